@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * Every limit and tunable of uroce has its name here; device attributes report these values.
+ */
+
+#ifndef UROCE_CONFIG_H
+#define UROCE_CONFIG_H
+
+/* Objects of a device; tables are allocated at these powers of two when the device opens. */
+#define UROCE_LOG2_MAX_QP 16		/* default, changed by uroce_port_conf.log2_max_qp */
+#define UROCE_LOG2_MAX_MR 16		/* default, changed by uroce_port_conf.log2_max_mr */
+#define UROCE_LOG2_LIMIT_QP 18		/* the most that a device can be opened with */
+#define UROCE_LOG2_LIMIT_MR 22
+#define UROCE_MAX_PD 65536
+#define UROCE_MAX_CQ 65536
+#define UROCE_MAX_CQE (1 << 22)
+#define UROCE_MAX_QP_WR 32768
+#define UROCE_MAX_SGE 16
+#define UROCE_MAX_INLINE_BYTES 512
+#define UROCE_MAX_MR_BYTES (1ull << 46)
+#define UROCE_MAX_MSG_BYTES (1u << 31)	/* C9-94 */
+#define UROCE_MAX_RD_ATOMIC 128		/* as initiator and as target, per QP */
+#define UROCE_MAX_GID 64
+#define UROCE_MAX_WORKERS 64
+#define UROCE_MAX_DEVICES 32
+
+/* Requester and responder */
+#define UROCE_WINDOW_PACKETS 256	/* unacknowledged request PSNs per QP */
+#define UROCE_ACK_REQ_PACKETS 32	/* AckReq at least this often within a message */
+#define UROCE_SEND_QUANTUM 32		/* packets a QP may send before the next one's turn */
+#define UROCE_BURST 32			/* frames per RX or TX burst */
+#define UROCE_ZERO_COPY_BYTES 1024	/* payloads from here on leave as external mbufs */
+
+/* Timers */
+#define UROCE_TICK_NS 4096		/* granularity of the timer wheel: that of the timeout attribute */
+
+#endif /* UROCE_CONFIG_H */

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * One rte_rcu_qsbr for the process. Workers are readers: online for the length of a poll, so that a worker
+ * which nobody polls holds up nobody. QP and MR tables are what it protects.
+ */
+
+#ifndef UROCE_MEM_RCU_H
+#define UROCE_MEM_RCU_H
+
+#include <rte_rcu_qsbr.h>
+
+/* Set by uroce_rcu_init(), never freed. */
+extern struct rte_rcu_qsbr *uroce_rcu;
+
+/** Allocate; idempotent, any thread, after rte_eal_init(). @return 0 or -ENOMEM */
+int uroce_rcu_init(void);
+
+/** Wait until every reader that was in a poll has left it. Not from within a poll. */
+void uroce_rcu_wait(void);
+
+#endif /* UROCE_MEM_RCU_H */

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * An engine: the transport of some QPs. No I/O, no clock, no lock: packets and `now` in, frames and the
+ * next deadline out. One thread at a time calls it; only uroce_engine_doorbell() may be called from any.
+ */
+
+#ifndef UROCE_TRANSPORT_ENGINE_H
+#define UROCE_TRANSPORT_ENGINE_H
+
+#include <stdint.h>
+#include <sys/queue.h>
+
+#include <rte_common.h>
+#include <rte_mbuf.h>
+
+#include "transport/wheel.h"
+#include "verbs/device.h"
+#include "wire/packet.h"
+#include "wire/verdict.h"
+
+/* What an engine has sent, beside what became of what it has received (verdicts[]). */
+enum uroce_engine_counter {
+	UROCE_SENT_PACKETS,
+	UROCE_SENT_BYTES,		/* payload */
+	UROCE_RECEIVED_BYTES,		/* payload placed */
+	UROCE_SENT_ACKS,
+	UROCE_SENT_NAKS,
+	UROCE_SENT_RNR_NAKS,
+	UROCE_RETRANSMITTED_PACKETS,
+	UROCE_TIMEOUTS,
+	UROCE_NAKS_RECEIVED,
+	UROCE_RNR_NAKS_RECEIVED,
+	UROCE_ZERO_COPY_PACKETS,
+	UROCE_NO_MBUF,			/* a pool was empty; the QP tries again */
+	UROCE_CQ_OVERRUNS,
+	UROCE_ENGINE_COUNTER_COUNT,
+};
+
+extern const char *const uroce_engine_counter_names[UROCE_ENGINE_COUNTER_COUNT];
+
+struct uroce_engine {
+	uint64_t now_ns;
+	struct rte_mempool *pool;	/* headers and copied payload; private area as uroce_mr_attach() wants */
+	struct uroce_wheel wheel;
+	TAILQ_HEAD(, uroce_qp) active;	/* QPs with something to send, each once */
+	uint64_t verdicts[UROCE_VERDICT_COUNT];		/* engine: rw, others: relaxed read */
+	uint64_t counters[UROCE_ENGINE_COUNTER_COUNT];
+	/* any thread */
+	struct uroce_qp *doorbells __rte_cache_aligned;	/* stack: posters push, the engine takes all */
+};
+
+/** An mbuf's data room must hold UROCE_ENGINE_ROOM(largest path MTU) beside the headroom. */
+#define UROCE_ENGINE_ROOM(mtu) (UROCE_TEMPLATE_BYTES + 64 + (mtu) + 8)
+/** Private area of an mbuf. */
+#define UROCE_ENGINE_PRIV_BYTES RTE_ALIGN(sizeof(struct rte_mbuf_ext_shared_info), RTE_MBUF_PRIV_ALIGN)
+
+void uroce_engine_init(struct uroce_engine *e, struct rte_mempool *pool, uint64_t now_ns);
+
+/**
+ * Process decoded packets, each for a QP of this engine (uroce_qp_lookup()). The mbufs stay the caller's,
+ * to free after the call. Within an RCU reader section, as all below.
+ */
+void uroce_engine_receive(struct uroce_engine *e, struct uroce_qp *const *qps,
+			  const struct uroce_packet *packets, unsigned int n, uint64_t now_ns);
+
+/**
+ * Expire timers, take doorbells, and cut packets.
+ * @param frames	from the Ethernet header on; m->port is the device's port, m->hash.usr is
+ *			uroce_path.out; the caller owns them
+ * @return	how many, up to n; fewer: there is nothing more to send now
+ */
+unsigned int uroce_engine_send(struct uroce_engine *e, struct rte_mbuf **frames, unsigned int n,
+			       uint64_t now_ns);
+
+/** When uroce_engine_send() has to be called at the latest, ns; UINT64_MAX: nothing is pending. A lower
+ * bound: there may be nothing to do yet. */
+uint64_t uroce_engine_deadline(const struct uroce_engine *e);
+
+/* The transport's part of struct uroce_device_ops. */
+void uroce_engine_doorbell(struct uroce_qp *qp);		/* any thread */
+void uroce_engine_qp_changed(struct uroce_qp *qp, enum ibv_qp_state from, int attr_mask);
+void uroce_engine_qp_detach(struct uroce_qp *qp);
+
+#endif /* UROCE_TRANSPORT_ENGINE_H */

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * A device as its objects see it: tables, attributes, events, and what the layers above lend it (struct
+ * uroce_device_ops): lib/port for real ports, a simulator in tests. Control threads, under `lock`.
+ */
+
+#ifndef UROCE_VERBS_DEVICE_H
+#define UROCE_VERBS_DEVICE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <pthread.h>
+
+#include <infiniband/verbs.h>
+#include <rte_common.h>
+
+#include "mem/mr.h"
+#include "mem/slots.h"
+#include "wire/template.h"
+
+struct uroce_device;
+struct uroce_engine;
+struct uroce_qp;
+
+/* The way to a peer: headers for every packet, and where they get the neighbour's address from. */
+struct uroce_path {
+	struct uroce_template headers;
+	/* The neighbour's MAC address as the first 6 bytes in memory, 0 while unknown: written by the port,
+	 * read per packet (relaxed). NULL: the template's is right. Lives as long as the path. */
+	const uint64_t *lladdr;
+	union ibv_gid sgid;
+	union ibv_gid dgid;
+	uint16_t out;		/* 0: the device's port; n: loopback to the device of index n - 1 */
+	bool multi_seg;		/* the port sends chains of mbufs */
+	bool set_up;
+};
+
+struct uroce_device_ops {
+	/* Choose the QP's engine (qp->engine). @return 0 or -errno */
+	int (*qp_attach)(struct uroce_qp *qp);
+	/* The engine forgets the QP; after it, and uroce_rcu_wait(), nobody has a pointer to it. */
+	void (*qp_detach)(struct uroce_qp *qp);
+	/* Between enter and exit the calling thread is the engine's one thread. Not recursive. */
+	void (*engine_enter)(struct uroce_engine *engine);
+	void (*engine_exit)(struct uroce_engine *engine);
+	/* The QP's state or attributes have changed. Called between enter and exit. */
+	void (*qp_changed)(struct uroce_qp *qp, enum ibv_qp_state from, int attr_mask);
+	/* There is new work on the send queue, or work to flush. Any thread. */
+	void (*doorbell)(struct uroce_qp *qp);
+	/* Resolve an address vector. @return 0 or -errno. qpns choose the UDP source port */
+	int (*path_init)(struct uroce_device *dev, const struct ibv_ah_attr *attr, uint32_t local_qpn,
+			 uint32_t remote_qpn, struct uroce_path *path);
+	void (*path_fini)(struct uroce_device *dev, struct uroce_path *path);
+	/* Let workers that nobody is polling get on. Not between enter and exit. */
+	void (*progress)(struct uroce_device *dev);
+	int (*query_port)(struct uroce_device *dev, struct ibv_port_attr *attr);
+	int (*query_gid)(struct uroce_device *dev, unsigned int index, struct ibv_gid_entry *entry);
+};
+
+struct uroce_device_conf {
+	const char *name;	/* "uroce0" */
+	uint64_t node_guid;	/* big-endian */
+	uint16_t index;		/* among the process's devices */
+	uint16_t port_id;	/* mbuf->port of what its QPs send */
+	int numa_node;
+	unsigned int log2_max_qp;
+	unsigned int log2_max_mr;
+};
+
+/* QPs by QPN: slot in the uppermost bits of the 24, as with keys. Readers under uroce_rcu. */
+struct uroce_qps {
+	struct uroce_qp **qps;	/* control: release; worker: acquire */
+	struct uroce_slots slots;
+	uint8_t log2;
+};
+
+struct uroce_device {
+	union {
+		struct ibv_device ibv;
+		uint8_t room[2048];	/* providers read past it, as in struct verbs_device */
+	};
+	const struct uroce_device_ops *ops;
+	struct uroce_mrs mrs;
+	struct uroce_qps qps;
+	uint64_t node_guid;
+	uint16_t index;
+	uint16_t port_id;
+	int numa_node;
+	int async_write_fd;	/* pipe to vctx.context.async_fd, non-blocking */
+	pthread_mutex_t lock;	/* qps' control side and the counts */
+	uint32_t pd_count;
+	uint32_t cq_count;
+	uint32_t qp_count;
+	struct verbs_context vctx;	/* last: it grows upwards */
+};
+
+static inline struct uroce_device *
+uroce_device_of(struct ibv_context *ctx)
+{
+	return container_of(ctx, struct uroce_device, vctx.context);
+}
+
+/** Prepare a device (allocated zeroed by the caller) and its context. @return 0 or -errno */
+int uroce_device_init(struct uroce_device *dev, const struct uroce_device_ops *ops,
+		      const struct uroce_device_conf *conf);
+/** @return 0, or -EBUSY while it has objects */
+int uroce_device_fini(struct uroce_device *dev);
+
+/** Queue an asynchronous event for uroce_get_async_event(). Any thread, worker too; never blocks. */
+void uroce_device_event(struct uroce_device *dev, const struct ibv_async_event *event);
+
+#endif /* UROCE_VERBS_DEVICE_H */

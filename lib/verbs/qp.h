@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * Queue pairs: the object, its two work queues, and the state of its requester and responder, each of
+ * which is touched by one file of lib/transport, on the QP's worker. Fields are grouped by who writes.
+ */
+
+#ifndef UROCE_VERBS_QP_H
+#define UROCE_VERBS_QP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/queue.h>
+
+#include <infiniband/verbs.h>
+#include <rte_common.h>
+#include <rte_spinlock.h>
+
+#include "verbs/device.h"
+#include "verbs/cq.h"
+
+/* A send WQE. Written whole by the poster; the worker writes below `worker` only. Scatter/gather entries,
+ * or inline data, follow. */
+struct uroce_sqe {
+	uint64_t wr_id;
+	uint64_t remote_addr;
+	uint64_t compare_add;
+	uint64_t swap;
+	uint32_t rkey;
+	uint32_t imm;			/* network byte order; the rkey of SEND_WITH_INV */
+	uint32_t length;		/* of the message, bytes */
+	uint8_t opcode;			/* enum ibv_wr_opcode */
+	uint8_t flags;			/* enum ibv_send_flags; SIGNALED also for sq_sig_all */
+	uint8_t num_sge;		/* 0 with IBV_SEND_INLINE */
+	uint8_t posted_status;		/* enum ibv_wc_status: found wrong when posted, completes so */
+	/* worker */
+	uint32_t first_psn;
+	uint32_t psn_count;		/* PSNs it takes: packets, or response packets of a READ */
+	uint32_t reserved[2];
+	struct ibv_sge sge[];
+};
+
+static_assert(sizeof(struct uroce_sqe) == 64, "a send WQE's head is one cache line");
+
+struct uroce_rqe {
+	uint64_t wr_id;
+	uint32_t length;		/* sum of its entries, bytes */
+	uint32_t num_sge;
+	struct ibv_sge sge[];
+};
+
+/* A work queue's ring. Indices run freely; entry i is at (i & mask) * stride. */
+struct uroce_wq {
+	uint8_t *ring;
+	uint32_t mask;
+	uint32_t stride;		/* bytes */
+	uint32_t capacity;		/* max_send_wr or max_recv_wr granted, at most mask + 1 */
+	uint16_t max_sge;
+	uint16_t max_inline;		/* bytes, send queue only */
+	/* posters: any thread, under lock */
+	rte_spinlock_t lock __rte_cache_aligned;
+	uint32_t tail;			/* poster: release; worker: acquire */
+	/* worker */
+	uint32_t head __rte_cache_aligned;	/* worker: release; poster: acquire. Oldest in use */
+};
+
+static inline struct uroce_sqe *
+uroce_sqe_at(const struct uroce_wq *wq, uint32_t i)
+{
+	return (struct uroce_sqe *)(wq->ring + (size_t)(i & wq->mask) * wq->stride);
+}
+
+static inline struct uroce_rqe *
+uroce_rqe_at(const struct uroce_wq *wq, uint32_t i)
+{
+	return (struct uroce_rqe *)(wq->ring + (size_t)(i & wq->mask) * wq->stride);
+}
+
+/* A doubly linked timer in the engine's wheel. */
+struct uroce_timer {
+	LIST_ENTRY(uroce_timer) link;
+	uint64_t deadline_ns;		/* 0: not armed. May be later than the wheel's slot */
+	uint64_t slot_ns;		/* when the wheel will look at it; 0: not in the wheel */
+};
+
+/* lib/transport/requester.c and completer.c */
+struct uroce_requester {
+	uint32_t next;			/* send queue index of the WQE to send from, head .. tail */
+	uint32_t offset;		/* PSNs of that WQE already sent in this pass */
+	uint32_t psn;			/* of the next packet */
+	uint32_t max_psn;		/* one past the highest PSN ever sent */
+	uint32_t unacked;		/* oldest PSN without an answer */
+	uint32_t since_ack_req;		/* packets since the last AckReq */
+	uint32_t rd_atomics;		/* READs and atomics outstanding (R39) */
+	uint8_t retries_left;
+	uint8_t rnr_retries_left;
+	bool rnr_wait;			/* nothing is sent until the timer fires (R35) */
+	bool gap_retried;		/* a lost response was re-requested; wait for progress or timeout */
+	struct uroce_timer timer;	/* transport timeout, or RNR wait */
+};
+
+/* What the responder keeps of a READ or atomic so that it can answer again (R27, R28). */
+struct uroce_rd_atomic {
+	uint64_t addr;
+	uint64_t original;		/* atomics: what was there before */
+	uint32_t rkey;
+	uint32_t length;
+	uint32_t first_psn;
+	uint32_t psn_count;
+	uint32_t next;			/* PSN offset of the next response; psn_count: all are sent */
+	uint32_t msn;
+	uint8_t opcode;			/* of the request; 0xff: not in use */
+};
+
+/* lib/transport/responder.c and response.c */
+struct uroce_responder {
+	uint32_t psn;			/* expected */
+	uint32_t msn;
+	uint8_t ack_syndrome;		/* of the answer that is owed */
+	bool ack_owed;
+	bool nak_sent;			/* R12: until the expected PSN has come */
+	uint8_t message_op;		/* enum uroce_op of the message in progress, UROCE_OP_NONE between */
+	bool recv_taken;		/* rqe at rq.head is in use by the message */
+	uint32_t ack_psn;
+	uint32_t ack_msn;
+	uint32_t offset;		/* bytes of the message placed */
+	uint32_t length;		/* WRITE: DMALen. SEND: room in the receive WQE */
+	uint32_t rkey;
+	uint64_t addr;
+	/* ring of the last READs and atomics; [head, tail) are those with responses to send */
+	struct uroce_rd_atomic *resources;	/* resource_mask + 1 */
+	uint32_t resource_mask;
+	uint32_t resource_head;
+	uint32_t resource_tail;
+};
+
+/* Where the QP stands in its engine's lists. */
+enum uroce_qp_listed {
+	UROCE_QP_ACTIVE = 1,		/* in the active list */
+};
+
+struct uroce_qp {
+	struct ibv_qp ibv;
+	struct uroce_device *dev;
+	struct uroce_engine *engine;	/* set by qp_attach, constant until qp_detach */
+	struct ibv_qp_attr attr;	/* what modify has set; under engine_enter */
+	struct ibv_qp_cap cap;		/* granted */
+	bool sq_sig_all;
+	uint8_t access;			/* worker's copy of attr.qp_access_flags */
+	uint32_t mtu_bytes;
+	struct uroce_path path;
+	struct uroce_wq rq;
+	struct uroce_wq sq;
+
+	/* any thread: the doorbell queue holds a QP once */
+	uint32_t rung __rte_cache_aligned;	/* atomic exchange */
+	struct uroce_qp *doorbell_next;
+
+	/* worker */
+	uint32_t state __rte_cache_aligned;	/* enum ibv_qp_state; posters: relaxed read */
+	uint8_t listed;
+	TAILQ_ENTRY(uroce_qp) active_link;
+	struct uroce_requester req;
+	struct uroce_responder resp;
+};
+
+static inline struct uroce_qp *
+uroce_qp_of(struct ibv_qp *qp)
+{
+	return (struct uroce_qp *)qp;
+}
+
+/** The QP of this number, or NULL. Worker, within a poll. */
+static inline struct uroce_qp *
+uroce_qp_lookup(const struct uroce_device *dev, uint32_t qpn)
+{
+	/* pairs with the release in uroce_create_qp() */
+	struct uroce_qp *qp = __atomic_load_n(
+		&dev->qps.qps[uroce_slots_index(dev->qps.log2, 24, qpn & 0xffffff)], __ATOMIC_ACQUIRE);
+
+	return qp != NULL && qp->ibv.qp_num == qpn ? qp : NULL;
+}
+
+/** Is the transition allowed, and does the mask have what it needs and nothing else? (R45)
+ * @return 0 or EINVAL */
+int uroce_qp_transition_check(enum ibv_qp_state from, enum ibv_qp_state to, enum ibv_qp_type type,
+			      int attr_mask);
+
+#endif /* UROCE_VERBS_QP_H */

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * The transport headers of the InfiniBand Architecture as they are on the wire: bytes and big-endian
+ * fields, no bitfields. 24-bit fields go through uroce_get24() and uroce_put24() only.
+ */
+
+#ifndef UROCE_WIRE_HEADERS_H
+#define UROCE_WIRE_HEADERS_H
+
+#include <assert.h>
+#include <stdint.h>
+
+#include <rte_byteorder.h>
+
+#define UROCE_UDP_PORT 4791
+#define UROCE_ICRC_BYTES 4
+#define UROCE_DEFAULT_PKEY 0xffff
+#define UROCE_MULTICAST_QPN 0xffffff
+#define UROCE_QPN_MASK 0xffffff
+#define UROCE_GRH_BYTES 40
+
+/* BTH.flags */
+#define UROCE_BTH_SE 0x80
+#define UROCE_BTH_MIGREQ 0x40
+#define UROCE_BTH_PAD_SHIFT 4
+#define UROCE_BTH_PAD_MASK 0x30
+#define UROCE_BTH_TVER_MASK 0x0f
+/* BTH.ecn */
+#define UROCE_BTH_FECN 0x80
+#define UROCE_BTH_BECN 0x40
+/* BTH.ack */
+#define UROCE_BTH_ACKREQ 0x80
+
+struct uroce_bth {
+	uint8_t opcode;
+	uint8_t flags;		/* SE, MigReq, pad count, TVer */
+	rte_be16_t pkey;
+	uint8_t ecn;		/* FECN, BECN, 6 bits reserved: not covered by the ICRC */
+	uint8_t dest_qp[3];
+	uint8_t ack;		/* AckReq, 7 bits reserved */
+	uint8_t psn[3];
+} __rte_packed;
+
+struct uroce_deth {
+	rte_be32_t qkey;
+	uint8_t reserved;
+	uint8_t src_qp[3];
+} __rte_packed;
+
+struct uroce_reth {
+	rte_be64_t va;
+	rte_be32_t rkey;
+	rte_be32_t dma_len;
+} __rte_packed;
+
+struct uroce_atomiceth {
+	rte_be64_t va;
+	rte_be32_t rkey;
+	rte_be64_t swap_add;
+	rte_be64_t compare;
+} __rte_packed;
+
+struct uroce_aeth {
+	uint8_t syndrome;
+	uint8_t msn[3];
+} __rte_packed;
+
+struct uroce_atomicacketh {
+	rte_be64_t original;
+} __rte_packed;
+
+struct uroce_immdt {
+	rte_be32_t imm;
+} __rte_packed;
+
+struct uroce_ieth {
+	rte_be32_t rkey;
+} __rte_packed;
+
+struct uroce_xrceth {
+	uint8_t reserved;
+	uint8_t srq[3];
+} __rte_packed;
+
+/* FETH: placement type in bits 0-3, selectivity in bits 4-5, the rest reserved. */
+struct uroce_feth {
+	rte_be32_t bits;
+} __rte_packed;
+
+static_assert(sizeof(struct uroce_bth) == 12, "BTH");
+static_assert(sizeof(struct uroce_deth) == 8, "DETH");
+static_assert(sizeof(struct uroce_reth) == 16, "RETH");
+static_assert(sizeof(struct uroce_atomiceth) == 28, "AtomicETH");
+static_assert(sizeof(struct uroce_aeth) == 4, "AETH");
+static_assert(sizeof(struct uroce_atomicacketh) == 8, "AtomicAckETH");
+static_assert(sizeof(struct uroce_immdt) == 4, "ImmDt");
+static_assert(sizeof(struct uroce_ieth) == 4, "IETH");
+static_assert(sizeof(struct uroce_xrceth) == 4, "XRCETH");
+static_assert(sizeof(struct uroce_feth) == 4, "FETH");
+
+/* AETH.syndrome (R30) */
+enum uroce_aeth_class {
+	UROCE_AETH_ACK = 0x00,		/* | credit count */
+	UROCE_AETH_RNR_NAK = 0x20,	/* | timer code */
+	UROCE_AETH_NAK = 0x60,		/* | enum uroce_nak */
+	UROCE_AETH_CLASS_MASK = 0xe0,
+	UROCE_AETH_VALUE_MASK = 0x1f,
+	UROCE_AETH_CREDITS_UNLIMITED = 0x1f,
+};
+
+enum uroce_nak {
+	UROCE_NAK_PSN_SEQUENCE_ERROR = 0,
+	UROCE_NAK_INVALID_REQUEST = 1,
+	UROCE_NAK_REMOTE_ACCESS_ERROR = 2,
+	UROCE_NAK_REMOTE_OPERATIONAL_ERROR = 3,
+	UROCE_NAK_INVALID_RD_REQUEST = 4,
+};
+
+static inline uint32_t
+uroce_get24(const uint8_t b[3])
+{
+	return (uint32_t)b[0] << 16 | (uint32_t)b[1] << 8 | b[2];
+}
+
+static inline void
+uroce_put24(uint8_t b[3], uint32_t v)
+{
+	b[0] = (uint8_t)(v >> 16);
+	b[1] = (uint8_t)(v >> 8);
+	b[2] = (uint8_t)v;
+}
+
+#endif /* UROCE_WIRE_HEADERS_H */
