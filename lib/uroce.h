@@ -27,6 +27,8 @@
 extern "C" {
 #endif
 
+#pragma GCC visibility push(default)	/* all else of the library is hidden */
+
 /* ---- our own: workers and ports ------------------------------------------------------------------- */
 
 struct uroce_worker;
@@ -150,6 +152,8 @@ int uroce_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_w
 
 const char *uroce_wc_status_str(enum ibv_wc_status status);
 const char *uroce_event_type_str(enum ibv_event_type event);
+
+#pragma GCC visibility pop
 
 #ifdef __cplusplus
 }
