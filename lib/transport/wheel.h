@@ -26,15 +26,20 @@ struct uroce_wheel {
 };
 
 void uroce_wheel_init(struct uroce_wheel *w, uint64_t now_ns);
-/** Arm, or move: fires at the first uroce_wheel_expire() with now >= deadline_ns (> 0). */
+/** Arm, or move: fires at the first uroce_wheel_expire() whose `now` has reached deadline_ns (> 0),
+ * rounded up to a whole tick: never early, and late by less than UROCE_TICK_NS. */
 void uroce_wheel_arm(struct uroce_wheel *w, struct uroce_timer *t, uint64_t deadline_ns);
 void uroce_wheel_disarm(struct uroce_timer *t);
 /** Take the timer out of the wheel altogether, before it is freed. */
 void uroce_wheel_remove(struct uroce_wheel *w, struct uroce_timer *t);
-/** Call fire for every timer that is due; it is disarmed then and may be armed again in fire. */
+/** Call fire for every timer that is due, in no particular order; it is out of the wheel then and may
+ * be armed again, or freed, in fire; other timers may be armed and removed there, too. What fire arms
+ * for the past fires in this call or the next. */
 void uroce_wheel_expire(struct uroce_wheel *w, uint64_t now_ns,
 			void (*fire)(struct uroce_timer *t, void *arg), void *arg);
-/** A lower bound of the next deadline; UINT64_MAX when no timer is in the wheel. */
+/** When uroce_wheel_expire() has something to look at next: a lower bound of the next deadline, rounded
+ * up to a tick; beyond the last `now` unless a timer was armed for the past since. UINT64_MAX when no
+ * timer is in the wheel. */
 uint64_t uroce_wheel_next(const struct uroce_wheel *w);
 
 #endif /* UROCE_TRANSPORT_WHEEL_H */
