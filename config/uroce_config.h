@@ -30,6 +30,8 @@
 #define UROCE_ACK_REQ_PACKETS 32	/* AckReq at least this often within a message */
 #define UROCE_SEND_QUANTUM 32		/* packets a QP may send before the next one's turn */
 #define UROCE_BURST 32			/* frames per RX or TX burst */
+#define UROCE_SMALL_BYTES 256		/* payloads up to here share the header's mbuf */
+#define UROCE_ZERO_COPY_SEGS 4		/* ... in at most so many pieces */
 #define UROCE_ZERO_COPY_BYTES 1024	/* payloads from here on leave as external mbufs */
 
 /* Timers */

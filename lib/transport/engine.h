@@ -41,7 +41,8 @@ extern const char *const uroce_engine_counter_names[UROCE_ENGINE_COUNTER_COUNT];
 
 struct uroce_engine {
 	uint64_t now_ns;
-	struct rte_mempool *pool;	/* headers and copied payload; private area as uroce_mr_attach() wants */
+	struct rte_mempool *header_pool;	/* headers, small payloads, external segments */
+	struct rte_mempool *payload_pool;	/* copied payloads */
 	struct uroce_wheel wheel;
 	TAILQ_HEAD(, uroce_qp) active;	/* QPs with something to send, each once */
 	uint64_t verdicts[UROCE_VERDICT_COUNT];		/* engine: rw, others: relaxed read */
@@ -50,12 +51,15 @@ struct uroce_engine {
 	struct uroce_qp *doorbells __rte_cache_aligned;	/* stack: posters push, the engine takes all */
 };
 
-/** An mbuf's data room must hold UROCE_ENGINE_ROOM(largest path MTU) beside the headroom. */
+/** The data room, beside the headroom, of mbufs of the payload pool, for the largest path MTU in use, and of
+ * the header pool, with UROCE_SMALL_BYTES for mtu. Header mbufs are many and small, so that a ring full of
+ * them does not thrash the cache. */
 #define UROCE_ENGINE_ROOM(mtu) (UROCE_TEMPLATE_BYTES + 64 + (mtu) + 8)
-/** Private area of an mbuf. */
+/** Private area of the header pool's mbufs, for uroce_mr_attach(). */
 #define UROCE_ENGINE_PRIV_BYTES RTE_ALIGN(sizeof(struct rte_mbuf_ext_shared_info), RTE_MBUF_PRIV_ALIGN)
 
-void uroce_engine_init(struct uroce_engine *e, struct rte_mempool *pool, uint64_t now_ns);
+void uroce_engine_init(struct uroce_engine *e, struct rte_mempool *header_pool,
+		       struct rte_mempool *payload_pool, uint64_t now_ns);
 
 /**
  * Process decoded packets, each for a QP of this engine (uroce_qp_lookup()). The mbufs stay the caller's,

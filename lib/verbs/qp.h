@@ -85,7 +85,8 @@ struct uroce_timer {
 
 /* lib/transport/requester.c and completer.c */
 struct uroce_requester {
-	uint32_t next;			/* send queue index of the WQE to send from, head .. tail */
+	uint32_t next;			/* send queue index of the WQE to send from, head .. started */
+	uint32_t started;		/* one past the last WQE that has PSNs */
 	uint32_t offset;		/* PSNs of that WQE already sent in this pass */
 	uint32_t psn;			/* of the next packet */
 	uint32_t max_psn;		/* one past the highest PSN ever sent */
@@ -107,9 +108,12 @@ struct uroce_rd_atomic {
 	uint32_t length;
 	uint32_t first_psn;
 	uint32_t psn_count;
-	uint32_t next;			/* PSN offset of the next response; psn_count: all are sent */
+	uint32_t start;			/* PSN offsets of what was asked for last: [start, end) */
+	uint32_t end;
+	uint32_t next;			/* PSN offset of the next response; end: all are sent */
 	uint32_t msn;
-	uint8_t opcode;			/* of the request; 0xff: not in use */
+	uint8_t op;			/* enum uroce_op; UROCE_OP_NONE: not in use */
+	bool restart;			/* responses from start on open with FIRST */
 };
 
 /* lib/transport/responder.c and response.c */
@@ -118,11 +122,11 @@ struct uroce_responder {
 	uint32_t msn;
 	uint8_t ack_syndrome;		/* of the answer that is owed */
 	bool ack_owed;
+	bool closing;			/* a fatal NAK is owed: nothing is executed, then the QP is in error */
 	bool nak_sent;			/* R12: until the expected PSN has come */
 	uint8_t message_op;		/* enum uroce_op of the message in progress, UROCE_OP_NONE between */
 	bool recv_taken;		/* rqe at rq.head is in use by the message */
-	uint32_t ack_psn;
-	uint32_t ack_msn;
+	uint32_t ack_psn;		/* of the NAK that is owed */
 	uint32_t offset;		/* bytes of the message placed */
 	uint32_t length;		/* WRITE: DMALen. SEND: room in the receive WQE */
 	uint32_t rkey;
