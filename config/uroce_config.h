@@ -34,6 +34,9 @@
 #define UROCE_ZERO_COPY_SEGS 4		/* ... in at most so many pieces */
 #define UROCE_ZERO_COPY_BYTES 1024	/* payloads from here on leave as external mbufs */
 
+/* Wire */
+#define UROCE_ICRC_COPY_BYTES 128	/* of a frame's head, copied to mask fields before its ICRC */
+
 /* Timers */
 #define UROCE_TICK_NS 4096		/* granularity of the timer wheel: that of the timeout attribute */
 

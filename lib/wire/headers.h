@@ -9,6 +9,7 @@
 #define UROCE_WIRE_HEADERS_H
 
 #include <assert.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include <rte_byteorder.h>
@@ -19,6 +20,7 @@
 #define UROCE_MULTICAST_QPN 0xffffff
 #define UROCE_QPN_MASK 0xffffff
 #define UROCE_GRH_BYTES 40
+#define UROCE_CNP_BYTES 16	/* reserved, behind the BTH of a CNP */
 
 /* BTH.flags */
 #define UROCE_BTH_SE 0x80
@@ -129,6 +131,20 @@ uroce_put24(uint8_t b[3], uint32_t v)
 	b[0] = (uint8_t)(v >> 16);
 	b[1] = (uint8_t)(v >> 8);
 	b[2] = (uint8_t)v;
+}
+
+/** Fill in a BTH. flags: SE, MigReq, and the pad count in its place. PSN and QPN: their low 24 bits. */
+static inline void
+uroce_bth_write(struct uroce_bth *bth, uint8_t opcode, uint8_t flags, uint16_t pkey,
+		uint32_t dest_qpn, bool ack_req, uint32_t psn)
+{
+	bth->opcode = opcode;
+	bth->flags = flags;
+	bth->pkey = rte_cpu_to_be_16(pkey);
+	bth->ecn = 0;
+	uroce_put24(bth->dest_qp, dest_qpn);
+	bth->ack = ack_req ? UROCE_BTH_ACKREQ : 0;
+	uroce_put24(bth->psn, psn);
 }
 
 #endif /* UROCE_WIRE_HEADERS_H */

@@ -14,7 +14,7 @@
 /**
  * Compute the ICRC of a frame.
  *
- * IP, UDP and BTH headers must be contiguous in the first segment; what follows may lie in any segments.
+ * IP, UDP and BTH headers must be contiguous in the first segment; the rest may lie in any.
  *
  * @param m	the frame, starting at its Ethernet header
  * @param l3_offset	where the IP header begins, bytes
@@ -24,5 +24,19 @@
  */
 uint32_t uroce_icrc(const struct rte_mbuf *m, uint32_t l3_offset, uint32_t l4_offset,
 		    uint32_t covered_bytes);
+
+/**
+ * Finish a frame: append pad bytes of zero and the ICRC.
+ *
+ * All headers must be in place, and their lengths count pad and ICRC already.
+ *
+ * @param head	the frame, starting at its Ethernet header
+ * @param tail	its last segment, may be head or empty; direct, and with 8 bytes of tailroom
+ * @param l3_offset	where the IP header begins, bytes
+ * @param l4_offset	where the UDP header begins, bytes
+ * @param pad	0..3, the same as in the BTH
+ */
+void uroce_icrc_append(struct rte_mbuf *head, struct rte_mbuf *tail, uint32_t l3_offset,
+		       uint32_t l4_offset, uint32_t pad);
 
 #endif /* UROCE_WIRE_ICRC_H */

@@ -39,7 +39,7 @@ enum uroce_op {
 #define UROCE_OPF_ONLY (UROCE_OPF_FIRST | UROCE_OPF_LAST)
 #define UROCE_OPF_REQUEST 0x04	/* goes to the responder; else to the requester */
 #define UROCE_OPF_PAYLOAD 0x08	/* may carry payload */
-#define UROCE_OPF_RECV 0x10	/* consumes a receive work request */
+#define UROCE_OPF_RECV 0x10	/* takes a receive WQE: a SEND's first packet */
 
 /* Extension headers, in the order in which they follow the BTH. */
 enum uroce_ext {
@@ -52,6 +52,7 @@ enum uroce_ext {
 	UROCE_EXT_ATOMICACKETH,
 	UROCE_EXT_IMMDT,
 	UROCE_EXT_IETH,
+	UROCE_EXT_CNP,		/* the reserved bytes of a CNP */
 	UROCE_EXT_COUNT,
 };
 

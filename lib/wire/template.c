@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * Builds the Ethernet to UDP headers of a path once and writes them in front of each packet. Control
+ * threads build, the worker of the path's QP writes.
+ */
+
+#include <errno.h>
+#include <string.h>
+
+#include <rte_byteorder.h>
+#include <rte_ip.h>
+#include <rte_udp.h>
+
+#include "wire/headers.h"
+#include "wire/template.h"
+
+#define NO_VLAN 0xffff
+#define FLOW_LABEL_MASK 0xfffffu
+
+static_assert(UROCE_TEMPLATE_BYTES >= sizeof(struct rte_ether_hdr) + sizeof(struct rte_vlan_hdr) +
+	      sizeof(struct rte_ipv6_hdr) + sizeof(struct rte_udp_hdr), "UROCE_TEMPLATE_BYTES");
+
+bool
+uroce_gid_is_ipv4(const uint8_t gid[16])
+{
+	static const uint8_t prefix[12] = { [10] = 0xff, [11] = 0xff };
+
+	return memcmp(gid, prefix, sizeof(prefix)) == 0;
+}
+
+uint16_t
+uroce_udp_src_port(uint32_t flow_label, uint32_t local_qpn, uint32_t remote_qpn)
+{
+	uint32_t fl = flow_label & FLOW_LABEL_MASK;
+
+	if (fl == 0) {
+		uint64_t v = (uint64_t)local_qpn * remote_qpn;
+
+		v ^= v >> 20;
+		v ^= v >> 40;
+		fl = v & FLOW_LABEL_MASK;
+	}
+	return (uint16_t)((fl & 0x3fff) ^ ((fl & 0xfc000) >> 14)) | 0xc000;
+}
+
+static void
+l2_init(struct uroce_template *t, const struct uroce_template_conf *conf, uint16_t ether_type)
+{
+	struct rte_ether_hdr *eth = (struct rte_ether_hdr *)t->bytes;
+	struct rte_vlan_hdr *vlan = (struct rte_vlan_hdr *)(eth + 1);
+
+	eth->src_addr = conf->src_mac;
+	eth->dst_addr = conf->dst_mac;
+	eth->ether_type = rte_cpu_to_be_16(ether_type);
+	t->l2_bytes = sizeof(*eth);
+	if (conf->vlan_tci == NO_VLAN)
+		return;
+	eth->ether_type = rte_cpu_to_be_16(RTE_ETHER_TYPE_VLAN);
+	vlan->vlan_tci = rte_cpu_to_be_16(conf->vlan_tci);
+	vlan->eth_proto = rte_cpu_to_be_16(ether_type);
+	t->l2_bytes += sizeof(*vlan);
+}
+
+static void
+ipv4_init(struct uroce_template *t, const struct uroce_template_conf *conf)
+{
+	struct rte_ipv4_hdr *ip = (struct rte_ipv4_hdr *)(t->bytes + t->l2_bytes);
+
+	ip->version_ihl = RTE_IPV4_VHL_DEF;
+	ip->type_of_service = conf->traffic_class;
+	ip->fragment_offset = rte_cpu_to_be_16(RTE_IPV4_HDR_DF_FLAG);
+	ip->time_to_live = conf->hop_limit;
+	ip->next_proto_id = IPPROTO_UDP;
+	memcpy(&ip->src_addr, conf->src_gid + 12, sizeof(ip->src_addr));
+	memcpy(&ip->dst_addr, conf->dst_gid + 12, sizeof(ip->dst_addr));
+	t->l3_bytes = sizeof(*ip);
+	t->ip_sum = rte_raw_cksum(ip, sizeof(*ip));
+}
+
+static void
+ipv6_init(struct uroce_template *t, const struct uroce_template_conf *conf)
+{
+	struct rte_ipv6_hdr *ip = (struct rte_ipv6_hdr *)(t->bytes + t->l2_bytes);
+
+	ip->vtc_flow = rte_cpu_to_be_32(6u << 28 | (uint32_t)conf->traffic_class << 20 |
+					(conf->flow_label & FLOW_LABEL_MASK));
+	ip->proto = IPPROTO_UDP;
+	ip->hop_limits = conf->hop_limit;
+	memcpy(ip->src_addr, conf->src_gid, sizeof(ip->src_addr));
+	memcpy(ip->dst_addr, conf->dst_gid, sizeof(ip->dst_addr));
+	t->l3_bytes = sizeof(*ip);
+}
+
+int
+uroce_template_init(struct uroce_template *t, const struct uroce_template_conf *conf)
+{
+	bool ipv4 = uroce_gid_is_ipv4(conf->src_gid);
+	struct rte_udp_hdr *udp;
+
+	if (ipv4 != uroce_gid_is_ipv4(conf->dst_gid))
+		return -EINVAL;
+	memset(t, 0, sizeof(*t));
+	l2_init(t, conf, ipv4 ? RTE_ETHER_TYPE_IPV4 : RTE_ETHER_TYPE_IPV6);
+	if (ipv4)
+		ipv4_init(t, conf);
+	else
+		ipv6_init(t, conf);
+	/* The UDP checksum stays 0, over IPv6 too: the ICRC covers what it would. */
+	udp = (struct rte_udp_hdr *)(t->bytes + t->l2_bytes + t->l3_bytes);
+	udp->src_port = rte_cpu_to_be_16(conf->udp_src_port);
+	udp->dst_port = rte_cpu_to_be_16(UROCE_UDP_PORT);
+	t->header_bytes = (uint8_t)(t->l2_bytes + t->l3_bytes + sizeof(*udp));
+	return 0;
+}
+
+void
+uroce_template_write(const struct uroce_template *t, uint8_t *dst, uint32_t udp_payload_bytes)
+{
+	uint16_t udp_bytes = (uint16_t)(sizeof(struct rte_udp_hdr) + udp_payload_bytes);
+	uint8_t *l3 = dst + t->l2_bytes;
+	struct rte_udp_hdr *udp = (struct rte_udp_hdr *)(l3 + t->l3_bytes);
+
+	memcpy(dst, t->bytes, sizeof(t->bytes));
+	udp->dgram_len = rte_cpu_to_be_16(udp_bytes);
+	if (t->l3_bytes == sizeof(struct rte_ipv4_hdr)) {
+		struct rte_ipv4_hdr *ip = (struct rte_ipv4_hdr *)l3;
+		uint32_t sum;
+
+		ip->total_length = rte_cpu_to_be_16((uint16_t)(sizeof(*ip) + udp_bytes));
+		sum = t->ip_sum + ip->total_length;
+		ip->hdr_checksum = (rte_be16_t)~((sum & 0xffff) + (sum >> 16));
+	} else {
+		((struct rte_ipv6_hdr *)l3)->payload_len = udp->dgram_len;
+	}
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * The verdict table: for each fate of a packet its counter's name, its rule, the NAK that it causes,
+ * and the completion of the receive that it ends. Constant; any thread.
+ */
+
+#include <infiniband/verbs.h>
+
+#include "wire/headers.h"
+#include "wire/verdict.h"
+
+#define SYNDROME_SEQUENCE (UROCE_AETH_NAK | UROCE_NAK_PSN_SEQUENCE_ERROR)
+#define SYNDROME_INVALID (UROCE_AETH_NAK | UROCE_NAK_INVALID_REQUEST)
+#define SYNDROME_ACCESS (UROCE_AETH_NAK | UROCE_NAK_REMOTE_ACCESS_ERROR)
+#define SYNDROME_OPERATIONAL (UROCE_AETH_NAK | UROCE_NAK_REMOTE_OPERATIONAL_ERROR)
+
+#define ROW(verdict, name, rule, syndrome, wc_status) \
+	[UROCE_##verdict] = { name, rule, syndrome, wc_status }
+#define COUNT(verdict, name, rule) ROW(verdict, name, rule, 0, 0)
+#define NAK(verdict, name, rule, syndrome, wc) ROW(verdict, name, rule, syndrome, IBV_WC_##wc)
+
+const struct uroce_verdict_info uroce_verdicts[UROCE_VERDICT_COUNT] = {
+	COUNT(OK, "ok", ""),
+
+	COUNT(DROP_L2_SHORT, "drop_l2_short", ""),
+	COUNT(DROP_L2_ADDRESS, "drop_l2_address", ""),
+	COUNT(DROP_VLAN, "drop_vlan", ""),
+	COUNT(DROP_ETHERTYPE, "drop_ethertype", ""),
+	COUNT(DROP_IP_HEADER, "drop_ip_header", ""),
+	COUNT(DROP_IP_FRAGMENT, "drop_ip_fragment", ""),
+	COUNT(DROP_IP_ADDRESS, "drop_ip_address", ""),
+	COUNT(DROP_IP_PROTOCOL, "drop_ip_protocol", ""),
+	COUNT(DROP_UDP_PORT, "drop_udp_port", ""),
+	COUNT(DROP_UDP_LENGTH, "drop_udp_length", ""),
+
+	COUNT(DROP_TVER, "drop_tver", "R1"),
+	COUNT(DROP_OPCODE, "drop_opcode", "R2"),
+	COUNT(DROP_LENGTH, "drop_length", "R3"),
+	COUNT(DROP_PAD, "drop_pad", "R4"),
+	COUNT(DROP_ICRC, "drop_icrc", "R5"),
+	COUNT(DROP_PKEY, "drop_pkey", "R6"),
+	COUNT(DROP_QKEY, "drop_qkey", "R7"),
+	COUNT(DROP_SOURCE, "drop_source", "R8"),
+	COUNT(DROP_QPN, "drop_qpn", ""),
+	COUNT(DROP_QP_STATE, "drop_qp_state", "R32"),
+	COUNT(DROP_TRANSPORT, "drop_transport", "R2"),
+	COUNT(DROP_HANDOVER, "drop_handover", ""),
+	COUNT(DROP_CNP, "drop_cnp", ""),
+
+	COUNT(DUPLICATE, "duplicate", "R26"),
+	COUNT(DROP_DUPLICATE, "drop_duplicate", "R28"),
+	COUNT(DROP_AHEAD, "drop_ahead", "R12"),
+	ROW(NAK_SEQUENCE, "nak_sequence", "R12", SYNDROME_SEQUENCE, 0),
+	NAK(NAK_OPCODE_SEQUENCE, "nak_opcode_sequence", "R13", SYNDROME_INVALID, REM_INV_REQ_ERR),
+	NAK(NAK_PAYLOAD, "nak_payload", "R14", SYNDROME_INVALID, REM_INV_REQ_ERR),
+	NAK(NAK_DMA_LEN, "nak_dma_len", "R16", SYNDROME_INVALID, REM_INV_REQ_ERR),
+	NAK(NAK_RECV_LENGTH, "nak_recv_length", "R17", SYNDROME_INVALID, LOC_LEN_ERR),
+	NAK(NAK_ACCESS, "nak_access", "R18", SYNDROME_ACCESS, LOC_ACCESS_ERR),
+	NAK(NAK_NOT_ALLOWED, "nak_not_allowed", "R10", SYNDROME_INVALID, REM_INV_REQ_ERR),
+	NAK(NAK_RD_ATOMIC, "nak_rd_atomic", "R22", SYNDROME_INVALID, REM_INV_REQ_ERR),
+	NAK(NAK_ATOMIC_ALIGNMENT, "nak_atomic_alignment", "R23", SYNDROME_INVALID, REM_INV_REQ_ERR),
+	/* The transport adds the QP's timer code. */
+	ROW(NAK_RNR, "nak_rnr", "R21", UROCE_AETH_RNR_NAK, 0),
+	NAK(NAK_LOCAL_PROTECTION, "nak_local_protection", "", SYNDROME_OPERATIONAL, LOC_PROT_ERR),
+
+	COUNT(DROP_ACK_UNEXPECTED, "drop_ack_unexpected", "R37"),
+	COUNT(DROP_ACK_SYNDROME, "drop_ack_syndrome", "R30"),
+	COUNT(DROP_RESPONSE_DUPLICATE, "drop_response_duplicate", ""),
+	COUNT(RESPONSE_GAP, "response_gap", "R34"),
+	COUNT(BAD_RESPONSE, "bad_response", ""),
+};
