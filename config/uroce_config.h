@@ -40,4 +40,26 @@
 /* Timers */
 #define UROCE_TICK_NS 4096		/* granularity of the timer wheel: that of the timeout attribute */
 
+/* Ports */
+#define UROCE_PORT_MTU 4200		/* Ethernet MTU asked for by default: path MTU 4096 fits */
+#define UROCE_MTU_OVERHEAD 84		/* IPv6, UDP, BTH, RETH, ImmDt and ICRC round a payload */
+#define UROCE_RX_DESC 1024
+#define UROCE_TX_DESC 1024
+#define UROCE_RX_MBUFS 4095		/* at least; per queue */
+#define UROCE_HEADER_MBUFS 16383	/* per worker: many, so that their lines have left the peer's cache */
+#define UROCE_PAYLOAD_MBUFS 2047	/* per worker: few, so that they stay in cache */
+#define UROCE_MBUF_CACHE 256
+#define UROCE_INBOX 4096		/* frames handed over to a worker and not yet taken */
+#define UROCE_POLL_BURSTS 4		/* bursts of each kind in one poll */
+#define UROCE_TX_STALL_NS 10000000	/* a port that takes nothing for so long loses what it was given */
+
+/* ARP, neighbour discovery, ICMP */
+#define UROCE_MAX_NEIGHBOURS 1024	/* per device */
+#define UROCE_NEIGHBOUR_PENDING 32	/* frames that wait for one address */
+#define UROCE_NEIGHBOUR_PROBES 5	/* unanswered: the frames are dropped */
+#define UROCE_NEIGHBOUR_PROBE_NS 250000000ull	/* to the second probe; doubles with each */
+#define UROCE_NEIGHBOUR_AGE_NS 60000000000ull	/* then an address is probed again */
+#define UROCE_MAX_PINGS 16		/* at a time, per device */
+#define UROCE_PING_BYTES 56
+
 #endif /* UROCE_CONFIG_H */

@@ -68,6 +68,8 @@ struct uroce_port_conf {
 	unsigned int log2_max_qp;	/* 0: default */
 	unsigned int log2_max_mr;
 	const char *name;		/* device name; NULL: "uroce<n>" */
+	uint8_t no_loopback;		/* 1: the other devices of this process are reached through the port, as
+					 * other hosts are; only the device's own addresses are looped back */
 };
 
 /**
@@ -91,10 +93,18 @@ int uroce_close_device(struct ibv_context *context);
  * @return	EINVAL: not an address; EEXIST; ENOSPC: the GID table is full
  */
 int uroce_add_address(struct ibv_context *context, const char *cidr);
+/** @return EINVAL: not an address; ENOENT: not one of the device's; EBUSY: QPs or address handles use it */
 int uroce_del_address(struct ibv_context *context, const char *cidr);
 
 /** Answers to a peer outside every subnet of the device go through this router, "10.0.0.254". NULL: none. */
 int uroce_set_gateway(struct ibv_context *context, const char *address);
+
+/**
+ * Send an ICMP or ICMPv6 echo request and wait for the answer. Makes progress meanwhile.
+ *
+ * @return	0; ETIMEDOUT; EINVAL: not an address; ENETUNREACH; ENOBUFS: UROCE_MAX_PINGS under way
+ */
+int uroce_ping(struct ibv_context *context, const char *address, unsigned int timeout_ms);
 
 struct uroce_counter {
 	const char *name;
