@@ -25,6 +25,9 @@
 #define UROCE_MAX_WORKERS 64
 #define UROCE_MAX_DEVICES 32
 
+/* Memory */
+#define UROCE_RANDOM_WORDS 32		/* 64-bit words a thread takes from getrandom(2) at a time */
+
 /* Requester and responder */
 #define UROCE_WINDOW_PACKETS 256	/* unacknowledged request PSNs per QP */
 #define UROCE_ACK_REQ_PACKETS 32	/* AckReq at least this often within a message */

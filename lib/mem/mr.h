@@ -9,8 +9,10 @@
 #ifndef UROCE_MEM_MR_H
 #define UROCE_MEM_MR_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <pthread.h>
+#include <sys/queue.h>
 
 #include <infiniband/verbs.h>
 #include <rte_branch_prediction.h>
@@ -42,24 +44,43 @@ struct uroce_mr {
 	struct uroce_mrs *table;
 	struct uroce_iova_map *iova;
 	struct uroce_mr_key *slot;
+	LIST_ENTRY(uroce_mr) link;	/* table->of_dpdk, if is_of_dpdk; under table->lock */
+	bool is_of_dpdk;
 	uint32_t inflight __rte_cache_aligned;	/* atomic: mbufs that lead into this memory */
 };
 
 struct uroce_mrs {
 	struct uroce_mr_key *keys;	/* 1 << log2 */
 	uint8_t log2;
-	struct uroce_slots slots;	/* control, under lock */
+	/* Taken with or without EAL's memory lock held, by its callback too: so nothing that takes a lock of
+	 * EAL (rte_malloc, rte_free, …) may be called under it. */
 	pthread_mutex_t lock;
+	/* control, under lock */
+	struct uroce_slots slots;
+	LIST_HEAD(, uroce_mr) of_dpdk;	/* regions on memory that DPDK may give back */
 	uint32_t count;
 };
 
+/**
+ * @param log2		of the number of keys, 1 .. UROCE_LOG2_LIMIT_MR
+ * @param numa_node	where the keys should be; -1: anywhere
+ * @return 0, -EINVAL or -ENOMEM
+ */
 int uroce_mrs_init(struct uroce_mrs *t, unsigned int log2, int numa_node);
 /** The table must be empty. */
 void uroce_mrs_fini(struct uroce_mrs *t);
 
 /**
  * ibv_reg_mr(3), ibv_reg_mr_iova(3): `addr` is what peers will use for the byte at `va`.
- * @return the region, or NULL and errno: EINVAL, EFAULT, ENOMEM
+ *
+ * When DPDK gives the memory back to the system, or takes it out of a heap, the region's keys stop
+ * resolving; the region itself stays until it is destroyed. Memory of DPDK must not be given back from
+ * within a worker's poll, nor while work requests on it are under way.
+ *
+ * @param access	enum ibv_access_flags; IBV_ACCESS_HUGETLB and the optional ones mean nothing here
+ * @return the region, or NULL and errno: EINVAL: length, flags, or remote write or atomic without local
+ *	write (R46); EOPNOTSUPP: IBV_ACCESS_ON_DEMAND; EFAULT: not mapped, not readable, or not writable
+ *	where local write is asked for; ENOMEM: the table is full; else why /proc/self/maps cannot be read
  */
 struct uroce_mr *uroce_mr_create(struct uroce_mrs *t, struct ibv_pd *pd, void *va, size_t length,
 				 uint64_t addr, unsigned int access);
@@ -105,7 +126,8 @@ rte_iova_t uroce_mr_iova(const struct uroce_mr_key *k, uint64_t addr, uint32_t l
 /**
  * Attach length bytes at addr of the region to an mbuf as external data, and hold the region until the
  * mbuf is freed. The mbuf comes from a pool whose private area has room for
- * struct rte_mbuf_ext_shared_info. Worker, within a poll.
+ * struct rte_mbuf_ext_shared_info, and is never cloned with rte_pktmbuf_clone(): that area is the
+ * original's. Worker, within a poll.
  * @return 0, or -ENOTSUP when the bytes have no IOVA
  */
 int uroce_mr_attach(const struct uroce_mr_key *k, uint64_t addr, uint16_t length, struct rte_mbuf *m);

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * What DPDK's memory subsystem says about an address: the segment list it belongs to and how much of what
+ * follows is in use. Registration only. The caller holds rte_mcfg_mem_read_lock().
+ */
+
+#ifndef UROCE_MEM_DPDK_H
+#define UROCE_MEM_DPDK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <rte_fbarray.h>
+#include <rte_memory.h>
+
+static inline unsigned int
+uroce_dpdk_page(const struct rte_memseg_list *msl, uint64_t addr)
+{
+	return (addr - msl->addr_64) / msl->page_sz;
+}
+
+/** @return the first address from `addr` on that is not in a page in use; addr itself: it is in none */
+static inline uint64_t
+uroce_dpdk_extent(struct rte_memseg_list *msl, uint64_t addr)
+{
+	const unsigned int page = uroce_dpdk_page(msl, addr);
+	const int n = rte_fbarray_find_contig_used(&msl->memseg_arr, page);
+
+	return n > 0 ? msl->addr_64 + ((uint64_t)page + (unsigned int)n) * msl->page_sz : addr;
+}
+
+static inline struct rte_memseg_list *
+uroce_dpdk_list(uint64_t addr)
+{
+	return rte_mem_virt2memseg_list((const void *)(uintptr_t)addr);
+}
+
+/** Is a byte of first .. last in an address range of DPDK, its own or external, in use or not? */
+bool uroce_dpdk_overlaps(uint64_t first, uint64_t last);
+
+#endif /* UROCE_MEM_DPDK_H */

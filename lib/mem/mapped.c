@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * Tells whether memory may be registered. DPDK answers for its own; for the rest it is the kernel's list of
+ * mappings. Control threads.
+ */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <rte_common.h>
+
+#include "mem/dpdk.h"
+#include "mem/mapped.h"
+
+/* "start-end rwxp": what matters of a line. A file's name may follow, of any length. */
+#define HEAD_BYTES 48
+
+struct scan {
+	uint64_t at;		/* all before it is mapped as it should be */
+	uint64_t last;		/* the last byte asked for */
+	bool write;
+	bool done;
+	size_t head_bytes;	/* of the current line, as much as fits */
+	char head[HEAD_BYTES];
+};
+
+/*
+ * The list can change while it is read. The kernel promises that addresses only go up, and that something
+ * is said about whatever stays mapped all the while; so mappings that overlap after a merge are normal.
+ */
+static int
+scan_line(struct scan *s)
+{
+	uint64_t start, end;
+	char *rest;
+
+	s->head[s->head_bytes] = '\0';
+	start = strtoull(s->head, &rest, 16);
+	if (*rest != '-')
+		return -EIO;
+	end = strtoull(rest + 1, &rest, 16);
+	if (*rest != ' ' || strlen(rest) < 4)
+		return -EIO;
+	if (end <= s->at)
+		return 0;
+	if (start > s->at || rest[1] != 'r' || (s->write && rest[2] != 'w'))
+		return -EFAULT;
+	s->at = end;
+	s->done = s->last < end;
+	return 0;
+}
+
+static int
+scan_bytes(struct scan *s, const char *bytes, size_t n)
+{
+	int rc = 0;
+
+	while (n > 0 && rc == 0 && !s->done) {
+		const char *newline = memchr(bytes, '\n', n);
+		const size_t part = newline != NULL ? (size_t)(newline - bytes) : n;
+		const size_t kept = RTE_MIN(part, HEAD_BYTES - 1 - s->head_bytes);
+
+		memcpy(s->head + s->head_bytes, bytes, kept);
+		s->head_bytes += kept;
+		if (newline == NULL)
+			break;
+		rc = scan_line(s);
+		s->head_bytes = 0;
+		bytes += part + 1;
+		n -= part + 1;
+	}
+	return rc;
+}
+
+static int
+scan_maps(uint64_t first, uint64_t last, bool write)
+{
+	struct scan s = {.at = first, .last = last, .write = write};
+	char bytes[4096];
+	int rc = 0;
+	int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return -errno;
+	while (rc == 0 && !s.done) {
+		ssize_t n = read(fd, bytes, sizeof(bytes));
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n > 0)
+			rc = scan_bytes(&s, bytes, (size_t)n);
+		else
+			rc = n < 0 ? -errno : -EFAULT;
+	}
+	close(fd);
+	return rc;
+}
+
+int
+uroce_mapped_check(const void *va, size_t length, bool write)
+{
+	uint64_t at = (uintptr_t)va;
+	const uint64_t last = at + (length - 1);
+
+	/* DPDK's own memory is mapped for reading and writing where a page of it is in use. External memory
+	 * belongs to somebody else, who may have mapped it in any way. */
+	for (;;) {
+		struct rte_memseg_list *msl = uroce_dpdk_list(at);
+		uint64_t end;
+
+		if (msl == NULL || msl->external)
+			return scan_maps(at, last, write);
+		end = uroce_dpdk_extent(msl, at);
+		if (end > last)
+			return 0;
+		if (end == at)
+			return -EFAULT;
+		at = end;
+	}
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * Is memory there? Asked once per registration; nothing of the memory is touched.
+ */
+
+#ifndef UROCE_MEM_MAPPED_H
+#define UROCE_MEM_MAPPED_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/**
+ * Is every byte mapped, readable, and writable if `write`? The caller holds rte_mcfg_mem_read_lock().
+ *
+ * What is mapped beyond the end of a file counts: the system finds out only when it is touched.
+ *
+ * @return 0; -EFAULT; or what kept us from reading /proc/self/maps: -EMFILE, -ENOENT, …
+ */
+int uroce_mapped_check(const void *va, size_t length, bool write);
+
+#endif /* UROCE_MEM_MAPPED_H */

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * The one rte_rcu_qsbr of the process. Control threads wait here for the workers; workers report to it with
+ * the inline calls of rte_rcu_qsbr.h.
+ */
+
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+
+#include <rte_common.h>
+#include <rte_debug.h>
+#include <rte_malloc.h>
+
+#include "uroce_config.h"
+#include "mem/rcu.h"
+
+struct rte_rcu_qsbr *uroce_rcu;
+
+static pthread_mutex_t init_lock = PTHREAD_MUTEX_INITIALIZER;
+/* rte_rcu_qsbr_check() reads plainly what other waiters write. Taken last, nothing is taken under it. */
+static pthread_mutex_t wait_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static struct rte_rcu_qsbr *
+create(void)
+{
+	struct rte_rcu_qsbr *v = rte_zmalloc("uroce_rcu", rte_rcu_qsbr_get_memsize(UROCE_MAX_WORKERS),
+					     RTE_CACHE_LINE_SIZE);
+
+	if (v != NULL)
+		RTE_VERIFY(rte_rcu_qsbr_init(v, UROCE_MAX_WORKERS) == 0);
+	return v;
+}
+
+int
+uroce_rcu_init(void)
+{
+	int rc;
+
+	pthread_mutex_lock(&init_lock);
+	if (uroce_rcu == NULL)
+		uroce_rcu = create();
+	rc = uroce_rcu != NULL ? 0 : -ENOMEM;
+	pthread_mutex_unlock(&init_lock);
+	return rc;
+}
+
+void
+uroce_rcu_wait(void)
+{
+	/* A token taken before the lock: whoever held it has often waited for ours as well. */
+	uint64_t token = rte_rcu_qsbr_start(uroce_rcu);
+
+	pthread_mutex_lock(&wait_lock);
+	/* not its own way to wait: a reader may need this very core to get out of its poll */
+	while (rte_rcu_qsbr_check(uroce_rcu, token, false) == 0)
+		sched_yield();
+	pthread_mutex_unlock(&wait_lock);
+}

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * Slots of a table, and the identifiers of what is in them. Who knows some identifiers learns nothing about
+ * the next: slots are drawn at random, and their low bits come from a permutation with a 128-bit secret,
+ * another one for each slot. Control threads, under the lock of the table.
+ */
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include <rte_bitops.h>
+#include <rte_common.h>
+#include <rte_debug.h>
+
+#include "mem/random.h"
+#include "mem/slots.h"
+
+#define ROUNDS 4
+
+static inline uint64_t
+rotate(uint64_t v, unsigned int bits)
+{
+	return v << bits | v >> (64 - bits);
+}
+
+static void
+sip_round(uint64_t v[4])
+{
+	v[0] += v[1];
+	v[2] += v[3];
+	v[1] = rotate(v[1], 13) ^ v[0];
+	v[3] = rotate(v[3], 16) ^ v[2];
+	v[0] = rotate(v[0], 32) + v[3];
+	v[2] += v[1];
+	v[3] = rotate(v[3], 21) ^ v[0];
+	v[1] = rotate(v[1], 17) ^ v[2];
+	v[2] = rotate(v[2], 32);
+}
+
+/* SipHash-1-3 of one word, without its length padding: what a secret makes of a number. */
+static uint64_t
+keyed_hash(const uint32_t secret[4], uint64_t word)
+{
+	const uint64_t k0 = (uint64_t)secret[1] << 32 | secret[0];
+	const uint64_t k1 = (uint64_t)secret[3] << 32 | secret[2];
+	uint64_t v[4] = {
+		k0 ^ 0x736f6d6570736575, k1 ^ 0x646f72616e646f6d,
+		k0 ^ 0x6c7967656e657261, k1 ^ 0x7465646279746573,
+	};
+
+	v[3] ^= word;
+	sip_round(v);
+	v[0] ^= word;
+	v[2] ^= 0xff;
+	for (unsigned int i = 0; i < 3; i++)
+		sip_round(v);
+	return v[0] ^ v[1] ^ v[2] ^ v[3];
+}
+
+/* A Feistel network over `bits` bits, which need not be even: each half in turn is changed by a function
+ * of the other, so whatever that function is, every step can be undone. */
+static uint32_t
+permute(const uint32_t secret[4], uint32_t slot, uint32_t x, unsigned int bits)
+{
+	const unsigned int low_bits = bits / 2;
+	uint32_t low = x & (RTE_BIT32(low_bits) - 1);
+	uint32_t high = x >> low_bits;
+
+	for (unsigned int i = 0; i < ROUNDS; i++) {
+		const uint64_t tweak = (uint64_t)slot << 32 | (uint64_t)i << 24;
+
+		if (i % 2 == 0)
+			high ^= keyed_hash(secret, tweak | low) & (RTE_BIT32(bits - low_bits) - 1);
+		else
+			low ^= keyed_hash(secret, tweak | high) & (RTE_BIT32(low_bits) - 1);
+	}
+	return high << low_bits | low;
+}
+
+/* 0 and 1 are QP0 and QP1, all ones the multicast QPN; a key of 0 resolves to nothing. */
+static int
+is_reserved(uint32_t id, unsigned int id_bits)
+{
+	return id <= 1 || id == UINT32_MAX >> (32 - id_bits);
+}
+
+int
+uroce_slots_init(struct uroce_slots *s, unsigned int log2, unsigned int id_bits)
+{
+	const uint32_t n = RTE_BIT32(log2);
+
+	/* at least four identifiers for each slot, so that the reserved ones are not all that one has */
+	RTE_VERIFY(id_bits <= 32 && log2 + 2 <= id_bits && id_bits - log2 < 32);
+	s->order = malloc(n * sizeof(*s->order));
+	s->uses = calloc(n, sizeof(*s->uses));
+	if (s->order == NULL || s->uses == NULL) {
+		free(s->order);
+		free(s->uses);
+		s->order = NULL;
+		s->uses = NULL;
+		return -ENOMEM;
+	}
+	for (uint32_t i = 0; i < n; i++)
+		s->order[i] = i;
+	s->free = n;
+	s->log2 = log2;
+	s->id_bits = id_bits;
+	for (unsigned int i = 0; i < RTE_DIM(s->secret); i++)
+		s->secret[i] = uroce_random() >> 32;
+	return 0;
+}
+
+void
+uroce_slots_fini(struct uroce_slots *s)
+{
+	free(s->order);
+	free(s->uses);
+	s->order = NULL;
+	s->uses = NULL;
+	s->free = 0;
+}
+
+int
+uroce_slots_get(struct uroce_slots *s, uint32_t *id)
+{
+	const unsigned int bits = s->id_bits - s->log2;
+	uint32_t drawn, slot;
+
+	if (s->free == 0)
+		return -ENOMEM;
+	drawn = uroce_random_below(s->free);
+	slot = s->order[drawn];
+	s->free--;
+	s->order[drawn] = s->order[s->free];
+	do {
+		*id = slot << bits | permute(s->secret, slot, s->uses[slot], bits);
+		s->uses[slot] = (s->uses[slot] + 1) & (RTE_BIT32(bits) - 1);
+	} while (is_reserved(*id, s->id_bits));
+	return 0;
+}
+
+void
+uroce_slots_put(struct uroce_slots *s, uint32_t id)
+{
+	RTE_VERIFY(s->free < RTE_BIT32(s->log2));
+	s->order[s->free] = uroce_slots_index(s->log2, s->id_bits, id);
+	s->free++;
+}

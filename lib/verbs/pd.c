@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * Protection domains. Control threads; what belongs to one counts itself in and out (struct uroce_pd).
+ */
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "uroce.h"
+#include "uroce_config.h"
+#include "verbs/device.h"
+#include "verbs/pd.h"
+
+/* Count one more domain of the device. @return false when it has as many as it may have */
+static bool
+count_in(struct uroce_device *dev)
+{
+	bool room;
+
+	pthread_mutex_lock(&dev->lock);
+	room = dev->pd_count < UROCE_MAX_PD;
+	if (room)
+		dev->pd_count++;
+	pthread_mutex_unlock(&dev->lock);
+	return room;
+}
+
+static void
+count_out(struct uroce_device *dev)
+{
+	pthread_mutex_lock(&dev->lock);
+	dev->pd_count--;
+	pthread_mutex_unlock(&dev->lock);
+}
+
+struct ibv_pd *
+uroce_alloc_pd(struct ibv_context *context)
+{
+	struct uroce_device *dev = uroce_device_of(context);
+	struct uroce_pd *pd;
+
+	if (!count_in(dev)) {
+		errno = ENOMEM;
+		return NULL;
+	}
+	pd = calloc(1, sizeof(*pd));
+	if (pd == NULL) {
+		count_out(dev);
+		errno = ENOMEM;
+		return NULL;
+	}
+	pd->ibv.context = context;
+	return &pd->ibv;
+}
+
+int
+uroce_dealloc_pd(struct ibv_pd *ibv)
+{
+	struct uroce_pd *pd = (struct uroce_pd *)ibv;
+
+	/* R47; pairs with the release of the last that left */
+	if (__atomic_load_n(&pd->refs, __ATOMIC_ACQUIRE) != 0)
+		return EBUSY;
+	count_out(uroce_device_of(ibv->context));
+	free(pd);
+	return 0;
+}

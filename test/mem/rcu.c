@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * uroce_rcu: waits for readers that are in a poll, and for nobody else.
+ */
+
+#include <pthread.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "mem/rcu.h"
+#include "eal.h"
+
+static void
+test_init_is_idempotent(void **state)
+{
+	struct rte_rcu_qsbr *v;
+
+	(void)state;
+	assert_int_equal(uroce_rcu_init(), 0);
+	v = uroce_rcu;
+	assert_non_null(v);
+	assert_int_equal(uroce_rcu_init(), 0);
+	assert_ptr_equal(uroce_rcu, v);
+}
+
+static void
+test_nobody_to_wait_for(void **state)
+{
+	(void)state;
+	assert_int_equal(uroce_rcu_init(), 0);
+	uroce_rcu_wait();
+	/* nor for a worker between its polls */
+	assert_int_equal(rte_rcu_qsbr_thread_register(uroce_rcu, 0), 0);
+	uroce_rcu_wait();
+	rte_rcu_qsbr_thread_online(uroce_rcu, 0);
+	rte_rcu_qsbr_thread_offline(uroce_rcu, 0);
+	uroce_rcu_wait();
+	assert_int_equal(rte_rcu_qsbr_thread_unregister(uroce_rcu, 0), 0);
+}
+
+struct reader {
+	int in_poll;	/* atomic */
+	int leaving;	/* atomic: set before the reader goes offline */
+	int go;		/* atomic */
+};
+
+static void *
+poll_once(void *arg)
+{
+	struct reader *r = arg;
+
+	rte_rcu_qsbr_thread_online(uroce_rcu, 1);
+	__atomic_store_n(&r->in_poll, 1, __ATOMIC_RELEASE);
+	while (__atomic_load_n(&r->go, __ATOMIC_ACQUIRE) == 0)
+		sched_yield();
+	__atomic_store_n(&r->leaving, 1, __ATOMIC_RELEASE);
+	rte_rcu_qsbr_thread_offline(uroce_rcu, 1);
+	return NULL;
+}
+
+static void *
+let_go(void *arg)
+{
+	struct reader *r = arg;
+
+	for (unsigned int i = 0; i < 1000; i++)
+		sched_yield();
+	__atomic_store_n(&r->go, 1, __ATOMIC_RELEASE);
+	return NULL;
+}
+
+static void
+test_waits_for_who_is_in_a_poll(void **state)
+{
+	struct reader r = {0};
+	pthread_t reader, helper;
+
+	(void)state;
+	assert_int_equal(uroce_rcu_init(), 0);
+	assert_int_equal(rte_rcu_qsbr_thread_register(uroce_rcu, 1), 0);
+	assert_int_equal(pthread_create(&reader, NULL, poll_once, &r), 0);
+	while (__atomic_load_n(&r.in_poll, __ATOMIC_ACQUIRE) == 0)
+		sched_yield();
+	assert_int_equal(pthread_create(&helper, NULL, let_go, &r), 0);
+	uroce_rcu_wait();
+	assert_int_equal(__atomic_load_n(&r.leaving, __ATOMIC_ACQUIRE), 1);
+	pthread_join(reader, NULL);
+	pthread_join(helper, NULL);
+	assert_int_equal(rte_rcu_qsbr_thread_unregister(uroce_rcu, 1), 0);
+}
+
+static int
+setup(void **state)
+{
+	(void)state;
+	test_eal_init(NULL);
+	return 0;
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_init_is_idempotent),
+		cmocka_unit_test(test_nobody_to_wait_for),
+		cmocka_unit_test(test_waits_for_who_is_in_a_poll),
+	};
+
+	return cmocka_run_group_tests(tests, setup, NULL);
+}

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * Slots and their identifiers: each slot once, no identifier twice in a slot's cycle, none of the reserved
+ * ones, nothing that can be told from one slot about another.
+ */
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <rte_bitops.h>
+#include <rte_common.h>
+
+#include "mem/random.h"
+#include "mem/slots.h"
+
+static void
+test_each_slot_once(void **state)
+{
+	bool seen[64] = {false};
+	struct uroce_slots s;
+	uint32_t id;
+
+	(void)state;
+	assert_int_equal(uroce_slots_init(&s, 6, 24), 0);
+	for (unsigned int i = 0; i < 64; i++) {
+		assert_int_equal(uroce_slots_get(&s, &id), 0);
+		assert_true(id < 1 << 24);
+		assert_int_equal(uroce_slots_index(6, 24, id), id >> 18);
+		assert_false(seen[id >> 18]);
+		seen[id >> 18] = true;
+	}
+	uroce_slots_fini(&s);
+}
+
+static void
+test_full(void **state)
+{
+	struct uroce_slots s;
+	uint32_t ids[4], id = 77;
+
+	(void)state;
+	assert_int_equal(uroce_slots_init(&s, 2, 32), 0);
+	for (unsigned int i = 0; i < 4; i++)
+		assert_int_equal(uroce_slots_get(&s, &ids[i]), 0);
+	assert_int_equal(uroce_slots_get(&s, &id), -ENOMEM);
+	assert_int_equal(id, 77);
+	uroce_slots_put(&s, ids[2]);
+	assert_int_equal(uroce_slots_get(&s, &id), 0);
+	assert_int_equal(id >> 30, ids[2] >> 30);
+	assert_int_not_equal(id, ids[2]);
+	assert_int_equal(uroce_slots_get(&s, &id), -ENOMEM);
+	uroce_slots_fini(&s);
+}
+
+/* Every identifier of the space comes up, once, before any comes up again, and the reserved ones never:
+ * whatever the number of low bits, odd or even. */
+static void
+check_cycle(unsigned int log2, unsigned int id_bits)
+{
+	const uint32_t all = RTE_BIT32(id_bits);
+	const uint32_t draws = all - 3;
+	uint8_t *seen = calloc(all, 1);
+	struct uroce_slots s;
+	uint32_t id, *last;
+
+	assert_non_null(seen);
+	last = calloc(RTE_BIT32(log2), sizeof(*last));
+	assert_non_null(last);
+	assert_int_equal(uroce_slots_init(&s, log2, id_bits), 0);
+	/* a slot that has come round is kept, so that the others are drawn until they have as well */
+	for (uint32_t i = 0; i < draws; i++) {
+		uint32_t slot, low = RTE_BIT32(id_bits - log2), size = low;
+
+		assert_int_equal(uroce_slots_get(&s, &id), 0);
+		assert_int_equal(seen[id]++, 0);
+		slot = uroce_slots_index(log2, id_bits, id);
+		size -= slot == 0 ? 2 : 0;
+		size -= slot == RTE_BIT32(log2) - 1 ? 1 : 0;
+		if (++last[slot] < size)
+			uroce_slots_put(&s, id);
+	}
+	assert_int_equal(uroce_slots_get(&s, &id), -ENOMEM);
+	assert_int_equal(seen[0], 0);
+	assert_int_equal(seen[1], 0);
+	assert_int_equal(seen[all - 1], 0);
+	uroce_slots_fini(&s);
+	free(last);
+	free(seen);
+}
+
+static void
+test_no_identifier_twice(void **state)
+{
+	(void)state;
+	check_cycle(1, 4);
+	check_cycle(2, 4);
+	check_cycle(3, 8);
+	check_cycle(1, 16);
+	check_cycle(4, 15);
+	check_cycle(10, 16);
+}
+
+/* The second time round is the first one again: that is what "until all are used up" means. */
+static void
+test_cycle_starts_over(void **state)
+{
+	struct uroce_slots s;
+	uint32_t first, id, n = 0;
+
+	(void)state;
+	/* slot 1 of 4, which has none of the reserved identifiers */
+	assert_int_equal(uroce_slots_init(&s, 2, 8), 0);
+	while (s.free > 1 || uroce_slots_index(2, 8, s.order[0] << 6) != 1) {
+		assert_int_equal(uroce_slots_get(&s, &id), 0);
+		if (id >> 6 == 1) {
+			uroce_slots_put(&s, id);
+			s.uses[1] = 0;
+		}
+	}
+	assert_int_equal(uroce_slots_get(&s, &first), 0);
+	do {
+		uroce_slots_put(&s, first);
+		assert_int_equal(uroce_slots_get(&s, &id), 0);
+		uroce_slots_put(&s, id);
+		n++;
+		s.free = 1;
+		assert_int_equal(s.order[0], 1);
+		first = n == 1 ? id : first;
+	} while (n < 64);
+	assert_int_equal(uroce_slots_get(&s, &id), 0);
+	assert_int_equal(id, first);
+	uroce_slots_fini(&s);
+}
+
+static void
+test_draw_is_random(void **state)
+{
+	struct uroce_slots s;
+	uint32_t ids[2][256];
+	unsigned int ascending = 0;
+
+	(void)state;
+	for (unsigned int t = 0; t < 2; t++) {
+		assert_int_equal(uroce_slots_init(&s, 8, 32), 0);
+		for (unsigned int i = 0; i < 256; i++)
+			assert_int_equal(uroce_slots_get(&s, &ids[t][i]), 0);
+		uroce_slots_fini(&s);
+	}
+	for (unsigned int i = 1; i < 256; i++)
+		ascending += ids[0][i] > ids[0][i - 1];
+	/* 127.5 and a deviation of 4.6 when they are random */
+	assert_in_range(ascending, 80, 175);
+	assert_memory_not_equal(ids[0], ids[1], sizeof(ids[0]));
+}
+
+/* Who knows one key must not know the low bits of the others: first uses of slots differ. */
+static void
+test_low_bits_differ_between_slots(void **state)
+{
+	struct uroce_slots s;
+	uint32_t id;
+	unsigned int seen[256] = {0}, different = 0;
+
+	(void)state;
+	assert_int_equal(uroce_slots_init(&s, 8, 16), 0);
+	for (unsigned int i = 0; i < 256; i++) {
+		assert_int_equal(uroce_slots_get(&s, &id), 0);
+		different += seen[id & 0xff]++ == 0;
+	}
+	/* 162 when they are random, 1 when they are the same */
+	assert_true(different > 120);
+	uroce_slots_fini(&s);
+}
+
+static void
+test_seeded_is_reproducible(void **state)
+{
+	struct uroce_slots s;
+	uint32_t ids[2][64];
+
+	(void)state;
+	for (unsigned int t = 0; t < 2; t++) {
+		uroce_random_seed(7);
+		assert_int_equal(uroce_slots_init(&s, 6, 24), 0);
+		for (unsigned int i = 0; i < 64; i++)
+			assert_int_equal(uroce_slots_get(&s, &ids[t][i]), 0);
+		uroce_slots_fini(&s);
+	}
+	uroce_random_seed(0);
+	assert_memory_equal(ids[0], ids[1], sizeof(ids[0]));
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_each_slot_once),
+		cmocka_unit_test(test_full),
+		cmocka_unit_test(test_no_identifier_twice),
+		cmocka_unit_test(test_cycle_starts_over),
+		cmocka_unit_test(test_draw_is_random),
+		cmocka_unit_test(test_low_bits_differ_between_slots),
+		cmocka_unit_test(test_seeded_is_reproducible),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
