@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * The opcode table, all 256 of it: against a list of the specification's packets written down another way,
+ * and against the rules that every row follows.
+ */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <rte_common.h>
+
+#include "wire/headers.h"
+#include "wire/opcode.h"
+
+static const uint8_t ext_bytes[UROCE_EXT_COUNT] = {
+	[UROCE_EXT_XRCETH] = 4, [UROCE_EXT_DETH] = 8, [UROCE_EXT_FETH] = 4, [UROCE_EXT_RETH] = 16,
+	[UROCE_EXT_ATOMICETH] = 28, [UROCE_EXT_AETH] = 4, [UROCE_EXT_ATOMICACKETH] = 8,
+	[UROCE_EXT_IMMDT] = 4, [UROCE_EXT_IETH] = 4, [UROCE_EXT_CNP] = 16,
+};
+
+/* Every packet that exists: what follows the BTH, in bytes and by name (x: IETH, c: reserved bytes). */
+static const struct {
+	uint8_t opcode;
+	const char *name;
+	const char *headers;
+	uint8_t bytes;
+} packets[] = {
+	{ 0x00, "RC_SEND_FIRST", "", 0 },
+	{ 0x01, "RC_SEND_MIDDLE", "", 0 },
+	{ 0x02, "RC_SEND_LAST", "", 0 },
+	{ 0x03, "RC_SEND_LAST_IMM", "i", 4 },
+	{ 0x04, "RC_SEND_ONLY", "", 0 },
+	{ 0x05, "RC_SEND_ONLY_IMM", "i", 4 },
+	{ 0x06, "RC_WRITE_FIRST", "r", 16 },
+	{ 0x07, "RC_WRITE_MIDDLE", "", 0 },
+	{ 0x08, "RC_WRITE_LAST", "", 0 },
+	{ 0x09, "RC_WRITE_LAST_IMM", "i", 4 },
+	{ 0x0a, "RC_WRITE_ONLY", "r", 16 },
+	{ 0x0b, "RC_WRITE_ONLY_IMM", "ri", 20 },
+	{ 0x0c, "RC_READ_REQUEST", "r", 16 },
+	{ 0x0d, "RC_READ_RESPONSE_FIRST", "a", 4 },
+	{ 0x0e, "RC_READ_RESPONSE_MIDDLE", "", 0 },
+	{ 0x0f, "RC_READ_RESPONSE_LAST", "a", 4 },
+	{ 0x10, "RC_READ_RESPONSE_ONLY", "a", 4 },
+	{ 0x11, "RC_ACKNOWLEDGE", "a", 4 },
+	{ 0x12, "RC_ATOMIC_ACKNOWLEDGE", "ao", 12 },
+	{ 0x13, "RC_CMP_SWAP", "t", 28 },
+	{ 0x14, "RC_FETCH_ADD", "t", 28 },
+	{ 0x16, "RC_SEND_LAST_INV", "x", 4 },
+	{ 0x17, "RC_SEND_ONLY_INV", "x", 4 },
+	{ 0x1c, "RC_FLUSH", "fr", 20 },
+	{ 0x1d, "RC_ATOMIC_WRITE", "r", 16 },
+	{ 0x20, "UC_SEND_FIRST", "", 0 },
+	{ 0x21, "UC_SEND_MIDDLE", "", 0 },
+	{ 0x22, "UC_SEND_LAST", "", 0 },
+	{ 0x23, "UC_SEND_LAST_IMM", "i", 4 },
+	{ 0x24, "UC_SEND_ONLY", "", 0 },
+	{ 0x25, "UC_SEND_ONLY_IMM", "i", 4 },
+	{ 0x26, "UC_WRITE_FIRST", "r", 16 },
+	{ 0x27, "UC_WRITE_MIDDLE", "", 0 },
+	{ 0x28, "UC_WRITE_LAST", "", 0 },
+	{ 0x29, "UC_WRITE_LAST_IMM", "i", 4 },
+	{ 0x2a, "UC_WRITE_ONLY", "r", 16 },
+	{ 0x2b, "UC_WRITE_ONLY_IMM", "ri", 20 },
+	{ 0x64, "UD_SEND_ONLY", "d", 8 },
+	{ 0x65, "UD_SEND_ONLY_IMM", "di", 12 },
+	{ 0x81, "CNP", "c", 16 },
+};
+
+static const char ext_letters[UROCE_EXT_COUNT + 1] = "Xdfrtaoixc";
+
+static void
+test_exactly_these_exist(void **state)
+{
+	unsigned int next = 0;
+
+	(void)state;
+	for (unsigned int op = 0; op < 256; op++) {
+		const struct uroce_opcode_info *info = &uroce_opcodes[op];
+
+		if (next < RTE_DIM(packets) && packets[next].opcode == op) {
+			assert_non_null(info->name);
+			assert_string_equal(info->name, packets[next].name);
+			assert_int_equal(info->header_bytes,
+					 sizeof(struct uroce_bth) + packets[next].bytes);
+			next++;
+		} else {
+			static const struct uroce_opcode_info none;
+
+			assert_memory_equal(info, &none, sizeof(none));
+		}
+	}
+	assert_int_equal(next, RTE_DIM(packets));
+}
+
+static void
+test_offsets(void **state)
+{
+	(void)state;
+	for (unsigned int i = 0; i < RTE_DIM(packets); i++) {
+		const struct uroce_opcode_info *info = &uroce_opcodes[packets[i].opcode];
+		uint8_t at = sizeof(struct uroce_bth);
+
+		for (unsigned int e = 0; e < UROCE_EXT_COUNT; e++) {
+			if (strchr(packets[i].headers, ext_letters[e]) == NULL) {
+				assert_int_equal(info->ext[e], 0);
+				continue;
+			}
+			assert_int_equal(info->ext[e], at);
+			at = (uint8_t)(at + ext_bytes[e]);
+		}
+		assert_int_equal(info->header_bytes, at);
+	}
+}
+
+static int
+name_has(const struct uroce_opcode_info *info, const char *part)
+{
+	return strstr(info->name, part) != NULL;
+}
+
+/* The name says where in its message a packet stands. */
+static uint8_t
+place_by_name(const struct uroce_opcode_info *info)
+{
+	if (name_has(info, "_FIRST"))
+		return UROCE_OPF_FIRST;
+	if (name_has(info, "_MIDDLE"))
+		return 0;
+	if (name_has(info, "_LAST"))
+		return UROCE_OPF_LAST;
+	return UROCE_OPF_ONLY;
+}
+
+static void
+test_place(void **state)
+{
+	(void)state;
+	for (unsigned int i = 0; i < RTE_DIM(packets); i++) {
+		const struct uroce_opcode_info *info = &uroce_opcodes[packets[i].opcode];
+
+		assert_int_equal(info->flags & UROCE_OPF_ONLY, place_by_name(info));
+	}
+}
+
+static void
+test_direction_and_payload(void **state)
+{
+	(void)state;
+	for (unsigned int i = 0; i < RTE_DIM(packets); i++) {
+		const struct uroce_opcode_info *info = &uroce_opcodes[packets[i].opcode];
+		int answer = name_has(info, "RESPONSE") || name_has(info, "ACKNOWLEDGE") ||
+			     name_has(info, "CNP");
+		int payload = name_has(info, "SEND") || name_has(info, "WRITE") ||
+			      name_has(info, "RESPONSE");
+
+		assert_int_equal((info->flags & UROCE_OPF_REQUEST) == 0, answer);
+		assert_int_equal((info->flags & UROCE_OPF_PAYLOAD) != 0, payload);
+	}
+}
+
+/* A SEND takes its receive with the first packet, a WRITE with immediate with the last. */
+static void
+test_recv(void **state)
+{
+	(void)state;
+	for (unsigned int i = 0; i < RTE_DIM(packets); i++) {
+		const struct uroce_opcode_info *info = &uroce_opcodes[packets[i].opcode];
+		int takes = 0;
+
+		if (info->op == UROCE_OP_SEND)
+			takes = (info->flags & UROCE_OPF_FIRST) != 0;
+		else if (info->op == UROCE_OP_WRITE)
+			takes = info->ext[UROCE_EXT_IMMDT] != 0;
+		assert_int_equal((info->flags & UROCE_OPF_RECV) != 0, takes);
+	}
+}
+
+static void
+test_transport_and_operation(void **state)
+{
+	static const struct {
+		const char *part;
+		enum uroce_op op;
+	} ops[] = {
+		{ "_SEND_", UROCE_OP_SEND }, { "C_WRITE_", UROCE_OP_WRITE },
+		{ "_READ_REQUEST", UROCE_OP_READ_REQUEST }, { "_READ_RESPONSE", UROCE_OP_READ_RESPONSE },
+		{ "RC_ACK", UROCE_OP_ACK }, { "_ATOMIC_ACK", UROCE_OP_ATOMIC_ACK },
+		{ "_CMP_SWAP", UROCE_OP_CMP_SWAP }, { "_FETCH_ADD", UROCE_OP_FETCH_ADD },
+		{ "_FLUSH", UROCE_OP_FLUSH }, { "_ATOMIC_WRITE", UROCE_OP_ATOMIC_WRITE },
+		{ "CNP", UROCE_OP_CNP },
+	};
+	static const struct {
+		const char *part;
+		enum uroce_transport transport;
+	} transports[] = {
+		{ "RC_", UROCE_TRANSPORT_RC }, { "UC_", UROCE_TRANSPORT_UC },
+		{ "UD_", UROCE_TRANSPORT_UD }, { "CNP", UROCE_TRANSPORT_CNP },
+	};
+
+	(void)state;
+	for (unsigned int i = 0; i < RTE_DIM(packets); i++) {
+		const struct uroce_opcode_info *info = &uroce_opcodes[packets[i].opcode];
+		unsigned int matches = 0;
+
+		for (unsigned int j = 0; j < RTE_DIM(ops); j++) {
+			if (name_has(info, ops[j].part)) {
+				assert_int_equal(info->op, ops[j].op);
+				matches++;
+			}
+		}
+		for (unsigned int j = 0; j < RTE_DIM(transports); j++) {
+			if (strncmp(info->name, transports[j].part, 3) == 0) {
+				assert_int_equal(info->transport, transports[j].transport);
+				matches++;
+			}
+		}
+		assert_int_equal(matches, 2);
+	}
+}
+
+/* UC is RC + 0x20, row by row. */
+static void
+test_uc_is_rc(void **state)
+{
+	(void)state;
+	for (unsigned int op = UROCE_RC_SEND_FIRST; op <= UROCE_RC_WRITE_ONLY_IMM; op++) {
+		const struct uroce_opcode_info *rc = &uroce_opcodes[op], *uc = &uroce_opcodes[op + 0x20];
+
+		assert_string_equal(rc->name + 2, uc->name + 2);
+		assert_int_equal(rc->op, uc->op);
+		assert_int_equal(rc->flags, uc->flags);
+		assert_int_equal(rc->header_bytes, uc->header_bytes);
+		assert_memory_equal(rc->ext, uc->ext, sizeof(rc->ext));
+	}
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_exactly_these_exist),
+		cmocka_unit_test(test_offsets),
+		cmocka_unit_test(test_place),
+		cmocka_unit_test(test_direction_and_payload),
+		cmocka_unit_test(test_recv),
+		cmocka_unit_test(test_transport_and_operation),
+		cmocka_unit_test(test_uc_is_rc),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
