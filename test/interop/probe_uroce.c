@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * The probe on uroce: the first ethdev port, driven by the probe's own loop.
+ * Arguments: EAL's, "--", and the device's addresses with prefix length.
+ */
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rte_common.h>
+#include <rte_eal.h>
+#include <rte_errno.h>
+
+#include "probe.h"
+
+#define PING_MS 10000
+
+static struct uroce_worker *worker;
+
+static void __rte_noreturn
+die(const char *what, int error)
+{
+	fprintf(stderr, "probe: %s: %s\n", what, strerror(error));
+	exit(1);
+}
+
+struct ibv_context *
+probe_open(int argc, char **argv)
+{
+	struct ibv_context *context;
+	int used, ret;
+
+	used = rte_eal_init(argc, argv);
+	if (used < 0)
+		die("rte_eal_init", rte_errno);
+	worker = uroce_create_worker(-1);
+	if (worker == NULL)
+		die("uroce_create_worker", errno);
+	context = uroce_open_port(0, NULL, &worker, 1);
+	if (context == NULL)
+		die("uroce_open_port", errno);
+	for (int i = used + 1; i < argc; i++) {
+		ret = uroce_add_address(context, argv[i]);
+		if (ret != 0)
+			die(argv[i], ret);
+	}
+	return context;
+}
+
+bool
+probe_progress(void)
+{
+	uroce_worker_poll(worker);
+	return true;
+}
+
+int
+probe_ping(struct ibv_context *context, const char *address)
+{
+	return uroce_ping(context, address, PING_MS);
+}
+
+void
+probe_counters(struct ibv_context *context)
+{
+	struct uroce_counter counters[256];
+	unsigned int n = uroce_query_counters(context, counters, RTE_DIM(counters));
+
+	for (unsigned int i = 0; i < RTE_MIN(n, RTE_DIM(counters)); i++)
+		if (counters[i].value != 0)
+			printf(" %s=%llu", counters[i].name, (unsigned long long)counters[i].value);
+}

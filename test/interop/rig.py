@@ -1,0 +1,243 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Copyright 2026 The uroce authors
+"""The two ends and what is between them. An end is a probe (probe.c) that this program talks to in lines:
+uroce on net_af_packet in this network namespace, or libibverbs over Soft-RoCE in a QEMU guest, whose network
+card is a UNIX datagram socket. Between the ends is the wire (wire.py), and nothing else: no bridge, no tap."""
+
+import os
+import select
+import shutil
+import socket
+import subprocess
+import time
+
+from wire import Wire
+
+REPLY_SECONDS = 60
+BOOT_SECONDS = 120
+GUEST_MTU = 4200        # RoCE path MTU 4096
+PREFIX = {4: 24, 6: 64}
+
+
+class Failure(Exception):
+    """A scenario did not go as it must; the text says what was seen."""
+
+
+def address(number, family):
+    return '10.77.0.%d' % number if family == 4 else 'fd77::%x' % number
+
+
+def gid(number, family):
+    return '::ffff:' + address(number, 4) if family == 4 else address(number, 6)
+
+
+class Lines:
+    """A line-oriented connection over a pair of file descriptors."""
+
+    def __init__(self, fd_in, fd_out):
+        self.fd_in, self.fd_out, self.buffer = fd_in, fd_out, b''
+
+    def write(self, text):
+        try:
+            os.write(self.fd_out, text.encode() + b'\n')
+        except OSError as e:
+            raise Failure('it has ended (%s)' % e) from e
+
+    def read(self, seconds=REPLY_SECONDS):
+        deadline = time.monotonic() + seconds
+        while b'\n' not in self.buffer:
+            if not wait_readable(self.fd_in, deadline - time.monotonic()):
+                raise Failure('no answer within %d s' % seconds)
+            data = os.read(self.fd_in, 65536)
+            if not data:
+                raise Failure('it has ended')
+            self.buffer += data
+        line, self.buffer = self.buffer.split(b'\n', 1)
+        return line.decode(errors='replace')
+
+
+def wait_readable(fd, seconds):
+    poller = select.poll()
+    poller.register(fd, select.POLLIN)
+    return seconds > 0 and bool(poller.poll(seconds * 1000))
+
+
+class End:
+    """A probe. `number` is the last part of its addresses; `side` its name on the wire."""
+
+    def __init__(self, side, kind, number, state):
+        self.side, self.kind, self.number, self.state = side, kind, number, state
+        self.lines, self.process, self.transcript = None, None, []
+
+    def __call__(self, command, **arguments):
+        """Give a command; returns the answer's words, those with '=' as a dictionary of numbers."""
+        line = command + ''.join(' %s=%s' % (k, v) for k, v in arguments.items() if v is not None)
+        self.transcript.append('%s < %s' % (self.side, line))
+        try:
+            self.lines.write(line)
+            answer = self.lines.read()
+        except Failure as e:
+            raise Failure('%s (%s): %s: %s' % (self.side, self.kind, command, e)) from e
+        self.transcript.append('%s > %s' % (self.side, answer))
+        words = answer.split()
+        if not words or words[0] != 'ok':
+            raise Failure('%s (%s): %s: %s' % (self.side, self.kind, command, answer))
+        if '=' in answer:
+            return {k: int(v) for k, v in (w.split('=') for w in words[1:])}
+        return words[1:]
+
+    def log_path(self):
+        return os.path.join(self.state, self.side + '.log')
+
+    def log_tail(self):
+        try:
+            with open(self.log_path(), errors='replace') as f:
+                return ''.join(f.readlines()[-20:])
+        except OSError:
+            return ''
+
+    def look_after_failure(self):
+        """Note the counters; an end that does not answer any more is started again."""
+        try:
+            self('counters')
+        except Failure as e:
+            self.transcript.append('%s: %s' % (self.side, e))
+            self.stop()
+            self.start()
+            self.wait_ready()
+
+    def stop(self):
+        if self.process is not None:
+            self.process.kill()
+            self.process.wait()
+            self.process = None
+
+
+class UroceEnd(End):
+    """uroce in this network namespace, on its half of a veth pair."""
+
+    def __init__(self, side, number, state, program):
+        super().__init__(side, 'uroce', number, state)
+        self.program, self.interface = program, 'uroce0'
+
+    def attach(self, wire):
+        peer = self.interface + 'w'
+        ip('link', 'add', self.interface, 'type', 'veth', 'peer', 'name', peer)
+        for name in (self.interface, peer):
+            # the kernel's own IPv6 has no business on this wire
+            with open('/proc/sys/net/ipv6/conf/%s/disable_ipv6' % name, 'w') as f:
+                f.write('1')
+            ip('link', 'set', name, 'mtu', '9000', 'up')
+        wire.attach_interface(self.side, peer)
+
+    def start(self):
+        device = 'net_af_packet0,iface=%s,framesz=8192,blocksz=65536,framecnt=512' % self.interface
+        command = [self.program, '--no-huge', '-m', '256', '--no-pci', '--no-shconf', '--no-telemetry',
+                   '--lcores', '0@(0-%d)' % (os.cpu_count() - 1), '--log-level=lib.eal:warning',
+                   '--vdev=' + device, '--']
+        command += ['%s/%d' % (address(self.number, v), PREFIX[v]) for v in (4, 6)]
+        with open(self.log_path(), 'a') as log:
+            self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                            stderr=log)
+        self.lines = Lines(self.process.stdout.fileno(), self.process.stdin.fileno())
+
+    def wait_ready(self):
+        while self.lines.read() != 'ok ready':
+            pass
+
+
+class GuestEnd(End):
+    """Linux Soft-RoCE and libibverbs in a QEMU guest."""
+
+    def __init__(self, side, number, state, image):
+        super().__init__(side, 'rxe', number, state)
+        self.image, self.shell, self.listeners = image, None, {}
+
+    def path(self, name):
+        return os.path.join(self.state, '%s-%s' % (self.side, name))
+
+    def attach(self, wire):
+        wire.attach_unix(self.side, self.path('wire'), self.path('nic'))
+
+    def start(self):
+        for name in ('probe', 'shell', 'nic'):
+            if os.path.exists(self.path(name)):
+                os.unlink(self.path(name))
+        for name in ('probe', 'shell'):
+            s = socket.socket(socket.AF_UNIX)
+            s.bind(self.path(name))
+            s.listen(1)
+            self.listeners[name] = s
+        append = ('console=ttyS0 quiet panic=-1 mitigations=off nokaslr tsc=reliable no_timer_check '
+                  'random.trust_cpu=on audit=0 cryptomgr.notests addr4=%s/%d addr6=%s/%d mtu=%d' % (
+                      address(self.number, 4), PREFIX[4], address(self.number, 6), PREFIX[6], GUEST_MTU))
+        command = ['qemu-system-x86_64', '-nodefaults', '-no-user-config', '-no-reboot', '-display', 'none',
+                   '-machine', 'q35', '-accel', os.environ.get('UROCE_INTEROP_ACCEL', 'tcg'),
+                   '-cpu', 'max', '-m', '256', '-append', append,
+                   '-kernel', os.path.join(self.image, 'vmlinux'),
+                   '-initrd', os.path.join(self.image, 'initramfs'),
+                   '-serial', 'file:' + self.log_path(),
+                   '-netdev', 'dgram,id=n0,local.type=unix,local.path=%s,remote.type=unix,remote.path=%s' % (
+                       self.path('nic'), self.path('wire')),
+                   '-device', 'virtio-net-pci,netdev=n0,romfile=,mac=52:54:00:77:00:%02x' % self.number,
+                   '-device', 'virtio-serial-pci']
+        for number, name in enumerate(('probe', 'shell'), 1):
+            command += ['-chardev', 'socket,id=%s,path=%s' % (name, self.path(name)),
+                        '-device', 'virtserialport,chardev=%s,nr=%d' % (name, number)]
+        with open(self.path('qemu.log'), 'w') as log:
+            self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+
+    def wait_ready(self):
+        connections = {}
+        for name, listener in self.listeners.items():
+            listener.settimeout(10)
+            try:
+                connections[name] = listener.accept()[0]
+            except TimeoutError as e:
+                raise Failure('QEMU does not start: see %s' % self.path('qemu.log')) from e
+        self.connections = connections
+        self.lines, self.shell = (Lines(connections[n].fileno(), connections[n].fileno())
+                                  for n in ('probe', 'shell'))
+        while self.lines.read(BOOT_SECONDS) != 'ok ready':
+            pass
+
+    def sh(self, command):
+        """Run a command line in the guest: its exit code and output."""
+        self.transcript.append('%s $ %s' % (self.side, command))
+        self.shell.write(command)
+        output = []
+        while True:
+            line = self.shell.read()
+            self.transcript.append('%s   %s' % (self.side, line))
+            if line.startswith('rc '):
+                return int(line[3:]), '\n'.join(output)
+            output.append(line)
+
+
+def ip(*arguments):
+    subprocess.run(['ip', *arguments], check=True)
+
+
+class Rig:
+    """Both ends, started, and the wire between them."""
+
+    def __init__(self, state, ends):
+        self.state, self.ends, self.wire = state, ends, Wire()
+
+    def start(self):
+        ip('link', 'set', 'lo', 'up')
+        # QEMU's datagram socket: room for a window of frames
+        with open('/proc/sys/net/unix/max_dgram_qlen', 'w') as f:
+            f.write('512')
+        for end in self.ends:
+            end.attach(self.wire)
+        self.wire.start()
+        for end in self.ends:
+            end.start()
+        for end in self.ends:
+            end.wait_ready()
+
+    def stop(self):
+        for end in self.ends:
+            end.stop()
+        shutil.rmtree(self.state, ignore_errors=True)

@@ -1,0 +1,451 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Copyright 2026 The uroce authors
+"""What is tested: each scenario is a function of a Link, which has a requester and a responder. It returns
+when all is as it must be and raises Failure when it is not. matrix() at the end names them all.
+
+No verdict depends on how fast anything is: scenarios wait for what they have seen on the wire, and the
+transport timeouts leave room for a machine that is busy with other things."""
+
+import time
+
+from rig import Failure, address, gid
+from wire import REQUESTS, Fault
+
+SUCCESS, LOC_LEN_ERR, LOC_QP_OP_ERR, FLUSHED = 0, 1, 2, 5
+REM_INV_REQ, REM_ACCESS, REM_OP, RETRY_EXC, RNR_RETRY_EXC = 9, 10, 11, 12, 13
+WC_OPCODE = {'send': 0, 'send-imm': 0, 'write': 1, 'write-imm': 1, 'read': 2, 'cas': 3, 'faa': 4}
+WC_RECV, WC_RECV_WITH_IMM = 128, 129
+TAKES_RECEIVE = ('send', 'send-imm', 'write-imm')
+IMM = 0xfedcba00
+GUARD = 8                       # bytes after each item that must stay zero
+RNR_CODE, RNR_SECONDS = 22, 0.02048
+FENCE = 1                       # IBV_SEND_FENCE
+QUICK_TIMEOUT, TIMEOUT = 15, 19         # 4.096 us * 2^n: 134 ms for those that must expire, 2.1 s
+
+
+class Completion:
+    def __init__(self, text):
+        self.id, self.status, self.opcode, self.bytes, self.imm = (int(x) for x in text.split(':'))
+
+    def __repr__(self):
+        return 'wr %d status %d opcode %d bytes %d imm %x' % (
+            self.id, self.status, self.opcode, self.bytes, self.imm)
+
+
+def expect(what, seen, wanted):
+    if seen != wanted:
+        raise Failure('%s: %s, not %s' % (what, seen, wanted))
+
+
+class Link:
+    """A requester and a responder and, once connect() has been called, a queue pair between them. Both
+    memories have the same size, and are zero at first."""
+
+    def __init__(self, wire, requester, responder, family, mtu):
+        self.wire, self.requester, self.responder = wire, requester, responder
+        self.family, self.mtu, self.faults = family, mtu, []
+        self.responder_number = responder.number
+
+    def fault(self, what, who, kinds, nth=1, every=False):
+        """Before connect(): who is 'requester' or 'responder'."""
+        self.faults.append(Fault(what, getattr(self, who).side, kinds, nth, every))
+
+    def connect(self, size=4096, psn=0x123456, timeout=None, retry=7, rnr=7, min_rnr=14):
+        timeout = timeout or (QUICK_TIMEOUT if self.faults else TIMEOUT)
+        self.wire.reset(self.faults)
+        numbers = {self.requester: self.requester.number, self.responder: self.responder_number}
+        psns = {self.requester: psn, self.responder: 0x654321}
+        self.info = {e: e('qp', sgid=gid(n, self.family), size=size, psn=psns[e])
+                     for e, n in numbers.items()}
+        for end, peer in ((self.responder, self.requester), (self.requester, self.responder)):
+            end('connect', dgid=gid(numbers[peer], self.family), qpn=self.info[peer]['qpn'],
+                psn=psns[peer], mtu=self.mtu, timeout=timeout, retry=retry, rnr=rnr, min_rnr=min_rnr)
+        self.remote, self.rkey = self.info[self.responder]['addr'], self.info[self.responder]['rkey']
+
+    def send(self, op, **arguments):
+        arguments.setdefault('rkey', self.rkey)
+        arguments['remote'] = self.remote + arguments.pop('remote_at', 0)
+        self.requester('send', op=op, **arguments)
+
+    def poll(self, end, n, ms=30000):
+        return [Completion(w) for w in end('poll', n=n, ms=ms)]
+
+    def sent(self, op, n=1):
+        """The requester's next n completions are successes, in order."""
+        seen = self.poll(self.requester, n)
+        expect('requester\'s completions', [(c.id, c.status, c.opcode) for c in seen],
+               [(i, SUCCESS, WC_OPCODE[op]) for i in range(n)])
+
+    def received(self, op, length, n=1):
+        """The responder's next n completions are receives, in order; and there are no more."""
+        opcode = WC_RECV_WITH_IMM if op == 'write-imm' else WC_RECV
+        imm = [IMM + i if op.endswith('imm') else 0 for i in range(n)]
+        seen = self.poll(self.responder, n)
+        # byte_len of a receive that an RDMA WRITE took is that of the WRITE
+        expect('responder\'s completions', [(c.id, c.status, c.opcode, c.bytes, c.imm) for c in seen],
+               [(i, SUCCESS, opcode, length, imm[i]) for i in range(n)])
+        expect('responder\'s completions beyond', self.poll(self.responder, 1, ms=0), [])
+
+    def statuses(self, end, n):
+        return [c.status for c in self.poll(end, n)]
+
+    def check_faults(self):
+        for fault in self.faults:
+            if not fault.applied:
+                raise Failure('the wire had no occasion to %s' % fault)
+
+    def check_frames(self):
+        for frame in list(self.wire.frames):
+            wrong = frame.wrong()
+            if wrong is not None:
+                raise Failure('%s in %s' % (wrong, frame))
+
+    def word(self, end, at=0):
+        return end('get', at=at)['value']
+
+
+# ---- operations ------------------------------------------------------------------------------------------
+
+def transfer(link, op, length, n=3, sges=1, psn=0x123456, flags=0):
+    """n messages of this length, each with its own data at its own place; every byte is compared, and
+    those behind each message must be untouched."""
+    stride = (length + GUARD + 63) & ~63
+    link.connect(size=n * stride, psn=psn)
+    source, sink = link.requester, link.responder
+    if op == 'read':
+        source, sink = sink, source
+    for i in range(n):
+        source('fill', at=i * stride, len=length, seed=i + 1)
+    if op in TAKES_RECEIVE:
+        recv_length = 0 if op == 'write-imm' else length
+        link.responder('recv', n=n, len=recv_length, stride=stride, sges=sges)
+        link.responder('recv', n=1, len=recv_length)    # for what must not come
+    link.send(op, n=n, len=length, stride=stride, sges=sges, imm=IMM, flags=flags)
+    link.sent(op, n)
+    if op in TAKES_RECEIVE:
+        link.received(op, length, n)
+    for i in range(n):
+        sink('check', at=i * stride, len=length, seed=i + 1)
+        expect('bytes behind message %d' % i, link.word(sink, i * stride + length), 0)
+
+
+def one_byte(link, op):
+    transfer(link, op, 1)
+
+
+def zero(link, op):
+    transfer(link, op, 0)
+
+
+def odd(link, op):
+    transfer(link, op, link.mtu + 3)
+
+
+def one_mtu(link, op):
+    transfer(link, op, link.mtu)
+
+
+def several(link, op):
+    transfer(link, op, 5 * link.mtu + 1)
+
+
+def many(link, op):
+    transfer(link, op, 300001, n=2)
+
+
+def scattered(link, op):
+    transfer(link, op, 3 * link.mtu + 7, sges=16)
+
+
+def psn_wrap(link, op):
+    transfer(link, op, 8 * link.mtu, psn=0xfffffa)
+
+
+def faa(link, n=8, psn=0x123456):
+    """n fetch-and-adds of one word, over the end of its range."""
+    start, add = 2**64 - 17, 5
+    link.connect(size=4096, psn=psn)
+    link.responder('put', at=8, value=start)
+    link.send('faa', n=n, len=8, remote_at=8, remote_stride=0, compare=add)
+    link.sent('faa', n)
+    expect('original values', [link.word(link.requester, 8 * i) for i in range(n)],
+           [(start + add * i) % 2**64 for i in range(n)])
+    expect('final value', link.word(link.responder, 8), (start + add * n) % 2**64)
+    expect('word before', link.word(link.responder, 0), 0)
+    expect('word after', link.word(link.responder, 16), 0)
+
+
+def cas(link, n=6):
+    """A chain of compare-and-swaps that each find what the one before has left, then one that does not."""
+    start = 0x0123456789abcdef
+    link.connect()
+    link.responder('put', at=16, value=start)
+    link.send('cas', n=n, len=8, remote_at=16, remote_stride=0, compare=start, swap=start + 1, step=1)
+    link.sent('cas', n)
+    expect('original values', [link.word(link.requester, 8 * i) for i in range(n)],
+           [start + i for i in range(n)])
+    link.send('cas', len=8, remote_at=16, compare=start, swap=0)
+    link.sent('cas')
+    expect('original value of the one that fails', link.word(link.requester), start + n)
+    expect('final value', link.word(link.responder, 16), start + n)
+
+
+def atomic_psn_wrap(link):
+    faa(link, n=10, psn=0xfffffa)
+
+
+def mixed(link):
+    """All operations in flight at once; a fenced READ sees what was written before it."""
+    n, length = 4, 2 * link.mtu + 5
+    stride = (length + 63) & ~63
+    link.connect(size=4 * n * stride)
+    link.responder('put', at=0, value=7)
+    link.responder('recv', n=n, len=length, at=n * stride, stride=stride)
+    for i in range(n):
+        link.requester('fill', at=i * stride, len=length, seed=i + 1)
+    link.send('write', n=n, len=length, stride=stride, remote_at=2 * n * stride)
+    link.send('faa', n=2, len=8, at=2 * n * stride, remote_stride=0, compare=1)
+    link.send('read', n=n, len=length, at=3 * n * stride, stride=stride, remote_at=2 * n * stride,
+              flags=FENCE)
+    link.send('send-imm', n=n, len=length, stride=stride, imm=IMM)
+    for op, count in (('write', n), ('faa', 2), ('read', n), ('send-imm', n)):
+        link.sent(op, count)
+    link.received('send-imm', length, n)
+    for i in range(n):
+        link.responder('check', at=(n + i) * stride, len=length, seed=i + 1)
+        link.requester('check', at=(3 * n + i) * stride, len=length, seed=i + 1)
+    expect('word after two fetch-and-adds', link.word(link.responder), 9)
+
+
+# ---- errors ----------------------------------------------------------------------------------------------
+
+def refused(link, op, length, **arguments):
+    """The first request is refused with a remote access error, the next is flushed (R18, R41), and the
+    responder's memory is untouched."""
+    link.connect(size=4 * link.mtu)
+    length = min(length, 4 * link.mtu)
+    link.requester('fill', len=length, seed=1)
+    link.send(op, n=2, len=length, stride=0, **arguments)
+    expect('requester\'s statuses', link.statuses(link.requester, 2), [REM_ACCESS, FLUSHED])
+    for at in range(0, 4 * link.mtu, link.mtu // 2):
+        expect('responder\'s memory at %d' % at, link.word(link.responder, at), 0)
+
+
+def wrong_rkey(link, op, length=None):
+    refused(link, op, length or 2 * link.mtu + 1, rkey='%d' % 0x5ca1ab1e)
+
+
+def out_of_bounds(link, op):
+    refused(link, op, 2 * link.mtu, remote_at=2 * link.mtu + 1)
+
+
+def zero_wrong_rkey(link, op):
+    """R19: the rkey of a zero-length WRITE or READ is not looked at."""
+    link.connect()
+    link.send(op, n=2, len=0, rkey=0x5ca1ab1e)
+    link.sent(op, 2)
+
+
+def misaligned_atomic(link):
+    link.connect()
+    link.send('faa', len=8, remote_at=4, compare=1)
+    status = link.statuses(link.requester, 1)
+    expect('requester\'s status', status, [REM_INV_REQ])         # R23
+    expect('the word', link.word(link.responder), 0)
+
+
+def send_too_long(link):
+    link.connect(size=4096 + 4 * link.mtu)
+    link.responder('recv', n=1, len=100)
+    link.send('send', len=2 * link.mtu)
+    # R17: NAK 1. rxe says remote operational error, and completes its receive with another status.
+    wanted = (REM_INV_REQ, LOC_LEN_ERR) if link.responder.kind == 'uroce' else (REM_OP, LOC_QP_OP_ERR)
+    expect('statuses of requester and responder', (link.statuses(link.requester, 1)[0],
+                                                   link.statuses(link.responder, 1)[0]), wanted)
+    expect('bytes behind the receive', link.word(link.responder, 104), 0)
+
+
+def rnr_late(link, op):
+    """Receives come only after two RNR NAKs; the requester waits each time as long as it was told (R35)."""
+    length = link.mtu + 9
+    link.connect(size=2 * length, min_rnr=RNR_CODE)
+    link.requester('fill', len=length, seed=3)
+    link.send(op, len=length, imm=IMM)
+    if not link.wire.wait_for(lambda f: f.rnr_nak, n=2):
+        raise Failure('no second RNR NAK')
+    link.responder('recv', n=2, len=length)
+    link.sent(op)
+    link.received(op, length)
+    link.responder('check', len=length, seed=3)
+    last_nak = None
+    for frame in link.wire.frames:
+        if frame.rnr_nak:
+            expect('RNR timer code', frame.syndrome & 0x1f, RNR_CODE)
+            last_nak = frame.time
+        elif last_nak is not None and frame.side == link.requester.side and frame.kind in REQUESTS:
+            if link.requester.kind == 'uroce' and frame.time - last_nak < RNR_SECONDS:
+                raise Failure('tried again %.3f ms after an RNR NAK, not %.3f' % (
+                    (frame.time - last_nak) * 1e3, RNR_SECONDS * 1e3))
+            last_nak = None
+
+
+def rnr_exhausted(link):
+    link.connect(rnr=2, min_rnr=16)
+    link.send('send', n=2, len=100)
+    expect('requester\'s statuses', link.statuses(link.requester, 2), [RNR_RETRY_EXC, FLUSHED])
+    expect('RNR NAKs', link.wire.count(lambda f: f.rnr_nak), 3)
+
+
+def peer_silent(link):
+    link.fault('drop', 'requester', 'any', every=True)
+    link.connect(timeout=14, retry=1)
+    link.send('write', n=2, len=100)
+    expect('requester\'s statuses', link.statuses(link.requester, 2), [RETRY_EXC, FLUSHED])
+
+
+# ---- a bad network -----------------------------------------------------------------------------------------
+
+def bad_network(link, what, who, kinds, nth, op):
+    """One fault on the way of an operation that has several messages of several packets."""
+    link.fault(what, who, kinds, nth)
+    if op == 'faa':
+        faa(link)
+    elif op == 'cas':
+        cas(link)
+    else:
+        transfer(link, op, 6 * link.mtu + 9 if '_ONLY' not in kinds else 99, n=4)
+
+
+FAULTS = (
+    # name, what, from whom, which frame, operation
+    ('lose-write-first', 'drop', 'requester', 'WRITE_FIRST', 2, 'write'),
+    ('lose-write-middle', 'drop', 'requester', 'WRITE_MIDDLE', 3, 'write'),
+    ('lose-write-last', 'drop', 'requester', 'WRITE_LAST', 4, 'write'),
+    ('lose-write-imm-last', 'drop', 'requester', 'WRITE_LAST_IMM', 2, 'write-imm'),
+    ('lose-send-middle', 'drop', 'requester', 'SEND_MIDDLE', 7, 'send'),
+    ('lose-send-only', 'drop', 'requester', 'SEND_ONLY_IMM', 2, 'send-imm'),
+    ('lose-write-ack', 'drop', 'responder', 'ACK', 1, 'write'),
+    ('lose-send-ack', 'drop', 'responder', 'ACK', 1, 'send'),
+    ('lose-read-request', 'drop', 'requester', 'READ_REQUEST', 2, 'read'),
+    ('lose-read-first', 'drop', 'responder', 'READ_FIRST', 2, 'read'),
+    ('lose-read-middle', 'drop', 'responder', 'READ_MIDDLE', 3, 'read'),
+    ('lose-read-last', 'drop', 'responder', 'READ_LAST', 4, 'read'),
+    ('lose-atomic', 'drop', 'requester', 'FAA', 3, 'faa'),
+    ('lose-atomic-ack', 'drop', 'responder', 'ATOMIC_ACK', 3, 'faa'),
+    ('lose-last-atomic-ack', 'drop', 'responder', 'ATOMIC_ACK', 8, 'faa'),
+    ('lose-cas-ack', 'drop', 'responder', 'ATOMIC_ACK', 2, 'cas'),
+    ('double-send', 'dup', 'requester', 'SEND_ONLY_IMM', 2, 'send-imm'),
+    ('double-send-last', 'dup', 'requester', 'SEND_LAST', 1, 'send'),
+    ('double-write-middle', 'dup', 'requester', 'WRITE_MIDDLE', 3, 'write'),
+    ('double-write-imm', 'dup', 'requester', 'WRITE_LAST_IMM', 2, 'write-imm'),
+    ('double-atomic', 'dup', 'requester', 'FAA', 3, 'faa'),
+    ('double-cas', 'dup', 'requester', 'CAS', 2, 'cas'),
+    ('double-read-request', 'dup', 'requester', 'READ_REQUEST', 2, 'read'),
+    ('double-read-middle', 'dup', 'responder', 'READ_MIDDLE', 3, 'read'),
+    ('double-ack', 'dup', 'responder', 'ACK', 1, 'write'),
+    ('double-atomic-ack', 'dup', 'responder', 'ATOMIC_ACK', 3, 'faa'),
+    ('swap-write-middles', 'swap', 'requester', 'WRITE_MIDDLE', 3, 'write'),
+    ('swap-sends', 'swap', 'requester', 'SEND_ONLY_IMM', 2, 'send-imm'),
+    ('swap-read-middles', 'swap', 'responder', 'READ_MIDDLE', 3, 'read'),
+    ('swap-atomics', 'swap', 'requester', 'FAA', 3, 'faa'),
+    ('corrupt-write', 'corrupt', 'requester', 'WRITE_MIDDLE', 3, 'write'),
+    ('corrupt-send-last', 'corrupt', 'requester', 'SEND_LAST', 2, 'send'),
+    ('corrupt-read', 'corrupt', 'responder', 'READ_MIDDLE', 3, 'read'),
+    ('corrupt-ack', 'corrupt', 'responder', 'ACK', 1, 'write'),
+    ('corrupt-atomic', 'corrupt', 'requester', 'CAS', 2, 'cas'),
+)
+
+
+# ---- neighbours ------------------------------------------------------------------------------------------
+
+def ping_from_guest(link):
+    """The guest finds the other end's MAC address, and gets an echo from it."""
+    guest, other, v = link.responder, link.requester, link.family
+    link.wire.reset()
+    guest.sh('ip neigh flush dev eth0')
+    ask, answer = ('arp-request', 'arp-reply') if v == 4 else ('ns', 'na')
+    rc, output = guest.sh('ping -c 3 -W 5 -s 1001 ' + address(other.number, v))
+    expect('ping\'s exit code (%s)' % output.splitlines()[-1], rc, 0)
+    for side, kind in ((guest.side, ask), (other.side, answer), (other.side, 'echo-reply')):
+        if not link.wire.count(lambda f, s=side, k=kind: f.side == s and f.kind == k):
+            raise Failure('no %s from %s' % (kind, side))
+
+
+def ping_guest(link):
+    """The other end finds the guest's MAC address, and gets an echo from it."""
+    link.wire.reset()
+    for _ in range(3):
+        link.requester('ping', address=address(link.responder.number, link.family))
+    for side, kind in ((link.requester.side, 'echo'), (link.responder.side, 'echo-reply')):
+        if link.wire.count(lambda f, s=side, k=kind: f.side == s and f.kind == k) < 3:
+            raise Failure('no %s from %s' % (kind, side))
+
+
+def resolve(link):
+    """The requester finds the MAC address of a peer it has never seen: the guest takes a new address."""
+    guest, v = link.responder, link.family
+    link.responder_number = 0x40 + int(time.time() * 10) % 150
+    new = '%s/%d' % (address(link.responder_number, v), 24 if v == 4 else 64)
+    guest.sh('ip addr add %s dev eth0' % new)
+    try:
+        transfer(link, 'write', 2 * link.mtu)
+    finally:
+        guest.sh('ip addr del %s dev eth0' % new)
+    ask, answer = ('arp-request', 'arp-reply') if v == 4 else ('ns', 'na')
+    for side, kind in ((link.requester.side, ask), (guest.side, answer)):
+        if not link.wire.count(lambda f, s=side, k=kind: f.side == s and f.kind == k):
+            raise Failure('no %s from %s' % (kind, side))
+
+
+# ---- all of them -----------------------------------------------------------------------------------------
+
+def operations():
+    """(name, function, arguments) for every address family and MTU."""
+    for op in ('send', 'send-imm', 'write', 'write-imm', 'read'):
+        for shape in (zero, one_byte, odd, one_mtu, several, scattered):
+            yield '%s-%s' % (op, shape.__name__.replace('_', '-')), shape, {'op': op}
+    for op in ('send', 'write', 'read'):
+        yield '%s-many' % op, many, {'op': op}
+        yield '%s-psn-wrap' % op, psn_wrap, {'op': op}
+    yield 'faa', faa, {}
+    yield 'cas', cas, {}
+    yield 'atomic-psn-wrap', atomic_psn_wrap, {}
+    yield 'mixed', mixed, {}
+    yield 'rnr-late-send', rnr_late, {'op': 'send-imm'}
+    yield 'rnr-late-write-imm', rnr_late, {'op': 'write-imm'}
+
+
+def errors():
+    """(name, function, arguments) that do not depend on the MTU."""
+    for op in ('write', 'read'):
+        yield 'wrong-rkey-' + op, wrong_rkey, {'op': op}
+        yield 'out-of-bounds-' + op, out_of_bounds, {'op': op}
+        yield 'zero-wrong-rkey-' + op, zero_wrong_rkey, {'op': op}
+    yield 'wrong-rkey-faa', wrong_rkey, {'op': 'faa', 'length': 8}
+    yield 'send-too-long', send_too_long, {}
+    yield 'rnr-exhausted', rnr_exhausted, {}
+    yield 'peer-silent', peer_silent, {}
+    for name, what, who, kinds, nth, op in FAULTS:
+        yield name, bad_network, dict(what=what, who=who, kinds=kinds, nth=nth, op=op)
+
+
+def matrix(ends):
+    """(name, function, requester, responder, family, mtu, arguments) of every test."""
+    first, guest = ends
+    for v in (4, 6):
+        yield 'ping-from-%s/ipv%d' % (guest.side, v), ping_from_guest, first, guest, v, 1024, {}
+        if first.kind == 'uroce':
+            yield 'ping-from-%s/ipv%d' % (first.side, v), ping_guest, first, guest, v, 1024, {}
+        yield 'resolve/ipv%d' % v, resolve, first, guest, v, 1024, {}
+    for requester, responder in ((first, guest), (guest, first)):
+        way = '%s-to-%s' % (requester.side, responder.side)
+        for v in (4, 6):
+            for mtu in (1024, 4096):
+                for name, function, arguments in operations():
+                    yield '%s/ipv%d/%d/%s' % (way, v, mtu, name), function, requester, responder, \
+                        v, mtu, arguments
+            if requester.kind == 'uroce':               # libibverbs refuses to post it
+                yield '%s/ipv%d/misaligned-atomic' % (way, v), misaligned_atomic, requester, responder, \
+                    v, 1024, {}
+            for name, function, arguments in errors():
+                yield '%s/ipv%d/%s' % (way, v, name), function, requester, responder, v, 1024, arguments

@@ -1,0 +1,230 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Copyright 2026 The uroce authors
+"""The wire: a thread that carries Ethernet frames between two sockets, keeps a copy of each, and does to
+chosen RoCEv2 frames what a bad network does: drop, double, swap, corrupt. Frames are chosen by what they
+are, not by their number, so that a retransmission on a busy machine does not shift the fault."""
+
+import select
+import socket
+import struct
+import threading
+import time
+import zlib
+
+PACKET_OUTGOING = 4
+ROCE_UDP_PORT = 4791
+OPCODES = (
+    'SEND_FIRST SEND_MIDDLE SEND_LAST SEND_LAST_IMM SEND_ONLY SEND_ONLY_IMM '
+    'WRITE_FIRST WRITE_MIDDLE WRITE_LAST WRITE_LAST_IMM WRITE_ONLY WRITE_ONLY_IMM '
+    'READ_REQUEST READ_FIRST READ_MIDDLE READ_LAST READ_ONLY ACK ATOMIC_ACK CAS FAA').split()
+REQUESTS = set(OPCODES[:13] + OPCODES[19:])
+
+
+def icrc(packet):
+    """The ICRC of an IP packet without its last four bytes, as on the wire."""
+    b = bytearray(packet)
+    if b[0] >> 4 == 4:
+        udp = (b[0] & 15) * 4
+        b[1] = b[8] = b[10] = b[11] = 0xff      # TOS, TTL, checksum
+    else:
+        udp = 40
+        b[0] |= 0x0f                            # traffic class, flow label, hop limit
+        b[1] = b[2] = b[3] = b[7] = 0xff
+    b[udp + 6] = b[udp + 7] = b[udp + 12] = 0xff
+    return struct.pack('<I', zlib.crc32(b'\xff' * 8 + b))
+
+
+def checksum16(b):
+    total = sum(struct.unpack('>%dH' % (len(b) // 2), b))
+    while total >> 16:
+        total = (total & 0xffff) + (total >> 16)
+    return total
+
+
+class Frame:
+    """What the scenarios want to know of a frame: when, from where, and its kind: an opcode's name for
+    RoCEv2, else 'arp-request', 'arp-reply', 'ns', 'na', 'echo', 'echo-reply' or 'other'."""
+
+    def __init__(self, side, data):
+        self.side, self.data = side, data
+        self.time, self.clock = time.monotonic(), time.time()
+        self.kind, self.bth, self.psn, self.qpn, self.syndrome = 'other', 0, 0, 0, 0
+        try:
+            self.classify()
+        except (IndexError, struct.error):
+            self.kind = 'truncated'
+
+    def classify(self):
+        d, ethertype = self.data, self.data[12:14]
+        if ethertype == b'\x08\x06':
+            self.kind = {1: 'arp-request', 2: 'arp-reply'}.get(d[21], 'other')
+        elif ethertype == b'\x08\x00':
+            self.classify_ip(d[23], 14 + (d[14] & 15) * 4)
+        elif ethertype == b'\x86\xdd':
+            self.classify_ip(d[20], 54)
+
+    def classify_ip(self, protocol, at):
+        d = self.data
+        if protocol == 1:
+            self.kind = {8: 'echo', 0: 'echo-reply'}.get(d[at], 'other')
+        elif protocol == 58:
+            self.kind = {128: 'echo', 129: 'echo-reply', 135: 'ns', 136: 'na'}.get(d[at], 'other')
+        elif protocol == 17 and struct.unpack_from('>H', d, at + 2)[0] == ROCE_UDP_PORT:
+            self.bth = at + 8
+            opcode = d[self.bth]
+            self.kind = OPCODES[opcode] if opcode < len(OPCODES) else 'roce-0x%02x' % opcode
+            self.qpn = int.from_bytes(d[self.bth + 5:self.bth + 8], 'big')
+            self.psn = int.from_bytes(d[self.bth + 9:self.bth + 12], 'big')
+            if self.kind in ('ACK', 'ATOMIC_ACK', 'READ_FIRST', 'READ_LAST', 'READ_ONLY'):
+                self.syndrome = d[self.bth + 12]
+
+    @property
+    def rnr_nak(self):
+        return self.kind == 'ACK' and self.syndrome >> 5 == 1
+
+    @property
+    def nak(self):
+        return self.kind == 'ACK' and self.syndrome >> 5 == 3
+
+    def wrong(self):
+        """What is wrong with this RoCEv2 frame's envelope, or None."""
+        d = self.data
+        if not self.bth:
+            return None
+        if d[14] >> 4 == 4:
+            packet = d[14:14 + struct.unpack_from('>H', d, 16)[0]]
+            if checksum16(packet[:(packet[0] & 15) * 4]) != 0xffff:
+                return 'IPv4 header checksum'
+        else:
+            packet = d[14:54 + struct.unpack_from('>H', d, 18)[0]]
+        udp = self.bth - 14 - 8
+        if struct.unpack_from('>H', packet, udp + 4)[0] != len(packet) - udp:
+            return 'UDP length'
+        if packet[udp + 9] & 0x0f or packet[udp + 12] & 0x3f or packet[udp + 16] & 0x7f:
+            return 'TVer or reserved bits'
+        if (len(packet) - udp) % 4 != 0:
+            return 'length is no multiple of 4'
+        if icrc(packet[:-4]) != packet[-4:]:
+            return 'ICRC'
+        return None
+
+    def __str__(self):
+        if not self.bth:
+            return '%.6f %-5s %s' % (self.time, self.side, self.kind)
+        return '%.6f %-5s %s psn %06x to %06x syndrome %02x' % (
+            self.time, self.side, self.kind, self.psn, self.qpn, self.syndrome)
+
+
+class Fault:
+    """Do `what` ('drop', 'dup', 'swap', 'corrupt') to the nth frame of this kind from this side; with
+    every=True to that and all later ones."""
+
+    def __init__(self, what, side, kinds, nth=1, every=False):
+        self.what, self.side, self.kinds = what, side, kinds.split('|')
+        self.nth, self.every, self.seen, self.applied = nth, every, 0, 0
+
+    def matches(self, frame):
+        if frame.side != self.side or not frame.bth:
+            return False
+        if frame.kind not in self.kinds and self.kinds != ['any']:
+            return False
+        self.seen += 1
+        if self.seen < self.nth or (self.applied and not self.every):
+            return False
+        self.applied += 1
+        return True
+
+    def __str__(self):
+        return '%s %s from %s, number %d' % (self.what, '|'.join(self.kinds), self.side, self.nth)
+
+
+class Wire(threading.Thread):
+    """Sides are names; each has a socket and a function to send a frame out there."""
+
+    def __init__(self):
+        super().__init__(daemon=True)
+        self.sockets, self.senders = {}, {}
+        self.changed = threading.Condition()    # protects all below
+        self.frames, self.faults, self.held = [], [], {}
+
+    def attach_interface(self, side, name):
+        s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3))
+        s.setsockopt(socket.SOL_SOCKET, 33, 16 << 20)           # SO_RCVBUFFORCE
+        s.bind((name, 0))
+        self.sockets[side], self.senders[side] = s, s.send
+
+    def attach_unix(self, side, here, there):
+        s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        s.bind(here)
+        self.sockets[side] = s
+        self.senders[side] = lambda data: s.sendto(data, there)
+
+    def run(self):
+        a, b = self.sockets
+        other = {a: b, b: a}
+        poller = select.poll()
+        for s in self.sockets.values():
+            poller.register(s, select.POLLIN)
+        while True:
+            poller.poll()
+            for side, s in self.sockets.items():
+                for _ in range(64):
+                    try:
+                        data, address = s.recvfrom(65536, socket.MSG_DONTWAIT)
+                    except BlockingIOError:
+                        break
+                    if isinstance(address, tuple) and address[2] == PACKET_OUTGOING:
+                        continue
+                    for out in self.pass_on(Frame(side, data)):
+                        self.send(other[side], out)
+
+    def send(self, side, data):
+        try:
+            self.senders[side](data)
+        except (ConnectionRefusedError, FileNotFoundError):
+            pass                                # that end is not up (yet)
+
+    def pass_on(self, frame):
+        """The frames to send on in place of this one."""
+        with self.changed:
+            self.frames.append(frame)
+            what = None
+            for fault in self.faults:
+                if what is None and fault.matches(frame):
+                    what = fault.what
+            self.changed.notify_all()
+            if what == 'swap' and frame.side not in self.held:
+                self.held[frame.side] = frame.data
+                return []
+            after = [self.held.pop(frame.side)] if frame.bth and frame.side in self.held else []
+        data = frame.data
+        if what == 'drop':
+            return after
+        if what == 'corrupt':                   # the last byte that is not the ICRC's
+            data = data[:-5] + bytes([data[-5] ^ 0x10]) + data[-4:]
+        return [data] * (2 if what == 'dup' else 1) + after
+
+    def reset(self, faults=()):
+        with self.changed:
+            self.frames, self.faults, self.held = [], list(faults), {}
+
+    def count(self, predicate):
+        with self.changed:
+            return sum(1 for f in self.frames if predicate(f))
+
+    def wait_for(self, predicate, n=1, seconds=20):
+        """Wait until n frames satisfy the predicate. Returns whether they do."""
+        with self.changed:
+            return self.changed.wait_for(
+                lambda: sum(1 for f in self.frames if predicate(f)) >= n, seconds)
+
+    def save(self, path):
+        """Write what passed (as it came in, before any fault) as a pcap file, and as text."""
+        with self.changed:
+            frames = list(self.frames)
+        with open(path, 'wb') as f:
+            f.write(struct.pack('<IHHiIII', 0xa1b2c3d4, 2, 4, 0, 0, 65535, 1))
+            for frame in frames:
+                seconds = int(frame.clock)
+                f.write(struct.pack('<IIII', seconds, int((frame.clock - seconds) * 1e6),
+                                    len(frame.data), len(frame.data)) + frame.data)
