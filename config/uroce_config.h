@@ -22,6 +22,7 @@
 #define UROCE_MAX_MSG_BYTES (1u << 31)	/* C9-94 */
 #define UROCE_MAX_RD_ATOMIC 128		/* as initiator and as target, per QP */
 #define UROCE_MAX_GID 64
+#define UROCE_MAX_QUEUED_EVENTS (1 << 20)	/* per channel and device, not yet read by the application */
 #define UROCE_MAX_WORKERS 64
 #define UROCE_MAX_DEVICES 32
 
@@ -39,6 +40,9 @@
 
 /* Wire */
 #define UROCE_ICRC_COPY_BYTES 128	/* of a frame's head, copied to mask fields before its ICRC */
+
+/* Attributes of a device that describe rather than limit */
+#define UROCE_LOCAL_CA_ACK_DELAY 15	/* 4.096 us << 15: how long a busy application may leave us unpolled */
 
 /* Timers */
 #define UROCE_TICK_NS 4096		/* granularity of the timer wheel: that of the timeout attribute */
