@@ -17,6 +17,7 @@
 
 #include "mem/mr.h"
 #include "mem/slots.h"
+#include "verbs/event_queue.h"
 #include "wire/template.h"
 
 struct uroce_device;
@@ -87,11 +88,12 @@ struct uroce_device {
 	uint16_t index;
 	uint16_t port_id;
 	int numa_node;
-	int async_write_fd;	/* pipe to vctx.context.async_fd, non-blocking */
+	struct uroce_event_queue events;	/* its fd is vctx.context.async_fd */
 	pthread_mutex_t lock;	/* qps' control side and the counts */
 	uint32_t pd_count;
 	uint32_t cq_count;
 	uint32_t qp_count;
+	uint32_t channel_count;
 	struct verbs_context vctx;	/* last: it grows upwards */
 };
 
@@ -106,6 +108,17 @@ int uroce_device_init(struct uroce_device *dev, const struct uroce_device_ops *o
 		      const struct uroce_device_conf *conf);
 /** @return 0, or -EBUSY while it has objects */
 int uroce_device_fini(struct uroce_device *dev);
+
+/** Zeroed memory near the device's port, where there is any; rte_free(). */
+void *uroce_device_alloc(const struct uroce_device *dev, const char *type, size_t bytes);
+
+/** Count an object in (@return false: there are `limit` of them) or out. */
+bool uroce_device_count(struct uroce_device *dev, uint32_t *count, uint32_t limit);
+void uroce_device_uncount(struct uroce_device *dev, uint32_t *count);
+
+/** Before a CQ or QP goes: forget its unread events, wait for those that were read to be acknowledged. */
+void uroce_device_forget_events(struct uroce_device *dev, struct uroce_event_refs *refs,
+				pthread_mutex_t *mutex, pthread_cond_t *cond, const uint32_t *acked);
 
 /** Queue an asynchronous event for uroce_get_async_event(). Any thread, worker too; never blocks. */
 void uroce_device_event(struct uroce_device *dev, const struct ibv_async_event *event);

@@ -60,6 +60,7 @@ struct uroce_wq {
 	/* posters: any thread, under lock */
 	rte_spinlock_t lock __rte_cache_aligned;
 	uint32_t tail;			/* poster: release; worker: acquire */
+	uint32_t head_seen;		/* head as last read by a poster */
 	/* worker */
 	uint32_t head __rte_cache_aligned;	/* worker: release; poster: acquire. Oldest in use */
 };
@@ -144,11 +145,12 @@ enum uroce_qp_listed {
 };
 
 struct uroce_qp {
-	struct ibv_qp ibv;
+	struct ibv_qp ibv;		/* mutex: one control call at a time */
 	struct uroce_device *dev;
 	struct uroce_engine *engine;	/* set by qp_attach, constant until qp_detach */
 	struct ibv_qp_attr attr;	/* what modify has set; under engine_enter */
 	struct ibv_qp_cap cap;		/* granted */
+	struct uroce_event_refs events;	/* under the lock of the device's event queue */
 	bool sq_sig_all;
 	uint8_t access;			/* worker's copy of attr.qp_access_flags */
 	uint32_t mtu_bytes;

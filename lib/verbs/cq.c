@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * Completion queues. Engines push, any thread polls and arms. As long as all QPs of a CQ are of one engine,
+ * pushing takes no lock. Overrun (R43) ends a CQ: what is in it can still be polled, nothing is overwritten.
+ */
+
+#include <errno.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <rte_atomic.h>
+#include <rte_branch_prediction.h>
+#include <rte_common.h>
+#include <rte_malloc.h>
+
+#include "uroce.h"
+#include "uroce_config.h"
+#include "verbs/cq.h"
+#include "verbs/device.h"
+
+static void
+channel_ref(struct ibv_comp_channel *channel, int n)
+{
+	if (channel == NULL)
+		return;
+	pthread_mutex_lock(&channel->context->mutex);
+	channel->refcnt += n;
+	pthread_mutex_unlock(&channel->context->mutex);
+}
+
+static struct uroce_cq *
+cq_alloc(struct uroce_device *dev, uint32_t capacity)
+{
+	uint32_t entries = rte_align32pow2(capacity);
+	struct uroce_cq *cq = uroce_device_alloc(dev, "uroce_cq", sizeof(*cq));
+
+	if (cq == NULL)
+		return NULL;
+	cq->ring = uroce_device_alloc(dev, "uroce_cq_ring", (size_t)entries * sizeof(cq->ring[0]));
+	if (cq->ring == NULL) {
+		rte_free(cq);
+		return NULL;
+	}
+	cq->mask = entries - 1;
+	cq->capacity = capacity;
+	rte_spinlock_init(&cq->push_lock);
+	rte_spinlock_init(&cq->poll_lock);
+	return cq;
+}
+
+struct ibv_cq *
+uroce_create_cq(struct ibv_context *context, int cqe, void *cq_context,
+		struct ibv_comp_channel *channel, int comp_vector)
+{
+	struct uroce_device *dev = uroce_device_of(context);
+	struct uroce_cq *cq;
+
+	if (cqe <= 0 || cqe > UROCE_MAX_CQE || comp_vector < 0 ||
+	    comp_vector >= context->num_comp_vectors ||
+	    (channel != NULL && channel->context != context)) {
+		errno = EINVAL;
+		return NULL;
+	}
+	if (!uroce_device_count(dev, &dev->cq_count, UROCE_MAX_CQ)) {
+		errno = ENOMEM;
+		return NULL;
+	}
+	cq = cq_alloc(dev, (uint32_t)cqe);
+	if (cq == NULL) {
+		uroce_device_uncount(dev, &dev->cq_count);
+		errno = ENOMEM;
+		return NULL;
+	}
+	cq->ibv.context = context;
+	cq->ibv.channel = channel;
+	cq->ibv.cq_context = cq_context;
+	cq->ibv.cqe = cqe;
+	pthread_mutex_init(&cq->ibv.mutex, NULL);
+	pthread_cond_init(&cq->ibv.cond, NULL);
+	channel_ref(channel, 1);
+	return &cq->ibv;
+}
+
+int
+uroce_destroy_cq(struct ibv_cq *ibv)
+{
+	struct uroce_cq *cq = uroce_cq_of(ibv);
+	struct uroce_device *dev = uroce_device_of(ibv->context);
+	uint32_t refs;
+
+	pthread_mutex_lock(&ibv->mutex);
+	refs = cq->refs;
+	pthread_mutex_unlock(&ibv->mutex);
+	if (refs != 0)
+		return EBUSY;	/* R47 */
+	if (ibv->channel != NULL)
+		uroce_cq_forget_comp_events(cq);
+	uroce_device_forget_events(dev, &cq->async_events, &ibv->mutex, &ibv->cond,
+				   &ibv->async_events_completed);
+	channel_ref(ibv->channel, -1);
+	pthread_cond_destroy(&ibv->cond);
+	pthread_mutex_destroy(&ibv->mutex);
+	rte_free(cq->ring);
+	rte_free(cq);
+	uroce_device_uncount(dev, &dev->cq_count);
+	return 0;
+}
+
+void
+uroce_cq_attach(struct uroce_cq *cq, struct uroce_engine *engine)
+{
+	const struct uroce_device_ops *ops = uroce_device_of(cq->ibv.context)->ops;
+
+	pthread_mutex_lock(&cq->ibv.mutex);
+	if (cq->refs++ == 0) {
+		cq->producer = engine;
+		__atomic_store_n(&cq->shared, false, __ATOMIC_RELAXED);
+	} else if (cq->producer != engine && !cq->shared) {
+		__atomic_store_n(&cq->shared, true, __ATOMIC_RELAXED);
+		/* a push of the first producer that has not seen it is over after this */
+		ops->engine_enter(cq->producer);
+		ops->engine_exit(cq->producer);
+	}
+	pthread_mutex_unlock(&cq->ibv.mutex);
+}
+
+void
+uroce_cq_detach(struct uroce_cq *cq)
+{
+	pthread_mutex_lock(&cq->ibv.mutex);
+	RTE_VERIFY(cq->refs > 0);
+	cq->refs--;
+	pthread_mutex_unlock(&cq->ibv.mutex);
+}
+
+/* R43: once, and what is in the queue stays. */
+static void
+set_overrun(struct uroce_cq *cq)
+{
+	struct ibv_async_event event;
+
+	if (cq->overrun)
+		return;
+	/* pairs with the acquire in uroce_poll_cq(): who sees it sees the last entry too */
+	__atomic_store_n(&cq->overrun, true, __ATOMIC_RELEASE);
+	memset(&event, 0, sizeof(event));
+	event.element.cq = &cq->ibv;
+	event.event_type = IBV_EVENT_CQ_ERR;
+	uroce_device_event(uroce_device_of(cq->ibv.context), &event);
+}
+
+static bool
+push(struct uroce_cq *cq, const struct ibv_wc *wc)
+{
+	uint32_t tail = cq->tail;
+
+	if (unlikely(tail - cq->head_seen >= cq->capacity)) {
+		/* pairs with the release in uroce_poll_cq(): entries below have been read */
+		cq->head_seen = __atomic_load_n(&cq->head, __ATOMIC_ACQUIRE);
+		if (tail - cq->head_seen >= cq->capacity)
+			set_overrun(cq);
+	}
+	if (unlikely(cq->overrun))
+		return false;
+	cq->ring[tail & cq->mask] = *wc;
+	/* pairs with the acquire in uroce_poll_cq() */
+	__atomic_store_n(&cq->tail, tail + 1, __ATOMIC_RELEASE);
+	return true;
+}
+
+static void
+notify_armed(struct uroce_cq *cq, bool solicited)
+{
+	uint32_t arm;
+
+	/* Pairs with the fence in uroce_req_notify_cq(): either we see that it is armed, or the poll that
+	 * follows there sees our entry. */
+	rte_atomic_thread_fence(__ATOMIC_SEQ_CST);
+	arm = __atomic_load_n(&cq->arm, __ATOMIC_RELAXED);
+	while (arm == UROCE_CQ_ARMED || (arm == UROCE_CQ_ARMED_SOLICITED && solicited)) {
+		/* one shot */
+		if (__atomic_compare_exchange_n(&cq->arm, &arm, UROCE_CQ_UNARMED, false,
+						__ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+			uroce_cq_notify(cq);
+			return;
+		}
+	}
+}
+
+bool
+uroce_cq_push(struct uroce_cq *cq, const struct ibv_wc *wc, bool solicited)
+{
+	bool shared = __atomic_load_n(&cq->shared, __ATOMIC_RELAXED);
+	bool pushed;
+
+	if (shared)
+		rte_spinlock_lock(&cq->push_lock);
+	pushed = push(cq, wc);
+	if (shared)
+		rte_spinlock_unlock(&cq->push_lock);
+	if (cq->ibv.channel != NULL && pushed)
+		notify_armed(cq, solicited || wc->status != IBV_WC_SUCCESS);
+	return pushed;
+}
+
+/* Entries from head on, in at most two pieces. */
+static void
+copy_out(const struct uroce_cq *cq, uint32_t head, uint32_t n, struct ibv_wc *wc)
+{
+	uint32_t at = head & cq->mask;
+	uint32_t first = RTE_MIN(n, cq->mask + 1 - at);
+
+	memcpy(wc, &cq->ring[at], first * sizeof(*wc));
+	memcpy(wc + first, cq->ring, (n - first) * sizeof(*wc));
+}
+
+int
+uroce_poll_cq(struct ibv_cq *ibv, int num_entries, struct ibv_wc *wc)
+{
+	struct uroce_cq *cq = uroce_cq_of(ibv);
+	/* pairs with the release in set_overrun(); read before tail, which then is the last there will be */
+	bool overrun = __atomic_load_n(&cq->overrun, __ATOMIC_ACQUIRE);
+	uint32_t head;
+	uint32_t n;
+
+	if (num_entries <= 0)
+		return 0;
+	/* an empty queue costs no lock */
+	if (__atomic_load_n(&cq->tail, __ATOMIC_RELAXED) ==
+	    __atomic_load_n(&cq->head, __ATOMIC_RELAXED))
+		return overrun ? -1 : 0;
+	rte_spinlock_lock(&cq->poll_lock);
+	head = cq->head;
+	/* pairs with the release in push() */
+	n = RTE_MIN(__atomic_load_n(&cq->tail, __ATOMIC_ACQUIRE) - head, (uint32_t)num_entries);
+	copy_out(cq, head, n, wc);
+	/* pairs with the acquire in push() */
+	__atomic_store_n(&cq->head, head + n, __ATOMIC_RELEASE);
+	rte_spinlock_unlock(&cq->poll_lock);
+	return n == 0 && overrun ? -1 : (int)n;
+}
+
+int
+uroce_req_notify_cq(struct ibv_cq *ibv, int solicited_only)
+{
+	struct uroce_cq *cq = uroce_cq_of(ibv);
+	uint32_t want = solicited_only ? UROCE_CQ_ARMED_SOLICITED : UROCE_CQ_ARMED;
+	uint32_t arm = __atomic_load_n(&cq->arm, __ATOMIC_RELAXED);
+
+	/* armed for any completion is not taken back by asking for less */
+	while (arm < want && !__atomic_compare_exchange_n(&cq->arm, &arm, want, false,
+							  __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		;
+	/* pairs with the fence in notify_armed() */
+	rte_atomic_thread_fence(__ATOMIC_SEQ_CST);
+	return 0;
+}

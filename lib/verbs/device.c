@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * A device's life: its context, laid out and filled in so that the inline calls of <infiniband/verbs.h> work on
+ * it, its tables and its event queue. Control threads.
+ */
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <rte_common.h>
+#include <rte_malloc.h>
+#include <rte_memory.h>
+
+#include "uroce.h"
+#include "uroce_config.h"
+#include "mem/rcu.h"
+#include "verbs/device.h"
+#include "verbs/internal.h"
+
+void *
+uroce_device_alloc(const struct uroce_device *dev, const char *type, size_t bytes)
+{
+	void *p = rte_zmalloc_socket(type, bytes, RTE_CACHE_LINE_SIZE, dev->numa_node);
+
+	if (p == NULL && dev->numa_node != SOCKET_ID_ANY)
+		p = rte_zmalloc_socket(type, bytes, RTE_CACHE_LINE_SIZE, SOCKET_ID_ANY);
+	return p;
+}
+
+bool
+uroce_device_count(struct uroce_device *dev, uint32_t *count, uint32_t limit)
+{
+	bool room;
+
+	pthread_mutex_lock(&dev->lock);
+	room = *count < limit;
+	if (room)
+		(*count)++;
+	pthread_mutex_unlock(&dev->lock);
+	return room;
+}
+
+void
+uroce_device_uncount(struct uroce_device *dev, uint32_t *count)
+{
+	pthread_mutex_lock(&dev->lock);
+	RTE_VERIFY(*count > 0);
+	(*count)--;
+	pthread_mutex_unlock(&dev->lock);
+}
+
+static int
+check_conf(const struct uroce_device_conf *conf)
+{
+	if (conf->name == NULL || conf->name[0] == '\0' || strlen(conf->name) >= IBV_SYSFS_NAME_MAX)
+		return -EINVAL;
+	if (conf->log2_max_qp > UROCE_LOG2_LIMIT_QP || conf->log2_max_mr > UROCE_LOG2_LIMIT_MR)
+		return -EINVAL;
+	return 0;
+}
+
+static void
+fill_ibv_device(struct ibv_device *ibv, const char *name)
+{
+	ibv->node_type = IBV_NODE_CA;
+	ibv->transport_type = IBV_TRANSPORT_IB;
+	snprintf(ibv->name, sizeof(ibv->name), "%s", name);
+	snprintf(ibv->dev_name, sizeof(ibv->dev_name), "%s", name);
+	snprintf(ibv->dev_path, sizeof(ibv->dev_path), "/sys/class/infiniband_verbs/%s", name);
+	snprintf(ibv->ibdev_path, sizeof(ibv->ibdev_path), "/sys/class/infiniband/%s", name);
+}
+
+static void
+fill_context(struct uroce_device *dev)
+{
+	struct verbs_context *vctx = &dev->vctx;
+	struct ibv_context *context = &vctx->context;
+
+	vctx->sz = sizeof(*vctx);
+	vctx->query_port = uroce_context_query_port;
+	vctx->query_device_ex = uroce_context_query_device_ex;
+	context->device = &dev->ibv;
+	context->ops._compat_query_device = uroce_query_device;
+	context->ops._compat_query_port = uroce_context_query_port_compat;
+	context->ops.poll_cq = uroce_poll_cq;
+	context->ops.req_notify_cq = uroce_req_notify_cq;
+	context->ops.post_send = uroce_post_send;
+	context->ops.post_recv = uroce_post_recv;
+	context->cmd_fd = -1;
+	context->async_fd = dev->events.fd;
+	context->num_comp_vectors = 1;
+	context->abi_compat = __VERBS_ABI_IS_EXTENDED;
+	pthread_mutex_init(&context->mutex, NULL);
+}
+
+static int
+init_qps(struct uroce_device *dev, unsigned int log2)
+{
+	struct uroce_qps *qps = &dev->qps;
+	int ret = uroce_slots_init(&qps->slots, log2, 24);
+
+	if (ret != 0)
+		return ret;
+	qps->log2 = log2;
+	qps->qps = uroce_device_alloc(dev, "uroce_qps", sizeof(qps->qps[0]) << log2);
+	if (qps->qps == NULL) {
+		uroce_slots_fini(&qps->slots);
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+int
+uroce_device_init(struct uroce_device *dev, const struct uroce_device_ops *ops,
+		  const struct uroce_device_conf *conf)
+{
+	int ret = check_conf(conf);
+
+	if (ret != 0)
+		return ret;
+	dev->ops = ops;
+	dev->node_guid = conf->node_guid;
+	dev->index = conf->index;
+	dev->port_id = conf->port_id;
+	dev->numa_node = conf->numa_node;
+	ret = uroce_rcu_init();
+	if (ret != 0)
+		return ret;
+	ret = uroce_mrs_init(&dev->mrs, conf->log2_max_mr ? conf->log2_max_mr : UROCE_LOG2_MAX_MR,
+			     dev->numa_node);
+	if (ret != 0)
+		return ret;
+	ret = init_qps(dev, conf->log2_max_qp ? conf->log2_max_qp : UROCE_LOG2_MAX_QP);
+	if (ret != 0)
+		goto fini_mrs;
+	ret = uroce_event_queue_init(&dev->events, sizeof(struct ibv_async_event),
+				     uroce_async_event_refs);
+	if (ret != 0)
+		goto fini_qps;
+	pthread_mutex_init(&dev->lock, NULL);
+	fill_ibv_device(&dev->ibv, conf->name);
+	fill_context(dev);
+	return 0;
+
+fini_qps:
+	rte_free(dev->qps.qps);
+	uroce_slots_fini(&dev->qps.slots);
+fini_mrs:
+	uroce_mrs_fini(&dev->mrs);
+	return ret;
+}
+
+int
+uroce_device_fini(struct uroce_device *dev)
+{
+	bool busy;
+
+	pthread_mutex_lock(&dev->lock);
+	busy = (dev->pd_count | dev->cq_count | dev->qp_count | dev->channel_count) != 0;
+	pthread_mutex_unlock(&dev->lock);
+	if (busy)
+		return -EBUSY;
+	pthread_mutex_destroy(&dev->vctx.context.mutex);
+	pthread_mutex_destroy(&dev->lock);
+	uroce_event_queue_fini(&dev->events);
+	rte_free(dev->qps.qps);
+	uroce_slots_fini(&dev->qps.slots);
+	uroce_mrs_fini(&dev->mrs);
+	return 0;
+}

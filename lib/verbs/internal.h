@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * What the files of lib/verbs share. Control threads.
+ */
+
+#ifndef UROCE_VERBS_INTERNAL_H
+#define UROCE_VERBS_INTERNAL_H
+
+#include <stdint.h>
+
+#include <infiniband/verbs.h>
+
+#include "verbs/device.h"
+#include "verbs/qp.h"
+
+/* query.c: attributes of a device, as the context's operations */
+int uroce_context_query_device_ex(struct ibv_context *context,
+				  const struct ibv_query_device_ex_input *input,
+				  struct ibv_device_attr_ex *attr, size_t attr_size);
+int uroce_context_query_port(struct ibv_context *context, uint8_t port_num,
+			     struct ibv_port_attr *attr, size_t attr_size);
+int uroce_context_query_port_compat(struct ibv_context *context, uint8_t port_num,
+				    struct _compat_ibv_port_attr *attr);
+
+/* qp_modify.c: what a QP in RESET has */
+void uroce_qp_attr_reset(struct uroce_qp *qp);
+
+/* events.c: for the device's event queue */
+struct uroce_event_refs *uroce_async_event_refs(const void *record);
+
+#endif /* UROCE_VERBS_INTERNAL_H */

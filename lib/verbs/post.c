@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * Work requests into the rings of a QP: checked, copied, published with one store for a list, and the doorbell
+ * rung once. Any thread; no system call and no allocation. The QP's worker takes them from there.
+ */
+
+#include <errno.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <rte_atomic.h>
+#include <rte_branch_prediction.h>
+#include <rte_common.h>
+
+#include "uroce.h"
+#include "uroce_config.h"
+#include "verbs/device.h"
+#include "verbs/qp.h"
+
+/* What a work request of an opcode is made of. */
+enum {
+	POST_OK = 1 << 0,		/* it can be posted */
+	POST_RDMA = 1 << 1,		/* wr.rdma says where */
+	POST_ATOMIC = 1 << 2,		/* wr.atomic says where and what */
+	POST_IMM = 1 << 3,
+	POST_INLINE = 1 << 4,		/* its data may be inline */
+	POST_SOLICITED = 1 << 5,	/* it consumes a receive WQE, whose completion may be solicited */
+};
+
+static const uint8_t rc_opcodes[] = {
+	[IBV_WR_RDMA_WRITE] = POST_OK | POST_RDMA | POST_INLINE,
+	[IBV_WR_RDMA_WRITE_WITH_IMM] = POST_OK | POST_RDMA | POST_INLINE | POST_IMM | POST_SOLICITED,
+	[IBV_WR_SEND] = POST_OK | POST_INLINE | POST_SOLICITED,
+	[IBV_WR_SEND_WITH_IMM] = POST_OK | POST_INLINE | POST_IMM | POST_SOLICITED,
+	[IBV_WR_RDMA_READ] = POST_OK | POST_RDMA,
+	[IBV_WR_ATOMIC_CMP_AND_SWP] = POST_OK | POST_ATOMIC,
+	[IBV_WR_ATOMIC_FETCH_AND_ADD] = POST_OK | POST_ATOMIC,
+};
+
+#define ATOMIC_BYTES 8
+#define KNOWN_SEND_FLAGS \
+	(IBV_SEND_FENCE | IBV_SEND_SIGNALED | IBV_SEND_SOLICITED | IBV_SEND_INLINE)
+
+static uint8_t
+opcode_traits(const struct ibv_send_wr *wr)
+{
+	return (unsigned int)wr->opcode < RTE_DIM(rc_opcodes) ? rc_opcodes[wr->opcode] : 0;
+}
+
+static uint64_t
+total_length(const struct ibv_sge *sge, int num_sge)
+{
+	uint64_t bytes = 0;
+
+	for (int i = 0; i < num_sge; i++)
+		bytes += sge[i].length;
+	return bytes;
+}
+
+static int
+check_send(const struct uroce_wq *sq, const struct ibv_send_wr *wr, uint8_t traits, uint64_t bytes)
+{
+	if (unlikely(traits == 0 || (wr->send_flags & ~KNOWN_SEND_FLAGS) != 0))
+		return EINVAL;
+	if (wr->send_flags & IBV_SEND_INLINE) {
+		if ((traits & POST_INLINE) == 0 || bytes > sq->max_inline)
+			return EINVAL;
+	}
+	if (traits & POST_ATOMIC) {
+		if (wr->num_sge != 1 || bytes != ATOMIC_BYTES)
+			return EINVAL;
+	}
+	return 0;
+}
+
+static void
+write_data(struct uroce_sqe *sqe, const struct ibv_send_wr *wr)
+{
+	uint8_t *to = (uint8_t *)sqe->sge;
+
+	if ((wr->send_flags & IBV_SEND_INLINE) == 0) {
+		sqe->num_sge = wr->num_sge;
+		for (int i = 0; i < wr->num_sge; i++)
+			sqe->sge[i] = wr->sg_list[i];
+		return;
+	}
+	sqe->num_sge = 0;
+	for (int i = 0; i < wr->num_sge; i++) {
+		const struct ibv_sge *sge = &wr->sg_list[i];
+
+		if (sge->length == 0)
+			continue;
+		memcpy(to, (const void *)(uintptr_t)sge->addr, sge->length);
+		to += sge->length;
+	}
+}
+
+static void
+write_sqe(const struct uroce_qp *qp, struct uroce_sqe *sqe, const struct ibv_send_wr *wr,
+	  uint8_t traits, uint64_t bytes)
+{
+	unsigned int flags = wr->send_flags;
+
+	if (qp->sq_sig_all)
+		flags |= IBV_SEND_SIGNALED;
+	if ((traits & POST_SOLICITED) == 0)
+		flags &= ~IBV_SEND_SOLICITED;
+	*sqe = (struct uroce_sqe){
+		.wr_id = wr->wr_id,
+		.imm = traits & POST_IMM ? wr->imm_data : 0,
+		.length = RTE_MIN(bytes, (uint64_t)UINT32_MAX),
+		.opcode = wr->opcode,
+		.flags = flags,
+		/* R42: it takes its place in the queue, and completes in error there */
+		.posted_status = bytes > UROCE_MAX_MSG_BYTES ? IBV_WC_LOC_LEN_ERR : IBV_WC_SUCCESS,
+	};
+	if (traits & POST_RDMA) {
+		sqe->remote_addr = wr->wr.rdma.remote_addr;
+		sqe->rkey = wr->wr.rdma.rkey;
+	} else if (traits & POST_ATOMIC) {
+		sqe->remote_addr = wr->wr.atomic.remote_addr;
+		sqe->rkey = wr->wr.atomic.rkey;
+		sqe->compare_add = wr->wr.atomic.compare_add;
+		sqe->swap = wr->wr.atomic.swap;
+	}
+	write_data(sqe, wr);
+}
+
+/* Is entry `tail` free? Under the queue's lock. */
+static bool
+has_room(struct uroce_wq *wq, uint32_t tail)
+{
+	if (likely(tail - wq->head_seen < wq->capacity))
+		return true;
+	/* pairs with the worker's release: it is done with entries below */
+	wq->head_seen = __atomic_load_n(&wq->head, __ATOMIC_ACQUIRE);
+	return tail - wq->head_seen < wq->capacity;
+}
+
+static int
+post_one_send(struct uroce_qp *qp, uint32_t tail, const struct ibv_send_wr *wr)
+{
+	uint8_t traits = opcode_traits(wr);
+	uint64_t bytes;
+	int ret;
+
+	if (unlikely(wr->num_sge < 0 || wr->num_sge > qp->sq.max_sge))
+		return EINVAL;
+	bytes = total_length(wr->sg_list, wr->num_sge);
+	ret = check_send(&qp->sq, wr, traits, bytes);
+	if (unlikely(ret != 0))
+		return ret;
+	if (unlikely(!has_room(&qp->sq, tail)))
+		return ENOMEM;
+	write_sqe(qp, uroce_sqe_at(&qp->sq, tail), wr, traits, bytes);
+	return 0;
+}
+
+int
+uroce_post_send(struct ibv_qp *ibv, struct ibv_send_wr *wr, struct ibv_send_wr **bad_wr)
+{
+	struct uroce_qp *qp = uroce_qp_of(ibv);
+	struct uroce_wq *sq = &qp->sq;
+	bool posted;
+	uint32_t tail;
+	int ret = 0;
+
+	rte_spinlock_lock(&sq->lock);
+	if (unlikely(__atomic_load_n(&qp->state, __ATOMIC_RELAXED) < IBV_QPS_RTS)) {
+		rte_spinlock_unlock(&sq->lock);
+		*bad_wr = wr;
+		return EINVAL;
+	}
+	for (tail = sq->tail; wr != NULL; wr = wr->next, tail++) {
+		ret = post_one_send(qp, tail, wr);
+		if (unlikely(ret != 0)) {
+			*bad_wr = wr;
+			break;
+		}
+	}
+	posted = tail != sq->tail;
+	/* pairs with the worker's acquire: it sees whole entries */
+	__atomic_store_n(&sq->tail, tail, __ATOMIC_RELEASE);
+	rte_spinlock_unlock(&sq->lock);
+	if (likely(posted))
+		qp->dev->ops->doorbell(qp);
+	return ret;
+}
+
+static int
+post_one_recv(struct uroce_wq *rq, uint32_t tail, const struct ibv_recv_wr *wr)
+{
+	struct uroce_rqe *rqe;
+
+	if (unlikely(wr->num_sge < 0 || wr->num_sge > rq->max_sge))
+		return EINVAL;
+	if (unlikely(!has_room(rq, tail)))
+		return ENOMEM;
+	rqe = uroce_rqe_at(rq, tail);
+	rqe->wr_id = wr->wr_id;
+	/* more than any message has is as good as the most */
+	rqe->length = RTE_MIN(total_length(wr->sg_list, wr->num_sge), (uint64_t)UINT32_MAX);
+	rqe->num_sge = wr->num_sge;
+	for (int i = 0; i < wr->num_sge; i++)
+		rqe->sge[i] = wr->sg_list[i];
+	return 0;
+}
+
+int
+uroce_post_recv(struct ibv_qp *ibv, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad_wr)
+{
+	struct uroce_qp *qp = uroce_qp_of(ibv);
+	struct uroce_wq *rq = &qp->rq;
+	uint32_t tail;
+	int ret = 0;
+
+	rte_spinlock_lock(&rq->lock);
+	/* R44 */
+	if (unlikely(__atomic_load_n(&qp->state, __ATOMIC_RELAXED) == IBV_QPS_RESET)) {
+		rte_spinlock_unlock(&rq->lock);
+		*bad_wr = wr;
+		return EINVAL;
+	}
+	for (tail = rq->tail; wr != NULL; wr = wr->next, tail++) {
+		ret = post_one_recv(rq, tail, wr);
+		if (unlikely(ret != 0)) {
+			*bad_wr = wr;
+			break;
+		}
+	}
+	/* pairs with the worker's acquire: it sees whole entries */
+	__atomic_store_n(&rq->tail, tail, __ATOMIC_RELEASE);
+	rte_spinlock_unlock(&rq->lock);
+	/* R41: either the worker, on its way to ERR, sees our entries and flushes them, or we see ERR and
+	 * have it flush again. The engine has the other fence, between the state and its look at tail. */
+	rte_atomic_thread_fence(__ATOMIC_SEQ_CST);
+	if (unlikely(__atomic_load_n(&qp->state, __ATOMIC_RELAXED) == IBV_QPS_ERR))
+		qp->dev->ops->doorbell(qp);
+	return ret;
+}

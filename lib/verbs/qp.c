@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * Queue pairs: created with their rings and their number, published to the workers, queried, taken back. What a
+ * QP may become is in qp_modify.c. Control threads.
+ */
+
+#include <errno.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <rte_common.h>
+#include <rte_malloc.h>
+
+#include "uroce.h"
+#include "uroce_config.h"
+#include "mem/rcu.h"
+#include "verbs/cq.h"
+#include "verbs/device.h"
+#include "verbs/internal.h"
+#include "verbs/pd.h"
+#include "verbs/qp.h"
+#include "wire/psn.h"
+
+#define SQE_ALIGN 64
+#define RQE_ALIGN 16
+
+static int
+check_init_attr(const struct ibv_pd *pd, const struct ibv_qp_init_attr *attr)
+{
+	const struct ibv_qp_cap *cap = &attr->cap;
+
+	if (attr->qp_type != IBV_QPT_RC || attr->srq != NULL)
+		return EOPNOTSUPP;
+	if (attr->send_cq == NULL || attr->recv_cq == NULL ||
+	    attr->send_cq->context != pd->context || attr->recv_cq->context != pd->context)
+		return EINVAL;
+	if (cap->max_send_wr > UROCE_MAX_QP_WR || cap->max_recv_wr > UROCE_MAX_QP_WR ||
+	    cap->max_send_sge > UROCE_MAX_SGE || cap->max_recv_sge > UROCE_MAX_SGE ||
+	    cap->max_inline_data > UROCE_MAX_INLINE_BYTES)
+		return EINVAL;
+	return 0;
+}
+
+static int
+wq_init(const struct uroce_device *dev, struct uroce_wq *wq, uint32_t entries, uint32_t stride)
+{
+	rte_spinlock_init(&wq->lock);
+	wq->capacity = entries;
+	wq->stride = stride;
+	if (entries == 0)
+		return 0;
+	wq->mask = rte_align32pow2(entries) - 1;
+	wq->ring = uroce_device_alloc(dev, "uroce_wq", ((size_t)wq->mask + 1) * stride);
+	return wq->ring == NULL ? ENOMEM : 0;
+}
+
+/* Entries are as wide as what is asked for needs; what alignment leaves over is granted too. */
+static int
+init_queues(struct uroce_qp *qp, const struct ibv_qp_cap *cap)
+{
+	uint32_t send_room = RTE_ALIGN_CEIL(RTE_MAX(cap->max_send_sge * sizeof(struct ibv_sge),
+						    cap->max_inline_data), SQE_ALIGN);
+	uint32_t recv_room = RTE_ALIGN_CEIL(cap->max_recv_sge * sizeof(struct ibv_sge), RQE_ALIGN);
+	int ret;
+
+	ret = wq_init(qp->dev, &qp->sq, cap->max_send_wr, sizeof(struct uroce_sqe) + send_room);
+	if (ret == 0)
+		ret = wq_init(qp->dev, &qp->rq, cap->max_recv_wr,
+			      sizeof(struct uroce_rqe) + recv_room);
+	qp->sq.max_sge = RTE_MIN(send_room / sizeof(struct ibv_sge), (size_t)UROCE_MAX_SGE);
+	qp->sq.max_inline = RTE_MIN(send_room, (uint32_t)UROCE_MAX_INLINE_BYTES);
+	qp->rq.max_sge = recv_room / sizeof(struct ibv_sge);
+	qp->cap = (struct ibv_qp_cap){
+		.max_send_wr = qp->sq.capacity,
+		.max_recv_wr = qp->rq.capacity,
+		.max_send_sge = qp->sq.max_sge,
+		.max_recv_sge = qp->rq.max_sge,
+		.max_inline_data = qp->sq.max_inline,
+	};
+	return ret;
+}
+
+static void
+qp_free(struct uroce_qp *qp)
+{
+	pthread_cond_destroy(&qp->ibv.cond);
+	pthread_mutex_destroy(&qp->ibv.mutex);
+	rte_free(qp->resp.resources);
+	rte_free(qp->sq.ring);
+	rte_free(qp->rq.ring);
+	rte_free(qp);
+}
+
+static struct uroce_qp *
+qp_alloc(struct uroce_device *dev, struct ibv_pd *pd, const struct ibv_qp_init_attr *init)
+{
+	struct uroce_qp *qp = uroce_device_alloc(dev, "uroce_qp", sizeof(*qp));
+
+	if (qp == NULL)
+		return NULL;
+	qp->dev = dev;
+	qp->ibv.context = pd->context;
+	qp->ibv.qp_context = init->qp_context;
+	qp->ibv.pd = pd;
+	qp->ibv.send_cq = init->send_cq;
+	qp->ibv.recv_cq = init->recv_cq;
+	qp->ibv.qp_type = init->qp_type;
+	qp->ibv.state = IBV_QPS_RESET;	/* R44 */
+	qp->state = IBV_QPS_RESET;
+	qp->sq_sig_all = init->sq_sig_all != 0;
+	pthread_mutex_init(&qp->ibv.mutex, NULL);
+	pthread_cond_init(&qp->ibv.cond, NULL);
+	uroce_qp_attr_reset(qp);
+	if (init_queues(qp, &init->cap) != 0) {
+		qp_free(qp);
+		return NULL;
+	}
+	return qp;
+}
+
+/* 0 and 1 are the management QPs', all ones is multicast. */
+static bool
+qpn_is_reserved(uint32_t qpn)
+{
+	return qpn <= 1 || qpn == 0xffffff;
+}
+
+static int
+get_qpn(struct uroce_device *dev, uint32_t *qpn)
+{
+	int ret;
+
+	pthread_mutex_lock(&dev->lock);
+	while ((ret = uroce_slots_get(&dev->qps.slots, qpn)) == 0 && qpn_is_reserved(*qpn))
+		uroce_slots_put(&dev->qps.slots, *qpn);
+	if (ret == 0)
+		dev->qp_count++;
+	pthread_mutex_unlock(&dev->lock);
+	return -ret;
+}
+
+static void
+put_qpn(struct uroce_device *dev, uint32_t qpn)
+{
+	pthread_mutex_lock(&dev->lock);
+	uroce_slots_put(&dev->qps.slots, qpn);
+	dev->qp_count--;
+	pthread_mutex_unlock(&dev->lock);
+}
+
+static void
+publish(struct uroce_device *dev, uint32_t qpn, struct uroce_qp *qp)
+{
+	/* pairs with the acquire in uroce_qp_lookup() */
+	__atomic_store_n(&dev->qps.qps[uroce_slots_index(dev->qps.log2, 24, qpn)], qp,
+			 __ATOMIC_RELEASE);
+}
+
+static void
+get_refs(struct uroce_qp *qp)
+{
+	__atomic_fetch_add(&((struct uroce_pd *)qp->ibv.pd)->refs, 1, __ATOMIC_RELAXED);
+	uroce_cq_attach(uroce_cq_of(qp->ibv.send_cq), qp->engine);
+	uroce_cq_attach(uroce_cq_of(qp->ibv.recv_cq), qp->engine);
+}
+
+static void
+put_refs(struct uroce_qp *qp)
+{
+	uroce_cq_detach(uroce_cq_of(qp->ibv.recv_cq));
+	uroce_cq_detach(uroce_cq_of(qp->ibv.send_cq));
+	__atomic_fetch_sub(&((struct uroce_pd *)qp->ibv.pd)->refs, 1, __ATOMIC_RELEASE);
+}
+
+struct ibv_qp *
+uroce_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *init_attr)
+{
+	struct uroce_device *dev = uroce_device_of(pd->context);
+	struct uroce_qp *qp;
+	int ret;
+
+	ret = check_init_attr(pd, init_attr);
+	if (ret != 0)
+		goto fail;
+	qp = qp_alloc(dev, pd, init_attr);
+	if (qp == NULL) {
+		ret = ENOMEM;
+		goto fail;
+	}
+	ret = get_qpn(dev, &qp->ibv.qp_num);
+	if (ret != 0)
+		goto free_qp;
+	qp->ibv.handle = qp->ibv.qp_num;
+	ret = -dev->ops->qp_attach(qp);
+	if (ret != 0)
+		goto put_qpn;
+	get_refs(qp);
+	init_attr->cap = qp->cap;
+	publish(dev, qp->ibv.qp_num, qp);
+	return &qp->ibv;
+
+put_qpn:
+	put_qpn(dev, qp->ibv.qp_num);
+free_qp:
+	qp_free(qp);
+fail:
+	errno = ret;
+	return NULL;
+}
+
+int
+uroce_destroy_qp(struct ibv_qp *ibv)
+{
+	struct uroce_qp *qp = uroce_qp_of(ibv);
+	struct uroce_device *dev = qp->dev;
+
+	/* nobody finds it any more; then nobody has it any more */
+	publish(dev, ibv->qp_num, NULL);
+	dev->ops->engine_enter(qp->engine);
+	dev->ops->qp_detach(qp);
+	dev->ops->engine_exit(qp->engine);
+	uroce_rcu_wait();
+	if (qp->path.set_up)
+		dev->ops->path_fini(dev, &qp->path);
+	uroce_device_forget_events(dev, &qp->events, &ibv->mutex, &ibv->cond,
+				   &ibv->events_completed);
+	put_refs(qp);
+	put_qpn(dev, ibv->qp_num);
+	qp_free(qp);
+	return 0;
+}
+
+/* The PSNs that come next; before there is an engine's state, those that were set. */
+static void
+query_psns(const struct uroce_qp *qp, enum ibv_qp_state state, struct ibv_qp_attr *attr)
+{
+	if (state >= IBV_QPS_RTR)
+		attr->rq_psn = qp->resp.psn & UROCE_PSN_MASK;
+	if (state >= IBV_QPS_RTS)
+		attr->sq_psn = qp->req.psn & UROCE_PSN_MASK;
+}
+
+int
+uroce_query_qp(struct ibv_qp *ibv, struct ibv_qp_attr *attr, int attr_mask,
+	       struct ibv_qp_init_attr *init_attr)
+{
+	struct uroce_qp *qp = uroce_qp_of(ibv);
+	enum ibv_qp_state state;
+
+	(void)attr_mask;	/* a hint of what is needed: all of it costs the same */
+	pthread_mutex_lock(&ibv->mutex);
+	qp->dev->ops->engine_enter(qp->engine);
+	state = qp->state;
+	*attr = qp->attr;
+	query_psns(qp, state, attr);
+	attr->sq_draining = state == IBV_QPS_SQD && qp->req.unacked != qp->req.max_psn;
+	qp->dev->ops->engine_exit(qp->engine);
+	ibv->state = state;
+	pthread_mutex_unlock(&ibv->mutex);
+
+	attr->qp_state = state;
+	attr->cur_qp_state = state;
+	attr->cap = qp->cap;
+	*init_attr = (struct ibv_qp_init_attr){
+		.qp_context = ibv->qp_context,
+		.send_cq = ibv->send_cq,
+		.recv_cq = ibv->recv_cq,
+		.srq = ibv->srq,
+		.cap = qp->cap,
+		.qp_type = ibv->qp_type,
+		.sq_sig_all = qp->sq_sig_all,
+	};
+	return 0;
+}

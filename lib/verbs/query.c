@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * What a device says of itself: attributes from config/uroce_config.h, its port and GID table from the layer
+ * above. Any thread.
+ */
+
+#include <errno.h>
+#include <limits.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <rte_byteorder.h>
+#include <rte_common.h>
+
+#include "uroce.h"
+#include "uroce_config.h"
+#include "verbs/device.h"
+#include "verbs/internal.h"
+
+#define PORT_NUM 1		/* a device has one port */
+#define DEFAULT_PKEY 0xffff	/* RoCE has no other */
+
+int
+uroce_query_device(struct ibv_context *context, struct ibv_device_attr *attr)
+{
+	const struct uroce_device *dev = uroce_device_of(context);
+
+	*attr = (struct ibv_device_attr){
+		.fw_ver = "uroce",
+		.node_guid = dev->node_guid,
+		.sys_image_guid = dev->node_guid,
+		.max_mr_size = UROCE_MAX_MR_BYTES,
+		.page_size_cap = UINT64_MAX & ~UINT64_C(0xfff),
+		.max_qp = 1 << dev->qps.log2,
+		.max_qp_wr = UROCE_MAX_QP_WR,
+		.device_cap_flags = IBV_DEVICE_CURR_QP_STATE_MOD | IBV_DEVICE_SYS_IMAGE_GUID |
+				    IBV_DEVICE_RC_RNR_NAK_GEN,
+		.max_sge = UROCE_MAX_SGE,
+		.max_sge_rd = UROCE_MAX_SGE,
+		.max_cq = UROCE_MAX_CQ,
+		.max_cqe = UROCE_MAX_CQE,
+		.max_mr = 1 << dev->mrs.log2,
+		.max_pd = UROCE_MAX_PD,
+		.max_qp_rd_atom = UROCE_MAX_RD_ATOMIC,
+		.max_qp_init_rd_atom = UROCE_MAX_RD_ATOMIC,
+		.max_res_rd_atom = UROCE_MAX_RD_ATOMIC << dev->qps.log2,
+		.atomic_cap = IBV_ATOMIC_HCA,
+		.max_pkeys = 1,
+		.local_ca_ack_delay = UROCE_LOCAL_CA_ACK_DELAY,
+		.phys_port_cnt = 1,
+	};
+	static_assert(UROCE_MAX_RD_ATOMIC <= INT_MAX >> UROCE_LOG2_LIMIT_QP, "max_res_rd_atom");
+	return 0;
+}
+
+int
+uroce_context_query_device_ex(struct ibv_context *context,
+			      const struct ibv_query_device_ex_input *input,
+			      struct ibv_device_attr_ex *attr, size_t attr_size)
+{
+	struct ibv_device_attr_ex full = { .phys_port_cnt_ex = 1 };
+
+	if ((input != NULL && input->comp_mask != 0) || attr_size < sizeof(attr->orig_attr))
+		return EINVAL;
+	uroce_query_device(context, &full.orig_attr);
+	/* the caller may know fewer fields, or more */
+	memset(attr, 0, attr_size);
+	memcpy(attr, &full, RTE_MIN(attr_size, sizeof(full)));
+	return 0;
+}
+
+int
+uroce_query_port(struct ibv_context *context, uint8_t port_num, struct ibv_port_attr *attr)
+{
+	struct uroce_device *dev = uroce_device_of(context);
+
+	if (port_num != PORT_NUM)
+		return EINVAL;
+	*attr = (struct ibv_port_attr){
+		.gid_tbl_len = UROCE_MAX_GID,
+		.port_cap_flags = IBV_PORT_CM_SUP | IBV_PORT_IP_BASED_GIDS,
+		.max_msg_sz = UROCE_MAX_MSG_BYTES,
+		.pkey_tbl_len = 1,
+		.link_layer = IBV_LINK_LAYER_ETHERNET,
+	};
+	return -dev->ops->query_port(dev, attr);
+}
+
+int
+uroce_context_query_port(struct ibv_context *context, uint8_t port_num, struct ibv_port_attr *attr,
+			 size_t attr_size)
+{
+	struct ibv_port_attr full;
+	int ret = uroce_query_port(context, port_num, &full);
+
+	if (ret != 0)
+		return ret;
+	memset(attr, 0, attr_size);
+	memcpy(attr, &full, RTE_MIN(attr_size, sizeof(full)));
+	return 0;
+}
+
+/* For programs built before struct ibv_port_attr grew: theirs ends before port_cap_flags2. */
+int
+uroce_context_query_port_compat(struct ibv_context *context, uint8_t port_num,
+				struct _compat_ibv_port_attr *attr)
+{
+	return uroce_context_query_port(context, port_num, (struct ibv_port_attr *)attr,
+					offsetof(struct ibv_port_attr, port_cap_flags2));
+}
+
+static int
+query_gid_entry(struct ibv_context *context, uint32_t port_num, uint32_t index,
+		struct ibv_gid_entry *entry)
+{
+	struct uroce_device *dev = uroce_device_of(context);
+	int ret;
+
+	if (port_num != PORT_NUM || index >= UROCE_MAX_GID)
+		return EINVAL;
+	memset(entry, 0, sizeof(*entry));
+	ret = -dev->ops->query_gid(dev, index, entry);
+	if (ret != 0)
+		return ret;
+	entry->gid_index = index;
+	entry->port_num = port_num;
+	return 0;
+}
+
+int
+uroce_query_gid(struct ibv_context *context, uint8_t port_num, int index, union ibv_gid *gid)
+{
+	struct ibv_gid_entry entry;
+	int ret = query_gid_entry(context, port_num, (uint32_t)index, &entry);
+
+	if (ret != 0 && ret != ENODATA) {
+		errno = ret;
+		return -1;
+	}
+	/* an empty entry reads as zero */
+	if (ret == ENODATA)
+		memset(gid, 0, sizeof(*gid));
+	else
+		*gid = entry.gid;
+	return 0;
+}
+
+int
+uroce_query_gid_ex(struct ibv_context *context, uint32_t port_num, uint32_t gid_index,
+		   struct ibv_gid_entry *entry, uint32_t flags)
+{
+	return flags != 0 ? EINVAL : query_gid_entry(context, port_num, gid_index, entry);
+}
+
+int
+uroce_query_pkey(struct ibv_context *context, uint8_t port_num, int index, __be16 *pkey)
+{
+	(void)context;
+	if (port_num != PORT_NUM || index != 0) {
+		errno = EINVAL;
+		return -1;
+	}
+	*pkey = rte_cpu_to_be_16(DEFAULT_PKEY);
+	return 0;
+}
+
+const char *
+uroce_get_device_name(struct ibv_device *device)
+{
+	return device->name;
+}
+
+__be64
+uroce_get_device_guid(struct ibv_device *device)
+{
+	return container_of(device, struct uroce_device, ibv)->node_guid;
+}
