@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The questions to DPDK's memory subsystem that need a walk. Control threads, at registration.
+ * The questions to DPDK's memory subsystem that need more than one look. Control threads, at registration.
  */
 
+#include <errno.h>
+
 #include "mem/dpdk.h"
+#include "mem/mapped.h"
 
 struct range {
 	uint64_t first;
@@ -26,4 +29,25 @@ uroce_dpdk_overlaps(uint64_t first, uint64_t last)
 
 	/* "unsafe" does not take the lock, which the caller has */
 	return rte_memseg_list_walk_thread_unsafe(is_overlapped, &r) == 1;
+}
+
+int
+uroce_dpdk_check(uint64_t first, uint64_t last, bool write)
+{
+	uint64_t at = first;
+
+	/* DPDK's own memory is mapped for reading and writing where a page of it is in use. External memory
+	 * belongs to somebody else, who may have mapped it in any way. */
+	while (at <= last) {
+		struct rte_memseg_list *msl = uroce_dpdk_list(at);
+		uint64_t end;
+
+		if (msl == NULL || msl->external)
+			return uroce_mapped_check(at, last, write);
+		end = uroce_dpdk_extent(msl, at);
+		if (end == at)
+			return -EFAULT;
+		at = end;
+	}
+	return 0;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * What DPDK's memory subsystem says about an address: the segment list it belongs to and how much of what
- * follows is in use. Registration only. The caller holds rte_mcfg_mem_read_lock().
+ * What DPDK's memory subsystem says about addresses: the segment list they belong to and whether their pages
+ * are in use. Registration only. The caller holds rte_mcfg_mem_read_lock().
  */
 
 #ifndef UROCE_MEM_DPDK_H
@@ -35,6 +35,9 @@ uroce_dpdk_list(uint64_t addr)
 {
 	return rte_mem_virt2memseg_list((const void *)(uintptr_t)addr);
 }
+
+/** As uroce_mapped_check(), where DPDK answers for its own. */
+int uroce_dpdk_check(uint64_t first, uint64_t last, bool write);
 
 /** Is a byte of first .. last in an address range of DPDK, its own or external, in use or not? */
 bool uroce_dpdk_overlaps(uint64_t first, uint64_t last);

@@ -6,6 +6,7 @@
  */
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 
 #include <rte_bitops.h>
@@ -24,24 +25,23 @@ page_iova(struct rte_memseg_list *msl, unsigned int page)
 	return seg != NULL ? seg->iova : RTE_BAD_IOVA;
 }
 
-/* How many pages from the first one on follow each other in IOVA space. */
-static uint32_t
-count_contiguous(struct rte_memseg_list *msl, unsigned int first, uint32_t n)
+/* Do these pages follow each other in IOVA space? */
+static bool
+is_contiguous(struct rte_memseg_list *msl, unsigned int first, uint32_t n)
 {
 	rte_iova_t base;
-	uint32_t i;
 
 	/* DPDK's own memory, not an application's: no need to look at every page */
 	if (rte_eal_iova_mode() == RTE_IOVA_VA && !msl->external)
-		return n;
+		return true;
 	base = page_iova(msl, first);
 	if (base == RTE_BAD_IOVA)
-		return 0;
-	for (i = 1; i < n; i++) {
+		return false;
+	for (uint32_t i = 1; i < n; i++) {
 		if (page_iova(msl, first + i) != base + i * msl->page_sz)
-			break;
+			return false;
 	}
-	return i;
+	return true;
 }
 
 static struct uroce_iova_map *
@@ -72,27 +72,25 @@ fill_pages(struct uroce_iova_map *map, struct rte_memseg_list *msl, unsigned int
 }
 
 int
-uroce_iova_map_create(const void *va, size_t length, struct uroce_iova_map **map)
+uroce_iova_map_create(uint64_t first, uint64_t last, struct uroce_iova_map **map)
 {
-	const uint64_t addr = (uintptr_t)va;
-	const uint64_t last = addr + (length - 1);
-	struct rte_memseg_list *msl = uroce_dpdk_list(addr);
-	unsigned int first;
+	struct rte_memseg_list *msl = uroce_dpdk_list(first);
+	unsigned int page;
 	uint32_t n;
 
 	*map = NULL;
-	if (msl == NULL || uroce_dpdk_extent(msl, addr) <= last)
+	if (msl == NULL || uroce_dpdk_extent(msl, first) <= last)
 		return 0;
-	first = uroce_dpdk_page(msl, addr);
-	n = uroce_dpdk_page(msl, last) - first + 1;
-	if (count_contiguous(msl, first, n) == n) {
-		*map = create_map(msl, first, 0);
+	page = uroce_dpdk_page(msl, first);
+	n = uroce_dpdk_page(msl, last) - page + 1;
+	if (is_contiguous(msl, page, n)) {
+		*map = create_map(msl, page, 0);
 		return *map != NULL ? 0 : -ENOMEM;
 	}
-	*map = create_map(msl, first, n);
+	*map = create_map(msl, page, n);
 	if (*map == NULL)
 		return -ENOMEM;
-	if (fill_pages(*map, msl, first) == 0) {
+	if (fill_pages(*map, msl, page) == 0) {
 		uroce_iova_map_destroy(*map);
 		*map = NULL;
 	}

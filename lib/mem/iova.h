@@ -8,7 +8,6 @@
 #ifndef UROCE_MEM_IOVA_H
 #define UROCE_MEM_IOVA_H
 
-#include <stddef.h>
 #include <stdint.h>
 
 #include <rte_common.h>
@@ -22,11 +21,11 @@ struct uroce_iova_map {
 };
 
 /**
- * The map for length (> 0) bytes at va. The caller holds rte_mcfg_mem_read_lock().
+ * The map for the bytes first .. last. The caller holds rte_mcfg_mem_read_lock().
  * @param map	set to NULL when no byte has an IOVA, or the range is not within one of DPDK's areas
  * @return 0 or -ENOMEM
  */
-int uroce_iova_map_create(const void *va, size_t length, struct uroce_iova_map **map);
+int uroce_iova_map_create(uint64_t first, uint64_t last, struct uroce_iova_map **map);
 void uroce_iova_map_destroy(struct uroce_iova_map *map);
 
 /** IOVA of length bytes at va, which lie within the map; RTE_BAD_IOVA: none, or not contiguous. */

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Tells whether memory may be registered. DPDK answers for its own; for the rest it is the kernel's list of
- * mappings. Control threads.
+ * Tells whether memory is there to be registered, from the kernel's list of mappings. Control threads.
  */
 
 #include <errno.h>
@@ -14,7 +13,6 @@
 
 #include <rte_common.h>
 
-#include "mem/dpdk.h"
 #include "mem/mapped.h"
 
 /* "start-end rwxp": what matters of a line. A file's name may follow, of any length. */
@@ -77,8 +75,8 @@ scan_bytes(struct scan *s, const char *bytes, size_t n)
 	return rc;
 }
 
-static int
-scan_maps(uint64_t first, uint64_t last, bool write)
+int
+uroce_mapped_check(uint64_t first, uint64_t last, bool write)
 {
 	struct scan s = {.at = first, .last = last, .write = write};
 	char bytes[4096];
@@ -99,27 +97,4 @@ scan_maps(uint64_t first, uint64_t last, bool write)
 	}
 	close(fd);
 	return rc;
-}
-
-int
-uroce_mapped_check(const void *va, size_t length, bool write)
-{
-	uint64_t at = (uintptr_t)va;
-	const uint64_t last = at + (length - 1);
-
-	/* DPDK's own memory is mapped for reading and writing where a page of it is in use. External memory
-	 * belongs to somebody else, who may have mapped it in any way. */
-	for (;;) {
-		struct rte_memseg_list *msl = uroce_dpdk_list(at);
-		uint64_t end;
-
-		if (msl == NULL || msl->external)
-			return scan_maps(at, last, write);
-		end = uroce_dpdk_extent(msl, at);
-		if (end > last)
-			return 0;
-		if (end == at)
-			return -EFAULT;
-		at = end;
-	}
 }

@@ -8,15 +8,15 @@
 #define UROCE_MEM_MAPPED_H
 
 #include <stdbool.h>
-#include <stddef.h>
+#include <stdint.h>
 
 /**
- * Is every byte mapped, readable, and writable if `write`? The caller holds rte_mcfg_mem_read_lock().
+ * Is every byte of first .. last mapped, readable, and writable if `write`? Any thread.
  *
  * What is mapped beyond the end of a file counts: the system finds out only when it is touched.
  *
  * @return 0; -EFAULT; or what kept us from reading /proc/self/maps: -EMFILE, -ENOENT, …
  */
-int uroce_mapped_check(const void *va, size_t length, bool write);
+int uroce_mapped_check(uint64_t first, uint64_t last, bool write);
 
 #endif /* UROCE_MEM_MAPPED_H */

@@ -5,8 +5,8 @@
  * create and destroy; workers translate and attach; whoever frees memory of DPDK runs on_mem_event().
  *
  * Locks: EAL's memory lock, then the table's, and nothing of EAL is called under the table's. Registration
- * looks at the memory and publishes the key under EAL's lock for reading, so that memory which DPDK gives
- * back (EAL's lock for writing) is either no longer there to be registered or found in the table.
+ * looks at memory of DPDK and publishes its key under EAL's lock for reading, so that memory which DPDK
+ * gives back (EAL's lock for writing) is either no longer there to be registered or found in the table.
  */
 
 #include <errno.h>
@@ -197,21 +197,34 @@ publish(struct uroce_mrs *t, struct uroce_mr *mr, uint64_t addr)
 
 /* EAL's memory lock is held: what is found out here stays true until the key is published. */
 static int
-map_and_publish(struct uroce_mrs *t, struct uroce_mr *mr, uint64_t addr)
+publish_of_dpdk(struct uroce_mrs *t, struct uroce_mr *mr, uint64_t addr, uint64_t first, uint64_t last)
 {
-	const void *va = mr->ibv.addr;
-	const uint64_t first = (uintptr_t)va;
-	int rc = uroce_mapped_check(va, mr->ibv.length, (mr->access & IBV_ACCESS_LOCAL_WRITE) != 0);
+	int rc = uroce_dpdk_check(first, last, (mr->access & IBV_ACCESS_LOCAL_WRITE) != 0);
 
-	if (rc != 0)
+	if (rc == 0)
+		rc = uroce_iova_map_create(first, last, &mr->iova);
+	if (rc == 0)
+		rc = publish(t, mr, addr);
+	return rc;
+}
+
+static int
+check_and_publish(struct uroce_mrs *t, struct uroce_mr *mr, uint64_t addr)
+{
+	const uint64_t first = (uintptr_t)mr->ibv.addr;
+	const uint64_t last = first + (mr->ibv.length - 1);
+	int rc = 0;
+
+	rte_mcfg_mem_read_lock();
+	mr->is_of_dpdk = uroce_dpdk_overlaps(first, last);
+	if (mr->is_of_dpdk)
+		rc = publish_of_dpdk(t, mr, addr, first, last);
+	rte_mcfg_mem_read_unlock();
+	if (mr->is_of_dpdk)
 		return rc;
-	mr->is_of_dpdk = uroce_dpdk_overlaps(first, first + (mr->ibv.length - 1));
-	if (mr->is_of_dpdk) {
-		rc = uroce_iova_map_create(va, mr->ibv.length, &mr->iova);
-		if (rc != 0)
-			return rc;
-	}
-	return publish(t, mr, addr);
+	/* not under a lock that others spin on */
+	rc = uroce_mapped_check(first, last, (mr->access & IBV_ACCESS_LOCAL_WRITE) != 0);
+	return rc == 0 ? publish(t, mr, addr) : rc;
 }
 
 struct uroce_mr *
@@ -228,9 +241,7 @@ uroce_mr_create(struct uroce_mrs *t, struct ibv_pd *pd, void *va, size_t length,
 		rc = -ENOMEM;
 		goto fail;
 	}
-	rte_mcfg_mem_read_lock();
-	rc = map_and_publish(t, mr, addr);
-	rte_mcfg_mem_read_unlock();
+	rc = check_and_publish(t, mr, addr);
 	if (rc == 0)
 		return mr;
 	uroce_iova_map_destroy(mr->iova);

@@ -74,8 +74,8 @@ void uroce_mrs_fini(struct uroce_mrs *t);
  * ibv_reg_mr(3), ibv_reg_mr_iova(3): `addr` is what peers will use for the byte at `va`.
  *
  * When DPDK gives the memory back to the system, or takes it out of a heap, the region's keys stop
- * resolving; the region itself stays until it is destroyed. Memory of DPDK must not be given back from
- * within a worker's poll, nor while work requests on it are under way.
+ * resolving; the region itself stays until it is destroyed. Memory of DPDK must not be given back, nor
+ * external memory be unregistered, while work requests on it are under way.
  *
  * @param access	enum ibv_access_flags; IBV_ACCESS_HUGETLB and the optional ones mean nothing here
  * @return the region, or NULL and errno: EINVAL: length, flags, or remote write or atomic without local

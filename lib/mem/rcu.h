@@ -3,6 +3,10 @@
  *
  * One rte_rcu_qsbr for the process. Workers are readers: online for the length of a poll, so that a worker
  * which nobody polls holds up nobody. QP and MR tables are what it protects.
+ *
+ * Whoever gives memory of DPDK back waits for the readers with EAL's memory lock held. So nothing that may
+ * take a lock of EAL is called while online: no rte_malloc(), and no RX or TX burst (some drivers look
+ * memory up when they see an mbuf of it for the first time).
  */
 
 #ifndef UROCE_MEM_RCU_H

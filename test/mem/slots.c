@@ -112,30 +112,22 @@ static void
 test_cycle_starts_over(void **state)
 {
 	struct uroce_slots s;
-	uint32_t first, id, n = 0;
+	uint32_t ids[2][64], id, of_slot_1 = 0;
 
 	(void)state;
-	/* slot 1 of 4, which has none of the reserved identifiers */
+	/* slot 1 of 4 has none of the reserved identifiers: leave no other free */
 	assert_int_equal(uroce_slots_init(&s, 2, 8), 0);
-	while (s.free > 1 || uroce_slots_index(2, 8, s.order[0] << 6) != 1) {
+	for (unsigned int i = 0; i < 4; i++) {
 		assert_int_equal(uroce_slots_get(&s, &id), 0);
-		if (id >> 6 == 1) {
-			uroce_slots_put(&s, id);
-			s.uses[1] = 0;
-		}
+		of_slot_1 = uroce_slots_index(2, 8, id) == 1 ? id : of_slot_1;
 	}
-	assert_int_equal(uroce_slots_get(&s, &first), 0);
-	do {
-		uroce_slots_put(&s, first);
-		assert_int_equal(uroce_slots_get(&s, &id), 0);
-		uroce_slots_put(&s, id);
-		n++;
-		s.free = 1;
-		assert_int_equal(s.order[0], 1);
-		first = n == 1 ? id : first;
-	} while (n < 64);
-	assert_int_equal(uroce_slots_get(&s, &id), 0);
-	assert_int_equal(id, first);
+	uroce_slots_put(&s, of_slot_1);
+	for (unsigned int i = 0; i < 128; i++) {
+		assert_int_equal(uroce_slots_get(&s, &ids[i / 64][i % 64]), 0);
+		uroce_slots_put(&s, ids[i / 64][i % 64]);
+	}
+	assert_int_equal(ids[0][63], of_slot_1);
+	assert_memory_equal(ids[0], ids[1], sizeof(ids[0]));
 	uroce_slots_fini(&s);
 }
 

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * uroce_mr_attach: mbufs that lead into a region, what becomes of them, and that the region stays until
+ * the last is gone.
+ */
+
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <rte_common.h>
+#include <rte_malloc.h>
+#include <rte_mbuf.h>
+
+#include "mem/mr.h"
+#include "eal.h"
+
+#define BYTES 20000
+#define MBUFS 63
+
+static struct ibv_context context;
+static struct ibv_pd pd = {.context = &context};
+static struct uroce_mrs table;
+static struct rte_mempool *pool;
+static char *memory;
+
+static struct uroce_mr *
+reg(void *va, size_t length)
+{
+	struct uroce_mr *mr = uroce_mr_create(&table, &pd, va, length, 0x1000, IBV_ACCESS_REMOTE_READ);
+
+	assert_non_null(mr);
+	return mr;
+}
+
+static struct rte_mbuf *
+attach(struct uroce_mr *mr, uint64_t addr, uint16_t length)
+{
+	struct rte_mbuf *m = rte_pktmbuf_alloc(pool);
+
+	assert_non_null(m);
+	assert_int_equal(uroce_mr_attach(mr->slot, addr, length, m), 0);
+	return m;
+}
+
+static void
+test_leads_into_the_region(void **state)
+{
+	struct uroce_mr *mr = reg(memory + 5, 5000);
+	struct rte_mbuf *m;
+	const char *reason;
+
+	(void)state;
+	m = attach(mr, 0x1000 + 77, 4096);
+	assert_int_equal(mr->inflight, 1);
+	assert_ptr_equal(rte_pktmbuf_mtod(m, char *), memory + 5 + 77);
+	assert_int_equal(rte_pktmbuf_iova(m), rte_mem_virt2iova(memory + 5 + 77));
+	assert_int_equal(m->data_len, 4096);
+	assert_int_equal(m->pkt_len, 4096);
+	assert_int_equal(m->nb_segs, 1);
+	assert_true(RTE_MBUF_HAS_EXTBUF(m));
+	assert_int_equal(rte_mbuf_check(m, 1, &reason), 0);
+	rte_pktmbuf_free(m);
+	assert_int_equal(mr->inflight, 0);
+	uroce_mr_destroy(mr, NULL, NULL);
+}
+
+/* The mbuf that comes back from its pool is as if nothing had been. */
+static void
+test_mbuf_is_restored(void **state)
+{
+	struct uroce_mr *mr = reg(memory, BYTES);
+	struct rte_mbuf *ms[MBUFS];
+	void *buffers[MBUFS];
+
+	(void)state;
+	assert_int_equal(rte_pktmbuf_alloc_bulk(pool, ms, MBUFS), 0);
+	for (unsigned int i = 0; i < MBUFS; i++) {
+		buffers[i] = ms[i]->buf_addr;
+		assert_int_equal(uroce_mr_attach(mr->slot, 0x1000 + i, 100, ms[i]), 0);
+	}
+	assert_int_equal(mr->inflight, MBUFS);
+	rte_pktmbuf_free_bulk(ms, MBUFS);
+	assert_int_equal(mr->inflight, 0);
+	assert_int_equal(rte_pktmbuf_alloc_bulk(pool, ms, MBUFS), 0);
+	for (unsigned int i = 0; i < MBUFS; i++) {
+		bool known = false;
+
+		assert_false(RTE_MBUF_HAS_EXTBUF(ms[i]));
+		assert_int_equal(ms[i]->data_len, 0);
+		assert_int_equal(rte_pktmbuf_headroom(ms[i]), RTE_PKTMBUF_HEADROOM);
+		for (unsigned int j = 0; j < MBUFS; j++)
+			known |= buffers[j] == ms[i]->buf_addr;
+		assert_true(known);
+	}
+	rte_pktmbuf_free_bulk(ms, MBUFS);
+	uroce_mr_destroy(mr, NULL, NULL);
+}
+
+/* A header with the payload chained to it, freed as one; and a reference held by somebody else. */
+static void
+test_chained_and_shared(void **state)
+{
+	struct uroce_mr *mr = reg(memory, BYTES);
+	struct rte_mbuf *head = rte_pktmbuf_alloc(pool);
+	struct rte_mbuf *m = attach(mr, 0x1000, 1000);
+
+	(void)state;
+	assert_int_equal(rte_pktmbuf_chain(head, m), 0);
+	rte_pktmbuf_refcnt_update(head, 1);
+	rte_pktmbuf_free(head);
+	assert_int_equal(mr->inflight, 1);
+	rte_pktmbuf_free(head);
+	assert_int_equal(mr->inflight, 0);
+	uroce_mr_destroy(mr, NULL, NULL);
+}
+
+static void
+test_no_iova(void **state)
+{
+	static char zeroed[1000];
+	struct uroce_mr *mr = reg(zeroed, sizeof(zeroed));
+	struct rte_mbuf *m = rte_pktmbuf_alloc(pool);
+	struct rte_mbuf before = *m;
+
+	(void)state;
+	assert_int_equal(uroce_mr_attach(mr->slot, 0x1000, 100, m), -ENOTSUP);
+	assert_memory_equal(m, &before, sizeof(before));
+	assert_int_equal(mr->inflight, 0);
+	rte_pktmbuf_free(m);
+	uroce_mr_destroy(mr, NULL, NULL);
+}
+
+struct holder {
+	struct rte_mbuf *m;
+	struct uroce_mr *mr;
+	int waited;	/* atomic: how often the region's owner has called progress */
+	int freed;	/* atomic: set before the mbuf is freed */
+};
+
+static void
+count_progress(void *arg)
+{
+	struct holder *h = arg;
+
+	__atomic_add_fetch(&h->waited, 1, __ATOMIC_RELEASE);
+}
+
+static void *
+free_later(void *arg)
+{
+	struct holder *h = arg;
+
+	while (__atomic_load_n(&h->waited, __ATOMIC_ACQUIRE) < 10)
+		sched_yield();
+	assert_int_equal(__atomic_load_n(&h->mr->inflight, __ATOMIC_RELAXED), 1);
+	assert_int_equal(table.count, 1);
+	__atomic_store_n(&h->freed, 1, __ATOMIC_RELEASE);
+	rte_pktmbuf_free(h->m);
+	return NULL;
+}
+
+static void
+test_destroy_waits(void **state)
+{
+	struct holder h = {.mr = reg(memory, BYTES)};
+	pthread_t thread;
+
+	(void)state;
+	h.m = attach(h.mr, 0x1000, 1000);
+	assert_int_equal(pthread_create(&thread, NULL, free_later, &h), 0);
+	uroce_mr_destroy(h.mr, count_progress, &h);
+	assert_int_equal(__atomic_load_n(&h.freed, __ATOMIC_ACQUIRE), 1);
+	assert_int_equal(table.count, 0);
+	pthread_join(thread, NULL);
+}
+
+static void
+free_in_progress(void *arg)
+{
+	struct holder *h = arg;
+
+	/* nothing resolves any more while the owner waits */
+	assert_null(uroce_mr_lookup(&table, h->mr->ibv.rkey, &pd, 0x1000, 1, 0));
+	h->waited++;
+	if (h->waited == 3)
+		rte_pktmbuf_free(h->m);
+}
+
+/* One thread: what holds the mbuf gets on only because the owner lets it. */
+static void
+test_destroy_makes_progress(void **state)
+{
+	struct holder h = {.mr = reg(memory, BYTES)};
+
+	(void)state;
+	h.m = attach(h.mr, 0x1000, 1000);
+	uroce_mr_destroy(h.mr, free_in_progress, &h);
+	assert_int_equal(h.waited, 3);
+	/* and is not asked for it when there is nothing to wait for */
+	h.mr = reg(memory, BYTES);
+	uroce_mr_destroy(h.mr, free_in_progress, &h);
+	assert_int_equal(h.waited, 3);
+}
+
+static int
+setup(void **state)
+{
+	(void)state;
+	test_eal_init(NULL);
+	pool = rte_pktmbuf_pool_create("attach", MBUFS, 0,
+				       RTE_ALIGN(sizeof(struct rte_mbuf_ext_shared_info), RTE_MBUF_PRIV_ALIGN),
+				       RTE_PKTMBUF_HEADROOM + 256, SOCKET_ID_ANY);
+	memory = rte_malloc(NULL, BYTES, 0);
+	return pool == NULL || memory == NULL || uroce_mrs_init(&table, 4, -1) != 0;
+}
+
+static int
+teardown(void **state)
+{
+	(void)state;
+	assert_int_equal(rte_mempool_avail_count(pool), MBUFS);
+	uroce_mrs_fini(&table);
+	rte_free(memory);
+	rte_mempool_free(pool);
+	return 0;
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_leads_into_the_region),
+		cmocka_unit_test(test_mbuf_is_restored),
+		cmocka_unit_test(test_chained_and_shared),
+		cmocka_unit_test(test_no_iova),
+		cmocka_unit_test(test_destroy_waits),
+		cmocka_unit_test(test_destroy_makes_progress),
+	};
+
+	return cmocka_run_group_tests(tests, setup, teardown);
+}

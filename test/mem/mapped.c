@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * uroce_mapped_check: every kind of memory a process has, every way in which a part of it can be missing,
+ * and a list of mappings that is long, has long lines, or changes while it is read.
+ */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/shm.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+#include <rte_common.h>
+
+#include "mem/mapped.h"
+
+#define PAGE ((size_t)sysconf(_SC_PAGESIZE))
+
+static int initialised = 1;
+static int zeroed[5000];
+static const char constant[] = "read-only data";
+
+static int
+check(const void *va, size_t length, bool write)
+{
+	return uroce_mapped_check((uintptr_t)va, (uintptr_t)va + (length - 1), write);
+}
+
+static void
+assert_writable(const void *va, size_t length)
+{
+	assert_int_equal(check(va, length, false), 0);
+	assert_int_equal(check(va, length, true), 0);
+}
+
+static void
+assert_read_only(const void *va, size_t length)
+{
+	assert_int_equal(check(va, length, false), 0);
+	assert_int_equal(check(va, length, true), -EFAULT);
+}
+
+static void
+assert_missing(const void *va, size_t length)
+{
+	assert_int_equal(check(va, length, false), -EFAULT);
+	assert_int_equal(check(va, length, true), -EFAULT);
+}
+
+static char *
+map_pages(size_t n)
+{
+	char *va = mmap(NULL, n * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	assert_ptr_not_equal(va, MAP_FAILED);
+	return va;
+}
+
+static void
+test_program(void **state)
+{
+	(void)state;
+	assert_writable(&initialised, sizeof(initialised));
+	assert_writable(zeroed, sizeof(zeroed));
+	assert_writable((char *)zeroed + 1, 1);
+	assert_read_only(constant, sizeof(constant));
+	assert_read_only((const void *)(uintptr_t)test_program, 16);
+	assert_read_only((const void *)(uintptr_t)strlen, 16);
+}
+
+static void
+test_stack(void **state)
+{
+	char large[200000];
+
+	(void)state;
+	large[199999] = 0;	/* of the rest, nothing has been touched */
+	assert_writable(large, sizeof(large));
+	assert_writable(&large[77], 1);
+}
+
+static void
+test_heap(void **state)
+{
+	char *small = malloc(1);
+	char *large = malloc(64 << 20);
+
+	(void)state;
+	assert_non_null(small);
+	assert_non_null(large);
+	assert_writable(small, 1);
+	assert_writable(large, 64 << 20);
+	free(small);
+	free(large);
+}
+
+static void
+test_shared(void **state)
+{
+	const int fd = memfd_create("mapped", 0);
+	const int id = shmget(IPC_PRIVATE, 3 * PAGE, 0600);
+	char *va;
+
+	(void)state;
+	assert_true(fd >= 0 && id >= 0);
+	assert_int_equal(ftruncate(fd, (off_t)(2 * PAGE)), 0);
+	va = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	assert_writable(va, 2 * PAGE);
+	munmap(va, 2 * PAGE);
+	va = mmap(NULL, 2 * PAGE, PROT_READ, MAP_SHARED, fd, 0);
+	assert_read_only(va, 2 * PAGE);
+	munmap(va, 2 * PAGE);
+	close(fd);
+	va = shmat(id, NULL, 0);
+	assert_writable(va, 3 * PAGE);
+	shmdt(va);
+	va = shmat(id, NULL, SHM_RDONLY);
+	assert_read_only(va, 3 * PAGE);
+	shmdt(va);
+	shmctl(id, IPC_RMID, NULL);
+}
+
+static void
+test_protection(void **state)
+{
+	char *va = map_pages(4);
+
+	(void)state;
+	assert_writable(va, 4 * PAGE);
+	mprotect(va, PAGE, PROT_READ);
+	assert_read_only(va, PAGE);
+	assert_read_only(va, 4 * PAGE);
+	assert_read_only(va + PAGE - 1, 2);
+	assert_writable(va + PAGE, 3 * PAGE);
+	/* in the middle, and at the end */
+	mprotect(va, 4 * PAGE, PROT_READ | PROT_WRITE);
+	mprotect(va + PAGE, PAGE, PROT_READ);
+	assert_read_only(va, 4 * PAGE);
+	assert_writable(va + 2 * PAGE, 2 * PAGE);
+	mprotect(va + 3 * PAGE, PAGE, PROT_READ);
+	assert_read_only(va + 2 * PAGE, PAGE + 1);
+	mprotect(va + 2 * PAGE, PAGE, PROT_NONE);
+	assert_missing(va, 4 * PAGE);
+	assert_missing(va + 2 * PAGE, 1);
+	assert_missing(va + 3 * PAGE - 1, 2);
+	assert_read_only(va, 2 * PAGE);
+	/* what can only be written or run cannot be sent */
+	mprotect(va, PAGE, PROT_EXEC);
+	assert_int_equal(check(va, 1, true), -EFAULT);
+	munmap(va, 4 * PAGE);
+}
+
+static void
+test_holes(void **state)
+{
+	char *va = map_pages(5);
+
+	(void)state;
+	/* pages 1 .. 3 of 5 with nothing around them */
+	munmap(va, PAGE);
+	munmap(va + 4 * PAGE, PAGE);
+	assert_writable(va + PAGE, 3 * PAGE);
+	assert_missing(va + PAGE - 1, 1);
+	assert_missing(va + PAGE - 1, 2);
+	assert_writable(va + 4 * PAGE - 1, 1);
+	assert_missing(va + 4 * PAGE - 1, 2);
+	assert_missing(va + PAGE, 3 * PAGE + 1);
+	assert_missing(va, 5 * PAGE);
+	munmap(va + 2 * PAGE, PAGE);
+	assert_missing(va + PAGE, 3 * PAGE);
+	assert_missing(va + 2 * PAGE, PAGE);
+	assert_writable(va + PAGE, PAGE);
+	assert_writable(va + 3 * PAGE, PAGE);
+	munmap(va + PAGE, 3 * PAGE);
+	assert_missing(va + PAGE, 3 * PAGE);
+}
+
+static void
+test_ends_of_the_address_space(void **state)
+{
+	(void)state;
+	assert_missing(NULL, 1);
+	assert_missing(NULL, PAGE);
+	assert_missing((void *)1, SIZE_MAX);
+	assert_missing((void *)(UINTPTR_MAX - 4095), 4096);
+	assert_missing((void *)UINTPTR_MAX, 1);
+	assert_missing((void *)(UINTPTR_MAX / 2), 1);
+}
+
+/* The range goes over thousands of mappings, and so over many buffers of the list. */
+static void
+test_many_mappings(void **state)
+{
+	const size_t n = 5001;
+	char *va = map_pages(n);
+
+	(void)state;
+	for (size_t i = 1; i < n; i += 2)
+		mprotect(va + i * PAGE, PAGE, PROT_READ);
+	assert_read_only(va, n * PAGE);
+	for (size_t i = 0; i < n; i += 100)
+		assert_int_equal(check(va + i * PAGE, PAGE, true), i % 2 == 0 ? 0 : -EFAULT);
+	munmap(va + (n - 2) * PAGE, PAGE);
+	assert_missing(va, n * PAGE);
+	assert_read_only(va, (n - 2) * PAGE);
+	munmap(va, n * PAGE);
+}
+
+/* Go down into directories of long names, map a file there, come back. */
+static char *
+map_at_a_long_path(void)
+{
+	char name[201];
+	char top[] = "/tmp/uroce-mapped-XXXXXX";
+	const int start = open(".", O_RDONLY | O_DIRECTORY);
+	char *va;
+	int fd;
+
+	memset(name, 'n', sizeof(name) - 1);
+	name[sizeof(name) - 1] = '\0';
+	assert_non_null(mkdtemp(top));
+	assert_int_equal(chdir(top), 0);
+	for (unsigned int i = 0; i < 30; i++) {
+		assert_int_equal(mkdir(name, 0700), 0);
+		assert_int_equal(chdir(name), 0);
+	}
+	fd = open("f", O_RDWR | O_CREAT, 0600);
+	assert_true(fd >= 0);
+	assert_int_equal(ftruncate(fd, (off_t)PAGE), 0);
+	va = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	assert_ptr_not_equal(va, MAP_FAILED);
+	close(fd);
+	unlink("f");
+	for (unsigned int i = 0; i < 30; i++) {
+		assert_int_equal(chdir(".."), 0);
+		rmdir(name);
+	}
+	assert_int_equal(fchdir(start), 0);
+	close(start);
+	rmdir(top);
+	return va;
+}
+
+static void
+test_long_lines(void **state)
+{
+	char *file = map_at_a_long_path();
+	char *other = map_pages(1);
+
+	(void)state;
+	assert_writable(file, PAGE);
+	assert_writable(other, PAGE);
+	assert_writable(zeroed, sizeof(zeroed));
+	/* the stack is the last of all */
+	assert_writable(&file, sizeof(file));
+	mprotect(file, PAGE, PROT_READ);
+	assert_read_only(file, PAGE);
+	munmap(file, PAGE);
+	munmap(other, PAGE);
+}
+
+static void
+test_no_descriptors(void **state)
+{
+	struct rlimit old, none = {0};
+
+	(void)state;
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
+	none.rlim_max = old.rlim_max;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	assert_int_equal(check(zeroed, 1, false), -EMFILE);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
+	assert_int_equal(check(zeroed, 1, false), 0);
+}
+
+struct neighbour {
+	char *va;	/* 8 pages around the ones that stay: 0 .. 3 before, 6 .. 9 after */
+	int stop;	/* atomic */
+};
+
+static void *
+change_neighbours(void *arg)
+{
+	static const int protections[] = {PROT_NONE, PROT_READ | PROT_WRITE, PROT_READ};
+	struct neighbour *n = arg;
+
+	for (unsigned int i = 0; __atomic_load_n(&n->stop, __ATOMIC_RELAXED) == 0; i++) {
+		mprotect(n->va + (i % 4) * PAGE, PAGE, protections[i % 3]);
+		mprotect(n->va + (6 + i % 4) * PAGE, PAGE, protections[(i + 1) % 3]);
+	}
+	return NULL;
+}
+
+/* Mappings around the range are split and merged with it all the time; the range itself never changes. */
+static void
+test_changes_around(void **state)
+{
+	struct neighbour n = {.va = map_pages(10)};
+	char *before[100];
+	pthread_t thread;
+
+	(void)state;
+	/* some buffers' worth of mappings before it, which lie below */
+	for (unsigned int i = 0; i < RTE_DIM(before); i++) {
+		before[i] = map_pages(3);
+		mprotect(before[i] + PAGE, PAGE, PROT_READ);
+	}
+	assert_int_equal(pthread_create(&thread, NULL, change_neighbours, &n), 0);
+	for (unsigned int i = 0; i < 2000; i++)
+		assert_int_equal(check(n.va + 4 * PAGE, 2 * PAGE, true), 0);
+	__atomic_store_n(&n.stop, 1, __ATOMIC_RELAXED);
+	pthread_join(thread, NULL);
+	for (unsigned int i = 0; i < RTE_DIM(before); i++)
+		munmap(before[i], 3 * PAGE);
+	munmap(n.va, 10 * PAGE);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_program),
+		cmocka_unit_test(test_stack),
+		cmocka_unit_test(test_heap),
+		cmocka_unit_test(test_shared),
+		cmocka_unit_test(test_protection),
+		cmocka_unit_test(test_holes),
+		cmocka_unit_test(test_ends_of_the_address_space),
+		cmocka_unit_test(test_many_mappings),
+		cmocka_unit_test(test_long_lines),
+		cmocka_unit_test(test_no_descriptors),
+		cmocka_unit_test(test_changes_around),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

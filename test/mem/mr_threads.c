@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * Workers look keys up, and read and write what they lead to, while other threads register memory, take it
+ * away again and unmap it. A look-up that resolves too late is a fault, or the wrong byte.
+ */
+
+#include <pthread.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include <cmocka.h>
+#include <rte_common.h>
+#include <rte_malloc.h>
+
+#include "mem/mr.h"
+#include "mem/rcu.h"
+#include "eal.h"
+
+#define WORKERS 2
+#define OWNERS 3
+#define CYCLES 300		/* of each owner */
+#define KEYS 8			/* the last ones of each owner, most of them no longer valid */
+#define BYTES 8192
+
+struct owner {
+	pthread_t thread;
+	uint32_t keys[KEYS];	/* atomic; 0: none yet */
+	uint32_t seen;		/* atomic: the last key that a worker has resolved */
+	uint64_t number;	/* of the owner: what its memory begins with */
+	bool of_dpdk;
+};
+
+static struct ibv_context context;
+static struct ibv_pd pd = {.context = &context};
+static struct uroce_mrs table;
+static struct owner owners[OWNERS];
+static int stop;		/* atomic */
+
+static void
+look_up(struct owner *o, uint32_t key)
+{
+	const struct uroce_mr_key *k = uroce_mr_lookup(&table, key, &pd, 0, BYTES, IBV_ACCESS_REMOTE_WRITE);
+	uint64_t *words;
+
+	if (k == NULL)
+		return;
+	words = (uint64_t *)uroce_mr_va(k, 0);
+	RTE_VERIFY(words[0] == o->number);
+	RTE_VERIFY(words[1] == key);
+	/* other workers write here too, as peers do: whole words */
+	__atomic_store_n(&words[BYTES / 8 - 1], key, __ATOMIC_RELAXED);
+	RTE_VERIFY((k->iova != NULL) == o->of_dpdk);
+	if (o->of_dpdk)
+		RTE_VERIFY(uroce_mr_iova(k, 8, 8) != RTE_BAD_IOVA);
+	__atomic_store_n(&o->seen, key, __ATOMIC_RELEASE);
+}
+
+static void *
+work(void *arg)
+{
+	const unsigned int id = (unsigned int)(uintptr_t)arg;
+
+	rte_rcu_qsbr_thread_register(uroce_rcu, id);
+	while (__atomic_load_n(&stop, __ATOMIC_RELAXED) == 0) {
+		rte_rcu_qsbr_thread_online(uroce_rcu, id);
+		for (unsigned int i = 0; i < OWNERS; i++) {
+			for (unsigned int j = 0; j < KEYS; j++)
+				look_up(&owners[i], __atomic_load_n(&owners[i].keys[j], __ATOMIC_ACQUIRE));
+		}
+		rte_rcu_qsbr_thread_offline(uroce_rcu, id);
+		sched_yield();
+	}
+	rte_rcu_qsbr_thread_unregister(uroce_rcu, id);
+	return NULL;
+}
+
+static uint64_t *
+get_memory(const struct owner *o)
+{
+	void *va;
+
+	if (o->of_dpdk)
+		return rte_malloc(NULL, BYTES, 4096);
+	va = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	return va != MAP_FAILED ? va : NULL;
+}
+
+static void
+put_memory(const struct owner *o, uint64_t *words)
+{
+	/* whoever comes too late finds this, where it does not find nothing */
+	words[0] = 0;
+	words[1] = 0;
+	if (o->of_dpdk)
+		rte_free(words);
+	else
+		munmap(words, BYTES);
+}
+
+static void *
+own(void *arg)
+{
+	const unsigned int access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE;
+	struct owner *o = arg;
+
+	for (unsigned int i = 0; i < CYCLES; i++) {
+		uint64_t *words = get_memory(o);
+		struct uroce_mr *mr;
+
+		RTE_VERIFY(words != NULL);
+		mr = uroce_mr_create(&table, &pd, words, BYTES, 0, access);
+		RTE_VERIFY(mr != NULL);
+		/* the key is not known to anybody yet */
+		words[0] = o->number;
+		words[1] = mr->ibv.rkey;
+		__atomic_store_n(&o->keys[i % KEYS], mr->ibv.rkey, __ATOMIC_RELEASE);
+		while (__atomic_load_n(&o->seen, __ATOMIC_ACQUIRE) != mr->ibv.rkey)
+			sched_yield();
+		uroce_mr_destroy(mr, NULL, NULL);
+		put_memory(o, words);
+	}
+	return NULL;
+}
+
+static void
+test_lookups_and_registrations(void **state)
+{
+	pthread_t workers[WORKERS];
+
+	(void)state;
+	for (uintptr_t i = 0; i < WORKERS; i++)
+		assert_int_equal(pthread_create(&workers[i], NULL, work, (void *)i), 0);
+	for (unsigned int i = 0; i < OWNERS; i++) {
+		owners[i].number = 0x1111111111111111 * (i + 1);
+		owners[i].of_dpdk = i == 0;
+		assert_int_equal(pthread_create(&owners[i].thread, NULL, own, &owners[i]), 0);
+	}
+	for (unsigned int i = 0; i < OWNERS; i++)
+		pthread_join(owners[i].thread, NULL);
+	__atomic_store_n(&stop, 1, __ATOMIC_RELAXED);
+	for (unsigned int i = 0; i < WORKERS; i++)
+		pthread_join(workers[i], NULL);
+	assert_int_equal(table.count, 0);
+}
+
+static int
+setup(void **state)
+{
+	(void)state;
+	test_eal_init(NULL);
+	/* few slots: they are used again at once */
+	return uroce_mrs_init(&table, 2, -1);
+}
+
+static int
+teardown(void **state)
+{
+	(void)state;
+	uroce_mrs_fini(&table);
+	return 0;
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_lookups_and_registrations),
+	};
+
+	return cmocka_run_group_tests(tests, setup, teardown);
+}
