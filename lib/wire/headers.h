@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The transport headers of the InfiniBand Architecture as they are on the wire: bytes and big-endian
- * fields, no bitfields. 24-bit fields go through uroce_get24() and uroce_put24() only.
+ * The transport headers of the InfiniBand Architecture as they are on the wire: bytes and
+ * big-endian fields, no bitfields. 24-bit fields go through uroce_get24() and uroce_put24() only.
  */
 
 #ifndef UROCE_WIRE_HEADERS_H
@@ -14,19 +14,19 @@
 
 #include <rte_byteorder.h>
 
-#define UROCE_UDP_PORT 4791
-#define UROCE_ICRC_BYTES 4
-#define UROCE_DEFAULT_PKEY 0xffff
+#define UROCE_UDP_PORT      4791
+#define UROCE_ICRC_BYTES    4
+#define UROCE_DEFAULT_PKEY  0xffff
 #define UROCE_MULTICAST_QPN 0xffffff
-#define UROCE_QPN_MASK 0xffffff
-#define UROCE_GRH_BYTES 40
-#define UROCE_CNP_BYTES 16	/* reserved, behind the BTH of a CNP */
+#define UROCE_QPN_MASK      0xffffff
+#define UROCE_GRH_BYTES     40
+#define UROCE_CNP_BYTES     16 /* reserved, behind the BTH of a CNP */
 
 /* BTH.flags */
-#define UROCE_BTH_SE 0x80
-#define UROCE_BTH_MIGREQ 0x40
+#define UROCE_BTH_SE        0x80
+#define UROCE_BTH_MIGREQ    0x40
 #define UROCE_BTH_PAD_SHIFT 4
-#define UROCE_BTH_PAD_MASK 0x30
+#define UROCE_BTH_PAD_MASK  0x30
 #define UROCE_BTH_TVER_MASK 0x0f
 /* BTH.ecn */
 #define UROCE_BTH_FECN 0x80
@@ -36,11 +36,11 @@
 
 struct uroce_bth {
 	uint8_t opcode;
-	uint8_t flags;		/* SE, MigReq, pad count, TVer */
+	uint8_t flags; /* SE, MigReq, pad count, TVer */
 	rte_be16_t pkey;
-	uint8_t ecn;		/* FECN, BECN, 6 bits reserved: not covered by the ICRC */
+	uint8_t ecn; /* FECN, BECN, 6 bits reserved: not covered by the ICRC */
 	uint8_t dest_qp[3];
-	uint8_t ack;		/* AckReq, 7 bits reserved */
+	uint8_t ack; /* AckReq, 7 bits reserved */
 	uint8_t psn[3];
 } __rte_packed;
 
@@ -103,9 +103,9 @@ static_assert(sizeof(struct uroce_feth) == 4, "FETH");
 
 /* AETH.syndrome (R30) */
 enum uroce_aeth_class {
-	UROCE_AETH_ACK = 0x00,		/* | credit count */
-	UROCE_AETH_RNR_NAK = 0x20,	/* | timer code */
-	UROCE_AETH_NAK = 0x60,		/* | enum uroce_nak */
+	UROCE_AETH_ACK = 0x00,     /* | credit count */
+	UROCE_AETH_RNR_NAK = 0x20, /* | timer code */
+	UROCE_AETH_NAK = 0x60,     /* | enum uroce_nak */
 	UROCE_AETH_CLASS_MASK = 0xe0,
 	UROCE_AETH_VALUE_MASK = 0x1f,
 	UROCE_AETH_CREDITS_UNLIMITED = 0x1f,
@@ -133,7 +133,7 @@ uroce_put24(uint8_t b[3], uint32_t v)
 	b[2] = (uint8_t)v;
 }
 
-/** Fill in a BTH. flags: SE, MigReq, and the pad count in its place. PSN and QPN: their low 24 bits. */
+/** Fill in a BTH. flags: SE, MigReq, and the pad count in its place; QPN and PSN: 24 bits. */
 static inline void
 uroce_bth_write(struct uroce_bth *bth, uint8_t opcode, uint8_t flags, uint16_t pkey,
 		uint32_t dest_qpn, bool ack_req, uint32_t psn)

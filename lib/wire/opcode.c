@@ -9,34 +9,36 @@
 #include "wire/opcode.h"
 
 /* Sets of extension headers. */
-#define E_NONE 0u
-#define E_DETH (1u << UROCE_EXT_DETH)
-#define E_FETH (1u << UROCE_EXT_FETH)
-#define E_RETH (1u << UROCE_EXT_RETH)
-#define E_ATOMICETH (1u << UROCE_EXT_ATOMICETH)
-#define E_AETH (1u << UROCE_EXT_AETH)
+#define E_NONE         0u
+#define E_DETH         (1u << UROCE_EXT_DETH)
+#define E_FETH         (1u << UROCE_EXT_FETH)
+#define E_RETH         (1u << UROCE_EXT_RETH)
+#define E_ATOMICETH    (1u << UROCE_EXT_ATOMICETH)
+#define E_AETH         (1u << UROCE_EXT_AETH)
 #define E_ATOMICACKETH (1u << UROCE_EXT_ATOMICACKETH)
-#define E_IMMDT (1u << UROCE_EXT_IMMDT)
-#define E_IETH (1u << UROCE_EXT_IETH)
-#define E_CNP (1u << UROCE_EXT_CNP)
+#define E_IMMDT        (1u << UROCE_EXT_IMMDT)
+#define E_IETH         (1u << UROCE_EXT_IETH)
+#define E_CNP          (1u << UROCE_EXT_CNP)
 
 /* Where the headers up to and including one end; the order is that of enum uroce_ext. */
-#define HAS(set, e) (((set) >> UROCE_EXT_##e) & 1u)
-#define END_XRCETH(s) (sizeof(struct uroce_bth) + HAS(s, XRCETH) * sizeof(struct uroce_xrceth))
-#define END_DETH(s) (END_XRCETH(s) + HAS(s, DETH) * sizeof(struct uroce_deth))
-#define END_FETH(s) (END_DETH(s) + HAS(s, FETH) * sizeof(struct uroce_feth))
-#define END_RETH(s) (END_FETH(s) + HAS(s, RETH) * sizeof(struct uroce_reth))
-#define END_ATOMICETH(s) (END_RETH(s) + HAS(s, ATOMICETH) * sizeof(struct uroce_atomiceth))
-#define END_AETH(s) (END_ATOMICETH(s) + HAS(s, AETH) * sizeof(struct uroce_aeth))
+#define HAS(set, e)         (((set) >> UROCE_EXT_##e) & 1u)
+#define END_BTH             sizeof(struct uroce_bth)
+#define END_XRCETH(s)       (END_BTH + HAS(s, XRCETH) * sizeof(struct uroce_xrceth))
+#define END_DETH(s)         (END_XRCETH(s) + HAS(s, DETH) * sizeof(struct uroce_deth))
+#define END_FETH(s)         (END_DETH(s) + HAS(s, FETH) * sizeof(struct uroce_feth))
+#define END_RETH(s)         (END_FETH(s) + HAS(s, RETH) * sizeof(struct uroce_reth))
+#define END_ATOMICETH(s)    (END_RETH(s) + HAS(s, ATOMICETH) * sizeof(struct uroce_atomiceth))
+#define END_AETH(s)         (END_ATOMICETH(s) + HAS(s, AETH) * sizeof(struct uroce_aeth))
 #define END_ATOMICACKETH(s) (END_AETH(s) + HAS(s, ATOMICACKETH) * sizeof(struct uroce_atomicacketh))
-#define END_IMMDT(s) (END_ATOMICACKETH(s) + HAS(s, IMMDT) * sizeof(struct uroce_immdt))
-#define END_IETH(s) (END_IMMDT(s) + HAS(s, IETH) * sizeof(struct uroce_ieth))
-#define END_CNP(s) (END_IETH(s) + HAS(s, CNP) * UROCE_CNP_BYTES)
+#define END_IMMDT(s)        (END_ATOMICACKETH(s) + HAS(s, IMMDT) * sizeof(struct uroce_immdt))
+#define END_IETH(s)         (END_IMMDT(s) + HAS(s, IETH) * sizeof(struct uroce_ieth))
+#define END_CNP(s)          (END_IETH(s) + HAS(s, CNP) * UROCE_CNP_BYTES)
 
 static_assert(UROCE_EXT_COUNT == UROCE_EXT_CNP + 1, "END_CNP must be the end of all headers");
 
+/* clang-format off */
 #define OFFSETS(s) { \
-	[UROCE_EXT_XRCETH] = HAS(s, XRCETH) * sizeof(struct uroce_bth), \
+	[UROCE_EXT_XRCETH] = HAS(s, XRCETH) * END_BTH, \
 	[UROCE_EXT_DETH] = HAS(s, DETH) * END_XRCETH(s), \
 	[UROCE_EXT_FETH] = HAS(s, FETH) * END_DETH(s), \
 	[UROCE_EXT_RETH] = HAS(s, RETH) * END_FETH(s), \
@@ -51,19 +53,20 @@ static_assert(UROCE_EXT_COUNT == UROCE_EXT_CNP + 1, "END_CNP must be the end of 
 #define ROW(opcode, name, transport, op, flags, set) \
 	[opcode] = { name, UROCE_TRANSPORT_##transport, UROCE_OP_##op, flags, END_CNP(set), \
 		     OFFSETS(set) }
+/* clang-format on */
 #define RC(opcode, op, flags, set) ROW(UROCE_RC_##opcode, "RC_" #opcode, RC, op, flags, set)
 #define UC(opcode, op, flags, set) \
 	ROW(UROCE_UC_SEND_FIRST + UROCE_RC_##opcode, "UC_" #opcode, UC, op, flags, set)
 #define UD(opcode, op, flags, set) ROW(UROCE_UD_##opcode, "UD_" #opcode, UD, op, flags, set)
 
 /* Place in the message | direction | payload | receive work request taken. */
-#define FIRST UROCE_OPF_FIRST
+#define FIRST  UROCE_OPF_FIRST
 #define MIDDLE 0
-#define LAST UROCE_OPF_LAST
-#define ONLY UROCE_OPF_ONLY
-#define REQ UROCE_OPF_REQUEST
-#define PAY UROCE_OPF_PAYLOAD
-#define RECV UROCE_OPF_RECV
+#define LAST   UROCE_OPF_LAST
+#define ONLY   UROCE_OPF_ONLY
+#define REQ    UROCE_OPF_REQUEST
+#define PAY    UROCE_OPF_PAYLOAD
+#define RECV   UROCE_OPF_RECV
 
 const struct uroce_opcode_info uroce_opcodes[256] = {
 	RC(SEND_FIRST, SEND, FIRST | REQ | PAY | RECV, E_NONE),

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The opcode table: for each BTH opcode its transport, its operation, its place in a message and the
- * extension headers that follow, from which lengths and offsets are derived. Constant.
+ * The opcode table: for each BTH opcode its transport, its operation, its place in a message and
+ * the extension headers that follow, from which lengths and offsets are derived. Constant.
  */
 
 #ifndef UROCE_WIRE_OPCODE_H
@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 enum uroce_transport {
-	UROCE_TRANSPORT_NONE,	/* the opcode does not exist */
+	UROCE_TRANSPORT_NONE, /* the opcode does not exist */
 	UROCE_TRANSPORT_RC,
 	UROCE_TRANSPORT_UC,
 	UROCE_TRANSPORT_UD,
@@ -34,12 +34,12 @@ enum uroce_op {
 };
 
 /* The place of a packet in its message; ONLY is both. */
-#define UROCE_OPF_FIRST 0x01
-#define UROCE_OPF_LAST 0x02
-#define UROCE_OPF_ONLY (UROCE_OPF_FIRST | UROCE_OPF_LAST)
-#define UROCE_OPF_REQUEST 0x04	/* goes to the responder; else to the requester */
-#define UROCE_OPF_PAYLOAD 0x08	/* may carry payload */
-#define UROCE_OPF_RECV 0x10	/* takes a receive WQE: a SEND's first packet */
+#define UROCE_OPF_FIRST   0x01
+#define UROCE_OPF_LAST    0x02
+#define UROCE_OPF_ONLY    (UROCE_OPF_FIRST | UROCE_OPF_LAST)
+#define UROCE_OPF_REQUEST 0x04 /* goes to the responder; else to the requester */
+#define UROCE_OPF_PAYLOAD 0x08 /* may carry payload */
+#define UROCE_OPF_RECV    0x10 /* takes a receive WQE: a SEND's first packet */
 
 /* Extension headers, in the order in which they follow the BTH. */
 enum uroce_ext {
@@ -52,7 +52,7 @@ enum uroce_ext {
 	UROCE_EXT_ATOMICACKETH,
 	UROCE_EXT_IMMDT,
 	UROCE_EXT_IETH,
-	UROCE_EXT_CNP,		/* the reserved bytes of a CNP */
+	UROCE_EXT_CNP, /* the reserved bytes of a CNP */
 	UROCE_EXT_COUNT,
 };
 
@@ -82,19 +82,19 @@ enum uroce_opcode {
 	UROCE_RC_SEND_ONLY_INV = 0x17,
 	UROCE_RC_FLUSH = 0x1c,
 	UROCE_RC_ATOMIC_WRITE = 0x1d,
-	UROCE_UC_SEND_FIRST = 0x20,	/* UC: RC's SEND and WRITE + 0x20 */
+	UROCE_UC_SEND_FIRST = 0x20, /* UC: RC's SEND and WRITE + 0x20 */
 	UROCE_UD_SEND_ONLY = 0x64,
 	UROCE_UD_SEND_ONLY_IMM = 0x65,
 	UROCE_CNP = 0x81,
 };
 
 struct uroce_opcode_info {
-	const char *name;		/* NULL: no such opcode */
-	uint8_t transport;		/* enum uroce_transport */
-	uint8_t op;			/* enum uroce_op */
-	uint8_t flags;			/* UROCE_OPF_* */
-	uint8_t header_bytes;		/* BTH and extension headers */
-	uint8_t ext[UROCE_EXT_COUNT];	/* offset of each extension header from the BTH; 0: absent */
+	const char *name;             /* NULL: no such opcode */
+	uint8_t transport;            /* enum uroce_transport */
+	uint8_t op;                   /* enum uroce_op */
+	uint8_t flags;                /* UROCE_OPF_* */
+	uint8_t header_bytes;         /* BTH and extension headers */
+	uint8_t ext[UROCE_EXT_COUNT]; /* offset of each extension header from the BTH; 0: absent */
 };
 
 extern const struct uroce_opcode_info uroce_opcodes[256];

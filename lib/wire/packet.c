@@ -27,13 +27,11 @@ static bool
 ipv4_checksum_ok(const struct rte_mbuf *m, const struct rte_ipv4_hdr *ip, uint32_t header_bytes)
 {
 	switch (m->ol_flags & RTE_MBUF_F_RX_IP_CKSUM_MASK) {
-	case RTE_MBUF_F_RX_IP_CKSUM_BAD:
-		return false;
+	case RTE_MBUF_F_RX_IP_CKSUM_BAD: return false;
 	case RTE_MBUF_F_RX_IP_CKSUM_GOOD:
-	case RTE_MBUF_F_RX_IP_CKSUM_NONE:	/* not filled in, but the header was verified */
+	case RTE_MBUF_F_RX_IP_CKSUM_NONE: /* not filled in, but the header was verified */
 		return true;
-	default:
-		return rte_raw_cksum(ip, header_bytes) == 0xffff;
+	default: return rte_raw_cksum(ip, header_bytes) == 0xffff;
 	}
 }
 
@@ -105,12 +103,9 @@ ip_decode(struct uroce_packet *p, struct span *l4)
 	if (rte_pktmbuf_data_len(m) <= p->l3_offset)
 		return UROCE_DROP_L2_SHORT;
 	switch (*rte_pktmbuf_mtod_offset(m, const uint8_t *, p->l3_offset) >> 4) {
-	case 4:
-		return ipv4_decode(p, l4);
-	case 6:
-		return ipv6_decode(p, l4);
-	default:
-		return UROCE_DROP_IP_HEADER;
+	case 4: return ipv4_decode(p, l4);
+	case 6: return ipv6_decode(p, l4);
+	default: return UROCE_DROP_IP_HEADER;
 	}
 }
 
@@ -150,18 +145,18 @@ bth_decode(struct uroce_packet *p, const struct span *ib)
 		return UROCE_DROP_L2_SHORT;
 	bth = rte_pktmbuf_mtod_offset(p->mbuf, const void *, ib->offset);
 	if ((bth->flags & UROCE_BTH_TVER_MASK) != 0)
-		return UROCE_DROP_TVER;		/* R1 */
+		return UROCE_DROP_TVER; /* R1 */
 	info = &uroce_opcodes[bth->opcode];
 	if (info->name == NULL)
-		return UROCE_DROP_OPCODE;	/* R2 */
+		return UROCE_DROP_OPCODE; /* R2 */
 	pad = (bth->flags & UROCE_BTH_PAD_MASK) >> UROCE_BTH_PAD_SHIFT;
 	if (ib->bytes < info->header_bytes + pad + UROCE_ICRC_BYTES)
-		return UROCE_DROP_LENGTH;	/* R3 */
+		return UROCE_DROP_LENGTH; /* R3 */
 	rest = ib->bytes - info->header_bytes - UROCE_ICRC_BYTES;
 	if (rest != 0 && (info->flags & UROCE_OPF_PAYLOAD) == 0)
-		return UROCE_DROP_LENGTH;	/* R3 */
+		return UROCE_DROP_LENGTH; /* R3 */
 	if (rest % 4 != 0)
-		return UROCE_DROP_PAD;		/* R4 */
+		return UROCE_DROP_PAD; /* R4 */
 	if (room < info->header_bytes)
 		return UROCE_DROP_L2_SHORT;
 	p->info = info;
@@ -183,7 +178,7 @@ icrc_check(const struct uroce_packet *p, const struct span *l4)
 	memcpy(&stored, rte_pktmbuf_read(p->mbuf, end, sizeof(room), room), sizeof(stored));
 	icrc = uroce_icrc(p->mbuf, p->l3_offset, l4->offset, end - p->l3_offset);
 	if (icrc != rte_le_to_cpu_32(stored))
-		return UROCE_DROP_ICRC;		/* R5 */
+		return UROCE_DROP_ICRC; /* R5 */
 	return UROCE_OK;
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * A received RoCEv2 frame as values. uroce_packet_decode() checks R1-R5 and leaves everything that the
- * transport needs in struct uroce_packet; pointers lead into the mbuf. No state; any thread.
+ * A received RoCEv2 frame as values. uroce_packet_decode() checks R1-R5 and leaves everything that
+ * the transport needs in struct uroce_packet; pointers lead into the mbuf. No state; any thread.
  */
 
 #ifndef UROCE_WIRE_PACKET_H
@@ -18,21 +18,21 @@
 #include "wire/verdict.h"
 
 struct uroce_packet {
-	struct rte_mbuf *mbuf;		/* owned by whoever owns the packet */
+	struct rte_mbuf *mbuf; /* owned by whoever owns the packet */
 	const struct uroce_opcode_info *info;
-	const struct uroce_bth *bth;	/* extension headers follow, contiguous */
-	const uint8_t *src_ip;		/* 4 or 16 bytes, by ip_version */
+	const struct uroce_bth *bth; /* extension headers follow, contiguous */
+	const uint8_t *src_ip;       /* 4 or 16 bytes, by ip_version */
 	const uint8_t *dst_ip;
 	uint32_t dest_qpn;
 	uint32_t psn;
-	uint32_t payload_offset;	/* from the start of the frame */
-	uint32_t payload_bytes;		/* without pad */
+	uint32_t payload_offset; /* from the start of the frame */
+	uint32_t payload_bytes;  /* without pad */
 	uint16_t pkey;
 	uint16_t l3_offset;
 	uint16_t udp_src_port;
 	uint8_t opcode;
-	uint8_t ip_version;		/* 4 or 6 */
-	uint8_t traffic_class;		/* DSCP and ECN */
+	uint8_t ip_version;    /* 4 or 6 */
+	uint8_t traffic_class; /* DSCP and ECN */
 	bool ack_req;
 	bool solicited;
 };

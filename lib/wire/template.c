@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Builds the Ethernet to UDP headers of a path once and writes them in front of each packet. Control
- * threads build, the worker of the path's QP writes.
+ * Builds the Ethernet to UDP headers of a path once and writes them in front of each packet.
+ * Control threads build, the worker of the path's QP writes.
  */
 
 #include <errno.h>
@@ -15,11 +15,12 @@
 #include "wire/headers.h"
 #include "wire/template.h"
 
-#define NO_VLAN 0xffff
+#define NO_VLAN         0xffff
 #define FLOW_LABEL_MASK 0xfffffu
 
-static_assert(UROCE_TEMPLATE_BYTES >= sizeof(struct rte_ether_hdr) + sizeof(struct rte_vlan_hdr) +
-	      sizeof(struct rte_ipv6_hdr) + sizeof(struct rte_udp_hdr), "UROCE_TEMPLATE_BYTES");
+#define LONGEST_L2 (sizeof(struct rte_ether_hdr) + sizeof(struct rte_vlan_hdr))
+#define LONGEST    (LONGEST_L2 + sizeof(struct rte_ipv6_hdr) + sizeof(struct rte_udp_hdr))
+static_assert(UROCE_TEMPLATE_BYTES >= LONGEST, "UROCE_TEMPLATE_BYTES");
 
 bool
 uroce_gid_is_ipv4(const uint8_t gid[16])
@@ -129,7 +130,7 @@ uroce_template_write(const struct uroce_template *t, uint8_t *dst, uint32_t udp_
 
 		ip->total_length = rte_cpu_to_be_16((uint16_t)(sizeof(*ip) + udp_bytes));
 		sum = t->ip_sum + ip->total_length;
-		ip->hdr_checksum = (rte_be16_t)~((sum & 0xffff) + (sum >> 16));
+		ip->hdr_checksum = (rte_be16_t) ~(uint16_t)(sum + (sum >> 16));
 	} else {
 		((struct rte_ipv6_hdr *)l3)->payload_len = udp->dgram_len;
 	}

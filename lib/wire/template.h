@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Ethernet to UDP headers for one path, ready to be copied in front of each packet; only lengths and the
- * IPv4 checksum are filled in per packet. Written when a path is set up, read by its QP's worker.
+ * Ethernet to UDP headers for one path, ready to be copied in front of each packet; only lengths
+ * and the IPv4 checksum are filled in per packet. Written when a path is set up, read by its QP's
+ * worker.
  */
 
 #ifndef UROCE_WIRE_TEMPLATE_H
@@ -18,9 +19,9 @@
 
 struct uroce_template_conf {
 	struct rte_ether_addr src_mac;
-	struct rte_ether_addr dst_mac;	/* zero while it is not known */
-	uint16_t vlan_tci;		/* 0xffff: no 802.1Q header */
-	uint8_t src_gid[16];		/* an IPv4 address is ::ffff:a.b.c.d; both of one family */
+	struct rte_ether_addr dst_mac; /* zero while it is not known */
+	uint16_t vlan_tci;             /* 0xffff: no 802.1Q header */
+	uint8_t src_gid[16];           /* an IPv4 address is ::ffff:a.b.c.d; both of one family */
 	uint8_t dst_gid[16];
 	uint8_t traffic_class;
 	uint8_t hop_limit;
@@ -30,10 +31,10 @@ struct uroce_template_conf {
 
 struct uroce_template {
 	uint8_t bytes[UROCE_TEMPLATE_BYTES];
-	uint8_t l2_bytes;		/* 14 or 18 */
-	uint8_t l3_bytes;		/* 20 or 40 */
-	uint8_t header_bytes;		/* l2 + l3 + 8 */
-	uint32_t ip_sum;		/* IPv4 header's one's complement sum without its length */
+	uint8_t l2_bytes;     /* 14 or 18 */
+	uint8_t l3_bytes;     /* 20 or 40 */
+	uint8_t header_bytes; /* l2 + l3 + 8 */
+	uint32_t ip_sum;      /* IPv4 header's one's complement sum without its length */
 };
 
 /** Build a template. @return 0, or -EINVAL when the two addresses are not of one family */

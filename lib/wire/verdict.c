@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The verdict table: for each fate of a packet its counter's name, its rule, the NAK that it causes,
- * and the completion of the receive that it ends. Constant; any thread.
+ * The verdict table: for each fate of a packet its counter's name, its rule, the NAK that it
+ * causes, and the completion of the receive that it ends. Constant; any thread.
  */
 
 #include <infiniband/verbs.h>
@@ -10,14 +10,14 @@
 #include "wire/headers.h"
 #include "wire/verdict.h"
 
-#define SYNDROME_SEQUENCE (UROCE_AETH_NAK | UROCE_NAK_PSN_SEQUENCE_ERROR)
-#define SYNDROME_INVALID (UROCE_AETH_NAK | UROCE_NAK_INVALID_REQUEST)
-#define SYNDROME_ACCESS (UROCE_AETH_NAK | UROCE_NAK_REMOTE_ACCESS_ERROR)
+#define SYNDROME_SEQUENCE    (UROCE_AETH_NAK | UROCE_NAK_PSN_SEQUENCE_ERROR)
+#define SYNDROME_INVALID     (UROCE_AETH_NAK | UROCE_NAK_INVALID_REQUEST)
+#define SYNDROME_ACCESS      (UROCE_AETH_NAK | UROCE_NAK_REMOTE_ACCESS_ERROR)
 #define SYNDROME_OPERATIONAL (UROCE_AETH_NAK | UROCE_NAK_REMOTE_OPERATIONAL_ERROR)
 
 #define ROW(verdict, name, rule, syndrome, wc_status) \
 	[UROCE_##verdict] = { name, rule, syndrome, wc_status }
-#define COUNT(verdict, name, rule) ROW(verdict, name, rule, 0, 0)
+#define COUNT(verdict, name, rule)             ROW(verdict, name, rule, 0, 0)
 #define NAK(verdict, name, rule, syndrome, wc) ROW(verdict, name, rule, syndrome, IBV_WC_##wc)
 
 const struct uroce_verdict_info uroce_verdicts[UROCE_VERDICT_COUNT] = {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * What becomes of a received packet. Each verdict is also a counter of the same name (R9) and a row of
- * uroce_verdicts[]: what goes on the wire, and what the responder's own completion says.
+ * What becomes of a received packet. Each verdict is also a counter of the same name (R9) and a row
+ * of uroce_verdicts[]: what goes on the wire, and what the responder's own completion says.
  */
 
 #ifndef UROCE_WIRE_VERDICT_H
@@ -13,59 +13,59 @@
 enum uroce_verdict {
 	UROCE_OK,
 	/* L2 to UDP, before anything is known of the transport */
-	UROCE_DROP_L2_SHORT,		/* headers cut short, or not in the first segment */
-	UROCE_DROP_L2_ADDRESS,		/* not our MAC address, nor one that we listen to */
-	UROCE_DROP_VLAN,		/* not our VLAN */
-	UROCE_DROP_ETHERTYPE,		/* neither IPv4, IPv6 nor ARP */
-	UROCE_DROP_IP_HEADER,		/* version, header length, total length, checksum */
+	UROCE_DROP_L2_SHORT,   /* headers cut short, or not in the first segment */
+	UROCE_DROP_L2_ADDRESS, /* not our MAC address, nor one that we listen to */
+	UROCE_DROP_VLAN,       /* not our VLAN */
+	UROCE_DROP_ETHERTYPE,  /* neither IPv4, IPv6 nor ARP */
+	UROCE_DROP_IP_HEADER,  /* version, header length, total length, checksum */
 	UROCE_DROP_IP_FRAGMENT,
-	UROCE_DROP_IP_ADDRESS,		/* not one of our addresses */
+	UROCE_DROP_IP_ADDRESS, /* not one of our addresses */
 	UROCE_DROP_IP_PROTOCOL,
 	UROCE_DROP_UDP_PORT,
 	UROCE_DROP_UDP_LENGTH,
 	/* every RoCEv2 packet */
-	UROCE_DROP_TVER,		/* R1 */
-	UROCE_DROP_OPCODE,		/* R2: unknown */
-	UROCE_DROP_LENGTH,		/* R3 */
-	UROCE_DROP_PAD,			/* R4 */
-	UROCE_DROP_ICRC,		/* R5 */
-	UROCE_DROP_PKEY,		/* R6 */
-	UROCE_DROP_QKEY,		/* R7 */
-	UROCE_DROP_SOURCE,		/* R8 */
-	UROCE_DROP_QPN,			/* no such QP */
-	UROCE_DROP_QP_STATE,		/* the QP does not receive in its state (R32) */
-	UROCE_DROP_TRANSPORT,		/* R2: an opcode of another transport */
-	UROCE_DROP_HANDOVER,		/* the other worker's inbox is full */
-	UROCE_DROP_CNP,			/* a CNP for a port without congestion control */
+	UROCE_DROP_TVER,      /* R1 */
+	UROCE_DROP_OPCODE,    /* R2: unknown */
+	UROCE_DROP_LENGTH,    /* R3 */
+	UROCE_DROP_PAD,       /* R4 */
+	UROCE_DROP_ICRC,      /* R5 */
+	UROCE_DROP_PKEY,      /* R6 */
+	UROCE_DROP_QKEY,      /* R7 */
+	UROCE_DROP_SOURCE,    /* R8 */
+	UROCE_DROP_QPN,       /* no such QP */
+	UROCE_DROP_QP_STATE,  /* the QP does not receive in its state (R32) */
+	UROCE_DROP_TRANSPORT, /* R2: an opcode of another transport */
+	UROCE_DROP_HANDOVER,  /* the other worker's inbox is full */
+	UROCE_DROP_CNP,       /* a CNP for a port without congestion control */
 	/* responder */
-	UROCE_DUPLICATE,		/* R26: acknowledged again */
-	UROCE_DROP_DUPLICATE,		/* R27, R28: cannot be answered any more */
-	UROCE_DROP_AHEAD,		/* R12: the NAK has been sent already */
-	UROCE_NAK_SEQUENCE,		/* R12 */
-	UROCE_NAK_OPCODE_SEQUENCE,	/* R13 */
-	UROCE_NAK_PAYLOAD,		/* R14 */
-	UROCE_NAK_DMA_LEN,		/* R16 */
-	UROCE_NAK_RECV_LENGTH,		/* R17 */
-	UROCE_NAK_ACCESS,		/* R18, R20 */
-	UROCE_NAK_NOT_ALLOWED,		/* the QP's access flags or capabilities do not allow it */
-	UROCE_NAK_RD_ATOMIC,		/* R22 */
-	UROCE_NAK_ATOMIC_ALIGNMENT,	/* R23 */
-	UROCE_NAK_RNR,			/* R21 */
-	UROCE_NAK_LOCAL_PROTECTION,	/* a receive WQE's SGE may not be written */
+	UROCE_DUPLICATE,            /* R26: acknowledged again */
+	UROCE_DROP_DUPLICATE,       /* R27, R28: cannot be answered any more */
+	UROCE_DROP_AHEAD,           /* R12: the NAK has been sent already */
+	UROCE_NAK_SEQUENCE,         /* R12 */
+	UROCE_NAK_OPCODE_SEQUENCE,  /* R13 */
+	UROCE_NAK_PAYLOAD,          /* R14 */
+	UROCE_NAK_DMA_LEN,          /* R16 */
+	UROCE_NAK_RECV_LENGTH,      /* R17 */
+	UROCE_NAK_ACCESS,           /* R18, R20 */
+	UROCE_NAK_NOT_ALLOWED,      /* the QP's access flags or capabilities do not allow it */
+	UROCE_NAK_RD_ATOMIC,        /* R22 */
+	UROCE_NAK_ATOMIC_ALIGNMENT, /* R23 */
+	UROCE_NAK_RNR,              /* R21 */
+	UROCE_NAK_LOCAL_PROTECTION, /* a receive WQE's SGE may not be written */
 	/* requester */
-	UROCE_DROP_ACK_UNEXPECTED,	/* R37: nothing outstanding that it could mean */
-	UROCE_DROP_ACK_SYNDROME,	/* R30: a reserved syndrome */
+	UROCE_DROP_ACK_UNEXPECTED, /* R37: nothing outstanding that it could mean */
+	UROCE_DROP_ACK_SYNDROME,   /* R30: a reserved syndrome */
 	UROCE_DROP_RESPONSE_DUPLICATE,
-	UROCE_RESPONSE_GAP,		/* a response before it was lost */
-	UROCE_BAD_RESPONSE,		/* opcode or length is not what was asked for */
+	UROCE_RESPONSE_GAP, /* a response before it was lost */
+	UROCE_BAD_RESPONSE, /* opcode or length is not what was asked for */
 	UROCE_VERDICT_COUNT,
 };
 
 struct uroce_verdict_info {
-	const char *name;	/* the counter's */
-	const char *rule;	/* "R12", or "" */
-	uint8_t syndrome;	/* AETH syndrome of the NAK that it causes; 0: none */
-	uint8_t wc_status;	/* enum ibv_wc_status of the receive that it ends; 0: none */
+	const char *name;  /* the counter's */
+	const char *rule;  /* "R12", or "" */
+	uint8_t syndrome;  /* AETH syndrome of the NAK that it causes; 0: none */
+	uint8_t wc_status; /* enum ibv_wc_status of the receive that it ends; 0: none */
 };
 
 extern const struct uroce_verdict_info uroce_verdicts[UROCE_VERDICT_COUNT];

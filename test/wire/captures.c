@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Every RoCEv2 frame of test/pcap, which no part of uroce produced: it decodes, its ICRC is right, and
- * encoding what was decoded gives the same bytes. Then each of them split, cut short and with bits flipped.
+ * Every RoCEv2 frame of test/pcap, which no part of uroce produced: it decodes, its ICRC is right,
+ * and encoding what was decoded gives the same bytes. Then each of them split, cut short and with
+ * bits flipped.
  */
 
 #include <setjmp.h>
@@ -22,7 +23,7 @@
 #include "wire/packet.h"
 #include "wire/template.h"
 
-#define L3 RTE_ETHER_HDR_LEN
+#define L3   RTE_ETHER_HDR_LEN
 #define ROOM 16384
 
 /* The one frame that was corrupted on purpose. */
@@ -64,7 +65,7 @@ is_intact(const struct test_frame *f, struct tally *t)
 	return false;
 }
 
-/* ---- decode, encode ------------------------------------------------------------------------------- */
+/* ---- decode, encode ----------------------------------------------------------------- */
 
 static void
 template_of(const struct test_frame *f, const struct uroce_packet *p, struct uroce_template *t)
@@ -174,9 +175,11 @@ encode(const struct test_frame *f, const struct uroce_packet *p, uint8_t *buf)
 	uint32_t len;
 
 	template_of(f, p, &t);
-	uroce_template_write(&t, buf, p->info->header_bytes + p->payload_bytes + pad + UROCE_ICRC_BYTES);
+	uroce_template_write(&t, buf,
+			     p->info->header_bytes + p->payload_bytes + pad + UROCE_ICRC_BYTES);
 	if (p->ip_version == 4)
-		ipv4_set_id((void *)(buf + L3), ((const struct rte_ipv4_hdr *)(f->bytes + L3))->packet_id);
+		ipv4_set_id((void *)(buf + L3),
+			    ((const struct rte_ipv4_hdr *)(f->bytes + L3))->packet_id);
 	bth = buf + t.header_bytes;
 	memset(bth, 0, p->info->header_bytes);
 	uroce_bth_write((void *)bth, p->opcode, flags, p->pkey, p->dest_qpn, p->ack_req, p->psn);
@@ -205,11 +208,11 @@ round_trip(const struct test_frame *f, void *arg)
 	memset(buf, 0xa5, sizeof(buf));
 	len = encode(f, &p, buf);
 	if (len != f->len || memcmp(buf, f->bytes, len) != 0)
-		fail_msg("%s frame %u: encoded differently (%u bytes for %u)", f->file, f->number, len,
-			 f->len);
+		fail_msg("%s frame %u: encoded differently (%u bytes for %u)", f->file, f->number,
+			 len, f->len);
 }
 
-/* ---- the same frames, otherwise ------------------------------------------------------------------- */
+/* ---- the same frames, otherwise ----------------------------------------------------- */
 
 static void
 split(const struct test_frame *f, void *arg)
@@ -244,7 +247,7 @@ split(const struct test_frame *f, void *arg)
 	}
 }
 
-/* Give the lengths of the IP and UDP headers the frame's; the IPv4 checksum is left to the RX flag. */
+/* Make the IP and UDP headers say this length; the IPv4 checksum is left to the RX flag. */
 static void
 lengths_set(uint8_t *bytes, uint32_t len)
 {
@@ -334,8 +337,8 @@ flip_bits(const struct test_frame *f, void *arg)
 			m->ol_flags = RTE_MBUF_F_RX_IP_CKSUM_GOOD;
 			v = uroce_packet_decode(m, L3, &q);
 			if ((v == UROCE_OK) != is_masked(&p, at, bit))
-				fail_msg("%s frame %u byte %u bit %#x: %s", f->file, f->number, at, bit,
-					 uroce_verdicts[v].name);
+				fail_msg("%s frame %u byte %u bit %#x: %s", f->file, f->number, at,
+					 bit, uroce_verdicts[v].name);
 			if (at >= p.payload_offset)
 				assert_int_equal(v, UROCE_DROP_ICRC);
 			m->ol_flags = 0;
@@ -347,12 +350,13 @@ flip_bits(const struct test_frame *f, void *arg)
 	}
 	if (p.payload_bytes > 0) {
 		bytes[p.payload_offset + test_random(&t->random) % p.payload_bytes] ^= 0x10;
-		assert_int_equal(uroce_packet_decode(test_chain_set(&t->chain, bytes, f->len, NULL, 0),
-						     L3, &q), UROCE_DROP_ICRC);
+		assert_int_equal(uroce_packet_decode(
+					 test_chain_set(&t->chain, bytes, f->len, NULL, 0), L3, &q),
+				 UROCE_DROP_ICRC);
 	}
 }
 
-/* Frames of random bytes behind a right Ethernet and IP header: nothing but a verdict may come of them. */
+/* Frames with random bytes in their headers: nothing but a verdict may come of them. */
 static void
 scramble(const struct test_frame *f, void *arg)
 {
@@ -380,7 +384,7 @@ scramble(const struct test_frame *f, void *arg)
 	}
 }
 
-/* ---- tests ---------------------------------------------------------------------------------------- */
+/* ---- tests -------------------------------------------------------------------------- */
 
 static void
 run(struct tally *t, test_frame_fn fn)
@@ -402,7 +406,8 @@ test_round_trip(void **state)
 	(void)state;
 	run(&t, round_trip);
 	assert_int_equal(t.by_transport[UROCE_TRANSPORT_RC] + t.by_transport[UROCE_TRANSPORT_UC] +
-			 t.by_transport[UROCE_TRANSPORT_UD], TEST_CAPTURE_FRAMES - 1);
+				 t.by_transport[UROCE_TRANSPORT_UD],
+			 TEST_CAPTURE_FRAMES - 1);
 	assert_true(t.by_transport[UROCE_TRANSPORT_RC] > 1000);
 	assert_true(t.by_transport[UROCE_TRANSPORT_UC] > 50);
 	assert_true(t.by_transport[UROCE_TRANSPORT_UD] > 20);
@@ -453,10 +458,8 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_round_trip),
-		cmocka_unit_test(test_split),
-		cmocka_unit_test(test_cut_short),
-		cmocka_unit_test(test_flip_bits),
+		cmocka_unit_test(test_round_trip), cmocka_unit_test(test_split),
+		cmocka_unit_test(test_cut_short),  cmocka_unit_test(test_flip_bits),
 		cmocka_unit_test(test_scramble),
 	};
 

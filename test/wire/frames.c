@@ -16,15 +16,15 @@
 #ifdef __SANITIZE_ADDRESS__
 #include <sanitizer/asan_interface.h>
 #else
-#define ASAN_POISON_MEMORY_REGION(addr, len) ((void)(addr), (void)(len))
+#define ASAN_POISON_MEMORY_REGION(addr, len)   ((void)(addr), (void)(len))
 #define ASAN_UNPOISON_MEMORY_REGION(addr, len) ((void)(addr), (void)(len))
 #endif
 
 #include "frames.h"
 #include "wire/headers.h"
 
-#define SEG_ROOM 16384u
-#define PCAP_MAGIC 0xa1b2c3d4u		/* microseconds, our byte order */
+#define SEG_ROOM      16384u
+#define PCAP_MAGIC    0xa1b2c3d4u /* microseconds, our byte order */
 #define PCAP_ETHERNET 1
 
 struct pcap_file_header {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Every field of every header: written among neighbours that are all ones, it is where the specification
- * has it, reads back, and leaves the neighbours alone; then the same among zeros.
+ * Every field of every header: written among neighbours that are all ones, it is where the
+ * specification has it, reads back, and leaves the neighbours alone; then the same among zeros.
  */
 
 #include <setjmp.h>
@@ -20,7 +20,7 @@
 
 #define HEADER_MAX 32
 
-/* Fails unless header holds value, big-endian, in its bytes [at, at + bytes) and fill in all others. */
+/* Fails unless header holds value, big-endian, in bytes [at, at + bytes) and fill in the others. */
 static void
 check_bytes(const void *header, size_t size, size_t at, size_t bytes, uint64_t value, uint8_t fill)
 {
@@ -33,32 +33,32 @@ check_bytes(const void *header, size_t size, size_t at, size_t bytes, uint64_t v
 	assert_memory_equal(header, expected, size);
 }
 
-/* at and bytes: where the specification has the field. put and get: how code writes and reads it. */
-#define ROUND_TRIP(type, at, bytes, pattern, put, get) do { \
-	static const uint8_t fills[] = { 0xff, 0x00 }; \
-	const uint64_t values[] = { 0, (pattern) & ~(bytes < 8 ? ~0ull << 8 * (bytes % 8) : 0), \
-				    bytes < 8 ? (1ull << 8 * (bytes % 8)) - 1 : ~0ull }; \
-	for (unsigned int i = 0; i < RTE_DIM(fills); i++) { \
-		for (unsigned int j = 0; j < RTE_DIM(values); j++) { \
-			uint64_t v = values[j]; \
-			struct type h; \
-			memset(&h, fills[i], sizeof(h)); \
-			put; \
-			check_bytes(&h, sizeof(h), at, bytes, v, fills[i]); \
-			assert_true((get) == v); \
-		} \
-	} \
-} while (0)
+/* at and bytes: where the specification has the field. put and get: how code accesses it. */
+#define ROUND_TRIP(type, at, bytes, pattern, put, get)                              \
+	do {                                                                        \
+		static const uint8_t fills[] = { 0xff, 0x00 };                      \
+		const uint64_t ones = UINT64_MAX >> (64 - 8 * (bytes));             \
+		const uint64_t values[] = { 0, ones & (pattern), ones };            \
+		for (unsigned int i = 0; i < RTE_DIM(fills); i++) {                 \
+			for (unsigned int j = 0; j < RTE_DIM(values); j++) {        \
+				uint64_t v = values[j];                             \
+				struct type h;                                      \
+				memset(&h, fills[i], sizeof(h));                    \
+				put;                                                \
+				check_bytes(&h, sizeof(h), at, bytes, v, fills[i]); \
+				assert_true((get) == v);                            \
+			}                                                           \
+		}                                                                   \
+	} while (0)
 
-#define PATTERN 0x123456789abcdef1ull
-#define FIELD8(type, field, at) \
-	ROUND_TRIP(type, at, 1, PATTERN, h.field = (uint8_t)v, h.field)
-#define FIELD16(type, field, at) \
+#define PATTERN                 0x123456789abcdef1ull
+#define FIELD8(type, field, at) ROUND_TRIP(type, at, 1, PATTERN, h.field = (uint8_t)v, h.field)
+#define FIELD16(type, field, at)                                                  \
 	ROUND_TRIP(type, at, 2, PATTERN, h.field = rte_cpu_to_be_16((uint16_t)v), \
 		   rte_be_to_cpu_16(h.field))
 #define FIELD24(type, field, at) \
 	ROUND_TRIP(type, at, 3, PATTERN, uroce_put24(h.field, (uint32_t)v), uroce_get24(h.field))
-#define FIELD32(type, field, at) \
+#define FIELD32(type, field, at)                                                  \
 	ROUND_TRIP(type, at, 4, PATTERN, h.field = rte_cpu_to_be_32((uint32_t)v), \
 		   rte_be_to_cpu_32(h.field))
 #define FIELD64(type, field, at) \
@@ -112,7 +112,10 @@ static void
 test_bits(void **state)
 {
 	static const uint8_t flags[] = {
-		UROCE_BTH_SE, UROCE_BTH_MIGREQ, UROCE_BTH_PAD_MASK, UROCE_BTH_TVER_MASK,
+		UROCE_BTH_SE,
+		UROCE_BTH_MIGREQ,
+		UROCE_BTH_PAD_MASK,
+		UROCE_BTH_TVER_MASK,
 	};
 	uint8_t seen = 0;
 
@@ -139,7 +142,7 @@ test_24_bits(void **state)
 		uroce_put24(b + 1, v);
 		assert_int_equal(uroce_get24(b + 1), v);
 	}
-	uroce_put24(b + 1, 0xff123456);		/* the uppermost 8 bits are not kept */
+	uroce_put24(b + 1, 0xff123456); /* the uppermost 8 bits are not kept */
 	assert_int_equal(uroce_get24(b + 1), 0x123456);
 	assert_int_equal(b[0], 0xaa);
 	assert_int_equal(b[4], 0xaa);
@@ -173,12 +176,9 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_bth),
-		cmocka_unit_test(test_requests),
-		cmocka_unit_test(test_answers),
-		cmocka_unit_test(test_bits),
-		cmocka_unit_test(test_24_bits),
-		cmocka_unit_test(test_bth_write),
+		cmocka_unit_test(test_bth),     cmocka_unit_test(test_requests),
+		cmocka_unit_test(test_answers), cmocka_unit_test(test_bits),
+		cmocka_unit_test(test_24_bits), cmocka_unit_test(test_bth_write),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

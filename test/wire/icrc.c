@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The ICRC against one computed bit by bit over a masked copy of the frame, for every header shape, length
- * and segmentation; what it covers and what not; and finishing a frame.
+ * The ICRC against one computed bit by bit over a masked copy of the frame, for every header shape,
+ * length and segmentation; what it covers and what not; and finishing a frame.
  */
 
 #include <setjmp.h>
@@ -25,7 +25,7 @@
 #define SHAPES 12
 
 struct shape {
-	uint32_t l3, l4, bth;	/* offsets in the frame */
+	uint32_t l3, l4, bth; /* offsets in the frame */
 	uint8_t bytes[ROOM];
 };
 
@@ -54,21 +54,22 @@ crc_bit_by_bit(uint32_t crc, const uint8_t *bytes, uint32_t len)
 	return crc;
 }
 
-/* Bits of the byte at this offset that the ICRC takes as ones; from the annex, not from the code. */
+/* Bits of the byte at this offset that the ICRC takes as ones; from the annex, not from the code.
+ */
 static uint8_t
 masked_bits(const struct shape *s, uint32_t at)
 {
 	uint32_t ip = at - s->l3;
 
-	if (at == s->l4 + 6 || at == s->l4 + 7)		/* UDP checksum */
+	if (at == s->l4 + 6 || at == s->l4 + 7) /* UDP checksum */
 		return 0xff;
-	if (at == s->bth + 4)				/* FECN, BECN, reserved */
+	if (at == s->bth + 4) /* FECN, BECN, reserved */
 		return 0xff;
 	if (at >= s->l4)
 		return 0;
-	if (s->bytes[s->l3] >> 4 == 4)			/* TOS, TTL, header checksum */
+	if (s->bytes[s->l3] >> 4 == 4) /* TOS, TTL, header checksum */
 		return ip == 1 || ip == 8 || ip == 10 || ip == 11 ? 0xff : 0;
-	if (ip == 0)					/* traffic class, flow label, hop limit */
+	if (ip == 0) /* traffic class, flow label, hop limit */
 		return 0x0f;
 	return (ip >= 1 && ip <= 3) || ip == 7 ? 0xff : 0;
 }
@@ -91,7 +92,8 @@ static uint32_t
 icrc_of(const struct shape *s, uint32_t covered, uint32_t trailer, const uint32_t *cuts,
 	unsigned int nb_cuts)
 {
-	struct rte_mbuf *m = test_chain_set(&chain, s->bytes, s->l3 + covered + trailer, cuts, nb_cuts);
+	struct rte_mbuf *m = test_chain_set(&chain, s->bytes, s->l3 + covered + trailer, cuts,
+					    nb_cuts);
 
 	return uroce_icrc(m, s->l3, s->l4, covered);
 }
@@ -106,7 +108,8 @@ test_every_length(void **state)
 	for (unsigned int i = 0; i < SHAPES; i++) {
 		shape_init(&s, i, i % 2 ? 14 : 18, &random);
 		for (uint32_t covered = s.bth + 12 - s.l3; covered < 400; covered++)
-			assert_int_equal(icrc_of(&s, covered, 0, NULL, 0), icrc_reference(&s, covered));
+			assert_int_equal(icrc_of(&s, covered, 0, NULL, 0),
+					 icrc_reference(&s, covered));
 		assert_int_equal(icrc_of(&s, 4200, 0, NULL, 0), icrc_reference(&s, 4200));
 	}
 }
@@ -132,7 +135,8 @@ test_every_cut(void **state)
 	}
 }
 
-/* What comes behind the covered bytes (the ICRC, Ethernet padding) is of no concern, wherever it lies. */
+/* What comes behind the covered bytes (the ICRC, Ethernet padding) is of no concern, wherever it
+ * lies. */
 static void
 test_trailer(void **state)
 {
@@ -167,12 +171,13 @@ test_what_is_covered(void **state)
 			for (uint8_t bit = 1; bit != 0; bit = (uint8_t)(bit << 1)) {
 				int same;
 
-				if (at == s.l3 && bit >= 0x10)	/* the IP version */
+				if (at == s.l3 && bit >= 0x10) /* the IP version */
 					continue;
 				s.bytes[at] ^= bit;
 				same = icrc_of(&s, covered, 0, NULL, 0) == right;
 				s.bytes[at] ^= bit;
-				assert_int_equal(same, at < s.l3 || (masked_bits(&s, at) & bit) != 0);
+				assert_int_equal(same,
+						 at < s.l3 || (masked_bits(&s, at) & bit) != 0);
 			}
 		}
 	}
@@ -244,10 +249,8 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_every_length),
-		cmocka_unit_test(test_every_cut),
-		cmocka_unit_test(test_trailer),
-		cmocka_unit_test(test_what_is_covered),
+		cmocka_unit_test(test_every_length), cmocka_unit_test(test_every_cut),
+		cmocka_unit_test(test_trailer),      cmocka_unit_test(test_what_is_covered),
 		cmocka_unit_test(test_append),
 	};
 

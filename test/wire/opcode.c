@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The opcode table, all 256 of it: against a list of the specification's packets written down another way,
- * and against the rules that every row follows.
+ * The opcode table, all 256 of it: against a list of the specification's packets written down
+ * another way, and against the rules that every row follows.
  */
 
 #include <setjmp.h>
@@ -18,12 +18,14 @@
 #include "wire/opcode.h"
 
 static const uint8_t ext_bytes[UROCE_EXT_COUNT] = {
-	[UROCE_EXT_XRCETH] = 4, [UROCE_EXT_DETH] = 8, [UROCE_EXT_FETH] = 4, [UROCE_EXT_RETH] = 16,
-	[UROCE_EXT_ATOMICETH] = 28, [UROCE_EXT_AETH] = 4, [UROCE_EXT_ATOMICACKETH] = 8,
-	[UROCE_EXT_IMMDT] = 4, [UROCE_EXT_IETH] = 4, [UROCE_EXT_CNP] = 16,
+	[UROCE_EXT_XRCETH] = 4,       [UROCE_EXT_DETH] = 8,       [UROCE_EXT_FETH] = 4,
+	[UROCE_EXT_RETH] = 16,        [UROCE_EXT_ATOMICETH] = 28, [UROCE_EXT_AETH] = 4,
+	[UROCE_EXT_ATOMICACKETH] = 8, [UROCE_EXT_IMMDT] = 4,      [UROCE_EXT_IETH] = 4,
+	[UROCE_EXT_CNP] = 16,
 };
 
-/* Every packet that exists: what follows the BTH, in bytes and by name (x: IETH, c: reserved bytes). */
+/* Every packet that exists: what follows the BTH, in bytes and by name (x: IETH, c: reserved
+ * bytes). */
 static const struct {
 	uint8_t opcode;
 	const char *name;
@@ -188,19 +190,26 @@ test_transport_and_operation(void **state)
 		const char *part;
 		enum uroce_op op;
 	} ops[] = {
-		{ "_SEND_", UROCE_OP_SEND }, { "C_WRITE_", UROCE_OP_WRITE },
-		{ "_READ_REQUEST", UROCE_OP_READ_REQUEST }, { "_READ_RESPONSE", UROCE_OP_READ_RESPONSE },
-		{ "RC_ACK", UROCE_OP_ACK }, { "_ATOMIC_ACK", UROCE_OP_ATOMIC_ACK },
-		{ "_CMP_SWAP", UROCE_OP_CMP_SWAP }, { "_FETCH_ADD", UROCE_OP_FETCH_ADD },
-		{ "_FLUSH", UROCE_OP_FLUSH }, { "_ATOMIC_WRITE", UROCE_OP_ATOMIC_WRITE },
+		{ "_SEND_", UROCE_OP_SEND },
+		{ "C_WRITE_", UROCE_OP_WRITE },
+		{ "_READ_REQUEST", UROCE_OP_READ_REQUEST },
+		{ "_READ_RESPONSE", UROCE_OP_READ_RESPONSE },
+		{ "RC_ACK", UROCE_OP_ACK },
+		{ "_ATOMIC_ACK", UROCE_OP_ATOMIC_ACK },
+		{ "_CMP_SWAP", UROCE_OP_CMP_SWAP },
+		{ "_FETCH_ADD", UROCE_OP_FETCH_ADD },
+		{ "_FLUSH", UROCE_OP_FLUSH },
+		{ "_ATOMIC_WRITE", UROCE_OP_ATOMIC_WRITE },
 		{ "CNP", UROCE_OP_CNP },
 	};
 	static const struct {
 		const char *part;
 		enum uroce_transport transport;
 	} transports[] = {
-		{ "RC_", UROCE_TRANSPORT_RC }, { "UC_", UROCE_TRANSPORT_UC },
-		{ "UD_", UROCE_TRANSPORT_UD }, { "CNP", UROCE_TRANSPORT_CNP },
+		{ "RC_", UROCE_TRANSPORT_RC },
+		{ "UC_", UROCE_TRANSPORT_UC },
+		{ "UD_", UROCE_TRANSPORT_UD },
+		{ "CNP", UROCE_TRANSPORT_CNP },
 	};
 
 	(void)state;
@@ -230,7 +239,8 @@ test_uc_is_rc(void **state)
 {
 	(void)state;
 	for (unsigned int op = UROCE_RC_SEND_FIRST; op <= UROCE_RC_WRITE_ONLY_IMM; op++) {
-		const struct uroce_opcode_info *rc = &uroce_opcodes[op], *uc = &uroce_opcodes[op + 0x20];
+		const struct uroce_opcode_info *rc = &uroce_opcodes[op],
+					       *uc = &uroce_opcodes[op + 0x20];
 
 		assert_string_equal(rc->name + 2, uc->name + 2);
 		assert_int_equal(rc->op, uc->op);

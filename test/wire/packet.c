@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Decoding, check by check: a right frame for every opcode, then for each verdict the frames that must get
- * it, among them those that made other implementations read outside the packet.
+ * Decoding, check by check: a right frame for every opcode, then for each verdict the frames that
+ * must get it, among them those that made other implementations read outside the packet.
  */
 
 #include <setjmp.h>
@@ -41,7 +41,10 @@ struct shape {
 };
 
 static const struct shape shapes[] = {
-	{ false, false }, { false, true }, { true, false }, { true, true },
+	{ false, false },
+	{ false, true },
+	{ true, false },
+	{ true, true },
 };
 
 static struct test_chain chain;
@@ -86,7 +89,8 @@ frame_make(struct frame *f, struct shape shape, uint8_t opcode, uint8_t flags, u
 	uroce_bth_write(f->bth, opcode, flags, 0x8001, 0x123456, true, 0xfedcba);
 	for (uint32_t i = 0; i < body; i++)
 		((uint8_t *)(f->bth + 1))[i] = (uint8_t)(i * 7 + 1);
-	test_mbuf_init(&m, f->bytes, ROOM, t.header_bytes + (uint32_t)sizeof(struct uroce_bth) + body);
+	test_mbuf_init(&m, f->bytes, ROOM,
+		       t.header_bytes + (uint32_t)sizeof(struct uroce_bth) + body);
 	uroce_icrc_append(&m, &m, f->l3, f->l4, 0);
 	f->len = m.pkt_len;
 }
@@ -134,7 +138,7 @@ pad_flags(uint32_t pad)
 	return (uint8_t)(pad << UROCE_BTH_PAD_SHIFT);
 }
 
-/* ---- what is right -------------------------------------------------------------------------------- */
+/* ---- what is right ------------------------------------------------------------------ */
 
 static void
 test_values(void **state)
@@ -147,7 +151,8 @@ test_values(void **state)
 		uint32_t addr_bytes = shapes[i].ipv6 ? 16 : 4;
 		const uint8_t *ext;
 
-		frame_make(&f, shapes[i], UROCE_RC_WRITE_ONLY_IMM, UROCE_BTH_SE | pad_flags(3), 20 + 16);
+		frame_make(&f, shapes[i], UROCE_RC_WRITE_ONLY_IMM, UROCE_BTH_SE | pad_flags(3),
+			   20 + 16);
 		assert_int_equal(decode_flags(&f, 0, &p), UROCE_OK);
 		assert_ptr_equal(p.mbuf, &chain.segs[0]);
 		assert_ptr_equal(p.info, &uroce_opcodes[UROCE_RC_WRITE_ONLY_IMM]);
@@ -155,8 +160,10 @@ test_values(void **state)
 		assert_int_equal(p.l3_offset, f.l3);
 		assert_int_equal(p.ip_version, shapes[i].ipv6 ? 6 : 4);
 		assert_int_equal(p.traffic_class, 0x6a);
-		assert_memory_equal(p.src_ip, f.bytes + f.l3 + (shapes[i].ipv6 ? 8 : 12), addr_bytes);
-		assert_memory_equal(p.dst_ip, f.bytes + f.l3 + (shapes[i].ipv6 ? 24 : 16), addr_bytes);
+		assert_memory_equal(p.src_ip, f.bytes + f.l3 + (shapes[i].ipv6 ? 8 : 12),
+				    addr_bytes);
+		assert_memory_equal(p.dst_ip, f.bytes + f.l3 + (shapes[i].ipv6 ? 24 : 16),
+				    addr_bytes);
 		assert_int_equal(p.udp_src_port, 0xc123);
 		assert_int_equal(p.dest_qpn, 0x123456);
 		assert_int_equal(p.psn, 0xfedcba);
@@ -188,7 +195,8 @@ test_flags(void **state)
 	assert_false(p.ack_req || p.solicited);
 }
 
-/* Whether an opcode with `body` bytes behind the BTH and this pad count is well-formed: R3 and R4. */
+/* Whether an opcode with `body` bytes behind the BTH and this pad count is well-formed: R3 and R4.
+ */
 static enum uroce_verdict
 expected_verdict(const struct uroce_opcode_info *info, uint32_t body, uint32_t pad)
 {
@@ -205,7 +213,8 @@ expected_verdict(const struct uroce_opcode_info *info, uint32_t body, uint32_t p
 	return UROCE_OK;
 }
 
-/* All 256 opcodes, each too short, just right, longer, with all pad counts; R2 before any length. */
+/* All 256 opcodes, each too short, just right, longer, with all pad counts; R2 before any length.
+ */
 static void
 test_every_opcode(void **state)
 {
@@ -241,7 +250,8 @@ test_payload_bytes(void **state)
 	for (uint32_t payload = 0; payload <= 4096; payload += payload < 16 ? 1 : 51) {
 		uint32_t pad = -payload & 3;
 
-		frame_make(&f, shapes[payload % 4], UROCE_UC_SEND_FIRST, pad_flags(pad), payload + pad);
+		frame_make(&f, shapes[payload % 4], UROCE_UC_SEND_FIRST, pad_flags(pad),
+			   payload + pad);
 		assert_int_equal(decode_flags(&f, 0, &p), UROCE_OK);
 		assert_int_equal(p.payload_bytes, payload);
 		uroce_packet_copy(&p, 0, copy, payload);
@@ -276,7 +286,7 @@ test_copy_any_part(void **state)
 	}
 }
 
-/* ---- IP ------------------------------------------------------------------------------------------- */
+/* ---- IP ----------------------------------------------------------------------------- */
 
 static void
 test_ip_version(void **state)
@@ -291,7 +301,8 @@ test_ip_version(void **state)
 		if (version == 4)
 			assert_verdict(&f, UROCE_OK);
 		else
-			assert_true(decode(&f) >= UROCE_DROP_IP_HEADER && decode(&f) < UROCE_DROP_UDP_PORT);
+			assert_true(decode(&f) >= UROCE_DROP_IP_HEADER &&
+				    decode(&f) < UROCE_DROP_UDP_PORT);
 	}
 }
 
@@ -308,7 +319,8 @@ test_l3_offset(void **state)
 		struct rte_mbuf *m = test_chain_set(&chain, f.bytes, f.len, NULL, 0);
 		enum uroce_verdict v = uroce_packet_decode(m, (uint16_t)offset, &p);
 
-		assert_true(v == UROCE_DROP_L2_SHORT || (v == UROCE_DROP_IP_HEADER && offset < f.len));
+		assert_true(v == UROCE_DROP_L2_SHORT ||
+			    (v == UROCE_DROP_IP_HEADER && offset < f.len));
 	}
 }
 
@@ -333,9 +345,10 @@ test_ipv4_options(void **state)
 		assert_int_equal(decode_flags(&g, 0, &p), UROCE_OK);
 		assert_int_equal(p.payload_offset, g.l4 + 8 + 12);
 		assert_int_equal(p.payload_bytes, 62);
-		g.bytes[f.l4] ^= 1;		/* covered by the checksum, and by the ICRC */
+		g.bytes[f.l4] ^= 1; /* covered by the checksum, and by the ICRC */
 		assert_verdict(&g, UROCE_DROP_IP_HEADER);
-		assert_int_equal(decode_flags(&g, RTE_MBUF_F_RX_IP_CKSUM_GOOD, &p), UROCE_DROP_ICRC);
+		assert_int_equal(decode_flags(&g, RTE_MBUF_F_RX_IP_CKSUM_GOOD, &p),
+				 UROCE_DROP_ICRC);
 	}
 }
 
@@ -349,7 +362,8 @@ test_ipv4_header_length(void **state)
 	for (uint8_t words = 0; words < 5; words++) {
 		frame_make(&f, shapes[0], UROCE_RC_SEND_ONLY, 0, 64);
 		f.bytes[f.l3] = 0x40 | words;
-		assert_int_equal(decode_flags(&f, RTE_MBUF_F_RX_IP_CKSUM_GOOD, &p), UROCE_DROP_IP_HEADER);
+		assert_int_equal(decode_flags(&f, RTE_MBUF_F_RX_IP_CKSUM_GOOD, &p),
+				 UROCE_DROP_IP_HEADER);
 	}
 	/* 60 bytes of header, of which the frame has 20 */
 	frame_make(&f, shapes[0], UROCE_RC_SEND_ONLY, 0, 64);
@@ -394,7 +408,8 @@ test_ipv6_payload_length(void **state)
 		if (bytes == right)
 			assert_verdict(&f, UROCE_OK);
 		else
-			assert_verdict(&f, bytes > right ? UROCE_DROP_IP_HEADER : UROCE_DROP_UDP_LENGTH);
+			assert_verdict(&f, bytes > right ? UROCE_DROP_IP_HEADER
+							 : UROCE_DROP_UDP_LENGTH);
 	}
 }
 
@@ -449,12 +464,14 @@ test_protocol(void **state)
 		frame_make(&f, shapes[2], UROCE_RC_SEND_ONLY, 0, 64);
 		f.ip6->proto = (uint8_t)proto;
 		frame_fix(&f);
-		assert_verdict(&f, proto == 17 ? UROCE_OK :
-				   proto == 44 ? UROCE_DROP_IP_FRAGMENT : UROCE_DROP_IP_PROTOCOL);
+		assert_verdict(&f, proto == 17   ? UROCE_OK
+				   : proto == 44 ? UROCE_DROP_IP_FRAGMENT
+						 : UROCE_DROP_IP_PROTOCOL);
 	}
 }
 
-/* Short frames arrive padded to Ethernet's 60 bytes; the trailer is in no length and not in the ICRC. */
+/* Short frames arrive padded to Ethernet's 60 bytes; the trailer is in no length and not in the
+ * ICRC. */
 static void
 test_ethernet_padding(void **state)
 {
@@ -471,7 +488,7 @@ test_ethernet_padding(void **state)
 	}
 }
 
-/* ---- UDP ------------------------------------------------------------------------------------------ */
+/* ---- UDP ---------------------------------------------------------------------------- */
 
 static void
 test_udp_port(void **state)
@@ -520,7 +537,8 @@ test_udp_checksum(void **state)
 	}
 }
 
-/* Datagrams of every length from none up, with consistent IP and UDP lengths: R3 before a BTH is read. */
+/* Datagrams of every length from none up, with consistent IP and UDP lengths: R3 before a BTH is
+ * read. */
 static void
 test_short_datagrams(void **state)
 {
@@ -544,7 +562,7 @@ test_short_datagrams(void **state)
 	}
 }
 
-/* ---- R1 to R5 ------------------------------------------------------------------------------------- */
+/* ---- R1 to R5 ----------------------------------------------------------------------- */
 
 static void
 test_tver(void **state)
@@ -613,7 +631,8 @@ test_order(void **state)
 	assert_verdict(&f, UROCE_OK);
 }
 
-/* Headers must be contiguous: a cut in front of the payload drops the frame, one behind does not. */
+/* Headers must be contiguous: a cut in front of the payload drops the frame, one behind does not.
+ */
 static void
 test_cuts(void **state)
 {

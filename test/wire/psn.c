@@ -57,9 +57,11 @@ test_distance_goes_forward(void **state)
 	for (unsigned int i = 0; i < RTE_DIM(bases); i++) {
 		assert_int_equal(uroce_psn_distance(bases[i], bases[i]), 0);
 		assert_int_equal(uroce_psn_distance(uroce_psn_add(bases[i], 1), bases[i]), 1);
-		assert_int_equal(uroce_psn_distance(bases[i], uroce_psn_add(bases[i], 1)), 0xffffff);
-		assert_int_equal(uroce_psn_distance(uroce_psn_add(bases[i], UROCE_PSN_HALF), bases[i]),
-				 UROCE_PSN_HALF);
+		assert_int_equal(uroce_psn_distance(bases[i], uroce_psn_add(bases[i], 1)),
+				 0xffffff);
+		assert_int_equal(
+			uroce_psn_distance(uroce_psn_add(bases[i], UROCE_PSN_HALF), bases[i]),
+			UROCE_PSN_HALF);
 	}
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Headers as a template writes them, byte by byte; the IPv4 checksum for every length; the UDP source port.
+ * Headers as a template writes them, byte by byte; the IPv4 checksum for every length; the UDP
+ * source port.
  */
 
 #include <setjmp.h>
@@ -19,8 +20,14 @@
 #include "wire/template.h"
 
 #define NO_VLAN 0xffff
-#define GID4(a, b, c, d) { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, a, b, c, d }
-#define GID6(last) { 0xfd, 0x12, 0x34, 0x56, 0x78, 0x9a, 0, 0, 0, 0, 0, 0, 0, 0, 0, last }
+#define GID4(a, b, c, d)                                             \
+	{                                                            \
+		0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, a, b, c, d \
+	}
+#define GID6(last)                                                                  \
+	{                                                                           \
+		0xfd, 0x12, 0x34, 0x56, 0x78, 0x9a, 0, 0, 0, 0, 0, 0, 0, 0, 0, last \
+	}
 
 static const struct uroce_template_conf conf4 = {
 	.src_mac = { { 0x02, 0x11, 0x22, 0x33, 0x44, 0x55 } },
@@ -30,7 +37,7 @@ static const struct uroce_template_conf conf4 = {
 	.dst_gid = GID4(10, 77, 0, 1),
 	.traffic_class = 0x6a,
 	.hop_limit = 63,
-	.flow_label = 0xabcde,		/* IPv4 has none */
+	.flow_label = 0xabcde, /* IPv4 has none */
 	.udp_src_port = 0xc123,
 };
 
@@ -42,13 +49,14 @@ static const struct uroce_template_conf conf6 = {
 	.dst_gid = GID6(1),
 	.traffic_class = 0xd1,
 	.hop_limit = 1,
-	.flow_label = 0x5abcde,		/* 20 bits of it count */
+	.flow_label = 0x5abcde, /* 20 bits of it count */
 	.udp_src_port = 0xffff,
 };
 
 /* Write into a buffer of just the promised room; returns how many bytes are header. */
 static uint32_t
-write_headers(const struct uroce_template_conf *conf, uint32_t payload, uint8_t dst[UROCE_TEMPLATE_BYTES])
+write_headers(const struct uroce_template_conf *conf, uint32_t payload,
+	      uint8_t dst[UROCE_TEMPLATE_BYTES])
 {
 	struct uroce_template t;
 
@@ -65,9 +73,8 @@ test_ipv4(void **state)
 {
 	static const uint8_t expected[] = {
 		0x02, 0xaa, 0xbb, 0xcc, 0xdd, 0xee, 0x02, 0x11, 0x22, 0x33, 0x44, 0x55, 0x08, 0x00,
-		0x45, 0x6a, 0x04, 0x2c, 0x00, 0x00, 0x40, 0x00, 0x3f, 0x11, 0x22, 0xbb,
-		10, 77, 0, 2, 10, 77, 0, 1,
-		0xc1, 0x23, 0x12, 0xb7, 0x04, 0x18, 0x00, 0x00,
+		0x45, 0x6a, 0x04, 0x2c, 0x00, 0x00, 0x40, 0x00, 0x3f, 0x11, 0x22, 0xbb, 10,   77,
+		0,    2,    10,   77,   0,    1,    0xc1, 0x23, 0x12, 0xb7, 0x04, 0x18, 0x00, 0x00,
 	};
 	uint8_t frame[UROCE_TEMPLATE_BYTES];
 
@@ -80,12 +87,11 @@ static void
 test_ipv6_vlan(void **state)
 {
 	static const uint8_t expected[] = {
-		0x02, 0xaa, 0xbb, 0xcc, 0xdd, 0xee, 0x02, 0x11, 0x22, 0x33, 0x44, 0x55,
-		0x81, 0x00, 0xb1, 0x23, 0x86, 0xdd,
-		0x6d, 0x1a, 0xbc, 0xde, 0x00, 0x18, 0x11, 0x01,
-		0xfd, 0x12, 0x34, 0x56, 0x78, 0x9a, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2,
-		0xfd, 0x12, 0x34, 0x56, 0x78, 0x9a, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1,
-		0xff, 0xff, 0x12, 0xb7, 0x00, 0x18, 0x00, 0x00,
+		0x02, 0xaa, 0xbb, 0xcc, 0xdd, 0xee, 0x02, 0x11, 0x22, 0x33, 0x44, 0x55, 0x81, 0x00,
+		0xb1, 0x23, 0x86, 0xdd, 0x6d, 0x1a, 0xbc, 0xde, 0x00, 0x18, 0x11, 0x01, 0xfd, 0x12,
+		0x34, 0x56, 0x78, 0x9a, 0,    0,    0,    0,    0,    0,    0,    0,    0,    2,
+		0xfd, 0x12, 0x34, 0x56, 0x78, 0x9a, 0,    0,    0,    0,    0,    0,    0,    0,
+		0,    1,    0xff, 0xff, 0x12, 0xb7, 0x00, 0x18, 0x00, 0x00,
 	};
 	uint8_t frame[UROCE_TEMPLATE_BYTES];
 
@@ -118,8 +124,8 @@ static void
 test_ipv4_checksum(void **state)
 {
 	static const uint8_t last[][4] = {
-		{ 10, 0, 0, 1 }, { 255, 255, 255, 255 }, { 0, 0, 0, 0 }, { 192, 168, 255, 254 },
-		{ 0x7a, 0xee, 0xc0, 0x01 }, { 1, 2, 3, 4 },
+		{ 10, 0, 0, 1 },        { 255, 255, 255, 255 },     { 0, 0, 0, 0 },
+		{ 192, 168, 255, 254 }, { 0x7a, 0xee, 0xc0, 0x01 }, { 1, 2, 3, 4 },
 	};
 	uint8_t frame[UROCE_TEMPLATE_BYTES];
 	struct uroce_template t;

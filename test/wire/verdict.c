@@ -50,7 +50,8 @@ test_rules_exist(void **state)
 	}
 }
 
-/* A NAK is named nak_, has a syndrome, and stands between the duplicates and the requester's verdicts. */
+/* A NAK is named nak_, has a syndrome, and stands between the duplicates and the requester's
+ * verdicts. */
 static void
 test_naks_and_only_naks_have_a_syndrome(void **state)
 {
@@ -60,7 +61,8 @@ test_naks_and_only_naks_have_a_syndrome(void **state)
 		bool is_nak = strncmp(info->name, "nak_", 4) == 0;
 		uint8_t class = info->syndrome & UROCE_AETH_CLASS_MASK;
 
-		assert_int_equal(is_nak, i >= UROCE_NAK_SEQUENCE && i <= UROCE_NAK_LOCAL_PROTECTION);
+		assert_int_equal(is_nak,
+				 i >= UROCE_NAK_SEQUENCE && i <= UROCE_NAK_LOCAL_PROTECTION);
 		assert_int_equal(info->syndrome != 0, is_nak);
 		if (!is_nak)
 			assert_int_equal(info->wc_status, 0);
