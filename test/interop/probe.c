@@ -5,7 +5,7 @@
  * line at a time, and answers each line with one of its own: "ok ..." or "error ...". It has one RC queue
  * pair with its memory at a time. Which scenario the lines make up, scenarios.py knows.
  *
- *	qp sgid=A size=N [psn=N]		new memory (zeroed), MR, CQ and QP -> qpn= rkey= addr=
+ *	qp sgid=A size=N [psn= own=1]		new memory (zeroed), MR, CQ and QP -> qpn= rkey= addr=
  *	connect dgid=A qpn=N psn=N mtu=N [timeout= retry= rnr= min_rnr=]	to RTS
  *	recv n=N len=N [at=N stride=N sges=N]	post receives, wr_id from 0
  *	send op=O n=N [len= at= stride= sges= flags= remote= rkey= imm= compare= swap=]
@@ -33,6 +33,7 @@
 #define LINE_BYTES 4096
 #define MAX_WR 64
 #define MAX_SGE 16
+#define MAX_INLINE 256
 #define QUEUE_DEPTH 128
 #define IDLE_NS 50000
 #define CONNECT_TRIES 5
@@ -47,6 +48,7 @@ static struct {
 	struct ibv_mr *mr;
 	uint8_t *memory;
 	size_t size;
+	bool own_memory;
 	uint32_t psn;
 	uint8_t sgid_index;
 } end;
@@ -221,24 +223,26 @@ close_end(void)
 		ret |= VERB(destroy_cq)(end.cq);
 	if (end.mr != NULL)
 		ret |= VERB(dereg_mr)(end.mr);
-	free(end.memory);
+	probe_free(end.memory, end.own_memory);
 	memset(&end, 0, sizeof(end));
 	return ret;
 }
 
 static int
-create_end(size_t size)
+create_end(size_t size, bool own_memory)
 {
 	struct ibv_qp_init_attr init = {
 		.qp_type = IBV_QPT_RC,
 		.cap = {
 			.max_send_wr = MAX_WR, .max_recv_wr = MAX_WR,
 			.max_send_sge = MAX_SGE, .max_recv_sge = MAX_SGE,
+			.max_inline_data = MAX_INLINE,
 		},
 	};
 
 	end.size = size;
-	end.memory = aligned_alloc(4096, (size + 4095) & ~(size_t)4095);
+	end.own_memory = own_memory;
+	end.memory = probe_alloc(size, own_memory);
 	if (end.memory == NULL)
 		return -1;
 	memset(end.memory, 0, size);
@@ -271,7 +275,7 @@ do_qp(const char *line)
 	}
 	end.sgid_index = (uint8_t)index;
 	end.psn = arg(line, "psn", 0);
-	if (create_end(arg(line, "size", 4096)) != 0 ||
+	if (create_end(arg(line, "size", 4096), arg(line, "own", 0) != 0) != 0 ||
 	    VERB(modify_qp)(end.qp, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
 			    IBV_QP_ACCESS_FLAGS) != 0) {
 		printf("error creating the queue pair: %s\n", strerror(errno));

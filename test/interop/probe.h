@@ -20,11 +20,18 @@
 #define VERB(name) ibv_##name
 #endif
 
+#define PROBE_ALIGN 4096
+
 /** Open the device. Exits with a message when it cannot. */
 struct ibv_context *probe_open(int argc, char **argv);
 
 /** Let the implementation work. @return false: it needs no thread of ours */
 bool probe_progress(void);
+
+/** Memory for messages, aligned to PROBE_ALIGN. own: such as the implementation can send without a copy, if it
+ * knows any. @return NULL: there is none */
+void *probe_alloc(size_t size, bool own);
+void probe_free(void *memory, bool own);
 
 /** Send an echo request and wait for the answer. @return 0 or a positive errno; ENOTSUP: not our business */
 int probe_ping(struct ibv_context *context, const char *address);

@@ -32,6 +32,20 @@ probe_progress(void)
 	return false;
 }
 
+void *
+probe_alloc(size_t size, bool own)
+{
+	(void)own;
+	return aligned_alloc(PROBE_ALIGN, (size + PROBE_ALIGN - 1) & ~(size_t)(PROBE_ALIGN - 1));
+}
+
+void
+probe_free(void *memory, bool own)
+{
+	(void)own;
+	free(memory);
+}
+
 int
 probe_ping(struct ibv_context *context, const char *address)
 {

@@ -12,9 +12,11 @@
 #include <rte_common.h>
 #include <rte_eal.h>
 #include <rte_errno.h>
+#include <rte_malloc.h>
 
 #include "probe.h"
 
+#define PORT_MTU 4200	/* path MTU 4096 */
 #define PING_MS 10000
 
 static struct uroce_worker *worker;
@@ -29,6 +31,7 @@ die(const char *what, int error)
 struct ibv_context *
 probe_open(int argc, char **argv)
 {
+	struct uroce_port_conf conf = {.mtu = PORT_MTU};
 	struct ibv_context *context;
 	int used, ret;
 
@@ -38,7 +41,7 @@ probe_open(int argc, char **argv)
 	worker = uroce_create_worker(-1);
 	if (worker == NULL)
 		die("uroce_create_worker", errno);
-	context = uroce_open_port(0, NULL, &worker, 1);
+	context = uroce_open_port(0, &conf, &worker, 1);
 	if (context == NULL)
 		die("uroce_open_port", errno);
 	for (int i = used + 1; i < argc; i++) {
@@ -54,6 +57,23 @@ probe_progress(void)
 {
 	uroce_worker_poll(worker);
 	return true;
+}
+
+void *
+probe_alloc(size_t size, bool own)
+{
+	if (own)
+		return rte_malloc("probe", size, PROBE_ALIGN);
+	return aligned_alloc(PROBE_ALIGN, RTE_ALIGN(size, PROBE_ALIGN));
+}
+
+void
+probe_free(void *memory, bool own)
+{
+	if (own)
+		rte_free(memory);
+	else
+		free(memory);
 }
 
 int

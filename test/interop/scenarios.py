@@ -19,7 +19,7 @@ TAKES_RECEIVE = ('send', 'send-imm', 'write-imm')
 IMM = 0xfedcba00
 GUARD = 8                       # bytes after each item that must stay zero
 RNR_CODE, RNR_SECONDS = 22, 0.02048
-FENCE = 1                       # IBV_SEND_FENCE
+FENCE, INLINE = 1, 8            # enum ibv_send_flags
 QUICK_TIMEOUT, TIMEOUT = 15, 19         # 4.096 us * 2^n: 134 ms for those that must expire, 2.1 s
 
 
@@ -50,12 +50,12 @@ class Link:
         """Before connect(): who is 'requester' or 'responder'."""
         self.faults.append(Fault(what, getattr(self, who).side, kinds, nth, every))
 
-    def connect(self, size=4096, psn=0x123456, timeout=None, retry=7, rnr=7, min_rnr=14):
+    def connect(self, size=4096, psn=0x123456, own=0, timeout=None, retry=7, rnr=7, min_rnr=14):
         timeout = timeout or (QUICK_TIMEOUT if self.faults else TIMEOUT)
         self.wire.reset(self.faults)
         numbers = {self.requester: self.requester.number, self.responder: self.responder_number}
         psns = {self.requester: psn, self.responder: 0x654321}
-        self.info = {e: e('qp', sgid=gid(n, self.family), size=size, psn=psns[e])
+        self.info = {e: e('qp', sgid=gid(n, self.family), size=size, psn=psns[e], own=own)
                      for e, n in numbers.items()}
         for end, peer in ((self.responder, self.requester), (self.requester, self.responder)):
             end('connect', dgid=gid(numbers[peer], self.family), qpn=self.info[peer]['qpn'],
@@ -106,11 +106,11 @@ class Link:
 
 # ---- operations ------------------------------------------------------------------------------------------
 
-def transfer(link, op, length, n=3, sges=1, psn=0x123456, flags=0):
+def transfer(link, op, length, n=3, sges=1, psn=0x123456, own=0, flags=0):
     """n messages of this length, each with its own data at its own place; every byte is compared, and
     those behind each message must be untouched."""
     stride = (length + GUARD + 63) & ~63
-    link.connect(size=n * stride, psn=psn)
+    link.connect(size=n * stride, psn=psn, own=own)
     source, sink = link.requester, link.responder
     if op == 'read':
         source, sink = sink, source
@@ -155,6 +155,15 @@ def many(link, op):
 
 def scattered(link, op):
     transfer(link, op, 3 * link.mtu + 7, sges=16)
+
+
+def zero_copy(link, op):
+    """From and to memory that uroce can send without a copy."""
+    transfer(link, op, 4 * link.mtu + 11, own=1)
+
+
+def inline(link, op):
+    transfer(link, op, 99, flags=INLINE)
 
 
 def psn_wrap(link, op):
@@ -407,6 +416,9 @@ def operations():
     for op in ('send', 'write', 'read'):
         yield '%s-many' % op, many, {'op': op}
         yield '%s-psn-wrap' % op, psn_wrap, {'op': op}
+        yield '%s-zero-copy' % op, zero_copy, {'op': op}
+    yield 'send-inline', inline, {'op': 'send'}
+    yield 'write-inline', inline, {'op': 'write'}
     yield 'faa', faa, {}
     yield 'cas', cas, {}
     yield 'atomic-psn-wrap', atomic_psn_wrap, {}
