@@ -100,8 +100,12 @@ class Frame:
         udp = self.bth - 14 - 8
         if struct.unpack_from('>H', packet, udp + 4)[0] != len(packet) - udp:
             return 'UDP length'
+        if packet[udp] < 0xc0:
+            return 'UDP source port'
         if packet[udp + 9] & 0x0f or packet[udp + 12] & 0x3f or packet[udp + 16] & 0x7f:
             return 'TVer or reserved bits'
+        if packet[udp + 10:udp + 12] != b'\xff\xff':
+            return 'P_Key'
         if (len(packet) - udp) % 4 != 0:
             return 'length is no multiple of 4'
         if icrc(packet[:-4]) != packet[-4:]:
