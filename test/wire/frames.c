@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <rte_byteorder.h>
+#include <rte_common.h>
 #include <rte_ether.h>
 #include <rte_ip.h>
 #include <rte_udp.h>
@@ -37,7 +38,7 @@ struct pcap_frame_header {
 	uint32_t seconds, microseconds, captured_bytes, frame_bytes;
 };
 
-static void
+static __rte_noreturn void
 fail(const char *path, const char *why)
 {
 	fprintf(stderr, "%s: %s\n", path, why);
