@@ -57,7 +57,6 @@ test_leads_into_the_region(void **state)
 	struct rte_mbuf *m;
 	const char *reason;
 
-	(void)state;
 	m = attach(mr, 0x1000 + 77, 4096);
 	assert_int_equal(mr->inflight, 1);
 	assert_ptr_equal(rte_pktmbuf_mtod(m, char *), memory + 5 + 77);
@@ -80,7 +79,6 @@ test_mbuf_is_restored(void **state)
 	struct rte_mbuf *ms[MBUFS];
 	void *buffers[MBUFS];
 
-	(void)state;
 	assert_int_equal(rte_pktmbuf_alloc_bulk(pool, ms, MBUFS), 0);
 	for (unsigned int i = 0; i < MBUFS; i++) {
 		buffers[i] = ms[i]->buf_addr;
@@ -112,7 +110,6 @@ test_chained_and_shared(void **state)
 	struct rte_mbuf *head = rte_pktmbuf_alloc(pool);
 	struct rte_mbuf *m = attach(mr, 0x1000, 1000);
 
-	(void)state;
 	assert_int_equal(rte_pktmbuf_chain(head, m), 0);
 	rte_pktmbuf_refcnt_update(head, 1);
 	rte_pktmbuf_free(head);
@@ -130,7 +127,6 @@ test_no_iova(void **state)
 	struct rte_mbuf *m = rte_pktmbuf_alloc(pool);
 	struct rte_mbuf before = *m;
 
-	(void)state;
 	assert_int_equal(uroce_mr_attach(mr->slot, 0x1000, 100, m), -ENOTSUP);
 	assert_memory_equal(m, &before, sizeof(before));
 	assert_int_equal(mr->inflight, 0);
@@ -173,7 +169,6 @@ test_destroy_waits(void **state)
 	struct holder h = {.mr = reg(memory, BYTES)};
 	pthread_t thread;
 
-	(void)state;
 	h.m = attach(h.mr, 0x1000, 1000);
 	assert_int_equal(pthread_create(&thread, NULL, free_later, &h), 0);
 	uroce_mr_destroy(h.mr, count_progress, &h);
@@ -200,7 +195,6 @@ test_destroy_makes_progress(void **state)
 {
 	struct holder h = {.mr = reg(memory, BYTES)};
 
-	(void)state;
 	h.m = attach(h.mr, 0x1000, 1000);
 	uroce_mr_destroy(h.mr, free_in_progress, &h);
 	assert_int_equal(h.waited, 3);
@@ -213,7 +207,6 @@ test_destroy_makes_progress(void **state)
 static int
 setup(void **state)
 {
-	(void)state;
 	test_eal_init(NULL);
 	pool = rte_pktmbuf_pool_create("attach", MBUFS, 0,
 				       RTE_ALIGN(sizeof(struct rte_mbuf_ext_shared_info), RTE_MBUF_PRIV_ALIGN),
@@ -225,7 +218,6 @@ setup(void **state)
 static int
 teardown(void **state)
 {
-	(void)state;
 	assert_int_equal(rte_mempool_avail_count(pool), MBUFS);
 	uroce_mrs_fini(&table);
 	rte_free(memory);

@@ -73,7 +73,6 @@ test_heap(void **state)
 {
 	static const size_t lengths[] = {1, 64, 4096, 4097, 5 * MB};
 
-	(void)state;
 	for (unsigned int i = 0; i < RTE_DIM(lengths); i++) {
 		char *va = rte_malloc(NULL, lengths[i], 0);
 
@@ -90,7 +89,6 @@ test_memzone(void **state)
 {
 	const struct rte_memzone *mz = rte_memzone_reserve("iova_test", 3 * MB, SOCKET_ID_ANY, 0);
 
-	(void)state;
 	assert_non_null(mz);
 	check_against_eal(mz->addr, mz->len);
 	rte_memzone_free(mz);
@@ -102,7 +100,6 @@ test_mempool(void **state)
 	struct rte_mempool *mp = rte_pktmbuf_pool_create("iova_test", 255, 0, 0, 9000, SOCKET_ID_ANY);
 	struct rte_mbuf *m;
 
-	(void)state;
 	assert_non_null(mp);
 	m = rte_pktmbuf_alloc(mp);
 	assert_non_null(m);
@@ -123,7 +120,6 @@ test_unknown_to_dpdk(void **state)
 	static char zeroed[10000];
 	struct uroce_mr *mr = reg(zeroed, sizeof(zeroed));
 
-	(void)state;
 	assert_null(mr->iova);
 	assert_int_equal(iova(mr, zeroed, 1), RTE_BAD_IOVA);
 	uroce_mr_destroy(mr, NULL, NULL);
@@ -186,21 +182,18 @@ check_external_table(size_t page)
 static void
 test_external_pages_of_4k(void **state)
 {
-	(void)state;
 	check_external_table(4 * KB);
 }
 
 static void
 test_external_pages_of_2m(void **state)
 {
-	(void)state;
 	check_external_table(2 * MB);
 }
 
 static void
 test_external_pages_of_1g(void **state)
 {
-	(void)state;
 	check_external_table(1 * GB);
 }
 
@@ -212,7 +205,6 @@ test_external_contiguous(void **state)
 	rte_iova_t iovas[PAGES];
 	struct uroce_mr *mr;
 
-	(void)state;
 	for (unsigned int i = 0; i < PAGES; i++)
 		iovas[i] = 7 * GB + i * page;
 	assert_int_equal(rte_extmem_register(va, PAGES * page, iovas, PAGES, page), 0);
@@ -234,7 +226,6 @@ test_external_without_iovas(void **state)
 	rte_iova_t iovas[PAGES];
 	struct uroce_mr *mr;
 
-	(void)state;
 	for (unsigned int i = 0; i < PAGES; i++)
 		iovas[i] = i % 4 < 2 ? 5 * GB + i * page : RTE_BAD_IOVA;
 	assert_int_equal(rte_extmem_register(va, PAGES * page, iovas, PAGES, page), 0);
@@ -269,7 +260,6 @@ test_partly_external(void **state)
 	rte_iova_t iovas[4] = {page, 2 * page, 3 * page, 4 * page};
 	struct uroce_mr *mr;
 
-	(void)state;
 	assert_int_equal(rte_extmem_register(external, 4 * page, iovas, 4, page), 0);
 	mr = reg(va, PAGES * page);
 	assert_true(mr->is_of_dpdk);
@@ -296,7 +286,6 @@ test_external_protection(void **state)
 	rte_iova_t iovas[PAGES] = {0};
 	struct uroce_mr *mr;
 
-	(void)state;
 	assert_int_equal(rte_extmem_register(va, PAGES * page, iovas, PAGES, page), 0);
 	errno = 0;
 	assert_null(uroce_mr_create(&table, &pd, va, page, 0, IBV_ACCESS_LOCAL_WRITE));
@@ -314,7 +303,6 @@ test_external_protection(void **state)
 static int
 setup(void **state)
 {
-	(void)state;
 	test_eal_init(NULL);
 	return uroce_mrs_init(&table, 6, -1);
 }
@@ -322,7 +310,6 @@ setup(void **state)
 static int
 teardown(void **state)
 {
-	(void)state;
 	uroce_mrs_fini(&table);
 	return 0;
 }

@@ -71,7 +71,6 @@ map_pages(size_t n)
 static void
 test_program(void **state)
 {
-	(void)state;
 	assert_writable(&initialised, sizeof(initialised));
 	assert_writable(zeroed, sizeof(zeroed));
 	assert_writable((char *)zeroed + 1, 1);
@@ -85,7 +84,6 @@ test_stack(void **state)
 {
 	char large[200000];
 
-	(void)state;
 	large[199999] = 0;	/* of the rest, nothing has been touched */
 	assert_writable(large, sizeof(large));
 	assert_writable(&large[77], 1);
@@ -97,7 +95,6 @@ test_heap(void **state)
 	char *small = malloc(1);
 	char *large = malloc(64 << 20);
 
-	(void)state;
 	assert_non_null(small);
 	assert_non_null(large);
 	assert_writable(small, 1);
@@ -113,7 +110,6 @@ test_shared(void **state)
 	const int id = shmget(IPC_PRIVATE, 3 * PAGE, 0600);
 	char *va;
 
-	(void)state;
 	assert_true(fd >= 0 && id >= 0);
 	assert_int_equal(ftruncate(fd, (off_t)(2 * PAGE)), 0);
 	va = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -137,7 +133,6 @@ test_protection(void **state)
 {
 	char *va = map_pages(4);
 
-	(void)state;
 	assert_writable(va, 4 * PAGE);
 	mprotect(va, PAGE, PROT_READ);
 	assert_read_only(va, PAGE);
@@ -167,7 +162,6 @@ test_holes(void **state)
 {
 	char *va = map_pages(5);
 
-	(void)state;
 	/* pages 1 .. 3 of 5 with nothing around them */
 	munmap(va, PAGE);
 	munmap(va + 4 * PAGE, PAGE);
@@ -190,7 +184,6 @@ test_holes(void **state)
 static void
 test_ends_of_the_address_space(void **state)
 {
-	(void)state;
 	assert_missing(NULL, 1);
 	assert_missing(NULL, PAGE);
 	assert_missing((void *)1, SIZE_MAX);
@@ -206,7 +199,6 @@ test_many_mappings(void **state)
 	const size_t n = 5001;
 	char *va = map_pages(n);
 
-	(void)state;
 	for (size_t i = 1; i < n; i += 2)
 		mprotect(va + i * PAGE, PAGE, PROT_READ);
 	assert_read_only(va, n * PAGE);
@@ -259,7 +251,6 @@ test_long_lines(void **state)
 	char *file = map_at_a_long_path();
 	char *other = map_pages(1);
 
-	(void)state;
 	assert_writable(file, PAGE);
 	assert_writable(other, PAGE);
 	assert_writable(zeroed, sizeof(zeroed));
@@ -276,7 +267,6 @@ test_no_descriptors(void **state)
 {
 	struct rlimit old, none = {0};
 
-	(void)state;
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
 	none.rlim_max = old.rlim_max;
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
@@ -311,7 +301,6 @@ test_changes_around(void **state)
 	char *before[100];
 	pthread_t thread;
 
-	(void)state;
 	/* some buffers' worth of mappings before it, which lie below */
 	for (unsigned int i = 0; i < RTE_DIM(before); i++) {
 		before[i] = map_pages(3);

@@ -68,7 +68,6 @@ test_table_sizes(void **state)
 {
 	struct uroce_mrs t;
 
-	(void)state;
 	assert_int_equal(uroce_mrs_init(&t, 0, -1), -EINVAL);
 	assert_int_equal(uroce_mrs_init(&t, UROCE_LOG2_LIMIT_MR + 1, -1), -EINVAL);
 	/* more than this EAL has */
@@ -372,7 +371,6 @@ test_keys_never_come_back(void **state)
 static int
 setup(void **state)
 {
-	(void)state;
 	test_eal_init(NULL);
 	return 0;
 }

@@ -51,6 +51,9 @@ look_up(struct owner *o, uint32_t key)
 	if (k == NULL)
 		return;
 	words = (uint64_t *)uroce_mr_va(k, 0);
+	/* from here on the owner takes the memory away: give it time to do so too early */
+	__atomic_store_n(&o->seen, key, __ATOMIC_RELEASE);
+	sched_yield();
 	RTE_VERIFY(words[0] == o->number);
 	RTE_VERIFY(words[1] == key);
 	/* other workers write here too, as peers do: whole words */
@@ -58,7 +61,6 @@ look_up(struct owner *o, uint32_t key)
 	RTE_VERIFY((k->iova != NULL) == o->of_dpdk);
 	if (o->of_dpdk)
 		RTE_VERIFY(uroce_mr_iova(k, 8, 8) != RTE_BAD_IOVA);
-	__atomic_store_n(&o->seen, key, __ATOMIC_RELEASE);
 }
 
 static void *
@@ -133,7 +135,6 @@ test_lookups_and_registrations(void **state)
 {
 	pthread_t workers[WORKERS];
 
-	(void)state;
 	for (uintptr_t i = 0; i < WORKERS; i++)
 		assert_int_equal(pthread_create(&workers[i], NULL, work, (void *)i), 0);
 	for (unsigned int i = 0; i < OWNERS; i++) {
@@ -152,7 +153,6 @@ test_lookups_and_registrations(void **state)
 static int
 setup(void **state)
 {
-	(void)state;
 	test_eal_init(NULL);
 	/* few slots: they are used again at once */
 	return uroce_mrs_init(&table, 2, -1);
@@ -161,7 +161,6 @@ setup(void **state)
 static int
 teardown(void **state)
 {
-	(void)state;
 	uroce_mrs_fini(&table);
 	return 0;
 }

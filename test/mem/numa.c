@@ -34,7 +34,6 @@ test_page_that_is_there(void **state)
 	static char memory[10000] = {1};
 	const int node = uroce_numa_node(memory + 5000);
 
-	(void)state;
 	memory[5000] = 1;
 	if (numa_available() < 0)
 		assert_int_equal(uroce_numa_node(memory + 5000), -1);
@@ -50,7 +49,6 @@ test_page_that_is_not_there(void **state)
 	char *va = map_pages(page);
 	unsigned char resident[PAGES];
 
-	(void)state;
 	for (unsigned int i = 0; i < PAGES; i++)
 		assert_int_equal(uroce_numa_node(va + i * page + 9), -1);
 	assert_int_equal(mincore(va, PAGES * page, resident), 0);
@@ -69,7 +67,6 @@ test_page_that_is_bound(void **state)
 	char *va = map_pages(page);
 	unsigned char resident[PAGES];
 
-	(void)state;
 	if (node < 0) {
 		munmap(va, PAGES * page);
 		skip();

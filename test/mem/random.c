@@ -43,7 +43,6 @@ test_no_repeats(void **state)
 {
 	static uint64_t words[UROCE_RANDOM_WORDS * 100 + 1];
 
-	(void)state;
 	for (size_t i = 0; i < RTE_DIM(words); i++)
 		words[i] = uroce_random();
 	assert_all_different(words, RTE_DIM(words));
@@ -54,7 +53,6 @@ test_every_bit_moves(void **state)
 {
 	uint64_t ones = 0, zeros = 0;
 
-	(void)state;
 	for (unsigned int i = 0; i < 1000; i++) {
 		const uint64_t word = uroce_random();
 
@@ -70,7 +68,6 @@ test_below_stays_below(void **state)
 {
 	static const uint32_t bounds[] = {1, 2, 3, 7, 1000, 0x7fffffff, 0x80000001, UINT32_MAX};
 
-	(void)state;
 	for (unsigned int i = 0; i < RTE_DIM(bounds); i++) {
 		for (unsigned int n = 0; n < 1000; n++)
 			assert_true(uroce_random_below(bounds[i]) < bounds[i]);
@@ -82,7 +79,6 @@ test_below_takes_every_value(void **state)
 {
 	unsigned int seen[6] = {0};
 
-	(void)state;
 	uroce_random_seed(1);
 	for (unsigned int i = 0; i < 60000; i++)
 		seen[uroce_random_below(6)]++;
@@ -97,7 +93,6 @@ test_below_has_no_bias(void **state)
 {
 	unsigned int first_third = 0;
 
-	(void)state;
 	uroce_random_seed(2);
 	for (unsigned int i = 0; i < 30000; i++)
 		first_third += uroce_random_below(3u << 30) < 1u << 30;
@@ -110,7 +105,6 @@ test_seed_repeats(void **state)
 {
 	uint64_t first[100], other[100];
 
-	(void)state;
 	uroce_random_seed(42);
 	for (unsigned int i = 0; i < 100; i++)
 		first[i] = uroce_random();
@@ -128,7 +122,6 @@ test_seed_zero_is_the_kernels_again(void **state)
 {
 	uint64_t seeded[4];
 
-	(void)state;
 	uroce_random_seed(42);
 	for (unsigned int i = 0; i < 4; i++)
 		seeded[i] = uroce_random();
@@ -154,7 +147,6 @@ test_threads_share_nothing(void **state)
 	static uint64_t words[4][1000];
 	pthread_t threads[4];
 
-	(void)state;
 	for (unsigned int i = 0; i < 4; i++)
 		assert_int_equal(pthread_create(&threads[i], NULL, draw, words[i]), 0);
 	for (unsigned int i = 0; i < 4; i++)
@@ -170,7 +162,6 @@ test_child_of_fork_draws_others(void **state)
 	int status;
 	pid_t child;
 
-	(void)state;
 	(void)uroce_random();	/* there is something in the buffer */
 	assert_int_equal(pipe(fds), 0);
 	child = fork();

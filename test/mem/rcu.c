@@ -21,7 +21,6 @@ test_init_is_idempotent(void **state)
 {
 	struct rte_rcu_qsbr *v;
 
-	(void)state;
 	assert_int_equal(uroce_rcu_init(), 0);
 	v = uroce_rcu;
 	assert_non_null(v);
@@ -32,7 +31,6 @@ test_init_is_idempotent(void **state)
 static void
 test_nobody_to_wait_for(void **state)
 {
-	(void)state;
 	assert_int_equal(uroce_rcu_init(), 0);
 	uroce_rcu_wait();
 	/* nor for a worker between its polls */
@@ -81,7 +79,6 @@ test_waits_for_who_is_in_a_poll(void **state)
 	struct reader r = {0};
 	pthread_t reader, helper;
 
-	(void)state;
 	assert_int_equal(uroce_rcu_init(), 0);
 	assert_int_equal(rte_rcu_qsbr_thread_register(uroce_rcu, 1), 0);
 	assert_int_equal(pthread_create(&reader, NULL, poll_once, &r), 0);
@@ -98,7 +95,6 @@ test_waits_for_who_is_in_a_poll(void **state)
 static int
 setup(void **state)
 {
-	(void)state;
 	test_eal_init(NULL);
 	return 0;
 }

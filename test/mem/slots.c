@@ -27,7 +27,6 @@ test_each_slot_once(void **state)
 	struct uroce_slots s;
 	uint32_t id;
 
-	(void)state;
 	assert_int_equal(uroce_slots_init(&s, 6, 24), 0);
 	for (unsigned int i = 0; i < 64; i++) {
 		assert_int_equal(uroce_slots_get(&s, &id), 0);
@@ -45,7 +44,6 @@ test_full(void **state)
 	struct uroce_slots s;
 	uint32_t ids[4], id = 77;
 
-	(void)state;
 	assert_int_equal(uroce_slots_init(&s, 2, 32), 0);
 	for (unsigned int i = 0; i < 4; i++)
 		assert_int_equal(uroce_slots_get(&s, &ids[i]), 0);
@@ -98,7 +96,6 @@ check_cycle(unsigned int log2, unsigned int id_bits)
 static void
 test_no_identifier_twice(void **state)
 {
-	(void)state;
 	check_cycle(1, 4);
 	check_cycle(2, 4);
 	check_cycle(3, 8);
@@ -114,7 +111,6 @@ test_cycle_starts_over(void **state)
 	struct uroce_slots s;
 	uint32_t ids[2][64], id, of_slot_1 = 0;
 
-	(void)state;
 	/* slot 1 of 4 has none of the reserved identifiers: leave no other free */
 	assert_int_equal(uroce_slots_init(&s, 2, 8), 0);
 	for (unsigned int i = 0; i < 4; i++) {
@@ -138,7 +134,6 @@ test_draw_is_random(void **state)
 	uint32_t ids[2][256];
 	unsigned int ascending = 0;
 
-	(void)state;
 	for (unsigned int t = 0; t < 2; t++) {
 		assert_int_equal(uroce_slots_init(&s, 8, 32), 0);
 		for (unsigned int i = 0; i < 256; i++)
@@ -160,7 +155,6 @@ test_low_bits_differ_between_slots(void **state)
 	uint32_t id;
 	unsigned int seen[256] = {0}, different = 0;
 
-	(void)state;
 	assert_int_equal(uroce_slots_init(&s, 8, 16), 0);
 	for (unsigned int i = 0; i < 256; i++) {
 		assert_int_equal(uroce_slots_get(&s, &id), 0);
@@ -177,7 +171,6 @@ test_seeded_is_reproducible(void **state)
 	struct uroce_slots s;
 	uint32_t ids[2][64];
 
-	(void)state;
 	for (unsigned int t = 0; t < 2; t++) {
 		uroce_random_seed(7);
 		assert_int_equal(uroce_slots_init(&s, 6, 24), 0);

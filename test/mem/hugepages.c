@@ -1,0 +1,399 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * What needs hugepages: IOVAs of real pages (argument "pa" or "va"), and memory that DPDK gives back to the
+ * system while regions are on it. Exits with 77, and says why, where there are none.
+ */
+
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+#include <rte_bitops.h>
+#include <rte_common.h>
+#include <rte_eal.h>
+#include <rte_errno.h>
+#include <rte_malloc.h>
+#include <rte_memory.h>
+#include <rte_memzone.h>
+
+#include "mem/iova.h"
+#include "mem/mr.h"
+#include "mem/rcu.h"
+
+#define SKIP 77
+#define MB (1024ul * 1024)
+#define PAGE (2 * MB)
+#define BLOCK (6 * MB)		/* of the heap: when it is freed, at least two whole pages are */
+#define PAGES_NEEDED 24
+
+static struct ibv_context context;
+static struct ibv_pd pd = {.context = &context};
+static struct uroce_mrs table;
+
+static struct uroce_mr *
+reg(void *va, size_t length)
+{
+	return uroce_mr_create(&table, &pd, va, length, (uintptr_t)va, IBV_ACCESS_LOCAL_WRITE);
+}
+
+static bool
+resolves(const struct uroce_mr *mr)
+{
+	return uroce_mr_lookup(&table, mr->ibv.lkey, &pd, (uintptr_t)mr->ibv.addr, 1, 0) != NULL;
+}
+
+static bool
+is_mapped(const void *va)
+{
+	struct rte_memseg_list *msl = rte_mem_virt2memseg_list(va);
+	unsigned int page;
+
+	if (msl == NULL)
+		return false;
+	page = (unsigned int)(((uintptr_t)va - msl->addr_64) / msl->page_sz);
+	return rte_fbarray_is_used(&msl->memseg_arr, page) == 1;
+}
+
+/* Every 4 KiB of it against what the kernel says; and what crosses pages against both of them. */
+static void
+check_against_kernel(char *va, size_t length)
+{
+	struct uroce_mr *mr = reg(va, length);
+
+	assert_non_null(mr);
+	assert_non_null(mr->iova);
+	memset(va, 1, length);
+	for (char *at = va; at < va + length - 1; at += 4096) {
+		const rte_iova_t iova = rte_mem_virt2iova(at);
+
+		assert_int_not_equal(iova, RTE_BAD_IOVA);
+		assert_int_equal(uroce_mr_iova(mr->slot, (uintptr_t)at, 1), iova);
+	}
+	for (char *at = RTE_PTR_ALIGN(va + 100, PAGE); at < va + length; at += PAGE) {
+		const rte_iova_t before = rte_mem_virt2iova(at - 100);
+		const bool follows = before + 100 == rte_mem_virt2iova(at);
+
+		assert_int_equal(uroce_mr_iova(mr->slot, (uintptr_t)at - 100, 101),
+				 follows ? before : RTE_BAD_IOVA);
+	}
+	uroce_mr_destroy(mr, NULL, NULL);
+}
+
+static void
+test_iovas(void **state)
+{
+	const struct rte_memzone *mz;
+	char *va = rte_malloc(NULL, BLOCK, 0);
+
+	assert_non_null(va);
+	check_against_kernel(va, BLOCK);
+	check_against_kernel(va + 777, BLOCK - 1000);
+	rte_free(va);
+	mz = rte_memzone_reserve_aligned("hugepages", 2 * PAGE, SOCKET_ID_ANY, 0, PAGE);
+	assert_non_null(mz);
+	check_against_kernel(mz->addr, mz->len);
+	rte_memzone_free(mz);
+}
+
+static void
+test_given_back(void **state)
+{
+	char *stays = rte_malloc(NULL, BLOCK, 0);
+	char *goes = rte_malloc(NULL, BLOCK, 0);
+	static char zeroed[100];
+	struct uroce_mr *gone[4], *kept[3];
+
+	assert_non_null(stays);
+	assert_non_null(goes);
+	gone[0] = reg(goes, BLOCK);
+	gone[1] = reg(goes + PAGE, 1 + PAGE);
+	gone[2] = reg(RTE_PTR_ALIGN(goes, PAGE), 1);
+	gone[3] = reg(RTE_PTR_ALIGN(goes, PAGE) - 1, 2);
+	kept[0] = reg(stays, BLOCK);
+	kept[1] = reg(stays, 1);
+	kept[2] = reg(zeroed, sizeof(zeroed));
+	rte_free(goes);
+	assert_false(is_mapped(goes + BLOCK / 2));
+	for (unsigned int i = 0; i < RTE_DIM(gone); i++)
+		assert_false(resolves(gone[i]));
+	for (unsigned int i = 0; i < RTE_DIM(kept); i++)
+		assert_true(resolves(kept[i]));
+	/* what is gone cannot be registered; it is DPDK's address space still */
+	errno = 0;
+	assert_null(reg(goes + BLOCK / 2, 1));
+	assert_int_equal(errno, EFAULT);
+	for (unsigned int i = 0; i < RTE_DIM(gone); i++)
+		uroce_mr_destroy(gone[i], NULL, NULL);
+	for (unsigned int i = 0; i < RTE_DIM(kept); i++)
+		uroce_mr_destroy(kept[i], NULL, NULL);
+	rte_free(stays);
+}
+
+/* Memory at the same address again does not bring the old key back, and has one of its own. */
+static void
+test_given_back_and_allocated_again(void **state)
+{
+	char *va = rte_malloc(NULL, BLOCK, 0);
+	struct uroce_mr *old = reg(va, BLOCK), *mr;
+	char *again;
+
+	assert_non_null(old);
+	rte_free(va);
+	again = rte_malloc(NULL, BLOCK, 0);
+	assert_ptr_equal(again, va);
+	assert_false(resolves(old));
+	mr = reg(again, BLOCK);
+	assert_non_null(mr);
+	assert_true(resolves(mr));
+	uroce_mr_destroy(old, NULL, NULL);
+	assert_true(resolves(mr));
+	uroce_mr_destroy(mr, NULL, NULL);
+	rte_free(again);
+}
+
+static void
+test_two_tables(void **state)
+{
+	char *va = rte_malloc(NULL, BLOCK, 0);
+	struct uroce_mr *first = reg(va, BLOCK), *second;
+	struct uroce_mrs other;
+
+	assert_int_equal(uroce_mrs_init(&other, 4, -1), 0);
+	second = uroce_mr_create(&other, &pd, va, BLOCK, 0, 0);
+	assert_non_null(uroce_mr_lookup(&other, second->ibv.lkey, &pd, 0, 1, 0));
+	rte_free(va);
+	assert_false(resolves(first));
+	assert_null(uroce_mr_lookup(&other, second->ibv.lkey, &pd, 0, 1, 0));
+	uroce_mr_destroy(second, NULL, NULL);
+	uroce_mrs_fini(&other);
+	/* the other one still hears of it */
+	uroce_mr_destroy(first, NULL, NULL);
+	va = rte_malloc(NULL, BLOCK, 0);
+	first = reg(va, BLOCK);
+	rte_free(va);
+	assert_false(resolves(first));
+	uroce_mr_destroy(first, NULL, NULL);
+}
+
+/* An area of the application's that becomes a heap of DPDK, and stops being one. */
+static void
+test_heap_memory_removed(void **state)
+{
+	void *area = NULL;
+	struct uroce_mr *mr;
+
+	assert_int_equal(posix_memalign(&area, PAGE, 2 * PAGE), 0);
+	assert_int_equal(rte_malloc_heap_create("external"), 0);
+	assert_int_equal(rte_malloc_heap_memory_add("external", area, 2 * PAGE, NULL, 0, PAGE), 0);
+	mr = reg((char *)area + 100, 10000);
+	assert_non_null(mr);
+	assert_true(resolves(mr));
+	assert_int_equal(rte_malloc_heap_memory_remove("external", area, 2 * PAGE), 0);
+	assert_false(resolves(mr));
+	uroce_mr_destroy(mr, NULL, NULL);
+	assert_int_equal(rte_malloc_heap_destroy("external"), 0);
+	free(area);
+}
+
+struct poll {
+	struct uroce_mr *mr;
+	int found;	/* atomic: the look-up has succeeded */
+	int left;	/* atomic: set at the end of the poll */
+};
+
+static void *
+poll_slowly(void *arg)
+{
+	struct poll *p = arg;
+	const struct uroce_mr_key *k;
+	unsigned int sum = 0;
+
+	rte_rcu_qsbr_thread_register(uroce_rcu, 3);
+	rte_rcu_qsbr_thread_online(uroce_rcu, 3);
+	k = uroce_mr_lookup(&table, p->mr->ibv.lkey, &pd, (uintptr_t)p->mr->ibv.addr, BLOCK, 0);
+	RTE_VERIFY(k != NULL);
+	__atomic_store_n(&p->found, 1, __ATOMIC_RELEASE);
+	/* until the key has gone at least: the memory must not */
+	while (__atomic_load_n(&k->key, __ATOMIC_RELAXED) != 0)
+		sched_yield();
+	for (unsigned int i = 0; i < 100; i++) {
+		sched_yield();
+		for (size_t at = 0; at < BLOCK; at += 4096)
+			sum += k->va[at];
+	}
+	RTE_VERIFY(sum == 0);
+	__atomic_store_n(&p->left, 1, __ATOMIC_RELEASE);
+	rte_rcu_qsbr_thread_offline(uroce_rcu, 3);
+	rte_rcu_qsbr_thread_unregister(uroce_rcu, 3);
+	return NULL;
+}
+
+static void
+test_waits_for_workers(void **state)
+{
+	char *va = rte_zmalloc(NULL, BLOCK, 0);
+	struct poll p = {.mr = reg(va, BLOCK)};
+	pthread_t thread;
+
+	assert_non_null(p.mr);
+	assert_int_equal(pthread_create(&thread, NULL, poll_slowly, &p), 0);
+	while (__atomic_load_n(&p.found, __ATOMIC_ACQUIRE) == 0)
+		sched_yield();
+	rte_free(va);
+	assert_int_equal(__atomic_load_n(&p.left, __ATOMIC_ACQUIRE), 1);
+	assert_false(is_mapped(va + BLOCK / 2));
+	pthread_join(thread, NULL);
+	uroce_mr_destroy(p.mr, NULL, NULL);
+}
+
+/* Allocate, register, free, deregister in any order, from several threads, with a worker that polls all
+ * the while: what would deadlock if locks were taken in the wrong order. */
+#define THREADS 3
+#define CYCLES 60
+
+static int stop;	/* atomic */
+
+static void *
+churn(void *arg)
+{
+	const bool free_first = (uintptr_t)arg % 2 == 0;
+
+	for (unsigned int i = 0; i < CYCLES; i++) {
+		char *va = rte_malloc(NULL, i % 3 == 0 ? 100000 : BLOCK, 0);
+		struct uroce_mr *mr;
+
+		RTE_VERIFY(va != NULL);
+		mr = reg(va, 50000);
+		RTE_VERIFY(mr != NULL);
+		if (free_first)
+			rte_free(va);
+		uroce_mr_destroy(mr, NULL, NULL);
+		if (!free_first)
+			rte_free(va);
+	}
+	return NULL;
+}
+
+static void *
+poll_always(void *arg)
+{
+	unsigned int found = 0;
+
+	(void)arg;
+	rte_rcu_qsbr_thread_register(uroce_rcu, 4);
+	while (__atomic_load_n(&stop, __ATOMIC_RELAXED) == 0) {
+		rte_rcu_qsbr_thread_online(uroce_rcu, 4);
+		for (uint32_t i = 0; i < RTE_BIT32(table.log2); i++) {
+			const uint32_t key = __atomic_load_n(&table.keys[i].key, __ATOMIC_ACQUIRE);
+
+			if (key != 0) {
+				RTE_VERIFY(uroce_mr_iova(&table.keys[i], table.keys[i].addr, 8) != 0);
+				found += *(volatile uint8_t *)table.keys[i].va;
+			}
+		}
+		rte_rcu_qsbr_thread_offline(uroce_rcu, 4);
+		sched_yield();
+	}
+	rte_rcu_qsbr_thread_unregister(uroce_rcu, 4);
+	return NULL;
+}
+
+static void
+test_no_deadlock(void **state)
+{
+	pthread_t threads[THREADS], worker;
+
+	assert_int_equal(pthread_create(&worker, NULL, poll_always, NULL), 0);
+	for (uintptr_t i = 0; i < THREADS; i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, churn, (void *)i), 0);
+	for (unsigned int i = 0; i < THREADS; i++)
+		pthread_join(threads[i], NULL);
+	__atomic_store_n(&stop, 1, __ATOMIC_RELAXED);
+	pthread_join(worker, NULL);
+	assert_int_equal(table.count, 0);
+}
+
+static int
+setup(void **state)
+{
+	return uroce_mrs_init(&table, 6, -1);
+}
+
+static int
+teardown(void **state)
+{
+	uroce_mrs_fini(&table);
+	return 0;
+}
+
+static unsigned long
+free_hugepages(void)
+{
+	FILE *f = fopen("/sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages", "r");
+	unsigned long n = 0;
+
+	if (f == NULL)
+		return 0;
+	if (fscanf(f, "%lu", &n) != 1)
+		n = 0;
+	fclose(f);
+	return n;
+}
+
+static void
+init_eal(const char *iova_mode)
+{
+	static char mode[32];
+	char *argv[] = {
+		(char[]){"hugepages"}, (char[]){"--in-memory"}, (char[]){"--no-pci"}, (char[]){"--no-telemetry"},
+		(char[]){"--log-level=lib.eal:error"}, mode, NULL,
+	};
+
+	snprintf(mode, sizeof(mode), "--iova-mode=%s", iova_mode);
+	if (strcmp(iova_mode, "pa") == 0 && geteuid() != 0) {
+		printf("skipped: only root sees physical addresses\n");
+		exit(SKIP);
+	}
+	if (free_hugepages() < PAGES_NEEDED) {
+		printf("skipped: %lu of %u hugepages of 2 MiB are free\n", free_hugepages(), PAGES_NEEDED);
+		exit(SKIP);
+	}
+	if (rte_eal_init((int)RTE_DIM(argv) - 1, argv) < 0) {
+		printf("rte_eal_init: %s\n", rte_strerror(rte_errno));
+		exit(1);
+	}
+	if (rte_eal_iova_mode() != (strcmp(iova_mode, "pa") == 0 ? RTE_IOVA_PA : RTE_IOVA_VA)) {
+		printf("EAL did not take the IOVA mode %s\n", iova_mode);
+		exit(1);
+	}
+}
+
+int
+main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_iovas),
+		cmocka_unit_test(test_given_back),
+		cmocka_unit_test(test_given_back_and_allocated_again),
+		cmocka_unit_test(test_two_tables),
+		cmocka_unit_test(test_heap_memory_removed),
+		cmocka_unit_test(test_waits_for_workers),
+		cmocka_unit_test(test_no_deadlock),
+	};
+	int rc;
+
+	init_eal(argc > 1 ? argv[1] : "va");
+	rc = cmocka_run_group_tests(tests, setup, teardown);
+	rte_eal_cleanup();
+	return rc;
+}
