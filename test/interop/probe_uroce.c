@@ -2,7 +2,7 @@
  * Copyright 2026 The uroce authors
  *
  * The probe on uroce: the first ethdev port, driven by the probe's own loop.
- * Arguments: EAL's, "--", and the device's addresses with prefix length.
+ * Arguments: EAL's, "--", the device's VLAN or 0, and its addresses with prefix length.
  */
 
 #include <errno.h>
@@ -38,13 +38,15 @@ probe_open(int argc, char **argv)
 	used = rte_eal_init(argc, argv);
 	if (used < 0)
 		die("rte_eal_init", rte_errno);
+	if (used + 1 < argc)
+		conf.vlan = (uint16_t)atoi(argv[used + 1]);
 	worker = uroce_create_worker(-1);
 	if (worker == NULL)
 		die("uroce_create_worker", errno);
 	context = uroce_open_port(0, &conf, &worker, 1);
 	if (context == NULL)
 		die("uroce_open_port", errno);
-	for (int i = used + 1; i < argc; i++) {
+	for (int i = used + 2; i < argc; i++) {
 		ret = uroce_add_address(context, argv[i]);
 		if (ret != 0)
 			die(argv[i], ret);

@@ -17,18 +17,24 @@ REPLY_SECONDS = 60
 BOOT_SECONDS = 120
 GUEST_MTU = 4200        # RoCE path MTU 4096
 PREFIX = {4: 24, 6: 64}
+VLAN = 7                # the guest is in it too, with addresses of its own
 
 
 class Failure(Exception):
     """A scenario did not go as it must; the text says what was seen."""
 
 
-def address(number, family):
-    return '10.77.0.%d' % number if family == 4 else 'fd77::%x' % number
+def address(number, family, vlan=0):
+    net = 78 if vlan else 77
+    return '10.%d.0.%d' % (net, number) if family == 4 else 'fd%d::%x' % (net, number)
 
 
-def gid(number, family):
-    return '::ffff:' + address(number, 4) if family == 4 else address(number, 6)
+def cidr(number, family, vlan=0):
+    return '%s/%d' % (address(number, family, vlan), PREFIX[family])
+
+
+def gid(number, family, vlan=0):
+    return ('::ffff:' if family == 4 else '') + address(number, family, vlan)
 
 
 class Lines:
@@ -118,7 +124,7 @@ class UroceEnd(End):
 
     def __init__(self, side, number, state, program):
         super().__init__(side, 'uroce', number, state)
-        self.program, self.interface = program, 'uroce0'
+        self.program, self.interface, self.vlan = program, 'uroce0', 0
 
     def attach(self, wire):
         peer = self.interface + 'w'
@@ -134,8 +140,8 @@ class UroceEnd(End):
         device = 'net_af_packet0,iface=%s,framesz=8192,blocksz=65536,framecnt=512' % self.interface
         command = [self.program, '--no-huge', '-m', '256', '--no-pci', '--no-shconf', '--no-telemetry',
                    '--lcores', '0@(0-%d)' % (os.cpu_count() - 1), '--log-level=lib.eal:warning',
-                   '--vdev=' + device, '--']
-        command += ['%s/%d' % (address(self.number, v), PREFIX[v]) for v in (4, 6)]
+                   '--vdev=' + device, '--', str(self.vlan)]
+        command += [cidr(self.number, v, self.vlan) for v in (4, 6)]
         with open(self.log_path(), 'a') as log:
             self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                             stderr=log)
@@ -144,6 +150,14 @@ class UroceEnd(End):
     def wait_ready(self):
         while self.lines.read() != 'ok ready':
             pass
+
+    def enter_vlan(self, vlan):
+        """A device is in one VLAN: open it again."""
+        if self.vlan != vlan:
+            self.vlan = vlan
+            self.stop()
+            self.start()
+            self.wait_ready()
 
 
 class GuestEnd(End):
@@ -169,8 +183,10 @@ class GuestEnd(End):
             s.listen(1)
             self.listeners[name] = s
         append = ('console=ttyS0 quiet panic=-1 mitigations=off nokaslr tsc=reliable no_timer_check '
-                  'random.trust_cpu=on audit=0 cryptomgr.notests addr4=%s/%d addr6=%s/%d mtu=%d' % (
-                      address(self.number, 4), PREFIX[4], address(self.number, 6), PREFIX[6], GUEST_MTU))
+                  'random.trust_cpu=on audit=0 cryptomgr.notests mtu=%d addresses=%s,%s '
+                  'vlan=%d vlan_addresses=%s,%s' % (
+                      GUEST_MTU, cidr(self.number, 4), cidr(self.number, 6),
+                      VLAN, cidr(self.number, 4, VLAN), cidr(self.number, 6, VLAN)))
         command = ['qemu-system-x86_64', '-nodefaults', '-no-user-config', '-no-reboot', '-display', 'none',
                    '-machine', 'q35', '-accel', os.environ.get('UROCE_INTEROP_ACCEL', 'tcg'),
                    '-cpu', 'max', '-m', '256', '-append', append,
@@ -200,6 +216,9 @@ class GuestEnd(End):
                                   for n in ('probe', 'shell'))
         while self.lines.read(BOOT_SECONDS) != 'ok ready':
             pass
+
+    def enter_vlan(self, vlan):
+        """It is in both."""
 
     def sh(self, command):
         """Run a command line in the guest: its exit code and output."""

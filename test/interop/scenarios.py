@@ -8,7 +8,7 @@ transport timeouts leave room for a machine that is busy with other things."""
 
 import time
 
-from rig import Failure, address, gid
+from rig import VLAN, Failure, address, cidr, gid
 from wire import REQUESTS, Fault
 
 SUCCESS, LOC_LEN_ERR, LOC_QP_OP_ERR, FLUSHED = 0, 1, 2, 5
@@ -41,7 +41,8 @@ class Link:
     """A requester and a responder and, once connect() has been called, a queue pair between them. Both
     memories have the same size, and are zero at first."""
 
-    def __init__(self, wire, requester, responder, family, mtu):
+    def __init__(self, wire, requester, responder, family, mtu, vlan):
+        self.vlan = vlan
         self.wire, self.requester, self.responder = wire, requester, responder
         self.family, self.mtu, self.faults = family, mtu, []
         self.responder_number = responder.number
@@ -55,10 +56,10 @@ class Link:
         self.wire.reset(self.faults)
         numbers = {self.requester: self.requester.number, self.responder: self.responder_number}
         psns = {self.requester: psn, self.responder: 0x654321}
-        self.info = {e: e('qp', sgid=gid(n, self.family), size=size, psn=psns[e], own=own)
+        self.info = {e: e('qp', sgid=gid(n, self.family, self.vlan), size=size, psn=psns[e], own=own)
                      for e, n in numbers.items()}
         for end, peer in ((self.responder, self.requester), (self.requester, self.responder)):
-            end('connect', dgid=gid(numbers[peer], self.family), qpn=self.info[peer]['qpn'],
+            end('connect', dgid=gid(numbers[peer], self.family, self.vlan), qpn=self.info[peer]['qpn'],
                 psn=psns[peer], mtu=self.mtu, timeout=timeout, retry=retry, rnr=rnr, min_rnr=min_rnr)
         self.remote, self.rkey = self.info[self.responder]['addr'], self.info[self.responder]['rkey']
 
@@ -97,6 +98,8 @@ class Link:
     def check_frames(self):
         for frame in list(self.wire.frames):
             wrong = frame.wrong()
+            if frame.bth and frame.vlan != self.vlan:
+                wrong = 'VLAN %d' % frame.vlan
             if wrong is not None:
                 raise Failure('%s in %s' % (wrong, frame))
 
@@ -371,9 +374,9 @@ def ping_from_guest(link):
     """The guest finds the other end's MAC address, and gets an echo from it."""
     guest, other, v = link.responder, link.requester, link.family
     link.wire.reset()
-    guest.sh('ip neigh flush dev eth0')
+    guest.sh('ip neigh flush dev eth0%s' % ('.%d' % link.vlan if link.vlan else ''))
     ask, answer = ('arp-request', 'arp-reply') if v == 4 else ('ns', 'na')
-    rc, output = guest.sh('ping -c 3 -W 5 -s 1001 ' + address(other.number, v))
+    rc, output = guest.sh('ping -c 3 -W 5 -s 1001 ' + address(other.number, v, link.vlan))
     expect('ping\'s exit code (%s)' % output.splitlines()[-1], rc, 0)
     for side, kind in ((guest.side, ask), (other.side, answer), (other.side, 'echo-reply')):
         if not link.wire.count(lambda f, s=side, k=kind: f.side == s and f.kind == k):
@@ -384,7 +387,7 @@ def ping_guest(link):
     """The other end finds the guest's MAC address, and gets an echo from it."""
     link.wire.reset()
     for _ in range(3):
-        link.requester('ping', address=address(link.responder.number, link.family))
+        link.requester('ping', address=address(link.responder.number, link.family, link.vlan))
     for side, kind in ((link.requester.side, 'echo'), (link.responder.side, 'echo-reply')):
         if link.wire.count(lambda f, s=side, k=kind: f.side == s and f.kind == k) < 3:
             raise Failure('no %s from %s' % (kind, side))
@@ -394,7 +397,7 @@ def resolve(link):
     """The requester finds the MAC address of a peer it has never seen: the guest takes a new address."""
     guest, v = link.responder, link.family
     link.responder_number = 0x40 + int(time.time() * 10) % 150
-    new = '%s/%d' % (address(link.responder_number, v), 24 if v == 4 else 64)
+    new = cidr(link.responder_number, v)
     guest.sh('ip addr add %s dev eth0' % new)
     try:
         transfer(link, 'write', 2 * link.mtu)
@@ -441,23 +444,67 @@ def errors():
         yield name, bad_network, dict(what=what, who=who, kinds=kinds, nth=nth, op=op)
 
 
-def matrix(ends):
-    """(name, function, requester, responder, family, mtu, arguments) of every test."""
-    first, guest = ends
+class Test:
+    """A row of the matrix."""
+
+    def __init__(self, name, function, requester, responder, family, mtu=1024, vlan=0, arguments=None):
+        self.name, self.function, self.requester, self.responder = name, function, requester, responder
+        self.family, self.mtu, self.vlan, self.arguments = family, mtu, vlan, arguments or {}
+
+    def run(self, rig):
+        """@return None, or what went wrong"""
+        link = Link(rig.wire, self.requester, self.responder, self.family, self.mtu, self.vlan)
+        for end in rig.ends:
+            end.transcript = []
+        try:
+            for end in rig.ends:
+                end.enter_vlan(self.vlan)
+            self.function(link, **self.arguments)
+            link.check_faults()
+            link.check_frames()
+            for end in rig.ends:
+                end('close')
+        except Failure as e:
+            for end in rig.ends:
+                end.look_after_failure()
+            return str(e)
+        return None
+
+
+def neighbour_tests(first, guest, v, vlan=0):
+    prefix = '%sipv%d/' % ('vlan/' if vlan else '', v)
+    yield Test(prefix + 'ping-from-' + guest.side, ping_from_guest, first, guest, v, vlan=vlan)
+    if first.kind == 'uroce':
+        yield Test(prefix + 'ping-from-' + first.side, ping_guest, first, guest, v, vlan=vlan)
+    if not vlan:
+        yield Test(prefix + 'resolve', resolve, first, guest, v)
+
+
+def pair_tests(requester, responder, v):
+    prefix = 'ipv%d/%s-to-%s/' % (v, requester.side, responder.side)
+    for mtu in (1024, 4096):
+        for name, function, arguments in operations():
+            yield Test('%s%d/%s' % (prefix, mtu, name), function, requester, responder, v, mtu,
+                       arguments=arguments)
+    for name, function, arguments in errors():
+        yield Test(prefix + name, function, requester, responder, v, arguments=arguments)
+    if requester.kind == 'uroce':               # libibverbs refuses to post it
+        yield Test(prefix + 'misaligned-atomic', misaligned_atomic, requester, responder, v)
+
+
+def vlan_tests(requester, responder, v):
+    for op in ('send-imm', 'write', 'read'):
+        name = 'vlan/ipv%d/%s-to-%s/%s' % (v, requester.side, responder.side, op)
+        yield Test(name, several, requester, responder, v, vlan=VLAN, arguments={'op': op})
+
+
+def matrix(first, guest):
+    """All tests."""
     for v in (4, 6):
-        yield 'ping-from-%s/ipv%d' % (guest.side, v), ping_from_guest, first, guest, v, 1024, {}
-        if first.kind == 'uroce':
-            yield 'ping-from-%s/ipv%d' % (first.side, v), ping_guest, first, guest, v, 1024, {}
-        yield 'resolve/ipv%d' % v, resolve, first, guest, v, 1024, {}
-    for requester, responder in ((first, guest), (guest, first)):
-        way = '%s-to-%s' % (requester.side, responder.side)
-        for v in (4, 6):
-            for mtu in (1024, 4096):
-                for name, function, arguments in operations():
-                    yield '%s/ipv%d/%d/%s' % (way, v, mtu, name), function, requester, responder, \
-                        v, mtu, arguments
-            if requester.kind == 'uroce':               # libibverbs refuses to post it
-                yield '%s/ipv%d/misaligned-atomic' % (way, v), misaligned_atomic, requester, responder, \
-                    v, 1024, {}
-            for name, function, arguments in errors():
-                yield '%s/ipv%d/%s' % (way, v, name), function, requester, responder, v, 1024, arguments
+        yield from neighbour_tests(first, guest, v)
+        yield from pair_tests(first, guest, v)
+        yield from pair_tests(guest, first, v)
+    for v in (4, 6):
+        yield from neighbour_tests(first, guest, v, VLAN)
+        yield from vlan_tests(first, guest, v)
+        yield from vlan_tests(guest, first, v)

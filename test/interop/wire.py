@@ -11,7 +11,8 @@ import threading
 import time
 import zlib
 
-PACKET_OUTGOING = 4
+SOL_PACKET, PACKET_AUXDATA, PACKET_OUTGOING, TP_STATUS_VLAN_VALID = 263, 8, 4, 0x10
+VLAN_TPID = b'\x81\x00'
 ROCE_UDP_PORT = 4791
 OPCODES = (
     'SEND_FIRST SEND_MIDDLE SEND_LAST SEND_LAST_IMM SEND_ONLY SEND_ONLY_IMM '
@@ -34,6 +35,20 @@ def icrc(packet):
     return struct.pack('<I', zlib.crc32(b'\xff' * 8 + b))
 
 
+def receive(s):
+    """The next frame, or None if it is one that we have sent."""
+    data, ancillary, _, address = s.recvmsg(65536, 64, socket.MSG_DONTWAIT)
+    if isinstance(address, tuple) and address[2] == PACKET_OUTGOING:
+        return None
+    for level, kind, aux in ancillary:
+        # the kernel takes VLAN tags off and gives them beside the frame (struct tpacket_auxdata)
+        if (level, kind) == (SOL_PACKET, PACKET_AUXDATA):
+            status, tci = struct.unpack_from('=I12xH', aux)
+            if status & TP_STATUS_VLAN_VALID:
+                data = data[:12] + VLAN_TPID + struct.pack('>H', tci) + data[12:]
+    return data
+
+
 def checksum16(b):
     total = sum(struct.unpack('>%dH' % (len(b) // 2), b))
     while total >> 16:
@@ -49,19 +64,23 @@ class Frame:
         self.side, self.data = side, data
         self.time, self.clock = time.monotonic(), time.time()
         self.kind, self.bth, self.psn, self.qpn, self.syndrome = 'other', 0, 0, 0, 0
+        self.vlan = 0
         try:
             self.classify()
         except (IndexError, struct.error):
             self.kind = 'truncated'
 
     def classify(self):
-        d, ethertype = self.data, self.data[12:14]
+        d, self.l3 = self.data, 14
+        if d[12:14] == VLAN_TPID:
+            self.vlan, self.l3 = int.from_bytes(d[14:16], 'big') & 0xfff, 18
+        ethertype = d[self.l3 - 2:self.l3]
         if ethertype == b'\x08\x06':
-            self.kind = {1: 'arp-request', 2: 'arp-reply'}.get(d[21], 'other')
+            self.kind = {1: 'arp-request', 2: 'arp-reply'}.get(d[self.l3 + 7], 'other')
         elif ethertype == b'\x08\x00':
-            self.classify_ip(d[23], 14 + (d[14] & 15) * 4)
+            self.classify_ip(d[self.l3 + 9], self.l3 + (d[self.l3] & 15) * 4)
         elif ethertype == b'\x86\xdd':
-            self.classify_ip(d[20], 54)
+            self.classify_ip(d[self.l3 + 6], self.l3 + 40)
 
     def classify_ip(self, protocol, at):
         d = self.data
@@ -88,16 +107,16 @@ class Frame:
 
     def wrong(self):
         """What is wrong with this RoCEv2 frame's envelope, or None."""
-        d = self.data
         if not self.bth:
             return None
-        if d[14] >> 4 == 4:
-            packet = d[14:14 + struct.unpack_from('>H', d, 16)[0]]
+        packet = self.data[self.l3:]
+        if packet[0] >> 4 == 4:
+            packet = packet[:struct.unpack_from('>H', packet, 2)[0]]
             if checksum16(packet[:(packet[0] & 15) * 4]) != 0xffff:
                 return 'IPv4 header checksum'
         else:
-            packet = d[14:54 + struct.unpack_from('>H', d, 18)[0]]
-        udp = self.bth - 14 - 8
+            packet = packet[:40 + struct.unpack_from('>H', packet, 4)[0]]
+        udp = self.bth - self.l3 - 8
         if struct.unpack_from('>H', packet, udp + 4)[0] != len(packet) - udp:
             return 'UDP length'
         if packet[udp] < 0xc0:
@@ -154,6 +173,7 @@ class Wire(threading.Thread):
     def attach_interface(self, side, name):
         s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3))
         s.setsockopt(socket.SOL_SOCKET, 33, 16 << 20)           # SO_RCVBUFFORCE
+        s.setsockopt(SOL_PACKET, PACKET_AUXDATA, 1)
         s.bind((name, 0))
         self.sockets[side], self.senders[side] = s, s.send
 
@@ -174,13 +194,12 @@ class Wire(threading.Thread):
             for side, s in self.sockets.items():
                 for _ in range(64):
                     try:
-                        data, address = s.recvfrom(65536, socket.MSG_DONTWAIT)
+                        data = receive(s)
                     except BlockingIOError:
                         break
-                    if isinstance(address, tuple) and address[2] == PACKET_OUTGOING:
-                        continue
-                    for out in self.pass_on(Frame(side, data)):
-                        self.send(other[side], out)
+                    if data is not None:
+                        for out in self.pass_on(Frame(side, data)):
+                            self.send(other[side], out)
 
     def send(self, side, data):
         try:
