@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * What --help says. doc/perf.rst says it at length.
+ */
+
+#include "options.h"
+
+const char uroce_perf_usage[] =
+	"Usage: uroce-perf [EAL arguments] -- [options]\n"
+	"\n"
+	"Measures RDMA operations. With no DPDK port it makes two net_ring ports and runs both ends in\n"
+	"this process: on one lcore, or on two with one for each end. Else it is one end of two:\n"
+	"\n"
+	"  --server                 wait for a client, serve it, and end\n"
+	"  --client ADDR            run the test against the server with this RDMA address\n"
+	"  --addr IP/PREFIX         address of the port; once for each port\n"
+	"  --oob tcp:[HOST:]PORT    where the two processes meet (tcp:127.0.0.1:18515)\n"
+	"  --oob unix:PATH          or a UNIX socket\n"
+	"\n"
+	"What to measure:\n"
+	"  --op OP                  write (default), write-imm, read, send, send-imm, fetch-add, cmp-swap\n"
+	"  --transport rc           the only one so far\n"
+	"  --mode bw|rate|lat       throughput (default), messages per second, or one at a time\n"
+	"  --size BYTES[K|M]|all    of a message (64K); all: powers of two from 1 to 8M\n"
+	"  --mtu N                  path MTU: 256, 512, 1024, 2048 or 4096 (default)\n"
+	"  --qps N                  queue pairs (1)\n"
+	"  --depth N                messages outstanding on each of them (128)\n"
+	"  --time S                 seconds for each size (5)\n"
+	"  --iters N                messages for each size, all queue pairs together, in place of --time\n"
+	"\n"
+	"  --verify                 check every byte at its destination\n"
+	"  --fault N                spoil message N of the first queue pair: --verify has to find it\n"
+	"  --json FILE|-            write the results there too\n"
+	"  --help, --version\n"
+	"\n"
+	"Without hugepages say --no-huge among the EAL arguments. Exit status: 0; 1 when something went\n"
+	"wrong or a byte was; 2 for a wrong argument.\n";
