@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * Opening and closing devices and workers, and the two net_ring ports of a run within one process. Main
+ * thread.
+ */
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <rte_eth_ring.h>
+#include <rte_ethdev.h>
+#include <rte_ring.h>
+
+#include "device.h"
+#include "options.h"
+
+#define RETRANSMITS_COUNTER "retransmitted_packets"
+
+int
+uroce_perf_host_workers(struct perf_host *host, unsigned int n)
+{
+	for (; host->nb_workers < n; host->nb_workers++) {
+		struct uroce_worker *worker = uroce_create_worker(-1);
+
+		if (worker == NULL) {
+			fprintf(stderr, "uroce-perf: worker %u: %s\n", host->nb_workers,
+				strerror(errno));
+			return -1;
+		}
+		host->workers[host->nb_workers] = worker;
+	}
+	return 0;
+}
+
+static uint32_t
+mtu_bytes(enum ibv_mtu mtu)
+{
+	return 128u << mtu;
+}
+
+static void
+open_explain(uint16_t port_id, int error)
+{
+	fprintf(stderr, "uroce-perf: port %u: %s%s\n", port_id, strerror(error),
+		error == ENOMEM ? ": give EAL more memory, by hugepages or -m" : "");
+}
+
+int
+uroce_perf_host_open(struct perf_host *host, uint16_t port_id, uint32_t qps, bool no_loopback)
+{
+	struct perf_device *dev = &host->devs[host->nb_devs];
+	struct uroce_port_conf conf = { .no_loopback = no_loopback };
+	struct ibv_port_attr port;
+
+	if (qps > (1u << UROCE_LOG2_MAX_QP) / 2)
+		conf.log2_max_qp = UROCE_LOG2_MAX_QP + 1;
+	dev->ctx = uroce_open_port(port_id, &conf, host->workers, host->nb_workers);
+	if (dev->ctx == NULL) {
+		open_explain(port_id, errno);
+		return -1;
+	}
+	host->nb_devs++;
+	if (uroce_query_device(dev->ctx, &dev->attr) != 0 ||
+	    uroce_query_port(dev->ctx, 1, &port) != 0) {
+		fprintf(stderr, "uroce-perf: port %u does not tell its attributes\n", port_id);
+		return -1;
+	}
+	dev->mtu = mtu_bytes(port.active_mtu);
+	return 0;
+}
+
+static int
+gid_index_find(struct ibv_context *ctx, const union ibv_gid *gid, uint8_t *index)
+{
+	struct ibv_gid_entry entry;
+
+	for (unsigned int i = 0; i < UROCE_MAX_GID; i++) {
+		if (uroce_query_gid_ex(ctx, 1, i, &entry, 0) == 0 &&
+		    memcmp(&entry.gid, gid, sizeof(*gid)) == 0) {
+			*index = (uint8_t)i;
+			return 0;
+		}
+	}
+	return -ENOENT;
+}
+
+int
+uroce_perf_host_address(struct perf_host *host, unsigned int dev_index, const char *cidr)
+{
+	struct perf_device *dev = &host->devs[dev_index];
+	struct perf_address *address = &dev->addrs[dev->nb_addrs];
+	int ret = uroce_perf_cidr_parse(cidr, &address->gid) != 0 ? EINVAL :
+		uroce_add_address(dev->ctx, cidr);
+
+	if (ret == 0 && gid_index_find(dev->ctx, &address->gid, &address->index) != 0)
+		ret = ENOENT;
+	if (ret != 0) {
+		fprintf(stderr, "uroce-perf: --addr %s: %s\n", cidr,
+			ret == EEXIST ? "given twice" : strerror(ret));
+		return -1;
+	}
+	dev->nb_addrs++;
+	return 0;
+}
+
+int
+uroce_perf_host_launch(struct perf_host *host, const unsigned int *lcores)
+{
+	for (unsigned int i = 1; i < host->nb_workers; i++) {
+		int ret = uroce_worker_launch(host->workers[i], lcores[i]);
+
+		if (ret != 0) {
+			fprintf(stderr, "uroce-perf: lcore %u: %s\n", lcores[i], strerror(ret));
+			return -1;
+		}
+		host->nb_launched = i;
+	}
+	return 0;
+}
+
+void
+uroce_perf_host_close(struct perf_host *host)
+{
+	int ret;
+
+	for (; host->nb_launched > 0; host->nb_launched--)
+		uroce_worker_stop(host->workers[host->nb_launched]);
+	while (host->nb_devs > 0) {
+		ret = uroce_close_device(host->devs[--host->nb_devs].ctx);
+		if (ret != 0)
+			fprintf(stderr, "uroce-perf: closing a device: %s\n", strerror(ret));
+	}
+	while (host->nb_workers > 0) {
+		struct uroce_worker *worker = host->workers[--host->nb_workers];
+
+		ret = host->borrowed && host->nb_workers == 0 ? 0 : uroce_destroy_worker(worker);
+		if (ret != 0)
+			fprintf(stderr, "uroce-perf: ending a worker: %s\n", strerror(ret));
+	}
+}
+
+const struct perf_address *
+uroce_perf_device_address(const struct perf_device *dev, bool v4, const union ibv_gid *wanted)
+{
+	const struct perf_address *found = NULL;
+
+	for (unsigned int i = 0; i < dev->nb_addrs; i++) {
+		const struct perf_address *a = &dev->addrs[i];
+
+		if (wanted != NULL && memcmp(&a->gid, wanted, sizeof(a->gid)) == 0)
+			return a;
+		if (found == NULL && uroce_perf_gid_is_v4(&a->gid) == v4)
+			found = a;
+	}
+	return found;
+}
+
+uint64_t
+uroce_perf_host_retransmits(const struct perf_host *host)
+{
+	struct uroce_counter counters[256];
+	uint64_t sum = 0;
+
+	for (unsigned int d = 0; d < host->nb_devs; d++) {
+		unsigned int n = uroce_query_counters(host->devs[d].ctx, counters, RTE_DIM(counters));
+
+		for (unsigned int i = 0; i < RTE_MIN(n, RTE_DIM(counters)); i++) {
+			if (strcmp(counters[i].name, RETRANSMITS_COUNTER) == 0)
+				sum += counters[i].value;
+		}
+	}
+	return sum;
+}
+
+int
+uroce_perf_ring_ports(uint16_t ports[2], unsigned int queues)
+{
+	struct rte_ring *rings[2][UROCE_MAX_WORKERS];
+	char name[RTE_RING_NAMESIZE];
+
+	for (unsigned int d = 0; d < 2; d++) {
+		for (unsigned int q = 0; q < queues; q++) {
+			snprintf(name, sizeof(name), "uroce_perf_%u_%u", d, q);
+			rings[d][q] = rte_ring_create(name, UROCE_PERF_RING_FRAMES, SOCKET_ID_ANY,
+						      RING_F_SP_ENQ | RING_F_SC_DEQ);
+			if (rings[d][q] == NULL) {
+				fprintf(stderr, "uroce-perf: no memory for a ring: "
+					"give EAL more, by hugepages or -m\n");
+				return -1;
+			}
+		}
+	}
+	for (unsigned int d = 0; d < 2; d++) {
+		int port;
+
+		snprintf(name, sizeof(name), "uroce_perf%u", d);
+		port = rte_eth_from_rings(name, rings[d], queues, rings[1 - d], queues, 0);
+		if (port < 0) {
+			fprintf(stderr, "uroce-perf: cannot make a net_ring port\n");
+			return -1;
+		}
+		ports[d] = (uint16_t)port;
+	}
+	return 0;
+}

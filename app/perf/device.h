@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * One end's RDMA devices: its ports with their addresses, and the workers that drive them.
+ */
+
+#ifndef UROCE_PERF_DEVICE_H
+#define UROCE_PERF_DEVICE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <rte_config.h>
+
+#include <uroce.h>
+#include <uroce_config.h>
+
+#define PERF_MAX_PORTS 8
+
+struct perf_address {
+	union ibv_gid gid;
+	uint8_t index;		/* in the GID table */
+};
+
+struct perf_device {
+	struct ibv_context *ctx;
+	struct ibv_device_attr attr;
+	uint32_t mtu;		/* the largest path MTU of the port, bytes */
+	unsigned int nb_addrs;
+	struct perf_address addrs[UROCE_PERF_MAX_ADDRESSES];
+};
+
+/* Workers: the first is polled by the end's own loop, the others run on lcores of their own. */
+struct perf_host {
+	struct perf_device devs[PERF_MAX_PORTS];
+	unsigned int nb_devs;
+	struct uroce_worker *workers[UROCE_MAX_WORKERS];
+	unsigned int nb_workers;
+	unsigned int nb_launched;	/* workers[1 .. nb_launched] run */
+	bool borrowed;			/* workers[0] is another host's */
+};
+
+/** Create n workers. @return 0 or -1, a message printed */
+int uroce_perf_host_workers(struct perf_host *host, unsigned int n);
+
+/** Make an ethdev port one of the host's devices. @return 0 or -1, a message printed */
+int uroce_perf_host_open(struct perf_host *host, uint16_t port_id, uint32_t qps, bool no_loopback);
+
+/** Give device `dev` an address and find it in the GID table. @return 0 or -1, a message printed */
+int uroce_perf_host_address(struct perf_host *host, unsigned int dev, const char *cidr);
+
+/** Run workers 1.. on these lcores. @return 0 or -1, a message printed */
+int uroce_perf_host_launch(struct perf_host *host, const unsigned int *lcores);
+
+void uroce_perf_host_close(struct perf_host *host);
+
+/** The device's address of the peer's family, `wanted` itself if it is one (NULL: any). NULL: there is none. */
+const struct perf_address *uroce_perf_device_address(const struct perf_device *dev, bool v4,
+						     const union ibv_gid *wanted);
+
+/** Packets that the host's devices have sent again so far. */
+uint64_t uroce_perf_host_retransmits(const struct perf_host *host);
+
+/** Make two ethdev ports whose ends are crossed. @return 0 or -1, a message printed */
+int uroce_perf_ring_ports(uint16_t ports[2], unsigned int queues);
+
+#endif /* UROCE_PERF_DEVICE_H */

@@ -1,0 +1,390 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * The command line of uroce-perf after the `--`. main() calls it before EAL starts, so that a wrong
+ * argument is answered at once. Every error says what would have been right.
+ */
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <getopt.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rte_common.h>
+
+#include "options.h"
+
+const struct perf_op_info uroce_perf_ops[PERF_OP_COUNT] = {
+	[PERF_WRITE] = { "write", IBV_WR_RDMA_WRITE, false, false, false },
+	[PERF_WRITE_IMM] = { "write-imm", IBV_WR_RDMA_WRITE_WITH_IMM, true, false, false },
+	[PERF_READ] = { "read", IBV_WR_RDMA_READ, false, true, false },
+	[PERF_SEND] = { "send", IBV_WR_SEND, true, false, false },
+	[PERF_SEND_IMM] = { "send-imm", IBV_WR_SEND_WITH_IMM, true, false, false },
+	[PERF_FETCH_ADD] = { "fetch-add", IBV_WR_ATOMIC_FETCH_AND_ADD, false, true, true },
+	[PERF_CMP_SWAP] = { "cmp-swap", IBV_WR_ATOMIC_CMP_AND_SWP, false, true, true },
+};
+
+const char *const uroce_perf_modes[PERF_MODE_COUNT] = {
+	[PERF_BW] = "bw",
+	[PERF_RATE] = "rate",
+	[PERF_LAT] = "lat",
+};
+
+/* What the parser carries along: the options, what was given, and where an error goes. */
+struct parse {
+	struct perf_options *o;
+	bool size_given;
+	bool time_given;
+	bool oob_given;
+	const char *oob_text;
+	char *error;
+	size_t room;
+};
+
+static int __rte_format_printf(2, 3)
+wrong(const struct parse *p, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(p->error, p->room, format, args);
+	va_end(args);
+	return -EINVAL;
+}
+
+/* A whole decimal number, nothing around it. */
+static int
+number_parse(const char *text, uint64_t min, uint64_t max, uint64_t *value)
+{
+	char *end;
+
+	if (text[0] < '0' || text[0] > '9')
+		return -EINVAL;
+	errno = 0;
+	*value = strtoull(text, &end, 10);
+	return errno != 0 || *end != '\0' || *value < min || *value > max ? -EINVAL : 0;
+}
+
+int
+uroce_perf_size_parse(const char *text, uint32_t *bytes)
+{
+	char digits[16];
+	unsigned int shift = 0;
+	size_t length = strlen(text);
+	uint64_t value;
+
+	if (length == 0 || length >= sizeof(digits))
+		return -EINVAL;
+	memcpy(digits, text, length + 1);
+	switch (digits[length - 1]) {
+	case 'k': case 'K':
+		shift = 10;
+		break;
+	case 'm': case 'M':
+		shift = 20;
+		break;
+	}
+	if (shift != 0)
+		digits[length - 1] = '\0';
+	if (number_parse(digits, 0, UROCE_PERF_MAX_SIZE >> shift, &value) != 0)
+		return -EINVAL;
+	*bytes = (uint32_t)(value << shift);
+	return 0;
+}
+
+int
+uroce_perf_gid_parse(const char *text, union ibv_gid *gid)
+{
+	struct in_addr v4;
+
+	if (inet_pton(AF_INET, text, &v4) == 1) {
+		memset(gid, 0, sizeof(*gid));
+		gid->raw[10] = 0xff;
+		gid->raw[11] = 0xff;
+		memcpy(&gid->raw[12], &v4, sizeof(v4));
+		return 0;
+	}
+	return inet_pton(AF_INET6, text, gid->raw) == 1 ? 0 : -EINVAL;
+}
+
+int
+uroce_perf_cidr_parse(const char *text, union ibv_gid *gid)
+{
+	char address[INET6_ADDRSTRLEN];
+	const char *slash = strchr(text, '/');
+	size_t length = slash == NULL ? 0 : (size_t)(slash - text);
+	uint64_t prefix;
+
+	if (length == 0 || length >= sizeof(address))
+		return -EINVAL;
+	memcpy(address, text, length);
+	address[length] = '\0';
+	if (uroce_perf_gid_parse(address, gid) != 0)
+		return -EINVAL;
+	return number_parse(slash + 1, 1, uroce_perf_gid_is_v4(gid) ? 32 : 128, &prefix);
+}
+
+static int
+set_op(struct parse *p, const char *arg)
+{
+	for (unsigned int i = 0; i < PERF_OP_COUNT; i++) {
+		if (strcmp(arg, uroce_perf_ops[i].name) == 0) {
+			p->o->op = i;
+			return 0;
+		}
+	}
+	return wrong(p, "--op %s is not an operation: write, write-imm, read, send, send-imm, "
+		     "fetch-add or cmp-swap", arg);
+}
+
+static int
+set_mode(struct parse *p, const char *arg)
+{
+	for (unsigned int i = 0; i < PERF_MODE_COUNT; i++) {
+		if (strcmp(arg, uroce_perf_modes[i]) == 0) {
+			p->o->mode = i;
+			return 0;
+		}
+	}
+	return wrong(p, "--mode %s: say bw, rate or lat", arg);
+}
+
+static int
+set_transport(struct parse *p, const char *arg)
+{
+	if (strcmp(arg, "rc") == 0)
+		return 0;
+	if (strcmp(arg, "uc") == 0 || strcmp(arg, "ud") == 0)
+		return wrong(p, "--transport %s is not supported yet by this version: use rc", arg);
+	return wrong(p, "--transport %s is not a transport: use rc", arg);
+}
+
+static int
+set_size(struct parse *p, const char *arg)
+{
+	p->size_given = true;
+	p->o->all_sizes = strcmp(arg, "all") == 0;
+	if (p->o->all_sizes || uroce_perf_size_parse(arg, &p->o->size) == 0)
+		return 0;
+	return wrong(p, "--size %s: give bytes from 0 to %u, as 4097, 64K or 1M, or all", arg,
+		     UROCE_PERF_MAX_SIZE);
+}
+
+static int
+set_mtu(struct parse *p, const char *arg)
+{
+	uint64_t value;
+
+	if (number_parse(arg, 256, 4096, &value) != 0 || (value & (value - 1)) != 0)
+		return wrong(p, "--mtu %s: a path MTU is 256, 512, 1024, 2048 or 4096", arg);
+	p->o->mtu = (uint32_t)value;
+	p->o->mtu_given = true;
+	return 0;
+}
+
+static int
+set_time(struct parse *p, const char *arg)
+{
+	char *end;
+
+	p->time_given = true;
+	p->o->time_s = strtod(arg, &end);
+	if (end == arg || *end != '\0' || !isfinite(p->o->time_s) || p->o->time_s <= 0 ||
+	    p->o->time_s > UROCE_PERF_MAX_TIME_S)
+		return wrong(p, "--time %s: give seconds above 0, up to %u, as 5 or 0.5", arg,
+			     UROCE_PERF_MAX_TIME_S);
+	return 0;
+}
+
+static int
+set_role(struct parse *p, enum perf_role role)
+{
+	if (p->o->role != PERF_BOTH && p->o->role != role)
+		return wrong(p, "--server and --client exclude each other: a process is one end");
+	p->o->role = role;
+	return 0;
+}
+
+static int
+set_client(struct parse *p, const char *arg)
+{
+	if (uroce_perf_gid_parse(arg, &p->o->peer) != 0)
+		return wrong(p, "--client %s: give the server's RDMA address, one of its --addr, "
+			     "as 10.0.0.1 or fd00::1", arg);
+	p->o->peer_text = arg;
+	return set_role(p, PERF_CLIENT);
+}
+
+static int
+set_addr(struct parse *p, const char *arg)
+{
+	union ibv_gid gid;
+
+	if (uroce_perf_cidr_parse(arg, &gid) != 0)
+		return wrong(p, "--addr %s: give an address with its prefix length, as 10.0.0.1/24 "
+			     "or fd00::1/64", arg);
+	if (p->o->nb_addrs == UROCE_PERF_MAX_ADDRESSES)
+		return wrong(p, "--addr %s: %u addresses are the most", arg,
+			     UROCE_PERF_MAX_ADDRESSES);
+	p->o->addrs[p->o->nb_addrs++] = arg;
+	return 0;
+}
+
+static int
+set_count(const struct parse *p, const char *name, const char *arg, uint64_t max, uint64_t *value)
+{
+	if (number_parse(arg, 1, max, value) != 0)
+		return wrong(p, "--%s %s: give a number from 1 to %llu", name, arg,
+			     (unsigned long long)max);
+	return 0;
+}
+
+enum {
+	OPT_OP = 256, OPT_TRANSPORT, OPT_MODE, OPT_SIZE, OPT_MTU, OPT_QPS, OPT_DEPTH, OPT_TIME,
+	OPT_ITERS, OPT_SERVER, OPT_CLIENT, OPT_ADDR, OPT_OOB, OPT_VERIFY, OPT_FAULT, OPT_JSON,
+	OPT_IMPAIR, OPT_VERSION,
+};
+
+static const struct option long_options[] = {
+	{ "op", required_argument, NULL, OPT_OP },
+	{ "transport", required_argument, NULL, OPT_TRANSPORT },
+	{ "mode", required_argument, NULL, OPT_MODE },
+	{ "size", required_argument, NULL, OPT_SIZE },
+	{ "mtu", required_argument, NULL, OPT_MTU },
+	{ "qps", required_argument, NULL, OPT_QPS },
+	{ "depth", required_argument, NULL, OPT_DEPTH },
+	{ "time", required_argument, NULL, OPT_TIME },
+	{ "iters", required_argument, NULL, OPT_ITERS },
+	{ "server", no_argument, NULL, OPT_SERVER },
+	{ "client", required_argument, NULL, OPT_CLIENT },
+	{ "addr", required_argument, NULL, OPT_ADDR },
+	{ "oob", required_argument, NULL, OPT_OOB },
+	{ "verify", no_argument, NULL, OPT_VERIFY },
+	{ "fault", required_argument, NULL, OPT_FAULT },
+	{ "json", required_argument, NULL, OPT_JSON },
+	{ "impair", required_argument, NULL, OPT_IMPAIR },
+	{ "interactive", no_argument, NULL, 'i' },
+	{ "help", no_argument, NULL, 'h' },
+	{ "version", no_argument, NULL, OPT_VERSION },
+	{ NULL, 0, NULL, 0 },
+};
+
+static int
+set_option(struct parse *p, int option, const char *arg)
+{
+	struct perf_options *o = p->o;
+	uint64_t value = 0;
+	int ret = 0;
+
+	switch (option) {
+	case OPT_OP: return set_op(p, arg);
+	case OPT_TRANSPORT: return set_transport(p, arg);
+	case OPT_MODE: return set_mode(p, arg);
+	case OPT_SIZE: return set_size(p, arg);
+	case OPT_MTU: return set_mtu(p, arg);
+	case OPT_TIME: return set_time(p, arg);
+	case OPT_SERVER: return set_role(p, PERF_SERVER);
+	case OPT_CLIENT: return set_client(p, arg);
+	case OPT_ADDR: return set_addr(p, arg);
+	case OPT_ITERS: return set_count(p, "iters", arg, 1ull << 48, &o->iters);
+	case OPT_QPS:
+		ret = set_count(p, "qps", arg, UROCE_PERF_MAX_QPS, &value);
+		o->qps = (uint32_t)value;
+		return ret;
+	case OPT_DEPTH:
+		ret = set_count(p, "depth", arg, UROCE_MAX_QP_WR, &value);
+		o->depth = (uint32_t)value;
+		return ret;
+	case OPT_FAULT:
+		if (number_parse(arg, 0, INT32_MAX, &value) != 0)
+			return wrong(p, "--fault %s: give the number of a message, the first is 0", arg);
+		o->fault = (int64_t)value;
+		return 0;
+	case OPT_OOB:
+		p->oob_given = true;
+		p->oob_text = arg;
+		return 0;
+	case OPT_VERIFY: o->verify = true; return 0;
+	case OPT_JSON: o->json = arg; return 0;
+	case OPT_IMPAIR: return wrong(p, "--impair is not supported yet by this version: leave it out");
+	case 'i': return wrong(p, "-i is not supported yet by this version: leave it out");
+	case 'h': o->help = true; return 0;
+	case OPT_VERSION: o->version = true; return 0;
+	}
+	return -EINVAL;
+}
+
+/* What can only be judged when all options are known. */
+static int
+check_together(struct parse *p)
+{
+	struct perf_options *o = p->o;
+
+	if (p->time_given && o->iters != 0)
+		return wrong(p, "--time and --iters exclude each other: one of them ends the run");
+	if (p->oob_given && o->role == PERF_BOTH)
+		return wrong(p, "--oob is where two processes meet: say --server or --client too");
+	if (uroce_perf_oob_parse(&o->oob, p->oob_text) != 0)
+		return wrong(p, "--oob %s: give tcp:PORT, tcp:HOST:PORT or unix:PATH", p->oob_text);
+	if (o->fault >= 0 && !o->verify)
+		return wrong(p, "--fault spoils a message for --verify to find: give --verify too");
+	if (!uroce_perf_ops[o->op].atomic)
+		return 0;
+	if (p->size_given && !o->all_sizes && o->size == 0)
+		return wrong(p, "--size 0: %s works on 8 bytes: leave --size out",
+			     uroce_perf_ops[o->op].name);
+	o->size_ignored = p->size_given && (o->all_sizes || o->size != 8);
+	o->all_sizes = false;
+	o->size = 8;
+	return 0;
+}
+
+int
+uroce_perf_options_parse(struct perf_options *o, int argc, char **argv, char *error, size_t error_room)
+{
+	struct parse p = { .o = o, .error = error, .room = error_room };
+	int option, ret;
+
+	memset(o, 0, sizeof(*o));
+	o->size = 65536;
+	o->mtu = 4096;
+	o->qps = 1;
+	o->depth = 128;
+	o->time_s = 5;
+	o->fault = -1;
+
+	opterr = 0;
+	optind = 0;	/* glibc: start again, EAL may have used getopt */
+	while ((option = getopt_long(argc, argv, "+:hi", long_options, NULL)) != -1) {
+		if (option == ':')
+			return wrong(&p, "%s needs a value: --help says which", argv[optind - 1]);
+		if (option == '?')
+			return wrong(&p, "%s is not an option, or takes no value: --help lists them",
+				     argv[optind - 1]);
+		ret = set_option(&p, option, optarg);
+		if (ret != 0)
+			return ret;
+	}
+	if (optind < argc)
+		return wrong(&p, "'%s' is not an option: --help lists them", argv[optind]);
+	return check_together(&p);
+}
+
+bool
+uroce_perf_options_has(const char *arg)
+{
+	size_t length = strcspn(arg, "=");
+
+	if (strncmp(arg, "--", 2) != 0 || strncmp(arg, "--help", length) == 0)
+		return false;
+	for (unsigned int i = 0; long_options[i].name != NULL; i++) {
+		if (strlen(long_options[i].name) == length - 2 &&
+		    strncmp(long_options[i].name, arg + 2, length - 2) == 0)
+			return strcmp(long_options[i].name, "version") != 0;
+	}
+	return false;
+}

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * What uroce-perf was asked to do: the operations, the modes, and its command line after the `--`.
+ */
+
+#ifndef UROCE_PERF_OPTIONS_H
+#define UROCE_PERF_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <infiniband/verbs.h>
+
+#include <uroce_config.h>
+
+#include "oob.h"
+
+enum perf_op {
+	PERF_WRITE,
+	PERF_WRITE_IMM,
+	PERF_READ,
+	PERF_SEND,
+	PERF_SEND_IMM,
+	PERF_FETCH_ADD,
+	PERF_CMP_SWAP,
+	PERF_OP_COUNT,
+};
+
+struct perf_op_info {
+	const char *name;
+	enum ibv_wr_opcode opcode;
+	bool receives;		/* a message takes a receive at its destination */
+	bool fetches;		/* the requester gets the data: READ and atomics */
+	bool atomic;
+};
+
+extern const struct perf_op_info uroce_perf_ops[PERF_OP_COUNT];
+
+enum perf_mode {
+	PERF_BW,
+	PERF_RATE,
+	PERF_LAT,
+	PERF_MODE_COUNT,
+};
+
+extern const char *const uroce_perf_modes[PERF_MODE_COUNT];
+
+enum perf_role {
+	PERF_BOTH,		/* both ends in this process */
+	PERF_SERVER,
+	PERF_CLIENT,
+};
+
+struct perf_options {
+	enum perf_op op;
+	enum perf_mode mode;
+	enum perf_role role;
+	uint32_t size;		/* bytes; not with all_sizes */
+	uint32_t mtu;
+	uint32_t qps;
+	uint32_t depth;
+	double time_s;
+	uint64_t iters;		/* 0: time_s decides */
+	bool all_sizes;
+	bool mtu_given;
+	bool size_ignored;	/* atomics are 8 bytes whatever was said */
+	bool verify;
+	bool help;
+	bool version;
+	int64_t fault;		/* spoil this message of QP 0; -1: none */
+	union ibv_gid peer;	/* --client */
+	const char *peer_text;
+	const char *addrs[UROCE_PERF_MAX_ADDRESSES];
+	unsigned int nb_addrs;
+	const char *json;	/* NULL: none; "-": standard output */
+	struct perf_oob_addr oob;
+};
+
+/**
+ * Parse the arguments after EAL's, argv[0] being the program. Strings stay argv's.
+ *
+ * @param error	what is wrong and what to do about it, when -EINVAL is returned
+ */
+int uroce_perf_options_parse(struct perf_options *o, int argc, char **argv, char *error,
+			     size_t error_room);
+
+/** Is it one of our options, "--op" or "--op=read"? They are found among EAL's when a `--` is missing. */
+bool uroce_perf_options_has(const char *arg);
+
+/** Parse "64K". @return 0 or -EINVAL: not a number, or more than UROCE_PERF_MAX_SIZE */
+int uroce_perf_size_parse(const char *text, uint32_t *bytes);
+
+/** Parse "10.0.0.1" or "fd00::1". @return 0 or -EINVAL */
+int uroce_perf_gid_parse(const char *text, union ibv_gid *gid);
+
+/** Parse "10.0.0.1/24". @return 0 or -EINVAL */
+int uroce_perf_cidr_parse(const char *text, union ibv_gid *gid);
+
+static inline bool
+uroce_perf_gid_is_v4(const union ibv_gid *gid)
+{
+	static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
+
+	return __builtin_memcmp(gid->raw, mapped, sizeof(mapped)) == 0;
+}
+
+extern const char uroce_perf_usage[];
+
+#endif /* UROCE_PERF_OPTIONS_H */

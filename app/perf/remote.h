@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * Two processes: the client's view of the server, and the server's process.
+ */
+
+#ifndef UROCE_PERF_REMOTE_H
+#define UROCE_PERF_REMOTE_H
+
+#include "message.h"
+#include "oob.h"
+#include "run.h"
+
+struct perf_remote {
+	struct perf_peer peer;	/* first */
+	struct perf_conn conn;
+	unsigned int ticks;
+};
+
+/** Meet the server. @return 0 or -1, a message printed */
+int uroce_perf_remote_open(struct perf_remote *remote, struct perf_host *host,
+			   const struct perf_options *o);
+void uroce_perf_remote_close(struct perf_remote *remote);
+
+/** Serve one client, to its end. @return the exit status; messages are printed */
+int uroce_perf_serve(struct perf_host *host, const struct perf_options *o);
+
+#endif /* UROCE_PERF_REMOTE_H */

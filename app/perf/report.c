@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * Printing results. Main thread; the progress line also comes from here.
+ */
+
+#include <string.h>
+
+#include "report.h"
+
+void
+uroce_perf_row_latency(struct perf_row *row, const struct perf_histogram *h, uint64_t hz)
+{
+	const double us = 1e6 / (double)hz;
+
+	memset(&row->lat_us, 0, sizeof(row->lat_us));
+	if (h->count == 0)
+		return;
+	row->lat_us.min = (double)h->min * us;
+	row->lat_us.p50 = (double)uroce_perf_histogram_quantile(h, 0.5) * us;
+	row->lat_us.p99 = (double)uroce_perf_histogram_quantile(h, 0.99) * us;
+	row->lat_us.p999 = (double)uroce_perf_histogram_quantile(h, 0.999) * us;
+	row->lat_us.max = (double)h->max * us;
+}
+
+double
+uroce_perf_row_gbps(const struct perf_row *row)
+{
+	return row->seconds > 0 ? (double)row->bytes * 8 / row->seconds / 1e9 : 0;
+}
+
+double
+uroce_perf_row_mops(const struct perf_row *row)
+{
+	return row->seconds > 0 ? (double)row->ops / row->seconds / 1e6 : 0;
+}
+
+/* "64K" for what is a whole number of them. */
+static const char *
+size_text(uint32_t bytes, char *text, size_t room)
+{
+	if (bytes >= 1 << 20 && bytes % (1 << 20) == 0)
+		snprintf(text, room, "%uM", bytes >> 20);
+	else if (bytes >= 1 << 10 && bytes % (1 << 10) == 0)
+		snprintf(text, room, "%uK", bytes >> 10);
+	else
+		snprintf(text, room, "%u", bytes);
+	return text;
+}
+
+void
+uroce_perf_report_progress(const struct perf_params *p, double second, uint64_t ops, double interval)
+{
+	char size[16];
+
+	fprintf(stderr, "%5.0f s  %s %s: %.2f Gb/s  %.3f Mops/s\n", second, uroce_perf_ops[p->op].name,
+		size_text(p->size, size, sizeof(size)),
+		(double)ops * p->size * 8 / interval / 1e9, (double)ops / interval / 1e6);
+}
+
+void
+uroce_perf_report_table(FILE *out, const struct perf_row *rows, unsigned int n)
+{
+	char size[16];
+
+	fprintf(out, "\n%-9s %-4s %7s %5s %5s %6s %6s %9s %9s %9s %9s %9s %9s %7s %6s\n", "op", "mode",
+		"size", "mtu", "qps", "depth", "lcores", "Gb/s", "Mops/s", "min us", "p50 us", "p99 us",
+		"max us", "retrans", "errors");
+	for (unsigned int i = 0; i < n; i++) {
+		const struct perf_row *r = &rows[i];
+
+		fprintf(out, "%-9s %-4s %7s %5u %5u %6u %6u %9.3f %9.4f %9.2f %9.2f %9.2f %9.2f %7llu %6llu\n",
+			uroce_perf_ops[r->params.op].name, uroce_perf_modes[r->params.mode],
+			size_text(r->params.size, size, sizeof(size)), r->params.mtu, r->params.qps,
+			r->params.depth, r->lcores, uroce_perf_row_gbps(r), uroce_perf_row_mops(r),
+			r->lat_us.min, r->lat_us.p50, r->lat_us.p99, r->lat_us.max,
+			(unsigned long long)r->retransmits, (unsigned long long)r->errors);
+	}
+	for (unsigned int i = 0; i < n; i++) {
+		if (rows[i].params.verify)
+			fprintf(out, "verified %s: %llu of %llu bytes\n",
+				size_text(rows[i].params.size, size, sizeof(size)),
+				(unsigned long long)rows[i].verified_bytes,
+				(unsigned long long)rows[i].bytes);
+	}
+	fflush(out);
+}
+
+static void
+json_row(FILE *out, const struct perf_row *r)
+{
+	fprintf(out, "  {\"op\": \"%s\", \"transport\": \"rc\", \"mode\": \"%s\", \"size\": %u, "
+		"\"mtu\": %u, \"qps\": %u, \"depth\": %u, \"lcores\": %u,\n",
+		uroce_perf_ops[r->params.op].name, uroce_perf_modes[r->params.mode], r->params.size,
+		r->params.mtu, r->params.qps, r->params.depth, r->lcores);
+	fprintf(out, "   \"seconds\": %.6f, \"ops\": %llu, \"bytes\": %llu, \"gbps\": %.6f, "
+		"\"mops\": %.6f,\n", r->seconds, (unsigned long long)r->ops,
+		(unsigned long long)r->bytes, uroce_perf_row_gbps(r), uroce_perf_row_mops(r));
+	fprintf(out, "   \"lat_us\": {\"min\": %.3f, \"p50\": %.3f, \"p99\": %.3f, \"p999\": %.3f, "
+		"\"max\": %.3f},\n", r->lat_us.min, r->lat_us.p50, r->lat_us.p99, r->lat_us.p999,
+		r->lat_us.max);
+	fprintf(out, "   \"retransmits\": %llu, \"errors\": %llu, \"verified_bytes\": %llu}",
+		(unsigned long long)r->retransmits, (unsigned long long)r->errors,
+		(unsigned long long)r->verified_bytes);
+}
+
+int
+uroce_perf_report_json(FILE *out, const struct perf_row *rows, unsigned int n)
+{
+	fprintf(out, "[");
+	for (unsigned int i = 0; i < n; i++) {
+		fprintf(out, i == 0 ? "\n" : ",\n");
+		json_row(out, &rows[i]);
+	}
+	fprintf(out, "%s]\n", n == 0 ? "" : "\n");
+	return fflush(out) != 0 || ferror(out) ? -1 : 0;
+}

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * The server's rounds. They run on the thread that polls the server's worker: an lcore of its own, the
+ * client's loop when both ends share one, or the main thread of a server process.
+ */
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <rte_byteorder.h>
+#include <rte_cycles.h>
+
+#include "server.h"
+#include "verify.h"
+
+static void __rte_format_printf(2, 3)
+note(struct perf_server *s, const char *format, ...)
+{
+	va_list args;
+
+	s->verdict.errors++;
+	if (s->verdict.text[0] != '\0')
+		return;
+	va_start(args, format);
+	vsnprintf(s->verdict.text, sizeof(s->verdict.text), format, args);
+	va_end(args);
+}
+
+void
+uroce_perf_server_init(struct perf_server *s)
+{
+	const struct perf_params *p = &s->end.params;
+	const bool polled = p->mode == PERF_LAT && uroce_perf_lat_kind(p) == PERF_LAT_MEMORY;
+
+	memset(&s->verdict, 0, sizeof(s->verdict));
+	s->next_qp = 0;
+	s->passive = s->end.recv_depth == 0 && !polled;
+	s->retransmits_before = uroce_perf_host_retransmits(s->end.host);
+	uroce_perf_poster_init(&s->end);
+}
+
+/* Check one message, and make its place wrong for the next one that will be put there. */
+static void
+message_check(struct perf_server *s, struct perf_qp *q, uint64_t seq)
+{
+	struct perf_end *end = &s->end;
+	size_t wrong = uroce_perf_check_message(end, q, seq);
+
+	if (wrong == PERF_VERIFIED)
+		s->verdict.verified_bytes += end->params.size;
+	else
+		note(s, "queue pair %u, message %llu: byte %zu is wrong", q->index,
+		     (unsigned long long)seq, wrong);
+	if (end->params.mode != PERF_LAT)
+		uroce_perf_poison(uroce_perf_slot(end, q->in, seq), end->params.size,
+				  uroce_perf_pattern(q->index, seq + end->slots));
+}
+
+/* What the completion says of the message: its length and its number. */
+static void
+completion_check(struct perf_server *s, const struct perf_qp *q, const struct ibv_wc *wc)
+{
+	const struct perf_params *p = &s->end.params;
+	const uint32_t length = p->op == PERF_WRITE ? 0 : p->size;
+
+	if (wc->byte_len != length)
+		note(s, "queue pair %u, message %llu: a completion of %u bytes in place of %u", q->index,
+		     (unsigned long long)q->received, wc->byte_len, length);
+	if (p->op != PERF_SEND && ((wc->wc_flags & IBV_WC_WITH_IMM) == 0 ||
+				   rte_be_to_cpu_32(wc->imm_data) != (uint32_t)q->received))
+		note(s, "queue pair %u, message %llu: wrong immediate data", q->index,
+		     (unsigned long long)q->received);
+}
+
+static void
+message_received(struct perf_server *s, struct perf_qp *q)
+{
+	if (s->end.params.verify)
+		message_check(s, q, q->received);
+	q->received++;
+	s->verdict.received++;
+	if (s->end.params.mode == PERF_LAT && uroce_perf_post(&s->end, q, 1) != 0)
+		note(s, "queue pair %u takes no answer", q->index);
+}
+
+/* After some completions of one QP: make room for more, and say so. */
+static void
+qp_refresh(struct perf_server *s, struct perf_qp *q)
+{
+	if (s->end.recv_depth > 0 && uroce_perf_end_receive(&s->end, q) != 0)
+		note(s, "queue pair %u takes no receives", q->index);
+	if (s->end.params.verify && s->end.params.mode != PERF_LAT && !q->credit_busy &&
+	    q->credited != q->received && uroce_perf_post_credit(&s->end, q) != 0)
+		note(s, "queue pair %u takes no credit", q->index);
+}
+
+static void
+completion_take(struct perf_server *s, struct perf_qp *q, const struct ibv_wc *wc)
+{
+	if (unlikely(wc->status != IBV_WC_SUCCESS)) {
+		if (wc->status != IBV_WC_WR_FLUSH_ERR)
+			note(s, "queue pair %u of the server: %s", q->index,
+			     uroce_wc_status_str(wc->status));
+	} else if ((wc->wr_id & PERF_WR_CREDIT) != 0) {
+		q->credit_busy = false;
+	} else if ((wc->opcode & IBV_WC_RECV) != 0) {
+		completion_check(s, q, wc);
+		message_received(s, q);
+	}
+}
+
+static unsigned int
+completions_take(struct perf_server *s)
+{
+	struct ibv_wc wcs[UROCE_BURST];
+	int n = uroce_perf_end_completions(&s->end, wcs, RTE_DIM(wcs));
+	struct perf_qp *q = NULL;
+
+	for (int i = 0; i < n; i++) {
+		struct perf_qp *next = uroce_perf_wr_qp(&s->end, wcs[i].wr_id);
+
+		if (q != NULL && q != next)
+			qp_refresh(s, q);
+		q = next;
+		completion_take(s, q, &wcs[i]);
+	}
+	if (q != NULL)
+		qp_refresh(s, q);
+	return n > 0 ? (unsigned int)n : 0;
+}
+
+unsigned int
+uroce_perf_server_round(struct perf_server *s)
+{
+	unsigned int work = 0;
+
+	if (s->passive)
+		return 0;
+	if (s->end.params.mode == PERF_LAT && s->end.recv_depth == 0) {
+		struct perf_qp *q = &s->end.qps[s->next_qp];
+
+		if (uroce_perf_lat_arrived(&s->end, q, q->received)) {
+			message_received(s, q);
+			s->next_qp = (s->next_qp + 1) % s->end.params.qps;
+			work++;
+		} else if ((s->verdict.received & 7) != 0) {
+			return 0;	/* completions of answers can wait */
+		}
+	}
+	return work + completions_take(s);
+}
+
+static void
+counters_check(struct perf_server *s, const uint64_t *counts)
+{
+	for (uint32_t i = 0; i < s->end.params.qps; i++) {
+		uint64_t value = __atomic_load_n((uint64_t *)s->end.qps[i].in, __ATOMIC_ACQUIRE);
+
+		if (value != uroce_perf_pattern(i, counts[i]))
+			note(s, "queue pair %u: the counter is wrong after %llu operations", i,
+			     (unsigned long long)counts[i]);
+	}
+}
+
+/* Answers and credits that the peer has not acknowledged yet. */
+static bool
+is_settled(const struct perf_server *s, uint64_t ops)
+{
+	if (s->passive)
+		return true;
+	for (uint32_t i = 0; i < s->end.params.qps; i++) {
+		if (s->end.qps[i].credit_busy)
+			return false;
+	}
+	return s->verdict.received >= ops;
+}
+
+void
+uroce_perf_server_finish(struct perf_server *s, uint64_t ops, const uint64_t *counts,
+			 unsigned int (*idle)(void *arg), void *arg)
+{
+	const uint64_t deadline = rte_rdtsc() + rte_get_tsc_hz();
+
+	while (!is_settled(s, ops) && s->verdict.errors == 0 && rte_rdtsc() < deadline) {
+		idle(arg);
+		uroce_perf_server_round(s);
+	}
+	if (!s->passive && s->verdict.received != ops)
+		note(s, "the server has seen %llu messages, the client says it sent %llu",
+		     (unsigned long long)s->verdict.received, (unsigned long long)ops);
+	if (counts != NULL && s->end.params.verify)
+		counters_check(s, counts);
+	s->verdict.retransmits = uroce_perf_host_retransmits(s->end.host) - s->retransmits_before;
+}
