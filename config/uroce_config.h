@@ -69,4 +69,23 @@
 #define UROCE_MAX_PINGS 16		/* at a time, per device */
 #define UROCE_PING_BYTES 56
 
+/* uroce-perf */
+#define UROCE_PERF_MAX_QPS 65536
+#define UROCE_PERF_MAX_SIZE (1u << 30)		/* bytes of one message */
+#define UROCE_PERF_MAX_TIME_S 86400
+#define UROCE_PERF_MAX_ADDRESSES 32		/* --addr */
+#define UROCE_PERF_ALL_SIZES_LOG2 23		/* --size all: 1 B to 8 MiB */
+#define UROCE_PERF_BUFFER_BYTES (64u << 20)	/* message buffers of one end, at one per QP at least */
+#define UROCE_PERF_WINDOW_BYTES (1u << 20)	/* of one QP: stays in cache */
+#define UROCE_PERF_VERIFY_WINDOW_BYTES (8u << 20)	/* of one QP with --verify: none is reused unchecked */
+#define UROCE_PERF_BATCH 16			/* work requests posted at once, the last one signalled */
+#define UROCE_PERF_BATCH_BYTES 8192		/* messages from here on are posted one by one */
+#define UROCE_PERF_INLINE_BYTES 32		/* messages up to here are posted inline */
+#define UROCE_PERF_OOB_PORT 18515
+#define UROCE_PERF_OOB_TIMEOUT_MS 10000		/* for an answer, and for a sign of life */
+#define UROCE_PERF_OOB_LINE_BYTES 512
+#define UROCE_PERF_RING_FRAMES 1024		/* between the two ports of a run within one process */
+#define UROCE_PERF_STALL_S 10			/* no completion, no credit: the run is given up */
+#define UROCE_PERF_NO_HUGE_MIB "1024"		/* EAL's own default, 64 MiB, holds no benchmark */
+
 #endif /* UROCE_CONFIG_H */

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * The results: figures from a run's counts, and the two forms that they are printed in.
+ */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "report.h"
+
+static const struct perf_row row = {
+	.params = { .op = PERF_SEND_IMM, .mode = PERF_RATE, .size = 4097, .mtu = 1024, .qps = 3, .depth = 9,
+		    .verify = true },
+	.lcores = 2,
+	.seconds = 2,
+	.ops = 4000000,
+	.bytes = 4000000ull * 4097,
+	.retransmits = 5,
+	.errors = 1,
+	.verified_bytes = 77,
+	.lat_us = { 0.5, 1.25, 3, 4, 1000 },
+};
+
+static char text[8192];
+
+static void
+print(int (*json)(FILE *, const struct perf_row *, unsigned int), const struct perf_row *rows,
+      unsigned int n)
+{
+	FILE *f = fmemopen(text, sizeof(text), "w");
+
+	assert_non_null(f);
+	if (json != NULL)
+		assert_int_equal(json(f, rows, n), 0);
+	else
+		uroce_perf_report_table(f, rows, n);
+	fclose(f);
+}
+
+static void
+test_figures(void **state)
+{
+	struct perf_row none = row;
+
+	assert_true(uroce_perf_row_mops(&row) == 2);
+	assert_true(uroce_perf_row_gbps(&row) == 2e6 * 4097 * 8 / 1e9);
+	none.seconds = 0;
+	none.ops = 0;
+	assert_true(uroce_perf_row_mops(&none) == 0);
+	assert_true(uroce_perf_row_gbps(&none) == 0);
+}
+
+static void
+test_latencies(void **state)
+{
+	struct perf_histogram *h = malloc(sizeof(*h));
+	struct perf_row r = row;
+
+	assert_non_null(h);
+	uroce_perf_histogram_init(h);
+	uroce_perf_row_latency(&r, h, 1000000000);
+	assert_true(r.lat_us.min == 0 && r.lat_us.max == 0);
+	for (unsigned int i = 0; i < 1000; i++)
+		uroce_perf_histogram_add(h, i == 0 ? 500 : 2000);
+	uroce_perf_row_latency(&r, h, 1000000000);
+	assert_true(r.lat_us.min == 0.5);
+	assert_true(r.lat_us.p50 == 2 && r.lat_us.p99 == 2 && r.lat_us.p999 == 2 && r.lat_us.max == 2);
+	free(h);
+}
+
+static void
+test_json(void **state)
+{
+	static const char *const members[] = {
+		"\"op\": \"send-imm\"", "\"transport\": \"rc\"", "\"mode\": \"rate\"", "\"size\": 4097",
+		"\"mtu\": 1024", "\"qps\": 3", "\"depth\": 9", "\"lcores\": 2", "\"seconds\": 2.000000",
+		"\"ops\": 4000000", "\"bytes\": 16388000000", "\"gbps\": 65.552000", "\"mops\": 2.000000",
+		"\"lat_us\": {\"min\": 0.500, \"p50\": 1.250, \"p99\": 3.000, \"p999\": 4.000, "
+		"\"max\": 1000.000}", "\"retransmits\": 5", "\"errors\": 1", "\"verified_bytes\": 77",
+	};
+
+	print(uroce_perf_report_json, &row, 1);
+	for (unsigned int i = 0; i < RTE_DIM(members); i++) {
+		if (strstr(text, members[i]) == NULL)
+			fail_msg("no %s in %s", members[i], text);
+	}
+	assert_int_equal(text[0], '[');
+}
+
+static void
+test_json_rows(void **state)
+{
+	const struct perf_row rows[2] = { row, row };
+
+	print(uroce_perf_report_json, rows, 0);
+	assert_string_equal(text, "[]\n");
+	print(uroce_perf_report_json, rows, 2);
+	assert_non_null(strstr(text, "},\n  {"));
+	assert_non_null(strstr(text, "}\n]\n"));
+}
+
+/* A disk that is full is not passed over. */
+static void
+test_json_not_written(void **state)
+{
+	FILE *f = fopen("/dev/full", "w");
+
+	assert_non_null(f);
+	assert_int_equal(uroce_perf_report_json(f, &row, 1), -1);
+	fclose(f);
+}
+
+static void
+test_table(void **state)
+{
+	struct perf_row big = row;
+
+	big.params.size = 64 << 10;
+	print(NULL, &row, 1);
+	assert_non_null(strstr(text, "send-imm  rate    4097  1024     3      9      2    65.552    2.0000"));
+	assert_non_null(strstr(text, "verified 4097: 77 of 16388000000 bytes"));
+	print(NULL, &big, 1);
+	assert_non_null(strstr(text, " 64K "));
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_figures),
+		cmocka_unit_test(test_latencies),
+		cmocka_unit_test(test_json),
+		cmocka_unit_test(test_json_rows),
+		cmocka_unit_test(test_json_not_written),
+		cmocka_unit_test(test_table),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
