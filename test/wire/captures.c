@@ -384,6 +384,76 @@ scramble(const struct test_frame *f, void *arg)
 	}
 }
 
+/* ---- UDP source ports --------------------------------------------------------------- */
+
+/* A connection: two QPs, each other's destination, with one UDP source port. */
+struct flow {
+	uint16_t port;
+	uint8_t src_ip_last; /* of the first frame's sender */
+	uint32_t qpn;        /* that it sends to */
+	uint32_t other_qpn;  /* that is sent to from the other end */
+};
+
+struct flows {
+	char file[64];
+	struct flow flows[4];
+	unsigned int n;
+	unsigned int checked;
+	struct test_chain chain;
+};
+
+/* Check the flows of the file that ends. The CM gives its connections flow labels of its own. */
+static void
+flows_check(struct flows *s)
+{
+	static const char *const by_cm[] = { "rdma_client", "rping", "ucmatose", "write_bw_cm" };
+
+	for (unsigned int i = 0; i < RTE_DIM(by_cm); i++) {
+		if (strncmp(s->file, by_cm[i], strlen(by_cm[i])) == 0)
+			s->n = 0;
+	}
+	for (unsigned int i = 0; i < s->n; i++) {
+		const struct flow *f = &s->flows[i];
+
+		if (f->other_qpn == 0) /* nothing came back */
+			continue;
+		assert_int_equal(uroce_udp_src_port(0, f->qpn, f->other_qpn), f->port);
+		s->checked++;
+	}
+	s->n = 0;
+}
+
+static void
+flow_add(const struct test_frame *frame, void *arg)
+{
+	struct flows *s = arg;
+	struct uroce_packet p;
+	uint8_t last;
+
+	if (strcmp(s->file, frame->file) != 0)
+		flows_check(s);
+	snprintf(s->file, sizeof(s->file), "%s", frame->file);
+	if (uroce_packet_decode(test_chain_set(&s->chain, frame->bytes, frame->len, NULL, 0), L3,
+				&p) != UROCE_OK)
+		return;
+	if (p.info->transport == UROCE_TRANSPORT_UD)
+		return;
+	last = p.src_ip[p.ip_version == 4 ? 3 : 15];
+	for (unsigned int i = 0; i < s->n; i++) {
+		if (s->flows[i].port != p.udp_src_port)
+			continue;
+		if (s->flows[i].src_ip_last != last)
+			s->flows[i].other_qpn = p.dest_qpn;
+		return;
+	}
+	assert_true(s->n < RTE_DIM(s->flows));
+	s->flows[s->n++] = (struct flow){
+		.port = p.udp_src_port,
+		.src_ip_last = last,
+		.qpn = p.dest_qpn,
+	};
+}
+
 /* ---- tests -------------------------------------------------------------------------- */
 
 static void
@@ -454,13 +524,27 @@ test_scramble(void **state)
 	assert_int_equal(t.variants, 64 * (TEST_CAPTURE_FRAMES - 1));
 }
 
+/* Linux chooses the port for two QPNs as we do. */
+static void
+test_udp_src_port(void **state)
+{
+	static struct flows s;
+
+	(void)state;
+	test_chain_init(&s.chain);
+	test_frames_each(flow_add, &s);
+	flows_check(&s);
+	assert_int_equal(s.checked, 56);
+	test_chain_fini(&s.chain);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_round_trip), cmocka_unit_test(test_split),
 		cmocka_unit_test(test_cut_short),  cmocka_unit_test(test_flip_bits),
-		cmocka_unit_test(test_scramble),
+		cmocka_unit_test(test_scramble),   cmocka_unit_test(test_udp_src_port),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
