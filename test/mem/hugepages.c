@@ -295,8 +295,6 @@ churn(void *arg)
 static void *
 poll_always(void *arg)
 {
-	unsigned int found = 0;
-
 	(void)arg;
 	rte_rcu_qsbr_thread_register(uroce_rcu, 4);
 	while (__atomic_load_n(&stop, __ATOMIC_RELAXED) == 0) {
@@ -306,7 +304,7 @@ poll_always(void *arg)
 
 			if (key != 0) {
 				RTE_VERIFY(uroce_mr_iova(&table.keys[i], table.keys[i].addr, 8) != 0);
-				found += touch(table.keys[i].va);
+				touch(table.keys[i].va);
 			}
 		}
 		rte_rcu_qsbr_thread_offline(uroce_rcu, 4);
