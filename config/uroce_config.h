@@ -22,7 +22,7 @@
 #define UROCE_MAX_MSG_BYTES (1u << 31)	/* C9-94 */
 #define UROCE_MAX_RD_ATOMIC 128		/* as initiator and as target, per QP */
 #define UROCE_MAX_GID 64
-#define UROCE_MAX_QUEUED_EVENTS (1 << 20)	/* per channel and device, not yet read by the application */
+#define UROCE_MAX_QUEUED_EVENTS (1 << 18)	/* per channel and device, not yet read by the application */
 #define UROCE_MAX_WORKERS 64
 #define UROCE_MAX_DEVICES 32
 

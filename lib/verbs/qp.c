@@ -119,21 +119,13 @@ qp_alloc(struct uroce_device *dev, struct ibv_pd *pd, const struct ibv_qp_init_a
 	return qp;
 }
 
-/* 0 and 1 are the management QPs', all ones is multicast. */
-static bool
-qpn_is_reserved(uint32_t qpn)
-{
-	return qpn <= 1 || qpn == 0xffffff;
-}
-
 static int
 get_qpn(struct uroce_device *dev, uint32_t *qpn)
 {
 	int ret;
 
 	pthread_mutex_lock(&dev->lock);
-	while ((ret = uroce_slots_get(&dev->qps.slots, qpn)) == 0 && qpn_is_reserved(*qpn))
-		uroce_slots_put(&dev->qps.slots, *qpn);
+	ret = uroce_slots_get(&dev->qps.slots, qpn);
 	if (ret == 0)
 		dev->qp_count++;
 	pthread_mutex_unlock(&dev->lock);

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * What a device says of itself, also to callers whose structures are smaller or larger than ours.
+ */
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <rte_common.h>
+
+#include "uroce.h"
+#include "uroce_config.h"
+#include "eal.h"
+#include "fake.h"
+
+static void
+test_device(void **state)
+{
+	struct ibv_device_attr attr;
+
+	memset(&attr, 0xff, sizeof(attr));
+	assert_int_equal(uroce_query_device(fake.context, &attr), 0);
+	assert_int_equal(attr.node_guid, 0x0807060504030201);
+	assert_int_equal(attr.sys_image_guid, 0x0807060504030201);
+	assert_int_equal(attr.max_mr_size, UROCE_MAX_MR_BYTES);
+	assert_int_equal(attr.max_qp, 256);
+	assert_int_equal(attr.max_mr, 256);
+	assert_int_equal(attr.max_qp_wr, UROCE_MAX_QP_WR);
+	assert_int_equal(attr.max_sge, UROCE_MAX_SGE);
+	assert_int_equal(attr.max_cq, UROCE_MAX_CQ);
+	assert_int_equal(attr.max_cqe, UROCE_MAX_CQE);
+	assert_int_equal(attr.max_pd, UROCE_MAX_PD);
+	assert_int_equal(attr.max_qp_rd_atom, UROCE_MAX_RD_ATOMIC);
+	assert_int_equal(attr.max_qp_init_rd_atom, UROCE_MAX_RD_ATOMIC);
+	assert_int_equal(attr.max_res_rd_atom, UROCE_MAX_RD_ATOMIC * 256);
+	assert_int_equal(attr.max_pkeys, 1);
+	assert_int_equal(attr.phys_port_cnt, 1);
+	assert_int_equal(attr.atomic_cap, IBV_ATOMIC_HCA);
+	/* not there */
+	assert_int_equal(attr.max_srq, 0);
+	assert_int_equal(attr.max_mw, 0);
+	assert_int_equal(attr.device_cap_flags & (IBV_DEVICE_AUTO_PATH_MIG | IBV_DEVICE_RESIZE_MAX_WR),
+			 0);
+}
+
+static void
+test_device_ex(void **state)
+{
+	struct verbs_context *vctx = verbs_get_ctx(fake.context);
+	struct ibv_query_device_ex_input input = { .comp_mask = 1 };
+	struct {
+		struct ibv_device_attr_ex attr;
+		uint64_t more[4];
+	} big;
+	size_t small = offsetof(struct ibv_device_attr_ex, odp_caps);
+
+	assert_int_equal(vctx->query_device_ex(fake.context, &input, &big.attr, sizeof(big.attr)),
+			 EINVAL);
+	assert_int_equal(vctx->query_device_ex(fake.context, NULL, &big.attr,
+					       sizeof(big.attr.orig_attr) - 1), EINVAL);
+	/* a caller with fewer fields: nothing behind them is written */
+	memset(&big, 0xff, sizeof(big));
+	assert_int_equal(vctx->query_device_ex(fake.context, NULL, &big.attr, small), 0);
+	assert_int_equal(big.attr.orig_attr.max_cqe, UROCE_MAX_CQE);
+	assert_int_equal(big.attr.comp_mask, 0);
+	assert_int_equal(big.attr.odp_caps.general_caps, UINT64_MAX);
+	/* and one with more: they read as zero */
+	input.comp_mask = 0;
+	memset(&big, 0xff, sizeof(big));
+	assert_int_equal(vctx->query_device_ex(fake.context, &input, &big.attr, sizeof(big)), 0);
+	assert_int_equal(big.attr.phys_port_cnt_ex, 1);
+	assert_int_equal(big.attr.odp_caps.general_caps, 0);
+	for (size_t i = 0; i < RTE_DIM(big.more); i++)
+		assert_int_equal(big.more[i], 0);
+}
+
+static void
+test_port(void **state)
+{
+	struct verbs_context *vctx = verbs_get_ctx(fake.context);
+	struct ibv_port_attr attr, compat;
+
+	fake.active_mtu = IBV_MTU_2048;
+	memset(&attr, 0xff, sizeof(attr));
+	assert_int_equal(uroce_query_port(fake.context, 1, &attr), 0);
+	assert_int_equal(attr.state, IBV_PORT_ACTIVE);
+	assert_int_equal(attr.active_mtu, IBV_MTU_2048);
+	assert_int_equal(attr.max_mtu, IBV_MTU_4096);
+	assert_int_equal(attr.gid_tbl_len, UROCE_MAX_GID);
+	assert_int_equal(attr.pkey_tbl_len, 1);
+	assert_int_equal(attr.max_msg_sz, UROCE_MAX_MSG_BYTES);
+	assert_int_equal(attr.link_layer, IBV_LINK_LAYER_ETHERNET);
+	assert_int_equal(attr.lid, 0);
+	assert_int_equal(attr.port_cap_flags2, 0);
+
+	assert_int_equal(uroce_query_port(fake.context, 0, &attr), EINVAL);
+	assert_int_equal(uroce_query_port(fake.context, 2, &attr), EINVAL);
+	assert_int_equal(vctx->query_port(fake.context, 2, &attr, sizeof(attr)), EINVAL);
+	fake.port_error = -EIO;
+	assert_int_equal(uroce_query_port(fake.context, 1, &attr), EIO);
+	fake.port_error = 0;
+
+	/* old programs' struct ends before port_cap_flags2 */
+	memset(&compat, 0xff, sizeof(compat));
+	assert_int_equal(fake.context->ops._compat_query_port(
+				 fake.context, 1, (struct _compat_ibv_port_attr *)&compat), 0);
+	assert_int_equal(compat.active_mtu, IBV_MTU_2048);
+	assert_int_equal(compat.link_layer, IBV_LINK_LAYER_ETHERNET);
+	assert_int_equal(compat.flags, 0);
+	assert_int_equal(compat.port_cap_flags2, 0xffff);
+}
+
+static void
+test_gid(void **state)
+{
+	struct ibv_gid_entry entry;
+	union ibv_gid gid, zero;
+
+	memset(&zero, 0, sizeof(zero));
+	assert_int_equal(uroce_query_gid(fake.context, 1, 1, &gid), 0);
+	assert_int_equal(gid.raw[12], 10);
+	/* empty: zeros here, ENODATA there */
+	memset(&gid, 0xff, sizeof(gid));
+	assert_int_equal(uroce_query_gid(fake.context, 1, 0, &gid), 0);
+	assert_memory_equal(&gid, &zero, sizeof(gid));
+	assert_int_equal(uroce_query_gid_ex(fake.context, 1, 0, &entry, 0), ENODATA);
+	assert_int_equal(uroce_query_gid_ex(fake.context, 1, 1, &entry, 0), 0);
+	assert_int_equal(entry.gid.raw[15], 1);
+	assert_int_equal(entry.gid_index, 1);
+	assert_int_equal(entry.port_num, 1);
+	assert_int_equal(entry.gid_type, IBV_GID_TYPE_ROCE_V2);
+
+	errno = 0;
+	assert_int_equal(uroce_query_gid(fake.context, 2, 1, &gid), -1);
+	assert_int_equal(errno, EINVAL);
+	assert_int_equal(uroce_query_gid(fake.context, 1, -1, &gid), -1);
+	assert_int_equal(uroce_query_gid(fake.context, 1, UROCE_MAX_GID, &gid), -1);
+	assert_int_equal(uroce_query_gid_ex(fake.context, 0, 1, &entry, 0), EINVAL);
+	assert_int_equal(uroce_query_gid_ex(fake.context, 1, UROCE_MAX_GID, &entry, 0), EINVAL);
+	assert_int_equal(uroce_query_gid_ex(fake.context, 1, 1, &entry, 1), EINVAL);
+	fake.port_error = -EIO;
+	assert_int_equal(uroce_query_gid(fake.context, 1, 1, &gid), -1);
+	assert_int_equal(errno, EIO);
+	fake.port_error = 0;
+}
+
+static void
+test_pkey(void **state)
+{
+	__be16 pkey = 0;
+
+	assert_int_equal(uroce_query_pkey(fake.context, 1, 0, &pkey), 0);
+	assert_int_equal(pkey, 0xffff);
+	errno = 0;
+	assert_int_equal(uroce_query_pkey(fake.context, 1, 1, &pkey), -1);
+	assert_int_equal(errno, EINVAL);
+	assert_int_equal(uroce_query_pkey(fake.context, 1, -1, &pkey), -1);
+	assert_int_equal(uroce_query_pkey(fake.context, 2, 0, &pkey), -1);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_device, fake_setup, fake_teardown),
+		cmocka_unit_test_setup_teardown(test_device_ex, fake_setup, fake_teardown),
+		cmocka_unit_test_setup_teardown(test_port, fake_setup, fake_teardown),
+		cmocka_unit_test_setup_teardown(test_gid, fake_setup, fake_teardown),
+		cmocka_unit_test_setup_teardown(test_pkey, fake_setup, fake_teardown),
+	};
+
+	test_eal_init(NULL);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

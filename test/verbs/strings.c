@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * Every status and every event has a name of its own; what is none is "unknown".
+ */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "uroce.h"
+
+static void
+test_wc_status(void **state)
+{
+	assert_string_equal(uroce_wc_status_str(IBV_WC_SUCCESS), "success");
+	assert_string_equal(uroce_wc_status_str(IBV_WC_WR_FLUSH_ERR), "work request flushed");
+	assert_string_equal(uroce_wc_status_str(IBV_WC_TM_RNDV_INCOMPLETE + 1), "unknown");
+	assert_string_equal(uroce_wc_status_str(-1), "unknown");
+	for (int i = IBV_WC_SUCCESS; i <= IBV_WC_TM_RNDV_INCOMPLETE; i++) {
+		assert_non_null(uroce_wc_status_str(i));
+		for (int k = IBV_WC_SUCCESS; k < i; k++)
+			assert_string_not_equal(uroce_wc_status_str(i), uroce_wc_status_str(k));
+	}
+}
+
+static void
+test_event_type(void **state)
+{
+	assert_string_equal(uroce_event_type_str(IBV_EVENT_CQ_ERR), "CQ error");
+	assert_string_equal(uroce_event_type_str(IBV_EVENT_WQ_FATAL + 1), "unknown");
+	assert_string_equal(uroce_event_type_str(-1), "unknown");
+	for (int i = IBV_EVENT_CQ_ERR; i <= IBV_EVENT_WQ_FATAL; i++) {
+		assert_non_null(uroce_event_type_str(i));
+		for (int k = IBV_EVENT_CQ_ERR; k < i; k++)
+			assert_string_not_equal(uroce_event_type_str(i), uroce_event_type_str(k));
+	}
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_wc_status),
+		cmocka_unit_test(test_event_type),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
