@@ -1,0 +1,429 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * ibv_modify_qp(3): every attribute's range, nothing changed by what is refused, the transport told of what is
+ * not, paths and responder resources that are replaced, and an engine that is quicker.
+ */
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <rte_common.h>
+
+#include "uroce.h"
+#include "uroce_config.h"
+#include "wire/opcode.h"
+#include "eal.h"
+#include "fake.h"
+
+static struct fake_pair pair;
+static struct uroce_qp *qp;
+
+static int
+setup(void **state)
+{
+	fake_setup(state);
+	pair = fake_pair_create(16);
+	qp = uroce_qp_of(fake_qp_create(&pair));
+	return 0;
+}
+
+static int
+teardown(void **state)
+{
+	assert_int_equal(uroce_destroy_qp(&qp->ibv), 0);
+	fake_pair_destroy(&pair);
+	return fake_teardown(state);
+}
+
+/* Refused, and nothing is different from before. */
+static void
+refused_with(struct ibv_qp_attr attr, int mask, int error)
+{
+	static struct uroce_qp before;
+	unsigned int changes = fake.changes;
+	unsigned int paths = fake.paths;
+
+	memcpy(&before, qp, sizeof(before));
+	assert_int_equal(uroce_modify_qp(&qp->ibv, &attr, mask), error);
+	assert_int_equal(qp->state, before.state);
+	assert_int_equal(qp->ibv.state, before.ibv.state);
+	assert_memory_equal(&qp->attr, &before.attr, sizeof(before.attr));
+	assert_memory_equal(&qp->path, &before.path, sizeof(before.path));
+	assert_ptr_equal(qp->resp.resources, before.resp.resources);
+	assert_int_equal(qp->access, before.access);
+	assert_int_equal(qp->mtu_bytes, before.mtu_bytes);
+	assert_int_equal(fake.changes, changes);
+	assert_int_equal(fake.paths, paths);
+}
+
+static void
+refused(struct ibv_qp_attr attr, int mask)
+{
+	refused_with(attr, mask, EINVAL);
+}
+
+static void
+accepted(struct ibv_qp_attr attr, int mask, enum ibv_qp_state to)
+{
+	unsigned int changes = fake.changes;
+	enum ibv_qp_state from = qp->state;
+
+	assert_int_equal(uroce_modify_qp(&qp->ibv, &attr, mask), 0);
+	assert_int_equal(qp->state, to);
+	assert_int_equal(qp->ibv.state, to);
+	assert_int_equal(qp->attr.qp_state, to);
+	assert_int_equal(fake.changes, changes + 1);
+	assert_ptr_equal(fake.changed_qp, qp);
+	assert_int_equal(fake.changed_from, from);
+	assert_int_equal(fake.changed_to, to);
+	assert_int_equal(fake.changed_mask, mask);
+}
+
+static void
+test_the_usual_way(void **state)
+{
+	struct ibv_qp_attr attr = fake_attr(IBV_QPS_INIT);
+
+	accepted(attr, FAKE_INIT_MASK, IBV_QPS_INIT);
+	assert_int_equal(qp->access, IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ);
+	assert_false(qp->path.set_up);
+	/* only what the mask names is taken */
+	assert_int_equal(qp->attr.dest_qp_num, 0);
+
+	attr.qp_state = IBV_QPS_RTR;
+	accepted(attr, FAKE_RTR_MASK, IBV_QPS_RTR);
+	assert_int_equal(qp->mtu_bytes, 1024);
+	assert_true(qp->path.set_up);
+	assert_int_equal(qp->path.dgid.raw[15], 9);
+	assert_int_equal(fake.path_local_qpn, qp->ibv.qp_num);
+	assert_int_equal(fake.path_remote_qpn, 0xabcdef);
+	assert_int_equal(qp->attr.rq_psn, 0xfffffe);
+	assert_int_equal(qp->attr.timeout, 0);
+
+	attr.qp_state = IBV_QPS_RTS;
+	accepted(attr, FAKE_RTS_MASK, IBV_QPS_RTS);
+	assert_int_equal(qp->attr.sq_psn, 0x123456);
+	assert_int_equal(qp->attr.timeout, 14);
+	assert_int_equal(qp->attr.retry_cnt, 7);
+	assert_int_equal(qp->attr.rnr_retry, 6);
+	assert_int_equal(qp->attr.max_rd_atomic, 16);
+
+	/* no state: it stays */
+	attr.qp_access_flags = IBV_ACCESS_REMOTE_ATOMIC;
+	accepted(attr, IBV_QP_ACCESS_FLAGS, IBV_QPS_RTS);
+	assert_int_equal(qp->access, IBV_ACCESS_REMOTE_ATOMIC);
+	accepted(attr, 0, IBV_QPS_RTS);
+
+	attr.qp_state = IBV_QPS_SQD;
+	attr.en_sqd_async_notify = 7;
+	accepted(attr, IBV_QP_STATE | IBV_QP_EN_SQD_ASYNC_NOTIFY, IBV_QPS_SQD);
+	assert_int_equal(qp->attr.en_sqd_async_notify, 1);
+	attr.qp_state = IBV_QPS_RTS;
+	accepted(attr, IBV_QP_STATE, IBV_QPS_RTS);
+	attr.qp_state = IBV_QPS_ERR;
+	accepted(attr, IBV_QP_STATE, IBV_QPS_ERR);
+	assert_true(qp->path.set_up);
+	attr.qp_state = IBV_QPS_RESET;
+	accepted(attr, IBV_QP_STATE, IBV_QPS_RESET);
+	assert_false(qp->path.set_up);
+	assert_int_equal(fake.paths, 0);
+}
+
+static void
+test_wrong_transitions_and_masks(void **state)
+{
+	struct ibv_qp_attr attr = fake_attr(IBV_QPS_RTR);
+
+	refused(attr, FAKE_RTR_MASK);
+	attr.qp_state = IBV_QPS_INIT;
+	for (unsigned int bit = 0; bit < 32; bit++) {
+		int b = (int)(UINT32_C(1) << bit);
+
+		refused(attr, FAKE_INIT_MASK ^ b);
+	}
+	/* no device of ours resizes its queues, or limits their rate */
+	fake_qp_to(&qp->ibv, IBV_QPS_RTS);
+	refused(attr, IBV_QP_CAP);
+	refused(attr, IBV_QP_RATE_LIMIT);
+	attr.qp_state = IBV_QPS_UNKNOWN;
+	refused(attr, IBV_QP_STATE);
+	attr.qp_state = -1;
+	refused(attr, IBV_QP_STATE);
+}
+
+#define BAD(field, value, mask) do { \
+	struct ibv_qp_attr bad = attr; \
+	bad.field = value; \
+	refused(bad, mask); \
+} while (0)
+
+static void
+test_ranges_of_init(void **state)
+{
+	const struct ibv_qp_attr attr = fake_attr(IBV_QPS_INIT);
+
+	BAD(pkey_index, 1, FAKE_INIT_MASK);
+	BAD(port_num, 0, FAKE_INIT_MASK);
+	BAD(port_num, 2, FAKE_INIT_MASK);
+	BAD(qp_access_flags, 1u << 31, FAKE_INIT_MASK);
+	BAD(qp_access_flags, 1u << 8, FAKE_INIT_MASK);
+	accepted(attr, FAKE_INIT_MASK, IBV_QPS_INIT);
+}
+
+static void
+test_ranges_of_rtr(void **state)
+{
+	struct ibv_qp_attr attr = fake_attr(IBV_QPS_RTR);
+
+	fake_qp_to(&qp->ibv, IBV_QPS_INIT);
+	BAD(path_mtu, 0, FAKE_RTR_MASK);
+	BAD(path_mtu, IBV_MTU_4096 + 1, FAKE_RTR_MASK);
+	BAD(dest_qp_num, 0x1000000, FAKE_RTR_MASK);
+	BAD(rq_psn, 0x1000000, FAKE_RTR_MASK);
+	BAD(max_dest_rd_atomic, UROCE_MAX_RD_ATOMIC + 1, FAKE_RTR_MASK);
+	BAD(min_rnr_timer, 32, FAKE_RTR_MASK);
+	BAD(ah_attr.is_global, 0, FAKE_RTR_MASK);
+	BAD(ah_attr.port_num, 0, FAKE_RTR_MASK);
+	BAD(ah_attr.port_num, 2, FAKE_RTR_MASK);
+	BAD(ah_attr.grh.sgid_index, UROCE_MAX_GID, FAKE_RTR_MASK);
+	BAD(ah_attr.grh.flow_label, 0x100000, FAKE_RTR_MASK);
+	BAD(alt_port_num, 1, FAKE_RTR_MASK | IBV_QP_ALT_PATH);
+	BAD(pkey_index, 1, FAKE_RTR_MASK | IBV_QP_PKEY_INDEX);
+	/* nothing of that got as far as a path */
+	assert_int_equal(fake.path_inits, 0);
+
+	/* the port's MTU is the limit */
+	fake.active_mtu = IBV_MTU_1024;
+	BAD(path_mtu, IBV_MTU_2048, FAKE_RTR_MASK);
+	fake.port_error = -EIO;
+	refused_with(attr, FAKE_RTR_MASK, EIO);
+	fake.port_error = 0;
+	fake.path_error = -ENETUNREACH;
+	refused_with(attr, FAKE_RTR_MASK, ENETUNREACH);
+	fake.path_error = 0;
+
+	attr.max_dest_rd_atomic = UROCE_MAX_RD_ATOMIC;
+	attr.rq_psn = 0xffffff;
+	attr.dest_qp_num = 0xffffff;
+	attr.min_rnr_timer = 31;
+	accepted(attr, FAKE_RTR_MASK, IBV_QPS_RTR);
+}
+
+static void
+test_ranges_of_rts(void **state)
+{
+	struct ibv_qp_attr attr = fake_attr(IBV_QPS_RTS);
+
+	fake_qp_to(&qp->ibv, IBV_QPS_RTR);
+	BAD(sq_psn, 0x1000000, FAKE_RTS_MASK);
+	BAD(timeout, 32, FAKE_RTS_MASK);
+	BAD(retry_cnt, 8, FAKE_RTS_MASK);
+	BAD(rnr_retry, 8, FAKE_RTS_MASK);
+	BAD(max_rd_atomic, UROCE_MAX_RD_ATOMIC + 1, FAKE_RTS_MASK);
+	BAD(path_mig_state, IBV_MIG_REARM, FAKE_RTS_MASK | IBV_QP_PATH_MIG_STATE);
+	BAD(path_mig_state, IBV_MIG_ARMED, FAKE_RTS_MASK | IBV_QP_PATH_MIG_STATE);
+	BAD(min_rnr_timer, 32, FAKE_RTS_MASK | IBV_QP_MIN_RNR_TIMER);
+	BAD(cur_qp_state, IBV_QPS_RTS, FAKE_RTS_MASK | IBV_QP_CUR_STATE);
+	BAD(cur_qp_state, IBV_QPS_SQD, FAKE_RTS_MASK | IBV_QP_CUR_STATE);
+
+	attr.timeout = 31;
+	attr.retry_cnt = 7;
+	attr.rnr_retry = 7;
+	attr.sq_psn = 0xffffff;
+	attr.max_rd_atomic = UROCE_MAX_RD_ATOMIC;
+	attr.path_mig_state = IBV_MIG_MIGRATED;
+	attr.cur_qp_state = IBV_QPS_RTR;
+	accepted(attr, FAKE_RTS_MASK | IBV_QP_PATH_MIG_STATE | IBV_QP_CUR_STATE, IBV_QPS_RTS);
+}
+
+/* Every path MTU that there is. */
+static void
+test_mtu(void **state)
+{
+	struct ibv_qp_attr attr = fake_attr(IBV_QPS_RTR);
+
+	for (enum ibv_mtu mtu = IBV_MTU_256; mtu <= IBV_MTU_4096; mtu++) {
+		fake.active_mtu = mtu;
+		fake_qp_to(&qp->ibv, IBV_QPS_INIT);
+		attr.path_mtu = mtu;
+		attr.qp_state = IBV_QPS_RTR;
+		accepted(attr, FAKE_RTR_MASK, IBV_QPS_RTR);
+		assert_int_equal(qp->mtu_bytes, 256 << (mtu - IBV_MTU_256));
+		attr.qp_state = IBV_QPS_RESET;
+		accepted(attr, IBV_QP_STATE, IBV_QPS_RESET);
+	}
+}
+
+/* What was posted is forgotten, without completions, and can be posted again. */
+static void
+test_reset_clears(void **state)
+{
+	struct ibv_recv_wr recv = { .wr_id = 1 }, *bad_recv;
+	struct ibv_send_wr send = { .opcode = IBV_WR_SEND }, *bad_send;
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_RESET };
+	struct ibv_wc wc;
+
+	for (unsigned int round = 0; round < 5; round++) {
+		fake_qp_to(&qp->ibv, IBV_QPS_RTS);
+		for (uint32_t i = 0; i < qp->cap.max_recv_wr; i++)
+			assert_int_equal(uroce_post_recv(&qp->ibv, &recv, &bad_recv), 0);
+		for (uint32_t i = 0; i < qp->cap.max_send_wr; i++)
+			assert_int_equal(uroce_post_send(&qp->ibv, &send, &bad_send), 0);
+		assert_int_equal(uroce_post_send(&qp->ibv, &send, &bad_send), ENOMEM);
+		accepted(attr, IBV_QP_STATE, IBV_QPS_RESET);
+		assert_int_equal(qp->sq.head, qp->sq.tail);
+		assert_int_equal(qp->rq.head, qp->rq.tail);
+		assert_int_equal(uroce_poll_cq(pair.cq, 1, &wc), 0);
+		assert_int_equal(uroce_post_recv(&qp->ibv, &recv, &bad_recv), EINVAL);
+		assert_int_equal(fake.paths, 0);
+		assert_int_equal(qp->access, 0);
+		assert_int_equal(qp->attr.dest_qp_num, 0);
+	}
+}
+
+static void
+test_resources(void **state)
+{
+	static const struct {
+		uint8_t asked;
+		uint32_t entries;
+	} sizes[] = { { 0, 1 }, { 1, 1 }, { 2, 2 }, { 3, 4 }, { 16, 16 }, { 17, 32 }, { 128, 128 } };
+	struct ibv_qp_attr attr;
+
+	for (size_t i = 0; i < RTE_DIM(sizes); i++) {
+		fake_qp_to(&qp->ibv, IBV_QPS_INIT);
+		attr = fake_attr(IBV_QPS_RTR);
+		attr.max_dest_rd_atomic = sizes[i].asked;
+		accepted(attr, FAKE_RTR_MASK, IBV_QPS_RTR);
+		assert_non_null(qp->resp.resources);
+		assert_true(qp->resp.resource_mask + 1 >= sizes[i].entries);
+		for (uint32_t k = 0; k <= qp->resp.resource_mask; k++) {
+			assert_int_equal(qp->resp.resources[k].op, UROCE_OP_NONE);
+			/* for the next round to find forgotten */
+			qp->resp.resources[k].op = UROCE_OP_READ_REQUEST;
+		}
+		assert_int_equal(qp->resp.resource_head, 0);
+		assert_int_equal(qp->resp.resource_tail, 0);
+		qp->resp.resource_tail = 3;
+		attr.qp_state = IBV_QPS_RESET;
+		accepted(attr, IBV_QP_STATE, IBV_QPS_RESET);
+	}
+	/* exact when it is new */
+	assert_int_equal(uroce_destroy_qp(&qp->ibv), 0);
+	qp = uroce_qp_of(fake_qp_create(&pair));
+	fake_qp_to(&qp->ibv, IBV_QPS_RTR);
+	assert_int_equal(qp->resp.resource_mask, 7);
+}
+
+/* More of them while drained: what is remembered moves along, wherever the ring's indices are. */
+static void
+test_resources_grow(void **state)
+{
+	struct ibv_qp_attr attr = fake_attr(IBV_QPS_SQD);
+	struct uroce_responder *resp = &qp->resp;
+	struct uroce_rd_atomic *ring;
+
+	fake_qp_to(&qp->ibv, IBV_QPS_SQD);
+	assert_int_equal(resp->resource_mask, 7);
+	resp->resource_head = UINT32_MAX - 1;
+	resp->resource_tail = 3;
+	for (uint32_t i = resp->resource_tail - 8; i != resp->resource_tail; i++) {
+		resp->resources[i & 7].op = UROCE_OP_READ_REQUEST;
+		resp->resources[i & 7].first_psn = i;
+	}
+	attr.max_dest_rd_atomic = 60;
+	accepted(attr, IBV_QP_MAX_DEST_RD_ATOMIC, IBV_QPS_SQD);
+	assert_int_equal(resp->resource_mask, 63);
+	assert_int_equal(resp->resource_head, UINT32_MAX - 1);
+	assert_int_equal(resp->resource_tail, 3);
+	for (uint32_t i = resp->resource_tail - 8; i != resp->resource_tail; i++) {
+		assert_int_equal(resp->resources[i & 63].op, UROCE_OP_READ_REQUEST);
+		assert_int_equal(resp->resources[i & 63].first_psn, i);
+	}
+	for (uint32_t i = resp->resource_tail; i != resp->resource_tail + 56; i++)
+		assert_int_equal(resp->resources[i & 63].op, UROCE_OP_NONE);
+	/* fewer: the ring stays */
+	ring = resp->resources;
+	attr.max_dest_rd_atomic = 2;
+	accepted(attr, IBV_QP_MAX_DEST_RD_ATOMIC, IBV_QPS_SQD);
+	assert_ptr_equal(resp->resources, ring);
+	assert_int_equal(qp->attr.max_dest_rd_atomic, 2);
+}
+
+/* A new address while drained; the old path is given back, the peer's number is still the one. */
+static void
+test_path_replaced(void **state)
+{
+	struct ibv_qp_attr attr = fake_attr(IBV_QPS_SQD);
+
+	fake_qp_to(&qp->ibv, IBV_QPS_SQD);
+	assert_int_equal(fake.paths, 1);
+	attr.ah_attr.grh.dgid.raw[15] = 77;
+	attr.dest_qp_num = 1;
+	accepted(attr, IBV_QP_AV, IBV_QPS_SQD);
+	assert_int_equal(fake.paths, 1);
+	assert_int_equal(fake.path_inits, 2);
+	assert_int_equal(fake.path_remote_qpn, 0xabcdef);
+	assert_int_equal(qp->path.dgid.raw[15], 77);
+	assert_int_equal(qp->attr.ah_attr.grh.dgid.raw[15], 77);
+	fake.path_error = -EHOSTUNREACH;
+	refused_with(attr, IBV_QP_AV, EHOSTUNREACH);
+}
+
+static void
+fail_qp(void)
+{
+	qp->state = IBV_QPS_ERR;
+}
+
+/* The engine puts the QP into ERR after the first look at its state. */
+static void
+test_engine_is_quicker(void **state)
+{
+	struct ibv_qp_attr attr = fake_attr(IBV_QPS_RTS);
+	unsigned int changes;
+
+	fake_qp_to(&qp->ibv, IBV_QPS_SQD);
+	changes = fake.changes;
+	fake.entering = fail_qp;
+	attr.ah_attr.grh.dgid.raw[15] = 77;
+	attr.max_dest_rd_atomic = 100;
+	assert_int_equal(uroce_modify_qp(&qp->ibv, &attr,
+					 IBV_QP_AV | IBV_QP_MAX_DEST_RD_ATOMIC), EINVAL);
+	assert_int_equal(fake.changes, changes);
+	assert_int_equal(fake.paths, 1);
+	assert_int_equal(qp->path.dgid.raw[15], 9);
+	assert_int_equal(qp->resp.resource_mask, 7);
+	assert_int_equal(qp->state, IBV_QPS_ERR);
+	/* what is allowed from there */
+	attr.qp_state = IBV_QPS_RESET;
+	accepted(attr, IBV_QP_STATE, IBV_QPS_RESET);
+	fake.entering = NULL;
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_the_usual_way, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_wrong_transitions_and_masks, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_ranges_of_init, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_ranges_of_rtr, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_ranges_of_rts, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_mtu, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_reset_clears, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_resources, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_resources_grow, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_path_replaced, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_engine_is_quicker, setup, teardown),
+	};
+
+	test_eal_init(NULL);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
