@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * The completer: answers of the peer into progress, retries and completions (R34-R38, R41, R42). One PSN,
+ * req.unacked, says how far the peer has answered: SENDs and WRITEs up to it are acknowledged, responses
+ * up to it have been placed. On the QP's worker.
+ */
+
+#include <string.h>
+
+#include <rte_branch_prediction.h>
+
+#include "transport/internal.h"
+#include "uroce_config.h"
+
+/* R35: what the RNR timer codes mean, in units of 10 us. */
+static const uint16_t rnr_timer_10us[32] = {
+	0 /* 655.36 ms */, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024,
+	1536, 2048, 3072, 4096, 6144, 8192, 12288, 16384, 24576, 32768, 49152,
+};
+
+static uint64_t
+rnr_timer_ns(uint8_t code)
+{
+	return (rnr_timer_10us[code & 31] == 0 ? 65536u : rnr_timer_10us[code & 31]) * 10000ull;
+}
+
+static enum ibv_wc_opcode
+wc_opcode(uint8_t wr_opcode)
+{
+	switch (wr_opcode) {
+	case IBV_WR_RDMA_WRITE:
+	case IBV_WR_RDMA_WRITE_WITH_IMM:
+		return IBV_WC_RDMA_WRITE;
+	case IBV_WR_RDMA_READ:
+		return IBV_WC_RDMA_READ;
+	case IBV_WR_ATOMIC_CMP_AND_SWP:
+		return IBV_WC_COMP_SWAP;
+	case IBV_WR_ATOMIC_FETCH_AND_ADD:
+		return IBV_WC_FETCH_ADD;
+	default:
+		return IBV_WC_SEND;
+	}
+}
+
+void
+uroce_completer_complete(struct uroce_engine *e, struct uroce_qp *qp, enum ibv_wc_status status)
+{
+	const struct uroce_sqe *sqe = uroce_sqe_at(&qp->sq, qp->sq.head);
+	struct ibv_wc wc = {
+		.wr_id = sqe->wr_id, .status = status, .opcode = wc_opcode(sqe->opcode),
+		.byte_len = sqe->length, .qp_num = qp->ibv.qp_num,
+	};
+	bool signaled = sqe->flags & IBV_SEND_SIGNALED;
+
+	/* pairs with the acquire in uroce_post_send(): the slot is free */
+	__atomic_store_n(&qp->sq.head, qp->sq.head + 1, __ATOMIC_RELEASE);
+	if (!signaled && status == IBV_WC_SUCCESS)
+		return;
+	if (unlikely(!uroce_cq_push(uroce_cq_of(qp->ibv.send_cq), &wc, status != IBV_WC_SUCCESS))) {
+		uroce_count(e, UROCE_CQ_OVERRUNS, 1);
+		uroce_qp_fail(e, qp);
+	}
+}
+
+/* The oldest WQE has all its answers. */
+static void
+complete_head(struct uroce_engine *e, struct uroce_qp *qp)
+{
+	struct uroce_requester *req = &qp->req;
+	const struct uroce_sqe *sqe = uroce_sqe_at(&qp->sq, qp->sq.head);
+
+	/* what the requester has gone back behind is not among those it counts */
+	if (req->next != qp->sq.head && uroce_is_rd_atomic(sqe->opcode))
+		req->rd_atomics--;
+	uroce_completer_complete(e, qp, IBV_WC_SUCCESS);
+}
+
+static void
+progress(struct uroce_qp *qp, uint32_t unacked)
+{
+	struct uroce_requester *req = &qp->req;
+
+	req->unacked = unacked;
+	req->retries_left = qp->attr.retry_cnt;		/* R34 */
+	req->rnr_retries_left = qp->attr.rnr_retry;
+	req->gap_retried = false;
+}
+
+/*
+ * Everything before psn is answered, as far as that follows: SENDs and WRITEs are, READs and atomics only by
+ * their own responses (R37). True if psn was reached.
+ */
+static bool
+acknowledge(struct uroce_engine *e, struct uroce_qp *qp, uint32_t psn)
+{
+	struct uroce_requester *req = &qp->req;
+	uint32_t behind = uroce_psn_distance(req->psn, req->unacked);
+	uint32_t acked = uroce_psn_distance(psn, req->unacked);
+	uint32_t from = req->unacked;
+
+	while (qp->sq.head != req->started && req->unacked != psn) {
+		const struct uroce_sqe *sqe = uroce_sqe_at(&qp->sq, qp->sq.head);
+		uint32_t done = uroce_psn_distance(psn, sqe->first_psn);
+
+		if (uroce_is_rd_atomic(sqe->opcode))
+			break;
+		if (done < sqe->psn_count) {
+			progress(qp, psn);
+			break;
+		}
+		progress(qp, uroce_psn_add(sqe->first_psn, sqe->psn_count));
+		complete_head(e, qp);
+		if (unlikely(qp->state == IBV_QPS_ERR))
+			return false;
+	}
+	if (req->unacked != from) {
+		/* answers to what was to be sent again: skip it */
+		if (uroce_psn_distance(req->unacked, from) > behind)
+			uroce_requester_seek(qp, req->unacked);
+		uroce_requester_arm(e, qp);
+		uroce_qp_activate(e, qp);
+	}
+	return uroce_psn_distance(req->unacked, from) == acked;
+}
+
+/* Charge a retry and go back to the oldest PSN without an answer (R34). */
+static void
+retry(struct uroce_engine *e, struct uroce_qp *qp)
+{
+	struct uroce_requester *req = &qp->req;
+
+	if (req->retries_left == 0) {
+		uroce_qp_fail_send(e, qp, IBV_WC_RETRY_EXC_ERR);
+		return;
+	}
+	req->retries_left--;
+	uroce_requester_seek(qp, req->unacked);
+	uroce_requester_arm(e, qp);
+	uroce_qp_activate(e, qp);
+}
+
+/* An answer shows that a response before it was lost: ask again, once until there is progress. */
+static enum uroce_verdict
+gap(struct uroce_engine *e, struct uroce_qp *qp)
+{
+	if (qp->state == IBV_QPS_ERR)
+		return UROCE_OK;
+	if (!qp->req.gap_retried) {
+		qp->req.gap_retried = true;
+		retry(e, qp);
+	}
+	return UROCE_RESPONSE_GAP;
+}
+
+static enum uroce_verdict
+rnr_nak(struct uroce_engine *e, struct uroce_qp *qp, uint8_t timer_code)
+{
+	struct uroce_requester *req = &qp->req;
+
+	uroce_count(e, UROCE_RNR_NAKS_RECEIVED, 1);
+	if (req->rnr_wait)
+		return UROCE_OK;
+	if (qp->attr.rnr_retry != 7) {
+		if (req->rnr_retries_left == 0) {
+			uroce_qp_fail_send(e, qp, IBV_WC_RNR_RETRY_EXC_ERR);
+			return UROCE_OK;
+		}
+		req->rnr_retries_left--;
+	}
+	uroce_requester_seek(qp, req->unacked);
+	req->rnr_wait = true;
+	uroce_wheel_arm(&e->wheel, &req->timer, e->now_ns + rnr_timer_ns(timer_code));
+	return UROCE_OK;
+}
+
+static enum uroce_verdict
+nak(struct uroce_engine *e, struct uroce_qp *qp, uint8_t code)
+{
+	static const uint8_t status[] = {	/* R38 */
+		[UROCE_NAK_INVALID_REQUEST] = IBV_WC_REM_INV_REQ_ERR,
+		[UROCE_NAK_REMOTE_ACCESS_ERROR] = IBV_WC_REM_ACCESS_ERR,
+		[UROCE_NAK_REMOTE_OPERATIONAL_ERROR] = IBV_WC_REM_OP_ERR,
+		[UROCE_NAK_INVALID_RD_REQUEST] = IBV_WC_REM_INV_RD_REQ_ERR,
+	};
+
+	uroce_count(e, UROCE_NAKS_RECEIVED, 1);
+	if (code == UROCE_NAK_PSN_SEQUENCE_ERROR) {
+		if (qp->req.unacked != qp->req.max_psn)
+			retry(e, qp);
+		return UROCE_OK;
+	}
+	if (code >= RTE_DIM(status))
+		return UROCE_DROP_ACK_SYNDROME;
+	if (qp->req.unacked == qp->req.max_psn)
+		return UROCE_DROP_ACK_UNEXPECTED;
+	uroce_qp_fail_send(e, qp, status[code]);
+	return UROCE_OK;
+}
+
+/* A NAK names the PSN that it refuses, and acknowledges what is before it. */
+static enum uroce_verdict
+receive_ack(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p)
+{
+	const struct uroce_aeth *aeth = uroce_packet_ext(p, UROCE_EXT_AETH);
+	uint8_t value = aeth->syndrome & UROCE_AETH_VALUE_MASK;
+
+	switch (aeth->syndrome & UROCE_AETH_CLASS_MASK) {
+	case UROCE_AETH_ACK:
+		return acknowledge(e, qp, uroce_psn_add(p->psn, 1)) ? UROCE_OK : gap(e, qp);
+	case UROCE_AETH_RNR_NAK:
+		return acknowledge(e, qp, p->psn) ? rnr_nak(e, qp, value) : gap(e, qp);
+	case UROCE_AETH_NAK:
+		return acknowledge(e, qp, p->psn) ? nak(e, qp, value) : gap(e, qp);
+	default:
+		return UROCE_DROP_ACK_SYNDROME;
+	}
+}
+
+/* A response has come for the WQE at the head of the queue, whose next PSN it has. */
+static void
+response_placed(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_sqe *sqe, uint32_t psn)
+{
+	struct uroce_requester *req = &qp->req;
+	bool behind = req->psn == req->unacked;
+
+	progress(qp, uroce_psn_add(psn, 1));
+	if (req->unacked == uroce_psn_add(sqe->first_psn, sqe->psn_count))
+		complete_head(e, qp);
+	if (unlikely(qp->state == IBV_QPS_ERR))
+		return;
+	if (behind)
+		uroce_requester_seek(qp, req->unacked);
+	uroce_requester_arm(e, qp);
+	uroce_qp_activate(e, qp);
+}
+
+static enum uroce_verdict
+receive_read_response(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_sqe *sqe,
+		      const struct uroce_packet *p)
+{
+	uint32_t offset = uroce_psn_distance(p->psn, sqe->first_psn);
+	bool last = offset + 1 == sqe->psn_count;
+	struct uroce_slice slice = {
+		.sge = sqe->sge, .num_sge = sqe->num_sge, .offset = offset * qp->mtu_bytes,
+		.length = last ? sqe->length - offset * qp->mtu_bytes : qp->mtu_bytes,
+		.access = IBV_ACCESS_LOCAL_WRITE,
+	};
+
+	/* A re-request from the middle may be answered with FIRST or with MIDDLE. */
+	if (sqe->opcode != IBV_WR_RDMA_READ || p->payload_bytes != slice.length ||
+	    last != !!(p->info->flags & UROCE_OPF_LAST)) {
+		uroce_qp_fail_send(e, qp, IBV_WC_BAD_RESP_ERR);
+		return UROCE_BAD_RESPONSE;
+	}
+	if (slice.length > 0 && unlikely(uroce_slice_scatter(qp, &slice, p) != 0)) {
+		uroce_qp_fail_send(e, qp, IBV_WC_LOC_PROT_ERR);
+		return UROCE_OK;
+	}
+	uroce_count(e, UROCE_RECEIVED_BYTES, slice.length);
+	response_placed(e, qp, sqe, p->psn);
+	return UROCE_OK;
+}
+
+static enum uroce_verdict
+receive_atomic_ack(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_sqe *sqe,
+		   const struct uroce_packet *p)
+{
+	const struct uroce_atomicacketh *eth = uroce_packet_ext(p, UROCE_EXT_ATOMICACKETH);
+	uint64_t original = rte_be_to_cpu_64(eth->original);
+	const struct uroce_mr_key *key;
+
+	if (!uroce_is_atomic(sqe->opcode)) {
+		uroce_qp_fail_send(e, qp, IBV_WC_BAD_RESP_ERR);
+		return UROCE_BAD_RESPONSE;
+	}
+	key = uroce_mr_lookup(&qp->dev->mrs, sqe->sge[0].lkey, qp->ibv.pd, sqe->sge[0].addr, sizeof(original),
+			      IBV_ACCESS_LOCAL_WRITE);
+	if (unlikely(key == NULL)) {
+		uroce_qp_fail_send(e, qp, IBV_WC_LOC_PROT_ERR);
+		return UROCE_OK;
+	}
+	memcpy(uroce_mr_va(key, sqe->sge[0].addr), &original, sizeof(original));
+	response_placed(e, qp, sqe, p->psn);
+	return UROCE_OK;
+}
+
+static enum uroce_verdict
+receive_response(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p)
+{
+	const struct uroce_sqe *sqe;
+
+	if (p->info->ext[UROCE_EXT_AETH] != 0) {
+		const struct uroce_aeth *aeth = uroce_packet_ext(p, UROCE_EXT_AETH);
+
+		if ((aeth->syndrome & UROCE_AETH_CLASS_MASK) != UROCE_AETH_ACK)
+			return UROCE_DROP_ACK_SYNDROME;
+	}
+	if (!acknowledge(e, qp, p->psn))
+		return gap(e, qp);
+	sqe = uroce_sqe_at(&qp->sq, qp->sq.head);
+	return p->info->op == UROCE_OP_ATOMIC_ACK ? receive_atomic_ack(e, qp, sqe, p)
+						  : receive_read_response(e, qp, sqe, p);
+}
+
+enum uroce_verdict
+uroce_completer_receive(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p)
+{
+	const struct uroce_requester *req = &qp->req;
+	uint32_t outstanding = uroce_psn_distance(req->max_psn, req->unacked);
+	uint32_t ahead = uroce_psn_distance(p->psn, req->unacked);
+
+	if (qp->state != IBV_QPS_RTS && qp->state != IBV_QPS_SQD)
+		return UROCE_DROP_QP_STATE;
+	if (ahead < outstanding)
+		return p->info->op == UROCE_OP_ACK ? receive_ack(e, qp, p) : receive_response(e, qp, p);
+	/* A NAK names the PSN that is expected next, which may be the one after the last sent. */
+	if (ahead == outstanding && outstanding > 0 && p->info->op == UROCE_OP_ACK) {
+		const struct uroce_aeth *aeth = uroce_packet_ext(p, UROCE_EXT_AETH);
+
+		if (aeth->syndrome == (UROCE_AETH_NAK | UROCE_NAK_PSN_SEQUENCE_ERROR))
+			return receive_ack(e, qp, p);
+	}
+	return uroce_psn_diff(p->psn, req->unacked) < 0 && p->info->op != UROCE_OP_ACK
+		? UROCE_DROP_RESPONSE_DUPLICATE : UROCE_DROP_ACK_UNEXPECTED;
+}
+
+void
+uroce_completer_timeout(struct uroce_engine *e, struct uroce_qp *qp)
+{
+	struct uroce_requester *req = &qp->req;
+
+	if (req->rnr_wait) {
+		req->rnr_wait = false;
+		uroce_requester_arm(e, qp);
+		uroce_qp_activate(e, qp);
+		return;
+	}
+	uroce_count(e, UROCE_TIMEOUTS, 1);
+	req->gap_retried = false;
+	retry(e, qp);
+}

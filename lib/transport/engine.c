@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * The engine: hands received packets to responder and completer, and gives the QPs that have something to
+ * send their turns. Only uroce_engine_doorbell() runs on other threads than the engine's.
+ */
+
+#include <string.h>
+
+#include <rte_branch_prediction.h>
+
+#include "transport/internal.h"
+#include "uroce_config.h"
+
+const char *const uroce_engine_counter_names[UROCE_ENGINE_COUNTER_COUNT] = {
+	[UROCE_SENT_PACKETS] = "sent_packets",
+	[UROCE_SENT_BYTES] = "sent_bytes",
+	[UROCE_RECEIVED_BYTES] = "received_bytes",
+	[UROCE_SENT_ACKS] = "sent_acks",
+	[UROCE_SENT_NAKS] = "sent_naks",
+	[UROCE_SENT_RNR_NAKS] = "sent_rnr_naks",
+	[UROCE_RETRANSMITTED_PACKETS] = "retransmitted_packets",
+	[UROCE_TIMEOUTS] = "timeouts",
+	[UROCE_NAKS_RECEIVED] = "naks_received",
+	[UROCE_RNR_NAKS_RECEIVED] = "rnr_naks_received",
+	[UROCE_ZERO_COPY_PACKETS] = "zero_copy_packets",
+	[UROCE_NO_MBUF] = "no_mbuf",
+	[UROCE_CQ_OVERRUNS] = "cq_overruns",
+};
+
+void
+uroce_engine_init(struct uroce_engine *e, struct rte_mempool *header_pool, struct rte_mempool *payload_pool,
+		  uint64_t now_ns)
+{
+	memset(e, 0, sizeof(*e));
+	e->header_pool = header_pool;
+	e->payload_pool = payload_pool;
+	e->now_ns = now_ns;
+	TAILQ_INIT(&e->active);
+	uroce_wheel_init(&e->wheel, now_ns);
+}
+
+void
+uroce_qp_activate(struct uroce_engine *e, struct uroce_qp *qp)
+{
+	if (qp->listed & UROCE_QP_ACTIVE)
+		return;
+	qp->listed |= UROCE_QP_ACTIVE;
+	TAILQ_INSERT_TAIL(&e->active, qp, active_link);
+}
+
+static void
+deactivate(struct uroce_engine *e, struct uroce_qp *qp)
+{
+	if (!(qp->listed & UROCE_QP_ACTIVE))
+		return;
+	qp->listed &= ~UROCE_QP_ACTIVE;
+	TAILQ_REMOVE(&e->active, qp, active_link);
+}
+
+/* R6: equal but for the membership bit, and not both limited members. Ours is full. */
+static bool
+pkey_matches(uint16_t pkey)
+{
+	return (pkey & 0x7fff) == (UROCE_DEFAULT_PKEY & 0x7fff);
+}
+
+/* R8: from the address of the QP's address vector. */
+static bool
+source_matches(const struct uroce_qp *qp, const struct uroce_packet *p)
+{
+	const uint8_t *gid = qp->path.dgid.raw;
+
+	if (p->ip_version == 6)
+		return memcmp(gid, p->src_ip, 16) == 0;
+	return uroce_gid_is_ipv4(gid) && memcmp(gid + 12, p->src_ip, 4) == 0;
+}
+
+static enum uroce_verdict
+receive(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p)
+{
+	if (unlikely(p->info->transport != UROCE_TRANSPORT_RC))
+		return p->info->transport == UROCE_TRANSPORT_CNP ? UROCE_DROP_CNP : UROCE_DROP_TRANSPORT;
+	if (unlikely(!pkey_matches(p->pkey)))
+		return UROCE_DROP_PKEY;
+	if (unlikely(!qp->path.set_up))
+		return UROCE_DROP_QP_STATE;
+	if (unlikely(!source_matches(qp, p)))
+		return UROCE_DROP_SOURCE;
+	return p->info->flags & UROCE_OPF_REQUEST ? uroce_responder_receive(e, qp, p)
+						  : uroce_completer_receive(e, qp, p);
+}
+
+void
+uroce_engine_receive(struct uroce_engine *e, struct uroce_qp *const *qps, const struct uroce_packet *packets,
+		     unsigned int n, uint64_t now_ns)
+{
+	e->now_ns = now_ns;
+	for (unsigned int i = 0; i < n; i++) {
+		enum uroce_verdict verdict = receive(e, qps[i], &packets[i]);
+
+		__atomic_store_n(&e->verdicts[verdict], e->verdicts[verdict] + 1, __ATOMIC_RELAXED);
+	}
+}
+
+void
+uroce_engine_doorbell(struct uroce_qp *qp)
+{
+	struct uroce_engine *e = qp->engine;
+	struct uroce_qp *head;
+
+	/* Sequentially consistent: either the engine sees the work that was posted before this, or this sees
+	 * that it has taken the QP and rings again. Pairs with take_doorbells(). */
+	if (__atomic_exchange_n(&qp->rung, 1, __ATOMIC_SEQ_CST) != 0)
+		return;
+	head = __atomic_load_n(&e->doorbells, __ATOMIC_RELAXED);
+	do {
+		qp->doorbell_next = head;
+	} while (!__atomic_compare_exchange_n(&e->doorbells, &head, qp, true, __ATOMIC_RELEASE,
+					      __ATOMIC_RELAXED));
+}
+
+static void
+take_doorbells(struct uroce_engine *e)
+{
+	struct uroce_qp *qp, *next;
+
+	if (likely(__atomic_load_n(&e->doorbells, __ATOMIC_RELAXED) == NULL))
+		return;
+	for (qp = __atomic_exchange_n(&e->doorbells, NULL, __ATOMIC_ACQUIRE); qp != NULL; qp = next) {
+		next = qp->doorbell_next;
+		__atomic_exchange_n(&qp->rung, 0, __ATOMIC_SEQ_CST);
+		if (qp->state == IBV_QPS_ERR)
+			uroce_qp_flush(e, qp);
+		else
+			uroce_qp_activate(e, qp);
+	}
+}
+
+static void
+timer_fired(struct uroce_timer *t, void *arg)
+{
+	uroce_completer_timeout(arg, container_of(t, struct uroce_qp, req.timer));
+}
+
+/* One QP's turn: its answers before its requests. */
+static unsigned int
+send_turn(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf **frames, unsigned int room)
+{
+	unsigned int n = uroce_response_send(e, qp, frames, room);
+
+	if (n < room)
+		n += uroce_requester_send(e, qp, frames + n, room - n);
+	return n;
+}
+
+unsigned int
+uroce_engine_send(struct uroce_engine *e, struct rte_mbuf **frames, unsigned int n, uint64_t now_ns)
+{
+	unsigned int sent = 0;
+
+	e->now_ns = now_ns;
+	uroce_wheel_expire(&e->wheel, now_ns, timer_fired, e);
+	take_doorbells(e);
+	while (sent < n && !TAILQ_EMPTY(&e->active)) {
+		struct uroce_qp *qp = TAILQ_FIRST(&e->active);
+		unsigned int room = RTE_MIN(n - sent, (unsigned int)UROCE_SEND_QUANTUM);
+		uint64_t no_mbuf = e->counters[UROCE_NO_MBUF];
+		unsigned int turn;
+
+		deactivate(e, qp);
+		turn = send_turn(e, qp, frames + sent, room);
+		sent += turn;
+		if (turn == room || uroce_response_pending(qp))
+			uroce_qp_activate(e, qp);
+		if (unlikely(e->counters[UROCE_NO_MBUF] != no_mbuf)) {
+			uroce_qp_activate(e, qp);
+			break;
+		}
+	}
+	return sent;
+}
+
+uint64_t
+uroce_engine_deadline(const struct uroce_engine *e)
+{
+	if (!TAILQ_EMPTY(&e->active) || __atomic_load_n(&e->doorbells, __ATOMIC_RELAXED) != NULL)
+		return e->now_ns;
+	return uroce_wheel_next(&e->wheel);
+}
+
+void
+uroce_engine_qp_changed(struct uroce_qp *qp, enum ibv_qp_state from, int attr_mask)
+{
+	struct uroce_engine *e = qp->engine;
+	enum ibv_qp_state to = qp->attr.qp_state;
+
+	if (attr_mask & IBV_QP_ACCESS_FLAGS)
+		qp->access = (uint8_t)qp->attr.qp_access_flags;
+	if (attr_mask & IBV_QP_PATH_MTU)
+		qp->mtu_bytes = 128u << qp->attr.path_mtu;
+	if (!(attr_mask & IBV_QP_STATE))
+		return;
+	if (to == IBV_QPS_ERR) {
+		uroce_qp_fail(e, qp);
+		return;
+	}
+	__atomic_store_n(&qp->state, to, __ATOMIC_RELAXED);
+	if (to == IBV_QPS_RESET) {
+		deactivate(e, qp);
+		uroce_responder_reset(qp);
+		uroce_requester_reset(qp, 0);
+	} else if (to == IBV_QPS_RTR) {
+		uroce_responder_reset(qp);
+	} else if (to == IBV_QPS_RTS && from == IBV_QPS_RTR) {
+		uroce_requester_reset(qp, qp->attr.sq_psn);
+	}
+	uroce_qp_activate(e, qp);
+}
+
+void
+uroce_engine_qp_detach(struct uroce_qp *qp)
+{
+	struct uroce_engine *e = qp->engine;
+
+	take_doorbells(e);
+	deactivate(e, qp);
+	uroce_wheel_remove(&e->wheel, &qp->req.timer);
+}

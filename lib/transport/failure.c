@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * A QP's way into the error state: the first failed work request completes with its error, all others are
+ * flushed, signalled or not (R41, R42), and an asynchronous event tells of it. On the QP's worker.
+ */
+
+#include "transport/internal.h"
+
+void
+uroce_qp_event(struct uroce_qp *qp, enum ibv_event_type type)
+{
+	struct ibv_async_event event = { .element.qp = &qp->ibv, .event_type = type };
+
+	uroce_device_event(qp->dev, &event);
+}
+
+bool
+uroce_qp_complete_recv(struct uroce_engine *e, struct uroce_qp *qp, struct ibv_wc *wc, bool solicited)
+{
+	const struct uroce_rqe *rqe = uroce_rqe_at(&qp->rq, qp->rq.head);
+
+	wc->wr_id = rqe->wr_id;
+	wc->qp_num = qp->ibv.qp_num;
+	wc->src_qp = qp->attr.dest_qp_num;
+	qp->resp.recv_taken = false;
+	/* pairs with the acquire in uroce_post_recv(): the slot is free */
+	__atomic_store_n(&qp->rq.head, qp->rq.head + 1, __ATOMIC_RELEASE);
+	if (uroce_cq_push(uroce_cq_of(qp->ibv.recv_cq), wc, solicited))
+		return true;
+	uroce_count(e, UROCE_CQ_OVERRUNS, 1);
+	uroce_qp_fail(e, qp);
+	return false;
+}
+
+/* What does not fit into a CQ is lost, and reported as its overrun (R43): the queue goes on being emptied. */
+void
+uroce_qp_flush(struct uroce_engine *e, struct uroce_qp *qp)
+{
+	/* pairs with the releases in uroce_post_send() and uroce_post_recv() */
+	while (qp->sq.head != __atomic_load_n(&qp->sq.tail, __ATOMIC_ACQUIRE))
+		uroce_completer_complete(e, qp, IBV_WC_WR_FLUSH_ERR);
+	while (qp->rq.head != __atomic_load_n(&qp->rq.tail, __ATOMIC_ACQUIRE)) {
+		struct ibv_wc wc = { .status = IBV_WC_WR_FLUSH_ERR, .opcode = IBV_WC_RECV };
+
+		uroce_qp_complete_recv(e, qp, &wc, true);
+	}
+}
+
+void
+uroce_qp_fail(struct uroce_engine *e, struct uroce_qp *qp)
+{
+	if (qp->state == IBV_QPS_ERR)
+		return;
+	__atomic_store_n(&qp->state, IBV_QPS_ERR, __ATOMIC_RELAXED);
+	qp->attr.qp_state = IBV_QPS_ERR;
+	uroce_wheel_disarm(&qp->req.timer);
+	uroce_responder_reset(qp);
+	uroce_qp_flush(e, qp);
+}
+
+void
+uroce_qp_fail_send(struct uroce_engine *e, struct uroce_qp *qp, enum ibv_wc_status status)
+{
+	uroce_completer_complete(e, qp, status);
+	if (qp->state == IBV_QPS_ERR)
+		return;
+	uroce_qp_fail(e, qp);
+	uroce_qp_event(qp, IBV_EVENT_QP_FATAL);
+}

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * What the files of lib/transport share. All of it runs on the engine's one thread.
+ *
+ *	engine.c	bursts in, bursts out, doorbells, timers: whose turn it is
+ *	responder.c	requests of the peer: R10 as a pipeline
+ *	response.c	the answers that are owed
+ *	requester.c	send WQEs into request packets, and back from a PSN
+ *	completer.c	answers of the peer: progress, retries, completions
+ *	failure.c	a QP's way into the error state
+ *	frame.c		headers, payload and ICRC of one packet
+ */
+
+#ifndef UROCE_TRANSPORT_INTERNAL_H
+#define UROCE_TRANSPORT_INTERNAL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "transport/engine.h"
+#include "verbs/qp.h"
+#include "wire/packet.h"
+#include "wire/psn.h"
+
+/* Bytes of a message: a slice of a list of scatter/gather entries, as one side may access it. */
+struct uroce_slice {
+	const struct ibv_sge *sge;
+	uint32_t num_sge;
+	uint32_t offset;
+	uint32_t length;
+	uint32_t access;	/* enum ibv_access_flags that the keys must have */
+};
+
+/* frame.c: one packet in the making */
+struct uroce_frame {
+	struct rte_mbuf *head;
+	struct rte_mbuf *tail;
+	struct uroce_bth *bth;
+	uint8_t *ext;			/* behind the BTH */
+};
+
+/** @return 0; -ENOBUFS: a pool is empty; -EACCES: a key of the slice does not allow it. `bytes` instead of a
+ * slice is inline data. On error nothing is held. The BTH is written; extension headers are the caller's. */
+int uroce_frame_begin(struct uroce_engine *e, struct uroce_qp *qp, uint8_t opcode, uint8_t bth_flags,
+		      bool ack_req, uint32_t psn, const struct uroce_slice *slice, const uint8_t *bytes,
+		      struct uroce_frame *f);
+/** Append pad and ICRC: the frame is ready for uroce_engine_send()'s caller. */
+struct rte_mbuf *uroce_frame_end(struct uroce_engine *e, struct uroce_qp *qp, struct uroce_frame *f);
+
+/** Copy a packet's payload to the slice. @return 0 or -EACCES: nothing was written */
+int uroce_slice_scatter(const struct uroce_qp *qp, const struct uroce_slice *slice,
+			const struct uroce_packet *packet);
+
+/* engine.c */
+void uroce_qp_activate(struct uroce_engine *e, struct uroce_qp *qp);
+
+/* responder.c */
+enum uroce_verdict uroce_responder_receive(struct uroce_engine *e, struct uroce_qp *qp,
+					   const struct uroce_packet *p);
+void uroce_responder_reset(struct uroce_qp *qp);
+
+/* response.c: both return how many frames they made. */
+unsigned int uroce_response_send(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf **frames,
+				 unsigned int room);
+bool uroce_response_pending(const struct uroce_qp *qp);
+void uroce_response_ack(struct uroce_engine *e, struct uroce_qp *qp);
+/** A READ or atomic response that is to come acknowledges all before it. */
+void uroce_response_supersede_ack(struct uroce_qp *qp);
+void uroce_response_nak(struct uroce_engine *e, struct uroce_qp *qp, uint8_t syndrome, uint32_t psn);
+
+/* requester.c */
+unsigned int uroce_requester_send(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf **frames,
+				  unsigned int room);
+void uroce_requester_reset(struct uroce_qp *qp, uint32_t psn);
+/** Send again from a PSN that has been sent; or catch up with one that is ahead. */
+void uroce_requester_seek(struct uroce_qp *qp, uint32_t psn);
+/** Transport timeout from now on, if anything is outstanding. */
+void uroce_requester_arm(struct uroce_engine *e, struct uroce_qp *qp);
+
+/* completer.c */
+enum uroce_verdict uroce_completer_receive(struct uroce_engine *e, struct uroce_qp *qp,
+					   const struct uroce_packet *p);
+void uroce_completer_timeout(struct uroce_engine *e, struct uroce_qp *qp);
+/** Take the oldest send WQE off the queue, with a completion if it asks for one or has failed (R42). */
+void uroce_completer_complete(struct uroce_engine *e, struct uroce_qp *qp, enum ibv_wc_status status);
+
+/* failure.c */
+/** The oldest send WQE fails, the QP goes into the error state, all else is flushed (R41). */
+void uroce_qp_fail_send(struct uroce_engine *e, struct uroce_qp *qp, enum ibv_wc_status status);
+/** Into the error state; every WQE is flushed. */
+void uroce_qp_fail(struct uroce_engine *e, struct uroce_qp *qp);
+void uroce_qp_flush(struct uroce_engine *e, struct uroce_qp *qp);
+/** Complete the oldest receive WQE. False: the CQ has overrun (R43), and the QP is in error. */
+bool uroce_qp_complete_recv(struct uroce_engine *e, struct uroce_qp *qp, struct ibv_wc *wc, bool solicited);
+void uroce_qp_event(struct uroce_qp *qp, enum ibv_event_type type);
+
+static inline void
+uroce_count(struct uroce_engine *e, enum uroce_engine_counter c, uint64_t n)
+{
+	/* one writer; readers on other threads see whole values */
+	__atomic_store_n(&e->counters[c], e->counters[c] + n, __ATOMIC_RELAXED);
+}
+
+static inline uint32_t
+uroce_message_packets(const struct uroce_qp *qp, uint32_t length)
+{
+	/* the path MTU is a power of two */
+	return length == 0 ? 1 : (uint32_t)(((uint64_t)length + qp->mtu_bytes - 1) >> __builtin_ctz(qp->mtu_bytes));
+}
+
+static inline bool
+uroce_is_atomic(uint8_t wr_opcode)
+{
+	return wr_opcode == IBV_WR_ATOMIC_CMP_AND_SWP || wr_opcode == IBV_WR_ATOMIC_FETCH_AND_ADD;
+}
+
+static inline bool
+uroce_is_rd_atomic(uint8_t wr_opcode)
+{
+	return wr_opcode == IBV_WR_RDMA_READ || uroce_is_atomic(wr_opcode);
+}
+
+#endif /* UROCE_TRANSPORT_INTERNAL_H */

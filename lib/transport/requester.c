@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * The requester: cuts send WQEs into packets while window, fence and peer allow (R39), and goes back to any
+ * PSN by walking the WQEs again: no copies of packets are kept. On the QP's worker.
+ */
+
+#include <errno.h>
+
+#include <rte_branch_prediction.h>
+#include <rte_debug.h>
+
+#include "transport/internal.h"
+#include "uroce_config.h"
+
+void
+uroce_requester_reset(struct uroce_qp *qp, uint32_t psn)
+{
+	struct uroce_requester *req = &qp->req;
+
+	uroce_wheel_disarm(&req->timer);
+	req->next = req->started = qp->sq.head;
+	req->offset = 0;
+	req->psn = req->max_psn = req->unacked = psn;
+	req->since_ack_req = 0;
+	req->rd_atomics = 0;
+	req->retries_left = qp->attr.retry_cnt;
+	req->rnr_retries_left = qp->attr.rnr_retry;
+	req->rnr_wait = false;
+	req->gap_retried = false;
+}
+
+void
+uroce_requester_seek(struct uroce_qp *qp, uint32_t psn)
+{
+	struct uroce_requester *req = &qp->req;
+
+	req->rd_atomics = 0;
+	req->psn = psn;
+	req->offset = 0;
+	for (req->next = qp->sq.head; req->next != req->started; req->next++) {
+		const struct uroce_sqe *sqe = uroce_sqe_at(&qp->sq, req->next);
+		uint32_t offset = uroce_psn_distance(psn, sqe->first_psn);
+
+		if (offset < sqe->psn_count) {
+			req->offset = offset;
+			return;
+		}
+		req->rd_atomics += uroce_is_rd_atomic(sqe->opcode);
+	}
+}
+
+void
+uroce_requester_arm(struct uroce_engine *e, struct uroce_qp *qp)
+{
+	if (qp->req.rnr_wait)
+		return;
+	if (qp->req.unacked == qp->req.max_psn || qp->attr.timeout == 0)
+		uroce_wheel_disarm(&qp->req.timer);
+	else	/* R36 */
+		uroce_wheel_arm(&e->wheel, &qp->req.timer, e->now_ns + (4096ull << qp->attr.timeout));
+}
+
+/* R39, and half the PSN space at most (R11). */
+static bool
+may_start(const struct uroce_qp *qp, const struct uroce_sqe *sqe, uint32_t outstanding)
+{
+	const struct uroce_requester *req = &qp->req;
+
+	if (qp->state == IBV_QPS_SQD && req->next == req->started)
+		return false;
+	if ((sqe->flags & IBV_SEND_FENCE) && req->rd_atomics > 0)
+		return false;
+	if (!uroce_is_rd_atomic(sqe->opcode))
+		return true;
+	return req->rd_atomics < qp->attr.max_rd_atomic && outstanding + sqe->psn_count <= UROCE_PSN_HALF;
+}
+
+/* Give the WQE its PSNs when its first packet is about to leave. False: it has to wait. */
+static bool
+start_wqe(struct uroce_qp *qp, struct uroce_sqe *sqe, uint32_t outstanding)
+{
+	struct uroce_requester *req = &qp->req;
+
+	if (req->next == req->started)
+		sqe->psn_count = uroce_is_atomic(sqe->opcode) ? 1 : uroce_message_packets(qp, sqe->length);
+	if (!may_start(qp, sqe, outstanding))
+		return false;
+	if (req->next == req->started) {
+		sqe->first_psn = req->psn;
+		req->started++;
+	}
+	return true;
+}
+
+static void
+put_reth(void *ext, uint64_t va, uint32_t rkey, uint32_t dma_len)
+{
+	struct uroce_reth *reth = ext;
+
+	reth->va = rte_cpu_to_be_64(va);
+	reth->rkey = rte_cpu_to_be_32(rkey);
+	reth->dma_len = rte_cpu_to_be_32(dma_len);
+}
+
+/* A READ is asked for from where its responses have not come yet. */
+static int
+read_request(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_sqe *sqe, struct rte_mbuf **out)
+{
+	uint32_t done = qp->req.offset * qp->mtu_bytes;
+	struct uroce_frame f;
+	int ret = uroce_frame_begin(e, qp, UROCE_RC_READ_REQUEST, 0, true, qp->req.psn, NULL, NULL, &f);
+
+	if (ret != 0)
+		return ret;
+	put_reth(f.ext, sqe->remote_addr + done, sqe->rkey, sqe->length - done);
+	*out = uroce_frame_end(e, qp, &f);
+	return 0;
+}
+
+static int
+atomic_request(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_sqe *sqe,
+	       struct rte_mbuf **out)
+{
+	bool cas = sqe->opcode == IBV_WR_ATOMIC_CMP_AND_SWP;
+	struct uroce_atomiceth *eth;
+	struct uroce_frame f;
+	int ret = uroce_frame_begin(e, qp, cas ? UROCE_RC_CMP_SWAP : UROCE_RC_FETCH_ADD, 0, true, qp->req.psn,
+				    NULL, NULL, &f);
+
+	if (ret != 0)
+		return ret;
+	eth = (struct uroce_atomiceth *)f.ext;
+	eth->va = rte_cpu_to_be_64(sqe->remote_addr);
+	eth->rkey = rte_cpu_to_be_32(sqe->rkey);
+	eth->swap_add = rte_cpu_to_be_64(cas ? sqe->swap : sqe->compare_add);
+	eth->compare = rte_cpu_to_be_64(cas ? sqe->compare_add : 0);
+	*out = uroce_frame_end(e, qp, &f);
+	return 0;
+}
+
+/* Opcodes by [is a WRITE][last has an immediate][place in the message: MIDDLE, FIRST, LAST, ONLY]. */
+static const uint8_t data_opcodes[2][2][4] = {
+	{ { UROCE_RC_SEND_MIDDLE, UROCE_RC_SEND_FIRST, UROCE_RC_SEND_LAST, UROCE_RC_SEND_ONLY },
+	  { UROCE_RC_SEND_MIDDLE, UROCE_RC_SEND_FIRST, UROCE_RC_SEND_LAST_IMM, UROCE_RC_SEND_ONLY_IMM } },
+	{ { UROCE_RC_WRITE_MIDDLE, UROCE_RC_WRITE_FIRST, UROCE_RC_WRITE_LAST, UROCE_RC_WRITE_ONLY },
+	  { UROCE_RC_WRITE_MIDDLE, UROCE_RC_WRITE_FIRST, UROCE_RC_WRITE_LAST_IMM, UROCE_RC_WRITE_ONLY_IMM } },
+};
+
+/* One packet of a SEND or WRITE. */
+static int
+data_packet(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_sqe *sqe, bool window_full,
+	    struct rte_mbuf **out)
+{
+	struct uroce_requester *req = &qp->req;
+	bool write = sqe->opcode == IBV_WR_RDMA_WRITE || sqe->opcode == IBV_WR_RDMA_WRITE_WITH_IMM;
+	bool imm = sqe->opcode == IBV_WR_SEND_WITH_IMM || sqe->opcode == IBV_WR_RDMA_WRITE_WITH_IMM;
+	bool last = req->offset + 1 == sqe->psn_count;
+	uint32_t done = req->offset * qp->mtu_bytes;
+	uint8_t opcode = data_opcodes[write][imm][(last ? UROCE_OPF_LAST : 0) |
+						  (req->offset == 0 ? UROCE_OPF_FIRST : 0)];
+	const struct uroce_opcode_info *info = &uroce_opcodes[opcode];
+	bool ack_req = last || window_full || req->since_ack_req + 1 >= UROCE_ACK_REQ_PACKETS;
+	/* R31: a solicited event is asked for by the last packet only */
+	uint8_t flags = last && (sqe->flags & IBV_SEND_SOLICITED) && (imm || !write) ? UROCE_BTH_SE : 0;
+	struct uroce_slice slice = {
+		.sge = sqe->sge, .num_sge = sqe->num_sge, .offset = done,
+		.length = RTE_MIN(sqe->length - done, qp->mtu_bytes),
+	};
+	const uint8_t *inline_data = sqe->flags & IBV_SEND_INLINE ? (const uint8_t *)sqe->sge : NULL;
+	struct uroce_frame f;
+	int ret = uroce_frame_begin(e, qp, opcode, flags, ack_req, req->psn, &slice, inline_data, &f);
+
+	if (ret != 0)
+		return ret;
+	if (info->ext[UROCE_EXT_RETH] != 0)
+		put_reth((uint8_t *)f.bth + info->ext[UROCE_EXT_RETH], sqe->remote_addr, sqe->rkey,
+			 sqe->length);
+	if (info->ext[UROCE_EXT_IMMDT] != 0)
+		((struct uroce_immdt *)((uint8_t *)f.bth + info->ext[UROCE_EXT_IMMDT]))->imm = sqe->imm;
+	req->since_ack_req = ack_req ? 0 : req->since_ack_req + 1;
+	uroce_count(e, UROCE_SENT_BYTES, slice.length);
+	*out = uroce_frame_end(e, qp, &f);
+	return 0;
+}
+
+/* Account for `psns` more PSNs sent from the current WQE. */
+static void
+advance(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_sqe *sqe, uint32_t psns)
+{
+	struct uroce_requester *req = &qp->req;
+
+	if (uroce_psn_diff(req->psn, req->max_psn) < 0)
+		uroce_count(e, UROCE_RETRANSMITTED_PACKETS, 1);
+	req->psn = uroce_psn_add(req->psn, psns);
+	/* not by uroce_psn_diff(): a READ may take half the space at once */
+	if (uroce_psn_distance(req->psn, req->unacked) > uroce_psn_distance(req->max_psn, req->unacked))
+		req->max_psn = req->psn;
+	req->offset += psns;
+	if (req->offset == sqe->psn_count) {
+		req->rd_atomics += uroce_is_rd_atomic(sqe->opcode);
+		req->next++;
+		req->offset = 0;
+	}
+	if (req->timer.deadline_ns == 0)
+		uroce_requester_arm(e, qp);
+}
+
+/* A WQE that was wrong when posted, or whose memory is, fails when all before it is done. */
+static bool
+fail_wqe(struct uroce_engine *e, struct uroce_qp *qp, struct uroce_sqe *sqe, enum ibv_wc_status status)
+{
+	sqe->posted_status = (uint8_t)status;
+	if (qp->req.next != qp->sq.head)
+		return false;
+	uroce_qp_fail_send(e, qp, status);
+	return true;
+}
+
+unsigned int
+uroce_requester_send(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf **frames, unsigned int room)
+{
+	struct uroce_requester *req = &qp->req;
+	unsigned int n = 0;
+
+	while (n < room) {
+		uint32_t outstanding = uroce_psn_distance(req->psn, req->unacked);
+		struct uroce_sqe *sqe = uroce_sqe_at(&qp->sq, req->next);
+		uint32_t psns = 1;
+		int ret;
+
+		if ((qp->state != IBV_QPS_RTS && qp->state != IBV_QPS_SQD) || req->rnr_wait ||
+		    /* pairs with the release in uroce_post_send() */
+		    req->next == __atomic_load_n(&qp->sq.tail, __ATOMIC_ACQUIRE) ||
+		    outstanding >= UROCE_WINDOW_PACKETS)
+			break;
+		if (unlikely(sqe->posted_status != IBV_WC_SUCCESS)) {
+			fail_wqe(e, qp, sqe, sqe->posted_status);
+			break;
+		}
+		if (req->offset == 0 && !start_wqe(qp, sqe, outstanding))
+			break;
+		if (uroce_is_atomic(sqe->opcode)) {
+			ret = atomic_request(e, qp, sqe, &frames[n]);
+		} else if (sqe->opcode == IBV_WR_RDMA_READ) {
+			psns = sqe->psn_count - req->offset;
+			ret = read_request(e, qp, sqe, &frames[n]);
+		} else {
+			ret = data_packet(e, qp, sqe, outstanding + 1 == UROCE_WINDOW_PACKETS, &frames[n]);
+		}
+		if (unlikely(ret != 0)) {
+			if (ret == -EACCES)
+				fail_wqe(e, qp, sqe, IBV_WC_LOC_PROT_ERR);
+			break;
+		}
+		advance(e, qp, sqe, psns);
+		n++;
+	}
+	return n;
+}

@@ -1,0 +1,424 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * The responder: a request goes through the checks of R10 one after the other; the first that fails is its
+ * verdict, and uroce_verdicts[] says what that puts on the wire. Nothing is executed before all have passed.
+ * On the QP's worker.
+ */
+
+#include <string.h>
+
+#include <rte_branch_prediction.h>
+
+#include "transport/internal.h"
+#include "uroce_config.h"
+
+void
+uroce_responder_reset(struct uroce_qp *qp)
+{
+	struct uroce_responder *resp = &qp->resp;
+
+	resp->psn = qp->attr.rq_psn;
+	resp->msn = 0;
+	resp->ack_owed = false;
+	resp->closing = false;
+	resp->nak_sent = false;
+	resp->message_op = UROCE_OP_NONE;
+	resp->recv_taken = false;
+	resp->resource_head = resp->resource_tail = 0;
+	if (resp->resources != NULL)
+		memset(resp->resources, 0, (resp->resource_mask + 1) * sizeof(*resp->resources));
+}
+
+/* The entry that holds this PSN, among the last that are kept. */
+static struct uroce_rd_atomic *
+find_resource(struct uroce_responder *resp, uint32_t psn, uint32_t *index)
+{
+	if (resp->resources == NULL)
+		return NULL;
+	for (uint32_t i = resp->resource_tail - resp->resource_mask - 1; i != resp->resource_tail; i++) {
+		struct uroce_rd_atomic *r = &resp->resources[i & resp->resource_mask];
+
+		if (r->op != UROCE_OP_NONE && uroce_psn_distance(psn, r->first_psn) < r->psn_count) {
+			*index = i;
+			return r;
+		}
+	}
+	return NULL;
+}
+
+/* R27: a subset of the original with the same rkey is answered again, from the PSN it names. */
+static bool
+replay_read(struct uroce_qp *qp, struct uroce_rd_atomic *r, const struct uroce_packet *p)
+{
+	const struct uroce_reth *reth = uroce_packet_ext(p, UROCE_EXT_RETH);
+	uint32_t start = uroce_psn_distance(p->psn, r->first_psn);
+	uint32_t skipped = start * qp->mtu_bytes;
+	uint32_t length = rte_be_to_cpu_32(reth->dma_len);
+
+	if (rte_be_to_cpu_32(reth->rkey) != r->rkey || rte_be_to_cpu_64(reth->va) != r->addr + skipped ||
+	    length > r->length - skipped)
+		return false;
+	/* only whole packets of the original can be told apart from its tail */
+	if (length != r->length - skipped && (length & (qp->mtu_bytes - 1)) != 0)
+		return false;
+	r->start = start;
+	r->end = start + uroce_message_packets(qp, length);
+	r->next = start;
+	/*
+	 * IBA starts the answer to a retried READ with FIRST, as to any READ; Linux's rxe gives FIRST only to
+	 * the first PSN of the original and fails on anything else. Hardware sends MigReq 1, rxe 0.
+	 */
+	r->restart = p->bth->flags & UROCE_BTH_MIGREQ;
+	return true;
+}
+
+/* R26-R28 */
+static enum uroce_verdict
+duplicate(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p)
+{
+	struct uroce_responder *resp = &qp->resp;
+	struct uroce_rd_atomic *r;
+	uint32_t index;
+
+	if (p->info->op == UROCE_OP_SEND || p->info->op == UROCE_OP_WRITE) {
+		uroce_response_ack(e, qp);
+		return UROCE_DUPLICATE;
+	}
+	r = find_resource(resp, p->psn, &index);
+	if (r == NULL || r->op != p->info->op)
+		return UROCE_DROP_DUPLICATE;
+	if (r->op == UROCE_OP_READ_REQUEST) {
+		if (!replay_read(qp, r, p))
+			return UROCE_DROP_DUPLICATE;
+	} else {
+		r->next = 0;
+	}
+	if ((int32_t)(index - resp->resource_head) < 0)
+		resp->resource_head = index;
+	uroce_qp_activate(e, qp);
+	return UROCE_DUPLICATE;
+}
+
+/* R13: FIRST and ONLY begin a message, MIDDLE and LAST continue one of the same operation. */
+static bool
+in_sequence(const struct uroce_responder *resp, const struct uroce_opcode_info *info)
+{
+	if (info->op != UROCE_OP_SEND && info->op != UROCE_OP_WRITE)
+		return resp->message_op == UROCE_OP_NONE;
+	return info->flags & UROCE_OPF_FIRST ? resp->message_op == UROCE_OP_NONE
+					     : resp->message_op == info->op;
+}
+
+static bool
+allowed(const struct uroce_qp *qp, const struct uroce_opcode_info *info)
+{
+	switch (info->op) {
+	case UROCE_OP_SEND:
+		return info->ext[UROCE_EXT_IETH] == 0;	/* without memory windows nothing can be invalidated */
+	case UROCE_OP_WRITE:
+		return qp->access & IBV_ACCESS_REMOTE_WRITE;
+	case UROCE_OP_READ_REQUEST:
+		return (qp->access & IBV_ACCESS_REMOTE_READ) && qp->attr.max_dest_rd_atomic > 0;
+	case UROCE_OP_CMP_SWAP:
+	case UROCE_OP_FETCH_ADD:
+		return (qp->access & IBV_ACCESS_REMOTE_ATOMIC) && qp->attr.max_dest_rd_atomic > 0;
+	default:
+		return false;
+	}
+}
+
+/* R14 */
+static bool
+payload_fits(const struct uroce_qp *qp, const struct uroce_packet *p)
+{
+	if (!(p->info->flags & UROCE_OPF_PAYLOAD))
+		return p->payload_bytes == 0;
+	if (!(p->info->flags & UROCE_OPF_LAST))
+		return p->payload_bytes == qp->mtu_bytes;
+	if (!(p->info->flags & UROCE_OPF_FIRST) && p->payload_bytes == 0)
+		return false;
+	return p->payload_bytes <= qp->mtu_bytes;
+}
+
+/* R21: the oldest receive WQE, which the message keeps until its last packet. */
+static const struct uroce_rqe *
+take_recv(struct uroce_qp *qp)
+{
+	/* pairs with the release in uroce_post_recv() */
+	if (!qp->resp.recv_taken && qp->rq.head == __atomic_load_n(&qp->rq.tail, __ATOMIC_ACQUIRE))
+		return NULL;
+	qp->resp.recv_taken = true;
+	return uroce_rqe_at(&qp->rq, qp->rq.head);
+}
+
+/* The end of every request that has been executed: PSN, MSN (R29), acknowledgement (R31). */
+static enum uroce_verdict
+executed(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p, uint32_t psns)
+{
+	struct uroce_responder *resp = &qp->resp;
+
+	resp->psn = uroce_psn_add(resp->psn, psns);
+	if (p->info->flags & UROCE_OPF_LAST) {
+		resp->msn = uroce_psn_add(resp->msn, 1);
+		resp->message_op = UROCE_OP_NONE;
+	} else {
+		resp->message_op = p->info->op;
+	}
+	uroce_count(e, UROCE_RECEIVED_BYTES, p->payload_bytes);
+	if (p->info->op != UROCE_OP_SEND && p->info->op != UROCE_OP_WRITE) {
+		uroce_response_supersede_ack(qp);
+		uroce_qp_activate(e, qp);
+	} else if (p->ack_req) {
+		uroce_response_ack(e, qp);
+	}
+	return UROCE_OK;
+}
+
+static void
+take_immediate(const struct uroce_packet *p, struct ibv_wc *wc)
+{
+	if (p->info->ext[UROCE_EXT_IMMDT] != 0) {
+		wc->wc_flags |= IBV_WC_WITH_IMM;
+		wc->imm_data = ((const struct uroce_immdt *)uroce_packet_ext(p, UROCE_EXT_IMMDT))->imm;
+	}
+}
+
+static enum uroce_verdict
+receive_send(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p)
+{
+	struct uroce_responder *resp = &qp->resp;
+	const struct uroce_rqe *rqe = take_recv(qp);
+	struct ibv_wc wc = { .status = IBV_WC_SUCCESS, .opcode = IBV_WC_RECV };
+	struct uroce_slice slice;
+
+	if (rqe == NULL)
+		return UROCE_NAK_RNR;
+	if (p->info->flags & UROCE_OPF_FIRST)
+		resp->offset = 0;
+	if (!payload_fits(qp, p))
+		return UROCE_NAK_PAYLOAD;
+	if (p->payload_bytes > rqe->length - resp->offset)
+		return UROCE_NAK_RECV_LENGTH;
+	slice = (struct uroce_slice){
+		.sge = rqe->sge, .num_sge = rqe->num_sge, .offset = resp->offset,
+		.length = p->payload_bytes, .access = IBV_ACCESS_LOCAL_WRITE,
+	};
+	if (slice.length > 0 && unlikely(uroce_slice_scatter(qp, &slice, p) != 0))
+		return UROCE_NAK_LOCAL_PROTECTION;
+	resp->offset += p->payload_bytes;
+	if (p->info->flags & UROCE_OPF_LAST) {
+		wc.byte_len = resp->offset;
+		take_immediate(p, &wc);
+		if (!uroce_qp_complete_recv(e, qp, &wc, p->solicited))
+			return UROCE_OK;
+	}
+	return executed(e, qp, p, 1);
+}
+
+/* R16: at most 2^31 bytes, and those of the packets add up to DMALen. */
+static bool
+dma_length_fits(const struct uroce_responder *resp, const struct uroce_packet *p)
+{
+	uint64_t placed = (uint64_t)resp->offset + p->payload_bytes;
+
+	if (resp->length > UROCE_MAX_MSG_BYTES)
+		return false;
+	return p->info->flags & UROCE_OPF_LAST ? placed == resp->length : placed < resp->length;
+}
+
+static enum uroce_verdict
+receive_write(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p)
+{
+	struct uroce_responder *resp = &qp->resp;
+	struct ibv_wc wc = { .status = IBV_WC_SUCCESS, .opcode = IBV_WC_RECV_RDMA_WITH_IMM };
+	const struct uroce_mr_key *key = NULL;
+
+	if ((p->info->flags & UROCE_OPF_RECV) && take_recv(qp) == NULL)
+		return UROCE_NAK_RNR;
+	if (p->info->flags & UROCE_OPF_FIRST) {
+		const struct uroce_reth *reth = uroce_packet_ext(p, UROCE_EXT_RETH);
+
+		resp->offset = 0;
+		resp->length = rte_be_to_cpu_32(reth->dma_len);
+		resp->rkey = rte_be_to_cpu_32(reth->rkey);
+		resp->addr = rte_be_to_cpu_64(reth->va);
+	}
+	if (!payload_fits(qp, p))
+		return UROCE_NAK_PAYLOAD;
+	if (!dma_length_fits(resp, p))
+		return UROCE_NAK_DMA_LEN;
+	if (resp->length > 0) {		/* R18, R20; R19: not of nothing */
+		key = uroce_mr_lookup(&qp->dev->mrs, resp->rkey, qp->ibv.pd, resp->addr, resp->length,
+				      IBV_ACCESS_REMOTE_WRITE);
+		if (unlikely(key == NULL))
+			return UROCE_NAK_ACCESS;
+		uroce_packet_copy(p, 0, uroce_mr_va(key, resp->addr) + resp->offset, p->payload_bytes);
+	}
+	resp->offset += p->payload_bytes;
+	if (p->info->flags & UROCE_OPF_RECV) {
+		wc.byte_len = resp->length;
+		take_immediate(p, &wc);
+		if (!uroce_qp_complete_recv(e, qp, &wc, p->solicited))
+			return UROCE_OK;
+	}
+	return executed(e, qp, p, 1);
+}
+
+/* R22. What is being answered again does not count: the peer may have had its first answer. */
+static bool
+too_many_outstanding(const struct uroce_qp *qp)
+{
+	const struct uroce_responder *resp = &qp->resp;
+	uint32_t unanswered = 0;
+
+	for (uint32_t i = resp->resource_head; i != resp->resource_tail; i++)
+		unanswered += !resp->resources[i & resp->resource_mask].answered;
+	return unanswered >= qp->attr.max_dest_rd_atomic;
+}
+
+/* The oldest is forgotten; replays of it that were pending are asked for again by who needs them. */
+static struct uroce_rd_atomic *
+new_resource(struct uroce_responder *resp)
+{
+	struct uroce_rd_atomic *r = &resp->resources[resp->resource_tail++ & resp->resource_mask];
+
+	if (resp->resource_tail - resp->resource_head > resp->resource_mask + 1)
+		resp->resource_head = resp->resource_tail - (resp->resource_mask + 1);
+	return r;
+}
+
+static enum uroce_verdict
+receive_read(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p)
+{
+	const struct uroce_reth *reth = uroce_packet_ext(p, UROCE_EXT_RETH);
+	struct uroce_responder *resp = &qp->resp;
+	uint32_t length = rte_be_to_cpu_32(reth->dma_len);
+	uint32_t rkey = rte_be_to_cpu_32(reth->rkey);
+	uint64_t va = rte_be_to_cpu_64(reth->va);
+	struct uroce_rd_atomic *r;
+	uint32_t psns;
+
+	if (too_many_outstanding(qp))
+		return UROCE_NAK_RD_ATOMIC;
+	if (!payload_fits(qp, p))
+		return UROCE_NAK_PAYLOAD;
+	if (length > UROCE_MAX_MSG_BYTES)
+		return UROCE_NAK_DMA_LEN;
+	if (length > 0 && uroce_mr_lookup(&qp->dev->mrs, rkey, qp->ibv.pd, va, length,
+					  IBV_ACCESS_REMOTE_READ) == NULL)
+		return UROCE_NAK_ACCESS;
+	psns = uroce_message_packets(qp, length);
+	r = new_resource(resp);
+	*r = (struct uroce_rd_atomic){
+		.op = UROCE_OP_READ_REQUEST, .addr = va, .rkey = rkey, .length = length,
+		.first_psn = resp->psn, .psn_count = psns, .end = psns,
+		.msn = uroce_psn_add(resp->msn, 1),
+	};
+	return executed(e, qp, p, psns);
+}
+
+static enum uroce_verdict
+receive_atomic(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p)
+{
+	const struct uroce_atomiceth *eth = uroce_packet_ext(p, UROCE_EXT_ATOMICETH);
+	struct uroce_responder *resp = &qp->resp;
+	uint64_t addr = rte_be_to_cpu_64(eth->va);
+	uint64_t swap_add = rte_be_to_cpu_64(eth->swap_add);
+	uint64_t original = rte_be_to_cpu_64(eth->compare);
+	const struct uroce_mr_key *key;
+	struct uroce_rd_atomic *r;
+	uint64_t *va;
+
+	if (too_many_outstanding(qp))
+		return UROCE_NAK_RD_ATOMIC;
+	if (!payload_fits(qp, p))
+		return UROCE_NAK_PAYLOAD;
+	if ((addr & 7) != 0)
+		return UROCE_NAK_ATOMIC_ALIGNMENT;
+	key = uroce_mr_lookup(&qp->dev->mrs, rte_be_to_cpu_32(eth->rkey), qp->ibv.pd, addr, sizeof(*va),
+			      IBV_ACCESS_REMOTE_ATOMIC);
+	if (key == NULL)
+		return UROCE_NAK_ACCESS;
+	va = (uint64_t *)uroce_mr_va(key, addr);
+	/* where addr is not the address in this process, alignment may differ */
+	if (unlikely(((uintptr_t)va & 7) != 0))
+		return UROCE_NAK_ATOMIC_ALIGNMENT;
+	if (p->info->op == UROCE_OP_FETCH_ADD)
+		original = __atomic_fetch_add(va, swap_add, __ATOMIC_SEQ_CST);
+	else	/* on failure `original` becomes what is there */
+		__atomic_compare_exchange_n(va, &original, swap_add, false, __ATOMIC_SEQ_CST,
+					    __ATOMIC_SEQ_CST);
+	r = new_resource(resp);
+	*r = (struct uroce_rd_atomic){
+		.op = p->info->op, .original = original, .first_psn = resp->psn, .psn_count = 1, .end = 1,
+		.msn = uroce_psn_add(resp->msn, 1),
+	};
+	return executed(e, qp, p, 1);
+}
+
+static enum uroce_verdict
+execute(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p)
+{
+	if (!in_sequence(&qp->resp, p->info))
+		return UROCE_NAK_OPCODE_SEQUENCE;
+	if (!allowed(qp, p->info))
+		return UROCE_NAK_NOT_ALLOWED;
+	switch (p->info->op) {
+	case UROCE_OP_SEND:
+		return receive_send(e, qp, p);
+	case UROCE_OP_WRITE:
+		return receive_write(e, qp, p);
+	case UROCE_OP_READ_REQUEST:
+		return receive_read(e, qp, p);
+	default:
+		return receive_atomic(e, qp, p);
+	}
+}
+
+/* What a verdict means for a request with the expected PSN: RNR is asked for again, all else is fatal. */
+static void
+refuse(struct uroce_engine *e, struct uroce_qp *qp, enum uroce_verdict verdict)
+{
+	struct uroce_responder *resp = &qp->resp;
+	uint8_t syndrome = uroce_verdicts[verdict].syndrome;
+	struct ibv_wc wc = { .status = uroce_verdicts[verdict].wc_status, .opcode = IBV_WC_RECV };
+
+	resp->nak_sent = true;
+	if (verdict == UROCE_NAK_RNR) {
+		uroce_response_nak(e, qp, syndrome | qp->attr.min_rnr_timer, resp->psn);
+		return;
+	}
+	if (wc.status != IBV_WC_SUCCESS && !uroce_qp_complete_recv(e, qp, &wc, true))
+		return;
+	resp->closing = true;
+	uroce_response_nak(e, qp, syndrome, resp->psn);
+	uroce_qp_event(qp, verdict == UROCE_NAK_ACCESS ? IBV_EVENT_QP_ACCESS_ERR : IBV_EVENT_QP_REQ_ERR);
+}
+
+enum uroce_verdict
+uroce_responder_receive(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p)
+{
+	struct uroce_responder *resp = &qp->resp;
+	int32_t ahead = uroce_psn_diff(p->psn, resp->psn);
+	enum uroce_verdict verdict;
+
+	if ((qp->state != IBV_QPS_RTR && qp->state != IBV_QPS_RTS && qp->state != IBV_QPS_SQD) || resp->closing)
+		return UROCE_DROP_QP_STATE;
+	if (ahead < 0)
+		return duplicate(e, qp, p);
+	if (ahead > 0) {	/* R12 */
+		if (resp->nak_sent)
+			return UROCE_DROP_AHEAD;
+		resp->nak_sent = true;
+		uroce_response_nak(e, qp, uroce_verdicts[UROCE_NAK_SEQUENCE].syndrome, resp->psn);
+		return UROCE_NAK_SEQUENCE;
+	}
+	resp->nak_sent = false;
+	if (resp->ack_owed && (resp->ack_syndrome & UROCE_AETH_CLASS_MASK) == UROCE_AETH_RNR_NAK)
+		resp->ack_owed = false;		/* what it refused is here again */
+	verdict = execute(e, qp, p);
+	if (unlikely(verdict != UROCE_OK))
+		refuse(e, qp, verdict);
+	return verdict;
+}

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * The responder's answers, in the order of the requests: READ and atomic responses first, then the one
+ * acknowledgement or NAK that stands for all the rest of the burst. On the QP's worker.
+ */
+
+#include <errno.h>
+
+#include <rte_branch_prediction.h>
+
+#include "transport/internal.h"
+#include "uroce_config.h"
+
+/* Of the answers that are owed, only a plain acknowledgement can be done without. */
+void
+uroce_response_supersede_ack(struct uroce_qp *qp)
+{
+	if ((qp->resp.ack_syndrome & UROCE_AETH_CLASS_MASK) == UROCE_AETH_ACK)
+		qp->resp.ack_owed = false;
+}
+
+bool
+uroce_response_pending(const struct uroce_qp *qp)
+{
+	return qp->resp.ack_owed || qp->resp.resource_head != qp->resp.resource_tail;
+}
+
+void
+uroce_response_ack(struct uroce_engine *e, struct uroce_qp *qp)
+{
+	struct uroce_responder *resp = &qp->resp;
+
+	/* a NAK that is owed acknowledges what is before it, too */
+	if (!resp->ack_owed)
+		resp->ack_syndrome = UROCE_AETH_ACK | UROCE_AETH_CREDITS_UNLIMITED;
+	resp->ack_owed = true;
+	uroce_qp_activate(e, qp);
+}
+
+void
+uroce_response_nak(struct uroce_engine *e, struct uroce_qp *qp, uint8_t syndrome, uint32_t psn)
+{
+	qp->resp.ack_syndrome = syndrome;
+	qp->resp.ack_psn = psn;
+	qp->resp.ack_owed = true;
+	uroce_qp_activate(e, qp);
+}
+
+static void
+put_aeth(void *ext, uint8_t syndrome, uint32_t msn)
+{
+	struct uroce_aeth *aeth = ext;
+
+	aeth->syndrome = syndrome;
+	uroce_put24(aeth->msn, msn);
+}
+
+static uint8_t
+read_response_opcode(const struct uroce_rd_atomic *r)
+{
+	bool first = r->next == (r->restart ? r->start : 0);
+	bool last = r->next + 1 == (r->restart ? r->end : r->psn_count);
+
+	if (first)
+		return last ? UROCE_RC_READ_RESPONSE_ONLY : UROCE_RC_READ_RESPONSE_FIRST;
+	return last ? UROCE_RC_READ_RESPONSE_LAST : UROCE_RC_READ_RESPONSE_MIDDLE;
+}
+
+static int
+read_response(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_rd_atomic *r,
+	      struct rte_mbuf **out)
+{
+	uint32_t done = r->next * qp->mtu_bytes;
+	uint8_t opcode = read_response_opcode(r);
+	/* an entry's length is that of the message: only the slice is looked up */
+	struct ibv_sge sge = { .addr = r->addr, .length = r->length, .lkey = r->rkey };
+	struct uroce_slice slice = {
+		.sge = &sge, .num_sge = 1, .offset = done,
+		.length = RTE_MIN(r->length - done, qp->mtu_bytes), .access = IBV_ACCESS_REMOTE_READ,
+	};
+	struct uroce_frame f;
+	int ret = uroce_frame_begin(e, qp, opcode, 0, false, uroce_psn_add(r->first_psn, r->next), &slice,
+				    NULL, &f);
+
+	if (ret != 0)
+		return ret;
+	if (uroce_opcodes[opcode].ext[UROCE_EXT_AETH] != 0)
+		put_aeth(f.ext, UROCE_AETH_ACK | UROCE_AETH_CREDITS_UNLIMITED, r->msn);
+	uroce_count(e, UROCE_SENT_BYTES, slice.length);
+	*out = uroce_frame_end(e, qp, &f);
+	return 0;
+}
+
+static int
+atomic_response(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_rd_atomic *r,
+		struct rte_mbuf **out)
+{
+	struct uroce_atomicacketh *eth;
+	struct uroce_frame f;
+	int ret = uroce_frame_begin(e, qp, UROCE_RC_ATOMIC_ACKNOWLEDGE, 0, false, r->first_psn, NULL, NULL, &f);
+
+	if (ret != 0)
+		return ret;
+	put_aeth(f.ext, UROCE_AETH_ACK | UROCE_AETH_CREDITS_UNLIMITED, r->msn);
+	eth = (struct uroce_atomicacketh *)(f.ext + sizeof(struct uroce_aeth));
+	eth->original = rte_cpu_to_be_64(r->original);
+	*out = uroce_frame_end(e, qp, &f);
+	return 0;
+}
+
+static int
+acknowledge(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf **out)
+{
+	struct uroce_responder *resp = &qp->resp;
+	uint8_t class = resp->ack_syndrome & UROCE_AETH_CLASS_MASK;
+	bool sequence = resp->ack_syndrome == (UROCE_AETH_NAK | UROCE_NAK_PSN_SEQUENCE_ERROR);
+	uint32_t psn = class == UROCE_AETH_ACK ? uroce_psn_add(resp->psn, UROCE_PSN_MASK)
+		     : sequence ? resp->psn : resp->ack_psn;
+	struct uroce_frame f;
+	int ret = uroce_frame_begin(e, qp, UROCE_RC_ACKNOWLEDGE, 0, false, psn, NULL, NULL, &f);
+
+	if (ret != 0)
+		return ret;
+	put_aeth(f.ext, resp->ack_syndrome, resp->msn);
+	uroce_count(e, class == UROCE_AETH_ACK ? UROCE_SENT_ACKS
+		    : class == UROCE_AETH_NAK ? UROCE_SENT_NAKS : UROCE_SENT_RNR_NAKS, 1);
+	*out = uroce_frame_end(e, qp, &f);
+	resp->ack_owed = false;
+	if (resp->closing)
+		uroce_qp_fail(e, qp);
+	return 0;
+}
+
+/* The memory of a READ that was accepted is gone: refused from here on. */
+static void
+refuse_read(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_rd_atomic *r)
+{
+	uint32_t psn = uroce_psn_add(r->first_psn, r->next);
+
+	qp->resp.resource_head = qp->resp.resource_tail;
+	qp->resp.closing = true;
+	uroce_response_nak(e, qp, uroce_verdicts[UROCE_NAK_ACCESS].syndrome, psn);
+	uroce_qp_event(qp, IBV_EVENT_QP_ACCESS_ERR);
+}
+
+unsigned int
+uroce_response_send(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf **frames, unsigned int room)
+{
+	struct uroce_responder *resp = &qp->resp;
+	unsigned int n = 0;
+	int ret;
+
+	while (n < room && resp->resource_head != resp->resource_tail) {
+		struct uroce_rd_atomic *r = &resp->resources[resp->resource_head & resp->resource_mask];
+
+		if (r->next == r->end) {
+			resp->resource_head++;
+			continue;
+		}
+		ret = r->op == UROCE_OP_READ_REQUEST ? read_response(e, qp, r, &frames[n])
+						     : atomic_response(e, qp, r, &frames[n]);
+		if (unlikely(ret == -EACCES)) {
+			refuse_read(e, qp, r);
+			break;
+		}
+		if (unlikely(ret != 0))
+			return n;
+		r->next++;
+		r->answered |= r->next == r->end;
+		n++;
+	}
+	if (n < room && resp->ack_owed && resp->resource_head == resp->resource_tail &&
+	    acknowledge(e, qp, &frames[n]) == 0)
+		n++;
+	return n;
+}
