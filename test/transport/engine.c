@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * Which packets reach a QP, whose turn it is to send, and doorbells from other threads.
+ */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "peer.h"
+#include "uroce_config.h"
+#include "wire/psn.h"
+
+#include <pthread.h>
+
+static void
+a_packet_must_be_for_this_connection(void **state)
+{
+	const struct peer_packet good = { .opcode = UROCE_RC_WRITE_ONLY, .psn = PEER_RQ_PSN, .ack_req = true };
+	struct peer_packet in;
+	struct peer p;
+
+	(void)state;
+	peer_start(&p, NULL);
+	in = good;
+	in.pkey = 0x1234;
+	assert_int_equal(peer_in(&p, &in), UROCE_DROP_PKEY);	/* R6 */
+	in = good;
+	in.last_ip_byte = 3;
+	assert_int_equal(peer_in(&p, &in), UROCE_DROP_SOURCE);	/* R8 */
+	in = good;
+	in.opcode = UROCE_UC_SEND_FIRST + UROCE_RC_WRITE_ONLY;
+	assert_int_equal(peer_in(&p, &in), UROCE_DROP_TRANSPORT);	/* R2 */
+	in.opcode = UROCE_UD_SEND_ONLY;
+	assert_int_equal(peer_in(&p, &in), UROCE_DROP_TRANSPORT);
+	in.opcode = UROCE_CNP;
+	in.payload_bytes = 16;
+	assert_int_equal(peer_in(&p, &in), UROCE_DROP_CNP);
+	peer_expect_nothing(&p);
+	in = good;
+	in.pkey = 0x7fff;	/* a limited member may talk to a full one */
+	assert_int_equal(peer_in(&p, &in), UROCE_OK);
+	peer_stop(&p);
+}
+
+static void
+r44_what_a_qp_receives_in_its_state(void **state)
+{
+	struct peer_packet request = { .opcode = UROCE_RC_WRITE_ONLY, .psn = PEER_RQ_PSN, .ack_req = true };
+	struct peer_packet answer = { .opcode = UROCE_RC_ACKNOWLEDGE, .psn = PEER_SQ_PSN };
+	struct peer_conf conf = { .state = IBV_QPS_INIT };
+	struct peer p;
+
+	(void)state;
+	peer_start(&p, &conf);
+	assert_int_equal(peer_in(&p, &request), UROCE_DROP_QP_STATE);
+	peer_stop(&p);
+	conf.state = IBV_QPS_RTR;
+	peer_start(&p, &conf);
+	assert_int_equal(peer_in(&p, &request), UROCE_OK);
+	peer_expect(&p, UROCE_RC_ACKNOWLEDGE, PEER_RQ_PSN);
+	assert_int_equal(peer_in(&p, &answer), UROCE_DROP_QP_STATE);
+	peer_stop(&p);
+}
+
+static void
+sqd_finishes_what_has_begun(void **state)
+{
+	struct peer_packet in = { .opcode = UROCE_RC_ACKNOWLEDGE, .syndrome = UROCE_AETH_CREDITS_UNLIMITED };
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_SQD };
+	struct peer p;
+
+	(void)state;
+	peer_start(&p, NULL);
+	peer_post(&p, IBV_WR_RDMA_WRITE, 0, 2048, 1, 0);
+	peer_post(&p, IBV_WR_RDMA_WRITE, 0, 8, 2, 0);
+	peer_expect(&p, UROCE_RC_WRITE_FIRST, PEER_SQ_PSN);
+	assert_int_equal(uroce_modify_qp(p.qp, &attr, IBV_QP_STATE), 0);
+	peer_expect(&p, UROCE_RC_WRITE_LAST, PEER_SQ_PSN + 1);
+	peer_expect_nothing(&p);
+	in.psn = PEER_SQ_PSN + 1;
+	assert_int_equal(peer_in(&p, &in), UROCE_OK);
+	peer_expect_wc(p.send_cq, IBV_WC_SUCCESS, 1);
+	peer_expect_nothing(&p);
+	attr.qp_state = IBV_QPS_RTS;
+	assert_int_equal(uroce_modify_qp(p.qp, &attr, IBV_QP_STATE), 0);
+	peer_expect(&p, UROCE_RC_WRITE_ONLY, PEER_SQ_PSN + 2);
+	peer_stop(&p);
+}
+
+#define POSTS 20000
+
+static void *
+poster(void *arg)
+{
+	struct peer *p = arg;
+	struct ibv_send_wr wr = { .opcode = IBV_WR_RDMA_WRITE }, *bad;
+
+	for (int i = 0; i < POSTS; )
+		i += uroce_post_send(p->qp, &wr, &bad) == 0;
+	return NULL;
+}
+
+static void
+no_doorbell_is_lost(void **state)
+{
+	struct peer_packet in = { .opcode = UROCE_RC_ACKNOWLEDGE, .syndrome = UROCE_AETH_CREDITS_UNLIMITED };
+	struct peer_packet out;
+	pthread_t threads[2];
+	uint32_t sent = 0;
+	struct peer p;
+
+	(void)state;
+	peer_start(&p, NULL);
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, poster, &p), 0);
+	/* ends only if every post is seen: unsignalled, 64 at a time */
+	while (sent < 2 * POSTS) {
+		if (!peer_out(&p, &out))
+			continue;
+		assert_int_equal(out.psn, uroce_psn_add(PEER_SQ_PSN, sent));
+		in.psn = out.psn;
+		assert_int_equal(peer_in(&p, &in), UROCE_OK);
+		sent++;
+	}
+	for (int i = 0; i < 2; i++)
+		pthread_join(threads[i], NULL);
+	peer_expect_nothing(&p);
+	peer_stop(&p);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_packet_must_be_for_this_connection),
+		cmocka_unit_test(r44_what_a_qp_receives_in_its_state),
+		cmocka_unit_test(sqd_finishes_what_has_begun),
+		cmocka_unit_test(no_doorbell_is_lost),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

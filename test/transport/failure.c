@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * The error state: flushing, CQ overrun, events (R41-R43).
+ */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "peer.h"
+#include "uroce_config.h"
+#include "wire/psn.h"
+
+static void
+r41_posting_in_error_is_accepted_and_flushed(void **state)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
+	struct peer p;
+
+	(void)state;
+	peer_start(&p, NULL);
+	peer_post(&p, IBV_WR_SEND, 0, 8, 1, 0);
+	peer_post_recv(&p, 0, 8, 2);
+	assert_int_equal(uroce_modify_qp(p.qp, &attr, IBV_QP_STATE), 0);
+	peer_expect_wc(p.send_cq, IBV_WC_WR_FLUSH_ERR, 1);
+	peer_expect_wc(p.recv_cq, IBV_WC_WR_FLUSH_ERR, 2);
+	peer_post(&p, IBV_WR_RDMA_READ, 0, 8, 3, 0);
+	peer_post_recv(&p, 0, 8, 4);
+	peer_expect_nothing(&p);
+	peer_expect_wc(p.send_cq, IBV_WC_WR_FLUSH_ERR, 3);
+	peer_expect_wc(p.recv_cq, IBV_WC_WR_FLUSH_ERR, 4);
+	peer_stop(&p);
+}
+
+static void
+r43_a_full_cq_stops_the_qp_and_is_reported(void **state)
+{
+	struct peer_conf conf = { .cqe = 4 };
+	struct peer_packet in = { .opcode = UROCE_RC_ACKNOWLEDGE, .syndrome = UROCE_AETH_CREDITS_UNLIMITED };
+	struct ibv_qp_init_attr init;
+	struct ibv_async_event event;
+	struct ibv_qp_attr attr;
+	struct peer_packet out;
+	struct ibv_wc wc[8];
+	struct peer p;
+	int n;
+
+	(void)state;
+	peer_start(&p, &conf);
+	n = p.send_cq->cqe;
+	for (int i = 0; i <= n; i++)
+		peer_post(&p, IBV_WR_SEND, 0, 8, (uint64_t)i, 0);
+	while (peer_out(&p, &out))
+		;
+	in.psn = PEER_SQ_PSN + (uint32_t)n;
+	assert_int_equal(peer_in(&p, &in), UROCE_OK);
+	assert_int_equal(p.engine.counters[UROCE_CQ_OVERRUNS], 1);
+	assert_int_equal(uroce_query_qp(p.qp, &attr, IBV_QP_STATE, &init), 0);
+	assert_int_equal(attr.qp_state, IBV_QPS_ERR);
+	assert_int_equal(uroce_get_async_event(&p.dev.vctx.context, &event), 0);
+	assert_int_equal(event.event_type, IBV_EVENT_CQ_ERR);
+	assert_ptr_equal(event.element.cq, p.send_cq);
+	uroce_ack_async_event(&event);
+	/* what was in it is still there */
+	for (int i = 0; i < n; i++) {
+		assert_int_equal(uroce_poll_cq(p.send_cq, 1, wc), 1);
+		assert_int_equal(wc[0].wr_id, i);
+		assert_int_equal(wc[0].status, IBV_WC_SUCCESS);
+	}
+	peer_stop(&p);
+}
+
+static void
+reset_forgets_everything(void **state)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_RESET };
+	struct peer p;
+
+	(void)state;
+	peer_start(&p, NULL);
+	peer_post(&p, IBV_WR_SEND, 0, 8, 1, 0);
+	peer_post_recv(&p, 0, 8, 2);
+	peer_expect(&p, UROCE_RC_SEND_ONLY, PEER_SQ_PSN);
+	assert_int_equal(uroce_modify_qp(p.qp, &attr, IBV_QP_STATE), 0);
+	peer_expect_nothing(&p);
+	peer_expect_no_wc(p.send_cq);
+	peer_expect_no_wc(p.recv_cq);
+	p.now_ns += 10000000000ull;
+	peer_expect_nothing(&p);
+	assert_int_equal(p.engine.counters[UROCE_TIMEOUTS], 0);
+	peer_stop(&p);
+}
+
+static void
+errors_raise_events(void **state)
+{
+	struct peer_packet in = { .opcode = UROCE_RC_WRITE_ONLY, .psn = PEER_RQ_PSN, .dma_len = 8, .payload_bytes = 8 };
+	struct ibv_async_event event;
+	struct peer p;
+
+	(void)state;
+	peer_start(&p, NULL);
+	assert_int_equal(peer_in(&p, &in), UROCE_NAK_ACCESS);
+	assert_int_equal(uroce_get_async_event(&p.dev.vctx.context, &event), 0);
+	assert_int_equal(event.event_type, IBV_EVENT_QP_ACCESS_ERR);
+	assert_ptr_equal(event.element.qp, p.qp);
+	uroce_ack_async_event(&event);
+	peer_stop(&p);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(r41_posting_in_error_is_accepted_and_flushed),
+		cmocka_unit_test(r43_a_full_cq_stops_the_qp_and_is_reported),
+		cmocka_unit_test(reset_forgets_everything),
+		cmocka_unit_test(errors_raise_events),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

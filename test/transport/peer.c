@@ -1,0 +1,444 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "eal.h"
+#include "mem/rcu.h"
+#include "peer.h"
+#include "uroce_config.h"
+#include "verbs/qp.h"
+#include "wire/icrc.h"
+#include "wire/packet.h"
+
+static const uint8_t our_gid[16] = { [10] = 0xff, 0xff, 10, 0, 0, 1 };
+static const uint8_t peer_gid[16] = { [10] = 0xff, 0xff, 10, 0, 0, 2 };
+static struct peer *current;
+static bool copy_only;
+
+static int
+qp_attach(struct uroce_qp *qp)
+{
+	qp->engine = &current->engine;
+	return 0;
+}
+
+static void
+engine_turn(struct uroce_engine *engine)
+{
+	assert_ptr_equal(engine, &current->engine);
+}
+
+static int
+path_init(struct uroce_device *dev, const struct ibv_ah_attr *attr, uint32_t local_qpn, uint32_t remote_qpn,
+	  struct uroce_path *path)
+{
+	struct uroce_template_conf conf = {
+		.src_mac.addr_bytes = { 2, 0, 0, 0, 0, 1 }, .dst_mac.addr_bytes = { 2, 0, 0, 0, 0, 2 },
+		.vlan_tci = 0xffff, .hop_limit = 64,
+		.udp_src_port = uroce_udp_src_port(0, local_qpn, remote_qpn),
+	};
+
+	(void)dev;
+	memcpy(conf.src_gid, our_gid, 16);
+	memcpy(conf.dst_gid, &attr->grh.dgid, 16);
+	path->dgid = attr->grh.dgid;
+	path->multi_seg = !copy_only;
+	path->set_up = true;
+	return uroce_template_init(&path->headers, &conf);
+}
+
+static void
+path_fini(struct uroce_device *dev, struct uroce_path *path)
+{
+	(void)dev;
+	path->set_up = false;
+}
+
+static void
+no_progress(struct uroce_device *dev)
+{
+	(void)dev;
+}
+
+static int
+query_port(struct uroce_device *dev, struct ibv_port_attr *attr)
+{
+	(void)dev;
+	memset(attr, 0, sizeof(*attr));
+	attr->state = IBV_PORT_ACTIVE;
+	attr->max_mtu = attr->active_mtu = IBV_MTU_4096;
+	attr->gid_tbl_len = 1;
+	attr->pkey_tbl_len = 1;
+	attr->max_msg_sz = UROCE_MAX_MSG_BYTES;
+	return 0;
+}
+
+static int
+query_gid(struct uroce_device *dev, unsigned int index, struct ibv_gid_entry *entry)
+{
+	(void)dev;
+	(void)index;
+	memset(entry, 0, sizeof(*entry));
+	memcpy(entry->gid.raw, our_gid, 16);
+	return 0;
+}
+
+static const struct uroce_device_ops ops = {
+	.qp_attach = qp_attach, .qp_detach = uroce_engine_qp_detach, .engine_enter = engine_turn,
+	.engine_exit = engine_turn, .qp_changed = uroce_engine_qp_changed, .doorbell = uroce_engine_doorbell,
+	.path_init = path_init, .path_fini = path_fini, .progress = no_progress, .query_port = query_port,
+	.query_gid = query_gid,
+};
+
+static void
+to_rts(struct peer *p, const struct peer_conf *c)
+{
+	const unsigned int all = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
+				 IBV_ACCESS_REMOTE_ATOMIC;
+	struct ibv_qp_attr attr = {
+		.qp_state = IBV_QPS_INIT, .port_num = 1, .qp_access_flags = c->access ? c->access : all,
+		.path_mtu = c->mtu ? c->mtu : IBV_MTU_1024, .dest_qp_num = PEER_QPN,
+		.rq_psn = c->rq_psn ? c->rq_psn : PEER_RQ_PSN, .sq_psn = c->sq_psn ? c->sq_psn : PEER_SQ_PSN,
+		.max_rd_atomic = c->max_rd_atomic ? c->max_rd_atomic : 4,
+		.max_dest_rd_atomic = c->max_rd_atomic ? c->max_rd_atomic : 4,
+		.min_rnr_timer = c->min_rnr_timer ? c->min_rnr_timer : 12,
+		.timeout = c->timeout ? c->timeout : 14, .retry_cnt = c->retry_cnt ? c->retry_cnt : 7,
+		.rnr_retry = c->rnr_retry ? c->rnr_retry : 7,
+		.ah_attr = { .is_global = 1, .port_num = 1, .grh = { .hop_limit = 64 } },
+	};
+
+	memcpy(attr.ah_attr.grh.dgid.raw, peer_gid, 16);
+	assert_int_equal(uroce_modify_qp(p->qp, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
+					 IBV_QP_ACCESS_FLAGS), 0);
+	if (c->state == IBV_QPS_INIT)
+		return;
+	attr.qp_state = IBV_QPS_RTR;
+	assert_int_equal(uroce_modify_qp(p->qp, &attr, IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU |
+					 IBV_QP_DEST_QPN | IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC |
+					 IBV_QP_MIN_RNR_TIMER), 0);
+	if (c->state == IBV_QPS_RTR)
+		return;
+	attr.qp_state = IBV_QPS_RTS;
+	assert_int_equal(uroce_modify_qp(p->qp, &attr, IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
+					 IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC), 0);
+}
+
+static struct rte_mempool *
+make_pool(const char *name, uint32_t payload)
+{
+	struct rte_mempool *pool = rte_pktmbuf_pool_create(name, 1023, 0, UROCE_ENGINE_PRIV_BYTES,
+		RTE_PKTMBUF_HEADROOM + UROCE_ENGINE_ROOM(payload), SOCKET_ID_ANY);
+
+	assert_non_null(pool);
+	return pool;
+}
+
+void
+peer_start(struct peer *p, const struct peer_conf *conf)
+{
+	static bool initialised;
+	static const struct peer_conf defaults;
+	struct uroce_device_conf dev_conf = { .name = "uroce0", .numa_node = -1, .log2_max_qp = 4,
+					      .log2_max_mr = 6 };
+	struct ibv_qp_init_attr init = { .qp_type = IBV_QPT_RC, .cap = { .max_send_wr = 64, .max_recv_wr = 64,
+		.max_send_sge = 16, .max_recv_sge = 16, .max_inline_data = 64 } };
+	struct uroce_template_conf back = {
+		.src_mac.addr_bytes = { 2, 0, 0, 0, 0, 2 }, .dst_mac.addr_bytes = { 2, 0, 0, 0, 0, 1 },
+		.vlan_tci = 0xffff, .hop_limit = 64, .udp_src_port = 0xc001,
+	};
+
+	if (!initialised) {
+		test_eal_init(NULL);
+		assert_int_equal(uroce_rcu_init(), 0);
+		initialised = true;
+	}
+	if (conf == NULL)
+		conf = &defaults;
+	memset(p, 0, sizeof(*p));
+	current = p;
+	copy_only = conf->copy;
+	memcpy(back.src_gid, peer_gid, 16);
+	memcpy(back.dst_gid, our_gid, 16);
+	assert_int_equal(uroce_template_init(&p->to_engine, &back), 0);
+	p->headers = make_pool("headers", UROCE_SMALL_BYTES);
+	p->payloads = make_pool("payloads", 4096);
+	p->now_ns = 1000000;
+	uroce_engine_init(&p->engine, p->headers, p->payloads, p->now_ns);
+	assert_int_equal(uroce_device_init(&p->dev, &ops, &dev_conf), 0);
+	p->pd = uroce_alloc_pd(&p->dev.vctx.context);
+	p->send_cq = uroce_create_cq(&p->dev.vctx.context, conf->cqe ? conf->cqe : 256, NULL, NULL, 0);
+	p->recv_cq = uroce_create_cq(&p->dev.vctx.context, conf->cqe ? conf->cqe : 256, NULL, NULL, 0);
+	init.send_cq = p->send_cq;
+	init.recv_cq = p->recv_cq;
+	p->qp = uroce_create_qp(p->pd, &init);
+	assert_non_null(p->qp);
+	p->buffer = aligned_alloc(4096, PEER_BUFFER_BYTES);
+	memset(p->buffer, 0, PEER_BUFFER_BYTES);
+	p->mr = uroce_reg_mr(p->pd, p->buffer, PEER_BUFFER_BYTES, IBV_ACCESS_LOCAL_WRITE |
+			     IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC);
+	assert_non_null(p->mr);
+	to_rts(p, conf);
+}
+
+void
+peer_stop(struct peer *p)
+{
+	assert_int_equal(uroce_destroy_qp(p->qp), 0);
+	if (p->mr != NULL)
+		assert_int_equal(uroce_dereg_mr(p->mr), 0);
+	assert_int_equal(uroce_destroy_cq(p->send_cq), 0);
+	assert_int_equal(uroce_destroy_cq(p->recv_cq), 0);
+	assert_int_equal(uroce_dealloc_pd(p->pd), 0);
+	assert_int_equal(uroce_device_fini(&p->dev), 0);
+	assert_int_equal(rte_mempool_in_use_count(p->headers), 0);
+	assert_int_equal(rte_mempool_in_use_count(p->payloads), 0);
+	assert_int_equal(uroce_wheel_next(&p->engine.wheel), UINT64_MAX);
+	rte_mempool_free(p->headers);
+	rte_mempool_free(p->payloads);
+	free(p->buffer);
+}
+
+static void
+put_ext(const struct uroce_opcode_info *info, uint8_t *bth, const struct peer_packet *in)
+{
+	if (info->ext[UROCE_EXT_RETH] != 0)
+		*(struct uroce_reth *)(bth + info->ext[UROCE_EXT_RETH]) = (struct uroce_reth){
+			rte_cpu_to_be_64(in->va), rte_cpu_to_be_32(in->rkey), rte_cpu_to_be_32(in->dma_len) };
+	if (info->ext[UROCE_EXT_ATOMICETH] != 0)
+		*(struct uroce_atomiceth *)(bth + info->ext[UROCE_EXT_ATOMICETH]) = (struct uroce_atomiceth){
+			rte_cpu_to_be_64(in->va), rte_cpu_to_be_32(in->rkey), rte_cpu_to_be_64(in->swap_add),
+			rte_cpu_to_be_64(in->compare) };
+	if (info->ext[UROCE_EXT_AETH] != 0) {
+		struct uroce_aeth *aeth = (struct uroce_aeth *)(bth + info->ext[UROCE_EXT_AETH]);
+
+		aeth->syndrome = in->syndrome;
+		uroce_put24(aeth->msn, in->msn);
+	}
+	if (info->ext[UROCE_EXT_ATOMICACKETH] != 0)
+		((struct uroce_atomicacketh *)(bth + info->ext[UROCE_EXT_ATOMICACKETH]))->original =
+			rte_cpu_to_be_64(in->original);
+	if (info->ext[UROCE_EXT_IMMDT] != 0)
+		((struct uroce_immdt *)(bth + info->ext[UROCE_EXT_IMMDT]))->imm = rte_cpu_to_be_32(in->imm);
+}
+
+/* The peer's own encoder: nothing of lib/transport. */
+static struct rte_mbuf *
+encode(struct peer *p, const struct peer_packet *in)
+{
+	const struct uroce_opcode_info *info = &uroce_opcodes[in->opcode];
+	uint32_t pad = -in->payload_bytes & 3;
+	uint32_t length = p->to_engine.header_bytes + info->header_bytes + in->payload_bytes;
+	struct rte_mbuf *m = rte_pktmbuf_alloc(p->payloads);
+	uint8_t *frame, *bth;
+
+	assert_non_null(m);
+	frame = rte_pktmbuf_mtod(m, uint8_t *);
+	bth = frame + p->to_engine.header_bytes;
+	uroce_template_write(&p->to_engine, frame, info->header_bytes + in->payload_bytes + pad + 4);
+	if (in->last_ip_byte != 0) {
+		struct { uint8_t *sum; uint16_t v; } ip = { frame + 14 + 10, 0 };
+
+		frame[14 + 15] = in->last_ip_byte;
+		memset(ip.sum, 0, 2);
+		ip.v = (uint16_t)~rte_raw_cksum(frame + 14, 20);
+		memcpy(ip.sum, &ip.v, 2);
+	}
+	uroce_bth_write((struct uroce_bth *)bth, in->opcode,
+			(uint8_t)((in->solicited ? UROCE_BTH_SE : 0) | (in->migreq ? UROCE_BTH_MIGREQ : 0) |
+				  pad << UROCE_BTH_PAD_SHIFT),
+			in->pkey != 0 ? in->pkey : UROCE_DEFAULT_PKEY, p->qp->qp_num, in->ack_req, in->psn);
+	put_ext(info, bth, in);
+	if (in->payload != NULL)
+		memcpy(bth + info->header_bytes, in->payload, in->payload_bytes);
+	else
+		memset(bth + info->header_bytes, 0, in->payload_bytes);
+	m->data_len = (uint16_t)length;
+	m->pkt_len = length;
+	uroce_icrc_append(m, m, 14, 34, pad);
+	return m;
+}
+
+void
+peer_in_burst(struct peer *p, const struct peer_packet *in, unsigned int n)
+{
+	struct uroce_packet packets[32];
+	struct uroce_qp *qps[32];
+
+	assert_true(n <= RTE_DIM(packets));
+	for (unsigned int i = 0; i < n; i++) {
+		assert_int_equal(uroce_packet_decode(encode(p, &in[i]), 14, &packets[i]), UROCE_OK);
+		qps[i] = uroce_qp_of(p->qp);
+	}
+	uroce_engine_receive(&p->engine, qps, packets, n, p->now_ns);
+	for (unsigned int i = 0; i < n; i++)
+		rte_pktmbuf_free(packets[i].mbuf);
+}
+
+enum uroce_verdict
+peer_in(struct peer *p, const struct peer_packet *in)
+{
+	uint64_t before[UROCE_VERDICT_COUNT];
+	enum uroce_verdict verdict = UROCE_VERDICT_COUNT;
+
+	memcpy(before, p->engine.verdicts, sizeof(before));
+	peer_in_burst(p, in, 1);
+	for (unsigned int v = 0; v < UROCE_VERDICT_COUNT; v++)
+		if (before[v] != p->engine.verdicts[v])
+			verdict = v;
+	return verdict;
+}
+
+static void
+get_ext(const struct uroce_packet *pkt, struct peer_packet *out)
+{
+	const uint8_t *bth = (const uint8_t *)pkt->bth;
+	const uint8_t *ext = pkt->info->ext;
+
+	if (ext[UROCE_EXT_RETH] != 0) {
+		const struct uroce_reth *reth = (const struct uroce_reth *)(bth + ext[UROCE_EXT_RETH]);
+
+		out->va = rte_be_to_cpu_64(reth->va);
+		out->rkey = rte_be_to_cpu_32(reth->rkey);
+		out->dma_len = rte_be_to_cpu_32(reth->dma_len);
+	}
+	if (ext[UROCE_EXT_ATOMICETH] != 0) {
+		const struct uroce_atomiceth *eth =
+			(const struct uroce_atomiceth *)(bth + ext[UROCE_EXT_ATOMICETH]);
+
+		out->va = rte_be_to_cpu_64(eth->va);
+		out->rkey = rte_be_to_cpu_32(eth->rkey);
+		out->swap_add = rte_be_to_cpu_64(eth->swap_add);
+		out->compare = rte_be_to_cpu_64(eth->compare);
+	}
+	if (ext[UROCE_EXT_AETH] != 0) {
+		const struct uroce_aeth *aeth = (const struct uroce_aeth *)(bth + ext[UROCE_EXT_AETH]);
+
+		out->syndrome = aeth->syndrome;
+		out->msn = uroce_get24(aeth->msn);
+	}
+	if (ext[UROCE_EXT_ATOMICACKETH] != 0)
+		out->original = rte_be_to_cpu_64(
+			((const struct uroce_atomicacketh *)(bth + ext[UROCE_EXT_ATOMICACKETH]))->original);
+	if (ext[UROCE_EXT_IMMDT] != 0)
+		out->imm = rte_be_to_cpu_32(((const struct uroce_immdt *)(bth + ext[UROCE_EXT_IMMDT]))->imm);
+}
+
+bool
+peer_out(struct peer *p, struct peer_packet *out)
+{
+	struct uroce_packet pkt;
+	struct rte_mbuf *m;
+
+	memset(out, 0, sizeof(*out));
+	if (uroce_engine_send(&p->engine, &m, 1, p->now_ns) == 0)
+		return false;
+	rte_mbuf_sanity_check(m, 1);
+	assert_int_equal(uroce_packet_decode(m, 14, &pkt), UROCE_OK);
+	assert_int_equal(pkt.dest_qpn, PEER_QPN);
+	out->opcode = pkt.opcode;
+	out->psn = pkt.psn;
+	out->ack_req = pkt.ack_req;
+	out->solicited = pkt.solicited;
+	get_ext(&pkt, out);
+	out->payload = out->bytes;
+	out->payload_bytes = pkt.payload_bytes;
+	assert_true(pkt.payload_bytes <= sizeof(out->bytes));
+	uroce_packet_copy(&pkt, 0, out->bytes, pkt.payload_bytes);
+	rte_pktmbuf_free(m);
+	return true;
+}
+
+struct peer_packet
+peer_expect(struct peer *p, uint8_t opcode, uint32_t psn)
+{
+	struct peer_packet out;
+
+	assert_true(peer_out(p, &out));
+	assert_string_equal(uroce_opcodes[out.opcode].name, uroce_opcodes[opcode].name);
+	assert_int_equal(out.psn, psn);
+	return out;
+}
+
+void
+peer_expect_ack(struct peer *p, uint8_t syndrome, uint32_t psn, uint32_t msn)
+{
+	struct peer_packet out = peer_expect(p, UROCE_RC_ACKNOWLEDGE, psn);
+
+	assert_int_equal(out.syndrome, syndrome);
+	assert_int_equal(out.msn, msn);
+}
+
+void
+peer_expect_nothing(struct peer *p)
+{
+	struct peer_packet out;
+
+	assert_false(peer_out(p, &out));
+}
+
+void
+peer_post(struct peer *p, enum ibv_wr_opcode opcode, uint32_t offset, uint32_t length, uint64_t wr_id,
+	  unsigned int flags)
+{
+	struct ibv_sge sge = { .addr = (uintptr_t)p->buffer + offset, .length = length, .lkey = p->mr->lkey };
+	struct ibv_send_wr wr = { .wr_id = wr_id, .opcode = opcode, .send_flags = IBV_SEND_SIGNALED | flags,
+				  .sg_list = &sge, .num_sge = 1, .imm_data = rte_cpu_to_be_32(0x11223344) };
+	struct ibv_send_wr *bad;
+
+	if (opcode == IBV_WR_ATOMIC_CMP_AND_SWP || opcode == IBV_WR_ATOMIC_FETCH_AND_ADD) {
+		wr.wr.atomic.remote_addr = 0x7000;
+		wr.wr.atomic.rkey = 0x99;
+		wr.wr.atomic.compare_add = 0x0102030405060708;
+		wr.wr.atomic.swap = 0x1112131415161718;
+	} else {
+		wr.wr.rdma.remote_addr = 0x7000;
+		wr.wr.rdma.rkey = 0x99;
+	}
+	assert_int_equal(uroce_post_send(p->qp, &wr, &bad), 0);
+}
+
+void
+peer_post_recv(struct peer *p, uint32_t offset, uint32_t length, uint64_t wr_id)
+{
+	struct ibv_sge sge = { .addr = (uintptr_t)p->buffer + offset, .length = length, .lkey = p->mr->lkey };
+	struct ibv_recv_wr wr = { .wr_id = wr_id, .sg_list = &sge, .num_sge = 1 };
+	struct ibv_recv_wr *bad;
+
+	assert_int_equal(uroce_post_recv(p->qp, &wr, &bad), 0);
+}
+
+struct ibv_wc
+peer_expect_wc(struct ibv_cq *cq, enum ibv_wc_status status, uint64_t wr_id)
+{
+	struct ibv_wc wc;
+
+	assert_int_equal(uroce_poll_cq(cq, 1, &wc), 1);
+	assert_string_equal(uroce_wc_status_str(wc.status), uroce_wc_status_str(status));
+	assert_int_equal(wc.wr_id, wr_id);
+	return wc;
+}
+
+void
+peer_expect_no_wc(struct ibv_cq *cq)
+{
+	struct ibv_wc wc;
+
+	assert_int_equal(uroce_poll_cq(cq, 1, &wc), 0);
+}
+
+void
+peer_wait(struct peer *p)
+{
+	uint64_t deadline = uroce_engine_deadline(&p->engine);
+
+	assert_int_not_equal(deadline, UINT64_MAX);
+	p->now_ns = RTE_MAX(p->now_ns, deadline);
+}

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * One QP of an engine against a peer that the test plays: packets in by their fields, packets out by
+ * theirs, a clock that the test turns. One thread.
+ */
+
+#ifndef UROCE_TEST_PEER_H
+#define UROCE_TEST_PEER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <uroce.h>
+#include <rte_mbuf.h>
+
+#include "transport/engine.h"
+
+#define PEER_QPN 0x123456
+#define PEER_RQ_PSN 0x1000	/* the first that the engine expects */
+#define PEER_SQ_PSN 0x2000	/* the first that it sends */
+#define PEER_BUFFER_BYTES (64 * 1024)
+
+struct peer_conf {
+	enum ibv_mtu mtu;		/* 0: 1024 */
+	uint8_t max_rd_atomic;		/* both ways; 0: 4 */
+	uint8_t timeout;		/* 0: 14, 67 ms */
+	uint8_t retry_cnt;		/* 0: 7 */
+	uint8_t rnr_retry;		/* 0: 7, without end */
+	uint8_t min_rnr_timer;		/* 0: 12, 0.64 ms */
+	unsigned int access;		/* of the QP; 0: everything */
+	uint32_t rq_psn, sq_psn;	/* 0: as above */
+	int cqe;			/* 0: 256 */
+	bool copy;			/* the port takes no chains */
+	enum ibv_qp_state state;	/* 0: RTS */
+};
+
+struct peer {
+	struct uroce_device dev;
+	struct uroce_engine engine;
+	struct rte_mempool *headers;
+	struct rte_mempool *payloads;
+	struct uroce_template to_engine;
+	uint64_t now_ns;
+	struct ibv_pd *pd;
+	struct ibv_cq *send_cq;
+	struct ibv_cq *recv_cq;
+	struct ibv_qp *qp;
+	struct ibv_mr *mr;
+	uint8_t *buffer;		/* of mr, PEER_BUFFER_BYTES */
+};
+
+/* A packet by its fields; which of them count is up to the opcode. */
+struct peer_packet {
+	uint8_t opcode;
+	uint32_t psn;
+	bool ack_req;
+	bool solicited;
+	bool migreq;
+	uint64_t va;			/* RETH, AtomicETH */
+	uint32_t rkey;
+	uint32_t dma_len;
+	uint64_t swap_add;
+	uint64_t compare;
+	uint8_t syndrome;		/* AETH */
+	uint32_t msn;
+	uint64_t original;		/* AtomicAckETH */
+	uint32_t imm;			/* host order */
+	const uint8_t *payload;		/* NULL: payload_bytes of zeros */
+	uint32_t payload_bytes;
+	uint16_t pkey;			/* 0: the default */
+	uint8_t last_ip_byte;		/* of the source address; 0: the peer's */
+	uint8_t bytes[4200];		/* out: the payload */
+};
+
+void peer_start(struct peer *p, const struct peer_conf *conf);
+/* Destroys everything, and fails the test if an mbuf is not back in its pool. */
+void peer_stop(struct peer *p);
+
+/* Give the engine a packet; what became of it. */
+enum uroce_verdict peer_in(struct peer *p, const struct peer_packet *in);
+/* The same for several in one burst. */
+void peer_in_burst(struct peer *p, const struct peer_packet *in, unsigned int n);
+/* The engine's next packet, with its ICRC and its lengths checked. False: it has none to send. */
+bool peer_out(struct peer *p, struct peer_packet *out);
+/* It has one, with this opcode and PSN. */
+struct peer_packet peer_expect(struct peer *p, uint8_t opcode, uint32_t psn);
+void peer_expect_ack(struct peer *p, uint8_t syndrome, uint32_t psn, uint32_t msn);
+void peer_expect_nothing(struct peer *p);
+
+/* Post to the send queue from buffer + offset; signalled. */
+void peer_post(struct peer *p, enum ibv_wr_opcode opcode, uint32_t offset, uint32_t length, uint64_t wr_id,
+	       unsigned int flags);
+void peer_post_recv(struct peer *p, uint32_t offset, uint32_t length, uint64_t wr_id);
+/* The CQ's next completion has this status and wr_id. */
+struct ibv_wc peer_expect_wc(struct ibv_cq *cq, enum ibv_wc_status status, uint64_t wr_id);
+void peer_expect_no_wc(struct ibv_cq *cq);
+/* Turn the clock to the engine's deadline. */
+void peer_wait(struct peer *p);
+
+#endif /* UROCE_TEST_PEER_H */

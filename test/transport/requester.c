@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * Send work requests into packets: opcodes, windows, fences, and back from any PSN.
+ */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "peer.h"
+#include "uroce_config.h"
+#include "wire/psn.h"
+
+#define UNLIMITED (UROCE_AETH_ACK | UROCE_AETH_CREDITS_UNLIMITED)
+
+static void
+fill(struct peer *p)
+{
+	for (unsigned int i = 0; i < PEER_BUFFER_BYTES; i++)
+		p->buffer[i] = (uint8_t)(i * 11 + i / 256);
+}
+
+static enum uroce_verdict
+ack(struct peer *p, uint8_t syndrome, uint32_t psn)
+{
+	struct peer_packet in = { .opcode = UROCE_RC_ACKNOWLEDGE, .psn = psn, .syndrome = syndrome };
+
+	return peer_in(p, &in);
+}
+
+static void
+every_operation_has_its_opcodes(void **state)
+{
+	static const struct {
+		enum ibv_wr_opcode op;
+		uint32_t length;
+		uint8_t opcodes[3];
+	} cases[] = {
+		{ IBV_WR_SEND, 0, { UROCE_RC_SEND_ONLY } },
+		{ IBV_WR_SEND, 1024, { UROCE_RC_SEND_ONLY } },
+		{ IBV_WR_SEND, 1025, { UROCE_RC_SEND_FIRST, UROCE_RC_SEND_LAST } },
+		{ IBV_WR_SEND, 2049, { UROCE_RC_SEND_FIRST, UROCE_RC_SEND_MIDDLE, UROCE_RC_SEND_LAST } },
+		{ IBV_WR_SEND_WITH_IMM, 3, { UROCE_RC_SEND_ONLY_IMM } },
+		{ IBV_WR_SEND_WITH_IMM, 2048, { UROCE_RC_SEND_FIRST, UROCE_RC_SEND_LAST_IMM } },
+		{ IBV_WR_RDMA_WRITE, 0, { UROCE_RC_WRITE_ONLY } },
+		{ IBV_WR_RDMA_WRITE, 3071, { UROCE_RC_WRITE_FIRST, UROCE_RC_WRITE_MIDDLE, UROCE_RC_WRITE_LAST } },
+		{ IBV_WR_RDMA_WRITE_WITH_IMM, 5, { UROCE_RC_WRITE_ONLY_IMM } },
+		{ IBV_WR_RDMA_WRITE_WITH_IMM, 1030, { UROCE_RC_WRITE_FIRST, UROCE_RC_WRITE_LAST_IMM } },
+	};
+
+	(void)state;
+	for (unsigned int c = 0; c < 2 * RTE_DIM(cases); c++) {
+		struct peer_conf conf = { .copy = c & 1 };
+		uint32_t length = cases[c / 2].length, packets = length == 0 ? 1 : (length + 1023) / 1024;
+		struct peer p;
+
+		peer_start(&p, &conf);
+		fill(&p);
+		peer_post(&p, cases[c / 2].op, 9, length, 1, IBV_SEND_SOLICITED);
+		for (uint32_t i = 0; i < packets; i++) {
+			struct peer_packet out = peer_expect(&p, cases[c / 2].opcodes[i], PEER_SQ_PSN + i);
+			const struct uroce_opcode_info *info = &uroce_opcodes[out.opcode];
+			bool last = i + 1 == packets;
+
+			assert_int_equal(out.payload_bytes, last ? length - i * 1024 : 1024);
+			assert_memory_equal(out.bytes, p.buffer + 9 + i * 1024, out.payload_bytes);
+			assert_int_equal(out.ack_req, last);
+			assert_int_equal(out.solicited, last && cases[c / 2].op != IBV_WR_RDMA_WRITE);
+			if (info->ext[UROCE_EXT_RETH] != 0) {
+				assert_int_equal(out.va, 0x7000);
+				assert_int_equal(out.rkey, 0x99);
+				assert_int_equal(out.dma_len, length);
+			}
+			if (info->ext[UROCE_EXT_IMMDT] != 0)
+				assert_int_equal(out.imm, 0x11223344);
+		}
+		peer_expect_nothing(&p);
+		peer_expect_no_wc(p.send_cq);
+		assert_int_equal(ack(&p, UNLIMITED, PEER_SQ_PSN + packets - 1), UROCE_OK);
+		peer_expect_wc(p.send_cq, IBV_WC_SUCCESS, 1);
+		assert_int_equal(uroce_engine_deadline(&p.engine) != UINT64_MAX, true);
+		peer_stop(&p);
+	}
+}
+
+static void
+reads_and_atomics_ask(void **state)
+{
+	struct peer_packet out;
+	struct peer p;
+
+	(void)state;
+	peer_start(&p, NULL);
+	peer_post(&p, IBV_WR_RDMA_READ, 0, 3000, 1, 0);
+	peer_post(&p, IBV_WR_ATOMIC_CMP_AND_SWP, 4096, 8, 2, 0);
+	peer_post(&p, IBV_WR_ATOMIC_FETCH_AND_ADD, 4104, 8, 3, 0);
+	out = peer_expect(&p, UROCE_RC_READ_REQUEST, PEER_SQ_PSN);
+	assert_int_equal(out.va, 0x7000);
+	assert_int_equal(out.rkey, 0x99);
+	assert_int_equal(out.dma_len, 3000);
+	out = peer_expect(&p, UROCE_RC_CMP_SWAP, PEER_SQ_PSN + 3);
+	assert_int_equal(out.va, 0x7000);
+	assert_int_equal(out.compare, 0x0102030405060708);
+	assert_int_equal(out.swap_add, 0x1112131415161718);
+	out = peer_expect(&p, UROCE_RC_FETCH_ADD, PEER_SQ_PSN + 4);
+	assert_int_equal(out.swap_add, 0x0102030405060708);
+	assert_int_equal(out.compare, 0);
+	peer_stop(&p);
+}
+
+static void
+sixteen_entries_and_inline(void **state)
+{
+	struct ibv_sge sge[16];
+	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND, .sg_list = sge, .num_sge = 16 }, *bad;
+	uint8_t expected[2048], text[40] = "inline data that is gone after posting";
+	struct peer_packet out;
+	uint32_t total = 0;
+	struct peer p;
+
+	(void)state;
+	peer_start(&p, NULL);
+	fill(&p);
+	for (unsigned int i = 0; i < 16; i++) {
+		sge[i] = (struct ibv_sge){ (uintptr_t)p.buffer + 3000 * i + i, i == 3 ? 0 : 90 + i, p.mr->lkey };
+		memcpy(expected + total, p.buffer + 3000 * i + i, sge[i].length);
+		total += sge[i].length;
+	}
+	assert_int_equal(uroce_post_send(p.qp, &wr, &bad), 0);
+	out = peer_expect(&p, UROCE_RC_SEND_FIRST, PEER_SQ_PSN);
+	assert_memory_equal(out.bytes, expected, 1024);
+	out = peer_expect(&p, UROCE_RC_SEND_LAST, PEER_SQ_PSN + 1);
+	assert_int_equal(out.payload_bytes, total - 1024);
+	assert_memory_equal(out.bytes, expected + 1024, total - 1024);
+
+	sge[0] = (struct ibv_sge){ (uintptr_t)text, 30, 0 };
+	sge[1] = (struct ibv_sge){ (uintptr_t)text + 30, 9, 0 };
+	wr.num_sge = 2;
+	wr.send_flags = IBV_SEND_INLINE;
+	memcpy(expected, text, 39);
+	assert_int_equal(uroce_post_send(p.qp, &wr, &bad), 0);
+	memset(text, 0, sizeof(text));
+	out = peer_expect(&p, UROCE_RC_SEND_ONLY, PEER_SQ_PSN + 2);
+	assert_int_equal(out.payload_bytes, 39);
+	assert_memory_equal(out.bytes, expected, 39);
+	peer_stop(&p);
+}
+
+static void
+the_window_is_bounded_and_asks_for_acks(void **state)
+{
+	struct peer_conf conf = { .mtu = IBV_MTU_256, .sq_psn = 0xffff80 };
+	struct peer_packet out;
+	uint32_t asked = 0, since = 0, n;
+	struct peer p;
+
+	(void)state;
+	peer_start(&p, &conf);
+	peer_post(&p, IBV_WR_RDMA_WRITE, 0, PEER_BUFFER_BYTES, 1, 0);	/* 256 packets */
+	peer_post(&p, IBV_WR_RDMA_WRITE, 0, 512, 2, 0);
+	for (n = 0; peer_out(&p, &out); n++) {
+		assert_int_equal(out.psn, uroce_psn_add(0xffff80, n));
+		since = out.ack_req ? 0 : since + 1;
+		asked += out.ack_req;
+		assert_true(since < UROCE_ACK_REQ_PACKETS);
+	}
+	assert_int_equal(n, UROCE_WINDOW_PACKETS);
+	assert_true(asked >= UROCE_WINDOW_PACKETS / UROCE_ACK_REQ_PACKETS);
+	assert_int_equal(ack(&p, UNLIMITED, 0xffff80), UROCE_OK);
+	peer_expect(&p, UROCE_RC_WRITE_FIRST, uroce_psn_add(0xffff80, 256));
+	peer_expect_nothing(&p);
+	assert_int_equal(ack(&p, UNLIMITED, uroce_psn_add(0xffff80, 256)), UROCE_OK);
+	peer_expect_wc(p.send_cq, IBV_WC_SUCCESS, 1);
+	peer_expect(&p, UROCE_RC_WRITE_LAST, uroce_psn_add(0xffff80, 257));
+	peer_stop(&p);
+}
+
+static void
+r39_outstanding_reads_and_fences(void **state)
+{
+	struct peer_conf conf = { .max_rd_atomic = 2 };
+	struct peer_packet in = { .opcode = UROCE_RC_READ_RESPONSE_ONLY, .syndrome = UNLIMITED, .payload_bytes = 8 };
+	struct peer p;
+
+	(void)state;
+	peer_start(&p, &conf);
+	for (uint64_t i = 0; i < 3; i++)
+		peer_post(&p, IBV_WR_RDMA_READ, 0, 8, i, 0);
+	peer_post(&p, IBV_WR_SEND, 0, 8, 3, IBV_SEND_FENCE);
+	peer_expect(&p, UROCE_RC_READ_REQUEST, PEER_SQ_PSN);
+	peer_expect(&p, UROCE_RC_READ_REQUEST, PEER_SQ_PSN + 1);
+	peer_expect_nothing(&p);
+	in.psn = PEER_SQ_PSN;
+	assert_int_equal(peer_in(&p, &in), UROCE_OK);
+	peer_expect(&p, UROCE_RC_READ_REQUEST, PEER_SQ_PSN + 2);
+	peer_expect_nothing(&p);
+	in.psn = PEER_SQ_PSN + 1;
+	assert_int_equal(peer_in(&p, &in), UROCE_OK);
+	peer_expect_nothing(&p);		/* the fence waits for both */
+	in.psn = PEER_SQ_PSN + 2;
+	assert_int_equal(peer_in(&p, &in), UROCE_OK);
+	peer_expect(&p, UROCE_RC_SEND_ONLY, PEER_SQ_PSN + 3);
+	peer_stop(&p);
+}
+
+static void
+r34_back_to_the_psn_that_is_named(void **state)
+{
+	struct peer p;
+
+	(void)state;
+	peer_start(&p, NULL);
+	fill(&p);
+	peer_post(&p, IBV_WR_RDMA_WRITE, 0, 3 * 1024, 1, 0);
+	peer_post(&p, IBV_WR_SEND, 8192, 2 * 1024, 2, 0);
+	for (uint32_t i = 0; i < 5; i++) {
+		struct peer_packet out;
+
+		assert_true(peer_out(&p, &out));
+		assert_int_equal(out.psn, PEER_SQ_PSN + i);
+	}
+	assert_int_equal(ack(&p, UROCE_AETH_NAK | UROCE_NAK_PSN_SEQUENCE_ERROR, PEER_SQ_PSN + 2), UROCE_OK);
+	struct peer_packet out = peer_expect(&p, UROCE_RC_WRITE_LAST, PEER_SQ_PSN + 2);
+	assert_memory_equal(out.bytes, p.buffer + 2048, 1024);
+	out = peer_expect(&p, UROCE_RC_SEND_FIRST, PEER_SQ_PSN + 3);
+	assert_memory_equal(out.bytes, p.buffer + 8192, 1024);
+	peer_expect(&p, UROCE_RC_SEND_LAST, PEER_SQ_PSN + 4);
+	peer_expect_nothing(&p);
+	assert_int_equal(p.engine.counters[UROCE_RETRANSMITTED_PACKETS], 3);
+	/* an acknowledgement that overtakes a retransmission skips it */
+	assert_int_equal(ack(&p, UROCE_AETH_NAK | UROCE_NAK_PSN_SEQUENCE_ERROR, PEER_SQ_PSN + 2), UROCE_OK);
+	assert_int_equal(ack(&p, UNLIMITED, PEER_SQ_PSN + 3), UROCE_OK);
+	peer_expect_wc(p.send_cq, IBV_WC_SUCCESS, 1);
+	peer_expect(&p, UROCE_RC_SEND_LAST, PEER_SQ_PSN + 4);
+	peer_expect_nothing(&p);
+	assert_int_equal(ack(&p, UNLIMITED, PEER_SQ_PSN + 4), UROCE_OK);
+	peer_expect_wc(p.send_cq, IBV_WC_SUCCESS, 2);
+	peer_stop(&p);
+}
+
+static void
+a_key_that_does_not_resolve_fails_in_its_turn(void **state)
+{
+	struct ibv_sge sge = { .length = 8 };
+	struct ibv_send_wr wr = { .wr_id = 2, .opcode = IBV_WR_SEND, .sg_list = &sge, .num_sge = 1 }, *bad;
+	struct peer p;
+
+	(void)state;
+	peer_start(&p, NULL);
+	peer_post(&p, IBV_WR_SEND, 0, 8, 1, 0);
+	sge.addr = (uintptr_t)p.buffer;
+	sge.lkey = p.mr->lkey ^ 0x10000;
+	assert_int_equal(uroce_post_send(p.qp, &wr, &bad), 0);
+	peer_post(&p, IBV_WR_SEND, 0, 8, 3, 0);
+	peer_post_recv(&p, 0, 8, 4);
+	peer_expect(&p, UROCE_RC_SEND_ONLY, PEER_SQ_PSN);
+	peer_expect_nothing(&p);
+	peer_expect_no_wc(p.send_cq);
+	assert_int_equal(ack(&p, UNLIMITED, PEER_SQ_PSN), UROCE_OK);
+	peer_expect_nothing(&p);
+	peer_expect_wc(p.send_cq, IBV_WC_SUCCESS, 1);
+	peer_expect_wc(p.send_cq, IBV_WC_LOC_PROT_ERR, 2);	/* R42: not signalled */
+	peer_expect_wc(p.send_cq, IBV_WC_WR_FLUSH_ERR, 3);
+	peer_expect_wc(p.recv_cq, IBV_WC_WR_FLUSH_ERR, 4);
+	peer_stop(&p);
+}
+
+static void
+a_pool_that_is_empty_is_waited_for(void **state)
+{
+	struct rte_mbuf *held[1023];
+	struct peer p;
+
+	(void)state;
+	peer_start(&p, NULL);
+	peer_post(&p, IBV_WR_SEND, 0, 8, 1, 0);
+	assert_int_equal(rte_pktmbuf_alloc_bulk(p.headers, held, 1023), 0);
+	peer_expect_nothing(&p);
+	assert_int_equal(p.engine.counters[UROCE_NO_MBUF], 1);
+	assert_true(uroce_engine_deadline(&p.engine) <= p.now_ns);
+	rte_pktmbuf_free_bulk(held, 1023);
+	peer_expect(&p, UROCE_RC_SEND_ONLY, PEER_SQ_PSN);
+	peer_stop(&p);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_operation_has_its_opcodes),
+		cmocka_unit_test(reads_and_atomics_ask),
+		cmocka_unit_test(sixteen_entries_and_inline),
+		cmocka_unit_test(the_window_is_bounded_and_asks_for_acks),
+		cmocka_unit_test(r39_outstanding_reads_and_fences),
+		cmocka_unit_test(r34_back_to_the_psn_that_is_named),
+		cmocka_unit_test(a_key_that_does_not_resolve_fails_in_its_turn),
+		cmocka_unit_test(a_pool_that_is_empty_is_waited_for),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * READ and atomic responses, and their replays (R22, R27, R28).
+ */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "peer.h"
+#include "uroce_config.h"
+#include "wire/psn.h"
+
+#define UNLIMITED (UROCE_AETH_ACK | UROCE_AETH_CREDITS_UNLIMITED)
+
+static struct peer_packet
+read_request(const struct peer *p, uint32_t psn, uint32_t offset, uint32_t length)
+{
+	return (struct peer_packet){ .opcode = UROCE_RC_READ_REQUEST, .psn = psn, .ack_req = true,
+				     .rkey = p->mr->rkey, .va = (uintptr_t)p->buffer + offset,
+				     .dma_len = length };
+}
+
+static void
+fill(struct peer *p)
+{
+	for (unsigned int i = 0; i < PEER_BUFFER_BYTES; i++)
+		p->buffer[i] = (uint8_t)(i * 13 + i / 256);
+}
+
+static void
+expect_data(struct peer *p, uint8_t opcode, uint32_t psn, uint32_t offset, uint32_t bytes, uint32_t msn)
+{
+	struct peer_packet out = peer_expect(p, opcode, psn);
+
+	assert_int_equal(out.payload_bytes, bytes);
+	assert_memory_equal(out.bytes, p->buffer + offset, bytes);
+	if (opcode != UROCE_RC_READ_RESPONSE_MIDDLE) {
+		assert_int_equal(out.syndrome, UNLIMITED);
+		assert_int_equal(out.msn, msn);
+	}
+}
+
+static void
+a_read_is_answered_packet_by_packet(void **state)
+{
+	static const struct peer_conf confs[] = { { .copy = false }, { .copy = true } };
+
+	(void)state;
+	for (unsigned int i = 0; i < RTE_DIM(confs); i++) {
+		struct peer p;
+
+		peer_start(&p, &confs[i]);
+		fill(&p);
+		struct peer_packet in = read_request(&p, PEER_RQ_PSN, 3, 2 * 1024 + 1);
+		assert_int_equal(peer_in(&p, &in), UROCE_OK);
+		expect_data(&p, UROCE_RC_READ_RESPONSE_FIRST, PEER_RQ_PSN, 3, 1024, 1);
+		expect_data(&p, UROCE_RC_READ_RESPONSE_MIDDLE, PEER_RQ_PSN + 1, 3 + 1024, 1024, 1);
+		expect_data(&p, UROCE_RC_READ_RESPONSE_LAST, PEER_RQ_PSN + 2, 3 + 2048, 1, 1);
+		peer_expect_nothing(&p);
+		/* the next request follows the PSNs of the responses */
+		in = read_request(&p, PEER_RQ_PSN + 3, 0, 8);
+		assert_int_equal(peer_in(&p, &in), UROCE_OK);
+		expect_data(&p, UROCE_RC_READ_RESPONSE_ONLY, PEER_RQ_PSN + 3, 0, 8, 2);
+		peer_stop(&p);
+	}
+}
+
+static void
+answers_keep_the_order_of_requests(void **state)
+{
+	struct peer_packet in[3];
+	struct peer p;
+
+	(void)state;
+	peer_start(&p, NULL);
+	fill(&p);
+	peer_post_recv(&p, 4096, 64, 1);
+	in[0] = read_request(&p, PEER_RQ_PSN, 0, 1025);
+	in[1] = (struct peer_packet){ .opcode = UROCE_RC_SEND_ONLY, .psn = PEER_RQ_PSN + 2, .ack_req = true };
+	in[2] = read_request(&p, PEER_RQ_PSN + 3, 8, 8);
+	peer_in_burst(&p, in, 2);
+	expect_data(&p, UROCE_RC_READ_RESPONSE_FIRST, PEER_RQ_PSN, 0, 1024, 1);
+	/* a READ that comes now is answered before the acknowledgement that it makes unnecessary */
+	peer_in_burst(&p, &in[2], 1);
+	expect_data(&p, UROCE_RC_READ_RESPONSE_LAST, PEER_RQ_PSN + 1, 1024, 1, 1);
+	expect_data(&p, UROCE_RC_READ_RESPONSE_ONLY, PEER_RQ_PSN + 3, 8, 8, 3);
+	peer_expect_nothing(&p);
+	peer_stop(&p);
+}
+
+static void
+r27_a_read_is_answered_again_from_the_middle(void **state)
+{
+	struct peer p;
+
+	(void)state;
+	peer_start(&p, NULL);
+	fill(&p);
+	struct peer_packet in = read_request(&p, PEER_RQ_PSN, 0, 4000);
+	assert_int_equal(peer_in(&p, &in), UROCE_OK);
+	for (uint32_t i = 0; i < 4; i++)
+		assert_int_equal(peer_expect(&p, i == 0 ? UROCE_RC_READ_RESPONSE_FIRST : i < 3 ?
+			UROCE_RC_READ_RESPONSE_MIDDLE : UROCE_RC_READ_RESPONSE_LAST, PEER_RQ_PSN + i).opcode != 0, 1);
+	/* as rxe asks: MigReq 0, the opcodes go on where they were */
+	in = read_request(&p, PEER_RQ_PSN + 2, 2048, 4000 - 2048);
+	assert_int_equal(peer_in(&p, &in), UROCE_DUPLICATE);
+	expect_data(&p, UROCE_RC_READ_RESPONSE_MIDDLE, PEER_RQ_PSN + 2, 2048, 1024, 1);
+	expect_data(&p, UROCE_RC_READ_RESPONSE_LAST, PEER_RQ_PSN + 3, 3072, 928, 1);
+	peer_expect_nothing(&p);
+	/* as hardware asks: MigReq 1, a READ of its own */
+	in.migreq = true;
+	assert_int_equal(peer_in(&p, &in), UROCE_DUPLICATE);
+	expect_data(&p, UROCE_RC_READ_RESPONSE_FIRST, PEER_RQ_PSN + 2, 2048, 1024, 1);
+	expect_data(&p, UROCE_RC_READ_RESPONSE_LAST, PEER_RQ_PSN + 3, 3072, 928, 1);
+	/* a part of it */
+	in.dma_len = 1024;
+	assert_int_equal(peer_in(&p, &in), UROCE_DUPLICATE);
+	expect_data(&p, UROCE_RC_READ_RESPONSE_ONLY, PEER_RQ_PSN + 2, 2048, 1024, 1);
+	peer_expect_nothing(&p);
+	peer_stop(&p);
+}
+
+static void
+r27_only_a_subset_of_the_original(void **state)
+{
+	struct peer p;
+
+	(void)state;
+	peer_start(&p, NULL);
+	struct peer_packet in = read_request(&p, PEER_RQ_PSN, 0, 2048);
+	assert_int_equal(peer_in(&p, &in), UROCE_OK);
+	peer_expect(&p, UROCE_RC_READ_RESPONSE_FIRST, PEER_RQ_PSN);
+	peer_expect(&p, UROCE_RC_READ_RESPONSE_LAST, PEER_RQ_PSN + 1);
+	for (int i = 0; i < 5; i++) {
+		in = read_request(&p, PEER_RQ_PSN, 0, 2048);
+		if (i == 0)
+			in.rkey++;
+		else if (i == 1)
+			in.va += 8;
+		else if (i == 2)
+			in.dma_len = 2049;
+		else if (i == 3)
+			in.dma_len = 0xffffffff;
+		else
+			in.psn -= 1;
+		assert_int_equal(peer_in(&p, &in), UROCE_DROP_DUPLICATE);
+		peer_expect_nothing(&p);
+	}
+	peer_stop(&p);
+}
+
+static void
+r28_atomics_are_executed_once(void **state)
+{
+	struct peer_packet in, out;
+	uint64_t *counter;
+	struct peer p;
+
+	(void)state;
+	peer_start(&p, NULL);
+	counter = (uint64_t *)(p.buffer + 64);
+	*counter = 1000;
+	in = (struct peer_packet){ .opcode = UROCE_RC_FETCH_ADD, .psn = PEER_RQ_PSN, .rkey = p.mr->rkey,
+				   .va = (uintptr_t)counter, .swap_add = 5, .ack_req = true };
+	assert_int_equal(peer_in(&p, &in), UROCE_OK);
+	out = peer_expect(&p, UROCE_RC_ATOMIC_ACKNOWLEDGE, PEER_RQ_PSN);
+	assert_int_equal(out.original, 1000);
+	assert_int_equal(out.syndrome, UNLIMITED);
+	assert_int_equal(out.msn, 1);
+	assert_int_equal(*counter, 1005);
+	assert_int_equal(peer_in(&p, &in), UROCE_DUPLICATE);
+	out = peer_expect(&p, UROCE_RC_ATOMIC_ACKNOWLEDGE, PEER_RQ_PSN);
+	assert_int_equal(out.original, 1000);
+	assert_int_equal(*counter, 1005);
+	/* compare and swap: once with what is there, once with what is not */
+	in = (struct peer_packet){ .opcode = UROCE_RC_CMP_SWAP, .psn = PEER_RQ_PSN + 1, .rkey = p.mr->rkey,
+				   .va = (uintptr_t)counter, .swap_add = 77, .compare = 1005 };
+	assert_int_equal(peer_in(&p, &in), UROCE_OK);
+	assert_int_equal(peer_expect(&p, UROCE_RC_ATOMIC_ACKNOWLEDGE, PEER_RQ_PSN + 1).original, 1005);
+	assert_int_equal(*counter, 77);
+	in.psn++;
+	assert_int_equal(peer_in(&p, &in), UROCE_OK);
+	assert_int_equal(peer_expect(&p, UROCE_RC_ATOMIC_ACKNOWLEDGE, PEER_RQ_PSN + 2).original, 77);
+	assert_int_equal(*counter, 77);
+	peer_expect_nothing(&p);
+	peer_stop(&p);
+}
+
+static void
+r28_a_forgotten_atomic_is_dropped(void **state)
+{
+	struct peer_conf conf = { .max_rd_atomic = 2 };
+	struct peer_packet in;
+	uint64_t *counter;
+	struct peer p;
+
+	(void)state;
+	peer_start(&p, &conf);
+	counter = (uint64_t *)p.buffer;
+	in = (struct peer_packet){ .opcode = UROCE_RC_FETCH_ADD, .rkey = p.mr->rkey, .va = (uintptr_t)counter,
+				   .swap_add = 1 };
+	for (uint32_t i = 0; i < 8; i++) {
+		in.psn = PEER_RQ_PSN + i;
+		assert_int_equal(peer_in(&p, &in), UROCE_OK);
+		assert_int_equal(peer_expect(&p, UROCE_RC_ATOMIC_ACKNOWLEDGE, in.psn).original, i);
+	}
+	in.psn = PEER_RQ_PSN;
+	assert_int_equal(peer_in(&p, &in), UROCE_DROP_DUPLICATE);
+	peer_expect_nothing(&p);
+	assert_int_equal(*counter, 8);
+	in.psn = PEER_RQ_PSN + 7;
+	assert_int_equal(peer_in(&p, &in), UROCE_DUPLICATE);
+	assert_int_equal(peer_expect(&p, UROCE_RC_ATOMIC_ACKNOWLEDGE, in.psn).original, 7);
+	peer_stop(&p);
+}
+
+static void
+r22_no_more_than_agreed(void **state)
+{
+	struct peer_conf conf = { .max_rd_atomic = 2 };
+	struct peer_packet in[3];
+	struct peer p;
+
+	(void)state;
+	peer_start(&p, &conf);
+	for (uint32_t i = 0; i < 3; i++)
+		in[i] = read_request(&p, PEER_RQ_PSN + i, 0, 8);
+	peer_in_burst(&p, in, 3);
+	assert_int_equal(p.engine.verdicts[UROCE_NAK_RD_ATOMIC], 1);
+	peer_expect(&p, UROCE_RC_READ_RESPONSE_ONLY, PEER_RQ_PSN);
+	peer_expect(&p, UROCE_RC_READ_RESPONSE_ONLY, PEER_RQ_PSN + 1);
+	peer_expect_ack(&p, UROCE_AETH_NAK | UROCE_NAK_INVALID_REQUEST, PEER_RQ_PSN + 2, 2);
+	peer_expect_nothing(&p);
+	peer_stop(&p);
+}
+
+static void
+r22_replays_do_not_count(void **state)
+{
+	struct peer_conf conf = { .max_rd_atomic = 1 };
+	struct peer_packet in[2];
+	struct peer p;
+
+	(void)state;
+	peer_start(&p, &conf);
+	in[0] = read_request(&p, PEER_RQ_PSN, 0, 8);
+	in[1] = read_request(&p, PEER_RQ_PSN + 1, 8, 8);
+	assert_int_equal(peer_in(&p, &in[0]), UROCE_OK);
+	peer_expect(&p, UROCE_RC_READ_RESPONSE_ONLY, PEER_RQ_PSN);
+	/* the network doubled the first request: the second is legal all the same */
+	peer_in_burst(&p, in, 2);
+	assert_int_equal(p.engine.verdicts[UROCE_NAK_RD_ATOMIC], 0);
+	struct peer_packet out;
+	do
+		assert_true(peer_out(&p, &out));
+	while (out.psn != PEER_RQ_PSN + 1);
+	peer_expect_nothing(&p);
+	peer_stop(&p);
+}
+
+static void
+a_read_whose_memory_goes_is_refused_from_there(void **state)
+{
+	struct peer p;
+
+	(void)state;
+	peer_start(&p, NULL);
+	struct peer_packet in = read_request(&p, PEER_RQ_PSN, 0, 4096);
+	assert_int_equal(peer_in(&p, &in), UROCE_OK);
+	peer_expect(&p, UROCE_RC_READ_RESPONSE_FIRST, PEER_RQ_PSN);
+	assert_int_equal(uroce_dereg_mr(p.mr), 0);
+	p.mr = NULL;
+	peer_expect_ack(&p, UROCE_AETH_NAK | UROCE_NAK_REMOTE_ACCESS_ERROR, PEER_RQ_PSN + 1, 1);
+	peer_expect_nothing(&p);
+	peer_stop(&p);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_read_is_answered_packet_by_packet),
+		cmocka_unit_test(answers_keep_the_order_of_requests),
+		cmocka_unit_test(r27_a_read_is_answered_again_from_the_middle),
+		cmocka_unit_test(r27_only_a_subset_of_the_original),
+		cmocka_unit_test(r28_atomics_are_executed_once),
+		cmocka_unit_test(r28_a_forgotten_atomic_is_dropped),
+		cmocka_unit_test(r22_no_more_than_agreed),
+		cmocka_unit_test(r22_replays_do_not_count),
+		cmocka_unit_test(a_read_whose_memory_goes_is_refused_from_there),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
