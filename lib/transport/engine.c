@@ -202,7 +202,7 @@ uroce_engine_qp_changed(struct uroce_qp *qp, enum ibv_qp_state from, int attr_ma
 	if (!(attr_mask & IBV_QP_STATE))
 		return;
 	if (to == IBV_QPS_ERR) {
-		uroce_qp_fail(e, qp);
+		uroce_qp_stop(e, qp);
 		return;
 	}
 	__atomic_store_n(&qp->state, to, __ATOMIC_RELAXED);

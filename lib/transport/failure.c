@@ -48,15 +48,20 @@ uroce_qp_flush(struct uroce_engine *e, struct uroce_qp *qp)
 }
 
 void
-uroce_qp_fail(struct uroce_engine *e, struct uroce_qp *qp)
+uroce_qp_stop(struct uroce_engine *e, struct uroce_qp *qp)
 {
-	if (qp->state == IBV_QPS_ERR)
-		return;
 	__atomic_store_n(&qp->state, IBV_QPS_ERR, __ATOMIC_RELAXED);
 	qp->attr.qp_state = IBV_QPS_ERR;
 	uroce_wheel_disarm(&qp->req.timer);
 	uroce_responder_reset(qp);
 	uroce_qp_flush(e, qp);
+}
+
+void
+uroce_qp_fail(struct uroce_engine *e, struct uroce_qp *qp)
+{
+	if (qp->state != IBV_QPS_ERR)
+		uroce_qp_stop(e, qp);
 }
 
 void

@@ -88,8 +88,10 @@ void uroce_completer_complete(struct uroce_engine *e, struct uroce_qp *qp, enum 
 /* failure.c */
 /** The oldest send WQE fails, the QP goes into the error state, all else is flushed (R41). */
 void uroce_qp_fail_send(struct uroce_engine *e, struct uroce_qp *qp, enum ibv_wc_status status);
-/** Into the error state; every WQE is flushed. */
+/** Into the error state, unless it is there: every WQE is flushed. */
 void uroce_qp_fail(struct uroce_engine *e, struct uroce_qp *qp);
+/** The same, whatever the state says already. */
+void uroce_qp_stop(struct uroce_engine *e, struct uroce_qp *qp);
 void uroce_qp_flush(struct uroce_engine *e, struct uroce_qp *qp);
 /** Complete the oldest receive WQE. False: the CQ has overrun (R43), and the QP is in error. */
 bool uroce_qp_complete_recv(struct uroce_engine *e, struct uroce_qp *qp, struct ibv_wc *wc, bool solicited);

@@ -389,7 +389,7 @@ refuse(struct uroce_engine *e, struct uroce_qp *qp, enum uroce_verdict verdict)
 		uroce_response_nak(e, qp, syndrome | qp->attr.min_rnr_timer, resp->psn);
 		return;
 	}
-	if (wc.status != IBV_WC_SUCCESS && !uroce_qp_complete_recv(e, qp, &wc, true))
+	if (resp->recv_taken && wc.status != IBV_WC_SUCCESS && !uroce_qp_complete_recv(e, qp, &wc, true))
 		return;
 	resp->closing = true;
 	uroce_response_nak(e, qp, syndrome, resp->psn);

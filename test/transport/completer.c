@@ -214,6 +214,7 @@ r36_timeouts_and_their_end(void **state)
 		start = p.now_ns;
 		peer_expect(&p, UROCE_RC_SEND_ONLY, PEER_SQ_PSN);
 		peer_expect(&p, UROCE_RC_SEND_ONLY, PEER_SQ_PSN + 1);
+		peer_expect_nothing(&p);
 		while (p.engine.counters[UROCE_TIMEOUTS] == (uint64_t)i) {
 			struct rte_mbuf *m;
 

@@ -39,7 +39,6 @@ a_packet_must_be_for_this_connection(void **state)
 	in.opcode = UROCE_UD_SEND_ONLY;
 	assert_int_equal(peer_in(&p, &in), UROCE_DROP_TRANSPORT);
 	in.opcode = UROCE_CNP;
-	in.payload_bytes = 16;
 	assert_int_equal(peer_in(&p, &in), UROCE_DROP_CNP);
 	peer_expect_nothing(&p);
 	in = good;

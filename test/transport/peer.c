@@ -10,6 +10,8 @@
 
 #include <cmocka.h>
 
+#include <rte_ip.h>
+
 #include "eal.h"
 #include "mem/rcu.h"
 #include "peer.h"
