@@ -23,6 +23,8 @@ enum uroce_verdict {
 	UROCE_DROP_IP_PROTOCOL,
 	UROCE_DROP_UDP_PORT,
 	UROCE_DROP_UDP_LENGTH,
+	UROCE_DROP_ARP,  /* malformed, or claims one of our addresses */
+	UROCE_DROP_ICMP, /* malformed, or for nobody here */
 	/* every RoCEv2 packet */
 	UROCE_DROP_TVER,      /* R1 */
 	UROCE_DROP_OPCODE,    /* R2: unknown */
