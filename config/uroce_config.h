@@ -52,7 +52,7 @@
 #define UROCE_MTU_OVERHEAD 84		/* IPv6, UDP, BTH, RETH, ImmDt and ICRC round a payload */
 #define UROCE_RX_DESC 1024
 #define UROCE_TX_DESC 1024
-#define UROCE_RX_MBUFS 4095		/* at least; per queue */
+#define UROCE_RX_MBUFS 2047		/* at least; per queue */
 #define UROCE_HEADER_MBUFS 16383	/* per worker: many, so that their lines have left the peer's cache */
 #define UROCE_PAYLOAD_MBUFS 2047	/* per worker: few, so that they stay in cache */
 #define UROCE_MBUF_CACHE 256

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * Adds up what a device's queues and workers have counted. Any thread; reads while they count.
+ */
+
+#include "port/counters.h"
+#include "port/port.h"
+#include "port/worker.h"
+#include "uroce.h"
+
+const char *const uroce_port_counter_names[UROCE_PORT_COUNTER_COUNT] = {
+	[UROCE_PORT_RX_FRAMES] = "rx_frames",
+	[UROCE_PORT_TX_FRAMES] = "tx_frames",
+	[UROCE_PORT_LOOPBACK_FRAMES] = "loopback_frames",
+	[UROCE_PORT_HANDED_OVER] = "handed_over",
+	[UROCE_PORT_TX_DROP_STALLED] = "tx_drop_stalled",
+	[UROCE_PORT_TX_DROP_UNRESOLVED] = "tx_drop_unresolved",
+	[UROCE_PORT_TX_DROP_LOOPBACK] = "tx_drop_loopback",
+	[UROCE_PORT_TX_DROP_LOCAL] = "tx_drop_local",
+	[UROCE_PORT_ARP_ANSWERED] = "arp_answered",
+	[UROCE_PORT_ND_ANSWERED] = "nd_answered",
+	[UROCE_PORT_ECHO_ANSWERED] = "echo_answered",
+	[UROCE_PORT_PROBES_SENT] = "probes_sent",
+};
+
+/* Where the next counter goes. */
+struct out {
+	struct uroce_counter *counters;
+	unsigned int room;
+	unsigned int count;
+};
+
+static void
+put(struct out *out, const char *name, uint64_t value)
+{
+	if (out->count < out->room)
+		out->counters[out->count] = (struct uroce_counter){ name, value };
+	out->count++;
+}
+
+static uint64_t
+read_relaxed(const uint64_t *counter)
+{
+	return __atomic_load_n(counter, __ATOMIC_RELAXED);
+}
+
+static uint64_t
+port_counter(const struct uroce_port *port, unsigned int which)
+{
+	uint64_t sum = 0;
+
+	for (unsigned int i = 0; i < port->nb_queues; i++)
+		sum += read_relaxed(&port->queues[i].counters[which]);
+	/* frames that waited for a neighbour until it was given up */
+	if (which == UROCE_PORT_TX_DROP_UNRESOLVED)
+		sum += read_relaxed(&port->neighbours.dropped);
+	return sum;
+}
+
+static uint64_t
+verdict_counter(const struct uroce_port *port, unsigned int which)
+{
+	uint64_t sum = 0;
+
+	for (unsigned int i = 0; i < port->nb_queues; i++)
+		sum += read_relaxed(&port->queues[i].verdicts[which]) +
+			read_relaxed(&port->queues[i].worker->engine.verdicts[which]);
+	return sum;
+}
+
+static uint64_t
+engine_counter(const struct uroce_port *port, unsigned int which)
+{
+	uint64_t sum = 0;
+
+	for (unsigned int i = 0; i < port->nb_queues; i++)
+		sum += read_relaxed(&port->queues[i].worker->engine.counters[which]);
+	return sum;
+}
+
+unsigned int
+uroce_query_counters(struct ibv_context *context, struct uroce_counter *counters, unsigned int room)
+{
+	const struct uroce_port *port = uroce_port_of_context(context);
+	struct out out = { counters, room, 0 };
+
+	for (unsigned int i = 0; i < UROCE_PORT_COUNTER_COUNT; i++)
+		put(&out, uroce_port_counter_names[i], port_counter(port, i));
+	for (unsigned int i = 0; i < UROCE_ENGINE_COUNTER_COUNT; i++)
+		put(&out, uroce_engine_counter_names[i], engine_counter(port, i));
+	for (unsigned int i = 0; i < UROCE_VERDICT_COUNT; i++)
+		put(&out, uroce_verdicts[i].name, verdict_counter(port, i));
+	return out.count;
+}

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * Sets up the Ethernet device of a port: a queue for each worker, pools that hold the largest frame, RSS where
+ * there are several queues, checksum checks where the device has them. On sending, none are asked for: the one
+ * IPv4 checksum is an addition to what the path's template knows, cheaper than an offload's flags. Control
+ * threads, when a port is opened and closed.
+ */
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <rte_errno.h>
+
+#include "port/ethdev.h"
+#include "port/log.h"
+#include "port/mtu.h"
+#include "port/pool.h"
+#include "uroce.h"
+
+#define VLAN_BYTES 4
+#define ROOM_STEP 1024		/* some devices take the room of an mbuf in steps of this */
+
+/* Rooms to try: what the MTU needs, then for ports that want mbufs for frames larger than they will get. */
+static const uint32_t rooms[] = { 0, 9 * 1024 + 512, 16 * 1024, 32 * 1024 };
+
+static int
+complain(const struct uroce_port *port, const char *what, int ret)
+{
+	UROCE_LOG(ERR, "port %u: %s: %s\n", port->port_id, what, rte_strerror(-ret));
+	return ret;
+}
+
+static int
+take(struct uroce_port *port)
+{
+	struct rte_eth_dev_owner owner = { .name = "uroce" };
+	int ret;
+
+	ret = rte_eth_dev_owner_new(&owner.id);
+	if (ret == 0)
+		ret = rte_eth_dev_owner_set(port->port_id, &owner);
+	if (ret < 0) {
+		complain(port, "somebody else has it", ret);
+		return ret == -ENODEV ? ret : -EBUSY;
+	}
+	port->owner = owner.id;
+	return 0;
+}
+
+/* A device without an address of its own, such as net_ring, gets one from us, if only in our frames. */
+static int
+mac_init(struct uroce_port *port)
+{
+	int ret;
+
+	ret = rte_eth_macaddr_get(port->port_id, &port->mac);
+	if (ret < 0)
+		return complain(port, "no MAC address", ret);
+	if (rte_is_valid_assigned_ether_addr(&port->mac))
+		return 0;
+	rte_eth_random_addr(port->mac.addr_bytes);
+	if (rte_eth_dev_default_mac_addr_set(port->port_id, &port->mac) < 0 &&
+	    rte_eth_promiscuous_enable(port->port_id) < 0)
+		UROCE_LOG(DEBUG, "port %u has neither a MAC address nor a promiscuous mode\n",
+			  port->port_id);
+	return 0;
+}
+
+static int
+configure(struct uroce_port *port, const struct rte_eth_dev_info *info, uint16_t mtu)
+{
+	struct rte_eth_conf conf = {
+		.rxmode = {
+			.mtu = mtu,
+			.offloads = info->rx_offload_capa & RTE_ETH_RX_OFFLOAD_IPV4_CKSUM,
+		},
+		.txmode.offloads = info->tx_offload_capa & RTE_ETH_TX_OFFLOAD_MULTI_SEGS,
+	};
+	int ret;
+
+	if (port->nb_queues > info->max_rx_queues || port->nb_queues > info->max_tx_queues) {
+		UROCE_LOG(ERR, "port %u has %u RX and %u TX queues, which is too few for %u workers\n",
+			  port->port_id, info->max_rx_queues, info->max_tx_queues, port->nb_queues);
+		return -EINVAL;
+	}
+	/* Without RSS all frames come to one worker, which hands them over. */
+	if (port->nb_queues > 1 && info->flow_type_rss_offloads != 0) {
+		conf.rxmode.mq_mode = RTE_ETH_MQ_RX_RSS;
+		conf.rx_adv_conf.rss_conf.rss_hf =
+			(RTE_ETH_RSS_UDP | RTE_ETH_RSS_IP) & info->flow_type_rss_offloads;
+	}
+	ret = rte_eth_dev_configure(port->port_id, port->nb_queues, port->nb_queues, &conf);
+	if (ret < 0)
+		return complain(port, ret == -EBUSY ? "it is started already" : "cannot configure", ret);
+	port->multi_seg = (conf.txmode.offloads & RTE_ETH_TX_OFFLOAD_MULTI_SEGS) != 0;
+	return 0;
+}
+
+/* A pool for the queue, and the queue; with more room if the port refuses what the MTU needs. */
+static int
+rx_queue_setup(struct uroce_port_queue *q, uint16_t nb_desc, uint32_t room)
+{
+	unsigned int mbufs = RTE_MAX(UROCE_RX_MBUFS, 2u * nb_desc - 1);
+	int node = q->port->numa_node;
+	int ret = 0;
+
+	for (unsigned int i = 0; i < RTE_DIM(rooms); i++) {
+		if (i > 0 && rooms[i] <= room)
+			continue;
+		q->pool = uroce_pool_create("rx", mbufs, RTE_MAX(rooms[i], room), node);
+		if (q->pool == NULL)
+			return -errno;
+		ret = rte_eth_rx_queue_setup(q->port_id, q->id, nb_desc, (unsigned int)node, NULL, q->pool);
+		if (ret == 0)
+			return 0;
+		uroce_pool_retire(q->pool);
+		q->pool = NULL;
+		if (ret != -ENOMEM && ret != -EINVAL)
+			break;
+	}
+	return ret;
+}
+
+static int
+queue_setup(struct uroce_port *port, uint16_t id, uint16_t nb_rx, uint16_t nb_tx, uint32_t room)
+{
+	int ret;
+
+	ret = rx_queue_setup(&port->queues[id], nb_rx, room);
+	if (ret < 0)
+		return complain(port, "cannot set up an RX queue", ret);
+	ret = rte_eth_tx_queue_setup(port->port_id, id, nb_tx, (unsigned int)port->numa_node, NULL);
+	if (ret < 0)
+		return complain(port, "cannot set up a TX queue", ret);
+	return 0;
+}
+
+static int
+queues_setup(struct uroce_port *port, const struct rte_eth_dev_info *info,
+	     const struct uroce_port_conf *conf)
+{
+	uint32_t frame = port->mtu + RTE_ETHER_HDR_LEN + VLAN_BYTES + RTE_ETHER_CRC_LEN;
+	uint32_t room = RTE_ALIGN_CEIL(RTE_MAX(frame, info->min_rx_bufsize), ROOM_STEP);
+	uint16_t nb_rx = conf->nb_rx_desc != 0 ? conf->nb_rx_desc : UROCE_RX_DESC;
+	uint16_t nb_tx = conf->nb_tx_desc != 0 ? conf->nb_tx_desc : UROCE_TX_DESC;
+	int ret;
+
+	if (conf->nb_rx_desc == 0 && info->default_rxportconf.ring_size != 0)
+		nb_rx = info->default_rxportconf.ring_size;
+	if (conf->nb_tx_desc == 0 && info->default_txportconf.ring_size != 0)
+		nb_tx = info->default_txportconf.ring_size;
+	ret = rte_eth_dev_adjust_nb_rx_tx_desc(port->port_id, &nb_rx, &nb_tx);
+	for (uint16_t i = 0; ret == 0 && i < port->nb_queues; i++)
+		ret = queue_setup(port, i, nb_rx, nb_tx, room);
+	return ret;
+}
+
+static void
+pools_retire(struct uroce_port *port)
+{
+	for (uint16_t i = 0; i < port->nb_queues; i++) {
+		uroce_pool_retire(port->queues[i].pool);
+		port->queues[i].pool = NULL;
+	}
+}
+
+static int
+start(struct uroce_port *port, const struct uroce_port_conf *conf)
+{
+	struct rte_eth_dev_info info;
+	struct uroce_mtu mtu;
+	int ret;
+
+	ret = rte_eth_dev_info_get(port->port_id, &info);
+	if (ret < 0)
+		return complain(port, "no information", ret);
+	ret = uroce_mtu_choose(&info, conf->mtu, &mtu);
+	if (ret < 0)
+		return complain(port, "it cannot have this MTU, or none that holds 256 bytes of payload", ret);
+	port->mtu = mtu.mtu;
+	ret = configure(port, &info, mtu.configured);
+	if (ret == 0)
+		ret = mac_init(port);
+	if (ret == 0)
+		ret = queues_setup(port, &info, conf);
+	if (ret < 0)
+		return ret;
+	ret = rte_eth_dev_start(port->port_id);
+	return ret < 0 ? complain(port, "cannot start", ret) : 0;
+}
+
+int
+uroce_ethdev_start(struct uroce_port *port, const struct uroce_port_conf *conf)
+{
+	int ret;
+
+	ret = take(port);
+	if (ret < 0)
+		return ret;
+	ret = start(port, conf);
+	if (ret < 0) {
+		pools_retire(port);
+		rte_eth_dev_owner_unset(port->port_id, port->owner);
+	}
+	return ret;
+}
+
+/* What has come and nobody will read, so that its mbufs go home. */
+static void
+drain(struct uroce_port_queue *q)
+{
+	struct rte_mbuf *frames[UROCE_BURST];
+	unsigned int n;
+
+	for (unsigned int total = 0; total < UINT16_MAX; total += n) {
+		n = rte_eth_rx_burst(q->port_id, q->id, frames, RTE_DIM(frames));
+		if (n == 0)
+			break;
+		rte_pktmbuf_free_bulk(frames, n);
+	}
+}
+
+void
+uroce_ethdev_stop(struct uroce_port *port)
+{
+	for (uint16_t i = 0; i < port->nb_queues; i++) {
+		drain(&port->queues[i]);
+		rte_eth_tx_done_cleanup(port->port_id, i, 0);
+	}
+	rte_eth_dev_stop(port->port_id);
+	pools_retire(port);
+	rte_eth_dev_owner_unset(port->port_id, port->owner);
+}
+
+void
+uroce_ethdev_listen(const struct uroce_port *port, const struct uroce_addresses *own)
+{
+	static const uint8_t all_nodes[16] = { 0xff, 0x02, [15] = 0x01 };
+	struct rte_ether_addr macs[UROCE_MAX_GID + 1];
+	uint8_t group[16];
+	uint32_t n = 0;
+
+	uroce_multicast_mac(&macs[n++], all_nodes);
+	for (unsigned int i = 0; i < own->ipv6_count; i++) {
+		uroce_solicited_node(group, own->ipv6[i]);
+		uroce_multicast_mac(&macs[n++], group);
+	}
+	if (rte_eth_dev_set_mc_addr_list(port->port_id, macs, n) == 0)
+		return;
+	if (rte_eth_allmulticast_enable(port->port_id) == 0 ||
+	    rte_eth_promiscuous_enable(port->port_id) == 0)
+		return;
+	UROCE_LOG(DEBUG, "port %u has no filter for multicast that could be set\n", port->port_id);
+}

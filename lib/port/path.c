@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * Resolves an address vector: which of our addresses speaks, where the peer is (on the link, behind the
+ * gateway, or in this process), and the headers of every packet to it. Control threads; does not wait for the
+ * neighbour's MAC, which packets find out when they are sent.
+ */
+
+#include <errno.h>
+#include <string.h>
+
+#include "port/clock.h"
+#include "port/path.h"
+#include "port/registry.h"
+
+#define HOP_LIMIT 64
+#define FLOW_LABEL_MASK 0xfffff
+
+static bool
+has_address(struct uroce_port *port, const uint8_t gid[16])
+{
+	bool has;
+
+	pthread_mutex_lock(&port->lock);
+	has = uroce_addresses_have(port->published, gid);
+	pthread_mutex_unlock(&port->lock);
+	return has;
+}
+
+/* The device of this process that has the address: this one, or another that wants to be found so. Link-local
+ * addresses name a device only with their link: they are never another's. With the registry locked. */
+static struct uroce_port *
+loopback_find(struct uroce_port *port, const uint8_t gid[16])
+{
+	bool link_local = gid[0] == 0xfe && (gid[1] & 0xc0) == 0x80;
+
+	if (has_address(port, gid))
+		return port;
+	for (unsigned int i = 0; !port->no_loopback && !link_local && i < UROCE_MAX_DEVICES; i++) {
+		struct uroce_port *other = uroce_registry_port(i);
+
+		if (other != NULL && other != port && !other->no_loopback && has_address(other, gid))
+			return other;
+	}
+	return NULL;
+}
+
+/* @return whether the peer is in this process; then the frame is as the peer's port would get it */
+static bool
+loopback_init(struct uroce_port *port, struct uroce_path *path, struct uroce_template_conf *conf)
+{
+	struct uroce_port *peer;
+
+	uroce_registry_lock();
+	peer = loopback_find(port, path->dgid.raw);
+	if (peer != NULL) {
+		path->out = (uint16_t)(peer->dev.index + 1);
+		path->multi_seg = true;
+		conf->dst_mac = peer->mac;
+		conf->vlan_tci = peer->vlan != 0 ? peer->vlan : UROCE_NO_VLAN;
+	}
+	uroce_registry_unlock();
+	return peer != NULL;
+}
+
+/* Find the neighbour to send to, and have its MAC looked up. Under the port's lock. @return 0 or -errno */
+static int
+neighbour_init(struct uroce_port *port, struct uroce_path *path, struct uroce_template_conf *conf)
+{
+	struct uroce_neighbour *n;
+	uint8_t hop[16];
+	int ret;
+
+	if (uroce_gid_is_multicast(path->dgid.raw)) {
+		uroce_multicast_mac(&conf->dst_mac, path->dgid.raw);
+		return 0;
+	}
+	ret = uroce_addresses_next_hop(port->published, path->dgid.raw, hop);
+	if (ret < 0)
+		return ret;
+	n = uroce_neighbour_get(&port->neighbours, hop);
+	if (n == NULL)
+		return -ENOMEM;
+	path->lladdr = &n->lladdr;
+	uroce_port_upkeep_by(port, 0);
+	return 0;
+}
+
+static void
+conf_init(const struct uroce_port *port, const struct ibv_ah_attr *attr, uint16_t udp_src_port,
+	  struct uroce_template_conf *conf)
+{
+	*conf = (struct uroce_template_conf){
+		.src_mac = port->mac,
+		.vlan_tci = port->vlan != 0 ? port->vlan : UROCE_NO_VLAN,
+		.traffic_class = attr->grh.traffic_class,
+		/* as Linux does: 0 and 1, which programs leave there, would not leave the link */
+		.hop_limit = attr->grh.hop_limit > 1 ? attr->grh.hop_limit : HOP_LIMIT,
+		.flow_label = attr->grh.flow_label & FLOW_LABEL_MASK,
+		.udp_src_port = udp_src_port,
+	};
+}
+
+/* Under the port's lock, with the source address held. @return 0 or -errno */
+static int
+path_route(struct uroce_port *port, struct uroce_path *path, struct uroce_template_conf *conf, bool looped)
+{
+	int ret = 0;
+
+	memcpy(conf->src_gid, path->sgid.raw, sizeof(conf->src_gid));
+	memcpy(conf->dst_gid, path->dgid.raw, sizeof(conf->dst_gid));
+	if (uroce_gid_is_ipv4(conf->src_gid) != uroce_gid_is_ipv4(conf->dst_gid))
+		return -EINVAL;
+	if (!looped)
+		ret = neighbour_init(port, path, conf);
+	if (ret == 0)
+		ret = uroce_template_init(&path->headers, conf);
+	return ret;
+}
+
+int
+uroce_port_path_init(struct uroce_device *dev, const struct ibv_ah_attr *attr, uint32_t local_qpn,
+		     uint32_t remote_qpn, struct uroce_path *path)
+{
+	struct uroce_port *port = uroce_port_of(dev);
+	struct uroce_template_conf conf;
+	bool looped;
+	int ret;
+
+	/* RoCE has no LIDs: every address vector has a GRH (A17.3) */
+	if (!attr->is_global || attr->port_num != 1)
+		return -EINVAL;
+	if (!uroce_gid_is_host(attr->grh.dgid.raw) && !uroce_gid_is_multicast(attr->grh.dgid.raw))
+		return -EINVAL;
+	memset(path, 0, sizeof(*path));
+	path->dgid = attr->grh.dgid;
+	path->multi_seg = port->multi_seg;
+	conf_init(port, attr, uroce_udp_src_port(attr->grh.flow_label, local_qpn, remote_qpn), &conf);
+	looped = loopback_init(port, path, &conf);
+
+	pthread_mutex_lock(&port->lock);
+	ret = uroce_gid_get(port, attr->grh.sgid_index, path->sgid.raw);
+	if (ret == 0) {
+		ret = path_route(port, path, &conf, looped);
+		if (ret < 0)
+			uroce_gid_put(port, path->sgid.raw);
+	}
+	pthread_mutex_unlock(&port->lock);
+	if (ret == 0)
+		path->set_up = true;
+	return ret;
+}
+
+void
+uroce_port_path_fini(struct uroce_device *dev, struct uroce_path *path)
+{
+	struct uroce_port *port = uroce_port_of(dev);
+
+	if (!path->set_up)
+		return;
+	if (path->lladdr != NULL)
+		uroce_neighbour_put_lladdr(&port->neighbours, path->lladdr, uroce_clock_ns());
+	pthread_mutex_lock(&port->lock);
+	uroce_gid_put(port, path->sgid.raw);
+	pthread_mutex_unlock(&port->lock);
+	memset(path, 0, sizeof(*path));
+}

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * Makes a DPDK port an RDMA device and takes it back. Control threads; everything that is got here is freed
+ * here, in the reverse order.
+ */
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <rte_errno.h>
+#include <rte_malloc.h>
+
+#include "mem/rcu.h"
+#include "port/ethdev.h"
+#include "port/log.h"
+#include "port/port.h"
+#include "port/registry.h"
+#include "port/telemetry.h"
+#include "port/worker.h"
+#include "uroce.h"
+
+#define MAX_VLAN 4094
+
+RTE_LOG_REGISTER(uroce_logtype, uroce, NOTICE);
+
+static int
+check(uint16_t port_id, const struct uroce_port_conf *conf, struct uroce_worker *const *workers,
+      unsigned int nb_workers)
+{
+	if (!rte_eth_dev_is_valid_port(port_id)) {
+		UROCE_LOG(ERR, "there is no port %u\n", port_id);
+		return -ENODEV;
+	}
+	if (conf->vlan > MAX_VLAN) {
+		UROCE_LOG(ERR, "port %u: VLAN %u is not in 1..%u\n", port_id, conf->vlan, MAX_VLAN);
+		return -EINVAL;
+	}
+	if (workers == NULL || nb_workers == 0 || nb_workers > UROCE_MAX_WORKERS) {
+		UROCE_LOG(ERR, "port %u: %u workers, not 1..%u\n", port_id, nb_workers, UROCE_MAX_WORKERS);
+		return -EINVAL;
+	}
+	for (unsigned int i = 0; i < nb_workers; i++)
+		for (unsigned int j = 0; j < i; j++)
+			if (workers[i] == workers[j]) {
+				UROCE_LOG(ERR, "port %u: the same worker twice\n", port_id);
+				return -EINVAL;
+			}
+	return 0;
+}
+
+/* EUI-64 of the MAC, as Linux has it for RoCE. */
+static uint64_t
+guid_of(const struct rte_ether_addr *mac)
+{
+	uint8_t gid[16];
+	uint64_t guid;
+
+	uroce_gid_link_local(gid, mac);
+	memcpy(&guid, gid + 8, sizeof(guid));
+	return guid;
+}
+
+static int
+device_init(struct uroce_port *port, unsigned int index, const struct uroce_port_conf *conf)
+{
+	char name[IBV_SYSFS_NAME_MAX];
+	struct uroce_device_conf dev_conf = {
+		.name = conf->name != NULL ? conf->name : name,
+		.node_guid = guid_of(&port->mac),
+		.index = (uint16_t)index,
+		.port_id = port->port_id,
+		.numa_node = port->numa_node,
+		.log2_max_qp = conf->log2_max_qp,
+		.log2_max_mr = conf->log2_max_mr,
+	};
+	int ret;
+
+	snprintf(name, sizeof(name), "uroce%u", index);
+	ret = uroce_device_init(&port->dev, &uroce_port_ops, &dev_conf);
+	if (ret < 0)
+		UROCE_LOG(ERR, "port %u: cannot make a device: %s\n", port->port_id, rte_strerror(-ret));
+	return ret;
+}
+
+static struct uroce_port *
+port_alloc(uint16_t port_id, const struct uroce_port_conf *conf, struct uroce_worker *const *workers,
+	   unsigned int nb_workers)
+{
+	int node = rte_eth_dev_socket_id(port_id);
+	struct uroce_port *port;
+
+	if (node < 0)
+		node = workers[0]->numa_node;
+	port = rte_zmalloc_socket("uroce_port", sizeof(*port), RTE_CACHE_LINE_SIZE, node);
+	if (port == NULL)
+		return NULL;
+	port->queues = rte_zmalloc_socket("uroce_queues", nb_workers * sizeof(*port->queues),
+					  RTE_CACHE_LINE_SIZE, node);
+	if (port->queues == NULL) {
+		rte_free(port);
+		return NULL;
+	}
+	port->port_id = port_id;
+	port->numa_node = node;
+	port->vlan = conf->vlan;
+	port->no_loopback = conf->no_loopback != 0;
+	port->nb_queues = (uint16_t)nb_workers;
+	port->upkeep_ns = UINT64_MAX;
+	pthread_mutex_init(&port->lock, NULL);
+	for (unsigned int i = 0; i < nb_workers; i++) {
+		port->queues[i].port = port;
+		port->queues[i].worker = workers[i];
+		port->queues[i].port_id = port_id;
+		port->queues[i].id = (uint16_t)i;
+	}
+	return port;
+}
+
+static void
+port_free(struct uroce_port *port)
+{
+	pthread_mutex_destroy(&port->lock);
+	rte_free(port->queues);
+	rte_free(port);
+}
+
+static int
+neighbours_init(struct uroce_port *port)
+{
+	char name[16];
+
+	snprintf(name, sizeof(name), "%u", port->port_id);
+	return uroce_neighbours_init(&port->neighbours, name, UROCE_MAX_NEIGHBOURS, port->numa_node);
+}
+
+/* @return 0 or -errno */
+static int
+port_init(struct uroce_port *port, unsigned int index, const struct uroce_port_conf *conf)
+{
+	int ret;
+
+	ret = uroce_ethdev_start(port, conf);
+	if (ret < 0)
+		return ret;
+	ret = neighbours_init(port);
+	if (ret < 0)
+		goto stop_ethdev;
+	ret = uroce_gids_init(port);
+	if (ret < 0)
+		goto fini_neighbours;
+	ret = device_init(port, index, conf);
+	if (ret < 0)
+		goto fini_gids;
+	uroce_ethdev_listen(port, port->published);
+	return 0;
+fini_gids:
+	uroce_gids_fini(port);
+fini_neighbours:
+	uroce_neighbours_fini(&port->neighbours);
+stop_ethdev:
+	uroce_ethdev_stop(port);
+	return ret;
+}
+
+static void
+port_fini(struct uroce_port *port)
+{
+	uroce_neighbours_fini(&port->neighbours);
+	uroce_gids_fini(port);
+	uroce_ethdev_stop(port);
+}
+
+/* Let the workers drive it, and others see it. */
+static void
+port_attach(struct uroce_port *port)
+{
+	for (unsigned int i = 0; i < port->nb_queues; i++)
+		uroce_worker_add_queue(port->queues[i].worker, &port->queues[i]);
+	uroce_registry_publish(port);
+	uroce_port_upkeep_by(port, 0);
+}
+
+/* Afterwards no worker has anything of the port. */
+static void
+port_detach(struct uroce_port *port)
+{
+	uroce_registry_unpublish(port);
+	for (unsigned int i = 0; i < port->nb_queues; i++)
+		uroce_worker_del_queue(port->queues[i].worker, &port->queues[i]);
+	uroce_rcu_wait();
+	uroce_workers_drain();
+}
+
+struct ibv_context *
+uroce_open_port(uint16_t port_id, const struct uroce_port_conf *conf, struct uroce_worker *const *workers,
+		unsigned int nb_workers)
+{
+	static const struct uroce_port_conf defaults;
+	struct uroce_port *port;
+	int index, ret;
+
+	if (conf == NULL)
+		conf = &defaults;
+	ret = check(port_id, conf, workers, nb_workers);
+	if (ret < 0)
+		goto failed;
+	ret = uroce_workers_get(workers, nb_workers);
+	if (ret < 0)
+		goto failed;
+	index = uroce_registry_reserve(port_id);
+	ret = index;
+	if (ret < 0)
+		goto put_workers;
+	ret = -ENOMEM;
+	port = port_alloc(port_id, conf, workers, nb_workers);
+	if (port == NULL)
+		goto release_index;
+	ret = port_init(port, (unsigned int)index, conf);
+	if (ret < 0)
+		goto free_port;
+	port_attach(port);
+	uroce_telemetry_init();
+	return &port->dev.vctx.context;
+free_port:
+	port_free(port);
+release_index:
+	uroce_registry_release((unsigned int)index);
+put_workers:
+	uroce_workers_put(workers, nb_workers);
+failed:
+	errno = -ret;
+	return NULL;
+}
+
+int
+uroce_close_device(struct ibv_context *context)
+{
+	struct uroce_port *port = uroce_port_of_context(context);
+	struct uroce_worker *workers[UROCE_MAX_WORKERS];
+	unsigned int nb_workers = port->nb_queues;
+	unsigned int index = port->dev.index;
+	int ret;
+
+	port_detach(port);
+	ret = uroce_device_fini(&port->dev);
+	if (ret < 0) {
+		port_attach(port);	/* objects exist: as you were */
+		return -ret;
+	}
+	for (unsigned int i = 0; i < nb_workers; i++)
+		workers[i] = port->queues[i].worker;
+	port_fini(port);
+	port_free(port);
+	uroce_registry_release(index);
+	uroce_workers_put(workers, nb_workers);
+	return 0;
+}

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * A port: the device that objects see, its addresses and neighbours, and a queue for each worker. Control
+ * threads open and close it and change its addresses; a queue is its worker's alone.
+ */
+
+#ifndef UROCE_PORT_PORT_H
+#define UROCE_PORT_PORT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <pthread.h>
+
+#include <rte_ethdev.h>
+#include <rte_ether.h>
+#include <rte_mbuf.h>
+
+#include "port/address.h"
+#include "port/counters.h"
+#include "port/gid.h"
+#include "port/neighbour.h"
+#include "port/ping.h"
+#include "verbs/device.h"
+#include "wire/verdict.h"
+
+struct uroce_port_conf;
+struct uroce_worker;
+
+#define UROCE_NO_VLAN 0xffff		/* uroce_template_conf.vlan_tci */
+#define UROCE_TX_ROOM (2 * UROCE_BURST)	/* one burst of the engine, and what was left or is our own */
+
+/* Queue i of a port, driven by its worker i. */
+struct uroce_port_queue {
+	struct uroce_port *port;
+	struct uroce_worker *worker;
+	struct rte_mempool *pool;	/* of received frames */
+	uint16_t port_id;
+	uint16_t id;
+	uint16_t nb_tx;
+	uint64_t tx_since_ns;		/* the port has taken nothing since */
+	struct rte_mbuf *tx[UROCE_TX_ROOM];
+	/* worker: adds, others: relaxed read */
+	uint64_t verdicts[UROCE_VERDICT_COUNT];
+	uint64_t counters[UROCE_PORT_COUNTER_COUNT];
+} __rte_cache_aligned;
+
+struct uroce_port {
+	/* constant while open */
+	struct rte_ether_addr mac;
+	uint16_t port_id;
+	uint16_t vlan;			/* 0: untagged */
+	uint16_t mtu;			/* Ethernet's */
+	uint16_t nb_queues;
+	bool multi_seg;			/* the port sends chains of mbufs */
+	bool no_loopback;		/* reaches other devices of the process through the port only */
+	int numa_node;
+	uint64_t owner;			/* ethdev's owner id */
+	struct uroce_port_queue *queues;
+
+	/* control: release; workers: acquire, within RCU */
+	struct uroce_addresses *addresses;
+	struct uroce_neighbours neighbours;
+	uint64_t upkeep_ns;		/* atomic minimum: worker 0 has something to do then */
+	uint64_t announce;		/* atomic: GID indices to be announced */
+	struct uroce_ping pings[UROCE_MAX_PINGS];
+
+	/* control threads */
+	pthread_mutex_t lock;		/* gids, gateways, what is published from them, next_queue */
+	struct uroce_gid gids[UROCE_MAX_GID];
+	struct uroce_addresses *published;	/* the one at `addresses` */
+	bool has_ipv4_gateway;
+	bool has_ipv6_gateway;
+	uint8_t ipv4_gateway[16];
+	uint8_t ipv6_gateway[16];
+	unsigned int next_queue;	/* for the next QP */
+
+	struct uroce_device dev;	/* last: room for what providers read past it */
+};
+
+static_assert(UROCE_MAX_GID <= 64, "uroce_port.announce has a bit for each");
+
+static inline struct uroce_port *
+uroce_port_of(struct uroce_device *dev)
+{
+	return container_of(dev, struct uroce_port, dev);
+}
+
+static inline struct uroce_port *
+uroce_port_of_context(struct ibv_context *context)
+{
+	return uroce_port_of(uroce_device_of(context));
+}
+
+/** The addresses as they are now. Worker, within a poll. */
+static inline const struct uroce_addresses *
+uroce_port_addresses(const struct uroce_port *port)
+{
+	/* pairs with the release in publish() of gid.c */
+	return __atomic_load_n(&port->addresses, __ATOMIC_ACQUIRE);
+}
+
+/** Have worker 0 look after the port at `when` or before. Any thread. */
+static inline void
+uroce_port_upkeep_by(struct uroce_port *port, uint64_t when_ns)
+{
+	uint64_t old;
+
+	/* what there is to do has been written before, and is read after the exchange */
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	old = __atomic_load_n(&port->upkeep_ns, __ATOMIC_RELAXED);
+	/* pairs with the exchange in uroce_port_upkeep() */
+	while (when_ns < old &&
+	       !__atomic_compare_exchange_n(&port->upkeep_ns, &old, when_ns, true, __ATOMIC_RELEASE,
+					    __ATOMIC_RELAXED))
+		;
+}
+
+/* ops.c */
+extern const struct uroce_device_ops uroce_port_ops;
+
+#endif /* UROCE_PORT_PORT_H */

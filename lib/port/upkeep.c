@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * Sends what a port says without being asked. Control threads only leave word (uroce_port_upkeep_by()): no
+ * thread but a worker sends. Worker 0 of the port, within a poll.
+ */
+
+#include <string.h>
+
+#include "port/arp.h"
+#include "port/nd.h"
+#include "port/ping.h"
+#include "port/upkeep.h"
+#include "wire/template.h"
+
+static uint32_t
+ipv4_of(const uint8_t gid[16])
+{
+	uint32_t address;
+
+	memcpy(&address, gid + 12, sizeof(address));
+	return address;
+}
+
+static void
+announce(struct uroce_port_queue *q, const struct uroce_addresses *own)
+{
+	static const struct rte_ether_addr everybody;
+	/* pairs with the release in uroce_add_address(), so that `own`, read after, has the address */
+	uint64_t wanted = __atomic_exchange_n(&q->port->announce, 0, __ATOMIC_ACQUIRE);
+
+	for (unsigned int i = 0; wanted != 0 && i < own->count; i++) {
+		const uint8_t *gid = own->subnets[i].gid;
+
+		if ((wanted >> own->slots[i] & 1) == 0)
+			continue;
+		if (uroce_gid_is_ipv4(gid))
+			uroce_arp_request(q, &everybody, ipv4_of(gid), ipv4_of(gid));
+		else
+			uroce_nd_announce(q, gid);
+	}
+}
+
+static void
+probe(struct uroce_port_queue *q, const struct uroce_addresses *own, const struct uroce_probe *p)
+{
+	const uint8_t *src = uroce_addresses_source(own, p->addr);
+
+	if (src == NULL)
+		return;		/* the last address of its family is gone */
+	if (uroce_gid_is_ipv4(p->addr))
+		uroce_arp_request(q, &p->mac, ipv4_of(src), ipv4_of(p->addr));
+	else
+		uroce_nd_solicit(q, &p->mac, src, p->addr);
+	uroce_count(&q->counters[UROCE_PORT_PROBES_SENT], 1);
+}
+
+void
+uroce_port_upkeep(struct uroce_port_queue *q, uint64_t now_ns)
+{
+	struct uroce_probe probes[UROCE_BURST / 2];
+	struct uroce_port *port = q->port;
+	const struct uroce_addresses *own;
+	uint64_t next_ns;
+	unsigned int n;
+
+	/* First, so that what is asked for from here on is not forgotten. Pairs with uroce_port_upkeep_by() */
+	__atomic_exchange_n(&port->upkeep_ns, UINT64_MAX, __ATOMIC_ACQ_REL);
+	n = uroce_neighbours_due(&port->neighbours, now_ns, probes, RTE_DIM(probes), &next_ns);
+	uroce_port_upkeep_by(port, next_ns);
+	own = uroce_port_addresses(port);
+	for (unsigned int i = 0; i < n; i++)
+		probe(q, own, &probes[i]);
+	uroce_pings_send(q);
+	announce(q, uroce_port_addresses(port));
+}

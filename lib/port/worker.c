@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * The worker's round: inbox, ports, engine, ports. Run by whoever polls and has the turn; control threads take
+ * the turn to change what belongs to the engine.
+ */
+
+#include <sched.h>
+#include <string.h>
+
+#include <rte_pause.h>
+#include <rte_prefetch.h>
+
+#include "mem/rcu.h"
+#include "port/clock.h"
+#include "port/rx.h"
+#include "port/tx.h"
+#include "port/upkeep.h"
+#include "port/worker.h"
+#include "uroce.h"
+#include "verbs/qp.h"
+
+#define SPINS 1000	/* before a thread that waits for its turn lets others run */
+
+/* Received packets on their way to the engine. */
+struct batch {
+	unsigned int packet_count;
+	unsigned int done_count;
+	struct uroce_qp *qps[UROCE_BURST];
+	struct uroce_packet packets[UROCE_BURST];
+	struct rte_mbuf *done[UROCE_BURST];	/* freed when the engine has read them */
+};
+
+static void
+batch_finish(struct uroce_worker *w, struct batch *b)
+{
+	if (b->packet_count != 0)
+		uroce_engine_receive(&w->engine, b->qps, b->packets, b->packet_count, w->now_ns);
+	if (b->done_count != 0)
+		rte_pktmbuf_free_bulk(b->done, b->done_count);
+	b->packet_count = 0;
+	b->done_count = 0;
+}
+
+static bool
+hand_over(struct uroce_worker *to, const struct uroce_packet *p, uint16_t port_id)
+{
+	struct uroce_inbox_item item = { .packet = *p, .port_id = port_id };
+
+	return rte_ring_mp_enqueue_elem(to->inbox, &item, sizeof(item)) == 0;
+}
+
+/* Add the packet that has been decoded at the batch's end, if its QP is ours. */
+static enum uroce_verdict
+batch_add(struct uroce_worker *w, struct uroce_port_queue *q, struct batch *b)
+{
+	struct uroce_packet *p = &b->packets[b->packet_count];
+	struct uroce_qp *qp = uroce_qp_lookup(&q->port->dev, p->dest_qpn);
+
+	if (unlikely(qp == NULL))
+		return UROCE_DROP_QPN;
+	if (unlikely(qp->engine != &w->engine)) {
+		if (!hand_over(uroce_worker_of(qp->engine), p, q->port_id))
+			return UROCE_DROP_HANDOVER;
+		uroce_count(&q->counters[UROCE_PORT_HANDED_OVER], 1);
+		b->done_count--;	/* the other worker frees it */
+		return UROCE_OK;
+	}
+	b->qps[b->packet_count++] = qp;
+	return UROCE_OK;
+}
+
+static void
+batch_frame(struct uroce_worker *w, struct uroce_port_queue *q, struct batch *b, struct rte_mbuf *m)
+{
+	struct uroce_packet *p = &b->packets[b->packet_count];
+	enum uroce_verdict v;
+
+	b->done[b->done_count++] = m;
+	v = uroce_rx_frame(q, m, w->now_ns, p);
+	if (likely(v == UROCE_OK && p->info != NULL))
+		v = batch_add(w, q, b);
+	if (unlikely(v != UROCE_OK))
+		uroce_count(&q->verdicts[v], 1);
+}
+
+static void
+batch_item(struct uroce_worker *w, struct batch *b, const struct uroce_inbox_item *item)
+{
+	struct uroce_port_queue *q = w->by_port[item->port_id];
+	enum uroce_verdict v;
+
+	if (unlikely(q == NULL)) {
+		rte_pktmbuf_free(item->packet.mbuf);
+		uroce_count(&w->lost, 1);
+		return;
+	}
+	if (item->packet.info == NULL) {
+		batch_frame(w, q, b, item->packet.mbuf);
+		return;
+	}
+	/* What another worker decoded stands: the frame has not been anywhere since. */
+	b->packets[b->packet_count] = item->packet;
+	b->done[b->done_count++] = item->packet.mbuf;
+	v = batch_add(w, q, b);
+	if (unlikely(v != UROCE_OK))
+		uroce_count(&q->verdicts[v], 1);
+}
+
+static unsigned int
+inbox_receive(struct uroce_worker *w)
+{
+	struct uroce_inbox_item items[UROCE_BURST];
+	struct batch b = { .packet_count = 0, .done_count = 0 };
+	unsigned int total = 0, n;
+
+	do {
+		n = rte_ring_sc_dequeue_burst_elem(w->inbox, items, sizeof(items[0]), RTE_DIM(items), NULL);
+		for (unsigned int i = 0; i < n; i++)
+			rte_prefetch0(rte_pktmbuf_mtod(items[i].packet.mbuf, void *));
+		for (unsigned int i = 0; i < n; i++)
+			batch_item(w, &b, &items[i]);
+		batch_finish(w, &b);
+		total += n;
+	} while (n == RTE_DIM(items) && total < UROCE_POLL_BURSTS * UROCE_BURST);
+	return total;
+}
+
+static unsigned int
+queue_receive(struct uroce_worker *w, struct uroce_port_queue *q)
+{
+	struct rte_mbuf *frames[UROCE_BURST];
+	struct batch b = { .packet_count = 0, .done_count = 0 };
+	unsigned int total = 0, n;
+
+	do {
+		n = rte_eth_rx_burst(q->port_id, q->id, frames, RTE_DIM(frames));
+		for (unsigned int i = 0; i < n; i++)
+			rte_prefetch0(rte_pktmbuf_mtod(frames[i], void *));
+		for (unsigned int i = 0; i < n; i++)
+			batch_frame(w, q, &b, frames[i]);
+		batch_finish(w, &b);
+		total += n;
+	} while (n == RTE_DIM(frames) && total < UROCE_POLL_BURSTS * UROCE_BURST);
+	if (total != 0)
+		uroce_count(&q->counters[UROCE_PORT_RX_FRAMES], total);
+	return total;
+}
+
+static unsigned int
+worker_send(struct uroce_worker *w)
+{
+	struct rte_mbuf *frames[UROCE_BURST];
+	unsigned int sent, n;
+
+	sent = uroce_tx_flush(w, w->now_ns);
+	for (unsigned int i = 0; i < UROCE_POLL_BURSTS && uroce_tx_ready(w); i++) {
+		n = uroce_engine_send(&w->engine, frames, RTE_DIM(frames), w->now_ns);
+		if (n == 0)
+			break;
+		uroce_tx_frames(w, frames, n);
+		sent += uroce_tx_flush(w, w->now_ns);
+		if (n < RTE_DIM(frames))
+			break;
+	}
+	return sent;
+}
+
+/* Somebody waits for memory that frames in the ports' rings still lead into. */
+static void
+worker_cleanup(struct uroce_worker *w)
+{
+	/* pairs with the release in uroce_workers_progress() */
+	if (!__atomic_exchange_n(&w->cleanup, false, __ATOMIC_ACQUIRE))
+		return;
+	for (unsigned int i = 0; i < w->nb_queues; i++)
+		rte_eth_tx_done_cleanup(w->queues[i]->port_id, w->queues[i]->id, 0);
+}
+
+static unsigned int
+worker_round(struct uroce_worker *w)
+{
+	unsigned int n;
+
+	w->now_ns = uroce_clock_ns();
+	n = inbox_receive(w);
+	for (unsigned int i = 0; i < w->nb_queues; i++) {
+		struct uroce_port_queue *q = w->queues[i];
+
+		n += queue_receive(w, q);
+		if (unlikely(q->id == 0 &&
+			     w->now_ns >= __atomic_load_n(&q->port->upkeep_ns, __ATOMIC_RELAXED)))
+			uroce_port_upkeep(q, w->now_ns);
+	}
+	n += worker_send(w);
+	if (unlikely(__atomic_load_n(&w->cleanup, __ATOMIC_RELAXED)))
+		worker_cleanup(w);
+	return n;
+}
+
+unsigned int
+uroce_worker_poll(struct uroce_worker *w)
+{
+	unsigned int n;
+
+	if (!rte_ticketlock_trylock(&w->turn))
+		return 0;
+	rte_rcu_qsbr_thread_online(uroce_rcu, w->index);
+	n = worker_round(w);
+	rte_rcu_qsbr_thread_offline(uroce_rcu, w->index);
+	rte_ticketlock_unlock(&w->turn);
+	return n;
+}
+
+/* As rte_ticketlock_lock(), but lets others run: who has the turn may have lost its core to this thread. */
+static void
+turn_wait(rte_ticketlock_t *turn)
+{
+	uint16_t me = __atomic_fetch_add(&turn->s.next, 1, __ATOMIC_RELAXED);
+	unsigned int spins = 0;
+
+	/* pairs with the release in rte_ticketlock_unlock() */
+	while (__atomic_load_n(&turn->s.current, __ATOMIC_ACQUIRE) != me) {
+		if (++spins % SPINS == 0)
+			sched_yield();
+		else
+			rte_pause();
+	}
+}
+
+void
+uroce_worker_enter(struct uroce_worker *w)
+{
+	turn_wait(&w->turn);
+	rte_rcu_qsbr_thread_online(uroce_rcu, w->index);
+}
+
+void
+uroce_worker_exit(struct uroce_worker *w)
+{
+	rte_rcu_qsbr_thread_offline(uroce_rcu, w->index);
+	rte_ticketlock_unlock(&w->turn);
+}
+
+void
+uroce_worker_add_queue(struct uroce_worker *w, struct uroce_port_queue *q)
+{
+	uroce_worker_enter(w);
+	RTE_VERIFY(w->nb_queues < RTE_DIM(w->queues) && w->by_port[q->port_id] == NULL);
+	w->queues[w->nb_queues++] = q;
+	w->by_port[q->port_id] = q;
+	uroce_worker_exit(w);
+}
+
+void
+uroce_worker_del_queue(struct uroce_worker *w, struct uroce_port_queue *q)
+{
+	uroce_worker_enter(w);
+	uroce_tx_purge(q);
+	for (unsigned int i = 0; i < w->nb_queues; i++)
+		if (w->queues[i] == q)
+			w->queues[i] = w->queues[--w->nb_queues];
+	w->by_port[q->port_id] = NULL;
+	uroce_worker_exit(w);
+}
