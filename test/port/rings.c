@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <rte_bus_vdev.h>
+#include <rte_eth_ring.h>
+#include <rte_ethdev.h>
+#include <rte_mbuf.h>
+
+#include "rings.h"
+
+static struct rte_ring *
+ring_create(void)
+{
+	static unsigned int sequence;
+	char name[RTE_RING_NAMESIZE];
+	struct rte_ring *ring;
+
+	snprintf(name, sizeof(name), "test_%u", sequence++);
+	ring = rte_ring_create(name, TEST_RING_FRAMES, SOCKET_ID_ANY, 0);
+	assert_non_null(ring);
+	return ring;
+}
+
+static void
+port_create(struct test_rings *r)
+{
+	static unsigned int sequence;
+	char name[32];
+	int ret;
+
+	snprintf(name, sizeof(name), "test_port_%u", sequence++);
+	ret = rte_eth_from_rings(name, r->rx, r->queues, r->tx, r->queues, 0);
+	assert_true(ret >= 0);
+	r->port_id = (uint16_t)ret;
+}
+
+void
+test_rings_create(struct test_rings *r, unsigned int queues)
+{
+	memset(r, 0, sizeof(*r));
+	r->queues = queues;
+	for (unsigned int i = 0; i < queues; i++) {
+		r->rx[i] = ring_create();
+		r->tx[i] = ring_create();
+	}
+	port_create(r);
+}
+
+void
+test_rings_create_pair(struct test_rings *a, struct test_rings *b)
+{
+	memset(a, 0, sizeof(*a));
+	memset(b, 0, sizeof(*b));
+	a->queues = 1;
+	b->queues = 1;
+	a->rx[0] = ring_create();
+	a->tx[0] = ring_create();
+	b->rx[0] = a->tx[0];
+	b->tx[0] = a->rx[0];
+	port_create(a);
+	port_create(b);
+}
+
+void
+test_rings_create_funnel(struct test_rings *a, struct test_rings *b)
+{
+	memset(a, 0, sizeof(*a));
+	memset(b, 0, sizeof(*b));
+	a->queues = 2;
+	b->queues = 1;
+	for (unsigned int i = 0; i < 2; i++)
+		a->rx[i] = ring_create();
+	a->tx[0] = ring_create();
+	a->tx[1] = a->tx[0];
+	b->rx[0] = a->tx[0];
+	b->tx[0] = a->rx[0];
+	port_create(a);
+	port_create(b);
+}
+
+static void
+ring_destroy(struct rte_ring *ring)
+{
+	struct rte_mbuf *m;
+
+	while (rte_ring_dequeue(ring, (void **)&m) == 0)
+		rte_pktmbuf_free(m);
+	rte_ring_free(ring);
+}
+
+void
+test_rings_destroy(struct test_rings *r)
+{
+	rte_eth_dev_close(r->port_id);
+	for (unsigned int i = 0; i < r->queues; i++) {
+		ring_destroy(r->rx[i]);
+		if (i == 0 || r->tx[i] != r->tx[0])
+			ring_destroy(r->tx[i]);
+	}
+}
+
+void
+test_poll(struct uroce_worker *const *workers, unsigned int n, unsigned int rounds)
+{
+	for (unsigned int round = 0; round < rounds; round++)
+		for (unsigned int i = 0; i < n; i++)
+			uroce_worker_poll(workers[i]);
+}
+
+uint64_t
+test_counter(struct ibv_context *context, const char *name)
+{
+	struct uroce_counter counters[256];
+	unsigned int n = uroce_query_counters(context, counters, RTE_DIM(counters));
+
+	assert_true(n <= RTE_DIM(counters));
+	for (unsigned int i = 0; i < n; i++)
+		if (strcmp(counters[i].name, name) == 0)
+			return counters[i].value;
+	fail_msg("no counter %s", name);
+	return 0;
+}
