@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <rte_eal.h>
 #include <rte_fbarray.h>
 #include <rte_memory.h>
 
@@ -34,6 +35,15 @@ static inline struct rte_memseg_list *
 uroce_dpdk_list(uint64_t addr)
 {
 	return rte_mem_virt2memseg_list((const void *)(uintptr_t)addr);
+}
+
+/** The NUMA node of DPDK's own hugepages, which it has verified; -1: of other memory, not known. */
+static inline int
+uroce_dpdk_node(uint64_t addr)
+{
+	const struct rte_memseg_list *msl = uroce_dpdk_list(addr);
+
+	return msl != NULL && !msl->external && rte_eal_has_hugepages() ? msl->socket_id : -1;
 }
 
 /** As uroce_mapped_check(), where DPDK answers for its own. */

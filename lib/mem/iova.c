@@ -17,42 +17,31 @@
 #include "mem/dpdk.h"
 #include "mem/iova.h"
 
-static rte_iova_t
-page_iova(struct rte_memseg_list *msl, unsigned int page)
-{
-	const struct rte_memseg *seg = rte_fbarray_get(&msl->memseg_arr, page);
-
-	return seg != NULL ? seg->iova : RTE_BAD_IOVA;
-}
-
 /* Do these pages follow each other in IOVA space? */
 static bool
-is_contiguous(struct rte_memseg_list *msl, unsigned int first, uint32_t n)
+is_contiguous(const struct rte_memseg_list *msl, const struct rte_memseg *pages, uint32_t n)
 {
-	rte_iova_t base;
-
 	/* DPDK's own memory, not an application's: no need to look at every page */
 	if (rte_eal_iova_mode() == RTE_IOVA_VA && !msl->external)
 		return true;
-	base = page_iova(msl, first);
-	if (base == RTE_BAD_IOVA)
+	if (pages[0].iova == RTE_BAD_IOVA)
 		return false;
 	for (uint32_t i = 1; i < n; i++) {
-		if (page_iova(msl, first + i) != base + i * msl->page_sz)
+		if (pages[i].iova != pages[0].iova + i * msl->page_sz)
 			return false;
 	}
 	return true;
 }
 
 static struct uroce_iova_map *
-create_map(struct rte_memseg_list *msl, unsigned int first, uint32_t n_pages)
+create_map(const struct rte_memseg_list *msl, const struct rte_memseg *pages, uint32_t n_pages)
 {
 	struct uroce_iova_map *map = malloc(sizeof(*map) + n_pages * sizeof(map->pages[0]));
 
 	if (map == NULL)
 		return NULL;
-	map->va = msl->addr_64 + first * msl->page_sz;
-	map->base = page_iova(msl, first);
+	map->va = pages[0].addr_64;
+	map->base = pages[0].iova;
 	map->n_pages = n_pages;
 	map->page_log2 = (uint8_t)__builtin_ctzll(msl->page_sz);
 	return map;
@@ -60,13 +49,13 @@ create_map(struct rte_memseg_list *msl, unsigned int first, uint32_t n_pages)
 
 /* A page's IOVA or RTE_BAD_IOVA for each; @return how many have one */
 static uint32_t
-fill_pages(struct uroce_iova_map *map, struct rte_memseg_list *msl, unsigned int first)
+fill_pages(struct uroce_iova_map *map, const struct rte_memseg *pages)
 {
 	uint32_t valid = 0;
 
 	for (uint32_t i = 0; i < map->n_pages; i++) {
-		map->pages[i] = page_iova(msl, first + i);
-		valid += map->pages[i] != RTE_BAD_IOVA;
+		map->pages[i] = pages[i].iova;
+		valid += pages[i].iova != RTE_BAD_IOVA;
 	}
 	return valid;
 }
@@ -75,22 +64,23 @@ int
 uroce_iova_map_create(uint64_t first, uint64_t last, struct uroce_iova_map **map)
 {
 	struct rte_memseg_list *msl = uroce_dpdk_list(first);
-	unsigned int page;
+	const struct rte_memseg *pages;
 	uint32_t n;
 
 	*map = NULL;
 	if (msl == NULL || uroce_dpdk_extent(msl, first) <= last)
 		return 0;
-	page = uroce_dpdk_page(msl, first);
-	n = uroce_dpdk_page(msl, last) - page + 1;
-	if (is_contiguous(msl, page, n)) {
-		*map = create_map(msl, page, 0);
+	/* one after the other, in an array */
+	pages = rte_fbarray_get(&msl->memseg_arr, uroce_dpdk_page(msl, first));
+	n = uroce_dpdk_page(msl, last) - uroce_dpdk_page(msl, first) + 1;
+	if (is_contiguous(msl, pages, n)) {
+		*map = create_map(msl, pages, 0);
 		return *map != NULL ? 0 : -ENOMEM;
 	}
-	*map = create_map(msl, page, n);
+	*map = create_map(msl, pages, n);
 	if (*map == NULL)
 		return -ENOMEM;
-	if (fill_pages(*map, msl, page) == 0) {
+	if (fill_pages(*map, pages) == 0) {
 		uroce_iova_map_destroy(*map);
 		*map = NULL;
 	}

@@ -4,16 +4,35 @@
  * Tells whether memory is there to be registered, from the kernel's list of mappings. Control threads.
  */
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <rte_common.h>
 
 #include "mem/mapped.h"
+
+/* From Linux 6.11 on the list can be asked about an address. The headers of older systems do not have it. */
+struct procmap_query {
+	uint64_t size;
+	uint64_t query_flags;
+	uint64_t query_addr;
+	uint64_t vma_start;
+	uint64_t vma_end;
+	uint64_t vma_flags;
+	uint64_t not_needed[7];
+};
+
+static_assert(sizeof(struct procmap_query) == 104, "part of the number of the request");
+
+#define PROCMAP_QUERY _IOWR('f', 17, struct procmap_query)
+#define VMA_READABLE 1
+#define VMA_WRITABLE 2
 
 /* "start-end rwxp": what matters of a line. A file's name may follow, of any length. */
 #define HEAD_BYTES 48
@@ -76,15 +95,12 @@ scan_bytes(struct scan *s, const char *bytes, size_t n)
 }
 
 int
-uroce_mapped_check(uint64_t first, uint64_t last, bool write)
+uroce_mapped_scan(int fd, uint64_t first, uint64_t last, bool write)
 {
 	struct scan s = {.at = first, .last = last, .write = write};
 	char bytes[4096];
 	int rc = 0;
-	int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
 
-	if (fd < 0)
-		return -errno;
 	while (rc == 0 && !s.done) {
 		ssize_t n = read(fd, bytes, sizeof(bytes));
 
@@ -95,6 +111,43 @@ uroce_mapped_check(uint64_t first, uint64_t last, bool write)
 		else
 			rc = n < 0 ? -errno : -EFAULT;
 	}
+	return rc;
+}
+
+/* Ask about the range only. @return as uroce_mapped_check(), or -ENOTSUP: the list has to be read */
+static int
+query(int fd, uint64_t first, uint64_t last, bool write)
+{
+	const uint64_t wanted = VMA_READABLE | (write ? VMA_WRITABLE : 0);
+	uint64_t at = first;
+
+	for (;;) {
+		struct procmap_query q = {.size = sizeof(q), .query_addr = at};
+
+		if (ioctl(fd, PROCMAP_QUERY, &q) != 0) {
+			if (errno == EINTR)
+				continue;
+			return errno == ENOENT ? -EFAULT : -ENOTSUP;
+		}
+		if ((q.vma_flags & wanted) != wanted)
+			return -EFAULT;
+		if (last < q.vma_end)
+			return 0;
+		at = q.vma_end;
+	}
+}
+
+int
+uroce_mapped_check(uint64_t first, uint64_t last, bool write)
+{
+	int rc;
+	int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return -errno;
+	rc = query(fd, first, last, write);
+	if (rc == -ENOTSUP)
+		rc = uroce_mapped_scan(fd, first, last, write);
 	close(fd);
 	return rc;
 }

@@ -156,7 +156,7 @@ alloc_mr(struct uroce_mrs *t, struct ibv_pd *pd, void *va, size_t length, unsign
 	*mr = (struct uroce_mr){
 		.ibv = {.context = pd->context, .pd = pd, .addr = va, .length = length},
 		.access = access & RIGHTS,
-		.numa_node = uroce_numa_node(va),
+		.numa_node = -1,
 		.table = t,
 	};
 	return mr;
@@ -217,9 +217,14 @@ check_and_publish(struct uroce_mrs *t, struct uroce_mr *mr, uint64_t addr)
 
 	rte_mcfg_mem_read_lock();
 	mr->is_of_dpdk = uroce_dpdk_overlaps(first, last);
-	if (mr->is_of_dpdk)
+	if (mr->is_of_dpdk) {
+		mr->numa_node = uroce_dpdk_node(first);
 		rc = publish_of_dpdk(t, mr, addr, first, last);
+	}
 	rte_mcfg_mem_read_unlock();
+	/* for what reads it, not for workers: no matter that the key is out */
+	if (mr->numa_node < 0)
+		mr->numa_node = uroce_numa_node(mr->ibv.addr);
 	if (mr->is_of_dpdk)
 		return rc;
 	/* not under a lock that others spin on */

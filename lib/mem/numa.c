@@ -17,10 +17,14 @@
 static int
 node_by_policy(void *va)
 {
-	struct bitmask *nodes = numa_allocate_nodemask();
+	struct bitmask *nodes;
 	int mode;
 	int node = -1;
 
+	/* the library is undefined where this fails */
+	if (numa_available() < 0)
+		return -1;
+	nodes = numa_allocate_nodemask();
 	if (nodes == NULL)
 		return -1;
 	/* not MPOL_F_NODE: that would fault the page in */
@@ -39,10 +43,8 @@ uroce_numa_node(const void *va)
 	void *page = (void *)((uintptr_t)va & ~((uintptr_t)sysconf(_SC_PAGESIZE) - 1));
 	int status = -1;
 
-	/* the library's other calls are undefined where this fails */
-	if (numa_available() < 0)
-		return -1;
-	/* with no target nodes it moves nothing and tells where the page is */
+	/* A system call, not the library's state. Without target nodes it moves nothing and tells where the
+	 * page is. */
 	if (move_pages(0, 1, &page, NULL, &status, 0) == 0 && status >= 0)
 		return status;
 	return node_by_policy(page);

@@ -93,7 +93,7 @@ uroce_slots_init(struct uroce_slots *s, unsigned int log2, unsigned int id_bits)
 	/* at least four identifiers for each slot, so that the reserved ones are not all that one has */
 	RTE_VERIFY(id_bits <= 32 && log2 + 2 <= id_bits && id_bits - log2 < 32);
 	s->order = malloc(n * sizeof(*s->order));
-	s->uses = calloc(n, sizeof(*s->uses));
+	s->uses = malloc(n * sizeof(*s->uses));
 	if (s->order == NULL || s->uses == NULL) {
 		free(s->order);
 		free(s->uses);
@@ -101,8 +101,10 @@ uroce_slots_init(struct uroce_slots *s, unsigned int log2, unsigned int id_bits)
 		s->uses = NULL;
 		return -ENOMEM;
 	}
-	for (uint32_t i = 0; i < n; i++)
+	for (uint32_t i = 0; i < n; i++) {
 		s->order[i] = i;
+		s->uses[i] = 0;
+	}
 	s->free = n;
 	s->log2 = log2;
 	s->id_bits = id_bits;

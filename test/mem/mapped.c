@@ -32,10 +32,19 @@ static int initialised = 1;
 static int zeroed[5000];
 static const char constant[] = "read-only data";
 
+/* Both ways to find out must agree. */
 static int
 check(const void *va, size_t length, bool write)
 {
-	return uroce_mapped_check((uintptr_t)va, (uintptr_t)va + (length - 1), write);
+	const uint64_t first = (uintptr_t)va;
+	const int rc = uroce_mapped_check(first, first + (length - 1), write);
+	const int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+
+	if (fd >= 0) {
+		assert_int_equal(uroce_mapped_scan(fd, first, first + (length - 1), write), rc);
+		close(fd);
+	}
+	return rc;
 }
 
 static void
@@ -262,6 +271,45 @@ test_long_lines(void **state)
 	munmap(other, PAGE);
 }
 
+/* What a kernel would have to do to confuse the scan. */
+static void
+test_strange_lists(void **state)
+{
+	static const struct {
+		const char *text;
+		int rc;
+	} rows[] = {
+		{"", -EFAULT},
+		{"1000-3000 rw-p 0 0:0 0\n", 0},
+		{"1000-3000 rw-p 0 0:0 0", -EFAULT},
+		{"1000-2000 rw-p 0 0:0 0\n2000-3000 rw-p 0 0:0 0\n", 0},
+		{"0-1000 ---p\n1000-2fff rw-p\n2fff-3000 rw-p\n", 0},
+		{"1000-2000 rw-p\n1000-3000 rw-p\n", 0},
+		{"1000-2000 rw-p\n2001-3000 rw-p\n", -EFAULT},
+		{"1000-2000 rw-p\n2000-3000 r--p\n", -EFAULT},
+		{"1001-3000 rw-p\n", -EFAULT},
+		{"1000-2fff rw-p\n4000-5000 rw-p\n", -EFAULT},
+		{"\n", -EIO},
+		{"mappings follow\n", -EIO},
+		{"1000 3000 rw-p\n", -EIO},
+		{"1000-3000\n", -EIO},
+		{"1000-3000 rw\n", -EIO},
+		{"1000-ffffffffffffffff rw-p\n", 0},
+	};
+
+	for (unsigned int i = 0; i < RTE_DIM(rows); i++) {
+		const int fd = memfd_create("maps", 0);
+		const ssize_t n = (ssize_t)strlen(rows[i].text);
+
+		assert_int_equal(write(fd, rows[i].text, (size_t)n), n);
+		assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
+		if (uroce_mapped_scan(fd, 0x1000, 0x2fff, true) != rows[i].rc)
+			fail_msg("row %u", i);
+		close(fd);
+	}
+	assert_int_equal(uroce_mapped_scan(-1, 0x1000, 0x2fff, true), -EBADF);
+}
+
 static void
 test_no_descriptors(void **state)
 {
@@ -329,6 +377,7 @@ main(void)
 		cmocka_unit_test(test_ends_of_the_address_space),
 		cmocka_unit_test(test_many_mappings),
 		cmocka_unit_test(test_long_lines),
+		cmocka_unit_test(test_strange_lists),
 		cmocka_unit_test(test_no_descriptors),
 		cmocka_unit_test(test_changes_around),
 	};
