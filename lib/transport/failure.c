@@ -5,6 +5,8 @@
  * flushed, signalled or not (R41, R42), and an asynchronous event tells of it. On the QP's worker.
  */
 
+#include <rte_atomic.h>
+
 #include "transport/internal.h"
 
 void
@@ -51,6 +53,9 @@ void
 uroce_qp_stop(struct uroce_engine *e, struct uroce_qp *qp)
 {
 	__atomic_store_n(&qp->state, IBV_QPS_ERR, __ATOMIC_RELAXED);
+	/* either the flush below sees what is being posted, or the poster sees the state and rings: pairs
+	 * with the fence in uroce_post_recv() */
+	rte_atomic_thread_fence(__ATOMIC_SEQ_CST);
 	qp->attr.qp_state = IBV_QPS_ERR;
 	uroce_wheel_disarm(&qp->req.timer);
 	uroce_responder_reset(qp);

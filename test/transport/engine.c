@@ -92,7 +92,7 @@ sqd_finishes_what_has_begun(void **state)
 	peer_stop(&p);
 }
 
-#define POSTS 20000
+#define POSTS 3000
 
 static void *
 poster(void *arg)
