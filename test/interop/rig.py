@@ -137,7 +137,7 @@ class UroceEnd(End):
         wire.attach_interface(self.side, peer)
 
     def start(self):
-        device = 'net_af_packet0,iface=%s,framesz=8192,blocksz=65536,framecnt=512' % self.interface
+        device = 'net_af_packet0,iface=%s,framesz=4352,blocksz=69632,framecnt=512' % self.interface
         command = [self.program, '--no-huge', '-m', '256', '--no-pci', '--no-shconf', '--no-telemetry',
                    '--lcores', '0@(0-%d)' % (os.cpu_count() - 1), '--log-level=lib.eal:warning',
                    '--vdev=' + device, '--', str(self.vlan)]
