@@ -74,6 +74,8 @@ complete_head(struct uroce_engine *e, struct uroce_qp *qp)
 	if (req->next != qp->sq.head && uroce_is_rd_atomic(sqe->opcode))
 		req->rd_atomics--;
 	uroce_completer_complete(e, qp, IBV_WC_SUCCESS);
+	if (unlikely(qp->state == IBV_QPS_SQD))
+		uroce_qp_drained(qp);
 }
 
 static void

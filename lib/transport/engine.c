@@ -214,6 +214,8 @@ uroce_engine_qp_changed(struct uroce_qp *qp, enum ibv_qp_state from, int attr_ma
 		uroce_responder_reset(qp);
 	} else if (to == IBV_QPS_RTS && from == IBV_QPS_RTR) {
 		uroce_requester_reset(qp, qp->attr.sq_psn);
+	} else if (to == IBV_QPS_SQD) {
+		uroce_qp_drained(qp);
 	}
 	uroce_qp_activate(e, qp);
 }

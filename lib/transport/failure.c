@@ -17,6 +17,15 @@ uroce_qp_event(struct uroce_qp *qp, enum ibv_event_type type)
 	uroce_device_event(qp->dev, &event);
 }
 
+void
+uroce_qp_drained(struct uroce_qp *qp)
+{
+	if (qp->state != IBV_QPS_SQD || !qp->attr.en_sqd_async_notify || qp->sq.head != qp->req.started)
+		return;
+	qp->attr.en_sqd_async_notify = 0;
+	uroce_qp_event(qp, IBV_EVENT_SQ_DRAINED);
+}
+
 bool
 uroce_qp_complete_recv(struct uroce_engine *e, struct uroce_qp *qp, struct ibv_wc *wc, bool solicited)
 {

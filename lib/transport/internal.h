@@ -96,6 +96,8 @@ void uroce_qp_flush(struct uroce_engine *e, struct uroce_qp *qp);
 /** Complete the oldest receive WQE. False: the CQ has overrun (R43), and the QP is in error. */
 bool uroce_qp_complete_recv(struct uroce_engine *e, struct uroce_qp *qp, struct ibv_wc *wc, bool solicited);
 void uroce_qp_event(struct uroce_qp *qp, enum ibv_event_type type);
+/** SQD: when all that has begun is complete, say so, once, to who asked for it. */
+void uroce_qp_drained(struct uroce_qp *qp);
 
 static inline void
 uroce_count(struct uroce_engine *e, enum uroce_engine_counter c, uint64_t n)

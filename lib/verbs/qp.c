@@ -246,7 +246,7 @@ uroce_query_qp(struct ibv_qp *ibv, struct ibv_qp_attr *attr, int attr_mask,
 	state = qp->state;
 	*attr = qp->attr;
 	query_psns(qp, state, attr);
-	attr->sq_draining = state == IBV_QPS_SQD && qp->req.unacked != qp->req.max_psn;
+	attr->sq_draining = state == IBV_QPS_SQD && qp->sq.head != qp->req.started;
 	qp->dev->ops->engine_exit(qp->engine);
 	ibv->state = state;
 	pthread_mutex_unlock(&ibv->mutex);

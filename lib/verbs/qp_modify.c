@@ -272,6 +272,8 @@ apply(struct uroce_qp *qp, const struct ibv_qp_attr *a, int mask, struct prepara
 	enum ibv_qp_state to = mask & IBV_QP_STATE ? a->qp_state : from;
 
 	apply_path(qp, a, mask, p);
+	if (from != to)
+		qp->attr.en_sqd_async_notify = 0;	/* asked for each time */
 	apply_transport(qp, a, mask);
 	apply_resources(&qp->resp, p);
 	if (to == IBV_QPS_RTR)

@@ -16,6 +16,7 @@
 #include "uroce_config.h"
 #include "wire/psn.h"
 
+#include <fcntl.h>
 #include <pthread.h>
 
 static void
@@ -92,6 +93,68 @@ sqd_finishes_what_has_begun(void **state)
 	peer_stop(&p);
 }
 
+static bool
+drained(struct peer *p)
+{
+	int fd = p->dev.vctx.context.async_fd;
+	struct ibv_async_event event;
+
+	assert_int_equal(fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK), 0);
+	if (uroce_get_async_event(&p->dev.vctx.context, &event) != 0)
+		return false;
+	assert_int_equal(event.event_type, IBV_EVENT_SQ_DRAINED);
+	assert_ptr_equal(event.element.qp, p->qp);
+	uroce_ack_async_event(&event);
+	return true;
+}
+
+static void
+sqd_says_when_it_is_drained(void **state)
+{
+	struct peer_packet in = {
+		.opcode = UROCE_RC_ACKNOWLEDGE, .psn = PEER_SQ_PSN, .syndrome = UROCE_AETH_CREDITS_UNLIMITED,
+	};
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_SQD, .en_sqd_async_notify = 1 };
+	struct ibv_qp_init_attr init;
+	struct peer p;
+
+	(void)state;
+	peer_start(&p, NULL);
+	for (uint64_t i = 0; i < 3; i++)
+		peer_post(&p, IBV_WR_RDMA_WRITE, 0, 8, i, 0);
+	for (uint32_t i = 0; i < 3; i++)
+		peer_expect(&p, UROCE_RC_WRITE_ONLY, PEER_SQ_PSN + i);
+	peer_post(&p, IBV_WR_RDMA_WRITE, 0, 8, 3, 0);
+	assert_int_equal(uroce_modify_qp(p.qp, &attr, IBV_QP_STATE | IBV_QP_EN_SQD_ASYNC_NOTIFY), 0);
+	assert_int_equal(peer_in(&p, &in), UROCE_OK);
+	assert_false(drained(&p));
+	assert_int_equal(uroce_query_qp(p.qp, &attr, IBV_QP_STATE, &init), 0);
+	assert_int_equal(attr.sq_draining, 1);
+	in.psn = PEER_SQ_PSN + 2;
+	assert_int_equal(peer_in(&p, &in), UROCE_OK);
+	assert_true(drained(&p));
+	assert_int_equal(uroce_query_qp(p.qp, &attr, IBV_QP_STATE, &init), 0);
+	assert_int_equal(attr.sq_draining, 0);
+	/* the one behind has not begun */
+	peer_expect_nothing(&p);
+	attr.qp_state = IBV_QPS_RTS;
+	assert_int_equal(uroce_modify_qp(p.qp, &attr, IBV_QP_STATE), 0);
+	peer_expect(&p, UROCE_RC_WRITE_ONLY, PEER_SQ_PSN + 3);
+	in.psn = PEER_SQ_PSN + 3;
+	assert_int_equal(peer_in(&p, &in), UROCE_OK);
+	/* nothing under way: at once; and not unasked */
+	attr.qp_state = IBV_QPS_SQD;
+	attr.en_sqd_async_notify = 1;
+	assert_int_equal(uroce_modify_qp(p.qp, &attr, IBV_QP_STATE | IBV_QP_EN_SQD_ASYNC_NOTIFY), 0);
+	assert_true(drained(&p));
+	attr.qp_state = IBV_QPS_RTS;
+	assert_int_equal(uroce_modify_qp(p.qp, &attr, IBV_QP_STATE), 0);
+	attr.qp_state = IBV_QPS_SQD;
+	assert_int_equal(uroce_modify_qp(p.qp, &attr, IBV_QP_STATE), 0);
+	assert_false(drained(&p));
+	peer_stop(&p);
+}
+
 #define POSTS 3000
 
 static void *
@@ -140,6 +203,7 @@ main(void)
 		cmocka_unit_test(a_packet_must_be_for_this_connection),
 		cmocka_unit_test(r44_what_a_qp_receives_in_its_state),
 		cmocka_unit_test(sqd_finishes_what_has_begun),
+		cmocka_unit_test(sqd_says_when_it_is_drained),
 		cmocka_unit_test(no_doorbell_is_lost),
 	};
 

@@ -337,12 +337,11 @@ test_query_draining_and_error(void **state)
 	struct ibv_qp_attr got;
 
 	fake_qp_to(&qp->ibv, IBV_QPS_SQD);
-	qp->req.unacked = 10;
-	qp->req.max_psn = 12;
+	qp->req.started = qp->sq.head + 1;
 	assert_int_equal(uroce_query_qp(&qp->ibv, &got, IBV_QP_STATE, &init), 0);
 	assert_int_equal(got.qp_state, IBV_QPS_SQD);
 	assert_int_equal(got.sq_draining, 1);
-	qp->req.unacked = 12;
+	qp->sq.head++;
 	assert_int_equal(uroce_query_qp(&qp->ibv, &got, IBV_QP_STATE, &init), 0);
 	assert_int_equal(got.sq_draining, 0);
 	/* the transport's own doing */

@@ -126,6 +126,10 @@ test_the_usual_way(void **state)
 	assert_int_equal(qp->attr.en_sqd_async_notify, 1);
 	attr.qp_state = IBV_QPS_RTS;
 	accepted(attr, IBV_QP_STATE, IBV_QPS_RTS);
+	/* the notification is for that one time */
+	attr.qp_state = IBV_QPS_SQD;
+	accepted(attr, IBV_QP_STATE, IBV_QPS_SQD);
+	assert_int_equal(qp->attr.en_sqd_async_notify, 0);
 	attr.qp_state = IBV_QPS_ERR;
 	accepted(attr, IBV_QP_STATE, IBV_QPS_ERR);
 	assert_true(qp->path.set_up);
