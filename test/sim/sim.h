@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * What every part of the simulation uses: random numbers from the seed, and the way to fail.
+ */
+
+#ifndef UROCE_TEST_SIM_SIM_H
+#define UROCE_TEST_SIM_SIM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Streams are independent: what the link draws does not change what the workload does. */
+struct sim_random {
+	uint64_t state;
+};
+
+static inline void
+random_init(struct sim_random *r, uint64_t seed, uint64_t stream)
+{
+	r->state = seed * UINT64_C(0x9e3779b97f4a7c15) + stream * UINT64_C(0xd1342543de82ef95);
+}
+
+static inline uint64_t
+random_draw(struct sim_random *r)
+{
+	uint64_t z = r->state += UINT64_C(0x9e3779b97f4a7c15);
+
+	z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+	z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
+	return z ^ z >> 31;
+}
+
+/* 0 .. bound - 1 */
+static inline uint32_t
+random_below(struct sim_random *r, uint32_t bound)
+{
+	return (uint32_t)((random_draw(r) >> 32) * bound >> 32);
+}
+
+/* low .. high */
+static inline uint32_t
+random_between(struct sim_random *r, uint32_t low, uint32_t high)
+{
+	return low + random_below(r, high - low + 1);
+}
+
+/* True once in `in` times. */
+static inline bool
+random_once_in(struct sim_random *r, uint32_t in)
+{
+	return random_below(r, in) == 0;
+}
+
+/** Print what is wrong, the seed and the last frames, and exit: the simulation cannot go on. */
+void sim_fail(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
+
+#define SIM_CHECK(condition, ...)              \
+	do {                                   \
+		if (!(condition))              \
+			sim_fail(__VA_ARGS__); \
+	} while (0)
+
+#endif /* UROCE_TEST_SIM_SIM_H */
