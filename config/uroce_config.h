@@ -58,7 +58,7 @@
 #define UROCE_MBUF_CACHE 256
 #define UROCE_INBOX 4096		/* frames handed over to a worker and not yet taken */
 #define UROCE_POLL_BURSTS 4		/* bursts of each kind in one poll */
-#define UROCE_TX_STALL_NS 10000000	/* a port that takes nothing for so long loses what it was given */
+#define UROCE_TX_STALL_NS 100000000	/* a port that takes nothing for so long loses what it was given */
 
 /* ARP, neighbour discovery, ICMP */
 #define UROCE_MAX_NEIGHBOURS 1024	/* per device */

@@ -38,7 +38,8 @@ struct uroce_port_queue {
 	uint16_t port_id;
 	uint16_t id;
 	uint16_t nb_tx;
-	uint64_t tx_since_ns;		/* the port has taken nothing since */
+	bool tx_stalled;		/* it has taken nothing for long: what it does not take is dropped */
+	uint64_t tx_since_ns;		/* the port has taken nothing since; 0: it does */
 	struct rte_mbuf *tx[UROCE_TX_ROOM];
 	/* worker: adds, others: relaxed read */
 	uint64_t verdicts[UROCE_VERDICT_COUNT];

@@ -29,13 +29,19 @@ uroce_tx_ready(const struct uroce_worker *w)
 	return true;
 }
 
-/* Has it stood for too long? since is 0 while it moves. */
-static bool
-stalled(uint64_t *since_ns, uint64_t now_ns)
+/* Nothing was taken, or something. Who has stood for too long stays stalled, and holds up nobody else, until
+ * something is taken again. */
+static void
+note(uint64_t *since_ns, bool *stalled, bool moved, uint64_t now_ns)
 {
-	if (*since_ns == 0)
+	if (moved) {
+		*since_ns = 0;
+		*stalled = false;
+	} else if (*since_ns == 0) {
 		*since_ns = now_ns;
-	return now_ns - *since_ns > UROCE_TX_STALL_NS;
+	} else if (now_ns - *since_ns > UROCE_TX_STALL_NS) {
+		*stalled = true;
+	}
 }
 
 static unsigned int
@@ -51,17 +57,15 @@ queue_flush(struct uroce_port_queue *q, uint64_t now_ns)
 	} while (n != 0 && sent < q->nb_tx);
 	uroce_count(&q->counters[UROCE_PORT_TX_FRAMES], sent);
 	q->nb_tx -= (uint16_t)sent;
-	if (sent != 0 || !stalled(&q->tx_since_ns, now_ns)) {
+	note(&q->tx_since_ns, &q->tx_stalled, sent != 0, now_ns);
+	if (unlikely(q->tx_stalled)) {
+		rte_pktmbuf_free_bulk(q->tx, q->nb_tx);
+		uroce_count(&q->counters[UROCE_PORT_TX_DROP_STALLED], q->nb_tx);
+		q->nb_tx = 0;
+	} else if (q->nb_tx != 0) {
 		memmove(q->tx, q->tx + sent, q->nb_tx * sizeof(*q->tx));
-		if (sent != 0)
-			q->tx_since_ns = 0;
-		return sent;
 	}
-	rte_pktmbuf_free_bulk(q->tx, q->nb_tx);
-	uroce_count(&q->counters[UROCE_PORT_TX_DROP_STALLED], q->nb_tx);
-	q->nb_tx = 0;
-	q->tx_since_ns = 0;
-	return 0;
+	return sent;
 }
 
 static void
@@ -232,13 +236,11 @@ loop_flush(struct uroce_worker *w, uint64_t now_ns)
 	} while (n != 0 && done < w->nb_loop);
 	w->nb_loop -= (uint16_t)done;
 	memmove(w->loop, w->loop + done, w->nb_loop * sizeof(*w->loop));
-	if (done != 0) {
-		w->loop_since_ns = 0;
-	} else if (stalled(&w->loop_since_ns, now_ns)) {
+	note(&w->loop_since_ns, &w->loop_stalled, done != 0, now_ns);
+	if (unlikely(w->loop_stalled)) {
 		for (unsigned int i = 0; i < w->nb_loop; i++)
 			loop_drop(&w->loop[i]);
 		w->nb_loop = 0;
-		w->loop_since_ns = 0;
 	}
 	return done;
 }

@@ -56,6 +56,7 @@ struct uroce_worker {
 	uint64_t now_ns __rte_cache_aligned;	/* of this round */
 	uint16_t nb_queues;
 	uint16_t nb_loop;
+	bool loop_stalled;
 	uint64_t loop_since_ns;
 	uint64_t lost;		/* frames whose device is gone; relaxed read */
 	struct uroce_port_queue *queues[UROCE_MAX_DEVICES];
