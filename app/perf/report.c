@@ -63,6 +63,8 @@ uroce_perf_report_table(FILE *out, const struct perf_row *rows, unsigned int n)
 {
 	char size[16];
 
+	if (n == 0)
+		return;
 	fprintf(out, "\n%-9s %-4s %7s %5s %5s %6s %6s %9s %9s %9s %9s %9s %9s %7s %6s\n", "op", "mode",
 		"size", "mtu", "qps", "depth", "lcores", "Gb/s", "Mops/s", "min us", "p50 us", "p99 us",
 		"max us", "retrans", "errors");
@@ -93,7 +95,7 @@ json_row(FILE *out, const struct perf_row *r)
 		"\"mtu\": %u, \"qps\": %u, \"depth\": %u, \"lcores\": %u,\n",
 		uroce_perf_ops[r->params.op].name, uroce_perf_modes[r->params.mode], r->params.size,
 		r->params.mtu, r->params.qps, r->params.depth, r->lcores);
-	fprintf(out, "   \"seconds\": %.6f, \"ops\": %llu, \"bytes\": %llu, \"gbps\": %.6f, "
+	fprintf(out, "   \"seconds\": %.9f, \"ops\": %llu, \"bytes\": %llu, \"gbps\": %.6f, "
 		"\"mops\": %.6f,\n", r->seconds, (unsigned long long)r->ops,
 		(unsigned long long)r->bytes, uroce_perf_row_gbps(r), uroce_perf_row_mops(r));
 	fprintf(out, "   \"lat_us\": {\"min\": %.3f, \"p50\": %.3f, \"p99\": %.3f, \"p999\": %.3f, "

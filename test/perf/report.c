@@ -80,7 +80,7 @@ test_json(void **state)
 {
 	static const char *const members[] = {
 		"\"op\": \"send-imm\"", "\"transport\": \"rc\"", "\"mode\": \"rate\"", "\"size\": 4097",
-		"\"mtu\": 1024", "\"qps\": 3", "\"depth\": 9", "\"lcores\": 2", "\"seconds\": 2.000000",
+		"\"mtu\": 1024", "\"qps\": 3", "\"depth\": 9", "\"lcores\": 2", "\"seconds\": 2.000000000",
 		"\"ops\": 4000000", "\"bytes\": 16388000000", "\"gbps\": 65.552000", "\"mops\": 2.000000",
 		("\"lat_us\": {\"min\": 0.500, \"p50\": 1.250, \"p99\": 3.000, \"p999\": 4.000, "
 		 "\"max\": 1000.000}"), "\"retransmits\": 5", "\"errors\": 1", "\"verified_bytes\": 77",
