@@ -84,6 +84,7 @@
 #define UROCE_PERF_OOB_PORT 18515
 #define UROCE_PERF_OOB_TIMEOUT_MS 10000		/* for an answer, and for a sign of life */
 #define UROCE_PERF_OOB_LINE_BYTES 512
+#define UROCE_PERF_LEAVE_MS 100			/* from the end of the client to that of the server's port */
 #define UROCE_PERF_RING_FRAMES 1024		/* between the two ports of a run within one process */
 #define UROCE_PERF_STALL_S 10			/* no completion, no credit: the run is given up */
 #define UROCE_PERF_NO_HUGE_MIB "1024"		/* EAL's own default, 64 MiB, holds no benchmark */

@@ -211,8 +211,8 @@ run_client(const struct perf_options *o, FILE *json, const unsigned int *lcores,
 			uroce_perf_conn_send(&remote->conn, "bye");
 		ret |= results_write(b, json);
 	}
+	uroce_perf_host_close(host);	/* the server waits with its own port */
 	uroce_perf_remote_close(remote);
-	uroce_perf_host_close(host);
 	free(remote);
 	free(host);
 	free(b);

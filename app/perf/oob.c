@@ -242,6 +242,12 @@ uroce_perf_conn_close(struct perf_conn *conn)
 	conn->fd = -1;
 }
 
+void
+uroce_perf_conn_shutdown(struct perf_conn *conn)
+{
+	shutdown(conn->fd, SHUT_WR);
+}
+
 static uint64_t
 now_ms(void)
 {

@@ -47,6 +47,8 @@ void uroce_perf_oob_unlisten(const struct perf_oob_addr *addr, int listener);
 /** @return 0 or -errno */
 int uroce_perf_oob_connect(struct perf_conn *conn, const struct perf_oob_addr *addr);
 void uroce_perf_conn_close(struct perf_conn *conn);
+/** Nothing more will be sent; the peer sees the end. */
+void uroce_perf_conn_shutdown(struct perf_conn *conn);
 
 /** Send one line, `\n` is added. @return 0; -ECONNRESET: the peer is gone; -ETIMEDOUT */
 int uroce_perf_conn_send(struct perf_conn *conn, const char *format, ...) __rte_format_printf(2, 3);

@@ -16,6 +16,7 @@
 #include "remote.h"
 #include "signals.h"
 
+#define LAST_LINES 64		/* of a client that is not served any more */
 #define LOOKS_PER_SECOND 50	/* at the socket, while messages come in */
 
 struct service {
@@ -257,6 +258,24 @@ row_serve(struct service *s)
 	}
 }
 
+/* The client closes its port, and then the socket. Before that ours must not be closed, nor polled any
+ * more: net_memif takes a port down on EAL's interrupt thread when its peer goes, without a lock against us. */
+static void
+client_leave(struct service *s)
+{
+	char line[UROCE_PERF_OOB_LINE_BYTES];
+	unsigned int lines = 0;
+
+	s->conn.idle = NULL;
+	s->conn.interruptible = false;
+	uroce_perf_conn_shutdown(&s->conn);
+	while (uroce_perf_conn_recv(&s->conn, line, sizeof(line), UROCE_PERF_OOB_TIMEOUT_MS) == 0 &&
+	       ++lines < LAST_LINES)
+		;
+	uroce_perf_conn_close(&s->conn);
+	rte_delay_us_sleep(UROCE_PERF_LEAVE_MS * 1000);
+}
+
 /* All rows of one client. */
 static int
 client_serve(struct service *s)
@@ -305,7 +324,7 @@ uroce_perf_serve(struct perf_host *host, const struct perf_options *o)
 	uroce_perf_oob_unlisten(&o->oob, listener);
 	if (ret == 0) {
 		ret = client_serve(s);
-		uroce_perf_conn_close(&s->conn);
+		client_leave(s);
 	} else if (ret != -EINTR) {
 		fprintf(stderr, "uroce-perf: %s: %s\n", o->oob.text, strerror(-ret));
 	} else {
