@@ -238,7 +238,7 @@ uroce_poll_cq(struct ibv_cq *ibv, int num_entries, struct ibv_wc *wc)
 	/* pairs with the acquire in push() */
 	__atomic_store_n(&cq->head, head + n, __ATOMIC_RELEASE);
 	rte_spinlock_unlock(&cq->poll_lock);
-	return n == 0 && overrun ? -1 : (int)n;
+	return (int)n;
 }
 
 int

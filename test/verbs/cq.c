@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 #include <rte_common.h>
@@ -249,10 +250,45 @@ test_shared_by_engines(void **state)
 	assert_int_equal(uroce_destroy_cq(&cq->ibv), 0);
 }
 
+static int pushed;	/* atomic */
+
+static void *
+push_one(void *arg)
+{
+	push(arg, 7);
+	__atomic_store_n(&pushed, 1, __ATOMIC_RELEASE);
+	return NULL;
+}
+
+/* While somebody else pushes, a push waits; but not where there is nobody else. */
+static void
+test_push_lock(void **state)
+{
+	struct ibv_cq *ibv = create(4);
+	struct uroce_cq *cq = uroce_cq_of(ibv);
+	pthread_t thread;
+
+	uroce_cq_attach(cq, fake_engine(0));
+	rte_spinlock_lock(&cq->push_lock);
+	assert_true(push(ibv, 6));
+	uroce_cq_attach(cq, fake_engine(1));
+	pushed = 0;
+	assert_int_equal(pthread_create(&thread, NULL, push_one, ibv), 0);
+	usleep(30000);
+	assert_int_equal(__atomic_load_n(&pushed, __ATOMIC_ACQUIRE), 0);
+	expect(ibv, 6);
+	rte_spinlock_unlock(&cq->push_lock);
+	pthread_join(thread, NULL);
+	expect(ibv, 7);
+	uroce_cq_detach(cq);
+	uroce_cq_detach(cq);
+	assert_int_equal(uroce_destroy_cq(ibv), 0);
+}
+
 #define PRODUCERS 2
 #define CONSUMERS 2
-#define ENTRIES 37
-#define PER_PRODUCER 40000
+#define ENTRIES 777
+#define PER_PRODUCER 150000
 
 static struct {
 	struct ibv_cq *cq;
@@ -328,7 +364,7 @@ test_threads(void **state)
 	for (uintptr_t i = 0; i < CONSUMERS; i++)
 		assert_int_equal(pthread_create(&consumers[i], NULL, consume, (void *)i), 0);
 	assert_int_equal(pthread_create(&producers[0], NULL, produce, (void *)0), 0);
-	while (__atomic_load_n(&mt.polled, __ATOMIC_ACQUIRE) < PER_PRODUCER / 4)
+	while (__atomic_load_n(&mt.polled, __ATOMIC_ACQUIRE) < PER_PRODUCER / 50)
 		sched_yield();
 	uroce_cq_attach(uroce_cq_of(mt.cq), fake_engine(1));
 	assert_int_equal(pthread_create(&producers[1], NULL, produce, (void *)1), 0);
@@ -358,6 +394,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_poll_counts, fake_setup, fake_teardown),
 		cmocka_unit_test_setup_teardown(test_overrun, fake_setup, fake_teardown),
 		cmocka_unit_test_setup_teardown(test_shared_by_engines, fake_setup, fake_teardown),
+		cmocka_unit_test_setup_teardown(test_push_lock, fake_setup, fake_teardown),
 		cmocka_unit_test_setup_teardown(test_threads, fake_setup, fake_teardown),
 	};
 

@@ -16,6 +16,7 @@
 #include <stdint.h>
 #include <string.h>
 #include <unistd.h>
+#include <sys/socket.h>
 
 #include <cmocka.h>
 
@@ -137,6 +138,22 @@ test_none_lost(void **state)
 	assert_int_equal(uroce_event_queue_get(&q, &r), -EAGAIN);
 	assert_int_equal(a.reported, written);
 	assert_int_equal(q.lost, 0);
+}
+
+/* A thread has taken a record off the socket and not yet moved the backlog on: what is put now stays behind it. */
+static void
+test_order_behind_backlog(void **state)
+{
+	uint64_t written = 0;
+	struct record r;
+
+	while (q.backlog_tail == q.backlog_head)
+		put(NULL, written++);
+	assert_int_equal(recv(q.fd, &r, sizeof(r), 0), sizeof(r));
+	put(NULL, written++);
+	for (uint64_t i = 1; i < written; i++)
+		expect(NULL, i);
+	assert_false(readable());
 }
 
 static void
@@ -292,6 +309,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_order_and_readiness, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_nonblocking, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_none_lost, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_order_behind_backlog, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_limit, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_purge, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_purge_while_reading, setup, teardown),

@@ -43,6 +43,8 @@ static void
 qp_detach(struct uroce_qp *qp)
 {
 	assert_true(engine_of(qp->engine)->inside);
+	/* who comes later does not find it any more */
+	assert_null(uroce_qp_lookup(&fake.dev, qp->ibv.qp_num));
 	fake.attached--;
 }
 
