@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include <cmocka.h>
 
@@ -271,6 +272,58 @@ a_key_that_does_not_resolve_fails_in_its_turn(void **state)
 }
 
 static void
+the_longest_messages(void **state)
+{
+	const size_t most = UROCE_MAX_MSG_BYTES;
+	struct peer_conf conf = { .mtu = IBV_MTU_256, .sq_psn = 0x900000 };
+	struct peer_packet in = { .opcode = UROCE_RC_READ_RESPONSE_FIRST, .psn = 0x900000, .syndrome = UNLIMITED,
+				  .payload_bytes = 256 }, out;
+	struct ibv_sge sge[2];
+	struct ibv_send_wr wr = { .wr_id = 1, .opcode = IBV_WR_RDMA_READ, .sg_list = sge, .num_sge = 2 }, *bad;
+	struct ibv_mr *mr;
+	struct peer p;
+	uint8_t *memory = mmap(NULL, most, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+			       -1, 0);
+
+	(void)state;
+	assert_ptr_not_equal(memory, MAP_FAILED);
+	peer_start(&p, &conf);
+	mr = uroce_reg_mr(p.pd, memory, most, IBV_ACCESS_LOCAL_WRITE);
+	assert_non_null(mr);
+	/* 2^31 bytes in 2^23 PSNs: half the space (R11) */
+	sge[0] = (struct ibv_sge){ (uintptr_t)memory, (uint32_t)(most - 100), mr->lkey };
+	sge[1] = (struct ibv_sge){ (uintptr_t)memory + most - 100, 100, mr->lkey };
+	assert_int_equal(uroce_post_send(p.qp, &wr, &bad), 0);
+	/* one byte more is an error, in its turn */
+	sge[1].length = 101;
+	wr.wr_id = 2;
+	assert_int_equal(uroce_post_send(p.qp, &wr, &bad), 0);
+	out = peer_expect(&p, UROCE_RC_READ_REQUEST, 0x900000);
+	assert_int_equal(out.dma_len, most);
+	peer_expect_nothing(&p);
+	assert_int_equal(peer_in(&p, &in), UROCE_OK);
+	assert_int_equal(ack(&p, UNLIMITED, uroce_psn_add(0x900000, UROCE_PSN_HALF)), UROCE_DROP_ACK_UNEXPECTED);
+	in.opcode = UROCE_RC_READ_RESPONSE_LAST;
+	in.psn = uroce_psn_add(0x900000, UROCE_PSN_HALF - 1);
+	assert_int_equal(peer_in(&p, &in), UROCE_RESPONSE_GAP);
+	out = peer_expect(&p, UROCE_RC_READ_REQUEST, 0x900001);
+	assert_int_equal(out.dma_len, most - 256);
+	assert_int_equal(ack(&p, UROCE_AETH_NAK | UROCE_NAK_REMOTE_ACCESS_ERROR, 0x900001), UROCE_OK);
+	peer_expect_wc(p.send_cq, IBV_WC_REM_ACCESS_ERR, 1);
+	peer_expect_wc(p.send_cq, IBV_WC_WR_FLUSH_ERR, 2);
+	assert_int_equal(uroce_dereg_mr(mr), 0);
+	peer_stop(&p);
+
+	peer_start(&p, NULL);
+	wr.opcode = IBV_WR_SEND;
+	assert_int_equal(uroce_post_send(p.qp, &wr, &bad), 0);
+	peer_expect_nothing(&p);
+	peer_expect_wc(p.send_cq, IBV_WC_LOC_LEN_ERR, 2);
+	peer_stop(&p);
+	munmap(memory, most);
+}
+
+static void
 a_pool_that_is_empty_is_waited_for(void **state)
 {
 	struct rte_mbuf *held[1023];
@@ -299,6 +352,7 @@ main(void)
 		cmocka_unit_test(r39_outstanding_reads_and_fences),
 		cmocka_unit_test(r34_back_to_the_psn_that_is_named),
 		cmocka_unit_test(a_key_that_does_not_resolve_fails_in_its_turn),
+		cmocka_unit_test(the_longest_messages),
 		cmocka_unit_test(a_pool_that_is_empty_is_waited_for),
 	};
 

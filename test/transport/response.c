@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include <cmocka.h>
 
@@ -265,6 +266,39 @@ r22_replays_do_not_count(void **state)
 }
 
 static void
+the_longest_read(void **state)
+{
+	const size_t most = UROCE_MAX_MSG_BYTES;
+	struct peer_conf conf = { .mtu = IBV_MTU_256, .rq_psn = 0x900000 };
+	struct ibv_mr *mr;
+	struct peer p;
+	uint8_t *memory = mmap(NULL, most, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+			       -1, 0);
+
+	(void)state;
+	assert_ptr_not_equal(memory, MAP_FAILED);
+	peer_start(&p, &conf);
+	mr = uroce_reg_mr(p.pd, memory, most, IBV_ACCESS_REMOTE_READ);
+	struct peer_packet in = { .opcode = UROCE_RC_READ_REQUEST, .psn = 0x900000, .rkey = mr->rkey,
+				  .va = (uintptr_t)memory, .dma_len = UROCE_MAX_MSG_BYTES };
+	assert_int_equal(peer_in(&p, &in), UROCE_OK);
+	peer_expect(&p, UROCE_RC_READ_RESPONSE_FIRST, 0x900000);
+	/* the last packet of it is asked for again: half the PSN space behind what is expected (R11) */
+	in.psn = uroce_psn_add(0x900000, UROCE_PSN_HALF - 1);
+	in.va += most - 256;
+	in.dma_len = 256;
+	assert_int_equal(peer_in(&p, &in), UROCE_DUPLICATE);
+	struct peer_packet out = peer_expect(&p, UROCE_RC_READ_RESPONSE_LAST, in.psn);
+	assert_int_equal(out.payload_bytes, 256);
+	in = (struct peer_packet){ .opcode = UROCE_RC_READ_REQUEST, .psn = uroce_psn_add(0x900000, UROCE_PSN_HALF),
+				   .rkey = mr->rkey, .va = (uintptr_t)memory, .dma_len = UROCE_MAX_MSG_BYTES + 1u };
+	assert_int_equal(peer_in(&p, &in), UROCE_NAK_DMA_LEN);
+	assert_int_equal(uroce_dereg_mr(mr), 0);
+	peer_stop(&p);
+	munmap(memory, most);
+}
+
+static void
 a_read_whose_memory_goes_is_refused_from_there(void **state)
 {
 	struct peer p;
@@ -293,6 +327,7 @@ main(void)
 		cmocka_unit_test(r28_a_forgotten_atomic_is_dropped),
 		cmocka_unit_test(r22_no_more_than_agreed),
 		cmocka_unit_test(r22_replays_do_not_count),
+		cmocka_unit_test(the_longest_read),
 		cmocka_unit_test(a_read_whose_memory_goes_is_refused_from_there),
 	};
 
