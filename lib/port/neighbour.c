@@ -21,6 +21,17 @@
 
 #define MAX_BACKOFF 5	/* doublings */
 
+/* An address inside a frame is not aligned, which rte_jhash() takes for granted. */
+static uint32_t
+address_hash(const void *addr, uint32_t length, uint32_t seed)
+{
+	uint32_t words[4];
+
+	RTE_VERIFY(length == sizeof(words));
+	memcpy(words, addr, sizeof(words));
+	return rte_jhash_32b(words, RTE_DIM(words), seed);
+}
+
 int
 uroce_neighbours_init(struct uroce_neighbours *t, const char *name, uint32_t capacity, int numa_node)
 {
@@ -29,7 +40,7 @@ uroce_neighbours_init(struct uroce_neighbours *t, const char *name, uint32_t cap
 		.name = hash_name,
 		.entries = capacity,
 		.key_len = sizeof(((struct uroce_neighbour *)NULL)->addr),
-		.hash_func = rte_jhash,
+		.hash_func = address_hash,
 		.hash_func_init_val = (uint32_t)uroce_random(),
 		.socket_id = numa_node,
 		.extra_flag = RTE_HASH_EXTRA_FLAGS_EXT_TABLE,
