@@ -9,8 +9,8 @@
  * Data types are those of <infiniband/verbs.h>; functions are verbs functions with the prefix uroce_ for
  * ibv_, and behave as their man pages say. ibv_post_send(), ibv_post_recv(), ibv_poll_cq() and
  * ibv_req_notify_cq() of that header work on these objects as they are. All functions are thread-safe
- * unless they say otherwise; functions that return int return 0 or a positive errno, those that return a
- * pointer return NULL and set errno.
+ * unless they say otherwise; functions that return int return 0 or a positive errno unless they say otherwise,
+ * those that return a pointer return NULL and set errno.
  *
  * Needs rte_eal_init() first.
  */
@@ -122,45 +122,128 @@ unsigned int uroce_query_counters(struct ibv_context *context, struct uroce_coun
 
 /* ---- verbs ------------------------------------------------------------------------------------------ */
 
+/** ibv_query_device(3). @return 0 */
 int uroce_query_device(struct ibv_context *context, struct ibv_device_attr *attr);
+
+/** ibv_query_port(3). @return 0; EINVAL: the one port is number 1 */
 int uroce_query_port(struct ibv_context *context, uint8_t port_num, struct ibv_port_attr *attr);
+
+/** ibv_query_gid(3); an empty entry reads as zeros. @return 0; -1 and errno: EINVAL */
 int uroce_query_gid(struct ibv_context *context, uint8_t port_num, int index, union ibv_gid *gid);
+
+/** ibv_query_gid_ex(3). @return 0; ENODATA: an empty entry; EINVAL, also for flags */
 int uroce_query_gid_ex(struct ibv_context *context, uint32_t port_num, uint32_t gid_index,
 		       struct ibv_gid_entry *entry, uint32_t flags);
+
+/** ibv_query_pkey(3): entry 0, 0xffff, is the only one. @return 0; -1 and errno: EINVAL */
 int uroce_query_pkey(struct ibv_context *context, uint8_t port_num, int index, __be16 *pkey);
 const char *uroce_get_device_name(struct ibv_device *device);
 __be64 uroce_get_device_guid(struct ibv_device *device);
 
+/**
+ * ibv_get_async_event(3). context->async_fd can be polled, and set to O_NONBLOCK.
+ *
+ * @return	0; -1 and errno: EAGAIN, EINTR
+ */
 int uroce_get_async_event(struct ibv_context *context, struct ibv_async_event *event);
+
+/** ibv_ack_async_event(3). What an event is about cannot be destroyed before: that call waits. */
 void uroce_ack_async_event(struct ibv_async_event *event);
 
+/** ibv_alloc_pd(3). @return NULL and errno: ENOMEM, also after UROCE_MAX_PD */
 struct ibv_pd *uroce_alloc_pd(struct ibv_context *context);
+
+/** ibv_dealloc_pd(3). @return 0; EBUSY: MRs or QPs belong to it */
 int uroce_dealloc_pd(struct ibv_pd *pd);
 
+/**
+ * ibv_reg_mr(3): any memory of the process, at any alignment, any number of times.
+ *
+ * @param length	bytes, 1 .. max_mr_size
+ * @param access	remote write and atomic access need local write
+ * @return	NULL and errno: EINVAL: length or access; EFAULT: not mapped, or not writable where that is
+ *		asked for; ENOMEM: the table is full
+ */
 struct ibv_mr *uroce_reg_mr(struct ibv_pd *pd, void *addr, size_t length, int access);
+
+/** ibv_dereg_mr(3). Waits until no packet that leads into the memory is on its way out. @return 0 */
 int uroce_dereg_mr(struct ibv_mr *mr);
 
+/** ibv_create_comp_channel(3). channel->fd can be polled, and set to O_NONBLOCK. */
 struct ibv_comp_channel *uroce_create_comp_channel(struct ibv_context *context);
+
+/** @return 0; EBUSY: CQs use it */
 int uroce_destroy_comp_channel(struct ibv_comp_channel *channel);
 
+/**
+ * ibv_create_cq(3).
+ *
+ * @param cqe		entries, 1 .. UROCE_MAX_CQE: as many are granted
+ * @param channel	where its events go; NULL: nowhere
+ * @param comp_vector	0 .. context->num_comp_vectors - 1
+ * @return	NULL and errno: EINVAL, ENOMEM
+ */
 struct ibv_cq *uroce_create_cq(struct ibv_context *context, int cqe, void *cq_context,
 			       struct ibv_comp_channel *channel, int comp_vector);
+
+/** Waits until its events that were got are acknowledged. @return 0; EBUSY: QPs use it */
 int uroce_destroy_cq(struct ibv_cq *cq);
+
+/**
+ * ibv_poll_cq(3). Never blocks, and makes no progress by itself.
+ *
+ * @return	how many completions were written; -1: the CQ has overrun, and all that was in it before has
+ *		been polled
+ */
 int uroce_poll_cq(struct ibv_cq *cq, int num_entries, struct ibv_wc *wc);
+
+/** ibv_req_notify_cq(3): one event, for the next completion to come. @return 0 */
 int uroce_req_notify_cq(struct ibv_cq *cq, int solicited_only);
+
+/** ibv_get_cq_event(3). @return 0; -1 and errno: EAGAIN, EINTR */
 int uroce_get_cq_event(struct ibv_comp_channel *channel, struct ibv_cq **cq, void **cq_context);
+
+/** ibv_ack_cq_events(3) */
 void uroce_ack_cq_events(struct ibv_cq *cq, unsigned int nevents);
 
+/**
+ * ibv_create_qp(3).
+ *
+ * @param init_attr	cap: what is granted is written back; sq_sig_all; no srq
+ * @return	NULL and errno: EOPNOTSUPP: not IBV_QPT_RC, or with an SRQ; EINVAL: beyond a limit of the device,
+ *		or a CQ of another; ENOMEM: memory, or there are max_qp of them
+ */
 struct ibv_qp *uroce_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *init_attr);
+
+/**
+ * ibv_modify_qp(3), all or nothing.
+ *
+ * @return	0; EINVAL: transition, mask or value; ENETUNREACH: no subnet of the device and no router leads to the
+ *		address; ENOMEM
+ */
 int uroce_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int attr_mask);
+
+/** ibv_query_qp(3): all attributes, whatever the mask; sq_psn and rq_psn are the next ones. @return 0 */
 int uroce_query_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int attr_mask,
 		   struct ibv_qp_init_attr *init_attr);
+
+/** ibv_destroy_qp(3). Waits until its events that were got are acknowledged. @return 0 */
 int uroce_destroy_qp(struct ibv_qp *qp);
 
+/**
+ * ibv_post_send(3). No system call, no allocation. What is posted to a QP in the error state is flushed.
+ *
+ * @param bad_wr	where it stopped; those before are posted
+ * @return	0; EINVAL: opcode, flags, SGEs, inline data or the QP's state; ENOMEM: the queue is full
+ */
 int uroce_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad_wr);
+
+/** ibv_post_recv(3), as uroce_post_send(). @return 0; EINVAL: SGEs, or a QP in RESET; ENOMEM: full */
 int uroce_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad_wr);
 
+/** The status in words; never NULL. */
 const char *uroce_wc_status_str(enum ibv_wc_status status);
+/** The event in words; never NULL. */
 const char *uroce_event_type_str(enum ibv_event_type event);
 
 #pragma GCC visibility pop
