@@ -464,6 +464,7 @@ class Test:
             link.check_frames()
             for end in rig.ends:
                 end('close')
+                end('counters')
         except Failure as e:
             for end in rig.ends:
                 end.look_after_failure()
