@@ -177,8 +177,11 @@ start(struct uroce_port *port, const struct uroce_port_conf *conf)
 	if (ret < 0)
 		return complain(port, "no information", ret);
 	ret = uroce_mtu_choose(&info, conf->mtu, &mtu);
-	if (ret < 0)
-		return complain(port, "it cannot have this MTU, or none that holds 256 bytes of payload", ret);
+	if (ret < 0) {
+		UROCE_LOG(ERR, "port %u: an MTU of %u..%u is possible, not %u\n", port->port_id, mtu.least,
+			  mtu.most, conf->mtu != 0 ? conf->mtu : UROCE_PORT_MTU);
+		return ret;
+	}
 	port->mtu = mtu.mtu;
 	ret = configure(port, &info, mtu.configured);
 	if (ret == 0)

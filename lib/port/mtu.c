@@ -75,7 +75,9 @@ uroce_mtu_choose(const struct rte_eth_dev_info *info, uint16_t wanted, struct ur
 	}
 	if (wanted == 0)
 		wanted = (uint16_t)RTE_MIN(limit, UROCE_PORT_MTU);
-	if (wanted > limit || wanted < MIN_MTU || wanted < info->min_mtu)
+	chosen->least = RTE_MAX((uint16_t)MIN_MTU, info->min_mtu);
+	chosen->most = (uint16_t)limit;
+	if (wanted > chosen->most || wanted < chosen->least)
 		return -EINVAL;
 	chosen->mtu = wanted;
 	chosen->configured = (uint16_t)RTE_MIN(wanted, announced);

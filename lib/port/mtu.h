@@ -14,6 +14,8 @@
 struct uroce_mtu {
 	uint16_t mtu;		/* to work with */
 	uint16_t configured;	/* to give to rte_eth_dev_configure() */
+	uint16_t least;		/* what the port can have, for messages */
+	uint16_t most;
 };
 
 /** @param wanted	0: the default. @return 0, or -EINVAL: the port cannot */

@@ -82,8 +82,11 @@ uroce_neighbours_fini(struct uroce_neighbours *t)
 static struct uroce_neighbour *
 find(struct uroce_neighbours *t, const uint8_t addr[16])
 {
-	int32_t position = rte_hash_lookup(t->hash, addr);
+	uint32_t key[4];	/* in a frame it may lie anywhere, which the hash does not take */
+	int32_t position;
 
+	memcpy(key, addr, sizeof(key));
+	position = rte_hash_lookup(t->hash, key);
 	return position >= 0 ? &t->entries[position] : NULL;
 }
 
@@ -124,11 +127,13 @@ static struct uroce_neighbour *
 add(struct uroce_neighbours *t, const uint8_t addr[16])
 {
 	struct uroce_neighbour *n;
+	uint32_t key[4];
 	int32_t position;
 
 	if (rte_hash_count(t->hash) >= (int32_t)t->capacity && !evict(t))
 		return NULL;
-	position = rte_hash_add_key(t->hash, addr);
+	memcpy(key, addr, sizeof(key));
+	position = rte_hash_add_key(t->hash, key);
 	if (position < 0)
 		return NULL;
 	RTE_VERIFY((uint32_t)position < t->capacity);

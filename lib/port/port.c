@@ -38,7 +38,8 @@ check(uint16_t port_id, const struct uroce_port_conf *conf, struct uroce_worker 
 		return -EINVAL;
 	}
 	if (workers == NULL || nb_workers == 0 || nb_workers > UROCE_MAX_WORKERS) {
-		UROCE_LOG(ERR, "port %u: %u workers, not 1..%u\n", port_id, nb_workers, UROCE_MAX_WORKERS);
+		UROCE_LOG(ERR, "port %u: %u workers, not 1..%u\n", port_id, workers != NULL ? nb_workers : 0,
+			  UROCE_MAX_WORKERS);
 		return -EINVAL;
 	}
 	for (unsigned int i = 0; i < nb_workers; i++)
