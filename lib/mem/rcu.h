@@ -4,9 +4,9 @@
  * One rte_rcu_qsbr for the process. Workers are readers: online for the length of a poll, so that a worker
  * which nobody polls holds up nobody. QP and MR tables are what it protects.
  *
- * Whoever gives memory of DPDK back waits for the readers with EAL's memory lock held. So nothing that may
- * take a lock of EAL is called while online: no rte_malloc(), and no RX or TX burst (some drivers look
- * memory up when they see an mbuf of it for the first time).
+ * Whoever gives memory of DPDK back waits for the readers with EAL's memory lock held. So nothing may wait
+ * for a lock of EAL while online: no rte_malloc(). (A driver that takes that lock in a burst, as mlx5 does
+ * for memory it sees for the first time, must not meet memory that is being given back.)
  */
 
 #ifndef UROCE_MEM_RCU_H

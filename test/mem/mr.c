@@ -334,6 +334,9 @@ test_table_full(void **state)
 	assert_null(reg(t, memory, 1, LW));
 	for (unsigned int i = 0; i < 64; i++)
 		uroce_mr_destroy(mrs[i], NULL, NULL);
+	/* slot 0 is as its last owner left it, but for the key */
+	assert_ptr_equal(t->keys[0].pd, &pd);
+	assert_null(uroce_mr_lookup(t, 0, &pd, (uintptr_t)memory, 1, 0));
 }
 
 /* A key that is gone resolves for no later owner of its slot, nor does an owner get it again. */

@@ -87,17 +87,22 @@ test_below_takes_every_value(void **state)
 		assert_in_range(seen[i], 9500, 10500);
 }
 
-/* With bound 3 * 2^30, numbers taken modulo the bound would fall into its first third half the time. */
+/* 2^32 numbers do not go evenly into 3 * 2^30 values: without care a third of them comes twice as often. */
 static void
 test_below_has_no_bias(void **state)
 {
-	unsigned int first_third = 0;
+	unsigned int low = 0, multiples = 0;
 
 	uroce_random_seed(2);
-	for (unsigned int i = 0; i < 30000; i++)
-		first_third += uroce_random_below(3u << 30) < 1u << 30;
+	for (unsigned int i = 0; i < 30000; i++) {
+		const uint32_t n = uroce_random_below(3u << 30);
+
+		low += n < 1u << 30;
+		multiples += n % 3 == 0;
+	}
 	uroce_random_seed(0);
-	assert_in_range(first_third, 9500, 10500);
+	assert_in_range(low, 9500, 10500);
+	assert_in_range(multiples, 9500, 10500);
 }
 
 static void

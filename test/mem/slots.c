@@ -165,6 +165,26 @@ test_low_bits_differ_between_slots(void **state)
 	uroce_slots_fini(&s);
 }
 
+/* What a slot's first identifier is in one table says nothing about another table. */
+static void
+test_low_bits_differ_between_tables(void **state)
+{
+	struct uroce_slots s;
+	uint32_t ids[16], id, of_slot_0 = 0;
+
+	for (unsigned int t = 0; t < RTE_DIM(ids); t++) {
+		assert_int_equal(uroce_slots_init(&s, 1, 32), 0);
+		for (unsigned int i = 0; i < 2; i++) {
+			assert_int_equal(uroce_slots_get(&s, &id), 0);
+			of_slot_0 = id >> 31 == 0 ? id : of_slot_0;
+		}
+		ids[t] = of_slot_0;
+		for (unsigned int i = 0; i < t; i++)
+			assert_int_not_equal(ids[i], ids[t]);
+		uroce_slots_fini(&s);
+	}
+}
+
 static void
 test_seeded_is_reproducible(void **state)
 {
@@ -192,6 +212,7 @@ main(void)
 		cmocka_unit_test(test_cycle_starts_over),
 		cmocka_unit_test(test_draw_is_random),
 		cmocka_unit_test(test_low_bits_differ_between_slots),
+		cmocka_unit_test(test_low_bits_differ_between_tables),
 		cmocka_unit_test(test_seeded_is_reproducible),
 	};
 
