@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The questions to DPDK's memory subsystem that need more than one look. Control threads, at registration.
+ * The questions to DPDK's memory subsystem that need more than one look. Control threads, at
+ * registration.
  */
 
 #include <errno.h>
@@ -25,7 +26,7 @@ is_overlapped(const struct rte_memseg_list *msl, void *arg)
 bool
 uroce_dpdk_overlaps(uint64_t first, uint64_t last)
 {
-	struct range r = {first, last};
+	struct range r = { first, last };
 
 	/* "unsafe" does not take the lock, which the caller has */
 	return rte_memseg_list_walk_thread_unsafe(is_overlapped, &r) == 1;
@@ -36,8 +37,8 @@ uroce_dpdk_check(uint64_t first, uint64_t last, bool write)
 {
 	uint64_t at = first;
 
-	/* DPDK's own memory is mapped for reading and writing where a page of it is in use. External memory
-	 * belongs to somebody else, who may have mapped it in any way. */
+	/* DPDK's own memory is mapped for reading and writing where a page of it is in use.
+	 * External memory belongs to somebody else, who may have mapped it in any way. */
 	while (at <= last) {
 		struct rte_memseg_list *msl = uroce_dpdk_list(at);
 		uint64_t end;

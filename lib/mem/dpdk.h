@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * What DPDK's memory subsystem says about addresses: the segment list they belong to and whether their pages
- * are in use. Registration only. The caller holds rte_mcfg_mem_read_lock().
+ * What DPDK's memory subsystem says about addresses: the segment list they belong to and whether
+ * their pages are in use. Registration only. The caller holds rte_mcfg_mem_read_lock().
  */
 
 #ifndef UROCE_MEM_DPDK_H
@@ -21,7 +21,7 @@ uroce_dpdk_page(const struct rte_memseg_list *msl, uint64_t addr)
 	return (addr - msl->addr_64) / msl->page_sz;
 }
 
-/** @return the first address from `addr` on that is not in a page in use; addr itself: it is in none */
+/** @return the first address from `addr` on that is not in a page in use */
 static inline uint64_t
 uroce_dpdk_extent(struct rte_memseg_list *msl, uint64_t addr)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Builds the IOVA map of a region from DPDK's segment lists (control threads) and looks addresses up in it
- * (workers). Pages whose IOVAs follow each other, which is all of them with IOVA as VA, need no table.
+ * Builds the IOVA map of a region from DPDK's segment lists (control threads) and looks addresses
+ * up in it (workers). Pages whose IOVAs follow each other, which is all of them with IOVA as VA,
+ * need no table.
  */
 
 #include <errno.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The IOVAs of a region of memory that DPDK knows, as they were at its registration, so that no packet has
- * to ask for one. Written once, before the region's key can be looked up.
+ * The IOVAs of a region of memory that DPDK knows, as they were at its registration, so that no
+ * packet has to ask for one. Written once, before the region's key can be looked up.
  */
 
 #ifndef UROCE_MEM_IOVA_H
@@ -13,11 +13,11 @@
 #include <rte_common.h>
 
 struct uroce_iova_map {
-	uint64_t va;		/* of the first page */
-	rte_iova_t base;	/* of the first page, if the pages follow each other (n_pages is 0) */
+	uint64_t va;     /* of the first page */
+	rte_iova_t base; /* of the first page, if the pages follow each other (n_pages is 0) */
 	uint32_t n_pages;
-	uint8_t page_log2;	/* bytes, 12 .. 30 */
-	rte_iova_t pages[];	/* RTE_BAD_IOVA: this one has none */
+	uint8_t page_log2;  /* bytes, 12 .. 30 */
+	rte_iova_t pages[]; /* RTE_BAD_IOVA: this one has none */
 };
 
 /**

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Tells whether memory is there to be registered, from the kernel's list of mappings. Control threads.
+ * Tells from the kernel's list of mappings whether memory is there to be registered. Control threads.
  */
 
 #include <assert.h>
@@ -17,7 +17,7 @@
 
 #include "mem/mapped.h"
 
-/* From Linux 6.11 on the list can be asked about an address. The headers of older systems do not have it. */
+/* From Linux 6.11 on the list can be asked about an address. Older headers do not have it. */
 struct procmap_query {
 	uint64_t size;
 	uint64_t query_flags;
@@ -31,24 +31,25 @@ struct procmap_query {
 static_assert(sizeof(struct procmap_query) == 104, "part of the number of the request");
 
 #define PROCMAP_QUERY _IOWR('f', 17, struct procmap_query)
-#define VMA_READABLE 1
-#define VMA_WRITABLE 2
+#define VMA_READABLE  1
+#define VMA_WRITABLE  2
 
 /* "start-end rwxp": what matters of a line. A file's name may follow, of any length. */
 #define HEAD_BYTES 48
 
 struct scan {
-	uint64_t at;		/* all before it is mapped as it should be */
-	uint64_t last;		/* the last byte asked for */
+	uint64_t at;   /* all before it is mapped as it should be */
+	uint64_t last; /* the last byte asked for */
 	bool write;
 	bool done;
-	size_t head_bytes;	/* of the current line, as much as fits */
+	size_t head_bytes; /* of the current line, as much as fits */
 	char head[HEAD_BYTES];
 };
 
 /*
- * The list can change while it is read. The kernel promises that addresses only go up, and that something
- * is said about whatever stays mapped all the while; so mappings that overlap after a merge are normal.
+ * The list can change while it is read. The kernel promises that addresses only go up, and that
+ * something is said about whatever stays mapped all the while; so mappings that overlap after a
+ * merge are normal.
  */
 static int
 scan_line(struct scan *s)
@@ -97,7 +98,7 @@ scan_bytes(struct scan *s, const char *bytes, size_t n)
 int
 uroce_mapped_scan(int fd, uint64_t first, uint64_t last, bool write)
 {
-	struct scan s = {.at = first, .last = last, .write = write};
+	struct scan s = { .at = first, .last = last, .write = write };
 	char bytes[4096];
 	int rc = 0;
 
@@ -114,7 +115,7 @@ uroce_mapped_scan(int fd, uint64_t first, uint64_t last, bool write)
 	return rc;
 }
 
-/* Ask about the range only. @return as uroce_mapped_check(), or -ENOTSUP: the list has to be read */
+/* Ask about the range only. @return as uroce_mapped_check(), or -ENOTSUP: read the list */
 static int
 query(int fd, uint64_t first, uint64_t last, bool write)
 {
@@ -122,7 +123,7 @@ query(int fd, uint64_t first, uint64_t last, bool write)
 	uint64_t at = first;
 
 	for (;;) {
-		struct procmap_query q = {.size = sizeof(q), .query_addr = at};
+		struct procmap_query q = { .size = sizeof(q), .query_addr = at };
 
 		if (ioctl(fd, PROCMAP_QUERY, &q) != 0) {
 			if (errno == EINTR)

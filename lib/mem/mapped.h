@@ -19,7 +19,7 @@
  */
 int uroce_mapped_check(uint64_t first, uint64_t last, bool write);
 
-/** The same from all of /proc/self/maps, open as fd: for kernels that cannot be asked about an address. */
+/** The same from all of /proc/self/maps, open as fd: for kernels before 6.11. */
 int uroce_mapped_scan(int fd, uint64_t first, uint64_t last, bool write);
 
 #endif /* UROCE_MEM_MAPPED_H */

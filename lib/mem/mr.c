@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Memory regions from registration to deregistration, and the mbufs that lead into them. Control threads
- * create and destroy; workers translate and attach; whoever frees memory of DPDK runs on_mem_event().
+ * Memory regions from registration to deregistration, and the mbufs that lead into them. Control
+ * threads create and destroy; workers translate and attach; whoever frees memory of DPDK runs
+ * on_mem_event().
  *
- * Locks: EAL's memory lock, then the table's, and nothing of EAL is called under the table's. Registration
- * looks at memory of DPDK and publishes its key under EAL's lock for reading, so that memory which DPDK
- * gives back (EAL's lock for writing) is either no longer there to be registered or found in the table.
+ * Locks: EAL's memory lock, then the table's, and nothing of EAL is called under the table's.
+ * Registration looks at memory of DPDK and publishes its key under EAL's lock for reading, so that
+ * memory which DPDK gives back (EAL's lock for writing) is either no longer there to be registered
+ * or found in the table.
  */
 
 #include <errno.h>
@@ -30,8 +32,9 @@
 #define EVENT_NAME "uroce_mrs"
 
 /* What a key can grant. */
-#define RIGHTS (IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | \
-		IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_MW_BIND)
+#define RIGHTS \
+	(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | \
+	 IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_MW_BIND)
 /* What may be asked for beside: how the caller names addresses, and hints. */
 #define HINTS (IBV_ACCESS_ZERO_BASED | IBV_ACCESS_HUGETLB | IBV_ACCESS_OPTIONAL_RANGE)
 
@@ -100,7 +103,8 @@ uroce_mrs_init(struct uroce_mrs *t, unsigned int log2, int numa_node)
 	LIST_INIT(&t->of_dpdk);
 	pthread_mutex_init(&t->lock, NULL);
 	/* not supported: then nothing is ever given back */
-	if (rte_mem_event_callback_register(EVENT_NAME, on_mem_event, t) != 0 && rte_errno != ENOTSUP) {
+	if (rte_mem_event_callback_register(EVENT_NAME, on_mem_event, t) != 0 &&
+	    rte_errno != ENOTSUP) {
 		rc = -rte_errno;
 		goto fini_slots;
 	}
@@ -140,7 +144,7 @@ check_arguments(const void *va, size_t length, uint64_t addr, unsigned int acces
 		return -EINVAL;
 	if ((uintptr_t)va + (length - 1) < (uintptr_t)va || addr + (length - 1) < addr)
 		return -EINVAL;
-	/* Nothing is pinned, but memory has to be mapped when it is registered: not what this flag says. */
+	/* nothing is pinned, but it must be mapped by now: not what this flag says */
 	if ((access & IBV_ACCESS_ON_DEMAND) != 0)
 		return -EOPNOTSUPP;
 	return 0;
@@ -154,7 +158,7 @@ alloc_mr(struct uroce_mrs *t, struct ibv_pd *pd, void *va, size_t length, unsign
 	if (posix_memalign((void **)&mr, RTE_CACHE_LINE_SIZE, sizeof(*mr)) != 0)
 		return NULL;
 	*mr = (struct uroce_mr){
-		.ibv = {.context = pd->context, .pd = pd, .addr = va, .length = length},
+		.ibv = { .context = pd->context, .pd = pd, .addr = va, .length = length },
 		.access = access & RIGHTS,
 		.numa_node = -1,
 		.table = t,
@@ -197,7 +201,8 @@ publish(struct uroce_mrs *t, struct uroce_mr *mr, uint64_t addr)
 
 /* EAL's memory lock is held: what is found out here stays true until the key is published. */
 static int
-publish_of_dpdk(struct uroce_mrs *t, struct uroce_mr *mr, uint64_t addr, uint64_t first, uint64_t last)
+publish_of_dpdk(struct uroce_mrs *t, struct uroce_mr *mr, uint64_t addr, uint64_t first,
+		uint64_t last)
 {
 	int rc = uroce_dpdk_check(first, last, (mr->access & IBV_ACCESS_LOCAL_WRITE) != 0);
 

@@ -2,8 +2,8 @@
  * Copyright 2026 The uroce authors
  *
  * Memory regions and the key table. Control threads register and deregister under the table's lock;
- * workers look keys up under uroce_rcu without one: a key that has been read stays what it is until the
- * worker leaves its poll.
+ * workers look keys up under uroce_rcu without one: a key that has been read stays what it is until
+ * the worker leaves its poll.
  */
 
 #ifndef UROCE_MEM_MR_H
@@ -24,15 +24,15 @@
 struct uroce_mr;
 struct uroce_iova_map;
 
-/* One cache line of the hugepage-backed table; the slot of key k is the uppermost log2 bits of k. */
+/* One cache line of the hugepage-backed table; key k is in the slot of its uppermost log2 bits. */
 struct uroce_mr_key {
-	uint32_t key;		/* control: release; worker: acquire. 0: resolves to nothing */
-	uint32_t access;	/* enum ibv_access_flags */
+	uint32_t key;    /* control: release; worker: acquire. 0: resolves to nothing */
+	uint32_t access; /* enum ibv_access_flags */
 	const struct ibv_pd *pd;
-	uint64_t addr;		/* of the first byte, as work requests and peers name it */
+	uint64_t addr; /* of the first byte, as work requests and peers name it */
 	uint64_t length;
-	uint8_t *va;		/* of the first byte, in this process */
-	const struct uroce_iova_map *iova;	/* NULL: not memory that DPDK knows: payloads are copied */
+	uint8_t *va; /* of the first byte, in this process */
+	const struct uroce_iova_map *iova; /* NULL: not memory that DPDK knows: copied */
 	struct uroce_mr *mr;
 	uint64_t reserved;
 } __rte_cache_aligned;
@@ -40,24 +40,24 @@ struct uroce_mr_key {
 struct uroce_mr {
 	struct ibv_mr ibv;
 	unsigned int access;
-	int numa_node;		/* of the first page; -1: not known */
+	int numa_node; /* of the first page; -1: not known */
 	struct uroce_mrs *table;
 	struct uroce_iova_map *iova;
 	struct uroce_mr_key *slot;
-	LIST_ENTRY(uroce_mr) link;	/* table->of_dpdk, if is_of_dpdk; under table->lock */
+	LIST_ENTRY(uroce_mr) link; /* table->of_dpdk, if is_of_dpdk; under table->lock */
 	bool is_of_dpdk;
-	uint32_t inflight __rte_cache_aligned;	/* atomic: mbufs that lead into this memory */
+	uint32_t inflight __rte_cache_aligned; /* atomic: mbufs that lead into this memory */
 };
 
 struct uroce_mrs {
-	struct uroce_mr_key *keys;	/* 1 << log2 */
+	struct uroce_mr_key *keys; /* 1 << log2 */
 	uint8_t log2;
-	/* Taken with or without EAL's memory lock held, by its callback too: so nothing that takes a lock of
-	 * EAL (rte_malloc, rte_free, …) may be called under it. */
+	/* Taken with or without EAL's memory lock held, by its callback too: so nothing that takes
+	 * a lock of EAL (rte_malloc, rte_free, …) may be called under it. */
 	pthread_mutex_t lock;
 	/* control, under lock */
 	struct uroce_slots slots;
-	LIST_HEAD(, uroce_mr) of_dpdk;	/* regions on memory that DPDK may give back */
+	LIST_HEAD(, uroce_mr) of_dpdk; /* regions on memory that DPDK may give back */
 	uint32_t count;
 };
 
@@ -74,13 +74,14 @@ void uroce_mrs_fini(struct uroce_mrs *t);
  * ibv_reg_mr(3), ibv_reg_mr_iova(3): `addr` is what peers will use for the byte at `va`.
  *
  * When DPDK gives the memory back to the system, or takes it out of a heap, the region's keys stop
- * resolving; the region itself stays until it is destroyed. Memory of DPDK must not be given back, nor
- * external memory be unregistered, while work requests on it are under way.
+ * resolving; the region itself stays until it is destroyed. Memory of DPDK must not be given back,
+ * nor external memory be unregistered, while work requests on it are under way.
  *
- * @param access	enum ibv_access_flags; IBV_ACCESS_HUGETLB and the optional ones mean nothing here
- * @return the region, or NULL and errno: EINVAL: length, flags, or remote write or atomic without local
- *	write (R46); EOPNOTSUPP: IBV_ACCESS_ON_DEMAND; EFAULT: not mapped, not readable, or not writable
- *	where local write is asked for; ENOMEM: the table is full; else why /proc/self/maps cannot be read
+ * @param access	enum ibv_access_flags; IBV_ACCESS_HUGETLB and the optional ones: no effect
+ * @return the region, or NULL and errno: EINVAL: length, flags, or remote write or atomic without
+ *	local write (R46); EOPNOTSUPP: IBV_ACCESS_ON_DEMAND; EFAULT: not mapped, not readable, or not
+ *	writable where local write is asked for; ENOMEM: the table is full; else why
+ *	/proc/self/maps cannot be read
  */
 struct uroce_mr *uroce_mr_create(struct uroce_mrs *t, struct ibv_pd *pd, void *va, size_t length,
 				 uint64_t addr, unsigned int access);
@@ -124,12 +125,13 @@ uroce_mr_va(const struct uroce_mr_key *k, uint64_t addr)
 rte_iova_t uroce_mr_iova(const struct uroce_mr_key *k, uint64_t addr, uint32_t length);
 
 /**
- * Attach length bytes at addr of the region to an mbuf as external data, and hold the region until the
- * mbuf is freed. The mbuf comes from a pool whose private area has room for
- * struct rte_mbuf_ext_shared_info, and is never cloned with rte_pktmbuf_clone(): that area is the
+ * Attach length bytes at addr of the region to an mbuf as external data, and hold the region until
+ * the mbuf is freed. The mbuf comes from a pool whose private area has room for struct
+ * rte_mbuf_ext_shared_info, and is never cloned with rte_pktmbuf_clone(): that area is the
  * original's. Worker, within a poll.
  * @return 0, or -ENOTSUP when the bytes have no IOVA
  */
-int uroce_mr_attach(const struct uroce_mr_key *k, uint64_t addr, uint16_t length, struct rte_mbuf *m);
+int uroce_mr_attach(const struct uroce_mr_key *k, uint64_t addr, uint16_t length,
+		    struct rte_mbuf *m);
 
 #endif /* UROCE_MEM_MR_H */

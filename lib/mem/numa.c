@@ -43,8 +43,8 @@ uroce_numa_node(const void *va)
 	void *page = (void *)((uintptr_t)va & ~((uintptr_t)sysconf(_SC_PAGESIZE) - 1));
 	int status = -1;
 
-	/* A system call, not the library's state. Without target nodes it moves nothing and tells where the
-	 * page is. */
+	/* A system call, not the library's state. Without target nodes it moves nothing and tells
+	 * where the page is. */
 	if (move_pages(0, 1, &page, NULL, &status, 0) == 0 && status >= 0)
 		return status;
 	return node_by_policy(page);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Random numbers: the kernel's, fetched a buffer at a time into each thread's own, so that drawing a key
- * costs no system call. A seed replaces them by a generator that gives the same numbers in every run.
+ * Random numbers: the kernel's, fetched a buffer at a time into each thread's own, so that drawing
+ * a key costs no system call. A seed replaces them by a generator that gives the same numbers in
+ * every run.
  */
 
 #include <errno.h>
@@ -19,7 +20,7 @@
 
 struct buffer {
 	uint64_t words[UROCE_RANDOM_WORDS];
-	unsigned int left;	/* words[0 .. left - 1] have not been given out */
+	unsigned int left; /* words[0 .. left - 1] have not been given out */
 };
 
 static __thread struct buffer buffer;
@@ -27,9 +28,9 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 /* Of the seeded generator: written by the one thread of a simulation. */
 static uint64_t seed_state;
-static int seeded;		/* atomic, so that threads of an ordinary process may look at it */
+static int seeded; /* atomic, so that threads of an ordinary process may look at it */
 
-/* The child of a fork must not give out what its parent gives out. Only the thread that forked is in it. */
+/* The child of a fork, which has but the thread that forked, must not give out the same. */
 static void
 forget(void)
 {
@@ -95,8 +96,8 @@ uroce_random_below(uint32_t bound)
 	uint64_t product;
 
 	RTE_VERIFY(bound > 0);
-	/* The high word of a 32 x 32 bit product is below bound; 2^32 mod bound of the low words would make
-	 * some results likelier than others. */
+	/* The high word of a 32 x 32 bit product is below bound; 2^32 mod bound of the low words
+	 * would make some results likelier than others. */
 	reject = -bound % bound;
 	do {
 		product = (uroce_random() >> 32) * bound;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The one rte_rcu_qsbr of the process. Control threads wait here for the workers; workers report to it with
- * the inline calls of rte_rcu_qsbr.h.
+ * The one rte_rcu_qsbr of the process. Control threads wait here for the workers; workers report to
+ * it with the inline calls of rte_rcu_qsbr.h.
  */
 
 #include <errno.h>
@@ -19,14 +19,14 @@
 struct rte_rcu_qsbr *uroce_rcu;
 
 static pthread_mutex_t init_lock = PTHREAD_MUTEX_INITIALIZER;
-/* rte_rcu_qsbr_check() reads plainly what other waiters write. Taken last, nothing is taken under it. */
+/* rte_rcu_qsbr_check() reads plainly what other waiters write. Nothing is taken under it. */
 static pthread_mutex_t wait_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static struct rte_rcu_qsbr *
 create(void)
 {
-	struct rte_rcu_qsbr *v = rte_zmalloc("uroce_rcu", rte_rcu_qsbr_get_memsize(UROCE_MAX_WORKERS),
-					     RTE_CACHE_LINE_SIZE);
+	const size_t bytes = rte_rcu_qsbr_get_memsize(UROCE_MAX_WORKERS);
+	struct rte_rcu_qsbr *v = rte_zmalloc("uroce_rcu", bytes, RTE_CACHE_LINE_SIZE);
 
 	if (v != NULL)
 		RTE_VERIFY(rte_rcu_qsbr_init(v, UROCE_MAX_WORKERS) == 0);

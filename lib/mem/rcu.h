@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * One rte_rcu_qsbr for the process. Workers are readers: online for the length of a poll, so that a worker
- * which nobody polls holds up nobody. QP and MR tables are what it protects.
+ * One rte_rcu_qsbr for the process. Workers are readers: online for the length of a poll, so that a
+ * worker which nobody polls holds up nobody. QP and MR tables are what it protects.
  *
- * Whoever gives memory of DPDK back waits for the readers with EAL's memory lock held. So nothing may wait
- * for a lock of EAL while online: no rte_malloc(). (A driver that takes that lock in a burst, as mlx5 does
- * for memory it sees for the first time, must not meet memory that is being given back.)
+ * Whoever gives memory of DPDK back waits for the readers with EAL's memory lock held. So nothing
+ * may wait for a lock of EAL while online: no rte_malloc(). (A driver that takes that lock in a
+ * burst, as mlx5 does for memory it sees for the first time, must not meet memory that is being
+ * given back.)
  */
 
 #ifndef UROCE_MEM_RCU_H

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Slots of a table, and the identifiers of what is in them. Who knows some identifiers learns nothing about
- * the next: slots are drawn at random, and their low bits come from a permutation with a 128-bit secret,
- * another one for each slot. Control threads, under the lock of the table.
+ * Slots of a table, and the identifiers of what is in them. Who knows some identifiers learns
+ * nothing about the next: slots are drawn at random, and their low bits come from a permutation
+ * with a 128-bit secret, another one for each slot. Control threads, under the lock of the table.
  */
 
 #include <errno.h>
@@ -58,8 +58,8 @@ keyed_hash(const uint32_t secret[4], uint64_t word)
 	return v[0] ^ v[1] ^ v[2] ^ v[3];
 }
 
-/* A Feistel network over `bits` bits, which need not be even: each half in turn is changed by a function
- * of the other, so whatever that function is, every step can be undone. */
+/* A Feistel network over `bits` bits, which need not be even: each half in turn is changed by a
+ * function of the other, so whatever that function is, every step can be undone. */
 static uint32_t
 permute(const uint32_t secret[4], uint32_t slot, uint32_t x, unsigned int bits)
 {
@@ -90,7 +90,7 @@ uroce_slots_init(struct uroce_slots *s, unsigned int log2, unsigned int id_bits)
 {
 	const uint32_t n = RTE_BIT32(log2);
 
-	/* at least four identifiers for each slot, so that the reserved ones are not all that one has */
+	/* four identifiers a slot at least: the reserved ones must not be all that one has */
 	RTE_VERIFY(id_bits <= 32 && log2 + 2 <= id_bits && id_bits - log2 < 32);
 	s->order = malloc(n * sizeof(*s->order));
 	s->uses = malloc(n * sizeof(*s->uses));

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Draws table slots at random and gives each use of a slot an identifier that no earlier use of it had
- * (until all are used up): QPNs and memory keys. Control path; the caller holds its table's lock.
+ * Draws table slots at random and gives each use of a slot an identifier that no earlier use of it
+ * had (until all are used up): QPNs and memory keys. Control path; the caller holds its table's
+ * lock.
  */
 
 #ifndef UROCE_MEM_SLOTS_H
@@ -10,11 +11,11 @@
 
 #include <stdint.h>
 
-/* An identifier of id_bits bits: the slot in the uppermost log2 bits, below it a permutation, secret to
- * this table, of the number of times the slot has been used. */
+/* An identifier of id_bits bits: the slot in the uppermost log2 bits, below it a permutation,
+ * secret to this table, of the number of times the slot has been used. */
 struct uroce_slots {
-	uint32_t *order;	/* free slots are order[0 .. free - 1] */
-	uint32_t *uses;		/* per slot */
+	uint32_t *order; /* free slots are order[0 .. free - 1] */
+	uint32_t *uses;  /* per slot */
 	uint32_t free;
 	uint8_t log2;
 	uint8_t id_bits;

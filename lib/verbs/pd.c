@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Protection domains. Control threads; what belongs to one counts itself in and out (struct uroce_pd).
+ * Protection domains. Control threads; what belongs to one counts itself in and out (struct
+ * uroce_pd).
  */
 
 #include <errno.h>

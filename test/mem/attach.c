@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * uroce_mr_attach: mbufs that lead into a region, what becomes of them, and that the region stays until
- * the last is gone.
+ * uroce_mr_attach: mbufs that lead into a region, what becomes of them, and that the region stays
+ * until the last is gone.
  */
 
 #include <errno.h>
@@ -26,7 +26,7 @@
 #define MBUFS 63
 
 static struct ibv_context context;
-static struct ibv_pd pd = {.context = &context};
+static struct ibv_pd pd = { .context = &context };
 static struct uroce_mrs table;
 static struct rte_mempool *pool;
 static char *memory;
@@ -34,7 +34,8 @@ static char *memory;
 static struct uroce_mr *
 reg(void *va, size_t length)
 {
-	struct uroce_mr *mr = uroce_mr_create(&table, &pd, va, length, 0x1000, IBV_ACCESS_REMOTE_READ);
+	struct uroce_mr *mr = uroce_mr_create(&table, &pd, va, length, 0x1000,
+					      IBV_ACCESS_REMOTE_READ);
 
 	assert_non_null(mr);
 	return mr;
@@ -137,8 +138,8 @@ test_no_iova(void **state)
 struct holder {
 	struct rte_mbuf *m;
 	struct uroce_mr *mr;
-	int waited;	/* atomic: how often the region's owner has called progress */
-	int freed;	/* atomic: set before the mbuf is freed */
+	int waited; /* atomic: how often the region's owner has called progress */
+	int freed;  /* atomic: set before the mbuf is freed */
 };
 
 static void
@@ -166,7 +167,7 @@ free_later(void *arg)
 static void
 test_destroy_waits(void **state)
 {
-	struct holder h = {.mr = reg(memory, BYTES)};
+	struct holder h = { .mr = reg(memory, BYTES) };
 	pthread_t thread;
 
 	h.m = attach(h.mr, 0x1000, 1000);
@@ -193,7 +194,7 @@ free_in_progress(void *arg)
 static void
 test_destroy_makes_progress(void **state)
 {
-	struct holder h = {.mr = reg(memory, BYTES)};
+	struct holder h = { .mr = reg(memory, BYTES) };
 
 	h.m = attach(h.mr, 0x1000, 1000);
 	uroce_mr_destroy(h.mr, free_in_progress, &h);
@@ -208,9 +209,10 @@ static int
 setup(void **state)
 {
 	test_eal_init(NULL);
-	pool = rte_pktmbuf_pool_create("attach", MBUFS, 0,
-				       RTE_ALIGN(sizeof(struct rte_mbuf_ext_shared_info), RTE_MBUF_PRIV_ALIGN),
-				       RTE_PKTMBUF_HEADROOM + 256, SOCKET_ID_ANY);
+	pool = rte_pktmbuf_pool_create(
+		"attach", MBUFS, 0,
+		RTE_ALIGN(sizeof(struct rte_mbuf_ext_shared_info), RTE_MBUF_PRIV_ALIGN),
+		RTE_PKTMBUF_HEADROOM + 256, SOCKET_ID_ANY);
 	memory = rte_malloc(NULL, BYTES, 0);
 	return pool == NULL || memory == NULL || uroce_mrs_init(&table, 4, -1) != 0;
 }

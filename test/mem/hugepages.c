@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * What needs hugepages: IOVAs of real pages (argument "pa" or "va"), and memory that DPDK gives back to the
- * system while regions are on it. Exits with 77, and says why, where there are none.
+ * What needs hugepages: IOVAs of real pages (argument "pa" or "va"), and memory that DPDK gives
+ * back to the system while regions are on it. Exits with 77, and says why, where there are none.
  */
 
 #include <errno.h>
@@ -30,14 +30,14 @@
 #include "mem/mr.h"
 #include "mem/rcu.h"
 
-#define SKIP 77
-#define MB (1024ul * 1024)
-#define PAGE (2 * MB)
-#define BLOCK (6 * MB)		/* of the heap: when it is freed, at least two whole pages are */
+#define SKIP         77
+#define MB           (1024ul * 1024)
+#define PAGE         (2 * MB)
+#define BLOCK        (6 * MB) /* of the heap: when it is freed, at least two whole pages are */
 #define PAGES_NEEDED 24
 
 static struct ibv_context context;
-static struct ibv_pd pd = {.context = &context};
+static struct ibv_pd pd = { .context = &context };
 static struct uroce_mrs table;
 
 static struct uroce_mr *
@@ -205,8 +205,8 @@ test_heap_memory_removed(void **state)
 	free(area);
 }
 
-/* Is it still there? DPDK clears what is freed while we look, before it gives the page back: of no matter
- * here, but a race to a sanitizer. */
+/* Is it still there? DPDK clears what is freed while we look, before it gives the page back: of no
+ * matter here, but a race to a sanitizer. */
 static __attribute__((no_sanitize("thread"), noinline)) unsigned int
 touch(const uint8_t *byte)
 {
@@ -215,8 +215,8 @@ touch(const uint8_t *byte)
 
 struct poll {
 	struct uroce_mr *mr;
-	int found;	/* atomic: the look-up has succeeded */
-	int left;	/* atomic: set at the end of the poll */
+	int found; /* atomic: the look-up has succeeded */
+	int left;  /* atomic: set at the end of the poll */
 };
 
 static void *
@@ -250,7 +250,7 @@ static void
 test_waits_for_workers(void **state)
 {
 	char *va = rte_zmalloc(NULL, BLOCK, 0);
-	struct poll p = {.mr = reg(va, BLOCK)};
+	struct poll p = { .mr = reg(va, BLOCK) };
 	pthread_t thread;
 
 	assert_non_null(p.mr);
@@ -264,12 +264,12 @@ test_waits_for_workers(void **state)
 	uroce_mr_destroy(p.mr, NULL, NULL);
 }
 
-/* Allocate, register, free, deregister in any order, from several threads, with a worker that polls all
- * the while: what would deadlock if locks were taken in the wrong order. */
+/* Allocate, register, free, deregister in any order, from several threads, with a worker that polls
+ * all the while: what would deadlock if locks were taken in the wrong order. */
 #define THREADS 3
-#define CYCLES 60
+#define CYCLES  60
 
-static int stop;	/* atomic */
+static int stop; /* atomic */
 
 static void *
 churn(void *arg)
@@ -303,7 +303,8 @@ poll_always(void *arg)
 			const uint32_t key = __atomic_load_n(&table.keys[i].key, __ATOMIC_ACQUIRE);
 
 			if (key != 0) {
-				RTE_VERIFY(uroce_mr_iova(&table.keys[i], table.keys[i].addr, 8) != 0);
+				RTE_VERIFY(uroce_mr_iova(&table.keys[i], table.keys[i].addr, 8) !=
+					   0);
 				touch(table.keys[i].va);
 			}
 		}
@@ -361,8 +362,13 @@ init_eal(const char *iova_mode)
 {
 	static char mode[32];
 	char *argv[] = {
-		(char[]){"hugepages"}, (char[]){"--in-memory"}, (char[]){"--no-pci"}, (char[]){"--no-telemetry"},
-		(char[]){"--log-level=lib.eal:error"}, mode, NULL,
+		(char[]){ "hugepages" },
+		(char[]){ "--in-memory" },
+		(char[]){ "--no-pci" },
+		(char[]){ "--no-telemetry" },
+		(char[]){ "--log-level=lib.eal:error" },
+		mode,
+		NULL,
 	};
 
 	snprintf(mode, sizeof(mode), "--iova-mode=%s", iova_mode);
@@ -371,7 +377,8 @@ init_eal(const char *iova_mode)
 		exit(SKIP);
 	}
 	if (free_hugepages() < PAGES_NEEDED) {
-		printf("skipped: %lu of %u hugepages of 2 MiB are free\n", free_hugepages(), PAGES_NEEDED);
+		printf("skipped: %lu of %u hugepages of 2 MiB are free\n", free_hugepages(),
+		       PAGES_NEEDED);
 		exit(SKIP);
 	}
 	if (rte_eal_init((int)RTE_DIM(argv) - 1, argv) < 0) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * IOVAs of regions: of the heap, memzones, mempools and external memory, pages of 4 KiB to 1 GiB, with and
- * without IOVAs, in order and not, and of what DPDK does not know.
+ * IOVAs of regions: of the heap, memzones, mempools and external memory, pages of 4 KiB to 1 GiB,
+ * with and without IOVAs, in order and not, and of what DPDK does not know.
  */
 
 #include <errno.h>
@@ -30,7 +30,7 @@
 #define GB (1024 * MB)
 
 static struct ibv_context context;
-static struct ibv_pd pd = {.context = &context};
+static struct ibv_pd pd = { .context = &context };
 static struct uroce_mrs table;
 
 static struct uroce_mr *
@@ -71,7 +71,7 @@ check_against_eal(char *va, size_t length)
 static void
 test_heap(void **state)
 {
-	static const size_t lengths[] = {1, 64, 4096, 4097, 5 * MB};
+	static const size_t lengths[] = { 1, 64, 4096, 4097, 5 * MB };
 
 	for (unsigned int i = 0; i < RTE_DIM(lengths); i++) {
 		char *va = rte_malloc(NULL, lengths[i], 0);
@@ -97,19 +97,18 @@ test_memzone(void **state)
 static void
 test_mempool(void **state)
 {
-	struct rte_mempool *mp = rte_pktmbuf_pool_create("iova_test", 255, 0, 0, 9000, SOCKET_ID_ANY);
+	struct rte_mempool *mp = rte_pktmbuf_pool_create("iova_test", 255, 0, 0, 9000,
+							 SOCKET_ID_ANY);
 	struct rte_mbuf *m;
+	struct uroce_mr *mr;
 
 	assert_non_null(mp);
 	m = rte_pktmbuf_alloc(mp);
 	assert_non_null(m);
 	check_against_eal(m->buf_addr, m->buf_len);
-	{
-		struct uroce_mr *mr = reg(m->buf_addr, m->buf_len);
-
-		assert_int_equal(iova(mr, m->buf_addr, m->buf_len), rte_mbuf_iova_get(m));
-		uroce_mr_destroy(mr, NULL, NULL);
-	}
+	mr = reg(m->buf_addr, m->buf_len);
+	assert_int_equal(iova(mr, m->buf_addr, m->buf_len), rte_mbuf_iova_get(m));
+	uroce_mr_destroy(mr, NULL, NULL);
 	rte_pktmbuf_free(m);
 	rte_mempool_free(mp);
 }
@@ -128,7 +127,8 @@ test_unknown_to_dpdk(void **state)
 static char *
 map_aligned(size_t length, size_t page, int protection)
 {
-	char *va = mmap(NULL, length + page, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	char *va = mmap(NULL, length + page, protection,
+			MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 	assert_ptr_not_equal(va, MAP_FAILED);
 	/* what is before and after it stays until the process ends: nobody else maps there */
@@ -168,7 +168,8 @@ check_external_table(size_t page)
 		/* across the border */
 		assert_int_equal(iova(mr, va + i * page - 1, 1), end - 1);
 		assert_int_equal(iova(mr, va + i * page - 1, 2), follows ? end - 1 : RTE_BAD_IOVA);
-		assert_int_equal(iova(mr, va + i * page - 50, 100), follows ? end - 50 : RTE_BAD_IOVA);
+		assert_int_equal(iova(mr, va + i * page - 50, 100),
+				 follows ? end - 50 : RTE_BAD_IOVA);
 	}
 	assert_int_equal(iova(mr, va + 2 * page + 100, 1), iovas[2] + 100);
 	/* three pages of which two follow each other */
@@ -257,7 +258,7 @@ test_partly_external(void **state)
 	const size_t page = 4 * KB;
 	char *va = map_aligned(PAGES * page, page, PROT_READ | PROT_WRITE);
 	char *external = va + 4 * page;
-	rte_iova_t iovas[4] = {page, 2 * page, 3 * page, 4 * page};
+	rte_iova_t iovas[4] = { page, 2 * page, 3 * page, 4 * page };
 	struct uroce_mr *mr;
 
 	assert_int_equal(rte_extmem_register(external, 4 * page, iovas, 4, page), 0);
@@ -283,7 +284,7 @@ test_external_protection(void **state)
 {
 	const size_t page = 4 * KB;
 	char *va = map_aligned(PAGES * page, page, PROT_READ);
-	rte_iova_t iovas[PAGES] = {0};
+	rte_iova_t iovas[PAGES] = { 0 };
 	struct uroce_mr *mr;
 
 	assert_int_equal(rte_extmem_register(va, PAGES * page, iovas, PAGES, page), 0);

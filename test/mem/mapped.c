@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * uroce_mapped_check: every kind of memory a process has, every way in which a part of it can be missing,
- * and a list of mappings that is long, has long lines, or changes while it is read.
+ * uroce_mapped_check: every kind of memory a process has, every way in which a part of it can be
+ * missing, and a list of mappings that is long, has long lines, or changes while it is read.
  */
 
 #include <errno.h>
@@ -93,7 +93,7 @@ test_stack(void **state)
 {
 	char large[200000];
 
-	large[199999] = 0;	/* of the rest, nothing has been touched */
+	large[199999] = 0; /* of the rest, nothing has been touched */
 	assert_writable(large, sizeof(large));
 	assert_writable(&large[77], 1);
 }
@@ -279,22 +279,22 @@ test_strange_lists(void **state)
 		const char *text;
 		int rc;
 	} rows[] = {
-		{"", -EFAULT},
-		{"1000-3000 rw-p 0 0:0 0\n", 0},
-		{"1000-3000 rw-p 0 0:0 0", -EFAULT},
-		{"1000-2000 rw-p 0 0:0 0\n2000-3000 rw-p 0 0:0 0\n", 0},
-		{"0-1000 ---p\n1000-2fff rw-p\n2fff-3000 rw-p\n", 0},
-		{"1000-2000 rw-p\n1000-3000 rw-p\n", 0},
-		{"1000-2000 rw-p\n2001-3000 rw-p\n", -EFAULT},
-		{"1000-2000 rw-p\n2000-3000 r--p\n", -EFAULT},
-		{"1001-3000 rw-p\n", -EFAULT},
-		{"1000-2fff rw-p\n4000-5000 rw-p\n", -EFAULT},
-		{"\n", -EIO},
-		{"mappings follow\n", -EIO},
-		{"1000 3000 rw-p\n", -EIO},
-		{"1000-3000\n", -EIO},
-		{"1000-3000 rw\n", -EIO},
-		{"1000-ffffffffffffffff rw-p\n", 0},
+		{ "", -EFAULT },
+		{ "1000-3000 rw-p 0 0:0 0\n", 0 },
+		{ "1000-3000 rw-p 0 0:0 0", -EFAULT },
+		{ "1000-2000 rw-p 0 0:0 0\n2000-3000 rw-p 0 0:0 0\n", 0 },
+		{ "0-1000 ---p\n1000-2fff rw-p\n2fff-3000 rw-p\n", 0 },
+		{ "1000-2000 rw-p\n1000-3000 rw-p\n", 0 },
+		{ "1000-2000 rw-p\n2001-3000 rw-p\n", -EFAULT },
+		{ "1000-2000 rw-p\n2000-3000 r--p\n", -EFAULT },
+		{ "1001-3000 rw-p\n", -EFAULT },
+		{ "1000-2fff rw-p\n4000-5000 rw-p\n", -EFAULT },
+		{ "\n", -EIO },
+		{ "mappings follow\n", -EIO },
+		{ "1000 3000 rw-p\n", -EIO },
+		{ "1000-3000\n", -EIO },
+		{ "1000-3000 rw\n", -EIO },
+		{ "1000-ffffffffffffffff rw-p\n", 0 },
 	};
 
 	for (unsigned int i = 0; i < RTE_DIM(rows); i++) {
@@ -313,7 +313,7 @@ test_strange_lists(void **state)
 static void
 test_no_descriptors(void **state)
 {
-	struct rlimit old, none = {0};
+	struct rlimit old, none = { 0 };
 
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
 	none.rlim_max = old.rlim_max;
@@ -324,14 +324,14 @@ test_no_descriptors(void **state)
 }
 
 struct neighbour {
-	char *va;	/* 8 pages around the ones that stay: 0 .. 3 before, 6 .. 9 after */
-	int stop;	/* atomic */
+	char *va; /* 8 pages around the ones that stay: 0 .. 3 before, 6 .. 9 after */
+	int stop; /* atomic */
 };
 
 static void *
 change_neighbours(void *arg)
 {
-	static const int protections[] = {PROT_NONE, PROT_READ | PROT_WRITE, PROT_READ};
+	static const int protections[] = { PROT_NONE, PROT_READ | PROT_WRITE, PROT_READ };
 	struct neighbour *n = arg;
 
 	for (unsigned int i = 0; __atomic_load_n(&n->stop, __ATOMIC_RELAXED) == 0; i++) {
@@ -341,11 +341,12 @@ change_neighbours(void *arg)
 	return NULL;
 }
 
-/* Mappings around the range are split and merged with it all the time; the range itself never changes. */
+/* Mappings around the range are split and merged with it all the time; the range itself never
+ * changes. */
 static void
 test_changes_around(void **state)
 {
-	struct neighbour n = {.va = map_pages(10)};
+	struct neighbour n = { .va = map_pages(10) };
 	char *before[100];
 	pthread_t thread;
 

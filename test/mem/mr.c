@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Memory regions: what can be registered (ibv_reg_mr(3), R46), what a key resolves (R18, R20), and what
- * becomes of keys that are gone.
+ * Memory regions: what can be registered (ibv_reg_mr(3), R46), what a key resolves (R18, R20), and
+ * what becomes of keys that are gone.
  */
 
 #include <errno.h>
@@ -21,15 +21,15 @@
 #include "mem/mr.h"
 #include "eal.h"
 
-#define LW IBV_ACCESS_LOCAL_WRITE
-#define RW IBV_ACCESS_REMOTE_WRITE
-#define RR IBV_ACCESS_REMOTE_READ
-#define RA IBV_ACCESS_REMOTE_ATOMIC
+#define LW  IBV_ACCESS_LOCAL_WRITE
+#define RW  IBV_ACCESS_REMOTE_WRITE
+#define RR  IBV_ACCESS_REMOTE_READ
+#define RA  IBV_ACCESS_REMOTE_ATOMIC
 #define ALL (LW | RW | RR | RA)
 
 static struct ibv_context context;
-static struct ibv_pd pd = {.context = &context};
-static struct ibv_pd other_pd = {.context = &context};
+static struct ibv_pd pd = { .context = &context };
+static struct ibv_pd other_pd = { .context = &context };
 static char memory[65536];
 
 static struct uroce_mr *
@@ -109,14 +109,14 @@ test_rights_matrix(void **state)
 		struct uroce_mr *mr;
 
 		if ((granted & (RW | RA)) != 0 && (granted & LW) == 0) {
-			assert_refused(t, memory, sizeof(memory), granted, EINVAL);	/* R46 */
+			assert_refused(t, memory, sizeof(memory), granted, EINVAL); /* R46 */
 			continue;
 		}
 		mr = reg(t, memory, sizeof(memory), granted);
 		assert_non_null(mr);
 		for (unsigned int asked = 0; asked < 32; asked++) {
-			const struct uroce_mr_key *k =
-				uroce_mr_lookup(t, mr->ibv.rkey, &pd, addr, 1, asked);
+			const struct uroce_mr_key *k = uroce_mr_lookup(t, mr->ibv.rkey, &pd, addr,
+								       1, asked);
 
 			if ((asked & ~granted) == 0)
 				assert_ptr_equal(k, mr->slot);
@@ -183,29 +183,29 @@ test_bounds(void **state)
 		uint64_t length;
 		bool resolves;
 	} rows[] = {
-		{addr, 1, true},
-		{addr, 1000, true},
-		{addr + 999, 1, true},
-		{addr + 1, 999, true},
-		{addr, 1001, false},
-		{addr - 1, 1, false},
-		{addr - 1, 2, false},
-		{addr + 999, 2, false},
-		{addr + 1000, 1, false},
-		{addr + 1, 1000, false},
+		{ addr, 1, true },
+		{ addr, 1000, true },
+		{ addr + 999, 1, true },
+		{ addr + 1, 999, true },
+		{ addr, 1001, false },
+		{ addr - 1, 1, false },
+		{ addr - 1, 2, false },
+		{ addr + 999, 2, false },
+		{ addr + 1000, 1, false },
+		{ addr + 1, 1000, false },
 		/* nothing, but not just anywhere */
-		{addr, 0, true},
-		{addr + 1000, 0, true},
-		{addr + 1001, 0, false},
-		{addr - 1, 0, false},
+		{ addr, 0, true },
+		{ addr + 1000, 0, true },
+		{ addr + 1001, 0, false },
+		{ addr - 1, 0, false },
 		/* R20 */
-		{addr, UINT64_MAX, false},
-		{addr + 1, UINT64_MAX - addr, false},
-		{addr + 500, UINT64_MAX - 499, false},
-		{UINT64_MAX, 1, false},
-		{UINT64_MAX - 5, 100, false},
-		{0, UINT64_MAX, false},
-		{0, 1, false},
+		{ addr, UINT64_MAX, false },
+		{ addr + 1, UINT64_MAX - addr, false },
+		{ addr + 500, UINT64_MAX - 499, false },
+		{ UINT64_MAX, 1, false },
+		{ UINT64_MAX - 5, 100, false },
+		{ 0, UINT64_MAX, false },
+		{ 0, 1, false },
 	};
 
 	assert_non_null(mr);
@@ -225,7 +225,7 @@ test_bounds(void **state)
 static void
 test_addresses_of_the_peers(void **state)
 {
-	static const uint64_t addrs[] = {0, 1, 0x1000, UINT64_MAX - 999};
+	static const uint64_t addrs[] = { 0, 1, 0x1000, UINT64_MAX - 999 };
 	struct uroce_mrs *t = *state;
 
 	for (unsigned int i = 0; i < RTE_DIM(addrs); i++) {
@@ -233,9 +233,11 @@ test_addresses_of_the_peers(void **state)
 		struct uroce_mr *mr = uroce_mr_create(t, &pd, memory + 7, 1000, addr, ALL);
 		const uint32_t key = mr->ibv.rkey;
 
-		assert_ptr_equal(uroce_mr_va(uroce_mr_lookup(t, key, &pd, addr, 1000, RR), addr), memory + 7);
-		assert_ptr_equal(uroce_mr_va(uroce_mr_lookup(t, key, &pd, addr + 999, 1, RR), addr + 999),
-				 memory + 1006);
+		assert_ptr_equal(uroce_mr_va(uroce_mr_lookup(t, key, &pd, addr, 1000, RR), addr),
+				 memory + 7);
+		assert_ptr_equal(
+			uroce_mr_va(uroce_mr_lookup(t, key, &pd, addr + 999, 1, RR), addr + 999),
+			memory + 1006);
 		assert_null(uroce_mr_lookup(t, key, &pd, addr, 1001, RR));
 		assert_null(uroce_mr_lookup(t, key, &pd, addr - 1, 1, RR));
 		assert_null(uroce_mr_lookup(t, key, &pd, addr + 1000, 1, RR));
@@ -272,7 +274,8 @@ test_wrong_keys(void **state)
 		for (uint32_t low = 0; low < 1000; low++) {
 			const uint32_t key = slot << 26 | low;
 
-			assert_true(uroce_mr_lookup(t, key, &pd, addr, 1, 0) == NULL || key == mr->ibv.rkey);
+			assert_true(uroce_mr_lookup(t, key, &pd, addr, 1, 0) == NULL ||
+				    key == mr->ibv.rkey);
 		}
 	}
 	for (unsigned int bit = 0; bit < 32; bit++)
@@ -285,7 +288,7 @@ test_wrong_keys(void **state)
 static void
 test_same_memory_many_times(void **state)
 {
-	static const unsigned int rights[] = {0, LW, LW | RW, RR, ALL, ALL, ALL, LW | RA};
+	static const unsigned int rights[] = { 0, LW, LW | RW, RR, ALL, ALL, ALL, LW | RA };
 	struct uroce_mrs *t = *state;
 	struct uroce_mr *mrs[RTE_DIM(rights)];
 
@@ -300,8 +303,10 @@ test_same_memory_many_times(void **state)
 		const uint32_t key = mrs[i]->ibv.rkey;
 
 		assert_ptr_equal(uroce_mr_lookup(t, key, &pd, addr, 1, rights[i])->mr, mrs[i]);
-		assert_true((uroce_mr_lookup(t, key, &pd, addr, 1, RR) != NULL) == ((rights[i] & RR) != 0));
-		assert_true((uroce_mr_lookup(t, key, &pd, addr, 1, RW) != NULL) == ((rights[i] & RW) != 0));
+		assert_true((uroce_mr_lookup(t, key, &pd, addr, 1, RR) != NULL) ==
+			    ((rights[i] & RR) != 0));
+		assert_true((uroce_mr_lookup(t, key, &pd, addr, 1, RW) != NULL) ==
+			    ((rights[i] & RW) != 0));
 	}
 	/* one goes, the others stay */
 	for (unsigned int i = 0; i < RTE_DIM(rights); i++) {
@@ -343,7 +348,9 @@ test_table_full(void **state)
 static void
 test_keys_never_come_back(void **state)
 {
-	enum { REUSES = 20000 };
+	enum {
+		REUSES = 20000
+	};
 	static uint32_t old[REUSES];
 	const uint64_t addr = (uintptr_t)memory;
 	struct uroce_mrs *t = *state;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Workers look keys up, and read and write what they lead to, while other threads register memory, take it
- * away again and unmap it. A look-up that resolves too late is a fault, or the wrong byte.
+ * Workers look keys up, and read and write what they lead to, while other threads register memory,
+ * take it away again and unmap it. A look-up that resolves too late is a fault, or the wrong byte.
  */
 
 #include <pthread.h>
@@ -23,29 +23,30 @@
 #include "eal.h"
 
 #define WORKERS 2
-#define OWNERS 3
-#define CYCLES 300		/* of each owner */
-#define KEYS 8			/* the last ones of each owner, most of them no longer valid */
-#define BYTES 8192
+#define OWNERS  3
+#define CYCLES  300 /* of each owner */
+#define KEYS    8   /* the last ones of each owner, most of them no longer valid */
+#define BYTES   8192
 
 struct owner {
 	pthread_t thread;
-	uint32_t keys[KEYS];	/* atomic; 0: none yet */
-	uint32_t seen;		/* atomic: the last key that a worker has resolved */
-	uint64_t number;	/* of the owner: what its memory begins with */
+	uint32_t keys[KEYS]; /* atomic; 0: none yet */
+	uint32_t seen;       /* atomic: the last key that a worker has resolved */
+	uint64_t number;     /* of the owner: what its memory begins with */
 	bool of_dpdk;
 };
 
 static struct ibv_context context;
-static struct ibv_pd pd = {.context = &context};
+static struct ibv_pd pd = { .context = &context };
 static struct uroce_mrs table;
 static struct owner owners[OWNERS];
-static int stop;		/* atomic */
+static int stop; /* atomic */
 
 static void
 look_up(struct owner *o, uint32_t key)
 {
-	const struct uroce_mr_key *k = uroce_mr_lookup(&table, key, &pd, 0, BYTES, IBV_ACCESS_REMOTE_WRITE);
+	const struct uroce_mr_key *k = uroce_mr_lookup(&table, key, &pd, 0, BYTES,
+						       IBV_ACCESS_REMOTE_WRITE);
 	uint64_t *words;
 
 	if (k == NULL)
@@ -73,7 +74,8 @@ work(void *arg)
 		rte_rcu_qsbr_thread_online(uroce_rcu, id);
 		for (unsigned int i = 0; i < OWNERS; i++) {
 			for (unsigned int j = 0; j < KEYS; j++)
-				look_up(&owners[i], __atomic_load_n(&owners[i].keys[j], __ATOMIC_ACQUIRE));
+				look_up(&owners[i],
+					__atomic_load_n(&owners[i].keys[j], __ATOMIC_ACQUIRE));
 		}
 		rte_rcu_qsbr_thread_offline(uroce_rcu, id);
 		sched_yield();

@@ -22,7 +22,8 @@
 static char *
 map_pages(size_t page)
 {
-	char *va = mmap(NULL, PAGES * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *va = mmap(NULL, PAGES * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+			0);
 
 	assert_ptr_not_equal(va, MAP_FAILED);
 	return va;
@@ -31,7 +32,7 @@ map_pages(size_t page)
 static void
 test_page_that_is_there(void **state)
 {
-	static char memory[10000] = {1};
+	static char memory[10000] = { 1 };
 	const int node = uroce_numa_node(memory + 5000);
 
 	memory[5000] = 1;

@@ -37,7 +37,8 @@ assert_all_different(uint64_t *words, size_t n)
 		assert_int_not_equal(words[i - 1], words[i]);
 }
 
-/* Over several refills; a repeat among so few 64-bit numbers means that a buffer was given out twice. */
+/* Over several refills; a repeat among so few 64-bit numbers means that a buffer was given out
+ * twice. */
 static void
 test_no_repeats(void **state)
 {
@@ -66,7 +67,7 @@ test_every_bit_moves(void **state)
 static void
 test_below_stays_below(void **state)
 {
-	static const uint32_t bounds[] = {1, 2, 3, 7, 1000, 0x7fffffff, 0x80000001, UINT32_MAX};
+	static const uint32_t bounds[] = { 1, 2, 3, 7, 1000, 0x7fffffff, 0x80000001, UINT32_MAX };
 
 	for (unsigned int i = 0; i < RTE_DIM(bounds); i++) {
 		for (unsigned int n = 0; n < 1000; n++)
@@ -77,7 +78,7 @@ test_below_stays_below(void **state)
 static void
 test_below_takes_every_value(void **state)
 {
-	unsigned int seen[6] = {0};
+	unsigned int seen[6] = { 0 };
 
 	uroce_random_seed(1);
 	for (unsigned int i = 0; i < 60000; i++)
@@ -87,7 +88,8 @@ test_below_takes_every_value(void **state)
 		assert_in_range(seen[i], 9500, 10500);
 }
 
-/* 2^32 numbers do not go evenly into 3 * 2^30 values: without care a third of them comes twice as often. */
+/* 2^32 numbers do not go evenly into 3 * 2^30 values: without care a third of them comes twice as
+ * often. */
 static void
 test_below_has_no_bias(void **state)
 {
@@ -167,7 +169,7 @@ test_child_of_fork_draws_others(void **state)
 	int status;
 	pid_t child;
 
-	(void)uroce_random();	/* there is something in the buffer */
+	(void)uroce_random(); /* there is something in the buffer */
 	assert_int_equal(pipe(fds), 0);
 	child = fork();
 	assert_true(child >= 0);
@@ -175,7 +177,8 @@ test_child_of_fork_draws_others(void **state)
 		words[i] = uroce_random();
 	if (child == 0)
 		_exit(write(fds[1], words, sizeof(words) / 2) == sizeof(words) / 2 ? 0 : 1);
-	assert_int_equal(read(fds[0], words + UROCE_RANDOM_WORDS, sizeof(words) / 2), sizeof(words) / 2);
+	assert_int_equal(read(fds[0], words + UROCE_RANDOM_WORDS, sizeof(words) / 2),
+			 sizeof(words) / 2);
 	assert_int_equal(waitpid(child, &status, 0), child);
 	assert_int_equal(status, 0);
 	close(fds[0]);

@@ -43,9 +43,9 @@ test_nobody_to_wait_for(void **state)
 }
 
 struct reader {
-	int in_poll;	/* atomic */
-	int leaving;	/* atomic: set before the reader goes offline */
-	int go;		/* atomic */
+	int in_poll; /* atomic */
+	int leaving; /* atomic: set before the reader goes offline */
+	int go;      /* atomic */
 };
 
 static void *
@@ -76,7 +76,7 @@ let_go(void *arg)
 static void
 test_waits_for_who_is_in_a_poll(void **state)
 {
-	struct reader r = {0};
+	struct reader r = { 0 };
 	pthread_t reader, helper;
 
 	assert_int_equal(uroce_rcu_init(), 0);

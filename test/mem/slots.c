@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Slots and their identifiers: each slot once, no identifier twice in a slot's cycle, none of the reserved
- * ones, nothing that can be told from one slot about another.
+ * Slots and their identifiers: each slot once, no identifier twice in a slot's cycle, none of the
+ * reserved ones, nothing that can be told from one slot about another.
  */
 
 #include <errno.h>
@@ -23,7 +23,7 @@
 static void
 test_each_slot_once(void **state)
 {
-	bool seen[64] = {false};
+	bool seen[64] = { false };
 	struct uroce_slots s;
 	uint32_t id;
 
@@ -57,8 +57,8 @@ test_full(void **state)
 	uroce_slots_fini(&s);
 }
 
-/* Every identifier of the space comes up, once, before any comes up again, and the reserved ones never:
- * whatever the number of low bits, odd or even. */
+/* Every identifier of the space comes up, once, before any comes up again, and the reserved ones
+ * never: whatever the number of low bits, odd or even. */
 static void
 check_cycle(unsigned int log2, unsigned int id_bits)
 {
@@ -72,7 +72,8 @@ check_cycle(unsigned int log2, unsigned int id_bits)
 	last = calloc(RTE_BIT32(log2), sizeof(*last));
 	assert_non_null(last);
 	assert_int_equal(uroce_slots_init(&s, log2, id_bits), 0);
-	/* a slot that has come round is kept, so that the others are drawn until they have as well */
+	/* a slot that has come round is kept, so that the others are drawn until they have as well
+	 */
 	for (uint32_t i = 0; i < draws; i++) {
 		uint32_t slot, low = RTE_BIT32(id_bits - log2), size = low;
 
@@ -153,7 +154,7 @@ test_low_bits_differ_between_slots(void **state)
 {
 	struct uroce_slots s;
 	uint32_t id;
-	unsigned int seen[256] = {0}, different = 0;
+	unsigned int seen[256] = { 0 }, different = 0;
 
 	assert_int_equal(uroce_slots_init(&s, 8, 16), 0);
 	for (unsigned int i = 0; i < 256; i++) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * uroce_reg_mr and uroce_dereg_mr, as ibv_reg_mr(3) has them: all memory of a process, errors, rights, and
- * deregistration that waits for what is in flight. (What keys resolve: test/mem/mr.c.)
+ * uroce_reg_mr and uroce_dereg_mr, as ibv_reg_mr(3) has them: all memory of a process, errors,
+ * rights, and deregistration that waits for what is in flight. (What keys resolve: test/mem/mr.c.)
  */
 
 #include <errno.h>
@@ -26,8 +26,9 @@
 #include "eal.h"
 
 #define PAGE ((size_t)sysconf(_SC_PAGESIZE))
-#define WRITE (IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | \
-	       IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_MW_BIND)
+#define WRITE                                                                        \
+	(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | \
+	 IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_MW_BIND)
 
 static struct uroce_device dev;
 static struct ibv_pd *pd;
@@ -90,8 +91,8 @@ assert_any_part_is_read_only(const void *memory, size_t length)
 static void
 test_static_stack_and_heap(void **state)
 {
-	static char initialised[1000] = {1}, zeroed[100000];
-	char stack[9999] = {0};
+	static char initialised[1000] = { 1 }, zeroed[100000];
+	char stack[9999] = { 0 };
 	char *heap = malloc(12345);
 	char *dpdk = rte_malloc(NULL, 12345, 0);
 
@@ -134,7 +135,8 @@ test_mapped_and_shared(void **state)
 	shmdt(va);
 	shmctl(id, IPC_RMID, NULL);
 	/* more than there is memory, of which not a page is touched */
-	va = mmap(NULL, 1ull << 42, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	va = mmap(NULL, 1ull << 42, PROT_READ | PROT_WRITE,
+		  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (va != MAP_FAILED) {
 		assert_any_part_registers(va, 1ull << 42, WRITE);
 		munmap(va, 1ull << 42);
@@ -184,7 +186,8 @@ static void
 test_hints(void **state)
 {
 	static char memory[100];
-	struct ibv_mr *mr = uroce_reg_mr(pd, memory, 100, IBV_ACCESS_RELAXED_ORDERING | IBV_ACCESS_HUGETLB);
+	struct ibv_mr *mr = uroce_reg_mr(pd, memory, 100,
+					 IBV_ACCESS_RELAXED_ORDERING | IBV_ACCESS_HUGETLB);
 
 	assert_non_null(mr);
 	assert_non_null(look_up(mr, (uintptr_t)memory, 100, 0));
@@ -238,15 +241,18 @@ progress(struct uroce_device *of)
 static void
 test_deregistration_waits(void **state)
 {
-	struct rte_mempool *pool = rte_pktmbuf_pool_create("reg_mr", 15, 0,
-		RTE_ALIGN(sizeof(struct rte_mbuf_ext_shared_info), RTE_MBUF_PRIV_ALIGN), 256, SOCKET_ID_ANY);
+	struct rte_mempool *pool = rte_pktmbuf_pool_create(
+		"reg_mr", 15, 0,
+		RTE_ALIGN(sizeof(struct rte_mbuf_ext_shared_info), RTE_MBUF_PRIV_ALIGN), 256,
+		SOCKET_ID_ANY);
 	char *memory = rte_malloc(NULL, 100, 0);
 	struct ibv_mr *mr = uroce_reg_mr(pd, memory, 100, 0);
 
 	assert_non_null(pool);
 	in_flight = rte_pktmbuf_alloc(pool);
-	assert_int_equal(uroce_mr_attach(look_up(mr, (uintptr_t)memory, 100, 0), (uintptr_t)memory, 100,
-					 in_flight), 0);
+	assert_int_equal(uroce_mr_attach(look_up(mr, (uintptr_t)memory, 100, 0), (uintptr_t)memory,
+					 100, in_flight),
+			 0);
 	assert_int_equal(uroce_dereg_mr(mr), 0);
 	assert_int_equal(progress_calls, 5);
 	assert_int_equal(rte_mempool_avail_count(pool), 15);
@@ -257,9 +263,12 @@ test_deregistration_waits(void **state)
 static int
 setup(void **state)
 {
-	static const struct uroce_device_ops ops = {.progress = progress};
+	static const struct uroce_device_ops ops = { .progress = progress };
 	const struct uroce_device_conf conf = {
-		.name = "uroce0", .numa_node = -1, .log2_max_qp = 4, .log2_max_mr = 4,
+		.name = "uroce0",
+		.numa_node = -1,
+		.log2_max_qp = 4,
+		.log2_max_mr = 4,
 	};
 
 	test_eal_init(NULL);

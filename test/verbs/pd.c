@@ -84,7 +84,10 @@ setup(void **state)
 {
 	static const struct uroce_device_ops ops;
 	const struct uroce_device_conf conf = {
-		.name = "uroce0", .numa_node = -1, .log2_max_qp = 4, .log2_max_mr = 4,
+		.name = "uroce0",
+		.numa_node = -1,
+		.log2_max_qp = 4,
+		.log2_max_mr = 4,
 	};
 
 	test_eal_init(NULL);
