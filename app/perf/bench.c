@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * From the options to rows: agree on parameters, set up both ends, measure, let the server judge, take
- * everything down. The client's main thread.
+ * From the options to rows: agree on parameters, set up both ends, measure, let the server judge,
+ * take everything down. The client's main thread.
  */
 
 #include <stdio.h>
@@ -12,8 +12,8 @@
 #include "bench.h"
 #include "signals.h"
 
-/* The largest path MTU that all ports carry. A smaller one than was asked for is an error here, but the
- * peer's ports are what they are. @return 0 or -1, a message printed */
+/* The largest path MTU that all ports carry. A smaller one than was asked for is an error here, but
+ * the peer's ports are what they are. @return 0 or -1, a message printed */
 static int
 agree_mtu(const struct perf_bench *b, uint32_t *mtu)
 {
@@ -23,8 +23,10 @@ agree_mtu(const struct perf_bench *b, uint32_t *mtu)
 		ours = RTE_MIN(ours, b->host->devs[d].mtu);
 	*mtu = RTE_MIN(b->options->mtu, RTE_MIN(ours, b->peer->mtu));
 	if (b->options->mtu_given && b->options->mtu > ours) {
-		fprintf(stderr, "uroce-perf: --mtu %u is more than the port carries: say --mtu %u, or give "
-			"the interface a larger MTU\n", b->options->mtu, ours);
+		fprintf(stderr,
+			"uroce-perf: --mtu %u is more than the port carries: say --mtu %u, or give "
+			"the interface a larger MTU\n",
+			b->options->mtu, ours);
 		return -1;
 	}
 	if (*mtu < b->options->mtu && b->nb_rows == 0)

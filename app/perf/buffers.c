@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Message buffers of one end: how many slots each QP has, where they are, and what is in them when the run
- * starts. They are DPDK's memory, which leaves without a copy, as long as it has some. Main thread.
+ * Message buffers of one end: how many slots each QP has, where they are, and what is in them when
+ * the run starts. They are DPDK's memory, which leaves without a copy, as long as it has some. Main
+ * thread.
  */
 
 #include <errno.h>
@@ -17,8 +18,8 @@
 #include "endpoint.h"
 #include "verify.h"
 
-/* A QP's buffers each way: few enough to stay in cache, or with --verify as many as are outstanding, for
- * none may be overwritten before it has been checked. */
+/* A QP's buffers each way: few enough to stay in cache, or with --verify as many as are
+ * outstanding, for none may be overwritten before it has been checked. */
 static uint32_t
 slots_of(const struct perf_params *p, uint32_t stride)
 {
@@ -45,8 +46,8 @@ uroce_perf_layout(struct perf_end *end)
 	end->stamp_mask = rte_align32pow2(p->depth) - 1;
 	end->has_out = end->server ? p->op == PERF_READ || lat : !op->fetches;
 	end->has_in = end->server ? p->op != PERF_READ : op->fetches || lat;
-	end->send_depth = end->server || p->mode == PERF_LAT ? PERF_SHORT_QUEUE :
-		p->depth * (announced ? 2 : 1);
+	end->send_depth = end->server || p->mode == PERF_LAT ? PERF_SHORT_QUEUE
+							     : p->depth * (announced ? 2 : 1);
 	end->recv_depth = 0;
 	if (uroce_perf_params_receives(p) && (end->server || lat))
 		end->recv_depth = lat ? 2 : RTE_MIN(2 * p->depth, (uint32_t)UROCE_MAX_QP_WR);
@@ -83,7 +84,8 @@ memory_get(struct perf_end *end)
 	if (end->buffer != NULL)
 		return 0;
 	/* Half of what is free at most: a benchmark must not drive the machine out of memory. */
-	if (end->buffer_bytes / (size_t)sysconf(_SC_PAGESIZE) > (size_t)sysconf(_SC_AVPHYS_PAGES) / 2)
+	if (end->buffer_bytes / (size_t)sysconf(_SC_PAGESIZE) >
+	    (size_t)sysconf(_SC_AVPHYS_PAGES) / 2)
 		return -ENOMEM;
 	end->buffer = mmap(NULL, end->buffer_bytes, PROT_READ | PROT_WRITE,
 			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -92,8 +94,10 @@ memory_get(struct perf_end *end)
 		return -ENOMEM;
 	}
 	end->buffer_mapped = true;
-	fprintf(stderr, "uroce-perf: EAL has no %zu MiB left: message buffers are ordinary memory, which "
-		"is copied when sent; more hugepages or -m would help\n", (end->buffer_bytes >> 20) + 1);
+	fprintf(stderr,
+		"uroce-perf: EAL has no %zu MiB left: message buffers are ordinary memory, which "
+		"is copied when sent; more hugepages or -m would help\n",
+		(end->buffer_bytes >> 20) + 1);
 	return 0;
 }
 
@@ -102,7 +106,7 @@ uroce_perf_buffers_create(struct perf_end *end)
 {
 	const size_t window = (size_t)end->slots * end->stride;
 	const size_t per_qp = window * ((end->has_out ? 1 : 0) + (end->has_in ? 1 : 0)) +
-		RTE_CACHE_LINE_SIZE;
+			      RTE_CACHE_LINE_SIZE;
 	uint8_t *next;
 
 	end->buffer_bytes = per_qp * end->params.qps;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Opening and closing devices and workers, and the two net_ring ports of a run within one process. Main
- * thread.
+ * Opening and closing devices and workers, and the two net_ring ports of a run within one process.
+ * Main thread.
  */
 
 #include <errno.h>
@@ -91,8 +91,9 @@ uroce_perf_host_address(struct perf_host *host, unsigned int dev_index, const ch
 {
 	struct perf_device *dev = &host->devs[dev_index];
 	struct perf_address *address = &dev->addrs[dev->nb_addrs];
-	int ret = uroce_perf_cidr_parse(cidr, &address->gid) != 0 ? EINVAL :
-		uroce_add_address(dev->ctx, cidr);
+	int ret = uroce_perf_cidr_parse(cidr, &address->gid) != 0
+			  ? EINVAL
+			  : uroce_add_address(dev->ctx, cidr);
 
 	if (ret == 0 && gid_index_find(dev->ctx, &address->gid, &address->index) != 0)
 		ret = ENOENT;
@@ -164,7 +165,8 @@ uroce_perf_host_retransmits(const struct perf_host *host)
 	uint64_t sum = 0;
 
 	for (unsigned int d = 0; d < host->nb_devs; d++) {
-		unsigned int n = uroce_query_counters(host->devs[d].ctx, counters, RTE_DIM(counters));
+		unsigned int n = uroce_query_counters(host->devs[d].ctx, counters,
+						      RTE_DIM(counters));
 
 		for (unsigned int i = 0; i < RTE_MIN(n, RTE_DIM(counters)); i++) {
 			if (strcmp(counters[i].name, RETRANSMITS_COUNTER) == 0)
@@ -187,7 +189,7 @@ uroce_perf_ring_ports(uint16_t ports[2], unsigned int queues)
 						      RING_F_SP_ENQ | RING_F_SC_DEQ);
 			if (rings[d][q] == NULL) {
 				fprintf(stderr, "uroce-perf: no memory for a ring: "
-					"give EAL more, by hugepages or -m\n");
+						"give EAL more, by hugepages or -m\n");
 				return -1;
 			}
 		}

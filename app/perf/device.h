@@ -19,13 +19,13 @@
 
 struct perf_address {
 	union ibv_gid gid;
-	uint8_t index;		/* in the GID table */
+	uint8_t index; /* in the GID table */
 };
 
 struct perf_device {
 	struct ibv_context *ctx;
 	struct ibv_device_attr attr;
-	uint32_t mtu;		/* the largest path MTU of the port, bytes */
+	uint32_t mtu; /* the largest path MTU of the port, bytes */
 	unsigned int nb_addrs;
 	struct perf_address addrs[UROCE_PERF_MAX_ADDRESSES];
 };
@@ -36,8 +36,8 @@ struct perf_host {
 	unsigned int nb_devs;
 	struct uroce_worker *workers[UROCE_MAX_WORKERS];
 	unsigned int nb_workers;
-	unsigned int nb_launched;	/* workers[1 .. nb_launched] run */
-	bool borrowed;			/* workers[0] is another host's */
+	unsigned int nb_launched; /* workers[1 .. nb_launched] run */
+	bool borrowed;            /* workers[0] is another host's */
 };
 
 /** Create n workers. @return 0 or -1, a message printed */
@@ -54,7 +54,8 @@ int uroce_perf_host_launch(struct perf_host *host, const unsigned int *lcores);
 
 void uroce_perf_host_close(struct perf_host *host);
 
-/** The device's address of the peer's family, `wanted` itself if it is one (NULL: any). NULL: there is none. */
+/** The device's address of the peer's family, `wanted` itself if it is one (NULL: any). NULL: there
+ * is none. */
 const struct perf_address *uroce_perf_device_address(const struct perf_device *dev, bool v4,
 						     const union ibv_gid *wanted);
 

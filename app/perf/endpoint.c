@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * One end of one run: protection domains, regions, completion queues and queue pairs on the host's devices,
- * over which the QPs are dealt out in turn. Main thread.
+ * One end of one run: protection domains, regions, completion queues and queue pairs on the host's
+ * devices, over which the QPs are dealt out in turn. Main thread.
  */
 
 #include <errno.h>
@@ -17,13 +17,15 @@
 #include "endpoint.h"
 
 /* QP attributes that the benchmark has no reason to vary. */
-#define MIN_RNR_TIMER 1		/* 0.01 ms (R35) */
-#define TIMEOUT 14		/* 67 ms (R36) */
-#define RETRY_CNT 7
-#define RNR_RETRY 7		/* without end */
-#define HOP_LIMIT 64
+#define MIN_RNR_TIMER 1  /* 0.01 ms (R35) */
+#define TIMEOUT       14 /* 67 ms (R36) */
+#define RETRY_CNT     7
+#define RNR_RETRY     7 /* without end */
+#define HOP_LIMIT     64
 
-static int __rte_format_printf(3, 4)
+static int fail(char *error, size_t room, const char *format, ...) __rte_format_printf(3, 4);
+
+static int
 fail(char *error, size_t room, const char *format, ...)
 {
 	va_list args;
@@ -59,18 +61,22 @@ check_limits(const struct perf_end *end, char *error, size_t room)
 		uint64_t cqes = (uint64_t)p->qps * (end->send_depth + end->recv_depth);
 
 		if (end->send_depth > (uint32_t)attr->max_qp_wr)
-			return fail(error, room, "--depth %u takes queues of %u, the device's hold %d: "
-				    "lower it", p->depth, end->send_depth, attr->max_qp_wr);
+			return fail(error, room,
+				    "--depth %u takes queues of %u, the device's hold %d: "
+				    "lower it",
+				    p->depth, end->send_depth, attr->max_qp_wr);
 		if (p->qps > (uint32_t)attr->max_qp)
 			return fail(error, room, "--qps %u: the device has %d queue pairs", p->qps,
 				    attr->max_qp);
 		if (cqes > (uint64_t)attr->max_cqe)
-			return fail(error, room, "--qps %u times --depth %u is more than the device's "
-				    "completion queue of %d holds: lower one of them", p->qps, p->depth,
-				    attr->max_cqe);
+			return fail(error, room,
+				    "--qps %u times --depth %u is more than the device's "
+				    "completion queue of %d holds: lower one of them",
+				    p->qps, p->depth, attr->max_cqe);
 		if (p->mtu > end->host->devs[d].mtu)
-			return fail(error, room, "--mtu %u is more than the port carries: say --mtu %u",
-				    p->mtu, end->host->devs[d].mtu);
+			return fail(error, room,
+				    "--mtu %u is more than the port carries: say --mtu %u", p->mtu,
+				    end->host->devs[d].mtu);
 	}
 	return 0;
 }
@@ -78,8 +84,8 @@ check_limits(const struct perf_end *end, char *error, size_t room)
 static int
 objects_create(struct perf_end *end, char *error, size_t room)
 {
-	const int access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
-		IBV_ACCESS_REMOTE_ATOMIC;
+	const int access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
+			   IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC;
 	const uint32_t devs = end->host->nb_devs;
 	const uint32_t qps = (end->params.qps + devs - 1) / devs;
 	const int cqes = (int)(qps * (end->send_depth + end->recv_depth));
@@ -96,7 +102,8 @@ objects_create(struct perf_end *end, char *error, size_t room)
 				    strerror(errno));
 		end->cqs[d] = uroce_create_cq(ctx, cqes, NULL, NULL, 0);
 		if (end->cqs[d] == NULL)
-			return fail(error, room, "completion queue of %d: %s", cqes, strerror(errno));
+			return fail(error, room, "completion queue of %d: %s", cqes,
+				    strerror(errno));
 	}
 	return 0;
 }
@@ -120,15 +127,15 @@ qp_create(struct perf_end *end, unsigned int dev)
 		.qp_state = IBV_QPS_INIT,
 		.port_num = 1,
 		.qp_access_flags = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
-			IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC,
+				   IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC,
 	};
 	struct ibv_qp *qp = uroce_create_qp(end->pds[dev], &init);
 	int ret;
 
 	if (qp == NULL)
 		return NULL;
-	ret = uroce_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
-			      IBV_QP_ACCESS_FLAGS);
+	ret = uroce_modify_qp(qp, &attr,
+			      IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
 	if (ret == 0)
 		return qp;
 	uroce_destroy_qp(qp);
@@ -154,12 +161,15 @@ qps_create(struct perf_end *end, const union ibv_gid *peer, const union ibv_gid 
 
 	for (uint32_t i = 0; i < end->params.qps; i++) {
 		const unsigned int d = dev_of(end, i);
-		const struct perf_address *a = uroce_perf_device_address(&end->host->devs[d], v4, ours);
+		const struct perf_address *a = uroce_perf_device_address(&end->host->devs[d], v4,
+									 ours);
 		struct perf_qp *q = &end->qps[i];
 
 		if (a == NULL)
-			return fail(error, room, "port %u has no %s address, as its peer has: give one "
-				    "with --addr", d, v4 ? "IPv4" : "IPv6");
+			return fail(error, room,
+				    "port %u has no %s address, as its peer has: give one "
+				    "with --addr",
+				    d, v4 ? "IPv4" : "IPv6");
 		q->ibv = qp_create(end, d);
 		if (q->ibv == NULL)
 			return fail(error, room, "queue pair %u of %u: %s", i + 1, end->params.qps,
@@ -179,9 +189,9 @@ qps_create(struct perf_end *end, const union ibv_gid *peer, const union ibv_gid 
 }
 
 int
-uroce_perf_end_create(struct perf_end *end, struct perf_host *host, const struct perf_params *params,
-		      bool server, const union ibv_gid *peer, const union ibv_gid *ours, char *error,
-		      size_t room)
+uroce_perf_end_create(struct perf_end *end, struct perf_host *host,
+		      const struct perf_params *params, bool server, const union ibv_gid *peer,
+		      const union ibv_gid *ours, char *error, size_t room)
 {
 	memset(end, 0, sizeof(*end));
 	end->params = *params;
@@ -191,11 +201,13 @@ uroce_perf_end_create(struct perf_end *end, struct perf_host *host, const struct
 	if (check_limits(end, error, room) != 0)
 		return -1;
 	end->inlined = params->size > 0 && params->size <= UROCE_PERF_INLINE_BYTES &&
-		!uroce_perf_ops[params->op].fetches;
+		       !uroce_perf_ops[params->op].fetches;
 	end->qps = calloc(params->qps, sizeof(*end->qps));
 	if (end->qps == NULL || uroce_perf_buffers_create(end) != 0) {
-		fail(error, room, "no memory for messages of %u bytes on %u queue pairs: lower --size or "
-		     "--qps", params->size, params->qps);
+		fail(error, room,
+		     "no memory for messages of %u bytes on %u queue pairs: lower --size or "
+		     "--qps",
+		     params->size, params->qps);
 		uroce_perf_end_destroy(end);
 		return -1;
 	}
@@ -234,9 +246,10 @@ qp_connect(struct perf_end *end, struct perf_qp *q)
 			},
 		},
 	};
-	int ret = uroce_modify_qp(q->ibv, &attr, IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU |
-				  IBV_QP_DEST_QPN | IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC |
-				  IBV_QP_MIN_RNR_TIMER);
+	int ret = uroce_modify_qp(q->ibv, &attr,
+				  IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
+					  IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC |
+					  IBV_QP_MIN_RNR_TIMER);
 
 	if (ret != 0)
 		return ret;
@@ -246,8 +259,9 @@ qp_connect(struct perf_end *end, struct perf_qp *q)
 	attr.rnr_retry = RNR_RETRY;
 	attr.sq_psn = q->local.psn;
 	attr.max_rd_atomic = (uint8_t)end->params.rd_atomic;
-	return uroce_modify_qp(q->ibv, &attr, IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
-			       IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC);
+	return uroce_modify_qp(q->ibv, &attr,
+			       IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
+				       IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC);
 }
 
 int
@@ -271,7 +285,7 @@ uroce_perf_end_receive(struct perf_end *end, struct perf_qp *q)
 	struct ibv_recv_wr wrs[UROCE_PERF_BATCH], *bad;
 	struct ibv_sge sges[UROCE_PERF_BATCH];
 	const bool to_memory = end->params.size > 0 && end->params.op != PERF_WRITE &&
-		end->params.op != PERF_WRITE_IMM;
+			       end->params.op != PERF_WRITE_IMM;
 
 	while (q->recv_posted - q->received < end->recv_depth) {
 		uint64_t n = RTE_MIN(end->recv_depth - (q->recv_posted - q->received),

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * One end of one run: its queue pairs, buffers and completion queues. Made for each row of the result and
- * taken down after it, so that a row starts from nothing. Both ends derive it from the same parameters.
+ * One end of one run: its queue pairs, buffers and completion queues. Made for each row of the
+ * result and taken down after it, so that a row starts from nothing. Both ends derive it from the
+ * same parameters.
  */
 
 #ifndef UROCE_PERF_ENDPOINT_H
@@ -23,13 +24,13 @@
 struct perf_params {
 	enum perf_op op;
 	enum perf_mode mode;
-	uint32_t size;		/* bytes of a message */
-	uint32_t mtu;		/* path MTU, bytes */
+	uint32_t size; /* bytes of a message */
+	uint32_t mtu;  /* path MTU, bytes */
 	uint32_t qps;
-	uint32_t depth;		/* messages outstanding per QP; 1 in lat mode */
-	uint32_t rd_atomic;	/* READs and atomics outstanding per QP */
+	uint32_t depth;     /* messages outstanding per QP; 1 in lat mode */
+	uint32_t rd_atomic; /* READs and atomics outstanding per QP */
 	bool verify;
-	int64_t fault;		/* -1: none */
+	int64_t fault; /* -1: none */
 };
 
 /* What an end tells the other of one of its QPs. */
@@ -38,32 +39,33 @@ struct perf_qp_info {
 	uint32_t psn;
 	union ibv_gid gid;
 	uint32_t rkey;
-	uint64_t out;		/* where messages to the other end are, for READ */
-	uint64_t in;		/* where messages from the other end go; an atomic's counter */
-	uint64_t credit;	/* --verify: how many messages the other end has checked */
+	uint64_t out;    /* where messages to the other end are, for READ */
+	uint64_t in;     /* where messages from the other end go; an atomic's counter */
+	uint64_t credit; /* --verify: how many messages the other end has checked */
 };
 
 struct perf_qp {
 	struct ibv_qp *ibv;
 	struct perf_qp_info local;
 	struct perf_qp_info remote;
-	uint8_t *out;		/* slots * stride bytes */
+	uint8_t *out; /* slots * stride bytes */
 	uint8_t *in;
-	uint64_t *credit;	/* written by the peer, over RDMA */
+	uint64_t *credit; /* written by the peer, over RDMA */
 	uint32_t lkey;
 	uint32_t index;
-	uint64_t posted;	/* messages: posted, and completed here */
+	uint64_t posted; /* messages: posted, and completed here */
 	uint64_t done;
-	uint64_t received;	/* messages that came in, and how many of them the peer knows to be checked */
+	uint64_t received; /* messages that came in, and how many of them the peer knows to be
+			      checked */
 	uint64_t credited;
 	uint64_t recv_posted;
-	bool credit_busy;	/* a credit is on its way */
-	uint64_t *stamps;	/* TSC when a signalled message was posted, by its number */
+	bool credit_busy; /* a credit is on its way */
+	uint64_t *stamps; /* TSC when a signalled message was posted, by its number */
 };
 
 /* Work requests, prepared as far as they are the same for all messages. */
 struct perf_poster {
-	struct ibv_send_wr wrs[2 * UROCE_PERF_BATCH];	/* two for a message that is announced */
+	struct ibv_send_wr wrs[2 * UROCE_PERF_BATCH]; /* two for a message that is announced */
 	struct ibv_sge sges[2 * UROCE_PERF_BATCH];
 	unsigned int per_message;
 };
@@ -72,17 +74,17 @@ struct perf_end {
 	struct perf_params params;
 	struct perf_host *host;
 	bool server;
-	uint32_t stride;	/* bytes from one slot to the next */
-	uint32_t slots;		/* of each QP, each way; a power of two */
-	uint32_t stamp_mask;	/* of struct perf_qp.stamps */
-	uint32_t send_depth;	/* work requests on a send queue */
-	uint32_t recv_depth;	/* receives posted per QP; 0: none are needed */
+	uint32_t stride;     /* bytes from one slot to the next */
+	uint32_t slots;      /* of each QP, each way; a power of two */
+	uint32_t stamp_mask; /* of struct perf_qp.stamps */
+	uint32_t send_depth; /* work requests on a send queue */
+	uint32_t recv_depth; /* receives posted per QP; 0: none are needed */
 	bool has_out;
 	bool has_in;
 	bool inlined;
 	uint8_t *buffer;
 	size_t buffer_bytes;
-	bool buffer_mapped;	/* not DPDK's memory: payloads are copied */
+	bool buffer_mapped; /* not DPDK's memory: payloads are copied */
 	struct ibv_pd *pds[PERF_MAX_PORTS];
 	struct ibv_mr *mrs[PERF_MAX_PORTS];
 	struct ibv_cq *cqs[PERF_MAX_PORTS];
@@ -108,9 +110,9 @@ uroce_perf_wr_qp(const struct perf_end *end, uint64_t wr_id)
 
 /* lat: what says that the round trip is over. */
 enum perf_lat_kind {
-	PERF_LAT_COMPLETION,	/* the work completion: READ, atomics, an empty WRITE */
-	PERF_LAT_RECEIVE,	/* the peer's answer, received */
-	PERF_LAT_MEMORY,	/* the peer's answer, by its last byte in memory */
+	PERF_LAT_COMPLETION, /* the work completion: READ, atomics, an empty WRITE */
+	PERF_LAT_RECEIVE,    /* the peer's answer, received */
+	PERF_LAT_MEMORY,     /* the peer's answer, by its last byte in memory */
 };
 
 static inline enum perf_lat_kind
@@ -133,7 +135,7 @@ static inline bool
 uroce_perf_lat_arrived(const struct perf_end *end, const struct perf_qp *q, uint64_t seq)
 {
 	return __atomic_load_n(&q->in[end->params.size - 1], __ATOMIC_ACQUIRE) ==
-		uroce_perf_lat_marker(seq);
+	       uroce_perf_lat_marker(seq);
 }
 
 /* A QP's send queue in lat mode, and for credits: few are outstanding. */
@@ -143,14 +145,16 @@ uroce_perf_lat_arrived(const struct perf_end *end, const struct perf_qp *q, uint
 
 /** Decide on slots and queues from the parameters. */
 void uroce_perf_layout(struct perf_end *end);
-/** Allocate the buffers and give each QP its part, filled with what the run starts from. @return 0, -ENOMEM */
+/** Allocate the buffers and give each QP its part, filled with what the run starts from. @return 0,
+ * -ENOMEM */
 int uroce_perf_buffers_create(struct perf_end *end);
 void uroce_perf_buffers_destroy(struct perf_end *end);
 
 /* ---- post.c ---- */
 
 void uroce_perf_poster_init(struct perf_end *end);
-/** Post n messages, at most UROCE_PERF_BATCH, the last one signalled with its number. @return 0 or errno */
+/** Post n messages, at most UROCE_PERF_BATCH, the last one signalled with its number. @return 0 or
+ * errno */
 int uroce_perf_post(struct perf_end *end, struct perf_qp *q, unsigned int n);
 /** Tell the peer how many of its messages have been checked. @return 0 or errno */
 int uroce_perf_post_credit(struct perf_end *end, struct perf_qp *q);
@@ -166,12 +170,13 @@ bool uroce_perf_params_receives(const struct perf_params *p);
 
 /**
  * Make the end: buffers, and QPs in INIT.
- * @param peer	a GID of the other end: which of our addresses to use. @param ours our GID to prefer, or NULL
+ * @param peer	a GID of the other end: which of our addresses to use. @param ours our GID to
+ * prefer, or NULL
  * @return 0, or -1 and the reason in error
  */
-int uroce_perf_end_create(struct perf_end *end, struct perf_host *host, const struct perf_params *params,
-			  bool server, const union ibv_gid *peer, const union ibv_gid *ours,
-			  char *error, size_t room);
+int uroce_perf_end_create(struct perf_end *end, struct perf_host *host,
+			  const struct perf_params *params, bool server, const union ibv_gid *peer,
+			  const union ibv_gid *ours, char *error, size_t room);
 
 /** Connect the QPs, whose remote parts are filled, and post receives. @return as above */
 int uroce_perf_end_connect(struct perf_end *end, char *error, size_t room);

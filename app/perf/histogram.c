@@ -27,7 +27,8 @@ uroce_perf_histogram_upper(unsigned int bucket)
 		return bucket;
 	shift = bucket / PERF_HISTOGRAM_STEPS - 1;
 	/* (steps + 1) << 58 of the last bucket wraps to 0: - 1 is UINT64_MAX, as it should be */
-	return ((PERF_HISTOGRAM_STEPS + (uint64_t)(bucket % PERF_HISTOGRAM_STEPS) + 1) << shift) - 1;
+	return ((PERF_HISTOGRAM_STEPS + (uint64_t)(bucket % PERF_HISTOGRAM_STEPS) + 1) << shift) -
+	       1;
 }
 
 uint64_t

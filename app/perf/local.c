@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Both ends in one process, over two net_ring ports. The main thread is the client's and, between runs,
- * the only one; during a run the server's rounds are its own lcore's when there are two.
+ * Both ends in one process, over two net_ring ports. The main thread is the client's and, between
+ * runs, the only one; during a run the server's rounds are its own lcore's when there are two.
  */
 
 #include <stdlib.h>
@@ -54,8 +54,8 @@ begin(struct perf_peer *peer, struct perf_end *end, char *error, size_t room)
 	struct perf_local *local = (struct perf_local *)peer;
 	struct perf_end *server = &local->server.end;
 
-	if (uroce_perf_end_create(server, &local->host, &end->params, true, &end->qps[0].local.gid, NULL,
-				  error, room) != 0)
+	if (uroce_perf_end_create(server, &local->host, &end->params, true, &end->qps[0].local.gid,
+				  NULL, error, room) != 0)
 		return -1;
 	for (uint32_t i = 0; i < end->params.qps; i++) {
 		server->qps[i].remote = end->qps[i].local;
@@ -81,12 +81,12 @@ alive(struct perf_peer *peer, char *error, size_t room)
 	RTE_SET_USED(peer);
 	RTE_SET_USED(error);
 	RTE_SET_USED(room);
-	return 0;	/* as long as this process is */
+	return 0; /* as long as this process is */
 }
 
 static int
-finish(struct perf_peer *peer, const struct perf_run *run, struct perf_verdict *verdict, char *error,
-       size_t room)
+finish(struct perf_peer *peer, const struct perf_run *run, struct perf_verdict *verdict,
+       char *error, size_t room)
 {
 	struct perf_local *local = (struct perf_local *)peer;
 	const struct perf_params *p = &run->end.params;
@@ -110,8 +110,9 @@ finish(struct perf_peer *peer, const struct perf_run *run, struct perf_verdict *
 }
 
 int
-uroce_perf_local_open(struct perf_local *local, struct perf_host *client, const unsigned int *lcores,
-		      unsigned int nb_lcores, uint32_t qps, const char *const *addrs)
+uroce_perf_local_open(struct perf_local *local, struct perf_host *client,
+		      const unsigned int *lcores, unsigned int nb_lcores, uint32_t qps,
+		      const char *const *addrs)
 {
 	struct perf_host *hosts[2] = { client, &local->host };
 	uint16_t ports[2];

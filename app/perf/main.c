@@ -1,138 +1,36 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * uroce-perf: arguments, EAL, which end or ends this process is, and the exit status: 0; 1 when something
- * failed or a byte was wrong; 2 for a wrong argument.
+ * uroce-perf: arguments, EAL, which end or ends this process is, and the exit status: 0; 1 when
+ * something failed or a byte was wrong; 2 for a wrong argument.
  */
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <rte_debug.h>
 #include <rte_eal.h>
-#include <rte_errno.h>
 #include <rte_ethdev.h>
-#include <rte_lcore.h>
-#include <rte_log.h>
 
 #include "bench.h"
+#include "eal_start.h"
 #include "local.h"
 #include "remote.h"
 #include "signals.h"
 
-enum { STATUS_OK, STATUS_FAILED, STATUS_USAGE };
+enum {
+	STATUS_OK,
+	STATUS_FAILED,
+	STATUS_USAGE
+};
 
 static int
 usage_error(const char *text)
 {
 	fprintf(stderr, "uroce-perf: %s\n", text);
 	return STATUS_USAGE;
-}
-
-static void
-usage_hook(const char *program)
-{
-	RTE_SET_USED(program);
-	printf("\n%s", uroce_perf_usage);
-}
-
-/* Where `--` is, or argc. */
-static int
-eal_args(int argc, char **argv)
-{
-	int n = 1;
-
-	while (n < argc && strcmp(argv[n], "--") != 0)
-		n++;
-	return n;
-}
-
-static bool
-has_arg(int argc, char **argv, const char *arg)
-{
-	for (int i = 1; i < argc; i++) {
-		if (strncmp(argv[i], arg, strlen(arg)) == 0)
-			return true;
-	}
-	return false;
-}
-
-static unsigned long
-free_hugepages(void)
-{
-	FILE *f = fopen("/proc/meminfo", "r");
-	unsigned long n = 0;
-	char line[128];
-
-	while (f != NULL && fgets(line, sizeof(line), f) != NULL) {
-		if (sscanf(line, "HugePages_Free: %lu", &n) == 1)
-			break;
-	}
-	if (f != NULL)
-		fclose(f);
-	return n;
-}
-
-/* EAL has printed what it found wrong; say what to do. */
-static void
-eal_explain(int argc, char **argv)
-{
-	fprintf(stderr, "uroce-perf: EAL did not start: %s\n", rte_strerror(rte_errno));
-	if (has_arg(argc, argv, "--no-huge"))
-		fprintf(stderr, "Look at the EAL messages above: an unknown argument, an lcore or a device "
-			"that does not exist? Our own options come after a --.\n");
-	else if (free_hugepages() == 0)
-		fprintf(stderr, "There are no free hugepages: `sudo config/run` reserves them, or say "
-			"--no-huge to go without.\n");
-	else if (geteuid() != 0)
-		fprintf(stderr, "Hugepages and ports are root's: use sudo, or say --no-huge and --no-pci "
-			"to go without.\n");
-	else
-		fprintf(stderr, "Look at the EAL messages above: an unknown argument, an lcore or a device "
-			"that does not exist, another process with the same --file-prefix? Our own options "
-			"come after a --.\n");
-}
-
-/* EAL without hugepages takes 64 MiB if nothing is said. */
-static int
-eal_init(int argc, char **argv)
-{
-	char **args = calloc((size_t)argc + 3, sizeof(*args));
-	static char memory[] = "-m", mib[] = UROCE_PERF_NO_HUGE_MIB;
-	int n = argc;
-
-	if (args == NULL)
-		return -1;
-	memcpy(args, argv, (size_t)argc * sizeof(*args));
-	if (has_arg(argc, argv, "--no-huge") && !has_arg(argc, argv, "-m") &&
-	    !has_arg(argc, argv, "--socket-mem")) {
-		args[n++] = memory;
-		args[n++] = mib;
-	}
-	/* Results alone go to standard output. */
-	rte_openlog_stream(stderr);
-	rte_set_application_usage_hook(usage_hook);
-	n = rte_eal_init(n, args);
-	if (n < 0)
-		eal_explain(argc, argv);
-	free(args);
-	return n < 0 ? -1 : 0;
-}
-
-static unsigned int
-lcores_list(unsigned int *lcores)
-{
-	unsigned int n = 0, lcore;
-
-	lcores[n++] = rte_get_main_lcore();
-	RTE_LCORE_FOREACH_WORKER(lcore) {
-		if (n < UROCE_MAX_WORKERS)
-			lcores[n++] = lcore;
-	}
-	return n;
 }
 
 /* Every port that EAL has, with a worker for each lcore; addresses in turn. */
@@ -143,7 +41,7 @@ host_open(struct perf_host *host, const struct perf_options *o, const unsigned i
 	uint16_t port;
 
 	if (o->mode == PERF_LAT)
-		nb_lcores = 1;	/* one message at a time keeps one busy */
+		nb_lcores = 1; /* one message at a time keeps one busy */
 	if (uroce_perf_host_workers(host, nb_lcores) != 0)
 		return -1;
 	RTE_ETH_FOREACH_DEV(port) {
@@ -193,7 +91,8 @@ results_write(const struct perf_bench *b, FILE *json)
 }
 
 static int
-run_client(const struct perf_options *o, FILE *json, const unsigned int *lcores, unsigned int nb_lcores)
+run_client(const struct perf_options *o, FILE *json, const unsigned int *lcores,
+	   unsigned int nb_lcores)
 {
 	struct perf_bench *b = calloc(1, sizeof(*b));
 	struct perf_host *host = calloc(1, sizeof(*host));
@@ -202,16 +101,20 @@ run_client(const struct perf_options *o, FILE *json, const unsigned int *lcores,
 
 	RTE_VERIFY(b != NULL && host != NULL && remote != NULL);
 	remote->conn.fd = -1;
-	if (host_open(host, o, lcores, nb_lcores) == 0 && uroce_perf_remote_open(remote, host, o) == 0) {
+	if (host_open(host, o, lcores, nb_lcores) == 0 &&
+	    uroce_perf_remote_open(remote, host, o) == 0) {
 		*b = (struct perf_bench){
-			.options = o, .host = host, .peer = &remote->peer, .lcores = host->nb_workers,
+			.options = o,
+			.host = host,
+			.peer = &remote->peer,
+			.lcores = host->nb_workers,
 		};
 		ret = uroce_perf_bench_run(b);
 		if (ret == 0)
 			uroce_perf_conn_send(&remote->conn, "bye");
 		ret |= results_write(b, json);
 	}
-	uroce_perf_host_close(host);	/* the server waits with its own port */
+	uroce_perf_host_close(host); /* the server waits with its own port */
 	uroce_perf_remote_close(remote);
 	free(remote);
 	free(host);
@@ -220,7 +123,8 @@ run_client(const struct perf_options *o, FILE *json, const unsigned int *lcores,
 }
 
 static int
-run_both(const struct perf_options *o, FILE *json, const unsigned int *lcores, unsigned int nb_lcores)
+run_both(const struct perf_options *o, FILE *json, const unsigned int *lcores,
+	 unsigned int nb_lcores)
 {
 	struct perf_bench *b = calloc(1, sizeof(*b));
 	struct perf_host *client = calloc(1, sizeof(*client));
@@ -233,7 +137,9 @@ run_both(const struct perf_options *o, FILE *json, const unsigned int *lcores, u
 				  o->nb_addrs == 2 ? o->addrs : NULL) == 0) {
 		options.peer = local->host.devs[0].addrs[0].gid;
 		*b = (struct perf_bench){
-			.options = &options, .host = client, .peer = &local->peer,
+			.options = &options,
+			.host = client,
+			.peer = &local->peer,
 			.lcores = RTE_MIN(nb_lcores, 2u),
 		};
 		ret = uroce_perf_bench_run(b);
@@ -264,7 +170,7 @@ static int
 run(const struct perf_options *o, FILE *json)
 {
 	unsigned int lcores[UROCE_MAX_WORKERS];
-	unsigned int nb_lcores = lcores_list(lcores);
+	unsigned int nb_lcores = uroce_perf_lcores(lcores);
 	const char *wrong = check_ports(o);
 	int ret;
 
@@ -295,7 +201,7 @@ json_open(const struct perf_options *o, FILE **json)
 int
 main(int argc, char **argv)
 {
-	const int nb_eal = eal_args(argc, argv);
+	const int nb_eal = uroce_perf_eal_args(argc, argv);
 	struct perf_options options;
 	char error[512];
 	FILE *json;
@@ -303,13 +209,15 @@ main(int argc, char **argv)
 
 	for (int i = 1; i < nb_eal; i++) {
 		if (uroce_perf_options_has(argv[i])) {
-			snprintf(error, sizeof(error), "%s is not EAL's: put -- before it, as in "
-				 "uroce-perf --no-huge -- %s", argv[i], argv[i]);
+			snprintf(error, sizeof(error),
+				 "%s is not EAL's: put -- before it, as in "
+				 "uroce-perf --no-huge -- %s",
+				 argv[i], argv[i]);
 			return usage_error(error);
 		}
 	}
-	if (uroce_perf_options_parse(&options, nb_eal < argc ? argc - nb_eal : 1, argv + RTE_MIN(nb_eal, argc - 1),
-				     error, sizeof(error)) != 0)
+	if (uroce_perf_options_parse(&options, nb_eal < argc ? argc - nb_eal : 1,
+				     argv + RTE_MIN(nb_eal, argc - 1), error, sizeof(error)) != 0)
 		return usage_error(error);
 	if (options.help || options.version) {
 		printf("%s", options.help ? uroce_perf_usage : "uroce-perf " UROCE_VERSION "\n");
@@ -320,7 +228,7 @@ main(int argc, char **argv)
 	if (json_open(&options, &json) != 0)
 		return STATUS_USAGE;
 	uroce_perf_signals_init();
-	if (eal_init(nb_eal, argv) != 0)
+	if (uroce_perf_eal_init(nb_eal, argv) != 0)
 		return STATUS_FAILED;
 	status = run(&options, json);
 	if (json != NULL && json != stdout && fclose(json) != 0)

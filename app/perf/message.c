@@ -27,7 +27,8 @@ find(const char *line, const char *key)
 }
 
 int
-uroce_perf_message_number(const char *line, const char *key, uint64_t min, uint64_t max, uint64_t *value)
+uroce_perf_message_number(const char *line, const char *key, uint64_t min, uint64_t max,
+			  uint64_t *value)
 {
 	const char *text = find(line, key);
 	char *end;
@@ -87,12 +88,15 @@ uroce_perf_message_greeting(const char *line, const char *word, char *error, siz
 	}
 	version = strtoul(line + 11, &end, 10);
 	if (version != PERF_OOB_VERSION) {
-		snprintf(error, room, "the other uroce-perf speaks version %lu of the handshake, this one "
-			 "version %u: use the same release at both ends", version, PERF_OOB_VERSION);
+		snprintf(error, room,
+			 "the other uroce-perf speaks version %lu of the handshake, this one "
+			 "version %u: use the same release at both ends",
+			 version, PERF_OOB_VERSION);
 		return -1;
 	}
 	if (*end != ' ' || !uroce_perf_message_is(end + 1, word)) {
-		snprintf(error, room, "the other uroce-perf is not the %s that was expected: one end is "
+		snprintf(error, room,
+			 "the other uroce-perf is not the %s that was expected: one end is "
 			 "--server, the other one --client",
 			 strcmp(word, "hello") == 0 ? "client" : "server");
 		return -1;
@@ -110,9 +114,11 @@ uroce_perf_gid_print(const union ibv_gid *gid, char text[33])
 int
 uroce_perf_send_params(struct perf_conn *conn, const struct perf_params *p)
 {
-	return uroce_perf_conn_send(conn, "row op=%u mode=%u size=%u mtu=%u qps=%u depth=%u rd_atomic=%u "
-				    "verify=%u fault=%lld", p->op, p->mode, p->size, p->mtu, p->qps,
-				    p->depth, p->rd_atomic, p->verify, (long long)(p->fault + 1));
+	return uroce_perf_conn_send(conn,
+				    "row op=%u mode=%u size=%u mtu=%u qps=%u depth=%u rd_atomic=%u "
+				    "verify=%u fault=%lld",
+				    p->op, p->mode, p->size, p->mtu, p->qps, p->depth, p->rd_atomic,
+				    p->verify, (long long)(p->fault + 1));
 }
 
 int
@@ -153,8 +159,10 @@ uroce_perf_send_qp(struct perf_conn *conn, uint32_t index, const struct perf_qp_
 	char gid[33];
 
 	uroce_perf_gid_print(&info->gid, gid);
-	return uroce_perf_conn_send(conn, "qp index=%u qpn=%u psn=%u gid=%s rkey=%u out=%llu in=%llu "
-				    "credit=%llu", index, info->qpn, info->psn, gid, info->rkey,
+	return uroce_perf_conn_send(conn,
+				    "qp index=%u qpn=%u psn=%u gid=%s rkey=%u out=%llu in=%llu "
+				    "credit=%llu",
+				    index, info->qpn, info->psn, gid, info->rkey,
 				    (unsigned long long)info->out, (unsigned long long)info->in,
 				    (unsigned long long)info->credit);
 }
@@ -182,10 +190,13 @@ uroce_perf_parse_qp(const char *line, uint32_t index, struct perf_qp_info *info)
 int
 uroce_perf_send_verdict(struct perf_conn *conn, const struct perf_verdict *v)
 {
-	return uroce_perf_conn_send(conn, "result received=%llu verified=%llu errors=%llu "
-				    "retransmits=%llu text=%.*s", (unsigned long long)v->received,
-				    (unsigned long long)v->verified_bytes, (unsigned long long)v->errors,
-				    (unsigned long long)v->retransmits, PERF_TEXT_BYTES - 1, v->text);
+	return uroce_perf_conn_send(
+		conn,
+		"result received=%llu verified=%llu errors=%llu "
+		"retransmits=%llu text=%.*s",
+		(unsigned long long)v->received, (unsigned long long)v->verified_bytes,
+		(unsigned long long)v->errors, (unsigned long long)v->retransmits,
+		PERF_TEXT_BYTES - 1, v->text);
 }
 
 int

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The lines that two processes exchange: a word, then key=value pairs. What comes in is checked against the
- * limits of every value; nothing of it is believed.
+ * The lines that two processes exchange: a word, then key=value pairs. What comes in is checked
+ *against the limits of every value; nothing of it is believed.
  *
  *	client					server
  *	uroce-perf 1 hello to=GID	->

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Sockets of the handshake between two processes. Non-blocking: whoever waits here calls `idle`, because
- * the thread that waits is also the one that polls a worker. Main thread.
+ * Sockets of the handshake between two processes. Non-blocking: whoever waits here calls `idle`,
+ * because the thread that waits is also the one that polls a worker. Main thread.
  */
 
 #include <errno.h>
@@ -102,7 +102,8 @@ unix_is_stale(const struct sockaddr_un *sun)
 
 	if (fd < 0)
 		return false;
-	stale = connect(fd, (const struct sockaddr *)sun, sizeof(*sun)) != 0 && errno == ECONNREFUSED;
+	stale = connect(fd, (const struct sockaddr *)sun, sizeof(*sun)) != 0 &&
+		errno == ECONNREFUSED;
 	close(fd);
 	return stale;
 }
@@ -174,7 +175,7 @@ conn_start(struct perf_conn *conn, int fd)
 
 	conn->fd = fd;
 	conn->length = 0;
-	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));	/* fails on a UNIX socket */
+	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)); /* fails on a UNIX socket */
 }
 
 int
@@ -319,7 +320,8 @@ uroce_perf_conn_recv(struct perf_conn *conn, char *line, size_t room, unsigned i
 		ret = line_take(conn, line, room);
 		if (ret != -EAGAIN)
 			return ret;
-		n = recv(conn->fd, conn->buffer + conn->length, sizeof(conn->buffer) - conn->length, 0);
+		n = recv(conn->fd, conn->buffer + conn->length, sizeof(conn->buffer) - conn->length,
+			 0);
 		if (n > 0) {
 			conn->length += (size_t)n;
 			continue;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Out of band: the TCP or UNIX socket over which the two processes of a test agree. Text, line by line.
+ * Out of band: the TCP or UNIX socket over which the two processes of a test agree. Text, line by
+ * line.
  */
 
 #ifndef UROCE_PERF_OOB_H
@@ -18,10 +19,10 @@
 
 struct perf_oob_addr {
 	bool is_unix;
-	char host[256];		/* empty: any as server, this machine as client */
+	char host[256]; /* empty: any as server, this machine as client */
 	char port[6];
 	char path[sizeof(((struct sockaddr_un *)0)->sun_path)];
-	char text[300];		/* as it was given, for messages */
+	char text[300]; /* as it was given, for messages */
 };
 
 /* One connection. Single-threaded. */
@@ -30,12 +31,13 @@ struct perf_conn {
 	/* Called while waiting, so that the workers of this thread get on. @return frames moved */
 	unsigned int (*idle)(void *arg);
 	void *idle_arg;
-	bool interruptible;	/* Ctrl-C ends waiting for a line */
-	size_t length;		/* bytes in buffer */
+	bool interruptible; /* Ctrl-C ends waiting for a line */
+	size_t length;      /* bytes in buffer */
 	char buffer[4 * UROCE_PERF_OOB_LINE_BYTES];
 };
 
-/** "tcp:PORT", "tcp:HOST:PORT", "tcp:[::1]:PORT", "unix:PATH"; NULL: the default. @return 0 or -EINVAL */
+/** "tcp:PORT", "tcp:HOST:PORT", "tcp:[::1]:PORT", "unix:PATH"; NULL: the default. @return 0 or
+ * -EINVAL */
 int uroce_perf_oob_parse(struct perf_oob_addr *addr, const char *text);
 
 /** Listen. @return a socket or -errno */
@@ -56,8 +58,8 @@ int uroce_perf_conn_send(struct perf_conn *conn, const char *format, ...) __rte_
 /**
  * Receive one line, without its `\n`.
  * @param timeout_ms	0: only what is there
- * @return	0; -EAGAIN: no whole line there; -ETIMEDOUT; -ECONNRESET: the peer is gone; -EINTR: the user
- *		wants to stop; -EPROTO: the line is too long or not text
+ * @return	0; -EAGAIN: no whole line there; -ETIMEDOUT; -ECONNRESET: the peer is gone; -EINTR:
+ *the user wants to stop; -EPROTO: the line is too long or not text
  */
 int uroce_perf_conn_recv(struct perf_conn *conn, char *line, size_t room, unsigned int timeout_ms);
 

@@ -45,7 +45,9 @@ struct parse {
 	size_t room;
 };
 
-static int __rte_format_printf(2, 3)
+static int wrong(const struct parse *p, const char *format, ...) __rte_format_printf(2, 3);
+
+static int
 wrong(const struct parse *p, const char *format, ...)
 {
 	va_list args;
@@ -81,12 +83,10 @@ uroce_perf_size_parse(const char *text, uint32_t *bytes)
 		return -EINVAL;
 	memcpy(digits, text, length + 1);
 	switch (digits[length - 1]) {
-	case 'k': case 'K':
-		shift = 10;
-		break;
-	case 'm': case 'M':
-		shift = 20;
-		break;
+	case 'k':
+	case 'K': shift = 10; break;
+	case 'm':
+	case 'M': shift = 20; break;
 	}
 	if (shift != 0)
 		digits[length - 1] = '\0';
@@ -137,8 +137,10 @@ set_op(struct parse *p, const char *arg)
 			return 0;
 		}
 	}
-	return wrong(p, "--op %s is not an operation: write, write-imm, read, send, send-imm, "
-		     "fetch-add or cmp-swap", arg);
+	return wrong(p,
+		     "--op %s is not an operation: write, write-imm, read, send, send-imm, "
+		     "fetch-add or cmp-swap",
+		     arg);
 }
 
 static int
@@ -213,8 +215,10 @@ static int
 set_client(struct parse *p, const char *arg)
 {
 	if (uroce_perf_gid_parse(arg, &p->o->peer) != 0)
-		return wrong(p, "--client %s: give the server's RDMA address, one of its --addr, "
-			     "as 10.0.0.1 or fd00::1", arg);
+		return wrong(p,
+			     "--client %s: give the server's RDMA address, one of its --addr, "
+			     "as 10.0.0.1 or fd00::1",
+			     arg);
 	p->o->peer_text = arg;
 	return set_role(p, PERF_CLIENT);
 }
@@ -225,8 +229,10 @@ set_addr(struct parse *p, const char *arg)
 	union ibv_gid gid;
 
 	if (uroce_perf_cidr_parse(arg, &gid) != 0)
-		return wrong(p, "--addr %s: give an address with its prefix length, as 10.0.0.1/24 "
-			     "or fd00::1/64", arg);
+		return wrong(p,
+			     "--addr %s: give an address with its prefix length, as 10.0.0.1/24 "
+			     "or fd00::1/64",
+			     arg);
 	if (p->o->nb_addrs == UROCE_PERF_MAX_ADDRESSES)
 		return wrong(p, "--addr %s: %u addresses are the most", arg,
 			     UROCE_PERF_MAX_ADDRESSES);
@@ -244,9 +250,24 @@ set_count(const struct parse *p, const char *name, const char *arg, uint64_t max
 }
 
 enum {
-	OPT_OP = 256, OPT_TRANSPORT, OPT_MODE, OPT_SIZE, OPT_MTU, OPT_QPS, OPT_DEPTH, OPT_TIME,
-	OPT_ITERS, OPT_SERVER, OPT_CLIENT, OPT_ADDR, OPT_OOB, OPT_VERIFY, OPT_FAULT, OPT_JSON,
-	OPT_IMPAIR, OPT_VERSION,
+	OPT_OP = 256,
+	OPT_TRANSPORT,
+	OPT_MODE,
+	OPT_SIZE,
+	OPT_MTU,
+	OPT_QPS,
+	OPT_DEPTH,
+	OPT_TIME,
+	OPT_ITERS,
+	OPT_SERVER,
+	OPT_CLIENT,
+	OPT_ADDR,
+	OPT_OOB,
+	OPT_VERIFY,
+	OPT_FAULT,
+	OPT_JSON,
+	OPT_IMPAIR,
+	OPT_VERSION,
 };
 
 static const struct option long_options[] = {
@@ -301,7 +322,8 @@ set_option(struct parse *p, int option, const char *arg)
 		return ret;
 	case OPT_FAULT:
 		if (number_parse(arg, 0, INT32_MAX, &value) != 0)
-			return wrong(p, "--fault %s: give the number of a message, the first is 0", arg);
+			return wrong(p, "--fault %s: give the number of a message, the first is 0",
+				     arg);
 		o->fault = (int64_t)value;
 		return 0;
 	case OPT_OOB:
@@ -310,7 +332,8 @@ set_option(struct parse *p, int option, const char *arg)
 		return 0;
 	case OPT_VERIFY: o->verify = true; return 0;
 	case OPT_JSON: o->json = arg; return 0;
-	case OPT_IMPAIR: return wrong(p, "--impair is not supported yet by this version: leave it out");
+	case OPT_IMPAIR:
+		return wrong(p, "--impair is not supported yet by this version: leave it out");
 	case 'i': return wrong(p, "-i is not supported yet by this version: leave it out");
 	case 'h': o->help = true; return 0;
 	case OPT_VERSION: o->version = true; return 0;
@@ -344,7 +367,8 @@ check_together(struct parse *p)
 }
 
 int
-uroce_perf_options_parse(struct perf_options *o, int argc, char **argv, char *error, size_t error_room)
+uroce_perf_options_parse(struct perf_options *o, int argc, char **argv, char *error,
+			 size_t error_room)
 {
 	struct parse p = { .o = o, .error = error, .room = error_room };
 	int option, ret;
@@ -358,12 +382,13 @@ uroce_perf_options_parse(struct perf_options *o, int argc, char **argv, char *er
 	o->fault = -1;
 
 	opterr = 0;
-	optind = 0;	/* glibc: start again, EAL may have used getopt */
+	optind = 0; /* glibc: start again, EAL may have used getopt */
 	while ((option = getopt_long(argc, argv, "+:hi", long_options, NULL)) != -1) {
 		if (option == ':')
 			return wrong(&p, "%s needs a value: --help says which", argv[optind - 1]);
 		if (option == '?')
-			return wrong(&p, "%s is not an option, or takes no value: --help lists them",
+			return wrong(&p,
+				     "%s is not an option, or takes no value: --help lists them",
 				     argv[optind - 1]);
 		ret = set_option(&p, option, optarg);
 		if (ret != 0)

@@ -31,8 +31,8 @@ enum perf_op {
 struct perf_op_info {
 	const char *name;
 	enum ibv_wr_opcode opcode;
-	bool receives;		/* a message takes a receive at its destination */
-	bool fetches;		/* the requester gets the data: READ and atomics */
+	bool receives; /* a message takes a receive at its destination */
+	bool fetches;  /* the requester gets the data: READ and atomics */
 	bool atomic;
 };
 
@@ -48,7 +48,7 @@ enum perf_mode {
 extern const char *const uroce_perf_modes[PERF_MODE_COUNT];
 
 enum perf_role {
-	PERF_BOTH,		/* both ends in this process */
+	PERF_BOTH, /* both ends in this process */
 	PERF_SERVER,
 	PERF_CLIENT,
 };
@@ -57,24 +57,24 @@ struct perf_options {
 	enum perf_op op;
 	enum perf_mode mode;
 	enum perf_role role;
-	uint32_t size;		/* bytes; not with all_sizes */
+	uint32_t size; /* bytes; not with all_sizes */
 	uint32_t mtu;
 	uint32_t qps;
 	uint32_t depth;
 	double time_s;
-	uint64_t iters;		/* 0: time_s decides */
+	uint64_t iters; /* 0: time_s decides */
 	bool all_sizes;
 	bool mtu_given;
-	bool size_ignored;	/* atomics are 8 bytes whatever was said */
+	bool size_ignored; /* atomics are 8 bytes whatever was said */
 	bool verify;
 	bool help;
 	bool version;
-	int64_t fault;		/* spoil this message of QP 0; -1: none */
-	union ibv_gid peer;	/* --client */
+	int64_t fault;      /* spoil this message of QP 0; -1: none */
+	union ibv_gid peer; /* --client */
 	const char *peer_text;
 	const char *addrs[UROCE_PERF_MAX_ADDRESSES];
 	unsigned int nb_addrs;
-	const char *json;	/* NULL: none; "-": standard output */
+	const char *json; /* NULL: none; "-": standard output */
 	struct perf_oob_addr oob;
 };
 
@@ -86,7 +86,8 @@ struct perf_options {
 int uroce_perf_options_parse(struct perf_options *o, int argc, char **argv, char *error,
 			     size_t error_room);
 
-/** Is it one of our options, "--op" or "--op=read"? They are found among EAL's when a `--` is missing. */
+/** Is it one of our options, "--op" or "--op=read"? They are found among EAL's when a `--` is
+ * missing. */
 bool uroce_perf_options_has(const char *arg);
 
 /** Parse "64K". @return 0 or -EINVAL: not a number, or more than UROCE_PERF_MAX_SIZE */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Messages into work requests, with their pattern when they are verified; and the check of what arrived.
- * Either end's loop, on the thread that polls its worker.
+ * Messages into work requests, with their pattern when they are verified; and the check of what
+ * arrived. Either end's loop, on the thread that polls its worker.
  */
 
 #include <string.h>
@@ -74,7 +74,8 @@ fill_message(const struct perf_end *end, const struct perf_qp *q, uint64_t seq, 
 
 /* What the operation works on: READ, atomics. */
 static void
-fetch_fill(const struct perf_end *end, const struct perf_qp *q, uint64_t seq, struct ibv_send_wr *wr)
+fetch_fill(const struct perf_end *end, const struct perf_qp *q, uint64_t seq,
+	   struct ibv_send_wr *wr)
 {
 	const struct perf_params *p = &end->params;
 	uint8_t *slot = uroce_perf_slot(end, q->in, seq);
@@ -179,8 +180,8 @@ uroce_perf_check_message(const struct perf_end *end, const struct perf_qp *q, ui
 		return uroce_perf_check(slot, p->size,
 					uroce_perf_pattern(q->index, seq & (end->slots - 1)));
 	if (uroce_perf_ops[p->op].atomic)
-		return uroce_perf_pattern(q->index, seq) == *(const uint64_t *)slot ?
-			PERF_VERIFIED : 0;
+		return uroce_perf_pattern(q->index, seq) == *(const uint64_t *)slot ? PERF_VERIFIED
+										    : 0;
 	return uroce_perf_check(slot, p->size - (is_memory_polled(p) ? 1 : 0),
 				uroce_perf_pattern(q->index | from, seq));
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The server as its client sees it: a struct perf_peer over the out-of-band socket. The client's main
- * thread, which goes on polling its worker while it waits.
+ * The server as its client sees it: a struct perf_peer over the out-of-band socket. The client's
+ * main thread, which goes on polling its worker while it waits.
  */
 
 #include <errno.h>
@@ -11,7 +11,7 @@
 
 #include "remote.h"
 
-#define TICKS_PER_SIGN 4	/* of life */
+#define TICKS_PER_SIGN 4 /* of life */
 
 static int
 gone(char *error, size_t room, int ret)
@@ -19,7 +19,8 @@ gone(char *error, size_t room, int ret)
 	if (ret == -ETIMEDOUT)
 		snprintf(error, room, "the server does not answer any more");
 	else if (ret == -EPROTO)
-		snprintf(error, room, "the server sends what is not of the handshake: is it of the same "
+		snprintf(error, room,
+			 "the server sends what is not of the handshake: is it of the same "
 			 "release?");
 	else
 		snprintf(error, room, "the server has gone away");
@@ -83,8 +84,8 @@ alive(struct perf_peer *peer, char *error, size_t room)
 }
 
 static int
-finish(struct perf_peer *peer, const struct perf_run *run, struct perf_verdict *verdict, char *error,
-       size_t room)
+finish(struct perf_peer *peer, const struct perf_run *run, struct perf_verdict *verdict,
+       char *error, size_t room)
 {
 	struct perf_remote *remote = (struct perf_remote *)peer;
 	const struct perf_params *p = &run->end.params;
@@ -121,7 +122,8 @@ connect_explain(const struct perf_options *o, int error)
 		hint = "may this user connect there?";
 	else if (error == EADDRNOTAVAIL)
 		hint = "is the host of --oob right?";
-	fprintf(stderr, "uroce-perf: no connection to %s: %s: %s\n", o->oob.text, strerror(error), hint);
+	fprintf(stderr, "uroce-perf: no connection to %s: %s: %s\n", o->oob.text, strerror(error),
+		hint);
 }
 
 static int
@@ -132,7 +134,8 @@ greet(struct perf_remote *remote, const struct perf_options *o, char *error, siz
 	int ret;
 
 	uroce_perf_gid_print(&o->peer, gid);
-	ret = uroce_perf_conn_send(&remote->conn, "uroce-perf %u hello to=%s", PERF_OOB_VERSION, gid);
+	ret = uroce_perf_conn_send(&remote->conn, "uroce-perf %u hello to=%s", PERF_OOB_VERSION,
+				   gid);
 	if (ret != 0)
 		return gone(error, room, ret);
 	if (receive(remote, line, error, room) != 0 ||
@@ -147,7 +150,8 @@ greet(struct perf_remote *remote, const struct perf_options *o, char *error, siz
 }
 
 int
-uroce_perf_remote_open(struct perf_remote *remote, struct perf_host *host, const struct perf_options *o)
+uroce_perf_remote_open(struct perf_remote *remote, struct perf_host *host,
+		       const struct perf_options *o)
 {
 	char error[PERF_TEXT_BYTES];
 	int ret;

@@ -12,7 +12,7 @@
 #include "run.h"
 
 struct perf_remote {
-	struct perf_peer peer;	/* first */
+	struct perf_peer peer; /* first */
 	struct perf_conn conn;
 	unsigned int ticks;
 };

@@ -49,12 +49,13 @@ size_text(uint32_t bytes, char *text, size_t room)
 }
 
 void
-uroce_perf_report_progress(const struct perf_params *p, double second, uint64_t ops, double interval)
+uroce_perf_report_progress(const struct perf_params *p, double second, uint64_t ops,
+			   double interval)
 {
 	char size[16];
 
-	fprintf(stderr, "%5.0f s  %s %s: %.2f Gb/s  %.3f Mops/s\n", second, uroce_perf_ops[p->op].name,
-		size_text(p->size, size, sizeof(size)),
+	fprintf(stderr, "%5.0f s  %s %s: %.2f Gb/s  %.3f Mops/s\n", second,
+		uroce_perf_ops[p->op].name, size_text(p->size, size, sizeof(size)),
 		(double)ops * p->size * 8 / interval / 1e9, (double)ops / interval / 1e6);
 }
 
@@ -65,13 +66,14 @@ uroce_perf_report_table(FILE *out, const struct perf_row *rows, unsigned int n)
 
 	if (n == 0)
 		return;
-	fprintf(out, "\n%-9s %-4s %7s %5s %5s %6s %6s %9s %9s %9s %9s %9s %9s %7s %6s\n", "op", "mode",
-		"size", "mtu", "qps", "depth", "lcores", "Gb/s", "Mops/s", "min us", "p50 us", "p99 us",
-		"max us", "retrans", "errors");
+	fprintf(out, "\n%-9s %-4s %7s %5s %5s %6s %6s %9s %9s %9s %9s %9s %9s %7s %6s\n", "op",
+		"mode", "size", "mtu", "qps", "depth", "lcores", "Gb/s", "Mops/s", "min us",
+		"p50 us", "p99 us", "max us", "retrans", "errors");
 	for (unsigned int i = 0; i < n; i++) {
 		const struct perf_row *r = &rows[i];
 
-		fprintf(out, "%-9s %-4s %7s %5u %5u %6u %6u %9.3f %9.4f %9.2f %9.2f %9.2f %9.2f %7llu %6llu\n",
+		fprintf(out,
+			"%-9s %-4s %7s %5u %5u %6u %6u %9.3f %9.4f %9.2f %9.2f %9.2f %9.2f %7llu %6llu\n",
 			uroce_perf_ops[r->params.op].name, uroce_perf_modes[r->params.mode],
 			size_text(r->params.size, size, sizeof(size)), r->params.mtu, r->params.qps,
 			r->params.depth, r->lcores, uroce_perf_row_gbps(r), uroce_perf_row_mops(r),
@@ -91,16 +93,20 @@ uroce_perf_report_table(FILE *out, const struct perf_row *rows, unsigned int n)
 static void
 json_row(FILE *out, const struct perf_row *r)
 {
-	fprintf(out, "  {\"op\": \"%s\", \"transport\": \"rc\", \"mode\": \"%s\", \"size\": %u, "
+	fprintf(out,
+		"  {\"op\": \"%s\", \"transport\": \"rc\", \"mode\": \"%s\", \"size\": %u, "
 		"\"mtu\": %u, \"qps\": %u, \"depth\": %u, \"lcores\": %u,\n",
 		uroce_perf_ops[r->params.op].name, uroce_perf_modes[r->params.mode], r->params.size,
 		r->params.mtu, r->params.qps, r->params.depth, r->lcores);
-	fprintf(out, "   \"seconds\": %.9f, \"ops\": %llu, \"bytes\": %llu, \"gbps\": %.6f, "
-		"\"mops\": %.6f,\n", r->seconds, (unsigned long long)r->ops,
-		(unsigned long long)r->bytes, uroce_perf_row_gbps(r), uroce_perf_row_mops(r));
-	fprintf(out, "   \"lat_us\": {\"min\": %.3f, \"p50\": %.3f, \"p99\": %.3f, \"p999\": %.3f, "
-		"\"max\": %.3f},\n", r->lat_us.min, r->lat_us.p50, r->lat_us.p99, r->lat_us.p999,
-		r->lat_us.max);
+	fprintf(out,
+		"   \"seconds\": %.9f, \"ops\": %llu, \"bytes\": %llu, \"gbps\": %.6f, "
+		"\"mops\": %.6f,\n",
+		r->seconds, (unsigned long long)r->ops, (unsigned long long)r->bytes,
+		uroce_perf_row_gbps(r), uroce_perf_row_mops(r));
+	fprintf(out,
+		"   \"lat_us\": {\"min\": %.3f, \"p50\": %.3f, \"p99\": %.3f, \"p999\": %.3f, "
+		"\"max\": %.3f},\n",
+		r->lat_us.min, r->lat_us.p50, r->lat_us.p99, r->lat_us.p999, r->lat_us.max);
 	fprintf(out, "   \"retransmits\": %llu, \"errors\": %llu, \"verified_bytes\": %llu}",
 		(unsigned long long)r->retransmits, (unsigned long long)r->errors,
 		(unsigned long long)r->verified_bytes);

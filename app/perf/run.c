@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * What the measuring loops have in common: the probe before the clock starts, the tick, and the ways a run
- * fails. The client's thread.
+ * What the measuring loops have in common: the probe before the clock starts, the tick, and the
+ * ways a run fails. The client's thread.
  */
 
 #include <stdarg.h>
@@ -37,8 +37,8 @@ uroce_perf_run_bad_completion(struct perf_run *r, const struct ibv_wc *wc)
 	if (wc->status == IBV_WC_WR_FLUSH_ERR && r->failed)
 		return;
 	r->errors++;
-	uroce_perf_run_fail(r, "queue pair %u, message %llu: %s (work completion status %d)", q->index,
-			    (unsigned long long)q->done, uroce_wc_status_str(wc->status),
+	uroce_perf_run_fail(r, "queue pair %u, message %llu: %s (work completion status %d)",
+			    q->index, (unsigned long long)q->done, uroce_wc_status_str(wc->status),
 			    (int)wc->status);
 }
 
@@ -68,7 +68,8 @@ probe_wait(struct perf_run *r, uint32_t n)
 		for (int i = 0; i < got; i++) {
 			if (wcs[i].status != IBV_WC_SUCCESS) {
 				r->errors++;
-				uroce_perf_run_fail(r, "the peer does not answer: %s: are the "
+				uroce_perf_run_fail(r,
+						    "the peer does not answer: %s: are the "
 						    "addresses, the ports and the link right?",
 						    uroce_wc_status_str(wcs[i].status));
 			}
@@ -76,7 +77,7 @@ probe_wait(struct perf_run *r, uint32_t n)
 		}
 		if (got == 0 && rte_rdtsc() > deadline)
 			uroce_perf_run_fail(r, "the peer does not answer: are the addresses, the "
-					    "ports and the link right?");
+					       "ports and the link right?");
 	}
 }
 
@@ -87,7 +88,8 @@ uroce_perf_run_probe(struct perf_run *r)
 
 	for (uint32_t i = 0; i < r->end.params.qps && !r->failed; i++) {
 		struct perf_qp *q = &r->end.qps[i];
-		struct ibv_send_wr *bad, wr = {	/* of no length: R19, its key is not looked at */
+		struct ibv_send_wr *bad, wr = {
+			/* of no length: R19, its key is not looked at */
 			.wr_id = uroce_perf_wr_id(q, 0),
 			.opcode = IBV_WR_RDMA_WRITE,
 			.send_flags = IBV_SEND_SIGNALED,
@@ -111,8 +113,8 @@ uroce_perf_run_start(struct perf_run *r)
 	r->end_tsc = r->start;
 	r->last_progress = r->start;
 	r->deadline = r->start + (uint64_t)(r->time_s * (double)r->hz);
-	r->next_tick = r->iters != 0 ? r->start + r->hz / TICKS_PER_SECOND :
-		RTE_MIN(r->deadline, r->start + r->hz / TICKS_PER_SECOND);
+	r->next_tick = r->iters != 0 ? r->start + r->hz / TICKS_PER_SECOND
+				     : RTE_MIN(r->deadline, r->start + r->hz / TICKS_PER_SECOND);
 }
 
 void

@@ -22,44 +22,45 @@ struct perf_run;
 
 /* The other end, in this process or another. */
 struct perf_peer {
-	/* Set up the other end for the run: fill remote of end's QPs. @return 0, or -1 and the reason */
+	/* Set up the other end for the run: fill remote of end's QPs. @return 0, or -1 and the
+	 * reason */
 	int (*begin)(struct perf_peer *peer, struct perf_end *end, char *error, size_t room);
 	/* While it runs, some times a second. @return 0, or -1 and the reason: it is gone */
 	int (*alive)(struct perf_peer *peer, char *error, size_t room);
 	/* The run is over. @return 0 and the verdict, or -1 and the reason */
-	int (*finish)(struct perf_peer *peer, const struct perf_run *run, struct perf_verdict *verdict,
-		      char *error, size_t room);
-	uint32_t mtu;		/* the largest path MTU of its ports */
-	uint32_t rd_atomic;	/* READs and atomics that it can have outstanding */
-	struct perf_server *shared;	/* its rounds run on the client's thread too; or NULL */
+	int (*finish)(struct perf_peer *peer, const struct perf_run *run,
+		      struct perf_verdict *verdict, char *error, size_t room);
+	uint32_t mtu;               /* the largest path MTU of its ports */
+	uint32_t rd_atomic;         /* READs and atomics that it can have outstanding */
+	struct perf_server *shared; /* its rounds run on the client's thread too; or NULL */
 };
 
 struct perf_run {
 	struct perf_end end;
 	struct perf_peer *peer;
-	struct perf_histogram latency;	/* in TSC cycles */
+	struct perf_histogram latency; /* in TSC cycles */
 	double time_s;
-	uint64_t iters;			/* 0: time_s decides */
+	uint64_t iters; /* 0: time_s decides */
 	/* results */
-	uint64_t posted;		/* messages, all QPs */
+	uint64_t posted; /* messages, all QPs */
 	uint64_t ops;
 	uint64_t verified_bytes;
 	uint64_t errors;
 	uint64_t retransmits;
 	double seconds;
 	bool failed;
-	char error[PERF_TEXT_BYTES];	/* the first one, or empty */
+	char error[PERF_TEXT_BYTES]; /* the first one, or empty */
 	/* running */
-	bool stopping;			/* nothing more is posted */
+	bool stopping; /* nothing more is posted */
 	unsigned int seconds_shown;
 	uint64_t hz;
-	uint64_t start;			/* TSC, as all below */
+	uint64_t start; /* TSC, as all below */
 	uint64_t deadline;
 	uint64_t next_tick;
 	uint64_t last_progress;
 	uint64_t ops_at_tick;
 	uint64_t ops_shown;
-	uint64_t end_tsc;		/* of the last completion */
+	uint64_t end_tsc; /* of the last completion */
 };
 
 /** Note an error and end the run. */

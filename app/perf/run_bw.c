@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Throughput and message rate: every QP keeps its depth of messages outstanding. The client's loop, on the
- * thread that polls its worker; a measured hot loop.
+ * Throughput and message rate: every QP keeps its depth of messages outstanding. The client's loop,
+ * on the thread that polls its worker; a measured hot loop.
  */
 
 #include <string.h>
@@ -14,11 +14,11 @@
 struct bw {
 	struct perf_run *run;
 	uint32_t depth;
-	uint32_t batch;		/* messages posted at once */
-	bool credits;		/* the server says when a slot may be used again */
+	uint32_t batch; /* messages posted at once */
+	bool credits;   /* the server says when a slot may be used again */
 	bool fetches;
 	bool verify;
-	uint32_t cursor;	/* of the QPs, where credits are looked for next */
+	uint32_t cursor; /* of the QPs, where credits are looked for next */
 };
 
 /* Messages that the QP may have posted beyond what it has. */
@@ -29,8 +29,8 @@ qp_room(const struct bw *b, const struct perf_qp *q)
 	uint64_t room = b->depth - (q->posted - q->done);
 
 	if (b->credits)
-		room = RTE_MIN(room, end->slots -
-			       (q->posted - __atomic_load_n(q->credit, __ATOMIC_ACQUIRE)));
+		room = RTE_MIN(room, end->slots - (q->posted -
+						   __atomic_load_n(q->credit, __ATOMIC_ACQUIRE)));
 	else if (b->verify)
 		room = RTE_MIN(room, end->slots - (q->posted - q->done));
 	return room;
@@ -98,7 +98,8 @@ complete(struct bw *b, const struct ibv_wc *wc, uint64_t now)
 		return;
 	}
 	n = (uint32_t)((uint32_t)wc->wr_id - (uint32_t)q->done) + 1;
-	uroce_perf_histogram_add(&r->latency, now - q->stamps[(q->done + n - 1) & r->end.stamp_mask]);
+	uroce_perf_histogram_add(&r->latency,
+				 now - q->stamps[(q->done + n - 1) & r->end.stamp_mask]);
 	if (b->verify && b->fetches)
 		fetched_check(b, q, n);
 	q->done += n;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Latency: one message at a time, QP after QP. For what the peer answers it is the round trip of message
- * and answer; for the rest the time to the work completion. The client's loop, on the thread that polls its
- * worker.
+ * Latency: one message at a time, QP after QP. For what the peer answers it is the round trip of
+ * message and answer; for the rest the time to the work completion. The client's loop, on the
+ * thread that polls its worker.
  */
 
 #include <string.h>
@@ -14,8 +14,8 @@
 struct lat {
 	struct perf_run *run;
 	enum perf_lat_kind kind;
-	bool over;		/* the round trip in progress */
-	unsigned int unreaped;	/* completions of our messages that have not been taken */
+	bool over;             /* the round trip in progress */
+	unsigned int unreaped; /* completions of our messages that have not been taken */
 };
 
 static void

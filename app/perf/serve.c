@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The server's process: waits for a client, makes an end as each row wants it, runs the server's rounds
- * until the client is done, and says what it has seen. Main thread, which polls the first worker.
+ * The server's process: waits for a client, makes an end as each row wants it, runs the server's
+ * rounds until the client is done, and says what it has seen. Main thread, which polls the first
+ * worker.
  */
 
 #include <errno.h>
@@ -16,16 +17,16 @@
 #include "remote.h"
 #include "signals.h"
 
-#define LAST_LINES 64		/* of a client that is not served any more */
-#define LOOKS_PER_SECOND 50	/* at the socket, while messages come in */
+#define LAST_LINES       64 /* of a client that is not served any more */
+#define LOOKS_PER_SECOND 50 /* at the socket, while messages come in */
 
 struct service {
 	struct perf_host *host;
 	struct perf_conn conn;
 	struct perf_server server;
-	union ibv_gid wanted;		/* our address, as the client knows it */
-	bool serving;			/* server has an end */
-	uint64_t *counts;		/* atomics: what the client did on each QP */
+	union ibv_gid wanted; /* our address, as the client knows it */
+	bool serving;         /* server has an end */
+	uint64_t *counts;     /* atomics: what the client did on each QP */
 	unsigned int rows;
 	uint64_t errors;
 };
@@ -53,7 +54,8 @@ lost(int ret)
 		fprintf(stderr, "uroce-perf: the client has been silent for %u s\n",
 			UROCE_PERF_OOB_TIMEOUT_MS / 1000);
 	else if (ret == -EPROTO)
-		fprintf(stderr, "uroce-perf: the client sends what is not of the handshake: is it of the "
+		fprintf(stderr,
+			"uroce-perf: the client sends what is not of the handshake: is it of the "
 			"same release?\n");
 	else if (ret == -EINTR)
 		fprintf(stderr, "uroce-perf: stopped\n");
@@ -94,7 +96,8 @@ greet(struct service *s)
 		rd_atomic = RTE_MIN(rd_atomic, (uint32_t)dev->attr.max_qp_rd_atom);
 	}
 	if (!ours)
-		return refuse(s, "the client asks for an address that is none of the server's --addr");
+		return refuse(s,
+			      "the client asks for an address that is none of the server's --addr");
 	ret = uroce_perf_conn_send(&s->conn, "uroce-perf %u welcome mtu=%u rd_atomic=%u",
 				   PERF_OOB_VERSION, mtu, rd_atomic);
 	return ret == 0 ? 0 : lost(ret);
@@ -108,7 +111,8 @@ infos_receive(struct service *s, uint32_t n)
 	char line[UROCE_PERF_OOB_LINE_BYTES];
 
 	for (uint32_t i = 0; i < n && infos != NULL; i++) {
-		int ret = uroce_perf_conn_recv(&s->conn, line, sizeof(line), UROCE_PERF_OOB_TIMEOUT_MS);
+		int ret = uroce_perf_conn_recv(&s->conn, line, sizeof(line),
+					       UROCE_PERF_OOB_TIMEOUT_MS);
 
 		if (ret == 0)
 			ret = uroce_perf_parse_qp(line, i, &infos[i]);
@@ -185,12 +189,13 @@ row_finish(struct service *s, const char *line)
 		return lost(-EPROTO);
 	if (failed == 0)
 		uroce_perf_server_finish(&s->server, ops,
-					 uroce_perf_ops[p->op].atomic ? s->counts : NULL, idle_worker,
-					 s);
+					 uroce_perf_ops[p->op].atomic ? s->counts : NULL,
+					 idle_worker, s);
 	s->rows++;
 	s->errors += v->errors;
-	printf("%s of %u bytes, %u queue pairs: %" PRIu64 " messages%s\n", uroce_perf_ops[p->op].name,
-	       p->size, p->qps, ops, failed != 0 ? ", ended by an error at the client" : "");
+	printf("%s of %u bytes, %u queue pairs: %" PRIu64 " messages%s\n",
+	       uroce_perf_ops[p->op].name, p->size, p->qps, ops,
+	       failed != 0 ? ", ended by an error at the client" : "");
 	if (p->verify)
 		printf("verified here: %" PRIu64 " bytes\n", v->verified_bytes);
 	if (v->text[0] != '\0')
@@ -258,8 +263,9 @@ row_serve(struct service *s)
 	}
 }
 
-/* The client closes its port, and then the socket. Before that ours must not be closed, nor polled any
- * more: net_memif takes a port down on EAL's interrupt thread when its peer goes, without a lock against us. */
+/* The client closes its port, and then the socket. Before that ours must not be closed, nor polled
+ * any more: net_memif takes a port down on EAL's interrupt thread when its peer goes, without a
+ * lock against us. */
 static void
 client_leave(struct service *s)
 {
@@ -328,7 +334,7 @@ uroce_perf_serve(struct perf_host *host, const struct perf_options *o)
 	} else if (ret != -EINTR) {
 		fprintf(stderr, "uroce-perf: %s: %s\n", o->oob.text, strerror(-ret));
 	} else {
-		ret = 0;	/* nobody came, and nobody is waited for any more */
+		ret = 0; /* nobody came, and nobody is waited for any more */
 	}
 	ret = ret != 0 || s->errors != 0 ? 1 : 0;
 	free(s);

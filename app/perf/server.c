@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The server's rounds. They run on the thread that polls the server's worker: an lcore of its own, the
- * client's loop when both ends share one, or the main thread of a server process.
+ * The server's rounds. They run on the thread that polls the server's worker: an lcore of its own,
+ * the client's loop when both ends share one, or the main thread of a server process.
  */
 
 #include <stdarg.h>
@@ -15,7 +15,9 @@
 #include "server.h"
 #include "verify.h"
 
-static void __rte_format_printf(2, 3)
+static void note(struct perf_server *s, const char *format, ...) __rte_format_printf(2, 3);
+
+static void
 note(struct perf_server *s, const char *format, ...)
 {
 	va_list args;
@@ -66,8 +68,8 @@ completion_check(struct perf_server *s, const struct perf_qp *q, const struct ib
 	const uint32_t length = p->op == PERF_WRITE ? 0 : p->size;
 
 	if (wc->byte_len != length)
-		note(s, "queue pair %u, message %llu: a completion of %u bytes in place of %u", q->index,
-		     (unsigned long long)q->received, wc->byte_len, length);
+		note(s, "queue pair %u, message %llu: a completion of %u bytes in place of %u",
+		     q->index, (unsigned long long)q->received, wc->byte_len, length);
 	if (p->op != PERF_SEND && ((wc->wc_flags & IBV_WC_WITH_IMM) == 0 ||
 				   rte_be_to_cpu_32(wc->imm_data) != (uint32_t)q->received))
 		note(s, "queue pair %u, message %llu: wrong immediate data", q->index,
@@ -146,7 +148,7 @@ uroce_perf_server_round(struct perf_server *s)
 			s->next_qp = (s->next_qp + 1) % s->end.params.qps;
 			work++;
 		} else if ((s->verdict.received & 7) != 0) {
-			return 0;	/* completions of answers can wait */
+			return 0; /* completions of answers can wait */
 		}
 	}
 	return work + completions_take(s);

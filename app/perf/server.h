@@ -16,11 +16,11 @@
 
 /* What the server has seen of a run. */
 struct perf_verdict {
-	uint64_t received;		/* messages that it knows of */
+	uint64_t received; /* messages that it knows of */
 	uint64_t verified_bytes;
 	uint64_t errors;
 	uint64_t retransmits;
-	char text[PERF_TEXT_BYTES];	/* the first error, or empty */
+	char text[PERF_TEXT_BYTES]; /* the first error, or empty */
 };
 
 /* Touched by one thread at a time: the one that runs the rounds, then the one that finishes. */
@@ -28,8 +28,8 @@ struct perf_server {
 	struct perf_end end;
 	struct perf_verdict verdict;
 	uint64_t retransmits_before;
-	uint32_t next_qp;		/* lat: whose message comes next */
-	bool passive;			/* nothing to do but to poll the worker */
+	uint32_t next_qp; /* lat: whose message comes next */
+	bool passive;     /* nothing to do but to poll the worker */
 };
 
 /** The end has been created and connected. */

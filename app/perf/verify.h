@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * What the bytes of a message should be. They follow from the queue pair, the number of the message and
- * the offset, so bytes of another message, of another QP or from elsewhere in the same one are wrong.
+ * What the bytes of a message should be. They follow from the queue pair, the number of the message
+ * and the offset, so bytes of another message, of another QP or from elsewhere in the same one are
+ * wrong.
  */
 
 #ifndef UROCE_PERF_VERIFY_H
@@ -14,8 +15,8 @@
 /* No wrong byte. */
 #define PERF_VERIFIED SIZE_MAX
 
-/** Where the pattern of message `seq` of queue pair `qp` starts; also the value of an atomic's counter
- * after `seq` operations. */
+/** Where the pattern of message `seq` of queue pair `qp` starts; also the value of an atomic's
+ * counter after `seq` operations. */
 uint64_t uroce_perf_pattern(uint32_t qp, uint64_t seq);
 
 /** Write the message. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The histogram of latencies: its buckets cover all values once, and quantiles are right to within one.
+ * The histogram of latencies: its buckets cover all values once, and quantiles are right to within
+ * one.
  */
 
 #include <setjmp.h>
@@ -84,7 +85,8 @@ test_quantiles(void **state)
 		double exact = fractions[i] * (double)n * 10;
 		double got = (double)uroce_perf_histogram_quantile(h, fractions[i]);
 
-		assert_true(got >= exact * 0.999 && got <= exact * (1 + 1.0 / PERF_HISTOGRAM_STEPS));
+		assert_true(got >= exact * 0.999 &&
+			    got <= exact * (1 + 1.0 / PERF_HISTOGRAM_STEPS));
 	}
 	free(h);
 }

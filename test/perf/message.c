@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The handshake between two processes: lines come back as they were sent, and what a hostile or a mistaken
- * peer sends instead is refused.
+ * The handshake between two processes: lines come back as they were sent, and what a hostile or a
+ * mistaken peer sends instead is refused.
  */
 
 #include <errno.h>
@@ -51,8 +51,15 @@ teardown(void **state)
 }
 
 static const struct perf_params params = {
-	.op = PERF_CMP_SWAP, .mode = PERF_LAT, .size = 8, .mtu = 2048, .qps = 65536, .depth = 1,
-	.rd_atomic = 16, .verify = true, .fault = -1,
+	.op = PERF_CMP_SWAP,
+	.mode = PERF_LAT,
+	.size = 8,
+	.mtu = 2048,
+	.qps = 65536,
+	.depth = 1,
+	.rd_atomic = 16,
+	.verify = true,
+	.fault = -1,
 };
 
 static void
@@ -81,7 +88,12 @@ static void
 test_qp_comes_back(void **state)
 {
 	const struct perf_qp_info info = {
-		.qpn = 0xfffffe, .psn = 0xffffff, .rkey = UINT32_MAX, .out = UINT64_MAX, .in = 1, .credit = 0,
+		.qpn = 0xfffffe,
+		.psn = 0xffffff,
+		.rkey = UINT32_MAX,
+		.out = UINT64_MAX,
+		.in = 1,
+		.credit = 0,
 		.gid.raw = { 0xfd, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 0xff },
 	};
 	struct pair *p = *state;
@@ -103,7 +115,9 @@ test_qp_comes_back(void **state)
 static void
 test_verdict_comes_back(void **state)
 {
-	struct perf_verdict v = { .received = UINT64_MAX, .verified_bytes = 2, .errors = 3, .retransmits = 4 };
+	struct perf_verdict v = {
+		.received = UINT64_MAX, .verified_bytes = 2, .errors = 3, .retransmits = 4
+	};
 	struct pair *p = *state;
 	char line[UROCE_PERF_OOB_LINE_BYTES];
 	struct perf_verdict got;
@@ -140,7 +154,8 @@ static const char *const wrong_params[] = {
 	"row op=0 mode=0 size=8 mtu=256 qps=1 depth=1 rd_atomic=1 verify=2 fault=0",
 	"row op=0 mode=0 size=8x mtu=256 qps=1 depth=1 rd_atomic=1 verify=0 fault=0",
 	"row op=0 mode=0 size=99999999999999999999 mtu=256 qps=1 depth=1 rd_atomic=1 verify=0 fault=0",
-	"row op=5 mode=0 size=16 mtu=256 qps=1 depth=1 rd_atomic=1 verify=0 fault=0",	/* an atomic */
+	"row op=5 mode=0 size=16 mtu=256 qps=1 depth=1 rd_atomic=1 verify=0 fault=0", /* an atomic
+										       */
 	"row op=0 mode=0 mtu=256 qps=1 depth=1 rd_atomic=1 verify=0 fault=0",
 };
 
@@ -180,10 +195,13 @@ test_greetings(void **state)
 {
 	char error[256];
 
-	assert_int_equal(uroce_perf_message_greeting("uroce-perf 1 hello to=0", "hello", error, 256), 0);
-	assert_int_equal(uroce_perf_message_greeting("uroce-perf 2 hello", "hello", error, 256), -1);
+	assert_int_equal(
+		uroce_perf_message_greeting("uroce-perf 1 hello to=0", "hello", error, 256), 0);
+	assert_int_equal(uroce_perf_message_greeting("uroce-perf 2 hello", "hello", error, 256),
+			 -1);
 	assert_non_null(strstr(error, "version 2"));
-	assert_int_equal(uroce_perf_message_greeting("uroce-perf 1 welcome", "hello", error, 256), -1);
+	assert_int_equal(uroce_perf_message_greeting("uroce-perf 1 welcome", "hello", error, 256),
+			 -1);
 	assert_non_null(strstr(error, "--server"));
 	assert_int_equal(uroce_perf_message_greeting("SSH-2.0-OpenSSH", "hello", error, 256), -1);
 	assert_non_null(strstr(error, "not uroce-perf"));
@@ -249,8 +267,9 @@ static void
 test_oob_addresses(void **state)
 {
 	static const char *const wrong[] = {
-		"", "tcp:", "tcp:0", "tcp:65536", "tcp:host", "tcp::5000", "tcp:::1:5000", "tcp:5000x",
-		"unix:", "udp:5000", "5000",
+		"",         "tcp:",      "tcp:0",        "tcp:65536",
+		"tcp:host", "tcp::5000", "tcp:::1:5000", "tcp:5000x",
+		"unix:",    "udp:5000",  "5000",
 	};
 	struct perf_oob_addr a;
 	char path[256] = "unix:";

@@ -33,7 +33,8 @@ parse(struct perf_options *o, const char *line)
 	error[0] = '\0';
 	assert_true(strlen(line) < sizeof(words));
 	strcpy(words, line);
-	for (char *word = strtok_r(words, " ", &save); word != NULL; word = strtok_r(NULL, " ", &save)) {
+	for (char *word = strtok_r(words, " ", &save); word != NULL;
+	     word = strtok_r(NULL, " ", &save)) {
 		assert_true(argc < MAX_ARGS - 1);
 		argv[argc++] = word;
 	}
@@ -66,8 +67,10 @@ test_all_given(void **state)
 {
 	struct perf_options o;
 
-	assert_int_equal(parse(&o, "--op send-imm --transport rc --mode lat --size 4097 --mtu 1024 --qps 64 "
-			       "--depth=7"), 0);
+	assert_int_equal(
+		parse(&o, "--op send-imm --transport rc --mode lat --size 4097 --mtu 1024 --qps 64 "
+			  "--depth=7"),
+		0);
 	assert_int_equal(o.op, PERF_SEND_IMM);
 	assert_int_equal(o.mode, PERF_LAT);
 	assert_int_equal(o.size, 4097);
@@ -80,8 +83,10 @@ test_all_given(void **state)
 	assert_true(o.verify && o.all_sizes);
 	assert_int_equal(o.fault, 0);
 	assert_string_equal(o.json, "-");
-	assert_int_equal(parse(&o, "--client fd00::1 --addr 10.0.0.1/24 --addr fd00::2/64 --oob unix:/x --iters 9"),
-			 0);
+	assert_int_equal(
+		parse(&o,
+		      "--client fd00::1 --addr 10.0.0.1/24 --addr fd00::2/64 --oob unix:/x --iters 9"),
+		0);
 	assert_int_equal(o.role, PERF_CLIENT);
 	assert_int_equal(o.peer.raw[0], 0xfd);
 	assert_int_equal(o.nb_addrs, 2);

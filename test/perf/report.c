@@ -16,7 +16,12 @@
 #include "report.h"
 
 static const struct perf_row row = {
-	.params = { .op = PERF_SEND_IMM, .mode = PERF_RATE, .size = 4097, .mtu = 1024, .qps = 3, .depth = 9,
+	.params = { .op = PERF_SEND_IMM,
+		    .mode = PERF_RATE,
+		    .size = 4097,
+		    .mtu = 1024,
+		    .qps = 3,
+		    .depth = 9,
 		    .verify = true },
 	.lcores = 2,
 	.seconds = 2,
@@ -71,7 +76,8 @@ test_latencies(void **state)
 		uroce_perf_histogram_add(h, i == 0 ? 500 : 2000);
 	uroce_perf_row_latency(&r, h, 1000000000);
 	assert_true(r.lat_us.min == 0.5);
-	assert_true(r.lat_us.p50 == 2 && r.lat_us.p99 == 2 && r.lat_us.p999 == 2 && r.lat_us.max == 2);
+	assert_true(r.lat_us.p50 == 2 && r.lat_us.p99 == 2 && r.lat_us.p999 == 2 &&
+		    r.lat_us.max == 2);
 	free(h);
 }
 
@@ -79,11 +85,24 @@ static void
 test_json(void **state)
 {
 	static const char *const members[] = {
-		"\"op\": \"send-imm\"", "\"transport\": \"rc\"", "\"mode\": \"rate\"", "\"size\": 4097",
-		"\"mtu\": 1024", "\"qps\": 3", "\"depth\": 9", "\"lcores\": 2", "\"seconds\": 2.000000000",
-		"\"ops\": 4000000", "\"bytes\": 16388000000", "\"gbps\": 65.552000", "\"mops\": 2.000000",
+		"\"op\": \"send-imm\"",
+		"\"transport\": \"rc\"",
+		"\"mode\": \"rate\"",
+		"\"size\": 4097",
+		"\"mtu\": 1024",
+		"\"qps\": 3",
+		"\"depth\": 9",
+		"\"lcores\": 2",
+		"\"seconds\": 2.000000000",
+		"\"ops\": 4000000",
+		"\"bytes\": 16388000000",
+		"\"gbps\": 65.552000",
+		"\"mops\": 2.000000",
 		("\"lat_us\": {\"min\": 0.500, \"p50\": 1.250, \"p99\": 3.000, \"p999\": 4.000, "
-		 "\"max\": 1000.000}"), "\"retransmits\": 5", "\"errors\": 1", "\"verified_bytes\": 77",
+		 "\"max\": 1000.000}"),
+		"\"retransmits\": 5",
+		"\"errors\": 1",
+		"\"verified_bytes\": 77",
 	};
 
 	print(uroce_perf_report_json, &row, 1);
@@ -124,7 +143,8 @@ test_table(void **state)
 
 	big.params.size = 64 << 10;
 	print(NULL, &row, 1);
-	assert_non_null(strstr(text, "send-imm  rate    4097  1024     3      9      2    65.552    2.0000"));
+	assert_non_null(strstr(
+		text, "send-imm  rate    4097  1024     3      9      2    65.552    2.0000"));
 	assert_non_null(strstr(text, "verified 4097: 77 of 16388000000 bytes"));
 	print(NULL, &big, 1);
 	assert_non_null(strstr(text, " 64K "));

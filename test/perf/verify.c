@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * --verify has to find every wrong byte: one flipped bit anywhere, a message of another number or queue
- * pair, one shifted within itself, and what never arrived.
+ * --verify has to find every wrong byte: one flipped bit anywhere, a message of another number or
+ * queue pair, one shifted within itself, and what never arrived.
  */
 
 #include <setjmp.h>
@@ -81,9 +81,12 @@ test_stale_and_misplaced(void **state)
 {
 	for (uint64_t seq = 0; seq < 1000; seq++) {
 		uroce_perf_fill(room, 64, uroce_perf_pattern(0, seq));
-		assert_true(uroce_perf_check(room, 64, uroce_perf_pattern(0, seq + 1)) != PERF_VERIFIED);
-		assert_true(uroce_perf_check(room, 64, uroce_perf_pattern(0, seq + 128)) != PERF_VERIFIED);
-		assert_true(uroce_perf_check(room, 64, uroce_perf_pattern(1, seq)) != PERF_VERIFIED);
+		assert_true(uroce_perf_check(room, 64, uroce_perf_pattern(0, seq + 1)) !=
+			    PERF_VERIFIED);
+		assert_true(uroce_perf_check(room, 64, uroce_perf_pattern(0, seq + 128)) !=
+			    PERF_VERIFIED);
+		assert_true(uroce_perf_check(room, 64, uroce_perf_pattern(1, seq)) !=
+			    PERF_VERIFIED);
 	}
 	uroce_perf_fill(room, 4096 + 64, uroce_perf_pattern(0, 1));
 	for (unsigned int shift = 1; shift <= 64; shift++)

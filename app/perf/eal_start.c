@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * Starting EAL, and what to do when it does not start: it says what it found wrong, but not what a
+ * user of this program can do about it. Main thread.
+ */
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <rte_eal.h>
+#include <rte_errno.h>
+#include <rte_lcore.h>
+#include <rte_log.h>
+
+#include <uroce_config.h>
+
+#include "eal_start.h"
+#include "options.h"
+
+static void
+usage_hook(const char *program)
+{
+	RTE_SET_USED(program);
+	printf("\n%s", uroce_perf_usage);
+}
+
+int
+uroce_perf_eal_args(int argc, char **argv)
+{
+	int n = 1;
+
+	while (n < argc && strcmp(argv[n], "--") != 0)
+		n++;
+	return n;
+}
+
+static bool
+has_arg(int argc, char **argv, const char *arg)
+{
+	for (int i = 1; i < argc; i++) {
+		if (strncmp(argv[i], arg, strlen(arg)) == 0)
+			return true;
+	}
+	return false;
+}
+
+static unsigned long
+free_hugepages(void)
+{
+	FILE *f = fopen("/proc/meminfo", "r");
+	unsigned long n = 0;
+	char line[128];
+
+	while (f != NULL && fgets(line, sizeof(line), f) != NULL) {
+		if (sscanf(line, "HugePages_Free: %lu", &n) == 1)
+			break;
+	}
+	if (f != NULL)
+		fclose(f);
+	return n;
+}
+
+/* EAL has printed what it found wrong; say what to do. */
+static void
+eal_explain(int argc, char **argv)
+{
+	const bool huge = !has_arg(argc, argv, "--no-huge");
+	const char *hint =
+		"See EAL's messages above: an argument that it does not know (our own come after a "
+		"--), an lcore or a device that does not exist, the --file-prefix of another process?";
+
+	if (huge && rte_errno != EINVAL && free_hugepages() == 0)
+		hint = "There are no free hugepages: `sudo config/run` reserves them, or say "
+		       "--no-huge to go without.";
+	else if (rte_errno != EINVAL && geteuid() != 0)
+		hint = "Hugepages and ports are root's: use sudo, or say --no-huge and --no-pci to go "
+		       "without.";
+	fprintf(stderr, "uroce-perf: EAL did not start: %s\n%s\n", rte_strerror(rte_errno), hint);
+}
+
+/* EAL without hugepages takes 64 MiB if nothing is said. */
+int
+uroce_perf_eal_init(int argc, char **argv)
+{
+	char **args = calloc((size_t)argc + 3, sizeof(*args));
+	static char memory[] = "-m", mib[] = UROCE_PERF_NO_HUGE_MIB;
+	int n = argc;
+
+	if (args == NULL)
+		return -1;
+	memcpy(args, argv, (size_t)argc * sizeof(*args));
+	if (has_arg(argc, argv, "--no-huge") && !has_arg(argc, argv, "-m") &&
+	    !has_arg(argc, argv, "--socket-mem")) {
+		args[n++] = memory;
+		args[n++] = mib;
+	}
+	/* Results alone go to standard output. */
+	rte_openlog_stream(stderr);
+	rte_set_application_usage_hook(usage_hook);
+	n = rte_eal_init(n, args);
+	if (n < 0)
+		eal_explain(argc, argv);
+	free(args);
+	return n < 0 ? -1 : 0;
+}
+
+unsigned int
+uroce_perf_lcores(unsigned int *lcores)
+{
+	unsigned int n = 0, lcore;
+
+	lcores[n++] = rte_get_main_lcore();
+	RTE_LCORE_FOREACH_WORKER(lcore) {
+		if (n < UROCE_MAX_WORKERS)
+			lcores[n++] = lcore;
+	}
+	return n;
+}

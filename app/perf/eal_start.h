@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * EAL as main() sees it: its part of the command line, its start, its lcores.
+ */
+
+#ifndef UROCE_PERF_EAL_START_H
+#define UROCE_PERF_EAL_START_H
+
+/** How many arguments are EAL's, the program's name included: where `--` is, or argc. */
+int uroce_perf_eal_args(int argc, char **argv);
+
+/** rte_eal_init(), with enough memory without hugepages. @return 0 or -1, messages printed */
+int uroce_perf_eal_init(int argc, char **argv);
+
+/** The lcores, the main one first. @return how many, at most UROCE_MAX_WORKERS */
+unsigned int uroce_perf_lcores(unsigned int *lcores);
+
+#endif /* UROCE_PERF_EAL_START_H */
