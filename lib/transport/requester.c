@@ -67,8 +67,6 @@ may_start(const struct uroce_qp *qp, const struct uroce_sqe *sqe, uint32_t outst
 {
 	const struct uroce_requester *req = &qp->req;
 
-	if (qp->state == IBV_QPS_SQD && req->next == req->started)
-		return false;
 	if ((sqe->flags & IBV_SEND_FENCE) && req->rd_atomics > 0)
 		return false;
 	if (!uroce_is_rd_atomic(sqe->opcode))
@@ -206,6 +204,28 @@ advance(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_sqe *sqe
 		uroce_requester_arm(e, qp);
 }
 
+/* SQD ends what has begun, and begins nothing. */
+static bool
+may_send(const struct uroce_qp *qp)
+{
+	const struct uroce_requester *req = &qp->req;
+
+	/* pairs with the release in uroce_post_send() */
+	if (req->rnr_wait || req->next == __atomic_load_n(&qp->sq.tail, __ATOMIC_ACQUIRE))
+		return false;
+	return qp->state == IBV_QPS_RTS || (qp->state == IBV_QPS_SQD && req->next != req->started);
+}
+
+/* What is wrong with a WQE before anything of it is sent. */
+static enum ibv_wc_status
+wqe_status(const struct uroce_qp *qp, const struct uroce_sqe *sqe)
+{
+	/* it would wait for ever */
+	if (uroce_is_rd_atomic(sqe->opcode) && qp->attr.max_rd_atomic == 0)
+		return IBV_WC_LOC_QP_OP_ERR;
+	return sqe->posted_status;
+}
+
 /* A WQE that was wrong when posted, or whose memory is, fails when all before it is done. */
 static bool
 fail_wqe(struct uroce_engine *e, struct uroce_qp *qp, struct uroce_sqe *sqe, enum ibv_wc_status status)
@@ -226,16 +246,15 @@ uroce_requester_send(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbu
 	while (n < room) {
 		uint32_t outstanding = uroce_psn_distance(req->psn, req->unacked);
 		struct uroce_sqe *sqe = uroce_sqe_at(&qp->sq, req->next);
+		enum ibv_wc_status status;
 		uint32_t psns = 1;
 		int ret;
 
-		if ((qp->state != IBV_QPS_RTS && qp->state != IBV_QPS_SQD) || req->rnr_wait ||
-		    /* pairs with the release in uroce_post_send() */
-		    req->next == __atomic_load_n(&qp->sq.tail, __ATOMIC_ACQUIRE) ||
-		    outstanding >= UROCE_WINDOW_PACKETS)
+		if (!may_send(qp) || outstanding >= UROCE_WINDOW_PACKETS)
 			break;
-		if (unlikely(sqe->posted_status != IBV_WC_SUCCESS)) {
-			fail_wqe(e, qp, sqe, sqe->posted_status);
+		status = wqe_status(qp, sqe);
+		if (unlikely(status != IBV_WC_SUCCESS)) {
+			fail_wqe(e, qp, sqe, status);
 			break;
 		}
 		if (req->offset == 0 && !start_wqe(qp, sqe, outstanding))

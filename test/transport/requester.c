@@ -272,6 +272,27 @@ a_key_that_does_not_resolve_fails_in_its_turn(void **state)
 }
 
 static void
+a_read_that_could_never_leave_fails(void **state)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_SQD };
+	struct peer p;
+
+	(void)state;
+	peer_start(&p, NULL);
+	assert_int_equal(uroce_modify_qp(p.qp, &attr, IBV_QP_STATE), 0);
+	attr.max_rd_atomic = 0;
+	assert_int_equal(uroce_modify_qp(p.qp, &attr, IBV_QP_MAX_QP_RD_ATOMIC), 0);
+	peer_post(&p, IBV_WR_RDMA_READ, 0, 8, 1, 0);
+	peer_expect_nothing(&p);
+	peer_expect_no_wc(p.send_cq);		/* not before its turn: SQD begins nothing */
+	attr.qp_state = IBV_QPS_RTS;
+	assert_int_equal(uroce_modify_qp(p.qp, &attr, IBV_QP_STATE), 0);
+	peer_expect_nothing(&p);
+	peer_expect_wc(p.send_cq, IBV_WC_LOC_QP_OP_ERR, 1);
+	peer_stop(&p);
+}
+
+static void
 the_longest_messages(void **state)
 {
 	const size_t most = UROCE_MAX_MSG_BYTES;
@@ -352,6 +373,7 @@ main(void)
 		cmocka_unit_test(r39_outstanding_reads_and_fences),
 		cmocka_unit_test(r34_back_to_the_psn_that_is_named),
 		cmocka_unit_test(a_key_that_does_not_resolve_fails_in_its_turn),
+		cmocka_unit_test(a_read_that_could_never_leave_fails),
 		cmocka_unit_test(the_longest_messages),
 		cmocka_unit_test(a_pool_that_is_empty_is_waited_for),
 	};
