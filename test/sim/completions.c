@@ -203,11 +203,13 @@ check_order(struct side *s, const struct message *m)
 	}
 }
 
-static void
+/* @return whether it was a solicited one */
+static bool
 check_recv_success(struct side *s, const struct ibv_wc *wc, struct receive *r)
 {
 	struct message *m = r->message;
 	unsigned int flags;
+	bool solicited;
 
 	SIM_CHECK(!s->recv_failed, "QP 0x%06x: a receive succeeds after an error", s->qpn);
 	SIM_CHECK(m != NULL && m == STAILQ_FIRST(&s->messages),
@@ -227,8 +229,10 @@ check_recv_success(struct side *s, const struct ibv_wc *wc, struct receive *r)
 	STAILQ_REMOVE_HEAD(&s->messages, link);
 	if (m->op != NULL)
 		m->op->message = NULL;
+	solicited = m->solicited;
 	free(m->data);
 	free(m);
+	return solicited;
 }
 
 static void
@@ -253,26 +257,28 @@ check_recv_error(struct side *s, const struct ibv_wc *wc, struct receive *r)
 		r->message->receive = NULL;
 }
 
-static void
+static bool
 check_recv(struct side *s, const struct ibv_wc *wc)
 {
 	struct receive *r = STAILQ_FIRST(&s->receives);
+	bool solicited = true;
 
 	SIM_CHECK(r != NULL, "QP 0x%06x: a receive completes that was never posted", s->qpn);
 	SIM_CHECK(r->wr_id == wc->wr_id,
 		  "QP 0x%06x: receive 0x%" PRIx64 " completes instead of 0x%" PRIx64, s->qpn,
 		  wc->wr_id, r->wr_id);
 	if (wc->status == IBV_WC_SUCCESS)
-		check_recv_success(s, wc, r);
+		solicited = check_recv_success(s, wc, r);
 	else
 		check_recv_error(s, wc, r);
 	STAILQ_REMOVE_HEAD(&s->receives, link);
 	s->receive_count--;
 	release_regions(r->regions, r->num_sge);
 	free(r);
+	return solicited;
 }
 
-void
+bool
 completion_check(struct side *s, const struct ibv_wc *wc, bool is_recv)
 {
 	trace_note(s->end->world->now_ns,
@@ -281,9 +287,9 @@ completion_check(struct side *s, const struct ibv_wc *wc, bool is_recv)
 		   uroce_wc_status_str(wc->status));
 	SIM_CHECK(wc->qp_num == s->qpn, "wc.qp_num 0x%06x instead of 0x%06x", wc->qp_num, s->qpn);
 	if (is_recv)
-		check_recv(s, wc);
-	else
-		check_send(s, wc);
+		return check_recv(s, wc);
+	check_send(s, wc);
+	return wc->status != IBV_WC_SUCCESS;
 }
 
 void
@@ -317,7 +323,7 @@ poll_cq(struct side *s, struct ibv_cq *cq, unsigned int room)
 
 	SIM_CHECK(n >= 0 || s->overrun, "uroce_poll_cq fails");
 	for (int i = 0; i < n; i++)
-		completion_check(s, &wc[i], (wc[i].wr_id & 1) != 0);
+		watch_saw(s, cq, completion_check(s, &wc[i], (wc[i].wr_id & 1) != 0));
 	return n > 0 ? (unsigned int)n : 0;
 }
 
@@ -329,4 +335,12 @@ oracle_poll(struct side *s, unsigned int n)
 	if (s->recv_cq != s->send_cq)
 		got += poll_cq(s, s->recv_cq, n);
 	return got;
+}
+
+void
+oracle_poll_all(struct side *s)
+{
+	while (oracle_poll(s, 16) > 0)
+		;
+	watch_check(s);
 }

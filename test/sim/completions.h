@@ -9,7 +9,8 @@
 
 #include "conn.h"
 
-void completion_check(struct side *s, const struct ibv_wc *wc, bool is_recv);
+/** @return whether it wakes who waits for solicited completions only */
+bool completion_check(struct side *s, const struct ibv_wc *wc, bool is_recv);
 
 /** No more completions will come, of a CQ in error or of a QP that is destroyed: what was posted
  * has failed, for all that is known. */

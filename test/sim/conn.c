@@ -8,6 +8,7 @@
 #include "conn.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,10 +19,28 @@
 
 static const int mtus[] = { 256, 512, 1024, 2048, 4096 };
 
+static void
+create_channel(struct side *s)
+{
+	s->channel = uroce_create_comp_channel(end_context(s->end));
+	SIM_CHECK(s->channel != NULL, "uroce_create_comp_channel: %s", strerror(errno));
+	SIM_CHECK(fcntl(s->channel->fd, F_SETFL, O_NONBLOCK) == 0, "fcntl: %s", strerror(errno));
+}
+
+static void
+watch_cqs(struct side *s)
+{
+	if (s->channel == NULL)
+		return;
+	s->watches[0].cq = s->send_cq;
+	if (s->recv_cq != s->send_cq)
+		s->watches[1].cq = s->recv_cq;
+}
+
 static struct ibv_cq *
 cq_create(struct side *s, int cqe)
 {
-	struct ibv_cq *cq = uroce_create_cq(end_context(s->end), cqe, s, NULL, 0);
+	struct ibv_cq *cq = uroce_create_cq(end_context(s->end), cqe, s, s->channel, 0);
 
 	SIM_CHECK(cq != NULL, "uroce_create_cq: %s", strerror(errno));
 	return cq;
@@ -33,13 +52,17 @@ create_cqs(struct side *s, struct sim_random *r, const struct conn_conf *conf)
 	int send = (int)s->cap.max_send_wr, recv = (int)s->cap.max_recv_wr;
 
 	s->overrun = conf->cqe != 0;
+	if (!s->overrun && random_once_in(r, 2))
+		create_channel(s);
 	if (random_once_in(r, 2)) {
 		s->send_cq = cq_create(s, conf->cqe != 0 ? conf->cqe : send + recv);
 		s->recv_cq = s->send_cq;
+		watch_cqs(s);
 		return;
 	}
 	s->send_cq = cq_create(s, conf->cqe != 0 ? conf->cqe : send);
 	s->recv_cq = cq_create(s, conf->cqe != 0 ? conf->cqe : recv);
+	watch_cqs(s);
 }
 
 static void
@@ -238,6 +261,9 @@ conn_destroy(struct conn *c)
 		SIM_CHECK(uroce_destroy_cq(s->send_cq) == 0, "uroce_destroy_cq fails");
 		if (s->recv_cq != s->send_cq)
 			SIM_CHECK(uroce_destroy_cq(s->recv_cq) == 0, "uroce_destroy_cq fails");
+		if (s->channel != NULL)
+			SIM_CHECK(uroce_destroy_comp_channel(s->channel) == 0,
+				  "uroce_destroy_comp_channel fails");
 	}
 	free(c);
 }

@@ -18,6 +18,7 @@
 #include "memory.h"
 #include "sim.h"
 #include "uroce_config.h"
+#include "watch.h"
 #include "world.h"
 
 struct side;
@@ -32,6 +33,7 @@ struct message {
 	uint32_t imm; /* as in wc.imm_data */
 	bool is_write;
 	bool has_imm;
+	bool solicited;
 };
 
 /* A receive that was posted. */
@@ -52,6 +54,7 @@ struct op {
 	enum ibv_wr_opcode opcode;
 	bool signaled;
 	bool inlined;
+	bool solicited;
 	bool must_fail;
 	bool forbidden; /* must not be executed either */
 	uint32_t imm;
@@ -76,6 +79,8 @@ struct side {
 	struct ibv_qp *qp; /* NULL once it is destroyed */
 	uint32_t qpn;
 	struct ibv_cq *send_cq;
+	struct ibv_comp_channel *channel; /* NULL: without events */
+	struct watch watches[2];
 	struct ibv_cq *recv_cq; /* may be the same */
 	struct ibv_qp_cap cap;
 	bool sq_sig_all;

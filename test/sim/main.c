@@ -26,8 +26,9 @@
 #include "uroce.h"
 #include "workload.h"
 
-#define DEFAULT_STEPS 200
-#define MEMORY_BYTES  (1 << 20)
+#define DEFAULT_STEPS  200
+#define MEMORY_BYTES   (1 << 20)
+#define PROGRESS_SEEDS 1000 /* a line for each so many */
 
 struct options {
 	uint64_t first_seed;
@@ -282,6 +283,7 @@ main(int argc, char **argv)
 	struct options o = { .verbose = false };
 
 	parse_options(&o, argc, argv);
+	setvbuf(stdout, NULL, _IOLBF, 0);
 	test_eal_init(NULL);
 	printf("seeds %" PRIu64 "..%" PRIu64 ", %u steps\n", o.first_seed, o.last_seed, o.steps);
 	for (uint64_t seed = o.first_seed;; seed++) {
@@ -289,6 +291,8 @@ main(int argc, char **argv)
 		run(seed, o.steps);
 		if (seed == o.last_seed)
 			break;
+		if ((seed - o.first_seed) % PROGRESS_SEEDS == PROGRESS_SEEDS - 1)
+			printf("seed %" PRIu64 " is well\n", seed);
 	}
 	printf("all is well\n");
 	return 0;

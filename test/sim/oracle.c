@@ -73,6 +73,7 @@ send_message(struct side *s, struct op *op, uint8_t *data)
 	m->length = op->length;
 	m->imm = op->imm;
 	m->is_write = op->opcode == IBV_WR_RDMA_WRITE_WITH_IMM;
+	m->solicited = op->solicited;
 	m->has_imm = op->opcode != IBV_WR_SEND;
 	op->message = m;
 	STAILQ_INSERT_TAIL(&s->peer->messages, m, link);

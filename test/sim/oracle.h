@@ -22,6 +22,9 @@ bool oracle_wants_receive(const struct side *s);
 /** Poll a side's CQs for up to n completions each, and check them. @return how many there were */
 unsigned int oracle_poll(struct side *s, unsigned int n);
 
+/** Poll until both CQs are empty, and check their events. */
+void oracle_poll_all(struct side *s);
+
 /** All is at rest and every completion has come: what became of the requests that failed must be
  * some beginning of what was posted. Drops what is left. */
 void oracle_finish(struct side *s);

@@ -136,6 +136,8 @@ draw_flags(struct sim *sim, struct side *s, struct request *q)
 	if (op->signaled && !(s->sq_sig_all && random_once_in(&sim->random, 2)))
 		q->wr.send_flags |= IBV_SEND_SIGNALED;
 	if (random_once_in(&sim->random, 3))
+		op->solicited = true;
+	if (op->solicited)
 		q->wr.send_flags |= IBV_SEND_SOLICITED;
 	if (random_once_in(&sim->random, 8))
 		q->wr.send_flags |= IBV_SEND_FENCE;

@@ -330,8 +330,7 @@ start_destroyed(struct sim *sim, struct side *a)
 	post_traffic(sim, a);
 	post_traffic(sim, a->peer);
 	go_on_for_a_while(sim);
-	while (oracle_poll(a, 16) > 0)
-		;
+	oracle_poll_all(a);
 	conn_destroy_qp(a);
 	completions_drop(a);
 }
@@ -347,8 +346,7 @@ start_dead_link(struct sim *sim, struct side *a)
 	link_kill(&sim->world.link, a->peer->qpn);
 	if (random_once_in(&sim->random, 2))
 		link_kill(&sim->world.link, a->qpn);
-	while (oracle_poll(a, 16) > 0)
-		;
+	oracle_poll_all(a);
 	a->must_fail = false;
 	if (a->op_count == a->cap.max_send_wr)
 		return;
@@ -414,11 +412,16 @@ check_end(const struct side *a, const struct scenario *scenario)
 		  "QP 0x%06x: scenario '%s': no receive fails", a->peer->qpn, scenario->name);
 }
 
+/* What is posted to a QP in ERR is accepted, and flushed (R41). */
 static void
-to_error(struct side *s)
+to_error(struct sim *sim, struct side *s)
 {
-	if (s->qp != NULL)
-		conn_modify(s, IBV_QPS_ERR);
+	if (s->qp == NULL)
+		return;
+	conn_modify(s, IBV_QPS_ERR);
+	post_behind(sim, s, true);
+	if (s->receive_count < s->cap.max_recv_wr)
+		receive_post(sim, s, 100, false);
 }
 
 void
@@ -439,8 +442,8 @@ scenario_run(struct sim *sim)
 	workload_settle(sim, false);
 	for (unsigned int i = 0; i < sim->conn_count; i++) {
 		check_end(a[i], chosen[i]);
-		to_error(a[i]);
-		to_error(a[i]->peer);
+		to_error(sim, a[i]);
+		to_error(sim, a[i]->peer);
 	}
 	workload_settle(sim, false);
 	for (unsigned int i = 0; i < sim->conn_count; i++)

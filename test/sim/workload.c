@@ -185,7 +185,11 @@ act_on(struct sim *sim, struct side *s)
 		sim->posted += n;
 		return n > 0;
 	case 2: top_up_receives(sim, s, s->receive_count + random_between(r, 1, 4)); return false;
-	default: return oracle_poll(s, random_between(r, 1, 16)) > 0;
+	default:
+		if (!random_once_in(r, 4))
+			return oracle_poll(s, random_between(r, 1, 16)) > 0;
+		oracle_poll_all(s);
+		return false;
 	}
 }
 
@@ -266,8 +270,7 @@ close_unsignaled(struct sim *sim, struct side *s)
 static void
 poll_side(struct sim *sim, struct side *s, bool post_receives)
 {
-	while (oracle_poll(s, 16) > 0)
-		;
+	oracle_poll_all(s);
 	close_unsignaled(sim, s);
 	if (post_receives && s->qp != NULL)
 		top_up_receives(sim, s, message_count(s));
