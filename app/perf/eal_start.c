@@ -22,6 +22,9 @@
 #include "eal_start.h"
 #include "options.h"
 
+/* The device that EAL was asked for; NULL: none. */
+static const char *device_arg;
+
 static void
 usage_hook(const char *program)
 {
@@ -83,6 +86,39 @@ eal_explain(int argc, char **argv)
 	fprintf(stderr, "uroce-perf: EAL did not start: %s\n%s\n", rte_strerror(rte_errno), hint);
 }
 
+const char *
+uroce_perf_eal_no_port(void)
+{
+	static char text[512];
+
+	if (device_arg == NULL)
+		return "no DPDK port: give EAL one, as --vdev=net_af_packet0,iface=NAME or a PCI "
+		       "device with -a, or leave --server and --client out to run both ends in "
+		       "this process";
+	snprintf(text, sizeof(text),
+		 "EAL has made no port of %s: is there such a device, and is it free? See its "
+		 "messages above",
+		 device_arg);
+	return text;
+}
+
+/* The first device that EAL is asked for, "--vdev=NAME", "--vdev NAME", "-a NAME" or "--allow". */
+static const char *
+device_find(int argc, char **argv)
+{
+	for (int i = 1; i < argc; i++) {
+		const char *value = strchr(argv[i], '=');
+
+		if (strncmp(argv[i], "--vdev", 6) != 0 && strncmp(argv[i], "--allow", 7) != 0 &&
+		    strcmp(argv[i], "-a") != 0)
+			continue;
+		if (argv[i][1] == '-' && value != NULL)
+			return value + 1;
+		return i + 1 < argc ? argv[i + 1] : NULL;
+	}
+	return NULL;
+}
+
 /* EAL without hugepages takes 64 MiB if nothing is said. */
 int
 uroce_perf_eal_init(int argc, char **argv)
@@ -99,6 +135,7 @@ uroce_perf_eal_init(int argc, char **argv)
 		args[n++] = memory;
 		args[n++] = mib;
 	}
+	device_arg = device_find(argc, argv);
 	/* Results alone go to standard output. */
 	rte_openlog_stream(stderr);
 	rte_set_application_usage_hook(usage_hook);

@@ -13,6 +13,9 @@ int uroce_perf_eal_args(int argc, char **argv);
 /** rte_eal_init(), with enough memory without hugepages. @return 0 or -1, messages printed */
 int uroce_perf_eal_init(int argc, char **argv);
 
+/** Why there is no port, and what to do. Static text. */
+const char *uroce_perf_eal_no_port(void);
+
 /** The lcores, the main one first. @return how many, at most UROCE_MAX_WORKERS */
 unsigned int uroce_perf_lcores(unsigned int *lcores);
 

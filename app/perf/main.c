@@ -72,8 +72,7 @@ check_ports(const struct perf_options *o)
 		return NULL;
 	}
 	if (ports == 0)
-		return "no DPDK port: give EAL one, as --vdev=net_af_packet0,iface=NAME or a PCI device "
-		       "with -a, or leave --server and --client out to run both ends in this process";
+		return uroce_perf_eal_no_port();
 	if (o->nb_addrs == 0)
 		return "the port needs an address: give --addr IP/PREFIX, as --addr 10.0.0.1/24";
 	return NULL;

@@ -383,17 +383,19 @@ uroce_perf_options_parse(struct perf_options *o, int argc, char **argv, char *er
 
 	opterr = 0;
 	optind = 0; /* glibc: start again, EAL may have used getopt */
-	while ((option = getopt_long(argc, argv, "+:hi", long_options, NULL)) != -1) {
+	ret = 0;
+	while (ret == 0 && (option = getopt_long(argc, argv, "+:hi", long_options, NULL)) != -1) {
 		if (option == ':')
-			return wrong(&p, "%s needs a value: --help says which", argv[optind - 1]);
-		if (option == '?')
-			return wrong(&p,
-				     "%s is not an option, or takes no value: --help lists them",
-				     argv[optind - 1]);
-		ret = set_option(&p, option, optarg);
-		if (ret != 0)
-			return ret;
+			ret = wrong(&p, "%s needs a value: --help says which", argv[optind - 1]);
+		else if (option == '?')
+			ret = wrong(&p, "%s is not an option, or takes no value: --help lists them",
+				    argv[optind - 1]);
+		else
+			ret = set_option(&p, option, optarg);
 	}
+	opterr = 1; /* EAL says which argument it does not know */
+	if (ret != 0)
+		return ret;
 	if (optind < argc)
 		return wrong(&p, "'%s' is not an option: --help lists them", argv[optind]);
 	return check_together(&p);
