@@ -47,9 +47,9 @@ class Link:
         self.family, self.mtu, self.faults = family, mtu, []
         self.responder_number = responder.number
 
-    def fault(self, what, who, kinds, nth=1, every=False):
+    def fault(self, what, who, kind, nth=1, until=None):
         """Before connect(): who is 'requester' or 'responder'."""
-        self.faults.append(Fault(what, getattr(self, who).side, kinds, nth, every))
+        self.faults.append(Fault(what, getattr(self, who).side, kind, nth, until))
 
     def connect(self, size=4096, psn=0x123456, own=0, timeout=None, retry=7, rnr=7, min_rnr=14):
         timeout = timeout or (QUICK_TIMEOUT if self.faults else TIMEOUT)
@@ -94,6 +94,8 @@ class Link:
         for fault in self.faults:
             if not fault.applied:
                 raise Failure('the wire had no occasion to %s' % fault)
+            if fault.until == 'retry' and not fault.retried:
+                raise Failure('no request was sent again')
 
     def check_frames(self):
         for frame in list(self.wire.frames):
@@ -309,7 +311,7 @@ def rnr_exhausted(link):
 
 
 def peer_silent(link):
-    link.fault('drop', 'requester', 'any', every=True)
+    link.fault('drop', 'requester', 'any', until='end')
     link.connect(timeout=14, retry=1)
     link.send('write', n=2, len=100)
     expect('requester\'s statuses', link.statuses(link.requester, 2), [RETRY_EXC, FLUSHED])
@@ -317,33 +319,36 @@ def peer_silent(link):
 
 # ---- a bad network -----------------------------------------------------------------------------------------
 
-def bad_network(link, what, who, kinds, nth, op):
+def bad_network(link, what, who, kind, nth, op, until=None):
     """One fault on the way of an operation that has several messages of several packets."""
-    link.fault(what, who, kinds, nth)
+    link.fault(what, who, kind, nth, until)
     if op == 'faa':
         faa(link)
     elif op == 'cas':
         cas(link)
     else:
-        transfer(link, op, 6 * link.mtu + 9 if '_ONLY' not in kinds else 99, n=4)
+        transfer(link, op, 6 * link.mtu + 9 if '_ONLY' not in kind else 99, n=4)
 
 
 FAULTS = (
-    # name, what, from whom, which frame, operation
+    # name, what, from whom, which frame, operation, until
     ('lose-write-first', 'drop', 'requester', 'WRITE_FIRST', 2, 'write'),
     ('lose-write-middle', 'drop', 'requester', 'WRITE_MIDDLE', 3, 'write'),
     ('lose-write-last', 'drop', 'requester', 'WRITE_LAST', 4, 'write'),
     ('lose-write-imm-last', 'drop', 'requester', 'WRITE_LAST_IMM', 2, 'write-imm'),
     ('lose-send-middle', 'drop', 'requester', 'SEND_MIDDLE', 7, 'send'),
     ('lose-send-only', 'drop', 'requester', 'SEND_ONLY_IMM', 2, 'send-imm'),
-    ('lose-write-ack', 'drop', 'responder', 'ACK', 1, 'write'),
-    ('lose-send-ack', 'drop', 'responder', 'ACK', 1, 'send'),
+    # any later ACK would make up for a lost one
+    ('lose-write-acks', 'drop', 'responder', 'ACK', 1, 'write', 'retry'),
+    ('lose-write-imm-acks', 'drop', 'responder', 'ACK', 1, 'write-imm', 'retry'),
+    ('lose-send-acks', 'drop', 'responder', 'ACK', 1, 'send', 'retry'),
     ('lose-read-request', 'drop', 'requester', 'READ_REQUEST', 2, 'read'),
     ('lose-read-first', 'drop', 'responder', 'READ_FIRST', 2, 'read'),
     ('lose-read-middle', 'drop', 'responder', 'READ_MIDDLE', 3, 'read'),
     ('lose-read-last', 'drop', 'responder', 'READ_LAST', 4, 'read'),
     ('lose-atomic', 'drop', 'requester', 'FAA', 3, 'faa'),
     ('lose-atomic-ack', 'drop', 'responder', 'ATOMIC_ACK', 3, 'faa'),
+    ('lose-atomic-acks', 'drop', 'responder', 'ATOMIC_ACK', 3, 'faa', 'retry'),
     ('lose-last-atomic-ack', 'drop', 'responder', 'ATOMIC_ACK', 8, 'faa'),
     ('lose-cas-ack', 'drop', 'responder', 'ATOMIC_ACK', 2, 'cas'),
     ('double-send', 'dup', 'requester', 'SEND_ONLY_IMM', 2, 'send-imm'),
@@ -440,8 +445,8 @@ def errors():
     yield 'send-too-long', send_too_long, {}
     yield 'rnr-exhausted', rnr_exhausted, {}
     yield 'peer-silent', peer_silent, {}
-    for name, what, who, kinds, nth, op in FAULTS:
-        yield name, bad_network, dict(what=what, who=who, kinds=kinds, nth=nth, op=op)
+    for name, *fault in FAULTS:
+        yield name, bad_network, dict(zip(('what', 'who', 'kind', 'nth', 'op', 'until'), fault))
 
 
 class Test:

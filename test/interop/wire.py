@@ -139,26 +139,32 @@ class Frame:
 
 
 class Fault:
-    """Do `what` ('drop', 'dup', 'swap', 'corrupt') to the nth frame of this kind from this side; with
-    every=True to that and all later ones."""
+    """Do `what` ('drop', 'dup', 'swap', 'corrupt') to the nth frame of this kind from this side. With
+    until='retry' to that and those after it until the other side sends a request again, with until='end' to
+    all after it."""
 
-    def __init__(self, what, side, kinds, nth=1, every=False):
-        self.what, self.side, self.kinds = what, side, kinds.split('|')
-        self.nth, self.every, self.seen, self.applied = nth, every, 0, 0
+    def __init__(self, what, side, kind, nth=1, until=None):
+        self.what, self.side, self.kind, self.nth, self.until = what, side, kind, nth, until
+        self.seen = self.applied = 0
+        self.requests, self.retried = set(), False
 
     def matches(self, frame):
+        if frame.side != self.side and frame.kind in REQUESTS:
+            self.retried |= frame.psn in self.requests
+            self.requests.add(frame.psn)
         if frame.side != self.side or not frame.bth:
             return False
-        if frame.kind not in self.kinds and self.kinds != ['any']:
+        if self.kind not in (frame.kind, 'any'):
             return False
         self.seen += 1
-        if self.seen < self.nth or (self.applied and not self.every):
+        if self.seen < self.nth or not (self.applied == 0 or self.until == 'end' or
+                                        self.until == 'retry' and not self.retried):
             return False
         self.applied += 1
         return True
 
     def __str__(self):
-        return '%s %s from %s, number %d' % (self.what, '|'.join(self.kinds), self.side, self.nth)
+        return '%s %s from %s, number %d' % (self.what, self.kind, self.side, self.nth)
 
 
 class Wire(threading.Thread):
