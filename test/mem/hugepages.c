@@ -36,6 +36,15 @@
 #define BLOCK        (6 * MB) /* of the heap: when it is freed, at least two whole pages are */
 #define PAGES_NEEDED 24
 
+/* The sanitizer cannot see EAL's locks, and takes what EAL does under them for races. */
+const char *__tsan_default_suppressions(void);
+
+const char *
+__tsan_default_suppressions(void)
+{
+	return "called_from_lib:librte_eal.so";
+}
+
 static struct ibv_context context;
 static struct ibv_pd pd = { .context = &context };
 static struct uroce_mrs table;
