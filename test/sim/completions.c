@@ -177,6 +177,8 @@ check_send(struct side *s, const struct ibv_wc *wc)
 	}
 	SIM_CHECK(op != NULL, "QP 0x%06x: wr 0x%" PRIx64 " completes twice, or was never posted",
 		  s->qpn, wc->wr_id);
+	SIM_CHECK(!s->drained, "QP 0x%06x: a completion after the event that it is drained",
+		  s->qpn);
 	if (wc->status == IBV_WC_SUCCESS) {
 		check_send_success(s, wc, op);
 		op_succeeded(s, op);

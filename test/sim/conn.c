@@ -122,6 +122,8 @@ conn_create(struct world *w, struct sim_random *r, unsigned int index, const str
 	c->index = index;
 	c->mtu_bytes = (uint32_t)mtus[mtu];
 	c->mtu = (enum ibv_mtu)(IBV_MTU_256 + mtu);
+	/* where nothing is lost no retry is needed */
+	c->retry_cnt = link_does_harm(link) ? 7 : (uint8_t)random_below(r, 8);
 	c->rnr_retry = conf->rnr_retry;
 	c->min_rnr_timer = (uint8_t)random_between(r, 1, 20);
 	c->eager_receives = conf->eager_receives;
@@ -211,7 +213,7 @@ to_rts(struct side *s)
 	struct ibv_qp_attr attr = {
 		.qp_state = IBV_QPS_RTS,
 		.timeout = s->conn->timeout,
-		.retry_cnt = 7,
+		.retry_cnt = s->conn->retry_cnt,
 		.rnr_retry = s->conn->rnr_retry,
 		.sq_psn = s->sq_psn,
 		.max_rd_atomic = s->max_rd_atomic,

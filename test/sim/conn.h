@@ -95,7 +95,8 @@ struct side {
 	struct receive_list receives;
 	unsigned int receive_count;
 	struct message_list messages; /* for this side, not received yet */
-	struct word *last_word;       /* the atomics' order */
+	bool draining;                /* in SQD */
+	bool drained;                 /* ... and the event has come */
 	/* what a scenario expects; without one, success alone */
 	bool may_fail;
 	bool must_fail;       /* with one of send_errors */
@@ -116,6 +117,7 @@ struct conn {
 	uint32_t mtu_bytes;
 	enum ibv_mtu mtu;
 	uint8_t timeout;
+	uint8_t retry_cnt;
 	uint8_t rnr_retry;
 	uint8_t min_rnr_timer;
 	bool eager_receives; /* always posted before they are needed */

@@ -12,12 +12,14 @@
 
 #include <rte_common.h>
 
+#include "drain.h"
 #include "oracle.h"
 #include "trace.h"
 #include "uroce.h"
 
 #define LARGE_BYTES   100000
 #define SWEEP_ACTIONS 256    /* every so many, all memory is compared */
+#define DRAIN_ACTIONS 200    /* once in so many, a queue is drained */
 #define STILL_ROUNDS  100000 /* at one and the same time: the engines do not stop */
 #define LIMIT_NS      (UINT64_C(3600) * 1000000000)
 
@@ -178,6 +180,11 @@ act_on(struct sim *sim, struct side *s)
 
 	if (s->conn->eager_receives)
 		top_up_receives(sim, s, s->cap.max_recv_wr);
+	if (random_once_in(r, DRAIN_ACTIONS))
+		drain_begin(s);
+	drain_take_events(s);
+	if (random_once_in(r, 4))
+		drain_end(s);
 	switch (random_below(r, 4)) {
 	case 0:
 	case 1:
@@ -248,7 +255,9 @@ workload_run(struct sim *sim, unsigned int steps)
 static bool
 is_idle(const struct side *s)
 {
-	return s->overrun || (STAILQ_EMPTY(&s->ops) && (s->may_fail || STAILQ_EMPTY(&s->messages)));
+	if (s->overrun)
+		return true;
+	return STAILQ_EMPTY(&s->ops) && !s->draining && (s->may_fail || STAILQ_EMPTY(&s->messages));
 }
 
 /* A request that is not signaled completes with the next that is. */
@@ -271,6 +280,8 @@ static void
 poll_side(struct sim *sim, struct side *s, bool post_receives)
 {
 	oracle_poll_all(s);
+	drain_take_events(s);
+	drain_end(s);
 	close_unsignaled(sim, s);
 	if (post_receives && s->qp != NULL)
 		top_up_receives(sim, s, message_count(s));
