@@ -16,8 +16,8 @@
 
 #include "probe.h"
 
-#define PORT_MTU 4200	/* path MTU 4096 */
-#define PING_MS 10000
+#define PORT_MTU 4200 /* path MTU 4096 */
+#define PING_MS  10000
 
 static struct uroce_worker *worker;
 
@@ -31,7 +31,7 @@ die(const char *what, int error)
 struct ibv_context *
 probe_open(int argc, char **argv)
 {
-	struct uroce_port_conf conf = {.mtu = PORT_MTU};
+	struct uroce_port_conf conf = { .mtu = PORT_MTU };
 	struct ibv_context *context;
 	int used, ret;
 
