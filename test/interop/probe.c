@@ -6,21 +6,19 @@
  * has one RC queue pair with its memory at a time. Which scenario the lines make up, scenarios.py
  * knows.
  *
- * clang-format off
- *
  * qp sgid=A size=N [psn= own=1]    new memory (zeroed), MR, CQ and QP -> qpn= rkey= addr=
  * connect dgid=A qpn=N psn=N mtu=N [timeout= retry= rnr= min_rnr=]
  *                                  to RTS
  * recv n=N len=N [at= stride= sges=]
  *                                  post receives, wr_id from 0
- * send op=O n=N [len= at= stride= sges= flags= remote= remote_stride= rkey= imm= compare= swap=
- * step=] post one list of n WRs, wr_id from 0 poll n=N ms=N                    wait for n
- * completions -> id:status:opcode:bytes:imm ... fill at=N len=N seed=N           write the pattern
- * of this seed into the memory check at=N len=N seed=N          compare with it put at=N value=N,
- * get at=N       64-bit words in host byte order ping address=A                   send an echo
- * request state, counters, close
- *
- * clang-format on
+ * send op=O n=N [len= at= stride= sges= flags= imm= remote= remote_stride= rkey= compare= swap=
+ *       step=]                     post one list of n WRs, wr_id from 0
+ * poll n=N ms=N                    wait for n completions -> id:status:opcode:bytes:imm ...
+ * fill at=N len=N seed=N           write the pattern of this seed into the memory
+ * check at=N len=N seed=N          compare with it
+ * put at=N value=N, get at=N       64-bit words in host byte order
+ * ping address=A                   send an echo request
+ * state, counters, close
  */
 
 #include <errno.h>
