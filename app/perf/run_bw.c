@@ -159,13 +159,31 @@ bw_init(struct bw *b, struct perf_run *r)
 		b->batch = RTE_MIN(b->batch, r->end.slots);
 }
 
+/* All that are there. @return the time of the last look */
+static inline uint64_t
+completions_take(struct bw *b)
+{
+	struct perf_run *r = b->run;
+	struct ibv_wc wcs[UROCE_BURST];
+	uint64_t now;
+	int n;
+
+	do {
+		n = uroce_perf_end_completions(&r->end, wcs, RTE_DIM(wcs));
+		now = rte_rdtsc();
+		if (unlikely(n < 0))
+			uroce_perf_run_fail(r, "the completion queue is broken");
+		for (int i = 0; i < n; i++)
+			complete(b, &wcs[i], now);
+	} while (n == (int)RTE_DIM(wcs));
+	return now;
+}
+
 void
 uroce_perf_run_bw(struct perf_run *r)
 {
-	struct ibv_wc wcs[UROCE_BURST];
 	struct bw b;
 	uint64_t now;
-	int n;
 
 	bw_init(&b, r);
 	uroce_perf_run_start(r);
@@ -175,12 +193,7 @@ uroce_perf_run_bw(struct perf_run *r)
 	}
 	while (!is_over(&b)) {
 		uroce_perf_run_poll(r);
-		n = uroce_perf_end_completions(&r->end, wcs, RTE_DIM(wcs));
-		now = rte_rdtsc();
-		if (unlikely(n < 0))
-			uroce_perf_run_fail(r, "the completion queue is broken");
-		for (int i = 0; i < n; i++)
-			complete(&b, &wcs[i], now);
+		now = completions_take(&b);
 		if (b.credits)
 			credits_take(&b);
 		if (unlikely(now >= r->next_tick))

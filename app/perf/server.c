@@ -113,24 +113,31 @@ completion_take(struct perf_server *s, struct perf_qp *q, const struct ibv_wc *w
 	}
 }
 
+/* All that are there: as many receives as one poll of the worker has used up have to be posted
+ * again. */
 static unsigned int
 completions_take(struct perf_server *s)
 {
 	struct ibv_wc wcs[UROCE_BURST];
-	int n = uroce_perf_end_completions(&s->end, wcs, RTE_DIM(wcs));
 	struct perf_qp *q = NULL;
+	unsigned int taken = 0;
+	int n;
 
-	for (int i = 0; i < n; i++) {
-		struct perf_qp *next = uroce_perf_wr_qp(&s->end, wcs[i].wr_id);
+	do {
+		n = uroce_perf_end_completions(&s->end, wcs, RTE_DIM(wcs));
+		for (int i = 0; i < n; i++) {
+			struct perf_qp *next = uroce_perf_wr_qp(&s->end, wcs[i].wr_id);
 
-		if (q != NULL && q != next)
-			qp_refresh(s, q);
-		q = next;
-		completion_take(s, q, &wcs[i]);
-	}
+			if (q != NULL && q != next)
+				qp_refresh(s, q);
+			q = next;
+			completion_take(s, q, &wcs[i]);
+		}
+		taken += n > 0 ? (unsigned int)n : 0;
+	} while (n == (int)RTE_DIM(wcs));
 	if (q != NULL)
 		qp_refresh(s, q);
-	return n > 0 ? (unsigned int)n : 0;
+	return taken;
 }
 
 unsigned int
