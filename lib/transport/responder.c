@@ -66,8 +66,9 @@ replay_read(struct uroce_qp *qp, struct uroce_rd_atomic *r, const struct uroce_p
 	r->end = start + uroce_message_packets(qp, length);
 	r->next = start;
 	/*
-	 * IBA starts the answer to a retried READ with FIRST, as to any READ; Linux's rxe gives FIRST only to
-	 * the first PSN of the original and fails on anything else. Hardware sends MigReq 1, rxe 0.
+	 * IBA starts the answer to a READ that is asked for again with FIRST, as that to any READ. Linux's rxe goes
+	 * on with MIDDLE where it left off (captured); whether an rxe takes FIRST there depends on its version.
+	 * Hardware sends MigReq 1, rxe 0.
 	 */
 	r->restart = p->bth->flags & UROCE_BTH_MIGREQ;
 	return true;
