@@ -5,7 +5,7 @@
  */
 
 #include <errno.h>
-#include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -13,32 +13,26 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
+#include <rte_dev.h>
+#include <rte_devargs.h>
+#include <rte_kvargs.h>
+
 #include "port/mtu.h"
 #include "uroce_config.h"
 
+#define L2_BYTES 18		/* Ethernet header and VLAN tag */
+#define MEMIF_BUFFER_BYTES 2048	/* its default */
 #define MIN_MTU (256 + UROCE_MTU_OVERHEAD)
-
-/* Drivers that announce frames of 1518 bytes at most, and pass any that their buffers can hold. */
-static const char *const modest[] = { "net_af_packet", "net_memif" };
-
-static bool
-is_modest(const struct rte_eth_dev_info *info)
-{
-	for (unsigned int i = 0; i < RTE_DIM(modest); i++)
-		if (info->driver_name != NULL && strcmp(info->driver_name, modest[i]) == 0)
-			return true;
-	return false;
-}
 
 /* The MTU of the kernel's interface below the port, 0 when there is none. */
 static uint32_t
-interface_mtu(unsigned int if_index)
+interface_mtu(const struct rte_eth_dev_info *info)
 {
 	struct ifreq ifr = { 0 };
 	uint32_t mtu = 0;
 	int fd;
 
-	if (if_index == 0 || if_indextoname(if_index, ifr.ifr_name) == NULL)
+	if (info->if_index == 0 || if_indextoname(info->if_index, ifr.ifr_name) == NULL)
 		return 0;
 	fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	if (fd < 0)
@@ -48,6 +42,35 @@ interface_mtu(unsigned int if_index)
 	close(fd);
 	return mtu;
 }
+
+/* One buffer of net_memif, which its argument bsize sets. Larger frames it spreads over several, but loses count
+ * of them when its ring is full (DPDK 22.11): it sends into one slot more than is free, and all is garbage. */
+static uint32_t
+memif_mtu(const struct rte_eth_dev_info *info)
+{
+	const struct rte_devargs *devargs = info->device != NULL ? rte_dev_devargs(info->device) : NULL;
+	struct rte_kvargs *args = NULL;
+	uint32_t bytes = MEMIF_BUFFER_BYTES;
+	const char *value = NULL;
+
+	if (devargs != NULL && devargs->args != NULL)
+		args = rte_kvargs_parse(devargs->args, NULL);
+	if (args != NULL)
+		value = rte_kvargs_get(args, "bsize");
+	if (value != NULL)
+		bytes = (uint32_t)RTE_MIN(strtoul(value, NULL, 10), UINT16_MAX);
+	rte_kvargs_free(args);
+	return bytes > L2_BYTES ? bytes - L2_BYTES : 0;
+}
+
+/* Drivers that announce frames of 1518 bytes at most and pass larger ones: how large, 0 if that is not known. */
+static const struct {
+	const char *driver;
+	uint32_t (*limit)(const struct rte_eth_dev_info *info);
+} modest[] = {
+	{ "net_af_packet", interface_mtu },
+	{ "net_memif", memif_mtu },
+};
 
 /* What rte_eth_dev_configure() accepts. */
 static uint32_t
@@ -68,11 +91,10 @@ uroce_mtu_choose(const struct rte_eth_dev_info *info, uint16_t wanted, struct ur
 	uint32_t announced = announced_mtu(info);
 	uint32_t limit = announced;
 
-	if (is_modest(info)) {
-		limit = interface_mtu(info->if_index);
-		if (limit == 0)
-			limit = UINT16_MAX;
-	}
+	for (unsigned int i = 0; i < RTE_DIM(modest); i++)
+		if (info->driver_name != NULL && strcmp(info->driver_name, modest[i].driver) == 0)
+			limit = RTE_MAX(modest[i].limit(info), announced);
+	limit = RTE_MIN(limit, UINT16_MAX);	/* as the loopback interface's 65536 is not */
 	if (wanted == 0)
 		wanted = (uint16_t)RTE_MIN(limit, UROCE_PORT_MTU);
 	chosen->least = RTE_MAX((uint16_t)MIN_MTU, info->min_mtu);
