@@ -127,6 +127,8 @@ acknowledge(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf **out)
 		    : class == UROCE_AETH_NAK ? UROCE_SENT_NAKS : UROCE_SENT_RNR_NAKS, 1);
 	*out = uroce_frame_end(e, qp, &f);
 	resp->ack_owed = false;
+	if (sequence)
+		resp->nak_sent = true;	/* R12: of the PSN that it names, which may have moved on since */
 	if (resp->closing)
 		uroce_qp_fail(e, qp);
 	return 0;

@@ -227,6 +227,13 @@ r12_a_gap_that_closes_within_the_burst_is_still_named(void **state)
 	peer_in_burst(&p, in, 2);
 	peer_expect_ack(&p, NAK(UROCE_NAK_PSN_SEQUENCE_ERROR), PEER_RQ_PSN + 1, 1);
 	peer_expect_nothing(&p);
+	/* it is named once: what else is under way would cost the peer a retry each */
+	in[0].psn = PEER_RQ_PSN + 2;
+	assert_int_equal(peer_in(&p, &in[0]), UROCE_DROP_AHEAD);
+	peer_expect_nothing(&p);
+	in[0].psn = PEER_RQ_PSN + 1;
+	assert_int_equal(peer_in(&p, &in[0]), UROCE_OK);
+	peer_expect_ack(&p, UNLIMITED, PEER_RQ_PSN + 1, 2);
 	peer_stop(&p);
 }
 
