@@ -30,13 +30,14 @@ uroce_responder_reset(struct uroce_qp *qp)
 		memset(resp->resources, 0, (resp->resource_mask + 1) * sizeof(*resp->resources));
 }
 
-/* The entry that holds this PSN, among the last that are kept. */
+/* The entry that holds this PSN, among the last that are kept: the latest, for when PSNs come round again what
+ * was there before is still kept, too. */
 static struct uroce_rd_atomic *
 find_resource(struct uroce_responder *resp, uint32_t psn, uint32_t *index)
 {
 	if (resp->resources == NULL)
 		return NULL;
-	for (uint32_t i = resp->resource_tail - resp->resource_mask - 1; i != resp->resource_tail; i++) {
+	for (uint32_t i = resp->resource_tail - 1; i != resp->resource_tail - resp->resource_mask - 2; i--) {
 		struct uroce_rd_atomic *r = &resp->resources[i & resp->resource_mask];
 
 		if (r->op != UROCE_OP_NONE && uroce_psn_distance(psn, r->first_psn) < r->psn_count) {

@@ -298,6 +298,47 @@ the_longest_read(void **state)
 	munmap(memory, most);
 }
 
+/* What was at a PSN before PSNs came round again is not what is there now. */
+static void
+r28_an_atomic_where_a_read_was_before(void **state)
+{
+	const size_t most = UROCE_MAX_MSG_BYTES;
+	struct peer_conf conf = { .mtu = IBV_MTU_256, .rq_psn = 0x900000 };
+	struct peer_packet in, again;
+	struct ibv_mr *mr;
+	struct peer p;
+	uint8_t *memory = mmap(NULL, most, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+			       -1, 0);
+
+	(void)state;
+	assert_ptr_not_equal(memory, MAP_FAILED);
+	peer_start(&p, &conf);
+	mr = uroce_reg_mr(p.pd, memory, most, IBV_ACCESS_REMOTE_READ);
+	/* two READs of half the PSN space each, of which the last packet only is sent */
+	in = (struct peer_packet){ .opcode = UROCE_RC_READ_REQUEST, .psn = 0x900000, .rkey = mr->rkey,
+				   .va = (uintptr_t)memory, .dma_len = UROCE_MAX_MSG_BYTES };
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(peer_in(&p, &in), UROCE_OK);
+		again = in;
+		again.psn = uroce_psn_add(in.psn, UROCE_PSN_HALF - 1);
+		again.va += most - 256;
+		again.dma_len = 256;
+		assert_int_equal(peer_in(&p, &again), UROCE_DUPLICATE);
+		peer_expect(&p, UROCE_RC_READ_RESPONSE_LAST, again.psn);
+		in.psn = uroce_psn_add(in.psn, UROCE_PSN_HALF);
+	}
+	assert_int_equal(in.psn, 0x900000);
+	in = (struct peer_packet){ .opcode = UROCE_RC_FETCH_ADD, .psn = 0x900000, .rkey = p.mr->rkey,
+				   .va = (uintptr_t)p.buffer, .swap_add = 1 };
+	assert_int_equal(peer_in(&p, &in), UROCE_OK);
+	peer_expect(&p, UROCE_RC_ATOMIC_ACKNOWLEDGE, 0x900000);
+	assert_int_equal(peer_in(&p, &in), UROCE_DUPLICATE);
+	peer_expect(&p, UROCE_RC_ATOMIC_ACKNOWLEDGE, 0x900000);
+	assert_int_equal(uroce_dereg_mr(mr), 0);
+	peer_stop(&p);
+	munmap(memory, most);
+}
+
 static void
 a_read_whose_memory_goes_is_refused_from_there(void **state)
 {
@@ -325,6 +366,7 @@ main(void)
 		cmocka_unit_test(r27_only_a_subset_of_the_original),
 		cmocka_unit_test(r28_atomics_are_executed_once),
 		cmocka_unit_test(r28_a_forgotten_atomic_is_dropped),
+		cmocka_unit_test(r28_an_atomic_where_a_read_was_before),
 		cmocka_unit_test(r22_no_more_than_agreed),
 		cmocka_unit_test(r22_replays_do_not_count),
 		cmocka_unit_test(the_longest_read),
