@@ -33,6 +33,28 @@ usage_error(const char *text)
 	return STATUS_USAGE;
 }
 
+/* A worker has a queue of its own on every port: as many lcores as all ports have queues for. */
+static unsigned int
+lcores_used(const struct perf_options *o, unsigned int nb_lcores)
+{
+	struct rte_eth_dev_info info;
+	unsigned int n = nb_lcores;
+	uint16_t port;
+
+	if (o->mode == PERF_LAT)
+		return 1; /* one message at a time keeps one busy */
+	RTE_ETH_FOREACH_DEV(port) {
+		if (rte_eth_dev_info_get(port, &info) == 0)
+			n = RTE_MIN(n,
+				    (unsigned int)RTE_MIN(info.max_rx_queues, info.max_tx_queues));
+	}
+	n = RTE_MAX(n, 1u);
+	if (n < nb_lcores)
+		fprintf(stderr, "uroce-perf: %u of %u lcores: the port has no queue for more\n", n,
+			nb_lcores);
+	return n;
+}
+
 /* Every port that EAL has, with a worker for each lcore; addresses in turn. */
 static int
 host_open(struct perf_host *host, const struct perf_options *o, const unsigned int *lcores,
@@ -40,9 +62,7 @@ host_open(struct perf_host *host, const struct perf_options *o, const unsigned i
 {
 	uint16_t port;
 
-	if (o->mode == PERF_LAT)
-		nb_lcores = 1; /* one message at a time keeps one busy */
-	if (uroce_perf_host_workers(host, nb_lcores) != 0)
+	if (uroce_perf_host_workers(host, lcores_used(o, nb_lcores)) != 0)
 		return -1;
 	RTE_ETH_FOREACH_DEV(port) {
 		if (host->nb_devs < RTE_MIN(o->nb_addrs, (unsigned int)PERF_MAX_PORTS) &&
