@@ -83,6 +83,7 @@
 #define UROCE_PERF_INLINE_BYTES 32		/* messages up to here are posted inline */
 #define UROCE_PERF_OOB_PORT 18515
 #define UROCE_PERF_OOB_TIMEOUT_MS 10000		/* for an answer, and for a sign of life */
+#define UROCE_PERF_OOB_FAILED_MS 1000		/* for the answer after a run that failed */
 #define UROCE_PERF_OOB_LINE_BYTES 512
 #define UROCE_PERF_LEAVE_MS 100			/* from the end of the client to that of the server's port */
 #define UROCE_PERF_RING_FRAMES 1024		/* between the two ports of a run within one process */

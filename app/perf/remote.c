@@ -29,10 +29,9 @@ gone(char *error, size_t room, int ret)
 
 /* A line, or the server's complaint. */
 static int
-receive(struct perf_remote *remote, char *line, char *error, size_t room)
+receive(struct perf_remote *remote, unsigned int timeout_ms, char *line, char *error, size_t room)
 {
-	int ret = uroce_perf_conn_recv(&remote->conn, line, UROCE_PERF_OOB_LINE_BYTES,
-				       UROCE_PERF_OOB_TIMEOUT_MS);
+	int ret = uroce_perf_conn_recv(&remote->conn, line, UROCE_PERF_OOB_LINE_BYTES, timeout_ms);
 
 	if (ret != 0)
 		return gone(error, room, ret);
@@ -55,7 +54,7 @@ begin(struct perf_peer *peer, struct perf_end *end, char *error, size_t room)
 	if (ret != 0)
 		return gone(error, room, ret);
 	for (uint32_t i = 0; i < end->params.qps; i++) {
-		if (receive(remote, line, error, room) != 0)
+		if (receive(remote, UROCE_PERF_OOB_TIMEOUT_MS, line, error, room) != 0)
 			return -1;
 		if (uroce_perf_parse_qp(line, i, &end->qps[i].remote) != 0)
 			return gone(error, room, -EPROTO);
@@ -100,7 +99,9 @@ finish(struct perf_peer *peer, const struct perf_run *run, struct perf_verdict *
 					   (unsigned long long)run->ops, run->failed);
 	if (ret != 0)
 		return gone(error, room, ret);
-	ret = receive(remote, line, error, room);
+	/* a server that is why the run failed may not be there to say so */
+	ret = receive(remote, run->failed ? UROCE_PERF_OOB_FAILED_MS : UROCE_PERF_OOB_TIMEOUT_MS,
+		      line, error, room);
 	if (ret == 0 && uroce_perf_parse_verdict(line, verdict) != 0)
 		ret = gone(error, room, -EPROTO);
 	return ret;
@@ -138,7 +139,7 @@ greet(struct perf_remote *remote, const struct perf_options *o, char *error, siz
 				   gid);
 	if (ret != 0)
 		return gone(error, room, ret);
-	if (receive(remote, line, error, room) != 0 ||
+	if (receive(remote, UROCE_PERF_OOB_TIMEOUT_MS, line, error, room) != 0 ||
 	    uroce_perf_message_greeting(line, "welcome", error, room) != 0)
 		return -1;
 	if (uroce_perf_message_number(line, "mtu", 256, 4096, &mtu) != 0 ||
