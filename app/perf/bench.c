@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "bench.h"
+#include "floor.h"
 #include "signals.h"
 
 /* The largest path MTU that all ports carry. A smaller one than was asked for is an error here, but
@@ -164,6 +165,8 @@ uroce_perf_bench_run(struct perf_bench *b)
 	const struct perf_options *o = b->options;
 	int ret = 0;
 
+	if (o->floor)
+		b->floor_gbps = uroce_perf_floor_gbps(o->mtu);
 	if (!o->all_sizes)
 		return row_run(b, o->size);
 	for (unsigned int i = 0; i <= UROCE_PERF_ALL_SIZES_LOG2 && ret == 0; i++) {

@@ -101,8 +101,12 @@ check_ports(const struct perf_options *o)
 static int
 results_write(const struct perf_bench *b, FILE *json)
 {
-	/* Standard output is either for people or for programs. */
-	uroce_perf_report_table(json == stdout ? stderr : stdout, b->rows, b->nb_rows);
+	/* standard output is either for people or for programs */
+	FILE *people = json == stdout ? stderr : stdout;
+
+	uroce_perf_report_table(people, b->rows, b->nb_rows);
+	if (b->floor_gbps > 0)
+		uroce_perf_report_floor(people, b->floor_gbps, b->rows, b->nb_rows);
 	if (json == NULL || uroce_perf_report_json(json, b->rows, b->nb_rows) == 0)
 		return 0;
 	fprintf(stderr, "uroce-perf: --json %s: it could not be written\n", b->options->json);

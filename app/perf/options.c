@@ -268,6 +268,7 @@ enum {
 	OPT_JSON,
 	OPT_IMPAIR,
 	OPT_VERSION,
+	OPT_FLOOR,
 };
 
 static const struct option long_options[] = {
@@ -285,6 +286,7 @@ static const struct option long_options[] = {
 	{ "addr", required_argument, NULL, OPT_ADDR },
 	{ "oob", required_argument, NULL, OPT_OOB },
 	{ "verify", no_argument, NULL, OPT_VERIFY },
+	{ "floor", no_argument, NULL, OPT_FLOOR },
 	{ "fault", required_argument, NULL, OPT_FAULT },
 	{ "json", required_argument, NULL, OPT_JSON },
 	{ "impair", required_argument, NULL, OPT_IMPAIR },
@@ -331,6 +333,7 @@ set_option(struct parse *p, int option, const char *arg)
 		p->oob_text = arg;
 		return 0;
 	case OPT_VERIFY: o->verify = true; return 0;
+	case OPT_FLOOR: o->floor = true; return 0;
 	case OPT_JSON: o->json = arg; return 0;
 	case OPT_IMPAIR:
 		return wrong(p, "--impair is not supported yet by this version: leave it out");

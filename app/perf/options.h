@@ -67,6 +67,7 @@ struct perf_options {
 	bool mtu_given;
 	bool size_ignored; /* atomics are 8 bytes whatever was said */
 	bool verify;
+	bool floor;
 	bool help;
 	bool version;
 	int64_t fault;      /* spoil this message of QP 0; -1: none */

@@ -90,6 +90,21 @@ uroce_perf_report_table(FILE *out, const struct perf_row *rows, unsigned int n)
 	fflush(out);
 }
 
+void
+uroce_perf_report_floor(FILE *out, double floor_gbps, const struct perf_row *rows, unsigned int n)
+{
+	char size[16];
+
+	fprintf(out, "CRC and copy alone, one core: %.1f Gb/s\n", floor_gbps);
+	for (unsigned int i = 0; i < n; i++) {
+		if (rows[i].params.size >= rows[i].params.mtu)
+			fprintf(out, "%s %s: %.2f of it\n", uroce_perf_ops[rows[i].params.op].name,
+				size_text(rows[i].params.size, size, sizeof(size)),
+				uroce_perf_row_gbps(&rows[i]) / floor_gbps);
+	}
+	fflush(out);
+}
+
 static void
 json_row(FILE *out, const struct perf_row *r)
 {

@@ -42,6 +42,9 @@ void uroce_perf_report_progress(const struct perf_params *p, double second, uint
 				double interval);
 
 void uroce_perf_report_table(FILE *out, const struct perf_row *rows, unsigned int n);
+/** Throughput as a share of the floor, for rows of whole packets. */
+void uroce_perf_report_floor(FILE *out, double floor_gbps, const struct perf_row *rows,
+			     unsigned int n);
 /** @return 0, or -1 when it could not be written */
 int uroce_perf_report_json(FILE *out, const struct perf_row *rows, unsigned int n);
 

@@ -31,6 +31,7 @@ const char uroce_perf_usage[] =
 	"\n"
 	"  --verify                 check every byte at its destination\n"
 	"  --fault N                spoil message N of the first queue pair: --verify has to find it\n"
+	"  --floor                  compare with what a core does that only computes CRCs and copies\n"
 	"  --json FILE|-            write the results there too\n"
 	"  --help, --version\n"
 	"\n"

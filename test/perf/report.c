@@ -150,6 +150,19 @@ test_table(void **state)
 	assert_non_null(strstr(text, " 64K "));
 }
 
+static void
+test_floor(void **state)
+{
+	const struct perf_row rows[2] = { row, { .params = { .size = 64, .mtu = 1024 } } };
+	FILE *f = fmemopen(text, sizeof(text), "w");
+
+	assert_non_null(f);
+	uroce_perf_report_floor(f, 131.104, rows, 2);
+	fclose(f);
+	assert_string_equal(
+		text, "CRC and copy alone, one core: 131.1 Gb/s\nsend-imm 4097: 0.50 of it\n");
+}
+
 int
 main(void)
 {
@@ -160,6 +173,7 @@ main(void)
 		cmocka_unit_test(test_json_rows),
 		cmocka_unit_test(test_json_not_written),
 		cmocka_unit_test(test_table),
+		cmocka_unit_test(test_floor),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
