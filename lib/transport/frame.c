@@ -178,7 +178,7 @@ uroce_frame_begin(struct uroce_engine *e, struct uroce_qp *qp, uint8_t opcode, u
 	uint32_t payload = slice == NULL ? 0 : slice->length;
 	uint32_t pad = -payload & 3;
 	uint32_t header = qp->path.headers.header_bytes + info->header_bytes;
-	bool zero_copy = payload >= UROCE_ZERO_COPY_BYTES && bytes == NULL && qp->path.multi_seg;
+	bool zero_copy = payload >= UROCE_ZERO_COPY_BYTES && bytes == NULL && qp->path.multi_seg && !slice->copy;
 	struct rte_mempool *pool;
 	int ret;
 

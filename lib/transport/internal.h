@@ -30,6 +30,7 @@ struct uroce_slice {
 	uint32_t offset;
 	uint32_t length;
 	uint32_t access;	/* enum ibv_access_flags that the keys must have */
+	bool copy;		/* what is there may change before the frame has gone: never attached */
 };
 
 /* frame.c: one packet in the making */

@@ -72,6 +72,7 @@ replay_read(struct uroce_qp *qp, struct uroce_rd_atomic *r, const struct uroce_p
 	 * Hardware sends MigReq 1, rxe 0.
 	 */
 	r->restart = p->bth->flags & UROCE_BTH_MIGREQ;
+	r->replayed = true;
 	return true;
 }
 

@@ -116,6 +116,7 @@ struct uroce_rd_atomic {
 	uint8_t op;			/* enum uroce_op; UROCE_OP_NONE: not in use */
 	bool restart;			/* responses from start on open with FIRST */
 	bool answered;			/* all its responses have been sent once */
+	bool replayed;			/* responses have been asked for again */
 };
 
 /* lib/transport/responder.c and response.c */

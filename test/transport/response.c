@@ -13,6 +13,8 @@
 
 #include <cmocka.h>
 
+#include <rte_malloc.h>
+
 #include "peer.h"
 #include "uroce_config.h"
 #include "wire/psn.h"
@@ -124,6 +126,44 @@ r27_a_read_is_answered_again_from_the_middle(void **state)
 	assert_int_equal(peer_in(&p, &in), UROCE_DUPLICATE);
 	expect_data(&p, UROCE_RC_READ_RESPONSE_ONLY, PEER_RQ_PSN + 2, 2048, 1024, 1);
 	peer_expect_nothing(&p);
+	peer_stop(&p);
+}
+
+/* The engine's next frame arrives when its memory has changed. */
+static enum uroce_verdict
+verdict_after_change(struct peer *p, uint8_t *memory)
+{
+	struct uroce_packet pkt;
+	enum uroce_verdict verdict;
+	struct rte_mbuf *m;
+
+	assert_int_equal(uroce_engine_send(&p->engine, &m, 1, p->now_ns), 1);
+	memory[0]++;
+	verdict = uroce_packet_decode(m, 14, &pkt);
+	rte_pktmbuf_free(m);
+	return verdict;
+}
+
+static void
+r27_a_read_of_memory_that_changes_ends(void **state)
+{
+	uint8_t *memory;
+	struct ibv_mr *mr;
+	struct peer p;
+
+	(void)state;
+	peer_start(&p, NULL);
+	memory = rte_zmalloc(NULL, 1024, 64);
+	mr = uroce_reg_mr(p.pd, memory, 1024, IBV_ACCESS_REMOTE_READ);
+	struct peer_packet in = read_request(&p, PEER_RQ_PSN, 0, 1024);
+	in.va = (uintptr_t)memory;
+	in.rkey = mr->rkey;
+	assert_int_equal(peer_in(&p, &in), UROCE_OK);
+	assert_int_equal(verdict_after_change(&p, memory), UROCE_DROP_ICRC);	/* the price of no copy */
+	assert_int_equal(peer_in(&p, &in), UROCE_DUPLICATE);
+	assert_int_equal(verdict_after_change(&p, memory), UROCE_OK);
+	assert_int_equal(uroce_dereg_mr(mr), 0);
+	rte_free(memory);
 	peer_stop(&p);
 }
 
@@ -363,6 +403,7 @@ main(void)
 		cmocka_unit_test(a_read_is_answered_packet_by_packet),
 		cmocka_unit_test(answers_keep_the_order_of_requests),
 		cmocka_unit_test(r27_a_read_is_answered_again_from_the_middle),
+		cmocka_unit_test(r27_a_read_of_memory_that_changes_ends),
 		cmocka_unit_test(r27_only_a_subset_of_the_original),
 		cmocka_unit_test(r28_atomics_are_executed_once),
 		cmocka_unit_test(r28_a_forgotten_atomic_is_dropped),
