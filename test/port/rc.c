@@ -323,6 +323,47 @@ test_wire_threads(void **state)
 	wire_close(&net);
 }
 
+/* While two lcores poll and carry traffic, everything else comes and goes. */
+static void
+test_control_under_load(void **state)
+{
+	const struct uroce_port_conf conf = { .no_loopback = 1 };
+	unsigned int lcore = rte_get_next_lcore((unsigned int)-1, 1, 0);
+	struct uroce_counter counters[8];
+	struct test_rings extra;
+	struct net net;
+
+	wire_open(&net, &conf, 2, "10.0.0.1/24", "10.0.0.2/24");
+	test_rings_create(&extra, 1);
+	for (unsigned int i = 0; i < 2; i++, lcore = rte_get_next_lcore(lcore, 1, 0))
+		assert_int_equal(uroce_worker_launch(net.workers[i], lcore), 0);
+	net.threads = true;
+	for (unsigned int i = 0; i < 20; i++) {
+		struct end *a = &net.ends[0], other;
+		struct ibv_context *context;
+
+		fill(a, i);
+		post(a, IBV_WR_RDMA_WRITE, &net.ends[1], BYTES, 0);
+		context = uroce_open_port(extra.port_id, NULL, net.workers, 1);
+		assert_non_null(context);
+		assert_int_equal(uroce_add_address(context, "10.1.0.1/24"), 0);
+		end_open(&other, context, MEMORY_DPDK);
+		assert_int_equal(uroce_add_address(a->context, "10.2.0.1/24"), 0);
+		assert_int_equal(uroce_ping(a->context, "10.0.0.2", 60000), 0);
+		assert_true(uroce_query_counters(context, counters, RTE_DIM(counters)) > RTE_DIM(counters));
+		assert_int_equal(uroce_del_address(a->context, "10.2.0.1/24"), 0);
+		assert_int_equal(uroce_close_device(context), EBUSY);
+		end_close(&other);
+		assert_int_equal(uroce_close_device(context), 0);
+		expect_ok(&net, a, IBV_WC_RDMA_WRITE);
+		assert_memory_equal(a->buffer, net.ends[1].buffer, BYTES);
+	}
+	for (unsigned int i = 0; i < 2; i++)
+		assert_int_equal(uroce_worker_stop(net.workers[i]), 0);
+	test_rings_destroy(&extra);
+	wire_close(&net);
+}
+
 /* Two devices of the process that need no wire. */
 static void
 test_loopback_devices(void **state)
@@ -413,6 +454,7 @@ main(void)
 		cmocka_unit_test(test_loopback_self),
 		cmocka_unit_test(test_handover),
 		cmocka_unit_test(test_wire_threads),
+		cmocka_unit_test(test_control_under_load),
 	};
 
 	test_eal_init("--lcores", "0,1@(0-1),2@(0-1)", NULL);

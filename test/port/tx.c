@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * Frames on their way out: held until the neighbour's address is known, handed to other workers, looped back;
+ * and each way to be dropped, counted.
+ */
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <rte_ethdev.h>
+
+#include "eal.h"
+#include "port/clock.h"
+#include "port/icmp.h"
+#include "port/pool.h"
+#include "port/tx.h"
+#include "tap.h"
+#include "wire/icrc.h"
+
+#define L3 14
+#define UDP 34
+
+#define ECHO "M 0800 45 00 0054 0000 4000 40 01 0000 0a000001 0a000002 08 00 0000 0007 0001" \
+	"000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f" \
+	"202122232425262728292a2b2c2d2e2f3031323334353637"
+
+static const char *const cidrs[] = { "10.0.0.1/24", "fd00::1/64", NULL };
+static const struct rte_ether_addr unknown;
+
+/* Have worker 0 send an echo request from a thread that has its turn. */
+static void
+echo(struct tap *t, const char *dst, uint16_t sequence)
+{
+	uint8_t src_gid[16], dst_gid[16];
+
+	assert_int_equal(uroce_gid_parse(src_gid, "10.0.0.1"), 0);
+	assert_int_equal(uroce_gid_parse(dst_gid, dst), 0);
+	uroce_worker_enter(t->worker);
+	uroce_icmp_echo(&t->port->queues[0], &unknown, src_gid, dst_gid, 7, sequence);
+	uroce_worker_exit(t->worker);
+}
+
+static void
+test_held_until_resolved(void **state)
+{
+	uint8_t frame[TAP_BYTES], gid[16];
+	struct uroce_neighbour *n;
+	struct tap t;
+	size_t bytes;
+
+	tap_open(&t, 0, cidrs);
+	uroce_gid_parse(gid, "10.0.0.2");
+	n = uroce_neighbour_get(&t.port->neighbours, gid);
+	echo(&t, "10.0.0.2", 1);
+	tap_expect_nothing(&t);
+	uroce_port_upkeep_by(t.port, 0);
+	tap_expect_text(&t, "ffffffffffff M 0806 0001 0800 06 04 0001 M 0a000001 Z6 0a000002 Z18");
+	tap_expect_nothing(&t);
+	bytes = tap_frame(&t, frame, "M P 0806 0001 0800 06 04 0002 P 0a000002 M 0a000001");
+	tap_send(&t, frame, bytes);
+	bytes = tap_frame(&t, frame, "P" ECHO);
+	tap_checksum_icmp(frame, L3);
+	tap_expect(&t, frame, bytes);
+	/* known now: at once */
+	echo(&t, "10.0.0.2", 1);
+	tap_expect(&t, frame, bytes);
+	tap_expect_nothing(&t);
+	uroce_neighbour_put(&t.port->neighbours, n, uroce_clock_ns());
+	tap_close(&t);
+}
+
+static void
+test_unresolved(void **state)
+{
+	struct uroce_neighbour *n;
+	uint8_t gid[16];
+	struct tap t;
+
+	tap_open(&t, 0, cidrs);
+	/* nobody has asked for it: not in the table */
+	echo(&t, "10.0.0.3", 1);
+	assert_int_equal(tap_counter(&t, "tx_drop_unresolved"), 1);
+	/* no way there */
+	echo(&t, "192.168.0.1", 1);
+	assert_int_equal(tap_counter(&t, "tx_drop_unresolved"), 2);
+	/* more than may wait */
+	uroce_gid_parse(gid, "10.0.0.2");
+	n = uroce_neighbour_get(&t.port->neighbours, gid);
+	for (uint16_t i = 0; i < UROCE_NEIGHBOUR_PENDING + 3; i++)
+		echo(&t, "10.0.0.2", i);
+	assert_int_equal(tap_counter(&t, "tx_drop_unresolved"), 5);
+	uroce_neighbour_put(&t.port->neighbours, n, uroce_clock_ns());
+	/* the others are freed with the port, which tap_close() checks */
+	tap_close(&t);
+}
+
+/* Two queues, one worker for each; the test is the wire of both. */
+struct duo {
+	struct test_rings wire;
+	struct uroce_worker *workers[2];
+	struct ibv_context *context;
+	struct ibv_pd *pd;
+	struct ibv_cq *cq;
+	struct ibv_qp *qps[2];	/* QP i is worker i's */
+	struct rte_mempool *pool;
+};
+
+static void
+duo_open(struct duo *d)
+{
+	struct ibv_qp_init_attr attr = { .qp_type = IBV_QPT_RC, .cap = { .max_send_wr = 4, .max_recv_wr = 4,
+					 .max_send_sge = 1, .max_recv_sge = 1 } };
+
+	test_rings_create(&d->wire, 2);
+	for (unsigned int i = 0; i < 2; i++)
+		d->workers[i] = uroce_create_worker(-1);
+	d->context = uroce_open_port(d->wire.port_id, NULL, d->workers, 2);
+	assert_non_null(d->context);
+	assert_int_equal(uroce_add_address(d->context, "10.0.0.1/24"), 0);
+	d->pd = uroce_alloc_pd(d->context);
+	d->cq = uroce_create_cq(d->context, 16, NULL, NULL, 0);
+	attr.send_cq = d->cq;
+	attr.recv_cq = d->cq;
+	for (unsigned int i = 0; i < 2; i++) {
+		d->qps[i] = uroce_create_qp(d->pd, &attr);
+		assert_non_null(d->qps[i]);
+	}
+	d->pool = rte_pktmbuf_pool_create("duo", UROCE_INBOX + 255, 0, 0, RTE_PKTMBUF_HEADROOM + 128,
+					  SOCKET_ID_ANY);
+	assert_non_null(d->pool);
+}
+
+static void
+duo_close(struct duo *d)
+{
+	for (unsigned int i = 0; i < 2; i++)
+		if (d->qps[i] != NULL)
+			assert_int_equal(uroce_destroy_qp(d->qps[i]), 0);
+	assert_int_equal(uroce_destroy_cq(d->cq), 0);
+	assert_int_equal(uroce_dealloc_pd(d->pd), 0);
+	assert_int_equal(uroce_close_device(d->context), 0);
+	assert_true(rte_mempool_full(d->pool));
+	rte_mempool_free(d->pool);
+	for (unsigned int i = 0; i < 2; i++)
+		assert_int_equal(uroce_destroy_worker(d->workers[i]), 0);
+	test_rings_destroy(&d->wire);
+	assert_int_equal(uroce_pools_retired(), 0);
+}
+
+/* An acknowledgement for the QP, with all its checksums right. */
+static struct rte_mbuf *
+ack(struct duo *d, uint32_t qpn)
+{
+	const struct tap as_tap = { .port = uroce_port_of_context(d->context) };
+	struct rte_mbuf *m = rte_pktmbuf_alloc(d->pool);
+	uint8_t frame[TAP_BYTES];
+	uint32_t icrc;
+	size_t bytes;
+
+	assert_non_null(m);
+	bytes = tap_frame(&as_tap, frame, "M P 0800 45 02 0030 0000 4000 40 11 0000 0a000002 0a000001"
+			  "c000 12b7 001c 0000 11 40 ffff 00 000000 00 000001 1f 000000 00000000");
+	for (unsigned int i = 0; i < 3; i++)
+		frame[UDP + 8 + 5 + i] = (uint8_t)(qpn >> (16 - 8 * i));
+	tap_checksum_ipv4(frame, L3);
+	memcpy(rte_pktmbuf_append(m, (uint16_t)bytes), frame, bytes);
+	icrc = rte_cpu_to_le_32(uroce_icrc(m, L3, UDP, (uint32_t)(bytes - 4 - L3)));
+	memcpy(rte_pktmbuf_mtod_offset(m, void *, bytes - 4), &icrc, sizeof(icrc));
+	return m;
+}
+
+static void
+give(struct duo *d, unsigned int queue, uint32_t qpn)
+{
+	assert_int_equal(rte_ring_enqueue(d->wire.rx[queue], ack(d, qpn)), 0);
+}
+
+static void
+test_handed_over(void **state)
+{
+	struct duo d;
+
+	duo_open(&d);
+	give(&d, 0, d.qps[1]->qp_num);
+	test_poll(&d.workers[0], 1, 2);
+	assert_int_equal(test_counter(d.context, "handed_over"), 1);
+	assert_int_equal(test_counter(d.context, "drop_qp_state"), 0);
+	test_poll(&d.workers[1], 1, 2);
+	assert_int_equal(test_counter(d.context, "drop_qp_state"), 1);	/* it is in RESET */
+	/* the right one at once */
+	give(&d, 1, d.qps[1]->qp_num);
+	test_poll(&d.workers[1], 1, 2);
+	assert_int_equal(test_counter(d.context, "handed_over"), 1);
+	assert_int_equal(test_counter(d.context, "drop_qp_state"), 2);
+	duo_close(&d);
+}
+
+/* The other worker stands: its inbox fills up, the rest is counted; its frames wait, and their QP may go. */
+static void
+test_inbox_full(void **state)
+{
+	uint32_t qpn;
+	struct duo d;
+
+	duo_open(&d);
+	qpn = d.qps[1]->qp_num;
+	for (unsigned int i = 0; i < UROCE_INBOX + 10; i++) {
+		give(&d, 0, qpn);
+		test_poll(&d.workers[0], 1, 1);
+	}
+	/* a ring of n holds n - 1 */
+	assert_int_equal(test_counter(d.context, "handed_over"), UROCE_INBOX - 1);
+	assert_int_equal(test_counter(d.context, "drop_handover"), 11);
+	assert_int_equal(uroce_destroy_qp(d.qps[1]), 0);
+	d.qps[1] = NULL;
+	test_poll(&d.workers[1], 1, 10);
+	assert_true(test_counter(d.context, "drop_qpn") > 0);
+	/* what is still there goes with the port: duo_close() counts */
+	duo_close(&d);
+}
+
+static void
+connect_self(struct ibv_qp *qp, uint32_t dest_qpn, const union ibv_gid *gid)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_INIT, .port_num = 1 };
+
+	assert_int_equal(uroce_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
+					 IBV_QP_ACCESS_FLAGS), 0);
+	attr.qp_state = IBV_QPS_RTR;
+	attr.path_mtu = IBV_MTU_1024;
+	attr.dest_qp_num = dest_qpn;
+	attr.ah_attr.is_global = 1;
+	attr.ah_attr.port_num = 1;
+	attr.ah_attr.grh.dgid = *gid;
+	attr.ah_attr.grh.sgid_index = 1;
+	assert_int_equal(uroce_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU |
+					 IBV_QP_DEST_QPN | IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC |
+					 IBV_QP_MIN_RNR_TIMER), 0);
+	attr.qp_state = IBV_QPS_RTS;
+	attr.timeout = 8;	/* a millisecond */
+	attr.retry_cnt = 1;
+	assert_int_equal(uroce_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
+					 IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC), 0);
+}
+
+/* The peer is a QP of ours that has gone: frames to it are dropped, and the work request fails in the end. */
+static void
+test_loopback_to_nobody(void **state)
+{
+	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND, .send_flags = IBV_SEND_SIGNALED }, *bad;
+	union ibv_gid gid;
+	struct ibv_wc wc;
+	uint32_t gone;
+	struct duo d;
+
+	duo_open(&d);
+	assert_int_equal(uroce_query_gid(d.context, 1, 1, &gid), 0);
+	gone = d.qps[1]->qp_num;
+	connect_self(d.qps[0], gone, &gid);
+	assert_int_equal(uroce_destroy_qp(d.qps[1]), 0);
+	d.qps[1] = NULL;
+	assert_int_equal(uroce_post_send(d.qps[0], &wr, &bad), 0);
+	while (uroce_poll_cq(d.cq, 1, &wc) == 0)
+		test_poll(d.workers, 2, 1);
+	assert_int_equal(wc.status, IBV_WC_RETRY_EXC_ERR);
+	assert_int_equal(test_counter(d.context, "tx_drop_loopback"), 2);
+	duo_close(&d);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_held_until_resolved),
+		cmocka_unit_test(test_unresolved),
+		cmocka_unit_test(test_handed_over),
+		cmocka_unit_test(test_inbox_full),
+		cmocka_unit_test(test_loopback_to_nobody),
+	};
+
+	test_eal_init(NULL);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
