@@ -88,6 +88,7 @@
 #define UROCE_PERF_LEAVE_MS 100			/* from the end of the client to that of the server's port */
 #define UROCE_PERF_RING_FRAMES 1024		/* between the two ports of a run within one process */
 #define UROCE_PERF_STALL_S 10			/* no completion, no credit: the run is given up */
+#define UROCE_PERF_SLOW_BYTES_S 10000000	/* a link this slow is no reason to give up */
 #define UROCE_PERF_NO_HUGE_MIB "1024"		/* EAL's own default, 64 MiB, holds no benchmark */
 
 #endif /* UROCE_CONFIG_H */

@@ -18,6 +18,7 @@
 #include "eal_start.h"
 #include "local.h"
 #include "remote.h"
+#include "service.h"
 #include "signals.h"
 
 enum {

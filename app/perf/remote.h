@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Two processes: the client's view of the server, and the server's process.
+ * Two processes: the server as its client sees it.
  */
 
 #ifndef UROCE_PERF_REMOTE_H
@@ -21,8 +21,5 @@ struct perf_remote {
 int uroce_perf_remote_open(struct perf_remote *remote, struct perf_host *host,
 			   const struct perf_options *o);
 void uroce_perf_remote_close(struct perf_remote *remote);
-
-/** Serve one client, to its end. @return the exit status; messages are printed */
-int uroce_perf_serve(struct perf_host *host, const struct perf_options *o);
 
 #endif /* UROCE_PERF_REMOTE_H */

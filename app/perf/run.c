@@ -112,6 +112,10 @@ uroce_perf_run_start(struct perf_run *r)
 	r->start = rte_rdtsc();
 	r->end_tsc = r->start;
 	r->last_progress = r->start;
+	/* a large message takes its time on a slow link, and all queue pairs share that */
+	r->stall_s = UROCE_PERF_STALL_S +
+		     (unsigned int)((uint64_t)r->end.params.size * r->end.params.qps /
+				    UROCE_PERF_SLOW_BYTES_S);
 	r->deadline = r->start + (uint64_t)(r->time_s * (double)r->hz);
 	r->next_tick = r->iters != 0 ? r->start + r->hz / TICKS_PER_SECOND
 				     : RTE_MIN(r->deadline, r->start + r->hz / TICKS_PER_SECOND);
@@ -126,8 +130,8 @@ uroce_perf_run_tick(struct perf_run *r, uint64_t now)
 		r->stopping = true;
 	if (r->ops != r->ops_at_tick)
 		r->last_progress = now;
-	else if (now - r->last_progress > UROCE_PERF_STALL_S * r->hz)
-		uroce_perf_run_fail(r, "nothing has completed for %u seconds", UROCE_PERF_STALL_S);
+	else if (now - r->last_progress > r->stall_s * r->hz)
+		uroce_perf_run_fail(r, "nothing has completed for %u seconds", r->stall_s);
 	r->ops_at_tick = r->ops;
 	if (second >= r->seconds_shown + 1) {
 		uroce_perf_report_progress(&r->end.params, second, r->ops - r->ops_shown,

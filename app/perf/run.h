@@ -53,6 +53,7 @@ struct perf_run {
 	/* running */
 	bool stopping; /* nothing more is posted */
 	unsigned int seconds_shown;
+	unsigned int stall_s; /* without a completion: the run is given up */
 	uint64_t hz;
 	uint64_t start; /* TSC, as all below */
 	uint64_t deadline;

@@ -15,6 +15,8 @@
 #include "server.h"
 #include "verify.h"
 
+#define SETTLE_S 5 /* for what the peer still has to acknowledge */
+
 static void note(struct perf_server *s, const char *format, ...) __rte_format_printf(2, 3);
 
 static void
@@ -190,7 +192,7 @@ void
 uroce_perf_server_finish(struct perf_server *s, uint64_t ops, const uint64_t *counts,
 			 unsigned int (*idle)(void *arg), void *arg)
 {
-	const uint64_t deadline = rte_rdtsc() + rte_get_tsc_hz();
+	const uint64_t deadline = rte_rdtsc() + SETTLE_S * rte_get_tsc_hz();
 
 	while (!is_settled(s, ops) && s->verdict.errors == 0 && rte_rdtsc() < deadline) {
 		idle(arg);

@@ -14,7 +14,10 @@
 
 #include <rte_cycles.h>
 
-#include "remote.h"
+#include "message.h"
+#include "oob.h"
+#include "server.h"
+#include "service.h"
 #include "signals.h"
 
 #define LAST_LINES       64 /* of a client that is not served any more */
