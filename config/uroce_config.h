@@ -56,7 +56,7 @@
 #define UROCE_HEADER_MBUFS 16383	/* per worker: many, so that their lines have left the peer's cache */
 #define UROCE_PAYLOAD_MBUFS 2047	/* per worker: few, so that they stay in cache */
 #define UROCE_MBUF_CACHE 512		/* EAL's most: a window of chains goes round in it */
-#define UROCE_INBOX 4096		/* frames handed over to a worker and not yet taken */
+#define UROCE_INBOX 512			/* frames handed over to a worker and not yet taken: few of a pool's */
 #define UROCE_POLL_BURSTS 4		/* bursts of each kind in one poll */
 #define UROCE_TX_STALL_NS 100000000	/* a port that takes nothing for so long loses what it was given */
 

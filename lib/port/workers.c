@@ -26,6 +26,11 @@
 static pthread_mutex_t workers_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct uroce_worker *workers[UROCE_MAX_WORKERS];	/* under workers_lock */
 
+/* What lies with a worker that nobody polls must leave mbufs for those that are polled. (A ring keeps one slot
+ * free.) */
+static_assert(UROCE_INBOX - 1 <= (UROCE_RX_MBUFS - UROCE_RX_DESC) / 2, "UROCE_INBOX");
+static_assert(UROCE_INBOX - 1 <= UROCE_PAYLOAD_MBUFS / 4, "UROCE_INBOX");
+
 static int
 inbox_create(struct uroce_worker *w)
 {

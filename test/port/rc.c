@@ -443,6 +443,82 @@ test_handover(void **state)
 	assert_int_equal(uroce_pools_retired(), 0);
 }
 
+/* Poll some workers until there is a completion, but not for ever. */
+static bool
+poll_for_wc(struct uroce_worker *const *workers, unsigned int n, struct end *e, struct ibv_wc *wc)
+{
+	for (unsigned int i = 0; i < SPINS / 100; i++) {
+		if (uroce_poll_cq(e->cq, 1, wc) == 1)
+			return true;
+		test_poll(workers, n, 1);
+	}
+	return false;
+}
+
+/* Retransmit after a millisecond. */
+static void
+set_short_timeout(struct end *e)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_SQD, .timeout = 8 };
+
+	assert_int_equal(uroce_modify_qp(e->qp, &attr, IBV_QP_STATE), 0);
+	assert_int_equal(uroce_modify_qp(e->qp, &attr, IBV_QP_TIMEOUT), 0);
+	attr.qp_state = IBV_QPS_RTS;
+	assert_int_equal(uroce_modify_qp(e->qp, &attr, IBV_QP_STATE), 0);
+}
+
+/* A worker that nobody polls holds up its own QPs, not those of others: frames for it do not take all mbufs. */
+static void
+test_handover_to_nobody(void **state)
+{
+	const struct uroce_port_conf conf = { .no_loopback = 1 };
+	struct uroce_worker *asleep, *awake[2];
+	struct end to[2], from[2];
+	struct test_rings wire[2];
+	struct ibv_context *a, *b;
+	struct net net = { 0 };
+	struct ibv_wc wc;
+
+	test_rings_create_funnel(&wire[0], &wire[1]);
+	workers_create(&net, 2);
+	asleep = uroce_create_worker(-1);
+	assert_non_null(asleep);
+	awake[0] = net.workers[0];
+	awake[1] = net.workers[1];
+	a = uroce_open_port(wire[0].port_id, &conf, (struct uroce_worker *[]){ awake[0], asleep }, 2);
+	b = uroce_open_port(wire[1].port_id, &conf, &awake[1], 1);
+	assert_non_null(a);
+	assert_non_null(b);
+	assert_int_equal(uroce_add_address(a, "10.0.0.1/24"), 0);
+	assert_int_equal(uroce_add_address(b, "10.0.0.2/24"), 0);
+	for (unsigned int i = 0; i < 2; i++) {		/* QPs go round the workers */
+		end_open(&to[i], a, MEMORY_MALLOC);
+		end_open(&from[i], b, MEMORY_MALLOC);
+		end_connect(&to[i], &from[i]);
+		end_connect(&from[i], &to[i]);
+	}
+	set_short_timeout(&from[1]);
+	for (unsigned int i = 0; i < 32; i++)
+		post(&from[1], IBV_WR_RDMA_WRITE, &to[1], BYTES, 0);
+	assert_true(poll_for_wc(awake, 2, &from[1], &wc));
+	assert_int_equal(wc.status, IBV_WC_RETRY_EXC_ERR);
+	post(&from[0], IBV_WR_RDMA_WRITE, &to[0], BYTES, 0);
+	assert_true(poll_for_wc(awake, 2, &from[0], &wc));
+	assert_int_equal(wc.status, IBV_WC_SUCCESS);
+	assert_true(test_counter(a, "drop_handover") > 0);
+	for (unsigned int i = 0; i < 2; i++) {
+		end_close(&to[i]);
+		end_close(&from[i]);
+	}
+	assert_int_equal(uroce_close_device(a), 0);
+	assert_int_equal(uroce_close_device(b), 0);
+	workers_destroy(&net);
+	assert_int_equal(uroce_destroy_worker(asleep), 0);
+	rte_eth_dev_close(wire[1].port_id);
+	test_rings_destroy(&wire[0]);
+	assert_int_equal(uroce_pools_retired(), 0);
+}
+
 int
 main(void)
 {
@@ -453,6 +529,7 @@ main(void)
 		cmocka_unit_test(test_loopback_devices),
 		cmocka_unit_test(test_loopback_self),
 		cmocka_unit_test(test_handover),
+		cmocka_unit_test(test_handover_to_nobody),
 		cmocka_unit_test(test_wire_threads),
 		cmocka_unit_test(test_control_under_load),
 	};
