@@ -146,14 +146,16 @@ uroce_destroy_worker(struct uroce_worker *w)
 	int ret = 0;
 
 	pthread_mutex_lock(&workers_lock);
-	if (w->devices != 0 || w->lcore != LCORE_ID_ANY)
+	if (w->devices != 0 || w->lcore != LCORE_ID_ANY) {
 		ret = EBUSY;
-	else
+	} else {
+		/* before the index can be the next worker's, which must stay registered */
+		rte_rcu_qsbr_thread_unregister(uroce_rcu, w->index);
 		workers[w->index] = NULL;
+	}
 	pthread_mutex_unlock(&workers_lock);
 	if (ret != 0)
 		return ret;
-	rte_rcu_qsbr_thread_unregister(uroce_rcu, w->index);
 	inbox_free(w);
 	uroce_pool_retire(w->engine.header_pool);
 	uroce_pool_retire(w->engine.payload_pool);
