@@ -73,6 +73,7 @@
 #define UROCE_PERF_MAX_QPS 65536
 #define UROCE_PERF_MAX_SIZE (1u << 30)		/* bytes of one message */
 #define UROCE_PERF_MAX_TIME_S 86400
+#define UROCE_PERF_MAX_PORTS 8
 #define UROCE_PERF_MAX_ADDRESSES 32		/* --addr */
 #define UROCE_PERF_ALL_SIZES_LOG2 23		/* --size all: 1 B to 8 MiB */
 #define UROCE_PERF_BUFFER_BYTES (64u << 20)	/* message buffers of one end, at one per QP at least */

@@ -15,8 +15,6 @@
 #include <uroce.h>
 #include <uroce_config.h>
 
-#define PERF_MAX_PORTS 8
-
 struct perf_address {
 	union ibv_gid gid;
 	uint8_t index; /* in the GID table */
@@ -32,7 +30,7 @@ struct perf_device {
 
 /* Workers: the first is polled by the end's own loop, the others run on lcores of their own. */
 struct perf_host {
-	struct perf_device devs[PERF_MAX_PORTS];
+	struct perf_device devs[UROCE_PERF_MAX_PORTS];
 	unsigned int nb_devs;
 	struct uroce_worker *workers[UROCE_MAX_WORKERS];
 	unsigned int nb_workers;

@@ -85,9 +85,9 @@ struct perf_end {
 	uint8_t *buffer;
 	size_t buffer_bytes;
 	bool buffer_mapped; /* not DPDK's memory: payloads are copied */
-	struct ibv_pd *pds[PERF_MAX_PORTS];
-	struct ibv_mr *mrs[PERF_MAX_PORTS];
-	struct ibv_cq *cqs[PERF_MAX_PORTS];
+	struct ibv_pd *pds[UROCE_PERF_MAX_PORTS];
+	struct ibv_mr *mrs[UROCE_PERF_MAX_PORTS];
+	struct ibv_cq *cqs[UROCE_PERF_MAX_PORTS];
 	struct perf_qp *qps;
 	uint64_t *stamps;
 	struct perf_poster poster;

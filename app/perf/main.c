@@ -66,7 +66,7 @@ host_open(struct perf_host *host, const struct perf_options *o, const unsigned i
 	if (uroce_perf_host_workers(host, lcores_used(o, nb_lcores)) != 0)
 		return -1;
 	RTE_ETH_FOREACH_DEV(port) {
-		if (host->nb_devs < RTE_MIN(o->nb_addrs, (unsigned int)PERF_MAX_PORTS) &&
+		if (host->nb_devs < RTE_MIN(o->nb_addrs, (unsigned int)UROCE_PERF_MAX_PORTS) &&
 		    uroce_perf_host_open(host, port, o->qps, false) != 0)
 			return -1;
 	}
@@ -125,19 +125,15 @@ run_client(const struct perf_options *o, FILE *json, const unsigned int *lcores,
 
 	RTE_VERIFY(b != NULL && host != NULL && remote != NULL);
 	remote->conn.fd = -1;
+	*b = (struct perf_bench){ .options = o, .host = host, .peer = &remote->peer };
 	if (host_open(host, o, lcores, nb_lcores) == 0 &&
 	    uroce_perf_remote_open(remote, host, o) == 0) {
-		*b = (struct perf_bench){
-			.options = o,
-			.host = host,
-			.peer = &remote->peer,
-			.lcores = host->nb_workers,
-		};
+		b->lcores = host->nb_workers;
 		ret = uroce_perf_bench_run(b);
 		if (ret == 0)
 			uroce_perf_conn_send(&remote->conn, "bye");
-		ret |= results_write(b, json);
 	}
+	ret |= results_write(b, json);
 	uroce_perf_host_close(host); /* the server waits with its own port */
 	uroce_perf_remote_close(remote);
 	free(remote);
@@ -157,18 +153,18 @@ run_both(const struct perf_options *o, FILE *json, const unsigned int *lcores,
 	int ret = -1;
 
 	RTE_VERIFY(b != NULL && client != NULL && local != NULL);
+	*b = (struct perf_bench){
+		.options = &options,
+		.host = client,
+		.peer = &local->peer,
+		.lcores = RTE_MIN(nb_lcores, 2u),
+	};
 	if (uroce_perf_local_open(local, client, lcores, nb_lcores, o->qps,
 				  o->nb_addrs == 2 ? o->addrs : NULL) == 0) {
 		options.peer = local->host.devs[0].addrs[0].gid;
-		*b = (struct perf_bench){
-			.options = &options,
-			.host = client,
-			.peer = &local->peer,
-			.lcores = RTE_MIN(nb_lcores, 2u),
-		};
 		ret = uroce_perf_bench_run(b);
-		ret |= results_write(b, json);
 	}
+	ret |= results_write(b, json);
 	uroce_perf_local_close(local, client);
 	free(local);
 	free(client);
