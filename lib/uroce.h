@@ -113,6 +113,8 @@ struct uroce_counter {
 
 /**
  * Read the device's counters: one for every way to be dropped (named for its verdict), and what was sent.
+ * What the transport counts, it counts for each worker: with a worker that drives several devices, for all of
+ * them.
  *
  * @param counters	room for `room` entries
  * @return	how many there are; the first `room` of them are written

@@ -235,6 +235,18 @@ failed:
 	return NULL;
 }
 
+/* Ask before the port is taken from its workers, which costs frames under way. */
+static bool
+in_use(struct uroce_device *dev)
+{
+	bool used;
+
+	pthread_mutex_lock(&dev->lock);
+	used = dev->pd_count != 0 || dev->cq_count != 0 || dev->qp_count != 0 || dev->channel_count != 0;
+	pthread_mutex_unlock(&dev->lock);
+	return used;
+}
+
 int
 uroce_close_device(struct ibv_context *context)
 {
@@ -244,10 +256,12 @@ uroce_close_device(struct ibv_context *context)
 	unsigned int index = port->dev.index;
 	int ret;
 
+	if (in_use(&port->dev))
+		return EBUSY;
 	port_detach(port);
 	ret = uroce_device_fini(&port->dev);
 	if (ret < 0) {
-		port_attach(port);	/* objects exist: as you were */
+		port_attach(port);	/* an object has just been made: as you were */
 		return -ret;
 	}
 	for (unsigned int i = 0; i < nb_workers; i++)

@@ -31,6 +31,14 @@ struct batch {
 	struct rte_mbuf *done[UROCE_BURST];	/* freed when the engine has read them */
 };
 
+/* Not an initialiser: that would clear all of it, in every poll. */
+static void
+batch_init(struct batch *b)
+{
+	b->packet_count = 0;
+	b->done_count = 0;
+}
+
 static void
 batch_finish(struct uroce_worker *w, struct batch *b)
 {
@@ -38,8 +46,7 @@ batch_finish(struct uroce_worker *w, struct batch *b)
 		uroce_engine_receive(&w->engine, b->qps, b->packets, b->packet_count, w->now_ns);
 	if (b->done_count != 0)
 		rte_pktmbuf_free_bulk(b->done, b->done_count);
-	b->packet_count = 0;
-	b->done_count = 0;
+	batch_init(b);
 }
 
 static bool
@@ -111,9 +118,10 @@ static unsigned int
 inbox_receive(struct uroce_worker *w)
 {
 	struct uroce_inbox_item items[UROCE_BURST];
-	struct batch b = { .packet_count = 0, .done_count = 0 };
 	unsigned int total = 0, n;
+	struct batch b;
 
+	batch_init(&b);
 	do {
 		n = rte_ring_sc_dequeue_burst_elem(w->inbox, items, sizeof(items[0]), RTE_DIM(items), NULL);
 		for (unsigned int i = 0; i < n; i++)
@@ -130,9 +138,10 @@ static unsigned int
 queue_receive(struct uroce_worker *w, struct uroce_port_queue *q)
 {
 	struct rte_mbuf *frames[UROCE_BURST];
-	struct batch b = { .packet_count = 0, .done_count = 0 };
 	unsigned int total = 0, n;
+	struct batch b;
 
+	batch_init(&b);
 	do {
 		n = rte_eth_rx_burst(q->port_id, q->id, frames, RTE_DIM(frames));
 		for (unsigned int i = 0; i < n; i++)
@@ -182,7 +191,8 @@ worker_round(struct uroce_worker *w)
 {
 	unsigned int n;
 
-	w->now_ns = uroce_clock_ns();
+	/* the TSC of the core that polls now may be behind that of the last one */
+	w->now_ns = RTE_MAX(w->now_ns, uroce_clock_ns());
 	n = inbox_receive(w);
 	for (unsigned int i = 0; i < w->nb_queues; i++) {
 		struct uroce_port_queue *q = w->queues[i];
