@@ -134,6 +134,21 @@ inbox_receive(struct uroce_worker *w)
 	return total;
 }
 
+/* Of every frame its headers and the mbufs of its segments, all of which another core may have written. */
+static void
+prefetch(struct rte_mbuf *const *frames, unsigned int n)
+{
+	for (unsigned int i = 0; i < n; i++) {
+		rte_prefetch0(frames[i]);
+		rte_mbuf_prefetch_part2(frames[i]);
+	}
+	for (unsigned int i = 0; i < n; i++) {
+		rte_prefetch0(rte_pktmbuf_mtod(frames[i], void *));
+		if (frames[i]->next != NULL)
+			rte_prefetch0(frames[i]->next);
+	}
+}
+
 static unsigned int
 queue_receive(struct uroce_worker *w, struct uroce_port_queue *q)
 {
@@ -144,8 +159,8 @@ queue_receive(struct uroce_worker *w, struct uroce_port_queue *q)
 	batch_init(&b);
 	do {
 		n = rte_eth_rx_burst(q->port_id, q->id, frames, RTE_DIM(frames));
-		for (unsigned int i = 0; i < n; i++)
-			rte_prefetch0(rte_pktmbuf_mtod(frames[i], void *));
+		if (n > 1)
+			prefetch(frames, n);
 		for (unsigned int i = 0; i < n; i++)
 			batch_frame(w, q, &b, frames[i]);
 		batch_finish(w, &b);
