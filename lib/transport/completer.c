@@ -188,7 +188,8 @@ nak(struct uroce_engine *e, struct uroce_qp *qp, uint8_t code)
 
 	uroce_count(e, UROCE_NAKS_RECEIVED, 1);
 	if (code == UROCE_NAK_PSN_SEQUENCE_ERROR) {
-		if (qp->req.unacked != qp->req.max_psn)
+		/* not where nothing has been sent since the last time */
+		if (qp->req.unacked != qp->req.max_psn && qp->req.psn != qp->req.unacked)
 			retry(e, qp);
 		return UROCE_OK;
 	}

@@ -254,6 +254,31 @@ r34_progress_resets_the_retries(void **state)
 	peer_stop(&p);
 }
 
+/* The network doubles a NAK: what it asks for is about to be sent already, and costs no second retry. */
+static void
+r34_a_doubled_nak_is_charged_once(void **state)
+{
+	struct peer_packet in[2] = {
+		{ .opcode = UROCE_RC_ACKNOWLEDGE, .psn = PEER_SQ_PSN,
+		  .syndrome = NAK(UROCE_NAK_PSN_SEQUENCE_ERROR) },
+	};
+	struct peer_conf conf = { .retry_cnt = 1 };
+	struct peer p;
+
+	(void)state;
+	peer_start(&p, &conf);
+	peer_post(&p, IBV_WR_SEND, 0, 8, 1, 0);
+	drain(&p);
+	in[1] = in[0];
+	peer_in_burst(&p, in, 2);
+	peer_expect_no_wc(p.send_cq);
+	peer_expect(&p, UROCE_RC_SEND_ONLY, PEER_SQ_PSN);
+	peer_expect_nothing(&p);
+	peer_in_burst(&p, in, 1);
+	peer_expect_wc(p.send_cq, IBV_WC_RETRY_EXC_ERR, 1);
+	peer_stop(&p);
+}
+
 static void
 r35_rnr_waits_at_least_its_timer(void **state)
 {
@@ -352,6 +377,7 @@ main(void)
 		cmocka_unit_test(responses_that_were_not_asked_for),
 		cmocka_unit_test(r36_timeouts_and_their_end),
 		cmocka_unit_test(r34_progress_resets_the_retries),
+		cmocka_unit_test(r34_a_doubled_nak_is_charged_once),
 		cmocka_unit_test(r35_rnr_waits_at_least_its_timer),
 		cmocka_unit_test(r35_rnr_retries_end_unless_they_are_seven),
 		cmocka_unit_test(r38_naks_complete_the_request_they_name),
