@@ -158,22 +158,22 @@ uroce_perf_device_address(const struct perf_device *dev, bool v4, const union ib
 	return found;
 }
 
+/* They are counted by worker, and the host's devices have the same workers: one of them tells for
+ * all. Of a borrowed worker its owner tells. */
 uint64_t
 uroce_perf_host_retransmits(const struct perf_host *host)
 {
 	struct uroce_counter counters[256];
-	uint64_t sum = 0;
+	unsigned int n;
 
-	for (unsigned int d = 0; d < host->nb_devs; d++) {
-		unsigned int n = uroce_query_counters(host->devs[d].ctx, counters,
-						      RTE_DIM(counters));
-
-		for (unsigned int i = 0; i < RTE_MIN(n, RTE_DIM(counters)); i++) {
-			if (strcmp(counters[i].name, RETRANSMITS_COUNTER) == 0)
-				sum += counters[i].value;
-		}
+	if (host->borrowed || host->nb_devs == 0)
+		return 0;
+	n = uroce_query_counters(host->devs[0].ctx, counters, RTE_DIM(counters));
+	for (unsigned int i = 0; i < RTE_MIN(n, RTE_DIM(counters)); i++) {
+		if (strcmp(counters[i].name, RETRANSMITS_COUNTER) == 0)
+			return counters[i].value;
 	}
-	return sum;
+	return 0;
 }
 
 int
