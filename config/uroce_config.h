@@ -63,6 +63,7 @@
 /* ARP, neighbour discovery, ICMP */
 #define UROCE_MAX_NEIGHBOURS 1024	/* per device */
 #define UROCE_NEIGHBOUR_PENDING 32	/* frames that wait for one address */
+#define UROCE_NEIGHBOURS_PENDING 128	/* for all of a device: few of a pool's, which is others' too */
 #define UROCE_NEIGHBOUR_PROBES 5	/* unanswered: the frames are dropped */
 #define UROCE_NEIGHBOUR_PROBE_NS 250000000ull	/* to the second probe; doubles with each */
 #define UROCE_NEIGHBOUR_AGE_NS 60000000000ull	/* then an address is probed again */

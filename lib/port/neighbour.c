@@ -67,6 +67,7 @@ drop_pending(struct uroce_neighbours *t, struct uroce_neighbour *n)
 {
 	rte_pktmbuf_free_bulk(n->pending, n->nb_pending);
 	uroce_count(&t->dropped, n->nb_pending);
+	t->nb_pending -= n->nb_pending;
 	n->nb_pending = 0;
 }
 
@@ -197,9 +198,10 @@ uroce_neighbour_hold(struct uroce_neighbours *t, const uint8_t addr[16], struct 
 		hold = UROCE_HOLD_RESOLVED;
 		goto unlock;
 	}
-	if (n->nb_pending == UROCE_NEIGHBOUR_PENDING)
+	if (n->nb_pending == UROCE_NEIGHBOUR_PENDING || t->nb_pending == UROCE_NEIGHBOURS_PENDING)
 		goto unlock;
 	n->pending[n->nb_pending++] = m;
+	t->nb_pending++;
 	hold = UROCE_HOLD_KEPT;
 	if (n->state == UROCE_NEIGHBOUR_FAILED) {
 		ask(n);
@@ -235,6 +237,7 @@ uroce_neighbour_learn(struct uroce_neighbours *t, const uint8_t addr[16], const 
 	n->due_ns = now_ns + UROCE_NEIGHBOUR_AGE_NS;
 	count = n->nb_pending;
 	memcpy(frames, n->pending, count * sizeof(*frames));
+	t->nb_pending -= count;
 	n->nb_pending = 0;
 unlock:
 	rte_spinlock_unlock(&t->lock);

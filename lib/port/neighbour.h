@@ -44,6 +44,7 @@ struct uroce_neighbours {
 	struct rte_hash *hash;	/* address to position in entries */
 	struct uroce_neighbour *entries;
 	uint32_t capacity;
+	uint32_t nb_pending;	/* frames that wait, of all entries; under lock */
 	uint64_t dropped;	/* frames; under lock, relaxed read */
 };
 

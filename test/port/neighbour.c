@@ -110,6 +110,36 @@ test_frames_wait(void **state)
 	assert_int_equal(n->refs, 0);
 }
 
+/* Many that do not answer do not take a worker's mbufs from those that do. */
+static void
+test_frames_of_many(void **state)
+{
+	const unsigned int fill = UROCE_NEIGHBOURS_PENDING / UROCE_NEIGHBOUR_PENDING;
+	struct rte_mbuf *m = rte_pktmbuf_alloc(pool);
+	struct uroce_neighbour *n[CAPACITY];
+	struct rte_ether_addr mac;
+
+	assert_true(fill < CAPACITY);
+	for (uint8_t i = 0; i <= fill; i++)
+		n[i] = uroce_neighbour_get(&table, addr(i));
+	for (unsigned int i = 0; i < UROCE_NEIGHBOURS_PENDING; i++) {
+		assert_int_equal(uroce_neighbour_hold(&table, addr((uint8_t)(i % fill)), m, &mac), UROCE_HOLD_KEPT);
+		m = rte_pktmbuf_alloc(pool);
+	}
+	assert_int_equal(uroce_neighbour_hold(&table, addr((uint8_t)fill), m, &mac), UROCE_HOLD_FULL);
+	/* one of them answers */
+	assert_int_equal(uroce_neighbour_learn(&table, addr(0), &mac_a, SOLICITED, S, frames),
+			 UROCE_NEIGHBOUR_PENDING);
+	rte_pktmbuf_free_bulk(frames, UROCE_NEIGHBOUR_PENDING);
+	assert_int_equal(uroce_neighbour_hold(&table, addr((uint8_t)fill), m, &mac), UROCE_HOLD_KEPT);
+	for (uint8_t i = 0; i <= fill; i++)
+		uroce_neighbour_put(&table, n[i], S);
+	/* they go with their entries */
+	for (uint64_t now = S; now < 200 * S; now += S)
+		(void)due(now, &(uint64_t){ 0 });
+	assert_int_equal(table.nb_pending, 0);
+}
+
 /* Nobody answers: the frames are dropped and counted; another frame starts it all again. */
 static void
 test_frames_dropped(void **state)
@@ -227,6 +257,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_probes_back_off, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_frames_wait, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_frames_of_many, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_frames_dropped, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_age, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_unused, setup, teardown),
