@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Addresses as values: text to GID and back, which subnet, which multicast MAC; and the questions that workers
- * ask of a snapshot. No state; any thread.
+ * Addresses as values: text to GID and back, which subnet, which multicast MAC; and the questions
+ * that workers ask of a snapshot. No state; any thread.
  */
 
 #include <errno.h>
@@ -40,7 +40,7 @@ uroce_gid_is_host(const uint8_t gid[16])
 		return false;
 	if (uroce_gid_is_ipv4(gid))
 		return gid[12] != 0 && gid[12] != 127 && gid[12] < 240;
-	return memcmp(gid, zero, sizeof(zero)) != 0 || gid[15] > 1;	/* neither :: nor ::1 */
+	return memcmp(gid, zero, sizeof(zero)) != 0 || gid[15] > 1; /* neither :: nor ::1 */
 }
 
 int
@@ -81,7 +81,8 @@ uroce_subnet_parse(struct uroce_subnet *s, const char *cidr)
 	/* ::ffff:a.b.c.d/n is written as IPv6, but is an IPv4 address */
 	if (uroce_gid_is_ipv4(s->gid) && strchr(text, ':') == NULL && bits <= 32)
 		bits += UROCE_IPV4_PREFIX_BITS;
-	else if (uroce_gid_is_ipv4(s->gid) && (strchr(text, ':') == NULL || bits <= UROCE_IPV4_PREFIX_BITS))
+	else if (uroce_gid_is_ipv4(s->gid) &&
+		 (strchr(text, ':') == NULL || bits <= UROCE_IPV4_PREFIX_BITS))
 		return -EINVAL;
 	if (bits > 128)
 		return -EINVAL;

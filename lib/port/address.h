@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The addresses of a device. Control threads keep the GID table under the port's lock and publish a snapshot of
- * it, which never changes; workers read the snapshot within an RCU reader section. Addresses are GIDs: an IPv4
- * address is ::ffff:a.b.c.d, and its prefix counts from there.
+ * The addresses of a device. Control threads keep the GID table under the port's lock and publish a
+ * snapshot of it, which never changes; workers read the snapshot within an RCU reader section.
+ * Addresses are GIDs: an IPv4 address is ::ffff:a.b.c.d, and its prefix counts from there.
  */
 
 #ifndef UROCE_PORT_ADDRESS_H
@@ -16,21 +16,20 @@
 
 #include "uroce_config.h"
 
-#define UROCE_IPV4_PREFIX_BITS 96	/* of ::ffff:0:0/96 */
-#define UROCE_GID_NONE UROCE_MAX_GID
+#define UROCE_IPV4_PREFIX_BITS 96 /* of ::ffff:0:0/96 */
 
 struct uroce_subnet {
 	uint8_t gid[16];
-	uint8_t prefix_bits;	/* of all 128 */
+	uint8_t prefix_bits; /* of all 128 */
 };
 
 struct uroce_addresses {
 	uint16_t count;
 	uint16_t ipv4_count;
 	uint16_t ipv6_count;
-	uint16_t slots[UROCE_MAX_GID];		/* GID index of subnets[i] */
+	uint16_t slots[UROCE_MAX_GID]; /* GID index of subnets[i] */
 	struct uroce_subnet subnets[UROCE_MAX_GID];
-	uint32_t ipv4[UROCE_MAX_GID];		/* network byte order */
+	uint32_t ipv4[UROCE_MAX_GID]; /* network byte order */
 	uint8_t ipv6[UROCE_MAX_GID][16];
 	bool has_ipv4_gateway;
 	bool has_ipv6_gateway;
@@ -65,12 +64,14 @@ uroce_addresses_have_ipv4(const struct uroce_addresses *a, uint32_t address_be)
 
 bool uroce_addresses_have_ipv6(const struct uroce_addresses *a, const uint8_t address[16]);
 bool uroce_addresses_have(const struct uroce_addresses *a, const uint8_t gid[16]);
-/** Is the MAC that of a group which one of the addresses belongs to: solicited-node, or all nodes? */
+/** Is the MAC that of a group which an address belongs to: solicited-node, or all nodes? */
 bool uroce_addresses_listen(const struct uroce_addresses *a, const struct rte_ether_addr *mac);
 
 /** Whom to give a frame for dst to: itself, or the gateway. @return 0 or -ENETUNREACH */
-int uroce_addresses_next_hop(const struct uroce_addresses *a, const uint8_t dst[16], uint8_t hop[16]);
-/** With which address to speak to dst: one of its subnet, else any of its family; NULL: there is none. */
+int uroce_addresses_next_hop(const struct uroce_addresses *a, const uint8_t dst[16],
+			     uint8_t hop[16]);
+/** With which address to speak to dst: one of its subnet, else any of its family; NULL: there is
+ * none. */
 const uint8_t *uroce_addresses_source(const struct uroce_addresses *a, const uint8_t dst[16]);
 
 #endif /* UROCE_PORT_ADDRESS_H */

@@ -14,7 +14,7 @@
 struct uroce_port_queue;
 
 /** Ask who has target; with sender == target, announce it. @param dst zero: everybody */
-void uroce_arp_request(struct uroce_port_queue *q, const struct rte_ether_addr *dst, uint32_t sender_be,
-		       uint32_t target_be);
+void uroce_arp_request(struct uroce_port_queue *q, const struct rte_ether_addr *dst,
+		       uint32_t sender_be, uint32_t target_be);
 
 #endif /* UROCE_PORT_ARP_H */

@@ -12,8 +12,8 @@
 #include <rte_cycles.h>
 
 struct uroce_clock {
-	uint64_t base;		/* TSC */
-	uint64_t ns_per_cycle;	/* << 32 */
+	uint64_t base;         /* TSC */
+	uint64_t ns_per_cycle; /* << 32 */
 };
 
 extern struct uroce_clock uroce_clock;

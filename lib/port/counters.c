@@ -65,7 +65,7 @@ verdict_counter(const struct uroce_port *port, unsigned int which)
 
 	for (unsigned int i = 0; i < port->nb_queues; i++)
 		sum += read_relaxed(&port->queues[i].verdicts[which]) +
-			read_relaxed(&port->queues[i].worker->engine.verdicts[which]);
+		       read_relaxed(&port->queues[i].worker->engine.verdicts[which]);
 	return sum;
 }
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Sets up the Ethernet device of a port: a queue for each worker, pools that hold the largest frame, RSS where
- * there are several queues, checksum checks where the device has them. On sending, none are asked for: the one
- * IPv4 checksum is an addition to what the path's template knows, cheaper than an offload's flags. Control
- * threads, when a port is opened and closed.
+ * Sets up the Ethernet device of a port: a queue for each worker, pools that hold the largest
+ * frame, RSS where there are several queues, checksum checks where the device has them. On sending,
+ * none are asked for: the one IPv4 checksum is an addition to what the path's template knows,
+ * cheaper than an offload's flags. Control threads, when a port is opened and closed.
  */
 
 #include <errno.h>
@@ -20,9 +20,10 @@
 #include "uroce.h"
 
 #define VLAN_BYTES 4
-#define ROOM_STEP 1024		/* some devices take the room of an mbuf in steps of this */
+#define ROOM_STEP  1024 /* some devices take the room of an mbuf in steps of this */
 
-/* Rooms to try: what the MTU needs, then for ports that want mbufs for frames larger than they will get. */
+/* Rooms to try: what the MTU needs, then for ports that want mbufs for frames larger than they will
+ * get. */
 static const uint32_t rooms[] = { 0, 9 * 1024 + 512, 16 * 1024, 32 * 1024 };
 
 static int
@@ -49,7 +50,8 @@ take(struct uroce_port *port)
 	return 0;
 }
 
-/* A device without an address of its own, such as net_ring, gets one from us, if only in our frames. */
+/* A device without an address of its own, such as net_ring, gets one from us, if only in our
+ * frames. */
 static int
 mac_init(struct uroce_port *port)
 {
@@ -81,19 +83,21 @@ configure(struct uroce_port *port, const struct rte_eth_dev_info *info, uint16_t
 	int ret;
 
 	if (port->nb_queues > info->max_rx_queues || port->nb_queues > info->max_tx_queues) {
-		UROCE_LOG(ERR, "port %u has %u RX and %u TX queues, which is too few for %u workers\n",
+		UROCE_LOG(ERR,
+			  "port %u has %u RX and %u TX queues, which is too few for %u workers\n",
 			  port->port_id, info->max_rx_queues, info->max_tx_queues, port->nb_queues);
 		return -EINVAL;
 	}
 	/* Without RSS all frames come to one worker, which hands them over. */
 	if (port->nb_queues > 1 && info->flow_type_rss_offloads != 0) {
 		conf.rxmode.mq_mode = RTE_ETH_MQ_RX_RSS;
-		conf.rx_adv_conf.rss_conf.rss_hf =
-			(RTE_ETH_RSS_UDP | RTE_ETH_RSS_IP) & info->flow_type_rss_offloads;
+		conf.rx_adv_conf.rss_conf.rss_hf = (RTE_ETH_RSS_UDP | RTE_ETH_RSS_IP) &
+						   info->flow_type_rss_offloads;
 	}
 	ret = rte_eth_dev_configure(port->port_id, port->nb_queues, port->nb_queues, &conf);
 	if (ret < 0)
-		return complain(port, ret == -EBUSY ? "it is started already" : "cannot configure", ret);
+		return complain(port, ret == -EBUSY ? "it is started already" : "cannot configure",
+				ret);
 	port->multi_seg = (conf.txmode.offloads & RTE_ETH_TX_OFFLOAD_MULTI_SEGS) != 0;
 	return 0;
 }
@@ -112,7 +116,8 @@ rx_queue_setup(struct uroce_port_queue *q, uint16_t nb_desc, uint32_t room)
 		q->pool = uroce_pool_create("rx", mbufs, RTE_MAX(rooms[i], room), node);
 		if (q->pool == NULL)
 			return -errno;
-		ret = rte_eth_rx_queue_setup(q->port_id, q->id, nb_desc, (unsigned int)node, NULL, q->pool);
+		ret = rte_eth_rx_queue_setup(q->port_id, q->id, nb_desc, (unsigned int)node, NULL,
+					     q->pool);
 		if (ret == 0)
 			return 0;
 		uroce_pool_retire(q->pool);
@@ -178,8 +183,8 @@ start(struct uroce_port *port, const struct uroce_port_conf *conf)
 		return complain(port, "no information", ret);
 	ret = uroce_mtu_choose(&info, conf->mtu, &mtu);
 	if (ret < 0) {
-		UROCE_LOG(ERR, "port %u: an MTU of %u..%u is possible, not %u\n", port->port_id, mtu.least,
-			  mtu.most, conf->mtu != 0 ? conf->mtu : UROCE_PORT_MTU);
+		UROCE_LOG(ERR, "port %u: an MTU of %u..%u is possible, not %u\n", port->port_id,
+			  mtu.least, mtu.most, conf->mtu != 0 ? conf->mtu : UROCE_PORT_MTU);
 		return ret;
 	}
 	port->mtu = mtu.mtu;

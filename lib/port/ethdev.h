@@ -11,8 +11,8 @@
 
 struct uroce_port_conf;
 
-/** Take port->port_id, configure it with port->nb_queues queues and start it; sets what port says of it: MAC,
- * MTU, multi_seg. @return 0 or -errno, with a message in the log */
+/** Take port->port_id, configure it with port->nb_queues queues and start it; sets what port says
+ * of it: MAC, MTU, multi_seg. @return 0 or -errno, with a message in the log */
 int uroce_ethdev_start(struct uroce_port *port, const struct uroce_port_conf *conf);
 /** Stop it and give it back; its pools are retired. */
 void uroce_ethdev_stop(struct uroce_port *port);

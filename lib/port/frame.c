@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Begins the frames that the port itself sends: ARP, neighbour discovery, ICMP. Worker, within a poll.
+ * Begins the frames that the port itself sends: ARP, neighbour discovery, ICMP. Worker, within a
+ * poll.
  */
 
 #include <string.h>
@@ -27,8 +28,8 @@ alloc(struct uroce_port_queue *q, uint32_t bytes)
 }
 
 struct rte_mbuf *
-uroce_frame_create(struct uroce_port_queue *q, const struct rte_ether_addr *dst, uint16_t ether_type,
-		   uint32_t l3_bytes, void **l3)
+uroce_frame_create(struct uroce_port_queue *q, const struct rte_ether_addr *dst,
+		   uint16_t ether_type, uint32_t l3_bytes, void **l3)
 {
 	uint32_t l2_bytes = sizeof(struct rte_ether_hdr);
 	struct rte_ether_hdr *eth;

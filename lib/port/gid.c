@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Keeps a port's GID table and its gateways, and publishes each change as a new snapshot for the workers.
- * Control threads, under the port's lock.
+ * Keeps a port's GID table and its gateways, and publishes each change as a new snapshot for the
+ * workers. Control threads, under the port's lock.
  */
 
 #include <errno.h>
@@ -136,8 +136,10 @@ uroce_add_address(struct ibv_context *context, const char *cidr)
 	int index;
 
 	if (uroce_subnet_parse(&s, cidr) < 0) {
-		UROCE_LOG(ERR, "%s: \"%s\" is not an address with a prefix length, like 10.0.0.1/24 or fd00::1/64\n",
-			  port->dev.ibv.name, cidr != NULL ? cidr : "");
+		UROCE_LOG(
+			ERR,
+			"%s: \"%s\" is not an address with a prefix length, like 10.0.0.1/24 or fd00::1/64\n",
+			port->dev.ibv.name, cidr != NULL ? cidr : "");
 		return EINVAL;
 	}
 	pthread_mutex_lock(&port->lock);

@@ -15,14 +15,15 @@ struct uroce_port;
 struct uroce_gid {
 	struct uroce_subnet subnet;
 	bool used;
-	uint32_t refs;		/* paths that speak with it */
+	uint32_t refs; /* paths that speak with it */
 };
 
 /** Fill in index 0 and publish the first snapshot. @return 0 or -errno */
 int uroce_gids_init(struct uroce_port *port);
 void uroce_gids_fini(struct uroce_port *port);
 
-/** Hold the entry of a path's source address. Under the port's lock. @return 0, -EINVAL: no such entry */
+/** Hold the entry of a path's source address. Under the port's lock. @return 0, -EINVAL: no such
+ * entry */
 int uroce_gid_get(struct uroce_port *port, unsigned int index, uint8_t gid[16]);
 void uroce_gid_put(struct uroce_port *port, const uint8_t gid[16]);
 

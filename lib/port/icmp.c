@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * ICMP and ICMPv6 echo, both ways; what else there is in ICMPv6 goes to neighbour discovery or nowhere.
- * Worker, within a poll.
+ * ICMP and ICMPv6 echo, both ways; what else there is in ICMPv6 goes to neighbour discovery or
+ * nowhere. Worker, within a poll.
  */
 
 #include <string.h>
@@ -16,12 +16,12 @@
 #include "port/tx.h"
 #include "wire/template.h"
 
-#define ICMP_ECHO_REPLY 0
-#define ICMP_ECHO_REQUEST 8
+#define ICMP_ECHO_REPLY    0
+#define ICMP_ECHO_REQUEST  8
 #define ICMP6_ECHO_REQUEST 128
-#define ICMP6_ECHO_REPLY 129
-#define ICMP6_ND_SOLICIT 135
-#define ICMP6_ND_ADVERT 136
+#define ICMP6_ECHO_REPLY   129
+#define ICMP6_ND_SOLICIT   135
+#define ICMP6_ND_ADVERT    136
 
 #define TTL 64
 
@@ -37,7 +37,8 @@ static_assert(sizeof(struct echo) == 8, "ICMP echo");
 
 /* IPv4 header, and the checksums; the message is in place behind it. */
 static void
-ipv4_finish(struct rte_ipv4_hdr *ip, const uint8_t src[16], const uint8_t dst[16], uint32_t icmp_bytes)
+ipv4_finish(struct rte_ipv4_hdr *ip, const uint8_t src[16], const uint8_t dst[16],
+	    uint32_t icmp_bytes)
 {
 	struct echo *echo = (struct echo *)(ip + 1);
 
@@ -54,7 +55,8 @@ ipv4_finish(struct rte_ipv4_hdr *ip, const uint8_t src[16], const uint8_t dst[16
 }
 
 static void
-ipv6_finish(struct rte_ipv6_hdr *ip, const uint8_t src[16], const uint8_t dst[16], uint32_t icmp_bytes)
+ipv6_finish(struct rte_ipv6_hdr *ip, const uint8_t src[16], const uint8_t dst[16],
+	    uint32_t icmp_bytes)
 {
 	struct echo *echo = (struct echo *)(ip + 1);
 
@@ -80,8 +82,8 @@ echo_send(struct uroce_port_queue *q, const struct rte_ether_addr *mac, const ui
 	uint8_t *icmp;
 	void *l3;
 
-	m = uroce_frame_create(q, mac, ipv4 ? RTE_ETHER_TYPE_IPV4 : RTE_ETHER_TYPE_IPV6, ip_bytes + icmp_bytes,
-			       &l3);
+	m = uroce_frame_create(q, mac, ipv4 ? RTE_ETHER_TYPE_IPV4 : RTE_ETHER_TYPE_IPV6,
+			       ip_bytes + icmp_bytes, &l3);
 	if (m == NULL)
 		return false;
 	icmp = (uint8_t *)l3 + ip_bytes;
@@ -113,16 +115,19 @@ uroce_icmp_echo(struct uroce_port_queue *q, const struct rte_ether_addr *mac, co
 
 /* The request comes back with its data, to where it came from. */
 static enum uroce_verdict
-request_receive(const struct uroce_rx *rx, const uint8_t src[16], const uint8_t dst[16], uint8_t reply_type)
+request_receive(const struct uroce_rx *rx, const uint8_t src[16], const uint8_t dst[16],
+		uint8_t reply_type)
 {
-	const struct echo *request = rte_pktmbuf_mtod_offset(rx->mbuf, const struct echo *, rx->l4_offset);
+	const struct echo *request = rte_pktmbuf_mtod_offset(rx->mbuf, const struct echo *,
+							     rx->l4_offset);
 	struct rte_ether_addr peer = uroce_rx_ether(rx)->src_addr;
 	struct echo head = *request;
 
 	if (!uroce_gid_is_host(src) || !rte_is_valid_assigned_ether_addr(&peer))
 		return UROCE_DROP_ICMP;
 	head.type = reply_type;
-	if (echo_send(rx->q, &peer, dst, src, &head, request + 1, rx->l4_bytes - (uint32_t)sizeof(head)))
+	if (echo_send(rx->q, &peer, dst, src, &head, request + 1,
+		      rx->l4_bytes - (uint32_t)sizeof(head)))
 		uroce_count(&rx->q->counters[UROCE_PORT_ECHO_ANSWERED], 1);
 	return UROCE_OK;
 }
@@ -130,18 +135,22 @@ request_receive(const struct uroce_rx *rx, const uint8_t src[16], const uint8_t 
 static enum uroce_verdict
 reply_receive(const struct uroce_rx *rx, const uint8_t src[16])
 {
-	const struct echo *reply = rte_pktmbuf_mtod_offset(rx->mbuf, const struct echo *, rx->l4_offset);
+	const struct echo *reply = rte_pktmbuf_mtod_offset(rx->mbuf, const struct echo *,
+							   rx->l4_offset);
 
 	return uroce_ping_answered(rx->q->port, src, rte_be_to_cpu_16(reply->id),
-				   rte_be_to_cpu_16(reply->sequence)) ? UROCE_OK : UROCE_DROP_ICMP;
+				   rte_be_to_cpu_16(reply->sequence))
+		       ? UROCE_OK
+		       : UROCE_DROP_ICMP;
 }
 
 enum uroce_verdict
 uroce_icmp_receive(const struct uroce_rx *rx)
 {
-	const struct rte_ipv4_hdr *ip = rte_pktmbuf_mtod_offset(rx->mbuf, const struct rte_ipv4_hdr *,
-								 rx->l3_offset);
-	const struct echo *echo = rte_pktmbuf_mtod_offset(rx->mbuf, const struct echo *, rx->l4_offset);
+	const struct rte_ipv4_hdr *ip =
+		rte_pktmbuf_mtod_offset(rx->mbuf, const struct rte_ipv4_hdr *, rx->l3_offset);
+	const struct echo *echo = rte_pktmbuf_mtod_offset(rx->mbuf, const struct echo *,
+							  rx->l4_offset);
 	uint8_t src[16], dst[16];
 
 	if (rx->l4_bytes < sizeof(*echo) || rte_raw_cksum(echo, rx->l4_bytes) != 0xffff)
@@ -158,9 +167,10 @@ uroce_icmp_receive(const struct uroce_rx *rx)
 enum uroce_verdict
 uroce_icmp6_receive(const struct uroce_rx *rx)
 {
-	const struct rte_ipv6_hdr *ip = rte_pktmbuf_mtod_offset(rx->mbuf, const struct rte_ipv6_hdr *,
-								 rx->l3_offset);
-	const struct echo *echo = rte_pktmbuf_mtod_offset(rx->mbuf, const struct echo *, rx->l4_offset);
+	const struct rte_ipv6_hdr *ip =
+		rte_pktmbuf_mtod_offset(rx->mbuf, const struct rte_ipv6_hdr *, rx->l3_offset);
+	const struct echo *echo = rte_pktmbuf_mtod_offset(rx->mbuf, const struct echo *,
+							  rx->l4_offset);
 	const uint8_t *src = ip->src_addr;
 
 	if (rx->l4_bytes < sizeof(*echo) || rte_ipv6_udptcp_cksum(ip, echo) != 0)
@@ -175,5 +185,6 @@ uroce_icmp6_receive(const struct uroce_rx *rx)
 		return request_receive(rx, src, ip->dst_addr, ICMP6_ECHO_REPLY);
 	/* to a group: answered from an address of our own (RFC 4443, 2.2) */
 	src = uroce_addresses_source(rx->own, ip->src_addr);
-	return src != NULL ? request_receive(rx, ip->src_addr, src, ICMP6_ECHO_REPLY) : UROCE_DROP_ICMP;
+	return src != NULL ? request_receive(rx, ip->src_addr, src, ICMP6_ECHO_REPLY)
+			   : UROCE_DROP_ICMP;
 }

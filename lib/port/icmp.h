@@ -13,7 +13,7 @@ struct rte_ether_addr;
 struct uroce_port_queue;
 
 /** Send an echo request; src and dst are of one family. @param mac zero: to be looked up */
-void uroce_icmp_echo(struct uroce_port_queue *q, const struct rte_ether_addr *mac, const uint8_t src[16],
-		     const uint8_t dst[16], uint16_t id, uint16_t sequence);
+void uroce_icmp_echo(struct uroce_port_queue *q, const struct rte_ether_addr *mac,
+		     const uint8_t src[16], const uint8_t dst[16], uint16_t id, uint16_t sequence);
 
 #endif /* UROCE_PORT_ICMP_H */

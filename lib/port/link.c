@@ -9,15 +9,15 @@
 #define WIDTH_1X 1
 #define WIDTH_4X 2
 
-#define SPEED_SDR 1	/* 2.5 Gb/s a lane */
-#define SPEED_DDR 2
-#define SPEED_FDR10 8	/* 10 */
-#define SPEED_EDR 32	/* 25 */
-#define SPEED_HDR 64	/* 50 */
-#define SPEED_NDR 128	/* 100 */
+#define SPEED_SDR   1 /* 2.5 Gb/s a lane */
+#define SPEED_DDR   2
+#define SPEED_FDR10 8   /* 10 */
+#define SPEED_EDR   32  /* 25 */
+#define SPEED_HDR   64  /* 50 */
+#define SPEED_NDR   128 /* 100 */
 
 #define PHYS_DISABLED 3
-#define PHYS_LINK_UP 5
+#define PHYS_LINK_UP  5
 
 static const struct {
 	uint32_t mbps;

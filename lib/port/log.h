@@ -12,6 +12,6 @@
 extern int uroce_logtype;
 
 #define UROCE_LOG(level, ...) \
-	rte_log(RTE_LOG_ ## level, (uint32_t)uroce_logtype, "uroce: " __VA_ARGS__)
+	rte_log(RTE_LOG_##level, (uint32_t)uroce_logtype, "uroce: " __VA_ARGS__)
 
 #endif /* UROCE_PORT_LOG_H */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Chooses a port's MTU, when it is opened: what path MTU 4096 needs, or as much of it as the port can do.
+ * Chooses a port's MTU, when it is opened: what path MTU 4096 needs, or as much of it as the port
+ * can do.
  */
 
 #include <errno.h>
@@ -20,9 +21,9 @@
 #include "port/mtu.h"
 #include "uroce_config.h"
 
-#define L2_BYTES 18		/* Ethernet header and VLAN tag */
-#define MEMIF_BUFFER_BYTES 2048	/* its default */
-#define MIN_MTU (256 + UROCE_MTU_OVERHEAD)
+#define L2_BYTES           18   /* Ethernet header and VLAN tag */
+#define MEMIF_BUFFER_BYTES 2048 /* its default */
+#define MIN_MTU            (256 + UROCE_MTU_OVERHEAD)
 
 /* The MTU of the kernel's interface below the port, 0 when there is none. */
 static uint32_t
@@ -43,12 +44,14 @@ interface_mtu(const struct rte_eth_dev_info *info)
 	return mtu;
 }
 
-/* One buffer of net_memif, which its argument bsize sets. Larger frames it spreads over several, but loses count
- * of them when its ring is full (DPDK 22.11): it sends into one slot more than is free, and all is garbage. */
+/* One buffer of net_memif, which its argument bsize sets. Larger frames it spreads over several,
+ * but loses count of them when its ring is full (DPDK 22.11): it sends into one slot more than is
+ * free, and all is garbage. */
 static uint32_t
 memif_mtu(const struct rte_eth_dev_info *info)
 {
-	const struct rte_devargs *devargs = info->device != NULL ? rte_dev_devargs(info->device) : NULL;
+	const struct rte_devargs *devargs = info->device != NULL ? rte_dev_devargs(info->device)
+								 : NULL;
 	struct rte_kvargs *args = NULL;
 	uint32_t bytes = MEMIF_BUFFER_BYTES;
 	const char *value = NULL;
@@ -63,7 +66,8 @@ memif_mtu(const struct rte_eth_dev_info *info)
 	return bytes > L2_BYTES ? bytes - L2_BYTES : 0;
 }
 
-/* Drivers that announce frames of 1518 bytes at most and pass larger ones: how large, 0 if that is not known. */
+/* Drivers that announce frames of 1518 bytes at most and pass larger ones: how large, 0 if that is
+ * not known. */
 static const struct {
 	const char *driver;
 	uint32_t (*limit)(const struct rte_eth_dev_info *info);
@@ -94,7 +98,7 @@ uroce_mtu_choose(const struct rte_eth_dev_info *info, uint16_t wanted, struct ur
 	for (unsigned int i = 0; i < RTE_DIM(modest); i++)
 		if (info->driver_name != NULL && strcmp(info->driver_name, modest[i].driver) == 0)
 			limit = RTE_MAX(modest[i].limit(info), announced);
-	limit = RTE_MIN(limit, UINT16_MAX);	/* as the loopback interface's 65536 is not */
+	limit = RTE_MIN(limit, UINT16_MAX); /* as the loopback interface's 65536 is not */
 	if (wanted == 0)
 		wanted = (uint16_t)RTE_MIN(limit, UROCE_PORT_MTU);
 	chosen->least = RTE_MAX((uint16_t)MIN_MTU, info->min_mtu);

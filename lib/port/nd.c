@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * IPv6 neighbour discovery (RFC 4861): solicitations and advertisements, both ways, with the checks of its
- * sections 7.1.1 and 7.1.2. Worker, within a poll.
+ * IPv6 neighbour discovery (RFC 4861): solicitations and advertisements, both ways, with the checks
+ * of its sections 7.1.1 and 7.1.2. Worker, within a poll.
  */
 
 #include <string.h>
@@ -15,12 +15,12 @@
 #include "port/rx.h"
 #include "port/tx.h"
 
-#define ND_SOLICIT 135
-#define ND_ADVERT 136
-#define ND_HOP_LIMIT 255	/* proves that no router has forwarded it */
+#define ND_SOLICIT   135
+#define ND_ADVERT    136
+#define ND_HOP_LIMIT 255 /* proves that no router has forwarded it */
 
 #define ADVERT_SOLICITED 0x40
-#define ADVERT_OVERRIDE 0x20
+#define ADVERT_OVERRIDE  0x20
 
 #define OPTION_SOURCE 1
 #define OPTION_TARGET 2
@@ -30,14 +30,14 @@ struct nd {
 	uint8_t type;
 	uint8_t code;
 	rte_be16_t checksum;
-	uint8_t flags;		/* advertisement only */
+	uint8_t flags; /* advertisement only */
 	uint8_t reserved[3];
 	uint8_t target[16];
 } __rte_packed;
 
 struct nd_option {
 	uint8_t type;
-	uint8_t length;		/* 8 bytes each */
+	uint8_t length; /* 8 bytes each */
 	struct rte_ether_addr mac;
 } __rte_packed;
 
@@ -77,8 +77,8 @@ nd_send(struct uroce_port_queue *q, const struct rte_ether_addr *mac, const uint
 }
 
 void
-uroce_nd_solicit(struct uroce_port_queue *q, const struct rte_ether_addr *dst, const uint8_t src[16],
-		 const uint8_t target[16])
+uroce_nd_solicit(struct uroce_port_queue *q, const struct rte_ether_addr *dst,
+		 const uint8_t src[16], const uint8_t target[16])
 {
 	struct nd nd = { .type = ND_SOLICIT };
 	struct rte_ether_addr group_mac;
@@ -117,7 +117,7 @@ static bool
 option_find(const struct uroce_rx *rx, uint8_t type, const struct nd_option **found)
 {
 	const uint8_t *p = rte_pktmbuf_mtod_offset(rx->mbuf, const uint8_t *, rx->l4_offset) +
-		sizeof(struct nd);
+			   sizeof(struct nd);
 	uint32_t left = rx->l4_bytes - (uint32_t)sizeof(struct nd);
 
 	*found = NULL;
@@ -138,7 +138,8 @@ option_find(const struct uroce_rx *rx, uint8_t type, const struct nd_option **fo
 }
 
 static void
-learn(const struct uroce_rx *rx, const uint8_t address[16], const struct rte_ether_addr *mac, unsigned int how)
+learn(const struct uroce_rx *rx, const uint8_t address[16], const struct rte_ether_addr *mac,
+      unsigned int how)
 {
 	struct rte_mbuf *frames[UROCE_NEIGHBOUR_PENDING];
 	unsigned int n;
@@ -206,7 +207,7 @@ advert_receive(const struct uroce_rx *rx, const struct rte_ipv6_hdr *ip, const s
 		how |= UROCE_NEIGHBOUR_OVERRIDE;
 	if (uroce_addresses_have_ipv6(rx->own, nd->target))
 		return UROCE_DROP_ICMP;
-	/* An answer to a unicast probe may leave the option out: the MAC is the one that was asked. */
+	/* An answer to a unicast probe may leave the option out: it is from who was asked. */
 	if (target != NULL)
 		peer = target->mac;
 	learn(rx, nd->target, &peer, how);
@@ -216,8 +217,8 @@ advert_receive(const struct uroce_rx *rx, const struct rte_ipv6_hdr *ip, const s
 enum uroce_verdict
 uroce_nd_receive(const struct uroce_rx *rx)
 {
-	const struct rte_ipv6_hdr *ip = rte_pktmbuf_mtod_offset(rx->mbuf, const struct rte_ipv6_hdr *,
-								 rx->l3_offset);
+	const struct rte_ipv6_hdr *ip =
+		rte_pktmbuf_mtod_offset(rx->mbuf, const struct rte_ipv6_hdr *, rx->l3_offset);
 	const struct nd *nd = rte_pktmbuf_mtod_offset(rx->mbuf, const struct nd *, rx->l4_offset);
 
 	if (rx->l4_bytes < sizeof(*nd) || ip->hop_limits != ND_HOP_LIMIT || nd->code != 0)

@@ -14,8 +14,8 @@
 struct uroce_port_queue;
 
 /** Ask who has target. @param dst zero: its solicited-node group */
-void uroce_nd_solicit(struct uroce_port_queue *q, const struct rte_ether_addr *dst, const uint8_t src[16],
-		      const uint8_t target[16]);
+void uroce_nd_solicit(struct uroce_port_queue *q, const struct rte_ether_addr *dst,
+		      const uint8_t src[16], const uint8_t target[16]);
 /** Tell all nodes that we have the address. */
 void uroce_nd_announce(struct uroce_port_queue *q, const uint8_t address[16]);
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The neighbour table. An entry is made by who needs it, resolved by the answer to a probe, asked again when
- * its age is over, and never taken away while a path points to it. Workers and control threads, under its lock.
+ * The neighbour table. An entry is made by who needs it, resolved by the answer to a probe, asked
+ * again when its age is over, and never taken away while a path points to it. Workers and control
+ * threads, under its lock.
  */
 
 #include <errno.h>
@@ -19,7 +20,7 @@
 #include "port/counters.h"
 #include "port/neighbour.h"
 
-#define MAX_BACKOFF 5	/* doublings */
+#define MAX_BACKOFF 5 /* doublings */
 
 /* An address inside a frame is not aligned, which rte_jhash() takes for granted. */
 static uint32_t
@@ -33,7 +34,8 @@ address_hash(const void *addr, uint32_t length, uint32_t seed)
 }
 
 int
-uroce_neighbours_init(struct uroce_neighbours *t, const char *name, uint32_t capacity, int numa_node)
+uroce_neighbours_init(struct uroce_neighbours *t, const char *name, uint32_t capacity,
+		      int numa_node)
 {
 	char hash_name[RTE_HASH_NAMESIZE];
 	struct rte_hash_parameters params = {
@@ -83,7 +85,7 @@ uroce_neighbours_fini(struct uroce_neighbours *t)
 static struct uroce_neighbour *
 find(struct uroce_neighbours *t, const uint8_t addr[16])
 {
-	uint32_t key[4];	/* in a frame it may lie anywhere, which the hash does not take */
+	uint32_t key[4]; /* in a frame it may lie anywhere, which the hash does not take */
 	int32_t position;
 
 	memcpy(key, addr, sizeof(key));
@@ -213,8 +215,9 @@ unlock:
 }
 
 unsigned int
-uroce_neighbour_learn(struct uroce_neighbours *t, const uint8_t addr[16], const struct rte_ether_addr *mac,
-		      unsigned int how, uint64_t now_ns, struct rte_mbuf **frames)
+uroce_neighbour_learn(struct uroce_neighbours *t, const uint8_t addr[16],
+		      const struct rte_ether_addr *mac, unsigned int how, uint64_t now_ns,
+		      struct rte_mbuf **frames)
 {
 	uint64_t word = uroce_neighbour_mac_word(mac);
 	struct uroce_neighbour *n;
@@ -228,7 +231,8 @@ uroce_neighbour_learn(struct uroce_neighbours *t, const uint8_t addr[16], const 
 		goto unlock;
 	if (n->lladdr != 0 && n->lladdr != word && (how & UROCE_NEIGHBOUR_OVERRIDE) == 0)
 		goto unlock;
-	/* What is in the table is not confirmed by a message that says the same but answers nothing. */
+	/* What is in the table is not confirmed by a message that says the same but answers
+	 * nothing. */
 	if (n->lladdr == word && (how & UROCE_NEIGHBOUR_SOLICITED) == 0)
 		goto unlock;
 	__atomic_store_n(&n->lladdr, word, __ATOMIC_RELEASE);
@@ -249,9 +253,7 @@ static bool
 overdue(struct uroce_neighbours *t, struct uroce_neighbour *n)
 {
 	switch (n->state) {
-	case UROCE_NEIGHBOUR_REACHABLE:
-		n->state = UROCE_NEIGHBOUR_PROBED;
-		return true;
+	case UROCE_NEIGHBOUR_REACHABLE: n->state = UROCE_NEIGHBOUR_PROBED; return true;
 	case UROCE_NEIGHBOUR_PROBED:
 		if (n->probes < UROCE_NEIGHBOUR_PROBES)
 			return true;
@@ -266,9 +268,7 @@ overdue(struct uroce_neighbours *t, struct uroce_neighbour *n)
 		n->state = UROCE_NEIGHBOUR_FAILED;
 		n->due_ns = UINT64_MAX;
 		return false;
-	default:
-		n->due_ns = UINT64_MAX;
-		return false;
+	default: n->due_ns = UINT64_MAX; return false;
 	}
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * What a port lends its device: workers for QPs, turns, paths, progress. Control threads, but for the doorbell,
- * which any thread rings.
+ * What a port lends its device: workers for QPs, turns, paths, progress. Control threads, but for
+ * the doorbell, which any thread rings.
  */
 
 #include <errno.h>
@@ -41,7 +41,7 @@ engine_exit(struct uroce_engine *engine)
 static void
 progress(struct uroce_device *dev)
 {
-	RTE_SET_USED(dev);	/* what one device waits for, another may have to send */
+	RTE_SET_USED(dev); /* what one device waits for, another may have to send */
 	uroce_workers_progress();
 }
 
@@ -54,7 +54,7 @@ query_gid(struct uroce_device *dev, unsigned int index, struct ibv_gid_entry *en
 	if (index >= UROCE_MAX_GID)
 		return ret;
 	pthread_mutex_lock(&port->lock);
-	ret = -ENODATA;		/* as ibv_query_gid_ex(3) says of an empty entry */
+	ret = -ENODATA; /* as ibv_query_gid_ex(3) says of an empty entry */
 	if (port->gids[index].used) {
 		memcpy(entry->gid.raw, port->gids[index].subnet.gid, sizeof(entry->gid.raw));
 		entry->gid_type = IBV_GID_TYPE_ROCE_V2;

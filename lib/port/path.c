@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Resolves an address vector: which of our addresses speaks, where the peer is (on the link, behind the
- * gateway, or in this process), and the headers of every packet to it. Control threads; does not wait for the
- * neighbour's MAC, which packets find out when they are sent.
+ * Resolves an address vector: which of our addresses speaks, where the peer is (on the link, behind
+ * the gateway, or in this process), and the headers of every packet to it. Control threads; does
+ * not wait for the neighbour's MAC, which packets find out when they are sent.
  */
 
 #include <errno.h>
@@ -13,7 +13,7 @@
 #include "port/path.h"
 #include "port/registry.h"
 
-#define HOP_LIMIT 64
+#define HOP_LIMIT       64
 #define FLOW_LABEL_MASK 0xfffff
 
 static bool
@@ -27,8 +27,9 @@ has_address(struct uroce_port *port, const uint8_t gid[16])
 	return has;
 }
 
-/* The device of this process that has the address: this one, or another that wants to be found so. Link-local
- * addresses name a device only with their link: they are never another's. With the registry locked. */
+/* The device of this process that has the address: this one, or another that wants to be found so.
+ * Link-local addresses name a device only with their link: they are never another's. With the
+ * registry locked. */
 static struct uroce_port *
 loopback_find(struct uroce_port *port, const uint8_t gid[16])
 {
@@ -39,7 +40,8 @@ loopback_find(struct uroce_port *port, const uint8_t gid[16])
 	for (unsigned int i = 0; !port->no_loopback && !link_local && i < UROCE_MAX_DEVICES; i++) {
 		struct uroce_port *other = uroce_registry_port(i);
 
-		if (other != NULL && other != port && !other->no_loopback && has_address(other, gid))
+		if (other != NULL && other != port && !other->no_loopback &&
+		    has_address(other, gid))
 			return other;
 	}
 	return NULL;
@@ -63,7 +65,8 @@ loopback_init(struct uroce_port *port, struct uroce_path *path, struct uroce_tem
 	return peer != NULL;
 }
 
-/* Find the neighbour to send to, and have its MAC looked up. Under the port's lock. @return 0 or -errno */
+/* Find the neighbour to send to, and have its MAC looked up. Under the port's lock. @return 0 or
+ * -errno */
 static int
 neighbour_init(struct uroce_port *port, struct uroce_path *path, struct uroce_template_conf *conf)
 {
@@ -103,7 +106,8 @@ conf_init(const struct uroce_port *port, const struct ibv_ah_attr *attr, uint16_
 
 /* Under the port's lock, with the source address held. @return 0 or -errno */
 static int
-path_route(struct uroce_port *port, struct uroce_path *path, struct uroce_template_conf *conf, bool looped)
+path_route(struct uroce_port *port, struct uroce_path *path, struct uroce_template_conf *conf,
+	   bool looped)
 {
 	int ret = 0;
 
@@ -135,7 +139,8 @@ uroce_port_path_init(struct uroce_device *dev, const struct ibv_ah_attr *attr, u
 	memset(path, 0, sizeof(*path));
 	path->dgid = attr->grh.dgid;
 	path->multi_seg = port->multi_seg;
-	conf_init(port, attr, uroce_udp_src_port(attr->grh.flow_label, local_qpn, remote_qpn), &conf);
+	conf_init(port, attr, uroce_udp_src_port(attr->grh.flow_label, local_qpn, remote_qpn),
+		  &conf);
 	looped = loopback_init(port, path, &conf);
 
 	pthread_mutex_lock(&port->lock);

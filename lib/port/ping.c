@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * uroce_ping(): claims a slot, leaves word for worker 0, and waits for the answer while making progress.
+ * uroce_ping(): claims a slot, leaves word for worker 0, and waits for the answer while making
+ * progress.
  */
 
 #include <errno.h>
@@ -19,7 +20,7 @@
 #include "uroce.h"
 
 #define NS_PER_MS 1000000ull
-#define WAIT_NS 20000		/* between looks at the answer */
+#define WAIT_NS   20000 /* between looks at the answer */
 
 static bool
 transit(struct uroce_ping *ping, uint32_t from, uint32_t to)
@@ -82,7 +83,7 @@ unclaim(struct uroce_ping *ping)
 		    transit(ping, UROCE_PING_WANTED, UROCE_PING_FREE) ||
 		    transit(ping, UROCE_PING_CLAIMED, UROCE_PING_FREE))
 			return false;
-		rte_pause();	/* SENDING: worker 0 is about to be done */
+		rte_pause(); /* SENDING: worker 0 is about to be done */
 	}
 }
 

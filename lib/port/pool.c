@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Makes mbuf pools and buries them. A frame that was sent may lie in another port's ring long after its worker
- * is gone, so a pool is freed only when it is full again; until then it is on a list. Control threads.
+ * Makes mbuf pools and buries them. A frame that was sent may lie in another port's ring long after
+ * its worker is gone, so a pool is freed only when it is full again; until then it is on a list.
+ * Control threads.
  */
 
 #include <errno.h>
@@ -25,7 +26,7 @@ struct retired {
 };
 
 static LIST_HEAD(, retired) retired_pools = LIST_HEAD_INITIALIZER(retired_pools);
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;	/* the list, and the sequence number */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* the list, and the sequence number */
 
 struct rte_mempool *
 uroce_pool_create(const char *kind, unsigned int mbufs, uint32_t room_bytes, int numa_node)
@@ -103,7 +104,7 @@ uroce_pools_retired(void)
 	pthread_mutex_lock(&lock);
 	bury();
 	LIST_FOREACH(r, &retired_pools, link)
-		n++;
+	n++;
 	pthread_mutex_unlock(&lock);
 	return n;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Makes a DPDK port an RDMA device and takes it back. Control threads; everything that is got here is freed
- * here, in the reverse order.
+ * Makes a DPDK port an RDMA device and takes it back. Control threads; everything that is got here
+ * is freed here, in the reverse order.
  */
 
 #include <errno.h>
@@ -38,8 +38,8 @@ check(uint16_t port_id, const struct uroce_port_conf *conf, struct uroce_worker 
 		return -EINVAL;
 	}
 	if (workers == NULL || nb_workers == 0 || nb_workers > UROCE_MAX_WORKERS) {
-		UROCE_LOG(ERR, "port %u: %u workers, not 1..%u\n", port_id, workers != NULL ? nb_workers : 0,
-			  UROCE_MAX_WORKERS);
+		UROCE_LOG(ERR, "port %u: %u workers, not 1..%u\n", port_id,
+			  workers != NULL ? nb_workers : 0, UROCE_MAX_WORKERS);
 		return -EINVAL;
 	}
 	for (unsigned int i = 0; i < nb_workers; i++)
@@ -81,13 +81,14 @@ device_init(struct uroce_port *port, unsigned int index, const struct uroce_port
 	snprintf(name, sizeof(name), "uroce%u", index);
 	ret = uroce_device_init(&port->dev, &uroce_port_ops, &dev_conf);
 	if (ret < 0)
-		UROCE_LOG(ERR, "port %u: cannot make a device: %s\n", port->port_id, rte_strerror(-ret));
+		UROCE_LOG(ERR, "port %u: cannot make a device: %s\n", port->port_id,
+			  rte_strerror(-ret));
 	return ret;
 }
 
 static struct uroce_port *
-port_alloc(uint16_t port_id, const struct uroce_port_conf *conf, struct uroce_worker *const *workers,
-	   unsigned int nb_workers)
+port_alloc(uint16_t port_id, const struct uroce_port_conf *conf,
+	   struct uroce_worker *const *workers, unsigned int nb_workers)
 {
 	int node = rte_eth_dev_socket_id(port_id);
 	struct uroce_port *port;
@@ -133,7 +134,8 @@ neighbours_init(struct uroce_port *port)
 	char name[16];
 
 	snprintf(name, sizeof(name), "%u", port->port_id);
-	return uroce_neighbours_init(&port->neighbours, name, UROCE_MAX_NEIGHBOURS, port->numa_node);
+	return uroce_neighbours_init(&port->neighbours, name, UROCE_MAX_NEIGHBOURS,
+				     port->numa_node);
 }
 
 /* @return 0 or -errno */
@@ -195,8 +197,8 @@ port_detach(struct uroce_port *port)
 }
 
 struct ibv_context *
-uroce_open_port(uint16_t port_id, const struct uroce_port_conf *conf, struct uroce_worker *const *workers,
-		unsigned int nb_workers)
+uroce_open_port(uint16_t port_id, const struct uroce_port_conf *conf,
+		struct uroce_worker *const *workers, unsigned int nb_workers)
 {
 	static const struct uroce_port_conf defaults;
 	struct uroce_port *port;
@@ -242,7 +244,8 @@ in_use(struct uroce_device *dev)
 	bool used;
 
 	pthread_mutex_lock(&dev->lock);
-	used = dev->pd_count != 0 || dev->cq_count != 0 || dev->qp_count != 0 || dev->channel_count != 0;
+	used = dev->pd_count != 0 || dev->cq_count != 0 || dev->qp_count != 0 ||
+	       dev->channel_count != 0;
 	pthread_mutex_unlock(&dev->lock);
 	return used;
 }
@@ -261,7 +264,7 @@ uroce_close_device(struct ibv_context *context)
 	port_detach(port);
 	ret = uroce_device_fini(&port->dev);
 	if (ret < 0) {
-		port_attach(port);	/* an object has just been made: as you were */
+		port_attach(port); /* an object has just been made: as you were */
 		return -ret;
 	}
 	for (unsigned int i = 0; i < nb_workers; i++)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * A port: the device that objects see, its addresses and neighbours, and a queue for each worker. Control
- * threads open and close it and change its addresses; a queue is its worker's alone.
+ * A port: the device that objects see, its addresses and neighbours, and a queue for each worker.
+ * Control threads open and close it and change its addresses; a queue is its worker's alone.
  */
 
 #ifndef UROCE_PORT_PORT_H
@@ -27,19 +27,20 @@
 struct uroce_port_conf;
 struct uroce_worker;
 
-#define UROCE_NO_VLAN 0xffff		/* uroce_template_conf.vlan_tci */
-#define UROCE_TX_ROOM (2 * UROCE_BURST)	/* one burst of the engine, and what was left or is our own */
+#define UROCE_NO_VLAN 0xffff /* uroce_template_conf.vlan_tci */
+#define UROCE_TX_ROOM \
+	(2 * UROCE_BURST) /* one burst of the engine, and what was left or is our own */
 
 /* Queue i of a port, driven by its worker i. */
 struct uroce_port_queue {
 	struct uroce_port *port;
 	struct uroce_worker *worker;
-	struct rte_mempool *pool;	/* of received frames */
+	struct rte_mempool *pool; /* of received frames */
 	uint16_t port_id;
 	uint16_t id;
 	uint16_t nb_tx;
-	bool tx_stalled;		/* it has taken nothing for long: what it does not take is dropped */
-	uint64_t tx_since_ns;		/* the port has taken nothing since; 0: it does */
+	bool tx_stalled;      /* it has taken nothing for long: what it does not take is dropped */
+	uint64_t tx_since_ns; /* the port has taken nothing since; 0: it does */
 	struct rte_mbuf *tx[UROCE_TX_ROOM];
 	/* worker: adds, others: relaxed read */
 	uint64_t verdicts[UROCE_VERDICT_COUNT];
@@ -50,33 +51,33 @@ struct uroce_port {
 	/* constant while open */
 	struct rte_ether_addr mac;
 	uint16_t port_id;
-	uint16_t vlan;			/* 0: untagged */
-	uint16_t mtu;			/* Ethernet's */
+	uint16_t vlan; /* 0: untagged */
+	uint16_t mtu;  /* Ethernet's */
 	uint16_t nb_queues;
-	bool multi_seg;			/* the port sends chains of mbufs */
-	bool no_loopback;		/* reaches other devices of the process through the port only */
+	bool multi_seg;   /* the port sends chains of mbufs */
+	bool no_loopback; /* reaches other devices of the process through the port only */
 	int numa_node;
-	uint64_t owner;			/* ethdev's owner id */
+	uint64_t owner; /* ethdev's owner id */
 	struct uroce_port_queue *queues;
 
 	/* control: release; workers: acquire, within RCU */
 	struct uroce_addresses *addresses;
 	struct uroce_neighbours neighbours;
-	uint64_t upkeep_ns;		/* atomic minimum: worker 0 has something to do then */
-	uint64_t announce;		/* atomic: GID indices to be announced */
+	uint64_t upkeep_ns; /* atomic minimum: worker 0 has something to do then */
+	uint64_t announce;  /* atomic: GID indices to be announced */
 	struct uroce_ping pings[UROCE_MAX_PINGS];
 
 	/* control threads */
-	pthread_mutex_t lock;		/* gids, gateways, what is published from them, next_queue */
+	pthread_mutex_t lock; /* gids, gateways, what is published from them, next_queue */
 	struct uroce_gid gids[UROCE_MAX_GID];
-	struct uroce_addresses *published;	/* the one at `addresses` */
+	struct uroce_addresses *published; /* the one at `addresses` */
 	bool has_ipv4_gateway;
 	bool has_ipv6_gateway;
 	uint8_t ipv4_gateway[16];
 	uint8_t ipv6_gateway[16];
-	unsigned int next_queue;	/* for the next QP */
+	unsigned int next_queue; /* for the next QP */
 
-	struct uroce_device dev;	/* last: room for what providers read past it */
+	struct uroce_device dev; /* last: room for what providers read past it */
 };
 
 static_assert(UROCE_MAX_GID <= 64, "uroce_port.announce has a bit for each");
@@ -111,9 +112,8 @@ uroce_port_upkeep_by(struct uroce_port *port, uint64_t when_ns)
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	old = __atomic_load_n(&port->upkeep_ns, __ATOMIC_RELAXED);
 	/* pairs with the exchange in uroce_port_upkeep() */
-	while (when_ns < old &&
-	       !__atomic_compare_exchange_n(&port->upkeep_ns, &old, when_ns, true, __ATOMIC_RELEASE,
-					    __ATOMIC_RELAXED))
+	while (when_ns < old && !__atomic_compare_exchange_n(&port->upkeep_ns, &old, when_ns, true,
+							     __ATOMIC_RELEASE, __ATOMIC_RELAXED))
 		;
 }
 

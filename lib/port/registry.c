@@ -15,7 +15,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct {
 	bool used;
 	uint16_t port_id;
-} reserved[UROCE_MAX_DEVICES];	/* under lock */
+} reserved[UROCE_MAX_DEVICES]; /* under lock */
 
 void
 uroce_registry_lock(void)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The process's open devices, by index: so that they find each other for loopback, progress and telemetry.
+ * The process's open devices, by index: so that they find each other for loopback, progress and
+ * telemetry.
  */
 
 #ifndef UROCE_PORT_REGISTRY_H
@@ -12,7 +13,8 @@
 #include "port/port.h"
 #include "uroce_config.h"
 
-extern struct uroce_port *uroce_registry[UROCE_MAX_DEVICES];	/* control: release; workers: acquire */
+extern struct uroce_port
+	*uroce_registry[UROCE_MAX_DEVICES]; /* control: release; workers: acquire */
 
 /** Keep devices from coming and going, meanwhile. Before any port's lock. Control threads. */
 void uroce_registry_lock(void);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Checks what is below UDP, in the order of the headers: each check a line, each failure a verdict. Nothing is
- * read before its length was checked. Workers, for each received frame; nobody frees it here.
+ * Checks what is below UDP, in the order of the headers: each check a line, each failure a verdict.
+ * Nothing is read before its length was checked. Workers, for each received frame; nobody frees it
+ * here.
  */
 
 #include <netinet/in.h>
@@ -11,8 +12,8 @@
 
 #include "port/rx.h"
 
-/* Find the ethertype behind the VLAN tag, if there is one, and check whether it is ours. A tag of VLAN 0 is a
- * priority, not a VLAN. */
+/* Find the ethertype behind the VLAN tag, if there is one, and check whether it is ours. A tag of
+ * VLAN 0 is a priority, not a VLAN. */
 static enum uroce_verdict
 vlan_check(const struct uroce_rx *rx, uint16_t *l3_offset, rte_be16_t *ether_type)
 {
@@ -50,7 +51,8 @@ l2_check(const struct uroce_rx *rx)
 	return UROCE_DROP_L2_ADDRESS;
 }
 
-/* What uroce_packet_decode() checks of a packet with UDP, for one without; and it must be in one piece. */
+/* What uroce_packet_decode() checks of a packet with UDP, for one without; and it must be in one
+ * piece. */
 static enum uroce_verdict
 ipv4_check(struct uroce_rx *rx, const struct rte_ipv4_hdr *ip)
 {
@@ -77,7 +79,8 @@ static enum uroce_verdict
 ipv4_receive(struct uroce_rx *rx, struct uroce_packet *p)
 {
 	const struct rte_mbuf *m = rx->mbuf;
-	const struct rte_ipv4_hdr *ip = rte_pktmbuf_mtod_offset(m, const struct rte_ipv4_hdr *, rx->l3_offset);
+	const struct rte_ipv4_hdr *ip = rte_pktmbuf_mtod_offset(m, const struct rte_ipv4_hdr *,
+								rx->l3_offset);
 	enum uroce_verdict v;
 
 	if (uroce_rx_room(rx) < sizeof(*ip))
@@ -134,7 +137,8 @@ static enum uroce_verdict
 ipv6_receive(struct uroce_rx *rx, struct uroce_packet *p)
 {
 	const struct rte_mbuf *m = rx->mbuf;
-	const struct rte_ipv6_hdr *ip = rte_pktmbuf_mtod_offset(m, const struct rte_ipv6_hdr *, rx->l3_offset);
+	const struct rte_ipv6_hdr *ip = rte_pktmbuf_mtod_offset(m, const struct rte_ipv6_hdr *,
+								rx->l3_offset);
 	enum uroce_verdict v;
 
 	if (uroce_rx_room(rx) < sizeof(*ip))
@@ -155,7 +159,8 @@ ipv6_receive(struct uroce_rx *rx, struct uroce_packet *p)
 }
 
 enum uroce_verdict
-uroce_rx_frame(struct uroce_port_queue *q, struct rte_mbuf *m, uint64_t now_ns, struct uroce_packet *p)
+uroce_rx_frame(struct uroce_port_queue *q, struct rte_mbuf *m, uint64_t now_ns,
+	       struct uroce_packet *p)
 {
 	struct uroce_rx rx = {
 		.q = q,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * From a received frame to a RoCEv2 packet, or to whoever else it is for: ARP, neighbour discovery, ICMP.
+ * From a received frame to a RoCEv2 packet, or to whoever else it is for: ARP, neighbour discovery,
+ * ICMP.
  */
 
 #ifndef UROCE_PORT_RX_H
@@ -18,11 +19,11 @@
 struct uroce_rx {
 	struct uroce_port_queue *q;
 	const struct uroce_addresses *own;
-	struct rte_mbuf *mbuf;		/* the caller's, all the way */
+	struct rte_mbuf *mbuf; /* the caller's, all the way */
 	uint64_t now_ns;
 	uint16_t l3_offset;
 	uint16_t l4_offset;
-	uint32_t l4_bytes;		/* contiguous in the first segment */
+	uint32_t l4_bytes; /* contiguous in the first segment */
 };
 
 /**
@@ -41,7 +42,8 @@ uroce_rx_ether(const struct uroce_rx *rx)
 	return rte_pktmbuf_mtod(rx->mbuf, const struct rte_ether_hdr *);
 }
 
-/* Bytes of the first segment from the network header on; there is a whole Ethernet header before it. */
+/* Bytes of the first segment from the network header on; there is a whole Ethernet header before
+ * it. */
 static inline uint32_t
 uroce_rx_room(const struct uroce_rx *rx)
 {

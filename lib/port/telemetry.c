@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Telemetry: /uroce/list, /uroce/info, /uroce/stats, /uroce/qp, each but the first with a device's name. Called
- * on EAL's telemetry thread; the registry's lock keeps devices from going away meanwhile.
+ * Telemetry: /uroce/list, /uroce/info, /uroce/stats, /uroce/qp, each but the first with a device's
+ * name. Called on EAL's telemetry thread; the registry's lock keeps devices from going away
+ * meanwhile.
  */
 
 #include <errno.h>
@@ -23,7 +24,7 @@
 #include "verbs/qp.h"
 
 #define MAX_COUNTERS 256
-#define MAX_LISTED 256		/* QPs; rte_telemetry's own limit is about this */
+#define MAX_LISTED   256 /* QPs; rte_telemetry's own limit is about this */
 
 typedef int (*answer_fn)(struct uroce_port *port, const char *argument, struct rte_tel_data *d);
 
@@ -87,7 +88,8 @@ add_addresses(struct uroce_port *port, struct rte_tel_data *d)
 	pthread_mutex_lock(&port->lock);
 	for (unsigned int i = 0; i < UROCE_MAX_GID; i++)
 		if (port->gids[i].used)
-			rte_tel_data_add_array_string(addresses,
+			rte_tel_data_add_array_string(
+				addresses,
 				uroce_gid_format(port->gids[i].subnet.gid, text, sizeof(text)));
 	pthread_mutex_unlock(&port->lock);
 	rte_tel_data_add_dict_container(d, "addresses", addresses, 0);
@@ -109,7 +111,8 @@ info_answer(struct uroce_port *port, const char *argument, struct rte_tel_data *
 	rte_tel_data_add_dict_int(d, "mtu", port->mtu);
 	rte_tel_data_add_dict_int(d, "queues", port->nb_queues);
 	if (uroce_port_query(&port->dev, &attr) == 0)
-		rte_tel_data_add_dict_string(d, "link", attr.state == IBV_PORT_ACTIVE ? "up" : "down");
+		rte_tel_data_add_dict_string(d, "link",
+					     attr.state == IBV_PORT_ACTIVE ? "up" : "down");
 	add_addresses(port, d);
 	return 0;
 }
@@ -153,7 +156,8 @@ qp_describe(const struct uroce_qp *qp, struct rte_tel_data *d)
 	rte_tel_data_add_dict_int(d, "qpn", (int)qp->ibv.qp_num);
 	rte_tel_data_add_dict_string(d, "state", state < RTE_DIM(states) ? states[state] : "?");
 	rte_tel_data_add_dict_int(d, "dest_qpn", (int)qp->attr.dest_qp_num);
-	rte_tel_data_add_dict_string(d, "peer", uroce_gid_format(qp->path.dgid.raw, text, sizeof(text)));
+	rte_tel_data_add_dict_string(d, "peer",
+				     uroce_gid_format(qp->path.dgid.raw, text, sizeof(text)));
 	rte_tel_data_add_dict_int(d, "loopback", qp->path.out != 0);
 	rte_tel_data_add_dict_int(d, "mtu", (int)qp->mtu_bytes);
 	rte_tel_data_add_dict_int(d, "psn", (int)qp->req.psn);
@@ -185,7 +189,8 @@ qp_answer(struct uroce_port *port, const char *argument, struct rte_tel_data *d)
 		else
 			ret = -ENOENT;
 	}
-	for (uint32_t i = 0; argument == NULL && i < 1u << dev->qps.log2 && listed < MAX_LISTED; i++) {
+	for (uint32_t i = 0; argument == NULL && i < 1u << dev->qps.log2 && listed < MAX_LISTED;
+	     i++) {
 		const struct uroce_qp *qp = __atomic_load_n(&dev->qps.qps[i], __ATOMIC_ACQUIRE);
 
 		if (qp != NULL) {
@@ -210,9 +215,12 @@ init(void)
 	int ret = 0;
 
 	ret |= rte_telemetry_register_cmd("/uroce/list", list, "Names of the open RDMA devices");
-	ret |= rte_telemetry_register_cmd("/uroce/info", info, "A device's port and addresses. Parameter: name");
-	ret |= rte_telemetry_register_cmd("/uroce/stats", stats, "A device's counters. Parameter: name");
-	ret |= rte_telemetry_register_cmd("/uroce/qp", qps, "A device's QPs, or one. Parameters: name[,qpn]");
+	ret |= rte_telemetry_register_cmd("/uroce/info", info,
+					  "A device's port and addresses. Parameter: name");
+	ret |= rte_telemetry_register_cmd("/uroce/stats", stats,
+					  "A device's counters. Parameter: name");
+	ret |= rte_telemetry_register_cmd("/uroce/qp", qps,
+					  "A device's QPs, or one. Parameters: name[,qpn]");
 	if (ret != 0)
 		UROCE_LOG(NOTICE, "no telemetry\n");
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Sends frames: to the port, to the queue of a neighbour whose address is not known yet, or to the inbox of
- * another worker. What is not taken at once stays in a small array, and nothing more is asked of the engine
- * until there is room. Worker, within a poll.
+ * Sends frames: to the port, to the queue of a neighbour whose address is not known yet, or to the
+ * inbox of another worker. What is not taken at once stays in a small array, and nothing more is
+ * asked of the engine until there is room. Worker, within a poll.
  */
 
 #include <string.h>
@@ -29,8 +29,8 @@ uroce_tx_ready(const struct uroce_worker *w)
 	return true;
 }
 
-/* Nothing was taken, or something. Who has stood for too long stays stalled, and holds up nobody else, until
- * something is taken again. */
+/* Nothing was taken, or something. Who has stood for too long stays stalled, and holds up nobody
+ * else, until something is taken again. */
 static void
 note(uint64_t *since_ns, bool *stalled, bool moved, uint64_t now_ns)
 {
@@ -81,7 +81,8 @@ queue_push(struct uroce_port_queue *q, struct rte_mbuf *m)
 	q->tx[q->nb_tx++] = m;
 }
 
-/* Our own frame's destination. Frames from engine and port have their IP header in the first segment. */
+/* Our own frame's destination. Frames from engine and port have their IP header in the first
+ * segment. */
 static const uint8_t *
 l3_of(const struct rte_mbuf *m, rte_be16_t *ether_type)
 {
@@ -114,14 +115,9 @@ queue_hold(struct uroce_port_queue *q, struct rte_mbuf *m)
 	if (uroce_addresses_next_hop(uroce_port_addresses(port), dst, hop) == 0)
 		hold = uroce_neighbour_hold(&port->neighbours, hop, m, &eth->dst_addr);
 	switch (hold) {
-	case UROCE_HOLD_RESOLVED:
-		queue_push(q, m);
-		break;
-	case UROCE_HOLD_KEPT_DUE:
-		uroce_port_upkeep_by(port, 0);
-		break;
-	case UROCE_HOLD_KEPT:
-		break;
+	case UROCE_HOLD_RESOLVED: queue_push(q, m); break;
+	case UROCE_HOLD_KEPT_DUE: uroce_port_upkeep_by(port, 0); break;
+	case UROCE_HOLD_KEPT: break;
 	case UROCE_HOLD_FULL:
 		rte_pktmbuf_free(m);
 		uroce_count(&q->counters[UROCE_PORT_TX_DROP_UNRESOLVED], 1);
@@ -132,7 +128,8 @@ queue_hold(struct uroce_port_queue *q, struct rte_mbuf *m)
 void
 uroce_tx_local(struct uroce_port_queue *q, struct rte_mbuf *m)
 {
-	if (unlikely(rte_is_zero_ether_addr(&rte_pktmbuf_mtod(m, struct rte_ether_hdr *)->dst_addr)))
+	if (unlikely(
+		    rte_is_zero_ether_addr(&rte_pktmbuf_mtod(m, struct rte_ether_hdr *)->dst_addr)))
 		queue_hold(q, m);
 	else
 		queue_push(q, m);
@@ -179,14 +176,14 @@ loop_target(const struct uroce_loop *l, struct uroce_inbox_item *item)
 	if (port == NULL)
 		return NULL;
 	l3 = l3_of(l->mbuf, &ether_type);
-	l3 += ether_type == rte_cpu_to_be_16(RTE_ETHER_TYPE_IPV4) ? sizeof(struct rte_ipv4_hdr) :
-		sizeof(struct rte_ipv6_hdr);
+	l3 += ether_type == rte_cpu_to_be_16(RTE_ETHER_TYPE_IPV4) ? sizeof(struct rte_ipv4_hdr)
+								  : sizeof(struct rte_ipv6_hdr);
 	bth = (const struct uroce_bth *)(l3 + sizeof(struct rte_udp_hdr));
 	qp = uroce_qp_lookup(&port->dev, uroce_get24(bth->dest_qp));
 	if (qp == NULL)
 		return NULL;
 	item->packet.mbuf = l->mbuf;
-	item->packet.info = NULL;	/* to be decoded at the other end */
+	item->packet.info = NULL; /* to be decoded at the other end */
 	item->port_id = port->port_id;
 	return uroce_worker_of(qp->engine);
 }
@@ -198,7 +195,8 @@ loop_drop(const struct uroce_loop *l)
 	rte_pktmbuf_free(l->mbuf);
 }
 
-/* Frames from `first` on that go to the same worker, in one go. @return how many were dealt with; 0: no room */
+/* Frames from `first` on that go to the same worker, in one go. @return how many were dealt with;
+ * 0: no room */
 static unsigned int
 loop_run(struct uroce_worker *w, unsigned int first)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * From frames to the ports, the neighbours' queues and the inboxes of loopback; and frames of our own making.
- * Worker, within a poll. Whoever is given an mbuf here frees it, or the port does.
+ * From frames to the ports, the neighbours' queues and the inboxes of loopback; and frames of our
+ * own making. Worker, within a poll. Whoever is given an mbuf here frees it, or the port does.
  */
 
 #ifndef UROCE_PORT_TX_H
@@ -19,10 +19,11 @@
 /** Is there room for a burst of the engine, wherever it may go? */
 bool uroce_tx_ready(const struct uroce_worker *w);
 
-/** Send what the engine has cut; all frames are taken. n up to UROCE_BURST, after uroce_tx_ready(). */
+/** Send what the engine has cut; takes all. n up to UROCE_BURST, after uroce_tx_ready(). */
 void uroce_tx_frames(struct uroce_worker *w, struct rte_mbuf **frames, unsigned int n);
 
-/** Give the ports and inboxes what they have not yet taken; what stands too long is dropped and counted.
+/** Give the ports and inboxes what they have not yet taken; what stands too long is dropped and
+ * counted.
  * @return how many frames left */
 unsigned int uroce_tx_flush(struct uroce_worker *w, uint64_t now_ns);
 
@@ -37,8 +38,8 @@ void uroce_tx_resolved(struct uroce_port_queue *q, struct rte_mbuf **frames, uns
 		       const struct rte_ether_addr *mac);
 
 /**
- * Begin a frame of our own: Ethernet header, VLAN tag, and room for l3_bytes, padded with zeros to the least
- * that Ethernet takes.
+ * Begin a frame of our own: Ethernet header, VLAN tag, and room for l3_bytes, padded with zeros to
+ * the least that Ethernet takes.
  * @param l3	where the rest goes
  * @return	NULL when there is no mbuf, or none so large (counted)
  */

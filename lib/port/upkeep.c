@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Sends what a port says without being asked. Control threads only leave word (uroce_port_upkeep_by()): no
- * thread but a worker sends. Worker 0 of the port, within a poll.
+ * Sends what a port says without being asked. Control threads only leave word
+ * (uroce_port_upkeep_by()): no thread but a worker sends. Worker 0 of the port, within a poll.
  */
 
 #include <string.h>
@@ -26,7 +26,7 @@ static void
 announce(struct uroce_port_queue *q, const struct uroce_addresses *own)
 {
 	static const struct rte_ether_addr everybody;
-	/* pairs with the release in uroce_add_address(), so that `own`, read after, has the address */
+	/* pairs with the release in uroce_add_address(): `own`, read after, has the address */
 	uint64_t wanted = __atomic_exchange_n(&q->port->announce, 0, __ATOMIC_ACQUIRE);
 
 	for (unsigned int i = 0; wanted != 0 && i < own->count; i++) {
@@ -47,7 +47,7 @@ probe(struct uroce_port_queue *q, const struct uroce_addresses *own, const struc
 	const uint8_t *src = uroce_addresses_source(own, p->addr);
 
 	if (src == NULL)
-		return;		/* the last address of its family is gone */
+		return; /* the last address of its family is gone */
 	if (uroce_gid_is_ipv4(p->addr))
 		uroce_arp_request(q, &p->mac, ipv4_of(src), ipv4_of(p->addr));
 	else
@@ -64,7 +64,8 @@ uroce_port_upkeep(struct uroce_port_queue *q, uint64_t now_ns)
 	uint64_t next_ns;
 	unsigned int n;
 
-	/* First, so that what is asked for from here on is not forgotten. Pairs with uroce_port_upkeep_by() */
+	/* First, so that what is asked for from here on is not forgotten. Pairs with
+	 * uroce_port_upkeep_by() */
 	__atomic_exchange_n(&port->upkeep_ns, UINT64_MAX, __ATOMIC_ACQ_REL);
 	n = uroce_neighbours_due(&port->neighbours, now_ns, probes, RTE_DIM(probes), &next_ns);
 	uroce_port_upkeep_by(port, next_ns);

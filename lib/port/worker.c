@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The worker's round: inbox, ports, engine, ports. Run by whoever polls and has the turn; control threads take
- * the turn to change what belongs to the engine.
+ * The worker's round: inbox, ports, engine, ports. Run by whoever polls and has the turn; control
+ * threads take the turn to change what belongs to the engine.
  */
 
 #include <sched.h>
@@ -20,7 +20,7 @@
 #include "uroce.h"
 #include "verbs/qp.h"
 
-#define SPINS 1000	/* before a thread that waits for its turn lets others run */
+#define SPINS 1000 /* before a thread that waits for its turn lets others run */
 
 /* Received packets on their way to the engine. */
 struct batch {
@@ -28,7 +28,7 @@ struct batch {
 	unsigned int done_count;
 	struct uroce_qp *qps[UROCE_BURST];
 	struct uroce_packet packets[UROCE_BURST];
-	struct rte_mbuf *done[UROCE_BURST];	/* freed when the engine has read them */
+	struct rte_mbuf *done[UROCE_BURST]; /* freed when the engine has read them */
 };
 
 /* Not an initialiser: that would clear all of it, in every poll. */
@@ -70,7 +70,7 @@ batch_add(struct uroce_worker *w, struct uroce_port_queue *q, struct batch *b)
 		if (!hand_over(uroce_worker_of(qp->engine), p, q->port_id))
 			return UROCE_DROP_HANDOVER;
 		uroce_count(&q->counters[UROCE_PORT_HANDED_OVER], 1);
-		b->done_count--;	/* the other worker frees it */
+		b->done_count--; /* the other worker frees it */
 		return UROCE_OK;
 	}
 	b->qps[b->packet_count++] = qp;
@@ -123,7 +123,8 @@ inbox_receive(struct uroce_worker *w)
 
 	batch_init(&b);
 	do {
-		n = rte_ring_sc_dequeue_burst_elem(w->inbox, items, sizeof(items[0]), RTE_DIM(items), NULL);
+		n = rte_ring_sc_dequeue_burst_elem(w->inbox, items, sizeof(items[0]),
+						   RTE_DIM(items), NULL);
 		for (unsigned int i = 0; i < n; i++)
 			rte_prefetch0(rte_pktmbuf_mtod(items[i].packet.mbuf, void *));
 		for (unsigned int i = 0; i < n; i++)
@@ -134,7 +135,8 @@ inbox_receive(struct uroce_worker *w)
 	return total;
 }
 
-/* Of every frame its headers and the mbufs of its segments, all of which another core may have written. */
+/* Of every frame its headers and the mbufs of its segments, all of which another core may have
+ * written. */
 static void
 prefetch(struct rte_mbuf *const *frames, unsigned int n)
 {
@@ -237,7 +239,8 @@ uroce_worker_poll(struct uroce_worker *w)
 	return n;
 }
 
-/* As rte_ticketlock_lock(), but lets others run: who has the turn may have lost its core to this thread. */
+/* As rte_ticketlock_lock(), but lets others run: who has the turn may have lost its core to this
+ * thread. */
 static void
 turn_wait(rte_ticketlock_t *turn)
 {

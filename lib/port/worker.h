@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * A worker: an engine, whose turn it is to run it, and the port queues that it drives. The thread that has the
- * turn is the engine's one thread: whoever polls, or a control thread between enter and exit.
+ * A worker: an engine, whose turn it is to run it, and the port queues that it drives. The thread
+ * that has the turn is the engine's one thread: whoever polls, or a control thread between enter
+ * and exit.
  */
 
 #ifndef UROCE_PORT_WORKER_H
@@ -24,11 +25,11 @@
 struct uroce_port;
 struct uroce_port_queue;
 
-/* A frame for a QP of this worker that another one received, decoded already, or that one of our own QPs has
- * sent: then packet.info is NULL, and it is yet to be decoded. */
+/* A frame for a QP of this worker that another one received, decoded already, or that one of our
+ * own QPs has sent: then packet.info is NULL, and it is yet to be decoded. */
 struct uroce_inbox_item {
 	struct uroce_packet packet;
-	uint32_t port_id;	/* of the device that receives it */
+	uint32_t port_id; /* of the device that receives it */
 	uint32_t reserved;
 };
 
@@ -38,30 +39,31 @@ static_assert(sizeof(struct uroce_inbox_item) % 4 == 0, "an element of a ring");
 struct uroce_loop {
 	struct rte_mbuf *mbuf;
 	struct uroce_port_queue *from;
-	uint16_t out;		/* uroce_path.out */
+	uint16_t out; /* uroce_path.out */
 };
 
 struct uroce_worker {
 	struct uroce_engine engine;
-	/* Fair, so that a control thread gets its turn from an lcore which does nothing but poll. */
+	/* Fair, so that a control thread gets its turn from an lcore which only polls. */
 	rte_ticketlock_t turn __rte_cache_aligned;
-	bool cleanup;		/* atomic: have the ports give back what they have sent */
-	uint16_t index;		/* constant; also the reader's number in uroce_rcu */
+	bool cleanup;   /* atomic: have the ports give back what they have sent */
+	uint16_t index; /* constant; also the reader's number in uroce_rcu */
 	int numa_node;
-	struct rte_ring *inbox;	/* of struct uroce_inbox_item; any worker enqueues, this one dequeues */
-	uint32_t devices;	/* under workers_lock: devices that use it */
-	uint32_t lcore;		/* under workers_lock: it runs there; LCORE_ID_ANY: nowhere */
-	bool stop;		/* atomic */
+	struct rte_ring
+		*inbox;   /* of struct uroce_inbox_item; any worker enqueues, this one dequeues */
+	uint32_t devices; /* under workers_lock: devices that use it */
+	uint32_t lcore;   /* under workers_lock: it runs there; LCORE_ID_ANY: nowhere */
+	bool stop;        /* atomic */
 	/* turn */
-	uint64_t now_ns __rte_cache_aligned;	/* of this round */
+	uint64_t now_ns __rte_cache_aligned; /* of this round */
 	uint16_t nb_queues;
 	uint16_t nb_loop;
 	bool loop_stalled;
 	uint64_t loop_since_ns;
-	uint64_t lost;		/* frames whose device is gone; relaxed read */
+	uint64_t lost; /* frames whose device is gone; relaxed read */
 	struct uroce_port_queue *queues[UROCE_MAX_DEVICES];
-	struct uroce_port_queue *by_port[RTE_MAX_ETHPORTS];	/* the same, by port id */
-	struct uroce_loop loop[2 * UROCE_BURST];	/* waits for room in an inbox */
+	struct uroce_port_queue *by_port[RTE_MAX_ETHPORTS]; /* the same, by port id */
+	struct uroce_loop loop[2 * UROCE_BURST];            /* waits for room in an inbox */
 };
 
 static inline struct uroce_worker *
@@ -70,7 +72,8 @@ uroce_worker_of(struct uroce_engine *engine)
 	return container_of(engine, struct uroce_worker, engine);
 }
 
-/** Wait for the worker's turn, and take it, within an RCU reader section. Control threads, not recursive. */
+/** Wait for the worker's turn, and take it, within an RCU reader section. Control threads, not
+ * recursive. */
 void uroce_worker_enter(struct uroce_worker *w);
 void uroce_worker_exit(struct uroce_worker *w);
 

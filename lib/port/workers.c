@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The process's workers: made, destroyed, run on lcores, and polled all together when somebody waits for them.
- * Control threads, under workers_lock; an lcore that runs a worker does only that.
+ * The process's workers: made, destroyed, run on lcores, and polled all together when somebody
+ * waits for them. Control threads, under workers_lock; an lcore that runs a worker does only that.
  */
 
 #include <errno.h>
@@ -24,22 +24,22 @@
 #include "uroce.h"
 
 static pthread_mutex_t workers_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct uroce_worker *workers[UROCE_MAX_WORKERS];	/* under workers_lock */
+static struct uroce_worker *workers[UROCE_MAX_WORKERS]; /* under workers_lock */
 
-/* What lies with a worker that nobody polls must leave mbufs for those that are polled. (A ring keeps one slot
- * free.) */
+/* What lies with a worker that nobody polls must leave mbufs for those that are polled. (A ring
+ * keeps one slot free.) */
 static_assert(UROCE_INBOX - 1 <= (UROCE_RX_MBUFS - UROCE_RX_DESC) / 2, "UROCE_INBOX");
 static_assert(UROCE_INBOX - 1 <= UROCE_PAYLOAD_MBUFS / 4, "UROCE_INBOX");
 
 static int
 inbox_create(struct uroce_worker *w)
 {
-	static unsigned int sequence;	/* under workers_lock */
+	static unsigned int sequence; /* under workers_lock */
 	char name[RTE_RING_NAMESIZE];
 
 	snprintf(name, sizeof(name), "uroce_inbox_%u", sequence++);
-	w->inbox = rte_ring_create_elem(name, sizeof(struct uroce_inbox_item), UROCE_INBOX, w->numa_node,
-					RING_F_SC_DEQ);
+	w->inbox = rte_ring_create_elem(name, sizeof(struct uroce_inbox_item), UROCE_INBOX,
+					w->numa_node, RING_F_SC_DEQ);
 	return w->inbox != NULL ? 0 : -rte_errno;
 }
 
@@ -48,8 +48,8 @@ pools_create(struct uroce_worker *w)
 {
 	struct rte_mempool *header_pool, *payload_pool;
 
-	header_pool = uroce_pool_create("header", UROCE_HEADER_MBUFS, UROCE_ENGINE_ROOM(UROCE_SMALL_BYTES),
-					w->numa_node);
+	header_pool = uroce_pool_create("header", UROCE_HEADER_MBUFS,
+					UROCE_ENGINE_ROOM(UROCE_SMALL_BYTES), w->numa_node);
 	if (header_pool == NULL)
 		return -errno;
 	payload_pool = uroce_pool_create("payload", UROCE_PAYLOAD_MBUFS, UROCE_ENGINE_ROOM(4096),

@@ -20,10 +20,32 @@ static void
 test_parse_subnet(void **state)
 {
 	static const char *const wrong[] = {
-		"", "/", "10.0.0.1", "10.0.0.1/", "10.0.0.1/0", "10.0.0.1/33", "10.0.0.1/-1", "10.0.0.1/ 8",
-		"10.0.0.1/8x", "10.0.0/8", "10.0.0.256/8", "224.0.0.1/8", "0.0.0.0/8", "127.0.0.1/8",
-		"255.255.255.255/8", "240.0.0.1/8", "fd00::1", "fd00::1/0", "fd00::1/129", "fd00::1/99999999999999",
-		"::/64", "::1/128", "ff02::1/64", "fd00::g/64", "::ffff:10.0.0.1/24", "::ffff:10.0.0.1/96",
+		"",
+		"/",
+		"10.0.0.1",
+		"10.0.0.1/",
+		"10.0.0.1/0",
+		"10.0.0.1/33",
+		"10.0.0.1/-1",
+		"10.0.0.1/ 8",
+		"10.0.0.1/8x",
+		"10.0.0/8",
+		"10.0.0.256/8",
+		"224.0.0.1/8",
+		"0.0.0.0/8",
+		"127.0.0.1/8",
+		"255.255.255.255/8",
+		"240.0.0.1/8",
+		"fd00::1",
+		"fd00::1/0",
+		"fd00::1/129",
+		"fd00::1/99999999999999",
+		"::/64",
+		"::1/128",
+		"ff02::1/64",
+		"fd00::g/64",
+		"::ffff:10.0.0.1/24",
+		"::ffff:10.0.0.1/96",
 		"fd00:0000:0000:0000:0000:0000:0000:0000:0000:0001/64",
 	};
 	struct uroce_subnet s;
@@ -202,12 +224,9 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_parse_subnet),
-		cmocka_unit_test(test_link_local),
-		cmocka_unit_test(test_multicast),
-		cmocka_unit_test(test_next_hop),
-		cmocka_unit_test(test_source),
-		cmocka_unit_test(test_own),
+		cmocka_unit_test(test_parse_subnet), cmocka_unit_test(test_link_local),
+		cmocka_unit_test(test_multicast),    cmocka_unit_test(test_next_hop),
+		cmocka_unit_test(test_source),       cmocka_unit_test(test_own),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -20,7 +20,7 @@ static const char *const cidrs[] = { "10.0.0.1/24", NULL };
 
 /* A request of 10.0.0.2 for 10.0.0.1, and our answer */
 #define REQUEST "ffffffffffff P 0806 0001 0800 06 04 0001 P 0a000002 Z6 0a000001"
-#define REPLY "P M 0806 0001 0800 06 04 0002 M 0a000001 P 0a000002 Z18"
+#define REPLY   "P M 0806 0001 0800 06 04 0002 M 0a000001 P 0a000002 Z18"
 
 static void
 test_request(void **state)
@@ -43,8 +43,10 @@ test_request_vlan(void **state)
 	struct tap t;
 
 	tap_open(&t, 42, cidrs);
-	tap_send(&t, frame, tap_frame(&t, frame, "ffffffffffff P 8100 602a 0806 0001 0800 06 04 0001 "
-				      "P 0a000002 Z6 0a000001"));
+	tap_send(&t, frame,
+		 tap_frame(&t, frame,
+			   "ffffffffffff P 8100 602a 0806 0001 0800 06 04 0001 "
+			   "P 0a000002 Z6 0a000001"));
 	tap_expect_text(&t, "P M 8100 002a 0806 0001 0800 06 04 0002 M 0a000001 P 0a000002 Z14");
 	tap_close(&t);
 }
@@ -57,8 +59,10 @@ test_probe(void **state)
 	struct tap t;
 
 	tap_open(&t, 0, cidrs);
-	tap_send(&t, frame, tap_frame(&t, frame, "ffffffffffff P 0806 0001 0800 06 04 0001 P 00000000 Z6 "
-				      "0a000001"));
+	tap_send(&t, frame,
+		 tap_frame(&t, frame,
+			   "ffffffffffff P 0806 0001 0800 06 04 0001 P 00000000 Z6 "
+			   "0a000001"));
 	tap_expect_text(&t, "P M 0806 0001 0800 06 04 0002 M 0a000001 P 00000000 Z18");
 	tap_close(&t);
 }
@@ -83,13 +87,11 @@ test_malformed(void **state)
 		size_t offset;
 		uint8_t value;
 	} wrong[] = {
-		{ 15, 2 },	/* hardware */
-		{ 16, 9 },	/* protocol */
-		{ 18, 7 },	/* address lengths */
-		{ 19, 16 },
-		{ 21, 3 },	/* operation */
-		{ 21, 0 },
-		{ 22, 0x03 },	/* the sender is a group */
+		{ 15, 2 },                /* hardware */
+		{ 16, 9 },                /* protocol */
+		{ 18, 7 },                /* address lengths */
+		{ 19, 16 }, { 21, 3 },    /* operation */
+		{ 21, 0 },  { 22, 0x03 }, /* the sender is a group */
 	};
 	uint8_t frame[TAP_BYTES];
 	struct tap t;
@@ -102,17 +104,19 @@ test_malformed(void **state)
 		tap_expect_drop(&t, frame, bytes, "drop_arp");
 	}
 	bytes = tap_frame(&t, frame, REQUEST);
-	memset(frame + 22, 0, 6);	/* the sender is nobody */
+	memset(frame + 22, 0, 6); /* the sender is nobody */
 	tap_expect_drop(&t, frame, bytes, "drop_arp");
 	for (bytes = 14; bytes < 42; bytes++) {
 		tap_frame(&t, frame, REQUEST);
 		tap_expect_drop(&t, frame, bytes, "drop_l2_short");
 	}
 	/* claims our own address */
-	bytes = tap_frame(&t, frame, "ffffffffffff P 0806 0001 0800 06 04 0001 P 0a000001 Z6 0a000001");
+	bytes = tap_frame(&t, frame,
+			  "ffffffffffff P 0806 0001 0800 06 04 0001 P 0a000001 Z6 0a000001");
 	tap_expect_drop(&t, frame, bytes, "drop_arp");
 	/* asks for somebody else */
-	bytes = tap_frame(&t, frame, "ffffffffffff P 0806 0001 0800 06 04 0001 P 0a000002 Z6 0a000003");
+	bytes = tap_frame(&t, frame,
+			  "ffffffffffff P 0806 0001 0800 06 04 0001 P 0a000002 Z6 0a000003");
 	tap_expect_drop(&t, frame, bytes, "drop_ip_address");
 	tap_close(&t);
 }
@@ -150,12 +154,14 @@ test_resolution(void **state)
 	tap_send(&t, frame, bytes);
 	assert_int_equal(lladdr(n), uroce_neighbour_mac_word(&peer));
 	/* an announcement: it has moved */
-	bytes = tap_frame(&t, frame, "ffffffffffff P 0806 0001 0800 06 04 0001 020000000098 0a000002 Z6 "
+	bytes = tap_frame(&t, frame,
+			  "ffffffffffff P 0806 0001 0800 06 04 0001 020000000098 0a000002 Z6 "
 			  "0a000002");
 	tap_send(&t, frame, bytes);
 	assert_int_equal(lladdr(n), uroce_neighbour_mac_word(&other));
 	/* an answer to somebody else says nothing to us */
-	bytes = tap_frame(&t, frame, "ffffffffffff P 0806 0001 0800 06 04 0002 P 0a000002 M 0a000007");
+	bytes = tap_frame(&t, frame,
+			  "ffffffffffff P 0806 0001 0800 06 04 0002 P 0a000002 M 0a000007");
 	tap_expect_drop(&t, frame, bytes, "drop_ip_address");
 	assert_int_equal(lladdr(n), uroce_neighbour_mac_word(&other));
 	/* a request from it does */
@@ -170,12 +176,9 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_request),
-		cmocka_unit_test(test_request_vlan),
-		cmocka_unit_test(test_probe),
-		cmocka_unit_test(test_announcement),
-		cmocka_unit_test(test_malformed),
-		cmocka_unit_test(test_resolution),
+		cmocka_unit_test(test_request),   cmocka_unit_test(test_request_vlan),
+		cmocka_unit_test(test_probe),     cmocka_unit_test(test_announcement),
+		cmocka_unit_test(test_malformed), cmocka_unit_test(test_resolution),
 	};
 
 	test_eal_init(NULL);

@@ -15,17 +15,19 @@
 #include "eal.h"
 #include "tap.h"
 
-#define IP 14
-#define ICMP 34
+#define IP    14
+#define ICMP  34
 #define ICMP6 54
 
-#define OURS "fd000000000000000000000000000001"
+#define OURS  "fd000000000000000000000000000001"
 #define PEERS "fd000000000000000000000000000002"
 
-#define REQUEST "M P 0800 45 00 0020 1234 0000 40 01 0000 0a000002 0a000001 08 00 0000 beef 0007 01020304"
-#define REPLY "P M 0800 45 00 0020 0000 4000 40 01 0000 0a000001 0a000002 00 00 0000 beef 0007 01020304 Z14"
+#define REQUEST \
+	"M P 0800 45 00 0020 1234 0000 40 01 0000 0a000002 0a000001 08 00 0000 beef 0007 01020304"
+#define REPLY \
+	"P M 0800 45 00 0020 0000 4000 40 01 0000 0a000001 0a000002 00 00 0000 beef 0007 01020304 Z14"
 #define REQUEST6 "M P 86dd 60000000 000c 3a 40" PEERS OURS "80 00 0000 beef 0007 01020304"
-#define REPLY6 "P M 86dd 60000000 000c 3a 40" OURS PEERS "81 00 0000 beef 0007 01020304"
+#define REPLY6   "P M 86dd 60000000 000c 3a 40" OURS PEERS "81 00 0000 beef 0007 01020304"
 
 static const char *const cidrs[] = { "10.0.0.1/24", "fd00::1/64", NULL };
 
@@ -56,14 +58,18 @@ test_ipv4_large(void **state)
 	size_t bytes;
 
 	tap_open(&t, 0, cidrs);
-	tap_frame(&t, frame, "M P 0800 45 00 05db 1234 0000 40 01 0000 0a000002 0a000001 08 00 0000 beef 0007");
+	tap_frame(
+		&t, frame,
+		"M P 0800 45 00 05db 1234 0000 40 01 0000 0a000002 0a000001 08 00 0000 beef 0007");
 	bytes = IP + 0x5db;
 	for (size_t i = ICMP + 8; i < bytes; i++)
 		frame[i] = (uint8_t)i;
 	memcpy(reply, frame, bytes);
 	tap_checksum_icmp(frame, IP);
 	tap_send(&t, frame, bytes);
-	tap_frame(&t, reply, "P M 0800 45 00 05db 0000 4000 40 01 0000 0a000001 0a000002 00 00 0000 beef 0007");
+	tap_frame(
+		&t, reply,
+		"P M 0800 45 00 05db 0000 4000 40 01 0000 0a000001 0a000002 00 00 0000 beef 0007");
 	tap_checksum_icmp(reply, IP);
 	tap_expect(&t, reply, bytes);
 	tap_close(&t);
@@ -84,7 +90,8 @@ test_ipv6(void **state)
 	tap_checksum_icmp6(frame, IP);
 	tap_expect(&t, frame, bytes);
 	/* to all nodes: answered from an address of ours */
-	bytes = tap_frame(&t, frame, "333300000001 P 86dd 60000000 000c 3a 40" PEERS
+	bytes = tap_frame(&t, frame,
+			  "333300000001 P 86dd 60000000 000c 3a 40" PEERS
 			  "ff020000000000000000000000000001 80 00 0000 beef 0007 01020304");
 	tap_checksum_icmp6(frame, IP);
 	tap_send(&t, frame, bytes);
@@ -102,11 +109,13 @@ test_vlan(void **state)
 	size_t bytes;
 
 	tap_open(&t, 5, cidrs);
-	bytes = tap_frame(&t, frame, "M P 8100 0005 0800 45 00 0020 1234 0000 40 01 0000 0a000002 0a000001 "
+	bytes = tap_frame(&t, frame,
+			  "M P 8100 0005 0800 45 00 0020 1234 0000 40 01 0000 0a000002 0a000001 "
 			  "08 00 0000 beef 0007 01020304");
 	tap_checksum_icmp(frame, IP + 4);
 	tap_send(&t, frame, bytes);
-	bytes = tap_frame(&t, frame, "P M 8100 0005 0800 45 00 0020 0000 4000 40 01 0000 0a000001 0a000002 "
+	bytes = tap_frame(&t, frame,
+			  "P M 8100 0005 0800 45 00 0020 0000 4000 40 01 0000 0a000001 0a000002 "
 			  "00 00 0000 beef 0007 01020304 Z10");
 	tap_checksum_icmp(frame, IP + 4);
 	tap_expect(&t, frame, bytes);
@@ -122,13 +131,13 @@ static void
 test_malformed_ipv4(void **state)
 {
 	static const struct change wrong[] = {
-		{ ICMP, 3 },		/* neither request nor reply */
-		{ ICMP, 0 },		/* a reply that nobody waits for */
-		{ ICMP + 1, 1 },	/* code */
-		{ IP + 12, 224 },	/* from a group */
-		{ IP + 12, 127 },	/* from nowhere */
-		{ IP + 3, 27 },		/* shorter than an echo */
-		{ 6, 0x03 },		/* answers would go to a group's MAC */
+		{ ICMP, 3 },      /* neither request nor reply */
+		{ ICMP, 0 },      /* a reply that nobody waits for */
+		{ ICMP + 1, 1 },  /* code */
+		{ IP + 12, 224 }, /* from a group */
+		{ IP + 12, 127 }, /* from nowhere */
+		{ IP + 3, 27 },   /* shorter than an echo */
+		{ 6, 0x03 },      /* answers would go to a group's MAC */
 	};
 	uint8_t frame[TAP_BYTES];
 	struct tap t;
@@ -166,8 +175,9 @@ test_malformed_ipv6(void **state)
 		tap_expect_drop(&t, frame, bytes, "drop_icmp");
 	}
 	bytes = tap_frame(&t, frame, REQUEST6);
-	tap_expect_drop(&t, frame, bytes, "drop_icmp");		/* no checksum */
-	bytes = tap_frame(&t, frame, "M P 86dd 60000000 0007 3a 40" PEERS OURS "80 00 0000 beef 00");
+	tap_expect_drop(&t, frame, bytes, "drop_icmp"); /* no checksum */
+	bytes = tap_frame(&t, frame,
+			  "M P 86dd 60000000 0007 3a 40" PEERS OURS "80 00 0000 beef 00");
 	tap_checksum_icmp6(frame, IP);
 	tap_expect_drop(&t, frame, bytes, "drop_icmp");
 	tap_close(&t);
@@ -189,7 +199,9 @@ test_too_large(void **state)
 	m = rte_pktmbuf_alloc(pool);
 	p = (uint8_t *)rte_pktmbuf_append(m, IP + 8000);
 	memset(p, 0, IP + 8000);
-	tap_frame(&t, frame, "M P 0800 45 00 1f40 1234 0000 40 01 0000 0a000002 0a000001 08 00 0000 beef 0007");
+	tap_frame(
+		&t, frame,
+		"M P 0800 45 00 1f40 1234 0000 40 01 0000 0a000002 0a000001 08 00 0000 beef 0007");
 	memcpy(p, frame, ICMP + 8);
 	tap_checksum_icmp(p, IP);
 	tap_send_mbuf(&t, m);
@@ -205,12 +217,9 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_ipv4),
-		cmocka_unit_test(test_ipv4_large),
-		cmocka_unit_test(test_ipv6),
-		cmocka_unit_test(test_vlan),
-		cmocka_unit_test(test_malformed_ipv4),
-		cmocka_unit_test(test_malformed_ipv6),
+		cmocka_unit_test(test_ipv4),           cmocka_unit_test(test_ipv4_large),
+		cmocka_unit_test(test_ipv6),           cmocka_unit_test(test_vlan),
+		cmocka_unit_test(test_malformed_ipv4), cmocka_unit_test(test_malformed_ipv6),
 		cmocka_unit_test(test_too_large),
 	};
 

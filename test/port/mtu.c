@@ -43,7 +43,7 @@ test_choose(void **state)
 		{ "net_x", 9728, 9706, 1500, 1400, -EINVAL, 0, 0 },
 		{ "net_x", 10, UINT16_MAX, 46, 0, -EINVAL, 0, 0 },
 		{ NULL, 1518, UINT16_MAX, 46, 0, 0, 1500, 1500 },
-		/* more than they announce: a buffer of the default size, without a device to say so */
+		/* more than they announce: a buffer of the default size */
 		{ "net_memif", 1518, UINT16_MAX, 46, 0, 0, 2030, 1500 },
 		{ "net_memif", 1518, UINT16_MAX, 46, 2031, -EINVAL, 0, 0 },
 		/* without an interface, what they announce */
@@ -72,7 +72,10 @@ static void
 test_interface(void **state)
 {
 	const struct rte_eth_dev_info info = {
-		.driver_name = "net_af_packet", .max_rx_pktlen = 1518, .max_mtu = UINT16_MAX, .min_mtu = 46,
+		.driver_name = "net_af_packet",
+		.max_rx_pktlen = 1518,
+		.max_mtu = UINT16_MAX,
+		.min_mtu = 46,
 		.if_index = if_nametoindex("lo"),
 	};
 	struct uroce_mtu got;

@@ -16,17 +16,18 @@
 #include "port/clock.h"
 #include "tap.h"
 
-#define IP 14		/* offsets in an untagged frame */
-#define ICMP 54
+#define IP     14 /* offsets in an untagged frame */
+#define ICMP   54
 #define OPTION 78
 
-#define OURS "fd000000000000000000000000000001"
-#define PEERS "fd000000000000000000000000000002"
-#define GROUP "ff0200000000000000000001ff000001"	/* OURS' solicited-node group */
+#define OURS      "fd000000000000000000000000000001"
+#define PEERS     "fd000000000000000000000000000002"
+#define GROUP     "ff0200000000000000000001ff000001" /* OURS' solicited-node group */
 #define ALL_NODES "ff020000000000000000000000000001"
 
 /* fd00::2 asks for fd00::1, with its own MAC; and our answer */
-#define SOLICIT "3333ff000001 P 86dd 60000000 0020 3a ff" PEERS GROUP "87 00 0000 00000000" OURS "0101 P"
+#define SOLICIT \
+	"3333ff000001 P 86dd 60000000 0020 3a ff" PEERS GROUP "87 00 0000 00000000" OURS "0101 P"
 #define ADVERT "P M 86dd 60000000 0020 3a ff" OURS PEERS "88 00 0000 60000000" OURS "0201 M"
 
 static const char *const cidrs[] = { "fd00::1/64", NULL };
@@ -88,11 +89,13 @@ test_duplicate_address(void **state)
 
 	tap_open(&t, 0, cidrs);
 	send6(&t, "3333ff000001 P 86dd 60000000 0018 3a ff Z16" GROUP "87 00 0000 00000000" OURS);
-	expect6(&t, "333300000001 M 86dd 60000000 0020 3a ff" OURS ALL_NODES "88 00 0000 20000000" OURS
-		"0201 M");
+	expect6(&t, "333300000001 M 86dd 60000000 0020 3a ff" OURS ALL_NODES
+		    "88 00 0000 20000000" OURS "0201 M");
 	/* not to a group; with an option */
 	drop6(&t, "M P 86dd 60000000 0018 3a ff Z16" OURS "87 00 0000 00000000" OURS, "drop_icmp");
-	drop6(&t, "3333ff000001 P 86dd 60000000 0020 3a ff Z16" GROUP "87 00 0000 00000000" OURS "0101 P",
+	drop6(&t,
+	      "3333ff000001 P 86dd 60000000 0020 3a ff Z16" GROUP "87 00 0000 00000000" OURS
+	      "0101 P",
 	      "drop_icmp");
 	tap_close(&t);
 }
@@ -104,7 +107,8 @@ test_announcement(void **state)
 
 	tap_open(&t, 0, cidrs);
 	assert_int_equal(uroce_add_address(t.context, "fd07::1/64"), 0);
-	expect6(&t, "333300000001 M 86dd 60000000 0020 3a ff fd070000000000000000000000000001" ALL_NODES
+	expect6(&t,
+		"333300000001 M 86dd 60000000 0020 3a ff fd070000000000000000000000000001" ALL_NODES
 		"88 00 0000 20000000 fd070000000000000000000000000001 0201 M");
 	tap_expect_nothing(&t);
 	tap_close(&t);
@@ -117,14 +121,13 @@ test_malformed(void **state)
 		size_t offset;
 		uint8_t value;
 	} wrong[] = {
-		{ IP + 7, 254 },	/* hop limit: a router has been in between */
-		{ IP + 7, 0 },
-		{ ICMP + 1, 1 },	/* code */
-		{ ICMP + 8, 0xff },	/* the target is a group */
-		{ OPTION + 1, 0 },	/* an option of no length */
-		{ OPTION + 1, 2 },	/* an option that goes beyond the end */
-		{ IP + 8, 0xff },	/* the sender is a group */
-		{ OPTION + 2, 0x01 },	/* its MAC is a group's */
+		{ IP + 7, 254 },                       /* hop limit: a router has been in between */
+		{ IP + 7, 0 },        { ICMP + 1, 1 }, /* code */
+		{ ICMP + 8, 0xff },                    /* the target is a group */
+		{ OPTION + 1, 0 },                     /* an option of no length */
+		{ OPTION + 1, 2 },                     /* an option that goes beyond the end */
+		{ IP + 8, 0xff },                      /* the sender is a group */
+		{ OPTION + 2, 0x01 },                  /* its MAC is a group's */
 	};
 	uint8_t frame[TAP_BYTES];
 	struct tap t;
@@ -142,14 +145,20 @@ test_malformed(void **state)
 	frame[ICMP + 2] ^= 1;
 	tap_expect_drop(&t, frame, bytes, "drop_icmp");
 	/* the message, or its option, is cut short */
-	drop6(&t, "M P 86dd 60000000 0017 3a ff" PEERS OURS "87 00 0000 00000000 fd0000000000000000000000000000 Z1",
+	drop6(&t,
+	      "M P 86dd 60000000 0017 3a ff" PEERS OURS
+	      "87 00 0000 00000000 fd0000000000000000000000000000 Z1",
 	      "drop_icmp");
-	drop6(&t, "M P 86dd 60000000 0019 3a ff" PEERS OURS "87 00 0000 00000000" OURS "01", "drop_icmp");
+	drop6(&t, "M P 86dd 60000000 0019 3a ff" PEERS OURS "87 00 0000 00000000" OURS "01",
+	      "drop_icmp");
 	/* with our own address as its source */
-	drop6(&t, "M P 86dd 60000000 0020 3a ff" OURS OURS "87 00 0000 00000000" OURS "0101 P", "drop_icmp");
+	drop6(&t, "M P 86dd 60000000 0020 3a ff" OURS OURS "87 00 0000 00000000" OURS "0101 P",
+	      "drop_icmp");
 	/* for an address that only its group shares with ours */
-	drop6(&t, "3333ff000001 P 86dd 60000000 0020 3a ff" PEERS GROUP
-	      "87 00 0000 00000000 fd010000000000000000000000000001 0101 P", "drop_ip_address");
+	drop6(&t,
+	      "3333ff000001 P 86dd 60000000 0020 3a ff" PEERS GROUP
+	      "87 00 0000 00000000 fd010000000000000000000000000001 0101 P",
+	      "drop_ip_address");
 	tap_close(&t);
 }
 
@@ -160,8 +169,10 @@ lladdr(const struct uroce_neighbour *n)
 }
 
 #define SOLICITED "M P 86dd 60000000 0020 3a ff" PEERS OURS "88 00 0000 40000000" PEERS
-#define OVERRIDE "333300000001 P 86dd 60000000 0020 3a ff" PEERS ALL_NODES "88 00 0000 20000000" PEERS
-#define NEITHER "333300000001 P 86dd 60000000 0020 3a ff" PEERS ALL_NODES "88 00 0000 00000000" PEERS
+#define OVERRIDE \
+	"333300000001 P 86dd 60000000 0020 3a ff" PEERS ALL_NODES "88 00 0000 20000000" PEERS
+#define NEITHER \
+	"333300000001 P 86dd 60000000 0020 3a ff" PEERS ALL_NODES "88 00 0000 00000000" PEERS
 
 static void
 test_resolution(void **state)
@@ -177,7 +188,8 @@ test_resolution(void **state)
 	uroce_gid_parse(gid, "fd00::2");
 	n = uroce_neighbour_get(&t.port->neighbours, gid);
 	uroce_port_upkeep_by(t.port, 0);
-	expect6(&t, "3333ff000002 M 86dd 60000000 0020 3a ff" OURS "ff0200000000000000000001ff000002"
+	expect6(&t,
+		"3333ff000002 M 86dd 60000000 0020 3a ff" OURS "ff0200000000000000000001ff000002"
 		"87 00 0000 00000000" PEERS "0101 M");
 	assert_int_equal(lladdr(n), 0);
 	send6(&t, SOLICITED "0201 P");
@@ -188,10 +200,14 @@ test_resolution(void **state)
 	send6(&t, OVERRIDE "0201 020000000098");
 	assert_int_equal(lladdr(n), uroce_neighbour_mac_word(&other));
 	/* 'solicited' to a group is a lie */
-	drop6(&t, "333300000001 P 86dd 60000000 0020 3a ff" PEERS ALL_NODES "88 00 0000 60000000" PEERS "0201 P",
+	drop6(&t,
+	      "333300000001 P 86dd 60000000 0020 3a ff" PEERS ALL_NODES "88 00 0000 60000000" PEERS
+	      "0201 P",
 	      "drop_icmp");
 	/* so is an advertisement for our own address */
-	drop6(&t, "333300000001 P 86dd 60000000 0020 3a ff" OURS ALL_NODES "88 00 0000 20000000" OURS "0201 P",
+	drop6(&t,
+	      "333300000001 P 86dd 60000000 0020 3a ff" OURS ALL_NODES "88 00 0000 20000000" OURS
+	      "0201 P",
 	      "drop_icmp");
 	assert_int_equal(lladdr(n), uroce_neighbour_mac_word(&other));
 	uroce_neighbour_put(&t.port->neighbours, n, uroce_clock_ns());
@@ -202,10 +218,8 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_solicit),
-		cmocka_unit_test(test_duplicate_address),
-		cmocka_unit_test(test_announcement),
-		cmocka_unit_test(test_malformed),
+		cmocka_unit_test(test_solicit),      cmocka_unit_test(test_duplicate_address),
+		cmocka_unit_test(test_announcement), cmocka_unit_test(test_malformed),
 		cmocka_unit_test(test_resolution),
 	};
 

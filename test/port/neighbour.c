@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The neighbour table against a clock of the test's own: probes, their backoff, frames that wait, age, and a
- * table that is full.
+ * The neighbour table against a clock of the test's own: probes, their backoff, frames that wait,
+ * age, and a table that is full.
  */
 
 #include <setjmp.h>
@@ -17,8 +17,8 @@
 #include "port/neighbour.h"
 
 #define CAPACITY 8
-#define ROOM 16
-#define S 1000000000ull
+#define ROOM     16
+#define S        1000000000ull
 
 #define SOLICITED (UROCE_NEIGHBOUR_SOLICITED | UROCE_NEIGHBOUR_OVERRIDE)
 
@@ -95,7 +95,8 @@ test_frames_wait(void **state)
 	assert_int_equal(uroce_neighbour_hold(&table, addr(2), more, &mac), UROCE_HOLD_FULL);
 	for (unsigned int i = 0; i < UROCE_NEIGHBOUR_PENDING; i++) {
 		held[i] = rte_pktmbuf_alloc(pool);
-		assert_int_equal(uroce_neighbour_hold(&table, addr(1), held[i], &mac), UROCE_HOLD_KEPT);
+		assert_int_equal(uroce_neighbour_hold(&table, addr(1), held[i], &mac),
+				 UROCE_HOLD_KEPT);
 	}
 	assert_int_equal(uroce_neighbour_hold(&table, addr(1), more, &mac), UROCE_HOLD_FULL);
 	assert_int_equal(uroce_neighbour_learn(&table, addr(1), &mac_a, SOLICITED, S, frames),
@@ -149,8 +150,9 @@ test_frames_dropped(void **state)
 	uint64_t now = S, next;
 
 	for (unsigned int i = 0; i < 3; i++)
-		assert_int_equal(uroce_neighbour_hold(&table, addr(1), rte_pktmbuf_alloc(pool), &mac),
-				 UROCE_HOLD_KEPT);
+		assert_int_equal(
+			uroce_neighbour_hold(&table, addr(1), rte_pktmbuf_alloc(pool), &mac),
+			UROCE_HOLD_KEPT);
 	for (unsigned int i = 0; i <= UROCE_NEIGHBOUR_PROBES; i++, now = next)
 		due(now, &next);
 	assert_int_equal(table.dropped, 3);
@@ -213,7 +215,7 @@ test_learn(void **state)
 	uint64_t next;
 
 	uroce_neighbour_learn(&table, addr(2), &mac_a, SOLICITED, S, frames);
-	assert_int_equal(due(S, &next), 1);	/* addr(1) only */
+	assert_int_equal(due(S, &next), 1); /* addr(1) only */
 	uroce_neighbour_learn(&table, addr(1), &group, SOLICITED, S, frames);
 	uroce_neighbour_learn(&table, addr(1), &nobody, SOLICITED, S, frames);
 	assert_int_equal(n->lladdr, 0);

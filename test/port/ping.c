@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Two devices on a wire find and ping each other: IPv4, IPv6, link-local, on a VLAN and not across VLANs.
+ * Two devices on a wire find and ping each other: IPv4, IPv6, link-local, on a VLAN and not across
+ * VLANs.
  */
 
 #include <errno.h>
@@ -165,12 +166,9 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_ipv4),
-		cmocka_unit_test(test_ipv6),
-		cmocka_unit_test(test_link_local),
-		cmocka_unit_test(test_vlan),
-		cmocka_unit_test(test_other_vlan),
-		cmocka_unit_test(test_gateway),
+		cmocka_unit_test(test_ipv4),       cmocka_unit_test(test_ipv6),
+		cmocka_unit_test(test_link_local), cmocka_unit_test(test_vlan),
+		cmocka_unit_test(test_other_vlan), cmocka_unit_test(test_gateway),
 		cmocka_unit_test(test_errors),
 	};
 

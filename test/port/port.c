@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Ports as devices: opened, closed, opened again with nothing lost; what is refused and how; addresses, GIDs,
- * attributes; paths; workers.
+ * Ports as devices: opened, closed, opened again with nothing lost; what is refused and how;
+ * addresses, GIDs, attributes; paths; workers.
  */
 
 #include <errno.h>
@@ -53,8 +53,8 @@ test_nothing_is_lost(void **state)
 }
 
 static void
-expect_refused(uint16_t port_id, const struct uroce_port_conf *conf, struct uroce_worker *const *workers,
-	       unsigned int n, int error)
+expect_refused(uint16_t port_id, const struct uroce_port_conf *conf,
+	       struct uroce_worker *const *workers, unsigned int n, int error)
 {
 	errno = 0;
 	assert_null(uroce_open_port(port_id, conf, workers, n));
@@ -82,7 +82,7 @@ test_refused(void **state)
 	expect_refused(rings.port_id, NULL, workers, 0, EINVAL);
 	expect_refused(rings.port_id, NULL, workers, UROCE_MAX_WORKERS + 1, EINVAL);
 	expect_refused(rings.port_id, NULL, twice, 2, EINVAL);
-	expect_refused(rings.port_id, NULL, workers, 2, EINVAL);	/* it has one queue */
+	expect_refused(rings.port_id, NULL, workers, 2, EINVAL); /* it has one queue */
 	expect_refused(rings.port_id, &vlan, workers, 1, EINVAL);
 	expect_refused(rings.port_id, &small, workers, 1, EINVAL);
 	expect_refused(rings.port_id, &qps, workers, 1, EINVAL);
@@ -154,10 +154,20 @@ test_mtu(void **state)
 		uint16_t ethernet;
 		enum ibv_mtu mtu;
 	} cases[] = {
-		{ 339, 0 }, { 340, IBV_MTU_256 }, { 595, IBV_MTU_256 }, { 596, IBV_MTU_512 },
-		{ 1107, IBV_MTU_512 }, { 1108, IBV_MTU_1024 }, { 1500, IBV_MTU_1024 }, { 2131, IBV_MTU_1024 },
-		{ 2132, IBV_MTU_2048 }, { 4179, IBV_MTU_2048 }, { 4180, IBV_MTU_4096 }, { 4200, IBV_MTU_4096 },
-		{ 9000, IBV_MTU_4096 }, { UINT16_MAX, IBV_MTU_4096 },
+		{ 339, 0 },
+		{ 340, IBV_MTU_256 },
+		{ 595, IBV_MTU_256 },
+		{ 596, IBV_MTU_512 },
+		{ 1107, IBV_MTU_512 },
+		{ 1108, IBV_MTU_1024 },
+		{ 1500, IBV_MTU_1024 },
+		{ 2131, IBV_MTU_1024 },
+		{ 2132, IBV_MTU_2048 },
+		{ 4179, IBV_MTU_2048 },
+		{ 4180, IBV_MTU_4096 },
+		{ 4200, IBV_MTU_4096 },
+		{ 9000, IBV_MTU_4096 },
+		{ UINT16_MAX, IBV_MTU_4096 },
 	};
 
 	for (unsigned int i = 0; i < RTE_DIM(cases); i++)
@@ -213,7 +223,8 @@ test_gids(void **state)
 	assert_int_equal(entry.gid_type, IBV_GID_TYPE_ROCE_V2);
 	assert_int_equal(entry.gid.raw[0], 0xfe);
 	/* the interface identifier is the node's GUID */
-	assert_memory_equal(entry.gid.raw + 8, &(uint64_t){ uroce_get_device_guid(t.context->device) }, 8);
+	assert_memory_equal(entry.gid.raw + 8,
+			    &(uint64_t){ uroce_get_device_guid(t.context->device) }, 8);
 	assert_int_equal(uroce_query_gid(t.context, 1, 1, &gid), 0);
 	assert_string_equal(uroce_gid_format(gid.raw, text, sizeof(text)), "10.0.0.1");
 	assert_int_equal(uroce_query_gid_ex(t.context, 1, 2, &entry, 0), 0);
@@ -237,7 +248,7 @@ test_addresses(void **state)
 	assert_int_equal(uroce_del_address(t.context, "10.0.0.2/24"), ENOENT);
 	assert_int_equal(uroce_del_address(t.context, "10.0.0.1/25"), ENOENT);
 	assert_int_equal(uroce_del_address(t.context, "what"), EINVAL);
-	assert_int_equal(uroce_set_gateway(t.context, "10.0.0.1"), EINVAL);	/* that is us */
+	assert_int_equal(uroce_set_gateway(t.context, "10.0.0.1"), EINVAL); /* that is us */
 	assert_int_equal(uroce_set_gateway(t.context, "10.0.0"), EINVAL);
 	assert_int_equal(uroce_set_gateway(t.context, NULL), 0);
 	for (unsigned int i = 3; i < UROCE_MAX_GID; i++) {
@@ -260,7 +271,8 @@ test_deleted_address(void **state)
 	size_t bytes;
 
 	tap_open(&t, 0, cidrs);
-	bytes = tap_frame(&t, frame, "ffffffffffff P 0806 0001 0800 06 04 0001 P 0a000002 Z6 0a000001");
+	bytes = tap_frame(&t, frame,
+			  "ffffffffffff P 0806 0001 0800 06 04 0001 P 0a000002 Z6 0a000001");
 	tap_send(&t, frame, bytes);
 	rte_pktmbuf_free(tap_receive(&t));
 	assert_int_equal(uroce_del_address(t.context, "10.0.0.1/24"), 0);
@@ -297,12 +309,12 @@ test_path(void **state)
 	assert_true(path.multi_seg);
 	assert_memory_equal(path.dgid.raw, attr.grh.dgid.raw, 16);
 	assert_memory_equal(path.sgid.raw, t.port->gids[1].subnet.gid, 16);
-	assert_int_equal(path.headers.bytes[14 + 8], 64);	/* TTL */
+	assert_int_equal(path.headers.bytes[14 + 8], 64); /* TTL */
 	/* the source address is in use */
 	assert_int_equal(uroce_del_address(t.context, "10.0.0.1/24"), EBUSY);
 	uroce_port_path_fini(dev, &path);
 	assert_false(path.set_up);
-	uroce_port_path_fini(dev, &path);	/* nothing to do */
+	uroce_port_path_fini(dev, &path); /* nothing to do */
 
 	attr.grh.hop_limit = 1;
 	attr.grh.traffic_class = 0x68;
@@ -342,14 +354,14 @@ test_path_errors(void **state)
 	attr.port_num = 2;
 	assert_int_equal(uroce_port_path_init(dev, &attr, 1, 2, &path), -EINVAL);
 	attr = good;
-	attr.grh.sgid_index = 2;	/* IPv6 to IPv4 */
+	attr.grh.sgid_index = 2; /* IPv6 to IPv4 */
 	assert_int_equal(uroce_port_path_init(dev, &attr, 1, 2, &path), -EINVAL);
-	attr.grh.sgid_index = 3;	/* empty */
+	attr.grh.sgid_index = 3; /* empty */
 	assert_int_equal(uroce_port_path_init(dev, &attr, 1, 2, &path), -EINVAL);
 	attr.grh.sgid_index = 255;
 	assert_int_equal(uroce_port_path_init(dev, &attr, 1, 2, &path), -EINVAL);
 	attr = good;
-	dgid(&attr, "192.168.0.1");	/* no gateway */
+	dgid(&attr, "192.168.0.1"); /* no gateway */
 	assert_int_equal(uroce_port_path_init(dev, &attr, 1, 2, &path), -ENETUNREACH);
 	memset(attr.grh.dgid.raw, 0, sizeof(attr.grh.dgid.raw));
 	assert_int_equal(uroce_port_path_init(dev, &attr, 1, 2, &path), -EINVAL);
@@ -396,18 +408,20 @@ test_turn(void **state)
 	size_t bytes;
 
 	tap_open(&t, 0, cidrs);
-	bytes = tap_frame(&t, frame, "ffffffffffff P 0806 0001 0800 06 04 0001 P 0a000002 Z6 0a000001");
+	bytes = tap_frame(&t, frame,
+			  "ffffffffffff P 0806 0001 0800 06 04 0001 P 0a000002 Z6 0a000001");
 	uroce_worker_enter(t.worker);
 	tap_send(&t, frame, bytes);
 	assert_int_equal(uroce_worker_poll(t.worker), 0);
 	tap_expect_nothing(&t);
 	uroce_worker_exit(t.worker);
-	assert_int_equal(uroce_worker_poll(t.worker), 2);	/* received and answered */
+	assert_int_equal(uroce_worker_poll(t.worker), 2); /* received and answered */
 	rte_pktmbuf_free(tap_receive(&t));
 	tap_close(&t);
 }
 
-/* A port that takes nothing: what it was given is kept, then dropped and counted, and comes again when it does. */
+/* A port that takes nothing: what it was given is kept, then dropped and counted, and comes again
+ * when it does. */
 static void
 test_stalled(void **state)
 {
@@ -418,7 +432,8 @@ test_stalled(void **state)
 	size_t bytes;
 
 	tap_open(&t, 0, cidrs);
-	bytes = tap_frame(&t, frame, "ffffffffffff P 0806 0001 0800 06 04 0001 P 0a000002 Z6 0a000001");
+	bytes = tap_frame(&t, frame,
+			  "ffffffffffff P 0806 0001 0800 06 04 0001 P 0a000002 Z6 0a000001");
 	room = rte_ring_free_count(t.wire.tx[0]);
 	memset(filler, 0, sizeof(filler));
 	assert_int_equal(rte_ring_enqueue_bulk(t.wire.tx[0], (void **)filler, room, NULL), room);

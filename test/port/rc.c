@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * RC end to end over ports of the process: SEND, WRITE, READ and atomics; on a wire and looped back, with one
- * worker and with two, and with every frame on the wrong queue.
+ * RC end to end over ports of the process: SEND, WRITE, READ and atomics; on a wire and looped
+ * back, with one worker and with two, and with every frame on the wrong queue.
  */
 
 #include <errno.h>
@@ -26,7 +26,10 @@
 #define BYTES 100000
 #define SPINS 50000000u
 
-enum memory { MEMORY_DPDK, MEMORY_MALLOC };
+enum memory {
+	MEMORY_DPDK,
+	MEMORY_MALLOC
+};
 
 struct end {
 	struct ibv_context *context;
@@ -43,7 +46,7 @@ struct net {
 	struct uroce_worker *workers[2];
 	unsigned int nb_workers;
 	struct end ends[2];
-	bool threads;		/* lcores poll; else the test does */
+	bool threads; /* lcores poll; else the test does */
 };
 
 static void
@@ -51,7 +54,10 @@ end_open(struct end *e, struct ibv_context *context, enum memory memory)
 {
 	struct ibv_qp_init_attr attr = {
 		.qp_type = IBV_QPT_RC,
-		.cap = { .max_send_wr = 64, .max_recv_wr = 64, .max_send_sge = 2, .max_recv_sge = 2 },
+		.cap = { .max_send_wr = 64,
+			 .max_recv_wr = 64,
+			 .max_send_sge = 2,
+			 .max_recv_sge = 2 },
 	};
 
 	e->context = context;
@@ -66,8 +72,9 @@ end_open(struct end *e, struct ibv_context *context, enum memory memory)
 	attr.recv_cq = e->cq;
 	e->qp = uroce_create_qp(e->pd, &attr);
 	assert_non_null(e->qp);
-	e->mr = uroce_reg_mr(e->pd, e->buffer, BYTES, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
-			     IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC);
+	e->mr = uroce_reg_mr(e->pd, e->buffer, BYTES,
+			     IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
+				     IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC);
 	assert_non_null(e->mr);
 }
 
@@ -90,12 +97,15 @@ end_connect(struct end *e, const struct end *peer)
 	struct ibv_qp_attr attr = {
 		.qp_state = IBV_QPS_INIT,
 		.port_num = 1,
-		.qp_access_flags = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC,
+		.qp_access_flags = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
+				   IBV_ACCESS_REMOTE_ATOMIC,
 	};
 	union ibv_gid gid;
 
-	assert_int_equal(uroce_modify_qp(e->qp, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
-					 IBV_QP_ACCESS_FLAGS), 0);
+	assert_int_equal(uroce_modify_qp(e->qp, &attr,
+					 IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
+						 IBV_QP_ACCESS_FLAGS),
+			 0);
 	assert_int_equal(uroce_query_gid(peer->context, 1, 1, &gid), 0);
 	attr.qp_state = IBV_QPS_RTR;
 	attr.path_mtu = IBV_MTU_4096;
@@ -108,17 +118,22 @@ end_connect(struct end *e, const struct end *peer)
 	attr.ah_attr.grh.dgid = gid;
 	attr.ah_attr.grh.sgid_index = 1;
 	attr.ah_attr.grh.hop_limit = 64;
-	assert_int_equal(uroce_modify_qp(e->qp, &attr, IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU |
-					 IBV_QP_DEST_QPN | IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC |
-					 IBV_QP_MIN_RNR_TIMER), 0);
+	assert_int_equal(uroce_modify_qp(e->qp, &attr,
+					 IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU |
+						 IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
+						 IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER),
+			 0);
 	attr.qp_state = IBV_QPS_RTS;
-	attr.timeout = 18;	/* a second: a busy machine is not a lossy one */
+	attr.timeout = 18; /* a second: a busy machine is not a lossy one */
 	attr.retry_cnt = 7;
 	attr.rnr_retry = 7;
 	attr.sq_psn = 0xfffff0;
 	attr.max_rd_atomic = 8;
-	assert_int_equal(uroce_modify_qp(e->qp, &attr, IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
-					 IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC), 0);
+	assert_int_equal(uroce_modify_qp(e->qp, &attr,
+					 IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
+						 IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN |
+						 IBV_QP_MAX_QP_RD_ATOMIC),
+			 0);
 }
 
 static void
@@ -138,7 +153,11 @@ post(struct end *e, enum ibv_wr_opcode opcode, const struct end *peer, size_t by
 {
 	struct ibv_sge sge = { (uintptr_t)e->buffer, (uint32_t)bytes, e->mr->lkey };
 	struct ibv_send_wr wr = {
-		.wr_id = 7, .sg_list = &sge, .num_sge = 1, .opcode = opcode, .send_flags = IBV_SEND_SIGNALED,
+		.wr_id = 7,
+		.sg_list = &sge,
+		.num_sge = 1,
+		.opcode = opcode,
+		.send_flags = IBV_SEND_SIGNALED,
 	};
 	struct ibv_send_wr *bad;
 
@@ -235,8 +254,8 @@ workers_destroy(struct net *net)
 
 /* Two devices on a wire, worker i % nb_workers for each. */
 static void
-wire_open(struct net *net, const struct uroce_port_conf *conf, unsigned int nb_workers, const char *a,
-	  const char *b)
+wire_open(struct net *net, const struct uroce_port_conf *conf, unsigned int nb_workers,
+	  const char *a, const char *b)
 {
 	const char *const cidrs[2] = { a, b };
 
@@ -246,7 +265,8 @@ wire_open(struct net *net, const struct uroce_port_conf *conf, unsigned int nb_w
 	for (unsigned int i = 0; i < 2; i++) {
 		struct ibv_context *context;
 
-		context = uroce_open_port(net->wire[i].port_id, conf, &net->workers[i % nb_workers], 1);
+		context = uroce_open_port(net->wire[i].port_id, conf, &net->workers[i % nb_workers],
+					  1);
 		assert_non_null(context);
 		assert_int_equal(uroce_add_address(context, cidrs[i]), 0);
 		end_open(&net->ends[i], context, i == 0 ? MEMORY_DPDK : MEMORY_MALLOC);
@@ -350,7 +370,8 @@ test_control_under_load(void **state)
 		end_open(&other, context, MEMORY_DPDK);
 		assert_int_equal(uroce_add_address(a->context, "10.2.0.1/24"), 0);
 		assert_int_equal(uroce_ping(a->context, "10.0.0.2", 60000), 0);
-		assert_true(uroce_query_counters(context, counters, RTE_DIM(counters)) > RTE_DIM(counters));
+		assert_true(uroce_query_counters(context, counters, RTE_DIM(counters)) >
+			    RTE_DIM(counters));
 		assert_int_equal(uroce_del_address(a->context, "10.2.0.1/24"), 0);
 		assert_int_equal(uroce_close_device(context), EBUSY);
 		end_close(&other);
@@ -396,7 +417,7 @@ test_loopback_self(void **state)
 	run_operations(&net);
 	assert_true(test_counter(context, "loopback_frames") > 0);
 	assert_int_equal(uroce_close_device(context), EBUSY);
-	run_operations(&net);	/* and it goes on */
+	run_operations(&net); /* and it goes on */
 	for (unsigned int i = 0; i < 2; i++)
 		end_close(&net.ends[i]);
 	assert_int_equal(uroce_close_device(context), 0);
@@ -405,7 +426,7 @@ test_loopback_self(void **state)
 	assert_int_equal(uroce_pools_retired(), 0);
 }
 
-/* A device with two queues, whose frames all come to the queue of the worker that has not the QP. */
+/* A device with two queues, whose frames all come to the worker that has not the QP. */
 static void
 test_handover(void **state)
 {
@@ -422,11 +443,16 @@ test_handover(void **state)
 	assert_non_null(b);
 	assert_int_equal(uroce_add_address(a, "10.0.0.1/24"), 0);
 	assert_int_equal(uroce_add_address(b, "10.0.0.2/24"), 0);
-	end_open(&net.ends[0], a, MEMORY_DPDK);		/* worker 0 has it: take the next one */
+	end_open(&net.ends[0], a, MEMORY_DPDK); /* worker 0 has it: take the next one */
 	first = net.ends[0].qp;
-	net.ends[0].qp = uroce_create_qp(net.ends[0].pd, &(struct ibv_qp_init_attr){
-		.qp_type = IBV_QPT_RC, .send_cq = net.ends[0].cq, .recv_cq = net.ends[0].cq,
-		.cap = { .max_send_wr = 64, .max_recv_wr = 64, .max_send_sge = 2, .max_recv_sge = 2 } });
+	net.ends[0].qp = uroce_create_qp(
+		net.ends[0].pd, &(struct ibv_qp_init_attr){ .qp_type = IBV_QPT_RC,
+							    .send_cq = net.ends[0].cq,
+							    .recv_cq = net.ends[0].cq,
+							    .cap = { .max_send_wr = 64,
+								     .max_recv_wr = 64,
+								     .max_send_sge = 2,
+								     .max_recv_sge = 2 } });
 	assert_non_null(net.ends[0].qp);
 	end_open(&net.ends[1], b, MEMORY_DPDK);
 	ends_connect(&net);
@@ -467,7 +493,8 @@ set_short_timeout(struct end *e)
 	assert_int_equal(uroce_modify_qp(e->qp, &attr, IBV_QP_STATE), 0);
 }
 
-/* A worker that nobody polls holds up its own QPs, not those of others: frames for it do not take all mbufs. */
+/* A worker that nobody polls holds up its own QPs, not those of others: frames for it do not take
+ * all mbufs. */
 static void
 test_handover_to_nobody(void **state)
 {
@@ -485,13 +512,14 @@ test_handover_to_nobody(void **state)
 	assert_non_null(asleep);
 	awake[0] = net.workers[0];
 	awake[1] = net.workers[1];
-	a = uroce_open_port(wire[0].port_id, &conf, (struct uroce_worker *[]){ awake[0], asleep }, 2);
+	a = uroce_open_port(wire[0].port_id, &conf, (struct uroce_worker *[]){ awake[0], asleep },
+			    2);
 	b = uroce_open_port(wire[1].port_id, &conf, &awake[1], 1);
 	assert_non_null(a);
 	assert_non_null(b);
 	assert_int_equal(uroce_add_address(a, "10.0.0.1/24"), 0);
 	assert_int_equal(uroce_add_address(b, "10.0.0.2/24"), 0);
-	for (unsigned int i = 0; i < 2; i++) {		/* QPs go round the workers */
+	for (unsigned int i = 0; i < 2; i++) { /* QPs go round the workers */
 		end_open(&to[i], a, MEMORY_MALLOC);
 		end_open(&from[i], b, MEMORY_MALLOC);
 		end_connect(&to[i], &from[i]);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Ports in the process: pairs that are connected, and single ones whose other end is the test itself.
+ * Ports in the process: pairs that are connected, and single ones whose other end is the test
+ * itself.
  */
 
 #ifndef UROCE_TEST_PORT_RINGS_H
@@ -25,7 +26,8 @@ struct test_rings {
 
 /** A port whose queues are rings of the test. */
 void test_rings_create(struct test_rings *r, unsigned int queues);
-/** Two ports, connected: a with two queues, which sends from both and receives on the first only; b with one. */
+/** Two ports, connected: a with two queues, which sends from both and receives on the first only; b
+ * with one. */
 void test_rings_create_funnel(struct test_rings *a, struct test_rings *b);
 /** Two ports with one queue each, connected. */
 void test_rings_create_pair(struct test_rings *a, struct test_rings *b);

@@ -16,16 +16,22 @@
 #include "tap.h"
 #include "wire/icrc.h"
 
-#define L3 14
-#define UDP 34
-#define BTH 42
-#define BYTES 62	/* the least that Ethernet takes, and two */
+#define L3    14
+#define UDP   34
+#define BTH   42
+#define BYTES 62 /* the least that Ethernet takes, and two */
 
 /* An acknowledgement for QP 0x123456, which is not there. */
-#define ACK "M P 0800 45 02 0030 0000 4000 40 11 0000 0a000002 0a000001" \
-	"c000 12b7 001c 0000" "11 40 ffff 00 123456 00 000001 1f 000000" "00000000"
-#define ACK6 "M P 86dd 60000000 001c 11 40 fd000000000000000000000000000002 fd000000000000000000000000000001" \
-	"c000 12b7 001c 0000" "11 40 ffff 00 123456 00 000001 1f 000000" "00000000"
+#define ACK                                                          \
+	"M P 0800 45 02 0030 0000 4000 40 11 0000 0a000002 0a000001" \
+	"c000 12b7 001c 0000"                                        \
+	"11 40 ffff 00 123456 00 000001 1f 000000"                   \
+	"00000000"
+#define ACK6                                                                                             \
+	"M P 86dd 60000000 001c 11 40 fd000000000000000000000000000002 fd000000000000000000000000000001" \
+	"c000 12b7 001c 0000"                                                                            \
+	"11 40 ffff 00 123456 00 000001 1f 000000"                                                       \
+	"00000000"
 
 static const char *const cidrs[] = { "10.0.0.1/24", "fd00::1/64", NULL };
 static struct tap tap;
@@ -88,7 +94,8 @@ test_good(void **state)
 	put_icrc(frame, bytes, L3, L3 + 40);
 	tap_expect_drop(&tap, frame, bytes, "drop_qpn");
 	/* with a priority tag, which is no VLAN */
-	bytes = tap_frame(&tap, frame, "M P 8100 6000 0800 45 02 0030 0000 4000 40 11 0000 0a000002 0a000001"
+	bytes = tap_frame(&tap, frame,
+			  "M P 8100 6000 0800 45 02 0030 0000 4000 40 11 0000 0a000002 0a000001"
 			  "c000 12b7 001c 0000 11 40 ffff 00 123456 00 000001 1f 000000 00000000");
 	tap_checksum_ipv4(frame, L3 + 4);
 	put_icrc(frame, bytes, L3 + 4, UDP + 4);
@@ -100,24 +107,24 @@ test_each_header(void **state)
 {
 	static const struct change changes[] = {
 		{ 5, 0x55, "drop_l2_address" },
-		{ 0, 0x01, "drop_l2_address" },		/* a group that we do not listen to */
+		{ 0, 0x01, "drop_l2_address" }, /* a group that we do not listen to */
 		{ 12, 0x88, "drop_ethertype" },
-		{ L3, 0x65, "drop_ip_header" },		/* version */
-		{ L3, 0x44, "drop_ip_header" },		/* header length */
-		{ L3 + 2, 0x40, "drop_ip_header" },	/* total length, beyond the frame */
-		{ L3 + 3, 19, "drop_ip_header" },	/* and less than its header */
-		{ L3 + 6, 0x20, "drop_ip_fragment" },	/* more fragments */
-		{ L3 + 7, 0x01, "drop_ip_fragment" },	/* offset */
+		{ L3, 0x65, "drop_ip_header" },       /* version */
+		{ L3, 0x44, "drop_ip_header" },       /* header length */
+		{ L3 + 2, 0x40, "drop_ip_header" },   /* total length, beyond the frame */
+		{ L3 + 3, 19, "drop_ip_header" },     /* and less than its header */
+		{ L3 + 6, 0x20, "drop_ip_fragment" }, /* more fragments */
+		{ L3 + 7, 0x01, "drop_ip_fragment" }, /* offset */
 		{ L3 + 9, 6, "drop_ip_protocol" },
 		{ L3 + 19, 9, "drop_ip_address" },
 		{ L3 + 16, 0xe0, "drop_ip_address" },
 		{ UDP + 3, 0xb8, "drop_udp_port" },
 		{ UDP + 5, 0x1b, "drop_udp_length" },
 		{ UDP + 5, 0x1d, "drop_udp_length" },
-		{ BTH + 1, 0x41, "drop_tver" },		/* R1 */
-		{ BTH, 0x15, "drop_opcode" },		/* R2 */
-		{ BTH, 0x0c, "drop_length" },		/* R3: a READ request has a RETH */
-		{ BTH + 1, 0x70, "drop_length" },	/* R3: no room for that pad */
+		{ BTH + 1, 0x41, "drop_tver" },   /* R1 */
+		{ BTH, 0x15, "drop_opcode" },     /* R2 */
+		{ BTH, 0x0c, "drop_length" },     /* R3: a READ request has a RETH */
+		{ BTH + 1, 0x70, "drop_length" }, /* R3: no room for that pad */
 	};
 
 	for (unsigned int i = 0; i < sizeof(changes) / sizeof(changes[0]); i++)
@@ -187,11 +194,9 @@ static void
 test_ipv6_headers(void **state)
 {
 	static const struct change changes[] = {
-		{ L3, 0x40, "drop_ip_header" },
-		{ L3 + 6, 44, "drop_ip_fragment" },
-		{ L3 + 6, 0, "drop_ip_protocol" },	/* hop-by-hop options */
-		{ L3 + 39, 9, "drop_ip_address" },
-		{ L3 + 24, 0xff, "drop_ip_address" },
+		{ L3, 0x40, "drop_ip_header" },    { L3 + 6, 44, "drop_ip_fragment" },
+		{ L3 + 6, 0, "drop_ip_protocol" }, /* hop-by-hop options */
+		{ L3 + 39, 9, "drop_ip_address" }, { L3 + 24, 0xff, "drop_ip_address" },
 		{ 0, 0x33, "drop_l2_address" },
 	};
 	uint8_t frame[TAP_BYTES];
@@ -204,11 +209,15 @@ test_ipv6_headers(void **state)
 		tap_expect_drop(&tap, frame, bytes, changes[i].counter);
 	}
 	/* a RoCE packet for a group of ours, and one for us in a frame for the group */
-	bytes = tap_frame(&tap, frame, "333300000001 P 86dd 60000000 0014 11 40 fd000000000000000000000000000002"
-			  "ff020000000000000000000000000001 c000 12b7 0014 0000 11 40 ffff 00 123456 00 000001");
+	bytes = tap_frame(
+		&tap, frame,
+		"333300000001 P 86dd 60000000 0014 11 40 fd000000000000000000000000000002"
+		"ff020000000000000000000000000001 c000 12b7 0014 0000 11 40 ffff 00 123456 00 000001");
 	tap_expect_drop(&tap, frame, bytes, "drop_ip_address");
-	bytes = tap_frame(&tap, frame, "333300000001 P 86dd 60000000 0014 11 40 fd000000000000000000000000000002"
-			  "fd000000000000000000000000000001 c000 12b7 0014 0000 11 40 ffff 00 123456 00 000001");
+	bytes = tap_frame(
+		&tap, frame,
+		"333300000001 P 86dd 60000000 0014 11 40 fd000000000000000000000000000002"
+		"fd000000000000000000000000000001 c000 12b7 0014 0000 11 40 ffff 00 123456 00 000001");
 	tap_expect_drop(&tap, frame, bytes, "drop_l2_address");
 }
 
@@ -231,7 +240,9 @@ test_vlan(void **state)
 	struct rte_mbuf *m;
 	size_t bytes;
 
-	bytes = tap_frame(&tap, frame, "M P 8100 0007 0800 45 02 0030 0000 4000 40 11 0000 0a000002 0a000001 Z28");
+	bytes = tap_frame(
+		&tap, frame,
+		"M P 8100 0007 0800 45 02 0030 0000 4000 40 11 0000 0a000002 0a000001 Z28");
 	tap_expect_drop(&tap, frame, bytes, "drop_vlan");
 	for (size_t n = 14; n < 18; n++)
 		tap_expect_drop(&tap, frame, n, "drop_l2_short");
@@ -243,7 +254,8 @@ test_vlan(void **state)
 	tap_send_mbuf(&tap, m);
 	assert_int_equal(tap_counter(&tap, "drop_vlan"), before + 2);
 	/* two tags */
-	bytes = tap_frame(&tap, frame, "M P 8100 0000 8100 0000 0800 45 02 0030 0000 4000 40 11 0000 Z40");
+	bytes = tap_frame(&tap, frame,
+			  "M P 8100 0000 8100 0000 0800 45 02 0030 0000 4000 40 11 0000 Z40");
 	tap_expect_drop(&tap, frame, bytes, "drop_ethertype");
 }
 

@@ -17,7 +17,7 @@
 #include "port/pool.h"
 #include "tap.h"
 
-#define POLLS 10
+#define POLLS    10
 #define PATIENCE 100000000u
 
 void
@@ -28,7 +28,8 @@ tap_open(struct tap *t, uint16_t vlan, const char *const *cidrs)
 
 	memset(t, 0, sizeof(*t));
 	test_rings_create(&t->wire, 1);
-	t->pool = rte_pktmbuf_pool_create("tap", 255, 0, 0, RTE_PKTMBUF_HEADROOM + TAP_BYTES, SOCKET_ID_ANY);
+	t->pool = rte_pktmbuf_pool_create("tap", 255, 0, 0, RTE_PKTMBUF_HEADROOM + TAP_BYTES,
+					  SOCKET_ID_ANY);
 	assert_non_null(t->pool);
 	t->worker = uroce_create_worker(-1);
 	assert_non_null(t->worker);
@@ -61,7 +62,8 @@ static uint8_t
 nibble(char c)
 {
 	assert_true(isxdigit((unsigned char)c));
-	return (uint8_t)(isdigit((unsigned char)c) ? c - '0' : tolower((unsigned char)c) - 'a' + 10);
+	return (uint8_t)(isdigit((unsigned char)c) ? c - '0'
+						   : tolower((unsigned char)c) - 'a' + 10);
 }
 
 size_t

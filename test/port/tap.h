@@ -17,14 +17,14 @@
 #include "uroce.h"
 
 #define TAP_BYTES 2048
-#define TAP_PEER "02:00:00:00:00:99"
+#define TAP_PEER  "02:00:00:00:00:99"
 
 struct tap {
 	struct test_rings wire;
 	struct uroce_worker *worker;
 	struct ibv_context *context;
 	struct uroce_port *port;
-	struct rte_mempool *pool;	/* of what the test sends */
+	struct rte_mempool *pool; /* of what the test sends */
 };
 
 /** Open a device with these addresses, NULL-terminated; what it announces is taken away. */
@@ -33,12 +33,12 @@ void tap_open(struct tap *t, uint16_t vlan, const char *const *cidrs);
 void tap_close(struct tap *t);
 
 /**
- * Make a frame of text: hex digits; blanks do not matter; M is the device's MAC, P the peer's, L the device's
- * link-local address, Z a zero byte for each digit that follows ("Z18").
+ * Make a frame of text: hex digits; blanks do not matter; M is the device's MAC, P the peer's, L
+ * the device's link-local address, Z a zero byte for each digit that follows ("Z18").
  * @return its bytes
  */
 size_t tap_frame(const struct tap *t, uint8_t *frame, const char *text);
-/** Fill in the checksum, zero until now, of the IPv4 header at this offset, and of ICMP behind it. */
+/** Fill in the checksum, zero until now, of the IPv4 header at this offset; of ICMP, too. */
 void tap_checksum_ipv4(uint8_t *frame, size_t l3);
 void tap_checksum_icmp(uint8_t *frame, size_t l3);
 void tap_checksum_icmp6(uint8_t *frame, size_t l3);

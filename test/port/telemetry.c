@@ -30,9 +30,10 @@ client_open(void)
 	int fd = socket(AF_UNIX, SOCK_SEQPACKET, 0);
 
 	assert_true(fd >= 0);
-	snprintf(addr.sun_path, sizeof(addr.sun_path), "%s/dpdk_telemetry.v2", rte_eal_get_runtime_dir());
+	snprintf(addr.sun_path, sizeof(addr.sun_path), "%s/dpdk_telemetry.v2",
+		 rte_eal_get_runtime_dir());
 	assert_int_equal(connect(fd, (struct sockaddr *)&addr, sizeof(addr)), 0);
-	assert_true(recv(fd, answer, sizeof(answer), 0) > 0);	/* a greeting */
+	assert_true(recv(fd, answer, sizeof(answer), 0) > 0); /* a greeting */
 	return fd;
 }
 
@@ -60,8 +61,10 @@ expect(int fd, const char *command, const char *part)
 static void
 test_commands(void **state)
 {
-	struct ibv_qp_init_attr attr = { .qp_type = IBV_QPT_RC, .cap = { .max_send_wr = 4, .max_recv_wr = 4,
-					 .max_send_sge = 1, .max_recv_sge = 1 } };
+	struct ibv_qp_init_attr attr = {
+		.qp_type = IBV_QPT_RC,
+		.cap = { .max_send_wr = 4, .max_recv_wr = 4, .max_send_sge = 1, .max_recv_sge = 1 }
+	};
 	uint8_t frame[TAP_BYTES];
 	struct ibv_pd *pd;
 	struct ibv_cq *cq;
@@ -72,12 +75,12 @@ test_commands(void **state)
 
 	tap_open(&t, 9, cidrs);
 	fd = client_open();
-	tap_send(&t, frame, tap_frame(&t, frame, "ffffffffffff P 9999 Z46"));	/* on no VLAN */
+	tap_send(&t, frame, tap_frame(&t, frame, "ffffffffffff P 9999 Z46")); /* on no VLAN */
 	expect(fd, "/uroce/list", "[\"uroce0\"]");
 	expect(fd, "/uroce/info,uroce0", "\"vlan\":9");
 	expect(fd, "/uroce/info,uroce0", "10.0.0.1");
 	expect(fd, "/uroce/stats,uroce0", "\"drop_vlan\":1");
-	expect(fd, "/uroce/stats,uroce0", "\"bad_response\":0");	/* the last there is */
+	expect(fd, "/uroce/stats,uroce0", "\"bad_response\":0"); /* the last there is */
 	expect(fd, "/uroce/stats,uroce1", "null");
 	expect(fd, "/uroce/stats", "null");
 	expect(fd, "/uroce/qp,uroce0", "[]");
@@ -111,7 +114,8 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_commands),
 	};
-	char args[6][40] = { "telemetry", "--no-huge", "-m256", "--no-pci", "", "--log-level=lib.eal:warning" };
+	char args[6][40] = { "telemetry", "--no-huge", "-m256",
+			     "--no-pci",  "",          "--log-level=lib.eal:warning" };
 	char *argv[RTE_DIM(args) + 1] = { NULL };
 	int ret;
 

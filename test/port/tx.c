@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Frames on their way out: held until the neighbour's address is known, handed to other workers, looped back;
- * and each way to be dropped, counted.
+ * Frames on their way out: held until the neighbour's address is known, handed to other workers,
+ * looped back; and each way to be dropped, counted.
  */
 
 #include <errno.h>
@@ -23,11 +23,12 @@
 #include "tap.h"
 #include "wire/icrc.h"
 
-#define L3 14
+#define L3  14
 #define UDP 34
 
-#define ECHO "M 0800 45 00 0054 0000 4000 40 01 0000 0a000001 0a000002 08 00 0000 0007 0001" \
-	"000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f" \
+#define ECHO                                                                            \
+	"M 0800 45 00 0054 0000 4000 40 01 0000 0a000001 0a000002 08 00 0000 0007 0001" \
+	"000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f"              \
 	"202122232425262728292a2b2c2d2e2f3031323334353637"
 
 static const char *const cidrs[] = { "10.0.0.1/24", "fd00::1/64", NULL };
@@ -107,15 +108,17 @@ struct duo {
 	struct ibv_context *context;
 	struct ibv_pd *pd;
 	struct ibv_cq *cq;
-	struct ibv_qp *qps[2];	/* QP i is worker i's */
+	struct ibv_qp *qps[2]; /* QP i is worker i's */
 	struct rte_mempool *pool;
 };
 
 static void
 duo_open(struct duo *d)
 {
-	struct ibv_qp_init_attr attr = { .qp_type = IBV_QPT_RC, .cap = { .max_send_wr = 4, .max_recv_wr = 4,
-					 .max_send_sge = 1, .max_recv_sge = 1 } };
+	struct ibv_qp_init_attr attr = {
+		.qp_type = IBV_QPT_RC,
+		.cap = { .max_send_wr = 4, .max_recv_wr = 4, .max_send_sge = 1, .max_recv_sge = 1 }
+	};
 
 	test_rings_create(&d->wire, 2);
 	for (unsigned int i = 0; i < 2; i++)
@@ -131,8 +134,8 @@ duo_open(struct duo *d)
 		d->qps[i] = uroce_create_qp(d->pd, &attr);
 		assert_non_null(d->qps[i]);
 	}
-	d->pool = rte_pktmbuf_pool_create("duo", UROCE_INBOX + 255, 0, 0, RTE_PKTMBUF_HEADROOM + 128,
-					  SOCKET_ID_ANY);
+	d->pool = rte_pktmbuf_pool_create("duo", UROCE_INBOX + 255, 0, 0,
+					  RTE_PKTMBUF_HEADROOM + 128, SOCKET_ID_ANY);
 	assert_non_null(d->pool);
 }
 
@@ -164,7 +167,8 @@ ack(struct duo *d, uint32_t qpn)
 	size_t bytes;
 
 	assert_non_null(m);
-	bytes = tap_frame(&as_tap, frame, "M P 0800 45 02 0030 0000 4000 40 11 0000 0a000002 0a000001"
+	bytes = tap_frame(&as_tap, frame,
+			  "M P 0800 45 02 0030 0000 4000 40 11 0000 0a000002 0a000001"
 			  "c000 12b7 001c 0000 11 40 ffff 00 000000 00 000001 1f 000000 00000000");
 	for (unsigned int i = 0; i < 3; i++)
 		frame[UDP + 8 + 5 + i] = (uint8_t)(qpn >> (16 - 8 * i));
@@ -192,7 +196,7 @@ test_handed_over(void **state)
 	assert_int_equal(test_counter(d.context, "handed_over"), 1);
 	assert_int_equal(test_counter(d.context, "drop_qp_state"), 0);
 	test_poll(&d.workers[1], 1, 2);
-	assert_int_equal(test_counter(d.context, "drop_qp_state"), 1);	/* it is in RESET */
+	assert_int_equal(test_counter(d.context, "drop_qp_state"), 1); /* it is in RESET */
 	/* the right one at once */
 	give(&d, 1, d.qps[1]->qp_num);
 	test_poll(&d.workers[1], 1, 2);
@@ -201,7 +205,8 @@ test_handed_over(void **state)
 	duo_close(&d);
 }
 
-/* The other worker stands: its inbox fills up, the rest is counted; its frames wait, and their QP may go. */
+/* The other worker stands: its inbox fills up, the rest is counted; its frames wait, and their QP
+ * may go. */
 static void
 test_inbox_full(void **state)
 {
@@ -230,8 +235,10 @@ connect_self(struct ibv_qp *qp, uint32_t dest_qpn, const union ibv_gid *gid)
 {
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_INIT, .port_num = 1 };
 
-	assert_int_equal(uroce_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
-					 IBV_QP_ACCESS_FLAGS), 0);
+	assert_int_equal(uroce_modify_qp(qp, &attr,
+					 IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
+						 IBV_QP_ACCESS_FLAGS),
+			 0);
 	attr.qp_state = IBV_QPS_RTR;
 	attr.path_mtu = IBV_MTU_1024;
 	attr.dest_qp_num = dest_qpn;
@@ -239,17 +246,23 @@ connect_self(struct ibv_qp *qp, uint32_t dest_qpn, const union ibv_gid *gid)
 	attr.ah_attr.port_num = 1;
 	attr.ah_attr.grh.dgid = *gid;
 	attr.ah_attr.grh.sgid_index = 1;
-	assert_int_equal(uroce_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU |
-					 IBV_QP_DEST_QPN | IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC |
-					 IBV_QP_MIN_RNR_TIMER), 0);
+	assert_int_equal(uroce_modify_qp(qp, &attr,
+					 IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU |
+						 IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
+						 IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER),
+			 0);
 	attr.qp_state = IBV_QPS_RTS;
-	attr.timeout = 8;	/* a millisecond */
+	attr.timeout = 8; /* a millisecond */
 	attr.retry_cnt = 1;
-	assert_int_equal(uroce_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
-					 IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC), 0);
+	assert_int_equal(uroce_modify_qp(qp, &attr,
+					 IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
+						 IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN |
+						 IBV_QP_MAX_QP_RD_ATOMIC),
+			 0);
 }
 
-/* The peer is a QP of ours that has gone: frames to it are dropped, and the work request fails in the end. */
+/* The peer is a QP of ours that has gone: frames to it are dropped, and the work request fails in
+ * the end. */
 static void
 test_loopback_to_nobody(void **state)
 {
@@ -277,10 +290,8 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_held_until_resolved),
-		cmocka_unit_test(test_unresolved),
-		cmocka_unit_test(test_handed_over),
-		cmocka_unit_test(test_inbox_full),
+		cmocka_unit_test(test_held_until_resolved), cmocka_unit_test(test_unresolved),
+		cmocka_unit_test(test_handed_over),         cmocka_unit_test(test_inbox_full),
 		cmocka_unit_test(test_loopback_to_nobody),
 	};
 
