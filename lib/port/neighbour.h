@@ -89,8 +89,8 @@ enum uroce_hold uroce_neighbour_hold(struct uroce_neighbours *t, const uint8_t a
  * Take note of what a peer said. Only addresses that somebody here asked for are in the table,
  * others are not learned: nobody can fill it from outside.
  * @param how	UROCE_NEIGHBOUR_*
- * @param frames	room for UROCE_NEIGHBOUR_PENDING: what waited for this; the caller's to send to
- * mac
+ * @param frames	room for UROCE_NEIGHBOUR_PENDING: what waited for this; the caller's to send
+ * to mac
  * @return	how many
  */
 unsigned int uroce_neighbour_learn(struct uroce_neighbours *t, const uint8_t addr[16],

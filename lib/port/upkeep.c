@@ -23,11 +23,12 @@ ipv4_of(const uint8_t gid[16])
 }
 
 static void
-announce(struct uroce_port_queue *q, const struct uroce_addresses *own)
+announce(struct uroce_port_queue *q)
 {
 	static const struct rte_ether_addr everybody;
 	/* pairs with the release in uroce_add_address(): `own`, read after, has the address */
 	uint64_t wanted = __atomic_exchange_n(&q->port->announce, 0, __ATOMIC_ACQUIRE);
+	const struct uroce_addresses *own = uroce_port_addresses(q->port);
 
 	for (unsigned int i = 0; wanted != 0 && i < own->count; i++) {
 		const uint8_t *gid = own->subnets[i].gid;
@@ -73,5 +74,5 @@ uroce_port_upkeep(struct uroce_port_queue *q, uint64_t now_ns)
 	for (unsigned int i = 0; i < n; i++)
 		probe(q, own, &probes[i]);
 	uroce_pings_send(q);
-	announce(q, uroce_port_addresses(port));
+	announce(q);
 }

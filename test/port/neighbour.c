@@ -124,15 +124,18 @@ test_frames_of_many(void **state)
 	for (uint8_t i = 0; i <= fill; i++)
 		n[i] = uroce_neighbour_get(&table, addr(i));
 	for (unsigned int i = 0; i < UROCE_NEIGHBOURS_PENDING; i++) {
-		assert_int_equal(uroce_neighbour_hold(&table, addr((uint8_t)(i % fill)), m, &mac), UROCE_HOLD_KEPT);
+		assert_int_equal(uroce_neighbour_hold(&table, addr((uint8_t)(i % fill)), m, &mac),
+				 UROCE_HOLD_KEPT);
 		m = rte_pktmbuf_alloc(pool);
 	}
-	assert_int_equal(uroce_neighbour_hold(&table, addr((uint8_t)fill), m, &mac), UROCE_HOLD_FULL);
+	assert_int_equal(uroce_neighbour_hold(&table, addr((uint8_t)fill), m, &mac),
+			 UROCE_HOLD_FULL);
 	/* one of them answers */
 	assert_int_equal(uroce_neighbour_learn(&table, addr(0), &mac_a, SOLICITED, S, frames),
 			 UROCE_NEIGHBOUR_PENDING);
 	rte_pktmbuf_free_bulk(frames, UROCE_NEIGHBOUR_PENDING);
-	assert_int_equal(uroce_neighbour_hold(&table, addr((uint8_t)fill), m, &mac), UROCE_HOLD_KEPT);
+	assert_int_equal(uroce_neighbour_hold(&table, addr((uint8_t)fill), m, &mac),
+			 UROCE_HOLD_KEPT);
 	for (uint8_t i = 0; i <= fill; i++)
 		uroce_neighbour_put(&table, n[i], S);
 	/* they go with their entries */
