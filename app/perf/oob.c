@@ -93,11 +93,14 @@ resolve(const struct perf_oob_addr *addr, bool server, struct addrinfo **list)
 	return getaddrinfo(host, addr->port, &hints, list) == 0 ? 0 : -EADDRNOTAVAIL;
 }
 
-/* Is there a server behind this path? If not it is left over from one that was killed. */
+/*
+ * Is there a server behind this path? If not it is left over from one that was killed. A socket of
+ * another type finds out without the server's noticing: it would take a stream for its client.
+ */
 static bool
 unix_is_stale(const struct sockaddr_un *sun)
 {
-	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	bool stale;
 
 	if (fd < 0)
