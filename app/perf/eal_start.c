@@ -86,6 +86,12 @@ eal_explain(int argc, char **argv)
 	fprintf(stderr, "uroce-perf: EAL did not start: %s\n%s\n", rte_strerror(rte_errno), hint);
 }
 
+bool
+uroce_perf_eal_device_given(void)
+{
+	return device_arg != NULL;
+}
+
 const char *
 uroce_perf_eal_no_port(void)
 {

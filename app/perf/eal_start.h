@@ -7,11 +7,16 @@
 #ifndef UROCE_PERF_EAL_START_H
 #define UROCE_PERF_EAL_START_H
 
+#include <stdbool.h>
+
 /** How many arguments are EAL's, the program's name included: where `--` is, or argc. */
 int uroce_perf_eal_args(int argc, char **argv);
 
 /** rte_eal_init(), with enough memory without hugepages. @return 0 or -1, messages printed */
 int uroce_perf_eal_init(int argc, char **argv);
+
+/** Was EAL asked for a device, by --vdev or -a? */
+bool uroce_perf_eal_device_given(void);
 
 /** Why there is no port, and what to do. Static text. */
 const char *uroce_perf_eal_no_port(void);

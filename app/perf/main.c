@@ -84,6 +84,8 @@ check_ports(const struct perf_options *o)
 	const unsigned int ports = rte_eth_dev_count_avail();
 
 	if (o->role == PERF_BOTH) {
+		if (ports == 0 && uroce_perf_eal_device_given())
+			return uroce_perf_eal_no_port();
 		if (ports > 0)
 			return "there is a DPDK port: say --server or --client ADDR, or --no-pci and no "
 			       "--vdev to run both ends in this process";
@@ -228,6 +230,10 @@ main(int argc, char **argv)
 	int status;
 
 	for (int i = 1; i < nb_eal; i++) {
+		if (strcmp(argv[i], "--version") == 0) { /* EAL has none */
+			printf("uroce-perf " UROCE_VERSION "\n");
+			return STATUS_OK;
+		}
 		if (uroce_perf_options_has(argv[i])) {
 			snprintf(error, sizeof(error),
 				 "%s is not EAL's: put -- before it, as in "

@@ -391,7 +391,8 @@ uroce_perf_options_parse(struct perf_options *o, int argc, char **argv, char *er
 		if (option == ':')
 			ret = wrong(&p, "%s needs a value: --help says which", argv[optind - 1]);
 		else if (option == '?')
-			ret = wrong(&p, "%s is not an option, or takes no value: --help lists them",
+			ret = wrong(&p, "%s is not an option, or takes no value: --help lists them; "
+				    "EAL's arguments go before a --",
 				    argv[optind - 1]);
 		else
 			ret = set_option(&p, option, optarg);

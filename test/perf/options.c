@@ -164,7 +164,7 @@ static const struct {
 	{ "--verify --fault x", "the first is 0" },
 	{ "--nonsense", "--nonsense is not an option" },
 	{ "--verify=yes", "takes no value" },
-	{ "-x", "is not an option" },
+	{ "-x", "go before a --" },
 	{ "--op", "--op needs a value" },
 	{ "write", "'write' is not an option" },
 };
