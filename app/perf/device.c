@@ -122,12 +122,18 @@ uroce_perf_host_launch(struct perf_host *host, const unsigned int *lcores)
 }
 
 void
+uroce_perf_host_stop(struct perf_host *host)
+{
+	for (; host->nb_launched > 0; host->nb_launched--)
+		uroce_worker_stop(host->workers[host->nb_launched]);
+}
+
+void
 uroce_perf_host_close(struct perf_host *host)
 {
 	int ret;
 
-	for (; host->nb_launched > 0; host->nb_launched--)
-		uroce_worker_stop(host->workers[host->nb_launched]);
+	uroce_perf_host_stop(host);
 	while (host->nb_devs > 0) {
 		ret = uroce_close_device(host->devs[--host->nb_devs].ctx);
 		if (ret != 0)

@@ -50,6 +50,9 @@ int uroce_perf_host_address(struct perf_host *host, unsigned int dev, const char
 /** Run workers 1.. on these lcores. @return 0 or -1, a message printed */
 int uroce_perf_host_launch(struct perf_host *host, const unsigned int *lcores);
 
+/** Stop what host_launch() started; from then on only the caller polls. */
+void uroce_perf_host_stop(struct perf_host *host);
+
 void uroce_perf_host_close(struct perf_host *host);
 
 /** The device's address of the peer's family, `wanted` itself if it is one (NULL: any). NULL: there

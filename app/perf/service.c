@@ -275,6 +275,7 @@ client_leave(struct service *s)
 	char line[UROCE_PERF_OOB_LINE_BYTES];
 	unsigned int lines = 0;
 
+	uroce_perf_host_stop(s->host);
 	s->conn.idle = NULL;
 	s->conn.interruptible = false;
 	uroce_perf_conn_shutdown(&s->conn);
