@@ -114,9 +114,11 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_commands),
 	};
-	char args[6][40] = { "telemetry", "--no-huge", "-m256",
-			     "--no-pci",  "",          "--log-level=lib.eal:warning" };
+	char args[7][40] = { "telemetry",  "--no-huge", "-m256",
+			     "--no-pci",   "",          "--log-level=lib.eal:warning",
+			     "--no-shconf" };
 	char *argv[RTE_DIM(args) + 1] = { NULL };
+	char directory[64], socket_path[96];
 	int ret;
 
 	snprintf(args[4], sizeof(args[4]), "--file-prefix=uroce_test_%d", (int)getpid());
@@ -124,7 +126,12 @@ main(void)
 		argv[i] = args[i];
 	if (rte_eal_init((int)RTE_DIM(args), argv) < 0)
 		return 1;
+	snprintf(directory, sizeof(directory), "%s", rte_eal_get_runtime_dir());
 	ret = cmocka_run_group_tests(tests, NULL, NULL);
 	rte_eal_cleanup();
+	/* EAL leaves the directory, and the socket until exit() */
+	snprintf(socket_path, sizeof(socket_path), "%s/dpdk_telemetry.v2", directory);
+	unlink(socket_path);
+	rmdir(directory);
 	return ret;
 }
