@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * Pools: what they are made of, what is refused, and that none is freed before its mbufs are back.
+ */
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+#include <rte_mbuf.h>
+#include <rte_mempool.h>
+
+#include "eal.h"
+#include "port/pool.h"
+#include "transport/engine.h"
+
+#define MBUFS 63
+#define POOLS 3
+
+static void
+test_create(void **state)
+{
+	struct rte_mempool *a = uroce_pool_create("test", MBUFS, 2048, SOCKET_ID_ANY);
+	struct rte_mempool *b = uroce_pool_create("test", 1, 0, SOCKET_ID_ANY);
+
+	assert_non_null(a);
+	assert_non_null(b);
+	assert_string_not_equal(a->name, b->name);
+	assert_ptr_equal(rte_mempool_lookup(a->name), a);
+	assert_int_equal(rte_mempool_avail_count(a), MBUFS);
+	assert_int_equal(rte_pktmbuf_data_room_size(a), RTE_PKTMBUF_HEADROOM + 2048);
+	assert_int_equal(rte_pktmbuf_priv_size(a), UROCE_ENGINE_PRIV_BYTES);
+	assert_int_equal(rte_pktmbuf_data_room_size(b), RTE_PKTMBUF_HEADROOM);
+	uroce_pool_retire(a);
+	uroce_pool_retire(b);
+	assert_int_equal(uroce_pools_retired(), 0);
+}
+
+static void
+test_refused(void **state)
+{
+	static const struct {
+		unsigned int mbufs;
+		uint32_t room;
+		int error;
+	} cases[] = {
+		{ MBUFS, UINT16_MAX - RTE_PKTMBUF_HEADROOM + 1, EINVAL },
+		{ MBUFS, UINT32_MAX, EINVAL },
+		{ 1 << 20, 16384, ENOMEM }, /* more than this EAL has */
+	};
+	struct rte_mempool *pool;
+
+	for (unsigned int i = 0; i < RTE_DIM(cases); i++) {
+		errno = 0;
+		assert_null(uroce_pool_create("test", cases[i].mbufs, cases[i].room,
+					      SOCKET_ID_ANY));
+		assert_int_equal(errno, cases[i].error);
+	}
+	pool = uroce_pool_create("test", 1, UINT16_MAX - RTE_PKTMBUF_HEADROOM, SOCKET_ID_ANY);
+	assert_non_null(pool);
+	assert_int_equal(rte_pktmbuf_data_room_size(pool), UINT16_MAX);
+	uroce_pool_retire(pool);
+}
+
+/* In any order: each pool lives as long as the last of its mbufs is out. */
+static void
+test_retire(void **state)
+{
+	static const unsigned int order[POOLS] = { 1, 2, 0 };
+	struct rte_mempool *pools[POOLS];
+	struct rte_mbuf *mbufs[POOLS][2];
+	char names[POOLS][RTE_MEMPOOL_NAMESIZE];
+
+	for (unsigned int i = 0; i < POOLS; i++) {
+		pools[i] = uroce_pool_create("test", MBUFS, 128, SOCKET_ID_ANY);
+		assert_non_null(pools[i]);
+		snprintf(names[i], sizeof(names[i]), "%s", pools[i]->name);
+		assert_int_equal(rte_pktmbuf_alloc_bulk(pools[i], mbufs[i], 2), 0);
+		uroce_pool_retire(pools[i]);
+		assert_int_equal(uroce_pools_retired(), i + 1);
+	}
+	for (unsigned int i = 0; i < POOLS; i++) {
+		rte_pktmbuf_free(mbufs[order[i]][0]);
+		assert_int_equal(uroce_pools_retired(), POOLS - i);
+		assert_ptr_equal(rte_mempool_lookup(names[order[i]]), pools[order[i]]);
+		rte_pktmbuf_free(mbufs[order[i]][1]);
+		uroce_pool_retire(NULL); /* buries, too */
+		assert_null(rte_mempool_lookup(names[order[i]]));
+		assert_int_equal(uroce_pools_retired(), POOLS - i - 1);
+	}
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_create),
+		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_retire),
+	};
+
+	test_eal_init(NULL);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * The process's workers: as many as there is memory for, their indices, who may destroy them, and
+ * the lcores that run them.
+ */
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <rte_lcore.h>
+#include <rte_mbuf.h>
+
+#include "eal.h"
+#include "port/pool.h"
+#include "port/worker.h"
+#include "uroce.h"
+
+#define LCORE	1 /* which runs workers; 0 is the main one */
+#define WORKERS 3
+
+static void
+create(struct uroce_worker **workers, unsigned int n)
+{
+	for (unsigned int i = 0; i < n; i++) {
+		workers[i] = uroce_create_worker(-1);
+		assert_non_null(workers[i]);
+		assert_int_equal(workers[i]->index, i);
+		assert_int_equal(workers[i]->lcore, LCORE_ID_ANY);
+	}
+}
+
+static void
+destroy(struct uroce_worker **workers, unsigned int n)
+{
+	for (unsigned int i = 0; i < n; i++)
+		assert_int_equal(uroce_destroy_worker(workers[i]), 0);
+	assert_int_equal(uroce_pools_retired(), 0);
+}
+
+/* The lowest index that is free, and a worker with a used one can be polled. */
+static void
+test_index(void **state)
+{
+	struct uroce_worker *workers[WORKERS];
+
+	create(workers, WORKERS);
+	for (unsigned int i = 0; i < WORKERS; i++) {
+		assert_int_equal(uroce_destroy_worker(workers[i]), 0);
+		workers[i] = uroce_create_worker(-1);
+		assert_non_null(workers[i]);
+		assert_int_equal(workers[i]->index, i);
+		assert_int_equal(uroce_worker_poll(workers[i]), 0);
+	}
+	destroy(workers, WORKERS);
+}
+
+/* No memory: an error, nothing kept of the worker that failed, and all well when others are gone. */
+static void
+test_limit(void **state)
+{
+	struct uroce_worker *workers[UROCE_MAX_WORKERS];
+	unsigned int first = 0, n;
+
+	for (unsigned int round = 0; round < 3; round++) {
+		for (n = 0; n < UROCE_MAX_WORKERS; n++) {
+			workers[n] = uroce_create_worker(-1);
+			if (workers[n] == NULL)
+				break;
+			assert_int_equal(workers[n]->index, n);
+		}
+		errno = 0;
+		assert_null(uroce_create_worker(-1));
+		assert_int_equal(errno, n == UROCE_MAX_WORKERS ? ENOSPC : ENOMEM);
+		if (round == 0)
+			first = n;
+		assert_true(n > 1 && n >= first);
+		destroy(workers, n);
+	}
+}
+
+static void
+test_used(void **state)
+{
+	struct uroce_worker *workers[WORKERS], *bad[2];
+
+	create(workers, WORKERS);
+	bad[0] = workers[0];
+	bad[1] = (struct uroce_worker *)bad;
+	assert_int_equal(uroce_workers_get(bad, 2), -EINVAL);
+	bad[1] = NULL;
+	assert_int_equal(uroce_workers_get(bad, 2), -EINVAL);
+	assert_int_equal(workers[0]->devices, 0); /* all or none */
+	assert_int_equal(uroce_workers_get(workers, 2), 0);
+	assert_int_equal(uroce_workers_get(workers, 1), 0);
+	assert_int_equal(uroce_destroy_worker(workers[0]), EBUSY);
+	uroce_workers_put(workers, 1);
+	assert_int_equal(uroce_destroy_worker(workers[0]), EBUSY);
+	assert_int_equal(uroce_destroy_worker(workers[1]), EBUSY);
+	uroce_workers_put(workers, 2);
+	destroy(workers, WORKERS);
+}
+
+static void
+test_launch(void **state)
+{
+	struct uroce_worker *workers[2];
+
+	create(workers, 2);
+	assert_int_equal(uroce_worker_launch(workers[0], rte_get_main_lcore()), EINVAL);
+	assert_int_equal(uroce_worker_launch(workers[0], LCORE + 1), EINVAL); /* not enabled */
+	assert_int_equal(uroce_worker_launch(workers[0], RTE_MAX_LCORE), EINVAL);
+	assert_int_equal(uroce_worker_launch(workers[0], LCORE_ID_ANY), EINVAL);
+	assert_int_equal(uroce_worker_stop(workers[0]), EINVAL);
+	for (unsigned int i = 0; i < 2; i++) {
+		assert_int_equal(uroce_worker_launch(workers[0], LCORE), 0);
+		assert_int_equal(uroce_worker_launch(workers[0], LCORE), EBUSY);
+		assert_int_equal(uroce_worker_launch(workers[1], LCORE), EBUSY);
+		assert_int_equal(uroce_worker_stop(workers[1]), EINVAL);
+		assert_int_equal(uroce_destroy_worker(workers[0]), EBUSY);
+		assert_int_equal(uroce_worker_stop(workers[0]), 0);
+		assert_int_equal(uroce_worker_stop(workers[0]), EINVAL);
+	}
+	destroy(workers, 2);
+}
+
+/* Frames for a port that no worker drives any more are freed: by whoever closes it, by a poll, and
+ * with the worker. */
+static void
+test_inbox(void **state)
+{
+	struct rte_mempool *pool = uroce_pool_create("test", 63, 128, SOCKET_ID_ANY);
+	struct uroce_inbox_item item = { .port_id = 0 };
+	struct uroce_worker *w;
+
+	assert_non_null(pool);
+	create(&w, 1);
+	for (unsigned int i = 0; i < 3; i++) {
+		item.packet.mbuf = rte_pktmbuf_alloc(pool);
+		assert_non_null(item.packet.mbuf);
+		assert_int_equal(rte_ring_mp_enqueue_elem(w->inbox, &item, sizeof(item)), 0);
+		if (i == 0)
+			uroce_workers_drain();
+		else if (i == 1)
+			uroce_workers_progress();
+		if (i < 2) {
+			assert_int_equal(w->lost, i + 1);
+			assert_true(rte_mempool_full(pool));
+		}
+	}
+	destroy(&w, 1);
+	assert_true(rte_mempool_full(pool));
+	uroce_pool_retire(pool);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_index),
+		cmocka_unit_test(test_limit),
+		cmocka_unit_test(test_used),
+		cmocka_unit_test(test_launch),
+		cmocka_unit_test(test_inbox),
+	};
+
+	/* both on one CPU: there may be no other */
+	test_eal_init("--lcores", "0@0,1@0", NULL);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
