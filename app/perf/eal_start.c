@@ -12,8 +12,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <rte_alarm.h>
+#include <rte_cycles.h>
 #include <rte_eal.h>
 #include <rte_errno.h>
+#include <rte_ethdev.h>
 #include <rte_lcore.h>
 #include <rte_log.h>
 
@@ -163,4 +166,34 @@ uroce_perf_lcores(unsigned int *lcores)
 			lcores[n++] = lcore;
 	}
 	return n;
+}
+
+static void
+settled(void *done)
+{
+	__atomic_store_n((bool *)done, true, __ATOMIC_RELEASE); /* acquire: interrupts_settle() */
+}
+
+/* Handlers run on EAL's interrupt thread, as alarms do: after one of ours, what had begun is over. */
+static void
+interrupts_settle(void)
+{
+	bool done = false;
+
+	if (rte_eal_alarm_set(1, settled, &done) != 0)
+		return;
+	while (!__atomic_load_n(&done, __ATOMIC_ACQUIRE))
+		rte_delay_us_sleep(100);
+}
+
+void
+uroce_perf_eal_fini(void)
+{
+	uint16_t port;
+
+	RTE_ETH_FOREACH_DEV(port)
+		rte_eth_dev_close(port);
+	interrupts_settle();
+	interrupts_settle(); /* what the first one's round has put off */
+	rte_eal_cleanup();
 }

@@ -24,4 +24,7 @@ const char *uroce_perf_eal_no_port(void);
 /** The lcores, the main one first. @return how many, at most UROCE_MAX_WORKERS */
 unsigned int uroce_perf_lcores(unsigned int *lcores);
 
+/** Close the ports and EAL, in that order: a driver's thread must not outlive the memory it uses. */
+void uroce_perf_eal_fini(void);
+
 #endif /* UROCE_PERF_EAL_START_H */

@@ -259,6 +259,6 @@ main(int argc, char **argv)
 	status = run(&options, json);
 	if (json != NULL && json != stdout && fclose(json) != 0)
 		status = STATUS_FAILED;
-	rte_eal_cleanup();
+	uroce_perf_eal_fini();
 	return status;
 }

@@ -8,10 +8,14 @@
  */
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
+#include <rte_alarm.h>
+#include <rte_cycles.h>
 #include <rte_errno.h>
+#include <rte_interrupts.h>
 
 #include "port/ethdev.h"
 #include "port/log.h"
@@ -20,6 +24,7 @@
 #include "uroce.h"
 
 #define VLAN_BYTES 4
+#define SETTLE_US  100
 #define ROOM_STEP  1024 /* some devices take the room of an mbuf in steps of this */
 
 /* Rooms to try: what the MTU needs, then for ports that want mbufs for frames larger than they will
@@ -230,6 +235,27 @@ drain(struct uroce_port_queue *q)
 	}
 }
 
+static void
+settled(void *done)
+{
+	__atomic_store_n((bool *)done, true, __ATOMIC_RELEASE); /* acquire: interrupts_settle() */
+}
+
+/*
+ * A driver's handler (memif's, of its connection) that had begun when the port was stopped may still look at
+ * the queues' pools. It runs on EAL's interrupt thread, as alarms do: after one of ours it is over.
+ */
+static void
+interrupts_settle(void)
+{
+	bool done = false;
+
+	if (rte_thread_is_intr() || rte_eal_alarm_set(1, settled, &done) != 0)
+		return;
+	while (!__atomic_load_n(&done, __ATOMIC_ACQUIRE))
+		rte_delay_us_sleep(SETTLE_US);
+}
+
 void
 uroce_ethdev_stop(struct uroce_port *port)
 {
@@ -238,6 +264,7 @@ uroce_ethdev_stop(struct uroce_port *port)
 		rte_eth_tx_done_cleanup(port->port_id, i, 0);
 	}
 	rte_eth_dev_stop(port->port_id);
+	interrupts_settle();
 	pools_retire(port);
 	rte_eth_dev_owner_unset(port->port_id, port->owner);
 }
