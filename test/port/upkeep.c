@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * What a port says unasked, and when it is to be looked after next; in the test's own time.
+ */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "eal.h"
+#include "port/clock.h"
+#include "port/upkeep.h"
+#include "port/worker.h"
+#include "tap.h"
+
+#define PROBE "ffffffffffff M 0806 0001 0800 06 04 0001 M 0a000001 Z6 0a000002 Z18"
+
+static const char *const cidrs[] = { "10.0.0.1/24", NULL };
+
+static void
+upkeep(struct tap *t, uint64_t now_ns)
+{
+	uroce_worker_enter(t->worker);
+	uroce_port_upkeep(&t->port->queues[0], now_ns);
+	uroce_worker_exit(t->worker);
+}
+
+static void
+test_when(void **state)
+{
+	struct uroce_port port = { .upkeep_ns = UINT64_MAX };
+
+	uroce_port_upkeep_by(&port, 500);
+	assert_int_equal(port.upkeep_ns, 500);
+	uroce_port_upkeep_by(&port, 501); /* the first wins */
+	assert_int_equal(port.upkeep_ns, 500);
+	uroce_port_upkeep_by(&port, UINT64_MAX);
+	assert_int_equal(port.upkeep_ns, 500);
+	uroce_port_upkeep_by(&port, 0);
+	assert_int_equal(port.upkeep_ns, 0);
+}
+
+/* Nothing to do: nothing is sent, and no time is set. */
+static void
+test_idle(void **state)
+{
+	struct tap t;
+
+	tap_open(&t, 0, cidrs);
+	assert_true(t.port->upkeep_ns == UINT64_MAX);
+	uroce_port_upkeep_by(t.port, 0);
+	upkeep(&t, uroce_clock_ns());
+	assert_true(t.port->upkeep_ns == UINT64_MAX);
+	assert_int_equal(t.port->announce, 0);
+	tap_expect_nothing(&t);
+	tap_close(&t);
+}
+
+/* Each address once; one that was deleted before, not at all. */
+static void
+test_announce(void **state)
+{
+	struct tap t;
+
+	tap_open(&t, 0, cidrs);
+	assert_int_equal(uroce_add_address(t.context, "10.1.0.1/16"), 0);
+	assert_int_equal(uroce_add_address(t.context, "10.2.0.1/16"), 0);
+	assert_int_equal(t.port->announce, 1 << 2 | 1 << 3);
+	assert_int_equal(t.port->upkeep_ns, 0);
+	assert_int_equal(uroce_del_address(t.context, "10.1.0.1/16"), 0);
+	upkeep(&t, uroce_clock_ns());
+	assert_int_equal(t.port->announce, 0);
+	tap_expect_text(&t, "ffffffffffff M 0806 0001 0800 06 04 0001 M 0a020001 Z6 0a020001 Z18");
+	upkeep(&t, uroce_clock_ns());
+	tap_expect_nothing(&t);
+	assert_int_equal(tap_counter(&t, "probes_sent"), 0);
+	tap_close(&t);
+}
+
+/* An address that does not answer is asked for so many times, each when it is due; without an
+ * address of our own there is nobody to ask as. */
+static void
+test_probe(void **state)
+{
+	struct uroce_neighbour *n;
+	uint64_t now_ns;
+	uint8_t gid[16];
+	struct tap t;
+
+	tap_open(&t, 0, cidrs);
+	uroce_gid_parse(gid, "10.0.0.2");
+	n = uroce_neighbour_get(&t.port->neighbours, gid);
+	assert_non_null(n);
+	/* later than any poll: those do nothing of their own accord */
+	now_ns = uroce_clock_ns() + UROCE_NEIGHBOUR_AGE_NS * 60;
+	for (unsigned int i = 1; i <= UROCE_NEIGHBOUR_PROBES; i++) {
+		upkeep(&t, now_ns);
+		assert_int_equal(tap_counter(&t, "probes_sent"), i);
+		tap_expect_text(&t, PROBE);
+		assert_true(t.port->upkeep_ns > now_ns);
+		upkeep(&t, t.port->upkeep_ns - 1); /* not yet */
+		assert_int_equal(tap_counter(&t, "probes_sent"), i);
+		now_ns = t.port->upkeep_ns;
+	}
+	upkeep(&t, now_ns);
+	assert_int_equal(tap_counter(&t, "probes_sent"), UROCE_NEIGHBOUR_PROBES);
+	assert_int_equal(n->state, UROCE_NEIGHBOUR_FAILED);
+	uroce_neighbour_put(&t.port->neighbours, n, now_ns);
+
+	assert_int_equal(uroce_del_address(t.context, "10.0.0.1/24"), 0);
+	n = uroce_neighbour_get(&t.port->neighbours, gid);
+	upkeep(&t, now_ns);
+	assert_int_equal(tap_counter(&t, "probes_sent"), UROCE_NEIGHBOUR_PROBES);
+	tap_expect_nothing(&t);
+	uroce_neighbour_put(&t.port->neighbours, n, now_ns);
+	tap_close(&t);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_when),
+		cmocka_unit_test(test_idle),
+		cmocka_unit_test(test_announce),
+		cmocka_unit_test(test_probe),
+	};
+
+	test_eal_init(NULL);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

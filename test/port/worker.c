@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * A worker's round: what a poll counts and where it stops, who has the turn, which queues it drives.
+ */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <rte_ring.h>
+
+#include "eal.h"
+#include "port/worker.h"
+#include "tap.h"
+
+#define REQUEST "ffffffffffff P 0806 0001 0800 06 04 0001 P 0a000002 Z6 0a000001"
+#define REPLY   "P M 0806 0001 0800 06 04 0002 M 0a000001 P 0a000002 Z18"
+#define MANY    200 /* frames: more than one poll takes */
+
+static_assert(MANY > UROCE_POLL_BURSTS * UROCE_BURST, "MANY");
+
+static const char *const cidrs[] = { "10.0.0.1/24", NULL };
+
+/* On the wire, but not yet received: frames too short for anything. */
+static void
+put_short(struct tap *t, unsigned int n)
+{
+	static const uint8_t frame[10];
+
+	while (n-- > 0)
+		assert_int_equal(rte_ring_enqueue(t->wire.rx[0], tap_mbuf(t, frame, sizeof(frame))),
+				 0);
+}
+
+static void
+put_inbox(struct tap *t, const char *text)
+{
+	struct uroce_inbox_item item = { .port_id = t->wire.port_id };
+	uint8_t frame[TAP_BYTES];
+
+	item.packet.mbuf = tap_mbuf(t, frame, tap_frame(t, frame, text));
+	assert_int_equal(rte_ring_mp_enqueue_elem(t->worker->inbox, &item, sizeof(item)), 0);
+}
+
+static void
+test_counts(void **state)
+{
+	const unsigned int most = UROCE_POLL_BURSTS * UROCE_BURST;
+	struct tap t;
+
+	tap_open(&t, 0, cidrs);
+	assert_int_equal(uroce_worker_poll(t.worker), 0);
+	put_short(&t, 5);
+	assert_int_equal(uroce_worker_poll(t.worker), 5);
+	assert_int_equal(uroce_worker_poll(t.worker), 0);
+	assert_int_equal(tap_counter(&t, "rx_frames"), 5);
+	assert_int_equal(tap_counter(&t, "drop_l2_short"), 5);
+	put_short(&t, MANY);
+	assert_int_equal(uroce_worker_poll(t.worker), most);
+	assert_int_equal(uroce_worker_poll(t.worker), MANY - most);
+	assert_int_equal(uroce_worker_poll(t.worker), 0);
+	assert_int_equal(tap_counter(&t, "rx_frames"), 5 + MANY);
+	tap_close(&t);
+}
+
+/* Nobody polls while another has the turn; then nothing is missing. */
+static void
+test_turn(void **state)
+{
+	struct tap t;
+
+	tap_open(&t, 0, cidrs);
+	for (unsigned int i = 0; i < 3; i++) {
+		uroce_worker_enter(t.worker);
+		put_short(&t, 2);
+		assert_int_equal(uroce_worker_poll(t.worker), 0);
+		uroce_workers_progress();
+		assert_int_equal(rte_ring_count(t.wire.rx[0]), 2);
+		uroce_worker_exit(t.worker);
+		if (i == 2)
+			uroce_workers_progress();
+		else
+			assert_int_equal(uroce_worker_poll(t.worker), 2);
+		assert_int_equal(rte_ring_count(t.wire.rx[0]), 0);
+		assert_int_equal(tap_counter(&t, "rx_frames"), 2 * (i + 1));
+	}
+	tap_close(&t);
+}
+
+/* A queue that was taken away is not read, and what comes for it otherwise is freed and counted. */
+static void
+test_queue(void **state)
+{
+	struct uroce_port_queue *q;
+	struct tap t;
+
+	tap_open(&t, 0, cidrs);
+	q = &t.port->queues[0];
+	assert_int_equal(t.worker->nb_queues, 1);
+	assert_ptr_equal(t.worker->by_port[t.wire.port_id], q);
+	uroce_worker_del_queue(t.worker, q);
+	assert_int_equal(t.worker->nb_queues, 0);
+	assert_null(t.worker->by_port[t.wire.port_id]);
+	put_short(&t, 3);
+	put_inbox(&t, REQUEST);
+	assert_int_equal(uroce_worker_poll(t.worker), 1); /* from the inbox */
+	assert_int_equal(t.worker->lost, 1);
+	assert_int_equal(rte_ring_count(t.wire.rx[0]), 3);
+	tap_expect_nothing(&t);
+
+	uroce_worker_add_queue(t.worker, q);
+	assert_int_equal(t.worker->nb_queues, 1);
+	assert_int_equal(uroce_worker_poll(t.worker), 3);
+	assert_int_equal(t.worker->lost, 1);
+	tap_close(&t);
+}
+
+/* A frame that was looped back is taken as if it had come from the port, but is not counted there. */
+static void
+test_inbox(void **state)
+{
+	struct tap t;
+
+	tap_open(&t, 0, cidrs);
+	put_inbox(&t, REQUEST);
+	uroce_workers_drain(); /* its port is driven: it stays */
+	assert_int_equal(rte_ring_count(t.worker->inbox), 1);
+	assert_int_equal(uroce_worker_poll(t.worker), 2); /* received and answered */
+	tap_expect_text(&t, REPLY);
+	tap_expect_nothing(&t);
+	put_inbox(&t, "P P 0806");
+	assert_int_equal(uroce_worker_poll(t.worker), 1);
+	assert_int_equal(tap_counter(&t, "rx_frames"), 0);
+	assert_int_equal(tap_counter(&t, "arp_answered"), 1);
+	assert_int_equal(t.worker->lost, 0);
+	tap_close(&t);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_counts),
+		cmocka_unit_test(test_turn),
+		cmocka_unit_test(test_queue),
+		cmocka_unit_test(test_inbox),
+	};
+
+	test_eal_init(NULL);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
