@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * What a port lends its device: QPs go round the workers, turns are those of the engine's worker,
+ * progress is every worker's, GIDs are the port's.
+ */
+
+#include <errno.h>
+#include <limits.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <rte_ring.h>
+
+#include "eal.h"
+#include "port/pool.h"
+#include "port/port.h"
+#include "port/worker.h"
+#include "rings.h"
+#include "uroce.h"
+#include "verbs/qp.h"
+
+#define WORKERS 2
+
+struct fixture {
+	struct test_rings wire;
+	struct uroce_worker *workers[WORKERS];
+	struct ibv_context *context;
+	struct uroce_device *dev;
+	struct rte_mempool *pool;
+};
+
+static int
+setup(void **state)
+{
+	static struct fixture f;
+
+	test_rings_create(&f.wire, WORKERS);
+	for (unsigned int i = 0; i < WORKERS; i++)
+		f.workers[i] = uroce_create_worker(-1);
+	f.context = uroce_open_port(f.wire.port_id, NULL, f.workers, WORKERS);
+	f.pool = uroce_pool_create("test", 63, 128, SOCKET_ID_ANY);
+	if (f.context == NULL || f.pool == NULL)
+		return -1;
+	f.dev = uroce_device_of(f.context);
+	*state = &f;
+	return 0;
+}
+
+static int
+teardown(void **state)
+{
+	struct fixture *f = *state;
+	struct rte_mbuf *m;
+
+	if (uroce_close_device(f->context) != 0)
+		return -1;
+	for (unsigned int i = 0; i < WORKERS; i++) {
+		while (rte_ring_dequeue(f->wire.tx[i], (void **)&m) == 0)
+			rte_pktmbuf_free(m);
+		if (uroce_destroy_worker(f->workers[i]) != 0)
+			return -1;
+	}
+	uroce_pool_retire(f->pool);
+	test_rings_destroy(&f->wire);
+	return uroce_pools_retired() == 0 ? 0 : -1;
+}
+
+/* A frame too short for anything, not yet received. */
+static void
+put(struct fixture *f, unsigned int queue)
+{
+	struct rte_mbuf *m = rte_pktmbuf_alloc(f->pool);
+
+	assert_non_null(m);
+	assert_non_null(rte_pktmbuf_append(m, 10));
+	assert_int_equal(rte_ring_enqueue(f->wire.rx[queue], m), 0);
+}
+
+static void
+test_attach(void **state)
+{
+	struct fixture *f = *state;
+	static struct uroce_qp qp;
+
+	assert_ptr_equal(f->dev->ops, &uroce_port_ops);
+	qp.dev = f->dev;
+	for (unsigned int i = 0; i < 3 * WORKERS; i++) {
+		qp.engine = NULL;
+		assert_int_equal(uroce_port_ops.qp_attach(&qp), 0);
+		assert_ptr_equal(qp.engine, &f->workers[i % WORKERS]->engine);
+	}
+}
+
+/* Who has entered an engine has its worker's turn, not the others'. */
+static void
+test_turn(void **state)
+{
+	struct fixture *f = *state;
+
+	test_poll(f->workers, WORKERS, 10); /* what it announces */
+	for (unsigned int i = 0; i < WORKERS; i++) {
+		uroce_port_ops.engine_enter(&f->workers[i]->engine);
+		put(f, 0);
+		put(f, 1);
+		assert_int_equal(uroce_worker_poll(f->workers[i]), 0);
+		assert_int_equal(uroce_worker_poll(f->workers[1 - i]), 1);
+		assert_int_equal(rte_ring_count(f->wire.rx[i]), 1);
+		uroce_port_ops.engine_exit(&f->workers[i]->engine);
+		assert_int_equal(uroce_worker_poll(f->workers[i]), 1);
+	}
+}
+
+static void
+test_progress(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t before = test_counter(f->context, "rx_frames");
+
+	for (unsigned int i = 0; i < WORKERS; i++)
+		put(f, i);
+	uroce_port_ops.progress(f->dev);
+	for (unsigned int i = 0; i < WORKERS; i++) {
+		assert_true(rte_ring_empty(f->wire.rx[i]));
+		assert_false(f->workers[i]->cleanup); /* done, too */
+	}
+	assert_int_equal(test_counter(f->context, "rx_frames"), before + WORKERS);
+}
+
+static void
+test_query_gid(void **state)
+{
+	struct fixture *f = *state;
+	struct uroce_port *port = uroce_port_of(f->dev);
+	struct ibv_gid_entry entry = { 0 };
+
+	assert_int_equal(uroce_port_ops.query_gid(f->dev, 0, &entry), 0);
+	assert_memory_equal(entry.gid.raw, port->gids[0].subnet.gid, 16);
+	assert_int_equal(entry.gid_type, IBV_GID_TYPE_ROCE_V2);
+	assert_int_equal(uroce_port_ops.query_gid(f->dev, 1, &entry), -ENODATA);
+	assert_int_equal(uroce_port_ops.query_gid(f->dev, UROCE_MAX_GID - 1, &entry), -ENODATA);
+	assert_int_equal(uroce_port_ops.query_gid(f->dev, UROCE_MAX_GID, &entry), -EINVAL);
+	assert_int_equal(uroce_port_ops.query_gid(f->dev, UINT_MAX, &entry), -EINVAL);
+	assert_int_equal(uroce_add_address(f->context, "10.0.0.1/24"), 0);
+	assert_int_equal(uroce_port_ops.query_gid(f->dev, 1, &entry), 0);
+	assert_memory_equal(entry.gid.raw, port->gids[1].subnet.gid, 16);
+	assert_int_equal(uroce_del_address(f->context, "10.0.0.1/24"), 0);
+	assert_int_equal(uroce_port_ops.query_gid(f->dev, 1, &entry), -ENODATA);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_attach),
+		cmocka_unit_test(test_turn),
+		cmocka_unit_test(test_progress),
+		cmocka_unit_test(test_query_gid),
+	};
+
+	test_eal_init(NULL);
+	return cmocka_run_group_tests(tests, setup, teardown);
+}
