@@ -236,35 +236,57 @@ drain(struct uroce_port_queue *q)
 }
 
 static void
-settled(void *done)
-{
-	__atomic_store_n((bool *)done, true, __ATOMIC_RELEASE); /* acquire: interrupts_settle() */
-}
-
-/*
- * A driver's handler (memif's, of its connection) that had begun when the port was stopped may still look at
- * the queues' pools. It runs on EAL's interrupt thread, as alarms do: after one of ours it is over.
- */
-static void
-interrupts_settle(void)
-{
-	bool done = false;
-
-	if (rte_thread_is_intr() || rte_eal_alarm_set(1, settled, &done) != 0)
-		return;
-	while (!__atomic_load_n(&done, __ATOMIC_ACQUIRE))
-		rte_delay_us_sleep(SETTLE_US);
-}
-
-void
-uroce_ethdev_stop(struct uroce_port *port)
+stop(struct uroce_port *port)
 {
 	for (uint16_t i = 0; i < port->nb_queues; i++) {
 		drain(&port->queues[i]);
 		rte_eth_tx_done_cleanup(port->port_id, i, 0);
 	}
 	rte_eth_dev_stop(port->port_id);
-	interrupts_settle();
+}
+
+struct stopping {
+	struct uroce_port *port;
+	bool done;
+};
+
+static void
+stop_in_turn(void *arg)
+{
+	struct stopping *s = arg;
+
+	if (s->port != NULL)
+		stop(s->port);
+	__atomic_store_n(&s->done, true, __ATOMIC_RELEASE);	/* acquire: on_interrupt_thread() */
+}
+
+/* @return false: it could not be done there */
+static bool
+on_interrupt_thread(struct uroce_port *port)
+{
+	struct stopping s = { .port = port };
+
+	if (rte_thread_is_intr() || rte_eal_alarm_set(1, stop_in_turn, &s) != 0)
+		return false;
+	while (!__atomic_load_n(&s.done, __ATOMIC_ACQUIRE))
+		rte_delay_us_sleep(SETTLE_US);
+	return true;
+}
+
+/*
+ * net_memif takes a port down on EAL's interrupt thread when its peer goes, without a lock against who polls or
+ * stops it: so it is stopped there, too. What handlers of any driver had begun by then may still look at the
+ * queues' pools; after an alarm of ours, which runs there, it is over.
+ */
+void
+uroce_ethdev_stop(struct uroce_port *port)
+{
+	struct rte_eth_dev_info info;
+	bool memif = rte_eth_dev_info_get(port->port_id, &info) == 0 && strcmp(info.driver_name, "net_memif") == 0;
+
+	if (!memif || !on_interrupt_thread(port))
+		stop(port);
+	on_interrupt_thread(NULL);
 	pools_retire(port);
 	rte_eth_dev_owner_unset(port->port_id, port->owner);
 }
