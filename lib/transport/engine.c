@@ -195,10 +195,6 @@ uroce_engine_qp_changed(struct uroce_qp *qp, enum ibv_qp_state from, int attr_ma
 	struct uroce_engine *e = qp->engine;
 	enum ibv_qp_state to = qp->attr.qp_state;
 
-	if (attr_mask & IBV_QP_ACCESS_FLAGS)
-		qp->access = (uint8_t)qp->attr.qp_access_flags;
-	if (attr_mask & IBV_QP_PATH_MTU)
-		qp->mtu_bytes = 128u << qp->attr.path_mtu;
 	if (!(attr_mask & IBV_QP_STATE))
 		return;
 	if (to == IBV_QPS_ERR) {
