@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ */
+
+/**
+ * @file
+ * uroce: connections, as librdmacm makes them.
+ *
+ * Data types are those of <rdma/rdma_cma.h>; functions are its functions with the prefix uroce_, and behave as their
+ * man pages say. They meet librdmacm on the wire: the peer may be any RoCEv2 host. All functions are thread-safe;
+ * functions that return int return 0, or -1 and set errno, those that return a pointer return NULL and set errno.
+ * verbs objects that they make are uroce's (uroce.h).
+ *
+ * Needs rte_eal_init() and a device (uroce_open_port()) first; the device's workers must be polled.
+ */
+
+#ifndef UROCE_CMA_H
+#define UROCE_CMA_H
+
+#include <rdma/rdma_cma.h>
+
+#include "uroce.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#pragma GCC visibility push(default)
+
+/** rdma_create_event_channel(3). channel->fd can be polled, and set to O_NONBLOCK. */
+struct rdma_event_channel *uroce_rdma_create_event_channel(void);
+/** rdma_destroy_event_channel(3). Its IDs are destroyed before. */
+void uroce_rdma_destroy_event_channel(struct rdma_event_channel *channel);
+
+/** rdma_create_id(3). @param channel NULL: synchronous: calls wait for their result. */
+int uroce_rdma_create_id(struct rdma_event_channel *channel, struct rdma_cm_id **id, void *context,
+			 enum rdma_port_space ps);
+/** rdma_destroy_id(3). Waits until its events that were got are acknowledged. */
+int uroce_rdma_destroy_id(struct rdma_cm_id *id);
+
+/** rdma_create_ep(3) */
+int uroce_rdma_create_ep(struct rdma_cm_id **id, struct rdma_addrinfo *res, struct ibv_pd *pd,
+			 struct ibv_qp_init_attr *qp_init_attr);
+/** rdma_destroy_ep(3) */
+void uroce_rdma_destroy_ep(struct rdma_cm_id *id);
+
+/** rdma_bind_addr(3) */
+int uroce_rdma_bind_addr(struct rdma_cm_id *id, struct sockaddr *addr);
+/** rdma_resolve_addr(3) */
+int uroce_rdma_resolve_addr(struct rdma_cm_id *id, struct sockaddr *src_addr, struct sockaddr *dst_addr,
+			    int timeout_ms);
+/** rdma_resolve_route(3) */
+int uroce_rdma_resolve_route(struct rdma_cm_id *id, int timeout_ms);
+
+/** rdma_create_qp(3) */
+int uroce_rdma_create_qp(struct rdma_cm_id *id, struct ibv_pd *pd, struct ibv_qp_init_attr *qp_init_attr);
+/** rdma_create_qp_ex(3) */
+int uroce_rdma_create_qp_ex(struct rdma_cm_id *id, struct ibv_qp_init_attr_ex *qp_init_attr);
+/** rdma_destroy_qp(3) */
+void uroce_rdma_destroy_qp(struct rdma_cm_id *id);
+/** rdma_create_srq(3) */
+int uroce_rdma_create_srq(struct rdma_cm_id *id, struct ibv_pd *pd, struct ibv_srq_init_attr *attr);
+/** rdma_create_srq_ex(3) */
+int uroce_rdma_create_srq_ex(struct rdma_cm_id *id, struct ibv_srq_init_attr_ex *attr);
+/** rdma_destroy_srq(3) */
+void uroce_rdma_destroy_srq(struct rdma_cm_id *id);
+
+/** rdma_connect(3) */
+int uroce_rdma_connect(struct rdma_cm_id *id, struct rdma_conn_param *conn_param);
+/** rdma_establish(3) */
+int uroce_rdma_establish(struct rdma_cm_id *id);
+/** rdma_listen(3) */
+int uroce_rdma_listen(struct rdma_cm_id *id, int backlog);
+/** rdma_get_request(3) */
+int uroce_rdma_get_request(struct rdma_cm_id *listen, struct rdma_cm_id **id);
+/** rdma_accept(3) */
+int uroce_rdma_accept(struct rdma_cm_id *id, struct rdma_conn_param *conn_param);
+/** rdma_reject(3) */
+int uroce_rdma_reject(struct rdma_cm_id *id, const void *private_data, uint8_t private_data_len);
+/** As rdma_reject(3), with the reason 'vendor option not supported'. */
+int uroce_rdma_reject_ece(struct rdma_cm_id *id, const void *private_data, uint8_t private_data_len);
+/** rdma_notify(3) */
+int uroce_rdma_notify(struct rdma_cm_id *id, enum ibv_event_type event);
+/** rdma_disconnect(3) */
+int uroce_rdma_disconnect(struct rdma_cm_id *id);
+
+/** rdma_join_multicast(3) */
+int uroce_rdma_join_multicast(struct rdma_cm_id *id, struct sockaddr *addr, void *context);
+/** rdma_join_multicast_ex(3) */
+int uroce_rdma_join_multicast_ex(struct rdma_cm_id *id, struct rdma_cm_join_mc_attr_ex *mc_join_attr,
+				 void *context);
+/** rdma_leave_multicast(3) */
+int uroce_rdma_leave_multicast(struct rdma_cm_id *id, struct sockaddr *addr);
+
+/** rdma_get_cm_event(3) */
+int uroce_rdma_get_cm_event(struct rdma_event_channel *channel, struct rdma_cm_event **event);
+/** rdma_ack_cm_event(3) */
+int uroce_rdma_ack_cm_event(struct rdma_cm_event *event);
+
+/** rdma_get_src_port(3) */
+__be16 uroce_rdma_get_src_port(struct rdma_cm_id *id);
+/** rdma_get_dst_port(3) */
+__be16 uroce_rdma_get_dst_port(struct rdma_cm_id *id);
+
+/** rdma_get_devices(3): the ports that were opened; a NULL-terminated array. */
+struct ibv_context **uroce_rdma_get_devices(int *num_devices);
+/** rdma_free_devices(3) */
+void uroce_rdma_free_devices(struct ibv_context **list);
+/** rdma_event_str(3); never NULL. */
+const char *uroce_rdma_event_str(enum rdma_cm_event_type event);
+/** rdma_set_option(3) */
+int uroce_rdma_set_option(struct rdma_cm_id *id, int level, int optname, void *optval, size_t optlen);
+/** rdma_migrate_id(3) */
+int uroce_rdma_migrate_id(struct rdma_cm_id *id, struct rdma_event_channel *channel);
+/** rdma_getaddrinfo(3). Numeric addresses are not looked up anywhere. */
+int uroce_rdma_getaddrinfo(const char *node, const char *service, const struct rdma_addrinfo *hints,
+			   struct rdma_addrinfo **res);
+/** rdma_freeaddrinfo(3) */
+void uroce_rdma_freeaddrinfo(struct rdma_addrinfo *res);
+/** rdma_init_qp_attr(3) */
+int uroce_rdma_init_qp_attr(struct rdma_cm_id *id, struct ibv_qp_attr *qp_attr, int *qp_attr_mask);
+/** rdma_set_local_ece(3) */
+int uroce_rdma_set_local_ece(struct rdma_cm_id *id, struct ibv_ece *ece);
+/** rdma_get_remote_ece(3) */
+int uroce_rdma_get_remote_ece(struct rdma_cm_id *id, struct ibv_ece *ece);
+
+#pragma GCC visibility pop
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* UROCE_CMA_H */
