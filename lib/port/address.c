@@ -24,14 +24,6 @@ uroce_gid_from_ipv4(uint8_t gid[16], uint32_t address_be)
 }
 
 bool
-uroce_gid_is_multicast(const uint8_t gid[16])
-{
-	if (uroce_gid_is_ipv4(gid))
-		return (gid[12] & 0xf0) == 0xe0;
-	return gid[0] == 0xff;
-}
-
-bool
 uroce_gid_is_host(const uint8_t gid[16])
 {
 	static const uint8_t zero[15];

@@ -15,6 +15,7 @@
 #include <rte_ether.h>
 
 #include "uroce_config.h"
+#include "wire/template.h"
 
 #define UROCE_IPV4_PREFIX_BITS 96 /* of ::ffff:0:0/96 */
 
@@ -45,7 +46,6 @@ int uroce_gid_parse(uint8_t gid[16], const char *address);
 const char *uroce_gid_format(const uint8_t gid[16], char *buffer, size_t bytes);
 /** What a MAC makes of fe80::/64, modified EUI-64. */
 void uroce_gid_link_local(uint8_t gid[16], const struct rte_ether_addr *mac);
-bool uroce_gid_is_multicast(const uint8_t gid[16]);
 /** Can it be the address of a host, on the wire? Not multicast, not unspecified, not loopback. */
 bool uroce_gid_is_host(const uint8_t gid[16]);
 void uroce_gid_from_ipv4(uint8_t gid[16], uint32_t address_be);

@@ -79,7 +79,7 @@ source_matches(const struct uroce_qp *qp, const struct uroce_packet *p)
 static enum uroce_verdict
 receive(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p)
 {
-	if (unlikely(p->info->transport != UROCE_TRANSPORT_RC))
+	if (unlikely(p->info->transport != qp->transport))	/* R2 */
 		return p->info->transport == UROCE_TRANSPORT_CNP ? UROCE_DROP_CNP : UROCE_DROP_TRANSPORT;
 	if (unlikely(!pkey_matches(p->pkey)))
 		return UROCE_DROP_PKEY;

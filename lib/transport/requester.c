@@ -91,16 +91,6 @@ start_wqe(struct uroce_qp *qp, struct uroce_sqe *sqe, uint32_t outstanding)
 	return true;
 }
 
-static void
-put_reth(void *ext, uint64_t va, uint32_t rkey, uint32_t dma_len)
-{
-	struct uroce_reth *reth = ext;
-
-	reth->va = rte_cpu_to_be_64(va);
-	reth->rkey = rte_cpu_to_be_32(rkey);
-	reth->dma_len = rte_cpu_to_be_32(dma_len);
-}
-
 /* A READ is asked for from where its responses have not come yet. */
 static int
 read_request(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_sqe *sqe, struct rte_mbuf **out)
@@ -111,7 +101,7 @@ read_request(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_sqe
 
 	if (ret != 0)
 		return ret;
-	put_reth(f.ext, sqe->remote_addr + done, sqe->rkey, sqe->length - done);
+	uroce_reth_write(f.ext, sqe->remote_addr + done, sqe->rkey, sqe->length - done);
 	*out = uroce_frame_end(e, qp, &f);
 	return 0;
 }
@@ -172,8 +162,8 @@ data_packet(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_sqe 
 	if (ret != 0)
 		return ret;
 	if (info->ext[UROCE_EXT_RETH] != 0)
-		put_reth((uint8_t *)f.bth + info->ext[UROCE_EXT_RETH], sqe->remote_addr, sqe->rkey,
-			 sqe->length);
+		uroce_reth_write((uint8_t *)f.bth + info->ext[UROCE_EXT_RETH], sqe->remote_addr, sqe->rkey,
+				 sqe->length);
 	if (info->ext[UROCE_EXT_IMMDT] != 0)
 		((struct uroce_immdt *)((uint8_t *)f.bth + info->ext[UROCE_EXT_IMMDT]))->imm = sqe->imm;
 	req->since_ack_req = ack_req ? 0 : req->since_ack_req + 1;

@@ -57,6 +57,11 @@ struct uroce_device_ops {
 	void (*progress)(struct uroce_device *dev);
 	int (*query_port)(struct uroce_device *dev, struct ibv_port_attr *attr);
 	int (*query_gid)(struct uroce_device *dev, unsigned int index, struct ibv_gid_entry *entry);
+	/* The first QP is attached to a multicast group, the last one is detached. One call at a time. The port
+	 * gives what it receives for the group to uroce_mcast_receivers(). NULL: no multicast.
+	 * @return 0 or -errno */
+	int (*mcast_join)(struct uroce_device *dev, const union ibv_gid *mgid);
+	void (*mcast_leave)(struct uroce_device *dev, const union ibv_gid *mgid);
 };
 
 struct uroce_device_conf {

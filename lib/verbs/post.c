@@ -17,8 +17,9 @@
 #include "uroce_config.h"
 #include "verbs/device.h"
 #include "verbs/qp.h"
+#include "wire/opcode.h"
 
-/* What a work request of an opcode is made of. */
+/* What a work request of an opcode is made of, by the transport of the QP. */
 enum {
 	POST_OK = 1 << 0,		/* it can be posted */
 	POST_RDMA = 1 << 1,		/* wr.rdma says where */
@@ -26,26 +27,44 @@ enum {
 	POST_IMM = 1 << 3,
 	POST_INLINE = 1 << 4,		/* its data may be inline */
 	POST_SOLICITED = 1 << 5,	/* it consumes a receive WQE, whose completion may be solicited */
+	POST_UD = 1 << 6,		/* wr.ud says where */
 };
 
-static const uint8_t rc_opcodes[] = {
-	[IBV_WR_RDMA_WRITE] = POST_OK | POST_RDMA | POST_INLINE,
-	[IBV_WR_RDMA_WRITE_WITH_IMM] = POST_OK | POST_RDMA | POST_INLINE | POST_IMM | POST_SOLICITED,
-	[IBV_WR_SEND] = POST_OK | POST_INLINE | POST_SOLICITED,
-	[IBV_WR_SEND_WITH_IMM] = POST_OK | POST_INLINE | POST_IMM | POST_SOLICITED,
-	[IBV_WR_RDMA_READ] = POST_OK | POST_RDMA,
-	[IBV_WR_ATOMIC_CMP_AND_SWP] = POST_OK | POST_ATOMIC,
-	[IBV_WR_ATOMIC_FETCH_AND_ADD] = POST_OK | POST_ATOMIC,
+#define OPCODES (IBV_WR_ATOMIC_FETCH_AND_ADD + 1)
+#define TRANSPORTS (UROCE_TRANSPORT_UD + 1)
+#define SEND (POST_OK | POST_INLINE | POST_SOLICITED)
+#define WRITE (POST_OK | POST_RDMA | POST_INLINE)
+
+static const uint16_t opcodes[TRANSPORTS][OPCODES] = {
+	[UROCE_TRANSPORT_RC] = {
+		[IBV_WR_RDMA_WRITE] = WRITE,
+		[IBV_WR_RDMA_WRITE_WITH_IMM] = WRITE | POST_IMM | POST_SOLICITED,
+		[IBV_WR_SEND] = SEND,
+		[IBV_WR_SEND_WITH_IMM] = SEND | POST_IMM,
+		[IBV_WR_RDMA_READ] = POST_OK | POST_RDMA,
+		[IBV_WR_ATOMIC_CMP_AND_SWP] = POST_OK | POST_ATOMIC,
+		[IBV_WR_ATOMIC_FETCH_AND_ADD] = POST_OK | POST_ATOMIC,
+	},
+	[UROCE_TRANSPORT_UC] = {
+		[IBV_WR_RDMA_WRITE] = WRITE,
+		[IBV_WR_RDMA_WRITE_WITH_IMM] = WRITE | POST_IMM | POST_SOLICITED,
+		[IBV_WR_SEND] = SEND,
+		[IBV_WR_SEND_WITH_IMM] = SEND | POST_IMM,
+	},
+	[UROCE_TRANSPORT_UD] = {
+		[IBV_WR_SEND] = SEND | POST_UD,
+		[IBV_WR_SEND_WITH_IMM] = SEND | POST_UD | POST_IMM,
+	},
 };
 
 #define ATOMIC_BYTES 8
 #define KNOWN_SEND_FLAGS \
 	(IBV_SEND_FENCE | IBV_SEND_SIGNALED | IBV_SEND_SOLICITED | IBV_SEND_INLINE)
 
-static uint8_t
-opcode_traits(const struct ibv_send_wr *wr)
+static uint16_t
+opcode_traits(const struct uroce_qp *qp, const struct ibv_send_wr *wr)
 {
-	return (unsigned int)wr->opcode < RTE_DIM(rc_opcodes) ? rc_opcodes[wr->opcode] : 0;
+	return (unsigned int)wr->opcode < OPCODES ? opcodes[qp->transport][wr->opcode] : 0;
 }
 
 static uint64_t
@@ -59,7 +78,7 @@ total_length(const struct ibv_sge *sge, int num_sge)
 }
 
 static int
-check_send(const struct uroce_wq *sq, const struct ibv_send_wr *wr, uint8_t traits, uint64_t bytes)
+check_send(const struct uroce_wq *sq, const struct ibv_send_wr *wr, uint16_t traits, uint64_t bytes)
 {
 	if (unlikely(traits == 0 || (wr->send_flags & ~KNOWN_SEND_FLAGS) != 0))
 		return EINVAL;
@@ -98,7 +117,7 @@ write_data(struct uroce_sqe *sqe, const struct ibv_send_wr *wr)
 
 static void
 write_sqe(const struct uroce_qp *qp, struct uroce_sqe *sqe, const struct ibv_send_wr *wr,
-	  uint8_t traits, uint64_t bytes)
+	  uint16_t traits, uint64_t bytes)
 {
 	unsigned int flags = wr->send_flags;
 
@@ -141,7 +160,7 @@ has_room(struct uroce_wq *wq, uint32_t tail)
 static int
 post_one_send(struct uroce_qp *qp, uint32_t tail, const struct ibv_send_wr *wr)
 {
-	uint8_t traits = opcode_traits(wr);
+	uint16_t traits = opcode_traits(qp, wr);
 	uint64_t bytes;
 	int ret;
 

@@ -20,17 +20,27 @@
 #include "verbs/internal.h"
 #include "verbs/pd.h"
 #include "verbs/qp.h"
+#include "wire/opcode.h"
 #include "wire/psn.h"
 
 #define SQE_ALIGN 64
 #define RQE_ALIGN 16
+
+uint8_t
+uroce_qp_transport(enum ibv_qp_type type)
+{
+	switch (type) {
+	case IBV_QPT_RC: return UROCE_TRANSPORT_RC;
+	default: return UROCE_TRANSPORT_NONE;
+	}
+}
 
 static int
 check_init_attr(const struct ibv_pd *pd, const struct ibv_qp_init_attr *attr)
 {
 	const struct ibv_qp_cap *cap = &attr->cap;
 
-	if (attr->qp_type != IBV_QPT_RC || attr->srq != NULL)
+	if (uroce_qp_transport(attr->qp_type) == UROCE_TRANSPORT_NONE || attr->srq != NULL)
 		return EOPNOTSUPP;
 	if (attr->send_cq == NULL || attr->recv_cq == NULL ||
 	    attr->send_cq->context != pd->context || attr->recv_cq->context != pd->context)
@@ -106,6 +116,7 @@ qp_alloc(struct uroce_device *dev, struct ibv_pd *pd, const struct ibv_qp_init_a
 	qp->ibv.send_cq = init->send_cq;
 	qp->ibv.recv_cq = init->recv_cq;
 	qp->ibv.qp_type = init->qp_type;
+	qp->transport = uroce_qp_transport(init->qp_type);
 	qp->ibv.state = IBV_QPS_RESET;	/* R44 */
 	qp->state = IBV_QPS_RESET;
 	qp->sq_sig_all = init->sq_sig_all != 0;

@@ -23,9 +23,18 @@
  * or inline data, follow. */
 struct uroce_sqe {
 	uint64_t wr_id;
-	uint64_t remote_addr;
-	uint64_t compare_add;
-	uint64_t swap;
+	union {
+		struct {		/* WRITE, READ, atomics */
+			uint64_t remote_addr;
+			uint64_t compare_add;
+			uint64_t swap;
+		};
+		struct {		/* UD; the WQE holds a reference to the handle */
+			struct uroce_ah *ah;
+			uint32_t remote_qpn;
+			uint32_t qkey;
+		} ud;
+	};
 	uint32_t rkey;
 	uint32_t imm;			/* network byte order; the rkey of SEND_WITH_INV */
 	uint32_t length;		/* of the message, bytes */
@@ -154,6 +163,7 @@ struct uroce_qp {
 	struct ibv_qp_cap cap;		/* granted */
 	struct uroce_event_refs events;	/* under the lock of the device's event queue */
 	bool sq_sig_all;
+	uint16_t mcast_groups;		/* that it is attached to, under the lock of dev->mcast (R49) */
 	uint8_t access;			/* worker's copy of attr.qp_access_flags */
 	uint32_t mtu_bytes;
 	struct uroce_path path;
@@ -167,6 +177,7 @@ struct uroce_qp {
 	/* worker */
 	uint32_t state __rte_cache_aligned;	/* enum ibv_qp_state; posters: relaxed read */
 	uint8_t listed;
+	uint8_t transport;		/* enum uroce_transport of its packets; constant */
 	TAILQ_ENTRY(uroce_qp) active_link;
 	struct uroce_requester req;
 	struct uroce_responder resp;
@@ -177,6 +188,9 @@ uroce_qp_of(struct ibv_qp *qp)
 {
 	return (struct uroce_qp *)qp;
 }
+
+/** The transport of a type of QP; UROCE_TRANSPORT_NONE: there are none of this type. */
+uint8_t uroce_qp_transport(enum ibv_qp_type type);
 
 /** The QP of this number, or NULL. Worker, within a poll. */
 static inline struct uroce_qp *

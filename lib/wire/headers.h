@@ -17,6 +17,8 @@
 #define UROCE_UDP_PORT      4791
 #define UROCE_ICRC_BYTES    4
 #define UROCE_DEFAULT_PKEY  0xffff
+#define UROCE_GSI_QPN       1
+#define UROCE_GSI_QKEY      0x80010000
 #define UROCE_MULTICAST_QPN 0xffffff
 #define UROCE_QPN_MASK      0xffffff
 #define UROCE_GRH_BYTES     40
@@ -145,6 +147,17 @@ uroce_bth_write(struct uroce_bth *bth, uint8_t opcode, uint8_t flags, uint16_t p
 	uroce_put24(bth->dest_qp, dest_qpn);
 	bth->ack = ack_req ? UROCE_BTH_ACKREQ : 0;
 	uroce_put24(bth->psn, psn);
+}
+
+/** Fill in a RETH. */
+static inline void
+uroce_reth_write(void *at, uint64_t va, uint32_t rkey, uint32_t dma_len)
+{
+	struct uroce_reth *reth = (struct uroce_reth *)at;
+
+	reth->va = rte_cpu_to_be_64(va);
+	reth->rkey = rte_cpu_to_be_32(rkey);
+	reth->dma_len = rte_cpu_to_be_32(dma_len);
 }
 
 #endif /* UROCE_WIRE_HEADERS_H */

@@ -30,6 +30,12 @@ uroce_gid_is_ipv4(const uint8_t gid[16])
 	return memcmp(gid, prefix, sizeof(prefix)) == 0;
 }
 
+bool
+uroce_gid_is_multicast(const uint8_t gid[16])
+{
+	return uroce_gid_is_ipv4(gid) ? (gid[12] & 0xf0) == 0xe0 : gid[0] == 0xff;
+}
+
 uint16_t
 uroce_udp_src_port(uint32_t flow_label, uint32_t local_qpn, uint32_t remote_qpn)
 {

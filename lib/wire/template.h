@@ -50,4 +50,7 @@ uint16_t uroce_udp_src_port(uint32_t flow_label, uint32_t local_qpn, uint32_t re
 /** True if the GID is ::ffff:a.b.c.d. */
 bool uroce_gid_is_ipv4(const uint8_t gid[16]);
 
+/** True if it is that of a multicast group: ::ffff:224.0.0.0/4 or ff00::/8. */
+bool uroce_gid_is_multicast(const uint8_t gid[16]);
+
 #endif /* UROCE_WIRE_TEMPLATE_H */
