@@ -58,6 +58,7 @@
 #define UROCE_MBUF_CACHE 512		/* EAL's most: a window of chains goes round in it */
 #define UROCE_INBOX 512			/* frames handed over to a worker and not yet taken: few of a pool's */
 #define UROCE_POLL_BURSTS 4		/* bursts of each kind in one poll */
+#define UROCE_LINK_POLL_NS 250000000ull	/* a port's link is looked at so often */
 #define UROCE_TX_STALL_NS 100000000	/* a port that takes nothing for so long loses what it was given */
 
 /* ARP, neighbour discovery, ICMP */
@@ -67,6 +68,7 @@
 #define UROCE_NEIGHBOUR_PROBES 5	/* unanswered: the frames are dropped */
 #define UROCE_NEIGHBOUR_PROBE_NS 250000000ull	/* to the second probe; doubles with each */
 #define UROCE_NEIGHBOUR_AGE_NS 60000000000ull	/* then an address is probed again */
+#define UROCE_NEIGHBOUR_WANTED_NS 2000000000ull	/* an address that is asked for by no path stays so long */
 #define UROCE_MAX_PINGS 16		/* at a time, per device */
 #define UROCE_PING_BYTES 56
 

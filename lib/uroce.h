@@ -87,13 +87,15 @@ struct ibv_context *uroce_open_port(uint16_t port_id, const struct uroce_port_co
 int uroce_close_device(struct ibv_context *context);
 
 /**
- * Give the device an address: GID table entries, ARP or neighbour discovery, ICMP echo.
+ * Give the device an address: GID table entries, ARP or neighbour discovery, ICMP echo. Raises
+ * IBV_EVENT_GID_CHANGE.
  *
  * @param cidr	"10.0.0.1/24" or "fd00::1/64"
  * @return	EINVAL: not an address; EEXIST; ENOSPC: the GID table is full
  */
 int uroce_add_address(struct ibv_context *context, const char *cidr);
-/** @return EINVAL: not an address; ENOENT: not one of the device's; EBUSY: QPs or address handles use it */
+/** Raises IBV_EVENT_GID_CHANGE.
+ * @return EINVAL: not an address; ENOENT: not one of the device's; EBUSY: QPs or address handles use it */
 int uroce_del_address(struct ibv_context *context, const char *cidr);
 
 /** Answers to a peer outside every subnet of the device go through this router, "10.0.0.254". NULL: none. */
@@ -143,7 +145,10 @@ const char *uroce_get_device_name(struct ibv_device *device);
 __be64 uroce_get_device_guid(struct ibv_device *device);
 
 /**
- * ibv_get_async_event(3). context->async_fd can be polled, and set to O_NONBLOCK.
+ * ibv_get_async_event(3). context->async_fd can be polled, and set to O_NONBLOCK. The port's events:
+ * IBV_EVENT_PORT_ERR and PORT_ACTIVE when its link goes and comes, noticed within UROCE_LINK_POLL_NS by the
+ * worker of its first queue or at once where the driver has interrupts; GID_CHANGE; DEVICE_FATAL when the device
+ * has been pulled out.
  *
  * @return	0; -1 and errno: EAGAIN, EINTR
  */

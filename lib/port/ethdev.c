@@ -84,6 +84,9 @@ configure(struct uroce_port *port, const struct rte_eth_dev_info *info, uint16_t
 			.offloads = info->rx_offload_capa & RTE_ETH_RX_OFFLOAD_IPV4_CKSUM,
 		},
 		.txmode.offloads = info->tx_offload_capa & RTE_ETH_TX_OFFLOAD_MULTI_SEGS,
+		/* asked for where there are none, they are an error */
+		.intr_conf.lsc = (*info->dev_flags & RTE_ETH_DEV_INTR_LSC) != 0,
+		.intr_conf.rmv = (*info->dev_flags & RTE_ETH_DEV_INTR_RMV) != 0,
 	};
 	int ret;
 

@@ -128,6 +128,17 @@ add(struct uroce_port *port, const struct uroce_subnet *s)
 	return (int)i;
 }
 
+static void
+changed(struct uroce_port *port)
+{
+	const struct ibv_async_event event = {
+		.event_type = IBV_EVENT_GID_CHANGE,
+		.element.port_num = 1,
+	};
+
+	uroce_device_event(&port->dev, &event);
+}
+
 int
 uroce_add_address(struct ibv_context *context, const char *cidr)
 {
@@ -152,6 +163,7 @@ uroce_add_address(struct ibv_context *context, const char *cidr)
 	/* pairs with the exchange in announce() of upkeep.c */
 	__atomic_fetch_or(&port->announce, UINT64_C(1) << index, __ATOMIC_RELEASE);
 	uroce_port_upkeep_by(port, 0);
+	changed(port);
 	return 0;
 }
 
@@ -186,6 +198,8 @@ uroce_del_address(struct ibv_context *context, const char *cidr)
 	if (ret == 0)
 		uroce_ethdev_listen(port, port->published);
 	pthread_mutex_unlock(&port->lock);
+	if (ret == 0)
+		changed(port);
 	return -ret;
 }
 

@@ -4,6 +4,8 @@
  * The state, speed and MTU of a port in verbs' terms. Control threads.
  */
 
+#include <string.h>
+
 #include "port/link.h"
 
 #define WIDTH_1X 1
@@ -54,7 +56,8 @@ uroce_port_query(struct uroce_device *dev, struct ibv_port_attr *attr)
 	unsigned int i = 0;
 	int ret;
 
-	ret = rte_eth_link_get_nowait(port->port_id, &link);
+	memset(&link, 0, sizeof(link));
+	ret = port->removed ? 0 : rte_eth_link_get_nowait(port->port_id, &link);
 	if (ret < 0)
 		return ret;
 	attr->state = link.link_status == RTE_ETH_LINK_UP ? IBV_PORT_ACTIVE : IBV_PORT_DOWN;

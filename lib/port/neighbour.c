@@ -142,6 +142,7 @@ add(struct uroce_neighbours *t, const uint8_t addr[16])
 	RTE_VERIFY((uint32_t)position < t->capacity);
 	n = &t->entries[position];
 	memcpy(n->addr, addr, sizeof(n->addr));
+	n->wanted_ns = 0;
 	ask(n);
 	return n;
 }
@@ -182,6 +183,41 @@ uroce_neighbour_put_lladdr(struct uroce_neighbours *t, const uint64_t *lladdr, u
 
 	RTE_VERIFY(offset / sizeof(*t->entries) < t->capacity);
 	uroce_neighbour_put(t, &t->entries[offset / sizeof(*t->entries)], now_ns);
+}
+
+/* Under the lock. */
+static int
+answer_state(struct uroce_neighbour *n, uint64_t now_ns)
+{
+	bool asked = n->wanted_ns > now_ns;
+
+	n->wanted_ns = now_ns + UROCE_NEIGHBOUR_WANTED_NS;
+	if (n->lladdr != 0)
+		return 0;
+	if (n->state != UROCE_NEIGHBOUR_FAILED)
+		return -EINPROGRESS;
+	if (asked) {
+		n->wanted_ns = 0; /* the answer to this question: who asks again starts anew */
+		return -EHOSTUNREACH;
+	}
+	ask(n);
+	return -EINPROGRESS;
+}
+
+int
+uroce_neighbour_ask(struct uroce_neighbours *t, const uint8_t addr[16], uint64_t now_ns)
+{
+	struct uroce_neighbour *n;
+	int ret = -ENOBUFS;
+
+	rte_spinlock_lock(&t->lock);
+	n = find(t, addr);
+	if (n == NULL)
+		n = add(t, addr);
+	if (n != NULL)
+		ret = answer_state(n, now_ns);
+	rte_spinlock_unlock(&t->lock);
+	return ret;
 }
 
 enum uroce_hold
@@ -250,7 +286,7 @@ unlock:
 
 /* The entry did not answer in time: what now? @return whether to probe again */
 static bool
-overdue(struct uroce_neighbours *t, struct uroce_neighbour *n)
+overdue(struct uroce_neighbours *t, struct uroce_neighbour *n, uint64_t now_ns)
 {
 	switch (n->state) {
 	case UROCE_NEIGHBOUR_REACHABLE: n->state = UROCE_NEIGHBOUR_PROBED; return true;
@@ -266,7 +302,8 @@ overdue(struct uroce_neighbours *t, struct uroce_neighbour *n)
 			return true;
 		drop_pending(t, n);
 		n->state = UROCE_NEIGHBOUR_FAILED;
-		n->due_ns = UINT64_MAX;
+		/* a path's stays, as the path does */
+		n->due_ns = n->refs != 0 ? UINT64_MAX : now_ns + UROCE_NEIGHBOUR_AGE_NS;
 		return false;
 	default: n->due_ns = UINT64_MAX; return false;
 	}
@@ -299,11 +336,11 @@ uroce_neighbours_due(struct uroce_neighbours *t, uint64_t now_ns, struct uroce_p
 				*next_ns = now_ns;
 				break;
 			}
-			if (n->refs == 0 && n->nb_pending == 0) {
+			if (n->refs == 0 && n->nb_pending == 0 && n->wanted_ns <= now_ns) {
 				entry_remove(t, n);
 				continue;
 			}
-			if (overdue(t, n))
+			if (overdue(t, n, now_ns))
 				probe(n, &probes[count++], now_ns);
 		}
 		*next_ns = RTE_MIN(*next_ns, n->due_ns);

@@ -34,6 +34,7 @@ struct uroce_neighbour {
 			     relaxed */
 	uint8_t addr[16]; /* IPv4 as ::ffff:a.b.c.d; constant while in use */
 	uint64_t due_ns;  /* next probe, or end of its age */
+	uint64_t wanted_ns; /* until then by uroce_neighbour_ask() */
 	uint32_t refs;    /* paths that point to lladdr: it stays while there are any */
 	uint8_t state;    /* enum uroce_neighbour_state */
 	uint8_t probes;   /* unanswered */
@@ -80,6 +81,14 @@ void uroce_neighbour_put(struct uroce_neighbours *t, struct uroce_neighbour *n, 
 /** Release by the word that a path holds. */
 void uroce_neighbour_put_lladdr(struct uroce_neighbours *t, const uint64_t *lladdr,
 				uint64_t now_ns);
+
+/**
+ * Is the address known? If not it is probed, and stays wanted as long as this is called every
+ * UROCE_NEIGHBOUR_WANTED_NS; a failure is told once, then it is probed anew.
+ * @return	0: it is; -EINPROGRESS: not yet; -EHOSTUNREACH: nobody answers; -ENOBUFS: every entry is
+ *		held
+ */
+int uroce_neighbour_ask(struct uroce_neighbours *t, const uint8_t addr[16], uint64_t now_ns);
 
 /** Keep a frame until the address of an entry that exists is known. @param mac set when RESOLVED */
 enum uroce_hold uroce_neighbour_hold(struct uroce_neighbours *t, const uint8_t addr[16],

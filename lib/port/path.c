@@ -47,6 +47,12 @@ loopback_find(struct uroce_port *port, const uint8_t gid[16])
 	return NULL;
 }
 
+bool
+uroce_path_is_local(struct uroce_port *port, const uint8_t gid[16])
+{
+	return loopback_find(port, gid) != NULL;
+}
+
 /* @return whether the peer is in this process; then the frame is as the peer's port would get it */
 static bool
 loopback_init(struct uroce_port *port, struct uroce_path *path, struct uroce_template_conf *conf)

@@ -18,6 +18,7 @@
 #include "port/port.h"
 #include "port/registry.h"
 #include "port/telemetry.h"
+#include "port/watch.h"
 #include "port/worker.h"
 #include "uroce.h"
 
@@ -179,6 +180,7 @@ port_fini(struct uroce_port *port)
 static void
 port_attach(struct uroce_port *port)
 {
+	uroce_watch_start(port);
 	for (unsigned int i = 0; i < port->nb_queues; i++)
 		uroce_worker_add_queue(port->queues[i].worker, &port->queues[i]);
 	uroce_registry_publish(port);
@@ -190,6 +192,7 @@ static void
 port_detach(struct uroce_port *port)
 {
 	uroce_registry_unpublish(port);
+	uroce_watch_stop(port);
 	for (unsigned int i = 0; i < port->nb_queues; i++)
 		uroce_worker_del_queue(port->queues[i].worker, &port->queues[i]);
 	uroce_rcu_wait();

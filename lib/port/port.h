@@ -66,6 +66,10 @@ struct uroce_port {
 	uint64_t upkeep_ns; /* atomic minimum: worker 0 has something to do then */
 	uint64_t announce;  /* atomic: GID indices to be announced */
 	struct uroce_ping pings[UROCE_MAX_PINGS];
+	rte_spinlock_t link_lock; /* link_up, removed, and the order of their events */
+	bool link_up;             /* as the application was told */
+	bool removed;             /* the device is gone */
+	uint64_t link_due_ns;     /* worker 0: rw */
 
 	/* control threads */
 	pthread_mutex_t lock; /* gids, gateways, what is published from them, next_queue */

@@ -11,6 +11,7 @@
 #include "port/nd.h"
 #include "port/ping.h"
 #include "port/upkeep.h"
+#include "port/watch.h"
 #include "wire/template.h"
 
 static uint32_t
@@ -75,4 +76,5 @@ uroce_port_upkeep(struct uroce_port_queue *q, uint64_t now_ns)
 		probe(q, own, &probes[i]);
 	uroce_pings_send(q);
 	announce(q);
+	uroce_port_upkeep_by(port, uroce_watch_upkeep(port, now_ns));
 }

@@ -5,6 +5,7 @@
  * age, and a table that is full.
  */
 
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -81,6 +82,38 @@ test_probes_back_off(void **state)
 	assert_int_equal(due(now, &next), 1);
 	uroce_neighbour_put(&table, n, now);
 	uroce_neighbour_put(&table, n, now);
+}
+
+/* By somebody without a path: probed while it is asked for, a failure told once, then anew. */
+static void
+test_asked(void **state)
+{
+	const uint64_t step = UROCE_NEIGHBOUR_WANTED_NS / 2;
+	uint64_t now = S, next;
+	unsigned int sent = 0;
+	int ret;
+
+	assert_int_equal(uroce_neighbour_ask(&table, addr(1), now), -EINPROGRESS);
+	assert_int_equal(due(now, &next), 1);
+	assert_int_equal(uroce_neighbour_learn(&table, addr(1), &mac_a, SOLICITED, now, frames), 0);
+	assert_int_equal(uroce_neighbour_ask(&table, addr(1), now), 0);
+	/* nobody asks any more: it goes with its age */
+	assert_int_equal(due(now + UROCE_NEIGHBOUR_AGE_NS, &next), 0);
+	assert_int_equal(next, UINT64_MAX);
+
+	now += UROCE_NEIGHBOUR_AGE_NS;
+	do {
+		ret = uroce_neighbour_ask(&table, addr(1), now);
+		sent += due(now, &next);
+		now += step;
+	} while (ret == -EINPROGRESS && sent < 100);
+	assert_int_equal(ret, -EHOSTUNREACH);
+	assert_int_equal(sent, UROCE_NEIGHBOUR_PROBES);
+	assert_int_equal(uroce_neighbour_ask(&table, addr(1), now), -EINPROGRESS);
+	assert_int_equal(due(now, &next), 1);
+	/* and left alone before it has answered: its next probe is none */
+	assert_int_equal(due(now + UROCE_NEIGHBOUR_WANTED_NS, &next), 0);
+	assert_int_equal(next, UINT64_MAX);
 }
 
 static void
@@ -261,6 +294,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_probes_back_off, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_asked, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_frames_wait, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_frames_of_many, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_frames_dropped, setup, teardown),

@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,11 +25,14 @@ void
 tap_open(struct tap *t, uint16_t vlan, const char *const *cidrs)
 {
 	struct uroce_port_conf conf = { .vlan = vlan };
+	static unsigned int sequence;
 	struct rte_mbuf *m;
+	char name[32];
 
 	memset(t, 0, sizeof(*t));
 	test_rings_create(&t->wire, 1);
-	t->pool = rte_pktmbuf_pool_create("tap", 255, 0, 0, RTE_PKTMBUF_HEADROOM + TAP_BYTES,
+	snprintf(name, sizeof(name), "tap_%u", sequence++);
+	t->pool = rte_pktmbuf_pool_create(name, 255, 0, 0, RTE_PKTMBUF_HEADROOM + TAP_BYTES,
 					  SOCKET_ID_ANY);
 	assert_non_null(t->pool);
 	t->worker = uroce_create_worker(-1);

@@ -45,17 +45,19 @@ test_when(void **state)
 	assert_int_equal(port.upkeep_ns, 0);
 }
 
-/* Nothing to do: nothing is sent, and no time is set. */
+/* Nothing to do: nothing is sent, and the next time is that of the link. */
 static void
 test_idle(void **state)
 {
+	uint64_t now_ns;
 	struct tap t;
 
 	tap_open(&t, 0, cidrs);
-	assert_true(t.port->upkeep_ns == UINT64_MAX);
+	assert_int_equal(t.port->upkeep_ns, t.port->link_due_ns);
 	uroce_port_upkeep_by(t.port, 0);
-	upkeep(&t, uroce_clock_ns());
-	assert_true(t.port->upkeep_ns == UINT64_MAX);
+	now_ns = t.port->link_due_ns;
+	upkeep(&t, now_ns);
+	assert_int_equal(t.port->upkeep_ns, now_ns + UROCE_LINK_POLL_NS);
 	assert_int_equal(t.port->announce, 0);
 	tap_expect_nothing(&t);
 	tap_close(&t);
@@ -93,6 +95,7 @@ test_probe(void **state)
 	struct tap t;
 
 	tap_open(&t, 0, cidrs);
+	t.port->link_due_ns = UINT64_MAX; /* that is another time */
 	uroce_gid_parse(gid, "10.0.0.2");
 	n = uroce_neighbour_get(&t.port->neighbours, gid);
 	assert_non_null(n);

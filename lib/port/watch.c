@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * Tells the application what happens to a port: PORT_ERR and PORT_ACTIVE when its link goes and comes,
+ * DEVICE_FATAL when the device is pulled out. Drivers that have interrupts for it call back, on EAL's
+ * interrupt thread; the others (net_ring, net_memif, net_af_packet) only know when they are asked, which
+ * worker 0 does every UROCE_LINK_POLL_NS.
+ */
+
+#include <errno.h>
+
+#include <rte_pause.h>
+
+#include "port/log.h"
+#include "port/watch.h"
+
+#define PORT_NUM 1
+
+static void
+tell(struct uroce_port *port, enum ibv_event_type type)
+{
+	const struct ibv_async_event event = {
+		.event_type = type,
+		.element.port_num = PORT_NUM,
+	};
+
+	uroce_device_event(&port->dev, &event);
+}
+
+void
+uroce_watch_link(struct uroce_port *port)
+{
+	struct rte_eth_link link;
+	bool up;
+
+	/* One at a time, so that the last event tells how the link is. */
+	rte_spinlock_lock(&port->link_lock);
+	if (port->removed || rte_eth_link_get_nowait(port->port_id, &link) < 0)
+		goto unlock;
+	up = link.link_status == RTE_ETH_LINK_UP;
+	if (up == port->link_up)
+		goto unlock;
+	port->link_up = up;
+	tell(port, up ? IBV_EVENT_PORT_ACTIVE : IBV_EVENT_PORT_ERR);
+unlock:
+	rte_spinlock_unlock(&port->link_lock);
+}
+
+uint64_t
+uroce_watch_upkeep(struct uroce_port *port, uint64_t now_ns)
+{
+	if (now_ns >= port->link_due_ns) {
+		port->link_due_ns = now_ns + UROCE_LINK_POLL_NS;
+		uroce_watch_link(port);
+	}
+	return port->link_due_ns;
+}
+
+/* The device is gone, and its driver answers nothing more: R43's last event. */
+static void
+removed(struct uroce_port *port)
+{
+	bool up;
+
+	rte_spinlock_lock(&port->link_lock);
+	if (!port->removed) {
+		port->removed = true;
+		up = port->link_up;
+		port->link_up = false;
+		if (up)
+			tell(port, IBV_EVENT_PORT_ERR);
+		tell(port, IBV_EVENT_DEVICE_FATAL);
+		UROCE_LOG(ERR, "%s: port %u has been removed\n", port->dev.ibv.name, port->port_id);
+	}
+	rte_spinlock_unlock(&port->link_lock);
+}
+
+static int
+on_event(uint16_t port_id, enum rte_eth_event_type type, void *arg, void *ret_param)
+{
+	struct uroce_port *port = arg;
+
+	RTE_SET_USED(port_id);
+	RTE_SET_USED(ret_param);
+	if (type == RTE_ETH_EVENT_INTR_RMV)
+		removed(port);
+	else
+		uroce_watch_link(port);
+	return 0;
+}
+
+static const enum rte_eth_event_type types[] = { RTE_ETH_EVENT_INTR_LSC, RTE_ETH_EVENT_INTR_RMV };
+
+void
+uroce_watch_start(struct uroce_port *port)
+{
+	struct rte_eth_link link = { 0 };
+
+	rte_spinlock_init(&port->link_lock);
+	port->link_up = rte_eth_link_get_nowait(port->port_id, &link) == 0 &&
+			link.link_status == RTE_ETH_LINK_UP;
+	port->link_due_ns = 0;
+	for (unsigned int i = 0; i < RTE_DIM(types); i++)
+		if (rte_eth_dev_callback_register(port->port_id, types[i], on_event, port) != 0)
+			UROCE_LOG(NOTICE, "port %u: no memory to watch it\n", port->port_id);
+}
+
+void
+uroce_watch_stop(struct uroce_port *port)
+{
+	for (unsigned int i = 0; i < RTE_DIM(types); i++)
+		while (rte_eth_dev_callback_unregister(port->port_id, types[i], on_event, port) ==
+		       -EAGAIN)
+			rte_pause(); /* it is running */
+}

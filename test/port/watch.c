@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * What the application is told of its port: links that go and come, whether the driver calls or has to be
+ * asked; a device that is pulled out; addresses. The test stands in for ethdev's callbacks.
+ */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "eal.h"
+#include "port/clock.h"
+#include "port/upkeep.h"
+#include "port/watch.h"
+#include "port/worker.h"
+#include "tap.h"
+
+static const char *const cidrs[] = { "10.0.0.1/24", NULL };
+
+static struct {
+	rte_eth_dev_cb_fn fn[RTE_ETH_EVENT_MAX];
+	void *arg;
+	unsigned int busy; /* so often a callback is running */
+} ethdev;
+
+/* In place of DPDK's: no driver calls here. */
+int
+rte_eth_dev_callback_register(uint16_t port_id, enum rte_eth_event_type event,
+			      rte_eth_dev_cb_fn cb_fn, void *cb_arg)
+{
+	assert_null(ethdev.fn[event]);
+	ethdev.fn[event] = cb_fn;
+	ethdev.arg = cb_arg;
+	return 0;
+}
+
+int
+rte_eth_dev_callback_unregister(uint16_t port_id, enum rte_eth_event_type event,
+				rte_eth_dev_cb_fn cb_fn, void *cb_arg)
+{
+	assert_ptr_equal(ethdev.fn[event], cb_fn);
+	assert_ptr_equal(ethdev.arg, cb_arg);
+	if (ethdev.busy > 0) {
+		ethdev.busy--;
+		return -EAGAIN;
+	}
+	ethdev.fn[event] = NULL;
+	return 0;
+}
+
+static void
+call(struct tap *t, enum rte_eth_event_type event)
+{
+	assert_non_null(ethdev.fn[event]);
+	assert_int_equal(ethdev.fn[event](t->wire.port_id, event, ethdev.arg, NULL), 0);
+}
+
+static void
+expect_event(struct tap *t, enum ibv_event_type type)
+{
+	struct ibv_async_event event;
+
+	assert_int_equal(uroce_get_async_event(t->context, &event), 0);
+	assert_int_equal(event.event_type, type);
+	if (type != IBV_EVENT_DEVICE_FATAL)
+		assert_int_equal(event.element.port_num, 1);
+	uroce_ack_async_event(&event);
+}
+
+static void
+expect_no_event(struct tap *t)
+{
+	struct ibv_async_event event;
+
+	assert_int_equal(uroce_get_async_event(t->context, &event), -1);
+	assert_int_equal(errno, EAGAIN);
+}
+
+/* Open a device, and take away what it tells of its first address. */
+static void
+open_device(struct tap *t)
+{
+	tap_open(t, 0, cidrs);
+	assert_int_equal(fcntl(t->context->async_fd, F_SETFL, O_NONBLOCK), 0);
+	expect_event(t, IBV_EVENT_GID_CHANGE);
+	expect_no_event(t);
+}
+
+static enum ibv_port_state
+port_state(struct tap *t)
+{
+	struct ibv_port_attr attr;
+
+	assert_int_equal(uroce_query_port(t->context, 1, &attr), 0);
+	return attr.state;
+}
+
+static void
+upkeep(struct tap *t, uint64_t now_ns)
+{
+	uroce_worker_enter(t->worker);
+	uroce_port_upkeep(&t->port->queues[0], now_ns);
+	uroce_worker_exit(t->worker);
+}
+
+/* The driver does not call: worker 0 asks, but not all the time. */
+static void
+test_polled_link(void **state)
+{
+	uint64_t now_ns = uroce_clock_ns() + 3600 * UINT64_C(1000000000);
+	struct tap t;
+
+	open_device(&t);
+	upkeep(&t, now_ns);
+	assert_true(t.port->upkeep_ns <= now_ns + UROCE_LINK_POLL_NS);
+	assert_int_equal(rte_eth_dev_set_link_down(t.wire.port_id), 0);
+	upkeep(&t, now_ns + UROCE_LINK_POLL_NS - 1);
+	expect_no_event(&t);
+	upkeep(&t, now_ns + UROCE_LINK_POLL_NS);
+	expect_event(&t, IBV_EVENT_PORT_ERR);
+	assert_int_equal(port_state(&t), IBV_PORT_DOWN);
+	upkeep(&t, now_ns + 2 * UROCE_LINK_POLL_NS);
+	expect_no_event(&t);
+	assert_int_equal(rte_eth_dev_set_link_up(t.wire.port_id), 0);
+	upkeep(&t, now_ns + 3 * UROCE_LINK_POLL_NS);
+	expect_event(&t, IBV_EVENT_PORT_ACTIVE);
+	assert_int_equal(port_state(&t), IBV_PORT_ACTIVE);
+	expect_no_event(&t);
+	tap_close(&t);
+}
+
+static void
+test_called(void **state)
+{
+	struct tap t;
+
+	open_device(&t);
+	call(&t, RTE_ETH_EVENT_INTR_LSC); /* nothing has changed */
+	expect_no_event(&t);
+	assert_int_equal(rte_eth_dev_set_link_down(t.wire.port_id), 0);
+	call(&t, RTE_ETH_EVENT_INTR_LSC);
+	expect_event(&t, IBV_EVENT_PORT_ERR);
+	call(&t, RTE_ETH_EVENT_INTR_LSC);
+	expect_no_event(&t);
+	assert_int_equal(rte_eth_dev_set_link_up(t.wire.port_id), 0);
+	call(&t, RTE_ETH_EVENT_INTR_LSC);
+	expect_event(&t, IBV_EVENT_PORT_ACTIVE);
+	expect_no_event(&t);
+	tap_close(&t);
+}
+
+/* Once, and nothing of the link afterwards: nobody asks a device that is gone. */
+static void
+test_removed(void **state)
+{
+	struct tap t;
+
+	open_device(&t);
+	call(&t, RTE_ETH_EVENT_INTR_RMV);
+	expect_event(&t, IBV_EVENT_PORT_ERR);
+	expect_event(&t, IBV_EVENT_DEVICE_FATAL);
+	call(&t, RTE_ETH_EVENT_INTR_RMV);
+	call(&t, RTE_ETH_EVENT_INTR_LSC);
+	upkeep(&t, uroce_clock_ns() + 3600 * UINT64_C(1000000000));
+	expect_no_event(&t);
+	assert_int_equal(port_state(&t), IBV_PORT_DOWN);
+	tap_close(&t);
+}
+
+static void
+test_addresses(void **state)
+{
+	struct tap t;
+
+	open_device(&t);
+	assert_int_equal(uroce_add_address(t.context, "fd00::1/64"), 0);
+	expect_event(&t, IBV_EVENT_GID_CHANGE);
+	assert_int_equal(uroce_add_address(t.context, "fd00::1/64"), EEXIST);
+	assert_int_equal(uroce_del_address(t.context, "fd00::2/64"), ENOENT);
+	expect_no_event(&t);
+	assert_int_equal(uroce_del_address(t.context, "fd00::1/64"), 0);
+	expect_event(&t, IBV_EVENT_GID_CHANGE);
+	expect_no_event(&t);
+	tap_close(&t);
+}
+
+/* A device is not closed under a callback. */
+static void
+test_stop(void **state)
+{
+	struct tap t;
+
+	open_device(&t);
+	ethdev.busy = 3;
+	tap_close(&t);
+	assert_int_equal(ethdev.busy, 0);
+	for (unsigned int i = 0; i < RTE_DIM(ethdev.fn); i++)
+		assert_null(ethdev.fn[i]);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_polled_link), cmocka_unit_test(test_called),
+		cmocka_unit_test(test_removed),     cmocka_unit_test(test_addresses),
+		cmocka_unit_test(test_stop),
+	};
+
+	test_eal_init(NULL);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
