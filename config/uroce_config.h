@@ -16,6 +16,8 @@
 #define UROCE_MAX_CQ 65536
 #define UROCE_MAX_CQE (1 << 22)
 #define UROCE_MAX_QP_WR 32768
+#define UROCE_LOG2_MAX_SRQ 14
+#define UROCE_MAX_SRQ_WR (1 << 20)
 #define UROCE_MAX_SGE 16
 #define UROCE_MAX_INLINE_BYTES 512
 #define UROCE_MAX_MR_BYTES (1ull << 46)

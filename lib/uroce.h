@@ -214,10 +214,45 @@ int uroce_get_cq_event(struct ibv_comp_channel *channel, struct ibv_cq **cq, voi
 void uroce_ack_cq_events(struct ibv_cq *cq, unsigned int nevents);
 
 /**
+ * ibv_create_srq(3). A receive posted to it goes to the message that begins next at any of its QPs. Its memory is of
+ * the SRQ's domain, whatever the QP's.
+ *
+ * @param init_attr	attr: max_wr, 1 .. max_srq_wr, and max_sge, up to max_srq_sge; what is granted is written
+ *		back. srq_limit does not count
+ * @return	NULL and errno: EINVAL, ENOMEM: memory, or there are max_srq of them
+ */
+struct ibv_srq *uroce_create_srq(struct ibv_pd *pd, struct ibv_srq_init_attr *init_attr);
+
+/** ibv_create_srq_ex(3). @return as uroce_create_srq(); EOPNOTSUPP: IBV_SRQT_TM */
+struct ibv_srq *uroce_create_srq_ex(struct ibv_context *context, struct ibv_srq_init_attr_ex *init_attr);
+
+/**
+ * ibv_modify_srq(3), all or nothing, while it is in use. IBV_SRQ_MAX_WR: a new size; what is queued stays.
+ * IBV_SRQ_LIMIT: one IBV_EVENT_SRQ_LIMIT_REACHED when fewer than srq_limit receives are queued, at once if that is
+ * so already; 0: none.
+ *
+ * @return	0; EINVAL: beyond max_srq_wr, fewer than are queued, or a limit beyond the size; ENOMEM
+ */
+int uroce_modify_srq(struct ibv_srq *srq, struct ibv_srq_attr *attr, int attr_mask);
+
+/** ibv_query_srq(3); srq_limit is 0 unless it is armed. @return 0 */
+int uroce_query_srq(struct ibv_srq *srq, struct ibv_srq_attr *attr);
+
+/** ibv_get_srq_num(3). @return 0; EOPNOTSUPP: not an XRC SRQ */
+int uroce_get_srq_num(struct ibv_srq *srq, uint32_t *srq_num);
+
+/** ibv_destroy_srq(3). Waits until its events that were got are acknowledged. @return 0; EBUSY: QPs use it */
+int uroce_destroy_srq(struct ibv_srq *srq);
+
+/** ibv_post_srq_recv(3), as uroce_post_send(). @return 0; EINVAL: SGEs; ENOMEM: full */
+int uroce_post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad_wr);
+
+/**
  * ibv_create_qp(3).
  *
- * @param init_attr	cap: what is granted is written back; sq_sig_all; no srq
- * @return	NULL and errno: EOPNOTSUPP: not IBV_QPT_RC, or with an SRQ; EINVAL: beyond a limit of the device,
+ * @param init_attr	cap: what is granted is written back; sq_sig_all; srq: then receives come from that, and
+ *		what cap says of them does not count
+ * @return	NULL and errno: EOPNOTSUPP: not IBV_QPT_RC; EINVAL: beyond a limit of the device,
  *		or a CQ of another; ENOMEM: memory, or there are max_qp of them
  */
 struct ibv_qp *uroce_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *init_attr);
@@ -245,7 +280,8 @@ int uroce_destroy_qp(struct ibv_qp *qp);
  */
 int uroce_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad_wr);
 
-/** ibv_post_recv(3), as uroce_post_send(). @return 0; EINVAL: SGEs, or a QP in RESET; ENOMEM: full */
+/** ibv_post_recv(3), as uroce_post_send(). @return 0; EINVAL: SGEs, a QP in RESET, or one with an
+ * SRQ; ENOMEM: full */
 int uroce_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad_wr);
 
 /** The status in words; never NULL. */

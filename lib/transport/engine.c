@@ -199,6 +199,8 @@ uroce_engine_qp_changed(struct uroce_qp *qp, enum ibv_qp_state from, int attr_ma
 		return;
 	if (to == IBV_QPS_ERR) {
 		uroce_qp_stop(e, qp);
+		if (from != IBV_QPS_ERR)
+			uroce_qp_last_wqe(qp);
 		return;
 	}
 	__atomic_store_n(&qp->state, to, __ATOMIC_RELAXED);

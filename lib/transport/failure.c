@@ -26,24 +26,6 @@ uroce_qp_drained(struct uroce_qp *qp)
 	uroce_qp_event(qp, IBV_EVENT_SQ_DRAINED);
 }
 
-bool
-uroce_qp_complete_recv(struct uroce_engine *e, struct uroce_qp *qp, struct ibv_wc *wc, bool solicited)
-{
-	const struct uroce_rqe *rqe = uroce_rqe_at(&qp->rq, qp->rq.head);
-
-	wc->wr_id = rqe->wr_id;
-	wc->qp_num = qp->ibv.qp_num;
-	wc->src_qp = qp->attr.dest_qp_num;
-	qp->resp.recv_taken = false;
-	/* pairs with the acquire in uroce_post_recv(): the slot is free */
-	__atomic_store_n(&qp->rq.head, qp->rq.head + 1, __ATOMIC_RELEASE);
-	if (uroce_cq_push(uroce_cq_of(qp->ibv.recv_cq), wc, solicited))
-		return true;
-	uroce_count(e, UROCE_CQ_OVERRUNS, 1);
-	uroce_qp_fail(e, qp);
-	return false;
-}
-
 /* What does not fit into a CQ is lost, and reported as its overrun (R43): the queue goes on being emptied. */
 void
 uroce_qp_flush(struct uroce_engine *e, struct uroce_qp *qp)
@@ -72,10 +54,19 @@ uroce_qp_stop(struct uroce_engine *e, struct uroce_qp *qp)
 }
 
 void
+uroce_qp_last_wqe(struct uroce_qp *qp)
+{
+	if (qp->ibv.srq != NULL)
+		uroce_qp_event(qp, IBV_EVENT_QP_LAST_WQE_REACHED);
+}
+
+void
 uroce_qp_fail(struct uroce_engine *e, struct uroce_qp *qp)
 {
-	if (qp->state != IBV_QPS_ERR)
-		uroce_qp_stop(e, qp);
+	if (qp->state == IBV_QPS_ERR)
+		return;
+	uroce_qp_stop(e, qp);
+	uroce_qp_last_wqe(qp);
 }
 
 void

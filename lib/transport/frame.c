@@ -36,9 +36,10 @@ cursor_at(const struct uroce_slice *s)
 
 /* The next contiguous piece of at most `want` bytes: its length, or 0 when a key does not resolve. */
 static uint32_t
-cursor_next(struct cursor *c, const struct uroce_qp *qp, uint32_t access, uint32_t want,
+cursor_next(struct cursor *c, const struct uroce_qp *qp, const struct uroce_slice *slice, uint32_t want,
 	    const struct uroce_mr_key **key, uint64_t *addr)
 {
+	const struct ibv_pd *pd = slice->pd != NULL ? slice->pd : qp->ibv.pd;
 	uint32_t n;
 
 	while (c->left > 0 && c->sge->length == c->offset) {
@@ -49,7 +50,7 @@ cursor_next(struct cursor *c, const struct uroce_qp *qp, uint32_t access, uint32
 	RTE_ASSERT(c->left > 0);
 	n = RTE_MIN(want, c->sge->length - c->offset);
 	*addr = c->sge->addr + c->offset;
-	*key = uroce_mr_lookup(&qp->dev->mrs, c->sge->lkey, qp->ibv.pd, *addr, n, access);
+	*key = uroce_mr_lookup(&qp->dev->mrs, c->sge->lkey, pd, *addr, n, slice->access);
 	if (unlikely(*key == NULL))
 		return 0;
 	c->offset += n;
@@ -69,7 +70,7 @@ uroce_slice_scatter(const struct uroce_qp *qp, const struct uroce_slice *slice,
 
 	for (done = 0; done < slice->length; done += pieces[count++].n) {
 		RTE_ASSERT(count < RTE_DIM(pieces));
-		pieces[count].n = cursor_next(&c, qp, slice->access, slice->length - done, &key, &addr);
+		pieces[count].n = cursor_next(&c, qp, slice, slice->length - done, &key, &addr);
 		if (unlikely(pieces[count].n == 0))
 			return -EACCES;
 		pieces[count].va = uroce_mr_va(key, addr);
@@ -91,7 +92,7 @@ copy_slice(const struct uroce_qp *qp, const struct uroce_slice *slice, uint8_t *
 	uint32_t n;
 
 	for (uint32_t done = 0; done < slice->length; done += n) {
-		n = cursor_next(&c, qp, slice->access, slice->length - done, &key, &addr);
+		n = cursor_next(&c, qp, slice, slice->length - done, &key, &addr);
 		if (unlikely(n == 0))
 			return -EACCES;
 		memcpy(dst + done, uroce_mr_va(key, addr), n);
@@ -112,7 +113,7 @@ attach_slice(struct uroce_engine *e, const struct uroce_qp *qp, const struct uro
 	uint32_t n;
 
 	for (uint32_t done = 0; done < slice->length; done += n) {
-		n = cursor_next(&c, qp, slice->access, slice->length - done, &key, &addr);
+		n = cursor_next(&c, qp, slice, slice->length - done, &key, &addr);
 		ret = n == 0 ? -EACCES : segs++ == UROCE_ZERO_COPY_SEGS ? -ENOTSUP : 0;
 		if (ret != 0)
 			goto undo;

@@ -8,6 +8,7 @@
  *	response.c	the answers that are owed
  *	requester.c	send WQEs into request packets, and back from a PSN
  *	completer.c	answers of the peer: progress, retries, completions
+ *	recv.c		receive WQEs, taken and completed
  *	failure.c	a QP's way into the error state
  *	frame.c		headers, payload and ICRC of one packet
  */
@@ -18,8 +19,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <rte_branch_prediction.h>
+
 #include "transport/engine.h"
 #include "verbs/qp.h"
+#include "verbs/srq.h"
 #include "wire/packet.h"
 #include "wire/psn.h"
 
@@ -30,6 +34,7 @@ struct uroce_slice {
 	uint32_t offset;
 	uint32_t length;
 	uint32_t access;	/* enum ibv_access_flags that the keys must have */
+	const struct ibv_pd *pd;	/* of the keys; NULL: the QP's */
 	bool copy;		/* what is there may change before the frame has gone: never attached */
 };
 
@@ -86,6 +91,12 @@ void uroce_completer_timeout(struct uroce_engine *e, struct uroce_qp *qp);
 /** Take the oldest send WQE off the queue, with a completion if it asks for one or has failed (R42). */
 void uroce_completer_complete(struct uroce_engine *e, struct uroce_qp *qp, enum ibv_wc_status status);
 
+/* recv.c: receive WQEs, from the QP's queue or an SRQ */
+/** Fill the empty receive queue of a QP with an SRQ with one WQE of that. */
+bool uroce_recv_take_shared(struct uroce_qp *qp);
+/** Complete the oldest receive WQE. False: the CQ has overrun (R43), and the QP is in error. */
+bool uroce_qp_complete_recv(struct uroce_engine *e, struct uroce_qp *qp, struct ibv_wc *wc, bool solicited);
+
 /* failure.c */
 /** The oldest send WQE fails, the QP goes into the error state, all else is flushed (R41). */
 void uroce_qp_fail_send(struct uroce_engine *e, struct uroce_qp *qp, enum ibv_wc_status status);
@@ -93,9 +104,9 @@ void uroce_qp_fail_send(struct uroce_engine *e, struct uroce_qp *qp, enum ibv_wc
 void uroce_qp_fail(struct uroce_engine *e, struct uroce_qp *qp);
 /** The same, whatever the state says already. */
 void uroce_qp_stop(struct uroce_engine *e, struct uroce_qp *qp);
+/** A QP with an SRQ has come into the error state: say that it takes no more WQEs. */
+void uroce_qp_last_wqe(struct uroce_qp *qp);
 void uroce_qp_flush(struct uroce_engine *e, struct uroce_qp *qp);
-/** Complete the oldest receive WQE. False: the CQ has overrun (R43), and the QP is in error. */
-bool uroce_qp_complete_recv(struct uroce_engine *e, struct uroce_qp *qp, struct ibv_wc *wc, bool solicited);
 void uroce_qp_event(struct uroce_qp *qp, enum ibv_event_type type);
 /** SQD: when all that has begun is complete, say so, once, to who asked for it. */
 void uroce_qp_drained(struct uroce_qp *qp);
@@ -105,6 +116,27 @@ uroce_count(struct uroce_engine *e, enum uroce_engine_counter c, uint64_t n)
 {
 	/* one writer; readers on other threads see whole values */
 	__atomic_store_n(&e->counters[c], e->counters[c] + n, __ATOMIC_RELAXED);
+}
+
+/** R21: the receive WQE of the message that begins, which it keeps until its last packet. NULL: there is none. */
+static inline const struct uroce_rqe *
+uroce_recv_take(struct uroce_qp *qp)
+{
+	if (!qp->resp.recv_taken) {
+		/* pairs with the release in uroce_post_recv() */
+		if (unlikely(qp->rq.head == __atomic_load_n(&qp->rq.tail, __ATOMIC_ACQUIRE)) &&
+		    !uroce_recv_take_shared(qp))
+			return NULL;
+		qp->resp.recv_taken = true;
+	}
+	return uroce_rqe_at(&qp->rq, qp->rq.head);
+}
+
+/** The domain of the memory that receive WQEs name. */
+static inline const struct ibv_pd *
+uroce_recv_pd(const struct uroce_qp *qp)
+{
+	return likely(qp->resp.srq == NULL) ? qp->ibv.pd : qp->resp.srq->ibv.pd;
 }
 
 static inline uint32_t

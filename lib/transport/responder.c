@@ -144,17 +144,6 @@ payload_fits(const struct uroce_qp *qp, const struct uroce_packet *p)
 	return p->payload_bytes <= qp->mtu_bytes;
 }
 
-/* R21: the oldest receive WQE, which the message keeps until its last packet. */
-static const struct uroce_rqe *
-take_recv(struct uroce_qp *qp)
-{
-	/* pairs with the release in uroce_post_recv() */
-	if (!qp->resp.recv_taken && qp->rq.head == __atomic_load_n(&qp->rq.tail, __ATOMIC_ACQUIRE))
-		return NULL;
-	qp->resp.recv_taken = true;
-	return uroce_rqe_at(&qp->rq, qp->rq.head);
-}
-
 /* The end of every request that has been executed: PSN, MSN (R29), acknowledgement (R31). */
 static enum uroce_verdict
 executed(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p, uint32_t psns)
@@ -191,7 +180,7 @@ static enum uroce_verdict
 receive_send(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p)
 {
 	struct uroce_responder *resp = &qp->resp;
-	const struct uroce_rqe *rqe = take_recv(qp);
+	const struct uroce_rqe *rqe = uroce_recv_take(qp);
 	struct ibv_wc wc = { .status = IBV_WC_SUCCESS, .opcode = IBV_WC_RECV };
 	struct uroce_slice slice;
 
@@ -205,7 +194,7 @@ receive_send(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_pac
 		return UROCE_NAK_RECV_LENGTH;
 	slice = (struct uroce_slice){
 		.sge = rqe->sge, .num_sge = rqe->num_sge, .offset = resp->offset,
-		.length = p->payload_bytes, .access = IBV_ACCESS_LOCAL_WRITE,
+		.length = p->payload_bytes, .access = IBV_ACCESS_LOCAL_WRITE, .pd = uroce_recv_pd(qp),
 	};
 	if (slice.length > 0 && unlikely(uroce_slice_scatter(qp, &slice, p) != 0))
 		return UROCE_NAK_LOCAL_PROTECTION;
@@ -237,7 +226,7 @@ receive_write(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_pa
 	struct ibv_wc wc = { .status = IBV_WC_SUCCESS, .opcode = IBV_WC_RECV_RDMA_WITH_IMM };
 	const struct uroce_mr_key *key = NULL;
 
-	if ((p->info->flags & UROCE_OPF_RECV) && take_recv(qp) == NULL)
+	if ((p->info->flags & UROCE_OPF_RECV) && uroce_recv_take(qp) == NULL)
 		return UROCE_NAK_RNR;
 	if (p->info->flags & UROCE_OPF_FIRST) {
 		const struct uroce_reth *reth = uroce_packet_ext(p, UROCE_EXT_RETH);

@@ -82,6 +82,8 @@ fill_context(struct uroce_device *dev)
 	vctx->sz = sizeof(*vctx);
 	vctx->query_port = uroce_context_query_port;
 	vctx->query_device_ex = uroce_context_query_device_ex;
+	vctx->create_srq_ex = uroce_create_srq_ex;
+	vctx->get_srq_num = uroce_get_srq_num;
 	context->device = &dev->ibv;
 	context->ops._compat_query_device = uroce_query_device;
 	context->ops._compat_query_port = uroce_context_query_port_compat;
@@ -89,6 +91,7 @@ fill_context(struct uroce_device *dev)
 	context->ops.req_notify_cq = uroce_req_notify_cq;
 	context->ops.post_send = uroce_post_send;
 	context->ops.post_recv = uroce_post_recv;
+	context->ops.post_srq_recv = uroce_post_srq_recv;
 	context->cmd_fd = -1;
 	context->async_fd = dev->events.fd;
 	context->num_comp_vectors = 1;
@@ -159,7 +162,8 @@ uroce_device_fini(struct uroce_device *dev)
 	bool busy;
 
 	pthread_mutex_lock(&dev->lock);
-	busy = (dev->pd_count | dev->cq_count | dev->qp_count | dev->channel_count) != 0;
+	busy = (dev->pd_count | dev->cq_count | dev->qp_count | dev->srq_count |
+		dev->channel_count) != 0;
 	pthread_mutex_unlock(&dev->lock);
 	if (busy)
 		return -EBUSY;

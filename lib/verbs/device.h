@@ -98,6 +98,7 @@ struct uroce_device {
 	uint32_t pd_count;
 	uint32_t cq_count;
 	uint32_t qp_count;
+	uint32_t srq_count;
 	uint32_t channel_count;
 	struct verbs_context vctx;	/* last: it grows upwards */
 };

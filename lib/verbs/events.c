@@ -2,7 +2,7 @@
  * Copyright 2026 The uroce authors
  *
  * Asynchronous events: queued by workers and control threads, got and acknowledged by the application as
- * ibv_get_async_event(3) says. A CQ or QP that is destroyed waits until those of its events that were got
+ * ibv_get_async_event(3) says. A CQ, QP or SRQ that is destroyed waits until those of its events that were got
  * are acknowledged.
  */
 
@@ -15,6 +15,7 @@
 #include "verbs/device.h"
 #include "verbs/internal.h"
 #include "verbs/qp.h"
+#include "verbs/srq.h"
 
 /* For the event queue: who has to live until the event is accounted for. */
 struct uroce_event_refs *
@@ -25,6 +26,9 @@ uroce_async_event_refs(const void *record)
 	switch (event->event_type) {
 	case IBV_EVENT_CQ_ERR:
 		return &uroce_cq_of(event->element.cq)->async_events;
+	case IBV_EVENT_SRQ_ERR:
+	case IBV_EVENT_SRQ_LIMIT_REACHED:
+		return &uroce_srq_of(event->element.srq)->events;
 	case IBV_EVENT_QP_FATAL:
 	case IBV_EVENT_QP_REQ_ERR:
 	case IBV_EVENT_QP_ACCESS_ERR:
@@ -77,6 +81,11 @@ uroce_ack_async_event(struct ibv_async_event *event)
 		struct ibv_cq *cq = event->element.cq;
 
 		acknowledge(&cq->mutex, &cq->cond, &cq->async_events_completed);
+	} else if (event->event_type == IBV_EVENT_SRQ_ERR ||
+		   event->event_type == IBV_EVENT_SRQ_LIMIT_REACHED) {
+		struct ibv_srq *srq = event->element.srq;
+
+		acknowledge(&srq->mutex, &srq->cond, &srq->events_completed);
 	} else {
 		struct ibv_qp *qp = event->element.qp;
 

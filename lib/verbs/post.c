@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Work requests into the rings of a QP: checked, copied, published with one store for a list, and the doorbell
+ * Send work requests into the ring of a QP: checked, copied, published with one store for a list, and the doorbell
  * rung once. Any thread; no system call and no allocation. The QP's worker takes them from there.
  */
 
@@ -9,7 +9,6 @@
 #include <stddef.h>
 #include <string.h>
 
-#include <rte_atomic.h>
 #include <rte_branch_prediction.h>
 #include <rte_common.h>
 
@@ -65,16 +64,6 @@ static uint16_t
 opcode_traits(const struct uroce_qp *qp, const struct ibv_send_wr *wr)
 {
 	return (unsigned int)wr->opcode < OPCODES ? opcodes[qp->transport][wr->opcode] : 0;
-}
-
-static uint64_t
-total_length(const struct ibv_sge *sge, int num_sge)
-{
-	uint64_t bytes = 0;
-
-	for (int i = 0; i < num_sge; i++)
-		bytes += sge[i].length;
-	return bytes;
 }
 
 static int
@@ -146,17 +135,6 @@ write_sqe(const struct uroce_qp *qp, struct uroce_sqe *sqe, const struct ibv_sen
 	write_data(sqe, wr);
 }
 
-/* Is entry `tail` free? Under the queue's lock. */
-static bool
-has_room(struct uroce_wq *wq, uint32_t tail)
-{
-	if (likely(tail - wq->head_seen < wq->capacity))
-		return true;
-	/* pairs with the worker's release: it is done with entries below */
-	wq->head_seen = __atomic_load_n(&wq->head, __ATOMIC_ACQUIRE);
-	return tail - wq->head_seen < wq->capacity;
-}
-
 static int
 post_one_send(struct uroce_qp *qp, uint32_t tail, const struct ibv_send_wr *wr)
 {
@@ -166,11 +144,11 @@ post_one_send(struct uroce_qp *qp, uint32_t tail, const struct ibv_send_wr *wr)
 
 	if (unlikely(wr->num_sge < 0 || wr->num_sge > qp->sq.max_sge))
 		return EINVAL;
-	bytes = total_length(wr->sg_list, wr->num_sge);
+	bytes = uroce_sge_bytes(wr->sg_list, wr->num_sge);
 	ret = check_send(&qp->sq, wr, traits, bytes);
 	if (unlikely(ret != 0))
 		return ret;
-	if (unlikely(!has_room(&qp->sq, tail)))
+	if (unlikely(!uroce_wq_has_room(&qp->sq, tail)))
 		return ENOMEM;
 	write_sqe(qp, uroce_sqe_at(&qp->sq, tail), wr, traits, bytes);
 	return 0;
@@ -203,58 +181,6 @@ uroce_post_send(struct ibv_qp *ibv, struct ibv_send_wr *wr, struct ibv_send_wr *
 	__atomic_store_n(&sq->tail, tail, __ATOMIC_RELEASE);
 	rte_spinlock_unlock(&sq->lock);
 	if (likely(posted))
-		qp->dev->ops->doorbell(qp);
-	return ret;
-}
-
-static int
-post_one_recv(struct uroce_wq *rq, uint32_t tail, const struct ibv_recv_wr *wr)
-{
-	struct uroce_rqe *rqe;
-
-	if (unlikely(wr->num_sge < 0 || wr->num_sge > rq->max_sge))
-		return EINVAL;
-	if (unlikely(!has_room(rq, tail)))
-		return ENOMEM;
-	rqe = uroce_rqe_at(rq, tail);
-	rqe->wr_id = wr->wr_id;
-	/* more than any message has is as good as the most */
-	rqe->length = RTE_MIN(total_length(wr->sg_list, wr->num_sge), (uint64_t)UINT32_MAX);
-	rqe->num_sge = wr->num_sge;
-	for (int i = 0; i < wr->num_sge; i++)
-		rqe->sge[i] = wr->sg_list[i];
-	return 0;
-}
-
-int
-uroce_post_recv(struct ibv_qp *ibv, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad_wr)
-{
-	struct uroce_qp *qp = uroce_qp_of(ibv);
-	struct uroce_wq *rq = &qp->rq;
-	uint32_t tail;
-	int ret = 0;
-
-	rte_spinlock_lock(&rq->lock);
-	/* R44 */
-	if (unlikely(__atomic_load_n(&qp->state, __ATOMIC_RELAXED) == IBV_QPS_RESET)) {
-		rte_spinlock_unlock(&rq->lock);
-		*bad_wr = wr;
-		return EINVAL;
-	}
-	for (tail = rq->tail; wr != NULL; wr = wr->next, tail++) {
-		ret = post_one_recv(rq, tail, wr);
-		if (unlikely(ret != 0)) {
-			*bad_wr = wr;
-			break;
-		}
-	}
-	/* pairs with the worker's acquire: it sees whole entries */
-	__atomic_store_n(&rq->tail, tail, __ATOMIC_RELEASE);
-	rte_spinlock_unlock(&rq->lock);
-	/* R41: either the worker, on its way to ERR, sees our entries and flushes them, or we see ERR and
-	 * have it flush again. The engine has the other fence, between the state and its look at tail. */
-	rte_atomic_thread_fence(__ATOMIC_SEQ_CST);
-	if (unlikely(__atomic_load_n(&qp->state, __ATOMIC_RELAXED) == IBV_QPS_ERR))
 		qp->dev->ops->doorbell(qp);
 	return ret;
 }

@@ -20,6 +20,7 @@
 #include "verbs/internal.h"
 #include "verbs/pd.h"
 #include "verbs/qp.h"
+#include "verbs/srq.h"
 #include "wire/opcode.h"
 #include "wire/psn.h"
 
@@ -40,16 +41,17 @@ check_init_attr(const struct ibv_pd *pd, const struct ibv_qp_init_attr *attr)
 {
 	const struct ibv_qp_cap *cap = &attr->cap;
 
-	if (uroce_qp_transport(attr->qp_type) == UROCE_TRANSPORT_NONE || attr->srq != NULL)
+	if (uroce_qp_transport(attr->qp_type) == UROCE_TRANSPORT_NONE)
 		return EOPNOTSUPP;
 	if (attr->send_cq == NULL || attr->recv_cq == NULL ||
 	    attr->send_cq->context != pd->context || attr->recv_cq->context != pd->context)
 		return EINVAL;
-	if (cap->max_send_wr > UROCE_MAX_QP_WR || cap->max_recv_wr > UROCE_MAX_QP_WR ||
-	    cap->max_send_sge > UROCE_MAX_SGE || cap->max_recv_sge > UROCE_MAX_SGE ||
+	if (cap->max_send_wr > UROCE_MAX_QP_WR || cap->max_send_sge > UROCE_MAX_SGE ||
 	    cap->max_inline_data > UROCE_MAX_INLINE_BYTES)
 		return EINVAL;
-	return 0;
+	if (attr->srq != NULL)
+		return attr->srq->context == pd->context ? 0 : EINVAL;
+	return cap->max_recv_wr > UROCE_MAX_QP_WR || cap->max_recv_sge > UROCE_MAX_SGE ? EINVAL : 0;
 }
 
 static int
@@ -65,6 +67,18 @@ wq_init(const struct uroce_device *dev, struct uroce_wq *wq, uint32_t entries, u
 	return wq->ring == NULL ? ENOMEM : 0;
 }
 
+/* With an SRQ what is asked for does not count: nothing can be posted, and the worker has one entry for what the
+ * message in progress has taken. */
+static int
+init_shared_recv(struct uroce_qp *qp)
+{
+	const struct uroce_srq *srq = uroce_srq_of(qp->ibv.srq);
+	int ret = wq_init(qp->dev, &qp->rq, 1, srq->wq.stride);
+
+	qp->rq.capacity = 0;
+	return ret;
+}
+
 /* Entries are as wide as what is asked for needs; what alignment leaves over is granted too. */
 static int
 init_queues(struct uroce_qp *qp, const struct ibv_qp_cap *cap)
@@ -75,12 +89,15 @@ init_queues(struct uroce_qp *qp, const struct ibv_qp_cap *cap)
 	int ret;
 
 	ret = wq_init(qp->dev, &qp->sq, cap->max_send_wr, sizeof(struct uroce_sqe) + send_room);
-	if (ret == 0)
+	if (ret == 0 && qp->ibv.srq != NULL) {
+		ret = init_shared_recv(qp);
+	} else if (ret == 0) {
 		ret = wq_init(qp->dev, &qp->rq, cap->max_recv_wr,
 			      sizeof(struct uroce_rqe) + recv_room);
+		qp->rq.max_sge = recv_room / sizeof(struct ibv_sge);
+	}
 	qp->sq.max_sge = RTE_MIN(send_room / sizeof(struct ibv_sge), (size_t)UROCE_MAX_SGE);
 	qp->sq.max_inline = RTE_MIN(send_room, (uint32_t)UROCE_MAX_INLINE_BYTES);
-	qp->rq.max_sge = recv_room / sizeof(struct ibv_sge);
 	qp->cap = (struct ibv_qp_cap){
 		.max_send_wr = qp->sq.capacity,
 		.max_recv_wr = qp->rq.capacity,
@@ -115,6 +132,8 @@ qp_alloc(struct uroce_device *dev, struct ibv_pd *pd, const struct ibv_qp_init_a
 	qp->ibv.pd = pd;
 	qp->ibv.send_cq = init->send_cq;
 	qp->ibv.recv_cq = init->recv_cq;
+	qp->ibv.srq = init->srq;
+	qp->resp.srq = init->srq == NULL ? NULL : uroce_srq_of(init->srq);
 	qp->ibv.qp_type = init->qp_type;
 	qp->transport = uroce_qp_transport(init->qp_type);
 	qp->ibv.state = IBV_QPS_RESET;	/* R44 */
@@ -166,11 +185,15 @@ get_refs(struct uroce_qp *qp)
 	__atomic_fetch_add(&((struct uroce_pd *)qp->ibv.pd)->refs, 1, __ATOMIC_RELAXED);
 	uroce_cq_attach(uroce_cq_of(qp->ibv.send_cq), qp->engine);
 	uroce_cq_attach(uroce_cq_of(qp->ibv.recv_cq), qp->engine);
+	if (qp->ibv.srq != NULL)
+		uroce_srq_attach(uroce_srq_of(qp->ibv.srq));
 }
 
 static void
 put_refs(struct uroce_qp *qp)
 {
+	if (qp->ibv.srq != NULL)
+		uroce_srq_detach(uroce_srq_of(qp->ibv.srq));
 	uroce_cq_detach(uroce_cq_of(qp->ibv.recv_cq));
 	uroce_cq_detach(uroce_cq_of(qp->ibv.send_cq));
 	__atomic_fetch_sub(&((struct uroce_pd *)qp->ibv.pd)->refs, 1, __ATOMIC_RELEASE);

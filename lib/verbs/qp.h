@@ -13,6 +13,7 @@
 #include <sys/queue.h>
 
 #include <infiniband/verbs.h>
+#include <rte_branch_prediction.h>
 #include <rte_common.h>
 #include <rte_spinlock.h>
 
@@ -86,6 +87,27 @@ uroce_rqe_at(const struct uroce_wq *wq, uint32_t i)
 	return (struct uroce_rqe *)(wq->ring + (size_t)(i & wq->mask) * wq->stride);
 }
 
+static inline uint64_t
+uroce_sge_bytes(const struct ibv_sge *sge, int num_sge)
+{
+	uint64_t bytes = 0;
+
+	for (int i = 0; i < num_sge; i++)
+		bytes += sge[i].length;
+	return bytes;
+}
+
+/* Is entry `tail` free? Under the queue's lock. */
+static inline bool
+uroce_wq_has_room(struct uroce_wq *wq, uint32_t tail)
+{
+	if (likely(tail - wq->head_seen < wq->capacity))
+		return true;
+	/* pairs with the worker's release: it is done with entries below */
+	wq->head_seen = __atomic_load_n(&wq->head, __ATOMIC_ACQUIRE);
+	return tail - wq->head_seen < wq->capacity;
+}
+
 /* A doubly linked timer in the engine's wheel. */
 struct uroce_timer {
 	LIST_ENTRY(uroce_timer) link;
@@ -143,6 +165,7 @@ struct uroce_responder {
 	uint32_t length;		/* WRITE: DMALen. SEND: room in the receive WQE */
 	uint32_t rkey;
 	uint64_t addr;
+	struct uroce_srq *srq;		/* where receive WQEs come from; NULL: from the QP's own queue */
 	/* ring of the last READs and atomics; [head, tail) are those with responses to send */
 	struct uroce_rd_atomic *resources;	/* resource_mask + 1 */
 	uint32_t resource_mask;
@@ -167,7 +190,7 @@ struct uroce_qp {
 	uint8_t access;			/* worker's copy of attr.qp_access_flags */
 	uint32_t mtu_bytes;
 	struct uroce_path path;
-	struct uroce_wq rq;
+	struct uroce_wq rq;		/* with an SRQ: one entry, for the WQE that a message has taken */
 	struct uroce_wq sq;
 
 	/* any thread: the doorbell queue holds a QP once */

@@ -36,7 +36,7 @@ uroce_query_device(struct ibv_context *context, struct ibv_device_attr *attr)
 		.max_qp = 1 << dev->qps.log2,
 		.max_qp_wr = UROCE_MAX_QP_WR,
 		.device_cap_flags = IBV_DEVICE_CURR_QP_STATE_MOD | IBV_DEVICE_SYS_IMAGE_GUID |
-				    IBV_DEVICE_RC_RNR_NAK_GEN,
+				    IBV_DEVICE_RC_RNR_NAK_GEN | IBV_DEVICE_SRQ_RESIZE,
 		.max_sge = UROCE_MAX_SGE,
 		.max_sge_rd = UROCE_MAX_SGE,
 		.max_cq = UROCE_MAX_CQ,
@@ -47,6 +47,9 @@ uroce_query_device(struct ibv_context *context, struct ibv_device_attr *attr)
 		.max_qp_init_rd_atom = UROCE_MAX_RD_ATOMIC,
 		.max_res_rd_atom = UROCE_MAX_RD_ATOMIC << dev->qps.log2,
 		.atomic_cap = IBV_ATOMIC_HCA,
+		.max_srq = 1 << UROCE_LOG2_MAX_SRQ,
+		.max_srq_wr = UROCE_MAX_SRQ_WR,
+		.max_srq_sge = UROCE_MAX_SGE,
 		.max_pkeys = 1,
 		.local_ca_ack_delay = UROCE_LOCAL_CA_ACK_DELAY,
 		.phys_port_cnt = 1,

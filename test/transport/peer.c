@@ -100,8 +100,8 @@ static const struct uroce_device_ops ops = {
 	.query_gid = query_gid,
 };
 
-static void
-to_rts(struct peer *p, const struct peer_conf *c)
+void
+peer_connect(struct ibv_qp *qp, const struct peer_conf *c)
 {
 	const unsigned int all = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
 				 IBV_ACCESS_REMOTE_ATOMIC;
@@ -118,18 +118,18 @@ to_rts(struct peer *p, const struct peer_conf *c)
 	};
 
 	memcpy(attr.ah_attr.grh.dgid.raw, peer_gid, 16);
-	assert_int_equal(uroce_modify_qp(p->qp, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
+	assert_int_equal(uroce_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
 					 IBV_QP_ACCESS_FLAGS), 0);
 	if (c->state == IBV_QPS_INIT)
 		return;
 	attr.qp_state = IBV_QPS_RTR;
-	assert_int_equal(uroce_modify_qp(p->qp, &attr, IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU |
+	assert_int_equal(uroce_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU |
 					 IBV_QP_DEST_QPN | IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC |
 					 IBV_QP_MIN_RNR_TIMER), 0);
 	if (c->state == IBV_QPS_RTR)
 		return;
 	attr.qp_state = IBV_QPS_RTS;
-	assert_int_equal(uroce_modify_qp(p->qp, &attr, IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
+	assert_int_equal(uroce_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
 					 IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC), 0);
 }
 
@@ -187,7 +187,7 @@ peer_start(struct peer *p, const struct peer_conf *conf)
 	p->mr = uroce_reg_mr(p->pd, p->buffer, PEER_BUFFER_BYTES, IBV_ACCESS_LOCAL_WRITE |
 			     IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC);
 	assert_non_null(p->mr);
-	to_rts(p, conf);
+	peer_connect(p->qp, conf);
 }
 
 void

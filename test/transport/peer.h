@@ -74,6 +74,8 @@ struct peer_packet {
 };
 
 void peer_start(struct peer *p, const struct peer_conf *conf);
+/* Another QP, as peer_start() does it: packets go to the one that p->qp is at the time. */
+void peer_connect(struct ibv_qp *qp, const struct peer_conf *conf);
 /* Destroys everything, and fails the test if an mbuf is not back in its pool. */
 void peer_stop(struct peer *p);
 

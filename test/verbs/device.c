@@ -99,6 +99,7 @@ test_layout(void **state)
 	assert_ptr_equal(context->ops.req_notify_cq, uroce_req_notify_cq);
 	assert_ptr_equal(context->ops.post_send, uroce_post_send);
 	assert_ptr_equal(context->ops.post_recv, uroce_post_recv);
+	assert_ptr_equal(context->ops.post_srq_recv, uroce_post_srq_recv);
 	/* what is there, and what is not: inline calls answer EOPNOTSUPP */
 	assert_ptr_equal(verbs_get_ctx_op(context, query_port), vctx);
 	assert_ptr_equal(verbs_get_ctx_op(context, query_device_ex), vctx);
@@ -117,12 +118,17 @@ test_layout(void **state)
 static void
 test_busy(void **state)
 {
+	struct ibv_srq_init_attr srq_init = { .attr = { .max_wr = 1 } };
 	struct ibv_comp_channel *channel;
+	struct ibv_srq *srq;
 	struct ibv_cq *cq;
 	struct ibv_pd *pd;
 
 	pd = uroce_alloc_pd(fake.context);
 	assert_int_equal(uroce_device_fini(&fake.dev), -EBUSY);
+	srq = uroce_create_srq(pd, &srq_init);
+	assert_int_equal(uroce_device_fini(&fake.dev), -EBUSY);
+	assert_int_equal(uroce_destroy_srq(srq), 0);
 	assert_int_equal(uroce_dealloc_pd(pd), 0);
 	channel = uroce_create_comp_channel(fake.context);
 	assert_int_equal(uroce_device_fini(&fake.dev), -EBUSY);

@@ -61,7 +61,7 @@ test_refused(void **state)
 	struct ibv_qp_init_attr bad;
 	struct ibv_context elsewhere = { 0 };
 	struct ibv_cq foreign = { .context = &elsewhere };
-	struct ibv_srq srq = { .context = fake.context };
+	struct ibv_srq srq = { .context = &elsewhere };
 
 	for (size_t i = 0; i < RTE_DIM(types); i++) {
 		bad = good;
@@ -70,7 +70,7 @@ test_refused(void **state)
 	}
 	bad = good;
 	bad.srq = &srq;
-	refused(bad, EOPNOTSUPP);
+	refused(bad, EINVAL);
 	bad = good;
 	bad.send_cq = NULL;
 	refused(bad, EINVAL);

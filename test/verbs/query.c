@@ -42,8 +42,11 @@ test_device(void **state)
 	assert_int_equal(attr.max_pkeys, 1);
 	assert_int_equal(attr.phys_port_cnt, 1);
 	assert_int_equal(attr.atomic_cap, IBV_ATOMIC_HCA);
+	assert_int_equal(attr.max_srq, 1 << UROCE_LOG2_MAX_SRQ);
+	assert_int_equal(attr.max_srq_wr, UROCE_MAX_SRQ_WR);
+	assert_int_equal(attr.max_srq_sge, UROCE_MAX_SGE);
+	assert_true(attr.device_cap_flags & IBV_DEVICE_SRQ_RESIZE);
 	/* not there */
-	assert_int_equal(attr.max_srq, 0);
 	assert_int_equal(attr.max_mw, 0);
 	assert_int_equal(attr.device_cap_flags & (IBV_DEVICE_AUTO_PATH_MIG | IBV_DEVICE_RESIZE_MAX_WR),
 			 0);

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * Receive WQEs: where a message gets its own from, and their completion. All responders call it (the way of a QP
+ * without an SRQ, uroce_recv_take(), is in internal.h). On the QP's worker.
+ */
+
+#include "transport/internal.h"
+
+/*
+ * The queue of a QP with an SRQ has room for one WQE, and the worker for a poster: what a message has taken is at
+ * its head, as with any QP, to be completed or flushed from there.
+ */
+bool
+uroce_recv_take_shared(struct uroce_qp *qp)
+{
+	struct uroce_wq *rq = &qp->rq;
+
+	if (qp->resp.srq == NULL || !uroce_srq_take(qp->resp.srq, uroce_rqe_at(rq, rq->head)))
+		return false;
+	__atomic_store_n(&rq->tail, rq->head + 1, __ATOMIC_RELAXED);
+	return true;
+}
+
+bool
+uroce_qp_complete_recv(struct uroce_engine *e, struct uroce_qp *qp, struct ibv_wc *wc, bool solicited)
+{
+	const struct uroce_rqe *rqe = uroce_rqe_at(&qp->rq, qp->rq.head);
+
+	wc->wr_id = rqe->wr_id;
+	wc->qp_num = qp->ibv.qp_num;
+	wc->src_qp = qp->attr.dest_qp_num;
+	qp->resp.recv_taken = false;
+	/* pairs with the acquire in uroce_post_recv(): the slot is free */
+	__atomic_store_n(&qp->rq.head, qp->rq.head + 1, __ATOMIC_RELEASE);
+	if (uroce_cq_push(uroce_cq_of(qp->ibv.recv_cq), wc, solicited))
+		return true;
+	uroce_count(e, UROCE_CQ_OVERRUNS, 1);
+	uroce_qp_fail(e, qp);
+	return false;
+}

@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * Shared receive queues: created, resized and armed, queried, taken back. Control threads; what workers do with
+ * one is in srq_take.c, what posters do in post_recv.c.
+ */
+
+#include <errno.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <rte_common.h>
+#include <rte_malloc.h>
+
+#include "uroce.h"
+#include "uroce_config.h"
+#include "verbs/device.h"
+#include "verbs/internal.h"
+#include "verbs/pd.h"
+#include "verbs/srq.h"
+
+#define KNOWN_ATTR (IBV_SRQ_MAX_WR | IBV_SRQ_LIMIT)
+
+static bool
+max_wr_ok(uint32_t max_wr)
+{
+	return max_wr > 0 && max_wr <= UROCE_MAX_SRQ_WR;
+}
+
+static uint8_t *
+ring_alloc(const struct uroce_device *dev, uint32_t entries, uint32_t stride)
+{
+	return uroce_device_alloc(dev, "uroce_srq_ring", (size_t)rte_align32pow2(entries) * stride);
+}
+
+static struct uroce_srq *
+srq_alloc(struct uroce_device *dev, const struct ibv_srq_attr *attr)
+{
+	struct uroce_srq *srq = uroce_device_alloc(dev, "uroce_srq", sizeof(*srq));
+	struct uroce_wq *wq;
+
+	if (srq == NULL)
+		return NULL;
+	wq = &srq->wq;
+	wq->capacity = attr->max_wr;
+	wq->mask = rte_align32pow2(attr->max_wr) - 1;
+	wq->max_sge = (uint16_t)RTE_MAX(attr->max_sge, 1u);
+	wq->stride = sizeof(struct uroce_rqe) + wq->max_sge * sizeof(struct ibv_sge);
+	wq->ring = ring_alloc(dev, attr->max_wr, wq->stride);
+	if (wq->ring == NULL) {
+		rte_free(srq);
+		return NULL;
+	}
+	rte_spinlock_init(&wq->lock);
+	rte_spinlock_init(&srq->take_lock);
+	srq->dev = dev;
+	return srq;
+}
+
+/* What all types of SRQ have. @return NULL and errno */
+static struct uroce_srq *
+srq_create(struct ibv_pd *pd, void *srq_context, struct ibv_srq_attr *attr)
+{
+	struct uroce_device *dev = uroce_device_of(pd->context);
+	struct uroce_srq *srq;
+
+	if (!max_wr_ok(attr->max_wr) || attr->max_sge > UROCE_MAX_SGE) {
+		errno = EINVAL;
+		return NULL;
+	}
+	if (!uroce_device_count(dev, &dev->srq_count, 1u << UROCE_LOG2_MAX_SRQ)) {
+		errno = ENOMEM;
+		return NULL;
+	}
+	srq = srq_alloc(dev, attr);
+	if (srq == NULL) {
+		uroce_device_uncount(dev, &dev->srq_count);
+		errno = ENOMEM;
+		return NULL;
+	}
+	srq->ibv.context = pd->context;
+	srq->ibv.srq_context = srq_context;
+	srq->ibv.pd = pd;
+	pthread_mutex_init(&srq->ibv.mutex, NULL);
+	pthread_cond_init(&srq->ibv.cond, NULL);
+	__atomic_fetch_add(&((struct uroce_pd *)pd)->refs, 1, __ATOMIC_RELAXED);
+	attr->max_wr = srq->wq.capacity;
+	attr->max_sge = srq->wq.max_sge;
+	return srq;
+}
+
+struct ibv_srq *
+uroce_create_srq(struct ibv_pd *pd, struct ibv_srq_init_attr *init_attr)
+{
+	struct uroce_srq *srq = srq_create(pd, init_attr->srq_context, &init_attr->attr);
+
+	return srq == NULL ? NULL : &srq->ibv;
+}
+
+struct ibv_srq *
+uroce_create_srq_ex(struct ibv_context *context, struct ibv_srq_init_attr_ex *init_attr)
+{
+	enum ibv_srq_type type = init_attr->comp_mask & IBV_SRQ_INIT_ATTR_TYPE ? init_attr->srq_type
+									       : IBV_SRQT_BASIC;
+	struct uroce_srq *srq;
+
+	if (init_attr->comp_mask >= IBV_SRQ_INIT_ATTR_RESERVED ||
+	    !(init_attr->comp_mask & IBV_SRQ_INIT_ATTR_PD) || init_attr->pd->context != context) {
+		errno = EINVAL;
+		return NULL;
+	}
+	if (type != IBV_SRQT_BASIC) {
+		errno = EOPNOTSUPP;
+		return NULL;
+	}
+	srq = srq_create(init_attr->pd, init_attr->srq_context, &init_attr->attr);
+	return srq == NULL ? NULL : &srq->ibv;
+}
+
+int
+uroce_destroy_srq(struct ibv_srq *ibv)
+{
+	struct uroce_srq *srq = uroce_srq_of(ibv);
+	struct uroce_device *dev = srq->dev;
+
+	/* R47; pairs with the release of the last that left */
+	if (__atomic_load_n(&srq->refs, __ATOMIC_ACQUIRE) != 0)
+		return EBUSY;
+	uroce_device_forget_events(dev, &srq->events, &ibv->mutex, &ibv->cond,
+				   &ibv->events_completed);
+	__atomic_fetch_sub(&((struct uroce_pd *)ibv->pd)->refs, 1, __ATOMIC_RELEASE);
+	pthread_cond_destroy(&ibv->cond);
+	pthread_mutex_destroy(&ibv->mutex);
+	rte_free(srq->wq.ring);
+	rte_free(srq);
+	uroce_device_uncount(dev, &dev->srq_count);
+	return 0;
+}
+
+/* Posters and takers wait meanwhile: they find one ring or the other. */
+static void
+enter(struct uroce_srq *srq)
+{
+	rte_spinlock_lock(&srq->wq.lock);
+	rte_spinlock_lock(&srq->take_lock);
+}
+
+static void
+leave(struct uroce_srq *srq)
+{
+	rte_spinlock_unlock(&srq->take_lock);
+	rte_spinlock_unlock(&srq->wq.lock);
+}
+
+/* Move what is queued to a ring of another size. Between enter and leave; the old ring is returned in place of the
+ * new one. */
+static void
+move(struct uroce_wq *wq, uint32_t max_wr, uint8_t **ring)
+{
+	struct uroce_wq from = *wq;
+
+	wq->ring = *ring;
+	wq->mask = rte_align32pow2(max_wr) - 1;
+	wq->capacity = max_wr;
+	for (uint32_t i = from.head; i != from.tail; i++)
+		memcpy(uroce_rqe_at(wq, i), uroce_rqe_at(&from, i), wq->stride);
+	*ring = from.ring;
+}
+
+/* Between enter and leave. @return 0 or EINVAL: nothing has changed */
+static int
+apply(struct uroce_srq *srq, const struct ibv_srq_attr *attr, int mask, uint8_t **ring, bool *event)
+{
+	struct uroce_wq *wq = &srq->wq;
+	uint32_t queued = wq->tail - wq->head;
+	uint32_t max_wr = mask & IBV_SRQ_MAX_WR ? attr->max_wr : wq->capacity;
+	uint32_t limit = mask & IBV_SRQ_LIMIT ? attr->srq_limit : srq->limit;
+
+	if (limit > max_wr || queued > max_wr)
+		return EINVAL;
+	if (mask & IBV_SRQ_MAX_WR)
+		move(wq, max_wr, ring);
+	if (mask & IBV_SRQ_LIMIT) {
+		/* too few already: who waits for the event would wait for a message that has no WQE */
+		*event = limit != 0 && queued < limit;
+		srq->limit = *event ? 0 : limit;
+	}
+	return 0;
+}
+
+int
+uroce_modify_srq(struct ibv_srq *ibv, struct ibv_srq_attr *attr, int attr_mask)
+{
+	struct uroce_srq *srq = uroce_srq_of(ibv);
+	uint8_t *ring = NULL;
+	bool event = false;
+	int ret;
+
+	if ((attr_mask & ~KNOWN_ATTR) != 0)
+		return EINVAL;
+	if (attr_mask & IBV_SRQ_MAX_WR) {
+		if (!max_wr_ok(attr->max_wr))
+			return EINVAL;
+		ring = ring_alloc(srq->dev, attr->max_wr, srq->wq.stride);
+		if (ring == NULL)
+			return ENOMEM;
+	}
+	enter(srq);
+	ret = apply(srq, attr, attr_mask, &ring, &event);
+	leave(srq);
+	rte_free(ring);
+	if (event)
+		uroce_srq_limit_reached(srq);
+	return ret;
+}
+
+int
+uroce_query_srq(struct ibv_srq *ibv, struct ibv_srq_attr *attr)
+{
+	struct uroce_srq *srq = uroce_srq_of(ibv);
+
+	enter(srq);
+	*attr = (struct ibv_srq_attr){
+		.max_wr = srq->wq.capacity,
+		.max_sge = srq->wq.max_sge,
+		.srq_limit = srq->limit,
+	};
+	leave(srq);
+	return 0;
+}
+
+int
+uroce_get_srq_num(struct ibv_srq *ibv, uint32_t *srq_num)
+{
+	(void)ibv;
+	(void)srq_num;
+	return EOPNOTSUPP;	/* only XRC SRQs have a number */
+}
+
+void
+uroce_srq_attach(struct uroce_srq *srq)
+{
+	__atomic_fetch_add(&srq->refs, 1, __ATOMIC_RELAXED);
+}
+
+void
+uroce_srq_detach(struct uroce_srq *srq)
+{
+	__atomic_fetch_sub(&srq->refs, 1, __ATOMIC_RELEASE);
+}
