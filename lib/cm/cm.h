@@ -58,21 +58,24 @@ struct uroce_cm_private {
 	uint8_t bytes;
 };
 
-/* REQ, as sent (local: ours) and as received (local: ours, remote: the peer's, filled in where that differs). */
+/* A REQ as it is sent, or as it was received, seen from here: local is ours, remote the peer's; a peer's initiator
+ * depth is our responder resources and the other way round. */
 struct uroce_cm_req {
 	uint64_t service_id;
-	uint64_t ca_guid;		/* received: of the peer's CA; network byte order */
+	uint64_t ca_guid;		/* received: of the peer's CA; network byte order. Sent: conf's, whatever is here */
 	struct uroce_cm_path path;	/* received: seen from here */
 	struct uroce_cm_path alternate;	/* dgid all zero: none */
 	uint32_t qpn;			/* of the sender's QP */
 	uint32_t qkey;
 	uint32_t starting_psn;
 	uint32_t srqn;
-	uint8_t qp_type;		/* enum ibv_qp_type: RC, UC, XRC_SEND */
+	uint32_t ece_vendor_id;		/* 24 bits: enhanced connection establishment; 0: none */
+	uint32_t ece_attr_mod;
+	uint8_t qp_type;		/* enum ibv_qp_type: RC, UC, XRC_SEND; received: RC, UC, XRC_RECV */
 	uint8_t responder_resources;
 	uint8_t initiator_depth;
-	uint8_t remote_cm_response_timeout;	/* 4.096 us << it, 5 bits: what the peer is asked to keep to */
-	uint8_t local_cm_response_timeout;	/* … and what its sender keeps to */
+	uint8_t remote_cm_response_timeout;	/* 4.096 us << it, 5 bits: within which the peer's CM answers */
+	uint8_t local_cm_response_timeout;	/* … and ours */
 	uint8_t local_ack_timeout;	/* primary path's, 5 bits */
 	uint8_t retry_count;
 	uint8_t rnr_retry_count;
@@ -82,14 +85,17 @@ struct uroce_cm_req {
 	struct uroce_cm_private priv;
 };
 
+/* Seen from here, as a REQ. */
 struct uroce_cm_rep {
 	uint64_t ca_guid;		/* received */
 	uint32_t qpn;
 	uint32_t qkey;
 	uint32_t starting_psn;
+	uint32_t ece_vendor_id;
+	uint32_t ece_attr_mod;
 	uint8_t responder_resources;
 	uint8_t initiator_depth;
-	uint8_t target_ack_delay;
+	uint8_t target_ack_delay;	/* received; sent: conf's ca_ack_delay, whatever is here */
 	uint8_t failover_accepted;
 	uint8_t rnr_retry_count;
 	bool flow_control;
@@ -200,9 +206,12 @@ struct uroce_cm_ops {
 	/* Send a MAD to QP1 at path->dgid. It may be lost: what needs an answer is sent again. */
 	void (*send)(void *arg, const struct uroce_cm_path *path, const uint8_t mad[UROCE_CM_MAD_BYTES]);
 	/* Something has happened. Called from within uroce_cm_receive() and uroce_cm_expire(), under the
-	 * caller's lock; may call back all of uroce_cm_*(). For REQ_RECEIVED and SIDR_REQ_RECEIVED: @return 0 to
-	 * take the new connection, or a reason to reject it with (SIDR: a status), after which it is gone. Else
-	 * the value is ignored. */
+	 * caller's lock; may call back all of uroce_cm_*() but these two and uroce_cm_destroy().
+	 * REQ_RECEIVED and SIDR_REQ_RECEIVED: @return 0 to take the new connection, or a reason to reject it with
+	 * (SIDR: a status), after which it is gone. UROCE_CM_REJ_INVALID_SERVICE_ID (UROCE_CM_SIDR_UNSUPPORTED):
+	 * not for this listener; the next one of the service ID is asked.
+	 * LAP_RECEIVED: @return 0 to have it answered that we have no alternate paths; 1: uroce_cm_send_apr() does.
+	 * Else the value is ignored. */
 	int (*event)(void *arg, const struct uroce_cm_event *event);
 };
 
@@ -236,7 +245,7 @@ void uroce_cm_conn_destroy(struct uroce_cm_conn *conn, uint64_t now_ns);
 void *uroce_cm_conn_user(const struct uroce_cm_conn *conn);
 void uroce_cm_conn_set_user(struct uroce_cm_conn *conn, void *user);
 
-/** Take REQs and SIDR_REQs for a service ID. Several listeners of one ID: the first whose match says so.
+/** Take REQs and SIDR_REQs for a service ID. Several listeners of one ID are asked in turn, see uroce_cm_ops.
  * @param mask	bits of the service ID that count
  * @return 0; -EBUSY: it listens or is connected */
 int uroce_cm_listen(struct uroce_cm_conn *conn, uint64_t service_id, uint64_t mask);
