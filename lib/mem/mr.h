@@ -9,6 +9,7 @@
 #ifndef UROCE_MEM_MR_H
 #define UROCE_MEM_MR_H
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <pthread.h>
@@ -22,20 +23,32 @@
 #include "mem/slots.h"
 
 struct uroce_mr;
+struct uroce_mw;
+struct uroce_mw_owner;
 struct uroce_iova_map;
+
+/* In a key's access, beside what it grants. Neither belongs to the PD that `pd` says. */
+#define UROCE_KEY_NULL     (1u << 14) /* of a null MR */
+#define UROCE_KEY_WINDOW   (1u << 15) /* of a window, bound or not; above it is its version */
+#define UROCE_KEY_CHANGING (1u << 16) /* an odd version: the window is being bound */
 
 /* One cache line of the hugepage-backed table; key k is in the slot of its uppermost log2 bits. */
 struct uroce_mr_key {
 	uint32_t key;    /* control: release; worker: acquire. 0: resolves to nothing */
-	uint32_t access; /* enum ibv_access_flags */
-	const struct ibv_pd *pd;
+	uint32_t access; /* enum ibv_access_flags, UROCE_KEY_* */
+	union {
+		const struct ibv_pd *pd; /* NULL: of a null MR */
+		struct uroce_mw *mw;     /* UROCE_KEY_WINDOW: so it is no PD's */
+	};
 	uint64_t addr; /* of the first byte, as work requests and peers name it */
 	uint64_t length;
 	uint8_t *va; /* of the first byte, in this process */
 	const struct uroce_iova_map *iova; /* NULL: not memory that DPDK knows: copied */
-	struct uroce_mr *mr;
-	uint64_t reserved;
+	struct uroce_mr *mr; /* that the mbufs hold: of a window the one that it is bound to */
+	const void *owner;   /* whose packets may use a window or a null MR: a PD or a QP's windows */
 } __rte_cache_aligned;
+
+static_assert(sizeof(struct uroce_mr_key) == RTE_CACHE_LINE_SIZE, "one cache miss a look-up");
 
 struct uroce_mr {
 	struct ibv_mr ibv;
@@ -44,8 +57,12 @@ struct uroce_mr {
 	struct uroce_mrs *table;
 	struct uroce_iova_map *iova;
 	struct uroce_mr_key *slot;
-	LIST_ENTRY(uroce_mr) link; /* table->of_dpdk, if is_of_dpdk; under table->lock */
+	bool zero_based;
+	/* under table->lock */
+	LIST_ENTRY(uroce_mr) link; /* table->of_dpdk, if is_of_dpdk */
+	LIST_HEAD(, uroce_mw) windows; /* bound to it (R47) */
 	bool is_of_dpdk;
+	bool is_gone; /* DPDK has given the memory back: its key resolves to nothing any more */
 	uint32_t inflight __rte_cache_aligned; /* atomic: mbufs that lead into this memory */
 };
 
@@ -87,32 +104,90 @@ struct uroce_mr *uroce_mr_create(struct uroce_mrs *t, struct ibv_pd *pd, void *v
 				 uint64_t addr, unsigned int access);
 
 /**
- * Make the keys invalid, wait until no worker looks at the memory and no mbuf leads into it, free.
- * @param progress	called while mbufs are in flight, so that whoever holds them gets on
+ * ibv_alloc_null_mr(3): every address is within it; what is read there is zero, what is written is
+ * lost. For local use only: its rkey resolves to nothing. @return NULL and errno: ENOMEM
  */
-void uroce_mr_destroy(struct uroce_mr *mr, void (*progress)(void *), void *arg);
+struct uroce_mr *uroce_mr_create_null(struct uroce_mrs *t, struct ibv_pd *pd);
 
 /**
- * Resolve a key for an access (R18, R20): known, of this PD, with every one of these rights, and
- * addr .. addr + length within it. Worker, within a poll. lkeys and rkeys are the same.
- * @param access	enum ibv_access_flags, 0 for local read
- * @return the key's slot, or NULL
+ * Make the keys invalid, wait until no worker looks at the memory and no mbuf leads into it, free.
+ * @param progress	called while mbufs are in flight, so that whoever holds them gets on
+ * @return	0; -EBUSY: windows are bound to it (R47), and it stays as it is
  */
+int uroce_mr_destroy(struct uroce_mr *mr, void (*progress)(void *), void *arg);
+
+/* What a region is to become. */
+struct uroce_mr_change {
+	struct ibv_pd *pd;
+	void *va;
+	size_t length;
+	uint64_t addr; /* what peers will use for the byte at va */
+	unsigned int access;
+};
+
+/**
+ * ibv_rereg_mr(3), all or nothing. The keys stay, but resolve to nothing in between: nobody may be
+ * using them meanwhile.
+ * @param progress	as for uroce_mr_destroy()
+ * @return	0; -EBUSY: windows are bound to it; or as errno of uroce_mr_create(): it is as before
+ */
+int uroce_mr_change(struct uroce_mr *mr, const struct uroce_mr_change *to, void (*progress)(void *),
+		    void *arg);
+
+/** The address that peers use for the region's first byte. */
+static inline uint64_t
+uroce_mr_addr(const struct uroce_mr *mr)
+{
+	return mr->slot->addr;
+}
+
+/**
+ * The rest of uroce_key_lookup(), for keys that are not of a region of this PD: windows, null MRs.
+ * @return a copy of the key, valid until the calling thread's next look-up; or NULL
+ */
+const struct uroce_mr_key *uroce_key_resolve(const struct uroce_mr_key *k, uint32_t key,
+					     const struct ibv_pd *pd,
+					     const struct uroce_mw_owner *qp, uint64_t addr,
+					     uint64_t length, uint32_t access) __rte_cold;
+
+/* Known, with every one of these rights, and addr .. addr + length within it (R18, R20)? */
+static inline bool
+uroce_key_grants(const struct uroce_mr_key *k, uint64_t addr, uint64_t length, uint32_t access)
+{
+	/* nothing here can wrap: addr >= k->addr, then only differences */
+	return (k->access & access) == access && addr >= k->addr && length <= k->length &&
+	       addr - k->addr <= k->length - length;
+}
+
+/**
+ * Resolve a key for an access (R18, R20): of a region of this PD, or of a window that packets of
+ * this QP may use. Worker, within a poll. lkeys and rkeys are the same.
+ * @param qp		the QP's windows; NULL: of no QP
+ * @param access	enum ibv_access_flags, 0 for local read
+ * @return what the key stands for, until the thread's next look-up; or NULL
+ */
+static inline const struct uroce_mr_key *
+uroce_key_lookup(const struct uroce_mrs *t, uint32_t key, const struct ibv_pd *pd,
+		 const struct uroce_mw_owner *qp, uint64_t addr, uint64_t length, uint32_t access)
+{
+	const struct uroce_mr_key *k = &t->keys[uroce_slots_index(t->log2, 32, key)];
+
+	/* pairs with the releases where keys are published */
+	if (unlikely(__atomic_load_n(&k->key, __ATOMIC_ACQUIRE) != key || key == 0))
+		return NULL;
+	if (unlikely(k->pd != pd))
+		return uroce_key_resolve(k, key, pd, qp, addr, length, access);
+	if (unlikely(!uroce_key_grants(k, addr, length, access)))
+		return NULL;
+	return k;
+}
+
+/** The same for who has no QP. */
 static inline const struct uroce_mr_key *
 uroce_mr_lookup(const struct uroce_mrs *t, uint32_t key, const struct ibv_pd *pd, uint64_t addr,
 		uint64_t length, uint32_t access)
 {
-	const struct uroce_mr_key *k = &t->keys[uroce_slots_index(t->log2, 32, key)];
-
-	/* pairs with the release in uroce_mr_create() */
-	if (unlikely(__atomic_load_n(&k->key, __ATOMIC_ACQUIRE) != key || key == 0))
-		return NULL;
-	if (unlikely(k->pd != pd || (k->access & access) != access))
-		return NULL;
-	/* nothing here can wrap: addr >= k->addr, then only differences */
-	if (unlikely(addr < k->addr || length > k->length || addr - k->addr > k->length - length))
-		return NULL;
-	return k;
+	return uroce_key_lookup(t, key, pd, NULL, addr, length, access);
 }
 
 static inline uint8_t *

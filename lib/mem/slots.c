@@ -123,10 +123,22 @@ uroce_slots_fini(struct uroce_slots *s)
 	s->free = 0;
 }
 
+static uint32_t
+next_id(struct uroce_slots *s, uint32_t slot)
+{
+	const unsigned int bits = s->id_bits - s->log2;
+	uint32_t id;
+
+	do {
+		id = slot << bits | permute(s->secret, slot, s->uses[slot], bits);
+		s->uses[slot] = (s->uses[slot] + 1) & (RTE_BIT32(bits) - 1);
+	} while (is_reserved(id, s->id_bits));
+	return id;
+}
+
 int
 uroce_slots_get(struct uroce_slots *s, uint32_t *id)
 {
-	const unsigned int bits = s->id_bits - s->log2;
 	uint32_t drawn, slot;
 
 	if (s->free == 0)
@@ -135,11 +147,14 @@ uroce_slots_get(struct uroce_slots *s, uint32_t *id)
 	slot = s->order[drawn];
 	s->free--;
 	s->order[drawn] = s->order[s->free];
-	do {
-		*id = slot << bits | permute(s->secret, slot, s->uses[slot], bits);
-		s->uses[slot] = (s->uses[slot] + 1) & (RTE_BIT32(bits) - 1);
-	} while (is_reserved(*id, s->id_bits));
+	*id = next_id(s, slot);
 	return 0;
+}
+
+uint32_t
+uroce_slots_renew(struct uroce_slots *s, uint32_t id)
+{
+	return next_id(s, uroce_slots_index(s->log2, s->id_bits, id));
 }
 
 void

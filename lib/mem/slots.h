@@ -29,6 +29,9 @@ void uroce_slots_fini(struct uroce_slots *s);
 int uroce_slots_get(struct uroce_slots *s, uint32_t *id);
 void uroce_slots_put(struct uroce_slots *s, uint32_t id);
 
+/** Another identifier of the slot that `id`, in use, is in. */
+uint32_t uroce_slots_renew(struct uroce_slots *s, uint32_t id);
+
 static inline uint32_t
 uroce_slots_index(unsigned int log2, unsigned int id_bits, uint32_t id)
 {

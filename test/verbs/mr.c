@@ -176,7 +176,7 @@ test_invalid(void **state)
 	assert_refused(memory, 100, IBV_ACCESS_REMOTE_WRITE, EINVAL);
 	assert_refused(memory, 100, IBV_ACCESS_REMOTE_ATOMIC, EINVAL);
 	assert_refused(memory, 100, IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ, EINVAL);
-	assert_refused(memory, 100, IBV_ACCESS_LOCAL_WRITE | 1 << 8, EINVAL);
+	assert_refused(memory, 100, IBV_ACCESS_LOCAL_WRITE | 1 << 10, EINVAL);
 	assert_refused(memory, 100, -1, EINVAL);
 	assert_refused(memory, 100, IBV_ACCESS_ON_DEMAND, EOPNOTSUPP);
 	assert_registers(memory, 100, IBV_ACCESS_LOCAL_WRITE);

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * The table of keys: its memory, and what happens to the keys of memory that DPDK gives back.
+ * Control threads; whoever frees memory of DPDK runs on_mem_event().
+ *
+ * Locks: EAL's memory lock, then the table's, and nothing of EAL is called under the table's.
+ */
+
+#include <errno.h>
+
+#include <rte_debug.h>
+#include <rte_errno.h>
+#include <rte_malloc.h>
+#include <rte_memory.h>
+
+#include "uroce_config.h"
+#include "mem/mr.h"
+#include "mem/mw.h"
+#include "mem/rcu.h"
+
+#define EVENT_NAME "uroce_mrs"
+
+/* The region's key, and those of the windows on it. The wait for workers that follows orders it. */
+static void
+take_back(struct uroce_mr *mr)
+{
+	const struct uroce_mw *mw;
+
+	mr->is_gone = true;
+	if (mr->slot != NULL)
+		__atomic_store_n(&mr->slot->key, 0, __ATOMIC_RELAXED);
+	LIST_FOREACH(mw, &mr->windows, mr_link)
+		__atomic_store_n(&mw->slot->key, 0, __ATOMIC_RELAXED);
+}
+
+/* Called with EAL's memory lock held for writing, before the memory goes. */
+static void
+on_mem_event(enum rte_mem_event event, const void *addr, size_t len, void *arg)
+{
+	struct uroce_mrs *t = arg;
+	const uint64_t first = (uintptr_t)addr;
+	bool found = false;
+	struct uroce_mr *mr;
+
+	if (event != RTE_MEM_EVENT_FREE)
+		return;
+	pthread_mutex_lock(&t->lock);
+	LIST_FOREACH(mr, &t->of_dpdk, link) {
+		const uint64_t va = (uintptr_t)mr->ibv.addr;
+
+		if (va - first < len || first - va < mr->ibv.length) {
+			take_back(mr);
+			found = true;
+		}
+	}
+	pthread_mutex_unlock(&t->lock);
+	if (found)
+		uroce_rcu_wait();
+}
+
+static struct uroce_mr_key *
+alloc_keys(unsigned int log2, int numa_node)
+{
+	const size_t bytes = sizeof(struct uroce_mr_key) << log2;
+	void *keys = rte_zmalloc_socket("uroce_mr_keys", bytes, RTE_CACHE_LINE_SIZE, numa_node);
+
+	/* far memory is better than none */
+	if (keys == NULL && numa_node != SOCKET_ID_ANY)
+		keys = rte_zmalloc("uroce_mr_keys", bytes, RTE_CACHE_LINE_SIZE);
+	return keys;
+}
+
+int
+uroce_mrs_init(struct uroce_mrs *t, unsigned int log2, int numa_node)
+{
+	int rc;
+
+	if (log2 < 1 || log2 > UROCE_LOG2_LIMIT_MR)
+		return -EINVAL;
+	rc = uroce_rcu_init();
+	if (rc != 0)
+		return rc;
+	t->keys = alloc_keys(log2, numa_node);
+	if (t->keys == NULL)
+		return -ENOMEM;
+	rc = uroce_slots_init(&t->slots, log2, 32);
+	if (rc != 0)
+		goto free_keys;
+	t->log2 = (uint8_t)log2;
+	t->count = 0;
+	LIST_INIT(&t->of_dpdk);
+	pthread_mutex_init(&t->lock, NULL);
+	/* not supported: then nothing is ever given back */
+	if (rte_mem_event_callback_register(EVENT_NAME, on_mem_event, t) != 0 &&
+	    rte_errno != ENOTSUP) {
+		rc = -rte_errno;
+		goto fini_slots;
+	}
+	return 0;
+
+fini_slots:
+	pthread_mutex_destroy(&t->lock);
+	uroce_slots_fini(&t->slots);
+free_keys:
+	rte_free(t->keys);
+	t->keys = NULL;
+	return rc;
+}
+
+void
+uroce_mrs_fini(struct uroce_mrs *t)
+{
+	RTE_VERIFY(t->count == 0);
+	/* fails where registering was not supported */
+	(void)rte_mem_event_callback_unregister(EVENT_NAME, t);
+	pthread_mutex_destroy(&t->lock);
+	uroce_slots_fini(&t->slots);
+	rte_free(t->keys);
+	t->keys = NULL;
+}

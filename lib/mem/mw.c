@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * Windows are changed under the table's lock, which is never held for long nor while waiting. Workers
+ * look up without it, while another worker may be binding the window anew: so they take a copy of the
+ * slot, and its version (in `access`) tells whether it is of one piece.
+ */
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "uroce_verbs.h"
+#include "mem/mw.h"
+#include "mem/null.h"
+#include "mem/rcu.h"
+
+#define WRITES (IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC)
+#define FLUSHES (IBV_ACCESS_FLUSH_GLOBAL | IBV_ACCESS_FLUSH_PERSISTENT)
+#define RIGHTS (IBV_ACCESS_REMOTE_READ | WRITES | FLUSHES)
+
+#define VERSION_MASK (~(UROCE_KEY_CHANGING - 1))
+#define CONSUMER_BITS 0xffu /* of a key of type 2 */
+
+static struct uroce_mr_key *
+slot_of(const struct uroce_mrs *t, uint32_t key)
+{
+	return &t->keys[uroce_slots_index(t->log2, 32, key)];
+}
+
+/* A key that stays other than 0, whatever its low bits become. */
+static int
+get_key(struct uroce_slots *slots, uint32_t *key)
+{
+	int rc;
+
+	while ((rc = uroce_slots_get(slots, key)) == 0 && (*key & ~CONSUMER_BITS) == 0)
+		uroce_slots_put(slots, *key);
+	return rc;
+}
+
+struct uroce_mw *
+uroce_mw_create(struct uroce_mrs *t, struct ibv_pd *pd, enum ibv_mw_type type)
+{
+	struct uroce_mw *mw = NULL;
+	uint32_t key;
+	int rc = EINVAL;
+
+	if (type != IBV_MW_TYPE_1 && type != IBV_MW_TYPE_2)
+		goto fail;
+	rc = ENOMEM;
+	mw = calloc(1, sizeof(*mw));
+	if (mw == NULL)
+		goto fail;
+	pthread_mutex_lock(&t->lock);
+	rc = -get_key(&t->slots, &key);
+	if (rc == 0) {
+		t->count++;
+		mw->slot = slot_of(t, key);
+		mw->slot->mw = mw;
+		mw->slot->access = UROCE_KEY_WINDOW;
+	}
+	pthread_mutex_unlock(&t->lock);
+	if (rc != 0)
+		goto fail;
+	mw->table = t;
+	mw->key = key;
+	mw->ibv = (struct ibv_mw){
+		.context = pd->context,
+		.pd = pd,
+		.rkey = key,
+		.handle = uroce_slots_index(t->log2, 32, key),
+		.type = type,
+	};
+	return mw;
+
+fail:
+	free(mw);
+	errno = rc;
+	return NULL;
+}
+
+/* Under the table's lock. */
+static void
+unbind(struct uroce_mw *mw)
+{
+	if (mw->mr == NULL)
+		return;
+	__atomic_store_n(&mw->slot->key, 0, __ATOMIC_RELAXED);
+	LIST_REMOVE(mw, mr_link);
+	if (mw->ibv.type == IBV_MW_TYPE_2)
+		LIST_REMOVE(mw, owner_link);
+	mw->mr = NULL;
+}
+
+void
+uroce_mw_destroy(struct uroce_mw *mw)
+{
+	struct uroce_mrs *t = mw->table;
+
+	pthread_mutex_lock(&t->lock);
+	unbind(mw);
+	/* whoever wants to bind it finds that it is gone */
+	__atomic_store_n(&mw->slot->access, 0, __ATOMIC_RELAXED);
+	pthread_mutex_unlock(&t->lock);
+	uroce_rcu_wait();
+	pthread_mutex_lock(&t->lock);
+	mw->slot->mw = NULL;
+	uroce_slots_put(&t->slots, mw->key);
+	t->count--;
+	pthread_mutex_unlock(&t->lock);
+	free(mw);
+}
+
+uint32_t
+uroce_mw_next_rkey(struct uroce_mw *mw, uint32_t wanted)
+{
+	struct uroce_mrs *t = mw->table;
+	uint32_t key;
+
+	if (mw->ibv.type == IBV_MW_TYPE_2)
+		return (mw->key & ~CONSUMER_BITS) | (wanted & CONSUMER_BITS);
+	pthread_mutex_lock(&t->lock);
+	key = uroce_slots_renew(&t->slots, mw->key);
+	pthread_mutex_unlock(&t->lock);
+	return key;
+}
+
+/* The region of a key; NULL: there is none. Under the table's lock. */
+static struct uroce_mr *
+region_of(const struct uroce_mrs *t, uint32_t lkey)
+{
+	const struct uroce_mr_key *k = slot_of(t, lkey);
+
+	if (lkey == 0 || __atomic_load_n(&k->key, __ATOMIC_RELAXED) != lkey ||
+	    (k->access & (UROCE_KEY_WINDOW | UROCE_KEY_NULL)) != 0)
+		return NULL;
+	return k->mr;
+}
+
+/* What the type of the window allows. */
+static bool
+type_allows(const struct uroce_mw *mw, const struct uroce_mw_bind *b)
+{
+	if (mw->ibv.pd != b->pd) /* C10-72 */
+		return false;
+	if (mw->ibv.type == IBV_MW_TYPE_1)
+		return (b->access & IBV_ACCESS_ZERO_BASED) == 0; /* o10-36.2.2 */
+	/* o10-37.2.30: not bound; o10-37.2.40: nor to be unbound by this */
+	return mw->mr == NULL && b->length != 0;
+}
+
+/* What the region allows. */
+static bool
+region_allows(const struct uroce_mr *mr, const struct uroce_mw_bind *b)
+{
+	const struct uroce_mr_key *k = mr->slot;
+
+	if (mr->ibv.pd != b->pd || mr->zero_based)
+		return false;
+	if ((mr->access & IBV_ACCESS_MW_BIND) == 0) /* C10-73 */
+		return false;
+	if ((b->access & WRITES) != 0 && (mr->access & IBV_ACCESS_LOCAL_WRITE) == 0) /* C10-74 */
+		return false;
+	if ((b->access & FLUSHES & ~mr->access) != 0) /* persistent is what its memory is */
+		return false;
+	return uroce_key_grants(k, b->addr, b->length, 0); /* C10-75 */
+}
+
+/* The slot's contents, piece by piece, for readers who may be looking: see copy_of(). The key is 0. */
+static void
+describe(struct uroce_mw *mw, const struct uroce_mw_bind *b)
+{
+	const struct uroce_mr_key *r = mw->mr->slot;
+	struct uroce_mr_key *k = mw->slot;
+	const uint64_t addr = (b->access & IBV_ACCESS_ZERO_BASED) != 0 ? 0 : b->addr;
+	const void *owner = mw->ibv.type == IBV_MW_TYPE_2 ? (const void *)b->qp : b->pd;
+	const uint32_t changing = ((k->access & VERSION_MASK) | UROCE_KEY_WINDOW) + UROCE_KEY_CHANGING;
+
+	__atomic_store_n(&k->access, changing, __ATOMIC_RELAXED);
+	/* releases: who sees a new piece sees the odd version too */
+	__atomic_store_n(&k->addr, addr, __ATOMIC_RELEASE);
+	__atomic_store_n(&k->length, b->length, __ATOMIC_RELEASE);
+	__atomic_store_n(&k->va, uroce_mr_va(r, b->addr), __ATOMIC_RELEASE);
+	__atomic_store_n(&k->iova, r->iova, __ATOMIC_RELEASE);
+	__atomic_store_n(&k->mr, mw->mr, __ATOMIC_RELEASE);
+	__atomic_store_n(&k->owner, owner, __ATOMIC_RELEASE);
+	__atomic_store_n(&k->access, (changing + UROCE_KEY_CHANGING) | (b->access & RIGHTS),
+			 __ATOMIC_RELEASE);
+	/* pairs with the acquires in uroce_key_lookup() and uroce_mw_invalidate() */
+	__atomic_store_n(&k->key, b->rkey, __ATOMIC_RELEASE);
+}
+
+/* Under the table's lock. */
+static int
+bind_window(struct uroce_mrs *t, const struct uroce_mw_bind *b)
+{
+	struct uroce_mr_key *k = slot_of(t, b->rkey);
+	struct uroce_mw *mw = k->mw;
+	struct uroce_mr *mr;
+
+	if ((k->access & UROCE_KEY_WINDOW) == 0 || mw != b->mw || !type_allows(mw, b))
+		return -EINVAL;
+	if (b->length == 0) {
+		unbind(mw);
+		return 0;
+	}
+	mr = region_of(t, b->lkey);
+	if (mr == NULL || !region_allows(mr, b))
+		return -EINVAL;
+	unbind(mw);
+	mw->mr = mr;
+	LIST_INSERT_HEAD(&mr->windows, mw, mr_link);
+	if (mw->ibv.type == IBV_MW_TYPE_2)
+		LIST_INSERT_HEAD(&b->qp->windows, mw, owner_link);
+	describe(mw, b);
+	return 0;
+}
+
+int
+uroce_mw_bind(struct uroce_mrs *t, const struct uroce_mw_bind *b)
+{
+	int rc;
+
+	pthread_mutex_lock(&t->lock);
+	rc = bind_window(t, b);
+	pthread_mutex_unlock(&t->lock);
+	return rc;
+}
+
+int
+uroce_mw_invalidate(struct uroce_mrs *t, uint32_t rkey, const struct ibv_pd *pd,
+		    const struct uroce_mw_owner *qp)
+{
+	const struct uroce_mr_key *k = slot_of(t, rkey);
+	int rc = -EINVAL;
+
+	pthread_mutex_lock(&t->lock);
+	if (rkey != 0 && __atomic_load_n(&k->key, __ATOMIC_RELAXED) == rkey &&
+	    (k->access & UROCE_KEY_WINDOW) != 0 && k->mw->ibv.type == IBV_MW_TYPE_2 &&
+	    k->mw->ibv.pd == pd && (qp == NULL || k->owner == qp)) {
+		unbind(k->mw);
+		rc = 0;
+	}
+	pthread_mutex_unlock(&t->lock);
+	return rc;
+}
+
+void
+uroce_mw_owner_gone(struct uroce_mrs *t, struct uroce_mw_owner *qp)
+{
+	pthread_mutex_lock(&t->lock);
+	while (!LIST_EMPTY(&qp->windows))
+		unbind(LIST_FIRST(&qp->windows));
+	pthread_mutex_unlock(&t->lock);
+}
+
+/* One piece, or NULL: it is being bound, or not the same any more. */
+static const struct uroce_mr_key *
+copy_of(const struct uroce_mr_key *k, uint32_t key, struct uroce_mr_key *copy)
+{
+	/* acquires: pair with the releases in describe(); what is read after is not older */
+	copy->access = __atomic_load_n(&k->access, __ATOMIC_ACQUIRE);
+	copy->addr = __atomic_load_n(&k->addr, __ATOMIC_ACQUIRE);
+	copy->length = __atomic_load_n(&k->length, __ATOMIC_ACQUIRE);
+	copy->va = __atomic_load_n(&k->va, __ATOMIC_ACQUIRE);
+	copy->iova = __atomic_load_n(&k->iova, __ATOMIC_ACQUIRE);
+	copy->mr = __atomic_load_n(&k->mr, __ATOMIC_ACQUIRE);
+	copy->owner = __atomic_load_n(&k->owner, __ATOMIC_ACQUIRE);
+	copy->key = __atomic_load_n(&k->key, __ATOMIC_ACQUIRE);
+	if ((copy->access & UROCE_KEY_CHANGING) != 0 || copy->key != key ||
+	    __atomic_load_n(&k->access, __ATOMIC_RELAXED) != copy->access)
+		return NULL;
+	return copy;
+}
+
+const struct uroce_mr_key *
+uroce_key_resolve(const struct uroce_mr_key *k, uint32_t key, const struct ibv_pd *pd,
+		  const struct uroce_mw_owner *qp, uint64_t addr, uint64_t length, uint32_t access)
+{
+	static __thread struct uroce_mr_key copy;
+	const uint32_t kind = __atomic_load_n(&k->access, __ATOMIC_ACQUIRE);
+
+	if ((kind & UROCE_KEY_NULL) != 0)
+		return uroce_null_lookup(k, pd, addr, length, access, &copy);
+	/* only for peers: a window's key is not an lkey */
+	if ((kind & UROCE_KEY_WINDOW) == 0 || (access & RIGHTS) == 0)
+		return NULL;
+	k = copy_of(k, key, &copy);
+	if (k == NULL || (k->owner != pd && (k->owner != qp || qp == NULL)))
+		return NULL;
+	return uroce_key_grants(k, addr, length, access) ? k : NULL;
+}
