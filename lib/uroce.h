@@ -129,6 +129,25 @@ unsigned int uroce_query_counters(struct ibv_context *context, struct uroce_coun
 /** ibv_query_device(3). @return 0 */
 int uroce_query_device(struct ibv_context *context, struct ibv_device_attr *attr);
 
+/**
+ * ibv_query_device_ex(3). completion_timestamp_mask: all 64 bits; hca_core_clock: 1,000,000 kHz, time stamps are
+ * nanoseconds.
+ *
+ * @param input	NULL, or comp_mask 0
+ * @return	0; EINVAL: comp_mask
+ */
+int uroce_query_device_ex(struct ibv_context *context, const struct ibv_query_device_ex_input *input,
+			  struct ibv_device_attr_ex *attr);
+
+/**
+ * ibv_query_rt_values_ex(3).
+ *
+ * @param values	comp_mask IBV_VALUES_MASK_RAW_CLOCK: raw_clock.tv_nsec becomes the time of the clock that
+ *			stamps completions, tv_sec 0
+ * @return	0; EINVAL: comp_mask
+ */
+int uroce_query_rt_values_ex(struct ibv_context *context, struct ibv_values_ex *values);
+
 /** ibv_query_port(3). @return 0; EINVAL: the one port is number 1 */
 int uroce_query_port(struct ibv_context *context, uint8_t port_num, struct ibv_port_attr *attr);
 
@@ -192,6 +211,36 @@ int uroce_destroy_comp_channel(struct ibv_comp_channel *channel);
  */
 struct ibv_cq *uroce_create_cq(struct ibv_context *context, int cqe, void *cq_context,
 			       struct ibv_comp_channel *channel, int comp_vector);
+
+/**
+ * ibv_create_cq_ex(3). Between start_poll, which returns ENOENT when there is nothing (EIO: and nothing will
+ * come, the CQ has overrun), and end_poll, other threads that poll or resize the CQ wait. The same CQ can be
+ * polled with uroce_poll_cq(), of ibv_cq_ex_to_cq().
+ *
+ * @param attr	wc_flags: all but IBV_WC_EX_WITH_TM_INFO, what is not asked for cannot be read; flags:
+ *		IBV_CREATE_CQ_ATTR_SINGLE_THREADED: one thread at a time polls and resizes it;
+ *		IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN: a completion for which there is no room is lost
+ * @return	NULL and errno: EOPNOTSUPP: flags, wc_flags or comp_mask; else as uroce_create_cq()
+ */
+struct ibv_cq_ex *uroce_create_cq_ex(struct ibv_context *context, struct ibv_cq_init_attr_ex *attr);
+
+/**
+ * ibv_resize_cq(3): exactly cqe entries from now on; what is in it stays. Others may poll it meanwhile, QPs
+ * complete to it.
+ *
+ * @return	0; EINVAL: not 1 .. UROCE_MAX_CQE, or more than that is in it; ENOMEM
+ */
+int uroce_resize_cq(struct ibv_cq *cq, int cqe);
+
+/**
+ * ibv_modify_cq(3): when the CQ is armed, an event comes after moderate.cq_count completions or
+ * moderate.cq_period microseconds after the first of them, whatever is sooner. A count of 0: after the period
+ * alone; a period of 0: after the count alone; both 0: at once, as before. What waits is told of at once.
+ *
+ * @param attr	attr_mask: IBV_CQ_ATTR_MODERATE
+ * @return	0; EINVAL: attr_mask
+ */
+int uroce_modify_cq(struct ibv_cq *cq, struct ibv_modify_cq_attr *attr);
 
 /** Waits until its events that were got are acknowledged. @return 0; EBUSY: QPs use it */
 int uroce_destroy_cq(struct ibv_cq *cq);

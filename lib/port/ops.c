@@ -7,7 +7,9 @@
 
 #include <errno.h>
 #include <string.h>
+#include <time.h>
 
+#include "port/clock.h"
 #include "port/link.h"
 #include "port/path.h"
 #include "port/port.h"
@@ -45,6 +47,17 @@ progress(struct uroce_device *dev)
 	uroce_workers_progress();
 }
 
+static void
+clocks(struct uroce_device *dev, uint64_t *device_ns, uint64_t *wall_ns)
+{
+	struct timespec wall;
+
+	RTE_SET_USED(dev); /* the clock is the process's */
+	*device_ns = uroce_clock_ns();
+	clock_gettime(CLOCK_REALTIME, &wall);
+	*wall_ns = (uint64_t)wall.tv_sec * 1000000000 + (uint64_t)wall.tv_nsec;
+}
+
 static int
 query_gid(struct uroce_device *dev, unsigned int index, struct ibv_gid_entry *entry)
 {
@@ -69,6 +82,10 @@ const struct uroce_device_ops uroce_port_ops = {
 	.qp_detach = uroce_engine_qp_detach,
 	.engine_enter = engine_enter,
 	.engine_exit = engine_exit,
+	.engine_now = uroce_engine_now,
+	.timer_arm = uroce_engine_timer_arm,
+	.timer_remove = uroce_engine_timer_remove,
+	.clocks = clocks,
 	.qp_changed = uroce_engine_qp_changed,
 	.doorbell = uroce_engine_doorbell,
 	.path_init = uroce_port_path_init,

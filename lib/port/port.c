@@ -73,6 +73,7 @@ device_init(struct uroce_port *port, unsigned int index, const struct uroce_port
 		.node_guid = guid_of(&port->mac),
 		.index = (uint16_t)index,
 		.port_id = port->port_id,
+		.vlan = port->vlan,
 		.numa_node = port->numa_node,
 		.log2_max_qp = conf->log2_max_qp,
 		.log2_max_mr = conf->log2_max_mr,

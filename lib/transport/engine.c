@@ -38,6 +38,7 @@ uroce_engine_init(struct uroce_engine *e, struct rte_mempool *header_pool, struc
 	e->now_ns = now_ns;
 	TAILQ_INIT(&e->active);
 	uroce_wheel_init(&e->wheel, now_ns);
+	uroce_wheel_init(&e->cq_wheel, now_ns);
 }
 
 void
@@ -143,6 +144,38 @@ timer_fired(struct uroce_timer *t, void *arg)
 	uroce_completer_timeout(arg, container_of(t, struct uroce_qp, req.timer));
 }
 
+static void
+cq_timer_fired(struct uroce_timer *t, void *arg)
+{
+	struct uroce_engine *e = arg;
+
+	e->cq_timers--;
+	uroce_cq_timeout(t, e);
+}
+
+uint64_t
+uroce_engine_now(const struct uroce_engine *e)
+{
+	return e->now_ns;
+}
+
+void
+uroce_engine_timer_arm(struct uroce_engine *e, struct uroce_timer *timer, uint64_t deadline_ns)
+{
+	/* A wheel that nobody has turned for long is behind; while it is empty that costs nothing. */
+	if (e->cq_timers++ == 0)
+		uroce_wheel_expire(&e->cq_wheel, e->now_ns, cq_timer_fired, e);
+	uroce_wheel_arm(&e->cq_wheel, timer, deadline_ns);
+}
+
+void
+uroce_engine_timer_remove(struct uroce_engine *e, struct uroce_timer *timer)
+{
+	if (timer->slot_ns != 0)
+		e->cq_timers--;
+	uroce_wheel_remove(&e->cq_wheel, timer);
+}
+
 /* One QP's turn: its answers before its requests. */
 static unsigned int
 send_turn(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf **frames, unsigned int room)
@@ -161,6 +194,8 @@ uroce_engine_send(struct uroce_engine *e, struct rte_mbuf **frames, unsigned int
 
 	e->now_ns = now_ns;
 	uroce_wheel_expire(&e->wheel, now_ns, timer_fired, e);
+	if (unlikely(e->cq_timers != 0))
+		uroce_wheel_expire(&e->cq_wheel, now_ns, cq_timer_fired, e);
 	take_doorbells(e);
 	while (sent < n && !TAILQ_EMPTY(&e->active)) {
 		struct uroce_qp *qp = TAILQ_FIRST(&e->active);
@@ -186,6 +221,8 @@ uroce_engine_deadline(const struct uroce_engine *e)
 {
 	if (!TAILQ_EMPTY(&e->active) || __atomic_load_n(&e->doorbells, __ATOMIC_RELAXED) != NULL)
 		return e->now_ns;
+	if (unlikely(e->cq_timers != 0))
+		return RTE_MIN(uroce_wheel_next(&e->wheel), uroce_wheel_next(&e->cq_wheel));
 	return uroce_wheel_next(&e->wheel);
 }
 

@@ -43,7 +43,9 @@ struct uroce_engine {
 	uint64_t now_ns;
 	struct rte_mempool *header_pool;	/* headers, small payloads, external segments */
 	struct rte_mempool *payload_pool;	/* copied payloads */
-	struct uroce_wheel wheel;
+	struct uroce_wheel wheel;	/* of QPs */
+	struct uroce_wheel cq_wheel;	/* of moderated CQs */
+	uint32_t cq_timers;		/* how many are in it */
 	TAILQ_HEAD(, uroce_qp) active;	/* QPs with something to send, each once */
 	uint64_t verdicts[UROCE_VERDICT_COUNT];		/* engine: rw, others: relaxed read */
 	uint64_t counters[UROCE_ENGINE_COUNTER_COUNT];
@@ -85,5 +87,8 @@ uint64_t uroce_engine_deadline(const struct uroce_engine *e);
 void uroce_engine_doorbell(struct uroce_qp *qp);		/* any thread */
 void uroce_engine_qp_changed(struct uroce_qp *qp, enum ibv_qp_state from, int attr_mask);
 void uroce_engine_qp_detach(struct uroce_qp *qp);
+uint64_t uroce_engine_now(const struct uroce_engine *e);
+void uroce_engine_timer_arm(struct uroce_engine *e, struct uroce_timer *timer, uint64_t deadline_ns);
+void uroce_engine_timer_remove(struct uroce_engine *e, struct uroce_timer *timer);
 
 #endif /* UROCE_TRANSPORT_ENGINE_H */

@@ -33,7 +33,7 @@ uroce_qp_complete_recv(struct uroce_engine *e, struct uroce_qp *qp, struct ibv_w
 	qp->resp.recv_taken = false;
 	/* pairs with the acquire in uroce_post_recv(): the slot is free */
 	__atomic_store_n(&qp->rq.head, qp->rq.head + 1, __ATOMIC_RELEASE);
-	if (uroce_cq_push(uroce_cq_of(qp->ibv.recv_cq), wc, solicited))
+	if (uroce_cq_push(uroce_cq_of(qp->ibv.recv_cq), e, wc, solicited))
 		return true;
 	uroce_count(e, UROCE_CQ_OVERRUNS, 1);
 	uroce_qp_fail(e, qp);

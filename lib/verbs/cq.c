@@ -29,35 +29,52 @@ channel_ref(struct ibv_comp_channel *channel, int n)
 	pthread_mutex_unlock(&channel->context->mutex);
 }
 
-static struct uroce_cq *
-cq_alloc(struct uroce_device *dev, uint32_t capacity)
+int
+uroce_cq_ring_init(const struct uroce_device *dev, struct uroce_cq_ring *ring, uint32_t capacity,
+		   bool stamps)
 {
 	uint32_t entries = rte_align32pow2(capacity);
+	size_t bytes = sizeof(ring->wcs[0]) + (stamps ? sizeof(ring->stamps[0]) : 0);
+
+	ring->wcs = uroce_device_alloc(dev, "uroce_cq_ring", entries * bytes);
+	if (ring->wcs == NULL)
+		return ENOMEM;
+	ring->stamps = stamps ? (uint64_t *)(ring->wcs + entries) : NULL;
+	ring->mask = entries - 1;
+	ring->capacity = capacity;
+	return 0;
+}
+
+static struct uroce_cq *
+cq_alloc(struct uroce_device *dev, uint32_t capacity, bool stamps)
+{
 	struct uroce_cq *cq = uroce_device_alloc(dev, "uroce_cq", sizeof(*cq));
 
 	if (cq == NULL)
 		return NULL;
-	cq->ring = uroce_device_alloc(dev, "uroce_cq_ring", (size_t)entries * sizeof(cq->ring[0]));
-	if (cq->ring == NULL) {
+	if (uroce_cq_ring_init(dev, &cq->put, capacity, stamps) != 0) {
 		rte_free(cq);
 		return NULL;
 	}
-	cq->mask = entries - 1;
-	cq->capacity = capacity;
+	cq->get = cq->put;
+	cq->has_stamps = stamps;
 	rte_spinlock_init(&cq->push_lock);
 	rte_spinlock_init(&cq->poll_lock);
+	rte_spinlock_init(&cq->moderation.lock);
 	return cq;
 }
 
-struct ibv_cq *
-uroce_create_cq(struct ibv_context *context, int cqe, void *cq_context,
-		struct ibv_comp_channel *channel, int comp_vector)
+struct uroce_cq *
+uroce_cq_create(struct ibv_context *context, const struct ibv_cq_init_attr_ex *attr)
 {
+	const uint64_t stamps = IBV_WC_EX_WITH_COMPLETION_TIMESTAMP |
+				IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK;
 	struct uroce_device *dev = uroce_device_of(context);
+	struct ibv_comp_channel *channel = attr->channel;
 	struct uroce_cq *cq;
 
-	if (cqe <= 0 || cqe > UROCE_MAX_CQE || comp_vector < 0 ||
-	    comp_vector >= context->num_comp_vectors ||
+	if (attr->cqe == 0 || attr->cqe > UROCE_MAX_CQE ||
+	    attr->comp_vector >= (uint32_t)context->num_comp_vectors ||
 	    (channel != NULL && channel->context != context)) {
 		errno = EINVAL;
 		return NULL;
@@ -66,7 +83,7 @@ uroce_create_cq(struct ibv_context *context, int cqe, void *cq_context,
 		errno = ENOMEM;
 		return NULL;
 	}
-	cq = cq_alloc(dev, (uint32_t)cqe);
+	cq = cq_alloc(dev, attr->cqe, (attr->wc_flags & stamps) != 0);
 	if (cq == NULL) {
 		uroce_device_uncount(dev, &dev->cq_count);
 		errno = ENOMEM;
@@ -74,12 +91,28 @@ uroce_create_cq(struct ibv_context *context, int cqe, void *cq_context,
 	}
 	cq->ibv.context = context;
 	cq->ibv.channel = channel;
-	cq->ibv.cq_context = cq_context;
-	cq->ibv.cqe = cqe;
+	cq->ibv.cq_context = attr->cq_context;
+	cq->ibv.cqe = (int)attr->cqe;
+	cq->has_channel = channel != NULL;
 	pthread_mutex_init(&cq->ibv.mutex, NULL);
 	pthread_cond_init(&cq->ibv.cond, NULL);
 	channel_ref(channel, 1);
-	return &cq->ibv;
+	return cq;
+}
+
+struct ibv_cq *
+uroce_create_cq(struct ibv_context *context, int cqe, void *cq_context,
+		struct ibv_comp_channel *channel, int comp_vector)
+{
+	const struct ibv_cq_init_attr_ex attr = {
+		.cqe = cqe < 0 ? 0 : (uint32_t)cqe,	/* as little as none */
+		.cq_context = cq_context,
+		.channel = channel,
+		.comp_vector = (uint32_t)comp_vector,
+	};
+	struct uroce_cq *cq = uroce_cq_create(context, &attr);
+
+	return cq == NULL ? NULL : &cq->ibv;
 }
 
 int
@@ -94,6 +127,7 @@ uroce_destroy_cq(struct ibv_cq *ibv)
 	pthread_mutex_unlock(&ibv->mutex);
 	if (refs != 0)
 		return EBUSY;	/* R47 */
+	uroce_cq_moderation_fini(cq);
 	if (ibv->channel != NULL)
 		uroce_cq_forget_comp_events(cq);
 	uroce_device_forget_events(dev, &cq->async_events, &ibv->mutex, &ibv->cond,
@@ -101,7 +135,7 @@ uroce_destroy_cq(struct ibv_cq *ibv)
 	channel_ref(ibv->channel, -1);
 	pthread_cond_destroy(&ibv->cond);
 	pthread_mutex_destroy(&ibv->mutex);
-	rte_free(cq->ring);
+	rte_free(cq->get.wcs);
 	rte_free(cq);
 	uroce_device_uncount(dev, &dev->cq_count);
 	return 0;
@@ -151,26 +185,32 @@ set_overrun(struct uroce_cq *cq)
 }
 
 static bool
-push(struct uroce_cq *cq, const struct ibv_wc *wc)
+push(struct uroce_cq *cq, struct uroce_engine *engine, const struct ibv_wc *wc)
 {
 	uint32_t tail = cq->tail;
 
-	if (unlikely(tail - cq->head_seen >= cq->capacity)) {
-		/* pairs with the release in uroce_poll_cq(): entries below have been read */
+	if (unlikely(tail - cq->head_seen >= cq->put.capacity)) {
+		/* pairs with the releases of who polls: entries below have been read */
 		cq->head_seen = __atomic_load_n(&cq->head, __ATOMIC_ACQUIRE);
-		if (tail - cq->head_seen >= cq->capacity)
+		if (tail - cq->head_seen >= cq->put.capacity) {
+			if (cq->ignore_overrun)
+				return true;	/* as asked for, this one is lost */
 			set_overrun(cq);
+		}
 	}
 	if (unlikely(cq->overrun))
 		return false;
-	cq->ring[tail & cq->mask] = *wc;
+	cq->put.wcs[tail & cq->put.mask] = *wc;
+	if (unlikely(cq->put.stamps != NULL))
+		cq->put.stamps[tail & cq->put.mask] =
+			uroce_device_of(cq->ibv.context)->ops->engine_now(engine);
 	/* pairs with the acquire in uroce_poll_cq() */
 	__atomic_store_n(&cq->tail, tail + 1, __ATOMIC_RELEASE);
 	return true;
 }
 
 static void
-notify_armed(struct uroce_cq *cq, bool solicited)
+notify_armed(struct uroce_cq *cq, struct uroce_engine *engine, bool solicited)
 {
 	uint32_t arm;
 
@@ -179,6 +219,10 @@ notify_armed(struct uroce_cq *cq, bool solicited)
 	rte_atomic_thread_fence(__ATOMIC_SEQ_CST);
 	arm = __atomic_load_n(&cq->arm, __ATOMIC_RELAXED);
 	while (arm == UROCE_CQ_ARMED || (arm == UROCE_CQ_ARMED_SOLICITED && solicited)) {
+		if (unlikely(__atomic_load_n(&cq->moderated, __ATOMIC_RELAXED))) {
+			uroce_cq_moderate(cq, engine);
+			return;
+		}
 		/* one shot */
 		if (__atomic_compare_exchange_n(&cq->arm, &arm, UROCE_CQ_UNARMED, false,
 						__ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
@@ -189,30 +233,30 @@ notify_armed(struct uroce_cq *cq, bool solicited)
 }
 
 bool
-uroce_cq_push(struct uroce_cq *cq, const struct ibv_wc *wc, bool solicited)
+uroce_cq_push(struct uroce_cq *cq, struct uroce_engine *engine, const struct ibv_wc *wc, bool solicited)
 {
 	bool shared = __atomic_load_n(&cq->shared, __ATOMIC_RELAXED);
 	bool pushed;
 
 	if (shared)
 		rte_spinlock_lock(&cq->push_lock);
-	pushed = push(cq, wc);
+	pushed = push(cq, engine, wc);
 	if (shared)
 		rte_spinlock_unlock(&cq->push_lock);
-	if (cq->ibv.channel != NULL && pushed)
-		notify_armed(cq, solicited || wc->status != IBV_WC_SUCCESS);
+	if (cq->has_channel && pushed)
+		notify_armed(cq, engine, solicited || wc->status != IBV_WC_SUCCESS);
 	return pushed;
 }
 
 /* Entries from head on, in at most two pieces. */
 static void
-copy_out(const struct uroce_cq *cq, uint32_t head, uint32_t n, struct ibv_wc *wc)
+copy_out(const struct uroce_cq_ring *ring, uint32_t head, uint32_t n, struct ibv_wc *wc)
 {
-	uint32_t at = head & cq->mask;
-	uint32_t first = RTE_MIN(n, cq->mask + 1 - at);
+	uint32_t at = head & ring->mask;
+	uint32_t first = RTE_MIN(n, ring->mask + 1 - at);
 
-	memcpy(wc, &cq->ring[at], first * sizeof(*wc));
-	memcpy(wc + first, cq->ring, (n - first) * sizeof(*wc));
+	memcpy(wc, &ring->wcs[at], first * sizeof(*wc));
+	memcpy(wc + first, ring->wcs, (n - first) * sizeof(*wc));
 }
 
 int
@@ -230,14 +274,14 @@ uroce_poll_cq(struct ibv_cq *ibv, int num_entries, struct ibv_wc *wc)
 	if (__atomic_load_n(&cq->tail, __ATOMIC_RELAXED) ==
 	    __atomic_load_n(&cq->head, __ATOMIC_RELAXED))
 		return overrun ? -1 : 0;
-	rte_spinlock_lock(&cq->poll_lock);
+	uroce_cq_poll_lock(cq);
 	head = cq->head;
 	/* pairs with the release in push() */
 	n = RTE_MIN(__atomic_load_n(&cq->tail, __ATOMIC_ACQUIRE) - head, (uint32_t)num_entries);
-	copy_out(cq, head, n, wc);
+	copy_out(&cq->get, head, n, wc);
 	/* pairs with the acquire in push() */
 	__atomic_store_n(&cq->head, head + n, __ATOMIC_RELEASE);
-	rte_spinlock_unlock(&cq->poll_lock);
+	uroce_cq_poll_unlock(cq);
 	return (int)n;
 }
 

@@ -84,6 +84,9 @@ fill_context(struct uroce_device *dev)
 	vctx->query_device_ex = uroce_context_query_device_ex;
 	vctx->create_srq_ex = uroce_create_srq_ex;
 	vctx->get_srq_num = uroce_get_srq_num;
+	vctx->create_cq_ex = uroce_create_cq_ex;
+	vctx->modify_cq = uroce_modify_cq;
+	vctx->query_rt_values = uroce_query_rt_values_ex;
 	context->device = &dev->ibv;
 	context->ops._compat_query_device = uroce_query_device;
 	context->ops._compat_query_port = uroce_context_query_port_compat;
@@ -128,6 +131,7 @@ uroce_device_init(struct uroce_device *dev, const struct uroce_device_ops *ops,
 	dev->node_guid = conf->node_guid;
 	dev->index = conf->index;
 	dev->port_id = conf->port_id;
+	dev->vlan = conf->vlan;
 	dev->numa_node = conf->numa_node;
 	ret = uroce_rcu_init();
 	if (ret != 0)

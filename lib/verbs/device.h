@@ -23,6 +23,7 @@
 struct uroce_device;
 struct uroce_engine;
 struct uroce_qp;
+struct uroce_timer;
 
 /* The way to a peer: headers for every packet, and where they get the neighbour's address from. */
 struct uroce_path {
@@ -45,6 +46,13 @@ struct uroce_device_ops {
 	/* Between enter and exit the calling thread is the engine's one thread. Not recursive. */
 	void (*engine_enter)(struct uroce_engine *engine);
 	void (*engine_exit)(struct uroce_engine *engine);
+	/* What time it is for the engine, ns of the device's clock. The engine's thread. */
+	uint64_t (*engine_now)(const struct uroce_engine *engine);
+	/* Call uroce_cq_timeout() at a time, or no more. The engine's thread. */
+	void (*timer_arm)(struct uroce_engine *engine, struct uroce_timer *timer, uint64_t deadline_ns);
+	void (*timer_remove)(struct uroce_engine *engine, struct uroce_timer *timer);
+	/* What time it is now: ns of the device's clock, and since 1970. Any thread. */
+	void (*clocks)(struct uroce_device *dev, uint64_t *device_ns, uint64_t *wall_ns);
 	/* The QP's state or attributes have changed. Called between enter and exit. */
 	void (*qp_changed)(struct uroce_qp *qp, enum ibv_qp_state from, int attr_mask);
 	/* There is new work on the send queue, or work to flush. Any thread. */
@@ -69,6 +77,7 @@ struct uroce_device_conf {
 	uint64_t node_guid;	/* big-endian */
 	uint16_t index;		/* among the process's devices */
 	uint16_t port_id;	/* mbuf->port of what its QPs send */
+	uint16_t vlan;		/* of the frames it takes; 0: untagged */
 	int numa_node;
 	unsigned int log2_max_qp;
 	unsigned int log2_max_mr;
@@ -92,6 +101,7 @@ struct uroce_device {
 	uint64_t node_guid;
 	uint16_t index;
 	uint16_t port_id;
+	uint16_t vlan;
 	int numa_node;
 	struct uroce_event_queue events;	/* its fd is vctx.context.async_fd */
 	pthread_mutex_t lock;	/* qps' control side and the counts */

@@ -108,13 +108,6 @@ uroce_wq_has_room(struct uroce_wq *wq, uint32_t tail)
 	return tail - wq->head_seen < wq->capacity;
 }
 
-/* A doubly linked timer in the engine's wheel. */
-struct uroce_timer {
-	LIST_ENTRY(uroce_timer) link;
-	uint64_t deadline_ns;		/* 0: not armed. May be later than the wheel's slot */
-	uint64_t slot_ns;		/* when the wheel will look at it; 0: not in the wheel */
-};
-
 /* lib/transport/requester.c and completer.c */
 struct uroce_requester {
 	uint32_t next;			/* send queue index of the WQE to send from, head .. started */

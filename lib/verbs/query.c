@@ -21,6 +21,7 @@
 
 #define PORT_NUM 1		/* a device has one port */
 #define DEFAULT_PKEY 0xffff	/* RoCE has no other */
+#define CLOCK_KHZ 1000000	/* time stamps are nanoseconds */
 
 int
 uroce_query_device(struct ibv_context *context, struct ibv_device_attr *attr)
@@ -68,9 +69,38 @@ uroce_context_query_device_ex(struct ibv_context *context,
 	if ((input != NULL && input->comp_mask != 0) || attr_size < sizeof(attr->orig_attr))
 		return EINVAL;
 	uroce_query_device(context, &full.orig_attr);
+	full.completion_timestamp_mask = UINT64_MAX;
+	full.hca_core_clock = CLOCK_KHZ;
+	full.device_cap_flags_ex = full.orig_attr.device_cap_flags;
+	full.cq_mod_caps.max_cq_count = UINT16_MAX;
+	full.cq_mod_caps.max_cq_period = UINT16_MAX;
 	/* the caller may know fewer fields, or more */
 	memset(attr, 0, attr_size);
 	memcpy(attr, &full, RTE_MIN(attr_size, sizeof(full)));
+	return 0;
+}
+
+int
+uroce_query_device_ex(struct ibv_context *context, const struct ibv_query_device_ex_input *input,
+		      struct ibv_device_attr_ex *attr)
+{
+	return uroce_context_query_device_ex(context, input, attr, sizeof(*attr));
+}
+
+/* The clock's ticks are in tv_nsec alone, as other devices give them. */
+int
+uroce_query_rt_values_ex(struct ibv_context *context, struct ibv_values_ex *values)
+{
+	struct uroce_device *dev = uroce_device_of(context);
+	uint64_t device_ns, wall_ns;
+
+	if ((values->comp_mask & ~IBV_VALUES_MASK_RAW_CLOCK) != 0)
+		return EINVAL;
+	if (values->comp_mask == 0)
+		return 0;
+	dev->ops->clocks(dev, &device_ns, &wall_ns);
+	values->raw_clock.tv_sec = 0;
+	values->raw_clock.tv_nsec = (long)device_ns;
 	return 0;
 }
 

@@ -16,6 +16,7 @@
 #include <rte_ring.h>
 
 #include "eal.h"
+#include "port/clock.h"
 #include "port/pool.h"
 #include "port/port.h"
 #include "port/worker.h"
@@ -130,6 +131,21 @@ test_progress(void **state)
 	assert_int_equal(test_counter(f->context, "rx_frames"), before + WORKERS);
 }
 
+/* The device's clock is the workers', the wall's is the system's; neither goes backwards here. */
+static void
+test_clocks(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t before_ns = uroce_clock_ns(), device_ns, wall_ns;
+	uint64_t after_ns;
+
+	uroce_port_ops.clocks(f->dev, &device_ns, &wall_ns);
+	after_ns = uroce_clock_ns();
+	assert_in_range(device_ns, before_ns, after_ns);
+	/* after 2020 */
+	assert_true(wall_ns > UINT64_C(1577836800) * 1000000000);
+}
+
 static void
 test_query_gid(void **state)
 {
@@ -158,6 +174,7 @@ main(void)
 		cmocka_unit_test(test_attach),
 		cmocka_unit_test(test_turn),
 		cmocka_unit_test(test_progress),
+		cmocka_unit_test(test_clocks),
 		cmocka_unit_test(test_query_gid),
 	};
 

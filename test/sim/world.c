@@ -124,11 +124,22 @@ op_query_gid(struct uroce_device *dev, unsigned int index, struct ibv_gid_entry 
 	return 0;
 }
 
+static void
+op_clocks(struct uroce_device *dev, uint64_t *device_ns, uint64_t *wall_ns)
+{
+	*device_ns = end_of(dev)->engine.now_ns;
+	*wall_ns = *device_ns;
+}
+
 static const struct uroce_device_ops ops = {
 	.qp_attach = op_qp_attach,
 	.qp_detach = uroce_engine_qp_detach,
 	.engine_enter = op_engine_enter,
 	.engine_exit = op_engine_enter,
+	.engine_now = uroce_engine_now,
+	.timer_arm = uroce_engine_timer_arm,
+	.timer_remove = uroce_engine_timer_remove,
+	.clocks = op_clocks,
 	.qp_changed = uroce_engine_qp_changed,
 	.doorbell = uroce_engine_doorbell,
 	.path_init = op_path_init,

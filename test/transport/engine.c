@@ -196,6 +196,84 @@ no_doorbell_is_lost(void **state)
 	peer_stop(&p);
 }
 
+/* The engine's clock ends the period of a moderated CQ, and tells when it has to be called for that. */
+static void
+a_moderated_cq_is_told_of_in_time(void **state)
+{
+	struct ibv_modify_cq_attr moderate = { .attr_mask = IBV_CQ_ATTR_MODERATE, .moderate = { 100, 50 } };
+	struct ibv_wc wc = { .wr_id = 1 };
+	struct ibv_comp_channel *channel;
+	struct ibv_cq *cqs[2], *got;
+	void *context;
+	struct peer p;
+
+	(void)state;
+	peer_start(&p, NULL);
+	channel = uroce_create_comp_channel(&p.dev.vctx.context);
+	assert_int_equal(fcntl(channel->fd, F_SETFL, O_NONBLOCK), 0);
+	for (unsigned int i = 0; i < 2; i++) {
+		cqs[i] = uroce_create_cq(&p.dev.vctx.context, 4, NULL, channel, 0);
+		assert_int_equal(uroce_modify_cq(cqs[i], &moderate), 0);
+		uroce_req_notify_cq(cqs[i], 0);
+	}
+	/* long after the engine has last been called */
+	p.now_ns += 1000000000;
+	peer_expect_nothing(&p);
+	for (unsigned int i = 0; i < 2; i++)
+		assert_true(uroce_cq_push(uroce_cq_of(cqs[i]), &p.engine, &wc, false));
+	assert_true(uroce_engine_deadline(&p.engine) <= p.now_ns + 50000 + UROCE_TICK_NS);
+	p.now_ns += 50000 - UROCE_TICK_NS;
+	peer_expect_nothing(&p);
+	assert_int_equal(uroce_get_cq_event(channel, &got, &context), -1);
+	p.now_ns += 2 * UROCE_TICK_NS;
+	peer_expect_nothing(&p);
+	for (unsigned int i = 0; i < 2; i++) {
+		assert_int_equal(uroce_get_cq_event(channel, &got, &context), 0);
+		uroce_ack_cq_events(got, 1);
+	}
+	assert_int_equal(uroce_engine_deadline(&p.engine), UINT64_MAX);
+	/* and with one that goes while it waits */
+	uroce_req_notify_cq(cqs[0], 0);
+	assert_true(uroce_cq_push(uroce_cq_of(cqs[0]), &p.engine, &wc, false));
+	assert_int_not_equal(uroce_engine_deadline(&p.engine), UINT64_MAX);
+	for (unsigned int i = 0; i < 2; i++)
+		assert_int_equal(uroce_destroy_cq(cqs[i]), 0);
+	assert_int_equal(uroce_engine_deadline(&p.engine), UINT64_MAX);
+	assert_int_equal(uroce_destroy_comp_channel(channel), 0);
+	peer_stop(&p);
+}
+
+/* Completions carry the time at which the engine saw their packet. */
+static void
+completions_are_stamped_with_the_engines_time(void **state)
+{
+	struct ibv_cq_init_attr_ex attr = {
+		.cqe = 4, .wc_flags = IBV_WC_EX_WITH_COMPLETION_TIMESTAMP |
+				      IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK };
+	struct ibv_values_ex values = { .comp_mask = IBV_VALUES_MASK_RAW_CLOCK };
+	struct ibv_wc wc = { .wr_id = 1 };
+	struct ibv_cq_ex *cq;
+	uint64_t then;
+	struct peer p;
+
+	(void)state;
+	peer_start(&p, NULL);
+	cq = uroce_create_cq_ex(&p.dev.vctx.context, &attr);
+	p.now_ns += 12345;
+	peer_expect_nothing(&p);
+	assert_int_equal(ibv_query_rt_values_ex(&p.dev.vctx.context, &values), 0);
+	then = p.now_ns;
+	assert_int_equal(values.raw_clock.tv_nsec, then);
+	assert_true(uroce_cq_push(uroce_cq_of(ibv_cq_ex_to_cq(cq)), &p.engine, &wc, false));
+	p.now_ns += 1000;
+	assert_int_equal(ibv_start_poll(cq, NULL), 0);
+	assert_int_equal(ibv_wc_read_completion_ts(cq), then);
+	assert_int_equal(ibv_wc_read_completion_wallclock_ns(cq), PEER_WALL_NS + then);
+	ibv_end_poll(cq);
+	assert_int_equal(uroce_destroy_cq(ibv_cq_ex_to_cq(cq)), 0);
+	peer_stop(&p);
+}
+
 int
 main(void)
 {
@@ -205,6 +283,8 @@ main(void)
 		cmocka_unit_test(sqd_finishes_what_has_begun),
 		cmocka_unit_test(sqd_says_when_it_is_drained),
 		cmocka_unit_test(no_doorbell_is_lost),
+		cmocka_unit_test(a_moderated_cq_is_told_of_in_time),
+		cmocka_unit_test(completions_are_stamped_with_the_engines_time),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

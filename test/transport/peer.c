@@ -93,9 +93,18 @@ query_gid(struct uroce_device *dev, unsigned int index, struct ibv_gid_entry *en
 	return 0;
 }
 
+static void
+clocks(struct uroce_device *dev, uint64_t *device_ns, uint64_t *wall_ns)
+{
+	(void)dev;
+	*device_ns = current->now_ns;
+	*wall_ns = PEER_WALL_NS + current->now_ns;
+}
+
 static const struct uroce_device_ops ops = {
 	.qp_attach = qp_attach, .qp_detach = uroce_engine_qp_detach, .engine_enter = engine_turn,
-	.engine_exit = engine_turn, .qp_changed = uroce_engine_qp_changed, .doorbell = uroce_engine_doorbell,
+	.engine_exit = engine_turn, .engine_now = uroce_engine_now, .timer_arm = uroce_engine_timer_arm,
+	.timer_remove = uroce_engine_timer_remove, .clocks = clocks, .qp_changed = uroce_engine_qp_changed, .doorbell = uroce_engine_doorbell,
 	.path_init = path_init, .path_fini = path_fini, .progress = no_progress, .query_port = query_port,
 	.query_gid = query_gid,
 };

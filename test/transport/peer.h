@@ -20,6 +20,7 @@
 #define PEER_RQ_PSN 0x1000	/* the first that the engine expects */
 #define PEER_SQ_PSN 0x2000	/* the first that it sends */
 #define PEER_BUFFER_BYTES (64 * 1024)
+#define PEER_WALL_NS 1700000000000000000	/* from the clock that the test turns to that of the wall */
 
 struct peer_conf {
 	enum ibv_mtu mtu;		/* 0: 1024 */

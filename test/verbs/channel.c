@@ -50,7 +50,7 @@ push_to(struct ibv_cq *to, enum ibv_wc_status status, bool solicited)
 {
 	struct ibv_wc wc = { .status = status };
 
-	assert_true(uroce_cq_push(uroce_cq_of(to), &wc, solicited));
+	assert_true(uroce_cq_push(uroce_cq_of(to), fake_engine(0), &wc, solicited));
 }
 
 static void

@@ -34,7 +34,7 @@ push(struct ibv_cq *cq, uint64_t wr_id)
 {
 	struct ibv_wc wc = { .wr_id = wr_id, .qp_num = (uint32_t)wr_id + 1 };
 
-	return uroce_cq_push(uroce_cq_of(cq), &wc, false);
+	return uroce_cq_push(uroce_cq_of(cq), fake_engine(0), &wc, false);
 }
 
 static void

@@ -103,7 +103,9 @@ test_layout(void **state)
 	/* what is there, and what is not: inline calls answer EOPNOTSUPP */
 	assert_ptr_equal(verbs_get_ctx_op(context, query_port), vctx);
 	assert_ptr_equal(verbs_get_ctx_op(context, query_device_ex), vctx);
-	assert_null(verbs_get_ctx_op(context, create_cq_ex));
+	assert_ptr_equal(verbs_get_ctx_op(context, create_cq_ex), vctx);
+	assert_ptr_equal(verbs_get_ctx_op(context, modify_cq), vctx);
+	assert_ptr_equal(verbs_get_ctx_op(context, query_rt_values), vctx);
 	assert_null(verbs_get_ctx_op(context, alloc_dm));
 
 	assert_int_equal(fake.dev.ibv.node_type, IBV_NODE_CA);

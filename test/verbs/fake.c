@@ -140,11 +140,45 @@ query_gid(struct uroce_device *dev, unsigned int index, struct ibv_gid_entry *en
 	return 0;
 }
 
+static uint64_t
+engine_now(const struct uroce_engine *engine)
+{
+	return ((const struct fake_engine *)engine)->now_ns;
+}
+
+static void
+timer_arm(struct uroce_engine *engine, struct uroce_timer *timer, uint64_t deadline_ns)
+{
+	assert_null(engine_of(engine)->timer);
+	engine_of(engine)->timer = timer;
+	engine_of(engine)->deadline_ns = deadline_ns;
+}
+
+static void
+timer_remove(struct uroce_engine *engine, struct uroce_timer *timer)
+{
+	assert_true(engine_of(engine)->inside);
+	assert_ptr_equal(engine_of(engine)->timer, timer);
+	engine_of(engine)->timer = NULL;
+}
+
+static void
+clocks(struct uroce_device *dev, uint64_t *device_ns, uint64_t *wall_ns)
+{
+	assert_ptr_equal(dev, &fake.dev);
+	*device_ns = fake.clock_ns;
+	*wall_ns = fake.wall_ns;
+}
+
 static const struct uroce_device_ops ops = {
 	.qp_attach = qp_attach,
 	.qp_detach = qp_detach,
 	.engine_enter = engine_enter,
 	.engine_exit = engine_exit,
+	.engine_now = engine_now,
+	.timer_arm = timer_arm,
+	.timer_remove = timer_remove,
+	.clocks = clocks,
 	.qp_changed = qp_changed,
 	.doorbell = doorbell,
 	.path_init = path_init,

@@ -21,6 +21,9 @@
 struct fake_engine {
 	pthread_mutex_t lock;
 	bool inside;
+	uint64_t now_ns;
+	struct uroce_timer *timer;	/* that is armed; one at a time */
+	uint64_t deadline_ns;
 };
 
 struct fake {
@@ -33,6 +36,8 @@ struct fake {
 	int path_error;
 	int port_error;
 	enum ibv_mtu active_mtu;
+	uint64_t clock_ns;
+	uint64_t wall_ns;
 	void (*entering)(void);		/* called by engine_enter, before it has entered */
 	/* what was called */
 	unsigned int attached;

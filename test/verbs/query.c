@@ -83,6 +83,51 @@ test_device_ex(void **state)
 		assert_int_equal(big.more[i], 0);
 }
 
+/* The fields of the extension say what there is. */
+static void
+test_device_ex_fields(void **state)
+{
+	struct ibv_query_device_ex_input input = { .comp_mask = 1 };
+	struct ibv_device_attr_ex attr;
+
+	assert_int_equal(uroce_query_device_ex(fake.context, &input, &attr), EINVAL);
+	assert_int_equal(uroce_query_device_ex(fake.context, NULL, &attr), 0);
+	assert_int_equal(attr.completion_timestamp_mask, UINT64_MAX);
+	assert_int_equal(attr.hca_core_clock, 1000000);
+	assert_int_equal(attr.device_cap_flags_ex, attr.orig_attr.device_cap_flags);
+	assert_int_equal(attr.cq_mod_caps.max_cq_count, UINT16_MAX);
+	assert_int_equal(attr.cq_mod_caps.max_cq_period, UINT16_MAX);
+	/* not there */
+	assert_int_equal(attr.odp_caps.general_caps, 0);
+	assert_int_equal(attr.tso_caps.max_tso, 0);
+	assert_int_equal(attr.rss_caps.supported_qpts, 0);
+	assert_int_equal(attr.max_wq_type_rq, 0);
+	assert_int_equal(attr.packet_pacing_caps.supported_qpts, 0);
+	assert_int_equal(attr.raw_packet_caps, 0);
+	assert_int_equal(attr.tm_caps.max_num_tags, 0);
+	assert_int_equal(attr.max_dm_size, 0);
+	assert_int_equal(attr.xrc_odp_caps, 0);
+}
+
+static void
+test_rt_values(void **state)
+{
+	struct ibv_values_ex values = { .comp_mask = IBV_VALUES_MASK_RESERVED };
+
+	assert_int_equal(ibv_query_rt_values_ex(fake.context, &values), EINVAL);
+	values.comp_mask = 0;
+	values.raw_clock.tv_nsec = 77;
+	assert_int_equal(ibv_query_rt_values_ex(fake.context, &values), 0);
+	assert_int_equal(values.raw_clock.tv_nsec, 77);
+	values.comp_mask = IBV_VALUES_MASK_RAW_CLOCK;
+	values.raw_clock.tv_sec = 77;
+	fake.clock_ns = 5000000001;
+	assert_int_equal(uroce_query_rt_values_ex(fake.context, &values), 0);
+	assert_int_equal(values.comp_mask, IBV_VALUES_MASK_RAW_CLOCK);
+	assert_int_equal(values.raw_clock.tv_sec, 0);
+	assert_int_equal(values.raw_clock.tv_nsec, 5000000001);
+}
+
 static void
 test_port(void **state)
 {
@@ -173,6 +218,9 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_device, fake_setup, fake_teardown),
 		cmocka_unit_test_setup_teardown(test_device_ex, fake_setup, fake_teardown),
+		cmocka_unit_test_setup_teardown(test_device_ex_fields, fake_setup,
+						fake_teardown),
+		cmocka_unit_test_setup_teardown(test_rt_values, fake_setup, fake_teardown),
 		cmocka_unit_test_setup_teardown(test_port, fake_setup, fake_teardown),
 		cmocka_unit_test_setup_teardown(test_gid, fake_setup, fake_teardown),
 		cmocka_unit_test_setup_teardown(test_pkey, fake_setup, fake_teardown),

@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * Event moderation: by count, by period, by both; what counts, what changes of the limits do, and the timer's
+ * life between engines. The test turns the engines' clocks.
+ */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "uroce.h"
+#include "eal.h"
+#include "fake.h"
+
+static struct ibv_comp_channel *channel;
+static struct ibv_cq *cq;
+
+static void
+moderate(uint16_t count, uint16_t period_us)
+{
+	struct ibv_modify_cq_attr attr = {
+		.attr_mask = IBV_CQ_ATTR_MODERATE,
+		.moderate = { .cq_count = count, .cq_period = period_us },
+	};
+
+	assert_int_equal(ibv_modify_cq(cq, &attr), 0);
+}
+
+static void
+push(unsigned int engine, bool solicited, enum ibv_wc_status status)
+{
+	struct ibv_wc wc = { .status = status };
+
+	assert_true(uroce_cq_push(uroce_cq_of(cq), fake_engine(engine), &wc, solicited));
+}
+
+static void
+push_some(unsigned int n)
+{
+	for (; n > 0; n--)
+		push(0, false, IBV_WC_SUCCESS);
+}
+
+static void
+expect_events(unsigned int n)
+{
+	struct ibv_cq *got;
+	void *context;
+
+	for (; n > 0; n--) {
+		assert_int_equal(uroce_get_cq_event(channel, &got, &context), 0);
+		assert_ptr_equal(got, cq);
+		uroce_ack_cq_events(cq, 1);
+	}
+	assert_int_equal(uroce_get_cq_event(channel, &got, &context), -1);
+	assert_int_equal(errno, EAGAIN);
+}
+
+/* As the engine does when a timer is due. */
+static void
+turn(unsigned int engine, uint64_t now_ns)
+{
+	struct fake_engine *e = &fake.engines[engine];
+	struct uroce_timer *timer = e->timer;
+
+	e->now_ns = now_ns;
+	if (timer == NULL || e->deadline_ns > now_ns)
+		return;
+	e->timer = NULL;
+	uroce_cq_timeout(timer, fake_engine(engine));
+}
+
+static int
+setup(void **state)
+{
+	fake_setup(state);
+	channel = uroce_create_comp_channel(fake.context);
+	assert_int_equal(fcntl(channel->fd, F_SETFL, O_NONBLOCK), 0);
+	cq = uroce_create_cq(fake.context, 100, NULL, channel, 0);
+	fake.engines[0].now_ns = fake.engines[1].now_ns = 1000000;
+	return 0;
+}
+
+static int
+teardown(void **state)
+{
+	assert_int_equal(uroce_destroy_cq(cq), 0);
+	assert_int_equal(uroce_destroy_comp_channel(channel), 0);
+	/* a CQ takes its timer along */
+	assert_null(fake.engines[0].timer);
+	assert_null(fake.engines[1].timer);
+	return fake_teardown(state);
+}
+
+static void
+test_mask(void **state)
+{
+	struct ibv_modify_cq_attr attr = { .attr_mask = IBV_CQ_ATTR_RESERVED };
+
+	assert_int_equal(uroce_modify_cq(cq, &attr), EINVAL);
+	attr.attr_mask = 0;
+	attr.moderate.cq_count = 9;
+	assert_int_equal(uroce_modify_cq(cq, &attr), 0);
+	uroce_req_notify_cq(cq, 0);
+	push_some(1);
+	expect_events(1);
+}
+
+static void
+test_count(void **state)
+{
+	moderate(3, 0);
+	push_some(5);		/* not armed: these do not count */
+	uroce_req_notify_cq(cq, 0);
+	push_some(2);
+	expect_events(0);
+	push_some(1);
+	expect_events(1);
+	push_some(10);
+	expect_events(0);
+	uroce_req_notify_cq(cq, 0);
+	push_some(2);
+	uroce_req_notify_cq(cq, 0);	/* armed already */
+	expect_events(0);
+	push_some(1);
+	expect_events(1);
+	assert_null(fake.engines[0].timer);
+}
+
+static void
+test_period(void **state)
+{
+	moderate(0, 50);
+	uroce_req_notify_cq(cq, 0);
+	push_some(1);
+	assert_int_equal(fake.engines[0].deadline_ns, 1050000);
+	fake.engines[0].now_ns += 20000;
+	push_some(20);		/* from the first on */
+	turn(0, 1049999);
+	expect_events(0);
+	turn(0, 1050000);
+	expect_events(1);
+	assert_null(fake.engines[0].timer);
+	push_some(1);		/* not armed */
+	assert_null(fake.engines[0].timer);
+	uroce_req_notify_cq(cq, 0);
+	push_some(1);
+	turn(0, 1100000);
+	expect_events(1);
+}
+
+static void
+test_whatever_is_sooner(void **state)
+{
+	moderate(4, 50);
+	uroce_req_notify_cq(cq, 0);
+	push_some(4);
+	expect_events(1);
+	/* the timer is still there; the next period is its own */
+	assert_non_null(fake.engines[0].timer);
+	uroce_req_notify_cq(cq, 0);
+	fake.engines[0].now_ns += 30000;
+	push_some(1);
+	turn(0, 1050000);
+	expect_events(0);
+	turn(0, 1079999);
+	expect_events(0);
+	turn(0, 1080000);
+	expect_events(1);
+	/* with nothing pending, it goes */
+	uroce_req_notify_cq(cq, 0);
+	push_some(4);
+	expect_events(1);
+	turn(0, 2000000);
+	expect_events(0);
+	assert_null(fake.engines[0].timer);
+}
+
+/* One that is armed for solicited completions counts these, and errors; neither comes sooner for it. */
+static void
+test_solicited(void **state)
+{
+	moderate(2, 0);
+	uroce_req_notify_cq(cq, 1);
+	push_some(5);
+	push(0, true, IBV_WC_SUCCESS);
+	push_some(5);
+	expect_events(0);
+	push(0, false, IBV_WC_LOC_PROT_ERR);
+	expect_events(1);
+}
+
+static void
+test_new_limits(void **state)
+{
+	moderate(100, 0);
+	uroce_req_notify_cq(cq, 0);
+	push_some(7);
+	expect_events(0);
+	moderate(50, 0);	/* what waits is told of */
+	expect_events(1);
+	uroce_req_notify_cq(cq, 0);
+	push_some(1);
+	moderate(0, 0);
+	expect_events(1);
+	uroce_req_notify_cq(cq, 0);
+	push_some(1);
+	expect_events(1);
+	/* nothing waits: nothing to be told */
+	moderate(5, 5);
+	expect_events(0);
+	/* a timer that finds no period any more goes */
+	uroce_req_notify_cq(cq, 0);
+	push_some(1);
+	assert_non_null(fake.engines[0].timer);
+	moderate(9, 0);
+	expect_events(1);
+	uroce_req_notify_cq(cq, 0);
+	push_some(1);
+	turn(0, 9000000);
+	expect_events(0);
+	assert_null(fake.engines[0].timer);
+	/* and is armed anew for a new one */
+	moderate(9, 5);
+	expect_events(1);
+	uroce_req_notify_cq(cq, 0);
+	push_some(1);
+	turn(0, 9005000);
+	expect_events(1);
+}
+
+/* The timer is of the engine whose completion began the period; another's may end it by the count. */
+static void
+test_two_engines(void **state)
+{
+	moderate(3, 50);
+	uroce_cq_attach(uroce_cq_of(cq), fake_engine(0));
+	uroce_cq_attach(uroce_cq_of(cq), fake_engine(1));
+	uroce_req_notify_cq(cq, 0);
+	push(1, false, IBV_WC_SUCCESS);
+	assert_non_null(fake.engines[1].timer);
+	push(0, false, IBV_WC_SUCCESS);
+	assert_null(fake.engines[0].timer);
+	push(0, false, IBV_WC_SUCCESS);
+	expect_events(1);
+	uroce_req_notify_cq(cq, 0);
+	fake.engines[0].now_ns += 10000;
+	push(0, false, IBV_WC_SUCCESS);
+	assert_null(fake.engines[0].timer);
+	turn(1, 1050000);
+	expect_events(0);
+	turn(1, 1060000);
+	expect_events(1);
+	uroce_cq_detach(uroce_cq_of(cq));
+	uroce_cq_detach(uroce_cq_of(cq));
+}
+
+/* Destroyed while its timer runs: teardown looks for it. */
+static void
+test_destroyed(void **state)
+{
+	moderate(0, 50);
+	uroce_req_notify_cq(cq, 0);
+	push(1, false, IBV_WC_SUCCESS);
+	assert_non_null(fake.engines[1].timer);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_mask),
+		TEST(test_count),
+		TEST(test_period),
+		TEST(test_whatever_is_sooner),
+		TEST(test_solicited),
+		TEST(test_new_limits),
+		TEST(test_two_engines),
+		TEST(test_destroyed),
+	};
+
+	test_eal_init(NULL);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
