@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * Stands in for lib/port: decodes, finds the QP, gives the engine its turns, and keeps what it sends. Received
+ * frames end at a page that cannot be read, so that a read beyond them stops the test. One thread.
+ */
+
+#include <string.h>
+
+#include <rte_errno.h>
+#include <rte_ip.h>
+#include <rte_malloc.h>
+
+#include "device.h"
+#include "eal.h"
+#include "frames.h"
+#include "mem/rcu.h"
+#include "uroce_config.h"
+#include "verbs/qp.h"
+#include "wire/packet.h"
+
+#define QUEUE_FRAMES 1024
+#define POOL_MBUFS 2047
+
+const struct device_conf device_ipv4 = {
+	.our_gid = { [10] = 0xff, 0xff, 10, 0, 0, 1 }, .peer_gid = { [10] = 0xff, 0xff, 10, 0, 0, 2 },
+};
+const struct device_conf device_ipv6 = {
+	.our_gid = { 0xfd, [15] = 1 }, .peer_gid = { 0xfd, [15] = 2 },
+};
+
+static struct {
+	struct uroce_device dev;
+	struct uroce_engine engine;
+	struct device_conf conf;
+	struct uroce_template to_engine;
+	struct rte_mempool *headers, *payloads;
+	uint64_t now_ns;
+	uint64_t verdicts[UROCE_VERDICT_COUNT];	/* of frames that no engine has seen */
+	struct test_chain chains[DEVICE_BURST];
+	struct device_frame queue[QUEUE_FRAMES];
+	uint32_t queue_head, queue_tail;
+} device;
+
+static int
+qp_attach(struct uroce_qp *qp)
+{
+	qp->engine = &device.engine;
+	return 0;
+}
+
+static void
+engine_turn(struct uroce_engine *engine)
+{
+	RTE_VERIFY(engine == &device.engine);
+}
+
+static int
+path_init(struct uroce_device *dev, const struct ibv_ah_attr *attr, uint32_t local_qpn, uint32_t remote_qpn,
+	  struct uroce_path *path)
+{
+	struct uroce_template_conf conf = {
+		.src_mac.addr_bytes = { 2, 0, 0, 0, 0, 1 }, .dst_mac.addr_bytes = { 2, 0, 0, 0, 0, 2 },
+		.vlan_tci = 0xffff, .hop_limit = attr->grh.hop_limit,
+		.udp_src_port = uroce_udp_src_port(attr->grh.flow_label, local_qpn, remote_qpn),
+	};
+
+	(void)dev;
+	memcpy(conf.src_gid, device.conf.our_gid, 16);
+	memcpy(conf.dst_gid, &attr->grh.dgid, 16);
+	memcpy(&path->sgid, conf.src_gid, 16);
+	path->dgid = attr->grh.dgid;
+	path->multi_seg = !device.conf.copy;
+	path->set_up = true;
+	return uroce_template_init(&path->headers, &conf);
+}
+
+static void
+path_fini(struct uroce_device *dev, struct uroce_path *path)
+{
+	(void)dev;
+	path->set_up = false;
+}
+
+static void
+no_progress(struct uroce_device *dev)
+{
+	(void)dev;
+}
+
+static int
+query_port(struct uroce_device *dev, struct ibv_port_attr *attr)
+{
+	(void)dev;
+	attr->state = IBV_PORT_ACTIVE;
+	attr->max_mtu = attr->active_mtu = IBV_MTU_4096;
+	return 0;
+}
+
+static int
+query_gid(struct uroce_device *dev, unsigned int index, struct ibv_gid_entry *entry)
+{
+	(void)dev;
+	if (index != 0)
+		return -ENODATA;
+	memcpy(entry->gid.raw, device.conf.our_gid, 16);
+	entry->gid_type = IBV_GID_TYPE_ROCE_V2;
+	return 0;
+}
+
+static const struct uroce_device_ops ops = {
+	.qp_attach = qp_attach, .qp_detach = uroce_engine_qp_detach, .engine_enter = engine_turn,
+	.engine_exit = engine_turn, .qp_changed = uroce_engine_qp_changed, .doorbell = uroce_engine_doorbell,
+	.path_init = path_init, .path_fini = path_fini, .progress = no_progress, .query_port = query_port,
+	.query_gid = query_gid,
+};
+
+static struct rte_mempool *
+make_pool(const char *name, uint32_t payload)
+{
+	struct rte_mempool *pool = rte_pktmbuf_pool_create(name, POOL_MBUFS, 0, UROCE_ENGINE_PRIV_BYTES,
+		RTE_PKTMBUF_HEADROOM + UROCE_ENGINE_ROOM(payload), SOCKET_ID_ANY);
+
+	if (pool == NULL)
+		rte_panic("%s: %s\n", name, rte_strerror(rte_errno));
+	return pool;
+}
+
+static void
+open_once(void)
+{
+	static bool opened;
+
+	if (opened)
+		return;
+	opened = true;
+	test_eal_init(NULL);
+	RTE_VERIFY(uroce_rcu_init() == 0);
+	device.headers = make_pool("headers", UROCE_SMALL_BYTES);
+	device.payloads = make_pool("payloads", 4096);
+	for (unsigned int i = 0; i < DEVICE_BURST; i++)
+		test_chain_init(&device.chains[i]);
+}
+
+void
+device_open(const struct device_conf *conf)
+{
+	const struct uroce_device_conf dev_conf = { .name = "uroce0", .numa_node = -1, .log2_max_qp = 6,
+						    .log2_max_mr = 8 };
+	struct uroce_template_conf back = {
+		.src_mac.addr_bytes = { 2, 0, 0, 0, 0, 2 }, .dst_mac.addr_bytes = { 2, 0, 0, 0, 0, 1 },
+		.vlan_tci = 0xffff, .hop_limit = 64, .udp_src_port = 0xc001,
+	};
+
+	open_once();
+	device.conf = *conf;
+	memcpy(back.src_gid, conf->peer_gid, 16);
+	memcpy(back.dst_gid, conf->our_gid, 16);
+	RTE_VERIFY(uroce_template_init(&device.to_engine, &back) == 0);
+	memset(device.verdicts, 0, sizeof(device.verdicts));
+	memset(&device.dev, 0, sizeof(device.dev));
+	device.queue_head = device.queue_tail = 0;
+	device.now_ns = 1000000000;
+	uroce_engine_init(&device.engine, device.headers, device.payloads, device.now_ns);
+	RTE_VERIFY(uroce_device_init(&device.dev, &ops, &dev_conf) == 0);
+}
+
+const char *
+device_close(void)
+{
+	if (uroce_device_fini(&device.dev) != 0)
+		return "objects of the device";
+	if (rte_mempool_in_use_count(device.headers) != 0 || rte_mempool_in_use_count(device.payloads) != 0)
+		return "mbufs";
+	return uroce_wheel_next(&device.engine.wheel) != UINT64_MAX ? "timers" : NULL;
+}
+
+struct ibv_context *
+device_context(void)
+{
+	return &device.dev.vctx.context;
+}
+
+const struct device_conf *
+device_conf_get(void)
+{
+	return &device.conf;
+}
+
+uint64_t
+device_now(void)
+{
+	return device.now_ns;
+}
+
+uint32_t
+device_headers_write(uint8_t *frame, uint32_t udp_payload)
+{
+	uroce_template_write(&device.to_engine, frame, udp_payload);
+	return device.to_engine.header_bytes;
+}
+
+void
+device_in(const struct device_frame *frames, unsigned int n)
+{
+	struct uroce_packet packets[DEVICE_BURST];
+	struct uroce_qp *qps[DEVICE_BURST];
+	unsigned int good = 0;
+
+	for (unsigned int i = 0; i < n; i++) {
+		struct rte_mbuf *m = test_chain_set(&device.chains[i], frames[i].bytes, frames[i].len, NULL, 0);
+		enum uroce_verdict v = uroce_packet_decode(m, RTE_ETHER_HDR_LEN, &packets[good]);
+
+		if (v == UROCE_OK) {
+			qps[good] = uroce_qp_lookup(&device.dev, packets[good].dest_qpn);
+			v = qps[good] == NULL ? UROCE_DROP_QPN : UROCE_OK;
+		}
+		if (v == UROCE_OK)
+			good++;
+		else
+			device.verdicts[v]++;
+	}
+	uroce_engine_receive(&device.engine, qps, packets, good, device.now_ns);
+}
+
+static void
+keep(struct rte_mbuf *m)
+{
+	struct device_frame *f = &device.queue[device.queue_tail++ % QUEUE_FRAMES];
+	const uint8_t *bytes;
+
+	RTE_VERIFY(device.queue_tail - device.queue_head <= QUEUE_FRAMES);
+	RTE_VERIFY(m->pkt_len <= sizeof(f->bytes));
+	rte_mbuf_sanity_check(m, 1);
+	f->at_ns = device.now_ns;
+	f->len = m->pkt_len;
+	bytes = rte_pktmbuf_read(m, 0, m->pkt_len, f->bytes);
+	if (bytes != f->bytes)
+		memcpy(f->bytes, bytes, f->len);
+	rte_pktmbuf_free(m);
+}
+
+void
+device_send(void)
+{
+	struct rte_mbuf *frames[DEVICE_BURST];
+	unsigned int n;
+
+	do {
+		n = uroce_engine_send(&device.engine, frames, DEVICE_BURST, device.now_ns);
+		for (unsigned int i = 0; i < n; i++)
+			keep(frames[i]);
+	} while (n > 0);
+}
+
+const struct device_frame *
+device_out_peek(void)
+{
+	return device.queue_head == device.queue_tail ? NULL
+						      : &device.queue[device.queue_head % QUEUE_FRAMES];
+}
+
+void
+device_out_take(void)
+{
+	device.queue_head++;
+}
+
+uint64_t
+device_wait(uint64_t ns)
+{
+	uint64_t end = device.now_ns + ns;
+
+	while (device_out_peek() == NULL && device.now_ns < end) {
+		uint64_t deadline = uroce_engine_deadline(&device.engine);
+
+		/* a deadline that has passed has been given its turn already */
+		device.now_ns = RTE_MIN(end, RTE_MAX(deadline, device.now_ns + 1));
+		device_send();
+	}
+	return end - device.now_ns;
+}
+
+bool
+device_counter(const char *name, uint64_t *value)
+{
+	for (unsigned int v = 0; v < UROCE_VERDICT_COUNT; v++) {
+		if (strcmp(uroce_verdicts[v].name, name) != 0)
+			continue;
+		*value = device.verdicts[v] + device.engine.verdicts[v];
+		return true;
+	}
+	for (unsigned int c = 0; c < UROCE_ENGINE_COUNTER_COUNT; c++) {
+		if (strcmp(uroce_engine_counter_names[c], name) != 0)
+			continue;
+		*value = device.engine.counters[c];
+		return true;
+	}
+	return false;
+}

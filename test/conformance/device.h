@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * A device with an engine but without a port, for one scenario at a time: frames in as bytes, frames out as bytes
+ * with the time at which they left, a clock that only the scenario turns. One thread.
+ */
+
+#ifndef UROCE_TEST_CONFORMANCE_DEVICE_H
+#define UROCE_TEST_CONFORMANCE_DEVICE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <uroce.h>
+
+#include "transport/engine.h"
+
+#define DEVICE_FRAME_BYTES 4608
+#define DEVICE_BURST 32
+
+struct device_frame {
+	uint64_t at_ns;
+	uint32_t len;
+	uint8_t bytes[DEVICE_FRAME_BYTES];	/* from the Ethernet header to the ICRC */
+};
+
+struct device_conf {
+	uint8_t our_gid[16];	/* both of one family */
+	uint8_t peer_gid[16];
+	bool copy;		/* the port takes no chains */
+};
+
+/* What a script that says nothing has: 10.0.0.1 and 10.0.0.2. */
+extern const struct device_conf device_ipv4, device_ipv6;
+
+void device_open(const struct device_conf *conf);
+/** Every object must be gone. @return what is left over, or NULL */
+const char *device_close(void);
+
+struct ibv_context *device_context(void);
+const struct device_conf *device_conf_get(void);
+uint64_t device_now(void);
+
+/** What the peer's frames begin with, up to the UDP header, for so many bytes from the BTH to the ICRC. */
+uint32_t device_headers_write(uint8_t *frame, uint32_t udp_payload);
+
+/** Give the engine a burst of frames, as a port that has received them. */
+void device_in(const struct device_frame *frames, unsigned int n);
+/** Let the engine send. */
+void device_send(void);
+/** The oldest frame that the engine has sent and nobody has taken; NULL: none. */
+const struct device_frame *device_out_peek(void);
+void device_out_take(void);
+/** Turn the clock by at most ns, timer by timer, until a frame leaves. @return what is left of ns */
+uint64_t device_wait(uint64_t ns);
+
+/** @return false: no such counter. What frames came to, and what the engine counts. */
+bool device_counter(const char *name, uint64_t *value);
+
+#endif /* UROCE_TEST_CONFORMANCE_DEVICE_H */
