@@ -12,9 +12,10 @@
 
 #include "verbs/qp.h"
 
-enum { RC, UC, UD, TYPE_COUNT };
+/* XI, XT: the initiator and the target of XRC, IBV_QPT_XRC_SEND and _RECV */
+enum { RC, UC, UD, XI, XT, TYPE_COUNT };
 
-#define CONNECTED (1 << RC | 1 << UC)
+#define CONNECTED (1 << RC | 1 << UC | 1 << XI | 1 << XT)
 #define ALL (CONNECTED | 1 << UD)
 #define UNRELIABLE (1 << UC | 1 << UD)
 
@@ -28,14 +29,22 @@ enum { RC, UC, UD, TYPE_COUNT };
 #define RETRIES (IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY)
 #define RTS_RC (RETRIES | IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC)
 #define MIGRATION (IBV_QP_ALT_PATH | IBV_QP_PATH_MIG_STATE)
+#define RTS_XT (IBV_QP_TIMEOUT | IBV_QP_SQ_PSN)
 /* may change whenever a QP is in, or goes to, RTS */
 #define RUN_UD (IBV_QP_CUR_STATE | IBV_QP_QKEY)
 #define RUN_UC (IBV_QP_CUR_STATE | IBV_QP_ACCESS_FLAGS | MIGRATION)
 #define RUN_RC (RUN_UC | IBV_QP_MIN_RNR_TIMER)
 /* may change while a QP is drained */
 #define SQD_UC (IBV_QP_AV | IBV_QP_PKEY_INDEX | IBV_QP_ACCESS_FLAGS | MIGRATION)
-#define SQD_RC (SQD_UC | IBV_QP_PORT | RETRIES | IBV_QP_MAX_QP_RD_ATOMIC | \
-		IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER)
+#define SQD_XI (SQD_UC | IBV_QP_PORT | RETRIES | IBV_QP_MAX_QP_RD_ATOMIC)
+#define SQD_XT (SQD_UC | IBV_QP_PORT | IBV_QP_TIMEOUT | IBV_QP_MAX_DEST_RD_ATOMIC | \
+		IBV_QP_MIN_RNR_TIMER)
+#define SQD_RC (SQD_XI | SQD_XT)
+/* the same for all connected types, and for UD */
+#define PER_TYPE(connected, ud) { \
+	[RC] = (connected), [UC] = (connected), [UD] = (ud), [XI] = (connected), [XT] = (connected), \
+}
+#define RUN { RUN_RC, RUN_UC, RUN_UD, [XI] = RUN_UC, [XT] = RUN_RC }
 
 struct transition {
 	uint8_t types;			/* for which it is allowed: 1 << RC … */
@@ -46,20 +55,17 @@ struct transition {
 static const struct transition transitions[STATE_COUNT][STATE_COUNT] = {
 	[IBV_QPS_RESET] = {
 		[IBV_QPS_RESET] = { ALL },
-		[IBV_QPS_INIT] = { ALL, .required = { INIT_CONNECTED, INIT_CONNECTED, INIT_UD } },
+		[IBV_QPS_INIT] = { ALL, .required = PER_TYPE(INIT_CONNECTED, INIT_UD) },
 		[IBV_QPS_ERR] = { ALL },
 	},
 	[IBV_QPS_INIT] = {
 		[IBV_QPS_RESET] = { ALL },
-		[IBV_QPS_INIT] = { ALL, .optional = { INIT_CONNECTED, INIT_CONNECTED, INIT_UD } },
+		[IBV_QPS_INIT] = { ALL, .optional = PER_TYPE(INIT_CONNECTED, INIT_UD) },
 		[IBV_QPS_RTR] = {
 			ALL,
-			.required = { RTR_RC, RTR_UC, 0 },
-			.optional = {
-				IBV_QP_ALT_PATH | IBV_QP_ACCESS_FLAGS | IBV_QP_PKEY_INDEX,
-				IBV_QP_ALT_PATH | IBV_QP_ACCESS_FLAGS | IBV_QP_PKEY_INDEX,
-				IBV_QP_PKEY_INDEX | IBV_QP_QKEY,
-			},
+			.required = { RTR_RC, RTR_UC, 0, [XI] = RTR_UC, [XT] = RTR_RC },
+			.optional = PER_TYPE(IBV_QP_ALT_PATH | IBV_QP_ACCESS_FLAGS | IBV_QP_PKEY_INDEX,
+					     IBV_QP_PKEY_INDEX | IBV_QP_QKEY),
 		},
 		[IBV_QPS_ERR] = { ALL },
 	},
@@ -67,30 +73,28 @@ static const struct transition transitions[STATE_COUNT][STATE_COUNT] = {
 		[IBV_QPS_RESET] = { ALL },
 		[IBV_QPS_RTS] = {
 			ALL,
-			.required = { RTS_RC, IBV_QP_SQ_PSN, IBV_QP_SQ_PSN },
-			.optional = { RUN_RC, RUN_UC, RUN_UD },
+			.required = { RTS_RC, IBV_QP_SQ_PSN, IBV_QP_SQ_PSN, [XI] = RTS_RC, [XT] = RTS_XT },
+			.optional = RUN,
 		},
 		[IBV_QPS_ERR] = { ALL },
 	},
 	[IBV_QPS_RTS] = {
 		[IBV_QPS_RESET] = { ALL },
-		[IBV_QPS_RTS] = { ALL, .optional = { RUN_RC, RUN_UC, RUN_UD } },
+		[IBV_QPS_RTS] = { ALL, .optional = RUN },
 		[IBV_QPS_SQD] = {
 			ALL,
-			.optional = {
-				IBV_QP_EN_SQD_ASYNC_NOTIFY,
-				IBV_QP_EN_SQD_ASYNC_NOTIFY,
-				IBV_QP_EN_SQD_ASYNC_NOTIFY,
-			},
+			.optional = PER_TYPE(IBV_QP_EN_SQD_ASYNC_NOTIFY, IBV_QP_EN_SQD_ASYNC_NOTIFY),
 		},
 		[IBV_QPS_ERR] = { ALL },
 	},
 	[IBV_QPS_SQD] = {
 		[IBV_QPS_RESET] = { ALL },
-		[IBV_QPS_RTS] = { ALL, .optional = { RUN_RC, RUN_UC, RUN_UD } },
+		[IBV_QPS_RTS] = { ALL, .optional = RUN },
 		[IBV_QPS_SQD] = {
 			ALL,
-			.optional = { SQD_RC, SQD_UC, IBV_QP_PKEY_INDEX | IBV_QP_QKEY },
+			.optional = {
+				SQD_RC, SQD_UC, IBV_QP_PKEY_INDEX | IBV_QP_QKEY, [XI] = SQD_XI, [XT] = SQD_XT,
+			},
 		},
 		[IBV_QPS_ERR] = { ALL },
 	},
@@ -119,6 +123,8 @@ type_index(enum ibv_qp_type type)
 	case IBV_QPT_RC: return RC;
 	case IBV_QPT_UC: return UC;
 	case IBV_QPT_UD: return UD;
+	case IBV_QPT_XRC_SEND: return XI;
+	case IBV_QPT_XRC_RECV: return XT;
 	default: return -1;
 	}
 }

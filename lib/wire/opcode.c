@@ -10,6 +10,7 @@
 
 /* Sets of extension headers. */
 #define E_NONE         0u
+#define E_XRCETH       (1u << UROCE_EXT_XRCETH)
 #define E_DETH         (1u << UROCE_EXT_DETH)
 #define E_FETH         (1u << UROCE_EXT_FETH)
 #define E_RETH         (1u << UROCE_EXT_RETH)
@@ -57,6 +58,8 @@ static_assert(UROCE_EXT_COUNT == UROCE_EXT_CNP + 1, "END_CNP must be the end of 
 #define RC(opcode, op, flags, set) ROW(UROCE_RC_##opcode, "RC_" #opcode, RC, op, flags, set)
 #define UC(opcode, op, flags, set) \
 	ROW(UROCE_UC_SEND_FIRST + UROCE_RC_##opcode, "UC_" #opcode, UC, op, flags, set)
+#define XRC(opcode, op, flags, set)                                                            \
+	ROW(UROCE_XRC_SEND_FIRST + UROCE_RC_##opcode, "XRC_" #opcode, XRC, op, flags, set)
 #define UD(opcode, op, flags, set) ROW(UROCE_UD_##opcode, "UD_" #opcode, UD, op, flags, set)
 
 /* Place in the message | direction | payload | receive work request taken. */
@@ -110,6 +113,30 @@ const struct uroce_opcode_info uroce_opcodes[256] = {
 
 	UD(SEND_ONLY, SEND, ONLY | REQ | PAY | RECV, E_DETH),
 	UD(SEND_ONLY_IMM, SEND, ONLY | REQ | PAY | RECV, E_DETH | E_IMMDT),
+
+	XRC(SEND_FIRST, SEND, FIRST | REQ | PAY | RECV, E_XRCETH),
+	XRC(SEND_MIDDLE, SEND, MIDDLE | REQ | PAY, E_XRCETH),
+	XRC(SEND_LAST, SEND, LAST | REQ | PAY, E_XRCETH),
+	XRC(SEND_LAST_IMM, SEND, LAST | REQ | PAY, E_XRCETH | E_IMMDT),
+	XRC(SEND_ONLY, SEND, ONLY | REQ | PAY | RECV, E_XRCETH),
+	XRC(SEND_ONLY_IMM, SEND, ONLY | REQ | PAY | RECV, E_XRCETH | E_IMMDT),
+	XRC(WRITE_FIRST, WRITE, FIRST | REQ | PAY, E_XRCETH | E_RETH),
+	XRC(WRITE_MIDDLE, WRITE, MIDDLE | REQ | PAY, E_XRCETH),
+	XRC(WRITE_LAST, WRITE, LAST | REQ | PAY, E_XRCETH),
+	XRC(WRITE_LAST_IMM, WRITE, LAST | REQ | PAY | RECV, E_XRCETH | E_IMMDT),
+	XRC(WRITE_ONLY, WRITE, ONLY | REQ | PAY, E_XRCETH | E_RETH),
+	XRC(WRITE_ONLY_IMM, WRITE, ONLY | REQ | PAY | RECV, E_XRCETH | E_RETH | E_IMMDT),
+	XRC(READ_REQUEST, READ_REQUEST, ONLY | REQ, E_XRCETH | E_RETH),
+	XRC(READ_RESPONSE_FIRST, READ_RESPONSE, FIRST | PAY, E_AETH),
+	XRC(READ_RESPONSE_MIDDLE, READ_RESPONSE, MIDDLE | PAY, E_NONE),
+	XRC(READ_RESPONSE_LAST, READ_RESPONSE, LAST | PAY, E_AETH),
+	XRC(READ_RESPONSE_ONLY, READ_RESPONSE, ONLY | PAY, E_AETH),
+	XRC(ACKNOWLEDGE, ACK, ONLY, E_AETH),
+	XRC(ATOMIC_ACKNOWLEDGE, ATOMIC_ACK, ONLY, E_AETH | E_ATOMICACKETH),
+	XRC(CMP_SWAP, CMP_SWAP, ONLY | REQ, E_XRCETH | E_ATOMICETH),
+	XRC(FETCH_ADD, FETCH_ADD, ONLY | REQ, E_XRCETH | E_ATOMICETH),
+	XRC(SEND_LAST_INV, SEND, LAST | REQ | PAY, E_XRCETH | E_IETH),
+	XRC(SEND_ONLY_INV, SEND, ONLY | REQ | PAY | RECV, E_XRCETH | E_IETH),
 
 	ROW(UROCE_CNP, "CNP", CNP, CNP, ONLY, E_CNP),
 };

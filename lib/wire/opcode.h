@@ -15,6 +15,7 @@ enum uroce_transport {
 	UROCE_TRANSPORT_RC,
 	UROCE_TRANSPORT_UC,
 	UROCE_TRANSPORT_UD,
+	UROCE_TRANSPORT_XRC,
 	UROCE_TRANSPORT_CNP,
 };
 
@@ -86,6 +87,7 @@ enum uroce_opcode {
 	UROCE_UD_SEND_ONLY = 0x64,
 	UROCE_UD_SEND_ONLY_IMM = 0x65,
 	UROCE_CNP = 0x81,
+	UROCE_XRC_SEND_FIRST = 0xa0, /* XRC: RC's + 0xa0, requests with an XRCETH */
 };
 
 struct uroce_opcode_info {

@@ -21,6 +21,8 @@
 #define RC IBV_QPT_RC
 #define UC IBV_QPT_UC
 #define UD IBV_QPT_UD
+#define XI IBV_QPT_XRC_SEND
+#define XT IBV_QPT_XRC_RECV
 #define RESET IBV_QPS_RESET
 #define INIT IBV_QPS_INIT
 #define RTR IBV_QPS_RTR
@@ -48,7 +50,7 @@
 #define RNR_TIMER IBV_QP_MIN_RNR_TIMER
 #define DEST IBV_QP_DEST_QPN
 
-static const enum ibv_qp_type types[] = { RC, UC, UD };
+static const enum ibv_qp_type types[] = { RC, UC, UD, XI, XT };
 
 /* Beside any -> RESET and any -> ERR, which take no attributes. */
 static const struct {
@@ -82,6 +84,22 @@ static const struct {
 	  PKEY | RNR_TIMER | MIG },
 	{ UC, SQD, SQD, 0, AV | ALT | ACCESS | PKEY | MIG },
 	{ UD, SQD, SQD, 0, PKEY | QKEY },
+	{ XI, RESET, INIT, PKEY | PORT | ACCESS, 0 },
+	{ XT, RESET, INIT, PKEY | PORT | ACCESS, 0 },
+	{ XI, INIT, INIT, 0, PKEY | PORT | ACCESS },
+	{ XT, INIT, INIT, 0, PKEY | PORT | ACCESS },
+	{ XI, INIT, RTR, AV | MTU | DEST | RQ_PSN, ALT | ACCESS | PKEY },
+	{ XT, INIT, RTR, AV | MTU | DEST | RQ_PSN | DEST_RD | RNR_TIMER, ALT | ACCESS | PKEY },
+	{ XI, RTR, RTS, TIMEOUT | RETRY | RNR_RETRY | SQ_PSN | RD, CUR | ALT | ACCESS | MIG },
+	{ XT, RTR, RTS, TIMEOUT | SQ_PSN, CUR | ALT | ACCESS | RNR_TIMER | MIG },
+	{ XI, RTS, RTS, 0, CUR | ALT | ACCESS | MIG },
+	{ XT, RTS, RTS, 0, CUR | ALT | ACCESS | RNR_TIMER | MIG },
+	{ XI, RTS, SQD, 0, NOTIFY },
+	{ XT, RTS, SQD, 0, NOTIFY },
+	{ XI, SQD, RTS, 0, CUR | ALT | ACCESS | MIG },
+	{ XT, SQD, RTS, 0, CUR | ALT | ACCESS | RNR_TIMER | MIG },
+	{ XI, SQD, SQD, 0, PORT | AV | TIMEOUT | RETRY | RNR_RETRY | RD | ALT | ACCESS | PKEY | MIG },
+	{ XT, SQD, SQD, 0, PORT | AV | TIMEOUT | DEST_RD | ALT | ACCESS | PKEY | RNR_TIMER | MIG },
 	{ UC, SQE, RTS, 0, CUR | ACCESS },
 	{ UD, SQE, RTS, 0, CUR | QKEY },
 };

@@ -24,8 +24,8 @@ static const uint8_t ext_bytes[UROCE_EXT_COUNT] = {
 	[UROCE_EXT_CNP] = 16,
 };
 
-/* Every packet that exists: what follows the BTH, in bytes and by name (x: IETH, c: reserved
- * bytes). */
+/* Every packet that exists: what follows the BTH, in bytes and by name (x: IETH, X: XRCETH,
+ * c: reserved bytes). */
 static const struct {
 	uint8_t opcode;
 	const char *name;
@@ -72,6 +72,29 @@ static const struct {
 	{ 0x64, "UD_SEND_ONLY", "d", 8 },
 	{ 0x65, "UD_SEND_ONLY_IMM", "di", 12 },
 	{ 0x81, "CNP", "c", 16 },
+	{ 0xa0, "XRC_SEND_FIRST", "X", 4 },
+	{ 0xa1, "XRC_SEND_MIDDLE", "X", 4 },
+	{ 0xa2, "XRC_SEND_LAST", "X", 4 },
+	{ 0xa3, "XRC_SEND_LAST_IMM", "Xi", 8 },
+	{ 0xa4, "XRC_SEND_ONLY", "X", 4 },
+	{ 0xa5, "XRC_SEND_ONLY_IMM", "Xi", 8 },
+	{ 0xa6, "XRC_WRITE_FIRST", "Xr", 20 },
+	{ 0xa7, "XRC_WRITE_MIDDLE", "X", 4 },
+	{ 0xa8, "XRC_WRITE_LAST", "X", 4 },
+	{ 0xa9, "XRC_WRITE_LAST_IMM", "Xi", 8 },
+	{ 0xaa, "XRC_WRITE_ONLY", "Xr", 20 },
+	{ 0xab, "XRC_WRITE_ONLY_IMM", "Xri", 24 },
+	{ 0xac, "XRC_READ_REQUEST", "Xr", 20 },
+	{ 0xad, "XRC_READ_RESPONSE_FIRST", "a", 4 },
+	{ 0xae, "XRC_READ_RESPONSE_MIDDLE", "", 0 },
+	{ 0xaf, "XRC_READ_RESPONSE_LAST", "a", 4 },
+	{ 0xb0, "XRC_READ_RESPONSE_ONLY", "a", 4 },
+	{ 0xb1, "XRC_ACKNOWLEDGE", "a", 4 },
+	{ 0xb2, "XRC_ATOMIC_ACKNOWLEDGE", "ao", 12 },
+	{ 0xb3, "XRC_CMP_SWAP", "Xt", 32 },
+	{ 0xb4, "XRC_FETCH_ADD", "Xt", 32 },
+	{ 0xb6, "XRC_SEND_LAST_INV", "Xx", 8 },
+	{ 0xb7, "XRC_SEND_ONLY_INV", "Xx", 8 },
 };
 
 static const char ext_letters[UROCE_EXT_COUNT + 1] = "Xdfrtaoixc";
@@ -209,6 +232,7 @@ test_transport_and_operation(void **state)
 		{ "RC_", UROCE_TRANSPORT_RC },
 		{ "UC_", UROCE_TRANSPORT_UC },
 		{ "UD_", UROCE_TRANSPORT_UD },
+		{ "XRC", UROCE_TRANSPORT_XRC },
 		{ "CNP", UROCE_TRANSPORT_CNP },
 	};
 
@@ -250,6 +274,30 @@ test_uc_is_rc(void **state)
 	}
 }
 
+/* XRC is RC + 0xa0, and every request begins with an XRCETH. */
+static void
+test_xrc_is_rc(void **state)
+{
+	(void)state;
+	for (unsigned int op = UROCE_RC_SEND_FIRST; op <= UROCE_RC_SEND_ONLY_INV; op++) {
+		const struct uroce_opcode_info *rc = &uroce_opcodes[op],
+					       *xrc = &uroce_opcodes[op + 0xa0];
+		unsigned int more = rc->flags & UROCE_OPF_REQUEST ? 4 : 0;
+
+		if (rc->name == NULL) {
+			assert_null(xrc->name);
+			continue;
+		}
+		assert_string_equal(rc->name + 2, xrc->name + 3);
+		assert_int_equal(rc->op, xrc->op);
+		assert_int_equal(rc->flags, xrc->flags);
+		assert_int_equal(rc->header_bytes + more, xrc->header_bytes);
+		assert_int_equal(xrc->ext[UROCE_EXT_XRCETH], more != 0 ? 12 : 0);
+		for (unsigned int e = UROCE_EXT_XRCETH + 1; e < UROCE_EXT_COUNT; e++)
+			assert_int_equal(xrc->ext[e], rc->ext[e] != 0 ? rc->ext[e] + more : 0);
+	}
+}
+
 int
 main(void)
 {
@@ -261,6 +309,7 @@ main(void)
 		cmocka_unit_test(test_recv),
 		cmocka_unit_test(test_transport_and_operation),
 		cmocka_unit_test(test_uc_is_rc),
+		cmocka_unit_test(test_xrc_is_rc),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
