@@ -299,9 +299,9 @@ int uroce_post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_
 /**
  * ibv_create_qp(3).
  *
- * @param init_attr	cap: what is granted is written back; sq_sig_all; srq: then receives come from that, and
- *		what cap says of them does not count
- * @return	NULL and errno: EOPNOTSUPP: not IBV_QPT_RC; EINVAL: beyond a limit of the device,
+ * @param init_attr	qp_type: IBV_QPT_RC, _UC or _UD; cap: what is granted is written back; sq_sig_all; srq: then
+ *		receives come from that, and what cap says of them does not count
+ * @return	NULL and errno: EOPNOTSUPP: another type; EINVAL: beyond a limit of the device,
  *		or a CQ of another; ENOMEM: memory, or there are max_qp of them
  */
 struct ibv_qp *uroce_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *init_attr);
@@ -322,10 +322,38 @@ int uroce_query_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int attr_mask,
 int uroce_destroy_qp(struct ibv_qp *qp);
 
 /**
- * ibv_post_send(3). No system call, no allocation. What is posted to a QP in the error state is flushed.
+ * ibv_create_ah(3). The handle can be used by any number of UD QPs of its PD.
+ *
+ * @param attr	is_global is 1, port_num 1; dgid: a host's or a multicast group's; flow_label 0: the UDP source port is
+ *		made of the numbers of the two QPs, else of it
+ * @return	NULL and errno: EINVAL: attributes; ENETUNREACH: no subnet of the device and no router leads to the
+ *		address; ENOMEM: memory, or there are max_ah of them
+ */
+struct ibv_ah *uroce_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *attr);
+
+/** ibv_destroy_ah(3). Sends that were posted with it are not affected. @return 0 */
+int uroce_destroy_ah(struct ibv_ah *ah);
+
+/**
+ * ibv_init_ah_from_wc(3): the address vector with which to answer a datagram.
+ *
+ * @param grh	the first 40 bytes of the receive buffer
+ * @return	0; -1 and errno: EINVAL: not a receive of a UD QP, or to none of the device's addresses. For one that came
+ *		by multicast, the first entry of the GID table that has the kind of the sender's address speaks.
+ */
+int uroce_init_ah_from_wc(struct ibv_context *context, uint8_t port_num, struct ibv_wc *wc,
+			  struct ibv_grh *grh, struct ibv_ah_attr *ah_attr);
+
+/** ibv_create_ah_from_wc(3). @return NULL and errno, of the two above */
+struct ibv_ah *uroce_create_ah_from_wc(struct ibv_pd *pd, struct ibv_wc *wc, struct ibv_grh *grh,
+				       uint8_t port_num);
+
+/**
+ * ibv_post_send(3). No system call, no allocation. What is posted to a QP in the error state is flushed; to a UC or
+ * UD QP whose send queue is in error (IBV_QPS_SQE), too.
  *
  * @param bad_wr	where it stopped; those before are posted
- * @return	0; EINVAL: opcode, flags, SGEs, inline data or the QP's state; ENOMEM: the queue is full
+ * @return	0; EINVAL: opcode, flags, SGEs, inline data, address or the QP's state; ENOMEM: the queue is full
  */
 int uroce_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad_wr);
 

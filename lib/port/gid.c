@@ -17,6 +17,7 @@
 #include "port/log.h"
 #include "port/port.h"
 #include "uroce.h"
+#include "verbs/ah.h"
 #include "wire/template.h"
 
 static void
@@ -193,6 +194,7 @@ uroce_del_address(struct ibv_context *context, const char *cidr)
 
 	if (uroce_subnet_parse(&s, cidr) < 0)
 		return EINVAL;
+	uroce_ahs_reap(&port->dev);	/* they may be all that held it */
 	pthread_mutex_lock(&port->lock);
 	ret = del(port, &s);
 	if (ret == 0)

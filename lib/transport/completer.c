@@ -12,6 +12,7 @@
 
 #include "transport/internal.h"
 #include "uroce_config.h"
+#include "verbs/ah.h"
 
 /* R35: what the RNR timer codes mean, in units of 10 us. */
 static const uint16_t rnr_timer_10us[32] = {
@@ -53,6 +54,8 @@ uroce_completer_complete(struct uroce_engine *e, struct uroce_qp *qp, enum ibv_w
 	};
 	bool signaled = sqe->flags & IBV_SEND_SIGNALED;
 
+	if (unlikely(qp->transport == UROCE_TRANSPORT_UD))
+		uroce_ah_put(sqe->ud.ah);
 	/* pairs with the acquire in uroce_post_send(): the slot is free */
 	__atomic_store_n(&qp->sq.head, qp->sq.head + 1, __ATOMIC_RELEASE);
 	if (!signaled && status == IBV_WC_SUCCESS)

@@ -84,10 +84,14 @@ receive(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *
 		return p->info->transport == UROCE_TRANSPORT_CNP ? UROCE_DROP_CNP : UROCE_DROP_TRANSPORT;
 	if (unlikely(!pkey_matches(p->pkey)))
 		return UROCE_DROP_PKEY;
+	if (unlikely(qp->transport == UROCE_TRANSPORT_UD))
+		return uroce_ud_receive(e, qp, p);
 	if (unlikely(!qp->path.set_up))
 		return UROCE_DROP_QP_STATE;
 	if (unlikely(!source_matches(qp, p)))
 		return UROCE_DROP_SOURCE;
+	if (unlikely(qp->transport == UROCE_TRANSPORT_UC))
+		return uroce_uc_receive(e, qp, p);
 	return p->info->flags & UROCE_OPF_REQUEST ? uroce_responder_receive(e, qp, p)
 						  : uroce_completer_receive(e, qp, p);
 }
@@ -180,8 +184,13 @@ uroce_engine_timer_remove(struct uroce_engine *e, struct uroce_timer *timer)
 static unsigned int
 send_turn(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf **frames, unsigned int room)
 {
-	unsigned int n = uroce_response_send(e, qp, frames, room);
+	unsigned int n;
 
+	if (unlikely(qp->transport == UROCE_TRANSPORT_UC))
+		return uroce_uc_send(e, qp, frames, room);
+	if (unlikely(qp->transport == UROCE_TRANSPORT_UD))
+		return uroce_ud_send(e, qp, frames, room);
+	n = uroce_response_send(e, qp, frames, room);
 	if (n < room)
 		n += uroce_requester_send(e, qp, frames + n, room - n);
 	return n;

@@ -2,7 +2,8 @@
  * Copyright 2026 The uroce authors
  *
  * A QP's way into the error state: the first failed work request completes with its error, all others are
- * flushed, signalled or not (R41, R42), and an asynchronous event tells of it. On the QP's worker.
+ * flushed, signalled or not (R41, R42), and an asynchronous event tells of it. Of a UC or UD QP a send that fails
+ * stops the send queue only. On the QP's worker.
  */
 
 #include <rte_atomic.h>
@@ -28,11 +29,20 @@ uroce_qp_drained(struct uroce_qp *qp)
 
 /* What does not fit into a CQ is lost, and reported as its overrun (R43): the queue goes on being emptied. */
 void
-uroce_qp_flush(struct uroce_engine *e, struct uroce_qp *qp)
+uroce_qp_flush_sends(struct uroce_engine *e, struct uroce_qp *qp)
 {
-	/* pairs with the releases in uroce_post_send() and uroce_post_recv() */
+	/* pairs with the release in uroce_post_send() */
 	while (qp->sq.head != __atomic_load_n(&qp->sq.tail, __ATOMIC_ACQUIRE))
 		uroce_completer_complete(e, qp, IBV_WC_WR_FLUSH_ERR);
+	qp->req.next = qp->req.started = qp->sq.head;
+	qp->req.offset = 0;
+}
+
+void
+uroce_qp_flush(struct uroce_engine *e, struct uroce_qp *qp)
+{
+	uroce_qp_flush_sends(e, qp);
+	/* pairs with the release in uroce_post_recv() */
 	while (qp->rq.head != __atomic_load_n(&qp->rq.tail, __ATOMIC_ACQUIRE)) {
 		struct ibv_wc wc = { .status = IBV_WC_WR_FLUSH_ERR, .opcode = IBV_WC_RECV };
 
@@ -74,6 +84,29 @@ uroce_qp_fail_send(struct uroce_engine *e, struct uroce_qp *qp, enum ibv_wc_stat
 {
 	uroce_completer_complete(e, qp, status);
 	if (qp->state == IBV_QPS_ERR)
+		return;
+	uroce_qp_fail(e, qp);
+	uroce_qp_event(qp, IBV_EVENT_QP_FATAL);
+}
+
+void
+uroce_qp_fail_sends(struct uroce_engine *e, struct uroce_qp *qp, enum ibv_wc_status status)
+{
+	uroce_completer_complete(e, qp, status);
+	if (qp->state == IBV_QPS_ERR)
+		return;
+	__atomic_store_n(&qp->state, IBV_QPS_SQE, __ATOMIC_RELAXED);
+	qp->attr.qp_state = IBV_QPS_SQE;
+	/* what is posted from here on rings, and is flushed when its turn comes */
+	uroce_qp_flush_sends(e, qp);
+}
+
+void
+uroce_qp_fail_recv(struct uroce_engine *e, struct uroce_qp *qp, enum ibv_wc_status status)
+{
+	struct ibv_wc wc = { .status = status, .opcode = IBV_WC_RECV };
+
+	if (!uroce_qp_complete_recv(e, qp, &wc, true))
 		return;
 	uroce_qp_fail(e, qp);
 	uroce_qp_event(qp, IBV_EVENT_QP_FATAL);

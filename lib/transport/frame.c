@@ -57,30 +57,56 @@ cursor_next(struct cursor *c, const struct uroce_qp *qp, const struct uroce_slic
 	return n;
 }
 
-int
-uroce_slice_scatter(const struct uroce_qp *qp, const struct uroce_slice *slice,
-		    const struct uroce_packet *packet)
+struct piece {
+	uint8_t *va;
+	uint32_t n;
+};
+
+/* Where the bytes of a slice are, all of them, before any is written. @return how many pieces, or -EACCES */
+static int
+resolve_slice(const struct uroce_qp *qp, const struct uroce_slice *slice, struct piece pieces[UROCE_MAX_SGE])
 {
-	struct { uint8_t *va; uint32_t n; } pieces[UROCE_MAX_SGE];
 	struct cursor c = cursor_at(slice);
 	const struct uroce_mr_key *key;
-	unsigned int count = 0;
-	uint32_t done;
 	uint64_t addr;
+	int count = 0;
 
-	for (done = 0; done < slice->length; done += pieces[count++].n) {
-		RTE_ASSERT(count < RTE_DIM(pieces));
+	for (uint32_t done = 0; done < slice->length; done += pieces[count++].n) {
+		RTE_ASSERT(count < UROCE_MAX_SGE);
 		pieces[count].n = cursor_next(&c, qp, slice, slice->length - done, &key, &addr);
 		if (unlikely(pieces[count].n == 0))
 			return -EACCES;
 		pieces[count].va = uroce_mr_va(key, addr);
 	}
-	done = 0;
-	for (unsigned int i = 0; i < count; i++) {
+	return count;
+}
+
+int
+uroce_slice_scatter(const struct uroce_qp *qp, const struct uroce_slice *slice,
+		    const struct uroce_packet *packet)
+{
+	struct piece pieces[UROCE_MAX_SGE];
+	int count = resolve_slice(qp, slice, pieces);
+	uint32_t done = 0;
+
+	for (int i = 0; i < count; i++) {
 		uroce_packet_copy(packet, done, pieces[i].va, pieces[i].n);
 		done += pieces[i].n;
 	}
-	return 0;
+	return RTE_MIN(count, 0);
+}
+
+int
+uroce_slice_write(const struct uroce_qp *qp, const struct uroce_slice *slice, const uint8_t *bytes)
+{
+	struct piece pieces[UROCE_MAX_SGE];
+	int count = resolve_slice(qp, slice, pieces);
+
+	for (int i = 0; i < count; i++) {
+		memcpy(pieces[i].va, bytes, pieces[i].n);
+		bytes += pieces[i].n;
+	}
+	return RTE_MIN(count, 0);
 }
 
 static int
@@ -153,36 +179,38 @@ undo:
 }
 
 static void
-write_headers(struct uroce_qp *qp, struct rte_mbuf *m, uint32_t udp_payload)
+write_headers(const struct uroce_qp *qp, const struct uroce_path *path, struct rte_mbuf *m,
+	      uint32_t udp_payload)
 {
-	const struct uroce_template *t = &qp->path.headers;
+	const struct uroce_template *t = &path->headers;
 	uint8_t *start = rte_pktmbuf_mtod(m, uint8_t *);
 
 	uroce_template_write(t, start, udp_payload);
-	if (qp->path.lladdr != NULL) {
-		uint64_t mac = __atomic_load_n(qp->path.lladdr, __ATOMIC_RELAXED);
+	if (path->lladdr != NULL) {
+		uint64_t mac = __atomic_load_n(path->lladdr, __ATOMIC_RELAXED);
 
 		memcpy(start, &mac, RTE_ETHER_ADDR_LEN);
 	}
 	m->port = qp->dev->port_id;
-	m->hash.usr = qp->path.out;
+	m->hash.usr = path->out;
 	m->l2_len = t->l2_bytes;
 	m->l3_len = t->l3_bytes;
 }
 
 int
-uroce_frame_begin(struct uroce_engine *e, struct uroce_qp *qp, uint8_t opcode, uint8_t bth_flags,
-		  bool ack_req, uint32_t psn, const struct uroce_slice *slice, const uint8_t *bytes,
-		  struct uroce_frame *f)
+uroce_frame_begin_to(struct uroce_engine *e, const struct uroce_qp *qp, const struct uroce_path *path,
+		     uint32_t dest_qpn, uint8_t opcode, uint8_t bth_flags, bool ack_req, uint32_t psn,
+		     const struct uroce_slice *slice, const uint8_t *bytes, struct uroce_frame *f)
 {
 	const struct uroce_opcode_info *info = &uroce_opcodes[opcode];
 	uint32_t payload = slice == NULL ? 0 : slice->length;
 	uint32_t pad = -payload & 3;
-	uint32_t header = qp->path.headers.header_bytes + info->header_bytes;
-	bool zero_copy = payload >= UROCE_ZERO_COPY_BYTES && bytes == NULL && qp->path.multi_seg && !slice->copy;
+	uint32_t header = path->headers.header_bytes + info->header_bytes;
+	bool zero_copy = payload >= UROCE_ZERO_COPY_BYTES && bytes == NULL && path->multi_seg && !slice->copy;
 	struct rte_mempool *pool;
 	int ret;
 
+	f->path = path;
 again:
 	pool = zero_copy || payload <= UROCE_SMALL_BYTES ? e->header_pool : e->payload_pool;
 	f->head = f->tail = rte_pktmbuf_alloc(pool);
@@ -190,12 +218,12 @@ again:
 		uroce_count(e, UROCE_NO_MBUF, 1);
 		return -ENOBUFS;
 	}
-	write_headers(qp, f->head, info->header_bytes + payload + pad + UROCE_ICRC_BYTES);
-	f->bth = rte_pktmbuf_mtod_offset(f->head, struct uroce_bth *, qp->path.headers.header_bytes);
+	write_headers(qp, path, f->head, info->header_bytes + payload + pad + UROCE_ICRC_BYTES);
+	f->bth = rte_pktmbuf_mtod_offset(f->head, struct uroce_bth *, path->headers.header_bytes);
 	f->ext = (uint8_t *)(f->bth + 1);
 	uroce_bth_write(f->bth, opcode,
 			(uint8_t)(bth_flags | UROCE_BTH_MIGREQ | pad << UROCE_BTH_PAD_SHIFT),
-			UROCE_DEFAULT_PKEY, qp->attr.dest_qp_num, ack_req, psn);
+			UROCE_DEFAULT_PKEY, dest_qpn, ack_req, psn);
 	f->head->data_len = (uint16_t)header;
 	f->head->pkt_len = header;
 	if (payload == 0)
@@ -229,10 +257,10 @@ again:
 }
 
 struct rte_mbuf *
-uroce_frame_end(struct uroce_engine *e, struct uroce_qp *qp, struct uroce_frame *f)
+uroce_frame_end(struct uroce_engine *e, struct uroce_frame *f)
 {
-	uint32_t l3 = qp->path.headers.l2_bytes;
-	uint32_t l4 = l3 + qp->path.headers.l3_bytes;
+	uint32_t l3 = f->path->headers.l2_bytes;
+	uint32_t l4 = l3 + f->path->headers.l3_bytes;
 
 	uroce_icrc_append(f->head, f->tail, l3, l4, (f->bth->flags & UROCE_BTH_PAD_MASK) >> UROCE_BTH_PAD_SHIFT);
 	uroce_count(e, UROCE_SENT_PACKETS, 1);

@@ -9,6 +9,10 @@
  *	requester.c	send WQEs into request packets, and back from a PSN
  *	completer.c	answers of the peer: progress, retries, completions
  *	recv.c		receive WQEs, taken and completed
+ *	uc_receive.c	unreliable connections: messages whole or not at all
+ *	uc_send.c
+ *	ud_receive.c	unreliable datagrams, with their GRH
+ *	ud_send.c	to address handles
  *	failure.c	a QP's way into the error state
  *	frame.c		headers, payload and ICRC of one packet
  */
@@ -42,21 +46,34 @@ struct uroce_slice {
 struct uroce_frame {
 	struct rte_mbuf *head;
 	struct rte_mbuf *tail;
+	const struct uroce_path *path;
 	struct uroce_bth *bth;
 	uint8_t *ext;			/* behind the BTH */
 };
 
 /** @return 0; -ENOBUFS: a pool is empty; -EACCES: a key of the slice does not allow it. `bytes` instead of a
  * slice is inline data. On error nothing is held. The BTH is written; extension headers are the caller's. */
-int uroce_frame_begin(struct uroce_engine *e, struct uroce_qp *qp, uint8_t opcode, uint8_t bth_flags,
-		      bool ack_req, uint32_t psn, const struct uroce_slice *slice, const uint8_t *bytes,
-		      struct uroce_frame *f);
+int uroce_frame_begin_to(struct uroce_engine *e, const struct uroce_qp *qp, const struct uroce_path *path,
+			 uint32_t dest_qpn, uint8_t opcode, uint8_t bth_flags, bool ack_req, uint32_t psn,
+			 const struct uroce_slice *slice, const uint8_t *bytes, struct uroce_frame *f);
 /** Append pad and ICRC: the frame is ready for uroce_engine_send()'s caller. */
-struct rte_mbuf *uroce_frame_end(struct uroce_engine *e, struct uroce_qp *qp, struct uroce_frame *f);
+struct rte_mbuf *uroce_frame_end(struct uroce_engine *e, struct uroce_frame *f);
+
+/** The same to the QP that this one is connected to. */
+static inline int
+uroce_frame_begin(struct uroce_engine *e, const struct uroce_qp *qp, uint8_t opcode, uint8_t bth_flags,
+		  bool ack_req, uint32_t psn, const struct uroce_slice *slice, const uint8_t *bytes,
+		  struct uroce_frame *f)
+{
+	return uroce_frame_begin_to(e, qp, &qp->path, qp->attr.dest_qp_num, opcode, bth_flags, ack_req, psn,
+				    slice, bytes, f);
+}
 
 /** Copy a packet's payload to the slice. @return 0 or -EACCES: nothing was written */
 int uroce_slice_scatter(const struct uroce_qp *qp, const struct uroce_slice *slice,
 			const struct uroce_packet *packet);
+/** The same from slice->length bytes. */
+int uroce_slice_write(const struct uroce_qp *qp, const struct uroce_slice *slice, const uint8_t *bytes);
 
 /* engine.c */
 void uroce_qp_activate(struct uroce_engine *e, struct uroce_qp *qp);
@@ -65,6 +82,7 @@ void uroce_qp_activate(struct uroce_engine *e, struct uroce_qp *qp);
 enum uroce_verdict uroce_responder_receive(struct uroce_engine *e, struct uroce_qp *qp,
 					   const struct uroce_packet *p);
 void uroce_responder_reset(struct uroce_qp *qp);
+void uroce_recv_immediate(const struct uroce_packet *p, struct ibv_wc *wc);
 
 /* response.c: both return how many frames they made. */
 unsigned int uroce_response_send(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf **frames,
@@ -97,7 +115,23 @@ bool uroce_recv_take_shared(struct uroce_qp *qp);
 /** Complete the oldest receive WQE. False: the CQ has overrun (R43), and the QP is in error. */
 bool uroce_qp_complete_recv(struct uroce_engine *e, struct uroce_qp *qp, struct ibv_wc *wc, bool solicited);
 
+/* uc_receive.c, ud_receive.c */
+enum uroce_verdict uroce_uc_receive(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p);
+enum uroce_verdict uroce_ud_receive(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p);
+
+/* uc_send.c, ud_send.c */
+unsigned int uroce_uc_send(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf **frames,
+			   unsigned int room);
+unsigned int uroce_ud_send(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf **frames,
+			   unsigned int room);
+
 /* failure.c */
+/** UC and UD: the oldest send WQE fails, the others are flushed, and the QP does not send until it is modified
+ * to RTS; it receives. */
+void uroce_qp_fail_sends(struct uroce_engine *e, struct uroce_qp *qp, enum ibv_wc_status status);
+void uroce_qp_flush_sends(struct uroce_engine *e, struct uroce_qp *qp);
+/** A receive WQE's memory may not be written: it completes so, and the QP goes into the error state. */
+void uroce_qp_fail_recv(struct uroce_engine *e, struct uroce_qp *qp, enum ibv_wc_status status);
 /** The oldest send WQE fails, the QP goes into the error state, all else is flushed (R41). */
 void uroce_qp_fail_send(struct uroce_engine *e, struct uroce_qp *qp, enum ibv_wc_status status);
 /** Into the error state, unless it is there: every WQE is flushed. */
@@ -144,6 +178,25 @@ uroce_message_packets(const struct uroce_qp *qp, uint32_t length)
 {
 	/* the path MTU is a power of two */
 	return length == 0 ? 1 : (uint32_t)(((uint64_t)length + qp->mtu_bytes - 1) >> __builtin_ctz(qp->mtu_bytes));
+}
+
+/** UC and UD: in the states in which they receive. */
+static inline bool
+uroce_is_receiving(const struct uroce_qp *qp)
+{
+	return qp->state >= IBV_QPS_RTR && qp->state <= IBV_QPS_SQE;
+}
+
+/** UC and UD: the next send WQE, if the QP's state lets it be sent. SQD ends what has begun, and begins nothing. */
+static inline struct uroce_sqe *
+uroce_unreliable_next(const struct uroce_qp *qp)
+{
+	/* pairs with the release in uroce_post_send() */
+	if (qp->sq.head == __atomic_load_n(&qp->sq.tail, __ATOMIC_ACQUIRE))
+		return NULL;
+	if (qp->state != IBV_QPS_RTS && (qp->state != IBV_QPS_SQD || qp->req.offset == 0))
+		return NULL;
+	return uroce_sqe_at(&qp->sq, qp->sq.head);
 }
 
 static inline bool

@@ -102,7 +102,7 @@ read_request(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_sqe
 	if (ret != 0)
 		return ret;
 	uroce_reth_write(f.ext, sqe->remote_addr + done, sqe->rkey, sqe->length - done);
-	*out = uroce_frame_end(e, qp, &f);
+	*out = uroce_frame_end(e, &f);
 	return 0;
 }
 
@@ -123,7 +123,7 @@ atomic_request(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_s
 	eth->rkey = rte_cpu_to_be_32(sqe->rkey);
 	eth->swap_add = rte_cpu_to_be_64(cas ? sqe->swap : sqe->compare_add);
 	eth->compare = rte_cpu_to_be_64(cas ? sqe->compare_add : 0);
-	*out = uroce_frame_end(e, qp, &f);
+	*out = uroce_frame_end(e, &f);
 	return 0;
 }
 
@@ -168,7 +168,7 @@ data_packet(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_sqe 
 		((struct uroce_immdt *)((uint8_t *)f.bth + info->ext[UROCE_EXT_IMMDT]))->imm = sqe->imm;
 	req->since_ack_req = ack_req ? 0 : req->since_ack_req + 1;
 	uroce_count(e, UROCE_SENT_BYTES, slice.length);
-	*out = uroce_frame_end(e, qp, &f);
+	*out = uroce_frame_end(e, &f);
 	return 0;
 }
 

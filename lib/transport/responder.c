@@ -167,8 +167,8 @@ executed(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet 
 	return UROCE_OK;
 }
 
-static void
-take_immediate(const struct uroce_packet *p, struct ibv_wc *wc)
+void
+uroce_recv_immediate(const struct uroce_packet *p, struct ibv_wc *wc)
 {
 	if (p->info->ext[UROCE_EXT_IMMDT] != 0) {
 		wc->wc_flags |= IBV_WC_WITH_IMM;
@@ -201,7 +201,7 @@ receive_send(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_pac
 	resp->offset += p->payload_bytes;
 	if (p->info->flags & UROCE_OPF_LAST) {
 		wc.byte_len = resp->offset;
-		take_immediate(p, &wc);
+		uroce_recv_immediate(p, &wc);
 		if (!uroce_qp_complete_recv(e, qp, &wc, p->solicited))
 			return UROCE_OK;
 	}
@@ -250,7 +250,7 @@ receive_write(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_pa
 	resp->offset += p->payload_bytes;
 	if (p->info->flags & UROCE_OPF_RECV) {
 		wc.byte_len = resp->length;
-		take_immediate(p, &wc);
+		uroce_recv_immediate(p, &wc);
 		if (!uroce_qp_complete_recv(e, qp, &wc, p->solicited))
 			return UROCE_OK;
 	}

@@ -91,7 +91,7 @@ read_response(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_rd
 	if (uroce_opcodes[opcode].ext[UROCE_EXT_AETH] != 0)
 		put_aeth(f.ext, UROCE_AETH_ACK | UROCE_AETH_CREDITS_UNLIMITED, r->msn);
 	uroce_count(e, UROCE_SENT_BYTES, slice.length);
-	*out = uroce_frame_end(e, qp, &f);
+	*out = uroce_frame_end(e, &f);
 	return 0;
 }
 
@@ -108,7 +108,7 @@ atomic_response(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_
 	put_aeth(f.ext, UROCE_AETH_ACK | UROCE_AETH_CREDITS_UNLIMITED, r->msn);
 	eth = (struct uroce_atomicacketh *)(f.ext + sizeof(struct uroce_aeth));
 	eth->original = rte_cpu_to_be_64(r->original);
-	*out = uroce_frame_end(e, qp, &f);
+	*out = uroce_frame_end(e, &f);
 	return 0;
 }
 
@@ -128,7 +128,7 @@ acknowledge(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf **out)
 	put_aeth(f.ext, resp->ack_syndrome, resp->msn);
 	uroce_count(e, class == UROCE_AETH_ACK ? UROCE_SENT_ACKS
 		    : class == UROCE_AETH_NAK ? UROCE_SENT_NAKS : UROCE_SENT_RNR_NAKS, 1);
-	*out = uroce_frame_end(e, qp, &f);
+	*out = uroce_frame_end(e, &f);
 	resp->ack_owed = false;
 	if (sequence)
 		resp->nak_sent = true;	/* R12: of the PSN that it names, which may have moved on since */

@@ -17,6 +17,7 @@
 #include "uroce.h"
 #include "uroce_config.h"
 #include "mem/rcu.h"
+#include "verbs/ah.h"
 #include "verbs/device.h"
 #include "verbs/internal.h"
 
@@ -128,6 +129,7 @@ uroce_device_init(struct uroce_device *dev, const struct uroce_device_ops *ops,
 	if (ret != 0)
 		return ret;
 	dev->ops = ops;
+	LIST_INIT(&dev->dead_ahs);
 	dev->node_guid = conf->node_guid;
 	dev->index = conf->index;
 	dev->port_id = conf->port_id;
@@ -165,8 +167,9 @@ uroce_device_fini(struct uroce_device *dev)
 {
 	bool busy;
 
+	uroce_ahs_reap(dev);
 	pthread_mutex_lock(&dev->lock);
-	busy = (dev->pd_count | dev->cq_count | dev->qp_count | dev->srq_count |
+	busy = (dev->pd_count | dev->cq_count | dev->qp_count | dev->srq_count | dev->ah_count |
 		dev->channel_count) != 0;
 	pthread_mutex_unlock(&dev->lock);
 	if (busy)

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <pthread.h>
+#include <sys/queue.h>
 
 #include <infiniband/verbs.h>
 #include <rte_common.h>
@@ -20,6 +21,7 @@
 #include "verbs/event_queue.h"
 #include "wire/template.h"
 
+struct uroce_ah;
 struct uroce_device;
 struct uroce_engine;
 struct uroce_qp;
@@ -105,6 +107,8 @@ struct uroce_device {
 	int numa_node;
 	struct uroce_event_queue events;	/* its fd is vctx.context.async_fd */
 	pthread_mutex_t lock;	/* qps' control side and the counts */
+	LIST_HEAD(, uroce_ah) dead_ahs;	/* destroyed with sends under way */
+	uint32_t ah_count;
 	uint32_t pd_count;
 	uint32_t cq_count;
 	uint32_t qp_count;

@@ -14,8 +14,10 @@
 
 #include "uroce.h"
 #include "uroce_config.h"
+#include "verbs/ah.h"
 #include "verbs/device.h"
 #include "verbs/qp.h"
+#include "wire/headers.h"
 #include "wire/opcode.h"
 
 /* What a work request of an opcode is made of, by the transport of the QP. */
@@ -75,6 +77,10 @@ check_send(const struct uroce_wq *sq, const struct ibv_send_wr *wr, uint16_t tra
 		if ((traits & POST_INLINE) == 0 || bytes > sq->max_inline)
 			return EINVAL;
 	}
+	if (traits & POST_UD) {
+		if (wr->wr.ud.ah == NULL || wr->wr.ud.remote_qpn > UROCE_QPN_MASK)
+			return EINVAL;
+	}
 	if (traits & POST_ATOMIC) {
 		if (wr->num_sge != 1 || bytes != ATOMIC_BYTES)
 			return EINVAL;
@@ -104,6 +110,20 @@ write_data(struct uroce_sqe *sqe, const struct ibv_send_wr *wr)
 	}
 }
 
+/* The WQE holds the handle until it is complete. */
+static void
+write_ud(const struct uroce_qp *qp, struct uroce_sqe *sqe, const struct ibv_send_wr *wr)
+{
+	struct uroce_ah *ah = uroce_ah_of(wr->wr.ud.ah);
+
+	uroce_ah_get(ah);
+	sqe->ud.ah = ah;
+	sqe->ud.remote_qpn = wr->wr.ud.remote_qpn;
+	sqe->ud.qkey = wr->wr.ud.remote_qkey;
+	if (unlikely(ah->ibv.pd != qp->ibv.pd))
+		sqe->posted_status = IBV_WC_LOC_QP_OP_ERR;
+}
+
 static void
 write_sqe(const struct uroce_qp *qp, struct uroce_sqe *sqe, const struct ibv_send_wr *wr,
 	  uint16_t traits, uint64_t bytes)
@@ -131,6 +151,8 @@ write_sqe(const struct uroce_qp *qp, struct uroce_sqe *sqe, const struct ibv_sen
 		sqe->rkey = wr->wr.atomic.rkey;
 		sqe->compare_add = wr->wr.atomic.compare_add;
 		sqe->swap = wr->wr.atomic.swap;
+	} else if (traits & POST_UD) {
+		write_ud(qp, sqe, wr);
 	}
 	write_data(sqe, wr);
 }

@@ -15,6 +15,7 @@
 #include "uroce.h"
 #include "uroce_config.h"
 #include "mem/rcu.h"
+#include "verbs/ah.h"
 #include "verbs/cq.h"
 #include "verbs/device.h"
 #include "verbs/internal.h"
@@ -32,6 +33,8 @@ uroce_qp_transport(enum ibv_qp_type type)
 {
 	switch (type) {
 	case IBV_QPT_RC: return UROCE_TRANSPORT_RC;
+	case IBV_QPT_UC: return UROCE_TRANSPORT_UC;
+	case IBV_QPT_UD: return UROCE_TRANSPORT_UD;
 	default: return UROCE_TRANSPORT_NONE;
 	}
 }
@@ -114,6 +117,8 @@ qp_free(struct uroce_qp *qp)
 	pthread_cond_destroy(&qp->ibv.cond);
 	pthread_mutex_destroy(&qp->ibv.mutex);
 	rte_free(qp->resp.resources);
+	if (qp->sq.ring != NULL)
+		uroce_ah_put_queued(qp);
 	rte_free(qp->sq.ring);
 	rte_free(qp->rq.ring);
 	rte_free(qp);

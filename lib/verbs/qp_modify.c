@@ -15,6 +15,7 @@
 
 #include "uroce.h"
 #include "uroce_config.h"
+#include "verbs/ah.h"
 #include "verbs/device.h"
 #include "verbs/internal.h"
 #include "verbs/qp.h"
@@ -22,7 +23,6 @@
 #include "wire/psn.h"
 
 #define MAX_QPN 0xffffffu
-#define MAX_FLOW_LABEL 0xfffffu
 #define MAX_TIMER 31		/* 5 bits: timeout, min_rnr_timer */
 #define MAX_RETRIES 7		/* 3 bits: retry_cnt, rnr_retry */
 #define KNOWN_ACCESS (IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | \
@@ -36,20 +36,15 @@ struct preparation {
 	struct uroce_path path;
 	struct uroce_rd_atomic *resources;
 	uint32_t resource_mask;
+	enum ibv_mtu port_mtu;		/* UD: what a message may have; 0: as before */
 };
 
 /* Each attribute of the mask is within its range. */
 static bool
 path_attr_ok(const struct ibv_qp_attr *a, int mask)
 {
-	if (mask & IBV_QP_AV) {
-		const struct ibv_ah_attr *ah = &a->ah_attr;
-
-		/* RoCE addresses are GIDs */
-		if (ah->is_global != 1 || ah->port_num != 1 || ah->grh.sgid_index >= UROCE_MAX_GID ||
-		    ah->grh.flow_label > MAX_FLOW_LABEL)
-			return false;
-	}
+	if ((mask & IBV_QP_AV) && !uroce_ah_attr_ok(&a->ah_attr))
+		return false;
 	if ((mask & IBV_QP_PATH_MTU) && (a->path_mtu < IBV_MTU_256 || a->path_mtu > IBV_MTU_4096))
 		return false;
 	if ((mask & IBV_QP_DEST_QPN) && a->dest_qp_num > MAX_QPN)
@@ -99,14 +94,25 @@ check_transition(const struct uroce_qp *qp, enum ibv_qp_state from, const struct
 }
 
 static int
-check_mtu(struct uroce_device *dev, enum ibv_mtu mtu)
+get_port_mtu(struct uroce_device *dev, enum ibv_mtu *mtu)
 {
 	struct ibv_port_attr port;
 	int ret = uroce_query_port(&dev->vctx.context, 1, &port);
 
+	if (ret == 0)
+		*mtu = port.active_mtu;
+	return ret;
+}
+
+static int
+check_mtu(struct uroce_device *dev, enum ibv_mtu mtu)
+{
+	enum ibv_mtu most;
+	int ret = get_port_mtu(dev, &most);
+
 	if (ret != 0)
 		return ret;
-	return mtu <= port.active_mtu ? 0 : EINVAL;
+	return mtu <= most ? 0 : EINVAL;
 }
 
 static int
@@ -148,6 +154,10 @@ prepare(struct uroce_qp *qp, const struct ibv_qp_attr *a, int mask, struct prepa
 	memset(p, 0, sizeof(*p));
 	if (mask & IBV_QP_MAX_DEST_RD_ATOMIC)
 		ret = prepare_resources(qp, a->max_dest_rd_atomic, p);
+	/* R40: no path says what a datagram may have */
+	if (ret == 0 && qp->transport == UROCE_TRANSPORT_UD && (mask & IBV_QP_STATE) &&
+	    a->qp_state == IBV_QPS_RTR)
+		ret = get_port_mtu(dev, &p->port_mtu);
 	if (ret == 0 && (mask & IBV_QP_AV)) {
 		ret = -dev->ops->path_init(dev, &a->ah_attr, qp->ibv.qp_num, remote, &p->path);
 		p->path.set_up = ret == 0;
@@ -219,9 +229,9 @@ apply_path(struct uroce_qp *qp, const struct ibv_qp_attr *a, int mask, struct pr
 		p->path = old;
 		qp->attr.ah_attr = a->ah_attr;
 	}
-	if (mask & IBV_QP_PATH_MTU) {
-		qp->attr.path_mtu = a->path_mtu;
-		qp->mtu_bytes = 128u << a->path_mtu;
+	if ((mask & IBV_QP_PATH_MTU) || p->port_mtu != 0) {
+		qp->attr.path_mtu = p->port_mtu != 0 ? p->port_mtu : a->path_mtu;
+		qp->mtu_bytes = 128u << qp->attr.path_mtu;
 	}
 	if (mask & IBV_QP_DEST_QPN)
 		qp->attr.dest_qp_num = a->dest_qp_num;
@@ -282,6 +292,7 @@ apply(struct uroce_qp *qp, const struct ibv_qp_attr *a, int mask, struct prepara
 	/* posters look at it under the queues' locks */
 	__atomic_store_n(&qp->state, to, __ATOMIC_RELAXED);
 	if (to == IBV_QPS_RESET) {
+		uroce_ah_put_queued(qp);
 		clear_queue(&qp->sq);
 		clear_queue(&qp->rq);
 		uroce_qp_attr_reset(qp);

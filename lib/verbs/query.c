@@ -44,6 +44,7 @@ uroce_query_device(struct ibv_context *context, struct ibv_device_attr *attr)
 		.max_cqe = UROCE_MAX_CQE,
 		.max_mr = 1 << dev->mrs.log2,
 		.max_pd = UROCE_MAX_PD,
+		.max_ah = UROCE_MAX_AH,
 		.max_qp_rd_atom = UROCE_MAX_RD_ATOMIC,
 		.max_qp_init_rd_atom = UROCE_MAX_RD_ATOMIC,
 		.max_res_rd_atom = UROCE_MAX_RD_ATOMIC << dev->qps.log2,

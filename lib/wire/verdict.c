@@ -71,4 +71,10 @@ const struct uroce_verdict_info uroce_verdicts[UROCE_VERDICT_COUNT] = {
 	COUNT(DROP_RESPONSE_DUPLICATE, "drop_response_duplicate", ""),
 	COUNT(RESPONSE_GAP, "response_gap", "R34"),
 	COUNT(BAD_RESPONSE, "bad_response", ""),
+
+	COUNT(DROP_SEQUENCE, "drop_sequence", "R13"),
+	COUNT(DROP_PAYLOAD, "drop_payload", "R15"),
+	COUNT(DROP_NO_RECV, "drop_no_recv", ""),
+	COUNT(DROP_ACCESS, "drop_access", "R18"),
+	COUNT(DROP_LOCAL_PROTECTION, "drop_local_protection", ""),
 };

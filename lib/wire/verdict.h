@@ -60,6 +60,12 @@ enum uroce_verdict {
 	UROCE_DROP_RESPONSE_DUPLICATE,
 	UROCE_RESPONSE_GAP, /* a response before it was lost */
 	UROCE_BAD_RESPONSE, /* opcode or length is not what was asked for */
+	/* UC and UD: nothing goes back on the wire */
+	UROCE_DROP_SEQUENCE,    /* R13: a packet of a UC message before it was lost */
+	UROCE_DROP_PAYLOAD,     /* R15: not what the opcode or the path MTU allows, or too long for the receive */
+	UROCE_DROP_NO_RECV,     /* no receive WQE */
+	UROCE_DROP_ACCESS,      /* R18: a UC WRITE that the QP or the rkey does not allow */
+	UROCE_DROP_LOCAL_PROTECTION, /* a receive WQE's SGE may not be written: the QP is in error */
 	UROCE_VERDICT_COUNT,
 };
 

@@ -23,6 +23,7 @@
 static const uint8_t our_gid[16] = { [10] = 0xff, 0xff, 10, 0, 0, 1 };
 static const uint8_t peer_gid[16] = { [10] = 0xff, 0xff, 10, 0, 0, 2 };
 static struct peer *current;
+static enum ibv_mtu port_mtu;
 static bool copy_only;
 
 static int
@@ -76,7 +77,8 @@ query_port(struct uroce_device *dev, struct ibv_port_attr *attr)
 	(void)dev;
 	memset(attr, 0, sizeof(*attr));
 	attr->state = IBV_PORT_ACTIVE;
-	attr->max_mtu = attr->active_mtu = IBV_MTU_4096;
+	attr->max_mtu = IBV_MTU_4096;
+	attr->active_mtu = port_mtu;
 	attr->gid_tbl_len = 1;
 	attr->pkey_tbl_len = 1;
 	attr->max_msg_sz = UROCE_MAX_MSG_BYTES;
@@ -109,6 +111,39 @@ static const struct uroce_device_ops ops = {
 	.query_gid = query_gid,
 };
 
+/* The attributes that each transition needs. */
+static int
+mask_of(enum ibv_qp_type type, enum ibv_qp_state to)
+{
+	int init = IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT;
+	int rtr = IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN;
+	int rts = IBV_QP_STATE | IBV_QP_SQ_PSN;
+
+	switch (to) {
+	case IBV_QPS_INIT:
+		return init | (type == IBV_QPT_UD ? IBV_QP_QKEY : IBV_QP_ACCESS_FLAGS);
+	case IBV_QPS_RTR:
+		return type == IBV_QPT_UD ? IBV_QP_STATE : type == IBV_QPT_UC ? rtr
+			: rtr | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
+	default:
+		return type != IBV_QPT_RC ? rts : rts | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
+			IBV_QP_MAX_QP_RD_ATOMIC;
+	}
+}
+
+/* To the peer. */
+static struct ibv_ah *
+make_ah(struct ibv_pd *pd)
+{
+	struct ibv_ah_attr attr = { .is_global = 1, .port_num = 1, .grh = { .hop_limit = 64 } };
+	struct ibv_ah *ah;
+
+	memcpy(attr.grh.dgid.raw, peer_gid, 16);
+	ah = uroce_create_ah(pd, &attr);
+	assert_non_null(ah);
+	return ah;
+}
+
 void
 peer_connect(struct ibv_qp *qp, const struct peer_conf *c)
 {
@@ -123,23 +158,13 @@ peer_connect(struct ibv_qp *qp, const struct peer_conf *c)
 		.min_rnr_timer = c->min_rnr_timer ? c->min_rnr_timer : 12,
 		.timeout = c->timeout ? c->timeout : 14, .retry_cnt = c->retry_cnt ? c->retry_cnt : 7,
 		.rnr_retry = c->rnr_retry ? c->rnr_retry : 7,
-		.ah_attr = { .is_global = 1, .port_num = 1, .grh = { .hop_limit = 64 } },
+		.qkey = PEER_QKEY, .ah_attr = { .is_global = 1, .port_num = 1, .grh = { .hop_limit = 64 } },
 	};
+	enum ibv_qp_state last = c->state ? c->state : IBV_QPS_RTS;
 
 	memcpy(attr.ah_attr.grh.dgid.raw, peer_gid, 16);
-	assert_int_equal(uroce_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
-					 IBV_QP_ACCESS_FLAGS), 0);
-	if (c->state == IBV_QPS_INIT)
-		return;
-	attr.qp_state = IBV_QPS_RTR;
-	assert_int_equal(uroce_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU |
-					 IBV_QP_DEST_QPN | IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC |
-					 IBV_QP_MIN_RNR_TIMER), 0);
-	if (c->state == IBV_QPS_RTR)
-		return;
-	attr.qp_state = IBV_QPS_RTS;
-	assert_int_equal(uroce_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
-					 IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC), 0);
+	for (attr.qp_state = IBV_QPS_INIT; attr.qp_state <= last; attr.qp_state++)
+		assert_int_equal(uroce_modify_qp(qp, &attr, mask_of(qp->qp_type, attr.qp_state)), 0);
 }
 
 static struct rte_mempool *
@@ -159,7 +184,7 @@ peer_start(struct peer *p, const struct peer_conf *conf)
 	static const struct peer_conf defaults;
 	struct uroce_device_conf dev_conf = { .name = "uroce0", .numa_node = -1, .log2_max_qp = 4,
 					      .log2_max_mr = 6 };
-	struct ibv_qp_init_attr init = { .qp_type = IBV_QPT_RC, .cap = { .max_send_wr = 64, .max_recv_wr = 64,
+	struct ibv_qp_init_attr init = { .cap = { .max_send_wr = 64, .max_recv_wr = 64,
 		.max_send_sge = 16, .max_recv_sge = 16, .max_inline_data = 64 } };
 	struct uroce_template_conf back = {
 		.src_mac.addr_bytes = { 2, 0, 0, 0, 0, 2 }, .dst_mac.addr_bytes = { 2, 0, 0, 0, 0, 1 },
@@ -176,6 +201,8 @@ peer_start(struct peer *p, const struct peer_conf *conf)
 	memset(p, 0, sizeof(*p));
 	current = p;
 	copy_only = conf->copy;
+	/* a datagram has all that the port can do */
+	port_mtu = conf->type == IBV_QPT_UD && conf->mtu ? conf->mtu : IBV_MTU_4096;
 	memcpy(back.src_gid, peer_gid, 16);
 	memcpy(back.dst_gid, our_gid, 16);
 	assert_int_equal(uroce_template_init(&p->to_engine, &back), 0);
@@ -187,6 +214,7 @@ peer_start(struct peer *p, const struct peer_conf *conf)
 	p->pd = uroce_alloc_pd(&p->dev.vctx.context);
 	p->send_cq = uroce_create_cq(&p->dev.vctx.context, conf->cqe ? conf->cqe : 256, NULL, NULL, 0);
 	p->recv_cq = uroce_create_cq(&p->dev.vctx.context, conf->cqe ? conf->cqe : 256, NULL, NULL, 0);
+	init.qp_type = conf->type ? conf->type : IBV_QPT_RC;
 	init.send_cq = p->send_cq;
 	init.recv_cq = p->recv_cq;
 	p->qp = uroce_create_qp(p->pd, &init);
@@ -196,6 +224,8 @@ peer_start(struct peer *p, const struct peer_conf *conf)
 	p->mr = uroce_reg_mr(p->pd, p->buffer, PEER_BUFFER_BYTES, IBV_ACCESS_LOCAL_WRITE |
 			     IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC);
 	assert_non_null(p->mr);
+	if (conf->type == IBV_QPT_UD)
+		p->ah = make_ah(p->pd);
 	peer_connect(p->qp, conf);
 }
 
@@ -203,6 +233,8 @@ void
 peer_stop(struct peer *p)
 {
 	assert_int_equal(uroce_destroy_qp(p->qp), 0);
+	if (p->ah != NULL)
+		assert_int_equal(uroce_destroy_ah(p->ah), 0);
 	if (p->mr != NULL)
 		assert_int_equal(uroce_dereg_mr(p->mr), 0);
 	assert_int_equal(uroce_destroy_cq(p->send_cq), 0);
@@ -220,6 +252,13 @@ peer_stop(struct peer *p)
 static void
 put_ext(const struct uroce_opcode_info *info, uint8_t *bth, const struct peer_packet *in)
 {
+	if (info->ext[UROCE_EXT_DETH] != 0) {
+		struct uroce_deth *deth = (struct uroce_deth *)(bth + info->ext[UROCE_EXT_DETH]);
+
+		deth->qkey = rte_cpu_to_be_32(in->qkey != 0 ? in->qkey : PEER_QKEY);
+		deth->reserved = 0xff;
+		uroce_put24(deth->src_qp, in->src_qpn != 0 ? in->src_qpn : PEER_QPN);
+	}
 	if (info->ext[UROCE_EXT_RETH] != 0)
 		*(struct uroce_reth *)(bth + info->ext[UROCE_EXT_RETH]) = (struct uroce_reth){
 			rte_cpu_to_be_64(in->va), rte_cpu_to_be_32(in->rkey), rte_cpu_to_be_32(in->dma_len) };
@@ -313,6 +352,13 @@ get_ext(const struct uroce_packet *pkt, struct peer_packet *out)
 	const uint8_t *bth = (const uint8_t *)pkt->bth;
 	const uint8_t *ext = pkt->info->ext;
 
+	if (ext[UROCE_EXT_DETH] != 0) {
+		const struct uroce_deth *deth = (const struct uroce_deth *)(bth + ext[UROCE_EXT_DETH]);
+
+		assert_int_equal(deth->reserved, 0);
+		out->qkey = rte_be_to_cpu_32(deth->qkey);
+		out->src_qpn = uroce_get24(deth->src_qp);
+	}
 	if (ext[UROCE_EXT_RETH] != 0) {
 		const struct uroce_reth *reth = (const struct uroce_reth *)(bth + ext[UROCE_EXT_RETH]);
 
@@ -358,6 +404,7 @@ peer_out(struct peer *p, struct peer_packet *out)
 	out->psn = pkt.psn;
 	out->ack_req = pkt.ack_req;
 	out->solicited = pkt.solicited;
+	out->udp_src_port = pkt.udp_src_port;
 	get_ext(&pkt, out);
 	out->payload = out->bytes;
 	out->payload_bytes = pkt.payload_bytes;
@@ -404,7 +451,11 @@ peer_post(struct peer *p, enum ibv_wr_opcode opcode, uint32_t offset, uint32_t l
 				  .sg_list = &sge, .num_sge = 1, .imm_data = rte_cpu_to_be_32(0x11223344) };
 	struct ibv_send_wr *bad;
 
-	if (opcode == IBV_WR_ATOMIC_CMP_AND_SWP || opcode == IBV_WR_ATOMIC_FETCH_AND_ADD) {
+	if (p->qp->qp_type == IBV_QPT_UD) {
+		wr.wr.ud.ah = p->ah;
+		wr.wr.ud.remote_qpn = PEER_QPN;
+		wr.wr.ud.remote_qkey = PEER_QKEY;
+	} else if (opcode == IBV_WR_ATOMIC_CMP_AND_SWP || opcode == IBV_WR_ATOMIC_FETCH_AND_ADD) {
 		wr.wr.atomic.remote_addr = 0x7000;
 		wr.wr.atomic.rkey = 0x99;
 		wr.wr.atomic.compare_add = 0x0102030405060708;

@@ -19,6 +19,7 @@
 #define PEER_QPN 0x123456
 #define PEER_RQ_PSN 0x1000	/* the first that the engine expects */
 #define PEER_SQ_PSN 0x2000	/* the first that it sends */
+#define PEER_QKEY 0x11111111	/* of a UD QP */
 #define PEER_BUFFER_BYTES (64 * 1024)
 #define PEER_WALL_NS 1700000000000000000	/* from the clock that the test turns to that of the wall */
 
@@ -34,6 +35,7 @@ struct peer_conf {
 	int cqe;			/* 0: 256 */
 	bool copy;			/* the port takes no chains */
 	enum ibv_qp_state state;	/* 0: RTS */
+	enum ibv_qp_type type;		/* 0: RC */
 };
 
 struct peer {
@@ -48,6 +50,7 @@ struct peer {
 	struct ibv_cq *recv_cq;
 	struct ibv_qp *qp;
 	struct ibv_mr *mr;
+	struct ibv_ah *ah;		/* UD: to the peer; peer_stop() destroys it unless it is NULL */
 	uint8_t *buffer;		/* of mr, PEER_BUFFER_BYTES */
 };
 
@@ -67,6 +70,9 @@ struct peer_packet {
 	uint32_t msn;
 	uint64_t original;		/* AtomicAckETH */
 	uint32_t imm;			/* host order */
+	uint32_t qkey;			/* DETH; in, 0: PEER_QKEY */
+	uint32_t src_qpn;		/* in, 0: PEER_QPN */
+	uint16_t udp_src_port;		/* out */
 	const uint8_t *payload;		/* NULL: payload_bytes of zeros */
 	uint32_t payload_bytes;
 	uint16_t pkey;			/* 0: the default */

@@ -122,7 +122,7 @@ query_port(struct uroce_device *dev, struct ibv_port_attr *attr)
 	return fake.port_error;
 }
 
-/* Entry 1 of the table is ::ffff:10.0.0.1, the others are empty. */
+/* Entry 1 of the table is ::ffff:10.0.0.1, entry 2 is up to the test, the others are empty. */
 static int
 query_gid(struct uroce_device *dev, unsigned int index, struct ibv_gid_entry *entry)
 {
@@ -133,9 +133,9 @@ query_gid(struct uroce_device *dev, unsigned int index, struct ibv_gid_entry *en
 	(void)dev;
 	if (fake.port_error != 0)
 		return fake.port_error;
-	if (index != 1)
+	if (index != 1 && (index != 2 || fake.gid2.global.interface_id == 0))
 		return -ENODATA;
-	entry->gid = gid;
+	entry->gid = index == 1 ? gid : fake.gid2;
 	entry->gid_type = IBV_GID_TYPE_ROCE_V2;
 	return 0;
 }

@@ -38,6 +38,7 @@ struct fake {
 	enum ibv_mtu active_mtu;
 	uint64_t clock_ns;
 	uint64_t wall_ns;
+	union ibv_gid gid2;		/* entry 2 of the GID table; zero: empty */
 	void (*entering)(void);		/* called by engine_enter, before it has entered */
 	/* what was called */
 	unsigned int attached;

@@ -55,7 +55,7 @@ test_refused(void **state)
 {
 	const struct ibv_qp_init_attr good = fake_init_attr(&pair);
 	static const enum ibv_qp_type types[] = {
-		IBV_QPT_UC, IBV_QPT_UD, IBV_QPT_RAW_PACKET, IBV_QPT_XRC_SEND, IBV_QPT_XRC_RECV,
+		IBV_QPT_RAW_PACKET, IBV_QPT_XRC_SEND, IBV_QPT_XRC_RECV,
 		IBV_QPT_DRIVER, 0, 1000,
 	};
 	struct ibv_qp_init_attr bad;

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * Address handles: what is refused, what they hold, and when they go.
+ */
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <rte_common.h>
+
+#include "uroce.h"
+#include "uroce_config.h"
+#include "verbs/ah.h"
+#include "eal.h"
+#include "fake.h"
+
+static struct fake_pair pair;
+
+static int
+setup(void **state)
+{
+	fake_setup(state);
+	pair = fake_pair_create(16);
+	return 0;
+}
+
+static int
+teardown(void **state)
+{
+	fake_pair_destroy(&pair);
+	return fake_teardown(state);
+}
+
+static struct ibv_ah_attr
+good_attr(void)
+{
+	return (struct ibv_ah_attr){
+		.is_global = 1, .port_num = 1, .grh = { .sgid_index = 1, .dgid.raw = { [15] = 9 } },
+	};
+}
+
+static void
+refused(struct ibv_ah_attr attr, int error)
+{
+	errno = 0;
+	assert_null(uroce_create_ah(pair.pd, &attr));
+	assert_int_equal(errno, error);
+	assert_int_equal(fake.dev.ah_count, 0);
+	assert_int_equal(fake.paths, 0);
+}
+
+static void
+test_refused(void **state)
+{
+	struct ibv_ah_attr bad = good_attr();
+
+	(void)state;
+	bad.is_global = 0;
+	refused(bad, EINVAL);
+	bad = good_attr();
+	bad.port_num = 2;
+	refused(bad, EINVAL);
+	bad = good_attr();
+	bad.grh.sgid_index = UROCE_MAX_GID;
+	refused(bad, EINVAL);
+	bad = good_attr();
+	bad.grh.flow_label = 0x100000;
+	refused(bad, EINVAL);
+	assert_int_equal(fake.path_inits, 0);
+	fake.path_error = -ENETUNREACH;
+	refused(good_attr(), ENETUNREACH);
+}
+
+static void
+test_life(void **state)
+{
+	struct ibv_ah_attr attr = good_attr();
+	struct ibv_ah *ah = uroce_create_ah(pair.pd, &attr);
+
+	(void)state;
+	assert_non_null(ah);
+	assert_ptr_equal(ah->context, fake.context);
+	assert_ptr_equal(ah->pd, pair.pd);
+	assert_int_equal(fake.paths, 1);
+	assert_int_equal(uroce_dealloc_pd(pair.pd), EBUSY);	/* R47 */
+	assert_int_equal(uroce_destroy_ah(ah), 0);
+	assert_int_equal(fake.paths, 0);
+	assert_int_equal(fake.dev.ah_count, 0);
+}
+
+static void
+test_a_device_with_handles_stays(void **state)
+{
+	struct ibv_ah_attr attr = good_attr();
+	struct ibv_pd *pd;
+	struct ibv_ah *ah;
+
+	(void)state;
+	fake_setup(state);
+	pd = uroce_alloc_pd(fake.context);
+	ah = uroce_create_ah(pd, &attr);
+	assert_non_null(ah);
+	assert_int_equal(uroce_device_fini(&fake.dev), -EBUSY);
+	assert_int_equal(uroce_destroy_ah(ah), 0);
+	assert_int_equal(uroce_dealloc_pd(pd), 0);
+	fake_teardown(state);
+}
+
+static void
+test_who_is_held_lives_on(void **state)
+{
+	struct ibv_ah_attr attr = good_attr();
+	struct ibv_ah *first = uroce_create_ah(pair.pd, &attr);
+	struct ibv_ah *second = uroce_create_ah(pair.pd, &attr);
+
+	(void)state;
+	uroce_ah_get(uroce_ah_of(first));
+	uroce_ah_get(uroce_ah_of(first));
+	assert_int_equal(uroce_destroy_ah(first), 0);
+	assert_int_equal(fake.paths, 2);
+	assert_int_equal(fake.dev.ah_count, 2);
+	/* its PD does not know of it any more */
+	assert_int_equal(uroce_destroy_ah(second), 0);
+	assert_int_equal(fake.paths, 1);
+	uroce_ah_put(uroce_ah_of(first));
+	uroce_ahs_reap(&fake.dev);
+	assert_int_equal(fake.paths, 1);
+	uroce_ah_put(uroce_ah_of(first));
+	uroce_ahs_reap(&fake.dev);
+	assert_int_equal(fake.paths, 0);
+	assert_int_equal(fake.dev.ah_count, 0);
+}
+
+static void
+test_as_many_as_reported(void **state)
+{
+	struct ibv_ah_attr attr = good_attr();
+	struct ibv_device_attr device;
+
+	(void)state;
+	assert_int_equal(uroce_query_device(fake.context, &device), 0);
+	fake.dev.ah_count = (uint32_t)device.max_ah;
+	errno = 0;
+	assert_null(uroce_create_ah(pair.pd, &attr));
+	assert_int_equal(errno, ENOMEM);
+	fake.dev.ah_count = 0;
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_refused, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_life, setup, teardown),
+		cmocka_unit_test(test_a_device_with_handles_stays),
+		cmocka_unit_test_setup_teardown(test_who_is_held_lives_on, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_as_many_as_reported, setup, teardown),
+	};
+
+	test_eal_init(NULL);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
