@@ -76,6 +76,14 @@
 #define UROCE_MAX_PINGS 16		/* at a time, per device */
 #define UROCE_PING_BYTES 56
 
+/* netem */
+#define UROCE_NETEM_LIMIT 4096		/* frames held back, per queue, by default */
+#define UROCE_NETEM_MAX_LIMIT (1 << 20)
+#define UROCE_NETEM_SPARE 1023		/* mbufs beside them: copies that have been handed on */
+#define UROCE_NETEM_MAX_BURST 65536	/* frames lost in a row, on average */
+#define UROCE_NETEM_REORDER_NS 20000	/* a frame that is overtaken comes so much later */
+#define UROCE_NETEM_LEAVE_MS 1000	/* for copies to be freed when it ends */
+
 /* uroce-perf */
 #define UROCE_PERF_MAX_QPS 65536
 #define UROCE_PERF_MAX_SIZE (1u << 30)		/* bytes of one message */
