@@ -84,12 +84,16 @@
 #define UROCE_NETEM_REORDER_NS 20000	/* a frame that is overtaken comes so much later */
 #define UROCE_NETEM_LEAVE_MS 1000	/* for copies to be freed when it ends */
 
+/* The programs */
+#define UROCE_APP_MAX_PORTS 8
+#define UROCE_APP_MAX_ADDRESSES 32		/* --addr */
+#define UROCE_APP_RING_FRAMES 1024		/* between the two ports of a run within one process */
+#define UROCE_APP_NO_HUGE_MIB "1024"		/* EAL's own default, 64 MiB, holds no benchmark */
+
 /* uroce-perf */
 #define UROCE_PERF_MAX_QPS 65536
 #define UROCE_PERF_MAX_SIZE (1u << 30)		/* bytes of one message */
 #define UROCE_PERF_MAX_TIME_S 86400
-#define UROCE_PERF_MAX_PORTS 8
-#define UROCE_PERF_MAX_ADDRESSES 32		/* --addr */
 #define UROCE_PERF_ALL_SIZES_LOG2 23		/* --size all: 1 B to 8 MiB */
 #define UROCE_PERF_BUFFER_BYTES (64u << 20)	/* message buffers of one end, at one per QP at least */
 #define UROCE_PERF_WINDOW_BYTES (1u << 20)	/* of one QP: stays in cache */
@@ -102,9 +106,7 @@
 #define UROCE_PERF_OOB_FAILED_MS 1000		/* for the answer after a run that failed */
 #define UROCE_PERF_OOB_LINE_BYTES 512
 #define UROCE_PERF_LEAVE_MS 100			/* from the end of the client to that of the server's port */
-#define UROCE_PERF_RING_FRAMES 1024		/* between the two ports of a run within one process */
 #define UROCE_PERF_STALL_S 10			/* no completion, no credit: the run is given up */
 #define UROCE_PERF_SLOW_BYTES_S 10000000	/* a link this slow is no reason to give up */
-#define UROCE_PERF_NO_HUGE_MIB "1024"		/* EAL's own default, 64 MiB, holds no benchmark */
 
 #endif /* UROCE_CONFIG_H */

@@ -72,17 +72,17 @@ verdict_take(struct perf_run *r, const struct perf_verdict *v)
 static void
 measure(struct perf_run *r)
 {
-	const uint64_t retransmits = uroce_perf_host_retransmits(r->end.host);
+	const uint64_t retransmits = uroce_app_host_retransmits(r->end.host);
 
 	uroce_perf_poster_init(&r->end);
 	uroce_perf_run_probe(r);
-	if (r->failed || uroce_perf_stopped())
+	if (r->failed || uroce_app_stopped())
 		return;
 	if (r->end.params.mode == PERF_LAT)
 		uroce_perf_run_lat(r);
 	else
 		uroce_perf_run_bw(r);
-	r->retransmits = uroce_perf_host_retransmits(r->end.host) - retransmits;
+	r->retransmits = uroce_app_host_retransmits(r->end.host) - retransmits;
 }
 
 static void
@@ -170,7 +170,7 @@ uroce_perf_bench_run(struct perf_bench *b)
 	if (!o->all_sizes)
 		return row_run(b, o->size);
 	for (unsigned int i = 0; i <= UROCE_PERF_ALL_SIZES_LOG2 && ret == 0; i++) {
-		if (uroce_perf_stopped())
+		if (uroce_app_stopped())
 			break;
 		ret = row_run(b, 1u << i);
 	}

@@ -12,7 +12,7 @@
 
 struct perf_bench {
 	const struct perf_options *options;
-	struct perf_host *host;
+	struct app_host *host;
 	struct perf_peer *peer;
 	unsigned int lcores;
 	double floor_gbps; /* 0: not measured */

@@ -158,11 +158,11 @@ static int
 qps_create(struct perf_end *end, const union ibv_gid *peer, const union ibv_gid *ours, char *error,
 	   size_t room)
 {
-	const bool v4 = uroce_perf_gid_is_v4(peer);
+	const bool v4 = uroce_app_gid_is_v4(peer);
 
 	for (uint32_t i = 0; i < end->params.qps; i++) {
 		const unsigned int d = dev_of(end, i);
-		const struct perf_address *a = uroce_perf_device_address(&end->host->devs[d], v4,
+		const struct app_address *a = uroce_app_device_address(&end->host->devs[d], v4,
 									 ours);
 		struct perf_qp *q = &end->qps[i];
 
@@ -190,7 +190,7 @@ qps_create(struct perf_end *end, const union ibv_gid *peer, const union ibv_gid 
 }
 
 int
-uroce_perf_end_create(struct perf_end *end, struct perf_host *host,
+uroce_perf_end_create(struct perf_end *end, struct app_host *host,
 		      const struct perf_params *params, bool server, const union ibv_gid *peer,
 		      const union ibv_gid *ours, char *error, size_t room)
 {
@@ -238,9 +238,9 @@ timeout_of(const struct perf_params *p)
 static int
 qp_connect(struct perf_end *end, struct perf_qp *q)
 {
-	const struct perf_device *dev = &end->host->devs[dev_of(end, q->index)];
-	const bool v4 = uroce_perf_gid_is_v4(&q->local.gid);
-	const struct perf_address *a = uroce_perf_device_address(dev, v4, &q->local.gid);
+	const struct app_device *dev = &end->host->devs[dev_of(end, q->index)];
+	const bool v4 = uroce_app_gid_is_v4(&q->local.gid);
+	const struct app_address *a = uroce_app_device_address(dev, v4, &q->local.gid);
 	struct ibv_qp_attr attr = {
 		.qp_state = IBV_QPS_RTR,
 		.path_mtu = mtu_enum(end->params.mtu),

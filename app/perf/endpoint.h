@@ -17,7 +17,7 @@
 #include <uroce.h>
 #include <uroce_config.h>
 
-#include "device.h"
+#include "host.h"
 #include "options.h"
 
 /* What both ends must agree on; the client decides. */
@@ -72,7 +72,7 @@ struct perf_poster {
 
 struct perf_end {
 	struct perf_params params;
-	struct perf_host *host;
+	struct app_host *host;
 	bool server;
 	uint32_t stride;     /* bytes from one slot to the next */
 	uint32_t slots;      /* of each QP, each way; a power of two */
@@ -85,9 +85,9 @@ struct perf_end {
 	uint8_t *buffer;
 	size_t buffer_bytes;
 	bool buffer_mapped; /* not DPDK's memory: payloads are copied */
-	struct ibv_pd *pds[UROCE_PERF_MAX_PORTS];
-	struct ibv_mr *mrs[UROCE_PERF_MAX_PORTS];
-	struct ibv_cq *cqs[UROCE_PERF_MAX_PORTS];
+	struct ibv_pd *pds[UROCE_APP_MAX_PORTS];
+	struct ibv_mr *mrs[UROCE_APP_MAX_PORTS];
+	struct ibv_cq *cqs[UROCE_APP_MAX_PORTS];
 	struct perf_qp *qps;
 	uint64_t *stamps;
 	struct perf_poster poster;
@@ -174,7 +174,7 @@ bool uroce_perf_params_receives(const struct perf_params *p);
  * prefer, or NULL
  * @return 0, or -1 and the reason in error
  */
-int uroce_perf_end_create(struct perf_end *end, struct perf_host *host,
+int uroce_perf_end_create(struct perf_end *end, struct app_host *host,
 			  const struct perf_params *params, bool server, const union ibv_gid *peer,
 			  const union ibv_gid *ours, char *error, size_t room);
 

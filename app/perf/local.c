@@ -110,31 +110,31 @@ finish(struct perf_peer *peer, const struct perf_run *run, struct perf_verdict *
 }
 
 int
-uroce_perf_local_open(struct perf_local *local, struct perf_host *client,
+uroce_perf_local_open(struct perf_local *local, struct app_host *client,
 		      const unsigned int *lcores, unsigned int nb_lcores, uint32_t qps,
 		      const char *const *addrs)
 {
-	struct perf_host *hosts[2] = { client, &local->host };
+	struct app_host *hosts[2] = { client, &local->host };
 	uint16_t ports[2];
 
 	memset(local, 0, sizeof(*local));
 	local->lcore = nb_lcores > 1 ? lcores[1] : LCORE_ID_ANY;
 	local->peer = (struct perf_peer){ .begin = begin, .alive = alive, .finish = finish };
-	if (uroce_perf_ring_ports(ports, 1) != 0 || uroce_perf_host_workers(client, 1) != 0)
+	if (uroce_app_ring_ports(ports, 1) != 0 || uroce_app_host_workers(client, 1) != 0)
 		return -1;
 	if (local->lcore == LCORE_ID_ANY) {
 		local->host.workers[0] = client->workers[0];
 		local->host.nb_workers = 1;
 		local->host.borrowed = true;
-	} else if (uroce_perf_host_workers(&local->host, 1) != 0) {
+	} else if (uroce_app_host_workers(&local->host, 1) != 0) {
 		return -1;
 	}
 	for (unsigned int i = 0; i < 2; i++) {
 		const char *addr = addrs == NULL ? default_addrs[i] : addrs[i];
 
 		/* Through the rings, although both devices are of one process. */
-		if (uroce_perf_host_open(hosts[i], ports[i], qps, true) != 0 ||
-		    uroce_perf_host_address(hosts[i], 0, addr) != 0)
+		if (uroce_app_host_open(hosts[i], ports[i], qps, true) != 0 ||
+		    uroce_app_host_address(hosts[i], 0, addr) != 0)
 			return -1;
 	}
 	local->peer.mtu = local->host.devs[0].mtu;
@@ -143,8 +143,8 @@ uroce_perf_local_open(struct perf_local *local, struct perf_host *client,
 }
 
 void
-uroce_perf_local_close(struct perf_local *local, struct perf_host *client)
+uroce_perf_local_close(struct perf_local *local, struct app_host *client)
 {
-	uroce_perf_host_close(&local->host);
-	uroce_perf_host_close(client);
+	uroce_app_host_close(&local->host);
+	uroce_app_host_close(client);
 }

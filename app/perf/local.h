@@ -14,7 +14,7 @@
 struct perf_local {
 	struct perf_peer peer; /* first */
 	struct perf_server server;
-	struct perf_host host;
+	struct app_host host;
 	unsigned int lcore;   /* where the server's rounds run; LCORE_ID_ANY: on the client's */
 	struct perf_run *run; /* the client's, while there is one */
 	bool stop;            /* main: release; server's lcore: acquire */
@@ -26,9 +26,9 @@ struct perf_local {
  * @param addrs		the client's and the server's, with prefix lengths; NULL: some
  * @return 0 or -1, a message printed; call uroce_perf_local_close() in any case
  */
-int uroce_perf_local_open(struct perf_local *local, struct perf_host *client,
+int uroce_perf_local_open(struct perf_local *local, struct app_host *client,
 			  const unsigned int *lcores, unsigned int nb_lcores, uint32_t qps,
 			  const char *const *addrs);
-void uroce_perf_local_close(struct perf_local *local, struct perf_host *client);
+void uroce_perf_local_close(struct perf_local *local, struct app_host *client);
 
 #endif /* UROCE_PERF_LOCAL_H */

@@ -58,23 +58,23 @@ lcores_used(const struct perf_options *o, unsigned int nb_lcores)
 
 /* Every port that EAL has, with a worker for each lcore; addresses in turn. */
 static int
-host_open(struct perf_host *host, const struct perf_options *o, const unsigned int *lcores,
+host_open(struct app_host *host, const struct perf_options *o, const unsigned int *lcores,
 	  unsigned int nb_lcores)
 {
 	uint16_t port;
 
-	if (uroce_perf_host_workers(host, lcores_used(o, nb_lcores)) != 0)
+	if (uroce_app_host_workers(host, lcores_used(o, nb_lcores)) != 0)
 		return -1;
 	RTE_ETH_FOREACH_DEV(port) {
-		if (host->nb_devs < RTE_MIN(o->nb_addrs, (unsigned int)UROCE_PERF_MAX_PORTS) &&
-		    uroce_perf_host_open(host, port, o->qps, false) != 0)
+		if (host->nb_devs < RTE_MIN(o->nb_addrs, (unsigned int)UROCE_APP_MAX_PORTS) &&
+		    uroce_app_host_open(host, port, o->qps, false) != 0)
 			return -1;
 	}
 	for (unsigned int i = 0; i < o->nb_addrs; i++) {
-		if (uroce_perf_host_address(host, i % host->nb_devs, o->addrs[i]) != 0)
+		if (uroce_app_host_address(host, i % host->nb_devs, o->addrs[i]) != 0)
 			return -1;
 	}
-	return uroce_perf_host_launch(host, lcores);
+	return uroce_app_host_launch(host, lcores);
 }
 
 /* Do ports, role and addresses fit each other? */
@@ -84,8 +84,8 @@ check_ports(const struct perf_options *o)
 	const unsigned int ports = rte_eth_dev_count_avail();
 
 	if (o->role == PERF_BOTH) {
-		if (ports == 0 && uroce_perf_eal_device_given())
-			return uroce_perf_eal_no_port();
+		if (ports == 0 && uroce_app_eal_device_given())
+			return uroce_app_eal_no_port();
 		if (ports > 0)
 			return "there is a DPDK port: say --server or --client ADDR, or --no-pci and no "
 			       "--vdev to run both ends in this process";
@@ -95,7 +95,7 @@ check_ports(const struct perf_options *o)
 		return NULL;
 	}
 	if (ports == 0)
-		return uroce_perf_eal_no_port();
+		return uroce_app_eal_no_port();
 	if (o->nb_addrs == 0)
 		return "the port needs an address: give --addr IP/PREFIX, as --addr 10.0.0.1/24";
 	return NULL;
@@ -121,7 +121,7 @@ run_client(const struct perf_options *o, FILE *json, const unsigned int *lcores,
 	   unsigned int nb_lcores)
 {
 	struct perf_bench *b = calloc(1, sizeof(*b));
-	struct perf_host *host = calloc(1, sizeof(*host));
+	struct app_host *host = calloc(1, sizeof(*host));
 	struct perf_remote *remote = calloc(1, sizeof(*remote));
 	int ret = -1;
 
@@ -136,7 +136,7 @@ run_client(const struct perf_options *o, FILE *json, const unsigned int *lcores,
 			uroce_perf_conn_send(&remote->conn, "bye");
 	}
 	ret |= results_write(b, json);
-	uroce_perf_host_close(host); /* the server waits with its own port */
+	uroce_app_host_close(host); /* the server waits with its own port */
 	uroce_perf_remote_close(remote);
 	free(remote);
 	free(host);
@@ -149,7 +149,7 @@ run_both(const struct perf_options *o, FILE *json, const unsigned int *lcores,
 	 unsigned int nb_lcores)
 {
 	struct perf_bench *b = calloc(1, sizeof(*b));
-	struct perf_host *client = calloc(1, sizeof(*client));
+	struct app_host *client = calloc(1, sizeof(*client));
 	struct perf_local *local = calloc(1, sizeof(*local));
 	struct perf_options options = *o;
 	int ret = -1;
@@ -177,13 +177,13 @@ run_both(const struct perf_options *o, FILE *json, const unsigned int *lcores,
 static int
 run_server(const struct perf_options *o, const unsigned int *lcores, unsigned int nb_lcores)
 {
-	struct perf_host *host = calloc(1, sizeof(*host));
+	struct app_host *host = calloc(1, sizeof(*host));
 	int ret = -1;
 
 	RTE_VERIFY(host != NULL);
 	if (host_open(host, o, lcores, nb_lcores) == 0)
 		ret = uroce_perf_serve(host, o);
-	uroce_perf_host_close(host);
+	uroce_app_host_close(host);
 	free(host);
 	return ret;
 }
@@ -192,7 +192,7 @@ static int
 run(const struct perf_options *o, FILE *json)
 {
 	unsigned int lcores[UROCE_MAX_WORKERS];
-	unsigned int nb_lcores = uroce_perf_lcores(lcores);
+	unsigned int nb_lcores = uroce_app_lcores(lcores);
 	const char *wrong = check_ports(o);
 	int ret;
 
@@ -223,7 +223,7 @@ json_open(const struct perf_options *o, FILE **json)
 int
 main(int argc, char **argv)
 {
-	const int nb_eal = uroce_perf_eal_args(argc, argv);
+	const int nb_eal = uroce_app_eal_args(argc, argv);
 	struct perf_options options;
 	char error[512];
 	FILE *json;
@@ -246,19 +246,19 @@ main(int argc, char **argv)
 				     argv + RTE_MIN(nb_eal, argc - 1), error, sizeof(error)) != 0)
 		return usage_error(error);
 	if (options.help || options.version) {
-		printf("%s", options.help ? uroce_perf_usage : "uroce-perf " UROCE_VERSION "\n");
+		printf("%s", options.help ? uroce_app_usage : "uroce-perf " UROCE_VERSION "\n");
 		return STATUS_OK;
 	}
 	if (options.size_ignored)
 		fprintf(stderr, "uroce-perf: atomics are 8 bytes: --size is left aside\n");
 	if (json_open(&options, &json) != 0)
 		return STATUS_USAGE;
-	uroce_perf_signals_init();
-	if (uroce_perf_eal_init(nb_eal, argv) != 0)
+	uroce_app_signals_init();
+	if (uroce_app_eal_init(nb_eal, argv) != 0)
 		return STATUS_FAILED;
 	status = run(&options, json);
 	if (json != NULL && json != stdout && fclose(json) != 0)
 		status = STATUS_FAILED;
-	uroce_perf_eal_fini();
+	uroce_app_eal_fini();
 	return status;
 }

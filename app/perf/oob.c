@@ -187,7 +187,7 @@ uroce_perf_oob_accept(struct perf_conn *conn, int listener)
 	int fd;
 
 	conn->fd = listener;
-	while (!uroce_perf_stopped()) {
+	while (!uroce_app_stopped()) {
 		fd = accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
 		if (fd >= 0) {
 			conn_start(conn, fd);
@@ -333,7 +333,7 @@ uroce_perf_conn_recv(struct perf_conn *conn, char *line, size_t room, unsigned i
 			return -ECONNRESET;
 		if (timeout_ms == 0)
 			return -EAGAIN;
-		if (conn->interruptible && uroce_perf_stopped())
+		if (conn->interruptible && uroce_app_stopped())
 			return -EINTR;
 		if (now_ms() > deadline)
 			return -ETIMEDOUT;

@@ -5,7 +5,6 @@
  * argument is answered at once. Every error says what would have been right.
  */
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <getopt.h>
 #include <math.h>
@@ -58,19 +57,6 @@ wrong(const struct parse *p, const char *format, ...)
 	return -EINVAL;
 }
 
-/* A whole decimal number, nothing around it. */
-static int
-number_parse(const char *text, uint64_t min, uint64_t max, uint64_t *value)
-{
-	char *end;
-
-	if (text[0] < '0' || text[0] > '9')
-		return -EINVAL;
-	errno = 0;
-	*value = strtoull(text, &end, 10);
-	return errno != 0 || *end != '\0' || *value < min || *value > max ? -EINVAL : 0;
-}
-
 int
 uroce_perf_size_parse(const char *text, uint32_t *bytes)
 {
@@ -90,42 +76,10 @@ uroce_perf_size_parse(const char *text, uint32_t *bytes)
 	}
 	if (shift != 0)
 		digits[length - 1] = '\0';
-	if (number_parse(digits, 0, UROCE_PERF_MAX_SIZE >> shift, &value) != 0)
+	if (uroce_app_number_parse(digits, 0, UROCE_PERF_MAX_SIZE >> shift, &value) != 0)
 		return -EINVAL;
 	*bytes = (uint32_t)(value << shift);
 	return 0;
-}
-
-int
-uroce_perf_gid_parse(const char *text, union ibv_gid *gid)
-{
-	struct in_addr v4;
-
-	if (inet_pton(AF_INET, text, &v4) == 1) {
-		memset(gid, 0, sizeof(*gid));
-		gid->raw[10] = 0xff;
-		gid->raw[11] = 0xff;
-		memcpy(&gid->raw[12], &v4, sizeof(v4));
-		return 0;
-	}
-	return inet_pton(AF_INET6, text, gid->raw) == 1 ? 0 : -EINVAL;
-}
-
-int
-uroce_perf_cidr_parse(const char *text, union ibv_gid *gid)
-{
-	char address[INET6_ADDRSTRLEN];
-	const char *slash = strchr(text, '/');
-	size_t length = slash == NULL ? 0 : (size_t)(slash - text);
-	uint64_t prefix;
-
-	if (length == 0 || length >= sizeof(address))
-		return -EINVAL;
-	memcpy(address, text, length);
-	address[length] = '\0';
-	if (uroce_perf_gid_parse(address, gid) != 0)
-		return -EINVAL;
-	return number_parse(slash + 1, 1, uroce_perf_gid_is_v4(gid) ? 32 : 128, &prefix);
 }
 
 static int
@@ -181,7 +135,7 @@ set_mtu(struct parse *p, const char *arg)
 {
 	uint64_t value;
 
-	if (number_parse(arg, 256, 4096, &value) != 0 || (value & (value - 1)) != 0)
+	if (uroce_app_number_parse(arg, 256, 4096, &value) != 0 || (value & (value - 1)) != 0)
 		return wrong(p, "--mtu %s: a path MTU is 256, 512, 1024, 2048 or 4096", arg);
 	p->o->mtu = (uint32_t)value;
 	p->o->mtu_given = true;
@@ -214,7 +168,7 @@ set_role(struct parse *p, enum perf_role role)
 static int
 set_client(struct parse *p, const char *arg)
 {
-	if (uroce_perf_gid_parse(arg, &p->o->peer) != 0)
+	if (uroce_app_gid_parse(arg, &p->o->peer) != 0)
 		return wrong(p,
 			     "--client %s: give the server's RDMA address, one of its --addr, "
 			     "as 10.0.0.1 or fd00::1",
@@ -228,14 +182,14 @@ set_addr(struct parse *p, const char *arg)
 {
 	union ibv_gid gid;
 
-	if (uroce_perf_cidr_parse(arg, &gid) != 0)
+	if (uroce_app_cidr_parse(arg, &gid) != 0)
 		return wrong(p,
 			     "--addr %s: give an address with its prefix length, as 10.0.0.1/24 "
 			     "or fd00::1/64",
 			     arg);
-	if (p->o->nb_addrs == UROCE_PERF_MAX_ADDRESSES)
+	if (p->o->nb_addrs == UROCE_APP_MAX_ADDRESSES)
 		return wrong(p, "--addr %s: %u addresses are the most", arg,
-			     UROCE_PERF_MAX_ADDRESSES);
+			     UROCE_APP_MAX_ADDRESSES);
 	p->o->addrs[p->o->nb_addrs++] = arg;
 	return 0;
 }
@@ -243,7 +197,7 @@ set_addr(struct parse *p, const char *arg)
 static int
 set_count(const struct parse *p, const char *name, const char *arg, uint64_t max, uint64_t *value)
 {
-	if (number_parse(arg, 1, max, value) != 0)
+	if (uroce_app_number_parse(arg, 1, max, value) != 0)
 		return wrong(p, "--%s %s: give a number from 1 to %llu", name, arg,
 			     (unsigned long long)max);
 	return 0;
@@ -323,7 +277,7 @@ set_option(struct parse *p, int option, const char *arg)
 		o->depth = (uint32_t)value;
 		return ret;
 	case OPT_FAULT:
-		if (number_parse(arg, 0, INT32_MAX, &value) != 0)
+		if (uroce_app_number_parse(arg, 0, INT32_MAX, &value) != 0)
 			return wrong(p, "--fault %s: give the number of a message, the first is 0",
 				     arg);
 		o->fault = (int64_t)value;

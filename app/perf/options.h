@@ -15,7 +15,9 @@
 
 #include <uroce_config.h>
 
+#include "address.h"
 #include "oob.h"
+#include "program.h"
 
 enum perf_op {
 	PERF_WRITE,
@@ -73,7 +75,7 @@ struct perf_options {
 	int64_t fault;      /* spoil this message of QP 0; -1: none */
 	union ibv_gid peer; /* --client */
 	const char *peer_text;
-	const char *addrs[UROCE_PERF_MAX_ADDRESSES];
+	const char *addrs[UROCE_APP_MAX_ADDRESSES];
 	unsigned int nb_addrs;
 	const char *json; /* NULL: none; "-": standard output */
 	struct perf_oob_addr oob;
@@ -93,21 +95,5 @@ bool uroce_perf_options_has(const char *arg);
 
 /** Parse "64K". @return 0 or -EINVAL: not a number, or more than UROCE_PERF_MAX_SIZE */
 int uroce_perf_size_parse(const char *text, uint32_t *bytes);
-
-/** Parse "10.0.0.1" or "fd00::1". @return 0 or -EINVAL */
-int uroce_perf_gid_parse(const char *text, union ibv_gid *gid);
-
-/** Parse "10.0.0.1/24". @return 0 or -EINVAL */
-int uroce_perf_cidr_parse(const char *text, union ibv_gid *gid);
-
-static inline bool
-uroce_perf_gid_is_v4(const union ibv_gid *gid)
-{
-	static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
-
-	return __builtin_memcmp(gid->raw, mapped, sizeof(mapped)) == 0;
-}
-
-extern const char uroce_perf_usage[];
 
 #endif /* UROCE_PERF_OPTIONS_H */

@@ -111,7 +111,7 @@ finish(struct perf_peer *peer, const struct perf_run *run, struct perf_verdict *
 static unsigned int
 idle(void *arg)
 {
-	return uroce_worker_poll(((struct perf_host *)arg)->workers[0]);
+	return uroce_worker_poll(((struct app_host *)arg)->workers[0]);
 }
 
 static void
@@ -151,7 +151,7 @@ greet(struct perf_remote *remote, const struct perf_options *o, char *error, siz
 }
 
 int
-uroce_perf_remote_open(struct perf_remote *remote, struct perf_host *host,
+uroce_perf_remote_open(struct perf_remote *remote, struct app_host *host,
 		       const struct perf_options *o)
 {
 	char error[PERF_TEXT_BYTES];

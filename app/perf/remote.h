@@ -18,7 +18,7 @@ struct perf_remote {
 };
 
 /** Meet the server. @return 0 or -1, a message printed */
-int uroce_perf_remote_open(struct perf_remote *remote, struct perf_host *host,
+int uroce_perf_remote_open(struct perf_remote *remote, struct app_host *host,
 			   const struct perf_options *o);
 void uroce_perf_remote_close(struct perf_remote *remote);
 

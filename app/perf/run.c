@@ -60,7 +60,7 @@ probe_wait(struct perf_run *r, uint32_t n)
 	const uint64_t deadline = rte_rdtsc() + UROCE_PERF_STALL_S * rte_get_tsc_hz();
 	struct ibv_wc wcs[UROCE_BURST];
 
-	while (n > 0 && !r->failed && !uroce_perf_stopped()) {
+	while (n > 0 && !r->failed && !uroce_app_stopped()) {
 		int got;
 
 		uroce_perf_run_poll(r);
@@ -126,7 +126,7 @@ uroce_perf_run_tick(struct perf_run *r, uint64_t now)
 {
 	const double second = (double)(now - r->start) / (double)r->hz;
 
-	if (uroce_perf_stopped() || (r->iters == 0 && now >= r->deadline))
+	if (uroce_app_stopped() || (r->iters == 0 && now >= r->deadline))
 		r->stopping = true;
 	if (r->ops != r->ops_at_tick)
 		r->last_progress = now;

@@ -41,7 +41,7 @@ uroce_perf_server_init(struct perf_server *s)
 	memset(&s->verdict, 0, sizeof(s->verdict));
 	s->next_qp = 0;
 	s->passive = s->end.recv_depth == 0 && !polled;
-	s->retransmits_before = uroce_perf_host_retransmits(s->end.host);
+	s->retransmits_before = uroce_app_host_retransmits(s->end.host);
 	uroce_perf_poster_init(&s->end);
 }
 
@@ -203,5 +203,5 @@ uroce_perf_server_finish(struct perf_server *s, uint64_t ops, const uint64_t *co
 		     (unsigned long long)s->verdict.received, (unsigned long long)ops);
 	if (counts != NULL && s->end.params.verify)
 		counters_check(s, counts);
-	s->verdict.retransmits = uroce_perf_host_retransmits(s->end.host) - s->retransmits_before;
+	s->verdict.retransmits = uroce_app_host_retransmits(s->end.host) - s->retransmits_before;
 }

@@ -24,7 +24,7 @@
 #define LOOKS_PER_SECOND 50 /* at the socket, while messages come in */
 
 struct service {
-	struct perf_host *host;
+	struct app_host *host;
 	struct perf_conn conn;
 	struct perf_server server;
 	union ibv_gid wanted; /* our address, as the client knows it */
@@ -91,8 +91,8 @@ greet(struct service *s)
 	if (uroce_perf_message_gid(line, "to", &s->wanted) != 0)
 		return lost(-EPROTO);
 	for (unsigned int d = 0; d < s->host->nb_devs; d++) {
-		const struct perf_device *dev = &s->host->devs[d];
-		const struct perf_address *a = uroce_perf_device_address(dev, true, &s->wanted);
+		const struct app_device *dev = &s->host->devs[d];
+		const struct app_address *a = uroce_app_device_address(dev, true, &s->wanted);
 
 		ours |= a != NULL && memcmp(&a->gid, &s->wanted, sizeof(a->gid)) == 0;
 		mtu = RTE_MIN(mtu, dev->mtu);
@@ -216,7 +216,7 @@ row_wait(struct service *s, char *line, size_t room)
 	uint64_t now = rte_rdtsc(), next = now;
 	uint64_t silent = now + hz / 1000 * UROCE_PERF_OOB_TIMEOUT_MS;
 
-	while (!uroce_perf_stopped()) {
+	while (!uroce_app_stopped()) {
 		int ret;
 
 		idle(s);
@@ -275,7 +275,7 @@ client_leave(struct service *s)
 	char line[UROCE_PERF_OOB_LINE_BYTES];
 	unsigned int lines = 0;
 
-	uroce_perf_host_stop(s->host);
+	uroce_app_host_stop(s->host);
 	s->conn.idle = NULL;
 	s->conn.interruptible = false;
 	uroce_perf_conn_shutdown(&s->conn);
@@ -295,7 +295,7 @@ client_serve(struct service *s)
 
 	if (greet(s) != 0)
 		return -1;
-	while (!uroce_perf_stopped()) {
+	while (!uroce_app_stopped()) {
 		ret = uroce_perf_conn_recv(&s->conn, line, sizeof(line), UROCE_PERF_OOB_TIMEOUT_MS);
 		if (ret == 0 && uroce_perf_message_is(line, "bye"))
 			return 0;
@@ -312,7 +312,7 @@ client_serve(struct service *s)
 }
 
 int
-uroce_perf_serve(struct perf_host *host, const struct perf_options *o)
+uroce_perf_serve(struct app_host *host, const struct perf_options *o)
 {
 	struct service *s = calloc(1, sizeof(*s));
 	int listener = uroce_perf_oob_listen(&o->oob);

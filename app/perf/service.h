@@ -7,10 +7,10 @@
 #ifndef UROCE_PERF_SERVICE_H
 #define UROCE_PERF_SERVICE_H
 
-#include "device.h"
+#include "host.h"
 #include "options.h"
 
 /** Wait for one client and serve it, to its end. @return the exit status; messages are printed */
-int uroce_perf_serve(struct perf_host *host, const struct perf_options *o);
+int uroce_perf_serve(struct app_host *host, const struct perf_options *o);
 
 #endif /* UROCE_PERF_SERVICE_H */

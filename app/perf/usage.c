@@ -4,9 +4,13 @@
  * What --help says. doc/perf.rst says it at length.
  */
 
-#include "options.h"
+#include "program.h"
 
-const char uroce_perf_usage[] =
+const char uroce_app_name[] = "uroce-perf";
+
+const char uroce_app_both_ends[] = "leave --server and --client out";
+
+const char uroce_app_usage[] =
 	"Usage: uroce-perf [EAL arguments] -- [options]\n"
 	"\n"
 	"Measures RDMA operations. With no DPDK port it makes two net_ring ports and runs both ends in\n"

@@ -184,11 +184,11 @@ static void
 test_too_many_addresses(void **state)
 {
 	static char program[] = "uroce-perf", option[] = "--addr", value[] = "10.0.0.1/24";
-	char *argv[2 * UROCE_PERF_MAX_ADDRESSES + 4] = { program };
+	char *argv[2 * UROCE_APP_MAX_ADDRESSES + 4] = { program };
 	struct perf_options o;
 	int argc = 1;
 
-	for (unsigned int i = 0; i < UROCE_PERF_MAX_ADDRESSES; i++) {
+	for (unsigned int i = 0; i < UROCE_APP_MAX_ADDRESSES; i++) {
 		argv[argc++] = option;
 		argv[argc++] = value;
 	}
@@ -239,13 +239,13 @@ test_addresses(void **state)
 	static const uint8_t mapped[16] = { [10] = 0xff, 0xff, 10, 1, 2, 3 };
 	union ibv_gid gid;
 
-	assert_int_equal(uroce_perf_gid_parse("10.1.2.3", &gid), 0);
+	assert_int_equal(uroce_app_gid_parse("10.1.2.3", &gid), 0);
 	assert_memory_equal(gid.raw, mapped, 16);
-	assert_true(uroce_perf_gid_is_v4(&gid));
-	assert_int_equal(uroce_perf_cidr_parse("fd00::1/64", &gid), 0);
-	assert_false(uroce_perf_gid_is_v4(&gid));
-	assert_int_equal(uroce_perf_cidr_parse("::ffff:10.1.2.3/24", &gid), 0);
-	assert_int_equal(uroce_perf_cidr_parse("::ffff:10.1.2.3/64", &gid), -EINVAL);
+	assert_true(uroce_app_gid_is_v4(&gid));
+	assert_int_equal(uroce_app_cidr_parse("fd00::1/64", &gid), 0);
+	assert_false(uroce_app_gid_is_v4(&gid));
+	assert_int_equal(uroce_app_cidr_parse("::ffff:10.1.2.3/24", &gid), 0);
+	assert_int_equal(uroce_app_cidr_parse("::ffff:10.1.2.3/64", &gid), -EINVAL);
 }
 
 /* Found among EAL's arguments when the -- is missing; what both have is EAL's. */

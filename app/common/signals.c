@@ -9,18 +9,18 @@
 
 #include "signals.h"
 
-volatile sig_atomic_t uroce_perf_stop_signal;
+volatile sig_atomic_t uroce_app_stop_signal;
 
 static void
 on_signal(int number)
 {
-	if (uroce_perf_stop_signal != 0)
+	if (uroce_app_stop_signal != 0)
 		_exit(128 + number);
-	uroce_perf_stop_signal = number;
+	uroce_app_stop_signal = number;
 }
 
 void
-uroce_perf_signals_init(void)
+uroce_app_signals_init(void)
 {
 	struct sigaction action;
 

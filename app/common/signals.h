@@ -4,21 +4,21 @@
  * Ctrl-C: the first one ends the run and shows what was measured, the second one ends the process.
  */
 
-#ifndef UROCE_PERF_SIGNALS_H
-#define UROCE_PERF_SIGNALS_H
+#ifndef UROCE_APP_SIGNALS_H
+#define UROCE_APP_SIGNALS_H
 
 #include <signal.h>
 #include <stdbool.h>
 
 /* Set by the first SIGINT or SIGTERM. Any thread. */
-extern volatile sig_atomic_t uroce_perf_stop_signal;
+extern volatile sig_atomic_t uroce_app_stop_signal;
 
 static inline bool
-uroce_perf_stopped(void)
+uroce_app_stopped(void)
 {
-	return uroce_perf_stop_signal != 0;
+	return uroce_app_stop_signal != 0;
 }
 
-void uroce_perf_signals_init(void);
+void uroce_app_signals_init(void);
 
-#endif /* UROCE_PERF_SIGNALS_H */
+#endif /* UROCE_APP_SIGNALS_H */

@@ -23,7 +23,7 @@
 #include <uroce_config.h>
 
 #include "eal_start.h"
-#include "options.h"
+#include "program.h"
 
 /* The device that EAL was asked for; NULL: none. */
 static const char *device_arg;
@@ -32,11 +32,11 @@ static void
 usage_hook(const char *program)
 {
 	RTE_SET_USED(program);
-	printf("\n%s", uroce_perf_usage);
+	printf("\n%s", uroce_app_usage);
 }
 
 int
-uroce_perf_eal_args(int argc, char **argv)
+uroce_app_eal_args(int argc, char **argv)
 {
 	int n = 1;
 
@@ -86,24 +86,28 @@ eal_explain(int argc, char **argv)
 	else if (rte_errno != EINVAL && geteuid() != 0)
 		hint = "Hugepages and ports are root's: use sudo, or say --no-huge and --no-pci to go "
 		       "without.";
-	fprintf(stderr, "uroce-perf: EAL did not start: %s\n%s\n", rte_strerror(rte_errno), hint);
+	fprintf(stderr, "%s: EAL did not start: %s\n%s\n", uroce_app_name,
+		rte_strerror(rte_errno), hint);
 }
 
 bool
-uroce_perf_eal_device_given(void)
+uroce_app_eal_device_given(void)
 {
 	return device_arg != NULL;
 }
 
 const char *
-uroce_perf_eal_no_port(void)
+uroce_app_eal_no_port(void)
 {
 	static char text[512];
 
-	if (device_arg == NULL)
-		return "no DPDK port: give EAL one, as --vdev=net_af_packet0,iface=NAME or a PCI "
-		       "device with -a, or leave --server and --client out to run both ends in "
-		       "this process";
+	if (device_arg == NULL) {
+		snprintf(text, sizeof(text),
+			 "no DPDK port: give EAL one, as --vdev=net_af_packet0,iface=NAME or a PCI "
+			 "device with -a, or %s to run both ends in this process",
+			 uroce_app_both_ends);
+		return text;
+	}
 	snprintf(text, sizeof(text),
 		 "EAL has made no port of %s: is there such a device, and is it free? See its "
 		 "messages above",
@@ -130,10 +134,10 @@ device_find(int argc, char **argv)
 
 /* EAL without hugepages takes 64 MiB if nothing is said. */
 int
-uroce_perf_eal_init(int argc, char **argv)
+uroce_app_eal_init(int argc, char **argv)
 {
 	char **args = calloc((size_t)argc + 3, sizeof(*args));
-	static char memory[] = "-m", mib[] = UROCE_PERF_NO_HUGE_MIB;
+	static char memory[] = "-m", mib[] = UROCE_APP_NO_HUGE_MIB;
 	int n = argc;
 
 	if (args == NULL)
@@ -156,7 +160,7 @@ uroce_perf_eal_init(int argc, char **argv)
 }
 
 unsigned int
-uroce_perf_lcores(unsigned int *lcores)
+uroce_app_lcores(unsigned int *lcores)
 {
 	unsigned int n = 0, lcore;
 
@@ -187,7 +191,7 @@ interrupts_settle(void)
 }
 
 void
-uroce_perf_eal_fini(void)
+uroce_app_eal_fini(void)
 {
 	uint16_t port;
 

@@ -4,8 +4,8 @@
  * One end's RDMA devices: its ports with their addresses, and the workers that drive them.
  */
 
-#ifndef UROCE_PERF_DEVICE_H
-#define UROCE_PERF_DEVICE_H
+#ifndef UROCE_APP_HOST_H
+#define UROCE_APP_HOST_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -15,22 +15,22 @@
 #include <uroce.h>
 #include <uroce_config.h>
 
-struct perf_address {
+struct app_address {
 	union ibv_gid gid;
 	uint8_t index; /* in the GID table */
 };
 
-struct perf_device {
+struct app_device {
 	struct ibv_context *ctx;
 	struct ibv_device_attr attr;
 	uint32_t mtu; /* the largest path MTU of the port, bytes */
 	unsigned int nb_addrs;
-	struct perf_address addrs[UROCE_PERF_MAX_ADDRESSES];
+	struct app_address addrs[UROCE_APP_MAX_ADDRESSES];
 };
 
 /* Workers: the first is polled by the end's own loop, the others run on lcores of their own. */
-struct perf_host {
-	struct perf_device devs[UROCE_PERF_MAX_PORTS];
+struct app_host {
+	struct app_device devs[UROCE_APP_MAX_PORTS];
 	unsigned int nb_devs;
 	struct uroce_worker *workers[UROCE_MAX_WORKERS];
 	unsigned int nb_workers;
@@ -39,31 +39,31 @@ struct perf_host {
 };
 
 /** Create n workers. @return 0 or -1, a message printed */
-int uroce_perf_host_workers(struct perf_host *host, unsigned int n);
+int uroce_app_host_workers(struct app_host *host, unsigned int n);
 
 /** Make an ethdev port one of the host's devices. @return 0 or -1, a message printed */
-int uroce_perf_host_open(struct perf_host *host, uint16_t port_id, uint32_t qps, bool no_loopback);
+int uroce_app_host_open(struct app_host *host, uint16_t port_id, uint32_t qps, bool no_loopback);
 
 /** Give device `dev` an address and find it in the GID table. @return 0 or -1, a message printed */
-int uroce_perf_host_address(struct perf_host *host, unsigned int dev, const char *cidr);
+int uroce_app_host_address(struct app_host *host, unsigned int dev, const char *cidr);
 
 /** Run workers 1.. on these lcores. @return 0 or -1, a message printed */
-int uroce_perf_host_launch(struct perf_host *host, const unsigned int *lcores);
+int uroce_app_host_launch(struct app_host *host, const unsigned int *lcores);
 
 /** Stop what host_launch() started; from then on only the caller polls. */
-void uroce_perf_host_stop(struct perf_host *host);
+void uroce_app_host_stop(struct app_host *host);
 
-void uroce_perf_host_close(struct perf_host *host);
+void uroce_app_host_close(struct app_host *host);
 
 /** The device's address of the peer's family, `wanted` itself if it is one (NULL: any). NULL: there
  * is none. */
-const struct perf_address *uroce_perf_device_address(const struct perf_device *dev, bool v4,
+const struct app_address *uroce_app_device_address(const struct app_device *dev, bool v4,
 						     const union ibv_gid *wanted);
 
 /** Packets that the host's devices have sent again so far. */
-uint64_t uroce_perf_host_retransmits(const struct perf_host *host);
+uint64_t uroce_app_host_retransmits(const struct app_host *host);
 
 /** Make two ethdev ports whose ends are crossed. @return 0 or -1, a message printed */
-int uroce_perf_ring_ports(uint16_t ports[2], unsigned int queues);
+int uroce_app_ring_ports(uint16_t ports[2], unsigned int queues);
 
-#endif /* UROCE_PERF_DEVICE_H */
+#endif /* UROCE_APP_HOST_H */

@@ -13,19 +13,20 @@
 #include <rte_ethdev.h>
 #include <rte_ring.h>
 
-#include "device.h"
-#include "options.h"
+#include "host.h"
+#include "address.h"
+#include "program.h"
 
 #define RETRANSMITS_COUNTER "retransmitted_packets"
 
 int
-uroce_perf_host_workers(struct perf_host *host, unsigned int n)
+uroce_app_host_workers(struct app_host *host, unsigned int n)
 {
 	for (; host->nb_workers < n; host->nb_workers++) {
 		struct uroce_worker *worker = uroce_create_worker(-1);
 
 		if (worker == NULL) {
-			fprintf(stderr, "uroce-perf: worker %u: %s\n", host->nb_workers,
+			fprintf(stderr, "%s: worker %u: %s\n", uroce_app_name, host->nb_workers,
 				strerror(errno));
 			return -1;
 		}
@@ -43,14 +44,14 @@ mtu_bytes(enum ibv_mtu mtu)
 static void
 open_explain(uint16_t port_id, int error)
 {
-	fprintf(stderr, "uroce-perf: port %u: %s%s\n", port_id, strerror(error),
+	fprintf(stderr, "%s: port %u: %s%s\n", uroce_app_name, port_id, strerror(error),
 		error == ENOMEM ? ": give EAL more memory, by hugepages or -m" : "");
 }
 
 int
-uroce_perf_host_open(struct perf_host *host, uint16_t port_id, uint32_t qps, bool no_loopback)
+uroce_app_host_open(struct app_host *host, uint16_t port_id, uint32_t qps, bool no_loopback)
 {
-	struct perf_device *dev = &host->devs[host->nb_devs];
+	struct app_device *dev = &host->devs[host->nb_devs];
 	struct uroce_port_conf conf = { .no_loopback = no_loopback };
 	struct ibv_port_attr port;
 
@@ -64,7 +65,7 @@ uroce_perf_host_open(struct perf_host *host, uint16_t port_id, uint32_t qps, boo
 	host->nb_devs++;
 	if (uroce_query_device(dev->ctx, &dev->attr) != 0 ||
 	    uroce_query_port(dev->ctx, 1, &port) != 0) {
-		fprintf(stderr, "uroce-perf: port %u does not tell its attributes\n", port_id);
+		fprintf(stderr, "%s: port %u does not tell its attributes\n", uroce_app_name, port_id);
 		return -1;
 	}
 	dev->mtu = mtu_bytes(port.active_mtu);
@@ -87,18 +88,18 @@ gid_index_find(struct ibv_context *ctx, const union ibv_gid *gid, uint8_t *index
 }
 
 int
-uroce_perf_host_address(struct perf_host *host, unsigned int dev_index, const char *cidr)
+uroce_app_host_address(struct app_host *host, unsigned int dev_index, const char *cidr)
 {
-	struct perf_device *dev = &host->devs[dev_index];
-	struct perf_address *address = &dev->addrs[dev->nb_addrs];
-	int ret = uroce_perf_cidr_parse(cidr, &address->gid) != 0
+	struct app_device *dev = &host->devs[dev_index];
+	struct app_address *address = &dev->addrs[dev->nb_addrs];
+	int ret = uroce_app_cidr_parse(cidr, &address->gid) != 0
 			  ? EINVAL
 			  : uroce_add_address(dev->ctx, cidr);
 
 	if (ret == 0 && gid_index_find(dev->ctx, &address->gid, &address->index) != 0)
 		ret = ENOENT;
 	if (ret != 0) {
-		fprintf(stderr, "uroce-perf: --addr %s: %s\n", cidr,
+		fprintf(stderr, "%s: --addr %s: %s\n", uroce_app_name, cidr,
 			ret == EEXIST ? "given twice" : strerror(ret));
 		return -1;
 	}
@@ -107,13 +108,13 @@ uroce_perf_host_address(struct perf_host *host, unsigned int dev_index, const ch
 }
 
 int
-uroce_perf_host_launch(struct perf_host *host, const unsigned int *lcores)
+uroce_app_host_launch(struct app_host *host, const unsigned int *lcores)
 {
 	for (unsigned int i = 1; i < host->nb_workers; i++) {
 		int ret = uroce_worker_launch(host->workers[i], lcores[i]);
 
 		if (ret != 0) {
-			fprintf(stderr, "uroce-perf: lcore %u: %s\n", lcores[i], strerror(ret));
+			fprintf(stderr, "%s: lcore %u: %s\n", uroce_app_name, lcores[i], strerror(ret));
 			return -1;
 		}
 		host->nb_launched = i;
@@ -122,43 +123,43 @@ uroce_perf_host_launch(struct perf_host *host, const unsigned int *lcores)
 }
 
 void
-uroce_perf_host_stop(struct perf_host *host)
+uroce_app_host_stop(struct app_host *host)
 {
 	for (; host->nb_launched > 0; host->nb_launched--)
 		uroce_worker_stop(host->workers[host->nb_launched]);
 }
 
 void
-uroce_perf_host_close(struct perf_host *host)
+uroce_app_host_close(struct app_host *host)
 {
 	int ret;
 
-	uroce_perf_host_stop(host);
+	uroce_app_host_stop(host);
 	while (host->nb_devs > 0) {
 		ret = uroce_close_device(host->devs[--host->nb_devs].ctx);
 		if (ret != 0)
-			fprintf(stderr, "uroce-perf: closing a device: %s\n", strerror(ret));
+			fprintf(stderr, "%s: closing a device: %s\n", uroce_app_name, strerror(ret));
 	}
 	while (host->nb_workers > 0) {
 		struct uroce_worker *worker = host->workers[--host->nb_workers];
 
 		ret = host->borrowed && host->nb_workers == 0 ? 0 : uroce_destroy_worker(worker);
 		if (ret != 0)
-			fprintf(stderr, "uroce-perf: ending a worker: %s\n", strerror(ret));
+			fprintf(stderr, "%s: ending a worker: %s\n", uroce_app_name, strerror(ret));
 	}
 }
 
-const struct perf_address *
-uroce_perf_device_address(const struct perf_device *dev, bool v4, const union ibv_gid *wanted)
+const struct app_address *
+uroce_app_device_address(const struct app_device *dev, bool v4, const union ibv_gid *wanted)
 {
-	const struct perf_address *found = NULL;
+	const struct app_address *found = NULL;
 
 	for (unsigned int i = 0; i < dev->nb_addrs; i++) {
-		const struct perf_address *a = &dev->addrs[i];
+		const struct app_address *a = &dev->addrs[i];
 
 		if (wanted != NULL && memcmp(&a->gid, wanted, sizeof(a->gid)) == 0)
 			return a;
-		if (found == NULL && uroce_perf_gid_is_v4(&a->gid) == v4)
+		if (found == NULL && uroce_app_gid_is_v4(&a->gid) == v4)
 			found = a;
 	}
 	return found;
@@ -167,7 +168,7 @@ uroce_perf_device_address(const struct perf_device *dev, bool v4, const union ib
 /* They are counted by worker, and the host's devices have the same workers: one of them tells for
  * all. Of a borrowed worker its owner tells. */
 uint64_t
-uroce_perf_host_retransmits(const struct perf_host *host)
+uroce_app_host_retransmits(const struct app_host *host)
 {
 	struct uroce_counter counters[256];
 	unsigned int n;
@@ -183,19 +184,19 @@ uroce_perf_host_retransmits(const struct perf_host *host)
 }
 
 int
-uroce_perf_ring_ports(uint16_t ports[2], unsigned int queues)
+uroce_app_ring_ports(uint16_t ports[2], unsigned int queues)
 {
 	struct rte_ring *rings[2][UROCE_MAX_WORKERS];
 	char name[RTE_RING_NAMESIZE];
 
 	for (unsigned int d = 0; d < 2; d++) {
 		for (unsigned int q = 0; q < queues; q++) {
-			snprintf(name, sizeof(name), "uroce_perf_%u_%u", d, q);
-			rings[d][q] = rte_ring_create(name, UROCE_PERF_RING_FRAMES, SOCKET_ID_ANY,
+			snprintf(name, sizeof(name), "uroce_app_%u_%u", d, q);
+			rings[d][q] = rte_ring_create(name, UROCE_APP_RING_FRAMES, SOCKET_ID_ANY,
 						      RING_F_SP_ENQ | RING_F_SC_DEQ);
 			if (rings[d][q] == NULL) {
-				fprintf(stderr, "uroce-perf: no memory for a ring: "
-						"give EAL more, by hugepages or -m\n");
+				fprintf(stderr, "%s: no memory for a ring: give EAL more, by hugepages or -m\n",
+					uroce_app_name);
 				return -1;
 			}
 		}
@@ -203,10 +204,10 @@ uroce_perf_ring_ports(uint16_t ports[2], unsigned int queues)
 	for (unsigned int d = 0; d < 2; d++) {
 		int port;
 
-		snprintf(name, sizeof(name), "uroce_perf%u", d);
+		snprintf(name, sizeof(name), "uroce_app%u", d);
 		port = rte_eth_from_rings(name, rings[d], queues, rings[1 - d], queues, 0);
 		if (port < 0) {
-			fprintf(stderr, "uroce-perf: cannot make a net_ring port\n");
+			fprintf(stderr, "%s: cannot make a net_ring port\n", uroce_app_name);
 			return -1;
 		}
 		ports[d] = (uint16_t)port;

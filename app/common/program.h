@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * What the shared code says of the program that it is part of; each program defines these.
+ */
+
+#ifndef UROCE_APP_PROGRAM_H
+#define UROCE_APP_PROGRAM_H
+
+extern const char uroce_app_name[];	/* "uroce-perf" */
+extern const char uroce_app_usage[];	/* what --help says */
+extern const char uroce_app_both_ends[];	/* how to run both ends in one process: "leave … out" */
+
+#endif /* UROCE_APP_PROGRAM_H */
