@@ -83,6 +83,13 @@
 #define UROCE_NETEM_MAX_BURST 65536	/* frames lost in a row, on average */
 #define UROCE_NETEM_REORDER_NS 20000	/* a frame that is overtaken comes so much later */
 #define UROCE_NETEM_LEAVE_MS 1000	/* for copies to be freed when it ends */
+/* IGMP and MLD */
+#define UROCE_MAX_GROUPS 256		/* multicast groups that a device is in */
+#define UROCE_GROUP_RECORDS 60		/* of one report: it fits into the least MTU of IPv6 */
+#define UROCE_GROUP_REPEAT_NS 1000000000ull	/* at most so long between two reports of a change */
+#define UROCE_GROUP_OLD_REPEAT_NS 10000000000ull	/* ... in IGMPv2 and MLDv1 */
+#define UROCE_GROUP_OLD_QUERIER_NS 260000000000ull	/* after its last query a querier of these is gone */
+#define UROCE_GROUP_MIN_DELAY_NS 10000000ull	/* queries that allow less are answered within this */
 
 /* The programs */
 #define UROCE_APP_MAX_PORTS 8

@@ -152,14 +152,29 @@ uroce_addresses_have(const struct uroce_addresses *a, const uint8_t gid[16])
 	return uroce_addresses_have_ipv4(a, ipv4);
 }
 
+static int
+compare(const void *a, const void *b)
+{
+	return memcmp(a, b, 16);
+}
+
+bool
+uroce_addresses_in_group(const struct uroce_addresses *a, const uint8_t gid[16])
+{
+	return bsearch(gid, a->groups, a->group_count, sizeof(a->groups[0]), compare) != NULL;
+}
+
 bool
 uroce_addresses_listen(const struct uroce_addresses *a, const struct rte_ether_addr *mac)
 {
 	static const uint8_t all_nodes[RTE_ETHER_ADDR_LEN] = { 0x33, 0x33, 0, 0, 0, 1 };
+	static const uint8_t all_hosts[RTE_ETHER_ADDR_LEN] = { 0x01, 0x00, 0x5e, 0, 0, 1 };
 	static const uint8_t solicited[3] = { 0x33, 0x33, 0xff };
 	const uint8_t *m = mac->addr_bytes;
 
 	if (a->ipv6_count != 0 && memcmp(m, all_nodes, sizeof(all_nodes)) == 0)
+		return true;
+	if (a->ipv4_count != 0 && memcmp(m, all_hosts, sizeof(all_hosts)) == 0)
 		return true;
 	if (memcmp(m, solicited, sizeof(solicited)) != 0)
 		return false;

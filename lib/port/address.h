@@ -32,6 +32,8 @@ struct uroce_addresses {
 	struct uroce_subnet subnets[UROCE_MAX_GID];
 	uint32_t ipv4[UROCE_MAX_GID]; /* network byte order */
 	uint8_t ipv6[UROCE_MAX_GID][16];
+	uint16_t group_count;
+	uint8_t groups[UROCE_MAX_GROUPS][16]; /* multicast groups of QPs, sorted */
 	bool has_ipv4_gateway;
 	bool has_ipv6_gateway;
 	uint8_t ipv4_gateway[16];
@@ -64,7 +66,19 @@ uroce_addresses_have_ipv4(const struct uroce_addresses *a, uint32_t address_be)
 
 bool uroce_addresses_have_ipv6(const struct uroce_addresses *a, const uint8_t address[16]);
 bool uroce_addresses_have(const struct uroce_addresses *a, const uint8_t gid[16]);
-/** Is the MAC that of a group which an address belongs to: solicited-node, or all nodes? */
+/** Is it a multicast group that QPs of the device are in? */
+bool uroce_addresses_in_group(const struct uroce_addresses *a, const uint8_t gid[16]);
+/** May it be the MAC of such a group? Which one it is shows in the packet. */
+static inline bool
+uroce_addresses_may_be_group(const struct uroce_addresses *a, const struct rte_ether_addr *mac)
+{
+	const uint8_t *m = mac->addr_bytes;
+
+	return a->group_count != 0 && ((m[0] == 0x33 && m[1] == 0x33) ||
+				       (m[0] == 0x01 && m[1] == 0x00 && m[2] == 0x5e));
+}
+
+/** Is the MAC that of a group which an address belongs to: solicited-node, all nodes or all hosts? */
 bool uroce_addresses_listen(const struct uroce_addresses *a, const struct rte_ether_addr *mac);
 
 /** Whom to give a frame for dst to: itself, or the gateway. @return 0 or -ENETUNREACH */

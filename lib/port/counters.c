@@ -22,6 +22,9 @@ const char *const uroce_port_counter_names[UROCE_PORT_COUNTER_COUNT] = {
 	[UROCE_PORT_ND_ANSWERED] = "nd_answered",
 	[UROCE_PORT_ECHO_ANSWERED] = "echo_answered",
 	[UROCE_PORT_PROBES_SENT] = "probes_sent",
+	[UROCE_PORT_GROUP_QUERIES] = "group_queries",
+	[UROCE_PORT_GROUP_REPORTS] = "group_reports_sent",
+	[UROCE_PORT_GROUP_COPIES] = "group_copies",
 };
 
 /* Where the next counter goes. */

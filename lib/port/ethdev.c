@@ -294,20 +294,42 @@ uroce_ethdev_stop(struct uroce_port *port)
 	rte_eth_dev_owner_unset(port->port_id, port->owner);
 }
 
+/* The port's filter: each MAC once, however many groups share it. */
+struct filter {
+	uint32_t count;
+	struct rte_ether_addr macs[UROCE_MAX_GID + UROCE_MAX_GROUPS + 2];
+};
+
+static void
+filter_add(struct filter *f, const uint8_t group[16])
+{
+	struct rte_ether_addr mac;
+
+	uroce_multicast_mac(&mac, group);
+	for (uint32_t i = 0; i < f->count; i++)
+		if (rte_is_same_ether_addr(&f->macs[i], &mac))
+			return;
+	f->macs[f->count++] = mac;
+}
+
 void
 uroce_ethdev_listen(const struct uroce_port *port, const struct uroce_addresses *own)
 {
 	static const uint8_t all_nodes[16] = { 0xff, 0x02, [15] = 0x01 };
-	struct rte_ether_addr macs[UROCE_MAX_GID + 1];
+	static const uint8_t all_hosts[16] = { [10] = 0xff, 0xff, 224, 0, 0, 1 };
+	struct filter f = { .count = 0 };
 	uint8_t group[16];
-	uint32_t n = 0;
 
-	uroce_multicast_mac(&macs[n++], all_nodes);
+	filter_add(&f, all_nodes);
+	if (own->ipv4_count != 0)
+		filter_add(&f, all_hosts);
 	for (unsigned int i = 0; i < own->ipv6_count; i++) {
 		uroce_solicited_node(group, own->ipv6[i]);
-		uroce_multicast_mac(&macs[n++], group);
+		filter_add(&f, group);
 	}
-	if (rte_eth_dev_set_mc_addr_list(port->port_id, macs, n) == 0)
+	for (unsigned int i = 0; i < own->group_count; i++)
+		filter_add(&f, own->groups[i]);
+	if (rte_eth_dev_set_mc_addr_list(port->port_id, f.macs, f.count) == 0)
 		return;
 	if (rte_eth_allmulticast_enable(port->port_id) == 0 ||
 	    rte_eth_promiscuous_enable(port->port_id) == 0)

@@ -16,7 +16,7 @@ struct uroce_port_conf;
 int uroce_ethdev_start(struct uroce_port *port, const struct uroce_port_conf *conf);
 /** Stop it and give it back; its pools are retired. */
 void uroce_ethdev_stop(struct uroce_port *port);
-/** Let frames for the addresses' solicited-node groups through. */
+/** Let frames for the addresses' solicited-node groups, and for groups of QPs, through. */
 void uroce_ethdev_listen(const struct uroce_port *port, const struct uroce_addresses *own);
 
 #endif /* UROCE_PORT_ETHDEV_H */

@@ -2,10 +2,11 @@
  * Copyright 2026 The uroce authors
  *
  * Keeps a port's GID table and its gateways, and publishes each change as a new snapshot for the
- * workers. Control threads, under the port's lock.
+ * workers, with the groups of group.c. Control threads, under the port's lock.
  */
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <arpa/inet.h>
@@ -31,9 +32,25 @@ snapshot_add(struct uroce_addresses *a, const struct uroce_subnet *s, unsigned i
 		memcpy(a->ipv6[a->ipv6_count++], s->gid, sizeof(s->gid));
 }
 
-/* Show the workers the table as it is now. @return 0 or -ENOMEM, and they go on with the old one */
 static int
-publish(struct uroce_port *port)
+compare(const void *a, const void *b)
+{
+	return memcmp(a, b, 16);
+}
+
+/* Groups that have been left are not the workers' any more. */
+static void
+snapshot_groups(struct uroce_addresses *a, const struct uroce_groups *g)
+{
+	for (unsigned int i = 0; i < RTE_DIM(g->entries); i++)
+		if (g->entries[i].refs != 0)
+			memcpy(a->groups[a->group_count++], g->entries[i].gid,
+			       sizeof(a->groups[0]));
+	qsort(a->groups, a->group_count, sizeof(a->groups[0]), compare);
+}
+
+int
+uroce_gids_publish(struct uroce_port *port)
 {
 	struct uroce_addresses *old = port->published;
 	struct uroce_addresses *a;
@@ -44,6 +61,7 @@ publish(struct uroce_port *port)
 	for (unsigned int i = 0; i < UROCE_MAX_GID; i++)
 		if (port->gids[i].used)
 			snapshot_add(a, &port->gids[i].subnet, i);
+	snapshot_groups(a, &port->groups);
 	a->has_ipv4_gateway = port->has_ipv4_gateway;
 	a->has_ipv6_gateway = port->has_ipv6_gateway;
 	memcpy(a->ipv4_gateway, port->ipv4_gateway, sizeof(a->ipv4_gateway));
@@ -66,7 +84,7 @@ uroce_gids_init(struct uroce_port *port)
 	uroce_gid_link_local(g->subnet.gid, &port->mac);
 	g->subnet.prefix_bits = 64;
 	g->used = true;
-	return publish(port);
+	return uroce_gids_publish(port);
 }
 
 void
@@ -121,7 +139,7 @@ add(struct uroce_port *port, const struct uroce_subnet *s)
 	if (i == UROCE_MAX_GID)
 		return -ENOSPC;
 	port->gids[i] = (struct uroce_gid){ .subnet = *s, .used = true };
-	ret = publish(port);
+	ret = uroce_gids_publish(port);
 	if (ret < 0) {
 		port->gids[i].used = false;
 		return ret;
@@ -179,7 +197,7 @@ del(struct uroce_port *port, const struct uroce_subnet *s)
 	if (g->refs != 0)
 		return -EBUSY;
 	g->used = false;
-	ret = publish(port);
+	ret = uroce_gids_publish(port);
 	if (ret < 0)
 		g->used = true;
 	return ret;
@@ -214,14 +232,14 @@ gateway_set(struct uroce_port *port, const char *address)
 	if (address == NULL) {
 		port->has_ipv4_gateway = false;
 		port->has_ipv6_gateway = false;
-		return publish(port);
+		return uroce_gids_publish(port);
 	}
 	if (uroce_gid_parse(gid, address) < 0 || find(port, gid) != NULL)
 		return -EINVAL;
 	ipv4 = uroce_gid_is_ipv4(gid);
 	memcpy(ipv4 ? port->ipv4_gateway : port->ipv6_gateway, gid, sizeof(gid));
 	*(ipv4 ? &port->has_ipv4_gateway : &port->has_ipv6_gateway) = true;
-	return publish(port);
+	return uroce_gids_publish(port);
 }
 
 int

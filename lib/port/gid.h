@@ -22,6 +22,10 @@ struct uroce_gid {
 int uroce_gids_init(struct uroce_port *port);
 void uroce_gids_fini(struct uroce_port *port);
 
+/** Show the workers addresses and groups as they are now. Under the port's lock.
+ * @return 0 or -ENOMEM, and they go on with what they have */
+int uroce_gids_publish(struct uroce_port *port);
+
 /** Hold the entry of a path's source address. Under the port's lock. @return 0, -EINVAL: no such
  * entry */
 int uroce_gid_get(struct uroce_port *port, unsigned int index, uint8_t gid[16]);

@@ -11,6 +11,7 @@
 
 #include "port/clock.h"
 #include "port/link.h"
+#include "port/mcast.h"
 #include "port/path.h"
 #include "port/port.h"
 #include "port/worker.h"
@@ -93,4 +94,6 @@ const struct uroce_device_ops uroce_port_ops = {
 	.progress = progress,
 	.query_port = uroce_port_query,
 	.query_gid = query_gid,
+	.mcast_join = uroce_port_mcast_join,
+	.mcast_leave = uroce_port_mcast_leave,
 };

@@ -112,6 +112,7 @@ port_alloc(uint16_t port_id, const struct uroce_port_conf *conf,
 	port->no_loopback = conf->no_loopback != 0;
 	port->nb_queues = (uint16_t)nb_workers;
 	port->upkeep_ns = UINT64_MAX;
+	uroce_groups_init(&port->groups);
 	pthread_mutex_init(&port->lock, NULL);
 	for (unsigned int i = 0; i < nb_workers; i++) {
 		port->queues[i].port = port;
@@ -192,6 +193,8 @@ port_attach(struct uroce_port *port)
 static void
 port_detach(struct uroce_port *port)
 {
+	if (uroce_groups_leaving(&port->groups))
+		uroce_workers_progress(); /* so that nobody sends what nobody reads */
 	uroce_registry_unpublish(port);
 	uroce_watch_stop(port);
 	for (unsigned int i = 0; i < port->nb_queues; i++)

@@ -19,6 +19,7 @@
 #include "port/address.h"
 #include "port/counters.h"
 #include "port/gid.h"
+#include "port/group.h"
 #include "port/neighbour.h"
 #include "port/ping.h"
 #include "verbs/device.h"
@@ -63,6 +64,7 @@ struct uroce_port {
 	/* control: release; workers: acquire, within RCU */
 	struct uroce_addresses *addresses;
 	struct uroce_neighbours neighbours;
+	struct uroce_groups groups;
 	uint64_t upkeep_ns; /* atomic minimum: worker 0 has something to do then */
 	uint64_t announce;  /* atomic: GID indices to be announced */
 	struct uroce_ping pings[UROCE_MAX_PINGS];

@@ -12,6 +12,8 @@
 
 #include "port/rx.h"
 
+#define ALL_HOSTS RTE_IPV4(224, 0, 0, 1)
+
 /* Find the ethertype behind the VLAN tag, if there is one, and check whether it is ours. A tag of
  * VLAN 0 is a priority, not a VLAN. */
 static enum uroce_verdict
@@ -46,7 +48,8 @@ l2_check(const struct uroce_rx *rx)
 	dst = &uroce_rx_ether(rx)->dst_addr;
 	if (likely(rte_is_same_ether_addr(dst, &rx->q->port->mac)))
 		return UROCE_OK;
-	if (rte_is_broadcast_ether_addr(dst) || uroce_addresses_listen(rx->own, dst))
+	if (rte_is_broadcast_ether_addr(dst) || uroce_addresses_listen(rx->own, dst) ||
+	    uroce_addresses_may_be_group(rx->own, dst))
 		return UROCE_OK;
 	return UROCE_DROP_L2_ADDRESS;
 }
@@ -75,6 +78,31 @@ ipv4_check(struct uroce_rx *rx, const struct rte_ipv4_hdr *ip)
 	return UROCE_OK;
 }
 
+/* Not for one of our addresses: for a group that QPs are in, or a querier's question? */
+static enum uroce_verdict
+ipv4_group_receive(struct uroce_rx *rx, const struct rte_ipv4_hdr *ip, struct uroce_packet *p)
+{
+	struct rte_ether_addr mac;
+	enum uroce_verdict v;
+	uint8_t gid[16];
+	bool joined;
+
+	uroce_gid_from_ipv4(gid, ip->dst_addr);
+	joined = uroce_addresses_in_group(rx->own, gid);
+	if (!joined && (ip->dst_addr != rte_cpu_to_be_32(ALL_HOSTS) ||
+			ip->next_proto_id != IPPROTO_IGMP))
+		return UROCE_DROP_IP_ADDRESS;
+	uroce_multicast_mac(&mac, gid);
+	if (!rte_is_same_ether_addr(&uroce_rx_ether(rx)->dst_addr, &mac))
+		return UROCE_DROP_L2_ADDRESS;
+	if (ip->next_proto_id == IPPROTO_UDP)
+		return uroce_packet_decode(rx->mbuf, rx->l3_offset, p);
+	v = ipv4_check(rx, ip);
+	if (v != UROCE_OK)
+		return v;
+	return ip->next_proto_id == IPPROTO_IGMP ? uroce_igmp_receive(rx) : UROCE_DROP_IP_PROTOCOL;
+}
+
 static enum uroce_verdict
 ipv4_receive(struct uroce_rx *rx, struct uroce_packet *p)
 {
@@ -87,8 +115,8 @@ ipv4_receive(struct uroce_rx *rx, struct uroce_packet *p)
 		return UROCE_DROP_L2_SHORT;
 	if (ip->version != 4)
 		return UROCE_DROP_IP_HEADER;
-	if (!uroce_addresses_have_ipv4(rx->own, ip->dst_addr))
-		return UROCE_DROP_IP_ADDRESS;
+	if (unlikely(!uroce_addresses_have_ipv4(rx->own, ip->dst_addr)))
+		return ipv4_group_receive(rx, ip, p);
 	/* a unicast packet in a frame for a group is not for us (RFC 1122, 3.3.6) */
 	if (rte_is_multicast_ether_addr(&uroce_rx_ether(rx)->dst_addr))
 		return UROCE_DROP_L2_ADDRESS;
@@ -97,6 +125,8 @@ ipv4_receive(struct uroce_rx *rx, struct uroce_packet *p)
 	v = ipv4_check(rx, ip);
 	if (v != UROCE_OK)
 		return v;
+	if (ip->next_proto_id == IPPROTO_IGMP)
+		return uroce_igmp_receive(rx); /* a query may be unicast (RFC 3376, 4.1.12) */
 	if (ip->next_proto_id != IPPROTO_ICMP)
 		return UROCE_DROP_IP_PROTOCOL;
 	return uroce_icmp_receive(rx);
@@ -128,9 +158,12 @@ ipv6_address_check(const struct uroce_rx *rx, const struct rte_ipv6_hdr *ip)
 	if (uroce_addresses_have_ipv6(rx->own, ip->dst_addr))
 		return rte_is_multicast_ether_addr(mac) ? UROCE_DROP_L2_ADDRESS : UROCE_OK;
 	uroce_multicast_mac(&group_mac, ip->dst_addr);
+	if (uroce_addresses_in_group(rx->own, ip->dst_addr))
+		return rte_is_same_ether_addr(mac, &group_mac) ? UROCE_OK : UROCE_DROP_L2_ADDRESS;
 	if (ip->dst_addr[0] != 0xff || !uroce_addresses_listen(rx->own, &group_mac))
 		return UROCE_DROP_IP_ADDRESS;
-	return ip->proto == IPPROTO_ICMPV6 ? UROCE_OK : UROCE_DROP_IP_ADDRESS;
+	return ip->proto == IPPROTO_ICMPV6 || ip->proto == IPPROTO_HOPOPTS ? UROCE_OK
+									   : UROCE_DROP_IP_ADDRESS;
 }
 
 static enum uroce_verdict
@@ -153,6 +186,8 @@ ipv6_receive(struct uroce_rx *rx, struct uroce_packet *p)
 	v = ipv6_check(rx, ip);
 	if (v != UROCE_OK)
 		return v;
+	if (ip->proto == IPPROTO_HOPOPTS)
+		return uroce_mld_receive(rx);
 	if (ip->proto != IPPROTO_ICMPV6)
 		return UROCE_DROP_IP_PROTOCOL;
 	return uroce_icmp6_receive(rx);

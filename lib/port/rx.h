@@ -53,6 +53,9 @@ uroce_rx_room(const struct uroce_rx *rx)
 enum uroce_verdict uroce_arp_receive(const struct uroce_rx *rx);
 enum uroce_verdict uroce_icmp_receive(const struct uroce_rx *rx);
 enum uroce_verdict uroce_icmp6_receive(const struct uroce_rx *rx);
+enum uroce_verdict uroce_igmp_receive(const struct uroce_rx *rx);
+/** l4_offset is that of the hop-by-hop header. */
+enum uroce_verdict uroce_mld_receive(const struct uroce_rx *rx);
 /** Neighbour solicitations and advertisements; the ICMPv6 checksum is right. */
 enum uroce_verdict uroce_nd_receive(const struct uroce_rx *rx);
 

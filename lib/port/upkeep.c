@@ -8,6 +8,8 @@
 #include <string.h>
 
 #include "port/arp.h"
+#include "port/igmp.h"
+#include "port/mld.h"
 #include "port/nd.h"
 #include "port/ping.h"
 #include "port/upkeep.h"
@@ -57,6 +59,24 @@ probe(struct uroce_port_queue *q, const struct uroce_addresses *own, const struc
 	uroce_count(&q->counters[UROCE_PORT_PROBES_SENT], 1);
 }
 
+static void
+report_groups(struct uroce_port_queue *q, uint64_t now_ns)
+{
+	struct uroce_group_report report;
+	uint64_t next_ns;
+
+	for (unsigned int i = 0; i < UROCE_BURST / 2; i++) {
+		if (!uroce_groups_due(&q->port->groups, now_ns, &report, &next_ns))
+			break;
+		next_ns = now_ns; /* there may be more */
+		if (report.family == UROCE_GROUP_IPV4)
+			uroce_igmp_send(q, &report);
+		else
+			uroce_mld_send(q, &report);
+	}
+	uroce_port_upkeep_by(q->port, next_ns);
+}
+
 void
 uroce_port_upkeep(struct uroce_port_queue *q, uint64_t now_ns)
 {
@@ -76,5 +96,6 @@ uroce_port_upkeep(struct uroce_port_queue *q, uint64_t now_ns)
 		probe(q, own, &probes[i]);
 	uroce_pings_send(q);
 	announce(q);
+	report_groups(q, now_ns);
 	uroce_port_upkeep_by(port, uroce_watch_upkeep(port, now_ns));
 }

@@ -41,6 +41,11 @@ uroce_watch_link(struct uroce_port *port)
 	if (up == port->link_up)
 		goto unlock;
 	port->link_up = up;
+	if (up) {
+		/* behind it may be another switch */
+		uroce_groups_renew(&port->groups);
+		uroce_port_upkeep_by(port, 0);
+	}
 	tell(port, up ? IBV_EVENT_PORT_ACTIVE : IBV_EVENT_PORT_ERR);
 unlock:
 	rte_spinlock_unlock(&port->link_lock);

@@ -35,6 +35,7 @@ const struct uroce_verdict_info uroce_verdicts[UROCE_VERDICT_COUNT] = {
 	COUNT(DROP_UDP_LENGTH, "drop_udp_length", ""),
 	COUNT(DROP_ARP, "drop_arp", ""),
 	COUNT(DROP_ICMP, "drop_icmp", ""),
+	COUNT(DROP_IGMP, "drop_igmp", ""),
 
 	COUNT(DROP_TVER, "drop_tver", "R1"),
 	COUNT(DROP_OPCODE, "drop_opcode", "R2"),

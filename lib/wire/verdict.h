@@ -24,7 +24,8 @@ enum uroce_verdict {
 	UROCE_DROP_UDP_PORT,
 	UROCE_DROP_UDP_LENGTH,
 	UROCE_DROP_ARP,  /* malformed, or claims one of our addresses */
-	UROCE_DROP_ICMP, /* malformed, or for nobody here */
+	UROCE_DROP_ICMP, /* malformed, or for nobody here; MLD too */
+	UROCE_DROP_IGMP, /* malformed */
 	/* every RoCEv2 packet */
 	UROCE_DROP_TVER,      /* R1 */
 	UROCE_DROP_OPCODE,    /* R2: unknown */

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * Multicast groups of QPs, as the device asks for them.
+ */
+
+#ifndef UROCE_PORT_MCAST_H
+#define UROCE_PORT_MCAST_H
+
+#include "port/port.h"
+
+/* struct uroce_device_ops; each join has its leave. @return 0; -ENOSPC after UROCE_MAX_GROUPS; -ENOMEM */
+int uroce_port_mcast_join(struct uroce_device *dev, const union ibv_gid *mgid);
+void uroce_port_mcast_leave(struct uroce_device *dev, const union ibv_gid *mgid);
+
+#endif /* UROCE_PORT_MCAST_H */
