@@ -83,6 +83,7 @@
 #define UROCE_NETEM_MAX_BURST 65536	/* frames lost in a row, on average */
 #define UROCE_NETEM_REORDER_NS 20000	/* a frame that is overtaken comes so much later */
 #define UROCE_NETEM_LEAVE_MS 1000	/* for copies to be freed when it ends */
+
 /* IGMP and MLD */
 #define UROCE_MAX_GROUPS 256		/* multicast groups that a device is in */
 #define UROCE_GROUP_RECORDS 60		/* of one report: it fits into the least MTU of IPv6 */
