@@ -88,8 +88,10 @@ struct uroce_device_conf {
 /* QPs by QPN: slot in the uppermost bits of the 24, as with keys. Readers under uroce_rcu. */
 struct uroce_qps {
 	struct uroce_qp **qps;	/* control: release; worker: acquire */
+	struct uroce_qp *gsi;	/* QP1; as those of the table */
 	struct uroce_slots slots;
 	uint8_t log2;
+	bool gsi_used;
 };
 
 struct uroce_device {

@@ -155,12 +155,22 @@ qp_alloc(struct uroce_device *dev, struct ibv_pd *pd, const struct ibv_qp_init_a
 }
 
 static int
+get_gsi(struct uroce_device *dev)
+{
+	if (dev->qps.gsi_used)
+		return -EEXIST;
+	dev->qps.gsi_used = true;
+	return 0;
+}
+
+/* The number that is asked for, or with 0 any. */
+static int
 get_qpn(struct uroce_device *dev, uint32_t *qpn)
 {
 	int ret;
 
 	pthread_mutex_lock(&dev->lock);
-	ret = uroce_slots_get(&dev->qps.slots, qpn);
+	ret = *qpn == UROCE_GSI_QPN ? get_gsi(dev) : uroce_slots_get(&dev->qps.slots, qpn);
 	if (ret == 0)
 		dev->qp_count++;
 	pthread_mutex_unlock(&dev->lock);
@@ -171,7 +181,10 @@ static void
 put_qpn(struct uroce_device *dev, uint32_t qpn)
 {
 	pthread_mutex_lock(&dev->lock);
-	uroce_slots_put(&dev->qps.slots, qpn);
+	if (qpn == UROCE_GSI_QPN)
+		dev->qps.gsi_used = false;
+	else
+		uroce_slots_put(&dev->qps.slots, qpn);
 	dev->qp_count--;
 	pthread_mutex_unlock(&dev->lock);
 }
@@ -179,9 +192,11 @@ put_qpn(struct uroce_device *dev, uint32_t qpn)
 static void
 publish(struct uroce_device *dev, uint32_t qpn, struct uroce_qp *qp)
 {
+	struct uroce_qp **slot = qpn == UROCE_GSI_QPN ? &dev->qps.gsi
+			       : &dev->qps.qps[uroce_slots_index(dev->qps.log2, 24, qpn)];
+
 	/* pairs with the acquire in uroce_qp_lookup() */
-	__atomic_store_n(&dev->qps.qps[uroce_slots_index(dev->qps.log2, 24, qpn)], qp,
-			 __ATOMIC_RELEASE);
+	__atomic_store_n(slot, qp, __ATOMIC_RELEASE);
 }
 
 static void
@@ -205,7 +220,7 @@ put_refs(struct uroce_qp *qp)
 }
 
 struct ibv_qp *
-uroce_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *init_attr)
+uroce_qp_create(struct ibv_pd *pd, struct ibv_qp_init_attr *init_attr, uint32_t qpn)
 {
 	struct uroce_device *dev = uroce_device_of(pd->context);
 	struct uroce_qp *qp;
@@ -219,6 +234,7 @@ uroce_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *init_attr)
 		ret = ENOMEM;
 		goto fail;
 	}
+	qp->ibv.qp_num = qpn;
 	ret = get_qpn(dev, &qp->ibv.qp_num);
 	if (ret != 0)
 		goto free_qp;
@@ -238,6 +254,12 @@ free_qp:
 fail:
 	errno = ret;
 	return NULL;
+}
+
+struct ibv_qp *
+uroce_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *init_attr)
+{
+	return uroce_qp_create(pd, init_attr, 0);
 }
 
 int

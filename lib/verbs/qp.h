@@ -19,6 +19,7 @@
 
 #include "verbs/device.h"
 #include "verbs/cq.h"
+#include "wire/headers.h"
 
 /* A send WQE. Written whole by the poster; the worker writes below `worker` only. Scatter/gather entries,
  * or inline data, follow. */
@@ -208,15 +209,21 @@ uroce_qp_of(struct ibv_qp *qp)
 /** The transport of a type of QP; UROCE_TRANSPORT_NONE: there are none of this type. */
 uint8_t uroce_qp_transport(enum ibv_qp_type type);
 
+/** uroce_create_qp() for the given number, UROCE_GSI_QPN, or 0 for one that is drawn. @return also EEXIST */
+struct ibv_qp *uroce_qp_create(struct ibv_pd *pd, struct ibv_qp_init_attr *init_attr, uint32_t qpn);
+
 /** The QP of this number, or NULL. Worker, within a poll. */
 static inline struct uroce_qp *
 uroce_qp_lookup(const struct uroce_device *dev, uint32_t qpn)
 {
-	/* pairs with the release in uroce_create_qp() */
+	/* pairs with the release in publish() of qp.c */
 	struct uroce_qp *qp = __atomic_load_n(
 		&dev->qps.qps[uroce_slots_index(dev->qps.log2, 24, qpn & 0xffffff)], __ATOMIC_ACQUIRE);
 
-	return qp != NULL && qp->ibv.qp_num == qpn ? qp : NULL;
+	if (likely(qp != NULL && qp->ibv.qp_num == qpn))
+		return qp;
+	/* no QP in the table has this number */
+	return qpn == UROCE_GSI_QPN ? __atomic_load_n(&dev->qps.gsi, __ATOMIC_ACQUIRE) : NULL;
 }
 
 /** Is the transition allowed, and does the mask have what it needs and nothing else? (R45)
