@@ -13,6 +13,7 @@
 #include "transport/internal.h"
 #include "uroce_config.h"
 #include "verbs/ah.h"
+#include "wire/credit.h"
 
 /* R35: what the RNR timer codes mean, in units of 10 us. */
 static const uint16_t rnr_timer_10us[32] = {
@@ -204,6 +205,36 @@ nak(struct uroce_engine *e, struct uroce_qp *qp, uint8_t code)
 	return UROCE_OK;
 }
 
+/*
+ * R30: the peer has receives for so many messages after the MSN that it has completed. Credits once given stay: an
+ * acknowledgement that says less is older, or the network's.
+ * @return true if more may be sent now
+ */
+static bool
+take_credits(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_aeth *aeth)
+{
+	struct uroce_requester *req = &qp->req;
+	uint8_t code = aeth->syndrome & UROCE_AETH_VALUE_MASK;
+	bool was_credited = req->credited;
+	uint32_t lsn;
+
+	if (code == UROCE_AETH_CREDITS_UNLIMITED) {
+		if (likely(!was_credited))
+			return false;
+		req->credited = false;
+	} else {
+		lsn = uroce_psn_add(uroce_get24(aeth->msn), uroce_credits_decode(code));
+		if (was_credited && uroce_psn_diff(lsn, req->lsn) <= 0)
+			return false;
+		req->lsn = lsn;
+		req->credited = true;
+	}
+	if (!was_credited)
+		return false;
+	uroce_qp_activate(e, qp);
+	return true;
+}
+
 /* A NAK names the PSN that it refuses, and acknowledges what is before it. */
 static enum uroce_verdict
 receive_ack(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p)
@@ -213,6 +244,7 @@ receive_ack(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_pack
 
 	switch (aeth->syndrome & UROCE_AETH_CLASS_MASK) {
 	case UROCE_AETH_ACK:
+		take_credits(e, qp, aeth);
 		return acknowledge(e, qp, uroce_psn_add(p->psn, 1)) ? UROCE_OK : gap(e, qp);
 	case UROCE_AETH_RNR_NAK:
 		return acknowledge(e, qp, p->psn) ? rnr_nak(e, qp, value) : gap(e, qp);
@@ -301,12 +333,23 @@ receive_response(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce
 
 		if ((aeth->syndrome & UROCE_AETH_CLASS_MASK) != UROCE_AETH_ACK)
 			return UROCE_DROP_ACK_SYNDROME;
+		take_credits(e, qp, aeth);
 	}
 	if (!acknowledge(e, qp, p->psn))
 		return gap(e, qp);
 	sqe = uroce_sqe_at(&qp->sq, qp->sq.head);
 	return p->info->op == UROCE_OP_ATOMIC_ACK ? receive_atomic_ack(e, qp, sqe, p)
 						  : receive_read_response(e, qp, sqe, p);
+}
+
+/* The last acknowledgement again, without being asked: a way to give credits (R30). */
+static bool
+only_gives_credits(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p)
+{
+	const struct uroce_aeth *aeth = uroce_packet_ext(p, UROCE_EXT_AETH);
+
+	return uroce_psn_add(p->psn, 1) == qp->req.unacked && qp->req.credited &&
+	       (aeth->syndrome & UROCE_AETH_CLASS_MASK) == UROCE_AETH_ACK && take_credits(e, qp, aeth);
 }
 
 enum uroce_verdict
@@ -327,6 +370,8 @@ uroce_completer_receive(struct uroce_engine *e, struct uroce_qp *qp, const struc
 		if (aeth->syndrome == (UROCE_AETH_NAK | UROCE_NAK_PSN_SEQUENCE_ERROR))
 			return receive_ack(e, qp, p);
 	}
+	if (p->info->op == UROCE_OP_ACK && only_gives_credits(e, qp, p))
+		return UROCE_OK;
 	return uroce_psn_diff(p->psn, req->unacked) < 0 && p->info->op != UROCE_OP_ACK
 		? UROCE_DROP_RESPONSE_DUPLICATE : UROCE_DROP_ACK_UNEXPECTED;
 }

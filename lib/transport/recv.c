@@ -5,7 +5,10 @@
  * without an SRQ, uroce_recv_take(), is in internal.h). On the QP's worker.
  */
 
+#include <rte_branch_prediction.h>
+
 #include "transport/internal.h"
+#include "wire/credit.h"
 
 /*
  * The queue of a QP with an SRQ has room for one WQE, and the worker for a poster: what a message has taken is at
@@ -33,6 +36,10 @@ uroce_qp_complete_recv(struct uroce_engine *e, struct uroce_qp *qp, struct ibv_w
 	qp->resp.recv_taken = false;
 	/* pairs with the acquire in uroce_post_recv(): the slot is free */
 	__atomic_store_n(&qp->rq.head, qp->rq.head + 1, __ATOMIC_RELEASE);
+	/* R30: what is left. An SRQ's are others' too */
+	if (likely(qp->resp.srq == NULL))
+		qp->resp.credits = uroce_credits_encode(
+			__atomic_load_n(&qp->rq.tail, __ATOMIC_RELAXED) - qp->rq.head);
 	if (uroce_cq_push(uroce_cq_of(qp->ibv.recv_cq), e, wc, solicited))
 		return true;
 	uroce_count(e, UROCE_CQ_OVERRUNS, 1);

@@ -28,6 +28,8 @@ uroce_requester_reset(struct uroce_qp *qp, uint32_t psn)
 	req->rnr_retries_left = qp->attr.rnr_retry;
 	req->rnr_wait = false;
 	req->gap_retried = false;
+	req->ssn = req->lsn = 0;
+	req->credited = false;
 }
 
 void
@@ -61,6 +63,24 @@ uroce_requester_arm(struct uroce_engine *e, struct uroce_qp *qp)
 		uroce_wheel_arm(&e->wheel, &qp->req.timer, e->now_ns + (4096ull << qp->attr.timeout));
 }
 
+static bool
+takes_receive(uint8_t wr_opcode)
+{
+	return wr_opcode == IBV_WR_SEND || wr_opcode == IBV_WR_SEND_WITH_IMM ||
+	       wr_opcode == IBV_WR_SEND_WITH_INV || wr_opcode == IBV_WR_RDMA_WRITE_WITH_IMM;
+}
+
+/* R30: has a message that takes a receive WQE the peer's credit for it, or is it the one more that may ask? The
+ * oldest always may, whatever the peer counts: nothing else would tell of new credits. */
+static bool
+has_credit(const struct uroce_qp *qp, uint8_t wr_opcode)
+{
+	const struct uroce_requester *req = &qp->req;
+
+	return req->next != req->started || req->next == qp->sq.head || !takes_receive(wr_opcode) ||
+	       uroce_psn_diff(req->ssn, req->lsn) <= 0;
+}
+
 /* R39, and half the PSN space at most (R11). */
 static bool
 may_start(const struct uroce_qp *qp, const struct uroce_sqe *sqe, uint32_t outstanding)
@@ -68,6 +88,8 @@ may_start(const struct uroce_qp *qp, const struct uroce_sqe *sqe, uint32_t outst
 	const struct uroce_requester *req = &qp->req;
 
 	if ((sqe->flags & IBV_SEND_FENCE) && req->rd_atomics > 0)
+		return false;
+	if (unlikely(req->credited) && !has_credit(qp, sqe->opcode))
 		return false;
 	if (!uroce_is_rd_atomic(sqe->opcode))
 		return true;
@@ -87,6 +109,7 @@ start_wqe(struct uroce_qp *qp, struct uroce_sqe *sqe, uint32_t outstanding)
 	if (req->next == req->started) {
 		sqe->first_psn = req->psn;
 		req->started++;
+		req->ssn = uroce_psn_add(req->ssn, 1);
 	}
 	return true;
 }

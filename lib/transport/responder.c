@@ -25,6 +25,7 @@ uroce_responder_reset(struct uroce_qp *qp)
 	resp->nak_sent = false;
 	resp->message_op = UROCE_OP_NONE;
 	resp->recv_taken = false;
+	resp->credits = UROCE_AETH_CREDITS_UNLIMITED;
 	resp->resource_head = resp->resource_tail = 0;
 	if (resp->resources != NULL)
 		memset(resp->resources, 0, (resp->resource_mask + 1) * sizeof(*resp->resources));

@@ -33,7 +33,7 @@ uroce_response_ack(struct uroce_engine *e, struct uroce_qp *qp)
 
 	/* a NAK that is owed acknowledges what is before it, too */
 	if (!resp->ack_owed)
-		resp->ack_syndrome = UROCE_AETH_ACK | UROCE_AETH_CREDITS_UNLIMITED;
+		resp->ack_syndrome = UROCE_AETH_ACK;
 	resp->ack_owed = true;
 	uroce_qp_activate(e, qp);
 }
@@ -89,7 +89,7 @@ read_response(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_rd
 	if (ret != 0)
 		return ret;
 	if (uroce_opcodes[opcode].ext[UROCE_EXT_AETH] != 0)
-		put_aeth(f.ext, UROCE_AETH_ACK | UROCE_AETH_CREDITS_UNLIMITED, r->msn);
+		put_aeth(f.ext, UROCE_AETH_ACK | qp->resp.credits, r->msn);
 	uroce_count(e, UROCE_SENT_BYTES, slice.length);
 	*out = uroce_frame_end(e, &f);
 	return 0;
@@ -105,7 +105,7 @@ atomic_response(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_
 
 	if (ret != 0)
 		return ret;
-	put_aeth(f.ext, UROCE_AETH_ACK | UROCE_AETH_CREDITS_UNLIMITED, r->msn);
+	put_aeth(f.ext, UROCE_AETH_ACK | qp->resp.credits, r->msn);
 	eth = (struct uroce_atomicacketh *)(f.ext + sizeof(struct uroce_aeth));
 	eth->original = rte_cpu_to_be_64(r->original);
 	*out = uroce_frame_end(e, &f);
@@ -125,7 +125,7 @@ acknowledge(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf **out)
 
 	if (ret != 0)
 		return ret;
-	put_aeth(f.ext, resp->ack_syndrome, resp->msn);
+	put_aeth(f.ext, class == UROCE_AETH_ACK ? UROCE_AETH_ACK | resp->credits : resp->ack_syndrome, resp->msn);
 	uroce_count(e, class == UROCE_AETH_ACK ? UROCE_SENT_ACKS
 		    : class == UROCE_AETH_NAK ? UROCE_SENT_NAKS : UROCE_SENT_RNR_NAKS, 1);
 	*out = uroce_frame_end(e, &f);

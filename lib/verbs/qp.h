@@ -123,7 +123,10 @@ struct uroce_requester {
 	uint8_t rnr_retries_left;
 	bool rnr_wait;			/* nothing is sent until the timer fires (R35) */
 	bool gap_retried;		/* a lost response was re-requested; wait for progress or timeout */
+	uint32_t ssn;			/* messages begun, 24 bits */
 	struct uroce_timer timer;	/* transport timeout, or RNR wait */
+	uint32_t lsn;			/* R30: the last of them that has a credit, if the peer gives any */
+	bool credited;
 };
 
 /* What the responder keeps of a READ or atomic so that it can answer again (R27, R28). */
@@ -154,6 +157,7 @@ struct uroce_responder {
 	bool nak_sent;			/* R12: until the expected PSN has come */
 	uint8_t message_op;		/* enum uroce_op of the message in progress, UROCE_OP_NONE between */
 	bool recv_taken;		/* rqe at rq.head is in use by the message */
+	uint8_t credits;		/* R30: AETH code; unlimited until a receive WQE has been used */
 	uint32_t ack_psn;		/* of the NAK that is owed */
 	uint32_t offset;		/* bytes of the message placed */
 	uint32_t length;		/* WRITE: DMALen. SEND: room in the receive WQE */

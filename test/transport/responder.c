@@ -152,7 +152,7 @@ send_fills_the_oldest_receive(void **state)
 	assert_int_equal(wc.wc_flags & IBV_WC_WITH_IMM, 0);
 	assert_memory_equal(p.buffer + 100, pattern, 5);
 	assert_int_equal(p.buffer[105], 0);
-	peer_expect_ack(&p, UNLIMITED, PEER_RQ_PSN, 1);
+	peer_expect_ack(&p, UROCE_AETH_ACK | 1, PEER_RQ_PSN, 1);
 	in = send_only(PEER_RQ_PSN + 1, 0);
 	in.opcode = UROCE_RC_SEND_ONLY_IMM;
 	in.imm = 0xdeadbeef;
@@ -161,7 +161,7 @@ send_fills_the_oldest_receive(void **state)
 	assert_int_equal(wc.byte_len, 0);
 	assert_true(wc.wc_flags & IBV_WC_WITH_IMM);
 	assert_int_equal(rte_be_to_cpu_32(wc.imm_data), 0xdeadbeef);
-	peer_expect_ack(&p, UNLIMITED, PEER_RQ_PSN + 1, 2);
+	peer_expect_ack(&p, UROCE_AETH_ACK | 0, PEER_RQ_PSN + 1, 2);
 	peer_stop(&p);
 }
 
@@ -186,7 +186,7 @@ write_with_immediate_takes_a_receive(void **state)
 	assert_int_equal(wc.byte_len, 24);
 	assert_int_equal(rte_be_to_cpu_32(wc.imm_data), 7);
 	assert_memory_equal(p.buffer, pattern, 24);
-	peer_expect_ack(&p, UNLIMITED, PEER_RQ_PSN, 1);
+	peer_expect_ack(&p, UROCE_AETH_ACK | 0, PEER_RQ_PSN, 1);
 	peer_stop(&p);
 }
 
@@ -419,7 +419,7 @@ r21_rnr_then_served(void **state)
 	peer_expect_nothing(&p);
 	peer_post_recv(&p, 0, 10, 1);
 	assert_int_equal(peer_in(&p, &in), UROCE_OK);
-	peer_expect_ack(&p, UNLIMITED, PEER_RQ_PSN, 1);
+	peer_expect_ack(&p, UROCE_AETH_ACK | 0, PEER_RQ_PSN, 1);
 	peer_expect_wc(p.recv_cq, IBV_WC_SUCCESS, 1);
 	peer_stop(&p);
 }
@@ -448,15 +448,15 @@ r26_duplicates_are_acknowledged_not_executed(void **state)
 	peer_post_recv(&p, 100, 10, 1);
 	peer_post_recv(&p, 200, 10, 2);
 	assert_int_equal(peer_in(&p, &in), UROCE_OK);
-	peer_expect_ack(&p, UNLIMITED, PEER_RQ_PSN, 1);
+	peer_expect_ack(&p, UROCE_AETH_ACK | 1, PEER_RQ_PSN, 1);
 	peer_expect_wc(p.recv_cq, IBV_WC_SUCCESS, 1);
 	assert_int_equal(peer_in(&p, &in), UROCE_DUPLICATE);
-	peer_expect_ack(&p, UNLIMITED, PEER_RQ_PSN, 1);
+	peer_expect_ack(&p, UROCE_AETH_ACK | 1, PEER_RQ_PSN, 1);
 	peer_expect_no_wc(p.recv_cq);
 	struct peer_packet write = write_only(&p, PEER_RQ_PSN - 1, 300, 8);
 	assert_int_equal(peer_in(&p, &write), UROCE_DUPLICATE);
 	assert_int_equal(p.buffer[301], 0);
-	peer_expect_ack(&p, UNLIMITED, PEER_RQ_PSN, 1);
+	peer_expect_ack(&p, UROCE_AETH_ACK | 1, PEER_RQ_PSN, 1);
 	peer_stop(&p);
 }
 

@@ -37,16 +37,23 @@ fill(struct peer *p)
 }
 
 static void
-expect_data(struct peer *p, uint8_t opcode, uint32_t psn, uint32_t offset, uint32_t bytes, uint32_t msn)
+expect_response(struct peer *p, uint8_t credits, uint8_t opcode, uint32_t psn, uint32_t offset, uint32_t bytes,
+		uint32_t msn)
 {
 	struct peer_packet out = peer_expect(p, opcode, psn);
 
 	assert_int_equal(out.payload_bytes, bytes);
 	assert_memory_equal(out.bytes, p->buffer + offset, bytes);
 	if (opcode != UROCE_RC_READ_RESPONSE_MIDDLE) {
-		assert_int_equal(out.syndrome, UNLIMITED);
+		assert_int_equal(out.syndrome, credits);
 		assert_int_equal(out.msn, msn);
 	}
+}
+
+static void
+expect_data(struct peer *p, uint8_t opcode, uint32_t psn, uint32_t offset, uint32_t bytes, uint32_t msn)
+{
+	expect_response(p, UNLIMITED, opcode, psn, offset, bytes, msn);
 }
 
 static void
@@ -88,11 +95,11 @@ answers_keep_the_order_of_requests(void **state)
 	in[1] = (struct peer_packet){ .opcode = UROCE_RC_SEND_ONLY, .psn = PEER_RQ_PSN + 2, .ack_req = true };
 	in[2] = read_request(&p, PEER_RQ_PSN + 3, 8, 8);
 	peer_in_burst(&p, in, 2);
-	expect_data(&p, UROCE_RC_READ_RESPONSE_FIRST, PEER_RQ_PSN, 0, 1024, 1);
+	expect_response(&p, 0, UROCE_RC_READ_RESPONSE_FIRST, PEER_RQ_PSN, 0, 1024, 1);
 	/* a READ that comes now is answered before the acknowledgement that it makes unnecessary */
 	peer_in_burst(&p, &in[2], 1);
-	expect_data(&p, UROCE_RC_READ_RESPONSE_LAST, PEER_RQ_PSN + 1, 1024, 1, 1);
-	expect_data(&p, UROCE_RC_READ_RESPONSE_ONLY, PEER_RQ_PSN + 3, 8, 8, 3);
+	expect_response(&p, 0, UROCE_RC_READ_RESPONSE_LAST, PEER_RQ_PSN + 1, 1024, 1, 1);
+	expect_response(&p, 0, UROCE_RC_READ_RESPONSE_ONLY, PEER_RQ_PSN + 3, 8, 8, 3);
 	peer_expect_nothing(&p);
 	peer_stop(&p);
 }

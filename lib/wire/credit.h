@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * End-to-end credits as the AETH of an acknowledgement has them (R30): 5 bits for a number of receive WQEs, in
+ * steps of a half to a third. Code 0x1f, UROCE_AETH_CREDITS_UNLIMITED, is no number.
+ */
+
+#ifndef UROCE_WIRE_CREDIT_H
+#define UROCE_WIRE_CREDIT_H
+
+#include <stdint.h>
+
+#define UROCE_CREDITS_MAX 32768		/* code 30 */
+
+/* What a code stands for: 0, 1, 2, 3, 4, 6, 8, 12, 16, 24 … 32768. Not of 0x1f. */
+static inline uint32_t
+uroce_credits_decode(uint8_t code)
+{
+	return code < 2 ? code : (2u + (code & 1)) << (code / 2 - 1);
+}
+
+/* The code of the largest number that is not more than this. */
+static inline uint8_t
+uroce_credits_encode(uint32_t count)
+{
+	uint32_t log2;
+
+	if (count < 2)
+		return (uint8_t)count;
+	if (count >= UROCE_CREDITS_MAX)
+		return 30;
+	log2 = 31 - (uint32_t)__builtin_clz(count);
+	return (uint8_t)(2 * log2 + (count >> (log2 - 1) & 1));
+}
+
+#endif /* UROCE_WIRE_CREDIT_H */
