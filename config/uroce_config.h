@@ -98,6 +98,16 @@
 #define UROCE_APP_RING_FRAMES 1024		/* between the two ports of a run within one process */
 #define UROCE_APP_NO_HUGE_MIB "1024"		/* EAL's own default, 64 MiB, holds no benchmark */
 
+/* Connection management, per device */
+#define UROCE_CM_MAX_CONNS (1 << 17)	/* with listeners, requests not yet answered and TIMEWAIT */
+#define UROCE_CM_MAX_HALF_OPEN (1 << 14)	/* of them, that a peer has begun and not yet finished */
+#define UROCE_CM_MAX_LINGER (1 << 12)	/* of them, SIDR answers kept for those who ask again */
+#define UROCE_CM_LINGER_NS 10000000000ull	/* so long: rdma_cm of Linux asks again after 4.1 s */
+#define UROCE_CM_MIN_TIMEOUT 12		/* 4.096 us << it: nothing is sent again sooner, whatever a peer says */
+#define UROCE_CM_MAX_TIMEOUT 24		/* 4.096 us << it, 69 s: nothing is waited for longer in one go */
+#define UROCE_CM_MAX_SIDR_TIMEOUT_MS 60000
+#define UROCE_CM_MRA_TIMEOUT 24		/* what we ask a peer for whose request waits for the consumer */
+
 /* uroce-perf */
 #define UROCE_PERF_MAX_QPS 65536
 #define UROCE_PERF_MAX_SIZE (1u << 30)		/* bytes of one message */

@@ -76,7 +76,7 @@ struct uroce_cm_req {
 	uint8_t initiator_depth;
 	uint8_t remote_cm_response_timeout;	/* 4.096 us << it, 5 bits: within which the peer's CM answers */
 	uint8_t local_cm_response_timeout;	/* … and ours */
-	uint8_t local_ack_timeout;	/* primary path's, 5 bits */
+	uint8_t local_ack_timeout;	/* primary path's, 5 bits; 0: made of packet_life_time and ca_ack_delay */
 	uint8_t retry_count;
 	uint8_t rnr_retry_count;
 	uint8_t max_cm_retries;
@@ -203,7 +203,8 @@ struct uroce_cm_event {
 };
 
 struct uroce_cm_ops {
-	/* Send a MAD to QP1 at path->dgid. It may be lost: what needs an answer is sent again. */
+	/* Send a MAD to QP1 at path->dgid. It may be lost: what needs an answer is sent again. Calls none of
+	 * uroce_cm_*(). */
 	void (*send)(void *arg, const struct uroce_cm_path *path, const uint8_t mad[UROCE_CM_MAD_BYTES]);
 	/* Something has happened. Called from within uroce_cm_receive() and uroce_cm_expire(), under the
 	 * caller's lock; may call back all of uroce_cm_*() but these two and uroce_cm_destroy().
@@ -269,7 +270,8 @@ int uroce_cm_send_sidr_req(struct uroce_cm_conn *conn, uint64_t service_id, cons
 			   uint32_t timeout_ms, uint8_t max_cm_retries, const struct uroce_cm_private *priv,
 			   uint64_t now_ns);
 int uroce_cm_send_sidr_rep(struct uroce_cm_conn *conn, const struct uroce_cm_sidr_rep *rep, uint64_t now_ns);
-/** The QP has received something although the RTU is missing (IBV_EVENT_COMM_EST): it is established.
+/** The QP has received something although the RTU is missing (IBV_EVENT_COMM_EST): it is established. The event
+ * RTU_RECEIVED is raised before it returns.
  * @return 0; -EINVAL */
 int uroce_cm_established(struct uroce_cm_conn *conn, uint64_t now_ns);
 
