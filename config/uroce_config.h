@@ -15,6 +15,10 @@
 #define UROCE_MAX_PD 65536
 #define UROCE_MAX_CQ 65536
 #define UROCE_MAX_AH 65536
+#define UROCE_MAX_MCAST_GROUPS 1024	/* per device */
+#define UROCE_MAX_MCAST_QPS 64		/* per group: so many copies a packet may become */
+#define UROCE_LOG2_MCAST_BUCKETS 8
+#define UROCE_MCAST_BUCKETS (1 << UROCE_LOG2_MCAST_BUCKETS)
 #define UROCE_MAX_CQE (1 << 22)
 #define UROCE_MAX_QP_WR 32768
 #define UROCE_LOG2_MAX_SRQ 14

@@ -318,7 +318,8 @@ int uroce_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int attr_mask);
 int uroce_query_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int attr_mask,
 		   struct ibv_qp_init_attr *init_attr);
 
-/** ibv_destroy_qp(3). Waits until its events that were got are acknowledged. @return 0 */
+/** ibv_destroy_qp(3). Waits until its events that were got are acknowledged.
+ * @return 0; EBUSY: it is attached to a multicast group (R49) */
 int uroce_destroy_qp(struct ibv_qp *qp);
 
 /**
@@ -347,6 +348,21 @@ int uroce_init_ah_from_wc(struct ibv_context *context, uint8_t port_num, struct 
 /** ibv_create_ah_from_wc(3). @return NULL and errno, of the two above */
 struct ibv_ah *uroce_create_ah_from_wc(struct ibv_pd *pd, struct ibv_wc *wc, struct ibv_grh *grh,
 				       uint8_t port_num);
+
+/**
+ * ibv_attach_mcast(3): from now on the QP receives what is sent to the group with its Q_Key. Its device joins the group.
+ * A QP of it that sends to the group does not receive its own unless it is attached. To send, make an address handle for
+ * the group and give 0xffffff as the remote QPN.
+ *
+ * @param gid	::ffff:224.0.0.0/4 or ff00::/8
+ * @param lid	no matter
+ * @return	0, also if it was attached before; EINVAL: not a UD QP, or not a group; ENOMEM: memory, max_mcast_grp or
+ *		max_mcast_qp_attach; EOPNOTSUPP: max_mcast_grp is 0; and why the port cannot join
+ */
+int uroce_attach_mcast(struct ibv_qp *qp, const union ibv_gid *gid, uint16_t lid);
+
+/** ibv_detach_mcast(3). @return 0; EINVAL: not attached; ENOMEM; EOPNOTSUPP as above */
+int uroce_detach_mcast(struct ibv_qp *qp, const union ibv_gid *gid, uint16_t lid);
 
 /**
  * ibv_post_send(3). No system call, no allocation. What is posted to a QP in the error state is flushed; to a UC or

@@ -150,6 +150,7 @@ uroce_device_init(struct uroce_device *dev, const struct uroce_device_ops *ops,
 	if (ret != 0)
 		goto fini_qps;
 	pthread_mutex_init(&dev->lock, NULL);
+	uroce_mcast_init(&dev->mcast);
 	fill_ibv_device(&dev->ibv, conf->name);
 	fill_context(dev);
 	return 0;
@@ -175,6 +176,7 @@ uroce_device_fini(struct uroce_device *dev)
 	if (busy)
 		return -EBUSY;
 	pthread_mutex_destroy(&dev->vctx.context.mutex);
+	uroce_mcast_fini(&dev->mcast);
 	pthread_mutex_destroy(&dev->lock);
 	uroce_event_queue_fini(&dev->events);
 	rte_free(dev->qps.qps);

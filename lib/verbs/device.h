@@ -19,6 +19,7 @@
 #include "mem/mr.h"
 #include "mem/slots.h"
 #include "verbs/event_queue.h"
+#include "verbs/mcast.h"
 #include "wire/template.h"
 
 struct uroce_ah;
@@ -102,6 +103,7 @@ struct uroce_device {
 	const struct uroce_device_ops *ops;
 	struct uroce_mrs mrs;
 	struct uroce_qps qps;
+	struct uroce_mcast mcast;
 	uint64_t node_guid;
 	uint16_t index;
 	uint16_t port_id;

@@ -268,6 +268,8 @@ uroce_destroy_qp(struct ibv_qp *ibv)
 	struct uroce_qp *qp = uroce_qp_of(ibv);
 	struct uroce_device *dev = qp->dev;
 
+	if (uroce_mcast_is_attached(qp))
+		return EBUSY;	/* R49 */
 	/* nobody finds it any more; then nobody has it any more */
 	publish(dev, ibv->qp_num, NULL);
 	dev->ops->engine_enter(qp->engine);

@@ -27,6 +27,7 @@ int
 uroce_query_device(struct ibv_context *context, struct ibv_device_attr *attr)
 {
 	const struct uroce_device *dev = uroce_device_of(context);
+	int groups = dev->ops->mcast_join != NULL ? UROCE_MAX_MCAST_GROUPS : 0;
 
 	*attr = (struct ibv_device_attr){
 		.fw_ver = "uroce",
@@ -45,6 +46,9 @@ uroce_query_device(struct ibv_context *context, struct ibv_device_attr *attr)
 		.max_mr = 1 << dev->mrs.log2,
 		.max_pd = UROCE_MAX_PD,
 		.max_ah = UROCE_MAX_AH,
+		.max_mcast_grp = groups,
+		.max_mcast_qp_attach = groups > 0 ? UROCE_MAX_MCAST_QPS : 0,
+		.max_total_mcast_qp_attach = groups * UROCE_MAX_MCAST_QPS,
 		.max_qp_rd_atom = UROCE_MAX_RD_ATOMIC,
 		.max_qp_init_rd_atom = UROCE_MAX_RD_ATOMIC,
 		.max_res_rd_atom = UROCE_MAX_RD_ATOMIC << dev->qps.log2,

@@ -170,6 +170,25 @@ clocks(struct uroce_device *dev, uint64_t *device_ns, uint64_t *wall_ns)
 	*wall_ns = fake.wall_ns;
 }
 
+static int
+mcast_join(struct uroce_device *dev, const union ibv_gid *mgid)
+{
+	assert_ptr_equal(dev, &fake.dev);
+	assert_true(uroce_gid_is_multicast(mgid->raw));
+	fake.joined += fake.join_error == 0;
+	return fake.join_error;
+}
+
+static void
+mcast_leave(struct uroce_device *dev, const union ibv_gid *mgid)
+{
+	struct uroce_qp *qps[UROCE_MAX_MCAST_QPS];
+
+	/* nobody is given anything any more */
+	assert_int_equal(uroce_mcast_receivers(dev, mgid->raw, qps), 0);
+	fake.joined--;
+}
+
 static const struct uroce_device_ops ops = {
 	.qp_attach = qp_attach,
 	.qp_detach = qp_detach,
@@ -186,6 +205,8 @@ static const struct uroce_device_ops ops = {
 	.progress = progress,
 	.query_port = query_port,
 	.query_gid = query_gid,
+	.mcast_join = mcast_join,
+	.mcast_leave = mcast_leave,
 };
 
 void

@@ -46,6 +46,8 @@ struct fake {
 	unsigned int path_inits;
 	uint32_t path_local_qpn;
 	uint32_t path_remote_qpn;
+	unsigned int joined;		/* multicast groups */
+	int join_error;			/* to return, -errno */
 	unsigned int doorbells;		/* atomic */
 	unsigned int changes;
 	struct uroce_qp *changed_qp;
