@@ -36,6 +36,7 @@ static struct {
 	struct uroce_template to_engine;
 	struct rte_mempool *headers, *payloads;
 	uint64_t now_ns;
+	bool stalled;
 	uint64_t verdicts[UROCE_VERDICT_COUNT];	/* of frames that no engine has seen */
 	struct test_chain chains[DEVICE_BURST];
 	struct device_frame queue[QUEUE_FRAMES];
@@ -161,6 +162,7 @@ device_open(const struct device_conf *conf)
 	memset(&device.dev, 0, sizeof(device.dev));
 	device.queue_head = device.queue_tail = 0;
 	device.now_ns = 1000000000;
+	device.stalled = false;
 	uroce_engine_init(&device.engine, device.headers, device.payloads, device.now_ns);
 	RTE_VERIFY(uroce_device_init(&device.dev, &ops, &dev_conf) == 0);
 }
@@ -246,11 +248,19 @@ device_send(void)
 	struct rte_mbuf *frames[DEVICE_BURST];
 	unsigned int n;
 
+	if (device.stalled)
+		return;
 	do {
 		n = uroce_engine_send(&device.engine, frames, DEVICE_BURST, device.now_ns);
 		for (unsigned int i = 0; i < n; i++)
 			keep(frames[i]);
 	} while (n > 0);
+}
+
+void
+device_stall(bool stalled)
+{
+	device.stalled = stalled;
 }
 
 const struct device_frame *

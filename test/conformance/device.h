@@ -46,8 +46,9 @@ uint32_t device_headers_write(uint8_t *frame, uint32_t udp_payload);
 
 /** Give the engine a burst of frames, as a port that has received them. */
 void device_in(const struct device_frame *frames, unsigned int n);
-/** Let the engine send. */
+/** Let the engine send, unless it is stalled: then it gets no turn, as on a worker that nobody polls. */
 void device_send(void);
+void device_stall(bool stalled);
 /** The oldest frame that the engine has sent and nobody has taken; NULL: none. */
 const struct device_frame *device_out_peek(void);
 void device_out_take(void);

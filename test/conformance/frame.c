@@ -401,7 +401,7 @@ change_ip(const struct frame *f, uint8_t *frame)
 void
 frame_build(struct lexer *l, const struct frame *f, struct device_frame *out)
 {
-	uint8_t packet[DEVICE_FRAME_BYTES + 256];
+	uint8_t packet[DEVICE_FRAME_BYTES + 256] = { 0 };
 	uint32_t n = build_packet(f, packet), l4;
 	struct rte_mbuf m;
 

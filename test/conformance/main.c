@@ -163,16 +163,42 @@ set_statement(struct lexer *l)
 	memcpy(to, bytes, n);
 }
 
+static void
+stall_statement(struct lexer *l)
+{
+	device_stall(true);
+	statement_result(l, "stall", 0);
+}
+
+static void
+resume_statement(struct lexer *l)
+{
+	device_stall(false);
+	statement_result(l, "resume", 0);
+}
+
+/* differ VALUE VALUE */
+static void
+differ_statement(struct lexer *l)
+{
+	uint64_t a = object_value(l), b = object_value(l);
+
+	if (a == b)
+		lexer_fail(l, "expected two values, got 0x%" PRIx64 " twice", a);
+	statement_result(l, "differ", 0);
+}
+
 static const struct statement own_statements[] = {
 	{ "device", device_statement }, { "counter", counter_statement }, { "memory", memory_statement },
-	{ "set", set_statement }, { NULL, NULL },
+	{ "set", set_statement }, { "stall", stall_statement }, { "resume", resume_statement },
+	{ "differ", differ_statement }, { NULL, NULL },
 };
 
 static void
 run_call(struct lexer *l)
 {
 	static const struct statement *const tables[] = {
-		own_statements, control_statements, qp_statements, work_statements,
+		own_statements, control_statements, qp_statements, work_statements, guess_statements,
 	};
 	const char *name = lexer_need_word(l, "a statement");
 

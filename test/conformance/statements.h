@@ -20,6 +20,7 @@ struct statement {
 extern const struct statement control_statements[];	/* control.c: objects, made and destroyed */
 extern const struct statement qp_statements[];		/* qp.c: queue pairs and their states */
 extern const struct statement work_statements[];	/* work.c: work requests, completions, events */
+extern const struct statement guess_statements[];	/* guess.c: numbers that nobody should guess */
 
 /** "= EBUSY", or nothing for 0, then the end of the statement: is this what a call has returned? */
 void statement_result(struct lexer *l, const char *call, int error);
