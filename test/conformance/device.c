@@ -225,13 +225,12 @@ device_in(const struct device_frame *frames, unsigned int n)
 	uroce_engine_receive(&device.engine, qps, packets, good, device.now_ns);
 }
 
+/* Copy and free. */
 static void
-keep(struct rte_mbuf *m)
+take(struct rte_mbuf *m, struct device_frame *f)
 {
-	struct device_frame *f = &device.queue[device.queue_tail++ % QUEUE_FRAMES];
 	const uint8_t *bytes;
 
-	RTE_VERIFY(device.queue_tail - device.queue_head <= QUEUE_FRAMES);
 	RTE_VERIFY(m->pkt_len <= sizeof(f->bytes));
 	rte_mbuf_sanity_check(m, 1);
 	f->at_ns = device.now_ns;
@@ -240,6 +239,30 @@ keep(struct rte_mbuf *m)
 	if (bytes != f->bytes)
 		memcpy(f->bytes, bytes, f->len);
 	rte_pktmbuf_free(m);
+}
+
+static void
+keep(struct rte_mbuf *m)
+{
+	RTE_VERIFY(device.queue_tail - device.queue_head < QUEUE_FRAMES);
+	take(m, &device.queue[device.queue_tail++ % QUEUE_FRAMES]);
+}
+
+bool
+device_send_one(struct device_frame *out, uint64_t ns)
+{
+	uint64_t end = device.now_ns + ns;
+	struct rte_mbuf *m;
+
+	while (uroce_engine_send(&device.engine, &m, 1, device.now_ns) == 0) {
+		uint64_t deadline = uroce_engine_deadline(&device.engine);
+
+		if (deadline > end)
+			return false;
+		device.now_ns = RTE_MAX(deadline, device.now_ns + 1);
+	}
+	take(m, out);
+	return true;
 }
 
 void

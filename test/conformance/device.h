@@ -49,6 +49,8 @@ void device_in(const struct device_frame *frames, unsigned int n);
 /** Let the engine send, unless it is stalled: then it gets no turn, as on a worker that nobody polls. */
 void device_send(void);
 void device_stall(bool stalled);
+/** One frame only, at once or when a timer has fired within ns. False: none. */
+bool device_send_one(struct device_frame *out, uint64_t ns);
 /** The oldest frame that the engine has sent and nobody has taken; NULL: none. */
 const struct device_frame *device_out_peek(void);
 void device_out_take(void);

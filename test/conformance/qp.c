@@ -129,8 +129,8 @@ take_attribute(struct lexer *l, struct attribute_set *set)
 	return NULL;
 }
 
-static struct ibv_qp_attr
-usual_attributes(void)
+struct ibv_qp_attr
+qp_usual_attributes(void)
 {
 	struct ibv_qp_attr attr = {
 		.port_num = 1, .path_mtu = IBV_MTU_1024, .dest_qp_num = OBJECT_PEER_QPN, .rq_psn = THEIR_PSN,
@@ -155,22 +155,32 @@ override(struct ibv_qp_attr *attr, const struct attribute_set *set)
 	}
 }
 
-/* From RESET to INIT, RTR, RTS, with what each step needs. */
-static void
-connect_qp(struct lexer *l, struct object *o, enum ibv_qp_state to, const struct attribute_set *set)
+int
+qp_connect(struct ibv_qp *qp, enum ibv_qp_state to, struct ibv_qp_attr *attr)
 {
-	unsigned int type = o->qp->qp_type == IBV_QPT_RC ? 0 : o->qp->qp_type == IBV_QPT_UC ? 1 : 2;
-	struct ibv_qp_attr attr = usual_attributes();
+	unsigned int type = qp->qp_type == IBV_QPT_RC ? 0 : qp->qp_type == IBV_QPT_UC ? 1 : 2;
 
-	override(&attr, set);
 	for (enum ibv_qp_state s = IBV_QPS_INIT; s <= to && s <= IBV_QPS_RTS; s++) {
 		int error;
 
-		attr.qp_state = s;
-		error = uroce_modify_qp(o->qp, &attr, IBV_QP_STATE | step_masks[s][type]);
+		attr->qp_state = s;
+		error = uroce_modify_qp(qp, attr, IBV_QP_STATE | step_masks[s][type]);
 		if (error != 0)
-			lexer_fail(l, "%s: the step to %s fails: %s", o->name, state_names[s], strerror(error));
+			return error;
 	}
+	return 0;
+}
+
+static void
+connect_qp(struct lexer *l, struct object *o, enum ibv_qp_state to, const struct attribute_set *set)
+{
+	struct ibv_qp_attr attr = qp_usual_attributes();
+	int error;
+
+	override(&attr, set);
+	error = qp_connect(o->qp, to, &attr);
+	if (error != 0)
+		lexer_fail(l, "%s: the step to %s fails: %s", o->name, state_names[attr.qp_state], strerror(error));
 }
 
 /* What a QP is created with. */

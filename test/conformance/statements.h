@@ -30,6 +30,11 @@ void control_destroy_all(struct lexer *l);
 unsigned int control_access(struct lexer *l);
 /** The QP that frames are for when they do not say: the first. */
 const struct object *qp_first(void);
+/** What a QP is connected with, where nothing else is said. */
+struct ibv_qp_attr qp_usual_attributes(void);
+/** From RESET to INIT, RTR, RTS, with what each step needs of attr. @return 0 or an error, of the step to
+ * attr->qp_state */
+int qp_connect(struct ibv_qp *qp, enum ibv_qp_state to, struct ibv_qp_attr *attr);
 /** No completion and no event may be left over. */
 void work_check_empty(struct lexer *l);
 
