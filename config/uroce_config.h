@@ -46,6 +46,23 @@
 #define UROCE_ZERO_COPY_SEGS 4		/* ... in at most so many pieces */
 #define UROCE_ZERO_COPY_BYTES 1024	/* payloads from here on leave as external mbufs */
 
+/* rdma_cm */
+#define UROCE_CMA_RESPONSE_TIMEOUT 20	/* 4.096 us << 20: between retransmissions of a request */
+#define UROCE_CMA_MAX_RETRIES 15
+#define UROCE_CMA_SIDR_TIMEOUT_MS 4295	/* the same, in ms */
+#define UROCE_CMA_PACKET_LIFE_TIME 18	/* 4.096 us << 18: what Linux takes for RoCE */
+#define UROCE_CMA_HOP_LIMIT 64
+#define UROCE_CMA_PKEY 0xffff
+#define UROCE_CMA_QKEY 0x01234567	/* RDMA_UDP_QKEY: QPs and groups of RDMA_PS_UDP */
+#define UROCE_CMA_MCAST_QPN 0xffffff
+#define UROCE_CMA_MAX_QPN 0xffffff
+#define UROCE_CMA_FIRST_PORT 32768	/* that are given to who asks for none */
+#define UROCE_CMA_LAST_PORT 60999
+#define UROCE_CMA_PORT_BUCKETS 4096	/* of the table of ports in use */
+#define UROCE_CMA_MAX_BACKLOG 16384	/* requests not yet got from a listener's channel */
+#define UROCE_CMA_RESOLVE_NS 10000000ull	/* between looks at a neighbour that is being resolved */
+#define UROCE_CMA_EP_TIMEOUT_MS 2000	/* rdma_create_ep(3): of resolving */
+
 /* Wire */
 #define UROCE_ICRC_COPY_BYTES 128	/* of a frame's head, copied to mask fields before its ICRC */
 

@@ -1,0 +1,614 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <arpa/inet.h>
+
+#include <cmocka.h>
+#include <rte_common.h>
+
+#include "cma_world.h"
+#include "uroce.h"
+#include "uroce_config.h"
+#include "cm/cma_sockaddr.h"
+#include "verbs/qp.h"
+
+#define STRANGERS 100		/* the first host that is no device's */
+
+struct mad {
+	STAILQ_ENTRY(mad) link;
+	struct uroce_cm_path path;
+	struct world_device *from;
+	uint8_t bytes[UROCE_CM_MAD_BYTES];
+};
+
+struct world world;
+
+static STAILQ_HEAD(, mad) under_way = STAILQ_HEAD_INITIALIZER(under_way);
+static pthread_t thread;
+static bool thread_runs;	/* atomic */
+
+/* ---- devices ---- */
+
+struct engine {
+	pthread_mutex_t lock;
+};
+
+static struct engine engine = { PTHREAD_MUTEX_INITIALIZER };
+
+static struct world_device *
+device_of(struct uroce_device *dev)
+{
+	return container_of(dev, struct world_device, dev);
+}
+
+static int
+qp_attach(struct uroce_qp *qp)
+{
+	qp->engine = (struct uroce_engine *)&engine;
+	device_of(qp->dev)->qps++;
+	return 0;
+}
+
+static void
+qp_detach(struct uroce_qp *qp)
+{
+	device_of(qp->dev)->qps--;
+}
+
+static void
+engine_enter(struct uroce_engine *e)
+{
+	pthread_mutex_lock(&((struct engine *)e)->lock);
+}
+
+static void
+engine_exit(struct uroce_engine *e)
+{
+	pthread_mutex_unlock(&((struct engine *)e)->lock);
+}
+
+static void
+qp_changed(struct uroce_qp *qp, enum ibv_qp_state from, int attr_mask)
+{
+}
+
+static void
+doorbell(struct uroce_qp *qp)
+{
+}
+
+static int
+path_init(struct uroce_device *dev, const struct ibv_ah_attr *attr, uint32_t local_qpn, uint32_t remote_qpn,
+	  struct uroce_path *path)
+{
+	path->dgid = attr->grh.dgid;
+	path->set_up = true;
+	device_of(dev)->paths++;
+	return 0;
+}
+
+static void
+path_fini(struct uroce_device *dev, struct uroce_path *path)
+{
+	device_of(dev)->paths--;
+}
+
+static void
+progress(struct uroce_device *dev)
+{
+}
+
+static int
+query_port(struct uroce_device *dev, struct ibv_port_attr *attr)
+{
+	attr->state = IBV_PORT_ACTIVE;
+	attr->max_mtu = IBV_MTU_4096;
+	attr->active_mtu = IBV_MTU_2048;
+	return 0;
+}
+
+static union ibv_gid
+gid_of(unsigned int device, unsigned int index)
+{
+	union ibv_gid gid;
+
+	uroce_cma_addr_to_gid(index == 0 ? world_v4(1 + device, 0) : world_v6(1 + device, 0), &gid);
+	return gid;
+}
+
+static int
+query_gid(struct uroce_device *dev, unsigned int index, struct ibv_gid_entry *entry)
+{
+	if (index > 1)
+		return -ENODATA;
+	entry->gid = gid_of(dev->index, index);
+	entry->gid_type = IBV_GID_TYPE_ROCE_V2;
+	return 0;
+}
+
+static int
+mcast_join(struct uroce_device *dev, const union ibv_gid *mgid)
+{
+	device_of(dev)->groups++;
+	return 0;
+}
+
+static void
+mcast_leave(struct uroce_device *dev, const union ibv_gid *mgid)
+{
+	assert_int_not_equal(device_of(dev)->groups, 0);
+	device_of(dev)->groups--;
+}
+
+static const struct uroce_device_ops device_ops = {
+	.qp_attach = qp_attach,
+	.qp_detach = qp_detach,
+	.engine_enter = engine_enter,
+	.engine_exit = engine_exit,
+	.qp_changed = qp_changed,
+	.doorbell = doorbell,
+	.path_init = path_init,
+	.path_fini = path_fini,
+	.progress = progress,
+	.query_port = query_port,
+	.query_gid = query_gid,
+	.mcast_join = mcast_join,
+	.mcast_leave = mcast_leave,
+};
+
+/* ---- the service ---- */
+
+static void
+send_mad(void *arg, const struct uroce_cm_path *path, const uint8_t *bytes)
+{
+	struct uroce_cm_agent *agent = arg;
+	struct mad *mad;
+
+	world.mads++;
+	if (world.lose != NULL && world.lose(bytes))
+		return;
+	mad = malloc(sizeof(*mad));
+	assert_non_null(mad);
+	mad->path = *path;
+	mad->from = device_of(agent->dev);
+	memcpy(mad->bytes, bytes, sizeof(mad->bytes));
+	STAILQ_INSERT_TAIL(&under_way, mad, link);
+}
+
+static const struct uroce_cm_ops cm_ops = { .send = send_mad, .event = uroce_cma_event };
+
+static bool
+same(const union ibv_gid *a, const union ibv_gid *b)
+{
+	return memcmp(a, b, sizeof(*a)) == 0;
+}
+
+static struct uroce_cm_agent *
+find(const union ibv_gid *gid, uint8_t *sgid_index)
+{
+	for (unsigned int d = 0; d < 2; d++)
+		for (uint8_t i = 0; i < 2; i++) {
+			const union ibv_gid own = gid_of(d, i);
+
+			if (!same(&own, gid) || world.devices[d].gone)
+				continue;
+			*sgid_index = i;
+			return &world.devices[d].agent;
+		}
+	return NULL;
+}
+
+/* With the lock held. */
+static void
+deliver(void)
+{
+	struct mad *mad;
+
+	while ((mad = STAILQ_FIRST(&under_way)) != NULL) {
+		struct uroce_cm_path back = mad->path;
+		struct uroce_cm_agent *to;
+
+		STAILQ_REMOVE_HEAD(&under_way, link);
+		back.sgid = mad->path.dgid;
+		back.dgid = mad->path.sgid;
+		back.mtu = IBV_MTU_2048;
+		to = find(&back.sgid, &back.sgid_index);
+		if (to != NULL)
+			uroce_cm_receive(to->cm, mad->bytes, sizeof(mad->bytes), &back, world.now_ns);
+		free(mad);
+	}
+}
+
+void
+world_deliver(void)
+{
+	pthread_mutex_lock(&uroce_cm_lock);
+	deliver();
+	pthread_mutex_unlock(&uroce_cm_lock);
+}
+
+static uint64_t
+next_deadline(void)
+{
+	uint64_t next = uroce_cma_deadline();
+
+	for (unsigned int d = 0; d < 2; d++)
+		if (!world.devices[d].gone)
+			next = RTE_MIN(next, uroce_cm_deadline(world.devices[d].agent.cm));
+	return next;
+}
+
+static void
+expire(uint64_t now_ns)
+{
+	world.now_ns = now_ns;
+	for (unsigned int d = 0; d < 2; d++)
+		if (!world.devices[d].gone)
+			uroce_cm_expire(world.devices[d].agent.cm, now_ns);
+	uroce_cma_expire(now_ns);
+	deliver();
+}
+
+void
+world_pass(uint64_t ns)
+{
+	const uint64_t until = world.now_ns + ns;
+
+	pthread_mutex_lock(&uroce_cm_lock);
+	deliver();
+	while (next_deadline() <= until)
+		expire(RTE_MAX(next_deadline(), world.now_ns + 1));
+	expire(until);
+	pthread_mutex_unlock(&uroce_cm_lock);
+}
+
+static uint64_t
+now_ns(void)
+{
+	return world.now_ns;
+}
+
+static void
+kick(void)
+{
+	__atomic_fetch_add(&world.kicks, 1, __ATOMIC_RELAXED);
+}
+
+static int
+start(void)
+{
+	assert_int_equal(pthread_mutex_trylock(&uroce_cm_lock), 0);
+	pthread_mutex_unlock(&uroce_cm_lock);
+	if (world.start_error != 0)
+		return world.start_error;
+	assert_int_equal(world.started, 0);
+	world.started++;
+	world.starts++;
+	return 0;
+}
+
+static void
+stop(void)
+{
+	assert_int_equal(world.started, 1);
+	world.started--;
+}
+
+static unsigned int
+agents(struct uroce_cm_agent **list, unsigned int room)
+{
+	unsigned int n = 0;
+
+	for (unsigned int d = 0; d < 2; d++)
+		if (!world.devices[d].gone && n < room)
+			list[n++] = &world.devices[d].agent;
+	return n;
+}
+
+/* 10.0.0.* and fd00::* */
+static bool
+in_subnet(const union ibv_gid *gid)
+{
+	static const uint8_t v4[15] = { [10] = 0xff, [11] = 0xff, 10 };
+	static const uint8_t v6[15] = { 0xfd };
+
+	return memcmp(gid->raw, v4, sizeof(v4)) == 0 || memcmp(gid->raw, v6, sizeof(v6)) == 0;
+}
+
+static struct uroce_cm_agent *
+route(const union ibv_gid *sgid, const union ibv_gid *dgid, uint8_t *sgid_index)
+{
+	if (!in_subnet(dgid))
+		return NULL;
+	if (sgid != NULL)
+		return find(sgid, sgid_index);
+	*sgid_index = dgid->raw[10] == 0xff ? 0 : 1;
+	return world.devices[0].gone ? NULL : &world.devices[0].agent;
+}
+
+static int
+resolve(struct uroce_cm_agent *agent, uint8_t sgid_index, const union ibv_gid *dgid)
+{
+	uint8_t index;
+
+	return find(dgid, &index) != NULL ? 0 : world.resolve;
+}
+
+static const struct uroce_cm_service_ops service_ops = {
+	.now_ns = now_ns,
+	.kick = kick,
+	.start = start,
+	.stop = stop,
+	.agents = agents,
+	.find = find,
+	.route = route,
+	.resolve = resolve,
+};
+
+/* ---- set-up ---- */
+
+static void *
+turn_clock(void *arg)
+{
+	const struct timespec pause = { .tv_nsec = 100000 };
+
+	while (__atomic_load_n(&thread_runs, __ATOMIC_ACQUIRE)) {
+		world_pass(10 * WORLD_MS);
+		nanosleep(&pause, NULL);
+	}
+	return NULL;
+}
+
+static void
+device_create(unsigned int d)
+{
+	static const char *const names[] = { "world0", "world1" };
+	struct world_device *device = &world.devices[d];
+	const struct uroce_device_conf conf = {
+		.name = names[d],
+		.node_guid = 0x100 + d,
+		.index = (uint16_t)d,
+		.numa_node = -1,
+		.log2_max_mr = 8,
+		.log2_max_qp = 8,
+	};
+	const struct uroce_cm_conf cm_conf = {
+		.ops = &cm_ops,
+		.arg = &device->agent,
+		.ca_guid = 0x100 + d,
+		.ca_ack_delay = UROCE_LOCAL_CA_ACK_DELAY,
+		.max_conns = 1 << 16,
+	};
+
+	assert_int_equal(uroce_device_init(&device->dev, &device_ops, &conf), 0);
+	device->agent.dev = &device->dev;
+	device->agent.cm = uroce_cm_create(&cm_conf);
+	assert_non_null(device->agent.cm);
+}
+
+int
+world_setup(void **state)
+{
+	memset(&world, 0, sizeof(world));
+	world.now_ns = WORLD_MS;
+	for (unsigned int d = 0; d < 2; d++)
+		device_create(d);
+	uroce_cm_service_register(&service_ops);
+	return 0;
+}
+
+int
+world_setup_threaded(void **state)
+{
+	world_setup(state);
+	world.threaded = true;
+	__atomic_store_n(&thread_runs, true, __ATOMIC_RELEASE);
+	assert_int_equal(pthread_create(&thread, NULL, turn_clock, NULL), 0);
+	return 0;
+}
+
+int
+world_teardown(void **state)
+{
+	struct mad *mad;
+
+	if (world.threaded) {
+		__atomic_store_n(&thread_runs, false, __ATOMIC_RELEASE);
+		pthread_join(thread, NULL);
+	}
+	assert_int_equal(world.started, 0);
+	while ((mad = STAILQ_FIRST(&under_way)) != NULL) {
+		STAILQ_REMOVE_HEAD(&under_way, link);
+		free(mad);
+	}
+	for (unsigned int d = 0; d < 2; d++) {
+		struct world_device *device = &world.devices[d];
+
+		assert_int_equal(device->qps, 0);
+		assert_int_equal(device->paths, 0);
+		assert_int_equal(device->groups, 0);
+		uroce_cm_destroy(device->agent.cm);
+		assert_int_equal(uroce_device_fini(&device->dev), 0);
+	}
+	assert_int_equal(uroce_cma_deadline(), UINT64_MAX);
+	return 0;
+}
+
+struct ibv_context *
+world_context(unsigned int device)
+{
+	return &world.devices[device].dev.vctx.context;
+}
+
+/* ---- addresses ---- */
+
+struct sockaddr *
+world_v4(unsigned int host, uint16_t port)
+{
+	static __thread struct sockaddr_in addrs[4];
+	static __thread unsigned int next;
+	struct sockaddr_in *a = &addrs[next++ % RTE_DIM(addrs)];
+
+	*a = (struct sockaddr_in){
+		.sin_family = AF_INET,
+		.sin_port = htons(port),
+		.sin_addr.s_addr = host == 0 ? 0 : htonl(0x0a000000 | host),
+	};
+	return (struct sockaddr *)a;
+}
+
+struct sockaddr *
+world_v6(unsigned int host, uint16_t port)
+{
+	static __thread struct sockaddr_in6 addrs[4];
+	static __thread unsigned int next;
+	struct sockaddr_in6 *a = &addrs[next++ % RTE_DIM(addrs)];
+
+	*a = (struct sockaddr_in6){ .sin6_family = AF_INET6, .sin6_port = htons(port) };
+	if (host != 0) {
+		a->sin6_addr.s6_addr[0] = 0xfd;
+		a->sin6_addr.s6_addr[15] = (uint8_t)host;
+	}
+	return (struct sockaddr *)a;
+}
+
+/* ---- events ---- */
+
+struct rdma_event_channel *
+world_channel(void)
+{
+	struct rdma_event_channel *channel = uroce_rdma_create_event_channel();
+
+	assert_non_null(channel);
+	assert_int_equal(fcntl(channel->fd, F_SETFL, O_NONBLOCK), 0);
+	return channel;
+}
+
+struct rdma_cm_event *
+world_event(struct rdma_event_channel *channel, enum rdma_cm_event_type type)
+{
+	struct rdma_cm_event *event = NULL;
+
+	world_deliver();
+	if (uroce_rdma_get_cm_event(channel, &event) != 0)
+		fail_msg("no event in place of %s", uroce_rdma_event_str(type));
+	if (event->event != type)
+		fail_msg("%s (%d) in place of %s", uroce_rdma_event_str(event->event), event->status,
+			 uroce_rdma_event_str(type));
+	return event;
+}
+
+struct rdma_cm_id *
+world_take(struct rdma_event_channel *channel, enum rdma_cm_event_type type, int status)
+{
+	struct rdma_cm_event *event = world_event(channel, type);
+	struct rdma_cm_id *id = event->id;
+
+	assert_int_equal(event->status, status);
+	assert_int_equal(uroce_rdma_ack_cm_event(event), 0);
+	return id;
+}
+
+void
+world_no_event(struct rdma_event_channel *channel)
+{
+	struct rdma_cm_event *event = NULL;
+
+	world_deliver();
+	errno = 0;
+	if (uroce_rdma_get_cm_event(channel, &event) == 0)
+		fail_msg("%s in place of nothing", uroce_rdma_event_str(event->event));
+	assert_int_equal(errno, EAGAIN);
+}
+
+/* ---- IDs ---- */
+
+struct rdma_cm_id *
+world_id(struct rdma_event_channel *channel, enum rdma_port_space ps)
+{
+	struct rdma_cm_id *id = NULL;
+
+	assert_int_equal(uroce_rdma_create_id(channel, &id, NULL, ps), 0);
+	return id;
+}
+
+struct rdma_cm_id *
+world_listener(struct rdma_event_channel *channel, unsigned int host, uint16_t port, enum rdma_port_space ps,
+	       int backlog)
+{
+	struct rdma_cm_id *id = world_id(channel, ps);
+
+	assert_int_equal(uroce_rdma_bind_addr(id, world_v4(host, port)), 0);
+	assert_int_equal(uroce_rdma_listen(id, backlog), 0);
+	return id;
+}
+
+struct rdma_cm_id *
+world_resolved(struct rdma_event_channel *channel, unsigned int host, uint16_t port, enum rdma_port_space ps)
+{
+	struct rdma_cm_id *id = world_id(channel, ps);
+
+	assert_int_equal(uroce_rdma_resolve_addr(id, NULL, world_v4(host, port), 1000), 0);
+	assert_ptr_equal(world_take(channel, RDMA_CM_EVENT_ADDR_RESOLVED, 0), id);
+	assert_int_equal(uroce_rdma_resolve_route(id, 1000), 0);
+	assert_ptr_equal(world_take(channel, RDMA_CM_EVENT_ROUTE_RESOLVED, 0), id);
+	return id;
+}
+
+void
+world_qp(struct rdma_cm_id *id)
+{
+	struct ibv_qp_init_attr attr = {
+		.cap = { .max_send_wr = 2, .max_recv_wr = 2, .max_send_sge = 1, .max_recv_sge = 1 },
+		.qp_type = id->qp_type,
+	};
+
+	assert_int_equal(uroce_rdma_create_qp(id, NULL, &attr), 0);
+	assert_non_null(id->qp);
+}
+
+enum ibv_qp_state
+world_qp_state(const struct rdma_cm_id *id, struct ibv_qp_attr *attr)
+{
+	struct ibv_qp_init_attr init;
+
+	assert_int_equal(uroce_query_qp(id->qp, attr, 0, &init), 0);
+	return attr->qp_state;
+}
+
+void
+world_connect(struct world_pair *pair)
+{
+	struct rdma_conn_param param = { .responder_resources = 3, .initiator_depth = 4, .retry_count = 6 };
+
+	pair->channel = world_channel();
+	pair->listener = world_listener(pair->channel, 2, 7174, RDMA_PS_TCP, 0);
+	pair->client = world_resolved(pair->channel, 2, 7174, RDMA_PS_TCP);
+	world_qp(pair->client);
+	assert_int_equal(uroce_rdma_connect(pair->client, &param), 0);
+	pair->server = world_take(pair->channel, RDMA_CM_EVENT_CONNECT_REQUEST, 0);
+	world_qp(pair->server);
+	assert_int_equal(uroce_rdma_accept(pair->server, NULL), 0);
+	assert_ptr_equal(world_take(pair->channel, RDMA_CM_EVENT_ESTABLISHED, 0), pair->client);
+	assert_ptr_equal(world_take(pair->channel, RDMA_CM_EVENT_ESTABLISHED, 0), pair->server);
+}
+
+void
+world_disconnect(struct world_pair *pair)
+{
+	uroce_rdma_destroy_ep(pair->client);
+	world_deliver();
+	uroce_rdma_destroy_ep(pair->server);
+	assert_int_equal(uroce_rdma_destroy_id(pair->listener), 0);
+	uroce_rdma_destroy_event_channel(pair->channel);
+}
