@@ -23,6 +23,7 @@
 #include "oracle.h"
 #include "scenario.h"
 #include "trace.h"
+#include "unreliable.h"
 #include "uroce.h"
 #include "workload.h"
 
@@ -211,6 +212,7 @@ run(uint64_t seed, unsigned int steps)
 	check_never(&sim.world);
 	if (!link_does_harm(&conf.link))
 		check_perfect(&sim.world);
+	unreliable_run(&sim.world, seed);
 	scenario_run(&sim);
 	if (random_once_in(&sim.random, 4))
 		scenario_overrun(&sim);

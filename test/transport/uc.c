@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include <cmocka.h>
+#include <rte_malloc.h>
 
 #include "peer.h"
 #include "uroce_config.h"
@@ -351,16 +352,29 @@ static void
 a_send_that_is_complete_needs_its_memory_no_more(void **state)
 {
 	struct rte_mbuf *frame;
+	struct ibv_send_wr *bad;
+	struct ibv_mr *mr;
+	uint8_t *memory;
 	struct peer p;
 
 	(void)state;
 	peer_start(&p, &uc);
-	peer_post(&p, IBV_WR_RDMA_WRITE, 0, 1024, 1, 0);
+	/* of DPDK: RC would send it without a copy */
+	memory = rte_malloc(NULL, 1024, 4096);
+	assert_non_null(memory);
+	mr = uroce_reg_mr(p.pd, memory, 1024, IBV_ACCESS_LOCAL_WRITE);
+	assert_non_null(mr);
+	struct ibv_sge sge = { .addr = (uintptr_t)memory, .length = 1024, .lkey = mr->lkey };
+	struct ibv_send_wr wr = { .wr_id = 1, .opcode = IBV_WR_SEND, .send_flags = IBV_SEND_SIGNALED,
+				  .sg_list = &sge, .num_sge = 1 };
+	assert_int_equal(uroce_post_send(p.qp, &wr, &bad), 0);
 	assert_int_equal(uroce_engine_send(&p.engine, &frame, 1, p.now_ns), 1);
 	peer_expect_wc(p.send_cq, IBV_WC_SUCCESS, 1);
-	/* the frame is in a ring of the port still: this waits for those that lead into the memory */
-	assert_int_equal(uroce_dereg_mr(p.mr), 0);
-	p.mr = NULL;
+	/* the frame is in a ring of the port still */
+	assert_int_equal(frame->nb_segs, 1);
+	assert_int_equal(p.engine.counters[UROCE_ZERO_COPY_PACKETS], 0);
+	assert_int_equal(uroce_dereg_mr(mr), 0);
+	rte_free(memory);
 	rte_pktmbuf_free(frame);
 	peer_stop(&p);
 }
@@ -371,6 +385,21 @@ back_to_rts(struct peer *p)
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_RTS, .cur_qp_state = IBV_QPS_SQE };
 
 	assert_int_equal(uroce_modify_qp(p->qp, &attr, IBV_QP_STATE | IBV_QP_CUR_STATE), 0);
+}
+
+/* And flushes two. */
+static void
+fail_one(struct peer *p, struct ibv_send_wr *wr)
+{
+	struct ibv_send_wr *bad;
+
+	assert_int_equal(uroce_post_send(p->qp, wr, &bad), 0);
+	peer_post(p, IBV_WR_SEND, 0, 8, 6, 0);
+	peer_post(p, IBV_WR_SEND, 0, 8, 7, 0);
+	peer_expect_nothing(p);
+	peer_expect_wc(p->send_cq, IBV_WC_LOC_PROT_ERR, wr->wr_id);
+	peer_expect_wc(p->send_cq, IBV_WC_WR_FLUSH_ERR, 6);
+	peer_expect_wc(p->send_cq, IBV_WC_WR_FLUSH_ERR, 7);
 }
 
 static void
@@ -406,6 +435,13 @@ a_send_that_fails_stops_the_send_queue_only(void **state)
 	peer_post(&p, IBV_WR_SEND, 0, 8, 5, 0);
 	peer_expect(&p, UC(SEND_ONLY), PEER_SQ_PSN + 1);
 	peer_expect_wc(p.send_cq, IBV_WC_SUCCESS, 5);
+	/* what was flushed is not waited for */
+	fail_one(&p, &wr);
+	back_to_rts(&p);
+	attr.qp_state = IBV_QPS_SQD;
+	assert_int_equal(uroce_modify_qp(p.qp, &attr, IBV_QP_STATE), 0);
+	assert_int_equal(uroce_query_qp(p.qp, &attr, IBV_QP_STATE, &init), 0);
+	assert_int_equal(attr.sq_draining, 0);
 	peer_stop(&p);
 }
 

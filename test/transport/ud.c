@@ -16,6 +16,7 @@
 #include "peer.h"
 #include "uroce_config.h"
 #include "verbs/ah.h"
+#include "verbs/gsi.h"
 #include "verbs/qp.h"
 #include "wire/headers.h"
 #include "wire/opcode.h"
@@ -411,6 +412,63 @@ a_flow_label_chooses_the_source_port(void **state)
 }
 
 static void
+sqd_begins_nothing(void **state)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_SQD };
+	struct ibv_qp_init_attr init;
+	struct peer p;
+
+	(void)state;
+	peer_start(&p, &ud);
+	for (uint64_t i = 1; i <= 3; i++)
+		peer_post(&p, IBV_WR_SEND, 0, 8, i, 0);
+	peer_expect(&p, UROCE_UD_SEND_ONLY, PEER_SQ_PSN);
+	assert_int_equal(uroce_modify_qp(p.qp, &attr, IBV_QP_STATE), 0);
+	peer_expect_nothing(&p);
+	assert_int_equal(uroce_query_qp(p.qp, &attr, IBV_QP_STATE, &init), 0);
+	assert_int_equal(attr.qp_state, IBV_QPS_SQD);
+	assert_int_equal(attr.sq_draining, 0);
+	back_to_rts(&p);
+	peer_expect(&p, UROCE_UD_SEND_ONLY, PEER_SQ_PSN + 1);
+	peer_expect(&p, UROCE_UD_SEND_ONLY, PEER_SQ_PSN + 2);
+	peer_stop(&p);
+}
+
+/* Which the device of an application never makes: only the Q_Key of the management class gets in, and P_Keys of
+ * either membership do. */
+static void
+r6_r7_qp1(void **state)
+{
+	const struct ibv_qp_cap cap = { 4, 4, 1, 1, 256 };
+	struct ibv_qp *application;
+	struct peer_packet in = datagram(256);
+	struct peer_packet out;
+	struct peer p;
+
+	(void)state;
+	peer_start(&p, &ud);
+	application = p.qp;
+	p.qp = uroce_gsi_create(p.pd, p.send_cq, p.recv_cq, &cap);
+	assert_non_null(p.qp);
+	peer_post_recv(&p, 0, 296, 1);
+	expect_dropped(&p, &in, UROCE_DROP_QKEY);
+	in.qkey = UROCE_GSI_QKEY;
+	in.pkey = 0x1234;
+	expect_dropped(&p, &in, UROCE_DROP_PKEY);
+	in.pkey = 0x7fff;
+	in.src_qpn = 1;
+	assert_int_equal(peer_in(&p, &in), UROCE_OK);
+	assert_int_equal(peer_expect_wc(p.recv_cq, IBV_WC_SUCCESS, 1).src_qp, 1);
+	assert_int_equal(post_to(&p, p.ah, PEER_QPN, UROCE_GSI_QKEY, 256, 2), 0);
+	assert_true(peer_out(&p, &out));
+	assert_int_equal(out.qkey, UROCE_GSI_QKEY);
+	assert_int_equal(out.src_qpn, 1);
+	assert_int_equal(uroce_destroy_qp(p.qp), 0);
+	p.qp = application;
+	peer_stop(&p);
+}
+
+static void
 r32_what_is_received_in_its_states(void **state)
 {
 	const struct peer_conf init = { .type = IBV_QPT_UD, .state = IBV_QPS_INIT };
@@ -448,6 +506,8 @@ main(void)
 		cmocka_unit_test(a_handle_destroyed_with_sends_under_way),
 		cmocka_unit_test(queues_that_are_emptied_let_go_of_their_handles),
 		cmocka_unit_test(a_flow_label_chooses_the_source_port),
+		cmocka_unit_test(sqd_begins_nothing),
+		cmocka_unit_test(r6_r7_qp1),
 		cmocka_unit_test(r32_what_is_received_in_its_states),
 	};
 

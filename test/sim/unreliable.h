@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * UC connections and UD queue pairs on the link of a simulation, with an oracle of their own: a message arrives whole,
+ * as it was sent, or not at all.
+ */
+
+#ifndef UROCE_TEST_SIM_UNRELIABLE_H
+#define UROCE_TEST_SIM_UNRELIABLE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <infiniband/verbs.h>
+
+#include "sim.h"
+#include "world.h"
+
+#define NODE_COUNT       6
+#define NODE_MESSAGES    64   /* that a node sends, at most */
+#define NODE_DEPTH       16   /* of each queue */
+#define NODE_SLOT_BYTES  8192 /* a message, the 40 bytes in front, and a guard */
+#define NODE_GUARD_BYTES 64
+
+/* What a node has sent, or is sending. */
+struct letter {
+	unsigned int to; /* node */
+	uint32_t length;
+	enum ibv_wr_opcode opcode;
+	enum ibv_wc_status status; /* that its completion must have */
+	bool wrong_qkey;
+	bool signaled;
+	unsigned int delivered;
+};
+
+struct node {
+	unsigned int index;
+	struct end *end;
+	struct ibv_qp *qp;
+	struct ibv_cq *cq;
+	struct ibv_mr *mr;
+	enum ibv_qp_type type;
+	unsigned int peer; /* UC */
+	uint32_t mtu_bytes;
+	uint8_t *sends;    /* NODE_DEPTH slots */
+	uint8_t *receives; /* NODE_DEPTH slots */
+	uint8_t *writes;   /* NODE_MESSAGES slots: message n of the peer is written to slot n */
+	struct letter letters[NODE_MESSAGES];
+	unsigned int posted;
+	unsigned int completed;
+	unsigned int received;            /* receives that have completed */
+	unsigned int receives_posted;
+	bool failing;                     /* a letter that must fail is on its way */
+	unsigned int last_of[NODE_COUNT]; /* one past the last number that came from there */
+};
+
+struct unreliable {
+	struct world *world;
+	struct sim_random random;
+	uint64_t seed;
+	struct node nodes[NODE_COUNT];
+	bool in_order; /* the link keeps frames in order, and doubles none */
+	uint64_t delivered;
+};
+
+/** Run some traffic in a world that is at rest, and leave it at rest. */
+void unreliable_run(struct world *w, uint64_t seed);
+
+/* node.c */
+void node_create(struct unreliable *u, struct node *n, unsigned int index, enum ibv_qp_type type, unsigned int end);
+/** To RTS; a UC node to its peer. */
+void node_connect(struct unreliable *u, struct node *n);
+void node_destroy(struct node *n);
+/** The byte at `offset` of message `number` of a node. */
+uint8_t letter_byte(const struct unreliable *u, unsigned int node, unsigned int number, uint32_t offset);
+/** What tells a message: in its immediate, or its first 4 bytes. */
+static inline uint32_t
+letter_id(unsigned int node, unsigned int number)
+{
+	return 0x5a000000 | node << 16 | number;
+}
+
+#endif /* UROCE_TEST_SIM_UNRELIABLE_H */
