@@ -211,6 +211,14 @@ is_answered_lap(const struct uroce_cm_conn *conn, enum uroce_cm_message message,
 		uroce_cm_header_const(mad)->tid == uroce_cm_header_const(conn->mad)->tid;
 }
 
+/* The REJ that ended it was lost: it says why better than anything else. */
+static bool
+is_rejected_already(const struct uroce_cm_conn *conn, enum uroce_cm_message message)
+{
+	return conn->state == UROCE_CM_TIMEWAIT && conn->mad_message == UROCE_CM_REJ &&
+		message == (conn->active ? UROCE_CM_REP : UROCE_CM_REQ);
+}
+
 /* A REP for who has sent one. */
 static bool
 is_not_its_role(const struct uroce_cm_conn *conn, enum uroce_cm_message message)
@@ -227,7 +235,7 @@ uroce_cm_handle(struct uroce_cm_conn *conn, enum uroce_cm_message message, const
 
 	if (is_not_its_role(conn, message))
 		action = UROCE_CM_UNEXPECTED;
-	if (is_answered_lap(conn, message, mad))
+	if (is_answered_lap(conn, message, mad) || is_rejected_already(conn, message))
 		action = UROCE_CM_ANSWER;
 	if (action >= UROCE_CM_ANSWER && !admit(conn, message, mad))
 		return;

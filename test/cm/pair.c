@@ -132,7 +132,7 @@ event_of(void *arg, const struct uroce_cm_event *event)
 int
 test_silent(struct test_end *end, const struct uroce_cm_event *event)
 {
-	return 0;
+	return event->type == UROCE_CM_LAP_RECEIVED;
 }
 
 int
