@@ -250,14 +250,21 @@ test_pair_deliver(struct test_pair *p)
 		step(p, p->heap[0].at_ns);
 }
 
+uint64_t
+test_pair_next_ns(const struct test_pair *p)
+{
+	uint64_t next_ns = p->on_wire > 0 ? p->heap[0].at_ns : UINT64_MAX;
+
+	next_ns = RTE_MIN(next_ns, uroce_cm_deadline(p->end[0].cm));
+	return RTE_MIN(next_ns, uroce_cm_deadline(p->end[1].cm));
+}
+
 void
 test_pair_run(struct test_pair *p, uint64_t until_ns)
 {
 	for (;;) {
-		uint64_t next_ns = p->on_wire > 0 ? p->heap[0].at_ns : UINT64_MAX;
+		uint64_t next_ns = test_pair_next_ns(p);
 
-		next_ns = RTE_MIN(next_ns, uroce_cm_deadline(p->end[0].cm));
-		next_ns = RTE_MIN(next_ns, uroce_cm_deadline(p->end[1].cm));
 		if (next_ns == UINT64_MAX || next_ns > until_ns)
 			break;
 		step(p, next_ns);
@@ -266,7 +273,7 @@ test_pair_run(struct test_pair *p, uint64_t until_ns)
 				uroce_cm_expire(p->end[i].cm, p->now_ns);
 	}
 	if (until_ns != UINT64_MAX)
-		p->now_ns = until_ns;
+		p->now_ns = RTE_MAX(p->now_ns, until_ns);
 }
 
 struct uroce_cm_conn *

@@ -77,6 +77,8 @@ void test_pair_init_max(struct test_pair *p, uint64_t seed, uint32_t max_conns);
 void test_pair_fini(struct test_pair *p);
 uint32_t test_pair_random(struct test_pair *p, uint32_t below);
 
+/** When something happens next; UINT64_MAX: never. */
+uint64_t test_pair_next_ns(const struct test_pair *p);
 /** Let time pass until nothing is left to happen, or until_ns is reached. */
 void test_pair_run(struct test_pair *p, uint64_t until_ns);
 /** Deliver what is on the wire, without waiting for anybody's patience to end. */
