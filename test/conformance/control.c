@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "device.h"
+#include "frame.h"
 #include "statements.h"
 
 #define PAGE_BYTES 4096
@@ -152,6 +153,57 @@ mr_statement(struct lexer *l)
 	register_memory(l, o, pd, at, o->bytes, access);
 }
 
+/* ah H 10.0.0.9 [pd P2] [label N] */
+static void
+ah_statement(struct lexer *l)
+{
+	struct object *o = object_add(l, lexer_need_word(l, "a name"), OBJECT_AH);
+	struct ibv_ah_attr attr = { .is_global = 1, .port_num = 1, .grh = { .hop_limit = 64 } };
+	struct ibv_pd *pd = NULL;
+
+	frame_parse_address(l, attr.grh.dgid.raw);
+	for (;;) {
+		if (lexer_take(l, "pd"))
+			pd = object_need(l, OBJECT_PD)->pd;
+		else if (lexer_take(l, "label"))
+			attr.grh.flow_label = (uint32_t)object_value(l);
+		else
+			break;
+	}
+	o->ah = uroce_create_ah(pd != NULL ? pd : object_find(l, "P", OBJECT_PD)->pd, &attr);
+	statement_result(l, "create_ah", o->ah == NULL ? errno : 0);
+}
+
+/* srq X 16 [sge N] [pd P2] */
+static void
+srq_statement(struct lexer *l)
+{
+	struct object *o = object_add(l, lexer_need_word(l, "a name"), OBJECT_SRQ);
+	struct ibv_srq_init_attr init = { .attr = { .max_wr = (uint32_t)object_value(l), .max_sge = 4 } };
+	struct ibv_pd *pd = NULL;
+
+	for (;;) {
+		if (lexer_take(l, "sge"))
+			init.attr.max_sge = (uint32_t)object_value(l);
+		else if (lexer_take(l, "pd"))
+			pd = object_need(l, OBJECT_PD)->pd;
+		else
+			break;
+	}
+	o->srq = uroce_create_srq(pd != NULL ? pd : object_find(l, "P", OBJECT_PD)->pd, &init);
+	statement_result(l, "create_srq", o->srq == NULL ? errno : 0);
+}
+
+/* limit X 2: an event when fewer receives are queued */
+static void
+limit_statement(struct lexer *l)
+{
+	struct object *o = object_need(l, OBJECT_SRQ);
+	struct ibv_srq_attr attr = { .srq_limit = (uint32_t)object_value(l) };
+
+	statement_result(l, "modify_srq", uroce_modify_srq(o->srq, &attr, IBV_SRQ_LIMIT));
+}
+
 static int
 destroy(struct object *o)
 {
@@ -161,6 +213,8 @@ destroy(struct object *o)
 	case OBJECT_QP: return uroce_destroy_qp(o->qp);
 	case OBJECT_MR: return uroce_dereg_mr(o->mr);
 	case OBJECT_CHANNEL: return uroce_destroy_comp_channel(o->channel);
+	case OBJECT_SRQ: return uroce_destroy_srq(o->srq);
+	case OBJECT_AH: return uroce_destroy_ah(o->ah);
 	default: return EINVAL;
 	}
 }
@@ -187,7 +241,9 @@ destroy_statement(struct lexer *l)
 void
 control_destroy_all(struct lexer *l)
 {
-	static const enum object_kind order[] = { OBJECT_QP, OBJECT_MR, OBJECT_CQ, OBJECT_CHANNEL, OBJECT_PD };
+	static const enum object_kind order[] = {
+		OBJECT_QP, OBJECT_AH, OBJECT_SRQ, OBJECT_MR, OBJECT_CQ, OBJECT_CHANNEL, OBJECT_PD,
+	};
 
 	for (unsigned int k = 0; k < RTE_DIM(order); k++) {
 		for (unsigned int i = 0; object_at(i) != NULL; i++) {
@@ -207,5 +263,6 @@ control_destroy_all(struct lexer *l)
 
 const struct statement control_statements[] = {
 	{ "pd", pd_statement }, { "channel", channel_statement }, { "cq", cq_statement },
-	{ "mr", mr_statement }, { "destroy", destroy_statement }, { NULL, NULL },
+	{ "mr", mr_statement }, { "ah", ah_statement }, { "srq", srq_statement }, { "limit", limit_statement },
+	{ "destroy", destroy_statement }, { NULL, NULL },
 };

@@ -16,6 +16,7 @@
 #include "frames.h"
 #include "mem/rcu.h"
 #include "uroce_config.h"
+#include "verbs/mcast.h"
 #include "verbs/qp.h"
 #include "wire/packet.h"
 
@@ -54,6 +55,29 @@ static void
 engine_turn(struct uroce_engine *engine)
 {
 	RTE_VERIFY(engine == &device.engine);
+}
+
+static void
+clocks(struct uroce_device *dev, uint64_t *device_ns, uint64_t *wall_ns)
+{
+	(void)dev;
+	*device_ns = *wall_ns = device.now_ns;
+}
+
+/* Frames come with their group's address already. */
+static int
+mcast_join(struct uroce_device *dev, const union ibv_gid *mgid)
+{
+	(void)dev;
+	(void)mgid;
+	return 0;
+}
+
+static void
+mcast_leave(struct uroce_device *dev, const union ibv_gid *mgid)
+{
+	(void)dev;
+	(void)mgid;
 }
 
 static int
@@ -111,9 +135,10 @@ query_gid(struct uroce_device *dev, unsigned int index, struct ibv_gid_entry *en
 
 static const struct uroce_device_ops ops = {
 	.qp_attach = qp_attach, .qp_detach = uroce_engine_qp_detach, .engine_enter = engine_turn,
-	.engine_exit = engine_turn, .qp_changed = uroce_engine_qp_changed, .doorbell = uroce_engine_doorbell,
+	.engine_exit = engine_turn, .engine_now = uroce_engine_now, .timer_arm = uroce_engine_timer_arm,
+	.timer_remove = uroce_engine_timer_remove, .clocks = clocks, .qp_changed = uroce_engine_qp_changed, .doorbell = uroce_engine_doorbell,
 	.path_init = path_init, .path_fini = path_fini, .progress = no_progress, .query_port = query_port,
-	.query_gid = query_gid,
+	.query_gid = query_gid, .mcast_join = mcast_join, .mcast_leave = mcast_leave,
 };
 
 static struct rte_mempool *
@@ -202,25 +227,39 @@ device_headers_write(uint8_t *frame, uint32_t udp_payload)
 	return device.to_engine.header_bytes;
 }
 
+/* The QP that a packet is for, or all that are attached to its group. */
+static unsigned int
+receivers_of(const struct uroce_packet *p, struct uroce_qp **to)
+{
+	uint8_t mgid[16] = { [10] = 0xff, 0xff };
+
+	if (p->dest_qpn != UROCE_MULTICAST_QPN) {
+		to[0] = uroce_qp_lookup(&device.dev, p->dest_qpn);
+		return to[0] != NULL;
+	}
+	memcpy(p->ip_version == 4 ? mgid + 12 : mgid, p->dst_ip, p->ip_version == 4 ? 4 : 16);
+	return uroce_mcast_receivers(&device.dev, mgid, to);
+}
+
 void
 device_in(const struct device_frame *frames, unsigned int n)
 {
-	struct uroce_packet packets[DEVICE_BURST];
-	struct uroce_qp *qps[DEVICE_BURST];
+	static struct uroce_packet packets[DEVICE_BURST * UROCE_MAX_MCAST_QPS];
+	static struct uroce_qp *qps[RTE_DIM(packets)];
 	unsigned int good = 0;
 
 	for (unsigned int i = 0; i < n; i++) {
 		struct rte_mbuf *m = test_chain_set(&device.chains[i], frames[i].bytes, frames[i].len, NULL, 0);
 		enum uroce_verdict v = uroce_packet_decode(m, RTE_ETHER_HDR_LEN, &packets[good]);
+		unsigned int receivers = v == UROCE_OK ? receivers_of(&packets[good], &qps[good]) : 0;
 
-		if (v == UROCE_OK) {
-			qps[good] = uroce_qp_lookup(&device.dev, packets[good].dest_qpn);
-			v = qps[good] == NULL ? UROCE_DROP_QPN : UROCE_OK;
-		}
-		if (v == UROCE_OK)
-			good++;
-		else
+		if (v == UROCE_OK && receivers == 0)
+			v = UROCE_DROP_QPN;
+		if (v != UROCE_OK)
 			device.verdicts[v]++;
+		for (unsigned int r = 1; r < receivers; r++)
+			packets[good + r] = packets[good];
+		good += receivers;
 	}
 	uroce_engine_receive(&device.engine, qps, packets, good, device.now_ns);
 }

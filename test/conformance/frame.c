@@ -268,6 +268,9 @@ parse_other(struct lexer *l, const char *name, struct frame *f)
 	} else if (strcmp(name, "address") == 0) {
 		f->has_address = true;
 		frame_parse_address(l, f->address);
+	} else if (strcmp(name, "group") == 0) {
+		f->has_group = true;
+		frame_parse_address(l, f->group);
 	} else if (strcmp(name, "tos") == 0) {
 		f->traffic_class = (uint8_t)object_value(l);
 	} else if (strcmp(name, "icrc") == 0) {
@@ -384,6 +387,8 @@ change_ip(const struct frame *f, uint8_t *frame)
 	if (!v4) {
 		if (f->has_address)
 			memcpy(ip6->src_addr, f->address, 16);
+		if (f->has_group)
+			memcpy(ip6->dst_addr, f->group, 16);
 		ip6->vtc_flow |= rte_cpu_to_be_32((uint32_t)f->traffic_class << 20);
 		if (f->ip_len != FRAME_NO_LENGTH)
 			ip6->payload_len = rte_cpu_to_be_16((uint16_t)f->ip_len);
@@ -391,6 +396,8 @@ change_ip(const struct frame *f, uint8_t *frame)
 	}
 	if (f->has_address)
 		memcpy(&ip4->src_addr, f->address + 12, 4);
+	if (f->has_group)
+		memcpy(&ip4->dst_addr, f->group + 12, 4);
 	ip4->type_of_service = f->traffic_class;
 	if (f->ip_len != FRAME_NO_LENGTH)
 		ip4->total_length = rte_cpu_to_be_16((uint16_t)f->ip_len);

@@ -28,6 +28,8 @@ struct frame {
 	bool icrc_bad;
 	bool has_address;		/* the engine's peer has another address in this frame */
 	uint8_t address[16];
+	bool has_group;			/* for the engine: the group that it is sent to */
+	uint8_t group[16];
 	uint8_t traffic_class;
 	uint32_t pad_bytes;		/* that are there, whatever the BTH says */
 	uint32_t cut_bytes;		/* missing at the end of what the ICRC covers */

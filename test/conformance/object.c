@@ -16,7 +16,8 @@ static unsigned int count;
 
 static const char *const kind_names[] = {
 	[OBJECT_PD] = "protection domain", [OBJECT_CQ] = "completion queue", [OBJECT_QP] = "queue pair",
-	[OBJECT_MR] = "memory region", [OBJECT_CHANNEL] = "completion channel",
+	[OBJECT_MR] = "memory region", [OBJECT_CHANNEL] = "completion channel", [OBJECT_SRQ] = "shared receive queue",
+	[OBJECT_AH] = "address handle",
 };
 
 static struct object *
@@ -54,6 +55,15 @@ object_find(struct lexer *l, const char *name, enum object_kind kind)
 	if (o == NULL || o->kind != kind)
 		lexer_fail(l, "there is no %s '%s'", kind_names[kind], name);
 	return o;
+}
+
+struct object *
+object_take(struct lexer *l, enum object_kind kind)
+{
+	for (unsigned int i = count; i > 0; i--)
+		if (objects[i - 1].kind == kind && lexer_take(l, objects[i - 1].name))
+			return &objects[i - 1];
+	return NULL;
 }
 
 struct object *

@@ -26,6 +26,8 @@ enum object_kind {
 	OBJECT_QP,
 	OBJECT_MR,
 	OBJECT_CHANNEL,
+	OBJECT_SRQ,
+	OBJECT_AH,
 	OBJECT_KIND_COUNT,
 };
 
@@ -38,6 +40,8 @@ struct object {
 		struct ibv_qp *qp;
 		struct ibv_mr *mr;
 		struct ibv_comp_channel *channel;
+		struct ibv_srq *srq;
+		struct ibv_ah *ah;
 		void *verbs;		/* NULL: destroyed, or never made */
 	};
 	/* of memory */
@@ -53,6 +57,8 @@ struct object {
 struct object *object_add(struct lexer *l, const char *name, enum object_kind kind);
 /** The object that a name means. Fails the script when there is none of this kind; gone ones are found too. */
 struct object *object_find(struct lexer *l, const char *name, enum object_kind kind);
+/** The same, if there is one of this kind; else NULL, and nothing is taken. */
+struct object *object_take(struct lexer *l, enum object_kind kind);
 /** The same for the word that comes next. */
 struct object *object_need(struct lexer *l, enum object_kind kind);
 /** The i-th object in the order of creation, or NULL. */

@@ -13,6 +13,7 @@
 #include "device.h"
 #include "frame.h"
 #include "statements.h"
+#include "verbs/gsi.h"
 
 #define OUR_PSN 200	/* of the first request that the engine sends */
 #define THEIR_PSN 100	/* of the first that it expects */
@@ -215,6 +216,8 @@ take_creation(struct lexer *l, struct creation *c)
 		c->init.cap.max_send_wr = (uint32_t)object_value(l);
 	else if (lexer_take(l, "recv_wr"))
 		c->init.cap.max_recv_wr = (uint32_t)object_value(l);
+	else if (lexer_take(l, "srq"))
+		c->init.srq = object_need(l, OBJECT_SRQ)->srq;
 	else if (lexer_take(l, "sig_all"))
 		c->init.sq_sig_all = 1;
 	else
@@ -349,6 +352,41 @@ query_statement(struct lexer *l)
 	statement_result(l, "query_qp", 0);
 }
 
+/* attach Q 239.1.1.1, detach Q 239.1.1.1 */
+static void
+attach_statement(struct lexer *l)
+{
+	struct object *o = object_need(l, OBJECT_QP);
+	union ibv_gid mgid;
+
+	frame_parse_address(l, mgid.raw);
+	statement_result(l, "attach_mcast", uroce_attach_mcast(o->qp, &mgid, 0));
+}
+
+static void
+detach_statement(struct lexer *l)
+{
+	struct object *o = object_need(l, OBJECT_QP);
+	union ibv_gid mgid;
+
+	frame_parse_address(l, mgid.raw);
+	statement_result(l, "detach_mcast", uroce_detach_mcast(o->qp, &mgid, 0));
+}
+
+/* gsi G: QP1, with the queues of "setup" */
+static void
+gsi_statement(struct lexer *l)
+{
+	struct object *o = object_add(l, lexer_need_word(l, "a name"), OBJECT_QP);
+	struct ibv_qp_cap cap = { .max_send_wr = 16, .max_recv_wr = 16, .max_send_sge = 1, .max_recv_sge = 1 };
+
+	o->qp = uroce_gsi_create(object_find(l, "P", OBJECT_PD)->pd, object_find(l, "S", OBJECT_CQ)->cq,
+				 object_find(l, "R", OBJECT_CQ)->cq, &cap);
+	if (o->qp != NULL)
+		o->qpn = o->qp->qp_num;
+	statement_result(l, "gsi_create", o->qp == NULL ? errno : 0);
+}
+
 const struct object *
 qp_first(void)
 {
@@ -360,5 +398,6 @@ qp_first(void)
 
 const struct statement qp_statements[] = {
 	{ "setup", setup_statement }, { "qp", qp_statement }, { "connect", connect_statement },
-	{ "modify", modify_statement }, { "query", query_statement }, { NULL, NULL },
+	{ "modify", modify_statement }, { "query", query_statement }, { "attach", attach_statement },
+	{ "detach", detach_statement }, { "gsi", gsi_statement }, { NULL, NULL },
 };

@@ -118,6 +118,12 @@ take_send_option(struct lexer *l, struct ibv_send_wr *wr)
 		wr->wr.atomic.swap = object_value(l);
 	else if (lexer_take(l, "add") || lexer_take(l, "compare"))
 		wr->wr.atomic.compare_add = object_value(l);
+	else if (lexer_take(l, "ah"))
+		wr->wr.ud.ah = object_need(l, OBJECT_AH)->ah;
+	else if (lexer_take(l, "qpn"))
+		wr->wr.ud.remote_qpn = (uint32_t)object_value(l);
+	else if (lexer_take(l, "qkey"))
+		wr->wr.ud.remote_qkey = (uint32_t)object_value(l);
 	else if (lexer_take(l, "unsignaled"))
 		wr->send_flags &= ~(unsigned int)IBV_SEND_SIGNALED;
 	else if (lexer_take(l, "flags"))
@@ -148,7 +154,7 @@ post_statement(struct lexer *l)
 	if (wr.opcode == IBV_WR_ATOMIC_CMP_AND_SWP || wr.opcode == IBV_WR_ATOMIC_FETCH_AND_ADD) {
 		wr.wr.atomic.remote_addr = REMOTE_VA;
 		wr.wr.atomic.rkey = REMOTE_RKEY;
-	} else {
+	} else if (o->qp->qp_type != IBV_QPT_UD) {
 		wr.wr.rdma.remote_addr = REMOTE_VA;
 		wr.wr.rdma.rkey = REMOTE_RKEY;
 	}
@@ -160,11 +166,12 @@ post_statement(struct lexer *l)
 	statement_result(l, "post_send", error);
 }
 
-/* recv Q wr 1 sge A 10 [= EINVAL] */
+/* recv Q wr 1 sge A 10 [= EINVAL]; of an SRQ too */
 static void
 recv_statement(struct lexer *l)
 {
-	struct object *o = object_need(l, OBJECT_QP);
+	struct object *srq = object_take(l, OBJECT_SRQ);
+	struct object *o = srq != NULL ? srq : object_need(l, OBJECT_QP);
 	struct ibv_sge sge[MAX_SGE];
 	struct ibv_recv_wr wr = { .sg_list = sge }, *bad = NULL;
 	int error;
@@ -175,7 +182,7 @@ recv_statement(struct lexer *l)
 		else if (!take_sge(l, sge, &wr.num_sge))
 			break;
 	}
-	error = ibv_post_recv(o->qp, &wr, &bad);
+	error = srq != NULL ? ibv_post_srq_recv(o->srq, &wr, &bad) : ibv_post_recv(o->qp, &wr, &bad);
 	if (error != 0 && bad != &wr)
 		lexer_fail(l, "post_recv: bad_wr is not the work request");
 	statement_result(l, "post_recv", error);
