@@ -34,6 +34,7 @@
 #define UROCE_MAX_DEVICES 32
 
 /* Memory */
+#define UROCE_FLUSH_BYTES (1u << 20)	/* made persistent in one turn of a QP */
 #define UROCE_NULL_BYTES 4096		/* of a null MR at a time: a packet's payload */
 #define UROCE_RANDOM_WORDS 32		/* 64-bit words a thread takes from getrandom(2) at a time */
 

@@ -23,6 +23,8 @@
 
 #include <infiniband/verbs.h>
 
+#include "uroce_verbs.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -179,21 +181,89 @@ void uroce_ack_async_event(struct ibv_async_event *event);
 /** ibv_alloc_pd(3). @return NULL and errno: ENOMEM, also after UROCE_MAX_PD */
 struct ibv_pd *uroce_alloc_pd(struct ibv_context *context);
 
-/** ibv_dealloc_pd(3). @return 0; EBUSY: MRs or QPs belong to it */
+/** ibv_dealloc_pd(3). @return 0; EBUSY: MRs, memory windows or QPs belong to it */
 int uroce_dealloc_pd(struct ibv_pd *pd);
 
 /**
  * ibv_reg_mr(3): any memory of the process, at any alignment, any number of times.
  *
  * @param length	bytes, 1 .. max_mr_size
- * @param access	remote write and atomic access need local write
+ * @param access	remote write and atomic access need local write; IBV_ACCESS_FLUSH_PERSISTENT needs memory
+ *		mapped with MAP_SYNC. Relaxed ordering is accepted, and changes nothing: order is kept
  * @return	NULL and errno: EINVAL: length or access; EFAULT: not mapped, or not writable where that is
- *		asked for; ENOMEM: the table is full
+ *		asked for; ENOMEM: the table is full; EOPNOTSUPP: IBV_ACCESS_ON_DEMAND
  */
 struct ibv_mr *uroce_reg_mr(struct ibv_pd *pd, void *addr, size_t length, int access);
 
-/** ibv_dereg_mr(3). Waits until no packet that leads into the memory is on its way out. @return 0 */
+/** ibv_reg_mr_iova(3): peers and work requests call the first byte iova. @return as uroce_reg_mr() */
+struct ibv_mr *uroce_reg_mr_iova(struct ibv_pd *pd, void *addr, size_t length, uint64_t iova, int access);
+
+/** The same: what ibv_reg_mr() and ibv_reg_mr_iova() become where access has optional flags. */
+struct ibv_mr *uroce_reg_mr_iova2(struct ibv_pd *pd, void *addr, size_t length, uint64_t iova,
+				  unsigned int access);
+
+/** ibv_reg_dmabuf_mr(3). @return NULL and errno: EOPNOTSUPP: a dma-buf is not this process's memory */
+struct ibv_mr *uroce_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset, size_t length, uint64_t iova, int fd,
+				   int access);
+
+/** ibv_alloc_null_mr(3): reads as zeros, swallows what is written; its rkey is good for nothing.
+ * @return NULL and errno: ENOMEM */
+struct ibv_mr *uroce_alloc_null_mr(struct ibv_pd *pd);
+
+/**
+ * ibv_rereg_mr(3), all or nothing: the region is as it was unless 0 is returned. The keys stay what they are.
+ * Nobody may use the region meanwhile: a peer that does is refused.
+ *
+ * @param flags	enum ibv_rereg_mr_flags, one at least
+ * @return	0; IBV_REREG_MR_ERR_INPUT and errno: as uroce_reg_mr(); EINVAL also: flags, a null MR, a PD of
+ *		another device; EBUSY: memory windows are bound to it
+ */
+int uroce_rereg_mr(struct ibv_mr *mr, int flags, struct ibv_pd *pd, void *addr, size_t length, int access);
+
+/** ibv_dereg_mr(3). Waits until no packet that leads into the memory is on its way out.
+ * @return 0; EBUSY: memory windows are bound to it */
 int uroce_dereg_mr(struct ibv_mr *mr);
+
+/**
+ * ibv_advise_mr(3). Nothing is pinned: to prefetch is to have the system provide the pages now, which it does before
+ * this returns, but for PREFETCH_NO_FAULT, which is a hint to it.
+ *
+ * @return	0; EINVAL: advice or flags; EFAULT: an lkey is not one of the PD, a range is not within its
+ *		region, or not writable for PREFETCH_WRITE; ENOTSUP: the kernel is too old; or what kept it from
+ *		providing the pages
+ */
+int uroce_advise_mr(struct ibv_pd *pd, enum ibv_advise_mr_advice advice, uint32_t flags, struct ibv_sge *sg_list,
+		    uint32_t num_sge);
+
+/**
+ * ibv_alloc_mw(3). A window of type 2 belongs to the QP to which it is bound, and QP and PD are checked: type 2B,
+ * which includes what 2A asks for. Windows share the table of keys with MRs.
+ *
+ * @return	NULL and errno: EINVAL: type; ENOMEM: memory, or the table is full
+ */
+struct ibv_mw *uroce_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type);
+
+/** ibv_dealloc_mw(3): bound or not. No work request may be about it any more. @return 0 */
+int uroce_dealloc_mw(struct ibv_mw *mw);
+
+/**
+ * ibv_bind_mw(3): of type 1. mw->rkey is the new key when it returns, and good for peers when the work request
+ * has completed; length 0 unbinds. A bind that the rules do not allow completes with IBV_WC_MW_BIND_ERR.
+ *
+ * @return	0; EINVAL: not of type 1, no MR but a range, unknown access flags, or the QP's type or state; EPERM:
+ *		the MR is of another PD; ENOMEM: the send queue is full
+ */
+int uroce_bind_mw(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind);
+
+/** ibv_import_device(3) and what goes with it: a device is its process's. @return NULL and errno: EOPNOTSUPP */
+struct ibv_context *uroce_import_device(int cmd_fd);
+struct ibv_pd *uroce_import_pd(struct ibv_context *context, uint32_t pd_handle);
+struct ibv_mr *uroce_import_mr(struct ibv_pd *pd, uint32_t mr_handle);
+struct ibv_dm *uroce_import_dm(struct ibv_context *context, uint32_t dm_handle);
+/** Nothing was imported, so there is nothing to do. */
+void uroce_unimport_pd(struct ibv_pd *pd);
+void uroce_unimport_mr(struct ibv_mr *mr);
+void uroce_unimport_dm(struct ibv_dm *dm);
 
 /** ibv_create_comp_channel(3). channel->fd can be polled, and set to O_NONBLOCK. */
 struct ibv_comp_channel *uroce_create_comp_channel(struct ibv_context *context);

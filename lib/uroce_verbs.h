@@ -11,6 +11,8 @@
 #ifndef UROCE_VERBS_H
 #define UROCE_VERBS_H
 
+#include <stdint.h>
+
 #include <infiniband/verbs.h>
 
 /** Opcodes of work requests and of their completions. */
@@ -33,5 +35,34 @@
 #define IBV_DEVICE_FLUSH_GLOBAL (1ULL << 38)
 #define IBV_DEVICE_FLUSH_PERSISTENT (1ULL << 39)
 #define IBV_DEVICE_ATOMIC_WRITE (1ULL << 40)
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * Make the work request, whose wr_id, next and send_flags are the caller's, a FLUSH: what was written before it, on
+ * this QP, is visible to all, or persistent, when it completes. struct ibv_send_wr has no fields for that; these are
+ * in those of atomics.
+ *
+ * @param length	bytes, up to max_msg_sz; IBV_FLUSH_MR: does not count, nor does remote_addr
+ * @param type		IBV_FLUSH_GLOBAL, IBV_FLUSH_PERSISTENT, or both
+ * @param level		IBV_FLUSH_RANGE or IBV_FLUSH_MR
+ */
+static inline void
+uroce_send_wr_flush(struct ibv_send_wr *wr, uint32_t rkey, uint64_t remote_addr, uint64_t length, uint8_t type,
+		    uint8_t level)
+{
+	wr->opcode = IBV_WR_FLUSH;
+	wr->num_sge = 0;
+	wr->wr.atomic.remote_addr = remote_addr;
+	wr->wr.atomic.rkey = rkey;
+	wr->wr.atomic.compare_add = length;
+	wr->wr.atomic.swap = (uint64_t)type | (uint64_t)level << 4;
+}
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif /* UROCE_VERBS_H */

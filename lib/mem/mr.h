@@ -134,6 +134,12 @@ struct uroce_mr_change {
 int uroce_mr_change(struct uroce_mr *mr, const struct uroce_mr_change *to, void (*progress)(void *),
 		    void *arg);
 
+static inline bool
+uroce_mr_is_null(const struct uroce_mr *mr)
+{
+	return (mr->slot->access & UROCE_KEY_NULL) != 0;
+}
+
 /** The address that peers use for the region's first byte. */
 static inline uint64_t
 uroce_mr_addr(const struct uroce_mr *mr)
@@ -180,6 +186,17 @@ uroce_key_lookup(const struct uroce_mrs *t, uint32_t key, const struct ibv_pd *p
 	if (unlikely(!uroce_key_grants(k, addr, length, access)))
 		return NULL;
 	return k;
+}
+
+/** The same for all that the key stands for, which is what it returns. */
+static inline const struct uroce_mr_key *
+uroce_key_lookup_whole(const struct uroce_mrs *t, uint32_t key, const struct ibv_pd *pd,
+		       const struct uroce_mw_owner *qp, uint32_t access)
+{
+	const struct uroce_mr_key *k = &t->keys[uroce_slots_index(t->log2, 32, key)];
+
+	return uroce_key_lookup(t, key, pd, qp, __atomic_load_n(&k->addr, __ATOMIC_RELAXED), 0,
+				access);
 }
 
 /** The same for who has no QP. */

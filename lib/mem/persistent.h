@@ -7,8 +7,17 @@
 #ifndef UROCE_MEM_PERSISTENT_H
 #define UROCE_MEM_PERSISTENT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include <rte_config.h>
+
+#if defined(RTE_ARCH_X86)
+#define UROCE_CAN_PERSIST true
+#else
+#define UROCE_CAN_PERSIST false /* nobody has told us how to write these caches back */
+#endif
 
 /**
  * Is every byte of first .. last persistent as soon as it has left the caches: mapped with MAP_SYNC?

@@ -40,6 +40,14 @@ wc_opcode(uint8_t wr_opcode)
 		return IBV_WC_COMP_SWAP;
 	case IBV_WR_ATOMIC_FETCH_AND_ADD:
 		return IBV_WC_FETCH_ADD;
+	case IBV_WR_BIND_MW:
+		return IBV_WC_BIND_MW;
+	case IBV_WR_LOCAL_INV:
+		return IBV_WC_LOCAL_INV;
+	case IBV_WR_FLUSH:
+		return IBV_WC_FLUSH;
+	case IBV_WR_ATOMIC_WRITE:
+		return IBV_WC_ATOMIC_WRITE;
 	default:
 		return IBV_WC_SEND;
 	}
@@ -77,9 +85,22 @@ complete_head(struct uroce_engine *e, struct uroce_qp *qp)
 	/* what the requester has gone back behind is not among those it counts */
 	if (req->next != qp->sq.head && uroce_is_rd_atomic(sqe->opcode))
 		req->rd_atomics--;
+	if (unlikely(uroce_wr_is(sqe->opcode, UROCE_WR_LOCALS)))
+		req->locals--;
 	uroce_completer_complete(e, qp, IBV_WC_SUCCESS);
 	if (unlikely(qp->state == IBV_QPS_SQD))
 		uroce_qp_drained(qp);
+}
+
+void
+uroce_completer_locals(struct uroce_engine *e, struct uroce_qp *qp)
+{
+	while (qp->req.locals > 0 && qp->sq.head != qp->req.started &&
+	       uroce_wr_is(uroce_sqe_at(&qp->sq, qp->sq.head)->opcode, UROCE_WR_LOCALS)) {
+		complete_head(e, qp);
+		if (unlikely(qp->state == IBV_QPS_ERR))
+			return;
+	}
 }
 
 static void
@@ -120,6 +141,10 @@ acknowledge(struct uroce_engine *e, struct uroce_qp *qp, uint32_t psn)
 		if (unlikely(qp->state == IBV_QPS_ERR))
 			return false;
 	}
+	if (unlikely(req->locals > 0))
+		uroce_completer_locals(e, qp);
+	if (unlikely(qp->state == IBV_QPS_ERR))
+		return false;
 	if (req->unacked != from) {
 		/* answers to what was to be sent again: skip it */
 		if (uroce_psn_distance(req->unacked, from) > behind)
@@ -265,6 +290,8 @@ response_placed(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_
 	progress(qp, uroce_psn_add(psn, 1));
 	if (req->unacked == uroce_psn_add(sqe->first_psn, sqe->psn_count))
 		complete_head(e, qp);
+	if (unlikely(req->locals > 0) && qp->state != IBV_QPS_ERR)
+		uroce_completer_locals(e, qp);
 	if (unlikely(qp->state == IBV_QPS_ERR))
 		return;
 	if (behind)
@@ -285,8 +312,15 @@ receive_read_response(struct uroce_engine *e, struct uroce_qp *qp, const struct 
 		.access = IBV_ACCESS_LOCAL_WRITE,
 	};
 
+	if (unlikely(uroce_wr_is(sqe->opcode, UROCE_WR_PLACEMENTS))) {
+		/* answered by a READ response of nothing */
+		slice.length = 0;
+	} else if (sqe->opcode != IBV_WR_RDMA_READ) {
+		uroce_qp_fail_send(e, qp, IBV_WC_BAD_RESP_ERR);
+		return UROCE_BAD_RESPONSE;
+	}
 	/* A re-request from the middle may be answered with FIRST or with MIDDLE. */
-	if (sqe->opcode != IBV_WR_RDMA_READ || p->payload_bytes != slice.length ||
+	if (p->payload_bytes != slice.length ||
 	    last != !!(p->info->flags & UROCE_OPF_LAST)) {
 		uroce_qp_fail_send(e, qp, IBV_WC_BAD_RESP_ERR);
 		return UROCE_BAD_RESPONSE;

@@ -221,6 +221,10 @@ uroce_engine_send(struct uroce_engine *e, struct rte_mbuf **frames, unsigned int
 			uroce_qp_activate(e, qp);
 			break;
 		}
+		if (unlikely(e->yield)) {
+			e->yield = false;
+			break;
+		}
 	}
 	return sent;
 }

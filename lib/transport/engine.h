@@ -8,6 +8,7 @@
 #ifndef UROCE_TRANSPORT_ENGINE_H
 #define UROCE_TRANSPORT_ENGINE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/queue.h>
 
@@ -47,6 +48,7 @@ struct uroce_engine {
 	struct uroce_wheel cq_wheel;	/* of moderated CQs */
 	uint32_t cq_timers;		/* how many are in it */
 	TAILQ_HEAD(, uroce_qp) active;	/* QPs with something to send, each once */
+	bool yield;			/* a long FLUSH is to go on in the next round */
 	uint64_t verdicts[UROCE_VERDICT_COUNT];		/* engine: rw, others: relaxed read */
 	uint64_t counters[UROCE_ENGINE_COUNTER_COUNT];
 	/* any thread */

@@ -50,7 +50,7 @@ cursor_next(struct cursor *c, const struct uroce_qp *qp, const struct uroce_slic
 	RTE_ASSERT(c->left > 0);
 	n = RTE_MIN(want, c->sge->length - c->offset);
 	*addr = c->sge->addr + c->offset;
-	*key = uroce_mr_lookup(&qp->dev->mrs, c->sge->lkey, pd, *addr, n, slice->access);
+	*key = uroce_key_lookup(&qp->dev->mrs, c->sge->lkey, pd, &qp->windows, *addr, n, slice->access);
 	if (unlikely(*key == NULL))
 		return 0;
 	c->offset += n;

@@ -14,6 +14,8 @@
  *	ud_receive.c	unreliable datagrams, with their GRH
  *	ud_send.c	to address handles
  *	failure.c	a QP's way into the error state
+ *	local.c		send WQEs that never leave: windows bound and invalidated
+ *	placement.c	FLUSH and ATOMIC_WRITE, both ends
  *	frame.c		headers, payload and ICRC of one packet
  */
 
@@ -26,6 +28,7 @@
 #include <rte_branch_prediction.h>
 
 #include "transport/engine.h"
+#include "uroce_verbs.h"
 #include "verbs/qp.h"
 #include "verbs/srq.h"
 #include "wire/packet.h"
@@ -84,6 +87,29 @@ enum uroce_verdict uroce_responder_receive(struct uroce_engine *e, struct uroce_
 void uroce_responder_reset(struct uroce_qp *qp);
 void uroce_recv_immediate(const struct uroce_packet *p, struct ibv_wc *wc);
 
+enum uroce_verdict uroce_responder_executed(struct uroce_engine *e, struct uroce_qp *qp,
+					    const struct uroce_packet *p, uint32_t psns);
+/** R22: are there as many READs and atomics under way as may be? */
+bool uroce_rd_atomic_full(const struct uroce_qp *qp);
+/** The entry for a new one. */
+struct uroce_rd_atomic *uroce_rd_atomic_add(struct uroce_responder *resp);
+
+/* placement.c: FLUSH and ATOMIC_WRITE. Requests and responses return 0 or as uroce_frame_begin(); the responses also
+ * -EAGAIN: it is not done yet. */
+int uroce_flush_request(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_sqe *sqe,
+			struct rte_mbuf **out);
+int uroce_atomic_write_request(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_sqe *sqe,
+			       struct rte_mbuf **out);
+enum uroce_verdict uroce_flush_receive(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p);
+enum uroce_verdict uroce_atomic_write_receive(struct uroce_engine *e, struct uroce_qp *qp,
+					      const struct uroce_packet *p);
+int uroce_placement_response(struct uroce_engine *e, struct uroce_qp *qp, struct uroce_rd_atomic *r,
+			     struct rte_mbuf **out);
+
+/* local.c */
+/** Do what the WQE says. @return its status; unless that is success, nothing has changed */
+enum ibv_wc_status uroce_local_execute(struct uroce_qp *qp, const struct uroce_sqe *sqe);
+
 /* response.c: both return how many frames they made. */
 unsigned int uroce_response_send(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf **frames,
 				 unsigned int room);
@@ -106,6 +132,8 @@ void uroce_requester_arm(struct uroce_engine *e, struct uroce_qp *qp);
 enum uroce_verdict uroce_completer_receive(struct uroce_engine *e, struct uroce_qp *qp,
 					   const struct uroce_packet *p);
 void uroce_completer_timeout(struct uroce_engine *e, struct uroce_qp *qp);
+/** Complete the local WQEs that have become the oldest. */
+void uroce_completer_locals(struct uroce_engine *e, struct uroce_qp *qp);
 /** Take the oldest send WQE off the queue, with a completion if it asks for one or has failed (R42). */
 void uroce_completer_complete(struct uroce_engine *e, struct uroce_qp *qp, enum ibv_wc_status status);
 
@@ -199,16 +227,31 @@ uroce_unreliable_next(const struct uroce_qp *qp)
 	return uroce_sqe_at(&qp->sq, qp->sq.head);
 }
 
+/* Sets of work requests' opcodes. */
+#define UROCE_WR_ATOMICS (1u << IBV_WR_ATOMIC_CMP_AND_SWP | 1u << IBV_WR_ATOMIC_FETCH_AND_ADD)
+#define UROCE_WR_PLACEMENTS (1u << IBV_WR_FLUSH | 1u << IBV_WR_ATOMIC_WRITE)
+#define UROCE_WR_LOCALS (1u << IBV_WR_BIND_MW | 1u << IBV_WR_LOCAL_INV)
+/* of one packet, answered by one */
+#define UROCE_WR_SINGLES (UROCE_WR_ATOMICS | UROCE_WR_PLACEMENTS)
+/* answered by a response of its own (R37) */
+#define UROCE_WR_RD_ATOMICS (UROCE_WR_SINGLES | 1u << IBV_WR_RDMA_READ)
+
+static inline bool
+uroce_wr_is(uint8_t wr_opcode, uint32_t set)
+{
+	return (set >> wr_opcode & 1) != 0;
+}
+
 static inline bool
 uroce_is_atomic(uint8_t wr_opcode)
 {
-	return wr_opcode == IBV_WR_ATOMIC_CMP_AND_SWP || wr_opcode == IBV_WR_ATOMIC_FETCH_AND_ADD;
+	return uroce_wr_is(wr_opcode, UROCE_WR_ATOMICS);
 }
 
 static inline bool
 uroce_is_rd_atomic(uint8_t wr_opcode)
 {
-	return wr_opcode == IBV_WR_RDMA_READ || uroce_is_atomic(wr_opcode);
+	return uroce_wr_is(wr_opcode, UROCE_WR_RD_ATOMICS);
 }
 
 #endif /* UROCE_TRANSPORT_INTERNAL_H */

@@ -24,6 +24,7 @@ uroce_requester_reset(struct uroce_qp *qp, uint32_t psn)
 	req->psn = req->max_psn = req->unacked = psn;
 	req->since_ack_req = 0;
 	req->rd_atomics = 0;
+	req->locals = 0;
 	req->retries_left = qp->attr.retry_cnt;
 	req->rnr_retries_left = qp->attr.rnr_retry;
 	req->rnr_wait = false;
@@ -103,7 +104,7 @@ start_wqe(struct uroce_qp *qp, struct uroce_sqe *sqe, uint32_t outstanding)
 	struct uroce_requester *req = &qp->req;
 
 	if (req->next == req->started)
-		sqe->psn_count = uroce_is_atomic(sqe->opcode) ? 1 : uroce_message_packets(qp, sqe->length);
+		sqe->psn_count = uroce_wr_is(sqe->opcode, UROCE_WR_SINGLES) ? 1 : uroce_message_packets(qp, sqe->length);
 	if (!may_start(qp, sqe, outstanding))
 		return false;
 	if (req->next == req->started) {
@@ -150,12 +151,34 @@ atomic_request(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_s
 	return 0;
 }
 
-/* Opcodes by [is a WRITE][last has an immediate][place in the message: MIDDLE, FIRST, LAST, ONLY]. */
-static const uint8_t data_opcodes[2][2][4] = {
-	{ { UROCE_RC_SEND_MIDDLE, UROCE_RC_SEND_FIRST, UROCE_RC_SEND_LAST, UROCE_RC_SEND_ONLY },
-	  { UROCE_RC_SEND_MIDDLE, UROCE_RC_SEND_FIRST, UROCE_RC_SEND_LAST_IMM, UROCE_RC_SEND_ONLY_IMM } },
-	{ { UROCE_RC_WRITE_MIDDLE, UROCE_RC_WRITE_FIRST, UROCE_RC_WRITE_LAST, UROCE_RC_WRITE_ONLY },
-	  { UROCE_RC_WRITE_MIDDLE, UROCE_RC_WRITE_FIRST, UROCE_RC_WRITE_LAST_IMM, UROCE_RC_WRITE_ONLY_IMM } },
+/* What is answered by responses. */
+static int
+rd_atomic_request(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_sqe *sqe,
+		  struct rte_mbuf **out)
+{
+	switch (sqe->opcode) {
+	case IBV_WR_RDMA_READ:
+		return read_request(e, qp, sqe, out);
+	case IBV_WR_FLUSH:
+		return uroce_flush_request(e, qp, sqe, out);
+	case IBV_WR_ATOMIC_WRITE:
+		return uroce_atomic_write_request(e, qp, sqe, out);
+	default:
+		return atomic_request(e, qp, sqe, out);
+	}
+}
+
+/* Opcodes by [work request][place in the message: MIDDLE, FIRST, LAST, ONLY]. */
+static const uint8_t data_opcodes[][4] = {
+	[IBV_WR_RDMA_WRITE] = { UROCE_RC_WRITE_MIDDLE, UROCE_RC_WRITE_FIRST, UROCE_RC_WRITE_LAST,
+				UROCE_RC_WRITE_ONLY },
+	[IBV_WR_RDMA_WRITE_WITH_IMM] = { UROCE_RC_WRITE_MIDDLE, UROCE_RC_WRITE_FIRST, UROCE_RC_WRITE_LAST_IMM,
+					 UROCE_RC_WRITE_ONLY_IMM },
+	[IBV_WR_SEND] = { UROCE_RC_SEND_MIDDLE, UROCE_RC_SEND_FIRST, UROCE_RC_SEND_LAST, UROCE_RC_SEND_ONLY },
+	[IBV_WR_SEND_WITH_IMM] = { UROCE_RC_SEND_MIDDLE, UROCE_RC_SEND_FIRST, UROCE_RC_SEND_LAST_IMM,
+				   UROCE_RC_SEND_ONLY_IMM },
+	[IBV_WR_SEND_WITH_INV] = { UROCE_RC_SEND_MIDDLE, UROCE_RC_SEND_FIRST, UROCE_RC_SEND_LAST_INV,
+				   UROCE_RC_SEND_ONLY_INV },
 };
 
 /* One packet of a SEND or WRITE. */
@@ -164,16 +187,15 @@ data_packet(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_sqe 
 	    struct rte_mbuf **out)
 {
 	struct uroce_requester *req = &qp->req;
-	bool write = sqe->opcode == IBV_WR_RDMA_WRITE || sqe->opcode == IBV_WR_RDMA_WRITE_WITH_IMM;
-	bool imm = sqe->opcode == IBV_WR_SEND_WITH_IMM || sqe->opcode == IBV_WR_RDMA_WRITE_WITH_IMM;
 	bool last = req->offset + 1 == sqe->psn_count;
 	uint32_t done = req->offset * qp->mtu_bytes;
-	uint8_t opcode = data_opcodes[write][imm][(last ? UROCE_OPF_LAST : 0) |
-						  (req->offset == 0 ? UROCE_OPF_FIRST : 0)];
+	uint8_t opcode = data_opcodes[sqe->opcode][(last ? UROCE_OPF_LAST : 0) |
+						   (req->offset == 0 ? UROCE_OPF_FIRST : 0)];
 	const struct uroce_opcode_info *info = &uroce_opcodes[opcode];
 	bool ack_req = last || window_full || req->since_ack_req + 1 >= UROCE_ACK_REQ_PACKETS;
-	/* R31: a solicited event is asked for by the last packet only */
-	uint8_t flags = last && (sqe->flags & IBV_SEND_SOLICITED) && (imm || !write) ? UROCE_BTH_SE : 0;
+	/* R31: a solicited event is asked for by the last packet only, of what takes a receive WQE (post.c) */
+	uint8_t flags = last && (sqe->flags & IBV_SEND_SOLICITED) ? UROCE_BTH_SE : 0;
+	uint8_t imm = info->ext[UROCE_EXT_IMMDT] | info->ext[UROCE_EXT_IETH];
 	struct uroce_slice slice = {
 		.sge = sqe->sge, .num_sge = sqe->num_sge, .offset = done,
 		.length = RTE_MIN(sqe->length - done, qp->mtu_bytes),
@@ -187,8 +209,8 @@ data_packet(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_sqe 
 	if (info->ext[UROCE_EXT_RETH] != 0)
 		uroce_reth_write((uint8_t *)f.bth + info->ext[UROCE_EXT_RETH], sqe->remote_addr, sqe->rkey,
 				 sqe->length);
-	if (info->ext[UROCE_EXT_IMMDT] != 0)
-		((struct uroce_immdt *)((uint8_t *)f.bth + info->ext[UROCE_EXT_IMMDT]))->imm = sqe->imm;
+	if (imm != 0)
+		((struct uroce_immdt *)((uint8_t *)f.bth + imm))->imm = sqe->imm;
 	req->since_ack_req = ack_req ? 0 : req->since_ack_req + 1;
 	uroce_count(e, UROCE_SENT_BYTES, slice.length);
 	*out = uroce_frame_end(e, &f);
@@ -250,6 +272,33 @@ fail_wqe(struct uroce_engine *e, struct uroce_qp *qp, struct uroce_sqe *sqe, enu
 	return true;
 }
 
+/* Done when its turn comes, and complete when all before it is. False: it has to wait, or has failed. */
+static bool
+local_wqe(struct uroce_engine *e, struct uroce_qp *qp, struct uroce_sqe *sqe)
+{
+	struct uroce_requester *req = &qp->req;
+	enum ibv_wc_status status;
+
+	if (req->next != req->started) {	/* in an earlier pass */
+		req->next++;
+		return true;
+	}
+	if ((sqe->flags & IBV_SEND_FENCE) && req->rd_atomics > 0)
+		return false;
+	status = uroce_local_execute(qp, sqe);
+	if (status != IBV_WC_SUCCESS) {
+		fail_wqe(e, qp, sqe, status);
+		return false;
+	}
+	sqe->first_psn = req->psn;
+	sqe->psn_count = 0;
+	req->next++;
+	req->started++;
+	req->locals++;
+	uroce_completer_locals(e, qp);
+	return true;
+}
+
 unsigned int
 uroce_requester_send(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf **frames, unsigned int room)
 {
@@ -270,13 +319,16 @@ uroce_requester_send(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbu
 			fail_wqe(e, qp, sqe, status);
 			break;
 		}
+		if (unlikely(uroce_wr_is(sqe->opcode, UROCE_WR_LOCALS))) {
+			if (!local_wqe(e, qp, sqe))
+				break;
+			continue;
+		}
 		if (req->offset == 0 && !start_wqe(qp, sqe, outstanding))
 			break;
-		if (uroce_is_atomic(sqe->opcode)) {
-			ret = atomic_request(e, qp, sqe, &frames[n]);
-		} else if (sqe->opcode == IBV_WR_RDMA_READ) {
+		if (uroce_is_rd_atomic(sqe->opcode)) {
 			psns = sqe->psn_count - req->offset;
-			ret = read_request(e, qp, sqe, &frames[n]);
+			ret = rd_atomic_request(e, qp, sqe, &frames[n]);
 		} else {
 			ret = data_packet(e, qp, sqe, outstanding + 1 == UROCE_WINDOW_PACKETS, &frames[n]);
 		}

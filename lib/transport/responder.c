@@ -119,7 +119,7 @@ allowed(const struct uroce_qp *qp, const struct uroce_opcode_info *info)
 {
 	switch (info->op) {
 	case UROCE_OP_SEND:
-		return info->ext[UROCE_EXT_IETH] == 0;	/* without memory windows nothing can be invalidated */
+		return true;
 	case UROCE_OP_WRITE:
 		return qp->access & IBV_ACCESS_REMOTE_WRITE;
 	case UROCE_OP_READ_REQUEST:
@@ -127,6 +127,10 @@ allowed(const struct uroce_qp *qp, const struct uroce_opcode_info *info)
 	case UROCE_OP_CMP_SWAP:
 	case UROCE_OP_FETCH_ADD:
 		return (qp->access & IBV_ACCESS_REMOTE_ATOMIC) && qp->attr.max_dest_rd_atomic > 0;
+	case UROCE_OP_ATOMIC_WRITE:
+		return (qp->access & IBV_ACCESS_REMOTE_WRITE) && qp->attr.max_dest_rd_atomic > 0;
+	case UROCE_OP_FLUSH:
+		return qp->attr.max_dest_rd_atomic > 0;
 	default:
 		return false;
 	}
@@ -146,8 +150,8 @@ payload_fits(const struct uroce_qp *qp, const struct uroce_packet *p)
 }
 
 /* The end of every request that has been executed: PSN, MSN (R29), acknowledgement (R31). */
-static enum uroce_verdict
-executed(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p, uint32_t psns)
+enum uroce_verdict
+uroce_responder_executed(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p, uint32_t psns)
 {
 	struct uroce_responder *resp = &qp->resp;
 
@@ -177,6 +181,17 @@ uroce_recv_immediate(const struct uroce_packet *p, struct ibv_wc *wc)
 	}
 }
 
+/* R33 */
+static bool
+invalidate(struct uroce_qp *qp, const struct uroce_packet *p, struct ibv_wc *wc)
+{
+	const struct uroce_ieth *ieth = uroce_packet_ext(p, UROCE_EXT_IETH);
+
+	wc->wc_flags |= IBV_WC_WITH_INV;
+	wc->invalidated_rkey = rte_be_to_cpu_32(ieth->rkey);
+	return uroce_mw_invalidate(&qp->dev->mrs, wc->invalidated_rkey, qp->ibv.pd, &qp->windows) == 0;
+}
+
 static enum uroce_verdict
 receive_send(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p)
 {
@@ -193,6 +208,8 @@ receive_send(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_pac
 		return UROCE_NAK_PAYLOAD;
 	if (p->payload_bytes > rqe->length - resp->offset)
 		return UROCE_NAK_RECV_LENGTH;
+	if (unlikely(p->info->ext[UROCE_EXT_IETH] != 0) && !invalidate(qp, p, &wc))
+		return UROCE_NAK_INVALIDATE;
 	slice = (struct uroce_slice){
 		.sge = rqe->sge, .num_sge = rqe->num_sge, .offset = resp->offset,
 		.length = p->payload_bytes, .access = IBV_ACCESS_LOCAL_WRITE, .pd = uroce_recv_pd(qp),
@@ -206,7 +223,7 @@ receive_send(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_pac
 		if (!uroce_qp_complete_recv(e, qp, &wc, p->solicited))
 			return UROCE_OK;
 	}
-	return executed(e, qp, p, 1);
+	return uroce_responder_executed(e, qp, p, 1);
 }
 
 /* R16: at most 2^31 bytes, and those of the packets add up to DMALen. */
@@ -242,8 +259,8 @@ receive_write(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_pa
 	if (!dma_length_fits(resp, p))
 		return UROCE_NAK_DMA_LEN;
 	if (resp->length > 0) {		/* R18, R20; R19: not of nothing */
-		key = uroce_mr_lookup(&qp->dev->mrs, resp->rkey, qp->ibv.pd, resp->addr, resp->length,
-				      IBV_ACCESS_REMOTE_WRITE);
+		key = uroce_key_lookup(&qp->dev->mrs, resp->rkey, qp->ibv.pd, &qp->windows, resp->addr,
+				       resp->length, IBV_ACCESS_REMOTE_WRITE);
 		if (unlikely(key == NULL))
 			return UROCE_NAK_ACCESS;
 		uroce_packet_copy(p, 0, uroce_mr_va(key, resp->addr) + resp->offset, p->payload_bytes);
@@ -255,12 +272,12 @@ receive_write(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_pa
 		if (!uroce_qp_complete_recv(e, qp, &wc, p->solicited))
 			return UROCE_OK;
 	}
-	return executed(e, qp, p, 1);
+	return uroce_responder_executed(e, qp, p, 1);
 }
 
 /* R22. What is being answered again does not count: the peer may have had its first answer. */
-static bool
-too_many_outstanding(const struct uroce_qp *qp)
+bool
+uroce_rd_atomic_full(const struct uroce_qp *qp)
 {
 	const struct uroce_responder *resp = &qp->resp;
 	uint32_t unanswered = 0;
@@ -271,8 +288,8 @@ too_many_outstanding(const struct uroce_qp *qp)
 }
 
 /* The oldest is forgotten; replays of it that were pending are asked for again by who needs them. */
-static struct uroce_rd_atomic *
-new_resource(struct uroce_responder *resp)
+struct uroce_rd_atomic *
+uroce_rd_atomic_add(struct uroce_responder *resp)
 {
 	struct uroce_rd_atomic *r = &resp->resources[resp->resource_tail++ & resp->resource_mask];
 
@@ -292,23 +309,23 @@ receive_read(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_pac
 	struct uroce_rd_atomic *r;
 	uint32_t psns;
 
-	if (too_many_outstanding(qp))
+	if (uroce_rd_atomic_full(qp))
 		return UROCE_NAK_RD_ATOMIC;
 	if (!payload_fits(qp, p))
 		return UROCE_NAK_PAYLOAD;
 	if (length > UROCE_MAX_MSG_BYTES)
 		return UROCE_NAK_DMA_LEN;
-	if (length > 0 && uroce_mr_lookup(&qp->dev->mrs, rkey, qp->ibv.pd, va, length,
-					  IBV_ACCESS_REMOTE_READ) == NULL)
+	if (length > 0 && uroce_key_lookup(&qp->dev->mrs, rkey, qp->ibv.pd, &qp->windows, va, length,
+					   IBV_ACCESS_REMOTE_READ) == NULL)
 		return UROCE_NAK_ACCESS;
 	psns = uroce_message_packets(qp, length);
-	r = new_resource(resp);
+	r = uroce_rd_atomic_add(resp);
 	*r = (struct uroce_rd_atomic){
 		.op = UROCE_OP_READ_REQUEST, .addr = va, .rkey = rkey, .length = length,
 		.first_psn = resp->psn, .psn_count = psns, .end = psns,
 		.msn = uroce_psn_add(resp->msn, 1),
 	};
-	return executed(e, qp, p, psns);
+	return uroce_responder_executed(e, qp, p, psns);
 }
 
 static enum uroce_verdict
@@ -323,14 +340,14 @@ receive_atomic(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_p
 	struct uroce_rd_atomic *r;
 	uint64_t *va;
 
-	if (too_many_outstanding(qp))
+	if (uroce_rd_atomic_full(qp))
 		return UROCE_NAK_RD_ATOMIC;
 	if (!payload_fits(qp, p))
 		return UROCE_NAK_PAYLOAD;
 	if ((addr & 7) != 0)
 		return UROCE_NAK_ATOMIC_ALIGNMENT;
-	key = uroce_mr_lookup(&qp->dev->mrs, rte_be_to_cpu_32(eth->rkey), qp->ibv.pd, addr, sizeof(*va),
-			      IBV_ACCESS_REMOTE_ATOMIC);
+	key = uroce_key_lookup(&qp->dev->mrs, rte_be_to_cpu_32(eth->rkey), qp->ibv.pd, &qp->windows, addr,
+			       sizeof(*va), IBV_ACCESS_REMOTE_ATOMIC);
 	if (key == NULL)
 		return UROCE_NAK_ACCESS;
 	va = (uint64_t *)uroce_mr_va(key, addr);
@@ -342,12 +359,12 @@ receive_atomic(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_p
 	else	/* on failure `original` becomes what is there */
 		__atomic_compare_exchange_n(va, &original, swap_add, false, __ATOMIC_SEQ_CST,
 					    __ATOMIC_SEQ_CST);
-	r = new_resource(resp);
+	r = uroce_rd_atomic_add(resp);
 	*r = (struct uroce_rd_atomic){
 		.op = p->info->op, .original = original, .first_psn = resp->psn, .psn_count = 1, .end = 1,
 		.msn = uroce_psn_add(resp->msn, 1),
 	};
-	return executed(e, qp, p, 1);
+	return uroce_responder_executed(e, qp, p, 1);
 }
 
 static enum uroce_verdict
@@ -364,12 +381,16 @@ execute(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *
 		return receive_write(e, qp, p);
 	case UROCE_OP_READ_REQUEST:
 		return receive_read(e, qp, p);
+	case UROCE_OP_FLUSH:
+		return uroce_flush_receive(e, qp, p);
+	case UROCE_OP_ATOMIC_WRITE:
+		return uroce_atomic_write_receive(e, qp, p);
 	default:
 		return receive_atomic(e, qp, p);
 	}
 }
 
-/* What a verdict means for a request with the expected PSN: RNR is asked for again, all else is fatal. */
+/* What a verdict means for a request with the expected PSN: asked for again, or fatal. */
 static void
 refuse(struct uroce_engine *e, struct uroce_qp *qp, enum uroce_verdict verdict)
 {
@@ -382,11 +403,15 @@ refuse(struct uroce_engine *e, struct uroce_qp *qp, enum uroce_verdict verdict)
 		uroce_response_nak(e, qp, syndrome | qp->attr.min_rnr_timer, resp->psn);
 		return;
 	}
+	if (verdict == UROCE_NAK_FLUSH_RESOURCES) {	/* as if it had been lost */
+		uroce_response_nak(e, qp, syndrome, resp->psn);
+		return;
+	}
 	if (resp->recv_taken && wc.status != IBV_WC_SUCCESS && !uroce_qp_complete_recv(e, qp, &wc, true))
 		return;
 	resp->closing = true;
 	uroce_response_nak(e, qp, syndrome, resp->psn);
-	uroce_qp_event(qp, verdict == UROCE_NAK_ACCESS ? IBV_EVENT_QP_ACCESS_ERR : IBV_EVENT_QP_REQ_ERR);
+	uroce_qp_event(qp, syndrome == uroce_verdicts[UROCE_NAK_ACCESS].syndrome ? IBV_EVENT_QP_ACCESS_ERR : IBV_EVENT_QP_REQ_ERR);
 }
 
 enum uroce_verdict

@@ -47,15 +47,6 @@ uroce_response_nak(struct uroce_engine *e, struct uroce_qp *qp, uint8_t syndrome
 	uroce_qp_activate(e, qp);
 }
 
-static void
-put_aeth(void *ext, uint8_t syndrome, uint32_t msn)
-{
-	struct uroce_aeth *aeth = ext;
-
-	aeth->syndrome = syndrome;
-	uroce_put24(aeth->msn, msn);
-}
-
 static uint8_t
 read_response_opcode(const struct uroce_rd_atomic *r)
 {
@@ -89,7 +80,7 @@ read_response(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_rd
 	if (ret != 0)
 		return ret;
 	if (uroce_opcodes[opcode].ext[UROCE_EXT_AETH] != 0)
-		put_aeth(f.ext, UROCE_AETH_ACK | qp->resp.credits, r->msn);
+		uroce_aeth_write(f.ext, UROCE_AETH_ACK | qp->resp.credits, r->msn);
 	uroce_count(e, UROCE_SENT_BYTES, slice.length);
 	*out = uroce_frame_end(e, &f);
 	return 0;
@@ -105,11 +96,25 @@ atomic_response(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_
 
 	if (ret != 0)
 		return ret;
-	put_aeth(f.ext, UROCE_AETH_ACK | qp->resp.credits, r->msn);
+	uroce_aeth_write(f.ext, UROCE_AETH_ACK | qp->resp.credits, r->msn);
 	eth = (struct uroce_atomicacketh *)(f.ext + sizeof(struct uroce_aeth));
 	eth->original = rte_cpu_to_be_64(r->original);
 	*out = uroce_frame_end(e, &f);
 	return 0;
+}
+
+static int
+response(struct uroce_engine *e, struct uroce_qp *qp, struct uroce_rd_atomic *r, struct rte_mbuf **out)
+{
+	switch (r->op) {
+	case UROCE_OP_READ_REQUEST:
+		return read_response(e, qp, r, out);
+	case UROCE_OP_FLUSH:
+	case UROCE_OP_ATOMIC_WRITE:
+		return uroce_placement_response(e, qp, r, out);
+	default:
+		return atomic_response(e, qp, r, out);
+	}
 }
 
 static int
@@ -125,7 +130,7 @@ acknowledge(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf **out)
 
 	if (ret != 0)
 		return ret;
-	put_aeth(f.ext, class == UROCE_AETH_ACK ? UROCE_AETH_ACK | resp->credits : resp->ack_syndrome, resp->msn);
+	uroce_aeth_write(f.ext, class == UROCE_AETH_ACK ? UROCE_AETH_ACK | resp->credits : resp->ack_syndrome, resp->msn);
 	uroce_count(e, class == UROCE_AETH_ACK ? UROCE_SENT_ACKS
 		    : class == UROCE_AETH_NAK ? UROCE_SENT_NAKS : UROCE_SENT_RNR_NAKS, 1);
 	*out = uroce_frame_end(e, &f);
@@ -163,8 +168,7 @@ uroce_response_send(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf
 			resp->resource_head++;
 			continue;
 		}
-		ret = r->op == UROCE_OP_READ_REQUEST ? read_response(e, qp, r, &frames[n])
-						     : atomic_response(e, qp, r, &frames[n]);
+		ret = response(e, qp, r, &frames[n]);
 		if (unlikely(ret == -EACCES)) {
 			refuse_read(e, qp, r);
 			break;

@@ -89,8 +89,8 @@ receive_write(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_pa
 	if (!payload_fits(qp, p) || !dma_length_fits(resp, p))
 		return UROCE_DROP_PAYLOAD;
 	if (resp->length > 0) {		/* R18, R20; R19: not of nothing */
-		key = uroce_mr_lookup(&qp->dev->mrs, resp->rkey, qp->ibv.pd, resp->addr, resp->length,
-				      IBV_ACCESS_REMOTE_WRITE);
+		key = uroce_key_lookup(&qp->dev->mrs, resp->rkey, qp->ibv.pd, &qp->windows, resp->addr,
+				       resp->length, IBV_ACCESS_REMOTE_WRITE);
 		if (unlikely(key == NULL))
 			return UROCE_DROP_ACCESS;
 		uroce_packet_copy(p, 0, uroce_mr_va(key, resp->addr) + resp->offset, p->payload_bytes);

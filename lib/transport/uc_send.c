@@ -85,6 +85,22 @@ advance(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_sqe *sqe
 	uroce_qp_drained(qp);
 }
 
+/* False: it has failed. */
+static bool
+local_wqe(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_sqe *sqe)
+{
+	enum ibv_wc_status status = uroce_local_execute(qp, sqe);
+
+	if (status != IBV_WC_SUCCESS) {
+		uroce_qp_fail_sends(e, qp, status);
+		return false;
+	}
+	qp->req.started = qp->sq.head + 1;
+	uroce_completer_complete(e, qp, IBV_WC_SUCCESS);
+	uroce_qp_drained(qp);
+	return true;
+}
+
 unsigned int
 uroce_uc_send(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf **frames, unsigned int room)
 {
@@ -99,6 +115,11 @@ uroce_uc_send(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf **fra
 		if (unlikely(sqe->posted_status != IBV_WC_SUCCESS)) {
 			uroce_qp_fail_sends(e, qp, sqe->posted_status);
 			break;
+		}
+		if (unlikely(uroce_wr_is(sqe->opcode, UROCE_WR_LOCALS))) {
+			if (!local_wqe(e, qp, sqe))
+				break;
+			continue;
 		}
 		if (qp->req.offset == 0)
 			begin_wqe(qp, sqe);

@@ -85,6 +85,8 @@ fill_context(struct uroce_device *dev)
 	vctx->query_device_ex = uroce_context_query_device_ex;
 	vctx->create_srq_ex = uroce_create_srq_ex;
 	vctx->get_srq_num = uroce_get_srq_num;
+	vctx->alloc_null_mr = uroce_alloc_null_mr;
+	vctx->advise_mr = uroce_advise_mr;
 	vctx->create_cq_ex = uroce_create_cq_ex;
 	vctx->modify_cq = uroce_modify_cq;
 	vctx->query_rt_values = uroce_query_rt_values_ex;
@@ -93,6 +95,9 @@ fill_context(struct uroce_device *dev)
 	context->ops._compat_query_port = uroce_context_query_port_compat;
 	context->ops.poll_cq = uroce_poll_cq;
 	context->ops.req_notify_cq = uroce_req_notify_cq;
+	context->ops.alloc_mw = uroce_alloc_mw;
+	context->ops.bind_mw = uroce_bind_mw;
+	context->ops.dealloc_mw = uroce_dealloc_mw;
 	context->ops.post_send = uroce_post_send;
 	context->ops.post_recv = uroce_post_recv;
 	context->ops.post_srq_recv = uroce_post_srq_recv;

@@ -1,29 +1,80 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * ibv_reg_mr(3) and ibv_dereg_mr(3) over the key table of the device (lib/mem). Control threads.
+ * ibv_reg_mr(3) and its relatives, ibv_rereg_mr(3) and ibv_dereg_mr(3) over the key table of the device (lib/mem).
+ * Control threads.
  */
+
+#include <errno.h>
+#include <stdbool.h>
 
 #include "uroce.h"
 #include "mem/mr.h"
 #include "verbs/device.h"
 #include "verbs/pd.h"
 
-struct ibv_mr *
-uroce_reg_mr(struct ibv_pd *pd, void *addr, size_t length, int access)
+static void
+pd_get(struct ibv_pd *pd)
 {
-	struct uroce_pd *owner = (struct uroce_pd *)pd;
-	const uint64_t named = (access & IBV_ACCESS_ZERO_BASED) != 0 ? 0 : (uintptr_t)addr;
-	struct uroce_mr *mr;
+	__atomic_add_fetch(&((struct uroce_pd *)pd)->refs, 1, __ATOMIC_RELAXED);
+}
 
-	__atomic_add_fetch(&owner->refs, 1, __ATOMIC_RELAXED);
-	mr = uroce_mr_create(&uroce_device_of(pd->context)->mrs, pd, addr, length, named,
-			     (unsigned int)access);
+static void
+pd_put(struct ibv_pd *pd)
+{
+	/* pairs with the acquire in uroce_dealloc_pd() */
+	__atomic_sub_fetch(&((struct uroce_pd *)pd)->refs, 1, __ATOMIC_RELEASE);
+}
+
+static struct ibv_mr *
+of_pd(struct ibv_pd *pd, struct uroce_mr *mr)
+{
 	if (mr == NULL) {
-		__atomic_sub_fetch(&owner->refs, 1, __ATOMIC_RELEASE);
+		pd_put(pd);
 		return NULL;
 	}
 	return &mr->ibv;
+}
+
+struct ibv_mr *
+uroce_reg_mr_iova2(struct ibv_pd *pd, void *addr, size_t length, uint64_t iova, unsigned int access)
+{
+	const uint64_t named = (access & IBV_ACCESS_ZERO_BASED) != 0 ? 0 : iova;
+
+	pd_get(pd);
+	return of_pd(pd, uroce_mr_create(&uroce_device_of(pd->context)->mrs, pd, addr, length, named, access));
+}
+
+struct ibv_mr *
+uroce_reg_mr_iova(struct ibv_pd *pd, void *addr, size_t length, uint64_t iova, int access)
+{
+	return uroce_reg_mr_iova2(pd, addr, length, iova, (unsigned int)access);
+}
+
+struct ibv_mr *
+uroce_reg_mr(struct ibv_pd *pd, void *addr, size_t length, int access)
+{
+	return uroce_reg_mr_iova2(pd, addr, length, (uintptr_t)addr, (unsigned int)access);
+}
+
+struct ibv_mr *
+uroce_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset, size_t length, uint64_t iova, int fd, int access)
+{
+	(void)pd;
+	(void)offset;
+	(void)length;
+	(void)iova;
+	(void)fd;
+	(void)access;
+	errno = EOPNOTSUPP;
+	return NULL;
+}
+
+struct ibv_mr *
+uroce_alloc_null_mr(struct ibv_pd *pd)
+{
+	pd_get(pd);
+	return of_pd(pd, uroce_mr_create_null(&uroce_device_of(pd->context)->mrs, pd));
 }
 
 static void
@@ -34,13 +85,60 @@ let_workers_progress(void *arg)
 	dev->ops->progress(dev);
 }
 
+/* What the region is, but for what is to change. */
+static struct uroce_mr_change
+merge(const struct uroce_mr *mr, int flags, struct ibv_pd *pd, void *addr, size_t length, int access)
+{
+	const bool translation = (flags & IBV_REREG_MR_CHANGE_TRANSLATION) != 0;
+	struct uroce_mr_change to = {
+		.pd = (flags & IBV_REREG_MR_CHANGE_PD) != 0 ? pd : mr->ibv.pd,
+		.va = translation ? addr : mr->ibv.addr,
+		.length = translation ? length : mr->ibv.length,
+		.addr = uroce_mr_addr(mr),
+		.access = mr->access | (mr->zero_based ? IBV_ACCESS_ZERO_BASED : 0),
+	};
+	bool zero_based;
+
+	if ((flags & IBV_REREG_MR_CHANGE_ACCESS) != 0)
+		to.access = (unsigned int)access;
+	zero_based = (to.access & IBV_ACCESS_ZERO_BASED) != 0;
+	/* else what the first byte is called stays, as does the rest of the translation */
+	if (translation || zero_based != mr->zero_based)
+		to.addr = zero_based ? 0 : (uintptr_t)to.va;
+	return to;
+}
+
+int
+uroce_rereg_mr(struct ibv_mr *ibv, int flags, struct ibv_pd *pd, void *addr, size_t length, int access)
+{
+	struct uroce_mr *mr = (struct uroce_mr *)ibv;
+	struct ibv_pd *old = ibv->pd;
+	struct uroce_mr_change to;
+	int ret = EINVAL;
+
+	if (flags == 0 || (flags & ~IBV_REREG_MR_FLAGS_SUPPORTED) != 0 || uroce_mr_is_null(mr))
+		goto fail;
+	if ((flags & IBV_REREG_MR_CHANGE_PD) != 0 && (pd == NULL || pd->context != ibv->context))
+		goto fail;
+	to = merge(mr, flags, pd, addr, length, access);
+	pd_get(to.pd);
+	ret = -uroce_mr_change(mr, &to, let_workers_progress, uroce_device_of(ibv->context));
+	pd_put(ret == 0 ? old : to.pd);
+	if (ret == 0)
+		return 0;
+fail:
+	errno = ret;
+	return IBV_REREG_MR_ERR_INPUT;
+}
+
 int
 uroce_dereg_mr(struct ibv_mr *mr)
 {
-	struct uroce_pd *owner = (struct uroce_pd *)mr->pd;
+	struct ibv_pd *pd = mr->pd;
+	int ret = -uroce_mr_destroy((struct uroce_mr *)mr, let_workers_progress,
+				    uroce_device_of(mr->context));
 
-	uroce_mr_destroy((struct uroce_mr *)mr, let_workers_progress, uroce_device_of(mr->context));
-	/* pairs with the acquire in uroce_dealloc_pd() */
-	__atomic_sub_fetch(&owner->refs, 1, __ATOMIC_RELEASE);
-	return 0;
+	if (ret == 0)
+		pd_put(pd);
+	return ret;
 }

@@ -10,12 +10,14 @@
 #include <string.h>
 
 #include <rte_branch_prediction.h>
+#include <rte_byteorder.h>
 #include <rte_common.h>
 
 #include "uroce.h"
 #include "uroce_config.h"
 #include "verbs/ah.h"
 #include "verbs/device.h"
+#include "verbs/post.h"
 #include "verbs/qp.h"
 #include "wire/headers.h"
 #include "wire/opcode.h"
@@ -29,9 +31,11 @@ enum {
 	POST_INLINE = 1 << 4,		/* its data may be inline */
 	POST_SOLICITED = 1 << 5,	/* it consumes a receive WQE, whose completion may be solicited */
 	POST_UD = 1 << 6,		/* wr.ud says where */
+	POST_8 = 1 << 7,		/* it has 8 bytes of data, no more, no less */
+	POST_MEMORY = 1 << 8,		/* no data at all: post_memory.c */
 };
 
-#define OPCODES (IBV_WR_ATOMIC_FETCH_AND_ADD + 1)
+#define OPCODES (IBV_WR_ATOMIC_WRITE + 1)
 #define TRANSPORTS (UROCE_TRANSPORT_UD + 1)
 #define SEND (POST_OK | POST_INLINE | POST_SOLICITED)
 #define WRITE (POST_OK | POST_RDMA | POST_INLINE)
@@ -43,14 +47,21 @@ static const uint16_t opcodes[TRANSPORTS][OPCODES] = {
 		[IBV_WR_SEND] = SEND,
 		[IBV_WR_SEND_WITH_IMM] = SEND | POST_IMM,
 		[IBV_WR_RDMA_READ] = POST_OK | POST_RDMA,
-		[IBV_WR_ATOMIC_CMP_AND_SWP] = POST_OK | POST_ATOMIC,
-		[IBV_WR_ATOMIC_FETCH_AND_ADD] = POST_OK | POST_ATOMIC,
+		[IBV_WR_ATOMIC_CMP_AND_SWP] = POST_OK | POST_ATOMIC | POST_8,
+		[IBV_WR_ATOMIC_FETCH_AND_ADD] = POST_OK | POST_ATOMIC | POST_8,
+		[IBV_WR_LOCAL_INV] = POST_OK | POST_MEMORY,
+		[IBV_WR_BIND_MW] = POST_OK | POST_MEMORY,
+		[IBV_WR_SEND_WITH_INV] = SEND | POST_IMM,	/* the rkey is in its place */
+		[IBV_WR_FLUSH] = POST_OK | POST_MEMORY,
+		[IBV_WR_ATOMIC_WRITE] = WRITE | POST_8,
 	},
 	[UROCE_TRANSPORT_UC] = {
 		[IBV_WR_RDMA_WRITE] = WRITE,
 		[IBV_WR_RDMA_WRITE_WITH_IMM] = WRITE | POST_IMM | POST_SOLICITED,
 		[IBV_WR_SEND] = SEND,
 		[IBV_WR_SEND_WITH_IMM] = SEND | POST_IMM,
+		[IBV_WR_LOCAL_INV] = POST_OK | POST_MEMORY,
+		[IBV_WR_BIND_MW] = POST_OK | POST_MEMORY,
 	},
 	[UROCE_TRANSPORT_UD] = {
 		[IBV_WR_SEND] = SEND | POST_UD,
@@ -68,6 +79,12 @@ opcode_traits(const struct uroce_qp *qp, const struct ibv_send_wr *wr)
 	return (unsigned int)wr->opcode < OPCODES ? opcodes[qp->transport][wr->opcode] : 0;
 }
 
+bool
+uroce_post_allows(const struct uroce_qp *qp, enum ibv_wr_opcode opcode)
+{
+	return (unsigned int)opcode < OPCODES && opcodes[qp->transport][opcode] != 0;
+}
+
 static int
 check_send(const struct uroce_wq *sq, const struct ibv_send_wr *wr, uint16_t traits, uint64_t bytes)
 {
@@ -81,8 +98,9 @@ check_send(const struct uroce_wq *sq, const struct ibv_send_wr *wr, uint16_t tra
 		if (wr->wr.ud.ah == NULL || wr->wr.ud.remote_qpn > UROCE_QPN_MASK)
 			return EINVAL;
 	}
-	if (traits & POST_ATOMIC) {
-		if (wr->num_sge != 1 || bytes != ATOMIC_BYTES)
+	if (unlikely(traits & POST_8)) {
+		/* what an atomic brings back goes to one place */
+		if (bytes != ATOMIC_BYTES || ((traits & POST_ATOMIC) && wr->num_sge != 1))
 			return EINVAL;
 	}
 	return 0;
@@ -154,7 +172,22 @@ write_sqe(const struct uroce_qp *qp, struct uroce_sqe *sqe, const struct ibv_sen
 	} else if (traits & POST_UD) {
 		write_ud(qp, sqe, wr);
 	}
+	if (unlikely(wr->opcode == IBV_WR_SEND_WITH_INV))
+		sqe->imm = rte_cpu_to_be_32(wr->invalidate_rkey);
 	write_data(sqe, wr);
+}
+
+static int
+post_memory(struct uroce_qp *qp, uint32_t tail, const struct ibv_send_wr *wr)
+{
+	int ret = uroce_post_memory_check(qp, wr, IBV_MW_TYPE_2);
+
+	if (ret != 0)
+		return ret;
+	if (!uroce_wq_has_room(&qp->sq, tail))
+		return ENOMEM;
+	uroce_post_memory_write(qp, uroce_sqe_at(&qp->sq, tail), wr);
+	return 0;
 }
 
 static int
@@ -164,6 +197,8 @@ post_one_send(struct uroce_qp *qp, uint32_t tail, const struct ibv_send_wr *wr)
 	uint64_t bytes;
 	int ret;
 
+	if (unlikely(traits & POST_MEMORY))
+		return post_memory(qp, tail, wr);
 	if (unlikely(wr->num_sge < 0 || wr->num_sge > qp->sq.max_sge))
 		return EINVAL;
 	bytes = uroce_sge_bytes(wr->sg_list, wr->num_sge);

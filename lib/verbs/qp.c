@@ -276,6 +276,7 @@ uroce_destroy_qp(struct ibv_qp *ibv)
 	dev->ops->qp_detach(qp);
 	dev->ops->engine_exit(qp->engine);
 	uroce_rcu_wait();
+	uroce_mw_owner_gone(&dev->mrs, &qp->windows);
 	if (qp->path.set_up)
 		dev->ops->path_fini(dev, &qp->path);
 	uroce_device_forget_events(dev, &qp->events, &ibv->mutex, &ibv->cond,

@@ -17,6 +17,7 @@
 #include <rte_common.h>
 #include <rte_spinlock.h>
 
+#include "mem/mw.h"
 #include "verbs/device.h"
 #include "verbs/cq.h"
 #include "wire/headers.h"
@@ -36,9 +37,14 @@ struct uroce_sqe {
 			uint32_t remote_qpn;
 			uint32_t qkey;
 		} ud;
+		struct {		/* BIND_MW */
+			uint64_t addr;
+			uint64_t length;
+			const struct uroce_mw *mw;
+		} bind;
 	};
-	uint32_t rkey;
-	uint32_t imm;			/* network byte order; the rkey of SEND_WITH_INV */
+	uint32_t rkey;			/* BIND_MW: the new one; LOCAL_INV: the old one */
+	uint32_t imm;			/* network byte order; the rkey of SEND_WITH_INV; FLUSH: its FETH */
 	uint32_t length;		/* of the message, bytes */
 	uint8_t opcode;			/* enum ibv_wr_opcode */
 	uint8_t flags;			/* enum ibv_send_flags; SIGNALED also for sq_sig_all */
@@ -47,7 +53,9 @@ struct uroce_sqe {
 	/* worker */
 	uint32_t first_psn;
 	uint32_t psn_count;		/* PSNs it takes: packets, or response packets of a READ */
-	uint32_t reserved[2];
+	/* poster */
+	uint32_t bind_access;		/* BIND_MW: enum ibv_access_flags, and of which region */
+	uint32_t bind_lkey;
 	struct ibv_sge sge[];
 };
 
@@ -118,7 +126,8 @@ struct uroce_requester {
 	uint32_t max_psn;		/* one past the highest PSN ever sent */
 	uint32_t unacked;		/* oldest PSN without an answer */
 	uint32_t since_ack_req;		/* packets since the last AckReq */
-	uint32_t rd_atomics;		/* READs and atomics outstanding (R39) */
+	uint32_t rd_atomics;		/* READs, atomics, FLUSHes outstanding (R39) */
+	uint32_t locals;		/* binds and invalidations that are done, but not complete yet */
 	uint8_t retries_left;
 	uint8_t rnr_retries_left;
 	bool rnr_wait;			/* nothing is sent until the timer fires (R35) */
@@ -132,12 +141,18 @@ struct uroce_requester {
 /* What the responder keeps of a READ or atomic so that it can answer again (R27, R28). */
 struct uroce_rd_atomic {
 	uint64_t addr;
-	uint64_t original;		/* atomics: what was there before */
+	union {
+		uint64_t original;	/* atomics: what was there before */
+		uint64_t flushed;	/* FLUSH: bytes that are persistent */
+	};
 	uint32_t rkey;
 	uint32_t length;
 	uint32_t first_psn;
 	uint32_t psn_count;
-	uint32_t start;			/* PSN offsets of what was asked for last: [start, end) */
+	union {
+		uint32_t start;		/* PSN offsets of what was asked for last: [start, end) */
+		uint32_t feth;		/* FLUSH: of what, and how far */
+	};
 	uint32_t end;
 	uint32_t next;			/* PSN offset of the next response; end: all are sent */
 	uint32_t msn;
@@ -185,8 +200,9 @@ struct uroce_qp {
 	struct uroce_event_refs events;	/* under the lock of the device's event queue */
 	bool sq_sig_all;
 	uint16_t mcast_groups;		/* that it is attached to, under the lock of dev->mcast (R49) */
-	uint8_t access;			/* worker's copy of attr.qp_access_flags */
+	uint16_t access;		/* worker's copy of attr.qp_access_flags */
 	uint32_t mtu_bytes;
+	struct uroce_mw_owner windows;	/* of type 2, bound to it */
 	struct uroce_path path;
 	struct uroce_wq rq;		/* with an SRQ: one entry, for the WQE that a message has taken */
 	struct uroce_wq sq;

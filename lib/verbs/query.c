@@ -16,6 +16,7 @@
 
 #include "uroce.h"
 #include "uroce_config.h"
+#include "mem/persistent.h"
 #include "verbs/device.h"
 #include "verbs/internal.h"
 
@@ -38,12 +39,14 @@ uroce_query_device(struct ibv_context *context, struct ibv_device_attr *attr)
 		.max_qp = 1 << dev->qps.log2,
 		.max_qp_wr = UROCE_MAX_QP_WR,
 		.device_cap_flags = IBV_DEVICE_CURR_QP_STATE_MOD | IBV_DEVICE_SYS_IMAGE_GUID |
-				    IBV_DEVICE_RC_RNR_NAK_GEN | IBV_DEVICE_SRQ_RESIZE,
+				    IBV_DEVICE_RC_RNR_NAK_GEN | IBV_DEVICE_MEM_WINDOW |
+				    IBV_DEVICE_MEM_WINDOW_TYPE_2B | IBV_DEVICE_MEM_MGT_EXTENSIONS | IBV_DEVICE_SRQ_RESIZE,
 		.max_sge = UROCE_MAX_SGE,
 		.max_sge_rd = UROCE_MAX_SGE,
 		.max_cq = UROCE_MAX_CQ,
 		.max_cqe = UROCE_MAX_CQE,
-		.max_mr = 1 << dev->mrs.log2,
+		.max_mr = 1 << dev->mrs.log2,	/* MRs and MWs together */
+		.max_mw = 1 << dev->mrs.log2,
 		.max_pd = UROCE_MAX_PD,
 		.max_ah = UROCE_MAX_AH,
 		.max_mcast_grp = groups,
@@ -76,7 +79,9 @@ uroce_context_query_device_ex(struct ibv_context *context,
 	uroce_query_device(context, &full.orig_attr);
 	full.completion_timestamp_mask = UINT64_MAX;
 	full.hca_core_clock = CLOCK_KHZ;
-	full.device_cap_flags_ex = full.orig_attr.device_cap_flags;
+	full.device_cap_flags_ex = full.orig_attr.device_cap_flags | IBV_DEVICE_FLUSH_GLOBAL |
+				   (UROCE_CAN_PERSIST ? IBV_DEVICE_FLUSH_PERSISTENT : 0) |
+				   IBV_DEVICE_ATOMIC_WRITE;
 	full.cq_mod_caps.max_cq_count = UINT16_MAX;
 	full.cq_mod_caps.max_cq_period = UINT16_MAX;
 	/* the caller may know fewer fields, or more */

@@ -160,4 +160,13 @@ uroce_reth_write(void *at, uint64_t va, uint32_t rkey, uint32_t dma_len)
 	reth->dma_len = rte_cpu_to_be_32(dma_len);
 }
 
+static inline void
+uroce_aeth_write(void *dst, uint8_t syndrome, uint32_t msn)
+{
+	struct uroce_aeth *aeth = dst;
+
+	aeth->syndrome = syndrome;
+	uroce_put24(aeth->msn, msn);
+}
+
 #endif /* UROCE_WIRE_HEADERS_H */

@@ -53,6 +53,10 @@ enum uroce_verdict {
 	UROCE_NAK_NOT_ALLOWED,      /* the QP's access flags or capabilities do not allow it */
 	UROCE_NAK_RD_ATOMIC,        /* R22 */
 	UROCE_NAK_ATOMIC_ALIGNMENT, /* R23 */
+	UROCE_NAK_ATOMIC_WRITE,     /* R24 */
+	UROCE_NAK_FLUSH,            /* R25: no type, or no selectivity, that there is */
+	UROCE_NAK_FLUSH_RESOURCES,  /* more FLUSHes than can be remembered: asked for again */
+	UROCE_NAK_INVALIDATE,       /* R33: not the rkey of a window that is this QP's */
 	UROCE_NAK_RNR,              /* R21 */
 	UROCE_NAK_LOCAL_PROTECTION, /* a receive WQE's SGE may not be written */
 	/* requester */

@@ -131,8 +131,7 @@ test_send_refused(void **state)
 	struct ibv_sge sge[UROCE_MAX_SGE] = { { .addr = (uintptr_t)data, .length = 8, .lkey = 1 } };
 	const struct ibv_send_wr good = { .opcode = IBV_WR_SEND, .sg_list = sge, .num_sge = 1 };
 	static const enum ibv_wr_opcode opcodes[] = {
-		IBV_WR_LOCAL_INV, IBV_WR_BIND_MW, IBV_WR_SEND_WITH_INV, IBV_WR_TSO, IBV_WR_DRIVER1,
-		12, 13, 14, IBV_WR_ATOMIC_WRITE, 16, 1000, -1,
+		IBV_WR_TSO, IBV_WR_DRIVER1, 12, 13, 16, 1000, -1,
 	};
 	static const enum ibv_wr_opcode not_inline[] = {
 		IBV_WR_RDMA_READ, IBV_WR_ATOMIC_CMP_AND_SWP, IBV_WR_ATOMIC_FETCH_AND_ADD,
@@ -212,6 +211,7 @@ test_send_fields(void **state)
 		{ IBV_WR_RDMA_READ, true, false, false, false },
 		{ IBV_WR_ATOMIC_CMP_AND_SWP, false, true, false, false },
 		{ IBV_WR_ATOMIC_FETCH_AND_ADD, false, true, false, false },
+		{ IBV_WR_ATOMIC_WRITE, true, false, false, false },
 	};
 	struct ibv_sge sge = { .addr = 0x1122334455667788, .length = 8, .lkey = 0x99aabbcc };
 
@@ -362,7 +362,7 @@ test_send_list(void **state)
 	struct ibv_send_wr wr[4] = {
 		{ .wr_id = 0, .next = &wr[1], .opcode = IBV_WR_SEND },
 		{ .wr_id = 1, .next = &wr[2], .opcode = IBV_WR_SEND },
-		{ .wr_id = 2, .next = &wr[3], .opcode = IBV_WR_BIND_MW },
+		{ .wr_id = 2, .next = &wr[3], .opcode = IBV_WR_TSO },
 		{ .wr_id = 3, .next = NULL, .opcode = IBV_WR_SEND },
 	};
 	struct ibv_send_wr *bad = NULL;

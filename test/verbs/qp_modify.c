@@ -176,7 +176,7 @@ test_ranges_of_init(void **state)
 	BAD(port_num, 0, FAKE_INIT_MASK);
 	BAD(port_num, 2, FAKE_INIT_MASK);
 	BAD(qp_access_flags, 1u << 31, FAKE_INIT_MASK);
-	BAD(qp_access_flags, 1u << 8, FAKE_INIT_MASK);
+	BAD(qp_access_flags, 1u << 10, FAKE_INIT_MASK);
 	accepted(attr, FAKE_INIT_MASK, IBV_QPS_INIT);
 }
 

@@ -16,6 +16,7 @@
 
 #include "uroce.h"
 #include "uroce_config.h"
+#include "mem/persistent.h"
 #include "eal.h"
 #include "fake.h"
 
@@ -47,7 +48,11 @@ test_device(void **state)
 	assert_int_equal(attr.max_srq_sge, UROCE_MAX_SGE);
 	assert_true(attr.device_cap_flags & IBV_DEVICE_SRQ_RESIZE);
 	/* not there */
-	assert_int_equal(attr.max_mw, 0);
+	assert_int_equal(attr.max_mw, attr.max_mr);
+	/* one of 2A and 2B: ib_verbs.h */
+	assert_true(attr.device_cap_flags & IBV_DEVICE_MEM_WINDOW);
+	assert_true(attr.device_cap_flags & IBV_DEVICE_MEM_WINDOW_TYPE_2B);
+	assert_false(attr.device_cap_flags & IBV_DEVICE_MEM_WINDOW_TYPE_2A);
 	assert_int_equal(attr.device_cap_flags & (IBV_DEVICE_AUTO_PATH_MIG | IBV_DEVICE_RESIZE_MAX_WR),
 			 0);
 }
@@ -94,7 +99,9 @@ test_device_ex_fields(void **state)
 	assert_int_equal(uroce_query_device_ex(fake.context, NULL, &attr), 0);
 	assert_int_equal(attr.completion_timestamp_mask, UINT64_MAX);
 	assert_int_equal(attr.hca_core_clock, 1000000);
-	assert_int_equal(attr.device_cap_flags_ex, attr.orig_attr.device_cap_flags);
+	assert_int_equal((uint32_t)attr.device_cap_flags_ex, attr.orig_attr.device_cap_flags);
+	assert_int_equal(attr.device_cap_flags_ex >> 32, (IBV_DEVICE_FLUSH_GLOBAL | IBV_DEVICE_ATOMIC_WRITE |
+			 (UROCE_CAN_PERSIST ? IBV_DEVICE_FLUSH_PERSISTENT : 0)) >> 32);
 	assert_int_equal(attr.cq_mod_caps.max_cq_count, UINT16_MAX);
 	assert_int_equal(attr.cq_mod_caps.max_cq_period, UINT16_MAX);
 	/* not there */
