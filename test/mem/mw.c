@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * Memory windows: what may be bound to what (R48), what a window's key resolves and for whom, what invalidates it
+ * (R33), and what holds a region (R47).
+ */
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+#include <rte_common.h>
+
+#include "uroce_verbs.h"
+#include "mem/mw.h"
+#include "eal.h"
+
+#define LW IBV_ACCESS_LOCAL_WRITE
+#define RW IBV_ACCESS_REMOTE_WRITE
+#define RR IBV_ACCESS_REMOTE_READ
+#define RA IBV_ACCESS_REMOTE_ATOMIC
+#define MWB IBV_ACCESS_MW_BIND
+#define ZB IBV_ACCESS_ZERO_BASED
+
+#define BYTES 8192
+
+static struct ibv_context context;
+static struct ibv_pd pd = { .context = &context };
+static struct ibv_pd other_pd = { .context = &context };
+static uint8_t memory[BYTES];
+static struct uroce_mrs t;
+static struct uroce_mw_owner qp, other_qp;
+static struct uroce_mr *mr;
+
+static int
+set_up(void **state)
+{
+	(void)state;
+	if (uroce_mrs_init(&t, 6, -1) != 0)
+		return -1;
+	mr = uroce_mr_create(&t, &pd, memory, BYTES, (uintptr_t)memory, LW | RW | RR | MWB);
+	return mr == NULL ? -1 : 0;
+}
+
+static int
+tear_down(void **state)
+{
+	(void)state;
+	if (uroce_mr_destroy(mr, NULL, NULL) != 0)
+		return -1;
+	uroce_mrs_fini(&t);
+	return 0;
+}
+
+static struct uroce_mw *
+window(enum ibv_mw_type type)
+{
+	struct uroce_mw *mw = uroce_mw_create(&t, &pd, type);
+
+	assert_non_null(mw);
+	return mw;
+}
+
+/* A bind of the middle of the region that nothing speaks against. */
+static struct uroce_mw_bind
+good(struct uroce_mw *mw)
+{
+	return (struct uroce_mw_bind){
+		.mw = mw,
+		.rkey = uroce_mw_next_rkey(mw, 0x5a),
+		.lkey = mr->ibv.lkey,
+		.addr = (uintptr_t)memory + 1000,
+		.length = 100,
+		.access = RR | RW,
+		.pd = &pd,
+		.qp = &qp,
+	};
+}
+
+static const struct uroce_mr_key *
+look(uint32_t rkey, const struct uroce_mw_owner *of, uint64_t addr, uint64_t length, uint32_t access)
+{
+	return uroce_key_lookup(&t, rkey, &pd, of, addr, length, access);
+}
+
+static void
+type_2_belongs_to_its_qp(void **state)
+{
+	struct uroce_mw *mw = window(IBV_MW_TYPE_2);
+	struct uroce_mw_bind b = good(mw);
+	const struct uroce_mr_key *k;
+
+	(void)state;
+	assert_null(look(b.rkey, &qp, b.addr, 1, RR));
+	assert_int_equal(uroce_mw_bind(&t, &b), 0);
+	assert_int_equal(b.rkey & 0xff, 0x5a);
+	assert_int_equal(b.rkey >> 8, mw->key >> 8);
+	k = look(b.rkey, &qp, b.addr, 100, RR | RW);
+	assert_non_null(k);
+	assert_ptr_equal(uroce_mr_va(k, b.addr + 7), memory + 1007);
+	assert_ptr_equal(k->mr, mr);
+	/* another QP, no QP, another PD */
+	assert_null(look(b.rkey, &other_qp, b.addr, 1, RR));
+	assert_null(look(b.rkey, NULL, b.addr, 1, RR));
+	assert_null(uroce_key_lookup(&t, b.rkey, &other_pd, &other_qp, b.addr, 1, RR));
+	/* range, rights; and it is not an lkey */
+	assert_null(look(b.rkey, &qp, b.addr - 1, 1, RR));
+	assert_null(look(b.rkey, &qp, b.addr, 101, RR));
+	assert_null(look(b.rkey, &qp, b.addr + 100, 1, RR));
+	assert_non_null(look(b.rkey, &qp, b.addr + 100, 0, RR));
+	assert_null(look(b.rkey, &qp, UINT64_MAX, 2, RR));
+	assert_null(look(b.rkey, &qp, b.addr, 1, RA));
+	assert_null(look(b.rkey, &qp, b.addr, 1, 0));
+	assert_null(look(b.rkey, &qp, b.addr, 1, LW));
+	uroce_mw_destroy(mw);
+	assert_null(look(b.rkey, &qp, b.addr, 1, RR));
+}
+
+static void
+type_1_belongs_to_its_pd(void **state)
+{
+	struct uroce_mw *mw = window(IBV_MW_TYPE_1);
+	struct uroce_mw_bind b = good(mw);
+	const uint32_t first = b.rkey;
+
+	(void)state;
+	assert_int_not_equal(first, mw->key);
+	assert_int_equal(uroce_mw_bind(&t, &b), 0);
+	assert_non_null(look(first, &qp, b.addr, 100, RR));
+	assert_non_null(look(first, &other_qp, b.addr, 100, RR));
+	assert_null(uroce_key_lookup(&t, first, &other_pd, &qp, b.addr, 1, RR));
+	/* bound anew, while it is bound: the old key is gone */
+	b.rkey = uroce_mw_next_rkey(mw, 0);
+	b.addr += 2000;
+	assert_int_equal(uroce_mw_bind(&t, &b), 0);
+	assert_null(look(first, &qp, b.addr, 1, RR));
+	assert_null(look(b.rkey, &qp, b.addr - 2000, 1, RR));
+	assert_non_null(look(b.rkey, &qp, b.addr, 100, RR));
+	/* length 0, with and without a region, unbinds */
+	for (unsigned int i = 0; i < 2; i++) {
+		struct uroce_mw_bind nothing = { .mw = mw, .pd = &pd, .qp = &qp };
+
+		assert_int_equal(uroce_mr_destroy(mr, NULL, NULL), -EBUSY);
+		nothing.lkey = i == 0 ? mr->ibv.lkey : 0;
+		nothing.rkey = uroce_mw_next_rkey(mw, 0);
+		assert_int_equal(uroce_mw_bind(&t, &nothing), 0);
+		assert_null(look(nothing.rkey, &qp, b.addr, 0, RR));
+		assert_true(LIST_EMPTY(&mr->windows));
+		b.rkey = uroce_mw_next_rkey(mw, 0);
+		assert_int_equal(uroce_mw_bind(&t, &b), 0);
+	}
+	uroce_mw_destroy(mw);
+}
+
+static void
+refused(struct uroce_mw_bind b)
+{
+	assert_int_equal(uroce_mw_bind(&t, &b), -EINVAL);
+	assert_null(look(b.rkey, &qp, b.addr, 0, RR));
+	assert_true(LIST_EMPTY(&mr->windows));
+}
+
+/* R48 */
+static void
+r48_rules_of_both_types(void **state)
+{
+	(void)state;
+	for (int type = IBV_MW_TYPE_1; type <= IBV_MW_TYPE_2; type++) {
+		struct uroce_mw *mw = window(type), *gone = window(type);
+		struct uroce_mr *plain = uroce_mr_create(&t, &pd, memory, BYTES, (uintptr_t)memory, LW | RW);
+		struct uroce_mr *foreign = uroce_mr_create(&t, &other_pd, memory, BYTES, (uintptr_t)memory,
+							   LW | RW | MWB);
+		struct uroce_mr *zero = uroce_mr_create(&t, &pd, memory, BYTES, 0, LW | RW | MWB | ZB);
+		struct uroce_mr *readable = uroce_mr_create(&t, &pd, memory, BYTES, (uintptr_t)memory, MWB);
+		struct uroce_mr *null = uroce_mr_create_null(&t, &pd);
+		struct uroce_mw_bind b = good(mw);
+
+		/* C10-72: of the QP's PD are window and region */
+		b.pd = &other_pd;
+		refused(b);
+		b.lkey = foreign->ibv.lkey;
+		refused(b);
+		b.pd = &pd;
+		refused(b);
+		/* C10-73 */
+		b.lkey = plain->ibv.lkey;
+		refused(b);
+		b.lkey = zero->ibv.lkey;
+		b.addr = 0;
+		refused(b);
+		b = good(mw);
+		/* C10-74: and not more than the region's memory allows */
+		b.lkey = readable->ibv.lkey;
+		b.access = RW;
+		refused(b);
+		b.access = RA;
+		refused(b);
+		b.access = IBV_ACCESS_FLUSH_GLOBAL;
+		refused(b);
+		/* C10-75 */
+		b = good(mw);
+		b.addr = (uintptr_t)memory - 1;
+		refused(b);
+		b.addr = (uintptr_t)memory + BYTES - 99;
+		refused(b);
+		b.addr = UINT64_MAX;
+		refused(b);
+		b = good(mw);
+		b.length = BYTES + 1;
+		refused(b);
+		b.length = UINT64_MAX;
+		refused(b);
+		/* no such region: a window's key, a null region's, one that is gone, one that never was */
+		b = good(mw);
+		b.lkey = mw->key;
+		refused(b);
+		b.lkey = null->ibv.lkey;
+		refused(b);
+		b.lkey = mr->ibv.lkey ^ 1;
+		refused(b);
+		b.lkey = 0;
+		refused(b);
+		b.lkey = plain->ibv.lkey;
+		assert_int_equal(uroce_mr_destroy(plain, NULL, NULL), 0);
+		refused(b);
+		/* no such window */
+		b = good(gone);
+		uroce_mw_destroy(gone);
+		refused(b);
+		b = good(mw);
+		b.rkey = foreign->ibv.lkey;
+		assert_int_equal(uroce_mw_bind(&t, &b), -EINVAL);
+		/* what reads only is enough to be read */
+		b = good(mw);
+		b.lkey = readable->ibv.lkey;
+		b.access = RR;
+		assert_int_equal(uroce_mw_bind(&t, &b), 0);
+		uroce_mw_destroy(mw);
+		assert_int_equal(uroce_mr_destroy(null, NULL, NULL), 0);
+		assert_int_equal(uroce_mr_destroy(readable, NULL, NULL), 0);
+		assert_int_equal(uroce_mr_destroy(zero, NULL, NULL), 0);
+		assert_int_equal(uroce_mr_destroy(foreign, NULL, NULL), 0);
+	}
+}
+
+/* R48: o10-36.2.2, o10-37.2.30, o10-37.2.40 */
+static void
+r48_rules_of_a_type(void **state)
+{
+	struct uroce_mw *one = window(IBV_MW_TYPE_1), *two = window(IBV_MW_TYPE_2);
+	struct uroce_mw_bind b = good(one);
+
+	(void)state;
+	b.access |= ZB;
+	refused(b);
+	b = good(two);
+	b.length = 0;
+	refused(b);
+	b = good(two);
+	assert_int_equal(uroce_mw_bind(&t, &b), 0);
+	b.rkey = uroce_mw_next_rkey(two, 0x5b);
+	assert_int_equal(uroce_mw_bind(&t, &b), -EINVAL);
+	assert_null(look(b.rkey, &qp, b.addr, 1, RR));
+	assert_non_null(look(b.rkey - 1, &qp, b.addr, 1, RR));
+	uroce_mw_destroy(one);
+	uroce_mw_destroy(two);
+	errno = 0;
+	assert_null(uroce_mw_create(&t, &pd, 3));
+	assert_int_equal(errno, EINVAL);
+}
+
+static void
+zero_based_windows(void **state)
+{
+	struct uroce_mw *mw = window(IBV_MW_TYPE_2);
+	struct uroce_mw_bind b = good(mw);
+	const struct uroce_mr_key *k;
+
+	(void)state;
+	b.access |= ZB;
+	assert_int_equal(uroce_mw_bind(&t, &b), 0);
+	k = look(b.rkey, &qp, 0, 100, RR);
+	assert_non_null(k);
+	assert_ptr_equal(uroce_mr_va(k, 3), memory + 1003);
+	assert_null(look(b.rkey, &qp, 1, 100, RR));
+	assert_null(look(b.rkey, &qp, b.addr, 1, RR));
+	k = uroce_key_lookup_whole(&t, b.rkey, &pd, &qp, RR);
+	assert_non_null(k);
+	assert_int_equal(k->length, 100);
+	assert_null(uroce_key_lookup_whole(&t, b.rkey, &pd, &other_qp, RR));
+	uroce_mw_destroy(mw);
+}
+
+/* R33 */
+static void
+r33_invalidation(void **state)
+{
+	struct uroce_mw *one = window(IBV_MW_TYPE_1), *two = window(IBV_MW_TYPE_2);
+	struct uroce_mw_bind b = good(one);
+
+	(void)state;
+	assert_int_equal(uroce_mw_bind(&t, &b), 0);
+	/* of type 1; a region, with windows and without; nothing at all */
+	assert_int_equal(uroce_mw_invalidate(&t, b.rkey, &pd, NULL), -EINVAL);
+	assert_int_equal(uroce_mw_invalidate(&t, mr->ibv.rkey, &pd, NULL), -EINVAL);
+	assert_non_null(look(b.rkey, &qp, b.addr, 1, RR));
+	uroce_mw_destroy(one);
+	assert_int_equal(uroce_mw_invalidate(&t, mr->ibv.rkey, &pd, NULL), -EINVAL);
+	assert_non_null(uroce_mr_lookup(&t, mr->ibv.rkey, &pd, (uintptr_t)memory, 1, RR));
+	assert_int_equal(uroce_mw_invalidate(&t, 0, &pd, NULL), -EINVAL);
+	assert_int_equal(uroce_mw_invalidate(&t, two->key, &pd, NULL), -EINVAL);
+
+	b = good(two);
+	assert_int_equal(uroce_mw_bind(&t, &b), 0);
+	assert_int_equal(uroce_mw_invalidate(&t, b.rkey ^ 1, &pd, &qp), -EINVAL);
+	assert_int_equal(uroce_mw_invalidate(&t, b.rkey, &other_pd, &qp), -EINVAL);
+	assert_int_equal(uroce_mw_invalidate(&t, b.rkey, &pd, &other_qp), -EINVAL);
+	assert_non_null(look(b.rkey, &qp, b.addr, 1, RR));
+	assert_int_equal(uroce_mw_invalidate(&t, b.rkey, &pd, &qp), 0);
+	assert_null(look(b.rkey, &qp, b.addr, 1, RR));
+	assert_int_equal(uroce_mw_invalidate(&t, b.rkey, &pd, &qp), -EINVAL);
+	/* it can be bound again, with the same key, to another QP; and be invalidated by its owner on any */
+	b.qp = &other_qp;
+	assert_int_equal(uroce_mw_bind(&t, &b), 0);
+	assert_null(look(b.rkey, &qp, b.addr, 1, RR));
+	assert_non_null(look(b.rkey, &other_qp, b.addr, 1, RR));
+	assert_int_equal(uroce_mw_invalidate(&t, b.rkey, &pd, NULL), 0);
+	uroce_mw_destroy(two);
+}
+
+/* R47 */
+static void
+r47_windows_hold_their_region(void **state)
+{
+	struct uroce_mw *a = window(IBV_MW_TYPE_2), *b = window(IBV_MW_TYPE_2);
+	struct uroce_mw_bind of_a = good(a), of_b = good(b);
+	const struct uroce_mr_change change = { &pd, memory, 100, (uintptr_t)memory, LW };
+
+	(void)state;
+	assert_int_equal(uroce_mw_bind(&t, &of_a), 0);
+	assert_int_equal(uroce_mw_bind(&t, &of_b), 0);
+	assert_int_equal(uroce_mr_destroy(mr, NULL, NULL), -EBUSY);
+	assert_int_equal(uroce_mr_change(mr, &change, NULL, NULL), -EBUSY);
+	assert_non_null(uroce_mr_lookup(&t, mr->ibv.rkey, &pd, (uintptr_t)memory, BYTES, RR));
+	assert_int_equal(uroce_mw_invalidate(&t, of_a.rkey, &pd, &qp), 0);
+	assert_int_equal(uroce_mr_destroy(mr, NULL, NULL), -EBUSY);
+	/* the QP goes */
+	uroce_mw_owner_gone(&t, &qp);
+	assert_true(LIST_EMPTY(&qp.windows));
+	assert_null(look(of_b.rkey, &qp, of_b.addr, 1, RR));
+	assert_int_equal(uroce_mr_change(mr, &change, NULL, NULL), 0);
+	assert_int_equal(mr->ibv.length, 100);
+	uroce_mw_destroy(a);
+	uroce_mw_destroy(b);
+}
+
+/* Windows and regions are out of one table; a key, whatever its low bits are made, is never 0. */
+static void
+the_table_is_shared(void **state)
+{
+	struct uroce_mw *mws[63];
+
+	(void)state;
+	for (unsigned int i = 0; i < RTE_DIM(mws); i++) {
+		mws[i] = window(IBV_MW_TYPE_2);
+		assert_int_not_equal(uroce_mw_next_rkey(mws[i], 0), 0);
+	}
+	errno = 0;
+	assert_null(uroce_mw_create(&t, &pd, IBV_MW_TYPE_1));
+	assert_int_equal(errno, ENOMEM);
+	assert_null(uroce_mr_create(&t, &pd, memory, 1, 0, LW));
+	assert_null(uroce_mr_create_null(&t, &pd));
+	for (unsigned int i = 0; i < RTE_DIM(mws); i++)
+		uroce_mw_destroy(mws[i]);
+	assert_int_equal(t.count, 1);
+}
+
+int
+main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+	const struct CMUnitTest tests[] = {
+		TEST(type_2_belongs_to_its_qp), TEST(type_1_belongs_to_its_pd), TEST(r48_rules_of_both_types),
+		TEST(r48_rules_of_a_type),	TEST(zero_based_windows),	TEST(r33_invalidation),
+		TEST(r47_windows_hold_their_region), TEST(the_table_is_shared),
+	};
+
+	test_eal_init(NULL);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

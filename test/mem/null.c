@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * Null regions: zeros to read, nowhere to write, for their own PD and nobody else.
+ */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "uroce_config.h"
+#include "mem/mr.h"
+#include "eal.h"
+
+static struct ibv_context context;
+static struct ibv_pd pd = { .context = &context };
+static struct ibv_pd other_pd = { .context = &context };
+static struct uroce_mrs t;
+
+static void
+reads_zeros_and_swallows(void **state)
+{
+	static const uint8_t zeros[UROCE_NULL_BYTES];
+	static const uint64_t addresses[] = { 0, 1, 0xdeadbeef, UINT64_MAX };
+	struct uroce_mr *mr = uroce_mr_create_null(&t, &pd);
+	const uint32_t key = mr->ibv.lkey;
+
+	(void)state;
+	for (unsigned int i = 0; i < 4; i++) {
+		const uint64_t addr = addresses[i];
+		const struct uroce_mr_key *k = uroce_mr_lookup(&t, key, &pd, addr, UROCE_NULL_BYTES, 0);
+
+		assert_non_null(k);
+		assert_memory_equal(uroce_mr_va(k, addr), zeros, UROCE_NULL_BYTES);
+		k = uroce_mr_lookup(&t, key, &pd, addr, UROCE_NULL_BYTES, IBV_ACCESS_LOCAL_WRITE);
+		assert_non_null(k);
+		memset(uroce_mr_va(k, addr), 0xff, UROCE_NULL_BYTES);
+		assert_int_equal(uroce_mr_iova(k, addr, 8), RTE_BAD_IOVA);
+		k = uroce_mr_lookup(&t, key, &pd, addr, UROCE_NULL_BYTES, 0);
+		assert_memory_equal(uroce_mr_va(k, addr), zeros, UROCE_NULL_BYTES);
+	}
+	assert_int_equal(uroce_mr_destroy(mr, NULL, NULL), 0);
+	assert_null(uroce_mr_lookup(&t, key, &pd, 0, 1, 0));
+}
+
+static void
+is_local_and_its_pds(void **state)
+{
+	struct uroce_mr *mr = uroce_mr_create_null(&t, &pd);
+	const uint32_t key = mr->ibv.rkey;
+
+	(void)state;
+	assert_null(uroce_mr_lookup(&t, key, &other_pd, 0, 1, 0));
+	assert_null(uroce_mr_lookup(&t, key, &pd, 0, 1, IBV_ACCESS_REMOTE_READ));
+	assert_null(uroce_mr_lookup(&t, key, &pd, 0, 1, IBV_ACCESS_REMOTE_WRITE));
+	assert_null(uroce_mr_lookup(&t, key, &pd, 0, 8, IBV_ACCESS_REMOTE_ATOMIC));
+	/* more than there is of zeros */
+	assert_null(uroce_mr_lookup(&t, key, &pd, 0, UROCE_NULL_BYTES + 1, 0));
+	assert_true(uroce_mr_is_null(mr));
+	assert_int_equal(uroce_mr_destroy(mr, NULL, NULL), 0);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(reads_zeros_and_swallows),
+		cmocka_unit_test(is_local_and_its_pds),
+	};
+	int failed;
+
+	test_eal_init(NULL);
+	if (uroce_mrs_init(&t, 4, -1) != 0)
+		return 1;
+	failed = cmocka_run_group_tests(tests, NULL, NULL);
+	uroce_mrs_fini(&t);
+	return failed;
+}
