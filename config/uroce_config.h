@@ -106,8 +106,17 @@
 #define UROCE_NETEM_REORDER_NS 20000	/* a frame that is overtaken comes so much later */
 #define UROCE_NETEM_LEAVE_MS 1000	/* for copies to be freed when it ends */
 
+/* Connection management's QP1 and thread */
+#define UROCE_CM_RECVS 4096		/* MADs that came and were not looked at yet; what is more is dropped */
+#define UROCE_CM_SENDS 1024		/* ... that were posted and have not left */
+#define UROCE_CM_BACKLOG 32768		/* ... that wait behind these */
+#define UROCE_CM_ROUND 256		/* ... looked at while the lock is held */
+#define UROCE_CM_POLL_NS 1000000ull	/* workers that nobody polls are polled so often by the thread */
+#define UROCE_CM_BUSY_POLL_NS 20000ull	/* ... while something happens, */
+#define UROCE_CM_BUSY_NS 5000000ull	/* and so long afterwards */
+#define UROCE_CM_LEAVE_NS 100000000ull	/* for the last MADs to leave when the service stops */
+
 /* IGMP and MLD */
-#define UROCE_MAX_GROUPS 256		/* multicast groups that a device is in */
 #define UROCE_GROUP_RECORDS 60		/* of one report: it fits into the least MTU of IPv6 */
 #define UROCE_GROUP_REPEAT_NS 1000000000ull	/* at most so long between two reports of a change */
 #define UROCE_GROUP_OLD_REPEAT_NS 10000000000ull	/* ... in IGMPv2 and MLDv1 */

@@ -33,7 +33,7 @@ struct uroce_addresses {
 	uint32_t ipv4[UROCE_MAX_GID]; /* network byte order */
 	uint8_t ipv6[UROCE_MAX_GID][16];
 	uint16_t group_count;
-	uint8_t groups[UROCE_MAX_GROUPS][16]; /* multicast groups of QPs, sorted */
+	uint8_t groups[UROCE_MAX_MCAST_GROUPS][16]; /* multicast groups of QPs, sorted */
 	bool has_ipv4_gateway;
 	bool has_ipv6_gateway;
 	uint8_t ipv4_gateway[16];

@@ -24,7 +24,7 @@ const char *const uroce_port_counter_names[UROCE_PORT_COUNTER_COUNT] = {
 	[UROCE_PORT_PROBES_SENT] = "probes_sent",
 	[UROCE_PORT_GROUP_QUERIES] = "group_queries",
 	[UROCE_PORT_GROUP_REPORTS] = "group_reports_sent",
-	[UROCE_PORT_GROUP_COPIES] = "group_copies",
+	[UROCE_PORT_GROUP_DELIVERIES] = "group_deliveries",
 };
 
 /* Where the next counter goes. */

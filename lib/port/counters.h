@@ -25,7 +25,7 @@ enum uroce_port_counter {
 	UROCE_PORT_PROBES_SENT, /* ARP requests and neighbour solicitations */
 	UROCE_PORT_GROUP_QUERIES, /* IGMP and MLD: who is in which multicast group */
 	UROCE_PORT_GROUP_REPORTS,
-	UROCE_PORT_GROUP_COPIES, /* of multicast frames, to QPs of other workers or of our own port */
+	UROCE_PORT_GROUP_DELIVERIES, /* of multicast packets, to each QP that is in the group */
 	UROCE_PORT_COUNTER_COUNT,
 };
 

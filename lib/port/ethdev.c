@@ -297,7 +297,7 @@ uroce_ethdev_stop(struct uroce_port *port)
 /* The port's filter: each MAC once, however many groups share it. */
 struct filter {
 	uint32_t count;
-	struct rte_ether_addr macs[UROCE_MAX_GID + UROCE_MAX_GROUPS + 2];
+	struct rte_ether_addr macs[UROCE_MAX_GID + UROCE_MAX_MCAST_GROUPS + 2];
 };
 
 static void

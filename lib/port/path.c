@@ -82,6 +82,7 @@ neighbour_init(struct uroce_port *port, struct uroce_path *path, struct uroce_te
 
 	if (uroce_gid_is_multicast(path->dgid.raw)) {
 		uroce_multicast_mac(&conf->dst_mac, path->dgid.raw);
+		path->out = UROCE_OUT_GROUP;
 		return 0;
 	}
 	ret = uroce_addresses_next_hop(port->published, path->dgid.raw, hop);

@@ -78,6 +78,17 @@ ipv4_check(struct uroce_rx *rx, const struct rte_ipv4_hdr *ip)
 	return UROCE_OK;
 }
 
+/* To a group of IP's, RoCE's is the only QP number. */
+static enum uroce_verdict
+group_packet_decode(const struct uroce_rx *rx, struct uroce_packet *p)
+{
+	enum uroce_verdict v = uroce_packet_decode(rx->mbuf, rx->l3_offset, p);
+
+	if (v == UROCE_OK && p->dest_qpn != UROCE_MULTICAST_QPN)
+		v = UROCE_DROP_QPN;
+	return v;
+}
+
 /* Not for one of our addresses: for a group that QPs are in, or a querier's question? */
 static enum uroce_verdict
 ipv4_group_receive(struct uroce_rx *rx, const struct rte_ipv4_hdr *ip, struct uroce_packet *p)
@@ -96,7 +107,7 @@ ipv4_group_receive(struct uroce_rx *rx, const struct rte_ipv4_hdr *ip, struct ur
 	if (!rte_is_same_ether_addr(&uroce_rx_ether(rx)->dst_addr, &mac))
 		return UROCE_DROP_L2_ADDRESS;
 	if (ip->next_proto_id == IPPROTO_UDP)
-		return uroce_packet_decode(rx->mbuf, rx->l3_offset, p);
+		return group_packet_decode(rx, p);
 	v = ipv4_check(rx, ip);
 	if (v != UROCE_OK)
 		return v;
@@ -181,6 +192,8 @@ ipv6_receive(struct uroce_rx *rx, struct uroce_packet *p)
 	v = ipv6_address_check(rx, ip);
 	if (v != UROCE_OK)
 		return v;
+	if (unlikely(ip->proto == IPPROTO_UDP && ip->dst_addr[0] == 0xff))
+		return group_packet_decode(rx, p);
 	if (likely(ip->proto == IPPROTO_UDP))
 		return uroce_packet_decode(rx->mbuf, rx->l3_offset, p);
 	v = ipv6_check(rx, ip);

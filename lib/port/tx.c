@@ -96,6 +96,16 @@ l3_of(const struct rte_mbuf *m, rte_be16_t *ether_type)
 	return (const uint8_t *)(tag + 1);
 }
 
+/* The destination of an IP packet. */
+static void
+dst_of(const uint8_t *l3, rte_be16_t ether_type, uint8_t gid[16])
+{
+	if (ether_type == rte_cpu_to_be_16(RTE_ETHER_TYPE_IPV4))
+		uroce_gid_from_ipv4(gid, ((const struct rte_ipv4_hdr *)l3)->dst_addr);
+	else
+		memcpy(gid, ((const struct rte_ipv6_hdr *)l3)->dst_addr, 16);
+}
+
 /* The neighbour's address is not known: leave the frame with it. */
 static void
 queue_hold(struct uroce_port_queue *q, struct rte_mbuf *m)
@@ -107,10 +117,7 @@ queue_hold(struct uroce_port_queue *q, struct rte_mbuf *m)
 	uint8_t dst[16], hop[16];
 	enum uroce_hold hold;
 
-	if (ether_type == rte_cpu_to_be_16(RTE_ETHER_TYPE_IPV4))
-		uroce_gid_from_ipv4(dst, ((const struct rte_ipv4_hdr *)l3)->dst_addr);
-	else
-		memcpy(dst, ((const struct rte_ipv6_hdr *)l3)->dst_addr, sizeof(dst));
+	dst_of(l3, ether_type, dst);
 	hold = UROCE_HOLD_FULL;
 	if (uroce_addresses_next_hop(uroce_port_addresses(port), dst, hop) == 0)
 		hold = uroce_neighbour_hold(&port->neighbours, hop, m, &eth->dst_addr);
@@ -145,6 +152,27 @@ uroce_tx_resolved(struct uroce_port_queue *q, struct rte_mbuf **frames, unsigned
 	}
 }
 
+/* A frame for a multicast group: the port gets it, and so do our own QPs that are in the group, who would not
+ * hear it from there. A copy, since the frame is the peer's to change once it has left. */
+static void
+group_push(struct uroce_worker *w, struct uroce_port_queue *q, struct rte_mbuf *m)
+{
+	rte_be16_t ether_type;
+	const uint8_t *l3 = l3_of(m, &ether_type);
+	struct rte_mbuf *copy;
+	uint8_t gid[16];
+
+	dst_of(l3, ether_type, gid);
+	if (uroce_addresses_in_group(uroce_port_addresses(q->port), gid)) {
+		copy = rte_pktmbuf_copy(m, w->engine.payload_pool, 0, UINT32_MAX);
+		if (copy != NULL)
+			w->loop[w->nb_loop++] = (struct uroce_loop){ copy, q, UROCE_OUT_GROUP };
+		else
+			uroce_count(&q->counters[UROCE_PORT_TX_DROP_LOOPBACK], 1);
+	}
+	queue_push(q, m);
+}
+
 void
 uroce_tx_frames(struct uroce_worker *w, struct rte_mbuf **frames, unsigned int n)
 {
@@ -155,10 +183,12 @@ uroce_tx_frames(struct uroce_worker *w, struct rte_mbuf **frames, unsigned int n
 		if (unlikely(q == NULL)) {
 			rte_pktmbuf_free(m);
 			uroce_count(&w->lost, 1);
-		} else if (m->hash.usr != 0) {
-			w->loop[w->nb_loop++] = (struct uroce_loop){ m, q, (uint16_t)m->hash.usr };
-		} else {
+		} else if (m->hash.usr == 0) {
 			uroce_tx_local(q, m);
+		} else if (m->hash.usr == UROCE_OUT_GROUP) {
+			group_push(w, q, m);
+		} else {
+			w->loop[w->nb_loop++] = (struct uroce_loop){ m, q, (uint16_t)m->hash.usr };
 		}
 	}
 }
@@ -167,7 +197,8 @@ uroce_tx_frames(struct uroce_worker *w, struct rte_mbuf **frames, unsigned int n
 static struct uroce_worker *
 loop_target(const struct uroce_loop *l, struct uroce_inbox_item *item)
 {
-	const struct uroce_port *port = uroce_registry_port(l->out - 1u);
+	const struct uroce_port *port = l->out == UROCE_OUT_GROUP ? l->from->port
+								  : uroce_registry_port(l->out - 1u);
 	const struct uroce_bth *bth;
 	const struct uroce_qp *qp;
 	rte_be16_t ether_type;
@@ -175,6 +206,11 @@ loop_target(const struct uroce_loop *l, struct uroce_inbox_item *item)
 
 	if (port == NULL)
 		return NULL;
+	item->packet.mbuf = l->mbuf;
+	item->packet.info = NULL; /* to be decoded at the other end */
+	item->port_id = port->port_id;
+	if (l->out == UROCE_OUT_GROUP)
+		return l->from->worker; /* which finds the QPs, as if the port had received it */
 	l3 = l3_of(l->mbuf, &ether_type);
 	l3 += ether_type == rte_cpu_to_be_16(RTE_ETHER_TYPE_IPV4) ? sizeof(struct rte_ipv4_hdr)
 								  : sizeof(struct rte_ipv6_hdr);
@@ -182,9 +218,6 @@ loop_target(const struct uroce_loop *l, struct uroce_inbox_item *item)
 	qp = uroce_qp_lookup(&port->dev, uroce_get24(bth->dest_qp));
 	if (qp == NULL)
 		return NULL;
-	item->packet.mbuf = l->mbuf;
-	item->packet.info = NULL; /* to be decoded at the other end */
-	item->port_id = port->port_id;
 	return uroce_worker_of(qp->engine);
 }
 

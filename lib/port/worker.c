@@ -18,6 +18,7 @@
 #include "port/upkeep.h"
 #include "port/worker.h"
 #include "uroce.h"
+#include "verbs/mcast.h"
 #include "verbs/qp.h"
 
 #define SPINS 1000 /* before a thread that waits for its turn lets others run */
@@ -39,11 +40,19 @@ batch_init(struct batch *b)
 	b->done_count = 0;
 }
 
+/* What the packets lie in is not freed yet. */
 static void
-batch_finish(struct uroce_worker *w, struct batch *b)
+batch_deliver(struct uroce_worker *w, struct batch *b)
 {
 	if (b->packet_count != 0)
 		uroce_engine_receive(&w->engine, b->qps, b->packets, b->packet_count, w->now_ns);
+	b->packet_count = 0;
+}
+
+static void
+batch_finish(struct uroce_worker *w, struct batch *b)
+{
+	batch_deliver(w, b);
 	if (b->done_count != 0)
 		rte_pktmbuf_free_bulk(b->done, b->done_count);
 	batch_init(b);
@@ -57,6 +66,66 @@ hand_over(struct uroce_worker *to, const struct uroce_packet *p, uint16_t port_i
 	return rte_ring_mp_enqueue_elem(to->inbox, &item, sizeof(item)) == 0;
 }
 
+/* One of a group's QPs is another worker's, which gets the same frame: nobody changes it. */
+static void
+group_hand_over(struct uroce_port_queue *q, const struct uroce_packet *p, const struct uroce_qp *qp)
+{
+	struct uroce_packet copy = *p;
+
+	copy.dest_qpn = qp->ibv.qp_num; /* there it is for this QP alone */
+	rte_pktmbuf_refcnt_update(p->mbuf, 1);
+	if (hand_over(uroce_worker_of(qp->engine), &copy, q->port_id)) {
+		uroce_count(&q->counters[UROCE_PORT_HANDED_OVER], 1);
+		return;
+	}
+	rte_pktmbuf_refcnt_update(p->mbuf, -1);
+	uroce_count(&q->verdicts[UROCE_DROP_HANDOVER], 1);
+}
+
+static void
+group_of(const struct uroce_packet *p, uint8_t gid[16])
+{
+	uint32_t ipv4;
+
+	if (p->ip_version == 6) {
+		memcpy(gid, p->dst_ip, 16);
+		return;
+	}
+	memcpy(&ipv4, p->dst_ip, sizeof(ipv4));
+	uroce_gid_from_ipv4(gid, ipv4);
+}
+
+/* The packet that has been decoded at the batch's end is for no QP by number: is it for a group's? Each gets it
+ * as if it had come for that one. */
+static enum uroce_verdict
+group_add(struct uroce_worker *w, struct uroce_port_queue *q, struct batch *b)
+{
+	const struct uroce_packet p = b->packets[b->packet_count];
+	struct uroce_qp *qps[UROCE_MAX_MCAST_QPS];
+	unsigned int n = 0;
+	uint8_t gid[16];
+
+	group_of(&p, gid);
+	if (p.dest_qpn == UROCE_MULTICAST_QPN && uroce_gid_is_multicast(gid))
+		n = uroce_mcast_receivers(&q->port->dev, gid, qps);
+	if (n == 0)
+		return UROCE_DROP_QPN;
+	batch_deliver(w, b); /* there is room for a burst of them now */
+	for (unsigned int i = 0; i < n; i++) {
+		if (qps[i]->engine != &w->engine) {
+			group_hand_over(q, &p, qps[i]);
+			continue;
+		}
+		b->qps[b->packet_count] = qps[i];
+		b->packets[b->packet_count++] = p;
+		if (b->packet_count == RTE_DIM(b->packets))
+			batch_deliver(w, b);
+	}
+	batch_deliver(w, b);
+	uroce_count(&q->counters[UROCE_PORT_GROUP_DELIVERIES], n);
+	return UROCE_OK;
+}
+
 /* Add the packet that has been decoded at the batch's end, if its QP is ours. */
 static enum uroce_verdict
 batch_add(struct uroce_worker *w, struct uroce_port_queue *q, struct batch *b)
@@ -65,7 +134,7 @@ batch_add(struct uroce_worker *w, struct uroce_port_queue *q, struct batch *b)
 	struct uroce_qp *qp = uroce_qp_lookup(&q->port->dev, p->dest_qpn);
 
 	if (unlikely(qp == NULL))
-		return UROCE_DROP_QPN;
+		return group_add(w, q, b);
 	if (unlikely(qp->engine != &w->engine)) {
 		if (!hand_over(uroce_worker_of(qp->engine), p, q->port_id))
 			return UROCE_DROP_HANDOVER;
@@ -209,7 +278,7 @@ worker_round(struct uroce_worker *w)
 	unsigned int n;
 
 	/* the TSC of the core that polls now may be behind that of the last one */
-	w->now_ns = RTE_MAX(w->now_ns, uroce_clock_ns());
+	__atomic_store_n(&w->now_ns, RTE_MAX(w->now_ns, uroce_clock_ns()), __ATOMIC_RELAXED);
 	n = inbox_receive(w);
 	for (unsigned int i = 0; i < w->nb_queues; i++) {
 		struct uroce_port_queue *q = w->queues[i];

@@ -28,6 +28,9 @@ struct uroce_engine;
 struct uroce_qp;
 struct uroce_timer;
 
+/* To the port and, when QPs of the device are in the multicast group, to them. */
+#define UROCE_OUT_GROUP UINT16_MAX
+
 /* The way to a peer: headers for every packet, and where they get the neighbour's address from. */
 struct uroce_path {
 	struct uroce_template headers;
@@ -36,7 +39,7 @@ struct uroce_path {
 	const uint64_t *lladdr;
 	union ibv_gid sgid;
 	union ibv_gid dgid;
-	uint16_t out;		/* 0: the device's port; n: loopback to the device of index n - 1 */
+	uint16_t out;		/* 0: the device's port; n: loopback to the device of index n - 1; or UROCE_OUT_GROUP */
 	bool multi_seg;		/* the port sends chains of mbufs */
 	bool set_up;
 };

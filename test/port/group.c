@@ -168,14 +168,14 @@ test_not_reported(void **state)
 static void
 test_full(void **state)
 {
-	for (unsigned int i = 0; i < UROCE_MAX_GROUPS; i++)
+	for (unsigned int i = 0; i < UROCE_MAX_MCAST_GROUPS; i++)
 		assert_int_equal(uroce_groups_join(&groups, v4(i)), 1);
-	assert_int_equal(uroce_groups_join(&groups, v4(UROCE_MAX_GROUPS)), -ENOSPC);
+	assert_int_equal(uroce_groups_join(&groups, v4(UROCE_MAX_MCAST_GROUPS)), -ENOSPC);
 	assert_int_equal(uroce_groups_join(&groups, v4(3)), 0);
 	assert_false(uroce_groups_leave(&groups, v4(3)));
 	/* one that has been left makes room, told or not */
 	assert_true(uroce_groups_leave(&groups, v4(3)));
-	assert_int_equal(uroce_groups_join(&groups, v4(UROCE_MAX_GROUPS)), 1);
+	assert_int_equal(uroce_groups_join(&groups, v4(UROCE_MAX_MCAST_GROUPS)), 1);
 	assert_false(uroce_groups_leaving(&groups));
 }
 
@@ -195,11 +195,11 @@ settle(uint64_t now)
 static void
 test_general_query(void **state)
 {
-	unsigned int seen[UROCE_MAX_GROUPS] = { 0 };
+	unsigned int seen[UROCE_MAX_MCAST_GROUPS] = { 0 };
 	uint64_t now = 1000 * S, due, next;
 	unsigned int messages = 0;
 
-	for (unsigned int i = 0; i < UROCE_MAX_GROUPS; i++)
+	for (unsigned int i = 0; i < UROCE_MAX_MCAST_GROUPS; i++)
 		assert_int_equal(uroce_groups_join(&groups, i % 2 == 0 ? v4(i) : v6(i)), 1);
 	settle(0);
 	due = query(UROCE_GROUP_IPV4, UROCE_GROUP_V3, NULL, 10 * S, now);
@@ -217,8 +217,8 @@ test_general_query(void **state)
 		messages++;
 	}
 	assert_int_equal(messages,
-			 (UROCE_MAX_GROUPS / 2 + UROCE_GROUP_RECORDS - 1) / UROCE_GROUP_RECORDS);
-	for (unsigned int i = 0; i < UROCE_MAX_GROUPS; i++)
+			 (UROCE_MAX_MCAST_GROUPS / 2 + UROCE_GROUP_RECORDS - 1) / UROCE_GROUP_RECORDS);
+	for (unsigned int i = 0; i < UROCE_MAX_MCAST_GROUPS; i++)
 		assert_int_equal(seen[i], i % 2 == 0);
 	assert_int_equal(next, UINT64_MAX);
 }

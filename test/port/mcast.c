@@ -25,7 +25,7 @@ static const union ibv_gid v6 = { .raw = { 0xff, 0x15, [13] = 1, 2, 3 } };
 static struct {
 	int ret;
 	uint32_t count;
-	struct rte_ether_addr macs[UROCE_MAX_GROUPS + UROCE_MAX_GID + 2];
+	struct rte_ether_addr macs[UROCE_MAX_MCAST_GROUPS + UROCE_MAX_GID + 2];
 	bool all;
 } filter;
 
@@ -140,15 +140,17 @@ test_full(void **state)
 	struct tap t;
 
 	tap_open(&t, 0, cidrs);
-	for (unsigned int i = 0; i < UROCE_MAX_GROUPS; i++) {
-		gid.raw[4] = (uint8_t)i;
+	for (unsigned int i = 0; i < UROCE_MAX_MCAST_GROUPS; i++) {
+		gid.raw[4] = (uint8_t)(i >> 8);
+		gid.raw[5] = (uint8_t)i;
 		assert_int_equal(uroce_port_mcast_join(&t.port->dev, &gid), 0);
 		assert_true(seen(&t, &gid));
 	}
 	assert_int_equal(uroce_port_mcast_join(&t.port->dev, &v4), -ENOSPC);
 	assert_false(seen(&t, &v4));
-	for (unsigned int i = 0; i < UROCE_MAX_GROUPS; i++) {
-		gid.raw[4] = (uint8_t)i;
+	for (unsigned int i = 0; i < UROCE_MAX_MCAST_GROUPS; i++) {
+		gid.raw[4] = (uint8_t)(i >> 8);
+		gid.raw[5] = (uint8_t)i;
 		assert_true(seen(&t, &gid));
 		uroce_port_mcast_leave(&t.port->dev, &gid);
 	}

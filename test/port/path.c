@@ -198,7 +198,7 @@ test_multicast(void **state)
 	memcpy(attr.grh.dgid.raw + 12, "\xe1\x82\x03\x04", 4);
 	assert_int_equal(init(&t, &attr, &path), 0);
 	assert_null(path.lladdr);
-	assert_int_equal(path.out, 0);
+	assert_int_equal(path.out, UROCE_OUT_GROUP);
 	assert_memory_equal(path.headers.bytes, "\x01\x00\x5e\x02\x03\x04", 6);
 	fini(&t, &path);
 	tap_expect_nothing(&t);
