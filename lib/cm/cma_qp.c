@@ -269,11 +269,12 @@ uroce_rdma_create_qp_ex(struct rdma_cm_id *ibv, struct ibv_qp_init_attr_ex *attr
 int
 uroce_rdma_create_qp(struct rdma_cm_id *id, struct ibv_pd *pd, struct ibv_qp_init_attr *qp_init_attr)
 {
-	struct ibv_qp_init_attr_ex attr = { .comp_mask = IBV_QP_INIT_ATTR_PD };
+	struct ibv_qp_init_attr_ex attr = { .qp_context = NULL };
 	int ret;
 
-	/* one begins as the other */
+	/* one begins as the other; where that is padded this has comp_mask already */
 	memcpy(&attr, qp_init_attr, sizeof(*qp_init_attr));
+	attr.comp_mask = IBV_QP_INIT_ATTR_PD;
 	attr.pd = pd != NULL ? pd : id->pd;
 	ret = uroce_rdma_create_qp_ex(id, &attr);
 	memcpy(qp_init_attr, &attr, sizeof(*qp_init_attr));
