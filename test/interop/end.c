@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The queue pair of an end and its way to RTS.
+ * The queue pairs of an end and their way to RTS.
  */
 
 #include <errno.h>
@@ -34,13 +34,26 @@ gid_index(const union ibv_gid *wanted)
 	return -1;
 }
 
+unsigned int
+qp_index(const char *line)
+{
+	uint64_t q = line_number(line, "q", 0);
+
+	return q < self.count ? (unsigned int)q : 0;
+}
+
 int
 end_close(void)
 {
-	int ret = 0;
+	int ret = window_close();
 
-	if (self.qp != NULL)
-		ret |= VERB(destroy_qp)(self.qp);
+	for (unsigned int i = 0; i < self.count; i++) {
+		if (self.ahs[i] != NULL)
+			ret |= VERB(destroy_ah)(self.ahs[i]);
+		ret |= VERB(destroy_qp)(self.qps[i]);
+	}
+	if (self.srq != NULL)
+		ret |= VERB(destroy_srq)(self.srq);
 	if (self.cq != NULL)
 		ret |= VERB(destroy_cq)(self.cq);
 	if (self.mr != NULL)
@@ -50,17 +63,49 @@ end_close(void)
 	return ret;
 }
 
-static int
-create_end(size_t size, bool own_memory)
+static enum ibv_qp_type
+type_of(const char *line)
 {
+	const char *name = line_text(line, "type");
+
+	if (name != NULL && strncmp(name, "uc", 2) == 0)
+		return IBV_QPT_UC;
+	return name != NULL && strncmp(name, "ud", 2) == 0 ? IBV_QPT_UD : IBV_QPT_RC;
+}
+
+static int
+create_qps(const char *line)
+{
+	uint64_t n = line_number(line, "qps", 1);
 	struct ibv_qp_init_attr init = {
-		.qp_type = IBV_QPT_RC,
+		.qp_type = type_of(line),
+		.srq = self.srq,
+		.send_cq = self.cq,
+		.recv_cq = self.cq,
 		.cap = {
 			.max_send_wr = MAX_WR, .max_recv_wr = MAX_WR,
 			.max_send_sge = MAX_SGE, .max_recv_sge = MAX_SGE,
 			.max_inline_data = MAX_INLINE,
 		},
 	};
+
+	while (self.count < n && self.count < MAX_QPS) {
+		struct ibv_qp_init_attr attr = init;	/* what is granted is written back */
+		struct ibv_qp *qp = VERB(create_qp)(pd, &attr);
+
+		if (qp == NULL)
+			return -1;
+		self.qps[self.count++] = qp;
+	}
+	return 0;
+}
+
+static int
+create_end(const char *line)
+{
+	struct ibv_srq_init_attr srq = { .attr = { .max_wr = MAX_WR, .max_sge = MAX_SGE } };
+	bool own_memory = line_number(line, "own", 0) != 0;
+	size_t size = line_number(line, "size", 4096);
 
 	self.size = size;
 	self.own_memory = own_memory;
@@ -70,27 +115,39 @@ create_end(size_t size, bool own_memory)
 	memset(self.memory, 0, size);
 	self.mr = VERB(reg_mr)(pd, self.memory, size,
 			       IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
-				       IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC);
+				       IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC |
+				       IBV_ACCESS_MW_BIND);
 	self.cq = VERB(create_cq)(context, QUEUE_DEPTH, NULL, NULL, 0);
 	if (self.mr == NULL || self.cq == NULL)
 		return -1;
-	init.send_cq = self.cq;
-	init.recv_cq = self.cq;
-	self.qp = VERB(create_qp)(pd, &init);
-	return self.qp == NULL ? -1 : 0;
+	if (line_number(line, "srq", 0) != 0) {
+		self.srq = VERB(create_srq)(pd, &srq);
+		if (self.srq == NULL)
+			return -1;
+	}
+	return create_qps(line);
+}
+
+static int
+to_init(struct ibv_qp *qp, uint32_t qkey)
+{
+	struct ibv_qp_attr attr = {
+		.qp_state = IBV_QPS_INIT,
+		.port_num = 1,
+		.qkey = qkey,
+		.qp_access_flags = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
+				   IBV_ACCESS_REMOTE_ATOMIC,
+	};
+	int rights = qp->qp_type == IBV_QPT_UD ? IBV_QP_QKEY : IBV_QP_ACCESS_FLAGS;
+
+	return VERB(modify_qp)(qp, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | rights);
 }
 
 void
 do_qp(const char *line)
 {
-	struct ibv_qp_attr attr = {
-		.qp_state = IBV_QPS_INIT,
-		.port_num = 1,
-		.qp_access_flags = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
-				   IBV_ACCESS_REMOTE_ATOMIC,
-	};
 	union ibv_gid sgid;
-	int index;
+	int index, ret;
 
 	end_close();
 	if (!line_gid(line, "sgid", &sgid) || (index = gid_index(&sgid)) < 0) {
@@ -99,15 +156,19 @@ do_qp(const char *line)
 	}
 	self.sgid_index = (uint8_t)index;
 	self.psn = line_number(line, "psn", 0);
-	if (create_end(line_number(line, "size", 4096), line_number(line, "own", 0) != 0) != 0 ||
-	    VERB(modify_qp)(self.qp, &attr,
-			    IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS) !=
-		    0) {
-		printf("error creating the queue pair: %s\n", strerror(errno));
+	self.qkey = (uint32_t)line_number(line, "qkey", 0);
+	ret = create_end(line) != 0 ? errno : 0;
+	for (unsigned int i = 0; i < self.count && ret == 0; i++)
+		ret = to_init(self.qps[i], self.qkey);
+	if (ret != 0) {
+		printf("error creating the queue pairs: %s\n", strerror(ret));
 		return;
 	}
-	printf("ok qpn=%u rkey=%u addr=%" PRIu64 "\n", self.qp->qp_num, self.mr->rkey,
-	       (uint64_t)(uintptr_t)self.memory);
+	printf("ok rkey=%u addr=%" PRIu64 " qpn=%u", self.mr->rkey,
+	       (uint64_t)(uintptr_t)self.memory, self.qps[0]->qp_num);
+	for (unsigned int i = 1; i < self.count; i++)
+		printf(" qpn%u=%u", i, self.qps[i]->qp_num);
+	putchar('\n');
 }
 
 static enum ibv_mtu
@@ -120,9 +181,17 @@ mtu_code(uint64_t bytes)
 	return code;
 }
 
+/* What each service takes on its way to RTR and RTS, beside the state. */
+static const int rc_rtr = IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
+			  IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
+static const int uc_rtr = IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN;
+static const int rc_rts = IBV_QP_SQ_PSN | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
+			  IBV_QP_MAX_QP_RD_ATOMIC;
+
 static int
-to_rtr(const char *line)
+to_rtr(const char *line, unsigned int q)
 {
+	enum ibv_qp_type type = self.qps[q]->qp_type;
 	struct ibv_qp_attr attr = {
 		.qp_state = IBV_QPS_RTR,
 		.path_mtu = mtu_code(line_number(line, "mtu", 1024)),
@@ -139,14 +208,20 @@ to_rtr(const char *line)
 
 	if (!line_gid(line, "dgid", &attr.ah_attr.grh.dgid))
 		return EINVAL;
-	return VERB(modify_qp)(self.qp, &attr,
-			       IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
-				       IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC |
-				       IBV_QP_MIN_RNR_TIMER);
+	if (type == IBV_QPT_UD) {
+		self.remote_qpns[q] = attr.dest_qp_num;
+		self.ahs[q] = VERB(create_ah)(pd, &attr.ah_attr);
+		if (self.ahs[q] == NULL)
+			return errno;
+	}
+	return VERB(modify_qp)(self.qps[q], &attr,
+			       IBV_QP_STATE | (type == IBV_QPT_UD   ? 0
+					       : type == IBV_QPT_UC ? uc_rtr
+								    : rc_rtr));
 }
 
 static int
-to_rts(const char *line)
+to_rts(const char *line, unsigned int q)
 {
 	struct ibv_qp_attr attr = {
 		.qp_state = IBV_QPS_RTS,
@@ -157,21 +232,22 @@ to_rts(const char *line)
 		.max_rd_atomic = line_number(line, "max_rd_atomic", 8),
 	};
 
-	return VERB(modify_qp)(self.qp, &attr,
-			       IBV_QP_STATE | IBV_QP_SQ_PSN | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
-				       IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC);
+	return VERB(modify_qp)(self.qps[q], &attr,
+			       IBV_QP_STATE |
+				       (self.qps[q]->qp_type == IBV_QPT_RC ? rc_rts : IBV_QP_SQ_PSN));
 }
 
 void
 do_connect(const char *line)
 {
-	int ret = to_rtr(line);
+	unsigned int q = qp_index(line);
+	int ret = to_rtr(line, q);
 
 	/* The kernel gives a neighbour one second to answer, and may itself be slow to ask. */
 	for (int i = 1; ret == ETIMEDOUT && i < CONNECT_TRIES; i++)
-		ret = to_rtr(line);
+		ret = to_rtr(line, q);
 	if (ret == 0)
-		ret = to_rts(line);
+		ret = to_rts(line, q);
 	if (ret == 0)
 		puts("ok");
 	else
@@ -179,11 +255,11 @@ do_connect(const char *line)
 }
 
 void
-do_state(void)
+do_state(const char *line)
 {
 	struct ibv_qp_init_attr init;
 	struct ibv_qp_attr attr;
-	int ret = VERB(query_qp)(self.qp, &attr, IBV_QP_STATE, &init);
+	int ret = VERB(query_qp)(self.qps[qp_index(line)], &attr, IBV_QP_STATE, &init);
 
 	if (ret == 0)
 		printf("ok state=%d\n", attr.qp_state);

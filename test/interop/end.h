@@ -13,11 +13,19 @@
 #define MAX_WR  64
 #define MAX_SGE 16
 
+#define MAX_QPS 4
+
 /* What `qp` creates and `close` destroys. */
 struct end {
-	struct ibv_qp *qp;
+	struct ibv_qp *qps[MAX_QPS];	/* with their own ways to the peer */
+	struct ibv_ah *ahs[MAX_QPS];	/* UD */
+	uint32_t remote_qpns[MAX_QPS];
+	unsigned int count;
+	struct ibv_srq *srq;	/* of all of them, or NULL */
 	struct ibv_cq *cq;
 	struct ibv_mr *mr;
+	struct ibv_mw *mw;
+	uint32_t qkey;
 	uint8_t *memory;
 	size_t size;
 	bool own_memory;
@@ -29,13 +37,16 @@ extern struct end self;
 extern struct ibv_context *context;
 extern struct ibv_pd *pd;
 
+/** The queue pair that the line names by "q=", the first one if it names none. */
+unsigned int qp_index(const char *line);
+
 /** Give the processor to others for a moment. */
 void idle(void);
 
 /* end.c */
 void do_qp(const char *line);
 void do_connect(const char *line);
-void do_state(void);
+void do_state(const char *line);
 int end_close(void);
 
 /* memory.c */
@@ -48,5 +59,9 @@ void do_word(const char *line, bool put);
 void do_recv(const char *line);
 void do_send(const char *line);
 void do_poll(const char *line);
+
+/* window.c */
+void do_bind(const char *line);
+int window_close(void);
 
 #endif /* INTEROP_END_H */

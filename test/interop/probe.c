@@ -3,17 +3,21 @@
  *
  * One end of the interoperability tests: a verbs program that does what it is told on standard
  * input, a line at a time, and answers each line with one of its own: "ok ..." or "error ...". It
- * has one RC queue pair with its memory at a time. Which scenario the lines make up, scenarios.py
- * knows.
+ * has some queue pairs of one type with their memory at a time. Which scenario the lines make up,
+ * scenarios.py knows. "q=" in a line says which queue pair; else it is the first.
  *
- * qp sgid=A size=N [psn= own=1]    new memory (zeroed), MR, CQ and QP -> qpn= rkey= addr=
- * connect dgid=A qpn=N psn=N mtu=N [timeout= retry= rnr= min_rnr=]
+ * qp sgid=A size=N [psn= own=1 type=rc|uc|ud qkey= qps=N srq=1]
+ *                                  new memory (zeroed), MR, CQ, QPs -> rkey= addr= qpn= qpn1= ...
+ * connect dgid=A qpn=N psn=N mtu=N [q= timeout= retry= rnr= min_rnr=]
  *                                  to RTS
  * recv n=N len=N [at= stride= sges=]
  *                                  post receives, wr_id from 0
  * send op=O n=N [len= at= stride= sges= flags= imm= remote= remote_stride= rkey= compare= swap=
- *       step=]                     post one list of n WRs, wr_id from 0
- * poll n=N ms=N                    wait for n completions -> id:status:opcode:bytes:imm ...
+ *       step= inv= qkey=]          post one list of n WRs, wr_id from 0
+ * bind type=1|2 at=N len=N access=N [key=]
+ *                                  bind a memory window, with this low byte of its key -> rkey=
+ * poll n=N ms=N                    wait for n completions -> id:status:opcode:bytes:imm or
+ *                                  invalidated rkey:qpn:src_qp of a datagram ...
  * fill at=N len=N seed=N           write the pattern of this seed into the memory
  * check at=N len=N seed=N          compare with it
  * put at=N value=N, get at=N       64-bit words in host byte order
@@ -112,7 +116,7 @@ run_without_qp(const char *line)
 static void
 run(const char *line)
 {
-	if (self.qp == NULL)
+	if (self.count == 0)
 		run_without_qp(line);
 	else if (is(line, "connect"))
 		do_connect(line);
@@ -129,7 +133,9 @@ run(const char *line)
 	else if (is(line, "put") || is(line, "get"))
 		do_word(line, is(line, "put"));
 	else if (is(line, "state"))
-		do_state();
+		do_state(line);
+	else if (is(line, "bind"))
+		do_bind(line);
 	else
 		run_without_qp(line);
 }

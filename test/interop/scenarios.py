@@ -6,6 +6,7 @@ when all is as it must be and raises Failure when it is not. matrix() at the end
 No verdict depends on how fast anything is: scenarios wait for what they have seen on the wire, and the
 transport timeouts leave room for a machine that is busy with other things."""
 
+import socket
 import time
 
 from rig import VLAN, Failure, address, cidr, gid
@@ -13,7 +14,10 @@ from wire import REQUESTS, Fault
 
 SUCCESS, LOC_LEN_ERR, LOC_QP_OP_ERR, FLUSHED = 0, 1, 2, 5
 REM_INV_REQ, REM_ACCESS, REM_OP, RETRY_EXC, RNR_RETRY_EXC = 9, 10, 11, 12, 13
-WC_OPCODE = {'send': 0, 'send-imm': 0, 'write': 1, 'write-imm': 1, 'read': 2, 'cas': 3, 'faa': 4}
+LOCAL_WRITE, REMOTE_WRITE, REMOTE_READ = 1, 2, 4        # enum ibv_access_flags
+GRH_BYTES = 40
+QKEY = 0x1234567
+WC_OPCODE = {'send-inv': 0, 'local-inv': 6, 'bind': 5, 'send': 0, 'send-imm': 0, 'write': 1, 'write-imm': 1, 'read': 2, 'cas': 3, 'faa': 4}
 WC_RECV, WC_RECV_WITH_IMM = 128, 129
 TAKES_RECEIVE = ('send', 'send-imm', 'write-imm')
 IMM = 0xfedcba00
@@ -25,7 +29,8 @@ QUICK_TIMEOUT, TIMEOUT = 15, 19         # 4.096 us * 2^n: 134 ms for those that 
 
 class Completion:
     def __init__(self, text):
-        self.id, self.status, self.opcode, self.bytes, self.imm = (int(x) for x in text.split(':'))
+        self.id, self.status, self.opcode, self.bytes, self.imm, self.qpn, self.src_qpn = (
+            int(x) for x in text.split(':'))
 
     def __repr__(self):
         return 'wr %d status %d opcode %d bytes %d imm %x' % (
@@ -51,17 +56,23 @@ class Link:
         """Before connect(): who is 'requester' or 'responder'."""
         self.faults.append(Fault(what, getattr(self, who).side, kind, nth, until))
 
-    def connect(self, size=4096, psn=0x123456, own=0, timeout=None, retry=7, rnr=7, min_rnr=14):
+    def connect(self, size=4096, psn=0x123456, own=0, timeout=None, retry=7, rnr=7, min_rnr=14, service='rc',
+                qps=1, srq=0):
         timeout = timeout or (QUICK_TIMEOUT if self.faults else TIMEOUT)
         self.wire.reset(self.faults)
         numbers = {self.requester: self.requester.number, self.responder: self.responder_number}
         psns = {self.requester: psn, self.responder: 0x654321}
-        self.info = {e: e('qp', sgid=gid(n, self.family, self.vlan), size=size, psn=psns[e], own=own)
+        self.info = {e: e('qp', sgid=gid(n, self.family, self.vlan), size=size, psn=psns[e], own=own, type=service,
+                          qps=qps, srq=srq if e == self.responder else 0, qkey=QKEY)
                      for e, n in numbers.items()}
         for end, peer in ((self.responder, self.requester), (self.requester, self.responder)):
-            end('connect', dgid=gid(numbers[peer], self.family, self.vlan), qpn=self.info[peer]['qpn'],
-                psn=psns[peer], mtu=self.mtu, timeout=timeout, retry=retry, rnr=rnr, min_rnr=min_rnr)
+            for q in range(qps):
+                end('connect', q=q, dgid=gid(numbers[peer], self.family, self.vlan), qpn=self.qpn(peer, q),
+                    psn=psns[peer], mtu=self.mtu, timeout=timeout, retry=retry, rnr=rnr, min_rnr=min_rnr)
         self.remote, self.rkey = self.info[self.responder]['addr'], self.info[self.responder]['rkey']
+
+    def qpn(self, end, q=0):
+        return self.info[end]['qpn%d' % q if q else 'qpn']
 
     def send(self, op, **arguments):
         arguments.setdefault('rkey', self.rkey)
@@ -229,6 +240,204 @@ def mixed(link):
         link.responder('check', at=(n + i) * stride, len=length, seed=i + 1)
         link.requester('check', at=(3 * n + i) * stride, len=length, seed=i + 1)
     expect('word after two fetch-and-adds', link.word(link.responder), 9)
+
+
+# ---- other services --------------------------------------------------------------------------------------
+
+def uc(link, op, length, n=3):
+    """n messages on UC; what tells that WRITEs have arrived is one with immediate data after them."""
+    stride = (length + GUARD + 63) & ~63
+    link.connect(size=n * stride, service='uc')
+    for i in range(n):
+        link.requester('fill', at=i * stride, len=length, seed=i + 1)
+    if op != 'write':
+        link.responder('recv', n=n, len=0 if op == 'write-imm' else length, stride=stride)
+    link.send(op, n=n, len=length, stride=stride, imm=IMM)
+    link.sent(op, n)
+    if op == 'write':
+        link.responder('recv', n=1)
+        link.send('write-imm', len=0, imm=IMM)
+        link.sent('write-imm')
+        link.received('write-imm', 0)
+    else:
+        link.received(op, length, n)
+    for i in range(n):
+        link.responder('check', at=i * stride, len=length, seed=i + 1)
+        expect('bytes behind message %d' % i, link.word(link.responder, i * stride + length), 0)
+
+
+def uc_zero(link, op):
+    uc(link, op, 0)
+
+
+def uc_odd(link, op):
+    uc(link, op, link.mtu + 3)
+
+
+def uc_many(link, op):
+    uc(link, op, 20 * link.mtu + 1)
+
+
+def uc_loses(link):
+    """A message that loses a packet is not delivered, and takes no receive; the next one is (R13)."""
+    length = 3 * link.mtu
+    link.fault('drop', 'requester', 'UC_SEND_MIDDLE')
+    link.connect(size=4 * length, service='uc')
+    link.responder('recv', n=3, len=length)
+    link.requester('fill', len=length, seed=1)
+    link.requester('fill', at=length, len=length, seed=2)
+    link.send('send-imm', n=2, len=length, imm=IMM)
+    link.sent('send-imm', 2)
+    seen = link.poll(link.responder, 1)
+    expect('the receive', [(c.id, c.status, c.bytes, c.imm) for c in seen], [(0, SUCCESS, length, IMM + 1)])
+    link.responder('check', len=length, seed=2)
+    expect('further receives', link.poll(link.responder, 1, ms=0), [])
+
+
+def ud(link, op, length, n=3):
+    """n datagrams: payload behind 40 bytes of GRH, whose addresses are the sender's and ours."""
+    stride = (length + GRH_BYTES + GUARD + 63) & ~63
+    link.connect(size=n * stride, service='ud')
+    for i in range(n):
+        link.requester('fill', at=i * stride, len=length, seed=i + 1)
+    link.responder('recv', n=n, len=length + GRH_BYTES, stride=stride)
+    link.send(op, n=n, len=length, stride=stride, imm=IMM)
+    link.sent(op, n)
+    seen = link.poll(link.responder, n)
+    expect('responder\'s completions', [(c.id, c.status, c.opcode, c.bytes, c.imm, c.src_qpn) for c in seen],
+           [(i, SUCCESS, WC_RECV, length + GRH_BYTES, IMM + i if op == 'send-imm' else 0, link.qpn(link.requester))
+            for i in range(n)])
+    for i in range(n):
+        link.responder('check', at=i * stride + GRH_BYTES, len=length, seed=i + 1)
+        grh = b''.join(link.word(link.responder, i * stride + at).to_bytes(8, 'little') for at in range(0, 40, 8))
+        ends = [socket.inet_pton(socket.AF_INET6, gid(end.number, link.family, link.vlan))
+                for end in (link.requester, link.responder)]
+        if link.family == 4:
+            expect('addresses in the IPv4 header', grh[32:], ends[0][12:] + ends[1][12:])
+            expect('its first byte', grh[20], 0x45)
+        else:
+            expect('addresses in the GRH', grh[8:], ends[0] + ends[1])
+        expect('bytes behind message %d' % i, link.word(link.responder, i * stride + GRH_BYTES + length), 0)
+
+
+def ud_zero(link, op):
+    ud(link, op, 0)
+
+
+def ud_odd(link, op):
+    ud(link, op, 301)
+
+
+def ud_one_mtu(link, op):
+    ud(link, op, link.mtu)
+
+
+def ud_wrong_qkey(link):
+    """Dropped (R7); the one that follows is not."""
+    link.connect(service='ud')
+    link.responder('recv', n=2, len=100)
+    link.send('send-imm', len=8, imm=IMM, qkey=QKEY + 1)
+    link.send('send-imm', len=8, imm=IMM + 1)
+    expect('requester\'s statuses', link.statuses(link.requester, 2), [SUCCESS, SUCCESS])
+    expect('immediate data', [c.imm for c in link.poll(link.responder, 1)], [IMM + 1])
+    expect('further receives', link.poll(link.responder, 1, ms=0), [])
+
+
+def shared_receives(link):
+    """Two queue pairs take their receives from one queue, in the order in which messages come."""
+    n, length = 4, link.mtu + 5
+    link.connect(size=2 * n * length, qps=2, srq=1)
+    link.responder('recv', n=2 * n, len=length)
+    for i in range(n):
+        for q in range(2):
+            at = (2 * i + q) * length
+            link.requester('fill', at=at, len=length, seed=2 * i + q + 1)
+            link.send('send-imm', q=q, at=at, len=length, imm=IMM + 2 * i + q)
+            link.sent('send-imm')
+    seen = link.poll(link.responder, 2 * n)
+    expect('receives', [(c.id, c.status, c.bytes, c.imm, c.qpn) for c in seen],
+           [(i, SUCCESS, length, IMM + i, link.qpn(link.responder, i % 2)) for i in range(2 * n)])
+    for i in range(2 * n):
+        link.responder('check', at=i * length, len=length, seed=i + 1)
+
+
+def shared_receives_late(link):
+    """None there: RNR NAKs, until there are (R21)."""
+    link.connect(qps=2, srq=1, min_rnr=RNR_CODE)
+    link.requester('fill', len=100, seed=1)
+    link.send('send', q=1, len=100)
+    if not link.wire.wait_for(lambda f: f.rnr_nak):
+        raise Failure('no RNR NAK')
+    link.responder('recv', n=2, len=100)
+    link.sent('send')
+    expect('receives', [(c.id, c.status, c.bytes, c.qpn) for c in link.poll(link.responder, 1)],
+           [(0, SUCCESS, 100, link.qpn(link.responder, 1))])
+    link.responder('check', len=100, seed=1)
+
+
+# ---- memory windows --------------------------------------------------------------------------------------
+
+def bound(link, kind, at, length, access, key=0):
+    """@return the window's rkey"""
+    rkey = link.responder('bind', type=kind, at=at, len=length, access=access, key=key)['rkey']
+    expect('status of the bind', link.statuses(link.responder, 1), [SUCCESS])
+    return rkey
+
+
+def window(link, kind):
+    """WRITE and READ go through a window, within its bounds and with its rights only."""
+    length = 2 * link.mtu + 3
+    link.connect(size=4 * length)
+    rkey = bound(link, kind, length, length, REMOTE_WRITE | REMOTE_READ, key=7)
+    if rkey == link.rkey:
+        raise Failure('the window has the key of its region')
+    link.requester('fill', len=length, seed=1)
+    link.send('write', len=length, rkey=rkey, remote_at=length)
+    link.send('read', at=2 * length, len=length, rkey=rkey, remote_at=length)
+    link.sent('write')
+    link.sent('read')
+    link.responder('check', at=length, len=length, seed=1)
+    link.requester('check', at=2 * length, len=length, seed=1)
+    if link.responder.kind == 'rxe':
+        return                          # which looks at the bounds of the region, not at those of the window
+    link.send('write', len=length, rkey=rkey, remote_at=length + 1)
+    expect('requester\'s status beyond the window', link.statuses(link.requester, 1), [REM_ACCESS])
+
+
+def window_read_only(link, kind):
+    link.connect()
+    rkey = bound(link, kind, 0, 64, REMOTE_READ)
+    link.send('read', len=64, rkey=rkey)
+    link.sent('read')
+    link.send('write', len=64, rkey=rkey)
+    expect('requester\'s status', link.statuses(link.requester, 1), [REM_ACCESS])
+
+
+def send_invalidates(link):
+    """The window's key is named in the receive's completion, and is of no use any more (R33)."""
+    link.connect()
+    rkey = bound(link, 2, 0, 64, REMOTE_WRITE, key=0x5a)
+    link.responder('recv', n=1, len=64)
+    link.send('write', len=64, rkey=rkey)
+    link.sent('write')
+    link.requester('fill', len=64, seed=2)
+    link.send('send-inv', len=64, inv=rkey)
+    link.sent('send-inv')
+    # rxe does not say which key a SEND has invalidated
+    named = rkey if link.responder.kind == 'uroce' else 0
+    expect('the receive', [(c.status, c.bytes, c.imm) for c in link.poll(link.responder, 1)], [(SUCCESS, 64, named)])
+    link.responder('check', len=64, seed=2)
+    link.send('write', len=64, rkey=rkey)
+    expect('requester\'s status', link.statuses(link.requester, 1), [REM_ACCESS])
+
+
+def local_invalidate(link):
+    link.connect()
+    rkey = bound(link, 2, 0, 64, REMOTE_WRITE)
+    link.responder('send', op='local-inv', inv=rkey)
+    expect('status of the invalidation', link.statuses(link.responder, 1), [SUCCESS])
+    link.send('write', len=64, rkey=rkey)
+    expect('requester\'s status', link.statuses(link.requester, 1), [REM_ACCESS])
 
 
 # ---- errors ----------------------------------------------------------------------------------------------
@@ -435,6 +644,24 @@ def operations():
     yield 'rnr-late-write-imm', rnr_late, {'op': 'write-imm'}
 
 
+def services():
+    """(name, function, arguments) of what is not RC's, or not all of RC's."""
+    for op in ('send', 'send-imm', 'write', 'write-imm'):
+        for shape in (uc_zero, uc_odd, uc_many):
+            yield '%s-%s' % (shape.__name__.replace('_', '-'), op), shape, {'op': op}
+    for op in ('send', 'send-imm'):
+        for shape in (ud_zero, ud_odd, ud_one_mtu):
+            yield '%s-%s' % (shape.__name__.replace('_', '-'), op), shape, {'op': op}
+    yield 'ud-wrong-qkey', ud_wrong_qkey, {}
+    yield 'srq', shared_receives, {}
+    yield 'srq-late', shared_receives_late, {}
+    for kind in (1, 2):
+        yield 'window-%d' % kind, window, {'kind': kind}
+        yield 'window-%d-read-only' % kind, window_read_only, {'kind': kind}
+    yield 'send-inv', send_invalidates, {}
+    yield 'local-inv', local_invalidate, {}
+
+
 def errors():
     """(name, function, arguments) that do not depend on the MTU."""
     for op in ('write', 'read'):
@@ -492,8 +719,12 @@ def pair_tests(requester, responder, v):
         for name, function, arguments in operations():
             yield Test('%s%d/%s' % (prefix, mtu, name), function, requester, responder, v, mtu,
                        arguments=arguments)
+    for name, function, arguments in services():
+        yield Test(prefix + name, function, requester, responder, v, arguments=arguments)
     for name, function, arguments in errors():
         yield Test(prefix + name, function, requester, responder, v, arguments=arguments)
+    if responder.kind == 'uroce':               # rxe delivers nothing more on that queue pair
+        yield Test(prefix + 'uc-loses', uc_loses, requester, responder, v)
     if requester.kind == 'uroce':               # libibverbs refuses to post it
         yield Test(prefix + 'misaligned-atomic', misaligned_atomic, requester, responder, v)
 

@@ -19,6 +19,10 @@ OPCODES = (
     'WRITE_FIRST WRITE_MIDDLE WRITE_LAST WRITE_LAST_IMM WRITE_ONLY WRITE_ONLY_IMM '
     'READ_REQUEST READ_FIRST READ_MIDDLE READ_LAST READ_ONLY ACK ATOMIC_ACK CAS FAA').split()
 REQUESTS = set(OPCODES[:13] + OPCODES[19:])
+OPCODES += ['roce-0x15', 'SEND_LAST_INV', 'SEND_ONLY_INV']
+NAMES = dict(enumerate(OPCODES))
+NAMES.update({0x20 + code: 'UC_' + name for code, name in enumerate(OPCODES[:12])})
+NAMES.update({0x64: 'UD_SEND_ONLY', 0x65: 'UD_SEND_ONLY_IMM'})
 
 
 def icrc(packet):
@@ -91,7 +95,7 @@ class Frame:
         elif protocol == 17 and struct.unpack_from('>H', d, at + 2)[0] == ROCE_UDP_PORT:
             self.bth = at + 8
             opcode = d[self.bth]
-            self.kind = OPCODES[opcode] if opcode < len(OPCODES) else 'roce-0x%02x' % opcode
+            self.kind = NAMES.get(opcode, 'roce-0x%02x' % opcode)
             self.qpn = int.from_bytes(d[self.bth + 5:self.bth + 8], 'big')
             self.psn = int.from_bytes(d[self.bth + 9:self.bth + 12], 'big')
             if self.kind in ('ACK', 'ATOMIC_ACK', 'READ_FIRST', 'READ_LAST', 'READ_ONLY'):

@@ -61,7 +61,8 @@ do_recv(const char *line)
 		struct ibv_recv_wr *bad, wr = { .wr_id = i, .sg_list = sge };
 
 		wr.num_sge = make_sges(sge, at + i * stride, len, sges);
-		ret = VERB(post_recv)(self.qp, &wr, &bad);
+		ret = self.srq != NULL ? VERB(post_srq_recv)(self.srq, &wr, &bad)
+				       : VERB(post_recv)(self.qps[qp_index(line)], &wr, &bad);
 	}
 	if (ret == 0)
 		puts("ok");
@@ -78,6 +79,8 @@ opcode_of(const char *line, enum ibv_wr_opcode *opcode)
 	} ops[] = {
 		{ "send", IBV_WR_SEND },
 		{ "send-imm", IBV_WR_SEND_WITH_IMM },
+		{ "send-inv", IBV_WR_SEND_WITH_INV },
+		{ "local-inv", IBV_WR_LOCAL_INV },
 		{ "write", IBV_WR_RDMA_WRITE },
 		{ "write-imm", IBV_WR_RDMA_WRITE_WITH_IMM },
 		{ "read", IBV_WR_RDMA_READ },
@@ -100,6 +103,7 @@ opcode_of(const char *line, enum ibv_wr_opcode *opcode)
 static void
 make_wr(struct ibv_send_wr *wr, struct ibv_sge *sge, const char *line, uint64_t i)
 {
+	unsigned int q = qp_index(line);
 	uint64_t len = line_number(line, "len", 0), stride = line_number(line, "stride", len);
 	uint64_t remote = line_number(line, "remote", 0) +
 			  i * line_number(line, "remote_stride", stride);
@@ -113,7 +117,13 @@ make_wr(struct ibv_send_wr *wr, struct ibv_sge *sge, const char *line, uint64_t 
 		.imm_data = htonl((uint32_t)(line_number(line, "imm", 0) + i)),
 	};
 	opcode_of(line, &wr->opcode);
-	if (wr->opcode == IBV_WR_ATOMIC_CMP_AND_SWP || wr->opcode == IBV_WR_ATOMIC_FETCH_AND_ADD) {
+	if (wr->opcode == IBV_WR_SEND_WITH_INV || wr->opcode == IBV_WR_LOCAL_INV)
+		wr->invalidate_rkey = (uint32_t)line_number(line, "inv", 0);
+	if (self.ahs[q] != NULL) {
+		wr->wr.ud.ah = self.ahs[q];
+		wr->wr.ud.remote_qpn = self.remote_qpns[q];
+		wr->wr.ud.remote_qkey = (uint32_t)line_number(line, "qkey", self.qkey);
+	} else if (wr->opcode == IBV_WR_ATOMIC_CMP_AND_SWP || wr->opcode == IBV_WR_ATOMIC_FETCH_AND_ADD) {
 		wr->wr.atomic.remote_addr = remote;
 		wr->wr.atomic.rkey = line_number(line, "rkey", 0);
 		wr->wr.atomic.compare_add = line_number(line, "compare", 0) +
@@ -147,7 +157,7 @@ do_send(const char *line)
 		if (i > 0)
 			wr[i - 1].next = &wr[i];
 	}
-	ret = VERB(post_send)(self.qp, &wr[0], &bad);
+	ret = VERB(post_send)(self.qps[qp_index(line)], &wr[0], &bad);
 	if (ret == 0)
 		puts("ok");
 	else
@@ -176,8 +186,12 @@ do_poll(const char *line)
 			idle();
 			continue;
 		}
-		printf(" %" PRIu64 ":%d:%d:%u:%u", wc.wr_id, wc.status, wc.opcode, wc.byte_len,
-		       (wc.wc_flags & IBV_WC_WITH_IMM) != 0 ? ntohl(wc.imm_data) : 0);
+		/* which of the union it is, the scenario knows by the opcode that was sent */
+		printf(" %" PRIu64 ":%d:%d:%u:%u:%u:%u", wc.wr_id, wc.status, wc.opcode, wc.byte_len,
+		       (wc.wc_flags & IBV_WC_WITH_IMM) != 0   ? ntohl(wc.imm_data)
+		       : (wc.wc_flags & IBV_WC_WITH_INV) != 0 ? wc.invalidated_rkey
+							      : 0,
+		       wc.qp_num, (wc.wc_flags & IBV_WC_GRH) != 0 ? wc.src_qp : 0);
 		wanted--;
 	}
 	putchar('\n');
