@@ -74,7 +74,8 @@ find_by_ids(struct uroce_cm *cm, const uint8_t *mad, const struct uroce_cm_path 
 	return conn;
 }
 
-/* A peer that has given up waiting for our answer may not know our ID: it says which CA it is. */
+/* A peer that has given up waiting for our answer may not know our ID: it says which CA it is. Once it must know
+ * our ID that is not enough: its own may be easy to guess. */
 static struct uroce_cm_conn *
 find_rejected(struct uroce_cm *cm, const uint8_t *mad, const struct uroce_cm_path *path)
 {
@@ -87,7 +88,9 @@ find_rejected(struct uroce_cm *cm, const uint8_t *mad, const struct uroce_cm_pat
 		memcpy(&guid, uroce_cm_at(mad, REJ, INFO), sizeof(guid));
 		conn = uroce_cm_remote_find(cm, (uint32_t)uroce_cm_get(mad, REJ, LOCAL_COMM_ID), guid, &path->dgid);
 	}
-	return conn != NULL ? conn : find_by_ids(cm, mad, path);
+	if (conn != NULL && uroce_cm_state_half_open((enum uroce_cm_state)conn->state))
+		return conn;
+	return find_by_ids(cm, mad, path);
 }
 
 static struct uroce_cm_conn *

@@ -408,6 +408,27 @@ a_peer_that_gives_up_is_found_by_its_guid(void **unused)
 }
 
 static void
+a_peer_that_knows_our_id_has_to_say_it(void **unused)
+{
+	static struct scene s;
+	uint8_t mad[UROCE_CM_MAD_BYTES];
+	uint64_t guid;
+
+	reach(&s, UROCE_CM_ESTABLISHED, TEST_SERVER);
+	guid = s.pair.end[TEST_CLIENT].guid;
+	write_message(&s, UROCE_CM_REJ, mad);
+	uroce_cm_put(mad, REJ, REMOTE_COMM_ID, 0);
+	uroce_cm_put(mad, REJ, REASON, UROCE_CM_REJ_TIMEOUT);
+	uroce_cm_put(mad, REJ, INFO_LENGTH, sizeof(guid));
+	memcpy(uroce_cm_at(mad, REJ, INFO), &guid, sizeof(guid));
+	check_dropped(&s, mad, "cm_drop_unknown_id");
+	uroce_cm_put(mad, REJ, REMOTE_COMM_ID, s.conn->local_id);
+	test_end_receive(s.end, mad);
+	assert_int_equal(test_state(s.conn), UROCE_CM_TIMEWAIT);
+	test_pair_fini(&s.pair);
+}
+
+static void
 a_stale_connections_packets_die_out(void **unused)
 {
 	static struct scene s;
@@ -593,6 +614,7 @@ main(void)
 		cmocka_unit_test(an_mra_about_something_else_extends_nothing),
 		cmocka_unit_test(resources_are_no_more_than_asked_for),
 		cmocka_unit_test(a_peer_that_gives_up_is_found_by_its_guid),
+		cmocka_unit_test(a_peer_that_knows_our_id_has_to_say_it),
 		cmocka_unit_test(a_stale_connections_packets_die_out),
 		cmocka_unit_test(a_length_beyond_its_field_is_cut),
 		cmocka_unit_test(a_rej_that_was_lost_is_sent_again),
