@@ -12,6 +12,7 @@
 #include "device.h"
 #include "frame.h"
 #include "statements.h"
+#include "uroce_verbs.h"
 
 #define PAGE_BYTES 4096
 
@@ -31,6 +32,7 @@ static const struct {
 	{ "none", 0 }, { "local_write", IBV_ACCESS_LOCAL_WRITE }, { "remote_write", IBV_ACCESS_REMOTE_WRITE },
 	{ "remote_read", IBV_ACCESS_REMOTE_READ }, { "remote_atomic", IBV_ACCESS_REMOTE_ATOMIC },
 	{ "mw_bind", IBV_ACCESS_MW_BIND }, { "zero_based", IBV_ACCESS_ZERO_BASED },
+	{ "flush_global", IBV_ACCESS_FLUSH_GLOBAL }, { "flush_persistent", IBV_ACCESS_FLUSH_PERSISTENT },
 };
 
 static int
@@ -194,6 +196,34 @@ srq_statement(struct lexer *l)
 	statement_result(l, "create_srq", o->srq == NULL ? errno : 0);
 }
 
+/* mw M 1|2 [pd P2] */
+static void
+mw_statement(struct lexer *l)
+{
+	struct object *o = object_add(l, lexer_need_word(l, "a name"), OBJECT_MW);
+	uint64_t type = lexer_number(l);
+	struct ibv_pd *pd = NULL;
+
+	if (lexer_take(l, "pd"))
+		pd = object_need(l, OBJECT_PD)->pd;
+	o->mw = uroce_alloc_mw(pd != NULL ? pd : object_find(l, "P", OBJECT_PD)->pd,
+			       type == 1 ? IBV_MW_TYPE_1 : type == 2 ? IBV_MW_TYPE_2 : (enum ibv_mw_type)type);
+	if (o->mw != NULL)
+		o->rkey = o->mw->rkey;
+	statement_result(l, "alloc_mw", o->mw == NULL ? errno : 0);
+}
+
+/* let K = M.rkey */
+static void
+let_statement(struct lexer *l)
+{
+	struct object *o = object_add(l, lexer_need_word(l, "a name"), OBJECT_VALUE);
+
+	lexer_need(l, "=");
+	o->addr = object_value(l);
+	statement_result(l, "let", 0);
+}
+
 /* limit X 2: an event when fewer receives are queued */
 static void
 limit_statement(struct lexer *l)
@@ -215,6 +245,7 @@ destroy(struct object *o)
 	case OBJECT_CHANNEL: return uroce_destroy_comp_channel(o->channel);
 	case OBJECT_SRQ: return uroce_destroy_srq(o->srq);
 	case OBJECT_AH: return uroce_destroy_ah(o->ah);
+	case OBJECT_MW: return uroce_dealloc_mw(o->mw);
 	default: return EINVAL;
 	}
 }
@@ -242,7 +273,7 @@ void
 control_destroy_all(struct lexer *l)
 {
 	static const enum object_kind order[] = {
-		OBJECT_QP, OBJECT_AH, OBJECT_SRQ, OBJECT_MR, OBJECT_CQ, OBJECT_CHANNEL, OBJECT_PD,
+		OBJECT_QP, OBJECT_AH, OBJECT_SRQ, OBJECT_MW, OBJECT_MR, OBJECT_CQ, OBJECT_CHANNEL, OBJECT_PD,
 	};
 
 	for (unsigned int k = 0; k < RTE_DIM(order); k++) {
@@ -264,5 +295,5 @@ control_destroy_all(struct lexer *l)
 const struct statement control_statements[] = {
 	{ "pd", pd_statement }, { "channel", channel_statement }, { "cq", cq_statement },
 	{ "mr", mr_statement }, { "ah", ah_statement }, { "srq", srq_statement }, { "limit", limit_statement },
-	{ "destroy", destroy_statement }, { NULL, NULL },
+	{ "mw", mw_statement }, { "let", let_statement }, { "destroy", destroy_statement }, { NULL, NULL },
 };

@@ -17,7 +17,7 @@ static unsigned int count;
 static const char *const kind_names[] = {
 	[OBJECT_PD] = "protection domain", [OBJECT_CQ] = "completion queue", [OBJECT_QP] = "queue pair",
 	[OBJECT_MR] = "memory region", [OBJECT_CHANNEL] = "completion channel", [OBJECT_SRQ] = "shared receive queue",
-	[OBJECT_AH] = "address handle",
+	[OBJECT_AH] = "address handle", [OBJECT_MW] = "memory window", [OBJECT_VALUE] = "value",
 };
 
 static struct object *
@@ -104,15 +104,15 @@ member(struct lexer *l, const struct object *o)
 	if (lexer_take(l, ".")) {
 		const char *name = lexer_need_word(l, "rkey, lkey or qpn");
 
-		if (strcmp(name, "rkey") == 0)
-			return o->rkey;
+		if (strcmp(name, "rkey") == 0)	/* a window's changes with each bind */
+			return o->kind == OBJECT_MW && o->mw != NULL ? o->mw->rkey : o->rkey;
 		if (strcmp(name, "lkey") == 0)
 			return o->lkey;
 		if (strcmp(name, "qpn") == 0)
 			return o->qpn;
 		lexer_fail(l, "'%s': neither rkey, lkey nor qpn", name);
 	}
-	if (o->kind != OBJECT_MR)
+	if (o->kind != OBJECT_MR && o->kind != OBJECT_VALUE)
 		lexer_fail(l, "%s has no address", o->name);
 	return o->addr;
 }

@@ -28,6 +28,8 @@ enum object_kind {
 	OBJECT_CHANNEL,
 	OBJECT_SRQ,
 	OBJECT_AH,
+	OBJECT_MW,
+	OBJECT_VALUE,
 	OBJECT_KIND_COUNT,
 };
 
@@ -42,12 +44,13 @@ struct object {
 		struct ibv_comp_channel *channel;
 		struct ibv_srq *srq;
 		struct ibv_ah *ah;
+		struct ibv_mw *mw;
 		void *verbs;		/* NULL: destroyed, or never made */
 	};
 	/* of memory */
 	uint8_t *memory;
 	uint64_t bytes;
-	uint64_t addr;			/* of its first byte, as keys name it */
+	uint64_t addr;			/* of its first byte, as keys name it; or the value */
 	uint32_t lkey, rkey;
 	uint32_t qpn;
 	bool overrun;			/* of a CQ: the script expected it */

@@ -12,6 +12,7 @@
 
 #include "device.h"
 #include "statements.h"
+#include "uroce_verbs.h"
 
 #define MAX_SGE 32
 #define REMOTE_VA 0x7000	/* where READ and WRITE go when the script does not say */
@@ -27,13 +28,15 @@ static const struct name wr_opcodes[] = {
 	{ "SEND_IMM", IBV_WR_SEND_WITH_IMM }, { "READ", IBV_WR_RDMA_READ },
 	{ "CMP_SWAP", IBV_WR_ATOMIC_CMP_AND_SWP }, { "FETCH_ADD", IBV_WR_ATOMIC_FETCH_AND_ADD },
 	{ "LOCAL_INV", IBV_WR_LOCAL_INV }, { "BIND_MW", IBV_WR_BIND_MW },
-	{ "SEND_INV", IBV_WR_SEND_WITH_INV }, { NULL, 0 },
+	{ "SEND_INV", IBV_WR_SEND_WITH_INV }, { "FLUSH", IBV_WR_FLUSH }, { "ATOMIC_WRITE", IBV_WR_ATOMIC_WRITE },
+	{ NULL, 0 },
 };
 
 static const struct name wc_opcodes[] = {
 	{ "SEND", IBV_WC_SEND }, { "WRITE", IBV_WC_RDMA_WRITE }, { "READ", IBV_WC_RDMA_READ },
 	{ "COMP_SWAP", IBV_WC_COMP_SWAP }, { "FETCH_ADD", IBV_WC_FETCH_ADD }, { "BIND_MW", IBV_WC_BIND_MW },
-	{ "LOCAL_INV", IBV_WC_LOCAL_INV }, { "RECV", IBV_WC_RECV },
+	{ "LOCAL_INV", IBV_WC_LOCAL_INV }, { "FLUSH", IBV_WC_FLUSH }, { "ATOMIC_WRITE", IBV_WC_ATOMIC_WRITE },
+	{ "RECV", IBV_WC_RECV },
 	{ "RECV_WRITE_IMM", IBV_WC_RECV_RDMA_WITH_IMM }, { NULL, 0 },
 };
 
@@ -98,10 +101,17 @@ take_sge(struct lexer *l, struct ibv_sge *sge, int *n)
 	return true;
 }
 
+/* FLUSH has its arguments in the fields of atomics (uroce_send_wr_flush()). */
+static bool
+uses_atomic(enum ibv_wr_opcode opcode)
+{
+	return opcode == IBV_WR_ATOMIC_CMP_AND_SWP || opcode == IBV_WR_ATOMIC_FETCH_AND_ADD || opcode == IBV_WR_FLUSH;
+}
+
 static bool
 take_send_option(struct lexer *l, struct ibv_send_wr *wr)
 {
-	bool atomic = wr->opcode == IBV_WR_ATOMIC_CMP_AND_SWP || wr->opcode == IBV_WR_ATOMIC_FETCH_AND_ADD;
+	bool atomic = uses_atomic(wr->opcode);
 	const struct name *flag;
 
 	if (lexer_take(l, "wr"))
@@ -116,7 +126,11 @@ take_send_option(struct lexer *l, struct ibv_send_wr *wr)
 		wr->invalidate_rkey = (uint32_t)object_value(l);
 	else if (lexer_take(l, "swap"))
 		wr->wr.atomic.swap = object_value(l);
-	else if (lexer_take(l, "add") || lexer_take(l, "compare"))
+	else if (lexer_take(l, "type"))
+		wr->wr.atomic.swap |= object_value(l);
+	else if (lexer_take(l, "level"))
+		wr->wr.atomic.swap |= object_value(l) << 4;
+	else if (lexer_take(l, "add") || lexer_take(l, "compare") || lexer_take(l, "len"))
 		wr->wr.atomic.compare_add = object_value(l);
 	else if (lexer_take(l, "ah"))
 		wr->wr.ud.ah = object_need(l, OBJECT_AH)->ah;
@@ -151,7 +165,7 @@ post_statement(struct lexer *l)
 		lexer_need(l, "opcode");
 		wr.opcode = (enum ibv_wr_opcode)object_value(l);
 	}
-	if (wr.opcode == IBV_WR_ATOMIC_CMP_AND_SWP || wr.opcode == IBV_WR_ATOMIC_FETCH_AND_ADD) {
+	if (uses_atomic(wr.opcode)) {
 		wr.wr.atomic.remote_addr = REMOTE_VA;
 		wr.wr.atomic.rkey = REMOTE_RKEY;
 	} else if (o->qp->qp_type != IBV_QPT_UD) {
@@ -164,6 +178,45 @@ post_statement(struct lexer *l)
 	if (error != 0 && bad != &wr)
 		lexer_fail(l, "post_send: bad_wr is not the work request");
 	statement_result(l, "post_send", error);
+}
+
+/* bind Q M wr 1 mr A range A+8 16 access remote_write [rkey K] [by post|verb] [= EINVAL]; without mr: unbind. A window of type
+ * 1 is bound by ibv_bind_mw(), one of type 2 by a work request, unless it says otherwise. */
+static void
+bind_statement(struct lexer *l)
+{
+	struct object *o = object_need(l, OBJECT_QP), *window = object_need(l, OBJECT_MW);
+	bool post = window->mw->type == IBV_MW_TYPE_2;
+	struct ibv_mw_bind_info info = { .mr = NULL };
+	struct ibv_send_wr wr = { .opcode = IBV_WR_BIND_MW, .send_flags = IBV_SEND_SIGNALED }, *bad;
+	struct ibv_mw_bind verb;
+
+	wr.bind_mw.rkey = ibv_inc_rkey(window->mw->rkey);
+	for (;;) {
+		if (lexer_take(l, "wr")) {
+			wr.wr_id = object_value(l);
+		} else if (lexer_take(l, "mr")) {
+			info.mr = object_need(l, OBJECT_MR)->mr;
+		} else if (lexer_take(l, "range")) {
+			info.addr = object_value(l);
+			info.length = object_value(l);
+		} else if (lexer_take(l, "access")) {
+			info.mw_access_flags = control_access(l);
+		} else if (lexer_take(l, "rkey")) {
+			wr.bind_mw.rkey = (uint32_t)object_value(l);
+		} else if (lexer_take(l, "by")) {
+			post = lexer_take(l, "post");
+			if (!post)
+				lexer_need(l, "verb");
+		} else {
+			break;
+		}
+	}
+	wr.bind_mw.mw = window->mw;
+	wr.bind_mw.bind_info = info;
+	verb = (struct ibv_mw_bind){ .wr_id = wr.wr_id, .send_flags = wr.send_flags, .bind_info = info };
+	statement_result(l, "bind_mw", post ? ibv_post_send(o->qp, &wr, &bad)
+					    : ibv_bind_mw(o->qp, window->mw, &verb));
 }
 
 /* recv Q wr 1 sge A 10 [= EINVAL]; of an SRQ too */
@@ -357,7 +410,7 @@ work_check_empty(struct lexer *l)
 }
 
 const struct statement work_statements[] = {
-	{ "post", post_statement }, { "recv", recv_statement }, { "poll", poll_statement },
+	{ "post", post_statement }, { "bind", bind_statement }, { "recv", recv_statement }, { "poll", poll_statement },
 	{ "arm", arm_statement }, { "notified", notified_statement }, { "event", event_statement },
 	{ NULL, NULL },
 };
