@@ -20,6 +20,8 @@
 	(IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_ZERO_BASED | \
 	 IBV_ACCESS_FLUSH_GLOBAL | IBV_ACCESS_FLUSH_PERSISTENT)
 
+#define KNOWN_SEND_FLAGS (IBV_SEND_FENCE | IBV_SEND_SIGNALED | IBV_SEND_SOLICITED)
+
 static int
 check_bind(const struct uroce_qp *qp, const struct ibv_send_wr *wr, enum ibv_mw_type type)
 {
@@ -33,7 +35,7 @@ check_bind(const struct uroce_qp *qp, const struct ibv_send_wr *wr, enum ibv_mw_
 int
 uroce_post_memory_check(const struct uroce_qp *qp, const struct ibv_send_wr *wr, enum ibv_mw_type type)
 {
-	if ((wr->send_flags & (IBV_SEND_INLINE | IBV_SEND_IP_CSUM)) != 0)
+	if ((wr->send_flags & ~(unsigned int)KNOWN_SEND_FLAGS) != 0)
 		return EINVAL;
 	return wr->opcode == IBV_WR_BIND_MW ? check_bind(qp, wr, type) : 0;
 }

@@ -148,7 +148,8 @@ void
 peer_connect(struct ibv_qp *qp, const struct peer_conf *c)
 {
 	const unsigned int all = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
-				 IBV_ACCESS_REMOTE_ATOMIC;
+				 IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_FLUSH_GLOBAL |
+				 IBV_ACCESS_FLUSH_PERSISTENT;
 	struct ibv_qp_attr attr = {
 		.qp_state = IBV_QPS_INIT, .port_num = 1, .qp_access_flags = c->access ? c->access : all,
 		.path_mtu = c->mtu ? c->mtu : IBV_MTU_1024, .dest_qp_num = PEER_QPN,
@@ -222,7 +223,8 @@ peer_start(struct peer *p, const struct peer_conf *conf)
 	p->buffer = aligned_alloc(4096, PEER_BUFFER_BYTES);
 	memset(p->buffer, 0, PEER_BUFFER_BYTES);
 	p->mr = uroce_reg_mr(p->pd, p->buffer, PEER_BUFFER_BYTES, IBV_ACCESS_LOCAL_WRITE |
-			     IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC);
+			     IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC |
+			     IBV_ACCESS_MW_BIND | IBV_ACCESS_FLUSH_GLOBAL);
 	assert_non_null(p->mr);
 	if (conf->type == IBV_QPT_UD)
 		p->ah = make_ah(p->pd);
@@ -277,6 +279,10 @@ put_ext(const struct uroce_opcode_info *info, uint8_t *bth, const struct peer_pa
 			rte_cpu_to_be_64(in->original);
 	if (info->ext[UROCE_EXT_IMMDT] != 0)
 		((struct uroce_immdt *)(bth + info->ext[UROCE_EXT_IMMDT]))->imm = rte_cpu_to_be_32(in->imm);
+	if (info->ext[UROCE_EXT_IETH] != 0)
+		((struct uroce_ieth *)(bth + info->ext[UROCE_EXT_IETH]))->rkey = rte_cpu_to_be_32(in->imm);
+	if (info->ext[UROCE_EXT_FETH] != 0)
+		((struct uroce_feth *)(bth + info->ext[UROCE_EXT_FETH]))->bits = rte_cpu_to_be_32(in->feth);
 }
 
 /* The peer's own encoder: nothing of lib/transport. */
@@ -386,6 +392,10 @@ get_ext(const struct uroce_packet *pkt, struct peer_packet *out)
 			((const struct uroce_atomicacketh *)(bth + ext[UROCE_EXT_ATOMICACKETH]))->original);
 	if (ext[UROCE_EXT_IMMDT] != 0)
 		out->imm = rte_be_to_cpu_32(((const struct uroce_immdt *)(bth + ext[UROCE_EXT_IMMDT]))->imm);
+	if (ext[UROCE_EXT_IETH] != 0)
+		out->imm = rte_be_to_cpu_32(((const struct uroce_ieth *)(bth + ext[UROCE_EXT_IETH]))->rkey);
+	if (ext[UROCE_EXT_FETH] != 0)
+		out->feth = rte_be_to_cpu_32(((const struct uroce_feth *)(bth + ext[UROCE_EXT_FETH]))->bits);
 }
 
 bool

@@ -69,7 +69,8 @@ struct peer_packet {
 	uint8_t syndrome;		/* AETH */
 	uint32_t msn;
 	uint64_t original;		/* AtomicAckETH */
-	uint32_t imm;			/* host order */
+	uint32_t imm;			/* ImmDt, or the rkey of an IETH; host order */
+	uint32_t feth;
 	uint32_t qkey;			/* DETH; in, 0: PEER_QKEY */
 	uint32_t src_qpn;		/* in, 0: PEER_QPN */
 	uint16_t udp_src_port;		/* out */
