@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * What a QP has to be modified with, from what its connection's REQ and REP have settled. The same as Linux makes
- * of the same messages. Under the lock of the communication manager.
+ * What a QP has to be modified with, from what its connection's REQ and REP have settled. The same
+ * as Linux makes of the same messages. Under the lock of the communication manager.
  */
 
 #include <errno.h>
@@ -13,11 +13,11 @@
 #include "cm/internal.h"
 
 #define DEFAULT_PKEY_INDEX 0
-#define PORT 1
-#define MIN_RNR_TIMER 0			/* 655 ms, as Linux: a consumer that knows better says so to its QP */
+#define PORT               1
+#define MIN_RNR_TIMER      0 /* 655 ms, as Linux: a consumer that knows better says so to its QP */
 
-/* twice a packet's life is one more as an exponent; the sum of two powers of two that differ is below twice the
- * larger, and only if they are close is it rounded up */
+/* twice a packet's life is one more as an exponent; the sum of two powers of two that differ is
+ * below twice the larger, and only if they are close is it rounded up */
 uint8_t
 uroce_cm_ack_timeout(uint8_t ack_delay, uint8_t packet_life_time)
 {
@@ -102,7 +102,8 @@ has_begun(const struct uroce_cm_conn *conn)
 static bool
 knows_peer(const struct uroce_cm_conn *conn)
 {
-	return has_begun(conn) && conn->state != UROCE_CM_REQ_SENT && conn->state != UROCE_CM_MRA_REQ_RCVD;
+	return has_begun(conn) && conn->state != UROCE_CM_REQ_SENT &&
+	       conn->state != UROCE_CM_MRA_REQ_RCVD;
 }
 
 int

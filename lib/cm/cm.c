@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The communication manager of a device: it finds whom a MAD is for, and whose time is up. Who drives it holds a
- * lock for as long as a call takes, and tells the time.
+ * The communication manager of a device: it finds whom a MAD is for, and whose time is up. Who
+ * drives it holds a lock for as long as a call takes, and tells the time.
  */
 
 #include <stdlib.h>
@@ -64,7 +64,8 @@ is_from_peer(const struct uroce_cm_conn *conn, const struct uroce_cm_path *path)
 static struct uroce_cm_conn *
 find_by_ids(struct uroce_cm *cm, const uint8_t *mad, const struct uroce_cm_path *path)
 {
-	struct uroce_cm_conn *conn = uroce_cm_local_find(cm, (uint32_t)uroce_cm_get(mad, RTU, REMOTE_COMM_ID));
+	struct uroce_cm_conn *conn =
+		uroce_cm_local_find(cm, (uint32_t)uroce_cm_get(mad, RTU, REMOTE_COMM_ID));
 
 	if (conn == NULL || conn->state == UROCE_CM_IDLE || conn->state == UROCE_CM_LISTEN ||
 	    !is_from_peer(conn, path))
@@ -74,8 +75,8 @@ find_by_ids(struct uroce_cm *cm, const uint8_t *mad, const struct uroce_cm_path 
 	return conn;
 }
 
-/* A peer that has given up waiting for our answer may not know our ID: it says which CA it is. Once it must know
- * our ID that is not enough: its own may be easy to guess. */
+/* A peer that has given up waiting for our answer may not know our ID: it says which CA it is. Once
+ * it must know our ID that is not enough: its own may be easy to guess. */
 static struct uroce_cm_conn *
 find_rejected(struct uroce_cm *cm, const uint8_t *mad, const struct uroce_cm_path *path)
 {
@@ -86,7 +87,8 @@ find_rejected(struct uroce_cm *cm, const uint8_t *mad, const struct uroce_cm_pat
 		uint64_t guid;
 
 		memcpy(&guid, uroce_cm_at(mad, REJ, INFO), sizeof(guid));
-		conn = uroce_cm_remote_find(cm, (uint32_t)uroce_cm_get(mad, REJ, LOCAL_COMM_ID), guid, &path->dgid);
+		conn = uroce_cm_remote_find(cm, (uint32_t)uroce_cm_get(mad, REJ, LOCAL_COMM_ID),
+					    guid, &path->dgid);
 	}
 	if (conn != NULL && uroce_cm_state_half_open((enum uroce_cm_state)conn->state))
 		return conn;
@@ -94,18 +96,17 @@ find_rejected(struct uroce_cm *cm, const uint8_t *mad, const struct uroce_cm_pat
 }
 
 static struct uroce_cm_conn *
-find(struct uroce_cm *cm, enum uroce_cm_message message, const uint8_t *mad, const struct uroce_cm_path *path)
+find(struct uroce_cm *cm, enum uroce_cm_message message, const uint8_t *mad,
+     const struct uroce_cm_path *path)
 {
 	struct uroce_cm_conn *conn;
 
 	switch (message) {
-	case UROCE_CM_REJ:
-		return find_rejected(cm, mad, path);
+	case UROCE_CM_REJ: return find_rejected(cm, mad, path);
 	case UROCE_CM_SIDR_REP:
 		conn = uroce_cm_local_find(cm, (uint32_t)uroce_cm_get(mad, SIDR_REP, REQUEST_ID));
 		return conn != NULL && is_from_peer(conn, path) ? conn : NULL;
-	default:
-		return find_by_ids(cm, mad, path);
+	default: return find_by_ids(cm, mad, path);
 	}
 }
 
@@ -117,16 +118,12 @@ answer_unknown(struct uroce_cm *cm, enum uroce_cm_message message, const uint8_t
 	UROCE_CM_BUMP(cm, drop_unknown_id);
 	switch (message) {
 	case UROCE_CM_REP:
-		uroce_cm_reply_rej(cm, path, mad, UROCE_CM_ABOUT_REP, UROCE_CM_REJ_INVALID_COMM_ID, NULL, 0);
+		uroce_cm_reply_rej(cm, path, mad, UROCE_CM_ABOUT_REP, UROCE_CM_REJ_INVALID_COMM_ID,
+				   NULL, 0);
 		break;
-	case UROCE_CM_DREQ:
-		uroce_cm_reply_drep(cm, path, mad);
-		break;
-	case UROCE_CM_LAP:
-		uroce_cm_reply_apr(cm, path, mad, APR_INVALID_COMM_INSTANCE);
-		break;
-	default:
-		break;
+	case UROCE_CM_DREQ: uroce_cm_reply_drep(cm, path, mad); break;
+	case UROCE_CM_LAP: uroce_cm_reply_apr(cm, path, mad, APR_INVALID_COMM_INSTANCE); break;
+	default: break;
 	}
 }
 
@@ -138,15 +135,16 @@ answer_class_version(struct uroce_cm *cm, enum uroce_cm_message message, const u
 
 	UROCE_CM_BUMP(cm, drop_class_version);
 	if (message == UROCE_CM_REQ)
-		uroce_cm_reply_rej(cm, path, mad, UROCE_CM_ABOUT_REQ, UROCE_CM_REJ_INVALID_CLASS_VERSION,
-				   &supported, sizeof(supported));
+		uroce_cm_reply_rej(cm, path, mad, UROCE_CM_ABOUT_REQ,
+				   UROCE_CM_REJ_INVALID_CLASS_VERSION, &supported,
+				   sizeof(supported));
 	else if (message == UROCE_CM_SIDR_REQ)
 		uroce_cm_reply_sidr(cm, path, mad, UROCE_CM_SIDR_UNSUPPORTED_VERSION);
 }
 
 void
-uroce_cm_receive(struct uroce_cm *cm, const uint8_t *mad, uint32_t bytes, const struct uroce_cm_path *path,
-		 uint64_t now_ns)
+uroce_cm_receive(struct uroce_cm *cm, const uint8_t *mad, uint32_t bytes,
+		 const struct uroce_cm_path *path, uint64_t now_ns)
 {
 	int type = uroce_cm_mad_message(mad, bytes);
 	enum uroce_cm_message message = (enum uroce_cm_message)type;
@@ -232,20 +230,22 @@ uroce_cm_deadline(const struct uroce_cm *cm)
 /* ---- counters ---- */
 
 #define ROW(prefix, message) [UROCE_CM_##message] = #prefix "_" #message
-#define ROWS(prefix) \
+#define ROWS(prefix)                                                                              \
 	ROW(prefix, REQ), ROW(prefix, MRA), ROW(prefix, REJ), ROW(prefix, REP), ROW(prefix, RTU), \
-	ROW(prefix, DREQ), ROW(prefix, DREP), ROW(prefix, SIDR_REQ), ROW(prefix, SIDR_REP), \
-	ROW(prefix, LAP), ROW(prefix, APR)
+		ROW(prefix, DREQ), ROW(prefix, DREP), ROW(prefix, SIDR_REQ),                      \
+		ROW(prefix, SIDR_REP), ROW(prefix, LAP), ROW(prefix, APR)
 
 static const char *const sent_names[UROCE_CM_MESSAGE_COUNT] = { ROWS(cm_sent) };
 static const char *const received_names[UROCE_CM_MESSAGE_COUNT] = { ROWS(cm_received) };
 
 #define COUNTER_NAME(name) [UROCE_CM_COUNT_##name] = "cm_" #name,
-static const char *const counter_names[UROCE_CM_COUNTER_COUNT] = { UROCE_CM_COUNTERS(COUNTER_NAME) };
+static const char *const counter_names[UROCE_CM_COUNTER_COUNT] = {
+	UROCE_CM_COUNTERS(COUNTER_NAME)
+};
 
 static unsigned int
-list(const char *const *from, const uint64_t *counters, unsigned int n, unsigned int at, const char **names,
-     uint64_t *values, unsigned int room)
+list(const char *const *from, const uint64_t *counters, unsigned int n, unsigned int at,
+     const char **names, uint64_t *values, unsigned int room)
 {
 	for (unsigned int i = 0; i < n && at + i < room; i++) {
 		names[at + i] = from[i];
@@ -256,7 +256,8 @@ list(const char *const *from, const uint64_t *counters, unsigned int n, unsigned
 }
 
 unsigned int
-uroce_cm_query_counters(const struct uroce_cm *cm, const char **names, uint64_t *values, unsigned int room)
+uroce_cm_query_counters(const struct uroce_cm *cm, const char **names, uint64_t *values,
+			unsigned int room)
 {
 	unsigned int n = 0;
 

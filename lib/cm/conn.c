@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The life of a connection: made, moved from state to state, let go of by its consumer, and freed when it is
- * over. A connection that the consumer is being called about is pinned: whatever the consumer does to it, it is
- * there until the call has returned. Under the lock of the communication manager.
+ * The life of a connection: made, moved from state to state, let go of by its consumer, and freed
+ * when it is over. A connection that the consumer is being called about is pinned: whatever the
+ * consumer does to it, it is there until the call has returned. Under the lock of the communication
+ * manager.
  */
 
 #include <errno.h>
@@ -65,8 +66,8 @@ uroce_cm_conn_set_user(struct uroce_cm_conn *conn, void *user)
 	conn->user = user;
 }
 
-/* So long may packets of the connection be on their way: twice a packet's life, and what the peer takes to
- * acknowledge. */
+/* So long may packets of the connection be on their way: twice a packet's life, and what the peer
+ * takes to acknowledge. */
 static uint64_t
 timewait_ns(const struct uroce_cm_conn *conn)
 {
@@ -108,19 +109,17 @@ uroce_cm_conn_enter(struct uroce_cm_conn *conn, enum uroce_cm_state state, uint6
 	conn->state = (uint8_t)state;
 	uroce_wheel_disarm(&conn->timer);
 	switch (state) {
-	case UROCE_CM_IDLE:
-		become_idle(conn);
-		break;
+	case UROCE_CM_IDLE: become_idle(conn); break;
 	case UROCE_CM_TIMEWAIT:
-		/* The peer may connect its QP anew; what it repeats of this connection is known as old. */
+		/* The peer may connect its QP anew; what it repeats of this connection is known as
+		 * old. */
 		uroce_cm_qpn_remove(conn);
 		uroce_wheel_arm(&cm->wheel, &conn->timer, now_ns + timewait_ns(conn));
 		break;
 	case UROCE_CM_SIDR_REP_SENT:
 		uroce_wheel_arm(&cm->wheel, &conn->timer, now_ns + UROCE_CM_LINGER_NS);
 		break;
-	default:
-		break;
+	default: break;
 	}
 }
 
@@ -128,7 +127,7 @@ static bool
 is_over(const struct uroce_cm_conn *conn)
 {
 	return conn->state == UROCE_CM_IDLE ||
-		(conn->state == UROCE_CM_SIDR_REP_SENT && conn->cm->lingering > UROCE_CM_MAX_LINGER);
+	       (conn->state == UROCE_CM_SIDR_REP_SENT && conn->cm->lingering > UROCE_CM_MAX_LINGER);
 }
 
 void
@@ -202,24 +201,15 @@ hang_up(struct uroce_cm_conn *conn, uint64_t now_ns)
 	case UROCE_CM_LAP_SENT:
 	case UROCE_CM_LAP_RCVD:
 	case UROCE_CM_MRA_LAP_SENT:
-	case UROCE_CM_MRA_LAP_RCVD:
-		uroce_cm_send_dreq(conn, NULL, now_ns);
-		break;
-	case UROCE_CM_DREQ_RCVD:
-		uroce_cm_send_drep(conn, NULL, now_ns);
-		break;
-	case UROCE_CM_SIDR_REQ_RCVD:
-		uroce_cm_send_sidr_rep(conn, &no, now_ns);
-		break;
-	case UROCE_CM_SIDR_REQ_SENT:
-		uroce_cm_conn_enter(conn, UROCE_CM_IDLE, now_ns);
-		break;
+	case UROCE_CM_MRA_LAP_RCVD: uroce_cm_send_dreq(conn, NULL, now_ns); break;
+	case UROCE_CM_DREQ_RCVD: uroce_cm_send_drep(conn, NULL, now_ns); break;
+	case UROCE_CM_SIDR_REQ_RCVD: uroce_cm_send_sidr_rep(conn, &no, now_ns); break;
+	case UROCE_CM_SIDR_REQ_SENT: uroce_cm_conn_enter(conn, UROCE_CM_IDLE, now_ns); break;
 	case UROCE_CM_LISTEN:
 		/* stays in its list while a caller goes through that */
 		conn->state = UROCE_CM_IDLE;
 		break;
-	default:
-		break;
+	default: break;
 	}
 }
 

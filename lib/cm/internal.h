@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * What the files of the communication manager share: a device's manager, its connections, and the functions that
- * one file has for the others. All of it under the lock of who calls cm.h's functions. The rdma_cm calls do not
- * include it.
+ * What the files of the communication manager share: a device's manager, its connections, and the
+ * functions that one file has for the others. All of it under the lock of who calls cm.h's
+ * functions. The rdma_cm calls do not include it.
  */
 
 #ifndef UROCE_CM_INTERNAL_H
@@ -28,24 +28,24 @@ struct uroce_cm_table {
 struct uroce_cm_conn {
 	struct uroce_cm *cm;
 	void *user;
-	LIST_ENTRY(uroce_cm_conn) local_link;	/* always */
-	LIST_ENTRY(uroce_cm_conn) remote_link;	/* while in_remote */
-	LIST_ENTRY(uroce_cm_conn) qpn_link;	/* while in_qpn */
-	LIST_ENTRY(uroce_cm_conn) listen_link;	/* while in_listen */
+	LIST_ENTRY(uroce_cm_conn) local_link;  /* always */
+	LIST_ENTRY(uroce_cm_conn) remote_link; /* while in_remote */
+	LIST_ENTRY(uroce_cm_conn) qpn_link;    /* while in_qpn */
+	LIST_ENTRY(uroce_cm_conn) listen_link; /* while in_listen */
 	bool in_remote;
 	bool in_qpn;
 	bool in_listen;
-	bool active;			/* has sent the REQ */
-	bool orphan;			/* the consumer has let go of it: no events, freed when it is over */
-	uint8_t pins;			/* calls that hold it while the consumer is called */
-	uint8_t state;			/* enum uroce_cm_state */
+	bool active;   /* has sent the REQ */
+	bool orphan;   /* the consumer has let go of it: no events, freed when it is over */
+	uint8_t pins;  /* calls that hold it while the consumer is called */
+	uint8_t state; /* enum uroce_cm_state */
 	uint8_t qp_type;
 	uint32_t local_id;
-	uint32_t remote_id;		/* of a SIDR exchange: the request's */
-	uint64_t remote_ca_guid;	/* network byte order */
-	uint64_t tid;			/* of what is being answered, or of our own requests */
+	uint32_t remote_id;      /* of a SIDR exchange: the request's */
+	uint64_t remote_ca_guid; /* network byte order */
+	uint64_t tid;            /* of what is being answered, or of our own requests */
 	uint64_t service_id;
-	uint64_t service_mask;		/* of a listener */
+	uint64_t service_mask; /* of a listener */
 	uint32_t local_qpn;
 	uint32_t remote_qpn;
 	uint32_t rq_psn;
@@ -54,33 +54,33 @@ struct uroce_cm_conn {
 	uint8_t initiator_depth;
 	uint8_t retry_count;
 	uint8_t rnr_retry_count;
-	uint8_t ack_timeout;		/* the QP's */
+	uint8_t ack_timeout; /* the QP's */
 	uint8_t target_ack_delay;
 	uint8_t max_cm_retries;
 	uint8_t retries_left;
-	uint8_t response_timeout;	/* of the peer's CM, 4.096 us << it */
-	uint64_t interval_ns;		/* from a message to its repetition */
-	uint64_t wait_ns;		/* the same, for now: longer after an MRA */
+	uint8_t response_timeout; /* of the peer's CM, 4.096 us << it */
+	uint64_t interval_ns;     /* from a message to its repetition */
+	uint64_t wait_ns;         /* the same, for now: longer after an MRA */
 	struct uroce_timer timer;
 	struct uroce_cm_path path;
-	uint32_t lap_count;		/* LAPs sent: each has its own transaction */
-	int8_t mad_message;		/* enum uroce_cm_message of mad; -1: none */
-	uint8_t mad[UROCE_CM_MAD_BYTES];	/* sent last, to be sent again */
+	uint32_t lap_count;              /* LAPs sent: each has its own transaction */
+	int8_t mad_message;              /* enum uroce_cm_message of mad; -1: none */
+	uint8_t mad[UROCE_CM_MAD_BYTES]; /* sent last, to be sent again */
 };
 
 /* The names of uroce_cm_query_counters(), behind those of each message sent and received. */
-#define UROCE_CM_COUNTERS(X) \
-	X(retransmitted) \
-	X(answered_again) \
-	X(duplicate) \
-	X(drop_malformed) \
+#define UROCE_CM_COUNTERS(X)  \
+	X(retransmitted)      \
+	X(answered_again)     \
+	X(duplicate)          \
+	X(drop_malformed)     \
 	X(drop_class_version) \
-	X(drop_unknown_id) \
-	X(drop_unexpected) \
-	X(drop_half_open) \
-	X(rej_stale) \
-	X(rej_service_id) \
-	X(rej_no_resources) \
+	X(drop_unknown_id)    \
+	X(drop_unexpected)    \
+	X(drop_half_open)     \
+	X(rej_stale)          \
+	X(rej_service_id)     \
+	X(rej_no_resources)   \
 	X(rej_invalid)
 
 enum uroce_cm_counter {
@@ -95,14 +95,14 @@ struct uroce_cm {
 	uint32_t conns;
 	uint32_t half_open;
 	uint32_t lingering;
-	bool started;			/* the wheel knows the time */
-	uint64_t secret[2];		/* of the tables: no peer can choose what collides */
+	bool started;       /* the wheel knows the time */
+	uint64_t secret[2]; /* of the tables: no peer can choose what collides */
 	uint32_t tid_high;
-	struct uroce_cm_table local;	/* by our communication ID */
-	struct uroce_cm_table remote;	/* by the peer's, and its CA's GUID; SIDR: and its GID */
-	struct uroce_cm_table qpns;	/* by the peer's QPN and its CA's GUID: connections in the making or made */
-	struct uroce_cm_table services;	/* listeners to one service ID */
-	struct uroce_cm_conn_list masked;	/* listeners to several */
+	struct uroce_cm_table local;  /* by our communication ID */
+	struct uroce_cm_table remote; /* by the peer's, and its CA's GUID; SIDR: and its GID */
+	struct uroce_cm_table qpns;   /* by the peer's QPN and its CA's GUID: until TIMEWAIT */
+	struct uroce_cm_table services;   /* listeners to one service ID */
+	struct uroce_cm_conn_list masked; /* listeners to several */
 	struct uroce_wheel wheel;
 	/* any thread reads */
 	uint64_t sent[UROCE_CM_MESSAGE_COUNT];
@@ -128,7 +128,8 @@ uroce_cm_timeout_ns(unsigned int exponent)
 static inline bool
 uroce_cm_same_gid(const union ibv_gid *a, const union ibv_gid *b)
 {
-	return a->global.subnet_prefix == b->global.subnet_prefix && a->global.interface_id == b->global.interface_id;
+	return a->global.subnet_prefix == b->global.subnet_prefix &&
+	       a->global.interface_id == b->global.interface_id;
 }
 
 /* ---- lookup.c: tables ---- */
@@ -147,14 +148,16 @@ struct uroce_cm_conn *uroce_cm_remote_find(struct uroce_cm *cm, uint32_t id, uin
 					   const union ibv_gid *dgid);
 /** By conn's remote_id and the GID of its path. */
 void uroce_cm_sidr_add(struct uroce_cm_conn *conn);
-struct uroce_cm_conn *uroce_cm_sidr_find(struct uroce_cm *cm, uint32_t request_id, const union ibv_gid *dgid);
+struct uroce_cm_conn *uroce_cm_sidr_find(struct uroce_cm *cm, uint32_t request_id,
+					 const union ibv_gid *dgid);
 void uroce_cm_qpn_add(struct uroce_cm_conn *conn);
 void uroce_cm_qpn_remove(struct uroce_cm_conn *conn);
 struct uroce_cm_conn *uroce_cm_qpn_find(struct uroce_cm *cm, uint32_t qpn, uint64_t ca_guid,
 					const union ibv_gid *dgid);
 void uroce_cm_listen_add(struct uroce_cm_conn *conn);
 void uroce_cm_listen_remove(struct uroce_cm_conn *conn);
-/** The listener to the service ID behind `after`; NULL: the first. @return NULL: there is no other */
+/** The listener to the service ID behind `after`; NULL: the first.
+ * @return NULL: there is no other */
 struct uroce_cm_conn *uroce_cm_listen_next(struct uroce_cm *cm, uint64_t service_id,
 					   const struct uroce_cm_conn *after);
 
@@ -173,11 +176,12 @@ int uroce_cm_conn_raise(struct uroce_cm_conn *conn, struct uroce_cm_event *event
 
 /* ---- send.c: messages of a connection ---- */
 
-/** Within response_timeout, and the way there and back, the peer answers: what it says of itself is bounded. */
+/** Within response_timeout, and the way there and back, the peer answers: what it says of itself is
+ * bounded. */
 void uroce_cm_set_interval(struct uroce_cm_conn *conn, uint8_t response_timeout);
 
-void uroce_cm_transmit(struct uroce_cm *cm, const struct uroce_cm_path *path, enum uroce_cm_message message,
-		       const uint8_t *mad);
+void uroce_cm_transmit(struct uroce_cm *cm, const struct uroce_cm_path *path,
+		       enum uroce_cm_message message, const uint8_t *mad);
 /** Send the last answer again, or what it was without its private data. */
 void uroce_cm_answer_again(struct uroce_cm_conn *conn, enum uroce_cm_message duplicate);
 /** Send the request again whose answer is awaited, and wait. */
@@ -186,7 +190,8 @@ void uroce_cm_retransmit(struct uroce_cm_conn *conn, uint64_t now_ns);
 /* ---- reply.c: to whom there is no connection ---- */
 
 void uroce_cm_reply_rej(struct uroce_cm *cm, const struct uroce_cm_path *path, const uint8_t *mad,
-			enum uroce_cm_about about, uint16_t reason, const void *info, uint8_t info_bytes);
+			enum uroce_cm_about about, uint16_t reason, const void *info,
+			uint8_t info_bytes);
 void uroce_cm_reply_drep(struct uroce_cm *cm, const struct uroce_cm_path *path, const uint8_t *mad);
 void uroce_cm_reply_apr(struct uroce_cm *cm, const struct uroce_cm_path *path, const uint8_t *mad,
 			uint8_t status);
@@ -197,9 +202,10 @@ void uroce_cm_reply_sidr(struct uroce_cm *cm, const struct uroce_cm_path *path, 
 
 void uroce_cm_receive_req(struct uroce_cm *cm, const uint8_t *mad, const struct uroce_cm_path *path,
 			  uint64_t now_ns);
-void uroce_cm_receive_sidr_req(struct uroce_cm *cm, const uint8_t *mad, const struct uroce_cm_path *path,
-			       uint64_t now_ns);
-/** Ask the listeners in turn. @return 0: one has taken it; else what the last one said, `none` if nobody did */
+void uroce_cm_receive_sidr_req(struct uroce_cm *cm, const uint8_t *mad,
+			       const struct uroce_cm_path *path, uint64_t now_ns);
+/** Ask the listeners in turn. @return 0: one has taken it; else what the last one said, `none` if
+ * nobody did */
 int uroce_cm_offer(struct uroce_cm_conn *conn, struct uroce_cm_event *event, int none);
 
 /* ---- receive.c: what goes on ---- */

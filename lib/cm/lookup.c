@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * How connections are found: by our ID, by the peer's, by the peer's QPN, and listeners by service ID. Chained
- * hashes through the connections themselves: nothing is allocated when one is added, so adding cannot fail, and
- * none but the bucket is touched when one goes. What a peer may choose goes through a keyed hash. Under the lock
- * of the communication manager.
+ * How connections are found: by our ID, by the peer's, by the peer's QPN, and listeners by service
+ * ID. Chained hashes through the connections themselves: nothing is allocated when one is added, so
+ * adding cannot fail, and none but the bucket is touched when one goes. What a peer may choose goes
+ * through a keyed hash. Under the lock of the communication manager.
  */
 
 #include <errno.h>
@@ -90,8 +90,8 @@ uroce_cm_local_find(struct uroce_cm *cm, uint32_t id)
 
 	/* random already */
 	LIST_FOREACH(conn, bucket(&cm->local, id), local_link)
-		if (conn->local_id == id)
-			return conn;
+	if (conn->local_id == id)
+		return conn;
 	return NULL;
 }
 
@@ -127,9 +127,9 @@ uroce_cm_remote_find(struct uroce_cm *cm, uint32_t id, uint64_t ca_guid, const u
 	struct uroce_cm_conn *conn;
 
 	LIST_FOREACH(conn, bucket(&cm->remote, hash(cm, id, ca_guid)), remote_link)
-		if (conn->remote_id == id && conn->remote_ca_guid == ca_guid && !is_sidr(conn) &&
-		    uroce_cm_same_gid(&conn->path.dgid, dgid))
-			return conn;
+	if (conn->remote_id == id && conn->remote_ca_guid == ca_guid && !is_sidr(conn) &&
+	    uroce_cm_same_gid(&conn->path.dgid, dgid))
+		return conn;
 	return NULL;
 }
 
@@ -150,8 +150,9 @@ uroce_cm_sidr_find(struct uroce_cm *cm, uint32_t request_id, const union ibv_gid
 	struct uroce_cm_conn *conn;
 
 	LIST_FOREACH(conn, bucket(&cm->remote, h), remote_link)
-		if (conn->remote_id == request_id && is_sidr(conn) && uroce_cm_same_gid(&conn->path.dgid, dgid))
-			return conn;
+	if (conn->remote_id == request_id && is_sidr(conn) &&
+	    uroce_cm_same_gid(&conn->path.dgid, dgid))
+		return conn;
 	return NULL;
 }
 
@@ -181,9 +182,9 @@ uroce_cm_qpn_find(struct uroce_cm *cm, uint32_t qpn, uint64_t ca_guid, const uni
 	struct uroce_cm_conn *conn;
 
 	LIST_FOREACH(conn, bucket(&cm->qpns, hash(cm, qpn, ca_guid)), qpn_link)
-		if (conn->remote_qpn == qpn && conn->remote_ca_guid == ca_guid &&
-		    uroce_cm_same_gid(&conn->path.dgid, dgid))
-			return conn;
+	if (conn->remote_qpn == qpn && conn->remote_ca_guid == ca_guid &&
+	    uroce_cm_same_gid(&conn->path.dgid, dgid))
+		return conn;
 	return NULL;
 }
 
@@ -195,7 +196,8 @@ uroce_cm_listen_add(struct uroce_cm_conn *conn)
 	struct uroce_cm *cm = conn->cm;
 
 	if (conn->service_mask == UINT64_MAX)
-		LIST_INSERT_HEAD(bucket(&cm->services, hash(cm, conn->service_id, 0)), conn, listen_link);
+		LIST_INSERT_HEAD(bucket(&cm->services, hash(cm, conn->service_id, 0)), conn,
+				 listen_link);
 	else
 		LIST_INSERT_HEAD(&cm->masked, conn, listen_link);
 	conn->in_listen = true;
@@ -214,7 +216,8 @@ static struct uroce_cm_conn *
 listens(struct uroce_cm_conn *conn, uint64_t service_id)
 {
 	for (; conn != NULL; conn = LIST_NEXT(conn, listen_link))
-		if (conn->state == UROCE_CM_LISTEN && (service_id & conn->service_mask) == conn->service_id)
+		if (conn->state == UROCE_CM_LISTEN &&
+		    (service_id & conn->service_mask) == conn->service_id)
 			return conn;
 	return NULL;
 }
@@ -225,7 +228,8 @@ uroce_cm_listen_next(struct uroce_cm *cm, uint64_t service_id, const struct uroc
 	struct uroce_cm_conn *conn;
 
 	if (after == NULL)
-		conn = listens(LIST_FIRST(bucket(&cm->services, hash(cm, service_id, 0))), service_id);
+		conn = listens(LIST_FIRST(bucket(&cm->services, hash(cm, service_id, 0))),
+			       service_id);
 	else
 		conn = listens(LIST_NEXT(after, listen_link), service_id);
 	if (conn == NULL && (after == NULL || after->service_mask == UINT64_MAX))

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * REQ, REP, SIDR_REP and the paths in REQ and LAP, between bytes and values. Called by the connections of
- * lib/cm, on the thread that has the communication manager. No state.
+ * REQ, REP, SIDR_REP and the paths in REQ and LAP, between bytes and values. Called by the
+ * connections of lib/cm, on the thread that has the communication manager. No state.
  */
 
 #include "cm/message.h"
@@ -16,15 +16,20 @@
 #include "wire/headers.h"
 #include "wire/psn.h"
 
-#define MAX_TIMEOUT 31			/* 5 bits */
-#define MAX_RETRIES 7			/* 3 bits */
-#define MAX_CM_RETRIES 15		/* 4 bits */
+#define MAX_TIMEOUT    31 /* 5 bits */
+#define MAX_RETRIES    7  /* 3 bits */
+#define MAX_CM_RETRIES 15 /* 4 bits */
 #define MAX_FLOW_LABEL 0xfffff
-#define MAX_SL 15
+#define MAX_SL         15
 #define LID_PERMISSIVE 0xffff
 
 /* Transport service type, and its extension, of a REQ. */
-enum { SERVICE_RC, SERVICE_UC, SERVICE_RD, SERVICE_EXTENDED };
+enum {
+	SERVICE_RC,
+	SERVICE_UC,
+	SERVICE_RD,
+	SERVICE_EXTENDED
+};
 #define EXTENDED_XRC 1
 
 /* The fields of a path have one order wherever it is: an offset from the first of them. */
@@ -58,15 +63,18 @@ get(const uint8_t *mad, enum uroce_cm_field first, enum path_field field)
 }
 
 static void
-path_encode(uint8_t *mad, enum uroce_cm_field first, const struct uroce_cm_path *path, uint8_t ack_timeout)
+path_encode(uint8_t *mad, enum uroce_cm_field first, const struct uroce_cm_path *path,
+	    uint8_t ack_timeout)
 {
 	/* RoCE has no LIDs: what is routed names none, as Linux has it. */
 	bool routed = path->hop_limit > 1;
 
 	put(mad, first, LOCAL_LID, routed ? LID_PERMISSIVE : 0);
 	put(mad, first, REMOTE_LID, routed ? LID_PERMISSIVE : 0);
-	memcpy(mad + uroce_cm_fields[first + LOCAL_GID].byte, path->sgid.raw, sizeof(path->sgid.raw));
-	memcpy(mad + uroce_cm_fields[first + REMOTE_GID].byte, path->dgid.raw, sizeof(path->dgid.raw));
+	memcpy(mad + uroce_cm_fields[first + LOCAL_GID].byte, path->sgid.raw,
+	       sizeof(path->sgid.raw));
+	memcpy(mad + uroce_cm_fields[first + REMOTE_GID].byte, path->dgid.raw,
+	       sizeof(path->dgid.raw));
 	put(mad, first, FLOW_LABEL, path->flow_label);
 	put(mad, first, TRAFFIC_CLASS, path->traffic_class);
 	put(mad, first, HOP_LIMIT, path->hop_limit);
@@ -81,8 +89,10 @@ path_decode(const uint8_t *mad, enum uroce_cm_field first, struct uroce_cm_path 
 	uint8_t ack_timeout = (uint8_t)get(mad, first, ACK_TIMEOUT);
 
 	memset(path, 0, sizeof(*path));
-	memcpy(path->dgid.raw, mad + uroce_cm_fields[first + LOCAL_GID].byte, sizeof(path->dgid.raw));
-	memcpy(path->sgid.raw, mad + uroce_cm_fields[first + REMOTE_GID].byte, sizeof(path->sgid.raw));
+	memcpy(path->dgid.raw, mad + uroce_cm_fields[first + LOCAL_GID].byte,
+	       sizeof(path->dgid.raw));
+	memcpy(path->sgid.raw, mad + uroce_cm_fields[first + REMOTE_GID].byte,
+	       sizeof(path->sgid.raw));
 	path->flow_label = (uint32_t)get(mad, first, FLOW_LABEL);
 	path->traffic_class = (uint8_t)get(mad, first, TRAFFIC_CLASS);
 	path->hop_limit = (uint8_t)get(mad, first, HOP_LIMIT);
@@ -102,21 +112,24 @@ gid_is_zero(const union ibv_gid *gid)
 static bool
 path_fits(const struct uroce_cm_path *path)
 {
-	return path->flow_label <= MAX_FLOW_LABEL && path->sl <= MAX_SL && path->packet_life_time <= MAX_TIMEOUT;
+	return path->flow_label <= MAX_FLOW_LABEL && path->sl <= MAX_SL &&
+	       path->packet_life_time <= MAX_TIMEOUT;
 }
 
 int
 uroce_cm_req_check(const struct uroce_cm_req *req)
 {
-	if (req->qp_type != IBV_QPT_RC && req->qp_type != IBV_QPT_UC && req->qp_type != IBV_QPT_XRC_SEND)
+	if (req->qp_type != IBV_QPT_RC && req->qp_type != IBV_QPT_UC &&
+	    req->qp_type != IBV_QPT_XRC_SEND)
 		return -EINVAL;
 	if (req->qpn > UROCE_QPN_MASK || req->starting_psn > UROCE_PSN_MASK ||
 	    req->path.mtu < IBV_MTU_256 || req->path.mtu > IBV_MTU_4096 ||
 	    req->ece_vendor_id > UROCE_QPN_MASK)
 		return -EINVAL;
-	if (req->remote_cm_response_timeout > MAX_TIMEOUT || req->local_cm_response_timeout > MAX_TIMEOUT ||
-	    req->local_ack_timeout > MAX_TIMEOUT || req->retry_count > MAX_RETRIES ||
-	    req->rnr_retry_count > MAX_RETRIES || req->max_cm_retries > MAX_CM_RETRIES)
+	if (req->remote_cm_response_timeout > MAX_TIMEOUT ||
+	    req->local_cm_response_timeout > MAX_TIMEOUT || req->local_ack_timeout > MAX_TIMEOUT ||
+	    req->retry_count > MAX_RETRIES || req->rnr_retry_count > MAX_RETRIES ||
+	    req->max_cm_retries > MAX_CM_RETRIES)
 		return -EINVAL;
 	if (!path_fits(&req->path) || !path_fits(&req->alternate))
 		return -EINVAL;
@@ -126,8 +139,9 @@ uroce_cm_req_check(const struct uroce_cm_req *req)
 int
 uroce_cm_rep_check(const struct uroce_cm_rep *rep)
 {
-	if (rep->qpn > UROCE_QPN_MASK || rep->starting_psn > UROCE_PSN_MASK || rep->target_ack_delay > MAX_TIMEOUT ||
-	    rep->failover_accepted > 3 || rep->rnr_retry_count > MAX_RETRIES || rep->ece_vendor_id > UROCE_QPN_MASK)
+	if (rep->qpn > UROCE_QPN_MASK || rep->starting_psn > UROCE_PSN_MASK ||
+	    rep->target_ack_delay > MAX_TIMEOUT || rep->failover_accepted > 3 ||
+	    rep->rnr_retry_count > MAX_RETRIES || rep->ece_vendor_id > UROCE_QPN_MASK)
 		return -EINVAL;
 	return uroce_cm_private_check(UROCE_CM_REP, &rep->priv);
 }
@@ -141,7 +155,8 @@ transport_encode(uint8_t *mad, const struct uroce_cm_req *req)
 		uroce_cm_put(mad, REQ, EXTENDED_TRANSPORT, EXTENDED_XRC);
 		return;
 	}
-	uroce_cm_put(mad, REQ, TRANSPORT_SERVICE, req->qp_type == IBV_QPT_UC ? SERVICE_UC : SERVICE_RC);
+	uroce_cm_put(mad, REQ, TRANSPORT_SERVICE,
+		     req->qp_type == IBV_QPT_UC ? SERVICE_UC : SERVICE_RC);
 	uroce_cm_put(mad, REQ, RESPONDER_RESOURCES, req->responder_resources);
 	uroce_cm_put(mad, REQ, RETRY_COUNT, req->retry_count);
 	uroce_cm_put(mad, REQ, RNR_RETRY_COUNT, req->rnr_retry_count);
@@ -155,8 +170,9 @@ transport_decode(const uint8_t *mad)
 	case SERVICE_RC: return IBV_QPT_RC;
 	case SERVICE_UC: return IBV_QPT_UC;
 	case SERVICE_EXTENDED:
-		return uroce_cm_get(mad, REQ, EXTENDED_TRANSPORT) == EXTENDED_XRC ? IBV_QPT_XRC_RECV : 0;
-	default: return 0;	/* reliable datagrams: nobody has them */
+		return uroce_cm_get(mad, REQ, EXTENDED_TRANSPORT) == EXTENDED_XRC ? IBV_QPT_XRC_RECV
+										  : 0;
+	default: return 0; /* reliable datagrams: nobody has them */
 	}
 }
 
@@ -180,7 +196,8 @@ uroce_cm_req_encode(uint8_t *mad, const struct uroce_cm_req *req)
 	transport_encode(mad, req);
 	path_encode(mad, UROCE_CM_F_REQ_PRIMARY_LOCAL_LID, &req->path, req->local_ack_timeout);
 	if (!gid_is_zero(&req->alternate.dgid))
-		path_encode(mad, UROCE_CM_F_REQ_ALTERNATE_LOCAL_LID, &req->alternate, req->local_ack_timeout);
+		path_encode(mad, UROCE_CM_F_REQ_ALTERNATE_LOCAL_LID, &req->alternate,
+			    req->local_ack_timeout);
 	uroce_cm_private_put(mad, UROCE_CM_REQ, &req->priv);
 }
 
@@ -196,8 +213,10 @@ uroce_cm_req_decode(const uint8_t *mad, struct uroce_cm_req *req)
 	req->qpn = (uint32_t)uroce_cm_get(mad, REQ, QPN);
 	req->responder_resources = (uint8_t)uroce_cm_get(mad, REQ, INITIATOR_DEPTH);
 	req->initiator_depth = (uint8_t)uroce_cm_get(mad, REQ, RESPONDER_RESOURCES);
-	req->local_cm_response_timeout = (uint8_t)uroce_cm_get(mad, REQ, REMOTE_CM_RESPONSE_TIMEOUT);
-	req->remote_cm_response_timeout = (uint8_t)uroce_cm_get(mad, REQ, LOCAL_CM_RESPONSE_TIMEOUT);
+	req->local_cm_response_timeout = (uint8_t)uroce_cm_get(mad, REQ,
+							       REMOTE_CM_RESPONSE_TIMEOUT);
+	req->remote_cm_response_timeout = (uint8_t)uroce_cm_get(mad, REQ,
+								LOCAL_CM_RESPONSE_TIMEOUT);
 	req->flow_control = uroce_cm_get(mad, REQ, FLOW_CONTROL) != 0;
 	req->starting_psn = (uint32_t)uroce_cm_get(mad, REQ, STARTING_PSN);
 	req->retry_count = (uint8_t)uroce_cm_get(mad, REQ, RETRY_COUNT);
@@ -250,8 +269,8 @@ uroce_cm_rep_decode(const uint8_t *mad, struct uroce_cm_rep *rep, enum ibv_qp_ty
 					uroce_cm_get(mad, REP, VENDOR_ID_M) << 8 |
 					uroce_cm_get(mad, REP, VENDOR_ID_L));
 	rep->ca_guid = rte_cpu_to_be_64(uroce_cm_get(mad, REP, CA_GUID));
-	rep->qpn = (uint32_t)(qp_type == IBV_QPT_XRC_SEND ? uroce_cm_get(mad, REP, EECN) :
-							    uroce_cm_get(mad, REP, QPN));
+	rep->qpn = (uint32_t)(qp_type == IBV_QPT_XRC_SEND ? uroce_cm_get(mad, REP, EECN)
+							  : uroce_cm_get(mad, REP, QPN));
 	rep->qkey = (uint32_t)uroce_cm_get(mad, REP, QKEY);
 	rep->starting_psn = (uint32_t)uroce_cm_get(mad, REP, STARTING_PSN);
 	rep->responder_resources = (uint8_t)uroce_cm_get(mad, REP, INITIATOR_DEPTH);

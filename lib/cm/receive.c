@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * A message that is for a connection: what the state table says is done, what the message tells is taken over,
- * and the consumer hears of it. Under the lock of the communication manager.
+ * A message that is for a connection: what the state table says is done, what the message tells is
+ * taken over, and the consumer hears of it. Under the lock of the communication manager.
  */
 
 #include <errno.h>
@@ -20,8 +20,8 @@
 void
 uroce_cm_end_stale(struct uroce_cm_conn *conn, uint64_t now_ns)
 {
-	/* If the peer still knows it after all, it learns that it is over; the consumer hears of the answer. What
-	 * is not established runs out by itself. */
+	/* If the peer still knows it after all, it learns that it is over; the consumer hears of
+	 * the answer. What is not established runs out by itself. */
 	if (uroce_cm_state_established((enum uroce_cm_state)conn->state))
 		uroce_cm_send_dreq(conn, NULL, now_ns);
 }
@@ -30,7 +30,8 @@ uroce_cm_end_stale(struct uroce_cm_conn *conn, uint64_t now_ns)
 
 /* May it be taken? Else it was answered, or is dropped. */
 static bool
-admit_rep(struct uroce_cm_conn *conn, const struct uroce_cm_rep *rep, const uint8_t *mad, uint64_t now_ns)
+admit_rep(struct uroce_cm_conn *conn, const struct uroce_cm_rep *rep, const uint8_t *mad,
+	  uint64_t now_ns)
 {
 	uint32_t remote_id = (uint32_t)uroce_cm_get(mad, REP, LOCAL_COMM_ID);
 	struct uroce_cm *cm = conn->cm;
@@ -48,7 +49,8 @@ admit_rep(struct uroce_cm_conn *conn, const struct uroce_cm_rep *rep, const uint
 	if (stale == NULL)
 		return true;
 	UROCE_CM_BUMP(cm, rej_stale);
-	uroce_cm_reply_rej(cm, &conn->path, mad, UROCE_CM_ABOUT_REP, UROCE_CM_REJ_STALE_CONNECTION, NULL, 0);
+	uroce_cm_reply_rej(cm, &conn->path, mad, UROCE_CM_ABOUT_REP, UROCE_CM_REJ_STALE_CONNECTION,
+			   NULL, 0);
 	uroce_cm_end_stale(stale, now_ns);
 	return false;
 }
@@ -65,7 +67,8 @@ remember_rep(struct uroce_cm_conn *conn, const struct uroce_cm_rep *rep, const u
 	conn->initiator_depth = RTE_MIN(conn->initiator_depth, rep->initiator_depth);
 	conn->rnr_retry_count = rep->rnr_retry_count;
 	conn->target_ack_delay = rep->target_ack_delay;
-	conn->ack_timeout = uroce_cm_ack_timeout(rep->target_ack_delay, conn->path.packet_life_time);
+	conn->ack_timeout = uroce_cm_ack_timeout(rep->target_ack_delay,
+						 conn->path.packet_life_time);
 	uroce_cm_remote_add(conn);
 	uroce_cm_qpn_add(conn);
 }
@@ -103,7 +106,8 @@ static enum uroce_cm_state
 next_of(const struct uroce_cm_row *row, enum uroce_cm_message message, const uint8_t *mad)
 {
 	/* Our QP is connected to theirs from before: its packets have to die out. */
-	if (message == UROCE_CM_REJ && uroce_cm_get(mad, REJ, REASON) == UROCE_CM_REJ_STALE_CONNECTION)
+	if (message == UROCE_CM_REJ &&
+	    uroce_cm_get(mad, REJ, REASON) == UROCE_CM_REJ_STALE_CONNECTION)
 		return UROCE_CM_TIMEWAIT;
 	return (enum uroce_cm_state)row->next;
 }
@@ -147,14 +151,9 @@ take(struct uroce_cm_conn *conn, const struct uroce_cm_row *row, enum uroce_cm_m
 		uroce_cm_lap_path_decode(mad, &lap_path);
 		event.lap_path = &lap_path;
 		break;
-	case UROCE_CM_REJ:
-		describe_rej(mad, &event);
-		break;
-	case UROCE_CM_APR:
-		event.apr_status = (uint8_t)uroce_cm_get(mad, APR, STATUS);
-		break;
-	default:
-		break;
+	case UROCE_CM_REJ: describe_rej(mad, &event); break;
+	case UROCE_CM_APR: event.apr_status = (uint8_t)uroce_cm_get(mad, APR, STATUS); break;
+	default: break;
 	}
 	if (message == UROCE_CM_DREQ || message == UROCE_CM_LAP)
 		conn->tid = rte_be_to_cpu_64(uroce_cm_header_const(mad)->tid);
@@ -180,7 +179,8 @@ awaited(enum uroce_cm_about about)
 }
 
 static void
-wait_longer(struct uroce_cm_conn *conn, const struct uroce_cm_row *row, const uint8_t *mad, uint64_t now_ns)
+wait_longer(struct uroce_cm_conn *conn, const struct uroce_cm_row *row, const uint8_t *mad,
+	    uint64_t now_ns)
 {
 	unsigned int timeout = (unsigned int)uroce_cm_get(mad, MRA, SERVICE_TIMEOUT);
 	struct uroce_cm_event event = {
@@ -189,12 +189,14 @@ wait_longer(struct uroce_cm_conn *conn, const struct uroce_cm_row *row, const ui
 		.mra_service_timeout = (uint8_t)timeout,
 	};
 
-	if (awaited((enum uroce_cm_about)uroce_cm_get(mad, MRA, ABOUT)) != (enum uroce_cm_message)conn->mad_message) {
+	if (awaited((enum uroce_cm_about)uroce_cm_get(mad, MRA, ABOUT)) !=
+	    (enum uroce_cm_message)conn->mad_message) {
 		UROCE_CM_BUMP(conn->cm, drop_unexpected);
 		return;
 	}
 	uroce_cm_conn_enter(conn, (enum uroce_cm_state)row->next, now_ns);
-	conn->wait_ns = conn->interval_ns + uroce_cm_timeout_ns(RTE_MIN(timeout, UROCE_CM_MAX_TIMEOUT + 0u));
+	conn->wait_ns = conn->interval_ns +
+			uroce_cm_timeout_ns(RTE_MIN(timeout, UROCE_CM_MAX_TIMEOUT + 0u));
 	uroce_wheel_arm(&conn->cm->wheel, &conn->timer, now_ns + conn->wait_ns);
 	uroce_cm_conn_raise(conn, &event);
 	uroce_cm_conn_settle(conn);
@@ -207,8 +209,8 @@ static bool
 is_answered_lap(const struct uroce_cm_conn *conn, enum uroce_cm_message message, const uint8_t *mad)
 {
 	return message == UROCE_CM_LAP && conn->state == UROCE_CM_ESTABLISHED &&
-		conn->mad_message == UROCE_CM_APR &&
-		uroce_cm_header_const(mad)->tid == uroce_cm_header_const(conn->mad)->tid;
+	       conn->mad_message == UROCE_CM_APR &&
+	       uroce_cm_header_const(mad)->tid == uroce_cm_header_const(conn->mad)->tid;
 }
 
 /* The REJ that ended it was lost: it says why better than anything else. */
@@ -216,7 +218,7 @@ static bool
 is_rejected_already(const struct uroce_cm_conn *conn, enum uroce_cm_message message)
 {
 	return conn->state == UROCE_CM_TIMEWAIT && conn->mad_message == UROCE_CM_REJ &&
-		message == (conn->active ? UROCE_CM_REP : UROCE_CM_REQ);
+	       message == (conn->active ? UROCE_CM_REP : UROCE_CM_REQ);
 }
 
 /* A REP for who has sent one. */
@@ -227,7 +229,8 @@ is_not_its_role(const struct uroce_cm_conn *conn, enum uroce_cm_message message)
 }
 
 void
-uroce_cm_handle(struct uroce_cm_conn *conn, enum uroce_cm_message message, const uint8_t *mad, uint64_t now_ns)
+uroce_cm_handle(struct uroce_cm_conn *conn, enum uroce_cm_message message, const uint8_t *mad,
+		uint64_t now_ns)
 {
 	const struct uroce_cm_row *row = &uroce_cm_receives[conn->state][message];
 	enum uroce_cm_action action = (enum uroce_cm_action)row->action;
@@ -240,29 +243,20 @@ uroce_cm_handle(struct uroce_cm_conn *conn, enum uroce_cm_message message, const
 	if (action >= UROCE_CM_ANSWER && !admit(conn, message, mad))
 		return;
 	switch (action) {
-	case UROCE_CM_UNEXPECTED:
-		UROCE_CM_BUMP(cm, drop_unexpected);
-		break;
-	case UROCE_CM_DUPLICATE:
-		UROCE_CM_BUMP(cm, duplicate);
-		break;
-	case UROCE_CM_ANSWER:
-		uroce_cm_answer_again(conn, message);
-		break;
+	case UROCE_CM_UNEXPECTED: UROCE_CM_BUMP(cm, drop_unexpected); break;
+	case UROCE_CM_DUPLICATE: UROCE_CM_BUMP(cm, duplicate); break;
+	case UROCE_CM_ANSWER: uroce_cm_answer_again(conn, message); break;
 	case UROCE_CM_DEFER:
 		UROCE_CM_BUMP(cm, duplicate);
 		uroce_cm_send_mra(conn, UROCE_CM_MRA_TIMEOUT, NULL, now_ns);
 		break;
 	case UROCE_CM_STALE:
 		UROCE_CM_BUMP(cm, rej_stale);
-		uroce_cm_reply_rej(cm, &conn->path, mad, UROCE_CM_ABOUT_REQ, UROCE_CM_REJ_STALE_CONNECTION, NULL, 0);
+		uroce_cm_reply_rej(cm, &conn->path, mad, UROCE_CM_ABOUT_REQ,
+				   UROCE_CM_REJ_STALE_CONNECTION, NULL, 0);
 		break;
-	case UROCE_CM_WAIT:
-		wait_longer(conn, row, mad, now_ns);
-		break;
-	case UROCE_CM_TAKE:
-		take(conn, row, message, mad, now_ns);
-		break;
+	case UROCE_CM_WAIT: wait_longer(conn, row, mad, now_ns); break;
+	case UROCE_CM_TAKE: take(conn, row, message, mad, now_ns); break;
 	}
 }
 

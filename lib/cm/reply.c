@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Answers to messages that no connection is there for: one message out for one in, to where it came from, and
- * nothing is kept. Under the lock of the communication manager.
+ * Answers to messages that no connection is there for: one message out for one in, to where it came
+ * from, and nothing is kept. Under the lock of the communication manager.
  */
 
 #include <string.h>
@@ -22,7 +22,8 @@ begin(uint8_t *reply, enum uroce_cm_message message, const uint8_t *mad)
 static void
 swap_ids(uint8_t *reply, const uint8_t *mad, bool is_req)
 {
-	uroce_cm_put(reply, RTU, LOCAL_COMM_ID, is_req ? 0 : uroce_cm_get(mad, RTU, REMOTE_COMM_ID));
+	uroce_cm_put(reply, RTU, LOCAL_COMM_ID,
+		     is_req ? 0 : uroce_cm_get(mad, RTU, REMOTE_COMM_ID));
 	uroce_cm_put(reply, RTU, REMOTE_COMM_ID, uroce_cm_get(mad, RTU, LOCAL_COMM_ID));
 }
 
@@ -54,7 +55,8 @@ uroce_cm_reply_drep(struct uroce_cm *cm, const struct uroce_cm_path *path, const
 }
 
 void
-uroce_cm_reply_apr(struct uroce_cm *cm, const struct uroce_cm_path *path, const uint8_t *mad, uint8_t status)
+uroce_cm_reply_apr(struct uroce_cm *cm, const struct uroce_cm_path *path, const uint8_t *mad,
+		   uint8_t status)
 {
 	uint8_t reply[UROCE_CM_MAD_BYTES];
 
@@ -65,7 +67,8 @@ uroce_cm_reply_apr(struct uroce_cm *cm, const struct uroce_cm_path *path, const 
 }
 
 void
-uroce_cm_reply_sidr(struct uroce_cm *cm, const struct uroce_cm_path *path, const uint8_t *mad, uint8_t status)
+uroce_cm_reply_sidr(struct uroce_cm *cm, const struct uroce_cm_path *path, const uint8_t *mad,
+		    uint8_t status)
 {
 	uint8_t reply[UROCE_CM_MAD_BYTES];
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * A REQ: a repetition of one that is known, one that cannot be accepted, or a new connection, which is offered to
- * the listeners of its service ID. Everything in it is hostile. Under the lock of the communication manager.
+ * A REQ: a repetition of one that is known, one that cannot be accepted, or a new connection, which
+ * is offered to the listeners of its service ID. Everything in it is hostile. Under the lock of the
+ * communication manager.
  */
 
 #include <rte_common.h>
@@ -25,20 +26,24 @@ wrong(const struct uroce_cm_req *req, const struct uroce_cm_path *path)
 {
 	if (req->qp_type == 0)
 		return UROCE_CM_REJ_INVALID_TRANSPORT_TYPE;
-	/* Its QP is where it comes from: else we would be made to send to somebody who has not asked for it. */
-	if (!uroce_cm_same_gid(&req->path.dgid, &path->dgid) || !uroce_cm_same_gid(&req->path.sgid, &path->sgid))
+	/* Its QP is where it comes from: else we would be made to send to somebody who has not
+	 * asked for it. */
+	if (!uroce_cm_same_gid(&req->path.dgid, &path->dgid) ||
+	    !uroce_cm_same_gid(&req->path.sgid, &path->sgid))
 		return UROCE_CM_REJ_INVALID_GID;
 	if (req->path.mtu < IBV_MTU_256 || req->path.mtu > IBV_MTU_4096 ||
 	    (path->mtu != 0 && req->path.mtu > path->mtu))
 		return UROCE_CM_REJ_INVALID_MTU;
-	/* an XRC initiator's QP receives nothing but acknowledgements, and has its number all the same */
+	/* an XRC initiator's QP receives nothing but acknowledgements, and has its number all the
+	 * same */
 	if (!is_connectable(req->qpn))
 		return UROCE_CM_REJ_UNSUPPORTED;
 	return 0;
 }
 
 static void
-reject_wrong(struct uroce_cm *cm, const uint8_t *mad, const struct uroce_cm_path *path, uint16_t reason)
+reject_wrong(struct uroce_cm *cm, const uint8_t *mad, const struct uroce_cm_path *path,
+	     uint16_t reason)
 {
 	/* the specification has us say what would be right */
 	const void *info = reason == UROCE_CM_REJ_INVALID_GID ? path->sgid.raw : &path->mtu;
@@ -54,11 +59,13 @@ reject_wrong(struct uroce_cm *cm, const uint8_t *mad, const struct uroce_cm_path
 
 /* Is there room, and somebody to ask? What is not rejected here comes again. */
 static bool
-admit(struct uroce_cm *cm, const struct uroce_cm_req *req, const uint8_t *mad, const struct uroce_cm_path *path)
+admit(struct uroce_cm *cm, const struct uroce_cm_req *req, const uint8_t *mad,
+      const struct uroce_cm_path *path)
 {
 	if (uroce_cm_listen_next(cm, req->service_id, NULL) == NULL) {
 		UROCE_CM_BUMP(cm, rej_service_id);
-		uroce_cm_reply_rej(cm, path, mad, UROCE_CM_ABOUT_REQ, UROCE_CM_REJ_INVALID_SERVICE_ID, NULL, 0);
+		uroce_cm_reply_rej(cm, path, mad, UROCE_CM_ABOUT_REQ,
+				   UROCE_CM_REJ_INVALID_SERVICE_ID, NULL, 0);
 		return false;
 	}
 	if (cm->half_open >= UROCE_CM_MAX_HALF_OPEN) {
@@ -140,14 +147,15 @@ offer_req(struct uroce_cm_conn *conn, const struct uroce_cm_req *req, uint64_t n
 }
 
 static void
-receive_new(struct uroce_cm *cm, struct uroce_cm_req *req, const uint8_t *mad, const struct uroce_cm_path *path,
-	    uint64_t now_ns)
+receive_new(struct uroce_cm *cm, struct uroce_cm_req *req, const uint8_t *mad,
+	    const struct uroce_cm_path *path, uint64_t now_ns)
 {
 	struct uroce_cm_conn *conn = uroce_cm_conn_alloc(cm, NULL);
 
 	if (conn == NULL) {
 		UROCE_CM_BUMP(cm, rej_no_resources);
-		uroce_cm_reply_rej(cm, path, mad, UROCE_CM_ABOUT_REQ, UROCE_CM_REJ_NO_RESOURCES, NULL, 0);
+		uroce_cm_reply_rej(cm, path, mad, UROCE_CM_ABOUT_REQ, UROCE_CM_REJ_NO_RESOURCES,
+				   NULL, 0);
 		return;
 	}
 	req->path.sgid_index = path->sgid_index;
@@ -162,7 +170,8 @@ receive_new(struct uroce_cm *cm, struct uroce_cm_req *req, const uint8_t *mad, c
 }
 
 void
-uroce_cm_receive_req(struct uroce_cm *cm, const uint8_t *mad, const struct uroce_cm_path *path, uint64_t now_ns)
+uroce_cm_receive_req(struct uroce_cm *cm, const uint8_t *mad, const struct uroce_cm_path *path,
+		     uint64_t now_ns)
 {
 	uint32_t id = (uint32_t)uroce_cm_get(mad, REQ, LOCAL_COMM_ID);
 	struct uroce_cm_conn *conn;
@@ -183,7 +192,8 @@ uroce_cm_receive_req(struct uroce_cm *cm, const uint8_t *mad, const struct uroce
 	conn = uroce_cm_qpn_find(cm, req.qpn, req.ca_guid, &path->dgid);
 	if (conn != NULL) {
 		UROCE_CM_BUMP(cm, rej_stale);
-		uroce_cm_reply_rej(cm, path, mad, UROCE_CM_ABOUT_REQ, UROCE_CM_REJ_STALE_CONNECTION, NULL, 0);
+		uroce_cm_reply_rej(cm, path, mad, UROCE_CM_ABOUT_REQ, UROCE_CM_REJ_STALE_CONNECTION,
+				   NULL, 0);
 		uroce_cm_end_stale(conn, now_ns);
 		return;
 	}

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * A SIDR_REQ: a repetition of one that is being answered or was, or a new one, which is offered to the listeners
- * of its service ID. Everything in it is hostile. Under the lock of the communication manager.
+ * A SIDR_REQ: a repetition of one that is being answered or was, or a new one, which is offered to
+ * the listeners of its service ID. Everything in it is hostile. Under the lock of the communication
+ * manager.
  */
 
 #include "cm/internal.h"
@@ -34,7 +35,8 @@ offer_sidr_req(struct uroce_cm_conn *conn, const uint8_t *mad, uint64_t now_ns)
 }
 
 static void
-receive_new(struct uroce_cm *cm, const uint8_t *mad, const struct uroce_cm_path *path, uint64_t now_ns)
+receive_new(struct uroce_cm *cm, const uint8_t *mad, const struct uroce_cm_path *path,
+	    uint64_t now_ns)
 {
 	struct uroce_cm_conn *conn;
 
@@ -69,7 +71,8 @@ uroce_cm_receive_sidr_req(struct uroce_cm *cm, const uint8_t *mad, const struct 
 	/* with another service ID it is another request, whatever its number */
 	if (conn != NULL && conn->service_id == uroce_cm_get(mad, SIDR_REQ, SERVICE_ID)) {
 		uroce_cm_handle(conn, UROCE_CM_SIDR_REQ, mad, now_ns);
-	} else if (uroce_cm_listen_next(cm, uroce_cm_get(mad, SIDR_REQ, SERVICE_ID), NULL) == NULL) {
+	} else if (uroce_cm_listen_next(cm, uroce_cm_get(mad, SIDR_REQ, SERVICE_ID), NULL) ==
+		   NULL) {
 		UROCE_CM_BUMP(cm, rej_service_id);
 		uroce_cm_reply_sidr(cm, path, mad, UROCE_CM_SIDR_UNSUPPORTED);
 	} else {

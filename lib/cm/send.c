@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * What a connection sends: each message checked against the state table, encoded, kept to be sent again, and
- * sent. The state is the new one before anything leaves. Called by the consumer and by lib/cm's other files,
- * under the lock of the communication manager.
+ * What a connection sends: each message checked against the state table, encoded, kept to be sent
+ * again, and sent. The state is the new one before anything leaves. Called by the consumer and by
+ * lib/cm's other files, under the lock of the communication manager.
  */
 
 #include <errno.h>
@@ -17,8 +17,8 @@
 #include "wire/headers.h"
 
 void
-uroce_cm_transmit(struct uroce_cm *cm, const struct uroce_cm_path *path, enum uroce_cm_message message,
-		  const uint8_t *mad)
+uroce_cm_transmit(struct uroce_cm *cm, const struct uroce_cm_path *path,
+		  enum uroce_cm_message message, const uint8_t *mad)
 {
 	uroce_cm_bump(&cm->sent[message]);
 	cm->conf.ops->send(cm->conf.arg, path, mad);
@@ -96,7 +96,8 @@ uroce_cm_answer_again(struct uroce_cm_conn *conn, enum uroce_cm_message duplicat
 	struct uroce_cm *cm = conn->cm;
 
 	UROCE_CM_BUMP(cm, answered_again);
-	/* Something else has been sent since, or nothing: the answer is what matters, not its private data. */
+	/* Something else has been sent since, or nothing: the answer is what matters, not its
+	 * private data. */
 	if (duplicate == UROCE_CM_REP && conn->mad_message != UROCE_CM_RTU &&
 	    uroce_cm_state_established((enum uroce_cm_state)conn->state)) {
 		uint8_t mad[UROCE_CM_MAD_BYTES];
@@ -114,7 +115,8 @@ uroce_cm_answer_again(struct uroce_cm_conn *conn, enum uroce_cm_message duplicat
 /* ---- checks ---- */
 
 static int
-check(const struct uroce_cm_conn *conn, enum uroce_cm_message message, const struct uroce_cm_private *priv)
+check(const struct uroce_cm_conn *conn, enum uroce_cm_message message,
+      const struct uroce_cm_private *priv)
 {
 	if (conn->orphan && message == UROCE_CM_REQ)
 		return -EINVAL;
@@ -141,7 +143,7 @@ uroce_cm_set_interval(struct uroce_cm_conn *conn, uint8_t response_timeout)
 
 	conn->response_timeout = response_timeout;
 	conn->interval_ns = uroce_cm_timeout_ns(RTE_MAX(response, UROCE_CM_MIN_TIMEOUT + 0u)) +
-		2 * uroce_cm_timeout_ns(life);
+			    2 * uroce_cm_timeout_ns(life);
 }
 
 static void
@@ -177,7 +179,8 @@ uroce_cm_send_req(struct uroce_cm_conn *conn, const struct uroce_cm_req *req, ui
 	uroce_cm_start(conn->cm, now_ns);
 	full.ca_guid = conn->cm->conf.ca_guid;
 	if (full.local_ack_timeout == 0)
-		full.local_ack_timeout = uroce_cm_ack_timeout(conn->cm->conf.ca_ack_delay, req->path.packet_life_time);
+		full.local_ack_timeout = uroce_cm_ack_timeout(conn->cm->conf.ca_ack_delay,
+							      req->path.packet_life_time);
 	remember_req(conn, &full);
 	begin(conn, UROCE_CM_REQ);
 	uroce_cm_put(conn->mad, REQ, LOCAL_COMM_ID, conn->local_id);
@@ -211,8 +214,8 @@ uroce_cm_send_rep(struct uroce_cm_conn *conn, const struct uroce_cm_rep *rep, ui
 
 /* RTU, DREP: two IDs and private data. */
 static int
-send_plain(struct uroce_cm_conn *conn, enum uroce_cm_message message, const struct uroce_cm_private *priv,
-	   uint64_t now_ns)
+send_plain(struct uroce_cm_conn *conn, enum uroce_cm_message message,
+	   const struct uroce_cm_private *priv, uint64_t now_ns)
 {
 	int ret = check(conn, message, priv);
 
@@ -254,7 +257,7 @@ uroce_cm_send_rej(struct uroce_cm_conn *conn, uint16_t reason, const void *info,
 		return ret;
 	mad = begin(conn, UROCE_CM_REJ);
 	if (conn->state == UROCE_CM_REQ_RCVD)
-		uroce_cm_put(mad, REJ, LOCAL_COMM_ID, 0);	/* the peer has never heard of it */
+		uroce_cm_put(mad, REJ, LOCAL_COMM_ID, 0); /* the peer has never heard of it */
 	uroce_cm_put(mad, REJ, ABOUT, rejected((enum uroce_cm_state)conn->state));
 	uroce_cm_put(mad, REJ, REASON, reason);
 	uroce_cm_put(mad, REJ, INFO_LENGTH, info_bytes);
@@ -276,8 +279,8 @@ deferred(enum uroce_cm_state state)
 }
 
 int
-uroce_cm_send_mra(struct uroce_cm_conn *conn, uint8_t service_timeout, const struct uroce_cm_private *priv,
-		  uint64_t now_ns)
+uroce_cm_send_mra(struct uroce_cm_conn *conn, uint8_t service_timeout,
+		  const struct uroce_cm_private *priv, uint64_t now_ns)
 {
 	int ret = check(conn, UROCE_CM_MRA, priv);
 	uint8_t *mad;
@@ -328,15 +331,17 @@ uroce_cm_send_lap(struct uroce_cm_conn *conn, const struct uroce_cm_path *altern
 
 	if (ret != 0)
 		return ret;
-	if (alternate->flow_label > 0xfffff || alternate->sl > 15 || alternate->packet_life_time > 31)
+	if (alternate->flow_label > 0xfffff || alternate->sl > 15 ||
+	    alternate->packet_life_time > 31)
 		return -EINVAL;
 	conn->lap_count++;
 	conn->tid = own_tid(conn);
 	mad = begin(conn, UROCE_CM_LAP);
 	uroce_cm_put(mad, LAP, REMOTE_QPN, conn->remote_qpn);
 	uroce_cm_put(mad, LAP, REMOTE_CM_RESPONSE_TIMEOUT, conn->response_timeout);
-	uroce_cm_lap_path_encode(mad, alternate,
-				 uroce_cm_ack_timeout(conn->target_ack_delay, alternate->packet_life_time));
+	uroce_cm_lap_path_encode(
+		mad, alternate,
+		uroce_cm_ack_timeout(conn->target_ack_delay, alternate->packet_life_time));
 	uroce_cm_private_put(mad, UROCE_CM_LAP, priv);
 	finish(conn, now_ns);
 	return 0;
@@ -366,9 +371,9 @@ uroce_cm_send_apr(struct uroce_cm_conn *conn, uint8_t status, const void *info, 
 /* ---- service ID resolution ---- */
 
 int
-uroce_cm_send_sidr_req(struct uroce_cm_conn *conn, uint64_t service_id, const struct uroce_cm_path *path,
-		       uint32_t timeout_ms, uint8_t max_cm_retries, const struct uroce_cm_private *priv,
-		       uint64_t now_ns)
+uroce_cm_send_sidr_req(struct uroce_cm_conn *conn, uint64_t service_id,
+		       const struct uroce_cm_path *path, uint32_t timeout_ms,
+		       uint8_t max_cm_retries, const struct uroce_cm_private *priv, uint64_t now_ns)
 {
 	int ret = check(conn, UROCE_CM_SIDR_REQ, priv);
 	uint8_t *mad;
@@ -396,7 +401,8 @@ uroce_cm_send_sidr_req(struct uroce_cm_conn *conn, uint64_t service_id, const st
 }
 
 int
-uroce_cm_send_sidr_rep(struct uroce_cm_conn *conn, const struct uroce_cm_sidr_rep *rep, uint64_t now_ns)
+uroce_cm_send_sidr_rep(struct uroce_cm_conn *conn, const struct uroce_cm_sidr_rep *rep,
+		       uint64_t now_ns)
 {
 	int ret = check(conn, UROCE_CM_SIDR_REP, &rep->priv);
 	uint8_t *mad;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The attributes of QPs: both ends' fit together, have the masks that ibv_modify_qp(3) asks for, and are what the
- * REQ and the REP said; and in which states there are some.
+ * The attributes of QPs: both ends' fit together, have the masks that ibv_modify_qp(3) asks for,
+ * and are what the REQ and the REP said; and in which states there are some.
  */
 
 #include <errno.h>
@@ -34,7 +34,7 @@ attr_of(const struct uroce_cm_conn *conn, enum ibv_qp_state state, int *mask)
 static void
 ack_timeouts_cover_the_round_trip(void **unused)
 {
-	assert_int_equal(uroce_cm_ack_timeout(15, 18), 19);	/* as in the captures */
+	assert_int_equal(uroce_cm_ack_timeout(15, 18), 19); /* as in the captures */
 	assert_int_equal(uroce_cm_ack_timeout(15, 14), 16);
 	assert_int_equal(uroce_cm_ack_timeout(19, 18), 20);
 	assert_int_equal(uroce_cm_ack_timeout(20, 18), 21);
@@ -47,7 +47,8 @@ ack_timeouts_cover_the_round_trip(void **unused)
 			unsigned int got = uroce_cm_ack_timeout((uint8_t)delay, (uint8_t)life);
 
 			/* a quarter less at most, by the rounding; twice at most */
-			assert_true(got == 31 || (4ull << got >= 3 * needed && 1ull << got <= 2 * needed + 2));
+			assert_true(got == 31 ||
+				    (4ull << got >= 3 * needed && 1ull << got <= 2 * needed + 2));
 		}
 }
 
@@ -64,8 +65,11 @@ both_ends_fit_together(void **unused)
 		struct ibv_qp_attr rtr = attr_of(conns[i], IBV_QPS_RTR, &mask);
 		struct ibv_qp_attr rts = attr_of(conns[!i], IBV_QPS_RTS, &other_mask);
 
-		assert_int_equal(uroce_qp_transition_check(IBV_QPS_INIT, IBV_QPS_RTR, IBV_QPT_RC, mask), 0);
-		assert_int_equal(uroce_qp_transition_check(IBV_QPS_RTR, IBV_QPS_RTS, IBV_QPT_RC, other_mask), 0);
+		assert_int_equal(
+			uroce_qp_transition_check(IBV_QPS_INIT, IBV_QPS_RTR, IBV_QPT_RC, mask), 0);
+		assert_int_equal(
+			uroce_qp_transition_check(IBV_QPS_RTR, IBV_QPS_RTS, IBV_QPT_RC, other_mask),
+			0);
 		assert_int_equal(rtr.rq_psn, rts.sq_psn);
 		assert_int_equal(rtr.dest_qp_num, conns[!i]->local_qpn);
 		/* the REP was for three and two of the five and six that the REQ asked for */
@@ -95,17 +99,18 @@ values_are_those_of_req_and_rep(void **unused)
 	test_pair_init(&p, 1);
 	test_pair_connect(&p, conns);
 	attr = attr_of(conns[TEST_CLIENT], IBV_QPS_INIT, &mask);
-	assert_int_equal(uroce_qp_transition_check(IBV_QPS_RESET, IBV_QPS_INIT, IBV_QPT_RC, mask), 0);
+	assert_int_equal(uroce_qp_transition_check(IBV_QPS_RESET, IBV_QPS_INIT, IBV_QPT_RC, mask),
+			 0);
 	assert_int_equal(attr.port_num, 1);
-	assert_int_equal(attr.qp_access_flags,
-			 IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC);
+	assert_int_equal(attr.qp_access_flags, IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
+						       IBV_ACCESS_REMOTE_ATOMIC);
 	attr = attr_of(conns[TEST_CLIENT], IBV_QPS_RTR, &mask);
 	assert_int_equal(attr.rq_psn, 0x111111);
 	assert_int_equal(attr.max_dest_rd_atomic, 2);
 	attr = attr_of(conns[TEST_CLIENT], IBV_QPS_RTS, &mask);
 	assert_int_equal(attr.sq_psn, 0x222222);
 	assert_int_equal(attr.max_rd_atomic, 3);
-	assert_int_equal(attr.rnr_retry, 6);	/* the REP's */
+	assert_int_equal(attr.rnr_retry, 6); /* the REP's */
 	assert_int_equal(attr.timeout, 16);
 	attr = attr_of(conns[TEST_SERVER], IBV_QPS_RTR, &mask);
 	assert_int_equal(attr.rq_psn, 0x222222);
@@ -113,7 +118,7 @@ values_are_those_of_req_and_rep(void **unused)
 	attr = attr_of(conns[TEST_SERVER], IBV_QPS_RTS, &mask);
 	assert_int_equal(attr.sq_psn, 0x111111);
 	assert_int_equal(attr.max_rd_atomic, 2);
-	assert_int_equal(attr.rnr_retry, 4);	/* the REQ's */
+	assert_int_equal(attr.rnr_retry, 4); /* the REQ's */
 	assert_int_equal(attr.timeout, 16);
 
 	conns[TEST_SERVER]->responder_resources = 0;
@@ -163,12 +168,15 @@ states_without_a_peer_have_none(void **unused)
 
 		for (unsigned int qps = IBV_QPS_RESET; qps <= IBV_QPS_ERR; qps++) {
 			struct ibv_qp_attr attr = { .qp_state = qps };
-			bool expected = qps == IBV_QPS_INIT ? begun :
-				(qps == IBV_QPS_RTR || qps == IBV_QPS_RTS) && both;
+			bool expected = qps == IBV_QPS_INIT
+						? begun
+						: (qps == IBV_QPS_RTR || qps == IBV_QPS_RTS) &&
+							  both;
 			int mask;
 
 			conn->state = (uint8_t)state;
-			assert_int_equal(uroce_cm_qp_attr(conn, &attr, &mask), expected ? 0 : -EINVAL);
+			assert_int_equal(uroce_cm_qp_attr(conn, &attr, &mask),
+					 expected ? 0 : -EINVAL);
 		}
 	}
 	conn->state = UROCE_CM_IDLE;

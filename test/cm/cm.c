@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The manager: MADs that are none, of another class version, or for nobody, and what they are answered; time; and
- * counters.
+ * The manager: MADs that are none, of another class version, or for nobody, and what they are
+ * answered; time; and counters.
  */
 
 #include <setjmp.h>
@@ -55,10 +55,10 @@ what_is_no_mad_is_counted_and_dropped(void **state)
 	uroce_cm_mad_init(mad, UROCE_CM_REQ, 1);
 	uroce_cm_receive(server->cm, mad, UROCE_CM_MAD_BYTES - 1, &path, pair.now_ns);
 	uroce_cm_receive(server->cm, mad, 0, &path, pair.now_ns);
-	mad[1] = 0x03;	/* of subnet administration */
+	mad[1] = 0x03; /* of subnet administration */
 	test_end_receive(server, mad);
 	uroce_cm_mad_init(mad, UROCE_CM_REQ, 1);
-	mad[3] = 0x81;	/* a response by a method that it has not */
+	mad[3] = 0x81; /* a response by a method that it has not */
 	test_end_receive(server, mad);
 	assert_int_equal(test_end_counter(server, "cm_drop_malformed"), 4);
 	assert_int_equal(sent_in_all(), 0);
@@ -80,12 +80,14 @@ another_class_version_is_answered_with_ours(void **state)
 		test_end_receive(server, mad);
 		assert_int_equal(sent_in_all() - sent, m == UROCE_CM_REQ || m == UROCE_CM_SIDR_REQ);
 		if (m == UROCE_CM_REQ) {
-			assert_int_equal(uroce_cm_get(answer, REJ, REASON), UROCE_CM_REJ_INVALID_CLASS_VERSION);
+			assert_int_equal(uroce_cm_get(answer, REJ, REASON),
+					 UROCE_CM_REJ_INVALID_CLASS_VERSION);
 			assert_int_equal(uroce_cm_get(answer, REJ, INFO_LENGTH), 1);
 			assert_int_equal(uroce_cm_at(answer, REJ, INFO)[0], 2);
 			assert_int_equal(uroce_cm_get(answer, REJ, REMOTE_COMM_ID), 99);
 		} else if (m == UROCE_CM_SIDR_REQ) {
-			assert_int_equal(uroce_cm_get(answer, SIDR_REP, STATUS), UROCE_CM_SIDR_UNSUPPORTED_VERSION);
+			assert_int_equal(uroce_cm_get(answer, SIDR_REP, STATUS),
+					 UROCE_CM_SIDR_UNSUPPORTED_VERSION);
 			assert_int_equal(uroce_cm_get(answer, SIDR_REP, REQUEST_ID), 99);
 		}
 	}
@@ -131,7 +133,8 @@ what_is_for_nobody_is_answered(void **state)
 		assert_int_equal(uroce_cm_get(answer, RTU, REMOTE_COMM_ID), 5);
 		assert_true(rte_be_to_cpu_64(uroce_cm_header_const(answer)->tid) == 0xabcdef);
 		if (cases[i].answer == UROCE_CM_REJ) {
-			assert_int_equal(uroce_cm_get(answer, REJ, REASON), UROCE_CM_REJ_INVALID_COMM_ID);
+			assert_int_equal(uroce_cm_get(answer, REJ, REASON),
+					 UROCE_CM_REJ_INVALID_COMM_ID);
 			assert_int_equal(uroce_cm_get(answer, REJ, ABOUT), UROCE_CM_ABOUT_REP);
 		} else if (cases[i].answer == UROCE_CM_APR) {
 			assert_int_equal(uroce_cm_get(answer, APR, STATUS), 1);
@@ -144,7 +147,8 @@ listeners_and_idle_connections_have_no_id_to_be_found_by(void **state)
 {
 	struct test_end *server = &pair.end[TEST_SERVER];
 	struct uroce_cm_conn *conns[2] = {
-		test_end_listen(server, TEST_SERVICE_ID), uroce_cm_conn_create(server->cm, NULL),
+		test_end_listen(server, TEST_SERVICE_ID),
+		uroce_cm_conn_create(server->cm, NULL),
 	};
 	uint8_t mad[UROCE_CM_MAD_BYTES];
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The life of a connection: made, established, ended from either side, let go of in every state, and gone from
- * memory in the end.
+ * The life of a connection: made, established, ended from either side, let go of in every state,
+ * and gone from memory in the end.
  */
 
 #include <errno.h>
@@ -93,8 +93,8 @@ timewait_is_twice_a_packets_life_and_the_acks_delay(void **state)
 	test_pair_deliver(p);
 	from_ns = p->now_ns;
 	test_pair_run(p, UINT64_MAX);
-	/* 4.096 us << 14, twice, and << 15, to a tick; the server knows no more of the path than the REQ's
-	 * acknowledgement timeout, and waits longer */
+	/* 4.096 us << 14, twice, and << 15, to a tick; the server knows no more of the path than
+	 * the REQ's acknowledgement timeout, and waits longer */
 	waited_ns = p->end[TEST_CLIENT].last_ns - from_ns;
 	assert_true(waited_ns >= 2 * (4096ull << 14) + (4096ull << 15));
 	assert_true(waited_ns <= 2 * (4096ull << 14) + (4096ull << 15) + 4096);
@@ -228,14 +228,10 @@ letting_go_before_it_is_established_rejects(void **state)
 		enum uroce_cm_state wanted;
 		bool of_client;
 	} cases[] = {
-		{ UROCE_CM_REQ_SENT, true },
-		{ UROCE_CM_MRA_REQ_RCVD, true },
-		{ UROCE_CM_REP_RCVD, true },
-		{ UROCE_CM_MRA_REP_SENT, true },
-		{ UROCE_CM_REQ_RCVD, false },
-		{ UROCE_CM_MRA_REQ_SENT, false },
-		{ UROCE_CM_REP_SENT, false },
-		{ UROCE_CM_MRA_REP_RCVD, false },
+		{ UROCE_CM_REQ_SENT, true },  { UROCE_CM_MRA_REQ_RCVD, true },
+		{ UROCE_CM_REP_RCVD, true },  { UROCE_CM_MRA_REP_SENT, true },
+		{ UROCE_CM_REQ_RCVD, false }, { UROCE_CM_MRA_REQ_SENT, false },
+		{ UROCE_CM_REP_SENT, false }, { UROCE_CM_MRA_REP_RCVD, false },
 	};
 
 	for (unsigned int i = 0; i < RTE_DIM(cases); i++)
@@ -268,7 +264,7 @@ letting_go_in_disconnection_ends_it(void **state)
 	p->end[TEST_SERVER].on_event = test_silent;
 	test_pair_connect(p, conns);
 	uroce_cm_send_dreq(conns[TEST_CLIENT], NULL, p->now_ns);
-	uroce_cm_conn_destroy(conns[TEST_CLIENT], p->now_ns);	/* DREQ_SENT */
+	uroce_cm_conn_destroy(conns[TEST_CLIENT], p->now_ns); /* DREQ_SENT */
 	test_pair_deliver(p);
 	assert_int_equal(test_state(conns[TEST_SERVER]), UROCE_CM_DREQ_RCVD);
 	uroce_cm_conn_destroy(conns[TEST_SERVER], p->now_ns);
@@ -305,7 +301,8 @@ static void
 the_consumer_may_let_go_while_it_is_told(void **state)
 {
 	struct test_pair *p = *state;
-	struct uroce_cm_conn *listener = test_end_listen(&p->end[TEST_SERVER], TEST_SERVICE_ID), *conns[2];
+	struct uroce_cm_conn *listener = test_end_listen(&p->end[TEST_SERVER], TEST_SERVICE_ID),
+			     *conns[2];
 
 	/* REQ_RECEIVED, REJ_RECEIVED */
 	p->end[0].on_event = p->end[1].on_event = destroy_it;
@@ -353,7 +350,7 @@ max_conns_is_kept_to(void **state)
 	assert_non_null(conns[3]);
 	uroce_cm_conn_set_user(conns[3], &p);
 	assert_ptr_equal(uroce_cm_conn_user(conns[3]), &p);
-	test_pair_fini(&p);	/* and what is left goes with the manager */
+	test_pair_fini(&p); /* and what is left goes with the manager */
 }
 
 static void
@@ -375,7 +372,8 @@ static void
 an_idle_connection_connects_again_under_another_id(void **state)
 {
 	struct test_pair *p = *state;
-	struct uroce_cm_conn *listener = test_end_listen(&p->end[TEST_SERVER], TEST_SERVICE_ID), *conn;
+	struct uroce_cm_conn *listener = test_end_listen(&p->end[TEST_SERVER], TEST_SERVICE_ID),
+			     *conn;
 	struct uroce_cm_req req = test_end_req(&p->end[TEST_CLIENT], 5);
 	uint32_t id;
 
@@ -400,17 +398,25 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(connects_and_disconnects, setup, teardown),
-		cmocka_unit_test_setup_teardown(timewait_is_twice_a_packets_life_and_the_acks_delay, setup, teardown),
-		cmocka_unit_test_setup_teardown(private_data_travels_with_every_message, setup, teardown),
+		cmocka_unit_test_setup_teardown(timewait_is_twice_a_packets_life_and_the_acks_delay,
+						setup, teardown),
+		cmocka_unit_test_setup_teardown(private_data_travels_with_every_message, setup,
+						teardown),
 		cmocka_unit_test_setup_teardown(both_may_disconnect_at_once, setup, teardown),
-		cmocka_unit_test_setup_teardown(letting_go_before_it_is_established_rejects, setup, teardown),
-		cmocka_unit_test_setup_teardown(letting_go_of_what_is_established_disconnects, setup, teardown),
-		cmocka_unit_test_setup_teardown(letting_go_in_disconnection_ends_it, setup, teardown),
-		cmocka_unit_test_setup_teardown(who_has_let_go_answers_a_dreq_that_crosses, setup, teardown),
-		cmocka_unit_test_setup_teardown(the_consumer_may_let_go_while_it_is_told, setup, teardown),
+		cmocka_unit_test_setup_teardown(letting_go_before_it_is_established_rejects, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(letting_go_of_what_is_established_disconnects,
+						setup, teardown),
+		cmocka_unit_test_setup_teardown(letting_go_in_disconnection_ends_it, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(who_has_let_go_answers_a_dreq_that_crosses, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(the_consumer_may_let_go_while_it_is_told, setup,
+						teardown),
 		cmocka_unit_test(max_conns_is_kept_to),
 		cmocka_unit_test_setup_teardown(only_what_is_idle_can_listen, setup, teardown),
-		cmocka_unit_test_setup_teardown(an_idle_connection_connects_again_under_another_id, setup, teardown),
+		cmocka_unit_test_setup_teardown(an_idle_connection_connects_again_under_another_id,
+						setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * A communication manager with live connections, and a peer, or somebody who says he is, that sends anything:
- * random bytes, cut off ones, messages with every field at its extremes, for IDs that are and that are not, and
- * what was sent before. From seeds. Whatever comes, what it holds is bounded, and in the end nothing is left.
+ * A communication manager with live connections, and a peer, or somebody who says he is, that sends
+ * anything: random bytes, cut off ones, messages with every field at its extremes, for IDs that are
+ * and that are not, and what was sent before. From seeds. Whatever comes, what it holds is bounded,
+ * and in the end nothing is left.
  */
 
 #include <setjmp.h>
@@ -21,14 +22,14 @@
 #include "pair.h"
 #include "uroce_config.h"
 
-#define SEEDS 60
-#define BLOWS 3000			/* of a seed */
+#define SEEDS     60
+#define BLOWS     3000 /* of a seed */
 #define MAX_CONNS 64
-#define RECORDED 256
+#define RECORDED  256
 
 static struct {
 	struct test_pair pair;
-	struct uroce_cm_conn *held[MAX_CONNS];	/* the consumer's, of the end under attack */
+	struct uroce_cm_conn *held[MAX_CONNS]; /* the consumer's, of the end under attack */
 	unsigned int count;
 	uint8_t recorded[RECORDED][UROCE_CM_MAD_BYTES];
 	unsigned int records;
@@ -71,10 +72,11 @@ consume(struct test_end *end, const struct uroce_cm_event *event)
 		assert_int_equal(uroce_cm_send_rep(event->conn, &rep, p->now_ns), 0);
 		return 0;
 	case UROCE_CM_SIDR_REQ_RECEIVED:
-		assert_int_equal(uroce_cm_send_sidr_rep(event->conn, &(struct uroce_cm_sidr_rep){ 0 }, p->now_ns), 0);
+		assert_int_equal(uroce_cm_send_sidr_rep(
+					 event->conn, &(struct uroce_cm_sidr_rep){ 0 }, p->now_ns),
+				 0);
 		return 0;
-	default:
-		return test_friendly(end, event);
+	default: return test_friendly(end, event);
 	}
 }
 
@@ -113,7 +115,8 @@ write_message(const struct test_end *end, uint8_t *mad)
 		uroce_cm_put(mad, SIDR_REQ, REQUEST_ID, 1 + rnd(40));
 		uroce_cm_put(mad, SIDR_REQ, SERVICE_ID, TEST_SERVICE_ID);
 	} else if (conn != NULL) {
-		uroce_cm_put(mad, RTU, LOCAL_COMM_ID, m == UROCE_CM_SIDR_REP ? conn->local_id : conn->remote_id);
+		uroce_cm_put(mad, RTU, LOCAL_COMM_ID,
+			     m == UROCE_CM_SIDR_REP ? conn->local_id : conn->remote_id);
 		if (m != UROCE_CM_SIDR_REP)
 			uroce_cm_put(mad, RTU, REMOTE_COMM_ID, conn->local_id);
 		if (m == UROCE_CM_DREQ)
@@ -145,11 +148,12 @@ strike(struct test_end *end)
 	if (kind < 5)
 		write_message(end, mad);
 	else if (kind == 5 && world.records > 0)
-		memcpy(mad, world.recorded[rnd(RTE_MIN(world.records, (unsigned int)RECORDED))], UROCE_CM_MAD_BYTES);
+		memcpy(mad, world.recorded[rnd(RTE_MIN(world.records, (unsigned int)RECORDED))],
+		       UROCE_CM_MAD_BYTES);
 	else
 		for (unsigned int i = 0; i < sizeof(mad); i++)
 			mad[i] = (uint8_t)rnd(256);
-	if (kind == 6)	/* behind a header that is right, or nearly */
+	if (kind == 6) /* behind a header that is right, or nearly */
 		uroce_cm_mad_init(mad, rnd(UROCE_CM_MESSAGE_COUNT), rnd64());
 	for (unsigned int n = rnd(20) == 0 ? 3 : 0; n > 0; n--)
 		mad[rnd(UROCE_CM_MAD_BYTES)] ^= (uint8_t)(1u << rnd(8));
@@ -158,7 +162,7 @@ strike(struct test_end *end)
 	if (rnd(20) == 0)
 		path.dgid.raw[15] = (uint8_t)rnd(256);
 	memcpy(world.recorded[world.records++ % RECORDED], mad, UROCE_CM_MAD_BYTES);
-	exact = malloc(bytes > 0 ? bytes : 1);	/* a read beyond it is caught */
+	exact = malloc(bytes > 0 ? bytes : 1); /* a read beyond it is caught */
 	assert_non_null(exact);
 	memcpy(exact, mad, bytes);
 	uroce_cm_receive(end->cm, exact, bytes, &path, end->pair->now_ns);
@@ -197,7 +201,7 @@ one_seed(uint64_t seed)
 
 	world.count = world.records = 0;
 	test_pair_init_max(p, seed, MAX_CONNS);
-	p->cut[TEST_CLIENT] = true;	/* what is answered goes to nobody */
+	p->cut[TEST_CLIENT] = true; /* what is answered goes to nobody */
 	end->on_event = consume;
 	listener = test_end_listen(end, TEST_SERVICE_ID);
 	for (unsigned int i = 0; i < BLOWS; i++) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Connections found by each of their keys and by nothing else, whatever a peer chooses for them, and IDs that
- * tell nothing about the next one.
+ * Connections found by each of their keys and by nothing else, whatever a peer chooses for them,
+ * and IDs that tell nothing about the next one.
  */
 
 #include <setjmp.h>
@@ -86,8 +86,9 @@ remote_ids_are_of_a_ca_and_an_address(void **state)
 	for (unsigned int i = 0; i < COUNT; i += 2)
 		uroce_cm_remote_remove(conns[i]);
 	for (unsigned int i = 0; i < COUNT; i++)
-		assert_ptr_equal(uroce_cm_remote_find(cm, i / 2, i % 2, gid), i % 2 == 0 ? NULL : conns[i]);
-	uroce_cm_remote_remove(conns[0]);	/* once more does nothing */
+		assert_ptr_equal(uroce_cm_remote_find(cm, i / 2, i % 2, gid),
+				 i % 2 == 0 ? NULL : conns[i]);
+	uroce_cm_remote_remove(conns[0]); /* once more does nothing */
 	for (unsigned int i = 0; i < COUNT; i++)
 		conns[i]->state = UROCE_CM_IDLE;
 }
@@ -140,10 +141,12 @@ listeners_are_of_one_service_or_of_many(void **state)
 
 	for (unsigned int i = 0; i < 100; i++)
 		assert_int_equal(uroce_cm_listen(conns[i], i / 10, UINT64_MAX), 0);
-	assert_int_equal(uroce_cm_listen(conns[100], 0x5, 0xfffffffffffffff0ull), 0);	/* 0 to 15 */
-	assert_int_equal(uroce_cm_listen(conns[101], 0x1234, 0xff00), 0);	/* 0x12 in the second byte */
+	assert_int_equal(uroce_cm_listen(conns[100], 0x5, 0xfffffffffffffff0ull), 0); /* 0 to 15 */
+	assert_int_equal(uroce_cm_listen(conns[101], 0x1234, 0xff00),
+			 0); /* 0x12 in the second byte */
 	for (uint64_t id = 0; id < 10; id++) {
-		for (n = 0, found = NULL; (found = uroce_cm_listen_next(cm, id, found)) != NULL; n++)
+		for (n = 0, found = NULL; (found = uroce_cm_listen_next(cm, id, found)) != NULL;
+		     n++)
 			assert_true(found == conns[100] || found->service_id == id);
 		assert_int_equal(n, 11);
 	}
@@ -160,7 +163,8 @@ listeners_are_of_one_service_or_of_many(void **state)
 	uroce_cm_listen_remove(found);
 }
 
-/* A peer that knows the table's size, not its key: what would share a bucket by the low bits does not. */
+/* A peer that knows the table's size, not its key: what would share a bucket by the low bits does
+ * not. */
 static void
 peers_cannot_choose_what_collides(void **state)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Every field of every message: written among neighbours that are all ones it is where the specification has it,
- * reads back and leaves the others alone; no two share a bit; and what is no MAD of communication management.
+ * Every field of every message: written among neighbours that are all ones it is where the
+ * specification has it, reads back and leaves the others alone; no two share a bit; and what is no
+ * MAD of communication management.
  */
 
 #include <errno.h>
@@ -18,7 +19,7 @@
 
 #include "cm/mad.h"
 
-#define HEADER 24
+#define HEADER   24
 #define MAD_BITS (UROCE_CM_MAD_BYTES * 8)
 
 /* ---- fields ------------------------------------------------------------------------- */
@@ -68,7 +69,8 @@ fields_keep_to_their_bits(void **state)
 	}
 }
 
-/* Where the specification has the fields that others are found by, independent of the table's offsets. */
+/* Where the specification has the fields that others are found by, independent of the table's
+ * offsets. */
 static void
 fields_are_where_the_specification_has_them(void **state)
 {
@@ -153,9 +155,8 @@ init_makes_what_message_recognizes(void **state)
 {
 	for (unsigned int m = 0; m < UROCE_CM_MESSAGE_COUNT; m++) {
 		uint8_t mad[UROCE_CM_MAD_BYTES], expected[UROCE_CM_MAD_BYTES] = {
-			0x01, 0x07, 0x02, 0x03, 0, 0, 0, 0,
-			0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77, 0x88,
-			0x00, (uint8_t)(0x10 + m),
+			0x01, 0x07, 0x02, 0x03, 0,    0,    0,    0,    0x11,
+			0x22, 0x33, 0x44, 0x55, 0x66, 0x77, 0x88, 0x00, (uint8_t)(0x10 + m),
 		};
 
 		memset(mad, 0xa5, sizeof(mad));
@@ -172,7 +173,7 @@ what_is_no_mad_of_ours_is_refused(void **state)
 		unsigned int byte;
 		uint8_t value;
 	} wrong[] = {
-		{ 0, 0 }, { 0, 2 }, { 1, 0x03 }, { 1, 0x06 }, { 3, 0x01 }, { 3, 0x83 },
+		{ 0, 0 },     { 0, 2 },     { 1, 0x03 },  { 1, 0x06 },  { 3, 0x01 },  { 3, 0x83 },
 		{ 16, 0x01 }, { 16, 0xff }, { 17, 0x0f }, { 17, 0x1b }, { 17, 0x00 }, { 17, 0xff },
 	};
 	uint8_t mad[UROCE_CM_MAD_BYTES];

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Messages as values. Those of test/pcap, which no part of uroce produced, decode to what their programs asked
- * for, and encoding what was decoded, or every single field, gives the same bytes; then what encode refuses.
+ * Messages as values. Those of test/pcap, which no part of uroce produced, decode to what their
+ * programs asked for, and encoding what was decoded, or every single field, gives the same bytes;
+ * then what encode refuses.
  */
 
 #include <errno.h>
@@ -21,18 +22,12 @@
 #include "frames.h"
 #include "wire/icrc.h"
 
-#define QP1_HEADERS (12 + 8)		/* BTH, DETH */
+#define QP1_HEADERS (12 + 8) /* BTH, DETH */
 
 /* Of all captures. */
 static const unsigned int captured[UROCE_CM_MESSAGE_COUNT] = {
-	[UROCE_CM_REQ] = 7,
-	[UROCE_CM_REJ] = 1,
-	[UROCE_CM_REP] = 6,
-	[UROCE_CM_RTU] = 6,
-	[UROCE_CM_DREQ] = 6,
-	[UROCE_CM_DREP] = 6,
-	[UROCE_CM_SIDR_REQ] = 1,
-	[UROCE_CM_SIDR_REP] = 1,
+	[UROCE_CM_REQ] = 7,  [UROCE_CM_REJ] = 1,  [UROCE_CM_REP] = 6,      [UROCE_CM_RTU] = 6,
+	[UROCE_CM_DREQ] = 6, [UROCE_CM_DREP] = 6, [UROCE_CM_SIDR_REQ] = 1, [UROCE_CM_SIDR_REP] = 1,
 };
 
 /* ---- captures ----------------------------------------------------------------------- */
@@ -160,7 +155,8 @@ values_of_captures_make_the_same_bytes(void **state)
 	unsigned int count = 0;
 
 	test_frames_each(each_value, &count);
-	assert_int_equal(count, captured[UROCE_CM_REQ] + captured[UROCE_CM_REP] + captured[UROCE_CM_SIDR_REP]);
+	assert_int_equal(count, captured[UROCE_CM_REQ] + captured[UROCE_CM_REP] +
+					captured[UROCE_CM_SIDR_REP]);
 }
 
 /* ---- what rping asked for ----------------------------------------------------------- */
@@ -168,7 +164,8 @@ values_of_captures_make_the_same_bytes(void **state)
 static void
 rping(const struct test_frame *f, void *arg)
 {
-	static const uint8_t a[16] = { [10] = 0xff, 0xff, 10, 77, 0, 1 }, b[16] = { [10] = 0xff, 0xff, 10, 77, 0, 2 };
+	static const uint8_t a[16] = { [10] = 0xff, 0xff, 10, 77, 0, 1 },
+			     b[16] = { [10] = 0xff, 0xff, 10, 77, 0, 2 };
 	const uint8_t *mad = mad_of(f);
 	unsigned int *seen = arg;
 
@@ -178,7 +175,7 @@ rping(const struct test_frame *f, void *arg)
 		struct uroce_cm_req req;
 
 		uroce_cm_req_decode(mad, &req);
-		assert_true(req.service_id == 0x0000000001061c06);	/* RDMA_PS_TCP, port 7174 */
+		assert_true(req.service_id == 0x0000000001061c06); /* RDMA_PS_TCP, port 7174 */
 		assert_int_equal(req.qpn, 0x36);
 		assert_int_equal(req.qp_type, IBV_QPT_RC);
 		assert_int_equal(req.responder_resources, 1);
@@ -193,10 +190,11 @@ rping(const struct test_frame *f, void *arg)
 		assert_int_equal(req.path.pkey, 0xffff);
 		assert_int_equal(req.path.hop_limit, 64);
 		assert_int_equal(req.path.flow_label, 0x36849);
-		assert_memory_equal(req.path.sgid.raw, a, 16);	/* seen from the server */
+		assert_memory_equal(req.path.sgid.raw, a, 16); /* seen from the server */
 		assert_memory_equal(req.path.dgid.raw, b, 16);
 		assert_int_equal(req.priv.bytes, 92);
-		assert_int_equal(((const uint8_t *)req.priv.data)[1], 0x40);	/* rdma_cm's header: IPv4 */
+		assert_int_equal(((const uint8_t *)req.priv.data)[1],
+				 0x40); /* rdma_cm's header: IPv4 */
 	} else if (f->number == 2) {
 		struct uroce_cm_rep rep;
 
@@ -272,7 +270,7 @@ unknown_transports_have_no_qp_type(void **state)
 	struct uroce_cm_req req;
 
 	uroce_cm_mad_init(mad, UROCE_CM_REQ, 0);
-	uroce_cm_put(mad, REQ, TRANSPORT_SERVICE, 2);	/* reliable datagram */
+	uroce_cm_put(mad, REQ, TRANSPORT_SERVICE, 2); /* reliable datagram */
 	uroce_cm_req_decode(mad, &req);
 	assert_int_equal(req.qp_type, 0);
 	uroce_cm_put(mad, REQ, TRANSPORT_SERVICE, 3);
@@ -286,7 +284,10 @@ unknown_transports_have_no_qp_type(void **state)
 static void
 rep_of_xrc_names_its_qp_elsewhere(void **state)
 {
-	struct uroce_cm_rep rep = { .qpn = 0xabcdef, .initiator_depth = 7, .ece_vendor_id = 0x123456 }, got;
+	struct uroce_cm_rep rep = { .qpn = 0xabcdef,
+				    .initiator_depth = 7,
+				    .ece_vendor_id = 0x123456 },
+			    got;
 	uint8_t mad[UROCE_CM_MAD_BYTES];
 
 	uroce_cm_mad_init(mad, UROCE_CM_REP, 0);
@@ -335,7 +336,8 @@ an_alternate_path_is_sent_if_there_is_one(void **state)
 	uroce_cm_mad_init(mad, UROCE_CM_REQ, 0);
 	uroce_cm_req_encode(mad, &req);
 	assert_int_equal(uroce_cm_get(mad, REQ, ALTERNATE_LOCAL_LID), 0);
-	req.alternate = (struct uroce_cm_path){ .sgid.raw = { 3 }, .dgid.raw = { 4 }, .hop_limit = 64 };
+	req.alternate =
+		(struct uroce_cm_path){ .sgid.raw = { 3 }, .dgid.raw = { 4 }, .hop_limit = 64 };
 	uroce_cm_req_encode(mad, &req);
 	assert_int_equal(uroce_cm_get(mad, REQ, ALTERNATE_LOCAL_LID), 0xffff);
 	uroce_cm_req_decode(mad, &got);
@@ -345,17 +347,17 @@ an_alternate_path_is_sent_if_there_is_one(void **state)
 
 /* ---- what is refused ---------------------------------------------------------------- */
 
-#define REFUSED_REQ(change) \
-	do { \
-		struct uroce_cm_req r = plain; \
-		r.change; \
+#define REFUSED_REQ(change)                                        \
+	do {                                                       \
+		struct uroce_cm_req r = plain;                     \
+		r.change;                                          \
 		assert_int_equal(uroce_cm_req_check(&r), -EINVAL); \
 	} while (0)
 
-#define REFUSED_REP(change) \
-	do { \
-		struct uroce_cm_rep r = { .qpn = 2 }; \
-		r.change; \
+#define REFUSED_REP(change)                                        \
+	do {                                                       \
+		struct uroce_cm_rep r = { .qpn = 2 };              \
+		r.change;                                          \
 		assert_int_equal(uroce_cm_rep_check(&r), -EINVAL); \
 	} while (0)
 

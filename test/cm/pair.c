@@ -65,7 +65,8 @@ take_from_wire(struct test_pair *p)
 	for (;;) {
 		unsigned int least = i;
 
-		for (unsigned int child = 2 * i + 1; child <= 2 * i + 2 && child < p->on_wire; child++)
+		for (unsigned int child = 2 * i + 1; child <= 2 * i + 2 && child < p->on_wire;
+		     child++)
 			if (before(&p->heap[child], &p->heap[least]))
 				least = child;
 		if (least == i)
@@ -89,7 +90,8 @@ send_mad(void *arg, const struct uroce_cm_path *path, const uint8_t mad[UROCE_CM
 	p->sent[message]++;
 	if (p->cut[m.to] || test_pair_random(p, 1000) < p->loss)
 		return;
-	for (unsigned int copies = test_pair_random(p, 1000) < p->dup ? 2 : 1; copies > 0; copies--) {
+	for (unsigned int copies = test_pair_random(p, 1000) < p->dup ? 2 : 1; copies > 0;
+	     copies--) {
 		m.at_ns = p->now_ns + TEST_LATENCY_NS;
 		if (test_pair_random(p, 1000) < p->late)
 			m.at_ns += test_pair_random(p, 20) * TEST_LATENCY_NS * 100;
@@ -157,8 +159,7 @@ test_friendly(struct test_end *end, const struct uroce_cm_event *event)
 	case UROCE_CM_SIDR_REQ_RECEIVED:
 		assert_int_equal(uroce_cm_send_sidr_rep(event->conn, &sidr_rep, now_ns), 0);
 		break;
-	default:
-		break;
+	default: break;
 	}
 	return 0;
 }
@@ -178,7 +179,9 @@ test_pair_init_max(struct test_pair *p, uint64_t seed, uint32_t max_conns)
 		struct test_end *end = &p->end[i];
 
 		end->pair = p;
-		end->gid = (union ibv_gid){ .raw = { [10] = 0xff, 0xff, 10, 77, 0, (uint8_t)(i + 1) } };
+		end->gid = (union ibv_gid){
+			.raw = { [10] = 0xff, 0xff, 10, 77, 0, (uint8_t)(i + 1) }
+		};
 		end->guid = 0x1122334455667700ull + i;
 		end->on_event = test_friendly;
 		end->cm = uroce_cm_create(&(struct uroce_cm_conf){

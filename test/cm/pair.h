@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Two communication managers and a wire between them, with a clock that only moves when told. The wire loses,
- * doubles and delays MADs as it is told, from a seed. Each end keeps what its consumer was told; a test says what
- * the consumer does. One thread.
+ * Two communication managers and a wire between them, with a clock that only moves when told. The
+ * wire loses, doubles and delays MADs as it is told, from a seed. Each end keeps what its consumer
+ * was told; a test says what the consumer does. One thread.
  */
 
 #ifndef UROCE_TEST_CM_PAIR_H
@@ -16,11 +16,11 @@
 #include "cm/mad.h"
 #include "cm/state.h"
 
-#define TEST_CLIENT 0
-#define TEST_SERVER 1
+#define TEST_CLIENT     0
+#define TEST_SERVER     1
 #define TEST_SERVICE_ID 0x0000000001061234ull
 #define TEST_LATENCY_NS 1000000ull
-#define TEST_LOG 64
+#define TEST_LOG        64
 
 struct test_pair;
 struct test_end;
@@ -41,20 +41,20 @@ struct test_end {
 		struct uroce_cm_conn *conn;
 	} log[TEST_LOG];
 	unsigned int events;
-	uint64_t last_ns;			/* of the last event */
+	uint64_t last_ns; /* of the last event */
 	unsigned int by_type[UROCE_CM_SIDR_REQ_ERROR + 1];
-	struct uroce_cm_conn *accepted;		/* of the last REQ or SIDR_REQ */
-	uint16_t rej_reason;			/* of the last REJ */
+	struct uroce_cm_conn *accepted; /* of the last REQ or SIDR_REQ */
+	uint16_t rej_reason;            /* of the last REJ */
 	uint8_t apr_status;
-	struct uroce_cm_sidr_rep sidr_rep;	/* its private data is not kept */
-	uint8_t priv[UROCE_CM_MAX_PRIVATE_BYTES];	/* of the last event */
+	struct uroce_cm_sidr_rep sidr_rep;        /* its private data is not kept */
+	uint8_t priv[UROCE_CM_MAX_PRIVATE_BYTES]; /* of the last event */
 	uint8_t priv_bytes;
 };
 
 struct test_mad {
 	uint64_t at_ns;
 	uint64_t number;
-	struct uroce_cm_path path;		/* of its sender */
+	struct uroce_cm_path path; /* of its sender */
 	uint8_t to;
 	uint8_t bytes[UROCE_CM_MAD_BYTES];
 };
@@ -63,12 +63,12 @@ struct test_pair {
 	struct test_end end[2];
 	uint64_t now_ns;
 	uint64_t seed;
-	unsigned int loss, dup, late;		/* per 1000 */
-	bool cut[2];				/* nothing reaches this end */
-	struct test_mad *heap;			/* on the wire, the next to arrive first */
+	unsigned int loss, dup, late; /* per 1000 */
+	bool cut[2];                  /* nothing reaches this end */
+	struct test_mad *heap;        /* on the wire, the next to arrive first */
 	unsigned int on_wire, room;
 	uint64_t number;
-	struct test_mad last[2];		/* sent to this end */
+	struct test_mad last[2]; /* sent to this end */
 	unsigned int sent[UROCE_CM_MESSAGE_COUNT];
 };
 
@@ -98,7 +98,8 @@ struct uroce_cm_rep test_end_rep(const struct test_end *end, uint32_t qpn);
 struct uroce_cm_conn *test_end_connect(struct test_end *end, uint32_t qpn);
 uint64_t test_end_counter(const struct test_end *end, const char *name);
 
-/** Both ends established; [TEST_CLIENT] has sent the REQ. The server's listener is made for it, and gone. */
+/** Both ends established; [TEST_CLIENT] has sent the REQ. The server's listener is made for it, and
+ * gone. */
 void test_pair_connect(struct test_pair *p, struct uroce_cm_conn *conns[2]);
 
 enum uroce_cm_state test_state(const struct uroce_cm_conn *conn);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Every message to a connection in every state, reached by real exchanges: the state that follows, the event, and
- * what is sent are those of the state table. Then what messages have to be right in beside their IDs, stale
- * connections, and communication that is seen before its RTU.
+ * Every message to a connection in every state, reached by real exchanges: the state that follows,
+ * the event, and what is sent are those of the state table. Then what messages have to be right in
+ * beside their IDs, stale connections, and communication that is seen before its RTU.
  */
 
 #include <errno.h>
@@ -24,7 +24,7 @@
 
 struct scene {
 	struct test_pair pair;
-	struct test_end *end;		/* of the connection under test */
+	struct test_end *end; /* of the connection under test */
 	struct uroce_cm_conn *conn;
 };
 
@@ -36,7 +36,8 @@ begin_sidr(struct test_pair *p, struct uroce_cm_conn **conn)
 	struct uroce_cm_path path = test_end_path(&p->end[TEST_CLIENT]);
 
 	*conn = uroce_cm_conn_create(p->end[TEST_CLIENT].cm, NULL);
-	assert_int_equal(uroce_cm_send_sidr_req(*conn, TEST_SERVICE_ID, &path, 100, 3, NULL, p->now_ns), 0);
+	assert_int_equal(
+		uroce_cm_send_sidr_req(*conn, TEST_SERVICE_ID, &path, 100, 3, NULL, p->now_ns), 0);
 }
 
 /* Up to established: the exchange goes on until one end is where it should be. */
@@ -93,8 +94,7 @@ go_on(struct test_pair *p, enum uroce_cm_state wanted, struct uroce_cm_conn *con
 		if (wanted == UROCE_CM_TIMEWAIT)
 			uroce_cm_send_drep(conns[TEST_SERVER], NULL, p->now_ns);
 		break;
-	default:
-		break;
+	default: break;
 	}
 	test_pair_deliver(p);
 }
@@ -110,7 +110,8 @@ reach(struct scene *s, enum uroce_cm_state wanted, unsigned int preferred)
 	listener = test_end_listen(&p->end[TEST_SERVER], TEST_SERVICE_ID);
 	if (wanted == UROCE_CM_LISTEN || wanted == UROCE_CM_IDLE) {
 		s->end = &p->end[TEST_SERVER];
-		s->conn = wanted == UROCE_CM_LISTEN ? listener : uroce_cm_conn_create(s->end->cm, NULL);
+		s->conn = wanted == UROCE_CM_LISTEN ? listener
+						    : uroce_cm_conn_create(s->end->cm, NULL);
 		return;
 	}
 	if (wanted >= UROCE_CM_SIDR_REQ_SENT) {
@@ -152,7 +153,8 @@ write_message(const struct scene *s, enum uroce_cm_message m, uint8_t *mad)
 	case UROCE_CM_SIDR_REQ:
 		uroce_cm_put(mad, SIDR_REQ, REQUEST_ID, remote_id);
 		/* to a listener it would be another one */
-		uroce_cm_put(mad, SIDR_REQ, SERVICE_ID, conn->service_id ^ (conn->state == UROCE_CM_LISTEN));
+		uroce_cm_put(mad, SIDR_REQ, SERVICE_ID,
+			     conn->service_id ^ (conn->state == UROCE_CM_LISTEN));
 		return;
 	case UROCE_CM_SIDR_REP:
 		uroce_cm_put(mad, SIDR_REP, REQUEST_ID, conn->local_id);
@@ -163,21 +165,16 @@ write_message(const struct scene *s, enum uroce_cm_message m, uint8_t *mad)
 		uroce_cm_put(mad, REP, CA_GUID, rte_be_to_cpu_64(other->guid));
 		break;
 	case UROCE_CM_MRA:
-		uroce_cm_put(mad, MRA, ABOUT, conn->mad_message == UROCE_CM_REQ ? 0 :
-					      conn->mad_message == UROCE_CM_REP ? 1 : 2);
+		uroce_cm_put(mad, MRA, ABOUT,
+			     conn->mad_message == UROCE_CM_REQ   ? 0
+			     : conn->mad_message == UROCE_CM_REP ? 1
+								 : 2);
 		uroce_cm_put(mad, MRA, SERVICE_TIMEOUT, 20);
 		break;
-	case UROCE_CM_REJ:
-		uroce_cm_put(mad, REJ, REASON, UROCE_CM_REJ_CONSUMER_DEFINED);
-		break;
-	case UROCE_CM_DREQ:
-		uroce_cm_put(mad, DREQ, REMOTE_QPN, conn->local_qpn);
-		break;
-	case UROCE_CM_LAP:
-		uroce_cm_put(mad, LAP, REMOTE_QPN, conn->local_qpn);
-		break;
-	default:
-		break;
+	case UROCE_CM_REJ: uroce_cm_put(mad, REJ, REASON, UROCE_CM_REJ_CONSUMER_DEFINED); break;
+	case UROCE_CM_DREQ: uroce_cm_put(mad, DREQ, REMOTE_QPN, conn->local_qpn); break;
+	case UROCE_CM_LAP: uroce_cm_put(mad, LAP, REMOTE_QPN, conn->local_qpn); break;
+	default: break;
 	}
 	uroce_cm_put(mad, RTU, LOCAL_COMM_ID, remote_id);
 	uroce_cm_put(mad, RTU, REMOTE_COMM_ID, conn->local_id);
@@ -231,7 +228,8 @@ check_message(enum uroce_cm_state state, enum uroce_cm_message m, unsigned int p
 		assert_int_equal(s.end->log[events].type, row.event);
 		assert_ptr_equal(s.end->log[events].conn, s.conn);
 		if (sent_in_all(p) != 0)
-			fail_msg("%s in %s is answered", uroce_cm_messages[m].name, uroce_cm_state_names[state]);
+			fail_msg("%s in %s is answered", uroce_cm_messages[m].name,
+				 uroce_cm_state_names[state]);
 		/* and once only */
 		if (state != UROCE_CM_DREQ_SENT || m != UROCE_CM_DREQ)
 			test_end_receive(s.end, mad);
@@ -255,11 +253,10 @@ check_message(enum uroce_cm_state state, enum uroce_cm_message m, unsigned int p
 				 UROCE_CM_REJ_STALE_CONNECTION);
 		expected_sent = 1;
 		break;
-	default:
-		assert_int_equal(test_state(s.conn), state);
-		break;
+	default: assert_int_equal(test_state(s.conn), state); break;
 	}
-	if (row.action != UROCE_CM_UNEXPECTED)	/* for which there may be nobody: then it is answered all the same */
+	if (row.action != UROCE_CM_UNEXPECTED) /* for which there may be nobody: then it is answered
+						  all the same */
 		assert_int_equal(sent_in_all(p), expected_sent);
 	assert_int_equal(s.end->events, events);
 	test_pair_fini(p);
@@ -325,8 +322,8 @@ static void
 ids_and_source_have_to_be_the_peers(void **unused)
 {
 	static const enum uroce_cm_message messages[] = {
-		UROCE_CM_MRA, UROCE_CM_REJ, UROCE_CM_REP, UROCE_CM_RTU, UROCE_CM_DREQ, UROCE_CM_DREP,
-		UROCE_CM_LAP, UROCE_CM_APR,
+		UROCE_CM_MRA,  UROCE_CM_REJ,  UROCE_CM_REP, UROCE_CM_RTU,
+		UROCE_CM_DREQ, UROCE_CM_DREP, UROCE_CM_LAP, UROCE_CM_APR,
 	};
 	static struct scene s;
 
@@ -395,10 +392,10 @@ a_peer_that_gives_up_is_found_by_its_guid(void **unused)
 	reach(&s, UROCE_CM_REQ_RCVD, TEST_SERVER);
 	guid = s.pair.end[TEST_CLIENT].guid;
 	write_message(&s, UROCE_CM_REJ, mad);
-	uroce_cm_put(mad, REJ, REMOTE_COMM_ID, 0);	/* it has never been told */
+	uroce_cm_put(mad, REJ, REMOTE_COMM_ID, 0); /* it has never been told */
 	uroce_cm_put(mad, REJ, ABOUT, UROCE_CM_ABOUT_OTHER);
 	uroce_cm_put(mad, REJ, REASON, UROCE_CM_REJ_TIMEOUT);
-	check_dropped(&s, mad, "cm_drop_unknown_id");	/* and does not say who it is */
+	check_dropped(&s, mad, "cm_drop_unknown_id"); /* and does not say who it is */
 	uroce_cm_put(mad, REJ, INFO_LENGTH, sizeof(guid));
 	memcpy(uroce_cm_at(mad, REJ, INFO), &guid, sizeof(guid));
 	test_end_receive(s.end, mad);
@@ -479,13 +476,15 @@ a_rej_that_was_lost_is_sent_again(void **unused)
 	uint8_t mad[UROCE_CM_MAD_BYTES];
 
 	reach(&s, UROCE_CM_REP_RCVD, TEST_CLIENT);
-	uroce_cm_send_rej(s.conn, UROCE_CM_REJ_VENDOR_OPTION_NOT_SUPPORTED, NULL, 0, NULL, s.pair.now_ns);
+	uroce_cm_send_rej(s.conn, UROCE_CM_REJ_VENDOR_OPTION_NOT_SUPPORTED, NULL, 0, NULL,
+			  s.pair.now_ns);
 	test_pair_lose(&s.pair);
 	write_message(&s, UROCE_CM_REP, mad);
 	test_end_receive(s.end, mad);
 	assert_int_equal(s.pair.sent[UROCE_CM_REJ], 2);
 	test_pair_deliver(&s.pair);
-	assert_int_equal(s.pair.end[TEST_SERVER].rej_reason, UROCE_CM_REJ_VENDOR_OPTION_NOT_SUPPORTED);
+	assert_int_equal(s.pair.end[TEST_SERVER].rej_reason,
+			 UROCE_CM_REJ_VENDOR_OPTION_NOT_SUPPORTED);
 	test_pair_fini(&s.pair);
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Answers without a connection, byte by byte: what they take over from the message, and that the rest is zero.
+ * Answers without a connection, byte by byte: what they take over from the message, and that the
+ * rest is zero.
  */
 
 #include <setjmp.h>
@@ -28,12 +29,14 @@ setup(void **state)
 
 	test_pair_init(&pair, 51);
 	path = test_end_path(&pair.end[TEST_SERVER]);
-	memset(message, 0xff, sizeof(message));	/* whatever is in it does not come back */
+	memset(message, 0xff, sizeof(message)); /* whatever is in it does not come back */
 	memcpy(message, reply_to, sizeof(reply_to));
-	memcpy(message + 24, (const uint8_t[]){ 0xa1, 0xa2, 0xa3, 0xa4, 0xb1, 0xb2, 0xb3, 0xb4 }, 8);
+	memcpy(message + 24, (const uint8_t[]){ 0xa1, 0xa2, 0xa3, 0xa4, 0xb1, 0xb2, 0xb3, 0xb4 },
+	       8);
 	memset(expected, 0, sizeof(expected));
 	memcpy(expected, reply_to, sizeof(reply_to));
-	memcpy(expected + 24, (const uint8_t[]){ 0xb1, 0xb2, 0xb3, 0xb4, 0xa1, 0xa2, 0xa3, 0xa4 }, 8);
+	memcpy(expected + 24, (const uint8_t[]){ 0xb1, 0xb2, 0xb3, 0xb4, 0xa1, 0xa2, 0xa3, 0xa4 },
+	       8);
 	return 0;
 }
 
@@ -60,7 +63,8 @@ rej_of_a_rep(void **state)
 	expected[24 + 9] = 3 << 1;
 	expected[24 + 11] = 6;
 	memcpy(expected + 24 + 12, "abc", 3);
-	uroce_cm_reply_rej(pair.end[TEST_SERVER].cm, &path, message, UROCE_CM_ABOUT_REP, 6, "abc", 3);
+	uroce_cm_reply_rej(pair.end[TEST_SERVER].cm, &path, message, UROCE_CM_ABOUT_REP, 6, "abc",
+			   3);
 	check_sent();
 }
 
@@ -70,7 +74,8 @@ rej_of_a_req_has_one_id(void **state)
 	expected[17] = 0x12;
 	memset(expected + 24, 0, 4);
 	expected[24 + 11] = 8;
-	uroce_cm_reply_rej(pair.end[TEST_SERVER].cm, &path, message, UROCE_CM_ABOUT_REQ, 8, NULL, 0);
+	uroce_cm_reply_rej(pair.end[TEST_SERVER].cm, &path, message, UROCE_CM_ABOUT_REQ, 8, NULL,
+			   0);
 	check_sent();
 }
 
@@ -98,7 +103,7 @@ sidr_rep(void **state)
 	memcpy(expected + 24, message + 24, 4);
 	memset(expected + 28, 0, 4);
 	expected[24 + 4] = 2;
-	memset(expected + 24 + 12, 0xff, 8);	/* the service ID */
+	memset(expected + 24 + 12, 0xff, 8); /* the service ID */
 	uroce_cm_reply_sidr(pair.end[TEST_SERVER].cm, &path, message, 2);
 	check_sent();
 }
@@ -109,10 +114,7 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(rej_of_a_rep),
-		TEST(rej_of_a_req_has_one_id),
-		TEST(drep),
-		TEST(apr),
+		TEST(rej_of_a_rep), TEST(rej_of_a_req_has_one_id), TEST(drep), TEST(apr),
 		TEST(sidr_rep),
 	};
 

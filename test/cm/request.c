@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * REQs: what is wrong with one and what is answered, whom it is offered to, repetitions, stale connections, and
- * when there is no room.
+ * REQs: what is wrong with one and what is answered, whom it is offered to, repetitions, stale
+ * connections, and when there is no room.
  */
 
 #include <setjmp.h>
@@ -64,7 +64,8 @@ check_rejected(uint32_t id, uint16_t reason)
 	assert_int_equal(uroce_cm_get(mad, REJ, REMOTE_COMM_ID), id);
 	assert_int_equal(uroce_cm_get(mad, REJ, ABOUT), UROCE_CM_ABOUT_REQ);
 	assert_int_equal(uroce_cm_get(mad, REJ, REASON), reason);
-	assert_true(uroce_cm_same_gid(&pair.last[TEST_CLIENT].path.dgid, &pair.end[TEST_CLIENT].gid));
+	assert_true(
+		uroce_cm_same_gid(&pair.last[TEST_CLIENT].path.dgid, &pair.end[TEST_CLIENT].gid));
 	return mad;
 }
 
@@ -95,7 +96,7 @@ what_is_wrong_is_rejected_with_its_reason(void **state)
 	uroce_cm_put(mad, REQ, TRANSPORT_SERVICE, 2);
 	reject_it(mad, UROCE_CM_REJ_INVALID_TRANSPORT_TYPE);
 	write_req(mad, 3, 50);
-	uroce_cm_at(mad, REQ, PRIMARY_LOCAL_GID)[15]++;	/* somebody else's QP */
+	uroce_cm_at(mad, REQ, PRIMARY_LOCAL_GID)[15]++; /* somebody else's QP */
 	reject_it(mad, UROCE_CM_REJ_INVALID_GID);
 	write_req(mad, 4, 50);
 	uroce_cm_at(mad, REQ, PRIMARY_REMOTE_GID)[15]++;
@@ -142,7 +143,7 @@ the_consumer_is_told_what_it_needs(void **state)
 	assert_int_equal(conn->sq_psn, 0xabcdef);
 	assert_int_equal(conn->remote_qpn, 50);
 	assert_int_equal(conn->ack_timeout, 19);
-	assert_int_equal(conn->path.sgid_index, 3);	/* where it came in */
+	assert_int_equal(conn->path.sgid_index, 3); /* where it came in */
 	assert_int_equal(conn->path.hop_limit, 64);
 	assert_int_equal(conn->path.flow_label, 0x98765);
 	assert_true(uroce_cm_same_gid(&conn->path.dgid, &pair.end[TEST_CLIENT].gid));
@@ -238,8 +239,9 @@ reject_in_own_words(struct test_end *end, const struct uroce_cm_event *event)
 {
 	static const struct uroce_cm_private priv = { "no", 2 };
 
-	assert_int_equal(uroce_cm_send_rej(event->conn, UROCE_CM_REJ_CONSUMER_DEFINED, NULL, 0, &priv,
-					   end->pair->now_ns), 0);
+	assert_int_equal(uroce_cm_send_rej(event->conn, UROCE_CM_REJ_CONSUMER_DEFINED, NULL, 0,
+					   &priv, end->pair->now_ns),
+			 0);
 	return UROCE_CM_REJ_NO_RESOURCES;
 }
 
@@ -310,7 +312,7 @@ a_qp_that_is_connected_ends_the_old_connection(void **state)
 	test_pair_connect(&pair, conns);
 	pair.cut[TEST_CLIENT] = true;
 	test_end_listen(server, TEST_SERVICE_ID);
-	write_req(mad, 42, 100);	/* the client's, which has forgotten */
+	write_req(mad, 42, 100); /* the client's, which has forgotten */
 	test_end_receive(server, mad);
 	assert_int_equal(pair.sent[UROCE_CM_REJ], 1);
 	assert_int_equal(pair.sent[UROCE_CM_DREQ], 1);
@@ -345,7 +347,8 @@ an_old_request_makes_no_new_connection(void **state)
 	uroce_cm_conn_destroy(conn, pair.now_ns);
 	test_end_receive(server, mad);
 	assert_int_equal(pair.sent[UROCE_CM_REJ], 1);
-	assert_int_equal(uroce_cm_get(pair.last[TEST_CLIENT].bytes, REJ, REASON), UROCE_CM_REJ_STALE_CONNECTION);
+	assert_int_equal(uroce_cm_get(pair.last[TEST_CLIENT].bytes, REJ, REASON),
+			 UROCE_CM_REJ_STALE_CONNECTION);
 	assert_int_equal(server->by_type[UROCE_CM_REQ_RECEIVED], 1);
 }
 

@@ -42,7 +42,8 @@ ask(const struct uroce_cm_private *priv)
 	struct uroce_cm_conn *conn = uroce_cm_conn_create(client->cm, NULL);
 	struct uroce_cm_path path = test_end_path(client);
 
-	assert_int_equal(uroce_cm_send_sidr_req(conn, TEST_SERVICE_ID, &path, 100, 3, priv, pair.now_ns), 0);
+	assert_int_equal(
+		uroce_cm_send_sidr_req(conn, TEST_SERVICE_ID, &path, 100, 3, priv, pair.now_ns), 0);
 	return conn;
 }
 
@@ -163,7 +164,8 @@ nobody_answers(void **state)
 	test_pair_run(&pair, UINT64_MAX);
 	assert_int_equal(pair.sent[UROCE_CM_SIDR_REQ], 4);
 	assert_int_equal(client->by_type[UROCE_CM_SIDR_REQ_ERROR], 1);
-	assert_true(client->last_ns - from_ns >= 400000000 && client->last_ns - from_ns < 401000000);
+	assert_true(client->last_ns - from_ns >= 400000000 &&
+		    client->last_ns - from_ns < 401000000);
 	assert_int_equal(test_state(conn), UROCE_CM_IDLE);
 }
 
@@ -194,12 +196,17 @@ what_cannot_be_asked_is_refused(void **state)
 	uint8_t data[UROCE_CM_SIDR_REQ_PRIVATE_BYTES + 1] = { 0 };
 	struct uroce_cm_private priv = { data, sizeof(data) };
 
-	assert_int_equal(uroce_cm_send_sidr_req(conn, 1, &path, 100, 3, &priv, pair.now_ns), -EMSGSIZE);
+	assert_int_equal(uroce_cm_send_sidr_req(conn, 1, &path, 100, 3, &priv, pair.now_ns),
+			 -EMSGSIZE);
 	assert_int_equal(uroce_cm_send_sidr_req(conn, 1, &path, 0, 3, NULL, pair.now_ns), -EINVAL);
-	assert_int_equal(uroce_cm_send_sidr_req(conn, 1, &path, UROCE_CM_MAX_SIDR_TIMEOUT_MS + 1, 3, NULL,
-						pair.now_ns), -EINVAL);
-	assert_int_equal(uroce_cm_send_sidr_req(conn, 1, &path, 100, 16, NULL, pair.now_ns), -EINVAL);
-	assert_int_equal(uroce_cm_send_sidr_rep(conn, &(struct uroce_cm_sidr_rep){ 0 }, pair.now_ns), -EINVAL);
+	assert_int_equal(uroce_cm_send_sidr_req(conn, 1, &path, UROCE_CM_MAX_SIDR_TIMEOUT_MS + 1, 3,
+						NULL, pair.now_ns),
+			 -EINVAL);
+	assert_int_equal(uroce_cm_send_sidr_req(conn, 1, &path, 100, 16, NULL, pair.now_ns),
+			 -EINVAL);
+	assert_int_equal(
+		uroce_cm_send_sidr_rep(conn, &(struct uroce_cm_sidr_rep){ 0 }, pair.now_ns),
+		-EINVAL);
 	assert_int_equal(pair.number, 0);
 }
 

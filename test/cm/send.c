@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * What a connection sends: where the state allows it and where not, what is beyond its field, how often and how
- * long apart what is not answered is sent again, and transaction IDs.
+ * What a connection sends: where the state allows it and where not, what is beyond its field, how
+ * often and how long apart what is not answered is sent again, and transaction IDs.
  */
 
 #include <errno.h>
@@ -54,7 +54,8 @@ send_it(struct uroce_cm_conn *conn, enum uroce_cm_message m)
 	case UROCE_CM_RTU: return uroce_cm_send_rtu(conn, NULL, pair.now_ns);
 	case UROCE_CM_DREQ: return uroce_cm_send_dreq(conn, NULL, pair.now_ns);
 	case UROCE_CM_DREP: return uroce_cm_send_drep(conn, NULL, pair.now_ns);
-	case UROCE_CM_SIDR_REQ: return uroce_cm_send_sidr_req(conn, 1, &path, 100, 3, NULL, pair.now_ns);
+	case UROCE_CM_SIDR_REQ:
+		return uroce_cm_send_sidr_req(conn, 1, &path, 100, 3, NULL, pair.now_ns);
 	case UROCE_CM_SIDR_REP: return uroce_cm_send_sidr_rep(conn, &sidr_rep, pair.now_ns);
 	case UROCE_CM_LAP: return uroce_cm_send_lap(conn, &path, NULL, pair.now_ns);
 	default: return uroce_cm_send_apr(conn, 2, NULL, 0, NULL, pair.now_ns);
@@ -76,8 +77,10 @@ the_state_decides_what_may_be_sent(void **state)
 			uroce_cm_start(end->cm, pair.now_ns);
 			conn->path = test_end_path(end);
 			uroce_cm_conn_enter(conn, s, pair.now_ns);
-			if (uroce_cm_timeouts[s].action != UROCE_CM_UNEXPECTED)	/* as if something had been sent */
-				uroce_wheel_arm(&end->cm->wheel, &conn->timer, pair.now_ns + 1000000);
+			if (uroce_cm_timeouts[s].action !=
+			    UROCE_CM_UNEXPECTED) /* as if something had been sent */
+				uroce_wheel_arm(&end->cm->wheel, &conn->timer,
+						pair.now_ns + 1000000);
 			if (next == UROCE_CM_STATE_NONE) {
 				assert_int_equal(send_it(conn, m), -EINVAL);
 				assert_int_equal(test_state(conn), s);
@@ -86,7 +89,9 @@ the_state_decides_what_may_be_sent(void **state)
 				assert_int_equal(send_it(conn, m), 0);
 				assert_int_equal(test_state(conn), next);
 				assert_int_equal(pair.sent[m], sent + 1);
-				assert_int_equal(uroce_cm_mad_message(pair.last[1].bytes, UROCE_CM_MAD_BYTES), m);
+				assert_int_equal(uroce_cm_mad_message(pair.last[1].bytes,
+								      UROCE_CM_MAD_BYTES),
+						 m);
 			}
 			/* whatever it was, it can be let go of */
 			uroce_cm_conn_destroy(conn, pair.now_ns);
@@ -161,7 +166,8 @@ static void
 an_unanswered_req_is_sent_again(void **state)
 {
 	struct test_end *client = &pair.end[TEST_CLIENT];
-	uint64_t from_ns = pair.now_ns, interval_ns = (4096ull << 18) + 2 * (4096ull << 14), waited_ns;
+	uint64_t from_ns = pair.now_ns, interval_ns = (4096ull << 18) + 2 * (4096ull << 14),
+		 waited_ns;
 	struct uroce_cm_conn *conn;
 	const uint8_t *rej;
 
@@ -197,7 +203,8 @@ an_unanswered_rep_is_sent_again(void **state)
 	assert_int_equal(server->by_type[UROCE_CM_TIMEWAIT_EXIT], 1);
 	assert_int_equal(pair.sent[UROCE_CM_REP], 16);
 	/* the REJ that says so was the last that was lost */
-	assert_int_equal(uroce_cm_get(pair.last[TEST_CLIENT].bytes, REJ, REASON), UROCE_CM_REJ_TIMEOUT);
+	assert_int_equal(uroce_cm_get(pair.last[TEST_CLIENT].bytes, REJ, REASON),
+			 UROCE_CM_REJ_TIMEOUT);
 }
 
 static void
@@ -258,14 +265,17 @@ answers_have_their_requests_transaction(void **state)
 	req_tid = rte_be_to_cpu_64(uroce_cm_header_const(pair.last[TEST_SERVER].bytes)->tid);
 	assert_int_equal((uint32_t)req_tid, conns[0]->local_id);
 	test_pair_deliver(&pair);
-	assert_true(rte_be_to_cpu_64(uroce_cm_header_const(pair.last[TEST_CLIENT].bytes)->tid) == req_tid);	/* REP */
-	assert_true(rte_be_to_cpu_64(uroce_cm_header_const(pair.last[TEST_SERVER].bytes)->tid) == req_tid);	/* RTU */
+	assert_true(rte_be_to_cpu_64(uroce_cm_header_const(pair.last[TEST_CLIENT].bytes)->tid) ==
+		    req_tid); /* REP */
+	assert_true(rte_be_to_cpu_64(uroce_cm_header_const(pair.last[TEST_SERVER].bytes)->tid) ==
+		    req_tid); /* RTU */
 	conns[1] = pair.end[TEST_SERVER].accepted;
 	uroce_cm_send_dreq(conns[1], NULL, pair.now_ns);
 	dreq_tid = rte_be_to_cpu_64(uroce_cm_header_const(pair.last[TEST_CLIENT].bytes)->tid);
 	assert_int_equal((uint32_t)dreq_tid, conns[1]->local_id);
 	test_pair_deliver(&pair);
-	assert_true(rte_be_to_cpu_64(uroce_cm_header_const(pair.last[TEST_SERVER].bytes)->tid) == dreq_tid);	/* DREP */
+	assert_true(rte_be_to_cpu_64(uroce_cm_header_const(pair.last[TEST_SERVER].bytes)->tid) ==
+		    dreq_tid); /* DREP */
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)

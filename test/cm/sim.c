@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Two communication managers, a wire that loses, doubles and delays, and consumers that accept, reject, think,
- * give up and disconnect at random, from seeds. Every connection hears of each thing once and in order, both ends
- * agree in the end, and nothing is left of them. Then 10,000 at once.
+ * Two communication managers, a wire that loses, doubles and delays, and consumers that accept,
+ * reject, think, give up and disconnect at random, from seeds. Every connection hears of each thing
+ * once and in order, both ends agree in the end, and nothing is left of them. Then 10,000 at once.
  */
 
 #include <malloc.h>
@@ -22,35 +22,44 @@
 #include "cm/internal.h"
 #include "pair.h"
 
-#define SEEDS 500
-#define ATTEMPTS 24			/* connections and resolutions of a seed */
-#define MAX_TRACKS (ATTEMPTS * 8)	/* with requests that were rejected and came again */
-#define SECOND_NS 1000000000ull
+#define SEEDS      500
+#define ATTEMPTS   24             /* connections and resolutions of a seed */
+#define MAX_TRACKS (ATTEMPTS * 8) /* with requests that were rejected and came again */
+#define SECOND_NS  1000000000ull
 
 /* ---- what a consumer knows of a connection ------------------------------------------- */
 
 struct track {
-	struct uroce_cm_conn *conn;	/* NULL: let go of */
+	struct uroce_cm_conn *conn; /* NULL: let go of */
 	struct test_end *end;
-	uint32_t seen;			/* events, 1 << type */
-	uint8_t rank;			/* of the last event */
+	uint32_t seen; /* events, 1 << type */
+	uint8_t rank;  /* of the last event */
 	bool established;
-	bool rejected;			/* by us */
+	bool rejected; /* by us */
 	bool sidr;
 	/* what it is going to do, and when */
 	uint64_t act_ns;
-	enum { NOTHING, ANSWER_REQ, ANSWER_REP, ANSWER_DREQ, ANSWER_SIDR, DISCONNECT, LET_GO } act;
+	enum {
+		NOTHING,
+		ANSWER_REQ,
+		ANSWER_REP,
+		ANSWER_DREQ,
+		ANSWER_SIDR,
+		DISCONNECT,
+		LET_GO
+	} act;
 };
 
 static struct {
 	struct test_pair pair;
-	unsigned int seen[UROCE_CM_SIDR_REQ_ERROR + 1];	/* events of all seeds */
+	unsigned int seen[UROCE_CM_SIDR_REQ_ERROR + 1]; /* events of all seeds */
 	struct track tracks[MAX_TRACKS];
 	unsigned int count;
 	uint32_t next_qpn;
 } world;
 
-/* Events come in the order of their ranks; those of one rank are the ones that may repeat or replace each other. */
+/* Events come in the order of their ranks; those of one rank are the ones that may repeat or
+ * replace each other. */
 static uint8_t
 rank_of(enum uroce_cm_event_type type)
 {
@@ -78,7 +87,8 @@ check_order(struct track *t, enum uroce_cm_event_type type)
 	if (rank != 4 && (t->seen & 1u << type) != 0)
 		fail_msg("event %d twice", type);
 	/* nobody hears of the end of a connection that it never knew of */
-	if (type == UROCE_CM_DREQ_RECEIVED || type == UROCE_CM_DREP_RECEIVED || type == UROCE_CM_DREQ_ERROR)
+	if (type == UROCE_CM_DREQ_RECEIVED || type == UROCE_CM_DREP_RECEIVED ||
+	    type == UROCE_CM_DREQ_ERROR)
 		assert_true(t->established || (t->seen & 1u << UROCE_CM_REQ_RECEIVED) != 0);
 	t->seen |= 1u << type;
 	t->rank = rank;
@@ -91,7 +101,9 @@ plan(struct track *t, int act, uint64_t within_ns)
 	struct test_pair *p = &world.pair;
 
 	t->act = act;
-	t->act_ns = p->now_ns + 1 + (within_ns > 0 ? test_pair_random(p, (uint32_t)(within_ns / 1000)) * 1000ull : 0);
+	t->act_ns = p->now_ns + 1 +
+		    (within_ns > 0 ? test_pair_random(p, (uint32_t)(within_ns / 1000)) * 1000ull
+				   : 0);
 }
 
 static struct track *
@@ -135,7 +147,9 @@ answer_req(struct track *t)
 
 	t->act = NOTHING;
 	if (test_pair_random(p, 5) == 0) {
-		assert_int_equal(uroce_cm_send_rej(t->conn, UROCE_CM_REJ_CONSUMER_DEFINED, NULL, 0, NULL, p->now_ns), 0);
+		assert_int_equal(uroce_cm_send_rej(t->conn, UROCE_CM_REJ_CONSUMER_DEFINED, NULL, 0,
+						   NULL, p->now_ns),
+				 0);
 		t->rejected = true;
 		let_go(t);
 		return;
@@ -149,7 +163,9 @@ answer_rep(struct track *t)
 	struct test_pair *p = &world.pair;
 
 	if (test_pair_random(p, 6) == 0) {
-		assert_int_equal(uroce_cm_send_rej(t->conn, UROCE_CM_REJ_CONSUMER_DEFINED, NULL, 0, NULL, p->now_ns), 0);
+		assert_int_equal(uroce_cm_send_rej(t->conn, UROCE_CM_REJ_CONSUMER_DEFINED, NULL, 0,
+						   NULL, p->now_ns),
+				 0);
 		t->rejected = true;
 		t->act = NOTHING;
 		return;
@@ -176,7 +192,8 @@ act(struct track *t)
 		let_go(t);
 		break;
 	case DISCONNECT:
-		if (uroce_cm_state_established(test_state(t->conn)) && test_pair_random(&world.pair, 3) == 0) {
+		if (uroce_cm_state_established(test_state(t->conn)) &&
+		    test_pair_random(&world.pair, 3) == 0) {
 			struct uroce_cm_path path = test_end_path(t->end);
 
 			/* first it asks for another path, if it is not asking already */
@@ -208,9 +225,7 @@ think(struct track *t, int what)
 		uroce_cm_send_mra(t->conn, 20, NULL, p->now_ns);
 		plan(t, what, 8 * SECOND_NS);
 		break;
-	default:
-		plan(t, what, 4 * SECOND_NS);
-		break;
+	default: plan(t, what, 4 * SECOND_NS); break;
 	}
 }
 
@@ -222,7 +237,8 @@ consume(struct test_end *end, const struct uroce_cm_event *event)
 	if (event->type == UROCE_CM_REQ_RECEIVED || event->type == UROCE_CM_SIDR_REQ_RECEIVED) {
 		assert_null(t);
 		if (test_pair_random(&world.pair, 10) == 0)
-			return event->type == UROCE_CM_REQ_RECEIVED ? UROCE_CM_REJ_NO_RESOURCES : UROCE_CM_SIDR_NO_QP;
+			return event->type == UROCE_CM_REQ_RECEIVED ? UROCE_CM_REJ_NO_RESOURCES
+								    : UROCE_CM_SIDR_NO_QP;
 		t = track_of(end, event->conn);
 		t->sidr = event->type == UROCE_CM_SIDR_REQ_RECEIVED;
 	}
@@ -256,7 +272,8 @@ begin(void)
 
 	if (test_pair_random(&world.pair, 5) == 0) {
 		t->sidr = true;
-		assert_int_equal(uroce_cm_send_sidr_req(conn, TEST_SERVICE_ID, &path, 500, 15, NULL, world.pair.now_ns),
+		assert_int_equal(uroce_cm_send_sidr_req(conn, TEST_SERVICE_ID, &path, 500, 15, NULL,
+							world.pair.now_ns),
 				 0);
 	} else {
 		assert_int_equal(uroce_cm_send_req(conn, &req, world.pair.now_ns), 0);
@@ -288,7 +305,8 @@ run(void)
 			return;
 		test_pair_run(&world.pair, next_ns);
 		for (unsigned int i = 0; i < world.count; i++)
-			if (world.tracks[i].act != NOTHING && world.tracks[i].act_ns <= world.pair.now_ns)
+			if (world.tracks[i].act != NOTHING &&
+			    world.tracks[i].act_ns <= world.pair.now_ns)
 				act(&world.tracks[i]);
 	}
 }
@@ -299,7 +317,8 @@ other_end(const struct track *t)
 	for (unsigned int i = 0; i < world.count; i++) {
 		struct track *other = &world.tracks[i];
 
-		if (other->end != t->end && other->conn != NULL && other->conn->local_id == t->conn->remote_id)
+		if (other->end != t->end && other->conn != NULL &&
+		    other->conn->local_id == t->conn->remote_id)
 			return other;
 	}
 	return NULL;
@@ -365,8 +384,8 @@ consumers_at_random_over_a_bad_wire(void **unused)
 		one_seed(seed);
 	/* what takes a wire that is dead, or fifteen losses in a row, has its test elsewhere */
 	for (unsigned int type = 0; type < RTE_DIM(world.seen); type++)
-		if (rank_of(type) != 5 || type == UROCE_CM_REJ_RECEIVED || type == UROCE_CM_DREQ_RECEIVED ||
-		    type == UROCE_CM_DREP_RECEIVED)
+		if (rank_of(type) != 5 || type == UROCE_CM_REJ_RECEIVED ||
+		    type == UROCE_CM_DREQ_RECEIVED || type == UROCE_CM_DREP_RECEIVED)
 			assert_true(type == UROCE_CM_LAP_ERROR || world.seen[type] > 0);
 }
 
@@ -396,9 +415,12 @@ check_chains(const struct test_end *end)
 {
 	const struct uroce_cm *cm = end->cm;
 
-	assert_true(longest_chain(&cm->local, offsetof(struct uroce_cm_conn, local_link.le_next)) <= 16);
-	assert_true(longest_chain(&cm->remote, offsetof(struct uroce_cm_conn, remote_link.le_next)) <= 16);
-	assert_true(longest_chain(&cm->qpns, offsetof(struct uroce_cm_conn, qpn_link.le_next)) <= 16);
+	assert_true(longest_chain(&cm->local, offsetof(struct uroce_cm_conn, local_link.le_next)) <=
+		    16);
+	assert_true(longest_chain(&cm->remote,
+				  offsetof(struct uroce_cm_conn, remote_link.le_next)) <= 16);
+	assert_true(longest_chain(&cm->qpns, offsetof(struct uroce_cm_conn, qpn_link.le_next)) <=
+		    16);
 }
 
 static int
