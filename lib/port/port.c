@@ -13,6 +13,8 @@
 #include <rte_malloc.h>
 
 #include "mem/rcu.h"
+#include "port/agent.h"
+#include "port/cm_service.h"
 #include "port/ethdev.h"
 #include "port/log.h"
 #include "port/port.h"
@@ -232,6 +234,7 @@ uroce_open_port(uint16_t port_id, const struct uroce_port_conf *conf,
 		goto free_port;
 	port_attach(port);
 	uroce_telemetry_init();
+	uroce_cm_service_device_come(port);
 	return &port->dev.vctx.context;
 free_port:
 	port_free(port);
@@ -244,16 +247,23 @@ failed:
 	return NULL;
 }
 
-/* Ask before the port is taken from its workers, which costs frames under way. */
+/* Ask before the port is taken from its workers, which costs frames under way. What the CM's agent has goes
+ * with the device. */
 static bool
-in_use(struct uroce_device *dev)
+in_use(struct uroce_port *port)
 {
+	struct uroce_device *dev = &port->dev;
+	uint32_t own;
 	bool used;
 
+	uroce_registry_lock();
+	own = port->agent != NULL;
 	pthread_mutex_lock(&dev->lock);
-	used = dev->pd_count != 0 || dev->cq_count != 0 || dev->qp_count != 0 ||
-	       dev->channel_count != 0;
+	used = dev->pd_count > own * UROCE_AGENT_PDS || dev->cq_count > own * UROCE_AGENT_CQS ||
+	       dev->qp_count > own * UROCE_AGENT_QPS ||
+	       dev->channel_count > own * UROCE_AGENT_CHANNELS;
 	pthread_mutex_unlock(&dev->lock);
+	uroce_registry_unlock();
 	return used;
 }
 
@@ -266,12 +276,14 @@ uroce_close_device(struct ibv_context *context)
 	unsigned int index = port->dev.index;
 	int ret;
 
-	if (in_use(&port->dev))
+	if (in_use(port))
 		return EBUSY;
+	uroce_cm_service_device_gone(port);
 	port_detach(port);
 	ret = uroce_device_fini(&port->dev);
 	if (ret < 0) {
 		port_attach(port); /* an object has just been made: as you were */
+		uroce_cm_service_device_come(port);
 		return -ret;
 	}
 	for (unsigned int i = 0; i < nb_workers; i++)

@@ -25,6 +25,7 @@
 #include "verbs/device.h"
 #include "wire/verdict.h"
 
+struct uroce_agent;
 struct uroce_port_conf;
 struct uroce_worker;
 
@@ -82,6 +83,7 @@ struct uroce_port {
 	uint8_t ipv4_gateway[16];
 	uint8_t ipv6_gateway[16];
 	unsigned int next_queue; /* for the next QP */
+	struct uroce_agent *agent; /* of the CM; under its lock and the registry's */
 
 	struct uroce_device dev; /* last: room for what providers read past it */
 };

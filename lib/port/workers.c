@@ -231,6 +231,39 @@ uroce_workers_progress(void)
 	pthread_mutex_unlock(&workers_lock);
 }
 
+/* Has nobody polled it lately but uroce_workers_help()? */
+static bool
+is_alone(const struct uroce_worker *w, uint64_t now_ns)
+{
+	uint64_t round_ns = __atomic_load_n(&w->now_ns, __ATOMIC_RELAXED);
+
+	return round_ns == w->helped_ns || round_ns + UROCE_CM_POLL_NS <= now_ns;
+}
+
+bool
+uroce_workers_help(unsigned int *frames)
+{
+	uint64_t now_ns = uroce_clock_ns();
+	bool any = false;
+
+	*frames = 0;
+	if (pthread_mutex_trylock(&workers_lock) != 0)
+		return true; /* who has it may be polling, but not for us */
+	for (unsigned int i = 0; i < UROCE_MAX_WORKERS; i++) {
+		struct uroce_worker *w = workers[i];
+
+		if (w == NULL || w->lcore != LCORE_ID_ANY)
+			continue;
+		any = true; /* if not now, then when its poller stops */
+		if (!is_alone(w, now_ns))
+			continue;
+		*frames += uroce_worker_poll(w);
+		w->helped_ns = __atomic_load_n(&w->now_ns, __ATOMIC_RELAXED);
+	}
+	pthread_mutex_unlock(&workers_lock);
+	return any;
+}
+
 /* Once round the inbox: what is for a port that is no longer driven is freed. */
 static void
 worker_drain(struct uroce_worker *w)

@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * Connections by the rdma_cm calls over ports: on a wire, and looped back on one host. Nobody polls a worker
+ * here but the CM's thread, as in a program that only waits for events. And devices that come and go.
+ */
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <arpa/inet.h>
+
+#include <cmocka.h>
+#include <rte_ethdev.h>
+
+#include "cm/service.h"
+#include "eal.h"
+#include "port/agent.h"
+#include "port/pool.h"
+#include "port/port.h"
+#include "rings.h"
+#include "uroce.h"
+#include "uroce_cma.h"
+
+#define PORT       7471
+#define TIMEOUT_MS 60000 /* nothing here takes so long but on a machine that stands still */
+
+static struct test_rings wires[2];
+static struct uroce_worker *workers[2];
+static struct ibv_context *devices[2];
+
+static void
+device_open(unsigned int i)
+{
+	/* else the two, of one process, would not need the wire */
+	const struct uroce_port_conf conf = { .no_loopback = 1 };
+
+	devices[i] = uroce_open_port(wires[i].port_id, &conf, &workers[i], 1);
+	assert_non_null(devices[i]);
+	assert_int_equal(uroce_add_address(devices[i], i == 0 ? "10.0.0.1/24" : "10.0.0.2/24"), 0);
+	assert_int_equal(uroce_add_address(devices[i], i == 0 ? "fd00::1/64" : "fd00::2/64"), 0);
+}
+
+static int
+setup(void **state)
+{
+	test_rings_create_pair(&wires[0], &wires[1]);
+	for (unsigned int i = 0; i < 2; i++) {
+		workers[i] = uroce_create_worker(-1);
+		assert_non_null(workers[i]);
+		device_open(i);
+	}
+	return 0;
+}
+
+static int
+teardown(void **state)
+{
+	for (unsigned int i = 0; i < 2; i++)
+		assert_int_equal(uroce_close_device(devices[i]), 0);
+	rte_eth_dev_close(wires[0].port_id);
+	test_rings_destroy(&wires[1]);
+	for (unsigned int i = 0; i < 2; i++)
+		assert_int_equal(uroce_destroy_worker(workers[i]), 0);
+	assert_int_equal(uroce_pools_retired(), 0);
+	return 0;
+}
+
+static struct sockaddr_storage
+address(const char *text, uint16_t port)
+{
+	struct sockaddr_storage ss = { 0 };
+	struct sockaddr_in *in = (struct sockaddr_in *)&ss;
+	struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)&ss;
+
+	if (inet_pton(AF_INET, text, &in->sin_addr) == 1) {
+		in->sin_family = AF_INET;
+		in->sin_port = htons(port);
+	} else {
+		assert_int_equal(inet_pton(AF_INET6, text, &in6->sin6_addr), 1);
+		in6->sin6_family = AF_INET6;
+		in6->sin6_port = htons(port);
+	}
+	return ss;
+}
+
+/* Wait for this event. @return its ID */
+static struct rdma_cm_id *
+expect(struct rdma_event_channel *channel, enum rdma_cm_event_type type)
+{
+	struct rdma_cm_event *event;
+	struct rdma_cm_id *id;
+
+	assert_int_equal(uroce_rdma_get_cm_event(channel, &event), 0);
+	if (event->event != type)
+		fail_msg("%s, status %d", uroce_rdma_event_str(event->event), event->status);
+	id = event->id;
+	assert_int_equal(uroce_rdma_ack_cm_event(event), 0);
+	return id;
+}
+
+struct side {
+	struct ibv_pd *pd;
+	struct ibv_cq *cq;
+	uint8_t byte;
+	struct ibv_mr *mr;
+};
+
+static void
+side_open(struct side *s, struct rdma_cm_id *id)
+{
+	struct ibv_qp_init_attr init = {
+		.qp_type = IBV_QPT_RC,
+		.cap = { .max_send_wr = 4, .max_recv_wr = 4, .max_send_sge = 1, .max_recv_sge = 1 },
+	};
+
+	s->pd = uroce_alloc_pd(id->verbs);
+	assert_non_null(s->pd);
+	s->cq = uroce_create_cq(id->verbs, 8, NULL, NULL, 0);
+	assert_non_null(s->cq);
+	s->mr = uroce_reg_mr(s->pd, &s->byte, 1, IBV_ACCESS_LOCAL_WRITE);
+	assert_non_null(s->mr);
+	init.send_cq = s->cq;
+	init.recv_cq = s->cq;
+	assert_int_equal(uroce_rdma_create_qp(id, s->pd, &init), 0);
+}
+
+static void
+side_close(struct side *s, struct rdma_cm_id *id)
+{
+	uroce_rdma_destroy_qp(id);
+	assert_int_equal(uroce_dereg_mr(s->mr), 0);
+	assert_int_equal(uroce_destroy_cq(s->cq), 0);
+	assert_int_equal(uroce_dealloc_pd(s->pd), 0);
+	assert_int_equal(uroce_rdma_destroy_id(id), 0);
+}
+
+/* One byte across; the test polls until it is there. */
+static void
+say(struct side *from, struct rdma_cm_id *id, struct side *to, struct rdma_cm_id *to_id)
+{
+	struct ibv_sge sge[2] = {
+		{ .addr = (uintptr_t)&from->byte, .length = 1, .lkey = from->mr->lkey },
+		{ .addr = (uintptr_t)&to->byte, .length = 1, .lkey = to->mr->lkey },
+	};
+	struct ibv_send_wr *bad, wr = { .sg_list = &sge[0], .num_sge = 1, .opcode = IBV_WR_SEND };
+	struct ibv_recv_wr *bad_recv, recv = { .sg_list = &sge[1], .num_sge = 1 };
+	struct ibv_wc wc;
+	int n = 0;
+
+	from->byte = 0x5a;
+	to->byte = 0;
+	assert_int_equal(uroce_post_recv(to_id->qp, &recv, &bad_recv), 0);
+	assert_int_equal(uroce_post_send(id->qp, &wr, &bad), 0);
+	for (uint64_t i = 0; n == 0 && i < UINT32_MAX; i++) {
+		test_poll(workers, 2, 1);
+		n = uroce_poll_cq(to->cq, 1, &wc);
+	}
+	assert_int_equal(n, 1);
+	assert_int_equal(wc.status, IBV_WC_SUCCESS);
+	assert_int_equal(to->byte, 0x5a);
+}
+
+static void
+connect_and_talk(const char *src, const char *dst)
+{
+	struct sockaddr_storage from = { 0 }, to = address(dst, PORT);
+	struct rdma_event_channel *server = uroce_rdma_create_event_channel();
+	struct rdma_event_channel *client = uroce_rdma_create_event_channel();
+	struct rdma_cm_id *listener, *active, *passive;
+	struct rdma_conn_param param = { .retry_count = 7, .rnr_retry_count = 7 };
+	struct side a, b;
+
+	assert_non_null(server);
+	assert_non_null(client);
+	if (src != NULL)
+		from = address(src, 0);
+	assert_int_equal(uroce_rdma_create_id(server, &listener, NULL, RDMA_PS_TCP), 0);
+	assert_int_equal(uroce_rdma_bind_addr(listener, (struct sockaddr *)&to), 0);
+	assert_int_equal(uroce_rdma_listen(listener, 1), 0);
+
+	assert_int_equal(uroce_rdma_create_id(client, &active, NULL, RDMA_PS_TCP), 0);
+	assert_int_equal(uroce_rdma_resolve_addr(active, src != NULL ? (struct sockaddr *)&from : NULL,
+						 (struct sockaddr *)&to, TIMEOUT_MS), 0);
+	assert_ptr_equal(expect(client, RDMA_CM_EVENT_ADDR_RESOLVED), active);
+	assert_ptr_equal(active->verbs, devices[src != NULL]);
+	assert_int_equal(uroce_rdma_resolve_route(active, TIMEOUT_MS), 0);
+	expect(client, RDMA_CM_EVENT_ROUTE_RESOLVED);
+	side_open(&a, active);
+	assert_int_equal(uroce_rdma_connect(active, &param), 0);
+	passive = expect(server, RDMA_CM_EVENT_CONNECT_REQUEST);
+	assert_ptr_equal(passive->verbs, devices[0]);
+	side_open(&b, passive);
+	assert_int_equal(uroce_rdma_accept(passive, &param), 0);
+	expect(client, RDMA_CM_EVENT_ESTABLISHED);
+	expect(server, RDMA_CM_EVENT_ESTABLISHED);
+	say(&a, active, &b, passive);
+	say(&b, passive, &a, active);
+	/* while QPs are there the device is in use, whatever the service has of it */
+	assert_int_equal(uroce_close_device(devices[0]), EBUSY);
+
+	assert_int_equal(uroce_rdma_disconnect(active), 0);
+	expect(server, RDMA_CM_EVENT_DISCONNECTED);
+	assert_int_equal(uroce_rdma_disconnect(passive), 0);
+	expect(client, RDMA_CM_EVENT_DISCONNECTED);
+	side_close(&a, active);
+	side_close(&b, passive);
+	assert_int_equal(uroce_rdma_destroy_id(listener), 0);
+	uroce_rdma_destroy_event_channel(server);
+	uroce_rdma_destroy_event_channel(client);
+}
+
+static void
+test_wire(void **state)
+{
+	connect_and_talk("10.0.0.2", "10.0.0.1");
+	connect_and_talk("fd00::2", "fd00::1");
+}
+
+static void
+test_own_host(void **state)
+{
+	connect_and_talk(NULL, "10.0.0.1");
+	connect_and_talk(NULL, "fd00::1");
+}
+
+static struct uroce_agent *
+agent_of(unsigned int i)
+{
+	return uroce_port_of_context(devices[i])->agent;
+}
+
+/* From the first user to the last, and on every device that there is meanwhile. */
+static void
+test_devices(void **state)
+{
+	struct rdma_event_channel *channel;
+
+	assert_null(agent_of(0));
+	channel = uroce_rdma_create_event_channel();
+	assert_non_null(channel);
+	assert_non_null(agent_of(0));
+	assert_non_null(agent_of(1));
+	assert_int_equal(uroce_close_device(devices[0]), 0);
+	assert_non_null(agent_of(1));
+	device_open(0);
+	assert_non_null(agent_of(0));
+	uroce_rdma_destroy_event_channel(channel);
+	assert_null(agent_of(0));
+	assert_null(agent_of(1));
+	/* and again */
+	channel = uroce_rdma_create_event_channel();
+	assert_non_null(channel);
+	assert_non_null(agent_of(1));
+	uroce_rdma_destroy_event_channel(channel);
+}
+
+/* Nobody has that address: told so, in the time that was given. */
+static void
+test_unreachable(void **state)
+{
+	struct sockaddr_storage nobody = address("10.0.0.77", PORT), far = address("10.9.0.1", PORT);
+	struct rdma_event_channel *channel = uroce_rdma_create_event_channel();
+	struct rdma_cm_id *id;
+
+	assert_non_null(channel);
+	assert_int_equal(uroce_rdma_create_id(channel, &id, NULL, RDMA_PS_TCP), 0);
+	assert_int_equal(uroce_rdma_resolve_addr(id, NULL, (struct sockaddr *)&nobody, 100), 0);
+	expect(channel, RDMA_CM_EVENT_ADDR_ERROR);
+	assert_int_equal(uroce_rdma_destroy_id(id), 0);
+	assert_int_equal(uroce_rdma_create_id(channel, &id, NULL, RDMA_PS_TCP), 0);
+	assert_int_equal(uroce_rdma_resolve_addr(id, NULL, (struct sockaddr *)&far, 100), 0);
+	expect(channel, RDMA_CM_EVENT_ADDR_ERROR);
+	assert_int_equal(uroce_rdma_destroy_id(id), 0);
+	uroce_rdma_destroy_event_channel(channel);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_devices, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_unreachable, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_wire, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_own_host, setup, teardown),
+	};
+
+	test_eal_init(NULL);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
