@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Reads the captures and sorts their frames: a connection has one UDP source port, the same both ways, and the host that
- * a request comes from is its requester. One thread.
+ * Reads the captures and sorts their frames: a connection has one UDP source port, the same both ways, and
+ * the host that a request comes from is its requester. One thread.
  */
 
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Captured frames as exchanges: the requests of one queue pair, and the responses to them, in the order in which
- * they were captured. One thread.
+ * Captured frames as exchanges: the requests of one queue pair, and the responses to them, in the order in
+ * which they were captured. One thread.
  */
 
 #ifndef UROCE_TEST_CONFORMANCE_CAPTURE_H

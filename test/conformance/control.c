@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Protection domains, memory, completion queues and channels: made, and destroyed with everything else. One thread.
+ * Protection domains, memory, completion queues and channels: made, and destroyed with everything else. One
+ * thread.
  */
 
 #include <errno.h>

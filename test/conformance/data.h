@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The bytes of payloads and memory: "pattern 256" (the test pattern from its byte 256 on), "fill 0", "hex 0011…",
- * "u64 5" (as this machine stores it). One thread.
+ * The bytes of payloads and memory: "pattern 256" (the test pattern from its byte 256 on), "fill 0", "hex
+ * 0011…", "u64 5" (as this machine stores it). One thread.
  */
 
 #ifndef UROCE_TEST_DATA_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Stands in for lib/port: decodes, finds the QP, gives the engine its turns, and keeps what it sends. Received
- * frames end at a page that cannot be read, so that a read beyond them stops the test. One thread.
+ * Stands in for lib/port: decodes, finds the QP, gives the engine its turns, and keeps what it sends.
+ * Received frames end at a page that cannot be read, so that a read beyond them stops the test. One thread.
  */
 
 #include <string.h>
@@ -136,7 +136,8 @@ query_gid(struct uroce_device *dev, unsigned int index, struct ibv_gid_entry *en
 static const struct uroce_device_ops ops = {
 	.qp_attach = qp_attach, .qp_detach = uroce_engine_qp_detach, .engine_enter = engine_turn,
 	.engine_exit = engine_turn, .engine_now = uroce_engine_now, .timer_arm = uroce_engine_timer_arm,
-	.timer_remove = uroce_engine_timer_remove, .clocks = clocks, .qp_changed = uroce_engine_qp_changed, .doorbell = uroce_engine_doorbell,
+	.timer_remove = uroce_engine_timer_remove, .clocks = clocks,
+	.qp_changed = uroce_engine_qp_changed, .doorbell = uroce_engine_doorbell,
 	.path_init = path_init, .path_fini = path_fini, .progress = no_progress, .query_port = query_port,
 	.query_gid = query_gid, .mcast_join = mcast_join, .mcast_leave = mcast_leave,
 };

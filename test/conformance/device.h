@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * A device with an engine but without a port, for one scenario at a time: frames in as bytes, frames out as bytes
- * with the time at which they left, a clock that only the scenario turns. One thread.
+ * A device with an engine but without a port, for one scenario at a time: frames in as bytes, frames out as
+ * bytes with the time at which they left, a clock that only the scenario turns. One thread.
  */
 
 #ifndef UROCE_TEST_CONFORMANCE_DEVICE_H

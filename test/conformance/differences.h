@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Where the replay of a capture is not like it, and why: a table, each row of which must be met. One thread.
+ * Where the replay of a capture is not like it, and why: a table, each row of which must be met. One
+ * thread.
  */
 
 #ifndef UROCE_TEST_CONFORMANCE_DIFFERENCES_H
@@ -19,7 +20,8 @@ enum difference_kind {
 	NOT_THE_SAME,		/* ours is another in its place */
 };
 
-/** Is there a row for this, that has not been met yet? It is, then. @param frame the captured one; 0: after the last */
+/** Is there a row for this, that has not been met yet? It is, then. @param frame the captured one; 0: after
+ * the last */
 enum difference_kind difference_find(const char *file, enum replay_role role, unsigned int frame);
 /** Was the frame lost, or corrupted, behind where it was captured? */
 bool difference_lost(const char *file, unsigned int frame);

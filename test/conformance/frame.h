@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Frames as a scenario writes them: an opcode and fields by name, for the engine or expected from it. What is not
- * written is what a conformant peer sends; what is wrong on purpose is written too. One thread.
+ * Frames as a scenario writes them: an opcode and fields by name, for the engine or expected from it. What
+ * is not written is what a conformant peer sends; what is wrong on purpose is written too. One thread.
  */
 
 #ifndef UROCE_TEST_CONFORMANCE_FRAME_H
@@ -12,16 +12,16 @@
 #include <stdint.h>
 
 #include "device.h"
+#include "field.h"
 #include "lexer.h"
 
-#define FRAME_FIELDS 40
 #define FRAME_NO_LENGTH UINT32_MAX
 
 struct frame {
 	uint8_t opcode;
 	uint64_t given;			/* by field: the script says what it is */
 	uint64_t any;			/* by field: whatever it is */
-	uint64_t value[FRAME_FIELDS];
+	uint64_t value[FIELD_COUNT];
 	bool any_credits;		/* of an acknowledgement */
 	bool raw;			/* the payload is all that follows the UDP header */
 	bool any_payload;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Keys and numbers of many objects at once: whoever has seen some of them must not know the next. One thread.
+ * Keys and numbers of many objects at once: whoever has seen some of them must not know the next. One
+ * thread.
  */
 
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * A scenario's text as statements, and a statement as words, numbers and signs. A statement is a line; lines that
- * begin with blanks continue it; '#' begins a comment. One thread.
+ * A scenario's text as statements, and a statement as words, numbers and signs. A statement is a line;
+ * lines that begin with blanks continue it; '#' begins a comment. One thread.
  */
 
 #ifndef UROCE_TEST_LEXER_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Runs scenarios, the files that are its arguments: statement by statement, and whatever the engine does that no
- * statement expects is a failure too. One thread.
+ * Runs scenarios, the files that are its arguments: statement by statement, and whatever the engine does
+ * that no statement expects is a failure too. One thread.
  */
 
 #include <fcntl.h>
@@ -258,7 +258,8 @@ run(const char *file)
 	printf("%s: ok\n", file);
 }
 
-/* The same in a process for each, so that one that fails does not end the others. @return how many have failed */
+/* The same in a process for each, so that one that fails does not end the others. @return how many have
+ * failed */
 static int
 run_each(char **files, int n)
 {
@@ -275,7 +276,8 @@ run_each(char **files, int n)
 		pid = fork();
 		if (pid == 0) {
 			run(files[i]);
-			exit(0);
+			fflush(stdout);
+			_exit(0);
 		}
 		if (pid < 0 || waitpid(pid, &status, 0) != pid || status != 0)
 			failed++;

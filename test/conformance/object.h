@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * What a scenario has made, by the names that it has given, and the values that can be written in terms of them:
- * "A+16", "A.rkey ^ 1", "Q.qpn", "PEER". A name stays good when its object has gone, so that a stale key can be
- * written too. One thread.
+ * What a scenario has made, by the names that it has given, and the values that can be written in terms of
+ * them: "A+16", "A.rkey ^ 1", "Q.qpn", "PEER". A name stays good when its object has gone, so that a stale
+ * key can be written too. One thread.
  */
 
 #ifndef UROCE_TEST_OBJECT_H

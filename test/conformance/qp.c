@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Queue pairs: created, connected to the peer that the script plays, modified and queried attribute by attribute.
- * One thread.
+ * Queue pairs: created, connected to the peer that the script plays, modified and queried attribute by
+ * attribute. One thread.
  */
 
 #include <errno.h>
@@ -181,7 +181,8 @@ connect_qp(struct lexer *l, struct object *o, enum ibv_qp_state to, const struct
 	override(&attr, set);
 	error = qp_connect(o->qp, to, &attr);
 	if (error != 0)
-		lexer_fail(l, "%s: the step to %s fails: %s", o->name, state_names[attr.qp_state], strerror(error));
+		lexer_fail(l, "%s: the step to %s fails: %s", o->name, state_names[attr.qp_state],
+			   strerror(error));
 }
 
 /* What a QP is created with. */

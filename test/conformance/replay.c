@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Replays every capture of test/pcap in both roles. What is not as captured has a row, with its reason, in the table of
- * differences; anything else is a failure, and so is a row that is not met. One thread.
+ * Replays every capture of test/pcap in both roles. What is not as captured has a row, with its reason, in
+ * the table of differences; anything else is a failure, and so is a row that is not met. One thread.
  */
 
 #include <stdio.h>
@@ -29,7 +29,8 @@ replay_fail(const struct replay_end *end, const struct captured *c, const char *
 		fprintf(stderr, "    %s\n", ours);
 }
 
-/* Further headers, but for what each end chooses for itself: credits, and the QP that a datagram comes from. */
+/* Further headers, but for what each end chooses for itself: credits, and the QP that a datagram comes
+ * from. */
 static bool
 same_headers(const struct captured *c, const struct uroce_packet *ours)
 {
@@ -41,7 +42,7 @@ same_headers(const struct captured *c, const struct uroce_packet *ours)
 	if (info->ext[UROCE_EXT_AETH] != 0) {
 		uint8_t *a = &theirs[info->ext[UROCE_EXT_AETH]], *b = &mine[info->ext[UROCE_EXT_AETH]];
 
-		if ((*a & UROCE_AETH_CLASS_MASK) == UROCE_AETH_ACK && (*b & UROCE_AETH_CLASS_MASK) == UROCE_AETH_ACK)
+		if (((*a | *b) & UROCE_AETH_CLASS_MASK) == UROCE_AETH_ACK)
 			*a = *b;
 	}
 	if (info->ext[UROCE_EXT_DETH] != 0)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The replay of captured exchanges against our responder and our requester, each set up as the captured one was. One
- * thread.
+ * The replay of captured exchanges against our responder and our requester, each set up as the captured one
+ * was. One thread.
  */
 
 #ifndef UROCE_TEST_CONFORMANCE_REPLAY_H

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Our end of a captured exchange: the queue pair, and captured frames made into such as are for it. One thread.
+ * Our end of a captured exchange: the queue pair, and captured frames made into such as are for it. One
+ * thread.
  */
 
 #include <string.h>

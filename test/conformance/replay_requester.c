@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The work behind captured requests, posted to our requester when its first request was captured; a frame of ours is asked
- * for when one was captured, and is compared; captured responses are given to it. One thread.
+ * The work behind captured requests, posted to our requester when its first request was captured; a frame
+ * of ours is asked for when one was captured, and is compared; captured responses are given to it. One
+ * thread.
  */
 
 #include <stdlib.h>

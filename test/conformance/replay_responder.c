@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Captured requests for our responder, which has the memory, the contents and the receives that the captured one
- * had: what it answers, and what it writes, is compared. One thread.
+ * Captured requests for our responder, which has the memory, the contents and the receives that the
+ * captured one had: what it answers, and what it writes, is compared. One thread.
  */
 
 #include <stdlib.h>
@@ -177,7 +177,8 @@ fill_atomic(struct responder *r, const struct captured *c, unsigned int index)
 	memcpy(place_of(r, c), &original, sizeof(original));
 }
 
-/* A message that was refused for its length had a receive that ends a byte before the packet that was refused does. */
+/* A message that was refused for its length had a receive that ends a byte before the packet that was
+ * refused does. */
 static uint32_t
 receive_bytes(const struct exchange *x, const struct captured *first)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The statements that are verbs calls, each read from its second word on. doc/conformance.rst says what they look
- * like. One thread.
+ * The statements that are verbs calls, each read from its second word on. doc/conformance.rst says what
+ * they look like. One thread.
  */
 
 #ifndef UROCE_TEST_CONFORMANCE_STATEMENTS_H

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Work requests posted, and what comes of them: completions, completion events, asynchronous events. One thread.
+ * Work requests posted, and what comes of them: completions, completion events, asynchronous events. One
+ * thread.
  */
 
 #include <errno.h>
@@ -28,7 +29,8 @@ static const struct name wr_opcodes[] = {
 	{ "SEND_IMM", IBV_WR_SEND_WITH_IMM }, { "READ", IBV_WR_RDMA_READ },
 	{ "CMP_SWAP", IBV_WR_ATOMIC_CMP_AND_SWP }, { "FETCH_ADD", IBV_WR_ATOMIC_FETCH_AND_ADD },
 	{ "LOCAL_INV", IBV_WR_LOCAL_INV }, { "BIND_MW", IBV_WR_BIND_MW },
-	{ "SEND_INV", IBV_WR_SEND_WITH_INV }, { "FLUSH", IBV_WR_FLUSH }, { "ATOMIC_WRITE", IBV_WR_ATOMIC_WRITE },
+	{ "SEND_INV", IBV_WR_SEND_WITH_INV }, { "FLUSH", IBV_WR_FLUSH },
+	{ "ATOMIC_WRITE", IBV_WR_ATOMIC_WRITE },
 	{ NULL, 0 },
 };
 
@@ -105,7 +107,8 @@ take_sge(struct lexer *l, struct ibv_sge *sge, int *n)
 static bool
 uses_atomic(enum ibv_wr_opcode opcode)
 {
-	return opcode == IBV_WR_ATOMIC_CMP_AND_SWP || opcode == IBV_WR_ATOMIC_FETCH_AND_ADD || opcode == IBV_WR_FLUSH;
+	return opcode == IBV_WR_ATOMIC_CMP_AND_SWP || opcode == IBV_WR_ATOMIC_FETCH_AND_ADD ||
+	       opcode == IBV_WR_FLUSH;
 }
 
 static bool
@@ -180,8 +183,8 @@ post_statement(struct lexer *l)
 	statement_result(l, "post_send", error);
 }
 
-/* bind Q M wr 1 mr A range A+8 16 access remote_write [rkey K] [by post|verb] [= EINVAL]; without mr: unbind. A window of type
- * 1 is bound by ibv_bind_mw(), one of type 2 by a work request, unless it says otherwise. */
+/* bind Q M wr 1 mr A range A+8 16 access remote_write [rkey K] [by post|verb] [= EINVAL]; without mr: unbind. A
+ * window of type 1 is bound by ibv_bind_mw(), one of type 2 by a work request, unless it says otherwise. */
 static void
 bind_statement(struct lexer *l)
 {
