@@ -69,10 +69,8 @@ uroce_completer_complete(struct uroce_engine *e, struct uroce_qp *qp, enum ibv_w
 	__atomic_store_n(&qp->sq.head, qp->sq.head + 1, __ATOMIC_RELEASE);
 	if (!signaled && status == IBV_WC_SUCCESS)
 		return;
-	if (unlikely(!uroce_cq_push(uroce_cq_of(qp->ibv.send_cq), e, &wc, status != IBV_WC_SUCCESS))) {
-		uroce_count(e, UROCE_CQ_OVERRUNS, 1);
-		uroce_qp_fail(e, qp);
-	}
+	if (unlikely(!uroce_cq_push(uroce_cq_of(qp->ibv.send_cq), e, &wc, status != IBV_WC_SUCCESS)))
+		uroce_qp_overrun(e, qp);
 }
 
 /* The oldest WQE has all its answers. */

@@ -80,6 +80,25 @@ uroce_qp_fail(struct uroce_engine *e, struct uroce_qp *qp)
 }
 
 void
+uroce_qp_overrun(struct uroce_engine *e, struct uroce_qp *qp)
+{
+	uroce_count(e, UROCE_CQ_OVERRUNS, 1);
+	if (qp->state == IBV_QPS_ERR)
+		return;
+	uroce_qp_stop(e, qp);
+	uroce_qp_event(qp, IBV_EVENT_QP_FATAL);
+}
+
+void
+uroce_qp_established(struct uroce_qp *qp)
+{
+	if (qp->resp.established)
+		return;
+	qp->resp.established = true;
+	uroce_qp_event(qp, IBV_EVENT_COMM_EST);
+}
+
+void
 uroce_qp_fail_send(struct uroce_engine *e, struct uroce_qp *qp, enum ibv_wc_status status)
 {
 	uroce_completer_complete(e, qp, status);

@@ -166,6 +166,10 @@ void uroce_qp_fail_send(struct uroce_engine *e, struct uroce_qp *qp, enum ibv_wc
 void uroce_qp_fail(struct uroce_engine *e, struct uroce_qp *qp);
 /** The same, whatever the state says already. */
 void uroce_qp_stop(struct uroce_engine *e, struct uroce_qp *qp);
+/** R43: a completion has been lost, and with it the QP. */
+void uroce_qp_overrun(struct uroce_engine *e, struct uroce_qp *qp);
+/** The peer's first request has come to a QP in RTR: say so, once. */
+void uroce_qp_established(struct uroce_qp *qp);
 /** A QP with an SRQ has come into the error state: say that it takes no more WQEs. */
 void uroce_qp_last_wqe(struct uroce_qp *qp);
 void uroce_qp_flush(struct uroce_engine *e, struct uroce_qp *qp);

@@ -42,7 +42,6 @@ uroce_qp_complete_recv(struct uroce_engine *e, struct uroce_qp *qp, struct ibv_w
 			__atomic_load_n(&qp->rq.tail, __ATOMIC_RELAXED) - qp->rq.head);
 	if (uroce_cq_push(uroce_cq_of(qp->ibv.recv_cq), e, wc, solicited))
 		return true;
-	uroce_count(e, UROCE_CQ_OVERRUNS, 1);
-	uroce_qp_fail(e, qp);
+	uroce_qp_overrun(e, qp);
 	return false;
 }

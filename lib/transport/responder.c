@@ -26,6 +26,7 @@ uroce_responder_reset(struct uroce_qp *qp)
 	resp->message_op = UROCE_OP_NONE;
 	resp->recv_taken = false;
 	resp->credits = UROCE_AETH_CREDITS_UNLIMITED;
+	resp->established = false;
 	resp->resource_head = resp->resource_tail = 0;
 	if (resp->resources != NULL)
 		memset(resp->resources, 0, (resp->resource_mask + 1) * sizeof(*resp->resources));
@@ -435,6 +436,8 @@ uroce_responder_receive(struct uroce_engine *e, struct uroce_qp *qp, const struc
 	resp->nak_sent = false;
 	if (resp->ack_owed && (resp->ack_syndrome & UROCE_AETH_CLASS_MASK) == UROCE_AETH_RNR_NAK)
 		resp->ack_owed = false;		/* what it refused is here again */
+	if (unlikely(qp->state == IBV_QPS_RTR))
+		uroce_qp_established(qp);
 	verdict = execute(e, qp, p);
 	if (unlikely(verdict != UROCE_OK))
 		refuse(e, qp, verdict);

@@ -120,6 +120,8 @@ uroce_uc_receive(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce
 
 	if (unlikely(!uroce_is_receiving(qp)))
 		return UROCE_DROP_QP_STATE;
+	if (unlikely(qp->state == IBV_QPS_RTR))
+		uroce_qp_established(qp);
 	if (likely(in_sequence(resp, p)))
 		verdict = p->info->op == UROCE_OP_SEND ? receive_send(e, qp, p) : receive_write(e, qp, p);
 	if (unlikely(!uroce_is_receiving(qp)))

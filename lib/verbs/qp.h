@@ -173,6 +173,7 @@ struct uroce_responder {
 	uint8_t message_op;		/* enum uroce_op of the message in progress, UROCE_OP_NONE between */
 	bool recv_taken;		/* rqe at rq.head is in use by the message */
 	uint8_t credits;		/* R30: AETH code; unlimited until a receive WQE has been used */
+	bool established;		/* COMM_EST has been raised */
 	uint32_t ack_psn;		/* of the NAK that is owed */
 	uint32_t offset;		/* bytes of the message placed */
 	uint32_t length;		/* WRITE: DMALen. SEND: room in the receive WQE */

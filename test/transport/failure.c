@@ -4,6 +4,8 @@
  * The error state: flushing, CQ overrun, events (R41-R43).
  */
 
+#include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -97,19 +99,129 @@ reset_forgets_everything(void **state)
 }
 
 static void
-errors_raise_events(void **state)
+expect_event(struct peer *p, enum ibv_event_type type)
 {
-	struct peer_packet in = { .opcode = UROCE_RC_WRITE_ONLY, .psn = PEER_RQ_PSN, .dma_len = 8, .payload_bytes = 8 };
 	struct ibv_async_event event;
+
+	assert_int_equal(uroce_get_async_event(&p->dev.vctx.context, &event), 0);
+	assert_string_equal(uroce_event_type_str(event.event_type), uroce_event_type_str(type));
+	if (type == IBV_EVENT_CQ_ERR)
+		assert_ptr_equal(event.element.cq, p->recv_cq);
+	else
+		assert_ptr_equal(event.element.qp, p->qp);
+	uroce_ack_async_event(&event);
+}
+
+static void
+expect_no_event(struct peer *p)
+{
+	int fd = p->dev.vctx.context.async_fd;
+	struct ibv_async_event event;
+
+	assert_int_equal(fcntl(fd, F_SETFL, O_NONBLOCK), 0);
+	assert_int_equal(uroce_get_async_event(&p->dev.vctx.context, &event), -1);
+	assert_int_equal(errno, EAGAIN);
+}
+
+/* What the responder refuses for good, by what was wrong. */
+static void
+refused_requests_raise_events(void **state)
+{
+	static const struct {
+		struct peer_packet in;
+		enum uroce_verdict verdict;
+		enum ibv_event_type type;
+	} cases[] = {
+		{ { .opcode = UROCE_RC_WRITE_ONLY, .dma_len = 8, .payload_bytes = 8 }, UROCE_NAK_ACCESS,
+		  IBV_EVENT_QP_ACCESS_ERR },
+		{ { .opcode = UROCE_RC_READ_REQUEST, .dma_len = 8 }, UROCE_NAK_ACCESS, IBV_EVENT_QP_ACCESS_ERR },
+		{ { .opcode = UROCE_RC_FETCH_ADD, .va = 1 }, UROCE_NAK_ATOMIC_ALIGNMENT, IBV_EVENT_QP_REQ_ERR },
+		{ { .opcode = UROCE_RC_SEND_LAST, .payload_bytes = 8 }, UROCE_NAK_OPCODE_SEQUENCE,
+		  IBV_EVENT_QP_REQ_ERR },
+		{ { .opcode = UROCE_RC_WRITE_ONLY, .dma_len = 9, .payload_bytes = 8 }, UROCE_NAK_DMA_LEN,
+		  IBV_EVENT_QP_REQ_ERR },
+	};
+
+	(void)state;
+	for (unsigned int i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct peer_packet in = cases[i].in;
+		struct peer p;
+
+		peer_start(&p, NULL);
+		in.psn = PEER_RQ_PSN;
+		assert_int_equal(peer_in(&p, &in), cases[i].verdict);
+		expect_event(&p, cases[i].type);
+		expect_no_event(&p);
+		peer_stop(&p);
+	}
+}
+
+static void
+a_failed_send_raises_an_event(void **state)
+{
+	struct peer_packet nak = { .opcode = UROCE_RC_ACKNOWLEDGE, .psn = PEER_SQ_PSN,
+				   .syndrome = UROCE_AETH_NAK | UROCE_NAK_REMOTE_ACCESS_ERROR };
 	struct peer p;
 
 	(void)state;
 	peer_start(&p, NULL);
-	assert_int_equal(peer_in(&p, &in), UROCE_NAK_ACCESS);
-	assert_int_equal(uroce_get_async_event(&p.dev.vctx.context, &event), 0);
-	assert_int_equal(event.event_type, IBV_EVENT_QP_ACCESS_ERR);
-	assert_ptr_equal(event.element.qp, p.qp);
-	uroce_ack_async_event(&event);
+	for (uint64_t i = 0; i < 3; i++)
+		peer_post(&p, IBV_WR_RDMA_WRITE, 0, 8, i, 0);
+	peer_expect(&p, UROCE_RC_WRITE_ONLY, PEER_SQ_PSN);
+	expect_no_event(&p);
+	assert_int_equal(peer_in(&p, &nak), UROCE_OK);
+	/* one, however many are flushed behind it */
+	expect_event(&p, IBV_EVENT_QP_FATAL);
+	expect_no_event(&p);
+	peer_stop(&p);
+}
+
+/* R43: the CQ's event, and that of the QP which is lost with it. */
+static void
+an_overrun_raises_events(void **state)
+{
+	struct peer_conf conf = { .cqe = 2 };
+	struct peer_packet in = { .opcode = UROCE_RC_SEND_ONLY };
+	struct peer p;
+
+	(void)state;
+	peer_start(&p, &conf);
+	for (uint64_t i = 0; i < 6; i++)
+		peer_post_recv(&p, 0, 8, i);
+	for (uint32_t i = 0; i < 3; i++) {
+		expect_no_event(&p);
+		in.psn = PEER_RQ_PSN + i;
+		assert_int_equal(peer_in(&p, &in), UROCE_OK);
+	}
+	expect_event(&p, IBV_EVENT_CQ_ERR);
+	expect_event(&p, IBV_EVENT_QP_FATAL);
+	expect_no_event(&p);
+	peer_stop(&p);
+}
+
+/* The first request to a QP in RTR, once; none in RTS, where nobody waits for it. */
+static void
+the_first_request_raises_an_event(void **state)
+{
+	struct peer_conf rtr = { .state = IBV_QPS_RTR };
+	struct peer_packet in = { .opcode = UROCE_RC_WRITE_ONLY, .psn = PEER_RQ_PSN + 1 };
+	struct peer p;
+
+	(void)state;
+	peer_start(&p, &rtr);
+	assert_int_equal(peer_in(&p, &in), UROCE_NAK_SEQUENCE);
+	expect_no_event(&p);
+	in.psn = PEER_RQ_PSN;
+	assert_int_equal(peer_in(&p, &in), UROCE_OK);
+	expect_event(&p, IBV_EVENT_COMM_EST);
+	in.psn++;
+	assert_int_equal(peer_in(&p, &in), UROCE_OK);
+	expect_no_event(&p);
+	peer_stop(&p);
+	peer_start(&p, NULL);
+	in.psn = PEER_RQ_PSN;
+	assert_int_equal(peer_in(&p, &in), UROCE_OK);
+	expect_no_event(&p);
 	peer_stop(&p);
 }
 
@@ -120,7 +232,10 @@ main(void)
 		cmocka_unit_test(r41_posting_in_error_is_accepted_and_flushed),
 		cmocka_unit_test(r43_a_full_cq_stops_the_qp_and_is_reported),
 		cmocka_unit_test(reset_forgets_everything),
-		cmocka_unit_test(errors_raise_events),
+		cmocka_unit_test(refused_requests_raise_events),
+		cmocka_unit_test(a_failed_send_raises_an_event),
+		cmocka_unit_test(an_overrun_raises_events),
+		cmocka_unit_test(the_first_request_raises_an_event),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
