@@ -20,6 +20,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include <infiniband/verbs.h>
 
@@ -160,9 +161,23 @@ int uroce_query_gid(struct ibv_context *context, uint8_t port_num, int index, un
 int uroce_query_gid_ex(struct ibv_context *context, uint32_t port_num, uint32_t gid_index,
 		       struct ibv_gid_entry *entry, uint32_t flags);
 
+/**
+ * ibv_query_gid_table(3).
+ *
+ * @param max_entries	room for as many, not 0
+ * @param flags		0
+ * @return	how many there are; -EINVAL: there are more, or an argument
+ */
+ssize_t uroce_query_gid_table(struct ibv_context *context, struct ibv_gid_entry *entries, size_t max_entries,
+			      uint32_t flags);
+
 /** ibv_query_pkey(3): entry 0, 0xffff, is the only one. @return 0; -1 and errno: EINVAL */
 int uroce_query_pkey(struct ibv_context *context, uint8_t port_num, int index, __be16 *pkey);
+/** ibv_get_pkey_index(3). @return 0; -1 and errno: EINVAL: another port, or not 0xffff */
+int uroce_get_pkey_index(struct ibv_context *context, uint8_t port_num, __be16 pkey);
 const char *uroce_get_device_name(struct ibv_device *device);
+/** ibv_get_device_index(3): among the process's devices, from 0. */
+int uroce_get_device_index(struct ibv_device *device);
 __be64 uroce_get_device_guid(struct ibv_device *device);
 
 /**
@@ -377,6 +392,21 @@ int uroce_post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_
 struct ibv_qp *uroce_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *init_attr);
 
 /**
+ * ibv_create_qp_ex(3): as uroce_create_qp(), with the calls of struct ibv_qp_ex if they are asked for. Then
+ * ibv_wr_start() and the other inline calls of that kind work; until wr_complete or wr_abort other threads that post
+ * to the QP wait. wr_complete returns EINVAL: state, flags, data or addresses that a call does not take; ENOMEM: the
+ * queue is full; nothing is posted then.
+ *
+ * @param attr	comp_mask: IBV_QP_INIT_ATTR_PD, which must be there; IBV_QP_INIT_ATTR_SEND_OPS_FLAGS: what
+ *		uroce_post_send() takes for the type of QP; IBV_QP_INIT_ATTR_CREATE_FLAGS: 0
+ * @return	NULL and errno: EOPNOTSUPP: comp_mask, send_ops_flags or create_flags; else as uroce_create_qp()
+ */
+struct ibv_qp *uroce_create_qp_ex(struct ibv_context *context, struct ibv_qp_init_attr_ex *attr);
+
+/** ibv_qp_to_qp_ex(). @return NULL: the QP was made without IBV_QP_INIT_ATTR_SEND_OPS_FLAGS */
+struct ibv_qp_ex *uroce_qp_to_qp_ex(struct ibv_qp *qp);
+
+/**
  * ibv_modify_qp(3), all or nothing.
  *
  * @return	0; EINVAL: transition, mask or value; ENETUNREACH: no subnet of the device and no router leads to the
@@ -447,6 +477,32 @@ int uroce_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_w
  * SRQ; ENOMEM: full */
 int uroce_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad_wr);
 
+/** ibv_query_qp_data_in_order(3). @return 0: poll for completions, not for data */
+int uroce_query_qp_data_in_order(struct ibv_qp *qp, enum ibv_wr_opcode op, uint32_t flags);
+
+/** ibv_query_ece(3): nobody's, all zeros. @return 0 */
+int uroce_query_ece(struct ibv_qp *qp, struct ibv_ece *ece);
+/** ibv_set_ece(3). @return 0; EOPNOTSUPP: anything but zeros */
+int uroce_set_ece(struct ibv_qp *qp, struct ibv_ece *ece);
+
+/** ibv_fork_init(3): nothing to be done. Only the parent may go on to use uroce. @return 0 */
+int uroce_fork_init(void);
+/** ibv_is_fork_initialized(3). @return IBV_FORK_UNNEEDED */
+enum ibv_fork_status uroce_is_fork_initialized(void);
+
+/** ibv_rate_to_mult(3). @return -1: no such rate */
+int uroce_rate_to_mult(enum ibv_rate rate);
+/** mult_to_ibv_rate(3). @return IBV_RATE_MAX: no rate is this multiple of 2.5 Gb/s */
+enum ibv_rate uroce_mult_to_rate(int mult);
+/** ibv_rate_to_mbps(3). @return -1: no such rate */
+int uroce_rate_to_mbps(enum ibv_rate rate);
+/** mbps_to_ibv_rate(3). @return IBV_RATE_MAX: no rate is exactly this */
+enum ibv_rate uroce_mbps_to_rate(int mbps);
+
+/** The node type in words; never NULL. */
+const char *uroce_node_type_str(enum ibv_node_type type);
+/** The port state in words; never NULL. */
+const char *uroce_port_state_str(enum ibv_port_state state);
 /** The status in words; never NULL. */
 const char *uroce_wc_status_str(enum ibv_wc_status status);
 /** The event in words; never NULL. */

@@ -88,6 +88,7 @@ fill_context(struct uroce_device *dev)
 	vctx->alloc_null_mr = uroce_alloc_null_mr;
 	vctx->advise_mr = uroce_advise_mr;
 	vctx->create_cq_ex = uroce_create_cq_ex;
+	vctx->create_qp_ex = uroce_create_qp_ex;
 	vctx->modify_cq = uroce_modify_cq;
 	vctx->query_rt_values = uroce_query_rt_values_ex;
 	context->device = &dev->ibv;

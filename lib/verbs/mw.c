@@ -48,7 +48,7 @@ post_bind(struct uroce_qp *qp, const struct ibv_send_wr *wr)
 	int ret = EINVAL;
 
 	rte_spinlock_lock(&sq->lock);
-	if (__atomic_load_n(&qp->state, __ATOMIC_RELAXED) < IBV_QPS_RTS || !uroce_post_allows(qp, wr->opcode))
+	if (__atomic_load_n(&qp->state, __ATOMIC_RELAXED) < IBV_QPS_RTS || !uroce_post_knows(qp->transport, wr->opcode))
 		goto unlock;
 	ret = uroce_post_memory_check(qp, wr, IBV_MW_TYPE_1);
 	if (ret == 0 && !uroce_wq_has_room(sq, sq->tail))

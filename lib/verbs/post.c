@@ -80,9 +80,9 @@ opcode_traits(const struct uroce_qp *qp, const struct ibv_send_wr *wr)
 }
 
 bool
-uroce_post_allows(const struct uroce_qp *qp, enum ibv_wr_opcode opcode)
+uroce_post_knows(uint8_t transport, enum ibv_wr_opcode opcode)
 {
-	return (unsigned int)opcode < OPCODES && opcodes[qp->transport][opcode] != 0;
+	return (unsigned int)opcode < OPCODES && opcodes[transport][opcode] != 0;
 }
 
 static int
@@ -128,16 +128,16 @@ write_data(struct uroce_sqe *sqe, const struct ibv_send_wr *wr)
 	}
 }
 
-/* The WQE holds the handle until it is complete. */
-static void
-write_ud(const struct uroce_qp *qp, struct uroce_sqe *sqe, const struct ibv_send_wr *wr)
+void
+uroce_post_ud(const struct uroce_qp *qp, struct uroce_sqe *sqe, struct ibv_ah *ibv_ah, uint32_t remote_qpn,
+	      uint32_t remote_qkey)
 {
-	struct uroce_ah *ah = uroce_ah_of(wr->wr.ud.ah);
+	struct uroce_ah *ah = uroce_ah_of(ibv_ah);
 
 	uroce_ah_get(ah);
 	sqe->ud.ah = ah;
-	sqe->ud.remote_qpn = wr->wr.ud.remote_qpn;
-	sqe->ud.qkey = wr->wr.ud.remote_qkey;
+	sqe->ud.remote_qpn = remote_qpn;
+	sqe->ud.qkey = remote_qkey;
 	if (unlikely(ah->ibv.pd != qp->ibv.pd))
 		sqe->posted_status = IBV_WC_LOC_QP_OP_ERR;
 }
@@ -170,7 +170,7 @@ write_sqe(const struct uroce_qp *qp, struct uroce_sqe *sqe, const struct ibv_sen
 		sqe->compare_add = wr->wr.atomic.compare_add;
 		sqe->swap = wr->wr.atomic.swap;
 	} else if (traits & POST_UD) {
-		write_ud(qp, sqe, wr);
+		uroce_post_ud(qp, sqe, wr->wr.ud.ah, wr->wr.ud.remote_qpn, wr->wr.ud.remote_qkey);
 	}
 	if (unlikely(wr->opcode == IBV_WR_SEND_WITH_INV))
 		sqe->imm = rte_cpu_to_be_32(wr->invalidate_rkey);

@@ -7,6 +7,9 @@
 #ifndef UROCE_VERBS_POST_H
 #define UROCE_VERBS_POST_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
 #include <infiniband/verbs.h>
 
 #include "verbs/qp.h"
@@ -20,7 +23,11 @@ int uroce_post_memory_check(const struct uroce_qp *qp, const struct ibv_send_wr 
 /** After the check, and when there is room: a window's new rkey is set here. */
 void uroce_post_memory_write(const struct uroce_qp *qp, struct uroce_sqe *sqe, const struct ibv_send_wr *wr);
 
-/** post.c: may the opcode be posted to this QP? */
-bool uroce_post_allows(const struct uroce_qp *qp, enum ibv_wr_opcode opcode);
+/** post.c: can the opcode be posted to QPs of a transport? */
+bool uroce_post_knows(uint8_t transport, enum ibv_wr_opcode opcode);
+
+/** post.c: where a UD send goes. The WQE holds the handle until it is complete. */
+void uroce_post_ud(const struct uroce_qp *qp, struct uroce_sqe *sqe, struct ibv_ah *ah, uint32_t remote_qpn,
+		   uint32_t remote_qkey);
 
 #endif /* UROCE_VERBS_POST_H */

@@ -192,8 +192,20 @@ enum uroce_qp_listed {
 	UROCE_QP_ACTIVE = 1,		/* in the active list */
 };
 
+/* Work requests that are being built (wr.c). Under sq.lock, between wr_start and its end. */
+struct uroce_wr {
+	struct uroce_sqe *sqe;		/* the latest; NULL: none, or something was wrong */
+	uint32_t tail;			/* one past it */
+	int error;			/* errno */
+	uint8_t needs;
+	bool binds;			/* windows among them */
+};
+
 struct uroce_qp {
-	struct ibv_qp ibv;		/* mutex: one control call at a time */
+	union {
+		struct ibv_qp ibv;	/* mutex: one control call at a time */
+		struct ibv_qp_ex ex;	/* for who asked for it */
+	};
 	struct uroce_device *dev;
 	struct uroce_engine *engine;	/* set by qp_attach, constant until qp_detach */
 	struct ibv_qp_attr attr;	/* what modify has set; under engine_enter */
@@ -207,6 +219,7 @@ struct uroce_qp {
 	struct uroce_path path;
 	struct uroce_wq rq;		/* with an SRQ: one entry, for the WQE that a message has taken */
 	struct uroce_wq sq;
+	struct uroce_wr wr;
 
 	/* any thread: the doorbell queue holds a QP once */
 	uint32_t rung __rte_cache_aligned;	/* atomic exchange */

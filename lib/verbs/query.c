@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/types.h>
 
 #include <rte_byteorder.h>
 #include <rte_common.h>
@@ -197,6 +198,27 @@ uroce_query_gid_ex(struct ibv_context *context, uint32_t port_num, uint32_t gid_
 	return flags != 0 ? EINVAL : query_gid_entry(context, port_num, gid_index, entry);
 }
 
+ssize_t
+uroce_query_gid_table(struct ibv_context *context, struct ibv_gid_entry *entries, size_t max_entries,
+		      uint32_t flags)
+{
+	struct ibv_gid_entry entry;
+	size_t n = 0;
+	int ret;
+
+	if (flags != 0 || max_entries == 0)
+		return -EINVAL;
+	for (uint32_t i = 0; i < UROCE_MAX_GID; i++) {
+		ret = query_gid_entry(context, PORT_NUM, i, &entry);
+		if (ret == ENODATA)
+			continue;
+		if (ret != 0 || n == max_entries)
+			return ret != 0 ? -ret : -EINVAL;
+		entries[n++] = entry;
+	}
+	return (ssize_t)n;
+}
+
 int
 uroce_query_pkey(struct ibv_context *context, uint8_t port_num, int index, __be16 *pkey)
 {
@@ -207,6 +229,22 @@ uroce_query_pkey(struct ibv_context *context, uint8_t port_num, int index, __be1
 	}
 	*pkey = rte_cpu_to_be_16(DEFAULT_PKEY);
 	return 0;
+}
+
+int
+uroce_get_pkey_index(struct ibv_context *context, uint8_t port_num, __be16 pkey)
+{
+	(void)context;
+	if (port_num == PORT_NUM && pkey == rte_cpu_to_be_16(DEFAULT_PKEY))
+		return 0;
+	errno = EINVAL;
+	return -1;
+}
+
+int
+uroce_get_device_index(struct ibv_device *device)
+{
+	return container_of(device, struct uroce_device, ibv)->index;
 }
 
 const char *

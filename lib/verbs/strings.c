@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Names of completion statuses and asynchronous events, for people. Any thread.
+ * Names of completion statuses, asynchronous events, nodes and port states, for people. Any thread.
  */
 
 #include <stddef.h>
@@ -60,14 +60,51 @@ static const char *const event_type_names[] = {
 	[IBV_EVENT_WQ_FATAL] = "fatal error of a WQ",
 };
 
+static const char *const node_type_names[] = {
+	[IBV_NODE_CA] = "channel adapter",
+	[IBV_NODE_SWITCH] = "switch",
+	[IBV_NODE_ROUTER] = "router",
+	[IBV_NODE_RNIC] = "iWARP NIC",
+	[IBV_NODE_USNIC] = "usNIC",
+	[IBV_NODE_USNIC_UDP] = "usNIC over UDP",
+	[IBV_NODE_UNSPECIFIED] = "unspecified",
+};
+
+static const char *const port_state_names[] = {
+	[IBV_PORT_NOP] = "no change",
+	[IBV_PORT_DOWN] = "down",
+	[IBV_PORT_INIT] = "initializing",
+	[IBV_PORT_ARMED] = "armed",
+	[IBV_PORT_ACTIVE] = "active",
+	[IBV_PORT_ACTIVE_DEFER] = "active, deferring",
+};
+
+static const char *
+name_at(const char *const *names, size_t count, unsigned int i)
+{
+	return i < count && names[i] != NULL ? names[i] : "unknown";
+}
+
+const char *
+uroce_node_type_str(enum ibv_node_type type)
+{
+	return name_at(node_type_names, RTE_DIM(node_type_names), (unsigned int)type);
+}
+
+const char *
+uroce_port_state_str(enum ibv_port_state state)
+{
+	return name_at(port_state_names, RTE_DIM(port_state_names), (unsigned int)state);
+}
+
 const char *
 uroce_wc_status_str(enum ibv_wc_status status)
 {
-	return (unsigned int)status < RTE_DIM(wc_status_names) ? wc_status_names[status] : "unknown";
+	return name_at(wc_status_names, RTE_DIM(wc_status_names), (unsigned int)status);
 }
 
 const char *
 uroce_event_type_str(enum ibv_event_type event)
 {
-	return (unsigned int)event < RTE_DIM(event_type_names) ? event_type_names[event] : "unknown";
+	return name_at(event_type_names, RTE_DIM(event_type_names), (unsigned int)event);
 }

@@ -133,9 +133,9 @@ query_gid(struct uroce_device *dev, unsigned int index, struct ibv_gid_entry *en
 	(void)dev;
 	if (fake.port_error != 0)
 		return fake.port_error;
-	if (index != 1 && (index != 2 || fake.gid2.global.interface_id == 0))
+	if (index != 1 && !fake.all_gids && (index != 2 || fake.gid2.global.interface_id == 0))
 		return -ENODATA;
-	entry->gid = index == 1 ? gid : fake.gid2;
+	entry->gid = index == 2 ? fake.gid2 : gid;
 	entry->gid_type = IBV_GID_TYPE_ROCE_V2;
 	return 0;
 }

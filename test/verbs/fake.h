@@ -36,6 +36,7 @@ struct fake {
 	int path_error;
 	int port_error;
 	enum ibv_mtu active_mtu;
+	bool all_gids;			/* no entry of the GID table is empty */
 	uint64_t clock_ns;
 	uint64_t wall_ns;
 	union ibv_gid gid2;		/* entry 2 of the GID table; zero: empty */

@@ -200,9 +200,41 @@ test_gid(void **state)
 	assert_int_equal(uroce_query_gid_ex(fake.context, 1, UROCE_MAX_GID, &entry, 0), EINVAL);
 	assert_int_equal(uroce_query_gid_ex(fake.context, 1, 1, &entry, 1), EINVAL);
 	fake.port_error = -EIO;
+	assert_int_equal(uroce_query_gid_table(fake.context, &entry, 1, 0), -EIO);
 	assert_int_equal(uroce_query_gid(fake.context, 1, 1, &gid), -1);
 	assert_int_equal(errno, EIO);
 	fake.port_error = 0;
+}
+
+static void
+test_gid_table(void **state)
+{
+	struct ibv_gid_entry entries[3];
+
+	memset(entries, 0xff, sizeof(entries));
+	assert_int_equal(uroce_query_gid_table(fake.context, entries, 3, 0), 1);
+	assert_int_equal(entries[0].gid_index, 1);
+	assert_int_equal(entries[0].port_num, 1);
+	assert_int_equal(entries[0].gid.raw[12], 10);
+	assert_int_equal(entries[0].gid_type, IBV_GID_TYPE_ROCE_V2);
+	assert_int_equal(entries[1].gid_index, UINT32_MAX);
+	assert_int_equal(uroce_query_gid_table(fake.context, entries, 1, 0), 1);
+	assert_int_equal(uroce_query_gid_table(fake.context, entries, 0, 0), -EINVAL);
+	assert_int_equal(uroce_query_gid_table(fake.context, entries, 3, 1), -EINVAL);
+	/* more than there is room for */
+	fake.all_gids = true;
+	assert_int_equal(uroce_query_gid_table(fake.context, entries, 3, 0), -EINVAL);
+}
+
+static void
+test_index(void **state)
+{
+	assert_int_equal(uroce_get_device_index(fake.context->device), 3);
+	assert_int_equal(uroce_get_pkey_index(fake.context, 1, 0xffff), 0);
+	errno = 0;
+	assert_int_equal(uroce_get_pkey_index(fake.context, 1, 0x7fff), -1);
+	assert_int_equal(errno, EINVAL);
+	assert_int_equal(uroce_get_pkey_index(fake.context, 2, 0xffff), -1);
 }
 
 static void
@@ -230,6 +262,8 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_rt_values, fake_setup, fake_teardown),
 		cmocka_unit_test_setup_teardown(test_port, fake_setup, fake_teardown),
 		cmocka_unit_test_setup_teardown(test_gid, fake_setup, fake_teardown),
+		cmocka_unit_test_setup_teardown(test_gid_table, fake_setup, fake_teardown),
+		cmocka_unit_test_setup_teardown(test_index, fake_setup, fake_teardown),
 		cmocka_unit_test_setup_teardown(test_pkey, fake_setup, fake_teardown),
 	};
 

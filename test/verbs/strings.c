@@ -41,12 +41,37 @@ test_event_type(void **state)
 	}
 }
 
+static void
+test_node_type(void **state)
+{
+	assert_string_equal(uroce_node_type_str(IBV_NODE_CA), "channel adapter");
+	assert_string_equal(uroce_node_type_str(IBV_NODE_UNKNOWN), "unknown");
+	assert_string_equal(uroce_node_type_str(IBV_NODE_UNSPECIFIED + 1), "unknown");
+	assert_string_equal(uroce_node_type_str(0), "unknown");
+	for (int i = IBV_NODE_CA; i <= IBV_NODE_UNSPECIFIED; i++)
+		for (int k = 0; k < i; k++)
+			assert_string_not_equal(uroce_node_type_str(i), uroce_node_type_str(k));
+}
+
+static void
+test_port_state(void **state)
+{
+	assert_string_equal(uroce_port_state_str(IBV_PORT_ACTIVE), "active");
+	assert_string_equal(uroce_port_state_str(IBV_PORT_ACTIVE_DEFER + 1), "unknown");
+	assert_string_equal(uroce_port_state_str(-1), "unknown");
+	for (int i = IBV_PORT_NOP; i <= IBV_PORT_ACTIVE_DEFER; i++)
+		for (int k = IBV_PORT_NOP; k < i; k++)
+			assert_string_not_equal(uroce_port_state_str(i), uroce_port_state_str(k));
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_wc_status),
 		cmocka_unit_test(test_event_type),
+		cmocka_unit_test(test_node_type),
+		cmocka_unit_test(test_port_state),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

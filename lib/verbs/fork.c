@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * ibv_fork_init(3). Memory is read and written at the process's own addresses, or is DPDK's, which a fork shares: it
+ * stays what it is for the parent. Any thread.
+ */
+
+#include "uroce.h"
+
+int
+uroce_fork_init(void)
+{
+	return 0;
+}
+
+enum ibv_fork_status
+uroce_is_fork_initialized(void)
+{
+	return IBV_FORK_UNNEEDED;
+}
