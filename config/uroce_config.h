@@ -139,6 +139,17 @@
 #define UROCE_CM_MAX_SIDR_TIMEOUT_MS 60000
 #define UROCE_CM_MRA_TIMEOUT 24		/* what we ask a peer for whose request waits for the consumer */
 
+/* uroce-rping */
+#define UROCE_RPING_PORT 7174
+#define UROCE_RPING_SIZE 64			/* bytes of a ping, by default */
+#define UROCE_RPING_MIN_SIZE 26			/* its number fits, and a letter: rping's, too */
+#define UROCE_RPING_MAX_SIZE 65535		/* rping's, too */
+#define UROCE_RPING_BUFFER_BYTES 65536
+#define UROCE_RPING_BACKLOG 128			/* clients that may wait to be accepted */
+#define UROCE_RPING_RESOLVE_MS 2000
+#define UROCE_RPING_LEAVE_S 5			/* for the other end to answer that it disconnects */
+#define UROCE_RPING_LINGER_MS 100		/* for our answer to reach it */
+
 /* uroce-perf */
 #define UROCE_PERF_MAX_QPS 65536
 #define UROCE_PERF_MAX_SIZE (1u << 30)		/* bytes of one message */

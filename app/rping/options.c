@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * The command line of uroce-rping after the `--`: the letters are rping's. main() calls it before EAL starts, so that a
+ * wrong argument is answered at once.
+ */
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <getopt.h>
+#include <netinet/in.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <rte_common.h>
+
+#include "address.h"
+#include "options.h"
+
+struct parse {
+	struct rping_options *o;
+	char *error;
+	size_t room;
+};
+
+static int wrong(const struct parse *p, const char *format, ...) __rte_format_printf(2, 3);
+
+static int
+wrong(const struct parse *p, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(p->error, p->room, format, args);
+	va_end(args);
+	return -EINVAL;
+}
+
+static int
+set_host(const struct parse *p, char option, const char *arg, struct sockaddr_storage *to)
+{
+	struct sockaddr_in *v4 = (struct sockaddr_in *)to;
+	struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)to;
+
+	memset(to, 0, sizeof(*to));
+	if (inet_pton(AF_INET, arg, &v4->sin_addr) == 1) {
+		v4->sin_family = AF_INET;
+		return 0;
+	}
+	if (inet_pton(AF_INET6, arg, &v6->sin6_addr) == 1) {
+		v6->sin6_family = AF_INET6;
+		return 0;
+	}
+	return wrong(p, "-%c %s: give an IP address, as 10.0.0.1 or fd00::1", option, arg);
+}
+
+static int
+set_role(const struct parse *p, enum rping_role role)
+{
+	if (p->o->role != RPING_BOTH && p->o->role != role)
+		return wrong(p, "-s and -c exclude each other: a process is one end");
+	p->o->role = role;
+	return 0;
+}
+
+static int
+set_number(const struct parse *p, const char *option, const char *arg, uint64_t min, uint64_t max, uint64_t *value)
+{
+	if (uroce_app_number_parse(arg, min, max, value) != 0)
+		return wrong(p, "%s %s: give a number from %llu to %llu", option, arg, (unsigned long long)min,
+			     (unsigned long long)max);
+	return 0;
+}
+
+static int
+set_addr(const struct parse *p, const char *arg)
+{
+	union ibv_gid gid;
+
+	if (uroce_app_cidr_parse(arg, &gid) != 0)
+		return wrong(p, "--addr %s: give an address with its prefix length, as 10.0.0.1/24 or fd00::1/64",
+			     arg);
+	if (p->o->nb_addrs == UROCE_APP_MAX_ADDRESSES)
+		return wrong(p, "--addr %s: %u addresses are the most", arg, UROCE_APP_MAX_ADDRESSES);
+	p->o->addrs[p->o->nb_addrs++] = arg;
+	return 0;
+}
+
+enum {
+	OPT_ADDR = 256,
+	OPT_FAULT,
+	OPT_VERSION,
+};
+
+static const struct option long_options[] = {
+	{ "addr", required_argument, NULL, OPT_ADDR },
+	{ "fault", required_argument, NULL, OPT_FAULT },
+	{ "help", no_argument, NULL, 'h' },
+	{ "version", no_argument, NULL, OPT_VERSION },
+	{ NULL, 0, NULL, 0 },
+};
+
+static int
+set_flag(struct rping_options *o, int option)
+{
+	switch (option) {
+	case 'v': o->verbose = true; return 0;
+	case 'V': o->validate = true; return 0;
+	case 'd': o->debug = true; return 0;
+	case 'P': o->persistent = true; return 0;
+	case 'q': o->own_qp = true; return 0;
+	case 'h': o->help = true; return 0;
+	case OPT_VERSION: o->version = true; return 0;
+	default: return -EINVAL;
+	}
+}
+
+static int
+set_option(const struct parse *p, int option, const char *arg)
+{
+	struct rping_options *o = p->o;
+	uint64_t value = 0;
+	int ret;
+
+	switch (option) {
+	case 's': return set_role(p, RPING_SERVER);
+	case 'c': return set_role(p, RPING_CLIENT);
+	case 'a':
+		o->addr_given = true;
+		return set_host(p, 'a', arg, &o->addr);
+	case 'I': return set_host(p, 'I', arg, &o->source);
+	case OPT_ADDR: return set_addr(p, arg);
+	case 'p':
+		ret = set_number(p, "-p", arg, 1, UINT16_MAX, &value);
+		o->port = (uint16_t)value;
+		return ret;
+	case 'C':
+		ret = set_number(p, "-C", arg, 0, INT32_MAX, &value);
+		o->count = (uint32_t)value;
+		return ret;
+	case 'S':
+		ret = set_number(p, "-S", arg, UROCE_RPING_MIN_SIZE, UROCE_RPING_MAX_SIZE, &value);
+		o->size = (uint32_t)value;
+		return ret;
+	case OPT_FAULT:
+		ret = set_number(p, "--fault", arg, 0, INT32_MAX, &value);
+		o->fault = (int64_t)value;
+		return ret;
+	default: return set_flag(o, option);
+	}
+}
+
+/* What can only be judged when all options are known. */
+static int
+check_together(const struct parse *p)
+{
+	struct rping_options *o = p->o;
+
+	if (o->role == RPING_CLIENT && !o->addr_given)
+		return wrong(p, "-c needs the server's address: -a 10.0.0.1");
+	if (o->role == RPING_CLIENT && (o->persistent || o->fault >= 0))
+		return wrong(p, "-P and --fault are the server's: leave them out with -c");
+	if (o->role != RPING_CLIENT && o->source.ss_family != 0)
+		return wrong(p, "-I is the client's source address: leave it out without -c");
+	if (o->role == RPING_BOTH && (o->persistent || o->addr_given))
+		return wrong(p, "both ends are in this process: leave -P and -a out, or say -s or -c");
+	if (o->source.ss_family != 0 && o->source.ss_family != o->addr.ss_family)
+		return wrong(p, "-I and -a are not of one family: give two IPv4 or two IPv6 addresses");
+	if (o->addr.ss_family == AF_INET6)
+		((struct sockaddr_in6 *)&o->addr)->sin6_port = htons(o->port);
+	else
+		((struct sockaddr_in *)&o->addr)->sin_port = htons(o->port);
+	return 0;
+}
+
+int
+uroce_rping_options_parse(struct rping_options *o, int argc, char **argv, char *error, size_t error_room)
+{
+	struct parse p = { .o = o, .error = error, .room = error_room };
+	int option, ret = 0;
+
+	memset(o, 0, sizeof(*o));
+	o->addr.ss_family = AF_INET;
+	o->port = UROCE_RPING_PORT;
+	o->size = UROCE_RPING_SIZE;
+	o->fault = -1;
+	opterr = 0;
+	optind = 0; /* glibc: start again, EAL may have used getopt */
+	while (ret == 0 &&
+	       (option = getopt_long(argc, argv, "+:sca:I:p:C:S:vVdPqh", long_options, NULL)) != -1) {
+		if (option == ':')
+			ret = wrong(&p, "%s needs a value: --help says which", argv[optind - 1]);
+		else if (option == '?')
+			ret = wrong(&p, "%s is not an option, or takes no value: --help lists them; EAL's "
+				    "arguments go before a --", argv[optind - 1]);
+		else
+			ret = set_option(&p, option, optarg);
+	}
+	opterr = 1; /* EAL says which argument it does not know */
+	if (ret != 0)
+		return ret;
+	if (optind < argc)
+		return wrong(&p, "'%s' is not an option: --help lists them", argv[optind]);
+	return check_together(&p);
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * What the two ends tell each other, byte by byte as rping does: where the other may read or write, and the text of a
+ * ping. Stateless.
+ */
+
+#ifndef UROCE_RPING_PING_H
+#define UROCE_RPING_PING_H
+
+#include <assert.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <rte_byteorder.h>
+
+/* A SEND of either end; the server's say no more than that it is done. */
+struct rping_info {
+	rte_be64_t addr;
+	rte_be32_t rkey;
+	rte_be32_t size;
+};
+
+static_assert(sizeof(struct rping_info) == 16, "what rping sends");
+
+/** The text of ping n: size bytes with the zero at its end. */
+void uroce_rping_fill(char *data, uint32_t size, uint32_t n);
+
+/** How many bytes go back: the text and its zero, at most size. */
+uint32_t uroce_rping_text_bytes(const char *data, uint32_t size);
+
+/** @return the first byte that is wrong, or size */
+uint32_t uroce_rping_compare(const char *sent, const char *received, uint32_t size);
+
+#endif /* UROCE_RPING_PING_H */
