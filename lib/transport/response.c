@@ -154,6 +154,16 @@ refuse_read(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_rd_a
 	uroce_qp_event(qp, IBV_EVENT_QP_ACCESS_ERR);
 }
 
+/* The network may have doubled a READ that was answered: no reason to end the QP when the memory has gone since. */
+static void
+drop_replay(struct uroce_engine *e, struct uroce_rd_atomic *r)
+{
+	const enum uroce_verdict verdict = UROCE_DROP_DUPLICATE;
+
+	r->next = r->end;
+	__atomic_store_n(&e->verdicts[verdict], e->verdicts[verdict] + 1, __ATOMIC_RELAXED);
+}
+
 unsigned int
 uroce_response_send(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf **frames, unsigned int room)
 {
@@ -169,6 +179,10 @@ uroce_response_send(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf
 			continue;
 		}
 		ret = response(e, qp, r, &frames[n]);
+		if (unlikely(ret == -EACCES && r->answered)) {
+			drop_replay(e, r);
+			continue;
+		}
 		if (unlikely(ret == -EACCES)) {
 			refuse_read(e, qp, r);
 			break;

@@ -27,12 +27,16 @@ is_read_or_atomic(const struct op *op)
 static enum ibv_wc_opcode
 wc_opcode_of(const struct op *op)
 {
-	switch (op->opcode) {
+	switch ((int)op->opcode) { /* IBV_WR_FLUSH may not be in the enum */
 	case IBV_WR_RDMA_WRITE:
 	case IBV_WR_RDMA_WRITE_WITH_IMM: return IBV_WC_RDMA_WRITE;
 	case IBV_WR_RDMA_READ: return IBV_WC_RDMA_READ;
 	case IBV_WR_ATOMIC_CMP_AND_SWP: return IBV_WC_COMP_SWAP;
 	case IBV_WR_ATOMIC_FETCH_AND_ADD: return IBV_WC_FETCH_ADD;
+	case IBV_WR_ATOMIC_WRITE: return IBV_WC_ATOMIC_WRITE;
+	case IBV_WR_FLUSH: return IBV_WC_FLUSH;
+	case IBV_WR_BIND_MW: return IBV_WC_BIND_MW;
+	case IBV_WR_LOCAL_INV: return IBV_WC_LOCAL_INV;
 	default: return IBV_WC_SEND;
 	}
 }
@@ -92,6 +96,7 @@ op_succeeded(struct side *s, struct op *op)
 	s->completed++;
 	SIM_CHECK(!op->must_fail && !op->forbidden, "QP 0x%06x: a request that must fail succeeds",
 		  s->qpn);
+	window_op_succeeded(s, op);
 	if (op->message != NULL)
 		check_delivered(s, op->message);
 	if (op->opcode == IBV_WR_RDMA_READ)
@@ -216,7 +221,7 @@ check_recv_success(struct side *s, const struct ibv_wc *wc, struct receive *r)
 	SIM_CHECK(!s->recv_failed, "QP 0x%06x: a receive succeeds after an error", s->qpn);
 	SIM_CHECK(m != NULL && m == STAILQ_FIRST(&s->messages),
 		  "QP 0x%06x: a receive completes without a message", s->qpn);
-	flags = m->has_imm ? IBV_WC_WITH_IMM : 0;
+	flags = m->has_imm ? IBV_WC_WITH_IMM : m->invalidates ? IBV_WC_WITH_INV : 0;
 	SIM_CHECK(wc->opcode == (m->is_write ? IBV_WC_RECV_RDMA_WITH_IMM : IBV_WC_RECV),
 		  "QP 0x%06x: wc.opcode %d of a receive", s->qpn, (int)wc->opcode);
 	SIM_CHECK(wc->byte_len == m->length, "QP 0x%06x: wc.byte_len %u instead of %u", s->qpn,
@@ -225,6 +230,8 @@ check_recv_success(struct side *s, const struct ibv_wc *wc, struct receive *r)
 		  wc->wc_flags, flags);
 	SIM_CHECK(!m->has_imm || wc->imm_data == m->imm,
 		  "QP 0x%06x: wc.imm_data 0x%x instead of 0x%x", s->qpn, wc->imm_data, m->imm);
+	if (m->invalidates)
+		window_invalidated(s, wc);
 	for (unsigned int i = 0; i < r->num_sge; i++)
 		region_settle(r->regions[i], "receive");
 	check_order(s, m);

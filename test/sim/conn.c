@@ -102,6 +102,7 @@ side_create(struct world *w, struct sim_random *r, struct side *s, const struct 
 	s->qp = uroce_create_qp(s->end->pd, &attr);
 	SIM_CHECK(s->qp != NULL, "uroce_create_qp: %s", strerror(errno));
 	s->qpn = s->qp->qp_num;
+	window_init(s);
 	SIM_CHECK(attr.cap.max_send_sge >= s->cap.max_send_sge &&
 			  attr.cap.max_inline_data >= s->cap.max_inline_data &&
 			  attr.cap.max_send_wr >= s->cap.max_send_wr &&
@@ -171,7 +172,8 @@ to_init(struct side *s)
 		.qp_state = IBV_QPS_INIT,
 		.port_num = 1,
 		.qp_access_flags = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
-				   IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC,
+				   IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC |
+				   IBV_ACCESS_FLUSH_GLOBAL,
 	};
 
 	modify(s, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS,
@@ -260,6 +262,7 @@ conn_destroy(struct conn *c)
 				  STAILQ_EMPTY(&s->receives) && STAILQ_EMPTY(&s->messages),
 			  "the simulation has lost track of what it posted");
 		conn_destroy_qp(s);
+		window_fini(s);
 		SIM_CHECK(uroce_destroy_cq(s->send_cq) == 0, "uroce_destroy_cq fails");
 		if (s->recv_cq != s->send_cq)
 			SIM_CHECK(uroce_destroy_cq(s->recv_cq) == 0, "uroce_destroy_cq fails");

@@ -19,6 +19,7 @@
 #include "sim.h"
 #include "uroce_config.h"
 #include "watch.h"
+#include "window.h"
 #include "world.h"
 
 struct side;
@@ -33,6 +34,7 @@ struct message {
 	uint32_t imm; /* as in wc.imm_data */
 	bool is_write;
 	bool has_imm;
+	bool invalidates;
 	bool solicited;
 };
 
@@ -81,6 +83,7 @@ struct side {
 	struct ibv_cq *send_cq;
 	struct ibv_comp_channel *channel; /* NULL: without events */
 	struct watch watches[2];
+	struct window window;
 	struct ibv_cq *recv_cq; /* may be the same */
 	struct ibv_qp_cap cap;
 	bool sq_sig_all;

@@ -74,7 +74,8 @@ send_message(struct side *s, struct op *op, uint8_t *data)
 	m->imm = op->imm;
 	m->is_write = op->opcode == IBV_WR_RDMA_WRITE_WITH_IMM;
 	m->solicited = op->solicited;
-	m->has_imm = op->opcode != IBV_WR_SEND;
+	m->invalidates = op->opcode == IBV_WR_SEND_WITH_INV;
+	m->has_imm = op->opcode != IBV_WR_SEND && !m->invalidates;
 	op->message = m;
 	STAILQ_INSERT_TAIL(&s->peer->messages, m, link);
 	match(s->peer);
@@ -91,6 +92,7 @@ oracle_send(struct side *s, struct op *op)
 	switch (op->opcode) {
 	case IBV_WR_RDMA_WRITE:
 	case IBV_WR_RDMA_WRITE_WITH_IMM:
+	case IBV_WR_ATOMIC_WRITE:
 		data = gather(op);
 		if (op->remote != NULL)
 			region_expect(op->remote, 0, data, op->length);
@@ -103,8 +105,9 @@ oracle_send(struct side *s, struct op *op)
 			scatter(op->locals, op->num_sge, region_after(op->remote), op->length);
 		break;
 	case IBV_WR_SEND:
+	case IBV_WR_SEND_WITH_INV:
 	case IBV_WR_SEND_WITH_IMM: send_message(s, op, gather(op)); break;
-	default: /* an atomic: what it returns is for word_check() */ break;
+	default: /* what an atomic returns is for word_check(); others change no memory */ break;
 	}
 }
 

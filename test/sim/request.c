@@ -25,6 +25,13 @@ is_atomic(enum ibv_wr_opcode opcode)
 	return opcode == IBV_WR_ATOMIC_CMP_AND_SWP || opcode == IBV_WR_ATOMIC_FETCH_AND_ADD;
 }
 
+/* About memory, without data. */
+static bool
+is_of_memory(enum ibv_wr_opcode opcode)
+{
+	return opcode == IBV_WR_FLUSH || opcode == IBV_WR_BIND_MW || opcode == IBV_WR_LOCAL_INV;
+}
+
 /* Regions of together `length` bytes, 1 to max_sge of them; a few are empty. */
 static unsigned int
 cut(struct sim *sim, struct side *s, uint32_t length, unsigned int max_sge, unsigned int percent,
@@ -84,23 +91,57 @@ make_locals(struct sim *sim, struct side *s, struct request *q)
 	return op->num_sge > 0;
 }
 
+static int
+remote_access(enum ibv_wr_opcode opcode)
+{
+	switch ((int)opcode) { /* IBV_WR_FLUSH may not be in the enum */
+	case IBV_WR_RDMA_READ: return IBV_ACCESS_REMOTE_READ;
+	case IBV_WR_FLUSH: return IBV_ACCESS_FLUSH_GLOBAL;
+	default: return IBV_ACCESS_REMOTE_WRITE;
+	}
+}
+
+/* At the peer; for an ATOMIC_WRITE aligned, which one in eight is. */
+static struct region *
+remote_region(struct side *s, const struct op *op)
+{
+	struct region *r;
+
+	for (unsigned int i = 0; i < 64; i++) {
+		r = region_get(&s->peer->end->memory, op->length, send_percent(s));
+		if (r == NULL || op->opcode != IBV_WR_ATOMIC_WRITE || ((uintptr_t)region_real(r) & 7) == 0)
+			return r;
+		region_put(r);
+	}
+	return NULL;
+}
+
 static bool
 make_remote(struct sim *sim, struct side *s, struct request *q)
 {
 	struct op *op = q->op;
-	int access = op->opcode == IBV_WR_RDMA_READ ? IBV_ACCESS_REMOTE_READ
-						    : IBV_ACCESS_REMOTE_WRITE;
+	uint64_t addr;
+	uint32_t rkey;
 
 	if (op->length == 0) { /* R19 */
 		q->wr.wr.rdma.remote_addr = random_draw(&sim->random);
 		q->wr.wr.rdma.rkey = (uint32_t)random_draw(&sim->random);
 		return true;
 	}
-	op->remote = region_get(&s->peer->end->memory, op->length, send_percent(s));
+	op->remote = remote_region(s, op);
 	if (op->remote == NULL)
 		return false;
-	q->wr.wr.rdma.remote_addr = (uintptr_t)region_real(op->remote);
-	q->wr.wr.rdma.rkey = region_key(op->remote, access);
+	addr = (uintptr_t)region_real(op->remote);
+	rkey = window_is_lent(s) && random_once_in(&sim->random, 2)
+		       ? s->peer->window.rkey
+		       : region_key(op->remote, remote_access(op->opcode));
+	if (op->opcode == IBV_WR_FLUSH) {
+		uroce_send_wr_flush(&q->wr, rkey, addr, op->length, IBV_FLUSH_GLOBAL,
+				    random_once_in(&sim->random, 4) ? IBV_FLUSH_MR : IBV_FLUSH_RANGE);
+		return true;
+	}
+	q->wr.wr.rdma.remote_addr = addr;
+	q->wr.wr.rdma.rkey = rkey;
 	return true;
 }
 
@@ -128,7 +169,7 @@ static void
 draw_flags(struct sim *sim, struct side *s, struct request *q)
 {
 	struct op *op = q->op;
-	bool may_inline = op->opcode != IBV_WR_RDMA_READ && !is_atomic(op->opcode);
+	bool may_inline = op->opcode != IBV_WR_RDMA_READ && !is_atomic(op->opcode) && !is_of_memory(op->opcode);
 
 	if (s->sq_sig_all || random_once_in(&sim->random, 2) ||
 	    s->op_count + 1 >= s->cap.max_send_wr || s->unsignaled + 1 >= s->cap.max_send_wr / 2)
@@ -178,23 +219,43 @@ request_free(struct request *q)
 	free(q);
 }
 
+/* What is peculiar to the opcode. False: there is no memory for it, or a window is not where it would have to be. */
+static bool
+make_special(struct sim *sim, struct side *s, struct request *q)
+{
+	switch (q->op->opcode) {
+	case IBV_WR_SEND:
+	case IBV_WR_SEND_WITH_IMM: return true;
+	case IBV_WR_SEND_WITH_INV: return window_is_lent(s);
+	case IBV_WR_BIND_MW: return window_request(sim, s, q);
+	case IBV_WR_ATOMIC_CMP_AND_SWP:
+	case IBV_WR_ATOMIC_FETCH_AND_ADD: make_atomic(sim, s, q); return true;
+	default: return make_remote(sim, s, q);
+	}
+}
+
+static uint32_t
+length_of(enum ibv_wr_opcode opcode, uint32_t length)
+{
+	if (is_atomic(opcode) || opcode == IBV_WR_ATOMIC_WRITE)
+		return 8;
+	if (opcode == IBV_WR_FLUSH)
+		return RTE_MAX(length, 1u); /* R19: its rkey counts anyway */
+	return opcode == IBV_WR_BIND_MW ? 0 : length;
+}
+
 struct request *
 request_make(struct sim *sim, struct side *s, enum ibv_wr_opcode opcode, uint32_t length)
 {
-	struct request *q = request_alloc(sim, s, opcode, is_atomic(opcode) ? 8 : length);
+	struct request *q = request_alloc(sim, s, opcode, length_of(opcode, length));
 
-	if (!make_locals(sim, s, q)) {
-		request_free(q);
-		return NULL;
-	}
-	if (is_atomic(opcode)) {
-		make_atomic(sim, s, q);
-	} else if (opcode != IBV_WR_SEND && opcode != IBV_WR_SEND_WITH_IMM &&
-		   !make_remote(sim, s, q)) {
+	if ((!is_of_memory(opcode) && !make_locals(sim, s, q)) || !make_special(sim, s, q)) {
 		request_free(q);
 		return NULL;
 	}
 	draw_flags(sim, s, q);
+	if (opcode == IBV_WR_SEND_WITH_INV)
+		window_invalidate(s, q);
 	s->next_wr_id += 2;
 	s->op_count++;
 	s->unsignaled = q->op->signaled ? 0 : s->unsignaled + 1;

@@ -27,13 +27,15 @@ static const enum ibv_wr_opcode opcodes[] = {
 	IBV_WR_SEND,       IBV_WR_SEND_WITH_IMM,       IBV_WR_RDMA_WRITE,
 	IBV_WR_RDMA_WRITE, IBV_WR_RDMA_WRITE_WITH_IMM, IBV_WR_RDMA_READ,
 	IBV_WR_RDMA_READ,  IBV_WR_ATOMIC_CMP_AND_SWP,  IBV_WR_ATOMIC_FETCH_AND_ADD,
+	IBV_WR_FLUSH,      IBV_WR_ATOMIC_WRITE,        IBV_WR_SEND_WITH_INV,
+	IBV_WR_BIND_MW, /* or the local invalidation of what was bound */
 };
 
 static bool
 is_message(enum ibv_wr_opcode opcode)
 {
 	return opcode == IBV_WR_SEND || opcode == IBV_WR_SEND_WITH_IMM ||
-	       opcode == IBV_WR_RDMA_WRITE_WITH_IMM;
+	       opcode == IBV_WR_SEND_WITH_INV || opcode == IBV_WR_RDMA_WRITE_WITH_IMM;
 }
 
 /* Small, about a multiple of the MTU, a few of them, or large. */
@@ -137,7 +139,7 @@ make_random(struct sim *sim, struct side *s)
 	if (is_message(opcode) && s->conn->eager_receives &&
 	    message_count(s->peer) >= s->peer->receive_count)
 		return NULL;
-	if (opcode == IBV_WR_SEND || opcode == IBV_WR_SEND_WITH_IMM)
+	if (is_message(opcode) && opcode != IBV_WR_RDMA_WRITE_WITH_IMM)
 		length = random_below(&sim->random, s->peer->largest_send + 1);
 	return request_make(sim, s, opcode, length);
 }

@@ -150,6 +150,38 @@ r47_a_read_in_flight_holds_the_region(void **state)
 	peer_stop(&p);
 }
 
+/* R27: the network has doubled a READ, and what it was of has gone: no reason to end the QP. A READ that was not
+ * answered yet is refused. */
+static void
+r27_a_late_duplicate_of_a_read(void **state)
+{
+	struct peer p;
+
+	(void)state;
+	peer_start(&p, NULL);
+	struct ibv_mw *mw = bound_window(&p, 0, 64);
+	struct peer_packet in = { .opcode = UROCE_RC_READ_REQUEST, .psn = PEER_RQ_PSN, .rkey = mw->rkey,
+				  .va = (uintptr_t)p.buffer, .dma_len = 64 };
+	assert_int_equal(peer_in(&p, &in), UROCE_OK);
+	peer_expect(&p, UROCE_RC_READ_RESPONSE_ONLY, PEER_RQ_PSN);
+	post_inv(&p, mw->rkey, 1, 0);
+	peer_expect_nothing(&p);
+	peer_expect_wc(p.send_cq, IBV_WC_SUCCESS, 1);
+	uint64_t dropped = p.engine.verdicts[UROCE_DROP_DUPLICATE];
+	assert_int_equal(peer_in(&p, &in), UROCE_DUPLICATE);
+	peer_expect_nothing(&p);
+	assert_int_equal(p.engine.verdicts[UROCE_DROP_DUPLICATE], dropped + 1);
+	post_bind(&p, mw, 0, 64, RIGHTS, 2);
+	peer_expect_nothing(&p);
+	peer_expect_wc(p.send_cq, IBV_WC_SUCCESS, 2);
+	in.psn++;
+	in.rkey = mw->rkey;
+	assert_int_equal(peer_in(&p, &in), UROCE_OK);
+	assert_int_equal(uroce_dealloc_mw(mw), 0);
+	peer_expect_ack(&p, NAK(UROCE_NAK_REMOTE_ACCESS_ERROR), PEER_RQ_PSN + 1, 2);
+	peer_stop(&p);
+}
+
 /* In the order of the queue, each when all before it is done; what is sent again is not done again. */
 static void
 local_requests_complete_in_order(void **state)
@@ -410,6 +442,7 @@ main(void)
 		cmocka_unit_test(a_peer_uses_a_window),
 		cmocka_unit_test(a_peer_beyond_a_window),
 		cmocka_unit_test(r47_a_read_in_flight_holds_the_region),
+		cmocka_unit_test(r27_a_late_duplicate_of_a_read),
 		cmocka_unit_test(local_requests_complete_in_order),
 		cmocka_unit_test(local_requests_behind_a_read),
 		cmocka_unit_test(a_bind_that_is_refused),

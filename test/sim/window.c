@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * When a window may be bound, used and invalidated: by what is posted and what has completed, nothing else.
+ */
+
+#include "window.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "uroce.h"
+#include "workload.h"
+
+void
+window_init(struct side *s)
+{
+	s->window.mw = uroce_alloc_mw(s->end->pd, IBV_MW_TYPE_2);
+	SIM_CHECK(s->window.mw != NULL, "uroce_alloc_mw: %s", strerror(errno));
+}
+
+void
+window_fini(struct side *s)
+{
+	SIM_CHECK(uroce_dealloc_mw(s->window.mw) == 0, "uroce_dealloc_mw fails");
+}
+
+bool
+window_is_lent(const struct side *s)
+{
+	return s->peer->window.state == WINDOW_BOUND && !s->peer->window.kept && !s->may_fail &&
+	       !s->peer->may_fail;
+}
+
+static void
+make_bind(struct sim *sim, struct side *s, struct request *q)
+{
+	struct memory *m = &s->end->memory;
+	struct window *w = &s->window;
+
+	w->kept = random_once_in(&sim->random, 3);
+	w->rkey = ibv_inc_rkey(w->mw->rkey);
+	w->state = WINDOW_BINDING;
+	q->op->opcode = IBV_WR_BIND_MW;
+	q->wr.bind_mw.mw = w->mw;
+	q->wr.bind_mw.rkey = w->rkey;
+	q->wr.bind_mw.bind_info = (struct ibv_mw_bind_info){
+		.mr = m->mrs[0],
+		.addr = (uintptr_t)m->real,
+		.length = m->bytes,
+		.mw_access_flags = IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_FLUSH_GLOBAL,
+	};
+}
+
+bool
+window_request(struct sim *sim, struct side *s, struct request *q)
+{
+	struct window *w = &s->window;
+
+	if (s->may_fail || s->peer->may_fail)
+		return false;
+	if (w->state == WINDOW_FREE) {
+		make_bind(sim, s, q);
+	} else if (w->kept && w->state != WINDOW_GOING) {
+		/* the bind, which may still be on its way, comes first */
+		w->state = WINDOW_GOING;
+		q->op->opcode = IBV_WR_LOCAL_INV;
+		q->wr.invalidate_rkey = w->rkey;
+	} else {
+		return false;
+	}
+	q->wr.opcode = q->op->opcode;
+	return true;
+}
+
+void
+window_invalidate(struct side *s, struct request *q)
+{
+	s->peer->window.state = WINDOW_GOING;
+	q->wr.opcode = IBV_WR_SEND_WITH_INV;
+	q->wr.invalidate_rkey = s->peer->window.rkey;
+	/* READs by it may still be answered */
+	q->wr.send_flags |= IBV_SEND_FENCE;
+	q->op->opcode = IBV_WR_SEND_WITH_INV;
+}
+
+void
+window_op_succeeded(struct side *s, const struct op *op)
+{
+	struct window *w = &s->window;
+
+	if (op->opcode == IBV_WR_LOCAL_INV)
+		w->state = WINDOW_FREE;
+	else if (op->opcode == IBV_WR_BIND_MW && w->state == WINDOW_BINDING)
+		w->state = WINDOW_BOUND;
+}
+
+void
+window_invalidated(struct side *s, const struct ibv_wc *wc)
+{
+	SIM_CHECK(wc->invalidated_rkey == s->window.rkey && s->window.state == WINDOW_GOING,
+		  "QP 0x%06x: rkey 0x%08x is invalidated, not 0x%08x", s->qpn, wc->invalidated_rkey,
+		  s->window.rkey);
+	s->window.state = WINDOW_FREE;
+}
