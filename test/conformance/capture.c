@@ -121,24 +121,22 @@ gather(struct exchange *x, unsigned int from, bool *taken)
 	x->mtu = mtu_of(x);
 }
 
-unsigned int
-capture_each(void (*fn)(const struct exchange *x))
+void
+capture_each(void (*fn)(const struct exchange *x), void (*mad)(const struct captured *c))
 {
 	static bool taken[RTE_DIM(all)];
 	static struct exchange x;
-	unsigned int mads = 0;
 
 	for (unsigned int i = 0; i < count; i++) {
 		if (taken[i] || !captured_is_request(&all[i]))
 			continue;
 		if (all[i].packet.dest_qpn == 1) {
-			mads++;
+			mad(&all[i]);
 			continue;
 		}
 		gather(&x, i, taken);
 		fn(&x);
 	}
-	return mads;
 }
 
 const struct captured *

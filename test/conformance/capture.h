@@ -41,8 +41,8 @@ struct exchange {
 
 /** Read all captures. */
 void capture_load(void);
-/** Call fn for every exchange of every file. @return how many frames belong to none: MADs */
-unsigned int capture_each(void (*fn)(const struct exchange *x));
+/** Call fn for every exchange of every file, and mad for every management datagram, which belong to none. */
+void capture_each(void (*fn)(const struct exchange *x), void (*mad)(const struct captured *c));
 
 bool captured_is_request(const struct captured *c);
 /** Of the response: its syndrome. */

@@ -14,7 +14,7 @@
 
 #define L3 RTE_ETHER_HDR_LEN
 
-static unsigned int failures, exchanges, replayed;
+static unsigned int failures, exchanges, replayed, mads;
 
 void
 replay_fail(const struct replay_end *end, const struct captured *c, const char *what, const char *ours)
@@ -88,17 +88,29 @@ replay(const struct exchange *x)
 	replay_requester(x);
 }
 
+/* The communication manager's: the tests of lib/cm are for them. Each file is named once. */
+static void
+leave_out(const struct captured *c)
+{
+	static const char *last = "";
+
+	mads++;
+	if (strcmp(last, c->file) != 0)
+		printf("%s: datagrams to QP1 are left out: they are for lib/cm\n", c->file);
+	last = c->file;
+}
+
 int
 main(void)
 {
-	unsigned int mads, unmet;
+	unsigned int unmet;
 
 	device_open(&device_ipv4);	/* EAL, before the first frame is looked at */
 	device_close();
 	capture_load();
-	mads = capture_each(replay);
+	capture_each(replay, leave_out);
 	unmet = difference_report();
-	printf("%u exchanges of %u frames, each in both roles; %u MADs left out: they are for lib/cm\n", exchanges,
+	printf("%u exchanges of %u frames, each in both roles; %u datagrams to QP1 left out\n", exchanges,
 	       replayed, mads);
 	if (replayed + mads != TEST_CAPTURE_FRAMES) {
 		fprintf(stderr, "%d frames were captured\n", TEST_CAPTURE_FRAMES);
