@@ -23,6 +23,7 @@
 #define UROCE_MAX_QP_WR 32768
 #define UROCE_LOG2_MAX_SRQ 14
 #define UROCE_MAX_SRQ_WR (1 << 20)
+#define UROCE_MAX_XRCD 16384		/* opened, per device */
 #define UROCE_MAX_SGE 16
 #define UROCE_MAX_INLINE_BYTES 512
 #define UROCE_MAX_MR_BYTES (1ull << 46)

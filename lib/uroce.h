@@ -357,7 +357,12 @@ void uroce_ack_cq_events(struct ibv_cq *cq, unsigned int nevents);
  */
 struct ibv_srq *uroce_create_srq(struct ibv_pd *pd, struct ibv_srq_init_attr *init_attr);
 
-/** ibv_create_srq_ex(3). @return as uroce_create_srq(); EOPNOTSUPP: IBV_SRQT_TM */
+/**
+ * ibv_create_srq_ex(3). IBV_SRQT_XRC: also with an XRCD and a CQ, where its receives complete; it is found by its
+ * number, which peers put into their requests, and what these do to memory has to be allowed in the SRQ's domain.
+ *
+ * @return	as uroce_create_srq(); EOPNOTSUPP: IBV_SRQT_TM
+ */
 struct ibv_srq *uroce_create_srq_ex(struct ibv_context *context, struct ibv_srq_init_attr_ex *init_attr);
 
 /**
@@ -375,11 +380,25 @@ int uroce_query_srq(struct ibv_srq *srq, struct ibv_srq_attr *attr);
 /** ibv_get_srq_num(3). @return 0; EOPNOTSUPP: not an XRC SRQ */
 int uroce_get_srq_num(struct ibv_srq *srq, uint32_t *srq_num);
 
-/** ibv_destroy_srq(3). Waits until its events that were got are acknowledged. @return 0; EBUSY: QPs use it */
+/** ibv_destroy_srq(3). Waits until its events that were got are acknowledged. What is queued, and what a message to an
+ * XRC SRQ has taken, is gone. @return 0; EBUSY: QPs use it */
 int uroce_destroy_srq(struct ibv_srq *srq);
 
 /** ibv_post_srq_recv(3), as uroce_post_send(). @return 0; EINVAL: SGEs; ENOMEM: full */
 int uroce_post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad_wr);
+
+/**
+ * ibv_open_xrcd(3). Each inode has one domain, within the process, and all that open it share that; fd -1 makes one
+ * that nobody else can open.
+ *
+ * @param init_attr	oflags: O_CREAT, and O_EXCL with it; other flags do not count
+ * @return	NULL and errno: EAGAIN: there is none, and no O_CREAT; EINVAL: there is one, and O_EXCL; or comp_mask;
+ *		EBADF; ENOMEM
+ */
+struct ibv_xrcd *uroce_open_xrcd(struct ibv_context *context, struct ibv_xrcd_init_attr *init_attr);
+
+/** ibv_close_xrcd(3). @return 0; EBUSY: SRQs or QPs were made with it */
+int uroce_close_xrcd(struct ibv_xrcd *xrcd);
 
 /**
  * ibv_create_qp(3).
@@ -397,7 +416,11 @@ struct ibv_qp *uroce_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *init_
  * to the QP wait. wr_complete returns EINVAL: state, flags, data or addresses that a call does not take; ENOMEM: the
  * queue is full; nothing is posted then.
  *
- * @param attr	comp_mask: IBV_QP_INIT_ATTR_PD, which must be there; IBV_QP_INIT_ATTR_SEND_OPS_FLAGS: what
+ * IBV_QPT_XRC_RECV has an XRCD; the QP itself lives as long as one that was created, or opened with uroce_open_qp(),
+ * does.
+ *
+ * @param attr	comp_mask: IBV_QP_INIT_ATTR_PD, or for IBV_QPT_XRC_RECV IBV_QP_INIT_ATTR_XRCD, which must be
+ *		there; IBV_QP_INIT_ATTR_SEND_OPS_FLAGS: what
  *		uroce_post_send() takes for the type of QP; IBV_QP_INIT_ATTR_CREATE_FLAGS: 0
  * @return	NULL and errno: EOPNOTSUPP: comp_mask, send_ops_flags or create_flags; else as uroce_create_qp()
  */
@@ -405,6 +428,10 @@ struct ibv_qp *uroce_create_qp_ex(struct ibv_context *context, struct ibv_qp_ini
 
 /** ibv_qp_to_qp_ex(). @return NULL: the QP was made without IBV_QP_INIT_ATTR_SEND_OPS_FLAGS */
 struct ibv_qp_ex *uroce_qp_to_qp_ex(struct ibv_qp *qp);
+
+/** ibv_open_qp(3): a second way to an IBV_QPT_XRC_RECV QP of the same XRCD, with events of its own.
+ * @return NULL and errno: EINVAL, also when there is no such QP; EOPNOTSUPP: a bit of comp_mask; ENOMEM */
+struct ibv_qp *uroce_open_qp(struct ibv_context *context, struct ibv_qp_open_attr *attr);
 
 /**
  * ibv_modify_qp(3), all or nothing.

@@ -82,6 +82,10 @@ receive(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *
 {
 	if (unlikely(p->info->transport != qp->transport))	/* R2 */
 		return p->info->transport == UROCE_TRANSPORT_CNP ? UROCE_DROP_CNP : UROCE_DROP_TRANSPORT;
+	/* an XRC initiator has no responder, a target no requester */
+	if (unlikely(qp->transport == UROCE_TRANSPORT_XRC) &&
+	    !!(p->info->flags & UROCE_OPF_REQUEST) != (qp->target != NULL))
+		return UROCE_DROP_TRANSPORT;
 	if (unlikely(!pkey_matches(p->pkey)))
 		return UROCE_DROP_PKEY;
 	if (unlikely(qp->transport == UROCE_TRANSPORT_UD))

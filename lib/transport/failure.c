@@ -9,13 +9,17 @@
 #include <rte_atomic.h>
 
 #include "transport/internal.h"
+#include "verbs/xrc.h"
 
 void
 uroce_qp_event(struct uroce_qp *qp, enum ibv_event_type type)
 {
 	struct ibv_async_event event = { .element.qp = &qp->ibv, .event_type = type };
 
-	uroce_device_event(qp->dev, &event);
+	if (unlikely(qp->target != NULL))
+		uroce_xrc_target_event(qp->target, type);
+	else
+		uroce_device_event(qp->dev, &event);
 }
 
 void
@@ -66,7 +70,7 @@ uroce_qp_stop(struct uroce_engine *e, struct uroce_qp *qp)
 void
 uroce_qp_last_wqe(struct uroce_qp *qp)
 {
-	if (qp->ibv.srq != NULL)
+	if (qp->ibv.srq != NULL || qp->target != NULL)
 		uroce_qp_event(qp, IBV_EVENT_QP_LAST_WQE_REACHED);
 }
 
@@ -85,7 +89,7 @@ uroce_qp_overrun(struct uroce_engine *e, struct uroce_qp *qp)
 	uroce_count(e, UROCE_CQ_OVERRUNS, 1);
 	if (qp->state == IBV_QPS_ERR)
 		return;
-	uroce_qp_stop(e, qp);
+	uroce_qp_fail(e, qp);
 	uroce_qp_event(qp, IBV_EVENT_QP_FATAL);
 }
 

@@ -205,6 +205,14 @@ uroce_recv_pd(const struct uroce_qp *qp)
 	return likely(qp->resp.srq == NULL) ? qp->ibv.pd : qp->resp.srq->ibv.pd;
 }
 
+/** The domain of the memory that the peer's keys name. */
+static inline const struct ibv_pd *
+uroce_rkey_pd(const struct uroce_qp *qp)
+{
+	/* an XRC target has none: it is the SRQ's, which each request names */
+	return likely(qp->ibv.pd != NULL) ? qp->ibv.pd : qp->resp.srq->ibv.pd;
+}
+
 static inline uint32_t
 uroce_message_packets(const struct uroce_qp *qp, uint32_t length)
 {

@@ -29,6 +29,8 @@ bool
 uroce_qp_complete_recv(struct uroce_engine *e, struct uroce_qp *qp, struct ibv_wc *wc, bool solicited)
 {
 	const struct uroce_rqe *rqe = uroce_rqe_at(&qp->rq, qp->rq.head);
+	/* an XRC target has no CQ, its SRQs have */
+	struct uroce_cq *cq = likely(qp->ibv.recv_cq != NULL) ? uroce_cq_of(qp->ibv.recv_cq) : qp->resp.srq->cq;
 
 	wc->wr_id = rqe->wr_id;
 	wc->qp_num = qp->ibv.qp_num;
@@ -40,7 +42,7 @@ uroce_qp_complete_recv(struct uroce_engine *e, struct uroce_qp *qp, struct ibv_w
 	if (likely(qp->resp.srq == NULL))
 		qp->resp.credits = uroce_credits_encode(
 			__atomic_load_n(&qp->rq.tail, __ATOMIC_RELAXED) - qp->rq.head);
-	if (uroce_cq_push(uroce_cq_of(qp->ibv.recv_cq), e, wc, solicited))
+	if (uroce_cq_push(cq, e, wc, solicited))
 		return true;
 	uroce_qp_overrun(e, qp);
 	return false;

@@ -115,16 +115,31 @@ start_wqe(struct uroce_qp *qp, struct uroce_sqe *sqe, uint32_t outstanding)
 	return true;
 }
 
+/* What an XRC request has before its other extension headers. */
+static void
+put_xrceth(const struct uroce_qp *qp, const struct uroce_sqe *sqe, struct uroce_frame *f)
+{
+	struct uroce_xrceth *xrceth = (struct uroce_xrceth *)f->ext;
+
+	if (likely(qp->transport != UROCE_TRANSPORT_XRC))
+		return;
+	xrceth->reserved = 0;
+	uroce_put24(xrceth->srq, sqe->remote_srqn);
+	f->ext += sizeof(*xrceth);
+}
+
 /* A READ is asked for from where its responses have not come yet. */
 static int
 read_request(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_sqe *sqe, struct rte_mbuf **out)
 {
 	uint32_t done = qp->req.offset * qp->mtu_bytes;
 	struct uroce_frame f;
-	int ret = uroce_frame_begin(e, qp, UROCE_RC_READ_REQUEST, 0, true, qp->req.psn, NULL, NULL, &f);
+	int ret = uroce_frame_begin(e, qp, qp->opcode_base + UROCE_RC_READ_REQUEST, 0, true, qp->req.psn,
+				    NULL, NULL, &f);
 
 	if (ret != 0)
 		return ret;
+	put_xrceth(qp, sqe, &f);
 	uroce_reth_write(f.ext, sqe->remote_addr + done, sqe->rkey, sqe->length - done);
 	*out = uroce_frame_end(e, &f);
 	return 0;
@@ -137,11 +152,12 @@ atomic_request(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_s
 	bool cas = sqe->opcode == IBV_WR_ATOMIC_CMP_AND_SWP;
 	struct uroce_atomiceth *eth;
 	struct uroce_frame f;
-	int ret = uroce_frame_begin(e, qp, cas ? UROCE_RC_CMP_SWAP : UROCE_RC_FETCH_ADD, 0, true, qp->req.psn,
-				    NULL, NULL, &f);
+	int ret = uroce_frame_begin(e, qp, qp->opcode_base + (cas ? UROCE_RC_CMP_SWAP : UROCE_RC_FETCH_ADD), 0,
+				    true, qp->req.psn, NULL, NULL, &f);
 
 	if (ret != 0)
 		return ret;
+	put_xrceth(qp, sqe, &f);
 	eth = (struct uroce_atomiceth *)f.ext;
 	eth->va = rte_cpu_to_be_64(sqe->remote_addr);
 	eth->rkey = rte_cpu_to_be_32(sqe->rkey);
@@ -189,8 +205,8 @@ data_packet(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_sqe 
 	struct uroce_requester *req = &qp->req;
 	bool last = req->offset + 1 == sqe->psn_count;
 	uint32_t done = req->offset * qp->mtu_bytes;
-	uint8_t opcode = data_opcodes[sqe->opcode][(last ? UROCE_OPF_LAST : 0) |
-						   (req->offset == 0 ? UROCE_OPF_FIRST : 0)];
+	uint8_t opcode = qp->opcode_base + data_opcodes[sqe->opcode][(last ? UROCE_OPF_LAST : 0) |
+								     (req->offset == 0 ? UROCE_OPF_FIRST : 0)];
 	const struct uroce_opcode_info *info = &uroce_opcodes[opcode];
 	bool ack_req = last || window_full || req->since_ack_req + 1 >= UROCE_ACK_REQ_PACKETS;
 	/* R31: a solicited event is asked for by the last packet only, of what takes a receive WQE (post.c) */
@@ -206,6 +222,7 @@ data_packet(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_sqe 
 
 	if (ret != 0)
 		return ret;
+	put_xrceth(qp, sqe, &f);
 	if (info->ext[UROCE_EXT_RETH] != 0)
 		uroce_reth_write((uint8_t *)f.bth + info->ext[UROCE_EXT_RETH], sqe->remote_addr, sqe->rkey,
 				 sqe->length);

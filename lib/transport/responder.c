@@ -12,6 +12,7 @@
 
 #include "transport/internal.h"
 #include "uroce_config.h"
+#include "verbs/xrc.h"
 
 void
 uroce_responder_reset(struct uroce_qp *qp)
@@ -190,7 +191,8 @@ invalidate(struct uroce_qp *qp, const struct uroce_packet *p, struct ibv_wc *wc)
 
 	wc->wc_flags |= IBV_WC_WITH_INV;
 	wc->invalidated_rkey = rte_be_to_cpu_32(ieth->rkey);
-	return uroce_mw_invalidate(&qp->dev->mrs, wc->invalidated_rkey, qp->ibv.pd, &qp->windows) == 0;
+	return uroce_mw_invalidate(&qp->dev->mrs, wc->invalidated_rkey, uroce_rkey_pd(qp),
+				   &qp->windows) == 0;
 }
 
 static enum uroce_verdict
@@ -260,8 +262,8 @@ receive_write(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_pa
 	if (!dma_length_fits(resp, p))
 		return UROCE_NAK_DMA_LEN;
 	if (resp->length > 0) {		/* R18, R20; R19: not of nothing */
-		key = uroce_key_lookup(&qp->dev->mrs, resp->rkey, qp->ibv.pd, &qp->windows, resp->addr,
-				       resp->length, IBV_ACCESS_REMOTE_WRITE);
+		key = uroce_key_lookup(&qp->dev->mrs, resp->rkey, uroce_rkey_pd(qp), &qp->windows,
+				       resp->addr, resp->length, IBV_ACCESS_REMOTE_WRITE);
 		if (unlikely(key == NULL))
 			return UROCE_NAK_ACCESS;
 		uroce_packet_copy(p, 0, uroce_mr_va(key, resp->addr) + resp->offset, p->payload_bytes);
@@ -306,6 +308,7 @@ receive_read(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_pac
 	struct uroce_responder *resp = &qp->resp;
 	uint32_t length = rte_be_to_cpu_32(reth->dma_len);
 	uint32_t rkey = rte_be_to_cpu_32(reth->rkey);
+	const struct ibv_pd *pd = uroce_rkey_pd(qp);
 	uint64_t va = rte_be_to_cpu_64(reth->va);
 	struct uroce_rd_atomic *r;
 	uint32_t psns;
@@ -316,13 +319,13 @@ receive_read(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_pac
 		return UROCE_NAK_PAYLOAD;
 	if (length > UROCE_MAX_MSG_BYTES)
 		return UROCE_NAK_DMA_LEN;
-	if (length > 0 && uroce_key_lookup(&qp->dev->mrs, rkey, qp->ibv.pd, &qp->windows, va, length,
+	if (length > 0 && uroce_key_lookup(&qp->dev->mrs, rkey, pd, &qp->windows, va, length,
 					   IBV_ACCESS_REMOTE_READ) == NULL)
 		return UROCE_NAK_ACCESS;
 	psns = uroce_message_packets(qp, length);
 	r = uroce_rd_atomic_add(resp);
 	*r = (struct uroce_rd_atomic){
-		.op = UROCE_OP_READ_REQUEST, .addr = va, .rkey = rkey, .length = length,
+		.op = UROCE_OP_READ_REQUEST, .addr = va, .pd = pd, .rkey = rkey, .length = length,
 		.first_psn = resp->psn, .psn_count = psns, .end = psns,
 		.msn = uroce_psn_add(resp->msn, 1),
 	};
@@ -347,8 +350,8 @@ receive_atomic(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_p
 		return UROCE_NAK_PAYLOAD;
 	if ((addr & 7) != 0)
 		return UROCE_NAK_ATOMIC_ALIGNMENT;
-	key = uroce_key_lookup(&qp->dev->mrs, rte_be_to_cpu_32(eth->rkey), qp->ibv.pd, &qp->windows, addr,
-			       sizeof(*va), IBV_ACCESS_REMOTE_ATOMIC);
+	key = uroce_key_lookup(&qp->dev->mrs, rte_be_to_cpu_32(eth->rkey), uroce_rkey_pd(qp), &qp->windows,
+			       addr, sizeof(*va), IBV_ACCESS_REMOTE_ATOMIC);
 	if (key == NULL)
 		return UROCE_NAK_ACCESS;
 	va = (uint64_t *)uroce_mr_va(key, addr);
@@ -368,6 +371,21 @@ receive_atomic(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_p
 	return uroce_responder_executed(e, qp, p, 1);
 }
 
+/* XRC: each request names its SRQ, in the QP's domain; the packets of a message name one. */
+static bool
+find_srq(struct uroce_qp *qp, const struct uroce_packet *p)
+{
+	const struct uroce_xrceth *xrceth = uroce_packet_ext(p, UROCE_EXT_XRCETH);
+	struct uroce_srq *srq = uroce_srq_lookup(qp->dev, uroce_get24(xrceth->srq));
+
+	if (srq == NULL || srq->domain != qp->target->domain)
+		return false;
+	if (qp->resp.message_op != UROCE_OP_NONE && srq != qp->resp.srq)
+		return false;
+	qp->resp.srq = srq;
+	return true;
+}
+
 static enum uroce_verdict
 execute(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p)
 {
@@ -375,6 +393,8 @@ execute(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *
 		return UROCE_NAK_OPCODE_SEQUENCE;
 	if (!allowed(qp, p->info))
 		return UROCE_NAK_NOT_ALLOWED;
+	if (unlikely(qp->transport == UROCE_TRANSPORT_XRC) && !find_srq(qp, p))
+		return UROCE_NAK_XRC_SRQ;
 	switch (p->info->op) {
 	case UROCE_OP_SEND:
 		return receive_send(e, qp, p);
@@ -412,7 +432,8 @@ refuse(struct uroce_engine *e, struct uroce_qp *qp, enum uroce_verdict verdict)
 		return;
 	resp->closing = true;
 	uroce_response_nak(e, qp, syndrome, resp->psn);
-	uroce_qp_event(qp, syndrome == uroce_verdicts[UROCE_NAK_ACCESS].syndrome ? IBV_EVENT_QP_ACCESS_ERR : IBV_EVENT_QP_REQ_ERR);
+	uroce_qp_event(qp, syndrome == uroce_verdicts[UROCE_NAK_ACCESS].syndrome ? IBV_EVENT_QP_ACCESS_ERR
+									: IBV_EVENT_QP_REQ_ERR);
 }
 
 enum uroce_verdict

@@ -69,13 +69,14 @@ read_response(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_rd
 	struct uroce_slice slice = {
 		.sge = &sge, .num_sge = 1, .offset = done,
 		.length = RTE_MIN(r->length - done, qp->mtu_bytes), .access = IBV_ACCESS_REMOTE_READ,
+		.pd = r->pd,
 		/* A READ may meet writes, and then a frame that leads into the memory has a wrong ICRC by the
 		 * time it arrives; again and again, where writes do not end. */
 		.copy = r->replayed,
 	};
 	struct uroce_frame f;
-	int ret = uroce_frame_begin(e, qp, opcode, 0, false, uroce_psn_add(r->first_psn, r->next), &slice,
-				    NULL, &f);
+	int ret = uroce_frame_begin(e, qp, qp->opcode_base + opcode, 0, false,
+				    uroce_psn_add(r->first_psn, r->next), &slice, NULL, &f);
 
 	if (ret != 0)
 		return ret;
@@ -92,7 +93,8 @@ atomic_response(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_
 {
 	struct uroce_atomicacketh *eth;
 	struct uroce_frame f;
-	int ret = uroce_frame_begin(e, qp, UROCE_RC_ATOMIC_ACKNOWLEDGE, 0, false, r->first_psn, NULL, NULL, &f);
+	int ret = uroce_frame_begin(e, qp, qp->opcode_base + UROCE_RC_ATOMIC_ACKNOWLEDGE, 0, false,
+				    r->first_psn, NULL, NULL, &f);
 
 	if (ret != 0)
 		return ret;
@@ -126,7 +128,7 @@ acknowledge(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf **out)
 	uint32_t psn = class == UROCE_AETH_ACK ? uroce_psn_add(resp->psn, UROCE_PSN_MASK)
 		     : sequence ? resp->psn : resp->ack_psn;
 	struct uroce_frame f;
-	int ret = uroce_frame_begin(e, qp, UROCE_RC_ACKNOWLEDGE, 0, false, psn, NULL, NULL, &f);
+	int ret = uroce_frame_begin(e, qp, qp->opcode_base + UROCE_RC_ACKNOWLEDGE, 0, false, psn, NULL, NULL, &f);
 
 	if (ret != 0)
 		return ret;

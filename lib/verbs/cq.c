@@ -149,7 +149,7 @@ uroce_cq_attach(struct uroce_cq *cq, struct uroce_engine *engine)
 	pthread_mutex_lock(&cq->ibv.mutex);
 	if (cq->refs++ == 0) {
 		cq->producer = engine;
-		__atomic_store_n(&cq->shared, false, __ATOMIC_RELAXED);
+		__atomic_store_n(&cq->shared, engine == NULL, __ATOMIC_RELAXED);
 	} else if (cq->producer != engine && !cq->shared) {
 		__atomic_store_n(&cq->shared, true, __ATOMIC_RELAXED);
 		/* a push of the first producer that has not seen it is over after this */

@@ -130,7 +130,8 @@ uroce_cq_poll_unlock(struct uroce_cq *cq)
 bool uroce_cq_push(struct uroce_cq *cq, struct uroce_engine *engine, const struct ibv_wc *wc,
 		   bool solicited);
 
-/** A QP of this engine is going to push to the CQ; not from between engine_enter and engine_exit. */
+/** A QP of this engine is going to push to the CQ, or, with NULL, QPs of any; not from between engine_enter and
+ * engine_exit. */
 void uroce_cq_attach(struct uroce_cq *cq, struct uroce_engine *engine);
 /** It has pushed its last. */
 void uroce_cq_detach(struct uroce_cq *cq);

@@ -20,6 +20,7 @@
 #include "verbs/ah.h"
 #include "verbs/device.h"
 #include "verbs/internal.h"
+#include "verbs/srq.h"
 
 void *
 uroce_device_alloc(const struct uroce_device *dev, const char *type, size_t bytes)
@@ -87,6 +88,9 @@ fill_context(struct uroce_device *dev)
 	vctx->get_srq_num = uroce_get_srq_num;
 	vctx->alloc_null_mr = uroce_alloc_null_mr;
 	vctx->advise_mr = uroce_advise_mr;
+	vctx->open_xrcd = uroce_open_xrcd;
+	vctx->close_xrcd = uroce_close_xrcd;
+	vctx->open_qp = uroce_open_qp;
 	vctx->create_cq_ex = uroce_create_cq_ex;
 	vctx->create_qp_ex = uroce_create_qp_ex;
 	vctx->modify_cq = uroce_modify_cq;
@@ -151,16 +155,22 @@ uroce_device_init(struct uroce_device *dev, const struct uroce_device_ops *ops,
 	ret = init_qps(dev, conf->log2_max_qp ? conf->log2_max_qp : UROCE_LOG2_MAX_QP);
 	if (ret != 0)
 		goto fini_mrs;
+	ret = uroce_srqs_init(dev);
+	if (ret != 0)
+		goto fini_qps;
 	ret = uroce_event_queue_init(&dev->events, sizeof(struct ibv_async_event),
 				     uroce_async_event_refs);
 	if (ret != 0)
-		goto fini_qps;
+		goto fini_srqs;
+	LIST_INIT(&dev->xrc_domains);
 	pthread_mutex_init(&dev->lock, NULL);
 	uroce_mcast_init(&dev->mcast);
 	fill_ibv_device(&dev->ibv, conf->name);
 	fill_context(dev);
 	return 0;
 
+fini_srqs:
+	uroce_srqs_fini(dev);
 fini_qps:
 	rte_free(dev->qps.qps);
 	uroce_slots_fini(&dev->qps.slots);
@@ -177,7 +187,7 @@ uroce_device_fini(struct uroce_device *dev)
 	uroce_ahs_reap(dev);
 	pthread_mutex_lock(&dev->lock);
 	busy = (dev->pd_count | dev->cq_count | dev->qp_count | dev->srq_count | dev->ah_count |
-		dev->channel_count) != 0;
+		dev->xrcd_count | dev->channel_count) != 0;
 	pthread_mutex_unlock(&dev->lock);
 	if (busy)
 		return -EBUSY;
@@ -185,6 +195,7 @@ uroce_device_fini(struct uroce_device *dev)
 	uroce_mcast_fini(&dev->mcast);
 	pthread_mutex_destroy(&dev->lock);
 	uroce_event_queue_fini(&dev->events);
+	uroce_srqs_fini(dev);
 	rte_free(dev->qps.qps);
 	uroce_slots_fini(&dev->qps.slots);
 	uroce_mrs_fini(&dev->mrs);

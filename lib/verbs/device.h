@@ -26,6 +26,8 @@ struct uroce_ah;
 struct uroce_device;
 struct uroce_engine;
 struct uroce_qp;
+struct uroce_srq;
+struct uroce_xrc_domain;
 struct uroce_timer;
 
 /* To the port and, when QPs of the device are in the multicast group, to them. */
@@ -98,6 +100,12 @@ struct uroce_qps {
 	bool gsi_used;
 };
 
+/* XRC SRQs by number, as QPs. Readers under uroce_rcu. */
+struct uroce_srqs {
+	struct uroce_srq **srqs;	/* control: release; worker: acquire */
+	struct uroce_slots slots;
+};
+
 struct uroce_device {
 	union {
 		struct ibv_device ibv;
@@ -107,19 +115,22 @@ struct uroce_device {
 	struct uroce_mrs mrs;
 	struct uroce_qps qps;
 	struct uroce_mcast mcast;
+	struct uroce_srqs srqs;
 	uint64_t node_guid;
 	uint16_t index;
 	uint16_t port_id;
 	uint16_t vlan;
 	int numa_node;
 	struct uroce_event_queue events;	/* its fd is vctx.context.async_fd */
-	pthread_mutex_t lock;	/* qps' control side and the counts */
+	pthread_mutex_t lock;	/* the control sides of qps and srqs, lists, counts */
 	LIST_HEAD(, uroce_ah) dead_ahs;	/* destroyed with sends under way */
 	uint32_t ah_count;
 	uint32_t pd_count;
 	uint32_t cq_count;
 	uint32_t qp_count;
 	uint32_t srq_count;
+	uint32_t xrcd_count;
+	LIST_HEAD(, uroce_xrc_domain) xrc_domains;
 	uint32_t channel_count;
 	struct verbs_context vctx;	/* last: it grows upwards */
 };

@@ -23,6 +23,11 @@ int uroce_context_query_port(struct ibv_context *context, uint8_t port_num,
 int uroce_context_query_port_compat(struct ibv_context *context, uint8_t port_num,
 				    struct _compat_ibv_port_attr *attr);
 
+/* qp.c */
+/** An XRC target, without what only its handles have. @return NULL and errno */
+struct uroce_qp *uroce_xrc_qp_create(struct uroce_device *dev, struct uroce_xrc_target *target);
+void uroce_qp_destroy(struct uroce_qp *qp);
+
 /* qp_modify.c: what a QP in RESET has */
 void uroce_qp_attr_reset(struct uroce_qp *qp);
 

@@ -33,10 +33,11 @@ enum {
 	POST_UD = 1 << 6,		/* wr.ud says where */
 	POST_8 = 1 << 7,		/* it has 8 bytes of data, no more, no less */
 	POST_MEMORY = 1 << 8,		/* no data at all: post_memory.c */
+	POST_XRC = 1 << 9,		/* qp_type.xrc says to which SRQ */
 };
 
 #define OPCODES (IBV_WR_ATOMIC_WRITE + 1)
-#define TRANSPORTS (UROCE_TRANSPORT_UD + 1)
+#define TRANSPORTS (UROCE_TRANSPORT_XRC + 1)
 #define SEND (POST_OK | POST_INLINE | POST_SOLICITED)
 #define WRITE (POST_OK | POST_RDMA | POST_INLINE)
 
@@ -66,6 +67,18 @@ static const uint16_t opcodes[TRANSPORTS][OPCODES] = {
 	[UROCE_TRANSPORT_UD] = {
 		[IBV_WR_SEND] = SEND | POST_UD,
 		[IBV_WR_SEND_WITH_IMM] = SEND | POST_UD | POST_IMM,
+	},
+	[UROCE_TRANSPORT_XRC] = {
+		[IBV_WR_RDMA_WRITE] = WRITE | POST_XRC,
+		[IBV_WR_RDMA_WRITE_WITH_IMM] = WRITE | POST_XRC | POST_IMM | POST_SOLICITED,
+		[IBV_WR_SEND] = SEND | POST_XRC,
+		[IBV_WR_SEND_WITH_IMM] = SEND | POST_XRC | POST_IMM,
+		[IBV_WR_RDMA_READ] = POST_OK | POST_RDMA | POST_XRC,
+		[IBV_WR_ATOMIC_CMP_AND_SWP] = POST_OK | POST_ATOMIC | POST_8 | POST_XRC,
+		[IBV_WR_ATOMIC_FETCH_AND_ADD] = POST_OK | POST_ATOMIC | POST_8 | POST_XRC,
+		[IBV_WR_LOCAL_INV] = POST_OK | POST_MEMORY,
+		[IBV_WR_BIND_MW] = POST_OK | POST_MEMORY,
+		[IBV_WR_SEND_WITH_INV] = SEND | POST_XRC | POST_IMM,
 	},
 };
 
@@ -103,6 +116,8 @@ check_send(const struct uroce_wq *sq, const struct ibv_send_wr *wr, uint16_t tra
 		if (bytes != ATOMIC_BYTES || ((traits & POST_ATOMIC) && wr->num_sge != 1))
 			return EINVAL;
 	}
+	if (unlikely((traits & POST_XRC) && wr->qp_type.xrc.remote_srqn > UROCE_QPN_MASK))
+		return EINVAL;
 	return 0;
 }
 
@@ -174,6 +189,8 @@ write_sqe(const struct uroce_qp *qp, struct uroce_sqe *sqe, const struct ibv_sen
 	}
 	if (unlikely(wr->opcode == IBV_WR_SEND_WITH_INV))
 		sqe->imm = rte_cpu_to_be_32(wr->invalidate_rkey);
+	if (unlikely(traits & POST_XRC))
+		sqe->remote_srqn = wr->qp_type.xrc.remote_srqn;
 	write_data(sqe, wr);
 }
 

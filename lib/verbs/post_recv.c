@@ -62,8 +62,8 @@ uroce_post_recv(struct ibv_qp *ibv, struct ibv_recv_wr *wr, struct ibv_recv_wr *
 	struct uroce_wq *rq = &qp->rq;
 	int ret;
 
-	/* with an SRQ, the ring's one entry is the worker's */
-	if (unlikely(rq->capacity == 0 && ibv->srq != NULL)) {
+	/* with an SRQ, the ring's one entry is the worker's; XRC QPs have none */
+	if (unlikely(rq->capacity == 0 && (ibv->srq != NULL || ibv->recv_cq == NULL))) {
 		*bad_wr = wr;
 		return EINVAL;
 	}

@@ -22,6 +22,7 @@
 #include "verbs/pd.h"
 #include "verbs/qp.h"
 #include "verbs/srq.h"
+#include "verbs/xrc.h"
 #include "wire/opcode.h"
 #include "wire/psn.h"
 
@@ -35,8 +36,22 @@ uroce_qp_transport(enum ibv_qp_type type)
 	case IBV_QPT_RC: return UROCE_TRANSPORT_RC;
 	case IBV_QPT_UC: return UROCE_TRANSPORT_UC;
 	case IBV_QPT_UD: return UROCE_TRANSPORT_UD;
+	case IBV_QPT_XRC_SEND:
+	case IBV_QPT_XRC_RECV: return UROCE_TRANSPORT_XRC;
 	default: return UROCE_TRANSPORT_NONE;
 	}
+}
+
+/* An XRC initiator receives nothing but answers. */
+static int
+check_recv_attr(const struct ibv_pd *pd, const struct ibv_qp_init_attr *attr)
+{
+	if (attr->recv_cq == NULL || attr->recv_cq->context != pd->context)
+		return EINVAL;
+	/* the receives of an XRC SRQ are for XRC targets */
+	if (attr->srq != NULL)
+		return attr->srq->context != pd->context || uroce_srq_of(attr->srq)->xrcd != NULL ? EINVAL : 0;
+	return attr->cap.max_recv_wr > UROCE_MAX_QP_WR || attr->cap.max_recv_sge > UROCE_MAX_SGE ? EINVAL : 0;
 }
 
 static int
@@ -46,15 +61,14 @@ check_init_attr(const struct ibv_pd *pd, const struct ibv_qp_init_attr *attr)
 
 	if (uroce_qp_transport(attr->qp_type) == UROCE_TRANSPORT_NONE)
 		return EOPNOTSUPP;
-	if (attr->send_cq == NULL || attr->recv_cq == NULL ||
-	    attr->send_cq->context != pd->context || attr->recv_cq->context != pd->context)
+	if (attr->qp_type == IBV_QPT_XRC_RECV)
+		return EINVAL;		/* it has no PD, but an XRCD: uroce_create_qp_ex() */
+	if (attr->send_cq == NULL || attr->send_cq->context != pd->context)
 		return EINVAL;
 	if (cap->max_send_wr > UROCE_MAX_QP_WR || cap->max_send_sge > UROCE_MAX_SGE ||
 	    cap->max_inline_data > UROCE_MAX_INLINE_BYTES)
 		return EINVAL;
-	if (attr->srq != NULL)
-		return attr->srq->context == pd->context ? 0 : EINVAL;
-	return cap->max_recv_wr > UROCE_MAX_QP_WR || cap->max_recv_sge > UROCE_MAX_SGE ? EINVAL : 0;
+	return attr->qp_type == IBV_QPT_XRC_SEND ? 0 : check_recv_attr(pd, attr);
 }
 
 static int
@@ -70,13 +84,14 @@ wq_init(const struct uroce_device *dev, struct uroce_wq *wq, uint32_t entries, u
 	return wq->ring == NULL ? ENOMEM : 0;
 }
 
-/* With an SRQ what is asked for does not count: nothing can be posted, and the worker has one entry for what the
- * message in progress has taken. */
+/* Without a receive queue of its own nothing can be posted to the QP, whatever is asked for; and the worker has one
+ * entry for what the message in progress has taken from an SRQ. */
 static int
 init_shared_recv(struct uroce_qp *qp)
 {
-	const struct uroce_srq *srq = uroce_srq_of(qp->ibv.srq);
-	int ret = wq_init(qp->dev, &qp->rq, 1, srq->wq.stride);
+	uint32_t stride = qp->ibv.srq != NULL ? uroce_srq_of(qp->ibv.srq)->wq.stride
+			: sizeof(struct uroce_rqe) + UROCE_MAX_SGE * sizeof(struct ibv_sge);
+	int ret = qp->ibv.qp_type == IBV_QPT_XRC_SEND ? 0 : wq_init(qp->dev, &qp->rq, 1, stride);
 
 	qp->rq.capacity = 0;
 	return ret;
@@ -92,7 +107,7 @@ init_queues(struct uroce_qp *qp, const struct ibv_qp_cap *cap)
 	int ret;
 
 	ret = wq_init(qp->dev, &qp->sq, cap->max_send_wr, sizeof(struct uroce_sqe) + send_room);
-	if (ret == 0 && qp->ibv.srq != NULL) {
+	if (ret == 0 && (qp->ibv.srq != NULL || qp->transport == UROCE_TRANSPORT_XRC)) {
 		ret = init_shared_recv(qp);
 	} else if (ret == 0) {
 		ret = wq_init(qp->dev, &qp->rq, cap->max_recv_wr,
@@ -127,20 +142,22 @@ qp_free(struct uroce_qp *qp)
 static struct uroce_qp *
 qp_alloc(struct uroce_device *dev, struct ibv_pd *pd, const struct ibv_qp_init_attr *init)
 {
+	bool receives = init->qp_type != IBV_QPT_XRC_SEND;
 	struct uroce_qp *qp = uroce_device_alloc(dev, "uroce_qp", sizeof(*qp));
 
 	if (qp == NULL)
 		return NULL;
 	qp->dev = dev;
-	qp->ibv.context = pd->context;
+	qp->ibv.context = &dev->vctx.context;
 	qp->ibv.qp_context = init->qp_context;
 	qp->ibv.pd = pd;
 	qp->ibv.send_cq = init->send_cq;
-	qp->ibv.recv_cq = init->recv_cq;
-	qp->ibv.srq = init->srq;
-	qp->resp.srq = init->srq == NULL ? NULL : uroce_srq_of(init->srq);
+	qp->ibv.recv_cq = receives ? init->recv_cq : NULL;
+	qp->ibv.srq = receives ? init->srq : NULL;
+	qp->resp.srq = uroce_srq_of(qp->ibv.srq);
 	qp->ibv.qp_type = init->qp_type;
 	qp->transport = uroce_qp_transport(init->qp_type);
+	qp->opcode_base = qp->transport == UROCE_TRANSPORT_XRC ? UROCE_XRC_SEND_FIRST : 0;
 	qp->ibv.state = IBV_QPS_RESET;	/* R44 */
 	qp->state = IBV_QPS_RESET;
 	qp->sq_sig_all = init->sq_sig_all != 0;
@@ -199,12 +216,16 @@ publish(struct uroce_device *dev, uint32_t qpn, struct uroce_qp *qp)
 	__atomic_store_n(slot, qp, __ATOMIC_RELEASE);
 }
 
+/* An XRC target has none of these, an initiator no receive CQ. */
 static void
 get_refs(struct uroce_qp *qp)
 {
-	__atomic_fetch_add(&((struct uroce_pd *)qp->ibv.pd)->refs, 1, __ATOMIC_RELAXED);
-	uroce_cq_attach(uroce_cq_of(qp->ibv.send_cq), qp->engine);
-	uroce_cq_attach(uroce_cq_of(qp->ibv.recv_cq), qp->engine);
+	if (qp->ibv.pd != NULL)
+		__atomic_fetch_add(&((struct uroce_pd *)qp->ibv.pd)->refs, 1, __ATOMIC_RELAXED);
+	if (qp->ibv.send_cq != NULL)
+		uroce_cq_attach(uroce_cq_of(qp->ibv.send_cq), qp->engine);
+	if (qp->ibv.recv_cq != NULL)
+		uroce_cq_attach(uroce_cq_of(qp->ibv.recv_cq), qp->engine);
 	if (qp->ibv.srq != NULL)
 		uroce_srq_attach(uroce_srq_of(qp->ibv.srq));
 }
@@ -214,27 +235,28 @@ put_refs(struct uroce_qp *qp)
 {
 	if (qp->ibv.srq != NULL)
 		uroce_srq_detach(uroce_srq_of(qp->ibv.srq));
-	uroce_cq_detach(uroce_cq_of(qp->ibv.recv_cq));
-	uroce_cq_detach(uroce_cq_of(qp->ibv.send_cq));
-	__atomic_fetch_sub(&((struct uroce_pd *)qp->ibv.pd)->refs, 1, __ATOMIC_RELEASE);
+	if (qp->ibv.recv_cq != NULL)
+		uroce_cq_detach(uroce_cq_of(qp->ibv.recv_cq));
+	if (qp->ibv.send_cq != NULL)
+		uroce_cq_detach(uroce_cq_of(qp->ibv.send_cq));
+	if (qp->ibv.pd != NULL)
+		__atomic_fetch_sub(&((struct uroce_pd *)qp->ibv.pd)->refs, 1, __ATOMIC_RELEASE);
 }
 
-struct ibv_qp *
-uroce_qp_create(struct ibv_pd *pd, struct ibv_qp_init_attr *init_attr, uint32_t qpn)
+/* From attributes that were checked. A QPN of 0: one is drawn. @return NULL and errno */
+static struct uroce_qp *
+qp_create(struct uroce_device *dev, struct ibv_pd *pd, const struct ibv_qp_init_attr *init, uint32_t qpn,
+	  struct uroce_xrc_target *target)
 {
-	struct uroce_device *dev = uroce_device_of(pd->context);
-	struct uroce_qp *qp;
+	struct uroce_qp *qp = qp_alloc(dev, pd, init);
 	int ret;
 
-	ret = check_init_attr(pd, init_attr);
-	if (ret != 0)
-		goto fail;
-	qp = qp_alloc(dev, pd, init_attr);
 	if (qp == NULL) {
-		ret = ENOMEM;
-		goto fail;
+		errno = ENOMEM;
+		return NULL;
 	}
 	qp->ibv.qp_num = qpn;
+	qp->target = target;
 	ret = get_qpn(dev, &qp->ibv.qp_num);
 	if (ret != 0)
 		goto free_qp;
@@ -243,17 +265,32 @@ uroce_qp_create(struct ibv_pd *pd, struct ibv_qp_init_attr *init_attr, uint32_t 
 	if (ret != 0)
 		goto put_qpn;
 	get_refs(qp);
-	init_attr->cap = qp->cap;
 	publish(dev, qp->ibv.qp_num, qp);
-	return &qp->ibv;
+	return qp;
 
 put_qpn:
 	put_qpn(dev, qp->ibv.qp_num);
 free_qp:
 	qp_free(qp);
-fail:
 	errno = ret;
 	return NULL;
+}
+
+struct ibv_qp *
+uroce_qp_create(struct ibv_pd *pd, struct ibv_qp_init_attr *init_attr, uint32_t qpn)
+{
+	int ret = check_init_attr(pd, init_attr);
+	struct uroce_qp *qp;
+
+	if (ret != 0) {
+		errno = ret;
+		return NULL;
+	}
+	qp = qp_create(uroce_device_of(pd->context), pd, init_attr, qpn, NULL);
+	if (qp == NULL)
+		return NULL;
+	init_attr->cap = qp->cap;
+	return &qp->ibv;
 }
 
 struct ibv_qp *
@@ -262,14 +299,20 @@ uroce_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *init_attr)
 	return uroce_qp_create(pd, init_attr, 0);
 }
 
-int
-uroce_destroy_qp(struct ibv_qp *ibv)
+struct uroce_qp *
+uroce_xrc_qp_create(struct uroce_device *dev, struct uroce_xrc_target *target)
 {
-	struct uroce_qp *qp = uroce_qp_of(ibv);
-	struct uroce_device *dev = qp->dev;
+	static const struct ibv_qp_init_attr init = { .qp_type = IBV_QPT_XRC_RECV };
 
-	if (uroce_mcast_is_attached(qp))
-		return EBUSY;	/* R49 */
+	return qp_create(dev, NULL, &init, 0, target);
+}
+
+void
+uroce_qp_destroy(struct uroce_qp *qp)
+{
+	struct uroce_device *dev = qp->dev;
+	struct ibv_qp *ibv = &qp->ibv;
+
 	/* nobody finds it any more; then nobody has it any more */
 	publish(dev, ibv->qp_num, NULL);
 	dev->ops->engine_enter(qp->engine);
@@ -284,6 +327,19 @@ uroce_destroy_qp(struct ibv_qp *ibv)
 	put_refs(qp);
 	put_qpn(dev, ibv->qp_num);
 	qp_free(qp);
+}
+
+int
+uroce_destroy_qp(struct ibv_qp *ibv)
+{
+	struct uroce_qp *qp = uroce_qp_of(ibv);
+
+	if (uroce_mcast_is_attached(qp))
+		return EBUSY;	/* R49 */
+	if (qp->target != NULL)
+		uroce_xrc_handle_destroy(qp);
+	else
+		uroce_qp_destroy(qp);
 	return 0;
 }
 
@@ -301,19 +357,19 @@ int
 uroce_query_qp(struct ibv_qp *ibv, struct ibv_qp_attr *attr, int attr_mask,
 	       struct ibv_qp_init_attr *init_attr)
 {
-	struct uroce_qp *qp = uroce_qp_of(ibv);
+	struct uroce_qp *qp = uroce_qp_real(uroce_qp_of(ibv));
 	enum ibv_qp_state state;
 
 	(void)attr_mask;	/* a hint of what is needed: all of it costs the same */
-	pthread_mutex_lock(&ibv->mutex);
+	pthread_mutex_lock(&qp->ibv.mutex);
 	qp->dev->ops->engine_enter(qp->engine);
 	state = qp->state;
 	*attr = qp->attr;
 	query_psns(qp, state, attr);
 	attr->sq_draining = state == IBV_QPS_SQD && qp->sq.head != qp->req.started;
 	qp->dev->ops->engine_exit(qp->engine);
-	ibv->state = state;
-	pthread_mutex_unlock(&ibv->mutex);
+	ibv->state = qp->ibv.state = state;
+	pthread_mutex_unlock(&qp->ibv.mutex);
 
 	attr->qp_state = state;
 	attr->cur_qp_state = state;

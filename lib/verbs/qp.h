@@ -55,7 +55,10 @@ struct uroce_sqe {
 	uint32_t psn_count;		/* PSNs it takes: packets, or response packets of a READ */
 	/* poster */
 	uint32_t bind_access;		/* BIND_MW: enum ibv_access_flags, and of which region */
-	uint32_t bind_lkey;
+	union {
+		uint32_t bind_lkey;
+		uint32_t remote_srqn;	/* what XRC sends */
+	};
 	struct ibv_sge sge[];
 };
 
@@ -145,6 +148,7 @@ struct uroce_rd_atomic {
 		uint64_t original;	/* atomics: what was there before */
 		uint64_t flushed;	/* FLUSH: bytes that are persistent */
 	};
+	const struct ibv_pd *pd;	/* READ: of the key; only ever compared */
 	uint32_t rkey;
 	uint32_t length;
 	uint32_t first_psn;
@@ -179,7 +183,9 @@ struct uroce_responder {
 	uint32_t length;		/* WRITE: DMALen. SEND: room in the receive WQE */
 	uint32_t rkey;
 	uint64_t addr;
-	struct uroce_srq *srq;		/* where receive WQEs come from; NULL: from the QP's own queue */
+	/* Where receive WQEs come from; NULL: from the QP's own queue. XRC: the SRQ that the last request named;
+	 * the control thread that destroys it takes it from here, in the worker's turn. */
+	struct uroce_srq *srq;
 	/* ring of the last READs and atomics; [head, tail) are those with responses to send */
 	struct uroce_rd_atomic *resources;	/* resource_mask + 1 */
 	uint32_t resource_mask;
@@ -201,6 +207,8 @@ struct uroce_wr {
 	bool binds;			/* windows among them */
 };
 
+struct uroce_xrc_target;
+
 struct uroce_qp {
 	union {
 		struct ibv_qp ibv;	/* mutex: one control call at a time */
@@ -220,6 +228,7 @@ struct uroce_qp {
 	struct uroce_wq rq;		/* with an SRQ: one entry, for the WQE that a message has taken */
 	struct uroce_wq sq;
 	struct uroce_wr wr;
+	struct uroce_xrc_target *target;	/* XRC_RECV only. Constant */
 
 	/* any thread: the doorbell queue holds a QP once */
 	uint32_t rung __rte_cache_aligned;	/* atomic exchange */
@@ -229,6 +238,7 @@ struct uroce_qp {
 	uint32_t state __rte_cache_aligned;	/* enum ibv_qp_state; posters: relaxed read */
 	uint8_t listed;
 	uint8_t transport;		/* enum uroce_transport of its packets; constant */
+	uint8_t opcode_base;		/* what its opcodes are more than RC's: not 0 for XRC only; constant */
 	TAILQ_ENTRY(uroce_qp) active_link;
 	struct uroce_requester req;
 	struct uroce_responder resp;

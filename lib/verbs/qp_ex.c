@@ -12,12 +12,17 @@
 #include "uroce.h"
 #include "verbs/device.h"
 #include "verbs/wr.h"
+#include "verbs/xrc.h"
 
-#define KNOWN_MASK (IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS)
+#define KNOWN_MASK (IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_XRCD | IBV_QP_INIT_ATTR_CREATE_FLAGS | \
+		    IBV_QP_INIT_ATTR_SEND_OPS_FLAGS)
 
+/* An XRC target belongs to an XRCD, any other QP to a PD. */
 static int
 check_domain(const struct ibv_context *context, const struct ibv_qp_init_attr_ex *attr)
 {
+	if (attr->qp_type == IBV_QPT_XRC_RECV)
+		return (attr->comp_mask & IBV_QP_INIT_ATTR_XRCD) && attr->xrcd->context == context ? 0 : EINVAL;
 	return (attr->comp_mask & IBV_QP_INIT_ATTR_PD) && attr->pd->context == context ? 0 : EINVAL;
 }
 
@@ -33,6 +38,23 @@ check_extensions(const struct ibv_qp_init_attr_ex *attr)
 	       uroce_wr_check(attr->qp_type, attr->send_ops_flags) : 0;
 }
 
+/* It has no queues, and nothing to send. */
+static struct ibv_qp *
+create_target(struct ibv_qp_init_attr_ex *attr)
+{
+	static const struct ibv_qp_cap nothing;
+	struct ibv_qp *qp;
+
+	if (attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) {
+		errno = EOPNOTSUPP;
+		return NULL;
+	}
+	qp = uroce_xrc_target_create(uroce_xrcd_of(attr->xrcd), attr->qp_context);
+	if (qp != NULL)
+		attr->cap = nothing;
+	return qp;
+}
+
 struct ibv_qp *
 uroce_create_qp_ex(struct ibv_context *context, struct ibv_qp_init_attr_ex *attr)
 {
@@ -45,6 +67,8 @@ uroce_create_qp_ex(struct ibv_context *context, struct ibv_qp_init_attr_ex *attr
 		errno = ret;
 		return NULL;
 	}
+	if (attr->qp_type == IBV_QPT_XRC_RECV)
+		return create_target(attr);
 	/* its data is written into the WQE */
 	if ((attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) &&
 	    (attr->send_ops_flags & IBV_QP_EX_WITH_ATOMIC_WRITE))

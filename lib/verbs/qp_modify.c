@@ -19,6 +19,7 @@
 #include "verbs/device.h"
 #include "verbs/internal.h"
 #include "verbs/qp.h"
+#include "verbs/xrc.h"
 #include "wire/opcode.h"
 #include "wire/psn.h"
 
@@ -307,12 +308,12 @@ apply(struct uroce_qp *qp, const struct ibv_qp_attr *a, int mask, struct prepara
 int
 uroce_modify_qp(struct ibv_qp *ibv, struct ibv_qp_attr *attr, int attr_mask)
 {
-	struct uroce_qp *qp = uroce_qp_of(ibv);
+	struct uroce_qp *qp = uroce_qp_real(uroce_qp_of(ibv));
 	const struct uroce_device_ops *ops = qp->dev->ops;
 	struct preparation p = { .resources = NULL };
 	int ret;
 
-	pthread_mutex_lock(&ibv->mutex);
+	pthread_mutex_lock(&qp->ibv.mutex);
 	ret = check(qp, attr, attr_mask);
 	if (ret == 0)
 		ret = prepare(qp, attr, attr_mask, &p);
@@ -325,6 +326,7 @@ uroce_modify_qp(struct ibv_qp *ibv, struct ibv_qp_attr *attr, int attr_mask)
 		ops->engine_exit(qp->engine);
 	}
 	dispose(qp->dev, &p);
-	pthread_mutex_unlock(&ibv->mutex);
+	ibv->state = qp->ibv.state;	/* of the handle that was used; others learn it when they ask */
+	pthread_mutex_unlock(&qp->ibv.mutex);
 	return ret;
 }

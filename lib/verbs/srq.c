@@ -89,6 +89,19 @@ srq_create(struct ibv_pd *pd, void *srq_context, struct ibv_srq_attr *attr)
 	return srq;
 }
 
+static void
+srq_destroy(struct uroce_srq *srq)
+{
+	struct uroce_device *dev = srq->dev;
+
+	__atomic_fetch_sub(&((struct uroce_pd *)srq->ibv.pd)->refs, 1, __ATOMIC_RELEASE);
+	pthread_cond_destroy(&srq->ibv.cond);
+	pthread_mutex_destroy(&srq->ibv.mutex);
+	rte_free(srq->wq.ring);
+	rte_free(srq);
+	uroce_device_uncount(dev, &dev->srq_count);
+}
+
 struct ibv_srq *
 uroce_create_srq(struct ibv_pd *pd, struct ibv_srq_init_attr *init_attr)
 {
@@ -97,43 +110,62 @@ uroce_create_srq(struct ibv_pd *pd, struct ibv_srq_init_attr *init_attr)
 	return srq == NULL ? NULL : &srq->ibv;
 }
 
+/* What rdma-core asks for of each type. */
+static int
+check_ex(const struct ibv_context *context, const struct ibv_srq_init_attr_ex *attr, enum ibv_srq_type type)
+{
+	const uint32_t xrc = IBV_SRQ_INIT_ATTR_XRCD | IBV_SRQ_INIT_ATTR_CQ;
+
+	if (attr->comp_mask >= IBV_SRQ_INIT_ATTR_RESERVED || !(attr->comp_mask & IBV_SRQ_INIT_ATTR_PD) ||
+	    attr->pd->context != context)
+		return EINVAL;
+	if (type == IBV_SRQT_BASIC)
+		return 0;
+	if (type != IBV_SRQT_XRC)
+		return EOPNOTSUPP;
+	return (attr->comp_mask & xrc) == xrc && attr->xrcd->context == context &&
+	       attr->cq->context == context ? 0 : EINVAL;
+}
+
 struct ibv_srq *
 uroce_create_srq_ex(struct ibv_context *context, struct ibv_srq_init_attr_ex *init_attr)
 {
 	enum ibv_srq_type type = init_attr->comp_mask & IBV_SRQ_INIT_ATTR_TYPE ? init_attr->srq_type
 									       : IBV_SRQT_BASIC;
+	int ret = check_ex(context, init_attr, type);
 	struct uroce_srq *srq;
 
-	if (init_attr->comp_mask >= IBV_SRQ_INIT_ATTR_RESERVED ||
-	    !(init_attr->comp_mask & IBV_SRQ_INIT_ATTR_PD) || init_attr->pd->context != context) {
-		errno = EINVAL;
-		return NULL;
-	}
-	if (type != IBV_SRQT_BASIC) {
-		errno = EOPNOTSUPP;
+	if (ret != 0) {
+		errno = ret;
 		return NULL;
 	}
 	srq = srq_create(init_attr->pd, init_attr->srq_context, &init_attr->attr);
-	return srq == NULL ? NULL : &srq->ibv;
+	if (srq == NULL)
+		return NULL;
+	if (type == IBV_SRQT_XRC) {
+		ret = uroce_srq_xrc_init(srq, init_attr->xrcd, init_attr->cq);
+		if (ret != 0) {
+			srq_destroy(srq);
+			errno = ret;
+			return NULL;
+		}
+	}
+	return &srq->ibv;
 }
 
 int
 uroce_destroy_srq(struct ibv_srq *ibv)
 {
 	struct uroce_srq *srq = uroce_srq_of(ibv);
-	struct uroce_device *dev = srq->dev;
 
 	/* R47; pairs with the release of the last that left */
 	if (__atomic_load_n(&srq->refs, __ATOMIC_ACQUIRE) != 0)
 		return EBUSY;
-	uroce_device_forget_events(dev, &srq->events, &ibv->mutex, &ibv->cond,
+	if (srq->xrcd != NULL)
+		uroce_srq_xrc_fini(srq);
+	uroce_device_forget_events(srq->dev, &srq->events, &ibv->mutex, &ibv->cond,
 				   &ibv->events_completed);
-	__atomic_fetch_sub(&((struct uroce_pd *)ibv->pd)->refs, 1, __ATOMIC_RELEASE);
-	pthread_cond_destroy(&ibv->cond);
-	pthread_mutex_destroy(&ibv->mutex);
-	rte_free(srq->wq.ring);
-	rte_free(srq);
-	uroce_device_uncount(dev, &dev->srq_count);
+	srq_destroy(srq);
 	return 0;
 }
 
@@ -232,9 +264,12 @@ uroce_query_srq(struct ibv_srq *ibv, struct ibv_srq_attr *attr)
 int
 uroce_get_srq_num(struct ibv_srq *ibv, uint32_t *srq_num)
 {
-	(void)ibv;
-	(void)srq_num;
-	return EOPNOTSUPP;	/* only XRC SRQs have a number */
+	const struct uroce_srq *srq = uroce_srq_of(ibv);
+
+	if (srq->xrcd == NULL)
+		return EOPNOTSUPP;	/* others have no number */
+	*srq_num = srq->number;
+	return 0;
 }
 
 void

@@ -14,6 +14,8 @@
 #include <rte_common.h>
 #include <rte_spinlock.h>
 
+#include "uroce_config.h"
+#include "verbs/cq.h"
 #include "verbs/device.h"
 #include "verbs/event_queue.h"
 #include "verbs/qp.h"
@@ -21,7 +23,12 @@
 struct uroce_srq {
 	struct ibv_srq ibv;	/* mutex: one control call at a time */
 	struct uroce_device *dev;
-	uint32_t refs;		/* atomic: QPs (R47) */
+	/* XRC: constant */
+	struct uroce_xrcd *xrcd;	/* NULL: a basic SRQ */
+	struct uroce_xrc_domain *domain;
+	struct uroce_cq *cq;	/* where its receives complete */
+	uint32_t number;	/* 24 bits */
+	uint32_t refs;		/* atomic: QPs (R47); of an XRC SRQ none is known */
 	struct uroce_event_refs events;	/* under the lock of the device's event queue */
 	/* ring, mask and capacity: control, with posters and takers kept out; wq.head: takers */
 	struct uroce_wq wq;
@@ -45,6 +52,26 @@ bool uroce_srq_take(struct uroce_srq *srq, struct uroce_rqe *to);
 
 /** Tell who waits for it that fewer WQEs than the limit are left. Any thread. */
 void uroce_srq_limit_reached(struct uroce_srq *srq);
+
+/** The XRC SRQ of this number, or NULL. Worker, within a poll. */
+static inline struct uroce_srq *
+uroce_srq_lookup(const struct uroce_device *dev, uint32_t number)
+{
+	/* pairs with the release in uroce_srq_xrc_init() */
+	struct uroce_srq *srq = __atomic_load_n(
+		&dev->srqs.srqs[uroce_slots_index(UROCE_LOG2_MAX_SRQ, 24, number & 0xffffff)], __ATOMIC_ACQUIRE);
+
+	return srq != NULL && srq->number == number ? srq : NULL;
+}
+
+/* srq_xrc.c: what makes an SRQ one of XRC */
+/** The device's table of their numbers. @return 0 or -errno */
+int uroce_srqs_init(struct uroce_device *dev);
+void uroce_srqs_fini(struct uroce_device *dev);
+/** Into the domain, with a number by which peers find it. @return 0 or ENOMEM */
+int uroce_srq_xrc_init(struct uroce_srq *srq, struct ibv_xrcd *xrcd, struct ibv_cq *cq);
+/** Nobody finds it any more, and nobody has it; a message that had taken a WQE of it has none. */
+void uroce_srq_xrc_fini(struct uroce_srq *srq);
 
 /** A QP that is going to take from the SRQ, and one that has taken its last. */
 void uroce_srq_attach(struct uroce_srq *srq);

@@ -33,6 +33,7 @@ enum {
 	NEEDS_8 = 1 << 1,		/* one entry of 8 bytes */
 	NO_INLINE = 1 << 2,
 	NO_DATA = 1 << 3,
+	NEEDS_SRQN = 1 << 4,		/* of XRC */
 };
 
 static void
@@ -49,9 +50,9 @@ finish_sqe(struct uroce_wr *wr)
 {
 	const struct uroce_sqe *sqe = wr->sqe;
 
-	if (likely(sqe == NULL || (wr->needs & (NEEDS_ADDRESS | NEEDS_8)) == 0))
+	if (likely(sqe == NULL || (wr->needs & (NEEDS_ADDRESS | NEEDS_8 | NEEDS_SRQN)) == 0))
 		return;
-	if ((wr->needs & NEEDS_ADDRESS) || sqe->num_sge != 1 || sqe->length != ATOMIC_BYTES)
+	if ((wr->needs & (NEEDS_ADDRESS | NEEDS_SRQN)) || sqe->num_sge != 1 || sqe->length != ATOMIC_BYTES)
 		fail(wr, EINVAL);
 }
 
@@ -78,6 +79,8 @@ next_sqe(struct ibv_qp_ex *ex, enum ibv_wr_opcode opcode, unsigned int known_fla
 		flags |= IBV_SEND_SIGNALED;
 	wr->sqe = uroce_sqe_at(&qp->sq, wr->tail++);
 	wr->needs = needs | (qp->transport == UROCE_TRANSPORT_UD ? NEEDS_ADDRESS : 0);
+	if (unlikely(qp->transport == UROCE_TRANSPORT_XRC) && (needs & NO_DATA) == 0)
+		wr->needs |= NEEDS_SRQN;
 	*wr->sqe = (struct uroce_sqe){
 		.wr_id = ex->wr_id, .opcode = (uint8_t)opcode, .flags = (uint8_t)flags,
 		.posted_status = IBV_WC_SUCCESS,
@@ -321,6 +324,21 @@ wr_set_ud_addr(struct ibv_qp_ex *ex, struct ibv_ah *ah, uint32_t remote_qpn, uin
 	uroce_post_ud(qp, wr->sqe, ah, remote_qpn, remote_qkey);
 }
 
+static void
+wr_set_xrc_srqn(struct ibv_qp_ex *ex, uint32_t remote_srqn)
+{
+	struct uroce_wr *wr = &uroce_qp_of(&ex->qp_base)->wr;
+
+	if (unlikely(wr->sqe == NULL))
+		return;
+	if (unlikely((wr->needs & NO_DATA) || remote_srqn > UROCE_QPN_MASK)) {
+		fail(wr, EINVAL);
+		return;
+	}
+	wr->needs &= (uint8_t)~NEEDS_SRQN;
+	wr->sqe->remote_srqn = remote_srqn;
+}
+
 /* ---- begin and end ---- */
 
 static void
@@ -464,6 +482,8 @@ uroce_wr_init(struct uroce_qp *qp, uint64_t send_ops)
 	ex->wr_set_inline_data_list = wr_set_inline_data_list;
 	if (qp->transport == UROCE_TRANSPORT_UD)
 		ex->wr_set_ud_addr = wr_set_ud_addr;
+	if (qp->transport == UROCE_TRANSPORT_XRC)
+		ex->wr_set_xrc_srqn = wr_set_xrc_srqn;
 }
 
 struct ibv_qp_ex *

@@ -69,6 +69,7 @@ const struct uroce_verdict_info uroce_verdicts[UROCE_VERDICT_COUNT] = {
 	NAK(NAK_INVALIDATE, "nak_invalidate", "R33", SYNDROME_ACCESS, REM_INV_REQ_ERR),
 	/* The transport adds the QP's timer code. */
 	ROW(NAK_RNR, "nak_rnr", "R21", UROCE_AETH_RNR_NAK, 0),
+	NAK(NAK_XRC_SRQ, "nak_xrc_srq", "", SYNDROME_ACCESS, LOC_ACCESS_ERR),
 	NAK(NAK_LOCAL_PROTECTION, "nak_local_protection", "", SYNDROME_OPERATIONAL, LOC_PROT_ERR),
 
 	COUNT(DROP_ACK_UNEXPECTED, "drop_ack_unexpected", "R37"),

@@ -58,6 +58,7 @@ enum uroce_verdict {
 	UROCE_NAK_FLUSH_RESOURCES,  /* more FLUSHes than can be remembered: asked for again */
 	UROCE_NAK_INVALIDATE,       /* R33: not the rkey of a window that is this QP's */
 	UROCE_NAK_RNR,              /* R21 */
+	UROCE_NAK_XRC_SRQ,          /* no such XRC SRQ in the QP's domain, or not the message's */
 	UROCE_NAK_LOCAL_PROTECTION, /* a receive WQE's SGE may not be written */
 	/* requester */
 	UROCE_DROP_ACK_UNEXPECTED, /* R37: nothing outstanding that it could mean */

@@ -119,15 +119,20 @@ mask_of(enum ibv_qp_type type, enum ibv_qp_state to)
 	int rtr = IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN;
 	int rts = IBV_QP_STATE | IBV_QP_SQ_PSN;
 
+	/* XRC's ends have half of RC's each */
+	if (type == IBV_QPT_RC || type == IBV_QPT_XRC_RECV)
+		rtr |= IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
+	if (type == IBV_QPT_RC || type == IBV_QPT_XRC_SEND)
+		rts |= IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC;
+	if (type != IBV_QPT_UC && type != IBV_QPT_UD)
+		rts |= IBV_QP_TIMEOUT;
 	switch (to) {
 	case IBV_QPS_INIT:
 		return init | (type == IBV_QPT_UD ? IBV_QP_QKEY : IBV_QP_ACCESS_FLAGS);
 	case IBV_QPS_RTR:
-		return type == IBV_QPT_UD ? IBV_QP_STATE : type == IBV_QPT_UC ? rtr
-			: rtr | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
+		return type == IBV_QPT_UD ? IBV_QP_STATE : rtr;
 	default:
-		return type != IBV_QPT_RC ? rts : rts | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
-			IBV_QP_MAX_QP_RD_ATOMIC;
+		return rts;
 	}
 }
 
@@ -261,6 +266,12 @@ put_ext(const struct uroce_opcode_info *info, uint8_t *bth, const struct peer_pa
 		deth->reserved = 0xff;
 		uroce_put24(deth->src_qp, in->src_qpn != 0 ? in->src_qpn : PEER_QPN);
 	}
+	if (info->ext[UROCE_EXT_XRCETH] != 0) {
+		struct uroce_xrceth *xrceth = (struct uroce_xrceth *)(bth + info->ext[UROCE_EXT_XRCETH]);
+
+		xrceth->reserved = 0xff;	/* R1: ignored */
+		uroce_put24(xrceth->srq, in->srqn);
+	}
 	if (info->ext[UROCE_EXT_RETH] != 0)
 		*(struct uroce_reth *)(bth + info->ext[UROCE_EXT_RETH]) = (struct uroce_reth){
 			rte_cpu_to_be_64(in->va), rte_cpu_to_be_32(in->rkey), rte_cpu_to_be_32(in->dma_len) };
@@ -331,7 +342,8 @@ peer_in_burst(struct peer *p, const struct peer_packet *in, unsigned int n)
 	assert_true(n <= RTE_DIM(packets));
 	for (unsigned int i = 0; i < n; i++) {
 		assert_int_equal(uroce_packet_decode(encode(p, &in[i]), 14, &packets[i]), UROCE_OK);
-		qps[i] = uroce_qp_of(p->qp);
+		qps[i] = uroce_qp_lookup(&p->dev, packets[i].dest_qpn);
+		assert_non_null(qps[i]);
 	}
 	uroce_engine_receive(&p->engine, qps, packets, n, p->now_ns);
 	for (unsigned int i = 0; i < n; i++)
@@ -364,6 +376,12 @@ get_ext(const struct uroce_packet *pkt, struct peer_packet *out)
 		assert_int_equal(deth->reserved, 0);
 		out->qkey = rte_be_to_cpu_32(deth->qkey);
 		out->src_qpn = uroce_get24(deth->src_qp);
+	}
+	if (ext[UROCE_EXT_XRCETH] != 0) {
+		const struct uroce_xrceth *xrceth = (const struct uroce_xrceth *)(bth + ext[UROCE_EXT_XRCETH]);
+
+		assert_int_equal(xrceth->reserved, 0);
+		out->srqn = uroce_get24(xrceth->srq);
 	}
 	if (ext[UROCE_EXT_RETH] != 0) {
 		const struct uroce_reth *reth = (const struct uroce_reth *)(bth + ext[UROCE_EXT_RETH]);

@@ -61,6 +61,7 @@ struct peer_packet {
 	bool ack_req;
 	bool solicited;
 	bool migreq;
+	uint32_t srqn;			/* XRCETH */
 	uint64_t va;			/* RETH, AtomicETH */
 	uint32_t rkey;
 	uint32_t dma_len;

@@ -55,8 +55,7 @@ test_refused(void **state)
 {
 	const struct ibv_qp_init_attr good = fake_init_attr(&pair);
 	static const enum ibv_qp_type types[] = {
-		IBV_QPT_RAW_PACKET, IBV_QPT_XRC_SEND, IBV_QPT_XRC_RECV,
-		IBV_QPT_DRIVER, 0, 1000,
+		IBV_QPT_RAW_PACKET, IBV_QPT_DRIVER, 0, 1000,
 	};
 	struct ibv_qp_init_attr bad;
 	struct ibv_context elsewhere = { 0 };
@@ -68,6 +67,9 @@ test_refused(void **state)
 		bad.qp_type = types[i];
 		refused(bad, EOPNOTSUPP);
 	}
+	bad = good;
+	bad.qp_type = IBV_QPT_XRC_RECV;	/* of an XRCD, not of a PD */
+	refused(bad, EINVAL);
 	bad = good;
 	bad.srq = &srq;
 	refused(bad, EINVAL);

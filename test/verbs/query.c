@@ -47,6 +47,7 @@ test_device(void **state)
 	assert_int_equal(attr.max_srq_wr, UROCE_MAX_SRQ_WR);
 	assert_int_equal(attr.max_srq_sge, UROCE_MAX_SGE);
 	assert_true(attr.device_cap_flags & IBV_DEVICE_SRQ_RESIZE);
+	assert_true(attr.device_cap_flags & IBV_DEVICE_XRC);
 	/* not there */
 	assert_int_equal(attr.max_mw, attr.max_mr);
 	/* one of 2A and 2B: ib_verbs.h */
