@@ -63,7 +63,7 @@ struct piece {
 };
 
 /* Where the bytes of a slice are, all of them, before any is written. @return how many pieces, or -EACCES */
-static int
+static __rte_always_inline int
 resolve_slice(const struct uroce_qp *qp, const struct uroce_slice *slice, struct piece pieces[UROCE_MAX_SGE])
 {
 	struct cursor c = cursor_at(slice);

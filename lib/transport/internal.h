@@ -85,7 +85,6 @@ void uroce_qp_activate(struct uroce_engine *e, struct uroce_qp *qp);
 enum uroce_verdict uroce_responder_receive(struct uroce_engine *e, struct uroce_qp *qp,
 					   const struct uroce_packet *p);
 void uroce_responder_reset(struct uroce_qp *qp);
-void uroce_recv_immediate(const struct uroce_packet *p, struct ibv_wc *wc);
 
 enum uroce_verdict uroce_responder_executed(struct uroce_engine *e, struct uroce_qp *qp,
 					    const struct uroce_packet *p, uint32_t psns);
@@ -196,6 +195,15 @@ uroce_recv_take(struct uroce_qp *qp)
 		qp->resp.recv_taken = true;
 	}
 	return uroce_rqe_at(&qp->rq, qp->rq.head);
+}
+
+static inline void
+uroce_recv_immediate(const struct uroce_packet *p, struct ibv_wc *wc)
+{
+	if (p->info->ext[UROCE_EXT_IMMDT] != 0) {
+		wc->wc_flags |= IBV_WC_WITH_IMM;
+		wc->imm_data = ((const struct uroce_immdt *)uroce_packet_ext(p, UROCE_EXT_IMMDT))->imm;
+	}
 }
 
 /** The domain of the memory that receive WQEs name. */

@@ -174,15 +174,6 @@ uroce_responder_executed(struct uroce_engine *e, struct uroce_qp *qp, const stru
 	return UROCE_OK;
 }
 
-void
-uroce_recv_immediate(const struct uroce_packet *p, struct ibv_wc *wc)
-{
-	if (p->info->ext[UROCE_EXT_IMMDT] != 0) {
-		wc->wc_flags |= IBV_WC_WITH_IMM;
-		wc->imm_data = ((const struct uroce_immdt *)uroce_packet_ext(p, UROCE_EXT_IMMDT))->imm;
-	}
-}
-
 /* R33 */
 static bool
 invalidate(struct uroce_qp *qp, const struct uroce_packet *p, struct ibv_wc *wc)
