@@ -162,7 +162,13 @@
 #define UROCE_PERF_BATCH 16			/* work requests posted at once, the last one signalled */
 #define UROCE_PERF_BATCH_BYTES 8192		/* messages from here on are posted one by one */
 #define UROCE_PERF_INLINE_BYTES 32		/* messages up to here are posted inline */
+#define UROCE_PERF_LOSSY_RECEIVES 1024		/* of a QP whose transport does not send again, at least */
+#define UROCE_PERF_LOST_MS 100			/* without a sign of it, a message of UC or UD is lost */
+#define UROCE_PERF_LOSS_WINDOW 4096		/* messages that may be lost in a row and still be told from wrong ones */
 #define UROCE_PERF_OOB_PORT 18515
+#define UROCE_PERF_CM_PORT 18515		/* of RDMA_PS_TCP */
+#define UROCE_PERF_CM_CHUNKS 64			/* lines on their way, each way */
+#define UROCE_PERF_CM_CLOSE_MS 1000		/* for the peer to see that we leave */
 #define UROCE_PERF_OOB_TIMEOUT_MS 10000		/* for an answer, and for a sign of life */
 #define UROCE_PERF_OOB_FAILED_MS 1000		/* for the answer after a run that failed */
 #define UROCE_PERF_OOB_LINE_BYTES 512

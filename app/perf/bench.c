@@ -46,6 +46,7 @@ params_make(const struct perf_bench *b, uint32_t size, struct perf_params *p)
 		rd_atomic = RTE_MIN(rd_atomic, (uint32_t)b->host->devs[d].attr.max_qp_rd_atom);
 	*p = (struct perf_params){
 		.op = o->op,
+		.transport = o->transport,
 		.mode = o->mode,
 		.size = size,
 		.qps = o->qps,
@@ -54,14 +55,32 @@ params_make(const struct perf_bench *b, uint32_t size, struct perf_params *p)
 		.verify = o->verify,
 		.fault = o->fault,
 	};
-	return agree_mtu(b, &p->mtu);
+	if (agree_mtu(b, &p->mtu) != 0)
+		return -1;
+	if (o->transport != PERF_UD || p->size <= p->mtu)
+		return 0;
+	if (!o->size_given) { /* one packet is what a UD message can be */
+		p->size = p->mtu;
+		return 0;
+	}
+	fprintf(stderr, "uroce-perf: --size %u: a UD message is one packet, which holds %u here\n",
+		p->size, p->mtu);
+	return -1;
 }
 
 static void
 verdict_take(struct perf_run *r, const struct perf_verdict *v)
 {
-	if (!uroce_perf_ops[r->end.params.op].fetches)
+	const struct perf_params *p = &r->end.params;
+
+	if (!uroce_perf_ops[p->op].fetches)
 		r->verified_bytes += v->verified_bytes;
+	/* what has arrived counts, where the server knows of it */
+	if (uroce_perf_is_lossy(p) && uroce_perf_params_receives(p) && p->mode != PERF_LAT &&
+	    !r->failed) {
+		r->lost = r->ops - v->received;
+		r->ops = v->received;
+	}
 	r->errors += v->errors;
 	r->retransmits += v->retransmits;
 	if (v->errors != 0)
@@ -105,6 +124,15 @@ connect_and_measure(struct perf_run *r)
 		uroce_perf_run_fail(r, "%s", error);
 }
 
+/* Of a ping-pong whose answer was lost the server has verified its half. */
+static bool
+verified_all(const struct perf_row *row)
+{
+	if (uroce_perf_is_lossy(&row->params) && row->params.mode == PERF_LAT)
+		return row->verified_bytes >= row->bytes;
+	return row->verified_bytes == row->bytes;
+}
+
 static void
 row_fill(const struct perf_bench *b, struct perf_run *r, struct perf_row *row)
 {
@@ -113,6 +141,7 @@ row_fill(const struct perf_bench *b, struct perf_run *r, struct perf_row *row)
 	row->seconds = r->seconds;
 	row->ops = r->ops;
 	row->bytes = r->ops * r->end.params.size;
+	row->lost = r->lost;
 	row->retransmits = r->retransmits;
 	row->verified_bytes = r->verified_bytes;
 	if (r->failed && r->errors == 0)
@@ -121,7 +150,7 @@ row_fill(const struct perf_bench *b, struct perf_run *r, struct perf_row *row)
 	uroce_perf_row_latency(row, &r->latency, rte_get_tsc_hz());
 	if (r->failed)
 		return;
-	if (row->params.verify && row->verified_bytes != row->bytes) {
+	if (row->params.verify && !verified_all(row)) {
 		uroce_perf_run_fail(r, "only %llu of %llu bytes have been verified",
 				    (unsigned long long)row->verified_bytes,
 				    (unsigned long long)row->bytes);
@@ -170,7 +199,7 @@ uroce_perf_bench_run(struct perf_bench *b)
 	if (!o->all_sizes)
 		return row_run(b, o->size);
 	for (unsigned int i = 0; i <= UROCE_PERF_ALL_SIZES_LOG2 && ret == 0; i++) {
-		if (uroce_app_stopped())
+		if (uroce_app_stopped() || (o->transport == PERF_UD && 1u << i > o->mtu))
 			break;
 		ret = row_run(b, 1u << i);
 	}

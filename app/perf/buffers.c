@@ -21,7 +21,7 @@
 /* A QP's buffers each way: few enough to stay in cache, or with --verify as many as are
  * outstanding, for none may be overwritten before it has been checked. */
 static uint32_t
-slots_of(const struct perf_params *p, uint32_t stride)
+slots_of(const struct perf_params *p, uint32_t stride, uint32_t depth)
 {
 	uint64_t window = p->verify ? UROCE_PERF_VERIFY_WINDOW_BYTES : UROCE_PERF_WINDOW_BYTES;
 	uint64_t slots;
@@ -30,7 +30,18 @@ slots_of(const struct perf_params *p, uint32_t stride)
 		return 1;
 	window = RTE_MIN(window, UROCE_PERF_BUFFER_BYTES / p->qps);
 	slots = RTE_MAX(window / stride, 1u);
-	return rte_align32prevpow2((uint32_t)RTE_MIN(slots, rte_align32pow2(p->depth)));
+	return rte_align32prevpow2((uint32_t)RTE_MIN(slots, rte_align32pow2(depth)));
+}
+
+/* Receives of one QP: what is lost without one comes again with RC only. */
+static uint32_t
+recv_depth_of(const struct perf_params *p)
+{
+	uint32_t depth = 2 * p->depth;
+
+	if (uroce_perf_is_lossy(p))
+		depth = RTE_MAX(depth, (uint32_t)UROCE_PERF_LOSSY_RECEIVES);
+	return RTE_MIN(depth, (uint32_t)UROCE_MAX_QP_WR);
 }
 
 void
@@ -41,16 +52,21 @@ uroce_perf_layout(struct perf_end *end)
 	const bool lat = p->mode == PERF_LAT && !op->fetches;
 	const bool announced = p->verify && p->op == PERF_WRITE && !lat;
 
-	end->stride = RTE_ALIGN(RTE_MAX(p->size, 1u), RTE_CACHE_LINE_SIZE);
-	end->slots = slots_of(p, end->stride);
+	const bool receives = uroce_perf_params_receives(p) && (end->server || lat);
+
+	end->grh = p->transport == PERF_UD ? PERF_GRH_BYTES : 0;
+	end->recv_depth = !receives ? 0 : lat ? 2 : recv_depth_of(p);
+	end->stride = RTE_ALIGN(RTE_MAX(p->size + end->grh, 1u), RTE_CACHE_LINE_SIZE);
+	end->slots = slots_of(p, end->stride,
+			      uroce_perf_is_lossy(p) ? recv_depth_of(p) : p->depth);
 	end->stamp_mask = rte_align32pow2(p->depth) - 1;
 	end->has_out = end->server ? p->op == PERF_READ || lat : !op->fetches;
 	end->has_in = end->server ? p->op != PERF_READ : op->fetches || lat;
 	end->send_depth = end->server || p->mode == PERF_LAT ? PERF_SHORT_QUEUE
 							     : p->depth * (announced ? 2 : 1);
-	end->recv_depth = 0;
-	if (uroce_perf_params_receives(p) && (end->server || lat))
-		end->recv_depth = lat ? 2 : RTE_MIN(2 * p->depth, (uint32_t)UROCE_MAX_QP_WR);
+	/* a receive that waits has a buffer that nothing else is in */
+	if (receives && p->verify && uroce_perf_is_lossy(p) && !lat)
+		end->recv_depth = RTE_MIN(end->recv_depth, end->slots);
 }
 
 static void
@@ -73,7 +89,7 @@ fill_qp(const struct perf_end *end, struct perf_qp *q)
 	if (p->mode == PERF_LAT || !p->verify)
 		return;
 	for (uint32_t i = 0; i < end->slots && end->has_in; i++)
-		uroce_perf_poison(uroce_perf_slot(end, q->in, i), p->size,
+		uroce_perf_poison(uroce_perf_slot(end, q->in, i) + end->grh, p->size,
 				  uroce_perf_pattern(q->index, i));
 }
 

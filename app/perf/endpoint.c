@@ -23,6 +23,9 @@
 #define RETRY_CNT       7
 #define RNR_RETRY       7 /* without end */
 #define HOP_LIMIT       64
+#define REMOTE_ACCESS \
+	(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | \
+	 IBV_ACCESS_REMOTE_ATOMIC)
 
 static int fail(char *error, size_t room, const char *format, ...) __rte_format_printf(3, 4);
 
@@ -85,8 +88,6 @@ check_limits(const struct perf_end *end, char *error, size_t room)
 static int
 objects_create(struct perf_end *end, char *error, size_t room)
 {
-	const int access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
-			   IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC;
 	const uint32_t devs = end->host->nb_devs;
 	const uint32_t qps = (end->params.qps + devs - 1) / devs;
 	const int cqes = (int)(qps * (end->send_depth + end->recv_depth));
@@ -97,7 +98,8 @@ objects_create(struct perf_end *end, char *error, size_t room)
 		end->pds[d] = uroce_alloc_pd(ctx);
 		if (end->pds[d] == NULL)
 			return fail(error, room, "protection domain: %s", strerror(errno));
-		end->mrs[d] = uroce_reg_mr(end->pds[d], end->buffer, end->buffer_bytes, access);
+		end->mrs[d] = uroce_reg_mr(end->pds[d], end->buffer, end->buffer_bytes,
+					   REMOTE_ACCESS);
 		if (end->mrs[d] == NULL)
 			return fail(error, room, "registering %zu bytes: %s", end->buffer_bytes,
 				    strerror(errno));
@@ -115,7 +117,7 @@ qp_create(struct perf_end *end, unsigned int dev)
 	struct ibv_qp_init_attr init = {
 		.send_cq = end->cqs[dev],
 		.recv_cq = end->cqs[dev],
-		.qp_type = IBV_QPT_RC,
+		.qp_type = uroce_perf_transports[end->params.transport].qp_type,
 		.cap = {
 			.max_send_wr = end->send_depth,
 			.max_recv_wr = end->recv_depth,
@@ -127,16 +129,17 @@ qp_create(struct perf_end *end, unsigned int dev)
 	struct ibv_qp_attr attr = {
 		.qp_state = IBV_QPS_INIT,
 		.port_num = 1,
-		.qp_access_flags = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
-				   IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC,
+		.qkey = PERF_QKEY,
+		.qp_access_flags = REMOTE_ACCESS,
 	};
+	const int rights = end->params.transport == PERF_UD ? IBV_QP_QKEY : IBV_QP_ACCESS_FLAGS;
 	struct ibv_qp *qp = uroce_create_qp(end->pds[dev], &init);
 	int ret;
 
 	if (qp == NULL)
 		return NULL;
 	ret = uroce_modify_qp(qp, &attr,
-			      IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
+			      IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | rights);
 	if (ret == 0)
 		return qp;
 	uroce_destroy_qp(qp);
@@ -235,6 +238,20 @@ timeout_of(const struct perf_params *p)
 	return TIMEOUT + (packets > TIMEOUT_PACKETS ? rte_log2_u64(packets / TIMEOUT_PACKETS) : 0);
 }
 
+/* Attributes of each step, by transport. */
+static const struct {
+	int rtr;
+	int rts;
+} connect_masks[PERF_TRANSPORT_COUNT] = {
+	[PERF_RC] = { IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
+			      IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER,
+		      IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
+			      IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC },
+	[PERF_UC] = { IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN,
+		      IBV_QP_STATE | IBV_QP_SQ_PSN },
+	[PERF_UD] = { IBV_QP_STATE, IBV_QP_STATE | IBV_QP_SQ_PSN },
+};
+
 static int
 qp_connect(struct perf_end *end, struct perf_qp *q)
 {
@@ -258,22 +275,22 @@ qp_connect(struct perf_end *end, struct perf_qp *q)
 			},
 		},
 	};
-	int ret = uroce_modify_qp(q->ibv, &attr,
-				  IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
-					  IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC |
-					  IBV_QP_MIN_RNR_TIMER);
+	int ret = uroce_modify_qp(q->ibv, &attr, connect_masks[end->params.transport].rtr);
 
 	if (ret != 0)
 		return ret;
+	if (end->params.transport == PERF_UD) {
+		q->ah = uroce_create_ah(q->ibv->pd, &attr.ah_attr);
+		if (q->ah == NULL)
+			return errno;
+	}
 	attr.qp_state = IBV_QPS_RTS;
 	attr.timeout = timeout_of(&end->params);
 	attr.retry_cnt = RETRY_CNT;
 	attr.rnr_retry = RNR_RETRY;
 	attr.sq_psn = q->local.psn;
 	attr.max_rd_atomic = (uint8_t)end->params.rd_atomic;
-	return uroce_modify_qp(q->ibv, &attr,
-			       IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
-				       IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC);
+	return uroce_modify_qp(q->ibv, &attr, connect_masks[end->params.transport].rts);
 }
 
 int
@@ -296,7 +313,7 @@ uroce_perf_end_receive(struct perf_end *end, struct perf_qp *q)
 {
 	struct ibv_recv_wr wrs[UROCE_PERF_BATCH], *bad;
 	struct ibv_sge sges[UROCE_PERF_BATCH];
-	const bool to_memory = end->params.size > 0 && end->params.op != PERF_WRITE &&
+	const bool to_memory = end->params.size + end->grh > 0 && end->params.op != PERF_WRITE &&
 			       end->params.op != PERF_WRITE_IMM;
 
 	while (q->recv_posted - q->received < end->recv_depth) {
@@ -306,7 +323,7 @@ uroce_perf_end_receive(struct perf_end *end, struct perf_qp *q)
 
 		for (uint64_t i = 0; i < n; i++) {
 			sges[i].addr = (uintptr_t)uroce_perf_slot(end, q->in, q->recv_posted + i);
-			sges[i].length = end->params.size;
+			sges[i].length = end->params.size + end->grh;
 			sges[i].lkey = q->lkey;
 			wrs[i].wr_id = uroce_perf_wr_id(q, q->recv_posted + i);
 			wrs[i].next = i + 1 < n ? &wrs[i + 1] : NULL;
@@ -329,6 +346,8 @@ uroce_perf_end_destroy(struct perf_end *end)
 	for (uint32_t i = 0; i < end->params.qps && end->qps != NULL; i++) {
 		if (end->qps[i].ibv != NULL)
 			ret |= uroce_destroy_qp(end->qps[i].ibv);
+		if (end->qps[i].ah != NULL)
+			ret |= uroce_destroy_ah(end->qps[i].ah);
 	}
 	for (unsigned int d = 0; d < end->host->nb_devs; d++) {
 		if (end->cqs[d] != NULL)

@@ -20,9 +20,13 @@
 #include "host.h"
 #include "options.h"
 
+#define PERF_QKEY      0x75726f63 /* of UD */
+#define PERF_GRH_BYTES 40         /* before a UD message in its receive buffer */
+
 /* What both ends must agree on; the client decides. */
 struct perf_params {
 	enum perf_op op;
+	enum perf_transport transport;
 	enum perf_mode mode;
 	uint32_t size; /* bytes of a message */
 	uint32_t mtu;  /* path MTU, bytes */
@@ -41,11 +45,12 @@ struct perf_qp_info {
 	uint32_t rkey;
 	uint64_t out;    /* where messages to the other end are, for READ */
 	uint64_t in;     /* where messages from the other end go; an atomic's counter */
-	uint64_t credit; /* --verify: how many messages the other end has checked */
+	uint64_t credit; /* credits: up to which message the other end has checked */
 };
 
 struct perf_qp {
 	struct ibv_qp *ibv;
+	struct ibv_ah *ah; /* UD: the way to the remote QP */
 	struct perf_qp_info local;
 	struct perf_qp_info remote;
 	uint8_t *out; /* slots * stride bytes */
@@ -55,9 +60,9 @@ struct perf_qp {
 	uint32_t index;
 	uint64_t posted; /* messages: posted, and completed here */
 	uint64_t done;
-	uint64_t received; /* messages that came in, and how many of them the peer knows to be
-			      checked */
-	uint64_t credited;
+	uint64_t received; /* messages that came in */
+	uint64_t expected; /* the number of the next one: as many, unless some were lost */
+	uint64_t credited; /* up to here the peer knows them to be checked */
 	uint64_t recv_posted;
 	bool credit_busy; /* a credit is on its way */
 	uint64_t *stamps; /* TSC when a signalled message was posted, by its number */
@@ -75,6 +80,7 @@ struct perf_end {
 	struct app_host *host;
 	bool server;
 	uint32_t stride;     /* bytes from one slot to the next */
+	uint32_t grh;        /* bytes in a receive buffer before the message */
 	uint32_t slots;      /* of each QP, each way; a power of two */
 	uint32_t stamp_mask; /* of struct perf_qp.stamps */
 	uint32_t send_depth; /* work requests on a send queue */
@@ -92,6 +98,22 @@ struct perf_end {
 	uint64_t *stamps;
 	struct perf_poster poster;
 };
+
+/* Messages may be lost on the way, and nobody sends them again. */
+static inline bool
+uroce_perf_is_lossy(const struct perf_params *p)
+{
+	return p->transport != PERF_RC;
+}
+
+/* The server says up to which message it has checked, before its memory is written to again. */
+static inline bool
+uroce_perf_has_credits(const struct perf_params *p)
+{
+	if (!p->verify || p->mode == PERF_LAT || uroce_perf_ops[p->op].fetches)
+		return false;
+	return !uroce_perf_is_lossy(p) || p->op == PERF_WRITE_IMM;
+}
 
 /* wr_id: the QP's index and what the completion is for. */
 #define PERF_WR_CREDIT (1ull << 63)
@@ -123,19 +145,21 @@ uroce_perf_lat_kind(const struct perf_params *p)
 	return p->op == PERF_WRITE ? PERF_LAT_MEMORY : PERF_LAT_RECEIVE;
 }
 
-/* The last byte of message `seq` with PERF_LAT_MEMORY: never that of the message before it. */
+/* The last byte of message `seq` with PERF_LAT_MEMORY: that of none of the 255 before it. */
 static inline uint8_t
 uroce_perf_lat_marker(uint64_t seq)
 {
 	return (uint8_t)(seq + 1);
 }
 
-/** Has message `seq` arrived? The worker that places it is polled by the same thread. */
-static inline bool
+/** Has message `seq` arrived, or, if that one was lost, one after it? The worker that places it is
+ * polled by the same thread. @return how many after it, or -1: none of them */
+static inline int
 uroce_perf_lat_arrived(const struct perf_end *end, const struct perf_qp *q, uint64_t seq)
 {
-	return __atomic_load_n(&q->in[end->params.size - 1], __ATOMIC_ACQUIRE) ==
-	       uroce_perf_lat_marker(seq);
+	uint8_t marker = __atomic_load_n(&q->in[end->params.size - 1], __ATOMIC_ACQUIRE);
+
+	return (uint8_t)(marker - uroce_perf_lat_marker(seq - 1)) - 1;
 }
 
 /* A QP's send queue in lat mode, and for credits: few are outstanding. */
@@ -159,8 +183,9 @@ int uroce_perf_post(struct perf_end *end, struct perf_qp *q, unsigned int n);
 /** Tell the peer how many of its messages have been checked. @return 0 or errno */
 int uroce_perf_post_credit(struct perf_end *end, struct perf_qp *q);
 
-/** Is the message where it should be? @return offset of the first wrong byte, or PERF_VERIFIED */
-size_t uroce_perf_check_message(const struct perf_end *end, const struct perf_qp *q, uint64_t seq);
+/** Is message `seq` in the slot for `place`? @return offset of the first wrong byte, or PERF_VERIFIED */
+size_t uroce_perf_check_message(const struct perf_end *end, const struct perf_qp *q, uint64_t place,
+				uint64_t seq);
 
 /* ---- endpoint.c ---- */
 

@@ -99,7 +99,7 @@ finish(struct perf_peer *peer, const struct perf_run *run, struct perf_verdict *
 			counts[i] = run->end.qps[i].done;
 	}
 	if (!run->failed)
-		uroce_perf_server_finish(&local->server, run->ops, counts, idle_both, local);
+		uroce_perf_server_finish(&local->server, run->posted, counts, idle_both, local);
 	free(counts);
 	*verdict = local->server.verdict;
 	peer->shared = NULL;

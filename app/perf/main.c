@@ -126,7 +126,6 @@ run_client(const struct perf_options *o, FILE *json, const unsigned int *lcores,
 	int ret = -1;
 
 	RTE_VERIFY(b != NULL && host != NULL && remote != NULL);
-	remote->conn.fd = -1;
 	*b = (struct perf_bench){ .options = o, .host = host, .peer = &remote->peer };
 	if (host_open(host, o, lcores, nb_lcores) == 0 &&
 	    uroce_perf_remote_open(remote, host, o) == 0) {
@@ -136,8 +135,13 @@ run_client(const struct perf_options *o, FILE *json, const unsigned int *lcores,
 			uroce_perf_conn_send(&remote->conn, "bye");
 	}
 	ret |= results_write(b, json);
-	uroce_app_host_close(host); /* the server waits with its own port */
-	uroce_perf_remote_close(remote);
+	if (remote->conn.cm != NULL) { /* it needs the port; the server gives us time for ours */
+		uroce_perf_remote_close(remote);
+		uroce_app_host_close(host);
+	} else { /* the server waits with its own port */
+		uroce_app_host_close(host);
+		uroce_perf_remote_close(remote);
+	}
 	free(remote);
 	free(host);
 	free(b);

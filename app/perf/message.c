@@ -115,19 +115,21 @@ int
 uroce_perf_send_params(struct perf_conn *conn, const struct perf_params *p)
 {
 	return uroce_perf_conn_send(conn,
-				    "row op=%u mode=%u size=%u mtu=%u qps=%u depth=%u rd_atomic=%u "
+				    "row op=%u transport=%u mode=%u size=%u mtu=%u qps=%u depth=%u rd_atomic=%u "
 				    "verify=%u fault=%lld",
-				    p->op, p->mode, p->size, p->mtu, p->qps, p->depth, p->rd_atomic,
+				    p->op, p->transport, p->mode, p->size, p->mtu, p->qps, p->depth, p->rd_atomic,
 				    p->verify, (long long)(p->fault + 1));
 }
 
 int
 uroce_perf_parse_params(const char *line, struct perf_params *p)
 {
-	uint64_t op, mode, size, mtu, qps, depth, rd_atomic, verify, fault;
+	uint64_t op, transport, mode, size, mtu, qps, depth, rd_atomic, verify, fault;
 
 	if (!uroce_perf_message_is(line, "row") ||
 	    uroce_perf_message_number(line, "op", 0, PERF_OP_COUNT - 1, &op) != 0 ||
+	    uroce_perf_message_number(line, "transport", 0, PERF_TRANSPORT_COUNT - 1, &transport) !=
+		    0 ||
 	    uroce_perf_message_number(line, "mode", 0, PERF_MODE_COUNT - 1, &mode) != 0 ||
 	    uroce_perf_message_number(line, "size", 0, UROCE_PERF_MAX_SIZE, &size) != 0 ||
 	    uroce_perf_message_number(line, "mtu", 256, 4096, &mtu) != 0 ||
@@ -137,10 +139,13 @@ uroce_perf_parse_params(const char *line, struct perf_params *p)
 	    uroce_perf_message_number(line, "verify", 0, 1, &verify) != 0 ||
 	    uroce_perf_message_number(line, "fault", 0, (uint64_t)INT32_MAX + 1, &fault) != 0)
 		return -EPROTO;
+	if ((uroce_perf_transports[transport].ops & 1u << op) == 0)
+		return -EPROTO;
 	if ((mtu & (mtu - 1)) != 0 || (uroce_perf_ops[op].atomic && size != 8))
 		return -EPROTO;
 	*p = (struct perf_params){
 		.op = (enum perf_op)op,
+		.transport = (enum perf_transport)transport,
 		.mode = (enum perf_mode)mode,
 		.size = (uint32_t)size,
 		.mtu = (uint32_t)mtu,

@@ -5,10 +5,10 @@
  *against the limits of every value; nothing of it is believed.
  *
  *	client					server
- *	uroce-perf 1 hello to=GID	->
- *					<-	uroce-perf 1 welcome mtu= rd_atomic=
+ *	uroce-perf 2 hello to=GID	->
+ *					<-	uroce-perf 2 welcome mtu= rd_atomic=
  * for each row:
- *	row op= mode= size= ...		->
+ *	row op= transport= ...		->
  *	qp index= qpn= psn= ...	(each)	->
  *					<-	qp index= ... (each)	or: error TEXT
  *	alive	(some times a second)	->
@@ -26,7 +26,7 @@
 #include "oob.h"
 #include "server.h"
 
-#define PERF_OOB_VERSION 1
+#define PERF_OOB_VERSION 2
 
 /** Find " key=" and its decimal value. @return 0; -EPROTO: missing, not a number, not min..max */
 int uroce_perf_message_number(const char *line, const char *key, uint64_t min, uint64_t max,

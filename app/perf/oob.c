@@ -11,15 +11,11 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
-
-#include <rte_debug.h>
 
 #include "oob.h"
 #include "signals.h"
@@ -161,15 +157,43 @@ uroce_perf_oob_unlisten(const struct perf_oob_addr *addr, int listener)
 		unlink(addr->path);
 }
 
-/* Let the workers get on; sleep for a moment only when they have nothing to do. */
-static void
-wait_for(struct perf_conn *conn, short events)
+static ssize_t
+socket_read(struct perf_conn *conn, char *buffer, size_t room)
 {
-	struct pollfd pfd = { .fd = conn->fd, .events = events };
-	bool busy = conn->idle != NULL && conn->idle(conn->idle_arg) > 0;
+	ssize_t n = recv(conn->fd, buffer, room, 0);
 
-	poll(&pfd, 1, busy ? 0 : 1);
+	return n >= 0 ? n : errno == EINTR ? -EAGAIN : -errno;
 }
+
+static ssize_t
+socket_write(struct perf_conn *conn, const char *bytes, size_t n)
+{
+	ssize_t sent = send(conn->fd, bytes, n, MSG_NOSIGNAL);
+
+	return sent >= 0 ? sent : errno == EINTR ? -EAGAIN : -errno;
+}
+
+static void
+socket_wait(struct perf_conn *conn, bool write)
+{
+	struct pollfd pfd = { .fd = conn->fd, .events = write ? POLLOUT : POLLIN };
+
+	poll(&pfd, 1, 1);
+}
+
+static void
+socket_close(struct perf_conn *conn)
+{
+	close(conn->fd);
+	conn->fd = -1;
+}
+
+static const struct perf_conn_ops socket_ops = {
+	.read = socket_read,
+	.write = socket_write,
+	.wait = socket_wait,
+	.close = socket_close,
+};
 
 static void
 conn_start(struct perf_conn *conn, int fd)
@@ -177,6 +201,7 @@ conn_start(struct perf_conn *conn, int fd)
 	int on = 1;
 
 	conn->fd = fd;
+	conn->ops = &socket_ops;
 	conn->length = 0;
 	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)); /* fails on a UNIX socket */
 }
@@ -184,20 +209,24 @@ conn_start(struct perf_conn *conn, int fd)
 int
 uroce_perf_oob_accept(struct perf_conn *conn, int listener)
 {
-	int fd;
+	int fd, ret = -EINTR;
 
 	conn->fd = listener;
+	conn->ops = &socket_ops;
 	while (!uroce_app_stopped()) {
 		fd = accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
 		if (fd >= 0) {
 			conn_start(conn, fd);
 			return 0;
 		}
-		if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED)
-			return -errno;
-		wait_for(conn, POLLIN);
+		if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED) {
+			ret = -errno;
+			break;
+		}
+		uroce_perf_conn_wait(conn, false);
 	}
-	return -EINTR;
+	conn->ops = NULL; /* the listener is the caller's */
+	return ret;
 }
 
 static int
@@ -239,104 +268,7 @@ uroce_perf_oob_connect(struct perf_conn *conn, const struct perf_oob_addr *addr)
 }
 
 void
-uroce_perf_conn_close(struct perf_conn *conn)
-{
-	if (conn->fd >= 0)
-		close(conn->fd);
-	conn->fd = -1;
-}
-
-void
-uroce_perf_conn_shutdown(struct perf_conn *conn)
+uroce_perf_oob_shutdown(struct perf_conn *conn)
 {
 	shutdown(conn->fd, SHUT_WR);
-}
-
-static uint64_t
-now_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
-}
-
-int
-uroce_perf_conn_send(struct perf_conn *conn, const char *format, ...)
-{
-	const uint64_t deadline = now_ms() + UROCE_PERF_OOB_TIMEOUT_MS;
-	char line[UROCE_PERF_OOB_LINE_BYTES];
-	size_t length, sent = 0;
-	va_list args;
-	ssize_t n;
-
-	va_start(args, format);
-	n = vsnprintf(line, sizeof(line), format, args);
-	va_end(args);
-	RTE_VERIFY(n >= 0);
-	length = RTE_MIN((size_t)n, sizeof(line) - 2);
-	line[length++] = '\n';
-	while (sent < length) {
-		n = send(conn->fd, line + sent, length - sent, MSG_NOSIGNAL);
-		if (n > 0)
-			sent += (size_t)n;
-		else if (n == 0 || (errno != EAGAIN && errno != EINTR))
-			return -ECONNRESET;
-		else if (now_ms() > deadline)
-			return -ETIMEDOUT;
-		else
-			wait_for(conn, POLLOUT);
-	}
-	return 0;
-}
-
-/* Take the first line out of the buffer. */
-static int
-line_take(struct perf_conn *conn, char *line, size_t room)
-{
-	char *end = memchr(conn->buffer, '\n', conn->length);
-	size_t length = end == NULL ? 0 : (size_t)(end - conn->buffer);
-
-	if (end == NULL)
-		return conn->length >= UROCE_PERF_OOB_LINE_BYTES ? -EPROTO : -EAGAIN;
-	if (length >= room)
-		return -EPROTO;
-	for (size_t i = 0; i < length; i++) {
-		if (conn->buffer[i] < ' ' || conn->buffer[i] > '~')
-			return -EPROTO;
-	}
-	memcpy(line, conn->buffer, length);
-	line[length] = '\0';
-	conn->length -= length + 1;
-	memmove(conn->buffer, end + 1, conn->length);
-	return 0;
-}
-
-int
-uroce_perf_conn_recv(struct perf_conn *conn, char *line, size_t room, unsigned int timeout_ms)
-{
-	const uint64_t deadline = timeout_ms == 0 ? 0 : now_ms() + timeout_ms;
-	ssize_t n;
-	int ret;
-
-	for (;;) {
-		ret = line_take(conn, line, room);
-		if (ret != -EAGAIN)
-			return ret;
-		n = recv(conn->fd, conn->buffer + conn->length, sizeof(conn->buffer) - conn->length,
-			 0);
-		if (n > 0) {
-			conn->length += (size_t)n;
-			continue;
-		}
-		if (n == 0 || (errno != EAGAIN && errno != EINTR))
-			return -ECONNRESET;
-		if (timeout_ms == 0)
-			return -EAGAIN;
-		if (conn->interruptible && uroce_app_stopped())
-			return -EINTR;
-		if (now_ms() > deadline)
-			return -ETIMEDOUT;
-		wait_for(conn, POLLIN);
-	}
 }

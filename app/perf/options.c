@@ -27,6 +27,15 @@ const struct perf_op_info uroce_perf_ops[PERF_OP_COUNT] = {
 	[PERF_CMP_SWAP] = { "cmp-swap", IBV_WR_ATOMIC_CMP_AND_SWP, false, true, true },
 };
 
+#define OP_BIT(op) (1u << (op))
+#define OP(op)     OP_BIT(PERF_##op)
+
+const struct perf_transport_info uroce_perf_transports[PERF_TRANSPORT_COUNT] = {
+	[PERF_RC] = { "rc", IBV_QPT_RC, (1u << PERF_OP_COUNT) - 1 },
+	[PERF_UC] = { "uc", IBV_QPT_UC, OP(WRITE) | OP(WRITE_IMM) | OP(SEND) | OP(SEND_IMM) },
+	[PERF_UD] = { "ud", IBV_QPT_UD, OP(SEND) | OP(SEND_IMM) },
+};
+
 const char *const uroce_perf_modes[PERF_MODE_COUNT] = {
 	[PERF_BW] = "bw",
 	[PERF_RATE] = "rate",
@@ -36,9 +45,8 @@ const char *const uroce_perf_modes[PERF_MODE_COUNT] = {
 /* What the parser carries along: the options, what was given, and where an error goes. */
 struct parse {
 	struct perf_options *o;
-	bool size_given;
+	bool op_given;
 	bool time_given;
-	bool oob_given;
 	const char *oob_text;
 	char *error;
 	size_t room;
@@ -85,6 +93,7 @@ uroce_perf_size_parse(const char *text, uint32_t *bytes)
 static int
 set_op(struct parse *p, const char *arg)
 {
+	p->op_given = true;
 	for (unsigned int i = 0; i < PERF_OP_COUNT; i++) {
 		if (strcmp(arg, uroce_perf_ops[i].name) == 0) {
 			p->o->op = i;
@@ -112,17 +121,19 @@ set_mode(struct parse *p, const char *arg)
 static int
 set_transport(struct parse *p, const char *arg)
 {
-	if (strcmp(arg, "rc") == 0)
-		return 0;
-	if (strcmp(arg, "uc") == 0 || strcmp(arg, "ud") == 0)
-		return wrong(p, "--transport %s is not supported yet by this version: use rc", arg);
-	return wrong(p, "--transport %s is not a transport: use rc", arg);
+	for (unsigned int i = 0; i < PERF_TRANSPORT_COUNT; i++) {
+		if (strcmp(arg, uroce_perf_transports[i].name) == 0) {
+			p->o->transport = i;
+			return 0;
+		}
+	}
+	return wrong(p, "--transport %s is not a transport: rc, uc or ud", arg);
 }
 
 static int
 set_size(struct parse *p, const char *arg)
 {
-	p->size_given = true;
+	p->o->size_given = true;
 	p->o->all_sizes = strcmp(arg, "all") == 0;
 	if (p->o->all_sizes || uroce_perf_size_parse(arg, &p->o->size) == 0)
 		return 0;
@@ -283,7 +294,7 @@ set_option(struct parse *p, int option, const char *arg)
 		o->fault = (int64_t)value;
 		return 0;
 	case OPT_OOB:
-		p->oob_given = true;
+		o->use_oob = true;
 		p->oob_text = arg;
 		return 0;
 	case OPT_VERIFY: o->verify = true; return 0;
@@ -300,24 +311,47 @@ set_option(struct parse *p, int option, const char *arg)
 
 /* What can only be judged when all options are known. */
 static int
+check_transport(struct parse *p)
+{
+	struct perf_options *o = p->o;
+	const struct perf_transport_info *t = &uroce_perf_transports[o->transport];
+
+	if (o->transport == PERF_UD && !p->op_given)
+		o->op = PERF_SEND;
+	if ((t->ops & OP_BIT(o->op)) == 0)
+		return wrong(p, "--transport %s has no %s: %s", t->name, uroce_perf_ops[o->op].name,
+			     o->transport == PERF_UD ? "send or send-imm"
+						     : "write, write-imm, send or send-imm");
+	if (o->transport == PERF_UD && o->size_given && !o->all_sizes && o->size > o->mtu)
+		return wrong(p, "--size %u: a UD message is one packet: the path MTU, %u, is the most",
+			     o->size, o->mtu);
+	if (o->transport == PERF_UC && o->op == PERF_WRITE && o->verify && o->mode != PERF_LAT)
+		return wrong(p, "--verify cannot tell a lost WRITE of UC from a wrong one, for nothing "
+			     "tells of either: use --op write-imm");
+	return 0;
+}
+
+static int
 check_together(struct parse *p)
 {
 	struct perf_options *o = p->o;
 
 	if (p->time_given && o->iters != 0)
 		return wrong(p, "--time and --iters exclude each other: one of them ends the run");
-	if (p->oob_given && o->role == PERF_BOTH)
+	if (o->use_oob && o->role == PERF_BOTH)
 		return wrong(p, "--oob is where two processes meet: say --server or --client too");
 	if (uroce_perf_oob_parse(&o->oob, p->oob_text) != 0)
 		return wrong(p, "--oob %s: give tcp:PORT, tcp:HOST:PORT or unix:PATH", p->oob_text);
 	if (o->fault >= 0 && !o->verify)
 		return wrong(p, "--fault spoils a message for --verify to find: give --verify too");
+	if (check_transport(p) != 0)
+		return -EINVAL;
 	if (!uroce_perf_ops[o->op].atomic)
 		return 0;
-	if (p->size_given && !o->all_sizes && o->size == 0)
+	if (o->size_given && !o->all_sizes && o->size == 0)
 		return wrong(p, "--size 0: %s works on 8 bytes: leave --size out",
 			     uroce_perf_ops[o->op].name);
-	o->size_ignored = p->size_given && (o->all_sizes || o->size != 8);
+	o->size_ignored = o->size_given && (o->all_sizes || o->size != 8);
 	o->all_sizes = false;
 	o->size = 8;
 	return 0;

@@ -40,6 +40,21 @@ struct perf_op_info {
 
 extern const struct perf_op_info uroce_perf_ops[PERF_OP_COUNT];
 
+enum perf_transport {
+	PERF_RC,
+	PERF_UC,
+	PERF_UD,
+	PERF_TRANSPORT_COUNT,
+};
+
+struct perf_transport_info {
+	const char *name;
+	enum ibv_qp_type qp_type;
+	uint32_t ops; /* a bit for each enum perf_op that it has */
+};
+
+extern const struct perf_transport_info uroce_perf_transports[PERF_TRANSPORT_COUNT];
+
 enum perf_mode {
 	PERF_BW,
 	PERF_RATE,
@@ -57,6 +72,7 @@ enum perf_role {
 
 struct perf_options {
 	enum perf_op op;
+	enum perf_transport transport;
 	enum perf_mode mode;
 	enum perf_role role;
 	uint32_t size; /* bytes; not with all_sizes */
@@ -66,6 +82,7 @@ struct perf_options {
 	double time_s;
 	uint64_t iters; /* 0: time_s decides */
 	bool all_sizes;
+	bool size_given;
 	bool mtu_given;
 	bool size_ignored; /* atomics are 8 bytes whatever was said */
 	bool verify;
@@ -78,6 +95,7 @@ struct perf_options {
 	const char *addrs[UROCE_APP_MAX_ADDRESSES];
 	unsigned int nb_addrs;
 	const char *json; /* NULL: none; "-": standard output */
+	bool use_oob;      /* else the RDMA CM */
 	struct perf_oob_addr oob;
 };
 

@@ -112,9 +112,15 @@ message_fill(struct perf_end *end, const struct perf_qp *q, uint64_t seq, struct
 	slot = uroce_perf_slot(end, q->out, seq);
 	fill_message(end, q, seq, slot);
 	wr->sg_list->addr = (uintptr_t)slot;
+	wr->imm_data = rte_cpu_to_be_32((uint32_t)seq);
+	if (q->ah != NULL) {
+		wr->wr.ud.ah = q->ah;
+		wr->wr.ud.remote_qpn = q->remote.qpn;
+		wr->wr.ud.remote_qkey = PERF_QKEY;
+		return;
+	}
 	wr->wr.rdma.remote_addr = q->remote.in + (uint64_t)(slot - q->out);
 	wr->wr.rdma.rkey = q->remote.rkey;
-	wr->imm_data = rte_cpu_to_be_32((uint32_t)seq);
 	if (end->poster.per_message == 2) {
 		wr[1].wr.rdma.remote_addr = q->remote.in;
 		wr[1].wr.rdma.rkey = q->remote.rkey;
@@ -147,7 +153,7 @@ uroce_perf_post(struct perf_end *end, struct perf_qp *q, unsigned int n)
 int
 uroce_perf_post_credit(struct perf_end *end, struct perf_qp *q)
 {
-	uint64_t checked = q->received;
+	uint64_t checked = q->expected;
 	struct ibv_sge sge = { .addr = (uintptr_t)&checked, .length = sizeof(checked) };
 	struct ibv_send_wr *bad, wr = {
 		.wr_id = uroce_perf_wr_id(q, checked) | PERF_WR_CREDIT,
@@ -170,10 +176,11 @@ uroce_perf_post_credit(struct perf_end *end, struct perf_qp *q)
 }
 
 size_t
-uroce_perf_check_message(const struct perf_end *end, const struct perf_qp *q, uint64_t seq)
+uroce_perf_check_message(const struct perf_end *end, const struct perf_qp *q, uint64_t place,
+			 uint64_t seq)
 {
 	const struct perf_params *p = &end->params;
-	const uint8_t *slot = uroce_perf_slot(end, q->in, seq);
+	const uint8_t *slot = uroce_perf_slot(end, q->in, place) + end->grh;
 	const uint32_t from = end->server ? 0 : FROM_SERVER;
 
 	if (p->op == PERF_READ)

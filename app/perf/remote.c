@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cm.h"
 #include "remote.h"
 
 #define TICKS_PER_SIGN 4 /* of life */
@@ -96,7 +97,7 @@ finish(struct perf_peer *peer, const struct perf_run *run, struct perf_verdict *
 					   (unsigned long long)run->end.qps[i].done);
 	if (ret == 0)
 		ret = uroce_perf_conn_send(&remote->conn, "done ops=%llu failed=%u",
-					   (unsigned long long)run->ops, run->failed);
+					   (unsigned long long)run->posted, run->failed);
 	if (ret != 0)
 		return gone(error, room, ret);
 	/* a server that is why the run failed may not be there to say so */
@@ -117,14 +118,17 @@ idle(void *arg)
 static void
 connect_explain(const struct perf_options *o, int error)
 {
-	const char *hint = "is the server running, with the same --oob?";
+	const char *hint = o->use_oob ? "is the server running, with the same --oob?"
+				      : "is the server running, at that address, and the link up?";
 
+	if (error == EINTR)
+		return; /* the user knows why */
 	if (error == EACCES)
 		hint = "may this user connect there?";
 	else if (error == EADDRNOTAVAIL)
 		hint = "is the host of --oob right?";
-	fprintf(stderr, "uroce-perf: no connection to %s: %s: %s\n", o->oob.text, strerror(error),
-		hint);
+	fprintf(stderr, "uroce-perf: no connection to %s: %s: %s\n",
+		o->use_oob ? o->oob.text : o->peer_text, strerror(error), hint);
 }
 
 static int
@@ -161,9 +165,9 @@ uroce_perf_remote_open(struct perf_remote *remote, struct app_host *host,
 	remote->peer = (struct perf_peer){ .begin = begin, .alive = alive, .finish = finish };
 	remote->conn.idle = idle;
 	remote->conn.idle_arg = host;
-	ret = uroce_perf_oob_connect(&remote->conn, &o->oob);
+	ret = o->use_oob ? uroce_perf_oob_connect(&remote->conn, &o->oob)
+			 : uroce_perf_cm_connect(&remote->conn, &o->peer);
 	if (ret != 0) {
-		remote->conn.fd = -1;
 		connect_explain(o, -ret);
 		return -1;
 	}

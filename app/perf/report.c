@@ -66,21 +66,27 @@ uroce_perf_report_table(FILE *out, const struct perf_row *rows, unsigned int n)
 
 	if (n == 0)
 		return;
-	fprintf(out, "\n%-9s %-4s %7s %5s %5s %6s %6s %9s %9s %9s %9s %9s %9s %7s %6s\n", "op",
+	fprintf(out, "\n%-9s %-2s %-4s %7s %5s %5s %6s %6s %9s %9s %9s %9s %9s %9s %7s %6s\n", "op", "tp",
 		"mode", "size", "mtu", "qps", "depth", "lcores", "Gb/s", "Mops/s", "min us",
 		"p50 us", "p99 us", "max us", "retrans", "errors");
 	for (unsigned int i = 0; i < n; i++) {
 		const struct perf_row *r = &rows[i];
 
 		fprintf(out,
-			"%-9s %-4s %7s %5u %5u %6u %6u %9.3f %9.4f %9.2f %9.2f %9.2f %9.2f %7llu %6llu\n",
-			uroce_perf_ops[r->params.op].name, uroce_perf_modes[r->params.mode],
+			"%-9s %-2s %-4s %7s %5u %5u %6u %6u %9.3f %9.4f %9.2f %9.2f %9.2f %9.2f %7llu %6llu\n",
+			uroce_perf_ops[r->params.op].name,
+			uroce_perf_transports[r->params.transport].name,
+			uroce_perf_modes[r->params.mode],
 			size_text(r->params.size, size, sizeof(size)), r->params.mtu, r->params.qps,
 			r->params.depth, r->lcores, uroce_perf_row_gbps(r), uroce_perf_row_mops(r),
 			r->lat_us.min, r->lat_us.p50, r->lat_us.p99, r->lat_us.max,
 			(unsigned long long)r->retransmits, (unsigned long long)r->errors);
 	}
 	for (unsigned int i = 0; i < n; i++) {
+		if (uroce_perf_is_lossy(&rows[i].params))
+			fprintf(out, "lost %s: %llu messages\n",
+				size_text(rows[i].params.size, size, sizeof(size)),
+				(unsigned long long)rows[i].lost);
 		if (rows[i].params.verify)
 			fprintf(out, "verified %s: %llu of %llu bytes\n",
 				size_text(rows[i].params.size, size, sizeof(size)),
@@ -109,9 +115,10 @@ static void
 json_row(FILE *out, const struct perf_row *r)
 {
 	fprintf(out,
-		"  {\"op\": \"%s\", \"transport\": \"rc\", \"mode\": \"%s\", \"size\": %u, "
+		"  {\"op\": \"%s\", \"transport\": \"%s\", \"mode\": \"%s\", \"size\": %u, "
 		"\"mtu\": %u, \"qps\": %u, \"depth\": %u, \"lcores\": %u,\n",
-		uroce_perf_ops[r->params.op].name, uroce_perf_modes[r->params.mode], r->params.size,
+		uroce_perf_ops[r->params.op].name, uroce_perf_transports[r->params.transport].name,
+		uroce_perf_modes[r->params.mode], r->params.size,
 		r->params.mtu, r->params.qps, r->params.depth, r->lcores);
 	fprintf(out,
 		"   \"seconds\": %.9f, \"ops\": %llu, \"bytes\": %llu, \"gbps\": %.6f, "
@@ -122,9 +129,9 @@ json_row(FILE *out, const struct perf_row *r)
 		"   \"lat_us\": {\"min\": %.3f, \"p50\": %.3f, \"p99\": %.3f, \"p999\": %.3f, "
 		"\"max\": %.3f},\n",
 		r->lat_us.min, r->lat_us.p50, r->lat_us.p99, r->lat_us.p999, r->lat_us.max);
-	fprintf(out, "   \"retransmits\": %llu, \"errors\": %llu, \"verified_bytes\": %llu}",
-		(unsigned long long)r->retransmits, (unsigned long long)r->errors,
-		(unsigned long long)r->verified_bytes);
+	fprintf(out, "   \"lost\": %llu, \"retransmits\": %llu, \"errors\": %llu, \"verified_bytes\": %llu}",
+		(unsigned long long)r->lost, (unsigned long long)r->retransmits,
+		(unsigned long long)r->errors, (unsigned long long)r->verified_bytes);
 }
 
 int

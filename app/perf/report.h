@@ -19,6 +19,7 @@ struct perf_row {
 	double seconds;
 	uint64_t ops;
 	uint64_t bytes;
+	uint64_t lost; /* messages of a lossy transport that have not arrived */
 	uint64_t retransmits;
 	uint64_t errors;
 	uint64_t verified_bytes;

@@ -5,6 +5,7 @@
  * ways a run fails. The client's thread.
  */
 
+#include <arpa/inet.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -81,10 +82,38 @@ probe_wait(struct perf_run *r, uint32_t n)
 	}
 }
 
+/* A lost message of a lossy transport would say nothing: ask with ICMP. */
+static void
+probe_by_ping(struct perf_run *r)
+{
+	const struct perf_end *end = &r->end;
+
+	for (uint32_t i = 0; i < RTE_MIN(end->params.qps, end->host->nb_devs) && !r->failed; i++) {
+		const union ibv_gid *gid = &end->qps[i].remote.gid;
+		const bool v4 = uroce_app_gid_is_v4(gid);
+		char address[INET6_ADDRSTRLEN];
+		int ret;
+
+		inet_ntop(v4 ? AF_INET : AF_INET6, gid->raw + (v4 ? 12 : 0), address,
+			  sizeof(address));
+		ret = uroce_ping(end->host->devs[i].ctx, address, UROCE_PERF_STALL_S * 1000);
+		if (ret != 0)
+			uroce_perf_run_fail(r,
+					    "the peer does not answer: %s: are the addresses, the "
+					    "ports and the link right?",
+					    strerror(ret));
+	}
+}
+
 void
 uroce_perf_run_probe(struct perf_run *r)
 {
 	uint32_t n = 0;
+
+	if (uroce_perf_is_lossy(&r->end.params)) {
+		probe_by_ping(r);
+		return;
+	}
 
 	for (uint32_t i = 0; i < r->end.params.qps && !r->failed; i++) {
 		struct perf_qp *q = &r->end.qps[i];

@@ -44,6 +44,7 @@ struct perf_run {
 	/* results */
 	uint64_t posted; /* messages, all QPs */
 	uint64_t ops;
+	uint64_t lost; /* messages of a lossy transport */
 	uint64_t verified_bytes;
 	uint64_t errors;
 	uint64_t retransmits;

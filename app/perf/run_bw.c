@@ -19,6 +19,8 @@ struct bw {
 	bool fetches;
 	bool verify;
 	uint32_t cursor; /* of the QPs, where credits are looked for next */
+	uint64_t credit_sum;
+	uint64_t credit_tsc; /* when there was more of it last */
 };
 
 /* Messages that the QP may have posted beyond what it has. */
@@ -27,12 +29,14 @@ qp_room(const struct bw *b, const struct perf_qp *q)
 {
 	const struct perf_end *end = &b->run->end;
 	uint64_t room = b->depth - (q->posted - q->done);
+	uint64_t unchecked;
 
-	if (b->credits)
-		room = RTE_MIN(room, end->slots - (q->posted -
-						   __atomic_load_n(q->credit, __ATOMIC_ACQUIRE)));
-	else if (b->verify)
+	if (b->credits) {
+		unchecked = q->posted - __atomic_load_n(q->credit, __ATOMIC_ACQUIRE);
+		room = RTE_MIN(room, unchecked < end->slots ? end->slots - unchecked : 0);
+	} else if (b->verify) {
 		room = RTE_MIN(room, end->slots - (q->posted - q->done));
+	}
 	return room;
 }
 
@@ -73,7 +77,7 @@ fetched_check(struct bw *b, const struct perf_qp *q, uint64_t n)
 	struct perf_run *r = b->run;
 
 	for (uint64_t seq = q->done; seq < q->done + n; seq++) {
-		size_t wrong = uroce_perf_check_message(&r->end, q, seq);
+		size_t wrong = uroce_perf_check_message(&r->end, q, seq, seq);
 
 		if (wrong == PERF_VERIFIED) {
 			r->verified_bytes += r->end.params.size;
@@ -132,6 +136,25 @@ all_credited(const struct bw *b)
 	return true;
 }
 
+/* Of a lossy transport, what nobody has given credit for within UROCE_PERF_LOST_MS is lost. */
+static void
+write_off(struct bw *b, uint64_t now)
+{
+	struct perf_run *r = b->run;
+	uint64_t sum = r->posted;
+
+	for (uint32_t i = 0; i < r->end.params.qps; i++)
+		sum += __atomic_load_n(r->end.qps[i].credit, __ATOMIC_ACQUIRE);
+	if (sum != b->credit_sum) {
+		b->credit_sum = sum;
+		b->credit_tsc = now;
+	}
+	if (now - b->credit_tsc < r->hz / 1000 * UROCE_PERF_LOST_MS)
+		return;
+	for (uint32_t i = 0; i < r->end.params.qps; i++)
+		__atomic_store_n(r->end.qps[i].credit, r->end.qps[i].posted, __ATOMIC_RELAXED);
+}
+
 static bool
 is_over(const struct bw *b)
 {
@@ -152,7 +175,7 @@ bw_init(struct bw *b, struct perf_run *r)
 		.fetches = uroce_perf_ops[p->op].fetches,
 		.verify = p->verify,
 	};
-	b->credits = p->verify && !b->fetches;
+	b->credits = uroce_perf_has_credits(p);
 	if (p->size < UROCE_PERF_BATCH_BYTES)
 		b->batch = RTE_MAX(RTE_MIN(p->depth / 4, (uint32_t)UROCE_PERF_BATCH), 1u);
 	if (p->verify)
@@ -179,6 +202,14 @@ completions_take(struct bw *b)
 	return now;
 }
 
+static void
+tick(struct bw *b, uint64_t now)
+{
+	uroce_perf_run_tick(b->run, now);
+	if (b->credits && uroce_perf_is_lossy(&b->run->end.params))
+		write_off(b, now);
+}
+
 void
 uroce_perf_run_bw(struct perf_run *r)
 {
@@ -197,7 +228,7 @@ uroce_perf_run_bw(struct perf_run *r)
 		if (b.credits)
 			credits_take(&b);
 		if (unlikely(now >= r->next_tick))
-			uroce_perf_run_tick(r, now);
+			tick(&b, now);
 	}
 	r->seconds = (double)(r->end_tsc - r->start) / (double)r->hz;
 }

@@ -14,7 +14,9 @@
 struct lat {
 	struct perf_run *run;
 	enum perf_lat_kind kind;
+	uint64_t patience;     /* TSC cycles: then a message is lost; UINT64_MAX: none ever is */
 	bool over;             /* the round trip in progress */
+	bool lost;             /* … by patience */
 	unsigned int unreaped; /* completions of our messages that have not been taken */
 };
 
@@ -44,7 +46,7 @@ is_answered(struct lat *l, const struct perf_qp *q)
 	if (l->kind == PERF_LAT_MEMORY) {
 		if (l->unreaped >= PERF_SHORT_QUEUE / 2)
 			completions_take(l);
-		return uroce_perf_lat_arrived(&l->run->end, q, q->done);
+		return uroce_perf_lat_arrived(&l->run->end, q, q->done) == 0;
 	}
 	completions_take(l);
 	return l->kind == PERF_LAT_COMPLETION ? l->unreaped == 0 : l->over;
@@ -65,12 +67,15 @@ one_round_trip(struct lat *l, struct perf_qp *q)
 	}
 	r->posted++;
 	l->unreaped++;
-	l->over = false;
+	l->over = l->lost = false;
 	for (;;) {
 		uroce_perf_run_poll(r);
 		now = rte_rdtsc();
 		if (is_answered(l, q) && l->unreaped < PERF_SHORT_QUEUE)
 			break;
+		l->lost = now - start > l->patience && l->unreaped < PERF_SHORT_QUEUE;
+		if (unlikely(l->lost))
+			return true;
 		if (unlikely(now >= r->next_tick))
 			uroce_perf_run_tick(r, now);
 		if (unlikely(r->failed))
@@ -89,7 +94,7 @@ account(struct lat *l, struct perf_qp *q)
 	struct perf_run *r = l->run;
 
 	if (r->end.params.verify && r->end.has_in) {
-		size_t wrong = uroce_perf_check_message(&r->end, q, q->done);
+		size_t wrong = uroce_perf_check_message(&r->end, q, q->done, q->done);
 
 		if (wrong != PERF_VERIFIED) {
 			r->errors++;
@@ -127,6 +132,8 @@ uroce_perf_run_lat(struct perf_run *r)
 	uint32_t next = 0;
 
 	uroce_perf_run_start(r);
+	l.patience = uroce_perf_is_lossy(&r->end.params) ? r->hz / 1000 * UROCE_PERF_LOST_MS
+							  : UINT64_MAX;
 	while (!r->stopping) {
 		struct perf_qp *q = &r->end.qps[next];
 
@@ -134,8 +141,13 @@ uroce_perf_run_lat(struct perf_run *r)
 			break;
 		if (!one_round_trip(&l, q))
 			break;
-		account(&l, q);
-		next = next + 1 < r->end.params.qps ? next + 1 : 0;
+		if (unlikely(l.lost)) { /* it or its answer: the next one goes the same way */
+			r->lost++;
+			q->done++;
+		} else {
+			account(&l, q);
+			next = next + 1 < r->end.params.qps ? next + 1 : 0;
+		}
 		if (unlikely(r->end_tsc >= r->next_tick))
 			uroce_perf_run_tick(r, r->end_tsc);
 	}

@@ -15,7 +15,8 @@
 #include "server.h"
 #include "verify.h"
 
-#define SETTLE_S 5 /* for what the peer still has to acknowledge */
+#define SETTLE_S             5 /* for what the peer still has to acknowledge */
+#define REMINDERS_PER_SECOND 100
 
 static void note(struct perf_server *s, const char *format, ...) __rte_format_printf(2, 3);
 
@@ -45,45 +46,81 @@ uroce_perf_server_init(struct perf_server *s)
 	uroce_perf_poster_init(&s->end);
 }
 
+/* The place of the message that has come: a SEND's is that of its receive. */
+static uint64_t
+place_of(const struct perf_server *s, const struct perf_qp *q)
+{
+	return s->end.params.op == PERF_SEND || s->end.params.op == PERF_SEND_IMM ? q->received
+										  : q->expected;
+}
+
+/* Which message is it? Without immediate data its bytes tell, if some before it were lost. */
+static size_t
+message_find(struct perf_server *s, struct perf_qp *q)
+{
+	const struct perf_params *p = &s->end.params;
+	uint64_t place = place_of(s, q);
+	size_t wrong = uroce_perf_check_message(&s->end, q, place, q->expected);
+
+	if (wrong == PERF_VERIFIED || !uroce_perf_is_lossy(p) || p->op != PERF_SEND)
+		return wrong;
+	for (unsigned int lost = 1; lost < UROCE_PERF_LOSS_WINDOW; lost++) {
+		if (uroce_perf_check_message(&s->end, q, place, q->expected + lost) == PERF_VERIFIED) {
+			q->expected += lost;
+			return PERF_VERIFIED;
+		}
+	}
+	return wrong;
+}
+
 /* Check one message, and make its place wrong for the next one that will be put there. */
 static void
-message_check(struct perf_server *s, struct perf_qp *q, uint64_t seq)
+message_check(struct perf_server *s, struct perf_qp *q)
 {
 	struct perf_end *end = &s->end;
-	size_t wrong = uroce_perf_check_message(end, q, seq);
+	size_t wrong = message_find(s, q);
 
 	if (wrong == PERF_VERIFIED)
 		s->verdict.verified_bytes += end->params.size;
 	else
 		note(s, "queue pair %u, message %llu: byte %zu is wrong", q->index,
-		     (unsigned long long)seq, wrong);
+		     (unsigned long long)q->expected, wrong);
 	if (end->params.mode != PERF_LAT)
-		uroce_perf_poison(uroce_perf_slot(end, q->in, seq), end->params.size,
-				  uroce_perf_pattern(q->index, seq + end->slots));
+		uroce_perf_poison(uroce_perf_slot(end, q->in, place_of(s, q)) + end->grh,
+				  end->params.size,
+				  uroce_perf_pattern(q->index, q->expected + end->slots));
 }
 
 /* What the completion says of the message: its length and its number. */
 static void
-completion_check(struct perf_server *s, const struct perf_qp *q, const struct ibv_wc *wc)
+completion_check(struct perf_server *s, struct perf_qp *q, const struct ibv_wc *wc)
 {
 	const struct perf_params *p = &s->end.params;
-	const uint32_t length = p->op == PERF_WRITE ? 0 : p->size;
+	const uint32_t length = p->op == PERF_WRITE ? 0 : p->size + s->end.grh;
+	uint32_t lost;
 
 	if (wc->byte_len != length)
 		note(s, "queue pair %u, message %llu: a completion of %u bytes in place of %u",
-		     q->index, (unsigned long long)q->received, wc->byte_len, length);
-	if (p->op != PERF_SEND && ((wc->wc_flags & IBV_WC_WITH_IMM) == 0 ||
-				   rte_be_to_cpu_32(wc->imm_data) != (uint32_t)q->received))
+		     q->index, (unsigned long long)q->expected, wc->byte_len, length);
+	if (p->op == PERF_SEND)
+		return;
+	lost = rte_be_to_cpu_32(wc->imm_data) - (uint32_t)q->expected;
+	if ((wc->wc_flags & IBV_WC_WITH_IMM) == 0 || (lost != 0 && !uroce_perf_is_lossy(p)) ||
+	    lost >= UINT32_MAX / 2)
 		note(s, "queue pair %u, message %llu: wrong immediate data", q->index,
-		     (unsigned long long)q->received);
+		     (unsigned long long)q->expected);
+	else
+		q->expected += lost;
 }
 
 static void
 message_received(struct perf_server *s, struct perf_qp *q)
 {
 	if (s->end.params.verify)
-		message_check(s, q, q->received);
+		message_check(s, q);
+	q->posted = q->expected;	/* lat: the answer has the number of what it answers */
 	q->received++;
+	q->expected++;
 	s->verdict.received++;
 	if (s->end.params.mode == PERF_LAT && uroce_perf_post(&s->end, q, 1) != 0)
 		note(s, "queue pair %u takes no answer", q->index);
@@ -95,9 +132,26 @@ qp_refresh(struct perf_server *s, struct perf_qp *q)
 {
 	if (s->end.recv_depth > 0 && uroce_perf_end_receive(&s->end, q) != 0)
 		note(s, "queue pair %u takes no receives", q->index);
-	if (s->end.params.verify && s->end.params.mode != PERF_LAT && !q->credit_busy &&
-	    q->credited != q->received && uroce_perf_post_credit(&s->end, q) != 0)
+	if (uroce_perf_has_credits(&s->end.params) && !q->credit_busy &&
+	    q->credited != q->expected && uroce_perf_post_credit(&s->end, q) != 0)
 		note(s, "queue pair %u takes no credit", q->index);
+}
+
+/* A credit that was lost on the way is given again. */
+static void
+remind(struct perf_server *s)
+{
+	const uint64_t now = rte_rdtsc();
+
+	if (likely(now < s->next_reminder))
+		return;
+	s->next_reminder = now + rte_get_tsc_hz() / REMINDERS_PER_SECOND;
+	for (uint32_t i = 0; i < s->end.params.qps; i++) {
+		struct perf_qp *q = &s->end.qps[i];
+
+		if (!q->credit_busy && q->received > 0 && uroce_perf_post_credit(&s->end, q) != 0)
+			note(s, "queue pair %u takes no credit", q->index);
+	}
 }
 
 static void
@@ -151,15 +205,21 @@ uroce_perf_server_round(struct perf_server *s)
 		return 0;
 	if (s->end.params.mode == PERF_LAT && s->end.recv_depth == 0) {
 		struct perf_qp *q = &s->end.qps[s->next_qp];
+		int lost = uroce_perf_lat_arrived(&s->end, q, q->expected);
 
-		if (uroce_perf_lat_arrived(&s->end, q, q->received)) {
+		if (lost >= 0) {
+			q->expected += (unsigned int)lost;
 			message_received(s, q);
-			s->next_qp = (s->next_qp + 1) % s->end.params.qps;
 			work++;
-		} else if ((s->verdict.received & 7) != 0) {
-			return 0; /* completions of answers can wait */
 		}
+		/* the answer of a lossy one may have been lost: then the client tries it again */
+		if (lost >= 0 || uroce_perf_is_lossy(&s->end.params))
+			s->next_qp = (s->next_qp + 1) % s->end.params.qps;
+		if (lost < 0 && (s->verdict.received & 7) != 0)
+			return 0; /* completions of answers can wait */
 	}
+	if (uroce_perf_is_lossy(&s->end.params) && uroce_perf_has_credits(&s->end.params))
+		remind(s);
 	return work + completions_take(s);
 }
 
@@ -192,13 +252,15 @@ void
 uroce_perf_server_finish(struct perf_server *s, uint64_t ops, const uint64_t *counts,
 			 unsigned int (*idle)(void *arg), void *arg)
 {
-	const uint64_t deadline = rte_rdtsc() + SETTLE_S * rte_get_tsc_hz();
+	const bool lossy = uroce_perf_is_lossy(&s->end.params);
+	const uint64_t hz = rte_get_tsc_hz();
+	const uint64_t deadline = rte_rdtsc() + (lossy ? hz / 1000 * UROCE_PERF_LOST_MS : SETTLE_S * hz);
 
 	while (!is_settled(s, ops) && s->verdict.errors == 0 && rte_rdtsc() < deadline) {
 		idle(arg);
 		uroce_perf_server_round(s);
 	}
-	if (!s->passive && s->verdict.received != ops)
+	if (!s->passive && (lossy ? s->verdict.received > ops : s->verdict.received != ops))
 		note(s, "the server has seen %llu messages, the client says it sent %llu",
 		     (unsigned long long)s->verdict.received, (unsigned long long)ops);
 	if (counts != NULL && s->end.params.verify)

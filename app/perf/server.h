@@ -16,7 +16,7 @@
 
 /* What the server has seen of a run. */
 struct perf_verdict {
-	uint64_t received; /* messages that it knows of */
+	uint64_t received; /* messages that it knows of; of a lossy transport fewer than were sent */
 	uint64_t verified_bytes;
 	uint64_t errors;
 	uint64_t retransmits;
@@ -29,6 +29,7 @@ struct perf_server {
 	struct perf_verdict verdict;
 	uint64_t retransmits_before;
 	uint32_t next_qp; /* lat: whose message comes next */
+	uint64_t next_reminder; /* TSC: lost credits are given again */
 	bool passive;     /* nothing to do but to poll the worker */
 };
 

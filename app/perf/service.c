@@ -14,6 +14,7 @@
 
 #include <rte_cycles.h>
 
+#include "cm.h"
 #include "message.h"
 #include "oob.h"
 #include "server.h"
@@ -275,10 +276,17 @@ client_leave(struct service *s)
 	char line[UROCE_PERF_OOB_LINE_BYTES];
 	unsigned int lines = 0;
 
+	if (s->conn.cm != NULL) {
+		uroce_perf_cm_leave(&s->conn);
+		uroce_perf_conn_close(&s->conn);
+		uroce_app_host_stop(s->host);
+		rte_delay_us_sleep(UROCE_PERF_LEAVE_MS * 1000);
+		return;
+	}
 	uroce_app_host_stop(s->host);
 	s->conn.idle = NULL;
 	s->conn.interruptible = false;
-	uroce_perf_conn_shutdown(&s->conn);
+	uroce_perf_oob_shutdown(&s->conn);
 	while (uroce_perf_conn_recv(&s->conn, line, sizeof(line), UROCE_PERF_OOB_TIMEOUT_MS) == 0 &&
 	       ++lines < LAST_LINES)
 		;
@@ -311,36 +319,56 @@ client_serve(struct service *s)
 	return lost(-EINTR);
 }
 
+/* Wait for the one client. @return 0; -EINTR: the user does not want to wait; -errno */
+static int
+client_accept(struct service *s, const struct perf_oob_addr *oob)
+{
+	int listener = uroce_perf_oob_listen(oob);
+	int ret;
+
+	if (listener < 0)
+		return listener;
+	printf("waiting for a client on %s\n", oob->text);
+	fflush(stdout);
+	ret = uroce_perf_oob_accept(&s->conn, listener);
+	uroce_perf_oob_unlisten(oob, listener);
+	return ret;
+}
+
+static int
+client_accept_cm(struct service *s, const struct perf_options *o)
+{
+	struct perf_cm *cm = uroce_perf_cm_listen();
+
+	if (cm == NULL)
+		return -errno;
+	printf("waiting for a client at %s", o->addrs[0]);
+	for (unsigned int i = 1; i < o->nb_addrs; i++)
+		printf(", %s", o->addrs[i]);
+	printf("\n");
+	fflush(stdout);
+	return uroce_perf_cm_accept(&s->conn, cm);
+}
+
 int
 uroce_perf_serve(struct app_host *host, const struct perf_options *o)
 {
-	struct service *s = calloc(1, sizeof(*s));
-	int listener = uroce_perf_oob_listen(&o->oob);
+	struct service s = {
+		.host = host,
+		.conn = { .idle = idle, .interruptible = true },
+	};
 	int ret;
 
-	if (s == NULL || listener < 0) {
-		fprintf(stderr, "uroce-perf: cannot listen on %s: %s\n", o->oob.text,
-			strerror(s == NULL ? ENOMEM : -listener));
-		free(s);
-		return 1;
-	}
-	s->host = host;
-	s->conn.idle = idle;
-	s->conn.idle_arg = s;
-	s->conn.interruptible = true;
-	printf("waiting for a client on %s\n", o->oob.text);
-	fflush(stdout);
-	ret = uroce_perf_oob_accept(&s->conn, listener);
-	uroce_perf_oob_unlisten(&o->oob, listener);
+	s.conn.idle_arg = &s;
+	ret = o->use_oob ? client_accept(&s, &o->oob) : client_accept_cm(&s, o);
 	if (ret == 0) {
-		ret = client_serve(s);
-		client_leave(s);
+		ret = client_serve(&s);
+		client_leave(&s);
 	} else if (ret != -EINTR) {
-		fprintf(stderr, "uroce-perf: %s: %s\n", o->oob.text, strerror(-ret));
+		fprintf(stderr, "uroce-perf: no client on %s: %s\n",
+			o->use_oob ? o->oob.text : "the RDMA CM", strerror(-ret));
 	} else {
 		ret = 0; /* nobody came, and nobody is waited for any more */
 	}
-	ret = ret != 0 || s->errors != 0 ? 1 : 0;
-	free(s);
-	return ret;
+	return ret != 0 || s.errors != 0 ? 1 : 0;
 }

@@ -139,24 +139,27 @@ static const char *const wrong_params[] = {
 	"",
 	"row",
 	"rows op=0 mode=0 size=8 mtu=256 qps=1 depth=1 rd_atomic=1 verify=0 fault=0",
-	"row op=7 mode=0 size=8 mtu=256 qps=1 depth=1 rd_atomic=1 verify=0 fault=0",
-	"row op=0 mode=3 size=8 mtu=256 qps=1 depth=1 rd_atomic=1 verify=0 fault=0",
-	"row op=0 mode=0 size=1073741825 mtu=256 qps=1 depth=1 rd_atomic=1 verify=0 fault=0",
-	"row op=0 mode=0 size=-8 mtu=256 qps=1 depth=1 rd_atomic=1 verify=0 fault=0",
-	"row op=0 mode=0 size=8 mtu=300 qps=1 depth=1 rd_atomic=1 verify=0 fault=0",
-	"row op=0 mode=0 size=8 mtu=8192 qps=1 depth=1 rd_atomic=1 verify=0 fault=0",
-	"row op=0 mode=0 size=8 mtu=256 qps=0 depth=1 rd_atomic=1 verify=0 fault=0",
-	"row op=0 mode=0 size=8 mtu=256 qps=65537 depth=1 rd_atomic=1 verify=0 fault=0",
-	"row op=0 mode=0 size=8 mtu=256 qps=1 depth=0 rd_atomic=1 verify=0 fault=0",
-	"row op=0 mode=0 size=8 mtu=256 qps=1 depth=32769 rd_atomic=1 verify=0 fault=0",
-	"row op=0 mode=0 size=8 mtu=256 qps=1 depth=1 rd_atomic=0 verify=0 fault=0",
-	"row op=0 mode=0 size=8 mtu=256 qps=1 depth=1 rd_atomic=129 verify=0 fault=0",
-	"row op=0 mode=0 size=8 mtu=256 qps=1 depth=1 rd_atomic=1 verify=2 fault=0",
-	"row op=0 mode=0 size=8x mtu=256 qps=1 depth=1 rd_atomic=1 verify=0 fault=0",
-	"row op=0 mode=0 size=99999999999999999999 mtu=256 qps=1 depth=1 rd_atomic=1 verify=0 fault=0",
-	"row op=5 mode=0 size=16 mtu=256 qps=1 depth=1 rd_atomic=1 verify=0 fault=0", /* an atomic
+	"row op=2 transport=1 mode=0 size=8 mtu=256 qps=1 depth=1 rd_atomic=1 verify=0 fault=0",
+	"row op=0 transport=2 mode=0 size=8 mtu=256 qps=1 depth=1 rd_atomic=1 verify=0 fault=0",
+	"row op=0 transport=3 mode=0 size=8 mtu=256 qps=1 depth=1 rd_atomic=1 verify=0 fault=0",
+	"row op=7 transport=0 mode=0 size=8 mtu=256 qps=1 depth=1 rd_atomic=1 verify=0 fault=0",
+	"row op=0 transport=0 mode=3 size=8 mtu=256 qps=1 depth=1 rd_atomic=1 verify=0 fault=0",
+	"row op=0 transport=0 mode=0 size=1073741825 mtu=256 qps=1 depth=1 rd_atomic=1 verify=0 fault=0",
+	"row op=0 transport=0 mode=0 size=-8 mtu=256 qps=1 depth=1 rd_atomic=1 verify=0 fault=0",
+	"row op=0 transport=0 mode=0 size=8 mtu=300 qps=1 depth=1 rd_atomic=1 verify=0 fault=0",
+	"row op=0 transport=0 mode=0 size=8 mtu=8192 qps=1 depth=1 rd_atomic=1 verify=0 fault=0",
+	"row op=0 transport=0 mode=0 size=8 mtu=256 qps=0 depth=1 rd_atomic=1 verify=0 fault=0",
+	"row op=0 transport=0 mode=0 size=8 mtu=256 qps=65537 depth=1 rd_atomic=1 verify=0 fault=0",
+	"row op=0 transport=0 mode=0 size=8 mtu=256 qps=1 depth=0 rd_atomic=1 verify=0 fault=0",
+	"row op=0 transport=0 mode=0 size=8 mtu=256 qps=1 depth=32769 rd_atomic=1 verify=0 fault=0",
+	"row op=0 transport=0 mode=0 size=8 mtu=256 qps=1 depth=1 rd_atomic=0 verify=0 fault=0",
+	"row op=0 transport=0 mode=0 size=8 mtu=256 qps=1 depth=1 rd_atomic=129 verify=0 fault=0",
+	"row op=0 transport=0 mode=0 size=8 mtu=256 qps=1 depth=1 rd_atomic=1 verify=2 fault=0",
+	"row op=0 transport=0 mode=0 size=8x mtu=256 qps=1 depth=1 rd_atomic=1 verify=0 fault=0",
+	"row op=0 transport=0 mode=0 size=99999999999999999999 mtu=256 qps=1 depth=1 rd_atomic=1 verify=0 fault=0",
+	"row op=5 transport=0 mode=0 size=16 mtu=256 qps=1 depth=1 rd_atomic=1 verify=0 fault=0", /* an atomic
 										       */
-	"row op=0 mode=0 mtu=256 qps=1 depth=1 rd_atomic=1 verify=0 fault=0",
+	"row op=0 transport=0 mode=0 mtu=256 qps=1 depth=1 rd_atomic=1 verify=0 fault=0",
 };
 
 static const char *const wrong_qps[] = {
@@ -196,11 +199,11 @@ test_greetings(void **state)
 	char error[256];
 
 	assert_int_equal(
-		uroce_perf_message_greeting("uroce-perf 1 hello to=0", "hello", error, 256), 0);
+		uroce_perf_message_greeting("uroce-perf 2 hello to=0", "hello", error, 256), 0);
 	assert_int_equal(uroce_perf_message_greeting("uroce-perf 2 hello", "hello", error, 256),
 			 -1);
 	assert_non_null(strstr(error, "version 2"));
-	assert_int_equal(uroce_perf_message_greeting("uroce-perf 1 welcome", "hello", error, 256),
+	assert_int_equal(uroce_perf_message_greeting("uroce-perf 2 welcome", "hello", error, 256),
 			 -1);
 	assert_non_null(strstr(error, "--server"));
 	assert_int_equal(uroce_perf_message_greeting("SSH-2.0-OpenSSH", "hello", error, 256), -1);

@@ -121,9 +121,13 @@ static const struct {
 	const char *says;
 } wrong[] = {
 	{ "--op flush", "write, write-imm, read, send, send-imm, fetch-add or cmp-swap" },
-	{ "--transport uc", "not supported yet by this version" },
-	{ "--transport ud", "not supported yet by this version" },
-	{ "--transport tcp", "use rc" },
+	{ "--transport uc --op read", "--transport uc has no read" },
+	{ "--transport uc --op fetch-add", "write, write-imm, send or send-imm" },
+	{ "--transport ud --op write", "--transport ud has no write: send or send-imm" },
+	{ "--transport ud --size 4097", "one packet" },
+	{ "--transport ud --mtu 1024 --size 2K", "1024" },
+	{ "--transport uc --verify", "use --op write-imm" },
+	{ "--transport tcp", "rc, uc or ud" },
 	{ "--impair loss=0.01", "not supported yet by this version" },
 	{ "-i", "not supported yet by this version" },
 	{ "--mode fast", "bw, rate or lat" },

@@ -100,6 +100,7 @@ test_json(void **state)
 		"\"mops\": 2.000000",
 		("\"lat_us\": {\"min\": 0.500, \"p50\": 1.250, \"p99\": 3.000, \"p999\": 4.000, "
 		 "\"max\": 1000.000}"),
+		"\"lost\": 0",
 		"\"retransmits\": 5",
 		"\"errors\": 1",
 		"\"verified_bytes\": 77",
