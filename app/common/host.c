@@ -13,8 +13,10 @@
 #include <rte_ethdev.h>
 #include <rte_ring.h>
 
-#include "host.h"
+#include <uroce_netem.h>
+
 #include "address.h"
+#include "host.h"
 #include "program.h"
 
 #define RETRANSMITS_COUNTER "retransmitted_packets"
@@ -62,6 +64,7 @@ uroce_app_host_open(struct app_host *host, uint16_t port_id, uint32_t qps, bool 
 		open_explain(port_id, errno);
 		return -1;
 	}
+	dev->port_id = port_id;
 	host->nb_devs++;
 	if (uroce_query_device(dev->ctx, &dev->attr) != 0 ||
 	    uroce_query_port(dev->ctx, 1, &port) != 0) {
@@ -129,6 +132,23 @@ uroce_app_host_stop(struct app_host *host)
 		uroce_worker_stop(host->workers[host->nb_launched]);
 }
 
+int
+uroce_app_host_impair(struct app_host *host, const char *impairment)
+{
+	for (unsigned int d = 0; impairment != NULL && d < host->nb_devs; d++) {
+		struct app_device *dev = &host->devs[d];
+
+		dev->netem = uroce_netem_attach(dev->port_id, impairment);
+		if (dev->netem == NULL) {
+			fprintf(stderr, "%s: --impair: port %u: %s\n", uroce_app_name, dev->port_id,
+				strerror(errno));
+			return -1;
+		}
+		host->impaired = true;
+	}
+	return 0;
+}
+
 void
 uroce_app_host_close(struct app_host *host)
 {
@@ -136,7 +156,8 @@ uroce_app_host_close(struct app_host *host)
 
 	uroce_app_host_stop(host);
 	while (host->nb_devs > 0) {
-		ret = uroce_close_device(host->devs[--host->nb_devs].ctx);
+		uroce_netem_detach(host->devs[--host->nb_devs].netem);
+		ret = uroce_close_device(host->devs[host->nb_devs].ctx);
 		if (ret != 0)
 			fprintf(stderr, "%s: closing a device: %s\n", uroce_app_name, strerror(ret));
 	}

@@ -15,6 +15,8 @@
 #include <uroce.h>
 #include <uroce_config.h>
 
+struct uroce_netem;
+
 struct app_address {
 	union ibv_gid gid;
 	uint8_t index; /* in the GID table */
@@ -22,8 +24,10 @@ struct app_address {
 
 struct app_device {
 	struct ibv_context *ctx;
+	uint16_t port_id;
 	struct ibv_device_attr attr;
 	uint32_t mtu; /* the largest path MTU of the port, bytes */
+	struct uroce_netem *netem; /* NULL: no --impair */
 	unsigned int nb_addrs;
 	struct app_address addrs[UROCE_APP_MAX_ADDRESSES];
 };
@@ -36,6 +40,7 @@ struct app_host {
 	unsigned int nb_workers;
 	unsigned int nb_launched; /* workers[1 .. nb_launched] run */
 	bool borrowed;            /* workers[0] is another host's */
+	bool impaired;            /* frames will be lost, so wait less for them */
 };
 
 /** Create n workers. @return 0 or -1, a message printed */
@@ -46,6 +51,10 @@ int uroce_app_host_open(struct app_host *host, uint16_t port_id, uint32_t qps, b
 
 /** Give device `dev` an address and find it in the GID table. @return 0 or -1, a message printed */
 int uroce_app_host_address(struct app_host *host, unsigned int dev, const char *cidr);
+
+/** Make the network in front of every device a bad one. NULL: leave it as it is. @return 0 or -1, a
+ * message printed */
+int uroce_app_host_impair(struct app_host *host, const char *impairment);
 
 /** Run workers 1.. on these lcores. @return 0 or -1, a message printed */
 int uroce_app_host_launch(struct app_host *host, const unsigned int *lcores);

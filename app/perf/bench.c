@@ -78,7 +78,7 @@ verdict_take(struct perf_run *r, const struct perf_verdict *v)
 	/* what has arrived counts, where the server knows of it */
 	if (uroce_perf_is_lossy(p) && uroce_perf_params_receives(p) && p->mode != PERF_LAT &&
 	    !r->failed) {
-		r->lost = r->ops - v->received;
+		r->lost = r->ops - RTE_MIN(r->ops, v->received);
 		r->ops = v->received;
 	}
 	r->errors += v->errors;

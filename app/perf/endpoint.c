@@ -19,6 +19,7 @@
 /* QP attributes that the benchmark has no reason to vary. */
 #define MIN_RNR_TIMER   1          /* 0.01 ms (R35) */
 #define TIMEOUT         17         /* 537 ms (R36): a busy machine's scheduler is no loss */
+#define TIMEOUT_IMPAIRED 12        /* 17 ms: much is lost */
 #define TIMEOUT_PACKETS (1u << 18) /* as long as no more are outstanding */
 #define RETRY_CNT       7
 #define RNR_RETRY       7 /* without end */
@@ -229,13 +230,14 @@ mtu_enum(uint32_t bytes)
 
 /* With many QPs an acknowledgement waits for its turn: twice as many packets, twice the time. */
 static uint8_t
-timeout_of(const struct perf_params *p)
+timeout_of(const struct perf_params *p, bool impaired)
 {
 	const uint64_t message = RTE_MAX((p->size + p->mtu - 1) / p->mtu, 1u);
 	const uint64_t window = RTE_MIN(message * p->depth, (uint64_t)UROCE_WINDOW_PACKETS);
 	const uint64_t packets = window * p->qps;
 
-	return TIMEOUT + (packets > TIMEOUT_PACKETS ? rte_log2_u64(packets / TIMEOUT_PACKETS) : 0);
+	return (impaired ? TIMEOUT_IMPAIRED : TIMEOUT) +
+	       (packets > TIMEOUT_PACKETS ? rte_log2_u64(packets / TIMEOUT_PACKETS) : 0);
 }
 
 /* Attributes of each step, by transport. */
@@ -285,7 +287,7 @@ qp_connect(struct perf_end *end, struct perf_qp *q)
 			return errno;
 	}
 	attr.qp_state = IBV_QPS_RTS;
-	attr.timeout = timeout_of(&end->params);
+	attr.timeout = timeout_of(&end->params, end->host->impaired);
 	attr.retry_cnt = RETRY_CNT;
 	attr.rnr_retry = RNR_RETRY;
 	attr.sq_psn = q->local.psn;

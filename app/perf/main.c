@@ -74,6 +74,8 @@ host_open(struct app_host *host, const struct perf_options *o, const unsigned in
 		if (uroce_app_host_address(host, i % host->nb_devs, o->addrs[i]) != 0)
 			return -1;
 	}
+	if (uroce_app_host_impair(host, o->impair) != 0)
+		return -1;
 	return uroce_app_host_launch(host, lcores);
 }
 
@@ -168,7 +170,9 @@ run_both(const struct perf_options *o, FILE *json, const unsigned int *lcores,
 	if (uroce_perf_local_open(local, client, lcores, nb_lcores, o->qps,
 				  o->nb_addrs == 2 ? o->addrs : NULL) == 0) {
 		options.peer = local->host.devs[0].addrs[0].gid;
-		ret = uroce_perf_bench_run(b);
+		if (uroce_app_host_impair(client, o->impair) == 0 &&
+		    uroce_app_host_impair(&local->host, o->impair) == 0)
+			ret = uroce_perf_bench_run(b);
 	}
 	ret |= results_write(b, json);
 	uroce_perf_local_close(local, client);

@@ -195,8 +195,8 @@ static const struct perf_conn_ops socket_ops = {
 	.close = socket_close,
 };
 
-static void
-conn_start(struct perf_conn *conn, int fd)
+void
+uroce_perf_oob_start(struct perf_conn *conn, int fd)
 {
 	int on = 1;
 
@@ -216,7 +216,7 @@ uroce_perf_oob_accept(struct perf_conn *conn, int listener)
 	while (!uroce_app_stopped()) {
 		fd = accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
 		if (fd >= 0) {
-			conn_start(conn, fd);
+			uroce_perf_oob_start(conn, fd);
 			return 0;
 		}
 		if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED) {
@@ -238,7 +238,7 @@ connect_to(struct perf_conn *conn, int family, const struct sockaddr *address, s
 	if (fd < 0)
 		return -errno;
 	if (connect(fd, address, length) == 0 && fcntl(fd, F_SETFL, O_NONBLOCK) == 0) {
-		conn_start(conn, fd);
+		uroce_perf_oob_start(conn, fd);
 		return 0;
 	}
 	error = errno;

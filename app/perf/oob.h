@@ -34,6 +34,8 @@ int uroce_perf_oob_accept(struct perf_conn *conn, int listener);
 void uroce_perf_oob_unlisten(const struct perf_oob_addr *addr, int listener);
 /** @return 0 or -errno */
 int uroce_perf_oob_connect(struct perf_conn *conn, const struct perf_oob_addr *addr);
+/** Talk over a stream socket that is connected and non-blocking; conn owns it from here on. */
+void uroce_perf_oob_start(struct perf_conn *conn, int fd);
 /** Nothing more will be sent; the peer sees the end. */
 void uroce_perf_oob_shutdown(struct perf_conn *conn);
 

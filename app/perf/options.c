@@ -15,6 +15,8 @@
 
 #include <rte_common.h>
 
+#include <uroce_netem.h>
+
 #include "options.h"
 
 const struct perf_op_info uroce_perf_ops[PERF_OP_COUNT] = {
@@ -206,6 +208,17 @@ set_addr(struct parse *p, const char *arg)
 }
 
 static int
+set_impair(struct parse *p, const char *arg)
+{
+	char reason[256];
+
+	p->o->impair = arg;
+	if (uroce_netem_check(arg, reason, sizeof(reason)) != 0)
+		return wrong(p, "--impair %s", reason);
+	return 0;
+}
+
+static int
 set_count(const struct parse *p, const char *name, const char *arg, uint64_t max, uint64_t *value)
 {
 	if (uroce_app_number_parse(arg, 1, max, value) != 0)
@@ -300,8 +313,7 @@ set_option(struct parse *p, int option, const char *arg)
 	case OPT_VERIFY: o->verify = true; return 0;
 	case OPT_FLOOR: o->floor = true; return 0;
 	case OPT_JSON: o->json = arg; return 0;
-	case OPT_IMPAIR:
-		return wrong(p, "--impair is not supported yet by this version: leave it out");
+	case OPT_IMPAIR: return set_impair(p, arg);
 	case 'i': return wrong(p, "-i is not supported yet by this version: leave it out");
 	case 'h': o->help = true; return 0;
 	case OPT_VERSION: o->version = true; return 0;

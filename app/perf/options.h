@@ -94,6 +94,7 @@ struct perf_options {
 	const char *peer_text;
 	const char *addrs[UROCE_APP_MAX_ADDRESSES];
 	unsigned int nb_addrs;
+	const char *impair; /* NULL: the network is as it is */
 	const char *json; /* NULL: none; "-": standard output */
 	bool use_oob;      /* else the RDMA CM */
 	struct perf_oob_addr oob;

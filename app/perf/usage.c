@@ -36,6 +36,8 @@ const char uroce_app_usage[] =
 	"  --verify                 check every byte at its destination\n"
 	"  --fault N                spoil message N of the first queue pair: --verify has to find it\n"
 	"  --floor                  compare with what a core does that only computes CRCs and copies\n"
+	"  --impair loss=P,reorder=P,dup=P,corrupt=P,ecn=P,delay=T,jitter=T,seed=N\n"
+	"                           a bad network in front of this end's ports (both ends in one process)\n"
 	"  --json FILE|-            write the results there too\n"
 	"  --help, --version\n"
 	"\n"

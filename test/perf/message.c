@@ -34,8 +34,8 @@ setup(void **state)
 	memset(&p, 0, sizeof(p));
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fds) != 0)
 		return -1;
-	p.a.fd = fds[0];
-	p.b.fd = fds[1];
+	uroce_perf_oob_start(&p.a, fds[0]);
+	uroce_perf_oob_start(&p.b, fds[1]);
 	*state = &p;
 	return 0;
 }
@@ -200,9 +200,9 @@ test_greetings(void **state)
 
 	assert_int_equal(
 		uroce_perf_message_greeting("uroce-perf 2 hello to=0", "hello", error, 256), 0);
-	assert_int_equal(uroce_perf_message_greeting("uroce-perf 2 hello", "hello", error, 256),
+	assert_int_equal(uroce_perf_message_greeting("uroce-perf 1 hello", "hello", error, 256),
 			 -1);
-	assert_non_null(strstr(error, "version 2"));
+	assert_non_null(strstr(error, "version 1"));
 	assert_int_equal(uroce_perf_message_greeting("uroce-perf 2 welcome", "hello", error, 256),
 			 -1);
 	assert_non_null(strstr(error, "--server"));

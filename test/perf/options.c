@@ -128,7 +128,7 @@ static const struct {
 	{ "--transport ud --mtu 1024 --size 2K", "1024" },
 	{ "--transport uc --verify", "use --op write-imm" },
 	{ "--transport tcp", "rc, uc or ud" },
-	{ "--impair loss=0.01", "not supported yet by this version" },
+	{ "--impair loss=2", "from 0 to 1" },
 	{ "-i", "not supported yet by this version" },
 	{ "--mode fast", "bw, rate or lat" },
 	{ "--size 3G", "64K" },
