@@ -156,14 +156,18 @@ refuse_read(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_rd_a
 	uroce_qp_event(qp, IBV_EVENT_QP_ACCESS_ERR);
 }
 
-/* The network may have doubled a READ that was answered: no reason to end the QP when the memory has gone since. */
+/* A READ that was answered comes again, and its memory has gone since. If the peer still needs it, the NAK tells him.
+ * If not, the network has doubled it: he drops the NAK, and that is no reason to end the QP. */
 static void
-drop_replay(struct uroce_engine *e, struct uroce_rd_atomic *r)
+refuse_replay(struct uroce_engine *e, struct uroce_qp *qp, struct uroce_rd_atomic *r)
 {
-	const enum uroce_verdict verdict = UROCE_DROP_DUPLICATE;
+	struct uroce_responder *resp = &qp->resp;
+	uint32_t psn = uroce_psn_add(r->first_psn, r->next);
 
 	r->next = r->end;
-	__atomic_store_n(&e->verdicts[verdict], e->verdicts[verdict] + 1, __ATOMIC_RELAXED);
+	/* an acknowledgement that is owed can be done without, a NAK cannot */
+	if (!resp->ack_owed || (resp->ack_syndrome & UROCE_AETH_CLASS_MASK) == UROCE_AETH_ACK)
+		uroce_response_nak(e, qp, uroce_verdicts[UROCE_NAK_ACCESS].syndrome, psn);
 }
 
 unsigned int
@@ -182,7 +186,7 @@ uroce_response_send(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf
 		}
 		ret = response(e, qp, r, &frames[n]);
 		if (unlikely(ret == -EACCES && r->answered)) {
-			drop_replay(e, r);
+			refuse_replay(e, qp, r);
 			continue;
 		}
 		if (unlikely(ret == -EACCES)) {
