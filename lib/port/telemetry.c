@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Telemetry: /uroce/list, /uroce/info, /uroce/stats, /uroce/qp, each but the first with a device's
- * name. Called on EAL's telemetry thread; the registry's lock keeps devices from going away
+ * Telemetry: /uroce/list, /uroce/info, /uroce/stats, /uroce/qp, /uroce/cm, each but the first with a
+ * device's name. Called on EAL's telemetry thread; the registry's lock keeps devices from going away
  * meanwhile.
  */
 
@@ -15,6 +15,7 @@
 #include <arpa/inet.h>
 #include <rte_telemetry.h>
 
+#include "port/agent.h"
 #include "port/link.h"
 #include "port/log.h"
 #include "port/registry.h"
@@ -95,6 +96,23 @@ add_addresses(struct uroce_port *port, struct rte_tel_data *d)
 	rte_tel_data_add_dict_container(d, "addresses", addresses, 0);
 }
 
+static void
+add_groups(struct uroce_port *port, struct rte_tel_data *d)
+{
+	struct rte_tel_data *groups = rte_tel_data_alloc();
+	char text[INET6_ADDRSTRLEN];
+
+	if (groups == NULL)
+		return;
+	rte_tel_data_start_array(groups, RTE_TEL_STRING_VAL);
+	pthread_mutex_lock(&port->lock);
+	for (unsigned int i = 0; i < port->published->group_count && i < MAX_LISTED; i++)
+		rte_tel_data_add_array_string(
+			groups, uroce_gid_format(port->published->groups[i], text, sizeof(text)));
+	pthread_mutex_unlock(&port->lock);
+	rte_tel_data_add_dict_container(d, "groups", groups, 0);
+}
+
 static int
 info_answer(struct uroce_port *port, const char *argument, struct rte_tel_data *d)
 {
@@ -114,6 +132,7 @@ info_answer(struct uroce_port *port, const char *argument, struct rte_tel_data *
 		rte_tel_data_add_dict_string(d, "link",
 					     attr.state == IBV_PORT_ACTIVE ? "up" : "down");
 	add_addresses(port, d);
+	add_groups(port, d);
 	return 0;
 }
 
@@ -209,6 +228,34 @@ qps(const char *cmd, const char *params, struct rte_tel_data *d)
 	return answer(params, d, qp_answer);
 }
 
+static int
+cm_answer(struct uroce_port *port, const char *argument, struct rte_tel_data *d)
+{
+	const struct uroce_agent *a = port->agent; /* stays while the registry is locked */
+	uint64_t values[MAX_COUNTERS];
+	const char *names[MAX_COUNTERS];
+	unsigned int n;
+
+	RTE_SET_USED(argument);
+	if (a == NULL)
+		return -ENOENT;
+	rte_tel_data_start_dict(d);
+	for (unsigned int i = 0; i < UROCE_AGENT_COUNTER_COUNT; i++)
+		rte_tel_data_add_dict_u64(d, uroce_agent_counter_names[i],
+					  __atomic_load_n(&a->counters[i], __ATOMIC_RELAXED));
+	n = uroce_cm_query_counters(a->ibcm.cm, names, values, RTE_DIM(values));
+	for (unsigned int i = 0; i < RTE_MIN(n, RTE_DIM(values)); i++)
+		rte_tel_data_add_dict_u64(d, names[i], values[i]);
+	return 0;
+}
+
+static int
+cm(const char *cmd, const char *params, struct rte_tel_data *d)
+{
+	RTE_SET_USED(cmd);
+	return answer(params, d, cm_answer);
+}
+
 static void
 init(void)
 {
@@ -221,6 +268,8 @@ init(void)
 					  "A device's counters. Parameter: name");
 	ret |= rte_telemetry_register_cmd("/uroce/qp", qps,
 					  "A device's QPs, or one. Parameters: name[,qpn]");
+	ret |= rte_telemetry_register_cmd("/uroce/cm", cm,
+					  "What connection management has counted. Parameter: name");
 	if (ret != 0)
 		UROCE_LOG(NOTICE, "no telemetry\n");
 }

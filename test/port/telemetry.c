@@ -18,7 +18,9 @@
 #include <cmocka.h>
 #include <rte_eal.h>
 
+#include "port/mcast.h"
 #include "tap.h"
+#include "uroce_cma.h"
 
 static const char *const cidrs[] = { "10.0.0.1/24", NULL };
 static char answer[65536];
@@ -65,6 +67,8 @@ test_commands(void **state)
 		.qp_type = IBV_QPT_RC,
 		.cap = { .max_send_wr = 4, .max_recv_wr = 4, .max_send_sge = 1, .max_recv_sge = 1 }
 	};
+	const union ibv_gid group = { .raw = { 0xff, 0x15, [13] = 1, 2, 3 } };
+	struct rdma_event_channel *channel;
 	uint8_t frame[TAP_BYTES];
 	struct ibv_pd *pd;
 	struct ibv_cq *cq;
@@ -79,6 +83,16 @@ test_commands(void **state)
 	expect(fd, "/uroce/list", "[\"uroce0\"]");
 	expect(fd, "/uroce/info,uroce0", "\"vlan\":9");
 	expect(fd, "/uroce/info,uroce0", "10.0.0.1");
+	expect(fd, "/uroce/info,uroce0", "\"groups\":[]");
+	assert_int_equal(uroce_port_mcast_join(&t.port->dev, &group), 0);
+	expect(fd, "/uroce/info,uroce0", "\"groups\":[\"ff15::1:203\"]");
+	uroce_port_mcast_leave(&t.port->dev, &group);
+	expect(fd, "/uroce/cm,uroce0", "null");
+	channel = uroce_rdma_create_event_channel();
+	assert_non_null(channel);
+	expect(fd, "/uroce/cm,uroce0", "\"mads_received\":0");
+	uroce_rdma_destroy_event_channel(channel);
+	expect(fd, "/uroce/cm,uroce0", "null");
 	expect(fd, "/uroce/stats,uroce0", "\"drop_vlan\":1");
 	expect(fd, "/uroce/stats,uroce0", "\"bad_response\":0"); /* the last there is */
 	expect(fd, "/uroce/stats,uroce1", "null");
