@@ -157,6 +157,41 @@ test_inbox(void **state)
 	uroce_pool_retire(pool);
 }
 
+/* Who is polled by somebody else, or runs on an lcore, needs no help. */
+static void
+test_help(void **state)
+{
+	struct rte_mempool *pool = uroce_pool_create("test", 63, 128, SOCKET_ID_ANY);
+	struct uroce_inbox_item item = { .port_id = 0 };
+	static const bool polled[] = { true, true, false, true };
+	uint64_t lost = 0;
+	struct uroce_worker *w;
+	unsigned int frames;
+
+	assert_non_null(pool);
+	create(&w, 1);
+	for (unsigned int i = 0; i < RTE_DIM(polled); i++) {
+		item.packet.mbuf = rte_pktmbuf_alloc(pool);
+		assert_int_equal(rte_ring_mp_enqueue_elem(w->inbox, &item, sizeof(item)), 0);
+		if (i == 2)
+			w->now_ns = UINT64_MAX / 2; /* somebody polls it, just now */
+		if (i == 3)
+			w->helped_ns = w->now_ns; /* not any more */
+		assert_true(uroce_workers_help(&frames));
+		lost = polled[i] ? lost + 1 + (i == 3) : lost;
+		assert_int_equal(w->lost, lost);
+		assert_int_equal(frames, polled[i] ? 1 + (i == 3) : 0);
+	}
+	w->now_ns = 0;
+	assert_int_equal(uroce_worker_launch(w, LCORE), 0);
+	assert_false(uroce_workers_help(&frames));
+	assert_int_equal(frames, 0);
+	assert_int_equal(uroce_worker_stop(w), 0);
+	destroy(&w, 1);
+	assert_true(rte_mempool_full(pool));
+	uroce_pool_retire(pool);
+}
+
 int
 main(void)
 {
@@ -166,6 +201,7 @@ main(void)
 		cmocka_unit_test(test_used),
 		cmocka_unit_test(test_launch),
 		cmocka_unit_test(test_inbox),
+		cmocka_unit_test(test_help),
 	};
 
 	/* both on one CPU: there may be no other */
