@@ -22,6 +22,7 @@
 #include "port/log.h"
 #include "port/registry.h"
 #include "port/resolve.h"
+#include "port/watch.h"
 #include "port/worker.h"
 
 static struct {
@@ -87,6 +88,16 @@ fds_init(void)
 		};
 }
 
+/* Its device is no more: nothing leads there from now on. */
+static void
+agent_gone(struct uroce_agent *a)
+{
+	if (a->gone)
+		return;
+	a->gone = true;
+	uroce_cma_device_gone(&a->ibcm);
+}
+
 /* @param next_ns	when something is due, at the latest
  * @return	how many MADs came and went */
 static unsigned int
@@ -97,8 +108,11 @@ round_do(uint64_t *next_ns)
 
 	pthread_mutex_lock(&uroce_cm_lock);
 	fds_read();
-	for (unsigned int i = 0; i < service.agent_count; i++)
+	for (unsigned int i = 0; i < service.agent_count; i++) {
 		n += uroce_agent_round(service.agents[i], now_ns);
+		if (uroce_watch_is_removed(service.agents[i]->port))
+			agent_gone(service.agents[i]);
+	}
 	uroce_cma_expire(now_ns);
 	*next_ns = uroce_cma_deadline();
 	for (unsigned int i = 0; i < service.agent_count; i++)
@@ -303,9 +317,16 @@ stop(void)
 static unsigned int
 agents(struct uroce_cm_agent **list, unsigned int room)
 {
-	for (unsigned int i = 0; i < RTE_MIN(service.agent_count, room); i++)
-		list[i] = &service.agents[i]->ibcm;
-	return service.agent_count;
+	unsigned int n = 0;
+
+	for (unsigned int i = 0; i < service.agent_count; i++) {
+		if (service.agents[i]->gone)
+			continue;
+		if (n < room)
+			list[n] = &service.agents[i]->ibcm;
+		n++;
+	}
+	return n;
 }
 
 static struct uroce_cm_agent *
@@ -322,7 +343,7 @@ find(const union ibv_gid *gid, uint8_t *sgid_index)
 		*sgid_index = (uint8_t)index;
 	}
 	uroce_registry_unlock();
-	return a != NULL ? &a->ibcm : NULL;
+	return a != NULL && !a->gone ? &a->ibcm : NULL;
 }
 
 /* Of several devices the one that leads there most directly. */
@@ -338,7 +359,7 @@ route(const union ibv_gid *sgid, const union ibv_gid *dgid, uint8_t *sgid_index)
 		unsigned int index;
 		int ret = uroce_port_route(service.agents[i]->port, from, dgid->raw, &index);
 
-		if (ret >= 0 && ret < least) {
+		if (ret >= 0 && ret < least && !service.agents[i]->gone) {
 			least = ret;
 			best = service.agents[i];
 			*sgid_index = (uint8_t)index;
@@ -409,7 +430,7 @@ uroce_cm_service_device_gone(struct uroce_port *port)
 	a = port->agent;
 	if (a != NULL) {
 		pthread_mutex_lock(&uroce_cm_lock);
-		uroce_cma_device_gone(&a->ibcm);
+		agent_gone(a);
 		pthread_mutex_unlock(&uroce_cm_lock);
 		agent_remove(a);
 	}

@@ -42,7 +42,7 @@ compare(const void *a, const void *b)
 static void
 snapshot_groups(struct uroce_addresses *a, const struct uroce_groups *g)
 {
-	for (unsigned int i = 0; i < RTE_DIM(g->entries); i++)
+	for (unsigned int i = 0; i < g->limit; i++)
 		if (g->entries[i].refs != 0)
 			memcpy(a->groups[a->group_count++], g->entries[i].gid,
 			       sizeof(a->groups[0]));

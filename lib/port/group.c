@@ -59,7 +59,7 @@ uroce_groups_init(struct uroce_groups *g)
 static struct uroce_group *
 find(struct uroce_groups *g, const uint8_t gid[16])
 {
-	for (unsigned int i = 0; i < RTE_DIM(g->entries); i++) {
+	for (unsigned int i = 0; i < g->limit; i++) {
 		struct uroce_group *e = &g->entries[i];
 
 		if (e->used && memcmp(e->gid, gid, sizeof(e->gid)) == 0)
@@ -71,11 +71,13 @@ find(struct uroce_groups *g, const uint8_t gid[16])
 static struct uroce_group *
 find_free(struct uroce_groups *g)
 {
-	for (unsigned int i = 0; i < RTE_DIM(g->entries); i++)
+	for (unsigned int i = 0; i < g->limit; i++)
 		if (!g->entries[i].used)
 			return &g->entries[i];
+	if (g->limit < RTE_DIM(g->entries))
+		return &g->entries[g->limit++];
 	/* rather than a new one, one that has been left may be forgotten */
-	for (unsigned int i = 0; i < RTE_DIM(g->entries); i++)
+	for (unsigned int i = 0; i < g->limit; i++)
 		if (g->entries[i].refs == 0)
 			return &g->entries[i];
 	return NULL;
@@ -144,7 +146,7 @@ void
 uroce_groups_renew(struct uroce_groups *g)
 {
 	rte_spinlock_lock(&g->lock);
-	for (unsigned int i = 0; i < RTE_DIM(g->entries); i++)
+	for (unsigned int i = 0; i < g->limit; i++)
 		if (g->entries[i].refs != 0)
 			change(g, &g->entries[i]);
 	rte_spinlock_unlock(&g->lock);
@@ -156,7 +158,7 @@ uroce_groups_leaving(struct uroce_groups *g)
 	bool leaving = false;
 
 	rte_spinlock_lock(&g->lock);
-	for (unsigned int i = 0; i < RTE_DIM(g->entries); i++)
+	for (unsigned int i = 0; i < g->limit; i++)
 		leaving |= g->entries[i].used && g->entries[i].refs == 0;
 	rte_spinlock_unlock(&g->lock);
 	return leaving;
@@ -181,7 +183,7 @@ version_update(struct uroce_groups *g, enum uroce_group_family family, uint64_t 
 	if (!older)
 		return;
 	querier->answer_ns = UINT64_MAX;
-	for (unsigned int i = 0; i < RTE_DIM(g->entries); i++) {
+	for (unsigned int i = 0; i < g->limit; i++) {
 		struct uroce_group *e = &g->entries[i];
 
 		if (!e->used || family_of(e->gid) != family)
@@ -206,7 +208,7 @@ answer_each(struct uroce_groups *g, const struct uroce_group_query *query, uint6
 {
 	uint64_t due_ns = UINT64_MAX;
 
-	for (unsigned int i = 0; i < RTE_DIM(g->entries); i++) {
+	for (unsigned int i = 0; i < g->limit; i++) {
 		struct uroce_group *e = &g->entries[i];
 
 		if (e->refs == 0 || family_of(e->gid) != query->family || !is_reported(e->gid))
@@ -266,7 +268,7 @@ answer_all(struct uroce_groups *g, enum uroce_group_family family, uint64_t now_
 	if (querier->answer_ns > now_ns)
 		return;
 	querier->answer_ns = UINT64_MAX;
-	for (unsigned int i = 0; i < RTE_DIM(g->entries); i++) {
+	for (unsigned int i = 0; i < g->limit; i++) {
 		struct uroce_group *e = &g->entries[i];
 
 		if (e->refs != 0 && family_of(e->gid) == family && is_reported(e->gid))
@@ -322,7 +324,7 @@ collect(struct uroce_groups *g, enum uroce_group_family family, uint64_t now_ns,
 	report->family = family;
 	report->version = querier->version;
 	report->count = 0;
-	for (unsigned int i = 0; i < RTE_DIM(g->entries) && report->count < room; i++) {
+	for (unsigned int i = 0; i < g->limit && report->count < room; i++) {
 		struct uroce_group *e = &g->entries[i];
 
 		if (!e->used || family_of(e->gid) != family)

@@ -56,6 +56,7 @@ struct uroce_group_querier {
 
 struct uroce_groups {
 	rte_spinlock_t lock;
+	uint32_t limit; /* entries from here on have never been used */
 	/* entries come and go, and refs change, under the port's lock, too */
 	struct uroce_group entries[UROCE_MAX_MCAST_GROUPS];
 	struct uroce_group_querier queriers[UROCE_GROUP_FAMILIES];

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "port/link.h"
+#include "port/watch.h"
 
 #define WIDTH_1X 1
 #define WIDTH_4X 2
@@ -51,13 +52,13 @@ uroce_mtu_of_ethernet(uint16_t ethernet_mtu)
 int
 uroce_port_query(struct uroce_device *dev, struct ibv_port_attr *attr)
 {
-	const struct uroce_port *port = uroce_port_of(dev);
+	struct uroce_port *port = uroce_port_of(dev);
 	struct rte_eth_link link;
 	unsigned int i = 0;
 	int ret;
 
 	memset(&link, 0, sizeof(link));
-	ret = port->removed ? 0 : rte_eth_link_get_nowait(port->port_id, &link);
+	ret = uroce_watch_is_removed(port) ? 0 : rte_eth_link_get_nowait(port->port_id, &link);
 	if (ret < 0)
 		return ret;
 	attr->state = link.link_status == RTE_ETH_LINK_UP ? IBV_PORT_ACTIVE : IBV_PORT_DOWN;

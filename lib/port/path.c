@@ -92,7 +92,9 @@ neighbour_init(struct uroce_port *port, struct uroce_path *path, struct uroce_te
 	if (n == NULL)
 		return -ENOMEM;
 	path->lladdr = &n->lladdr;
-	uroce_port_upkeep_by(port, 0);
+	/* who is known is asked again when that is due */
+	if (__atomic_load_n(&n->lladdr, __ATOMIC_RELAXED) == 0)
+		uroce_port_upkeep_by(port, 0);
 	return 0;
 }
 

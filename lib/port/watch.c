@@ -51,6 +51,17 @@ unlock:
 	rte_spinlock_unlock(&port->link_lock);
 }
 
+bool
+uroce_watch_is_removed(struct uroce_port *port)
+{
+	bool is_removed;
+
+	rte_spinlock_lock(&port->link_lock);
+	is_removed = port->removed;
+	rte_spinlock_unlock(&port->link_lock);
+	return is_removed;
+}
+
 uint64_t
 uroce_watch_upkeep(struct uroce_port *port, uint64_t now_ns)
 {

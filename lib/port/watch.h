@@ -22,5 +22,7 @@ void uroce_watch_link(struct uroce_port *port);
 
 /** The same when it is time. Worker 0 of the port, within a poll. @return when to call again, ns */
 uint64_t uroce_watch_upkeep(struct uroce_port *port, uint64_t now_ns);
+/** Has the device been pulled out? Any thread. */
+bool uroce_watch_is_removed(struct uroce_port *port);
 
 #endif /* UROCE_PORT_WATCH_H */

@@ -12,6 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <arpa/inet.h>
+
 #include <cmocka.h>
 
 #include "eal.h"
@@ -20,6 +22,7 @@
 #include "port/watch.h"
 #include "port/worker.h"
 #include "tap.h"
+#include "uroce_cma.h"
 
 static const char *const cidrs[] = { "10.0.0.1/24", NULL };
 
@@ -170,6 +173,36 @@ test_removed(void **state)
 	upkeep(&t, uroce_clock_ns() + 3600 * UINT64_C(1000000000));
 	expect_no_event(&t);
 	assert_int_equal(port_state(&t), IBV_PORT_DOWN);
+	assert_true(uroce_watch_is_removed(t.port));
+	tap_close(&t);
+}
+
+/* IDs are told, and nothing is bound to the device any more. */
+static void
+test_removed_under_cm(void **state)
+{
+	struct sockaddr_in in = { .sin_family = AF_INET };
+	struct rdma_event_channel *channel;
+	struct rdma_cm_event *event;
+	struct rdma_cm_id *id;
+	struct tap t;
+
+	inet_pton(AF_INET, "10.0.0.1", &in.sin_addr);
+	open_device(&t);
+	channel = uroce_rdma_create_event_channel();
+	assert_non_null(channel);
+	assert_int_equal(uroce_rdma_create_id(channel, &id, NULL, RDMA_PS_TCP), 0);
+	assert_int_equal(uroce_rdma_bind_addr(id, (struct sockaddr *)&in), 0);
+	assert_ptr_equal(id->verbs, t.context);
+	call(&t, RTE_ETH_EVENT_INTR_RMV);
+	assert_int_equal(uroce_rdma_get_cm_event(channel, &event), 0);
+	assert_int_equal(event->event, RDMA_CM_EVENT_DEVICE_REMOVAL);
+	assert_int_equal(uroce_rdma_ack_cm_event(event), 0);
+	assert_int_equal(uroce_rdma_destroy_id(id), 0);
+	assert_int_equal(uroce_rdma_create_id(channel, &id, NULL, RDMA_PS_TCP), 0);
+	assert_int_equal(uroce_rdma_bind_addr(id, (struct sockaddr *)&in), -1);
+	assert_int_equal(uroce_rdma_destroy_id(id), 0);
+	uroce_rdma_destroy_event_channel(channel);
 	tap_close(&t);
 }
 
@@ -210,7 +243,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_polled_link), cmocka_unit_test(test_called),
 		cmocka_unit_test(test_removed),     cmocka_unit_test(test_addresses),
-		cmocka_unit_test(test_stop),
+		cmocka_unit_test(test_stop),        cmocka_unit_test(test_removed_under_cm),
 	};
 
 	test_eal_init(NULL);
