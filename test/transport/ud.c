@@ -468,6 +468,42 @@ r6_r7_qp1(void **state)
 	peer_stop(&p);
 }
 
+/* What does not fit keeps the receive that it has taken from the SRQ, for the next. */
+static void
+receives_from_an_srq(void **state)
+{
+	struct ibv_srq_init_attr attr = { .attr = { .max_wr = 4, .max_sge = 1 } };
+	struct ibv_qp_init_attr init = { .qp_type = IBV_QPT_UD, .cap = { .max_send_wr = 1 } };
+	struct peer_packet in = datagram(11);
+	struct ibv_qp *application;
+	struct ibv_recv_wr *bad;
+	struct peer p;
+
+	(void)state;
+	peer_start(&p, &ud);
+	application = p.qp;
+	init.srq = uroce_create_srq(p.pd, &attr);
+	assert_non_null(init.srq);
+	init.send_cq = p.send_cq;
+	init.recv_cq = p.recv_cq;
+	p.qp = uroce_create_qp(p.pd, &init);
+	assert_non_null(p.qp);
+	peer_connect(p.qp, &ud);
+	expect_dropped(&p, &in, UROCE_DROP_NO_RECV);
+	struct ibv_sge sge = { .addr = (uintptr_t)p.buffer, .length = 50, .lkey = p.mr->lkey };
+	struct ibv_recv_wr wr = { .wr_id = 5, .sg_list = &sge, .num_sge = 1 };
+	assert_int_equal(uroce_post_srq_recv(init.srq, &wr, &bad), 0);
+	expect_dropped(&p, &in, UROCE_DROP_PAYLOAD);
+	in = datagram(10);
+	assert_int_equal(peer_in(&p, &in), UROCE_OK);
+	assert_int_equal(peer_expect_wc(p.recv_cq, IBV_WC_SUCCESS, 5).byte_len, 50);
+	expect_dropped(&p, &in, UROCE_DROP_NO_RECV);
+	assert_int_equal(uroce_destroy_qp(p.qp), 0);
+	assert_int_equal(uroce_destroy_srq(init.srq), 0);
+	p.qp = application;
+	peer_stop(&p);
+}
+
 static void
 r32_what_is_received_in_its_states(void **state)
 {
@@ -508,6 +544,7 @@ main(void)
 		cmocka_unit_test(a_flow_label_chooses_the_source_port),
 		cmocka_unit_test(sqd_begins_nothing),
 		cmocka_unit_test(r6_r7_qp1),
+		cmocka_unit_test(receives_from_an_srq),
 		cmocka_unit_test(r32_what_is_received_in_its_states),
 	};
 
