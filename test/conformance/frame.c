@@ -130,10 +130,9 @@ parse_other(struct lexer *l, const char *name, struct frame *f)
 	if (strcmp(name, "payload") == 0) {
 		parse_payload(l, f);
 	} else if (strcmp(name, "to") == 0) {	/* va and rkey */
-		const struct object *o;
-		uint64_t va = object_value(l);
+		uint64_t va;
+		const struct object *o = object_address(l, &va);
 
-		o = object_of_address(va);
 		for (unsigned int i = 0; i < FIELD_COUNT; i++) {
 			if (strcmp(fields[i].name, "va") == 0)
 				set(f, i, va);

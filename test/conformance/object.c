@@ -151,6 +151,17 @@ object_value(struct lexer *l)
 	}
 }
 
+const struct object *
+object_address(struct lexer *l, uint64_t *addr)
+{
+	char *at = l->at;
+	const struct object *named = object_take(l, OBJECT_MR);
+
+	l->at = at;
+	*addr = object_value(l);
+	return named != NULL ? named : object_of_address(*addr);
+}
+
 const char *
 object_describe_address(uint64_t addr, char *text, size_t bytes)
 {

@@ -70,6 +70,8 @@ struct object *object_at(unsigned int i);
 void object_clear(void);
 /** The memory region whose range holds this address, the latest first; or NULL. */
 const struct object *object_of_address(uint64_t addr);
+/** An address, and the region whose name it begins with; else the one that holds it. @return the region or NULL */
+const struct object *object_address(struct lexer *l, uint64_t *addr);
 
 /** A value: sums, differences and exclusive ors of numbers and names. */
 uint64_t object_value(struct lexer *l);

@@ -94,9 +94,8 @@ take_sge(struct lexer *l, struct ibv_sge *sge, int *n)
 	if (*n == MAX_SGE)
 		lexer_fail(l, "more than %d entries", MAX_SGE);
 	sge += (*n)++;
-	sge->addr = object_value(l);
+	o = object_address(l, &sge->addr);
 	sge->length = (uint32_t)object_value(l);
-	o = object_of_address(sge->addr);
 	sge->lkey = o == NULL ? 0 : o->lkey;
 	if (lexer_take(l, "lkey"))
 		sge->lkey = (uint32_t)object_value(l);
