@@ -112,7 +112,8 @@ disconnected(struct rping_conn *conn)
 	else if (expected)
 		uroce_rping_conn_leave(conn);
 	else
-		uroce_rping_conn_fail(conn, "the server has disconnected after %u pings", conn->round);
+		uroce_rping_conn_fail(conn, "the server has disconnected after %u pings: rping takes no more bytes than its own -S says",
+				      conn->round);
 }
 
 static void
