@@ -25,8 +25,8 @@
 
 #define TTL           1    /* not beyond the link */
 #define TYPE_OF_SERVICE 0xc0 /* internetwork control (RFC 3376, 4) */
-#define ROUTERS_V2    RTE_IPV4(224, 0, 0, 2)
-#define ROUTERS_V3    RTE_IPV4(224, 0, 0, 22)
+#define ROUTERS_V2    RTE_IPV4(224u, 0, 0, 2)
+#define ROUTERS_V3    RTE_IPV4(224u, 0, 0, 22)
 
 #define TENTH_NS  100000000ull	/* unit of a query's response time */
 #define V1_TENTHS 100		/* version 1 has none: 10 s */

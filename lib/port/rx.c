@@ -12,7 +12,7 @@
 
 #include "port/rx.h"
 
-#define ALL_HOSTS RTE_IPV4(224, 0, 0, 1)
+#define ALL_HOSTS RTE_IPV4(224u, 0, 0, 1)
 
 /* Find the ethertype behind the VLAN tag, if there is one, and check whether it is ours. A tag of
  * VLAN 0 is a priority, not a VLAN. */
