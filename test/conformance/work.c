@@ -218,7 +218,7 @@ bind_statement(struct lexer *l)
 	wr.bind_mw.bind_info = info;
 	verb = (struct ibv_mw_bind){ .wr_id = wr.wr_id, .send_flags = wr.send_flags, .bind_info = info };
 	statement_result(l, "bind_mw", post ? ibv_post_send(o->qp, &wr, &bad)
-					    : ibv_bind_mw(o->qp, window->mw, &verb));
+					    : uroce_bind_mw(o->qp, window->mw, &verb));
 }
 
 /* recv Q wr 1 sge A 10 [= EINVAL]; of an SRQ too */
