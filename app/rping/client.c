@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The client: each round it offers a ping to be read, then room for it to be written, and looks at what has come back.
- * Main thread.
+ * The client: each round it offers a ping to be read, then room for it to be written, and looks at
+ * what has come back. Main thread.
  */
 
 #include <stdio.h>
@@ -47,7 +47,8 @@ check(struct rping_conn *conn)
 	if (o->validate) {
 		at = uroce_rping_compare(conn->start, conn->data, o->size);
 		if (at < o->size) {
-			uroce_rping_conn_fail(conn, "ping %u: byte %u is wrong: data mismatch", conn->round, at);
+			uroce_rping_conn_fail(conn, "ping %u: byte %u is wrong: data mismatch",
+					      conn->round, at);
 			return;
 		}
 	}
@@ -65,10 +66,7 @@ uroce_rping_client_received(struct rping_conn *conn)
 		conn->phase = RPING_WRITING;
 		offer(conn, conn->data, conn->data_mr);
 		break;
-	case RPING_WRITING:
-		check(conn);
-		break;
-	default:
-		uroce_rping_conn_fail(conn, "the server has sent a message that is not due");
+	case RPING_WRITING: check(conn); break;
+	default: uroce_rping_conn_fail(conn, "the server has sent a message that is not due");
 	}
 }

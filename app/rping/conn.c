@@ -19,7 +19,7 @@
 
 #define SEND_DEPTH 4 /* one at a time, and the one before it not yet taken */
 #define RECV_DEPTH 2
-#define CQ_DEPTH (SEND_DEPTH + RECV_DEPTH)
+#define CQ_DEPTH   (SEND_DEPTH + RECV_DEPTH)
 
 struct rping_conn *
 uroce_rping_conn_create(const struct rping_options *o, struct rdma_cm_id *id, bool server)
@@ -71,7 +71,8 @@ say(const char *what)
 static int
 buffers_register(struct rping_conn *conn)
 {
-	const int remote = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE;
+	const int remote = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ |
+			   IBV_ACCESS_REMOTE_WRITE;
 
 	conn->info_mr = uroce_reg_mr(conn->pd, &conn->recv_info, 2 * sizeof(conn->recv_info),
 				     IBV_ACCESS_LOCAL_WRITE);
@@ -107,7 +108,9 @@ qp_create(struct rping_conn *conn)
 	struct ibv_qp_init_attr init = {
 		.send_cq = conn->cq,
 		.recv_cq = conn->cq,
-		.cap = { .max_send_wr = SEND_DEPTH, .max_recv_wr = RECV_DEPTH, .max_send_sge = 1,
+		.cap = { .max_send_wr = SEND_DEPTH,
+			 .max_recv_wr = RECV_DEPTH,
+			 .max_send_sge = 1,
 			 .max_recv_sge = 1 },
 		.qp_type = IBV_QPT_RC,
 	};
@@ -280,8 +283,8 @@ completed(struct rping_conn *conn, const struct ibv_wc *wc)
 	if (wc->status == IBV_WC_WR_FLUSH_ERR || conn->phase >= RPING_LEAVING)
 		return;
 	if (wc->status != IBV_WC_SUCCESS)
-		uroce_rping_conn_fail(conn, "%s (work completion status %d)", uroce_wc_status_str(wc->status),
-				      (int)wc->status);
+		uroce_rping_conn_fail(conn, "%s (work completion status %d)",
+				      uroce_wc_status_str(wc->status), (int)wc->status);
 	else if (wc->opcode == IBV_WC_RECV)
 		message_received(conn, wc);
 	else if (conn->server)

@@ -21,7 +21,8 @@ enum rping_phase {
 	RPING_CONNECTING,
 	RPING_WAIT_START, /* server: for the address to read from */
 	RPING_READING,
-	RPING_WAIT_SINK, /* server: for the address to write to. Client: for the word that it was read */
+	RPING_WAIT_SINK, /* server: for the address to write to. Client: for the word that it was
+			    read */
 	RPING_WRITING,   /* Client: for the word that it was written */
 	RPING_LEAVING,   /* disconnects */
 	RPING_OVER,
@@ -46,13 +47,15 @@ struct rping_conn {
 	struct ibv_mr *data_mr;
 	struct rping_info recv_info;
 	struct rping_info send_info;
-	struct rping_info peer; /* the server's client's, in host byte order */
+	struct rping_info peer;               /* the server's client's, in host byte order */
 	char start[UROCE_RPING_BUFFER_BYTES]; /* the client's: is read */
-	char data[UROCE_RPING_BUFFER_BYTES];  /* the client's: is written. The server's: in between */
+	char data[UROCE_RPING_BUFFER_BYTES];  /* the client's: is written. The server's: in between
+					       */
 };
 
 /** @return NULL: no memory */
-struct rping_conn *uroce_rping_conn_create(const struct rping_options *o, struct rdma_cm_id *id, bool server);
+struct rping_conn *uroce_rping_conn_create(const struct rping_options *o, struct rdma_cm_id *id,
+					   bool server);
 /** With its ID. */
 void uroce_rping_conn_destroy(struct rping_conn *conn);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * What the event channel tells: requests become connections, resolved addresses lead on, errors are put into words.
- * Main thread.
+ * What the event channel tells: requests become connections, resolved addresses lead on, errors are
+ * put into words. Main thread.
  */
 
 #include <arpa/inet.h>
@@ -59,7 +59,8 @@ accept_client(struct rping_conn *conn)
 	return uroce_rdma_accept(conn->id, conn->options->own_qp ? &param : NULL);
 }
 
-/* The ID is ours to destroy; after the event has been acknowledged. @return NULL: it is a connection's now */
+/* The ID is ours to destroy; after the event has been acknowledged. @return NULL: it is a
+ * connection's now */
 static struct rdma_cm_id *
 requested(struct rping *r, struct rdma_cm_id *id)
 {
@@ -112,8 +113,10 @@ disconnected(struct rping_conn *conn)
 	else if (expected)
 		uroce_rping_conn_leave(conn);
 	else
-		uroce_rping_conn_fail(conn, "the server has disconnected after %u pings: rping takes no more bytes than its own -S says",
-				      conn->round);
+		uroce_rping_conn_fail(
+			conn,
+			"the server has disconnected after %u pings: rping takes no more bytes than its own -S says",
+			conn->round);
 }
 
 static void
@@ -123,18 +126,25 @@ refused(const struct rping *r, struct rping_conn *conn, const struct rdma_cm_eve
 
 	switch (event->event) {
 	case RDMA_CM_EVENT_ADDR_ERROR:
-		uroce_rping_conn_fail(conn, "the server's address: %s: is it on a subnet of --addr, and is the "
-				      "link up?", strerror(-event->status));
+		uroce_rping_conn_fail(
+			conn,
+			"the server's address: %s: is it on a subnet of --addr, and is the "
+			"link up?",
+			strerror(-event->status));
 		break;
 	case RDMA_CM_EVENT_REJECTED:
-		uroce_rping_conn_fail(conn, "rejected (reason %d): is a server listening on port %u, and not busy?",
-				      event->status, port);
+		uroce_rping_conn_fail(
+			conn,
+			"rejected (reason %d): is a server listening on port %u, and not busy?",
+			event->status, port);
 		break;
 	case RDMA_CM_EVENT_UNREACHABLE:
-		uroce_rping_conn_fail(conn, "nobody answers the request: %s", strerror(-event->status));
+		uroce_rping_conn_fail(conn, "nobody answers the request: %s",
+				      strerror(-event->status));
 		break;
 	default:
-		uroce_rping_conn_fail(conn, "%s, status %d", uroce_rdma_event_str(event->event), event->status);
+		uroce_rping_conn_fail(conn, "%s, status %d", uroce_rdma_event_str(event->event),
+				      event->status);
 	}
 }
 
@@ -142,26 +152,14 @@ static void
 handle(struct rping *r, struct rping_conn *conn, const struct rdma_cm_event *event)
 {
 	switch (event->event) {
-	case RDMA_CM_EVENT_ADDR_RESOLVED:
-		resolved(conn);
-		break;
-	case RDMA_CM_EVENT_ROUTE_RESOLVED:
-		routed(conn);
-		break;
-	case RDMA_CM_EVENT_CONNECT_RESPONSE:
-		answered(conn);
-		break;
-	case RDMA_CM_EVENT_ESTABLISHED:
-		established(conn);
-		break;
-	case RDMA_CM_EVENT_DISCONNECTED:
-		disconnected(conn);
-		break;
+	case RDMA_CM_EVENT_ADDR_RESOLVED: resolved(conn); break;
+	case RDMA_CM_EVENT_ROUTE_RESOLVED: routed(conn); break;
+	case RDMA_CM_EVENT_CONNECT_RESPONSE: answered(conn); break;
+	case RDMA_CM_EVENT_ESTABLISHED: established(conn); break;
+	case RDMA_CM_EVENT_DISCONNECTED: disconnected(conn); break;
 	case RDMA_CM_EVENT_TIMEWAIT_EXIT:
-	case RDMA_CM_EVENT_ADDR_CHANGE:
-		break;
-	default:
-		refused(r, conn, event);
+	case RDMA_CM_EVENT_ADDR_CHANGE: break;
+	default: refused(r, conn, event);
 	}
 }
 
@@ -175,8 +173,8 @@ uroce_rping_events(struct rping *r)
 	while (uroce_rdma_get_cm_event(r->channel, &event) == 0) {
 		unwanted = NULL;
 		if (r->options->debug)
-			fprintf(stderr, "%s: %s, status %d\n", uroce_app_name, uroce_rdma_event_str(event->event),
-				event->status);
+			fprintf(stderr, "%s: %s, status %d\n", uroce_app_name,
+				uroce_rdma_event_str(event->event), event->status);
 		if (event->event == RDMA_CM_EVENT_CONNECT_REQUEST)
 			unwanted = requested(r, event->id);
 		else if (event->id->context != NULL)

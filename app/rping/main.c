@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * uroce-rping: arguments, EAL, ports, and the exit status: 0; 1 when something failed or a byte was wrong; 2 for a wrong
- * argument.
+ * uroce-rping: arguments, EAL, ports, and the exit status: 0; 1 when something failed or a byte was
+ * wrong; 2 for a wrong argument.
  */
 
 #include <arpa/inet.h>
@@ -51,7 +51,9 @@ check_ports(const struct rping_options *o)
 	}
 	if (ports == 0)
 		return uroce_app_eal_no_port();
-	return o->nb_addrs == 0 ? "the port needs an address: give --addr IP/PREFIX, as --addr 10.0.0.1/24" : NULL;
+	return o->nb_addrs == 0
+		       ? "the port needs an address: give --addr IP/PREFIX, as --addr 10.0.0.1/24"
+		       : NULL;
 }
 
 /* Every port that EAL has, with the main lcore's worker; addresses in turn. */
@@ -90,7 +92,8 @@ sockaddr_of(struct sockaddr_storage *to, const char *cidr, uint16_t port)
 		v4->sin_family = AF_INET;
 		v4->sin_port = htons(port);
 	} else {
-		RTE_VERIFY(inet_pton(AF_INET6, text, &v6->sin6_addr) == 1); /* checked with the options */
+		RTE_VERIFY(inet_pton(AF_INET6, text, &v6->sin6_addr) ==
+			   1); /* checked with the options */
 		v6->sin6_family = AF_INET6;
 		v6->sin6_port = htons(port);
 	}
@@ -155,7 +158,8 @@ main(int argc, char **argv)
 			return STATUS_OK;
 		}
 		if (strcmp(argv[i], "-s") == 0 && i == 1 && nb_eal == argc)
-			return usage_error("-s is not EAL's: put -- before it, as in uroce-rping --no-huge -- -s");
+			return usage_error(
+				"-s is not EAL's: put -- before it, as in uroce-rping --no-huge -- -s");
 	}
 	if (uroce_rping_options_parse(&options, nb_eal < argc ? argc - nb_eal : 1,
 				      argv + RTE_MIN(nb_eal, argc - 1), error, sizeof(error)) != 0)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The command line of uroce-rping after the `--`: the letters are rping's. main() calls it before EAL starts, so that a
- * wrong argument is answered at once.
+ * The command line of uroce-rping after the `--`: the letters are rping's. main() calls it before
+ * EAL starts, so that a wrong argument is answered at once.
  */
 
 #include <arpa/inet.h>
@@ -65,11 +65,12 @@ set_role(const struct parse *p, enum rping_role role)
 }
 
 static int
-set_number(const struct parse *p, const char *option, const char *arg, uint64_t min, uint64_t max, uint64_t *value)
+set_number(const struct parse *p, const char *option, const char *arg, uint64_t min, uint64_t max,
+	   uint64_t *value)
 {
 	if (uroce_app_number_parse(arg, min, max, value) != 0)
-		return wrong(p, "%s %s: give a number from %llu to %llu", option, arg, (unsigned long long)min,
-			     (unsigned long long)max);
+		return wrong(p, "%s %s: give a number from %llu to %llu", option, arg,
+			     (unsigned long long)min, (unsigned long long)max);
 	return 0;
 }
 
@@ -79,10 +80,13 @@ set_addr(const struct parse *p, const char *arg)
 	union ibv_gid gid;
 
 	if (uroce_app_cidr_parse(arg, &gid) != 0)
-		return wrong(p, "--addr %s: give an address with its prefix length, as 10.0.0.1/24 or fd00::1/64",
-			     arg);
+		return wrong(
+			p,
+			"--addr %s: give an address with its prefix length, as 10.0.0.1/24 or fd00::1/64",
+			arg);
 	if (p->o->nb_addrs == UROCE_APP_MAX_ADDRESSES)
-		return wrong(p, "--addr %s: %u addresses are the most", arg, UROCE_APP_MAX_ADDRESSES);
+		return wrong(p, "--addr %s: %u addresses are the most", arg,
+			     UROCE_APP_MAX_ADDRESSES);
 	p->o->addrs[p->o->nb_addrs++] = arg;
 	return 0;
 }
@@ -126,9 +130,7 @@ set_option(const struct parse *p, int option, const char *arg)
 	switch (option) {
 	case 's': return set_role(p, RPING_SERVER);
 	case 'c': return set_role(p, RPING_CLIENT);
-	case 'a':
-		o->addr_given = true;
-		return set_host(p, 'a', arg, &o->addr);
+	case 'a': o->addr_given = true; return set_host(p, 'a', arg, &o->addr);
 	case 'I': return set_host(p, 'I', arg, &o->source);
 	case OPT_ADDR: return set_addr(p, arg);
 	case 'p':
@@ -164,9 +166,11 @@ check_together(const struct parse *p)
 	if (o->role != RPING_CLIENT && o->source.ss_family != 0)
 		return wrong(p, "-I is the client's source address: leave it out without -c");
 	if (o->role == RPING_BOTH && (o->persistent || o->addr_given))
-		return wrong(p, "both ends are in this process: leave -P and -a out, or say -s or -c");
+		return wrong(p,
+			     "both ends are in this process: leave -P and -a out, or say -s or -c");
 	if (o->source.ss_family != 0 && o->source.ss_family != o->addr.ss_family)
-		return wrong(p, "-I and -a are not of one family: give two IPv4 or two IPv6 addresses");
+		return wrong(
+			p, "-I and -a are not of one family: give two IPv4 or two IPv6 addresses");
 	if (o->addr.ss_family == AF_INET6)
 		((struct sockaddr_in6 *)&o->addr)->sin6_port = htons(o->port);
 	else
@@ -175,7 +179,8 @@ check_together(const struct parse *p)
 }
 
 int
-uroce_rping_options_parse(struct rping_options *o, int argc, char **argv, char *error, size_t error_room)
+uroce_rping_options_parse(struct rping_options *o, int argc, char **argv, char *error,
+			  size_t error_room)
 {
 	struct parse p = { .o = o, .error = error, .room = error_room };
 	int option, ret = 0;
@@ -187,13 +192,16 @@ uroce_rping_options_parse(struct rping_options *o, int argc, char **argv, char *
 	o->fault = -1;
 	opterr = 0;
 	optind = 0; /* glibc: start again, EAL may have used getopt */
-	while (ret == 0 &&
-	       (option = getopt_long(argc, argv, "+:sca:I:p:C:S:vVdPqh", long_options, NULL)) != -1) {
+	while (ret == 0 && (option = getopt_long(argc, argv, "+:sca:I:p:C:S:vVdPqh", long_options,
+						 NULL)) != -1) {
 		if (option == ':')
 			ret = wrong(&p, "%s needs a value: --help says which", argv[optind - 1]);
 		else if (option == '?')
-			ret = wrong(&p, "%s is not an option, or takes no value: --help lists them; EAL's "
-				    "arguments go before a --", argv[optind - 1]);
+			ret = wrong(
+				&p,
+				"%s is not an option, or takes no value: --help lists them; EAL's "
+				"arguments go before a --",
+				argv[optind - 1]);
 		else
 			ret = set_option(&p, option, optarg);
 	}

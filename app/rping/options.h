@@ -45,6 +45,7 @@ struct rping_options {
  *
  * @param error	what is wrong and what to do about it, when -EINVAL is returned
  */
-int uroce_rping_options_parse(struct rping_options *o, int argc, char **argv, char *error, size_t error_room);
+int uroce_rping_options_parse(struct rping_options *o, int argc, char **argv, char *error,
+			      size_t error_room);
 
 #endif /* UROCE_RPING_OPTIONS_H */

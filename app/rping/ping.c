@@ -11,7 +11,7 @@
 
 #include "ping.h"
 
-#define FIRST 'A'
+#define FIRST   'A'
 #define LETTERS ('z' - FIRST + 1)
 
 void

@@ -18,7 +18,7 @@
 #include "signals.h"
 
 #define IDLE_ROUNDS 200 /* then the processor is somebody else's for a while */
-#define IDLE_US 20
+#define IDLE_US     20
 
 static int
 say(const char *what)
@@ -32,14 +32,16 @@ server_start(struct rping *r)
 {
 	char text[INET6_ADDRSTRLEN] = "";
 	const struct sockaddr_storage *a = &r->server;
-	const void *host = a->ss_family == AF_INET ? (const void *)&((const struct sockaddr_in *)a)->sin_addr :
-						     (const void *)&((const struct sockaddr_in6 *)a)->sin6_addr;
+	const void *host = a->ss_family == AF_INET
+				   ? (const void *)&((const struct sockaddr_in *)a)->sin_addr
+				   : (const void *)&((const struct sockaddr_in6 *)a)->sin6_addr;
 
 	if (uroce_rdma_create_id(r->channel, &r->listener, NULL, RDMA_PS_TCP) != 0)
 		return say("creating an ID");
 	inet_ntop(a->ss_family, host, text, sizeof(text));
 	if (uroce_rdma_bind_addr(r->listener, (struct sockaddr *)&r->server) != 0) {
-		fprintf(stderr, "%s: binding to %s, port %u: %s: -a has to be one of --addr, and the port free\n",
+		fprintf(stderr,
+			"%s: binding to %s, port %u: %s: -a has to be one of --addr, and the port free\n",
 			uroce_app_name, text, r->options->port, strerror(errno));
 		return -1;
 	}
@@ -65,7 +67,8 @@ client_start(struct rping *r)
 		return say("a connection");
 	}
 	TAILQ_INSERT_TAIL(&r->conns, conn, link);
-	if (uroce_rdma_resolve_addr(id, source, (struct sockaddr *)&r->server, UROCE_RPING_RESOLVE_MS) == 0)
+	if (uroce_rdma_resolve_addr(id, source, (struct sockaddr *)&r->server,
+				    UROCE_RPING_RESOLVE_MS) == 0)
 		return 0;
 	return say(source != NULL ? "resolving: -I has to be one of --addr" : "resolving");
 }
@@ -81,7 +84,8 @@ reap(struct rping *r, struct rping_conn *conn)
 		r->client_over = true;
 		r->failed |= conn->failed;
 		if (!conn->failed)
-			printf("%u pings%s\n", conn->round, r->options->validate ? ", every byte right" : "");
+			printf("%u pings%s\n", conn->round,
+			       r->options->validate ? ", every byte right" : "");
 	}
 	uroce_rping_conn_destroy(conn);
 }

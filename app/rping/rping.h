@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * One run: the ends that this process is, with their ports, and the loop that drives them. Main thread.
+ * One run: the ends that this process is, with their ports, and the loop that drives them. Main
+ * thread.
  */
 
 #ifndef UROCE_RPING_RPING_H
@@ -25,7 +26,8 @@ struct rping {
 	unsigned int idle; /* rounds in which nothing has happened */
 };
 
-/** Listen, connect, ping, and disconnect. hosts, server and source are set. @return 0 or -1, messages printed */
+/** Listen, connect, ping, and disconnect. hosts, server and source are set. @return 0 or -1,
+ * messages printed */
 int uroce_rping_run(struct rping *r);
 
 /** A round of everything. Also for whoever waits for something else. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The server: it reads what the client offers, writes it to where the client says, and tells of both. What the client
- * says is not believed. Main thread.
+ * The server: it reads what the client offers, writes it to where the client says, and tells of
+ * both. What the client says is not believed. Main thread.
  */
 
 #include <stdio.h>
@@ -16,8 +16,9 @@ uroce_rping_server_received(struct rping_conn *conn)
 	case RPING_CONNECTING:
 	case RPING_WAIT_START:
 		if (conn->peer.size == 0 || conn->peer.size > sizeof(conn->data)) {
-			uroce_rping_conn_fail(conn, "the client's ping has %u bytes: 1 to %zu are possible",
-					      conn->peer.size, sizeof(conn->data));
+			uroce_rping_conn_fail(
+				conn, "the client's ping has %u bytes: 1 to %zu are possible",
+				conn->peer.size, sizeof(conn->data));
 			return;
 		}
 		conn->phase = RPING_READING;
@@ -25,12 +26,13 @@ uroce_rping_server_received(struct rping_conn *conn)
 		break;
 	case RPING_WAIT_SINK:
 		conn->phase = RPING_WRITING;
-		(void)uroce_rping_conn_rdma(conn, IBV_WR_RDMA_WRITE,
-					    uroce_rping_text_bytes(conn->data, conn->peer.size > sizeof(conn->data) ?
-								   sizeof(conn->data) : conn->peer.size));
+		(void)uroce_rping_conn_rdma(
+			conn, IBV_WR_RDMA_WRITE,
+			uroce_rping_text_bytes(conn->data, conn->peer.size > sizeof(conn->data)
+								   ? sizeof(conn->data)
+								   : conn->peer.size));
 		break;
-	default:
-		uroce_rping_conn_fail(conn, "the client has sent a message that is not due");
+	default: uroce_rping_conn_fail(conn, "the client has sent a message that is not due");
 	}
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * rdma_getaddrinfo(3): names and numbers to addresses, by getaddrinfo(3). No device is asked: routes are
- * resolved with the ID. Any thread; stateless.
+ * rdma_getaddrinfo(3): names and numbers to addresses, by getaddrinfo(3). No device is asked:
+ * routes are resolved with the ID. Any thread; stateless.
  */
 
 #include <errno.h>
@@ -21,12 +21,9 @@ socktype_of(int qp_type)
 	case IBV_QPT_RC:
 	case IBV_QPT_UC:
 	case IBV_QPT_XRC_SEND:
-	case IBV_QPT_XRC_RECV:
-		return SOCK_STREAM;
-	case IBV_QPT_UD:
-		return SOCK_DGRAM;
-	default:
-		return 0;
+	case IBV_QPT_XRC_RECV: return SOCK_STREAM;
+	case IBV_QPT_UD: return SOCK_DGRAM;
+	default: return 0;
 	}
 }
 
@@ -34,17 +31,14 @@ static int
 protocol_of(int port_space, int socktype)
 {
 	switch (port_space) {
-	case RDMA_PS_TCP:
-		return IPPROTO_TCP;
+	case RDMA_PS_TCP: return IPPROTO_TCP;
 	case RDMA_PS_IPOIB:
-	case RDMA_PS_UDP:
-		return IPPROTO_UDP;
+	case RDMA_PS_UDP: return IPPROTO_UDP;
 	case RDMA_PS_IB:
 		if (socktype == 0)
 			return 0;
 		return socktype == SOCK_STREAM ? IPPROTO_TCP : IPPROTO_UDP;
-	default:
-		return 0;
+	default: return 0;
 	}
 }
 
@@ -70,20 +64,13 @@ static int
 error_of(int ret)
 {
 	switch (ret) {
-	case 0:
-		return 0;
-	case EAI_SYSTEM:
-		return errno;
-	case EAI_MEMORY:
-		return ENOMEM;
-	case EAI_AGAIN:
-		return EAGAIN;
-	case EAI_FAMILY:
-		return EAFNOSUPPORT;
-	case EAI_NONAME:
-		return ENXIO;
-	default:
-		return EINVAL;
+	case 0: return 0;
+	case EAI_SYSTEM: return errno;
+	case EAI_MEMORY: return ENOMEM;
+	case EAI_AGAIN: return EAGAIN;
+	case EAI_FAMILY: return EAFNOSUPPORT;
+	case EAI_NONAME: return ENXIO;
+	default: return EINVAL;
 	}
 }
 
@@ -99,7 +86,8 @@ copy_address(struct sockaddr **to, socklen_t *to_len, const struct sockaddr *fro
 }
 
 static int
-fill(struct rdma_addrinfo *rai, const struct rdma_addrinfo *hints, const struct addrinfo *ai, bool passive)
+fill(struct rdma_addrinfo *rai, const struct rdma_addrinfo *hints, const struct addrinfo *ai,
+     bool passive)
 {
 	rai->ai_flags = passive ? RAI_PASSIVE : 0;
 	rai->ai_family = ai->ai_family;
@@ -110,13 +98,14 @@ fill(struct rdma_addrinfo *rai, const struct rdma_addrinfo *hints, const struct 
 	if (rai->ai_port_space == 0)
 		rai->ai_port_space = rai->ai_qp_type == IBV_QPT_UD ? RDMA_PS_UDP : RDMA_PS_TCP;
 	if (passive)
-		return copy_address(&rai->ai_src_addr, &rai->ai_src_len, ai->ai_addr, ai->ai_addrlen);
+		return copy_address(&rai->ai_src_addr, &rai->ai_src_len, ai->ai_addr,
+				    ai->ai_addrlen);
 	return copy_address(&rai->ai_dst_addr, &rai->ai_dst_len, ai->ai_addr, ai->ai_addrlen);
 }
 
 static int
-look_up(struct rdma_addrinfo *rai, const char *node, const char *service, const struct rdma_addrinfo *given,
-	const struct rdma_addrinfo *hints)
+look_up(struct rdma_addrinfo *rai, const char *node, const char *service,
+	const struct rdma_addrinfo *given, const struct rdma_addrinfo *hints)
 {
 	const struct addrinfo ai_hints = hints_of(given);
 	struct addrinfo *ai = NULL;
@@ -139,7 +128,8 @@ copy_hints(struct rdma_addrinfo *rai, const struct rdma_addrinfo *hints)
 	rai->ai_port_space = hints->ai_port_space;
 	if (hints->ai_dst_len == 0)
 		return 0;
-	return copy_address(&rai->ai_dst_addr, &rai->ai_dst_len, hints->ai_dst_addr, hints->ai_dst_len);
+	return copy_address(&rai->ai_dst_addr, &rai->ai_dst_len, hints->ai_dst_addr,
+			    hints->ai_dst_len);
 }
 
 int

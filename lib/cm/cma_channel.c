@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Event channels, and getting events from them. Whoever gets an event first does what belongs to it, as
- * librdmacm does: bring the public part of the ID up to date, connect its QP. The application's threads.
+ * Event channels, and getting events from them. Whoever gets an event first does what belongs to
+ * it, as librdmacm does: bring the public part of the ID up to date, connect its QP. The
+ * application's threads.
  */
 
 #include <errno.h>
@@ -113,7 +114,7 @@ take_response(struct uroce_cma_event *event)
 	int ret;
 
 	if (id->id.qp == NULL)
-		return;		/* the user's business, and rdma_establish(3) */
+		return; /* the user's business, and rdma_establish(3) */
 	ret = uroce_cma_establish(id);
 	event->event.event = RDMA_CM_EVENT_ESTABLISHED;
 	if (ret != 0) {
@@ -143,28 +144,21 @@ act(struct uroce_cma_event *event)
 	struct uroce_cma_id *id = event->owner;
 
 	switch (event->action) {
-	case UROCE_CMA_NONE:
-		return true;
+	case UROCE_CMA_NONE: return true;
 	case UROCE_CMA_PUBLISH:
 		uroce_cma_lock();
 		uroce_cma_id_publish(id);
 		uroce_cma_unlock();
 		return true;
-	case UROCE_CMA_REQUEST:
-		return take_request(event);
-	case UROCE_CMA_RESPONSE:
-		take_response(event);
-		return true;
+	case UROCE_CMA_REQUEST: return take_request(event);
+	case UROCE_CMA_RESPONSE: take_response(event); return true;
 	case UROCE_CMA_REFUSED:
 		if (id->connect_error)
 			return false;
 		(void)uroce_cma_qp_error(id);
 		return true;
-	case UROCE_CMA_ENDED:
-		return !id->connect_error;
-	case UROCE_CMA_JOINED:
-		take_join(event);
-		return true;
+	case UROCE_CMA_ENDED: return !id->connect_error;
+	case UROCE_CMA_JOINED: take_join(event); return true;
 	}
 	return true;
 }

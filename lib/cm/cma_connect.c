@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Connecting, accepting, rejecting and disconnecting. The user's threads; the QPs are moved without uroce_cm_lock.
+ * Connecting, accepting, rejecting and disconnecting. The user's threads; the QPs are moved without
+ * uroce_cm_lock.
  */
 
 #include <errno.h>
@@ -18,7 +19,7 @@
 #include "cm/cma_header.h"
 #include "cm/cma_sockaddr.h"
 
-#define MAX_RETRIES 7		/* 3 bits: retry_cnt, rnr_retry */
+#define MAX_RETRIES 7 /* 3 bits: retry_cnt, rnr_retry */
 
 static int
 check_param(const struct uroce_cma_id *id, const struct rdma_conn_param *param)
@@ -38,15 +39,18 @@ check_param(const struct uroce_cma_id *id, const struct rdma_conn_param *param)
 
 /* The header, what rdma_create_ep(3) was given, and the user's. */
 int
-uroce_cma_private_build(const struct uroce_cma_id *id, const struct rdma_conn_param *param, uint8_t *data,
-			unsigned int room)
+uroce_cma_private_build(const struct uroce_cma_id *id, const struct rdma_conn_param *param,
+			uint8_t *data, unsigned int room)
 {
-	const unsigned int user = param != NULL && param->private_data != NULL ? param->private_data_len : 0;
+	const unsigned int user = param != NULL && param->private_data != NULL
+					  ? param->private_data_len
+					  : 0;
 	const unsigned int total = UROCE_CMA_HEADER_BYTES + id->connect_bytes + user;
 
 	if (total > room)
 		return -EINVAL;
-	uroce_cma_header_encode(data, (const struct sockaddr *)&id->src, (const struct sockaddr *)&id->dst);
+	uroce_cma_header_encode(data, (const struct sockaddr *)&id->src,
+				(const struct sockaddr *)&id->dst);
 	if (id->connect_bytes != 0)
 		memcpy(data + UROCE_CMA_HEADER_BYTES, id->connect_data, id->connect_bytes);
 	if (user != 0)
@@ -71,7 +75,8 @@ fill_req(struct uroce_cma_id *id, const struct rdma_conn_param *param, struct ur
 	req->initiator_depth = id->initiator_depth;
 	req->flow_control = param != NULL && param->flow_control != 0;
 	req->retry_count = param != NULL ? RTE_MIN(param->retry_count, MAX_RETRIES) : MAX_RETRIES;
-	req->rnr_retry_count = param != NULL ? RTE_MIN(param->rnr_retry_count, MAX_RETRIES) : MAX_RETRIES;
+	req->rnr_retry_count = param != NULL ? RTE_MIN(param->rnr_retry_count, MAX_RETRIES)
+					     : MAX_RETRIES;
 	req->remote_cm_response_timeout = UROCE_CMA_RESPONSE_TIMEOUT;
 	req->local_cm_response_timeout = UROCE_CMA_RESPONSE_TIMEOUT;
 	req->max_cm_retries = UROCE_CMA_MAX_RETRIES;
@@ -149,8 +154,9 @@ uroce_cma_establish(struct uroce_cma_id *id)
 
 	if (ret == 0) {
 		uroce_cma_lock();
-		ret = id->conn == NULL ? -EINVAL :
-		      uroce_cm_send_rtu(id->conn, &none, uroce_cm_service()->now_ns());
+		ret = id->conn == NULL
+			      ? -EINVAL
+			      : uroce_cm_send_rtu(id->conn, &none, uroce_cm_service()->now_ns());
 		uroce_cma_unlock();
 	}
 	if (ret != 0)
@@ -247,7 +253,8 @@ accept_datagram(struct uroce_cma_id *id, const struct rdma_conn_param *param)
 	if (id->id.qp == NULL && param == NULL)
 		return -EINVAL;
 	id->sidr_qpn = id->id.qp != NULL ? id->id.qp->qp_num : param->qp_num & UROCE_CMA_MAX_QPN;
-	ret = uroce_cma_sidr_answer(id, UROCE_CM_SIDR_SUCCESS, data, data != NULL ? param->private_data_len : 0);
+	ret = uroce_cma_sidr_answer(id, UROCE_CM_SIDR_SUCCESS, data,
+				    data != NULL ? param->private_data_len : 0);
 	id->answered = ret == 0;
 	return ret;
 }
@@ -286,7 +293,8 @@ reject(struct uroce_cma_id *id, uint16_t reason, const void *data, uint8_t bytes
 	if (id->conn != NULL && uroce_cma_is_ud(id))
 		ret = uroce_cma_sidr_answer(id, UROCE_CM_SIDR_REJECT, priv.data, priv.bytes);
 	else if (id->conn != NULL)
-		ret = uroce_cm_send_rej(id->conn, reason, NULL, 0, &priv, uroce_cm_service()->now_ns());
+		ret = uroce_cm_send_rej(id->conn, reason, NULL, 0, &priv,
+					uroce_cm_service()->now_ns());
 	uroce_cma_unlock();
 	if (ret == 0)
 		uroce_cm_service()->kick();
@@ -296,7 +304,8 @@ reject(struct uroce_cma_id *id, uint16_t reason, const void *data, uint8_t bytes
 int
 uroce_rdma_reject(struct rdma_cm_id *id, const void *private_data, uint8_t private_data_len)
 {
-	return reject(uroce_cma_id_of(id), UROCE_CM_REJ_CONSUMER_DEFINED, private_data, private_data_len);
+	return reject(uroce_cma_id_of(id), UROCE_CM_REJ_CONSUMER_DEFINED, private_data,
+		      private_data_len);
 }
 
 int

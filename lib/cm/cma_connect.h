@@ -11,8 +11,9 @@
 
 #include "cm/cma.h"
 
-/** The private data of a request: rdma_cm's header and the user's. @return bytes, or -EINVAL: too many */
-int uroce_cma_private_build(const struct uroce_cma_id *id, const struct rdma_conn_param *param, uint8_t *data,
-			    unsigned int room);
+/** The private data of a request: rdma_cm's header and the user's. @return bytes, or -EINVAL: too
+ * many */
+int uroce_cma_private_build(const struct uroce_cma_id *id, const struct rdma_conn_param *param,
+			    uint8_t *data, unsigned int room);
 
 #endif /* UROCE_CM_CMA_CONNECT_H */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * RDMA_PS_UDP: an exchange of SIDR messages tells a peer's QP number, Q_Key and address, instead of a connection.
- * Calls of the user's threads and events of the service's, all under uroce_cm_lock.
+ * RDMA_PS_UDP: an exchange of SIDR messages tells a peer's QP number, Q_Key and address, instead of
+ * a connection. Calls of the user's threads and events of the service's, all under uroce_cm_lock.
  */
 
 #include <errno.h>
@@ -25,14 +25,15 @@ uroce_cma_sidr_connect(struct uroce_cma_id *id, const struct rdma_conn_param *pa
 		return ret;
 	priv.bytes = (uint8_t)ret;
 	uroce_cma_path(id, &path);
-	return uroce_cm_send_sidr_req(id->conn,
-				      uroce_cma_service_id(id->id.ps, uroce_cma_addr_port(uroce_cma_dst(id))),
-				      &path, UROCE_CMA_SIDR_TIMEOUT_MS, UROCE_CMA_MAX_RETRIES, &priv,
-				      uroce_cm_service()->now_ns());
+	return uroce_cm_send_sidr_req(
+		id->conn, uroce_cma_service_id(id->id.ps, uroce_cma_addr_port(uroce_cma_dst(id))),
+		&path, UROCE_CMA_SIDR_TIMEOUT_MS, UROCE_CMA_MAX_RETRIES, &priv,
+		uroce_cm_service()->now_ns());
 }
 
 int
-uroce_cma_sidr_answer(struct uroce_cma_id *id, uint8_t status, const void *private_data, uint8_t bytes)
+uroce_cma_sidr_answer(struct uroce_cma_id *id, uint8_t status, const void *private_data,
+		      uint8_t bytes)
 {
 	struct uroce_cm_sidr_rep rep = {
 		.status = status,
@@ -72,8 +73,8 @@ sidr_response(struct uroce_cma_id *id, const struct uroce_cm_event *event)
 	const bool success = rep->status == UROCE_CM_SIDR_SUCCESS;
 	struct uroce_cma_event *posted;
 
-	posted = uroce_cma_event_new(id, success ? RDMA_CM_EVENT_ESTABLISHED : RDMA_CM_EVENT_UNREACHABLE,
-				     rep->status);
+	posted = uroce_cma_event_new(
+		id, success ? RDMA_CM_EVENT_ESTABLISHED : RDMA_CM_EVENT_UNREACHABLE, rep->status);
 	if (posted == NULL)
 		return;
 	uroce_cma_event_private(posted, &event->priv);

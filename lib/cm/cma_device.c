@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The devices that IDs are bound to: a PD for those who bring none, as long as there is such an ID, and the IDs,
- * to tell them when their device goes. Under uroce_cm_lock.
+ * The devices that IDs are bound to: a PD for those who bring none, as long as there is such an ID,
+ * and the IDs, to tell them when their device goes. Under uroce_cm_lock.
  */
 
 #include <errno.h>
@@ -36,8 +36,10 @@ device_create(struct uroce_device *dev)
 	device->dev = dev;
 	LIST_INIT(&device->ids);
 	/* one less than what stands for 'the most' */
-	device->max_responder_resources = (uint8_t)RTE_MIN(attr.max_qp_rd_atom, RDMA_MAX_RESP_RES - 1);
-	device->max_initiator_depth = (uint8_t)RTE_MIN(attr.max_qp_init_rd_atom, RDMA_MAX_INIT_DEPTH - 1);
+	device->max_responder_resources = (uint8_t)RTE_MIN(attr.max_qp_rd_atom,
+							   RDMA_MAX_RESP_RES - 1);
+	device->max_initiator_depth = (uint8_t)RTE_MIN(attr.max_qp_init_rd_atom,
+						       RDMA_MAX_INIT_DEPTH - 1);
 	LIST_INSERT_HEAD(&devices, device, link);
 	return device;
 }
@@ -48,8 +50,8 @@ device_get(struct uroce_device *dev)
 	struct uroce_cma_device *device;
 
 	LIST_FOREACH(device, &devices, link)
-		if (device->dev == dev)
-			return device;
+	if (device->dev == dev)
+		return device;
 	return device_create(dev);
 }
 
@@ -98,11 +100,12 @@ uroce_cma_device_gone(struct uroce_cm_agent *agent)
 
 	uroce_cma_ports_forget(agent);
 	LIST_FOREACH(device, &devices, link)
-		if (device->dev == agent->dev)
-			break;
+	if (device->dev == agent->dev)
+		break;
 	if (device == NULL)
 		return;
-	LIST_FOREACH(id, &device->ids, device_link) {
+	LIST_FOREACH(id, &device->ids, device_link)
+	{
 		if (id->agent != agent)
 			continue;
 		uroce_cma_resolve_cancel(id);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * rdma_create_ep(3) and rdma_get_request(3): IDs with their QP from one call, synchronous. The user's threads.
+ * rdma_create_ep(3) and rdma_get_request(3): IDs with their QP from one call, synchronous. The
+ * user's threads.
  */
 
 #include <errno.h>
@@ -50,11 +51,12 @@ static int
 prepare_active(struct uroce_cma_id *id, struct rdma_addrinfo *res, struct ibv_pd *pd,
 	       struct ibv_qp_init_attr *attr)
 {
-	if (uroce_rdma_resolve_addr(&id->id, res->ai_src_addr, res->ai_dst_addr, UROCE_CMA_EP_TIMEOUT_MS) != 0)
+	if (uroce_rdma_resolve_addr(&id->id, res->ai_src_addr, res->ai_dst_addr,
+				    UROCE_CMA_EP_TIMEOUT_MS) != 0)
 		return -1;
 	if (res->ai_route_len != 0)
-		return uroce_rdma_set_option(&id->id, RDMA_OPTION_IB, RDMA_OPTION_IB_PATH, res->ai_route,
-					     res->ai_route_len);
+		return uroce_rdma_set_option(&id->id, RDMA_OPTION_IB, RDMA_OPTION_IB_PATH,
+					     res->ai_route, res->ai_route_len);
 	if (uroce_rdma_resolve_route(&id->id, UROCE_CMA_EP_TIMEOUT_MS) != 0)
 		return -1;
 	if (attr != NULL) {

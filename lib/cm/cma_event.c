@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Events of IDs. Each is in its ID's list; the ID's channel has a record for it, so that its descriptor is
- * readable. The service's thread and calls post, the application's threads take and acknowledge.
+ * Events of IDs. Each is in its ID's list; the ID's channel has a record for it, so that its
+ * descriptor is readable. The service's thread and calls post, the application's threads take and
+ * acknowledge.
  */
 
 #include <stdlib.h>
@@ -78,7 +79,8 @@ uroce_cma_event_post(struct uroce_cma_event *event)
 {
 	struct uroce_cma_id *id = event->owner;
 
-	/* A request's ID has none before it is answered: the answer will fail if something has happened. */
+	/* A request's ID has none before it is answered: the answer will fail if something has
+	 * happened. */
 	if (id->leaving || (id->passive && !id->answered))
 		goto drop;
 	STAILQ_INSERT_TAIL(&id->events, event, link);
@@ -142,7 +144,8 @@ uroce_cma_events_forget(struct uroce_cma_id *id)
 	struct uroce_cma_event *event;
 	uint32_t reported;
 
-	/* who has read a record and not yet taken its event needs only the queue's lock to be accounted for */
+	/* who has read a record and not yet taken its event needs only the queue's lock to be
+	 * accounted for */
 	reported = uroce_event_queue_purge(&channel->queue, &id->refs);
 	while (id->acked != reported)
 		pthread_cond_wait(&id->cond, &uroce_cm_lock);
@@ -156,7 +159,8 @@ uroce_cma_events_forget(struct uroce_cma_id *id)
 
 /* Announce the ID's events anew in a channel: those that nobody has read of, but for a group's. */
 static bool
-announce(struct uroce_cma_id *id, struct uroce_cma_channel *to, const struct uroce_cma_mcast *without)
+announce(struct uroce_cma_id *id, struct uroce_cma_channel *to,
+	 const struct uroce_cma_mcast *without)
 {
 	struct uroce_cma_channel *from = uroce_cma_channel_of(id->id.channel);
 	const uint32_t reported = uroce_event_queue_purge(&from->queue, &id->refs);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The rdma_cm header of REQ and SIDR_REQ: encoded by connect, decoded by whoever listens. Stateless; any thread.
+ * The rdma_cm header of REQ and SIDR_REQ: encoded by connect, decoded by whoever listens.
+ * Stateless; any thread.
  */
 
 #include <assert.h>
@@ -16,9 +17,9 @@
 
 struct header {
 	uint8_t version;
-	uint8_t ip_version;	/* in the upper half */
+	uint8_t ip_version; /* in the upper half */
 	uint8_t port[2];
-	uint8_t src[16];	/* IPv4 in the last 4 */
+	uint8_t src[16]; /* IPv4 in the last 4 */
 	uint8_t dst[16];
 };
 
@@ -84,14 +85,9 @@ uroce_cma_header_decode(const void *data, uint32_t bytes, struct sockaddr_storag
 	if (h.version != HEADER_VERSION)
 		return -EINVAL;
 	switch (h.ip_version >> 4) {
-	case 4:
-		family = AF_INET;
-		break;
-	case 6:
-		family = AF_INET6;
-		break;
-	default:
-		return -EINVAL;
+	case 4: family = AF_INET; break;
+	case 6: family = AF_INET6; break;
+	default: return -EINVAL;
 	}
 	get_address(src, family, h.src);
 	get_address(dst, family, h.dst);

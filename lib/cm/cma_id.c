@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * IDs: made by the user or by a request, moved between channels, destroyed when nobody is in a call on them and
- * their events are acknowledged. Any thread.
+ * IDs: made by the user or by a request, moved between channels, destroyed when nobody is in a call
+ * on them and their events are acknowledged. Any thread.
  */
 
 #include <errno.h>
@@ -33,7 +33,8 @@ uroce_cma_call_resume(struct uroce_cma_id *id)
 }
 
 static struct uroce_cma_id *
-id_alloc(struct rdma_event_channel *channel, void *context, enum rdma_port_space ps, enum ibv_qp_type qp_type)
+id_alloc(struct rdma_event_channel *channel, void *context, enum rdma_port_space ps,
+	 enum ibv_qp_type qp_type)
 {
 	struct uroce_cma_id *id = calloc(1, sizeof(*id));
 
@@ -110,8 +111,8 @@ put_user:
 struct uroce_cma_id *
 uroce_cma_id_create_passive(struct uroce_cma_id *listener)
 {
-	struct uroce_cma_id *id = id_alloc(listener->id.channel, listener->id.context, listener->id.ps,
-					   listener->id.qp_type);
+	struct uroce_cma_id *id = id_alloc(listener->id.channel, listener->id.context,
+					   listener->id.ps, listener->id.qp_type);
 
 	if (id == NULL)
 		return NULL;
@@ -234,7 +235,7 @@ path_record(const struct uroce_cma_id *id)
 	rec->numb_path = 1;
 	rec->pkey = htobe16(path.pkey);
 	rec->sl = path.sl;
-	rec->mtu_selector = 2;		/* exactly */
+	rec->mtu_selector = 2; /* exactly */
 	rec->mtu = path.mtu;
 	rec->rate_selector = 2;
 	rec->packet_life_time_selector = 2;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Listening: an ID takes the requests for its port, on the device of its address or, with a wildcard, on all. The
- * user's threads.
+ * Listening: an ID takes the requests for its port, on the device of its address or, with a
+ * wildcard, on all. The user's threads.
  */
 
 #include <errno.h>
@@ -46,7 +46,7 @@ start_listening(struct uroce_cma_id *id, int backlog)
 	ret = uroce_cma_port_sync(id->port);
 	if (ret != 0) {
 		id->state = UROCE_CMA_BOUND;
-		(void)uroce_cma_port_sync(id->port);	/* fewer listeners: cannot fail */
+		(void)uroce_cma_port_sync(id->port); /* fewer listeners: cannot fail */
 	}
 	return ret;
 }

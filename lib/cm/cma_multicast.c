@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * IDs in multicast groups: the address is the group's GID, the device joins it, and whoever gets the event attaches
- * the ID's QP. The user's threads.
+ * IDs in multicast groups: the address is the group's GID, the device joins it, and whoever gets
+ * the event attaches the ID's QP. The user's threads.
  */
 
 #include <errno.h>
@@ -22,9 +22,9 @@ struct uroce_cma_mcast {
 	union ibv_gid mgid;
 	void *context;
 	bool send_only;
-	bool joined;		/* at the device */
-	bool attached;		/* the ID's QP */
-	bool pending;		/* its event is queued, or was got and is not acknowledged */
+	bool joined;   /* at the device */
+	bool attached; /* the ID's QP */
+	bool pending;  /* its event is queued, or was got and is not acknowledged */
 };
 
 /* Lock held. */
@@ -81,8 +81,8 @@ find(struct uroce_cma_id *id, const struct sockaddr *addr)
 	struct uroce_cma_mcast *mcast;
 
 	LIST_FOREACH(mcast, &id->mcasts, link)
-		if (uroce_cma_addr_same((const struct sockaddr *)&mcast->addr, addr))
-			return mcast;
+	if (uroce_cma_addr_same((const struct sockaddr *)&mcast->addr, addr))
+		return mcast;
 	return NULL;
 }
 
@@ -141,7 +141,8 @@ uroce_rdma_join_multicast(struct rdma_cm_id *id, struct sockaddr *addr, void *co
 }
 
 int
-uroce_rdma_join_multicast_ex(struct rdma_cm_id *id, struct rdma_cm_join_mc_attr_ex *attr, void *context)
+uroce_rdma_join_multicast_ex(struct rdma_cm_id *id, struct rdma_cm_join_mc_attr_ex *attr,
+			     void *context)
 {
 	const uint32_t known = RDMA_CM_JOIN_MC_ATTR_ADDRESS | RDMA_CM_JOIN_MC_ATTR_JOIN_FLAGS;
 
@@ -149,9 +150,9 @@ uroce_rdma_join_multicast_ex(struct rdma_cm_id *id, struct rdma_cm_join_mc_attr_
 		return uroce_cma_return(-EOPNOTSUPP);
 	if (attr->comp_mask != known || attr->join_flags >= RDMA_MC_JOIN_FLAG_RESERVED)
 		return uroce_cma_return(-EINVAL);
-	return uroce_cma_return(join_group(uroce_cma_id_of(id), attr->addr,
-					   attr->join_flags == RDMA_MC_JOIN_FLAG_SENDONLY_FULLMEMBER,
-					   context));
+	return uroce_cma_return(
+		join_group(uroce_cma_id_of(id), attr->addr,
+			   attr->join_flags == RDMA_MC_JOIN_FLAG_SENDONLY_FULLMEMBER, context));
 }
 
 /* The event is got: nobody leaves the group before it is acknowledged. */
@@ -231,7 +232,7 @@ uroce_cma_mcasts_leave(struct uroce_cma_id *id)
 	struct uroce_cma_mcast *mcast;
 
 	LIST_FOREACH(mcast, &id->mcasts, link)
-		leave(mcast);
+	leave(mcast);
 }
 
 void
@@ -240,7 +241,7 @@ uroce_cma_mcasts_detach(struct uroce_cma_id *id)
 	struct uroce_cma_mcast *mcast;
 
 	LIST_FOREACH(mcast, &id->mcasts, link)
-		detach(mcast);
+	detach(mcast);
 }
 
 void

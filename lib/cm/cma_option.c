@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Options of IDs, and the enhanced connection establishment (ECE) that goes along with requests and answers: our
- * QPs have none, users may. The user's threads.
+ * Options of IDs, and the enhanced connection establishment (ECE) that goes along with requests and
+ * answers: our QPs have none, users may. The user's threads.
  */
 
 #include <errno.h>
@@ -13,7 +13,7 @@
 #include "uroce_cma.h"
 #include "cm/cma.h"
 
-#define MAX_TIMEOUT 31		/* 5 bits */
+#define MAX_TIMEOUT 31 /* 5 bits */
 
 /* Under the lock, each. */
 
@@ -100,8 +100,8 @@ int
 uroce_rdma_set_local_ece(struct rdma_cm_id *id, struct ibv_ece *ece)
 {
 	/* 24 bits on the wire */
-	if (id == NULL || id->qp != NULL || ece == NULL || ece->vendor_id == 0 || ece->vendor_id > 0xffffff ||
-	    ece->comp_mask != 0)
+	if (id == NULL || id->qp != NULL || ece == NULL || ece->vendor_id == 0 ||
+	    ece->vendor_id > 0xffffff || ece->comp_mask != 0)
 		return uroce_cma_return(-EINVAL);
 	uroce_cma_lock();
 	uroce_cma_id_of(id)->local_ece = *ece;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Port spaces: which ID is bound to which port of RDMA_PS_TCP, UDP or IB, and the listening connections that
- * a port has on each device while one of its IDs listens. Under uroce_cm_lock.
+ * Port spaces: which ID is bound to which port of RDMA_PS_TCP, UDP or IB, and the listening
+ * connections that a port has on each device while one of its IDs listens. Under uroce_cm_lock.
  */
 
 #include <errno.h>
@@ -20,7 +20,7 @@
 struct listener {
 	LIST_ENTRY(listener) link;
 	struct uroce_cm_agent *agent;
-	struct uroce_cm_conn *conn;	/* its user is the port */
+	struct uroce_cm_conn *conn; /* its user is the port */
 };
 
 struct uroce_cma_port {
@@ -47,8 +47,8 @@ port_find(enum rdma_port_space ps, uint16_t number)
 	struct uroce_cma_port *port;
 
 	LIST_FOREACH(port, bucket(ps, number), link)
-		if (port->ps == ps && port->number == number)
-			return port;
+	if (port->ps == ps && port->number == number)
+		return port;
 	return NULL;
 }
 
@@ -85,7 +85,8 @@ check(const struct uroce_cma_port *port, const struct uroce_cma_id *id, bool reu
 {
 	const struct uroce_cma_id *other;
 
-	LIST_FOREACH(other, &port->owners, port_link) {
+	LIST_FOREACH(other, &port->owners, port_link)
+	{
 		if (other == id)
 			continue;
 		if (reuseaddr && other->reuseaddr && other->state != UROCE_CMA_LISTEN)
@@ -148,7 +149,7 @@ uroce_cma_port_unbind(struct uroce_cma_id *id)
 
 	LIST_REMOVE(id, port_link);
 	id->port = NULL;
-	(void)uroce_cma_port_sync(port);	/* fewer listeners: cannot fail */
+	(void)uroce_cma_port_sync(port); /* fewer listeners: cannot fail */
 	if (!LIST_EMPTY(&port->owners))
 		return;
 	LIST_REMOVE(port, link);
@@ -174,8 +175,8 @@ wanted_on(const struct uroce_cma_port *port, const struct uroce_cm_agent *agent)
 	const struct uroce_cma_id *id;
 
 	LIST_FOREACH(id, &port->owners, port_link)
-		if (listens_on(id, agent))
-			return true;
+	if (listens_on(id, agent))
+		return true;
 	return false;
 }
 
@@ -185,8 +186,8 @@ listener_find(const struct uroce_cma_port *port, const struct uroce_cm_agent *ag
 	struct listener *l;
 
 	LIST_FOREACH(l, &port->listeners, link)
-		if (l->agent == agent)
-			return l;
+	if (l->agent == agent)
+		return l;
 	return NULL;
 }
 
@@ -204,7 +205,8 @@ listener_create(struct uroce_cma_port *port, struct uroce_cm_agent *agent)
 		free(l);
 		return -ENOMEM;
 	}
-	ret = uroce_cm_listen(l->conn, uroce_cma_service_id(port->ps, htons(port->number)), UINT64_MAX);
+	ret = uroce_cm_listen(l->conn, uroce_cma_service_id(port->ps, htons(port->number)),
+			      UINT64_MAX);
 	if (ret != 0) {
 		uroce_cm_conn_destroy(l->conn, uroce_cm_service()->now_ns());
 		free(l);
@@ -252,7 +254,7 @@ uroce_cma_ports_sync(void)
 
 	for (unsigned int i = 0; i < RTE_DIM(ports); i++)
 		LIST_FOREACH(port, &ports[i], link)
-			(void)uroce_cma_port_sync(port);	/* those that can, listen */
+	(void)uroce_cma_port_sync(port); /* those that can, listen */
 }
 
 void
@@ -261,12 +263,13 @@ uroce_cma_ports_forget(const struct uroce_cm_agent *agent)
 	struct uroce_cma_port *port;
 
 	for (unsigned int i = 0; i < RTE_DIM(ports); i++)
-		LIST_FOREACH(port, &ports[i], link) {
+		LIST_FOREACH(port, &ports[i], link)
+		{
 			struct listener *l = listener_find(port, agent);
 
 			if (l == NULL)
 				continue;
-			l->conn = NULL;		/* forgotten with the device */
+			l->conn = NULL; /* forgotten with the device */
 			listener_destroy(l);
 		}
 }
@@ -276,7 +279,8 @@ uroce_cma_port_match(struct uroce_cma_port *port, const struct sockaddr *dst)
 {
 	struct uroce_cma_id *id, *wildcard = NULL;
 
-	LIST_FOREACH(id, &port->owners, port_link) {
+	LIST_FOREACH(id, &port->owners, port_link)
+	{
 		const struct sockaddr *src = uroce_cma_src(id);
 
 		if (id->state != UROCE_CMA_LISTEN)

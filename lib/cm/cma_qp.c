@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The QPs of IDs: made with what is missing (CQs, a PD), moved through their states by what was agreed, destroyed
- * with what was made for them. The user's threads, without uroce_cm_lock but to ask for attributes.
+ * The QPs of IDs: made with what is missing (CQs, a PD), moved through their states by what was
+ * agreed, destroyed with what was made for them. The user's threads, without uroce_cm_lock but to
+ * ask for attributes.
  */
 
 #include <errno.h>
@@ -146,7 +147,8 @@ uroce_cma_cqs_destroy(struct rdma_cm_id *id)
 }
 
 static int
-cq_create(struct rdma_cm_id *id, uint32_t size, struct ibv_comp_channel **channel, struct ibv_cq **cq)
+cq_create(struct rdma_cm_id *id, uint32_t size, struct ibv_comp_channel **channel,
+	  struct ibv_cq **cq)
 {
 	*channel = uroce_create_comp_channel(id->verbs);
 	if (*channel == NULL)
@@ -216,7 +218,8 @@ create_qp(struct uroce_cma_id *id, struct ibv_qp_init_attr_ex *attr)
 {
 	struct rdma_cm_id *ibv = &id->id;
 	struct ibv_qp *qp;
-	int ret = uroce_cma_cqs_create(ibv, attr->send_cq || ibv->send_cq ? 0 : attr->cap.max_send_wr,
+	int ret = uroce_cma_cqs_create(ibv,
+				       attr->send_cq || ibv->send_cq ? 0 : attr->cap.max_send_wr,
 				       attr->recv_cq || ibv->recv_cq ? 0 : attr->cap.max_recv_wr);
 
 	if (ret != 0)
@@ -267,7 +270,8 @@ uroce_rdma_create_qp_ex(struct rdma_cm_id *ibv, struct ibv_qp_init_attr_ex *attr
 }
 
 int
-uroce_rdma_create_qp(struct rdma_cm_id *id, struct ibv_pd *pd, struct ibv_qp_init_attr *qp_init_attr)
+uroce_rdma_create_qp(struct rdma_cm_id *id, struct ibv_pd *pd,
+		     struct ibv_qp_init_attr *qp_init_attr)
 {
 	struct ibv_qp_init_attr_ex attr = { .qp_context = NULL };
 	int ret;

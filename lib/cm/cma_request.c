@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * What the communication manager of a device tells: requests become IDs of the listener's channel, all else events
- * of the connection's ID. The service's thread, under uroce_cm_lock.
+ * What the communication manager of a device tells: requests become IDs of the listener's channel,
+ * all else events of the connection's ID. The service's thread, under uroce_cm_lock.
  */
 
 #include <errno.h>
@@ -49,7 +49,7 @@ uroce_cma_request_id(struct uroce_cma_id *listener, struct uroce_cm_agent *agent
 		uroce_cma_id_discard(id);
 		return NULL;
 	}
-	id->src = *dst;		/* the peer's destination is our address */
+	id->src = *dst; /* the peer's destination is our address */
 	id->dst = *src;
 	id->conn = event->conn;
 	uroce_cm_conn_set_user(event->conn, id);
@@ -167,8 +167,8 @@ refuse:
 }
 
 static void
-post(struct uroce_cma_id *id, const struct uroce_cm_event *event, enum rdma_cm_event_type type, int status,
-     enum uroce_cma_action action)
+post(struct uroce_cma_id *id, const struct uroce_cm_event *event, enum rdma_cm_event_type type,
+     int status, enum uroce_cma_action action)
 {
 	struct uroce_cma_event *posted = uroce_cma_event_new(id, type, status);
 
@@ -226,18 +226,13 @@ connection_event(struct uroce_cma_id *id, const struct uroce_cm_event *event)
 		break;
 	case UROCE_CM_DREQ_RECEIVED:
 	case UROCE_CM_DREP_RECEIVED:
-	case UROCE_CM_DREQ_ERROR:
-		disconnected(id, event);
-		break;
+	case UROCE_CM_DREQ_ERROR: disconnected(id, event); break;
 	case UROCE_CM_TIMEWAIT_EXIT:
 		post(id, event, RDMA_CM_EVENT_TIMEWAIT_EXIT, 0, UROCE_CMA_ENDED);
 		break;
 	case UROCE_CM_SIDR_REP_RECEIVED:
-	case UROCE_CM_SIDR_REQ_ERROR:
-		uroce_cma_sidr_event(id, event);
-		break;
-	default:
-		break;	/* MRA, LAP and APR are the communication manager's */
+	case UROCE_CM_SIDR_REQ_ERROR: uroce_cma_sidr_event(id, event); break;
+	default: break; /* MRA, LAP and APR are the communication manager's */
 	}
 }
 
@@ -248,12 +243,9 @@ uroce_cma_event(void *arg, const struct uroce_cm_event *event)
 	struct uroce_cma_id *id;
 
 	switch (event->type) {
-	case UROCE_CM_REQ_RECEIVED:
-		return uroce_cma_request(agent, event);
-	case UROCE_CM_SIDR_REQ_RECEIVED:
-		return uroce_cma_sidr_request(agent, event);
-	default:
-		break;
+	case UROCE_CM_REQ_RECEIVED: return uroce_cma_request(agent, event);
+	case UROCE_CM_SIDR_REQ_RECEIVED: return uroce_cma_sidr_request(agent, event);
+	default: break;
 	}
 	id = uroce_cm_conn_user(event->conn);
 	if (id != NULL)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Binding IDs to addresses, resolving addresses and routes. A neighbour that is not known yet is asked for by the
- * service; IDs that wait for one are looked at again at intervals, in the order in which they began.
+ * Binding IDs to addresses, resolving addresses and routes. A neighbour that is not known yet is
+ * asked for by the service; IDs that wait for one are looked at again at intervals, in the order in
+ * which they began.
  */
 
 #include <errno.h>
@@ -16,7 +17,8 @@
 
 #define NS_PER_MS 1000000ull
 
-static TAILQ_HEAD(, uroce_cma_id) waiting = TAILQ_HEAD_INITIALIZER(waiting);	/* by resolve_next_ns */
+static TAILQ_HEAD(,
+		  uroce_cma_id) waiting = TAILQ_HEAD_INITIALIZER(waiting); /* by resolve_next_ns */
 
 /* To a specific address of a device, or to a wildcard. */
 static int
@@ -197,7 +199,8 @@ bind_source(struct uroce_cma_id *id, const struct sockaddr *src, const struct so
 }
 
 static int
-resolve_addr(struct uroce_cma_id *id, const struct sockaddr *src, const struct sockaddr *dst, int timeout_ms)
+resolve_addr(struct uroce_cma_id *id, const struct sockaddr *src, const struct sockaddr *dst,
+	     int timeout_ms)
 {
 	int ret = bind_source(id, src, dst);
 
@@ -212,14 +215,14 @@ resolve_addr(struct uroce_cma_id *id, const struct sockaddr *src, const struct s
 }
 
 int
-uroce_rdma_resolve_addr(struct rdma_cm_id *ibv, struct sockaddr *src_addr, struct sockaddr *dst_addr,
-			int timeout_ms)
+uroce_rdma_resolve_addr(struct rdma_cm_id *ibv, struct sockaddr *src_addr,
+			struct sockaddr *dst_addr, int timeout_ms)
 {
 	struct uroce_cma_id *id = uroce_cma_id_of(ibv);
 	int ret;
 
-	if (uroce_cma_addr_len(dst_addr) == 0 || (src_addr != NULL && uroce_cma_addr_len(src_addr) == 0) ||
-	    uroce_cma_addr_any(dst_addr))
+	if (uroce_cma_addr_len(dst_addr) == 0 ||
+	    (src_addr != NULL && uroce_cma_addr_len(src_addr) == 0) || uroce_cma_addr_any(dst_addr))
 		return uroce_cma_return(-EINVAL);
 	uroce_cma_lock();
 	ret = resolve_addr(id, src_addr, dst_addr, timeout_ms);
@@ -237,7 +240,7 @@ uroce_rdma_resolve_route(struct rdma_cm_id *ibv, int timeout_ms)
 	struct uroce_cma_id *id = uroce_cma_id_of(ibv);
 	int ret = -EINVAL;
 
-	(void)timeout_ms;	/* the address is all that a RoCE route needs: it is known */
+	(void)timeout_ms; /* the address is all that a RoCE route needs: it is known */
 	uroce_cma_lock();
 	if (id->state == UROCE_CMA_ADDR_RESOLVED) {
 		id->state = UROCE_CMA_ROUTE_RESOLVED;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Socket addresses as rdma_cm has them, IPv4 and IPv6, and the GIDs that RoCEv2 has for them. Stateless; any
- * thread.
+ * Socket addresses as rdma_cm has them, IPv4 and IPv6, and the GIDs that RoCEv2 has for them.
+ * Stateless; any thread.
  */
 
 #include <string.h>
@@ -31,12 +31,9 @@ uroce_cma_addr_len(const struct sockaddr *addr)
 	if (addr == NULL)
 		return 0;
 	switch (addr->sa_family) {
-	case AF_INET:
-		return sizeof(struct sockaddr_in);
-	case AF_INET6:
-		return sizeof(struct sockaddr_in6);
-	default:
-		return 0;
+	case AF_INET: return sizeof(struct sockaddr_in);
+	case AF_INET6: return sizeof(struct sockaddr_in6);
+	default: return 0;
 	}
 }
 
@@ -94,12 +91,9 @@ __be16
 uroce_cma_addr_port(const struct sockaddr *addr)
 {
 	switch (addr->sa_family) {
-	case AF_INET:
-		return in_of(addr)->sin_port;
-	case AF_INET6:
-		return in6_of(addr)->sin6_port;
-	default:
-		return 0;
+	case AF_INET: return in_of(addr)->sin_port;
+	case AF_INET6: return in6_of(addr)->sin6_port;
+	default: return 0;
 	}
 }
 

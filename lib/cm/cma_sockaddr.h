@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Socket addresses as rdma_cm has them, IPv4 and IPv6, and the GIDs that RoCEv2 has for them. Stateless.
+ * Socket addresses as rdma_cm has them, IPv4 and IPv6, and the GIDs that RoCEv2 has for them.
+ * Stateless.
  */
 
 #ifndef UROCE_CM_CMA_SOCKADDR_H
@@ -30,6 +31,7 @@ void uroce_cma_addr_set_port(struct sockaddr *addr, __be16 port);
 /** The wildcard of a family, with no port. */
 void uroce_cma_addr_set_any(struct sockaddr_storage *addr, sa_family_t family);
 /** An address of this family from a GID. @return false: the GID is not one of IPv4 */
-bool uroce_cma_addr_from_gid(struct sockaddr_storage *addr, sa_family_t family, const union ibv_gid *gid);
+bool uroce_cma_addr_from_gid(struct sockaddr_storage *addr, sa_family_t family,
+			     const union ibv_gid *gid);
 
 #endif /* UROCE_CM_CMA_SOCKADDR_H */

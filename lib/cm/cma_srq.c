@@ -24,7 +24,8 @@ uroce_rdma_create_srq_ex(struct rdma_cm_id *id, struct ibv_srq_init_attr_ex *att
 		attr->pd = id->pd;
 		attr->comp_mask |= IBV_SRQ_INIT_ATTR_PD;
 	}
-	if (attr->srq_type == IBV_SRQT_XRC && (!(attr->comp_mask & IBV_SRQ_INIT_ATTR_CQ) || attr->cq == NULL)) {
+	if (attr->srq_type == IBV_SRQT_XRC &&
+	    (!(attr->comp_mask & IBV_SRQ_INIT_ATTR_CQ) || attr->cq == NULL)) {
 		ret = uroce_cma_cqs_create(id, 0, attr->attr.max_wr);
 		if (ret != 0)
 			return uroce_cma_return(ret);

@@ -13,7 +13,7 @@
 
 /* Held while the service starts or stops; before uroce_cm_lock. */
 static pthread_mutex_t transition = PTHREAD_MUTEX_INITIALIZER;
-static uint32_t users;	/* under uroce_cm_lock */
+static uint32_t users; /* under uroce_cm_lock */
 
 int
 uroce_cma_users_get(void)

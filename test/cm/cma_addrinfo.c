@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * rdma_getaddrinfo(3): numbers and ports, passive and not, hints, and names that are none. No network is asked.
+ * rdma_getaddrinfo(3): numbers and ports, passive and not, hints, and names that are none. No
+ * network is asked.
  */
 
 #include <errno.h>
@@ -42,7 +43,8 @@ fails(const char *node, const char *service, const struct rdma_addrinfo *hints, 
 static void
 test_active(void **state)
 {
-	const struct rdma_addrinfo hints = { .ai_flags = RAI_NUMERICHOST, .ai_port_space = RDMA_PS_TCP };
+	const struct rdma_addrinfo hints = { .ai_flags = RAI_NUMERICHOST,
+					     .ai_port_space = RDMA_PS_TCP };
 	struct rdma_addrinfo *res = look_up("10.0.0.9", "7174", &hints);
 	const struct sockaddr_in *sin = (const struct sockaddr_in *)res->ai_dst_addr;
 
@@ -133,7 +135,8 @@ static void
 test_errors(void **state)
 {
 	const struct rdma_addrinfo numeric = { .ai_flags = RAI_NUMERICHOST };
-	const struct rdma_addrinfo six = { .ai_flags = RAI_NUMERICHOST | RAI_FAMILY, .ai_family = AF_INET6 };
+	const struct rdma_addrinfo six = { .ai_flags = RAI_NUMERICHOST | RAI_FAMILY,
+					   .ai_family = AF_INET6 };
 	const struct rdma_addrinfo unknown = { .ai_flags = RAI_FAMILY, .ai_family = AF_UNIX };
 
 	fails(NULL, NULL, NULL, EINVAL);
@@ -141,7 +144,9 @@ test_errors(void **state)
 	fails("300.0.0.1", "1", &numeric, ENXIO);
 	fails("10.0.0.1", "1", &unknown, EAFNOSUPPORT);
 	errno = 0;
-	assert_int_equal(uroce_rdma_getaddrinfo("10.0.0.1", "1", &six, &(struct rdma_addrinfo *){ NULL }), -1);
+	assert_int_equal(
+		uroce_rdma_getaddrinfo("10.0.0.1", "1", &six, &(struct rdma_addrinfo *){ NULL }),
+		-1);
 	assert_int_not_equal(errno, 0);
 	uroce_rdma_freeaddrinfo(NULL);
 }
@@ -150,10 +155,8 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_active),
-		cmocka_unit_test(test_passive),
-		cmocka_unit_test(test_types),
-		cmocka_unit_test(test_hinted_addresses),
+		cmocka_unit_test(test_active), cmocka_unit_test(test_passive),
+		cmocka_unit_test(test_types),  cmocka_unit_test(test_hinted_addresses),
 		cmocka_unit_test(test_errors),
 	};
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Connections between two IDs: each event with what it says, the QPs at each step, requests that are refused, and
- * every way for one to end.
+ * Connections between two IDs: each event with what it says, the QPs at each step, requests that
+ * are refused, and every way for one to end.
  */
 
 #include <errno.h>
@@ -84,7 +84,7 @@ check_client_qp(const struct rdma_cm_id *client, const struct rdma_cm_id *server
 	assert_int_equal(attr.ah_attr.grh.dgid.raw[15], 2);
 	assert_int_equal(other.ah_attr.grh.dgid.raw[15], 1);
 	assert_int_equal(attr.qp_access_flags, IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
-			 IBV_ACCESS_REMOTE_ATOMIC);
+						       IBV_ACCESS_REMOTE_ATOMIC);
 	assert_int_equal(attr.timeout, other.timeout);
 	assert_int_equal(attr.timeout, 19);
 }
@@ -93,8 +93,12 @@ static void
 test_events(void **state)
 {
 	struct rdma_conn_param param = {
-		.responder_resources = 3, .initiator_depth = 4, .retry_count = 6, .rnr_retry_count = 5,
-		.private_data = "to you", .private_data_len = 7,
+		.responder_resources = 3,
+		.initiator_depth = 4,
+		.retry_count = 6,
+		.rnr_retry_count = 5,
+		.private_data = "to you",
+		.private_data_len = 7,
 	};
 	struct rdma_cm_id *listener = world_listener(channel, 2, 7174, RDMA_PS_TCP, 0);
 	struct rdma_cm_id *client = client_with_qp(), *server;
@@ -124,8 +128,10 @@ test_events(void **state)
 	assert_ptr_equal(server->channel, channel);
 	assert_int_equal(server->ps, RDMA_PS_TCP);
 	assert_int_equal(server->qp_type, IBV_QPT_RC);
-	assert_memory_equal(rdma_get_local_addr(server), world_v4(2, 7174), sizeof(struct sockaddr_in));
-	assert_memory_equal(rdma_get_peer_addr(server), rdma_get_local_addr(client), sizeof(struct sockaddr_in));
+	assert_memory_equal(rdma_get_local_addr(server), world_v4(2, 7174),
+			    sizeof(struct sockaddr_in));
+	assert_memory_equal(rdma_get_peer_addr(server), rdma_get_local_addr(client),
+			    sizeof(struct sockaddr_in));
 	assert_int_equal(server->route.num_paths, 1);
 	assert_int_equal(uroce_rdma_ack_cm_event(event), 0);
 	world_qp(server);
@@ -216,7 +222,8 @@ test_disconnect_silent(void **state)
 	world.lose = lose_all;
 	assert_int_equal(uroce_rdma_disconnect(pair.client), 0);
 	world_pass(600000 * WORLD_MS);
-	assert_ptr_equal(world_take(pair.channel, RDMA_CM_EVENT_DISCONNECTED, -ETIMEDOUT), pair.client);
+	assert_ptr_equal(world_take(pair.channel, RDMA_CM_EVENT_DISCONNECTED, -ETIMEDOUT),
+			 pair.client);
 	world_take(pair.channel, RDMA_CM_EVENT_TIMEWAIT_EXIT, 0);
 	world.lose = NULL;
 	world_disconnect(&pair);
@@ -306,7 +313,7 @@ test_parameters(void **state)
 	struct rdma_conn_param param = { .private_data = data, .private_data_len = 57 };
 	struct rdma_cm_id *client = world_resolved(channel, 2, 7174, RDMA_PS_TCP);
 
-	fails(uroce_rdma_connect(client, NULL), EINVAL);	/* no QP */
+	fails(uroce_rdma_connect(client, NULL), EINVAL); /* no QP */
 	fails(uroce_rdma_connect(client, &param), EINVAL);
 	param.private_data_len = 56;
 	param.responder_resources = UROCE_MAX_RD_ATOMIC + 1;
@@ -321,7 +328,7 @@ test_parameters(void **state)
 	destroy(client);
 
 	client = world_id(channel, RDMA_PS_TCP);
-	fails(uroce_rdma_connect(client, &param), EINVAL);	/* not resolved */
+	fails(uroce_rdma_connect(client, &param), EINVAL); /* not resolved */
 	fails(uroce_rdma_accept(client, &param), EINVAL);
 	fails(uroce_rdma_disconnect(client), EINVAL);
 	fails(uroce_rdma_reject(client, NULL, 0), EINVAL);
@@ -357,11 +364,14 @@ test_limited(void **state)
 	destroy(listener);
 }
 
-/* QPs of the user's own: CONNECT_RESPONSE, attributes by rdma_init_qp_attr(3), and rdma_establish(3). */
+/* QPs of the user's own: CONNECT_RESPONSE, attributes by rdma_init_qp_attr(3), and
+ * rdma_establish(3). */
 static void
 test_own_qp(void **state)
 {
-	struct rdma_conn_param param = { .responder_resources = 1, .initiator_depth = 1, .qp_num = 0x1234 };
+	struct rdma_conn_param param = { .responder_resources = 1,
+					 .initiator_depth = 1,
+					 .qp_num = 0x1234 };
 	struct rdma_cm_id *listener = world_listener(channel, 2, 7174, RDMA_PS_TCP, 0);
 	struct rdma_cm_id *client = world_resolved(channel, 2, 7174, RDMA_PS_TCP), *server;
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_INIT };
@@ -369,7 +379,8 @@ test_own_qp(void **state)
 	int mask = 0;
 
 	assert_int_equal(uroce_rdma_init_qp_attr(client, &attr, &mask), 0);
-	assert_int_equal(mask, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
+	assert_int_equal(mask,
+			 IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
 	assert_int_equal(attr.qp_access_flags, 0);
 	attr.qp_state = IBV_QPS_RTR;
 	fails(uroce_rdma_init_qp_attr(client, &attr, &mask), EINVAL);
@@ -427,7 +438,8 @@ test_notify(void **state)
 	destroy(listener);
 }
 
-/* The QP cannot be moved as was agreed: the connection is not made, and what follows is not told. */
+/* The QP cannot be moved as was agreed: the connection is not made, and what follows is not told.
+ */
 static void
 test_qp_fails(void **state)
 {
@@ -442,7 +454,7 @@ test_qp_fails(void **state)
 	assert_int_equal(uroce_modify_qp(client->qp, &attr, IBV_QP_STATE), 0);
 	assert_int_equal(uroce_rdma_accept(server, NULL), 0);
 	assert_ptr_equal(world_take(channel, RDMA_CM_EVENT_CONNECT_ERROR, -EINVAL), client);
-	uroce_rdma_destroy_ep(server);	/* rejects: the client's ID is at an end already */
+	uroce_rdma_destroy_ep(server); /* rejects: the client's ID is at an end already */
 	world_no_event(channel);
 	uroce_rdma_destroy_ep(client);
 	destroy(listener);
@@ -491,7 +503,9 @@ test_client_gone(void **state)
 static void
 test_own_device(void **state)
 {
-	struct rdma_conn_param param = { .responder_resources = 3, .initiator_depth = 4, .retry_count = 6 };
+	struct rdma_conn_param param = { .responder_resources = 3,
+					 .initiator_depth = 4,
+					 .retry_count = 6 };
 	struct rdma_cm_id *listener = world_listener(channel, 1, 7174, RDMA_PS_TCP, 0);
 	struct rdma_cm_id *client = world_resolved(channel, 1, 7174, RDMA_PS_TCP), *server;
 
@@ -544,22 +558,14 @@ main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(test_##name, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		TEST(events),
-		TEST(disconnect),
-		TEST(disconnect_both),
-		TEST(disconnect_silent),
-		TEST(unreachable),
-		TEST(reject),
-		TEST(nobody_listens),
-		TEST(parameters),
-		TEST(limited),
-		TEST(own_qp),
-		TEST(notify),
-		TEST(qp_fails),
-		TEST(accept_fails),
-		TEST(client_gone),
-		TEST(own_device),
-		TEST(ece),
+		TEST(events),          TEST(disconnect),
+		TEST(disconnect_both), TEST(disconnect_silent),
+		TEST(unreachable),     TEST(reject),
+		TEST(nobody_listens),  TEST(parameters),
+		TEST(limited),         TEST(own_qp),
+		TEST(notify),          TEST(qp_fails),
+		TEST(accept_fails),    TEST(client_gone),
+		TEST(own_device),      TEST(ece),
 	};
 
 	test_eal_init(NULL);

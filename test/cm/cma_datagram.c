@@ -184,11 +184,8 @@ main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(test_##name, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		TEST(exchange),
-		TEST(rejected),
-		TEST(unanswered),
-		TEST(parameters),
-		TEST(spaces_apart),
+		TEST(exchange),   TEST(rejected),     TEST(unanswered),
+		TEST(parameters), TEST(spaces_apart),
 	};
 
 	test_eal_init(NULL);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Synchronous IDs and endpoints, on a thread for each end: every call waits for its result, or returns its error.
+ * Synchronous IDs and endpoints, on a thread for each end: every call waits for its result, or
+ * returns its error.
  */
 
 #include <errno.h>
@@ -15,12 +16,11 @@
 
 #include <cmocka.h>
 
-
 #include "cma_world.h"
 #include "eal.h"
 #include "uroce.h"
 
-#define setup world_setup_threaded
+#define setup    world_setup_threaded
 #define teardown world_teardown
 
 static void
@@ -43,7 +43,8 @@ static const struct ibv_qp_init_attr plain = {
 static struct rdma_addrinfo *
 address(const char *node, const char *service, int flags, int ps)
 {
-	const struct rdma_addrinfo hints = { .ai_flags = flags | RAI_NUMERICHOST, .ai_port_space = ps };
+	const struct rdma_addrinfo hints = { .ai_flags = flags | RAI_NUMERICHOST,
+					     .ai_port_space = ps };
 	struct rdma_addrinfo *res;
 
 	assert_int_equal(uroce_rdma_getaddrinfo(node, service, &hints, &res), 0);
@@ -114,7 +115,9 @@ static void
 test_connect(void **state)
 {
 	struct server s;
-	struct rdma_conn_param param = { .responder_resources = 1, .initiator_depth = 1, .retry_count = 7 };
+	struct rdma_conn_param param = { .responder_resources = 1,
+					 .initiator_depth = 1,
+					 .retry_count = 7 };
 
 	start_server(&s, 3, false);
 	for (int i = 0; i < 3; i++) {
@@ -181,7 +184,9 @@ test_connect_data(void **state)
 	struct rdma_event_channel *channel = uroce_rdma_create_event_channel();
 	struct rdma_cm_id *listener = world_listener(channel, 2, 7174, RDMA_PS_TCP, 0), *id;
 	struct rdma_addrinfo *res = address("10.0.0.2", "7174", 0, RDMA_PS_TCP);
-	struct rdma_conn_param param = { .private_data = "last", .private_data_len = 5, .qp_num = 3 };
+	struct rdma_conn_param param = { .private_data = "last",
+					 .private_data_len = 5,
+					 .qp_num = 3 };
 	struct rdma_cm_event *event;
 	int ret;
 
@@ -210,7 +215,7 @@ serve_datagrams(void *arg)
 	struct rdma_cm_id *id;
 
 	assert_int_equal(uroce_rdma_get_request(s->listener, &id), 0);
-	assert_int_equal(uroce_rdma_accept(id, NULL), 0);	/* does not wait */
+	assert_int_equal(uroce_rdma_accept(id, NULL), 0); /* does not wait */
 	assert_null(id->event);
 	uroce_rdma_destroy_ep(id);
 	return NULL;
@@ -248,12 +253,8 @@ main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(test_##name, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		TEST(connect),
-		TEST(refused),
-		TEST(errors),
-		TEST(connect_data),
-		TEST(datagram),
-		TEST(not_synchronous),
+		TEST(connect),      TEST(refused),  TEST(errors),
+		TEST(connect_data), TEST(datagram), TEST(not_synchronous),
 	};
 
 	test_eal_init(NULL);

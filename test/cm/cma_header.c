@@ -17,14 +17,18 @@
 
 #include "cm/cma_header.h"
 
-static const struct sockaddr_in src4 = {
-	.sin_family = AF_INET, .sin_port = 0x3412, .sin_addr.s_addr = 0x0403020a };
-static const struct sockaddr_in dst4 = {
-	.sin_family = AF_INET, .sin_port = 0x7856, .sin_addr.s_addr = 0x0503020a };
-static const struct sockaddr_in6 src6 = {
-	.sin6_family = AF_INET6, .sin6_port = 0x3412, .sin6_addr.s6_addr = { 0xfd, [15] = 1 } };
-static const struct sockaddr_in6 dst6 = {
-	.sin6_family = AF_INET6, .sin6_port = 0x7856, .sin6_addr.s6_addr = { 0xfd, [15] = 2 } };
+static const struct sockaddr_in src4 = { .sin_family = AF_INET,
+					 .sin_port = 0x3412,
+					 .sin_addr.s_addr = 0x0403020a };
+static const struct sockaddr_in dst4 = { .sin_family = AF_INET,
+					 .sin_port = 0x7856,
+					 .sin_addr.s_addr = 0x0503020a };
+static const struct sockaddr_in6 src6 = { .sin6_family = AF_INET6,
+					  .sin6_port = 0x3412,
+					  .sin6_addr.s6_addr = { 0xfd, [15] = 1 } };
+static const struct sockaddr_in6 dst6 = { .sin6_family = AF_INET6,
+					  .sin6_port = 0x7856,
+					  .sin6_addr.s6_addr = { 0xfd, [15] = 2 } };
 
 static void
 encode4(uint8_t h[UROCE_CMA_HEADER_BYTES])
@@ -50,7 +54,8 @@ static void
 test_ipv4(void **state)
 {
 	static const uint8_t expected[UROCE_CMA_HEADER_BYTES] = {
-		0, 0x40, 0x12, 0x34, [16] = 10, 2, 3, 4, [32] = 10, 2, 3, 5 };
+		0, 0x40, 0x12, 0x34, [16] = 10, 2, 3, 4, [32] = 10, 2, 3, 5
+	};
 	struct sockaddr_storage src, dst;
 	struct sockaddr_in without_port = dst4;
 	uint8_t h[UROCE_CMA_HEADER_BYTES];
@@ -67,8 +72,8 @@ test_ipv4(void **state)
 static void
 test_ipv6(void **state)
 {
-	static const uint8_t expected[UROCE_CMA_HEADER_BYTES] = {
-		0, 0x60, 0x12, 0x34, 0xfd, [19] = 1, 0xfd, [35] = 2 };
+	static const uint8_t expected[UROCE_CMA_HEADER_BYTES] = { 0,    0x60,     0x12, 0x34,
+								  0xfd, [19] = 1, 0xfd, [35] = 2 };
 	struct sockaddr_storage src, dst;
 	struct sockaddr_in6 without_port = dst6;
 	uint8_t h[UROCE_CMA_HEADER_BYTES];
@@ -150,12 +155,9 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_ipv4),
-		cmocka_unit_test(test_ipv6),
-		cmocka_unit_test(test_reserved),
-		cmocka_unit_test(test_short),
-		cmocka_unit_test(test_versions),
-		cmocka_unit_test(test_addresses),
+		cmocka_unit_test(test_ipv4),     cmocka_unit_test(test_ipv6),
+		cmocka_unit_test(test_reserved), cmocka_unit_test(test_short),
+		cmocka_unit_test(test_versions), cmocka_unit_test(test_addresses),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * IDs and their events: when the service runs, what the channel's descriptor says, IDs that go while events of
- * theirs are queued or out, and that move from channel to channel.
+ * IDs and their events: when the service runs, what the channel's descriptor says, IDs that go
+ * while events of theirs are queued or out, and that move from channel to channel.
  */
 
 #include <errno.h>
@@ -162,8 +162,8 @@ test_destroy_with_requests(void **state)
 struct waiter {
 	pthread_t thread;
 	struct rdma_cm_id *id;
-	struct rdma_event_channel *to;	/* NULL: destroy */
-	bool done;	/* atomic */
+	struct rdma_event_channel *to; /* NULL: destroy */
+	bool done;                     /* atomic */
 };
 
 static void *
@@ -212,7 +212,8 @@ static void
 test_migrate(void **state)
 {
 	struct rdma_event_channel *to = world_channel();
-	struct rdma_cm_id *id = world_id(channel, RDMA_PS_TCP), *other = world_id(channel, RDMA_PS_TCP);
+	struct rdma_cm_id *id = world_id(channel, RDMA_PS_TCP),
+			  *other = world_id(channel, RDMA_PS_TCP);
 
 	assert_int_equal(uroce_rdma_resolve_addr(id, NULL, world_v4(2, 1), 1), 0);
 	assert_int_equal(uroce_rdma_resolve_addr(other, NULL, world_v4(2, 1), 1), 0);
@@ -267,10 +268,12 @@ test_migrate_synchronous(void **state)
 static void
 test_strings(void **state)
 {
-	assert_string_equal(uroce_rdma_event_str(RDMA_CM_EVENT_ADDR_RESOLVED), "RDMA_CM_EVENT_ADDR_RESOLVED");
-	assert_string_equal(uroce_rdma_event_str(RDMA_CM_EVENT_TIMEWAIT_EXIT), "RDMA_CM_EVENT_TIMEWAIT_EXIT");
+	assert_string_equal(uroce_rdma_event_str(RDMA_CM_EVENT_ADDR_RESOLVED),
+			    "RDMA_CM_EVENT_ADDR_RESOLVED");
+	assert_string_equal(uroce_rdma_event_str(RDMA_CM_EVENT_TIMEWAIT_EXIT),
+			    "RDMA_CM_EVENT_TIMEWAIT_EXIT");
 	assert_string_equal(uroce_rdma_event_str((enum rdma_cm_event_type)77), "UNKNOWN EVENT");
-	assert_string_equal(uroce_rdma_event_str((enum rdma_cm_event_type)-1), "UNKNOWN EVENT");
+	assert_string_equal(uroce_rdma_event_str((enum rdma_cm_event_type) - 1), "UNKNOWN EVENT");
 }
 
 int

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Ten thousand connections made and torn down at once, twice: every event comes, and nothing is left.
+ * Ten thousand connections made and torn down at once, twice: every event comes, and nothing is
+ * left.
  */
 
 #include <errno.h>
@@ -37,9 +38,11 @@ connect_all(void)
 	struct rdma_conn_param param = { .responder_resources = 1, .initiator_depth = 1 };
 
 	for (unsigned int i = 0; i < MANY; i++) {
-		assert_int_equal(uroce_rdma_create_id(clients_channel, &clients[i], (void *)(uintptr_t)(i + 1),
-						      RDMA_PS_TCP), 0);
-		assert_int_equal(uroce_rdma_resolve_addr(clients[i], NULL, world_v4(2, 7174), 1000), 0);
+		assert_int_equal(uroce_rdma_create_id(clients_channel, &clients[i],
+						      (void *)(uintptr_t)(i + 1), RDMA_PS_TCP),
+				 0);
+		assert_int_equal(uroce_rdma_resolve_addr(clients[i], NULL, world_v4(2, 7174), 1000),
+				 0);
 	}
 	for (unsigned int i = 0; i < MANY; i++) {
 		struct rdma_cm_id *id = world_take(clients_channel, RDMA_CM_EVENT_ADDR_RESOLVED, 0);
@@ -47,7 +50,8 @@ connect_all(void)
 		assert_int_equal(uroce_rdma_resolve_route(id, 1000), 0);
 	}
 	for (unsigned int i = 0; i < MANY; i++) {
-		struct rdma_cm_id *id = world_take(clients_channel, RDMA_CM_EVENT_ROUTE_RESOLVED, 0);
+		struct rdma_cm_id *id = world_take(clients_channel, RDMA_CM_EVENT_ROUTE_RESOLVED,
+						   0);
 
 		param.qp_num = 2 + index_of(id);
 		assert_int_equal(uroce_rdma_connect(id, &param), 0);
@@ -58,8 +62,9 @@ connect_all(void)
 		assert_int_equal(uroce_rdma_accept(servers[i], &param), 0);
 	}
 	for (unsigned int i = 0; i < MANY; i++)
-		assert_int_equal(uroce_rdma_establish(world_take(clients_channel,
-								 RDMA_CM_EVENT_CONNECT_RESPONSE, 0)), 0);
+		assert_int_equal(uroce_rdma_establish(world_take(
+					 clients_channel, RDMA_CM_EVENT_CONNECT_RESPONSE, 0)),
+				 0);
 	for (unsigned int i = 0; i < MANY; i++)
 		world_take(servers_channel, RDMA_CM_EVENT_ESTABLISHED, 0);
 }
@@ -70,8 +75,9 @@ disconnect_all(void)
 	for (unsigned int i = 0; i < MANY; i++)
 		assert_int_equal(uroce_rdma_disconnect(clients[i]), 0);
 	for (unsigned int i = 0; i < MANY; i++)
-		assert_int_equal(uroce_rdma_disconnect(world_take(servers_channel, RDMA_CM_EVENT_DISCONNECTED,
-								  0)), 0);
+		assert_int_equal(uroce_rdma_disconnect(world_take(servers_channel,
+								  RDMA_CM_EVENT_DISCONNECTED, 0)),
+				 0);
 	for (unsigned int i = 0; i < MANY; i++)
 		world_take(clients_channel, RDMA_CM_EVENT_DISCONNECTED, 0);
 	world_no_event(clients_channel);

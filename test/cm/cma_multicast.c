@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Groups: joined at the device, the event with what is needed to send, the QP attached, and everything undone.
+ * Groups: joined at the device, the event with what is needed to send, the QP attached, and
+ * everything undone.
  */
 
 #include <errno.h>
@@ -55,7 +56,8 @@ group(unsigned int host)
 {
 	static struct sockaddr_in addr;
 
-	addr = (struct sockaddr_in){ .sin_family = AF_INET, .sin_addr.s_addr = htonl(0xefff0000 | host) };
+	addr = (struct sockaddr_in){ .sin_family = AF_INET,
+				     .sin_addr.s_addr = htonl(0xefff0000 | host) };
 	return (struct sockaddr *)&addr;
 }
 
@@ -136,7 +138,7 @@ test_ex(void **state)
 
 	world_qp(id);
 	assert_int_equal(uroce_rdma_join_multicast_ex(id, &attr, NULL), 0);
-	assert_int_equal(world.devices[1].groups, 0);	/* who only sends is no member */
+	assert_int_equal(world.devices[1].groups, 0); /* who only sends is no member */
 	world_take(channel, RDMA_CM_EVENT_MULTICAST_JOIN, 0);
 	assert_int_equal(world.devices[1].groups, 0);
 	attr.join_flags = RDMA_MC_JOIN_FLAG_RESERVED;
@@ -151,9 +153,10 @@ test_ex(void **state)
 static void
 test_errors(void **state)
 {
-	struct rdma_cm_id *id = world_id(channel, RDMA_PS_UDP), *tcp = world_id(channel, RDMA_PS_TCP);
+	struct rdma_cm_id *id = world_id(channel, RDMA_PS_UDP),
+			  *tcp = world_id(channel, RDMA_PS_TCP);
 
-	fails(uroce_rdma_join_multicast(id, group(1), NULL), EINVAL);	/* no device */
+	fails(uroce_rdma_join_multicast(id, group(1), NULL), EINVAL); /* no device */
 	assert_int_equal(uroce_rdma_bind_addr(id, world_v4(1, 0)), 0);
 	fails(uroce_rdma_join_multicast(id, world_v4(2, 0), NULL), EINVAL);
 	fails(uroce_rdma_join_multicast(id, NULL, NULL), EINVAL);
@@ -169,11 +172,7 @@ main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(test_##name, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		TEST(join),
-		TEST(leave_early),
-		TEST(destroy),
-		TEST(ex),
-		TEST(errors),
+		TEST(join), TEST(leave_early), TEST(destroy), TEST(ex), TEST(errors),
 	};
 
 	test_eal_init(NULL);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Ports and listeners: which bindings go together, ephemeral ports, wildcards, the backlog, and devices that come and
- * go below who listens.
+ * Ports and listeners: which bindings go together, ephemeral ports, wildcards, the backlog, and
+ * devices that come and go below who listens.
  */
 
 #include <errno.h>
@@ -55,7 +55,9 @@ reuse(struct rdma_cm_id *id)
 {
 	int on = 1;
 
-	assert_int_equal(uroce_rdma_set_option(id, RDMA_OPTION_ID, RDMA_OPTION_ID_REUSEADDR, &on, sizeof(on)), 0);
+	assert_int_equal(uroce_rdma_set_option(id, RDMA_OPTION_ID, RDMA_OPTION_ID_REUSEADDR, &on,
+					       sizeof(on)),
+			 0);
 }
 
 static void
@@ -63,7 +65,9 @@ afonly(struct rdma_cm_id *id)
 {
 	int on = 1;
 
-	assert_int_equal(uroce_rdma_set_option(id, RDMA_OPTION_ID, RDMA_OPTION_ID_AFONLY, &on, sizeof(on)), 0);
+	assert_int_equal(
+		uroce_rdma_set_option(id, RDMA_OPTION_ID, RDMA_OPTION_ID_AFONLY, &on, sizeof(on)),
+		0);
 }
 
 static void
@@ -114,7 +118,8 @@ test_reuse(void **state)
 static void
 test_families(void **state)
 {
-	struct rdma_cm_id *four = world_id(channel, RDMA_PS_TCP), *six = world_id(channel, RDMA_PS_TCP);
+	struct rdma_cm_id *four = world_id(channel, RDMA_PS_TCP),
+			  *six = world_id(channel, RDMA_PS_TCP);
 
 	assert_int_equal(uroce_rdma_bind_addr(four, world_v4(0, 500)), 0);
 	fails(uroce_rdma_bind_addr(six, world_v6(0, 500)), EADDRINUSE);
@@ -135,7 +140,8 @@ test_ephemeral(void **state)
 		assert_in_range(ntohs(uroce_rdma_get_src_port(ids[i])), UROCE_CMA_FIRST_PORT,
 				UROCE_CMA_LAST_PORT);
 		for (unsigned int j = 0; j < i; j++)
-			assert_int_not_equal(uroce_rdma_get_src_port(ids[i]), uroce_rdma_get_src_port(ids[j]));
+			assert_int_not_equal(uroce_rdma_get_src_port(ids[i]),
+					     uroce_rdma_get_src_port(ids[j]));
 	}
 	for (unsigned int i = 0; i < 200; i++)
 		destroy(ids[i]);
@@ -151,8 +157,9 @@ test_exhausted(void **state)
 	assert_non_null(ids);
 	for (unsigned int i = 0; i < n; i++) {
 		ids[i] = world_id(channel, RDMA_PS_TCP);
-		assert_int_equal(uroce_rdma_bind_addr(ids[i],
-						      world_v4(0, (uint16_t)(UROCE_CMA_FIRST_PORT + i))), 0);
+		assert_int_equal(uroce_rdma_bind_addr(
+					 ids[i], world_v4(0, (uint16_t)(UROCE_CMA_FIRST_PORT + i))),
+				 0);
 	}
 	one = world_id(channel, RDMA_PS_TCP);
 	fails(uroce_rdma_bind_addr(one, world_v4(0, 0)), EADDRNOTAVAIL);
@@ -212,7 +219,7 @@ test_wildcard(void **state)
 	struct rdma_cm_id *any = world_id(channel, RDMA_PS_TCP);
 
 	assert_int_equal(uroce_rdma_bind_addr(any, world_v4(0, 500)), 0);
-	expect(NULL, world_v4(2, 500), NULL);	/* bound is not listening */
+	expect(NULL, world_v4(2, 500), NULL); /* bound is not listening */
 	assert_int_equal(uroce_rdma_listen(any, 0), 0);
 	assert_null(any->verbs);
 	expect(NULL, world_v4(2, 500), any);
@@ -265,7 +272,8 @@ test_listen(void **state)
 
 	/* not bound: a port of its own, at the wildcard */
 	assert_int_equal(uroce_rdma_listen(id, 1), 0);
-	assert_in_range(ntohs(uroce_rdma_get_src_port(id)), UROCE_CMA_FIRST_PORT, UROCE_CMA_LAST_PORT);
+	assert_in_range(ntohs(uroce_rdma_get_src_port(id)), UROCE_CMA_FIRST_PORT,
+			UROCE_CMA_LAST_PORT);
 	fails(uroce_rdma_listen(id, 1), EINVAL);
 	fails(uroce_rdma_resolve_addr(id, NULL, world_v4(2, 1), 1), EINVAL);
 	destroy(id);
@@ -285,7 +293,8 @@ test_backlog(void **state)
 		param.qp_num = 5 + i;
 		assert_int_equal(uroce_rdma_connect(clients[i], &param), 0);
 	}
-	assert_ptr_equal(world_take(channel, RDMA_CM_EVENT_REJECTED, UROCE_CM_REJ_NO_RESOURCES), clients[2]);
+	assert_ptr_equal(world_take(channel, RDMA_CM_EVENT_REJECTED, UROCE_CM_REJ_NO_RESOURCES),
+			 clients[2]);
 	/* who is got makes room */
 	server = world_take(listening, RDMA_CM_EVENT_CONNECT_REQUEST, 0);
 	param.qp_num = 8;
@@ -333,16 +342,8 @@ main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(test_##name, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		TEST(in_use),
-		TEST(reuse),
-		TEST(families),
-		TEST(ephemeral),
-		TEST(exhausted),
-		TEST(wildcard),
-		TEST(specific),
-		TEST(listen),
-		TEST(backlog),
-		TEST(devices),
+		TEST(in_use),   TEST(reuse),    TEST(families), TEST(ephemeral), TEST(exhausted),
+		TEST(wildcard), TEST(specific), TEST(listen),   TEST(backlog),   TEST(devices),
 	};
 
 	test_eal_init(NULL);

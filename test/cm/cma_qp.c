@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * QPs and SRQs of IDs: CQs and PDs of the user's or made for them, options that change what a QP gets, and what does
- * not go together.
+ * QPs and SRQs of IDs: CQs and PDs of the user's or made for them, options that change what a QP
+ * gets, and what does not go together.
  */
 
 #include <errno.h>
@@ -15,7 +15,6 @@
 #include <arpa/inet.h>
 
 #include <cmocka.h>
-
 
 #include "cma_world.h"
 #include "eal.h"
@@ -90,7 +89,7 @@ test_made_for_it(void **state)
 	assert_null(id->qp);
 	assert_null(id->send_cq);
 	assert_null(id->recv_cq_channel);
-	uroce_rdma_destroy_qp(id);	/* there is none */
+	uroce_rdma_destroy_qp(id); /* there is none */
 	destroy(id);
 }
 
@@ -121,7 +120,7 @@ test_errors(void **state)
 	struct ibv_pd *other = uroce_alloc_pd(world_context(1));
 	struct ibv_qp_init_attr attr = plain;
 
-	fails(uroce_rdma_create_qp(id, NULL, &attr), EINVAL);	/* no device */
+	fails(uroce_rdma_create_qp(id, NULL, &attr), EINVAL); /* no device */
 	assert_int_equal(uroce_rdma_bind_addr(id, world_v4(1, 0)), 0);
 	fails(uroce_rdma_create_qp(id, other, &attr), EINVAL);
 	attr = plain;
@@ -130,7 +129,7 @@ test_errors(void **state)
 	attr = plain;
 	attr.cap.max_send_sge = 1000;
 	fails(uroce_rdma_create_qp(id, NULL, &attr), EINVAL);
-	assert_null(id->send_cq);	/* what was made has gone again */
+	assert_null(id->send_cq); /* what was made has gone again */
 	assert_null(id->recv_cq);
 	attr = plain;
 	assert_int_equal(uroce_rdma_create_qp(id, NULL, &attr), 0);
@@ -158,7 +157,7 @@ test_srq(void **state)
 	struct ibv_srq_init_attr_ex ex = { .attr = init.attr };
 	struct ibv_qp_init_attr attr = plain;
 
-	fails(uroce_rdma_create_srq_ex(id, &ex), EINVAL);	/* of no type */
+	fails(uroce_rdma_create_srq_ex(id, &ex), EINVAL); /* of no type */
 	assert_int_equal(uroce_rdma_create_srq(id, NULL, &init), 0);
 	assert_non_null(id->srq);
 	assert_ptr_equal(id->srq->pd, id->pd);
@@ -168,8 +167,8 @@ test_srq(void **state)
 	uroce_rdma_destroy_ep(id);
 
 	id = world_id(channel, RDMA_PS_TCP);
-	fails(uroce_rdma_create_srq(id, NULL, &init), EINVAL);	/* no device */
-	uroce_rdma_destroy_srq(id);	/* there is none */
+	fails(uroce_rdma_create_srq(id, NULL, &init), EINVAL); /* no device */
+	uroce_rdma_destroy_srq(id);                            /* there is none */
 	destroy(id);
 }
 
@@ -191,24 +190,31 @@ test_default_pd(void **state)
 static void
 test_options(void **state)
 {
-	struct rdma_cm_id *id = world_id(channel, RDMA_PS_TCP), *ud = world_id(channel, RDMA_PS_UDP);
+	struct rdma_cm_id *id = world_id(channel, RDMA_PS_TCP),
+			  *ud = world_id(channel, RDMA_PS_UDP);
 	uint8_t byte = 32;
 	int on = 1, off = 0;
 
-	fails(uroce_rdma_set_option(id, RDMA_OPTION_ID, RDMA_OPTION_ID_ACK_TIMEOUT, &byte, 1), EINVAL);
+	fails(uroce_rdma_set_option(id, RDMA_OPTION_ID, RDMA_OPTION_ID_ACK_TIMEOUT, &byte, 1),
+	      EINVAL);
 	byte = 12;
-	fails(uroce_rdma_set_option(id, RDMA_OPTION_ID, RDMA_OPTION_ID_ACK_TIMEOUT, &byte, 4), EINVAL);
-	fails(uroce_rdma_set_option(ud, RDMA_OPTION_ID, RDMA_OPTION_ID_ACK_TIMEOUT, &byte, 1), EINVAL);
-	assert_int_equal(uroce_rdma_set_option(id, RDMA_OPTION_ID, RDMA_OPTION_ID_ACK_TIMEOUT, &byte, 1), 0);
+	fails(uroce_rdma_set_option(id, RDMA_OPTION_ID, RDMA_OPTION_ID_ACK_TIMEOUT, &byte, 4),
+	      EINVAL);
+	fails(uroce_rdma_set_option(ud, RDMA_OPTION_ID, RDMA_OPTION_ID_ACK_TIMEOUT, &byte, 1),
+	      EINVAL);
+	assert_int_equal(
+		uroce_rdma_set_option(id, RDMA_OPTION_ID, RDMA_OPTION_ID_ACK_TIMEOUT, &byte, 1), 0);
 	fails(uroce_rdma_set_option(id, RDMA_OPTION_ID, RDMA_OPTION_ID_TOS, NULL, 1), EINVAL);
 	fails(uroce_rdma_set_option(id, RDMA_OPTION_ID, 4, &byte, 1), ENOSYS);
 	fails(uroce_rdma_set_option(id, RDMA_OPTION_ID, -1, &byte, 1), ENOSYS);
 	fails(uroce_rdma_set_option(id, 7, 0, &byte, 1), ENOSYS);
 	fails(uroce_rdma_set_option(id, RDMA_OPTION_IB, RDMA_OPTION_IB_PATH, &byte, 1), EOPNOTSUPP);
 	assert_int_equal(uroce_rdma_bind_addr(id, world_v4(1, 0)), 0);
-	assert_int_equal(uroce_rdma_set_option(id, RDMA_OPTION_ID, RDMA_OPTION_ID_REUSEADDR, &on, 4), 0);
+	assert_int_equal(
+		uroce_rdma_set_option(id, RDMA_OPTION_ID, RDMA_OPTION_ID_REUSEADDR, &on, 4), 0);
 	fails(uroce_rdma_set_option(id, RDMA_OPTION_ID, RDMA_OPTION_ID_REUSEADDR, &off, 4), EINVAL);
-	assert_int_equal(uroce_rdma_set_option(id, RDMA_OPTION_ID, RDMA_OPTION_ID_AFONLY, &on, 4), 0);
+	assert_int_equal(uroce_rdma_set_option(id, RDMA_OPTION_ID, RDMA_OPTION_ID_AFONLY, &on, 4),
+			 0);
 	assert_int_equal(uroce_rdma_listen(id, 1), 0);
 	fails(uroce_rdma_set_option(id, RDMA_OPTION_ID, RDMA_OPTION_ID_AFONLY, &on, 4), EINVAL);
 	fails(uroce_rdma_set_option(id, RDMA_OPTION_ID, RDMA_OPTION_ID_REUSEADDR, &on, 4), EINVAL);
@@ -221,16 +227,21 @@ static void
 test_options_take_effect(void **state)
 {
 	struct rdma_conn_param param = { .responder_resources = 1 };
-	struct rdma_cm_id *listener = world_listener(channel, 2, 7174, RDMA_PS_TCP, 0), *client, *server;
+	struct rdma_cm_id *listener = world_listener(channel, 2, 7174, RDMA_PS_TCP, 0), *client,
+			  *server;
 	struct ibv_qp_attr attr;
 	uint8_t timeout = 14, tos = 0x20;
 
-	assert_int_equal(uroce_rdma_set_option(listener, RDMA_OPTION_ID, RDMA_OPTION_ID_ACK_TIMEOUT, &timeout, 1),
+	assert_int_equal(uroce_rdma_set_option(listener, RDMA_OPTION_ID, RDMA_OPTION_ID_ACK_TIMEOUT,
+					       &timeout, 1),
 			 0);
 	client = world_id(channel, RDMA_PS_TCP);
 	timeout = 9;
-	assert_int_equal(uroce_rdma_set_option(client, RDMA_OPTION_ID, RDMA_OPTION_ID_ACK_TIMEOUT, &timeout, 1), 0);
-	assert_int_equal(uroce_rdma_set_option(client, RDMA_OPTION_ID, RDMA_OPTION_ID_TOS, &tos, 1), 0);
+	assert_int_equal(uroce_rdma_set_option(client, RDMA_OPTION_ID, RDMA_OPTION_ID_ACK_TIMEOUT,
+					       &timeout, 1),
+			 0);
+	assert_int_equal(uroce_rdma_set_option(client, RDMA_OPTION_ID, RDMA_OPTION_ID_TOS, &tos, 1),
+			 0);
 	assert_int_equal(uroce_rdma_resolve_addr(client, NULL, world_v4(2, 7174), 1), 0);
 	world_take(channel, RDMA_CM_EVENT_ADDR_RESOLVED, 0);
 	assert_int_equal(uroce_rdma_resolve_route(client, 1), 0);
@@ -247,7 +258,7 @@ test_options_take_effect(void **state)
 	assert_int_equal(attr.ah_attr.grh.traffic_class, 0x20);
 	world_qp_state(server, &attr);
 	assert_int_equal(attr.timeout, 14);
-	assert_int_equal(attr.ah_attr.grh.traffic_class, 0x20);	/* as the request says */
+	assert_int_equal(attr.ah_attr.grh.traffic_class, 0x20); /* as the request says */
 	uroce_rdma_destroy_ep(client);
 	uroce_rdma_destroy_ep(server);
 	destroy(listener);
@@ -273,14 +284,8 @@ main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(test_##name, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		TEST(made_for_it),
-		TEST(of_the_user),
-		TEST(errors),
-		TEST(ex),
-		TEST(srq),
-		TEST(default_pd),
-		TEST(options),
-		TEST(options_take_effect),
+		TEST(made_for_it), TEST(of_the_user), TEST(errors),  TEST(ex),
+		TEST(srq),         TEST(default_pd),  TEST(options), TEST(options_take_effect),
 		TEST(devices),
 	};
 

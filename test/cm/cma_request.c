@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Requests of a hostile peer: headers that lie or are none, kinds of QP that nobody listens for. Each is rejected,
- * and no listener hears of it.
+ * Requests of a hostile peer: headers that lie or are none, kinds of QP that nobody listens for.
+ * Each is rejected, and no listener hears of it.
  */
 
 #include <setjmp.h>
@@ -64,7 +64,10 @@ request(const uint8_t *data, uint8_t bytes, enum ibv_qp_type type)
 {
 	struct uroce_cm_req req = {
 		.service_id = uroce_cma_service_id(RDMA_PS_TCP, htons(7174)),
-		.path = { .pkey = 0xffff, .mtu = IBV_MTU_1024, .packet_life_time = 18, .hop_limit = 64 },
+		.path = { .pkey = 0xffff,
+			  .mtu = IBV_MTU_1024,
+			  .packet_life_time = 18,
+			  .hop_limit = 64 },
 		.qpn = qpn++,
 		.qp_type = (uint8_t)type,
 		.remote_cm_response_timeout = 20,
@@ -110,7 +113,8 @@ test_good(void **state)
 
 	encode(header, world_v4(1, 9), world_v4(2, 0));
 	request(header, sizeof(header), IBV_QPT_RC);
-	assert_int_equal(uroce_rdma_destroy_id(world_take(channel, RDMA_CM_EVENT_CONNECT_REQUEST, 0)), 0);
+	assert_int_equal(
+		uroce_rdma_destroy_id(world_take(channel, RDMA_CM_EVENT_CONNECT_REQUEST, 0)), 0);
 }
 
 /* Addresses that are not those of the path. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Binding to addresses, and resolving them: what is bound to which device, neighbours that are slow, silent or not
- * there, and routes.
+ * Binding to addresses, and resolving them: what is bound to which device, neighbours that are
+ * slow, silent or not there, and routes.
  */
 
 #include <errno.h>
@@ -69,7 +69,8 @@ test_bind_ipv6(void **state)
 {
 	assert_int_equal(uroce_rdma_bind_addr(id, world_v6(1, 0)), 0);
 	assert_ptr_equal(id->verbs, world_context(0));
-	assert_in_range(ntohs(uroce_rdma_get_src_port(id)), UROCE_CMA_FIRST_PORT, UROCE_CMA_LAST_PORT);
+	assert_in_range(ntohs(uroce_rdma_get_src_port(id)), UROCE_CMA_FIRST_PORT,
+			UROCE_CMA_LAST_PORT);
 }
 
 static void
@@ -77,7 +78,8 @@ test_bind_wildcard(void **state)
 {
 	assert_int_equal(uroce_rdma_bind_addr(id, world_v4(0, 0)), 0);
 	assert_null(id->verbs);
-	assert_in_range(ntohs(uroce_rdma_get_src_port(id)), UROCE_CMA_FIRST_PORT, UROCE_CMA_LAST_PORT);
+	assert_in_range(ntohs(uroce_rdma_get_src_port(id)), UROCE_CMA_FIRST_PORT,
+			UROCE_CMA_LAST_PORT);
 }
 
 /* What has failed can be tried again. */
@@ -96,11 +98,12 @@ static void
 test_resolve(void **state)
 {
 	assert_int_equal(uroce_rdma_resolve_addr(id, NULL, world_v4(2, 9), 1000), 0);
-	assert_null(id->verbs);		/* before the event is got */
+	assert_null(id->verbs); /* before the event is got */
 	world_take(channel, RDMA_CM_EVENT_ADDR_RESOLVED, 0);
 	assert_ptr_equal(id->verbs, world_context(0));
 	assert_memory_equal(rdma_get_peer_addr(id), world_v4(2, 9), sizeof(struct sockaddr_in));
-	assert_int_equal(((struct sockaddr_in *)rdma_get_local_addr(id))->sin_addr.s_addr, htonl(0x0a000001));
+	assert_int_equal(((struct sockaddr_in *)rdma_get_local_addr(id))->sin_addr.s_addr,
+			 htonl(0x0a000001));
 	assert_int_not_equal(uroce_rdma_get_src_port(id), 0);
 	assert_int_equal(uroce_rdma_get_dst_port(id), htons(9));
 	assert_int_equal(id->route.addr.addr.ibaddr.dgid.raw[15], 2);
@@ -132,7 +135,8 @@ test_resolve_bound(void **state)
 	assert_int_equal(uroce_rdma_bind_addr(other, world_v4(2, 45)), 0);
 	assert_int_equal(uroce_rdma_resolve_addr(other, NULL, world_v4(1, 9), 1000), 0);
 	world_take(channel, RDMA_CM_EVENT_ADDR_RESOLVED, 0);
-	assert_memory_equal(rdma_get_local_addr(other), world_v4(2, 45), sizeof(struct sockaddr_in));
+	assert_memory_equal(rdma_get_local_addr(other), world_v4(2, 45),
+			    sizeof(struct sockaddr_in));
 	assert_int_equal(uroce_rdma_destroy_id(other), 0);
 }
 
@@ -232,7 +236,9 @@ test_route(void **state)
 	const struct ibv_sa_path_rec *path;
 
 	fails(uroce_rdma_resolve_route(id, 1), EINVAL);
-	assert_int_equal(uroce_rdma_set_option(id, RDMA_OPTION_ID, RDMA_OPTION_ID_TOS, &(uint8_t){ 0x60 }, 1), 0);
+	assert_int_equal(uroce_rdma_set_option(id, RDMA_OPTION_ID, RDMA_OPTION_ID_TOS,
+					       &(uint8_t){ 0x60 }, 1),
+			 0);
 	assert_int_equal(uroce_rdma_resolve_addr(id, NULL, world_v4(2, 9), 1000), 0);
 	world_take(channel, RDMA_CM_EVENT_ADDR_RESOLVED, 0);
 	assert_int_equal(uroce_rdma_resolve_route(id, 1), 0);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Socket addresses and GIDs: each family to a GID and back, wildcards, groups, and what is the same.
+ * Socket addresses and GIDs: each family to a GID and back, wildcards, groups, and what is the
+ * same.
  */
 
 #include <errno.h>
@@ -129,12 +130,9 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_lengths),
-		cmocka_unit_test(test_gids),
-		cmocka_unit_test(test_wildcards),
-		cmocka_unit_test(test_groups),
-		cmocka_unit_test(test_same),
-		cmocka_unit_test(test_ports),
+		cmocka_unit_test(test_lengths),   cmocka_unit_test(test_gids),
+		cmocka_unit_test(test_wildcards), cmocka_unit_test(test_groups),
+		cmocka_unit_test(test_same),      cmocka_unit_test(test_ports),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -22,7 +22,7 @@
 #include "cm/cma_sockaddr.h"
 #include "verbs/qp.h"
 
-#define STRANGERS 100		/* the first host that is no device's */
+#define STRANGERS 100 /* the first host that is no device's */
 
 struct mad {
 	STAILQ_ENTRY(mad) link;
@@ -35,7 +35,7 @@ struct world world;
 
 static STAILQ_HEAD(, mad) under_way = STAILQ_HEAD_INITIALIZER(under_way);
 static pthread_t thread;
-static bool thread_runs;	/* atomic */
+static bool thread_runs; /* atomic */
 
 /* ---- devices ---- */
 
@@ -88,8 +88,8 @@ doorbell(struct uroce_qp *qp)
 }
 
 static int
-path_init(struct uroce_device *dev, const struct ibv_ah_attr *attr, uint32_t local_qpn, uint32_t remote_qpn,
-	  struct uroce_path *path)
+path_init(struct uroce_device *dev, const struct ibv_ah_attr *attr, uint32_t local_qpn,
+	  uint32_t remote_qpn, struct uroce_path *path)
 {
 	path->dgid = attr->grh.dgid;
 	path->set_up = true;
@@ -224,7 +224,8 @@ deliver(void)
 		back.mtu = IBV_MTU_2048;
 		to = find(&back.sgid, &back.sgid_index);
 		if (to != NULL)
-			uroce_cm_receive(to->cm, mad->bytes, sizeof(mad->bytes), &back, world.now_ns);
+			uroce_cm_receive(to->cm, mad->bytes, sizeof(mad->bytes), &back,
+					 world.now_ns);
 		free(mad);
 	}
 }
@@ -503,8 +504,8 @@ world_event(struct rdma_event_channel *channel, enum rdma_cm_event_type type)
 	if (uroce_rdma_get_cm_event(channel, &event) != 0)
 		fail_msg("no event in place of %s", uroce_rdma_event_str(type));
 	if (event->event != type)
-		fail_msg("%s (%d) in place of %s", uroce_rdma_event_str(event->event), event->status,
-			 uroce_rdma_event_str(type));
+		fail_msg("%s (%d) in place of %s", uroce_rdma_event_str(event->event),
+			 event->status, uroce_rdma_event_str(type));
 	return event;
 }
 
@@ -543,8 +544,8 @@ world_id(struct rdma_event_channel *channel, enum rdma_port_space ps)
 }
 
 struct rdma_cm_id *
-world_listener(struct rdma_event_channel *channel, unsigned int host, uint16_t port, enum rdma_port_space ps,
-	       int backlog)
+world_listener(struct rdma_event_channel *channel, unsigned int host, uint16_t port,
+	       enum rdma_port_space ps, int backlog)
 {
 	struct rdma_cm_id *id = world_id(channel, ps);
 
@@ -554,7 +555,8 @@ world_listener(struct rdma_event_channel *channel, unsigned int host, uint16_t p
 }
 
 struct rdma_cm_id *
-world_resolved(struct rdma_event_channel *channel, unsigned int host, uint16_t port, enum rdma_port_space ps)
+world_resolved(struct rdma_event_channel *channel, unsigned int host, uint16_t port,
+	       enum rdma_port_space ps)
 {
 	struct rdma_cm_id *id = world_id(channel, ps);
 
@@ -589,7 +591,9 @@ world_qp_state(const struct rdma_cm_id *id, struct ibv_qp_attr *attr)
 void
 world_connect(struct world_pair *pair)
 {
-	struct rdma_conn_param param = { .responder_resources = 3, .initiator_depth = 4, .retry_count = 6 };
+	struct rdma_conn_param param = { .responder_resources = 3,
+					 .initiator_depth = 4,
+					 .retry_count = 6 };
 
 	pair->channel = world_channel();
 	pair->listener = world_listener(pair->channel, 2, 7174, RDMA_PS_TCP, 0);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * A service for the rdma_cm calls without ports: two devices with two addresses each, whose MADs go to each other
- * in this process, and a clock that the test turns. MADs can be lost, neighbours unknown.
+ * A service for the rdma_cm calls without ports: two devices with two addresses each, whose MADs go
+ * to each other in this process, and a clock that the test turns. MADs can be lost, neighbours
+ * unknown.
  */
 
 #ifndef UROCE_TEST_CM_CMA_WORLD_H
@@ -18,29 +19,29 @@
 
 #define WORLD_MS 1000000ull
 
-/* Addresses: 10.0.0.(1 + device), fd00::(1 + device); from 10.0.0.100 on are neighbours of device 0 that depend on
- * world.resolve; all else is not reachable. */
+/* Addresses: 10.0.0.(1 + device), fd00::(1 + device); from 10.0.0.100 on are neighbours of device 0
+ * that depend on world.resolve; all else is not reachable. */
 struct world_device {
 	struct uroce_device dev;
 	struct uroce_cm_agent agent;
 	bool gone;
 	unsigned int qps;
 	unsigned int paths;
-	unsigned int groups;		/* joined */
+	unsigned int groups; /* joined */
 };
 
 struct world {
 	struct world_device devices[2];
 	uint64_t now_ns;
-	unsigned int started;		/* service: start less stop */
+	unsigned int started; /* service: start less stop */
 	unsigned int starts;
 	unsigned int kicks;
-	unsigned int mads;		/* sent */
+	unsigned int mads; /* sent */
 	/* what the service does */
 	int start_error;
-	int resolve;			/* of neighbours: 0 or -errno */
+	int resolve; /* of neighbours: 0 or -errno */
 	bool (*lose)(const uint8_t *mad);
-	bool threaded;			/* a thread turns the clock and delivers, for calls that wait */
+	bool threaded; /* a thread turns the clock and delivers, for calls that wait */
 };
 
 extern struct world world;
@@ -57,23 +58,24 @@ void world_deliver(void);
 void world_pass(uint64_t ns);
 struct ibv_context *world_context(unsigned int device);
 
-struct sockaddr *world_v4(unsigned int host, uint16_t port);	/* 10.0.0.host; 0: the wildcard */
+struct sockaddr *world_v4(unsigned int host, uint16_t port); /* 10.0.0.host; 0: the wildcard */
 struct sockaddr *world_v6(unsigned int host, uint16_t port);
 
 /* The channel's next event has to be of this type; acknowledge it. */
 struct rdma_cm_event *world_event(struct rdma_event_channel *channel, enum rdma_cm_event_type type);
 /* The same, acknowledged; the ID it is about. */
-struct rdma_cm_id *world_take(struct rdma_event_channel *channel, enum rdma_cm_event_type type, int status);
+struct rdma_cm_id *world_take(struct rdma_event_channel *channel, enum rdma_cm_event_type type,
+			      int status);
 void world_no_event(struct rdma_event_channel *channel);
 struct rdma_event_channel *world_channel(void);
 
 struct rdma_cm_id *world_id(struct rdma_event_channel *channel, enum rdma_port_space ps);
 /* One that listens at 10.0.0.host. */
-struct rdma_cm_id *world_listener(struct rdma_event_channel *channel, unsigned int host, uint16_t port,
-				  enum rdma_port_space ps, int backlog);
+struct rdma_cm_id *world_listener(struct rdma_event_channel *channel, unsigned int host,
+				  uint16_t port, enum rdma_port_space ps, int backlog);
 /* One that is resolved, to 10.0.0.host, from device 0. */
-struct rdma_cm_id *world_resolved(struct rdma_event_channel *channel, unsigned int host, uint16_t port,
-				  enum rdma_port_space ps);
+struct rdma_cm_id *world_resolved(struct rdma_event_channel *channel, unsigned int host,
+				  uint16_t port, enum rdma_port_space ps);
 /* A QP with CQs of its own. */
 void world_qp(struct rdma_cm_id *id);
 enum ibv_qp_state world_qp_state(const struct rdma_cm_id *id, struct ibv_qp_attr *attr);

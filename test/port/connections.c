@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The rdma_cm calls over ports, with QPs that carry something: many connections made and torn down at once, datagrams
- * to whom SIDR has found, a group.
+ * The rdma_cm calls over ports, with QPs that carry something: many connections made and torn down
+ * at once, datagrams to whom SIDR has found, a group.
  */
 
 #include <errno.h>
@@ -26,10 +26,10 @@
 #include "uroce_cma.h"
 #include "verbs/device.h"
 
-#define PORT 7471
-#define MANY 1000
+#define PORT      7471
+#define MANY      1000
 #define GRH_BYTES 40
-#define LIMIT_S 300	/* a machine that stands still */
+#define LIMIT_S   300 /* a machine that stands still */
 
 static struct test_rings wires[2];
 static struct uroce_worker *workers[2];
@@ -77,14 +77,15 @@ address(unsigned int host, uint16_t port)
 	static unsigned int next;
 	struct sockaddr_in *a = &addrs[next++ % 2];
 
-	*a = (struct sockaddr_in){ .sin_family = AF_INET, .sin_port = htons(port),
+	*a = (struct sockaddr_in){ .sin_family = AF_INET,
+				   .sin_port = htons(port),
 				   .sin_addr.s_addr = htonl(host) };
 	return (struct sockaddr *)a;
 }
 
 #define CLIENT 0x0a000001
 #define SERVER 0x0a000002
-#define GROUP 0xefff0001
+#define GROUP  0xefff0001
 
 static struct rdma_cm_event *
 next_event(void)
@@ -106,8 +107,8 @@ expect(enum rdma_cm_event_type type)
 	struct rdma_cm_event *event = next_event();
 
 	if (event->event != type)
-		fail_msg("%s, status %d, in place of %s", uroce_rdma_event_str(event->event), event->status,
-			 uroce_rdma_event_str(type));
+		fail_msg("%s, status %d, in place of %s", uroce_rdma_event_str(event->event),
+			 event->status, uroce_rdma_event_str(type));
 	return event;
 }
 
@@ -176,13 +177,16 @@ qp_create(struct rdma_cm_id *id, unsigned int device)
 static void
 connect_all(void)
 {
-	struct rdma_conn_param param = { .retry_count = 7, .rnr_retry_count = 7, .responder_resources = 1 };
+	struct rdma_conn_param param = { .retry_count = 7,
+					 .rnr_retry_count = 7,
+					 .responder_resources = 1 };
 	unsigned int requests = 0, established = 0;
 
 	for (unsigned int i = 0; i < MANY; i++) {
 		clients[i] = id_create(RDMA_PS_TCP);
-		assert_int_equal(uroce_rdma_resolve_addr(clients[i], address(CLIENT, 0), address(SERVER, PORT),
-							 LIMIT_S * 1000), 0);
+		assert_int_equal(uroce_rdma_resolve_addr(clients[i], address(CLIENT, 0),
+							 address(SERVER, PORT), LIMIT_S * 1000),
+				 0);
 	}
 	while (established < 2 * MANY) {
 		struct rdma_cm_event *event = next_event();
@@ -204,9 +208,7 @@ connect_all(void)
 			assert_int_equal(uroce_rdma_accept(id, &param), 0);
 			servers[requests++] = id;
 			break;
-		default:
-			assert_int_equal(type, RDMA_CM_EVENT_ESTABLISHED);
-			established++;
+		default: assert_int_equal(type, RDMA_CM_EVENT_ESTABLISHED); established++;
 		}
 	}
 	assert_int_equal(requests, MANY);
@@ -235,7 +237,7 @@ disconnect_all(void)
 {
 	for (unsigned int i = 0; i < MANY; i++)
 		assert_int_equal(uroce_rdma_disconnect(clients[i]), 0);
-	for (unsigned int n = 0; n < 2 * MANY; ) {
+	for (unsigned int n = 0; n < 2 * MANY;) {
 		struct rdma_cm_event *event = next_event();
 		struct rdma_cm_id *id = event->id;
 		const enum rdma_cm_event_type type = event->event;
@@ -309,7 +311,9 @@ send_datagram(struct rdma_cm_id *from, const struct rdma_ud_param *param, struct
 	};
 	struct ibv_recv_wr *bad_recv, recv = { .sg_list = &sge[1], .num_sge = 1 };
 	struct ibv_send_wr *bad, wr = {
-		.sg_list = &sge[0], .num_sge = 1, .opcode = IBV_WR_SEND,
+		.sg_list = &sge[0],
+		.num_sge = 1,
+		.opcode = IBV_WR_SEND,
 		.wr.ud = { .ah = ah, .remote_qpn = param->qp_num, .remote_qkey = param->qkey },
 	};
 	struct ibv_wc wc;
@@ -330,11 +334,13 @@ send_datagram(struct rdma_cm_id *from, const struct rdma_ud_param *param, struct
 static void
 test_datagram(void **state)
 {
-	struct rdma_cm_id *listener = listener_create(RDMA_PS_UDP), *client = id_create(RDMA_PS_UDP), *server;
+	struct rdma_cm_id *listener = listener_create(RDMA_PS_UDP),
+			  *client = id_create(RDMA_PS_UDP), *server;
 	struct rdma_cm_event *event;
 
 	assert_int_equal(uroce_rdma_resolve_addr(client, address(CLIENT, 0), address(SERVER, PORT),
-						 LIMIT_S * 1000), 0);
+						 LIMIT_S * 1000),
+			 0);
 	take(RDMA_CM_EVENT_ADDR_RESOLVED);
 	assert_int_equal(uroce_rdma_resolve_route(client, 1), 0);
 	take(RDMA_CM_EVENT_ROUTE_RESOLVED);

@@ -59,7 +59,8 @@ test_defaults(void **state)
 	assert_int_equal(sin->sin_family, AF_INET);
 	assert_int_equal(sin->sin_addr.s_addr, 0);
 	assert_int_equal(sin->sin_port, htons(7174));
-	assert_false(o.verbose || o.validate || o.debug || o.persistent || o.own_qp || o.help || o.version);
+	assert_false(o.verbose || o.validate || o.debug || o.persistent || o.own_qp || o.help ||
+		     o.version);
 }
 
 static void
@@ -67,7 +68,9 @@ test_client(void **state)
 {
 	const struct sockaddr_in *sin = (const struct sockaddr_in *)&o.addr;
 
-	assert_int_equal(parse("-c -a 10.0.0.2 -I 10.0.0.1 -p 99 -C 7 -S 65535 -vVdq --addr 10.0.0.1/24"), 0);
+	assert_int_equal(
+		parse("-c -a 10.0.0.2 -I 10.0.0.1 -p 99 -C 7 -S 65535 -vVdq --addr 10.0.0.1/24"),
+		0);
 	assert_int_equal(o.role, RPING_CLIENT);
 	assert_int_equal(sin->sin_addr.s_addr, htonl(0x0a000002));
 	assert_int_equal(sin->sin_port, htons(99));
@@ -146,12 +149,9 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_defaults),
-		cmocka_unit_test(test_client),
-		cmocka_unit_test(test_server),
-		cmocka_unit_test(test_help),
-		cmocka_unit_test(test_mistakes),
-		cmocka_unit_test(test_many_addresses),
+		cmocka_unit_test(test_defaults), cmocka_unit_test(test_client),
+		cmocka_unit_test(test_server),   cmocka_unit_test(test_help),
+		cmocka_unit_test(test_mistakes), cmocka_unit_test(test_many_addresses),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -24,7 +24,9 @@ test_text(void **state)
 	uroce_rping_fill(data, 40, 2);
 	assert_string_equal(data, "rdma-ping-2: CDEFGHIJKLMNOPQRSTUVWXYZ[\\");
 	uroce_rping_fill(data, 80, 0);
-	assert_string_equal(data, "rdma-ping-0: ABCDEFGHIJKLMNOPQRSTUVWXYZ[\\]^_`abcdefghijklmnopqrstuvwxyzABCDEFGH");
+	assert_string_equal(
+		data,
+		"rdma-ping-0: ABCDEFGHIJKLMNOPQRSTUVWXYZ[\\]^_`abcdefghijklmnopqrstuvwxyzABCDEFGH");
 	/* after the 58th it begins again */
 	uroce_rping_fill(data, 40, 58);
 	assert_string_equal(data, "rdma-ping-58: ABCDEFGHIJKLMNOPQRSTUVWXY");
