@@ -137,6 +137,18 @@ take_join(struct uroce_cma_event *event)
 	}
 }
 
+/* The user has been told that the connection failed: what follows from that is not news. */
+static bool
+has_failed(const struct uroce_cma_id *id)
+{
+	bool failed;
+
+	uroce_cma_lock();
+	failed = id->connect_error;
+	uroce_cma_unlock();
+	return failed;
+}
+
 /* @return false: the event is not for the user */
 static bool
 act(struct uroce_cma_event *event)
@@ -153,11 +165,11 @@ act(struct uroce_cma_event *event)
 	case UROCE_CMA_REQUEST: return take_request(event);
 	case UROCE_CMA_RESPONSE: take_response(event); return true;
 	case UROCE_CMA_REFUSED:
-		if (id->connect_error)
+		if (has_failed(id))
 			return false;
 		(void)uroce_cma_qp_error(id);
 		return true;
-	case UROCE_CMA_ENDED: return !id->connect_error;
+	case UROCE_CMA_ENDED: return !has_failed(id);
 	case UROCE_CMA_JOINED: take_join(event); return true;
 	}
 	return true;
