@@ -136,15 +136,19 @@ class UroceEnd(End):
             ip('link', 'set', name, 'mtu', '9000', 'up')
         wire.attach_interface(self.side, peer)
 
-    def start(self):
+    def launch(self, program, arguments, **streams):
+        """Start a program on our half of the pair."""
         device = 'net_af_packet0,iface=%s,framesz=4352,blocksz=69632,framecnt=512' % self.interface
-        command = [self.program, '--no-huge', '-m', '256', '--no-pci', '--no-shconf', '--no-telemetry',
+        command = [program, '--no-huge', '-m', '256', '--no-pci', '--no-shconf', '--no-telemetry',
                    '--lcores', '0@(0-%d)' % (os.cpu_count() - 1), '--log-level=lib.eal:warning',
-                   '--vdev=' + device, '--', str(self.vlan)]
-        command += [cidr(self.number, v, self.vlan) for v in (4, 6)]
+                   '--vdev=' + device, '--', *arguments]
+        return subprocess.Popen(command, **streams)
+
+    def start(self):
+        addresses = [cidr(self.number, v, self.vlan) for v in (4, 6)]
         with open(self.log_path(), 'a') as log:
-            self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                            stderr=log)
+            self.process = self.launch(self.program, [str(self.vlan), *addresses], stdin=subprocess.PIPE,
+                                       stdout=subprocess.PIPE, stderr=log)
         self.lines = Lines(self.process.stdout.fileno(), self.process.stdin.fileno())
 
     def wait_ready(self):
