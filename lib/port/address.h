@@ -74,11 +74,12 @@ uroce_addresses_may_be_group(const struct uroce_addresses *a, const struct rte_e
 {
 	const uint8_t *m = mac->addr_bytes;
 
-	return a->group_count != 0 && ((m[0] == 0x33 && m[1] == 0x33) ||
-				       (m[0] == 0x01 && m[1] == 0x00 && m[2] == 0x5e));
+	return a->group_count != 0 &&
+	       ((m[0] == 0x33 && m[1] == 0x33) || (m[0] == 0x01 && m[1] == 0x00 && m[2] == 0x5e));
 }
 
-/** Is the MAC that of a group which an address belongs to: solicited-node, all nodes or all hosts? */
+/** Is the MAC that of a group which an address belongs to: solicited-node, all nodes or all hosts?
+ */
 bool uroce_addresses_listen(const struct uroce_addresses *a, const struct rte_ether_addr *mac);
 
 /** Whom to give a frame for dst to: itself, or the gateway. @return 0 or -ENETUNREACH */

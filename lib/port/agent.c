@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Carries MADs between QP1 and the CM of a device. What comes fills at most the receive queue; what goes is
- * posted inline, with an address handle of its own, and waits in a bounded list while the send queue is full.
- * The service's thread, and whoever calls the CM, under uroce_cm_lock.
+ * Carries MADs between QP1 and the CM of a device. What comes fills at most the receive queue; what
+ * goes is posted inline, with an address handle of its own, and waits in a bounded list while the
+ * send queue is full. The service's thread, and whoever calls the CM, under uroce_cm_lock.
  */
 
 #include <errno.h>
@@ -24,10 +24,8 @@
 #define PACKET_LIFE_TIME 18 /* as Linux has it for RoCE */
 
 const char *const uroce_agent_counter_names[UROCE_AGENT_COUNTER_COUNT] = {
-	[UROCE_AGENT_RECEIVED] = "mads_received",
-	[UROCE_AGENT_SENT] = "mads_sent",
-	[UROCE_AGENT_DROP_SOURCE] = "mad_drop_source",
-	[UROCE_AGENT_DROP_PATH] = "mad_drop_path",
+	[UROCE_AGENT_RECEIVED] = "mads_received",        [UROCE_AGENT_SENT] = "mads_sent",
+	[UROCE_AGENT_DROP_SOURCE] = "mad_drop_source",   [UROCE_AGENT_DROP_PATH] = "mad_drop_path",
 	[UROCE_AGENT_DROP_BACKLOG] = "mad_drop_backlog",
 };
 
@@ -291,7 +289,8 @@ qp_create(struct uroce_agent *a)
 	a->buffers = calloc(UROCE_CM_RECVS, BUFFER_BYTES);
 	if (a->buffers == NULL)
 		return ENOMEM;
-	a->mr = uroce_reg_mr(a->pd, a->buffers, UROCE_CM_RECVS * BUFFER_BYTES, IBV_ACCESS_LOCAL_WRITE);
+	a->mr = uroce_reg_mr(a->pd, a->buffers, UROCE_CM_RECVS * BUFFER_BYTES,
+			     IBV_ACCESS_LOCAL_WRITE);
 	if (a->mr == NULL)
 		return errno;
 	a->qp = uroce_gsi_create(a->pd, a->send_cq, a->recv_cq, &cap);

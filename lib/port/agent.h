@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * A device's end of connection management: QP1, its buffers and queues, and the CM that is fed from there and
- * sends through it.
+ * A device's end of connection management: QP1, its buffers and queues, and the CM that is fed from
+ * there and sends through it.
  */
 
 #ifndef UROCE_PORT_AGENT_H
@@ -56,7 +56,8 @@ struct uroce_agent *uroce_agent_create(struct uroce_port *port);
 /** Nobody knows it any more. Control threads, without uroce_cm_lock. */
 void uroce_agent_destroy(struct uroce_agent *a);
 
-/** Give the CM what has come, up to UROCE_CM_ROUND, and its time. @return how many MADs came and went */
+/** Give the CM what has come, up to UROCE_CM_ROUND, and its time. @return how many MADs came and
+ * went */
 unsigned int uroce_agent_round(struct uroce_agent *a, uint64_t now_ns);
 /** The channel's descriptor is readable: take its events, and ask for the next. */
 void uroce_agent_rearm(struct uroce_agent *a);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * What the CM and the rdma_cm calls are lent: an agent for each open device, from the first user on to the
- * last, and one thread for all of them, which feeds MADs in, keeps the CM's time, and polls workers that nobody
- * else polls. Control threads. Locks, in this order: service_lock, uroce_cm_lock, the registry's, a port's.
+ * What the CM and the rdma_cm calls are lent: an agent for each open device, from the first user on
+ * to the last, and one thread for all of them, which feeds MADs in, keeps the CM's time, and polls
+ * workers that nobody else polls. Control threads. Locks, in this order: service_lock,
+ * uroce_cm_lock, the registry's, a port's.
  */
 
 #include <errno.h>

@@ -11,7 +11,8 @@
 
 /** A device has opened. If the service runs, it takes part. Control threads, without locks. */
 void uroce_cm_service_device_come(struct uroce_port *port);
-/** A device is about to close: its IDs are told, and it has none of the service's objects any more. */
+/** A device is about to close: its IDs are told, and it has none of the service's objects any more.
+ */
 void uroce_cm_service_device_gone(struct uroce_port *port);
 
 #endif /* UROCE_PORT_CM_SERVICE_H */

@@ -260,7 +260,7 @@ stop_in_turn(void *arg)
 
 	if (s->port != NULL)
 		stop(s->port);
-	__atomic_store_n(&s->done, true, __ATOMIC_RELEASE);	/* acquire: on_interrupt_thread() */
+	__atomic_store_n(&s->done, true, __ATOMIC_RELEASE); /* acquire: on_interrupt_thread() */
 }
 
 /* @return false: it could not be done there */
@@ -277,15 +277,16 @@ on_interrupt_thread(struct uroce_port *port)
 }
 
 /*
- * net_memif takes a port down on EAL's interrupt thread when its peer goes, without a lock against who polls or
- * stops it: so it is stopped there, too. What handlers of any driver had begun by then may still look at the
- * queues' pools; after an alarm of ours, which runs there, it is over.
+ * net_memif takes a port down on EAL's interrupt thread when its peer goes, without a lock against
+ * who polls or stops it: so it is stopped there, too. What handlers of any driver had begun by then
+ * may still look at the queues' pools; after an alarm of ours, which runs there, it is over.
  */
 void
 uroce_ethdev_stop(struct uroce_port *port)
 {
 	struct rte_eth_dev_info info;
-	bool memif = rte_eth_dev_info_get(port->port_id, &info) == 0 && strcmp(info.driver_name, "net_memif") == 0;
+	bool memif = rte_eth_dev_info_get(port->port_id, &info) == 0 &&
+		     strcmp(info.driver_name, "net_memif") == 0;
 
 	if (!memif || !on_interrupt_thread(port))
 		stop(port);

@@ -212,7 +212,7 @@ uroce_del_address(struct ibv_context *context, const char *cidr)
 
 	if (uroce_subnet_parse(&s, cidr) < 0)
 		return EINVAL;
-	uroce_ahs_reap(&port->dev);	/* they may be all that held it */
+	uroce_ahs_reap(&port->dev); /* they may be all that held it */
 	pthread_mutex_lock(&port->lock);
 	ret = del(port, &s);
 	if (ret == 0)

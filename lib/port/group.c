@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Which groups a port is in, and when to tell routers: changes as often as the querier's robustness asks for,
- * answers after a random time within what the query allows, in the oldest version that a querier of the link
- * has spoken lately. Sources are not filtered, so a query for some sources is answered as one for the group.
- * Workers and control threads, under the table's lock.
+ * Which groups a port is in, and when to tell routers: changes as often as the querier's robustness
+ * asks for, answers after a random time within what the query allows, in the oldest version that a
+ * querier of the link has spoken lately. Sources are not filtered, so a query for some sources is
+ * answered as one for the group. Workers and control threads, under the table's lock.
  */
 
 #include <errno.h>
@@ -24,7 +24,8 @@ family_of(const uint8_t gid[16])
 	return uroce_gid_is_ipv4(gid) ? UROCE_GROUP_IPV4 : UROCE_GROUP_IPV6;
 }
 
-/* All hosts are in 224.0.0.1 and ff02::1 anyway, and IPv6's scopes 0 and 1 do not leave the host. */
+/* All hosts are in 224.0.0.1 and ff02::1 anyway, and IPv6's scopes 0 and 1 do not leave the host.
+ */
 static bool
 is_reported(const uint8_t gid[16])
 {
@@ -164,9 +165,10 @@ uroce_groups_leaving(struct uroce_groups *g)
 	return leaving;
 }
 
-/* What we speak follows the oldest querier that was heard lately. When an older one turns up, all that is
- * pending ends (RFC 3376, 7.2.1; RFC 3810, 8.2.1): it asks, too. When it is gone, what is pending is said in
- * the newer version, or a group that was joined since would be told to nobody. */
+/* What we speak follows the oldest querier that was heard lately. When an older one turns up, all
+ * that is pending ends (RFC 3376, 7.2.1; RFC 3810, 8.2.1): it asks, too. When it is gone, what is
+ * pending is said in the newer version, or a group that was joined since would be told to nobody.
+ */
 static void
 version_update(struct uroce_groups *g, enum uroce_group_family family, uint64_t now_ns)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The multicast groups of a port, and what routers are told of them: the host's part of IGMPv1-3 (RFC 1112,
- * 2236, 3376) and MLDv1-2 (RFC 2710, 3810), which differ on the wire (igmp.h, mld.h) but not here. No I/O and
- * no clock: `now` and queries in, reports out. Workers and control threads, under the table's spin lock.
+ * The multicast groups of a port, and what routers are told of them: the host's part of IGMPv1-3
+ * (RFC 1112, 2236, 3376) and MLDv1-2 (RFC 2710, 3810), which differ on the wire (igmp.h, mld.h) but
+ * not here. No I/O and no clock: `now` and queries in, reports out. Workers and control threads,
+ * under the table's spin lock.
  */
 
 #ifndef UROCE_PORT_GROUP_H
@@ -22,7 +23,8 @@ enum uroce_group_family {
 	UROCE_GROUP_FAMILIES,
 };
 
-/* The protocol that the querier of a link speaks: MLDv1 is IGMPv2, and MLDv2 IGMPv3, in IPv6's clothes. */
+/* The protocol that the querier of a link speaks: MLDv1 is IGMPv2, and MLDv2 IGMPv3, in IPv6's
+ * clothes. */
 enum uroce_group_version {
 	UROCE_GROUP_V1 = 1, /* IGMPv1 only */
 	UROCE_GROUP_V2,
@@ -65,7 +67,7 @@ struct uroce_groups {
 struct uroce_group_query {
 	enum uroce_group_family family;
 	enum uroce_group_version version;
-	bool general;    /* of all groups; else of gid */
+	bool general; /* of all groups; else of gid */
 	uint8_t gid[16];
 	uint64_t max_delay_ns;
 	uint8_t robustness; /* 0: it does not say */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * IGMP on the wire: queries and other hosts' reports in, reports out, all with the router alert option
- * (RFC 2113). What they mean is group.c's. Worker, within a poll.
+ * IGMP on the wire: queries and other hosts' reports in, reports out, all with the router alert
+ * option (RFC 2113). What they mean is group.c's. Worker, within a poll.
  */
 
 #include <string.h>
@@ -23,18 +23,19 @@
 #define LEAVE_V2  0x17
 #define REPORT_V3 0x22
 
-#define TTL           1    /* not beyond the link */
+#define TTL             1    /* not beyond the link */
 #define TYPE_OF_SERVICE 0xc0 /* internetwork control (RFC 3376, 4) */
-#define ROUTERS_V2    RTE_IPV4(224u, 0, 0, 2)
-#define ROUTERS_V3    RTE_IPV4(224u, 0, 0, 22)
+#define ROUTERS_V2      RTE_IPV4(224u, 0, 0, 2)
+#define ROUTERS_V3      RTE_IPV4(224u, 0, 0, 22)
 
-#define TENTH_NS  100000000ull	/* unit of a query's response time */
-#define V1_TENTHS 100		/* version 1 has none: 10 s */
-#define FLOAT_CODE 128		/* from here on it is a mantissa and an exponent */
+#define TENTH_NS   100000000ull /* unit of a query's response time */
+#define V1_TENTHS  100          /* version 1 has none: 10 s */
+#define FLOAT_CODE 128          /* from here on it is a mantissa and an exponent */
 
 static const uint8_t router_alert[4] = { 0x94, 4, 0, 0 };
 
-/* All messages begin so. In a query `code` is its response time, in a version 3 report it is reserved. */
+/* All messages begin so. In a query `code` is its response time, in a version 3 report it is
+ * reserved. */
 struct igmp {
 	uint8_t type;
 	uint8_t code;
@@ -186,7 +187,7 @@ query_receive(const struct uroce_rx *rx, const struct igmp *igmp)
 		query.version = UROCE_GROUP_V3;
 		query.robustness = v3->flags & 0x7;
 	} else if (rx->l4_bytes != sizeof(*igmp)) {
-		return UROCE_DROP_IGMP;	/* RFC 3376, 7.1 */
+		return UROCE_DROP_IGMP; /* RFC 3376, 7.1 */
 	} else if (igmp->code == 0) {
 		query.version = UROCE_GROUP_V1;
 		query.max_delay_ns = V1_TENTHS * TENTH_NS;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * MLD on the wire: ICMPv6 behind a hop-by-hop header with the router alert option (RFC 2711), without which it
- * is neither sent nor believed. What it means is group.c's. Worker, within a poll.
+ * MLD on the wire: ICMPv6 behind a hop-by-hop header with the router alert option (RFC 2711),
+ * without which it is neither sent nor believed. What it means is group.c's. Worker, within a poll.
  */
 
 #include <string.h>
@@ -41,7 +41,8 @@ struct ip_alert {
 	uint8_t hop_by_hop[sizeof(hop_by_hop)];
 } __rte_packed;
 
-/* All messages begin so; `value` is a query's response time, or the number of a report's records. */
+/* All messages begin so; `value` is a query's response time, or the number of a report's records.
+ */
 struct mld {
 	uint8_t type;
 	uint8_t code;
@@ -104,7 +105,8 @@ checksum(const struct rte_ipv6_hdr *ip, const void *mld, uint32_t mld_bytes)
 }
 
 static struct rte_mbuf *
-message_create(struct uroce_port_queue *q, const uint8_t dst[16], uint32_t mld_bytes, struct ip_alert **ip)
+message_create(struct uroce_port_queue *q, const uint8_t dst[16], uint32_t mld_bytes,
+	       struct ip_alert **ip)
 {
 	struct rte_ether_addr mac;
 	struct rte_mbuf *m;
@@ -126,7 +128,8 @@ message_create(struct uroce_port_queue *q, const uint8_t dst[16], uint32_t mld_b
 }
 
 static void
-message_send(struct uroce_port_queue *q, struct rte_mbuf *m, struct ip_alert *ip, uint32_t mld_bytes)
+message_send(struct uroce_port_queue *q, struct rte_mbuf *m, struct ip_alert *ip,
+	     uint32_t mld_bytes)
 {
 	struct mld *mld = (struct mld *)(ip + 1);
 
@@ -259,8 +262,8 @@ message_receive(const struct uroce_rx *rx, const struct rte_ipv6_hdr *ip, const 
 		return UROCE_DROP_ICMP;
 	if (v1->mld.type == QUERY && is_link_local(ip->src_addr))
 		return query_receive(rx, v1, bytes);
-	if (v1->mld.type == REPORT_V1 && v1->group[0] == 0xff && (is_link_local(ip->src_addr) ||
-					  memcmp(ip->src_addr, unspecified, 16) == 0)) {
+	if (v1->mld.type == REPORT_V1 && v1->group[0] == 0xff &&
+	    (is_link_local(ip->src_addr) || memcmp(ip->src_addr, unspecified, 16) == 0)) {
 		uroce_groups_heard(&rx->q->port->groups, v1->group, rx->now_ns);
 		return UROCE_OK;
 	}

@@ -30,14 +30,14 @@ enum uroce_neighbour_state {
 };
 
 struct uroce_neighbour {
-	uint64_t lladdr;  /* MAC in the first 6 bytes, 0: unknown. Under lock: release; workers:
-			     relaxed */
-	uint8_t addr[16]; /* IPv4 as ::ffff:a.b.c.d; constant while in use */
-	uint64_t due_ns;  /* next probe, or end of its age */
+	uint64_t lladdr;    /* MAC in the first 6 bytes, 0: unknown. Under lock: release; workers:
+			       relaxed */
+	uint8_t addr[16];   /* IPv4 as ::ffff:a.b.c.d; constant while in use */
+	uint64_t due_ns;    /* next probe, or end of its age */
 	uint64_t wanted_ns; /* until then by uroce_neighbour_ask() */
-	uint32_t refs;    /* paths that point to lladdr: it stays while there are any */
-	uint8_t state;    /* enum uroce_neighbour_state */
-	uint8_t probes;   /* unanswered */
+	uint32_t refs;      /* paths that point to lladdr: it stays while there are any */
+	uint8_t state;      /* enum uroce_neighbour_state */
+	uint8_t probes;     /* unanswered */
 	uint8_t nb_pending;
 	struct rte_mbuf *pending[UROCE_NEIGHBOUR_PENDING];
 };
@@ -85,8 +85,8 @@ void uroce_neighbour_put_lladdr(struct uroce_neighbours *t, const uint64_t *llad
 /**
  * Is the address known? If not it is probed, and stays wanted as long as this is called every
  * UROCE_NEIGHBOUR_WANTED_NS; a failure is told once, then it is probed anew.
- * @return	0: it is; -EINPROGRESS: not yet; -EHOSTUNREACH: nobody answers; -ENOBUFS: every entry is
- *		held
+ * @return	0: it is; -EINPROGRESS: not yet; -EHOSTUNREACH: nobody answers; -ENOBUFS: every
+ *entry is held
  */
 int uroce_neighbour_ask(struct uroce_neighbours *t, const uint8_t addr[16], uint64_t now_ns);
 

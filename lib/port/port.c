@@ -247,8 +247,8 @@ failed:
 	return NULL;
 }
 
-/* Ask before the port is taken from its workers, which costs frames under way. What the CM's agent has goes
- * with the device. */
+/* Ask before the port is taken from its workers, which costs frames under way. What the CM's agent
+ * has goes with the device. */
 static bool
 in_use(struct uroce_port *port)
 {

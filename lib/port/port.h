@@ -82,7 +82,7 @@ struct uroce_port {
 	bool has_ipv6_gateway;
 	uint8_t ipv4_gateway[16];
 	uint8_t ipv6_gateway[16];
-	unsigned int next_queue; /* for the next QP */
+	unsigned int next_queue;   /* for the next QP */
 	struct uroce_agent *agent; /* of the CM; under its lock and the registry's */
 
 	struct uroce_device dev; /* last: room for what providers read past it */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Telemetry: /uroce/list, /uroce/info, /uroce/stats, /uroce/qp, /uroce/cm, each but the first with a
- * device's name. Called on EAL's telemetry thread; the registry's lock keeps devices from going away
- * meanwhile.
+ * Telemetry: /uroce/list, /uroce/info, /uroce/stats, /uroce/qp, /uroce/cm, each but the first with
+ * a device's name. Called on EAL's telemetry thread; the registry's lock keeps devices from going
+ * away meanwhile.
  */
 
 #include <errno.h>
@@ -268,8 +268,8 @@ init(void)
 					  "A device's counters. Parameter: name");
 	ret |= rte_telemetry_register_cmd("/uroce/qp", qps,
 					  "A device's QPs, or one. Parameters: name[,qpn]");
-	ret |= rte_telemetry_register_cmd("/uroce/cm", cm,
-					  "What connection management has counted. Parameter: name");
+	ret |= rte_telemetry_register_cmd(
+		"/uroce/cm", cm, "What connection management has counted. Parameter: name");
 	if (ret != 0)
 		UROCE_LOG(NOTICE, "no telemetry\n");
 }

@@ -152,8 +152,9 @@ uroce_tx_resolved(struct uroce_port_queue *q, struct rte_mbuf **frames, unsigned
 	}
 }
 
-/* A frame for a multicast group: the port gets it, and so do our own QPs that are in the group, who would not
- * hear it from there. A copy, since the frame is the peer's to change once it has left. */
+/* A frame for a multicast group: the port gets it, and so do our own QPs that are in the group, who
+ * would not hear it from there. A copy, since the frame is the peer's to change once it has left.
+ */
 static void
 group_push(struct uroce_worker *w, struct uroce_port_queue *q, struct rte_mbuf *m)
 {
@@ -197,8 +198,9 @@ uroce_tx_frames(struct uroce_worker *w, struct rte_mbuf **frames, unsigned int n
 static struct uroce_worker *
 loop_target(const struct uroce_loop *l, struct uroce_inbox_item *item)
 {
-	const struct uroce_port *port = l->out == UROCE_OUT_GROUP ? l->from->port
-								  : uroce_registry_port(l->out - 1u);
+	const struct uroce_port *port = l->out == UROCE_OUT_GROUP
+						? l->from->port
+						: uroce_registry_port(l->out - 1u);
 	const struct uroce_bth *bth;
 	const struct uroce_qp *qp;
 	rte_be16_t ether_type;

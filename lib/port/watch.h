@@ -11,8 +11,8 @@
 
 #include "port/port.h"
 
-/** Note the link as it is and have ethdev tell of changes. Control threads, before workers drive the
- * port. */
+/** Note the link as it is and have ethdev tell of changes. Control threads, before workers drive
+ * the port. */
 void uroce_watch_start(struct uroce_port *port);
 /** No more events of the port come from ethdev, and none is under way. Control threads. */
 void uroce_watch_stop(struct uroce_port *port);

@@ -95,8 +95,8 @@ group_of(const struct uroce_packet *p, uint8_t gid[16])
 	uroce_gid_from_ipv4(gid, ipv4);
 }
 
-/* The packet that has been decoded at the batch's end is for no QP by number: is it for a group's? Each gets it
- * as if it had come for that one. */
+/* The packet that has been decoded at the batch's end is for no QP by number: is it for a group's?
+ * Each gets it as if it had come for that one. */
 static enum uroce_verdict
 group_add(struct uroce_worker *w, struct uroce_port_queue *q, struct batch *b)
 {

@@ -50,10 +50,10 @@ struct uroce_worker {
 	uint16_t index; /* constant; also the reader's number in uroce_rcu */
 	int numa_node;
 	struct rte_ring
-		*inbox;   /* of struct uroce_inbox_item; any worker enqueues, this one dequeues */
-	uint32_t devices; /* under workers_lock: devices that use it */
-	uint32_t lcore;   /* under workers_lock: it runs there; LCORE_ID_ANY: nowhere */
-	bool stop;        /* atomic */
+		*inbox;     /* of struct uroce_inbox_item; any worker enqueues, this one dequeues */
+	uint32_t devices;   /* under workers_lock: devices that use it */
+	uint32_t lcore;     /* under workers_lock: it runs there; LCORE_ID_ANY: nowhere */
+	bool stop;          /* atomic */
 	uint64_t helped_ns; /* under workers_lock: now_ns as uroce_workers_help() left it */
 	/* turn */
 	uint64_t now_ns __rte_cache_aligned; /* of this round; others: relaxed read */
@@ -85,8 +85,8 @@ void uroce_worker_del_queue(struct uroce_worker *w, struct uroce_port_queue *q);
 /** Poll every worker of the process that nobody else is polling. Not within a poll. */
 void uroce_workers_progress(void);
 /**
- * Poll the workers that nobody has polled for UROCE_CM_POLL_NS, other than by this. One thread, which calls it
- * again and again.
+ * Poll the workers that nobody has polled for UROCE_CM_POLL_NS, other than by this. One thread,
+ * which calls it again and again.
  * @param frames	how many they received and sent
  * @return	whether there may be such workers: some run on no lcore
  */

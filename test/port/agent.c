@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * QP1's traffic byte for byte: what comes reaches the CM with the way back, and the CM's answer leaves by it;
- * a flood costs what the queues hold, and no more. No thread but the test's.
+ * QP1's traffic byte for byte: what comes reaches the CM with the way back, and the CM's answer
+ * leaves by it; a flood costs what the queues hold, and no more. No thread but the test's.
  */
 
 #include <setjmp.h>
@@ -90,7 +90,8 @@ answer_arp(void)
 {
 	uint8_t frame[TAP_BYTES];
 
-	tap_expect_text(&tap, "ffffffffffff M 0806 0001 0800 06 04 0001 M 0a000001 Z6 0a000002 Z18");
+	tap_expect_text(&tap,
+			"ffffffffffff M 0806 0001 0800 06 04 0001 M 0a000001 Z6 0a000002 Z18");
 	tap_send(&tap, frame,
 		 tap_frame(&tap, frame, "M P 0806 0001 0800 06 04 0002 P 0a000002 M 0a000001 Z18"));
 }
@@ -116,7 +117,8 @@ test_answer(void **state)
 	assert_memory_equal(out + UDP + 8, "\x64\x40\xff\xff\0\0\0\1", 8); /* to QP1 */
 	assert_memory_equal(out + DETH, "\x80\1\0\0\0\0\0\1", 8);
 	assert_memory_equal(out + MAD + 16, "\0\x16", 2); /* DREP */
-	assert_memory_equal(out + MAD + 24, "\0\0\0\x22\0\0\0\x11", 8); /* the two IDs, seen from here */
+	assert_memory_equal(out + MAD + 24, "\0\0\0\x22\0\0\0\x11",
+			    8); /* the two IDs, seen from here */
 	rte_pktmbuf_free(m);
 	assert_true(uroce_agent_flushed(agent));
 }
@@ -166,7 +168,8 @@ test_flood(void **state)
 	assert_int_equal(uroce_agent_round(agent, uroce_clock_ns()), 1);
 }
 
-/* More is sent than the queue takes, while nobody polls the worker: it waits, and leaves in the end. */
+/* More is sent than the queue takes, while nobody polls the worker: it waits, and leaves in the
+ * end. */
 static void
 test_backlog(void **state)
 {

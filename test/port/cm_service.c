@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Connections by the rdma_cm calls over ports: on a wire, and looped back on one host. Nobody polls a worker
- * here but the CM's thread, as in a program that only waits for events. And devices that come and go.
+ * Connections by the rdma_cm calls over ports: on a wire, and looped back on one host. Nobody polls
+ * a worker here but the CM's thread, as in a program that only waits for events. And devices that
+ * come and go.
  */
 
 #include <errno.h>
@@ -184,8 +185,10 @@ connect_and_talk(const char *src, const char *dst)
 	assert_int_equal(uroce_rdma_listen(listener, 1), 0);
 
 	assert_int_equal(uroce_rdma_create_id(client, &active, NULL, RDMA_PS_TCP), 0);
-	assert_int_equal(uroce_rdma_resolve_addr(active, src != NULL ? (struct sockaddr *)&from : NULL,
-						 (struct sockaddr *)&to, TIMEOUT_MS), 0);
+	assert_int_equal(uroce_rdma_resolve_addr(active,
+						 src != NULL ? (struct sockaddr *)&from : NULL,
+						 (struct sockaddr *)&to, TIMEOUT_MS),
+			 0);
 	assert_ptr_equal(expect(client, RDMA_CM_EVENT_ADDR_RESOLVED), active);
 	assert_ptr_equal(active->verbs, devices[src != NULL]);
 	assert_int_equal(uroce_rdma_resolve_route(active, TIMEOUT_MS), 0);
@@ -263,7 +266,8 @@ test_devices(void **state)
 static void
 test_unreachable(void **state)
 {
-	struct sockaddr_storage nobody = address("10.0.0.77", PORT), far = address("10.9.0.1", PORT);
+	struct sockaddr_storage nobody = address("10.0.0.77", PORT),
+				far = address("10.9.0.1", PORT);
 	struct rdma_event_channel *channel = uroce_rdma_create_event_channel();
 	struct rdma_cm_id *id;
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Groups and what is reported of them, against a clock of the test's own: joining, leaving, queries of each
- * version, and a querier that grows older and younger.
+ * Groups and what is reported of them, against a clock of the test's own: joining, leaving, queries
+ * of each version, and a querier that grows older and younger.
  */
 
 #include <errno.h>
@@ -216,8 +216,8 @@ test_general_query(void **state)
 		}
 		messages++;
 	}
-	assert_int_equal(messages,
-			 (UROCE_MAX_MCAST_GROUPS / 2 + UROCE_GROUP_RECORDS - 1) / UROCE_GROUP_RECORDS);
+	assert_int_equal(messages, (UROCE_MAX_MCAST_GROUPS / 2 + UROCE_GROUP_RECORDS - 1) /
+					   UROCE_GROUP_RECORDS);
 	for (unsigned int i = 0; i < UROCE_MAX_MCAST_GROUPS; i++)
 		assert_int_equal(seen[i], i % 2 == 0);
 	assert_int_equal(next, UINT64_MAX);
@@ -295,8 +295,7 @@ test_old_querier(void **state)
 	due = expect_one(120 * S, v4(2), UROCE_GROUP_JOIN, UROCE_GROUP_V2);
 	assert_in_range(due, 120 * S + 1, 120 * S + UROCE_GROUP_OLD_REPEAT_NS);
 	assert_true(uroce_groups_leave(&groups, v4(2)));
-	assert_int_equal(expect_one(120 * S, v4(2), UROCE_GROUP_LEAVE, UROCE_GROUP_V2),
-			 UINT64_MAX);
+	assert_int_equal(expect_one(120 * S, v4(2), UROCE_GROUP_LEAVE, UROCE_GROUP_V2), UINT64_MAX);
 	/* the other family is none of its business */
 	due = query(UROCE_GROUP_IPV6, UROCE_GROUP_V3, NULL, S, 130 * S);
 	expect_one(due, v6(1), UROCE_GROUP_IS, UROCE_GROUP_V3);
@@ -381,9 +380,9 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(join_and_leave), TEST(rejoin),        TEST(not_reported),
-		TEST(full),           TEST(general_query), TEST(query_for_a_group),
-		TEST(flood),          TEST(robustness),    TEST(old_querier),
+		TEST(join_and_leave), TEST(rejoin),          TEST(not_reported),
+		TEST(full),           TEST(general_query),   TEST(query_for_a_group),
+		TEST(flood),          TEST(robustness),      TEST(old_querier),
 		TEST(oldest_querier), TEST(version_changes), TEST(heard),
 		TEST(renew),
 	};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * IGMP byte for byte: what is reported of groups that are joined and left, what answers each version's
- * queries, and what is no query.
+ * IGMP byte for byte: what is reported of groups that are joined and left, what answers each
+ * version's queries, and what is no query.
  */
 
 #include <setjmp.h>
@@ -21,12 +21,13 @@
 #include "port/worker.h"
 #include "tap.h"
 
-#define L3      14
-#define IGMP    38
-#define NO_TIME UINT64_C(3600000000000000) /* later than any poll: those do nothing of their own accord */
+#define L3   14
+#define IGMP 38
+#define NO_TIME \
+	UINT64_C(3600000000000000) /* later than any poll: those do nothing of their own accord */
 
 /* IPv4 header, with its length and destination; source 10.0.0.1, router alert, TTL 1. */
-#define IP(bytes, dst) "0800 46 c0 " bytes " 0000 4000 01 02 0000 0a000001 " dst " 94040000"
+#define IP(bytes, dst)       "0800 46 c0 " bytes " 0000 4000 01 02 0000 0a000001 " dst " 94040000"
 #define QUERY_IP(bytes, dst) "0800 46 c0 " bytes " 0000 0000 01 02 0000 0a0000fe " dst " 94040000"
 #define TO_ALL               "01005e000001 P "
 
@@ -122,16 +123,16 @@ test_v3_join_and_leave(void **state)
 {
 	assert_int_equal(uroce_port_mcast_join(&tap.port->dev, &group), 0);
 	for (unsigned int i = 0; i < 2; i++) {
-		expect("01005e000016 M " IP("0028", "e0000016")
-		       " 22 00 0000 0000 0001 04 00 0000 ef810203 Z6");
+		expect("01005e000016 M " IP(
+			"0028", "e0000016") " 22 00 0000 0000 0001 04 00 0000 ef810203 Z6");
 		upkeep(NO_TIME);
 	}
 	tap_expect_nothing(&tap);
 	assert_int_equal(tap_counter(&tap, "group_reports_sent"), 2);
 	uroce_port_mcast_leave(&tap.port->dev, &group);
 	for (unsigned int i = 0; i < 2; i++) {
-		expect("01005e000016 M " IP("0028", "e0000016")
-		       " 22 00 0000 0000 0001 03 00 0000 ef810203 Z6");
+		expect("01005e000016 M " IP(
+			"0028", "e0000016") " 22 00 0000 0000 0001 03 00 0000 ef810203 Z6");
 		upkeep(NO_TIME);
 	}
 	tap_expect_nothing(&tap);
@@ -144,15 +145,18 @@ test_v3_query(void **state)
 	send_text(TO_ALL QUERY_IP("0024", "e0000001") " 11 64 0000 00000000 02 7d 0000 Z10");
 	assert_int_equal(tap_counter(&tap, "group_queries"), 1);
 	upkeep(uroce_clock_ns() + UINT64_C(10000000000));
-	expect("01005e000016 M " IP("0028", "e0000016") " 22 00 0000 0000 0001 02 00 0000 ef810203 Z6");
+	expect("01005e000016 M " IP("0028",
+				    "e0000016") " 22 00 0000 0000 0001 02 00 0000 ef810203 Z6");
 	/* for the group, with sources, to the group */
-	send_text("01005e010203 P " QUERY_IP("0028", "ef810203")
-		  " 11 ff 0000 ef810203 02 7d 0001 0a000009 Z6");
+	send_text("01005e010203 P " QUERY_IP(
+		"0028", "ef810203") " 11 ff 0000 ef810203 02 7d 0001 0a000009 Z6");
 	assert_int_equal(tap_counter(&tap, "group_queries"), 2);
 	/* 0xff: (0xf | 0x10) << (7 + 3) tenths of a second */
-	assert_true(tap.port->groups.entries[0].answer_ns <= uroce_clock_ns() + 31744 * UINT64_C(100000000));
+	assert_true(tap.port->groups.entries[0].answer_ns <=
+		    uroce_clock_ns() + 31744 * UINT64_C(100000000));
 	upkeep(NO_TIME);
-	expect("01005e000016 M " IP("0028", "e0000016") " 22 00 0000 0000 0001 02 00 0000 ef810203 Z6");
+	expect("01005e000016 M " IP("0028",
+				    "e0000016") " 22 00 0000 0000 0001 02 00 0000 ef810203 Z6");
 	/* for another one, and to us alone */
 	send_text("M P " QUERY_IP("0024", "0a000001") " 11 64 0000 ef810204 02 7d 0000 Z10");
 	assert_int_equal(tap_counter(&tap, "group_queries"), 3);
@@ -223,7 +227,8 @@ test_malformed(void **state)
 	drop(TO_ALL QUERY_IP("0020", "e0000001") " 11 64 0000 00000000 Z14", false, "drop_igmp");
 	/* too short, and of a length between the versions */
 	drop(TO_ALL QUERY_IP("001e", "e0000001") " 11 64 0000 0000 Z16", true, "drop_igmp");
-	drop(TO_ALL QUERY_IP("0022", "e0000001") " 11 64 0000 00000000 0000 Z12", true, "drop_igmp");
+	drop(TO_ALL QUERY_IP("0022", "e0000001") " 11 64 0000 00000000 0000 Z12", true,
+	     "drop_igmp");
 	/* not for a group */
 	drop(TO_ALL QUERY_IP("0020", "e0000001") " 11 64 0000 0a000001 Z14", true, "drop_igmp");
 	/* not what all hosts are in, or with another address of the frame */
@@ -251,9 +256,10 @@ test_vlan(void **state)
 
 	tap_open(&t, 7, cidrs);
 	assert_int_equal(uroce_port_mcast_join(&t.port->dev, &group), 0);
-	bytes = tap_frame(&t, frame,
-			  "01005e000016 M 8100 0007 " IP("0028", "e0000016")
-			  " 22 00 0000 0000 0001 04 00 0000 ef810203 Z2");
+	bytes = tap_frame(
+		&t, frame,
+		"01005e000016 M 8100 0007 " IP(
+			"0028", "e0000016") " 22 00 0000 0000 0001 04 00 0000 ef810203 Z2");
 	put16(frame + L3 + 4 + 10, sum(frame + L3 + 4, 24));
 	put16(frame + IGMP + 4 + 2, sum(frame + IGMP + 4, 16));
 	tap_expect(&t, frame, bytes);

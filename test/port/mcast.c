@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Groups that a device is in: what workers see, and the port's filter, for which the test stands in.
+ * Groups that a device is in: what workers see, and the port's filter, for which the test stands
+ * in.
  */
 
 #include <errno.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * MLD byte for byte: what is reported of groups that are joined and left, what answers both versions'
- * queries, and what is no query.
+ * MLD byte for byte: what is reported of groups that are joined and left, what answers both
+ * versions' queries, and what is no query.
  */
 
 #include <setjmp.h>
@@ -21,10 +21,11 @@
 #include "port/worker.h"
 #include "tap.h"
 
-#define L3      14
-#define HBH     (L3 + 40)
-#define MLD     (HBH + 8)
-#define NO_TIME UINT64_C(3600000000000000) /* later than any poll: those do nothing of their own accord */
+#define L3  14
+#define HBH (L3 + 40)
+#define MLD (HBH + 8)
+#define NO_TIME \
+	UINT64_C(3600000000000000) /* later than any poll: those do nothing of their own accord */
 
 #define ALERT   "3a 00 0502 0000 0100 "
 #define GROUP   "ff150000000000000000000000010203"
@@ -34,7 +35,8 @@
 #define V2_ALL  "ff020000000000000000000000000016"
 #define PEER    "fe80000000000000000000000000fe00"
 
-/* From our link-local address, or from a router's; the length is that of all behind the IPv6 header. */
+/* From our link-local address, or from a router's; the length is that of all behind the IPv6
+ * header. */
 #define IP(bytes, dst)       "86dd 60000000 " bytes " 00 01 L " dst " " ALERT
 #define QUERY_IP(bytes, dst) "86dd 60000000 " bytes " 00 01 " PEER " " dst " " ALERT
 #define TO_NODES             "333300000001 P "
@@ -121,14 +123,16 @@ test_v2_join_and_leave(void **state)
 {
 	assert_int_equal(uroce_port_mcast_join(&tap.port->dev, &group), 0);
 	for (unsigned int i = 0; i < 2; i++) {
-		expect("333300000016 M " IP("0024", V2_ALL) "8f 00 0000 0000 0001 04 00 0000 " GROUP);
+		expect("333300000016 M " IP("0024",
+					    V2_ALL) "8f 00 0000 0000 0001 04 00 0000 " GROUP);
 		upkeep(NO_TIME);
 	}
 	tap_expect_nothing(&tap);
 	assert_int_equal(tap_counter(&tap, "group_reports_sent"), 2);
 	uroce_port_mcast_leave(&tap.port->dev, &group);
 	for (unsigned int i = 0; i < 2; i++) {
-		expect("333300000016 M " IP("0024", V2_ALL) "8f 00 0000 0000 0001 03 00 0000 " GROUP);
+		expect("333300000016 M " IP("0024",
+					    V2_ALL) "8f 00 0000 0000 0001 03 00 0000 " GROUP);
 		upkeep(NO_TIME);
 	}
 	tap_expect_nothing(&tap);
@@ -143,14 +147,17 @@ test_v2_query(void **state)
 	upkeep(uroce_clock_ns() + UINT64_C(10000000000));
 	expect("333300000016 M " IP("0024", V2_ALL) "8f 00 0000 0000 0001 02 00 0000 " GROUP);
 	/* for the group, with a source; 0xffff: (0xfff | 0x1000) << (7 + 3) ms */
-	send_text(TO_GROUP QUERY_IP("0034", GROUP) "82 00 0000 ffff 0000 " GROUP " 02 7d 0001 " PEER);
+	send_text(TO_GROUP QUERY_IP("0034", GROUP) "82 00 0000 ffff 0000 " GROUP
+						   " 02 7d 0001 " PEER);
 	assert_int_equal(tap_counter(&tap, "group_queries"), 2);
-	assert_true(tap.port->groups.entries[0].answer_ns <= uroce_clock_ns() + 8191 * UINT64_C(1024000000));
+	assert_true(tap.port->groups.entries[0].answer_ns <=
+		    uroce_clock_ns() + 8191 * UINT64_C(1024000000));
 	upkeep(NO_TIME);
 	expect("333300000016 M " IP("0024", V2_ALL) "8f 00 0000 0000 0001 02 00 0000 " GROUP);
 	/* for another one, and to us alone */
-	send_text("M P " QUERY_IP("0024", "fd000000000000000000000000000001")
-		  "82 00 0000 03e8 0000 ff150000000000000000000000010204 02 7d 0000");
+	send_text("M P " QUERY_IP(
+		"0024",
+		"fd000000000000000000000000000001") "82 00 0000 03e8 0000 ff150000000000000000000000010204 02 7d 0000");
 	assert_int_equal(tap_counter(&tap, "group_queries"), 3);
 	upkeep(NO_TIME);
 	tap_expect_nothing(&tap);
@@ -199,20 +206,18 @@ test_malformed(void **state)
 		uint8_t value;
 		const char *counter;
 	} changes[] = {
-		{ L3 + 7, 2, "drop_icmp" },          /* hop limit: from afar */
-		{ L3 + 8, 0xfd, "drop_icmp" },       /* nor is the source of this link */
-		{ HBH, 17, "drop_ip_protocol" },     /* UDP behind it */
-		{ HBH + 1, 4, "drop_ip_header" },    /* longer than the packet */
-		{ HBH + 2, 1, "drop_icmp" },         /* no router alert, but padding */
-		{ HBH + 2, 0xc5, "drop_icmp" },      /* an option that has to be understood */
-		{ HBH + 3, 5, "drop_icmp" },         /* an option longer than the header */
-		{ HBH + 7, 1, "drop_icmp" },
-		{ MLD, 140, "drop_icmp" },           /* another message */
-		{ MLD + 8, 0xfd, "drop_icmp" },      /* not for a group */
-		{ L3 + 5, 0x22, "drop_icmp" },       /* of a length between the versions */
-		{ L3 + 5, 0x1e, "drop_icmp" },       /* and too short for both */
-		{ L3 + 5, 0x0a, "drop_icmp" },
-		{ L3 + 5, 0x04, "drop_ip_header" },
+		{ L3 + 7, 2, "drop_icmp" },       /* hop limit: from afar */
+		{ L3 + 8, 0xfd, "drop_icmp" },    /* nor is the source of this link */
+		{ HBH, 17, "drop_ip_protocol" },  /* UDP behind it */
+		{ HBH + 1, 4, "drop_ip_header" }, /* longer than the packet */
+		{ HBH + 2, 1, "drop_icmp" },      /* no router alert, but padding */
+		{ HBH + 2, 0xc5, "drop_icmp" },   /* an option that has to be understood */
+		{ HBH + 3, 5, "drop_icmp" },      /* an option longer than the header */
+		{ HBH + 7, 1, "drop_icmp" },      { MLD, 140, "drop_icmp" }, /* another message */
+		{ MLD + 8, 0xfd, "drop_icmp" },                              /* not for a group */
+		{ L3 + 5, 0x22, "drop_icmp" }, /* of a length between the versions */
+		{ L3 + 5, 0x1e, "drop_icmp" }, /* and too short for both */
+		{ L3 + 5, 0x0a, "drop_icmp" },    { L3 + 5, 0x04, "drop_ip_header" },
 	};
 	uint8_t frame[TAP_BYTES];
 	size_t bytes;

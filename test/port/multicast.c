@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Datagrams to groups, end to end: device a, with two workers that both hear what its first queue receives,
- * and device b on the other end of the wire. Each QP that is attached gets each message once, on its own
- * worker; who is not gets none, the sender among them. And what is dropped of what looks similar.
+ * Datagrams to groups, end to end: device a, with two workers that both hear what its first queue
+ * receives, and device b on the other end of the wire. Each QP that is attached gets each message
+ * once, on its own worker; who is not gets none, the sender among them. And what is dropped of what
+ * looks similar.
  */
 
 #include <setjmp.h>
@@ -25,10 +26,10 @@
 #include "wire/headers.h"
 #include "wire/icrc.h"
 
-#define QKEY   0x11223344
-#define BYTES  1000
-#define ROOM   (40 + BYTES)
-#define ROUNDS 200
+#define QKEY    0x11223344
+#define BYTES   1000
+#define ROOM    (40 + BYTES)
+#define ROUNDS  200
 #define MEMBERS 5
 
 /* A UD QP, and one message that it sends or receives. */
@@ -113,9 +114,10 @@ member_open(struct member *m, struct ibv_context *context, uint32_t qkey)
 	init.recv_cq = m->cq;
 	assert_non_null(m->qp = uroce_create_qp(m->pd, &init));
 	assert_non_null(m->mr = uroce_reg_mr(m->pd, m->buffer, ROOM, IBV_ACCESS_LOCAL_WRITE));
-	assert_int_equal(uroce_modify_qp(m->qp, &attr,
-					 IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY),
-			 0);
+	assert_int_equal(
+		uroce_modify_qp(m->qp, &attr,
+				IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY),
+		0);
 	attr.qp_state = IBV_QPS_RTR;
 	assert_int_equal(uroce_modify_qp(m->qp, &attr, IBV_QP_STATE), 0);
 	attr.qp_state = IBV_QPS_RTS;
@@ -188,8 +190,8 @@ expect(struct member *m, uint8_t fill)
 	assert_int_equal(uroce_poll_cq(m->cq, 1, &wc), 0);
 }
 
-/* Members 0 to 3 on a's two workers by turns, the third with another Q_Key, the fourth not attached; the
- * fifth is b's. */
+/* Members 0 to 3 on a's two workers by turns, the third with another Q_Key, the fourth not
+ * attached; the fifth is b's. */
 static void
 test_members(void **state)
 {
@@ -204,7 +206,8 @@ test_members(void **state)
 		for (unsigned int i = 0; i < MEMBERS; i++) {
 			receive_post(&members[i]);
 			if (i != 3)
-				assert_int_equal(uroce_attach_mcast(members[i].qp, &groups[g], 0), 0);
+				assert_int_equal(uroce_attach_mcast(members[i].qp, &groups[g], 0),
+						 0);
 		}
 		receive_post(&sender); /* in vain: it is not attached */
 		poll();
@@ -215,7 +218,8 @@ test_members(void **state)
 		assert_int_equal(test_counter(a, "drop_qkey"), dropped + 1);
 		for (unsigned int i = 0; i < MEMBERS; i++)
 			if (i != 3)
-				assert_int_equal(uroce_detach_mcast(members[i].qp, &groups[g], 0), 0);
+				assert_int_equal(uroce_detach_mcast(members[i].qp, &groups[g], 0),
+						 0);
 		/* nobody is left to hear it */
 		send_to(&sender, &groups[g], g == 0 ? 1 : 2, 0xa5);
 		for (unsigned int i = 0; i < MEMBERS; i++)
@@ -288,10 +292,10 @@ test_many(void **state)
 }
 
 /* What a group's frame must be like, byte for byte; nobody is attached but the port has joined. */
-#define FRAME                                                        \
+#define FRAME                                                                   \
 	"01005e010203 P 0800 45 00 003c 0000 4000 01 11 0000 0a000002 ef010203" \
-	"c000 12b7 0028 0000"                                        \
-	"64 00 ffff 00 ffffff 00 000001 11223344 00 000007 Z8 "      \
+	"c000 12b7 0028 0000"                                                   \
+	"64 00 ffff 00 ffffff 00 000001 11223344 00 000007 Z8 "                 \
 	"00000000"
 
 static void

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Which device and which of its addresses lead to a peer, and whether the neighbour on the way is known:
- * two devices, whose wires end in the test.
+ * Which device and which of its addresses lead to a peer, and whether the neighbour on the way is
+ * known: two devices, whose wires end in the test.
  */
 
 #include <errno.h>
@@ -179,7 +179,8 @@ test_resolve(void **state)
 	assert_int_equal(resolve("10.1.0.1"), 0);
 	assert_int_equal(resolve("10.2.0.1"), -ENETUNREACH);
 	assert_int_equal(resolve("10.0.0.2"), -EINPROGRESS);
-	tap_expect_text(&tap, "ffffffffffff M 0806 0001 0800 06 04 0001 M 0a000001 Z6 0a000002 Z18");
+	tap_expect_text(&tap,
+			"ffffffffffff M 0806 0001 0800 06 04 0001 M 0a000001 Z6 0a000002 Z18");
 	assert_int_equal(resolve("10.0.0.2"), -EINPROGRESS);
 	tap_expect_nothing(&tap);
 	bytes = tap_frame(&tap, frame, "M P 0806 0001 0800 06 04 0002 P 0a000002 M 0a000001 Z18");

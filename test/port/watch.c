@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * What the application is told of its port: links that go and come, whether the driver calls or has to be
- * asked; a device that is pulled out; addresses. The test stands in for ethdev's callbacks.
+ * What the application is told of its port: links that go and come, whether the driver calls or has
+ * to be asked; a device that is pulled out; addresses. The test stands in for ethdev's callbacks.
  */
 
 #include <errno.h>

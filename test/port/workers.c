@@ -20,7 +20,7 @@
 #include "port/worker.h"
 #include "uroce.h"
 
-#define LCORE	1 /* which runs workers; 0 is the main one */
+#define LCORE   1 /* which runs workers; 0 is the main one */
 #define WORKERS 3
 
 static void
@@ -59,7 +59,8 @@ test_index(void **state)
 	destroy(workers, WORKERS);
 }
 
-/* No memory: an error, nothing kept of the worker that failed, and all well when others are gone. */
+/* No memory: an error, nothing kept of the worker that failed, and all well when others are gone.
+ */
 static void
 test_limit(void **state)
 {
@@ -196,12 +197,9 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_index),
-		cmocka_unit_test(test_limit),
-		cmocka_unit_test(test_used),
-		cmocka_unit_test(test_launch),
-		cmocka_unit_test(test_inbox),
-		cmocka_unit_test(test_help),
+		cmocka_unit_test(test_index), cmocka_unit_test(test_limit),
+		cmocka_unit_test(test_used),  cmocka_unit_test(test_launch),
+		cmocka_unit_test(test_inbox), cmocka_unit_test(test_help),
 	};
 
 	/* both on one CPU: there may be no other */
