@@ -22,6 +22,7 @@
 #include "eal.h"
 #include "oracle.h"
 #include "scenario.h"
+#include "shared.h"
 #include "trace.h"
 #include "unreliable.h"
 #include "uroce.h"
@@ -213,6 +214,7 @@ run(uint64_t seed, unsigned int steps)
 	if (!link_does_harm(&conf.link))
 		check_perfect(&sim.world);
 	unreliable_run(&sim.world, seed);
+	shared_run(&sim.world, seed);
 	scenario_run(&sim);
 	if (random_once_in(&sim.random, 4))
 		scenario_overrun(&sim);

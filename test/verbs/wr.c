@@ -28,6 +28,7 @@
 		IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP | IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD | \
 		IBV_QP_EX_WITH_LOCAL_INV | IBV_QP_EX_WITH_BIND_MW | IBV_QP_EX_WITH_SEND_WITH_INV | \
 		IBV_QP_EX_WITH_ATOMIC_WRITE)
+#define XRC_OPS (RC_OPS & ~IBV_QP_EX_WITH_ATOMIC_WRITE)
 #define UD_OPS (IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_SEND_WITH_IMM)
 #define DEPTH 5
 
@@ -85,6 +86,13 @@ static int
 setup_ud(void **state)
 {
 	start(IBV_QPT_UD, UD_OPS, 0);
+	return 0;
+}
+
+static int
+setup_xrc(void **state)
+{
+	start(IBV_QPT_XRC_SEND, XRC_OPS, 0);
 	return 0;
 }
 
@@ -441,6 +449,38 @@ test_ud(void **state)
 	same_as(wr);
 }
 
+/* Each request names its SRQ; what is about local memory has none. */
+static void
+test_xrc(void **state)
+{
+	struct ibv_sge sge = entry(8);
+	struct ibv_send_wr wr = {
+		.wr_id = 7, .sg_list = &sge, .num_sge = 1, .opcode = IBV_WR_SEND,
+		.qp_type.xrc.remote_srqn = 0xabcdef,
+	};
+
+	begin(7, 0);
+	ibv_wr_send(ex);
+	ibv_wr_set_xrc_srqn(ex, 0xabcdef);
+	set_entry(8);
+	assert_int_equal(ibv_wr_complete(ex), 0);
+	same_as(wr);
+	wr.opcode = IBV_WR_RDMA_READ;
+	wr.wr.rdma.remote_addr = 0x8000;
+	wr.wr.rdma.rkey = 9;
+	wr.qp_type.xrc.remote_srqn = 0;
+	begin(7, 0);
+	ibv_wr_rdma_read(ex, 9, 0x8000);
+	set_entry(8);
+	ibv_wr_set_xrc_srqn(ex, 0);
+	assert_int_equal(ibv_wr_complete(ex), 0);
+	same_as(wr);
+	begin(7, 0);
+	ibv_wr_local_inv(ex, 5);
+	assert_int_equal(ibv_wr_complete(ex), 0);
+	assert_int_equal(take(built())->rkey, 5);
+}
+
 /* ---- all or nothing ---- */
 
 static void
@@ -607,6 +647,25 @@ test_bad_ud(void **state)
 	nothing_posted(0, 0);
 }
 
+static void
+test_bad_xrc(void **state)
+{
+	for (unsigned int what = 0; what < 3; what++) {
+		begin(0, 0);
+		if (what == 0) {
+			ibv_wr_send(ex);	/* to which SRQ? */
+		} else if (what == 1) {
+			ibv_wr_send(ex);
+			ibv_wr_set_xrc_srqn(ex, 0x1000000);
+		} else {
+			ibv_wr_local_inv(ex, 5);
+			ibv_wr_set_xrc_srqn(ex, 1);
+		}
+		assert_int_equal(ibv_wr_complete(ex), EINVAL);
+		nothing_posted(0, 0);
+	}
+}
+
 /* ---- threads ---- */
 
 #define ROUNDS 20000
@@ -657,6 +716,7 @@ test_threads(void **state)
 
 #define RC(f) cmocka_unit_test_setup_teardown(f, setup_rc, teardown)
 #define UD(f) cmocka_unit_test_setup_teardown(f, setup_ud, teardown)
+#define XRC(f) cmocka_unit_test_setup_teardown(f, setup_xrc, teardown)
 
 int
 main(void)
@@ -671,11 +731,13 @@ main(void)
 		RC(test_data),
 		RC(test_sig_all),
 		UD(test_ud),
+		XRC(test_xrc),
 		RC(test_lists),
 		RC(test_full),
 		RC(test_bad),
 		RC(test_states),
 		UD(test_bad_ud),
+		XRC(test_bad_xrc),
 		RC(test_threads),
 	};
 
