@@ -53,6 +53,7 @@ static void *make_pd(void) { return uroce_alloc_pd(fake.context); }
 static void *make_cq(void) { return uroce_create_cq(fake.context, 1, NULL, NULL, 0); }
 static void *make_deep_cq(void) { return uroce_create_cq(fake.context, 256, NULL, NULL, 0); }
 static void *make_channel(void) { return uroce_create_comp_channel(fake.context); }
+static void *make_mw(void) { return uroce_alloc_mw(pair.pd, IBV_MW_TYPE_2); }
 static void *make_mr(void) { return uroce_reg_mr(pair.pd, data, sizeof(data), IBV_ACCESS_LOCAL_WRITE); }
 
 static void *
@@ -76,6 +77,7 @@ static int end_pd(void *p) { return uroce_dealloc_pd(p); }
 static int end_cq(void *p) { return uroce_destroy_cq(p); }
 static int end_channel(void *p) { return uroce_destroy_comp_channel(p); }
 static int end_mr(void *p) { return uroce_dereg_mr(p); }
+static int end_mw(void *p) { return uroce_dealloc_mw(p); }
 static int end_ah(void *p) { return uroce_destroy_ah(p); }
 static int end_srq(void *p) { return uroce_destroy_srq(p); }
 
@@ -92,6 +94,7 @@ static const struct {
 	{ "CQ of 256", make_deep_cq, end_cq, 1280 + 256 * 48 },
 	{ "completion channel", make_channel, end_channel, 384 },
 	{ "MR beside its key", make_mr, end_mr, 512 },
+	{ "MW beside its key", make_mw, end_mw, 256 },
 	{ "AH", make_ah, end_ah, 768 },
 	{ "SRQ of 1", make_srq, end_srq, 1280 },
 };

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * What a worker and a device take of DPDK's memory before there is any object: pools of mbufs and tables. Printed for
+ * doc/memory.rst, and kept to a limit.
+ */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+#include <rte_common.h>
+#include <rte_malloc.h>
+
+#include "eal.h"
+#include "rings.h"
+
+#define MIB (UINT64_C(1) << 20)
+
+static uint64_t
+in_use(void)
+{
+	struct rte_malloc_socket_stats stats;
+	uint64_t bytes = 0;
+
+	for (int node = 0; node < RTE_MAX_NUMA_NODES; node++)
+		if (rte_malloc_get_socket_stats(node, &stats) == 0)
+			bytes += stats.heap_allocsz_bytes;
+	return bytes;
+}
+
+static uint64_t
+report(const char *what, uint64_t before)
+{
+	uint64_t bytes = in_use() - before;
+
+	printf("%-32s %6.1f MiB\n", what, (double)bytes / MIB);
+	return bytes;
+}
+
+static void
+device(const char *what, const struct uroce_port_conf *conf, uint16_t port_id, struct uroce_worker **workers,
+       unsigned int n)
+{
+	uint64_t before = in_use();
+	struct ibv_context *context = uroce_open_port(port_id, conf, workers, n);
+
+	assert_non_null(context);
+	assert_in_range(report(what, before), 1, 48 * MIB);
+	assert_int_equal(uroce_close_device(context), 0);
+}
+
+static void
+test_footprint(void **state)
+{
+	static const struct uroce_port_conf small = { .log2_max_qp = 8, .log2_max_mr = 8 };
+	struct uroce_worker *workers[2];
+	struct test_rings rings;
+
+	test_rings_create(&rings, RTE_DIM(workers));
+	for (unsigned int i = 0; i < RTE_DIM(workers); i++) {
+		uint64_t before = in_use();
+
+		workers[i] = uroce_create_worker(-1);
+		assert_non_null(workers[i]);
+		assert_in_range(report("worker", before), 1, 48 * MIB);
+	}
+	device("device", NULL, rings.port_id, workers, 1);
+	device("device with two queues", NULL, rings.port_id, workers, 2);
+	device("device of 256 QPs and 256 MRs", &small, rings.port_id, workers, 1);
+	for (unsigned int i = 0; i < RTE_DIM(workers); i++)
+		assert_int_equal(uroce_destroy_worker(workers[i]), 0);
+	test_rings_destroy(&rings);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_footprint),
+	};
+
+	test_eal_init(NULL);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
