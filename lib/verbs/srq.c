@@ -189,12 +189,13 @@ leave(struct uroce_srq *srq)
 static void
 move(struct uroce_wq *wq, uint32_t max_wr, uint8_t **ring)
 {
-	struct uroce_wq from = *wq;
+	/* not the whole: others are looking at its lock */
+	const struct uroce_wq from = { .ring = wq->ring, .mask = wq->mask, .stride = wq->stride };
 
 	wq->ring = *ring;
 	wq->mask = rte_align32pow2(max_wr) - 1;
 	wq->capacity = max_wr;
-	for (uint32_t i = from.head; i != from.tail; i++)
+	for (uint32_t i = wq->head; i != wq->tail; i++)
 		memcpy(uroce_rqe_at(wq, i), uroce_rqe_at(&from, i), wq->stride);
 	*ring = from.ring;
 }
