@@ -131,7 +131,7 @@ uroce_rdma_create_id(struct rdma_event_channel *channel, struct rdma_cm_id **id,
 		     enum rdma_port_space ps)
 {
 	const bool ud = ps == RDMA_PS_UDP || ps == RDMA_PS_IPOIB;
-	struct uroce_cma_id *created;
+	struct uroce_cma_id *created = NULL;
 	int ret = uroce_cma_id_create(channel, context, ps, ud ? IBV_QPT_UD : IBV_QPT_RC, &created);
 
 	if (ret == 0)
