@@ -481,7 +481,7 @@ struct ibv_ah *uroce_create_ah_from_wc(struct ibv_pd *pd, struct ibv_wc *wc, str
  * A QP of it that sends to the group does not receive its own unless it is attached. To send, make an address handle for
  * the group and give 0xffffff as the remote QPN.
  *
- * @param gid	::ffff:224.0.0.0/4 or ff00::/8
+ * @param gid	of the group: an IPv6 address in ff00/8, or one of IPv4 in 224.0.0.0/4, mapped into IPv6
  * @param lid	no matter
  * @return	0, also if it was attached before; EINVAL: not a UD QP, or not a group; ENOMEM: memory, max_mcast_grp or
  *		max_mcast_qp_attach; EOPNOTSUPP: max_mcast_grp is 0; and why the port cannot join
