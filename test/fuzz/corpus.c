@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * Writes what the targets may begin with: inputs made of the frames of test/pcap, and of a few that no capture has.
+ * corpus DIR makes DIR/<target>/<name> for each of the targets packet, port, cm and engine.
+ */
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <rte_common.h>
+
+#include "cm/mad.h"
+#include "frames.h"
+#include "wire/packet.h"
+
+#define L3 14u
+#define MACS 12u
+#define EVERY 7		/* so many frames of a capture are much like the next ones */
+
+static const char *top;
+
+static void
+put(const char *target, const char *name, const void *head, size_t head_bytes, const void *bytes, size_t n)
+{
+	char path[1024];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%s", top, target);
+	if (mkdir(path, 0777) != 0 && errno != EEXIST) {
+		perror(path);
+		exit(1);
+	}
+	snprintf(path, sizeof(path), "%s/%s/%s", top, target, name);
+	f = fopen(path, "wb");
+	if (f == NULL || fwrite(head, 1, head_bytes, f) != head_bytes || fwrite(bytes, 1, n, f) != n ||
+	    fclose(f) != 0) {
+		perror(path);
+		exit(1);
+	}
+}
+
+/* A decoded packet as the target engine's packet from the peer: see engine.c. */
+static void
+put_engine(const char *name, const struct uroce_packet *p)
+{
+	static const uint8_t qp_of[] = {
+		[UROCE_TRANSPORT_RC] = 0, [UROCE_TRANSPORT_UC] = 2, [UROCE_TRANSPORT_UD] = 3, [UROCE_TRANSPORT_XRC] = 5,
+		[UROCE_TRANSPORT_CNP] = 0,
+	};
+	/* post a receive; the packet: QP, raw opcode, AckReq; zeros; let it send; poll */
+	const uint8_t input[] = {
+		0, 1, qp_of[p->info->transport], 0, 0, 1, 0, 0,
+		0, qp_of[p->info->transport], 0x01 | (p->ack_req ? 0x20 : 0), p->opcode, (uint8_t)p->payload_bytes,
+		(uint8_t)(p->payload_bytes >> 8), 0, 0, 0, 0, 0, 0, 3, 4,
+	};
+
+	put("engine", name, NULL, 0, input, sizeof(input));
+}
+
+static void
+frame(const struct test_frame *f, void *arg)
+{
+	static struct test_chain chain;
+	uint8_t port[3] = { 0x80 | 0x04, (uint8_t)(f->len - MACS), (uint8_t)((f->len - MACS) >> 8) };
+	struct uroce_packet p;
+	/* target cm: seed, receive, who, as it comes, 256 bytes */
+	static const uint8_t cm[] = { 0, 11, 0, 0, 0, 1 };
+	uint8_t payload[UROCE_CM_MAD_BYTES];
+	char name[96];
+
+	(void)arg;
+	if (chain.ends[0] == NULL)
+		test_chain_init(&chain);
+	snprintf(name, sizeof(name), "%s-%u", f->file, f->number);
+	if (uroce_packet_decode(test_chain_set(&chain, f->bytes, f->len, NULL, 0), L3, &p) != UROCE_OK)
+		return;
+	if (p.dest_qpn == UROCE_GSI_QPN && p.payload_bytes == sizeof(payload)) {
+		uroce_packet_copy(&p, 0, payload, sizeof(payload));
+		put("cm", name, cm, sizeof(cm), payload, sizeof(payload));
+	} else if (f->number % EVERY != 1) {
+		return;
+	}
+	put("packet", name, "\0\0", 2, f->bytes + L3, f->len - L3);
+	if (f->len < 600)
+		put("port", name, port, sizeof(port), f->bytes + MACS, f->len - MACS);
+	put_engine(name, &p);
+}
+
+/* What a port hears beside RoCEv2, behind the MAC addresses, and what is made right in it: see port.c. */
+static const struct {
+	const char *name;
+	uint8_t mend;
+	const char *hex;
+} extra[] = {
+	{ "arp-request", 0x10, "0806000108000604000102000000009900000a000002" "0000000000000a000001" },
+	{ "arp-reply", 0x00, "0806000108000604000202000000009900000a000002" "0200000000010a000001" },
+	{ "echo", 0x41, "08004500002400010000400100000a0000020a00000108000000000100010102030405060708" },
+	{ "igmp-query", 0x49, "08004600002000010000010200000a000002e0000001940400001164000000000000" },
+	{ "igmp-query-3", 0x49,
+	  "08004600002400010000010200000a000002e00000019404000011640000ef00000702140000" },
+	{ "echo6", 0x42, "86dd6000000000103a40fd000000000000000000000000000002fd000000000000000000000000000001"
+			 "80000000000100010102030405060708" },
+	{ "solicit", 0x42, "86dd6000000000203afffd000000000000000000000000000002fd000000000000000000000000000001"
+			   "8700000000000000fd0000000000000000000000000000010101020000000099" },
+	{ "advertise", 0x42, "86dd6000000000203afffd000000000000000000000000000002fd000000000000000000000000000001"
+			     "8800000060000000fd0000000000000000000000000000020201020000000099" },
+	{ "mld-query", 0x48, "86dd6000000000240001fe800000000000000000000000000002ff020000000000000000000000000001"
+			     "3a000502000001008200000003e8000000000000000000000000000000000000027d0000" },
+};
+
+static void
+put_extra(void)
+{
+	for (unsigned int i = 0; i < RTE_DIM(extra); i++) {
+		uint8_t bytes[256], n = (uint8_t)(strlen(extra[i].hex) / 2);
+		uint8_t head[3] = { extra[i].mend, n, 0 };
+
+		for (unsigned int at = 0; at < n; at++) {
+			unsigned int byte;
+
+			if (sscanf(extra[i].hex + 2 * at, "%2x", &byte) != 1)
+				rte_panic("%s is not hexadecimal\n", extra[i].name);
+			bytes[at] = (uint8_t)byte;
+		}
+		put("port", extra[i].name, head, sizeof(head), bytes, n);
+	}
+}
+
+int
+main(int argc, char **argv)
+{
+	if (argc != 2) {
+		fprintf(stderr, "usage: corpus DIR\n");
+		return 2;
+	}
+	top = argv[1];
+	printf("%u captures\n", test_frames_each(frame, NULL));
+	put_extra();
+	return 0;
+}

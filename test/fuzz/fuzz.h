@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * What all targets of test/fuzz share. A target is a program: libFuzzer's main(), or that of driver.c,
+ * calls its two functions. An input is bytes that the target takes one by one to decide what it does:
+ * every input means something, and the same one always means the same. One thread.
+ */
+
+#ifndef UROCE_TEST_FUZZ_H
+#define UROCE_TEST_FUZZ_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <rte_common.h>
+#include <rte_debug.h>
+
+/** libFuzzer's: before the first input. */
+int LLVMFuzzerInitialize(int *argc, char ***argv);
+/** libFuzzer's: run one input. What must not be ends the process. @return 0 */
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/** For LLVMFuzzerInitialize(): EAL, and assertions of cmocka's that end the process. */
+void fuzz_init(void);
+
+/* What is left of an input. Behind its end there are zeros. */
+struct fuzz_input {
+	const uint8_t *at;
+	size_t left;
+};
+
+static inline bool
+fuzz_more(const struct fuzz_input *in)
+{
+	return in->left > 0;
+}
+
+static inline uint8_t
+fuzz_u8(struct fuzz_input *in)
+{
+	if (in->left == 0)
+		return 0;
+	in->left--;
+	return *in->at++;
+}
+
+static inline uint16_t
+fuzz_u16(struct fuzz_input *in)
+{
+	uint8_t low = fuzz_u8(in);
+
+	return (uint16_t)(fuzz_u8(in) << 8 | low);
+}
+
+static inline uint32_t
+fuzz_u32(struct fuzz_input *in)
+{
+	uint32_t low = fuzz_u16(in);
+
+	return (uint32_t)fuzz_u16(in) << 16 | low;
+}
+
+static inline uint64_t
+fuzz_u64(struct fuzz_input *in)
+{
+	uint64_t low = fuzz_u32(in);
+
+	return (uint64_t)fuzz_u32(in) << 32 | low;
+}
+
+/* A number below n, 1 .. 256. */
+static inline uint32_t
+fuzz_below(struct fuzz_input *in, uint32_t n)
+{
+	return fuzz_u8(in) % n;
+}
+
+/* Bytes as they come, zeros behind the end. */
+void fuzz_bytes(struct fuzz_input *in, void *dst, size_t n);
+
+#endif /* UROCE_TEST_FUZZ_H */
