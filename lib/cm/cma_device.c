@@ -109,7 +109,9 @@ uroce_cma_device_gone(struct uroce_cm_agent *agent)
 		if (id->agent != agent)
 			continue;
 		uroce_cma_resolve_cancel(id);
-		/* the device's connections are forgotten with it */
+		/* its communication manager may run on, and must not know the ID any more */
+		if (id->conn != NULL)
+			uroce_cm_conn_destroy(id->conn, uroce_cm_service()->now_ns());
 		id->conn = NULL;
 		id->agent = NULL;
 		id->state = UROCE_CMA_REMOVED;

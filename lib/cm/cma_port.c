@@ -220,8 +220,7 @@ static void
 listener_destroy(struct listener *l)
 {
 	LIST_REMOVE(l, link);
-	if (l->conn != NULL)
-		uroce_cm_conn_destroy(l->conn, uroce_cm_service()->now_ns());
+	uroce_cm_conn_destroy(l->conn, uroce_cm_service()->now_ns());
 	free(l);
 }
 
@@ -267,10 +266,8 @@ uroce_cma_ports_forget(const struct uroce_cm_agent *agent)
 		{
 			struct listener *l = listener_find(port, agent);
 
-			if (l == NULL)
-				continue;
-			l->conn = NULL; /* forgotten with the device */
-			listener_destroy(l);
+			if (l != NULL)
+				listener_destroy(l);
 		}
 }
 

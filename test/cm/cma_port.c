@@ -337,13 +337,42 @@ test_devices(void **state)
 	destroy(any);
 }
 
+/* A device is pulled out while it listens and is connected; its communication manager runs on. */
+static void
+test_device_pulled(void **state)
+{
+	const struct rdma_cm_id *gone;
+	struct world_pair pair;
+
+	world_connect(&pair);
+	pthread_mutex_lock(&uroce_cm_lock);
+	uroce_cma_device_gone(&world.devices[1].agent);
+	pthread_mutex_unlock(&uroce_cm_lock);
+	for (unsigned int i = 0; i < 2; i++) {
+		gone = world_take(pair.channel, RDMA_CM_EVENT_DEVICE_REMOVAL, 0);
+		assert_true(gone == pair.server || gone == pair.listener);
+	}
+	uroce_rdma_destroy_qp(pair.server);
+	destroy(pair.server);
+	destroy(pair.listener);
+	/* it says good-bye, and nobody hears of what its time brings */
+	assert_ptr_equal(world_take(pair.channel, RDMA_CM_EVENT_DISCONNECTED, 0), pair.client);
+	assert_int_equal(uroce_rdma_disconnect(pair.client), 0);
+	world_pass(1000 * 1000 * WORLD_MS);
+	expect(NULL, world_v4(2, 7174), NULL);
+	uroce_rdma_destroy_qp(pair.client);
+	destroy(pair.client);
+	uroce_rdma_destroy_event_channel(pair.channel);
+}
+
 int
 main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(test_##name, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		TEST(in_use),   TEST(reuse),    TEST(families), TEST(ephemeral), TEST(exhausted),
-		TEST(wildcard), TEST(specific), TEST(listen),   TEST(backlog),   TEST(devices),
+		TEST(in_use),    TEST(reuse),    TEST(families),      TEST(ephemeral),
+		TEST(exhausted), TEST(wildcard), TEST(specific),      TEST(listen),
+		TEST(backlog),   TEST(devices),  TEST(device_pulled),
 	};
 
 	test_eal_init(NULL);
