@@ -47,9 +47,12 @@ struct uroce_cma_device {
 	uint8_t max_initiator_depth;
 };
 
+/* It goes with its last user: rdma_destroy_event_channel(3) before rdma_destroy_id(3) is wrong, and
+ * only ends the events. */
 struct uroce_cma_channel {
 	struct rdma_event_channel ibv;  /* first: what the user has */
 	struct uroce_event_queue queue; /* a record: the ID whose next event is to be taken */
+	uint32_t users;                 /* atomic: who made it, and its IDs */
 };
 
 /* What the thread that gets an event does with it first. */
@@ -183,6 +186,8 @@ int uroce_cma_id_create(struct rdma_event_channel *channel, void *context, enum 
 struct uroce_cma_id *uroce_cma_id_create_passive(struct uroce_cma_id *listener);
 /** It has not been given to anybody. Lock held. */
 void uroce_cma_id_discard(struct uroce_cma_id *id);
+/** Its events come from another channel from now on. Lock held. */
+void uroce_cma_id_set_channel(struct uroce_cma_id *id, struct uroce_cma_channel *to);
 
 /** Copy addresses, device and route to the public part. Lock held. */
 void uroce_cma_id_publish(struct uroce_cma_id *id);
@@ -245,13 +250,17 @@ struct uroce_cma_event *uroce_cma_event_take(struct uroce_cma_id *id);
 void uroce_cma_events_forget(struct uroce_cma_id *id);
 /** Take back a group's event that nobody has got. Lock held. @return was it there? */
 bool uroce_cma_events_remove(struct uroce_cma_id *id, const struct uroce_cma_mcast *mcast);
-/** Move the announcements of the ID's events to another channel. Lock held. */
-void uroce_cma_events_move(struct uroce_cma_id *id, struct uroce_cma_channel *to);
+/** Move the ID and the announcements of its events to another channel. Lock held.
+ * @return how many of them were got from the old one */
+uint32_t uroce_cma_events_move(struct uroce_cma_id *id, struct uroce_cma_channel *to);
 
 /* ---- cma_channel.c ---- */
 
+/** @return with one user; NULL and errno */
 struct uroce_cma_channel *uroce_cma_channel_create(void);
-void uroce_cma_channel_destroy(struct uroce_cma_channel *channel);
+/** One user more, or less. Any thread, with or without the lock. */
+void uroce_cma_channel_get(struct uroce_cma_channel *channel);
+void uroce_cma_channel_put(struct uroce_cma_channel *channel);
 /** A synchronous ID waits for the event of a call and keeps it in id->event. @return 0 or -errno of
  * the event */
 int uroce_cma_complete(struct uroce_cma_id *id);

@@ -44,12 +44,22 @@ uroce_cma_channel_create(void)
 		return NULL;
 	}
 	channel->ibv.fd = channel->queue.fd;
+	channel->users = 1;
 	return channel;
 }
 
 void
-uroce_cma_channel_destroy(struct uroce_cma_channel *channel)
+uroce_cma_channel_get(struct uroce_cma_channel *channel)
 {
+	__atomic_fetch_add(&channel->users, 1, __ATOMIC_RELAXED);
+}
+
+void
+uroce_cma_channel_put(struct uroce_cma_channel *channel)
+{
+	/* pairs with itself: what the others did with it is done */
+	if (__atomic_sub_fetch(&channel->users, 1, __ATOMIC_ACQ_REL) != 0)
+		return;
 	uroce_event_queue_fini(&channel->queue);
 	free(channel);
 }
@@ -77,11 +87,12 @@ uroce_rdma_create_event_channel(void)
 void
 uroce_rdma_destroy_event_channel(struct rdma_event_channel *channel)
 {
-	uroce_cma_channel_destroy(uroce_cma_channel_of(channel));
+	uroce_cma_channel_put(uroce_cma_channel_of(channel));
 	uroce_cma_users_put();
 }
 
-/* A request to a synchronous listener: its ID is synchronous, too, and has a channel of its own. */
+/* The new ID has the channel of its listener, which may have moved since the request came; that of
+ * a synchronous listener is synchronous, too, and has one of its own. */
 static bool
 take_request(struct uroce_cma_event *event)
 {
@@ -98,12 +109,13 @@ take_request(struct uroce_cma_event *event)
 		}
 	}
 	uroce_cma_lock();
-	if (own != NULL) {
-		id->id.channel = &own->ibv;
-		id->sync = true;
-	}
+	id->sync = own != NULL;
+	uroce_cma_id_set_channel(id, own != NULL ? own
+						 : uroce_cma_channel_of(event->owner->id.channel));
 	uroce_cma_id_publish(id);
 	uroce_cma_unlock();
+	if (own != NULL)
+		uroce_cma_channel_put(own);
 	return true;
 }
 

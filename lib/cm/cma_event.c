@@ -137,38 +137,49 @@ uroce_rdma_ack_cm_event(struct rdma_cm_event *ibv)
 	return 0;
 }
 
+/* @return how many were got */
+static uint32_t
+purge(struct uroce_cma_id *id)
+{
+	return uroce_event_queue_purge(&uroce_cma_channel_of(id->id.channel)->queue, &id->refs);
+}
+
+/* It will not be got. */
+static void
+event_drop(struct uroce_cma_event *event)
+{
+	if (event->action == UROCE_CMA_REQUEST)
+		uroce_cma_id_discard(uroce_cma_id_of(event->event.id));
+	free(event);
+}
+
 void
 uroce_cma_events_forget(struct uroce_cma_id *id)
 {
-	struct uroce_cma_channel *channel = uroce_cma_channel_of(id->id.channel);
 	struct uroce_cma_event *event;
 	uint32_t reported;
 
 	/* who has read a record and not yet taken its event needs only the queue's lock to be
 	 * accounted for */
-	reported = uroce_event_queue_purge(&channel->queue, &id->refs);
+	reported = purge(id);
 	while (id->acked != reported)
 		pthread_cond_wait(&id->cond, &uroce_cm_lock);
 	while ((event = STAILQ_FIRST(&id->events)) != NULL) {
 		STAILQ_REMOVE_HEAD(&id->events, link);
-		if (event->action == UROCE_CMA_REQUEST)
-			uroce_cma_id_discard(uroce_cma_id_of(event->event.id));
-		free(event);
+		event_drop(event);
 	}
 }
 
-/* Announce the ID's events anew in a channel: those that nobody has read of, but for a group's. */
+/* Announce the ID's events anew in its channel: those that nobody has read of, but for a group's.
+ * @param reported	how many somebody has */
 static bool
-announce(struct uroce_cma_id *id, struct uroce_cma_channel *to,
-	 const struct uroce_cma_mcast *without)
+announce(struct uroce_cma_id *id, uint32_t reported, const struct uroce_cma_mcast *without)
 {
-	struct uroce_cma_channel *from = uroce_cma_channel_of(id->id.channel);
-	const uint32_t reported = uroce_event_queue_purge(&from->queue, &id->refs);
+	struct uroce_cma_channel *to = uroce_cma_channel_of(id->id.channel);
 	uint32_t being_taken = reported - id->taken;
 	struct uroce_cma_event *event, *next;
 	bool removed = false;
 
-	id->id.channel = &to->ibv;
 	for (event = STAILQ_FIRST(&id->events); event != NULL; event = next) {
 		next = STAILQ_NEXT(event, link);
 		if (being_taken > 0) {
@@ -180,7 +191,7 @@ announce(struct uroce_cma_id *id, struct uroce_cma_channel *to,
 		else if (uroce_event_queue_put(&to->queue, &id) == 0)
 			continue;
 		STAILQ_REMOVE(&id->events, event, uroce_cma_event, link);
-		free(event);
+		event_drop(event);
 	}
 	return removed;
 }
@@ -188,11 +199,15 @@ announce(struct uroce_cma_id *id, struct uroce_cma_channel *to,
 bool
 uroce_cma_events_remove(struct uroce_cma_id *id, const struct uroce_cma_mcast *mcast)
 {
-	return announce(id, uroce_cma_channel_of(id->id.channel), mcast);
+	return announce(id, purge(id), mcast);
 }
 
-void
+uint32_t
 uroce_cma_events_move(struct uroce_cma_id *id, struct uroce_cma_channel *to)
 {
-	(void)announce(id, to, NULL);
+	const uint32_t reported = purge(id);
+
+	uroce_cma_id_set_channel(id, to);
+	(void)announce(id, reported, NULL);
+	return reported;
 }

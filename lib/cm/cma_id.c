@@ -40,6 +40,7 @@ id_alloc(struct rdma_event_channel *channel, void *context, enum rdma_port_space
 
 	if (id == NULL)
 		return NULL;
+	uroce_cma_channel_get(uroce_cma_channel_of(channel));
 	id->id.channel = channel;
 	id->id.context = context;
 	id->id.ps = ps;
@@ -55,6 +56,7 @@ static void
 id_free(struct uroce_cma_id *id)
 {
 	uroce_cma_mcasts_free(id);
+	uroce_cma_channel_put(uroce_cma_channel_of(id->id.channel));
 	pthread_cond_destroy(&id->cond);
 	free(id->id.route.path_rec);
 	free(id->init_attr);
@@ -91,18 +93,17 @@ uroce_cma_id_create(struct rdma_event_channel *channel, void *context, enum rdma
 		channel = &own->ibv;
 	}
 	id = id_alloc(channel, context, ps, qp_type);
+	if (own != NULL)
+		uroce_cma_channel_put(own); /* the ID's alone */
 	if (id == NULL) {
 		ret = -ENOMEM;
-		goto destroy_channel;
+		goto put_user;
 	}
 	id->sync = own != NULL;
 	id->answered = true;
 	*created = id;
 	return 0;
 
-destroy_channel:
-	if (own != NULL)
-		uroce_cma_channel_destroy(own);
 put_user:
 	uroce_cma_users_put();
 	return ret;
@@ -163,6 +164,16 @@ uroce_cma_id_discard(struct uroce_cma_id *id)
 	id_free(id);
 }
 
+void
+uroce_cma_id_set_channel(struct uroce_cma_id *id, struct uroce_cma_channel *to)
+{
+	struct uroce_cma_channel *from = uroce_cma_channel_of(id->id.channel);
+
+	uroce_cma_channel_get(to);
+	id->id.channel = &to->ibv;
+	uroce_cma_channel_put(from);
+}
+
 int
 uroce_rdma_destroy_id(struct rdma_cm_id *ibv)
 {
@@ -180,8 +191,6 @@ uroce_rdma_destroy_id(struct rdma_cm_id *ibv)
 	uroce_cma_device_unbind(id);
 	uroce_cma_unlock();
 	uroce_cm_service()->kick();
-	if (id->sync)
-		uroce_cma_channel_destroy(uroce_cma_channel_of(ibv->channel));
 	id_free(id);
 	uroce_cma_users_put();
 	return 0;
@@ -191,9 +200,9 @@ int
 uroce_rdma_migrate_id(struct rdma_cm_id *ibv, struct rdma_event_channel *channel)
 {
 	struct uroce_cma_id *id = uroce_cma_id_of(ibv);
-	struct rdma_event_channel *old = ibv->channel;
 	const bool was_sync = id->sync;
 	struct uroce_cma_channel *to;
+	uint32_t got;
 
 	if (was_sync && channel == NULL)
 		return uroce_cma_return(-EINVAL);
@@ -205,14 +214,14 @@ uroce_rdma_migrate_id(struct rdma_cm_id *ibv, struct rdma_event_channel *channel
 		ibv->event = NULL;
 	}
 	uroce_cma_lock();
-	uroce_cma_events_move(id, to);
+	got = uroce_cma_events_move(id, to);
 	id->sync = channel == NULL;
 	/* whoever got events from the old channel is done with them before we return */
-	while (id->acked != id->taken)
+	while ((int32_t)(got - id->acked) > 0)
 		pthread_cond_wait(&id->cond, &uroce_cm_lock);
 	uroce_cma_unlock();
-	if (was_sync)
-		uroce_cma_channel_destroy(uroce_cma_channel_of(old));
+	if (channel == NULL)
+		uroce_cma_channel_put(to); /* the ID's alone */
 	return 0;
 }
 

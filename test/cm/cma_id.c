@@ -6,6 +6,7 @@
  */
 
 #include <errno.h>
+#include <malloc.h>
 #include <poll.h>
 #include <sched.h>
 #include <setjmp.h>
@@ -159,6 +160,19 @@ test_destroy_with_requests(void **state)
 	}
 }
 
+/* A channel that goes before its IDs, which is wrong: nobody gets their events any more. */
+static void
+test_channel_goes_first(void **state)
+{
+	struct rdma_event_channel *first = world_channel();
+	struct rdma_cm_id *id = world_id(first, RDMA_PS_TCP);
+
+	assert_int_equal(uroce_rdma_resolve_addr(id, NULL, world_v4(2, 1), 1), 0);
+	uroce_rdma_destroy_event_channel(first);
+	assert_int_equal(uroce_rdma_resolve_route(id, 1), 0);
+	destroy(id);
+}
+
 struct waiter {
 	pthread_t thread;
 	struct rdma_cm_id *id;
@@ -229,6 +243,18 @@ test_migrate(void **state)
 	uroce_rdma_destroy_event_channel(to);
 }
 
+/* With the lock: once it is not, whoever moves it waits or has returned. */
+static bool
+is_on(struct rdma_cm_id *id, const struct rdma_event_channel *c)
+{
+	bool is;
+
+	pthread_mutex_lock(&uroce_cm_lock);
+	is = id->channel == c;
+	pthread_mutex_unlock(&uroce_cm_lock);
+	return is;
+}
+
 static void
 test_migrate_waits(void **state)
 {
@@ -238,13 +264,61 @@ test_migrate_waits(void **state)
 	assert_int_equal(uroce_rdma_resolve_addr(w.id, NULL, world_v4(2, 1), 1), 0);
 	event = world_event(channel, RDMA_CM_EVENT_ADDR_RESOLVED);
 	assert_int_equal(pthread_create(&w.thread, NULL, wait_for_ack, &w), 0);
-	while (__atomic_load_n(&w.id->channel, __ATOMIC_ACQUIRE) == channel)
+	while (is_on(w.id, channel))
 		sched_yield();
 	assert_false(__atomic_load_n(&w.done, __ATOMIC_ACQUIRE));
 	assert_int_equal(uroce_rdma_ack_cm_event(event), 0);
 	pthread_join(w.thread, NULL);
 	destroy(w.id);
 	uroce_rdma_destroy_event_channel(w.to);
+}
+
+/* Somebody has read of an event, and will get it from the channel that the ID leaves. */
+static void
+test_migrate_waits_for_reader(void **state)
+{
+	struct uroce_event_queue *queue = &uroce_cma_channel_of(channel)->queue;
+	struct waiter w = { .id = world_id(channel, RDMA_PS_TCP), .to = world_channel() };
+	struct uroce_cma_event *event;
+	struct uroce_cma_id *id;
+
+	assert_int_equal(uroce_rdma_resolve_addr(w.id, NULL, world_v4(2, 1), 1), 0);
+	assert_int_equal(uroce_event_queue_get(queue, &id), 0);
+	assert_int_equal(pthread_create(&w.thread, NULL, wait_for_ack, &w), 0);
+	while (is_on(w.id, channel))
+		sched_yield();
+	event = uroce_cma_event_take(id);
+	assert_false(__atomic_load_n(&w.done, __ATOMIC_ACQUIRE));
+	assert_int_equal(uroce_rdma_ack_cm_event(&event->event), 0);
+	pthread_join(w.thread, NULL);
+	destroy(w.id);
+	uroce_rdma_destroy_event_channel(w.to);
+}
+
+/* A request that is queued goes along with its listener: nothing of it leads to the old channel. */
+static void
+test_migrate_with_request(void **state)
+{
+	struct rdma_conn_param param = { .responder_resources = 1, .qp_num = 5 };
+	struct rdma_event_channel *from = world_channel(), *to = world_channel();
+	struct rdma_cm_id *listener = world_listener(from, 2, 7174, RDMA_PS_TCP, 0);
+	struct rdma_cm_id *client = world_resolved(channel, 2, 7174, RDMA_PS_TCP);
+	struct rdma_cm_id *server;
+
+	assert_int_equal(uroce_rdma_connect(client, &param), 0);
+	world_deliver();
+	assert_int_equal(uroce_rdma_migrate_id(listener, to), 0);
+	uroce_rdma_destroy_event_channel(from);
+	server = world_take(to, RDMA_CM_EVENT_CONNECT_REQUEST, 0);
+	assert_ptr_equal(server->channel, to);
+	assert_int_equal(uroce_rdma_accept(server, &param), 0);
+	world_take(channel, RDMA_CM_EVENT_CONNECT_RESPONSE, 0);
+	assert_int_equal(uroce_rdma_establish(client), 0);
+	world_take(to, RDMA_CM_EVENT_ESTABLISHED, 0);
+	destroy(server);
+	destroy(client);
+	destroy(listener);
+	uroce_rdma_destroy_event_channel(to);
 }
 
 /* To a channel of its own, and back: what waits then is an event again. */
@@ -286,13 +360,17 @@ main(void)
 		TEST(descriptor),
 		TEST(destroy_with_queued),
 		TEST(destroy_with_requests),
+		TEST(channel_goes_first),
 		TEST(destroy_waits),
 		TEST(migrate),
 		TEST(migrate_waits),
+		TEST(migrate_waits_for_reader),
+		TEST(migrate_with_request),
 		TEST(migrate_synchronous),
 		TEST(strings),
 	};
 
+	mallopt(M_PERTURB, 65); /* what has been freed is of no use any more */
 	test_eal_init(NULL);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
