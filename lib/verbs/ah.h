@@ -56,7 +56,7 @@ bool uroce_ah_attr_ok(const struct ibv_ah_attr *attr);
 void uroce_ahs_reap(struct uroce_device *dev);
 
 /** The handles of all that is in a QP's send queue, which is about to be emptied without completions. With its
- * worker kept out. */
+ * worker and its posters kept out. */
 void uroce_ah_put_queued(struct uroce_qp *qp);
 
 #endif /* UROCE_VERBS_AH_H */

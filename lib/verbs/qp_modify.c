@@ -185,12 +185,16 @@ uroce_qp_attr_reset(struct uroce_qp *qp)
 }
 
 static void
-clear_queue(struct uroce_wq *wq)
+clear_queues(struct uroce_qp *qp)
 {
-	/* between enter and exit the worker's index is ours; the lock keeps posters out */
-	rte_spinlock_lock(&wq->lock);
-	__atomic_store_n(&wq->head, wq->tail, __ATOMIC_RELEASE);
-	rte_spinlock_unlock(&wq->lock);
+	/* between enter and exit the worker's indices are ours; the locks keep posters out */
+	rte_spinlock_lock(&qp->sq.lock);
+	uroce_ah_put_queued(qp);
+	__atomic_store_n(&qp->sq.head, qp->sq.tail, __ATOMIC_RELEASE);
+	rte_spinlock_unlock(&qp->sq.lock);
+	rte_spinlock_lock(&qp->rq.lock);
+	__atomic_store_n(&qp->rq.head, qp->rq.tail, __ATOMIC_RELEASE);
+	rte_spinlock_unlock(&qp->rq.lock);
 }
 
 /* A larger ring takes over what the smaller one remembers. */
@@ -294,9 +298,7 @@ apply(struct uroce_qp *qp, const struct ibv_qp_attr *a, int mask, struct prepara
 	/* posters look at it under the queues' locks */
 	__atomic_store_n(&qp->state, to, __ATOMIC_RELAXED);
 	if (to == IBV_QPS_RESET) {
-		uroce_ah_put_queued(qp);
-		clear_queue(&qp->sq);
-		clear_queue(&qp->rq);
+		clear_queues(qp);
 		uroce_qp_attr_reset(qp);
 		p->path = qp->path;
 		memset(&qp->path, 0, sizeof(qp->path));

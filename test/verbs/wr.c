@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 #include <rte_common.h>
@@ -714,6 +715,35 @@ test_threads(void **state)
 		pthread_join(threads[i], NULL);
 }
 
+static void *
+reset(void *arg)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_RESET };
+
+	assert_int_equal(uroce_modify_qp(arg, &attr, IBV_QP_STATE), 0);
+	return NULL;
+}
+
+/* What is posted while the QP is reset goes with the rest, and lets go of its address handle: teardown looks. */
+static void
+test_reset_while_building(void **state)
+{
+	struct ibv_qp *qp = &ex->qp_base;
+	pthread_t thread;
+
+	ibv_wr_start(ex);
+	assert_int_equal(pthread_create(&thread, NULL, reset, qp), 0);
+	while (__atomic_load_n(&uroce_qp_of(qp)->state, __ATOMIC_RELAXED) != IBV_QPS_RESET)
+		sched_yield();
+	usleep(20000);		/* for it to come as far as it can */
+	ibv_wr_send(ex);
+	ibv_wr_set_ud_addr(ex, ah, 1, 2);
+	assert_int_equal(ibv_wr_complete(ex), 0);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	assert_int_equal(uroce_qp_of(qp)->sq.head, uroce_qp_of(qp)->sq.tail);
+	assert_int_equal(uroce_ah_of(ah)->refs, 0);
+}
+
 #define RC(f) cmocka_unit_test_setup_teardown(f, setup_rc, teardown)
 #define UD(f) cmocka_unit_test_setup_teardown(f, setup_ud, teardown)
 #define XRC(f) cmocka_unit_test_setup_teardown(f, setup_xrc, teardown)
@@ -731,6 +761,7 @@ main(void)
 		RC(test_data),
 		RC(test_sig_all),
 		UD(test_ud),
+		UD(test_reset_while_building),
 		XRC(test_xrc),
 		RC(test_lists),
 		RC(test_full),
