@@ -69,27 +69,28 @@ uroce_cq_moderate(struct uroce_cq *cq, struct uroce_engine *engine)
 		fire(cq);
 }
 
+/* The CQ is told to be in this engine's hands, by timer_engine, until the last touch: who destroys it waits. */
 void
 uroce_cq_timeout(struct uroce_timer *timer, struct uroce_engine *engine)
 {
 	struct uroce_cq *cq = container_of(timer, struct uroce_cq, moderation.timer);
 	struct uroce_cq_moderation *m = &cq->moderation;
-	bool due = false;
+	bool due;
 
 	rte_spinlock_lock(&m->lock);
-	if (m->pending != 0 && m->period_us != 0) {
-		due = ops_of(cq)->engine_now(engine) >= m->deadline_ns;
-		/* an event has been in between: this is about later ones */
-		if (!due)
-			ops_of(cq)->timer_arm(engine, timer, m->deadline_ns);
-	}
+	due = m->pending != 0 && m->period_us != 0 && ops_of(cq)->engine_now(engine) >= m->deadline_ns;
 	if (due)
 		m->pending = 0;
-	if (due || m->pending == 0 || m->period_us == 0)
-		m->timer_engine = NULL;
 	rte_spinlock_unlock(&m->lock);
 	if (due)
 		fire(cq);
+	rte_spinlock_lock(&m->lock);
+	/* an event has been in between, if only this one: this is about later ones */
+	if (m->pending != 0 && m->period_us != 0)
+		ops_of(cq)->timer_arm(engine, timer, m->deadline_ns);
+	else
+		m->timer_engine = NULL;
+	rte_spinlock_unlock(&m->lock);
 }
 
 int

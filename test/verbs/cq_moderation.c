@@ -7,6 +7,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -271,6 +273,83 @@ test_destroyed(void **state)
 	assert_non_null(fake.engines[1].timer);
 }
 
+static void *
+turn_at_1050us(void *arg)
+{
+	(void)arg;
+	turn(0, 1050000);
+	return NULL;
+}
+
+/* The event of a period is on its way for as long as the channel's queue is locked. */
+static void
+begin_event(pthread_t *thread, struct uroce_cq_moderation *m)
+{
+	bool taken = false;
+
+	moderate(0, 50);
+	uroce_req_notify_cq(cq, 0);
+	push_some(1);
+	pthread_mutex_lock(&uroce_comp_channel_of(channel)->events.lock);
+	assert_int_equal(pthread_create(thread, NULL, turn_at_1050us, NULL), 0);
+	while (!taken) {
+		rte_spinlock_lock(&m->lock);
+		taken = m->pending == 0;
+		rte_spinlock_unlock(&m->lock);
+		sched_yield();
+	}
+}
+
+static void
+end_event(pthread_t thread)
+{
+	pthread_mutex_unlock(&uroce_comp_channel_of(channel)->events.lock);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+}
+
+/* An engine that tells of a period still has the CQ in its hands: who destroys it has to wait for that engine. */
+static void
+test_in_an_engines_hands(void **state)
+{
+	struct uroce_cq_moderation *m = &uroce_cq_of(cq)->moderation;
+	struct uroce_engine *holder;
+	pthread_t thread;
+
+	begin_event(&thread, m);
+	rte_spinlock_lock(&m->lock);
+	holder = m->timer_engine;
+	rte_spinlock_unlock(&m->lock);
+	end_event(thread);
+	assert_ptr_equal(holder, fake_engine(0));
+	assert_null(m->timer_engine);
+	assert_null(fake.engines[0].timer);
+	expect_events(1);
+}
+
+/* A period that begins meanwhile has its timer, too. */
+static void
+test_a_period_after_another(void **state)
+{
+	struct uroce_cq_moderation *m = &uroce_cq_of(cq)->moderation;
+	pthread_t thread;
+
+	begin_event(&thread, m);
+	while (__atomic_load_n(&uroce_cq_of(cq)->arm, __ATOMIC_RELAXED) != UROCE_CQ_UNARMED)
+		sched_yield();
+	uroce_req_notify_cq(cq, 0);
+	fake.engines[1].now_ns = 1060000;
+	push(1, false, IBV_WC_SUCCESS);
+	end_event(thread);
+	expect_events(1);
+	assert_true((fake.engines[0].timer != NULL) != (fake.engines[1].timer != NULL));
+	turn(0, 1109999);
+	turn(1, 1109999);
+	expect_events(0);
+	turn(0, 1110000);
+	turn(1, 1110000);
+	expect_events(1);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int
@@ -285,6 +364,8 @@ main(void)
 		TEST(test_new_limits),
 		TEST(test_two_engines),
 		TEST(test_destroyed),
+		TEST(test_in_an_engines_hands),
+		TEST(test_a_period_after_another),
 	};
 
 	test_eal_init(NULL);
