@@ -154,13 +154,13 @@ uroce_xrc_handle_destroy(struct uroce_qp *qp)
 	LIST_REMOVE(handle, link);
 	last = LIST_EMPTY(&target->handles);
 	rte_spinlock_unlock(&target->lock);
-	if (last)
-		LIST_REMOVE(target, link);
-	pthread_mutex_unlock(&domain->lock);
 	if (last) {
+		LIST_REMOVE(target, link);
+		/* under the lock: who destroys an SRQ takes it from the QPs of the list, and from no other */
 		uroce_qp_destroy(target->qp);
 		free(target);
 	}
+	pthread_mutex_unlock(&domain->lock);
 	uroce_device_forget_events(qp->dev, &qp->events, &qp->ibv.mutex, &qp->ibv.cond,
 				   &qp->ibv.events_completed);
 	__atomic_fetch_sub(&handle->xrcd->refs, 1, __ATOMIC_RELEASE);

@@ -245,6 +245,30 @@ test_events(void **state)
 	assert_int_equal(uroce_destroy_qp(second), 0);
 }
 
+static struct uroce_xrc_domain *watched;
+static bool kept;
+
+static void
+entering(void)
+{
+	kept = pthread_mutex_trylock(&watched->lock) != 0;
+	if (!kept)
+		pthread_mutex_unlock(&watched->lock);
+}
+
+/* Who destroys an SRQ takes it from all targets of the domain: none is out of the list and still at work. */
+static void
+test_no_target_is_left_alone(void **state)
+{
+	struct ibv_qp *qp = create();
+
+	watched = uroce_xrcd_of(xrcd)->domain;
+	fake.entering = entering;
+	assert_int_equal(uroce_destroy_qp(qp), 0);
+	fake.entering = NULL;
+	assert_true(kept);
+}
+
 int
 main(void)
 {
@@ -253,6 +277,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_handles, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_nothing_can_be_posted, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_events, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_no_target_is_left_alone, setup, teardown),
 	};
 
 	test_eal_init(NULL);
