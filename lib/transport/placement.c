@@ -118,40 +118,6 @@ uroce_flush_receive(struct uroce_engine *e, struct uroce_qp *qp, const struct ur
 	return uroce_responder_executed(e, qp, p, 1);
 }
 
-enum uroce_verdict
-uroce_atomic_write_receive(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p)
-{
-	const struct uroce_reth *reth = uroce_packet_ext(p, UROCE_EXT_RETH);
-	uint64_t addr = rte_be_to_cpu_64(reth->va);
-	const struct uroce_mr_key *key;
-	struct uroce_rd_atomic *r;
-	uint64_t value;
-	uint64_t *va;
-
-	if (uroce_rd_atomic_full(qp))	/* R22 */
-		return UROCE_NAK_RD_ATOMIC;
-	if (p->payload_bytes != ATOMIC_WRITE_BYTES || rte_be_to_cpu_32(reth->dma_len) != ATOMIC_WRITE_BYTES ||
-	    (addr & (ATOMIC_WRITE_BYTES - 1)) != 0)
-		return UROCE_NAK_ATOMIC_WRITE;	/* R24 */
-	key = uroce_key_lookup(&qp->dev->mrs, rte_be_to_cpu_32(reth->rkey), qp->ibv.pd, &qp->windows, addr,
-			       ATOMIC_WRITE_BYTES, IBV_ACCESS_REMOTE_WRITE);
-	if (key == NULL)
-		return UROCE_NAK_ACCESS;
-	va = (uint64_t *)uroce_mr_va(key, addr);
-	/* where addr is not the address in this process, alignment may differ */
-	if (((uintptr_t)va & (ATOMIC_WRITE_BYTES - 1)) != 0)
-		return UROCE_NAK_ATOMIC_WRITE;
-	uroce_packet_copy(p, 0, &value, sizeof(value));
-	/* what was written before is seen before: the reader's acquire, if he has one, pairs with this */
-	__atomic_store_n(va, value, __ATOMIC_RELEASE);
-	r = uroce_rd_atomic_add(&qp->resp);
-	*r = (struct uroce_rd_atomic){
-		.op = UROCE_OP_ATOMIC_WRITE, .first_psn = qp->resp.psn, .psn_count = 1, .end = 1,
-		.msn = uroce_psn_add(qp->resp.msn, 1),
-	};
-	return uroce_responder_executed(e, qp, p, 1);
-}
-
 /* @return 0; -EAGAIN: there is more to do, another time; -EACCES: the memory has gone */
 static int
 flush(struct uroce_engine *e, const struct uroce_qp *qp, struct uroce_rd_atomic *r)
@@ -176,6 +142,60 @@ flush(struct uroce_engine *e, const struct uroce_qp *qp, struct uroce_rd_atomic 
 		return 0;
 	e->yield = true;
 	return -EAGAIN;
+}
+
+/* What an ATOMIC_WRITE makes known is to be persistent by then: the FLUSHes before it are executed first. False: one of
+ * them takes longer, or fails; its answer comes before what is told of the ATOMIC_WRITE. */
+static bool
+flushed_before(struct uroce_engine *e, const struct uroce_qp *qp)
+{
+	const struct uroce_responder *resp = &qp->resp;
+	int ret = 0;
+
+	for (uint32_t i = resp->resource_head; i != resp->resource_tail && ret == 0; i++) {
+		struct uroce_rd_atomic *r = &resp->resources[i & resp->resource_mask];
+
+		if (r->op == UROCE_OP_FLUSH && !r->answered)
+			ret = flush(e, qp, r);
+	}
+	e->yield = false;	/* that is for turns to send */
+	return ret == 0;
+}
+
+enum uroce_verdict
+uroce_atomic_write_receive(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p)
+{
+	const struct uroce_reth *reth = uroce_packet_ext(p, UROCE_EXT_RETH);
+	uint64_t addr = rte_be_to_cpu_64(reth->va);
+	const struct uroce_mr_key *key;
+	struct uroce_rd_atomic *r;
+	uint64_t value;
+	uint64_t *va;
+
+	if (uroce_rd_atomic_full(qp))	/* R22 */
+		return UROCE_NAK_RD_ATOMIC;
+	if (p->payload_bytes != ATOMIC_WRITE_BYTES || rte_be_to_cpu_32(reth->dma_len) != ATOMIC_WRITE_BYTES ||
+	    (addr & (ATOMIC_WRITE_BYTES - 1)) != 0)
+		return UROCE_NAK_ATOMIC_WRITE;	/* R24 */
+	key = uroce_key_lookup(&qp->dev->mrs, rte_be_to_cpu_32(reth->rkey), qp->ibv.pd, &qp->windows, addr,
+			       ATOMIC_WRITE_BYTES, IBV_ACCESS_REMOTE_WRITE);
+	if (key == NULL)
+		return UROCE_NAK_ACCESS;
+	va = (uint64_t *)uroce_mr_va(key, addr);
+	/* where addr is not the address in this process, alignment may differ */
+	if (((uintptr_t)va & (ATOMIC_WRITE_BYTES - 1)) != 0)
+		return UROCE_NAK_ATOMIC_WRITE;
+	if (!flushed_before(e, qp))
+		return UROCE_NAK_FLUSH_PENDING;
+	uroce_packet_copy(p, 0, &value, sizeof(value));
+	/* what was written before is seen before: the reader's acquire, if he has one, pairs with this */
+	__atomic_store_n(va, value, __ATOMIC_RELEASE);
+	r = uroce_rd_atomic_add(&qp->resp);
+	*r = (struct uroce_rd_atomic){
+		.op = UROCE_OP_ATOMIC_WRITE, .first_psn = qp->resp.psn, .psn_count = 1, .end = 1,
+		.msn = uroce_psn_add(qp->resp.msn, 1),
+	};
+	return uroce_responder_executed(e, qp, p, 1);
 }
 
 int

@@ -415,7 +415,7 @@ refuse(struct uroce_engine *e, struct uroce_qp *qp, enum uroce_verdict verdict)
 		uroce_response_nak(e, qp, syndrome | qp->attr.min_rnr_timer, resp->psn);
 		return;
 	}
-	if (verdict == UROCE_NAK_FLUSH_RESOURCES) {	/* as if it had been lost */
+	if (verdict == UROCE_NAK_FLUSH_RESOURCES || verdict == UROCE_NAK_FLUSH_PENDING) {	/* as if lost */
 		uroce_response_nak(e, qp, syndrome, resp->psn);
 		return;
 	}

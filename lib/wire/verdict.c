@@ -66,6 +66,7 @@ const struct uroce_verdict_info uroce_verdicts[UROCE_VERDICT_COUNT] = {
 	NAK(NAK_ATOMIC_WRITE, "nak_atomic_write", "R24", SYNDROME_INVALID, REM_INV_REQ_ERR),
 	NAK(NAK_FLUSH, "nak_flush", "R25", SYNDROME_INVALID, REM_INV_REQ_ERR),
 	ROW(NAK_FLUSH_RESOURCES, "nak_flush_resources", "", SYNDROME_SEQUENCE, 0),
+	ROW(NAK_FLUSH_PENDING, "nak_flush_pending", "", SYNDROME_SEQUENCE, 0),
 	NAK(NAK_INVALIDATE, "nak_invalidate", "R33", SYNDROME_ACCESS, REM_INV_REQ_ERR),
 	/* The transport adds the QP's timer code. */
 	ROW(NAK_RNR, "nak_rnr", "R21", UROCE_AETH_RNR_NAK, 0),

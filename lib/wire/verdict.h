@@ -56,6 +56,7 @@ enum uroce_verdict {
 	UROCE_NAK_ATOMIC_WRITE,     /* R24 */
 	UROCE_NAK_FLUSH,            /* R25: no type, or no selectivity, that there is */
 	UROCE_NAK_FLUSH_RESOURCES,  /* more FLUSHes than can be remembered: asked for again */
+	UROCE_NAK_FLUSH_PENDING,    /* an ATOMIC_WRITE behind a FLUSH that is not done: asked for again */
 	UROCE_NAK_INVALIDATE,       /* R33: not the rkey of a window that is this QP's */
 	UROCE_NAK_RNR,              /* R21 */
 	UROCE_NAK_XRC_SRQ,          /* no such XRC SRQ in the QP's domain, or not the message's */

@@ -239,6 +239,71 @@ persistence_takes_turns(void **state)
 	peer_stop(&p);
 }
 
+/* What an ATOMIC_WRITE points to is persistent before the pointer is there to be seen, and to be persistent itself. */
+static void
+atomic_write_after_persistence(void **state)
+{
+	const size_t bytes = 2 * UROCE_FLUSH_BYTES;
+	uint8_t *memory = calloc(1, bytes);
+	const uint64_t value = 0x1122334455667788;
+	const struct uroce_rd_atomic *first;
+	struct peer_packet out;
+	uint64_t there;
+	struct peer p;
+
+	(void)state;
+	if (!UROCE_CAN_PERSIST)
+		skip();
+	peer_start(&p, NULL);
+	struct ibv_mr *mr = uroce_reg_mr(p.pd, memory, bytes, IBV_ACCESS_FLUSH_GLOBAL);
+	/* as if it were */
+	((struct uroce_mr *)mr)->slot->access |= IBV_ACCESS_FLUSH_PERSISTENT;
+	memset(p.buffer, 0, 8);
+	struct peer_packet in[] = {
+		flush(&p, PEER_RQ_PSN, FETH(PERSISTENT, RANGE), 0, 4096),
+		{ .opcode = UROCE_RC_ATOMIC_WRITE, .psn = PEER_RQ_PSN + 1, .ack_req = true, .rkey = p.mr->rkey,
+		  .va = (uintptr_t)p.buffer, .dma_len = 8, .payload = (const uint8_t *)&value, .payload_bytes = 8 },
+	};
+	in[0].va = (uintptr_t)memory;
+	in[0].rkey = mr->rkey;
+	/* a short one is done at once */
+	assert_int_equal(peer_in(&p, &in[0]), UROCE_OK);
+	assert_int_equal(peer_in(&p, &in[1]), UROCE_OK);
+	first = &((struct uroce_qp *)p.qp)->resp.resources[0];
+	assert_int_equal(first->op, UROCE_OP_FLUSH);
+	assert_int_equal(first->flushed, 4096);
+	expect_answer(&p, PEER_RQ_PSN, 1);
+	expect_answer(&p, PEER_RQ_PSN + 1, 2);
+	/* a long one is waited for, without a turn that lasts */
+	memset(p.buffer, 0, 8);
+	in[0].psn = PEER_RQ_PSN + 2;
+	in[0].dma_len = (uint32_t)bytes;
+	in[1].psn = PEER_RQ_PSN + 3;
+	assert_int_equal(peer_in(&p, &in[0]), UROCE_OK);
+	assert_int_equal(peer_in(&p, &in[1]), UROCE_NAK_FLUSH_PENDING);
+	memcpy(&there, p.buffer, 8);
+	assert_true(there == 0);
+	expect_answer(&p, PEER_RQ_PSN + 2, 3);
+	peer_expect_ack(&p, NAK(UROCE_NAK_PSN_SEQUENCE_ERROR), PEER_RQ_PSN + 3, 3);
+	assert_int_equal(peer_in(&p, &in[1]), UROCE_OK);
+	expect_answer(&p, PEER_RQ_PSN + 3, 4);
+	memcpy(&there, p.buffer, 8);
+	assert_true(there == value);
+	/* the region goes before its FLUSH is done: nothing that comes behind it is executed */
+	memset(p.buffer, 0, 8);
+	in[0].psn = PEER_RQ_PSN + 4;
+	in[1].psn = PEER_RQ_PSN + 5;
+	assert_int_equal(peer_in(&p, &in[0]), UROCE_OK);
+	assert_int_equal(uroce_dereg_mr(mr), 0);
+	assert_int_equal(peer_in(&p, &in[1]), UROCE_NAK_FLUSH_PENDING);
+	peer_expect_ack(&p, NAK(UROCE_NAK_REMOTE_ACCESS_ERROR), PEER_RQ_PSN + 4, 5);
+	assert_false(peer_out(&p, &out));
+	memcpy(&there, p.buffer, 8);
+	assert_true(there == 0);
+	free(memory);
+	peer_stop(&p);
+}
+
 /* A peer that does not count FLUSHes among its READs is made to wait, not refused. */
 static void
 more_flushes_than_resources(void **state)
@@ -465,6 +530,7 @@ main(void)
 		cmocka_unit_test(r25_rights),
 		cmocka_unit_test(flush_of_a_range_that_is_not_there),
 		cmocka_unit_test(persistence_takes_turns),
+		cmocka_unit_test(atomic_write_after_persistence),
 		cmocka_unit_test(more_flushes_than_resources),
 		cmocka_unit_test(atomic_write_is_executed_once),
 		cmocka_unit_test(r24_atomic_write_of_eight_aligned_bytes),
