@@ -149,6 +149,21 @@ test_seeds(void **state)
 	assert_true(differ_by_stream > 400 && differ_by_stream < 600);
 }
 
+/* A frame of nothing has no bit to change. */
+static void
+test_empty(void **state)
+{
+	const struct uroce_netem_conf conf = { .corrupt = UINT32_MAX, .limit = 1 };
+	struct uroce_netem_model m;
+	struct uroce_netem_fate fate;
+
+	uroce_netem_model_init(&m, &conf, 0);
+	uroce_netem_decide(&m, 0, &fate);
+	assert_false(fate.corrupted);
+	uroce_netem_decide(&m, 1, &fate);
+	assert_true(fate.corrupted && fate.bit < 8);
+}
+
 int
 main(void)
 {
@@ -158,6 +173,7 @@ main(void)
 		cmocka_unit_test(test_bursts),
 		cmocka_unit_test(test_delays),
 		cmocka_unit_test(test_seeds),
+		cmocka_unit_test(test_empty),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -77,7 +77,7 @@ uroce_netem_decide(struct uroce_netem_model *m, uint32_t bytes, struct uroce_net
 	fate->twice = happens(m, c->dup);
 	fate->marked = happens(m, c->ecn);
 	fate->reordered = happens(m, c->reorder);
-	fate->corrupted = happens(m, c->corrupt);
+	fate->corrupted = happens(m, c->corrupt) && bytes != 0;
 	if (fate->corrupted)
 		fate->bit = (uint32_t)draw_below(m, (uint64_t)bytes * 8);
 	fate->delay_ns = c->delay_ns + (fate->reordered ? UROCE_NETEM_REORDER_NS : 0);
