@@ -24,7 +24,8 @@
 static int
 check_param(const struct uroce_cma_id *id, const struct rdma_conn_param *param)
 {
-	if (id->id.ps == RDMA_PS_UDP)
+	/* what the ID is, not its port space: rdma_create_ep(3) takes both */
+	if (uroce_cma_is_ud(id))
 		return 0;
 	if (param == NULL)
 		return id->id.qp != NULL ? 0 : -EINVAL;

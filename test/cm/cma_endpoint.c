@@ -248,6 +248,20 @@ test_not_synchronous(void **state)
 	uroce_rdma_destroy_event_channel(channel);
 }
 
+/* The port space is of datagrams, the QP of connections: then there has to be one, too. */
+static void
+test_no_qp(void **state)
+{
+	struct rdma_addrinfo *res = address("10.0.0.2", "7180", 0, RDMA_PS_UDP);
+	struct rdma_cm_id *id = NULL;
+
+	res->ai_qp_type = IBV_QPT_RC;
+	assert_int_equal(uroce_rdma_create_ep(&id, res, NULL, NULL), 0);
+	fails(uroce_rdma_connect(id, NULL), EINVAL);
+	destroy(id);
+	uroce_rdma_freeaddrinfo(res);
+}
+
 int
 main(void)
 {
@@ -255,6 +269,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(connect),      TEST(refused),  TEST(errors),
 		TEST(connect_data), TEST(datagram), TEST(not_synchronous),
+		TEST(no_qp),
 	};
 
 	test_eal_init(NULL);
