@@ -324,13 +324,14 @@ uroce_requester_send(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbu
 
 	while (n < room) {
 		uint32_t outstanding = uroce_psn_distance(req->psn, req->unacked);
-		struct uroce_sqe *sqe = uroce_sqe_at(&qp->sq, req->next);
 		enum ibv_wc_status status;
+		struct uroce_sqe *sqe;
 		uint32_t psns = 1;
 		int ret;
 
 		if (!may_send(qp) || outstanding >= UROCE_WINDOW_PACKETS)
 			break;
+		sqe = uroce_sqe_at(&qp->sq, req->next);	/* an XRC target has none at all */
 		status = wqe_status(qp, sqe);
 		if (unlikely(status != IBV_WC_SUCCESS)) {
 			fail_wqe(e, qp, sqe, status);

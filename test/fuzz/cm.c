@@ -31,7 +31,7 @@ LLVMFuzzerInitialize(int *argc, char ***argv)
 {
 	(void)argc;
 	(void)argv;
-	fuzz_init();
+	fuzz_init(true);
 	return 0;
 }
 

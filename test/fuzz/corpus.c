@@ -51,11 +51,12 @@ put_engine(const char *name, const struct uroce_packet *p)
 		[UROCE_TRANSPORT_RC] = 0, [UROCE_TRANSPORT_UC] = 2, [UROCE_TRANSPORT_UD] = 3, [UROCE_TRANSPORT_XRC] = 5,
 		[UROCE_TRANSPORT_CNP] = 0,
 	};
-	/* post a receive; the packet: QP, raw opcode, AckReq; zeros; let it send; poll */
 	const uint8_t input[] = {
-		0, 1, qp_of[p->info->transport], 0, 0, 1, 0, 0,
-		0, qp_of[p->info->transport], 0x01 | (p->ack_req ? 0x20 : 0), p->opcode, (uint8_t)p->payload_bytes,
-		(uint8_t)(p->payload_bytes >> 8), 0, 0, 0, 0, 0, 0, 3, 4,
+		0,
+		8, qp_of[p->info->transport], 1, 0, 0, 0, 0xff, 1,	/* post a receive */
+		0, qp_of[p->info->transport], 0x01 | (p->ack_req ? 0x20 : 0), p->opcode,
+		(uint8_t)p->payload_bytes, (uint8_t)(p->payload_bytes >> 8), 0, 0, 0, 0, 0, 0,
+		11, 10,	/* send, poll */
 	};
 
 	put("engine", name, NULL, 0, input, sizeof(input));

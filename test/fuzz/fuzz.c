@@ -12,11 +12,12 @@
 #include "eal.h"
 
 void
-fuzz_init(void)
+fuzz_init(bool eal)
 {
 	/* outside of cmocka's tests its assertions would be heard by nobody */
 	setenv("CMOCKA_TEST_ABORT", "1", 1);
-	test_eal_init("--log-level=*:error", NULL);
+	if (eal)
+		test_eal_init("--log-level=*:error", NULL);
 }
 
 void

@@ -21,8 +21,8 @@ int LLVMFuzzerInitialize(int *argc, char ***argv);
 /** libFuzzer's: run one input. What must not be ends the process. @return 0 */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/** For LLVMFuzzerInitialize(): EAL, and assertions of cmocka's that end the process. */
-void fuzz_init(void);
+/** For LLVMFuzzerInitialize(): assertions of cmocka's that end the process; and EAL, where nobody else starts it. */
+void fuzz_init(bool eal);
 
 /* What is left of an input. Behind its end there are zeros. */
 struct fuzz_input {

@@ -99,7 +99,7 @@ LLVMFuzzerInitialize(int *argc, char ***argv)
 {
 	(void)argc;
 	(void)argv;
-	fuzz_init();
+	fuzz_init(true);
 	tap_open(&tap, 0, cidrs);
 	objects.pd = uroce_alloc_pd(tap.context);
 	RTE_VERIFY(objects.pd != NULL);
