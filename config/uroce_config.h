@@ -168,6 +168,7 @@
 #define UROCE_PERF_OOB_PORT 18515
 #define UROCE_PERF_CM_PORT 18515		/* of RDMA_PS_TCP */
 #define UROCE_PERF_CM_CHUNKS 64			/* lines on their way, each way */
+#define UROCE_PERF_CM_CONNECT_MS 20000		/* for the answer to a REQ, which is repeated */
 #define UROCE_PERF_CM_CLOSE_MS 1000		/* for the peer to see that we leave */
 #define UROCE_PERF_OOB_TIMEOUT_MS 10000		/* for an answer, and for a sign of life */
 #define UROCE_PERF_OOB_FAILED_MS 1000		/* for the answer after a run that failed */

@@ -80,14 +80,17 @@ eal_explain(int argc, char **argv)
 		"See EAL's messages above: an argument that it does not know (our own come after a "
 		"--), an lcore or a device that does not exist, the --file-prefix of another process?";
 
-	if (huge && rte_errno != EINVAL && free_hugepages() == 0)
+	if (rte_errno == 0) /* so EAL does for the lock of its configuration */
+		hint = "Another process has the --file-prefix, or the default where none is given: "
+		       "choose one of your own, as --file-prefix mine.";
+	else if (huge && rte_errno != EINVAL && free_hugepages() == 0)
 		hint = "There are no free hugepages: `sudo config/run` reserves them, or say "
 		       "--no-huge to go without.";
 	else if (rte_errno != EINVAL && geteuid() != 0)
 		hint = "Hugepages and ports are root's: use sudo, or say --no-huge and --no-pci to go "
 		       "without.";
-	fprintf(stderr, "%s: EAL did not start: %s\n%s\n", uroce_app_name,
-		rte_strerror(rte_errno), hint);
+	fprintf(stderr, "%s: EAL did not start%s%s\n%s\n", uroce_app_name,
+		rte_errno != 0 ? ": " : "", rte_errno != 0 ? rte_strerror(rte_errno) : "", hint);
 }
 
 bool

@@ -46,8 +46,14 @@ mtu_bytes(enum ibv_mtu mtu)
 static void
 open_explain(uint16_t port_id, int error)
 {
-	fprintf(stderr, "%s: port %u: %s%s\n", uroce_app_name, port_id, strerror(error),
-		error == ENOMEM ? ": give EAL more memory, by hugepages or -m" : "");
+	const char *hint = "";
+
+	if (error == ENOMEM)
+		hint = ": give EAL more memory, by hugepages or -m";
+	else if (error == EPERM) /* drivers say -1, net_memif when its socket is not there */
+		hint = ": the driver does not start it; of net_memif, start the process with "
+		       "role=server first";
+	fprintf(stderr, "%s: port %u: %s%s\n", uroce_app_name, port_id, strerror(error), hint);
 }
 
 int

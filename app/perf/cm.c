@@ -361,7 +361,7 @@ cm_connect(struct perf_conn *conn, struct perf_cm *cm, const union ibv_gid *to)
 		return ret;
 	if (uroce_rdma_connect(cm->id, &param) != 0)
 		return -errno;
-	return event_wait(conn, cm, RDMA_CM_EVENT_ESTABLISHED, &id, 0);
+	return event_wait(conn, cm, RDMA_CM_EVENT_ESTABLISHED, &id, UROCE_PERF_CM_CONNECT_MS);
 }
 
 int

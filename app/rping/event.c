@@ -115,7 +115,8 @@ disconnected(struct rping_conn *conn)
 	else
 		uroce_rping_conn_fail(
 			conn,
-			"the server has disconnected after %u pings: rping takes no more bytes than its own -S says",
+			"the server has disconnected after %u pings: was it stopped? (rping leaves, too, when a "
+			"ping has more bytes than its own -S says)",
 			conn->round);
 }
 
