@@ -314,7 +314,7 @@ set_option(struct parse *p, int option, const char *arg)
 	case OPT_FLOOR: o->floor = true; return 0;
 	case OPT_JSON: o->json = arg; return 0;
 	case OPT_IMPAIR: return set_impair(p, arg);
-	case 'i': return wrong(p, "-i is not supported yet by this version: leave it out");
+	case 'i': return wrong(p, "-i: there is no prompt: leave it out");
 	case 'h': o->help = true; return 0;
 	case OPT_VERSION: o->version = true; return 0;
 	}

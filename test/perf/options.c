@@ -129,7 +129,7 @@ static const struct {
 	{ "--transport uc --verify", "use --op write-imm" },
 	{ "--transport tcp", "rc, uc or ud" },
 	{ "--impair loss=2", "from 0 to 1" },
-	{ "-i", "not supported yet by this version" },
+	{ "-i", "there is no prompt" },
 	{ "--mode fast", "bw, rate or lat" },
 	{ "--size 3G", "64K" },
 	{ "--size -1", "64K" },
