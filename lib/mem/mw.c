@@ -145,6 +145,9 @@ type_allows(const struct uroce_mw *mw, const struct uroce_mw_bind *b)
 		return false;
 	if (mw->ibv.type == IBV_MW_TYPE_1)
 		return (b->access & IBV_ACCESS_ZERO_BASED) == 0; /* o10-36.2.2 */
+	/* it may have been posted for a window that had the slot, and the address, before */
+	if (((b->rkey ^ mw->key) & ~CONSUMER_BITS) != 0)
+		return false;
 	/* o10-37.2.30: not bound; o10-37.2.40: nor to be unbound by this */
 	return mw->mr == NULL && b->length != 0;
 }

@@ -120,6 +120,23 @@ type_2_belongs_to_its_qp(void **state)
 	assert_null(look(b.rkey, &qp, b.addr, 1, RR));
 }
 
+/* A bind that was posted for a window which is gone must not be taken for one of its successor, which may have its
+ * slot, and its place in memory. */
+static void
+bind_of_a_slots_former_window(void **state)
+{
+	struct uroce_mw *mw = window(IBV_MW_TYPE_2);
+	struct uroce_mw_bind b = good(mw);
+
+	(void)state;
+	b.rkey ^= 0x100;
+	assert_int_equal(uroce_mw_bind(&t, &b), -EINVAL);
+	assert_null(look(b.rkey, &qp, b.addr, 1, RR));
+	b.rkey ^= 0x100;
+	assert_int_equal(uroce_mw_bind(&t, &b), 0);
+	uroce_mw_destroy(mw);
+}
+
 static void
 type_1_belongs_to_its_pd(void **state)
 {
@@ -387,6 +404,7 @@ main(void)
 		TEST(type_2_belongs_to_its_qp), TEST(type_1_belongs_to_its_pd), TEST(r48_rules_of_both_types),
 		TEST(r48_rules_of_a_type),	TEST(zero_based_windows),	TEST(r33_invalidation),
 		TEST(r47_windows_hold_their_region), TEST(the_table_is_shared),
+		TEST(bind_of_a_slots_former_window),
 	};
 
 	test_eal_init(NULL);
