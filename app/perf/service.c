@@ -30,6 +30,7 @@ struct service {
 	struct perf_server server;
 	union ibv_gid wanted; /* our address, as the client knows it */
 	bool serving;         /* server has an end */
+	bool silent;          /* the client has been: nobody to wait for */
 	uint64_t *counts;     /* atomics: what the client did on each QP */
 	unsigned int rows;
 	uint64_t errors;
@@ -52,8 +53,9 @@ idle_worker(void *arg)
 
 /* Why the client is not served any more. @return -1 */
 static int
-lost(int ret)
+lost(struct service *s, int ret)
 {
+	s->silent = ret == -ETIMEDOUT;
 	if (ret == -ETIMEDOUT)
 		fprintf(stderr, "uroce-perf: the client has been silent for %u s\n",
 			UROCE_PERF_OOB_TIMEOUT_MS / 1000);
@@ -86,11 +88,11 @@ greet(struct service *s)
 	int ret = uroce_perf_conn_recv(&s->conn, line, sizeof(line), UROCE_PERF_OOB_TIMEOUT_MS);
 
 	if (ret != 0)
-		return lost(ret);
+		return lost(s, ret);
 	if (uroce_perf_message_greeting(line, "hello", error, sizeof(error)) != 0)
 		return refuse(s, error);
 	if (uroce_perf_message_gid(line, "to", &s->wanted) != 0)
-		return lost(-EPROTO);
+		return lost(s, -EPROTO);
 	for (unsigned int d = 0; d < s->host->nb_devs; d++) {
 		const struct app_device *dev = &s->host->devs[d];
 		const struct app_address *a = uroce_app_device_address(dev, true, &s->wanted);
@@ -104,7 +106,7 @@ greet(struct service *s)
 			      "the client asks for an address that is none of the server's --addr");
 	ret = uroce_perf_conn_send(&s->conn, "uroce-perf %u welcome mtu=%u rd_atomic=%u",
 				   PERF_OOB_VERSION, mtu, rd_atomic);
-	return ret == 0 ? 0 : lost(ret);
+	return ret == 0 ? 0 : lost(s, ret);
 }
 
 /* The client's QPs, one line each. */
@@ -122,7 +124,7 @@ infos_receive(struct service *s, uint32_t n)
 			ret = uroce_perf_parse_qp(line, i, &infos[i]);
 		if (ret == 0)
 			continue;
-		lost(ret);
+		lost(s, ret);
 		free(infos);
 		return NULL;
 	}
@@ -149,7 +151,7 @@ row_connect(struct service *s, const struct perf_params *p, const struct perf_qp
 	s->serving = true;
 	for (uint32_t i = 0; i < p->qps && ret == 0; i++)
 		ret = uroce_perf_send_qp(&s->conn, i, &end->qps[i].local);
-	return ret == 0 ? 0 : lost(ret);
+	return ret == 0 ? 0 : lost(s, ret);
 }
 
 /* Set up what the line of a row asks for. */
@@ -161,7 +163,7 @@ row_begin(struct service *s, const char *line)
 	int ret = uroce_perf_parse_params(line, &p);
 
 	if (ret != 0)
-		return lost(ret);
+		return lost(s, ret);
 	infos = infos_receive(s, p.qps);
 	s->counts = calloc(p.qps, sizeof(*s->counts));
 	ret = infos == NULL || s->counts == NULL ? -1 : row_connect(s, &p, infos);
@@ -190,7 +192,7 @@ row_finish(struct service *s, const char *line)
 
 	if (uroce_perf_message_number(line, "ops", 0, UINT64_MAX, &ops) != 0 ||
 	    uroce_perf_message_number(line, "failed", 0, 1, &failed) != 0)
-		return lost(-EPROTO);
+		return lost(s, -EPROTO);
 	if (failed == 0)
 		uroce_perf_server_finish(&s->server, ops,
 					 uroce_perf_ops[p->op].atomic ? s->counts : NULL,
@@ -206,7 +208,7 @@ row_finish(struct service *s, const char *line)
 		fprintf(stderr, "uroce-perf: %s\n", v->text);
 	fflush(stdout);
 	ret = uroce_perf_send_verdict(&s->conn, v);
-	return ret == 0 ? 0 : lost(ret);
+	return ret == 0 ? 0 : lost(s, ret);
 }
 
 /* Messages come in; look at the socket from time to time. @return 0 and a line, or -1 */
@@ -231,11 +233,11 @@ row_wait(struct service *s, char *line, size_t room)
 		if (ret == 0)
 			silent = now + hz / 1000 * UROCE_PERF_OOB_TIMEOUT_MS;
 		else if (ret != -EAGAIN)
-			return lost(ret);
+			return lost(s, ret);
 		else if (now > silent)
-			return lost(-ETIMEDOUT);
+			return lost(s, -ETIMEDOUT);
 	}
-	return lost(-EINTR);
+	return lost(s, -EINTR);
 }
 
 static int
@@ -244,9 +246,9 @@ count_take(struct service *s, const char *line)
 	uint64_t index;
 
 	if (uroce_perf_message_number(line, "index", 0, s->server.end.params.qps - 1, &index) != 0)
-		return lost(-EPROTO);
+		return lost(s, -EPROTO);
 	if (uroce_perf_message_number(line, "ops", 0, UINT64_MAX, &s->counts[index]) != 0)
-		return lost(-EPROTO);
+		return lost(s, -EPROTO);
 	return 0;
 }
 
@@ -261,7 +263,7 @@ row_serve(struct service *s)
 		if (uroce_perf_message_is(line, "done"))
 			return row_finish(s, line);
 		if (!uroce_perf_message_is(line, "count"))
-			return lost(-EPROTO);
+			return lost(s, -EPROTO);
 		if (count_take(s, line) != 0)
 			return -1;
 	}
@@ -277,7 +279,8 @@ client_leave(struct service *s)
 	unsigned int lines = 0;
 
 	if (s->conn.cm != NULL) {
-		uroce_perf_cm_leave(&s->conn);
+		if (!s->silent)
+			uroce_perf_cm_leave(&s->conn);
 		uroce_perf_conn_close(&s->conn);
 		uroce_app_host_stop(s->host);
 		rte_delay_us_sleep(UROCE_PERF_LEAVE_MS * 1000);
@@ -308,7 +311,7 @@ client_serve(struct service *s)
 		if (ret == 0 && uroce_perf_message_is(line, "bye"))
 			return 0;
 		if (ret != 0)
-			return lost(ret);
+			return lost(s, ret);
 		ret = row_begin(s, line);
 		if (ret == 0)
 			ret = row_serve(s);
@@ -316,7 +319,7 @@ client_serve(struct service *s)
 		if (ret != 0)
 			return -1;
 	}
-	return lost(-EINTR);
+	return lost(s, -EINTR);
 }
 
 /* Wait for the one client. @return 0; -EINTR: the user does not want to wait; -errno */
