@@ -239,7 +239,7 @@ fields_change(uint8_t *mad, enum uroce_cm_message m)
 		if (f->message == m && f->bits <= 64)
 			uroce_cm_field_put(mad, field, fuzz_u64(&world.in) & UINT64_MAX >> (64 - f->bits));
 		else
-			mad[24 + fuzz_u8(&world.in) % 232] = fuzz_u8(&world.in);
+			fuzz_poke(&world.in, mad + 24, UROCE_CM_MAD_BYTES - 24);
 	}
 }
 

@@ -2,7 +2,7 @@
  * Copyright 2026 The uroce authors
  *
  * Writes what the targets may begin with: inputs made of the frames of test/pcap, and of a few that no capture has.
- * corpus DIR makes DIR/<target>/<name> for each of the targets packet, port, cm and engine.
+ * corpus DIR makes DIR/<target>/<name> for each of the targets.
  */
 
 #include <errno.h>
@@ -113,21 +113,59 @@ static const struct {
 			     "3a000502000001008200000003e8000000000000000000000000000000000000027d0000" },
 };
 
+/* The calls that lead to where something can happen, for targets verbs and cma: see objects.c, verbs.c, cma.c. */
+#define A_PD "0000" "000000"
+#define A_CQ "0000" "020000" "00000000"
+#define AN_MR "0000" "040000" "0030" "0000" "ff0f" "0f"
+#define A_QP(type) "0000" "0a0000" "40" type "000000" "ff07"
+#define TO_RTS "0a00" "01"
+#define A_RECV "0d00" "0000000001" "0100"
+#define A_SEND(opcode) "0c00" "0000000001" "0000000001" opcode "0201" "00" "0000000000000000" "00000000"
+#define AND_POLL "08001e" "090000"
+#define LISTENER "000000" "0b00" "000601" "0b00" "0203"
+#define CLIENT "000000" "0b01" "0401060164" "05" "0b01" "0664" "05" "0b01" "0700"
+#define CONNECT "0b01" "090001" "03" "05" "0b02" "0700" "0b02" "0b0001" "03" "05"
+
+static const struct {
+	const char *target;
+	const char *name;
+	const char *hex;
+} calls[] = {
+	{ "verbs", "rc-send", A_PD A_CQ AN_MR A_QP("00") TO_RTS A_RECV A_SEND("02") AND_POLL },
+	{ "verbs", "rc-read", A_PD A_CQ AN_MR A_QP("00") TO_RTS A_SEND("04") AND_POLL },
+	{ "verbs", "uc-write", A_PD A_CQ AN_MR A_QP("01") TO_RTS A_SEND("00") AND_POLL },
+	{ "verbs", "ud", A_PD A_CQ AN_MR A_QP("02") TO_RTS A_RECV "0000" "070000" "0000" AND_POLL },
+	{ "cma", "connected", LISTENER CLIENT CONNECT "0b02" "0e" "03" "05" },
+	{ "cma", "rejected", LISTENER CLIENT "0b01" "090001" "03" "05" "0b02" "0d05" "03" "05" },
+};
+
+static uint8_t
+unhex(const char *hex, uint8_t *bytes)
+{
+	uint8_t n = (uint8_t)(strlen(hex) / 2);
+
+	for (unsigned int i = 0; i < n; i++) {
+		unsigned int byte;
+
+		if (sscanf(hex + 2 * i, "%2x", &byte) != 1)
+			rte_panic("%s is not hexadecimal\n", hex);
+		bytes[i] = (uint8_t)byte;
+	}
+	return n;
+}
+
 static void
 put_extra(void)
 {
 	for (unsigned int i = 0; i < RTE_DIM(extra); i++) {
-		uint8_t bytes[256], n = (uint8_t)(strlen(extra[i].hex) / 2);
-		uint8_t head[3] = { extra[i].mend, n, 0 };
+		uint8_t bytes[256], n = unhex(extra[i].hex, bytes), head[3] = { extra[i].mend, n, 0 };
 
-		for (unsigned int at = 0; at < n; at++) {
-			unsigned int byte;
-
-			if (sscanf(extra[i].hex + 2 * at, "%2x", &byte) != 1)
-				rte_panic("%s is not hexadecimal\n", extra[i].name);
-			bytes[at] = (uint8_t)byte;
-		}
 		put("port", extra[i].name, head, sizeof(head), bytes, n);
+	}
+	for (unsigned int i = 0; i < RTE_DIM(calls); i++) {
+		uint8_t bytes[256], n = unhex(calls[i].hex, bytes);
+
+		put(calls[i].target, calls[i].name, NULL, 0, bytes, n);
 	}
 }
 

@@ -76,6 +76,15 @@ fuzz_below(struct fuzz_input *in, uint32_t n)
 	return fuzz_u8(in) % n;
 }
 
+/* Change one byte of n. Where several things are taken from an input, this is the order, whatever the compiler. */
+static inline void
+fuzz_poke(struct fuzz_input *in, void *bytes, size_t n)
+{
+	size_t at = fuzz_u8(in) % n;
+
+	((uint8_t *)bytes)[at] = fuzz_u8(in);
+}
+
 /* Bytes as they come, zeros behind the end. */
 void fuzz_bytes(struct fuzz_input *in, void *dst, size_t n);
 

@@ -213,7 +213,7 @@ packet_write(const struct packet *p, struct fuzz_input *in, uint8_t *bth)
 	memset(bth + header_bytes + p->payload_bytes, 0, pad);
 	if ((p->how & PLAYER_DAMAGED) == 0)
 		return bytes;
-	bth[fuzz_u8(in) % header_bytes] = fuzz_u8(in);
+	fuzz_poke(in, bth, header_bytes);
 	return RTE_MAX((uint32_t)sizeof(struct uroce_bth), bytes - RTE_MIN(bytes, (uint32_t)fuzz_u8(in)));
 }
 
