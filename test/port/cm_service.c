@@ -7,6 +7,7 @@
  */
 
 #include <errno.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -283,6 +284,160 @@ test_unreachable(void **state)
 	uroce_rdma_destroy_event_channel(channel);
 }
 
+/* ---- everything at once ---- */
+
+#define CHURN_ROUNDS 50
+
+struct churn {
+	bool stop;            /* atomic */
+	unsigned int made;    /* connections */
+	unsigned int reopens; /* of device 1 */
+};
+
+/* @return the ID of the next event, of whatever kind it is; *type its type */
+static struct rdma_cm_id *
+next_event(struct rdma_event_channel *channel, enum rdma_cm_event_type *type)
+{
+	struct rdma_cm_event *event;
+	struct rdma_cm_id *id;
+
+	assert_int_equal(uroce_rdma_get_cm_event(channel, &event), 0);
+	*type = event->event;
+	id = event->id;
+	assert_int_equal(uroce_rdma_ack_cm_event(event), 0);
+	return id;
+}
+
+/* Up to where the device, which comes and goes, lets it. @return was it asked for? */
+static bool
+churn_request(struct rdma_event_channel *channel, struct rdma_cm_id *id, const char *dst,
+	      uint16_t port)
+{
+	struct rdma_conn_param param = { .qp_num = 0x1234 };
+	struct sockaddr_storage to = address(dst, port);
+	enum rdma_cm_event_type type;
+
+	if (uroce_rdma_resolve_addr(id, NULL, (struct sockaddr *)&to, 20) != 0)
+		return false;
+	next_event(channel, &type);
+	if (type != RDMA_CM_EVENT_ADDR_RESOLVED || uroce_rdma_resolve_route(id, 1) != 0)
+		return false;
+	next_event(channel, &type);
+	return type == RDMA_CM_EVENT_ROUTE_RESOLVED && uroce_rdma_connect(id, &param) == 0;
+}
+
+static struct rdma_cm_id *
+churn_listener(struct rdma_event_channel *channel, const char *at, uint16_t port)
+{
+	struct sockaddr_storage from = address(at, port);
+	struct rdma_cm_id *id;
+
+	assert_int_equal(uroce_rdma_create_id(channel, &id, NULL, RDMA_PS_TCP), 0);
+	assert_int_equal(uroce_rdma_bind_addr(id, (struct sockaddr *)&from), 0);
+	assert_int_equal(uroce_rdma_listen(id, 4), 0);
+	return id;
+}
+
+/* Over device 0, which stays, to itself: made, and dropped in one state or another. */
+static void
+churn_connect(struct churn *c, uint16_t port, unsigned int drop)
+{
+	struct rdma_event_channel *server = uroce_rdma_create_event_channel();
+	struct rdma_event_channel *client = uroce_rdma_create_event_channel();
+	struct rdma_conn_param param = { .qp_num = 0x4321 };
+	struct rdma_cm_id *listener = churn_listener(server, "10.0.0.1", port);
+	struct rdma_cm_id *active, *passive = NULL;
+	enum rdma_cm_event_type type;
+
+	assert_int_equal(uroce_rdma_create_id(client, &active, NULL, RDMA_PS_TCP), 0);
+	assert_true(churn_request(client, active, "10.0.0.1", port));
+	if (drop > 0) {
+		passive = next_event(server, &type);
+		assert_int_equal(type, RDMA_CM_EVENT_CONNECT_REQUEST);
+	}
+	if (drop > 1)
+		assert_int_equal(uroce_rdma_accept(passive, &param), 0);
+	if (drop > 2) {
+		next_event(client, &type);
+		assert_int_equal(type, RDMA_CM_EVENT_CONNECT_RESPONSE);
+		assert_int_equal(uroce_rdma_establish(active), 0);
+		next_event(server, &type);
+		assert_int_equal(type, RDMA_CM_EVENT_ESTABLISHED);
+		c->made++;
+	}
+	if (drop > 3)
+		assert_int_equal(uroce_rdma_disconnect(active), 0);
+	assert_int_equal(uroce_rdma_destroy_id(drop & 1 ? active : listener), 0);
+	assert_int_equal(uroce_rdma_destroy_id(drop & 1 ? listener : active), 0);
+	if (passive != NULL)
+		assert_int_equal(uroce_rdma_destroy_id(passive), 0);
+	uroce_rdma_destroy_event_channel(server);
+	uroce_rdma_destroy_event_channel(client);
+}
+
+/* Device 1 goes, unless somebody is on it, and comes. */
+static void *
+churn_device(void *arg)
+{
+	struct churn *c = arg;
+
+	while (!__atomic_load_n(&c->stop, __ATOMIC_ACQUIRE)) {
+		int ret = uroce_close_device(devices[1]);
+
+		assert_true(ret == 0 || ret == EBUSY);
+		if (ret != 0)
+			continue;
+		device_open(1);
+		c->reopens++;
+	}
+	return NULL;
+}
+
+/* Listens on what devices there are, and asks device 1, which may be there or not. */
+static void *
+churn_clients(void *arg)
+{
+	struct churn *c = arg;
+	struct rdma_event_channel *channel, *requests;
+	struct rdma_cm_id *listener, *id;
+
+	while (!__atomic_load_n(&c->stop, __ATOMIC_ACQUIRE)) {
+		struct ibv_context **list = uroce_rdma_get_devices(NULL);
+
+		assert_non_null(list);
+		uroce_rdma_free_devices(list);
+		channel = uroce_rdma_create_event_channel();
+		requests = uroce_rdma_create_event_channel();
+		assert_true(channel != NULL && requests != NULL);
+		listener = churn_listener(requests, "::", PORT + 1);
+		assert_int_equal(uroce_rdma_create_id(channel, &id, NULL, RDMA_PS_TCP), 0);
+		(void)churn_request(channel, id, "10.0.0.2", PORT + 1);
+		assert_int_equal(uroce_rdma_destroy_id(listener), 0);
+		assert_int_equal(uroce_rdma_destroy_id(id), 0);
+		uroce_rdma_destroy_event_channel(requests);
+		uroce_rdma_destroy_event_channel(channel);
+	}
+	return NULL;
+}
+
+/* Connections in every state, a service that starts and stops, and a device that comes and goes. */
+static void
+test_churn(void **state)
+{
+	struct churn c = { .stop = false };
+	pthread_t device, clients;
+
+	assert_int_equal(pthread_create(&device, NULL, churn_device, &c), 0);
+	assert_int_equal(pthread_create(&clients, NULL, churn_clients, &c), 0);
+	for (unsigned int i = 0; i < CHURN_ROUNDS; i++)
+		churn_connect(&c, (uint16_t)(PORT + 2 + i), i % 5); /* what is late is for nobody */
+	__atomic_store_n(&c.stop, true, __ATOMIC_RELEASE);
+	pthread_join(device, NULL);
+	pthread_join(clients, NULL);
+	assert_int_equal(c.made, CHURN_ROUNDS / 5 * 2);
+	assert_null(agent_of(0));
+}
+
 int
 main(void)
 {
@@ -291,6 +446,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_unreachable, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_wire, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_own_host, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_churn, setup, teardown),
 	};
 
 	test_eal_init(NULL);
