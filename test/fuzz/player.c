@@ -70,7 +70,7 @@ psn_of(const struct packet *p, struct fuzz_input *in)
 static uint32_t
 payload_of(const struct packet *p, struct fuzz_input *in)
 {
-	uint32_t bytes = fuzz_u16(in);
+	uint32_t bytes = fuzz_u16(in), mtu = world_qp(p->qp)->mtu_bytes;
 
 	if ((p->info->flags & UROCE_OPF_PAYLOAD) == 0 && (p->how & PLAYER_ODD_SIZE) == 0)
 		return 0;
@@ -79,9 +79,9 @@ payload_of(const struct packet *p, struct fuzz_input *in)
 	if ((p->how & PLAYER_ODD_SIZE) != 0 || world_qp(p->qp)->transport == UROCE_TRANSPORT_UD)
 		return bytes % PAYLOAD_BYTES;
 	switch (p->info->flags & UROCE_OPF_ONLY) {
-	case UROCE_OPF_ONLY: return bytes % (WORLD_MTU_BYTES + 1);
-	case UROCE_OPF_LAST: return bytes % WORLD_MTU_BYTES + 1;
-	default: return WORLD_MTU_BYTES;
+	case UROCE_OPF_ONLY: return bytes % (mtu + 1);
+	case UROCE_OPF_LAST: return bytes % mtu + 1;
+	default: return mtu;
 	}
 }
 

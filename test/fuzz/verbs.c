@@ -141,7 +141,43 @@ bind(struct fuzz_input *in, struct ibv_qp *qp)
 		uroce_bind_mw(qp, mw, &b);
 }
 
-/* By the builder, if the QP has one. */
+/* One request by the builder: of the calls that were asked for when the QP was made. */
+static void
+build_one(struct fuzz_input *in, struct ibv_qp_ex *ex)
+{
+	uint32_t key = fuzz_u32(in);
+	uint64_t at = fuzz_u64(in);
+
+	ex->wr_flags = fuzz_u8(in) & 0xf & ~(unsigned int)IBV_SEND_INLINE;
+	switch (fuzz_below(in, 8)) {
+	case 0:
+		if (ex->wr_send != NULL)
+			ibv_wr_send(ex);
+		break;
+	case 1:
+		if (ex->wr_send_imm != NULL)
+			ibv_wr_send_imm(ex, key);
+		break;
+	case 2:
+		if (ex->wr_rdma_write != NULL)
+			ibv_wr_rdma_write(ex, key, at);
+		break;
+	case 3:
+		if (ex->wr_rdma_read != NULL)
+			ibv_wr_rdma_read(ex, key, at);
+		break;
+	case 4:
+		if (ex->wr_atomic_fetch_add != NULL)
+			ibv_wr_atomic_fetch_add(ex, key, at, 1);
+		break;
+	case 5:
+		if (ex->wr_local_inv != NULL)
+			ibv_wr_local_inv(ex, key);
+		break;
+	default: break;
+	}
+}
+
 static void
 build(struct fuzz_input *in, struct ibv_qp *qp)
 {
@@ -153,26 +189,14 @@ build(struct fuzz_input *in, struct ibv_qp *qp)
 		return;
 	ibv_wr_start(ex);
 	for (unsigned int n = fuzz_below(in, 6); n > 0; n--) {
-		uint32_t key = fuzz_u32(in);
-		uint64_t at = fuzz_u64(in);
-
-		ex->wr_flags = fuzz_u8(in) & 0xf & ~(unsigned int)IBV_SEND_INLINE;
-		switch (fuzz_below(in, 8)) {
-		case 0: ibv_wr_send(ex); break;
-		case 1: ibv_wr_send_imm(ex, key); break;
-		case 2: ibv_wr_rdma_write(ex, key, at); break;
-		case 3: ibv_wr_rdma_read(ex, key, at); break;
-		case 4: ibv_wr_atomic_fetch_add(ex, key, at, 1); break;
-		case 5: ibv_wr_local_inv(ex, key); break;
-		default: break;
-		}
+		build_one(in, ex);
 		switch (fuzz_below(in, 5)) {
 		case 0: ibv_wr_set_sge(ex, sge.lkey, sge.addr, sge.length); break;
 		case 1: ibv_wr_set_sge_list(ex, 1, &sge); break;
 		case 2: ibv_wr_set_inline_data(ex, objects.buffer, fuzz_u8(in)); break;
 		case 3:
-			if (ah != NULL && qp->qp_type == IBV_QPT_UD)
-				ibv_wr_set_ud_addr(ex, ah, key, 0x11111111);
+			if (ah != NULL && ex->wr_set_ud_addr != NULL)
+				ibv_wr_set_ud_addr(ex, ah, 0x123456, 0x11111111);
 			break;
 		default: break;
 		}

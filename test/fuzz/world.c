@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include <rte_debug.h>
+#include <rte_malloc.h>
 
 #include "device.h"
 #include "frames.h"
@@ -25,8 +26,11 @@
 
 struct world world;
 
-/* A guard, then area and guard in turn. */
-static uint8_t arena[WORLD_GUARD_BYTES + WORLD_AREAS * STRIDE] __rte_aligned(4096);
+#define ARENA_BYTES (WORLD_GUARD_BYTES + WORLD_AREAS * STRIDE)
+
+/* A guard, then area and guard in turn: DPDK's memory, from which frames are sent without a copy, or not. */
+static uint8_t *arena;
+static bool large_mtu;
 /* What must not change is like these. */
 static uint8_t secrets[WORLD_AREA_BYTES], readable[WORLD_AREA_BYTES];
 
@@ -101,9 +105,22 @@ world_check_frame(const uint8_t *frame, uint32_t len)
 }
 
 static void
+arena_choose(bool dpdk)
+{
+	static uint8_t ordinary[ARENA_BYTES] __rte_aligned(4096);
+	static uint8_t *own;
+
+	if (own == NULL)
+		own = rte_zmalloc("arena", ARENA_BYTES, 4096);
+	RTE_VERIFY(own != NULL);
+	arena = dpdk ? own : ordinary;
+	large_mtu = dpdk;
+}
+
+static void
 memory_open(void)
 {
-	fill(arena, sizeof(arena));
+	fill(arena, ARENA_BYTES);
 	fill(secrets, sizeof(secrets));
 	memset(readable, WORLD_READ, sizeof(readable));
 	for (unsigned int i = 0; i < WORLD_AREAS; i++) {
@@ -181,7 +198,7 @@ bool
 world_connect(struct ibv_qp *qp)
 {
 	struct ibv_qp_attr attr = {
-		.port_num = 1, .path_mtu = IBV_MTU_256, .dest_qp_num = WORLD_PEER_QPN,
+		.port_num = 1, .path_mtu = large_mtu ? IBV_MTU_1024 : IBV_MTU_256, .dest_qp_num = WORLD_PEER_QPN,
 		.qp_access_flags = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC |
 				   IBV_ACCESS_FLUSH_GLOBAL,
 		.rq_psn = 0xfffff0, .sq_psn = 0xfffff8, .max_rd_atomic = 4, .max_dest_rd_atomic = 4,
@@ -243,7 +260,7 @@ world_qp(enum world_qp qp)
 }
 
 void
-world_open(int cqe, bool copy)
+world_open(int cqe, bool copy, bool dpdk)
 {
 	struct device_conf conf = device_ipv4;
 	struct ibv_xrcd_init_attr xrcd = {
@@ -253,6 +270,7 @@ world_open(int cqe, bool copy)
 	conf.copy = copy;
 	uroce_random_seed(1);
 	device_open(&conf);
+	arena_choose(dpdk);
 	world.pd = uroce_alloc_pd(device_context());
 	world.foreign_pd = uroce_alloc_pd(device_context());
 	world.cq = uroce_create_cq(device_context(), cqe, NULL, NULL, 0);

@@ -19,7 +19,6 @@
 #define WORLD_GUARD_BYTES 512u
 #define WORLD_PEER_QPN 0x123456
 #define WORLD_QKEY 0x11111111
-#define WORLD_MTU_BYTES 256u
 #define WORLD_WR 16u
 
 enum world_area {
@@ -60,8 +59,9 @@ struct world {
 extern struct world world;
 
 /** @param cqe	of the one CQ of all
- * @param copy	the port takes no chains */
-void world_open(int cqe, bool copy);
+ * @param copy	the port takes no chains
+ * @param dpdk	memory that the port can reach: payloads of a large MTU are sent without a copy */
+void world_open(int cqe, bool copy, bool dpdk);
 /** Destroy everything; nothing may be left, and no byte written that nobody had the right to write. */
 void world_close(void);
 
