@@ -70,6 +70,8 @@ sge_of(struct fuzz_input *in)
 		.lkey = (what & 0x80) != 0 ? world.null_mr->lkey : world.keys[area],
 	};
 
+	if ((what & 0x20) != 0)	/* about the end */
+		sge.addr = world_address(area) + WORLD_AREA_BYTES - sge.length + offset % 16;
 	return sge;
 }
 
@@ -211,14 +213,23 @@ modify(struct fuzz_input *in)
 
 /* To RESET, and back to RTS. */
 static void
-reconnect(struct fuzz_input *in)
+reconnect(enum world_qp qp)
 {
-	enum world_qp qp = fuzz_below(in, WORLD_QPS);
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_RESET };
 
 	forget(qp);
 	RTE_VERIFY(uroce_modify_qp(world.qps[qp], &attr, IBV_QP_STATE) == 0);
 	RTE_VERIFY(world_connect(world.qps[qp]));
+}
+
+/* Most of what is wrong ends a connection: it is made anew. */
+static void
+revive(void)
+{
+	player_flush();
+	for (unsigned int i = 0; i < WORLD_QPS; i++)
+		if (world_qp(i)->state == IBV_QPS_ERR)
+			reconnect(i);
 }
 
 static void
@@ -231,7 +242,7 @@ control(struct fuzz_input *in)
 	case 1: uroce_modify_srq(world.srq, &srq, IBV_SRQ_LIMIT); break;
 	case 2: uroce_modify_srq(world.xrc_srq, &srq, IBV_SRQ_MAX_WR); break;
 	case 3: uroce_req_notify_cq(world.cq, (int)srq.max_wr % 2); break;
-	case 4: reconnect(in); break;
+	case 4: reconnect(fuzz_below(in, WORLD_QPS)); break;
 	case 5: uroce_resize_cq(world.cq, tiny ? (int)srq.max_wr : CQE + (int)srq.max_wr); break;
 	default: modify(in); break;
 	}
@@ -241,7 +252,11 @@ static void
 step(struct fuzz_input *in)
 {
 	switch (fuzz_u8(in) % 16) {
-	case 0: case 1: case 2: case 3: case 4: case 5: player_packet(in); return;
+	case 0: case 1: case 2: player_packet(in); return;
+	case 3: case 4: case 5:
+		revive();
+		player_packet(in);
+		return;
 	case 6: case 7: post_send(in); break;
 	case 8: case 9: post_recv(in); break;
 	case 10: poll_cq(); break;

@@ -87,7 +87,7 @@ payload_of(const struct packet *p, struct fuzz_input *in)
 
 /* A key and an address that belong together, or do not. */
 static void
-place_of(const struct packet *p, struct fuzz_input *in, uint64_t *va, uint32_t *rkey)
+place_of(const struct packet *p, struct fuzz_input *in, uint32_t length, uint64_t *va, uint32_t *rkey)
 {
 	uint8_t what = fuzz_u8(in);
 	enum world_area area = what % WORLD_AREAS;
@@ -95,6 +95,8 @@ place_of(const struct packet *p, struct fuzz_input *in, uint64_t *va, uint32_t *
 
 	*rkey = world.keys[area];
 	*va = world_address(area) + (offset % WORLD_AREA_BYTES & ~7u);
+	if ((what & 0x40) != 0)	/* about the end */
+		*va = world_address(area) + WORLD_AREA_BYTES - length + offset % 16 - (offset & 8);
 	if (what >= 0x80)
 		*rkey = world.mws[what % RTE_DIM(world.mws)]->rkey;
 	if ((p->how & PLAYER_ODD_HEADERS) == 0)
@@ -116,11 +118,11 @@ put_reth(const struct packet *p, struct fuzz_input *in, uint8_t *at)
 	uint32_t rkey, dma_len = p->payload_bytes, more = fuzz_u16(in);
 	uint64_t va;
 
-	place_of(p, in, &va, &rkey);
 	if (p->info->op == UROCE_OP_READ_REQUEST || p->info->op == UROCE_OP_FLUSH)
 		dma_len = more % 2048;
 	else if ((p->info->flags & UROCE_OPF_LAST) == 0)
 		dma_len += 1 + more % 1024;
+	place_of(p, in, dma_len, &va, &rkey);
 	if ((p->how & PLAYER_ODD_HEADERS) != 0 && fuzz_below(in, 2) == 0)
 		dma_len = fuzz_u32(in);
 	uroce_reth_write(at, va, rkey, dma_len);
@@ -133,7 +135,7 @@ put_atomiceth(const struct packet *p, struct fuzz_input *in, uint8_t *at)
 	uint32_t rkey;
 	uint64_t va;
 
-	place_of(p, in, &va, &rkey);
+	place_of(p, in, sizeof(uint64_t), &va, &rkey);
 	eth->va = rte_cpu_to_be_64(va);
 	eth->rkey = rte_cpu_to_be_32(rkey);
 	eth->swap_add = rte_cpu_to_be_64(fuzz_u8(in));
