@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Target: two communication managers with consumers that do anything, and a wire, or somebody on it, that does
- * anything, too: calls in any order with any parameters, MADs that are random, changed, replayed, lost, and time.
- * Nobody is told of a connection that is not his, and in the end nothing is left.
+ * Target: two communication managers with consumers that do anything, and a wire, or somebody on
+ * it, that does anything, too: calls in any order with any parameters, MADs that are random,
+ * changed, replayed, lost, and time. Nobody is told of a connection that is not his, and in the end
+ * nothing is left.
  */
 
 #include <string.h>
@@ -14,7 +15,7 @@
 #include "uroce_config.h"
 
 #define MAX_CONNS 48
-#define MAX_OPS 256
+#define MAX_OPS   256
 
 static struct {
 	struct test_pair pair;
@@ -112,14 +113,16 @@ static void
 call_sidr(struct test_end *end, struct uroce_cm_conn *conn, const struct uroce_cm_private *priv)
 {
 	struct uroce_cm_path path = test_end_path(end);
-	struct uroce_cm_sidr_rep rep = { .qpn = 7, .qkey = 8, .status = fuzz_u8(&world.in), .priv = *priv };
+	struct uroce_cm_sidr_rep rep = {
+		.qpn = 7, .qkey = 8, .status = fuzz_u8(&world.in), .priv = *priv
+	};
 	uint8_t retries = fuzz_u8(&world.in);
 
 	if (fuzz_below(&world.in, 2) == 0)
 		uroce_cm_send_sidr_rep(conn, &rep, world.pair.now_ns);
 	else
-		uroce_cm_send_sidr_req(conn, TEST_SERVICE_ID, &path, fuzz_u16(&world.in), retries, priv,
-				       world.pair.now_ns);
+		uroce_cm_send_sidr_req(conn, TEST_SERVICE_ID, &path, fuzz_u16(&world.in), retries,
+				       priv, world.pair.now_ns);
 }
 
 static void
@@ -131,7 +134,8 @@ call_attr(struct uroce_cm_conn *conn)
 	if (uroce_cm_qp_attr(conn, &attr, &mask) != 0)
 		return;
 	RTE_VERIFY(attr.timeout <= 31 && attr.retry_cnt <= 7 && attr.rnr_retry <= 7);
-	RTE_VERIFY(attr.rq_psn <= 0xffffff && attr.sq_psn <= 0xffffff && attr.dest_qp_num <= 0xffffff);
+	RTE_VERIFY(attr.rq_psn <= 0xffffff && attr.sq_psn <= 0xffffff &&
+		   attr.dest_qp_num <= 0xffffff);
 }
 
 /* Any of the calls that there are, on a connection in any state. */
@@ -145,9 +149,12 @@ call(struct test_end *end, struct uroce_cm_conn *conn)
 	uint64_t now_ns = world.pair.now_ns;
 
 	switch (what % 16) {
-	case 0: case 1: call_req(end, conn, &priv); break;
-	case 2: case 3: call_rep(end, conn, &priv); break;
-	case 4: case 5: uroce_cm_send_rtu(conn, &priv, now_ns); break;
+	case 0:
+	case 1: call_req(end, conn, &priv); break;
+	case 2:
+	case 3: call_rep(end, conn, &priv); break;
+	case 4:
+	case 5: uroce_cm_send_rtu(conn, &priv, now_ns); break;
 	case 6: uroce_cm_send_rej(conn, n, info, fuzz_u8(&world.in), &priv, now_ns); break;
 	case 7: uroce_cm_send_mra(conn, n, &priv, now_ns); break;
 	case 8: uroce_cm_send_dreq(conn, &priv, now_ns); break;
@@ -156,7 +163,10 @@ call(struct test_end *end, struct uroce_cm_conn *conn)
 	case 11: uroce_cm_send_apr(conn, n, info, fuzz_u8(&world.in), &priv, now_ns); break;
 	case 12: call_sidr(end, conn, &priv); break;
 	case 13: uroce_cm_established(conn, now_ns); break;
-	case 14: uroce_cm_listen(conn, TEST_SERVICE_ID + n % 2, n % 4 == 0 ? UINT64_MAX << 4 : UINT64_MAX); break;
+	case 14:
+		uroce_cm_listen(conn, TEST_SERVICE_ID + n % 2,
+				n % 4 == 0 ? UINT64_MAX << 4 : UINT64_MAX);
+		break;
 	default: call_attr(conn); break;
 	}
 }
@@ -190,9 +200,15 @@ answer(struct test_end *end, const struct uroce_cm_event *event)
 	uint64_t now_ns = world.pair.now_ns;
 
 	switch (event->type) {
-	case UROCE_CM_REQ_RECEIVED: RTE_VERIFY(uroce_cm_send_rep(event->conn, &rep, now_ns) == 0); break;
-	case UROCE_CM_REP_RECEIVED: RTE_VERIFY(uroce_cm_send_rtu(event->conn, NULL, now_ns) == 0); break;
-	case UROCE_CM_DREQ_RECEIVED: RTE_VERIFY(uroce_cm_send_drep(event->conn, NULL, now_ns) == 0); break;
+	case UROCE_CM_REQ_RECEIVED:
+		RTE_VERIFY(uroce_cm_send_rep(event->conn, &rep, now_ns) == 0);
+		break;
+	case UROCE_CM_REP_RECEIVED:
+		RTE_VERIFY(uroce_cm_send_rtu(event->conn, NULL, now_ns) == 0);
+		break;
+	case UROCE_CM_DREQ_RECEIVED:
+		RTE_VERIFY(uroce_cm_send_drep(event->conn, NULL, now_ns) == 0);
+		break;
 	case UROCE_CM_SIDR_REQ_RECEIVED:
 		RTE_VERIFY(uroce_cm_send_sidr_rep(event->conn, &sidr_rep, now_ns) == 0);
 		break;
@@ -204,7 +220,8 @@ answer(struct test_end *end, const struct uroce_cm_event *event)
 static int
 consume(struct test_end *end, const struct uroce_cm_event *event)
 {
-	bool comes = event->type == UROCE_CM_REQ_RECEIVED || event->type == UROCE_CM_SIDR_REQ_RECEIVED;
+	bool comes = event->type == UROCE_CM_REQ_RECEIVED ||
+		     event->type == UROCE_CM_SIDR_REQ_RECEIVED;
 	uint8_t how = fuzz_u8(&world.in);
 
 	RTE_VERIFY(is_held(end, event->conn) != comes);
@@ -237,7 +254,8 @@ fields_change(uint8_t *mad, enum uroce_cm_message m)
 		const struct uroce_cm_field_info *f = &uroce_cm_fields[field];
 
 		if (f->message == m && f->bits <= 64)
-			uroce_cm_field_put(mad, field, fuzz_u64(&world.in) & UINT64_MAX >> (64 - f->bits));
+			uroce_cm_field_put(mad, field,
+					   fuzz_u64(&world.in) & UINT64_MAX >> (64 - f->bits));
 		else
 			fuzz_poke(&world.in, mad + 24, UROCE_CM_MAD_BYTES - 24);
 	}
@@ -250,7 +268,8 @@ message_write(struct test_end *end, uint8_t *mad)
 	const struct test_end *other = &world.pair.end[end == &world.pair.end[0]];
 	enum uroce_cm_message m = fuzz_below(&world.in, UROCE_CM_MESSAGE_COUNT);
 	uint8_t pick = fuzz_u8(&world.in);
-	const struct uroce_cm_conn *conn = world.count > 0 ? world.held[pick % world.count].conn : NULL;
+	const struct uroce_cm_conn *conn = world.count > 0 ? world.held[pick % world.count].conn
+							   : NULL;
 
 	uroce_cm_mad_init(mad, m, pick);
 	if (m == UROCE_CM_REQ) {
@@ -264,7 +283,8 @@ message_write(struct test_end *end, uint8_t *mad)
 		uroce_cm_put(mad, SIDR_REQ, REQUEST_ID, pick);
 		uroce_cm_put(mad, SIDR_REQ, SERVICE_ID, TEST_SERVICE_ID);
 	} else if (conn != NULL) {
-		uroce_cm_put(mad, RTU, LOCAL_COMM_ID, m == UROCE_CM_SIDR_REP ? conn->local_id : conn->remote_id);
+		uroce_cm_put(mad, RTU, LOCAL_COMM_ID,
+			     m == UROCE_CM_SIDR_REP ? conn->local_id : conn->remote_id);
 		if (m != UROCE_CM_SIDR_REP)
 			uroce_cm_put(mad, RTU, REMOTE_COMM_ID, conn->local_id);
 		if (m == UROCE_CM_DREQ)
@@ -291,7 +311,7 @@ receive(struct test_end *end)
 		bytes = fuzz_u16(&world.in) % (sizeof(mad) + 1);
 		fuzz_bytes(&world.in, mad, bytes);
 		break;
-	case 1:	/* what was sent last, by whomever */
+	case 1: /* what was sent last, by whomever */
 		memcpy(mad, world.pair.last[fuzz_below(&world.in, 2)].bytes, sizeof(mad));
 		message = uroce_cm_mad_message(mad, sizeof(mad));
 		if (message >= 0)
@@ -315,8 +335,11 @@ step(void)
 	unsigned int i = world.count > 0 ? fuzz_u8(&world.in) % world.count : 0;
 
 	switch (what % 16) {
-	case 0: case 1: create(end); break;
-	case 2: case 3: case 4:
+	case 0:
+	case 1: create(end); break;
+	case 2:
+	case 3:
+	case 4:
 		if (world.count > 0)
 			call(world.held[i].end, world.held[i].conn);
 		break;
@@ -324,7 +347,8 @@ step(void)
 		if (world.count > 0)
 			let_go(i);
 		break;
-	case 6: case 7: test_pair_deliver(p); break;
+	case 6:
+	case 7: test_pair_deliver(p); break;
 	case 8: test_pair_run(p, p->now_ns + (TEST_LATENCY_NS << fuzz_below(&world.in, 16))); break;
 	case 9: test_pair_lose(p); break;
 	case 10:

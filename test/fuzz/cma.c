@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Target: the rdma_cm calls in any order with any arguments, on two devices whose MADs go to each other, are lost, or
- * are made up; requests with any rdma_cm header; devices that go. Each event is for an ID that there is, and in the
- * end nothing is left. Calls that would wait are not made: channels do not block, events are acknowledged at once.
+ * Target: the rdma_cm calls in any order with any arguments, on two devices whose MADs go to each
+ * other, are lost, or are made up; requests with any rdma_cm header; devices that go. Each event is
+ * for an ID that there is, and in the end nothing is left. Calls that would wait are not made:
+ * channels do not block, events are acknowledged at once.
  */
 
 #include <errno.h>
@@ -17,9 +18,9 @@
 #include "fuzz.h"
 #include "mem/random.h"
 
-#define MAX_IDS 24
-#define MAX_STEPS 256
-#define CHANNELS 2
+#define MAX_IDS     24
+#define MAX_STEPS   256
+#define CHANNELS    2
 #define LOSE_ONE_IN 4
 
 static struct {
@@ -59,7 +60,7 @@ address(void)
 	case 1: return world_v4(0, port);
 	case 2: return world_v6(0, host % 2 == 0 ? port : 0);
 	case 3: return world_v4(host, port);
-	case 4:	/* a group */
+	case 4: /* a group */
 		any.ss_family = AF_INET;
 		((struct sockaddr_in *)&any)->sin_addr.s_addr = htonl(0xef000000 | host % 4);
 		return (struct sockaddr *)&any;
@@ -76,8 +77,10 @@ param(void)
 {
 	static uint8_t data[UINT8_MAX];
 	uint8_t how = u8();
-	struct rdma_conn_param p = { .responder_resources = how & 0x1f, .initiator_depth = how >> 3,
-				     .retry_count = 7, .rnr_retry_count = 7 };
+	struct rdma_conn_param p = { .responder_resources = how & 0x1f,
+				     .initiator_depth = how >> 3,
+				     .retry_count = 7,
+				     .rnr_retry_count = 7 };
 
 	if ((how & 1) != 0) {
 		p.private_data = data;
@@ -127,8 +130,8 @@ destroy(unsigned int i)
 static void
 create(void)
 {
-	static const enum rdma_port_space spaces[] = { RDMA_PS_TCP, RDMA_PS_TCP, RDMA_PS_UDP, RDMA_PS_IB,
-						       RDMA_PS_IPOIB };
+	static const enum rdma_port_space spaces[] = { RDMA_PS_TCP, RDMA_PS_TCP, RDMA_PS_UDP,
+						       RDMA_PS_IB, RDMA_PS_IPOIB };
 	enum rdma_port_space ps = spaces[u8() % RTE_DIM(spaces)];
 	struct rdma_cm_id *id;
 
@@ -169,7 +172,10 @@ call_qp(struct rdma_cm_id *id)
 {
 	uint8_t how = u8();
 	struct ibv_qp_init_attr attr = {
-		.cap = { .max_send_wr = 1 + how % 2, .max_recv_wr = 1, .max_send_sge = 1, .max_recv_sge = 1 },
+		.cap = { .max_send_wr = 1 + how % 2,
+			 .max_recv_wr = 1,
+			 .max_send_sge = 1,
+			 .max_recv_sge = 1 },
 		.qp_type = (how & 0x80) != 0 ? (enum ibv_qp_type)(how & 0xf) : id->qp_type,
 	};
 	struct ibv_srq_init_attr srq = { .attr = { .max_wr = 1 + how % 4, .max_sge = 1 } };
@@ -222,16 +228,22 @@ call(struct rdma_cm_id *id)
 	struct rdma_conn_param p;
 
 	switch (u8() % 20) {
-	case 0: case 1: uroce_rdma_bind_addr(id, address()); break;
-	case 2: case 3: uroce_rdma_listen(id, u8() % 4); break;
-	case 4: case 5: call_resolve(id); break;
+	case 0:
+	case 1: uroce_rdma_bind_addr(id, address()); break;
+	case 2:
+	case 3: uroce_rdma_listen(id, u8() % 4); break;
+	case 4:
+	case 5: call_resolve(id); break;
 	case 6: uroce_rdma_resolve_route(id, u8()); break;
-	case 7: case 8: call_qp(id); break;
-	case 9: case 10:
+	case 7:
+	case 8: call_qp(id); break;
+	case 9:
+	case 10:
 		p = param();
 		uroce_rdma_connect(id, u8() % 8 == 0 ? NULL : &p);
 		break;
-	case 11: case 12:
+	case 11:
+	case 12:
 		p = param();
 		uroce_rdma_accept(id, u8() % 8 == 0 ? NULL : &p);
 		break;
@@ -245,7 +257,8 @@ call(struct rdma_cm_id *id)
 		if (u8() % 2 == 0)
 			uroce_rdma_migrate_id(id, fuzz.channels[u8() % CHANNELS]);
 		else if (uroce_rdma_establish(id) != 0)
-			uroce_rdma_notify(id, u8() % 2 == 0 ? IBV_EVENT_COMM_EST : IBV_EVENT_QP_FATAL);
+			uroce_rdma_notify(id,
+					  u8() % 2 == 0 ? IBV_EVENT_COMM_EST : IBV_EVENT_QP_FATAL);
 		break;
 	}
 }
@@ -265,7 +278,8 @@ request_in(void)
 {
 	uint8_t how = u8(), mad[UROCE_CM_MAD_BYTES], to = how & 1, at = u8();
 	struct uroce_cm_path path = { .hop_limit = 64, .pkey = 0xffff, .mtu = IBV_MTU_1024 };
-	uint64_t service = ((how & 2) != 0 ? 0x0000000001110000ull : 0x0000000001060000ull) | (7000 + u8() % 4);
+	uint64_t service = ((how & 2) != 0 ? 0x0000000001110000ull : 0x0000000001060000ull) |
+			   (7000 + u8() % 4);
 	uint8_t *header;
 
 	uroce_cma_addr_to_gid(world_v4(1 + to, 0), &path.sgid);
@@ -283,7 +297,9 @@ request_in(void)
 		memcpy(uroce_cm_at(mad, REQ, PRIMARY_LOCAL_GID), path.dgid.raw, 16);
 		memcpy(uroce_cm_at(mad, REQ, PRIMARY_REMOTE_GID), path.sgid.raw, 16);
 	}
-	header = mad + uroce_cm_messages[(how & 2) != 0 ? UROCE_CM_SIDR_REQ : UROCE_CM_REQ].private_offset;
+	header =
+		mad +
+		uroce_cm_messages[(how & 2) != 0 ? UROCE_CM_SIDR_REQ : UROCE_CM_REQ].private_offset;
 	uroce_cma_header_encode(header, world_v4(2 - to, 9000), world_v4(1 + to, 0));
 	for (unsigned int n = how >> 6; n > 0; n--)
 		fuzz_poke(&fuzz.in, header, UROCE_CMA_HEADER_BYTES);
@@ -316,13 +332,17 @@ step(void)
 	struct rdma_cm_id *id;
 
 	switch (what % 16) {
-	case 0: case 1: create(); break;
+	case 0:
+	case 1: create(); break;
 	case 2:
 		if (fuzz.count > 0)
 			destroy(u8() % fuzz.count);
 		break;
-	case 3: case 4: world_deliver(); break;
-	case 5: case 6: case 7: take_events(fuzz.channels[what >> 7]); break;
+	case 3:
+	case 4: world_deliver(); break;
+	case 5:
+	case 6:
+	case 7: take_events(fuzz.channels[what >> 7]); break;
 	case 8: world_pass(WORLD_MS << u8() % 15); break;
 	case 9: request_in(); break;
 	case 10:

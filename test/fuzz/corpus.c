@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Writes what the targets may begin with: inputs made of the frames of test/pcap, and of a few that no capture has.
- * corpus DIR makes DIR/<target>/<name> for each of the targets.
+ * Writes what the targets may begin with: inputs made of the frames of test/pcap, and of a few that
+ * no capture has. corpus DIR makes DIR/<target>/<name> for each of the targets.
  */
 
 #include <errno.h>
@@ -17,14 +17,15 @@
 #include "frames.h"
 #include "wire/packet.h"
 
-#define L3 14u
-#define MACS 12u
-#define EVERY 7		/* so many frames of a capture are much like the next ones */
+#define L3    14u
+#define MACS  12u
+#define EVERY 7 /* so many frames of a capture are much like the next ones */
 
 static const char *top;
 
 static void
-put(const char *target, const char *name, const void *head, size_t head_bytes, const void *bytes, size_t n)
+put(const char *target, const char *name, const void *head, size_t head_bytes, const void *bytes,
+    size_t n)
 {
 	char path[1024];
 	FILE *f;
@@ -36,8 +37,8 @@ put(const char *target, const char *name, const void *head, size_t head_bytes, c
 	}
 	snprintf(path, sizeof(path), "%s/%s/%s", top, target, name);
 	f = fopen(path, "wb");
-	if (f == NULL || fwrite(head, 1, head_bytes, f) != head_bytes || fwrite(bytes, 1, n, f) != n ||
-	    fclose(f) != 0) {
+	if (f == NULL || fwrite(head, 1, head_bytes, f) != head_bytes ||
+	    fwrite(bytes, 1, n, f) != n || fclose(f) != 0) {
 		perror(path);
 		exit(1);
 	}
@@ -48,9 +49,10 @@ static void
 put_engine(const char *name, const struct uroce_packet *p)
 {
 	static const uint8_t qp_of[] = {
-		[UROCE_TRANSPORT_RC] = 0, [UROCE_TRANSPORT_UC] = 2, [UROCE_TRANSPORT_UD] = 3, [UROCE_TRANSPORT_XRC] = 5,
-		[UROCE_TRANSPORT_CNP] = 0,
+		[UROCE_TRANSPORT_RC] = 0,  [UROCE_TRANSPORT_UC] = 2,  [UROCE_TRANSPORT_UD] = 3,
+		[UROCE_TRANSPORT_XRC] = 5, [UROCE_TRANSPORT_CNP] = 0,
 	};
+	/* clang-format off */
 	const uint8_t input[] = {
 		0,
 		8, qp_of[p->info->transport], 1, 0, 0, 0, 0xff, 1,	/* post a receive */
@@ -58,6 +60,7 @@ put_engine(const char *name, const struct uroce_packet *p)
 		(uint8_t)p->payload_bytes, (uint8_t)(p->payload_bytes >> 8), 0, 0, 0, 0, 0, 0,
 		11, 10,	/* send, poll */
 	};
+	/* clang-format on */
 
 	put("engine", name, NULL, 0, input, sizeof(input));
 }
@@ -66,7 +69,8 @@ static void
 frame(const struct test_frame *f, void *arg)
 {
 	static struct test_chain chain;
-	uint8_t port[3] = { 0x80 | 0x04, (uint8_t)(f->len - MACS), (uint8_t)((f->len - MACS) >> 8) };
+	uint8_t port[3] = { 0x80 | 0x04, (uint8_t)(f->len - MACS),
+			    (uint8_t)((f->len - MACS) >> 8) };
 	struct uroce_packet p;
 	/* target cm: seed, receive, who, as it comes, 256 bytes */
 	static const uint8_t cm[] = { 0, 11, 0, 0, 0, 1 };
@@ -77,7 +81,8 @@ frame(const struct test_frame *f, void *arg)
 	if (chain.ends[0] == NULL)
 		test_chain_init(&chain);
 	snprintf(name, sizeof(name), "%s-%u", f->file, f->number);
-	if (uroce_packet_decode(test_chain_set(&chain, f->bytes, f->len, NULL, 0), L3, &p) != UROCE_OK)
+	if (uroce_packet_decode(test_chain_set(&chain, f->bytes, f->len, NULL, 0), L3, &p) !=
+	    UROCE_OK)
 		return;
 	if (p.dest_qpn == UROCE_GSI_QPN && p.payload_bytes == sizeof(payload)) {
 		uroce_packet_copy(&p, 0, payload, sizeof(payload));
@@ -90,6 +95,8 @@ frame(const struct test_frame *f, void *arg)
 		put("port", name, port, sizeof(port), f->bytes + MACS, f->len - MACS);
 	put_engine(name, &p);
 }
+
+/* clang-format off */
 
 /* What a port hears beside RoCEv2, behind the MAC addresses, and what is made right in it: see port.c. */
 static const struct {
@@ -139,6 +146,8 @@ static const struct {
 	{ "cma", "rejected", LISTENER CLIENT "0b01" "090001" "03" "05" "0b02" "0d05" "03" "05" },
 };
 
+/* clang-format on */
+
 static uint8_t
 unhex(const char *hex, uint8_t *bytes)
 {
@@ -158,7 +167,8 @@ static void
 put_extra(void)
 {
 	for (unsigned int i = 0; i < RTE_DIM(extra); i++) {
-		uint8_t bytes[256], n = unhex(extra[i].hex, bytes), head[3] = { extra[i].mend, n, 0 };
+		uint8_t bytes[256], n = unhex(extra[i].hex, bytes);
+		const uint8_t head[] = { extra[i].mend, n, 0 };
 
 		put("port", extra[i].name, head, sizeof(head), bytes, n);
 	}

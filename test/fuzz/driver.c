@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * main() of a target without libFuzzer, with any compiler: runs files, those of directories, and then, for a
- * number of runs, what chance makes of them. Deterministic: -seed=S tells it all. An input that ends the process
- * by a signal is written to crash-<signal>.
+ * main() of a target without libFuzzer, with any compiler: runs files, those of directories, and
+ * then, for a number of runs, what chance makes of them. Deterministic: -seed=S tells it all. An
+ * input that ends the process by a signal is written to crash-<signal>.
  */
 
 #include <dirent.h>
@@ -19,7 +19,7 @@
 #include "fuzz.h"
 
 #define MAX_INPUTS 4096
-#define MAX_BYTES 4096
+#define MAX_BYTES  4096
 
 struct input {
 	size_t size;
@@ -109,7 +109,8 @@ load(const char *path)
 	free(names);
 }
 
-/* One of the inputs, or none, with some bytes changed, put in, taken out, or more of another one behind it. */
+/* One of the inputs, or none, with some bytes changed, put in, taken out, or more of another one
+ * behind it. */
 static void
 mutate(struct input *to, uint64_t *random)
 {
@@ -120,22 +121,18 @@ mutate(struct input *to, uint64_t *random)
 		to->size = from->size;
 		memcpy(to->bytes, from->bytes, from->size);
 	}
-	for (unsigned int n = test_random(random) % 16; n > 0 || to->size < 16; n -= n > 0) {
+	for (unsigned int n = test_random(random) % 16; n > 0 || to->size<16; n -= n> 0) {
 		size_t at = to->size > 0 ? test_random(random) % to->size : 0;
 		uint8_t byte = (uint8_t)test_random(random);
 
 		switch (to->size < 16 ? 0 : test_random(random) % 4) {
-		case 0:	/* append */
+		case 0: /* append */
 			for (unsigned int i = byte; i > 0 && to->size < MAX_BYTES; i--)
 				to->bytes[to->size++] = (uint8_t)test_random(random);
 			break;
-		case 1:
-			to->bytes[at] = byte;
-			break;
-		case 2:
-			to->bytes[at] ^= (uint8_t)(1 << byte % 8);
-			break;
-		default:	/* take out */
+		case 1: to->bytes[at] = byte; break;
+		case 2: to->bytes[at] ^= (uint8_t)(1 << byte % 8); break;
+		default: /* take out */
 			memmove(to->bytes + at, to->bytes + at + 1, to->size - at - 1);
 			to->size--;
 			break;

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Target: an engine, as responder and as requester, with QPs of every type and a peer that knows all there is to
- * know. No byte is written that nobody may write, none read that nobody may read, each work request completes
- * once at most, nothing leaks, and when all QPs are in error the engine is at rest.
+ * Target: an engine, as responder and as requester, with QPs of every type and a peer that knows
+ * all there is to know. No byte is written that nobody may write, none read that nobody may read,
+ * each work request completes once at most, nothing leaks, and when all QPs are in error the engine
+ * is at rest.
  *
- * The input: how the device is made, and then step by step what the peer sends and what is called here.
+ * The input: how the device is made, and then step by step what the peer sends and what is called
+ * here.
  */
 
 #include <string.h>
@@ -17,11 +19,11 @@
 #include "uroce_config.h"
 #include "world.h"
 
-#define CQE (2 * RECORDS_MAX)
-#define TINY_CQE 8
+#define CQE       (2 * RECORDS_MAX)
+#define TINY_CQE  8
 #define MAX_STEPS 400
 
-static bool tiny;	/* the CQ overruns */
+static bool tiny; /* the CQ overruns */
 
 int
 LLVMFuzzerInitialize(int *argc, char ***argv)
@@ -55,12 +57,15 @@ poll_cq(void)
 
 /* ---- work requests ------------------------------------------------------------------------ */
 
-/* Nothing that is posted names what is secret; that a key is not for this memory is for the engine to see. */
+/* Nothing that is posted names what is secret; that a key is not for this memory is for the engine
+ * to see. */
 static struct ibv_sge
 sge_of(struct fuzz_input *in)
 {
-	static const enum world_area picks[] = { WORLD_OWN, WORLD_OWN, WORLD_OWN, WORLD_OPEN, WORLD_LENT,
-						 WORLD_READ, WORLD_FOREIGN, WORLD_BARE };
+	static const enum world_area picks[] = {
+		WORLD_OWN,  WORLD_OWN,  WORLD_OWN,     WORLD_OPEN,
+		WORLD_LENT, WORLD_READ, WORLD_FOREIGN, WORLD_BARE
+	};
 	uint8_t what = fuzz_u8(in);
 	enum world_area area = picks[what % RTE_DIM(picks)];
 	uint16_t offset = fuzz_u16(in), length = fuzz_u16(in);
@@ -70,7 +75,7 @@ sge_of(struct fuzz_input *in)
 		.lkey = (what & 0x80) != 0 ? world.null_mr->lkey : world.keys[area],
 	};
 
-	if ((what & 0x20) != 0)	/* about the end */
+	if ((what & 0x20) != 0) /* about the end */
 		sge.addr = world_address(area) + WORLD_AREA_BYTES - sge.length + offset % 16;
 	return sge;
 }
@@ -94,7 +99,8 @@ wr_set_remote(struct fuzz_input *in, enum world_qp qp, struct ibv_send_wr *wr)
 		wr->bind_mw.mw = world.mws[mw % RTE_DIM(world.mws)];
 		wr->bind_mw.rkey = wr->bind_mw.mw->rkey + fuzz_below(in, 3);
 		wr->bind_mw.bind_info.mr = mr;
-		wr->bind_mw.bind_info.addr = mr != NULL ? world_address(WORLD_OPEN) + fuzz_u16(in) % 5000 : 0;
+		wr->bind_mw.bind_info.addr =
+			mr != NULL ? world_address(WORLD_OPEN) + fuzz_u16(in) % 5000 : 0;
 		wr->bind_mw.bind_info.length = fuzz_u16(in) % 5000;
 		wr->bind_mw.bind_info.mw_access_flags = fuzz_u8(in);
 	} else if (wr->opcode == IBV_WR_LOCAL_INV || wr->opcode == IBV_WR_SEND_WITH_INV) {
@@ -116,7 +122,10 @@ post_send(struct fuzz_input *in)
 	enum world_qp qp = fuzz_below(in, WORLD_QPS);
 	uint8_t flags = fuzz_u8(in);
 	struct ibv_sge sges[4] = { { 0 } };
-	struct ibv_send_wr wr = { .sg_list = sges, .send_flags = flags & 0xf, .num_sge = flags >> 6 }, *bad;
+	struct ibv_send_wr wr = { .sg_list = sges,
+				  .send_flags = flags & 0xf,
+				  .num_sge = flags >> 6 },
+			   *bad;
 
 	wr.opcode = fuzz_below(in, 18);
 	if (records_full())
@@ -127,7 +136,8 @@ post_send(struct fuzz_input *in)
 		sges[i] = sge_of(in);
 	/* inline data is read when it is posted, whatever the key: from where there is some */
 	for (int i = 0; i < wr.num_sge && (wr.send_flags & IBV_SEND_INLINE) != 0; i++)
-		sges[i] = (struct ibv_sge){ (uintptr_t)world_area(WORLD_OPEN), sges[i].length % 100, 0 };
+		sges[i] = (struct ibv_sge){ (uintptr_t)world_area(WORLD_OPEN), sges[i].length % 100,
+					    0 };
 	wr_set_remote(in, qp, &wr);
 	wr.wr_id = records_add(2 * qp, (wr.send_flags & IBV_SEND_SIGNALED) != 0);
 	if (uroce_post_send(world.qps[qp], &wr, &bad) != 0)
@@ -151,7 +161,8 @@ post_recv(struct fuzz_input *in)
 	if (queue < WORLD_QPS)
 		error = uroce_post_recv(world.qps[queue], &wr, &bad);
 	else
-		error = uroce_post_srq_recv(queue == WORLD_QPS ? world.srq : world.xrc_srq, &wr, &bad);
+		error = uroce_post_srq_recv(queue == WORLD_QPS ? world.srq : world.xrc_srq, &wr,
+					    &bad);
 	if (error != 0)
 		records_remove();
 }
@@ -177,7 +188,8 @@ bind(struct fuzz_input *in)
 		records_remove();
 }
 
-/* ---- what else is called ---------------------------------------------------------------------- */
+/* ---- what else is called ----------------------------------------------------------------------
+ */
 
 static void
 forget(enum world_qp qp)
@@ -191,8 +203,8 @@ forget(enum world_qp qp)
 static void
 modify(struct fuzz_input *in)
 {
-	static const enum ibv_qp_state states[] = { IBV_QPS_SQD, IBV_QPS_RTS, IBV_QPS_ERR, IBV_QPS_RTR,
-						    IBV_QPS_RTS, IBV_QPS_SQD };
+	static const enum ibv_qp_state states[] = { IBV_QPS_SQD, IBV_QPS_RTS, IBV_QPS_ERR,
+						    IBV_QPS_RTR, IBV_QPS_RTS, IBV_QPS_SQD };
 	enum world_qp qp = fuzz_below(in, WORLD_QPS);
 	struct ibv_qp_attr attr = { .qp_state = states[fuzz_below(in, RTE_DIM(states))] };
 	uint8_t what = fuzz_u8(in);
@@ -252,21 +264,31 @@ static void
 step(struct fuzz_input *in)
 {
 	switch (fuzz_u8(in) % 16) {
-	case 0: case 1: case 2: player_packet(in); return;
-	case 3: case 4: case 5:
+	case 0:
+	case 1:
+	case 2: player_packet(in); return;
+	case 3:
+	case 4:
+	case 5:
 		revive();
 		player_packet(in);
 		return;
-	case 6: case 7: post_send(in); break;
-	case 8: case 9: post_recv(in); break;
+	case 6:
+	case 7: post_send(in); break;
+	case 8:
+	case 9: post_recv(in); break;
 	case 10: poll_cq(); break;
-	case 11: case 12: take_frames(0); break;
+	case 11:
+	case 12: take_frames(0); break;
 	case 13:
 		player_flush();
 		take_frames(UINT64_C(1) << fuzz_below(in, 36));
 		break;
 	case 14: bind(in); break;
-	default: player_flush(); control(in); break;
+	default:
+		player_flush();
+		control(in);
+		break;
 	}
 }
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * What all targets of test/fuzz share. A target is a program: libFuzzer's main(), or that of driver.c,
- * calls its two functions. An input is bytes that the target takes one by one to decide what it does:
- * every input means something, and the same one always means the same. One thread.
+ * What all targets of test/fuzz share. A target is a program: libFuzzer's main(), or that of
+ * driver.c, calls its two functions. An input is bytes that the target takes one by one to decide
+ * what it does: every input means something, and the same one always means the same. One thread.
  */
 
 #ifndef UROCE_TEST_FUZZ_H
@@ -21,7 +21,8 @@ int LLVMFuzzerInitialize(int *argc, char ***argv);
 /** libFuzzer's: run one input. What must not be ends the process. @return 0 */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/** For LLVMFuzzerInitialize(): assertions of cmocka's that end the process; and EAL, where nobody else starts it. */
+/** For LLVMFuzzerInitialize(): assertions of cmocka's that end the process; and EAL, where nobody
+ * else starts it. */
 void fuzz_init(bool eal);
 
 /* What is left of an input. Behind its end there are zeros. */
@@ -76,7 +77,8 @@ fuzz_below(struct fuzz_input *in, uint32_t n)
 	return fuzz_u8(in) % n;
 }
 
-/* Change one byte of n. Where several things are taken from an input, this is the order, whatever the compiler. */
+/* Change one byte of n. Where several things are taken from an input, this is the order, whatever
+ * the compiler. */
 static inline void
 fuzz_poke(struct fuzz_input *in, void *bytes, size_t n)
 {

@@ -32,13 +32,16 @@ make_cq(struct fuzz_input *in, unsigned int i)
 
 	objects.extended[i] = (how & 1) != 0;
 	if ((how & 1) == 0) {
-		objects.cqs[i] = uroce_create_cq(device_context(), (how & 2) != 0 ? (int)fuzz_u32(in) % 65536 : 16,
+		objects.cqs[i] = uroce_create_cq(device_context(),
+						 (how & 2) != 0 ? (int)fuzz_u32(in) % 65536 : 16,
 						 NULL, channel, (how & 4) != 0 ? vector : 0);
 		return;
 	}
 	attr.wc_flags = fuzz_u16(in);
 	attr.flags = (how & 8) != 0 ? fuzz_u8(in) : 0;
-	attr.comp_mask = (how & 16) != 0 ? fuzz_u8(in) : attr.flags != 0 ? IBV_CQ_INIT_ATTR_MASK_FLAGS : 0;
+	attr.comp_mask = (how & 16) != 0   ? fuzz_u8(in)
+			 : attr.flags != 0 ? IBV_CQ_INIT_ATTR_MASK_FLAGS
+					   : 0;
 	ex = uroce_create_cq_ex(device_context(), &attr);
 	objects.cqs[i] = ex != NULL ? ibv_cq_ex_to_cq(ex) : NULL;
 }
@@ -49,13 +52,15 @@ make_mr(struct fuzz_input *in, unsigned int i)
 	struct ibv_pd *pd = OBJECTS_PICK(in, pds);
 	uint8_t how = fuzz_u8(in);
 	uint8_t *addr = objects.buffer + fuzz_u16(in) % OBJECTS_BUFFER_BYTES;
-	size_t length = RTE_MIN((size_t)fuzz_u16(in), (size_t)(objects.buffer + OBJECTS_BUFFER_BYTES - addr));
-	int access = (how & 1) != 0 ? (int)fuzz_u32(in) : (int)(fuzz_u8(in) | IBV_ACCESS_LOCAL_WRITE) & 0x1f;
+	size_t length = RTE_MIN((size_t)fuzz_u16(in),
+				(size_t)(objects.buffer + OBJECTS_BUFFER_BYTES - addr));
+	int access = (how & 1) != 0 ? (int)fuzz_u32(in)
+				    : (int)(fuzz_u8(in) | IBV_ACCESS_LOCAL_WRITE) & 0x1f;
 
 	if (pd == NULL)
 		return;
 	if ((how & 2) != 0)
-		addr = (uint8_t *)(uintptr_t)((uint64_t)fuzz_u8(in) << 40);	/* not mapped */
+		addr = (uint8_t *)(uintptr_t)((uint64_t)fuzz_u8(in) << 40); /* not mapped */
 	switch (how >> 4) {
 	case 0: objects.mrs[i] = uroce_alloc_null_mr(pd); break;
 	case 1: objects.mrs[i] = uroce_reg_mr_iova(pd, addr, length, fuzz_u64(in), access); break;
@@ -91,7 +96,9 @@ make_xrcd(struct fuzz_input *in, unsigned int i)
 	struct ibv_xrcd_init_attr attr = {
 		.comp_mask = IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS,
 		.fd = (how & 1) != 0 ? device_context()->async_fd : -1,
-		.oflags = (how & 2) != 0 ? O_CREAT | O_EXCL : (how & 4) != 0 ? 0 : O_CREAT,
+		.oflags = (how & 2) != 0   ? O_CREAT | O_EXCL
+			  : (how & 4) != 0 ? 0
+					   : O_CREAT,
 	};
 
 	objects.xrcds[i] = uroce_open_xrcd(device_context(), &attr);
@@ -103,9 +110,13 @@ make_srq(struct fuzz_input *in, unsigned int i)
 	uint8_t how = fuzz_u8(in);
 	struct ibv_srq_init_attr_ex attr = {
 		.attr = { .max_wr = (how & 1) != 0 ? fuzz_u16(in) : 4, .max_sge = 1 + how % 4 },
-		.srq_type = (how & 2) != 0 ? IBV_SRQT_XRC : (how & 4) != 0 ? fuzz_u8(in) % 4 : IBV_SRQT_BASIC,
+		.srq_type = (how & 2) != 0   ? IBV_SRQT_XRC
+			    : (how & 4) != 0 ? fuzz_u8(in) % 4
+					     : IBV_SRQT_BASIC,
 		.comp_mask = IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD,
-		.pd = OBJECTS_PICK(in, pds), .xrcd = OBJECTS_PICK(in, xrcds), .cq = OBJECTS_PICK(in, cqs),
+		.pd = OBJECTS_PICK(in, pds),
+		.xrcd = OBJECTS_PICK(in, xrcds),
+		.cq = OBJECTS_PICK(in, cqs),
 	};
 
 	if (attr.pd == NULL)
@@ -123,7 +134,8 @@ open_qp(struct fuzz_input *in)
 	const struct ibv_qp *of = OBJECTS_PICK(in, qps);
 	struct ibv_qp_open_attr attr = {
 		.comp_mask = IBV_QP_OPEN_ATTR_NUM | IBV_QP_OPEN_ATTR_XRCD | IBV_QP_OPEN_ATTR_TYPE,
-		.qp_num = of != NULL ? of->qp_num : fuzz_u32(in), .qp_type = IBV_QPT_XRC_RECV,
+		.qp_num = of != NULL ? of->qp_num : fuzz_u32(in),
+		.qp_type = IBV_QPT_XRC_RECV,
 		.xrcd = OBJECTS_PICK(in, xrcds),
 	};
 
@@ -133,14 +145,22 @@ open_qp(struct fuzz_input *in)
 static void
 make_qp(struct fuzz_input *in, unsigned int i)
 {
-	static const enum ibv_qp_type types[] = { IBV_QPT_RC, IBV_QPT_UC, IBV_QPT_UD, IBV_QPT_XRC_SEND,
+	static const enum ibv_qp_type types[] = { IBV_QPT_RC,       IBV_QPT_UC,
+						  IBV_QPT_UD,       IBV_QPT_XRC_SEND,
 						  IBV_QPT_XRC_RECV, IBV_QPT_RAW_PACKET };
 	uint8_t how = fuzz_u8(in);
 	struct ibv_qp_init_attr_ex attr = {
-		.qp_type = types[fuzz_below(in, RTE_DIM(types))], .comp_mask = IBV_QP_INIT_ATTR_PD,
-		.pd = OBJECTS_PICK(in, pds), .send_cq = OBJECTS_PICK(in, cqs), .recv_cq = OBJECTS_PICK(in, cqs),
-		.srq = (how & 1) != 0 ? OBJECTS_PICK(in, srqs) : NULL, .sq_sig_all = (how & 2) != 0,
-		.cap = { .max_send_wr = 4, .max_recv_wr = 4, .max_send_sge = 2, .max_recv_sge = 2,
+		.qp_type = types[fuzz_below(in, RTE_DIM(types))],
+		.comp_mask = IBV_QP_INIT_ATTR_PD,
+		.pd = OBJECTS_PICK(in, pds),
+		.send_cq = OBJECTS_PICK(in, cqs),
+		.recv_cq = OBJECTS_PICK(in, cqs),
+		.srq = (how & 1) != 0 ? OBJECTS_PICK(in, srqs) : NULL,
+		.sq_sig_all = (how & 2) != 0,
+		.cap = { .max_send_wr = 4,
+			 .max_recv_wr = 4,
+			 .max_send_sge = 2,
+			 .max_recv_sge = 2,
 			 .max_inline_data = how & 0x3c },
 	};
 
@@ -168,22 +188,25 @@ make_qp(struct fuzz_input *in, unsigned int i)
 	objects.qps[i] = uroce_create_qp_ex(device_context(), &attr);
 }
 
-/* ---- destroying them --------------------------------------------------------------------------- */
+/* ---- destroying them ---------------------------------------------------------------------------
+ */
 
 /* Gone, or in use. */
-#define DESTROY(kind, i, call) do { \
-	int error_ = call(objects.kind[i]); \
-	RTE_VERIFY(error_ == 0 || error_ == EBUSY); \
-	if (error_ == 0) \
-		objects.kind[i] = NULL; \
-} while (0)
+#define DESTROY(kind, i, call)                              \
+	do {                                                \
+		int error_ = call(objects.kind[i]);         \
+		RTE_VERIFY(error_ == 0 || error_ == EBUSY); \
+		if (error_ == 0)                            \
+			objects.kind[i] = NULL;             \
+	} while (0)
 
-#define TOGGLE(kind, i, make, destroy) do { \
-	if (objects.kind[i] != NULL) \
-		DESTROY(kind, i, destroy); \
-	else \
-		make; \
-} while (0)
+#define TOGGLE(kind, i, make, destroy)             \
+	do {                                       \
+		if (objects.kind[i] != NULL)       \
+			DESTROY(kind, i, destroy); \
+		else                               \
+			make;                      \
+	} while (0)
 
 void
 objects_toggle(struct fuzz_input *in)
@@ -194,13 +217,18 @@ objects_toggle(struct fuzz_input *in)
 
 	objects_drain_events();
 	switch (what % 12) {
-	case 0: TOGGLE(pds, i, objects.pds[i] = uroce_alloc_pd(device_context()), uroce_dealloc_pd); break;
+	case 0:
+		TOGGLE(pds, i, objects.pds[i] = uroce_alloc_pd(device_context()), uroce_dealloc_pd);
+		break;
 	case 1:
-		TOGGLE(channels, i, objects.channels[i] = uroce_create_comp_channel(device_context()),
+		TOGGLE(channels, i,
+		       objects.channels[i] = uroce_create_comp_channel(device_context()),
 		       uroce_destroy_comp_channel);
 		break;
-	case 2: case 3: TOGGLE(cqs, i, make_cq(in, i), uroce_destroy_cq); break;
-	case 4: case 5: TOGGLE(mrs, i, make_mr(in, i), uroce_dereg_mr); break;
+	case 2:
+	case 3: TOGGLE(cqs, i, make_cq(in, i), uroce_destroy_cq); break;
+	case 4:
+	case 5: TOGGLE(mrs, i, make_mr(in, i), uroce_dereg_mr); break;
 	case 6:
 		/* a queue may still hold its binds: windows go last */
 		if (objects.mws[i] == NULL && pd != NULL)
@@ -233,13 +261,15 @@ objects_end(void)
 		RTE_VERIFY(objects.xrcds[i] == NULL || uroce_close_xrcd(objects.xrcds[i]) == 0);
 	}
 	for (unsigned int i = 0; i < OBJECTS_EACH; i++) {
-		RTE_VERIFY(objects.channels[i] == NULL || uroce_destroy_comp_channel(objects.channels[i]) == 0);
+		RTE_VERIFY(objects.channels[i] == NULL ||
+			   uroce_destroy_comp_channel(objects.channels[i]) == 0);
 		RTE_VERIFY(objects.pds[i] == NULL || uroce_dealloc_pd(objects.pds[i]) == 0);
 	}
 	memset(&objects, 0, sizeof(objects));
 }
 
-/* ---- changing them ------------------------------------------------------------------------------ */
+/* ---- changing them ------------------------------------------------------------------------------
+ */
 
 void
 objects_drain_events(void)
@@ -264,7 +294,8 @@ static void
 change_cq(struct fuzz_input *in, struct ibv_cq *cq)
 {
 	struct ibv_modify_cq_attr attr = { .attr_mask = 1 + fuzz_u8(in) % 2,
-					   .moderate = { .cq_count = fuzz_u8(in), .cq_period = fuzz_u8(in) } };
+					   .moderate = { .cq_count = fuzz_u8(in),
+							 .cq_period = fuzz_u8(in) } };
 
 	switch (fuzz_below(in, 3)) {
 	case 0: uroce_resize_cq(cq, fuzz_u16(in)); break;
@@ -303,9 +334,12 @@ objects_change(struct fuzz_input *in)
 		change_srq(in, srq);
 	else if (what % 8 == 4 && mr != NULL)
 		uroce_rereg_mr(mr, flags, pd, objects.buffer + offset,
-			       RTE_MIN((size_t)fuzz_u16(in), (size_t)OBJECTS_BUFFER_BYTES - offset), access);
+			       RTE_MIN((size_t)fuzz_u16(in), (size_t)OBJECTS_BUFFER_BYTES - offset),
+			       access);
 	else if (what % 8 == 5 && qp != NULL)
-		uroce_attach_mcast(qp, flags == 3 ? (const union ibv_gid *)objects.buffer : &groups[flags % 2], 0);
+		uroce_attach_mcast(
+			qp, flags == 3 ? (const union ibv_gid *)objects.buffer : &groups[flags % 2],
+			0);
 	else if (what % 8 == 6 && qp != NULL)
 		uroce_detach_mcast(qp, &groups[flags % 2], 0);
 	else if (what % 8 == 7 && pd != NULL)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The objects of the target verbs: some of each kind, made, changed and destroyed as an input says. One thread.
+ * The objects of the target verbs: some of each kind, made, changed and destroyed as an input says.
+ * One thread.
  */
 
 #ifndef UROCE_TEST_FUZZ_OBJECTS_H
@@ -11,14 +12,14 @@
 
 #include "fuzz.h"
 
-#define OBJECTS_EACH 6
+#define OBJECTS_EACH         6
 #define OBJECTS_BUFFER_BYTES 16384u
 
 struct objects {
 	struct ibv_pd *pds[OBJECTS_EACH];
 	struct ibv_comp_channel *channels[OBJECTS_EACH];
 	struct ibv_cq *cqs[OBJECTS_EACH];
-	bool extended[OBJECTS_EACH];	/* cqs[i] was made by uroce_create_cq_ex() */
+	bool extended[OBJECTS_EACH]; /* cqs[i] was made by uroce_create_cq_ex() */
 	struct ibv_mr *mrs[OBJECTS_EACH];
 	struct ibv_mw *mws[OBJECTS_EACH];
 	struct ibv_ah *ahs[OBJECTS_EACH];

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Target: uroce_packet_decode() on any frame, in any number of segments, as it is or with lengths and ICRC made
- * right so that it gets far. What it finds good must be within the frame. The input: how it is cut, what is
- * made right, the frame from its IP header on.
+ * Target: uroce_packet_decode() on any frame, in any number of segments, as it is or with lengths
+ * and ICRC made right so that it gets far. What it finds good must be within the frame. The input:
+ * how it is cut, what is made right, the frame from its IP header on.
  */
 
 #include <string.h>
@@ -17,12 +17,12 @@
 #include "wire/icrc.h"
 #include "wire/packet.h"
 
-#define L3 ((uint32_t)sizeof(struct rte_ether_hdr))
+#define L3   ((uint32_t)sizeof(struct rte_ether_hdr))
 #define ROOM 4400
 
-#define MEND_ICRC 0x1
-#define MEND_LENGTHS 0x2
-#define CHECKSUM_GOOD 0x4	/* as the port says */
+#define MEND_ICRC     0x1
+#define MEND_LENGTHS  0x2
+#define CHECKSUM_GOOD 0x4 /* as the port says */
 
 static struct test_chain chain;
 

@@ -16,7 +16,7 @@
 #include "wire/psn.h"
 #include "world.h"
 
-#define PACKET_BYTES 4400u
+#define PACKET_BYTES  4400u
 #define PAYLOAD_BYTES 4200u
 
 static struct device_frame burst[DEVICE_BURST];
@@ -60,7 +60,9 @@ psn_of(const struct packet *p, struct fuzz_input *in)
 		/* what is gathered already comes before */
 		for (unsigned int i = 0; i < gathered; i++)
 			psn = uroce_psn_add(psn, 1);
-		return (p->how & PLAYER_ODD_PSN) != 0 ? uroce_psn_add(psn, (uint32_t)delta & UROCE_PSN_MASK) : psn;
+		return (p->how & PLAYER_ODD_PSN) != 0
+			       ? uroce_psn_add(psn, (uint32_t)delta & UROCE_PSN_MASK)
+			       : psn;
 	}
 	psn = qp->req.unacked;
 	delta = (p->how & PLAYER_ODD_PSN) != 0 ? delta : (int8_t)(delta & 7);
@@ -87,7 +89,8 @@ payload_of(const struct packet *p, struct fuzz_input *in)
 
 /* A key and an address that belong together, or do not. */
 static void
-place_of(const struct packet *p, struct fuzz_input *in, uint32_t length, uint64_t *va, uint32_t *rkey)
+place_of(const struct packet *p, struct fuzz_input *in, uint32_t length, uint64_t *va,
+	 uint32_t *rkey)
 {
 	uint8_t what = fuzz_u8(in);
 	enum world_area area = what % WORLD_AREAS;
@@ -95,7 +98,7 @@ place_of(const struct packet *p, struct fuzz_input *in, uint32_t length, uint64_
 
 	*rkey = world.keys[area];
 	*va = world_address(area) + (offset % WORLD_AREA_BYTES & ~7u);
-	if ((what & 0x40) != 0)	/* about the end */
+	if ((what & 0x40) != 0) /* about the end */
 		*va = world_address(area) + WORLD_AREA_BYTES - length + offset % 16 - (offset & 8);
 	if (what >= 0x80)
 		*rkey = world.mws[what % RTE_DIM(world.mws)]->rkey;
@@ -158,7 +161,8 @@ put_deth(const struct packet *p, struct fuzz_input *in, uint8_t *at)
 {
 	struct uroce_deth *deth = (struct uroce_deth *)at;
 
-	deth->qkey = rte_cpu_to_be_32((p->how & PLAYER_ODD_HEADERS) != 0 ? fuzz_u32(in) : WORLD_QKEY);
+	deth->qkey = rte_cpu_to_be_32((p->how & PLAYER_ODD_HEADERS) != 0 ? fuzz_u32(in)
+									 : WORLD_QKEY);
 	uroce_put24(deth->src_qp, WORLD_PEER_QPN);
 }
 
@@ -199,7 +203,8 @@ put_extensions(const struct packet *p, struct fuzz_input *in, uint8_t *bth)
 static uint32_t
 packet_write(const struct packet *p, struct fuzz_input *in, uint8_t *bth)
 {
-	uint32_t header_bytes = p->info->name != NULL ? p->info->header_bytes : sizeof(struct uroce_bth);
+	uint32_t header_bytes = p->info->name != NULL ? p->info->header_bytes
+						      : sizeof(struct uroce_bth);
 	uint32_t pad = -p->payload_bytes & 3, bytes = header_bytes + p->payload_bytes + pad;
 	uint8_t flags = (uint8_t)(pad << UROCE_BTH_PAD_SHIFT | UROCE_BTH_MIGREQ);
 
@@ -216,7 +221,8 @@ packet_write(const struct packet *p, struct fuzz_input *in, uint8_t *bth)
 	if ((p->how & PLAYER_DAMAGED) == 0)
 		return bytes;
 	fuzz_poke(in, bth, header_bytes);
-	return RTE_MAX((uint32_t)sizeof(struct uroce_bth), bytes - RTE_MIN(bytes, (uint32_t)fuzz_u8(in)));
+	return RTE_MAX((uint32_t)sizeof(struct uroce_bth),
+		       bytes - RTE_MIN(bytes, (uint32_t)fuzz_u8(in)));
 }
 
 void

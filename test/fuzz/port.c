@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Target: what a port does with frames: RoCEv2, ARP, neighbour discovery, ICMP, IGMP, MLD, whatever else. It has
- * addresses of both families, is in two groups, and waits for two neighbours. All that was received has to be back
- * in its pool when an input is done. The port lives on from input to input.
+ * Target: what a port does with frames: RoCEv2, ARP, neighbour discovery, ICMP, IGMP, MLD, whatever
+ * else. It has addresses of both families, is in two groups, and waits for two neighbours. All that
+ * was received has to be back in its pool when an input is done. The port lives on from input to
+ * input.
  *
- * The input: frames, each with what is made right in it, its length, and its bytes behind the MAC addresses.
+ * The input: frames, each with what is made right in it, its length, and its bytes behind the MAC
+ * addresses.
  */
 
 #include <string.h>
@@ -19,19 +21,19 @@
 #include "wire/headers.h"
 #include "wire/icrc.h"
 
-#define L3 RTE_ETHER_HDR_LEN
+#define L3         RTE_ETHER_HDR_LEN
 #define MAX_FRAMES 16
-#define QKEY 0x11111111
+#define QKEY       0x11111111
 
 enum mend {
-	MEND_CHECKSUM = 0x01,	/* of IPv4, ICMP, IGMP */
-	MEND_CHECKSUM6 = 0x02,	/* of ICMPv6 */
+	MEND_CHECKSUM = 0x01,  /* of IPv4, ICMP, IGMP */
+	MEND_CHECKSUM6 = 0x02, /* of ICMPv6 */
 	MEND_ICRC = 0x04,
-	MEND_GROUP_MAC = 0x08,	/* the MAC of the IP address that it goes to, a group's */
+	MEND_GROUP_MAC = 0x08, /* the MAC of the IP address that it goes to, a group's */
 	MEND_BROADCAST = 0x10,
 	MEND_OTHER_MAC = 0x20,
-	MEND_LENGTH = 0x40,	/* of IP */
-	MEND_TARGET = 0x80,	/* to our address of its family */
+	MEND_LENGTH = 0x40, /* of IP */
+	MEND_TARGET = 0x80, /* to our address of its family */
 };
 
 static const char *const cidrs[] = { "10.0.0.1/24", "fd00::1/64", NULL };
@@ -56,7 +58,8 @@ __lsan_is_turned_off(void)
 static void
 neighbour_add(uint8_t index, const char *address)
 {
-	struct ibv_ah_attr attr = { .is_global = 1, .port_num = 1,
+	struct ibv_ah_attr attr = { .is_global = 1,
+				    .port_num = 1,
 				    .grh = { .hop_limit = 64, .sgid_index = 1 + index } };
 
 	RTE_VERIFY(uroce_gid_parse(attr.grh.dgid.raw, address) == 0);
@@ -80,15 +83,18 @@ groups_attach(void)
 static void
 receiver_create(void)
 {
-	struct ibv_qp_init_attr init = { .qp_type = IBV_QPT_UD,
-		.cap = { .max_send_wr = 4, .max_recv_wr = 4, .max_send_sge = 1, .max_recv_sge = 1 } };
+	struct ibv_qp_init_attr init = {
+		.qp_type = IBV_QPT_UD,
+		.cap = { .max_send_wr = 4, .max_recv_wr = 4, .max_send_sge = 1, .max_recv_sge = 1 }
+	};
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_INIT, .port_num = 1, .qkey = QKEY };
 
 	init.send_cq = init.recv_cq = objects.cq = uroce_create_cq(tap.context, 16, NULL, NULL, 0);
 	objects.qp = uroce_create_qp(objects.pd, &init);
 	RTE_VERIFY(objects.qp != NULL);
 	RTE_VERIFY(uroce_modify_qp(objects.qp, &attr,
-				   IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY) == 0);
+				   IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY) ==
+		   0);
 	attr.qp_state = IBV_QPS_RTR;
 	RTE_VERIFY(uroce_modify_qp(objects.qp, &attr, IBV_QP_STATE) == 0);
 	groups_attach();
@@ -126,8 +132,9 @@ mac_set(uint8_t *frame, uint8_t mend)
 	if ((mend & MEND_GROUP_MAC) == 0)
 		return;
 	uroce_gid_from_ipv4(gid, ip4->dst_addr);
-	uroce_multicast_mac(&ether->dst_addr,
-			    ether->ether_type == RTE_BE16(RTE_ETHER_TYPE_IPV6) ? ip6->dst_addr : gid);
+	uroce_multicast_mac(&ether->dst_addr, ether->ether_type == RTE_BE16(RTE_ETHER_TYPE_IPV6)
+						      ? ip6->dst_addr
+						      : gid);
 }
 
 /* To whom, and how long. The frame has room for all headers. */
@@ -152,14 +159,16 @@ ip_mend(uint8_t *frame, size_t len, uint8_t mend)
 static void
 icrc_mend(uint8_t *frame, size_t len)
 {
-	size_t l4 = L3 + (frame[L3] >> 4 == 6 ? sizeof(struct rte_ipv6_hdr) : sizeof(struct rte_ipv4_hdr));
+	size_t l4 = L3 + (frame[L3] >> 4 == 6 ? sizeof(struct rte_ipv6_hdr)
+					      : sizeof(struct rte_ipv4_hdr));
 	struct rte_mbuf *m;
 	uint32_t icrc;
 
 	if (len < l4 + 8 + sizeof(struct uroce_bth) + UROCE_ICRC_BYTES)
 		return;
 	m = tap_mbuf(&tap, frame, len);
-	icrc = rte_cpu_to_le_32(uroce_icrc(m, L3, (uint32_t)l4, (uint32_t)(len - UROCE_ICRC_BYTES - L3)));
+	icrc = rte_cpu_to_le_32(
+		uroce_icrc(m, L3, (uint32_t)l4, (uint32_t)(len - UROCE_ICRC_BYTES - L3)));
 	rte_pktmbuf_free(m);
 	memcpy(frame + len - UROCE_ICRC_BYTES, &icrc, UROCE_ICRC_BYTES);
 }
@@ -169,12 +178,14 @@ checksums_mend(uint8_t *frame, size_t len, uint8_t mend)
 {
 	struct rte_ipv4_hdr *ip4 = (struct rte_ipv4_hdr *)(frame + L3);
 	struct rte_ipv6_hdr *ip6 = (struct rte_ipv6_hdr *)(frame + L3);
-	size_t bytes = rte_be_to_cpu_16(ip4->total_length), bytes6 = rte_be_to_cpu_16(ip6->payload_len);
+	size_t bytes = rte_be_to_cpu_16(ip4->total_length),
+	       bytes6 = rte_be_to_cpu_16(ip6->payload_len);
 
 	if ((mend & MEND_CHECKSUM) != 0 && len >= L3 + sizeof(*ip4)) {
 		ip4->hdr_checksum = 0;
 		tap_checksum_ipv4(frame, L3);
-		if (bytes >= sizeof(*ip4) + 4 && bytes <= len - L3 && ip4->next_proto_id != IPPROTO_UDP) {
+		if (bytes >= sizeof(*ip4) + 4 && bytes <= len - L3 &&
+		    ip4->next_proto_id != IPPROTO_UDP) {
 			ip4->hdr_checksum = 0;
 			memset(frame + L3 + sizeof(*ip4) + 2, 0, 2);
 			tap_checksum_icmp(frame, L3);
@@ -229,8 +240,9 @@ frame_in(struct fuzz_input *in)
 	checksums_mend(frame, len, mend);
 	if ((mend & MEND_ICRC) != 0)
 		icrc_mend(frame, len);
-	RTE_VERIFY(rte_ring_enqueue(tap.wire.rx[0],
-				    mbuf_make(frame, len, (length & 0x8000) != 0 ? len / 2 : len)) == 0);
+	RTE_VERIFY(rte_ring_enqueue(
+			   tap.wire.rx[0],
+			   mbuf_make(frame, len, (length & 0x8000) != 0 ? len / 2 : len)) == 0);
 }
 
 int

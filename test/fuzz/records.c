@@ -11,11 +11,11 @@
 static struct record {
 	uint8_t queue;
 	bool signalled;
-	bool done;	/* completed, or need not any more */
+	bool done; /* completed, or need not any more */
 } records[RECORDS_MAX];
 
 static unsigned int count;
-static uint64_t last[RECORDS_QUEUES];	/* one beyond the last that completed */
+static uint64_t last[RECORDS_QUEUES]; /* one beyond the last that completed */
 
 void
 records_reset(void)

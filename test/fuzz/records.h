@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The book of the work requests that were posted: each completes once at most, in its queue's order, and in the end
- * each that has to. One thread.
+ * The book of the work requests that were posted: each completes once at most, in its queue's
+ * order, and in the end each that has to. One thread.
  */
 
 #ifndef UROCE_TEST_FUZZ_RECORDS_H
@@ -15,7 +15,7 @@
 
 /* Queues: those of QP i are 2 * i and 2 * i + 1; behind them the SRQs'. */
 #define RECORDS_QUEUES 16
-#define RECORDS_MAX 1024
+#define RECORDS_MAX    1024
 
 void records_reset(void);
 bool records_full(void);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Target: the calls of control threads in any order with any arguments, with work requests and time between them.
- * Objects in use stay, objects destroyed are gone, and in the end everything can be destroyed and nothing is left.
+ * Target: the calls of control threads in any order with any arguments, with work requests and time
+ * between them. Objects in use stay, objects destroyed are gone, and in the end everything can be
+ * destroyed and nothing is left.
  */
 
 #include <string.h>
@@ -23,16 +24,26 @@ LLVMFuzzerInitialize(int *argc, char ***argv)
 	return 0;
 }
 
-/* ---- QPs ------------------------------------------------------------------------------------------ */
+/* ---- QPs
+ * ------------------------------------------------------------------------------------------ */
 
 static struct ibv_qp_attr
 good_attr(enum ibv_qp_state to)
 {
 	struct ibv_qp_attr attr = {
-		.qp_state = to, .port_num = 1, .path_mtu = IBV_MTU_1024, .dest_qp_num = 0x123456,
-		.qp_access_flags = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ, .max_rd_atomic = 2,
-		.max_dest_rd_atomic = 2, .min_rnr_timer = 12, .timeout = 10, .retry_cnt = 2, .rnr_retry = 1,
-		.qkey = 0x11111111, .ah_attr = { .is_global = 1, .port_num = 1, .grh = { .hop_limit = 64 } },
+		.qp_state = to,
+		.port_num = 1,
+		.path_mtu = IBV_MTU_1024,
+		.dest_qp_num = 0x123456,
+		.qp_access_flags = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ,
+		.max_rd_atomic = 2,
+		.max_dest_rd_atomic = 2,
+		.min_rnr_timer = 12,
+		.timeout = 10,
+		.retry_cnt = 2,
+		.rnr_retry = 1,
+		.qkey = 0x11111111,
+		.ah_attr = { .is_global = 1, .port_num = 1, .grh = { .hop_limit = 64 } },
 	};
 
 	memcpy(attr.ah_attr.grh.dgid.raw, device_conf_get()->peer_gid, 16);
@@ -56,7 +67,8 @@ good_mask(enum ibv_qp_type type, enum ibv_qp_state to)
 	if (to == IBV_QPS_RTS)
 		mask |= IBV_QP_SQ_PSN;
 	if (to == IBV_QPS_RTS && (type == IBV_QPT_RC || type == IBV_QPT_XRC_SEND))
-		mask |= IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC;
+		mask |= IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
+			IBV_QP_MAX_QP_RD_ATOMIC;
 	if (to == IBV_QPS_RTS && type == IBV_QPT_XRC_RECV)
 		mask |= IBV_QP_TIMEOUT;
 	return mask;
@@ -78,10 +90,11 @@ modify(struct fuzz_input *in, struct ibv_qp *qp)
 	int mask;
 
 	RTE_VERIFY(uroce_query_qp(qp, &attr, ~0, &init) == 0);
-	if ((how & 1) != 0) {	/* one step on, or all of them */
+	if ((how & 1) != 0) { /* one step on, or all of them */
 		for (enum ibv_qp_state s = attr.qp_state + 1; s <= IBV_QPS_RTS; s++) {
 			attr = good_attr(s);
-			if (uroce_modify_qp(qp, &attr, good_mask(qp->qp_type, s)) != 0 || (how & 2) != 0)
+			if (uroce_modify_qp(qp, &attr, good_mask(qp->qp_type, s)) != 0 ||
+			    (how & 2) != 0)
 				break;
 		}
 		return;
@@ -97,17 +110,21 @@ modify(struct fuzz_input *in, struct ibv_qp *qp)
 	uroce_modify_qp(qp, &attr, mask);
 }
 
-/* ---- work requests ---------------------------------------------------------------------------------- */
+/* ---- work requests
+ * ---------------------------------------------------------------------------------- */
 
 static void
 post_send(struct fuzz_input *in, struct ibv_qp *qp)
 {
 	struct ibv_sge sges[2] = { objects_sge(in), objects_sge(in) };
-	struct ibv_send_wr wr = { .opcode = fuzz_below(in, 20), .send_flags = fuzz_u8(in), .sg_list = sges,
-				  .num_sge = (int)fuzz_below(in, 3) }, *bad;
+	struct ibv_send_wr wr = { .opcode = fuzz_below(in, 20),
+				  .send_flags = fuzz_u8(in),
+				  .sg_list = sges,
+				  .num_sge = (int)fuzz_below(in, 3) },
+			   *bad;
 	const struct ibv_mr *mr = OBJECTS_PICK(in, mrs);
 
-	if ((wr.send_flags & IBV_SEND_INLINE) != 0)	/* is read from where it says */
+	if ((wr.send_flags & IBV_SEND_INLINE) != 0) /* is read from where it says */
 		for (unsigned int i = 0; i < RTE_DIM(sges); i++)
 			sges[i] = (struct ibv_sge){ (uintptr_t)objects.buffer, sges[i].length, 0 };
 	if (qp->qp_type == IBV_QPT_UD) {
@@ -120,8 +137,10 @@ post_send(struct fuzz_input *in, struct ibv_qp *qp)
 		if (wr.bind_mw.mw == NULL)
 			return;
 		wr.bind_mw.rkey = wr.bind_mw.mw->rkey + fuzz_below(in, 2);
-		wr.bind_mw.bind_info = (struct ibv_mw_bind_info){ OBJECTS_PICK(in, mrs),
-			(uintptr_t)objects.buffer + fuzz_u16(in), fuzz_u16(in), fuzz_u8(in) };
+		wr.bind_mw.bind_info =
+			(struct ibv_mw_bind_info){ OBJECTS_PICK(in, mrs),
+						   (uintptr_t)objects.buffer + fuzz_u16(in),
+						   fuzz_u16(in), fuzz_u8(in) };
 	} else {
 		wr.invalidate_rkey = mr != NULL ? mr->rkey : fuzz_u32(in);
 		wr.wr.atomic.remote_addr = fuzz_u64(in);
@@ -134,8 +153,10 @@ static void
 bind(struct fuzz_input *in, struct ibv_qp *qp)
 {
 	struct ibv_mw *mw = OBJECTS_PICK(in, mws);
-	struct ibv_mw_bind b = { .send_flags = fuzz_u8(in), .bind_info = { OBJECTS_PICK(in, mrs),
-		(uintptr_t)objects.buffer + fuzz_u16(in), fuzz_u16(in), fuzz_u8(in) } };
+	struct ibv_mw_bind b = { .send_flags = fuzz_u8(in),
+				 .bind_info = { OBJECTS_PICK(in, mrs),
+						(uintptr_t)objects.buffer + fuzz_u16(in),
+						fuzz_u16(in), fuzz_u8(in) } };
 
 	if (mw != NULL)
 		uroce_bind_mw(qp, mw, &b);
@@ -243,7 +264,8 @@ poll_cq(struct fuzz_input *in)
 	ibv_end_poll(ex);
 }
 
-/* ---- the target --------------------------------------------------------------------------------------- */
+/* ---- the target
+ * --------------------------------------------------------------------------------------- */
 
 static void
 pass(uint64_t ns)

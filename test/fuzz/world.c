@@ -19,16 +19,18 @@
 #include "verbs/xrc.h"
 #include "wire/packet.h"
 
-#define STRIDE (WORLD_AREA_BYTES + WORLD_GUARD_BYTES)
+#define STRIDE      (WORLD_AREA_BYTES + WORLD_GUARD_BYTES)
 #define SECRET_WORD 0x5ec3e7a1b2c3d4e5
-#define EVERYTHING (IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | \
-		    IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_MW_BIND | IBV_ACCESS_FLUSH_GLOBAL)
+#define EVERYTHING                                                                   \
+	(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | \
+	 IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_MW_BIND | IBV_ACCESS_FLUSH_GLOBAL)
 
 struct world world;
 
 #define ARENA_BYTES (WORLD_GUARD_BYTES + WORLD_AREAS * STRIDE)
 
-/* A guard, then area and guard in turn: DPDK's memory, from which frames are sent without a copy, or not. */
+/* A guard, then area and guard in turn: DPDK's memory, from which frames are sent without a copy,
+ * or not. */
 static uint8_t *arena;
 static bool large_mtu;
 /* What must not change is like these. */
@@ -98,8 +100,8 @@ world_check_frame(const uint8_t *frame, uint32_t len)
 
 	if (chain.ends[0] == NULL)
 		test_chain_init(&chain);
-	RTE_VERIFY(uroce_packet_decode(test_chain_set(&chain, frame, len, NULL, 0), RTE_ETHER_HDR_LEN, &p) ==
-		   UROCE_OK);
+	RTE_VERIFY(uroce_packet_decode(test_chain_set(&chain, frame, len, NULL, 0),
+				       RTE_ETHER_HDR_LEN, &p) == UROCE_OK);
 	RTE_VERIFY(p.payload_bytes <= 4096 && p.dest_qpn == WORLD_PEER_QPN);
 	RTE_VERIFY(memmem(frame, len, &word, sizeof(word)) == NULL);
 }
@@ -130,8 +132,8 @@ memory_open(void)
 		world.keys[i] = 0x12345600 + i;
 		if (areas[i].access == 0)
 			continue;
-		world.mrs[i] = uroce_reg_mr_iova(pd, world_area(i), WORLD_AREA_BYTES, world_address(i),
-						 areas[i].access);
+		world.mrs[i] = uroce_reg_mr_iova(pd, world_area(i), WORLD_AREA_BYTES,
+						 world_address(i), areas[i].access);
 		RTE_VERIFY(world.mrs[i] != NULL);
 		world.keys[i] = world.mrs[i]->rkey;
 		if (!is_secret(i))
@@ -169,7 +171,8 @@ static int
 mask_of(enum ibv_qp_type type, enum ibv_qp_state to)
 {
 	const int connected = IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN;
-	const int sends = IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC;
+	const int sends = IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
+			  IBV_QP_MAX_QP_RD_ATOMIC;
 	const int receives = IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
 
 	if (to == IBV_QPS_INIT)
@@ -198,11 +201,20 @@ bool
 world_connect(struct ibv_qp *qp)
 {
 	struct ibv_qp_attr attr = {
-		.port_num = 1, .path_mtu = large_mtu ? IBV_MTU_1024 : IBV_MTU_256, .dest_qp_num = WORLD_PEER_QPN,
-		.qp_access_flags = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC |
-				   IBV_ACCESS_FLUSH_GLOBAL,
-		.rq_psn = 0xfffff0, .sq_psn = 0xfffff8, .max_rd_atomic = 4, .max_dest_rd_atomic = 4,
-		.min_rnr_timer = 12, .timeout = 14, .retry_cnt = 7, .rnr_retry = 6, .qkey = WORLD_QKEY,
+		.port_num = 1,
+		.path_mtu = large_mtu ? IBV_MTU_1024 : IBV_MTU_256,
+		.dest_qp_num = WORLD_PEER_QPN,
+		.qp_access_flags = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
+				   IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_FLUSH_GLOBAL,
+		.rq_psn = 0xfffff0,
+		.sq_psn = 0xfffff8,
+		.max_rd_atomic = 4,
+		.max_dest_rd_atomic = 4,
+		.min_rnr_timer = 12,
+		.timeout = 14,
+		.retry_cnt = 7,
+		.rnr_retry = 6,
+		.qkey = WORLD_QKEY,
 		.ah_attr = peer_address(),
 	};
 
@@ -215,12 +227,17 @@ world_connect(struct ibv_qp *qp)
 static struct ibv_qp *
 qp_create(enum world_qp which)
 {
-	static const enum ibv_qp_type types[WORLD_QPS] = { IBV_QPT_RC, IBV_QPT_RC, IBV_QPT_UC, IBV_QPT_UD,
+	static const enum ibv_qp_type types[WORLD_QPS] = { IBV_QPT_RC,       IBV_QPT_RC,
+							   IBV_QPT_UC,       IBV_QPT_UD,
 							   IBV_QPT_XRC_SEND, IBV_QPT_XRC_RECV };
 	struct ibv_qp_init_attr_ex init = {
 		.comp_mask = which == WORLD_XRC_RECV ? IBV_QP_INIT_ATTR_XRCD : IBV_QP_INIT_ATTR_PD,
-		.qp_type = types[which], .pd = world.pd, .xrcd = world.xrcd,
-		.send_cq = world.cq, .recv_cq = world.cq, .srq = which == WORLD_RC_SRQ ? world.srq : NULL,
+		.qp_type = types[which],
+		.pd = world.pd,
+		.xrcd = world.xrcd,
+		.send_cq = world.cq,
+		.recv_cq = world.cq,
+		.srq = which == WORLD_RC_SRQ ? world.srq : NULL,
 		.cap = { .max_send_wr = WORLD_WR, .max_send_sge = 3, .max_inline_data = 64 },
 	};
 	struct ibv_qp *qp;
@@ -239,9 +256,12 @@ srqs_create(void)
 {
 	struct ibv_srq_init_attr init = { .attr = { .max_wr = WORLD_WR, .max_sge = 3 } };
 	struct ibv_srq_init_attr_ex xrc = {
-		.comp_mask = IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD | IBV_SRQ_INIT_ATTR_XRCD |
-			     IBV_SRQ_INIT_ATTR_CQ,
-		.srq_type = IBV_SRQT_XRC, .pd = world.pd, .xrcd = world.xrcd, .cq = world.cq,
+		.comp_mask = IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD |
+			     IBV_SRQ_INIT_ATTR_XRCD | IBV_SRQ_INIT_ATTR_CQ,
+		.srq_type = IBV_SRQT_XRC,
+		.pd = world.pd,
+		.xrcd = world.xrcd,
+		.cq = world.cq,
 		.attr = { .max_wr = WORLD_WR, .max_sge = 3 },
 	};
 
@@ -263,8 +283,10 @@ void
 world_open(int cqe, bool copy, bool dpdk)
 {
 	struct device_conf conf = device_ipv4;
-	struct ibv_xrcd_init_attr xrcd = {
-		.comp_mask = IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS, .fd = -1, .oflags = O_CREAT };
+	struct ibv_xrcd_init_attr xrcd = { .comp_mask = IBV_XRCD_INIT_ATTR_FD |
+							IBV_XRCD_INIT_ATTR_OFLAGS,
+					   .fd = -1,
+					   .oflags = O_CREAT };
 	struct ibv_ah_attr ah;
 
 	conf.copy = copy;
@@ -275,7 +297,8 @@ world_open(int cqe, bool copy, bool dpdk)
 	world.foreign_pd = uroce_alloc_pd(device_context());
 	world.cq = uroce_create_cq(device_context(), cqe, NULL, NULL, 0);
 	world.xrcd = uroce_open_xrcd(device_context(), &xrcd);
-	RTE_VERIFY(world.pd != NULL && world.foreign_pd != NULL && world.cq != NULL && world.xrcd != NULL);
+	RTE_VERIFY(world.pd != NULL && world.foreign_pd != NULL && world.cq != NULL &&
+		   world.xrcd != NULL);
 	ah = peer_address();
 	world.ah = uroce_create_ah(world.pd, &ah);
 	RTE_VERIFY(world.ah != NULL);

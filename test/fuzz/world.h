@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * What the target engine works on: QPs of every type on one engine, connected to a peer that the input plays, and
- * memory in areas with different rights, with guards between them. One thread.
+ * What the target engine works on: QPs of every type on one engine, connected to a peer that the
+ * input plays, and memory in areas with different rights, with guards between them. One thread.
  */
 
 #ifndef UROCE_TEST_FUZZ_WORLD_H
@@ -15,26 +15,27 @@
 
 #include "verbs/qp.h"
 
-#define WORLD_AREA_BYTES 4096u
+#define WORLD_AREA_BYTES  4096u
 #define WORLD_GUARD_BYTES 512u
-#define WORLD_PEER_QPN 0x123456
-#define WORLD_QKEY 0x11111111
-#define WORLD_WR 16u
+#define WORLD_PEER_QPN    0x123456
+#define WORLD_QKEY        0x11111111
+#define WORLD_WR          16u
 
 enum world_area {
-	WORLD_OPEN,	/* every right */
-	WORLD_LENT,	/* the same, until it is deregistered: then as SECRET */
-	WORLD_READ,	/* to be read only, here and by peers */
-	WORLD_OWN,	/* local access only */
-	WORLD_SECRET,	/* the same, but nothing is ever posted that names it: nobody reads or writes it */
-	WORLD_FOREIGN,	/* every right, in another protection domain */
-	WORLD_BARE,	/* never registered */
+	WORLD_OPEN,    /* every right */
+	WORLD_LENT,    /* the same, until it is deregistered: then as SECRET */
+	WORLD_READ,    /* to be read only, here and by peers */
+	WORLD_OWN,     /* local access only */
+	WORLD_SECRET,  /* the same, but nothing is ever posted that names it: nobody reads or writes
+			  it */
+	WORLD_FOREIGN, /* every right, in another protection domain */
+	WORLD_BARE,    /* never registered */
 	WORLD_AREAS,
 };
 
 enum world_qp {
 	WORLD_RC,
-	WORLD_RC_SRQ,	/* receives from the SRQ */
+	WORLD_RC_SRQ, /* receives from the SRQ */
 	WORLD_UC,
 	WORLD_UD,
 	WORLD_XRC_SEND,
@@ -49,10 +50,10 @@ struct world {
 	struct ibv_xrcd *xrcd;
 	struct ibv_ah *ah;
 	struct ibv_qp *qps[WORLD_QPS];
-	struct ibv_mr *mrs[WORLD_AREAS];	/* NULL: none, or not any more */
+	struct ibv_mr *mrs[WORLD_AREAS]; /* NULL: none, or not any more */
 	struct ibv_mr *null_mr;
-	struct ibv_mw *mws[3];			/* types 1, 2, 2 */
-	uint32_t keys[WORLD_AREAS];		/* also of what is gone */
+	struct ibv_mw *mws[3];      /* types 1, 2, 2 */
+	uint32_t keys[WORLD_AREAS]; /* also of what is gone */
 	uint32_t srqn;
 };
 
@@ -62,7 +63,8 @@ extern struct world world;
  * @param copy	the port takes no chains
  * @param dpdk	memory that the port can reach: payloads of a large MTU are sent without a copy */
 void world_open(int cqe, bool copy, bool dpdk);
-/** Destroy everything; nothing may be left, and no byte written that nobody had the right to write. */
+/** Destroy everything; nothing may be left, and no byte written that nobody had the right to write.
+ */
 void world_close(void);
 
 /** Memory as it must be: guards and what nobody may write to. */
