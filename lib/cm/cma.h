@@ -83,6 +83,7 @@ struct uroce_cma_id {
 	struct uroce_cm_agent *agent; /* the device's; NULL: none, or gone */
 	uint8_t sgid_index;
 	struct sockaddr_storage src;
+	bool src_chosen; /* it and the device, to lead to dst: the user had bound to a wildcard */
 	struct sockaddr_storage dst;
 	struct uroce_cma_port *port; /* bound to; NULL: no port, or a request's listener's */
 	LIST_ENTRY(uroce_cma_id) port_link;

@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <string.h>
 
+#include <rte_common.h>
+
 #include "uroce.h"
 #include "uroce_cma.h"
 #include "uroce_config.h"
@@ -35,6 +37,20 @@ unconnected_attr(const struct uroce_cma_id *id, struct ibv_qp_attr *attr, int *a
 	return 0;
 }
 
+/* A peer may offer more than the device can do, and mean no harm: 255 stands for its most. */
+static void
+limit_to_device(const struct uroce_cma_id *id, struct ibv_qp_attr *attr, int attr_mask)
+{
+	if (id->device == NULL)
+		return;
+	if ((attr_mask & IBV_QP_MAX_DEST_RD_ATOMIC) != 0)
+		attr->max_dest_rd_atomic =
+			RTE_MIN(attr->max_dest_rd_atomic, id->device->max_responder_resources);
+	if ((attr_mask & IBV_QP_MAX_QP_RD_ATOMIC) != 0)
+		attr->max_rd_atomic =
+			RTE_MIN(attr->max_rd_atomic, id->device->max_initiator_depth);
+}
+
 /* What the QP has to be modified with to reach attr->qp_state. */
 static int
 state_attr(struct uroce_cma_id *id, struct ibv_qp_attr *attr, int *attr_mask)
@@ -51,6 +67,8 @@ state_attr(struct uroce_cma_id *id, struct ibv_qp_attr *attr, int *attr_mask)
 		attr->rq_psn = id->starting_psn;
 	if (ret == 0 && (*attr_mask & IBV_QP_TIMEOUT) && id->timeout_set)
 		attr->timeout = id->timeout;
+	if (ret == 0)
+		limit_to_device(id, attr, *attr_mask);
 	uroce_cma_unlock();
 	return ret;
 }

@@ -87,6 +87,7 @@ route(struct uroce_cma_id *id, const struct sockaddr *dst)
 	const __be16 port = uroce_cma_addr_port(uroce_cma_src(id));
 	int ret;
 
+	id->src_chosen = any;
 	uroce_cma_addr_to_gid(uroce_cma_src(id), &sgid);
 	uroce_cma_addr_to_gid(dst, &dgid);
 	agent = uroce_cm_service()->route(any ? NULL : &sgid, &dgid, &sgid_index);
@@ -102,6 +103,22 @@ route(struct uroce_cma_id *id, const struct sockaddr *dst)
 	return 0;
 }
 
+/* As the ID was before route(): another device may lead to the next address that is tried, and this
+ * one may be closed. */
+static void
+unroute(struct uroce_cma_id *id)
+{
+	const __be16 port = uroce_cma_addr_port(uroce_cma_src(id));
+	const sa_family_t family = uroce_cma_src(id)->sa_family;
+
+	if (!id->src_chosen)
+		return;
+	id->src_chosen = false;
+	uroce_cma_device_unbind(id);
+	uroce_cma_addr_set_any(&id->src, family);
+	uroce_cma_addr_set_port(uroce_cma_src(id), port);
+}
+
 /* It is over, one way or the other. */
 static void
 resolved(struct uroce_cma_id *id, int ret)
@@ -110,7 +127,8 @@ resolved(struct uroce_cma_id *id, int ret)
 		id->state = UROCE_CMA_ADDR_RESOLVED;
 		uroce_cma_event_simple(id, RDMA_CM_EVENT_ADDR_RESOLVED, 0, UROCE_CMA_PUBLISH);
 	} else {
-		/* as it was before: it can be tried again */
+		/* it can be tried again */
+		unroute(id);
 		id->state = UROCE_CMA_BOUND;
 		uroce_cma_event_simple(id, RDMA_CM_EVENT_ADDR_ERROR, ret, UROCE_CMA_NONE);
 	}

@@ -19,6 +19,7 @@
 #include "eal.h"
 #include "uroce.h"
 #include "uroce_config.h"
+#include "cm/internal.h"
 #include "cm/mad.h"
 
 static struct rdma_event_channel *channel;
@@ -523,6 +524,32 @@ test_own_device(void **state)
 	destroy(listener);
 }
 
+/* A peer may offer 255 of everything: what the QP is to be modified with is what the device can do. */
+static void
+test_a_peer_offers_the_most(void **state)
+{
+	struct rdma_conn_param param = { .responder_resources = 1, .initiator_depth = 1, .qp_num = 5 };
+	struct rdma_cm_id *listener = world_listener(channel, 2, 7174, RDMA_PS_TCP, 0);
+	struct rdma_cm_id *client = world_resolved(channel, 2, 7174, RDMA_PS_TCP), *server;
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_RTR };
+	struct uroce_cm_conn *conn;
+	int mask;
+
+	assert_int_equal(uroce_rdma_connect(client, &param), 0);
+	server = world_take(channel, RDMA_CM_EVENT_CONNECT_REQUEST, 0);
+	conn = uroce_cma_id_of(server)->conn;
+	conn->responder_resources = 255;
+	conn->initiator_depth = 255;
+	assert_int_equal(uroce_rdma_init_qp_attr(server, &attr, &mask), 0);
+	assert_int_equal(attr.max_dest_rd_atomic, UROCE_MAX_RD_ATOMIC);
+	attr.qp_state = IBV_QPS_RTS;
+	assert_int_equal(uroce_rdma_init_qp_attr(server, &attr, &mask), 0);
+	assert_int_equal(attr.max_rd_atomic, UROCE_MAX_RD_ATOMIC);
+	destroy(client);
+	destroy(server);
+	destroy(listener);
+}
+
 static void
 test_ece(void **state)
 {
@@ -566,6 +593,7 @@ main(void)
 		TEST(notify),          TEST(qp_fails),
 		TEST(accept_fails),    TEST(client_gone),
 		TEST(own_device),      TEST(ece),
+		TEST(a_peer_offers_the_most),
 	};
 
 	test_eal_init(NULL);

@@ -16,6 +16,7 @@
 #include <cmocka.h>
 
 #include "cma_world.h"
+#include "cm/cma_sockaddr.h"
 #include "eal.h"
 #include "uroce_config.h"
 
@@ -198,6 +199,52 @@ test_silent_neighbour(void **state)
 	world_take(channel, RDMA_CM_EVENT_ADDR_ERROR, -EHOSTUNREACH);
 }
 
+/* After an error the ID is on no device: that can be closed, and another may be the next that leads there. */
+static void
+test_error_leaves_device(void **state)
+{
+	struct sockaddr_in far = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(0xc0a80001) };
+	const struct sockaddr *src;
+	__be16 port;
+
+	world.resolve = -EINPROGRESS;
+	assert_int_equal(uroce_rdma_resolve_addr(id, NULL, world_v4(100, 9), 1000), 0);
+	assert_int_equal(world.devices[0].dev.pd_count, 1);
+	port = uroce_cma_addr_port(uroce_cma_src(uroce_cma_id_of(id)));
+	world_pass(1020 * WORLD_MS);
+	world_take(channel, RDMA_CM_EVENT_ADDR_ERROR, -ETIMEDOUT);
+	assert_int_equal(world.devices[0].dev.pd_count, 0);
+	assert_int_equal(uroce_rdma_resolve_addr(id, NULL, (struct sockaddr *)&far, 1000), 0);
+	world_take(channel, RDMA_CM_EVENT_ADDR_ERROR, -ENETUNREACH);
+	assert_int_equal(world.devices[0].dev.pd_count, 0);
+	pthread_mutex_lock(&uroce_cm_lock);
+	uroce_cma_device_gone(&world.devices[0].agent);
+	pthread_mutex_unlock(&uroce_cm_lock);
+	world_no_event(channel);
+	/* as a wildcard again, with the port that it had */
+	src = uroce_cma_src(uroce_cma_id_of(id));
+	assert_int_equal(((const struct sockaddr_in *)src)->sin_addr.s_addr, 0);
+	assert_int_equal(((const struct sockaddr_in *)src)->sin_port, port);
+	assert_int_not_equal(port, 0);
+	world.resolve = 0;
+	assert_int_equal(uroce_rdma_resolve_addr(id, NULL, world_v4(2, 9), 1000), 0);
+	world_take(channel, RDMA_CM_EVENT_ADDR_RESOLVED, 0);
+	assert_int_equal(uroce_rdma_get_src_port(id), port);
+}
+
+/* Where the user has said from where, it stays there. */
+static void
+test_error_keeps_bound(void **state)
+{
+	assert_int_equal(uroce_rdma_bind_addr(id, world_v4(1, 44)), 0);
+	world.resolve = -EHOSTUNREACH;
+	assert_int_equal(uroce_rdma_resolve_addr(id, NULL, world_v4(100, 9), 1000), 0);
+	world_take(channel, RDMA_CM_EVENT_ADDR_ERROR, -EHOSTUNREACH);
+	assert_int_equal(world.devices[0].dev.pd_count, 1);
+	assert_memory_equal(uroce_cma_src(uroce_cma_id_of(id)), world_v4(1, 44),
+			    sizeof(struct sockaddr_in));
+}
+
 /* Several at a time, each with its own time. */
 static void
 test_order(void **state)
@@ -271,6 +318,8 @@ main(void)
 		TEST(unreachable_network),
 		TEST(slow_neighbour),
 		TEST(silent_neighbour),
+		TEST(error_leaves_device),
+		TEST(error_keeps_bound),
 		TEST(order),
 		TEST(destroy_while_resolving),
 		TEST(route),
