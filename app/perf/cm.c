@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,8 +38,9 @@ struct perf_cm {
 	uint8_t chunks[UROCE_PERF_CM_CHUNKS][CHUNK_BYTES];
 };
 
+/* The connection, and all that was made for it; the listener listens on. */
 static void
-cm_free(struct perf_cm *cm)
+peer_drop(struct perf_cm *cm)
 {
 	if (cm->id != NULL && cm->id->qp != NULL)
 		uroce_rdma_destroy_qp(cm->id);
@@ -50,6 +52,20 @@ cm_free(struct perf_cm *cm)
 		uroce_dealloc_pd(cm->pd);
 	if (cm->id != NULL)
 		uroce_rdma_destroy_id(cm->id);
+	cm->id = NULL;
+	cm->mr = NULL;
+	cm->cq = NULL;
+	cm->pd = NULL;
+	cm->sending = 0;
+	cm->received = 0;
+	cm->disconnected = false;
+	cm->broken = false;
+}
+
+static void
+cm_free(struct perf_cm *cm)
+{
+	peer_drop(cm);
 	if (cm->listener != NULL)
 		uroce_rdma_destroy_id(cm->listener);
 	if (cm->channel != NULL)
@@ -311,30 +327,50 @@ uroce_perf_cm_listen(void)
 	return NULL;
 }
 
-int
-uroce_perf_cm_accept(struct perf_conn *conn, struct perf_cm *cm)
+/* @return 0; -EAGAIN: a client has asked, and vanished before it was connected: another one may come; -errno */
+static int
+client_meet(struct perf_conn *conn, struct perf_cm *cm)
 {
 	struct rdma_conn_param param = { .rnr_retry_count = RETRIES };
 	struct rdma_cm_id *id;
+	int ret = event_wait(conn, cm, RDMA_CM_EVENT_CONNECT_REQUEST, &id, 0);
+
+	if (ret != 0)
+		return ret;
+	cm->id = id;
+	ret = qp_create(cm);
+	if (ret != 0)
+		return ret;
+	if (uroce_rdma_accept(cm->id, &param) != 0)
+		ret = -errno;
+	else
+		ret = event_wait(conn, cm, RDMA_CM_EVENT_ESTABLISHED, &id, UROCE_PERF_OOB_TIMEOUT_MS);
+	if (ret == 0 || ret == -EINTR)
+		return ret;
+	fprintf(stderr, "uroce-perf: a client went before it was connected (%s): waiting for another\n",
+		strerror(-ret));
+	peer_drop(cm);
+	return -EAGAIN;
+}
+
+int
+uroce_perf_cm_accept(struct perf_conn *conn, struct perf_cm *cm)
+{
 	int ret;
 
 	conn->cm = cm;
 	conn->ops = &cm_ops;
 	conn->length = 0;
-	ret = event_wait(conn, cm, RDMA_CM_EVENT_CONNECT_REQUEST, &id, 0);
-	if (ret == 0) {
-		cm->id = id;
-		uroce_rdma_destroy_id(cm->listener);
-		cm->listener = NULL;
-		ret = qp_create(cm);
-	}
-	if (ret == 0 && uroce_rdma_accept(cm->id, &param) != 0)
-		ret = -errno;
-	if (ret == 0)
-		ret = event_wait(conn, cm, RDMA_CM_EVENT_ESTABLISHED, &id, UROCE_PERF_OOB_TIMEOUT_MS);
-	if (ret != 0)
+	do
+		ret = client_meet(conn, cm);
+	while (ret == -EAGAIN);
+	if (ret != 0) {
 		uroce_perf_conn_close(conn);
-	return ret;
+		return ret;
+	}
+	uroce_rdma_destroy_id(cm->listener);
+	cm->listener = NULL;
+	return 0;
 }
 
 static int
