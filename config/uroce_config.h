@@ -37,6 +37,8 @@
 /* Memory */
 #define UROCE_FLUSH_BYTES (1u << 20)	/* made persistent in one turn of a QP */
 #define UROCE_NULL_BYTES 4096		/* of a null MR at a time: a packet's payload */
+#define UROCE_MR_WAIT_TELL_NS 1000000000ull	/* a region that packets keep so long is logged, */
+#define UROCE_MR_WAIT_REPEAT_NS 10000000000ull	/* and again so often */
 #define UROCE_RANDOM_WORDS 32		/* 64-bit words a thread takes from getrandom(2) at a time */
 
 /* Requester and responder */

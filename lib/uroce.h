@@ -235,7 +235,8 @@ struct ibv_mr *uroce_alloc_null_mr(struct ibv_pd *pd);
  */
 int uroce_rereg_mr(struct ibv_mr *mr, int flags, struct ibv_pd *pd, void *addr, size_t length, int access);
 
-/** ibv_dereg_mr(3). Waits until no packet that leads into the memory is on its way out.
+/** ibv_dereg_mr(3). Waits until no packet that leads into the memory is on its way out, and logs it when a
+ * port keeps one for long.
  * @return 0; EBUSY: memory windows are bound to it */
 int uroce_dereg_mr(struct ibv_mr *mr);
 

@@ -6,11 +6,13 @@
  */
 
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 #include <time.h>
 
 #include "port/clock.h"
 #include "port/link.h"
+#include "port/log.h"
 #include "port/mcast.h"
 #include "port/path.h"
 #include "port/port.h"
@@ -46,6 +48,15 @@ progress(struct uroce_device *dev)
 {
 	RTE_SET_USED(dev); /* what one device waits for, another may have to send */
 	uroce_workers_progress();
+}
+
+static void
+mr_waits(struct uroce_device *dev, const struct ibv_mr *mr, uint32_t frames, uint64_t ns)
+{
+	UROCE_LOG(WARNING,
+		  "%s: deregistering the region %#" PRIx32 " (%zu bytes at %p) has waited for %" PRIu64
+		  " s: %" PRIu32 " frames that lead into it have been sent, and a port keeps them\n",
+		  dev->ibv.name, mr->lkey, mr->length, mr->addr, ns / 1000000000, frames);
 }
 
 static void
@@ -92,6 +103,7 @@ const struct uroce_device_ops uroce_port_ops = {
 	.path_init = uroce_port_path_init,
 	.path_fini = uroce_port_path_fini,
 	.progress = progress,
+	.mr_waits = mr_waits,
 	.query_port = uroce_port_query,
 	.query_gid = query_gid,
 	.mcast_join = uroce_port_mcast_join,

@@ -71,6 +71,8 @@ struct uroce_device_ops {
 	void (*path_fini)(struct uroce_device *dev, struct uroce_path *path);
 	/* Let workers that nobody is polling get on. Not between enter and exit. */
 	void (*progress)(struct uroce_device *dev);
+	/* A region cannot be taken back for so long, as so many frames lead into it. NULL: nobody is told. */
+	void (*mr_waits)(struct uroce_device *dev, const struct ibv_mr *mr, uint32_t frames, uint64_t ns);
 	int (*query_port)(struct uroce_device *dev, struct ibv_port_attr *attr);
 	int (*query_gid)(struct uroce_device *dev, unsigned int index, struct ibv_gid_entry *entry);
 	/* The first QP is attached to a multicast group, the last one is detached. One call at a time. The port

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 
 #include "uroce.h"
+#include "uroce_config.h"
 #include "mem/mr.h"
 #include "verbs/device.h"
 #include "verbs/pd.h"
@@ -77,12 +78,38 @@ uroce_alloc_null_mr(struct ibv_pd *pd)
 	return of_pd(pd, uroce_mr_create_null(&uroce_device_of(pd->context)->mrs, pd));
 }
 
+/* For frames that lead into a region. */
+struct wait {
+	struct uroce_device *dev;
+	struct uroce_mr *mr;
+	uint64_t since_ns;	/* valid from the first round on */
+	uint64_t tell_ns;	/* when it has taken so long that somebody should know; 0: not one round yet */
+};
+
+static void
+tell(struct wait *w)
+{
+	uint64_t now_ns, wall_ns;
+
+	w->dev->ops->clocks(w->dev, &now_ns, &wall_ns);
+	if (w->tell_ns == 0) {
+		w->since_ns = now_ns;
+		w->tell_ns = now_ns + UROCE_MR_WAIT_TELL_NS;
+	} else if (now_ns >= w->tell_ns) {
+		w->tell_ns = now_ns + UROCE_MR_WAIT_REPEAT_NS;
+		w->dev->ops->mr_waits(w->dev, &w->mr->ibv,
+				      __atomic_load_n(&w->mr->inflight, __ATOMIC_RELAXED), now_ns - w->since_ns);
+	}
+}
+
 static void
 let_workers_progress(void *arg)
 {
-	struct uroce_device *dev = arg;
+	struct wait *w = arg;
 
-	dev->ops->progress(dev);
+	w->dev->ops->progress(w->dev);
+	if (w->dev->ops->mr_waits != NULL)
+		tell(w);
 }
 
 /* What the region is, but for what is to change. */
@@ -112,6 +139,7 @@ int
 uroce_rereg_mr(struct ibv_mr *ibv, int flags, struct ibv_pd *pd, void *addr, size_t length, int access)
 {
 	struct uroce_mr *mr = (struct uroce_mr *)ibv;
+	struct wait w = { .dev = uroce_device_of(ibv->context), .mr = mr };
 	struct ibv_pd *old = ibv->pd;
 	struct uroce_mr_change to;
 	int ret = EINVAL;
@@ -122,7 +150,7 @@ uroce_rereg_mr(struct ibv_mr *ibv, int flags, struct ibv_pd *pd, void *addr, siz
 		goto fail;
 	to = merge(mr, flags, pd, addr, length, access);
 	pd_get(to.pd);
-	ret = -uroce_mr_change(mr, &to, let_workers_progress, uroce_device_of(ibv->context));
+	ret = -uroce_mr_change(mr, &to, let_workers_progress, &w);
 	pd_put(ret == 0 ? old : to.pd);
 	if (ret == 0)
 		return 0;
@@ -134,9 +162,9 @@ fail:
 int
 uroce_dereg_mr(struct ibv_mr *mr)
 {
+	struct wait w = { .dev = uroce_device_of(mr->context), .mr = (struct uroce_mr *)mr };
 	struct ibv_pd *pd = mr->pd;
-	int ret = -uroce_mr_destroy((struct uroce_mr *)mr, let_workers_progress,
-				    uroce_device_of(mr->context));
+	int ret = -uroce_mr_destroy(w.mr, let_workers_progress, &w);
 
 	if (ret == 0)
 		pd_put(pd);

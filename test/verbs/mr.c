@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include <cmocka.h>
+#include <rte_common.h>
 #include <rte_malloc.h>
 
 #include "uroce.h"
@@ -34,6 +35,9 @@ static struct uroce_device dev;
 static struct ibv_pd *pd;
 static struct rte_mbuf *in_flight;
 static unsigned int progress_calls;
+static uint64_t now_ns = 1; /* the device's */
+static uint64_t told_ns[4];
+static unsigned int tellings;
 
 static const struct uroce_mr_key *
 look_up(const struct ibv_mr *mr, uint64_t addr, uint64_t length, unsigned int access)
@@ -229,13 +233,33 @@ test_full(void **state)
 		assert_int_equal(uroce_dereg_mr(mrs[i]), 0);
 }
 
+/* Half a second each: half a minute in all. */
 static void
 progress(struct uroce_device *of)
 {
 	assert_ptr_equal(of, &dev);
+	now_ns += 500000000;
 	progress_calls++;
-	if (progress_calls == 5)
+	if (progress_calls == 60)
 		rte_pktmbuf_free(in_flight);
+}
+
+static void
+clocks(struct uroce_device *of, uint64_t *device_ns, uint64_t *wall_ns)
+{
+	assert_ptr_equal(of, &dev);
+	*device_ns = now_ns;
+	*wall_ns = 0;
+}
+
+static void
+mr_waits(struct uroce_device *of, const struct ibv_mr *mr, uint32_t frames, uint64_t ns)
+{
+	assert_ptr_equal(of, &dev);
+	assert_int_equal(mr->length, 100);
+	assert_int_equal(frames, 1);
+	assert_true(tellings < RTE_DIM(told_ns));
+	told_ns[tellings++] = ns;
 }
 
 static void
@@ -254,7 +278,11 @@ test_deregistration_waits(void **state)
 					 100, in_flight),
 			 0);
 	assert_int_equal(uroce_dereg_mr(mr), 0);
-	assert_int_equal(progress_calls, 5);
+	assert_int_equal(progress_calls, 60);
+	/* after a second, and then each ten */
+	assert_int_equal(tellings, 3);
+	for (unsigned int i = 0; i < tellings; i++)
+		assert_int_equal(told_ns[i], UROCE_MR_WAIT_TELL_NS + i * UROCE_MR_WAIT_REPEAT_NS);
 	assert_int_equal(rte_mempool_avail_count(pool), 15);
 	rte_free(memory);
 	rte_mempool_free(pool);
@@ -263,7 +291,11 @@ test_deregistration_waits(void **state)
 static int
 setup(void **state)
 {
-	static const struct uroce_device_ops ops = { .progress = progress };
+	static const struct uroce_device_ops ops = {
+		.progress = progress,
+		.clocks = clocks,
+		.mr_waits = mr_waits,
+	};
 	const struct uroce_device_conf conf = {
 		.name = "uroce0",
 		.numa_node = -1,
