@@ -260,7 +260,7 @@ in_use(struct uroce_port *port)
 	own = port->agent != NULL;
 	pthread_mutex_lock(&dev->lock);
 	used = dev->pd_count > own * UROCE_AGENT_PDS || dev->cq_count > own * UROCE_AGENT_CQS ||
-	       dev->qp_count > own * UROCE_AGENT_QPS ||
+	       dev->qp_count > own * UROCE_AGENT_QPS || dev->xrcd_count > 0 ||
 	       dev->channel_count > own * UROCE_AGENT_CHANNELS;
 	pthread_mutex_unlock(&dev->lock);
 	uroce_registry_unlock();

@@ -6,6 +6,7 @@
  */
 
 #include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -136,6 +137,12 @@ test_names(void **state)
 static void
 test_objects_keep_it_open(void **state)
 {
+	struct ibv_xrcd_init_attr xrcd_attr = {
+		.comp_mask = IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS,
+		.fd = -1,
+		.oflags = O_CREAT,
+	};
+	struct ibv_xrcd *xrcd;
 	struct ibv_pd *pd;
 	struct tap t;
 
@@ -144,6 +151,10 @@ test_objects_keep_it_open(void **state)
 	assert_non_null(pd);
 	assert_int_equal(uroce_close_device(t.context), EBUSY);
 	assert_int_equal(uroce_dealloc_pd(pd), 0);
+	xrcd = uroce_open_xrcd(t.context, &xrcd_attr);
+	assert_non_null(xrcd);
+	assert_int_equal(uroce_close_device(t.context), EBUSY);
+	assert_int_equal(uroce_close_xrcd(xrcd), 0);
 	tap_close(&t);
 }
 
