@@ -28,6 +28,7 @@
 #include <rte_branch_prediction.h>
 
 #include "transport/engine.h"
+#include "uroce_config.h"
 #include "uroce_verbs.h"
 #include "verbs/qp.h"
 #include "verbs/srq.h"
@@ -122,6 +123,10 @@ void uroce_response_nak(struct uroce_engine *e, struct uroce_qp *qp, uint8_t syn
 unsigned int uroce_requester_send(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf **frames,
 				  unsigned int room);
 void uroce_requester_reset(struct uroce_qp *qp, uint32_t psn);
+/** One packet of a SEND or WRITE, from req.offset of the WQE; what of it is copied, the application may change once
+ * it has been cut. @return as uroce_frame_begin() */
+int uroce_data_packet(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_sqe *sqe, bool ack_req,
+		      bool copy, struct rte_mbuf **out);
 /** Send again from a PSN that has been sent; or catch up with one that is ahead. */
 void uroce_requester_seek(struct uroce_qp *qp, uint32_t psn);
 /** Transport timeout from now on, if anything is outstanding. */
@@ -272,6 +277,30 @@ static inline bool
 uroce_is_rd_atomic(uint8_t wr_opcode)
 {
 	return uroce_wr_is(wr_opcode, UROCE_WR_RD_ATOMICS);
+}
+
+/* R14 */
+static inline bool
+uroce_payload_fits(const struct uroce_qp *qp, const struct uroce_packet *p)
+{
+	if (!(p->info->flags & UROCE_OPF_PAYLOAD))
+		return p->payload_bytes == 0;
+	if (!(p->info->flags & UROCE_OPF_LAST))
+		return p->payload_bytes == qp->mtu_bytes;
+	if (!(p->info->flags & UROCE_OPF_FIRST) && p->payload_bytes == 0)
+		return false;
+	return p->payload_bytes <= qp->mtu_bytes;
+}
+
+/* R16: at most 2^31 bytes, and those of the packets add up to DMALen. */
+static inline bool
+uroce_dma_length_fits(const struct uroce_responder *resp, const struct uroce_packet *p)
+{
+	uint64_t placed = (uint64_t)resp->offset + p->payload_bytes;
+
+	if (resp->length > UROCE_MAX_MSG_BYTES)
+		return false;
+	return p->info->flags & UROCE_OPF_LAST ? placed == resp->length : placed < resp->length;
 }
 
 #endif /* UROCE_TRANSPORT_INTERNAL_H */

@@ -197,10 +197,9 @@ static const uint8_t data_opcodes[][4] = {
 				   UROCE_RC_SEND_ONLY_INV },
 };
 
-/* One packet of a SEND or WRITE. */
-static int
-data_packet(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_sqe *sqe, bool window_full,
-	    struct rte_mbuf **out)
+int
+uroce_data_packet(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_sqe *sqe, bool ack_req, bool copy,
+		  struct rte_mbuf **out)
 {
 	struct uroce_requester *req = &qp->req;
 	bool last = req->offset + 1 == sqe->psn_count;
@@ -208,13 +207,12 @@ data_packet(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_sqe 
 	uint8_t opcode = qp->opcode_base + data_opcodes[sqe->opcode][(last ? UROCE_OPF_LAST : 0) |
 								     (req->offset == 0 ? UROCE_OPF_FIRST : 0)];
 	const struct uroce_opcode_info *info = &uroce_opcodes[opcode];
-	bool ack_req = last || window_full || req->since_ack_req + 1 >= UROCE_ACK_REQ_PACKETS;
 	/* R31: a solicited event is asked for by the last packet only, of what takes a receive WQE (post.c) */
 	uint8_t flags = last && (sqe->flags & IBV_SEND_SOLICITED) ? UROCE_BTH_SE : 0;
 	uint8_t imm = info->ext[UROCE_EXT_IMMDT] | info->ext[UROCE_EXT_IETH];
 	struct uroce_slice slice = {
 		.sge = sqe->sge, .num_sge = sqe->num_sge, .offset = done,
-		.length = RTE_MIN(sqe->length - done, qp->mtu_bytes),
+		.length = RTE_MIN(sqe->length - done, qp->mtu_bytes), .copy = copy,
 	};
 	const uint8_t *inline_data = sqe->flags & IBV_SEND_INLINE ? (const uint8_t *)sqe->sge : NULL;
 	struct uroce_frame f;
@@ -228,10 +226,24 @@ data_packet(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_sqe 
 				 sqe->length);
 	if (imm != 0)
 		((struct uroce_immdt *)((uint8_t *)f.bth + imm))->imm = sqe->imm;
-	req->since_ack_req = ack_req ? 0 : req->since_ack_req + 1;
 	uroce_count(e, UROCE_SENT_BYTES, slice.length);
 	*out = uroce_frame_end(e, &f);
 	return 0;
+}
+
+/* … of an acknowledged one: the last asks for it, the one that fills the window, and one in so many. */
+static int
+data_packet(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_sqe *sqe, bool window_full,
+	    struct rte_mbuf **out)
+{
+	struct uroce_requester *req = &qp->req;
+	bool ack_req = req->offset + 1 == sqe->psn_count || window_full ||
+		       req->since_ack_req + 1 >= UROCE_ACK_REQ_PACKETS;
+	int ret = uroce_data_packet(e, qp, sqe, ack_req, false, out);
+
+	if (ret == 0)
+		req->since_ack_req = ack_req ? 0 : req->since_ack_req + 1;
+	return ret;
 }
 
 /* Account for `psns` more PSNs sent from the current WQE. */

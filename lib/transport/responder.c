@@ -138,19 +138,6 @@ allowed(const struct uroce_qp *qp, const struct uroce_opcode_info *info)
 	}
 }
 
-/* R14 */
-static bool
-payload_fits(const struct uroce_qp *qp, const struct uroce_packet *p)
-{
-	if (!(p->info->flags & UROCE_OPF_PAYLOAD))
-		return p->payload_bytes == 0;
-	if (!(p->info->flags & UROCE_OPF_LAST))
-		return p->payload_bytes == qp->mtu_bytes;
-	if (!(p->info->flags & UROCE_OPF_FIRST) && p->payload_bytes == 0)
-		return false;
-	return p->payload_bytes <= qp->mtu_bytes;
-}
-
 /* The end of every request that has been executed: PSN, MSN (R29), acknowledgement (R31). */
 enum uroce_verdict
 uroce_responder_executed(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p, uint32_t psns)
@@ -198,7 +185,7 @@ receive_send(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_pac
 		return UROCE_NAK_RNR;
 	if (p->info->flags & UROCE_OPF_FIRST)
 		resp->offset = 0;
-	if (!payload_fits(qp, p))
+	if (!uroce_payload_fits(qp, p))
 		return UROCE_NAK_PAYLOAD;
 	if (p->payload_bytes > rqe->length - resp->offset)
 		return UROCE_NAK_RECV_LENGTH;
@@ -220,17 +207,6 @@ receive_send(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_pac
 	return uroce_responder_executed(e, qp, p, 1);
 }
 
-/* R16: at most 2^31 bytes, and those of the packets add up to DMALen. */
-static bool
-dma_length_fits(const struct uroce_responder *resp, const struct uroce_packet *p)
-{
-	uint64_t placed = (uint64_t)resp->offset + p->payload_bytes;
-
-	if (resp->length > UROCE_MAX_MSG_BYTES)
-		return false;
-	return p->info->flags & UROCE_OPF_LAST ? placed == resp->length : placed < resp->length;
-}
-
 static enum uroce_verdict
 receive_write(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p)
 {
@@ -248,9 +224,9 @@ receive_write(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_pa
 		resp->rkey = rte_be_to_cpu_32(reth->rkey);
 		resp->addr = rte_be_to_cpu_64(reth->va);
 	}
-	if (!payload_fits(qp, p))
+	if (!uroce_payload_fits(qp, p))
 		return UROCE_NAK_PAYLOAD;
-	if (!dma_length_fits(resp, p))
+	if (!uroce_dma_length_fits(resp, p))
 		return UROCE_NAK_DMA_LEN;
 	if (resp->length > 0) {		/* R18, R20; R19: not of nothing */
 		key = uroce_key_lookup(&qp->dev->mrs, resp->rkey, uroce_rkey_pd(qp), &qp->windows,
@@ -306,7 +282,7 @@ receive_read(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_pac
 
 	if (uroce_rd_atomic_full(qp))
 		return UROCE_NAK_RD_ATOMIC;
-	if (!payload_fits(qp, p))
+	if (!uroce_payload_fits(qp, p))
 		return UROCE_NAK_PAYLOAD;
 	if (length > UROCE_MAX_MSG_BYTES)
 		return UROCE_NAK_DMA_LEN;
@@ -337,7 +313,7 @@ receive_atomic(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_p
 
 	if (uroce_rd_atomic_full(qp))
 		return UROCE_NAK_RD_ATOMIC;
-	if (!payload_fits(qp, p))
+	if (!uroce_payload_fits(qp, p))
 		return UROCE_NAK_PAYLOAD;
 	if ((addr & 7) != 0)
 		return UROCE_NAK_ATOMIC_ALIGNMENT;

@@ -9,18 +9,6 @@
 #include <rte_branch_prediction.h>
 
 #include "transport/internal.h"
-#include "uroce_config.h"
-
-/* R14 */
-static bool
-payload_fits(const struct uroce_qp *qp, const struct uroce_packet *p)
-{
-	if (!(p->info->flags & UROCE_OPF_LAST))
-		return p->payload_bytes == qp->mtu_bytes;
-	if (!(p->info->flags & UROCE_OPF_FIRST) && p->payload_bytes == 0)
-		return false;
-	return p->payload_bytes <= qp->mtu_bytes;
-}
 
 /* The message's last packet has come, and it has a receive WQE. */
 static void
@@ -41,7 +29,7 @@ receive_send(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_pac
 
 	if (rqe == NULL)
 		return UROCE_DROP_NO_RECV;
-	if (!payload_fits(qp, p) || p->payload_bytes > rqe->length - resp->offset)
+	if (!uroce_payload_fits(qp, p) || p->payload_bytes > rqe->length - resp->offset)
 		return UROCE_DROP_PAYLOAD;
 	slice = (struct uroce_slice){
 		.sge = rqe->sge, .num_sge = rqe->num_sge, .offset = resp->offset,
@@ -56,17 +44,6 @@ receive_send(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_pac
 	if (p->info->flags & UROCE_OPF_LAST)
 		complete(e, qp, p, IBV_WC_RECV);
 	return UROCE_OK;
-}
-
-/* R16: at most 2^31 bytes, and those of the packets add up to DMALen. */
-static bool
-dma_length_fits(const struct uroce_responder *resp, const struct uroce_packet *p)
-{
-	uint64_t placed = (uint64_t)resp->offset + p->payload_bytes;
-
-	if (resp->length > UROCE_MAX_MSG_BYTES)
-		return false;
-	return p->info->flags & UROCE_OPF_LAST ? placed == resp->length : placed < resp->length;
 }
 
 static enum uroce_verdict
@@ -86,7 +63,7 @@ receive_write(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_pa
 		return UROCE_DROP_ACCESS;
 	if ((p->info->flags & UROCE_OPF_RECV) && uroce_recv_take(qp) == NULL)
 		return UROCE_DROP_NO_RECV;
-	if (!payload_fits(qp, p) || !dma_length_fits(resp, p))
+	if (!uroce_payload_fits(qp, p) || !uroce_dma_length_fits(resp, p))
 		return UROCE_DROP_PAYLOAD;
 	if (resp->length > 0) {		/* R18, R20; R19: not of nothing */
 		key = uroce_key_lookup(&qp->dev->mrs, resp->rkey, qp->ibv.pd, &qp->windows, resp->addr,

@@ -11,56 +11,6 @@
 #include <rte_branch_prediction.h>
 
 #include "transport/internal.h"
-#include "uroce_config.h"
-
-#define UC(opcode) (UROCE_UC_SEND_FIRST + UROCE_RC_##opcode)
-
-/* Opcodes by [is a WRITE][last has an immediate][place in the message: MIDDLE, FIRST, LAST, ONLY]. */
-static const uint8_t opcodes[2][2][4] = {
-	{ { UC(SEND_MIDDLE), UC(SEND_FIRST), UC(SEND_LAST), UC(SEND_ONLY) },
-	  { UC(SEND_MIDDLE), UC(SEND_FIRST), UC(SEND_LAST_IMM), UC(SEND_ONLY_IMM) } },
-	{ { UC(WRITE_MIDDLE), UC(WRITE_FIRST), UC(WRITE_LAST), UC(WRITE_ONLY) },
-	  { UC(WRITE_MIDDLE), UC(WRITE_FIRST), UC(WRITE_LAST_IMM), UC(WRITE_ONLY_IMM) } },
-};
-
-static uint8_t
-packet_opcode(const struct uroce_sqe *sqe, uint32_t offset)
-{
-	bool write = sqe->opcode == IBV_WR_RDMA_WRITE || sqe->opcode == IBV_WR_RDMA_WRITE_WITH_IMM;
-	bool imm = sqe->opcode == IBV_WR_SEND_WITH_IMM || sqe->opcode == IBV_WR_RDMA_WRITE_WITH_IMM;
-
-	return opcodes[write][imm][(offset + 1 == sqe->psn_count ? UROCE_OPF_LAST : 0) |
-				   (offset == 0 ? UROCE_OPF_FIRST : 0)];
-}
-
-/* @return 0; -ENOBUFS: a pool is empty; -EACCES: a key does not allow it */
-static int
-packet(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_sqe *sqe, struct rte_mbuf **out)
-{
-	uint32_t done = qp->req.offset * qp->mtu_bytes;
-	uint8_t opcode = packet_opcode(sqe, qp->req.offset);
-	const struct uroce_opcode_info *info = &uroce_opcodes[opcode];
-	/* R31; posting has taken the flag from what consumes no receive WQE */
-	uint8_t flags = (info->flags & UROCE_OPF_LAST) && (sqe->flags & IBV_SEND_SOLICITED) ? UROCE_BTH_SE : 0;
-	struct uroce_slice slice = {
-		.sge = sqe->sge, .num_sge = sqe->num_sge, .offset = done,
-		.length = RTE_MIN(sqe->length - done, qp->mtu_bytes), .copy = true,
-	};
-	const uint8_t *inline_data = sqe->flags & IBV_SEND_INLINE ? (const uint8_t *)sqe->sge : NULL;
-	struct uroce_frame f;
-	int ret = uroce_frame_begin(e, qp, opcode, flags, false, qp->req.psn, &slice, inline_data, &f);
-
-	if (unlikely(ret != 0))
-		return ret;
-	if (info->ext[UROCE_EXT_RETH] != 0)
-		uroce_reth_write((uint8_t *)f.bth + info->ext[UROCE_EXT_RETH], sqe->remote_addr, sqe->rkey,
-				 sqe->length);
-	if (info->ext[UROCE_EXT_IMMDT] != 0)
-		((struct uroce_immdt *)((uint8_t *)f.bth + info->ext[UROCE_EXT_IMMDT]))->imm = sqe->imm;
-	uroce_count(e, UROCE_SENT_BYTES, slice.length);
-	*out = uroce_frame_end(e, &f);
-	return 0;
-}
 
 static void
 begin_wqe(struct uroce_qp *qp, struct uroce_sqe *sqe)
@@ -123,7 +73,7 @@ uroce_uc_send(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf **fra
 		}
 		if (qp->req.offset == 0)
 			begin_wqe(qp, sqe);
-		ret = packet(e, qp, sqe, &frames[n]);
+		ret = uroce_data_packet(e, qp, sqe, false, true, &frames[n]);
 		if (unlikely(ret != 0)) {
 			if (ret == -EACCES)
 				uroce_qp_fail_sends(e, qp, IBV_WC_LOC_PROT_ERR);

@@ -157,7 +157,9 @@ qp_alloc(struct uroce_device *dev, struct ibv_pd *pd, const struct ibv_qp_init_a
 	qp->resp.srq = uroce_srq_of(qp->ibv.srq);
 	qp->ibv.qp_type = init->qp_type;
 	qp->transport = uroce_qp_transport(init->qp_type);
-	qp->opcode_base = qp->transport == UROCE_TRANSPORT_XRC ? UROCE_XRC_SEND_FIRST : 0;
+	qp->opcode_base = qp->transport == UROCE_TRANSPORT_XRC  ? UROCE_XRC_SEND_FIRST
+			  : qp->transport == UROCE_TRANSPORT_UC ? UROCE_UC_SEND_FIRST
+								: 0;
 	qp->ibv.state = IBV_QPS_RESET;	/* R44 */
 	qp->state = IBV_QPS_RESET;
 	qp->sq_sig_all = init->sq_sig_all != 0;

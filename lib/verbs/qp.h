@@ -238,7 +238,7 @@ struct uroce_qp {
 	uint32_t state __rte_cache_aligned;	/* enum ibv_qp_state; posters: relaxed read */
 	uint8_t listed;
 	uint8_t transport;		/* enum uroce_transport of its packets; constant */
-	uint8_t opcode_base;		/* what its opcodes are more than RC's: not 0 for XRC only; constant */
+	uint8_t opcode_base;		/* what its opcodes are more than RC's: not 0 for XRC and UC; constant */
 	TAILQ_ENTRY(uroce_qp) active_link;
 	struct uroce_requester req;
 	struct uroce_responder resp;
