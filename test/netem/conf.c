@@ -26,7 +26,7 @@ test_all(void **state)
 
 	assert_int_equal(uroce_netem_conf_parse(&c,
 						"loss=0.5,burst=3,reorder=0.25,dup=1,corrupt=0.125,ecn=0,"
-						"delay=10,jitter=1.5ms,limit=7,seed=99",
+						"delay=10,jitter=1.5ms,late=50,limit=7,seed=99",
 						error, sizeof(error)), 0);
 	assert_int_equal(c.loss, 1u << 31);
 	assert_int_equal(c.burst, 3);
@@ -36,6 +36,7 @@ test_all(void **state)
 	assert_int_equal(c.ecn, 0);
 	assert_int_equal(c.delay_ns, 10000);
 	assert_int_equal(c.jitter_ns, 1500000);
+	assert_int_equal(c.late_ns, 50000);
 	assert_int_equal(c.limit, 7);
 	assert_int_equal(c.seed, 99);
 }
@@ -51,6 +52,7 @@ test_defaults(void **state)
 	assert_int_equal(c.loss | c.reorder | c.dup | c.corrupt | c.ecn, 0);
 	assert_int_equal(c.burst, 1);
 	assert_int_equal(c.limit, UROCE_NETEM_LIMIT);
+	assert_int_equal(c.late_ns, UROCE_NETEM_REORDER_NS);
 	assert_int_equal(c.seed, 1);
 	/* what is above 0 happens, however seldom */
 	assert_int_equal(uroce_netem_conf_parse(&c, "loss=1e-30", error, sizeof(error)), 0);
@@ -75,6 +77,7 @@ static const struct {
 	{ "delay=11s", "up to 10s" },
 	{ "delay=-1", "up to 10s" },
 	{ "jitter=nan", "up to 10s" },
+	{ "late=11s", "up to 10s" },
 	{ "burst=0", "burst=0" },
 	{ "burst=65537", "1 to 65536" },
 	{ "limit=0", "limit=0" },

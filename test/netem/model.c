@@ -122,6 +122,33 @@ test_delays(void **state)
 	assert_true(t.max_delay_ns <= 14000 && t.max_delay_ns > 13900);
 }
 
+/* The second of two has a way of its own. */
+static void
+test_twins(void **state)
+{
+	struct uroce_netem_conf conf = conf_of("dup=0.5,delay=10,jitter=4,reorder=0.1,late=1ms");
+	unsigned int late = 0, twice = 0, apart = 0;
+	struct uroce_netem_model m;
+
+	uroce_netem_model_init(&m, &conf, 0);
+	for (unsigned int i = 0; i < FRAMES; i++) {
+		struct uroce_netem_fate fate;
+
+		uroce_netem_decide(&m, BYTES, &fate);
+		assert_true(fate.delay_ns >= 10000 && fate.delay_ns <= (fate.reordered ? 1014000 : 14000));
+		if (!fate.twice) {
+			assert_int_equal(fate.twin_delay_ns, 0);
+			continue;
+		}
+		assert_true(fate.twin_delay_ns >= 10000 && fate.twin_delay_ns <= 1014000);
+		twice++;
+		late += fate.twin_delay_ns > 14000;
+		apart += fate.twin_delay_ns != fate.delay_ns;
+	}
+	assert_near(late, 0.1 * twice);
+	assert_true(apart > 0.99 * twice);
+}
+
 static void
 test_seeds(void **state)
 {
@@ -172,6 +199,7 @@ main(void)
 		cmocka_unit_test(test_none_and_all),
 		cmocka_unit_test(test_bursts),
 		cmocka_unit_test(test_delays),
+		cmocka_unit_test(test_twins),
 		cmocka_unit_test(test_seeds),
 		cmocka_unit_test(test_empty),
 	};

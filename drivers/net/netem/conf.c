@@ -109,6 +109,8 @@ parse_pair(const char *key, const char *text, void *arg)
 		return parse_time(p, key, text, &c->delay_ns);
 	if (strcmp(key, "jitter") == 0)
 		return parse_time(p, key, text, &c->jitter_ns);
+	if (strcmp(key, "late") == 0)
+		return parse_time(p, key, text, &c->late_ns);
 	if (strcmp(key, "seed") == 0)
 		return parse_count(p, key, text, UINT64_MAX, &c->seed);
 	if (strcmp(key, "burst") == 0) {
@@ -124,17 +126,18 @@ parse_pair(const char *key, const char *text, void *arg)
 int
 uroce_netem_conf_parse(struct uroce_netem_conf *conf, const char *text, char *error, unsigned int room)
 {
-	static const char *const keys[] = { "loss", "burst", "reorder", "dup", "corrupt", "ecn", "delay", "jitter",
+	static const char *const keys[] = { "loss", "burst", "reorder", "dup", "corrupt", "ecn", "delay", "jitter", "late",
 					    "limit", "seed", NULL };
 	struct parse p = { .conf = conf, .error = error, .room = room };
 	struct rte_kvargs *list;
 	int ret;
 
-	*conf = (struct uroce_netem_conf){ .burst = 1, .limit = UROCE_NETEM_LIMIT, .seed = 1 };
+	*conf = (struct uroce_netem_conf){ .burst = 1, .limit = UROCE_NETEM_LIMIT,
+					 .late_ns = UROCE_NETEM_REORDER_NS, .seed = 1 };
 	list = rte_kvargs_parse(text, keys);
 	if (list == NULL)
 		return wrong(&p, "'%s' is not a list of loss=, burst=, reorder=, dup=, corrupt=, ecn=, delay=, "
-			     "jitter=, limit= and seed=, separated by commas", text);
+			     "jitter=, late=, limit= and seed=, separated by commas", text);
 	error[0] = '\0';
 	ret = rte_kvargs_process(list, NULL, parse_pair, &p) == 0 ? 0 : -EINVAL;
 	rte_kvargs_free(list);

@@ -65,10 +65,25 @@ is_lost(struct uroce_netem_model *m)
 	return m->losing;
 }
 
+static uint64_t
+draw_delay(struct uroce_netem_model *m, bool *reordered)
+{
+	const struct uroce_netem_conf *c = &m->conf;
+	uint64_t delay_ns = c->delay_ns;
+
+	*reordered = happens(m, c->reorder);
+	if (*reordered)
+		delay_ns += c->late_ns;
+	if (c->jitter_ns != 0)
+		delay_ns += draw_below(m, c->jitter_ns + 1);
+	return delay_ns;
+}
+
 void
 uroce_netem_decide(struct uroce_netem_model *m, uint32_t bytes, struct uroce_netem_fate *fate)
 {
 	const struct uroce_netem_conf *c = &m->conf;
+	bool late;
 
 	memset(fate, 0, sizeof(*fate));
 	fate->lost = is_lost(m);
@@ -76,11 +91,10 @@ uroce_netem_decide(struct uroce_netem_model *m, uint32_t bytes, struct uroce_net
 		return;
 	fate->twice = happens(m, c->dup);
 	fate->marked = happens(m, c->ecn);
-	fate->reordered = happens(m, c->reorder);
 	fate->corrupted = happens(m, c->corrupt) && bytes != 0;
 	if (fate->corrupted)
 		fate->bit = (uint32_t)draw_below(m, (uint64_t)bytes * 8);
-	fate->delay_ns = c->delay_ns + (fate->reordered ? UROCE_NETEM_REORDER_NS : 0);
-	if (c->jitter_ns != 0)
-		fate->delay_ns += draw_below(m, c->jitter_ns + 1);
+	fate->delay_ns = draw_delay(m, &fate->reordered);
+	if (fate->twice)
+		fate->twin_delay_ns = draw_delay(m, &late);
 }

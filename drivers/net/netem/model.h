@@ -22,6 +22,7 @@ struct uroce_netem_conf {
 	uint32_t limit;		/* frames held back at a time */
 	uint64_t delay_ns;
 	uint64_t jitter_ns;
+	uint64_t late_ns;	/* a frame that is overtaken comes so much later */
 	uint64_t seed;
 };
 
@@ -41,6 +42,7 @@ struct uroce_netem_fate {
 	bool corrupted;
 	uint32_t bit;		/* that is wrong, counted from the first of the frame */
 	uint64_t delay_ns;	/* with that of reordering */
+	uint64_t twin_delay_ns;	/* if twice: the other one has a way of its own */
 };
 
 /** Parse "loss=0.01,delay=10us,…": see uroce_netem.h. @return 0 or -EINVAL, and the reason in error */

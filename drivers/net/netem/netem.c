@@ -12,23 +12,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <rte_byteorder.h>
 #include <rte_common.h>
 #include <rte_cycles.h>
 #include <rte_ethdev.h>
 #include <rte_ether.h>
 #include <rte_errno.h>
-#include <rte_ip.h>
 #include <rte_malloc.h>
 #include <rte_mbuf.h>
 
+#include "ecn.h"
 #include "held.h"
 #include "mem/rcu.h"
 #include "model.h"
 #include "uroce_config.h"
 #include "uroce_netem.h"
-
-#define ECN_CE 3
 
 struct netem_queue {
 	struct uroce_netem *netem;
@@ -82,47 +79,6 @@ flip(struct rte_mbuf *m, uint32_t bit)
 }
 
 static void
-mark_ipv4(struct rte_ipv4_hdr *ip)
-{
-	ip->type_of_service |= ECN_CE;
-	ip->hdr_checksum = 0;
-	ip->hdr_checksum = (rte_be16_t)~rte_raw_cksum(ip, rte_ipv4_hdr_len(ip));
-}
-
-/* What is no whole IP header is left alone. @return was it marked? */
-static bool
-mark(struct rte_mbuf *m)
-{
-	const struct rte_ether_hdr *eth = rte_pktmbuf_mtod(m, const struct rte_ether_hdr *);
-	uint32_t l3 = sizeof(*eth);
-	rte_be16_t type;
-
-	if (m->data_len < l3 + sizeof(struct rte_vlan_hdr))
-		return false;
-	type = eth->ether_type;
-	if (type == RTE_BE16(RTE_ETHER_TYPE_VLAN)) {
-		type = rte_pktmbuf_mtod_offset(m, const struct rte_vlan_hdr *, l3)->eth_proto;
-		l3 += sizeof(struct rte_vlan_hdr);
-	}
-	if (type == RTE_BE16(RTE_ETHER_TYPE_IPV4) && m->data_len >= l3 + sizeof(struct rte_ipv4_hdr)) {
-		struct rte_ipv4_hdr *ip = rte_pktmbuf_mtod_offset(m, struct rte_ipv4_hdr *, l3);
-		uint32_t bytes = rte_ipv4_hdr_len(ip);
-
-		if (bytes < sizeof(*ip) || m->data_len < l3 + bytes)
-			return false;
-		mark_ipv4(ip);
-		return true;
-	}
-	if (type == RTE_BE16(RTE_ETHER_TYPE_IPV6) && m->data_len >= l3 + sizeof(struct rte_ipv6_hdr)) {
-		struct rte_ipv6_hdr *ip = rte_pktmbuf_mtod_offset(m, struct rte_ipv6_hdr *, l3);
-
-		ip->vtc_flow |= rte_cpu_to_be_32((uint32_t)ECN_CE << RTE_IPV6_HDR_TC_SHIFT);
-		return true;
-	}
-	return false;
-}
-
-static void
 hold(struct netem_queue *q, struct rte_mbuf *m, uint64_t due)
 {
 	if (q->held.count < q->model.conf.limit) {
@@ -134,7 +90,7 @@ hold(struct netem_queue *q, struct rte_mbuf *m, uint64_t due)
 	rte_pktmbuf_free(m);
 }
 
-/* The frame that arrives twice does so unharmed, and at once after the first. */
+/* The frame that arrives twice does so unharmed. */
 static void
 repeat(struct netem_queue *q, const struct rte_mbuf *m, uint64_t due)
 {
@@ -169,12 +125,12 @@ pass(struct netem_queue *q, struct rte_mbuf *m, uint64_t now)
 			return NULL;
 	}
 	if (fate.twice)
-		repeat(q, m, due);
+		repeat(q, m, now + (uint64_t)((double)fate.twin_delay_ns * q->netem->tsc_per_ns));
 	if (fate.corrupted) {
 		count(&q->stats.corrupted);
 		flip(m, fate.bit);
 	}
-	if (fate.marked && mark(m))
+	if (fate.marked && uroce_netem_mark(rte_pktmbuf_mtod(m, uint8_t *), m->data_len))
 		count(&q->stats.marked);
 	if (fate.delay_ns == 0)
 		return m;

@@ -41,12 +41,13 @@ struct uroce_netem_stats {
  * @param impairment	key=value, separated by commas; what is not named does not happen:
  *	loss=P		the share of frames that is lost, 0..1
  *	burst=N		they are lost in runs of N on average (1)
- *	reorder=P	the share that is overtaken by what comes within the next 20 us
- *	dup=P		the share that arrives twice
+ *	reorder=P	the share that comes late, and is overtaken by others
+ *	dup=P		the share that arrives twice; the second has a delay of its own
  *	corrupt=P	the share of which one bit, any bit, is wrong
  *	ecn=P		the share of IP packets that arrives marked CE
  *	delay=T		added to each; T is a number of microseconds, or 10us, 1.5ms, 300ns
  *	jitter=T	and up to as much more, which reorders by itself
+ *	late=T		how much later comes what is reordered (20us)
  *	limit=N		frames held back at a time, per queue (4096)
  *	seed=N		another one gives another fate (1)
  * @return	NULL and errno: EINVAL: not such a list; ENODEV: no such port, or it has no receive queue; ENOMEM;
