@@ -115,7 +115,7 @@ conn_create(struct world *w, struct sim_random *r, unsigned int index, const str
 {
 	const struct link_conf *link = &w->conf.link;
 	struct conn *c = calloc(1, sizeof(*c));
-	uint64_t round_trip_ns;
+	uint64_t round_trip_ns = link_round_trip_ns(link);
 	unsigned int mtu;
 
 	SIM_CHECK(c != NULL, "out of memory");
@@ -129,7 +129,6 @@ conn_create(struct world *w, struct sim_random *r, unsigned int index, const str
 	c->min_rnr_timer = (uint8_t)random_between(r, 1, 20);
 	c->eager_receives = conf->eager_receives;
 	/* Well above the round trip, so that only what is lost or held back for long times out. */
-	round_trip_ns = 2 * (uint64_t)(link->delay_ns + link->jitter_ns + link->quantum_ns);
 	for (c->timeout = 4; (UINT64_C(4096) << c->timeout) < 4 * round_trip_ns + 1000000;
 	     c->timeout++)
 		;

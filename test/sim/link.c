@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The lossy link: what happens to a frame is drawn when it is sent.
+ * The way of a frame: the sender's port, the wire with what is decided there, the queue of the switch if there is one,
+ * and the receiver's port, which keeps it until it is polled.
  */
 
 #include "link.h"
@@ -11,26 +12,38 @@
 
 #include <rte_ether.h>
 
+#include "ecn.h"
 #include "trace.h"
 #include "wire/headers.h"
 
-void
-link_init(struct link *l, const struct link_conf *conf, uint64_t seed)
-{
-	memset(l, 0, sizeof(*l));
-	l->conf = *conf;
-	random_init(&l->random, seed, 1);
-}
+#define RANDOM_STREAM 1
+#define WIRE_STREAM   (1 << 20) /* and on: two for each end */
 
 void
-link_fini(struct link *l)
+link_init(struct link *l, const struct link_conf *conf, unsigned int ends, uint64_t seed)
 {
-	for (unsigned int end = 0; end < LINK_ENDS; end++) {
-		for (uint32_t i = 0; i < l->to[end].count; i++)
-			free(l->to[end].frames[i]);
-		free(l->to[end].frames);
+	struct bottleneck_conf out = { .rate = conf->wire.rate };
+	struct uroce_netem_conf netem = conf->netem;
+
+	memset(l, 0, sizeof(*l));
+	SIM_CHECK(ends <= LINK_ENDS, "%u ends are too many", ends);
+	l->conf = *conf;
+	l->ends = ends;
+	random_init(&l->random, seed, RANDOM_STREAM);
+	l->ports = calloc(ends, sizeof(l->ports[0]));
+	l->paths = calloc((size_t)ends * ends, sizeof(l->paths[0]));
+	SIM_CHECK(l->ports != NULL && l->paths != NULL, "out of memory");
+	netem.seed = seed;
+	for (unsigned int i = 0; i < ends * ends; i++)
+		uroce_netem_model_init(&l->paths[i].model, &netem, i);
+	for (unsigned int i = 0; i < ends; i++) {
+		STAILQ_INIT(&l->ports[i].arrived);
+		bottleneck_init(&l->ports[i].out, &out, seed, WIRE_STREAM + 2 * i);
+		bottleneck_init(&l->ports[i].in, &conf->wire, seed, WIRE_STREAM + 2 * i + 1);
 	}
 }
+
+/* ---- heaps ---- */
 
 static bool
 is_before(const struct link_frame *a, const struct link_frame *b)
@@ -71,19 +84,56 @@ queue_pop(struct link_queue *q)
 	return first;
 }
 
-static bool
-happens(struct link *l, uint32_t rate)
+static void
+queue_clear(struct link_queue *q)
 {
-	return rate != 0 && random_below(&l->random, 1 << 16) < rate;
+	while (q->count > 0)
+		free(q->frames[--q->count]);
 }
 
+/* The first that is due by now. */
 static struct link_frame *
-frame_copy(const struct rte_mbuf *m)
+queue_due(struct link_queue *q, uint64_t now_ns)
 {
-	struct link_frame *f = calloc(1, sizeof(*f) + m->pkt_len);
+	return q->count > 0 && q->frames[0]->due_ns <= now_ns ? queue_pop(q) : NULL;
+}
+
+void
+link_forget(struct link *l, unsigned int end)
+{
+	struct link_port *p = &l->ports[end];
+	struct link_frame *f;
+
+	queue_clear(&p->to_switch);
+	queue_clear(&p->coming);
+	while ((f = link_receive(l, end)) != NULL)
+		free(f);
+}
+
+void
+link_fini(struct link *l)
+{
+	for (unsigned int i = 0; i < l->ends; i++) {
+		link_forget(l, i);
+		free(l->ports[i].to_switch.frames);
+		free(l->ports[i].coming.frames);
+	}
+	free(l->ports);
+	free(l->paths);
+}
+
+/* ---- frames ---- */
+
+static struct link_frame *
+frame_copy(const struct rte_mbuf *m, unsigned int from, unsigned int to)
+{
+	struct link_frame *f = malloc(sizeof(*f) + m->pkt_len);
 	uint32_t offset = 0;
 
 	SIM_CHECK(f != NULL, "out of memory");
+	memset(f, 0, sizeof(*f));
+	f->from = (uint16_t)from;
+	f->to = (uint16_t)to;
 	f->bytes = m->pkt_len;
 	for (; m != NULL; m = m->next) {
 		SIM_CHECK(offset + m->data_len <= f->bytes, "segments are longer than pkt_len");
@@ -94,98 +144,272 @@ frame_copy(const struct rte_mbuf *m)
 	return f;
 }
 
-static uint32_t
-bth_offset(const struct link_frame *f)
+static struct link_frame *
+frame_twin(const struct link_frame *f)
 {
-	uint32_t l3 = f->data[12] == 0x81 ? 18 : 14;
+	struct link_frame *twin = malloc(sizeof(*twin) + f->bytes);
 
-	return l3 + (f->data[l3] >> 4 == 6 ? 40 : 20) + 8;
+	SIM_CHECK(twin != NULL, "out of memory");
+	memcpy(twin, f, sizeof(*twin) + f->bytes);
+	return twin;
+}
+
+static uint32_t
+ip_offset(const struct link_frame *f)
+{
+	return f->data[12] == 0x81 ? 18 : 14;
+}
+
+static uint32_t
+udp_offset(const struct link_frame *f)
+{
+	uint32_t l3 = ip_offset(f);
+
+	return l3 + (f->data[l3] >> 4 == 6 ? 40 : 20);
+}
+
+static const struct uroce_bth *
+frame_bth(const struct link_frame *f)
+{
+	return (const void *)(f->data + udp_offset(f) + 8);
+}
+
+/* Is the bit one that the ICRC does not see? Switches change some of these, too. */
+static bool
+is_masked(const struct link_frame *f, uint32_t bit)
+{
+	uint32_t byte = bit / 8, l3 = ip_offset(f), l4 = udp_offset(f);
+
+	if (byte == l4 + 6 || byte == l4 + 7 || byte == l4 + 8 + 4)
+		return true;
+	if (f->data[l3] >> 4 == 6)
+		return (byte == l3 && bit % 8 < 4) || (byte > l3 && byte < l3 + 4) || byte == l3 + 7;
+	return byte == l3 + 1 || byte == l3 + 8 || byte == l3 + 10 || byte == l3 + 11;
+}
+
+/* @return false: with this bit wrong nobody takes it for his */
+static bool
+frame_corrupt(struct link_frame *f, uint32_t bit)
+{
+	uint32_t l3 = ip_offset(f);
+
+	if (bit / 8 < l3)
+		return bit / 8 >= RTE_ETHER_ADDR_LEN && bit / 8 < 2 * RTE_ETHER_ADDR_LEN;
+	f->touched = true;
+	f->damaged = !is_masked(f, bit);
+	f->data[bit / 8] ^= (uint8_t)(1 << bit % 8);
+	return true;
+}
+
+static void
+frame_truncate(struct link *l, struct link_frame *f)
+{
+	f->bytes -= random_between(&l->random, 1, f->bytes - sizeof(struct rte_ether_hdr));
+	f->touched = true;
+	f->damaged = true;
+}
+
+/* ---- the way ---- */
+
+static struct link_path *
+path_of(struct link *l, const struct link_frame *f)
+{
+	return &l->paths[f->from * l->ends + f->to];
+}
+
+static void
+lose(struct link *l, uint64_t now_ns, struct link_frame *f, const char *why)
+{
+	trace_frame(now_ns, f->from, f->to, why, f->data, f->bytes);
+	l->lost++;
+	free(f);
 }
 
 static bool
 is_dead(const struct link *l, const struct link_frame *f)
 {
-	const struct uroce_bth *bth = (const void *)(f->data + bth_offset(f));
+	uint32_t qpn = uroce_get24(frame_bth(f)->dest_qp);
 
 	for (unsigned int i = 0; i < l->dead_count; i++)
-		if (uroce_get24(bth->dest_qp) == l->dead_qpns[i])
+		if (l->dead_qpns[i] == qpn)
 			return true;
 	return false;
 }
 
-/* Flip bits from the BTH on. Its byte 4 is not covered: what a flip does there is harmless. */
-static void
-corrupt(struct link *l, struct link_frame *f)
+static bool
+is_chosen(struct link *l, const struct link_frame *f)
 {
-	uint32_t bth = bth_offset(f), bits = random_between(&l->random, 1, 3), at[3];
+	for (unsigned int i = 0; i < LINK_CHOSEN; i++) {
+		struct link_chosen *c = &l->chosen[i];
 
-	for (uint32_t i = 0; i < bits; i++) {
-		do
-			at[i] = random_below(&l->random, (f->bytes - bth) * 8);
-		while ((i > 0 && at[i] == at[0]) || (i > 1 && at[i] == at[1]));
-		f->data[bth + at[i] / 8] ^= (uint8_t)(1 << at[i] % 8);
-		if (at[i] / 8 != 4)
-			f->damaged = true;
+		if (c->nth != 0 && c->from == f->from && c->to == f->to &&
+		    c->opcode == frame_bth(f)->opcode && --c->nth == 0)
+			return true;
 	}
+	return false;
 }
 
 static void
-truncate_frame(struct link *l, struct link_frame *f)
+last_hop(struct link *l, struct link_frame *f, uint64_t due_ns)
 {
-	f->bytes -= random_between(&l->random, 1, f->bytes - sizeof(struct rte_ether_hdr));
-	f->damaged = true;
-}
-
-static void
-dispatch(struct link *l, uint64_t now_ns, unsigned int to, struct link_frame *f)
-{
-	const struct link_conf *c = &l->conf;
-	void (*damage)(struct link * l, struct link_frame * f) = NULL;
-	const char *fate = "sent";
-
-	f->due_ns = now_ns + c->delay_ns + random_below(&l->random, c->jitter_ns + 1);
+	f->due_ns = due_ns + l->conf.quantum_ns - 1;
+	f->due_ns -= f->due_ns % l->conf.quantum_ns;
 	f->order = l->order++;
-	if (happens(l, c->reorder)) {
-		f->due_ns += random_below(&l->random, c->reorder_ns + 1);
-		fate = "delayed";
+	queue_push(&l->ports[f->to].coming, f);
+}
+
+static void
+dispatch(struct link *l, struct link_frame *f, uint64_t due_ns)
+{
+	if (!l->conf.switched) {
+		last_hop(l, f, due_ns);
+		return;
 	}
-	if (happens(l, c->corrupt))
-		damage = corrupt;
-	else if (happens(l, c->truncate))
-		damage = truncate_frame;
-	trace_frame(now_ns, f->from, to, damage != NULL ? "damaged" : fate, f->data, f->bytes);
-	if (damage != NULL)
-		damage(l, f);
-	f->due_ns += c->quantum_ns - 1;
-	f->due_ns -= f->due_ns % c->quantum_ns;
-	queue_push(&l->to[to], f);
+	f->due_ns = due_ns;
+	f->order = l->order++;
+	queue_push(&l->ports[f->to].to_switch, f);
+}
+
+/* The model's runs are of frames, however long it takes until the next: the retries of a lone packet would be used up. */
+static bool
+is_spared(struct link *l, struct link_path *p)
+{
+	if (l->conf.longest_run == 0 || p->run < l->conf.longest_run)
+		return false;
+	p->model.losing = false;
+	return true;
+}
+
+/* What happens to it on the wire that it is on from now on. */
+static void
+wire(struct link *l, struct link_frame *f, uint64_t now_ns)
+{
+	struct link_path *p = path_of(l, f);
+	struct uroce_netem_fate fate;
+	uint32_t bytes = f->bytes;
+
+	uroce_netem_decide(&p->model, bytes, &fate);
+	if (fate.lost && !is_spared(l, p)) {
+		p->run++;
+		lose(l, now_ns, f, "lost");
+		return;
+	}
+	if (fate.lost)
+		fate.delay_ns = p->model.conf.delay_ns;
+	p->run = 0;
+	if (fate.twice) {
+		trace_frame(now_ns, f->from, f->to, "twice", f->data, bytes);
+		dispatch(l, frame_twin(f), now_ns + fate.twin_delay_ns);
+	}
+	if (fate.marked)
+		uroce_netem_mark(f->data, bytes);
+	trace_frame(now_ns, f->from, f->to, fate.corrupted ? "damaged" : fate.reordered ? "late" : "sent",
+		    f->data, bytes);
+	if (fate.corrupted && !frame_corrupt(f, fate.bit)) {
+		lose(l, now_ns, f, "lost");
+		return;
+	}
+	if (!fate.corrupted && l->conf.truncate != 0 && random_draw(&l->random) >> 32 < l->conf.truncate)
+		frame_truncate(l, f);
+	dispatch(l, f, now_ns + fate.delay_ns);
 }
 
 void
 link_send(struct link *l, uint64_t now_ns, unsigned int from, unsigned int to,
 	  const struct rte_mbuf *m)
 {
-	struct link_frame *f = frame_copy(m);
+	struct link_frame *f = frame_copy(m, from, to);
+	uint64_t out_ns;
 
-	f->from = (uint16_t)from;
 	l->sent++;
-	while (happens(l, l->conf.duplicate)) {
-		struct link_frame *twin = frame_copy(m);
-
-		twin->from = f->from;
-		if (is_dead(l, twin))
-			free(twin);
-		else
-			dispatch(l, now_ns, to, twin);
-	}
-	if (is_dead(l, f) || happens(l, l->conf.loss)) {
-		trace_frame(now_ns, from, to, "lost", f->data, f->bytes);
-		l->lost++;
-		free(f);
-		return;
-	}
-	dispatch(l, now_ns, to, f);
+	bottleneck_take(&l->ports[from].out, now_ns, f->bytes, false, &out_ns);
+	if (is_dead(l, f) || is_chosen(l, f))
+		lose(l, now_ns, f, "lost");
+	else if (now_ns < path_of(l, f)->down_until_ns)
+		lose(l, now_ns, f, "cut");
+	else
+		wire(l, f, out_ns);
 }
+
+uint64_t
+link_ready(const struct link *l, uint64_t now_ns, unsigned int end)
+{
+	return bottleneck_falls_to(&l->ports[end].out, now_ns, l->conf.tx_bytes);
+}
+
+static void
+pass_switch(struct link *l, struct link_frame *f)
+{
+	bool capable = uroce_netem_ecn(f->data, f->bytes) != 0;
+	uint64_t out_ns;
+
+	switch (bottleneck_take(&l->ports[f->to].in, f->due_ns, f->bytes, capable, &out_ns)) {
+	case BOTTLENECK_DROPPED: lose(l, f->due_ns, f, "dropped"); return;
+	case BOTTLENECK_MARKED: uroce_netem_mark(f->data, f->bytes); break;
+	case BOTTLENECK_PASSED: break;
+	}
+	last_hop(l, f, out_ns);
+}
+
+static void
+arrive(struct link *l, struct link_port *p, struct link_frame *f)
+{
+	if (f->due_ns < path_of(l, f)->down_until_ns) {
+		lose(l, f->due_ns, f, "cut");
+	} else if (l->conf.rx_frames != 0 && p->arrived_count == l->conf.rx_frames) {
+		l->overrun++;
+		lose(l, f->due_ns, f, "overrun");
+	} else {
+		STAILQ_INSERT_TAIL(&p->arrived, f, next);
+		p->arrived_count++;
+	}
+}
+
+void
+link_advance(struct link *l, uint64_t now_ns)
+{
+	struct link_frame *f;
+
+	for (unsigned int i = 0; i < l->ends; i++) {
+		struct link_port *p = &l->ports[i];
+
+		while ((f = queue_due(&p->to_switch, now_ns)) != NULL)
+			pass_switch(l, f);
+		while ((f = queue_due(&p->coming, now_ns)) != NULL)
+			arrive(l, p, f);
+	}
+}
+
+struct link_frame *
+link_receive(struct link *l, unsigned int to)
+{
+	struct link_port *p = &l->ports[to];
+	struct link_frame *f = STAILQ_FIRST(&p->arrived);
+
+	if (f == NULL)
+		return NULL;
+	STAILQ_REMOVE_HEAD(&p->arrived, next);
+	p->arrived_count--;
+	return f;
+}
+
+uint64_t
+link_next(const struct link *l)
+{
+	uint64_t next_ns = UINT64_MAX;
+
+	for (unsigned int i = 0; i < l->ends; i++) {
+		const struct link_port *p = &l->ports[i];
+
+		if (p->to_switch.count > 0)
+			next_ns = RTE_MIN(next_ns, p->to_switch.frames[0]->due_ns);
+		if (p->coming.count > 0)
+			next_ns = RTE_MIN(next_ns, p->coming.frames[0]->due_ns);
+	}
+	return next_ns;
+}
+
+/* ---- what is done to it on purpose ---- */
 
 void
 link_kill(struct link *l, uint32_t qpn)
@@ -194,21 +418,46 @@ link_kill(struct link *l, uint32_t qpn)
 	l->dead_qpns[l->dead_count++] = qpn;
 }
 
-struct link_frame *
-link_receive(struct link *l, uint64_t now_ns, unsigned int to)
+void
+link_choose(struct link *l, unsigned int from, unsigned int to, uint8_t opcode, uint32_t nth)
 {
-	struct link_queue *q = &l->to[to];
-
-	return q->count > 0 && q->frames[0]->due_ns <= now_ns ? queue_pop(q) : NULL;
+	for (unsigned int i = 0; i < LINK_CHOSEN; i++) {
+		if (l->chosen[i].nth != 0)
+			continue;
+		l->chosen[i] = (struct link_chosen){ (uint16_t)from, (uint16_t)to, opcode, nth };
+		return;
+	}
+	sim_fail("more than %u packets are to be lost", LINK_CHOSEN);
 }
 
-uint64_t
-link_next(const struct link *l)
+void
+link_cut(struct link *l, unsigned int a, unsigned int b, uint64_t until_ns)
 {
-	uint64_t next_ns = UINT64_MAX;
+	struct link_path *there = &l->paths[a * l->ends + b], *back = &l->paths[b * l->ends + a];
 
-	for (unsigned int end = 0; end < LINK_ENDS; end++)
-		if (l->to[end].count > 0)
-			next_ns = RTE_MIN(next_ns, l->to[end].frames[0]->due_ns);
-	return next_ns;
+	there->down_until_ns = RTE_MAX(there->down_until_ns, until_ns);
+	back->down_until_ns = RTE_MAX(back->down_until_ns, until_ns);
+}
+
+void
+link_pull(struct link *l, unsigned int end, uint64_t until_ns)
+{
+	for (unsigned int i = 0; i < l->ends; i++)
+		link_cut(l, end, i, until_ns);
+}
+
+void
+link_partition(struct link *l, uint64_t group, uint64_t until_ns)
+{
+	for (unsigned int a = 0; a < l->ends; a++)
+		for (unsigned int b = 0; b < a; b++)
+			if ((group >> a & 1) != (group >> b & 1))
+				link_cut(l, a, b, until_ns);
+}
+
+void
+link_mend(struct link *l)
+{
+	for (unsigned int i = 0; i < l->ends * l->ends; i++)
+		l->paths[i].down_until_ns = 0;
 }

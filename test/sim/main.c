@@ -29,7 +29,6 @@
 #include "workload.h"
 
 #define DEFAULT_STEPS  200
-#define MEMORY_BYTES   (1 << 20)
 #define PROGRESS_SEEDS 1000 /* a line for each so many */
 
 struct options {
@@ -54,46 +53,6 @@ sim_fail(const char *format, ...)
 	va_end(args);
 	printf("\n");
 	exit(1);
-}
-
-/* ---- what kind of world a seed makes ---- */
-
-static uint32_t
-draw_rate(struct sim_random *r, uint32_t highest)
-{
-	return random_once_in(r, 2) ? 0 : random_below(r, highest);
-}
-
-static void
-draw_link(struct sim_random *r, struct link_conf *c)
-{
-	c->delay_ns = random_below(r, random_once_in(r, 2) ? 2000 : 500000);
-	c->quantum_ns = random_once_in(r, 2) ? 1 : 1 + random_below(r, 50000);
-	if (random_once_in(r, 5))
-		return; /* perfect */
-	c->loss = draw_rate(r, 3000);
-	c->duplicate = draw_rate(r, 6000);
-	c->corrupt = draw_rate(r, 1500);
-	c->truncate = draw_rate(r, 500);
-	c->reorder = draw_rate(r, 6000);
-	c->reorder_ns = random_below(r, random_once_in(r, 4) ? 50000000 : 200000);
-	c->jitter_ns = random_once_in(r, 2) ? 0 : random_below(r, 100000);
-}
-
-static void
-draw_world(struct sim_random *r, struct world_conf *c)
-{
-	memset(c, 0, sizeof(*c));
-	c->ends = random_once_in(r, 4) ? 3 : 2;
-	c->ipv6 = random_once_in(r, 2);
-	c->vlan = random_once_in(r, 4);
-	c->multi_seg = !random_once_in(r, 3);
-	c->split = random_once_in(r, 2);
-	c->memory_bytes = MEMORY_BYTES;
-	c->send_burst = random_once_in(r, 2) ? UROCE_BURST : random_between(r, 1, UROCE_BURST);
-	c->hold_ns = random_once_in(r, 2) ? 0 : random_below(r, 200000);
-	c->pool_mbufs = random_once_in(r, 4) ? 63 : 1023;
-	draw_link(r, &c->link);
 }
 
 static void
@@ -202,7 +161,7 @@ run(uint64_t seed, unsigned int steps)
 	memset(&sim, 0, sizeof(sim));
 	sim.seed = seed;
 	random_init(&sim.random, seed, 3);
-	draw_world(&sim.random, &conf);
+	world_draw(&sim.random, &conf);
 	world_init(&sim.world, &conf, seed);
 	for (unsigned int i = 0; i < conf.ends; i++)
 		create_words(&sim, i);

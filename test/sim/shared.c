@@ -185,7 +185,7 @@ static void
 connect_qp(struct shared *s, struct ibv_qp *qp, struct ibv_qp *peer, const struct end *peer_end, uint32_t psn)
 {
 	const struct link_conf *link = &s->world->conf.link;
-	uint64_t round_trip_ns = 2 * (uint64_t)(link->delay_ns + link->jitter_ns + link->quantum_ns);
+	uint64_t round_trip_ns = link_round_trip_ns(link);
 	int responder = qp->qp_type == IBV_QPT_XRC_SEND ? 0 : IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
 	int requester = qp->qp_type == IBV_QPT_XRC_RECV
 			? 0 : IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC;

@@ -417,7 +417,7 @@ unreliable_run(struct world *w, uint64_t seed)
 	memset(&u, 0, sizeof(u));
 	u.world = w;
 	u.seed = seed;
-	u.in_order = link->duplicate + link->reorder + link->jitter_ns == 0;
+	u.in_order = link_keeps_order(link);
 	random_init(&u.random, seed, 7);
 	no_recv = world_verdicts(w, UROCE_DROP_NO_RECV);
 	create_nodes(&u);

@@ -246,7 +246,7 @@ workload_run(struct sim *sim, unsigned int steps)
 			next_ns =
 				RTE_MIN(next_ns,
 					sim->world.now_ns +
-						random_below(r, sim->world.conf.link.delay_ns + 1));
+						random_below(r, (uint32_t)sim->world.conf.link.netem.delay_ns + 1));
 		if (next_ns != UINT64_MAX)
 			advance(sim, next_ns);
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * A world: some ends, each a device with one engine, the link between them, and the virtual clock.
+ * A world: some ends, each a device with one engine, the network between them, and the virtual clock.
  * It is what lib/port is in a real process: receives, sends, runs timers; all in the one thread
  * that calls it.
  */
@@ -12,13 +12,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "end.h"
 #include "link.h"
-#include "memory.h"
 #include "sim.h"
-#include "transport/engine.h"
-#include "verbs/device.h"
 
-#define WORLD_HELD_FRAMES 512
+#define LARGEST_MTU 4096
 
 struct world_conf {
 	unsigned int ends;
@@ -33,30 +31,6 @@ struct world_conf {
 	struct link_conf link;
 };
 
-/* Sent frames that the port has not given back yet. */
-struct held_frames {
-	struct rte_mbuf *mbufs[WORLD_HELD_FRAMES];
-	uint64_t until_ns[WORLD_HELD_FRAMES];
-	uint32_t head;
-	uint32_t tail;
-};
-
-struct end {
-	struct uroce_device device;
-	struct uroce_engine engine;
-	struct world *world;
-	unsigned int index;
-	union ibv_gid gid;
-	struct rte_mempool *header_pool;
-	struct rte_mempool *payload_pool;
-	struct ibv_pd *pd;
-	struct memory memory;
-	struct held_frames held;
-	bool has_more;        /* the last round ended because the burst was full */
-	bool starved;         /* it sent nothing, because a pool was empty */
-	uint64_t unknown_qpn; /* frames for QPs that are no more */
-};
-
 struct world {
 	struct world_conf conf;
 	struct sim_random random;
@@ -65,6 +39,9 @@ struct world {
 	struct rte_mempool *rx_pool;
 	struct end *ends[LINK_ENDS];
 };
+
+/** Any kind of world. */
+void world_draw(struct sim_random *r, struct world_conf *conf);
 
 void world_init(struct world *w, const struct world_conf *conf, uint64_t seed);
 /** Everything made on its devices must have been destroyed. Checks that no mbuf is lost. */
@@ -84,10 +61,10 @@ void world_release(struct world *w);
 uint64_t world_verdicts(const struct world *w, enum uroce_verdict v);
 uint64_t world_counters(const struct world *w, enum uroce_engine_counter c);
 
-static inline struct ibv_context *
-end_context(struct end *e)
-{
-	return &e->device.vctx.context;
-}
+/** Of mbufs as an engine wants them. */
+struct rte_mempool *world_pool_create(const char *name, unsigned int end, unsigned int mbufs,
+				      uint32_t room_bytes);
+/** Checks that no mbuf is lost. */
+void world_pool_destroy(struct rte_mempool *pool);
 
 #endif /* UROCE_TEST_SIM_WORLD_H */

@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * Ends and their rounds: frames from the network to the engine and back.
+ */
+
+#include "end.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rte_ether.h>
+#include <rte_malloc.h>
+#include <rte_mempool.h>
+
+#include "link.h"
+#include "uroce.h"
+#include "uroce_config.h"
+#include "world.h"
+
+#define RX_FIRST_SEGMENT 192 /* all headers are in the first segment */
+
+static void
+end_set_gid(struct end *e)
+{
+	static const uint8_t ipv4[16] = { [10] = 0xff, [11] = 0xff, [12] = 10 };
+	static const uint8_t ipv6[16] = { [0] = 0xfd, [1] = 0x42 };
+
+	memcpy(e->gid.raw, e->world->conf.ipv6 ? ipv6 : ipv4, sizeof(e->gid.raw));
+	e->gid.raw[15] = (uint8_t)e->index;
+}
+
+struct end *
+end_create(struct world *w, unsigned int index)
+{
+	struct uroce_device_conf conf = {
+		.name = "sim",
+		.node_guid = rte_cpu_to_be_64(0x0200000000000000 + index),
+		.index = (uint16_t)index,
+		.port_id = (uint16_t)index,
+		.numa_node = SOCKET_ID_ANY,
+		.log2_max_qp = 8,
+		.log2_max_mr = 8,
+	};
+	struct end *e = rte_zmalloc(NULL, sizeof(*e), RTE_CACHE_LINE_SIZE);
+	int ret;
+
+	SIM_CHECK(e != NULL, "out of memory");
+	e->world = w;
+	e->index = index;
+	end_set_gid(e);
+	e->header_pool = world_pool_create("header", index, w->conf.pool_mbufs,
+					   UROCE_ENGINE_ROOM(UROCE_SMALL_BYTES));
+	e->payload_pool = world_pool_create("payload", index, w->conf.pool_mbufs,
+					    UROCE_ENGINE_ROOM(LARGEST_MTU));
+	uroce_engine_init(&e->engine, e->header_pool, e->payload_pool, w->now_ns);
+	ret = uroce_device_init(&e->device, &end_device_ops, &conf);
+	SIM_CHECK(ret == 0, "uroce_device_init: %s", strerror(-ret));
+	SIM_CHECK(fcntl(end_context(e)->async_fd, F_SETFL, O_NONBLOCK) == 0, "fcntl: %s",
+		  strerror(errno));
+	e->pd = uroce_alloc_pd(end_context(e));
+	SIM_CHECK(e->pd != NULL, "uroce_alloc_pd: %s", strerror(errno));
+	memory_init(&e->memory, &w->random, w->conf.memory_bytes, index % 2 == 1);
+	memory_register(&e->memory, e->pd);
+	return e;
+}
+
+/* ---- what its host does to it ---- */
+
+static void
+hoard_take(struct hoard *h, struct rte_mempool *pool)
+{
+	if (h->mbufs != NULL)
+		return;
+	h->count = rte_mempool_avail_count(pool);
+	h->mbufs = calloc(h->count + 1, sizeof(h->mbufs[0]));
+	SIM_CHECK(h->mbufs != NULL, "out of memory");
+	SIM_CHECK(h->count == 0 || rte_pktmbuf_alloc_bulk(pool, h->mbufs, h->count) == 0,
+		  "%s has fewer mbufs than it says", pool->name);
+}
+
+static void
+hoard_give_back(struct hoard *h)
+{
+	if (h->mbufs == NULL)
+		return;
+	rte_pktmbuf_free_bulk(h->mbufs, h->count);
+	free(h->mbufs);
+	h->mbufs = NULL;
+}
+
+static void
+feed(struct end *e)
+{
+	hoard_give_back(&e->hoards[0]);
+	hoard_give_back(&e->hoards[1]);
+	e->hoard_until_ns = 0;
+}
+
+void
+end_starve(struct end *e, uint64_t until_ns)
+{
+	hoard_take(&e->hoards[0], e->header_pool);
+	hoard_take(&e->hoards[1], e->payload_pool);
+	e->hoard_until_ns = RTE_MAX(e->hoard_until_ns, until_ns);
+}
+
+void
+end_deafen(struct end *e, uint64_t until_ns)
+{
+	e->deaf_until_ns = RTE_MAX(e->deaf_until_ns, until_ns);
+}
+
+void
+end_stop(struct end *e, uint64_t until_ns)
+{
+	e->stopped_until_ns = RTE_MAX(e->stopped_until_ns, until_ns);
+}
+
+void
+end_release(struct end *e, uint64_t now_ns)
+{
+	struct held_frames *held = &e->held;
+
+	while (held->head != held->tail && held->until_ns[held->head % END_HELD_FRAMES] <= now_ns)
+		rte_pktmbuf_free(held->mbufs[held->head++ % END_HELD_FRAMES]);
+}
+
+/* ---- its life ---- */
+
+void
+end_destroy(struct end *e)
+{
+	int ret;
+
+	memory_sweep(&e->memory, e->index);
+	memory_fini(&e->memory);
+	SIM_CHECK(uroce_dealloc_pd(e->pd) == 0, "uroce_dealloc_pd fails");
+	ret = uroce_device_fini(&e->device);
+	SIM_CHECK(ret == 0, "uroce_device_fini: %s", strerror(-ret));
+	end_release(e, UINT64_MAX);
+	feed(e);
+	world_pool_destroy(e->header_pool);
+	world_pool_destroy(e->payload_pool);
+	rte_free(e);
+}
+
+struct end *
+end_restart(struct end *e)
+{
+	struct world *w = e->world;
+	unsigned int index = e->index;
+
+	link_forget(&w->link, index);
+	end_destroy(e);
+	w->ends[index] = end_create(w, index);
+	return w->ends[index];
+}
+
+/* ---- a round ---- */
+
+/* A received frame as the driver of a port would give it. */
+static struct rte_mbuf *
+frame_to_mbuf(struct end *e, const struct link_frame *f)
+{
+	struct world *w = e->world;
+	uint32_t first = f->bytes;
+	struct rte_mbuf *m = rte_pktmbuf_alloc(w->rx_pool), *second;
+
+	SIM_CHECK(m != NULL, "the receive pool is empty");
+	m->port = (uint16_t)e->index;
+	if (w->conf.split && f->bytes > RX_FIRST_SEGMENT + 1)
+		first = random_between(&w->random, RX_FIRST_SEGMENT, f->bytes - 1);
+	memcpy(rte_pktmbuf_append(m, (uint16_t)first), f->data, first);
+	if (first == f->bytes)
+		return m;
+	second = rte_pktmbuf_alloc(w->rx_pool);
+	SIM_CHECK(second != NULL, "the receive pool is empty");
+	memcpy(rte_pktmbuf_append(second, (uint16_t)(f->bytes - first)), f->data + first,
+	       f->bytes - first);
+	SIM_CHECK(rte_pktmbuf_chain(m, second) == 0, "rte_pktmbuf_chain fails");
+	return m;
+}
+
+/* As lib/port: decode, look the QP up. @return true if the packet goes to the engine */
+static bool
+frame_accept(struct end *e, const struct link_frame *f, struct rte_mbuf *m,
+	     struct uroce_packet *packet, struct uroce_qp **qp)
+{
+	uint16_t l3_offset = e->world->conf.vlan ? 18 : 14;
+	enum uroce_verdict v = uroce_packet_decode(m, l3_offset, packet);
+
+	SIM_CHECK(v != UROCE_OK || !f->damaged, "a damaged frame of %u bytes was accepted",
+		  f->bytes);
+	if (v != UROCE_OK) {
+		SIM_CHECK(f->touched, "a good frame was dropped: %s", uroce_verdicts[v].name);
+		e->engine.verdicts[v]++;
+		return false;
+	}
+	*qp = uroce_qp_lookup(&e->device, packet->dest_qpn);
+	if (*qp == NULL)
+		e->unknown_qpn++;
+	return *qp != NULL;
+}
+
+static bool
+end_receive(struct end *e, uint64_t now_ns)
+{
+	struct uroce_packet packets[UROCE_BURST];
+	struct uroce_qp *qps[UROCE_BURST];
+	struct rte_mbuf *mbufs[UROCE_BURST];
+	struct link_frame *f;
+	unsigned int n = 0, taken = 0;
+
+	while (taken < UROCE_BURST && (f = link_receive(&e->world->link, e->index)) != NULL) {
+		if (now_ns < e->deaf_until_ns) {
+			e->no_rx_mbuf++;
+			free(f);
+			continue;
+		}
+		mbufs[taken] = frame_to_mbuf(e, f);
+		if (frame_accept(e, f, mbufs[taken++], &packets[n], &qps[n]))
+			n++;
+		free(f);
+	}
+	if (n > 0)
+		uroce_engine_receive(&e->engine, qps, packets, n, now_ns);
+	rte_pktmbuf_free_bulk(mbufs, taken);
+	return taken > 0;
+}
+
+static unsigned int
+frame_destination(const struct end *e, const struct rte_mbuf *m)
+{
+	const struct rte_ether_hdr *eth = rte_pktmbuf_mtod(m, const struct rte_ether_hdr *);
+	unsigned int to = eth->dst_addr.addr_bytes[5];
+
+	SIM_CHECK(to < e->world->conf.ends, "a frame for nobody: end %u", to);
+	SIM_CHECK(m->port == e->device.port_id, "a frame for port %u leaves by port %u", m->port,
+		  e->device.port_id);
+	SIM_CHECK(e->world->conf.multi_seg || m->nb_segs == 1,
+		  "a chain for a port that takes none");
+	return to;
+}
+
+static bool
+end_send(struct end *e, uint64_t now_ns)
+{
+	uint32_t burst = e->world->conf.send_burst;
+	struct rte_mbuf *frames[UROCE_BURST];
+	struct held_frames *held = &e->held;
+	uint64_t no_mbuf = e->engine.counters[UROCE_NO_MBUF];
+	unsigned int n;
+
+	end_release(e, now_ns);
+	if (e->hoard_until_ns <= now_ns)
+		feed(e);
+	e->has_more = false;
+	if (link_ready(&e->world->link, now_ns, e->index) > now_ns)
+		return false; /* the port is busy */
+	n = uroce_engine_send(&e->engine, frames, burst, now_ns);
+	SIM_CHECK(n <= burst, "uroce_engine_send() returns %u of %u", n, burst);
+	for (unsigned int i = 0; i < n; i++) {
+		link_send(&e->world->link, now_ns, e->index, frame_destination(e, frames[i]),
+			  frames[i]);
+		if (held->tail - held->head == END_HELD_FRAMES)
+			end_release(e, UINT64_MAX);
+		held->mbufs[held->tail % END_HELD_FRAMES] = frames[i];
+		held->until_ns[held->tail++ % END_HELD_FRAMES] = now_ns + e->world->conf.hold_ns;
+	}
+	e->has_more = n == burst;
+	e->starved = n == 0 && e->engine.counters[UROCE_NO_MBUF] != no_mbuf;
+	return n > 0;
+}
+
+bool
+end_poll(struct end *e, uint64_t now_ns)
+{
+	bool busy;
+
+	if (now_ns < e->stopped_until_ns)
+		return false;
+	busy = end_receive(e, now_ns);
+	return end_send(e, now_ns) || busy;
+}
+
+/* When it gets mbufs back. */
+static uint64_t
+refill_next(const struct end *e)
+{
+	uint64_t next_ns = UINT64_MAX;
+
+	if (e->held.head != e->held.tail)
+		next_ns = e->held.until_ns[e->held.head % END_HELD_FRAMES];
+	if (e->hoard_until_ns != 0)
+		next_ns = RTE_MIN(next_ns, e->hoard_until_ns);
+	return next_ns;
+}
+
+uint64_t
+end_next(const struct end *e)
+{
+	const struct link *l = &e->world->link;
+	uint64_t now_ns = e->world->now_ns, refill_ns = refill_next(e);
+	uint64_t next_ns = uroce_engine_deadline(&e->engine);
+
+	if (e->has_more)
+		next_ns = now_ns;
+	/* at once, and yet it sent nothing: it has to wait for mbufs */
+	if (e->starved && refill_ns != UINT64_MAX && next_ns <= now_ns)
+		next_ns = refill_ns;
+	if (next_ns != UINT64_MAX)
+		next_ns = RTE_MAX(next_ns, link_ready(l, now_ns, e->index));
+	if (l->ports[e->index].arrived_count != 0)
+		next_ns = now_ns;
+	next_ns = RTE_MIN(next_ns, refill_ns);
+	return next_ns == UINT64_MAX ? next_ns : RTE_MAX(next_ns, e->stopped_until_ns);
+}
