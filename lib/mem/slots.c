@@ -3,7 +3,8 @@
  *
  * Slots of a table, and the identifiers of what is in them. Who knows some identifiers learns
  * nothing about the next: slots are drawn at random, and their low bits come from a permutation
- * with a 128-bit secret, another one for each slot. Control threads, under the lock of the table.
+ * with a 128-bit secret, another one for each slot, and for each time that it has been gone through.
+ * Control threads, under the lock of the table.
  */
 
 #include <errno.h>
@@ -16,7 +17,7 @@
 #include "mem/random.h"
 #include "mem/slots.h"
 
-#define ROUNDS 4
+#define ROUNDS 8 /* as format-preserving encryption takes for so few bits */
 
 static inline uint64_t
 rotate(uint64_t v, unsigned int bits)
@@ -61,22 +62,35 @@ keyed_hash(const uint32_t secret[4], uint64_t word)
 /* A Feistel network over `bits` bits, which need not be even: each half in turn is changed by a
  * function of the other, so whatever that function is, every step can be undone. */
 static uint32_t
-permute(const uint32_t secret[4], uint32_t slot, uint32_t x, unsigned int bits)
+permute(const uint32_t secret[4], uint64_t tweak, uint32_t x, unsigned int bits)
 {
 	const unsigned int low_bits = bits / 2;
 	uint32_t low = x & (RTE_BIT32(low_bits) - 1);
 	uint32_t high = x >> low_bits;
 
 	for (unsigned int i = 0; i < ROUNDS; i++) {
-		const uint64_t tweak = (uint64_t)slot << 32 | (uint64_t)i << 24;
+		const uint64_t round = tweak ^ (uint64_t)(i + 1) << 32;
 
 		if (i % 2 == 0)
-			high ^= keyed_hash(secret, tweak | low) & (RTE_BIT32(bits - low_bits) - 1);
+			high ^= keyed_hash(secret, round ^ low) & (RTE_BIT32(bits - low_bits) - 1);
 		else
-			low ^= keyed_hash(secret, tweak | high) & (RTE_BIT32(low_bits) - 1);
+			low ^= keyed_hash(secret, round ^ high) & (RTE_BIT32(low_bits) - 1);
 	}
 	return high << low_bits | low;
 }
+
+/* What the slot's identifier is after so many uses. */
+static uint32_t
+id_at(const struct uroce_slots *s, uint32_t slot, uint32_t uses)
+{
+	const unsigned int bits = s->id_bits - s->log2;
+	const uint32_t cycle = uses >> bits;
+	const uint64_t tweak = keyed_hash(s->secret, (uint64_t)slot << 32 | cycle);
+
+	return slot << bits | permute(s->secret, tweak, uses & (RTE_BIT32(bits) - 1), bits);
+}
+
+#define RESERVED_IDS 3
 
 /* 0 and 1 are QP0 and QP1, all ones the multicast QPN; a key of 0 resolves to nothing. */
 static int
@@ -123,16 +137,34 @@ uroce_slots_fini(struct uroce_slots *s)
 	s->free = 0;
 }
 
+/* The one that was given out last, if that matters: within a cycle none comes again, only where one
+ * follows another. 0: there is none. */
+static uint32_t
+last_id(const struct uroce_slots *s, uint32_t slot)
+{
+	const unsigned int bits = s->id_bits - s->log2;
+	uint32_t uses = s->uses[slot];
+
+	if ((uses & (RTE_BIT32(bits) - 1)) > RESERVED_IDS)
+		return 0;
+	while (uses > 0) {
+		uint32_t id = id_at(s, slot, --uses);
+
+		if (!is_reserved(id, s->id_bits))
+			return id;
+	}
+	return 0;
+}
+
 static uint32_t
 next_id(struct uroce_slots *s, uint32_t slot)
 {
-	const unsigned int bits = s->id_bits - s->log2;
+	const uint32_t last = last_id(s, slot);
 	uint32_t id;
 
 	do {
-		id = slot << bits | permute(s->secret, slot, s->uses[slot], bits);
-		s->uses[slot] = (s->uses[slot] + 1) & (RTE_BIT32(bits) - 1);
-	} while (is_reserved(id, s->id_bits));
+		id = id_at(s, slot, s->uses[slot]++);
+	} while (is_reserved(id, s->id_bits) || id == last);
 	return id;
 }
 

@@ -12,7 +12,8 @@
 #include <stdint.h>
 
 /* An identifier of id_bits bits: the slot in the uppermost log2 bits, below it a permutation,
- * secret to this table, of the number of times the slot has been used. */
+ * secret to this table, of the number of times the slot has been used. When all have been used, they
+ * come again in another order. */
 struct uroce_slots {
 	uint32_t *order; /* free slots are order[0 .. free - 1] */
 	uint32_t *uses;  /* per slot */

@@ -105,9 +105,10 @@ test_no_identifier_twice(void **state)
 	check_cycle(10, 16);
 }
 
-/* The second time round is the first one again: that is what "until all are used up" means. */
+/* The second time round there are the same in another order: who has seen them all does not know
+ * which is next. None comes twice in a row, for who had it last may still use it. */
 static void
-test_cycle_starts_over(void **state)
+test_cycles_differ(void **state)
 {
 	struct uroce_slots s;
 	uint32_t ids[2][64], id, of_slot_1 = 0;
@@ -118,13 +119,29 @@ test_cycle_starts_over(void **state)
 		assert_int_equal(uroce_slots_get(&s, &id), 0);
 		of_slot_1 = uroce_slots_index(2, 8, id) == 1 ? id : of_slot_1;
 	}
-	uroce_slots_put(&s, of_slot_1);
-	for (unsigned int i = 0; i < 128; i++) {
-		assert_int_equal(uroce_slots_get(&s, &ids[i / 64][i % 64]), 0);
-		uroce_slots_put(&s, ids[i / 64][i % 64]);
+	for (unsigned int i = 1; i < 64; i++)
+		assert_int_not_equal(uroce_slots_renew(&s, of_slot_1), of_slot_1);
+	for (unsigned int i = 0; i < 128; i++)
+		ids[i / 64][i % 64] = uroce_slots_renew(&s, of_slot_1);
+	assert_memory_not_equal(ids[0], ids[1], sizeof(ids[0]));
+	assert_int_not_equal(ids[0][63], ids[1][0]);
+	uroce_slots_fini(&s);
+}
+
+/* With four identifiers a slot, cycles meet all the time. */
+static void
+test_never_twice_in_a_row(void **state)
+{
+	struct uroce_slots s;
+	uint32_t id, last;
+
+	assert_int_equal(uroce_slots_init(&s, 2, 4), 0);
+	assert_int_equal(uroce_slots_get(&s, &id), 0);
+	for (unsigned int i = 0; i < 10000; i++) {
+		last = id;
+		id = uroce_slots_renew(&s, id);
+		assert_int_not_equal(id, last);
 	}
-	assert_int_equal(ids[0][63], of_slot_1);
-	assert_memory_equal(ids[0], ids[1], sizeof(ids[0]));
 	uroce_slots_fini(&s);
 }
 
@@ -210,7 +227,8 @@ main(void)
 		cmocka_unit_test(test_each_slot_once),
 		cmocka_unit_test(test_full),
 		cmocka_unit_test(test_no_identifier_twice),
-		cmocka_unit_test(test_cycle_starts_over),
+		cmocka_unit_test(test_cycles_differ),
+		cmocka_unit_test(test_never_twice_in_a_row),
 		cmocka_unit_test(test_draw_is_random),
 		cmocka_unit_test(test_low_bits_differ_between_slots),
 		cmocka_unit_test(test_low_bits_differ_between_tables),
