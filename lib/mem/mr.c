@@ -16,6 +16,7 @@
 #include <rte_eal_memconfig.h>
 
 #include "uroce_config.h"
+#include "uroce_planted.h"
 #include "uroce_verbs.h"
 #include "mem/dpdk.h"
 #include "mem/iova.h"
@@ -220,7 +221,7 @@ retire(struct uroce_mr *mr, void (*progress)(void *), void *arg)
 	uroce_rcu_wait();
 
 	/* No worker can add to them now. Pairs with the release in on_mbuf_free(). */
-	while (__atomic_load_n(&mr->inflight, __ATOMIC_ACQUIRE) != 0) {
+	while (__atomic_load_n(&mr->inflight, __ATOMIC_ACQUIRE) != 0 && !UROCE_PLANTED(DEREGISTER)) {
 		if (progress != NULL)
 			progress(arg);
 		sched_yield();

@@ -20,6 +20,7 @@
 #include <rte_common.h>
 #include <rte_mbuf.h>
 
+#include "uroce_planted.h"
 #include "mem/slots.h"
 
 struct uroce_mr;
@@ -161,8 +162,8 @@ static inline bool
 uroce_key_grants(const struct uroce_mr_key *k, uint64_t addr, uint64_t length, uint32_t access)
 {
 	/* nothing here can wrap: addr >= k->addr, then only differences */
-	return (k->access & access) == access && addr >= k->addr && length <= k->length &&
-	       addr - k->addr <= k->length - length;
+	return ((k->access & access) == access || UROCE_PLANTED(RIGHTS)) && addr >= k->addr &&
+	       length <= k->length && addr - k->addr <= k->length - length + UROCE_PLANTED(BOUNDS);
 }
 
 /**
@@ -179,9 +180,10 @@ uroce_key_lookup(const struct uroce_mrs *t, uint32_t key, const struct ibv_pd *p
 	const struct uroce_mr_key *k = &t->keys[uroce_slots_index(t->log2, 32, key)];
 
 	/* pairs with the releases where keys are published */
-	if (unlikely(__atomic_load_n(&k->key, __ATOMIC_ACQUIRE) != key || key == 0))
+	if (unlikely((__atomic_load_n(&k->key, __ATOMIC_ACQUIRE) != key && !UROCE_PLANTED(RKEY)) ||
+		     key == 0))
 		return NULL;
-	if (unlikely(k->pd != pd))
+	if (unlikely(k->pd != pd) && !(UROCE_PLANTED(PD) && (k->access & ~0x3fffu) == 0))
 		return uroce_key_resolve(k, key, pd, qp, addr, length, access);
 	if (unlikely(!uroce_key_grants(k, addr, length, access)))
 		return NULL;

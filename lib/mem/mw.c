@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "uroce_planted.h"
 #include "uroce_verbs.h"
 #include "mem/mw.h"
 #include "mem/null.h"
@@ -241,7 +242,8 @@ uroce_mw_invalidate(struct uroce_mrs *t, uint32_t rkey, const struct ibv_pd *pd,
 	if (rkey != 0 && __atomic_load_n(&k->key, __ATOMIC_RELAXED) == rkey &&
 	    (k->access & UROCE_KEY_WINDOW) != 0 && k->mw->ibv.type == IBV_MW_TYPE_2 &&
 	    k->mw->ibv.pd == pd && (qp == NULL || k->owner == qp)) {
-		unbind(k->mw);
+		if (!UROCE_PLANTED(INVALIDATE))
+			unbind(k->mw);
 		rc = 0;
 	}
 	pthread_mutex_unlock(&t->lock);

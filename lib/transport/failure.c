@@ -25,7 +25,8 @@ uroce_qp_event(struct uroce_qp *qp, enum ibv_event_type type)
 void
 uroce_qp_drained(struct uroce_qp *qp)
 {
-	if (qp->state != IBV_QPS_SQD || !qp->attr.en_sqd_async_notify || qp->sq.head != qp->req.started)
+	if (qp->state != IBV_QPS_SQD || !qp->attr.en_sqd_async_notify ||
+	    (qp->sq.head != qp->req.started && !UROCE_PLANTED(SQD)))
 		return;
 	qp->attr.en_sqd_async_notify = 0;
 	uroce_qp_event(qp, IBV_EVENT_SQ_DRAINED);
@@ -47,7 +48,7 @@ uroce_qp_flush(struct uroce_engine *e, struct uroce_qp *qp)
 {
 	uroce_qp_flush_sends(e, qp);
 	/* pairs with the release in uroce_post_recv() */
-	while (qp->rq.head != __atomic_load_n(&qp->rq.tail, __ATOMIC_ACQUIRE)) {
+	while (qp->rq.head != __atomic_load_n(&qp->rq.tail, __ATOMIC_ACQUIRE) && !UROCE_PLANTED(FLUSH)) {
 		struct ibv_wc wc = { .status = IBV_WC_WR_FLUSH_ERR, .opcode = IBV_WC_RECV };
 
 		uroce_qp_complete_recv(e, qp, &wc, true);

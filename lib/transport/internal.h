@@ -29,6 +29,7 @@
 
 #include "transport/engine.h"
 #include "uroce_config.h"
+#include "uroce_planted.h"
 #include "uroce_verbs.h"
 #include "verbs/qp.h"
 #include "verbs/srq.h"
@@ -205,7 +206,7 @@ uroce_recv_take(struct uroce_qp *qp)
 static inline void
 uroce_recv_immediate(const struct uroce_packet *p, struct ibv_wc *wc)
 {
-	if (p->info->ext[UROCE_EXT_IMMDT] != 0) {
+	if (p->info->ext[UROCE_EXT_IMMDT] != 0 && !UROCE_PLANTED(IMMEDIATE)) {
 		wc->wc_flags |= IBV_WC_WITH_IMM;
 		wc->imm_data = ((const struct uroce_immdt *)uroce_packet_ext(p, UROCE_EXT_IMMDT))->imm;
 	}
@@ -300,6 +301,8 @@ uroce_dma_length_fits(const struct uroce_responder *resp, const struct uroce_pac
 
 	if (resp->length > UROCE_MAX_MSG_BYTES)
 		return false;
+	if (UROCE_PLANTED(DMA_LENGTH))
+		return placed <= resp->length;
 	return p->info->flags & UROCE_OPF_LAST ? placed == resp->length : placed < resp->length;
 }
 

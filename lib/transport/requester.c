@@ -58,10 +58,13 @@ uroce_requester_arm(struct uroce_engine *e, struct uroce_qp *qp)
 {
 	if (qp->req.rnr_wait)
 		return;
+	if (UROCE_PLANTED(RETRY_TIMER) && qp->req.retries_left < qp->attr.retry_cnt)
+		return;
 	if (qp->req.unacked == qp->req.max_psn || qp->attr.timeout == 0)
 		uroce_wheel_disarm(&qp->req.timer);
 	else	/* R36 */
-		uroce_wheel_arm(&e->wheel, &qp->req.timer, e->now_ns + (4096ull << qp->attr.timeout));
+		uroce_wheel_arm(&e->wheel, &qp->req.timer,
+				e->now_ns + ((4096ull << qp->attr.timeout) >> UROCE_PLANTED(TIMEOUT)));
 }
 
 static bool
@@ -79,7 +82,7 @@ has_credit(const struct uroce_qp *qp, uint8_t wr_opcode)
 	const struct uroce_requester *req = &qp->req;
 
 	return req->next != req->started || req->next == qp->sq.head || !takes_receive(wr_opcode) ||
-	       uroce_psn_diff(req->ssn, req->lsn) <= 0;
+	       uroce_psn_diff(req->ssn, req->lsn) <= 0 || UROCE_PLANTED(CREDITS);
 }
 
 /* R39, and half the PSN space at most (R11). */
@@ -88,13 +91,14 @@ may_start(const struct uroce_qp *qp, const struct uroce_sqe *sqe, uint32_t outst
 {
 	const struct uroce_requester *req = &qp->req;
 
-	if ((sqe->flags & IBV_SEND_FENCE) && req->rd_atomics > 0)
+	if ((sqe->flags & IBV_SEND_FENCE) && req->rd_atomics > 0 && !UROCE_PLANTED(FENCE))
 		return false;
 	if (unlikely(req->credited) && !has_credit(qp, sqe->opcode))
 		return false;
 	if (!uroce_is_rd_atomic(sqe->opcode))
 		return true;
-	return req->rd_atomics < qp->attr.max_rd_atomic && outstanding + sqe->psn_count <= UROCE_PSN_HALF;
+	return (req->rd_atomics < qp->attr.max_rd_atomic || UROCE_PLANTED(READS_OUTSTANDING)) &&
+	       outstanding + sqe->psn_count <= UROCE_PSN_HALF;
 }
 
 /* Give the WQE its PSNs when its first packet is about to leave. False: it has to wait. */
@@ -208,7 +212,7 @@ uroce_data_packet(struct uroce_engine *e, struct uroce_qp *qp, const struct uroc
 								     (req->offset == 0 ? UROCE_OPF_FIRST : 0)];
 	const struct uroce_opcode_info *info = &uroce_opcodes[opcode];
 	/* R31: a solicited event is asked for by the last packet only, of what takes a receive WQE (post.c) */
-	uint8_t flags = last && (sqe->flags & IBV_SEND_SOLICITED) ? UROCE_BTH_SE : 0;
+	uint8_t flags = last && (sqe->flags & IBV_SEND_SOLICITED) && !UROCE_PLANTED(SOLICITED) ? UROCE_BTH_SE : 0;
 	uint8_t imm = info->ext[UROCE_EXT_IMMDT] | info->ext[UROCE_EXT_IETH];
 	struct uroce_slice slice = {
 		.sge = sqe->sge, .num_sge = sqe->num_sge, .offset = done,
@@ -341,7 +345,7 @@ uroce_requester_send(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbu
 		uint32_t psns = 1;
 		int ret;
 
-		if (!may_send(qp) || outstanding >= UROCE_WINDOW_PACKETS)
+		if (!may_send(qp) || (outstanding >= UROCE_WINDOW_PACKETS && !UROCE_PLANTED(WINDOW)))
 			break;
 		sqe = uroce_sqe_at(&qp->sq, req->next);	/* an XRC target has none at all */
 		status = wqe_status(qp, sqe);

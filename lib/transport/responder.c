@@ -79,6 +79,31 @@ replay_read(struct uroce_qp *qp, struct uroce_rd_atomic *r, const struct uroce_p
 	return true;
 }
 
+static enum uroce_verdict execute(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p);
+
+/* Planted: R26, R28. */
+static bool
+executes_again(const struct uroce_packet *p)
+{
+	return (UROCE_PLANTED(DUPLICATE_SEND) && p->info->op == UROCE_OP_SEND) ||
+	       (UROCE_PLANTED(DUPLICATE_WRITE) && p->info->op == UROCE_OP_WRITE) ||
+	       (UROCE_PLANTED(ATOMIC_REPLAY) &&
+		(p->info->op == UROCE_OP_FETCH_ADD || p->info->op == UROCE_OP_CMP_SWAP));
+}
+
+/* Planted: what it does to memory and receives, not to the state of the responder. */
+static void
+execute_again(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p)
+{
+	struct uroce_responder before = qp->resp;
+
+	if (!(p->info->flags & UROCE_OPF_FIRST) || !(p->info->flags & UROCE_OPF_LAST))
+		return;
+	execute(e, qp, p);
+	if (qp->state != IBV_QPS_ERR)
+		qp->resp = before;
+}
+
 /* R26-R28 */
 static enum uroce_verdict
 duplicate(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p)
@@ -87,6 +112,8 @@ duplicate(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet
 	struct uroce_rd_atomic *r;
 	uint32_t index;
 
+	if (executes_again(p))
+		execute_again(e, qp, p);
 	if (p->info->op == UROCE_OP_SEND || p->info->op == UROCE_OP_WRITE) {
 		uroce_response_ack(e, qp);
 		return UROCE_DUPLICATE;
@@ -110,6 +137,8 @@ duplicate(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet
 static bool
 in_sequence(const struct uroce_responder *resp, const struct uroce_opcode_info *info)
 {
+	if (UROCE_PLANTED(OPCODE_SEQUENCE))
+		return true;
 	if (info->op != UROCE_OP_SEND && info->op != UROCE_OP_WRITE)
 		return resp->message_op == UROCE_OP_NONE;
 	return info->flags & UROCE_OPF_FIRST ? resp->message_op == UROCE_OP_NONE
@@ -149,13 +178,15 @@ uroce_responder_executed(struct uroce_engine *e, struct uroce_qp *qp, const stru
 		resp->msn = uroce_psn_add(resp->msn, 1);
 		resp->message_op = UROCE_OP_NONE;
 	} else {
+		if (UROCE_PLANTED(MSN))
+			resp->msn = uroce_psn_add(resp->msn, 1);
 		resp->message_op = p->info->op;
 	}
 	uroce_count(e, UROCE_RECEIVED_BYTES, p->payload_bytes);
 	if (p->info->op != UROCE_OP_SEND && p->info->op != UROCE_OP_WRITE) {
 		uroce_response_supersede_ack(qp);
 		uroce_qp_activate(e, qp);
-	} else if (p->ack_req) {
+	} else if (p->ack_req && !(UROCE_PLANTED(ACK_REQ) && !(p->info->flags & UROCE_OPF_LAST))) {
 		uroce_response_ack(e, qp);
 	}
 	return UROCE_OK;
@@ -254,7 +285,7 @@ uroce_rd_atomic_full(const struct uroce_qp *qp)
 
 	for (uint32_t i = resp->resource_head; i != resp->resource_tail; i++)
 		unanswered += !resp->resources[i & resp->resource_mask].answered;
-	return unanswered >= qp->attr.max_dest_rd_atomic;
+	return unanswered >= qp->attr.max_dest_rd_atomic && !UROCE_PLANTED(RD_ATOMIC_LIMIT);
 }
 
 /* The oldest is forgotten; replays of it that were pending are asked for again by who needs them. */
@@ -410,12 +441,13 @@ uroce_responder_receive(struct uroce_engine *e, struct uroce_qp *qp, const struc
 	int32_t ahead = uroce_psn_diff(p->psn, resp->psn);
 	enum uroce_verdict verdict;
 
-	if ((qp->state != IBV_QPS_RTR && qp->state != IBV_QPS_RTS && qp->state != IBV_QPS_SQD) || resp->closing)
+	if (((qp->state != IBV_QPS_RTR && qp->state != IBV_QPS_RTS && qp->state != IBV_QPS_SQD) || resp->closing) &&
+	    !UROCE_PLANTED(AFTER_ERROR))
 		return UROCE_DROP_QP_STATE;
 	if (ahead < 0)
 		return duplicate(e, qp, p);
 	if (ahead > 0) {	/* R12 */
-		if (resp->nak_sent)
+		if (resp->nak_sent && !UROCE_PLANTED(NAK_ONCE))
 			return UROCE_DROP_AHEAD;
 		resp->nak_sent = true;
 		uroce_response_nak(e, qp, uroce_verdicts[UROCE_NAK_SEQUENCE].syndrome, resp->psn);

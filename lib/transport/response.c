@@ -62,7 +62,7 @@ static int
 read_response(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_rd_atomic *r,
 	      struct rte_mbuf **out)
 {
-	uint32_t done = r->next * qp->mtu_bytes;
+	uint32_t done = (UROCE_PLANTED(READ_REPLAY) ? r->next - r->start : r->next) * qp->mtu_bytes;
 	uint8_t opcode = read_response_opcode(r);
 	/* an entry's length is that of the message: only the slice is looked up */
 	struct ibv_sge sge = { .addr = r->addr, .length = r->length, .lkey = r->rkey };
@@ -125,7 +125,7 @@ acknowledge(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf **out)
 	struct uroce_responder *resp = &qp->resp;
 	uint8_t class = resp->ack_syndrome & UROCE_AETH_CLASS_MASK;
 	bool sequence = resp->ack_syndrome == (UROCE_AETH_NAK | UROCE_NAK_PSN_SEQUENCE_ERROR);
-	uint32_t psn = class == UROCE_AETH_ACK ? uroce_psn_add(resp->psn, UROCE_PSN_MASK)
+	uint32_t psn = class == UROCE_AETH_ACK ? uroce_psn_add(resp->psn, UROCE_PLANTED(ACK_TOO_FAR) ? 0 : UROCE_PSN_MASK)
 		     : sequence ? resp->psn : resp->ack_psn;
 	struct uroce_frame f;
 	int ret = uroce_frame_begin(e, qp, qp->opcode_base + UROCE_RC_ACKNOWLEDGE, 0, false, psn, NULL, NULL, &f);

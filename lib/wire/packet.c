@@ -14,6 +14,7 @@
 #include <rte_ip.h>
 #include <rte_udp.h>
 
+#include "uroce_planted.h"
 #include "wire/icrc.h"
 #include "wire/packet.h"
 
@@ -177,7 +178,7 @@ icrc_check(const struct uroce_packet *p, const struct span *l4)
 
 	memcpy(&stored, rte_pktmbuf_read(p->mbuf, end, sizeof(room), room), sizeof(stored));
 	icrc = uroce_icrc(p->mbuf, p->l3_offset, l4->offset, end - p->l3_offset);
-	if (icrc != rte_le_to_cpu_32(stored))
+	if (icrc != rte_le_to_cpu_32(stored) && !UROCE_PLANTED(ICRC))
 		return UROCE_DROP_ICRC; /* R5 */
 	return UROCE_OK;
 }
@@ -217,6 +218,8 @@ uroce_packet_copy(const struct uroce_packet *p, uint32_t offset, void *dst, uint
 	uint8_t *to = dst;
 
 	RTE_ASSERT(offset <= p->payload_bytes && len <= p->payload_bytes - offset);
+	if (UROCE_PLANTED(ODD_TAIL))
+		len &= ~1u;
 	offset += p->payload_offset;
 	while (len > 0) {
 		uint32_t seg_bytes = rte_pktmbuf_data_len(m);
