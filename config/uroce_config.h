@@ -50,6 +50,17 @@
 #define UROCE_ZERO_COPY_SEGS 4		/* ... in at most so many pieces */
 #define UROCE_ZERO_COPY_BYTES 1024	/* payloads from here on leave as external mbufs */
 
+/* Loss recovery */
+#define UROCE_EARLY_WINDOW 1024		/* PSNs ahead of the expected one that are kept, and that a requester sends
+					 * beyond what is acknowledged while it recovers; a power of two */
+#define UROCE_EARLY_FRAMES 2048		/* kept by a worker at a time, for all of its QPs */
+#define UROCE_EARLY_NS 100000000ull	/* ... and so long: what nobody completes gives its mbufs back */
+#define UROCE_SACK_RUNS 32		/* reported at a time */
+#define UROCE_RECOVERIES 256		/* QPs of a worker that recover at a time; the others go back N */
+#define UROCE_RESENT 128		/* packets of a QP that are on their way again at a time */
+#define UROCE_PROBE_MIN_NS 200000ull	/* an answer is asked for again no sooner, */
+#define UROCE_PROBE_INITIAL_NS 10000000ull	/* and so late before a round trip has been measured */
+
 /* rdma_cm */
 #define UROCE_CMA_RESPONSE_TIMEOUT 20	/* 4.096 us << 20: between retransmissions of a request */
 #define UROCE_CMA_MAX_RETRIES 15

@@ -71,6 +71,8 @@ struct uroce_port_conf {
 	unsigned int log2_max_qp;	/* 0: default */
 	unsigned int log2_max_mr;
 	const char *name;		/* device name; NULL: "uroce<n>" */
+	uint8_t go_back_n;		/* 1: nothing that comes early is kept, and a loss is answered by sending
+					 * again all that follows it, after no less than the timeout attribute */
 	uint8_t no_loopback;		/* 1: the other devices of this process are reached through the port, as
 					 * other hosts are; only the device's own addresses are looped back */
 };

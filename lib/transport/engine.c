@@ -82,6 +82,8 @@ receive(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *
 {
 	if (unlikely(p->info->transport != qp->transport))	/* R2 */
 		return p->info->transport == UROCE_TRANSPORT_CNP ? UROCE_DROP_CNP : UROCE_DROP_TRANSPORT;
+	if (unlikely(p->opcode >= UROCE_RC_ASK))
+		return UROCE_DROP_OPCODE;
 	/* an XRC initiator has no responder, a target no requester */
 	if (unlikely(qp->transport == UROCE_TRANSPORT_XRC) &&
 	    !!(p->info->flags & UROCE_OPF_REQUEST) != (qp->target != NULL))

@@ -144,6 +144,7 @@ uroce_device_init(struct uroce_device *dev, const struct uroce_device_ops *ops,
 	dev->index = conf->index;
 	dev->port_id = conf->port_id;
 	dev->vlan = conf->vlan;
+	dev->go_back_n = conf->go_back_n;
 	dev->numa_node = conf->numa_node;
 	ret = uroce_rcu_init();
 	if (ret != 0)

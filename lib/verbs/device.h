@@ -91,6 +91,7 @@ struct uroce_device_conf {
 	int numa_node;
 	unsigned int log2_max_qp;
 	unsigned int log2_max_mr;
+	bool go_back_n;		/* uroce_port_conf.go_back_n */
 };
 
 /* QPs by QPN: slot in the uppermost bits of the 24, as with keys. Readers under uroce_rcu. */
@@ -122,6 +123,7 @@ struct uroce_device {
 	uint16_t index;
 	uint16_t port_id;
 	uint16_t vlan;
+	bool go_back_n;		/* constant */
 	int numa_node;
 	struct uroce_event_queue events;	/* its fd is vctx.context.async_fd */
 	pthread_mutex_t lock;	/* the control sides of qps and srqs, lists, counts */

@@ -139,4 +139,7 @@ const struct uroce_opcode_info uroce_opcodes[256] = {
 	XRC(SEND_ONLY_INV, SEND, ONLY | REQ | PAY | RECV, E_XRCETH | E_IETH),
 
 	ROW(UROCE_CNP, "CNP", CNP, CNP, ONLY, E_CNP),
+
+	RC(ASK, ASK, ONLY | REQ, E_NONE),
+	RC(SACK, SACK, ONLY | PAY, E_AETH),
 };

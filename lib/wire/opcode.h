@@ -32,6 +32,8 @@ enum uroce_op {
 	UROCE_OP_FLUSH,
 	UROCE_OP_ATOMIC_WRITE,
 	UROCE_OP_CNP,
+	UROCE_OP_ASK,
+	UROCE_OP_SACK,
 };
 
 /* The place of a packet in its message; ONLY is both. */
@@ -88,6 +90,9 @@ enum uroce_opcode {
 	UROCE_UD_SEND_ONLY_IMM = 0x65,
 	UROCE_CNP = 0x81,
 	UROCE_XRC_SEND_FIRST = 0xa0, /* XRC: RC's + 0xa0, requests with an XRCETH */
+	/* Of those left to manufacturers; between uroce's own ends only (wire/sack.h) */
+	UROCE_RC_ASK = 0xd0,
+	UROCE_RC_SACK = 0xd1,
 };
 
 struct uroce_opcode_info {

@@ -50,10 +50,12 @@ const struct uroce_verdict_info uroce_verdicts[UROCE_VERDICT_COUNT] = {
 	COUNT(DROP_TRANSPORT, "drop_transport", "R2"),
 	COUNT(DROP_HANDOVER, "drop_handover", ""),
 	COUNT(DROP_CNP, "drop_cnp", ""),
+	COUNT(CNP_RECEIVED, "cnp", ""),
 
 	COUNT(DUPLICATE, "duplicate", "R26"),
 	COUNT(DROP_DUPLICATE, "drop_duplicate", "R28"),
 	COUNT(DROP_AHEAD, "drop_ahead", "R12"),
+	COUNT(EARLY, "early", "R12"),
 	ROW(NAK_SEQUENCE, "nak_sequence", "R12", SYNDROME_SEQUENCE, 0),
 	NAK(NAK_OPCODE_SEQUENCE, "nak_opcode_sequence", "R13", SYNDROME_INVALID, REM_INV_REQ_ERR),
 	NAK(NAK_PAYLOAD, "nak_payload", "R14", SYNDROME_INVALID, REM_INV_REQ_ERR),
@@ -77,6 +79,7 @@ const struct uroce_verdict_info uroce_verdicts[UROCE_VERDICT_COUNT] = {
 	COUNT(DROP_ACK_SYNDROME, "drop_ack_syndrome", "R30"),
 	COUNT(DROP_RESPONSE_DUPLICATE, "drop_response_duplicate", ""),
 	COUNT(RESPONSE_GAP, "response_gap", "R34"),
+	COUNT(DROP_SACK, "drop_sack", ""),
 	COUNT(BAD_RESPONSE, "bad_response", ""),
 
 	COUNT(DROP_SEQUENCE, "drop_sequence", "R13"),

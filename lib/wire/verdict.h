@@ -40,10 +40,12 @@ enum uroce_verdict {
 	UROCE_DROP_TRANSPORT, /* R2: an opcode of another transport */
 	UROCE_DROP_HANDOVER,  /* the other worker's inbox is full */
 	UROCE_DROP_CNP,       /* a CNP for a port without congestion control */
+	UROCE_CNP_RECEIVED,
 	/* responder */
 	UROCE_DUPLICATE,            /* R26: acknowledged again */
 	UROCE_DROP_DUPLICATE,       /* R27, R28: cannot be answered any more */
 	UROCE_DROP_AHEAD,           /* R12: the NAK has been sent already */
+	UROCE_EARLY,                /* ahead, and kept until what is before it has come */
 	UROCE_NAK_SEQUENCE,         /* R12 */
 	UROCE_NAK_OPCODE_SEQUENCE,  /* R13 */
 	UROCE_NAK_PAYLOAD,          /* R14 */
@@ -66,6 +68,7 @@ enum uroce_verdict {
 	UROCE_DROP_ACK_SYNDROME,   /* R30: a reserved syndrome */
 	UROCE_DROP_RESPONSE_DUPLICATE,
 	UROCE_RESPONSE_GAP, /* a response before it was lost */
+	UROCE_DROP_SACK,    /* malformed, or names what was not sent */
 	UROCE_BAD_RESPONSE, /* opcode or length is not what was asked for */
 	/* UC and UD: nothing goes back on the wire */
 	UROCE_DROP_SEQUENCE,    /* R13: a packet of a UC message before it was lost */

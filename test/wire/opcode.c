@@ -7,6 +7,7 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -95,6 +96,8 @@ static const struct {
 	{ 0xb4, "XRC_FETCH_ADD", "Xt", 32 },
 	{ 0xb6, "XRC_SEND_LAST_INV", "Xx", 8 },
 	{ 0xb7, "XRC_SEND_ONLY_INV", "Xx", 8 },
+	{ 0xd0, "RC_ASK", "", 0 },
+	{ 0xd1, "RC_SACK", "a", 4 },
 };
 
 static const char ext_letters[UROCE_EXT_COUNT + 1] = "Xdfrtaoixc";
@@ -179,10 +182,11 @@ test_direction_and_payload(void **state)
 	(void)state;
 	for (unsigned int i = 0; i < RTE_DIM(packets); i++) {
 		const struct uroce_opcode_info *info = &uroce_opcodes[packets[i].opcode];
-		int answer = name_has(info, "RESPONSE") || name_has(info, "ACKNOWLEDGE") ||
-			     name_has(info, "CNP");
-		int payload = name_has(info, "SEND") || name_has(info, "WRITE") ||
-			      name_has(info, "RESPONSE");
+		bool sack = packets[i].opcode == UROCE_RC_SACK;
+		bool answer = name_has(info, "RESPONSE") || name_has(info, "ACKNOWLEDGE") ||
+			      name_has(info, "CNP") || sack;
+		bool payload = name_has(info, "SEND") || name_has(info, "WRITE") ||
+			       name_has(info, "RESPONSE") || sack;
 
 		assert_int_equal((info->flags & UROCE_OPF_REQUEST) == 0, answer);
 		assert_int_equal((info->flags & UROCE_OPF_PAYLOAD) != 0, payload);
@@ -224,6 +228,8 @@ test_transport_and_operation(void **state)
 		{ "_FLUSH", UROCE_OP_FLUSH },
 		{ "_ATOMIC_WRITE", UROCE_OP_ATOMIC_WRITE },
 		{ "CNP", UROCE_OP_CNP },
+		{ "_ASK", UROCE_OP_ASK },
+		{ "RC_SACK", UROCE_OP_SACK },
 	};
 	static const struct {
 		const char *part;

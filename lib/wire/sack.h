@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * The selective acknowledgement, with an opcode of those that are left to manufacturers: sent only to a requester
+ * that has asked for it by a ASK, and that asks only responders that have been seen to keep what comes
+ * early. A peer that is not uroce never meets either. It acknowledges what is before its PSN, as a NAK does, and
+ * then names the runs of PSNs that have come early. No state; any thread.
+ */
+
+#ifndef UROCE_WIRE_SACK_H
+#define UROCE_WIRE_SACK_H
+
+#include <assert.h>
+#include <stdint.h>
+
+#include <rte_byteorder.h>
+
+#include "uroce_config.h"
+
+/* PSNs that have come: `count` of them, the first `offset` (> 0) after the PSN of the BTH. */
+struct uroce_sack_run {
+	rte_be16_t offset;
+	rte_be16_t count;
+} __rte_packed;
+
+/* The payload: in ascending order, with a gap before each. */
+struct uroce_sack {
+	uint8_t reserved;
+	uint8_t asked[3]; /* the PSN of the latest ASK: all before it that is not named is missing */
+	struct uroce_sack_run runs[UROCE_SACK_RUNS];
+} __rte_packed;
+
+static_assert(sizeof(struct uroce_sack_run) == 4, "run of a SACK");
+static_assert(sizeof(struct uroce_sack) == 4 + 4 * UROCE_SACK_RUNS, "SACK");
+static_assert(UROCE_EARLY_WINDOW <= UINT16_MAX, "offsets of a SACK");
+
+#define UROCE_SACK_BYTES(runs) (4u + 4u * (runs))
+
+/** How many runs a payload of so many bytes has. @return -1: it is none of a SACK */
+static inline int
+uroce_sack_runs(uint32_t payload_bytes)
+{
+	if (payload_bytes < UROCE_SACK_BYTES(0) || payload_bytes > UROCE_SACK_BYTES(UROCE_SACK_RUNS) ||
+	    payload_bytes % 4 != 0)
+		return -1;
+	return (int)(payload_bytes / 4 - 1);
+}
+
+#endif /* UROCE_WIRE_SACK_H */
