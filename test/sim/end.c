@@ -62,6 +62,8 @@ end_create(struct world *w, unsigned int index)
 		  strerror(errno));
 	e->pd = uroce_alloc_pd(end_context(e));
 	SIM_CHECK(e->pd != NULL, "uroce_alloc_pd: %s", strerror(errno));
+	if (w->conf.memory_bytes == 0)
+		return e;
 	memory_init(&e->memory, &w->random, w->conf.memory_bytes, index % 2 == 1);
 	memory_register(&e->memory, e->pd);
 	return e;
@@ -135,8 +137,10 @@ end_destroy(struct end *e)
 {
 	int ret;
 
-	memory_sweep(&e->memory, e->index);
-	memory_fini(&e->memory);
+	if (e->world->conf.memory_bytes != 0) {
+		memory_sweep(&e->memory, e->index);
+		memory_fini(&e->memory);
+	}
 	SIM_CHECK(uroce_dealloc_pd(e->pd) == 0, "uroce_dealloc_pd fails");
 	ret = uroce_device_fini(&e->device);
 	SIM_CHECK(ret == 0, "uroce_device_fini: %s", strerror(-ret));

@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * N senders into one bottleneck, in virtual time: ends on a switch, each with a stream to end 0, whose output queue
+ * marks and drops. Prints what share each has, and how fair that is: a table of reStructuredText, or JSON.
+ */
+
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "eal.h"
+#include "stream.h"
+#include "trace.h"
+
+#define MOST_SENDERS 48
+#define ECT_0	     2 /* of the traffic class: may be marked */
+
+struct options {
+	struct stream_conf stream;
+	struct bottleneck_conf wire;
+	uint64_t rtt_ns;
+	uint64_t warm_ns;
+	uint64_t run_ns;
+	uint64_t stagger_ns;
+	unsigned int senders;
+	uint64_t seed;
+	bool json;
+	/* what it has to come to, or the program fails */
+	double least_jain;
+	double least_utilisation;
+	double most_dropped; /* share of the frames */
+};
+
+struct result {
+	double gbps[MOST_SENDERS]; /* of payload */
+	double total_gbps;
+	double jain;
+	double utilisation; /* of the wire, with all headers */
+	uint64_t frames;
+	uint64_t dropped;
+	uint64_t marked;
+	uint32_t deepest_bytes;
+	uint64_t resent;
+	uint64_t timeouts;
+};
+
+static struct stream streams[STREAM_MOST];
+static struct world world;
+
+void
+sim_fail(const char *format, ...)
+{
+	va_list args;
+
+	trace_dump();
+	printf("at %" PRIu64 " ns: ", world.now_ns);
+	va_start(args, format);
+	vprintf(format, args);
+	va_end(args);
+	printf("\n");
+	exit(1);
+}
+
+static void
+make_world(const struct options *o)
+{
+	struct world_conf conf = {
+		.ends = o->senders + 1,
+		.multi_seg = true,
+		.send_burst = UROCE_BURST,
+		.pool_mbufs = 1023,
+		.link = {
+			.quantum_ns = 1,
+			.tx_bytes = 1 << 16,
+			.switched = true,
+			.netem = { .burst = 1, .delay_ns = o->rtt_ns / 2 },
+			.wire = o->wire,
+		},
+	};
+
+	world_init(&world, &conf, o->seed);
+}
+
+/* They begin one after the other. */
+static void
+start(const struct options *o)
+{
+	for (unsigned int i = 0; i < o->senders; i++) {
+		stream_create(&streams[i], &world, i + 1, 0, &o->stream);
+		streams_run(&world, streams, i + 1, world.now_ns + o->stagger_ns);
+	}
+	streams_run(&world, streams, o->senders, world.now_ns + o->warm_ns);
+}
+
+static void
+judge(const struct options *o, struct result *r)
+{
+	double squares = 0;
+
+	for (unsigned int i = 0; i < o->senders; i++) {
+		r->total_gbps += r->gbps[i];
+		squares += r->gbps[i] * r->gbps[i];
+	}
+	r->jain = squares > 0 ? r->total_gbps * r->total_gbps / (o->senders * squares) : 0;
+}
+
+static void
+measure(const struct options *o, struct result *r)
+{
+	struct bottleneck before, *in = &world.link.ports[0].in;
+	uint64_t bytes[MOST_SENDERS];
+
+	memset(r, 0, sizeof(*r));
+	in->deepest_bytes = 0;
+	before = *in;
+	r->resent = world_counters(&world, UROCE_RETRANSMITTED_PACKETS);
+	r->timeouts = world_counters(&world, UROCE_TIMEOUTS);
+	for (unsigned int i = 0; i < o->senders; i++)
+		bytes[i] = stream_bytes(&streams[i]);
+	streams_run(&world, streams, o->senders, world.now_ns + o->run_ns);
+	for (unsigned int i = 0; i < o->senders; i++)
+		r->gbps[i] = (double)(stream_bytes(&streams[i]) - bytes[i]) * 8 / (double)o->run_ns;
+	judge(o, r);
+	r->utilisation = (double)(in->bytes - before.bytes) * 8e9 / (double)o->run_ns / (double)o->wire.rate;
+	r->dropped = in->dropped - before.dropped;
+	r->marked = in->marked - before.marked;
+	r->frames = in->frames - before.frames + r->dropped;
+	r->deepest_bytes = in->deepest_bytes;
+	r->resent = world_counters(&world, UROCE_RETRANSMITTED_PACKETS) - r->resent;
+	r->timeouts = world_counters(&world, UROCE_TIMEOUTS) - r->timeouts;
+}
+
+static void
+stop(const struct options *o)
+{
+	streams_finish(&world, streams, o->senders);
+	for (unsigned int i = 0; i < o->senders; i++)
+		stream_destroy(&streams[i]);
+	world_fini(&world);
+}
+
+static void
+print_json(const struct options *o, const struct result *r)
+{
+	printf("{\"senders\": %u, \"rate_gbps\": %g, \"rtt_us\": %g, \"gbps\": [", o->senders,
+	       (double)o->wire.rate / 1e9, (double)o->rtt_ns / 1000);
+	for (unsigned int i = 0; i < o->senders; i++)
+		printf("%s%.4f", i == 0 ? "" : ", ", r->gbps[i]);
+	printf("],\n \"jain\": %.4f, \"utilisation\": %.4f, \"frames\": %" PRIu64 ", \"dropped\": %" PRIu64
+	       ", \"marked\": %" PRIu64 ", \"deepest_bytes\": %" PRIu32 ", \"resent\": %" PRIu64
+	       ", \"timeouts\": %" PRIu64 "}\n",
+	       r->jain, r->utilisation, r->frames, r->dropped, r->marked, r->deepest_bytes, r->resent,
+	       r->timeouts);
+}
+
+static void
+print(const struct options *o, const struct result *r)
+{
+	static const char rule[] = "====== ======= =====\n";
+
+	printf("%u senders, %g Gb/s, round trip %g us, queue %" PRIu32 " bytes, marks from %" PRIu32 " to %" PRIu32
+	       " bytes:\n\n%ssender    Gb/s share\n%s",
+	       o->senders, (double)o->wire.rate / 1e9, (double)o->rtt_ns / 1000, o->wire.limit_bytes,
+	       o->wire.mark_min_bytes, o->wire.mark_max_bytes, rule, rule);
+	for (unsigned int i = 0; i < o->senders; i++)
+		printf("%6u %7.3f %5.3f\n", i + 1, r->gbps[i], r->total_gbps > 0 ? r->gbps[i] / r->total_gbps : 0);
+	printf("%s\nJain's index %.4f, utilisation %.4f, %" PRIu64 " of %" PRIu64 " frames dropped, %" PRIu64
+	       " marked, queue up to %" PRIu32 " bytes, %" PRIu64 " packets sent again, %" PRIu64 " timeouts\n",
+	       rule, r->jain, r->utilisation, r->dropped, r->frames, r->marked, r->deepest_bytes, r->resent,
+	       r->timeouts);
+}
+
+static bool
+is_well(const struct options *o, const struct result *r)
+{
+	if (r->jain >= o->least_jain && r->utilisation >= o->least_utilisation &&
+	    (double)r->dropped <= o->most_dropped * (double)r->frames)
+		return true;
+	printf("not as it has to be: Jain's index at least %g, utilisation at least %g, dropped at most %g\n",
+	       o->least_jain, o->least_utilisation, o->most_dropped);
+	return false;
+}
+
+static void
+usage(const char *problem)
+{
+	fprintf(stderr,
+		"fairness: %s\nusage: fairness [--senders N] [--rate GBPS] [--rtt US] [--queue BYTES]\n"
+		"       [--mark-min BYTES] [--mark-max BYTES] [--mark-share SHARE] [--size BYTES] [--depth N]\n"
+		"       [--timeout N] [--stagger US] [--warm MS] [--ms MS] [--seed N]\n"
+		"       [--least-jain X] [--least-utilisation X] [--most-dropped SHARE] [--json]\n",
+		problem);
+	exit(2);
+}
+
+static double
+number(double least, double most)
+{
+	char *end;
+	double value = strtod(optarg, &end);
+
+	if (end == optarg || *end != '\0' || !(value >= least && value <= most))
+		usage("a number is missing, or out of range");
+	return value;
+}
+
+static void
+parse_option(struct options *o, int c)
+{
+	switch (c) {
+	case 'n': o->senders = (unsigned int)number(1, MOST_SENDERS); break;
+	case 'r': o->wire.rate = (uint64_t)(number(0.001, 1000) * 1e9); break;
+	case 't': o->rtt_ns = (uint64_t)(number(0.1, 1e6) * 1000); break;
+	case 'q': o->wire.limit_bytes = (uint32_t)number(8192, 1 << 30); break;
+	case 'k': o->wire.mark_min_bytes = (uint32_t)number(0, 1 << 30); break;
+	case 'K': o->wire.mark_max_bytes = (uint32_t)number(0, 1 << 30); break;
+	case 'p': o->wire.mark_share = (uint32_t)(number(0, 1) * UINT32_MAX); break;
+	case 's': o->stream.message_bytes = (uint32_t)number(1, 1 << 24); break;
+	case 'd': o->stream.depth = (uint32_t)number(1, 4096); break;
+	case 'T': o->stream.timeout = (uint8_t)number(1, 31); break;
+	case 'g': o->stagger_ns = (uint64_t)(number(0, 1e6) * 1e3); break;
+	case 'w': o->warm_ns = (uint64_t)(number(0, 1e6) * 1e6); break;
+	case 'm': o->run_ns = (uint64_t)(number(0.01, 1e6) * 1e6); break;
+	case 'S': o->seed = (uint64_t)number(0, 1e15); break;
+	case 'J': o->least_jain = number(0, 1); break;
+	case 'U': o->least_utilisation = number(0, 1); break;
+	case 'D': o->most_dropped = number(0, 1); break;
+	case 'j': o->json = true; break;
+	default: usage("an option that it does not know");
+	}
+}
+
+static void
+parse_options(struct options *o, int argc, char **argv)
+{
+	static const struct option names[] = {
+		{ "senders", required_argument, NULL, 'n' },
+		{ "rate", required_argument, NULL, 'r' },
+		{ "rtt", required_argument, NULL, 't' },
+		{ "queue", required_argument, NULL, 'q' },
+		{ "mark-min", required_argument, NULL, 'k' },
+		{ "mark-max", required_argument, NULL, 'K' },
+		{ "mark-share", required_argument, NULL, 'p' },
+		{ "size", required_argument, NULL, 's' },
+		{ "depth", required_argument, NULL, 'd' },
+		{ "timeout", required_argument, NULL, 'T' },
+		{ "stagger", required_argument, NULL, 'g' },
+		{ "warm", required_argument, NULL, 'w' },
+		{ "ms", required_argument, NULL, 'm' },
+		{ "seed", required_argument, NULL, 'S' },
+		{ "least-jain", required_argument, NULL, 'J' },
+		{ "least-utilisation", required_argument, NULL, 'U' },
+		{ "most-dropped", required_argument, NULL, 'D' },
+		{ "json", no_argument, NULL, 'j' },
+		{ NULL, 0, NULL, 0 },
+	};
+	int c;
+
+	while ((c = getopt_long(argc, argv, "", names, NULL)) != -1)
+		parse_option(o, c);
+	if (optind != argc)
+		usage("an argument that it does not know");
+	if (o->wire.mark_min_bytes > o->wire.mark_max_bytes)
+		usage("--mark-min is above --mark-max");
+	if ((uint64_t)o->senders * o->stream.depth * o->stream.message_bytes > 48 << 20)
+		usage("so many messages of that size take too much memory");
+}
+
+int
+main(int argc, char **argv)
+{
+	struct options o = {
+		.stream = { .opcode = IBV_WR_RDMA_WRITE, .message_bytes = 65536, .depth = 32, .timeout = 14,
+			    .traffic_class = ECT_0 },
+		/* the queue's limits are those that DCQCN's authors recommend for 40 Gb/s, in a shallow switch */
+		.wire = { .rate = UINT64_C(25000000000), .limit_bytes = 1 << 20, .mark_min_bytes = 5 << 10,
+			  .mark_max_bytes = 200 << 10, .mark_share = UINT32_MAX / 100 },
+		.rtt_ns = 20000, .warm_ns = 50000000, .run_ns = 100000000, .stagger_ns = 100000,
+		.senders = 8, .seed = 1, .most_dropped = 1,
+	};
+	struct result r;
+
+	parse_options(&o, argc, argv);
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	test_eal_init(NULL);
+	trace_init(false);
+	make_world(&o);
+	start(&o);
+	measure(&o, &r);
+	stop(&o);
+	if (o.json)
+		print_json(&o, &r);
+	else
+		print(&o, &r);
+	return is_well(&o, &r) ? 0 : 1;
+}

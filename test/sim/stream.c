@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * Posts as fast as messages complete.
+ */
+
+#include "stream.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include <rte_malloc.h>
+
+#include "uroce.h"
+
+#define MTU_BYTES    4096
+#define FIRST_PSN    0xfff000 /* it wraps soon */
+#define STILL_ROUNDS 1000000  /* at one and the same time: the engines do not stop */
+#define RIGHTS	     (IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ)
+
+static size_t
+memory_bytes(const struct stream *s)
+{
+	return (size_t)s->conf.depth * s->conf.message_bytes;
+}
+
+static void
+create_half(struct stream *s, unsigned int i)
+{
+	struct ibv_qp_init_attr attr = {
+		.qp_type = IBV_QPT_RC,
+		.cap = { s->conf.depth, s->conf.depth, 1, 1, 0 },
+	};
+	struct end *e = s->ends[i];
+
+	s->memory[i] = rte_zmalloc(NULL, memory_bytes(s), RTE_CACHE_LINE_SIZE);
+	SIM_CHECK(s->memory[i] != NULL, "no memory for a stream");
+	s->mrs[i] = uroce_reg_mr(e->pd, s->memory[i], memory_bytes(s), RIGHTS);
+	SIM_CHECK(s->mrs[i] != NULL, "uroce_reg_mr: %s", strerror(errno));
+	s->cqs[i] = uroce_create_cq(end_context(e), (int)(2 * s->conf.depth), NULL, NULL, 0);
+	SIM_CHECK(s->cqs[i] != NULL, "uroce_create_cq: %s", strerror(errno));
+	attr.send_cq = attr.recv_cq = s->cqs[i];
+	s->qps[i] = uroce_create_qp(e->pd, &attr);
+	SIM_CHECK(s->qps[i] != NULL, "uroce_create_qp: %s", strerror(errno));
+}
+
+static void
+modify(struct ibv_qp *qp, struct ibv_qp_attr *attr, enum ibv_qp_state to, int mask)
+{
+	int ret;
+
+	attr->qp_state = to;
+	ret = uroce_modify_qp(qp, attr, mask | IBV_QP_STATE);
+	SIM_CHECK(ret == 0, "uroce_modify_qp to %d: %s", (int)to, strerror(ret));
+}
+
+static void
+connect_half(struct stream *s, unsigned int i)
+{
+	struct ibv_qp_attr attr = {
+		.port_num = 1,
+		.qp_access_flags = RIGHTS,
+		.path_mtu = IBV_MTU_4096,
+		.dest_qp_num = s->qps[1 - i]->qp_num,
+		.rq_psn = FIRST_PSN,
+		.sq_psn = FIRST_PSN,
+		.max_rd_atomic = UROCE_MAX_RD_ATOMIC,
+		.max_dest_rd_atomic = UROCE_MAX_RD_ATOMIC,
+		.min_rnr_timer = 1,
+		.retry_cnt = 7,
+		.rnr_retry = 7,
+		.timeout = s->conf.timeout,
+		.ah_attr = {
+			.is_global = 1,
+			.port_num = 1,
+			.grh = {
+				.dgid = s->ends[1 - i]->gid,
+				.hop_limit = 64,
+				.traffic_class = s->conf.traffic_class,
+			},
+		},
+	};
+
+	modify(s->qps[i], &attr, IBV_QPS_INIT,
+	       IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
+	modify(s->qps[i], &attr, IBV_QPS_RTR,
+	       IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
+		       IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER);
+	modify(s->qps[i], &attr, IBV_QPS_RTS,
+	       IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN |
+		       IBV_QP_MAX_QP_RD_ATOMIC);
+}
+
+static void
+post_receive(struct stream *s, uint64_t slot)
+{
+	struct ibv_sge sge = {
+		(uintptr_t)s->memory[1] + slot * s->conf.message_bytes,
+		s->conf.message_bytes,
+		s->mrs[1]->lkey,
+	};
+	struct ibv_recv_wr wr = { .wr_id = slot, .sg_list = &sge, .num_sge = 1 }, *bad;
+
+	SIM_CHECK(uroce_post_recv(s->qps[1], &wr, &bad) == 0, "uroce_post_recv fails");
+}
+
+/* What is sent is random; where it goes there are zeros. */
+static void
+fill(struct stream *s)
+{
+	uint8_t *from = s->memory[s->conf.opcode == IBV_WR_RDMA_READ ? 1 : 0];
+	struct sim_random random;
+
+	random_init(&random, s->qps[0]->qp_num, 0);
+	for (size_t i = 0; i + 8 <= memory_bytes(s); i += 8) {
+		uint64_t value = random_draw(&random);
+
+		memcpy(from + i, &value, sizeof(value));
+	}
+}
+
+void
+stream_create(struct stream *s, struct world *w, unsigned int from, unsigned int to,
+	      const struct stream_conf *conf)
+{
+	memset(s, 0, sizeof(*s));
+	s->world = w;
+	s->conf = *conf;
+	s->ends[0] = w->ends[from];
+	s->ends[1] = w->ends[to];
+	create_half(s, 0);
+	create_half(s, 1);
+	connect_half(s, 0);
+	connect_half(s, 1);
+	fill(s);
+	for (uint64_t i = 0; s->conf.opcode == IBV_WR_SEND && i < conf->depth; i++)
+		post_receive(s, i);
+}
+
+static void
+post_one(struct stream *s)
+{
+	uint64_t offset = s->posted % s->conf.depth * s->conf.message_bytes;
+	struct ibv_sge sge = { (uintptr_t)s->memory[0] + offset, s->conf.message_bytes, s->mrs[0]->lkey };
+	struct ibv_send_wr wr = {
+		.wr_id = s->posted,
+		.opcode = s->conf.opcode,
+		.send_flags = IBV_SEND_SIGNALED,
+		.sg_list = &sge,
+		.num_sge = 1,
+		.wr.rdma = { (uintptr_t)s->memory[1] + offset, s->mrs[1]->rkey },
+	}, *bad;
+
+	SIM_CHECK(uroce_post_send(s->qps[0], &wr, &bad) == 0, "uroce_post_send fails");
+	s->posted++;
+}
+
+static void
+poll_one(struct stream *s, unsigned int i, const struct ibv_wc *wc)
+{
+	SIM_CHECK(wc->status == IBV_WC_SUCCESS, "a message of end %u fails: %s", s->ends[0]->index,
+		  uroce_wc_status_str(wc->status));
+	if (i == 1) {
+		post_receive(s, wc->wr_id);
+		return;
+	}
+	SIM_CHECK(wc->wr_id == s->completed, "message %ju completes instead of %ju",
+		  (uintmax_t)wc->wr_id, (uintmax_t)s->completed);
+	s->completed++;
+}
+
+/* @return something was done */
+static bool
+go_on(struct stream *s)
+{
+	uint64_t before = s->posted + s->completed;
+	struct ibv_wc wc[16];
+	int n;
+
+	for (unsigned int i = 0; i < 2; i++)
+		while ((n = uroce_poll_cq(s->cqs[i], RTE_DIM(wc), wc)) != 0)
+			for (int j = 0; j < n; j++)
+				poll_one(s, i, &wc[j]);
+	while (!s->stopped && s->posted - s->completed < s->conf.depth)
+		post_one(s);
+	return s->posted + s->completed != before;
+}
+
+/* All that happens at this time. */
+static void
+now(struct world *w, struct stream *streams, unsigned int n)
+{
+	uint64_t rounds = 0;
+	bool busy;
+
+	do {
+		busy = world_poll(w);
+		for (unsigned int i = 0; i < n; i++)
+			busy |= go_on(&streams[i]);
+		SIM_CHECK(++rounds < STILL_ROUNDS, "the engines never stop sending");
+	} while (busy);
+}
+
+void
+streams_run(struct world *w, struct stream *streams, unsigned int n, uint64_t until_ns)
+{
+	uint64_t next_ns, still = 0;
+
+	while (w->now_ns < until_ns) {
+		now(w, streams, n);
+		next_ns = RTE_MIN(world_next(w), until_ns);
+		still = next_ns == w->now_ns ? still + 1 : 0;
+		SIM_CHECK(still < STILL_ROUNDS, "the clock stands still");
+		w->now_ns = next_ns;
+	}
+}
+
+void
+streams_finish(struct world *w, struct stream *streams, unsigned int n)
+{
+	uint64_t next_ns;
+
+	for (unsigned int i = 0; i < n; i++)
+		streams[i].stopped = true;
+	for (now(w, streams, n); (next_ns = world_next(w)) != UINT64_MAX; now(w, streams, n))
+		w->now_ns = RTE_MAX(next_ns, w->now_ns + 1);
+	for (unsigned int i = 0; i < n; i++)
+		SIM_CHECK(streams[i].completed == streams[i].posted,
+			  "all is at rest, and %ju messages are not complete",
+			  (uintmax_t)(streams[i].posted - streams[i].completed));
+}
+
+void
+stream_destroy(struct stream *s)
+{
+	size_t bytes = RTE_MIN(s->posted, s->conf.depth) * s->conf.message_bytes;
+
+	SIM_CHECK(memcmp(s->memory[0], s->memory[1], bytes) == 0, "a message is not what was sent");
+	for (unsigned int i = 0; i < 2; i++) {
+		SIM_CHECK(uroce_destroy_qp(s->qps[i]) == 0, "uroce_destroy_qp fails");
+		SIM_CHECK(uroce_destroy_cq(s->cqs[i]) == 0, "uroce_destroy_cq fails");
+		SIM_CHECK(uroce_dereg_mr(s->mrs[i]) == 0, "uroce_dereg_mr fails");
+		rte_free(s->memory[i]);
+	}
+}
