@@ -145,7 +145,11 @@
 
 /* Connection management, per device */
 #define UROCE_CM_MAX_CONNS (1 << 17)	/* with listeners, requests not yet answered and TIMEWAIT */
-#define UROCE_CM_MAX_HALF_OPEN (1 << 14)	/* of them, that a peer has begun and not yet finished */
+#define UROCE_CM_MAX_HALF_OPEN (1 << 15)	/* of them, that a peer has begun and not yet finished */
+#define UROCE_CM_MAX_HALF_OPEN_GID (1 << 14)	/* ... and of these, of one peer */
+#define UROCE_CM_SOURCES 4096		/* counts of them; peers that share one share the limit */
+#define UROCE_CM_HALF_OPEN_NS 120000000000ull	/* a REP is answered by then: Linux's own patience is 103 s */
+#define UROCE_CM_HALF_OPEN_YIELD_NS 2000000000ull	/* where all are in use, a REP that waits for so long yields */
 #define UROCE_CM_MAX_LINGER (1 << 12)	/* of them, SIDR answers kept for those who ask again */
 #define UROCE_CM_LINGER_NS 10000000000ull	/* so long: rdma_cm of Linux asks again after 4.1 s */
 #define UROCE_CM_MIN_TIMEOUT 12		/* 4.096 us << it: nothing is sent again sooner, whatever a peer says */

@@ -12,7 +12,6 @@
 #include <rte_debug.h>
 
 #include "cm/internal.h"
-#include "mem/random.h"
 
 /* Status of an APR */
 #define APR_INVALID_COMM_INSTANCE 1
@@ -28,7 +27,7 @@ uroce_cm_create(const struct uroce_cm_conf *conf)
 	if (cm == NULL)
 		return NULL;
 	cm->conf = *conf;
-	cm->tid_high = (uint32_t)uroce_random();
+	TAILQ_INIT(&cm->waiting);
 	if (uroce_cm_tables_create(cm) != 0) {
 		free(cm);
 		return NULL;
@@ -206,10 +205,13 @@ fire(struct uroce_timer *timer, void *arg)
 	const struct expiry *e = arg;
 	bool awaits = conn->state != UROCE_CM_TIMEWAIT && conn->state != UROCE_CM_SIDR_REP_SENT;
 
-	if (awaits && conn->retries_left > 0)
+	if (awaits && conn->retries_left > 0 && e->now_ns < conn->give_up_ns) {
 		uroce_cm_retransmit(conn, e->now_ns);
-	else
-		time_out(conn, e->now_ns);
+		return;
+	}
+	if (awaits && conn->retries_left > 0)
+		UROCE_CM_BUMP(conn->cm, half_open_expired);
+	time_out(conn, e->now_ns);
 }
 
 void

@@ -38,6 +38,7 @@ uroce_cm_conn_alloc(struct uroce_cm *cm, void *user)
 	conn->user = user;
 	conn->state = UROCE_CM_IDLE;
 	conn->mad_message = -1;
+	conn->give_up_ns = UINT64_MAX;
 	conn->target_ack_delay = cm->conf.ca_ack_delay;
 	uroce_cm_local_add(conn);
 	cm->conns++;
@@ -78,12 +79,12 @@ timewait_ns(const struct uroce_cm_conn *conn)
 }
 
 static void
-count_state(struct uroce_cm_conn *conn, enum uroce_cm_state from, enum uroce_cm_state to)
+count_state(struct uroce_cm_conn *conn, enum uroce_cm_state from, enum uroce_cm_state to,
+	    uint64_t now_ns)
 {
 	struct uroce_cm *cm = conn->cm;
 
-	cm->half_open += uroce_cm_state_half_open(to);
-	cm->half_open -= uroce_cm_state_half_open(from);
+	uroce_cm_half_open_moved(conn, from, to, now_ns);
 	cm->lingering += to == UROCE_CM_SIDR_REP_SENT;
 	cm->lingering -= from == UROCE_CM_SIDR_REP_SENT;
 }
@@ -105,7 +106,7 @@ uroce_cm_conn_enter(struct uroce_cm_conn *conn, enum uroce_cm_state state, uint6
 {
 	struct uroce_cm *cm = conn->cm;
 
-	count_state(conn, conn->state, state);
+	count_state(conn, conn->state, state, now_ns);
 	conn->state = (uint8_t)state;
 	uroce_wheel_disarm(&conn->timer);
 	switch (state) {
@@ -137,7 +138,7 @@ uroce_cm_conn_settle(struct uroce_cm_conn *conn)
 
 	if (!conn->orphan || conn->pins > 0 || !is_over(conn))
 		return;
-	count_state(conn, conn->state, UROCE_CM_IDLE);
+	count_state(conn, conn->state, UROCE_CM_IDLE, 0);
 	uroce_cm_listen_remove(conn);
 	uroce_cm_remote_remove(conn);
 	uroce_cm_qpn_remove(conn);

@@ -17,6 +17,7 @@
 #include "cm/mad.h"
 #include "cm/state.h"
 #include "transport/wheel.h"
+#include "uroce_config.h"
 
 LIST_HEAD(uroce_cm_conn_list, uroce_cm_conn);
 
@@ -32,6 +33,7 @@ struct uroce_cm_conn {
 	LIST_ENTRY(uroce_cm_conn) remote_link; /* while in_remote */
 	LIST_ENTRY(uroce_cm_conn) qpn_link;    /* while in_qpn */
 	LIST_ENTRY(uroce_cm_conn) listen_link; /* while in_listen */
+	TAILQ_ENTRY(uroce_cm_conn) waiting_link; /* while a REP waits for its answer */
 	bool in_remote;
 	bool in_qpn;
 	bool in_listen;
@@ -41,6 +43,7 @@ struct uroce_cm_conn {
 	uint8_t state; /* enum uroce_cm_state */
 	uint8_t qp_type;
 	uint32_t local_id;
+	uint32_t tid_high; /* of our own requests' transactions: as random as local_id */
 	uint32_t remote_id;      /* of a SIDR exchange: the request's */
 	uint64_t remote_ca_guid; /* network byte order */
 	uint64_t tid;            /* of what is being answered, or of our own requests */
@@ -61,6 +64,8 @@ struct uroce_cm_conn {
 	uint8_t response_timeout; /* of the peer's CM, 4.096 us << it */
 	uint64_t interval_ns;     /* from a message to its repetition */
 	uint64_t wait_ns;         /* the same, for now: longer after an MRA */
+	uint64_t give_up_ns; /* on the answer to a REP, whatever the peer wants; else UINT64_MAX */
+	uint16_t source;     /* of half_open_of, while it is half open */
 	struct uroce_timer timer;
 	struct uroce_cm_path path;
 	uint32_t lap_count;              /* LAPs sent: each has its own transaction */
@@ -78,6 +83,10 @@ struct uroce_cm_conn {
 	X(drop_unknown_id)    \
 	X(drop_unexpected)    \
 	X(drop_half_open)     \
+	X(drop_half_open_gid) \
+	X(drop_tid)           \
+	X(half_open_evicted)  \
+	X(half_open_expired)  \
 	X(rej_stale)          \
 	X(rej_service_id)     \
 	X(rej_no_resources)   \
@@ -94,10 +103,11 @@ struct uroce_cm {
 	struct uroce_cm_conf conf;
 	uint32_t conns;
 	uint32_t half_open;
+	uint16_t half_open_of[UROCE_CM_SOURCES]; /* by peer */
+	TAILQ_HEAD(, uroce_cm_conn) waiting; /* those whose REP waits for its answer, oldest first */
 	uint32_t lingering;
 	bool started;       /* the wheel knows the time */
 	uint64_t secret[2]; /* of the tables: no peer can choose what collides */
-	uint32_t tid_high;
 	struct uroce_cm_table local;  /* by our communication ID */
 	struct uroce_cm_table remote; /* by the peer's, and its CA's GUID; SIDR: and its GID */
 	struct uroce_cm_table qpns;   /* by the peer's QPN and its CA's GUID: until TIMEWAIT */
@@ -134,10 +144,14 @@ uroce_cm_same_gid(const union ibv_gid *a, const union ibv_gid *b)
 
 /* ---- lookup.c: tables ---- */
 
+/** What a peer may choose, into a table: with a key that it does not know. */
+uint32_t uroce_cm_hash(const struct uroce_cm *cm, uint64_t a, uint64_t b);
+
 /** @return 0 or -ENOMEM */
 int uroce_cm_tables_create(struct uroce_cm *cm);
 void uroce_cm_tables_destroy(struct uroce_cm *cm);
-/** Give the connection a communication ID that nobody could guess and none has. */
+/** Give the connection a communication ID that nobody could guess and none has, and transactions
+ * that nobody could guess. */
 void uroce_cm_local_add(struct uroce_cm_conn *conn);
 void uroce_cm_local_remove(struct uroce_cm_conn *conn);
 struct uroce_cm_conn *uroce_cm_local_find(struct uroce_cm *cm, uint32_t id);
@@ -174,11 +188,24 @@ void uroce_cm_conn_settle(struct uroce_cm_conn *conn);
  * @return what the consumer did */
 int uroce_cm_conn_raise(struct uroce_cm_conn *conn, struct uroce_cm_event *event);
 
+/* ---- half_open.c: what peers have begun ---- */
+
+/** Keep the counts, with each change of state. */
+void uroce_cm_half_open_moved(struct uroce_cm_conn *conn, enum uroce_cm_state from,
+			      enum uroce_cm_state to, uint64_t now_ns);
+/** Is there room for one more, of this peer? Another connection may be given up for it. Else it is
+ * counted, and to be dropped. */
+bool uroce_cm_half_open_admit(struct uroce_cm *cm, const union ibv_gid *gid, uint64_t now_ns);
+
 /* ---- send.c: messages of a connection ---- */
 
 /** Within response_timeout, and the way there and back, the peer answers: what it says of itself is
  * bounded. */
 void uroce_cm_set_interval(struct uroce_cm_conn *conn, uint8_t response_timeout);
+
+/** The timer, as long as the connection waits for an answer: wait_ns, and no longer than there is
+ * patience. */
+void uroce_cm_wait_for_answer(struct uroce_cm_conn *conn, uint64_t now_ns);
 
 void uroce_cm_transmit(struct uroce_cm *cm, const struct uroce_cm_path *path,
 		       enum uroce_cm_message message, const uint8_t *mad);

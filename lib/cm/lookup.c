@@ -15,8 +15,8 @@
 #include "cm/internal.h"
 #include "mem/random.h"
 
-static uint32_t
-hash(const struct uroce_cm *cm, uint64_t a, uint64_t b)
+uint32_t
+uroce_cm_hash(const struct uroce_cm *cm, uint64_t a, uint64_t b)
 {
 	unsigned __int128 product = (unsigned __int128)(a ^ cm->secret[0]) * (b ^ cm->secret[1]);
 	uint64_t folded = (uint64_t)product ^ (uint64_t)(product >> 64);
@@ -70,10 +70,13 @@ void
 uroce_cm_local_add(struct uroce_cm_conn *conn)
 {
 	struct uroce_cm *cm = conn->cm;
+	uint64_t random;
 
-	do
-		conn->local_id = (uint32_t)uroce_random();
-	while (conn->local_id == 0 || uroce_cm_local_find(cm, conn->local_id) != NULL);
+	do {
+		random = uroce_random();
+		conn->local_id = (uint32_t)random;
+		conn->tid_high = (uint32_t)(random >> 32);
+	} while (conn->local_id == 0 || uroce_cm_local_find(cm, conn->local_id) != NULL);
 	LIST_INSERT_HEAD(bucket(&cm->local, conn->local_id), conn, local_link);
 }
 
@@ -107,7 +110,7 @@ void
 uroce_cm_remote_add(struct uroce_cm_conn *conn)
 {
 	struct uroce_cm *cm = conn->cm;
-	uint32_t h = hash(cm, conn->remote_id, conn->remote_ca_guid);
+	uint32_t h = uroce_cm_hash(cm, conn->remote_id, conn->remote_ca_guid);
 
 	LIST_INSERT_HEAD(bucket(&cm->remote, h), conn, remote_link);
 	conn->in_remote = true;
@@ -126,7 +129,7 @@ uroce_cm_remote_find(struct uroce_cm *cm, uint32_t id, uint64_t ca_guid, const u
 {
 	struct uroce_cm_conn *conn;
 
-	LIST_FOREACH(conn, bucket(&cm->remote, hash(cm, id, ca_guid)), remote_link)
+	LIST_FOREACH(conn, bucket(&cm->remote, uroce_cm_hash(cm, id, ca_guid)), remote_link)
 	if (conn->remote_id == id && conn->remote_ca_guid == ca_guid && !is_sidr(conn) &&
 	    uroce_cm_same_gid(&conn->path.dgid, dgid))
 		return conn;
@@ -137,7 +140,7 @@ void
 uroce_cm_sidr_add(struct uroce_cm_conn *conn)
 {
 	struct uroce_cm *cm = conn->cm;
-	uint32_t h = hash(cm, conn->remote_id, conn->path.dgid.global.interface_id);
+	uint32_t h = uroce_cm_hash(cm, conn->remote_id, conn->path.dgid.global.interface_id);
 
 	LIST_INSERT_HEAD(bucket(&cm->remote, h), conn, remote_link);
 	conn->in_remote = true;
@@ -146,7 +149,7 @@ uroce_cm_sidr_add(struct uroce_cm_conn *conn)
 struct uroce_cm_conn *
 uroce_cm_sidr_find(struct uroce_cm *cm, uint32_t request_id, const union ibv_gid *dgid)
 {
-	uint32_t h = hash(cm, request_id, dgid->global.interface_id);
+	uint32_t h = uroce_cm_hash(cm, request_id, dgid->global.interface_id);
 	struct uroce_cm_conn *conn;
 
 	LIST_FOREACH(conn, bucket(&cm->remote, h), remote_link)
@@ -162,7 +165,7 @@ void
 uroce_cm_qpn_add(struct uroce_cm_conn *conn)
 {
 	struct uroce_cm *cm = conn->cm;
-	uint32_t h = hash(cm, conn->remote_qpn, conn->remote_ca_guid);
+	uint32_t h = uroce_cm_hash(cm, conn->remote_qpn, conn->remote_ca_guid);
 
 	LIST_INSERT_HEAD(bucket(&cm->qpns, h), conn, qpn_link);
 	conn->in_qpn = true;
@@ -181,7 +184,7 @@ uroce_cm_qpn_find(struct uroce_cm *cm, uint32_t qpn, uint64_t ca_guid, const uni
 {
 	struct uroce_cm_conn *conn;
 
-	LIST_FOREACH(conn, bucket(&cm->qpns, hash(cm, qpn, ca_guid)), qpn_link)
+	LIST_FOREACH(conn, bucket(&cm->qpns, uroce_cm_hash(cm, qpn, ca_guid)), qpn_link)
 	if (conn->remote_qpn == qpn && conn->remote_ca_guid == ca_guid &&
 	    uroce_cm_same_gid(&conn->path.dgid, dgid))
 		return conn;
@@ -196,7 +199,7 @@ uroce_cm_listen_add(struct uroce_cm_conn *conn)
 	struct uroce_cm *cm = conn->cm;
 
 	if (conn->service_mask == UINT64_MAX)
-		LIST_INSERT_HEAD(bucket(&cm->services, hash(cm, conn->service_id, 0)), conn,
+		LIST_INSERT_HEAD(bucket(&cm->services, uroce_cm_hash(cm, conn->service_id, 0)), conn,
 				 listen_link);
 	else
 		LIST_INSERT_HEAD(&cm->masked, conn, listen_link);
@@ -228,7 +231,7 @@ uroce_cm_listen_next(struct uroce_cm *cm, uint64_t service_id, const struct uroc
 	struct uroce_cm_conn *conn;
 
 	if (after == NULL)
-		conn = listens(LIST_FIRST(bucket(&cm->services, hash(cm, service_id, 0))),
+		conn = listens(LIST_FIRST(bucket(&cm->services, uroce_cm_hash(cm, service_id, 0))),
 			       service_id);
 	else
 		conn = listens(LIST_NEXT(after, listen_link), service_id);

@@ -197,7 +197,7 @@ wait_longer(struct uroce_cm_conn *conn, const struct uroce_cm_row *row, const ui
 	uroce_cm_conn_enter(conn, (enum uroce_cm_state)row->next, now_ns);
 	conn->wait_ns = conn->interval_ns +
 			uroce_cm_timeout_ns(RTE_MIN(timeout, UROCE_CM_MAX_TIMEOUT + 0u));
-	uroce_wheel_arm(&conn->cm->wheel, &conn->timer, now_ns + conn->wait_ns);
+	uroce_cm_wait_for_answer(conn, now_ns);
 	uroce_cm_conn_raise(conn, &event);
 	uroce_cm_conn_settle(conn);
 }
@@ -228,6 +228,17 @@ is_not_its_role(const struct uroce_cm_conn *conn, enum uroce_cm_message message)
 	return message == UROCE_CM_REP && !conn->active;
 }
 
+/* What answers our request is of the transaction that it has begun. While the peer's ID is not known
+ * that is what makes an answer hard to forge: our ID alone is 32 bits. */
+static bool
+is_of_another_transaction(const struct uroce_cm_conn *conn, const uint8_t *mad)
+{
+	if (conn->state != UROCE_CM_REQ_SENT && conn->state != UROCE_CM_MRA_REQ_RCVD &&
+	    conn->state != UROCE_CM_SIDR_REQ_SENT)
+		return false;
+	return rte_be_to_cpu_64(uroce_cm_header_const(mad)->tid) != conn->tid;
+}
+
 void
 uroce_cm_handle(struct uroce_cm_conn *conn, enum uroce_cm_message message, const uint8_t *mad,
 		uint64_t now_ns)
@@ -236,6 +247,10 @@ uroce_cm_handle(struct uroce_cm_conn *conn, enum uroce_cm_message message, const
 	enum uroce_cm_action action = (enum uroce_cm_action)row->action;
 	struct uroce_cm *cm = conn->cm;
 
+	if (action != UROCE_CM_UNEXPECTED && is_of_another_transaction(conn, mad)) {
+		UROCE_CM_BUMP(cm, drop_tid);
+		return;
+	}
 	if (is_not_its_role(conn, message))
 		action = UROCE_CM_UNEXPECTED;
 	if (is_answered_lap(conn, message, mad) || is_rejected_already(conn, message))

@@ -60,7 +60,7 @@ reject_wrong(struct uroce_cm *cm, const uint8_t *mad, const struct uroce_cm_path
 /* Is there room, and somebody to ask? What is not rejected here comes again. */
 static bool
 admit(struct uroce_cm *cm, const struct uroce_cm_req *req, const uint8_t *mad,
-      const struct uroce_cm_path *path)
+      const struct uroce_cm_path *path, uint64_t now_ns)
 {
 	if (uroce_cm_listen_next(cm, req->service_id, NULL) == NULL) {
 		UROCE_CM_BUMP(cm, rej_service_id);
@@ -68,11 +68,7 @@ admit(struct uroce_cm *cm, const struct uroce_cm_req *req, const uint8_t *mad,
 				   UROCE_CM_REJ_INVALID_SERVICE_ID, NULL, 0);
 		return false;
 	}
-	if (cm->half_open >= UROCE_CM_MAX_HALF_OPEN) {
-		UROCE_CM_BUMP(cm, drop_half_open);
-		return false;
-	}
-	return true;
+	return uroce_cm_half_open_admit(cm, &path->dgid, now_ns);
 }
 
 static void
@@ -197,6 +193,6 @@ uroce_cm_receive_req(struct uroce_cm *cm, const uint8_t *mad, const struct uroce
 		uroce_cm_end_stale(conn, now_ns);
 		return;
 	}
-	if (admit(cm, &req, mad, path))
+	if (admit(cm, &req, mad, path, now_ns))
 		receive_new(cm, &req, mad, path, now_ns);
 }

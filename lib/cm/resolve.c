@@ -40,10 +40,8 @@ receive_new(struct uroce_cm *cm, const uint8_t *mad, const struct uroce_cm_path 
 {
 	struct uroce_cm_conn *conn;
 
-	if (cm->half_open >= UROCE_CM_MAX_HALF_OPEN) {
-		UROCE_CM_BUMP(cm, drop_half_open);
+	if (!uroce_cm_half_open_admit(cm, &path->dgid, now_ns))
 		return;
-	}
 	conn = uroce_cm_conn_alloc(cm, NULL);
 	if (conn == NULL) {
 		UROCE_CM_BUMP(cm, rej_no_resources);

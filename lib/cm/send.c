@@ -26,11 +26,12 @@ uroce_cm_transmit(struct uroce_cm *cm, const struct uroce_cm_path *path,
 
 /* ---- IDs ---- */
 
-/* A transaction of our own, as Linux forms it: the agent above, the connection below. */
+/* A transaction of our own, in Linux's form: the connection below. Above, what a peer of another
+ * connection does not know. */
 static uint64_t
 own_tid(const struct uroce_cm_conn *conn)
 {
-	return (uint64_t)(conn->cm->tid_high + conn->lap_count) << 32 | conn->local_id;
+	return (uint64_t)(conn->tid_high + conn->lap_count) << 32 | conn->local_id;
 }
 
 /* Where every message but a REQ and those of SIDR has its two IDs. */
@@ -54,10 +55,11 @@ begin(struct uroce_cm_conn *conn, enum uroce_cm_message message)
 
 /* ---- sending, and sending again ---- */
 
-static void
-wait_for_answer(struct uroce_cm_conn *conn, uint64_t now_ns)
+void
+uroce_cm_wait_for_answer(struct uroce_cm_conn *conn, uint64_t now_ns)
 {
-	uroce_wheel_arm(&conn->cm->wheel, &conn->timer, now_ns + conn->wait_ns);
+	uroce_wheel_arm(&conn->cm->wheel, &conn->timer,
+			RTE_MIN(now_ns + conn->wait_ns, conn->give_up_ns));
 }
 
 /* Send conn->mad, which leads to the table's state. */
@@ -74,7 +76,7 @@ finish(struct uroce_cm_conn *conn, uint64_t now_ns)
 	if (uroce_cm_messages[message].answered) {
 		conn->retries_left = conn->max_cm_retries;
 		conn->wait_ns = conn->interval_ns;
-		wait_for_answer(conn, now_ns);
+		uroce_cm_wait_for_answer(conn, now_ns);
 	}
 	uroce_cm_transmit(cm, &conn->path, message, mad);
 }
@@ -85,7 +87,7 @@ uroce_cm_retransmit(struct uroce_cm_conn *conn, uint64_t now_ns)
 	struct uroce_cm *cm = conn->cm;
 
 	conn->retries_left--;
-	wait_for_answer(conn, now_ns);
+	uroce_cm_wait_for_answer(conn, now_ns);
 	UROCE_CM_BUMP(cm, retransmitted);
 	uroce_cm_transmit(cm, &conn->path, (enum uroce_cm_message)conn->mad_message, conn->mad);
 }

@@ -137,6 +137,14 @@ reach(struct scene *s, enum uroce_cm_state wanted, unsigned int preferred)
 
 /* ---- a message to it ---------------------------------------------------------------- */
 
+/* It has sent a request, and takes answers to that only. */
+static bool
+is_asking(const struct uroce_cm_conn *conn)
+{
+	return conn->state == UROCE_CM_REQ_SENT || conn->state == UROCE_CM_MRA_REQ_RCVD ||
+	       conn->state == UROCE_CM_SIDR_REQ_SENT;
+}
+
 static void
 write_message(const struct scene *s, enum uroce_cm_message m, uint8_t *mad)
 {
@@ -144,7 +152,7 @@ write_message(const struct scene *s, enum uroce_cm_message m, uint8_t *mad)
 	const struct test_end *other = &s->pair.end[s->end == &s->pair.end[0]];
 	uint32_t remote_id = conn->remote_id != 0 ? conn->remote_id : 0x77777777;
 
-	uroce_cm_mad_init(mad, m, 0x4242);
+	uroce_cm_mad_init(mad, m, is_asking(conn) ? conn->tid : 0x4242);
 	switch (m) {
 	case UROCE_CM_REQ:
 		uroce_cm_put(mad, REQ, LOCAL_COMM_ID, remote_id);
@@ -284,6 +292,34 @@ check_dropped(struct scene *s, const uint8_t *mad, const char *counter)
 	assert_int_equal(test_state(s->conn), before);
 	assert_int_equal(s->end->events, events);
 	assert_int_equal(test_end_counter(s->end, counter), count + 1);
+}
+
+static void
+an_answer_of_another_transaction_is_dropped(void **unused)
+{
+	static const struct {
+		enum uroce_cm_state state;
+		enum uroce_cm_message message;
+	} cases[] = {
+		{ UROCE_CM_REQ_SENT, UROCE_CM_REP },      { UROCE_CM_REQ_SENT, UROCE_CM_REJ },
+		{ UROCE_CM_REQ_SENT, UROCE_CM_MRA },      { UROCE_CM_MRA_REQ_RCVD, UROCE_CM_REP },
+		{ UROCE_CM_MRA_REQ_RCVD, UROCE_CM_REJ },  { UROCE_CM_SIDR_REQ_SENT, UROCE_CM_SIDR_REP },
+	};
+	static struct scene s;
+	uint8_t mad[UROCE_CM_MAD_BYTES];
+
+	for (unsigned int i = 0; i < RTE_DIM(cases); i++) {
+		reach(&s, cases[i].state, TEST_CLIENT);
+		write_message(&s, cases[i].message, mad);
+		uroce_cm_header(mad)->tid ^= rte_cpu_to_be_64(1ull << 63);
+		check_dropped(&s, mad, "cm_drop_tid");
+		uroce_cm_header(mad)->tid ^= rte_cpu_to_be_64(1ull << 63 | 1);
+		check_dropped(&s, mad, "cm_drop_tid");
+		uroce_cm_header(mad)->tid ^= rte_cpu_to_be_64(1);
+		test_end_receive(s.end, mad);
+		assert_int_not_equal(test_state(s.conn), cases[i].state);
+		test_pair_fini(&s.pair);
+	}
 }
 
 static void
@@ -607,6 +643,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_message_in_every_state),
+		cmocka_unit_test(an_answer_of_another_transaction_is_dropped),
 		cmocka_unit_test(a_wrong_qpn_disconnects_nothing),
 		cmocka_unit_test(a_rep_with_a_managers_qp_is_dropped),
 		cmocka_unit_test(ids_and_source_have_to_be_the_peers),

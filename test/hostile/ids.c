@@ -26,7 +26,7 @@
 #define DRAWS 100000
 #define HELD  64
 
-static uint32_t values[DRAWS], others[DRAWS];
+static uint32_t values[DRAWS], upper[DRAWS], ids[DRAWS];
 static struct test_pair pair;
 
 static void
@@ -82,39 +82,27 @@ communication_ids_drawn_again(void **state)
 	test_pair_fini(&pair);
 }
 
-/* As they are on the wire. */
+/* As they are on the wire, both halves. */
 static void
 transaction_ids(void **state)
 {
+	uint64_t tid;
+
 	start_pair();
 	for (unsigned int i = 0; i < DRAWS; i++) {
 		struct uroce_cm_conn *conn = test_end_connect(&pair.end[TEST_CLIENT], 100 + i % 1000);
 		const uint8_t *mad = pair.last[TEST_SERVER].bytes;
 
-		values[i] = (uint32_t)rte_be_to_cpu_64(uroce_cm_header_const(mad)->tid);
-		others[i] = (uint32_t)uroce_cm_get(mad, REQ, LOCAL_COMM_ID);
+		tid = rte_be_to_cpu_64(uroce_cm_header_const(mad)->tid);
+		values[i] = (uint32_t)tid;
+		upper[i] = (uint32_t)(tid >> 32);
+		ids[i] = (uint32_t)uroce_cm_get(mad, REQ, LOCAL_COMM_ID);
 		uroce_cm_conn_destroy(conn, pair.now_ns);
 	}
 	expect_unpredictable(values, 32);
-	expect_unpredictable(others, 32);
+	expect_unpredictable(upper, 32);
+	expect_unpredictable(ids, 32);
 	test_pair_fini(&pair);
-}
-
-/* The upper half is one number for each manager. */
-static void
-transaction_ids_of_managers(void **state)
-{
-	static const struct uroce_cm_ops ops = { 0 };
-
-	for (unsigned int i = 0; i < DRAWS; i++) {
-		struct uroce_cm_conf conf = { .ops = &ops, .max_conns = 1 };
-		struct uroce_cm *cm = uroce_cm_create(&conf);
-
-		assert_non_null(cm);
-		values[i] = cm->tid_high;
-		uroce_cm_destroy(cm);
-	}
-	expect_unpredictable(values, 32);
 }
 
 static void
@@ -167,7 +155,6 @@ main(void)
 		cmocka_unit_test(communication_ids),
 		cmocka_unit_test(communication_ids_drawn_again),
 		cmocka_unit_test(transaction_ids),
-		cmocka_unit_test(transaction_ids_of_managers),
 		cmocka_unit_test(first_psns),
 		cmocka_unit_test(rdma_cm_ports),
 	};

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * Connections that peers begin and do not finish: how many there may be, how many of one peer, for
+ * how long, and which one goes when there is no room.
+ */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <rte_common.h>
+
+#include "cm/internal.h"
+#include "pair.h"
+#include "uroce_config.h"
+
+#define SECOND_NS 1000000000ull
+
+static struct test_pair pair;
+static struct test_end *end;
+
+/* Whoever asks is accepted, and who is given up is forgotten. */
+static int
+accept_all(struct test_end *server, const struct uroce_cm_event *event)
+{
+	struct uroce_cm_rep rep = test_end_rep(server, 2 + server->events);
+
+	rep.responder_resources = rep.initiator_depth = 0;
+	if (event->type == UROCE_CM_REQ_RECEIVED)
+		assert_int_equal(uroce_cm_send_rep(event->conn, &rep, server->pair->now_ns), 0);
+	else if (event->type == UROCE_CM_REP_ERROR)
+		uroce_cm_conn_destroy(event->conn, server->pair->now_ns);
+	return 0;
+}
+
+static int
+setup(void **state)
+{
+	test_pair_init_max(&pair, 1, 2 * UROCE_CM_MAX_HALF_OPEN);
+	end = &pair.end[TEST_SERVER];
+	pair.cut[TEST_CLIENT] = true;
+	end->on_event = accept_all;
+	test_end_listen(end, TEST_SERVICE_ID);
+	return 0;
+}
+
+/* All runs out by itself. */
+static int
+teardown(void **state)
+{
+	test_pair_run(&pair, UINT64_MAX);
+	assert_int_equal(test_end_conns(end), 1);
+	assert_int_equal(end->cm->half_open, 0);
+	assert_true(TAILQ_EMPTY(&end->cm->waiting));
+	for (unsigned int i = 0; i < UROCE_CM_SOURCES; i++)
+		assert_int_equal(end->cm->half_open_of[i], 0);
+	test_pair_fini(&pair);
+	return 0;
+}
+
+/* A REQ from 11.x.y.z. @return was it taken? */
+static bool
+ask(uint32_t host, uint32_t number, uint8_t timeout)
+{
+	struct uroce_cm_path path = test_end_path(end);
+	unsigned int before = end->by_type[UROCE_CM_REQ_RECEIVED];
+	uint8_t mad[UROCE_CM_MAD_BYTES];
+
+	path.dgid.raw[12] = 11;
+	path.dgid.raw[13] = (uint8_t)(host >> 16);
+	path.dgid.raw[14] = (uint8_t)(host >> 8);
+	path.dgid.raw[15] = (uint8_t)host;
+	uroce_cm_mad_init(mad, UROCE_CM_REQ, number);
+	uroce_cm_put(mad, REQ, SERVICE_ID, TEST_SERVICE_ID);
+	uroce_cm_put(mad, REQ, LOCAL_COMM_ID, number + 1);
+	uroce_cm_put(mad, REQ, QPN, number + 2);
+	uroce_cm_put(mad, REQ, MTU, IBV_MTU_256);
+	uroce_cm_put(mad, REQ, MAX_CM_RETRIES, 15);
+	uroce_cm_put(mad, REQ, LOCAL_CM_RESPONSE_TIMEOUT, timeout);
+	uroce_cm_put(mad, REQ, PRIMARY_ACK_TIMEOUT, timeout - 1u);
+	memcpy(uroce_cm_at(mad, REQ, PRIMARY_LOCAL_GID), path.dgid.raw, 16);
+	memcpy(uroce_cm_at(mad, REQ, PRIMARY_REMOTE_GID), end->gid.raw, 16);
+	uroce_cm_receive(end->cm, mad, UROCE_CM_MAD_BYTES, &path, pair.now_ns);
+	return end->by_type[UROCE_CM_REQ_RECEIVED] != before;
+}
+
+static void
+fill(void)
+{
+	for (uint32_t i = 0; i < UROCE_CM_MAX_HALF_OPEN; i++)
+		assert_true(ask(i, i, 31));
+	assert_int_equal(end->cm->half_open, UROCE_CM_MAX_HALF_OPEN);
+}
+
+static void
+one_peer_has_its_share(void **state)
+{
+	for (uint32_t i = 0; i < UROCE_CM_MAX_HALF_OPEN_GID; i++)
+		assert_true(ask(1, i, 31));
+	for (uint32_t i = 0; i < 100; i++)
+		assert_false(ask(1, UROCE_CM_MAX_HALF_OPEN_GID + i, 31));
+	assert_int_equal(test_end_counter(end, "cm_drop_half_open_gid"), 100);
+	/* nor by its patience: it does not push out others, nor itself */
+	pair.now_ns += 10 * SECOND_NS;
+	assert_false(ask(1, UROCE_CM_MAX_HALF_OPEN_GID, 31));
+	assert_int_equal(test_end_counter(end, "cm_half_open_evicted"), 0);
+	assert_true(ask(2, 1, 31));
+}
+
+static void
+all_in_use_and_all_new(void **state)
+{
+	fill();
+	pair.now_ns += UROCE_CM_HALF_OPEN_YIELD_NS - 1;
+	assert_false(ask(UROCE_CM_MAX_HALF_OPEN, 1, 31));
+	assert_int_equal(test_end_counter(end, "cm_drop_half_open"), 1);
+	assert_int_equal(end->by_type[UROCE_CM_REP_ERROR], 0);
+}
+
+/* Forged addresses keep nobody out for long: the oldest goes, and its consumer hears of it. */
+static void
+who_waits_longest_makes_room(void **state)
+{
+	unsigned int conns;
+
+	fill();
+	conns = test_end_conns(end);
+	pair.now_ns += UROCE_CM_HALF_OPEN_YIELD_NS;
+	for (uint32_t i = 0; i < 1000; i++) {
+		assert_true(ask(UROCE_CM_MAX_HALF_OPEN + i, i, 31));
+		assert_int_equal(end->cm->half_open, UROCE_CM_MAX_HALF_OPEN);
+	}
+	assert_int_equal(test_end_counter(end, "cm_half_open_evicted"), 1000);
+	assert_int_equal(test_end_counter(end, "cm_drop_half_open"), 0);
+	assert_int_equal(end->by_type[UROCE_CM_REP_ERROR], 1000);
+	assert_int_equal(pair.sent[UROCE_CM_REJ], 1000);
+	/* they do not linger in TIMEWAIT, of which there would be no end */
+	assert_int_equal(test_end_conns(end), conns);
+}
+
+/* Whatever time-outs it names, and though it says that it needs longer. */
+static void
+nobody_keeps_us_waiting(void **state)
+{
+	struct uroce_cm_path path = test_end_path(end);
+	const uint64_t from_ns = pair.now_ns;
+	uint8_t mad[UROCE_CM_MAD_BYTES];
+
+	assert_true(ask(1, 7, 20)); /* Linux's own */
+	assert_true(ask(2, 8, 31));
+	path.dgid = end->accepted->path.dgid;
+	uroce_cm_mad_init(mad, UROCE_CM_MRA, 0);
+	uroce_cm_put(mad, MRA, LOCAL_COMM_ID, end->accepted->remote_id);
+	uroce_cm_put(mad, MRA, REMOTE_COMM_ID, end->accepted->local_id);
+	uroce_cm_put(mad, MRA, ABOUT, UROCE_CM_ABOUT_REP);
+	uroce_cm_put(mad, MRA, SERVICE_TIMEOUT, 31);
+	uroce_cm_receive(end->cm, mad, UROCE_CM_MAD_BYTES, &path, pair.now_ns);
+	assert_int_equal(test_state(end->accepted), UROCE_CM_MRA_REP_RCVD);
+
+	test_pair_run(&pair, from_ns + UROCE_CM_HALF_OPEN_NS - 1);
+	assert_int_equal(end->cm->half_open, 1); /* Linux's patience is shorter */
+	test_pair_run(&pair, from_ns + UROCE_CM_HALF_OPEN_NS + SECOND_NS);
+	assert_int_equal(end->cm->half_open, 0);
+	assert_int_equal(test_end_counter(end, "cm_half_open_expired"), 1);
+	assert_int_equal(end->by_type[UROCE_CM_REP_ERROR], 2);
+}
+
+/* A SIDR_REQ that nobody answers counts, too. */
+static void
+datagrams_count(void **state)
+{
+	struct uroce_cm_path path = test_end_path(end);
+	uint8_t mad[UROCE_CM_MAD_BYTES];
+
+	end->on_event = test_silent;
+	uroce_cm_mad_init(mad, UROCE_CM_SIDR_REQ, 0);
+	uroce_cm_put(mad, SIDR_REQ, SERVICE_ID, TEST_SERVICE_ID);
+	uroce_cm_receive(end->cm, mad, UROCE_CM_MAD_BYTES, &path, pair.now_ns);
+	assert_int_equal(end->cm->half_open, 1);
+	assert_true(TAILQ_EMPTY(&end->cm->waiting)); /* it waits for the consumer */
+	uroce_cm_conn_destroy(end->accepted, pair.now_ns);
+	assert_int_equal(end->cm->half_open, 0);
+}
+
+int
+main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		TEST(one_peer_has_its_share), TEST(all_in_use_and_all_new),
+		TEST(who_waits_longest_makes_room), TEST(nobody_keeps_us_waiting),
+		TEST(datagrams_count),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
