@@ -16,7 +16,7 @@
 #include "sim.h"
 
 struct word_result {
-	const void *owner; /* the QP's side */
+	uint64_t owner; /* the QP, from one connection to the next */
 	enum ibv_wr_opcode opcode;
 	uint64_t compare_add;
 	uint64_t swap;
@@ -32,6 +32,9 @@ struct word {
 	uint64_t initial;
 	uint64_t guess; /* what it may be just now, so that some CMP_AND_SWPs hit */
 	struct word_result *results;
+	uint32_t *order; /* the results that have been placed */
+	uint32_t ordered;
+	uint32_t tries; /* to go */
 	uint32_t count;
 	uint32_t room;
 };
@@ -42,7 +45,7 @@ void word_fini(struct word *w);
 /** An atomic has completed: in the order in which its QP's complete. */
 void word_note(struct word *w, const struct word_result *result);
 
-/** All have completed, and the word is at rest: find the order. */
+/** All have completed, and the word is at rest: is there an order? */
 void word_check(struct word *w);
 
 #endif /* UROCE_TEST_SIM_ATOMICS_H */

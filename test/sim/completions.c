@@ -45,7 +45,7 @@ static void
 note_atomic(struct side *s, struct op *op, bool unknown)
 {
 	struct word_result result = {
-		.owner = s,
+		.owner = s->life,
 		.opcode = op->opcode,
 		.compare_add = op->compare_add,
 		.swap = op->swap,

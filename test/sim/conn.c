@@ -229,7 +229,10 @@ to_rts(struct side *s)
 void
 conn_connect(struct sim_random *r, struct conn *c)
 {
+	static uint64_t lives;
+
 	for (unsigned int i = 0; i < 2; i++) {
+		c->side[i].life = ++lives;
 		c->side[i].sq_psn = draw_psn(r);
 		c->side[i].max_rd_atomic = (uint8_t)random_between(r, 1, 16);
 	}

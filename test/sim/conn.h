@@ -79,6 +79,7 @@ struct side {
 	struct side *peer;
 	struct end *end;
 	struct ibv_qp *qp; /* NULL once it is destroyed */
+	uint64_t life;	   /* each connection's is another one's */
 	uint32_t qpn;
 	struct ibv_cq *send_cq;
 	struct ibv_comp_channel *channel; /* NULL: without events */

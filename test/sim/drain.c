@@ -40,31 +40,15 @@ drain_begin(struct side *s)
 	modify(s, &attr, IBV_QP_STATE | IBV_QP_EN_SQD_ASYNC_NOTIFY);
 }
 
-static void
-take(const struct ibv_async_event *event)
+void
+drain_event(struct side *s)
 {
-	struct side *s;
-
-	if (event->event_type != IBV_EVENT_SQ_DRAINED)
-		return;
-	s = event->element.qp->qp_context;
 	note(s, "is drained");
 	SIM_CHECK(s->draining && !s->drained, "QP 0x%06x: drained twice, or never asked to be",
 		  s->qpn);
 	/* what had begun has its completions before the event */
 	oracle_poll_all(s);
 	s->drained = true;
-}
-
-void
-drain_take_events(struct side *s)
-{
-	struct ibv_async_event event;
-
-	while (uroce_get_async_event(end_context(s->end), &event) == 0) {
-		take(&event);
-		uroce_ack_async_event(&event);
-	}
 }
 
 void

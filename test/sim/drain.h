@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Send queues that are drained while traffic goes on, and asynchronous events.
+ * Send queues that are drained while traffic goes on.
  */
 
 #ifndef UROCE_TEST_SIM_DRAIN_H
@@ -14,8 +14,8 @@ struct side;
 /** RTS to SQD: what has begun completes, then there is an event, and nothing else begins. */
 void drain_begin(struct side *s);
 
-/** Take the events of the side's device. */
-void drain_take_events(struct side *s);
+/** The event has come. */
+void drain_event(struct side *s);
 
 /** SQD to RTS, if the queue is drained. */
 void drain_end(struct side *s);

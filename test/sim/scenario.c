@@ -15,6 +15,7 @@
 #include "completions.h"
 #include "oracle.h"
 #include "trace.h"
+#include "traffic.h"
 #include "uroce.h"
 
 #define ERROR_BIT(status) (1u << IBV_WC_##status)
@@ -112,7 +113,7 @@ draw_rdma(struct sim *sim)
 static void
 post_traffic(struct sim *sim, struct side *s)
 {
-	workload_send(sim, s, 8);
+	traffic_send(sim, s, 8);
 	for (unsigned int n = random_below(&sim->random, 8);
 	     n > 0 && s->peer->receive_count < s->peer->cap.max_recv_wr; n--)
 		receive_post(sim, s->peer, s->peer->largest_send, false);

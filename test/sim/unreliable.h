@@ -21,6 +21,8 @@
 #define NODE_DEPTH       16   /* of each queue */
 #define NODE_SLOT_BYTES  8192 /* a message, the 40 bytes in front, and a guard */
 #define NODE_GUARD_BYTES 64
+#define NODE_GUARD       0xc3
+#define NODE_RECV_BIT    (UINT64_C(1) << 32) /* of a wr_id: it is a receive's */
 
 /* What a node has sent, or is sending. */
 struct letter {
@@ -63,9 +65,6 @@ struct unreliable {
 	uint64_t delivered;
 };
 
-/** Run some traffic in a world that is at rest, and leave it at rest. */
-void unreliable_run(struct world *w, uint64_t seed);
-
 /* node.c */
 void node_create(struct unreliable *u, struct node *n, unsigned int index, enum ibv_qp_type type, unsigned int end);
 /** To RTS; a UC node to its peer. */
@@ -79,5 +78,25 @@ letter_id(unsigned int node, unsigned int number)
 {
 	return 0x5a000000 | node << 16 | number;
 }
+
+static inline bool
+letter_has_imm(const struct letter *l)
+{
+	return l->opcode == IBV_WR_SEND_WITH_IMM || l->opcode == IBV_WR_RDMA_WRITE_WITH_IMM;
+}
+
+static inline bool
+letter_is_write(const struct letter *l)
+{
+	return l->opcode == IBV_WR_RDMA_WRITE || l->opcode == IBV_WR_RDMA_WRITE_WITH_IMM;
+}
+
+/* delivery.c */
+/** Check what has completed at a node. @return whether there was anything */
+bool delivery_poll(struct unreliable *u, struct node *n);
+/** What was written is what was sent, or was not: each byte. */
+void delivery_check_writes(const struct unreliable *u, const struct node *n);
+/** How many messages there are to be received, if none is lost. */
+uint64_t delivery_expected(const struct unreliable *u);
 
 #endif /* UROCE_TEST_SIM_UNRELIABLE_H */

@@ -26,7 +26,9 @@ struct sim {
 	struct ibv_mr *word_mrs[LINK_ENDS];
 	uint64_t posted;
 	uint64_t actions;
-	bool perfect; /* the link does no harm: nothing is ever sent twice */
+	bool calm; /* receives are there when they are needed, nothing fails on purpose */
+	struct unreliable *unreliable;
+	struct shared *shared;
 };
 
 /* A work request that is being put together. */
@@ -58,8 +60,5 @@ bool receive_post(struct sim *sim, struct side *s, uint32_t length, bool bad);
 
 /** Have it signaled. Before request_post(). */
 void request_signal(struct side *s, struct request *q);
-
-/** Post up to `most` random requests, if there is room. @return how many */
-unsigned int workload_send(struct sim *sim, struct side *s, unsigned int most);
 
 #endif /* UROCE_TEST_SIM_WORKLOAD_H */

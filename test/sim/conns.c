@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * The part of the workload that is reliable connections.
+ */
+
+#include <rte_common.h>
+
+#include "completions.h"
+#include "drain.h"
+#include "load.h"
+#include "oracle.h"
+#include "trace.h"
+#include "traffic.h"
+#include "uroce.h"
+
+static struct side *
+side_at(struct sim *sim, unsigned int i)
+{
+	return &sim->conns[i / 2]->side[i % 2];
+}
+
+static void
+create(struct sim *sim)
+{
+	struct sim_random *r = &sim->random;
+
+	for (unsigned int i = 0; i < sim->conn_count; i++) {
+		struct conn_conf conf = { .rnr_retry = 7 };
+
+		conf.ends[0] = random_below(r, sim->world.conf.ends);
+		conf.ends[1] = random_below(r, sim->world.conf.ends);
+		conf.eager_receives = sim->calm || random_once_in(r, 2);
+		if (conf.eager_receives && random_once_in(r, 2))
+			conf.rnr_retry = (uint8_t)random_below(r, 7);
+		sim->conns[i] = conn_create(&sim->world, r, i, &conf);
+		conn_connect(r, sim->conns[i]);
+	}
+}
+
+static bool
+act(struct sim *sim)
+{
+	return traffic_act(sim, side_at(sim, random_below(&sim->random, 2 * sim->conn_count)));
+}
+
+static bool
+settle(struct sim *sim, bool post_receives)
+{
+	bool idle = true;
+
+	for (unsigned int i = 0; i < 2 * sim->conn_count; i++) {
+		traffic_settle(sim, side_at(sim, i), post_receives);
+		idle &= traffic_is_idle(side_at(sim, i));
+	}
+	return idle;
+}
+
+static void
+rest(struct sim *sim)
+{
+	oracle_sweep(&sim->world, sim->conns, sim->conn_count);
+}
+
+/* What the events of a QP say of it must be so. */
+static void
+side_event(struct side *s, enum ibv_event_type type)
+{
+	switch (type) {
+	case IBV_EVENT_SQ_DRAINED: drain_event(s); break;
+	case IBV_EVENT_COMM_EST: break;
+	case IBV_EVENT_QP_FATAL:
+	case IBV_EVENT_QP_REQ_ERR:
+	case IBV_EVENT_QP_ACCESS_ERR:
+		SIM_CHECK(s->may_fail, "QP 0x%06x: %s", s->qpn, uroce_event_type_str(type));
+		break;
+	default: sim_fail("QP 0x%06x: %s", s->qpn, uroce_event_type_str(type));
+	}
+}
+
+static bool
+event(struct sim *sim, struct end *e, const struct ibv_async_event *event)
+{
+	(void)e;
+	if (event->event_type == IBV_EVENT_CQ_ERR || event->event_type == IBV_EVENT_SRQ_ERR ||
+	    event->event_type == IBV_EVENT_SRQ_LIMIT_REACHED)
+		return false;
+	for (unsigned int i = 0; i < 2 * sim->conn_count; i++)
+		if (side_at(sim, i)->qp == event->element.qp) {
+			side_event(side_at(sim, i), event->event_type);
+			return true;
+		}
+	return false;
+}
+
+static void
+report(struct sim *sim)
+{
+	for (unsigned int i = 0; i < 2 * sim->conn_count; i++) {
+		const struct side *s = side_at(sim, i);
+
+		if (!traffic_is_idle(s))
+			trace_note(sim->world.now_ns,
+				   "end %u qp 0x%06x: %u sends (%u of %u), %u receives, %u "
+				   "messages are left",
+				   s->end->index, s->qpn, s->op_count, s->unsignaled,
+				   s->cap.max_send_wr, s->receive_count, traffic_messages(s));
+	}
+}
+
+static void
+destroy(struct sim *sim)
+{
+	for (unsigned int i = 0; i < sim->conn_count; i++)
+		conn_destroy(sim->conns[i]);
+}
+
+const struct load load_conns = {
+	.name = "conns",
+	.share = 4,
+	.create = create,
+	.act = act,
+	.settle = settle,
+	.rest = rest,
+	.event = event,
+	.report = report,
+	.destroy = destroy,
+};
