@@ -157,7 +157,7 @@ peer_connect(struct ibv_qp *qp, const struct peer_conf *c)
 				 IBV_ACCESS_FLUSH_PERSISTENT;
 	struct ibv_qp_attr attr = {
 		.qp_state = IBV_QPS_INIT, .port_num = 1, .qp_access_flags = c->access ? c->access : all,
-		.path_mtu = c->mtu ? c->mtu : IBV_MTU_1024, .dest_qp_num = PEER_QPN,
+		.path_mtu = c->mtu ? c->mtu : IBV_MTU_1024, .dest_qp_num = c->dest_qpn ? c->dest_qpn : PEER_QPN,
 		.rq_psn = c->rq_psn ? c->rq_psn : PEER_RQ_PSN, .sq_psn = c->sq_psn ? c->sq_psn : PEER_SQ_PSN,
 		.max_rd_atomic = c->max_rd_atomic ? c->max_rd_atomic : 4,
 		.max_dest_rd_atomic = c->max_rd_atomic ? c->max_rd_atomic : 4,

@@ -32,6 +32,7 @@ struct peer_conf {
 	uint8_t min_rnr_timer;		/* 0: 12, 0.64 ms */
 	unsigned int access;		/* of the QP; 0: everything */
 	uint32_t rq_psn, sq_psn;	/* 0: as above */
+	uint32_t dest_qpn;		/* 0: PEER_QPN, the only one that peer_out() takes */
 	int cqe;			/* 0: 256 */
 	bool copy;			/* the port takes no chains */
 	enum ibv_qp_state state;	/* 0: RTS */
