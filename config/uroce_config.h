@@ -54,6 +54,7 @@
 #define UROCE_EARLY_WINDOW 1024		/* PSNs ahead of the expected one that are kept, and that a requester sends
 					 * beyond what is acknowledged while it recovers; a power of two */
 #define UROCE_EARLY_FRAMES 2048		/* kept by a worker at a time, for all of its QPs */
+#define UROCE_EARLY_QPS 256		/* ... of so many of them; the others' peers send again */
 #define UROCE_EARLY_NS 100000000ull	/* ... and so long: what nobody completes gives its mbufs back */
 #define UROCE_SACK_RUNS 32		/* reported at a time */
 #define UROCE_RECOVERIES 256		/* QPs of a worker that recover at a time; the others go back N */

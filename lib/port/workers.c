@@ -44,9 +44,10 @@ inbox_create(struct uroce_worker *w)
 }
 
 static int
-pools_create(struct uroce_worker *w)
+engine_create(struct uroce_worker *w)
 {
 	struct rte_mempool *header_pool, *payload_pool;
+	int ret;
 
 	header_pool = uroce_pool_create("header", UROCE_HEADER_MBUFS,
 					UROCE_ENGINE_ROOM(UROCE_SMALL_BYTES), w->numa_node);
@@ -55,11 +56,26 @@ pools_create(struct uroce_worker *w)
 	payload_pool = uroce_pool_create("payload", UROCE_PAYLOAD_MBUFS, UROCE_ENGINE_ROOM(4096),
 					 w->numa_node);
 	if (payload_pool == NULL) {
-		uroce_pool_retire(header_pool);
-		return -errno;
+		ret = -errno;
+		goto retire_header;
 	}
-	uroce_engine_init(&w->engine, header_pool, payload_pool, uroce_clock_ns());
+	ret = uroce_engine_init(&w->engine, header_pool, payload_pool, uroce_clock_ns());
+	if (ret < 0)
+		goto retire_payload;
 	return 0;
+retire_payload:
+	uroce_pool_retire(payload_pool);
+retire_header:
+	uroce_pool_retire(header_pool);
+	return ret;
+}
+
+static void
+engine_destroy(struct uroce_worker *w)
+{
+	uroce_engine_fini(&w->engine);
+	uroce_pool_retire(w->engine.header_pool);
+	uroce_pool_retire(w->engine.payload_pool);
 }
 
 /* Under workers_lock, at a free index. @return 0 or -errno */
@@ -75,18 +91,17 @@ worker_init(struct uroce_worker *w, unsigned int index, int numa_node)
 	ret = inbox_create(w);
 	if (ret < 0)
 		return ret;
-	ret = pools_create(w);
+	ret = engine_create(w);
 	if (ret < 0)
 		goto free_inbox;
 	ret = rte_rcu_qsbr_thread_register(uroce_rcu, index);
 	if (ret != 0) {
 		ret = -EINVAL;
-		goto retire_pools;
+		goto destroy_engine;
 	}
 	return 0;
-retire_pools:
-	uroce_pool_retire(w->engine.header_pool);
-	uroce_pool_retire(w->engine.payload_pool);
+destroy_engine:
+	engine_destroy(w);
 free_inbox:
 	rte_ring_free(w->inbox);
 	return ret;
@@ -157,8 +172,7 @@ uroce_destroy_worker(struct uroce_worker *w)
 	if (ret != 0)
 		return ret;
 	inbox_free(w);
-	uroce_pool_retire(w->engine.header_pool);
-	uroce_pool_retire(w->engine.payload_pool);
+	engine_destroy(w);
 	rte_free(w);
 	return 0;
 }

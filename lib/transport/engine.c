@@ -28,7 +28,7 @@ const char *const uroce_engine_counter_names[UROCE_ENGINE_COUNTER_COUNT] = {
 	[UROCE_CQ_OVERRUNS] = "cq_overruns",
 };
 
-void
+int
 uroce_engine_init(struct uroce_engine *e, struct rte_mempool *header_pool, struct rte_mempool *payload_pool,
 		  uint64_t now_ns)
 {
@@ -39,6 +39,13 @@ uroce_engine_init(struct uroce_engine *e, struct rte_mempool *header_pool, struc
 	TAILQ_INIT(&e->active);
 	uroce_wheel_init(&e->wheel, now_ns);
 	uroce_wheel_init(&e->cq_wheel, now_ns);
+	return uroce_early_init(&e->early, header_pool->socket_id);
+}
+
+void
+uroce_engine_fini(struct uroce_engine *e)
+{
+	uroce_early_fini(&e->early);
 }
 
 void

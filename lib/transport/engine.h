@@ -15,6 +15,7 @@
 #include <rte_common.h>
 #include <rte_mbuf.h>
 
+#include "transport/early.h"
 #include "transport/wheel.h"
 #include "verbs/device.h"
 #include "wire/packet.h"
@@ -49,6 +50,7 @@ struct uroce_engine {
 	uint32_t cq_timers;		/* how many are in it */
 	TAILQ_HEAD(, uroce_qp) active;	/* QPs with something to send, each once */
 	bool yield;			/* a long FLUSH is to go on in the next round */
+	struct uroce_early_store early;
 	uint64_t verdicts[UROCE_VERDICT_COUNT];		/* engine: rw, others: relaxed read */
 	uint64_t counters[UROCE_ENGINE_COUNTER_COUNT];
 	/* any thread */
@@ -62,8 +64,11 @@ struct uroce_engine {
 /** Private area of the header pool's mbufs, for uroce_mr_attach(). */
 #define UROCE_ENGINE_PRIV_BYTES RTE_ALIGN(sizeof(struct rte_mbuf_ext_shared_info), RTE_MBUF_PRIV_ALIGN)
 
-void uroce_engine_init(struct uroce_engine *e, struct rte_mempool *header_pool,
-		       struct rte_mempool *payload_pool, uint64_t now_ns);
+/** @return 0 or -ENOMEM; uroce_engine_fini() */
+int uroce_engine_init(struct uroce_engine *e, struct rte_mempool *header_pool,
+		      struct rte_mempool *payload_pool, uint64_t now_ns);
+/** All its QPs are detached. The pools stay the caller's. */
+void uroce_engine_fini(struct uroce_engine *e);
 
 /**
  * Process decoded packets, each for a QP of this engine (uroce_qp_lookup()). The mbufs stay the caller's,

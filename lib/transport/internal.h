@@ -5,6 +5,7 @@
  *
  *	engine.c	bursts in, bursts out, doorbells, timers: whose turn it is
  *	responder.c	requests of the peer: R10 as a pipeline
+ *	early.c		requests that came before their turn
  *	response.c	the answers that are owed
  *	requester.c	send WQEs into request packets, and back from a PSN
  *	completer.c	answers of the peer: progress, retries, completions

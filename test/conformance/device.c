@@ -189,7 +189,7 @@ device_open(const struct device_conf *conf)
 	device.queue_head = device.queue_tail = 0;
 	device.now_ns = 1000000000;
 	device.stalled = false;
-	uroce_engine_init(&device.engine, device.headers, device.payloads, device.now_ns);
+	RTE_VERIFY(uroce_engine_init(&device.engine, device.headers, device.payloads, device.now_ns) == 0);
 	RTE_VERIFY(uroce_device_init(&device.dev, &ops, &dev_conf) == 0);
 }
 
@@ -200,6 +200,7 @@ device_close(void)
 		return "objects of the device";
 	if (rte_mempool_in_use_count(device.headers) != 0 || rte_mempool_in_use_count(device.payloads) != 0)
 		return "mbufs";
+	uroce_engine_fini(&device.engine);
 	return uroce_wheel_next(&device.engine.wheel) != UINT64_MAX ? "timers" : NULL;
 }
 

@@ -55,7 +55,8 @@ end_create(struct world *w, unsigned int index)
 					   UROCE_ENGINE_ROOM(UROCE_SMALL_BYTES));
 	e->payload_pool = world_pool_create("payload", index, w->conf.pool_mbufs,
 					    UROCE_ENGINE_ROOM(LARGEST_MTU));
-	uroce_engine_init(&e->engine, e->header_pool, e->payload_pool, w->now_ns);
+	ret = uroce_engine_init(&e->engine, e->header_pool, e->payload_pool, w->now_ns);
+	SIM_CHECK(ret == 0, "uroce_engine_init: %s", strerror(-ret));
 	ret = uroce_device_init(&e->device, &end_device_ops, &conf);
 	SIM_CHECK(ret == 0, "uroce_device_init: %s", strerror(-ret));
 	SIM_CHECK(fcntl(end_context(e)->async_fd, F_SETFL, O_NONBLOCK) == 0, "fcntl: %s",
@@ -146,6 +147,7 @@ end_destroy(struct end *e)
 	SIM_CHECK(ret == 0, "uroce_device_fini: %s", strerror(-ret));
 	end_release(e, UINT64_MAX);
 	feed(e);
+	uroce_engine_fini(&e->engine);
 	world_pool_destroy(e->header_pool);
 	world_pool_destroy(e->payload_pool);
 	rte_free(e);

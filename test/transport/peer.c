@@ -215,7 +215,7 @@ peer_start(struct peer *p, const struct peer_conf *conf)
 	p->headers = make_pool("headers", UROCE_SMALL_BYTES);
 	p->payloads = make_pool("payloads", 4096);
 	p->now_ns = 1000000;
-	uroce_engine_init(&p->engine, p->headers, p->payloads, p->now_ns);
+	assert_int_equal(uroce_engine_init(&p->engine, p->headers, p->payloads, p->now_ns), 0);
 	assert_int_equal(uroce_device_init(&p->dev, &ops, &dev_conf), 0);
 	p->pd = uroce_alloc_pd(&p->dev.vctx.context);
 	p->send_cq = uroce_create_cq(&p->dev.vctx.context, conf->cqe ? conf->cqe : 256, NULL, NULL, 0);
@@ -251,6 +251,7 @@ peer_stop(struct peer *p)
 	assert_int_equal(rte_mempool_in_use_count(p->headers), 0);
 	assert_int_equal(rte_mempool_in_use_count(p->payloads), 0);
 	assert_int_equal(uroce_wheel_next(&p->engine.wheel), UINT64_MAX);
+	uroce_engine_fini(&p->engine);
 	rte_mempool_free(p->headers);
 	rte_mempool_free(p->payloads);
 	free(p->buffer);

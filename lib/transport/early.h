@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * Requests that came early: ahead of the one that is expected, because a packet before them was lost or overtaken.
+ * They are kept in their mbufs, in bounded number and for a bounded time, and executed in their turn. The engine's
+ * thread.
+ */
+
+#ifndef UROCE_TRANSPORT_EARLY_H
+#define UROCE_TRANSPORT_EARLY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/queue.h>
+
+#include "uroce_config.h"
+#include "wire/packet.h"
+#include "wire/sack.h"
+
+struct uroce_qp;
+
+#define UROCE_EARLY_MASK (UROCE_EARLY_WINDOW - 1u)
+
+/* A frame that is kept: one reference to each of its segments. */
+struct uroce_early_frame {
+	struct uroce_packet packet;
+	uint16_t next;			/* free list; UROCE_EARLY_FRAMES: its end */
+};
+
+/* What one QP keeps. A PSN is at index PSN & UROCE_EARLY_MASK: less than a window ahead they are all different. */
+struct uroce_early {
+	TAILQ_ENTRY(uroce_early) link;	/* holders or free */
+	struct uroce_qp *qp;
+	uint64_t since_ns;		/* nothing has been executed */
+	uint32_t psn;			/* expected: all before it has been given back */
+	uint32_t end;			/* one past the last that is kept */
+	uint32_t refused;		/* one past the last that came and was not kept; meaningful while it is ahead */
+	uint32_t frames;
+	uint64_t present[UROCE_EARLY_WINDOW / 64];	/* PSNs that have come: all of a READ's */
+	uint16_t slots[UROCE_EARLY_WINDOW];	/* the frame of a PSN, if it is the packet's own */
+};
+
+TAILQ_HEAD(uroce_early_list, uroce_early);
+
+/* What an engine keeps. */
+struct uroce_early_store {
+	struct uroce_early_list holders;	/* by since_ns */
+	struct uroce_early_list free;
+	struct uroce_early *qps;	/* UROCE_EARLY_QPS */
+	struct uroce_early_frame *frames;	/* UROCE_EARLY_FRAMES */
+	uint32_t frames_free;
+	uint16_t first_free;
+};
+
+/** @return 0 or -ENOMEM */
+int uroce_early_init(struct uroce_early_store *s, int numa_node);
+/** Nothing is kept any more. */
+void uroce_early_fini(struct uroce_early_store *s);
+
+#endif /* UROCE_TRANSPORT_EARLY_H */
