@@ -11,6 +11,9 @@
 #include <rte_errno.h>
 
 #include "eal.h"
+#ifdef TEST_TSAN
+#include "tsan.h"
+#endif
 
 void
 test_eal_init(const char *arg, ...)
@@ -26,6 +29,9 @@ test_eal_init(const char *arg, ...)
 	for (unsigned int i = 0; i < RTE_DIM(fixed); i++)
 		argv[argc++] = (char *)(uintptr_t)fixed[i];
 	va_start(more, arg);
+#ifdef TEST_TSAN
+	argv[argc++] = (char *)(uintptr_t) "--mbuf-pool-ops-name=" TEST_TSAN_POOL;
+#endif
 	for (; arg != NULL && argc < RTE_DIM(argv) - 1; arg = va_arg(more, const char *))
 		argv[argc++] = (char *)(uintptr_t)arg;
 	va_end(more);
