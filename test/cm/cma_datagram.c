@@ -4,7 +4,6 @@
  * RDMA_PS_UDP: the exchange of a SIDR request and its answer, accepted, rejected, and unanswered.
  */
 
-#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,40 +14,10 @@
 
 #include <cmocka.h>
 
-#include "cma_world.h"
+#include "cma_fixture.h"
 #include "eal.h"
 #include "uroce.h"
 #include "uroce_config.h"
-
-static struct rdma_event_channel *channel;
-
-static int
-setup(void **state)
-{
-	world_setup(state);
-	channel = world_channel();
-	return 0;
-}
-
-static int
-teardown(void **state)
-{
-	uroce_rdma_destroy_event_channel(channel);
-	return world_teardown(state);
-}
-
-static void
-fails(int ret, int error)
-{
-	assert_int_equal(ret, -1);
-	assert_int_equal(errno, error);
-}
-
-static void
-destroy(struct rdma_cm_id *id)
-{
-	assert_int_equal(uroce_rdma_destroy_id(id), 0);
-}
 
 static struct rdma_cm_id *
 request(struct rdma_cm_id *client, struct rdma_conn_param *param)
@@ -182,7 +151,7 @@ test_spaces_apart(void **state)
 int
 main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(test_##name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(test_##name, channel_setup, channel_teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(exchange),   TEST(rejected),     TEST(unanswered),
 		TEST(parameters), TEST(spaces_apart),

@@ -5,7 +5,6 @@
  * returns its error.
  */
 
-#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,25 +15,12 @@
 
 #include <cmocka.h>
 
-#include "cma_world.h"
+#include "cma_fixture.h"
 #include "eal.h"
 #include "uroce.h"
 
 #define setup    world_setup_threaded
 #define teardown world_teardown
-
-static void
-fails(int ret, int error)
-{
-	assert_int_equal(ret, -1);
-	assert_int_equal(errno, error);
-}
-
-static void
-destroy(struct rdma_cm_id *id)
-{
-	assert_int_equal(uroce_rdma_destroy_id(id), 0);
-}
 
 static const struct ibv_qp_init_attr plain = {
 	.cap = { .max_send_wr = 3, .max_recv_wr = 2, .max_send_sge = 1, .max_recv_sge = 1 },

@@ -19,38 +19,8 @@
 
 #include <cmocka.h>
 
-#include "cma_world.h"
+#include "cma_fixture.h"
 #include "eal.h"
-
-static struct rdma_event_channel *channel;
-
-static int
-setup(void **state)
-{
-	world_setup(state);
-	channel = world_channel();
-	return 0;
-}
-
-static int
-teardown(void **state)
-{
-	uroce_rdma_destroy_event_channel(channel);
-	return world_teardown(state);
-}
-
-static void
-fails(int ret, int error)
-{
-	assert_int_equal(ret, -1);
-	assert_int_equal(errno, error);
-}
-
-static void
-destroy(struct rdma_cm_id *id)
-{
-	assert_int_equal(uroce_rdma_destroy_id(id), 0);
-}
 
 static bool
 readable(const struct rdma_event_channel *c)
@@ -353,7 +323,7 @@ test_strings(void **state)
 int
 main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(test_##name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(test_##name, channel_setup, channel_teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(service_runs),
 		TEST(create),

@@ -5,7 +5,6 @@
  * gets, and what does not go together.
  */
 
-#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,39 +15,9 @@
 
 #include <cmocka.h>
 
-#include "cma_world.h"
+#include "cma_fixture.h"
 #include "eal.h"
 #include "uroce.h"
-
-static struct rdma_event_channel *channel;
-
-static int
-setup(void **state)
-{
-	world_setup(state);
-	channel = world_channel();
-	return 0;
-}
-
-static int
-teardown(void **state)
-{
-	uroce_rdma_destroy_event_channel(channel);
-	return world_teardown(state);
-}
-
-static void
-fails(int ret, int error)
-{
-	assert_int_equal(ret, -1);
-	assert_int_equal(errno, error);
-}
-
-static void
-destroy(struct rdma_cm_id *id)
-{
-	assert_int_equal(uroce_rdma_destroy_id(id), 0);
-}
 
 static const struct ibv_qp_init_attr plain = {
 	.cap = { .max_send_wr = 3, .max_recv_wr = 2, .max_send_sge = 1, .max_recv_sge = 1 },
@@ -282,7 +251,7 @@ test_devices(void **state)
 int
 main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(test_##name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(test_##name, channel_setup, channel_teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(made_for_it), TEST(of_the_user), TEST(errors),  TEST(ex),
 		TEST(srq),         TEST(default_pd),  TEST(options), TEST(options_take_effect),

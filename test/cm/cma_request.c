@@ -14,21 +14,19 @@
 
 #include <cmocka.h>
 
-#include "cma_world.h"
+#include "cma_fixture.h"
 #include "eal.h"
 #include "cm/cma_header.h"
 #include "cm/cma_sockaddr.h"
 #include "mem/random.h"
 
-static struct rdma_event_channel *channel;
 static struct rdma_cm_id *listener;
 static uint32_t qpn;
 
 static int
 setup(void **state)
 {
-	world_setup(state);
-	channel = world_channel();
+	channel_setup(state);
 	listener = world_listener(channel, 2, 7174, RDMA_PS_TCP, 0);
 	qpn = 100;
 	uroce_random_seed(1);
@@ -40,8 +38,7 @@ teardown(void **state)
 {
 	uroce_random_seed(0);
 	assert_int_equal(uroce_rdma_destroy_id(listener), 0);
-	uroce_rdma_destroy_event_channel(channel);
-	return world_teardown(state);
+	return channel_teardown(state);
 }
 
 static uint64_t

@@ -5,7 +5,6 @@
  * slow, silent or not there, and routes.
  */
 
-#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,19 +14,17 @@
 
 #include <cmocka.h>
 
-#include "cma_world.h"
+#include "cma_fixture.h"
 #include "cm/cma_sockaddr.h"
 #include "eal.h"
 #include "uroce_config.h"
 
-static struct rdma_event_channel *channel;
 static struct rdma_cm_id *id;
 
 static int
 setup(void **state)
 {
-	world_setup(state);
-	channel = world_channel();
+	channel_setup(state);
 	id = world_id(channel, RDMA_PS_TCP);
 	return 0;
 }
@@ -36,15 +33,7 @@ static int
 teardown(void **state)
 {
 	assert_int_equal(uroce_rdma_destroy_id(id), 0);
-	uroce_rdma_destroy_event_channel(channel);
-	return world_teardown(state);
-}
-
-static void
-fails(int ret, int error)
-{
-	assert_int_equal(ret, -1);
-	assert_int_equal(errno, error);
+	return channel_teardown(state);
 }
 
 static void

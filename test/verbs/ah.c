@@ -18,24 +18,7 @@
 #include "uroce_config.h"
 #include "verbs/ah.h"
 #include "eal.h"
-#include "fake.h"
-
-static struct fake_pair pair;
-
-static int
-setup(void **state)
-{
-	fake_setup(state);
-	pair = fake_pair_create(16);
-	return 0;
-}
-
-static int
-teardown(void **state)
-{
-	fake_pair_destroy(&pair);
-	return fake_teardown(state);
-}
+#include "fixture.h"
 
 static struct ibv_ah_attr
 good_attr(void)
@@ -156,11 +139,11 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_refused, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_life, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_refused, pair_setup, pair_teardown),
+		cmocka_unit_test_setup_teardown(test_life, pair_setup, pair_teardown),
 		cmocka_unit_test(test_a_device_with_handles_stays),
-		cmocka_unit_test_setup_teardown(test_who_is_held_lives_on, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_as_many_as_reported, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_who_is_held_lives_on, pair_setup, pair_teardown),
+		cmocka_unit_test_setup_teardown(test_as_many_as_reported, pair_setup, pair_teardown),
 	};
 
 	test_eal_init(NULL);

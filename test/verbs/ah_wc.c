@@ -17,24 +17,7 @@
 
 #include "uroce.h"
 #include "eal.h"
-#include "fake.h"
-
-static struct fake_pair pair;
-
-static int
-setup(void **state)
-{
-	fake_setup(state);
-	pair = fake_pair_create(16);
-	return 0;
-}
-
-static int
-teardown(void **state)
-{
-	fake_pair_destroy(&pair);
-	return fake_teardown(state);
-}
+#include "fixture.h"
 
 static void
 put_ipv4(struct ibv_grh *grh, uint32_t src, uint32_t dst)
@@ -172,10 +155,10 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_ipv4, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_ipv6, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_multicast, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_refused, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_ipv4, pair_setup, pair_teardown),
+		cmocka_unit_test_setup_teardown(test_ipv6, pair_setup, pair_teardown),
+		cmocka_unit_test_setup_teardown(test_multicast, pair_setup, pair_teardown),
+		cmocka_unit_test_setup_teardown(test_refused, pair_setup, pair_teardown),
 	};
 
 	test_eal_init(NULL);

@@ -17,11 +17,10 @@
 
 #include "uroce.h"
 #include "eal.h"
-#include "fake.h"
+#include "fixture.h"
 
 #define OBJECTS 64
 
-static struct fake_pair pair;
 static uint8_t data[64];
 
 static size_t
@@ -118,26 +117,11 @@ test_footprint(void **state)
 	}
 }
 
-static int
-setup(void **state)
-{
-	fake_setup(state);
-	pair = fake_pair_create(16);
-	return 0;
-}
-
-static int
-teardown(void **state)
-{
-	fake_pair_destroy(&pair);
-	return fake_teardown(state);
-}
-
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_footprint, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_footprint, pair_setup, pair_teardown),
 	};
 
 	test_eal_init(NULL);

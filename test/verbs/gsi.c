@@ -16,27 +16,11 @@
 #include "uroce.h"
 #include "verbs/gsi.h"
 #include "eal.h"
-#include "fake.h"
+#include "fixture.h"
 
 static const struct ibv_qp_cap cap = {
 	.max_send_wr = 4, .max_recv_wr = 4, .max_send_sge = 1, .max_recv_sge = 1, .max_inline_data = 256,
 };
-static struct fake_pair pair;
-
-static int
-setup(void **state)
-{
-	fake_setup(state);
-	pair = fake_pair_create(16);
-	return 0;
-}
-
-static int
-teardown(void **state)
-{
-	fake_pair_destroy(&pair);
-	return fake_teardown(state);
-}
 
 static void
 test_life(void **state)
@@ -128,10 +112,10 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_life, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_one_for_each_device, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_failures_leave_nothing, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_others_beside_it, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_life, pair_setup, pair_teardown),
+		cmocka_unit_test_setup_teardown(test_one_for_each_device, pair_setup, pair_teardown),
+		cmocka_unit_test_setup_teardown(test_failures_leave_nothing, pair_setup, pair_teardown),
+		cmocka_unit_test_setup_teardown(test_others_beside_it, pair_setup, pair_teardown),
 	};
 
 	test_eal_init(NULL);

@@ -19,38 +19,19 @@
 #include "uroce.h"
 #include "uroce_config.h"
 #include "eal.h"
-#include "fake.h"
+#include "fixture.h"
 
 #define SEND_WR 5
 #define RECV_WR 3
 
-static struct fake_pair pair;
-static struct uroce_qp *qp;
 static uint8_t data[4096];
-
-static int
-setup(void **state)
-{
-	fake_setup(state);
-	pair = fake_pair_create(16);
-	qp = uroce_qp_of(fake_qp_create(&pair));
-	return 0;
-}
 
 static int
 setup_rts(void **state)
 {
-	setup(state);
+	qp_setup(state);
 	fake_qp_to(&qp->ibv, IBV_QPS_RTS);
 	return 0;
-}
-
-static int
-teardown(void **state)
-{
-	assert_int_equal(uroce_destroy_qp(&qp->ibv), 0);
-	fake_pair_destroy(&pair);
-	return fake_teardown(state);
 }
 
 static int
@@ -597,19 +578,19 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_states, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_send_refused, setup_rts, teardown),
-		cmocka_unit_test_setup_teardown(test_atomics_refused, setup_rts, teardown),
-		cmocka_unit_test_setup_teardown(test_send_fields, setup_rts, teardown),
-		cmocka_unit_test_setup_teardown(test_signalling, setup_rts, teardown),
-		cmocka_unit_test_setup_teardown(test_inline, setup_rts, teardown),
-		cmocka_unit_test_setup_teardown(test_length, setup_rts, teardown),
-		cmocka_unit_test_setup_teardown(test_send_list, setup_rts, teardown),
-		cmocka_unit_test_setup_teardown(test_send_ring, setup_rts, teardown),
-		cmocka_unit_test_setup_teardown(test_recv, setup_rts, teardown),
-		cmocka_unit_test_setup_teardown(test_recv_list_and_ring, setup_rts, teardown),
-		cmocka_unit_test_setup_teardown(test_nothing_granted, setup_rts, teardown),
-		cmocka_unit_test_setup_teardown(test_threads, setup_rts, teardown),
+		cmocka_unit_test_setup_teardown(test_states, qp_setup, qp_teardown),
+		cmocka_unit_test_setup_teardown(test_send_refused, setup_rts, qp_teardown),
+		cmocka_unit_test_setup_teardown(test_atomics_refused, setup_rts, qp_teardown),
+		cmocka_unit_test_setup_teardown(test_send_fields, setup_rts, qp_teardown),
+		cmocka_unit_test_setup_teardown(test_signalling, setup_rts, qp_teardown),
+		cmocka_unit_test_setup_teardown(test_inline, setup_rts, qp_teardown),
+		cmocka_unit_test_setup_teardown(test_length, setup_rts, qp_teardown),
+		cmocka_unit_test_setup_teardown(test_send_list, setup_rts, qp_teardown),
+		cmocka_unit_test_setup_teardown(test_send_ring, setup_rts, qp_teardown),
+		cmocka_unit_test_setup_teardown(test_recv, setup_rts, qp_teardown),
+		cmocka_unit_test_setup_teardown(test_recv_list_and_ring, setup_rts, qp_teardown),
+		cmocka_unit_test_setup_teardown(test_nothing_granted, setup_rts, qp_teardown),
+		cmocka_unit_test_setup_teardown(test_threads, setup_rts, qp_teardown),
 	};
 
 	test_eal_init(NULL);

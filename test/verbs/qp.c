@@ -17,24 +17,7 @@
 #include "uroce.h"
 #include "uroce_config.h"
 #include "eal.h"
-#include "fake.h"
-
-static struct fake_pair pair;
-
-static int
-setup(void **state)
-{
-	fake_setup(state);
-	pair = fake_pair_create(16);
-	return 0;
-}
-
-static int
-teardown(void **state)
-{
-	fake_pair_destroy(&pair);
-	return fake_teardown(state);
-}
+#include "fixture.h"
 
 static void
 refused(struct ibv_qp_init_attr attr, int error)
@@ -377,16 +360,16 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_refused, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_attach_fails, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_grants, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_no_memory, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_created, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_numbers, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_two_engines, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_query, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_query_draining_and_error, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_query_psns, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_refused, pair_setup, pair_teardown),
+		cmocka_unit_test_setup_teardown(test_attach_fails, pair_setup, pair_teardown),
+		cmocka_unit_test_setup_teardown(test_grants, pair_setup, pair_teardown),
+		cmocka_unit_test_setup_teardown(test_no_memory, pair_setup, pair_teardown),
+		cmocka_unit_test_setup_teardown(test_created, pair_setup, pair_teardown),
+		cmocka_unit_test_setup_teardown(test_numbers, pair_setup, pair_teardown),
+		cmocka_unit_test_setup_teardown(test_two_engines, pair_setup, pair_teardown),
+		cmocka_unit_test_setup_teardown(test_query, pair_setup, pair_teardown),
+		cmocka_unit_test_setup_teardown(test_query_draining_and_error, pair_setup, pair_teardown),
+		cmocka_unit_test_setup_teardown(test_query_psns, pair_setup, pair_teardown),
 	};
 
 	test_eal_init(NULL);

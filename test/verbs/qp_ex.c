@@ -5,7 +5,6 @@
  */
 
 #include <errno.h>
-#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,40 +17,8 @@
 #include "uroce.h"
 #include "uroce_config.h"
 #include "eal.h"
-#include "fake.h"
+#include "fixture.h"
 #include "verbs/xrc.h"
-
-static struct fake_pair pair;
-static struct ibv_xrcd *xrcd;
-
-static struct ibv_xrcd *
-open_xrcd(void)
-{
-	struct ibv_xrcd_init_attr attr = {
-		.comp_mask = IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS, .fd = -1, .oflags = O_CREAT,
-	};
-	struct ibv_xrcd *opened = uroce_open_xrcd(fake.context, &attr);
-
-	assert_non_null(opened);
-	return opened;
-}
-
-static int
-setup(void **state)
-{
-	fake_setup(state);
-	pair = fake_pair_create(16);
-	xrcd = open_xrcd();
-	return 0;
-}
-
-static int
-teardown(void **state)
-{
-	assert_int_equal(uroce_close_xrcd(xrcd), 0);
-	fake_pair_destroy(&pair);
-	return fake_teardown(state);
-}
 
 static struct ibv_qp_init_attr_ex
 attr_of(enum ibv_qp_type type)
@@ -176,10 +143,10 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_refused, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_rc, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_xrc_send, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_xrc_recv, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_refused, xrcd_setup, xrcd_teardown),
+		cmocka_unit_test_setup_teardown(test_rc, xrcd_setup, xrcd_teardown),
+		cmocka_unit_test_setup_teardown(test_xrc_send, xrcd_setup, xrcd_teardown),
+		cmocka_unit_test_setup_teardown(test_xrc_recv, xrcd_setup, xrcd_teardown),
 	};
 
 	test_eal_init(NULL);

@@ -19,27 +19,7 @@
 #include "uroce_config.h"
 #include "wire/opcode.h"
 #include "eal.h"
-#include "fake.h"
-
-static struct fake_pair pair;
-static struct uroce_qp *qp;
-
-static int
-setup(void **state)
-{
-	fake_setup(state);
-	pair = fake_pair_create(16);
-	qp = uroce_qp_of(fake_qp_create(&pair));
-	return 0;
-}
-
-static int
-teardown(void **state)
-{
-	assert_int_equal(uroce_destroy_qp(&qp->ibv), 0);
-	fake_pair_destroy(&pair);
-	return fake_teardown(state);
-}
+#include "fixture.h"
 
 /* Refused, and nothing is different from before. */
 static void
@@ -415,17 +395,17 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_the_usual_way, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_wrong_transitions_and_masks, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_ranges_of_init, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_ranges_of_rtr, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_ranges_of_rts, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_mtu, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_reset_clears, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_resources, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_resources_grow, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_path_replaced, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_engine_is_quicker, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_the_usual_way, qp_setup, qp_teardown),
+		cmocka_unit_test_setup_teardown(test_wrong_transitions_and_masks, qp_setup, qp_teardown),
+		cmocka_unit_test_setup_teardown(test_ranges_of_init, qp_setup, qp_teardown),
+		cmocka_unit_test_setup_teardown(test_ranges_of_rtr, qp_setup, qp_teardown),
+		cmocka_unit_test_setup_teardown(test_ranges_of_rts, qp_setup, qp_teardown),
+		cmocka_unit_test_setup_teardown(test_mtu, qp_setup, qp_teardown),
+		cmocka_unit_test_setup_teardown(test_reset_clears, qp_setup, qp_teardown),
+		cmocka_unit_test_setup_teardown(test_resources, qp_setup, qp_teardown),
+		cmocka_unit_test_setup_teardown(test_resources_grow, qp_setup, qp_teardown),
+		cmocka_unit_test_setup_teardown(test_path_replaced, qp_setup, qp_teardown),
+		cmocka_unit_test_setup_teardown(test_engine_is_quicker, qp_setup, qp_teardown),
 	};
 
 	test_eal_init(NULL);

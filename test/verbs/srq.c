@@ -19,34 +19,17 @@
 #include "uroce.h"
 #include "uroce_config.h"
 #include "eal.h"
-#include "fake.h"
+#include "fixture.h"
 #include "verbs/srq.h"
 
 #define MAX_WR 5
 #define MAX_SGE 3
-
-static struct fake_pair pair;
 
 /* Room for a WQE of the most entries. */
 union place {
 	struct uroce_rqe rqe;
 	uint8_t bytes[sizeof(struct uroce_rqe) + UROCE_MAX_SGE * sizeof(struct ibv_sge)];
 };
-
-static int
-setup(void **state)
-{
-	fake_setup(state);
-	pair = fake_pair_create(16);
-	return 0;
-}
-
-static int
-teardown(void **state)
-{
-	fake_pair_destroy(&pair);
-	return fake_teardown(state);
-}
 
 static struct ibv_srq *
 create(uint32_t max_wr, uint32_t max_sge)
@@ -421,16 +404,16 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_refused, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_granted, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_ex, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_order_and_room, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_post_lists_and_entries, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_limit, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_resize, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_modify_refused, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_qp, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_destroy_with_events, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_refused, pair_setup, pair_teardown),
+		cmocka_unit_test_setup_teardown(test_granted, pair_setup, pair_teardown),
+		cmocka_unit_test_setup_teardown(test_ex, pair_setup, pair_teardown),
+		cmocka_unit_test_setup_teardown(test_order_and_room, pair_setup, pair_teardown),
+		cmocka_unit_test_setup_teardown(test_post_lists_and_entries, pair_setup, pair_teardown),
+		cmocka_unit_test_setup_teardown(test_limit, pair_setup, pair_teardown),
+		cmocka_unit_test_setup_teardown(test_resize, pair_setup, pair_teardown),
+		cmocka_unit_test_setup_teardown(test_modify_refused, pair_setup, pair_teardown),
+		cmocka_unit_test_setup_teardown(test_qp, pair_setup, pair_teardown),
+		cmocka_unit_test_setup_teardown(test_destroy_with_events, pair_setup, pair_teardown),
 	};
 
 	test_eal_init(NULL);

@@ -6,7 +6,6 @@
  */
 
 #include <errno.h>
-#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,41 +18,9 @@
 #include "uroce.h"
 #include "uroce_config.h"
 #include "eal.h"
-#include "fake.h"
+#include "fixture.h"
 #include "verbs/srq.h"
 #include "verbs/xrc.h"
-
-static struct fake_pair pair;
-static struct ibv_xrcd *xrcd;
-
-static struct ibv_xrcd *
-open_xrcd(void)
-{
-	struct ibv_xrcd_init_attr attr = {
-		.comp_mask = IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS, .fd = -1, .oflags = O_CREAT,
-	};
-	struct ibv_xrcd *opened = uroce_open_xrcd(fake.context, &attr);
-
-	assert_non_null(opened);
-	return opened;
-}
-
-static int
-setup(void **state)
-{
-	fake_setup(state);
-	pair = fake_pair_create(16);
-	xrcd = open_xrcd();
-	return 0;
-}
-
-static int
-teardown(void **state)
-{
-	assert_int_equal(uroce_close_xrcd(xrcd), 0);
-	fake_pair_destroy(&pair);
-	return fake_teardown(state);
-}
 
 static struct ibv_srq_init_attr_ex
 good_attr(void)
@@ -226,12 +193,12 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_refused, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_keeps_alive, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_numbers, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_not_for_a_qp, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_cq_is_shared, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_destroy_takes_it_from_targets, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_refused, xrcd_setup, xrcd_teardown),
+		cmocka_unit_test_setup_teardown(test_keeps_alive, xrcd_setup, xrcd_teardown),
+		cmocka_unit_test_setup_teardown(test_numbers, xrcd_setup, xrcd_teardown),
+		cmocka_unit_test_setup_teardown(test_not_for_a_qp, xrcd_setup, xrcd_teardown),
+		cmocka_unit_test_setup_teardown(test_cq_is_shared, xrcd_setup, xrcd_teardown),
+		cmocka_unit_test_setup_teardown(test_destroy_takes_it_from_targets, xrcd_setup, xrcd_teardown),
 	};
 
 	test_eal_init(NULL);

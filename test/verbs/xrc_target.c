@@ -6,7 +6,6 @@
  */
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -20,40 +19,8 @@
 #include "uroce.h"
 #include "uroce_config.h"
 #include "eal.h"
-#include "fake.h"
+#include "fixture.h"
 #include "verbs/xrc.h"
-
-static struct fake_pair pair;
-static struct ibv_xrcd *xrcd;
-
-static struct ibv_xrcd *
-open_xrcd(void)
-{
-	struct ibv_xrcd_init_attr attr = {
-		.comp_mask = IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS, .fd = -1, .oflags = O_CREAT,
-	};
-	struct ibv_xrcd *opened = uroce_open_xrcd(fake.context, &attr);
-
-	assert_non_null(opened);
-	return opened;
-}
-
-static int
-setup(void **state)
-{
-	fake_setup(state);
-	pair = fake_pair_create(16);
-	xrcd = open_xrcd();
-	return 0;
-}
-
-static int
-teardown(void **state)
-{
-	assert_int_equal(uroce_close_xrcd(xrcd), 0);
-	fake_pair_destroy(&pair);
-	return fake_teardown(state);
-}
 
 #define NEEDED (IBV_QP_OPEN_ATTR_NUM | IBV_QP_OPEN_ATTR_XRCD | IBV_QP_OPEN_ATTR_TYPE)
 #define RTS_MASK (IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_SQ_PSN)
@@ -273,11 +240,11 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_open_refused, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_handles, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_nothing_can_be_posted, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_events, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_no_target_is_left_alone, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_open_refused, xrcd_setup, xrcd_teardown),
+		cmocka_unit_test_setup_teardown(test_handles, xrcd_setup, xrcd_teardown),
+		cmocka_unit_test_setup_teardown(test_nothing_can_be_posted, xrcd_setup, xrcd_teardown),
+		cmocka_unit_test_setup_teardown(test_events, xrcd_setup, xrcd_teardown),
+		cmocka_unit_test_setup_teardown(test_no_target_is_left_alone, xrcd_setup, xrcd_teardown),
 	};
 
 	test_eal_init(NULL);
