@@ -41,7 +41,9 @@ create(struct sim *sim)
 static bool
 act(struct sim *sim)
 {
-	return traffic_act(sim, side_at(sim, random_below(&sim->random, 2 * sim->conn_count)));
+	unsigned int i = random_below(&sim->random, 2 * sim->conn_drawn);
+
+	return i < 2 * sim->conn_count && traffic_act(sim, side_at(sim, i));
 }
 
 static bool

@@ -13,10 +13,10 @@
 #include <rte_ether.h>
 
 #include "ecn.h"
+#include "keep.h"
 #include "trace.h"
 #include "wire/headers.h"
 
-#define RANDOM_STREAM 1
 #define WIRE_STREAM   (1 << 20) /* and on: two for each end */
 
 void
@@ -29,7 +29,7 @@ link_init(struct link *l, const struct link_conf *conf, unsigned int ends, uint6
 	SIM_CHECK(ends <= LINK_ENDS, "%u ends are too many", ends);
 	l->conf = *conf;
 	l->ends = ends;
-	random_init(&l->random, seed, RANDOM_STREAM);
+	l->seed = seed;
 	l->ports = calloc(ends, sizeof(l->ports[0]));
 	l->paths = calloc((size_t)ends * ends, sizeof(l->paths[0]));
 	SIM_CHECK(l->ports != NULL && l->paths != NULL, "out of memory");
@@ -280,6 +280,25 @@ is_spared(struct link *l, struct link_path *p)
 	return true;
 }
 
+/* What the model says of the next frame; of one that no harm is to be done, how long it takes. */
+static bool
+decide(struct link *l, struct link_path *p, struct link_frame *f, struct uroce_netem_fate *fate)
+{
+	bool cut_short;
+
+	keep_draw_anew(&l->random, l->seed, LINK_STREAM, l->sent);
+	p->model.random = random_draw(&l->random);
+	uroce_netem_decide(&p->model, f->bytes, fate);
+	cut_short = l->conf.truncate != 0 && random_draw(&l->random) >> 32 < l->conf.truncate;
+	if (!fate->lost && !fate->twice && !fate->corrupted && !fate->reordered && !cut_short)
+		return false;
+	if (keep_do(KEEP_HARM, l->sent))
+		return cut_short && !fate->corrupted;
+	*fate = (struct uroce_netem_fate){ .delay_ns = p->model.conf.delay_ns, .marked = fate->marked };
+	p->model.losing = false;
+	return false;
+}
+
 /* What happens to it on the wire that it is on from now on. */
 static void
 wire(struct link *l, struct link_frame *f, uint64_t now_ns)
@@ -287,8 +306,8 @@ wire(struct link *l, struct link_frame *f, uint64_t now_ns)
 	struct link_path *p = path_of(l, f);
 	struct uroce_netem_fate fate;
 	uint32_t bytes = f->bytes;
+	bool cut_short = decide(l, p, f, &fate);
 
-	uroce_netem_decide(&p->model, bytes, &fate);
 	if (fate.lost && !is_spared(l, p)) {
 		p->run++;
 		lose(l, now_ns, f, "lost");
@@ -309,7 +328,7 @@ wire(struct link *l, struct link_frame *f, uint64_t now_ns)
 		lose(l, now_ns, f, "lost");
 		return;
 	}
-	if (!fate.corrupted && l->conf.truncate != 0 && random_draw(&l->random) >> 32 < l->conf.truncate)
+	if (cut_short)
 		frame_truncate(l, f);
 	dispatch(l, f, now_ns + fate.delay_ns);
 }

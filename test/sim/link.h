@@ -84,6 +84,7 @@ struct link_chosen {
 struct link {
 	struct link_conf conf;
 	unsigned int ends;
+	uint64_t seed;
 	struct sim_random random;
 	uint64_t order;
 	struct link_port *ports;

@@ -2,48 +2,56 @@
  * Copyright 2026 The uroce authors
  *
  * The simulation: a whole network of devices in one thread, with a virtual clock, every decision
- *from one seed.
- *
- *	sim [--seed N | --seeds A..B] [--steps M] [-v]
+ * from one seed.
  */
 
-#include <getopt.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <rte_common.h>
 #include <rte_malloc.h>
 
 #include "completions.h"
 #include "eal.h"
+#include "keep.h"
 #include "load.h"
+#include "options.h"
 #include "oracle.h"
 #include "scenario.h"
 #include "trace.h"
 #include "uroce.h"
+#include "without.h"
 #include "workload.h"
 
-#define DEFAULT_STEPS  200
 #define PROGRESS_SEEDS 1000 /* a line for each so many */
 
-struct options {
-	uint64_t first_seed;
-	uint64_t last_seed;
-	unsigned int steps;
-	bool verbose;
-};
-
 static struct sim sim;
+static struct options options;
+
+/* Set by sanitizers alone, which call it before they end the process. */
+void __sanitizer_set_death_callback(void (*callback)(void)) __attribute__((weak));
+
+/* For shrink.py: what there is to leave out. */
+static void
+account(void)
+{
+	if (!options.account)
+		return;
+	keep_print();
+	without_print(&sim.world.conf);
+	printf("did: conns %u\ndid: frames %" PRIu64 "\n", sim.conn_count, sim.world.link.sent);
+}
 
 void
 sim_fail(const char *format, ...)
 {
 	va_list args;
 
+	account();
 	trace_dump();
 	printf("seed %" PRIu64 ", at %" PRIu64 ".%03u us, after %" PRIu64 " requests: ", sim.seed,
 	       sim.world.now_ns / 1000, (unsigned int)(sim.world.now_ns % 1000), sim.posted);
@@ -52,6 +60,34 @@ sim_fail(const char *format, ...)
 	va_end(args);
 	printf("\n");
 	exit(1);
+}
+
+/* The process is as good as dead: what it says before is worth the risk. */
+static void
+ended_by_sanitizer(void)
+{
+	sim_fail("ended by a sanitizer");
+}
+
+static void
+ended_by_signal(int number)
+{
+	signal(number, SIG_DFL);
+	sim_fail("ended by signal %d, %s", number, strsignal(number));
+}
+
+/* A sanitizer has handlers of its own. */
+static void
+catch_signals(void)
+{
+	static const int numbers[] = { SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT };
+
+	if (__sanitizer_set_death_callback != NULL) {
+		__sanitizer_set_death_callback(ended_by_sanitizer);
+		return;
+	}
+	for (unsigned int i = 0; i < RTE_DIM(numbers); i++)
+		signal(numbers[i], ended_by_signal);
 }
 
 static void
@@ -86,7 +122,8 @@ static void
 reconnect_some(struct sim *s)
 {
 	for (unsigned int i = 0; i < s->conn_count; i++) {
-		if (!random_once_in(&s->random, 3))
+		workload_draw_anew(s, 2 * KEEP_PHASE_ACTIONS + i);
+		if (!random_once_in(&s->random, 3) || !keep_do(KEEP_RECONNECTS, i))
 			continue;
 		for (unsigned int j = 0; j < 2; j++) {
 			conn_modify(&s->conns[i]->side[j], IBV_QPS_RESET);
@@ -140,13 +177,15 @@ run(uint64_t seed, unsigned int steps)
 
 	memset(&sim, 0, sizeof(sim));
 	sim.seed = seed;
-	random_init(&sim.random, seed, 3);
+	random_init(&sim.random, seed, SIM_STREAM);
 	world_draw(&sim.random, &conf);
+	without_apply(&conf);
 	world_init(&sim.world, &conf, seed);
 	for (unsigned int i = 0; i < conf.ends; i++)
 		create_words(&sim, i);
 	sim.calm = random_once_in(&sim.random, 4);
-	sim.conn_count = random_between(&sim.random, 1, SIM_CONNS);
+	sim.conn_drawn = random_between(&sim.random, 1, SIM_CONNS);
+	sim.conn_count = options.conns == 0 ? sim.conn_drawn : RTE_MIN(sim.conn_drawn, options.conns);
 	loads_create(&sim);
 	workload_run(&sim, steps);
 	reconnect_some(&sim);
@@ -157,7 +196,8 @@ run(uint64_t seed, unsigned int steps)
 	if (sim.calm && !link_does_harm(&conf.link))
 		check_perfect(&sim.world);
 	scenario_run(&sim);
-	if (random_once_in(&sim.random, 4))
+	workload_draw_anew(&sim, 3 * KEEP_PHASE_ACTIONS + KEEP_OVERRUN);
+	if (random_once_in(&sim.random, 4) && keep_do(KEEP_SCENARIOS, KEEP_OVERRUN))
 		scenario_overrun(&sim);
 	loads_destroy(&sim);
 	for (unsigned int i = 0; i < conf.ends; i++)
@@ -165,80 +205,23 @@ run(uint64_t seed, unsigned int steps)
 	world_fini(&sim.world);
 }
 
-static void
-usage(const char *problem)
-{
-	fprintf(stderr, "sim: %s\nusage: sim [--seed N | --seeds A..B] [--steps M] [-v]\n",
-		problem);
-	exit(2);
-}
-
-static uint64_t
-parse_number(const char *text, char **end)
-{
-	uint64_t value = strtoull(text, end, 0);
-
-	if (*end == text)
-		usage("not a number");
-	return value;
-}
-
-static void
-parse_seeds(struct options *o, const char *text)
-{
-	char *end;
-
-	o->first_seed = o->last_seed = parse_number(text, &end);
-	if (strncmp(end, "..", 2) == 0)
-		o->last_seed = parse_number(end + 2, &end);
-	if (*end != '\0' || o->last_seed < o->first_seed)
-		usage("seeds are a number, or A..B");
-}
-
-static void
-parse_options(struct options *o, int argc, char **argv)
-{
-	static const struct option names[] = {
-		{ "seed", required_argument, NULL, 's' },
-		{ "seeds", required_argument, NULL, 's' },
-		{ "steps", required_argument, NULL, 'n' },
-		{ "verbose", no_argument, NULL, 'v' },
-		{ NULL, 0, NULL, 0 },
-	};
-	char *end = NULL;
-	int c;
-
-	o->first_seed = o->last_seed = (uint64_t)time(NULL);
-	o->steps = DEFAULT_STEPS;
-	while ((c = getopt_long(argc, argv, "v", names, NULL)) != -1) {
-		if (c == 's')
-			parse_seeds(o, optarg);
-		else if (c == 'n')
-			o->steps = (unsigned int)parse_number(optarg, &end);
-		else if (c == 'v')
-			o->verbose = true;
-		else
-			usage("an option that it does not know");
-	}
-	if (optind != argc || (end != NULL && *end != '\0'))
-		usage("an argument that it does not know");
-}
-
 int
 main(int argc, char **argv)
 {
-	struct options o = { .verbose = false };
+	const struct options *o = &options;
 
-	parse_options(&o, argc, argv);
+	options_parse(&options, argc, argv);
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	test_eal_init(NULL);
-	printf("seeds %" PRIu64 "..%" PRIu64 ", %u steps\n", o.first_seed, o.last_seed, o.steps);
-	for (uint64_t seed = o.first_seed;; seed++) {
-		trace_init(o.verbose);
-		run(seed, o.steps);
-		if (seed == o.last_seed)
+	catch_signals();
+	printf("seeds %" PRIu64 "..%" PRIu64 ", %u steps\n", o->first_seed, o->last_seed, o->steps);
+	for (uint64_t seed = o->first_seed;; seed++) {
+		trace_init(o->verbose);
+		keep_reset();
+		run(seed, o->steps);
+		if (seed == o->last_seed)
 			break;
-		if ((seed - o.first_seed) % PROGRESS_SEEDS == PROGRESS_SEEDS - 1)
+		if ((seed - o->first_seed) % PROGRESS_SEEDS == PROGRESS_SEEDS - 1)
 			printf("seed %" PRIu64 " is well\n", seed);
 	}
 	printf("all is well\n");

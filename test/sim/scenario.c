@@ -13,6 +13,7 @@
 #include <rte_common.h>
 
 #include "completions.h"
+#include "keep.h"
 #include "oracle.h"
 #include "trace.h"
 #include "traffic.h"
@@ -434,10 +435,13 @@ scenario_run(struct sim *sim)
 	for (unsigned int i = 0; i < sim->conn_count; i++) {
 		struct conn *c = sim->conns[i];
 
+		workload_draw_anew(sim, 3 * KEEP_PHASE_ACTIONS + i);
 		a[i] = &c->side[random_below(&sim->random, 2)];
 		chosen[i] = &scenarios[random_below(&sim->random, RTE_DIM(scenarios))];
 		if (c->rnr_retry != 7 && random_once_in(&sim->random, 2))
 			chosen[i] = &rnr;
+		if (!keep_do(KEEP_SCENARIOS, i))
+			chosen[i] = &scenarios[0];
 		begin(sim, a[i], chosen[i]);
 	}
 	workload_settle(sim, false);

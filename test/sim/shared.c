@@ -50,7 +50,7 @@ create(struct sim *sim)
 	s->sim = sim;
 	s->world = &sim->world;
 	s->seed = sim->seed;
-	random_init(&s->random, sim->seed, 11);
+	random_init(&s->random, sim->seed, SHARED_STREAM);
 	s->home = s->world->ends[random_below(&s->random, s->world->conf.ends)];
 	s->xrcd = uroce_open_xrcd(end_context(s->home), &attr);
 	SIM_CHECK(s->xrcd != NULL, "uroce_open_xrcd: %s", strerror(errno));

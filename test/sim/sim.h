@@ -15,6 +15,15 @@ struct sim_random {
 	uint64_t state;
 };
 
+enum sim_stream {
+	LINK_STREAM = 1,
+	WORLD_STREAM,
+	SIM_STREAM,
+	STEP_STREAM = 5,
+	UNRELIABLE_STREAM = 7,
+	SHARED_STREAM = 11,
+};
+
 static inline void
 random_init(struct sim_random *r, uint64_t seed, uint64_t stream)
 {

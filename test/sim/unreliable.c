@@ -177,7 +177,7 @@ create(struct sim *sim)
 	u->world = &sim->world;
 	u->seed = sim->seed;
 	u->in_order = link_keeps_order(&sim->world.conf.link);
-	random_init(&u->random, sim->seed, 7);
+	random_init(&u->random, sim->seed, UNRELIABLE_STREAM);
 	for (unsigned int i = 0; i < NODE_COUNT; i++) {
 		node_create(u, &u->nodes[i], i, i < 4 ? IBV_QPT_UC : IBV_QPT_UD,
 			    random_below(&u->random, u->world->conf.ends));

@@ -10,8 +10,11 @@
 
 #include <rte_common.h>
 
+#include "keep.h"
 #include "load.h"
 #include "oracle.h"
+#include "shared.h"
+#include "unreliable.h"
 
 #define SWEEP_ACTIONS 256    /* every so many, all memory is compared */
 #define STILL_ROUNDS  100000 /* at one and the same time: the engines do not stop */
@@ -38,14 +41,29 @@ advance(struct sim *sim, uint64_t to_ns)
 }
 
 void
+workload_draw_anew(struct sim *sim, uint64_t number)
+{
+	keep_draw_anew(&sim->random, sim->seed, SIM_STREAM, number);
+	keep_draw_anew(&sim->world.random, sim->seed, WORLD_STREAM, number);
+	keep_draw_anew(&sim->unreliable->random, sim->seed, UNRELIABLE_STREAM, number);
+	if (sim->shared != NULL)
+		keep_draw_anew(&sim->shared->random, sim->seed, SHARED_STREAM, number);
+}
+
+/* How the world goes on is drawn apart from what is done in it: it is the same if that is left out. */
+void
 workload_run(struct sim *sim, unsigned int steps)
 {
-	struct sim_random *r = &sim->random;
-	uint64_t until = sim->posted + steps, next_ns;
+	uint64_t until = sim->posted + steps, next_ns, end;
+	struct sim_random step, *r = &step;
 	bool did;
 
-	while (sim->posted < until) {
-		did = loads_act(sim);
+	sim->actions = RTE_ALIGN_CEIL(sim->actions, KEEP_PHASE_ACTIONS);
+	end = sim->actions + KEEP_PHASE_ACTIONS;
+	while (sim->posted < until && keep_more(KEEP_ACTIONS, sim->actions, end)) {
+		workload_draw_anew(sim, sim->actions);
+		keep_draw_anew(r, sim->seed, STEP_STREAM, sim->actions);
+		did = keep_do(KEEP_ACTIONS, sim->actions) && loads_act(sim);
 		if (++sim->actions % SWEEP_ACTIONS == 0)
 			oracle_sweep(&sim->world, sim->conns, sim->conn_count);
 		if (random_once_in(r, 2))
@@ -63,6 +81,7 @@ workload_run(struct sim *sim, unsigned int steps)
 		if (next_ns != UINT64_MAX)
 			advance(sim, next_ns);
 	}
+	workload_draw_anew(sim, end - 1);
 	workload_settle(sim, true);
 }
 

@@ -21,6 +21,7 @@ struct sim {
 	struct world world;
 	struct sim_random random;
 	unsigned int conn_count;
+	unsigned int conn_drawn; /* so many it would be if none were left out */
 	struct conn *conns[SIM_CONNS];
 	struct word *words[LINK_ENDS]; /* SIM_WORDS each */
 	struct ibv_mr *word_mrs[LINK_ENDS];
@@ -41,6 +42,9 @@ struct request {
 /** Post about so many requests, with the world going on, then let everything complete and come to
  * rest. */
 void workload_run(struct sim *sim, unsigned int steps);
+
+/** What is drawn from here on depends on nothing but the seed and this number: see keep.h. */
+void workload_draw_anew(struct sim *sim, uint64_t number);
 
 /** Let the world go on until every side that can still complete has, and all is at rest.
  * @param post_receives	for messages that have none yet */

@@ -51,7 +51,7 @@ world_init(struct world *w, const struct world_conf *conf, uint64_t seed)
 	memset(w, 0, sizeof(*w));
 	w->conf = *conf;
 	w->now_ns = START_NS;
-	random_init(&w->random, seed, 2);
+	random_init(&w->random, seed, WORLD_STREAM);
 	link_init(&w->link, &conf->link, conf->ends, seed);
 	w->rx_pool = world_pool_create("rx", 0, RX_MBUFS, 128 + LARGEST_MTU);
 	for (unsigned int i = 0; i < conf->ends; i++)

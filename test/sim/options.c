@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ *	sim [--seed N | --seeds A..B] [--steps M] [-v]
+ *
+ * and what shrink.py adds to leave things out.
+ */
+
+#include "options.h"
+
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "keep.h"
+#include "without.h"
+
+#define DEFAULT_STEPS 200
+#define KEEP_OPTION   256 /* and on: a list for each of enum keep_what */
+
+static const char help[] =
+	"usage: sim [--seed N | --seeds A..B] [--steps M] [-v]\n"
+	"           [--conns N] [--no FEATURE,...] [--account]\n"
+	"           [--actions LIST] [--harm LIST] [--reconnects LIST] [--scenarios LIST]\n"
+	"LIST is 'none', or numbers and ranges: 1-5,8\n";
+
+static void
+usage(const char *problem)
+{
+	fprintf(stderr, "sim: %s\n%s", problem, help);
+	exit(2);
+}
+
+static uint64_t
+parse_number(const char *text, char **end)
+{
+	uint64_t value = strtoull(text, end, 0);
+
+	if (*end == text)
+		usage("not a number");
+	return value;
+}
+
+static unsigned int
+parse_count(const char *text)
+{
+	char *end;
+	uint64_t value = parse_number(text, &end);
+
+	if (*end != '\0' || value > UINT32_MAX)
+		usage("not a number that it can use");
+	return (unsigned int)value;
+}
+
+static void
+parse_seeds(struct options *o, const char *text)
+{
+	char *end;
+
+	o->first_seed = o->last_seed = parse_number(text, &end);
+	if (strncmp(end, "..", 2) == 0)
+		o->last_seed = parse_number(end + 2, &end);
+	if (*end != '\0' || o->last_seed < o->first_seed)
+		usage("seeds are a number, or A..B");
+}
+
+static void
+parse_option(struct options *o, int c)
+{
+	switch (c) {
+	case 's': parse_seeds(o, optarg); break;
+	case 'n': o->steps = parse_count(optarg); break;
+	case 'c': o->conns = parse_count(optarg); break;
+	case 'a': o->account = true; break;
+	case 'v': o->verbose = true; break;
+	case 'w':
+		if (!without_parse(optarg))
+			usage("a feature that it does not know");
+		break;
+	default:
+		if (c < KEEP_OPTION)
+			usage("an option that it does not know");
+		if (!keep_parse((enum keep_what)(c - KEEP_OPTION), optarg))
+			usage("not a list");
+	}
+}
+
+void
+options_parse(struct options *o, int argc, char **argv)
+{
+	const struct option names[] = {
+		{ "seed", required_argument, NULL, 's' },
+		{ "seeds", required_argument, NULL, 's' },
+		{ "steps", required_argument, NULL, 'n' },
+		{ "verbose", no_argument, NULL, 'v' },
+		{ "conns", required_argument, NULL, 'c' },
+		{ "no", required_argument, NULL, 'w' },
+		{ "account", no_argument, NULL, 'a' },
+		{ keep_names[KEEP_ACTIONS], required_argument, NULL, KEEP_OPTION + KEEP_ACTIONS },
+		{ keep_names[KEEP_HARM], required_argument, NULL, KEEP_OPTION + KEEP_HARM },
+		{ keep_names[KEEP_RECONNECTS], required_argument, NULL, KEEP_OPTION + KEEP_RECONNECTS },
+		{ keep_names[KEEP_SCENARIOS], required_argument, NULL, KEEP_OPTION + KEEP_SCENARIOS },
+		{ NULL, 0, NULL, 0 },
+	};
+	int c;
+
+	memset(o, 0, sizeof(*o));
+	o->first_seed = o->last_seed = (uint64_t)time(NULL);
+	o->steps = DEFAULT_STEPS;
+	while ((c = getopt_long(argc, argv, "v", names, NULL)) != -1)
+		parse_option(o, c);
+	if (optind != argc)
+		usage("an argument that it does not know");
+}
