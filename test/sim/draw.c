@@ -62,6 +62,7 @@ draw_link(struct sim_random *r, struct link_conf *c)
 	if (perfect)
 		return;
 	draw_impairment(r, &c->netem);
+	c->mishaps = random_once_in(r, 3);
 	c->longest_run = LONGEST_RUN;
 	c->truncate = draw_share(r, 0.008);
 	if (random_once_in(r, 4))

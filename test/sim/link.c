@@ -449,6 +449,16 @@ link_choose(struct link *l, unsigned int from, unsigned int to, uint8_t opcode, 
 	sim_fail("more than %u packets are to be lost", LINK_CHOSEN);
 }
 
+unsigned int
+link_choices(const struct link *l)
+{
+	unsigned int n = 0;
+
+	for (unsigned int i = 0; i < LINK_CHOSEN; i++)
+		n += l->chosen[i].nth != 0;
+	return n;
+}
+
 void
 link_cut(struct link *l, unsigned int a, unsigned int b, uint64_t until_ns)
 {

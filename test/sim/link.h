@@ -33,6 +33,7 @@ struct link_conf {
 	uint32_t rx_frames;	       /* that an end's port keeps until it is polled; 0: any number */
 	/* the rates are those of an end's port, and of the switch's to it; without one nothing takes time */
 	struct bottleneck_conf wire;
+	bool mishaps;	   /* something happens to wires and ends now and then: mishap.h */
 	bool switched;	   /* else every pair of ends has a wire of its own, without queue */
 	uint32_t tx_bytes; /* that an end's port takes before it is busy */
 };
@@ -122,6 +123,9 @@ void link_kill(struct link *l, uint32_t qpn);
 /** Lose the nth (from 1) packet of this opcode that is sent from one end to the other from now on, once. */
 void link_choose(struct link *l, unsigned int from, unsigned int to, uint8_t opcode, uint32_t nth);
 
+/** How many of these are still to be lost, at most LINK_CHOSEN. */
+unsigned int link_choices(const struct link *l);
+
 /** Until then nothing passes between two ends, nor arrives what was on its way. UINT64_MAX: until link_mend(). */
 void link_cut(struct link *l, unsigned int a, unsigned int b, uint64_t until_ns);
 /** The cable of an end is pulled: nothing passes between it and any other, or itself. */
@@ -142,7 +146,7 @@ link_does_harm(const struct link_conf *c)
 {
 	const struct uroce_netem_conf *n = &c->netem;
 
-	return n->loss != 0 || n->dup != 0 || n->corrupt != 0 || n->reorder != 0 || n->jitter_ns != 0 ||
+	return c->mishaps || n->loss != 0 || n->dup != 0 || n->corrupt != 0 || n->reorder != 0 || n->jitter_ns != 0 ||
 	       c->truncate != 0 || c->rx_frames != 0 || (c->wire.rate != 0 && c->wire.limit_bytes != 0);
 }
 

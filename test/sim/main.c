@@ -21,6 +21,7 @@
 #include "load.h"
 #include "options.h"
 #include "oracle.h"
+#include "restart.h"
 #include "scenario.h"
 #include "trace.h"
 #include "uroce.h"
@@ -202,6 +203,8 @@ run(uint64_t seed, unsigned int steps)
 	loads_destroy(&sim);
 	for (unsigned int i = 0; i < conf.ends; i++)
 		destroy_words(&sim, i);
+	if (random_once_in(&sim.random, 4))
+		restart_run(&sim.world, seed);
 	world_fini(&sim.world);
 }
 

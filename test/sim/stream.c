@@ -156,14 +156,28 @@ post_one(struct stream *s)
 }
 
 static void
+check_status(struct stream *s, enum ibv_wc_status status)
+{
+	if (s->status != IBV_WC_SUCCESS)
+		SIM_CHECK(status == IBV_WC_WR_FLUSH_ERR, "after an error a message is not flushed: %s",
+			  uroce_wc_status_str(status));
+	SIM_CHECK(status == IBV_WC_SUCCESS || s->lost[1], "a message of end %u fails: %s",
+		  s->ends[0]->index, uroce_wc_status_str(status));
+	if (s->status == IBV_WC_SUCCESS)
+		s->status = status;
+	s->stopped |= s->status != IBV_WC_SUCCESS;
+}
+
+static void
 poll_one(struct stream *s, unsigned int i, const struct ibv_wc *wc)
 {
-	SIM_CHECK(wc->status == IBV_WC_SUCCESS, "a message of end %u fails: %s", s->ends[0]->index,
-		  uroce_wc_status_str(wc->status));
 	if (i == 1) {
+		SIM_CHECK(wc->status == IBV_WC_SUCCESS, "a receive fails: %s",
+			  uroce_wc_status_str(wc->status));
 		post_receive(s, wc->wr_id);
 		return;
 	}
+	check_status(s, wc->status);
 	SIM_CHECK(wc->wr_id == s->completed, "message %ju completes instead of %ju",
 		  (uintmax_t)wc->wr_id, (uintmax_t)s->completed);
 	s->completed++;
@@ -178,10 +192,10 @@ go_on(struct stream *s)
 	int n;
 
 	for (unsigned int i = 0; i < 2; i++)
-		while ((n = uroce_poll_cq(s->cqs[i], RTE_DIM(wc), wc)) != 0)
+		while (!s->lost[i] && (n = uroce_poll_cq(s->cqs[i], RTE_DIM(wc), wc)) != 0)
 			for (int j = 0; j < n; j++)
 				poll_one(s, i, &wc[j]);
-	while (!s->stopped && s->posted - s->completed < s->conf.depth)
+	while (!s->stopped && !s->lost[0] && s->posted - s->completed < s->conf.depth)
 		post_one(s);
 	return s->posted + s->completed != before;
 }
@@ -225,9 +239,25 @@ streams_finish(struct world *w, struct stream *streams, unsigned int n)
 	for (now(w, streams, n); (next_ns = world_next(w)) != UINT64_MAX; now(w, streams, n))
 		w->now_ns = RTE_MAX(next_ns, w->now_ns + 1);
 	for (unsigned int i = 0; i < n; i++)
-		SIM_CHECK(streams[i].completed == streams[i].posted,
+		SIM_CHECK(streams[i].completed == streams[i].posted || streams[i].lost[0],
 			  "all is at rest, and %ju messages are not complete",
 			  (uintmax_t)(streams[i].posted - streams[i].completed));
+}
+
+static void
+destroy_half(struct stream *s, unsigned int i)
+{
+	SIM_CHECK(uroce_destroy_qp(s->qps[i]) == 0, "uroce_destroy_qp fails");
+	SIM_CHECK(uroce_destroy_cq(s->cqs[i]) == 0, "uroce_destroy_cq fails");
+	SIM_CHECK(uroce_dereg_mr(s->mrs[i]) == 0, "uroce_dereg_mr fails");
+	rte_free(s->memory[i]);
+}
+
+void
+stream_lose(struct stream *s, unsigned int half)
+{
+	destroy_half(s, half);
+	s->lost[half] = true;
 }
 
 void
@@ -235,11 +265,10 @@ stream_destroy(struct stream *s)
 {
 	size_t bytes = RTE_MIN(s->posted, s->conf.depth) * s->conf.message_bytes;
 
-	SIM_CHECK(memcmp(s->memory[0], s->memory[1], bytes) == 0, "a message is not what was sent");
-	for (unsigned int i = 0; i < 2; i++) {
-		SIM_CHECK(uroce_destroy_qp(s->qps[i]) == 0, "uroce_destroy_qp fails");
-		SIM_CHECK(uroce_destroy_cq(s->cqs[i]) == 0, "uroce_destroy_cq fails");
-		SIM_CHECK(uroce_dereg_mr(s->mrs[i]) == 0, "uroce_dereg_mr fails");
-		rte_free(s->memory[i]);
-	}
+	if (!s->lost[0] && !s->lost[1])
+		SIM_CHECK(memcmp(s->memory[0], s->memory[1], bytes) == 0,
+			  "a message is not what was sent");
+	for (unsigned int i = 0; i < 2; i++)
+		if (!s->lost[i])
+			destroy_half(s, i);
 }

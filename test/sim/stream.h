@@ -36,10 +36,14 @@ struct stream {
 	uint64_t posted;
 	uint64_t completed;
 	bool stopped; /* posts no more */
+	bool lost[2]; /* the end has died with what it had of it */
+	enum ibv_wc_status status; /* of the first that failed, which one may only as the peer has died */
 };
 
 void stream_create(struct stream *s, struct world *w, unsigned int from, unsigned int to,
 		   const struct stream_conf *conf);
+/** One of its ends, 0 or 1, dies: free what is there. */
+void stream_lose(struct stream *s, unsigned int half);
 /** It is complete: compare, and destroy. */
 void stream_destroy(struct stream *s);
 

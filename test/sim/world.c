@@ -56,6 +56,7 @@ world_init(struct world *w, const struct world_conf *conf, uint64_t seed)
 	w->rx_pool = world_pool_create("rx", 0, RX_MBUFS, 128 + LARGEST_MTU);
 	for (unsigned int i = 0; i < conf->ends; i++)
 		w->ends[i] = end_create(w, i);
+	mishaps_init(&w->mishaps, w, seed);
 }
 
 void
@@ -75,6 +76,7 @@ world_poll(struct world *w)
 	bool busy = false;
 
 	rte_rcu_qsbr_thread_online(uroce_rcu, RCU_THREAD);
+	mishaps_happen(&w->mishaps, w);
 	link_advance(&w->link, w->now_ns);
 	for (unsigned int i = 0; i < w->conf.ends; i++)
 		busy |= end_poll(w->ends[i], w->now_ns);

@@ -14,6 +14,7 @@
 
 #include "end.h"
 #include "link.h"
+#include "mishap.h"
 #include "sim.h"
 
 #define LARGEST_MTU 4096
@@ -36,6 +37,7 @@ struct world {
 	struct sim_random random;
 	uint64_t now_ns;
 	struct link link;
+	struct mishaps mishaps;
 	struct rte_mempool *rx_pool;
 	struct end *ends[LINK_ENDS];
 };
