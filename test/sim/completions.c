@@ -82,6 +82,8 @@ check_delivered(struct side *s, struct message *m)
 
 	SIM_CHECK(r != NULL, "QP 0x%06x: a message is acknowledged that nothing was posted for",
 		  s->qpn);
+	SIM_CHECK(!r->must_fail, "QP 0x%06x: a message is acknowledged that could not be placed",
+		  s->qpn);
 	for (unsigned int i = 0; i < r->num_sge; i++)
 		SIM_CHECK(region_placed(r->regions[i]) == MEMORY_ALL,
 			  "QP 0x%06x: a message is acknowledged before it is in place", s->qpn);
@@ -94,7 +96,7 @@ op_succeeded(struct side *s, struct op *op)
 	STAILQ_REMOVE_HEAD(&s->ops, link);
 	s->op_count--;
 	s->completed++;
-	SIM_CHECK(!op->must_fail && !op->forbidden, "QP 0x%06x: a request that must fail succeeds",
+	SIM_CHECK(!op->must_fail && !op->forbidden && !op->cut, "QP 0x%06x: a request that must fail succeeds",
 		  s->qpn);
 	window_op_succeeded(s, op);
 	if (op->message != NULL)
@@ -221,6 +223,10 @@ check_recv_success(struct side *s, const struct ibv_wc *wc, struct receive *r)
 	SIM_CHECK(!s->recv_failed, "QP 0x%06x: a receive succeeds after an error", s->qpn);
 	SIM_CHECK(m != NULL && m == STAILQ_FIRST(&s->messages),
 		  "QP 0x%06x: a receive completes without a message", s->qpn);
+	SIM_CHECK(!r->must_fail && (!r->bad || m->is_write || m->length == 0),
+		  "QP 0x%06x: a receive that may not be written succeeds", s->qpn);
+	SIM_CHECK(!m->is_write || m->op == NULL || !m->op->cut,
+		  "QP 0x%06x: a receive completes for a WRITE that was not allowed", s->qpn);
 	flags = m->has_imm ? IBV_WC_WITH_IMM : m->invalidates ? IBV_WC_WITH_INV : 0;
 	SIM_CHECK(wc->opcode == (m->is_write ? IBV_WC_RECV_RDMA_WITH_IMM : IBV_WC_RECV),
 		  "QP 0x%06x: wc.opcode %d of a receive", s->qpn, (int)wc->opcode);

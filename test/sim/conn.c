@@ -79,10 +79,31 @@ draw_cap(struct side *s, struct sim_random *r, uint32_t depth)
 }
 
 static void
+create_qp(struct side *s)
+{
+	struct ibv_qp_init_attr attr = {
+		.qp_type = IBV_QPT_RC,
+		.qp_context = s,
+		.send_cq = s->send_cq,
+		.recv_cq = s->recv_cq,
+		.cap = s->cap,
+		.sq_sig_all = s->sq_sig_all,
+	};
+
+	s->qp = uroce_create_qp(s->end->pd, &attr);
+	SIM_CHECK(s->qp != NULL, "uroce_create_qp: %s", strerror(errno));
+	s->qpn = s->qp->qp_num;
+	window_init(s);
+	SIM_CHECK(attr.cap.max_send_sge >= s->cap.max_send_sge &&
+			  attr.cap.max_inline_data >= s->cap.max_inline_data &&
+			  attr.cap.max_send_wr >= s->cap.max_send_wr &&
+			  attr.cap.max_recv_wr >= s->cap.max_recv_wr,
+		  "less is granted than was asked for");
+}
+
+static void
 side_create(struct world *w, struct sim_random *r, struct side *s, const struct conn_conf *conf)
 {
-	struct ibv_qp_init_attr attr = { .qp_type = IBV_QPT_RC };
-
 	s->end = w->ends[conf->ends[s - s->conn->side]];
 	s->peer = &s->conn->side[1 - (s - s->conn->side)];
 	STAILQ_INIT(&s->ops);
@@ -94,20 +115,7 @@ side_create(struct world *w, struct sim_random *r, struct side *s, const struct 
 	create_cqs(s, r, conf);
 	s->sq_sig_all = random_once_in(r, 4);
 	s->largest_send = random_below(r, (random_once_in(r, 8) ? 16 : 4) * s->conn->mtu_bytes);
-	attr.qp_context = s;
-	attr.send_cq = s->send_cq;
-	attr.recv_cq = s->recv_cq;
-	attr.cap = s->cap;
-	attr.sq_sig_all = s->sq_sig_all;
-	s->qp = uroce_create_qp(s->end->pd, &attr);
-	SIM_CHECK(s->qp != NULL, "uroce_create_qp: %s", strerror(errno));
-	s->qpn = s->qp->qp_num;
-	window_init(s);
-	SIM_CHECK(attr.cap.max_send_sge >= s->cap.max_send_sge &&
-			  attr.cap.max_inline_data >= s->cap.max_inline_data &&
-			  attr.cap.max_send_wr >= s->cap.max_send_wr &&
-			  attr.cap.max_recv_wr >= s->cap.max_recv_wr,
-		  "less is granted than was asked for");
+	create_qp(s);
 }
 
 struct conn *
@@ -254,9 +262,46 @@ conn_destroy_qp(struct side *s)
 	s->qp = NULL;
 }
 
+static void
+drop_spare_mr(struct conn *c)
+{
+	if (c->spare_mr != NULL)
+		SIM_CHECK(uroce_dereg_mr(c->spare_mr) == 0, "uroce_dereg_mr fails");
+	c->spare_mr = NULL;
+}
+
+/* What failed is forgotten: nothing of it is expected any more. */
+static void
+renew_side(struct side *s)
+{
+	conn_destroy_qp(s);
+	window_fini(s);
+	s->unsignaled = 0;
+	s->draining = s->drained = false;
+	s->may_fail = s->must_fail = false;
+	s->send_errors = s->recv_errors = 0;
+	s->culprit = NULL;
+	s->send_failed = s->recv_failed = false;
+	s->send_status = s->recv_status = IBV_WC_SUCCESS;
+	create_qp(s);
+}
+
+void
+conn_renew(struct sim_random *r, struct conn *c)
+{
+	drop_spare_mr(c);
+	/* both go first: the new ones know nothing of the old */
+	conn_destroy_qp(&c->side[0]);
+	conn_destroy_qp(&c->side[1]);
+	renew_side(&c->side[0]);
+	renew_side(&c->side[1]);
+	conn_connect(r, c);
+}
+
 void
 conn_destroy(struct conn *c)
 {
+	drop_spare_mr(c);
 	for (unsigned int i = 0; i < 2; i++) {
 		struct side *s = &c->side[i];
 

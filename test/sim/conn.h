@@ -22,6 +22,7 @@
 #include "window.h"
 #include "world.h"
 
+struct scenario;
 struct side;
 
 /* What a SEND, or a WRITE with immediate, means for the other end. */
@@ -46,7 +47,9 @@ struct receive {
 	uint32_t length;
 	unsigned int num_sge;
 	struct region *regions[UROCE_MAX_SGE];
-	bool bad; /* one of its keys does not let it be written */
+	uint32_t lkeys[UROCE_MAX_SGE];
+	bool bad;	/* one of its keys does not let it be written */
+	bool must_fail; /* ... any more, and its message was not in place by then */
 };
 
 /* A send that was posted. */
@@ -59,11 +62,14 @@ struct op {
 	bool solicited;
 	bool must_fail;
 	bool forbidden; /* must not be executed either */
+	bool cut;	/* the key that it names went when it was not done */
 	uint32_t imm;
 	uint32_t length;
 	unsigned int num_sge;
 	struct region *locals[UROCE_MAX_SGE];
+	uint32_t lkeys[UROCE_MAX_SGE]; /* 0: none */
 	struct region *remote; /* WRITE's target, READ's source */
+	uint32_t rkey;
 	struct message *message;
 	struct word *word; /* atomics */
 	uint64_t compare_add;
@@ -116,8 +122,19 @@ struct side {
 	uint64_t completed;
 };
 
+enum conn_phase {
+	CONN_UP,
+	CONN_QUIET,   /* what is posted completes, nothing else begins: a scenario is to start */
+	CONN_FAILING, /* it has */
+	CONN_FLUSHED, /* both QPs are in error: everything completes */
+};
+
 struct conn {
 	unsigned int index;
+	enum conn_phase phase;
+	const struct scenario *scenario;
+	struct side *failing;
+	struct ibv_mr *spare_mr; /* that a scenario has left; NULL: none */
 	uint32_t mtu_bytes;
 	enum ibv_mtu mtu;
 	uint8_t timeout;
@@ -139,6 +156,8 @@ struct conn_conf {
 
 struct conn *conn_create(struct world *w, struct sim_random *r, unsigned int index,
 			 const struct conn_conf *conf);
+/** New QPs, connected, instead of those that have failed. */
+void conn_renew(struct sim_random *r, struct conn *c);
 /** Both QPs RESET to RTS, with new PSNs. */
 void conn_connect(struct sim_random *r, struct conn *c);
 void conn_modify(struct side *s, enum ibv_qp_state state);

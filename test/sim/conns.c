@@ -8,11 +8,18 @@
 
 #include "completions.h"
 #include "drain.h"
+#include "keep.h"
+#include "key.h"
+#include "life.h"
 #include "load.h"
 #include "oracle.h"
+#include "scenario.h"
 #include "trace.h"
 #include "traffic.h"
 #include "uroce.h"
+
+#define FAIL_TURNS  60 /* once in so many, a connection fails */
+#define CHURN_TURNS 20 /* ... memory is registered anew */
 
 static struct side *
 side_at(struct sim *sim, unsigned int i)
@@ -42,8 +49,19 @@ static bool
 act(struct sim *sim)
 {
 	unsigned int i = random_below(&sim->random, 2 * sim->conn_drawn);
+	struct side *s;
 
-	return i < 2 * sim->conn_count && traffic_act(sim, side_at(sim, i));
+	if (i >= 2 * sim->conn_count)
+		return false;
+	s = side_at(sim, i);
+	if (random_once_in(&sim->random, CHURN_TURNS))
+		key_churn(sim);
+	loads_take_events(sim, s->end);
+	if (s->conn->phase != CONN_UP)
+		return !life_go_on(sim, s->conn, false);
+	if (!sim->calm && random_once_in(&sim->random, FAIL_TURNS))
+		life_begin(sim, s->conn);
+	return s->conn->phase != CONN_UP || traffic_act(sim, s);
 }
 
 static bool
@@ -51,11 +69,29 @@ settle(struct sim *sim, bool post_receives)
 {
 	bool idle = true;
 
-	for (unsigned int i = 0; i < 2 * sim->conn_count; i++) {
-		traffic_settle(sim, side_at(sim, i), post_receives);
-		idle &= traffic_is_idle(side_at(sim, i));
+	for (unsigned int i = 0; i < sim->conn_count; i++) {
+		struct conn *c = sim->conns[i];
+
+		if (c->phase != CONN_UP) {
+			idle &= life_go_on(sim, c, true);
+			continue;
+		}
+		for (unsigned int j = 0; j < 2; j++) {
+			traffic_settle(sim, &c->side[j], post_receives);
+			idle &= traffic_is_idle(&c->side[j]);
+		}
 	}
 	return idle;
+}
+
+void
+conns_fail(struct sim *sim)
+{
+	for (unsigned int i = 0; i < sim->conn_count; i++) {
+		workload_draw_anew(sim, 3 * KEEP_PHASE_ACTIONS + i);
+		if (keep_do(KEEP_SCENARIOS, i))
+			life_begin(sim, sim->conns[i]);
+	}
 }
 
 static void
@@ -101,6 +137,9 @@ report(struct sim *sim)
 	for (unsigned int i = 0; i < 2 * sim->conn_count; i++) {
 		const struct side *s = side_at(sim, i);
 
+		if (s->conn->phase != CONN_UP)
+			trace_note(sim->world.now_ns, "QP 0x%06x: '%s' does not end", s->qpn,
+				   s->conn->scenario->name);
 		if (!traffic_is_idle(s))
 			trace_note(sim->world.now_ns,
 				   "end %u qp 0x%06x: %u sends (%u of %u), %u receives, %u "
@@ -113,8 +152,12 @@ report(struct sim *sim)
 static void
 destroy(struct sim *sim)
 {
-	for (unsigned int i = 0; i < sim->conn_count; i++)
+	for (unsigned int i = 0; i < sim->conn_count; i++) {
+		/* receives that no message came for */
+		completions_drop(&sim->conns[i]->side[0]);
+		completions_drop(&sim->conns[i]->side[1]);
 		conn_destroy(sim->conns[i]);
+	}
 }
 
 const struct load load_conns = {

@@ -32,9 +32,12 @@ struct load {
 	void (*destroy)(struct sim *sim);
 };
 
-extern const struct load load_conns;	  /* rc.c: reliable connections, on all of an end's memory */
+extern const struct load load_conns;	  /* conns.c: reliable connections, on all of an end's memory */
 extern const struct load load_unreliable; /* unreliable.c: UC and UD */
 extern const struct load load_shared;	  /* shared.c: RC and XRC with shared receive queues */
+
+/** Have every connection fail at the same time. */
+void conns_fail(struct sim *sim);
 
 void loads_create(struct sim *sim);
 /** One turn of one part. @return whether something was sent */

@@ -196,7 +196,9 @@ run(uint64_t seed, unsigned int steps)
 		check_never(&sim.world);
 	if (sim.calm && !link_does_harm(&conf.link))
 		check_perfect(&sim.world);
-	scenario_run(&sim);
+	conns_fail(&sim);
+	workload_run(&sim, steps / 4);
+	loads_rest(&sim);
 	workload_draw_anew(&sim, 3 * KEEP_PHASE_ACTIONS + KEEP_OVERRUN);
 	if (random_once_in(&sim.random, 4) && keep_do(KEEP_SCENARIOS, KEEP_OVERRUN))
 		scenario_overrun(&sim);

@@ -22,6 +22,8 @@
 	(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | \
 	 IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_FLUSH_GLOBAL | IBV_ACCESS_MW_BIND)
 
+#define WHOLE 6 /* the regions from here on are parts, which begin and end anywhere */
+
 static const int rights[MEMORY_MRS] = {
 	ALL_RIGHTS,
 	ALL_RIGHTS,
@@ -64,17 +66,51 @@ memory_init(struct memory *m, struct sim_random *random, uint32_t bytes, bool dp
 	memcpy(m->after, m->real, bytes);
 }
 
+/* The first part begins somewhere, the second ends there. */
+static size_t
+draw_part(struct memory *m, unsigned int i, uint8_t **from)
+{
+	uint32_t cut = i < WHOLE ? 0 : random_below(m->random, m->bytes / 2);
+
+	*from = i == WHOLE ? m->real + cut : m->real;
+	return m->bytes - cut;
+}
+
+static void
+reg(struct memory *m, unsigned int i, struct ibv_pd *pd)
+{
+	uint8_t *from;
+	size_t bytes = draw_part(m, i, &from);
+
+	m->mrs[i] = uroce_reg_mr(pd, from, bytes, rights[i]);
+	SIM_CHECK(m->mrs[i] != NULL, "uroce_reg_mr: %s", strerror(errno));
+}
+
 void
 memory_register(struct memory *m, struct ibv_pd *pd)
 {
-	for (unsigned int i = 0; i < MEMORY_MRS; i++) {
-		/* The last two are parts, which begin and end anywhere. */
-		uint32_t cut = i < 6 ? 0 : random_below(m->random, m->bytes / 2);
-		uint32_t from = i == 6 ? cut : 0, to = i == 7 ? m->bytes - cut : m->bytes;
+	for (unsigned int i = 0; i < MEMORY_MRS; i++)
+		reg(m, i, pd);
+}
 
-		m->mrs[i] = uroce_reg_mr(pd, m->real + from, to - from, rights[i]);
-		SIM_CHECK(m->mrs[i] != NULL, "uroce_reg_mr: %s", strerror(errno));
+void
+memory_register_again(struct memory *m, unsigned int i, struct ibv_pd *pd)
+{
+	uint32_t key = m->mrs[i]->rkey;
+	uint8_t *from;
+	size_t bytes;
+
+	if (random_once_in(m->random, 2)) {
+		SIM_CHECK(uroce_dereg_mr(m->mrs[i]) == 0, "uroce_dereg_mr fails");
+		reg(m, i, pd);
+		SIM_CHECK(m->mrs[i]->rkey != key, "a key is used again at once");
+		return;
 	}
+	bytes = draw_part(m, i, &from);
+	SIM_CHECK(uroce_rereg_mr(m->mrs[i], IBV_REREG_MR_CHANGE_TRANSLATION | IBV_REREG_MR_CHANGE_ACCESS, NULL, from,
+				 bytes, rights[i]) == 0,
+		  "uroce_rereg_mr: %s", strerror(errno));
+	SIM_CHECK(m->mrs[i]->rkey == key, "uroce_rereg_mr changes the key");
 }
 
 void

@@ -47,6 +47,8 @@ enum memory_placed {
 
 void memory_init(struct memory *m, struct sim_random *random, uint32_t bytes, bool dpdk);
 void memory_register(struct memory *m, struct ibv_pd *pd);
+/** One of the regions, which nobody names just now, gets another key, or other bounds. */
+void memory_register_again(struct memory *m, unsigned int i, struct ibv_pd *pd);
 /** Deregister and free; every region must have been put. */
 void memory_fini(struct memory *m);
 

@@ -282,6 +282,18 @@ reuse_inlined(struct op *op)
 	op->num_sge = 0;
 }
 
+/* As posted, for key.c. */
+static void
+note_keys(struct op *op, const struct ibv_send_wr *wr)
+{
+	if (is_atomic(op->opcode) || op->opcode == IBV_WR_FLUSH)
+		op->rkey = wr->wr.atomic.rkey;
+	else if (op->remote != NULL)
+		op->rkey = wr->wr.rdma.rkey;
+	for (unsigned int i = 0; i < op->num_sge; i++)
+		op->lkeys[i] = op->inlined ? 0 : wr->sg_list[i].lkey;
+}
+
 void
 request_post(struct side *s, struct request **requests, unsigned int n)
 {
@@ -292,6 +304,7 @@ request_post(struct side *s, struct request **requests, unsigned int n)
 		struct op *op = requests[i]->op;
 
 		requests[i]->wr.next = i + 1 < n ? &requests[i + 1]->wr : NULL;
+		note_keys(op, &requests[i]->wr);
 		oracle_send(s, op);
 		trace_note(s->end->world->now_ns,
 			   "end %u qp 0x%06x post wr 0x%jx opcode %d bytes %u sges %u "
@@ -320,7 +333,7 @@ spoil(struct sim *sim, struct side *s, struct ibv_sge *sge, unsigned int n)
 }
 
 bool
-receive_post(struct sim *sim, struct side *s, uint32_t length, bool bad)
+receive_post(struct sim *sim, struct side *s, uint32_t length, const struct ibv_mr *mr, bool bad)
 {
 	struct ibv_sge sge[UROCE_MAX_SGE];
 	struct ibv_recv_wr wr = { .sg_list = sge }, *bad_wr;
@@ -338,8 +351,12 @@ receive_post(struct sim *sim, struct side *s, uint32_t length, bool bad)
 	}
 	for (unsigned int i = 0; i < r->num_sge; i++)
 		fill_sge(&sge[i], r->regions[i], IBV_ACCESS_LOCAL_WRITE);
+	for (unsigned int i = 0; i < r->num_sge && mr != NULL; i++)
+		sge[i].lkey = mr->lkey;
 	if (bad)
 		spoil(sim, s, sge, r->num_sge);
+	for (unsigned int i = 0; i < r->num_sge; i++)
+		r->lkeys[i] = sge[i].lkey;
 	r->bad = bad;
 	r->wr_id = s->next_wr_id | 1;
 	s->next_wr_id += 2;

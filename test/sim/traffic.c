@@ -166,7 +166,8 @@ static void
 top_up_receives(struct sim *sim, struct side *s, unsigned int target)
 {
 	while (s->receive_count < RTE_MIN(target, s->cap.max_recv_wr))
-		if (!receive_post(sim, s, s->largest_send + random_below(&sim->random, 65), false))
+		if (!receive_post(sim, s, s->largest_send + random_below(&sim->random, 65), NULL,
+				  false))
 			break;
 }
 

@@ -15,6 +15,7 @@
 void
 window_init(struct side *s)
 {
+	memset(&s->window, 0, sizeof(s->window));
 	s->window.mw = uroce_alloc_mw(s->end->pd, IBV_MW_TYPE_2);
 	SIM_CHECK(s->window.mw != NULL, "uroce_alloc_mw: %s", strerror(errno));
 }

@@ -58,9 +58,10 @@ struct request *request_make(struct sim *sim, struct side *s, enum ibv_wr_opcode
 void request_post(struct side *s, struct request **requests, unsigned int n);
 
 /** Post a receive with room for `length` bytes.
+ * @param mr	to name; NULL: any that fits
  * @param bad	it may not be written with its keys
  * @return false: there is no memory for it just now */
-bool receive_post(struct sim *sim, struct side *s, uint32_t length, bool bad);
+bool receive_post(struct sim *sim, struct side *s, uint32_t length, const struct ibv_mr *mr, bool bad);
 
 /** Have it signaled. Before request_post(). */
 void request_signal(struct side *s, struct request *q);

@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * Scenarios in which one request is wrong: it fails with the error that says so, and what is behind it is flushed.
+ */
+
+#include <errno.h>
+#include <string.h>
+
+#include <rte_common.h>
+
+#include "scenario.h"
+#include "uroce.h"
+
+#define BAD_RECEIVE_BYTES 5000
+
+/* Requests that go well and are nothing to the peer's receives. */
+static void
+post_good(struct sim *sim, struct side *s, unsigned int n)
+{
+	static const enum ibv_wr_opcode opcodes[] = {
+		IBV_WR_RDMA_WRITE,
+		IBV_WR_RDMA_READ,
+		IBV_WR_ATOMIC_FETCH_AND_ADD,
+	};
+	struct request *q;
+
+	for (; n > 0 && s->op_count + 2 < s->cap.max_send_wr; n--) {
+		q = request_make(sim, s, opcodes[random_below(&sim->random, RTE_DIM(opcodes))],
+				 random_below(&sim->random, 3 * s->conn->mtu_bytes));
+		if (q != NULL)
+			request_post(s, &q, 1);
+	}
+}
+
+void
+scenario_post_behind(struct sim *sim, struct side *s, bool forbidden)
+{
+	static const enum ibv_wr_opcode opcodes[] = {
+		IBV_WR_RDMA_WRITE, IBV_WR_RDMA_READ,           IBV_WR_ATOMIC_FETCH_AND_ADD,
+		IBV_WR_SEND,       IBV_WR_RDMA_WRITE_WITH_IMM, IBV_WR_ATOMIC_CMP_AND_SWP,
+	};
+	unsigned int n = random_below(&sim->random, 8);
+	struct request *q;
+
+	for (; n > 0 && s->op_count < s->cap.max_send_wr; n--) {
+		/* if it is executed after all, then without a fault of its own */
+		q = request_make(sim, s, opcodes[random_below(&sim->random, RTE_DIM(opcodes))],
+				 random_below(&sim->random, s->peer->largest_send + 1));
+		if (q == NULL)
+			return;
+		q->op->must_fail = true;
+		q->op->forbidden = forbidden;
+		request_post(s, &q, 1);
+	}
+}
+
+/* @return NULL: there is no memory for it just now */
+static struct request *
+make_culprit(struct sim *sim, struct side *s, enum ibv_wr_opcode opcode, uint32_t length)
+{
+	struct request *q = request_make(sim, s, opcode, length);
+
+	if (q != NULL)
+		s->culprit = q->op;
+	return q;
+}
+
+/* @param partly	something of it may be executed before it fails */
+static bool
+post_culprit(struct sim *sim, struct side *s, struct request *q, bool partly)
+{
+	/* A READ or atomic that fails when its response comes: by then others are on their way. */
+	bool answered = partly && (q->op->opcode == IBV_WR_RDMA_READ || q->op->word != NULL);
+
+	q->op->must_fail = true;
+	q->op->forbidden = !partly;
+	request_post(s, &q, 1);
+	scenario_post_behind(sim, s, !answered);
+	return true;
+}
+
+static uint32_t
+draw_some_bytes(struct sim *sim, struct side *s)
+{
+	return random_between(&sim->random, 1, 3 * s->conn->mtu_bytes);
+}
+
+static enum ibv_wr_opcode
+draw_rdma(struct sim *sim)
+{
+	return random_once_in(&sim->random, 2) ? IBV_WR_RDMA_WRITE : IBV_WR_RDMA_READ;
+}
+
+bool
+refused_bad_rkey(struct sim *sim, struct side *a)
+{
+	struct request *q;
+
+	post_good(sim, a, random_below(&sim->random, 5));
+	q = make_culprit(sim, a, draw_rdma(sim), draw_some_bytes(sim, a));
+	if (q == NULL)
+		return false;
+	switch (random_below(&sim->random, 4)) {
+	case 0: /* of nothing, or of something else, but not of this */
+		q->wr.wr.rdma.rkey ^= 1 + random_below(&sim->random, UINT32_MAX);
+		break;
+	case 1: /* out of its bounds */
+		q->wr.wr.rdma.remote_addr = (uintptr_t)a->peer->end->memory.real +
+					    a->peer->end->memory.bytes - q->op->length + 1;
+		break;
+	case 2: /* R20 */
+		q->wr.wr.rdma.remote_addr = 0 - (uint64_t)random_below(&sim->random, q->op->length);
+		break;
+	default: /* without the right: the third allows local reading only */
+		q->wr.wr.rdma.rkey = a->peer->end->memory.mrs[2]->rkey;
+		break;
+	}
+	return post_culprit(sim, a, q, false);
+}
+
+bool
+refused_bad_atomic_rkey(struct sim *sim, struct side *a)
+{
+	struct request *q;
+
+	post_good(sim, a, random_below(&sim->random, 5));
+	q = make_culprit(sim, a, IBV_WR_ATOMIC_FETCH_AND_ADD, 8);
+	if (q == NULL)
+		return false;
+	/* neither of these allows atomics */
+	q->wr.wr.atomic.rkey = a->peer->end->memory.mrs[random_between(&sim->random, 2, 5)]->rkey;
+	q->wr.wr.atomic.remote_addr = RTE_ALIGN((uintptr_t)a->peer->end->memory.real, 8);
+	return post_culprit(sim, a, q, false);
+}
+
+bool
+refused_misaligned_atomic(struct sim *sim, struct side *a)
+{
+	struct request *q;
+
+	post_good(sim, a, random_below(&sim->random, 5));
+	q = make_culprit(sim, a, IBV_WR_ATOMIC_CMP_AND_SWP, 8);
+	if (q == NULL)
+		return false;
+	q->wr.wr.atomic.remote_addr += random_between(&sim->random, 1, 7);
+	return post_culprit(sim, a, q, false);
+}
+
+/* The key was good when the requests before were executed. */
+bool
+refused_deregistered(struct sim *sim, struct side *a)
+{
+	struct request *q = make_culprit(sim, a, draw_rdma(sim), draw_some_bytes(sim, a));
+	struct ibv_mr *mr;
+
+	if (q == NULL)
+		return false;
+	mr = uroce_reg_mr(a->peer->end->pd, region_real(q->op->remote), q->op->length,
+			  IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ);
+	SIM_CHECK(mr != NULL, "uroce_reg_mr: %s", strerror(errno));
+	q->wr.wr.rdma.rkey = mr->rkey;
+	SIM_CHECK(uroce_dereg_mr(mr) == 0, "uroce_dereg_mr fails");
+	return post_culprit(sim, a, q, false);
+}
+
+bool
+refused_not_allowed(struct sim *sim, struct side *a)
+{
+	struct ibv_qp_attr attr = { .qp_access_flags = IBV_ACCESS_LOCAL_WRITE };
+	struct request *q = make_culprit(sim, a,
+					 random_once_in(&sim->random, 3) ? IBV_WR_ATOMIC_FETCH_AND_ADD
+									 : draw_rdma(sim),
+					 draw_some_bytes(sim, a));
+
+	if (q == NULL)
+		return false;
+	SIM_CHECK(uroce_modify_qp(a->peer->qp, &attr, IBV_QP_ACCESS_FLAGS) == 0, "uroce_modify_qp fails");
+	return post_culprit(sim, a, q, false);
+}
+
+/* R17 */
+bool
+refused_too_long(struct sim *sim, struct side *a)
+{
+	struct request *q;
+	uint32_t room, length;
+
+	if (a->peer->receive_count == 0 &&
+	    !receive_post(sim, a->peer, random_below(&sim->random, 5000), NULL, false))
+		return false;
+	post_good(sim, a, random_below(&sim->random, 5));
+	room = STAILQ_FIRST(&a->peer->receives)->length;
+	length = room + random_between(&sim->random, 1, 2 * a->conn->mtu_bytes);
+	q = make_culprit(sim, a, IBV_WR_SEND, length);
+	return q != NULL && post_culprit(sim, a, q, true);
+}
+
+bool
+refused_bad_lkey(struct sim *sim, struct side *a)
+{
+	static const enum ibv_wr_opcode opcodes[] = {
+		IBV_WR_RDMA_WRITE,
+		IBV_WR_RDMA_READ,
+		IBV_WR_SEND,
+		IBV_WR_ATOMIC_CMP_AND_SWP,
+	};
+	struct request *q;
+
+	if (a->peer->receive_count == 0 && !receive_post(sim, a->peer, a->peer->largest_send, NULL, false))
+		return false;
+	post_good(sim, a, random_below(&sim->random, 5));
+	q = make_culprit(sim, a, opcodes[random_below(&sim->random, RTE_DIM(opcodes))],
+			 random_between(&sim->random, 1, RTE_MAX(a->peer->largest_send, 1u)));
+	if (q == NULL)
+		return false;
+	for (int i = 0; i < q->wr.num_sge; i++)
+		q->sge[i].lkey ^= 0x00ffff00;
+	q->wr.send_flags &= ~(unsigned int)IBV_SEND_INLINE;
+	q->op->inlined = false;
+	return post_culprit(sim, a, q, true);
+}
+
+/* The second end's receive may not be written. */
+bool
+refused_bad_receive(struct sim *sim, struct side *a)
+{
+	struct request *q;
+
+	if (!receive_post(sim, a->peer, BAD_RECEIVE_BYTES, NULL, true))
+		return false;
+	post_good(sim, a, random_below(&sim->random, 5));
+	q = make_culprit(sim, a, IBV_WR_SEND, random_between(&sim->random, 1, BAD_RECEIVE_BYTES));
+	return q != NULL && post_culprit(sim, a, q, true);
+}
+
+bool
+refused_rnr(struct sim *sim, struct side *a)
+{
+	struct request *q;
+
+	post_good(sim, a, random_below(&sim->random, 5));
+	q = make_culprit(sim, a,
+			 random_once_in(&sim->random, 2) ? IBV_WR_SEND : IBV_WR_RDMA_WRITE_WITH_IMM,
+			 random_below(&sim->random, 3 * a->conn->mtu_bytes));
+	if (q == NULL)
+		return false;
+	/* a message of several packets may have begun to be written before the RNR NAK of its last */
+	return post_culprit(sim, a, q, q->op->opcode == IBV_WR_RDMA_WRITE_WITH_IMM);
+}
