@@ -15,6 +15,7 @@
 #include <rte_common.h>
 
 #include "oracle.h"
+#include "queues.h"
 #include "trace.h"
 #include "uroce.h"
 
@@ -334,7 +335,7 @@ static unsigned int
 poll_cq(struct side *s, struct ibv_cq *cq, unsigned int room)
 {
 	struct ibv_wc wc[16];
-	int n = uroce_poll_cq(cq, (int)RTE_MIN(room, RTE_DIM(wc)), wc);
+	int n = queue_poll(s, cq, (int)RTE_MIN(room, RTE_DIM(wc)), wc);
 
 	SIM_CHECK(n >= 0 || s->overrun, "uroce_poll_cq fails");
 	for (int i = 0; i < n; i++)

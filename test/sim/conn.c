@@ -14,6 +14,8 @@
 
 #include <rte_common.h>
 
+#include "builder.h"
+#include "queues.h"
 #include "uroce.h"
 #include "wire/psn.h"
 
@@ -37,31 +39,23 @@ watch_cqs(struct side *s)
 		s->watches[1].cq = s->recv_cq;
 }
 
-static struct ibv_cq *
-cq_create(struct side *s, int cqe)
-{
-	struct ibv_cq *cq = uroce_create_cq(end_context(s->end), cqe, s, s->channel, 0);
-
-	SIM_CHECK(cq != NULL, "uroce_create_cq: %s", strerror(errno));
-	return cq;
-}
-
 static void
 create_cqs(struct side *s, struct sim_random *r, const struct conn_conf *conf)
 {
 	int send = (int)s->cap.max_send_wr, recv = (int)s->cap.max_recv_wr;
 
 	s->overrun = conf->cqe != 0;
+	s->extended = random_once_in(r, 3);
 	if (!s->overrun && random_once_in(r, 2))
 		create_channel(s);
 	if (random_once_in(r, 2)) {
-		s->send_cq = cq_create(s, conf->cqe != 0 ? conf->cqe : send + recv);
+		s->send_cq = queue_create(s, conf->cqe != 0 ? conf->cqe : send + recv);
 		s->recv_cq = s->send_cq;
 		watch_cqs(s);
 		return;
 	}
-	s->send_cq = cq_create(s, conf->cqe != 0 ? conf->cqe : send);
-	s->recv_cq = cq_create(s, conf->cqe != 0 ? conf->cqe : recv);
+	s->send_cq = queue_create(s, conf->cqe != 0 ? conf->cqe : send);
+	s->recv_cq = queue_create(s, conf->cqe != 0 ? conf->cqe : recv);
 	watch_cqs(s);
 }
 
@@ -81,17 +75,20 @@ draw_cap(struct side *s, struct sim_random *r, uint32_t depth)
 static void
 create_qp(struct side *s)
 {
-	struct ibv_qp_init_attr attr = {
+	struct ibv_qp_init_attr_ex attr = {
 		.qp_type = IBV_QPT_RC,
 		.qp_context = s,
 		.send_cq = s->send_cq,
 		.recv_cq = s->recv_cq,
 		.cap = s->cap,
 		.sq_sig_all = s->sq_sig_all,
+		.comp_mask = IBV_QP_INIT_ATTR_PD | (s->built ? IBV_QP_INIT_ATTR_SEND_OPS_FLAGS : 0),
+		.pd = s->end->pd,
+		.send_ops_flags = s->built ? builder_operations() : 0,
 	};
 
-	s->qp = uroce_create_qp(s->end->pd, &attr);
-	SIM_CHECK(s->qp != NULL, "uroce_create_qp: %s", strerror(errno));
+	s->qp = uroce_create_qp_ex(end_context(s->end), &attr);
+	SIM_CHECK(s->qp != NULL, "uroce_create_qp_ex: %s", strerror(errno));
 	s->qpn = s->qp->qp_num;
 	window_init(s);
 	SIM_CHECK(attr.cap.max_send_sge >= s->cap.max_send_sge &&
@@ -114,6 +111,7 @@ side_create(struct world *w, struct sim_random *r, struct side *s, const struct 
 	draw_cap(s, r, conf->depth);
 	create_cqs(s, r, conf);
 	s->sq_sig_all = random_once_in(r, 4);
+	s->built = random_once_in(r, 2);
 	s->largest_send = random_below(r, (random_once_in(r, 8) ? 16 : 4) * s->conn->mtu_bytes);
 	create_qp(s);
 }
@@ -274,8 +272,6 @@ drop_spare_mr(struct conn *c)
 static void
 renew_side(struct side *s)
 {
-	conn_destroy_qp(s);
-	window_fini(s);
 	s->unsignaled = 0;
 	s->draining = s->drained = false;
 	s->may_fail = s->must_fail = false;
@@ -283,16 +279,24 @@ renew_side(struct side *s)
 	s->culprit = NULL;
 	s->send_failed = s->recv_failed = false;
 	s->send_status = s->recv_status = IBV_WC_SUCCESS;
+	s->fatal_events = s->request_events = 0;
+	if (s->qp != NULL) {
+		conn_modify(s, IBV_QPS_RESET);
+		return;
+	}
+	window_fini(s);
 	create_qp(s);
 }
 
 void
-conn_renew(struct sim_random *r, struct conn *c)
+conn_renew(struct sim_random *r, struct conn *c, bool still)
 {
 	drop_spare_mr(c);
-	/* both go first: the new ones know nothing of the old */
-	conn_destroy_qp(&c->side[0]);
-	conn_destroy_qp(&c->side[1]);
+	/* both go first: the new ones know nothing of the old. The same may be used where nothing can be
+	 * on its way any more */
+	for (unsigned int i = 0; i < 2 && !(still && !c->cut_off && random_once_in(r, 2)); i++)
+		conn_destroy_qp(&c->side[i]);
+	c->cut_off = false;
 	renew_side(&c->side[0]);
 	renew_side(&c->side[1]);
 	conn_connect(r, c);

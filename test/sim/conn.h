@@ -94,6 +94,8 @@ struct side {
 	struct ibv_cq *recv_cq; /* may be the same */
 	struct ibv_qp_cap cap;
 	bool sq_sig_all;
+	bool extended; /* CQs */
+	bool built;    /* some requests are posted by builder.c */
 	uint8_t max_rd_atomic;
 	uint32_t sq_psn;
 	uint32_t largest_send; /* bytes: what this side's receives have room for */
@@ -118,6 +120,8 @@ struct side {
 	enum ibv_wc_status
 		send_status; /* of the first error; IBV_WC_SUCCESS: none came, only flushes */
 	enum ibv_wc_status recv_status;
+	unsigned int fatal_events;   /* IBV_EVENT_QP_FATAL */
+	unsigned int request_events; /* ... QP_REQ_ERR or QP_ACCESS_ERR */
 	bool overrun; /* its CQ is too small: completions may be missing */
 	uint64_t completed;
 };
@@ -134,6 +138,7 @@ struct conn {
 	enum conn_phase phase;
 	const struct scenario *scenario;
 	struct side *failing;
+	bool cut_off; /* the link loses its frames for ever */
 	struct ibv_mr *spare_mr; /* that a scenario has left; NULL: none */
 	uint32_t mtu_bytes;
 	enum ibv_mtu mtu;
@@ -156,8 +161,9 @@ struct conn_conf {
 
 struct conn *conn_create(struct world *w, struct sim_random *r, unsigned int index,
 			 const struct conn_conf *conf);
-/** New QPs, connected, instead of those that have failed. */
-void conn_renew(struct sim_random *r, struct conn *c);
+/** New QPs, connected, instead of those that have failed.
+ * @param still	no frame is on its way: the QPs may also be the same */
+void conn_renew(struct sim_random *r, struct conn *c, bool still);
 /** Both QPs RESET to RTS, with new PSNs. */
 void conn_connect(struct sim_random *r, struct conn *c);
 void conn_modify(struct side *s, enum ibv_qp_state state);

@@ -98,6 +98,8 @@ static void
 rest(struct sim *sim)
 {
 	oracle_sweep(&sim->world, sim->conns, sim->conn_count);
+	for (unsigned int i = 0; i < 2 * sim->conn_count; i++)
+		watch_rest(side_at(sim, i));
 }
 
 /* What the events of a QP say of it must be so. */
@@ -108,9 +110,13 @@ side_event(struct side *s, enum ibv_event_type type)
 	case IBV_EVENT_SQ_DRAINED: drain_event(s); break;
 	case IBV_EVENT_COMM_EST: break;
 	case IBV_EVENT_QP_FATAL:
+		SIM_CHECK(s->may_fail, "QP 0x%06x: %s", s->qpn, uroce_event_type_str(type));
+		s->fatal_events++;
+		break;
 	case IBV_EVENT_QP_REQ_ERR:
 	case IBV_EVENT_QP_ACCESS_ERR:
 		SIM_CHECK(s->may_fail, "QP 0x%06x: %s", s->qpn, uroce_event_type_str(type));
+		s->request_events++;
 		break;
 	default: sim_fail("QP 0x%06x: %s", s->qpn, uroce_event_type_str(type));
 	}

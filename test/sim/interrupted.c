@@ -86,6 +86,7 @@ interrupted_dead_link(struct sim *sim, struct side *a)
 	struct request *q;
 
 	get_going(sim, a);
+	a->conn->cut_off = true;
 	link_kill(&sim->world.link, a->peer->qpn);
 	if (random_once_in(&sim->random, 2))
 		link_kill(&sim->world.link, a->qpn);

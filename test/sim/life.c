@@ -90,7 +90,10 @@ flush(struct sim *sim, struct conn *c)
 	}
 	oracle_finish(&c->side[0]);
 	oracle_finish(&c->side[1]);
-	conn_renew(&sim->random, c);
+	loads_take_events(sim, c->side[0].end);
+	loads_take_events(sim, c->side[1].end);
+	scenario_check_events(c->failing);
+	conn_renew(&sim->random, c, world_next(&sim->world) == UINT64_MAX);
 	c->phase = CONN_UP;
 }
 

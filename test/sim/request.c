@@ -11,6 +11,7 @@
 
 #include <rte_common.h>
 
+#include "builder.h"
 #include "oracle.h"
 #include "trace.h"
 #include "uroce.h"
@@ -297,11 +298,16 @@ note_keys(struct op *op, const struct ibv_send_wr *wr)
 void
 request_post(struct side *s, struct request **requests, unsigned int n)
 {
+	struct sim_random *r = s->end->memory.random;
+	bool built = s->built && builder_takes(requests, n) && random_once_in(r, 2);
 	struct ibv_send_wr *bad;
 	int ret;
 
 	for (unsigned int i = 0; i < n; i++) {
 		struct op *op = requests[i]->op;
+
+		/* the call copies them */
+		op->inlined |= built && op->opcode == IBV_WR_ATOMIC_WRITE;
 
 		requests[i]->wr.next = i + 1 < n ? &requests[i + 1]->wr : NULL;
 		note_keys(op, &requests[i]->wr);
@@ -312,8 +318,12 @@ request_post(struct side *s, struct request **requests, unsigned int n)
 			   s->end->index, s->qpn, (uintmax_t)op->wr_id, (int)op->opcode, op->length,
 			   op->num_sge, requests[i]->wr.send_flags);
 	}
-	ret = uroce_post_send(s->qp, &requests[0]->wr, &bad);
-	SIM_CHECK(ret == 0, "uroce_post_send: %s", strerror(ret));
+	if (built) {
+		builder_post(s->qp, requests, n, r);
+	} else {
+		ret = uroce_post_send(s->qp, &requests[0]->wr, &bad);
+		SIM_CHECK(ret == 0, "uroce_post_send: %s", strerror(ret));
+	}
 	for (unsigned int i = 0; i < n; i++) {
 		if (requests[i]->op->inlined)
 			reuse_inlined(requests[i]->op);

@@ -105,3 +105,28 @@ scenario_end(struct sim *sim, struct side *a)
 	to_error(sim, a);
 	to_error(sim, a->peer);
 }
+
+static void
+check_side_events(const struct side *s)
+{
+	bool failed = s->send_status != IBV_WC_SUCCESS;
+
+	SIM_CHECK(s->fatal_events == failed, "QP 0x%06x: %u events of a fatal error, %s", s->qpn, s->fatal_events,
+		  uroce_wc_status_str(s->send_status));
+	SIM_CHECK(s->request_events <= 1, "QP 0x%06x: %u events of a bad request", s->qpn, s->request_events);
+}
+
+void
+scenario_check_events(const struct side *a)
+{
+	bool refused = a->send_status == IBV_WC_REM_ACCESS_ERR || a->send_status == IBV_WC_REM_INV_REQ_ERR ||
+		       a->send_status == IBV_WC_REM_OP_ERR;
+
+	/* those of a QP that is destroyed are gone with it */
+	if (a->qp != NULL)
+		check_side_events(a);
+	if (a->peer->qp != NULL)
+		check_side_events(a->peer);
+	SIM_CHECK(!refused || a->peer->request_events == 1, "QP 0x%06x: no event tells that it refused a request",
+		  a->peer->qpn);
+}

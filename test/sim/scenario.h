@@ -37,6 +37,9 @@ bool scenario_is_over(const struct side *a);
 /** Both QPs go to ERR. */
 void scenario_end(struct sim *sim, struct side *a);
 
+/** It is over, and all events have come: who has failed was told so, once. */
+void scenario_check_events(const struct side *a);
+
 /** Requests behind one that fails: all are flushed.
  * @param forbidden	none of it may be executed either */
 void scenario_post_behind(struct sim *sim, struct side *s, bool forbidden);

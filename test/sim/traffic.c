@@ -13,11 +13,13 @@
 
 #include "drain.h"
 #include "oracle.h"
+#include "queues.h"
 #include "trace.h"
 #include "uroce.h"
 
 #define LARGE_BYTES   100000
 #define DRAIN_ACTIONS 200    /* once in so many, a queue is drained */
+#define QUEUE_ACTIONS 30     /* ... a CQ gets another size, or is moderated */
 
 static const enum ibv_wr_opcode opcodes[] = {
 	IBV_WR_SEND,       IBV_WR_SEND_WITH_IMM,       IBV_WR_RDMA_WRITE,
@@ -181,6 +183,8 @@ traffic_act(struct sim *sim, struct side *s)
 		top_up_receives(sim, s, s->cap.max_recv_wr);
 	if (random_once_in(r, DRAIN_ACTIONS))
 		drain_begin(s);
+	if (random_once_in(r, QUEUE_ACTIONS))
+		queue_change(r, s);
 	loads_take_events(sim, s->end);
 	if (random_once_in(r, 4))
 		drain_end(s);

@@ -53,8 +53,11 @@ static void
 check(struct side *s, struct watch *w)
 {
 	bool expected = w->armed && (w->solicited_only ? w->saw_solicited : w->saw_any);
+	bool moderated = w->moderated;
 	struct ibv_cq *cq = w->cq;
 
+	if (w->moderated && expected && !w->got_event)
+		return; /* not yet */
 	SIM_CHECK(w->got_event == expected, "QP 0x%06x: %s event of a CQ that is %sarmed%s", s->qpn,
 		  expected ? "no" : "an", w->armed ? "" : "not ",
 		  w->solicited_only ? " for solicited ones" : "");
@@ -62,6 +65,7 @@ check(struct side *s, struct watch *w)
 		return; /* it still is */
 	memset(w, 0, sizeof(*w));
 	w->cq = cq;
+	w->moderated = moderated;
 }
 
 static void
@@ -69,7 +73,8 @@ arm(struct side *s, struct watch *w)
 {
 	struct sim_random *r = s->end->memory.random;
 
-	w->saw_any = w->saw_solicited = false;
+	if (!w->armed || !w->moderated)
+		w->saw_any = w->saw_solicited = false;
 	if (w->armed || random_once_in(r, 3))
 		return;
 	w->armed = true;
@@ -88,5 +93,28 @@ watch_check(struct side *s)
 			continue;
 		check(s, &s->watches[i]);
 		arm(s, &s->watches[i]);
+	}
+}
+
+void
+watch_moderate(struct side *s, const struct ibv_cq *cq)
+{
+	struct watch *w = find(s, cq);
+
+	if (w != NULL)
+		w->moderated = true;
+}
+
+void
+watch_rest(struct side *s)
+{
+	if (s->channel == NULL)
+		return;
+	watch_check(s);
+	for (unsigned int i = 0; i < RTE_DIM(s->watches); i++) {
+		const struct watch *w = &s->watches[i];
+
+		SIM_CHECK(!w->armed || !(w->solicited_only ? w->saw_solicited : w->saw_any),
+			  "QP 0x%06x: the event of a moderated CQ never came", s->qpn);
 	}
 }

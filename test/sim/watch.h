@@ -21,6 +21,7 @@ struct watch {
 	bool saw_any;
 	bool saw_solicited; /* or an error */
 	bool got_event;
+	bool moderated; /* an event may come later than its completions */
 };
 
 /** A completion was taken from a CQ. */
@@ -28,5 +29,11 @@ void watch_saw(struct side *s, const struct ibv_cq *cq, bool solicited);
 
 /** Both CQs are empty: compare events with completions, and arm again, or not. */
 void watch_check(struct side *s);
+
+/** From now on the CQ's events may come late. */
+void watch_moderate(struct side *s, const struct ibv_cq *cq);
+
+/** All is at rest: those have come, too. */
+void watch_rest(struct side *s);
 
 #endif /* UROCE_TEST_SIM_WATCH_H */
