@@ -130,6 +130,7 @@ stream_create(struct stream *s, struct world *w, unsigned int from, unsigned int
 	s->ends[1] = w->ends[to];
 	create_half(s, 0);
 	create_half(s, 1);
+	s->rkey = s->mrs[1]->rkey;
 	connect_half(s, 0);
 	connect_half(s, 1);
 	fill(s);
@@ -148,7 +149,7 @@ post_one(struct stream *s)
 		.send_flags = IBV_SEND_SIGNALED,
 		.sg_list = &sge,
 		.num_sge = 1,
-		.wr.rdma = { (uintptr_t)s->memory[1] + offset, s->mrs[1]->rkey },
+		.wr.rdma = { (uintptr_t)s->memory[1] + offset, s->rkey },
 	}, *bad;
 
 	SIM_CHECK(uroce_post_send(s->qps[0], &wr, &bad) == 0, "uroce_post_send fails");

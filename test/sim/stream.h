@@ -32,6 +32,7 @@ struct stream {
 	struct ibv_qp *qps[2];
 	struct ibv_cq *cqs[2];
 	struct ibv_mr *mrs[2];
+	uint32_t rkey;	    /* of the second, also when that is no more */
 	uint8_t *memory[2]; /* depth slots */
 	uint64_t posted;
 	uint64_t completed;
