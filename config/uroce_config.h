@@ -44,6 +44,7 @@
 /* Requester and responder */
 #define UROCE_WINDOW_PACKETS 256	/* unacknowledged request PSNs per QP */
 #define UROCE_ACK_REQ_PACKETS 32	/* AckReq at least this often within a message */
+#define UROCE_UC_MAX_WRONG_KEYS 4096	/* named by the peer of a UC QP: then it ends, as an RC QP does with the first */
 #define UROCE_SEND_QUANTUM 32		/* packets a QP may send before the next one's turn */
 #define UROCE_BURST 32			/* frames per RX or TX burst */
 #define UROCE_SMALL_BYTES 256		/* payloads up to here share the header's mbuf */

@@ -28,6 +28,7 @@ uroce_responder_reset(struct uroce_qp *qp)
 	resp->recv_taken = false;
 	resp->credits = UROCE_AETH_CREDITS_UNLIMITED;
 	resp->established = false;
+	resp->wrong_keys = 0;
 	resp->resource_head = resp->resource_tail = 0;
 	if (resp->resources != NULL)
 		memset(resp->resources, 0, (resp->resource_mask + 1) * sizeof(*resp->resources));

@@ -46,6 +46,18 @@ receive_send(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_pac
 	return UROCE_OK;
 }
 
+/* Nobody answers, so a peer that guesses keys could do so for ever. One that names so many wrong ones has nothing to
+ * lose by it. */
+static enum uroce_verdict
+wrong_key(struct uroce_engine *e, struct uroce_qp *qp)
+{
+	if (++qp->resp.wrong_keys < UROCE_UC_MAX_WRONG_KEYS)
+		return UROCE_DROP_ACCESS;
+	uroce_qp_fail(e, qp);
+	uroce_qp_event(qp, IBV_EVENT_QP_ACCESS_ERR);
+	return UROCE_DROP_ACCESS;
+}
+
 static enum uroce_verdict
 receive_write(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p)
 {
@@ -69,7 +81,7 @@ receive_write(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_pa
 		key = uroce_key_lookup(&qp->dev->mrs, resp->rkey, qp->ibv.pd, &qp->windows, resp->addr,
 				       resp->length, IBV_ACCESS_REMOTE_WRITE);
 		if (unlikely(key == NULL))
-			return UROCE_DROP_ACCESS;
+			return wrong_key(e, qp);
 		uroce_packet_copy(p, 0, uroce_mr_va(key, resp->addr) + resp->offset, p->payload_bytes);
 	}
 	resp->offset += p->payload_bytes;

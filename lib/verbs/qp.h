@@ -191,6 +191,7 @@ struct uroce_responder {
 	uint32_t resource_mask;
 	uint32_t resource_head;
 	uint32_t resource_tail;
+	uint32_t wrong_keys;		/* UC: keys that a peer has named in vain */
 };
 
 /* Where the QP stands in its engine's lists. */
