@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * Somebody who is not on the way between two ends: he may forge addresses, and guess, but sees
+ * nothing. What he sends to connections in the making and made, and what comes of it.
+ */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <rte_common.h>
+
+#include "cm/internal.h"
+#include "pair.h"
+
+#define GUESSES 100000
+
+static struct test_pair pair;
+static struct uroce_cm_conn *conns[2];
+static struct test_end *victim;
+
+static int
+connected(void **state)
+{
+	test_pair_init(&pair, 1);
+	test_pair_connect(&pair, conns);
+	victim = &pair.end[TEST_SERVER];
+	pair.cut[TEST_CLIENT] = true; /* answers to forged addresses find nobody who cares */
+	memset(pair.sent, 0, sizeof(pair.sent));
+	return 0;
+}
+
+static int
+asking(void **state)
+{
+	test_pair_init(&pair, 2);
+	pair.cut[TEST_SERVER] = true;
+	victim = &pair.end[TEST_CLIENT];
+	conns[TEST_CLIENT] = test_end_connect(victim, 100);
+	return 0;
+}
+
+static int
+teardown(void **state)
+{
+	test_pair_fini(&pair);
+	return 0;
+}
+
+static void
+from_elsewhere(const uint8_t *mad)
+{
+	struct uroce_cm_path path = test_end_path(victim);
+
+	path.dgid.raw[15] = 66;
+	uroce_cm_receive(victim->cm, mad, UROCE_CM_MAD_BYTES, &path, pair.now_ns);
+}
+
+static void
+write_ids(uint8_t *mad, enum uroce_cm_message m, uint32_t local, uint32_t remote, uint64_t tid)
+{
+	uroce_cm_mad_init(mad, m, tid);
+	uroce_cm_put(mad, RTU, LOCAL_COMM_ID, local);
+	uroce_cm_put(mad, RTU, REMOTE_COMM_ID, remote);
+}
+
+/* All is right but the address. */
+static void
+dreq_from_elsewhere(void **state)
+{
+	struct uroce_cm_conn *conn = conns[TEST_SERVER];
+	uint8_t mad[UROCE_CM_MAD_BYTES];
+
+	write_ids(mad, UROCE_CM_DREQ, conn->remote_id, conn->local_id, 1);
+	uroce_cm_put(mad, DREQ, REMOTE_QPN, conn->local_qpn);
+	from_elsewhere(mad);
+	assert_int_equal(test_state(conn), UROCE_CM_ESTABLISHED);
+	assert_int_equal(test_end_counter(victim, "cm_drop_unknown_id"), 1);
+}
+
+/* The address is right, and the QPN, and the peer's ID: ours is guessed. */
+static void
+guess_our_id(enum uroce_cm_message m)
+{
+	struct uroce_cm_conn *conn = conns[TEST_SERVER];
+	uint8_t mad[UROCE_CM_MAD_BYTES];
+
+	for (uint32_t i = 0; i < GUESSES; i++) {
+		uint32_t guess = i * 0x9e3779b9u;
+
+		if (guess == conn->local_id)
+			continue;
+		write_ids(mad, m, conn->remote_id, guess, i);
+		if (m == UROCE_CM_DREQ || m == UROCE_CM_LAP)
+			uroce_cm_field_put(mad,
+					   m == UROCE_CM_DREQ ? UROCE_CM_F_DREQ_REMOTE_QPN
+							      : UROCE_CM_F_LAP_REMOTE_QPN,
+					   conn->local_qpn);
+		test_end_receive(victim, mad);
+	}
+	assert_int_equal(test_state(conn), UROCE_CM_ESTABLISHED);
+	assert_true(test_end_counter(victim, "cm_drop_unknown_id") >= GUESSES - 1);
+	assert_int_equal(test_end_conns(victim), 1);
+}
+
+static void
+dreq_with_guessed_ids(void **state)
+{
+	guess_our_id(UROCE_CM_DREQ);
+}
+
+static void
+rej_with_guessed_ids(void **state)
+{
+	guess_our_id(UROCE_CM_REJ);
+}
+
+static void
+lap_with_guessed_ids(void **state)
+{
+	guess_our_id(UROCE_CM_LAP);
+}
+
+/* He says that he has lost patience, as who does not know our ID may; but we are connected. */
+static void
+rej_by_ca_guid(void **state)
+{
+	struct uroce_cm_conn *conn = conns[TEST_SERVER];
+	uint8_t mad[UROCE_CM_MAD_BYTES];
+
+	write_ids(mad, UROCE_CM_REJ, conn->remote_id, 0, 1);
+	uroce_cm_put(mad, REJ, REASON, UROCE_CM_REJ_TIMEOUT);
+	uroce_cm_put(mad, REJ, INFO_LENGTH, 8);
+	memcpy(uroce_cm_at(mad, REJ, INFO), &conn->remote_ca_guid, 8);
+	test_end_receive(victim, mad);
+	assert_int_equal(test_state(conn), UROCE_CM_ESTABLISHED);
+}
+
+static void
+write_req(uint8_t *mad, uint32_t id, uint32_t qpn)
+{
+	struct uroce_cm_path path = test_end_path(victim);
+
+	uroce_cm_mad_init(mad, UROCE_CM_REQ, id);
+	uroce_cm_put(mad, REQ, LOCAL_COMM_ID, id);
+	uroce_cm_put(mad, REQ, SERVICE_ID, TEST_SERVICE_ID);
+	uroce_cm_put(mad, REQ, CA_GUID, rte_be_to_cpu_64(conns[TEST_SERVER]->remote_ca_guid));
+	uroce_cm_put(mad, REQ, QPN, qpn);
+	uroce_cm_put(mad, REQ, MTU, IBV_MTU_256);
+	memcpy(uroce_cm_at(mad, REQ, PRIMARY_LOCAL_GID), path.dgid.raw, 16);
+	memcpy(uroce_cm_at(mad, REQ, PRIMARY_REMOTE_GID), path.sgid.raw, 16);
+}
+
+/* A REQ in the peer's name, for a QPN that he guesses: only the peer's own makes the connection stale. */
+static void
+stale_by_guessed_qpn(void **state)
+{
+	struct uroce_cm_conn *conn = conns[TEST_SERVER];
+	uint8_t mad[UROCE_CM_MAD_BYTES];
+
+	for (uint32_t i = 0; i < GUESSES; i++) {
+		uint32_t qpn = (2 + i * 0x9e3779b9u) % 0xffff00 + 2;
+
+		if (qpn == conn->remote_qpn)
+			continue;
+		write_req(mad, conn->remote_id + 1 + i, qpn);
+		test_end_receive(victim, mad);
+	}
+	assert_int_equal(test_state(conn), UROCE_CM_ESTABLISHED);
+	assert_int_equal(test_end_counter(victim, "cm_rej_stale"), 0);
+	/* what the specification gives to who knows it: the peer is asked, by its own ID */
+	write_req(mad, conn->remote_id + 1, conn->remote_qpn);
+	test_end_receive(victim, mad);
+	assert_int_equal(test_state(conn), UROCE_CM_DREQ_SENT);
+	assert_int_equal(test_end_counter(victim, "cm_rej_stale"), 1);
+}
+
+/* What was heard is sent again: there is no second connection, nor is the first disturbed. */
+static void
+replayed_handshake(void **state)
+{
+	struct uroce_cm_conn *conn = conns[TEST_SERVER];
+	uint8_t mad[UROCE_CM_MAD_BYTES];
+
+	test_end_listen(victim, TEST_SERVICE_ID);
+	for (unsigned int i = 0; i < 100; i++) {
+		write_req(mad, conn->remote_id, conn->remote_qpn);
+		test_end_receive(victim, mad);
+		write_ids(mad, UROCE_CM_RTU, conn->remote_id, conn->local_id, 1);
+		test_end_receive(victim, mad);
+	}
+	assert_int_equal(test_state(conn), UROCE_CM_ESTABLISHED);
+	assert_int_equal(test_end_conns(victim), 2);
+	assert_int_equal(test_end_counter(victim, "cm_duplicate"), 200);
+}
+
+/* He would have us connect to, and send to, somebody else. */
+static void
+req_that_names_a_victim(void **state)
+{
+	uint8_t mad[UROCE_CM_MAD_BYTES];
+
+	test_end_listen(victim, TEST_SERVICE_ID);
+	write_req(mad, 77, 78);
+	from_elsewhere(mad);
+	assert_int_equal(pair.sent[UROCE_CM_REJ], 1);
+	assert_int_equal(uroce_cm_get(pair.last[0].bytes, REJ, REASON), UROCE_CM_REJ_INVALID_GID);
+	assert_int_equal(pair.last[0].path.dgid.raw[15], 66); /* told to who has asked */
+	assert_int_equal(test_end_counter(victim, "cm_rej_invalid"), 1);
+}
+
+/* Our REQ is on its way: he answers before the peer does. */
+static void
+answer_in_the_peers_name(enum uroce_cm_message m)
+{
+	struct uroce_cm_conn *conn = conns[TEST_CLIENT];
+	uint8_t mad[UROCE_CM_MAD_BYTES];
+
+	/* all is right but the address */
+	write_ids(mad, m, 66, conn->local_id, conn->tid);
+	if (m == UROCE_CM_REP)
+		uroce_cm_put(mad, REP, QPN, 66);
+	from_elsewhere(mad);
+	assert_int_equal(test_state(conn), UROCE_CM_REQ_SENT);
+	/* and with the peer's, all is guessed */
+	for (uint32_t i = 0; i < GUESSES; i++) {
+		if (i == (uint32_t)(conn->tid >> 32))
+			continue;
+		/* though half of it is right */
+		write_ids(mad, m, 66, conn->local_id, (uint64_t)i << 32 | conn->local_id);
+		if (m == UROCE_CM_REP)
+			uroce_cm_put(mad, REP, QPN, 66);
+		test_end_receive(victim, mad);
+	}
+	assert_int_equal(test_state(conn), UROCE_CM_REQ_SENT);
+	assert_true(test_end_counter(victim, "cm_drop_tid") >= GUESSES - 1);
+	assert_int_equal(victim->events, 0);
+}
+
+static void
+rep_in_the_peers_name(void **state)
+{
+	answer_in_the_peers_name(UROCE_CM_REP);
+}
+
+static void
+rej_in_the_peers_name(void **state)
+{
+	answer_in_the_peers_name(UROCE_CM_REJ);
+}
+
+int
+main(void)
+{
+#define CONNECTED(name) cmocka_unit_test_setup_teardown(name, connected, teardown)
+#define ASKING(name)    cmocka_unit_test_setup_teardown(name, asking, teardown)
+	const struct CMUnitTest tests[] = {
+		CONNECTED(dreq_from_elsewhere),
+		CONNECTED(dreq_with_guessed_ids),
+		CONNECTED(rej_with_guessed_ids),
+		CONNECTED(lap_with_guessed_ids),
+		CONNECTED(rej_by_ca_guid),
+		CONNECTED(stale_by_guessed_qpn),
+		CONNECTED(replayed_handshake),
+		CONNECTED(req_that_names_a_victim),
+		ASKING(rep_in_the_peers_name),
+		ASKING(rej_in_the_peers_name),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
