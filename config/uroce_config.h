@@ -167,6 +167,7 @@
 #define UROCE_RPING_BUFFER_BYTES 65536
 #define UROCE_RPING_BACKLOG 128			/* clients that may wait to be accepted */
 #define UROCE_RPING_RESOLVE_MS 2000
+#define UROCE_RPING_PROBE_S 5			/* of silence: then the other end is asked whether it is there */
 #define UROCE_RPING_LEAVE_S 5			/* for the other end to answer that it disconnects */
 #define UROCE_RPING_LINGER_MS 100		/* for our answer to reach it */
 

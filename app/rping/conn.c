@@ -20,6 +20,7 @@
 #define SEND_DEPTH 4 /* one at a time, and the one before it not yet taken */
 #define RECV_DEPTH 2
 #define CQ_DEPTH   (SEND_DEPTH + RECV_DEPTH)
+#define PROBE_ID   1 /* wr_id; of the others 0 */
 
 struct rping_conn *
 uroce_rping_conn_create(const struct rping_options *o, struct rdma_cm_id *id, bool server)
@@ -251,6 +252,33 @@ uroce_rping_conn_rdma(struct rping_conn *conn, enum ibv_wr_opcode opcode, uint32
 	return posted(conn, ibv_post_send(conn->qp, &wr, &bad));
 }
 
+/* Nothing has come for long, and perhaps nothing is outstanding that would tell that the other end is gone: a WRITE of
+ * no length does, and needs no memory there (R19). */
+static void
+probe(struct rping_conn *conn)
+{
+	struct ibv_send_wr *bad, wr = {
+		.wr_id = PROBE_ID,
+		.opcode = IBV_WR_RDMA_WRITE,
+		.send_flags = IBV_SEND_SIGNALED,
+	};
+
+	conn->probing = true;
+	(void)posted(conn, ibv_post_send(conn->qp, &wr, &bad));
+}
+
+static void
+probe_if_silent(struct rping_conn *conn, bool heard)
+{
+	const uint64_t now = rte_rdtsc();
+
+	if (heard || !conn->established)
+		conn->heard_tsc = now;
+	else if (!conn->probing && conn->phase < RPING_LEAVING &&
+		 now - conn->heard_tsc > UROCE_RPING_PROBE_S * rte_get_tsc_hz())
+		probe(conn);
+}
+
 /* ---- completions ---- */
 
 static void
@@ -282,7 +310,9 @@ completed(struct rping_conn *conn, const struct ibv_wc *wc)
 {
 	if (wc->status == IBV_WC_WR_FLUSH_ERR || conn->phase >= RPING_LEAVING)
 		return;
-	if (wc->status != IBV_WC_SUCCESS)
+	if (wc->status == IBV_WC_SUCCESS && wc->wr_id == PROBE_ID)
+		conn->probing = false;
+	else if (wc->status != IBV_WC_SUCCESS)
 		uroce_rping_conn_fail(conn, "%s (work completion status %d)",
 				      uroce_wc_status_str(wc->status), (int)wc->status);
 	else if (wc->opcode == IBV_WC_RECV)
@@ -304,5 +334,6 @@ uroce_rping_conn_poll(struct rping_conn *conn)
 		completed(conn, &wcs[i]);
 	if (n < 0)
 		uroce_rping_conn_fail(conn, "the completion queue has overrun");
+	probe_if_silent(conn, n > 0);
 	return n > 0 ? (unsigned int)n : 0;
 }

@@ -38,6 +38,8 @@ struct rping_conn {
 	bool failed;
 	enum rping_phase phase;
 	uint32_t round;
+	bool probing;       /* whether the other end is there */
+	uint64_t heard_tsc; /* something completed last */
 	uint64_t leave_tsc; /* LEAVING: when to wait no longer */
 	struct ibv_pd *pd;
 	struct ibv_cq *cq;
