@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * Ports that are stopped and started under traffic, by the program that embeds the library: between two polls, as
+ * ethdev has it. What was under way is sent again, or given up for the reason that there is.
+ */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <fcntl.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <rte_cycles.h>
+#include <rte_ethdev.h>
+
+#include "eal.h"
+#include "pair.h"
+#include "uroce_config.h"
+
+static struct pair pair;
+
+static int
+setup(void **state)
+{
+	pair_open(&pair);
+	for (unsigned int i = 0; i < 2; i++) {
+		assert_int_equal(pair_end_create(&pair.ends[i]), 0);
+		assert_int_equal(fcntl(pair.ends[i].context->async_fd, F_SETFL, O_NONBLOCK), 0);
+	}
+	pair_connect(&pair);
+	return 0;
+}
+
+static int
+teardown(void **state)
+{
+	for (unsigned int i = 0; i < 2; i++)
+		pair_end_destroy(&pair.ends[i]);
+	pair_close(&pair);
+	return 0;
+}
+
+static void
+poll_for_ms(unsigned int ms)
+{
+	const uint64_t until = rte_rdtsc() + ms * rte_get_tsc_hz() / 1000;
+
+	while (rte_rdtsc() < until)
+		pair_poll(&pair, 1);
+}
+
+static void
+exchange(uint8_t byte)
+{
+	memset(pair.ends[0].memory, byte, PAIR_BYTES);
+	memset(pair.ends[1].memory, ~byte, PAIR_BYTES);
+	pair_write(&pair);
+	assert_int_equal(pair_wait(&pair), IBV_WC_SUCCESS);
+	assert_memory_equal(pair.ends[0].memory, pair.ends[1].memory, PAIR_BYTES);
+}
+
+/* The last event that tells of the link. */
+static enum ibv_event_type
+link_event(unsigned int end)
+{
+	enum ibv_event_type type = IBV_EVENT_DEVICE_FATAL;
+	struct ibv_async_event event;
+
+	while (uroce_get_async_event(pair.ends[end].context, &event) == 0) {
+		if (event.event_type == IBV_EVENT_PORT_ERR || event.event_type == IBV_EVENT_PORT_ACTIVE)
+			type = event.event_type;
+		uroce_ack_async_event(&event);
+	}
+	return type;
+}
+
+static enum ibv_port_state
+port_state(unsigned int end)
+{
+	struct ibv_port_attr attr;
+
+	assert_int_equal(uroce_query_port(pair.ends[end].context, 1, &attr), 0);
+	return attr.state;
+}
+
+/* For less than the retry time, at either end, with a message half sent. */
+static void
+stop_and_start(unsigned int end)
+{
+	exchange(1);
+	memset(pair.ends[0].memory, 2, PAIR_BYTES);
+	pair_write(&pair);
+	pair_poll(&pair, 1);
+	assert_int_equal(rte_eth_dev_stop(pair.ends[end].wire.port_id), 0);
+	poll_for_ms(300); /* UROCE_LINK_POLL_NS, too */
+	assert_int_equal(port_state(end), IBV_PORT_DOWN);
+	assert_int_equal(link_event(end), IBV_EVENT_PORT_ERR);
+	assert_int_equal(rte_eth_dev_start(pair.ends[end].wire.port_id), 0);
+	assert_int_equal(pair_wait(&pair), IBV_WC_SUCCESS);
+	assert_memory_equal(pair.ends[0].memory, pair.ends[1].memory, PAIR_BYTES);
+	exchange(3);
+	poll_for_ms(300);
+	assert_int_equal(port_state(end), IBV_PORT_ACTIVE);
+	assert_int_equal(link_event(end), IBV_EVENT_PORT_ACTIVE);
+}
+
+static void
+test_requester(void **state)
+{
+	stop_and_start(0);
+}
+
+static void
+test_responder(void **state)
+{
+	stop_and_start(1);
+}
+
+/* For longer: the message fails, what is behind it is flushed, and the QP can be made ready again. */
+static void
+test_for_long(void **state)
+{
+	exchange(1);
+	assert_int_equal(rte_eth_dev_stop(pair.ends[1].wire.port_id), 0);
+	pair_write(&pair);
+	pair_write(&pair);
+	assert_int_equal(pair_wait(&pair), IBV_WC_RETRY_EXC_ERR);
+	assert_int_equal(pair_wait(&pair), IBV_WC_WR_FLUSH_ERR);
+	assert_int_equal(rte_eth_dev_start(pair.ends[1].wire.port_id), 0);
+	pair_poll(&pair, 10);
+	pair_reset(&pair);
+	pair_connect(&pair);
+	exchange(2);
+}
+
+/* Destroyed while it is stopped: nothing is left, and nothing waits for a port that sends nothing. */
+static void
+test_destroyed(void **state)
+{
+	exchange(1);
+	pair_write(&pair);
+	assert_int_equal(rte_eth_dev_stop(pair.ends[0].wire.port_id), 0);
+	pair_poll(&pair, 10);
+	pair_end_destroy(&pair.ends[0]);
+	assert_int_equal(rte_eth_dev_start(pair.ends[0].wire.port_id), 0);
+	assert_int_equal(pair_end_create(&pair.ends[0]), 0);
+	pair_end_destroy(&pair.ends[1]);
+	assert_int_equal(pair_end_create(&pair.ends[1]), 0);
+	pair_connect(&pair);
+	exchange(2);
+}
+
+/* A worker that nobody polls for longer than a time-out, as a process that is stopped: it does not charge what
+ * it has missed all at once, but sends again and goes on. */
+static void
+test_nobody_polls(void **state)
+{
+	exchange(1);
+	pair_write(&pair);
+	pair_poll(&pair, 1);
+	rte_delay_us_sleep(10 * 67 * 1000);
+	assert_int_equal(pair_wait(&pair), IBV_WC_SUCCESS);
+	exchange(2);
+}
+
+int
+main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(test_##name, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		TEST(requester), TEST(responder), TEST(for_long), TEST(destroyed), TEST(nobody_polls),
+	};
+
+	test_eal_init("--log-level=lib.ethdev:critical", NULL);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
