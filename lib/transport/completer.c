@@ -131,6 +131,17 @@ progress(struct uroce_qp *qp, uint32_t unacked)
 	req->gap_retried = false;
 }
 
+/* Answers have come up to unacked, `behind` PSNs of which had been sent in this pass. */
+static void
+moved_on(struct uroce_engine *e, struct uroce_qp *qp, uint32_t from, uint32_t behind)
+{
+	/* answers to what was to be sent again: skip it */
+	if (uroce_psn_distance(qp->req.unacked, from) > behind)
+		uroce_requester_seek(qp, qp->req.unacked);
+	uroce_requester_arm(e, qp);
+	uroce_qp_activate(e, qp);
+}
+
 /*
  * Everything before psn is answered, as far as that follows: SENDs and WRITEs are, READs and atomics only by
  * their own responses (R37). True if psn was reached.
@@ -163,27 +174,97 @@ acknowledge(struct uroce_engine *e, struct uroce_qp *qp, uint32_t psn)
 	if (unlikely(qp->state == IBV_QPS_ERR))
 		return false;
 	if (req->unacked != from) {
-		/* answers to what was to be sent again: skip it */
-		if (uroce_psn_distance(req->unacked, from) > behind)
-			uroce_requester_seek(qp, req->unacked);
-		uroce_requester_arm(e, qp);
-		uroce_qp_activate(e, qp);
+		if (req->rtt_timed && uroce_psn_distance(req->rtt_psn, from) < uroce_psn_distance(req->unacked, from))
+			uroce_rtt_measured(e, qp);
+		moved_on(e, qp, from, behind);
 	}
 	return uroce_psn_distance(req->unacked, from) == acked;
+}
+
+/* The oldest WQEs as far as the recovery knows them to be answered, in their order. */
+static void
+settle(struct uroce_engine *e, struct uroce_qp *qp)
+{
+	struct uroce_requester *req = &qp->req;
+	uint32_t behind = uroce_psn_distance(req->psn, req->unacked);
+	uint32_t from = req->unacked;
+
+	while (qp->sq.head != req->started) {
+		const struct uroce_sqe *sqe = uroce_sqe_at(&qp->sq, qp->sq.head);
+		uint32_t to = uroce_recovery_reached(qp, sqe);
+
+		if (to != req->unacked) {
+			uroce_recovery_passed(qp, to);
+			progress(qp, to);
+		}
+		if (to != uroce_psn_add(sqe->first_psn, sqe->psn_count))
+			break;
+		complete_head(e, qp);
+		if (unlikely(qp->state == IBV_QPS_ERR))
+			return;
+	}
+	if (req->unacked != from) {
+		/* how long it was held up by what was missing is no round trip */
+		if (uroce_psn_distance(req->rtt_psn, from) < uroce_psn_distance(req->unacked, from))
+			req->rtt_timed = false;
+		moved_on(e, qp, from, behind);
+	}
+	if (uroce_recovery_done(qp))
+		uroce_recovery_end(e, qp);
+}
+
+/* The same while there is a recovery: that knows of what is behind a response that is missing. */
+static bool
+acknowledge_in_recovery(struct uroce_engine *e, struct uroce_qp *qp, uint32_t psn, enum uroce_answer answer)
+{
+	bool back = uroce_trial_answered(qp, psn, answer);
+
+	uroce_recovery_heard(qp, psn, psn);
+	settle(e, qp);
+	if (unlikely(qp->state == IBV_QPS_ERR))
+		return false;
+	if (back && qp->req.psn != qp->req.unacked) {
+		if (answer == UROCE_ANSWER_NAK && !uroce_completer_charge(e, qp))
+			return false;
+		uroce_recovery_end(e, qp);
+		uroce_requester_seek(qp, qp->req.unacked);
+	}
+	uroce_qp_activate(e, qp);
+	return qp->req.unacked == psn;
+}
+
+/* All before psn has been answered. True: nothing before it is missing. */
+static bool
+answered_before(struct uroce_engine *e, struct uroce_qp *qp, uint32_t psn, enum uroce_answer answer)
+{
+	if (likely(qp->req.recovery == NULL)) {
+		if (likely(acknowledge(e, qp, psn)))
+			return true;
+		if (qp->state == IBV_QPS_ERR || uroce_recovery_begin(e, qp) == NULL)
+			return false;
+	}
+	return acknowledge_in_recovery(e, qp, psn, answer);
+}
+
+bool
+uroce_completer_charge(struct uroce_engine *e, struct uroce_qp *qp)
+{
+	if (qp->req.retries_left == 0) {
+		uroce_qp_fail_send(e, qp, IBV_WC_RETRY_EXC_ERR);
+		return false;
+	}
+	qp->req.retries_left--;
+	return true;
 }
 
 /* Charge a retry and go back to the oldest PSN without an answer (R34). */
 static void
 retry(struct uroce_engine *e, struct uroce_qp *qp)
 {
-	struct uroce_requester *req = &qp->req;
-
-	if (req->retries_left == 0) {
-		uroce_qp_fail_send(e, qp, IBV_WC_RETRY_EXC_ERR);
+	if (!uroce_completer_charge(e, qp))
 		return;
-	}
-	req->retries_left--;
-	uroce_requester_seek(qp, req->unacked);
+	uroce_recovery_end(e, qp);
+	uroce_requester_seek(qp, qp->req.unacked);
 	uroce_requester_arm(e, qp);
 	uroce_qp_activate(e, qp);
 }
@@ -194,6 +275,8 @@ gap(struct uroce_engine *e, struct uroce_qp *qp)
 {
 	if (qp->state == IBV_QPS_ERR)
 		return UROCE_OK;
+	if (uroce_recovery_begin(e, qp) != NULL)
+		return UROCE_RESPONSE_GAP;
 	if (!qp->req.gap_retried) {
 		qp->req.gap_retried = true;
 		retry(e, qp);
@@ -216,6 +299,7 @@ rnr_nak(struct uroce_engine *e, struct uroce_qp *qp, uint8_t timer_code)
 		}
 		req->rnr_retries_left--;
 	}
+	uroce_recovery_end(e, qp);
 	uroce_requester_seek(qp, req->unacked);
 	req->rnr_wait = true;
 	uroce_wheel_arm(&e->wheel, &req->timer, e->now_ns + rnr_timer_ns(timer_code));
@@ -235,7 +319,8 @@ nak(struct uroce_engine *e, struct uroce_qp *qp, uint8_t code)
 	uroce_count(e, UROCE_NAKS_RECEIVED, 1);
 	if (code == UROCE_NAK_PSN_SEQUENCE_ERROR) {
 		/* not where nothing has been sent since the last time */
-		if (qp->req.unacked != qp->req.max_psn && qp->req.psn != qp->req.unacked)
+		if (qp->req.unacked != qp->req.max_psn && qp->req.psn != qp->req.unacked &&
+		    !uroce_trial_nak(e, qp))
 			retry(e, qp);
 		return UROCE_OK;
 	}
@@ -252,8 +337,8 @@ nak(struct uroce_engine *e, struct uroce_qp *qp, uint8_t code)
  * acknowledgement that says less is older, or the network's.
  * @return true if more may be sent now
  */
-static bool
-take_credits(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_aeth *aeth)
+bool
+uroce_completer_credits(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_aeth *aeth)
 {
 	struct uroce_requester *req = &qp->req;
 	uint8_t code = aeth->syndrome & UROCE_AETH_VALUE_MASK;
@@ -277,6 +362,12 @@ take_credits(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_aet
 	return true;
 }
 
+enum uroce_verdict
+uroce_completer_acknowledged(struct uroce_engine *e, struct uroce_qp *qp, uint32_t psn)
+{
+	return likely(answered_before(e, qp, psn, UROCE_ANSWER_ACK)) ? UROCE_OK : gap(e, qp);
+}
+
 /* A NAK names the PSN that it refuses, and acknowledges what is before it. */
 static enum uroce_verdict
 receive_ack(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p)
@@ -286,12 +377,12 @@ receive_ack(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_pack
 
 	switch (aeth->syndrome & UROCE_AETH_CLASS_MASK) {
 	case UROCE_AETH_ACK:
-		take_credits(e, qp, aeth);
-		return acknowledge(e, qp, uroce_psn_add(p->psn, 1)) ? UROCE_OK : gap(e, qp);
+		uroce_completer_credits(e, qp, aeth);
+		return uroce_completer_acknowledged(e, qp, uroce_psn_add(p->psn, 1));
 	case UROCE_AETH_RNR_NAK:
-		return acknowledge(e, qp, p->psn) ? rnr_nak(e, qp, value) : gap(e, qp);
+		return answered_before(e, qp, p->psn, UROCE_ANSWER_RNR_NAK) ? rnr_nak(e, qp, value) : gap(e, qp);
 	case UROCE_AETH_NAK:
-		return acknowledge(e, qp, p->psn) ? nak(e, qp, value) : gap(e, qp);
+		return answered_before(e, qp, p->psn, UROCE_ANSWER_NAK) ? nak(e, qp, value) : gap(e, qp);
 	default:
 		return UROCE_DROP_ACK_SYNDROME;
 	}
@@ -304,6 +395,14 @@ response_placed(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_
 	struct uroce_requester *req = &qp->req;
 	bool behind = req->psn == req->unacked;
 
+	if (unlikely(req->recovery != NULL)) {
+		uroce_recovery_place(qp, psn);
+		uroce_recovery_heard(qp, uroce_psn_add(psn, 1), uroce_psn_add(psn, 1));
+		settle(e, qp);
+		return;
+	}
+	if (req->rtt_timed && req->rtt_psn == psn)
+		uroce_rtt_measured(e, qp);
 	progress(qp, uroce_psn_add(psn, 1));
 	if (req->unacked == uroce_psn_add(sqe->first_psn, sqe->psn_count))
 		complete_head(e, qp);
@@ -317,80 +416,99 @@ response_placed(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_
 	uroce_qp_activate(e, qp);
 }
 
-static enum uroce_verdict
-receive_read_response(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_sqe *sqe,
-		      const struct uroce_packet *p)
+/* Its bytes into the memory that its WQE names. Unless that succeeds, nothing was written. */
+static enum ibv_wc_status
+place_read_response(struct uroce_engine *e, const struct uroce_qp *qp, const struct uroce_sqe *sqe,
+		    const struct uroce_packet *p)
 {
 	uint32_t offset = uroce_psn_distance(p->psn, sqe->first_psn);
 	bool last = offset + 1 == sqe->psn_count;
+	bool ends = p->info->flags & UROCE_OPF_LAST;
 	struct uroce_slice slice = {
 		.sge = sqe->sge, .num_sge = sqe->num_sge, .offset = offset * qp->mtu_bytes,
 		.length = last ? sqe->length - offset * qp->mtu_bytes : qp->mtu_bytes,
 		.access = IBV_ACCESS_LOCAL_WRITE,
 	};
 
-	if (unlikely(uroce_wr_is(sqe->opcode, UROCE_WR_PLACEMENTS))) {
-		/* answered by a READ response of nothing */
-		slice.length = 0;
-	} else if (sqe->opcode != IBV_WR_RDMA_READ) {
-		uroce_qp_fail_send(e, qp, IBV_WC_BAD_RESP_ERR);
-		return UROCE_BAD_RESPONSE;
-	}
-	/* A re-request from the middle may be answered with FIRST or with MIDDLE. */
-	if (p->payload_bytes != slice.length ||
-	    last != !!(p->info->flags & UROCE_OPF_LAST)) {
-		uroce_qp_fail_send(e, qp, IBV_WC_BAD_RESP_ERR);
-		return UROCE_BAD_RESPONSE;
-	}
-	if (slice.length > 0 && unlikely(uroce_slice_scatter(qp, &slice, p) != 0)) {
-		uroce_qp_fail_send(e, qp, IBV_WC_LOC_PROT_ERR);
-		return UROCE_OK;
-	}
+	if (unlikely(uroce_wr_is(sqe->opcode, UROCE_WR_PLACEMENTS)))
+		slice.length = 0;	/* answered by a READ response of nothing */
+	else if (sqe->opcode != IBV_WR_RDMA_READ)
+		return IBV_WC_BAD_RESP_ERR;
+	/* The answer to a re-request from the middle may begin with FIRST or with MIDDLE, that to one for a part
+	 * ends where the part does. */
+	if (p->payload_bytes != slice.length || (last != ends && !(ends && qp->req.parts)))
+		return IBV_WC_BAD_RESP_ERR;
+	if (slice.length > 0 && unlikely(uroce_slice_scatter(qp, &slice, p) != 0))
+		return IBV_WC_LOC_PROT_ERR;
 	uroce_count(e, UROCE_RECEIVED_BYTES, slice.length);
-	response_placed(e, qp, sqe, p->psn);
-	return UROCE_OK;
+	return IBV_WC_SUCCESS;
 }
 
-static enum uroce_verdict
-receive_atomic_ack(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_sqe *sqe,
-		   const struct uroce_packet *p)
+static enum ibv_wc_status
+place_atomic_ack(const struct uroce_qp *qp, const struct uroce_sqe *sqe, const struct uroce_packet *p)
 {
 	const struct uroce_atomicacketh *eth = uroce_packet_ext(p, UROCE_EXT_ATOMICACKETH);
 	uint64_t original = rte_be_to_cpu_64(eth->original);
 	const struct uroce_mr_key *key;
 
-	if (!uroce_is_atomic(sqe->opcode)) {
-		uroce_qp_fail_send(e, qp, IBV_WC_BAD_RESP_ERR);
-		return UROCE_BAD_RESPONSE;
-	}
+	if (!uroce_is_atomic(sqe->opcode))
+		return IBV_WC_BAD_RESP_ERR;
 	key = uroce_mr_lookup(&qp->dev->mrs, sqe->sge[0].lkey, qp->ibv.pd, sqe->sge[0].addr, sizeof(original),
 			      IBV_ACCESS_LOCAL_WRITE);
-	if (unlikely(key == NULL)) {
-		uroce_qp_fail_send(e, qp, IBV_WC_LOC_PROT_ERR);
-		return UROCE_OK;
-	}
+	if (unlikely(key == NULL))
+		return IBV_WC_LOC_PROT_ERR;
 	memcpy(uroce_mr_va(key, sqe->sge[0].addr), &original, sizeof(original));
-	response_placed(e, qp, sqe, p->psn);
-	return UROCE_OK;
+	return IBV_WC_SUCCESS;
+}
+
+static enum ibv_wc_status
+place(struct uroce_engine *e, const struct uroce_qp *qp, const struct uroce_sqe *sqe, const struct uroce_packet *p)
+{
+	return p->info->op == UROCE_OP_ATOMIC_ACK ? place_atomic_ack(qp, sqe, p)
+						  : place_read_response(e, qp, sqe, p);
+}
+
+/* One before it is missing. It is placed all the same, once: what is wrong with it is found when it is its turn. */
+static enum uroce_verdict
+early_response(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p)
+{
+	const struct uroce_sqe *sqe = uroce_recovery_wqe(qp, p->psn);
+
+	if (sqe == NULL || !uroce_is_rd_atomic(sqe->opcode))
+		return UROCE_BAD_RESPONSE;
+	if (uroce_psn_distance(p->psn, qp->req.unacked) < UROCE_EARLY_WINDOW) {
+		if (uroce_recovery_placed(qp, p->psn))
+			return UROCE_DROP_RESPONSE_DUPLICATE;
+		if (place(e, qp, sqe, p) == IBV_WC_SUCCESS)
+			uroce_recovery_place(qp, p->psn);
+	}
+	uroce_recovery_heard(qp, uroce_psn_add(p->psn, 1), uroce_psn_add(p->psn, 1));
+	return UROCE_RESPONSE_GAP;
 }
 
 static enum uroce_verdict
 receive_response(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p)
 {
 	const struct uroce_sqe *sqe;
+	enum ibv_wc_status status;
 
 	if (p->info->ext[UROCE_EXT_AETH] != 0) {
 		const struct uroce_aeth *aeth = uroce_packet_ext(p, UROCE_EXT_AETH);
 
 		if ((aeth->syndrome & UROCE_AETH_CLASS_MASK) != UROCE_AETH_ACK)
 			return UROCE_DROP_ACK_SYNDROME;
-		take_credits(e, qp, aeth);
+		uroce_completer_credits(e, qp, aeth);
 	}
-	if (!acknowledge(e, qp, p->psn))
-		return gap(e, qp);
+	if (!answered_before(e, qp, p->psn, UROCE_ANSWER_RESPONSE))
+		return qp->req.recovery != NULL ? early_response(e, qp, p) : gap(e, qp);
 	sqe = uroce_sqe_at(&qp->sq, qp->sq.head);
-	return p->info->op == UROCE_OP_ATOMIC_ACK ? receive_atomic_ack(e, qp, sqe, p)
-						  : receive_read_response(e, qp, sqe, p);
+	status = place(e, qp, sqe, p);
+	if (unlikely(status != IBV_WC_SUCCESS)) {
+		uroce_qp_fail_send(e, qp, status);
+		return status == IBV_WC_BAD_RESP_ERR ? UROCE_BAD_RESPONSE : UROCE_OK;
+	}
+	response_placed(e, qp, sqe, p->psn);
+	return UROCE_OK;
 }
 
 /* The last acknowledgement again, without being asked: a way to give credits (R30). */
@@ -400,7 +518,7 @@ only_gives_credits(struct uroce_engine *e, struct uroce_qp *qp, const struct uro
 	const struct uroce_aeth *aeth = uroce_packet_ext(p, UROCE_EXT_AETH);
 
 	return uroce_psn_add(p->psn, 1) == qp->req.unacked && qp->req.credited &&
-	       (aeth->syndrome & UROCE_AETH_CLASS_MASK) == UROCE_AETH_ACK && take_credits(e, qp, aeth);
+	       (aeth->syndrome & UROCE_AETH_CLASS_MASK) == UROCE_AETH_ACK && uroce_completer_credits(e, qp, aeth);
 }
 
 enum uroce_verdict
@@ -412,8 +530,12 @@ uroce_completer_receive(struct uroce_engine *e, struct uroce_qp *qp, const struc
 
 	if (qp->state != IBV_QPS_RTS && qp->state != IBV_QPS_SQD)
 		return UROCE_DROP_QP_STATE;
+	if (ahead < outstanding && likely(p->info->op == UROCE_OP_ACK))
+		return receive_ack(e, qp, p);
+	if (unlikely(p->info->op == UROCE_OP_SACK))
+		return uroce_sack_receive(e, qp, p);
 	if (ahead < outstanding)
-		return p->info->op == UROCE_OP_ACK ? receive_ack(e, qp, p) : receive_response(e, qp, p);
+		return receive_response(e, qp, p);
 	/* A NAK names the PSN that is expected next, which may be the one after the last sent. */
 	if (ahead == outstanding && outstanding > 0 && p->info->op == UROCE_OP_ACK) {
 		const struct uroce_aeth *aeth = uroce_packet_ext(p, UROCE_EXT_AETH);
@@ -436,6 +558,10 @@ uroce_completer_timeout(struct uroce_engine *e, struct uroce_qp *qp)
 		req->rnr_wait = false;
 		uroce_requester_arm(e, qp);
 		uroce_qp_activate(e, qp);
+		return;
+	}
+	if (e->now_ns < req->timeout_ns) {
+		uroce_trial_probe(e, qp);
 		return;
 	}
 	uroce_count(e, UROCE_TIMEOUTS, 1);

@@ -21,6 +21,9 @@ const char *const uroce_engine_counter_names[UROCE_ENGINE_COUNTER_COUNT] = {
 	[UROCE_SENT_RNR_NAKS] = "sent_rnr_naks",
 	[UROCE_RETRANSMITTED_PACKETS] = "retransmitted_packets",
 	[UROCE_TIMEOUTS] = "timeouts",
+	[UROCE_PROBES] = "probes",
+	[UROCE_SENT_ASKS] = "sent_asks",
+	[UROCE_SACKS_RECEIVED] = "sacks_received",
 	[UROCE_NAKS_RECEIVED] = "naks_received",
 	[UROCE_RNR_NAKS_RECEIVED] = "rnr_naks_received",
 	[UROCE_ZERO_COPY_PACKETS] = "zero_copy_packets",
@@ -32,6 +35,8 @@ int
 uroce_engine_init(struct uroce_engine *e, struct rte_mempool *header_pool, struct rte_mempool *payload_pool,
 		  uint64_t now_ns)
 {
+	int ret;
+
 	memset(e, 0, sizeof(*e));
 	e->header_pool = header_pool;
 	e->payload_pool = payload_pool;
@@ -39,12 +44,19 @@ uroce_engine_init(struct uroce_engine *e, struct rte_mempool *header_pool, struc
 	TAILQ_INIT(&e->active);
 	uroce_wheel_init(&e->wheel, now_ns);
 	uroce_wheel_init(&e->cq_wheel, now_ns);
-	return uroce_early_init(&e->early, header_pool->socket_id);
+	ret = uroce_early_init(&e->early, header_pool->socket_id);
+	if (ret < 0)
+		return ret;
+	ret = uroce_recoveries_init(&e->recoveries, header_pool->socket_id);
+	if (ret < 0)
+		uroce_early_fini(&e->early);
+	return ret;
 }
 
 void
 uroce_engine_fini(struct uroce_engine *e)
 {
+	uroce_recoveries_fini(&e->recoveries);
 	uroce_early_fini(&e->early);
 }
 
@@ -89,7 +101,7 @@ receive(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *
 {
 	if (unlikely(p->info->transport != qp->transport))	/* R2 */
 		return p->info->transport == UROCE_TRANSPORT_CNP ? UROCE_DROP_CNP : UROCE_DROP_TRANSPORT;
-	if (unlikely(p->opcode >= UROCE_RC_ASK))
+	if (unlikely(p->opcode >= UROCE_RC_ASK) && (qp->dev->go_back_n || p->opcode == UROCE_RC_ASK))
 		return UROCE_DROP_OPCODE;
 	/* an XRC initiator has no responder, a target no requester */
 	if (unlikely(qp->transport == UROCE_TRANSPORT_XRC) &&
@@ -288,5 +300,6 @@ uroce_engine_qp_detach(struct uroce_qp *qp)
 
 	take_doorbells(e);
 	deactivate(e, qp);
+	uroce_recovery_end(e, qp);
 	uroce_wheel_remove(&e->wheel, &qp->req.timer);
 }

@@ -16,6 +16,7 @@
 #include <rte_mbuf.h>
 
 #include "transport/early.h"
+#include "transport/recovery.h"
 #include "transport/wheel.h"
 #include "verbs/device.h"
 #include "wire/packet.h"
@@ -31,6 +32,9 @@ enum uroce_engine_counter {
 	UROCE_SENT_RNR_NAKS,
 	UROCE_RETRANSMITTED_PACKETS,
 	UROCE_TIMEOUTS,
+	UROCE_PROBES,			/* answers asked for before a timeout */
+	UROCE_SENT_ASKS,
+	UROCE_SACKS_RECEIVED,
 	UROCE_NAKS_RECEIVED,
 	UROCE_RNR_NAKS_RECEIVED,
 	UROCE_ZERO_COPY_PACKETS,
@@ -51,6 +55,7 @@ struct uroce_engine {
 	TAILQ_HEAD(, uroce_qp) active;	/* QPs with something to send, each once */
 	bool yield;			/* a long FLUSH is to go on in the next round */
 	struct uroce_early_store early;
+	struct uroce_recoveries recoveries;
 	uint64_t verdicts[UROCE_VERDICT_COUNT];		/* engine: rw, others: relaxed read */
 	uint64_t counters[UROCE_ENGINE_COUNTER_COUNT];
 	/* any thread */

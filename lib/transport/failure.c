@@ -64,6 +64,7 @@ uroce_qp_stop(struct uroce_engine *e, struct uroce_qp *qp)
 	rte_atomic_thread_fence(__ATOMIC_SEQ_CST);
 	qp->attr.qp_state = IBV_QPS_ERR;
 	uroce_wheel_disarm(&qp->req.timer);
+	uroce_recovery_end(e, qp);
 	uroce_responder_reset(qp);
 	uroce_qp_flush(e, qp);
 }

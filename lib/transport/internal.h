@@ -9,6 +9,10 @@
  *	response.c	the answers that are owed
  *	requester.c	send WQEs into request packets, and back from a PSN
  *	completer.c	answers of the peer: progress, retries, completions
+ *	recovery.c	what is missing is sent again, and only that
+ *	sack.c		which the peer says
+ *	trial.c		... or shows
+ *	rtt.c		round trips, and when to ask
  *	recv.c		receive WQEs, taken and completed
  *	uc_receive.c	unreliable connections: messages whole or not at all
  *	uc_send.c
@@ -134,7 +138,76 @@ void uroce_requester_seek(struct uroce_qp *qp, uint32_t psn);
 /** Transport timeout from now on, if anything is outstanding. */
 void uroce_requester_arm(struct uroce_engine *e, struct uroce_qp *qp);
 
+/** One packet again: that of a SEND or WRITE, an atomic, or a READ of so many PSNs. @return as uroce_frame_begin() */
+int uroce_requester_again(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_sqe *sqe, uint32_t psn,
+			  uint32_t psns, struct rte_mbuf **out);
+
+/* What an answer of the peer is. */
+enum uroce_answer {
+	UROCE_ANSWER_ACK,
+	UROCE_ANSWER_NAK,
+	UROCE_ANSWER_RNR_NAK,
+	UROCE_ANSWER_RESPONSE,
+};
+
+/* recovery.c */
+int uroce_recoveries_init(struct uroce_recoveries *r, int numa_node);
+void uroce_recoveries_fini(struct uroce_recoveries *r);
+/** The QP's, a new one if it has none. NULL: none is left, or the device goes back N. */
+struct uroce_recovery *uroce_recovery_begin(struct uroce_engine *e, struct uroce_qp *qp);
+/** Forget everything, if there is anything. */
+void uroce_recovery_end(struct uroce_engine *e, struct uroce_qp *qp);
+/* The rest, but for the last, only while there is one. PSNs are from unacked to max_psn. */
+/** The peer has n requests from psn on. */
+void uroce_recovery_sacked(struct uroce_qp *qp, uint32_t psn, uint32_t n);
+/** All before `expected` has been executed; responses before `answered` have come or are lost. */
+void uroce_recovery_heard(struct uroce_qp *qp, uint32_t expected, uint32_t answered);
+/** The peer has told all that it has before psn. */
+void uroce_recovery_asked(struct uroce_qp *qp, uint32_t psn);
+/** The oldest one is missing. */
+void uroce_recovery_missing(struct uroce_qp *qp);
+/** The peer may have forgotten what it has told: requests count as not heard of. */
+void uroce_recovery_forget_requests(struct uroce_qp *qp);
+/** A response is placed. False: it has been already, or is too far ahead to be remembered. */
+bool uroce_recovery_place(struct uroce_qp *qp, uint32_t psn);
+bool uroce_recovery_placed(struct uroce_qp *qp, uint32_t psn);
+/** How far the oldest WQE is answered, from unacked on. */
+uint32_t uroce_recovery_reached(struct uroce_qp *qp, const struct uroce_sqe *sqe);
+/** unacked is about to become `to`. */
+void uroce_recovery_passed(struct uroce_qp *qp, uint32_t to);
+/** Nothing is known of what is beyond unacked. */
+bool uroce_recovery_done(const struct uroce_qp *qp);
+/** How many PSNs may be unanswered. */
+uint32_t uroce_recovery_window(const struct uroce_qp *qp);
+const struct uroce_sqe *uroce_recovery_wqe(const struct uroce_qp *qp, uint32_t psn);
+/** What is missing, as far as there is room. @return frames */
+unsigned int uroce_recovery_send(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf **frames,
+				 unsigned int room);
+
+/* trial.c */
+/** A sequence NAK names unacked. @return false: go back N */
+bool uroce_trial_nak(struct uroce_engine *e, struct uroce_qp *qp);
+/** An answer says that all before psn has come. @return true: and that what came early was lost; go back N */
+bool uroce_trial_answered(struct uroce_qp *qp, uint32_t psn, enum uroce_answer answer);
+/** There was no progress for a while. */
+void uroce_trial_probe(struct uroce_engine *e, struct uroce_qp *qp);
+
+/* sack.c */
+int uroce_sack_ask(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf **out);
+enum uroce_verdict uroce_sack_receive(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p);
+
+/* rtt.c */
+void uroce_rtt_reset(struct uroce_qp *qp);
+/** The packet whose round trip is measured has been answered. */
+void uroce_rtt_measured(struct uroce_engine *e, struct uroce_qp *qp);
+
 /* completer.c */
+/** Charge a retry (R34). False: it was the last, and the QP has failed. */
+bool uroce_completer_charge(struct uroce_engine *e, struct uroce_qp *qp);
+/** All before psn has been acknowledged. */
+enum uroce_verdict uroce_completer_acknowledged(struct uroce_engine *e, struct uroce_qp *qp, uint32_t psn);
+/** R30. @return true if more may be sent now */
+bool uroce_completer_credits(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_aeth *aeth);
 enum uroce_verdict uroce_completer_receive(struct uroce_engine *e, struct uroce_qp *qp,
 					   const struct uroce_packet *p);
 void uroce_completer_timeout(struct uroce_engine *e, struct uroce_qp *qp);

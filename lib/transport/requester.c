@@ -18,7 +18,13 @@ uroce_requester_reset(struct uroce_qp *qp, uint32_t psn)
 {
 	struct uroce_requester *req = &qp->req;
 
+	uroce_recovery_end(qp->engine, qp);
+	uroce_rtt_reset(qp);
 	uroce_wheel_disarm(&req->timer);
+	req->peer = UROCE_PEER_UNKNOWN;
+	req->doubts = 0;
+	req->parts = false;
+	req->went_back = psn;
 	req->next = req->started = qp->sq.head;
 	req->offset = 0;
 	req->psn = req->max_psn = req->unacked = psn;
@@ -38,6 +44,8 @@ uroce_requester_seek(struct uroce_qp *qp, uint32_t psn)
 {
 	struct uroce_requester *req = &qp->req;
 
+	req->rtt_timed = false;
+	req->went_back = req->max_psn;
 	req->rd_atomics = 0;
 	req->psn = psn;
 	req->offset = 0;
@@ -56,15 +64,24 @@ uroce_requester_seek(struct uroce_qp *qp, uint32_t psn)
 void
 uroce_requester_arm(struct uroce_engine *e, struct uroce_qp *qp)
 {
-	if (qp->req.rnr_wait)
+	struct uroce_requester *req = &qp->req;
+	uint64_t deadline_ns;
+
+	if (req->rnr_wait)
 		return;
-	if (UROCE_PLANTED(RETRY_TIMER) && qp->req.retries_left < qp->attr.retry_cnt)
+	if (UROCE_PLANTED(RETRY_TIMER) && req->retries_left < qp->attr.retry_cnt)
 		return;
-	if (qp->req.unacked == qp->req.max_psn || qp->attr.timeout == 0)
-		uroce_wheel_disarm(&qp->req.timer);
-	else	/* R36 */
-		uroce_wheel_arm(&e->wheel, &qp->req.timer,
-				e->now_ns + ((4096ull << qp->attr.timeout) >> UROCE_PLANTED(TIMEOUT)));
+	if (req->unacked == req->max_psn || qp->attr.timeout == 0) {
+		uroce_wheel_disarm(&req->timer);
+		return;
+	}
+	/* R36 */
+	deadline_ns = e->now_ns + ((4096ull << qp->attr.timeout) >> UROCE_PLANTED(TIMEOUT));
+	req->timeout_ns = deadline_ns;
+	req->probes = 0;
+	if (likely(req->probe_ns != 0))
+		deadline_ns = RTE_MIN(deadline_ns, e->now_ns + req->probe_ns);
+	uroce_wheel_arm(&e->wheel, &req->timer, deadline_ns);
 }
 
 static bool
@@ -132,11 +149,13 @@ put_xrceth(const struct uroce_qp *qp, const struct uroce_sqe *sqe, struct uroce_
 	f->ext += sizeof(*xrceth);
 }
 
-/* A READ is asked for from where its responses have not come yet. */
+/* Of so many responses, from req.offset on. */
 static int
-read_request(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_sqe *sqe, struct rte_mbuf **out)
+read_request(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_sqe *sqe, uint32_t psns,
+	     struct rte_mbuf **out)
 {
 	uint32_t done = qp->req.offset * qp->mtu_bytes;
+	bool rest = qp->req.offset + psns == sqe->psn_count;
 	struct uroce_frame f;
 	int ret = uroce_frame_begin(e, qp, qp->opcode_base + UROCE_RC_READ_REQUEST, 0, true, qp->req.psn,
 				    NULL, NULL, &f);
@@ -144,7 +163,7 @@ read_request(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_sqe
 	if (ret != 0)
 		return ret;
 	put_xrceth(qp, sqe, &f);
-	uroce_reth_write(f.ext, sqe->remote_addr + done, sqe->rkey, sqe->length - done);
+	uroce_reth_write(f.ext, sqe->remote_addr + done, sqe->rkey, rest ? sqe->length - done : psns * qp->mtu_bytes);
 	*out = uroce_frame_end(e, &f);
 	return 0;
 }
@@ -173,12 +192,12 @@ atomic_request(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_s
 
 /* What is answered by responses. */
 static int
-rd_atomic_request(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_sqe *sqe,
+rd_atomic_request(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_sqe *sqe, uint32_t psns,
 		  struct rte_mbuf **out)
 {
 	switch (sqe->opcode) {
 	case IBV_WR_RDMA_READ:
-		return read_request(e, qp, sqe, out);
+		return read_request(e, qp, sqe, psns, out);
 	case IBV_WR_FLUSH:
 		return uroce_flush_request(e, qp, sqe, out);
 	case IBV_WR_ATOMIC_WRITE:
@@ -250,14 +269,45 @@ data_packet(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_sqe 
 	return ret;
 }
 
+int
+uroce_requester_again(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_sqe *sqe, uint32_t psn,
+		      uint32_t psns, struct rte_mbuf **out)
+{
+	struct uroce_requester *req = &qp->req;
+	uint32_t next_psn = req->psn, next_offset = req->offset;
+	int ret;
+
+	/* as if that were the next one; the pass that is under way goes on afterwards */
+	req->psn = psn;
+	req->offset = uroce_psn_distance(psn, sqe->first_psn);
+	if (uroce_is_rd_atomic(sqe->opcode))
+		ret = rd_atomic_request(e, qp, sqe, psns, out);
+	else
+		ret = uroce_data_packet(e, qp, sqe, true, false, out);
+	req->parts |= req->offset + psns != sqe->psn_count;
+	req->psn = next_psn;
+	req->offset = next_offset;
+	if (ret != 0)
+		return ret;
+	uroce_count(e, UROCE_RETRANSMITTED_PACKETS, 1);
+	if (req->rtt_timed && uroce_psn_distance(req->rtt_psn, psn) < psns)
+		req->rtt_timed = false;
+	return 0;
+}
+
 /* Account for `psns` more PSNs sent from the current WQE. */
 static void
 advance(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_sqe *sqe, uint32_t psns)
 {
 	struct uroce_requester *req = &qp->req;
 
-	if (uroce_psn_diff(req->psn, req->max_psn) < 0)
+	if (uroce_psn_diff(req->psn, req->max_psn) < 0) {
 		uroce_count(e, UROCE_RETRANSMITTED_PACKETS, 1);
+	} else if (!req->rtt_timed && req->since_ack_req == 0) {
+		req->rtt_timed = true;
+		req->rtt_psn = req->psn;
+		req->rtt_sent_ns = e->now_ns;
+	}
 	req->psn = uroce_psn_add(req->psn, psns);
 	/* not by uroce_psn_diff(): a READ may take half the space at once */
 	if (uroce_psn_distance(req->psn, req->unacked) > uroce_psn_distance(req->max_psn, req->unacked))
@@ -336,8 +386,14 @@ unsigned int
 uroce_requester_send(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf **frames, unsigned int room)
 {
 	struct uroce_requester *req = &qp->req;
+	uint32_t window = UROCE_WINDOW_PACKETS;
 	unsigned int n = 0;
 
+	if (unlikely(req->recovery != NULL)) {
+		n = uroce_recovery_send(e, qp, frames, room);
+		if (req->recovery != NULL)
+			window = uroce_recovery_window(qp);
+	}
 	while (n < room) {
 		uint32_t outstanding = uroce_psn_distance(req->psn, req->unacked);
 		enum ibv_wc_status status;
@@ -345,7 +401,7 @@ uroce_requester_send(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbu
 		uint32_t psns = 1;
 		int ret;
 
-		if (!may_send(qp) || (outstanding >= UROCE_WINDOW_PACKETS && !UROCE_PLANTED(WINDOW)))
+		if (!may_send(qp) || (outstanding >= window && !UROCE_PLANTED(WINDOW)))
 			break;
 		sqe = uroce_sqe_at(&qp->sq, req->next);	/* an XRC target has none at all */
 		status = wqe_status(qp, sqe);
@@ -362,9 +418,9 @@ uroce_requester_send(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbu
 			break;
 		if (uroce_is_rd_atomic(sqe->opcode)) {
 			psns = sqe->psn_count - req->offset;
-			ret = rd_atomic_request(e, qp, sqe, &frames[n]);
+			ret = rd_atomic_request(e, qp, sqe, psns, &frames[n]);
 		} else {
-			ret = data_packet(e, qp, sqe, outstanding + 1 == UROCE_WINDOW_PACKETS, &frames[n]);
+			ret = data_packet(e, qp, sqe, outstanding + 1 == window, &frames[n]);
 		}
 		if (unlikely(ret != 0)) {
 			if (ret == -EACCES)

@@ -120,7 +120,9 @@ uroce_wq_has_room(struct uroce_wq *wq, uint32_t tail)
 	return tail - wq->head_seen < wq->capacity;
 }
 
-/* lib/transport/requester.c and completer.c */
+struct uroce_recovery;
+
+/* lib/transport/requester.c, completer.c, recovery.c */
 struct uroce_requester {
 	uint32_t next;			/* send queue index of the WQE to send from, head .. started */
 	uint32_t started;		/* one past the last WQE that has PSNs */
@@ -136,9 +138,23 @@ struct uroce_requester {
 	bool rnr_wait;			/* nothing is sent until the timer fires (R35) */
 	bool gap_retried;		/* a lost response was re-requested; wait for progress or timeout */
 	uint32_t ssn;			/* messages begun, 24 bits */
-	struct uroce_timer timer;	/* transport timeout, or RNR wait */
-	uint32_t lsn;			/* R30: the last of them that has a credit, if the peer gives any */
-	bool credited;
+	uint32_t probe_ns;		/* without progress for so long, an answer is asked for; 0: never */
+	struct uroce_timer timer;	/* transport timeout, probe, or RNR wait */
+	uint64_t timeout_ns;		/* when the transport timeout is due (R36) */
+	struct uroce_recovery *recovery;	/* NULL: nothing is known to be missing */
+	uint32_t rtt_psn;		/* whose round trip is being measured */
+	bool rtt_timed;			/* one is */
+	uint8_t peer;			/* enum uroce_peer_kind */
+	uint8_t probes;			/* since there was progress */
+	bool credited;			/* R30: the peer gives credits */
+	/* the hot part ends here */
+	uint64_t rtt_sent_ns;
+	uint32_t srtt_ns;		/* smoothed round trip, and how it varies; 0: none measured yet */
+	uint32_t rttvar_ns;
+	uint32_t went_back;		/* before it PSNs may have been sent more than once, all of them */
+	uint32_t lsn;			/* R30: the last message that has a credit */
+	uint8_t doubts;			/* reasons in a row to think otherwise of the peer */
+	bool parts;			/* READs have been asked for in parts: a response may be a LAST anywhere */
 };
 
 /* What the responder keeps of a READ or atomic so that it can answer again (R27, R28). */
@@ -244,6 +260,10 @@ struct uroce_qp {
 	struct uroce_requester req;
 	struct uroce_responder resp;
 };
+
+/* Two cache lines are all that a packet which is sent, or acknowledged, needs of a requester. */
+static_assert(offsetof(struct uroce_qp, req.rtt_sent_ns) <= offsetof(struct uroce_qp, state) + 128,
+	      "hot part of a requester");
 
 static inline struct uroce_qp *
 uroce_qp_of(struct ibv_qp *qp)

@@ -173,7 +173,7 @@ void
 device_open(const struct device_conf *conf)
 {
 	const struct uroce_device_conf dev_conf = { .name = "uroce0", .numa_node = -1, .log2_max_qp = 6,
-						    .log2_max_mr = 8 };
+						    .log2_max_mr = 8, .go_back_n = conf->go_back_n };
 	struct uroce_template_conf back = {
 		.src_mac.addr_bytes = { 2, 0, 0, 0, 0, 2 }, .dst_mac.addr_bytes = { 2, 0, 0, 0, 0, 1 },
 		.vlan_tci = 0xffff, .hop_limit = 64, .udp_src_port = 0xc001,

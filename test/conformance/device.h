@@ -28,6 +28,7 @@ struct device_conf {
 	uint8_t our_gid[16];	/* both of one family */
 	uint8_t peer_gid[16];
 	bool copy;		/* the port takes no chains */
+	bool go_back_n;		/* nothing early is kept, and all is sent again: as rxe does it */
 };
 
 /* What a script that says nothing has: 10.0.0.1 and 10.0.0.2. */

@@ -101,6 +101,7 @@ device_statement(struct lexer *l)
 	if (lexer_take(l, "ipv6"))
 		conf = device_ipv6;
 	conf.copy = lexer_take(l, "copy");
+	conf.go_back_n = lexer_take(l, "go_back_n");
 	if (!lexer_done(l))
 		lexer_fail(l, "'%s': nothing that a device can be", l->at);
 	if (object_at(0) != NULL)

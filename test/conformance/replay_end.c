@@ -78,9 +78,11 @@ replay_end_open(struct replay_end *end, const struct exchange *x, enum replay_ro
 	struct ibv_qp_init_attr init = { .cap = { .max_send_wr = QUEUE_ENTRIES, .max_recv_wr = QUEUE_ENTRIES,
 		.max_send_sge = 1, .max_recv_sge = 1 } };
 	struct ibv_ah_attr ah = { .is_global = 1, .port_num = 1, .grh = { .hop_limit = 64 } };
+	struct device_conf conf = x->ipv6 ? device_ipv6 : device_ipv4;
 
+	conf.go_back_n = true;	/* as those who were captured */
 	*end = (struct replay_end){ .x = x, .role = role };
-	device_open(x->ipv6 ? &device_ipv6 : &device_ipv4);
+	device_open(&conf);
 	end->pd = uroce_alloc_pd(device_context());
 	end->send_cq = uroce_create_cq(device_context(), QUEUE_ENTRIES, NULL, NULL, 0);
 	end->recv_cq = uroce_create_cq(device_context(), QUEUE_ENTRIES, NULL, NULL, 0);

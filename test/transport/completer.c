@@ -143,12 +143,13 @@ atomic_answers_are_placed(void **state)
 static void
 a_lost_response_is_asked_for_from_the_gap(void **state)
 {
+	const struct peer_conf conf = { .go_back_n = true };
 	uint8_t data[1024] = { 1 };
 	struct peer_packet out;
 	struct peer p;
 
 	(void)state;
-	peer_start(&p, NULL);
+	peer_start(&p, &conf);
 	peer_post(&p, IBV_WR_RDMA_READ, 0, 4096, 1, 0);
 	peer_post(&p, IBV_WR_SEND, 0, 8, 2, 0);
 	drain(&p);

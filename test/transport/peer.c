@@ -204,6 +204,7 @@ peer_start(struct peer *p, const struct peer_conf *conf)
 	}
 	if (conf == NULL)
 		conf = &defaults;
+	dev_conf.go_back_n = conf->go_back_n;
 	memset(p, 0, sizeof(*p));
 	current = p;
 	copy_only = conf->copy;

@@ -35,6 +35,7 @@ struct peer_conf {
 	uint32_t dest_qpn;		/* 0: PEER_QPN, the only one that peer_out() takes */
 	int cqe;			/* 0: 256 */
 	bool copy;			/* the port takes no chains */
+	bool go_back_n;			/* of the device */
 	enum ibv_qp_state state;	/* 0: RTS */
 	enum ibv_qp_type type;		/* 0: RC */
 };

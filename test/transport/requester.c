@@ -212,10 +212,11 @@ r39_outstanding_reads_and_fences(void **state)
 static void
 r34_back_to_the_psn_that_is_named(void **state)
 {
+	const struct peer_conf conf = { .go_back_n = true };
 	struct peer p;
 
 	(void)state;
-	peer_start(&p, NULL);
+	peer_start(&p, &conf);
 	fill(&p);
 	peer_post(&p, IBV_WR_RDMA_WRITE, 0, 3 * 1024, 1, 0);
 	peer_post(&p, IBV_WR_SEND, 8192, 2 * 1024, 2, 0);

@@ -185,10 +185,11 @@ r27_a_late_duplicate_of_a_read(void **state)
 static void
 local_requests_complete_in_order(void **state)
 {
+	const struct peer_conf conf = { .go_back_n = true };
 	struct peer p;
 
 	(void)state;
-	peer_start(&p, NULL);
+	peer_start(&p, &conf);
 	struct ibv_mw *mw = uroce_alloc_mw(p.pd, IBV_MW_TYPE_2);
 	peer_post(&p, IBV_WR_RDMA_WRITE, 0, 8, 1, 0);
 	post_bind(&p, mw, 0, 4096, RIGHTS, 2);

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * Finding out what the peer does with what comes early, with nothing new on the wire: one packet is sent again, and the
+ * answer either leaps over what was sent once, or asks for the next. And probes: an answer is asked for before the
+ * transport timeout. On the QP's worker.
+ */
+
+#include "transport/internal.h"
+#include "uroce_config.h"
+
+#define DOUBTS_OF_UNKNOWN 2	/* so many in a row: it keeps nothing */
+#define DOUBTS_OF_KEEPS 3	/* ... it may not keep, after all */
+#define PLAIN_TRIES 16		/* one in so many losses is tried again */
+#define PROBE_MAX_SHIFT 20
+
+/* Send what the oldest unanswered PSN is of once more, and see. */
+static void
+begin_trial(struct uroce_engine *e, struct uroce_qp *qp, struct uroce_recovery *rec, bool nak)
+{
+	struct uroce_requester *req = &qp->req;
+	const struct uroce_sqe *sqe = uroce_recovery_wqe(qp, req->unacked);
+	uint32_t outstanding = uroce_psn_distance(req->max_psn, req->unacked);
+	uint32_t back = uroce_psn_distance(req->went_back, req->unacked);
+
+	rec->trial = rec->trial_due = true;
+	rec->trial_psn = req->unacked;
+	rec->trial_end = uroce_psn_add(req->unacked, 1);
+	if (sqe->opcode == IBV_WR_RDMA_READ)
+		rec->trial_end = uroce_psn_add(sqe->first_psn, sqe->psn_count);
+	rec->trial_max = req->max_psn;
+	/* of what was sent more than once anyway, a leap may be the doing of the second time */
+	rec->trial_tells = nak && (back == 0 || back > outstanding);
+	uroce_qp_activate(e, qp);
+}
+
+static bool
+can_ask(const struct uroce_qp *qp)
+{
+	return qp->transport == UROCE_TRANSPORT_RC && qp->req.peer >= UROCE_PEER_KEEPS;
+}
+
+bool
+uroce_trial_nak(struct uroce_engine *e, struct uroce_qp *qp)
+{
+	struct uroce_requester *req = &qp->req;
+	struct uroce_recovery *rec = req->recovery;
+
+	if (rec != NULL && rec->trial_due && rec->trial_psn == req->unacked)
+		return true;	/* doubled by the network */
+	if (req->peer == UROCE_PEER_PLAIN && ++req->doubts % PLAIN_TRIES != 0)
+		return false;
+	rec = uroce_recovery_begin(e, qp);
+	if (rec == NULL)
+		return false;
+	if (!uroce_completer_charge(e, qp))
+		return true;
+	rec->ask = can_ask(qp);
+	if (req->peer == UROCE_PEER_SACKS)
+		uroce_recovery_missing(qp);
+	else
+		begin_trial(e, qp, rec, true);
+	uroce_requester_arm(e, qp);
+	uroce_qp_activate(e, qp);
+	return true;
+}
+
+/* It has asked for the very next. */
+static void
+doubt(struct uroce_requester *req)
+{
+	req->doubts++;
+	if (req->peer == UROCE_PEER_UNKNOWN && req->doubts >= DOUBTS_OF_UNKNOWN) {
+		req->peer = UROCE_PEER_PLAIN;
+		req->doubts = 0;
+	} else if (req->peer == UROCE_PEER_KEEPS && req->doubts >= DOUBTS_OF_KEEPS) {
+		req->peer = UROCE_PEER_UNKNOWN;
+		req->doubts = 0;
+	}
+}
+
+bool
+uroce_trial_answered(struct uroce_qp *qp, uint32_t psn, enum uroce_answer answer)
+{
+	struct uroce_requester *req = &qp->req;
+	struct uroce_recovery *rec = req->recovery;
+	uint32_t to = uroce_psn_distance(psn, req->unacked);
+	uint32_t end = uroce_psn_distance(rec->trial_end, req->unacked);
+
+	if (!rec->trial || rec->trial_due || to < end)
+		return false;
+	if (to == end && answer == UROCE_ANSWER_RESPONSE)
+		return false;	/* what follows tells */
+	rec->trial = false;
+	if (answer == UROCE_ANSWER_RNR_NAK)
+		return false;	/* it goes back in any case */
+	if (to > end) {
+		if (rec->trial_tells && req->peer < UROCE_PEER_KEEPS)
+			req->peer = UROCE_PEER_KEEPS;
+		if (rec->trial_tells)
+			req->doubts = 0;
+		return false;
+	}
+	if (rec->trial_end == rec->trial_max)
+		return false;	/* there was nothing else */
+	if (rec->trial_tells && req->peer != UROCE_PEER_PLAIN)
+		doubt(req);
+	/* a peer that keeps has lost two in a row */
+	return req->peer < UROCE_PEER_KEEPS || answer != UROCE_ANSWER_NAK;
+}
+
+/* A READ that takes long is not asked for again and again by who cannot be asked how far it is. */
+static bool
+may_repeat(const struct uroce_qp *qp)
+{
+	const struct uroce_requester *req = &qp->req;
+	const struct uroce_sqe *sqe = uroce_recovery_wqe(qp, req->unacked);
+
+	return req->psn != req->unacked &&
+	       sqe->psn_count - uroce_psn_distance(req->unacked, sqe->first_psn) <= UROCE_WINDOW_PACKETS;
+}
+
+void
+uroce_trial_probe(struct uroce_engine *e, struct uroce_qp *qp)
+{
+	struct uroce_requester *req = &qp->req;
+	struct uroce_recovery *rec = uroce_recovery_begin(e, qp);
+
+	req->probes += req->probes < PROBE_MAX_SHIFT;
+	uroce_wheel_arm(&e->wheel, &req->timer,
+			RTE_MIN(e->now_ns + ((uint64_t)req->probe_ns << req->probes), req->timeout_ns));
+	if (rec == NULL)
+		return;
+	uroce_count(e, UROCE_PROBES, 1);
+	uroce_recovery_forget_requests(qp);
+	rec->ask = can_ask(qp);
+	if (req->peer == UROCE_PEER_SACKS)
+		req->went_back = req->unacked;	/* of what was sent since, the answer tells */
+	else if (!rec->trial_due && may_repeat(qp))
+		begin_trial(e, qp, rec, false);
+	uroce_qp_activate(e, qp);
+}
