@@ -12,6 +12,7 @@
 #define MEMORY_BYTES	 (1 << 20) /* of an end, where there are few */
 #define MEMORY_ALL_BYTES (4 << 20) /* of all of them */
 #define MOST_ENDS	 16
+#define LEAST_RX_MBUFS	 (2 * UROCE_BURST + 1) /* of one round: frames may be chains of two */
 #define LONGEST_RUN	 3 /* lost: a request and its answers may be, more than once, within 7 retries */
 #define SHARE(x)	 ((uint32_t)((x) * UINT32_MAX))
 
@@ -92,4 +93,5 @@ world_draw(struct sim_random *r, struct world_conf *c)
 	c->hold_ns = random_once_in(r, 2) ? 0 : random_below(r, 200000);
 	c->pool_mbufs = random_once_in(r, 4) ? 63 : c->ends > 4 ? 255 : 1023;
 	draw_link(r, &c->link);
+	c->rx_mbufs = link_does_harm(&c->link) && random_once_in(r, 4) ? random_between(r, LEAST_RX_MBUFS, 300) : 2047;
 }

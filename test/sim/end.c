@@ -167,7 +167,7 @@ end_restart(struct end *e)
 
 /* ---- a round ---- */
 
-/* A received frame as the driver of a port would give it. */
+/* A received frame as the driver of a port would give it; NULL: there are no mbufs. */
 static struct rte_mbuf *
 frame_to_mbuf(struct end *e, const struct link_frame *f)
 {
@@ -175,7 +175,8 @@ frame_to_mbuf(struct end *e, const struct link_frame *f)
 	uint32_t first = f->bytes;
 	struct rte_mbuf *m = rte_pktmbuf_alloc(w->rx_pool), *second;
 
-	SIM_CHECK(m != NULL, "the receive pool is empty");
+	if (m == NULL)
+		return NULL;
 	m->port = (uint16_t)e->index;
 	if (w->conf.split && f->bytes > RX_FIRST_SEGMENT + 1)
 		first = random_between(&w->random, RX_FIRST_SEGMENT, f->bytes - 1);
@@ -183,7 +184,10 @@ frame_to_mbuf(struct end *e, const struct link_frame *f)
 	if (first == f->bytes)
 		return m;
 	second = rte_pktmbuf_alloc(w->rx_pool);
-	SIM_CHECK(second != NULL, "the receive pool is empty");
+	if (second == NULL) {
+		rte_pktmbuf_free(m);
+		return NULL;
+	}
 	memcpy(rte_pktmbuf_append(second, (uint16_t)(f->bytes - first)), f->data + first,
 	       f->bytes - first);
 	SIM_CHECK(rte_pktmbuf_chain(m, second) == 0, "rte_pktmbuf_chain fails");
@@ -221,12 +225,13 @@ end_receive(struct end *e, uint64_t now_ns)
 	unsigned int n = 0, taken = 0;
 
 	while (taken < UROCE_BURST && (f = link_receive(&e->world->link, e->index)) != NULL) {
-		if (now_ns < e->deaf_until_ns) {
+		mbufs[taken] = now_ns < e->deaf_until_ns ? NULL : frame_to_mbuf(e, f);
+		if (mbufs[taken] == NULL) {
+			SIM_CHECK(link_does_harm(&e->world->conf.link), "the receive pool is empty");
 			e->no_rx_mbuf++;
 			free(f);
 			continue;
 		}
-		mbufs[taken] = frame_to_mbuf(e, f);
 		if (frame_accept(e, f, mbufs[taken++], &packets[n], &qps[n]))
 			n++;
 		free(f);

@@ -51,7 +51,7 @@ struct end {
 	bool has_more;		/* the last round ended because the burst was full */
 	bool starved;		/* it sent nothing, because a pool was empty */
 	uint64_t unknown_qpn;	/* frames for QPs that are no more */
-	uint64_t no_rx_mbuf;	/* frames that were lost as it was deaf */
+	uint64_t no_rx_mbuf;	/* frames that were lost for want of mbufs */
 };
 
 extern const struct uroce_device_ops end_device_ops;

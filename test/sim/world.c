@@ -18,7 +18,7 @@
 
 #define RCU_THREAD  0
 #define START_NS    UINT64_C(1000000000)
-#define RX_MBUFS    (2 * UROCE_BURST + 1)
+#define RX_MBUFS    8191
 
 struct rte_mempool *
 world_pool_create(const char *name, unsigned int end, unsigned int mbufs, uint32_t room_bytes)
@@ -53,7 +53,7 @@ world_init(struct world *w, const struct world_conf *conf, uint64_t seed)
 	w->now_ns = START_NS;
 	random_init(&w->random, seed, WORLD_STREAM);
 	link_init(&w->link, &conf->link, conf->ends, seed);
-	w->rx_pool = world_pool_create("rx", 0, RX_MBUFS, 128 + LARGEST_MTU);
+	w->rx_pool = world_pool_create("rx", 0, conf->rx_mbufs != 0 ? conf->rx_mbufs : RX_MBUFS, 128 + LARGEST_MTU);
 	for (unsigned int i = 0; i < conf->ends; i++)
 		w->ends[i] = end_create(w, i);
 	mishaps_init(&w->mishaps, w, seed);

@@ -29,6 +29,7 @@ struct world_conf {
 	uint32_t send_burst;   /* frames taken from the engine in a round, at most UROCE_BURST */
 	uint32_t hold_ns;      /* a port keeps the mbufs of sent frames for so long */
 	uint32_t pool_mbufs;   /* of each of an engine's pools */
+	uint32_t rx_mbufs;     /* that all ends receive with, and engines may keep; 0: a lot */
 	struct link_conf link;
 };
 
