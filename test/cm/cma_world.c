@@ -32,6 +32,7 @@ struct mad {
 };
 
 struct world world;
+uint32_t world_max_conns = 1 << 16;
 
 static STAILQ_HEAD(, mad) under_way = STAILQ_HEAD_INITIALIZER(under_way);
 static pthread_t thread;
@@ -388,7 +389,7 @@ device_create(unsigned int d)
 		.arg = &device->agent,
 		.ca_guid = 0x100 + d,
 		.ca_ack_delay = UROCE_LOCAL_CA_ACK_DELAY,
-		.max_conns = 1 << 16,
+		.max_conns = world_max_conns,
 	};
 
 	assert_int_equal(uroce_device_init(&device->dev, &device_ops, &conf), 0);

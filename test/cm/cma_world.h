@@ -45,6 +45,8 @@ struct world {
 };
 
 extern struct world world;
+/* Of each device; what its tables take is cleared in each set-up. */
+extern uint32_t world_max_conns;
 
 /* cmocka's set-up and tear-down; in the end nothing may be left. */
 int world_setup(void **state);

@@ -146,6 +146,16 @@ static const struct {
 	{ "cma", "rejected", LISTENER CLIENT "0b01" "090001" "03" "05" "0b02" "0d05" "03" "05" },
 };
 
+/* For target text: what it reads, by the first byte. */
+static const char *const texts[] = {
+	"\1" "loss=0.01,burst=3,reorder=0.5,dup=1,corrupt=0,delay=1.5ms,jitter=10us,limit=7,seed=3,ecn=0.2,late=300ns",
+	"\2" "10.0.0.1/24", "\2" "fd00::1/64", "\2" "fe80::1", "\2" "::ffff:1.2.3.4/97",
+	"\3" "row op=0 transport=0 mode=0 size=65536 mtu=1024 qps=1 depth=8 rd_atomic=1 verify=0 fault=0",
+	"\4" "qp index=1 qpn=17 psn=0 gid=00000000000000000000ffff0a000002 rkey=1 out=0 in=0 credit=0",
+	"\4" "result received=1 verified=2 errors=0 retransmits=3 what it is",
+	"\4" "uroce-perf 2 hello to=00000000000000000000ffff0a000001",
+};
+
 /* clang-format on */
 
 static uint8_t
@@ -176,6 +186,13 @@ put_extra(void)
 		uint8_t bytes[256], n = unhex(calls[i].hex, bytes);
 
 		put(calls[i].target, calls[i].name, NULL, 0, bytes, n);
+	}
+	for (unsigned int i = 0; i < RTE_DIM(texts); i++) {
+		const uint8_t reader = (uint8_t)(texts[i][0] - 1);
+		char name[16];
+
+		snprintf(name, sizeof(name), "text-%u", i);
+		put("text", name, &reader, 1, (const uint8_t *)texts[i] + 1, strlen(texts[i] + 1));
 	}
 }
 
