@@ -58,7 +58,8 @@ find_letter(struct unreliable *u, uint32_t id, unsigned int *from, unsigned int 
 static void
 check_grh(const struct unreliable *u, const uint8_t *grh, unsigned int from, unsigned int to)
 {
-	const uint8_t *src = u->nodes[from].end->gid.raw, *dst = u->nodes[to].end->gid.raw;
+	const uint8_t *src = u->nodes[from].end->gid.raw;
+	const uint8_t *dst = to == NODE_GROUP ? u->group.raw : u->nodes[to].end->gid.raw;
 	bool ok;
 
 	if (u->world->conf.ipv6)
@@ -76,14 +77,22 @@ check_bytes(const struct unreliable *u, unsigned int from, unsigned int number, 
 			  from, number, i, length);
 }
 
+static bool
+is_for(const struct letter *l, const struct node *n)
+{
+	return l->to == NODE_GROUP ? n->member && (l->members & 1u << n->index) != 0 : l->to == n->index;
+}
+
 static void
 check_order(struct unreliable *u, struct node *n, unsigned int from, unsigned int number, struct letter *l)
 {
-	l->delivered++;
-	u->delivered++;
+	bool again = (l->came_to & 1u << n->index) != 0;
+
+	l->came_to |= 1u << n->index;
+	u->delivered += l->to != NODE_GROUP;
 	if (!u->in_order)
 		return;
-	SIM_CHECK(l->delivered == 1, "message %u is delivered twice", number);
+	SIM_CHECK(!again, "message %u is delivered twice", number);
 	SIM_CHECK(number >= n->last_of[from], "message %u comes after %u", number, n->last_of[from] - 1);
 	n->last_of[from] = number + 1;
 }
@@ -104,12 +113,12 @@ check_recv(struct unreliable *u, struct node *n, const struct ibv_wc *wc)
 	if (wc->wc_flags & IBV_WC_WITH_IMM)
 		id = rte_be_to_cpu_32(wc->imm_data);
 	l = find_letter(u, id, &from, &number);
-	SIM_CHECK(l->to == n->index && !l->wrong_qkey && l->status == IBV_WC_SUCCESS, "a message that is not for it");
+	SIM_CHECK(is_for(l, n) && !l->wrong_qkey && l->status == IBV_WC_SUCCESS, "a message that is not for it");
 	SIM_CHECK(wc->byte_len == l->length + grh && wc->src_qp == u->nodes[from].qp->qp_num, "length or sender");
 	SIM_CHECK(letter_has_imm(l) == !!(wc->wc_flags & IBV_WC_WITH_IMM) && (grh != 0) == !!(wc->wc_flags & IBV_WC_GRH),
 		  "wc.wc_flags 0x%x", wc->wc_flags);
 	if (grh != 0)
-		check_grh(u, slot, from, n->index);
+		check_grh(u, slot, from, l->to);
 	check_bytes(u, from, number, letter_is_write(l) ? n->writes + number * NODE_SLOT_BYTES : slot + grh, l->length);
 	for (unsigned int i = 0; i < NODE_GUARD_BYTES; i++)
 		SIM_CHECK(slot[NODE_SLOT_BYTES - NODE_GUARD_BYTES + i] == NODE_GUARD, "a byte behind a receive");
@@ -157,7 +166,8 @@ delivery_expected(const struct unreliable *u)
 		for (unsigned int j = 0; j < u->nodes[i].posted; j++) {
 			const struct letter *l = &u->nodes[i].letters[j];
 
-			expected += l->status == IBV_WC_SUCCESS && !l->wrong_qkey && l->opcode != IBV_WR_RDMA_WRITE;
+			expected += l->status == IBV_WC_SUCCESS && !l->wrong_qkey && l->opcode != IBV_WR_RDMA_WRITE &&
+				    l->to != NODE_GROUP;
 		}
 	return expected;
 }

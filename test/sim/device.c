@@ -34,6 +34,22 @@ op_engine_enter(struct uroce_engine *engine)
 	(void)engine;
 }
 
+/* The network takes frames for a group to every end: who is in it finds out when they come. */
+static int
+op_mcast_join(struct uroce_device *dev, const union ibv_gid *mgid)
+{
+	(void)dev;
+	(void)mgid;
+	return 0;
+}
+
+static void
+op_mcast_leave(struct uroce_device *dev, const union ibv_gid *mgid)
+{
+	(void)dev;
+	(void)mgid;
+}
+
 static int
 op_path_init(struct uroce_device *dev, const struct ibv_ah_attr *attr, uint32_t local_qpn,
 	     uint32_t remote_qpn, struct uroce_path *path)
@@ -49,6 +65,8 @@ op_path_init(struct uroce_device *dev, const struct ibv_ah_attr *attr, uint32_t 
 		.udp_src_port = uroce_udp_src_port(attr->grh.flow_label, local_qpn, remote_qpn),
 	};
 
+	if (uroce_gid_is_multicast(attr->grh.dgid.raw))
+		conf.dst_mac.addr_bytes[0] |= RTE_ETHER_GROUP_ADDR;
 	memset(path, 0, sizeof(*path));
 	path->sgid = e->gid;
 	path->dgid = attr->grh.dgid;
@@ -121,4 +139,6 @@ const struct uroce_device_ops end_device_ops = {
 	.progress = op_progress,
 	.query_port = op_query_port,
 	.query_gid = op_query_gid,
+	.mcast_join = op_mcast_join,
+	.mcast_leave = op_mcast_leave,
 };

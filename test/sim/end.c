@@ -18,6 +18,8 @@
 #include "link.h"
 #include "uroce.h"
 #include "uroce_config.h"
+#include "verbs/mcast.h"
+#include "verbs/qp.h"
 #include "world.h"
 
 #define RX_FIRST_SEGMENT 192 /* all headers are in the first segment */
@@ -194,8 +196,28 @@ frame_to_mbuf(struct end *e, const struct link_frame *f)
 	return m;
 }
 
-/* As lib/port: decode, look the QP up. @return true if the packet goes to the engine */
-static bool
+/* As lib/port: each QP that is in the group gets the packet as if it had come for that one. */
+static void
+group_deliver(struct end *e, const struct uroce_packet *packet, uint64_t now_ns)
+{
+	struct uroce_qp *qps[UROCE_MAX_MCAST_QPS];
+	uint8_t gid[16] = { [10] = 0xff, [11] = 0xff };
+	unsigned int n;
+
+	memcpy(packet->ip_version == 6 ? gid : gid + 12, packet->dst_ip, packet->ip_version == 6 ? 16 : 4);
+	n = uroce_mcast_receivers(&e->device, gid, qps);
+	for (unsigned int i = 0; i < n; i++)
+		uroce_engine_receive(&e->engine, &qps[i], packet, 1, now_ns);
+}
+
+enum frame_fate {
+	FRAME_DROPPED,
+	FRAME_FOR_QP,
+	FRAME_FOR_GROUP,
+};
+
+/* As lib/port: decode, look the QP up. */
+static enum frame_fate
 frame_accept(struct end *e, const struct link_frame *f, struct rte_mbuf *m,
 	     struct uroce_packet *packet, struct uroce_qp **qp)
 {
@@ -207,12 +229,15 @@ frame_accept(struct end *e, const struct link_frame *f, struct rte_mbuf *m,
 	if (v != UROCE_OK) {
 		SIM_CHECK(f->touched, "a good frame was dropped: %s", uroce_verdicts[v].name);
 		e->engine.verdicts[v]++;
-		return false;
+		return FRAME_DROPPED;
 	}
 	*qp = uroce_qp_lookup(&e->device, packet->dest_qpn);
-	if (*qp == NULL)
-		e->unknown_qpn++;
-	return *qp != NULL;
+	if (*qp != NULL)
+		return FRAME_FOR_QP;
+	if (packet->dest_qpn == UROCE_MULTICAST_QPN)
+		return FRAME_FOR_GROUP;
+	e->unknown_qpn++;
+	return FRAME_DROPPED;
 }
 
 static bool
@@ -221,6 +246,7 @@ end_receive(struct end *e, uint64_t now_ns)
 	struct uroce_packet packets[UROCE_BURST];
 	struct uroce_qp *qps[UROCE_BURST];
 	struct rte_mbuf *mbufs[UROCE_BURST];
+	enum frame_fate fate;
 	struct link_frame *f;
 	unsigned int n = 0, taken = 0;
 
@@ -232,14 +258,26 @@ end_receive(struct end *e, uint64_t now_ns)
 			free(f);
 			continue;
 		}
-		if (frame_accept(e, f, mbufs[taken++], &packets[n], &qps[n]))
+		fate = frame_accept(e, f, mbufs[taken++], &packets[n], &qps[n]);
+		if (fate == FRAME_FOR_QP)
 			n++;
+		if (fate == FRAME_FOR_GROUP) {
+			uroce_engine_receive(&e->engine, qps, packets, n, now_ns);
+			group_deliver(e, &packets[n], now_ns);
+			n = 0;
+		}
 		free(f);
 	}
 	if (n > 0)
 		uroce_engine_receive(&e->engine, qps, packets, n, now_ns);
 	rte_pktmbuf_free_bulk(mbufs, taken);
 	return taken > 0;
+}
+
+static bool
+is_for_group(const struct rte_mbuf *m)
+{
+	return rte_is_multicast_ether_addr(&rte_pktmbuf_mtod(m, const struct rte_ether_hdr *)->dst_addr);
 }
 
 static unsigned int
@@ -254,6 +292,20 @@ frame_destination(const struct end *e, const struct rte_mbuf *m)
 	SIM_CHECK(e->world->conf.multi_seg || m->nb_segs == 1,
 		  "a chain for a port that takes none");
 	return to;
+}
+
+/* One for a group goes to all, and back to QPs of its own device. */
+static void
+send_frame(struct end *e, const struct rte_mbuf *m, uint64_t now_ns)
+{
+	struct world *w = e->world;
+
+	if (!is_for_group(m)) {
+		link_send(&w->link, now_ns, e->index, frame_destination(e, m), m);
+		return;
+	}
+	for (unsigned int to = 0; to < w->conf.ends; to++)
+		link_send(&w->link, now_ns, e->index, to, m);
 }
 
 static bool
@@ -274,8 +326,7 @@ end_send(struct end *e, uint64_t now_ns)
 	n = uroce_engine_send(&e->engine, frames, burst, now_ns);
 	SIM_CHECK(n <= burst, "uroce_engine_send() returns %u of %u", n, burst);
 	for (unsigned int i = 0; i < n; i++) {
-		link_send(&e->world->link, now_ns, e->index, frame_destination(e, frames[i]),
-			  frames[i]);
+		send_frame(e, frames[i], now_ns);
 		if (held->tail - held->head == END_HELD_FRAMES)
 			end_release(e, UINT64_MAX);
 		held->mbufs[held->tail % END_HELD_FRAMES] = frames[i];

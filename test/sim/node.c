@@ -12,12 +12,11 @@
 #include "uroce.h"
 #include "wire/psn.h"
 
-#define QKEY 0x11220000
-
 static void
 create_memory(struct node *n)
 {
-	size_t bytes = (2 * NODE_DEPTH + NODE_MESSAGES) * (size_t)NODE_SLOT_BYTES;
+	size_t slots = 2 * NODE_DEPTH + (n->type == IBV_QPT_UC ? NODE_MESSAGES : 0);
+	size_t bytes = slots * NODE_SLOT_BYTES;
 
 	n->sends = calloc(1, bytes);
 	SIM_CHECK(n->sends != NULL, "out of memory");
@@ -62,7 +61,7 @@ node_connect(struct unreliable *u, struct node *n)
 {
 	const struct node *peer = &u->nodes[n->peer];
 	struct ibv_qp_attr attr = {
-		.port_num = 1, .qkey = QKEY + n->index, .qp_access_flags = IBV_ACCESS_REMOTE_WRITE,
+		.port_num = 1, .qkey = NODE_QKEY, .qp_access_flags = IBV_ACCESS_REMOTE_WRITE,
 		.path_mtu = IBV_MTU_1024, .dest_qp_num = peer->qp->qp_num,
 		/* a UC responder takes the first message whatever its PSN */
 		.rq_psn = random_below(&u->random, UROCE_PSN_MASK + 1),
@@ -79,8 +78,30 @@ node_connect(struct unreliable *u, struct node *n)
 }
 
 void
-node_destroy(struct node *n)
+node_attach(struct unreliable *u, struct node *n)
 {
+	SIM_CHECK(uroce_attach_mcast(n->qp, &u->group, 0) == 0, "uroce_attach_mcast fails");
+	n->member = true;
+	/* what is on its way may come to it */
+	for (unsigned int i = NODE_UC_COUNT; i < NODE_COUNT; i++)
+		for (unsigned int j = 0; j < u->nodes[i].posted; j++)
+			u->nodes[i].letters[j].members |= 1u << n->index;
+}
+
+void
+node_detach(const struct unreliable *u, struct node *n)
+{
+	SIM_CHECK(uroce_detach_mcast(n->qp, &u->group, 0) == 0, "uroce_detach_mcast fails");
+	n->member = false;
+}
+
+void
+node_destroy(const struct unreliable *u, struct node *n)
+{
+	if (n->member) {
+		SIM_CHECK(uroce_destroy_qp(n->qp) == EBUSY, "a QP is destroyed that is in a group"); /* R49 */
+		node_detach(u, n);
+	}
 	SIM_CHECK(uroce_destroy_qp(n->qp) == 0, "uroce_destroy_qp fails");
 	SIM_CHECK(uroce_destroy_cq(n->cq) == 0, "uroce_destroy_cq fails");
 	SIM_CHECK(uroce_dereg_mr(n->mr) == 0, "uroce_dereg_mr fails");

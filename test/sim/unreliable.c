@@ -16,9 +16,9 @@
 #include "load.h"
 #include "trace.h"
 #include "uroce.h"
+#include "wire/headers.h"
 #include "workload.h"
 
-#define QKEY      0x11220000
 
 static const enum ibv_wr_opcode opcodes[] = {
 	IBV_WR_SEND, IBV_WR_SEND_WITH_IMM, IBV_WR_RDMA_WRITE_WITH_IMM, IBV_WR_RDMA_WRITE,
@@ -54,6 +54,8 @@ draw_letter(struct unreliable *u, struct node *n, struct letter *l)
 	l->to = n->peer;
 	while (ud && (u->nodes[l->to].type != IBV_QPT_UD || random_once_in(r, 2)))
 		l->to = random_below(r, NODE_COUNT);
+	if (ud && random_once_in(r, 4))
+		l->to = NODE_GROUP;
 	l->opcode = opcodes[random_below(r, ud ? 2 : RTE_DIM(opcodes))];
 	l->length = random_between(r, letter_has_imm(l) ? 0 : 4, ud ? 4096 : random_once_in(r, 2) ? 1024 : 7000);
 	l->signaled = random_once_in(r, 2);
@@ -61,11 +63,11 @@ draw_letter(struct unreliable *u, struct node *n, struct letter *l)
 }
 
 static struct ibv_ah *
-make_ah(struct unreliable *u, struct node *n, const struct node *to)
+make_ah(struct unreliable *u, struct node *n, const union ibv_gid *to)
 {
 	struct ibv_ah_attr attr = {
 		.is_global = 1, .port_num = 1,
-		.grh = { .dgid = to->end->gid, .hop_limit = 9,
+		.grh = { .dgid = *to, .hop_limit = 9,
 			 .flow_label = random_once_in(&u->random, 2) ? 0 : 0x12345 },
 	};
 	struct ibv_ah *ah = uroce_create_ah(n->end->pd, &attr);
@@ -74,16 +76,27 @@ make_ah(struct unreliable *u, struct node *n, const struct node *to)
 	return ah;
 }
 
+/* Who is in the group may get it. */
+static void
+note_group(struct unreliable *u, struct letter *l)
+{
+	u->has_group = true;
+	for (unsigned int i = NODE_UC_COUNT; i < NODE_COUNT; i++)
+		l->members |= (unsigned int)u->nodes[i].member << i;
+}
+
 /* The handle goes as soon as it is posted. */
 static void
-post_ud(struct unreliable *u, struct node *n, const struct letter *l, struct ibv_send_wr *wr)
+post_ud(struct unreliable *u, struct node *n, struct letter *l, struct ibv_send_wr *wr)
 {
-	const struct node *to = &u->nodes[l->to];
+	bool group = l->to == NODE_GROUP;
 	struct ibv_send_wr *bad;
 
-	wr->wr.ud.ah = make_ah(u, n, to);
-	wr->wr.ud.remote_qpn = to->qp->qp_num;
-	wr->wr.ud.remote_qkey = QKEY + to->index + (l->wrong_qkey ? NODE_COUNT : 0);
+	if (group)
+		note_group(u, l);
+	wr->wr.ud.ah = make_ah(u, n, group ? &u->group : &u->nodes[l->to].end->gid);
+	wr->wr.ud.remote_qpn = group ? UROCE_MULTICAST_QPN : u->nodes[l->to].qp->qp_num;
+	wr->wr.ud.remote_qkey = NODE_QKEY + l->wrong_qkey;
 	SIM_CHECK(uroce_post_send(n->qp, wr, &bad) == 0, "uroce_post_send fails");
 	SIM_CHECK(uroce_destroy_ah(wr->wr.ud.ah) == 0, "uroce_destroy_ah fails");
 }
@@ -170,23 +183,38 @@ send_failing(struct unreliable *u, struct node *n)
 static void
 create(struct sim *sim)
 {
+	static const union ibv_gid ipv4 = { .raw = { [10] = 0xff, 0xff, 239, 1, 2, 3 } };
+	static const union ibv_gid ipv6 = { .raw = { 0xff, 0x15, [15] = 0x42 } };
 	struct unreliable *u = calloc(1, sizeof(*u));
 
 	SIM_CHECK(u != NULL, "out of memory");
 	sim->unreliable = u;
+	u->group = sim->world.conf.ipv6 ? ipv6 : ipv4;
 	u->world = &sim->world;
 	u->seed = sim->seed;
 	u->in_order = link_keeps_order(&sim->world.conf.link);
 	random_init(&u->random, sim->seed, UNRELIABLE_STREAM);
 	for (unsigned int i = 0; i < NODE_COUNT; i++) {
-		node_create(u, &u->nodes[i], i, i < 4 ? IBV_QPT_UC : IBV_QPT_UD,
+		node_create(u, &u->nodes[i], i, i < NODE_UC_COUNT ? IBV_QPT_UC : IBV_QPT_UD,
 			    random_below(&u->random, u->world->conf.ends));
-		u->nodes[i].peer = i ^ 1;
+		u->nodes[i].peer = i < NODE_UC_COUNT ? i ^ 1 : i;
 	}
 	for (unsigned int i = 0; i < NODE_COUNT; i++) {
 		node_connect(u, &u->nodes[i]);
 		post_receives(&u->nodes[i]);
 	}
+}
+
+static void
+change_membership(struct unreliable *u, struct node *n)
+{
+	if (!n->member) {
+		node_attach(u, n);
+		return;
+	}
+	/* what has come by now is its own, and nothing that comes later */
+	delivery_poll(u, n);
+	node_detach(u, n);
 }
 
 static bool
@@ -204,6 +232,8 @@ act(struct sim *sim)
 		delivery_poll(u, n);
 	if (random_once_in(&u->random, 2))
 		post_receives(n);
+	if (n->type == IBV_QPT_UD && random_once_in(&u->random, 6))
+		change_membership(u, n);
 	return n->posted != posted;
 }
 
@@ -242,10 +272,13 @@ rest(struct sim *sim)
 	struct unreliable *u = sim->unreliable;
 	uint64_t dropped = world_verdicts(u->world, UROCE_DROP_NO_RECV);
 
-	SIM_CHECK(link_does_harm(&u->world->conf.link) || u->delivered + dropped == delivery_expected(u),
+	/* what was dropped may have been the group's */
+	SIM_CHECK(link_does_harm(&u->world->conf.link) || u->delivered + dropped == delivery_expected(u) ||
+			  (u->has_group && u->delivered + dropped > delivery_expected(u) &&
+			   u->delivered <= delivery_expected(u)),
 		  "%ju messages were delivered and %ju dropped of %ju", (uintmax_t)u->delivered,
 		  (uintmax_t)dropped, (uintmax_t)delivery_expected(u));
-	for (unsigned int i = 0; i < NODE_COUNT; i++)
+	for (unsigned int i = 0; i < NODE_UC_COUNT; i++)
 		delivery_check_writes(u, &u->nodes[i]);
 }
 
@@ -277,7 +310,7 @@ static void
 destroy(struct sim *sim)
 {
 	for (unsigned int i = 0; i < NODE_COUNT; i++)
-		node_destroy(&sim->unreliable->nodes[i]);
+		node_destroy(sim->unreliable, &sim->unreliable->nodes[i]);
 	free(sim->unreliable);
 }
 
