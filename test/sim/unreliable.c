@@ -261,7 +261,7 @@ settle(struct sim *sim, bool receives)
 			n->letters[n->posted].signaled = true;
 			post_letter(u, n);
 		}
-		idle &= is_done(n) && !came;
+		idle &= is_done(n);
 	}
 	return idle;
 }
@@ -272,6 +272,8 @@ rest(struct sim *sim)
 	struct unreliable *u = sim->unreliable;
 	uint64_t dropped = world_verdicts(u->world, UROCE_DROP_NO_RECV);
 
+	for (unsigned int i = 0; i < NODE_COUNT; i++)
+		delivery_poll(u, &u->nodes[i]);
 	/* what was dropped may have been the group's */
 	SIM_CHECK(link_does_harm(&u->world->conf.link) || u->delivered + dropped == delivery_expected(u) ||
 			  (u->has_group && u->delivered + dropped > delivery_expected(u) &&
