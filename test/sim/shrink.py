@@ -88,17 +88,18 @@ class Simulation:
 
 
 class Shrinker:
-    def __init__(self, simulation, seed, steps, deadline):
+    def __init__(self, simulation, seed, steps, deadline=float('inf'), most_runs=float('inf')):
         self.simulation = simulation
         self.seed = seed
         self.deadline = deadline
+        self.most_runs = most_runs
         self.options = {'steps': steps}
         self.first = self.best = simulation.run(seed, self.options, '--account')
         self.pool = concurrent.futures.ThreadPoolExecutor(os.cpu_count())
 
     @property
     def in_time(self):
-        return time.monotonic() < self.deadline
+        return time.monotonic() < self.deadline and self.simulation.runs < self.most_runs
 
     def take_first(self, candidates):
         """the first of these options with which it still fails so. @return which, or None"""

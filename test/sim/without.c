@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * A table of features: a field of the world's configuration each, and the value that means that it is not there.
+ * A table of features: a field of the world's configuration each, and the value that means that it is not there. The
+ * delay is none of them: without one, an end that goes on and on would let no time pass.
  */
 
 #include "without.h"
@@ -33,7 +34,6 @@ static const struct feature {
 	{ "truncate", FIELD(link.truncate), 0 },
 	{ "ecn", FIELD(link.netem.ecn), 0 },
 	{ "jitter", FIELD(link.netem.jitter_ns), 0 },
-	{ "delay", FIELD(link.netem.delay_ns), 0 },
 	{ "rate", FIELD(link.wire.rate), 0 },
 	{ "switch", FIELD(link.switched), 0 },
 	{ "rx-limit", FIELD(link.rx_frames), 0 },
