@@ -44,7 +44,8 @@ account(void)
 		return;
 	keep_print();
 	without_print(&sim.world.conf);
-	printf("did: conns %u\ndid: frames %" PRIu64 "\n", sim.conn_count, sim.world.link.sent);
+	printf("did: conns %u\ndid: frames %" PRIu64 "\ndid: rounds %" PRIu64 "\n", sim.conn_count,
+	       sim.world.link.sent, sim.rounds);
 }
 
 void

@@ -27,6 +27,7 @@ struct sim {
 	struct ibv_mr *word_mrs[LINK_ENDS];
 	uint64_t posted;
 	uint64_t actions;
+	uint64_t rounds; /* that the clock has gone on */
 	bool calm; /* receives are there when they are needed, nothing fails on purpose */
 	struct unreliable *unreliable;
 	struct shared *shared;
