@@ -70,13 +70,13 @@ draw_link(struct sim_random *r, struct link_conf *c)
 		c->rx_frames = random_between(r, 256, 4096);
 }
 
-/* Often two, sometimes three, now and then more. */
+/* Two, three, or more: with few, more happens between the same. */
 static unsigned int
 draw_ends(struct sim_random *r)
 {
-	if (random_once_in(r, 8))
+	if (random_once_in(r, 3))
 		return random_between(r, 4, MOST_ENDS);
-	return random_once_in(r, 3) ? 3 : 2;
+	return random_once_in(r, 2) ? 3 : 2;
 }
 
 void
