@@ -88,6 +88,7 @@ world_draw(struct sim_random *r, struct world_conf *c)
 	c->vlan = random_once_in(r, 4);
 	c->multi_seg = !random_once_in(r, 3);
 	c->split = random_once_in(r, 2);
+	c->plain_ends = random_once_in(r, 3) ? random_draw(r) : 0;
 	c->memory_bytes = RTE_MIN(MEMORY_BYTES, MEMORY_ALL_BYTES / c->ends / 4096 * 4096);
 	c->send_burst = random_once_in(r, 2) ? UROCE_BURST : random_between(r, 1, UROCE_BURST);
 	c->hold_ns = random_once_in(r, 2) ? 0 : random_below(r, 200000);

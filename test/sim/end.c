@@ -45,6 +45,7 @@ end_create(struct world *w, unsigned int index)
 		.numa_node = SOCKET_ID_ANY,
 		.log2_max_qp = 8,
 		.log2_max_mr = 8,
+		.go_back_n = (w->conf.plain_ends >> index & 1) != 0,
 	};
 	struct end *e = rte_zmalloc(NULL, sizeof(*e), RTE_CACHE_LINE_SIZE);
 	int ret;
