@@ -210,9 +210,10 @@ struct uroce_responder {
 	uint32_t wrong_keys;		/* UC: keys that a peer has named in vain */
 };
 
-/* Where the QP stands in its engine's lists. */
+/* Where the QP stands with its engine. */
 enum uroce_qp_listed {
 	UROCE_QP_ACTIVE = 1,		/* in the active list */
+	UROCE_QP_RATED = 2,		/* it has a rate */
 };
 
 /* Work requests that are being built (wr.c). Under sq.lock, between wr_start and its end. */
@@ -259,6 +260,8 @@ struct uroce_qp {
 	TAILQ_ENTRY(uroce_qp) active_link;
 	struct uroce_requester req;
 	struct uroce_responder resp;
+	struct uroce_rate *rate;	/* that congestion control holds it to; NULL: none */
+	uint64_t cnp_ns;		/* when the last CNP was sent for it */
 };
 
 /* Two cache lines are all that a packet which is sent, or acknowledged, needs of a requester. */

@@ -86,6 +86,7 @@ world_draw(struct sim_random *r, struct world_conf *c)
 	c->ends = draw_ends(r);
 	c->ipv6 = random_once_in(r, 2);
 	c->vlan = random_once_in(r, 4);
+	c->least_mbps = 1000; /* a packet takes much less than any timeout */
 	c->multi_seg = !random_once_in(r, 3);
 	c->split = random_once_in(r, 2);
 	c->plain_ends = random_once_in(r, 3) ? random_draw(r) : 0;
