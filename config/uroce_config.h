@@ -56,36 +56,14 @@
 					 * beyond what is acknowledged while it recovers; a power of two */
 #define UROCE_EARLY_FRAMES 2048		/* kept by a worker at a time, for all of its QPs */
 #define UROCE_EARLY_QPS 256		/* ... of so many of them; the others' peers send again */
+#define UROCE_EARLY_SPARE 16		/* of a pool the 16th part, and two bursts, are left to those who receive and send */
+#define UROCE_EARLY_SPARE_FRAMES 8	/* ... which is looked at after each so many that are kept */
 #define UROCE_EARLY_NS 100000000ull	/* ... and so long: what nobody completes gives its mbufs back */
 #define UROCE_SACK_RUNS 32		/* reported at a time */
 #define UROCE_RECOVERIES 256		/* QPs of a worker that recover at a time; the others go back N */
 #define UROCE_RESENT 128		/* packets of a QP that are on their way again at a time */
 #define UROCE_PROBE_MIN_NS 200000ull	/* an answer is asked for again no sooner, */
 #define UROCE_PROBE_INITIAL_NS 10000000ull	/* and so late before a round trip has been measured */
-
-/* Congestion control: of an engine, and the defaults of struct uroce_congestion */
-#define UROCE_RATES 1024		/* QPs of a worker that are held to a rate at a time; CNPs for others are dropped */
-#define UROCE_CNPS 32			/* made and not sent yet, per worker */
-#define UROCE_PACE_BURST_NS 32000ull	/* a QP catches up with so much of what its rate has earned, */
-#define UROCE_PACE_LOOK_NS 500000ull	/* and its rate is looked at so often at least, */
-#define UROCE_PACE_ASLEEP_NS 100000000ull	/* going on from there when it has not been for so long */
-#define UROCE_PACE_FRAME_BYTES 24	/* of an Ethernet wire that a frame takes beside its own: preamble, FCS, gap */
-#define UROCE_CNP_INTERVAL_US 50	/* between two CNPs of a QP */
-#define UROCE_CNP_DSCP 48		/* CS6 */
-#define UROCE_RPG_MAX_RATE 100000	/* Mb/s, where the port does not know its speed */
-#define UROCE_RPG_MIN_RATE 10		/* Mb/s */
-#define UROCE_RPG_AI_RATE 40
-#define UROCE_RPG_HAI_RATE 200
-#define UROCE_RPG_THRESHOLD 5
-#define UROCE_RPG_TIME_RESET_US 55
-#define UROCE_RPG_BYTE_RESET 10000000
-#define UROCE_RPG_MIN_DEC_FAC 50	/* % */
-#define UROCE_RATE_REDUCE_MONITOR_PERIOD_US 4
-#define UROCE_DCE_TCP_G 1020		/* of 1024: what of alpha is kept */
-#define UROCE_DCE_TCP_RTT_US 55
-#define UROCE_INITIAL_ALPHA_VALUE 1024	/* of 1024 */
-#define UROCE_CONGESTION_MAX_RATE 1000000	/* Mb/s; the most that a parameter may be */
-#define UROCE_CONGESTION_MAX_US 1000000
 
 /* rdma_cm */
 #define UROCE_CMA_RESPONSE_TIMEOUT 20	/* 4.096 us << 20: between retransmissions of a request */
@@ -118,7 +96,7 @@
 #define UROCE_MTU_OVERHEAD 84		/* IPv6, UDP, BTH, RETH, ImmDt and ICRC round a payload */
 #define UROCE_RX_DESC 1024
 #define UROCE_TX_DESC 1024
-#define UROCE_RX_MBUFS 2047		/* at least; per queue */
+#define UROCE_RX_MBUFS 2047		/* at least; per queue, beside UROCE_EARLY_FRAMES */
 #define UROCE_HEADER_MBUFS 16383	/* per worker: many, so that their lines have left the peer's cache */
 #define UROCE_PAYLOAD_MBUFS 2047	/* per worker: few, so that they stay in cache */
 #define UROCE_MBUF_CACHE 512		/* EAL's most: a window of chains goes round in it */

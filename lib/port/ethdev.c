@@ -114,7 +114,8 @@ configure(struct uroce_port *port, const struct rte_eth_dev_info *info, uint16_t
 static int
 rx_queue_setup(struct uroce_port_queue *q, uint16_t nb_desc, uint32_t room)
 {
-	unsigned int mbufs = RTE_MAX(UROCE_RX_MBUFS, 2u * nb_desc - 1);
+	/* beside those that the worker keeps when they come early */
+	unsigned int mbufs = RTE_MAX(UROCE_RX_MBUFS, 2u * nb_desc - 1) + UROCE_EARLY_FRAMES;
 	int node = q->port->numa_node;
 	int ret = 0;
 

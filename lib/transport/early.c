@@ -7,6 +7,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <string.h>
 
 #include <rte_debug.h>
 #include <rte_malloc.h>
@@ -46,4 +47,292 @@ uroce_early_fini(struct uroce_early_store *s)
 	RTE_VERIFY(TAILQ_EMPTY(&s->holders) && s->frames_free == UROCE_EARLY_FRAMES);
 	rte_free(s->qps);
 	rte_free(s->frames);
+}
+
+static bool
+is_present(const struct uroce_early *early, uint32_t psn)
+{
+	uint32_t i = psn & UROCE_EARLY_MASK;
+
+	return (early->present[i / 64] >> i % 64 & 1) != 0;
+}
+
+/* The first PSN from `from` on that is present, or not; `end`: none before that. */
+static uint32_t
+find(const struct uroce_early *early, uint32_t from, uint32_t end, bool present)
+{
+	uint32_t left = uroce_psn_distance(end, from);
+
+	while (left > 0) {
+		uint32_t i = from & UROCE_EARLY_MASK;
+		uint64_t word = (present ? early->present[i / 64] : ~early->present[i / 64]) >> i % 64;
+		uint32_t step = RTE_MIN(word != 0 ? (uint32_t)__builtin_ctzll(word) : 64 - i % 64, left);
+
+		from = uroce_psn_add(from, step);
+		left -= step;
+		if (word != 0)
+			break;
+	}
+	return from;
+}
+
+/* How many PSNs it takes: a READ those of its answer, of which those beyond the window do not matter. */
+static uint32_t
+psns_of(const struct uroce_qp *qp, const struct uroce_packet *p, uint32_t ahead)
+{
+	const struct uroce_reth *reth;
+
+	if (p->info->op != UROCE_OP_READ_REQUEST)
+		return 1;
+	reth = uroce_packet_ext(p, UROCE_EXT_RETH);
+	return RTE_MIN(uroce_message_packets(qp, rte_be_to_cpu_32(reth->dma_len)), UROCE_EARLY_WINDOW - ahead);
+}
+
+/* Those who receive into the pools of its segments, or send from them, have enough left, until it is looked at again:
+ * beside what is in lcores' caches. */
+static bool
+is_spared(const struct rte_mbuf *m)
+{
+	for (; m != NULL; m = m->next)
+		if (rte_mempool_get_ops(m->pool->ops_index)->get_count(m->pool) <
+		    m->pool->size / UROCE_EARLY_SPARE + 2 * UROCE_BURST)
+			return false;
+	return true;
+}
+
+/* After an RNR NAK all comes again, from what it refused on. */
+static bool
+waits_for_all(const struct uroce_responder *resp)
+{
+	return resp->nak_sent && (resp->ack_syndrome & UROCE_AETH_CLASS_MASK) == UROCE_AETH_RNR_NAK;
+}
+
+static bool
+may_be_kept(const struct uroce_engine *e, const struct uroce_qp *qp, const struct uroce_packet *p, uint32_t psns)
+{
+	const struct uroce_early *early = qp->resp.early;
+	const struct uroce_early_store *s = &e->early;
+	uint32_t end = uroce_psn_add(p->psn, psns);
+
+	if (s->frames_free == 0 || (early == NULL && TAILQ_EMPTY(&s->free)))
+		return false;
+	if (waits_for_all(&qp->resp))
+		return false;
+	/* to look at pools is dear */
+	if (s->frames_free % UROCE_EARLY_SPARE_FRAMES == 0 && !is_spared(p->mbuf))
+		return false;
+	/* a READ whose answer would take the PSNs of others: one of them is wrong */
+	return early == NULL || psns == 1 || find(early, p->psn, end, true) == end;
+}
+
+static struct uroce_early *
+hold(struct uroce_engine *e, struct uroce_qp *qp)
+{
+	struct uroce_early *early = TAILQ_FIRST(&e->early.free);
+
+	TAILQ_REMOVE(&e->early.free, early, link);
+	TAILQ_INSERT_TAIL(&e->early.holders, early, link);
+	early->qp = qp;
+	early->since_ns = e->now_ns;
+	early->psn = early->end = early->refused = qp->resp.psn;
+	early->frames = 0;
+	memset(early->present, 0, sizeof(early->present));
+	qp->resp.early = early;
+	return early;
+}
+
+static void
+release(struct uroce_engine *e, struct uroce_early *early)
+{
+	struct uroce_responder *resp = &early->qp->resp;
+
+	RTE_ASSERT(early->frames == 0);
+	TAILQ_REMOVE(&e->early.holders, early, link);
+	TAILQ_INSERT_HEAD(&e->early.free, early, link);
+	resp->early = NULL;
+	resp->asked = resp->psn;	/* what was asked for is known, or will be asked for again */
+}
+
+static void
+frame_put(struct uroce_early_store *s, struct uroce_early *early, uint16_t frame)
+{
+	s->frames[frame].next = s->first_free;
+	s->first_free = frame;
+	s->frames_free++;
+	early->frames--;
+}
+
+static void
+frame_keep(struct uroce_early_store *s, struct uroce_early *early, const struct uroce_packet *p, uint32_t psns)
+{
+	uint16_t frame = s->first_free;
+	uint32_t psn = p->psn;
+
+	s->first_free = s->frames[frame].next;
+	s->frames_free--;
+	early->frames++;
+	s->frames[frame].packet = *p;
+	rte_pktmbuf_refcnt_update(p->mbuf, 1);
+	for (uint32_t n = 0; n < psns; n++, psn = uroce_psn_add(psn, 1)) {
+		uint32_t i = psn & UROCE_EARLY_MASK;
+
+		early->present[i / 64] |= 1ull << i % 64;
+		early->slots[i] = n == 0 ? frame : UROCE_EARLY_FRAMES;
+	}
+	if (uroce_psn_diff(psn, early->end) > 0)
+		early->end = psn;
+}
+
+enum uroce_verdict
+uroce_early_keep(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p, uint32_t ahead)
+{
+	struct uroce_early *early = qp->resp.early;
+	bool appended = early != NULL && p->psn == early->end;
+	uint32_t psns;
+
+	if (ahead >= UROCE_EARLY_WINDOW || qp->dev->go_back_n)
+		goto refused;
+	if (early != NULL && is_present(early, p->psn)) {
+		uroce_response_sack(e, qp);
+		return UROCE_DUPLICATE;
+	}
+	psns = psns_of(qp, p, ahead);
+	if (!may_be_kept(e, qp, p, psns))
+		goto refused;
+	if (early == NULL)
+		early = hold(e, qp);
+	frame_keep(&e->early, early, p, psns);
+	/* a run that grows is told of when it is asked for; a gap, or one that is filled, at once */
+	if (!appended || p->ack_req)
+		uroce_response_sack(e, qp);
+	return UROCE_EARLY;
+refused:
+	if (early != NULL && uroce_psn_diff(p->psn, early->refused) >= 0)
+		early->refused = uroce_psn_add(p->psn, 1);
+	return UROCE_DROP_AHEAD;
+}
+
+/* Give back what is before `psn`. */
+static void
+advance(struct uroce_engine *e, struct uroce_early *early, uint32_t psn)
+{
+	uint32_t n = RTE_MIN(uroce_psn_distance(psn, early->psn), (uint32_t)UROCE_EARLY_WINDOW);
+
+	for (uint32_t p = early->psn; n > 0; n--, p = uroce_psn_add(p, 1)) {
+		uint32_t i = p & UROCE_EARLY_MASK;
+
+		if (!is_present(early, p))
+			continue;
+		early->present[i / 64] &= ~(1ull << i % 64);
+		if (early->slots[i] == UROCE_EARLY_FRAMES)
+			continue;
+		rte_pktmbuf_free(e->early.frames[early->slots[i]].packet.mbuf);
+		frame_put(&e->early, early, early->slots[i]);
+		uroce_count(e, UROCE_EARLY_DROPPED, 1);
+	}
+	early->psn = psn;
+	if (uroce_psn_diff(early->end, psn) < 0)
+		early->end = psn;
+}
+
+bool
+uroce_early_take(struct uroce_engine *e, struct uroce_qp *qp, struct uroce_packet *p)
+{
+	struct uroce_early *early = qp->resp.early;
+	uint32_t i = qp->resp.psn & UROCE_EARLY_MASK;
+
+	if (early == NULL)	/* what was executed has ended the QP */
+		return false;
+	advance(e, early, qp->resp.psn);
+	if (!is_present(early, early->psn) || early->slots[i] == UROCE_EARLY_FRAMES)
+		return false;
+	*p = e->early.frames[early->slots[i]].packet;
+	frame_put(&e->early, early, early->slots[i]);
+	early->slots[i] = UROCE_EARLY_FRAMES;
+	return true;
+}
+
+bool
+uroce_early_settle(struct uroce_engine *e, struct uroce_qp *qp)
+{
+	struct uroce_early *early = qp->resp.early;
+	bool gap;
+
+	if (early->frames == 0) {
+		gap = uroce_psn_diff(early->refused, early->psn) > 0;
+		release(e, early);
+		return gap;
+	}
+	early->since_ns = e->now_ns;
+	TAILQ_REMOVE(&e->early.holders, early, link);
+	TAILQ_INSERT_TAIL(&e->early.holders, early, link);
+	return true;
+}
+
+void
+uroce_early_drop(struct uroce_engine *e, struct uroce_qp *qp)
+{
+	struct uroce_early *early = qp->resp.early;
+
+	if (likely(early == NULL))
+		return;
+	advance(e, early, early->end);
+	release(e, early);
+}
+
+void
+uroce_early_expire(struct uroce_engine *e)
+{
+	while (uroce_early_deadline(&e->early) <= e->now_ns) {
+		struct uroce_early *early = TAILQ_FIRST(&e->early.holders);
+
+		uroce_count(e, UROCE_EARLY_EXPIRED, early->frames);
+		uroce_early_drop(e, early->qp);
+	}
+}
+
+uint64_t
+uroce_early_deadline(const struct uroce_early_store *s)
+{
+	const struct uroce_early *early = TAILQ_FIRST(&s->holders);
+
+	return early != NULL ? early->since_ns + UROCE_EARLY_NS : UINT64_MAX;
+}
+
+/* The runs that are kept beyond the expected PSN. @return how many; *told: one past the last that is named, if there
+ * are more, else one past all that may be asked for */
+static unsigned int
+runs_of(const struct uroce_early *early, struct uroce_sack_run *runs, uint32_t *told)
+{
+	uint32_t to = uroce_psn_add(early->psn, 1);
+	unsigned int n;
+
+	for (n = 0; n < UROCE_SACK_RUNS; n++) {
+		uint32_t from = find(early, to, early->end, true);
+
+		if (from == early->end)
+			return n;
+		to = find(early, from, early->end, false);
+		runs[n].offset = rte_cpu_to_be_16((uint16_t)uroce_psn_distance(from, early->psn));
+		runs[n].count = rte_cpu_to_be_16((uint16_t)uroce_psn_distance(to, from));
+	}
+	if (to != early->end)
+		*told = to;
+	return n;
+}
+
+unsigned int
+uroce_early_sack(const struct uroce_qp *qp, struct uroce_sack *sack)
+{
+	const struct uroce_responder *resp = &qp->resp;
+	/* an ASK that is older than what it asked for */
+	uint32_t asked = uroce_psn_diff(resp->asked, resp->psn) < 0 ? resp->psn : resp->asked;
+	uint32_t told = asked;
+	unsigned int n = 0;
+
+	if (resp->early != NULL)
+		n = runs_of(resp->early, sack->runs, &told);
+	sack->reserved = 0;
+	uroce_put24(sack->asked, uroce_psn_diff(told, asked) < 0 ? told : asked);
+	return n;
 }

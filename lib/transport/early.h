@@ -17,6 +17,7 @@
 #include "wire/packet.h"
 #include "wire/sack.h"
 
+struct uroce_engine;
 struct uroce_qp;
 
 #define UROCE_EARLY_MASK (UROCE_EARLY_WINDOW - 1u)
@@ -34,7 +35,7 @@ struct uroce_early {
 	uint64_t since_ns;		/* nothing has been executed */
 	uint32_t psn;			/* expected: all before it has been given back */
 	uint32_t end;			/* one past the last that is kept */
-	uint32_t refused;		/* one past the last that came and was not kept; meaningful while it is ahead */
+	uint32_t refused;		/* one past the last that came and was not kept */
 	uint32_t frames;
 	uint64_t present[UROCE_EARLY_WINDOW / 64];	/* PSNs that have come: all of a READ's */
 	uint16_t slots[UROCE_EARLY_WINDOW];	/* the frame of a PSN, if it is the packet's own */
@@ -56,5 +57,22 @@ struct uroce_early_store {
 int uroce_early_init(struct uroce_early_store *s, int numa_node);
 /** Nothing is kept any more. */
 void uroce_early_fini(struct uroce_early_store *s);
+
+/** A request that is `ahead` (> 0) of the expected one. @return UROCE_EARLY: it is kept, with references of our own
+ * to its mbufs; UROCE_DUPLICATE: it has been; UROCE_DROP_AHEAD: it is not */
+enum uroce_verdict uroce_early_keep(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p,
+				    uint32_t ahead);
+/** What was kept and is expected now. @return false: nothing; else the mbuf is the caller's, to free */
+bool uroce_early_take(struct uroce_engine *e, struct uroce_qp *qp, struct uroce_packet *p);
+/** Something was executed, and nothing that is kept is expected. @return is there a gap that is known of? */
+bool uroce_early_settle(struct uroce_engine *e, struct uroce_qp *qp);
+/** Give back whatever the QP keeps. */
+void uroce_early_drop(struct uroce_engine *e, struct uroce_qp *qp);
+/** Give back what has been kept for too long: it is sent again by who needs it. */
+void uroce_early_expire(struct uroce_engine *e);
+/** When uroce_early_expire() has something to do. UINT64_MAX: nothing is kept. */
+uint64_t uroce_early_deadline(const struct uroce_early_store *s);
+/** What a SACK of the QP says. @return how many runs it has */
+unsigned int uroce_early_sack(const struct uroce_qp *qp, struct uroce_sack *sack);
 
 #endif /* UROCE_TRANSPORT_EARLY_H */

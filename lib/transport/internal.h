@@ -21,9 +21,6 @@
  *	failure.c	a QP's way into the error state
  *	local.c		send WQEs that never leave: windows bound and invalidated
  *	placement.c	FLUSH and ATOMIC_WRITE, both ends
- *	congestion.c	CNPs for what comes marked
- *	dcqcn.c		the rate that CNPs make of it
- *	pacer.c		turns by a rate
  *	frame.c		headers, payload and ICRC of one packet
  */
 
@@ -35,6 +32,7 @@
 
 #include <rte_branch_prediction.h>
 
+#include "transport/early.h"
 #include "transport/engine.h"
 #include "uroce_config.h"
 #include "uroce_planted.h"
@@ -90,18 +88,12 @@ int uroce_slice_write(const struct uroce_qp *qp, const struct uroce_slice *slice
 
 /* engine.c */
 void uroce_qp_activate(struct uroce_engine *e, struct uroce_qp *qp);
-/** One turn, whatever its rate. @return how many frames it made */
-unsigned int uroce_qp_turn(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf **frames,
-			   unsigned int room);
-
-/* congestion.c */
-/** The network has marked a packet of which this has become. */
-void uroce_congestion_marked(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p,
-			     enum uroce_verdict verdict);
 
 /* responder.c */
 enum uroce_verdict uroce_responder_receive(struct uroce_engine *e, struct uroce_qp *qp,
 					   const struct uroce_packet *p);
+/** The peer asks what has come, and understands a SACK. */
+enum uroce_verdict uroce_responder_ask(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p);
 void uroce_responder_reset(struct uroce_qp *qp);
 
 enum uroce_verdict uroce_responder_executed(struct uroce_engine *e, struct uroce_qp *qp,
@@ -131,9 +123,9 @@ enum ibv_wc_status uroce_local_execute(struct uroce_qp *qp, const struct uroce_s
 unsigned int uroce_response_send(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf **frames,
 				 unsigned int room);
 bool uroce_response_pending(const struct uroce_qp *qp);
-/** Is what it would send next an acknowledgement or NAK? */
-bool uroce_response_is_ack(struct uroce_qp *qp);
 void uroce_response_ack(struct uroce_engine *e, struct uroce_qp *qp);
+/** An acknowledgement is owed that names what came early. */
+void uroce_response_sack(struct uroce_engine *e, struct uroce_qp *qp);
 /** A READ or atomic response that is to come acknowledges all before it. */
 void uroce_response_supersede_ack(struct uroce_qp *qp);
 void uroce_response_nak(struct uroce_engine *e, struct uroce_qp *qp, uint8_t syndrome, uint32_t psn);
@@ -274,6 +266,12 @@ uroce_count(struct uroce_engine *e, enum uroce_engine_counter c, uint64_t n)
 {
 	/* one writer; readers on other threads see whole values */
 	__atomic_store_n(&e->counters[c], e->counters[c] + n, __ATOMIC_RELAXED);
+}
+
+static inline void
+uroce_count_verdict(struct uroce_engine *e, enum uroce_verdict v)
+{
+	__atomic_store_n(&e->verdicts[v], e->verdicts[v] + 1, __ATOMIC_RELAXED);
 }
 
 /** R21: the receive WQE of the message that begins, which it keeps until its last packet. NULL: there is none. */

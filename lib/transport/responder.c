@@ -14,11 +14,14 @@
 #include "uroce_config.h"
 #include "verbs/xrc.h"
 
+#define SYNDROME_SEQUENCE (UROCE_AETH_NAK | UROCE_NAK_PSN_SEQUENCE_ERROR)
+
 void
 uroce_responder_reset(struct uroce_qp *qp)
 {
 	struct uroce_responder *resp = &qp->resp;
 
+	uroce_early_drop(qp->engine, qp);
 	resp->psn = qp->attr.rq_psn;
 	resp->msn = 0;
 	resp->ack_owed = false;
@@ -29,6 +32,8 @@ uroce_responder_reset(struct uroce_qp *qp)
 	resp->credits = UROCE_AETH_CREDITS_UNLIMITED;
 	resp->established = false;
 	resp->wrong_keys = 0;
+	resp->selective = resp->sack_owed = resp->leaping = resp->goes_back = false;
+	resp->asked = resp->leapt = resp->psn;
 	resp->resource_head = resp->resource_tail = 0;
 	if (resp->resources != NULL)
 		memset(resp->resources, 0, (resp->resource_mask + 1) * sizeof(*resp->resources));
@@ -105,6 +110,19 @@ execute_again(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_pa
 		qp->resp = before;
 }
 
+/* After a gap was closed the peer sends what was behind it, too: it answers a NAK with all from there on. A NAK of the
+ * next gap would only have it start once more; it comes there by itself. */
+static void
+going_back(struct uroce_responder *resp)
+{
+	resp->leaping = false;
+	resp->goes_back = true;
+	if (resp->ack_owed && resp->early != NULL && resp->ack_syndrome == SYNDROME_SEQUENCE) {
+		resp->ack_syndrome = UROCE_AETH_ACK;
+		resp->nak_sent = false;
+	}
+}
+
 /* R26-R28 */
 static enum uroce_verdict
 duplicate(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p)
@@ -115,6 +133,8 @@ duplicate(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet
 
 	if (executes_again(p))
 		execute_again(e, qp, p);
+	if (resp->leaping && p->psn == resp->leapt)
+		going_back(resp);
 	if (p->info->op == UROCE_OP_SEND || p->info->op == UROCE_OP_WRITE) {
 		uroce_response_ack(e, qp);
 		return UROCE_DUPLICATE;
@@ -435,6 +455,94 @@ refuse(struct uroce_engine *e, struct uroce_qp *qp, enum uroce_verdict verdict)
 									: IBV_EVENT_QP_REQ_ERR);
 }
 
+/* R12: kept, if it may be; the first packet behind a gap has it named, for a peer that does not understand a SACK. */
+static __rte_noinline enum uroce_verdict
+receive_ahead(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p, uint32_t ahead)
+{
+	struct uroce_responder *resp = &qp->resp;
+	enum uroce_verdict verdict = uroce_early_keep(e, qp, p, ahead);
+
+	if (resp->leaping)
+		resp->leaping = resp->goes_back = false;
+	if (resp->selective && resp->early != NULL)
+		return verdict;
+	if (resp->nak_sent && !UROCE_PLANTED(NAK_ONCE))
+		return verdict;
+	resp->nak_sent = true;
+	uroce_response_nak(e, qp, SYNDROME_SEQUENCE, resp->psn);
+	return verdict == UROCE_DROP_AHEAD ? UROCE_NAK_SEQUENCE : verdict;
+}
+
+/* What is owed after progress among what came early: one answer for all that was behind a gap, and it names the next
+ * gap, if there is one. `leapt`: a gap has been closed. */
+static void
+answer_progress(struct uroce_engine *e, struct uroce_qp *qp, bool leapt)
+{
+	struct uroce_responder *resp = &qp->resp;
+	bool gap = uroce_early_settle(e, qp);
+
+	if (gap && resp->selective && resp->early != NULL) {
+		uroce_response_sack(e, qp);
+		return;
+	}
+	if (!gap && resp->ack_owed && resp->ack_syndrome == SYNDROME_SEQUENCE)
+		resp->ack_syndrome = UROCE_AETH_ACK;	/* what it would have named is here */
+	if (!leapt)
+		return;
+	if (gap && !resp->goes_back) {
+		resp->nak_sent = true;
+		uroce_response_nak(e, qp, SYNDROME_SEQUENCE, resp->psn);
+	} else {
+		uroce_response_ack(e, qp);
+	}
+}
+
+/* Something has been executed, or refused, while there were packets beyond it: what has come early and is expected now
+ * is executed as if it came now. */
+static __rte_noinline void
+resume(struct uroce_engine *e, struct uroce_qp *qp, enum uroce_verdict verdict)
+{
+	struct uroce_responder *resp = &qp->resp;
+	uint32_t filled = resp->psn;
+	struct uroce_packet p;
+
+	while (verdict == UROCE_OK && uroce_early_take(e, qp, &p)) {
+		verdict = execute(e, qp, &p);
+		if (verdict != UROCE_OK) {
+			uroce_count_verdict(e, verdict);
+			refuse(e, qp, verdict);
+		}
+		rte_pktmbuf_free(p.mbuf);
+	}
+	if (verdict != UROCE_OK)
+		uroce_early_drop(e, qp);
+	if (resp->early == NULL)	/* that, or what was executed has ended the QP */
+		return;
+	if (resp->psn != filled) {
+		resp->leapt = filled;
+		resp->leaping = true;
+	}
+	answer_progress(e, qp, resp->psn != filled);
+}
+
+static bool
+is_responding(const struct uroce_qp *qp)
+{
+	return (qp->state == IBV_QPS_RTR || qp->state == IBV_QPS_RTS || qp->state == IBV_QPS_SQD) &&
+	       !qp->resp.closing;
+}
+
+enum uroce_verdict
+uroce_responder_ask(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p)
+{
+	if (!is_responding(qp))
+		return UROCE_DROP_QP_STATE;
+	qp->resp.selective = true;
+	qp->resp.asked = p->psn;
+	uroce_response_sack(e, qp);
+	return UROCE_OK;
+}
+
 enum uroce_verdict
 uroce_responder_receive(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p)
 {
@@ -442,18 +550,12 @@ uroce_responder_receive(struct uroce_engine *e, struct uroce_qp *qp, const struc
 	int32_t ahead = uroce_psn_diff(p->psn, resp->psn);
 	enum uroce_verdict verdict;
 
-	if (((qp->state != IBV_QPS_RTR && qp->state != IBV_QPS_RTS && qp->state != IBV_QPS_SQD) || resp->closing) &&
-	    !UROCE_PLANTED(AFTER_ERROR))
+	if (!is_responding(qp) && !UROCE_PLANTED(AFTER_ERROR))
 		return UROCE_DROP_QP_STATE;
 	if (ahead < 0)
 		return duplicate(e, qp, p);
-	if (ahead > 0) {	/* R12 */
-		if (resp->nak_sent && !UROCE_PLANTED(NAK_ONCE))
-			return UROCE_DROP_AHEAD;
-		resp->nak_sent = true;
-		uroce_response_nak(e, qp, uroce_verdicts[UROCE_NAK_SEQUENCE].syndrome, resp->psn);
-		return UROCE_NAK_SEQUENCE;
-	}
+	if (ahead > 0)
+		return receive_ahead(e, qp, p, (uint32_t)ahead);
 	resp->nak_sent = false;
 	if (resp->ack_owed && (resp->ack_syndrome & UROCE_AETH_CLASS_MASK) == UROCE_AETH_RNR_NAK)
 		resp->ack_owed = false;		/* what it refused is here again */
@@ -462,5 +564,7 @@ uroce_responder_receive(struct uroce_engine *e, struct uroce_qp *qp, const struc
 	verdict = execute(e, qp, p);
 	if (unlikely(verdict != UROCE_OK))
 		refuse(e, qp, verdict);
+	if (unlikely(resp->early != NULL))
+		resume(e, qp, verdict);
 	return verdict;
 }

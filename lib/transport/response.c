@@ -16,7 +16,7 @@
 void
 uroce_response_supersede_ack(struct uroce_qp *qp)
 {
-	if ((qp->resp.ack_syndrome & UROCE_AETH_CLASS_MASK) == UROCE_AETH_ACK)
+	if ((qp->resp.ack_syndrome & UROCE_AETH_CLASS_MASK) == UROCE_AETH_ACK && !qp->resp.sack_owed)
 		qp->resp.ack_owed = false;
 }
 
@@ -24,22 +24,6 @@ bool
 uroce_response_pending(const struct uroce_qp *qp)
 {
 	return qp->resp.ack_owed || qp->resp.resource_head != qp->resp.resource_tail;
-}
-
-bool
-uroce_response_is_ack(struct uroce_qp *qp)
-{
-	struct uroce_responder *resp = &qp->resp;
-
-	if (!resp->ack_owed)
-		return false;
-	for (; resp->resource_head != resp->resource_tail; resp->resource_head++) {
-		const struct uroce_rd_atomic *r = &resp->resources[resp->resource_head & resp->resource_mask];
-
-		if (r->next != r->end)
-			return false;
-	}
-	return true;
 }
 
 void
@@ -52,6 +36,15 @@ uroce_response_ack(struct uroce_engine *e, struct uroce_qp *qp)
 		resp->ack_syndrome = UROCE_AETH_ACK;
 	resp->ack_owed = true;
 	uroce_qp_activate(e, qp);
+}
+
+void
+uroce_response_sack(struct uroce_engine *e, struct uroce_qp *qp)
+{
+	if (!qp->resp.selective)
+		return;
+	qp->resp.sack_owed = true;
+	uroce_response_ack(e, qp);
 }
 
 void
@@ -135,6 +128,26 @@ response(struct uroce_engine *e, struct uroce_qp *qp, struct uroce_rd_atomic *r,
 	}
 }
 
+/* In place of an acknowledgement: what is before its PSN, and what has come beyond it. */
+static int
+acknowledge_early(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf **out)
+{
+	struct uroce_responder *resp = &qp->resp;
+	struct uroce_sack sack;
+	struct uroce_slice payload = { .length = UROCE_SACK_BYTES(uroce_early_sack(qp, &sack)) };
+	struct uroce_frame f;
+	int ret = uroce_frame_begin(e, qp, UROCE_RC_SACK, 0, false, resp->psn, &payload, (const uint8_t *)&sack,
+				    &f);
+
+	if (ret != 0)
+		return ret;
+	uroce_aeth_write(f.ext, UROCE_AETH_ACK | resp->credits, resp->msn);
+	uroce_count(e, UROCE_SENT_SACKS, 1);
+	*out = uroce_frame_end(e, &f);
+	resp->ack_owed = resp->sack_owed = false;
+	return 0;
+}
+
 static int
 acknowledge(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf **out)
 {
@@ -144,8 +157,11 @@ acknowledge(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf **out)
 	uint32_t psn = class == UROCE_AETH_ACK ? uroce_psn_add(resp->psn, UROCE_PLANTED(ACK_TOO_FAR) ? 0 : UROCE_PSN_MASK)
 		     : sequence ? resp->psn : resp->ack_psn;
 	struct uroce_frame f;
-	int ret = uroce_frame_begin(e, qp, qp->opcode_base + UROCE_RC_ACKNOWLEDGE, 0, false, psn, NULL, NULL, &f);
+	int ret;
 
+	if (unlikely(resp->selective) && class == UROCE_AETH_ACK && (resp->early != NULL || resp->sack_owed))
+		return acknowledge_early(e, qp, out);
+	ret = uroce_frame_begin(e, qp, qp->opcode_base + UROCE_RC_ACKNOWLEDGE, 0, false, psn, NULL, NULL, &f);
 	if (ret != 0)
 		return ret;
 	uroce_aeth_write(f.ext, class == UROCE_AETH_ACK ? UROCE_AETH_ACK | resp->credits : resp->ack_syndrome, resp->msn);
@@ -157,6 +173,8 @@ acknowledge(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf **out)
 		resp->nak_sent = true;	/* R12: of the PSN that it names, which may have moved on since */
 	if (resp->closing)
 		uroce_qp_fail(e, qp);
+	else if (unlikely(resp->sack_owed))
+		uroce_response_sack(e, qp);	/* a NAK went before it */
 	return 0;
 }
 

@@ -116,8 +116,7 @@ global_route(struct uroce_device *dev, const struct ibv_grh *grh, struct ibv_glo
 		.flow_label = r.flow_label,
 		.sgid_index = (uint8_t)index,
 		.hop_limit = HOP_LIMIT,
-		/* what the way here was like is not to be said of the way back */
-		.traffic_class = r.traffic_class & ~UROCE_ECN_MASK,
+		.traffic_class = r.traffic_class,
 	};
 	return 0;
 }

@@ -182,6 +182,8 @@ struct uroce_rd_atomic {
 	bool replayed;			/* responses have been asked for again */
 };
 
+struct uroce_early;
+
 /* lib/transport/responder.c and response.c */
 struct uroce_responder {
 	uint32_t psn;			/* expected */
@@ -208,12 +210,18 @@ struct uroce_responder {
 	uint32_t resource_head;
 	uint32_t resource_tail;
 	uint32_t wrong_keys;		/* UC: keys that a peer has named in vain */
+	struct uroce_early *early;	/* what came early; NULL: nothing is kept */
+	uint32_t asked;			/* PSN of the latest ASK; behind psn: none that counts */
+	uint32_t leapt;			/* one past the PSN that closed the latest gap, */
+	bool selective;			/* the requester understands a SACK: it has asked */
+	bool sack_owed;			/* as the acknowledgement that is owed */
+	bool leaping;			/* and nothing has come since that tells */
+	bool goes_back;			/* that the requester sends all again from where a gap was */
 };
 
-/* Where the QP stands with its engine. */
+/* Where the QP stands in its engine's lists. */
 enum uroce_qp_listed {
 	UROCE_QP_ACTIVE = 1,		/* in the active list */
-	UROCE_QP_RATED = 2,		/* it has a rate */
 };
 
 /* Work requests that are being built (wr.c). Under sq.lock, between wr_start and its end. */
@@ -260,8 +268,6 @@ struct uroce_qp {
 	TAILQ_ENTRY(uroce_qp) active_link;
 	struct uroce_requester req;
 	struct uroce_responder resp;
-	struct uroce_rate *rate;	/* that congestion control holds it to; NULL: none */
-	uint64_t cnp_ns;		/* when the last CNP was sent for it */
 };
 
 /* Two cache lines are all that a packet which is sent, or acknowledged, needs of a requester. */

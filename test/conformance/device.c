@@ -13,7 +13,6 @@
 
 #include "device.h"
 #include "eal.h"
-#include "frames.h"
 #include "mem/rcu.h"
 #include "uroce_config.h"
 #include "verbs/mcast.h"
@@ -35,11 +34,10 @@ static struct {
 	struct uroce_engine engine;
 	struct device_conf conf;
 	struct uroce_template to_engine;
-	struct rte_mempool *headers, *payloads;
+	struct rte_mempool *headers, *payloads, *received;
 	uint64_t now_ns;
 	bool stalled;
 	uint64_t verdicts[UROCE_VERDICT_COUNT];	/* of frames that no engine has seen */
-	struct test_chain chains[DEVICE_BURST];
 	struct device_frame queue[QUEUE_FRAMES];
 	uint32_t queue_head, queue_tail;
 } device;
@@ -165,8 +163,7 @@ open_once(void)
 	RTE_VERIFY(uroce_rcu_init() == 0);
 	device.headers = make_pool("headers", UROCE_SMALL_BYTES);
 	device.payloads = make_pool("payloads", 4096);
-	for (unsigned int i = 0; i < DEVICE_BURST; i++)
-		test_chain_init(&device.chains[i]);
+	device.received = make_pool("received", DEVICE_FRAME_BYTES);
 }
 
 void
@@ -198,7 +195,8 @@ device_close(void)
 {
 	if (uroce_device_fini(&device.dev) != 0)
 		return "objects of the device";
-	if (rte_mempool_in_use_count(device.headers) != 0 || rte_mempool_in_use_count(device.payloads) != 0)
+	if (rte_mempool_in_use_count(device.headers) != 0 || rte_mempool_in_use_count(device.payloads) != 0 ||
+	    rte_mempool_in_use_count(device.received) != 0)
 		return "mbufs";
 	uroce_engine_fini(&device.engine);
 	return uroce_wheel_next(&device.engine.wheel) != UINT64_MAX ? "timers" : NULL;
@@ -243,15 +241,30 @@ receivers_of(const struct uroce_packet *p, struct uroce_qp **to)
 	return uroce_mcast_receivers(&device.dev, mgid, to);
 }
 
+/* As a port does it: the engine may keep it. */
+static struct rte_mbuf *
+receive(const struct device_frame *f)
+{
+	struct rte_mbuf *m = rte_pktmbuf_alloc(device.received);
+	char *bytes;
+
+	RTE_VERIFY(m != NULL);
+	bytes = rte_pktmbuf_append(m, (uint16_t)f->len);
+	RTE_VERIFY(bytes != NULL);
+	memcpy(bytes, f->bytes, f->len);
+	return m;
+}
+
 void
 device_in(const struct device_frame *frames, unsigned int n)
 {
 	static struct uroce_packet packets[DEVICE_BURST * UROCE_MAX_MCAST_QPS];
 	static struct uroce_qp *qps[RTE_DIM(packets)];
+	struct rte_mbuf *mbufs[DEVICE_BURST];
 	unsigned int good = 0;
 
 	for (unsigned int i = 0; i < n; i++) {
-		struct rte_mbuf *m = test_chain_set(&device.chains[i], frames[i].bytes, frames[i].len, NULL, 0);
+		struct rte_mbuf *m = mbufs[i] = receive(&frames[i]);
 		enum uroce_verdict v = uroce_packet_decode(m, RTE_ETHER_HDR_LEN, &packets[good]);
 		unsigned int receivers = v == UROCE_OK ? receivers_of(&packets[good], &qps[good]) : 0;
 
@@ -264,6 +277,7 @@ device_in(const struct device_frame *frames, unsigned int n)
 		good += receivers;
 	}
 	uroce_engine_receive(&device.engine, qps, packets, good, device.now_ns);
+	rte_pktmbuf_free_bulk(mbufs, n);
 }
 
 /* Copy and free. */

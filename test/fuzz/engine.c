@@ -321,7 +321,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	tiny = (how & 2) != 0;
 	records_reset();
-	world_open(tiny ? TINY_CQE : CQE, (how & 1) != 0, (how & 4) != 0);
+	world_open(tiny ? TINY_CQE : CQE, (how & 1) != 0, (how & 4) != 0,
+		   (how & 8) != 0);
 	for (unsigned int i = 0; i < MAX_STEPS && fuzz_more(&in); i++)
 		step(&in);
 	finish();

@@ -43,6 +43,8 @@ opcode_of(const struct packet *p, uint8_t byte)
 	case UROCE_TRANSPORT_UD: return (uint8_t)(UROCE_UD_SEND_ONLY + byte % 2);
 	default: break;
 	}
+	if (byte == UROCE_RC_ASK || byte == UROCE_RC_SACK)
+		return byte;
 	byte %= UROCE_RC_ATOMIC_WRITE + 1;
 	/* answers are RC's */
 	return (uint8_t)((uroce_opcodes[byte].flags & UROCE_OPF_REQUEST) != 0 ? byte + base : byte);

@@ -280,7 +280,7 @@ world_qp(enum world_qp qp)
 }
 
 void
-world_open(int cqe, bool copy, bool dpdk)
+world_open(int cqe, bool copy, bool dpdk, bool go_back_n)
 {
 	struct device_conf conf = device_ipv4;
 	struct ibv_xrcd_init_attr xrcd = { .comp_mask = IBV_XRCD_INIT_ATTR_FD |
@@ -290,6 +290,7 @@ world_open(int cqe, bool copy, bool dpdk)
 	struct ibv_ah_attr ah;
 
 	conf.copy = copy;
+	conf.go_back_n = go_back_n;
 	uroce_random_seed(1);
 	device_open(&conf);
 	arena_choose(dpdk);

@@ -61,8 +61,9 @@ extern struct world world;
 
 /** @param cqe	of the one CQ of all
  * @param copy	the port takes no chains
- * @param dpdk	memory that the port can reach: payloads of a large MTU are sent without a copy */
-void world_open(int cqe, bool copy, bool dpdk);
+ * @param dpdk	memory that the port can reach: payloads of a large MTU are sent without a copy
+ * @param go_back_n	neither end of loss recovery */
+void world_open(int cqe, bool copy, bool dpdk, bool go_back_n);
 /** Destroy everything; nothing may be left, and no byte written that nobody had the right to write.
  */
 void world_close(void);

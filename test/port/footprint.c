@@ -49,7 +49,7 @@ device(const char *what, const struct uroce_port_conf *conf, uint16_t port_id, s
 	struct ibv_context *context = uroce_open_port(port_id, conf, workers, n);
 
 	assert_non_null(context);
-	assert_in_range(report(what, before), 1, 48 * MIB);
+	assert_in_range(report(what, before), 1, n * 48 * MIB);
 	assert_int_equal(uroce_close_device(context), 0);
 }
 

@@ -209,12 +209,12 @@ the_first_request_raises_an_event(void **state)
 
 	(void)state;
 	peer_start(&p, &rtr);
-	assert_int_equal(peer_in(&p, &in), UROCE_NAK_SEQUENCE);
+	assert_int_equal(peer_in(&p, &in), UROCE_EARLY);
 	expect_no_event(&p);
 	in.psn = PEER_RQ_PSN;
 	assert_int_equal(peer_in(&p, &in), UROCE_OK);
 	expect_event(&p, IBV_EVENT_COMM_EST);
-	in.psn++;
+	in.psn += 2;
 	assert_int_equal(peer_in(&p, &in), UROCE_OK);
 	expect_no_event(&p);
 	peer_stop(&p);

@@ -197,6 +197,7 @@ r12_one_nak_until_the_expected_psn_comes(void **state)
 
 	(void)state;
 	peer_start(&p, NULL);
+	p.dev.go_back_n = true;
 	struct peer_packet ahead = write_only(&p, PEER_RQ_PSN + 1, 0, 8);
 	struct peer_packet expected = write_only(&p, PEER_RQ_PSN, 0, 8);
 	assert_int_equal(peer_in(&p, &ahead), UROCE_NAK_SEQUENCE);
@@ -222,6 +223,7 @@ r12_a_gap_that_closes_within_the_burst_is_still_named(void **state)
 
 	(void)state;
 	peer_start(&p, NULL);
+	p.dev.go_back_n = true;
 	in[0] = write_only(&p, PEER_RQ_PSN + 1, 0, 8);	/* the two have changed places */
 	in[1] = write_only(&p, PEER_RQ_PSN, 0, 8);
 	peer_in_burst(&p, in, 2);
