@@ -65,6 +65,30 @@
 #define UROCE_PROBE_MIN_NS 200000ull	/* an answer is asked for again no sooner, */
 #define UROCE_PROBE_INITIAL_NS 10000000ull	/* and so late before a round trip has been measured */
 
+/* Congestion control: of an engine, and the defaults of struct uroce_congestion */
+#define UROCE_RATES 1024		/* QPs of a worker that are held to a rate at a time; CNPs for others are dropped */
+#define UROCE_CNPS 32			/* made and not sent yet, per worker */
+#define UROCE_PACE_BURST_NS 32000ull	/* a QP catches up with so much of what its rate has earned, */
+#define UROCE_PACE_LOOK_NS 500000ull	/* and its rate is looked at so often at least, */
+#define UROCE_PACE_ASLEEP_NS 100000000ull	/* going on from there when it has not been for so long */
+#define UROCE_PACE_FRAME_BYTES 24	/* of an Ethernet wire that a frame takes beside its own: preamble, FCS, gap */
+#define UROCE_CNP_INTERVAL_US 50	/* between two CNPs of a QP */
+#define UROCE_CNP_DSCP 48		/* CS6 */
+#define UROCE_RPG_MAX_RATE 100000	/* Mb/s, where the port does not know its speed */
+#define UROCE_RPG_MIN_RATE 10		/* Mb/s */
+#define UROCE_RPG_AI_RATE 40
+#define UROCE_RPG_HAI_RATE 200
+#define UROCE_RPG_THRESHOLD 5
+#define UROCE_RPG_TIME_RESET_US 55
+#define UROCE_RPG_BYTE_RESET 10000000
+#define UROCE_RPG_MIN_DEC_FAC 50	/* % */
+#define UROCE_RATE_REDUCE_MONITOR_PERIOD_US 4
+#define UROCE_DCE_TCP_G 1020		/* of 1024: what of alpha is kept */
+#define UROCE_DCE_TCP_RTT_US 55
+#define UROCE_INITIAL_ALPHA_VALUE 1024	/* of 1024 */
+#define UROCE_CONGESTION_MAX_RATE 1000000	/* Mb/s; the most that a parameter may be */
+#define UROCE_CONGESTION_MAX_US 1000000
+
 /* rdma_cm */
 #define UROCE_CMA_RESPONSE_TIMEOUT 20	/* 4.096 us << 20: between retransmissions of a request */
 #define UROCE_CMA_MAX_RETRIES 15

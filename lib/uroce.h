@@ -62,6 +62,32 @@ int uroce_worker_launch(struct uroce_worker *worker, unsigned int lcore_id);
 /** Stop what uroce_worker_launch() started and wait for it. @return 0; EINVAL: it does not run */
 int uroce_worker_stop(struct uroce_worker *worker);
 
+/**
+ * Congestion control of a port: packets are marked as capable of ECN (where the traffic class leaves its ECN bits 0),
+ * those that come with CE are answered by CNPs, and a QP that CNPs come for is held to a rate, DCQCN's. Names and
+ * meanings are those that ConnectX gives them; 0: the default. doc/congestion.
+ */
+struct uroce_congestion {
+	uint8_t off;			/* 1: none of it; what is below has no effect */
+	uint8_t np_cnp_dscp;		/* of CNPs, 1..63; default 48; UROCE_CNP_DSCP_OF_QP: the QP's own */
+	uint8_t rpg_threshold;		/* increases before the target grows, and before it grows fast; 5 */
+	uint8_t rpg_min_dec_fac;	/* %: of the rate is left by a CNP at least; 50 */
+	uint16_t dce_tcp_g;		/* of 1024: of alpha is kept when it is updated; 1020 */
+	uint16_t initial_alpha_value;	/* of 1024: at the first CNP; 1024 */
+	uint32_t np_min_time_between_cnps;	/* us, for a QP; 50 */
+	uint32_t rpg_max_rate;		/* Mb/s: above it a QP has no rate; the link's speed, 100,000 if it is unknown */
+	uint32_t rpg_min_rate;		/* Mb/s; 10 */
+	uint32_t rpg_ai_rate;		/* Mb/s: the target grows by; 40 */
+	uint32_t rpg_hai_rate;		/* ... when it grows fast; 200 */
+	uint32_t rpg_time_reset;	/* us without a CNP to the next increase; 55 */
+	uint32_t rpg_byte_reset;	/* bytes without a CNP to the next increase; 10,000,000 */
+	uint32_t rate_to_set_on_first_cnp;	/* Mb/s: what the first CNP reduces; rpg_max_rate */
+	uint32_t rate_reduce_monitor_period;	/* us: CNPs that come sooner after one do not reduce again; 4 */
+	uint32_t dce_tcp_rtt;		/* us without a CNP until alpha decays; 55 */
+};
+
+#define UROCE_CNP_DSCP_OF_QP 0xff
+
 struct uroce_port_conf {
 	uint16_t vlan;			/* VLAN ID 1..4094; 0: untagged */
 	uint16_t nb_rx_desc;		/* 0: the port's or uroce's default */
@@ -75,6 +101,7 @@ struct uroce_port_conf {
 					 * again all that follows it, after no less than the timeout attribute */
 	uint8_t no_loopback;		/* 1: the other devices of this process are reached through the port, as
 					 * other hosts are; only the device's own addresses are looped back */
+	struct uroce_congestion congestion;
 };
 
 /**
@@ -112,6 +139,19 @@ int uroce_set_gateway(struct ibv_context *context, const char *address);
  * @return	0; ETIMEDOUT; EINVAL: not an address; ENETUNREACH; ENOBUFS: UROCE_MAX_PINGS under way
  */
 int uroce_ping(struct ibv_context *context, const char *address, unsigned int timeout_ms);
+
+/**
+ * Change the parameters of congestion control, while QPs send. Rates that QPs have go on from what they are, or end
+ * at once with `off`. Packets of connections and address handles that were made before keep the ECN bits that they
+ * had; CNPs are sent for them, and obeyed, as the parameters say.
+ *
+ * @param congestion	NULL: all defaults
+ * @return	0; EINVAL: out of range; ENOMEM
+ */
+int uroce_set_congestion(struct ibv_context *context, const struct uroce_congestion *congestion);
+
+/** The parameters as they are, with defaults filled in; rpg_max_rate 0: that of the link. */
+void uroce_get_congestion(struct ibv_context *context, struct uroce_congestion *congestion);
 
 struct uroce_counter {
 	const char *name;

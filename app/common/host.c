@@ -155,6 +155,22 @@ uroce_app_host_impair(struct app_host *host, const char *impairment)
 	return 0;
 }
 
+int
+uroce_app_host_uncontrol(struct app_host *host)
+{
+	const struct uroce_congestion off = { .off = 1 };
+
+	for (unsigned int d = 0; d < host->nb_devs; d++) {
+		int ret = uroce_set_congestion(host->devs[d].ctx, &off);
+
+		if (ret == 0)
+			continue;
+		fprintf(stderr, "%s: port %u: %s\n", uroce_app_name, host->devs[d].port_id, strerror(ret));
+		return -1;
+	}
+	return 0;
+}
+
 void
 uroce_app_host_close(struct app_host *host)
 {
@@ -195,7 +211,7 @@ uroce_app_device_address(const struct app_device *dev, bool v4, const union ibv_
 /* They are counted by worker, and the host's devices have the same workers: one of them tells for
  * all. Of a borrowed worker its owner tells. */
 uint64_t
-uroce_app_host_retransmits(const struct app_host *host)
+uroce_app_host_counter(const struct app_host *host, const char *name)
 {
 	struct uroce_counter counters[256];
 	unsigned int n;
@@ -204,10 +220,16 @@ uroce_app_host_retransmits(const struct app_host *host)
 		return 0;
 	n = uroce_query_counters(host->devs[0].ctx, counters, RTE_DIM(counters));
 	for (unsigned int i = 0; i < RTE_MIN(n, RTE_DIM(counters)); i++) {
-		if (strcmp(counters[i].name, RETRANSMITS_COUNTER) == 0)
+		if (strcmp(counters[i].name, name) == 0)
 			return counters[i].value;
 	}
 	return 0;
+}
+
+uint64_t
+uroce_app_host_retransmits(const struct app_host *host)
+{
+	return uroce_app_host_counter(host, RETRANSMITS_COUNTER);
 }
 
 int

@@ -56,6 +56,9 @@ int uroce_app_host_address(struct app_host *host, unsigned int dev, const char *
  * message printed */
 int uroce_app_host_impair(struct app_host *host, const char *impairment);
 
+/** Switch congestion control off, for QPs to come. @return 0 or -1, a message printed */
+int uroce_app_host_uncontrol(struct app_host *host);
+
 /** Run workers 1.. on these lcores. @return 0 or -1, a message printed */
 int uroce_app_host_launch(struct app_host *host, const unsigned int *lcores);
 
@@ -71,6 +74,9 @@ const struct app_address *uroce_app_device_address(const struct app_device *dev,
 
 /** Packets that the host's devices have sent again so far. */
 uint64_t uroce_app_host_retransmits(const struct app_host *host);
+
+/** What the host's devices have counted so far. 0: there is no such counter, or no device */
+uint64_t uroce_app_host_counter(const struct app_host *host, const char *name);
 
 /** Make two ethdev ports whose ends are crossed. @return 0 or -1, a message printed */
 int uroce_app_ring_ports(uint16_t ports[2], unsigned int queues);

@@ -6,6 +6,7 @@
  */
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,6 +57,15 @@ lcores_used(const struct perf_options *o, unsigned int nb_lcores)
 	return n;
 }
 
+/* The network, and what is done about it. */
+static int
+spoil(struct app_host *host, const struct perf_options *o)
+{
+	if (o->no_congestion && uroce_app_host_uncontrol(host) != 0)
+		return -1;
+	return uroce_app_host_impair(host, o->impair);
+}
+
 /* Every port that EAL has, with a worker for each lcore; addresses in turn. */
 static int
 host_open(struct app_host *host, const struct perf_options *o, const unsigned int *lcores,
@@ -74,7 +84,7 @@ host_open(struct app_host *host, const struct perf_options *o, const unsigned in
 		if (uroce_app_host_address(host, i % host->nb_devs, o->addrs[i]) != 0)
 			return -1;
 	}
-	if (uroce_app_host_impair(host, o->impair) != 0)
+	if (spoil(host, o) != 0)
 		return -1;
 	return uroce_app_host_launch(host, lcores);
 }
@@ -103,6 +113,21 @@ check_ports(const struct perf_options *o)
 	return NULL;
 }
 
+/* Of what there was any. */
+static void
+congestion_write(FILE *out, const struct app_host *host)
+{
+	static const char *const names[] = { "np_ecn_marked_roce_packets", "np_cnp_sent", "rp_cnp_handled",
+					     "rp_cnp_ignored" };
+
+	for (unsigned int i = 0; i < RTE_DIM(names); i++) {
+		uint64_t value = uroce_app_host_counter(host, names[i]);
+
+		if (value != 0)
+			fprintf(out, "%s: %" PRIu64 "\n", names[i], value);
+	}
+}
+
 static int
 results_write(const struct perf_bench *b, FILE *json)
 {
@@ -112,6 +137,7 @@ results_write(const struct perf_bench *b, FILE *json)
 	uroce_perf_report_table(people, b->rows, b->nb_rows);
 	if (b->floor_gbps > 0)
 		uroce_perf_report_floor(people, b->floor_gbps, b->rows, b->nb_rows);
+	congestion_write(people, b->host);
 	if (json == NULL || uroce_perf_report_json(json, b->rows, b->nb_rows) == 0)
 		return 0;
 	fprintf(stderr, "uroce-perf: --json %s: it could not be written\n", b->options->json);
@@ -170,8 +196,7 @@ run_both(const struct perf_options *o, FILE *json, const unsigned int *lcores,
 	if (uroce_perf_local_open(local, client, lcores, nb_lcores, o->qps,
 				  o->nb_addrs == 2 ? o->addrs : NULL) == 0) {
 		options.peer = local->host.devs[0].addrs[0].gid;
-		if (uroce_app_host_impair(client, o->impair) == 0 &&
-		    uroce_app_host_impair(&local->host, o->impair) == 0)
+		if (spoil(client, o) == 0 && spoil(&local->host, o) == 0)
 			ret = uroce_perf_bench_run(b);
 	}
 	ret |= results_write(b, json);

@@ -219,6 +219,15 @@ set_impair(struct parse *p, const char *arg)
 }
 
 static int
+set_congestion(struct parse *p, const char *arg)
+{
+	p->o->no_congestion = strcmp(arg, "off") == 0;
+	if (!p->o->no_congestion && strcmp(arg, "on") != 0)
+		return wrong(p, "--congestion %s: on or off", arg);
+	return 0;
+}
+
+static int
 set_count(const struct parse *p, const char *name, const char *arg, uint64_t max, uint64_t *value)
 {
 	if (uroce_app_number_parse(arg, 1, max, value) != 0)
@@ -245,6 +254,7 @@ enum {
 	OPT_FAULT,
 	OPT_JSON,
 	OPT_IMPAIR,
+	OPT_CONGESTION,
 	OPT_VERSION,
 	OPT_FLOOR,
 };
@@ -268,6 +278,7 @@ static const struct option long_options[] = {
 	{ "fault", required_argument, NULL, OPT_FAULT },
 	{ "json", required_argument, NULL, OPT_JSON },
 	{ "impair", required_argument, NULL, OPT_IMPAIR },
+	{ "congestion", required_argument, NULL, OPT_CONGESTION },
 	{ "interactive", no_argument, NULL, 'i' },
 	{ "help", no_argument, NULL, 'h' },
 	{ "version", no_argument, NULL, OPT_VERSION },
@@ -314,6 +325,7 @@ set_option(struct parse *p, int option, const char *arg)
 	case OPT_FLOOR: o->floor = true; return 0;
 	case OPT_JSON: o->json = arg; return 0;
 	case OPT_IMPAIR: return set_impair(p, arg);
+	case OPT_CONGESTION: return set_congestion(p, arg);
 	case 'i': return wrong(p, "-i: there is no prompt: leave it out");
 	case 'h': o->help = true; return 0;
 	case OPT_VERSION: o->version = true; return 0;

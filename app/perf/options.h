@@ -95,6 +95,7 @@ struct perf_options {
 	const char *addrs[UROCE_APP_MAX_ADDRESSES];
 	unsigned int nb_addrs;
 	const char *impair; /* NULL: the network is as it is */
+	bool no_congestion; /* without congestion control */
 	const char *json; /* NULL: none; "-": standard output */
 	bool use_oob;      /* else the RDMA CM */
 	struct perf_oob_addr oob;

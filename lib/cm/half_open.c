@@ -83,8 +83,8 @@ make_room(struct uroce_cm *cm, uint64_t now_ns)
 {
 	struct uroce_cm_conn *oldest = TAILQ_FIRST(&cm->waiting);
 
-	if (oldest == NULL || now_ns + UROCE_CM_HALF_OPEN_NS <
-				      oldest->give_up_ns + UROCE_CM_HALF_OPEN_YIELD_NS)
+	if (oldest == NULL ||
+	    now_ns + UROCE_CM_HALF_OPEN_NS < oldest->give_up_ns + UROCE_CM_HALF_OPEN_YIELD_NS)
 		return false;
 	evict(oldest, now_ns);
 	return cm->half_open < UROCE_CM_MAX_HALF_OPEN;

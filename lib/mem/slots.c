@@ -3,8 +3,8 @@
  *
  * Slots of a table, and the identifiers of what is in them. Who knows some identifiers learns
  * nothing about the next: slots are drawn at random, and their low bits come from a permutation
- * with a 128-bit secret, another one for each slot, and for each time that it has been gone through.
- * Control threads, under the lock of the table.
+ * with a 128-bit secret, another one for each slot, and for each time that it has been gone
+ * through. Control threads, under the lock of the table.
  */
 
 #include <errno.h>

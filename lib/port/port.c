@@ -80,6 +80,7 @@ device_init(struct uroce_port *port, unsigned int index, const struct uroce_port
 		.log2_max_qp = conf->log2_max_qp,
 		.log2_max_mr = conf->log2_max_mr,
 		.go_back_n = conf->go_back_n != 0,
+		.congestion = &conf->congestion,
 	};
 	int ret;
 

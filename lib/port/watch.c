@@ -27,6 +27,15 @@ tell(struct uroce_port *port, enum ibv_event_type type)
 	uroce_device_event(&port->dev, &event);
 }
 
+/* What congestion control begins with. A link that is down has none, and nothing is sent. */
+static void
+note_speed(struct uroce_port *port, const struct rte_eth_link *link)
+{
+	bool known = link->link_status == RTE_ETH_LINK_UP && link->link_speed != RTE_ETH_SPEED_NUM_UNKNOWN;
+
+	__atomic_store_n(&port->dev.link_mbps, known ? link->link_speed : 0, __ATOMIC_RELAXED);
+}
+
 void
 uroce_watch_link(struct uroce_port *port)
 {
@@ -38,6 +47,7 @@ uroce_watch_link(struct uroce_port *port)
 	if (port->removed || rte_eth_link_get_nowait(port->port_id, &link) < 0)
 		goto unlock;
 	up = link.link_status == RTE_ETH_LINK_UP;
+	note_speed(port, &link);
 	if (up == port->link_up)
 		goto unlock;
 	port->link_up = up;
@@ -115,6 +125,7 @@ uroce_watch_start(struct uroce_port *port)
 	rte_spinlock_init(&port->link_lock);
 	port->link_up = rte_eth_link_get_nowait(port->port_id, &link) == 0 &&
 			link.link_status == RTE_ETH_LINK_UP;
+	note_speed(port, &link);
 	port->link_due_ns = 0;
 	for (unsigned int i = 0; i < RTE_DIM(types); i++)
 		if (rte_eth_dev_callback_register(port->port_id, types[i], on_event, port) != 0)

@@ -11,6 +11,7 @@
 
 #include "transport/internal.h"
 #include "uroce_config.h"
+#include "verbs/congestion.h"
 
 const char *const uroce_engine_counter_names[UROCE_ENGINE_COUNTER_COUNT] = {
 	[UROCE_SENT_PACKETS] = "sent_packets",
@@ -30,6 +31,10 @@ const char *const uroce_engine_counter_names[UROCE_ENGINE_COUNTER_COUNT] = {
 	[UROCE_ZERO_COPY_PACKETS] = "zero_copy_packets",
 	[UROCE_NO_MBUF] = "no_mbuf",
 	[UROCE_CQ_OVERRUNS] = "cq_overruns",
+	[UROCE_NP_ECN_MARKED_PACKETS] = "np_ecn_marked_roce_packets",
+	[UROCE_NP_CNP_SENT] = "np_cnp_sent",
+	[UROCE_RP_CNP_HANDLED] = "rp_cnp_handled",
+	[UROCE_RP_CNP_IGNORED] = "rp_cnp_ignored",
 	[UROCE_EARLY_DROPPED] = "early_dropped",
 	[UROCE_EARLY_EXPIRED] = "early_expired",
 };
@@ -52,13 +57,26 @@ uroce_engine_init(struct uroce_engine *e, struct rte_mempool *header_pool, struc
 		return ret;
 	ret = uroce_recoveries_init(&e->recoveries, header_pool->socket_id);
 	if (ret < 0)
-		uroce_early_fini(&e->early);
+		goto fini_early;
+	ret = uroce_pacer_init(&e->pacer, header_pool->socket_id, now_ns);
+	if (ret < 0)
+		goto fini_recoveries;
+	return 0;
+
+fini_recoveries:
+	uroce_recoveries_fini(&e->recoveries);
+fini_early:
+	uroce_early_fini(&e->early);
 	return ret;
 }
 
 void
 uroce_engine_fini(struct uroce_engine *e)
 {
+	RTE_VERIFY(e->rated == 0);
+	if (e->cnp_count != 0)
+		rte_pktmbuf_free_bulk(e->cnps, e->cnp_count);
+	uroce_pacer_fini(&e->pacer);
 	uroce_recoveries_fini(&e->recoveries);
 	uroce_early_fini(&e->early);
 }
@@ -99,11 +117,38 @@ source_matches(const struct uroce_qp *qp, const struct uroce_packet *p)
 	return uroce_gid_is_ipv4(gid) && memcmp(gid + 12, p->src_ip, 4) == 0;
 }
 
+/* May it make the QP slower? A datagram's sender knows too little of those whom it sends to for R8. */
+static enum uroce_verdict
+check_cnp(const struct uroce_qp *qp, const struct uroce_packet *p)
+{
+	if (!pkey_matches(p->pkey))
+		return UROCE_DROP_PKEY;
+	if (qp->state < IBV_QPS_RTR || qp->state == IBV_QPS_ERR)
+		return UROCE_DROP_QP_STATE;
+	if (qp->transport != UROCE_TRANSPORT_UD && !source_matches(qp, p))
+		return UROCE_DROP_SOURCE;
+	/* connections are made whatever the network is like: it is little that is sent for them */
+	if (qp->ibv.qp_num == UROCE_GSI_QPN || uroce_congestion_of(qp->dev)->off)
+		return UROCE_DROP_CNP;
+	return UROCE_CNP_RECEIVED;
+}
+
+static enum uroce_verdict
+receive_cnp(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p)
+{
+	enum uroce_verdict verdict = check_cnp(qp, p);
+
+	if (verdict == UROCE_CNP_RECEIVED && !uroce_pacer_cnp(e, qp))
+		verdict = UROCE_DROP_CNP;
+	uroce_count(e, verdict == UROCE_CNP_RECEIVED ? UROCE_RP_CNP_HANDLED : UROCE_RP_CNP_IGNORED, 1);
+	return verdict;
+}
+
 static enum uroce_verdict
 receive(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p)
 {
 	if (unlikely(p->info->transport != qp->transport))	/* R2 */
-		return p->info->transport == UROCE_TRANSPORT_CNP ? UROCE_DROP_CNP : UROCE_DROP_TRANSPORT;
+		return p->info->transport == UROCE_TRANSPORT_CNP ? receive_cnp(e, qp, p) : UROCE_DROP_TRANSPORT;
 	if (unlikely(p->opcode >= UROCE_RC_ASK) && qp->dev->go_back_n)
 		return UROCE_DROP_OPCODE;
 	/* an XRC initiator has no responder, a target no requester */
@@ -131,8 +176,13 @@ uroce_engine_receive(struct uroce_engine *e, struct uroce_qp *const *qps, const 
 		     unsigned int n, uint64_t now_ns)
 {
 	e->now_ns = now_ns;
-	for (unsigned int i = 0; i < n; i++)
-		uroce_count_verdict(e, receive(e, qps[i], &packets[i]));
+	for (unsigned int i = 0; i < n; i++) {
+		enum uroce_verdict verdict = receive(e, qps[i], &packets[i]);
+
+		uroce_count_verdict(e, verdict);
+		if (unlikely((packets[i].traffic_class & UROCE_ECN_MASK) == UROCE_ECN_CE))
+			uroce_congestion_marked(e, qps[i], &packets[i], verdict);
+	}
 }
 
 void
@@ -207,9 +257,9 @@ uroce_engine_timer_remove(struct uroce_engine *e, struct uroce_timer *timer)
 	uroce_wheel_remove(&e->cq_wheel, timer);
 }
 
-/* One QP's turn: its answers before its requests. */
-static unsigned int
-send_turn(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf **frames, unsigned int room)
+/* Its answers before its requests. */
+unsigned int
+uroce_qp_turn(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf **frames, unsigned int room)
 {
 	unsigned int n;
 
@@ -223,6 +273,30 @@ send_turn(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf **frames,
 	return n;
 }
 
+/* CNPs leave before all else. */
+static unsigned int
+send_cnps(struct uroce_engine *e, struct rte_mbuf **frames, unsigned int n)
+{
+	unsigned int sent = RTE_MIN(e->cnp_count, n);
+
+	memcpy(frames, e->cnps, sent * sizeof(frames[0]));
+	e->cnp_count -= sent;
+	memmove(e->cnps, e->cnps + sent, e->cnp_count * sizeof(e->cnps[0]));
+	return sent;
+}
+
+/* What few engines have. @return how many frames */
+static unsigned int
+send_rare(struct uroce_engine *e, struct rte_mbuf **frames, unsigned int n)
+{
+	if (e->cq_timers != 0)
+		uroce_wheel_expire(&e->cq_wheel, e->now_ns, cq_timer_fired, e);
+	if (e->rated != 0)
+		uroce_pacer_expire(e);
+	uroce_early_expire(e);
+	return send_cnps(e, frames, n);
+}
+
 unsigned int
 uroce_engine_send(struct uroce_engine *e, struct rte_mbuf **frames, unsigned int n, uint64_t now_ns)
 {
@@ -230,10 +304,8 @@ uroce_engine_send(struct uroce_engine *e, struct rte_mbuf **frames, unsigned int
 
 	e->now_ns = now_ns;
 	uroce_wheel_expire(&e->wheel, now_ns, timer_fired, e);
-	if (unlikely(e->cq_timers != 0))
-		uroce_wheel_expire(&e->cq_wheel, now_ns, cq_timer_fired, e);
-	if (unlikely(!TAILQ_EMPTY(&e->early.holders)))
-		uroce_early_expire(e);
+	if (unlikely((e->cq_timers | e->rated | e->cnp_count) != 0 || !TAILQ_EMPTY(&e->early.holders)))
+		sent = send_rare(e, frames, n);
 	take_doorbells(e);
 	while (sent < n && !TAILQ_EMPTY(&e->active)) {
 		struct uroce_qp *qp = TAILQ_FIRST(&e->active);
@@ -242,9 +314,10 @@ uroce_engine_send(struct uroce_engine *e, struct rte_mbuf **frames, unsigned int
 		unsigned int turn;
 
 		deactivate(e, qp);
-		turn = send_turn(e, qp, frames + sent, room);
+		turn = likely(!uroce_qp_is_rated(qp)) ? uroce_qp_turn(e, qp, frames + sent, room)
+						: uroce_pacer_turn(e, qp, frames + sent, room);
 		sent += turn;
-		if (turn == room || uroce_response_pending(qp))
+		if (turn == room || (uroce_response_pending(qp) && !uroce_pacer_waits(qp)))
 			uroce_qp_activate(e, qp);
 		if (unlikely(e->counters[UROCE_NO_MBUF] != no_mbuf)) {
 			uroce_qp_activate(e, qp);
@@ -261,16 +334,19 @@ uroce_engine_send(struct uroce_engine *e, struct rte_mbuf **frames, unsigned int
 uint64_t
 uroce_engine_deadline(const struct uroce_engine *e)
 {
-	uint64_t deadline;
+	uint64_t next_ns;
 
-	if (!TAILQ_EMPTY(&e->active) || __atomic_load_n(&e->doorbells, __ATOMIC_RELAXED) != NULL)
+	if (!TAILQ_EMPTY(&e->active) || e->cnp_count != 0 ||
+	    __atomic_load_n(&e->doorbells, __ATOMIC_RELAXED) != NULL)
 		return e->now_ns;
-	deadline = uroce_wheel_next(&e->wheel);
+	next_ns = uroce_wheel_next(&e->wheel);
 	if (unlikely(e->cq_timers != 0))
-		deadline = RTE_MIN(deadline, uroce_wheel_next(&e->cq_wheel));
+		next_ns = RTE_MIN(next_ns, uroce_wheel_next(&e->cq_wheel));
+	if (unlikely(e->rated != 0))
+		next_ns = RTE_MIN(next_ns, uroce_wheel_next(&e->pacer.wheel));
 	if (unlikely(!TAILQ_EMPTY(&e->early.holders)))
-		deadline = RTE_MIN(deadline, uroce_early_deadline(&e->early));
-	return deadline;
+		next_ns = RTE_MIN(next_ns, uroce_early_deadline(&e->early));
+	return next_ns;
 }
 
 void
@@ -290,6 +366,7 @@ uroce_engine_qp_changed(struct uroce_qp *qp, enum ibv_qp_state from, int attr_ma
 	__atomic_store_n(&qp->state, to, __ATOMIC_RELAXED);
 	if (to == IBV_QPS_RESET) {
 		deactivate(e, qp);
+		uroce_pacer_release(e, qp);
 		uroce_responder_reset(qp);
 		uroce_requester_reset(qp, 0);
 	} else if (to == IBV_QPS_RTR) {
@@ -310,6 +387,7 @@ uroce_engine_qp_detach(struct uroce_qp *qp)
 	take_doorbells(e);
 	deactivate(e, qp);
 	uroce_recovery_end(e, qp);
+	uroce_pacer_release(e, qp);
 	uroce_wheel_remove(&e->wheel, &qp->req.timer);
 	uroce_early_drop(e, qp);
 }

@@ -16,6 +16,7 @@
 #include <rte_mbuf.h>
 
 #include "transport/early.h"
+#include "transport/pacer.h"
 #include "transport/recovery.h"
 #include "transport/wheel.h"
 #include "verbs/device.h"
@@ -41,6 +42,11 @@ enum uroce_engine_counter {
 	UROCE_ZERO_COPY_PACKETS,
 	UROCE_NO_MBUF,			/* a pool was empty; the QP tries again */
 	UROCE_CQ_OVERRUNS,
+	/* named as Linux names them */
+	UROCE_NP_ECN_MARKED_PACKETS,	/* received with CE */
+	UROCE_NP_CNP_SENT,
+	UROCE_RP_CNP_HANDLED,
+	UROCE_RP_CNP_IGNORED,		/* for no reason to slow down, or of nobody who may ask for it */
 	UROCE_EARLY_DROPPED,		/* kept, and given back without having been executed */
 	UROCE_EARLY_EXPIRED,		/* of them, because what is before them did not come */
 	UROCE_ENGINE_COUNTER_COUNT,
@@ -55,12 +61,16 @@ struct uroce_engine {
 	struct uroce_wheel wheel;	/* of QPs */
 	struct uroce_wheel cq_wheel;	/* of moderated CQs */
 	uint32_t cq_timers;		/* how many are in it */
+	uint32_t rated;			/* QPs that have a rate */
+	uint32_t cnp_count;
 	TAILQ_HEAD(, uroce_qp) active;	/* QPs with something to send, each once */
 	bool yield;			/* a long FLUSH is to go on in the next round */
 	struct uroce_early_store early;
 	struct uroce_recoveries recoveries;
 	uint64_t verdicts[UROCE_VERDICT_COUNT];		/* engine: rw, others: relaxed read */
 	uint64_t counters[UROCE_ENGINE_COUNTER_COUNT];
+	struct rte_mbuf *cnps[UROCE_CNPS];	/* to be sent before all else */
+	struct uroce_pacer pacer;
 	/* any thread */
 	struct uroce_qp *doorbells __rte_cache_aligned;	/* stack: posters push, the engine takes all */
 };

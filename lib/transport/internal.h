@@ -21,6 +21,9 @@
  *	failure.c	a QP's way into the error state
  *	local.c		send WQEs that never leave: windows bound and invalidated
  *	placement.c	FLUSH and ATOMIC_WRITE, both ends
+ *	congestion.c	CNPs for what comes marked
+ *	dcqcn.c		the rate that CNPs make of it
+ *	pacer.c		turns by a rate
  *	frame.c		headers, payload and ICRC of one packet
  */
 
@@ -88,6 +91,14 @@ int uroce_slice_write(const struct uroce_qp *qp, const struct uroce_slice *slice
 
 /* engine.c */
 void uroce_qp_activate(struct uroce_engine *e, struct uroce_qp *qp);
+/** One turn, whatever its rate. @return how many frames it made */
+unsigned int uroce_qp_turn(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf **frames,
+			   unsigned int room);
+
+/* congestion.c */
+/** The network has marked a packet of which this has become. */
+void uroce_congestion_marked(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p,
+			     enum uroce_verdict verdict);
 
 /* responder.c */
 enum uroce_verdict uroce_responder_receive(struct uroce_engine *e, struct uroce_qp *qp,
@@ -123,6 +134,8 @@ enum ibv_wc_status uroce_local_execute(struct uroce_qp *qp, const struct uroce_s
 unsigned int uroce_response_send(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf **frames,
 				 unsigned int room);
 bool uroce_response_pending(const struct uroce_qp *qp);
+/** Is what it would send next an acknowledgement or NAK? */
+bool uroce_response_is_ack(struct uroce_qp *qp);
 void uroce_response_ack(struct uroce_engine *e, struct uroce_qp *qp);
 /** An acknowledgement is owed that names what came early. */
 void uroce_response_sack(struct uroce_engine *e, struct uroce_qp *qp);

@@ -254,14 +254,15 @@ uroce_data_packet(struct uroce_engine *e, struct uroce_qp *qp, const struct uroc
 	return 0;
 }
 
-/* … of an acknowledged one: the last asks for it, the one that fills the window, and one in so many. */
+/* … of an acknowledged one: the last asks for it, the one that fills the window, the one that takes the last of a
+ * rate's credit (what comes then may be a timeout away), and one in so many. */
 static int
 data_packet(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_sqe *sqe, bool window_full,
 	    struct rte_mbuf **out)
 {
 	struct uroce_requester *req = &qp->req;
 	bool ack_req = req->offset + 1 == sqe->psn_count || window_full ||
-		       req->since_ack_req + 1 >= UROCE_ACK_REQ_PACKETS;
+		       req->since_ack_req + 1 >= UROCE_ACK_REQ_PACKETS || uroce_pacer_will_wait(qp);
 	int ret = uroce_data_packet(e, qp, sqe, ack_req, false, out);
 
 	if (ret == 0)

@@ -26,6 +26,22 @@ uroce_response_pending(const struct uroce_qp *qp)
 	return qp->resp.ack_owed || qp->resp.resource_head != qp->resp.resource_tail;
 }
 
+bool
+uroce_response_is_ack(struct uroce_qp *qp)
+{
+	struct uroce_responder *resp = &qp->resp;
+
+	if (!resp->ack_owed)
+		return false;
+	for (; resp->resource_head != resp->resource_tail; resp->resource_head++) {
+		const struct uroce_rd_atomic *r = &resp->resources[resp->resource_head & resp->resource_mask];
+
+		if (r->next != r->end)
+			return false;
+	}
+	return true;
+}
+
 void
 uroce_response_ack(struct uroce_engine *e, struct uroce_qp *qp)
 {

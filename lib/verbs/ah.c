@@ -12,6 +12,7 @@
 #include "uroce.h"
 #include "uroce_config.h"
 #include "verbs/ah.h"
+#include "verbs/congestion.h"
 #include "verbs/pd.h"
 #include "verbs/qp.h"
 #include "wire/opcode.h"
@@ -36,6 +37,7 @@ ah_init(struct uroce_device *dev, struct uroce_ah *ah, struct ibv_pd *pd, const 
 
 	if (ret != 0)
 		return ret;
+	uroce_congestion_mark(dev, &ah->path);
 	ah->has_flow_label = attr->grh.flow_label != 0;
 	ah->ibv.context = pd->context;
 	ah->ibv.pd = pd;

@@ -116,7 +116,8 @@ global_route(struct uroce_device *dev, const struct ibv_grh *grh, struct ibv_glo
 		.flow_label = r.flow_label,
 		.sgid_index = (uint8_t)index,
 		.hop_limit = HOP_LIMIT,
-		.traffic_class = r.traffic_class,
+		/* what the way here was like is not to be said of the way back */
+		.traffic_class = r.traffic_class & ~UROCE_ECN_MASK,
 	};
 	return 0;
 }

@@ -18,6 +18,7 @@
 #include "uroce_config.h"
 #include "mem/rcu.h"
 #include "verbs/ah.h"
+#include "verbs/congestion.h"
 #include "verbs/device.h"
 #include "verbs/internal.h"
 #include "verbs/srq.h"
@@ -149,10 +150,13 @@ uroce_device_init(struct uroce_device *dev, const struct uroce_device_ops *ops,
 	ret = uroce_rcu_init();
 	if (ret != 0)
 		return ret;
+	ret = uroce_congestion_init(dev, conf->congestion);
+	if (ret != 0)
+		return ret;
 	ret = uroce_mrs_init(&dev->mrs, conf->log2_max_mr ? conf->log2_max_mr : UROCE_LOG2_MAX_MR,
 			     dev->numa_node);
 	if (ret != 0)
-		return ret;
+		goto fini_congestion;
 	ret = init_qps(dev, conf->log2_max_qp ? conf->log2_max_qp : UROCE_LOG2_MAX_QP);
 	if (ret != 0)
 		goto fini_mrs;
@@ -177,6 +181,8 @@ fini_qps:
 	uroce_slots_fini(&dev->qps.slots);
 fini_mrs:
 	uroce_mrs_fini(&dev->mrs);
+fini_congestion:
+	uroce_congestion_fini(dev);
 	return ret;
 }
 
@@ -200,5 +206,6 @@ uroce_device_fini(struct uroce_device *dev)
 	rte_free(dev->qps.qps);
 	uroce_slots_fini(&dev->qps.slots);
 	uroce_mrs_fini(&dev->mrs);
+	uroce_congestion_fini(dev);
 	return 0;
 }

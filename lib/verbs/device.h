@@ -23,6 +23,7 @@
 #include "wire/template.h"
 
 struct uroce_ah;
+struct uroce_congestion;
 struct uroce_device;
 struct uroce_engine;
 struct uroce_qp;
@@ -92,6 +93,7 @@ struct uroce_device_conf {
 	unsigned int log2_max_qp;
 	unsigned int log2_max_mr;
 	bool go_back_n;		/* uroce_port_conf.go_back_n */
+	const struct uroce_congestion *congestion;	/* uroce_port_conf.congestion; NULL: all defaults */
 };
 
 /* QPs by QPN: slot in the uppermost bits of the 24, as with keys. Readers under uroce_rcu. */
@@ -124,6 +126,9 @@ struct uroce_device {
 	uint16_t port_id;
 	uint16_t vlan;
 	bool go_back_n;		/* constant */
+	bool ecn_capable;	/* congestion control is on; relaxed */
+	uint32_t link_mbps;	/* the port's speed, which it writes; 0: unknown. Relaxed */
+	const struct uroce_congestion *congestion;	/* control: release, under lock; worker: acquire, within RCU */
 	int numa_node;
 	struct uroce_event_queue events;	/* its fd is vctx.context.async_fd */
 	pthread_mutex_t lock;	/* the control sides of qps and srqs, lists, counts */

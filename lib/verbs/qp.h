@@ -219,9 +219,10 @@ struct uroce_responder {
 	bool goes_back;			/* that the requester sends all again from where a gap was */
 };
 
-/* Where the QP stands in its engine's lists. */
+/* Where the QP stands with its engine. */
 enum uroce_qp_listed {
 	UROCE_QP_ACTIVE = 1,		/* in the active list */
+	UROCE_QP_RATED = 2,		/* it has a rate */
 };
 
 /* Work requests that are being built (wr.c). Under sq.lock, between wr_start and its end. */
@@ -268,6 +269,8 @@ struct uroce_qp {
 	TAILQ_ENTRY(uroce_qp) active_link;
 	struct uroce_requester req;
 	struct uroce_responder resp;
+	struct uroce_rate *rate;	/* that congestion control holds it to; NULL: none */
+	uint64_t cnp_ns;		/* when the last CNP was sent for it */
 };
 
 /* Two cache lines are all that a packet which is sent, or acknowledged, needs of a requester. */

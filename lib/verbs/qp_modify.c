@@ -16,6 +16,7 @@
 #include "uroce.h"
 #include "uroce_config.h"
 #include "verbs/ah.h"
+#include "verbs/congestion.h"
 #include "verbs/device.h"
 #include "verbs/internal.h"
 #include "verbs/qp.h"
@@ -163,6 +164,8 @@ prepare(struct uroce_qp *qp, const struct ibv_qp_attr *a, int mask, struct prepa
 	if (ret == 0 && (mask & IBV_QP_AV)) {
 		ret = -dev->ops->path_init(dev, &a->ah_attr, qp->ibv.qp_num, remote, &p->path);
 		p->path.set_up = ret == 0;
+		if (ret == 0)
+			uroce_congestion_mark(dev, &p->path);
 	}
 	return ret;
 }

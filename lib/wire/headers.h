@@ -30,6 +30,10 @@
 #define UROCE_BTH_PAD_SHIFT 4
 #define UROCE_BTH_PAD_MASK  0x30
 #define UROCE_BTH_TVER_MASK 0x0f
+/* ECN, the low bits of a traffic class */
+#define UROCE_ECN_MASK 0x03
+#define UROCE_ECN_ECT0 0x02 /* may be marked, rather than dropped */
+#define UROCE_ECN_CE   0x03 /* was */
 /* BTH.ecn */
 #define UROCE_BTH_FECN 0x80
 #define UROCE_BTH_BECN 0x40

@@ -122,6 +122,32 @@ uroce_template_init(struct uroce_template *t, const struct uroce_template_conf *
 }
 
 void
+uroce_template_set_traffic_class(struct uroce_template *t, uint8_t traffic_class)
+{
+	uint8_t *l3 = t->bytes + t->l2_bytes;
+
+	if (t->l3_bytes == sizeof(struct rte_ipv4_hdr)) {
+		((struct rte_ipv4_hdr *)l3)->type_of_service = traffic_class;
+		t->ip_sum = rte_raw_cksum(l3, sizeof(struct rte_ipv4_hdr));
+	} else {
+		struct rte_ipv6_hdr *ip = (struct rte_ipv6_hdr *)l3;
+
+		ip->vtc_flow &= ~rte_cpu_to_be_32(RTE_IPV6_HDR_TC_MASK);
+		ip->vtc_flow |= rte_cpu_to_be_32((uint32_t)traffic_class << RTE_IPV6_HDR_TC_SHIFT);
+	}
+}
+
+uint8_t
+uroce_template_traffic_class(const struct uroce_template *t)
+{
+	const uint8_t *l3 = t->bytes + t->l2_bytes;
+
+	if (t->l3_bytes == sizeof(struct rte_ipv4_hdr))
+		return ((const struct rte_ipv4_hdr *)l3)->type_of_service;
+	return (uint8_t)(rte_be_to_cpu_32(((const struct rte_ipv6_hdr *)l3)->vtc_flow) >> RTE_IPV6_HDR_TC_SHIFT);
+}
+
+void
 uroce_template_write(const struct uroce_template *t, uint8_t *dst, uint32_t udp_payload_bytes)
 {
 	uint16_t udp_bytes = (uint16_t)(sizeof(struct rte_udp_hdr) + udp_payload_bytes);

@@ -40,6 +40,10 @@ struct uroce_template {
 /** Build a template. @return 0, or -EINVAL when the two addresses are not of one family */
 int uroce_template_init(struct uroce_template *t, const struct uroce_template_conf *conf);
 
+/** Change the traffic class, DSCP and ECN, of what it writes. */
+void uroce_template_set_traffic_class(struct uroce_template *t, uint8_t traffic_class);
+uint8_t uroce_template_traffic_class(const struct uroce_template *t);
+
 /** Write the headers for a UDP payload of the given size (BTH … ICRC) to dst, which has at least
  * UROCE_TEMPLATE_BYTES of room. */
 void uroce_template_write(const struct uroce_template *t, uint8_t *dst, uint32_t udp_payload_bytes);

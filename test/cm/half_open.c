@@ -192,8 +192,10 @@ main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		TEST(one_peer_has_its_share), TEST(all_in_use_and_all_new),
-		TEST(who_waits_longest_makes_room), TEST(nobody_keeps_us_waiting),
+		TEST(one_peer_has_its_share),
+		TEST(all_in_use_and_all_new),
+		TEST(who_waits_longest_makes_room),
+		TEST(nobody_keeps_us_waiting),
 		TEST(datagrams_count),
 	};
 

@@ -120,7 +120,9 @@ messages_without_end(struct crowd *c)
 static void
 sends_that_nobody_receives(struct crowd *c)
 {
-	struct peer_packet in = { .opcode = UROCE_RC_SEND_ONLY, .psn = PEER_RQ_PSN, .ack_req = true };
+	struct peer_packet in = { .opcode = UROCE_RC_SEND_ONLY,
+				  .psn = PEER_RQ_PSN,
+				  .ack_req = true };
 
 	crowd_in_times(c, &in, CROWD_STRIKES);
 }
@@ -192,7 +194,9 @@ atomics_again(struct crowd *c)
 static struct peer_packet
 answer(uint8_t syndrome, uint32_t psn)
 {
-	return (struct peer_packet){ .opcode = UROCE_RC_ACKNOWLEDGE, .syndrome = syndrome, .psn = psn };
+	return (struct peer_packet){ .opcode = UROCE_RC_ACKNOWLEDGE,
+				     .syndrome = syndrome,
+				     .psn = psn };
 }
 
 /* The highest that there was: `number` packets after the first. */
@@ -252,7 +256,8 @@ reserved_syndromes(struct crowd *c)
 static void
 fatal_naks(struct crowd *c)
 {
-	struct peer_packet in = answer(UROCE_AETH_NAK | UROCE_NAK_REMOTE_ACCESS_ERROR, c->first_psn);
+	struct peer_packet in = answer(UROCE_AETH_NAK | UROCE_NAK_REMOTE_ACCESS_ERROR,
+				       c->first_psn);
 
 	crowd_in_times(c, &in, CROWD_STRIKES);
 }
@@ -286,34 +291,65 @@ const struct attack attacks[] = {
 	{ .name = "other_transport", .counter = "drop_transport", .strike = of_another_transport },
 	{ .name = "other_partition", .counter = "drop_pkey", .strike = of_another_partition },
 	{ .name = "wrong_keys", .counter = "nak_access", .strike = wrong_keys, .fatal = true },
-	{ .name = "no_beginning", .counter = "nak_opcode_sequence", .strike = messages_without_beginning,
+	{ .name = "no_beginning",
+	  .counter = "nak_opcode_sequence",
+	  .strike = messages_without_beginning,
 	  .fatal = true },
 	{ .name = "no_end", .counter = "received_bytes", .strike = messages_without_end },
 	{ .name = "no_receives", .counter = "nak_rnr", .strike = sends_that_nobody_receives },
-	{ .name = "reads", .counter = "sent_packets", .strike = reads, .heard = answered,
+	{ .name = "reads",
+	  .counter = "sent_packets",
+	  .strike = reads,
+	  .heard = answered,
 	  .conf.max_rd_atomic = 16 },
-	{ .name = "too_many_reads", .counter = "nak_rd_atomic", .strike = more_reads_than_allowed,
+	{ .name = "too_many_reads",
+	  .counter = "nak_rd_atomic",
+	  .strike = more_reads_than_allowed,
 	  .fatal = true },
 	{ .name = "reads_again", .counter = "duplicate", .strike = reads_again },
 	{ .name = "atomics_again", .counter = "duplicate", .strike = atomics_again },
-	{ .name = "flushes", .counter = "sent_packets", .strike = flushes, .heard = answered,
+	{ .name = "flushes",
+	  .counter = "sent_packets",
+	  .strike = flushes,
+	  .heard = answered,
 	  .conf.max_rd_atomic = 64 },
-	{ .name = "sequence_naks", .counter = "naks_received", .strike = sequence_naks, .heard = remember,
+	{ .name = "sequence_naks",
+	  .counter = "naks_received",
+	  .strike = sequence_naks,
+	  .heard = remember,
 	  .posts = true },
-	{ .name = "sequence_naks_of_one", .counter = "naks_received", .strike = sequence_naks_of_one,
-	  .posts = true, .fatal = true },
-	{ .name = "rnr_naks", .counter = "rnr_naks_received", .strike = rnr_naks, .posts = true },
-	{ .name = "acks_of_unsent", .counter = "drop_ack_unexpected", .strike = acks_of_what_was_not_sent,
-	  .posts = true },
-	{ .name = "reserved_syndromes", .counter = "drop_ack_syndrome", .strike = reserved_syndromes,
-	  .posts = true },
-	{ .name = "fatal_naks", .counter = "naks_received", .strike = fatal_naks, .posts = true,
+	{ .name = "sequence_naks_of_one",
+	  .counter = "naks_received",
+	  .strike = sequence_naks_of_one,
+	  .posts = true,
 	  .fatal = true },
-	{ .name = "responses_to_nothing", .counter = "drop_response_duplicate",
-	  .strike = responses_to_nothing, .posts = true },
-	{ .name = "responses_to_writes", .counter = "bad_response", .strike = responses_to_writes,
-	  .posts = true, .fatal = true },
-	{ .name = "silence", .counter = "timeouts", .posts = true, .fatal = true,
+	{ .name = "rnr_naks", .counter = "rnr_naks_received", .strike = rnr_naks, .posts = true },
+	{ .name = "acks_of_unsent",
+	  .counter = "drop_ack_unexpected",
+	  .strike = acks_of_what_was_not_sent,
+	  .posts = true },
+	{ .name = "reserved_syndromes",
+	  .counter = "drop_ack_syndrome",
+	  .strike = reserved_syndromes,
+	  .posts = true },
+	{ .name = "fatal_naks",
+	  .counter = "naks_received",
+	  .strike = fatal_naks,
+	  .posts = true,
+	  .fatal = true },
+	{ .name = "responses_to_nothing",
+	  .counter = "drop_response_duplicate",
+	  .strike = responses_to_nothing,
+	  .posts = true },
+	{ .name = "responses_to_writes",
+	  .counter = "bad_response",
+	  .strike = responses_to_writes,
+	  .posts = true,
+	  .fatal = true },
+	{ .name = "silence",
+	  .counter = "timeouts",
+	  .posts = true,
+	  .fatal = true,
 	  .conf = { .timeout = 1, .retry_cnt = 7 } },
 };
 

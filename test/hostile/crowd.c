@@ -73,7 +73,8 @@ crowd_start(struct crowd *c, const struct attack *attack)
 	memset(c, 0, sizeof(*c));
 	c->attack = attack;
 	peer_start(&c->peer, &conf);
-	assert_int_equal(uroce_modify_qp(c->peer.qp, &(struct ibv_qp_attr){ .qp_state = IBV_QPS_RESET },
+	assert_int_equal(uroce_modify_qp(c->peer.qp,
+					 &(struct ibv_qp_attr){ .qp_state = IBV_QPS_RESET },
 					 IBV_QP_STATE),
 			 0);
 	assert_int_equal(fcntl(c->peer.dev.vctx.context.async_fd, F_SETFL, O_NONBLOCK), 0);

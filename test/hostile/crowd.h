@@ -3,8 +3,8 @@
  *
  * An engine with many connected queue pairs that always have something to WRITE, and whose peers
  * answer as they should; but for one, whose peer is the attacker. The work is counted in packets of
- * a worker's rounds, not in seconds: so what an attack costs the others is the same in each run. One
- * thread.
+ * a worker's rounds, not in seconds: so what an attack costs the others is the same in each run.
+ * One thread.
  */
 
 #ifndef UROCE_TEST_HOSTILE_CROWD_H
@@ -25,7 +25,7 @@ struct crowd;
 /* What the attacker does, through the hostile queue pair or about it. */
 struct attack {
 	const char *name;
-	const char *counter; /* a verdict's or the engine's, that rises with it */
+	const char *counter;   /* a verdict's or the engine's, that rises with it */
 	struct peer_conf conf; /* of the hostile queue pair */
 	bool posts;            /* our end WRITEs to the attacker, as to everybody */
 	bool fatal;            /* the hostile queue pair ends in error, and is connected anew */

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Frames that are for nobody, or damaged, or lies, 96 of them with each poll, into a port that sends
- * as fast as it can: it goes on doing so, the frames are back in their pool, and a counter says why
- * they were dropped. Anybody on the network can do this; nothing of a connection need be known.
+ * Frames that are for nobody, or damaged, or lies, 96 of them with each poll, into a port that
+ * sends as fast as it can: it goes on doing so, the frames are back in their pool, and a counter
+ * says why they were dropped. Anybody on the network can do this; nothing of a connection need be
+ * known.
  */
 
 #include <setjmp.h>
@@ -55,7 +56,10 @@ end_open(struct end *e, const char *cidr)
 {
 	struct ibv_qp_init_attr init = {
 		.qp_type = IBV_QPT_RC,
-		.cap = { .max_send_wr = DEPTH, .max_recv_wr = 1, .max_send_sge = 1, .max_recv_sge = 1 },
+		.cap = { .max_send_wr = DEPTH,
+			 .max_recv_wr = 1,
+			 .max_send_sge = 1,
+			 .max_recv_sge = 1 },
 	};
 
 	e->context = uroce_open_port(e->wire.port_id, &(struct uroce_port_conf){ .no_loopback = 1 },
@@ -68,7 +72,8 @@ end_open(struct end *e, const char *cidr)
 	e->qp = uroce_create_qp(e->pd, &init);
 	assert_non_null(e->qp);
 	e->buffer = calloc(1, BYTES);
-	e->mr = uroce_reg_mr(e->pd, e->buffer, BYTES, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
+	e->mr = uroce_reg_mr(e->pd, e->buffer, BYTES,
+			     IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
 	assert_non_null(e->mr);
 }
 
@@ -79,19 +84,28 @@ end_connect(struct end *e, const struct end *peer)
 		[IBV_QPS_INIT] = IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS,
 		[IBV_QPS_RTR] = IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
 				IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER,
-		[IBV_QPS_RTS] = IBV_QP_SQ_PSN | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
-				IBV_QP_MAX_QP_RD_ATOMIC,
+		[IBV_QPS_RTS] = IBV_QP_SQ_PSN | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
+				IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC,
 	};
 	struct ibv_qp_attr attr = {
-		.port_num = 1, .qp_access_flags = IBV_ACCESS_REMOTE_WRITE, .path_mtu = IBV_MTU_1024,
-		.dest_qp_num = peer->qp->qp_num, .rq_psn = 1, .sq_psn = 1, .timeout = 20, .retry_cnt = 7,
+		.port_num = 1,
+		.qp_access_flags = IBV_ACCESS_REMOTE_WRITE,
+		.path_mtu = IBV_MTU_1024,
+		.dest_qp_num = peer->qp->qp_num,
+		.rq_psn = 1,
+		.sq_psn = 1,
+		.timeout = 20,
+		.retry_cnt = 7,
 		.rnr_retry = 7,
-		.ah_attr = { .is_global = 1, .port_num = 1, .grh = { .sgid_index = 1, .hop_limit = 64 } },
+		.ah_attr = { .is_global = 1,
+			     .port_num = 1,
+			     .grh = { .sgid_index = 1, .hop_limit = 64 } },
 	};
 
 	assert_int_equal(uroce_query_gid(peer->context, 1, 1, &attr.ah_attr.grh.dgid), 0);
 	for (attr.qp_state = IBV_QPS_INIT; attr.qp_state <= IBV_QPS_RTS; attr.qp_state++)
-		assert_int_equal(uroce_modify_qp(e->qp, &attr, IBV_QP_STATE | masks[attr.qp_state]), 0);
+		assert_int_equal(uroce_modify_qp(e->qp, &attr, IBV_QP_STATE | masks[attr.qp_state]),
+				 0);
 }
 
 static void
@@ -110,7 +124,9 @@ post(void)
 {
 	struct ibv_sge sge = { (uintptr_t)ends[0].buffer, BYTES, ends[0].mr->lkey };
 	struct ibv_send_wr *bad, wr = {
-		.sg_list = &sge, .num_sge = 1, .opcode = IBV_WR_RDMA_WRITE,
+		.sg_list = &sge,
+		.num_sge = 1,
+		.opcode = IBV_WR_RDMA_WRITE,
 		.send_flags = IBV_SEND_SIGNALED,
 		.wr.rdma = { (uintptr_t)ends[1].buffer, ends[1].mr->rkey },
 	};
@@ -140,7 +156,8 @@ setup(void **state)
 	test_rings_create_pair(&ends[0].wire, &ends[1].wire);
 	worker = uroce_create_worker(-1);
 	assert_non_null(worker);
-	pool = rte_pktmbuf_pool_create("flood", 1023, 0, 0, RTE_PKTMBUF_HEADROOM + 512, SOCKET_ID_ANY);
+	pool = rte_pktmbuf_pool_create("flood", 1023, 0, 0, RTE_PKTMBUF_HEADROOM + 512,
+				       SOCKET_ID_ANY);
 	assert_non_null(pool);
 	end_open(&ends[0], "10.0.0.1/24");
 	end_open(&ends[1], "10.0.0.2/24");
@@ -320,7 +337,9 @@ static const struct kind kinds[] = {
 static struct rte_mbuf *
 frame_make(void)
 {
-	struct uroce_template_conf conf = { .vlan_tci = 0xffff, .hop_limit = 64, .udp_src_port = 0xc001 };
+	struct uroce_template_conf conf = { .vlan_tci = 0xffff,
+					    .hop_limit = 64,
+					    .udp_src_port = 0xc001 };
 	struct rte_mbuf *m = rte_pktmbuf_alloc(pool);
 	union ibv_gid gid[2];
 	struct uroce_template t;
@@ -338,8 +357,8 @@ frame_make(void)
 	assert_int_equal(t.header_bytes, BTH_AT);
 	memset(frame, 0, 512);
 	uroce_template_write(&t, frame, 12 + 16 + PAYLOAD + 4);
-	uroce_bth_write((struct uroce_bth *)(frame + BTH_AT), UROCE_RC_WRITE_ONLY, UROCE_BTH_MIGREQ, 0xffff,
-			ends[0].qp->qp_num ^ 1, false, 0);
+	uroce_bth_write((struct uroce_bth *)(frame + BTH_AT), UROCE_RC_WRITE_ONLY, UROCE_BTH_MIGREQ,
+			0xffff, ends[0].qp->qp_num ^ 1, false, 0);
 	m->data_len = BTH_AT + 12 + 16 + PAYLOAD;
 	m->pkt_len = m->data_len;
 	if (!kind->late)

@@ -155,7 +155,8 @@ write_req(uint8_t *mad, uint32_t id, uint32_t qpn)
 	memcpy(uroce_cm_at(mad, REQ, PRIMARY_REMOTE_GID), path.sgid.raw, 16);
 }
 
-/* A REQ in the peer's name, for a QPN that he guesses: only the peer's own makes the connection stale. */
+/* A REQ in the peer's name, for a QPN that he guesses: only the peer's own makes the connection
+ * stale. */
 static void
 stale_by_guessed_qpn(void **state)
 {
@@ -259,16 +260,11 @@ main(void)
 #define CONNECTED(name) cmocka_unit_test_setup_teardown(name, connected, teardown)
 #define ASKING(name)    cmocka_unit_test_setup_teardown(name, asking, teardown)
 	const struct CMUnitTest tests[] = {
-		CONNECTED(dreq_from_elsewhere),
-		CONNECTED(dreq_with_guessed_ids),
-		CONNECTED(rej_with_guessed_ids),
-		CONNECTED(lap_with_guessed_ids),
-		CONNECTED(rej_by_ca_guid),
-		CONNECTED(stale_by_guessed_qpn),
-		CONNECTED(replayed_handshake),
-		CONNECTED(req_that_names_a_victim),
-		ASKING(rep_in_the_peers_name),
-		ASKING(rej_in_the_peers_name),
+		CONNECTED(dreq_from_elsewhere),  CONNECTED(dreq_with_guessed_ids),
+		CONNECTED(rej_with_guessed_ids), CONNECTED(lap_with_guessed_ids),
+		CONNECTED(rej_by_ca_guid),       CONNECTED(stale_by_guessed_qpn),
+		CONNECTED(replayed_handshake),   CONNECTED(req_that_names_a_victim),
+		ASKING(rep_in_the_peers_name),   ASKING(rej_in_the_peers_name),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

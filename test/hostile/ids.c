@@ -90,7 +90,8 @@ transaction_ids(void **state)
 
 	start_pair();
 	for (unsigned int i = 0; i < DRAWS; i++) {
-		struct uroce_cm_conn *conn = test_end_connect(&pair.end[TEST_CLIENT], 100 + i % 1000);
+		struct uroce_cm_conn *conn = test_end_connect(&pair.end[TEST_CLIENT],
+							      100 + i % 1000);
 		const uint8_t *mad = pair.last[TEST_SERVER].bytes;
 
 		tid = rte_be_to_cpu_64(uroce_cm_header_const(mad)->tid);

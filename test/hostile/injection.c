@@ -2,8 +2,8 @@
  * Copyright 2026 The uroce authors
  *
  * Packets in the name of the peer of a connection, whose address and QPNs are known, from somebody
- * who does not see its traffic: PSNs and keys have to be guessed. What guesses do, what they do not;
- * and what he can do who knows it all, since nothing in the protocol tells him from the peer.
+ * who does not see its traffic: PSNs and keys have to be guessed. What guesses do, what they do
+ * not; and what he can do who knows it all, since nothing in the protocol tells him from the peer.
  */
 
 #include <setjmp.h>
@@ -54,14 +54,15 @@ drain(void)
 	return n;
 }
 
-/* Half of the guesses are old, and acknowledged again; half are ahead: the first is answered by a NAK.
- * None is executed, and the peer's next is. */
+/* Half of the guesses are old, and acknowledged again; half are ahead: the first is answered by a
+ * NAK. None is executed, and the peer's next is. */
 static void
 requests_with_guessed_psns(void **state)
 {
 	static const uint8_t poison[64] = { [0 ... 63] = 0x66 };
-	struct peer_packet in = { .opcode = UROCE_RC_WRITE_ONLY, .dma_len = 64, .payload = poison,
-				  .payload_bytes = 64 };
+	struct peer_packet in = {
+		.opcode = UROCE_RC_WRITE_ONLY, .dma_len = 64, .payload = poison, .payload_bytes = 64
+	};
 	unsigned int naks = 0;
 
 	peer_start(&peer, NULL);
@@ -73,7 +74,8 @@ requests_with_guessed_psns(void **state)
 		in.psn = guessed_psn(i);
 		v = peer_in(&peer, &in);
 		naks += v == UROCE_NAK_SEQUENCE;
-		assert_true(v == UROCE_NAK_SEQUENCE || v == UROCE_DROP_AHEAD || v == UROCE_DUPLICATE);
+		assert_true(v == UROCE_NAK_SEQUENCE || v == UROCE_DROP_AHEAD ||
+			    v == UROCE_DUPLICATE);
 		assert_true(drain() <= 1);
 	}
 	assert_int_equal(naks, 1); /* R12 */
@@ -113,8 +115,10 @@ static void
 answers_with_guessed_psns(void **state)
 {
 	static const uint8_t syndromes[] = {
-		UNLIMITED, UROCE_AETH_NAK | UROCE_NAK_REMOTE_ACCESS_ERROR,
-		UROCE_AETH_NAK | UROCE_NAK_INVALID_REQUEST, UROCE_AETH_RNR_NAK | 1,
+		UNLIMITED,
+		UROCE_AETH_NAK | UROCE_NAK_REMOTE_ACCESS_ERROR,
+		UROCE_AETH_NAK | UROCE_NAK_INVALID_REQUEST,
+		UROCE_AETH_RNR_NAK | 1,
 	};
 
 	peer_start(&peer, NULL);
@@ -150,8 +154,10 @@ data_with_guessed_psns(void **state)
 	peer_post(&peer, IBV_WR_RDMA_READ, 0, 64, 1, 0);
 	peer_expect(&peer, UROCE_RC_READ_REQUEST, PEER_SQ_PSN);
 	for (uint32_t i = 0; i < GUESSES; i++) {
-		struct peer_packet in = { .opcode = UROCE_RC_READ_RESPONSE_ONLY, .syndrome = UNLIMITED,
-					  .psn = guessed_psn(i), .payload = poison,
+		struct peer_packet in = { .opcode = UROCE_RC_READ_RESPONSE_ONLY,
+					  .syndrome = UNLIMITED,
+					  .psn = guessed_psn(i),
+					  .payload = poison,
 					  .payload_bytes = 64 };
 
 		if (in.psn != PEER_SQ_PSN)
@@ -166,8 +172,11 @@ data_with_guessed_psns(void **state)
 static void
 who_knows_it_all_is_the_peer(void **state)
 {
-	struct peer_packet in = { .opcode = UROCE_RC_WRITE_ONLY, .psn = PEER_RQ_PSN, .dma_len = 8,
-				  .payload_bytes = 8, .payload = (const uint8_t *)"\x66\x66\x66\x66\x66\x66\x66\x66" };
+	struct peer_packet in = { .opcode = UROCE_RC_WRITE_ONLY,
+				  .psn = PEER_RQ_PSN,
+				  .dma_len = 8,
+				  .payload_bytes = 8,
+				  .payload = (const uint8_t *)"\x66\x66\x66\x66\x66\x66\x66\x66" };
 
 	peer_start(&peer, NULL);
 	in.va = (uintptr_t)peer.buffer;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * A peer that is connected, and wants what it has not been given: keys that it guesses, that it had,
- * that are others', and what lies beside.
+ * A peer that is connected, and wants what it has not been given: keys that it guesses, that it
+ * had, that are others', and what lies beside.
  */
 
 #include <fcntl.h>
@@ -64,7 +64,8 @@ expect_error(void)
 	expect_event(IBV_EVENT_QP_ACCESS_ERR);
 }
 
-/* The first wrong one is the last: those behind it in the burst, right ones too, are not looked at. */
+/* The first wrong one is the last: those behind it in the burst, right ones too, are not looked at.
+ */
 static void
 one_guess_on_rc(void **state)
 {
@@ -189,21 +190,29 @@ what_lies_beside(void **state)
 		int64_t offset;
 		uint32_t bytes;
 	} cases[] = {
-		{ -1, 8 }, { PEER_BUFFER_BYTES - 7, 8 }, { PEER_BUFFER_BYTES, 8 }, { 0, PEER_BUFFER_BYTES + 1 },
-		{ INT64_MIN, 8 }, { -8, 8 }, { 0, 1u << 31 },
+		{ -1, 8 },
+		{ PEER_BUFFER_BYTES - 7, 8 },
+		{ PEER_BUFFER_BYTES, 8 },
+		{ 0, PEER_BUFFER_BYTES + 1 },
+		{ INT64_MIN, 8 },
+		{ -8, 8 },
+		{ 0, 1u << 31 },
 	};
 
 	for (unsigned int i = 0; i < RTE_DIM(cases); i++) {
 		peer_start(&peer, NULL);
 		refused((struct peer_packet){ .opcode = UROCE_RC_READ_REQUEST,
-					      .va = (uintptr_t)peer.buffer + (uint64_t)cases[i].offset,
+					      .va = (uintptr_t)peer.buffer +
+						    (uint64_t)cases[i].offset,
 					      .rkey = peer.mr->rkey,
 					      .dma_len = cases[i].bytes });
 		peer_stop(&peer);
 	}
 	peer_start(&peer, NULL);
-	refused((struct peer_packet){ .opcode = UROCE_RC_READ_REQUEST, .va = UINT64_MAX - 3,
-				      .rkey = peer.mr->rkey, .dma_len = 8 });
+	refused((struct peer_packet){ .opcode = UROCE_RC_READ_REQUEST,
+				      .va = UINT64_MAX - 3,
+				      .rkey = peer.mr->rkey,
+				      .dma_len = 8 });
 	peer_stop(&peer);
 }
 
@@ -239,8 +248,8 @@ rights_that_it_has_not(void **state)
 	}
 }
 
-/* Invalidated after use, a window's key is gone, and the next one is good on its own QP only: though
- * the peer can work out what it is. */
+/* Invalidated after use, a window's key is gone, and the next one is good on its own QP only:
+ * though the peer can work out what it is. */
 static void
 a_window_that_was_taken_back(void **state)
 {
@@ -258,24 +267,27 @@ a_window_that_was_taken_back(void **state)
 	mw = uroce_alloc_mw(peer.pd, IBV_MW_TYPE_2);
 	wr.bind_mw.mw = mw;
 	wr.bind_mw.rkey = ibv_inc_rkey(mw->rkey);
-	wr.bind_mw.bind_info = (struct ibv_mw_bind_info){
-		.mr = peer.mr, .addr = (uintptr_t)peer.buffer, .length = 64,
-		.mw_access_flags = IBV_ACCESS_REMOTE_WRITE
-	};
+	wr.bind_mw.bind_info =
+		(struct ibv_mw_bind_info){ .mr = peer.mr,
+					   .addr = (uintptr_t)peer.buffer,
+					   .length = 64,
+					   .mw_access_flags = IBV_ACCESS_REMOTE_WRITE };
 	/* bound for this QP, the peer of the other one names it */
 	assert_int_equal(uroce_post_send(peer.qp, &wr, &bad), 0);
 	peer_expect_nothing(&peer);
 	RTE_SWAP(peer.qp, other);
-	assert_int_equal(peer_in(&peer, (struct peer_packet[]){ write_packet(PEER_RQ_PSN, mw->rkey) }),
-			 UROCE_NAK_ACCESS);
+	assert_int_equal(
+		peer_in(&peer, (struct peer_packet[]){ write_packet(PEER_RQ_PSN, mw->rkey) }),
+		UROCE_NAK_ACCESS);
 	RTE_SWAP(peer.qp, other);
 	/* taken back, and bound anew: who had the first key has nothing */
 	wr = (struct ibv_send_wr){ .opcode = IBV_WR_LOCAL_INV, .invalidate_rkey = mw->rkey };
 	assert_int_equal(uroce_post_send(peer.qp, &wr, &bad), 0);
 	peer_expect_ack(&peer, UROCE_AETH_NAK | UROCE_NAK_REMOTE_ACCESS_ERROR, PEER_RQ_PSN, 0);
 	peer_expect_nothing(&peer);
-	assert_int_equal(peer_in(&peer, (struct peer_packet[]){ write_packet(PEER_RQ_PSN, mw->rkey) }),
-			 UROCE_NAK_ACCESS);
+	assert_int_equal(
+		peer_in(&peer, (struct peer_packet[]){ write_packet(PEER_RQ_PSN, mw->rkey) }),
+		UROCE_NAK_ACCESS);
 	peer_expect_ack(&peer, UROCE_AETH_NAK | UROCE_NAK_REMOTE_ACCESS_ERROR, PEER_RQ_PSN, 0);
 	expect_untouched();
 	assert_int_equal(uroce_destroy_qp(other), 0);

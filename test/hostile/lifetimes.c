@@ -93,7 +93,8 @@ destroyed_while_it_waits_for_a_receive(void **state)
 static void
 destroyed_with_all_to_do(void **state)
 {
-	struct peer_packet in = { .opcode = UROCE_RC_READ_REQUEST, .psn = PEER_RQ_PSN,
+	struct peer_packet in = { .opcode = UROCE_RC_READ_REQUEST,
+				  .psn = PEER_RQ_PSN,
 				  .dma_len = PEER_BUFFER_BYTES };
 
 	peer_start(&peer, NULL);
@@ -110,7 +111,8 @@ destroyed_with_all_to_do(void **state)
 static void
 memory_that_goes_under_a_read(void **state)
 {
-	struct peer_packet out, in = { .opcode = UROCE_RC_READ_REQUEST, .psn = PEER_RQ_PSN,
+	struct peer_packet out, in = { .opcode = UROCE_RC_READ_REQUEST,
+				       .psn = PEER_RQ_PSN,
 				       .dma_len = PEER_BUFFER_BYTES };
 
 	peer_start(&peer, NULL);
@@ -133,8 +135,10 @@ memory_that_goes_under_a_read(void **state)
 static void
 memory_that_goes_under_a_write(void **state)
 {
-	struct peer_packet in = { .opcode = UROCE_RC_WRITE_FIRST, .psn = PEER_RQ_PSN,
-				  .dma_len = 2048, .payload_bytes = 1024 };
+	struct peer_packet in = { .opcode = UROCE_RC_WRITE_FIRST,
+				  .psn = PEER_RQ_PSN,
+				  .dma_len = 2048,
+				  .payload_bytes = 1024 };
 
 	peer_start(&peer, NULL);
 	in.va = (uintptr_t)peer.buffer;
@@ -160,8 +164,10 @@ every_opcode(enum ibv_qp_type type, enum ibv_qp_state in_state)
 	const struct peer_conf conf = { .type = type, .state = in_state };
 
 	for (unsigned int opcode = 0; opcode < 256; opcode++) {
-		struct peer_packet in = { .opcode = (uint8_t)opcode, .psn = PEER_RQ_PSN,
-					  .syndrome = UNLIMITED, .qkey = PEER_QKEY };
+		struct peer_packet in = { .opcode = (uint8_t)opcode,
+					  .psn = PEER_RQ_PSN,
+					  .syndrome = UNLIMITED,
+					  .qkey = PEER_QKEY };
 
 		/* notifications of congestion have a form of their own */
 		if (uroce_opcodes[opcode].name == NULL ||
@@ -169,8 +175,8 @@ every_opcode(enum ibv_qp_type type, enum ibv_qp_state in_state)
 			continue;
 		for (unsigned int bytes = 0; bytes <= 1024; bytes += 1024) {
 			peer_start(&peer, &conf);
-			in.payload_bytes =
-				uroce_opcodes[opcode].flags & UROCE_OPF_PAYLOAD ? bytes : 0;
+			in.payload_bytes = uroce_opcodes[opcode].flags & UROCE_OPF_PAYLOAD ? bytes
+											   : 0;
 			in.rkey = peer.mr->rkey ^ 1u << 30;
 			in.dma_len = 8;
 			peer_in(&peer, &in);
@@ -207,17 +213,21 @@ static void
 sizes_that_overflow(void **state)
 {
 	static const struct ibv_qp_cap caps[] = {
-		{ .max_send_wr = UINT32_MAX }, { .max_recv_wr = UINT32_MAX },
+		{ .max_send_wr = UINT32_MAX },
+		{ .max_recv_wr = UINT32_MAX },
 		{ .max_send_wr = 1, .max_send_sge = UINT32_MAX },
 		{ .max_recv_wr = 1, .max_recv_sge = UINT32_MAX },
 		{ .max_send_wr = 1, .max_inline_data = UINT32_MAX },
-		{ .max_send_wr = UINT32_MAX / 64 + 2 }, { .max_send_wr = UROCE_MAX_QP_WR + 1 },
+		{ .max_send_wr = UINT32_MAX / 64 + 2 },
+		{ .max_send_wr = UROCE_MAX_QP_WR + 1 },
 	};
 
 	peer_start(&peer, NULL);
 	for (unsigned int i = 0; i < RTE_DIM(caps); i++) {
-		struct ibv_qp_init_attr init = { .qp_type = IBV_QPT_RC, .send_cq = peer.send_cq,
-						 .recv_cq = peer.recv_cq, .cap = caps[i] };
+		struct ibv_qp_init_attr init = { .qp_type = IBV_QPT_RC,
+						 .send_cq = peer.send_cq,
+						 .recv_cq = peer.recv_cq,
+						 .cap = caps[i] };
 
 		errno = 0;
 		assert_null(uroce_create_qp(peer.pd, &init));

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * What a peer learns of the next key or queue pair number from 100,000 others: nothing. All at once,
- * one after the other, freed and drawn again, and from one start of a process to the next.
+ * What a peer learns of the next key or queue pair number from 100,000 others: nothing. All at
+ * once, one after the other, freed and drawn again, and from one start of a process to the next.
  */
 
 #include <setjmp.h>
@@ -122,8 +122,8 @@ keys_of_windows(void **state)
 	uroce_mrs_fini(&t);
 }
 
-/* A window that is bound again and again stays in its slot. Who has seen all of the slot's keys must
- * not know in which order they come next. */
+/* A window that is bound again and again stays in its slot. Who has seen all of the slot's keys
+ * must not know in which order they come next. */
 static void
 keys_of_one_window(void **state)
 {
@@ -173,7 +173,8 @@ queue_pair_numbers(void **state)
 	expect_unpredictable(24);
 }
 
-/* All that is known of the port is that it is made of the two QPNs: fourteen bits of what these tell. */
+/* All that is known of the port is that it is made of the two QPNs: fourteen bits of what these
+ * tell. */
 static void
 udp_source_ports(void **state)
 {

@@ -81,8 +81,8 @@ check_bits(const uint32_t *values, size_t n, unsigned int bits)
 			for (size_t i = lags[l]; i < n; i++)
 				changes += (values[i] ^ values[i - lags[l]]) >> bit & 1;
 			if (!is_fair(changes, n - lags[l]))
-				return complain("bit %u changes %zu times of %zu, %u apart", bit, changes,
-						n - lags[l], lags[l]);
+				return complain("bit %u changes %zu times of %zu, %u apart", bit,
+						changes, n - lags[l], lags[l]);
 		}
 	}
 	return NULL;
@@ -183,7 +183,8 @@ check_steps(const uint32_t *values, size_t n, unsigned int bits)
 	return NULL;
 }
 
-/* The inverse of an odd number modulo 2^32, by Newton: each step doubles the bits that are right. */
+/* The inverse of an odd number modulo 2^32, by Newton: each step doubles the bits that are right.
+ */
 static uint32_t
 inverse(uint32_t odd)
 {
@@ -242,9 +243,12 @@ static const struct {
 	const char *name;
 	uint32_t (*guess)(const uint32_t v[4]);
 } guesses[] = {
-	{ "the step before", guess_same_step }, { "the same again", guess_same_again },
-	{ "xor of two", guess_xor_of_two },     { "one more", guess_next },
-	{ "one less", guess_before },           { "the last but one", guess_two_back },
+	{ "the step before", guess_same_step },
+	{ "the same again", guess_same_again },
+	{ "xor of two", guess_xor_of_two },
+	{ "one more", guess_next },
+	{ "one less", guess_before },
+	{ "the last but one", guess_two_back },
 	{ "a linear congruence", guess_linear },
 };
 

@@ -129,6 +129,7 @@ static const struct {
 	{ "--transport uc --verify", "use --op write-imm" },
 	{ "--transport tcp", "rc, uc or ud" },
 	{ "--impair loss=2", "from 0 to 1" },
+	{ "--congestion maybe", "on or off" },
 	{ "-i", "there is no prompt" },
 	{ "--mode fast", "bw, rate or lat" },
 	{ "--size 3G", "64K" },

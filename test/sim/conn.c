@@ -90,7 +90,6 @@ create_qp(struct side *s)
 	s->qp = uroce_create_qp_ex(end_context(s->end), &attr);
 	SIM_CHECK(s->qp != NULL, "uroce_create_qp_ex: %s", strerror(errno));
 	s->qpn = s->qp->qp_num;
-	window_init(s);
 	SIM_CHECK(attr.cap.max_send_sge >= s->cap.max_send_sge &&
 			  attr.cap.max_inline_data >= s->cap.max_inline_data &&
 			  attr.cap.max_send_wr >= s->cap.max_send_wr &&
@@ -114,6 +113,7 @@ side_create(struct world *w, struct sim_random *r, struct side *s, const struct 
 	s->built = random_once_in(r, 2);
 	s->largest_send = random_below(r, (random_once_in(r, 8) ? 16 : 4) * s->conn->mtu_bytes);
 	create_qp(s);
+	window_init(s);
 }
 
 struct conn *
@@ -280,12 +280,12 @@ renew_side(struct side *s)
 	s->send_failed = s->recv_failed = false;
 	s->send_status = s->recv_status = IBV_WC_SUCCESS;
 	s->fatal_events = s->request_events = 0;
-	if (s->qp != NULL) {
-		conn_modify(s, IBV_QPS_RESET);
-		return;
-	}
 	window_fini(s);
-	create_qp(s);
+	if (s->qp != NULL)
+		conn_modify(s, IBV_QPS_RESET);
+	else
+		create_qp(s);
+	window_init(s);
 }
 
 void

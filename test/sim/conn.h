@@ -71,6 +71,7 @@ struct op {
 	struct region *remote; /* WRITE's target, READ's source */
 	uint32_t rkey;
 	struct message *message;
+	struct window *window; /* binds and invalidations */
 	struct word *word; /* atomics */
 	uint64_t compare_add;
 	uint64_t swap;
@@ -90,7 +91,8 @@ struct side {
 	struct ibv_cq *send_cq;
 	struct ibv_comp_channel *channel; /* NULL: without events */
 	struct watch watches[2];
-	struct window window;
+	struct window window; /* type 2 */
+	struct window first;  /* type 1 */
 	struct ibv_cq *recv_cq; /* may be the same */
 	struct ibv_qp_cap cap;
 	bool sq_sig_all;

@@ -12,7 +12,6 @@
 #include "verbs/qp.h"
 #include "world.h"
 
-#define VLAN_TCI 0x6042
 #define NO_VLAN  0xffff
 
 static struct end *
@@ -58,7 +57,7 @@ op_path_init(struct uroce_device *dev, const struct ibv_ah_attr *attr, uint32_t 
 	struct uroce_template_conf conf = {
 		.src_mac.addr_bytes = { 2, 0, 0, 0, 0, (uint8_t)e->index },
 		.dst_mac.addr_bytes = { 2, 0, 0, 0, 0, attr->grh.dgid.raw[15] },
-		.vlan_tci = e->world->conf.vlan ? VLAN_TCI : NO_VLAN,
+		.vlan_tci = e->world->conf.vlan ? END_VLAN_TCI : NO_VLAN,
 		.traffic_class = attr->grh.traffic_class,
 		.hop_limit = attr->grh.hop_limit,
 		.flow_label = attr->grh.flow_label,

@@ -70,13 +70,13 @@ draw_link(struct sim_random *r, struct link_conf *c)
 		c->rx_frames = random_between(r, 256, 4096);
 }
 
-/* Often two, sometimes three, now and then more. */
+/* Two, three, or more: with few, more happens between the same. */
 static unsigned int
 draw_ends(struct sim_random *r)
 {
-	if (random_once_in(r, 8))
+	if (random_once_in(r, 3))
 		return random_between(r, 4, MOST_ENDS);
-	return random_once_in(r, 3) ? 3 : 2;
+	return random_once_in(r, 2) ? 3 : 2;
 }
 
 void
@@ -86,8 +86,10 @@ world_draw(struct sim_random *r, struct world_conf *c)
 	c->ends = draw_ends(r);
 	c->ipv6 = random_once_in(r, 2);
 	c->vlan = random_once_in(r, 4);
+	c->least_mbps = 1000; /* a packet takes much less than any timeout */
 	c->multi_seg = !random_once_in(r, 3);
 	c->split = random_once_in(r, 2);
+	c->plain_ends = random_once_in(r, 3) ? random_draw(r) : 0;
 	c->memory_bytes = RTE_MIN(MEMORY_BYTES, MEMORY_ALL_BYTES / c->ends / 4096 * 4096);
 	c->send_burst = random_once_in(r, 2) ? UROCE_BURST : random_between(r, 1, UROCE_BURST);
 	c->hold_ns = random_once_in(r, 2) ? 0 : random_below(r, 200000);

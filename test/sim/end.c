@@ -37,14 +37,18 @@ end_set_gid(struct end *e)
 struct end *
 end_create(struct world *w, unsigned int index)
 {
+	const struct uroce_congestion congestion = { .rpg_min_rate = w->conf.least_mbps };
 	struct uroce_device_conf conf = {
 		.name = "sim",
 		.node_guid = rte_cpu_to_be_64(0x0200000000000000 + index),
 		.index = (uint16_t)index,
 		.port_id = (uint16_t)index,
+		.congestion = &congestion,
+		.vlan = w->conf.vlan ? END_VLAN_TCI & 0xfff : 0,
 		.numa_node = SOCKET_ID_ANY,
 		.log2_max_qp = 8,
 		.log2_max_mr = 8,
+		.go_back_n = (w->conf.plain_ends >> index & 1) != 0,
 	};
 	struct end *e = rte_zmalloc(NULL, sizeof(*e), RTE_CACHE_LINE_SIZE);
 	int ret;
@@ -61,6 +65,7 @@ end_create(struct world *w, unsigned int index)
 	SIM_CHECK(ret == 0, "uroce_engine_init: %s", strerror(-ret));
 	ret = uroce_device_init(&e->device, &end_device_ops, &conf);
 	SIM_CHECK(ret == 0, "uroce_device_init: %s", strerror(-ret));
+	e->device.link_mbps = (uint32_t)(w->conf.link.wire.rate / 1000000);
 	SIM_CHECK(fcntl(end_context(e)->async_fd, F_SETFL, O_NONBLOCK) == 0, "fcntl: %s",
 		  strerror(errno));
 	e->pd = uroce_alloc_pd(end_context(e));

@@ -16,6 +16,7 @@
 #include "verbs/device.h"
 
 #define END_HELD_FRAMES 512
+#define END_VLAN_TCI    0x6042
 
 struct world;
 

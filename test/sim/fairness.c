@@ -17,7 +17,6 @@
 #include "trace.h"
 
 #define MOST_SENDERS 48
-#define ECT_0	     2 /* of the traffic class: may be marked */
 
 struct options {
 	struct stream_conf stream;
@@ -274,8 +273,7 @@ int
 main(int argc, char **argv)
 {
 	struct options o = {
-		.stream = { .opcode = IBV_WR_RDMA_WRITE, .message_bytes = 65536, .depth = 32, .timeout = 14,
-			    .traffic_class = ECT_0 },
+		.stream = { .opcode = IBV_WR_RDMA_WRITE, .message_bytes = 65536, .depth = 32, .timeout = 14 },
 		/* the queue's limits are those that DCQCN's authors recommend for 40 Gb/s, in a shallow switch */
 		.wire = { .rate = UINT64_C(25000000000), .limit_bytes = 1 << 20, .mark_min_bytes = 5 << 10,
 			  .mark_max_bytes = 200 << 10, .mark_share = UINT32_MAX / 100 },

@@ -31,6 +31,7 @@ struct options {
 	unsigned int qps;
 	uint64_t seed;
 	uint32_t burst;
+	uint64_t plain_ends;
 	double least; /* share that any row has to reach, or the program fails */
 	bool json;
 };
@@ -67,6 +68,7 @@ make_world(const struct options *o, uint64_t rtt_ns, double loss)
 {
 	struct world_conf conf = {
 		.ends = 2,
+		.plain_ends = o->plain_ends,
 		.multi_seg = true,
 		.send_burst = UROCE_BURST,
 		.pool_mbufs = 4095,
@@ -130,6 +132,12 @@ op_name(const struct options *o)
 						    : o->stream.opcode == IBV_WR_SEND ? "send" : "write";
 }
 
+static const char *
+peer_name(const struct options *o)
+{
+	return o->plain_ends == 0 ? "uroce" : o->plain_ends == 2 ? "plain" : "both";
+}
+
 static const char rule[] = "======= ======= ======= ======= ======= ======== =====\n";
 
 static void
@@ -141,10 +149,10 @@ print_row(const struct options *o, const struct row *r, bool first)
 		       r->naks);
 		return;
 	}
-	printf("%s\n{\"op\": \"%s\", \"qps\": %u, \"rate_gbps\": %g, \"rtt_us\": %g, \"loss_percent\": %g, "
+	printf("%s\n{\"op\": \"%s\", \"peer\": \"%s\", \"qps\": %u, \"rate_gbps\": %g, \"rtt_us\": %g, \"loss_percent\": %g, "
 	       "\"gbps\": %.4f, \"share\": %.4f, \"resent\": %.5f, \"timeouts\": %" PRIu64
 	       ", \"naks\": %" PRIu64 "}",
-	       first ? "[" : ",", op_name(o), o->qps, o->gbps, (double)r->rtt_ns / 1000, r->loss,
+	       first ? "[" : ",", op_name(o), peer_name(o), o->qps, o->gbps, (double)r->rtt_ns / 1000, r->loss,
 	       r->gbps, r->share, r->resent, r->timeouts, r->naks);
 }
 
@@ -153,8 +161,10 @@ print_head(const struct options *o)
 {
 	if (o->json)
 		return;
-	printf("RC %s, %u queue pair%s, messages of %" PRIu32 " bytes, MTU 4096, %g Gb/s, window %u packets:\n\n",
-	       op_name(o), o->qps, o->qps == 1 ? "" : "s", o->stream.message_bytes, o->gbps,
+	printf("RC %s%s, %u queue pair%s, messages of %" PRIu32 " bytes, MTU 4096, %g Gb/s, window %u packets:\n\n",
+	       op_name(o),
+	       o->plain_ends == 0 ? "" : o->plain_ends == 2 ? ", the responder keeps nothing early" : ", go-back-N",
+	       o->qps, o->qps == 1 ? "" : "s", o->stream.message_bytes, o->gbps,
 	       UROCE_WINDOW_PACKETS);
 	printf("%sRTT us  loss %%    Gb/s   share  resent timeouts  NAKs\n%s", rule, rule);
 }
@@ -188,7 +198,7 @@ static void
 usage(const char *problem)
 {
 	fprintf(stderr,
-		"goodput: %s\nusage: goodput [--op write|read|send] [--rtt US]... [--loss PERCENT]...\n"
+		"goodput: %s\nusage: goodput [--op write|read|send] [--peer uroce|plain|both] [--rtt US]... [--loss PERCENT]...\n"
 		"       [--burst FRAMES] [--rate GBPS] [--qps N] [--size BYTES] [--depth N] [--timeout N]\n"
 		"       [--ms MS] [--seed N] [--least SHARE] [--json]\n",
 		problem);
@@ -218,6 +228,19 @@ parse_op(void)
 	return IBV_WR_SEND;
 }
 
+/* The second end, which answers, or both. */
+static uint64_t
+parse_peer(void)
+{
+	if (strcmp(optarg, "uroce") == 0)
+		return 0;
+	if (strcmp(optarg, "plain") == 0)
+		return 0x2;
+	if (strcmp(optarg, "both") != 0)
+		usage("a peer is uroce, plain, or both are plain");
+	return 0x3;
+}
+
 static void
 add_rtt(struct options *o)
 {
@@ -239,6 +262,7 @@ parse_option(struct options *o, int c)
 {
 	switch (c) {
 	case 'o': o->stream.opcode = parse_op(); break;
+	case 'p': o->plain_ends = parse_peer(); break;
 	case 't': add_rtt(o); break;
 	case 'l': add_loss(o); break;
 	case 'b': o->burst = (uint32_t)number(1, UROCE_NETEM_MAX_BURST); break;
@@ -265,7 +289,7 @@ parse_options(struct options *o, int argc, char **argv)
 		{ "size", required_argument, NULL, 's' },  { "depth", required_argument, NULL, 'd' },
 		{ "timeout", required_argument, NULL, 'T' }, { "ms", required_argument, NULL, 'm' },
 		{ "seed", required_argument, NULL, 'S' },  { "least", required_argument, NULL, 'L' },
-		{ "json", no_argument, NULL, 'j' },	  { NULL, 0, NULL, 0 },
+		{ "peer", required_argument, NULL, 'p' }, { "json", no_argument, NULL, 'j' },	  { NULL, 0, NULL, 0 },
 	};
 	static const double losses[] = { 0.01, 0.1, 1, 3 };
 	static const uint64_t rtts_ns[] = { 10000, 100000, 1000000 };

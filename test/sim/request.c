@@ -133,10 +133,13 @@ make_remote(struct sim *sim, struct side *s, struct request *q)
 	if (op->remote == NULL)
 		return false;
 	addr = (uintptr_t)region_real(op->remote);
-	rkey = window_is_lent(s) && random_once_in(&sim->random, 2)
-		       ? s->peer->window.rkey
-		       : region_key(op->remote, remote_access(op->opcode));
+	rkey = op->opcode == IBV_WR_FLUSH ? 0 : window_draw_key(sim, s);
+	if (rkey == 0)
+		rkey = region_key(op->remote, remote_access(op->opcode));
 	if (op->opcode == IBV_WR_FLUSH) {
+		/* the window of type 2 grants that, too */
+		if (window_is_lent(s) && random_once_in(&sim->random, 2))
+			rkey = s->peer->window.rkey;
 		uroce_send_wr_flush(&q->wr, rkey, addr, op->length, IBV_FLUSH_GLOBAL,
 				    random_once_in(&sim->random, 4) ? IBV_FLUSH_MR : IBV_FLUSH_RANGE);
 		return true;

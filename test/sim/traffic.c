@@ -19,6 +19,7 @@
 
 #define LARGE_BYTES   100000
 #define DRAIN_ACTIONS 200    /* once in so many, a queue is drained */
+#define WINDOW_ACTIONS 6     /* ... a window of type 1 is bound, or unbound */
 #define QUEUE_ACTIONS 30     /* ... a CQ gets another size, or is moderated */
 
 static const enum ibv_wr_opcode opcodes[] = {
@@ -183,6 +184,8 @@ traffic_act(struct sim *sim, struct side *s)
 		top_up_receives(sim, s, s->cap.max_recv_wr);
 	if (random_once_in(r, DRAIN_ACTIONS))
 		drain_begin(s);
+	if (random_once_in(r, WINDOW_ACTIONS))
+		window_turn(sim, s);
 	if (random_once_in(r, QUEUE_ACTIONS))
 		queue_change(r, s);
 	loads_take_events(sim, s->end);

@@ -25,7 +25,9 @@ struct world_conf {
 	bool vlan;
 	bool multi_seg;        /* ports take chains of mbufs */
 	bool split;            /* received frames come as chains of mbufs */
+	uint64_t plain_ends;   /* bit per end: it keeps nothing that comes early, and goes back N, as rxe */
 	uint32_t memory_bytes; /* per end; 0: none */
+	uint32_t least_mbps;   /* that congestion control leaves a QP; 0: the default */
 	uint32_t send_burst;   /* frames taken from the engine in a round, at most UROCE_BURST */
 	uint32_t hold_ns;      /* a port keeps the mbufs of sent frames for so long */
 	uint32_t pool_mbufs;   /* of each of an engine's pools */

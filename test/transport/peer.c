@@ -249,10 +249,10 @@ peer_stop(struct peer *p)
 	assert_int_equal(uroce_destroy_cq(p->recv_cq), 0);
 	assert_int_equal(uroce_dealloc_pd(p->pd), 0);
 	assert_int_equal(uroce_device_fini(&p->dev), 0);
-	assert_int_equal(rte_mempool_in_use_count(p->headers), 0);
-	assert_int_equal(rte_mempool_in_use_count(p->payloads), 0);
 	assert_int_equal(uroce_wheel_next(&p->engine.wheel), UINT64_MAX);
 	uroce_engine_fini(&p->engine);
+	assert_int_equal(rte_mempool_in_use_count(p->headers), 0);
+	assert_int_equal(rte_mempool_in_use_count(p->payloads), 0);
 	rte_mempool_free(p->headers);
 	rte_mempool_free(p->payloads);
 	free(p->buffer);
@@ -312,10 +312,12 @@ encode(struct peer *p, const struct peer_packet *in)
 	frame = rte_pktmbuf_mtod(m, uint8_t *);
 	bth = frame + p->to_engine.header_bytes;
 	uroce_template_write(&p->to_engine, frame, info->header_bytes + in->payload_bytes + pad + 4);
-	if (in->last_ip_byte != 0) {
+	if (in->last_ip_byte != 0 || in->traffic_class != 0) {
 		struct { uint8_t *sum; uint16_t v; } ip = { frame + 14 + 10, 0 };
 
-		frame[14 + 15] = in->last_ip_byte;
+		frame[14 + 1] = in->traffic_class;
+		if (in->last_ip_byte != 0)
+			frame[14 + 15] = in->last_ip_byte;
 		memset(ip.sum, 0, 2);
 		ip.v = (uint16_t)~rte_raw_cksum(frame + 14, 20);
 		memcpy(ip.sum, &ip.v, 2);
@@ -435,6 +437,7 @@ peer_out(struct peer *p, struct peer_packet *out)
 	out->ack_req = pkt.ack_req;
 	out->solicited = pkt.solicited;
 	out->udp_src_port = pkt.udp_src_port;
+	out->traffic_class = pkt.traffic_class;
 	get_ext(&pkt, out);
 	out->payload = out->bytes;
 	out->payload_bytes = pkt.payload_bytes;

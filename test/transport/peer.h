@@ -81,6 +81,7 @@ struct peer_packet {
 	uint32_t payload_bytes;
 	uint16_t pkey;			/* 0: the default */
 	uint8_t last_ip_byte;		/* of the source address; 0: the peer's */
+	uint8_t traffic_class;
 	uint8_t bytes[4200];		/* out: the payload */
 };
 

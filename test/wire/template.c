@@ -221,6 +221,28 @@ test_port_from_qpns(void **state)
 	}
 }
 
+/* As if it had been made so, whatever is beside it. */
+static void
+a_traffic_class_can_be_changed(void **state)
+{
+	const struct uroce_template_conf *const confs[] = { &conf4, &conf6 };
+
+	(void)state;
+	for (unsigned int i = 0; i < RTE_DIM(confs); i++) {
+		for (unsigned int tc = 0; tc < 256; tc++) {
+			struct uroce_template_conf conf = *confs[i];
+			struct uroce_template want, got;
+
+			assert_int_equal(uroce_template_init(&got, &conf), 0);
+			conf.traffic_class = (uint8_t)tc;
+			assert_int_equal(uroce_template_init(&want, &conf), 0);
+			uroce_template_set_traffic_class(&got, (uint8_t)tc);
+			assert_memory_equal(&got, &want, sizeof(got));
+			assert_int_equal(uroce_template_traffic_class(&got), tc);
+		}
+	}
+}
+
 int
 main(void)
 {
@@ -233,6 +255,7 @@ main(void)
 		cmocka_unit_test(test_gid_is_ipv4),
 		cmocka_unit_test(test_port_from_flow_label),
 		cmocka_unit_test(test_port_from_qpns),
+		cmocka_unit_test(a_traffic_class_can_be_changed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define UROCE_ECN_CE 3	/* congestion experienced; 1 and 2 are capable of it, 0 is not */
+#include "wire/headers.h"
 
 /** @return the codepoint, 0 where there is no whole IP header in so many bytes */
 unsigned int uroce_netem_ecn(const uint8_t *frame, uint32_t bytes);
