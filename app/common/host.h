@@ -41,6 +41,7 @@ struct app_host {
 	unsigned int nb_launched; /* workers[1 .. nb_launched] run */
 	bool borrowed;            /* workers[0] is another host's */
 	bool impaired;            /* frames will be lost, so wait less for them */
+	bool go_back_n;           /* of the devices that are opened */
 };
 
 /** Create n workers. @return 0 or -1, a message printed */

@@ -119,6 +119,7 @@ uroce_perf_local_open(struct perf_local *local, struct app_host *client,
 
 	memset(local, 0, sizeof(*local));
 	local->lcore = nb_lcores > 1 ? lcores[1] : LCORE_ID_ANY;
+	local->host.go_back_n = client->go_back_n;
 	local->peer = (struct perf_peer){ .begin = begin, .alive = alive, .finish = finish };
 	if (uroce_app_ring_ports(ports, 1) != 0 || uroce_app_host_workers(client, 1) != 0)
 		return -1;

@@ -73,6 +73,7 @@ host_open(struct app_host *host, const struct perf_options *o, const unsigned in
 {
 	uint16_t port;
 
+	host->go_back_n = o->go_back_n;
 	if (uroce_app_host_workers(host, lcores_used(o, nb_lcores)) != 0)
 		return -1;
 	RTE_ETH_FOREACH_DEV(port) {
@@ -193,6 +194,7 @@ run_both(const struct perf_options *o, FILE *json, const unsigned int *lcores,
 		.peer = &local->peer,
 		.lcores = RTE_MIN(nb_lcores, 2u),
 	};
+	client->go_back_n = o->go_back_n;
 	if (uroce_perf_local_open(local, client, lcores, nb_lcores, o->qps,
 				  o->nb_addrs == 2 ? o->addrs : NULL) == 0) {
 		options.peer = local->host.devs[0].addrs[0].gid;

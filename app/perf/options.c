@@ -257,6 +257,7 @@ enum {
 	OPT_CONGESTION,
 	OPT_VERSION,
 	OPT_FLOOR,
+	OPT_GO_BACK_N,
 };
 
 static const struct option long_options[] = {
@@ -279,6 +280,7 @@ static const struct option long_options[] = {
 	{ "json", required_argument, NULL, OPT_JSON },
 	{ "impair", required_argument, NULL, OPT_IMPAIR },
 	{ "congestion", required_argument, NULL, OPT_CONGESTION },
+	{ "go-back-n", no_argument, NULL, OPT_GO_BACK_N },
 	{ "interactive", no_argument, NULL, 'i' },
 	{ "help", no_argument, NULL, 'h' },
 	{ "version", no_argument, NULL, OPT_VERSION },
@@ -322,6 +324,7 @@ set_option(struct parse *p, int option, const char *arg)
 		p->oob_text = arg;
 		return 0;
 	case OPT_VERIFY: o->verify = true; return 0;
+	case OPT_GO_BACK_N: o->go_back_n = true; return 0;
 	case OPT_FLOOR: o->floor = true; return 0;
 	case OPT_JSON: o->json = arg; return 0;
 	case OPT_IMPAIR: return set_impair(p, arg);

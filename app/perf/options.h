@@ -96,6 +96,7 @@ struct perf_options {
 	unsigned int nb_addrs;
 	const char *impair; /* NULL: the network is as it is */
 	bool no_congestion; /* without congestion control */
+	bool go_back_n;     /* recover from losses as others do */
 	const char *json; /* NULL: none; "-": standard output */
 	bool use_oob;      /* else the RDMA CM */
 	struct perf_oob_addr oob;

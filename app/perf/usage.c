@@ -39,6 +39,7 @@ const char uroce_app_usage[] =
 	"  --impair loss=P,reorder=P,dup=P,corrupt=P,ecn=P,delay=T,jitter=T,seed=N\n"
 	"                           a bad network in front of this end's ports (both ends in one process)\n"
 	"  --congestion on|off      answer marks, and slow down for CNPs (on), at this end's ports\n"
+	"  --go-back-n              answer a loss by sending all again that follows it, as others do\n"
 	"  --json FILE|-            write the results there too\n"
 	"  --help, --version\n"
 	"\n"

@@ -93,7 +93,9 @@ test_all_given(void **state)
 	assert_string_equal(o.addrs[1], "fd00::2/64");
 	assert_true(o.oob.is_unix);
 	assert_int_equal(o.iters, 9);
-	assert_int_equal(parse(&o, "--server --addr 10.0.0.1/24"), 0);
+	assert_false(o.go_back_n);
+	assert_int_equal(parse(&o, "--server --addr 10.0.0.1/24 --go-back-n"), 0);
+	assert_true(o.go_back_n);
 	assert_int_equal(o.role, PERF_SERVER);
 }
 
