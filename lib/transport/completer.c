@@ -307,7 +307,7 @@ rnr_nak(struct uroce_engine *e, struct uroce_qp *qp, uint8_t timer_code)
 }
 
 static enum uroce_verdict
-nak(struct uroce_engine *e, struct uroce_qp *qp, uint8_t code)
+nak(struct uroce_engine *e, struct uroce_qp *qp, uint8_t code, uint32_t psn)
 {
 	static const uint8_t status[] = {	/* R38 */
 		[UROCE_NAK_INVALID_REQUEST] = IBV_WC_REM_INV_REQ_ERR,
@@ -319,8 +319,7 @@ nak(struct uroce_engine *e, struct uroce_qp *qp, uint8_t code)
 	uroce_count(e, UROCE_NAKS_RECEIVED, 1);
 	if (code == UROCE_NAK_PSN_SEQUENCE_ERROR) {
 		/* not where nothing has been sent since the last time */
-		if (qp->req.unacked != qp->req.max_psn && qp->req.psn != qp->req.unacked &&
-		    !uroce_trial_nak(e, qp))
+		if (psn != qp->req.max_psn && psn != qp->req.psn && !uroce_trial_nak(e, qp, psn))
 			retry(e, qp);
 		return UROCE_OK;
 	}
@@ -382,7 +381,11 @@ receive_ack(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_pack
 	case UROCE_AETH_RNR_NAK:
 		return answered_before(e, qp, p->psn, UROCE_ANSWER_RNR_NAK) ? rnr_nak(e, qp, value) : gap(e, qp);
 	case UROCE_AETH_NAK:
-		return answered_before(e, qp, p->psn, UROCE_ANSWER_NAK) ? nak(e, qp, value) : gap(e, qp);
+		if (answered_before(e, qp, p->psn, UROCE_ANSWER_NAK))
+			return nak(e, qp, value, p->psn);
+		if (qp->req.recovery != NULL && value == UROCE_NAK_PSN_SEQUENCE_ERROR)
+			nak(e, qp, value, p->psn);
+		return gap(e, qp);
 	default:
 		return UROCE_DROP_ACK_SYNDROME;
 	}

@@ -182,8 +182,8 @@ void uroce_recovery_sacked(struct uroce_qp *qp, uint32_t psn, uint32_t n);
 void uroce_recovery_heard(struct uroce_qp *qp, uint32_t expected, uint32_t answered);
 /** The peer has told all that it has before psn. */
 void uroce_recovery_asked(struct uroce_qp *qp, uint32_t psn);
-/** The oldest one is missing. */
-void uroce_recovery_missing(struct uroce_qp *qp);
+/** The peer has not got this one. */
+void uroce_recovery_missing(struct uroce_qp *qp, uint32_t psn);
 /** The peer may have forgotten what it has told: requests count as not heard of. */
 void uroce_recovery_forget_requests(struct uroce_qp *qp);
 /** A response is placed. False: it has been already, or is too far ahead to be remembered. */
@@ -203,8 +203,8 @@ unsigned int uroce_recovery_send(struct uroce_engine *e, struct uroce_qp *qp, st
 				 unsigned int room);
 
 /* trial.c */
-/** A sequence NAK names unacked. @return false: go back N */
-bool uroce_trial_nak(struct uroce_engine *e, struct uroce_qp *qp);
+/** A sequence NAK names this PSN, which has been sent. @return false: go back N */
+bool uroce_trial_nak(struct uroce_engine *e, struct uroce_qp *qp, uint32_t psn);
 /** An answer says that all before psn has come. @return true: and that what came early was lost; go back N */
 bool uroce_trial_answered(struct uroce_qp *qp, uint32_t psn, enum uroce_answer answer);
 /** There was no progress for a while. */

@@ -197,9 +197,9 @@ uroce_recovery_asked(struct uroce_qp *qp, uint32_t psn)
 }
 
 void
-uroce_recovery_missing(struct uroce_qp *qp)
+uroce_recovery_missing(struct uroce_qp *qp, uint32_t psn)
 {
-	raise_mark(qp, &qp->req.recovery->high, uroce_psn_add(qp->req.unacked, 1));
+	raise_mark(qp, &qp->req.recovery->high, uroce_psn_add(psn, 1));
 }
 
 bool
@@ -246,7 +246,7 @@ uroce_recovery_passed(struct uroce_qp *qp, uint32_t to)
 		if (ahead_of(qp, *marks[i]) < n)
 			*marks[i] = to;
 	/* what was thought to be lost was late, or all of it has been answered */
-	if (rec->trial && (rec->trial_due || ahead_of(qp, rec->trial_end) < n))
+	if (rec->trial && ahead_of(qp, rec->trial_due ? rec->trial_psn : rec->trial_end) < n)
 		rec->trial = rec->trial_due = false;
 }
 
@@ -277,8 +277,6 @@ uroce_recovery_window(const struct uroce_qp *qp)
 	const struct uroce_recovery *rec = qp->req.recovery;
 	uint32_t arrived = 0;
 
-	if (qp->req.peer != UROCE_PEER_SACKS)
-		return UROCE_WINDOW_PACKETS;
 	for (unsigned int i = 0; i < UROCE_RECOVERY_WORDS; i++)
 		arrived += (uint32_t)__builtin_popcountll(rec->sacked[i] | rec->placed[i]);
 	return RTE_MIN(UROCE_WINDOW_PACKETS + arrived, UROCE_EARLY_WINDOW - 1u);

@@ -57,6 +57,35 @@ find_resource(struct uroce_responder *resp, uint32_t psn, uint32_t *index)
 	return NULL;
 }
 
+/* Some responses of a READ are asked for again while others are still to be sent: those go first, and then it goes on
+ * where it was. */
+static void
+replay_within(struct uroce_rd_atomic *r, uint32_t start, uint32_t count)
+{
+	const uint32_t room = 64;
+	uint32_t base = r->again == 0 ? start : RTE_MIN(start, r->again_base);
+	uint32_t end = start + count;
+
+	if (start >= r->next && end <= r->end) {	/* they are still to be sent; who wants the rest has what is before */
+		if (end == r->end)
+			r->start = r->next = start;
+		return;
+	}
+	if (r->again != 0)
+		end = RTE_MAX(end, r->again_base + room - (uint32_t)__builtin_clzll(r->again));
+	if (end - base > room) {	/* all from the first that is wanted to the last */
+		r->start = r->next = RTE_MIN(base, r->next);
+		r->end = RTE_MAX(end, r->end);
+		r->again = 0;
+		return;
+	}
+	if (r->again != 0)
+		r->again <<= r->again_base - base;
+	r->again |= ~0ull >> (room - count) << (start - base);
+	r->again_base = base;
+	r->again_goes_on = false;
+}
+
 /* R27: a subset of the original with the same rkey is answered again, from the PSN it names. */
 static bool
 replay_read(struct uroce_qp *qp, struct uroce_rd_atomic *r, const struct uroce_packet *p)
@@ -65,6 +94,7 @@ replay_read(struct uroce_qp *qp, struct uroce_rd_atomic *r, const struct uroce_p
 	uint32_t start = uroce_psn_distance(p->psn, r->first_psn);
 	uint32_t skipped = start * qp->mtu_bytes;
 	uint32_t length = rte_be_to_cpu_32(reth->dma_len);
+	uint32_t count = uroce_message_packets(qp, length);
 
 	if (rte_be_to_cpu_32(reth->rkey) != r->rkey || rte_be_to_cpu_64(reth->va) != r->addr + skipped ||
 	    length > r->length - skipped)
@@ -72,9 +102,12 @@ replay_read(struct uroce_qp *qp, struct uroce_rd_atomic *r, const struct uroce_p
 	/* only whole packets of the original can be told apart from its tail */
 	if (length != r->length - skipped && (length & (qp->mtu_bytes - 1)) != 0)
 		return false;
-	r->start = start;
-	r->end = start + uroce_message_packets(qp, length);
-	r->next = start;
+	if (r->next != r->end || r->again != 0) {
+		replay_within(r, start, count);
+	} else {
+		r->start = r->next = start;
+		r->end = start + count;
+	}
 	/*
 	 * IBA starts the answer to a READ that is asked for again with FIRST, as that to any READ. Linux's rxe goes
 	 * on with MIDDLE where it left off (captured); whether an rxe takes FIRST there depends on its version.

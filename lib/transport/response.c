@@ -83,12 +83,25 @@ read_response_opcode(const struct uroce_rd_atomic *r)
 	return last ? UROCE_RC_READ_RESPONSE_LAST : UROCE_RC_READ_RESPONSE_MIDDLE;
 }
 
+/* Of one that goes out of its turn: each run of them is an answer of its own. */
+static uint8_t
+read_response_again_opcode(const struct uroce_rd_atomic *r, uint32_t offset)
+{
+	bool first = r->restart ? !r->again_goes_on : offset == 0;
+	bool last = r->restart ? (r->again >> (offset - r->again_base) & 3) == 1 : offset + 1 == r->psn_count;
+
+	if (first)
+		return last ? UROCE_RC_READ_RESPONSE_ONLY : UROCE_RC_READ_RESPONSE_FIRST;
+	return last ? UROCE_RC_READ_RESPONSE_LAST : UROCE_RC_READ_RESPONSE_MIDDLE;
+}
+
 static int
 read_response(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_rd_atomic *r,
 	      struct rte_mbuf **out)
 {
-	uint32_t done = (UROCE_PLANTED(READ_REPLAY) ? r->next - r->start : r->next) * qp->mtu_bytes;
-	uint8_t opcode = read_response_opcode(r);
+	uint32_t offset = likely(r->again == 0) ? r->next : r->again_base + (uint32_t)__builtin_ctzll(r->again);
+	uint32_t done = (UROCE_PLANTED(READ_REPLAY) ? offset - r->start : offset) * qp->mtu_bytes;
+	uint8_t opcode = likely(r->again == 0) ? read_response_opcode(r) : read_response_again_opcode(r, offset);
 	/* an entry's length is that of the message: only the slice is looked up */
 	struct ibv_sge sge = { .addr = r->addr, .length = r->length, .lkey = r->rkey };
 	struct uroce_slice slice = {
@@ -101,7 +114,7 @@ read_response(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_rd
 	};
 	struct uroce_frame f;
 	int ret = uroce_frame_begin(e, qp, qp->opcode_base + opcode, 0, false,
-				    uroce_psn_add(r->first_psn, r->next), &slice, NULL, &f);
+				    uroce_psn_add(r->first_psn, offset), &slice, NULL, &f);
 
 	if (ret != 0)
 		return ret;
@@ -215,9 +228,22 @@ refuse_replay(struct uroce_engine *e, struct uroce_qp *qp, struct uroce_rd_atomi
 	uint32_t psn = uroce_psn_add(r->first_psn, r->next);
 
 	r->next = r->end;
+	r->again = 0;
 	/* an acknowledgement that is owed can be done without, a NAK cannot */
 	if (!resp->ack_owed || (resp->ack_syndrome & UROCE_AETH_CLASS_MASK) == UROCE_AETH_ACK)
 		uroce_response_nak(e, qp, uroce_verdicts[UROCE_NAK_ACCESS].syndrome, psn);
+}
+
+static void
+sent(struct uroce_rd_atomic *r)
+{
+	if (unlikely(r->again != 0)) {
+		r->again_goes_on = (r->again >> __builtin_ctzll(r->again) & 3) == 3;
+		r->again &= r->again - 1;
+		return;
+	}
+	r->next++;
+	r->answered |= r->next == r->end;
 }
 
 unsigned int
@@ -230,7 +256,7 @@ uroce_response_send(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf
 	while (n < room && resp->resource_head != resp->resource_tail) {
 		struct uroce_rd_atomic *r = &resp->resources[resp->resource_head & resp->resource_mask];
 
-		if (r->next == r->end) {
+		if (r->next == r->end && r->again == 0) {
 			resp->resource_head++;
 			continue;
 		}
@@ -245,8 +271,7 @@ uroce_response_send(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf
 		}
 		if (unlikely(ret != 0))
 			return n;
-		r->next++;
-		r->answered |= r->next == r->end;
+		sent(r);
 		n++;
 	}
 	if (n < room && resp->ack_owed && resp->resource_head == resp->resource_tail &&

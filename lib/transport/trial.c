@@ -14,23 +14,23 @@
 #define PLAIN_TRIES 16		/* one in so many losses is tried again */
 #define PROBE_MAX_SHIFT 20
 
-/* Send what the oldest unanswered PSN is of once more, and see. */
+/* Send what this PSN is of once more, and see. */
 static void
-begin_trial(struct uroce_engine *e, struct uroce_qp *qp, struct uroce_recovery *rec, bool nak)
+begin_trial(struct uroce_engine *e, struct uroce_qp *qp, struct uroce_recovery *rec, uint32_t psn, bool nak)
 {
 	struct uroce_requester *req = &qp->req;
-	const struct uroce_sqe *sqe = uroce_recovery_wqe(qp, req->unacked);
+	const struct uroce_sqe *sqe = uroce_recovery_wqe(qp, psn);
 	uint32_t outstanding = uroce_psn_distance(req->max_psn, req->unacked);
 	uint32_t back = uroce_psn_distance(req->went_back, req->unacked);
 
 	rec->trial = rec->trial_due = true;
-	rec->trial_psn = req->unacked;
-	rec->trial_end = uroce_psn_add(req->unacked, 1);
+	rec->trial_psn = psn;
+	rec->trial_end = uroce_psn_add(psn, 1);
 	if (sqe->opcode == IBV_WR_RDMA_READ)
 		rec->trial_end = uroce_psn_add(sqe->first_psn, sqe->psn_count);
 	rec->trial_max = req->max_psn;
 	/* of what was sent more than once anyway, a leap may be the doing of the second time */
-	rec->trial_tells = nak && (back == 0 || back > outstanding);
+	rec->trial_tells = nak && (back <= uroce_psn_distance(psn, req->unacked) || back > outstanding);
 	uroce_qp_activate(e, qp);
 }
 
@@ -41,26 +41,29 @@ can_ask(const struct uroce_qp *qp)
 }
 
 bool
-uroce_trial_nak(struct uroce_engine *e, struct uroce_qp *qp)
+uroce_trial_nak(struct uroce_engine *e, struct uroce_qp *qp, uint32_t psn)
 {
 	struct uroce_requester *req = &qp->req;
 	struct uroce_recovery *rec = req->recovery;
 
-	if (rec != NULL && rec->trial_due && rec->trial_psn == req->unacked)
+	if (rec != NULL && rec->trial_due && rec->trial_psn == psn)
 		return true;	/* doubled by the network */
 	if (req->peer == UROCE_PEER_PLAIN && ++req->doubts % PLAIN_TRIES != 0)
 		return false;
 	rec = uroce_recovery_begin(e, qp);
 	if (rec == NULL)
 		return false;
-	if (!uroce_completer_charge(e, qp))
-		return true;
+	/* behind a response that is missing it is that which is waited for */
+	if (psn == req->unacked) {
+		if (!uroce_completer_charge(e, qp))
+			return true;
+		uroce_requester_arm(e, qp);
+	}
 	rec->ask = can_ask(qp);
 	if (req->peer == UROCE_PEER_SACKS)
-		uroce_recovery_missing(qp);
+		uroce_recovery_missing(qp, psn);
 	else
-		begin_trial(e, qp, rec, true);
-	uroce_requester_arm(e, qp);
+		begin_trial(e, qp, rec, psn, true);
 	uroce_qp_activate(e, qp);
 	return true;
 }
@@ -137,6 +140,6 @@ uroce_trial_probe(struct uroce_engine *e, struct uroce_qp *qp)
 	if (req->peer == UROCE_PEER_SACKS)
 		req->went_back = req->unacked;	/* of what was sent since, the answer tells */
 	else if (!rec->trial_due && may_repeat(qp))
-		begin_trial(e, qp, rec, false);
+		begin_trial(e, qp, rec, req->unacked, false);
 	uroce_qp_activate(e, qp);
 }

@@ -176,10 +176,13 @@ struct uroce_rd_atomic {
 	uint32_t end;
 	uint32_t next;			/* PSN offset of the next response; end: all are sent */
 	uint32_t msn;
+	uint64_t again;			/* READ: offsets from again_base on, that go before that, out of their turn */
+	uint32_t again_base;
 	uint8_t op;			/* enum uroce_op; UROCE_OP_NONE: not in use */
 	bool restart;			/* responses from start on open with FIRST */
 	bool answered;			/* all its responses have been sent once */
 	bool replayed;			/* responses have been asked for again */
+	bool again_goes_on;		/* the last one that went out of its turn was that before the next */
 };
 
 struct uroce_early;

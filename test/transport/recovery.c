@@ -581,6 +581,38 @@ the_request_of_a_read(void **state)
 	peer_stop(&p);
 }
 
+/* A NAK of a request behind a response that is missing is not forgotten for that. */
+static void
+a_nak_behind_a_missing_response(void **state)
+{
+	static const uint8_t data[1024];
+	struct peer_packet out;
+	struct peer p;
+
+	(void)state;
+	peer_start(&p, NULL);
+	for (uint64_t i = 0; i < 4; i++)
+		peer_post(&p, IBV_WR_RDMA_READ, 1024 * (uint32_t)i, 8, i, 0);
+	for (uint32_t i = 0; i < 4; i++)
+		peer_expect(&p, UROCE_RC_READ_REQUEST, PEER_SQ_PSN + i);
+	/* the first response is lost, and the third request */
+	assert_int_equal(response(&p, UROCE_RC_READ_RESPONSE_ONLY, PEER_SQ_PSN + 1, data, 8), UROCE_RESPONSE_GAP);
+	assert_int_equal(ack(&p, NAK_SEQUENCE, PEER_SQ_PSN + 2), UROCE_RESPONSE_GAP);
+	assert_int_equal(ack(&p, NAK_SEQUENCE, PEER_SQ_PSN + 2), UROCE_RESPONSE_GAP);
+	out = peer_expect(&p, UROCE_RC_READ_REQUEST, PEER_SQ_PSN + 2);
+	assert_int_equal(out.dma_len, 8);
+	peer_expect(&p, UROCE_RC_READ_REQUEST, PEER_SQ_PSN);
+	peer_expect_nothing(&p);
+	assert_int_equal(requester(&p)->retries_left, 7);
+	for (uint32_t i = 2; i < 4; i++)
+		assert_int_equal(response(&p, UROCE_RC_READ_RESPONSE_ONLY, PEER_SQ_PSN + i, data, 8), UROCE_RESPONSE_GAP);
+	peer_expect_no_wc(p.send_cq);
+	assert_int_equal(response(&p, UROCE_RC_READ_RESPONSE_ONLY, PEER_SQ_PSN, data, 8), UROCE_OK);
+	expect_writes_done(&p, 0, 4);
+	assert_null(requester(&p)->recovery);
+	peer_stop(&p);
+}
+
 /* Atomics are sent again as they were; a fence waits until they are answered. */
 static void
 atomics_and_fences(void **state)
@@ -772,6 +804,7 @@ main(void)
 		cmocka_unit_test(more_holes_than_may_be_resent),
 		cmocka_unit_test(a_response_in_the_middle),
 		cmocka_unit_test(the_request_of_a_read),
+		cmocka_unit_test(a_nak_behind_a_missing_response),
 		cmocka_unit_test(atomics_and_fences),
 		cmocka_unit_test(bad_responses_that_are_early),
 		cmocka_unit_test(rnr_in_the_middle),

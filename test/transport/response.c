@@ -136,6 +136,68 @@ r27_a_read_is_answered_again_from_the_middle(void **state)
 	peer_stop(&p);
 }
 
+/* Parts of a READ are asked for again while the rest of it is still to be answered: nothing of either is forgotten. */
+static void
+r27_parts_of_a_read_that_is_being_answered(void **state)
+{
+	struct peer p;
+
+	(void)state;
+	peer_start(&p, NULL);
+	fill(&p);
+	struct peer_packet in = read_request(&p, PEER_RQ_PSN, 0, 8000);
+	assert_int_equal(peer_in(&p, &in), UROCE_OK);
+	expect_data(&p, UROCE_RC_READ_RESPONSE_FIRST, PEER_RQ_PSN, 0, 1024, 1);
+	for (uint32_t i = 1; i < 5; i++)
+		peer_expect(&p, UROCE_RC_READ_RESPONSE_MIDDLE, PEER_RQ_PSN + i);
+	/* the fourth, then the first and the second */
+	in = read_request(&p, PEER_RQ_PSN + 3, 3072, 1024);
+	in.migreq = true;
+	assert_int_equal(peer_in(&p, &in), UROCE_DUPLICATE);
+	in = read_request(&p, PEER_RQ_PSN, 0, 2048);
+	in.migreq = true;
+	assert_int_equal(peer_in(&p, &in), UROCE_DUPLICATE);
+	/* what is still to come is not sent twice */
+	in = read_request(&p, PEER_RQ_PSN + 6, 6144, 1024);
+	in.migreq = true;
+	assert_int_equal(peer_in(&p, &in), UROCE_DUPLICATE);
+	expect_data(&p, UROCE_RC_READ_RESPONSE_FIRST, PEER_RQ_PSN, 0, 1024, 1);
+	expect_data(&p, UROCE_RC_READ_RESPONSE_LAST, PEER_RQ_PSN + 1, 1024, 1024, 1);
+	expect_data(&p, UROCE_RC_READ_RESPONSE_ONLY, PEER_RQ_PSN + 3, 3072, 1024, 1);
+	for (uint32_t i = 5; i < 7; i++)
+		peer_expect(&p, UROCE_RC_READ_RESPONSE_MIDDLE, PEER_RQ_PSN + i);
+	expect_data(&p, UROCE_RC_READ_RESPONSE_LAST, PEER_RQ_PSN + 7, 7168, 832, 1);
+	peer_expect_nothing(&p);
+	peer_stop(&p);
+}
+
+/* Further apart than is remembered one by one: all from the first to the last. */
+static void
+r27_parts_of_a_long_read(void **state)
+{
+	struct peer_conf conf = { .mtu = IBV_MTU_256 };
+	struct peer_packet out;
+	struct peer p;
+
+	(void)state;
+	peer_start(&p, &conf);
+	fill(&p);
+	struct peer_packet in = read_request(&p, PEER_RQ_PSN, 0, 100 * 256);
+	assert_int_equal(peer_in(&p, &in), UROCE_OK);
+	for (uint32_t i = 0; i < 90; i++)
+		assert_true(peer_out(&p, &out));
+	in = read_request(&p, PEER_RQ_PSN + 70, 70 * 256, 256);
+	assert_int_equal(peer_in(&p, &in), UROCE_DUPLICATE);
+	in = read_request(&p, PEER_RQ_PSN + 2, 2 * 256, 256);
+	assert_int_equal(peer_in(&p, &in), UROCE_DUPLICATE);
+	for (uint32_t i = 2; i < 100; i++) {
+		out = peer_expect(&p, i < 99 ? UROCE_RC_READ_RESPONSE_MIDDLE : UROCE_RC_READ_RESPONSE_LAST, PEER_RQ_PSN + i);
+		assert_memory_equal(out.bytes, p.buffer + i * 256, 256);
+	}
+	peer_expect_nothing(&p);
+	peer_stop(&p);
+}
+
 /* The engine's next frame arrives when its memory has changed. */
 static enum uroce_verdict
 verdict_after_change(struct peer *p, uint8_t *memory)
@@ -410,6 +472,8 @@ main(void)
 		cmocka_unit_test(a_read_is_answered_packet_by_packet),
 		cmocka_unit_test(answers_keep_the_order_of_requests),
 		cmocka_unit_test(r27_a_read_is_answered_again_from_the_middle),
+		cmocka_unit_test(r27_parts_of_a_read_that_is_being_answered),
+		cmocka_unit_test(r27_parts_of_a_long_read),
 		cmocka_unit_test(r27_a_read_of_memory_that_changes_ends),
 		cmocka_unit_test(r27_only_a_subset_of_the_original),
 		cmocka_unit_test(r28_atomics_are_executed_once),
