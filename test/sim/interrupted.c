@@ -113,6 +113,15 @@ register_all(struct end *e)
 	return mr;
 }
 
+static void
+deregister(struct sim *sim, struct ibv_mr *mr)
+{
+	uint32_t key = mr->rkey;
+
+	SIM_CHECK(uroce_dereg_mr(mr) == 0, "uroce_dereg_mr fails");
+	key_gone(sim, key);
+}
+
 static uint32_t
 draw_bytes(struct sim *sim, const struct side *s)
 {
@@ -146,8 +155,7 @@ interrupted_deregister(struct sim *sim, struct side *a)
 
 	post_named(sim, a, mr, false);
 	go_on_for_a_while(sim);
-	SIM_CHECK(uroce_dereg_mr(mr) == 0, "uroce_dereg_mr fails");
-	key_gone(sim, mr->rkey);
+	deregister(sim, mr);
 	return true;
 }
 
@@ -179,8 +187,7 @@ interrupted_local_key(struct sim *sim, struct side *a)
 
 	post_named(sim, a, mr, true);
 	go_on_for_a_while(sim);
-	SIM_CHECK(uroce_dereg_mr(mr) == 0, "uroce_dereg_mr fails");
-	key_gone(sim, mr->lkey);
+	deregister(sim, mr);
 	return true;
 }
 
@@ -202,7 +209,6 @@ interrupted_receive_key(struct sim *sim, struct side *a)
 		request_post(a, &q, 1);
 	}
 	go_on_for_a_while(sim);
-	SIM_CHECK(uroce_dereg_mr(mr) == 0, "uroce_dereg_mr fails");
-	key_gone(sim, mr->lkey);
+	deregister(sim, mr);
 	return true;
 }
