@@ -15,6 +15,7 @@
 #include "eal.h"
 #include "stream.h"
 #include "trace.h"
+#include "uroce.h"
 
 #define MOST_SENDERS 48
 
@@ -26,6 +27,7 @@ struct options {
 	uint64_t run_ns;
 	uint64_t stagger_ns;
 	unsigned int senders;
+	bool uncontrolled;
 	uint64_t seed;
 	bool json;
 	/* what it has to come to, or the program fails */
@@ -45,6 +47,8 @@ struct result {
 	uint32_t deepest_bytes;
 	uint64_t resent;
 	uint64_t timeouts;
+	uint64_t cnps; /* sent, and */
+	uint64_t obeyed;
 };
 
 static struct stream streams[STREAM_MOST];
@@ -67,6 +71,7 @@ sim_fail(const char *format, ...)
 static void
 make_world(const struct options *o)
 {
+	const struct uroce_congestion off = { .off = 1 };
 	struct world_conf conf = {
 		.ends = o->senders + 1,
 		.multi_seg = true,
@@ -82,6 +87,8 @@ make_world(const struct options *o)
 	};
 
 	world_init(&world, &conf, o->seed);
+	for (unsigned int i = 0; i < conf.ends && o->uncontrolled; i++)
+		SIM_CHECK(uroce_set_congestion(end_context(world.ends[i]), &off) == 0, "uroce_set_congestion fails");
 }
 
 /* They begin one after the other. */
@@ -118,6 +125,8 @@ measure(const struct options *o, struct result *r)
 	before = *in;
 	r->resent = world_counters(&world, UROCE_RETRANSMITTED_PACKETS);
 	r->timeouts = world_counters(&world, UROCE_TIMEOUTS);
+	r->cnps = world_counters(&world, UROCE_NP_CNP_SENT);
+	r->obeyed = world_counters(&world, UROCE_RP_CNP_HANDLED);
 	for (unsigned int i = 0; i < o->senders; i++)
 		bytes[i] = stream_bytes(&streams[i]);
 	streams_run(&world, streams, o->senders, world.now_ns + o->run_ns);
@@ -131,6 +140,8 @@ measure(const struct options *o, struct result *r)
 	r->deepest_bytes = in->deepest_bytes;
 	r->resent = world_counters(&world, UROCE_RETRANSMITTED_PACKETS) - r->resent;
 	r->timeouts = world_counters(&world, UROCE_TIMEOUTS) - r->timeouts;
+	r->cnps = world_counters(&world, UROCE_NP_CNP_SENT) - r->cnps;
+	r->obeyed = world_counters(&world, UROCE_RP_CNP_HANDLED) - r->obeyed;
 }
 
 static void
@@ -151,9 +162,9 @@ print_json(const struct options *o, const struct result *r)
 		printf("%s%.4f", i == 0 ? "" : ", ", r->gbps[i]);
 	printf("],\n \"jain\": %.4f, \"utilisation\": %.4f, \"frames\": %" PRIu64 ", \"dropped\": %" PRIu64
 	       ", \"marked\": %" PRIu64 ", \"deepest_bytes\": %" PRIu32 ", \"resent\": %" PRIu64
-	       ", \"timeouts\": %" PRIu64 "}\n",
+	       ", \"timeouts\": %" PRIu64 ", \"cnps\": %" PRIu64 ", \"cnps_obeyed\": %" PRIu64 "}\n",
 	       r->jain, r->utilisation, r->frames, r->dropped, r->marked, r->deepest_bytes, r->resent,
-	       r->timeouts);
+	       r->timeouts, r->cnps, r->obeyed);
 }
 
 static void
@@ -168,9 +179,9 @@ print(const struct options *o, const struct result *r)
 	for (unsigned int i = 0; i < o->senders; i++)
 		printf("%6u %7.3f %5.3f\n", i + 1, r->gbps[i], r->total_gbps > 0 ? r->gbps[i] / r->total_gbps : 0);
 	printf("%s\nJain's index %.4f, utilisation %.4f, %" PRIu64 " of %" PRIu64 " frames dropped, %" PRIu64
-	       " marked, queue up to %" PRIu32 " bytes, %" PRIu64 " packets sent again, %" PRIu64 " timeouts\n",
+	       " marked, queue up to %" PRIu32 " bytes, %" PRIu64 " packets sent again, %" PRIu64 " timeouts, %" PRIu64 " CNPs, %" PRIu64 " of them obeyed\n",
 	       rule, r->jain, r->utilisation, r->dropped, r->frames, r->marked, r->deepest_bytes, r->resent,
-	       r->timeouts);
+	       r->timeouts, r->cnps, r->obeyed);
 }
 
 static bool
@@ -190,7 +201,7 @@ usage(const char *problem)
 	fprintf(stderr,
 		"fairness: %s\nusage: fairness [--senders N] [--rate GBPS] [--rtt US] [--queue BYTES]\n"
 		"       [--mark-min BYTES] [--mark-max BYTES] [--mark-share SHARE] [--size BYTES] [--depth N]\n"
-		"       [--timeout N] [--stagger US] [--warm MS] [--ms MS] [--seed N]\n"
+		"       [--timeout N] [--stagger US] [--warm MS] [--ms MS] [--seed N] [--uncontrolled]\n"
 		"       [--least-jain X] [--least-utilisation X] [--most-dropped SHARE] [--json]\n",
 		problem);
 	exit(2);
@@ -228,6 +239,7 @@ parse_option(struct options *o, int c)
 	case 'J': o->least_jain = number(0, 1); break;
 	case 'U': o->least_utilisation = number(0, 1); break;
 	case 'D': o->most_dropped = number(0, 1); break;
+	case 'u': o->uncontrolled = true; break;
 	case 'j': o->json = true; break;
 	default: usage("an option that it does not know");
 	}
@@ -254,6 +266,7 @@ parse_options(struct options *o, int argc, char **argv)
 		{ "least-jain", required_argument, NULL, 'J' },
 		{ "least-utilisation", required_argument, NULL, 'U' },
 		{ "most-dropped", required_argument, NULL, 'D' },
+		{ "uncontrolled", no_argument, NULL, 'u' },
 		{ "json", no_argument, NULL, 'j' },
 		{ NULL, 0, NULL, 0 },
 	};
