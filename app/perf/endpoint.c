@@ -287,7 +287,7 @@ qp_connect(struct perf_end *end, struct perf_qp *q)
 			return errno;
 	}
 	attr.qp_state = IBV_QPS_RTS;
-	attr.timeout = timeout_of(&end->params, end->host->impaired);
+	attr.timeout = timeout_of(&end->params, end->host->impaired && end->host->go_back_n);
 	attr.retry_cnt = RETRY_CNT;
 	attr.rnr_retry = RNR_RETRY;
 	attr.sq_psn = q->local.psn;
