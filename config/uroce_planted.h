@@ -54,7 +54,12 @@
 	FAULT(WINDOW, "window", "more packets under way than the window holds") \
 	FAULT(ODD_TAIL, "odd-tail", "the last byte of an odd number is not copied") \
 	FAULT(IMMEDIATE, "immediate", "immediate data is lost") \
-	FAULT(SRQ_LIMIT, "srq-limit", "no event tells that an SRQ is below its limit")
+	FAULT(SRQ_LIMIT, "srq-limit", "no event tells that an SRQ is below its limit") \
+	FAULT(READ_HOLES, "read-holes", "a READ completes though responses before the last are missing") \
+	FAULT(SACK_BELIEVED, "sack-believed", "a SACK may name what was never sent") \
+	FAULT(CNP_INTERVAL, "cnp-interval", "a CNP for every marked packet, whatever the interval") \
+	FAULT(CNP_IGNORED, "cnp-ignored", "a CNP does not reduce the rate") \
+	FAULT(PACING, "pacing", "a QP sends at twice its rate")
 
 #ifdef UROCE_HAS_PLANTED_FAULTS
 

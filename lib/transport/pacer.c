@@ -154,7 +154,7 @@ spend(struct uroce_rate *rate, const struct uroce_congestion *conf, const struct
 {
 	uint32_t bytes = m->pkt_len + UROCE_PACE_FRAME_BYTES;
 
-	rate->credit -= (int64_t)bytes * 8 * UROCE_CREDIT_PER_BIT;
+	rate->credit -= ((int64_t)bytes * 8 * UROCE_CREDIT_PER_BIT) >> UROCE_PLANTED(PACING);
 	uroce_dcqcn_sent(&rate->dcqcn, conf, bytes);
 }
 

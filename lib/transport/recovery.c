@@ -227,7 +227,8 @@ uroce_recovery_reached(struct uroce_qp *qp, const struct uroce_sqe *sqe)
 	uint32_t n;
 
 	if (uroce_is_rd_atomic(sqe->opcode) && !UROCE_PLANTED(READ_ACKED))
-		n = run_of_bits(rec->placed, qp->req.unacked, RTE_MIN(left, (uint32_t)UROCE_EARLY_WINDOW), true);
+		n = UROCE_PLANTED(READ_HOLES) ? left
+		    : run_of_bits(rec->placed, qp->req.unacked, RTE_MIN(left, (uint32_t)UROCE_EARLY_WINDOW), true);
 	else
 		n = RTE_MIN(left, ahead_of(qp, rec->expected));
 	return uroce_psn_add(qp->req.unacked, n);
