@@ -55,6 +55,9 @@
 	FAULT(ODD_TAIL, "odd-tail", "the last byte of an odd number is not copied") \
 	FAULT(IMMEDIATE, "immediate", "immediate data is lost") \
 	FAULT(SRQ_LIMIT, "srq-limit", "no event tells that an SRQ is below its limit") \
+	FAULT(EARLY_ACKED, "early-acked", "what came early is acknowledged, though the gap is open") \
+	FAULT(EARLY_TWICE, "early-twice", "what came early is executed twice") \
+	FAULT(EARLY_LOST, "early-lost", "what came early is acknowledged selectively, and not kept") \
 	FAULT(READ_HOLES, "read-holes", "a READ completes though responses before the last are missing") \
 	FAULT(SACK_BELIEVED, "sack-believed", "a SACK may name what was never sent") \
 	FAULT(CNP_INTERVAL, "cnp-interval", "a CNP for every marked packet, whatever the interval") \

@@ -246,6 +246,8 @@ uroce_early_take(struct uroce_engine *e, struct uroce_qp *qp, struct uroce_packe
 	advance(e, early, qp->resp.psn);
 	if (!is_present(early, early->psn) || early->slots[i] == UROCE_EARLY_FRAMES)
 		return false;
+	if (UROCE_PLANTED(EARLY_LOST))
+		return false;
 	*p = e->early.frames[early->slots[i]].packet;
 	frame_put(&e->early, early, early->slots[i]);
 	early->slots[i] = UROCE_EARLY_FRAMES;

@@ -544,6 +544,8 @@ resume(struct uroce_engine *e, struct uroce_qp *qp, enum uroce_verdict verdict)
 		if (verdict != UROCE_OK) {
 			uroce_count_verdict(e, verdict);
 			refuse(e, qp, verdict);
+		} else if (UROCE_PLANTED(EARLY_TWICE)) {
+			execute_again(e, qp, &p);
 		}
 		rte_pktmbuf_free(p.mbuf);
 	}

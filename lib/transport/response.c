@@ -165,8 +165,8 @@ acknowledge_early(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf *
 	struct uroce_sack sack;
 	struct uroce_slice payload = { .length = UROCE_SACK_BYTES(uroce_early_sack(qp, &sack)) };
 	struct uroce_frame f;
-	int ret = uroce_frame_begin(e, qp, UROCE_RC_SACK, 0, false, resp->psn, &payload, (const uint8_t *)&sack,
-				    &f);
+	uint32_t psn = UROCE_PLANTED(EARLY_ACKED) && resp->early != NULL ? resp->early->end : resp->psn;
+	int ret = uroce_frame_begin(e, qp, UROCE_RC_SACK, 0, false, psn, &payload, (const uint8_t *)&sack, &f);
 
 	if (ret != 0)
 		return ret;
