@@ -12,6 +12,7 @@
 #include "crowd.h"
 #include "wire/headers.h"
 #include "wire/psn.h"
+#include "wire/sack.h"
 
 #define UNLIMITED (UROCE_AETH_ACK | UROCE_AETH_CREDITS_UNLIMITED)
 #define PACKETS   (CROWD_BYTES / 4096) /* of a READ's answer */
@@ -56,6 +57,26 @@ ahead(struct crowd *c)
 {
 	struct peer_packet in = write_only(c, PEER_RQ_PSN + 100000);
 
+	crowd_in_times(c, &in, CROWD_STRIKES);
+}
+
+/* One at a distance from the next, of all that may come early. */
+static void
+asks(struct crowd *c)
+{
+	for (unsigned int i = 0; i < CROWD_STRIKES; i++)
+		crowd_in(c, &(struct peer_packet){ .opcode = UROCE_RC_ASK,
+						   .psn = (uint32_t)(c->number++ * 7919) &
+							  UROCE_PSN_MASK });
+}
+
+/* Each as if a switch had marked it. */
+static void
+marks(struct crowd *c)
+{
+	struct peer_packet in = write_only(c, PEER_RQ_PSN);
+
+	in.traffic_class = UROCE_ECN_CE;
 	crowd_in_times(c, &in, CROWD_STRIKES);
 }
 
@@ -284,6 +305,73 @@ responses_to_writes(struct crowd *c)
 	crowd_in_times(c, &in, CROWD_STRIKES);
 }
 
+/* What is said to have come early: each run of one, `from`, `from` + 2, … after the PSN. */
+static void
+sack(struct crowd *c, uint32_t psn, uint32_t from, unsigned int runs, uint32_t asked)
+{
+	struct uroce_sack s = { .reserved = 0 };
+	struct peer_packet in = { .opcode = UROCE_RC_SACK,
+				  .syndrome = UNLIMITED,
+				  .psn = psn,
+				  .payload = (const uint8_t *)&s,
+				  .payload_bytes = UROCE_SACK_BYTES(runs) };
+
+	uroce_put24(s.asked, asked);
+	for (unsigned int i = 0; i < runs; i++)
+		s.runs[i] = (struct uroce_sack_run){ rte_cpu_to_be_16((uint16_t)(from + 2 * i)),
+						     rte_cpu_to_be_16(1) };
+	crowd_in(c, &in);
+}
+
+/* Now the odd ones have come, now the even ones, now none; and one more is acknowledged each time. */
+static void
+sacks_that_contradict(struct crowd *c)
+{
+	for (unsigned int i = 0; i < CROWD_STRIKES; i++) {
+		uint32_t first = uroce_psn_distance(c->first_psn, PEER_SQ_PSN);
+		uint32_t asked = uroce_psn_add(PEER_SQ_PSN, (uint32_t)c->number);
+
+		if (first + 4 > c->number)
+			return;
+		sack(c, c->first_psn, 1 + i % 2,
+		     i % 3 == 2 ? 0 : RTE_MIN((unsigned int)(c->number - first - 2) / 2,
+					      (unsigned int)UROCE_SACK_RUNS),
+		     asked);
+		if (i % 3 == 2)
+			c->first_psn = uroce_psn_add(c->first_psn, 1);
+	}
+}
+
+/* Runs, or what was asked for, beyond what has been sent; runs that begin where nothing can be. */
+static void
+sacks_of_what_was_not_sent(struct crowd *c)
+{
+	for (unsigned int i = 0; i < CROWD_STRIKES; i += 4) {
+		sack(c, PEER_SQ_PSN, 5000, 1, PEER_SQ_PSN);
+		sack(c, PEER_SQ_PSN, 1, 0, PEER_SQ_PSN + 100000);
+		sack(c, PEER_SQ_PSN, 0, UROCE_SACK_RUNS, PEER_SQ_PSN);
+		sack(c, PEER_SQ_PSN + 100000, 1, 1, PEER_SQ_PSN);
+	}
+}
+
+/* ---- congestion notification packets ------------------------------------------------------- */
+
+static void
+cnps(struct crowd *c)
+{
+	struct peer_packet in = { .opcode = UROCE_CNP };
+
+	crowd_in_times(c, &in, CROWD_STRIKES);
+}
+
+static void
+cnps_of_others(struct crowd *c)
+{
+	struct peer_packet in = { .opcode = UROCE_CNP, .last_ip_byte = 77 };
+
+	crowd_in_times(c, &in, CROWD_STRIKES);
+}
+
 const struct attack attacks[] = {
 	{ .name = "duplicates", .counter = "duplicate", .strike = duplicates },
 	{ .name = "psns_ahead", .counter = "drop_ahead", .strike = ahead },
@@ -346,6 +434,22 @@ const struct attack attacks[] = {
 	  .strike = responses_to_writes,
 	  .posts = true,
 	  .fatal = true },
+	{ .name = "asks", .counter = "sent_sacks", .strike = asks },
+	{ .name = "sacks_that_contradict",
+	  .counter = "sacks_received",
+	  .strike = sacks_that_contradict,
+	  .heard = remember,
+	  .posts = true },
+	{ .name = "sacks_of_unsent",
+	  .counter = "drop_sack",
+	  .strike = sacks_of_what_was_not_sent,
+	  .posts = true },
+	{ .name = "marks", .counter = "np_cnp_sent", .strike = marks },
+	{ .name = "cnps", .counter = "rp_cnp_handled", .strike = cnps, .posts = true },
+	{ .name = "cnps_of_others",
+	  .counter = "rp_cnp_ignored",
+	  .strike = cnps_of_others,
+	  .posts = true },
 	{ .name = "silence",
 	  .counter = "timeouts",
 	  .posts = true,
