@@ -44,7 +44,8 @@ uroce_dcqcn_cnp(struct uroce_dcqcn *d, const struct uroce_congestion *conf, uint
 
 	if (d->reduced_ns != 0 && now_ns - d->reduced_ns < conf->rate_reduce_monitor_period * US)
 		return;
-	d->target_bps = d->current_bps;
+	/* where the rate was below the least, it is not to go back there */
+	d->target_bps = RTE_MAX(d->current_bps, least);
 	if (!UROCE_PLANTED(CNP_IGNORED))
 		d->current_bps -= d->current_bps * d->alpha / (2 * UROCE_DCQCN_ONE);
 	d->current_bps = RTE_MAX(RTE_MAX(d->current_bps, kept), least);

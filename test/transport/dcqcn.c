@@ -157,6 +157,25 @@ nothing_is_below_the_least_rate(void **state)
 	assert_in_range(d.alpha, UROCE_DCQCN_ONE * 99 / 100, UROCE_DCQCN_ONE);
 }
 
+/* Nor where a rate that is lower was set at first, or before the least one was raised. */
+static void
+a_rate_does_not_go_back_below_the_least(void **state)
+{
+	struct uroce_congestion c = conf;
+	struct uroce_dcqcn d;
+
+	(void)state;
+	c.rate_to_set_on_first_cnp = 2;
+	uroce_dcqcn_start(&d, &c, LINE_MBPS, 1000000);
+	for (uint32_t i = 0; i < 2; i++, c.rpg_min_rate = 1000) {
+		uroce_dcqcn_cnp(&d, &c, 2000000 + i * 1000 * US);
+		for (int steps = 0; steps < 20; steps++) {
+			assert_true(d.current_bps >= c.rpg_min_rate * UINT64_C(1000000));
+			uroce_dcqcn_step(&d, &c, uroce_dcqcn_due(&d));
+		}
+	}
+}
+
 static void
 cnps_at_once_reduce_once(void **state)
 {
@@ -251,6 +270,7 @@ main(void)
 		cmocka_unit_test(a_rate_is_what_the_paper_says),
 		cmocka_unit_test(five_halvings_of_the_way_back_come_first),
 		cmocka_unit_test(nothing_is_below_the_least_rate),
+		cmocka_unit_test(a_rate_does_not_go_back_below_the_least),
 		cmocka_unit_test(cnps_at_once_reduce_once),
 		cmocka_unit_test(a_cnp_leaves_so_much_at_least),
 		cmocka_unit_test(the_line_is_reached_again),
