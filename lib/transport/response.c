@@ -12,10 +12,19 @@
 #include "transport/internal.h"
 #include "uroce_config.h"
 
+/* What an ASK asked for has come. Half the PSN space later it would be ahead again. */
+static inline void
+forget_asked(struct uroce_responder *resp)
+{
+	if (unlikely(resp->selective) && uroce_psn_diff(resp->asked, resp->psn) < 0)
+		resp->asked = resp->psn;
+}
+
 /* Of the answers that are owed, only a plain acknowledgement can be done without. */
 void
 uroce_response_supersede_ack(struct uroce_qp *qp)
 {
+	forget_asked(&qp->resp);
 	if ((qp->resp.ack_syndrome & UROCE_AETH_CLASS_MASK) == UROCE_AETH_ACK && !qp->resp.sack_owed)
 		qp->resp.ack_owed = false;
 }
@@ -47,6 +56,7 @@ uroce_response_ack(struct uroce_engine *e, struct uroce_qp *qp)
 {
 	struct uroce_responder *resp = &qp->resp;
 
+	forget_asked(resp);
 	/* a NAK that is owed acknowledges what is before it, too */
 	if (!resp->ack_owed)
 		resp->ack_syndrome = UROCE_AETH_ACK;

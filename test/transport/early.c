@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include <cmocka.h>
 #include <rte_common.h>
@@ -743,6 +744,40 @@ a_sack_tells_what_has_come(void **state)
 	peer_stop(&p);
 }
 
+/* PSNs come round: what was asked for long ago would be ahead again, of what was sent since. */
+static void
+what_was_asked_for_is_forgotten(void **state)
+{
+	const size_t most = UROCE_MAX_MSG_BYTES;
+	struct peer_conf conf = { .mtu = IBV_MTU_256 };
+	struct uroce_sack sack;
+	struct ibv_mr *mr;
+	struct peer p;
+	uint8_t *memory = mmap(NULL, most, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+			       -1, 0);
+
+	(void)state;
+	assert_ptr_not_equal(memory, MAP_FAILED);
+	peer_start(&p, &conf);
+	mr = uroce_reg_mr(p.pd, memory, most, IBV_ACCESS_REMOTE_READ);
+	assert_non_null(mr);
+	assert_int_equal(in_ask(&p, PSN(0)), UROCE_OK);
+	expect_sack(&p, PSN(0), 0, PSN(0), 0, NULL);
+	assert_int_equal(in_write(&p, PSN(0), true), UROCE_OK);	/* with each acknowledgement that is owed */
+	assert_int_equal(uroce_qp_of(p.qp)->resp.asked, PSN(1));
+	peer_expect_ack(&p, UNLIMITED, PSN(0), 1);
+	struct peer_packet in = { .opcode = UROCE_RC_READ_REQUEST, .psn = PSN(1), .rkey = mr->rkey,
+				  .va = (uintptr_t)memory, .dma_len = UROCE_MAX_MSG_BYTES };
+	assert_int_equal(peer_in(&p, &in), UROCE_OK);	/* ... and each response: half the space */
+	assert_int_equal(in_write(&p, PSN(1 + UROCE_PSN_HALF), false), UROCE_OK);
+	assert_int_equal(in_write(&p, PSN(3 + UROCE_PSN_HALF), false), UROCE_EARLY);
+	assert_int_equal(uroce_early_sack(uroce_qp_of(p.qp), &sack), 1);
+	assert_int_equal(uroce_get24(sack.asked), PSN(2 + UROCE_PSN_HALF));
+	assert_int_equal(uroce_dereg_mr(mr), 0);
+	peer_stop(&p);
+	munmap(memory, most);
+}
+
 static void
 one_sack_for_a_burst(void **state)
 {
@@ -850,6 +885,7 @@ main(void)
 		cmocka_unit_test(a_peer_that_goes_back_is_not_sent_back_again),
 		cmocka_unit_test(go_back_n_keeps_nothing),
 		cmocka_unit_test(a_sack_tells_what_has_come),
+		cmocka_unit_test(what_was_asked_for_is_forgotten),
 		cmocka_unit_test(one_sack_for_a_burst),
 		cmocka_unit_test(a_sack_with_too_many_runs),
 		cmocka_unit_test(a_read_does_not_swallow_the_sack),
