@@ -289,12 +289,11 @@ renew_side(struct side *s)
 }
 
 void
-conn_renew(struct sim_random *r, struct conn *c, bool still)
+conn_renew(struct sim_random *r, struct conn *c, bool again)
 {
 	drop_spare_mr(c);
-	/* both go first: the new ones know nothing of the old. The same may be used where nothing can be
-	 * on its way any more */
-	for (unsigned int i = 0; i < 2 && !(still && !c->cut_off && random_once_in(r, 2)); i++)
+	/* both go first: the new ones know nothing of the old */
+	for (unsigned int i = 0; i < 2 && !again; i++)
 		conn_destroy_qp(&c->side[i]);
 	c->cut_off = false;
 	renew_side(&c->side[0]);

@@ -140,6 +140,7 @@ struct conn {
 	enum conn_phase phase;
 	const struct scenario *scenario;
 	struct side *failing;
+	bool again;   /* the QPs that fail are used again */
 	bool cut_off; /* the link loses its frames for ever */
 	struct ibv_mr *spare_mr; /* that a scenario has left; NULL: none */
 	uint32_t mtu_bytes;
@@ -164,8 +165,8 @@ struct conn_conf {
 struct conn *conn_create(struct world *w, struct sim_random *r, unsigned int index,
 			 const struct conn_conf *conf);
 /** New QPs, connected, instead of those that have failed.
- * @param still	no frame is on its way: the QPs may also be the same */
-void conn_renew(struct sim_random *r, struct conn *c, bool still);
+ * @param again	the same QPs: no frame may be on its way */
+void conn_renew(struct sim_random *r, struct conn *c, bool again);
 /** Both QPs RESET to RTS, with new PSNs. */
 void conn_connect(struct sim_random *r, struct conn *c);
 void conn_modify(struct side *s, enum ibv_qp_state state);

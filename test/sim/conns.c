@@ -85,6 +85,14 @@ settle(struct sim *sim, bool post_receives)
 }
 
 void
+conns_feed(struct sim *sim)
+{
+	for (unsigned int i = 0; i < 2 * sim->conn_count; i++)
+		if (side_at(sim, i)->conn->phase == CONN_UP)
+			traffic_settle(sim, side_at(sim, i), true);
+}
+
+void
 conns_fail(struct sim *sim)
 {
 	for (unsigned int i = 0; i < sim->conn_count; i++) {

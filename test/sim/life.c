@@ -24,6 +24,7 @@ life_begin(struct sim *sim, struct conn *c)
 {
 	c->failing = &c->side[random_below(&sim->random, 2)];
 	c->scenario = scenario_draw(sim, c);
+	c->again = random_once_in(&sim->random, 2);
 	c->phase = CONN_QUIET;
 	if (c->scenario->at_once && !c->side[0].draining && !c->side[1].draining)
 		begin(sim, c);
@@ -81,19 +82,24 @@ fail(struct sim *sim, struct conn *c, bool hurry)
 }
 
 static void
-flush(struct sim *sim, struct conn *c)
+flush(struct sim *sim, struct conn *c, bool hurry)
 {
+	bool still = world_next(&sim->world) == UINT64_MAX;
+
 	for (unsigned int i = 0; i < 2; i++) {
 		oracle_poll_all(&c->side[i]);
 		if (!STAILQ_EMPTY(&c->side[i].ops) || !STAILQ_EMPTY(&c->side[i].receives))
 			return;
 	}
+	/* the same QPs only where nothing of the old can come any more, which it does not while others act */
+	if (hurry && c->again && !c->cut_off && !still)
+		return;
 	oracle_finish(&c->side[0]);
 	oracle_finish(&c->side[1]);
 	loads_take_events(sim, c->side[0].end);
 	loads_take_events(sim, c->side[1].end);
 	scenario_check_events(c->failing);
-	conn_renew(&sim->random, c, world_next(&sim->world) == UINT64_MAX);
+	conn_renew(&sim->random, c, c->again && !c->cut_off && still);
 	c->phase = CONN_UP;
 }
 
@@ -104,7 +110,7 @@ step(struct sim *sim, struct conn *c, bool hurry)
 	case CONN_UP: break;
 	case CONN_QUIET: quiet(sim, c); break;
 	case CONN_FAILING: fail(sim, c, hurry); break;
-	case CONN_FLUSHED: flush(sim, c); break;
+	case CONN_FLUSHED: flush(sim, c, hurry); break;
 	}
 }
 

@@ -36,6 +36,9 @@ extern const struct load load_conns;	  /* conns.c: reliable connections, on all 
 extern const struct load load_unreliable; /* unreliable.c: UC and UD */
 extern const struct load load_shared;	  /* shared.c: RC and XRC with shared receive queues */
 
+/** Poll those connections that are up, and post receives for what is under way. */
+void conns_feed(struct sim *sim);
+
 /** Have every connection fail at the same time. */
 void conns_fail(struct sim *sim);
 

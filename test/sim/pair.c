@@ -142,7 +142,7 @@ pair_connect(struct shared *s, struct pair *p)
 	connect_qp(s, p->receiver, p->sender, p->end, psn);
 	connect_qp(s, p->sender, p->receiver, s->home, psn);
 	p->life++;
-	p->broken = p->failed = false;
+	p->broken = p->failed = p->refused = false;
 	p->last_wqes = 0;
 	memset(p->next_of, 0, sizeof(p->next_of));
 }
@@ -192,7 +192,7 @@ set_target(struct shared *s, const struct pair *p, unsigned int number, struct i
 
 	if (!parcel_is_atomic(l)) {
 		wr->wr.rdma.remote_addr = (uintptr_t)write_slot_of(p, number);
-		wr->wr.rdma.rkey = p->writes_mr->rkey;
+		wr->wr.rdma.rkey = p->writes_mr->rkey ^ (p->refused ? 0x00ffff00 : 0);
 		return;
 	}
 	l->swap = random_draw(&s->random);
@@ -283,7 +283,9 @@ check_failed(struct shared *s, struct pair *p, const struct ibv_wc *wc)
 	struct parcel *l = &p->parcels[p->completed];
 
 	SIM_CHECK(p->broken, "request %u of pair %u: %s", p->completed, p->index, uroce_wc_status_str(wc->status));
-	SIM_CHECK(wc->status == IBV_WC_WR_FLUSH_ERR || (!p->failed && wc->status == IBV_WC_RETRY_EXC_ERR),
+	SIM_CHECK(wc->status == IBV_WC_WR_FLUSH_ERR ||
+			  (!p->failed && wc->status == IBV_WC_RETRY_EXC_ERR) ||
+			  (!p->failed && p->refused && wc->status == IBV_WC_REM_ACCESS_ERR),
 		  "request %u of pair %u: %s, and not flushed", p->completed, p->index,
 		  uroce_wc_status_str(wc->status));
 	p->failed = l->failed = true;
@@ -333,6 +335,13 @@ pair_break(struct shared *s, struct pair *p)
 {
 	if (p->broken)
 		return;
+	if (pair_may_post(p) && random_once_in(&s->random, 2)) {
+		p->refused = true;
+		pair_post(s, p, (struct parcel){ .opcode = IBV_WR_RDMA_WRITE, .length = 4,
+						 .pool = p->xrc ? 1 : 0 });
+		p->broken = true;
+		return;
+	}
 	p->broken = true;
 	to_error(random_once_in(&s->random, 2) ? p->sender : p->receiver);
 }

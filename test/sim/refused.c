@@ -9,10 +9,13 @@
 
 #include <rte_common.h>
 
+#include "load.h"
+#include "oracle.h"
 #include "scenario.h"
 #include "uroce.h"
 
 #define BAD_RECEIVE_BYTES 5000
+#define LATE_ROUNDS	  8 /* more than any rnr_retry */
 
 /* Requests that go well and are nothing to the peer's receives. */
 static void
@@ -95,13 +98,15 @@ draw_rdma(struct sim *sim)
 bool
 refused_bad_rkey(struct sim *sim, struct side *a)
 {
+	bool atomic = random_once_in(&sim->random, 4);
 	struct request *q;
 
 	post_good(sim, a, random_below(&sim->random, 5));
-	q = make_culprit(sim, a, draw_rdma(sim), draw_some_bytes(sim, a));
+	q = make_culprit(sim, a, atomic ? IBV_WR_ATOMIC_WRITE : draw_rdma(sim), draw_some_bytes(sim, a));
 	if (q == NULL)
 		return false;
-	switch (random_below(&sim->random, 4)) {
+	/* elsewhere an ATOMIC_WRITE would not be aligned, which is another fault */
+	switch (atomic ? 0 : random_below(&sim->random, 4)) {
 	case 0: /* of nothing, or of something else, but not of this */
 		q->wr.wr.rdma.rkey ^= 1 + random_below(&sim->random, UINT32_MAX);
 		break;
@@ -247,4 +252,61 @@ refused_rnr(struct sim *sim, struct side *a)
 		return false;
 	/* a message of several packets may have begun to be written before the RNR NAK of its last */
 	return post_culprit(sim, a, q, q->op->opcode == IBV_WR_RDMA_WRITE_WITH_IMM);
+}
+
+/* R35, for the codes that connections have. */
+static uint64_t
+rnr_timer_ns(uint8_t code)
+{
+	static const uint16_t timers_10us[] = { 0,  1,  2,  3,  4,	6,   8,	  12,  16,  24,	 32,
+						48, 64, 96, 128, 192, 256, 384, 512, 768, 1024 };
+
+	SIM_CHECK(code > 0 && code < RTE_DIM(timers_10us), "a timer code of %u", code);
+	return timers_10us[code] * UINT64_C(10000);
+}
+
+/* Who else waits for receives gets them meanwhile: where frames are lost too many RNR NAKs may be, in the end. */
+static void
+go_on_until(struct sim *sim, uint64_t until_ns)
+{
+	uint64_t next_ns;
+
+	for (;;) {
+		while (world_poll(&sim->world))
+			;
+		load_shared.settle(sim, true);
+		conns_feed(sim);
+		next_ns = world_next(&sim->world);
+		if (next_ns > until_ns)
+			break;
+		sim->world.now_ns = next_ns;
+	}
+	sim->world.now_ns = until_ns;
+}
+
+/* Receives that come a little later than their messages: so often that retries would run out, were they not counted
+ * anew with each. Nothing fails. */
+bool
+refused_late(struct sim *sim, struct side *a)
+{
+	uint64_t timer_ns = rnr_timer_ns(a->conn->min_rnr_timer);
+	struct request *q;
+
+	for (unsigned int i = 0; i < LATE_ROUNDS; i++) {
+		q = request_make(sim, a, IBV_WR_SEND, 0);
+		if (q == NULL)
+			return false;
+		request_signal(a, q);
+		request_post(a, &q, 1);
+		go_on_until(sim, sim->world.now_ns + timer_ns + timer_ns / 2);
+		if (!receive_post(sim, a->peer, 0, NULL, false))
+			return false;
+		for (unsigned int waits = 0; a->op_count > 0; waits++) {
+			SIM_CHECK(waits < 1000000, "QP 0x%06x: a message never finds its receive", a->qpn);
+			go_on_until(sim, RTE_MAX(sim->world.now_ns + timer_ns, world_next(&sim->world)));
+			oracle_poll_all(a);
+			oracle_poll_all(a->peer);
+		}
+	}
+	return true;
 }

@@ -13,6 +13,8 @@
 #include "trace.h"
 #include "uroce.h"
 
+#define LATE_RNR_RETRIES  3 /* or more, for a receive that is late by one or two timers */
+#define LATE_RNR_TIMER	  8 /* at most: it is to take no more time than others survive */
 #define ERROR_BIT(status) (1u << IBV_WC_##status)
 
 static const struct scenario scenarios[] = {
@@ -36,6 +38,7 @@ static const struct scenario scenarios[] = {
 	  .must_fail = true, .by_nak = true, .no_receives = true },
 	{ .name = "RNR retries", .start = refused_rnr,
 	  .send_errors = ERROR_BIT(RNR_RETRY_EXC_ERR), .must_fail = true, .no_receives = true },
+	{ .name = "late receives", .start = refused_late, .no_receives = true },
 	{ .name = "error state", .start = interrupted_error_state, .at_once = true },
 	{ .name = "reset", .start = interrupted_reset, .at_once = true },
 	{ .name = "destroyed", .start = interrupted_destroyed, .at_once = true },
@@ -59,7 +62,9 @@ scenario_draw(struct sim *sim, const struct conn *c)
 
 	do /* one that waits for ever for receives cannot run out of retries */
 		s = &scenarios[random_below(&sim->random, RTE_DIM(scenarios))];
-	while (s->start == refused_rnr && c->rnr_retry == 7);
+	while ((s->start == refused_rnr && c->rnr_retry == 7) ||
+	       (s->start == refused_late &&
+		(c->rnr_retry < LATE_RNR_RETRIES || c->min_rnr_timer > LATE_RNR_TIMER)));
 	return s;
 }
 
@@ -98,9 +103,26 @@ to_error(struct sim *sim, struct side *s)
 		receive_post(sim, s, 100, NULL, false);
 }
 
+/* Who has failed is in ERR. */
+static void
+check_state(struct side *s)
+{
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr;
+
+	if (s->qp == NULL || (s->send_status == IBV_WC_SUCCESS && s->request_events == 0))
+		return;
+	SIM_CHECK(uroce_query_qp(s->qp, &attr, IBV_QP_STATE, &init) == 0, "uroce_query_qp fails");
+	SIM_CHECK(attr.qp_state == IBV_QPS_ERR, "QP 0x%06x has failed, and is in state %d", s->qpn,
+		  (int)attr.qp_state);
+}
+
 void
 scenario_end(struct sim *sim, struct side *a)
 {
+	check_state(a);
+	if (a->send_status != IBV_WC_SUCCESS)
+		check_state(a->peer);
 	trace_note(sim->world.now_ns, "scenario ends, QP 0x%06x", a->qpn);
 	to_error(sim, a);
 	to_error(sim, a->peer);

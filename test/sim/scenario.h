@@ -54,6 +54,7 @@ bool refused_too_long(struct sim *sim, struct side *a);
 bool refused_bad_lkey(struct sim *sim, struct side *a);
 bool refused_bad_receive(struct sim *sim, struct side *a);
 bool refused_rnr(struct sim *sim, struct side *a);
+bool refused_late(struct sim *sim, struct side *a);
 
 /* interrupted.c */
 bool interrupted_error_state(struct sim *sim, struct side *a);

@@ -198,7 +198,8 @@ pair_event(struct shared *s, struct pair *p, enum ibv_event_type type, const str
 		p->last_wqes++;
 		return true;
 	}
-	SIM_CHECK(type == IBV_EVENT_COMM_EST || (type == IBV_EVENT_QP_FATAL && p->broken), "pair %u: %s", p->index,
+	SIM_CHECK(type == IBV_EVENT_COMM_EST || (type == IBV_EVENT_QP_FATAL && p->broken) ||
+			  (type == IBV_EVENT_QP_ACCESS_ERR && p->refused && qp == p->receiver), "pair %u: %s", p->index,
 		  uroce_event_type_str(type));
 	return true;
 }

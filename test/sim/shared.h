@@ -58,6 +58,7 @@ struct pair {
 	uintptr_t life;		 /* it has been made so often */
 	bool broken;		 /* one of its QPs is in error: it is to be made anew */
 	bool failed;		 /* ... and a request has failed */
+	bool refused;		 /* ... because it was not allowed */
 	unsigned int last_wqes;	 /* events of this life */
 };
 
