@@ -63,7 +63,7 @@ static const struct {
 	const char *text;
 	const char *says;
 } wrong[] = {
-	{ "loss", "loss has no value" },
+	{ "loss", "loss has no value: give it as loss=VALUE" },
 	{ "loss=", "0.01" },
 	{ "loss=1.1", "from 0 to 1" },
 	{ "loss=-0.1", "from 0 to 1" },

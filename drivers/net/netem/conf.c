@@ -94,7 +94,7 @@ parse_pair(const char *key, const char *text, void *arg)
 	int ret;
 
 	if (text == NULL)
-		return wrong(p, "%s has no value", key);
+		return wrong(p, "%s has no value: give it as %s=VALUE", key, key);
 	if (strcmp(key, "loss") == 0)
 		return parse_share(p, key, text, &c->loss);
 	if (strcmp(key, "reorder") == 0)
