@@ -89,6 +89,8 @@ eal_explain(int argc, char **argv)
 	else if (rte_errno != EINVAL && geteuid() != 0)
 		hint = "Hugepages and ports are root's: use sudo, or say --no-huge and --no-pci to go "
 		       "without.";
+	else if (huge && rte_errno == EACCES)
+		hint = "Is hugetlbfs mounted? `sudo config/run` mounts it, or say --no-huge to go without.";
 	fprintf(stderr, "%s: EAL did not start%s%s\n%s\n", uroce_app_name,
 		rte_errno != 0 ? ": " : "", rte_errno != 0 ? rte_strerror(rte_errno) : "", hint);
 }
