@@ -323,7 +323,7 @@ sack(struct crowd *c, uint32_t psn, uint32_t from, unsigned int runs, uint32_t a
 	crowd_in(c, &in);
 }
 
-/* Now the odd ones have come, now the even ones, now none; and one more is acknowledged each time. */
+/* Now the odd ones have come, now the even ones, now none; one more is acknowledged each time. */
 static void
 sacks_that_contradict(struct crowd *c)
 {

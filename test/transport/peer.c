@@ -205,6 +205,8 @@ peer_start(struct peer *p, const struct peer_conf *conf)
 	if (conf == NULL)
 		conf = &defaults;
 	dev_conf.go_back_n = conf->go_back_n;
+	if (conf->log2_max_qp != 0)
+		dev_conf.log2_max_qp = conf->log2_max_qp;
 	memset(p, 0, sizeof(*p));
 	current = p;
 	copy_only = conf->copy;

@@ -34,6 +34,7 @@ struct peer_conf {
 	uint32_t rq_psn, sq_psn;	/* 0: as above */
 	uint32_t dest_qpn;		/* 0: PEER_QPN, the only one that peer_out() takes */
 	int cqe;			/* 0: 256 */
+	unsigned int log2_max_qp;	/* of the device; 0: 4 */
 	bool copy;			/* the port takes no chains */
 	bool go_back_n;			/* of the device */
 	enum ibv_qp_state state;	/* 0: RTS */
