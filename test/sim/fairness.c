@@ -297,7 +297,7 @@ main(int argc, char **argv)
 
 	parse_options(&o, argc, argv);
 	setvbuf(stdout, NULL, _IOLBF, 0);
-	test_eal_init(NULL);
+	test_eal_init("-m", "768", NULL); /* of all ends */
 	trace_init(false);
 	make_world(&o);
 	start(&o);
