@@ -222,11 +222,13 @@ static void
 refuse_read(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_rd_atomic *r)
 {
 	uint32_t psn = uroce_psn_add(r->first_psn, r->next);
+	bool told = qp->resp.closing;	/* of a request behind it, which was refused meanwhile */
 
 	qp->resp.resource_head = qp->resp.resource_tail;
 	qp->resp.closing = true;
 	uroce_response_nak(e, qp, uroce_verdicts[UROCE_NAK_ACCESS].syndrome, psn);
-	uroce_qp_event(qp, IBV_EVENT_QP_ACCESS_ERR);
+	if (!told)
+		uroce_qp_event(qp, IBV_EVENT_QP_ACCESS_ERR);
 }
 
 /* A READ that was answered comes again, and its memory has gone since. If the peer still needs it, the NAK tells him.

@@ -156,6 +156,31 @@ refused_requests_raise_events(void **state)
 	}
 }
 
+/* The region of a READ that was accepted goes, and a WRITE behind it is refused before the answer is due: the READ is
+ * what the NAK names, and there is one event. */
+static void
+two_requests_refused_raise_one_event(void **state)
+{
+	struct peer_packet read = { .opcode = UROCE_RC_READ_REQUEST, .psn = PEER_RQ_PSN, .dma_len = 8 };
+	struct peer_packet write = { .opcode = UROCE_RC_WRITE_ONLY, .psn = PEER_RQ_PSN + 1, .dma_len = 8,
+				     .payload_bytes = 8 };
+	struct peer p;
+
+	(void)state;
+	peer_start(&p, NULL);
+	read.va = write.va = (uintptr_t)p.buffer;
+	read.rkey = write.rkey = p.mr->rkey;
+	assert_int_equal(peer_in(&p, &read), UROCE_OK);
+	assert_int_equal(uroce_dereg_mr(p.mr), 0);
+	p.mr = NULL;
+	assert_int_equal(peer_in(&p, &write), UROCE_NAK_ACCESS);
+	peer_expect(&p, UROCE_RC_ACKNOWLEDGE, PEER_RQ_PSN);
+	peer_expect_nothing(&p);
+	expect_event(&p, IBV_EVENT_QP_ACCESS_ERR);
+	expect_no_event(&p);
+	peer_stop(&p);
+}
+
 static void
 a_failed_send_raises_an_event(void **state)
 {
@@ -233,6 +258,7 @@ main(void)
 		cmocka_unit_test(r43_a_full_cq_stops_the_qp_and_is_reported),
 		cmocka_unit_test(reset_forgets_everything),
 		cmocka_unit_test(refused_requests_raise_events),
+		cmocka_unit_test(two_requests_refused_raise_one_event),
 		cmocka_unit_test(a_failed_send_raises_an_event),
 		cmocka_unit_test(an_overrun_raises_events),
 		cmocka_unit_test(the_first_request_raises_an_event),
