@@ -44,7 +44,7 @@
 /* Requester and responder */
 #define UROCE_WINDOW_PACKETS 256	/* unacknowledged request PSNs per QP */
 #define UROCE_ACK_REQ_PACKETS 32	/* AckReq at least this often within a message */
-#define UROCE_UC_MAX_WRONG_KEYS 4096	/* named by the peer of a UC QP: then it ends, as an RC QP does with the first */
+#define UROCE_UC_MAX_WRONG_KEYS 4096	/* a UC QP's peer may name so many; an RC QP ends with the first */
 #define UROCE_SEND_QUANTUM 32		/* packets a QP may send before the next one's turn */
 #define UROCE_BURST 32			/* frames per RX or TX burst */
 #define UROCE_SMALL_BYTES 256		/* payloads up to here share the header's mbuf */
@@ -56,7 +56,7 @@
 					 * beyond what is acknowledged while it recovers; a power of two */
 #define UROCE_EARLY_FRAMES 2048		/* kept by a worker at a time, for all of its QPs */
 #define UROCE_EARLY_QPS 256		/* ... of so many of them; the others' peers send again */
-#define UROCE_EARLY_SPARE 16		/* of a pool the 16th part, and two bursts, are left to those who receive and send */
+#define UROCE_EARLY_SPARE 16		/* of a pool the 16th part, and two bursts, are left to receive and send */
 #define UROCE_EARLY_SPARE_FRAMES 8	/* ... which is looked at after each so many that are kept */
 #define UROCE_EARLY_NS 100000000ull	/* ... and so long: what nobody completes gives its mbufs back */
 #define UROCE_SACK_RUNS 32		/* reported at a time */
@@ -66,7 +66,7 @@
 #define UROCE_PROBE_INITIAL_NS 10000000ull	/* and so late before a round trip has been measured */
 
 /* Congestion control: of an engine, and the defaults of struct uroce_congestion */
-#define UROCE_RATES 1024		/* QPs of a worker that are held to a rate at a time; CNPs for others are dropped */
+#define UROCE_RATES 1024		/* QPs of a worker held to a rate at a time; CNPs for others are dropped */
 #define UROCE_CNPS 32			/* made and not sent yet, per worker */
 #define UROCE_PACE_BURST_NS 32000ull	/* a QP catches up with so much of what its rate has earned, */
 #define UROCE_PACE_LOOK_NS 500000ull	/* and its rate is looked at so often at least, */
@@ -209,8 +209,8 @@
 #define UROCE_PERF_BATCH_BYTES 8192		/* messages from here on are posted one by one */
 #define UROCE_PERF_INLINE_BYTES 32		/* messages up to here are posted inline */
 #define UROCE_PERF_LOSSY_RECEIVES 1024		/* of a QP whose transport does not send again, at least */
-#define UROCE_PERF_LOST_MS 100			/* without a sign of it, a message of UC or UD is lost */
-#define UROCE_PERF_LOSS_WINDOW 4096		/* messages that may be lost in a row and still be told from wrong ones */
+#define UROCE_PERF_LOST_MS 100			/* without a sign of a message of UC or UD, the peer is asked */
+#define UROCE_PERF_LOSS_WINDOW 4096		/* messages lost in a row that are still told from wrong ones */
 #define UROCE_PERF_OOB_PORT 18515
 #define UROCE_PERF_CM_PORT 18515		/* of RDMA_PS_TCP */
 #define UROCE_PERF_CM_CHUNKS 64			/* lines on their way, each way */

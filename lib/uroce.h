@@ -75,7 +75,7 @@ struct uroce_congestion {
 	uint16_t dce_tcp_g;		/* of 1024: of alpha is kept when it is updated; 1020 */
 	uint16_t initial_alpha_value;	/* of 1024: at the first CNP; 1024 */
 	uint32_t np_min_time_between_cnps;	/* us, for a QP; 50 */
-	uint32_t rpg_max_rate;		/* Mb/s: above it a QP has no rate; the link's speed, 100,000 if it is unknown */
+	uint32_t rpg_max_rate;		/* Mb/s: above it a QP has no rate; the link's, or 100,000 if unknown */
 	uint32_t rpg_min_rate;		/* Mb/s; 10 */
 	uint32_t rpg_ai_rate;		/* Mb/s: the target grows by; 40 */
 	uint32_t rpg_hai_rate;		/* ... when it grows fast; 200 */
@@ -509,8 +509,8 @@ int uroce_destroy_ah(struct ibv_ah *ah);
  * ibv_init_ah_from_wc(3): the address vector with which to answer a datagram.
  *
  * @param grh	the first 40 bytes of the receive buffer
- * @return	0; -1 and errno: EINVAL: not a receive of a UD QP, or to none of the device's addresses. For one that came
- *		by multicast, the first entry of the GID table that has the kind of the sender's address speaks.
+ * @return	0; -1 and errno: EINVAL: not a receive of a UD QP, or to none of the device's addresses. For one that
+ *		came by multicast, the first entry of the GID table that has the kind of the sender's address speaks.
  */
 int uroce_init_ah_from_wc(struct ibv_context *context, uint8_t port_num, struct ibv_wc *wc,
 			  struct ibv_grh *grh, struct ibv_ah_attr *ah_attr);
@@ -520,9 +520,9 @@ struct ibv_ah *uroce_create_ah_from_wc(struct ibv_pd *pd, struct ibv_wc *wc, str
 				       uint8_t port_num);
 
 /**
- * ibv_attach_mcast(3): from now on the QP receives what is sent to the group with its Q_Key. Its device joins the group.
- * A QP of it that sends to the group does not receive its own unless it is attached. To send, make an address handle for
- * the group and give 0xffffff as the remote QPN.
+ * ibv_attach_mcast(3): from now on the QP receives what is sent to the group with its Q_Key. Its device joins the
+ * group. A QP of it that sends to the group does not receive its own unless it is attached. To send, make an address
+ * handle for the group and give 0xffffff as the remote QPN.
  *
  * @param gid	of the group: an IPv6 address in ff00/8, or one of IPv4 in 224.0.0.0/4, mapped into IPv6
  * @param lid	no matter

@@ -62,7 +62,7 @@ struct uroce_cm_private {
  * depth is our responder resources and the other way round. */
 struct uroce_cm_req {
 	uint64_t service_id;
-	uint64_t ca_guid;		/* received: of the peer's CA; network byte order. Sent: conf's, whatever is here */
+	uint64_t ca_guid;		/* received: the peer's, network byte order; sent: conf's, whatever is here */
 	struct uroce_cm_path path;	/* received: seen from here */
 	struct uroce_cm_path alternate;	/* dgid all zero: none */
 	uint32_t qpn;			/* of the sender's QP */

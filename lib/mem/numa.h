@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
+ *
+ * Where memory is, for those who make what belongs near it.
  */
 
 #ifndef UROCE_MEM_NUMA_H

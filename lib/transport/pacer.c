@@ -18,7 +18,8 @@
 #include "uroce.h"
 #include "verbs/congestion.h"
 
-static_assert((int64_t)UROCE_CONGESTION_MAX_RATE * 1000000 <= INT64_MAX / (int64_t)UROCE_PACE_BURST_NS, "a burst's credit");
+static_assert((int64_t)UROCE_CONGESTION_MAX_RATE * 1000000 <= INT64_MAX / (int64_t)UROCE_PACE_BURST_NS,
+	      "a burst's credit");
 
 int
 uroce_pacer_init(struct uroce_pacer *pacer, int numa_node, uint64_t now_ns)

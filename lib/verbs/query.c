@@ -41,8 +41,8 @@ uroce_query_device(struct ibv_context *context, struct ibv_device_attr *attr)
 		.max_qp_wr = UROCE_MAX_QP_WR,
 		.device_cap_flags = IBV_DEVICE_CURR_QP_STATE_MOD | IBV_DEVICE_SYS_IMAGE_GUID |
 				    IBV_DEVICE_RC_RNR_NAK_GEN | IBV_DEVICE_MEM_WINDOW |
-				    IBV_DEVICE_MEM_WINDOW_TYPE_2B | IBV_DEVICE_MEM_MGT_EXTENSIONS | IBV_DEVICE_SRQ_RESIZE |
-				    IBV_DEVICE_XRC,
+				    IBV_DEVICE_MEM_WINDOW_TYPE_2B | IBV_DEVICE_MEM_MGT_EXTENSIONS |
+				    IBV_DEVICE_SRQ_RESIZE | IBV_DEVICE_XRC,
 		.max_sge = UROCE_MAX_SGE,
 		.max_sge_rd = UROCE_MAX_SGE,
 		.max_cq = UROCE_MAX_CQ,

@@ -38,8 +38,8 @@ unsigned int replay_failures(void);
 void replay_responder(const struct exchange *x);
 void replay_requester(const struct exchange *x);
 
-/** What is not the same in both, of what has to be: opcode, PSN, solicited event, all further headers (but for credits),
- * payload; NULL: nothing */
+/** What is not the same in both, of what has to be: opcode, PSN, solicited event, all further headers (but for
+ * credits), payload; NULL: nothing */
 const char *replay_compare(const struct captured *c, const struct device_frame *ours);
 
 #endif /* UROCE_TEST_CONFORMANCE_REPLAY_H */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * A day in miniature: thousands of connections are made, used and ended, by hand and by rdma_cm. Afterwards there is not
- * more in DPDK's heap, in the C library's, in the mbuf pools, of threads or of files than after the first ones.
+ * A day in miniature: thousands of connections are made, used and ended, by hand and by rdma_cm. Afterwards there is
+ * not more in DPDK's heap, in the C library's, in the mbuf pools, of threads or of files than after the first ones.
  * UROCE_SOAK_CYCLES in the environment makes it longer.
  */
 

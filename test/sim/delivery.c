@@ -115,7 +115,8 @@ check_recv(struct unreliable *u, struct node *n, const struct ibv_wc *wc)
 	l = find_letter(u, id, &from, &number);
 	SIM_CHECK(is_for(l, n) && !l->wrong_qkey && l->status == IBV_WC_SUCCESS, "a message that is not for it");
 	SIM_CHECK(wc->byte_len == l->length + grh && wc->src_qp == u->nodes[from].qp->qp_num, "length or sender");
-	SIM_CHECK(letter_has_imm(l) == !!(wc->wc_flags & IBV_WC_WITH_IMM) && (grh != 0) == !!(wc->wc_flags & IBV_WC_GRH),
+	SIM_CHECK(letter_has_imm(l) == !!(wc->wc_flags & IBV_WC_WITH_IMM) &&
+			  (grh != 0) == !!(wc->wc_flags & IBV_WC_GRH),
 		  "wc.wc_flags 0x%x", wc->wc_flags);
 	if (grh != 0)
 		check_grh(u, slot, from, l->to);

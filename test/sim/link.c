@@ -270,7 +270,8 @@ dispatch(struct link *l, struct link_frame *f, uint64_t due_ns)
 	queue_push(&l->ports[f->to].to_switch, f);
 }
 
-/* The model's runs are of frames, however long it takes until the next: the retries of a lone packet would be used up. */
+/* The model's runs are of frames, however long it takes until the next: the retries of a lone packet would be used
+ * up. */
 static bool
 is_spared(struct link *l, struct link_path *p)
 {

@@ -150,6 +150,6 @@ scenario_check_events(const struct side *a)
 	if (a->peer->qp != NULL)
 		check_side_events(a->peer);
 	/* a READ that was answered before is refused in silence: the network may have doubled it */
-	SIM_CHECK(!refused || !a->must_fail || a->peer->request_events == 1, "QP 0x%06x: no event tells that it refused a request",
-		  a->peer->qpn);
+	SIM_CHECK(!refused || !a->must_fail || a->peer->request_events == 1,
+		  "QP 0x%06x: no event tells that it refused a request", a->peer->qpn);
 }

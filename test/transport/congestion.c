@@ -383,7 +383,8 @@ a_cnp_for_who_does_not_send_is_dropped(void **state)
 	peer_stop(&p);
 }
 
-/* Its own peer can slow a queue pair down, and no further than to the least rate; and not for longer than it goes on. */
+/* Its own peer can slow a queue pair down, and no further than to the least rate; and not for longer than it goes
+ * on. */
 static void
 a_flood_of_cnps_leaves_the_least_rate(void **state)
 {
