@@ -107,6 +107,7 @@
 #define UROCE_CMA_EP_TIMEOUT_MS 2000	/* rdma_create_ep(3): of resolving */
 
 /* Wire */
+#define UROCE_HOP_LIMIT 64		/* of a CNP, and of an address vector that says none */
 #define UROCE_ICRC_COPY_BYTES 128	/* of a frame's head, copied to mask fields before its ICRC */
 
 /* Attributes of a device that describe rather than limit */

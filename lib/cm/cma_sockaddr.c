@@ -10,8 +10,7 @@
 #include <netinet/in.h>
 
 #include "cm/cma_sockaddr.h"
-
-static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
+#include "wire/gid.h"
 
 static const struct sockaddr_in *
 in_of(const struct sockaddr *addr)
@@ -44,14 +43,7 @@ uroce_cma_addr_to_gid(const struct sockaddr *addr, union ibv_gid *gid)
 		memcpy(gid->raw, &in6_of(addr)->sin6_addr, sizeof(gid->raw));
 		return;
 	}
-	memcpy(gid->raw, mapped, sizeof(mapped));
-	memcpy(gid->raw + 12, &in_of(addr)->sin_addr, 4);
-}
-
-static bool
-gid_is_v4(const union ibv_gid *gid)
-{
-	return memcmp(gid->raw, mapped, sizeof(mapped)) == 0;
+	uroce_gid_from_ipv4(gid->raw, in_of(addr)->sin_addr.s_addr);
 }
 
 bool
@@ -61,8 +53,8 @@ uroce_cma_addr_any(const struct sockaddr *addr)
 	union ibv_gid gid;
 
 	uroce_cma_addr_to_gid(addr, &gid);
-	if (gid_is_v4(&gid))
-		return memcmp(gid.raw + 12, zero.raw, 4) == 0;
+	if (uroce_gid_is_ipv4(gid.raw))
+		return uroce_gid_to_ipv4(gid.raw) == INADDR_ANY;
 	return memcmp(gid.raw, zero.raw, sizeof(zero.raw)) == 0;
 }
 
@@ -72,9 +64,7 @@ uroce_cma_addr_multicast(const struct sockaddr *addr)
 	union ibv_gid gid;
 
 	uroce_cma_addr_to_gid(addr, &gid);
-	if (gid_is_v4(&gid))
-		return (gid.raw[12] & 0xf0) == 0xe0;
-	return gid.raw[0] == 0xff;
+	return uroce_gid_is_multicast(gid.raw);
 }
 
 bool
@@ -116,11 +106,11 @@ uroce_cma_addr_set_any(struct sockaddr_storage *addr, sa_family_t family)
 bool
 uroce_cma_addr_from_gid(struct sockaddr_storage *addr, sa_family_t family, const union ibv_gid *gid)
 {
-	if (family == AF_INET && !gid_is_v4(gid))
+	if (family == AF_INET && !uroce_gid_is_ipv4(gid->raw))
 		return false;
 	uroce_cma_addr_set_any(addr, family);
 	if (family == AF_INET)
-		memcpy(&((struct sockaddr_in *)addr)->sin_addr, gid->raw + 12, 4);
+		((struct sockaddr_in *)addr)->sin_addr.s_addr = uroce_gid_to_ipv4(gid->raw);
 	else
 		memcpy(&((struct sockaddr_in6 *)addr)->sin6_addr, gid->raw, sizeof(gid->raw));
 	return true;

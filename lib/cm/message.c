@@ -19,7 +19,6 @@
 #define MAX_TIMEOUT    31 /* 5 bits */
 #define MAX_RETRIES    7  /* 3 bits */
 #define MAX_CM_RETRIES 15 /* 4 bits */
-#define MAX_FLOW_LABEL 0xfffff
 #define MAX_SL         15
 #define LID_PERMISSIVE 0xffff
 
@@ -112,7 +111,7 @@ gid_is_zero(const union ibv_gid *gid)
 static bool
 path_fits(const struct uroce_cm_path *path)
 {
-	return path->flow_label <= MAX_FLOW_LABEL && path->sl <= MAX_SL &&
+	return path->flow_label <= UROCE_FLOW_LABEL_MASK && path->sl <= MAX_SL &&
 	       path->packet_life_time <= MAX_TIMEOUT;
 }
 

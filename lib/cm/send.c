@@ -333,7 +333,7 @@ uroce_cm_send_lap(struct uroce_cm_conn *conn, const struct uroce_cm_path *altern
 
 	if (ret != 0)
 		return ret;
-	if (alternate->flow_label > 0xfffff || alternate->sl > 15 ||
+	if (alternate->flow_label > UROCE_FLOW_LABEL_MASK || alternate->sl > 15 ||
 	    alternate->packet_life_time > 31)
 		return -EINVAL;
 	conn->lap_count++;

@@ -12,16 +12,8 @@
 #include <arpa/inet.h>
 
 #include "port/address.h"
-#include "wire/template.h"
 
-static const uint8_t ipv4_prefix[12] = { [10] = 0xff, [11] = 0xff };
-
-void
-uroce_gid_from_ipv4(uint8_t gid[16], uint32_t address_be)
-{
-	memcpy(gid, ipv4_prefix, sizeof(ipv4_prefix));
-	memcpy(gid + sizeof(ipv4_prefix), &address_be, sizeof(address_be));
-}
+#define IPV4_BITS (8 * UROCE_GID_IPV4_OFFSET) /* of ::ffff:0:0/96 */
 
 bool
 uroce_gid_is_host(const uint8_t gid[16])
@@ -72,9 +64,9 @@ uroce_subnet_parse(struct uroce_subnet *s, const char *cidr)
 		return -EINVAL;
 	/* ::ffff:a.b.c.d/n is written as IPv6, but is an IPv4 address */
 	if (uroce_gid_is_ipv4(s->gid) && strchr(text, ':') == NULL && bits <= 32)
-		bits += UROCE_IPV4_PREFIX_BITS;
+		bits += IPV4_BITS;
 	else if (uroce_gid_is_ipv4(s->gid) &&
-		 (strchr(text, ':') == NULL || bits <= UROCE_IPV4_PREFIX_BITS))
+		 (strchr(text, ':') == NULL || bits <= IPV4_BITS))
 		return -EINVAL;
 	if (bits > 128)
 		return -EINVAL;
@@ -88,7 +80,7 @@ uroce_gid_format(const uint8_t gid[16], char *buffer, size_t bytes)
 	const char *text;
 
 	if (uroce_gid_is_ipv4(gid))
-		text = inet_ntop(AF_INET, gid + 12, buffer, (socklen_t)bytes);
+		text = inet_ntop(AF_INET, gid + UROCE_GID_IPV4_OFFSET, buffer, (socklen_t)bytes);
 	else
 		text = inet_ntop(AF_INET6, gid, buffer, (socklen_t)bytes);
 	return text != NULL ? text : "?";
@@ -144,12 +136,9 @@ uroce_addresses_have_ipv6(const struct uroce_addresses *a, const uint8_t address
 bool
 uroce_addresses_have(const struct uroce_addresses *a, const uint8_t gid[16])
 {
-	uint32_t ipv4;
-
 	if (!uroce_gid_is_ipv4(gid))
 		return uroce_addresses_have_ipv6(a, gid);
-	memcpy(&ipv4, gid + sizeof(ipv4_prefix), sizeof(ipv4));
-	return uroce_addresses_have_ipv4(a, ipv4);
+	return uroce_addresses_have_ipv4(a, uroce_gid_to_ipv4(gid));
 }
 
 static int

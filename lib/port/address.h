@@ -15,9 +15,7 @@
 #include <rte_ether.h>
 
 #include "uroce_config.h"
-#include "wire/template.h"
-
-#define UROCE_IPV4_PREFIX_BITS 96 /* of ::ffff:0:0/96 */
+#include "wire/gid.h"
 
 struct uroce_subnet {
 	uint8_t gid[16];
@@ -50,7 +48,6 @@ const char *uroce_gid_format(const uint8_t gid[16], char *buffer, size_t bytes);
 void uroce_gid_link_local(uint8_t gid[16], const struct rte_ether_addr *mac);
 /** Can it be the address of a host, on the wire? Not multicast, not unspecified, not loopback. */
 bool uroce_gid_is_host(const uint8_t gid[16]);
-void uroce_gid_from_ipv4(uint8_t gid[16], uint32_t address_be);
 /** The MAC of a multicast group, or of a host's solicited-node group. */
 void uroce_multicast_mac(struct rte_ether_addr *mac, const uint8_t gid[16]);
 void uroce_solicited_node(uint8_t group[16], const uint8_t target[16]);

@@ -318,7 +318,7 @@ void
 uroce_ethdev_listen(const struct uroce_port *port, const struct uroce_addresses *own)
 {
 	static const uint8_t all_nodes[16] = { 0xff, 0x02, [15] = 0x01 };
-	static const uint8_t all_hosts[16] = { [10] = 0xff, 0xff, 224, 0, 0, 1 };
+	static const uint8_t all_hosts[16] = UROCE_GID_IPV4(224, 0, 0, 1);
 	struct filter f = { .count = 0 };
 	uint8_t group[16];
 

@@ -19,7 +19,7 @@
 #include "port/port.h"
 #include "uroce.h"
 #include "verbs/ah.h"
-#include "wire/template.h"
+#include "wire/gid.h"
 
 static void
 snapshot_add(struct uroce_addresses *a, const struct uroce_subnet *s, unsigned int slot)
@@ -27,7 +27,7 @@ snapshot_add(struct uroce_addresses *a, const struct uroce_subnet *s, unsigned i
 	a->slots[a->count] = (uint16_t)slot;
 	a->subnets[a->count++] = *s;
 	if (uroce_gid_is_ipv4(s->gid))
-		memcpy(&a->ipv4[a->ipv4_count++], s->gid + 12, sizeof(a->ipv4[0]));
+		a->ipv4[a->ipv4_count++] = uroce_gid_to_ipv4(s->gid);
 	else
 		memcpy(a->ipv6[a->ipv6_count++], s->gid, sizeof(s->gid));
 }

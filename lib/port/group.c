@@ -14,7 +14,7 @@
 
 #include "mem/random.h"
 #include "port/group.h"
-#include "wire/template.h"
+#include "wire/gid.h"
 
 #define ROBUSTNESS 2
 
@@ -29,11 +29,11 @@ family_of(const uint8_t gid[16])
 static bool
 is_reported(const uint8_t gid[16])
 {
-	static const uint8_t all_hosts[4] = { 224, 0, 0, 1 };
+	static const uint8_t all_hosts[16] = UROCE_GID_IPV4(224, 0, 0, 1);
 	static const uint8_t all_nodes[16] = { 0xff, 0x02, [15] = 0x01 };
 
 	if (uroce_gid_is_ipv4(gid))
-		return memcmp(gid + 12, all_hosts, sizeof(all_hosts)) != 0;
+		return memcmp(gid, all_hosts, sizeof(all_hosts)) != 0;
 	return (gid[1] & 0xf) > 1 && memcmp(gid, all_nodes, sizeof(all_nodes)) != 0;
 }
 

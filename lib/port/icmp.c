@@ -14,7 +14,7 @@
 #include "port/icmp.h"
 #include "port/rx.h"
 #include "port/tx.h"
-#include "wire/template.h"
+#include "wire/gid.h"
 
 #define ICMP_ECHO_REPLY    0
 #define ICMP_ECHO_REQUEST  8
@@ -47,8 +47,8 @@ ipv4_finish(struct rte_ipv4_hdr *ip, const uint8_t src[16], const uint8_t dst[16
 	ip->fragment_offset = rte_cpu_to_be_16(RTE_IPV4_HDR_DF_FLAG);
 	ip->time_to_live = TTL;
 	ip->next_proto_id = IPPROTO_ICMP;
-	memcpy(&ip->src_addr, src + 12, sizeof(ip->src_addr));
-	memcpy(&ip->dst_addr, dst + 12, sizeof(ip->dst_addr));
+	ip->src_addr = uroce_gid_to_ipv4(src);
+	ip->dst_addr = uroce_gid_to_ipv4(dst);
 	ip->hdr_checksum = rte_ipv4_cksum(ip);
 	echo->checksum = 0;
 	echo->checksum = (rte_be16_t)~rte_raw_cksum(echo, icmp_bytes);

@@ -106,21 +106,12 @@ message_send(struct uroce_port_queue *q, struct rte_mbuf *m, struct igmp *igmp, 
 	uroce_count(&q->counters[UROCE_PORT_GROUP_REPORTS], 1);
 }
 
-static rte_be32_t
-ipv4_of(const uint8_t gid[16])
-{
-	rte_be32_t address;
-
-	memcpy(&address, gid + 12, sizeof(address));
-	return address;
-}
-
 /* Versions 1 and 2: to the group itself, so that other members hear it; leaving, to all routers. */
 static void
 send_old(struct uroce_port_queue *q, const struct uroce_group_report *report)
 {
 	bool leave = report->records[0].type == UROCE_GROUP_LEAVE;
-	rte_be32_t group = ipv4_of(report->records[0].gid);
+	rte_be32_t group = uroce_gid_to_ipv4(report->records[0].gid);
 	struct rte_mbuf *m;
 	struct igmp *igmp;
 
@@ -152,7 +143,7 @@ uroce_igmp_send(struct uroce_port_queue *q, const struct uroce_group_report *rep
 	record = (struct igmp_record *)(igmp + 1);
 	for (unsigned int i = 0; i < report->count; i++) {
 		record[i].type = report->records[i].type;
-		record[i].group = ipv4_of(report->records[i].gid);
+		record[i].group = uroce_gid_to_ipv4(report->records[i].gid);
 	}
 	message_send(q, m, igmp, bytes);
 }

@@ -12,9 +12,9 @@
 #include "port/clock.h"
 #include "port/path.h"
 #include "port/registry.h"
-
-#define HOP_LIMIT       64
-#define FLOW_LABEL_MASK 0xfffff
+#include "uroce_config.h"
+#include "wire/gid.h"
+#include "wire/headers.h"
 
 static bool
 has_address(struct uroce_port *port, const uint8_t gid[16])
@@ -107,8 +107,8 @@ conf_init(const struct uroce_port *port, const struct ibv_ah_attr *attr, uint16_
 		.vlan_tci = port->vlan != 0 ? port->vlan : UROCE_NO_VLAN,
 		.traffic_class = attr->grh.traffic_class,
 		/* as Linux does: 0 and 1, which programs leave there, would not leave the link */
-		.hop_limit = attr->grh.hop_limit > 1 ? attr->grh.hop_limit : HOP_LIMIT,
-		.flow_label = attr->grh.flow_label & FLOW_LABEL_MASK,
+		.hop_limit = attr->grh.hop_limit > 1 ? attr->grh.hop_limit : UROCE_HOP_LIMIT,
+		.flow_label = attr->grh.flow_label & UROCE_FLOW_LABEL_MASK,
 		.udp_src_port = udp_src_port,
 	};
 }

@@ -29,7 +29,6 @@ struct uroce_agent;
 struct uroce_port_conf;
 struct uroce_worker;
 
-#define UROCE_NO_VLAN 0xffff /* uroce_template_conf.vlan_tci */
 #define UROCE_TX_ROOM \
 	(2 * UROCE_BURST) /* one burst of the engine, and what was left or is our own */
 

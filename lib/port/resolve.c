@@ -12,7 +12,7 @@
 #include "port/path.h"
 #include "port/registry.h"
 #include "port/resolve.h"
-#include "wire/template.h"
+#include "wire/gid.h"
 
 /* @return the GID index of an address, or -1 */
 static int

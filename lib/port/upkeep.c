@@ -14,16 +14,7 @@
 #include "port/ping.h"
 #include "port/upkeep.h"
 #include "port/watch.h"
-#include "wire/template.h"
-
-static uint32_t
-ipv4_of(const uint8_t gid[16])
-{
-	uint32_t address;
-
-	memcpy(&address, gid + 12, sizeof(address));
-	return address;
-}
+#include "wire/gid.h"
 
 static void
 announce(struct uroce_port_queue *q)
@@ -39,7 +30,7 @@ announce(struct uroce_port_queue *q)
 		if ((wanted >> own->slots[i] & 1) == 0)
 			continue;
 		if (uroce_gid_is_ipv4(gid))
-			uroce_arp_request(q, &everybody, ipv4_of(gid), ipv4_of(gid));
+			uroce_arp_request(q, &everybody, uroce_gid_to_ipv4(gid), uroce_gid_to_ipv4(gid));
 		else
 			uroce_nd_announce(q, gid);
 	}
@@ -53,7 +44,7 @@ probe(struct uroce_port_queue *q, const struct uroce_addresses *own, const struc
 	if (src == NULL)
 		return; /* the last address of its family is gone */
 	if (uroce_gid_is_ipv4(p->addr))
-		uroce_arp_request(q, &p->mac, ipv4_of(src), ipv4_of(p->addr));
+		uroce_arp_request(q, &p->mac, uroce_gid_to_ipv4(src), uroce_gid_to_ipv4(p->addr));
 	else
 		uroce_nd_solicit(q, &p->mac, src, p->addr);
 	uroce_count(&q->counters[UROCE_PORT_PROBES_SENT], 1);

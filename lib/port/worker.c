@@ -20,6 +20,7 @@
 #include "uroce.h"
 #include "verbs/mcast.h"
 #include "verbs/qp.h"
+#include "wire/gid.h"
 
 #define SPINS 1000 /* before a thread that waits for its turn lets others run */
 

@@ -543,7 +543,7 @@ uroce_completer_receive(struct uroce_engine *e, struct uroce_qp *qp, const struc
 	if (ahead == outstanding && outstanding > 0 && p->info->op == UROCE_OP_ACK) {
 		const struct uroce_aeth *aeth = uroce_packet_ext(p, UROCE_EXT_AETH);
 
-		if (aeth->syndrome == (UROCE_AETH_NAK | UROCE_NAK_PSN_SEQUENCE_ERROR))
+		if (aeth->syndrome == UROCE_AETH_SEQUENCE_NAK)
 			return receive_ack(e, qp, p);
 	}
 	if (p->info->op == UROCE_OP_ACK && only_gives_credits(e, qp, p))

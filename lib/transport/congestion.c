@@ -13,23 +13,9 @@
 #include "transport/internal.h"
 #include "uroce.h"
 #include "verbs/congestion.h"
+#include "wire/gid.h"
 
-#define HOP_LIMIT 64
-#define NO_VLAN 0xffff
 #define US UINT64_C(1000)
-
-static void
-gid_of(uint8_t gid[16], uint8_t ip_version, const uint8_t *ip)
-{
-	static const uint8_t prefix[12] = { [10] = 0xff, [11] = 0xff };
-
-	if (ip_version == 6) {
-		memcpy(gid, ip, 16);
-		return;
-	}
-	memcpy(gid, prefix, sizeof(prefix));
-	memcpy(gid + sizeof(prefix), ip, 4);
-}
 
 /* To who has sent a datagram: by the router that it came from. False: it was for a group. */
 static bool
@@ -38,13 +24,14 @@ path_back(const struct uroce_qp *qp, const struct uroce_packet *p, uint32_t src_
 	const struct rte_ether_hdr *eth = rte_pktmbuf_mtod(p->mbuf, const struct rte_ether_hdr *);
 	struct uroce_template_conf conf = {
 		.src_mac = eth->dst_addr, .dst_mac = eth->src_addr,
-		.vlan_tci = qp->dev->vlan != 0 ? qp->dev->vlan : NO_VLAN, .hop_limit = HOP_LIMIT,
+		.vlan_tci = qp->dev->vlan != 0 ? qp->dev->vlan : UROCE_NO_VLAN,
+		.hop_limit = UROCE_HOP_LIMIT,
 		.udp_src_port = uroce_udp_src_port(0, qp->ibv.qp_num, src_qpn),
 	};
 
 	RTE_ASSERT(p->l3_offset >= sizeof(*eth));
-	gid_of(conf.src_gid, p->ip_version, p->dst_ip);
-	gid_of(conf.dst_gid, p->ip_version, p->src_ip);
+	uroce_gid_from_ip(conf.src_gid, p->ip_version, p->dst_ip);
+	uroce_gid_from_ip(conf.dst_gid, p->ip_version, p->src_ip);
 	if (uroce_gid_is_multicast(conf.src_gid) || uroce_gid_is_multicast(conf.dst_gid))
 		return false;
 	return uroce_template_init(&path->headers, &conf) == 0;

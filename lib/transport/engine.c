@@ -12,6 +12,7 @@
 #include "transport/internal.h"
 #include "uroce_config.h"
 #include "verbs/congestion.h"
+#include "wire/gid.h"
 
 const char *const uroce_engine_counter_names[UROCE_ENGINE_COUNTER_COUNT] = {
 	[UROCE_SENT_PACKETS] = "sent_packets",
@@ -114,7 +115,7 @@ source_matches(const struct uroce_qp *qp, const struct uroce_packet *p)
 
 	if (p->ip_version == 6)
 		return memcmp(gid, p->src_ip, 16) == 0;
-	return uroce_gid_is_ipv4(gid) && memcmp(gid + 12, p->src_ip, 4) == 0;
+	return uroce_gid_is_ipv4(gid) && memcmp(gid + UROCE_GID_IPV4_OFFSET, p->src_ip, 4) == 0;
 }
 
 /* May it make the QP slower? A datagram's sender knows too little of those whom it sends to for R8. */

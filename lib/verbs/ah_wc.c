@@ -14,10 +14,10 @@
 #include "uroce.h"
 #include "uroce_config.h"
 #include "verbs/ah.h"
+#include "wire/gid.h"
 #include "wire/headers.h"
 
 #define HOP_LIMIT 0xff		/* as libibverbs does */
-#define FLOW_LABEL_MASK 0xfffffu
 
 /* Who sent the datagram, and to whom. */
 struct route {
@@ -26,15 +26,6 @@ struct route {
 	uint32_t flow_label;
 	uint8_t traffic_class;
 };
-
-static void
-gid_of_ipv4(union ibv_gid *gid, rte_be32_t address)
-{
-	memset(gid, 0, sizeof(*gid));
-	gid->raw[10] = 0xff;
-	gid->raw[11] = 0xff;
-	memcpy(&gid->raw[12], &address, sizeof(address));
-}
 
 static bool
 is_ipv4(const struct rte_ipv4_hdr *ip)
@@ -55,7 +46,7 @@ route_init(struct route *r, const struct ibv_grh *grh)
 	if (word >> 28 == 6) {
 		r->src = grh->sgid;
 		r->dst = grh->dgid;
-		r->flow_label = word & FLOW_LABEL_MASK;
+		r->flow_label = word & UROCE_FLOW_LABEL_MASK;
 		r->traffic_class = (uint8_t)(word >> 20);
 		return 0;
 	}
@@ -63,8 +54,8 @@ route_init(struct route *r, const struct ibv_grh *grh)
 	memcpy(&ip, (const uint8_t *)grh + sizeof(*grh) - sizeof(ip), sizeof(ip));
 	if (!is_ipv4(&ip))
 		return EINVAL;
-	gid_of_ipv4(&r->src, ip.src_addr);
-	gid_of_ipv4(&r->dst, ip.dst_addr);
+	uroce_gid_from_ipv4(r->src.raw, ip.src_addr);
+	uroce_gid_from_ipv4(r->dst.raw, ip.dst_addr);
 	r->traffic_class = ip.type_of_service;
 	return 0;
 }

@@ -15,8 +15,8 @@
 #include "uroce.h"
 #include "verbs/mcast.h"
 #include "verbs/qp.h"
+#include "wire/gid.h"
 #include "wire/opcode.h"
-#include "wire/template.h"
 
 struct uroce_mcast_group {
 	struct uroce_mcast_group *next;	/* as a bucket */

@@ -14,15 +14,16 @@
 
 #include <rte_byteorder.h>
 
-#define UROCE_UDP_PORT      4791
-#define UROCE_ICRC_BYTES    4
-#define UROCE_DEFAULT_PKEY  0xffff
-#define UROCE_GSI_QPN       1
-#define UROCE_GSI_QKEY      0x80010000
-#define UROCE_MULTICAST_QPN 0xffffff
-#define UROCE_QPN_MASK      0xffffff
-#define UROCE_GRH_BYTES     40
-#define UROCE_CNP_BYTES     16 /* reserved, behind the BTH of a CNP */
+#define UROCE_UDP_PORT        4791
+#define UROCE_ICRC_BYTES      4
+#define UROCE_DEFAULT_PKEY    0xffff
+#define UROCE_GSI_QPN         1
+#define UROCE_GSI_QKEY        0x80010000
+#define UROCE_MULTICAST_QPN   0xffffff
+#define UROCE_QPN_MASK        0xffffff
+#define UROCE_FLOW_LABEL_MASK 0xfffffu
+#define UROCE_GRH_BYTES       40
+#define UROCE_CNP_BYTES       16 /* reserved, behind the BTH of a CNP */
 
 /* BTH.flags */
 #define UROCE_BTH_SE        0x80
@@ -124,6 +125,9 @@ enum uroce_nak {
 	UROCE_NAK_REMOTE_OPERATIONAL_ERROR = 3,
 	UROCE_NAK_INVALID_RD_REQUEST = 4,
 };
+
+/* The syndrome of a NAK that asks for what is missing (R12). */
+#define UROCE_AETH_SEQUENCE_NAK (UROCE_AETH_NAK | UROCE_NAK_PSN_SEQUENCE_ERROR)
 
 static inline uint32_t
 uroce_get24(const uint8_t b[3])

@@ -6,12 +6,14 @@
  */
 
 #include <errno.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include <rte_byteorder.h>
 #include <rte_ip.h>
 #include <rte_udp.h>
 
+#include "wire/gid.h"
 #include "wire/headers.h"
 #include "wire/template.h"
 
@@ -22,31 +24,17 @@
 #define LONGEST    (LONGEST_L2 + sizeof(struct rte_ipv6_hdr) + sizeof(struct rte_udp_hdr))
 static_assert(UROCE_TEMPLATE_BYTES >= LONGEST, "UROCE_TEMPLATE_BYTES");
 
-bool
-uroce_gid_is_ipv4(const uint8_t gid[16])
-{
-	static const uint8_t prefix[12] = { [10] = 0xff, [11] = 0xff };
-
-	return memcmp(gid, prefix, sizeof(prefix)) == 0;
-}
-
-bool
-uroce_gid_is_multicast(const uint8_t gid[16])
-{
-	return uroce_gid_is_ipv4(gid) ? (gid[12] & 0xf0) == 0xe0 : gid[0] == 0xff;
-}
-
 uint16_t
 uroce_udp_src_port(uint32_t flow_label, uint32_t local_qpn, uint32_t remote_qpn)
 {
-	uint32_t fl = flow_label & FLOW_LABEL_MASK;
+	uint32_t fl = flow_label & UROCE_FLOW_LABEL_MASK;
 
 	if (fl == 0) {
 		uint64_t v = (uint64_t)local_qpn * remote_qpn;
 
 		v ^= v >> 20;
 		v ^= v >> 40;
-		fl = v & FLOW_LABEL_MASK;
+		fl = v & UROCE_FLOW_LABEL_MASK;
 	}
 	return (uint16_t)((fl & 0x3fff) ^ ((fl & 0xfc000) >> 14)) | 0xc000;
 }
@@ -61,7 +49,7 @@ l2_init(struct uroce_template *t, const struct uroce_template_conf *conf, uint16
 	eth->dst_addr = conf->dst_mac;
 	eth->ether_type = rte_cpu_to_be_16(ether_type);
 	t->l2_bytes = sizeof(*eth);
-	if (conf->vlan_tci == NO_VLAN)
+	if (conf->vlan_tci == UROCE_NO_VLAN)
 		return;
 	eth->ether_type = rte_cpu_to_be_16(RTE_ETHER_TYPE_VLAN);
 	vlan->vlan_tci = rte_cpu_to_be_16(conf->vlan_tci);
@@ -79,8 +67,8 @@ ipv4_init(struct uroce_template *t, const struct uroce_template_conf *conf)
 	ip->fragment_offset = rte_cpu_to_be_16(RTE_IPV4_HDR_DF_FLAG);
 	ip->time_to_live = conf->hop_limit;
 	ip->next_proto_id = IPPROTO_UDP;
-	memcpy(&ip->src_addr, conf->src_gid + 12, sizeof(ip->src_addr));
-	memcpy(&ip->dst_addr, conf->dst_gid + 12, sizeof(ip->dst_addr));
+	ip->src_addr = uroce_gid_to_ipv4(conf->src_gid);
+	ip->dst_addr = uroce_gid_to_ipv4(conf->dst_gid);
 	t->l3_bytes = sizeof(*ip);
 	t->ip_sum = rte_raw_cksum(ip, sizeof(*ip));
 }
@@ -91,7 +79,7 @@ ipv6_init(struct uroce_template *t, const struct uroce_template_conf *conf)
 	struct rte_ipv6_hdr *ip = (struct rte_ipv6_hdr *)(t->bytes + t->l2_bytes);
 
 	ip->vtc_flow = rte_cpu_to_be_32(6u << 28 | (uint32_t)conf->traffic_class << 20 |
-					(conf->flow_label & FLOW_LABEL_MASK));
+					(conf->flow_label & UROCE_FLOW_LABEL_MASK));
 	ip->proto = IPPROTO_UDP;
 	ip->hop_limits = conf->hop_limit;
 	memcpy(ip->src_addr, conf->src_gid, sizeof(ip->src_addr));

@@ -9,7 +9,6 @@
 #ifndef UROCE_WIRE_TEMPLATE_H
 #define UROCE_WIRE_TEMPLATE_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include <rte_ether.h>
@@ -17,10 +16,12 @@
 /* Ethernet, 802.1Q, IPv6, UDP; copied whole, so a multiple of 16. */
 #define UROCE_TEMPLATE_BYTES 80
 
+#define UROCE_NO_VLAN 0xffff /* in place of a tag: no 802.1Q header */
+
 struct uroce_template_conf {
 	struct rte_ether_addr src_mac;
 	struct rte_ether_addr dst_mac; /* zero while it is not known */
-	uint16_t vlan_tci;             /* 0xffff: no 802.1Q header */
+	uint16_t vlan_tci;             /* or UROCE_NO_VLAN */
 	uint8_t src_gid[16];           /* an IPv4 address is ::ffff:a.b.c.d; both of one family */
 	uint8_t dst_gid[16];
 	uint8_t traffic_class;
@@ -50,11 +51,5 @@ void uroce_template_write(const struct uroce_template *t, uint8_t *dst, uint32_t
 
 /** The UDP source port for a flow label (20 bits); with 0, one made of the two QPNs. */
 uint16_t uroce_udp_src_port(uint32_t flow_label, uint32_t local_qpn, uint32_t remote_qpn);
-
-/** True if the GID is ::ffff:a.b.c.d. */
-bool uroce_gid_is_ipv4(const uint8_t gid[16]);
-
-/** True if it is that of a multicast group: ::ffff:224.0.0.0/4 or ff00::/8. */
-bool uroce_gid_is_multicast(const uint8_t gid[16]);
 
 #endif /* UROCE_WIRE_TEMPLATE_H */

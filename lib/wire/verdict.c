@@ -10,7 +10,6 @@
 #include "wire/headers.h"
 #include "wire/verdict.h"
 
-#define SYNDROME_SEQUENCE    (UROCE_AETH_NAK | UROCE_NAK_PSN_SEQUENCE_ERROR)
 #define SYNDROME_INVALID     (UROCE_AETH_NAK | UROCE_NAK_INVALID_REQUEST)
 #define SYNDROME_ACCESS      (UROCE_AETH_NAK | UROCE_NAK_REMOTE_ACCESS_ERROR)
 #define SYNDROME_OPERATIONAL (UROCE_AETH_NAK | UROCE_NAK_REMOTE_OPERATIONAL_ERROR)
@@ -56,7 +55,7 @@ const struct uroce_verdict_info uroce_verdicts[UROCE_VERDICT_COUNT] = {
 	COUNT(DROP_DUPLICATE, "drop_duplicate", "R28"),
 	COUNT(DROP_AHEAD, "drop_ahead", "R12"),
 	COUNT(EARLY, "early", "R12"),
-	ROW(NAK_SEQUENCE, "nak_sequence", "R12", SYNDROME_SEQUENCE, 0),
+	ROW(NAK_SEQUENCE, "nak_sequence", "R12", UROCE_AETH_SEQUENCE_NAK, 0),
 	NAK(NAK_OPCODE_SEQUENCE, "nak_opcode_sequence", "R13", SYNDROME_INVALID, REM_INV_REQ_ERR),
 	NAK(NAK_PAYLOAD, "nak_payload", "R14", SYNDROME_INVALID, REM_INV_REQ_ERR),
 	NAK(NAK_DMA_LEN, "nak_dma_len", "R16", SYNDROME_INVALID, REM_INV_REQ_ERR),
@@ -67,8 +66,8 @@ const struct uroce_verdict_info uroce_verdicts[UROCE_VERDICT_COUNT] = {
 	NAK(NAK_ATOMIC_ALIGNMENT, "nak_atomic_alignment", "R23", SYNDROME_INVALID, REM_INV_REQ_ERR),
 	NAK(NAK_ATOMIC_WRITE, "nak_atomic_write", "R24", SYNDROME_INVALID, REM_INV_REQ_ERR),
 	NAK(NAK_FLUSH, "nak_flush", "R25", SYNDROME_INVALID, REM_INV_REQ_ERR),
-	ROW(NAK_FLUSH_RESOURCES, "nak_flush_resources", "", SYNDROME_SEQUENCE, 0),
-	ROW(NAK_FLUSH_PENDING, "nak_flush_pending", "", SYNDROME_SEQUENCE, 0),
+	ROW(NAK_FLUSH_RESOURCES, "nak_flush_resources", "", UROCE_AETH_SEQUENCE_NAK, 0),
+	ROW(NAK_FLUSH_PENDING, "nak_flush_pending", "", UROCE_AETH_SEQUENCE_NAK, 0),
 	NAK(NAK_INVALIDATE, "nak_invalidate", "R33", SYNDROME_ACCESS, REM_INV_REQ_ERR),
 	/* The transport adds the QP's timer code. */
 	ROW(NAK_RNR, "nak_rnr", "R21", UROCE_AETH_RNR_NAK, 0),

@@ -10,9 +10,9 @@
 #include "end.h"
 #include "uroce_config.h"
 #include "verbs/qp.h"
+#include "wire/gid.h"
 #include "world.h"
 
-#define NO_VLAN  0xffff
 
 static struct end *
 end_of(struct uroce_device *dev)
@@ -57,7 +57,7 @@ op_path_init(struct uroce_device *dev, const struct ibv_ah_attr *attr, uint32_t 
 	struct uroce_template_conf conf = {
 		.src_mac.addr_bytes = { 2, 0, 0, 0, 0, (uint8_t)e->index },
 		.dst_mac.addr_bytes = { 2, 0, 0, 0, 0, attr->grh.dgid.raw[15] },
-		.vlan_tci = e->world->conf.vlan ? END_VLAN_TCI : NO_VLAN,
+		.vlan_tci = e->world->conf.vlan ? END_VLAN_TCI : UROCE_NO_VLAN,
 		.traffic_class = attr->grh.traffic_class,
 		.hop_limit = attr->grh.hop_limit,
 		.flow_label = attr->grh.flow_label,

@@ -13,6 +13,7 @@
 
 #include "uroce.h"
 #include "fake.h"
+#include "wire/gid.h"
 
 struct fake fake;
 

@@ -17,13 +17,9 @@
 #include <rte_common.h>
 #include <rte_ip.h>
 
+#include "wire/gid.h"
 #include "wire/template.h"
 
-#define NO_VLAN 0xffff
-#define GID4(a, b, c, d)                                             \
-	{                                                            \
-		0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, a, b, c, d \
-	}
 #define GID6(last)                                                                  \
 	{                                                                           \
 		0xfd, 0x12, 0x34, 0x56, 0x78, 0x9a, 0, 0, 0, 0, 0, 0, 0, 0, 0, last \
@@ -32,9 +28,9 @@
 static const struct uroce_template_conf conf4 = {
 	.src_mac = { { 0x02, 0x11, 0x22, 0x33, 0x44, 0x55 } },
 	.dst_mac = { { 0x02, 0xaa, 0xbb, 0xcc, 0xdd, 0xee } },
-	.vlan_tci = NO_VLAN,
-	.src_gid = GID4(10, 77, 0, 2),
-	.dst_gid = GID4(10, 77, 0, 1),
+	.vlan_tci = UROCE_NO_VLAN,
+	.src_gid = UROCE_GID_IPV4(10, 77, 0, 2),
+	.dst_gid = UROCE_GID_IPV4(10, 77, 0, 1),
 	.traffic_class = 0x6a,
 	.hop_limit = 63,
 	.flow_label = 0xabcde, /* IPv4 has none */
@@ -109,7 +105,7 @@ test_vlan_only_adds_a_tag(void **state)
 	uint32_t n = write_headers(&conf, 100, plain);
 
 	(void)state;
-	for (unsigned int tci = 0; tci < NO_VLAN; tci += 0x0fff) {
+	for (unsigned int tci = 0; tci < UROCE_NO_VLAN; tci += 0x0fff) {
 		conf.vlan_tci = (uint16_t)tci;
 		assert_int_equal(write_headers(&conf, 100, tagged), n + 4);
 		assert_memory_equal(tagged, plain, 12);
@@ -168,22 +164,6 @@ test_families(void **state)
 	memcpy(conf.src_gid, conf4.src_gid, 16);
 	assert_int_equal(uroce_template_init(&t, &conf), 0);
 	assert_int_equal(t.l3_bytes, 20);
-}
-
-static void
-test_gid_is_ipv4(void **state)
-{
-	uint8_t gid[16] = GID4(1, 2, 3, 4);
-
-	(void)state;
-	assert_true(uroce_gid_is_ipv4(gid));
-	for (unsigned int i = 0; i < 16; i++) {
-		for (uint8_t bit = 1; bit != 0; bit = (uint8_t)(bit << 1)) {
-			gid[i] ^= bit;
-			assert_int_equal(uroce_gid_is_ipv4(gid), i >= 12);
-			gid[i] ^= bit;
-		}
-	}
 }
 
 static void
@@ -252,7 +232,6 @@ main(void)
 		cmocka_unit_test(test_vlan_only_adds_a_tag),
 		cmocka_unit_test(test_ipv4_checksum),
 		cmocka_unit_test(test_families),
-		cmocka_unit_test(test_gid_is_ipv4),
 		cmocka_unit_test(test_port_from_flow_label),
 		cmocka_unit_test(test_port_from_qpns),
 		cmocka_unit_test(a_traffic_class_can_be_changed),
