@@ -223,8 +223,7 @@ test_reject(void **state)
 	struct rdma_cm_event *event;
 	struct ibv_qp_attr attr;
 
-	assert_int_equal(uroce_rdma_connect(client, &param), 0);
-	server = world_take(channel, RDMA_CM_EVENT_CONNECT_REQUEST, 0);
+	server = world_request(channel, client, &param);
 	assert_int_equal(uroce_rdma_reject(server, "no", 3), 0);
 	fails(uroce_rdma_accept(server, &param), EINVAL);
 	event = world_event(channel, RDMA_CM_EVENT_REJECTED);
@@ -238,8 +237,7 @@ test_reject(void **state)
 	destroy(server);
 
 	client = client_with_qp();
-	assert_int_equal(uroce_rdma_connect(client, &param), 0);
-	server = world_take(channel, RDMA_CM_EVENT_CONNECT_REQUEST, 0);
+	server = world_request(channel, client, &param);
 	assert_int_equal(uroce_rdma_reject_ece(server, NULL, 0), 0);
 	world_take(channel, RDMA_CM_EVENT_REJECTED, UROCE_CM_REJ_VENDOR_OPTION_NOT_SUPPORTED);
 	uroce_rdma_destroy_ep(client);
@@ -315,8 +313,7 @@ test_limited(void **state)
 	struct rdma_cm_id *client = client_with_qp(), *server;
 	struct ibv_qp_attr attr;
 
-	assert_int_equal(uroce_rdma_connect(client, &param), 0);
-	server = world_take(channel, RDMA_CM_EVENT_CONNECT_REQUEST, 0);
+	server = world_request(channel, client, &param);
 	world_qp(server);
 	param.responder_resources = 2;
 	param.initiator_depth = 1;
@@ -391,8 +388,7 @@ test_notify(void **state)
 	struct rdma_cm_id *client = client_with_qp(), *server;
 
 	world.lose = lose_rtu;
-	assert_int_equal(uroce_rdma_connect(client, &param), 0);
-	server = world_take(channel, RDMA_CM_EVENT_CONNECT_REQUEST, 0);
+	server = world_request(channel, client, &param);
 	world_qp(server);
 	assert_int_equal(uroce_rdma_accept(server, NULL), 0);
 	world_take(channel, RDMA_CM_EVENT_ESTABLISHED, 0);
@@ -418,8 +414,7 @@ test_qp_fails(void **state)
 	struct rdma_cm_id *client = client_with_qp(), *server;
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
 
-	assert_int_equal(uroce_rdma_connect(client, &param), 0);
-	server = world_take(channel, RDMA_CM_EVENT_CONNECT_REQUEST, 0);
+	server = world_request(channel, client, &param);
 	world_qp(server);
 	assert_int_equal(uroce_modify_qp(client->qp, &attr, IBV_QP_STATE), 0);
 	assert_int_equal(uroce_rdma_accept(server, NULL), 0);
@@ -439,8 +434,7 @@ test_accept_fails(void **state)
 	struct rdma_cm_id *client = client_with_qp(), *server;
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
 
-	assert_int_equal(uroce_rdma_connect(client, &param), 0);
-	server = world_take(channel, RDMA_CM_EVENT_CONNECT_REQUEST, 0);
+	server = world_request(channel, client, &param);
 	world_qp(server);
 	assert_int_equal(uroce_modify_qp(server->qp, &attr, IBV_QP_STATE), 0);
 	fails(uroce_rdma_accept(server, NULL), EINVAL);
@@ -459,8 +453,7 @@ test_client_gone(void **state)
 	struct rdma_cm_id *listener = world_listener(channel, 2, 7174, RDMA_PS_TCP, 0);
 	struct rdma_cm_id *client = client_with_qp(), *server;
 
-	assert_int_equal(uroce_rdma_connect(client, &param), 0);
-	server = world_take(channel, RDMA_CM_EVENT_CONNECT_REQUEST, 0);
+	server = world_request(channel, client, &param);
 	world_qp(server);
 	uroce_rdma_destroy_ep(client);
 	world_no_event(channel);
@@ -480,8 +473,7 @@ test_own_device(void **state)
 	struct rdma_cm_id *client = world_resolved(channel, 1, 7174, RDMA_PS_TCP), *server;
 
 	world_qp(client);
-	assert_int_equal(uroce_rdma_connect(client, &param), 0);
-	server = world_take(channel, RDMA_CM_EVENT_CONNECT_REQUEST, 0);
+	server = world_request(channel, client, &param);
 	assert_ptr_equal(server->verbs, client->verbs);
 	world_qp(server);
 	assert_int_equal(uroce_rdma_accept(server, NULL), 0);
@@ -504,8 +496,7 @@ test_a_peer_offers_the_most(void **state)
 	struct uroce_cm_conn *conn;
 	int mask;
 
-	assert_int_equal(uroce_rdma_connect(client, &param), 0);
-	server = world_take(channel, RDMA_CM_EVENT_CONNECT_REQUEST, 0);
+	server = world_request(channel, client, &param);
 	conn = uroce_cma_id_of(server)->conn;
 	conn->responder_resources = 255;
 	conn->initiator_depth = 255;
@@ -528,8 +519,7 @@ test_ece(void **state)
 	struct rdma_cm_id *client = world_resolved(channel, 2, 7174, RDMA_PS_TCP), *server;
 
 	assert_int_equal(uroce_rdma_set_local_ece(client, &ece), 0);
-	assert_int_equal(uroce_rdma_connect(client, &param), 0);
-	server = world_take(channel, RDMA_CM_EVENT_CONNECT_REQUEST, 0);
+	server = world_request(channel, client, &param);
 	assert_int_equal(uroce_rdma_get_remote_ece(server, &got), 0);
 	assert_int_equal(got.vendor_id, 0xabcdef);
 	assert_int_equal(got.options, 0x12345678);

@@ -19,13 +19,6 @@
 #include "uroce.h"
 #include "uroce_config.h"
 
-static struct rdma_cm_id *
-request(struct rdma_cm_id *client, struct rdma_conn_param *param)
-{
-	assert_int_equal(uroce_rdma_connect(client, param), 0);
-	return world_take(channel, RDMA_CM_EVENT_CONNECT_REQUEST, 0);
-}
-
 static void
 test_exchange(void **state)
 {
@@ -79,7 +72,7 @@ test_rejected(void **state)
 	struct rdma_cm_id *listener = world_listener(channel, 2, 900, RDMA_PS_UDP, 0);
 	struct rdma_cm_id *client = world_resolved(channel, 2, 900, RDMA_PS_UDP), *server;
 
-	server = request(client, &param);
+	server = world_request(channel, client, &param);
 	assert_int_equal(uroce_rdma_reject(server, NULL, 0), 0);
 	world_take(channel, RDMA_CM_EVENT_UNREACHABLE, UROCE_CM_SIDR_REJECT);
 	destroy(server);
@@ -121,7 +114,7 @@ test_parameters(void **state)
 
 	fails(uroce_rdma_connect(client, &param), EINVAL);
 	param.private_data_len = 180;
-	server = request(client, &param);
+	server = world_request(channel, client, &param);
 	param.private_data_len = 137;
 	fails(uroce_rdma_accept(server, &param), EINVAL);
 	fails(uroce_rdma_accept(server, NULL), EINVAL);

@@ -30,8 +30,7 @@ connect_pair(unsigned int i)
 	struct rdma_conn_param param = { .responder_resources = 1, .initiator_depth = 1, .qp_num = 2 + 2 * i };
 
 	ids[2 * i] = world_resolved(channel, 2, 7174, RDMA_PS_TCP);
-	assert_int_equal(uroce_rdma_connect(ids[2 * i], &param), 0);
-	ids[2 * i + 1] = world_take(channel, RDMA_CM_EVENT_CONNECT_REQUEST, 0);
+	ids[2 * i + 1] = world_request(channel, ids[2 * i], &param);
 	param.qp_num++;
 	assert_int_equal(uroce_rdma_accept(ids[2 * i + 1], &param), 0);
 	assert_int_equal(uroce_rdma_establish(world_take(channel, RDMA_CM_EVENT_CONNECT_RESPONSE, 0)), 0);

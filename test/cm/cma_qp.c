@@ -216,8 +216,7 @@ test_options_take_effect(void **state)
 	assert_int_equal(uroce_rdma_resolve_route(client, 1), 0);
 	world_take(channel, RDMA_CM_EVENT_ROUTE_RESOLVED, 0);
 	world_qp(client);
-	assert_int_equal(uroce_rdma_connect(client, &param), 0);
-	server = world_take(channel, RDMA_CM_EVENT_CONNECT_REQUEST, 0);
+	server = world_request(channel, client, &param);
 	world_qp(server);
 	assert_int_equal(uroce_rdma_accept(server, NULL), 0);
 	world_take(channel, RDMA_CM_EVENT_ESTABLISHED, 0);

@@ -80,6 +80,9 @@ struct rdma_cm_id *world_resolved(struct rdma_event_channel *channel, unsigned i
 				  uint16_t port, enum rdma_port_space ps);
 /* A QP with CQs of its own. */
 void world_qp(struct rdma_cm_id *id);
+/* Connect, and get the request: the ID of the other end. */
+struct rdma_cm_id *world_request(struct rdma_event_channel *channel, struct rdma_cm_id *client,
+				 struct rdma_conn_param *param);
 enum ibv_qp_state world_qp_state(const struct rdma_cm_id *id, struct ibv_qp_attr *attr);
 
 /* Two IDs, connected, with QPs: server listens at 10.0.0.2. */

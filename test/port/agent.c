@@ -17,7 +17,6 @@
 #include "port/agent.h"
 #include "port/clock.h"
 #include "tap.h"
-#include "wire/icrc.h"
 
 #define L3        14
 #define UDP       34
@@ -56,17 +55,6 @@ teardown(void **state)
 	return 0;
 }
 
-static void
-put_icrc(uint8_t *frame, size_t bytes)
-{
-	struct rte_mbuf *m = tap_mbuf(&tap, frame, bytes);
-	uint32_t icrc = uroce_icrc(m, L3, UDP, (uint32_t)(bytes - 4 - L3));
-
-	rte_pktmbuf_free(m);
-	for (unsigned int i = 0; i < 4; i++)
-		frame[bytes - 4 + i] = (uint8_t)(icrc >> 8 * i);
-}
-
 static size_t
 dreq(uint8_t *frame)
 {
@@ -74,7 +62,7 @@ dreq(uint8_t *frame)
 
 	assert_int_equal(bytes, BYTES);
 	tap_checksum_ipv4(frame, L3);
-	put_icrc(frame, bytes);
+	tap_put_icrc(&tap, frame, bytes, L3, UDP);
 	return bytes;
 }
 
@@ -131,7 +119,7 @@ test_source(void **state)
 	size_t bytes = dreq(frame);
 
 	frame[DETH + 7] = 2;
-	put_icrc(frame, bytes);
+	tap_put_icrc(&tap, frame, bytes, L3, UDP);
 	tap_send(&tap, frame, bytes);
 	assert_int_equal(uroce_agent_round(agent, uroce_clock_ns()), 1);
 	assert_int_equal(counted(UROCE_AGENT_DROP_SOURCE), 1);
@@ -139,7 +127,7 @@ test_source(void **state)
 	/* R7: nor is what has another Q_Key */
 	bytes = dreq(frame);
 	frame[DETH + 3] = 1;
-	put_icrc(frame, bytes);
+	tap_put_icrc(&tap, frame, bytes, L3, UDP);
 	tap_expect_drop(&tap, frame, bytes, "drop_qkey");
 	assert_int_equal(uroce_agent_round(agent, uroce_clock_ns()), 0);
 	assert_true(uroce_agent_flushed(agent));
@@ -154,7 +142,7 @@ test_flood(void **state)
 	unsigned int n, total = 0;
 
 	frame[DETH + 7] = 2; /* so that nothing is sent */
-	put_icrc(frame, bytes);
+	tap_put_icrc(&tap, frame, bytes, L3, UDP);
 	for (unsigned int i = 0; i < UROCE_CM_RECVS + 100; i++)
 		tap_send(&tap, frame, bytes);
 	assert_int_equal(tap_counter(&tap, "drop_no_recv"), 100);

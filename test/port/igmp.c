@@ -17,8 +17,6 @@
 #include "port/clock.h"
 #include "port/igmp.h"
 #include "port/mcast.h"
-#include "port/upkeep.h"
-#include "port/worker.h"
 #include "tap.h"
 
 #define L3   14
@@ -49,33 +47,14 @@ teardown(void **state)
 	return 0;
 }
 
-static uint16_t
-sum(const uint8_t *p, size_t bytes)
-{
-	uint32_t total = 0;
-
-	for (size_t i = 0; i < bytes; i += 2)
-		total += (uint32_t)p[i] << 8 | p[i + 1];
-	while (total > 0xffff)
-		total = (total & 0xffff) + (total >> 16);
-	return (uint16_t)~total;
-}
-
-static void
-put16(uint8_t *at, uint16_t value)
-{
-	at[0] = (uint8_t)(value >> 8);
-	at[1] = (uint8_t)value;
-}
-
 /* Both checksums, of a header with an option. */
 static void
 checksums(uint8_t *frame)
 {
 	size_t bytes = (size_t)frame[L3 + 2] << 8 | frame[L3 + 3];
 
-	put16(frame + L3 + 10, sum(frame + L3, 24));
-	put16(frame + IGMP + 2, sum(frame + IGMP, bytes - 24));
+	tap_put_checksum(frame + L3 + 10, tap_sum(0, frame + L3, 24));
+	tap_put_checksum(frame + IGMP + 2, tap_sum(0, frame + IGMP, bytes - 24));
 }
 
 static void
@@ -98,22 +77,13 @@ send_text(const char *text)
 	tap_send(&tap, frame, bytes);
 }
 
-/* All that is due by then. */
-static void
-upkeep(uint64_t now_ns)
-{
-	uroce_worker_enter(tap.worker);
-	uroce_port_upkeep(&tap.port->queues[0], now_ns);
-	uroce_worker_exit(tap.worker);
-}
-
 /* In the group, and all of it said. */
 static void
 join(void)
 {
 	assert_int_equal(uroce_port_mcast_join(&tap.port->dev, &group), 0);
 	rte_pktmbuf_free(tap_receive(&tap));
-	upkeep(NO_TIME);
+	tap_upkeep(&tap, NO_TIME);
 	rte_pktmbuf_free(tap_receive(&tap));
 	tap_expect_nothing(&tap);
 }
@@ -125,7 +95,7 @@ test_v3_join_and_leave(void **state)
 	for (unsigned int i = 0; i < 2; i++) {
 		expect("01005e000016 M " IP(
 			"0028", "e0000016") " 22 00 0000 0000 0001 04 00 0000 ef810203 Z6");
-		upkeep(NO_TIME);
+		tap_upkeep(&tap, NO_TIME);
 	}
 	tap_expect_nothing(&tap);
 	assert_int_equal(tap_counter(&tap, "group_reports_sent"), 2);
@@ -133,7 +103,7 @@ test_v3_join_and_leave(void **state)
 	for (unsigned int i = 0; i < 2; i++) {
 		expect("01005e000016 M " IP(
 			"0028", "e0000016") " 22 00 0000 0000 0001 03 00 0000 ef810203 Z6");
-		upkeep(NO_TIME);
+		tap_upkeep(&tap, NO_TIME);
 	}
 	tap_expect_nothing(&tap);
 }
@@ -144,7 +114,7 @@ test_v3_query(void **state)
 	join();
 	send_text(TO_ALL QUERY_IP("0024", "e0000001") " 11 64 0000 00000000 02 7d 0000 Z10");
 	assert_int_equal(tap_counter(&tap, "group_queries"), 1);
-	upkeep(uroce_clock_ns() + UINT64_C(10000000000));
+	tap_upkeep(&tap, uroce_clock_ns() + UINT64_C(10000000000));
 	expect("01005e000016 M " IP("0028",
 				    "e0000016") " 22 00 0000 0000 0001 02 00 0000 ef810203 Z6");
 	/* for the group, with sources, to the group */
@@ -154,13 +124,13 @@ test_v3_query(void **state)
 	/* 0xff: (0xf | 0x10) << (7 + 3) tenths of a second */
 	assert_true(tap.port->groups.entries[0].answer_ns <=
 		    uroce_clock_ns() + 31744 * UINT64_C(100000000));
-	upkeep(NO_TIME);
+	tap_upkeep(&tap, NO_TIME);
 	expect("01005e000016 M " IP("0028",
 				    "e0000016") " 22 00 0000 0000 0001 02 00 0000 ef810203 Z6");
 	/* for another one, and to us alone */
 	send_text("M P " QUERY_IP("0024", "0a000001") " 11 64 0000 ef810204 02 7d 0000 Z10");
 	assert_int_equal(tap_counter(&tap, "group_queries"), 3);
-	upkeep(NO_TIME);
+	tap_upkeep(&tap, NO_TIME);
 	tap_expect_nothing(&tap);
 	uroce_port_mcast_leave(&tap.port->dev, &group);
 }
@@ -173,16 +143,16 @@ test_v2(void **state)
 	join();
 	send_text(TO_ALL QUERY_IP("0020", "e0000001") " 11 64 0000 00000000 Z14");
 	later = uroce_clock_ns() + UINT64_C(10000000000);
-	upkeep(later);
+	tap_upkeep(&tap, later);
 	expect("01005e010203 M " IP("0020", "ef810203") " 16 00 0000 ef810203 Z14");
 	/* another member is faster */
 	send_text("01005e010203 P " QUERY_IP("0020", "ef810203") " 11 0a 0000 ef810203 Z14");
 	send_text("01005e010203 P " QUERY_IP("0020", "ef810203") " 16 00 0000 ef810203 Z14");
-	upkeep(later);
+	tap_upkeep(&tap, later);
 	tap_expect_nothing(&tap);
 	uroce_port_mcast_leave(&tap.port->dev, &group);
 	expect("01005e000002 M " IP("0020", "e0000002") " 17 00 0000 ef810203 Z14");
-	upkeep(later);
+	tap_upkeep(&tap, later);
 	tap_expect_nothing(&tap);
 }
 
@@ -191,7 +161,7 @@ test_v1(void **state)
 {
 	join();
 	send_text(TO_ALL QUERY_IP("0020", "e0000001") " 11 00 0000 00000000 Z14");
-	upkeep(uroce_clock_ns() + UINT64_C(10000000000));
+	tap_upkeep(&tap, uroce_clock_ns() + UINT64_C(10000000000));
 	expect("01005e010203 M " IP("0020", "ef810203") " 12 00 0000 ef810203 Z14");
 	uroce_port_mcast_leave(&tap.port->dev, &group);
 	tap_expect_nothing(&tap);
@@ -241,7 +211,7 @@ test_malformed(void **state)
 	/* other messages are routers' business */
 	send_text(TO_ALL QUERY_IP("0020", "e0000001") " 17 00 0000 ef810203 Z14");
 	assert_int_equal(tap_counter(&tap, "group_queries"), 0);
-	upkeep(NO_TIME);
+	tap_upkeep(&tap, NO_TIME);
 	tap_expect_nothing(&tap);
 	uroce_port_mcast_leave(&tap.port->dev, &group);
 }
@@ -260,8 +230,8 @@ test_vlan(void **state)
 		&t, frame,
 		"01005e000016 M 8100 0007 " IP(
 			"0028", "e0000016") " 22 00 0000 0000 0001 04 00 0000 ef810203 Z2");
-	put16(frame + L3 + 4 + 10, sum(frame + L3 + 4, 24));
-	put16(frame + IGMP + 4 + 2, sum(frame + IGMP + 4, 16));
+	tap_put_checksum(frame + L3 + 4 + 10, tap_sum(0, frame + L3 + 4, 24));
+	tap_put_checksum(frame + IGMP + 4 + 2, tap_sum(0, frame + IGMP + 4, 16));
 	tap_expect(&t, frame, bytes);
 	uroce_port_mcast_leave(&t.port->dev, &group);
 	tap_close(&t);

@@ -14,7 +14,6 @@
 
 #include "eal.h"
 #include "tap.h"
-#include "wire/icrc.h"
 
 #define L3    14
 #define UDP   34
@@ -50,18 +49,6 @@ teardown(void **state)
 	return 0;
 }
 
-/* The last four bytes before the end become the ICRC. */
-static void
-put_icrc(uint8_t *frame, size_t bytes, size_t l3, size_t l4)
-{
-	struct rte_mbuf *m = tap_mbuf(&tap, frame, bytes);
-	uint32_t icrc = uroce_icrc(m, (uint32_t)l3, (uint32_t)l4, (uint32_t)(bytes - 4 - l3));
-
-	rte_pktmbuf_free(m);
-	for (unsigned int i = 0; i < 4; i++)
-		frame[bytes - 4 + i] = (uint8_t)(icrc >> 8 * i);
-}
-
 struct change {
 	size_t offset;
 	uint8_t value;
@@ -77,7 +64,7 @@ drop(const struct change *c)
 	assert_int_equal(bytes, BYTES);
 	frame[c->offset] = c->value;
 	tap_checksum_ipv4(frame, L3);
-	put_icrc(frame, bytes, L3, UDP);
+	tap_put_icrc(&tap, frame, bytes, L3, UDP);
 	tap_expect_drop(&tap, frame, bytes, c->counter);
 }
 
@@ -91,14 +78,14 @@ test_good(void **state)
 
 	drop(&same);
 	bytes = tap_frame(&tap, frame, ACK6);
-	put_icrc(frame, bytes, L3, L3 + 40);
+	tap_put_icrc(&tap, frame, bytes, L3, L3 + 40);
 	tap_expect_drop(&tap, frame, bytes, "drop_qpn");
 	/* with a priority tag, which is no VLAN */
 	bytes = tap_frame(&tap, frame,
 			  "M P 8100 6000 0800 45 02 0030 0000 4000 40 11 0000 0a000002 0a000001"
 			  "c000 12b7 001c 0000 11 40 ffff 00 123456 00 000001 1f 000000 00000000");
 	tap_checksum_ipv4(frame, L3 + 4);
-	put_icrc(frame, bytes, L3 + 4, UDP + 4);
+	tap_put_icrc(&tap, frame, bytes, L3 + 4, UDP + 4);
 	tap_expect_drop(&tap, frame, bytes, "drop_qpn");
 }
 
@@ -140,7 +127,7 @@ test_checksums(void **state)
 	size_t bytes = tap_frame(&tap, frame, ACK);
 
 	tap_checksum_ipv4(frame, L3);
-	put_icrc(frame, bytes, L3, UDP);
+	tap_put_icrc(&tap, frame, bytes, L3, UDP);
 	frame[bytes - 1] ^= 1;
 	tap_expect_drop(&tap, frame, bytes, "drop_icrc");
 	frame[bytes - 1] ^= 1;
@@ -157,7 +144,7 @@ test_checksum_offload(void **state)
 	size_t bytes = tap_frame(&tap, frame, ACK);
 	struct rte_mbuf *m;
 
-	put_icrc(frame, bytes, L3, UDP);
+	tap_put_icrc(&tap, frame, bytes, L3, UDP);
 	m = tap_mbuf(&tap, frame, bytes);
 	m->ol_flags |= RTE_MBUF_F_RX_IP_CKSUM_GOOD;
 	tap_send_mbuf(&tap, m);
@@ -178,7 +165,7 @@ test_cut_short(void **state)
 	uint64_t before;
 
 	tap_checksum_ipv4(frame, L3);
-	put_icrc(frame, bytes, L3, UDP);
+	tap_put_icrc(&tap, frame, bytes, L3, UDP);
 	for (size_t n = 0; n < L3 + 20; n++)
 		tap_expect_drop(&tap, frame, n, "drop_l2_short");
 	for (size_t n = L3 + 20; n < bytes; n++)
@@ -207,7 +194,7 @@ test_ipv6_headers(void **state)
 	for (unsigned int i = 0; i < sizeof(changes) / sizeof(changes[0]); i++) {
 		bytes = tap_frame(&tap, frame, ACK6);
 		frame[changes[i].offset] = changes[i].value;
-		put_icrc(frame, bytes, L3, L3 + 40);
+		tap_put_icrc(&tap, frame, bytes, L3, L3 + 40);
 		tap_expect_drop(&tap, frame, bytes, changes[i].counter);
 	}
 	/* a RoCE packet for a group of ours, and one for us in a frame for the group */

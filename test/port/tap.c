@@ -16,7 +16,10 @@
 #include <rte_ring.h>
 
 #include "port/pool.h"
+#include "port/upkeep.h"
+#include "port/worker.h"
 #include "tap.h"
+#include "wire/icrc.h"
 
 #define POLLS    10
 #define PATIENCE 100000000u
@@ -105,16 +108,16 @@ tap_frame(const struct tap *t, uint8_t *frame, const char *text)
 }
 
 /* RFC 1071, the plain way. */
-static uint32_t
-sum(uint32_t start, const uint8_t *p, size_t bytes)
+uint32_t
+tap_sum(uint32_t start, const uint8_t *p, size_t bytes)
 {
 	for (size_t i = 0; i < bytes; i++)
 		start += i % 2 == 0 ? (uint32_t)p[i] << 8 : p[i];
 	return start;
 }
 
-static void
-put_checksum(uint8_t *at, uint32_t total)
+void
+tap_put_checksum(uint8_t *at, uint32_t total)
 {
 	while (total > 0xffff)
 		total = (total & 0xffff) + (total >> 16);
@@ -132,23 +135,34 @@ get16(const uint8_t *p)
 void
 tap_checksum_ipv4(uint8_t *frame, size_t l3)
 {
-	put_checksum(frame + l3 + 10, sum(0, frame + l3, 20));
+	tap_put_checksum(frame + l3 + 10, tap_sum(0, frame + l3, 20));
+}
+
+void
+tap_put_icrc(struct tap *t, uint8_t *frame, size_t bytes, size_t l3, size_t l4)
+{
+	struct rte_mbuf *m = tap_mbuf(t, frame, bytes);
+	uint32_t icrc = uroce_icrc(m, (uint32_t)l3, (uint32_t)l4, (uint32_t)(bytes - 4 - l3));
+
+	rte_pktmbuf_free(m);
+	for (unsigned int i = 0; i < 4; i++)
+		frame[bytes - 4 + i] = (uint8_t)(icrc >> 8 * i);
 }
 
 void
 tap_checksum_icmp(uint8_t *frame, size_t l3)
 {
 	tap_checksum_ipv4(frame, l3);
-	put_checksum(frame + l3 + 22, sum(0, frame + l3 + 20, get16(frame + l3 + 2) - 20));
+	tap_put_checksum(frame + l3 + 22, tap_sum(0, frame + l3 + 20, get16(frame + l3 + 2) - 20));
 }
 
 void
 tap_checksum_icmp6(uint8_t *frame, size_t l3)
 {
 	size_t bytes = get16(frame + l3 + 4);
-	uint32_t total = sum(0, frame + l3 + 8, 32) + (uint32_t)bytes + 58;
+	uint32_t total = tap_sum(0, frame + l3 + 8, 32) + (uint32_t)bytes + 58;
 
-	put_checksum(frame + l3 + 42, sum(total, frame + l3 + 40, bytes));
+	tap_put_checksum(frame + l3 + 42, tap_sum(total, frame + l3 + 40, bytes));
 }
 
 struct rte_mbuf *
@@ -214,6 +228,14 @@ tap_expect_nothing(struct tap *t)
 {
 	test_poll(&t->worker, 1, POLLS);
 	assert_true(rte_ring_empty(t->wire.tx[0]));
+}
+
+void
+tap_upkeep(struct tap *t, uint64_t now_ns)
+{
+	uroce_worker_enter(t->worker);
+	uroce_port_upkeep(&t->port->queues[0], now_ns);
+	uroce_worker_exit(t->worker);
 }
 
 uint64_t

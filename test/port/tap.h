@@ -42,6 +42,11 @@ size_t tap_frame(const struct tap *t, uint8_t *frame, const char *text);
 void tap_checksum_ipv4(uint8_t *frame, size_t l3);
 void tap_checksum_icmp(uint8_t *frame, size_t l3);
 void tap_checksum_icmp6(uint8_t *frame, size_t l3);
+/** The last four bytes become the ICRC of a frame with these offsets of its IP and UDP headers. */
+void tap_put_icrc(struct tap *t, uint8_t *frame, size_t bytes, size_t l3, size_t l4);
+/** Of anything else: add up, from 0 or a sum of what goes before; and write what a sum comes to. */
+uint32_t tap_sum(uint32_t start, const uint8_t *p, size_t bytes);
+void tap_put_checksum(uint8_t *at, uint32_t total);
 
 struct rte_mbuf *tap_mbuf(struct tap *t, const uint8_t *frame, size_t bytes);
 /** Let the device receive a frame, and do all it does. */
@@ -53,6 +58,9 @@ void tap_expect_text(struct tap *t, const char *text);
 void tap_expect_nothing(struct tap *t);
 /** Poll until the device has sent something; fails after a while. The caller frees it. */
 struct rte_mbuf *tap_receive(struct tap *t);
+
+/** Have the device do what is due by then. */
+void tap_upkeep(struct tap *t, uint64_t now_ns);
 
 uint64_t tap_counter(struct tap *t, const char *name);
 /** Send the frame; the counter of this name must be one higher, and nothing must be sent. */

@@ -15,20 +15,11 @@
 #include "eal.h"
 #include "port/clock.h"
 #include "port/upkeep.h"
-#include "port/worker.h"
 #include "tap.h"
 
 #define PROBE "ffffffffffff M 0806 0001 0800 06 04 0001 M 0a000001 Z6 0a000002 Z18"
 
 static const char *const cidrs[] = { "10.0.0.1/24", NULL };
-
-static void
-upkeep(struct tap *t, uint64_t now_ns)
-{
-	uroce_worker_enter(t->worker);
-	uroce_port_upkeep(&t->port->queues[0], now_ns);
-	uroce_worker_exit(t->worker);
-}
 
 static void
 test_when(void **state)
@@ -56,7 +47,7 @@ test_idle(void **state)
 	assert_int_equal(t.port->upkeep_ns, t.port->link_due_ns);
 	uroce_port_upkeep_by(t.port, 0);
 	now_ns = t.port->link_due_ns;
-	upkeep(&t, now_ns);
+	tap_upkeep(&t, now_ns);
 	assert_int_equal(t.port->upkeep_ns, now_ns + UROCE_LINK_POLL_NS);
 	assert_int_equal(t.port->announce, 0);
 	tap_expect_nothing(&t);
@@ -75,10 +66,10 @@ test_announce(void **state)
 	assert_int_equal(t.port->announce, 1 << 2 | 1 << 3);
 	assert_int_equal(t.port->upkeep_ns, 0);
 	assert_int_equal(uroce_del_address(t.context, "10.1.0.1/16"), 0);
-	upkeep(&t, uroce_clock_ns());
+	tap_upkeep(&t, uroce_clock_ns());
 	assert_int_equal(t.port->announce, 0);
 	tap_expect_text(&t, "ffffffffffff M 0806 0001 0800 06 04 0001 M 0a020001 Z6 0a020001 Z18");
-	upkeep(&t, uroce_clock_ns());
+	tap_upkeep(&t, uroce_clock_ns());
 	tap_expect_nothing(&t);
 	assert_int_equal(tap_counter(&t, "probes_sent"), 0);
 	tap_close(&t);
@@ -102,22 +93,22 @@ test_probe(void **state)
 	/* later than any poll: those do nothing of their own accord */
 	now_ns = uroce_clock_ns() + UROCE_NEIGHBOUR_AGE_NS * 60;
 	for (unsigned int i = 1; i <= UROCE_NEIGHBOUR_PROBES; i++) {
-		upkeep(&t, now_ns);
+		tap_upkeep(&t, now_ns);
 		assert_int_equal(tap_counter(&t, "probes_sent"), i);
 		tap_expect_text(&t, PROBE);
 		assert_true(t.port->upkeep_ns > now_ns);
-		upkeep(&t, t.port->upkeep_ns - 1); /* not yet */
+		tap_upkeep(&t, t.port->upkeep_ns - 1); /* not yet */
 		assert_int_equal(tap_counter(&t, "probes_sent"), i);
 		now_ns = t.port->upkeep_ns;
 	}
-	upkeep(&t, now_ns);
+	tap_upkeep(&t, now_ns);
 	assert_int_equal(tap_counter(&t, "probes_sent"), UROCE_NEIGHBOUR_PROBES);
 	assert_int_equal(n->state, UROCE_NEIGHBOUR_FAILED);
 	uroce_neighbour_put(&t.port->neighbours, n, now_ns);
 
 	assert_int_equal(uroce_del_address(t.context, "10.0.0.1/24"), 0);
 	n = uroce_neighbour_get(&t.port->neighbours, gid);
-	upkeep(&t, now_ns);
+	tap_upkeep(&t, now_ns);
 	assert_int_equal(tap_counter(&t, "probes_sent"), UROCE_NEIGHBOUR_PROBES);
 	tap_expect_nothing(&t);
 	uroce_neighbour_put(&t.port->neighbours, n, now_ns);

@@ -7,13 +7,12 @@
 
 #include <getopt.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "eal.h"
-#include "stream.h"
+#include "measured.h"
 #include "trace.h"
 #include "uroce.h"
 
@@ -50,23 +49,6 @@ struct result {
 	uint64_t cnps; /* sent, and */
 	uint64_t obeyed;
 };
-
-static struct stream streams[STREAM_MOST];
-static struct world world;
-
-void
-sim_fail(const char *format, ...)
-{
-	va_list args;
-
-	trace_dump();
-	printf("at %" PRIu64 " ns: ", world.now_ns);
-	va_start(args, format);
-	vprintf(format, args);
-	va_end(args);
-	printf("\n");
-	exit(1);
-}
 
 static void
 make_world(const struct options *o)
@@ -145,15 +127,6 @@ measure(const struct options *o, struct result *r)
 }
 
 static void
-stop(const struct options *o)
-{
-	streams_finish(&world, streams, o->senders);
-	for (unsigned int i = 0; i < o->senders; i++)
-		stream_destroy(&streams[i]);
-	world_fini(&world);
-}
-
-static void
 print_json(const struct options *o, const struct result *r)
 {
 	printf("{\"senders\": %u, \"rate_gbps\": %g, \"rtt_us\": %g, \"gbps\": [", o->senders,
@@ -179,7 +152,8 @@ print(const struct options *o, const struct result *r)
 	for (unsigned int i = 0; i < o->senders; i++)
 		printf("%6u %7.3f %5.3f\n", i + 1, r->gbps[i], r->total_gbps > 0 ? r->gbps[i] / r->total_gbps : 0);
 	printf("%s\nJain's index %.4f, utilisation %.4f, %" PRIu64 " of %" PRIu64 " frames dropped, %" PRIu64
-	       " marked, queue up to %" PRIu32 " bytes, %" PRIu64 " packets sent again, %" PRIu64 " timeouts, %" PRIu64 " CNPs, %" PRIu64 " of them obeyed\n",
+	       " marked, queue up to %" PRIu32 " bytes, %" PRIu64 " packets sent again, %" PRIu64 " timeouts, %" PRIu64
+	       " CNPs, %" PRIu64 " of them obeyed\n",
 	       rule, r->jain, r->utilisation, r->dropped, r->frames, r->marked, r->deepest_bytes, r->resent,
 	       r->timeouts, r->cnps, r->obeyed);
 }
@@ -210,12 +184,7 @@ usage(const char *problem)
 static double
 number(double least, double most)
 {
-	char *end;
-	double value = strtod(optarg, &end);
-
-	if (end == optarg || *end != '\0' || !(value >= least && value <= most))
-		usage("a number is missing, or out of range");
-	return value;
+	return measured_number(least, most, usage);
 }
 
 static void
@@ -302,7 +271,7 @@ main(int argc, char **argv)
 	make_world(&o);
 	start(&o);
 	measure(&o, &r);
-	stop(&o);
+	measured_stop(o.senders);
 	if (o.json)
 		print_json(&o, &r);
 	else

@@ -8,13 +8,12 @@
 
 #include <getopt.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "eal.h"
-#include "stream.h"
+#include "measured.h"
 #include "trace.h"
 
 #define LOSSES 16
@@ -45,23 +44,6 @@ struct row {
 	uint64_t timeouts;
 	uint64_t naks;
 };
-
-static struct stream streams[STREAM_MOST];
-static struct world world;
-
-void
-sim_fail(const char *format, ...)
-{
-	va_list args;
-
-	trace_dump();
-	printf("at %" PRIu64 " ns: ", world.now_ns);
-	va_start(args, format);
-	vprintf(format, args);
-	va_end(args);
-	printf("\n");
-	exit(1);
-}
 
 static void
 make_world(const struct options *o, uint64_t rtt_ns, double loss)
@@ -119,10 +101,7 @@ measure(const struct options *o, uint64_t rtt_ns, double loss, struct row *row)
 	resent = world_counters(&world, UROCE_RETRANSMITTED_PACKETS) - resent;
 	sent = world_counters(&world, UROCE_SENT_PACKETS) - sent;
 	row->resent = sent > 0 ? (double)resent / (double)sent : 0;
-	streams_finish(&world, streams, o->qps);
-	for (unsigned int i = 0; i < o->qps; i++)
-		stream_destroy(&streams[i]);
-	world_fini(&world);
+	measured_stop(o->qps);
 }
 
 static const char *
@@ -149,8 +128,8 @@ print_row(const struct options *o, const struct row *r, bool first)
 		       r->naks);
 		return;
 	}
-	printf("%s\n{\"op\": \"%s\", \"peer\": \"%s\", \"qps\": %u, \"rate_gbps\": %g, \"rtt_us\": %g, \"loss_percent\": %g, "
-	       "\"gbps\": %.4f, \"share\": %.4f, \"resent\": %.5f, \"timeouts\": %" PRIu64
+	printf("%s\n{\"op\": \"%s\", \"peer\": \"%s\", \"qps\": %u, \"rate_gbps\": %g, \"rtt_us\": %g, "
+	       "\"loss_percent\": %g, \"gbps\": %.4f, \"share\": %.4f, \"resent\": %.5f, \"timeouts\": %" PRIu64
 	       ", \"naks\": %" PRIu64 "}",
 	       first ? "[" : ",", op_name(o), peer_name(o), o->qps, o->gbps, (double)r->rtt_ns / 1000, r->loss,
 	       r->gbps, r->share, r->resent, r->timeouts, r->naks);
@@ -198,7 +177,8 @@ static void
 usage(const char *problem)
 {
 	fprintf(stderr,
-		"goodput: %s\nusage: goodput [--op write|read|send] [--peer uroce|plain|both] [--rtt US]... [--loss PERCENT]...\n"
+		"goodput: %s\n"
+		"usage: goodput [--op write|read|send] [--peer uroce|plain|both] [--rtt US]... [--loss PERCENT]...\n"
 		"       [--burst FRAMES] [--rate GBPS] [--qps N] [--size BYTES] [--depth N] [--timeout N]\n"
 		"       [--ms MS] [--seed N] [--least SHARE] [--json]\n",
 		problem);
@@ -208,12 +188,7 @@ usage(const char *problem)
 static double
 number(double least, double most)
 {
-	char *end;
-	double value = strtod(optarg, &end);
-
-	if (end == optarg || *end != '\0' || !(value >= least && value <= most))
-		usage("a number is missing, or out of range");
-	return value;
+	return measured_number(least, most, usage);
 }
 
 static enum ibv_wr_opcode

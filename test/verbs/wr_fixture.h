@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * Two QPs of a made-up device, one for requests that are built by calls, one for the same requests posted as lists.
+ */
+
+#ifndef UROCE_TEST_VERBS_WR_FIXTURE_H
+#define UROCE_TEST_VERBS_WR_FIXTURE_H
+
+#include <stdint.h>
+
+#include <infiniband/verbs.h>
+
+#include "verbs/qp.h"
+#include "fake.h"
+
+#define WR_RC_OPS (IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM | IBV_QP_EX_WITH_SEND | \
+		IBV_QP_EX_WITH_SEND_WITH_IMM | IBV_QP_EX_WITH_RDMA_READ | \
+		IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP | IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD | \
+		IBV_QP_EX_WITH_LOCAL_INV | IBV_QP_EX_WITH_BIND_MW | IBV_QP_EX_WITH_SEND_WITH_INV | \
+		IBV_QP_EX_WITH_ATOMIC_WRITE)
+#define WR_DEPTH 5
+
+#define RC(f) cmocka_unit_test_setup_teardown(f, wr_setup_rc, wr_teardown)
+#define UD(f) cmocka_unit_test_setup_teardown(f, wr_setup_ud, wr_teardown)
+#define XRC(f) cmocka_unit_test_setup_teardown(f, wr_setup_xrc, wr_teardown)
+
+extern struct fake_pair wr_pair;
+extern struct ibv_qp_ex *ex; /* built */
+extern struct ibv_ah *ah;
+extern uint8_t data[600];
+
+int wr_setup_rc(void **state);
+int wr_setup_ud(void **state);
+int wr_setup_xrc(void **state);
+int wr_teardown(void **state);
+
+/** A QP in RTS. */
+struct ibv_qp *wr_create(enum ibv_qp_type type, uint64_t send_ops, int sig_all);
+struct uroce_qp *wr_built(void);
+
+/** What the worker would take next of a queue; its handle is given back, as the completer does. */
+struct uroce_sqe *wr_take(struct uroce_qp *qp);
+/** The WQE that was built is the one that this makes. */
+void wr_same_as(struct ibv_send_wr wr);
+
+void wr_begin(uint64_t wr_id, unsigned int flags);
+/** Bytes of data, not from its beginning. */
+struct ibv_sge wr_entry(uint32_t length);
+void wr_set_entry(uint32_t length);
+
+#endif /* UROCE_TEST_VERBS_WR_FIXTURE_H */
