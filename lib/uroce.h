@@ -115,7 +115,21 @@ struct uroce_port_conf {
 struct ibv_context *uroce_open_port(uint16_t port_id, const struct uroce_port_conf *conf,
 				    struct uroce_worker *const *workers, unsigned int nb_workers);
 
-/** ibv_close_device(3), and stop the port. @return 0; EBUSY while objects of it exist */
+/**
+ * ibv_open_device(3): a context besides the one that uroce_open_port() has given, with asynchronous events of its own.
+ * Objects of two contexts do not go together.
+ *
+ * @param device	`device` of that one
+ * @return	NULL and errno: ENOMEM, EMFILE
+ */
+struct ibv_context *uroce_open_device(struct ibv_device *device);
+
+/**
+ * ibv_close_device(3). The context of uroce_open_port() stops the port. One of uroce_open_device() is gone when the
+ * last object made from it is destroyed, which goes on working until then.
+ *
+ * @return	0; EBUSY while objects of the port exist, or other contexts
+ */
 int uroce_close_device(struct ibv_context *context);
 
 /**

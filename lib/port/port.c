@@ -23,6 +23,7 @@
 #include "port/watch.h"
 #include "port/worker.h"
 #include "uroce.h"
+#include "verbs/context.h"
 
 #define MAX_VLAN 4094
 
@@ -263,16 +264,15 @@ in_use(struct uroce_port *port)
 	pthread_mutex_lock(&dev->lock);
 	used = dev->pd_count > own * UROCE_AGENT_PDS || dev->cq_count > own * UROCE_AGENT_CQS ||
 	       dev->qp_count > own * UROCE_AGENT_QPS || dev->xrcd_count > 0 ||
-	       dev->channel_count > own * UROCE_AGENT_CHANNELS;
+	       dev->channel_count > own * UROCE_AGENT_CHANNELS || dev->context_count > 0;
 	pthread_mutex_unlock(&dev->lock);
 	uroce_registry_unlock();
 	return used;
 }
 
-int
-uroce_close_device(struct ibv_context *context)
+static int
+port_close(struct uroce_port *port)
 {
-	struct uroce_port *port = uroce_port_of_context(context);
 	struct uroce_worker *workers[UROCE_MAX_WORKERS];
 	unsigned int nb_workers = port->nb_queues;
 	unsigned int index = port->dev.index;
@@ -295,4 +295,10 @@ uroce_close_device(struct ibv_context *context)
 	uroce_registry_release(index);
 	uroce_workers_put(workers, nb_workers);
 	return 0;
+}
+
+int
+uroce_close_device(struct ibv_context *context)
+{
+	return uroce_context_close(context) ? 0 : port_close(uroce_port_of_context(context));
 }

@@ -10,8 +10,8 @@
 #include <stdlib.h>
 
 #include "uroce.h"
+#include "verbs/context.h"
 #include "verbs/cq.h"
-#include "verbs/device.h"
 
 static struct uroce_event_refs *
 comp_event_refs(const void *record)
@@ -39,6 +39,7 @@ uroce_create_comp_channel(struct ibv_context *context)
 		return NULL;
 	}
 	channel->ibv.context = context;
+	uroce_context_get(context);
 	channel->ibv.fd = channel->events.fd;
 	uroce_device_count(dev, &dev->channel_count, UINT32_MAX);
 	return &channel->ibv;
@@ -48,7 +49,8 @@ int
 uroce_destroy_comp_channel(struct ibv_comp_channel *ibv)
 {
 	struct uroce_comp_channel *channel = uroce_comp_channel_of(ibv);
-	struct uroce_device *dev = uroce_device_of(ibv->context);
+	struct ibv_context *context = ibv->context;
+	struct uroce_device *dev = uroce_device_of(context);
 	int refcnt;
 
 	pthread_mutex_lock(&ibv->context->mutex);
@@ -59,6 +61,7 @@ uroce_destroy_comp_channel(struct ibv_comp_channel *ibv)
 	uroce_event_queue_fini(&channel->events);
 	free(channel);
 	uroce_device_uncount(dev, &dev->channel_count);
+	uroce_context_put(context);
 	return 0;
 }
 

@@ -17,6 +17,7 @@
 #include "uroce.h"
 #include "uroce_config.h"
 #include "uroce_planted.h"
+#include "verbs/context.h"
 #include "verbs/cq.h"
 #include "verbs/device.h"
 
@@ -91,6 +92,7 @@ uroce_cq_create(struct ibv_context *context, const struct ibv_cq_init_attr_ex *a
 		return NULL;
 	}
 	cq->ibv.context = context;
+	uroce_context_get(context);
 	cq->ibv.channel = channel;
 	cq->ibv.cq_context = attr->cq_context;
 	cq->ibv.cqe = (int)attr->cqe;
@@ -120,7 +122,8 @@ int
 uroce_destroy_cq(struct ibv_cq *ibv)
 {
 	struct uroce_cq *cq = uroce_cq_of(ibv);
-	struct uroce_device *dev = uroce_device_of(ibv->context);
+	struct ibv_context *context = ibv->context;
+	struct uroce_device *dev = uroce_device_of(context);
 	uint32_t refs;
 
 	pthread_mutex_lock(&ibv->mutex);
@@ -131,7 +134,7 @@ uroce_destroy_cq(struct ibv_cq *ibv)
 	uroce_cq_moderation_fini(cq);
 	if (ibv->channel != NULL)
 		uroce_cq_forget_comp_events(cq);
-	uroce_device_forget_events(dev, &cq->async_events, &ibv->mutex, &ibv->cond,
+	uroce_device_forget_events(context, &cq->async_events, &ibv->mutex, &ibv->cond,
 				   &ibv->async_events_completed);
 	channel_ref(ibv->channel, -1);
 	pthread_cond_destroy(&ibv->cond);
@@ -139,6 +142,7 @@ uroce_destroy_cq(struct ibv_cq *ibv)
 	rte_free(cq->get.wcs);
 	rte_free(cq);
 	uroce_device_uncount(dev, &dev->cq_count);
+	uroce_context_put(context);
 	return 0;
 }
 

@@ -66,13 +66,13 @@ check_conf(const struct uroce_device_conf *conf)
 }
 
 static void
-fill_ibv_device(struct ibv_device *ibv, const char *name)
+fill_ibv_device(struct ibv_device *ibv, const char *name, unsigned int index)
 {
 	ibv->node_type = IBV_NODE_CA;
 	ibv->transport_type = IBV_TRANSPORT_IB;
 	snprintf(ibv->name, sizeof(ibv->name), "%s", name);
-	snprintf(ibv->dev_name, sizeof(ibv->dev_name), "%s", name);
-	snprintf(ibv->dev_path, sizeof(ibv->dev_path), "/sys/class/infiniband_verbs/%s", name);
+	snprintf(ibv->dev_name, sizeof(ibv->dev_name), "uverbs%u", index);
+	snprintf(ibv->dev_path, sizeof(ibv->dev_path), "/sys/class/infiniband_verbs/%s", ibv->dev_name);
 	snprintf(ibv->ibdev_path, sizeof(ibv->ibdev_path), "/sys/class/infiniband/%s", name);
 }
 
@@ -83,6 +83,7 @@ fill_context(struct uroce_device *dev)
 	struct ibv_context *context = &vctx->context;
 
 	vctx->sz = sizeof(*vctx);
+	vctx->priv = (struct verbs_ex_private *)dev;
 	vctx->query_port = uroce_context_query_port;
 	vctx->query_device_ex = uroce_context_query_device_ex;
 	vctx->create_srq_ex = uroce_create_srq_ex;
@@ -168,9 +169,11 @@ uroce_device_init(struct uroce_device *dev, const struct uroce_device_ops *ops,
 	if (ret != 0)
 		goto fini_srqs;
 	LIST_INIT(&dev->xrc_domains);
+	LIST_INIT(&dev->contexts);
+	pthread_mutex_init(&dev->contexts_lock, NULL);
 	pthread_mutex_init(&dev->lock, NULL);
 	uroce_mcast_init(&dev->mcast);
-	fill_ibv_device(&dev->ibv, conf->name);
+	fill_ibv_device(&dev->ibv, conf->name, conf->index);
 	fill_context(dev);
 	return 0;
 
@@ -194,13 +197,14 @@ uroce_device_fini(struct uroce_device *dev)
 	uroce_ahs_reap(dev);
 	pthread_mutex_lock(&dev->lock);
 	busy = (dev->pd_count | dev->cq_count | dev->qp_count | dev->srq_count | dev->ah_count |
-		dev->xrcd_count | dev->channel_count) != 0;
+		dev->xrcd_count | dev->channel_count | dev->context_count) != 0;
 	pthread_mutex_unlock(&dev->lock);
 	if (busy)
 		return -EBUSY;
 	pthread_mutex_destroy(&dev->vctx.context.mutex);
 	uroce_mcast_fini(&dev->mcast);
 	pthread_mutex_destroy(&dev->lock);
+	pthread_mutex_destroy(&dev->contexts_lock);
 	uroce_event_queue_fini(&dev->events);
 	uroce_srqs_fini(dev);
 	rte_free(dev->qps.qps);

@@ -24,6 +24,7 @@
 
 struct uroce_ah;
 struct uroce_congestion;
+struct uroce_context;
 struct uroce_device;
 struct uroce_engine;
 struct uroce_qp;
@@ -131,8 +132,11 @@ struct uroce_device {
 	const struct uroce_congestion *congestion;	/* control: release, under lock; worker: acquire, within RCU */
 	int numa_node;
 	struct uroce_event_queue events;	/* its fd is vctx.context.async_fd */
+	pthread_mutex_t contexts_lock;
+	LIST_HEAD(, uroce_context) contexts;	/* besides vctx, that are open; under contexts_lock */
 	pthread_mutex_t lock;	/* the control sides of qps and srqs, lists, counts */
 	LIST_HEAD(, uroce_ah) dead_ahs;	/* destroyed with sends under way */
+	uint32_t context_count;	/* besides vctx, that are open or have objects */
 	uint32_t ah_count;
 	uint32_t pd_count;
 	uint32_t cq_count;
@@ -141,13 +145,14 @@ struct uroce_device {
 	uint32_t xrcd_count;
 	LIST_HEAD(, uroce_xrc_domain) xrc_domains;
 	uint32_t channel_count;
-	struct verbs_context vctx;	/* last: it grows upwards */
+	struct verbs_context vctx;	/* its own context. Last: it grows upwards */
 };
 
+/* rdma-core's libibverbs has something of its own in `priv`; nobody else looks there. */
 static inline struct uroce_device *
 uroce_device_of(struct ibv_context *ctx)
 {
-	return container_of(ctx, struct uroce_device, vctx.context);
+	return (struct uroce_device *)container_of(ctx, struct verbs_context, context)->priv;
 }
 
 /** Prepare a device (allocated zeroed by the caller) and its context. @return 0 or -errno */
@@ -164,10 +169,13 @@ bool uroce_device_count(struct uroce_device *dev, uint32_t *count, uint32_t limi
 void uroce_device_uncount(struct uroce_device *dev, uint32_t *count);
 
 /** Before a CQ or QP goes: forget its unread events, wait for those that were read to be acknowledged. */
-void uroce_device_forget_events(struct uroce_device *dev, struct uroce_event_refs *refs,
+void uroce_device_forget_events(struct ibv_context *context, struct uroce_event_refs *refs,
 				pthread_mutex_t *mutex, pthread_cond_t *cond, const uint32_t *acked);
 
-/** Queue an asynchronous event for uroce_get_async_event(). Any thread, worker too; never blocks. */
+/**
+ * Queue an asynchronous event for uroce_get_async_event(): that of an object for its context, any other for all of
+ * them. Any thread, a worker's too; never blocks.
+ */
 void uroce_device_event(struct uroce_device *dev, const struct ibv_async_event *event);
 
 #endif /* UROCE_VERBS_DEVICE_H */

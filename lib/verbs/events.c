@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "uroce.h"
+#include "verbs/context.h"
 #include "verbs/cq.h"
 #include "verbs/device.h"
 #include "verbs/internal.h"
@@ -43,17 +44,37 @@ uroce_async_event_refs(const void *record)
 	}
 }
 
+/* Whose context hears of it; NULL: all of the device's. */
+static struct ibv_context *
+context_of(const struct ibv_async_event *event)
+{
+	switch (event->event_type) {
+	case IBV_EVENT_CQ_ERR:
+		return event->element.cq->context;
+	case IBV_EVENT_SRQ_ERR:
+	case IBV_EVENT_SRQ_LIMIT_REACHED:
+		return event->element.srq->context;
+	default:
+		return uroce_async_event_refs(event) != NULL ? event->element.qp->context : NULL;
+	}
+}
+
 void
 uroce_device_event(struct uroce_device *dev, const struct ibv_async_event *event)
 {
-	/* what is lost is counted in dev->events.lost */
-	(void)uroce_event_queue_put(&dev->events, event);
+	struct ibv_context *context = context_of(event);
+
+	if (context == NULL)
+		uroce_contexts_event(dev, event);
+	else
+		/* what is lost is counted in the queue */
+		(void)uroce_event_queue_put(uroce_context_events(context), event);
 }
 
 int
 uroce_get_async_event(struct ibv_context *context, struct ibv_async_event *event)
 {
-	int ret = uroce_event_queue_get(&uroce_device_of(context)->events, event);
+	int ret = uroce_event_queue_get(uroce_context_events(context), event);
 
 	if (ret == 0)
 		return 0;
@@ -94,10 +115,10 @@ uroce_ack_async_event(struct ibv_async_event *event)
 }
 
 void
-uroce_device_forget_events(struct uroce_device *dev, struct uroce_event_refs *refs,
+uroce_device_forget_events(struct ibv_context *context, struct uroce_event_refs *refs,
 			   pthread_mutex_t *mutex, pthread_cond_t *cond, const uint32_t *acked)
 {
-	uint32_t reported = uroce_event_queue_purge(&dev->events, refs);
+	uint32_t reported = uroce_event_queue_purge(uroce_context_events(context), refs);
 
 	pthread_mutex_lock(mutex);
 	while (*acked != reported)

@@ -11,7 +11,7 @@
 
 #include "uroce.h"
 #include "uroce_config.h"
-#include "verbs/device.h"
+#include "verbs/context.h"
 #include "verbs/pd.h"
 
 /* Count one more domain of the device. @return false when it has as many as it may have */
@@ -53,6 +53,7 @@ uroce_alloc_pd(struct ibv_context *context)
 		return NULL;
 	}
 	pd->ibv.context = context;
+	uroce_context_get(context);
 	return &pd->ibv;
 }
 
@@ -60,11 +61,13 @@ int
 uroce_dealloc_pd(struct ibv_pd *ibv)
 {
 	struct uroce_pd *pd = (struct uroce_pd *)ibv;
+	struct ibv_context *context = ibv->context;
 
 	/* R47; pairs with the release of the last that left */
 	if (__atomic_load_n(&pd->refs, __ATOMIC_ACQUIRE) != 0)
 		return EBUSY;
-	count_out(uroce_device_of(ibv->context));
 	free(pd);
+	count_out(uroce_device_of(context));
+	uroce_context_put(context);
 	return 0;
 }

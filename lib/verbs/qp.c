@@ -148,7 +148,7 @@ qp_alloc(struct uroce_device *dev, struct ibv_pd *pd, const struct ibv_qp_init_a
 	if (qp == NULL)
 		return NULL;
 	qp->dev = dev;
-	qp->ibv.context = &dev->vctx.context;
+	qp->ibv.context = pd != NULL ? pd->context : &dev->vctx.context;	/* an XRC target has none */
 	qp->ibv.qp_context = init->qp_context;
 	qp->ibv.pd = pd;
 	qp->ibv.send_cq = init->send_cq;
@@ -324,7 +324,7 @@ uroce_qp_destroy(struct uroce_qp *qp)
 	uroce_mw_owner_gone(&dev->mrs, &qp->windows);
 	if (qp->path.set_up)
 		dev->ops->path_fini(dev, &qp->path);
-	uroce_device_forget_events(dev, &qp->events, &ibv->mutex, &ibv->cond,
+	uroce_device_forget_events(ibv->context, &qp->events, &ibv->mutex, &ibv->cond,
 				   &ibv->events_completed);
 	put_refs(qp);
 	put_qpn(dev, ibv->qp_num);

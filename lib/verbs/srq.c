@@ -163,7 +163,7 @@ uroce_destroy_srq(struct ibv_srq *ibv)
 		return EBUSY;
 	if (srq->xrcd != NULL)
 		uroce_srq_xrc_fini(srq);
-	uroce_device_forget_events(srq->dev, &srq->events, &ibv->mutex, &ibv->cond,
+	uroce_device_forget_events(ibv->context, &srq->events, &ibv->mutex, &ibv->cond,
 				   &ibv->events_completed);
 	srq_destroy(srq);
 	return 0;

@@ -161,7 +161,7 @@ uroce_xrc_handle_destroy(struct uroce_qp *qp)
 		free(target);
 	}
 	pthread_mutex_unlock(&domain->lock);
-	uroce_device_forget_events(qp->dev, &qp->events, &qp->ibv.mutex, &qp->ibv.cond,
+	uroce_device_forget_events(qp->ibv.context, &qp->events, &qp->ibv.mutex, &qp->ibv.cond,
 				   &qp->ibv.events_completed);
 	__atomic_fetch_sub(&handle->xrcd->refs, 1, __ATOMIC_RELEASE);
 	handle_free(handle);

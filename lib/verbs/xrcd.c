@@ -15,6 +15,7 @@
 
 #include "uroce.h"
 #include "uroce_config.h"
+#include "verbs/context.h"
 #include "verbs/device.h"
 #include "verbs/xrc.h"
 
@@ -135,6 +136,7 @@ uroce_open_xrcd(struct ibv_context *context, struct ibv_xrcd_init_attr *init_att
 		errno = ret;
 		return NULL;
 	}
+	uroce_context_get(context);
 	return &xrcd->ibv;
 }
 
@@ -142,7 +144,8 @@ int
 uroce_close_xrcd(struct ibv_xrcd *ibv)
 {
 	struct uroce_xrcd *xrcd = uroce_xrcd_of(ibv);
-	struct uroce_device *dev = uroce_device_of(ibv->context);
+	struct ibv_context *context = ibv->context;
+	struct uroce_device *dev = uroce_device_of(context);
 
 	/* R47; pairs with the release of the last that left */
 	if (__atomic_load_n(&xrcd->refs, __ATOMIC_ACQUIRE) != 0)
@@ -152,5 +155,6 @@ uroce_close_xrcd(struct ibv_xrcd *ibv)
 	pthread_mutex_unlock(&dev->lock);
 	free(xrcd);
 	uroce_device_uncount(dev, &dev->xrcd_count);
+	uroce_context_put(context);
 	return 0;
 }

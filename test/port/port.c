@@ -142,6 +142,7 @@ test_objects_keep_it_open(void **state)
 		.fd = -1,
 		.oflags = O_CREAT,
 	};
+	struct ibv_context *other;
 	struct ibv_xrcd *xrcd;
 	struct ibv_pd *pd;
 	struct tap t;
@@ -151,6 +152,10 @@ test_objects_keep_it_open(void **state)
 	assert_non_null(pd);
 	assert_int_equal(uroce_close_device(t.context), EBUSY);
 	assert_int_equal(uroce_dealloc_pd(pd), 0);
+	other = uroce_open_device(t.context->device);
+	assert_non_null(other);
+	assert_int_equal(uroce_close_device(t.context), EBUSY);
+	assert_int_equal(uroce_close_device(other), 0);
 	xrcd = uroce_open_xrcd(t.context, &xrcd_attr);
 	assert_non_null(xrcd);
 	assert_int_equal(uroce_close_device(t.context), EBUSY);

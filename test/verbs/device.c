@@ -60,9 +60,12 @@ test_configuration(void **state)
 	name[IBV_SYSFS_NAME_MAX - 1] = '\0';
 	conf = good;
 	conf.name = name;
+	conf.index = 12;
 	memset(&dev, 0, sizeof(dev));
 	assert_int_equal(uroce_device_init(&dev, &ops, &conf), 0);
 	assert_string_equal(uroce_get_device_name(&dev.ibv), name);
+	assert_string_equal(dev.ibv.dev_name, "uverbs12");
+	assert_string_equal(dev.ibv.dev_path, "/sys/class/infiniband_verbs/uverbs12");
 	assert_int_equal(uroce_device_fini(&dev), 0);
 }
 
