@@ -255,6 +255,29 @@ struct ibv_pd *uroce_alloc_pd(struct ibv_context *context);
 /** ibv_dealloc_pd(3). @return 0; EBUSY: MRs, memory windows or QPs belong to it */
 int uroce_dealloc_pd(struct ibv_pd *pd);
 
+/** ibv_alloc_td(3): a promise that nothing here needs; it changes nothing. @return NULL and errno: ENOMEM, EINVAL */
+struct ibv_td *uroce_alloc_td(struct ibv_context *context, struct ibv_td_init_attr *init_attr);
+
+/** ibv_dealloc_td(3). @return 0; EBUSY: it is in a parent domain */
+int uroce_dealloc_td(struct ibv_td *td);
+
+/** What the memory is for that a parent domain's alloc() and free() are asked for. */
+enum uroce_res_type {
+	UROCE_RES_TYPE_QP = 1, /**< a send or a receive queue */
+	UROCE_RES_TYPE_SRQ = 2,
+	UROCE_RES_TYPE_CQ = 3, /**< of uroce_create_cq_ex() with IBV_CQ_INIT_ATTR_MASK_PD */
+};
+
+/**
+ * ibv_alloc_parent_domain(3): another name of attr->pd, for whatever takes one; what belongs to either can be used
+ * with the other. The rings of queues are in the memory of attr->alloc(), called with an enum uroce_res_type, in the
+ * thread that creates or resizes the queue. uroce_dealloc_pd() ends it.
+ *
+ * @return	NULL and errno: EINVAL: attr->pd is none or a parent domain itself, or of another context; one of the
+ *		allocators is missing; ENOMEM, also after UROCE_MAX_PD
+ */
+struct ibv_pd *uroce_alloc_parent_domain(struct ibv_context *context, struct ibv_parent_domain_init_attr *attr);
+
 /**
  * ibv_reg_mr(3): any memory of the process, at any alignment, any number of times.
  *

@@ -13,6 +13,7 @@
 #include "uroce_verbs.h"
 #include "mem/mw.h"
 #include "mem/null.h"
+#include "mem/pd.h"
 #include "mem/rcu.h"
 
 #define WRITES (IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC)
@@ -142,7 +143,7 @@ region_of(const struct uroce_mrs *t, uint32_t lkey)
 static bool
 type_allows(const struct uroce_mw *mw, const struct uroce_mw_bind *b)
 {
-	if (mw->ibv.pd != b->pd) /* C10-72 */
+	if (!uroce_pd_same(mw->ibv.pd, b->pd)) /* C10-72 */
 		return false;
 	if (mw->ibv.type == IBV_MW_TYPE_1)
 		return (b->access & IBV_ACCESS_ZERO_BASED) == 0; /* o10-36.2.2 */
@@ -159,7 +160,7 @@ region_allows(const struct uroce_mr *mr, const struct uroce_mw_bind *b)
 {
 	const struct uroce_mr_key *k = mr->slot;
 
-	if (mr->ibv.pd != b->pd || mr->zero_based)
+	if (!uroce_pd_same(mr->ibv.pd, b->pd) || mr->zero_based)
 		return false;
 	if ((mr->access & IBV_ACCESS_MW_BIND) == 0) /* C10-73 */
 		return false;
@@ -177,7 +178,7 @@ describe(struct uroce_mw *mw, const struct uroce_mw_bind *b)
 	const struct uroce_mr_key *r = mw->mr->slot;
 	struct uroce_mr_key *k = mw->slot;
 	const uint64_t addr = (b->access & IBV_ACCESS_ZERO_BASED) != 0 ? 0 : b->addr;
-	const void *owner = mw->ibv.type == IBV_MW_TYPE_2 ? (const void *)b->qp : b->pd;
+	const void *owner = mw->ibv.type == IBV_MW_TYPE_2 ? (const void *)b->qp : uroce_pd_protection(b->pd);
 	const uint32_t changing = ((k->access & VERSION_MASK) | UROCE_KEY_WINDOW) + UROCE_KEY_CHANGING;
 
 	__atomic_store_n(&k->access, changing, __ATOMIC_RELAXED);
@@ -241,7 +242,7 @@ uroce_mw_invalidate(struct uroce_mrs *t, uint32_t rkey, const struct ibv_pd *pd,
 	pthread_mutex_lock(&t->lock);
 	if (rkey != 0 && __atomic_load_n(&k->key, __ATOMIC_RELAXED) == rkey &&
 	    (k->access & UROCE_KEY_WINDOW) != 0 && k->mw->ibv.type == IBV_MW_TYPE_2 &&
-	    k->mw->ibv.pd == pd && (qp == NULL || k->owner == qp)) {
+	    uroce_pd_same(k->mw->ibv.pd, pd) && (qp == NULL || k->owner == qp)) {
 		if (!UROCE_PLANTED(INVALIDATE))
 			unbind(k->mw);
 		rc = 0;
@@ -284,14 +285,19 @@ uroce_key_resolve(const struct uroce_mr_key *k, uint32_t key, const struct ibv_p
 {
 	static __thread struct uroce_mr_key copy;
 	const uint32_t kind = __atomic_load_n(&k->access, __ATOMIC_ACQUIRE);
+	const struct ibv_pd *owner = pd != NULL ? uroce_pd_protection(pd) : NULL;
 
+	if (owner == NULL)
+		return NULL;
 	if ((kind & UROCE_KEY_NULL) != 0)
-		return uroce_null_lookup(k, pd, addr, length, access, &copy);
+		return uroce_null_lookup(k, owner, addr, length, access, &copy);
+	if ((kind & UROCE_KEY_WINDOW) == 0) /* by another name of the domain */
+		return uroce_pd_same(k->pd, pd) && uroce_key_grants(k, addr, length, access) ? k : NULL;
 	/* only for peers: a window's key is not an lkey */
-	if ((kind & UROCE_KEY_WINDOW) == 0 || (access & RIGHTS) == 0)
+	if ((access & RIGHTS) == 0)
 		return NULL;
 	k = copy_of(k, key, &copy);
-	if (k == NULL || (k->owner != pd && (k->owner != qp || qp == NULL)))
+	if (k == NULL || (k->owner != owner && (k->owner != qp || qp == NULL)))
 		return NULL;
 	return uroce_key_grants(k, addr, length, access) ? k : NULL;
 }

@@ -12,6 +12,7 @@
 #include "uroce_config.h"
 #include "mem/mr.h"
 #include "mem/null.h"
+#include "mem/pd.h"
 
 static uint8_t zeros[UROCE_NULL_BYTES];
 static __thread uint8_t sink[UROCE_NULL_BYTES];
@@ -42,7 +43,7 @@ uroce_mr_create_null(struct uroce_mrs *t, struct ibv_pd *pd)
 		mr->slot = &t->keys[mr->ibv.handle];
 		memset(mr->slot, 0, sizeof(*mr->slot));
 		mr->slot->access = UROCE_KEY_NULL;
-		mr->slot->owner = pd;
+		mr->slot->owner = uroce_pd_protection(pd);
 		t->count++;
 		/* pairs with the acquire in uroce_key_lookup() */
 		__atomic_store_n(&mr->slot->key, key, __ATOMIC_RELEASE);
@@ -57,10 +58,10 @@ uroce_mr_create_null(struct uroce_mrs *t, struct ibv_pd *pd)
 }
 
 const struct uroce_mr_key *
-uroce_null_lookup(const struct uroce_mr_key *k, const struct ibv_pd *pd, uint64_t addr,
+uroce_null_lookup(const struct uroce_mr_key *k, const struct ibv_pd *owner, uint64_t addr,
 		  uint64_t length, uint32_t access, struct uroce_mr_key *copy)
 {
-	if (k->owner != pd || (access & ~(uint32_t)IBV_ACCESS_LOCAL_WRITE) != 0 ||
+	if (k->owner != owner || (access & ~(uint32_t)IBV_ACCESS_LOCAL_WRITE) != 0 ||
 	    length > UROCE_NULL_BYTES)
 		return NULL;
 	*copy = (struct uroce_mr_key){

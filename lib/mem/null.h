@@ -14,7 +14,7 @@
 #include "mem/mr.h"
 
 /** For uroce_key_resolve(): `copy` with memory for this access; at most UROCE_NULL_BYTES at a time. */
-const struct uroce_mr_key *uroce_null_lookup(const struct uroce_mr_key *k, const struct ibv_pd *pd,
+const struct uroce_mr_key *uroce_null_lookup(const struct uroce_mr_key *k, const struct ibv_pd *owner,
 					     uint64_t addr, uint64_t length, uint32_t access,
 					     struct uroce_mr_key *copy);
 

@@ -11,9 +11,9 @@
 
 #include "uroce.h"
 #include "uroce_config.h"
+#include "mem/pd.h"
 #include "verbs/ah.h"
 #include "verbs/congestion.h"
-#include "verbs/pd.h"
 #include "verbs/qp.h"
 #include "wire/opcode.h"
 
@@ -41,7 +41,7 @@ ah_init(struct uroce_device *dev, struct uroce_ah *ah, struct ibv_pd *pd, const 
 	ah->has_flow_label = attr->grh.flow_label != 0;
 	ah->ibv.context = pd->context;
 	ah->ibv.pd = pd;
-	__atomic_fetch_add(&((struct uroce_pd *)pd)->refs, 1, __ATOMIC_RELAXED);
+	uroce_pd_get(pd);
 	return 0;
 }
 
@@ -78,7 +78,7 @@ uroce_destroy_ah(struct ibv_ah *ibv)
 	struct uroce_device *dev = uroce_device_of(ibv->context);
 	struct uroce_ah *ah = uroce_ah_of(ibv);
 
-	__atomic_fetch_sub(&((struct uroce_pd *)ibv->pd)->refs, 1, __ATOMIC_RELEASE);
+	uroce_pd_put(ibv->pd);
 	pthread_mutex_lock(&dev->lock);
 	LIST_INSERT_HEAD(&dev->dead_ahs, ah, link);
 	pthread_mutex_unlock(&dev->lock);

@@ -17,9 +17,11 @@
 #include "uroce.h"
 #include "uroce_config.h"
 #include "uroce_planted.h"
+#include "mem/pd.h"
 #include "verbs/context.h"
 #include "verbs/cq.h"
 #include "verbs/device.h"
+#include "verbs/parent_domain.h"
 
 static void
 channel_ref(struct ibv_comp_channel *channel, int n)
@@ -32,13 +34,13 @@ channel_ref(struct ibv_comp_channel *channel, int n)
 }
 
 int
-uroce_cq_ring_init(const struct uroce_device *dev, struct uroce_cq_ring *ring, uint32_t capacity,
-		   bool stamps)
+uroce_cq_ring_init(const struct uroce_device *dev, struct ibv_pd *pd, struct uroce_cq_ring *ring,
+		   uint32_t capacity, bool stamps)
 {
 	uint32_t entries = rte_align32pow2(capacity);
 	size_t bytes = sizeof(ring->wcs[0]) + (stamps ? sizeof(ring->stamps[0]) : 0);
 
-	ring->wcs = uroce_device_alloc(dev, "uroce_cq_ring", entries * bytes);
+	ring->wcs = uroce_ring_alloc(dev, pd, UROCE_RES_TYPE_CQ, entries * bytes);
 	if (ring->wcs == NULL)
 		return ENOMEM;
 	ring->stamps = stamps ? (uint64_t *)(ring->wcs + entries) : NULL;
@@ -48,22 +50,30 @@ uroce_cq_ring_init(const struct uroce_device *dev, struct uroce_cq_ring *ring, u
 }
 
 static struct uroce_cq *
-cq_alloc(struct uroce_device *dev, uint32_t capacity, bool stamps)
+cq_alloc(struct uroce_device *dev, struct ibv_pd *pd, uint32_t capacity, bool stamps)
 {
 	struct uroce_cq *cq = uroce_device_alloc(dev, "uroce_cq", sizeof(*cq));
 
 	if (cq == NULL)
 		return NULL;
-	if (uroce_cq_ring_init(dev, &cq->put, capacity, stamps) != 0) {
+	if (uroce_cq_ring_init(dev, pd, &cq->put, capacity, stamps) != 0) {
 		rte_free(cq);
 		return NULL;
 	}
 	cq->get = cq->put;
+	cq->parent = pd;
 	cq->has_stamps = stamps;
 	rte_spinlock_init(&cq->push_lock);
 	rte_spinlock_init(&cq->poll_lock);
 	rte_spinlock_init(&cq->moderation.lock);
 	return cq;
+}
+
+/* ibv_create_cq_ex(3): no other domain has anything to say to a CQ. */
+static bool
+parent_ok(const struct ibv_context *context, const struct ibv_pd *pd)
+{
+	return pd != NULL && pd->context == context && uroce_pd_is_parent(pd);
 }
 
 struct uroce_cq *
@@ -73,11 +83,13 @@ uroce_cq_create(struct ibv_context *context, const struct ibv_cq_init_attr_ex *a
 				IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK;
 	struct uroce_device *dev = uroce_device_of(context);
 	struct ibv_comp_channel *channel = attr->channel;
+	struct ibv_pd *pd = attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_PD ? attr->parent_domain : NULL;
 	struct uroce_cq *cq;
 
 	if (attr->cqe == 0 || attr->cqe > UROCE_MAX_CQE ||
 	    attr->comp_vector >= (uint32_t)context->num_comp_vectors ||
-	    (channel != NULL && channel->context != context)) {
+	    (channel != NULL && channel->context != context) ||
+	    ((attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_PD) != 0 && !parent_ok(context, pd))) {
 		errno = EINVAL;
 		return NULL;
 	}
@@ -85,7 +97,7 @@ uroce_cq_create(struct ibv_context *context, const struct ibv_cq_init_attr_ex *a
 		errno = ENOMEM;
 		return NULL;
 	}
-	cq = cq_alloc(dev, attr->cqe, (attr->wc_flags & stamps) != 0);
+	cq = cq_alloc(dev, pd, attr->cqe, (attr->wc_flags & stamps) != 0);
 	if (cq == NULL) {
 		uroce_device_uncount(dev, &dev->cq_count);
 		errno = ENOMEM;
@@ -100,6 +112,8 @@ uroce_cq_create(struct ibv_context *context, const struct ibv_cq_init_attr_ex *a
 	pthread_mutex_init(&cq->ibv.mutex, NULL);
 	pthread_cond_init(&cq->ibv.cond, NULL);
 	channel_ref(channel, 1);
+	if (pd != NULL)
+		uroce_pd_get(pd);
 	return cq;
 }
 
@@ -139,7 +153,9 @@ uroce_destroy_cq(struct ibv_cq *ibv)
 	channel_ref(ibv->channel, -1);
 	pthread_cond_destroy(&ibv->cond);
 	pthread_mutex_destroy(&ibv->mutex);
-	rte_free(cq->get.wcs);
+	uroce_ring_free(cq->get.wcs);
+	if (cq->parent != NULL)
+		uroce_pd_put(cq->parent);
 	rte_free(cq);
 	uroce_device_uncount(dev, &dev->cq_count);
 	uroce_context_put(context);

@@ -57,6 +57,7 @@ struct uroce_cq {
 		struct ibv_cq_ex ex;	/* for who asked for it */
 	};
 	bool has_stamps;	/* constant */
+	struct ibv_pd *parent;	/* a parent domain, whose memory its ring is; NULL: none. Constant */
 	/* control, under ibv.mutex */
 	uint32_t refs;		/* QPs, send and receive queues (R47) */
 	struct uroce_engine *producer;	/* of the first QP */
@@ -138,8 +139,8 @@ void uroce_cq_detach(struct uroce_cq *cq);
 
 /* cq.c: the arguments are checked here. NULL and errno */
 struct uroce_cq *uroce_cq_create(struct ibv_context *context, const struct ibv_cq_init_attr_ex *attr);
-/** @return 0 or ENOMEM */
-int uroce_cq_ring_init(const struct uroce_device *dev, struct uroce_cq_ring *ring, uint32_t capacity,
+/** @param pd a parent domain, or NULL. @return 0 or ENOMEM */
+int uroce_cq_ring_init(const struct uroce_device *dev, struct ibv_pd *pd, struct uroce_cq_ring *ring, uint32_t capacity,
 		       bool stamps);
 
 /* cq_moderation.c */

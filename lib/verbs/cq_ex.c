@@ -221,7 +221,7 @@ uroce_create_cq_ex(struct ibv_context *context, struct ibv_cq_init_attr_ex *attr
 	uint32_t flags = attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_FLAGS ? attr->flags : 0;
 	struct uroce_cq *cq;
 
-	if ((attr->comp_mask & ~IBV_CQ_INIT_ATTR_MASK_FLAGS) != 0 ||
+	if ((attr->comp_mask & ~(IBV_CQ_INIT_ATTR_MASK_FLAGS | IBV_CQ_INIT_ATTR_MASK_PD)) != 0 ||
 	    (attr->wc_flags & ~KNOWN_WC_FLAGS) != 0 || (flags & ~KNOWN_FLAGS) != 0) {
 		errno = EOPNOTSUPP;
 		return NULL;

@@ -8,12 +8,12 @@
 #include <errno.h>
 
 #include <rte_common.h>
-#include <rte_malloc.h>
 
 #include "uroce.h"
 #include "uroce_config.h"
 #include "verbs/cq.h"
 #include "verbs/device.h"
+#include "verbs/parent_domain.h"
 
 /* Indices run freely, so an entry keeps its own. */
 static int
@@ -64,7 +64,7 @@ uroce_resize_cq(struct ibv_cq *ibv, int cqe)
 
 	if (cqe <= 0 || cqe > UROCE_MAX_CQE)
 		return EINVAL;
-	if (uroce_cq_ring_init(dev, &ring, (uint32_t)cqe, cq->has_stamps) != 0)
+	if (uroce_cq_ring_init(dev, cq->parent, &ring, (uint32_t)cqe, cq->has_stamps) != 0)
 		return ENOMEM;
 	/* In this order: who polls an extended CQ holds poll_lock over calls that may take the others. */
 	uroce_cq_poll_lock(cq);
@@ -74,6 +74,6 @@ uroce_resize_cq(struct ibv_cq *ibv, int cqe)
 	producers_go(cq, dev->ops);
 	pthread_mutex_unlock(&ibv->mutex);
 	uroce_cq_poll_unlock(cq);
-	rte_free(ring.wcs);
+	uroce_ring_free(ring.wcs);
 	return ret;
 }

@@ -90,6 +90,9 @@ fill_context(struct uroce_device *dev)
 	vctx->get_srq_num = uroce_get_srq_num;
 	vctx->alloc_null_mr = uroce_alloc_null_mr;
 	vctx->advise_mr = uroce_advise_mr;
+	vctx->alloc_td = uroce_alloc_td;
+	vctx->dealloc_td = uroce_dealloc_td;
+	vctx->alloc_parent_domain = uroce_alloc_parent_domain;
 	vctx->open_xrcd = uroce_open_xrcd;
 	vctx->close_xrcd = uroce_close_xrcd;
 	vctx->open_qp = uroce_open_qp;

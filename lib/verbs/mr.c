@@ -11,27 +11,14 @@
 #include "uroce.h"
 #include "uroce_config.h"
 #include "mem/mr.h"
+#include "mem/pd.h"
 #include "verbs/device.h"
-#include "verbs/pd.h"
-
-static void
-pd_get(struct ibv_pd *pd)
-{
-	__atomic_add_fetch(&((struct uroce_pd *)pd)->refs, 1, __ATOMIC_RELAXED);
-}
-
-static void
-pd_put(struct ibv_pd *pd)
-{
-	/* pairs with the acquire in uroce_dealloc_pd() */
-	__atomic_sub_fetch(&((struct uroce_pd *)pd)->refs, 1, __ATOMIC_RELEASE);
-}
 
 static struct ibv_mr *
 of_pd(struct ibv_pd *pd, struct uroce_mr *mr)
 {
 	if (mr == NULL) {
-		pd_put(pd);
+		uroce_pd_put(pd);
 		return NULL;
 	}
 	return &mr->ibv;
@@ -42,7 +29,7 @@ uroce_reg_mr_iova2(struct ibv_pd *pd, void *addr, size_t length, uint64_t iova, 
 {
 	const uint64_t named = (access & IBV_ACCESS_ZERO_BASED) != 0 ? 0 : iova;
 
-	pd_get(pd);
+	uroce_pd_get(pd);
 	return of_pd(pd, uroce_mr_create(&uroce_device_of(pd->context)->mrs, pd, addr, length, named, access));
 }
 
@@ -74,7 +61,7 @@ uroce_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset, size_t length, uint64_t 
 struct ibv_mr *
 uroce_alloc_null_mr(struct ibv_pd *pd)
 {
-	pd_get(pd);
+	uroce_pd_get(pd);
 	return of_pd(pd, uroce_mr_create_null(&uroce_device_of(pd->context)->mrs, pd));
 }
 
@@ -149,9 +136,9 @@ uroce_rereg_mr(struct ibv_mr *ibv, int flags, struct ibv_pd *pd, void *addr, siz
 	if ((flags & IBV_REREG_MR_CHANGE_PD) != 0 && (pd == NULL || pd->context != ibv->context))
 		goto fail;
 	to = merge(mr, flags, pd, addr, length, access);
-	pd_get(to.pd);
+	uroce_pd_get(to.pd);
 	ret = -uroce_mr_change(mr, &to, let_workers_progress, &w);
-	pd_put(ret == 0 ? old : to.pd);
+	uroce_pd_put(ret == 0 ? old : to.pd);
 	if (ret == 0)
 		return 0;
 fail:
@@ -167,6 +154,6 @@ uroce_dereg_mr(struct ibv_mr *mr)
 	int ret = -uroce_mr_destroy(w.mr, let_workers_progress, &w);
 
 	if (ret == 0)
-		pd_put(pd);
+		uroce_pd_put(pd);
 	return ret;
 }

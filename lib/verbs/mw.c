@@ -9,21 +9,20 @@
 
 #include "uroce.h"
 #include "mem/mw.h"
+#include "mem/pd.h"
 #include "verbs/device.h"
-#include "verbs/pd.h"
 #include "verbs/post.h"
 #include "verbs/qp.h"
 
 struct ibv_mw *
 uroce_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type)
 {
-	struct uroce_pd *owner = (struct uroce_pd *)pd;
 	struct uroce_mw *mw;
 
-	__atomic_add_fetch(&owner->refs, 1, __ATOMIC_RELAXED);
+	uroce_pd_get(pd);
 	mw = uroce_mw_create(&uroce_device_of(pd->context)->mrs, pd, type);
 	if (mw == NULL) {
-		__atomic_sub_fetch(&owner->refs, 1, __ATOMIC_RELEASE);
+		uroce_pd_put(pd);
 		return NULL;
 	}
 	return &mw->ibv;
@@ -32,11 +31,10 @@ uroce_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type)
 int
 uroce_dealloc_mw(struct ibv_mw *mw)
 {
-	struct uroce_pd *owner = (struct uroce_pd *)mw->pd;
+	struct ibv_pd *pd = mw->pd;
 
 	uroce_mw_destroy((struct uroce_mw *)mw);
-	/* pairs with the acquire in uroce_dealloc_pd() */
-	__atomic_sub_fetch(&owner->refs, 1, __ATOMIC_RELEASE);
+	uroce_pd_put(pd);
 	return 0;
 }
 
@@ -80,7 +78,7 @@ uroce_bind_mw(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind)
 		return EINVAL;
 	if (info->mr == NULL && (info->addr != 0 || info->length != 0))
 		return EINVAL;
-	if (info->mr != NULL && info->mr->pd != mw->pd)
+	if (info->mr != NULL && !uroce_pd_same(info->mr->pd, mw->pd))
 		return EPERM;
 	return post_bind(uroce_qp_of(qp), &wr);
 }

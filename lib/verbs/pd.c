@@ -11,8 +11,9 @@
 
 #include "uroce.h"
 #include "uroce_config.h"
+#include "mem/pd.h"
 #include "verbs/context.h"
-#include "verbs/pd.h"
+#include "verbs/parent_domain.h"
 
 /* Count one more domain of the device. @return false when it has as many as it may have */
 static bool
@@ -36,8 +37,8 @@ count_out(struct uroce_device *dev)
 	pthread_mutex_unlock(&dev->lock);
 }
 
-struct ibv_pd *
-uroce_alloc_pd(struct ibv_context *context)
+struct uroce_pd *
+uroce_pd_create(struct ibv_context *context, size_t bytes)
 {
 	struct uroce_device *dev = uroce_device_of(context);
 	struct uroce_pd *pd;
@@ -46,7 +47,7 @@ uroce_alloc_pd(struct ibv_context *context)
 		errno = ENOMEM;
 		return NULL;
 	}
-	pd = calloc(1, sizeof(*pd));
+	pd = calloc(1, bytes);
 	if (pd == NULL) {
 		count_out(dev);
 		errno = ENOMEM;
@@ -54,18 +55,29 @@ uroce_alloc_pd(struct ibv_context *context)
 	}
 	pd->ibv.context = context;
 	uroce_context_get(context);
-	return &pd->ibv;
+	pd->protection = &pd->ibv;
+	return pd;
+}
+
+struct ibv_pd *
+uroce_alloc_pd(struct ibv_context *context)
+{
+	struct uroce_pd *pd = uroce_pd_create(context, sizeof(*pd));
+
+	return pd == NULL ? NULL : &pd->ibv;
 }
 
 int
 uroce_dealloc_pd(struct ibv_pd *ibv)
 {
-	struct uroce_pd *pd = (struct uroce_pd *)ibv;
+	struct uroce_pd *pd = uroce_pd_of(ibv);
 	struct ibv_context *context = ibv->context;
 
 	/* R47; pairs with the release of the last that left */
 	if (__atomic_load_n(&pd->refs, __ATOMIC_ACQUIRE) != 0)
 		return EBUSY;
+	if (uroce_pd_is_parent(ibv))
+		uroce_parent_domain_leave(pd);
 	free(pd);
 	count_out(uroce_device_of(context));
 	uroce_context_put(context);

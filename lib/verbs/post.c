@@ -15,6 +15,7 @@
 
 #include "uroce.h"
 #include "uroce_config.h"
+#include "mem/pd.h"
 #include "verbs/ah.h"
 #include "verbs/device.h"
 #include "verbs/post.h"
@@ -153,7 +154,7 @@ uroce_post_ud(const struct uroce_qp *qp, struct uroce_sqe *sqe, struct ibv_ah *i
 	sqe->ud.ah = ah;
 	sqe->ud.remote_qpn = remote_qpn;
 	sqe->ud.qkey = remote_qkey;
-	if (unlikely(ah->ibv.pd != qp->ibv.pd))
+	if (unlikely(ah->ibv.pd != qp->ibv.pd && !uroce_pd_same(ah->ibv.pd, qp->ibv.pd)))
 		sqe->posted_status = IBV_WC_LOC_QP_OP_ERR;
 }
 

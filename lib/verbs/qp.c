@@ -14,12 +14,13 @@
 
 #include "uroce.h"
 #include "uroce_config.h"
+#include "mem/pd.h"
 #include "mem/rcu.h"
 #include "verbs/ah.h"
 #include "verbs/cq.h"
 #include "verbs/device.h"
 #include "verbs/internal.h"
-#include "verbs/pd.h"
+#include "verbs/parent_domain.h"
 #include "verbs/qp.h"
 #include "verbs/srq.h"
 #include "verbs/xrc.h"
@@ -72,7 +73,7 @@ check_init_attr(const struct ibv_pd *pd, const struct ibv_qp_init_attr *attr)
 }
 
 static int
-wq_init(const struct uroce_device *dev, struct uroce_wq *wq, uint32_t entries, uint32_t stride)
+wq_init(const struct uroce_qp *qp, struct uroce_wq *wq, uint32_t entries, uint32_t stride)
 {
 	rte_spinlock_init(&wq->lock);
 	wq->capacity = entries;
@@ -80,7 +81,7 @@ wq_init(const struct uroce_device *dev, struct uroce_wq *wq, uint32_t entries, u
 	if (entries == 0)
 		return 0;
 	wq->mask = rte_align32pow2(entries) - 1;
-	wq->ring = uroce_device_alloc(dev, "uroce_wq", ((size_t)wq->mask + 1) * stride);
+	wq->ring = uroce_ring_alloc(qp->dev, qp->ibv.pd, UROCE_RES_TYPE_QP, ((size_t)wq->mask + 1) * stride);
 	return wq->ring == NULL ? ENOMEM : 0;
 }
 
@@ -91,7 +92,7 @@ init_shared_recv(struct uroce_qp *qp)
 {
 	uint32_t stride = qp->ibv.srq != NULL ? uroce_srq_of(qp->ibv.srq)->wq.stride
 			: sizeof(struct uroce_rqe) + UROCE_MAX_SGE * sizeof(struct ibv_sge);
-	int ret = qp->ibv.qp_type == IBV_QPT_XRC_SEND ? 0 : wq_init(qp->dev, &qp->rq, 1, stride);
+	int ret = qp->ibv.qp_type == IBV_QPT_XRC_SEND ? 0 : wq_init(qp, &qp->rq, 1, stride);
 
 	qp->rq.capacity = 0;
 	return ret;
@@ -106,11 +107,11 @@ init_queues(struct uroce_qp *qp, const struct ibv_qp_cap *cap)
 	uint32_t recv_room = RTE_ALIGN_CEIL(cap->max_recv_sge * sizeof(struct ibv_sge), RQE_ALIGN);
 	int ret;
 
-	ret = wq_init(qp->dev, &qp->sq, cap->max_send_wr, sizeof(struct uroce_sqe) + send_room);
+	ret = wq_init(qp, &qp->sq, cap->max_send_wr, sizeof(struct uroce_sqe) + send_room);
 	if (ret == 0 && (qp->ibv.srq != NULL || qp->transport == UROCE_TRANSPORT_XRC)) {
 		ret = init_shared_recv(qp);
 	} else if (ret == 0) {
-		ret = wq_init(qp->dev, &qp->rq, cap->max_recv_wr,
+		ret = wq_init(qp, &qp->rq, cap->max_recv_wr,
 			      sizeof(struct uroce_rqe) + recv_room);
 		qp->rq.max_sge = recv_room / sizeof(struct ibv_sge);
 	}
@@ -134,8 +135,8 @@ qp_free(struct uroce_qp *qp)
 	rte_free(qp->resp.resources);
 	if (qp->sq.ring != NULL)
 		uroce_ah_put_queued(qp);
-	rte_free(qp->sq.ring);
-	rte_free(qp->rq.ring);
+	uroce_ring_free(qp->sq.ring);
+	uroce_ring_free(qp->rq.ring);
 	rte_free(qp);
 }
 
@@ -223,7 +224,7 @@ static void
 get_refs(struct uroce_qp *qp)
 {
 	if (qp->ibv.pd != NULL)
-		__atomic_fetch_add(&((struct uroce_pd *)qp->ibv.pd)->refs, 1, __ATOMIC_RELAXED);
+		uroce_pd_get(qp->ibv.pd);
 	if (qp->ibv.send_cq != NULL)
 		uroce_cq_attach(uroce_cq_of(qp->ibv.send_cq), qp->engine);
 	if (qp->ibv.recv_cq != NULL)
@@ -242,7 +243,7 @@ put_refs(struct uroce_qp *qp)
 	if (qp->ibv.send_cq != NULL)
 		uroce_cq_detach(uroce_cq_of(qp->ibv.send_cq));
 	if (qp->ibv.pd != NULL)
-		__atomic_fetch_sub(&((struct uroce_pd *)qp->ibv.pd)->refs, 1, __ATOMIC_RELEASE);
+		uroce_pd_put(qp->ibv.pd);
 }
 
 /* From attributes that were checked. A QPN of 0: one is drawn. @return NULL and errno */

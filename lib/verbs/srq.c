@@ -14,9 +14,10 @@
 
 #include "uroce.h"
 #include "uroce_config.h"
+#include "mem/pd.h"
 #include "verbs/device.h"
 #include "verbs/internal.h"
-#include "verbs/pd.h"
+#include "verbs/parent_domain.h"
 #include "verbs/srq.h"
 
 #define KNOWN_ATTR (IBV_SRQ_MAX_WR | IBV_SRQ_LIMIT)
@@ -28,13 +29,13 @@ max_wr_ok(uint32_t max_wr)
 }
 
 static uint8_t *
-ring_alloc(const struct uroce_device *dev, uint32_t entries, uint32_t stride)
+ring_alloc(const struct uroce_device *dev, struct ibv_pd *pd, uint32_t entries, uint32_t stride)
 {
-	return uroce_device_alloc(dev, "uroce_srq_ring", (size_t)rte_align32pow2(entries) * stride);
+	return uroce_ring_alloc(dev, pd, UROCE_RES_TYPE_SRQ, (size_t)rte_align32pow2(entries) * stride);
 }
 
 static struct uroce_srq *
-srq_alloc(struct uroce_device *dev, const struct ibv_srq_attr *attr)
+srq_alloc(struct uroce_device *dev, struct ibv_pd *pd, const struct ibv_srq_attr *attr)
 {
 	struct uroce_srq *srq = uroce_device_alloc(dev, "uroce_srq", sizeof(*srq));
 	struct uroce_wq *wq;
@@ -46,7 +47,7 @@ srq_alloc(struct uroce_device *dev, const struct ibv_srq_attr *attr)
 	wq->mask = rte_align32pow2(attr->max_wr) - 1;
 	wq->max_sge = (uint16_t)RTE_MAX(attr->max_sge, 1u);
 	wq->stride = sizeof(struct uroce_rqe) + wq->max_sge * sizeof(struct ibv_sge);
-	wq->ring = ring_alloc(dev, attr->max_wr, wq->stride);
+	wq->ring = ring_alloc(dev, pd, attr->max_wr, wq->stride);
 	if (wq->ring == NULL) {
 		rte_free(srq);
 		return NULL;
@@ -72,7 +73,7 @@ srq_create(struct ibv_pd *pd, void *srq_context, struct ibv_srq_attr *attr)
 		errno = ENOMEM;
 		return NULL;
 	}
-	srq = srq_alloc(dev, attr);
+	srq = srq_alloc(dev, pd, attr);
 	if (srq == NULL) {
 		uroce_device_uncount(dev, &dev->srq_count);
 		errno = ENOMEM;
@@ -83,7 +84,7 @@ srq_create(struct ibv_pd *pd, void *srq_context, struct ibv_srq_attr *attr)
 	srq->ibv.pd = pd;
 	pthread_mutex_init(&srq->ibv.mutex, NULL);
 	pthread_cond_init(&srq->ibv.cond, NULL);
-	__atomic_fetch_add(&((struct uroce_pd *)pd)->refs, 1, __ATOMIC_RELAXED);
+	uroce_pd_get(pd);
 	attr->max_wr = srq->wq.capacity;
 	attr->max_sge = srq->wq.max_sge;
 	return srq;
@@ -94,10 +95,10 @@ srq_destroy(struct uroce_srq *srq)
 {
 	struct uroce_device *dev = srq->dev;
 
-	__atomic_fetch_sub(&((struct uroce_pd *)srq->ibv.pd)->refs, 1, __ATOMIC_RELEASE);
+	uroce_pd_put(srq->ibv.pd);
 	pthread_cond_destroy(&srq->ibv.cond);
 	pthread_mutex_destroy(&srq->ibv.mutex);
-	rte_free(srq->wq.ring);
+	uroce_ring_free(srq->wq.ring);
 	rte_free(srq);
 	uroce_device_uncount(dev, &dev->srq_count);
 }
@@ -117,7 +118,7 @@ check_ex(const struct ibv_context *context, const struct ibv_srq_init_attr_ex *a
 	const uint32_t xrc = IBV_SRQ_INIT_ATTR_XRCD | IBV_SRQ_INIT_ATTR_CQ;
 
 	if (attr->comp_mask >= IBV_SRQ_INIT_ATTR_RESERVED || !(attr->comp_mask & IBV_SRQ_INIT_ATTR_PD) ||
-	    attr->pd->context != context)
+	    attr->pd == NULL || attr->pd->context != context)
 		return EINVAL;
 	if (type == IBV_SRQT_BASIC)
 		return 0;
@@ -234,14 +235,14 @@ uroce_modify_srq(struct ibv_srq *ibv, struct ibv_srq_attr *attr, int attr_mask)
 	if (attr_mask & IBV_SRQ_MAX_WR) {
 		if (!max_wr_ok(attr->max_wr))
 			return EINVAL;
-		ring = ring_alloc(srq->dev, attr->max_wr, srq->wq.stride);
+		ring = ring_alloc(srq->dev, ibv->pd, attr->max_wr, srq->wq.stride);
 		if (ring == NULL)
 			return ENOMEM;
 	}
 	enter(srq);
 	ret = apply(srq, attr, attr_mask, &ring, &event);
 	leave(srq);
-	rte_free(ring);
+	uroce_ring_free(ring);
 	if (event)
 		uroce_srq_limit_reached(srq);
 	return ret;

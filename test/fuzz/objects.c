@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "device.h"
@@ -42,8 +43,40 @@ make_cq(struct fuzz_input *in, unsigned int i)
 	attr.comp_mask = (how & 16) != 0   ? fuzz_u8(in)
 			 : attr.flags != 0 ? IBV_CQ_INIT_ATTR_MASK_FLAGS
 					   : 0;
+	if ((attr.comp_mask & IBV_CQ_INIT_ATTR_MASK_PD) != 0)
+		attr.parent_domain = OBJECTS_PICK(in, pds);
 	ex = uroce_create_cq_ex(device_context(), &attr);
 	objects.cqs[i] = ex != NULL ? ibv_cq_ex_to_cq(ex) : NULL;
+}
+
+static void *
+queue_alloc(struct ibv_pd *pd, void *pd_context, size_t size, size_t alignment, uint64_t resource_type)
+{
+	(void)pd;
+	(void)pd_context;
+	return resource_type == UROCE_RES_TYPE_SRQ ? IBV_ALLOCATOR_USE_DEFAULT : aligned_alloc(alignment, size);
+}
+
+static void
+queue_free(struct ibv_pd *pd, void *pd_context, void *ptr, uint64_t resource_type)
+{
+	(void)pd;
+	(void)pd_context;
+	RTE_VERIFY(resource_type != UROCE_RES_TYPE_SRQ);
+	free(ptr);
+}
+
+/* Of a domain, if one is given: a parent domain, which is refused where that is one itself. */
+static void
+make_pd(struct ibv_pd *of, unsigned int i)
+{
+	struct ibv_parent_domain_init_attr attr = {
+		.pd = of, .alloc = queue_alloc, .free = queue_free,
+		.comp_mask = IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS,
+	};
+
+	objects.pds[i] = of != NULL ? uroce_alloc_parent_domain(device_context(), &attr)
+				    : uroce_alloc_pd(device_context());
 }
 
 static void
@@ -218,7 +251,7 @@ objects_toggle(struct fuzz_input *in)
 	objects_drain_events();
 	switch (what % 12) {
 	case 0:
-		TOGGLE(pds, i, objects.pds[i] = uroce_alloc_pd(device_context()), uroce_dealloc_pd);
+		TOGGLE(pds, i, make_pd(what >= 128 ? pd : NULL, i), uroce_dealloc_pd);
 		break;
 	case 1:
 		TOGGLE(channels, i,
@@ -263,8 +296,12 @@ objects_end(void)
 	for (unsigned int i = 0; i < OBJECTS_EACH; i++) {
 		RTE_VERIFY(objects.channels[i] == NULL ||
 			   uroce_destroy_comp_channel(objects.channels[i]) == 0);
-		RTE_VERIFY(objects.pds[i] == NULL || uroce_dealloc_pd(objects.pds[i]) == 0);
+		/* a parent domain goes before what it is of */
+		if (objects.pds[i] != NULL)
+			DESTROY(pds, i, uroce_dealloc_pd);
 	}
+	for (unsigned int i = 0; i < OBJECTS_EACH; i++)
+		RTE_VERIFY(objects.pds[i] == NULL || uroce_dealloc_pd(objects.pds[i]) == 0);
 	memset(&objects, 0, sizeof(objects));
 }
 

@@ -22,6 +22,7 @@
 #include "fake.h"
 #include "mem/mr.h"
 #include "mem/mw.h"
+#include "mem/pd.h"
 #include "mem/rcu.h"
 #include "statistics.h"
 #include "uroce.h"
@@ -32,7 +33,7 @@
 
 static uint32_t values[DRAWS];
 static uint8_t memory[64];
-static struct ibv_pd pd;
+static struct uroce_pd pd = { .protection = &pd.ibv };
 
 static void
 expect_unpredictable(unsigned int bits)
@@ -46,7 +47,7 @@ expect_unpredictable(unsigned int bits)
 static struct uroce_mr *
 reg(struct uroce_mrs *t)
 {
-	struct uroce_mr *mr = uroce_mr_create(t, &pd, memory, sizeof(memory), 0, 0);
+	struct uroce_mr *mr = uroce_mr_create(t, &pd.ibv, memory, sizeof(memory), 0, 0);
 
 	assert_non_null(mr);
 	return mr;
@@ -112,7 +113,7 @@ keys_of_windows(void **state)
 
 	assert_int_equal(uroce_mrs_init(&t, 17, -1), 0);
 	for (unsigned int i = 0; i < DRAWS; i++) {
-		mws[i] = uroce_mw_create(&t, &pd, i % 2 == 0 ? IBV_MW_TYPE_1 : IBV_MW_TYPE_2);
+		mws[i] = uroce_mw_create(&t, &pd.ibv, i % 2 == 0 ? IBV_MW_TYPE_1 : IBV_MW_TYPE_2);
 		assert_non_null(mws[i]);
 		values[i] = mws[i]->ibv.rkey;
 	}
@@ -132,7 +133,7 @@ keys_of_one_window(void **state)
 	unsigned int again = 0, at_once = 0;
 
 	assert_int_equal(uroce_mrs_init(&t, 16, -1), 0);
-	mw = uroce_mw_create(&t, &pd, IBV_MW_TYPE_1);
+	mw = uroce_mw_create(&t, &pd.ibv, IBV_MW_TYPE_1);
 	assert_non_null(mw);
 	for (unsigned int i = 0; i < DRAWS; i++)
 		values[i] = uroce_mw_next_rkey(mw, 0);

@@ -20,13 +20,14 @@
 #include <rte_mbuf.h>
 
 #include "mem/mr.h"
+#include "mem/pd.h"
 #include "eal.h"
 
 #define BYTES 20000
 #define MBUFS 63
 
 static struct ibv_context context;
-static struct ibv_pd pd = { .context = &context };
+static struct uroce_pd pd = { .ibv = { .context = &context }, .protection = &pd.ibv };
 static struct uroce_mrs table;
 static struct rte_mempool *pool;
 static char *memory;
@@ -34,7 +35,7 @@ static char *memory;
 static struct uroce_mr *
 reg(void *va, size_t length)
 {
-	struct uroce_mr *mr = uroce_mr_create(&table, &pd, va, length, 0x1000,
+	struct uroce_mr *mr = uroce_mr_create(&table, &pd.ibv, va, length, 0x1000,
 					      IBV_ACCESS_REMOTE_READ);
 
 	assert_non_null(mr);
@@ -184,7 +185,7 @@ free_in_progress(void *arg)
 	struct holder *h = arg;
 
 	/* nothing resolves any more while the owner waits */
-	assert_null(uroce_mr_lookup(&table, h->mr->ibv.rkey, &pd, 0x1000, 1, 0));
+	assert_null(uroce_mr_lookup(&table, h->mr->ibv.rkey, &pd.ibv, 0x1000, 1, 0));
 	h->waited++;
 	if (h->waited == 3)
 		rte_pktmbuf_free(h->m);

@@ -26,8 +26,10 @@
 #include <rte_memory.h>
 #include <rte_memzone.h>
 
+#include "uroce_config.h"
 #include "mem/iova.h"
 #include "mem/mr.h"
+#include "mem/pd.h"
 #include "mem/rcu.h"
 
 #define SKIP         77
@@ -46,19 +48,19 @@ __tsan_default_suppressions(void)
 }
 
 static struct ibv_context context;
-static struct ibv_pd pd = { .context = &context };
+static struct uroce_pd pd = { .ibv = { .context = &context }, .protection = &pd.ibv };
 static struct uroce_mrs table;
 
 static struct uroce_mr *
 reg(void *va, size_t length)
 {
-	return uroce_mr_create(&table, &pd, va, length, (uintptr_t)va, IBV_ACCESS_LOCAL_WRITE);
+	return uroce_mr_create(&table, &pd.ibv, va, length, (uintptr_t)va, IBV_ACCESS_LOCAL_WRITE);
 }
 
 static bool
 resolves(const struct uroce_mr *mr)
 {
-	return uroce_mr_lookup(&table, mr->ibv.lkey, &pd, (uintptr_t)mr->ibv.addr, 1, 0) != NULL;
+	return uroce_mr_lookup(&table, mr->ibv.lkey, &pd.ibv, (uintptr_t)mr->ibv.addr, 1, 0) != NULL;
 }
 
 static bool
@@ -178,11 +180,11 @@ test_two_tables(void **state)
 	struct uroce_mrs other;
 
 	assert_int_equal(uroce_mrs_init(&other, 4, -1), 0);
-	second = uroce_mr_create(&other, &pd, va, BLOCK, 0, 0);
-	assert_non_null(uroce_mr_lookup(&other, second->ibv.lkey, &pd, 0, 1, 0));
+	second = uroce_mr_create(&other, &pd.ibv, va, BLOCK, 0, 0);
+	assert_non_null(uroce_mr_lookup(&other, second->ibv.lkey, &pd.ibv, 0, 1, 0));
 	rte_free(va);
 	assert_false(resolves(first));
-	assert_null(uroce_mr_lookup(&other, second->ibv.lkey, &pd, 0, 1, 0));
+	assert_null(uroce_mr_lookup(&other, second->ibv.lkey, &pd.ibv, 0, 1, 0));
 	uroce_mr_destroy(second, NULL, NULL);
 	uroce_mrs_fini(&other);
 	/* the other one still hears of it */
@@ -237,7 +239,7 @@ poll_slowly(void *arg)
 
 	rte_rcu_qsbr_thread_register(uroce_rcu, 3);
 	rte_rcu_qsbr_thread_online(uroce_rcu, 3);
-	k = uroce_mr_lookup(&table, p->mr->ibv.lkey, &pd, (uintptr_t)p->mr->ibv.addr, BLOCK, 0);
+	k = uroce_mr_lookup(&table, p->mr->ibv.lkey, &pd.ibv, (uintptr_t)p->mr->ibv.addr, BLOCK, 0);
 	RTE_VERIFY(k != NULL);
 	__atomic_store_n(&p->found, 1, __ATOMIC_RELEASE);
 	/* until the key has gone at least: the memory must not */

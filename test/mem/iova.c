@@ -23,6 +23,7 @@
 
 #include "mem/iova.h"
 #include "mem/mr.h"
+#include "mem/pd.h"
 #include "eal.h"
 
 #define KB 1024ul
@@ -30,13 +31,13 @@
 #define GB (1024 * MB)
 
 static struct ibv_context context;
-static struct ibv_pd pd = { .context = &context };
+static struct uroce_pd pd = { .ibv = { .context = &context }, .protection = &pd.ibv };
 static struct uroce_mrs table;
 
 static struct uroce_mr *
 reg(void *va, size_t length)
 {
-	struct uroce_mr *mr = uroce_mr_create(&table, &pd, va, length, (uintptr_t)va,
+	struct uroce_mr *mr = uroce_mr_create(&table, &pd.ibv, va, length, (uintptr_t)va,
 					      IBV_ACCESS_LOCAL_WRITE);
 
 	assert_non_null(mr);
@@ -289,14 +290,14 @@ test_external_protection(void **state)
 
 	assert_int_equal(rte_extmem_register(va, PAGES * page, iovas, PAGES, page), 0);
 	errno = 0;
-	assert_null(uroce_mr_create(&table, &pd, va, page, 0, IBV_ACCESS_LOCAL_WRITE));
+	assert_null(uroce_mr_create(&table, &pd.ibv, va, page, 0, IBV_ACCESS_LOCAL_WRITE));
 	assert_int_equal(errno, EFAULT);
-	mr = uroce_mr_create(&table, &pd, va, page, 0, IBV_ACCESS_REMOTE_READ);
+	mr = uroce_mr_create(&table, &pd.ibv, va, page, 0, IBV_ACCESS_REMOTE_READ);
 	assert_non_null(mr);
 	uroce_mr_destroy(mr, NULL, NULL);
 	munmap(va + page, page);
 	errno = 0;
-	assert_null(uroce_mr_create(&table, &pd, va, 3 * page, 0, 0));
+	assert_null(uroce_mr_create(&table, &pd.ibv, va, 3 * page, 0, 0));
 	assert_int_equal(errno, EFAULT);
 	assert_int_equal(rte_extmem_unregister(va, PAGES * page), 0);
 }

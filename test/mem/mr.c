@@ -20,6 +20,7 @@
 #include "uroce_config.h"
 #include "uroce_verbs.h"
 #include "mem/mr.h"
+#include "mem/pd.h"
 #include "eal.h"
 
 #define LW  IBV_ACCESS_LOCAL_WRITE
@@ -30,14 +31,14 @@
 #define GRANTED (ALL | IBV_ACCESS_MW_BIND | IBV_ACCESS_FLUSH_GLOBAL)
 
 static struct ibv_context context;
-static struct ibv_pd pd = { .context = &context };
-static struct ibv_pd other_pd = { .context = &context };
+static struct uroce_pd pd = { .ibv = { .context = &context }, .protection = &pd.ibv };
+static struct uroce_pd other_pd = { .ibv = { .context = &context }, .protection = &other_pd.ibv };
 static char memory[65536];
 
 static struct uroce_mr *
 reg(struct uroce_mrs *t, void *va, size_t length, unsigned int access)
 {
-	return uroce_mr_create(t, &pd, va, length, (uintptr_t)va, access);
+	return uroce_mr_create(t, &pd.ibv, va, length, (uintptr_t)va, access);
 }
 
 static void
@@ -87,7 +88,7 @@ test_fields(void **state)
 
 	assert_non_null(mr);
 	assert_ptr_equal(mr->ibv.context, &context);
-	assert_ptr_equal(mr->ibv.pd, &pd);
+	assert_ptr_equal(mr->ibv.pd, &pd.ibv);
 	assert_ptr_equal(mr->ibv.addr, memory + 3);
 	assert_int_equal(mr->ibv.length, 1001);
 	assert_int_equal(mr->ibv.lkey, mr->ibv.rkey);
@@ -117,7 +118,7 @@ test_rights_matrix(void **state)
 		mr = reg(t, memory, sizeof(memory), granted);
 		assert_non_null(mr);
 		for (unsigned int asked = 0; asked < 32; asked++) {
-			const struct uroce_mr_key *k = uroce_mr_lookup(t, mr->ibv.rkey, &pd, addr,
+			const struct uroce_mr_key *k = uroce_mr_lookup(t, mr->ibv.rkey, &pd.ibv, addr,
 								       1, asked);
 
 			if ((asked & ~granted) == 0)
@@ -170,7 +171,7 @@ test_lengths(void **state)
 	assert_refused(t, high, 12, 0, EINVAL);
 	/* the address that peers use must not wrap either */
 	errno = 0;
-	assert_null(uroce_mr_create(t, &pd, memory, 12, UINT64_MAX - 10, LW));
+	assert_null(uroce_mr_create(t, &pd.ibv, memory, 12, UINT64_MAX - 10, LW));
 	assert_int_equal(errno, EINVAL);
 }
 
@@ -212,7 +213,7 @@ test_bounds(void **state)
 
 	assert_non_null(mr);
 	for (unsigned int i = 0; i < RTE_DIM(rows); i++) {
-		const struct uroce_mr_key *k = uroce_mr_lookup(t, mr->ibv.rkey, &pd, rows[i].addr,
+		const struct uroce_mr_key *k = uroce_mr_lookup(t, mr->ibv.rkey, &pd.ibv, rows[i].addr,
 							       rows[i].length, RW);
 
 		if (rows[i].resolves != (k != NULL))
@@ -232,18 +233,18 @@ test_addresses_of_the_peers(void **state)
 
 	for (unsigned int i = 0; i < RTE_DIM(addrs); i++) {
 		const uint64_t addr = addrs[i];
-		struct uroce_mr *mr = uroce_mr_create(t, &pd, memory + 7, 1000, addr, ALL);
+		struct uroce_mr *mr = uroce_mr_create(t, &pd.ibv, memory + 7, 1000, addr, ALL);
 		const uint32_t key = mr->ibv.rkey;
 
-		assert_ptr_equal(uroce_mr_va(uroce_mr_lookup(t, key, &pd, addr, 1000, RR), addr),
+		assert_ptr_equal(uroce_mr_va(uroce_mr_lookup(t, key, &pd.ibv, addr, 1000, RR), addr),
 				 memory + 7);
 		assert_ptr_equal(
-			uroce_mr_va(uroce_mr_lookup(t, key, &pd, addr + 999, 1, RR), addr + 999),
+			uroce_mr_va(uroce_mr_lookup(t, key, &pd.ibv, addr + 999, 1, RR), addr + 999),
 			memory + 1006);
-		assert_null(uroce_mr_lookup(t, key, &pd, addr, 1001, RR));
-		assert_null(uroce_mr_lookup(t, key, &pd, addr - 1, 1, RR));
-		assert_null(uroce_mr_lookup(t, key, &pd, addr + 1000, 1, RR));
-		assert_null(uroce_mr_lookup(t, key, &pd, (uintptr_t)memory + 7, 1, RR));
+		assert_null(uroce_mr_lookup(t, key, &pd.ibv, addr, 1001, RR));
+		assert_null(uroce_mr_lookup(t, key, &pd.ibv, addr - 1, 1, RR));
+		assert_null(uroce_mr_lookup(t, key, &pd.ibv, addr + 1000, 1, RR));
+		assert_null(uroce_mr_lookup(t, key, &pd.ibv, (uintptr_t)memory + 7, 1, RR));
 		uroce_mr_destroy(mr, NULL, NULL);
 	}
 }
@@ -255,8 +256,8 @@ test_protection_domain(void **state)
 	struct uroce_mr *mr = reg(t, memory, 10, ALL);
 	const uint64_t addr = (uintptr_t)memory;
 
-	assert_non_null(uroce_mr_lookup(t, mr->ibv.rkey, &pd, addr, 1, 0));
-	assert_null(uroce_mr_lookup(t, mr->ibv.rkey, &other_pd, addr, 1, 0));
+	assert_non_null(uroce_mr_lookup(t, mr->ibv.rkey, &pd.ibv, addr, 1, 0));
+	assert_null(uroce_mr_lookup(t, mr->ibv.rkey, &other_pd.ibv, addr, 1, 0));
 	assert_null(uroce_mr_lookup(t, mr->ibv.rkey, NULL, addr, 1, 0));
 	uroce_mr_destroy(mr, NULL, NULL);
 }
@@ -269,20 +270,21 @@ test_wrong_keys(void **state)
 	const uint64_t addr = (uintptr_t)memory;
 	struct uroce_mr *mr;
 
-	for (uint32_t slot = 0; slot < 64; slot++)
-		assert_null(uroce_mr_lookup(t, slot << 26, &pd, 0, 0, 0));
+	for (uint32_t slot = 0; slot < 64; slot++) {
+		assert_null(uroce_mr_lookup(t, slot << 26, &pd.ibv, 0, 0, 0));
+	}
 	mr = reg(t, memory, sizeof(memory), ALL);
 	for (uint32_t slot = 0; slot < 64; slot++) {
 		for (uint32_t low = 0; low < 1000; low++) {
 			const uint32_t key = slot << 26 | low;
 
-			assert_true(uroce_mr_lookup(t, key, &pd, addr, 1, 0) == NULL ||
+			assert_true(uroce_mr_lookup(t, key, &pd.ibv, addr, 1, 0) == NULL ||
 				    key == mr->ibv.rkey);
 		}
 	}
 	for (unsigned int bit = 0; bit < 32; bit++)
-		assert_null(uroce_mr_lookup(t, mr->ibv.rkey ^ RTE_BIT32(bit), &pd, addr, 1, 0));
-	assert_null(uroce_mr_lookup(t, 0, &pd, addr, 1, 0));
+		assert_null(uroce_mr_lookup(t, mr->ibv.rkey ^ RTE_BIT32(bit), &pd.ibv, addr, 1, 0));
+	assert_null(uroce_mr_lookup(t, 0, &pd.ibv, addr, 1, 0));
 	uroce_mr_destroy(mr, NULL, NULL);
 }
 
@@ -304,17 +306,17 @@ test_same_memory_many_times(void **state)
 		const uint64_t addr = (uintptr_t)mrs[i]->ibv.addr;
 		const uint32_t key = mrs[i]->ibv.rkey;
 
-		assert_ptr_equal(uroce_mr_lookup(t, key, &pd, addr, 1, rights[i])->mr, mrs[i]);
-		assert_true((uroce_mr_lookup(t, key, &pd, addr, 1, RR) != NULL) ==
+		assert_ptr_equal(uroce_mr_lookup(t, key, &pd.ibv, addr, 1, rights[i])->mr, mrs[i]);
+		assert_true((uroce_mr_lookup(t, key, &pd.ibv, addr, 1, RR) != NULL) ==
 			    ((rights[i] & RR) != 0));
-		assert_true((uroce_mr_lookup(t, key, &pd, addr, 1, RW) != NULL) ==
+		assert_true((uroce_mr_lookup(t, key, &pd.ibv, addr, 1, RW) != NULL) ==
 			    ((rights[i] & RW) != 0));
 	}
 	/* one goes, the others stay */
 	for (unsigned int i = 0; i < RTE_DIM(rights); i++) {
 		uroce_mr_destroy(mrs[i], NULL, NULL);
 		for (unsigned int j = i + 1; j < RTE_DIM(rights); j++)
-			assert_non_null(uroce_mr_lookup(t, mrs[j]->ibv.lkey, &pd,
+			assert_non_null(uroce_mr_lookup(t, mrs[j]->ibv.lkey, &pd.ibv,
 							(uintptr_t)mrs[j]->ibv.addr, 1, 0));
 	}
 }
@@ -342,8 +344,8 @@ test_table_full(void **state)
 	for (unsigned int i = 0; i < 64; i++)
 		uroce_mr_destroy(mrs[i], NULL, NULL);
 	/* slot 0 is as its last owner left it, but for the key */
-	assert_ptr_equal(t->keys[0].pd, &pd);
-	assert_null(uroce_mr_lookup(t, 0, &pd, (uintptr_t)memory, 1, 0));
+	assert_ptr_equal(t->keys[0].pd, &pd.ibv);
+	assert_null(uroce_mr_lookup(t, 0, &pd.ibv, (uintptr_t)memory, 1, 0));
 }
 
 /* A key that is gone resolves for no later owner of its slot, nor does an owner get it again. */
@@ -366,15 +368,15 @@ test_keys_never_come_back(void **state)
 
 		assert_non_null(mr);
 		old[i] = mr->ibv.rkey;
-		assert_non_null(uroce_mr_lookup(t, old[i], &pd, addr, 1, RW));
+		assert_non_null(uroce_mr_lookup(t, old[i], &pd.ibv, addr, 1, RW));
 		for (unsigned int j = i < 100 ? 0 : i - 100; j < i; j++)
-			assert_null(uroce_mr_lookup(t, old[j], &pd, addr, 1, 0));
+			assert_null(uroce_mr_lookup(t, old[j], &pd.ibv, addr, 1, 0));
 		if (i == REUSES - 1) {
 			for (unsigned int j = 0; j < i; j++)
-				assert_null(uroce_mr_lookup(t, old[j], &pd, addr, 1, 0));
+				assert_null(uroce_mr_lookup(t, old[j], &pd.ibv, addr, 1, 0));
 		}
 		uroce_mr_destroy(mr, NULL, NULL);
-		assert_null(uroce_mr_lookup(t, old[i], &pd, addr, 1, 0));
+		assert_null(uroce_mr_lookup(t, old[i], &pd.ibv, addr, 1, 0));
 	}
 	for (unsigned int i = 0; i < RTE_DIM(others); i++)
 		uroce_mr_destroy(others[i], NULL, NULL);

@@ -19,6 +19,7 @@
 #include <rte_malloc.h>
 
 #include "mem/mr.h"
+#include "mem/pd.h"
 #include "mem/rcu.h"
 #include "eal.h"
 
@@ -37,7 +38,7 @@ struct owner {
 };
 
 static struct ibv_context context;
-static struct ibv_pd pd = { .context = &context };
+static struct uroce_pd pd = { .ibv = { .context = &context }, .protection = &pd.ibv };
 static struct uroce_mrs table;
 static struct owner owners[OWNERS];
 static int stop; /* atomic */
@@ -45,7 +46,7 @@ static int stop; /* atomic */
 static void
 look_up(struct owner *o, uint32_t key)
 {
-	const struct uroce_mr_key *k = uroce_mr_lookup(&table, key, &pd, 0, BYTES,
+	const struct uroce_mr_key *k = uroce_mr_lookup(&table, key, &pd.ibv, 0, BYTES,
 						       IBV_ACCESS_REMOTE_WRITE);
 	uint64_t *words;
 
@@ -118,7 +119,7 @@ own(void *arg)
 		struct uroce_mr *mr;
 
 		RTE_VERIFY(words != NULL);
-		mr = uroce_mr_create(&table, &pd, words, BYTES, 0, access);
+		mr = uroce_mr_create(&table, &pd.ibv, words, BYTES, 0, access);
 		RTE_VERIFY(mr != NULL);
 		/* the key is not known to anybody yet */
 		words[0] = o->number;

@@ -17,6 +17,7 @@
 
 #include "uroce_verbs.h"
 #include "mem/mw.h"
+#include "mem/pd.h"
 #include "eal.h"
 
 #define LW IBV_ACCESS_LOCAL_WRITE
@@ -29,8 +30,8 @@
 #define BYTES 8192
 
 static struct ibv_context context;
-static struct ibv_pd pd = { .context = &context };
-static struct ibv_pd other_pd = { .context = &context };
+static struct uroce_pd pd = { .ibv = { .context = &context }, .protection = &pd.ibv };
+static struct uroce_pd other_pd = { .ibv = { .context = &context }, .protection = &other_pd.ibv };
 static uint8_t memory[BYTES];
 static struct uroce_mrs t;
 static struct uroce_mw_owner qp, other_qp;
@@ -42,7 +43,7 @@ set_up(void **state)
 	(void)state;
 	if (uroce_mrs_init(&t, 6, -1) != 0)
 		return -1;
-	mr = uroce_mr_create(&t, &pd, memory, BYTES, (uintptr_t)memory, LW | RW | RR | MWB);
+	mr = uroce_mr_create(&t, &pd.ibv, memory, BYTES, (uintptr_t)memory, LW | RW | RR | MWB);
 	return mr == NULL ? -1 : 0;
 }
 
@@ -59,7 +60,7 @@ tear_down(void **state)
 static struct uroce_mw *
 window(enum ibv_mw_type type)
 {
-	struct uroce_mw *mw = uroce_mw_create(&t, &pd, type);
+	struct uroce_mw *mw = uroce_mw_create(&t, &pd.ibv, type);
 
 	assert_non_null(mw);
 	return mw;
@@ -76,7 +77,7 @@ good(struct uroce_mw *mw)
 		.addr = (uintptr_t)memory + 1000,
 		.length = 100,
 		.access = RR | RW,
-		.pd = &pd,
+		.pd = &pd.ibv,
 		.qp = &qp,
 	};
 }
@@ -84,7 +85,7 @@ good(struct uroce_mw *mw)
 static const struct uroce_mr_key *
 look(uint32_t rkey, const struct uroce_mw_owner *of, uint64_t addr, uint64_t length, uint32_t access)
 {
-	return uroce_key_lookup(&t, rkey, &pd, of, addr, length, access);
+	return uroce_key_lookup(&t, rkey, &pd.ibv, of, addr, length, access);
 }
 
 static void
@@ -106,7 +107,7 @@ type_2_belongs_to_its_qp(void **state)
 	/* another QP, no QP, another PD */
 	assert_null(look(b.rkey, &other_qp, b.addr, 1, RR));
 	assert_null(look(b.rkey, NULL, b.addr, 1, RR));
-	assert_null(uroce_key_lookup(&t, b.rkey, &other_pd, &other_qp, b.addr, 1, RR));
+	assert_null(uroce_key_lookup(&t, b.rkey, &other_pd.ibv, &other_qp, b.addr, 1, RR));
 	/* range, rights; and it is not an lkey */
 	assert_null(look(b.rkey, &qp, b.addr - 1, 1, RR));
 	assert_null(look(b.rkey, &qp, b.addr, 101, RR));
@@ -149,7 +150,7 @@ type_1_belongs_to_its_pd(void **state)
 	assert_int_equal(uroce_mw_bind(&t, &b), 0);
 	assert_non_null(look(first, &qp, b.addr, 100, RR));
 	assert_non_null(look(first, &other_qp, b.addr, 100, RR));
-	assert_null(uroce_key_lookup(&t, first, &other_pd, &qp, b.addr, 1, RR));
+	assert_null(uroce_key_lookup(&t, first, &other_pd.ibv, &qp, b.addr, 1, RR));
 	/* bound anew, while it is bound: the old key is gone */
 	b.rkey = uroce_mw_next_rkey(mw, 0);
 	b.addr += 2000;
@@ -159,7 +160,7 @@ type_1_belongs_to_its_pd(void **state)
 	assert_non_null(look(b.rkey, &qp, b.addr, 100, RR));
 	/* length 0, with and without a region, unbinds */
 	for (unsigned int i = 0; i < 2; i++) {
-		struct uroce_mw_bind nothing = { .mw = mw, .pd = &pd, .qp = &qp };
+		struct uroce_mw_bind nothing = { .mw = mw, .pd = &pd.ibv, .qp = &qp };
 
 		assert_int_equal(uroce_mr_destroy(mr, NULL, NULL), -EBUSY);
 		nothing.lkey = i == 0 ? mr->ibv.lkey : 0;
@@ -181,86 +182,115 @@ refused(struct uroce_mw_bind b)
 	assert_true(LIST_EMPTY(&mr->windows));
 }
 
-/* R48 */
+static struct uroce_mr *
+region(struct ibv_pd *of, uint64_t start, unsigned int access)
+{
+	return uroce_mr_create(&t, of, memory, BYTES, start, access);
+}
+
+/* C10-72, C10-73: of the QP's PD are window and region, which allows it and has addresses. */
+static void
+refuses_regions(struct uroce_mw *mw)
+{
+	struct uroce_mr *foreign = region(&other_pd.ibv, (uintptr_t)memory, LW | RW | MWB);
+	struct uroce_mr *plain = region(&pd.ibv, (uintptr_t)memory, LW | RW);
+	struct uroce_mr *zero = region(&pd.ibv, 0, LW | RW | MWB | ZB);
+	struct uroce_mw_bind b = good(mw);
+
+	b.pd = &other_pd.ibv;
+	refused(b);
+	b.lkey = foreign->ibv.lkey;
+	refused(b);
+	b.pd = &pd.ibv;
+	refused(b);
+	b.lkey = plain->ibv.lkey;
+	refused(b);
+	b.lkey = zero->ibv.lkey;
+	b.addr = 0;
+	refused(b);
+	b = good(mw);
+	b.rkey = foreign->ibv.lkey; /* no window's key */
+	assert_int_equal(uroce_mw_bind(&t, &b), -EINVAL);
+	assert_int_equal(uroce_mr_destroy(zero, NULL, NULL), 0);
+	assert_int_equal(uroce_mr_destroy(plain, NULL, NULL), 0);
+	assert_int_equal(uroce_mr_destroy(foreign, NULL, NULL), 0);
+}
+
+/* C10-74: not more than the region's memory allows; to be read it always is. */
+static void
+refuses_rights(struct uroce_mw *mw)
+{
+	struct uroce_mr *readable = region(&pd.ibv, (uintptr_t)memory, MWB);
+	struct uroce_mw_bind b = good(mw);
+
+	b.lkey = readable->ibv.lkey;
+	b.access = RW;
+	refused(b);
+	b.access = RA;
+	refused(b);
+	b.access = IBV_ACCESS_FLUSH_GLOBAL;
+	refused(b);
+	b.access = RR;
+	assert_int_equal(uroce_mw_bind(&t, &b), 0);
+	uroce_mw_destroy(mw);
+	assert_int_equal(uroce_mr_destroy(readable, NULL, NULL), 0);
+}
+
+/* C10-75 */
+static void
+refuses_ranges(struct uroce_mw *mw)
+{
+	struct uroce_mw_bind b = good(mw);
+
+	b.addr = (uintptr_t)memory - 1;
+	refused(b);
+	b.addr = (uintptr_t)memory + BYTES - 99;
+	refused(b);
+	b.addr = UINT64_MAX;
+	refused(b);
+	b = good(mw);
+	b.length = BYTES + 1;
+	refused(b);
+	b.length = UINT64_MAX;
+	refused(b);
+}
+
+/* A window's key, a null region's, one that is gone, one that never was; and a window that is gone. */
+static void
+refuses_what_is_not_there(struct uroce_mw *mw, struct uroce_mw *gone)
+{
+	struct uroce_mr *short_lived = region(&pd.ibv, (uintptr_t)memory, LW | RW | MWB);
+	struct uroce_mr *null = uroce_mr_create_null(&t, &pd.ibv);
+	struct uroce_mw_bind b = good(mw);
+
+	b.lkey = mw->key;
+	refused(b);
+	b.lkey = null->ibv.lkey;
+	refused(b);
+	b.lkey = mr->ibv.lkey ^ 1;
+	refused(b);
+	b.lkey = 0;
+	refused(b);
+	b.lkey = short_lived->ibv.lkey;
+	assert_int_equal(uroce_mr_destroy(short_lived, NULL, NULL), 0);
+	refused(b);
+	b = good(gone);
+	uroce_mw_destroy(gone);
+	refused(b);
+	assert_int_equal(uroce_mr_destroy(null, NULL, NULL), 0);
+}
+
 static void
 r48_rules_of_both_types(void **state)
 {
 	(void)state;
 	for (int type = IBV_MW_TYPE_1; type <= IBV_MW_TYPE_2; type++) {
-		struct uroce_mw *mw = window(type), *gone = window(type);
-		struct uroce_mr *plain = uroce_mr_create(&t, &pd, memory, BYTES, (uintptr_t)memory, LW | RW);
-		struct uroce_mr *foreign = uroce_mr_create(&t, &other_pd, memory, BYTES, (uintptr_t)memory,
-							   LW | RW | MWB);
-		struct uroce_mr *zero = uroce_mr_create(&t, &pd, memory, BYTES, 0, LW | RW | MWB | ZB);
-		struct uroce_mr *readable = uroce_mr_create(&t, &pd, memory, BYTES, (uintptr_t)memory, MWB);
-		struct uroce_mr *null = uroce_mr_create_null(&t, &pd);
-		struct uroce_mw_bind b = good(mw);
+		struct uroce_mw *mw = window(type);
 
-		/* C10-72: of the QP's PD are window and region */
-		b.pd = &other_pd;
-		refused(b);
-		b.lkey = foreign->ibv.lkey;
-		refused(b);
-		b.pd = &pd;
-		refused(b);
-		/* C10-73 */
-		b.lkey = plain->ibv.lkey;
-		refused(b);
-		b.lkey = zero->ibv.lkey;
-		b.addr = 0;
-		refused(b);
-		b = good(mw);
-		/* C10-74: and not more than the region's memory allows */
-		b.lkey = readable->ibv.lkey;
-		b.access = RW;
-		refused(b);
-		b.access = RA;
-		refused(b);
-		b.access = IBV_ACCESS_FLUSH_GLOBAL;
-		refused(b);
-		/* C10-75 */
-		b = good(mw);
-		b.addr = (uintptr_t)memory - 1;
-		refused(b);
-		b.addr = (uintptr_t)memory + BYTES - 99;
-		refused(b);
-		b.addr = UINT64_MAX;
-		refused(b);
-		b = good(mw);
-		b.length = BYTES + 1;
-		refused(b);
-		b.length = UINT64_MAX;
-		refused(b);
-		/* no such region: a window's key, a null region's, one that is gone, one that never was */
-		b = good(mw);
-		b.lkey = mw->key;
-		refused(b);
-		b.lkey = null->ibv.lkey;
-		refused(b);
-		b.lkey = mr->ibv.lkey ^ 1;
-		refused(b);
-		b.lkey = 0;
-		refused(b);
-		b.lkey = plain->ibv.lkey;
-		assert_int_equal(uroce_mr_destroy(plain, NULL, NULL), 0);
-		refused(b);
-		/* no such window */
-		b = good(gone);
-		uroce_mw_destroy(gone);
-		refused(b);
-		b = good(mw);
-		b.rkey = foreign->ibv.lkey;
-		assert_int_equal(uroce_mw_bind(&t, &b), -EINVAL);
-		/* what reads only is enough to be read */
-		b = good(mw);
-		b.lkey = readable->ibv.lkey;
-		b.access = RR;
-		assert_int_equal(uroce_mw_bind(&t, &b), 0);
-		uroce_mw_destroy(mw);
-		assert_int_equal(uroce_mr_destroy(null, NULL, NULL), 0);
-		assert_int_equal(uroce_mr_destroy(readable, NULL, NULL), 0);
-		assert_int_equal(uroce_mr_destroy(zero, NULL, NULL), 0);
-		assert_int_equal(uroce_mr_destroy(foreign, NULL, NULL), 0);
+		refuses_regions(mw);
+		refuses_ranges(mw);
+		refuses_what_is_not_there(mw, window(type));
+		refuses_rights(mw); /* which binds it in the end */
 	}
 }
 
@@ -286,7 +316,7 @@ r48_rules_of_a_type(void **state)
 	uroce_mw_destroy(one);
 	uroce_mw_destroy(two);
 	errno = 0;
-	assert_null(uroce_mw_create(&t, &pd, 3));
+	assert_null(uroce_mw_create(&t, &pd.ibv, 3));
 	assert_int_equal(errno, EINVAL);
 }
 
@@ -305,10 +335,10 @@ zero_based_windows(void **state)
 	assert_ptr_equal(uroce_mr_va(k, 3), memory + 1003);
 	assert_null(look(b.rkey, &qp, 1, 100, RR));
 	assert_null(look(b.rkey, &qp, b.addr, 1, RR));
-	k = uroce_key_lookup_whole(&t, b.rkey, &pd, &qp, RR);
+	k = uroce_key_lookup_whole(&t, b.rkey, &pd.ibv, &qp, RR);
 	assert_non_null(k);
 	assert_int_equal(k->length, 100);
-	assert_null(uroce_key_lookup_whole(&t, b.rkey, &pd, &other_qp, RR));
+	assert_null(uroce_key_lookup_whole(&t, b.rkey, &pd.ibv, &other_qp, RR));
 	uroce_mw_destroy(mw);
 }
 
@@ -322,30 +352,30 @@ r33_invalidation(void **state)
 	(void)state;
 	assert_int_equal(uroce_mw_bind(&t, &b), 0);
 	/* of type 1; a region, with windows and without; nothing at all */
-	assert_int_equal(uroce_mw_invalidate(&t, b.rkey, &pd, NULL), -EINVAL);
-	assert_int_equal(uroce_mw_invalidate(&t, mr->ibv.rkey, &pd, NULL), -EINVAL);
+	assert_int_equal(uroce_mw_invalidate(&t, b.rkey, &pd.ibv, NULL), -EINVAL);
+	assert_int_equal(uroce_mw_invalidate(&t, mr->ibv.rkey, &pd.ibv, NULL), -EINVAL);
 	assert_non_null(look(b.rkey, &qp, b.addr, 1, RR));
 	uroce_mw_destroy(one);
-	assert_int_equal(uroce_mw_invalidate(&t, mr->ibv.rkey, &pd, NULL), -EINVAL);
-	assert_non_null(uroce_mr_lookup(&t, mr->ibv.rkey, &pd, (uintptr_t)memory, 1, RR));
-	assert_int_equal(uroce_mw_invalidate(&t, 0, &pd, NULL), -EINVAL);
-	assert_int_equal(uroce_mw_invalidate(&t, two->key, &pd, NULL), -EINVAL);
+	assert_int_equal(uroce_mw_invalidate(&t, mr->ibv.rkey, &pd.ibv, NULL), -EINVAL);
+	assert_non_null(uroce_mr_lookup(&t, mr->ibv.rkey, &pd.ibv, (uintptr_t)memory, 1, RR));
+	assert_int_equal(uroce_mw_invalidate(&t, 0, &pd.ibv, NULL), -EINVAL);
+	assert_int_equal(uroce_mw_invalidate(&t, two->key, &pd.ibv, NULL), -EINVAL);
 
 	b = good(two);
 	assert_int_equal(uroce_mw_bind(&t, &b), 0);
-	assert_int_equal(uroce_mw_invalidate(&t, b.rkey ^ 1, &pd, &qp), -EINVAL);
-	assert_int_equal(uroce_mw_invalidate(&t, b.rkey, &other_pd, &qp), -EINVAL);
-	assert_int_equal(uroce_mw_invalidate(&t, b.rkey, &pd, &other_qp), -EINVAL);
+	assert_int_equal(uroce_mw_invalidate(&t, b.rkey ^ 1, &pd.ibv, &qp), -EINVAL);
+	assert_int_equal(uroce_mw_invalidate(&t, b.rkey, &other_pd.ibv, &qp), -EINVAL);
+	assert_int_equal(uroce_mw_invalidate(&t, b.rkey, &pd.ibv, &other_qp), -EINVAL);
 	assert_non_null(look(b.rkey, &qp, b.addr, 1, RR));
-	assert_int_equal(uroce_mw_invalidate(&t, b.rkey, &pd, &qp), 0);
+	assert_int_equal(uroce_mw_invalidate(&t, b.rkey, &pd.ibv, &qp), 0);
 	assert_null(look(b.rkey, &qp, b.addr, 1, RR));
-	assert_int_equal(uroce_mw_invalidate(&t, b.rkey, &pd, &qp), -EINVAL);
+	assert_int_equal(uroce_mw_invalidate(&t, b.rkey, &pd.ibv, &qp), -EINVAL);
 	/* it can be bound again, with the same key, to another QP; and be invalidated by its owner on any */
 	b.qp = &other_qp;
 	assert_int_equal(uroce_mw_bind(&t, &b), 0);
 	assert_null(look(b.rkey, &qp, b.addr, 1, RR));
 	assert_non_null(look(b.rkey, &other_qp, b.addr, 1, RR));
-	assert_int_equal(uroce_mw_invalidate(&t, b.rkey, &pd, NULL), 0);
+	assert_int_equal(uroce_mw_invalidate(&t, b.rkey, &pd.ibv, NULL), 0);
 	uroce_mw_destroy(two);
 }
 
@@ -355,15 +385,15 @@ r47_windows_hold_their_region(void **state)
 {
 	struct uroce_mw *a = window(IBV_MW_TYPE_2), *b = window(IBV_MW_TYPE_2);
 	struct uroce_mw_bind of_a = good(a), of_b = good(b);
-	const struct uroce_mr_change change = { &pd, memory, 100, (uintptr_t)memory, LW };
+	const struct uroce_mr_change change = { &pd.ibv, memory, 100, (uintptr_t)memory, LW };
 
 	(void)state;
 	assert_int_equal(uroce_mw_bind(&t, &of_a), 0);
 	assert_int_equal(uroce_mw_bind(&t, &of_b), 0);
 	assert_int_equal(uroce_mr_destroy(mr, NULL, NULL), -EBUSY);
 	assert_int_equal(uroce_mr_change(mr, &change, NULL, NULL), -EBUSY);
-	assert_non_null(uroce_mr_lookup(&t, mr->ibv.rkey, &pd, (uintptr_t)memory, BYTES, RR));
-	assert_int_equal(uroce_mw_invalidate(&t, of_a.rkey, &pd, &qp), 0);
+	assert_non_null(uroce_mr_lookup(&t, mr->ibv.rkey, &pd.ibv, (uintptr_t)memory, BYTES, RR));
+	assert_int_equal(uroce_mw_invalidate(&t, of_a.rkey, &pd.ibv, &qp), 0);
 	assert_int_equal(uroce_mr_destroy(mr, NULL, NULL), -EBUSY);
 	/* the QP goes */
 	uroce_mw_owner_gone(&t, &qp);
@@ -387,10 +417,10 @@ the_table_is_shared(void **state)
 		assert_int_not_equal(uroce_mw_next_rkey(mws[i], 0), 0);
 	}
 	errno = 0;
-	assert_null(uroce_mw_create(&t, &pd, IBV_MW_TYPE_1));
+	assert_null(uroce_mw_create(&t, &pd.ibv, IBV_MW_TYPE_1));
 	assert_int_equal(errno, ENOMEM);
-	assert_null(uroce_mr_create(&t, &pd, memory, 1, 0, LW));
-	assert_null(uroce_mr_create_null(&t, &pd));
+	assert_null(uroce_mr_create(&t, &pd.ibv, memory, 1, 0, LW));
+	assert_null(uroce_mr_create_null(&t, &pd.ibv));
 	for (unsigned int i = 0; i < RTE_DIM(mws); i++)
 		uroce_mw_destroy(mws[i]);
 	assert_int_equal(t.count, 1);

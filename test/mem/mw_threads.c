@@ -18,6 +18,7 @@
 #include <rte_debug.h>
 
 #include "mem/mw.h"
+#include "mem/pd.h"
 #include "mem/rcu.h"
 #include "eal.h"
 
@@ -27,7 +28,7 @@
 #define BINDS 20 /* of a region */
 
 static struct ibv_context context;
-static struct ibv_pd pd = { .context = &context };
+static struct uroce_pd pd = { .ibv = { .context = &context }, .protection = &pd.ibv };
 static struct uroce_mrs table;
 static struct uroce_mw_owner qp;
 static uint32_t rkey; /* constant once the threads run */
@@ -37,7 +38,7 @@ static unsigned int resolved; /* atomic */
 static void
 look_up(void)
 {
-	const struct uroce_mr_key *k = uroce_key_lookup_whole(&table, rkey, &pd, &qp, IBV_ACCESS_REMOTE_READ);
+	const struct uroce_mr_key *k = uroce_key_lookup_whole(&table, rkey, &pd.ibv, &qp, IBV_ACCESS_REMOTE_READ);
 	const uint64_t *words;
 
 	if (k == NULL)
@@ -90,7 +91,7 @@ bind_and_invalidate(struct uroce_mw *mw, const struct uroce_mr *mr, uint64_t off
 		.addr = (uintptr_t)mr->ibv.addr + offset,
 		.length = offset,
 		.access = IBV_ACCESS_REMOTE_READ,
-		.pd = &pd,
+		.pd = &pd.ibv,
 		.qp = &qp,
 	};
 
@@ -99,14 +100,14 @@ bind_and_invalidate(struct uroce_mw *mw, const struct uroce_mr *mr, uint64_t off
 	rte_rcu_qsbr_thread_offline(uroce_rcu, BINDER);
 	sched_yield();
 	rte_rcu_qsbr_thread_online(uroce_rcu, BINDER);
-	RTE_VERIFY(uroce_mw_invalidate(&table, rkey, &pd, &qp) == 0);
+	RTE_VERIFY(uroce_mw_invalidate(&table, rkey, &pd.ibv, &qp) == 0);
 	rte_rcu_qsbr_thread_offline(uroce_rcu, BINDER);
 }
 
 static void
 test_lookups_and_binds(void **state)
 {
-	struct uroce_mw *mw = uroce_mw_create(&table, &pd, IBV_MW_TYPE_2);
+	struct uroce_mw *mw = uroce_mw_create(&table, &pd.ibv, IBV_MW_TYPE_2);
 	pthread_t readers[READERS];
 
 	assert_non_null(mw);
@@ -117,7 +118,7 @@ test_lookups_and_binds(void **state)
 	/* until there was something to see, too */
 	for (unsigned int i = 0; i < CYCLES || __atomic_load_n(&resolved, __ATOMIC_RELAXED) == 0; i++) {
 		uint64_t *words = map();
-		struct uroce_mr *mr = uroce_mr_create(&table, &pd, words, 4096, (uintptr_t)words,
+		struct uroce_mr *mr = uroce_mr_create(&table, &pd.ibv, words, 4096, (uintptr_t)words,
 						      IBV_ACCESS_MW_BIND);
 
 		assert_non_null(mr);

@@ -74,8 +74,8 @@ test_create(void **state)
 	refused(&(struct ibv_cq_init_attr_ex){ .cqe = 1, .wc_flags = IBV_WC_EX_WITH_TM_INFO },
 		EOPNOTSUPP);
 	refused(&(struct ibv_cq_init_attr_ex){ .cqe = 1, .wc_flags = 1 << 12 }, EOPNOTSUPP);
-	refused(&(struct ibv_cq_init_attr_ex){ .cqe = 1, .comp_mask = IBV_CQ_INIT_ATTR_MASK_PD },
-		EOPNOTSUPP);
+	refused(&(struct ibv_cq_init_attr_ex){ .cqe = 1, .comp_mask = IBV_CQ_INIT_ATTR_MASK_PD }, EINVAL);
+	refused(&(struct ibv_cq_init_attr_ex){ .cqe = 1, .comp_mask = 1 << 2 }, EOPNOTSUPP);
 	refused(&(struct ibv_cq_init_attr_ex){
 		.cqe = 1, .comp_mask = IBV_CQ_INIT_ATTR_MASK_FLAGS, .flags = 1 << 2 }, EOPNOTSUPP);
 

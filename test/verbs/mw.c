@@ -128,8 +128,11 @@ what_is_refused_at_once(void **state)
 	bind.bind_info.mr = foreign;
 	refused(one, bind, EPERM);
 	bind = good();
-	bind.bind_info.mw_access_flags = IBV_ACCESS_LOCAL_WRITE;
+	bind.bind_info.mw_access_flags = IBV_ACCESS_MW_BIND;
 	refused(one, bind, EINVAL);
+	/* what programs ask for along with REMOTE_WRITE */
+	bind.bind_info.mw_access_flags = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE;
+	assert_int_equal(uroce_bind_mw(&qp->ibv, one, &bind), 0);
 	bind = good();
 	bind.send_flags = IBV_SEND_INLINE;
 	refused(one, bind, EINVAL);

@@ -15,8 +15,8 @@
 
 #include "uroce.h"
 #include "uroce_config.h"
+#include "mem/pd.h"
 #include "verbs/device.h"
-#include "verbs/pd.h"
 #include "eal.h"
 
 static struct uroce_device dev;

@@ -19,7 +19,7 @@
 #include "uroce.h"
 #include "mem/mr.h"
 #include "mem/mw.h"
-#include "verbs/pd.h"
+#include "mem/pd.h"
 #include "eal.h"
 #include "fake.h"
 
