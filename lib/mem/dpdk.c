@@ -33,22 +33,21 @@ uroce_dpdk_overlaps(uint64_t first, uint64_t last)
 }
 
 int
-uroce_dpdk_check(uint64_t first, uint64_t last, bool write)
+uroce_dpdk_check(const struct uroce_dpdk_area *area, uint64_t first, uint64_t last, bool write)
 {
+	struct uroce_dpdk_area a = *area;
 	uint64_t at = first;
 
 	/* DPDK's own memory is mapped for reading and writing where a page of it is in use.
 	 * External memory belongs to somebody else, who may have mapped it in any way. */
-	while (at <= last) {
-		struct rte_memseg_list *msl = uroce_dpdk_list(at);
-		uint64_t end;
-
-		if (msl == NULL || msl->external)
+	for (;;) {
+		if (a.msl == NULL || a.msl->external)
 			return uroce_mapped_check(at, last, write);
-		end = uroce_dpdk_extent(msl, at);
-		if (end == at)
+		if (a.end == at)
 			return -EFAULT;
-		at = end;
+		if (a.end > last)
+			return 0;
+		at = a.end;
+		a = uroce_dpdk_area(at);
 	}
-	return 0;
 }

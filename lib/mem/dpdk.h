@@ -37,6 +37,21 @@ uroce_dpdk_list(uint64_t addr)
 	return rte_mem_virt2memseg_list((const void *)(uintptr_t)addr);
 }
 
+/* What DPDK knows about an address: looked for once. */
+struct uroce_dpdk_area {
+	struct rte_memseg_list *msl; /* NULL: it is not DPDK's */
+	uint64_t end; /* the first address from it on that is not in a page in use */
+};
+
+static inline struct uroce_dpdk_area
+uroce_dpdk_area(uint64_t addr)
+{
+	struct uroce_dpdk_area area = { .msl = uroce_dpdk_list(addr) };
+
+	area.end = area.msl != NULL ? uroce_dpdk_extent(area.msl, addr) : addr;
+	return area;
+}
+
 /** The NUMA node of DPDK's own hugepages, which it has verified; -1: of other memory, not known. */
 static inline int
 uroce_dpdk_node(uint64_t addr)
@@ -46,8 +61,8 @@ uroce_dpdk_node(uint64_t addr)
 	return msl != NULL && !msl->external && rte_eal_has_hugepages() ? msl->socket_id : -1;
 }
 
-/** As uroce_mapped_check(), where DPDK answers for its own. */
-int uroce_dpdk_check(uint64_t first, uint64_t last, bool write);
+/** As uroce_mapped_check(), where DPDK answers for its own. @param area	of `first` */
+int uroce_dpdk_check(const struct uroce_dpdk_area *area, uint64_t first, uint64_t last, bool write);
 
 /** Is a byte of first .. last in an address range of DPDK, its own or external, in use or not? */
 bool uroce_dpdk_overlaps(uint64_t first, uint64_t last);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Builds the IOVA map of a region from DPDK's segment lists (control threads) and looks addresses
+ * Makes the IOVA map of a region from DPDK's segment lists (control threads) and looks addresses
  * up in it (workers). Pages whose IOVAs follow each other, which is all of them with IOVA as VA,
- * need no table.
+ * need no table. EAL has one of its own pages, which is used as it is: registration looks at none
+ * of a large region's. That of external memory goes when its owner says so, and is copied.
  */
 
 #include <errno.h>
@@ -15,6 +16,7 @@
 #include <rte_eal.h>
 #include <rte_memory.h>
 
+#include "uroce_config.h"
 #include "mem/dpdk.h"
 #include "mem/iova.h"
 
@@ -23,8 +25,12 @@ static bool
 is_contiguous(const struct rte_memseg_list *msl, const struct rte_memseg *pages, uint32_t n)
 {
 	/* DPDK's own memory, not an application's: no need to look at every page */
-	if (rte_eal_iova_mode() == RTE_IOVA_VA && !msl->external)
-		return true;
+	if (!msl->external) {
+		if (rte_eal_iova_mode() == RTE_IOVA_VA)
+			return true;
+		if (n > UROCE_IOVA_SCAN_PAGES)
+			return false;
+	}
 	if (pages[0].iova == RTE_BAD_IOVA)
 		return false;
 	for (uint32_t i = 1; i < n; i++) {
@@ -34,54 +40,72 @@ is_contiguous(const struct rte_memseg_list *msl, const struct rte_memseg *pages,
 	return true;
 }
 
+/* @param n_own	pages of which the IOVAs are copied */
 static struct uroce_iova_map *
-create_map(const struct rte_memseg_list *msl, const struct rte_memseg *pages, uint32_t n_pages)
+create_map(const struct rte_memseg_list *msl, const struct rte_memseg *pages, uint32_t n_own)
 {
-	struct uroce_iova_map *map = malloc(sizeof(*map) + n_pages * sizeof(map->pages[0]));
+	struct uroce_iova_map *map = malloc(sizeof(*map) + n_own * sizeof(map->own[0]));
 
 	if (map == NULL)
 		return NULL;
 	map->va = pages[0].addr_64;
 	map->base = pages[0].iova;
-	map->n_pages = n_pages;
+	map->pages = NULL;
+	map->n_pages = 0;
+	map->stride = 0;
 	map->page_log2 = (uint8_t)__builtin_ctzll(msl->page_sz);
 	return map;
 }
 
 /* A page's IOVA or RTE_BAD_IOVA for each; @return how many have one */
 static uint32_t
-fill_pages(struct uroce_iova_map *map, const struct rte_memseg *pages)
+copy_pages(struct uroce_iova_map *map, const struct rte_memseg *pages, uint32_t n)
 {
 	uint32_t valid = 0;
 
-	for (uint32_t i = 0; i < map->n_pages; i++) {
-		map->pages[i] = pages[i].iova;
+	for (uint32_t i = 0; i < n; i++) {
+		map->own[i] = pages[i].iova;
 		valid += pages[i].iova != RTE_BAD_IOVA;
 	}
+	map->pages = (const uint8_t *)map->own;
+	map->n_pages = n;
+	map->stride = sizeof(map->own[0]);
 	return valid;
 }
 
-int
-uroce_iova_map_create(uint64_t first, uint64_t last, struct uroce_iova_map **map)
+/* EAL's entries stay where they are while their pages do. */
+static void
+borrow_pages(struct uroce_iova_map *map, const struct rte_memseg *pages, uint32_t n)
 {
-	struct rte_memseg_list *msl = uroce_dpdk_list(first);
+	map->pages = (const uint8_t *)&pages[0].iova;
+	map->n_pages = n;
+	map->stride = sizeof(pages[0]);
+}
+
+int
+uroce_iova_map_create(const struct uroce_dpdk_area *area, uint64_t first, uint64_t last,
+		      struct uroce_iova_map **map)
+{
+	struct rte_memseg_list *msl = area->msl;
 	const struct rte_memseg *pages;
+	bool contiguous;
 	uint32_t n;
 
 	*map = NULL;
-	if (msl == NULL || uroce_dpdk_extent(msl, first) <= last)
+	if (msl == NULL || area->end <= last)
 		return 0;
 	/* one after the other, in an array */
 	pages = rte_fbarray_get(&msl->memseg_arr, uroce_dpdk_page(msl, first));
 	n = uroce_dpdk_page(msl, last) - uroce_dpdk_page(msl, first) + 1;
-	if (is_contiguous(msl, pages, n)) {
-		*map = create_map(msl, pages, 0);
-		return *map != NULL ? 0 : -ENOMEM;
-	}
-	*map = create_map(msl, pages, n);
+	contiguous = is_contiguous(msl, pages, n);
+	*map = create_map(msl, pages, msl->external && !contiguous ? n : 0);
 	if (*map == NULL)
 		return -ENOMEM;
-	if (fill_pages(*map, pages) == 0) {
+	if (contiguous)
+		return 0;
+	if (!msl->external) {
+		borrow_pages(*map, pages, n);
+	} else if (copy_pages(*map, pages, n) == 0) {
 		uroce_iova_map_destroy(*map);
 		*map = NULL;
 	}
@@ -92,6 +116,12 @@ void
 uroce_iova_map_destroy(struct uroce_iova_map *map)
 {
 	free(map);
+}
+
+static inline rte_iova_t
+page_iova(const struct uroce_iova_map *map, uint64_t page)
+{
+	return *(const rte_iova_t *)(map->pages + page * map->stride);
 }
 
 rte_iova_t
@@ -105,14 +135,14 @@ uroce_iova_map_lookup(const struct uroce_iova_map *map, const void *va, uint32_t
 		return map->base + offset;
 	page = offset >> map->page_log2;
 	last = (offset + length - 1) >> map->page_log2;
-	iova = map->pages[page];
+	iova = page_iova(map, page);
 	if (unlikely(iova == RTE_BAD_IOVA))
 		return RTE_BAD_IOVA;
 	while (page < last) {
-		const rte_iova_t next = map->pages[page] + RTE_BIT64(map->page_log2);
+		const rte_iova_t next = page_iova(map, page) + RTE_BIT64(map->page_log2);
 
 		page++;
-		if (map->pages[page] != next)
+		if (page_iova(map, page) != next)
 			return RTE_BAD_IOVA;
 	}
 	return iova + (offset & (RTE_BIT64(map->page_log2) - 1));

@@ -69,7 +69,6 @@ alloc_mr(struct uroce_mrs *t, const struct uroce_mr_change *as)
 			 .length = as->length },
 		.access = as->access & RIGHTS,
 		.zero_based = (as->access & IBV_ACCESS_ZERO_BASED) != 0,
-		.numa_node = -1,
 		.table = t,
 	};
 	return mr;
@@ -132,14 +131,14 @@ publish(struct uroce_mr *mr, uint64_t addr, bool with_key)
 
 /* EAL's memory lock is held: what is found out here stays true until the key is published. */
 static int
-publish_of_dpdk(struct uroce_mr *mr, uint64_t addr, bool with_key)
+publish_of_dpdk(struct uroce_mr *mr, const struct uroce_dpdk_area *area, uint64_t addr, bool with_key)
 {
 	const uint64_t first = (uintptr_t)mr->ibv.addr;
 	const uint64_t last = first + (mr->ibv.length - 1);
-	int rc = uroce_dpdk_check(first, last, (mr->access & IBV_ACCESS_LOCAL_WRITE) != 0);
+	int rc = uroce_dpdk_check(area, first, last, (mr->access & IBV_ACCESS_LOCAL_WRITE) != 0);
 
 	if (rc == 0)
-		rc = uroce_iova_map_create(first, last, &mr->iova);
+		rc = uroce_iova_map_create(area, first, last, &mr->iova);
 	if (rc == 0)
 		rc = publish(mr, addr, with_key);
 	return rc;
@@ -150,18 +149,15 @@ check_and_publish(struct uroce_mr *mr, uint64_t addr, bool with_key)
 {
 	const uint64_t first = (uintptr_t)mr->ibv.addr;
 	const uint64_t last = first + (mr->ibv.length - 1);
+	struct uroce_dpdk_area area;
 	int rc = 0;
 
 	rte_mcfg_mem_read_lock();
-	mr->is_of_dpdk = uroce_dpdk_overlaps(first, last);
-	if (mr->is_of_dpdk) {
-		mr->numa_node = uroce_dpdk_node(first);
-		rc = publish_of_dpdk(mr, addr, with_key);
-	}
+	area = uroce_dpdk_area(first);
+	mr->is_of_dpdk = area.msl != NULL || uroce_dpdk_overlaps(first, last);
+	if (mr->is_of_dpdk)
+		rc = publish_of_dpdk(mr, &area, addr, with_key);
 	rte_mcfg_mem_read_unlock();
-	/* for what reads it, not for workers: no matter that the key is out */
-	if (mr->numa_node < 0)
-		mr->numa_node = uroce_numa_node(mr->ibv.addr);
 	if (mr->is_of_dpdk)
 		return rc;
 	/* not under a lock that others spin on */
@@ -248,6 +244,17 @@ uroce_mr_destroy(struct uroce_mr *mr, void (*progress)(void *), void *arg)
 	return 0;
 }
 
+int
+uroce_mr_numa_node(const struct uroce_mr *mr)
+{
+	int node;
+
+	rte_mcfg_mem_read_lock();
+	node = uroce_dpdk_node((uintptr_t)mr->ibv.addr);
+	rte_mcfg_mem_read_unlock();
+	return node >= 0 ? node : uroce_numa_node(mr->ibv.addr);
+}
+
 /* Under the table's lock; the region's key resolves to nothing. What it was is in `next` then. */
 static void
 become(struct uroce_mr *mr, struct uroce_mr *next, uint64_t addr)
@@ -266,7 +273,6 @@ become(struct uroce_mr *mr, struct uroce_mr *next, uint64_t addr)
 	mr->ibv.length = next->ibv.length;
 	mr->access = next->access;
 	mr->zero_based = next->zero_based;
-	mr->numa_node = next->numa_node;
 	mr->is_of_dpdk = next->is_of_dpdk;
 	mr->is_gone = next->is_gone;
 	mr->iova = next->iova;

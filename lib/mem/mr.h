@@ -54,7 +54,6 @@ static_assert(sizeof(struct uroce_mr_key) == RTE_CACHE_LINE_SIZE, "one cache mis
 struct uroce_mr {
 	struct ibv_mr ibv;
 	unsigned int access;
-	int numa_node; /* of the first page; -1: not known */
 	struct uroce_mrs *table;
 	struct uroce_iova_map *iova;
 	struct uroce_mr_key *slot;
@@ -134,6 +133,12 @@ struct uroce_mr_change {
  */
 int uroce_mr_change(struct uroce_mr *mr, const struct uroce_mr_change *to, void (*progress)(void *),
 		    void *arg);
+
+/**
+ * Of the first page; -1: not known, or it is not there. Asked for when somebody wants to know, for
+ * the kernel's answer takes longer than all else that registration does.
+ */
+int uroce_mr_numa_node(const struct uroce_mr *mr);
 
 static inline bool
 uroce_mr_is_null(const struct uroce_mr *mr)

@@ -37,7 +37,6 @@ uroce_mr_create_null(struct uroce_mrs *t, struct ibv_pd *pd)
 				 .handle = uroce_slots_index(t->log2, 32, key),
 				 .lkey = key,
 				 .rkey = key },
-			.numa_node = -1,
 			.table = t,
 		};
 		mr->slot = &t->keys[mr->ibv.handle];

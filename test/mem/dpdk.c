@@ -42,10 +42,12 @@ teardown(void **state)
 static int
 check(uint64_t first, uint64_t last, bool write)
 {
+	struct uroce_dpdk_area area;
 	int ret;
 
 	rte_mcfg_mem_read_lock();
-	ret = uroce_dpdk_check(first, last, write);
+	area = uroce_dpdk_area(first);
+	ret = uroce_dpdk_check(&area, first, last, write);
 	rte_mcfg_mem_read_unlock();
 	return ret;
 }

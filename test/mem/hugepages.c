@@ -36,7 +36,7 @@
 #define MB           (1024ul * 1024)
 #define PAGE         (2 * MB)
 #define BLOCK        (6 * MB) /* of the heap: when it is freed, at least two whole pages are */
-#define PAGES_NEEDED 24
+#define PAGES_NEEDED 32
 
 /* The sanitizer cannot see EAL's locks, and takes what EAL does under them for races. */
 const char *__tsan_default_suppressions(void);
@@ -114,6 +114,26 @@ test_iovas(void **state)
 	assert_non_null(mz);
 	check_against_kernel(mz->addr, mz->len);
 	rte_memzone_free(mz);
+}
+
+/* Of so many pages registration looks at none, and takes EAL's table as it is. */
+static void
+test_iovas_of_many_pages(void **state)
+{
+	const size_t length = (UROCE_IOVA_SCAN_PAGES + 2) * PAGE;
+	char *va = rte_malloc(NULL, length, PAGE);
+	struct uroce_mr *mr;
+
+	assert_non_null(va);
+	check_against_kernel(va, length);
+	check_against_kernel(va + PAGE + 5, length - PAGE - 100);
+	mr = reg(va, length);
+	assert_int_equal(uroce_mr_numa_node(mr), rte_mem_virt2memseg_list(va)->socket_id);
+	assert_int_equal(mr->iova->n_pages,
+			 rte_eal_iova_mode() == RTE_IOVA_VA ? 0 : UROCE_IOVA_SCAN_PAGES + 2);
+	rte_free(va);
+	assert_false(resolves(mr));
+	uroce_mr_destroy(mr, NULL, NULL);
 }
 
 static void
@@ -407,6 +427,7 @@ main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_iovas),
+		cmocka_unit_test(test_iovas_of_many_pages),
 		cmocka_unit_test(test_given_back),
 		cmocka_unit_test(test_given_back_and_allocated_again),
 		cmocka_unit_test(test_two_tables),

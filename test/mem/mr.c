@@ -20,6 +20,7 @@
 #include "uroce_config.h"
 #include "uroce_verbs.h"
 #include "mem/mr.h"
+#include "mem/numa.h"
 #include "mem/pd.h"
 #include "eal.h"
 
@@ -391,6 +392,20 @@ setup(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, create_table, destroy_table)
 
+/* It is asked of the kernel, and only when somebody wants to know. */
+static void
+test_numa_node(void **state)
+{
+	struct uroce_mrs *t = *state;
+	struct uroce_mr *mr;
+
+	memory[0] = 1;
+	mr = reg(t, memory, sizeof(memory), LW);
+	assert_non_null(mr);
+	assert_int_equal(uroce_mr_numa_node(mr), uroce_numa_node(memory));
+	uroce_mr_destroy(mr, NULL, NULL);
+}
+
 int
 main(void)
 {
@@ -407,6 +422,7 @@ main(void)
 		TEST(test_same_memory_many_times),
 		TEST(test_table_full),
 		TEST(test_keys_never_come_back),
+		TEST(test_numa_node),
 	};
 
 	return cmocka_run_group_tests(tests, setup, NULL);
