@@ -7,10 +7,8 @@
 
 #include <errno.h>
 
-#include <rte_debug.h>
-
+#include "mem/attach.h"
 #include "mem/iova.h"
-#include "mem/mr.h"
 
 rte_iova_t
 uroce_mr_iova(const struct uroce_mr_key *k, uint64_t addr, uint32_t length)
@@ -20,31 +18,24 @@ uroce_mr_iova(const struct uroce_mr_key *k, uint64_t addr, uint32_t length)
 	return uroce_iova_map_lookup(k->iova, uroce_mr_va(k, addr), length);
 }
 
-static void
-on_mbuf_free(void *data, void *arg)
+void
+uroce_mr_mbuf_freed(void *data, void *arg)
 {
 	struct uroce_mr *mr = arg;
 
 	RTE_SET_USED(data);
-	/* The last touch: pairs with the acquire in uroce_mr_destroy(), which frees the region. */
-	__atomic_sub_fetch(&mr->inflight, 1, __ATOMIC_RELEASE);
+	/* The last touch: pairs with the acquire in uroce_mr_inflight(); then the region may be freed. */
+	__atomic_add_fetch(&mr->released, 1, __ATOMIC_RELEASE);
 }
 
 int
 uroce_mr_attach(const struct uroce_mr_key *k, uint64_t addr, uint16_t length, struct rte_mbuf *m)
 {
-	struct rte_mbuf_ext_shared_info *shared = rte_mbuf_to_priv(m);
 	const rte_iova_t iova = uroce_mr_iova(k, addr, length);
 
-	RTE_ASSERT(rte_pktmbuf_priv_size(m->pool) >= sizeof(*shared));
 	if (iova == RTE_BAD_IOVA)
 		return -ENOTSUP;
-	__atomic_add_fetch(&k->mr->inflight, 1, __ATOMIC_RELAXED);
-	shared->free_cb = on_mbuf_free;
-	shared->fcb_opaque = k->mr;
-	rte_mbuf_ext_refcnt_set(shared, 1);
-	rte_pktmbuf_attach_extbuf(m, uroce_mr_va(k, addr), iova, length, shared);
-	m->data_len = length;
-	m->pkt_len = length;
+	uroce_mr_hold(k, 1);
+	uroce_mr_attach_held(k, uroce_mr_va(k, addr), iova, length, m);
 	return 0;
 }

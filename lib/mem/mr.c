@@ -216,8 +216,8 @@ retire(struct uroce_mr *mr, void (*progress)(void *), void *arg)
 	pthread_mutex_unlock(&t->lock);
 	uroce_rcu_wait();
 
-	/* No worker can add to them now. Pairs with the release in on_mbuf_free(). */
-	while (__atomic_load_n(&mr->inflight, __ATOMIC_ACQUIRE) != 0 && !UROCE_PLANTED(DEREGISTER)) {
+	/* no worker can add to them now */
+	while (uroce_mr_inflight(mr) != 0 && !UROCE_PLANTED(DEREGISTER)) {
 		if (progress != NULL)
 			progress(arg);
 		sched_yield();

@@ -63,7 +63,10 @@ struct uroce_mr {
 	LIST_HEAD(, uroce_mw) windows; /* bound to it (R47) */
 	bool is_of_dpdk;
 	bool is_gone; /* DPDK has given the memory back: its key resolves to nothing any more */
-	uint32_t inflight __rte_cache_aligned; /* atomic: mbufs that lead into this memory */
+	/* mbufs that lead into this memory: atomic, and where those who attach them and those who
+	 * free them, on another core if it is a ring that they go through, do not meet */
+	uint32_t attached __rte_cache_aligned;
+	uint32_t released __rte_cache_aligned;
 };
 
 struct uroce_mrs {
@@ -134,6 +137,17 @@ struct uroce_mr_change {
 int uroce_mr_change(struct uroce_mr *mr, const struct uroce_mr_change *to, void (*progress)(void *),
 		    void *arg);
 
+/** How many mbufs lead into the memory; once none can be attached, 0 stays 0. */
+static inline uint32_t
+uroce_mr_inflight(const struct uroce_mr *mr)
+{
+	/* First, so that what has been attached and freed meanwhile does not count as less than none. Pairs with the
+	 * release in uroce_mr_mbuf_freed(). */
+	uint32_t released = __atomic_load_n(&mr->released, __ATOMIC_ACQUIRE);
+
+	return __atomic_load_n(&mr->attached, __ATOMIC_RELAXED) - released;
+}
+
 /**
  * Of the first page; -1: not known, or it is not there. Asked for when somebody wants to know, for
  * the kernel's answer takes longer than all else that registration does.
@@ -169,6 +183,27 @@ uroce_key_grants(const struct uroce_mr_key *k, uint64_t addr, uint64_t length, u
 	/* nothing here can wrap: addr >= k->addr, then only differences */
 	return ((k->access & access) == access || UROCE_PLANTED(RIGHTS)) && addr >= k->addr &&
 	       length <= k->length && addr - k->addr <= k->length - length + UROCE_PLANTED(BOUNDS);
+}
+
+/** Have brought near what a look-up of the key reads. */
+static inline void
+uroce_key_prefetch(const struct uroce_mrs *t, uint32_t key)
+{
+	rte_prefetch0(&t->keys[uroce_slots_index(t->log2, 32, key)]);
+}
+
+/** ... and what uroce_mr_attach() needs beside that. Worker, within a poll. */
+static inline void
+uroce_key_prefetch_region(const struct uroce_mrs *t, uint32_t key)
+{
+	const struct uroce_mr_key *k = &t->keys[uroce_slots_index(t->log2, 32, key)];
+
+	/* as for a look-up: what has been published stays what it is during the poll; 0 is a free slot's */
+	if (__atomic_load_n(&k->key, __ATOMIC_ACQUIRE) != key || key == 0 ||
+	    (k->access & (UROCE_KEY_WINDOW | UROCE_KEY_NULL)) != 0)
+		return;
+	rte_prefetch0(k->iova);
+	rte_prefetch0(&k->mr->attached);
 }
 
 /**

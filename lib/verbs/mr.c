@@ -85,7 +85,7 @@ tell(struct wait *w)
 	} else if (now_ns >= w->tell_ns) {
 		w->tell_ns = now_ns + UROCE_MR_WAIT_REPEAT_NS;
 		w->dev->ops->mr_waits(w->dev, &w->mr->ibv,
-				      __atomic_load_n(&w->mr->inflight, __ATOMIC_RELAXED), now_ns - w->since_ns);
+				      uroce_mr_inflight(w->mr), now_ns - w->since_ns);
 	}
 }
 

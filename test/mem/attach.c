@@ -60,7 +60,7 @@ test_leads_into_the_region(void **state)
 	const char *reason;
 
 	m = attach(mr, 0x1000 + 77, 4096);
-	assert_int_equal(mr->inflight, 1);
+	assert_int_equal(uroce_mr_inflight(mr), 1);
 	assert_ptr_equal(rte_pktmbuf_mtod(m, char *), memory + 5 + 77);
 	assert_int_equal(rte_pktmbuf_iova(m), rte_mem_virt2iova(memory + 5 + 77));
 	assert_int_equal(m->data_len, 4096);
@@ -69,7 +69,7 @@ test_leads_into_the_region(void **state)
 	assert_true(RTE_MBUF_HAS_EXTBUF(m));
 	assert_int_equal(rte_mbuf_check(m, 1, &reason), 0);
 	rte_pktmbuf_free(m);
-	assert_int_equal(mr->inflight, 0);
+	assert_int_equal(uroce_mr_inflight(mr), 0);
 	uroce_mr_destroy(mr, NULL, NULL);
 }
 
@@ -86,9 +86,9 @@ test_mbuf_is_restored(void **state)
 		buffers[i] = ms[i]->buf_addr;
 		assert_int_equal(uroce_mr_attach(mr->slot, 0x1000 + i, 100, ms[i]), 0);
 	}
-	assert_int_equal(mr->inflight, MBUFS);
+	assert_int_equal(uroce_mr_inflight(mr), MBUFS);
 	rte_pktmbuf_free_bulk(ms, MBUFS);
-	assert_int_equal(mr->inflight, 0);
+	assert_int_equal(uroce_mr_inflight(mr), 0);
 	assert_int_equal(rte_pktmbuf_alloc_bulk(pool, ms, MBUFS), 0);
 	for (unsigned int i = 0; i < MBUFS; i++) {
 		bool known = false;
@@ -115,9 +115,9 @@ test_chained_and_shared(void **state)
 	assert_int_equal(rte_pktmbuf_chain(head, m), 0);
 	rte_pktmbuf_refcnt_update(head, 1);
 	rte_pktmbuf_free(head);
-	assert_int_equal(mr->inflight, 1);
+	assert_int_equal(uroce_mr_inflight(mr), 1);
 	rte_pktmbuf_free(head);
-	assert_int_equal(mr->inflight, 0);
+	assert_int_equal(uroce_mr_inflight(mr), 0);
 	uroce_mr_destroy(mr, NULL, NULL);
 }
 
@@ -131,7 +131,7 @@ test_no_iova(void **state)
 
 	assert_int_equal(uroce_mr_attach(mr->slot, 0x1000, 100, m), -ENOTSUP);
 	assert_memory_equal(m, &before, sizeof(before));
-	assert_int_equal(mr->inflight, 0);
+	assert_int_equal(uroce_mr_inflight(mr), 0);
 	rte_pktmbuf_free(m);
 	uroce_mr_destroy(mr, NULL, NULL);
 }
@@ -158,7 +158,7 @@ free_later(void *arg)
 
 	while (__atomic_load_n(&h->waited, __ATOMIC_ACQUIRE) < 10)
 		sched_yield();
-	assert_int_equal(__atomic_load_n(&h->mr->inflight, __ATOMIC_RELAXED), 1);
+	assert_int_equal(uroce_mr_inflight(h->mr), 1);
 	assert_int_equal(table.count, 1);
 	__atomic_store_n(&h->freed, 1, __ATOMIC_RELEASE);
 	rte_pktmbuf_free(h->m);

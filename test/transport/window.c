@@ -139,12 +139,12 @@ r47_a_read_in_flight_holds_the_region(void **state)
 	assert_int_equal(peer_in(&p, &in), UROCE_OK);
 	assert_int_equal(uroce_engine_send(&p.engine, &m, 1, p.now_ns), 1);
 	assert_true(m->nb_segs > 1);
-	assert_int_equal(((struct uroce_mr *)mr)->inflight, 1);
+	assert_int_equal(uroce_mr_inflight((struct uroce_mr *)mr), 1);
 	assert_int_equal(uroce_dereg_mr(mr), EBUSY);
 	assert_int_equal(uroce_dealloc_mw(mw), 0);
-	assert_int_equal(((struct uroce_mr *)mr)->inflight, 1);
+	assert_int_equal(uroce_mr_inflight((struct uroce_mr *)mr), 1);
 	rte_pktmbuf_free(m);
-	assert_int_equal(((struct uroce_mr *)mr)->inflight, 0);
+	assert_int_equal(uroce_mr_inflight((struct uroce_mr *)mr), 0);
 	assert_int_equal(uroce_dereg_mr(mr), 0);
 	rte_free(memory);
 	peer_stop(&p);
