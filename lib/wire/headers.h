@@ -11,6 +11,7 @@
 #include <assert.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <rte_byteorder.h>
 
@@ -148,13 +149,14 @@ static inline void
 uroce_bth_write(struct uroce_bth *bth, uint8_t opcode, uint8_t flags, uint16_t pkey,
 		uint32_t dest_qpn, bool ack_req, uint32_t psn)
 {
-	bth->opcode = opcode;
-	bth->flags = flags;
-	bth->pkey = rte_cpu_to_be_16(pkey);
-	bth->ecn = 0;
-	uroce_put24(bth->dest_qp, dest_qpn);
-	bth->ack = ack_req ? UROCE_BTH_ACKREQ : 0;
-	uroce_put24(bth->psn, psn);
+	/* whole, out of registers: what is put together of smaller pieces in memory has to be waited for */
+	const rte_be64_t first = rte_cpu_to_be_64((uint64_t)opcode << 56 | (uint64_t)flags << 48 |
+						  (uint64_t)pkey << 32 | (dest_qpn & 0xffffff));
+	const rte_be32_t last = rte_cpu_to_be_32((ack_req ? (uint32_t)UROCE_BTH_ACKREQ << 24 : 0) | (psn & 0xffffff));
+
+	static_assert(sizeof(first) + sizeof(last) == sizeof(*bth), "BTH");
+	memcpy(bth, &first, sizeof(first));
+	memcpy((uint8_t *)bth + sizeof(first), &last, sizeof(last));
 }
 
 /** Fill in a RETH. */

@@ -3,23 +3,28 @@
  *
  * The invariant CRC: a copy of the first bytes, in which the fields that may change on the way are
  * set to ones, then the rest in place, segment by segment. Workers call it for each frame, received
- * or sent. No state.
+ * or sent. No state but what each thread remembers of the last large frame's headers.
  */
 
 #include <string.h>
 
 #include <isa-l/crc.h>
+#include <rte_branch_prediction.h>
 #include <rte_byteorder.h>
+#include <rte_common.h>
 #include <rte_debug.h>
+#include <rte_ether.h>
 #include <rte_ip.h>
 #include <rte_udp.h>
 
 #include "uroce_config.h"
+#include "wire/crc.h"
 #include "wire/headers.h"
 #include "wire/icrc.h"
 
 /* The CRC's state after the 8 bytes of 0xff in front; crc32_gzip_refl() has it inverted. */
 #define ICRC_STATE 0xdebb20e3u
+#define CRC_POLYNOMIAL 0xedb88320u
 /* Byte i of it, in the order in which the CRC takes bytes. */
 #define STATE_BYTE(i) (uint8_t)(ICRC_STATE >> 8 * (i))
 
@@ -31,9 +36,12 @@
 
 #define VEC_BYTES 16
 typedef uint8_t vec __attribute__((vector_size(VEC_BYTES)));
+typedef uint32_t words __attribute__((vector_size(VEC_BYTES)));
 
 static_assert(UROCE_ICRC_COPY_BYTES >= 60 + MASKED_BYTES, "UROCE_ICRC_COPY_BYTES");
 static_assert(UROCE_ICRC_COPY_BYTES % VEC_BYTES == 0, "UROCE_ICRC_COPY_BYTES");
+static_assert(UROCE_ICRC_COPY_BYTES <= UROCE_CRC_MAX_BLOCKS * UROCE_CRC_BLOCK, "UROCE_CRC_MAX_BLOCKS");
+static_assert(VEC_BYTES == UROCE_CRC_BLOCK, "UROCE_CRC_BLOCK");
 
 /*
  * How the first bytes are changed: (byte & ~clear) ^ flip. A CRC from state s on is one from 0 on
@@ -89,11 +97,12 @@ mask_of(const uint8_t *ip, uint32_t l3_bytes)
 	return ip[0] >> 4 == 6 ? &mask_ipv6 : NULL;
 }
 
-/* The CRC of the first bytes from the IP header on; as many as `zeros` in front of it are read. */
-static uint32_t
-head_crc(const struct icrc_mask *mask, const uint8_t *ip, uint32_t bytes, uint32_t zeros)
+/* A copy of the first bytes from the IP header on, as many as `zeros` in front of it included, as the
+ * CRC takes them. @return how many: whole vectors */
+static inline uint32_t
+head_copy(uint8_t copy[UROCE_ICRC_COPY_BYTES], const struct icrc_mask *mask, const uint8_t *ip,
+	  uint32_t bytes, uint32_t zeros)
 {
-	uint8_t copy[UROCE_ICRC_COPY_BYTES] __rte_aligned(VEC_BYTES);
 	uint32_t i = 0;
 
 	do {
@@ -106,7 +115,94 @@ head_crc(const struct icrc_mask *mask, const uint8_t *ip, uint32_t bytes, uint32
 		memcpy(copy + i, &v, sizeof(v));
 		i += VEC_BYTES;
 	} while (i < zeros + bytes);
-	return crc32_gzip_refl(~0u, copy, i);
+	return i;
+}
+
+/* The CRC of a small packet: none waits for a copy of it. */
+static uint32_t
+head_crc(const struct icrc_mask *mask, const uint8_t *ip, uint32_t bytes, uint32_t zeros)
+{
+	return uroce_crc_masked(ip - zeros, mask->clear + VEC_BYTES - zeros,
+				mask->flip + VEC_BYTES - zeros, (zeros + bytes) / VEC_BYTES);
+}
+
+/*
+ * The headers of the last large frame, as the CRC takes them, and their CRC. The next packet of a
+ * message differs in the last word of its BTH, AckReq and PSN, and nowhere else: its CRC is that
+ * one, changed by the CRC of the difference.
+ */
+struct icrc_memo {
+	uint8_t head[UROCE_ICRC_COPY_BYTES] __rte_aligned(VEC_BYTES);
+	const struct icrc_mask *mask; /* NULL: nothing is remembered */
+	uint32_t crc;
+};
+
+/* Not of the initial-exec model: a program that loads libibverbs.so.1 late has no static TLS left for it. */
+static __thread struct icrc_memo last_head;
+
+/* What a byte of a difference makes of the CRC, by the number of bytes behind it. */
+static uint32_t difference_crc[sizeof(uint32_t)][256];
+
+RTE_INIT(difference_crc_init)
+{
+	for (uint32_t byte = 0; byte < RTE_DIM(difference_crc[0]); byte++) {
+		uint32_t crc = byte;
+
+		for (unsigned int i = 0; i < RTE_DIM(difference_crc); i++) {
+			for (unsigned int bit = 0; bit < 8; bit++)
+				crc = crc >> 1 ^ (-(crc & 1) & CRC_POLYNOMIAL);
+			difference_crc[i][byte] = crc;
+		}
+	}
+}
+
+/* What a difference in the last four bytes makes of the CRC; `word` as it is in memory. */
+static inline uint32_t
+word_difference(uint32_t word)
+{
+	word = rte_le_to_cpu_32(word);
+	return difference_crc[3][word & 0xff] ^ difference_crc[2][word >> 8 & 0xff] ^
+	       difference_crc[1][word >> 16 & 0xff] ^ difference_crc[0][word >> 24];
+}
+
+/* Are they the same but for their last word? */
+static inline bool
+head_is_like(const uint8_t *a, const uint8_t *b, uint32_t bytes)
+{
+	const vec all = (vec)(words){ ~0u, ~0u, ~0u, ~0u }, but_word = (vec)(words){ ~0u, ~0u, ~0u, 0 };
+	vec differs = { 0 }, va, vb;
+	uint64_t halves[2];
+
+	for (uint32_t i = 0; i < bytes; i += VEC_BYTES) {
+		memcpy(&va, a + i, sizeof(va));
+		memcpy(&vb, b + i, sizeof(vb));
+		differs |= (va ^ vb) & (i + VEC_BYTES < bytes ? all : but_word);
+	}
+	memcpy(halves, &differs, sizeof(halves));
+	return (halves[0] | halves[1]) == 0;
+}
+
+/* The same for headers that may be like the last ones: up to the end of the BTH. */
+static __rte_noinline uint32_t
+head_crc_remembered(const struct icrc_mask *mask, const uint8_t *ip, uint32_t bytes, uint32_t zeros)
+{
+	uint8_t copy[UROCE_ICRC_COPY_BYTES] __rte_aligned(VEC_BYTES);
+	uint32_t n = head_copy(copy, mask, ip, bytes, zeros);
+	uint32_t word = n - sizeof(uint32_t);
+	struct icrc_memo *memo = &last_head;
+	uint32_t is, was;
+
+	if (memo->mask == mask && head_is_like(copy, memo->head, n)) {
+		memcpy(&is, copy + word, sizeof(is));
+		memcpy(&was, memo->head + word, sizeof(was));
+		memo->crc ^= word_difference(is ^ was);
+	} else {
+		memo->mask = mask;
+		memo->crc = crc32_gzip_refl(~0u, copy, n);
+		memcpy(memo->head, copy, n - VEC_BYTES);
+	}
+	memcpy(memo->head + n - VEC_BYTES, copy + n - VEC_BYTES, VEC_BYTES);
+	return memo->crc;
 }
 
 /* Set to ones what is not covered. */
@@ -126,8 +222,14 @@ icrc_mask(uint8_t *ip, uint32_t l3_bytes)
 	ip[BTH_ECN(l3_bytes)] = 0xff;
 }
 
+/* Where the covered bytes of a frame end. */
+struct icrc_end {
+	const struct rte_mbuf *mbuf;
+	uint32_t offset;
+};
+
 /* The same byte by byte: for IPv4 options, and headers that begin too early in the segment. */
-static uint32_t
+static __rte_noinline uint32_t
 head_crc_bytewise(const uint8_t *ip, uint32_t l3_bytes, uint32_t bytes)
 {
 	uint8_t copy[UROCE_ICRC_COPY_BYTES];
@@ -137,8 +239,10 @@ head_crc_bytewise(const uint8_t *ip, uint32_t l3_bytes, uint32_t bytes)
 	return crc32_gzip_refl(~ICRC_STATE, copy, bytes);
 }
 
-uint32_t
-uroce_icrc(const struct rte_mbuf *m, uint32_t l3_offset, uint32_t l4_offset, uint32_t covered_bytes)
+/* @param end	becomes where the last covered byte is: the segment, and how far in it is behind that */
+static inline uint32_t
+frame_crc(const struct rte_mbuf *m, uint32_t l3_offset, uint32_t l4_offset, uint32_t covered_bytes,
+	  struct icrc_end *end)
 {
 	const uint8_t *ip = rte_pktmbuf_mtod_offset(m, const uint8_t *, l3_offset);
 	uint32_t len = RTE_MIN(rte_pktmbuf_data_len(m) - l3_offset, covered_bytes);
@@ -147,24 +251,81 @@ uroce_icrc(const struct rte_mbuf *m, uint32_t l3_offset, uint32_t l4_offset, uin
 	uint32_t head, zeros, crc;
 
 	RTE_ASSERT(len >= l3_bytes + MASKED_BYTES);
-	/* A small packet is copied whole; of a large one the least, the rest is taken in place. */
-	head = len;
-	if (len > UROCE_ICRC_COPY_BYTES)
-		head = RTE_ALIGN(l3_bytes + (uint32_t)MASKED_BYTES, VEC_BYTES);
+	/* a small packet whole; of a large one the least, the rest is taken in place */
+	head = covered_bytes <= UROCE_ICRC_COPY_BYTES ? len : l3_bytes + (uint32_t)MASKED_BYTES;
 	zeros = -head % VEC_BYTES;
-	if (mask != NULL && zeros <= l3_offset)
-		crc = head_crc(mask, ip, head, zeros);
-	else
+	if (unlikely(mask == NULL || zeros > l3_offset))
 		crc = head_crc_bytewise(ip, l3_bytes, head);
+	else if (covered_bytes > UROCE_ICRC_COPY_BYTES)
+		crc = head_crc_remembered(mask, ip, head, zeros);
+	else
+		crc = head_crc(mask, ip, head, zeros);
 	if (len > head)
 		crc = crc32_gzip_refl(crc, ip + head, len - head);
 
+	end->offset = l3_offset + len;
 	while ((covered_bytes -= len) > 0) {
 		m = m->next;
 		len = RTE_MIN(rte_pktmbuf_data_len(m), covered_bytes);
 		crc = crc32_gzip_refl(crc, rte_pktmbuf_mtod(m, const uint8_t *), len);
+		end->offset = len;
 	}
+	end->mbuf = m;
 	return crc;
+}
+
+uint32_t
+uroce_icrc_plain(const uint8_t *ip, uint32_t l3_bytes, uint32_t covered_bytes)
+{
+	uint32_t head = RTE_MIN(covered_bytes, (uint32_t)UROCE_ICRC_COPY_BYTES), zeros = -head % VEC_BYTES, crc;
+	const struct icrc_mask *mask = mask_of(ip, l3_bytes);
+
+	RTE_ASSERT(mask != NULL && head >= l3_bytes + MASKED_BYTES && zeros <= sizeof(struct rte_ether_hdr));
+	crc = head_crc(mask, ip, head, zeros);
+	return likely(covered_bytes == head) ? crc : crc32_gzip_refl(crc, ip + head, covered_bytes - head);
+}
+
+uint32_t
+uroce_icrc_head(const uint8_t *ip, uint32_t l3_bytes)
+{
+	return uroce_icrc_plain(ip, l3_bytes, l3_bytes + (uint32_t)MASKED_BYTES);
+}
+
+uint32_t
+uroce_icrc_of_run(uint32_t head_crc, rte_be32_t change, const uint8_t *payload, uint32_t payload_bytes)
+{
+	return crc32_gzip_refl(head_crc ^ word_difference(change), payload, payload_bytes);
+}
+
+uint32_t
+uroce_icrc(const struct rte_mbuf *m, uint32_t l3_offset, uint32_t l4_offset, uint32_t covered_bytes)
+{
+	struct icrc_end end;
+
+	return frame_crc(m, l3_offset, l4_offset, covered_bytes, &end);
+}
+
+bool
+uroce_icrc_is_right(const struct rte_mbuf *m, uint32_t l3_offset, uint32_t l4_offset,
+		    uint32_t covered_bytes)
+{
+	struct icrc_end end;
+	uint32_t icrc = frame_crc(m, l3_offset, l4_offset, covered_bytes, &end);
+	uint8_t room[UROCE_ICRC_BYTES];
+	const void *stored;
+	rte_le32_t value;
+
+	/* behind a payload in a mbuf of its own it is in the next one */
+	if (rte_pktmbuf_data_len(end.mbuf) == end.offset) {
+		end.mbuf = end.mbuf->next;
+		end.offset = 0;
+	}
+	if (likely(end.offset + sizeof(room) <= rte_pktmbuf_data_len(end.mbuf)))
+		stored = rte_pktmbuf_mtod_offset(end.mbuf, const void *, end.offset);
+	else
+		stored = rte_pktmbuf_read(m, l3_offset + covered_bytes, sizeof(room), room);
+	memcpy(&value, stored, sizeof(value));
+	return icrc == rte_le_to_cpu_32(value);
 }
 
 void

@@ -9,12 +9,15 @@
 
 #include <netinet/in.h>
 
+#include <rte_branch_prediction.h>
 #include <rte_byteorder.h>
+#include <rte_common.h>
 #include <rte_debug.h>
 #include <rte_ip.h>
 #include <rte_udp.h>
 
 #include "uroce_planted.h"
+#include "wire/copy.h"
 #include "wire/icrc.h"
 #include "wire/packet.h"
 
@@ -24,6 +27,21 @@ struct span {
 	uint32_t bytes;
 };
 
+/* Of a header without options, by words: the loop of rte_raw_cksum() is for any length. */
+static bool
+plain_ipv4_sum_ok(const struct rte_ipv4_hdr *ip)
+{
+	uint32_t words[sizeof(*ip) / sizeof(uint32_t)];
+	uint64_t sum = 0;
+
+	memcpy(words, ip, sizeof(words));
+	for (unsigned int i = 0; i < RTE_DIM(words); i++)
+		sum += words[i];
+	sum = (sum & 0xffffffff) + (sum >> 32);
+	sum = (sum & 0xffff) + (sum >> 16); /* at most 0x1ffff */
+	return (sum & 0xffff) + (sum >> 16) == 0xffff;
+}
+
 static bool
 ipv4_checksum_ok(const struct rte_mbuf *m, const struct rte_ipv4_hdr *ip, uint32_t header_bytes)
 {
@@ -32,7 +50,10 @@ ipv4_checksum_ok(const struct rte_mbuf *m, const struct rte_ipv4_hdr *ip, uint32
 	case RTE_MBUF_F_RX_IP_CKSUM_GOOD:
 	case RTE_MBUF_F_RX_IP_CKSUM_NONE: /* not filled in, but the header was verified */
 		return true;
-	default: return rte_raw_cksum(ip, header_bytes) == 0xffff;
+	default:
+		return likely(header_bytes == sizeof(*ip))
+			       ? plain_ipv4_sum_ok(ip)
+			       : rte_raw_cksum(ip, header_bytes) == 0xffff;
 	}
 }
 
@@ -172,13 +193,9 @@ static enum uroce_verdict
 icrc_check(const struct uroce_packet *p, const struct span *l4)
 {
 	uint32_t end = l4->offset + l4->bytes - UROCE_ICRC_BYTES;
-	uint8_t room[UROCE_ICRC_BYTES];
-	rte_le32_t stored;
-	uint32_t icrc;
 
-	memcpy(&stored, rte_pktmbuf_read(p->mbuf, end, sizeof(room), room), sizeof(stored));
-	icrc = uroce_icrc(p->mbuf, p->l3_offset, l4->offset, end - p->l3_offset);
-	if (icrc != rte_le_to_cpu_32(stored) && !UROCE_PLANTED(ICRC))
+	if (!uroce_icrc_is_right(p->mbuf, p->l3_offset, l4->offset, end - p->l3_offset) &&
+	    !UROCE_PLANTED(ICRC))
 		return UROCE_DROP_ICRC; /* R5 */
 	return UROCE_OK;
 }
@@ -227,7 +244,7 @@ uroce_packet_copy(const struct uroce_packet *p, uint32_t offset, void *dst, uint
 		if (offset < seg_bytes) {
 			uint32_t n = RTE_MIN(seg_bytes - offset, len);
 
-			memcpy(to, rte_pktmbuf_mtod_offset(m, const uint8_t *, offset), n);
+			uroce_copy(to, rte_pktmbuf_mtod_offset(m, const uint8_t *, offset), n);
 			to += n;
 			len -= n;
 			offset = 0;

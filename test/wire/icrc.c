@@ -114,6 +114,47 @@ test_every_length(void **state)
 	}
 }
 
+/* Packets that differ in the last word of their BTHs and in what is behind that. */
+static void
+test_run(void **state)
+{
+	static struct shape s;
+	uint64_t random = 7;
+
+	(void)state;
+	for (unsigned int i = 0; i < SHAPES; i += SHAPES - 1) { /* no options, and IPv6 */
+		rte_be32_t first, word;
+		uint32_t crc;
+
+		shape_init(&s, i, i == 0 ? 14 : 18, &random);
+		crc = uroce_icrc_head(s.bytes + s.l3, s.l4 - s.l3);
+		memcpy(&first, s.bytes + s.bth + 8, sizeof(first));
+		for (uint32_t bytes = 0; bytes <= 4096; bytes += 4 + bytes / 3) {
+			word = (rte_be32_t)test_random(&random);
+			memcpy(s.bytes + s.bth + 8, &word, sizeof(word));
+			s.bytes[s.bth + 12 + bytes / 2]++;
+			assert_int_equal(uroce_icrc_of_run(crc, first ^ word, s.bytes + s.bth + 12, bytes),
+					 icrc_reference(&s, s.bth + 12 + bytes - s.l3));
+		}
+	}
+}
+
+/* The same without a chain to walk. */
+static void
+test_plain(void **state)
+{
+	static struct shape s;
+	uint64_t random = 12;
+
+	(void)state;
+	for (unsigned int i = 0; i < 4; i++) {
+		shape_init(&s, i & 1 ? SHAPES - 1 : 0, i & 2 ? 14 : 18, &random);
+		for (uint32_t covered = s.bth + 12 - s.l3; covered < 400; covered += 4)
+			assert_int_equal(uroce_icrc_plain(s.bytes + s.l3, s.l4 - s.l3, covered),
+					 icrc_reference(&s, covered));
+	}
+}
+
 static void
 test_every_cut(void **state)
 {
@@ -180,6 +221,32 @@ test_what_is_covered(void **state)
 						 at < s.l3 || (masked_bits(&s, at) & bit) != 0);
 			}
 		}
+	}
+}
+
+/* Packets of messages, whose headers differ from those before in AckReq and PSN, which is remembered;
+ * now and then in another byte, or in all. */
+static void
+test_headers_again(void **state)
+{
+	static struct shape shapes[SHAPES];
+	struct shape *s = shapes;
+	uint64_t random = 7;
+
+	(void)state;
+	for (unsigned int i = 0; i < SHAPES; i++)
+		shape_init(&shapes[i], i, 14, &random);
+	for (unsigned int i = 0; i < 5000; i++) {
+		uint32_t covered = 150 + (uint32_t)(test_random(&random) % 100), cuts[1];
+
+		if (i % 50 == 0)
+			s = &shapes[test_random(&random) % 2 != 0 ? SHAPES - 1 : i / 50 % SHAPES];
+		for (uint32_t at = s->bth + 8; at < s->bth + 12; at++)
+			s->bytes[at] = (uint8_t)test_random(&random);
+		if (i % 7 == 0)
+			s->bytes[s->l3 + 1 + test_random(&random) % (s->bth + 7 - s->l3)] ^= 0x10;
+		cuts[0] = s->bth + 12;
+		assert_int_equal(icrc_of(s, covered, 0, cuts, i % 2), icrc_reference(s, covered));
 	}
 }
 
@@ -250,8 +317,10 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_every_length), cmocka_unit_test(test_every_cut),
+		cmocka_unit_test(test_run),
+		cmocka_unit_test(test_plain),
 		cmocka_unit_test(test_trailer),      cmocka_unit_test(test_what_is_covered),
-		cmocka_unit_test(test_append),
+		cmocka_unit_test(test_append),       cmocka_unit_test(test_headers_again),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * The CRC of a few bytes, some of which count as others. ISA-L's functions are made for long runs of
+ * bytes: of a small frame's, most of the time would be the call's. No state; any thread.
+ */
+
+#ifndef UROCE_WIRE_CRC_H
+#define UROCE_WIRE_CRC_H
+
+#include <stdint.h>
+
+#define UROCE_CRC_BLOCK      16
+#define UROCE_CRC_MAX_BLOCKS 8
+
+/**
+ * Ethernet's CRC from a state of 0 on, over blocks of data in which each byte counts as
+ * (byte & ~clear) ^ flip. All three are of blocks * UROCE_CRC_BLOCK bytes, at any alignment.
+ *
+ * @param blocks	1 to UROCE_CRC_MAX_BLOCKS
+ * @return	the state, inverted: crc32_gzip_refl() goes on from it
+ */
+uint32_t uroce_crc_masked(const uint8_t *data, const uint8_t *clear, const uint8_t *flip,
+			  unsigned int blocks);
+
+/** The same on a processor without carry-less multiplication. */
+uint32_t uroce_crc_masked_portable(const uint8_t *data, const uint8_t *clear, const uint8_t *flip,
+				   unsigned int blocks);
+
+#endif /* UROCE_WIRE_CRC_H */

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * The CRC of a few blocks, both ways to compute it, against one computed bit by bit: every single
+ * bit of every number of blocks, random data and masks, any alignment; and that a CRC goes on from
+ * it.
+ */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <isa-l/crc.h>
+#include <rte_common.h>
+
+#include "frames.h"
+#include "wire/crc.h"
+
+#define ROOM (UROCE_CRC_MAX_BLOCKS * UROCE_CRC_BLOCK)
+
+typedef uint32_t crc_fn(const uint8_t *data, const uint8_t *clear, const uint8_t *flip,
+			unsigned int blocks);
+
+static crc_fn *const ways[] = { uroce_crc_masked, uroce_crc_masked_portable };
+static const uint8_t none[ROOM];
+
+static uint32_t
+crc_bit_by_bit(const uint8_t *bytes, uint32_t len)
+{
+	uint32_t crc = 0;
+
+	for (uint32_t i = 0; i < len; i++) {
+		crc ^= bytes[i];
+		for (unsigned int bit = 0; bit < 8; bit++)
+			crc = crc >> 1 ^ (crc & 1 ? 0xedb88320 : 0);
+	}
+	return ~crc;
+}
+
+/* A CRC is linear: who has these right has all. */
+static void
+test_every_bit(void **state)
+{
+	uint8_t data[ROOM] = { 0 };
+
+	for (unsigned int blocks = 1; blocks <= UROCE_CRC_MAX_BLOCKS; blocks++) {
+		const uint32_t bytes = blocks * UROCE_CRC_BLOCK;
+
+		for (uint32_t bit = 0; bit < 8 * bytes; bit++) {
+			data[bit / 8] = (uint8_t)(1u << bit % 8);
+			for (unsigned int i = 0; i < RTE_DIM(ways); i++)
+				assert_int_equal(ways[i](data, none, none, blocks),
+						 crc_bit_by_bit(data, bytes));
+			data[bit / 8] = 0;
+		}
+		for (unsigned int i = 0; i < RTE_DIM(ways); i++)
+			assert_int_equal(ways[i](data, none, none, blocks), 0xffffffff);
+	}
+}
+
+static void
+test_masks(void **state)
+{
+	uint8_t data[ROOM + 16], clear[ROOM + 16], flip[ROOM + 16], masked[ROOM];
+	uint64_t random = 1;
+
+	for (unsigned int n = 0; n < 4096; n++) {
+		const unsigned int blocks = 1 + n % UROCE_CRC_MAX_BLOCKS;
+		const uint8_t *d = data + test_random(&random) % 16;
+		const uint8_t *c = clear + test_random(&random) % 16;
+		const uint8_t *f = flip + test_random(&random) % 16;
+
+		for (unsigned int i = 0; i < sizeof(data); i++) {
+			data[i] = (uint8_t)test_random(&random);
+			clear[i] = (uint8_t)test_random(&random);
+			flip[i] = (uint8_t)test_random(&random);
+		}
+		for (unsigned int i = 0; i < sizeof(masked); i++)
+			masked[i] = (uint8_t)((d[i] & ~c[i]) ^ f[i]);
+		for (unsigned int i = 0; i < RTE_DIM(ways); i++)
+			assert_int_equal(ways[i](d, c, f, blocks),
+					 crc_bit_by_bit(masked, blocks * UROCE_CRC_BLOCK));
+	}
+}
+
+static void
+test_goes_on(void **state)
+{
+	uint8_t data[ROOM + 100];
+	uint64_t random = 3;
+
+	for (unsigned int i = 0; i < sizeof(data); i++)
+		data[i] = (uint8_t)test_random(&random);
+	for (unsigned int i = 0; i < RTE_DIM(ways); i++) {
+		uint32_t crc = ways[i](data, none, none, UROCE_CRC_MAX_BLOCKS);
+
+		assert_int_equal(crc32_gzip_refl(crc, data + ROOM, 100),
+				 crc_bit_by_bit(data, sizeof(data)));
+	}
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_every_bit),
+		cmocka_unit_test(test_masks),
+		cmocka_unit_test(test_goes_on),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
