@@ -15,7 +15,6 @@
 #include "transport/internal.h"
 #include "uroce_config.h"
 
-static_assert((UROCE_EARLY_WINDOW & (UROCE_EARLY_WINDOW - 1)) == 0 && UROCE_EARLY_WINDOW >= 64, "UROCE_EARLY_WINDOW");
 static_assert(UROCE_EARLY_FRAMES < UINT16_MAX, "UROCE_EARLY_FRAMES");
 
 int
@@ -49,31 +48,11 @@ uroce_early_fini(struct uroce_early_store *s)
 	rte_free(s->frames);
 }
 
-static bool
-is_present(const struct uroce_early *early, uint32_t psn)
-{
-	uint32_t i = psn & UROCE_EARLY_MASK;
-
-	return (early->present[i / 64] >> i % 64 & 1) != 0;
-}
-
 /* The first PSN from `from` on that is present, or not; `end`: none before that. */
 static uint32_t
 find(const struct uroce_early *early, uint32_t from, uint32_t end, bool present)
 {
-	uint32_t left = uroce_psn_distance(end, from);
-
-	while (left > 0) {
-		uint32_t i = from & UROCE_EARLY_MASK;
-		uint64_t word = (present ? early->present[i / 64] : ~early->present[i / 64]) >> i % 64;
-		uint32_t step = RTE_MIN(word != 0 ? (uint32_t)__builtin_ctzll(word) : 64 - i % 64, left);
-
-		from = uroce_psn_add(from, step);
-		left -= step;
-		if (word != 0)
-			break;
-	}
-	return from;
+	return uroce_psn_add(from, uroce_psn_set_run(&early->present, from, uroce_psn_distance(end, from), !present));
 }
 
 /* How many PSNs it takes: a READ those of its answer, of which those beyond the window do not matter. */
@@ -136,7 +115,7 @@ hold(struct uroce_engine *e, struct uroce_qp *qp)
 	early->since_ns = e->now_ns;
 	early->psn = early->end = early->refused = qp->resp.psn;
 	early->frames = 0;
-	memset(early->present, 0, sizeof(early->present));
+	memset(&early->present, 0, sizeof(early->present));
 	qp->resp.early = early;
 	return early;
 }
@@ -173,12 +152,9 @@ frame_keep(struct uroce_early_store *s, struct uroce_early *early, const struct 
 	early->frames++;
 	s->frames[frame].packet = *p;
 	rte_pktmbuf_refcnt_update(p->mbuf, 1);
-	for (uint32_t n = 0; n < psns; n++, psn = uroce_psn_add(psn, 1)) {
-		uint32_t i = psn & UROCE_EARLY_MASK;
-
-		early->present[i / 64] |= 1ull << i % 64;
-		early->slots[i] = n == 0 ? frame : UROCE_EARLY_FRAMES;
-	}
+	uroce_psn_set_put(&early->present, psn, psns, true);
+	for (uint32_t n = 0; n < psns; n++, psn = uroce_psn_add(psn, 1))
+		early->slots[psn & UROCE_EARLY_MASK] = n == 0 ? frame : UROCE_EARLY_FRAMES;
 	if (uroce_psn_diff(psn, early->end) > 0)
 		early->end = psn;
 }
@@ -192,7 +168,7 @@ uroce_early_keep(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce
 
 	if (ahead >= UROCE_EARLY_WINDOW || qp->dev->go_back_n)
 		goto refused;
-	if (early != NULL && is_present(early, p->psn)) {
+	if (early != NULL && uroce_psn_set_has(&early->present, p->psn)) {
 		uroce_response_sack(e, qp);
 		return UROCE_DUPLICATE;
 	}
@@ -221,9 +197,9 @@ advance(struct uroce_engine *e, struct uroce_early *early, uint32_t psn)
 	for (uint32_t p = early->psn; n > 0; n--, p = uroce_psn_add(p, 1)) {
 		uint32_t i = p & UROCE_EARLY_MASK;
 
-		if (!is_present(early, p))
+		if (!uroce_psn_set_has(&early->present, p))
 			continue;
-		early->present[i / 64] &= ~(1ull << i % 64);
+		uroce_psn_set_put(&early->present, p, 1, false);
 		if (early->slots[i] == UROCE_EARLY_FRAMES)
 			continue;
 		rte_pktmbuf_free(e->early.frames[early->slots[i]].packet.mbuf);
@@ -244,7 +220,7 @@ uroce_early_take(struct uroce_engine *e, struct uroce_qp *qp, struct uroce_packe
 	if (early == NULL)	/* what was executed has ended the QP */
 		return false;
 	advance(e, early, qp->resp.psn);
-	if (!is_present(early, early->psn) || early->slots[i] == UROCE_EARLY_FRAMES)
+	if (!uroce_psn_set_has(&early->present, early->psn) || early->slots[i] == UROCE_EARLY_FRAMES)
 		return false;
 	if (UROCE_PLANTED(EARLY_LOST))
 		return false;

@@ -13,6 +13,7 @@
 #include <stdint.h>
 #include <sys/queue.h>
 
+#include "transport/psn_set.h"
 #include "uroce_config.h"
 #include "wire/packet.h"
 #include "wire/sack.h"
@@ -37,7 +38,7 @@ struct uroce_early {
 	uint32_t end;			/* one past the last that is kept */
 	uint32_t refused;		/* one past the last that came and was not kept */
 	uint32_t frames;
-	uint64_t present[UROCE_EARLY_WINDOW / 64];	/* PSNs that have come: all of a READ's */
+	struct uroce_psn_set present;	/* PSNs that have come: all of a READ's */
 	uint16_t slots[UROCE_EARLY_WINDOW];	/* the frame of a PSN, if it is the packet's own */
 };
 

@@ -15,7 +15,6 @@
 #include "transport/internal.h"
 #include "uroce_config.h"
 
-static_assert((UROCE_EARLY_WINDOW & (UROCE_EARLY_WINDOW - 1)) == 0 && UROCE_EARLY_WINDOW >= 64, "bits of a recovery");
 static_assert((UROCE_RESENT & (UROCE_RESENT - 1)) == 0, "a ring");
 
 int
@@ -54,8 +53,8 @@ uroce_recovery_begin(struct uroce_engine *e, struct uroce_qp *qp)
 		return NULL;
 	e->recoveries.free = rec->next;
 	e->recoveries.lent++;
-	memset(rec->sacked, 0, sizeof(rec->sacked));
-	memset(rec->placed, 0, sizeof(rec->placed));
+	memset(&rec->sacked, 0, sizeof(rec->sacked));
+	memset(&rec->placed, 0, sizeof(rec->placed));
 	rec->expected = rec->answered = rec->high = rec->scan = rec->scan_answers = req->unacked;
 	rec->cursor = qp->sq.head;
 	rec->resent_head = rec->resent_tail = 0;
@@ -75,51 +74,6 @@ uroce_recovery_end(struct uroce_engine *e, struct uroce_qp *qp)
 	rec->next = e->recoveries.free;
 	e->recoveries.free = rec;
 	e->recoveries.lent--;
-}
-
-/* Those of n bits from psn on that are in one word. */
-static uint64_t
-word_mask(uint32_t psn, uint32_t n)
-{
-	return (n >= 64 ? ~0ull : (1ull << n) - 1) << (psn & 63);
-}
-
-static uint64_t *
-word_of(uint64_t *bits, uint32_t psn)
-{
-	return &bits[(psn & (UROCE_EARLY_WINDOW - 1)) / 64];
-}
-
-static void
-set_bits(uint64_t *bits, uint32_t psn, uint32_t n, bool value)
-{
-	while (n > 0) {
-		uint32_t k = RTE_MIN(n, 64 - (psn & 63));
-		uint64_t mask = word_mask(psn, k);
-
-		if (value)
-			*word_of(bits, psn) |= mask;
-		else
-			*word_of(bits, psn) &= ~mask;
-		psn += k;
-		n -= k;
-	}
-}
-
-/* How many of the n bits from psn on have this value before the first that has not. */
-static uint32_t
-run_of_bits(uint64_t *bits, uint32_t psn, uint32_t n, bool value)
-{
-	for (uint32_t done = 0; done < n;) {
-		uint32_t k = RTE_MIN(n - done, 64 - (psn & 63));
-		uint64_t other = (value ? ~*word_of(bits, psn) : *word_of(bits, psn)) & word_mask(psn, k);
-
-		if (other != 0)
-			return done + (uint32_t)__builtin_ctzll(other) - (psn & 63);
-		psn += k;
-		done += k;
-	}
-	return n;
 }
 
 /* The WQE that a PSN which has been sent and is not answered is of. */
@@ -173,7 +127,7 @@ uroce_recovery_sacked(struct uroce_qp *qp, uint32_t psn, uint32_t n)
 {
 	struct uroce_recovery *rec = qp->req.recovery;
 
-	set_bits(rec->sacked, psn, within_window(qp, psn, n), true);
+	uroce_psn_set_put(&rec->sacked, psn, within_window(qp, psn, n), true);
 	raise_mark(qp, &rec->high, uroce_psn_add(psn, n));
 }
 
@@ -207,16 +161,16 @@ uroce_recovery_place(struct uroce_qp *qp, uint32_t psn)
 {
 	struct uroce_recovery *rec = qp->req.recovery;
 
-	if (ahead_of(qp, psn) >= UROCE_EARLY_WINDOW || run_of_bits(rec->placed, psn, 1, true) == 1)
+	if (ahead_of(qp, psn) >= UROCE_EARLY_WINDOW || uroce_psn_set_has(&rec->placed, psn))
 		return false;
-	set_bits(rec->placed, psn, 1, true);
+	uroce_psn_set_put(&rec->placed, psn, 1, true);
 	return true;
 }
 
 bool
 uroce_recovery_placed(struct uroce_qp *qp, uint32_t psn)
 {
-	return run_of_bits(qp->req.recovery->placed, psn, 1, true) == 1;
+	return uroce_psn_set_has(&qp->req.recovery->placed, psn);
 }
 
 uint32_t
@@ -228,7 +182,8 @@ uroce_recovery_reached(struct uroce_qp *qp, const struct uroce_sqe *sqe)
 
 	if (uroce_is_rd_atomic(sqe->opcode) && !UROCE_PLANTED(READ_ACKED))
 		n = UROCE_PLANTED(READ_HOLES) ? left
-		    : run_of_bits(rec->placed, qp->req.unacked, RTE_MIN(left, (uint32_t)UROCE_EARLY_WINDOW), true);
+					      : uroce_psn_set_run(&rec->placed, qp->req.unacked,
+								  RTE_MIN(left, (uint32_t)UROCE_EARLY_WINDOW), true);
 	else
 		n = RTE_MIN(left, ahead_of(qp, rec->expected));
 	return uroce_psn_add(qp->req.unacked, n);
@@ -241,8 +196,8 @@ uroce_recovery_passed(struct uroce_qp *qp, uint32_t to)
 	uint32_t n = ahead_of(qp, to);
 	uint32_t *const marks[] = { &rec->expected, &rec->answered, &rec->high, &rec->scan, &rec->scan_answers };
 
-	set_bits(rec->sacked, qp->req.unacked, RTE_MIN(n, (uint32_t)UROCE_EARLY_WINDOW), false);
-	set_bits(rec->placed, qp->req.unacked, RTE_MIN(n, (uint32_t)UROCE_EARLY_WINDOW), false);
+	uroce_psn_set_put(&rec->sacked, qp->req.unacked, RTE_MIN(n, (uint32_t)UROCE_EARLY_WINDOW), false);
+	uroce_psn_set_put(&rec->placed, qp->req.unacked, RTE_MIN(n, (uint32_t)UROCE_EARLY_WINDOW), false);
 	for (unsigned int i = 0; i < RTE_DIM(marks); i++)
 		if (ahead_of(qp, *marks[i]) < n)
 			*marks[i] = to;
@@ -264,8 +219,9 @@ uroce_recovery_forget_requests(struct uroce_qp *qp)
 {
 	struct uroce_recovery *rec = qp->req.recovery;
 
-	memset(rec->sacked, 0, sizeof(rec->sacked));
-	set_bits(rec->sacked, qp->req.unacked, RTE_MIN(ahead_of(qp, rec->expected), (uint32_t)UROCE_EARLY_WINDOW), true);
+	memset(&rec->sacked, 0, sizeof(rec->sacked));
+	uroce_psn_set_put(&rec->sacked, qp->req.unacked,
+			  RTE_MIN(ahead_of(qp, rec->expected), (uint32_t)UROCE_EARLY_WINDOW), true);
 	rec->high = rec->expected;
 	raise_mark(qp, &rec->high, rec->answered);
 	rec->scan = rec->scan_answers = qp->req.unacked;
@@ -278,8 +234,8 @@ uroce_recovery_window(const struct uroce_qp *qp)
 	const struct uroce_recovery *rec = qp->req.recovery;
 	uint32_t arrived = 0;
 
-	for (unsigned int i = 0; i < UROCE_RECOVERY_WORDS; i++)
-		arrived += (uint32_t)__builtin_popcountll(rec->sacked[i] | rec->placed[i]);
+	for (unsigned int i = 0; i < UROCE_PSN_SET_WORDS; i++)
+		arrived += (uint32_t)__builtin_popcountll(rec->sacked.words[i] | rec->placed.words[i]);
 	return RTE_MIN(UROCE_WINDOW_PACKETS + arrived, UROCE_EARLY_WINDOW - 1u);
 }
 
@@ -311,10 +267,10 @@ missing_request(const struct uroce_qp *qp, struct uroce_recovery *rec, uint32_t 
 
 	while (skip < n) {
 		uint32_t at = uroce_psn_add(*psn, skip);
-		uint32_t run = run_of_bits(rec->sacked, at, n - skip, true);
+		uint32_t run = uroce_psn_set_run(&rec->sacked, at, n - skip, true);
 
 		if (run == 0)
-			run = run_of_bits(rec->placed, at, n - skip, true);
+			run = uroce_psn_set_run(&rec->placed, at, n - skip, true);
 		if (run == 0) {
 			*psn = at;
 			return true;
@@ -337,7 +293,7 @@ missing_response(const struct uroce_qp *qp, struct uroce_recovery *rec, uint32_t
 
 		left = RTE_MIN(left, uroce_psn_distance(end, *psn));
 		if (sqe != NULL && uroce_is_rd_atomic(sqe->opcode)) {
-			uint32_t run = run_of_bits(rec->placed, *psn, left, true);
+			uint32_t run = uroce_psn_set_run(&rec->placed, *psn, left, true);
 
 			*psn = uroce_psn_add(*psn, run);
 			if (run < left)
@@ -367,7 +323,7 @@ extent(const struct uroce_qp *qp, struct uroce_recovery *rec, const struct uroce
 	left = sqe->psn_count - uroce_psn_distance(*psn, sqe->first_psn);
 	left = RTE_MIN(left, RTE_MAX(uroce_psn_distance(rec->answered, *psn), 1u));
 	room = UROCE_EARLY_WINDOW - ahead_of(qp, *psn);
-	run = run_of_bits(rec->placed, *psn, RTE_MIN(left, room), false);
+	run = uroce_psn_set_run(&rec->placed, *psn, RTE_MIN(left, room), false);
 	return run < room ? run : left;	/* what is beyond the window was not placed */
 }
 

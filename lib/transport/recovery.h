@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "transport/psn_set.h"
 #include "uroce_config.h"
 
 /* What a requester knows of the responder at the other end. */
@@ -21,8 +22,6 @@ enum uroce_peer_kind {
 	UROCE_PEER_SACKS,	/* ... and says which, too */
 };
 
-#define UROCE_RECOVERY_WORDS (UROCE_EARLY_WINDOW / 64)
-
 /* PSNs that are on their way again. */
 struct uroce_resent {
 	uint32_t psn;
@@ -32,9 +31,9 @@ struct uroce_resent {
 
 struct uroce_recovery {
 	struct uroce_recovery *next;	/* of the free ones */
-	/* by PSN & (UROCE_EARLY_WINDOW - 1), for the PSNs from req.unacked on; clear for all others */
-	uint64_t sacked[UROCE_RECOVERY_WORDS];	/* the peer has the request */
-	uint64_t placed[UROCE_RECOVERY_WORDS];	/* its response has been placed */
+	/* of the PSNs from req.unacked on */
+	struct uroce_psn_set sacked;	/* the peer has the request */
+	struct uroce_psn_set placed;	/* its response has been placed */
 	uint32_t expected;		/* all before it has been executed */
 	uint32_t answered;		/* all before it has been answered; responses may have been lost */
 	uint32_t high;			/* one past the last PSN that the peer has heard of */
