@@ -5,6 +5,7 @@
  *
  *	engine.c	bursts in, bursts out, doorbells, timers: whose turn it is
  *	responder.c	requests of the peer: R10 as a pipeline
+ *	duplicate.c	... and those that come again
  *	early.c		requests that came before their turn
  *	response.c	the answers that are owed
  *	requester.c	send WQEs into request packets, and back from a PSN
@@ -106,13 +107,20 @@ enum uroce_verdict uroce_responder_receive(struct uroce_engine *e, struct uroce_
 /** The peer asks what has come, and understands a SACK. */
 enum uroce_verdict uroce_responder_ask(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p);
 void uroce_responder_reset(struct uroce_qp *qp);
-
+/** R10, of a request with the expected PSN. @return UROCE_OK, or why it was not executed: nothing is answered yet */
+enum uroce_verdict uroce_responder_execute(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p);
 enum uroce_verdict uroce_responder_executed(struct uroce_engine *e, struct uroce_qp *qp,
 					    const struct uroce_packet *p, uint32_t psns);
 /** R22: are there as many READs and atomics under way as may be? */
 bool uroce_rd_atomic_full(const struct uroce_qp *qp);
 /** The entry for a new one. */
 struct uroce_rd_atomic *uroce_rd_atomic_add(struct uroce_responder *resp);
+
+/* duplicate.c */
+/** A request before the expected PSN. */
+enum uroce_verdict uroce_duplicate_receive(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p);
+/** Planted: what executing it again does to memory and receives, not to the state of the responder. */
+void uroce_duplicate_execute(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p);
 
 /* placement.c: FLUSH and ATOMIC_WRITE. Requests and responses return 0 or as uroce_frame_begin(); the responses also
  * -EAGAIN: it is not done yet. */
