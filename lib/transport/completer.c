@@ -65,6 +65,10 @@ uroce_completer_complete(struct uroce_engine *e, struct uroce_qp *qp, enum ibv_w
 	};
 	bool signaled = sqe->flags & IBV_SEND_SIGNALED;
 
+	if (unlikely(status != IBV_WC_SUCCESS))
+		uroce_count_send_error(e, status);
+	else
+		uroce_count(e, UROCE_RDMA_SENDS, uroce_wr_is(sqe->opcode, UROCE_WR_SENDS));
 	if (unlikely(qp->transport == UROCE_TRANSPORT_UD))
 		uroce_ah_put(sqe->ud.ah);
 	/* pairs with the acquire in uroce_post_send(): the slot is free */
@@ -254,6 +258,8 @@ uroce_completer_charge(struct uroce_engine *e, struct uroce_qp *qp)
 		return false;
 	}
 	qp->req.retries_left--;
+	uroce_count(e, UROCE_COMPLETER_RETRY_ERR, 1);
+	uroce_qp_history_count(&qp->history, UROCE_QP_RETRIES, 1);
 	return true;
 }
 
@@ -290,6 +296,7 @@ rnr_nak(struct uroce_engine *e, struct uroce_qp *qp, uint8_t timer_code)
 	struct uroce_requester *req = &qp->req;
 
 	uroce_count(e, UROCE_RNR_NAKS_RECEIVED, 1);
+	uroce_qp_history_count(&qp->history, UROCE_QP_RNR_NAKS_RECEIVED, 1);
 	if (req->rnr_wait)
 		return UROCE_OK;
 	if (qp->attr.rnr_retry != 7) {
@@ -317,7 +324,9 @@ nak(struct uroce_engine *e, struct uroce_qp *qp, uint8_t code, uint32_t psn)
 	};
 
 	uroce_count(e, UROCE_NAKS_RECEIVED, 1);
+	uroce_qp_history_nak(&qp->history, UROCE_QP_NAKS_RECEIVED, code);
 	if (code == UROCE_NAK_PSN_SEQUENCE_ERROR) {
+		uroce_count(e, UROCE_PACKET_SEQ_ERR, 1);
 		/* not where nothing has been sent since the last time */
 		if (psn != qp->req.max_psn && psn != qp->req.psn && !uroce_trial_nak(e, qp, psn))
 			retry(e, qp);
@@ -568,6 +577,7 @@ uroce_completer_timeout(struct uroce_engine *e, struct uroce_qp *qp)
 		return;
 	}
 	uroce_count(e, UROCE_TIMEOUTS, 1);
+	uroce_qp_history_count(&qp->history, UROCE_QP_TIMEOUTS, 1);
 	req->gap_retried = false;
 	retry(e, qp);
 }

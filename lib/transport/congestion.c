@@ -57,6 +57,7 @@ make_cnp(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_path *p
 	memset(f.ext, 0, UROCE_CNP_BYTES);
 	e->cnps[e->cnp_count++] = uroce_frame_end(e, &f);
 	uroce_count(e, UROCE_NP_CNP_SENT, 1);
+	uroce_qp_history_count(&qp->history, UROCE_QP_CNPS_SENT, 1);
 	return true;
 }
 

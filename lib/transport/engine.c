@@ -19,6 +19,11 @@ const char *const uroce_engine_counter_names[UROCE_ENGINE_COUNTER_COUNT] = {
 	[UROCE_SENT_BYTES] = "sent_bytes",
 	[UROCE_RECEIVED_BYTES] = "received_bytes",
 	[UROCE_SENT_ACKS] = "sent_acks",
+	[UROCE_RX_WRITE_REQUESTS] = "rx_write_requests",
+	[UROCE_RDMA_SENDS] = "rdma_sends",
+	[UROCE_RDMA_RECVS] = "rdma_recvs",
+	[UROCE_RX_READ_REQUESTS] = "rx_read_requests",
+	[UROCE_RX_ATOMIC_REQUESTS] = "rx_atomic_requests",
 	[UROCE_SENT_NAKS] = "sent_naks",
 	[UROCE_SENT_RNR_NAKS] = "sent_rnr_naks",
 	[UROCE_SENT_SACKS] = "sent_sacks",
@@ -38,6 +43,17 @@ const char *const uroce_engine_counter_names[UROCE_ENGINE_COUNTER_COUNT] = {
 	[UROCE_RP_CNP_IGNORED] = "rp_cnp_ignored",
 	[UROCE_EARLY_DROPPED] = "early_dropped",
 	[UROCE_EARLY_EXPIRED] = "early_expired",
+	[UROCE_PACKET_SEQ_ERR] = "packet_seq_err",
+	[UROCE_COMPLETER_RETRY_ERR] = "completer_retry_err",
+	[UROCE_REQ_CQE_ERROR] = "req_cqe_error",
+	[UROCE_REQ_CQE_FLUSH_ERROR] = "req_cqe_flush_error",
+	[UROCE_REQ_REMOTE_INVALID_REQUEST] = "req_remote_invalid_request",
+	[UROCE_REQ_REMOTE_ACCESS_ERRORS] = "req_remote_access_errors",
+	[UROCE_REQ_TRANSPORT_RETRIES_EXCEEDED] = "req_transport_retries_exceeded",
+	[UROCE_REQ_RNR_RETRIES_EXCEEDED] = "req_rnr_retries_exceeded",
+	[UROCE_RESP_CQE_ERROR] = "resp_cqe_error",
+	[UROCE_RESP_CQE_FLUSH_ERROR] = "resp_cqe_flush_error",
+	[UROCE_RESP_LOCAL_LENGTH_ERROR] = "resp_local_length_error",
 };
 
 int
@@ -142,6 +158,7 @@ receive_cnp(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_pack
 	if (verdict == UROCE_CNP_RECEIVED && !uroce_pacer_cnp(e, qp))
 		verdict = UROCE_DROP_CNP;
 	uroce_count(e, verdict == UROCE_CNP_RECEIVED ? UROCE_RP_CNP_HANDLED : UROCE_RP_CNP_IGNORED, 1);
+	uroce_qp_history_count(&qp->history, UROCE_QP_CNPS_RECEIVED, 1);
 	return verdict;
 }
 
@@ -181,6 +198,8 @@ uroce_engine_receive(struct uroce_engine *e, struct uroce_qp *const *qps, const 
 		enum uroce_verdict verdict = receive(e, qps[i], &packets[i]);
 
 		uroce_count_verdict(e, verdict);
+		if (unlikely(verdict != UROCE_OK))
+			uroce_qp_history_verdict(&qps[i]->history, verdict, now_ns);
 		if (unlikely((packets[i].traffic_class & UROCE_ECN_MASK) == UROCE_ECN_CE))
 			uroce_congestion_marked(e, qps[i], &packets[i], verdict);
 	}
@@ -359,6 +378,7 @@ uroce_engine_qp_changed(struct uroce_qp *qp, enum ibv_qp_state from, int attr_ma
 	if (!(attr_mask & IBV_QP_STATE))
 		return;
 	if (to == IBV_QPS_ERR) {
+		uroce_qp_history_failed(&qp->history, UROCE_CAUSE_MODIFIED, IBV_WC_SUCCESS, UROCE_OK, e->now_ns);
 		uroce_qp_stop(e, qp);
 		if (from != IBV_QPS_ERR)
 			uroce_qp_last_wqe(qp);
@@ -370,10 +390,13 @@ uroce_engine_qp_changed(struct uroce_qp *qp, enum ibv_qp_state from, int attr_ma
 		uroce_pacer_release(e, qp);
 		uroce_responder_reset(qp);
 		uroce_requester_reset(qp, 0);
+		uroce_qp_history_reset(&qp->history);
 	} else if (to == IBV_QPS_RTR) {
 		uroce_responder_reset(qp);
 	} else if (to == IBV_QPS_RTS && from == IBV_QPS_RTR) {
 		uroce_requester_reset(qp, qp->attr.sq_psn);
+	} else if (to == IBV_QPS_RTS && from == IBV_QPS_SQE) {
+		uroce_qp_history_mended(&qp->history);
 	} else if (to == IBV_QPS_SQD) {
 		uroce_qp_drained(qp);
 	}

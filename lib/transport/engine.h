@@ -29,6 +29,11 @@ enum uroce_engine_counter {
 	UROCE_SENT_BYTES,		/* payload */
 	UROCE_RECEIVED_BYTES,		/* payload placed */
 	UROCE_SENT_ACKS,
+	UROCE_RX_WRITE_REQUESTS,	/* messages */
+	UROCE_RDMA_SENDS,		/* SENDs completed */
+	UROCE_RDMA_RECVS,		/* receive requests completed */
+	UROCE_RX_READ_REQUESTS,
+	UROCE_RX_ATOMIC_REQUESTS,
 	UROCE_SENT_NAKS,
 	UROCE_SENT_RNR_NAKS,
 	UROCE_SENT_SACKS,
@@ -49,6 +54,18 @@ enum uroce_engine_counter {
 	UROCE_RP_CNP_IGNORED,		/* for no reason to slow down, or of nobody who may ask for it */
 	UROCE_EARLY_DROPPED,		/* kept, and given back without having been executed */
 	UROCE_EARLY_EXPIRED,		/* of them, because what is before them did not come */
+	/* named as Linux names them: what was asked for again, and completions that are no success */
+	UROCE_PACKET_SEQ_ERR,		/* NAKs received for a packet that was missing there */
+	UROCE_COMPLETER_RETRY_ERR,	/* charged to a QP's retry_cnt */
+	UROCE_REQ_CQE_ERROR,		/* of send requests, flushed ones too */
+	UROCE_REQ_CQE_FLUSH_ERROR,
+	UROCE_REQ_REMOTE_INVALID_REQUEST,
+	UROCE_REQ_REMOTE_ACCESS_ERRORS,
+	UROCE_REQ_TRANSPORT_RETRIES_EXCEEDED,
+	UROCE_REQ_RNR_RETRIES_EXCEEDED,
+	UROCE_RESP_CQE_ERROR,		/* of receive requests, flushed ones too */
+	UROCE_RESP_CQE_FLUSH_ERROR,
+	UROCE_RESP_LOCAL_LENGTH_ERROR,
 	UROCE_ENGINE_COUNTER_COUNT,
 };
 

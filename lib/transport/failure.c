@@ -91,6 +91,7 @@ uroce_qp_overrun(struct uroce_engine *e, struct uroce_qp *qp)
 	uroce_count(e, UROCE_CQ_OVERRUNS, 1);
 	if (qp->state == IBV_QPS_ERR)
 		return;
+	uroce_qp_history_failed(&qp->history, UROCE_CAUSE_CQ_OVERRUN, IBV_WC_SUCCESS, UROCE_OK, e->now_ns);
 	uroce_qp_fail(e, qp);
 	uroce_qp_event(qp, IBV_EVENT_QP_FATAL);
 }
@@ -107,6 +108,7 @@ uroce_qp_established(struct uroce_qp *qp)
 void
 uroce_qp_fail_send(struct uroce_engine *e, struct uroce_qp *qp, enum ibv_wc_status status)
 {
+	uroce_qp_history_failed(&qp->history, UROCE_CAUSE_SEND, status, UROCE_OK, e->now_ns);
 	uroce_completer_complete(e, qp, status);
 	if (qp->state == IBV_QPS_ERR)
 		return;
@@ -117,6 +119,7 @@ uroce_qp_fail_send(struct uroce_engine *e, struct uroce_qp *qp, enum ibv_wc_stat
 void
 uroce_qp_fail_sends(struct uroce_engine *e, struct uroce_qp *qp, enum ibv_wc_status status)
 {
+	uroce_qp_history_failed(&qp->history, UROCE_CAUSE_SEND, status, UROCE_OK, e->now_ns);
 	uroce_completer_complete(e, qp, status);
 	if (qp->state == IBV_QPS_ERR)
 		return;
@@ -131,6 +134,7 @@ uroce_qp_fail_recv(struct uroce_engine *e, struct uroce_qp *qp, enum ibv_wc_stat
 {
 	struct ibv_wc wc = { .status = status, .opcode = IBV_WC_RECV };
 
+	uroce_qp_history_failed(&qp->history, UROCE_CAUSE_RECV, status, UROCE_OK, e->now_ns);
 	if (!uroce_qp_complete_recv(e, qp, &wc, true))
 		return;
 	uroce_qp_fail(e, qp);

@@ -20,6 +20,7 @@
  *	ud_receive.c	unreliable datagrams, with their GRH
  *	ud_send.c	to address handles
  *	failure.c	a QP's way into the error state
+ *	errors.c	... and what is counted of requests that fail
  *	local.c		send WQEs that never leave: windows bound and invalidated
  *	placement.c	FLUSH and ATOMIC_WRITE, both ends
  *	congestion.c	CNPs for what comes marked
@@ -258,6 +259,10 @@ unsigned int uroce_uc_send(struct uroce_engine *e, struct uroce_qp *qp, struct r
 unsigned int uroce_ud_send(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf **frames,
 			   unsigned int room);
 
+/* errors.c: a request completes with another status than success */
+void uroce_count_send_error(struct uroce_engine *e, enum ibv_wc_status status) __rte_cold;
+void uroce_count_recv_error(struct uroce_engine *e, enum ibv_wc_status status) __rte_cold;
+
 /* failure.c */
 /** UC and UD: the oldest send WQE fails, the others are flushed, and the QP does not send until it is modified
  * to RTS; it receives. */
@@ -361,6 +366,7 @@ uroce_unreliable_next(const struct uroce_qp *qp)
 
 /* Sets of work requests' opcodes. */
 #define UROCE_WR_ATOMICS (1u << IBV_WR_ATOMIC_CMP_AND_SWP | 1u << IBV_WR_ATOMIC_FETCH_AND_ADD)
+#define UROCE_WR_SENDS (1u << IBV_WR_SEND | 1u << IBV_WR_SEND_WITH_IMM | 1u << IBV_WR_SEND_WITH_INV)
 #define UROCE_WR_PLACEMENTS (1u << IBV_WR_FLUSH | 1u << IBV_WR_ATOMIC_WRITE)
 #define UROCE_WR_LOCALS (1u << IBV_WR_BIND_MW | 1u << IBV_WR_LOCAL_INV)
 /* of one packet, answered by one */

@@ -32,6 +32,10 @@ uroce_qp_complete_recv(struct uroce_engine *e, struct uroce_qp *qp, struct ibv_w
 	/* an XRC target has no CQ, its SRQs have */
 	struct uroce_cq *cq = likely(qp->ibv.recv_cq != NULL) ? uroce_cq_of(qp->ibv.recv_cq) : qp->resp.srq->cq;
 
+	if (likely(wc->status == IBV_WC_SUCCESS))
+		uroce_count(e, UROCE_RDMA_RECVS, 1);
+	else
+		uroce_count_recv_error(e, wc->status);
 	wc->wr_id = rqe->wr_id;
 	wc->qp_num = qp->ibv.qp_num;
 	wc->src_qp |= qp->attr.dest_qp_num;	/* one of them is 0: UD is not connected, others do not say */

@@ -158,6 +158,7 @@ receive_write(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_pa
 		resp->length = rte_be_to_cpu_32(reth->dma_len);
 		resp->rkey = rte_be_to_cpu_32(reth->rkey);
 		resp->addr = rte_be_to_cpu_64(reth->va);
+		uroce_count(e, UROCE_RX_WRITE_REQUESTS, 1);
 	}
 	if (!uroce_payload_fits(qp, p))
 		return UROCE_NAK_PAYLOAD;
@@ -225,6 +226,7 @@ receive_read(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_pac
 					   IBV_ACCESS_REMOTE_READ) == NULL)
 		return UROCE_NAK_ACCESS;
 	psns = uroce_message_packets(qp, length);
+	uroce_count(e, UROCE_RX_READ_REQUESTS, 1);
 	r = uroce_rd_atomic_add(resp);
 	*r = (struct uroce_rd_atomic){
 		.op = UROCE_OP_READ_REQUEST, .addr = va, .pd = pd, .rkey = rkey, .length = length,
@@ -265,6 +267,7 @@ receive_atomic(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_p
 	else	/* on failure `original` becomes what is there */
 		__atomic_compare_exchange_n(va, &original, swap_add, false, __ATOMIC_SEQ_CST,
 					    __ATOMIC_SEQ_CST);
+	uroce_count(e, UROCE_RX_ATOMIC_REQUESTS, 1);
 	r = uroce_rd_atomic_add(resp);
 	*r = (struct uroce_rd_atomic){
 		.op = p->info->op, .original = original, .first_psn = resp->psn, .psn_count = 1, .end = 1,
@@ -330,6 +333,7 @@ refuse(struct uroce_engine *e, struct uroce_qp *qp, enum uroce_verdict verdict)
 		uroce_response_nak(e, qp, syndrome, resp->psn);
 		return;
 	}
+	uroce_qp_history_failed(&qp->history, UROCE_CAUSE_REFUSED, IBV_WC_SUCCESS, verdict, e->now_ns);
 	if (resp->recv_taken && wc.status != IBV_WC_SUCCESS && !uroce_qp_complete_recv(e, qp, &wc, true))
 		return;
 	resp->closing = true;

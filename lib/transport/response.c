@@ -182,6 +182,7 @@ acknowledge_early(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf *
 		return ret;
 	uroce_aeth_write(f.ext, UROCE_AETH_ACK | resp->credits, resp->msn);
 	uroce_count(e, UROCE_SENT_SACKS, 1);
+	uroce_qp_history_count(&qp->history, UROCE_QP_SACKS_SENT, 1);
 	*out = uroce_frame_end(e, &f);
 	resp->ack_owed = resp->sack_owed = false;
 	return 0;
@@ -226,6 +227,7 @@ refuse_read(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_rd_a
 
 	qp->resp.resource_head = qp->resp.resource_tail;
 	qp->resp.closing = true;
+	uroce_qp_history_failed(&qp->history, UROCE_CAUSE_REFUSED, IBV_WC_SUCCESS, UROCE_NAK_ACCESS, e->now_ns);
 	uroce_response_nak(e, qp, uroce_verdicts[UROCE_NAK_ACCESS].syndrome, psn);
 	if (!told)
 		uroce_qp_event(qp, IBV_EVENT_QP_ACCESS_ERR);

@@ -53,6 +53,7 @@ wrong_key(struct uroce_engine *e, struct uroce_qp *qp)
 {
 	if (++qp->resp.wrong_keys < UROCE_UC_MAX_WRONG_KEYS)
 		return UROCE_DROP_ACCESS;
+	uroce_qp_history_failed(&qp->history, UROCE_CAUSE_REFUSED, IBV_WC_SUCCESS, UROCE_DROP_ACCESS, e->now_ns);
 	uroce_qp_fail(e, qp);
 	uroce_qp_event(qp, IBV_EVENT_QP_ACCESS_ERR);
 	return UROCE_DROP_ACCESS;
@@ -70,6 +71,7 @@ receive_write(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_pa
 		resp->length = rte_be_to_cpu_32(reth->dma_len);
 		resp->rkey = rte_be_to_cpu_32(reth->rkey);
 		resp->addr = rte_be_to_cpu_64(reth->va);
+		uroce_count(e, UROCE_RX_WRITE_REQUESTS, 1);
 	}
 	if (!(qp->access & IBV_ACCESS_REMOTE_WRITE))
 		return UROCE_DROP_ACCESS;

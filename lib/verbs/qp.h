@@ -20,6 +20,7 @@
 #include "mem/mw.h"
 #include "verbs/device.h"
 #include "verbs/cq.h"
+#include "verbs/history.h"
 #include "wire/headers.h"
 
 /* A send WQE. Written whole by the poster; the worker writes below `worker` only. Scatter/gather entries,
@@ -253,6 +254,7 @@ struct uroce_qp {
 	uint16_t mcast_groups;		/* that it is attached to, under the lock of dev->mcast (R49) */
 	uint16_t access;		/* worker's copy of attr.qp_access_flags */
 	uint32_t mtu_bytes;
+	struct uroce_qp_history history;	/* worker */
 	struct uroce_mw_owner windows;	/* of type 2, bound to it */
 	struct uroce_path path;
 	struct uroce_wq rq;		/* with an SRQ: one entry, for the WQE that a message has taken */
