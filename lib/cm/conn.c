@@ -13,6 +13,7 @@
 #include <rte_debug.h>
 
 #include "cm/internal.h"
+#include "trace/trace.h"
 #include "uroce_config.h"
 
 void
@@ -107,6 +108,9 @@ uroce_cm_conn_enter(struct uroce_cm_conn *conn, enum uroce_cm_state state, uint6
 	struct uroce_cm *cm = conn->cm;
 
 	count_state(conn, conn->state, state, now_ns);
+	if (conn->state != state)
+		uroce_trace_cm_state(conn->local_id, conn->local_qpn, conn->remote_qpn,
+				     uroce_cm_state_names[conn->state], uroce_cm_state_names[state]);
 	conn->state = (uint8_t)state;
 	uroce_wheel_disarm(&conn->timer);
 	switch (state) {

@@ -217,6 +217,17 @@ settle(struct uroce_engine *e, struct uroce_qp *qp)
 		uroce_recovery_end(e, qp);
 }
 
+/* To the oldest PSN without an answer. */
+static void
+go_back(struct uroce_engine *e, struct uroce_qp *qp, const char *why)
+{
+	const struct uroce_requester *req = &qp->req;
+
+	uroce_trace_go_back(qp->dev->index, qp->ibv.qp_num, req->unacked, req->max_psn, req->retries_left, why);
+	uroce_recovery_end(e, qp);
+	uroce_requester_seek(qp, req->unacked);
+}
+
 /* The same while there is a recovery: that knows of what is behind a response that is missing. */
 static bool
 acknowledge_in_recovery(struct uroce_engine *e, struct uroce_qp *qp, uint32_t psn, enum uroce_answer answer)
@@ -230,8 +241,7 @@ acknowledge_in_recovery(struct uroce_engine *e, struct uroce_qp *qp, uint32_t ps
 	if (back && qp->req.psn != qp->req.unacked) {
 		if (answer == UROCE_ANSWER_NAK && !uroce_completer_charge(e, qp))
 			return false;
-		uroce_recovery_end(e, qp);
-		uroce_requester_seek(qp, qp->req.unacked);
+		go_back(e, qp, "early ones lost");
 	}
 	uroce_qp_activate(e, qp);
 	return qp->req.unacked == psn;
@@ -265,12 +275,11 @@ uroce_completer_charge(struct uroce_engine *e, struct uroce_qp *qp)
 
 /* Charge a retry and go back to the oldest PSN without an answer (R34). */
 static void
-retry(struct uroce_engine *e, struct uroce_qp *qp)
+retry(struct uroce_engine *e, struct uroce_qp *qp, const char *why)
 {
 	if (!uroce_completer_charge(e, qp))
 		return;
-	uroce_recovery_end(e, qp);
-	uroce_requester_seek(qp, qp->req.unacked);
+	go_back(e, qp, why);
 	uroce_requester_arm(e, qp);
 	uroce_qp_activate(e, qp);
 }
@@ -285,18 +294,19 @@ gap(struct uroce_engine *e, struct uroce_qp *qp)
 		return UROCE_RESPONSE_GAP;
 	if (!qp->req.gap_retried) {
 		qp->req.gap_retried = true;
-		retry(e, qp);
+		retry(e, qp, "response gap");
 	}
 	return UROCE_RESPONSE_GAP;
 }
 
 static enum uroce_verdict
-rnr_nak(struct uroce_engine *e, struct uroce_qp *qp, uint8_t timer_code)
+rnr_nak(struct uroce_engine *e, struct uroce_qp *qp, uint8_t timer_code, uint32_t psn)
 {
 	struct uroce_requester *req = &qp->req;
 
 	uroce_count(e, UROCE_RNR_NAKS_RECEIVED, 1);
 	uroce_qp_history_count(&qp->history, UROCE_QP_RNR_NAKS_RECEIVED, 1);
+	uroce_trace_rnr_received(qp->dev->index, qp->ibv.qp_num, psn, timer_code, req->rnr_retries_left);
 	if (req->rnr_wait)
 		return UROCE_OK;
 	if (qp->attr.rnr_retry != 7) {
@@ -306,8 +316,7 @@ rnr_nak(struct uroce_engine *e, struct uroce_qp *qp, uint8_t timer_code)
 		}
 		req->rnr_retries_left--;
 	}
-	uroce_recovery_end(e, qp);
-	uroce_requester_seek(qp, req->unacked);
+	go_back(e, qp, "RNR NAK");
 	req->rnr_wait = true;
 	uroce_wheel_arm(&e->wheel, &req->timer, e->now_ns + rnr_timer_ns(timer_code));
 	return UROCE_OK;
@@ -325,11 +334,12 @@ nak(struct uroce_engine *e, struct uroce_qp *qp, uint8_t code, uint32_t psn)
 
 	uroce_count(e, UROCE_NAKS_RECEIVED, 1);
 	uroce_qp_history_nak(&qp->history, UROCE_QP_NAKS_RECEIVED, code);
+	uroce_trace_nak_received(qp->dev->index, qp->ibv.qp_num, psn, UROCE_AETH_NAK | code);
 	if (code == UROCE_NAK_PSN_SEQUENCE_ERROR) {
 		uroce_count(e, UROCE_PACKET_SEQ_ERR, 1);
 		/* not where nothing has been sent since the last time */
 		if (psn != qp->req.max_psn && psn != qp->req.psn && !uroce_trial_nak(e, qp, psn))
-			retry(e, qp);
+			retry(e, qp, "NAK");
 		return UROCE_OK;
 	}
 	if (code >= RTE_DIM(status))
@@ -388,7 +398,8 @@ receive_ack(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_pack
 		uroce_completer_credits(e, qp, aeth);
 		return uroce_completer_acknowledged(e, qp, uroce_psn_add(p->psn, 1));
 	case UROCE_AETH_RNR_NAK:
-		return answered_before(e, qp, p->psn, UROCE_ANSWER_RNR_NAK) ? rnr_nak(e, qp, value) : gap(e, qp);
+		return answered_before(e, qp, p->psn, UROCE_ANSWER_RNR_NAK) ? rnr_nak(e, qp, value, p->psn)
+									    : gap(e, qp);
 	case UROCE_AETH_NAK:
 		if (answered_before(e, qp, p->psn, UROCE_ANSWER_NAK))
 			return nak(e, qp, value, p->psn);
@@ -579,5 +590,5 @@ uroce_completer_timeout(struct uroce_engine *e, struct uroce_qp *qp)
 	uroce_count(e, UROCE_TIMEOUTS, 1);
 	uroce_qp_history_count(&qp->history, UROCE_QP_TIMEOUTS, 1);
 	req->gap_retried = false;
-	retry(e, qp);
+	retry(e, qp, "timeout");
 }

@@ -58,6 +58,7 @@ make_cnp(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_path *p
 	e->cnps[e->cnp_count++] = uroce_frame_end(e, &f);
 	uroce_count(e, UROCE_NP_CNP_SENT, 1);
 	uroce_qp_history_count(&qp->history, UROCE_QP_CNPS_SENT, 1);
+	uroce_trace_cnp_sent(qp->dev->index, qp->ibv.qp_num, dest_qpn);
 	return true;
 }
 

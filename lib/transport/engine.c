@@ -159,6 +159,7 @@ receive_cnp(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_pack
 		verdict = UROCE_DROP_CNP;
 	uroce_count(e, verdict == UROCE_CNP_RECEIVED ? UROCE_RP_CNP_HANDLED : UROCE_RP_CNP_IGNORED, 1);
 	uroce_qp_history_count(&qp->history, UROCE_QP_CNPS_RECEIVED, 1);
+	uroce_trace_cnp_received(qp->dev->index, qp->ibv.qp_num, verdict == UROCE_CNP_RECEIVED);
 	return verdict;
 }
 
@@ -379,11 +380,13 @@ uroce_engine_qp_changed(struct uroce_qp *qp, enum ibv_qp_state from, int attr_ma
 		return;
 	if (to == IBV_QPS_ERR) {
 		uroce_qp_history_failed(&qp->history, UROCE_CAUSE_MODIFIED, IBV_WC_SUCCESS, UROCE_OK, e->now_ns);
+		uroce_qp_trace(qp, from, to);
 		uroce_qp_stop(e, qp);
 		if (from != IBV_QPS_ERR)
 			uroce_qp_last_wqe(qp);
 		return;
 	}
+	uroce_qp_trace(qp, from, to);
 	__atomic_store_n(&qp->state, to, __ATOMIC_RELAXED);
 	if (to == IBV_QPS_RESET) {
 		deactivate(e, qp);

@@ -77,10 +77,24 @@ uroce_qp_last_wqe(struct uroce_qp *qp)
 }
 
 void
+uroce_qp_trace(const struct uroce_qp *qp, enum ibv_qp_state from, enum ibv_qp_state to)
+{
+	const struct uroce_qp_history *h = &qp->history;
+
+	if (from == to)
+		return;
+	uroce_trace_qp_state(qp->dev->index, qp->ibv.qp_num, from, to);
+	if (to == IBV_QPS_ERR || to == IBV_QPS_SQE)
+		uroce_trace_qp_error(qp->dev->index, qp->ibv.qp_num, uroce_qp_cause_names[h->cause],
+				     (enum ibv_wc_status)h->status, uroce_verdicts[h->verdict].name);
+}
+
+void
 uroce_qp_fail(struct uroce_engine *e, struct uroce_qp *qp)
 {
 	if (qp->state == IBV_QPS_ERR)
 		return;
+	uroce_qp_trace(qp, qp->state, IBV_QPS_ERR);
 	uroce_qp_stop(e, qp);
 	uroce_qp_last_wqe(qp);
 }
@@ -123,6 +137,7 @@ uroce_qp_fail_sends(struct uroce_engine *e, struct uroce_qp *qp, enum ibv_wc_sta
 	uroce_completer_complete(e, qp, status);
 	if (qp->state == IBV_QPS_ERR)
 		return;
+	uroce_qp_trace(qp, qp->state, IBV_QPS_SQE);
 	__atomic_store_n(&qp->state, IBV_QPS_SQE, __ATOMIC_RELAXED);
 	qp->attr.qp_state = IBV_QPS_SQE;
 	/* what is posted from here on rings, and is flushed when its turn comes */

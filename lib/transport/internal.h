@@ -37,6 +37,7 @@
 
 #include <rte_branch_prediction.h>
 
+#include "trace/trace.h"
 #include "transport/early.h"
 #include "transport/engine.h"
 #include "uroce_config.h"
@@ -264,6 +265,8 @@ void uroce_count_send_error(struct uroce_engine *e, enum ibv_wc_status status) _
 void uroce_count_recv_error(struct uroce_engine *e, enum ibv_wc_status status) __rte_cold;
 
 /* failure.c */
+/** Trace points for a QP that leaves a state, and for why, where it goes into error. */
+void uroce_qp_trace(const struct uroce_qp *qp, enum ibv_qp_state from, enum ibv_qp_state to);
 /** UC and UD: the oldest send WQE fails, the others are flushed, and the QP does not send until it is modified
  * to RTS; it receives. */
 void uroce_qp_fail_sends(struct uroce_engine *e, struct uroce_qp *qp, enum ibv_wc_status status);

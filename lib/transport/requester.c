@@ -270,6 +270,14 @@ data_packet(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_sqe 
 	return ret;
 }
 
+static void
+resent(struct uroce_engine *e, struct uroce_qp *qp, uint32_t psn, uint32_t psns, const char *why)
+{
+	uroce_count(e, UROCE_RETRANSMITTED_PACKETS, 1);
+	uroce_qp_history_count(&qp->history, UROCE_QP_RETRANSMITTED, 1);
+	uroce_trace_retransmit(qp->dev->index, qp->ibv.qp_num, psn, psns, why);
+}
+
 int
 uroce_requester_again(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_sqe *sqe, uint32_t psn,
 		      uint32_t psns, struct rte_mbuf **out)
@@ -290,7 +298,7 @@ uroce_requester_again(struct uroce_engine *e, struct uroce_qp *qp, const struct 
 	req->offset = next_offset;
 	if (ret != 0)
 		return ret;
-	uroce_count(e, UROCE_RETRANSMITTED_PACKETS, 1);
+	resent(e, qp, psn, psns, "missing");
 	if (req->rtt_timed && uroce_psn_distance(req->rtt_psn, psn) < psns)
 		req->rtt_timed = false;
 	return 0;
@@ -303,7 +311,7 @@ advance(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_sqe *sqe
 	struct uroce_requester *req = &qp->req;
 
 	if (uroce_psn_diff(req->psn, req->max_psn) < 0) {
-		uroce_count(e, UROCE_RETRANSMITTED_PACKETS, 1);
+		resent(e, qp, req->psn, psns, "gone back");
 	} else if (!req->rtt_timed && req->since_ack_req == 0) {
 		req->rtt_timed = true;
 		req->rtt_psn = req->psn;

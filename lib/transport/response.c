@@ -183,9 +183,37 @@ acknowledge_early(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf *
 	uroce_aeth_write(f.ext, UROCE_AETH_ACK | resp->credits, resp->msn);
 	uroce_count(e, UROCE_SENT_SACKS, 1);
 	uroce_qp_history_count(&qp->history, UROCE_QP_SACKS_SENT, 1);
+	uroce_trace_sack_sent(qp->dev->index, qp->ibv.qp_num, psn);
 	*out = uroce_frame_end(e, &f);
 	resp->ack_owed = resp->sack_owed = false;
 	return 0;
+}
+
+static void
+count_answer(struct uroce_engine *e, struct uroce_qp *qp, uint8_t syndrome, uint32_t psn)
+{
+	uint8_t class = syndrome & UROCE_AETH_CLASS_MASK;
+
+	if (likely(class == UROCE_AETH_ACK)) {
+		uroce_count(e, UROCE_SENT_ACKS, 1);
+	} else if (class == UROCE_AETH_NAK) {
+		uroce_count(e, UROCE_SENT_NAKS, 1);
+		uroce_qp_history_nak(&qp->history, UROCE_QP_NAKS_SENT, syndrome & UROCE_AETH_VALUE_MASK);
+		uroce_trace_nak_sent(qp->dev->index, qp->ibv.qp_num, psn, syndrome);
+	} else {
+		uroce_count(e, UROCE_SENT_RNR_NAKS, 1);
+		uroce_qp_history_count(&qp->history, UROCE_QP_RNR_NAKS_SENT, 1);
+		uroce_trace_rnr_sent(qp->dev->index, qp->ibv.qp_num, psn, syndrome & UROCE_AETH_VALUE_MASK);
+	}
+}
+
+/* The PSN that the answer names. */
+static uint32_t
+answered_psn(const struct uroce_responder *resp)
+{
+	if ((resp->ack_syndrome & UROCE_AETH_CLASS_MASK) == UROCE_AETH_ACK)
+		return uroce_psn_add(resp->psn, UROCE_PLANTED(ACK_TOO_FAR) ? 0 : UROCE_PSN_MASK);
+	return resp->ack_syndrome == UROCE_AETH_SEQUENCE_NAK ? resp->psn : resp->ack_psn;
 }
 
 static int
@@ -193,9 +221,8 @@ acknowledge(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf **out)
 {
 	struct uroce_responder *resp = &qp->resp;
 	uint8_t class = resp->ack_syndrome & UROCE_AETH_CLASS_MASK;
-	bool sequence = resp->ack_syndrome == (UROCE_AETH_NAK | UROCE_NAK_PSN_SEQUENCE_ERROR);
-	uint32_t psn = class == UROCE_AETH_ACK ? uroce_psn_add(resp->psn, UROCE_PLANTED(ACK_TOO_FAR) ? 0 : UROCE_PSN_MASK)
-		     : sequence ? resp->psn : resp->ack_psn;
+	bool sequence = resp->ack_syndrome == UROCE_AETH_SEQUENCE_NAK;
+	uint32_t psn = answered_psn(resp);
 	struct uroce_frame f;
 	int ret;
 
@@ -204,9 +231,9 @@ acknowledge(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf **out)
 	ret = uroce_frame_begin(e, qp, qp->opcode_base + UROCE_RC_ACKNOWLEDGE, 0, false, psn, NULL, NULL, &f);
 	if (ret != 0)
 		return ret;
-	uroce_aeth_write(f.ext, class == UROCE_AETH_ACK ? UROCE_AETH_ACK | resp->credits : resp->ack_syndrome, resp->msn);
-	uroce_count(e, class == UROCE_AETH_ACK ? UROCE_SENT_ACKS
-		    : class == UROCE_AETH_NAK ? UROCE_SENT_NAKS : UROCE_SENT_RNR_NAKS, 1);
+	uroce_aeth_write(f.ext, class == UROCE_AETH_ACK ? UROCE_AETH_ACK | resp->credits : resp->ack_syndrome,
+			 resp->msn);
+	count_answer(e, qp, resp->ack_syndrome, psn);
 	*out = uroce_frame_end(e, &f);
 	resp->ack_owed = false;
 	if (sequence)

@@ -80,6 +80,7 @@ uroce_sack_receive(struct uroce_engine *e, struct uroce_qp *qp, const struct uro
 	}
 	uroce_count(e, UROCE_SACKS_RECEIVED, 1);
 	uroce_qp_history_count(&qp->history, UROCE_QP_SACKS_RECEIVED, 1);
+	uroce_trace_sack_received(qp->dev->index, qp->ibv.qp_num, p->psn);
 	uroce_completer_credits(e, qp, aeth);
 	if (qp->dev->go_back_n || uroce_recovery_begin(e, qp) == NULL)
 		return uroce_completer_acknowledged(e, qp, p->psn);

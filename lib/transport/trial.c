@@ -136,6 +136,7 @@ uroce_trial_probe(struct uroce_engine *e, struct uroce_qp *qp)
 		return;
 	uroce_count(e, UROCE_PROBES, 1);
 	uroce_qp_history_count(&qp->history, UROCE_QP_PROBES, 1);
+	uroce_trace_probe(qp->dev->index, qp->ibv.qp_num, req->unacked);
 	uroce_recovery_forget_requests(qp);
 	rec->ask = can_ask(qp);
 	if (req->peer == UROCE_PEER_SACKS)
