@@ -19,6 +19,7 @@
 #include <rte_branch_prediction.h>
 #include <rte_common.h>
 #include <rte_mbuf.h>
+#include <rte_prefetch.h>
 
 #include "uroce_planted.h"
 #include "mem/slots.h"

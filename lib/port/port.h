@@ -63,7 +63,8 @@ struct uroce_port {
 
 	/* control: release; workers: acquire, within RCU */
 	struct uroce_addresses *addresses;
-	struct uroce_neighbours neighbours;
+	/* worker 0 takes its lock in upkeep: not beside what all workers read */
+	struct uroce_neighbours neighbours __rte_cache_aligned;
 	struct uroce_groups groups;
 	uint64_t upkeep_ns; /* atomic minimum: worker 0 has something to do then */
 	uint64_t announce;  /* atomic: GID indices to be announced */

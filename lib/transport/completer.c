@@ -130,8 +130,8 @@ progress(struct uroce_qp *qp, uint32_t unacked)
 
 	req->unacked = unacked;
 	if (!UROCE_PLANTED(RETRY_COUNT))
-		req->retries_left = qp->attr.retry_cnt;	/* R34 */
-	req->rnr_retries_left = qp->attr.rnr_retry;
+		req->retries_left = qp->retry_cnt;	/* R34 */
+	req->rnr_retries_left = qp->rnr_retry;
 	req->gap_retried = false;
 }
 
@@ -273,7 +273,7 @@ uroce_completer_charge(struct uroce_engine *e, struct uroce_qp *qp)
 	return true;
 }
 
-/* Charge a retry and go back to the oldest PSN without an answer (R34). */
+/* Charge a retry and go back (R34). */
 static void
 retry(struct uroce_engine *e, struct uroce_qp *qp, const char *why)
 {
@@ -309,7 +309,7 @@ rnr_nak(struct uroce_engine *e, struct uroce_qp *qp, uint8_t timer_code, uint32_
 	uroce_trace_rnr_received(qp->dev->index, qp->ibv.qp_num, psn, timer_code, req->rnr_retries_left);
 	if (req->rnr_wait)
 		return UROCE_OK;
-	if (qp->attr.rnr_retry != 7) {
+	if (qp->rnr_retry != 7) {
 		if (req->rnr_retries_left == 0 && !UROCE_PLANTED(RNR_RETRIES)) {
 			uroce_qp_fail_send(e, qp, IBV_WC_RNR_RETRY_EXC_ERR);
 			return UROCE_OK;

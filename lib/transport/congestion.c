@@ -66,7 +66,7 @@ static void
 notify(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p, const struct uroce_congestion *conf)
 {
 	struct uroce_path path = { .multi_seg = false };
-	uint32_t dest_qpn = qp->attr.dest_qp_num;
+	uint32_t dest_qpn = qp->dest_qpn;
 
 	if (qp->transport == UROCE_TRANSPORT_UD) {
 		dest_qpn = uroce_get24(((const struct uroce_deth *)uroce_packet_ext(p, UROCE_EXT_DETH))->src_qp);

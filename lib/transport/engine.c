@@ -214,11 +214,11 @@ uroce_engine_doorbell(struct uroce_qp *qp)
 
 	/* Sequentially consistent: either the engine sees the work that was posted before this, or this sees
 	 * that it has taken the QP and rings again. Pairs with take_doorbells(). */
-	if (__atomic_exchange_n(&qp->rung, 1, __ATOMIC_SEQ_CST) != 0)
+	if (__atomic_exchange_n(&qp->sq.rung, 1, __ATOMIC_SEQ_CST) != 0)
 		return;
 	head = __atomic_load_n(&e->doorbells, __ATOMIC_RELAXED);
 	do {
-		qp->doorbell_next = head;
+		qp->sq.doorbell_next = head;
 	} while (!__atomic_compare_exchange_n(&e->doorbells, &head, qp, true, __ATOMIC_RELEASE,
 					      __ATOMIC_RELAXED));
 }
@@ -231,8 +231,8 @@ take_doorbells(struct uroce_engine *e)
 	if (likely(__atomic_load_n(&e->doorbells, __ATOMIC_RELAXED) == NULL))
 		return;
 	for (qp = __atomic_exchange_n(&e->doorbells, NULL, __ATOMIC_ACQUIRE); qp != NULL; qp = next) {
-		next = qp->doorbell_next;
-		__atomic_exchange_n(&qp->rung, 0, __ATOMIC_SEQ_CST);
+		next = qp->sq.doorbell_next;
+		__atomic_exchange_n(&qp->sq.rung, 0, __ATOMIC_SEQ_CST);
 		if (qp->state == IBV_QPS_ERR)
 			uroce_qp_flush(e, qp);
 		else
@@ -294,6 +294,24 @@ uroce_qp_turn(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf **fra
 	return n;
 }
 
+/* With many QPs, what those whose turns come next need is in no cache: bring it near while this one has its turn. Of
+ * the next one, whose own lines have come by now, what it will send; of the one after that its lines. */
+static inline void
+prefetch_turns(const struct uroce_qp *qp)
+{
+	const struct uroce_qp *next = TAILQ_NEXT(qp, active_link);
+
+	if (next == NULL)
+		return;
+	if (next->req.next != __atomic_load_n(&next->sq.tail, __ATOMIC_RELAXED))
+		uroce_sqe_prefetch(&next->sq, next->req.next);
+	next = TAILQ_NEXT(next, active_link);
+	if (next == NULL)
+		return;
+	uroce_qp_prefetch_constant(next);
+	uroce_qp_prefetch_variable(next);
+}
+
 /* CNPs leave before all else. */
 static unsigned int
 send_cnps(struct uroce_engine *e, struct rte_mbuf **frames, unsigned int n)
@@ -334,6 +352,7 @@ uroce_engine_send(struct uroce_engine *e, struct rte_mbuf **frames, unsigned int
 		uint64_t no_mbuf = e->counters[UROCE_NO_MBUF];
 		unsigned int turn;
 
+		prefetch_turns(qp);
 		deactivate(e, qp);
 		turn = likely(!uroce_qp_is_rated(qp)) ? uroce_qp_turn(e, qp, frames + sent, room)
 						: uroce_pacer_turn(e, qp, frames + sent, room);

@@ -85,7 +85,8 @@ struct uroce_engine {
 	struct uroce_early_store early;
 	struct uroce_recoveries recoveries;
 	uint64_t verdicts[UROCE_VERDICT_COUNT];		/* engine: rw, others: relaxed read */
-	uint64_t counters[UROCE_ENGINE_COUNTER_COUNT];
+	/* the first line is that of good packets */
+	uint64_t counters[UROCE_ENGINE_COUNTER_COUNT] __rte_cache_aligned;
 	struct rte_mbuf *cnps[UROCE_CNPS];	/* to be sent before all else */
 	struct uroce_pacer pacer;
 	/* any thread */

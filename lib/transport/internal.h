@@ -82,7 +82,7 @@ uroce_frame_begin(struct uroce_engine *e, const struct uroce_qp *qp, uint8_t opc
 		  bool ack_req, uint32_t psn, const struct uroce_slice *slice, const uint8_t *bytes,
 		  struct uroce_frame *f)
 {
-	return uroce_frame_begin_to(e, qp, &qp->path, qp->attr.dest_qp_num, opcode, bth_flags, ack_req, psn,
+	return uroce_frame_begin_to(e, qp, &qp->path, qp->dest_qpn, opcode, bth_flags, ack_req, psn,
 				    slice, bytes, f);
 }
 

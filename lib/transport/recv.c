@@ -38,7 +38,7 @@ uroce_qp_complete_recv(struct uroce_engine *e, struct uroce_qp *qp, struct ibv_w
 		uroce_count_recv_error(e, wc->status);
 	wc->wr_id = rqe->wr_id;
 	wc->qp_num = qp->ibv.qp_num;
-	wc->src_qp |= qp->attr.dest_qp_num;	/* one of them is 0: UD is not connected, others do not say */
+	wc->src_qp |= qp->dest_qpn;	/* one of them is 0: UD is not connected, others do not say */
 	qp->resp.recv_taken = false;
 	/* pairs with the acquire in uroce_post_recv(): the slot is free */
 	__atomic_store_n(&qp->rq.head, qp->rq.head + 1, __ATOMIC_RELEASE);

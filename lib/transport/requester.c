@@ -31,8 +31,8 @@ uroce_requester_reset(struct uroce_qp *qp, uint32_t psn)
 	req->since_ack_req = 0;
 	req->rd_atomics = 0;
 	req->locals = 0;
-	req->retries_left = qp->attr.retry_cnt;
-	req->rnr_retries_left = qp->attr.rnr_retry;
+	req->retries_left = qp->retry_cnt;
+	req->rnr_retries_left = qp->rnr_retry;
 	req->rnr_wait = false;
 	req->gap_retried = false;
 	req->ssn = req->lsn = 0;
@@ -69,14 +69,14 @@ uroce_requester_arm(struct uroce_engine *e, struct uroce_qp *qp)
 
 	if (req->rnr_wait)
 		return;
-	if (UROCE_PLANTED(RETRY_TIMER) && req->retries_left < qp->attr.retry_cnt)
+	if (UROCE_PLANTED(RETRY_TIMER) && req->retries_left < qp->retry_cnt)
 		return;
-	if (req->unacked == req->max_psn || qp->attr.timeout == 0) {
+	if (req->unacked == req->max_psn || qp->timeout == 0) {
 		uroce_wheel_disarm(&req->timer);
 		return;
 	}
 	/* R36 */
-	deadline_ns = e->now_ns + ((4096ull << qp->attr.timeout) >> UROCE_PLANTED(TIMEOUT));
+	deadline_ns = e->now_ns + ((4096ull << qp->timeout) >> UROCE_PLANTED(TIMEOUT));
 	req->timeout_ns = deadline_ns;
 	req->probes = 0;
 	if (likely(req->probe_ns != 0))
@@ -125,7 +125,8 @@ start_wqe(struct uroce_qp *qp, struct uroce_sqe *sqe, uint32_t outstanding)
 	struct uroce_requester *req = &qp->req;
 
 	if (req->next == req->started)
-		sqe->psn_count = uroce_wr_is(sqe->opcode, UROCE_WR_SINGLES) ? 1 : uroce_message_packets(qp, sqe->length);
+		sqe->psn_count = uroce_wr_is(sqe->opcode, UROCE_WR_SINGLES) ? 1
+									    : uroce_message_packets(qp, sqe->length);
 	if (!may_start(qp, sqe, outstanding))
 		return false;
 	if (req->next == req->started) {
@@ -389,6 +390,27 @@ local_wqe(struct uroce_engine *e, struct uroce_qp *qp, struct uroce_sqe *sqe)
 	req->locals++;
 	uroce_completer_locals(e, qp);
 	return true;
+}
+
+/* Where the next WQEs' data are: with many regions that is in no cache. The key of the one after the next comes while
+ * this one and the next are sent, then of the next one what its key leads to. */
+static inline void
+prefetch_keys(const struct uroce_qp *qp, uint32_t i)
+{
+	/* pairs with the release in uroce_post_send() */
+	uint32_t ahead = __atomic_load_n(&qp->sq.tail, __ATOMIC_ACQUIRE) - i;
+	const struct uroce_sqe *sqe;
+
+	if (ahead > 2) {
+		sqe = uroce_sqe_at(&qp->sq, i + 2);
+		if (sqe->num_sge != 0)
+			uroce_key_prefetch(&qp->dev->mrs, sqe->sge[0].lkey);
+	}
+	if (ahead > 1) {
+		sqe = uroce_sqe_at(&qp->sq, i + 1);
+		if (sqe->num_sge != 0 && sqe->length >= UROCE_ZERO_COPY_BYTES)
+			uroce_key_prefetch_region(&qp->dev->mrs, sqe->sge[0].lkey);
+	}
 }
 
 unsigned int

@@ -229,6 +229,15 @@ post_one_send(struct uroce_qp *qp, uint32_t tail, const struct ibv_send_wr *wr)
 	return 0;
 }
 
+/* Of a QP that has not been used for long all that is needed comes at a time: behind the lock, which orders what is
+ * before it and after it, it would be one cache miss after the other. */
+static inline void
+prefetch(const struct uroce_qp *qp)
+{
+	rte_prefetch0(&qp->sq);
+	rte_prefetch0(&qp->dev);
+}
+
 int
 uroce_post_send(struct ibv_qp *ibv, struct ibv_send_wr *wr, struct ibv_send_wr **bad_wr)
 {
@@ -238,6 +247,7 @@ uroce_post_send(struct ibv_qp *ibv, struct ibv_send_wr *wr, struct ibv_send_wr *
 	uint32_t tail;
 	int ret = 0;
 
+	prefetch(qp);
 	rte_spinlock_lock(&sq->lock);
 	if (unlikely(__atomic_load_n(&qp->state, __ATOMIC_RELAXED) < IBV_QPS_RTS)) {
 		rte_spinlock_unlock(&sq->lock);

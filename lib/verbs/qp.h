@@ -15,6 +15,7 @@
 #include <infiniband/verbs.h>
 #include <rte_branch_prediction.h>
 #include <rte_common.h>
+#include <rte_prefetch.h>
 #include <rte_spinlock.h>
 
 #include "mem/mw.h"
@@ -72,7 +73,10 @@ struct uroce_rqe {
 	struct ibv_sge sge[];
 };
 
-/* A work queue's ring. Indices run freely; entry i is at (i & mask) * stride. */
+struct uroce_qp;
+
+/* A work queue's ring. Indices run freely; entry i is at (i & mask) * stride. What posters write is beside what is
+ * constant: who looks for the one has to look at the other, and it is one cache line less of each QP. */
 struct uroce_wq {
 	uint8_t *ring;
 	uint32_t mask;
@@ -81,17 +85,30 @@ struct uroce_wq {
 	uint16_t max_sge;
 	uint16_t max_inline;		/* bytes, send queue only */
 	/* posters: any thread, under lock */
-	rte_spinlock_t lock __rte_cache_aligned;
+	rte_spinlock_t lock;
 	uint32_t tail;			/* poster: release; worker: acquire */
 	uint32_t head_seen;		/* head as last read by a poster */
+	/* send queue only, any thread: the doorbell queue holds a QP once */
+	uint32_t rung;			/* atomic exchange */
+	struct uroce_qp *doorbell_next;
 	/* worker */
 	uint32_t head __rte_cache_aligned;	/* worker: release; poster: acquire. Oldest in use */
-};
+} __rte_cache_aligned;
 
 static inline struct uroce_sqe *
 uroce_sqe_at(const struct uroce_wq *wq, uint32_t i)
 {
 	return (struct uroce_sqe *)(wq->ring + (size_t)(i & wq->mask) * wq->stride);
+}
+
+/* A send WQE's head, and its first entries or inline data. */
+static inline void
+uroce_sqe_prefetch(const struct uroce_wq *wq, uint32_t i)
+{
+	const struct uroce_sqe *sqe = uroce_sqe_at(wq, i);
+
+	rte_prefetch0(sqe);
+	rte_prefetch0(sqe->sge);
 }
 
 static inline struct uroce_rqe *
@@ -245,42 +262,66 @@ struct uroce_qp {
 		struct ibv_qp ibv;	/* mutex: one control call at a time */
 		struct ibv_qp_ex ex;	/* for who asked for it */
 	};
-	struct uroce_device *dev;
-	struct uroce_engine *engine;	/* set by qp_attach, constant until qp_detach */
+	struct uroce_wr wr;
+	struct uroce_xrc_target *target;	/* XRC_RECV only. Constant */
+	struct uroce_wq rq;		/* with an SRQ: one entry, for the WQE that a message has taken */
 	struct ibv_qp_attr attr;	/* what modify has set; under engine_enter */
 	struct ibv_qp_cap cap;		/* granted */
 	struct uroce_event_refs events;	/* under the lock of the device's event queue */
-	bool sq_sig_all;
 	uint16_t mcast_groups;		/* that it is attached to, under the lock of dev->mcast (R49) */
-	uint16_t access;		/* worker's copy of attr.qp_access_flags */
-	uint32_t mtu_bytes;
+	bool mcast_block_self;		/* it does not hear itself in a group; constant once it is in one */
+	uint64_t cnp_ns;		/* worker: when the last CNP was sent for it */
 	struct uroce_qp_history history;	/* worker */
+
+	/* From here on is what packets touch: uroce_qp_prefetch_constant(). First what changes with modify only. */
+	struct uroce_device *dev __rte_cache_aligned;
+	struct uroce_engine *engine;	/* set by qp_attach, constant until qp_detach */
 	struct uroce_mw_owner windows;	/* of type 2, bound to it */
-	struct uroce_path path;
-	struct uroce_wq rq;		/* with an SRQ: one entry, for the WQE that a message has taken */
-	struct uroce_wq sq;
-	struct uroce_wr wr;
-	struct uroce_xrc_target *target;	/* XRC_RECV only. Constant */
-
-	/* any thread: the doorbell queue holds a QP once */
-	uint32_t rung __rte_cache_aligned;	/* atomic exchange */
-	struct uroce_qp *doorbell_next;
-
-	/* worker */
-	uint32_t state __rte_cache_aligned;	/* enum ibv_qp_state; posters: relaxed read */
-	uint8_t listed;
+	uint32_t mtu_bytes;
+	uint32_t state;			/* enum ibv_qp_state; worker: rw, posters: relaxed read */
+	/* worker's copies of what is in attr */
+	uint32_t dest_qpn;
+	uint16_t access;
+	uint8_t timeout;
+	uint8_t retry_cnt;
+	uint8_t rnr_retry;
 	uint8_t transport;		/* enum uroce_transport of its packets; constant */
 	uint8_t opcode_base;		/* what its opcodes are more than RC's: not 0 for XRC and UC; constant */
-	TAILQ_ENTRY(uroce_qp) active_link;
+	bool sq_sig_all;		/* constant */
+	struct uroce_rate *rate;	/* that congestion control holds it to; NULL: none */
+	struct uroce_path path;
+
+	struct uroce_wq sq;
+
+	/* worker */
+	TAILQ_ENTRY(uroce_qp) active_link __rte_cache_aligned;
+	uint8_t listed;
 	struct uroce_requester req;
 	struct uroce_responder resp;
-	struct uroce_rate *rate;	/* that congestion control holds it to; NULL: none */
-	uint64_t cnp_ns;		/* when the last CNP was sent for it */
 };
 
 /* Two cache lines are all that a packet which is sent, or acknowledged, needs of a requester. */
-static_assert(offsetof(struct uroce_qp, req.rtt_sent_ns) <= offsetof(struct uroce_qp, state) + 128,
+static_assert(offsetof(struct uroce_qp, req.rtt_sent_ns) <= offsetof(struct uroce_qp, active_link) + 128,
 	      "hot part of a requester");
+static_assert(sizeof(struct uroce_qp) <= 1408, "2 KiB a QP, with what goes with it");
+
+/** Have brought near what packets need of a QP and modify changes: number, domain and CQs, and the beginning of the
+ * rest. */
+static inline void
+uroce_qp_prefetch_constant(const struct uroce_qp *qp)
+{
+	rte_prefetch0(&qp->ibv);
+	rte_prefetch0(&qp->dev);
+}
+
+/** ... and what is behind that, but for its queues' entries: the path's headers, and what its worker writes. */
+static inline void
+uroce_qp_prefetch_variable(const struct uroce_qp *qp)
+{
+	for (size_t at = offsetof(struct uroce_qp, dev) + RTE_CACHE_LINE_SIZE; at < sizeof(*qp);
+	     at += RTE_CACHE_LINE_SIZE)
+		rte_prefetch0((const uint8_t *)qp + at);
+}
 
 static inline struct uroce_qp *
 uroce_qp_of(struct ibv_qp *qp)
@@ -294,13 +335,27 @@ uint8_t uroce_qp_transport(enum ibv_qp_type type);
 /** uroce_create_qp() for the given number, UROCE_GSI_QPN, or 0 for one that is drawn. @return also EEXIST */
 struct ibv_qp *uroce_qp_create(struct ibv_pd *pd, struct ibv_qp_init_attr *init_attr, uint32_t qpn);
 
+/** Have what uroce_qp_lookup_unchecked() reads brought near. */
+static inline void
+uroce_qp_lookup_prefetch(const struct uroce_device *dev, uint32_t qpn)
+{
+	rte_prefetch0(&dev->qps.qps[uroce_slots_index(dev->qps.log2, 24, qpn & 0xffffff)]);
+}
+
+/** The QP that this number would be of, or NULL. Worker, within a poll. */
+static inline struct uroce_qp *
+uroce_qp_lookup_unchecked(const struct uroce_device *dev, uint32_t qpn)
+{
+	/* pairs with the release in publish() of qp.c */
+	return __atomic_load_n(&dev->qps.qps[uroce_slots_index(dev->qps.log2, 24, qpn & 0xffffff)],
+			       __ATOMIC_ACQUIRE);
+}
+
 /** The QP of this number, or NULL. Worker, within a poll. */
 static inline struct uroce_qp *
 uroce_qp_lookup(const struct uroce_device *dev, uint32_t qpn)
 {
-	/* pairs with the release in publish() of qp.c */
-	struct uroce_qp *qp = __atomic_load_n(
-		&dev->qps.qps[uroce_slots_index(dev->qps.log2, 24, qpn & 0xffffff)], __ATOMIC_ACQUIRE);
+	struct uroce_qp *qp = uroce_qp_lookup_unchecked(dev, qpn);
 
 	if (likely(qp != NULL && qp->ibv.qp_num == qpn))
 		return qp;

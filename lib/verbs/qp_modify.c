@@ -185,6 +185,8 @@ uroce_qp_attr_reset(struct uroce_qp *qp)
 	qp->attr.path_mtu = IBV_MTU_256;
 	qp->mtu_bytes = 256;
 	qp->access = 0;
+	qp->dest_qpn = 0;
+	qp->timeout = qp->retry_cnt = qp->rnr_retry = 0;
 }
 
 static void
@@ -243,7 +245,7 @@ apply_path(struct uroce_qp *qp, const struct ibv_qp_attr *a, int mask, struct pr
 		qp->mtu_bytes = 128u << qp->attr.path_mtu;
 	}
 	if (mask & IBV_QP_DEST_QPN)
-		qp->attr.dest_qp_num = a->dest_qp_num;
+		qp->dest_qpn = qp->attr.dest_qp_num = a->dest_qp_num;
 	if (mask & IBV_QP_PORT)
 		qp->attr.port_num = a->port_num;
 	if (mask & IBV_QP_PKEY_INDEX)
@@ -268,13 +270,13 @@ apply_transport(struct uroce_qp *qp, const struct ibv_qp_attr *a, int mask)
 	if (mask & IBV_QP_SQ_PSN)
 		to->sq_psn = a->sq_psn;
 	if (mask & IBV_QP_TIMEOUT)
-		to->timeout = a->timeout;
+		qp->timeout = to->timeout = a->timeout;
 	if (mask & IBV_QP_MIN_RNR_TIMER)
 		to->min_rnr_timer = a->min_rnr_timer;
 	if (mask & IBV_QP_RETRY_CNT)
-		to->retry_cnt = a->retry_cnt;
+		qp->retry_cnt = to->retry_cnt = a->retry_cnt;
 	if (mask & IBV_QP_RNR_RETRY)
-		to->rnr_retry = a->rnr_retry;
+		qp->rnr_retry = to->rnr_retry = a->rnr_retry;
 	if (mask & IBV_QP_MAX_QP_RD_ATOMIC)
 		to->max_rd_atomic = a->max_rd_atomic;
 	if (mask & IBV_QP_MAX_DEST_RD_ATOMIC)
