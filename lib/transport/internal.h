@@ -181,7 +181,7 @@ enum uroce_answer {
 /* recovery.c */
 int uroce_recoveries_init(struct uroce_recoveries *r, int numa_node);
 void uroce_recoveries_fini(struct uroce_recoveries *r);
-/** The QP's, a new one if it has none. NULL: none is left, or the device goes back N. */
+/** The QP's, a new one if it has none. NULL: none is left, or the device or QP goes back N. */
 struct uroce_recovery *uroce_recovery_begin(struct uroce_engine *e, struct uroce_qp *qp);
 /** Forget everything, if there is anything. */
 void uroce_recovery_end(struct uroce_engine *e, struct uroce_qp *qp);

@@ -46,7 +46,8 @@ uroce_recovery_begin(struct uroce_engine *e, struct uroce_qp *qp)
 	struct uroce_requester *req = &qp->req;
 	struct uroce_recovery *rec = req->recovery;
 
-	if (rec != NULL || qp->dev->go_back_n)
+	/* without a timer nobody would ask for what is lost again: then send all of it, as often as a NAK asks */
+	if (rec != NULL || qp->dev->go_back_n || qp->timeout == 0)
 		return rec;
 	rec = e->recoveries.free;
 	if (rec == NULL)

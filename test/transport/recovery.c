@@ -39,6 +39,26 @@ a_device_that_goes_back_n(void **state)
 	peer_stop(&p);
 }
 
+/* Timeout 0: no timer would ever ask for what is lost again, so all that follows a loss is sent, not the one packet. */
+static void
+without_a_timer(void **state)
+{
+	struct peer p;
+
+	(void)state;
+	peer_start(&p, NULL);
+	uroce_qp_of(p.qp)->timeout = 0;
+	peer_post_writes(&p, 0, PEER_SQ_PSN, 4);
+	assert_int_equal(peer_ack(&p, UROCE_AETH_SEQUENCE_NAK, PEER_SQ_PSN + 1), UROCE_OK);
+	for (uint32_t i = 1; i < 4; i++)
+		peer_expect_write(&p, PEER_SQ_PSN + i, true);
+	peer_expect_nothing(&p);
+	assert_null(peer_requester(&p)->recovery);
+	assert_int_equal(peer_ack(&p, PEER_UNLIMITED, PEER_SQ_PSN + 3), UROCE_OK);
+	peer_expect_writes_done(&p, 0, 4);
+	peer_stop(&p);
+}
+
 static void
 nothing_left_to_recover_with(void **state)
 {
@@ -330,6 +350,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_device_that_goes_back_n),
+		cmocka_unit_test(without_a_timer),
 		cmocka_unit_test(nothing_left_to_recover_with),
 		cmocka_unit_test(a_response_in_the_middle),
 		cmocka_unit_test(the_request_of_a_read),
