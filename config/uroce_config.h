@@ -50,6 +50,9 @@
 #define UROCE_BURST 32			/* frames per RX or TX burst */
 #define UROCE_SMALL_BYTES 256		/* payloads up to here share the header's mbuf */
 #define UROCE_ZERO_COPY_SEGS 4		/* ... in at most so many pieces */
+#define UROCE_MBUF_AHEAD 24		/* mbufs are fetched into cache so many allocations before they are used */
+#define UROCE_RUN_PACKETS 2		/* of the middle of a message, and more, are made in one go */
+#define UROCE_RUN_AHEAD 4		/* ... and the mbufs of one fetched so many packets before it */
 #define UROCE_ZERO_COPY_BYTES 1024	/* payloads from here on leave as external mbufs */
 
 /* Loss recovery */

@@ -97,8 +97,10 @@ struct uroce_engine {
  * the header pool, with UROCE_SMALL_BYTES for mtu. Header mbufs are many and small, so that a ring full of
  * them does not thrash the cache. */
 #define UROCE_ENGINE_ROOM(mtu) (UROCE_TEMPLATE_BYTES + 64 + (mtu) + 8)
-/** Private area of the header pool's mbufs, for uroce_mr_attach(). */
-#define UROCE_ENGINE_PRIV_BYTES RTE_ALIGN(sizeof(struct rte_mbuf_ext_shared_info), RTE_MBUF_PRIV_ALIGN)
+/** Private area of the header pool's mbufs, for uroce_mr_attach(); a whole line, so that headers begin with one. */
+#define UROCE_ENGINE_PRIV_BYTES RTE_ALIGN(sizeof(struct rte_mbuf_ext_shared_info), RTE_CACHE_LINE_SIZE)
+/** Where the data of such mbufs begin, from the mbuf on. */
+#define UROCE_ENGINE_DATA_OFFSET (sizeof(struct rte_mbuf) + UROCE_ENGINE_PRIV_BYTES + RTE_PKTMBUF_HEADROOM)
 
 /** @return 0 or -ENOMEM; uroce_engine_fini() */
 int uroce_engine_init(struct uroce_engine *e, struct rte_mempool *header_pool,

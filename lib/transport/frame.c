@@ -11,7 +11,9 @@
 #include <rte_mbuf.h>
 
 #include "transport/internal.h"
+#include "transport/mbuf.h"
 #include "uroce_config.h"
+#include "wire/copy.h"
 #include "wire/icrc.h"
 
 /* A position in a list of scatter/gather entries. */
@@ -121,7 +123,7 @@ copy_slice(const struct uroce_qp *qp, const struct uroce_slice *slice, uint8_t *
 		n = cursor_next(&c, qp, slice, slice->length - done, &key, &addr);
 		if (unlikely(n == 0))
 			return -EACCES;
-		memcpy(dst + done, uroce_mr_va(key, addr), n);
+		uroce_copy(dst + done, uroce_mr_va(key, addr), n);
 	}
 	return 0;
 }
@@ -143,7 +145,7 @@ attach_slice(struct uroce_engine *e, const struct uroce_qp *qp, const struct uro
 		ret = n == 0 ? -EACCES : segs++ == UROCE_ZERO_COPY_SEGS ? -ENOTSUP : 0;
 		if (ret != 0)
 			goto undo;
-		m = rte_pktmbuf_alloc(e->header_pool);
+		m = uroce_mbuf_alloc(e->header_pool, true);
 		if (unlikely(m == NULL)) {
 			ret = -ENOBUFS;
 			goto undo;
@@ -159,7 +161,7 @@ attach_slice(struct uroce_engine *e, const struct uroce_qp *qp, const struct uro
 		f->head->pkt_len += n;
 	}
 	/* pad and ICRC cannot go into somebody's memory */
-	m = rte_pktmbuf_alloc(e->header_pool);
+	m = uroce_mbuf_alloc(e->header_pool, true);
 	ret = -ENOBUFS;
 	if (unlikely(m == NULL))
 		goto undo;
@@ -178,25 +180,6 @@ undo:
 	return ret;
 }
 
-static void
-write_headers(const struct uroce_qp *qp, const struct uroce_path *path, struct rte_mbuf *m,
-	      uint32_t udp_payload)
-{
-	const struct uroce_template *t = &path->headers;
-	uint8_t *start = rte_pktmbuf_mtod(m, uint8_t *);
-
-	uroce_template_write(t, start, udp_payload);
-	if (path->lladdr != NULL) {
-		uint64_t mac = __atomic_load_n(path->lladdr, __ATOMIC_RELAXED);
-
-		memcpy(start, &mac, RTE_ETHER_ADDR_LEN);
-	}
-	m->port = qp->dev->port_id;
-	m->hash.usr = path->out;
-	m->l2_len = t->l2_bytes;
-	m->l3_len = t->l3_bytes;
-}
-
 int
 uroce_frame_begin_to(struct uroce_engine *e, const struct uroce_qp *qp, const struct uroce_path *path,
 		     uint32_t dest_qpn, uint8_t opcode, uint8_t bth_flags, bool ack_req, uint32_t psn,
@@ -204,25 +187,25 @@ uroce_frame_begin_to(struct uroce_engine *e, const struct uroce_qp *qp, const st
 {
 	const struct uroce_opcode_info *info = &uroce_opcodes[opcode];
 	uint32_t payload = slice == NULL ? 0 : slice->length;
-	uint32_t pad = -payload & 3;
 	uint32_t header = path->headers.header_bytes + info->header_bytes;
 	bool zero_copy = payload >= UROCE_ZERO_COPY_BYTES && bytes == NULL && path->multi_seg && !slice->copy;
 	struct rte_mempool *pool;
 	int ret;
 
 	f->path = path;
+	f->pad = -payload & 3;
 again:
 	pool = zero_copy || payload <= UROCE_SMALL_BYTES ? e->header_pool : e->payload_pool;
-	f->head = f->tail = rte_pktmbuf_alloc(pool);
+	f->head = f->tail = uroce_mbuf_alloc(pool, zero_copy);
 	if (unlikely(f->head == NULL)) {
 		uroce_count(e, UROCE_NO_MBUF, 1);
 		return -ENOBUFS;
 	}
-	write_headers(qp, path, f->head, info->header_bytes + payload + pad + UROCE_ICRC_BYTES);
+	uroce_frame_headers(qp, path, f->head, info->header_bytes + payload + f->pad + UROCE_ICRC_BYTES);
 	f->bth = rte_pktmbuf_mtod_offset(f->head, struct uroce_bth *, path->headers.header_bytes);
 	f->ext = (uint8_t *)(f->bth + 1);
 	uroce_bth_write(f->bth, opcode,
-			(uint8_t)(bth_flags | UROCE_BTH_MIGREQ | pad << UROCE_BTH_PAD_SHIFT),
+			(uint8_t)(bth_flags | UROCE_BTH_MIGREQ | f->pad << UROCE_BTH_PAD_SHIFT),
 			UROCE_DEFAULT_PKEY, dest_qpn, ack_req, psn);
 	f->head->data_len = (uint16_t)header;
 	f->head->pkt_len = header;
@@ -240,7 +223,7 @@ again:
 		uint8_t *dst = rte_pktmbuf_mtod_offset(f->head, uint8_t *, header);
 
 		if (bytes != NULL) {
-			memcpy(dst, bytes + slice->offset, payload);
+			uroce_copy(dst, bytes + slice->offset, payload);
 			ret = 0;
 		} else {
 			ret = copy_slice(qp, slice, dst);
@@ -262,7 +245,7 @@ uroce_frame_end(struct uroce_engine *e, struct uroce_frame *f)
 	uint32_t l3 = f->path->headers.l2_bytes;
 	uint32_t l4 = l3 + f->path->headers.l3_bytes;
 
-	uroce_icrc_append(f->head, f->tail, l3, l4, (f->bth->flags & UROCE_BTH_PAD_MASK) >> UROCE_BTH_PAD_SHIFT);
+	uroce_icrc_append(f->head, f->tail, l3, l4, f->pad);
 	uroce_count(e, UROCE_SENT_PACKETS, 1);
 	return f->head;
 }

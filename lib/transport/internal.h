@@ -27,6 +27,8 @@
  *	dcqcn.c		the rate that CNPs make of it
  *	pacer.c		turns by a rate
  *	frame.c		headers, payload and ICRC of one packet
+ *	small.c		... of a message of few bytes, in one go
+ *	run.c		packets from the middle of a message, many in one go
  */
 
 #ifndef UROCE_TRANSPORT_INTERNAL_H
@@ -64,6 +66,7 @@ struct uroce_frame {
 	struct rte_mbuf *head;
 	struct rte_mbuf *tail;
 	const struct uroce_path *path;
+	uint32_t pad;			/* bytes, R4 */
 	struct uroce_bth *bth;
 	uint8_t *ext;			/* behind the BTH */
 };
@@ -135,6 +138,28 @@ enum uroce_verdict uroce_atomic_write_receive(struct uroce_engine *e, struct uro
 					      const struct uroce_packet *p);
 int uroce_placement_response(struct uroce_engine *e, struct uroce_qp *qp, struct uroce_rd_atomic *r,
 			     struct rte_mbuf **out);
+
+/* small.c */
+/** Is the WQE, which has its PSNs, for uroce_small_packet()? */
+static inline bool
+uroce_is_small(const struct uroce_qp *qp, const struct uroce_sqe *sqe)
+{
+	return (sqe->flags & IBV_SEND_INLINE) && sqe->psn_count == 1 &&
+	       (sqe->opcode == IBV_WR_RDMA_WRITE || sqe->opcode == IBV_WR_SEND) && sqe->length <= UROCE_SMALL_BYTES &&
+	       qp->transport == UROCE_TRANSPORT_RC;
+}
+/** @return NULL: the pool is empty */
+struct rte_mbuf *uroce_small_packet(struct uroce_engine *e, const struct uroce_qp *qp, const struct uroce_sqe *sqe,
+				    bool ack_req);
+
+/* run.c: several packets that go without AckReq, or extension headers, and whose payloads are attached.
+ * @return	how many; 0: nothing has changed, and they are to be made one by one */
+/** Of a WQE from req.offset on, where a packet goes that is not the first. `window`: how many more may be unanswered */
+unsigned int uroce_run_request(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_sqe *sqe,
+			       uint32_t window, struct rte_mbuf **frames, unsigned int room);
+/** Of a READ, whose responses have not been asked for again, from r->next on. */
+unsigned int uroce_run_response(struct uroce_engine *e, const struct uroce_qp *qp, const struct uroce_rd_atomic *r,
+				struct rte_mbuf **frames, unsigned int room);
 
 /* local.c */
 /** Do what the WQE says. @return its status; unless that is success, nothing has changed */

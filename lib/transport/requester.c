@@ -264,8 +264,15 @@ data_packet(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_sqe 
 	struct uroce_requester *req = &qp->req;
 	bool ack_req = req->offset + 1 == sqe->psn_count || window_full ||
 		       req->since_ack_req + 1 >= UROCE_ACK_REQ_PACKETS || uroce_pacer_will_wait(qp);
-	int ret = uroce_data_packet(e, qp, sqe, ack_req, false, out);
+	int ret = 0;
 
+	if (uroce_is_small(qp, sqe)) {
+		*out = uroce_small_packet(e, qp, sqe, ack_req);
+		if (unlikely(*out == NULL))
+			ret = -ENOBUFS;
+	} else {
+		ret = uroce_data_packet(e, qp, sqe, ack_req, false, out);
+	}
 	if (ret == 0)
 		req->since_ack_req = ack_req ? 0 : req->since_ack_req + 1;
 	return ret;
@@ -330,6 +337,27 @@ advance(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_sqe *sqe
 	}
 	if (req->timer.deadline_ns == 0)
 		uroce_requester_arm(e, qp);
+}
+
+/* The middle of a message, as far as its packets can be made in one go. @return how many frames */
+static unsigned int
+send_run(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_sqe *sqe, uint32_t window,
+	 struct rte_mbuf **frames, unsigned int room)
+{
+	struct uroce_requester *req = &qp->req;
+	unsigned int n;
+
+	if (uroce_is_rd_atomic(sqe->opcode))
+		return 0;
+	n = uroce_run_request(e, qp, sqe, window, frames, room);
+	if (n == 0)
+		return 0;
+	req->psn = req->max_psn = uroce_psn_add(req->psn, n);
+	req->offset += n;
+	req->since_ack_req += n;
+	if (req->timer.deadline_ns == 0)
+		uroce_requester_arm(e, qp);
+	return n;
 }
 
 /* SQD ends what has begun, and begins nothing. */
@@ -418,7 +446,7 @@ uroce_requester_send(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbu
 {
 	struct uroce_requester *req = &qp->req;
 	uint32_t window = UROCE_WINDOW_PACKETS;
-	unsigned int n = 0;
+	unsigned int n = 0, run;
 
 	if (unlikely(req->recovery != NULL)) {
 		n = uroce_recovery_send(e, qp, frames, room);
@@ -445,8 +473,16 @@ uroce_requester_send(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbu
 				break;
 			continue;
 		}
-		if (req->offset == 0 && !start_wqe(qp, sqe, outstanding))
-			break;
+		if (req->offset == 0) {
+			if (!start_wqe(qp, sqe, outstanding))
+				break;
+			prefetch_keys(qp, req->next);
+		} else {
+			run = send_run(e, qp, sqe, window - RTE_MIN(window, outstanding), frames + n, room - n);
+			n += run;
+			if (run != 0)
+				continue;
+		}
 		if (uroce_is_rd_atomic(sqe->opcode)) {
 			psns = sqe->psn_count - req->offset;
 			ret = rd_atomic_request(e, qp, sqe, psns, &frames[n]);

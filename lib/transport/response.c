@@ -291,7 +291,7 @@ unsigned int
 uroce_response_send(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf **frames, unsigned int room)
 {
 	struct uroce_responder *resp = &qp->resp;
-	unsigned int n = 0;
+	unsigned int n = 0, run;
 	int ret;
 
 	while (n < room && resp->resource_head != resp->resource_tail) {
@@ -300,6 +300,13 @@ uroce_response_send(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf
 		if (r->next == r->end && r->again == 0) {
 			resp->resource_head++;
 			continue;
+		}
+		if (r->op == UROCE_OP_READ_REQUEST && r->next != 0) {
+			run = uroce_run_response(e, qp, r, frames + n, room - n);
+			r->next += run;
+			n += run;
+			if (run != 0)
+				continue;
 		}
 		ret = response(e, qp, r, &frames[n]);
 		if (unlikely(ret == -EACCES && r->answered)) {

@@ -16,9 +16,7 @@
 #include "wire/gid.h"
 #include "wire/headers.h"
 #include "wire/template.h"
-
-#define NO_VLAN         0xffff
-#define FLOW_LABEL_MASK 0xfffffu
+#include "wire/template_put.h"
 
 #define LONGEST_L2 (sizeof(struct rte_ether_hdr) + sizeof(struct rte_vlan_hdr))
 #define LONGEST    (LONGEST_L2 + sizeof(struct rte_ipv6_hdr) + sizeof(struct rte_udp_hdr))
@@ -138,20 +136,5 @@ uroce_template_traffic_class(const struct uroce_template *t)
 void
 uroce_template_write(const struct uroce_template *t, uint8_t *dst, uint32_t udp_payload_bytes)
 {
-	uint16_t udp_bytes = (uint16_t)(sizeof(struct rte_udp_hdr) + udp_payload_bytes);
-	uint8_t *l3 = dst + t->l2_bytes;
-	struct rte_udp_hdr *udp = (struct rte_udp_hdr *)(l3 + t->l3_bytes);
-
-	memcpy(dst, t->bytes, sizeof(t->bytes));
-	udp->dgram_len = rte_cpu_to_be_16(udp_bytes);
-	if (t->l3_bytes == sizeof(struct rte_ipv4_hdr)) {
-		struct rte_ipv4_hdr *ip = (struct rte_ipv4_hdr *)l3;
-		uint32_t sum;
-
-		ip->total_length = rte_cpu_to_be_16((uint16_t)(sizeof(*ip) + udp_bytes));
-		sum = t->ip_sum + ip->total_length;
-		ip->hdr_checksum = (rte_be16_t) ~(uint16_t)(sum + (sum >> 16));
-	} else {
-		((struct rte_ipv6_hdr *)l3)->payload_len = udp->dgram_len;
-	}
+	uroce_template_put(t, dst, udp_payload_bytes);
 }

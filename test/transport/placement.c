@@ -432,7 +432,9 @@ flush_is_asked_for(void **state)
 	assert_int_equal(out.payload_bytes, 0);
 	assert_true(out.ack_req);
 	/* R37: an acknowledgement is not its answer */
-	in = (struct peer_packet){ .opcode = UROCE_RC_ACKNOWLEDGE, .psn = PEER_SQ_PSN, .msn = 1, .syndrome = UNLIMITED };
+	in = (struct peer_packet){
+		.opcode = UROCE_RC_ACKNOWLEDGE, .psn = PEER_SQ_PSN, .msn = 1, .syndrome = UNLIMITED,
+	};
 	assert_int_equal(peer_in(&p, &in), UROCE_RESPONSE_GAP);
 	peer_expect_no_wc(p.send_cq);
 	peer_expect(&p, UROCE_RC_FLUSH, PEER_SQ_PSN);

@@ -191,7 +191,8 @@ r27_parts_of_a_long_read(void **state)
 	in = read_request(&p, PEER_RQ_PSN + 2, 2 * 256, 256);
 	assert_int_equal(peer_in(&p, &in), UROCE_DUPLICATE);
 	for (uint32_t i = 2; i < 100; i++) {
-		out = peer_expect(&p, i < 99 ? UROCE_RC_READ_RESPONSE_MIDDLE : UROCE_RC_READ_RESPONSE_LAST, PEER_RQ_PSN + i);
+		out = peer_expect(&p, i < 99 ? UROCE_RC_READ_RESPONSE_MIDDLE : UROCE_RC_READ_RESPONSE_LAST,
+				  PEER_RQ_PSN + i);
 		assert_memory_equal(out.bytes, p.buffer + i * 256, 256);
 	}
 	peer_expect_nothing(&p);
