@@ -130,7 +130,9 @@
 #define UROCE_PAYLOAD_MBUFS 2047	/* per worker: few, so that they stay in cache */
 #define UROCE_MBUF_CACHE 512		/* EAL's most: a window of chains goes round in it */
 #define UROCE_INBOX 512			/* frames handed over to a worker and not yet taken: few of a pool's */
-#define UROCE_POLL_BURSTS 4		/* bursts of each kind in one poll */
+#define UROCE_HOLD_FRAMES 4		/* ACKs are held while a burst has no more frames: somebody waits for answers */
+#define UROCE_HELD_ACKS 256		/* QPs of a worker whose ACKs wait for its next round; a power of 2 */
+#define UROCE_POLL_BURSTS 4		/* bursts sent in one poll; received is one, of each queue */
 #define UROCE_LINK_POLL_NS 250000000ull	/* a port's link is looked at so often */
 #define UROCE_TX_STALL_NS 100000000	/* a port that takes nothing for so long loses what it was given */
 

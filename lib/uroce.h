@@ -48,8 +48,9 @@ struct uroce_worker *uroce_create_worker(int numa_node);
 int uroce_destroy_worker(struct uroce_worker *worker);
 
 /**
- * One round: receive, process, send, timers. Any thread, one at a time: while another is in it, returns 0
- * at once. Never blocks. Call it often: nothing else makes progress.
+ * One round: send what was posted, receive, process, send, timers. Any thread, one at a time: while another is in it,
+ * returns 0 at once. Never blocks. Call it often: nothing else makes progress. What a round receives is acknowledged by
+ * the next one, behind what is posted in between; so after one that is not 0 there should be another soon.
  *
  * @return	how many frames were received and sent
  */

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The worker's round: inbox, ports, engine, ports. Run by whoever polls and has the turn; control
- * threads take the turn to change what belongs to the engine.
+ * The worker's round: what was posted, inbox, ports, engine, ports, acknowledgements. Run by whoever
+ * polls and has the turn; control threads take the turn to change what belongs to the engine.
  */
 
+#include <pthread.h>
 #include <sched.h>
 #include <string.h>
 
@@ -188,59 +189,89 @@ static unsigned int
 inbox_receive(struct uroce_worker *w)
 {
 	struct uroce_inbox_item items[UROCE_BURST];
-	unsigned int total = 0, n;
 	struct batch b;
+	unsigned int n;
 
+	n = rte_ring_sc_dequeue_burst_elem(w->inbox, items, sizeof(items[0]), RTE_DIM(items), NULL);
+	w->engine.holds = n <= UROCE_HOLD_FRAMES;
+	if (n == 0)
+		return 0;
 	batch_init(&b);
-	do {
-		n = rte_ring_sc_dequeue_burst_elem(w->inbox, items, sizeof(items[0]),
-						   RTE_DIM(items), NULL);
-		for (unsigned int i = 0; i < n; i++)
-			rte_prefetch0(rte_pktmbuf_mtod(items[i].packet.mbuf, void *));
-		for (unsigned int i = 0; i < n; i++)
-			batch_item(w, &b, &items[i]);
-		batch_finish(w, &b);
-		total += n;
-	} while (n == RTE_DIM(items) && total < UROCE_POLL_BURSTS * UROCE_BURST);
-	return total;
+	for (unsigned int i = 0; i < n; i++)
+		rte_prefetch0(rte_pktmbuf_mtod(items[i].packet.mbuf, void *));
+	for (unsigned int i = 0; i < n; i++)
+		batch_item(w, &b, &items[i]);
+	batch_finish(w, &b);
+	return n;
 }
 
-/* Of every frame its headers and the mbufs of its segments, all of which another core may have
- * written. */
+/* The mbufs of every frame, segment by segment, and where their data begin: all of it another core
+ * may have written. Where that is, the mbuf says; most are like ours, whose first data are fetched
+ * at the same time. */
 static void
 prefetch(struct rte_mbuf *const *frames, unsigned int n)
 {
+	struct rte_mbuf *segs[UROCE_BURST];
+
 	for (unsigned int i = 0; i < n; i++) {
-		rte_prefetch0(frames[i]);
-		rte_mbuf_prefetch_part2(frames[i]);
+		segs[i] = frames[i];
+		rte_prefetch0(segs[i]);
+		rte_mbuf_prefetch_part2(segs[i]);
+		rte_prefetch0((const uint8_t *)segs[i] + UROCE_ENGINE_DATA_OFFSET);
+		rte_prefetch0((const uint8_t *)segs[i] + UROCE_ENGINE_DATA_OFFSET + RTE_CACHE_LINE_SIZE);
 	}
-	for (unsigned int i = 0; i < n; i++) {
-		rte_prefetch0(rte_pktmbuf_mtod(frames[i], void *));
-		if (frames[i]->next != NULL)
-			rte_prefetch0(frames[i]->next);
+	while (n != 0) {
+		unsigned int left = 0;
+
+		for (unsigned int i = 0; i < n; i++) {
+			struct rte_mbuf *next = segs[i]->next;
+
+			rte_prefetch0(rte_pktmbuf_mtod(segs[i], void *));
+			if (next == NULL)
+				continue;
+			rte_prefetch0(next);
+			rte_mbuf_prefetch_part2(next);
+			segs[left++] = next;
+		}
+		n = left;
 	}
 }
 
+/* One burst, then it is answered: with several, a peer whose window they fill waits for the last of them. */
 static unsigned int
 queue_receive(struct uroce_worker *w, struct uroce_port_queue *q)
 {
 	struct rte_mbuf *frames[UROCE_BURST];
-	unsigned int total = 0, n;
 	struct batch b;
+	unsigned int n;
 
+	n = rte_eth_rx_burst(q->port_id, q->id, frames, RTE_DIM(frames));
+	w->engine.holds = n <= UROCE_HOLD_FRAMES;
+	if (n == 0)
+		return 0;
 	batch_init(&b);
-	do {
-		n = rte_eth_rx_burst(q->port_id, q->id, frames, RTE_DIM(frames));
-		if (n > 1)
-			prefetch(frames, n);
-		for (unsigned int i = 0; i < n; i++)
-			batch_frame(w, q, &b, frames[i]);
-		batch_finish(w, &b);
-		total += n;
-	} while (n == RTE_DIM(frames) && total < UROCE_POLL_BURSTS * UROCE_BURST);
-	if (total != 0)
-		uroce_count(&q->counters[UROCE_PORT_RX_FRAMES], total);
-	return total;
+	prefetch(frames, n);
+	for (unsigned int i = 0; i < n; i++) {
+		batch_frame(w, q, &b, frames[i]);
+	}
+	batch_finish(w, &b);
+	uroce_count(&q->counters[UROCE_PORT_RX_FRAMES], n);
+	return n;
+}
+
+/* What the last round has left: what the application has answered meanwhile is on its way already. */
+static unsigned int
+worker_acknowledge(struct uroce_worker *w)
+{
+	struct rte_mbuf *frames[UROCE_BURST];
+	unsigned int sent = 0, n;
+
+	while (uroce_engine_has_due(&w->engine) && uroce_tx_ready(w)) {
+		n = uroce_engine_send_held(&w->engine, frames, RTE_DIM(frames));
+		uroce_tx_frames(w, frames, n);
+		sent += uroce_tx_flush(w, w->now_ns);
+	}
+	return sent;
 }
 
 static unsigned int
@@ -273,14 +304,18 @@ worker_cleanup(struct uroce_worker *w)
 		rte_eth_tx_done_cleanup(w->queues[i]->port_id, w->queues[i]->id, 0);
 }
 
+/* What was posted since the last round leaves before anything else is looked at, and what that one has received is
+ * acknowledged at the end: an answer waits for neither. */
 static unsigned int
 worker_round(struct uroce_worker *w)
 {
-	unsigned int n;
+	unsigned int n = 0;
 
 	/* the TSC of the core that polls now may be behind that of the last one */
 	__atomic_store_n(&w->now_ns, RTE_MAX(w->now_ns, uroce_clock_ns()), __ATOMIC_RELAXED);
-	n = inbox_receive(w);
+	if (uroce_engine_is_rung(&w->engine))
+		n += worker_send(w);
+	n += inbox_receive(w);
 	for (unsigned int i = 0; i < w->nb_queues; i++) {
 		struct uroce_port_queue *q = w->queues[i];
 
@@ -290,6 +325,11 @@ worker_round(struct uroce_worker *w)
 			uroce_port_upkeep(q, w->now_ns);
 	}
 	n += worker_send(w);
+	if (uroce_engine_has_due(&w->engine)) {
+		n += worker_acknowledge(w);
+		uroce_engine_requeue_held(&w->engine);
+	}
+	uroce_engine_acks_due(&w->engine);
 	if (unlikely(__atomic_load_n(&w->cleanup, __ATOMIC_RELAXED)))
 		worker_cleanup(w);
 	return n;
@@ -326,11 +366,19 @@ turn_wait(rte_ticketlock_t *turn)
 	}
 }
 
+/* Who comes to change a QP may be about to end it, and nobody may poll any more: what is owed is paid first. A driver
+ * may write there, where a thread that is cancelled would end with the turn. */
 void
 uroce_worker_enter(struct uroce_worker *w)
 {
+	int cancel;
+
 	turn_wait(&w->turn);
 	rte_rcu_qsbr_thread_online(uroce_rcu, w->index);
+	uroce_engine_acks_due(&w->engine);
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	worker_acknowledge(w);
+	pthread_setcancelstate(cancel, &cancel);
 }
 
 void

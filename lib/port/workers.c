@@ -225,14 +225,18 @@ uroce_worker_stop(struct uroce_worker *w)
 	return lcore_id != LCORE_ID_ANY ? 0 : EINVAL;
 }
 
-void
-uroce_workers_progress(void)
+/* There is no application that would have its turn now: what was received is acknowledged at once. */
+static unsigned int
+poll_for_others(struct uroce_worker *w)
 {
-	/* one helper at a time is enough */
-	if (pthread_mutex_trylock(&workers_lock) != 0) {
-		sched_yield();
-		return;
-	}
+	unsigned int n = uroce_worker_poll(w);
+
+	return n != 0 ? n + uroce_worker_poll(w) : 0;
+}
+
+static void
+poll_all_for_others(void)
+{
 	for (unsigned int i = 0; i < UROCE_MAX_WORKERS; i++) {
 		struct uroce_worker *w = workers[i];
 
@@ -240,8 +244,24 @@ uroce_workers_progress(void)
 			continue;
 		/* pairs with the exchange in worker_cleanup() */
 		__atomic_store_n(&w->cleanup, true, __ATOMIC_RELEASE);
-		uroce_worker_poll(w);
+		poll_for_others(w);
 	}
+}
+
+void
+uroce_workers_progress(void)
+{
+	int cancel;
+
+	/* one helper at a time is enough */
+	if (pthread_mutex_trylock(&workers_lock) != 0) {
+		sched_yield();
+		return;
+	}
+	/* a driver writes, where a thread that is cancelled would end with the locks */
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	poll_all_for_others();
+	pthread_setcancelstate(cancel, &cancel);
 	pthread_mutex_unlock(&workers_lock);
 }
 
@@ -271,7 +291,7 @@ uroce_workers_help(unsigned int *frames)
 		any = true; /* if not now, then when its poller stops */
 		if (!is_alone(w, now_ns))
 			continue;
-		*frames += uroce_worker_poll(w);
+		*frames += poll_for_others(w);
 		w->helped_ns = __atomic_load_n(&w->now_ns, __ATOMIC_RELAXED);
 	}
 	pthread_mutex_unlock(&workers_lock);

@@ -376,8 +376,8 @@ uroce_engine_deadline(const struct uroce_engine *e)
 {
 	uint64_t next_ns;
 
-	if (!TAILQ_EMPTY(&e->active) || e->cnp_count != 0 ||
-	    __atomic_load_n(&e->doorbells, __ATOMIC_RELAXED) != NULL)
+	if (!TAILQ_EMPTY(&e->active) || e->held_head != e->held_tail || e->cnp_count != 0 ||
+	    uroce_engine_is_rung(e))
 		return e->now_ns;
 	next_ns = uroce_wheel_next(&e->wheel);
 	if (unlikely(e->cq_timers != 0))
@@ -409,6 +409,7 @@ uroce_engine_qp_changed(struct uroce_qp *qp, enum ibv_qp_state from, int attr_ma
 	__atomic_store_n(&qp->state, to, __ATOMIC_RELAXED);
 	if (to == IBV_QPS_RESET) {
 		deactivate(e, qp);
+		uroce_held_remove(e, qp);
 		uroce_pacer_release(e, qp);
 		uroce_responder_reset(qp);
 		uroce_requester_reset(qp, 0);
@@ -432,6 +433,7 @@ uroce_engine_qp_detach(struct uroce_qp *qp)
 
 	take_doorbells(e);
 	deactivate(e, qp);
+	uroce_held_remove(e, qp);
 	uroce_recovery_end(e, qp);
 	uroce_pacer_release(e, qp);
 	uroce_wheel_remove(&e->wheel, &qp->req.timer);

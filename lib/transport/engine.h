@@ -81,6 +81,11 @@ struct uroce_engine {
 	uint32_t rated;			/* QPs that have a rate */
 	uint32_t cnp_count;
 	TAILQ_HEAD(, uroce_qp) active;	/* QPs with something to send, each once */
+	/* the ring below: up to held_due they have waited for a round */
+	uint32_t held_head;
+	uint32_t held_due;
+	uint32_t held_tail;
+	bool holds;			/* acknowledgements wait for uroce_engine_send_held(); else they do not wait */
 	bool yield;			/* a long FLUSH is to go on in the next round */
 	struct uroce_early_store early;
 	struct uroce_recoveries recoveries;
@@ -89,6 +94,7 @@ struct uroce_engine {
 	uint64_t counters[UROCE_ENGINE_COUNTER_COUNT] __rte_cache_aligned;
 	struct rte_mbuf *cnps[UROCE_CNPS];	/* to be sent before all else */
 	struct uroce_pacer pacer;
+	struct uroce_qp *held[UROCE_HELD_ACKS];	/* whose acknowledgements wait; NULL: it is gone */
 	/* any thread */
 	struct uroce_qp *doorbells __rte_cache_aligned;	/* stack: posters push, the engine takes all */
 };
@@ -123,6 +129,37 @@ void uroce_engine_receive(struct uroce_engine *e, struct uroce_qp *const *qps,
  */
 unsigned int uroce_engine_send(struct uroce_engine *e, struct rte_mbuf **frames, unsigned int n,
 			       uint64_t now_ns);
+
+/** Has something been posted that uroce_engine_send() does not know of yet? */
+static inline bool
+uroce_engine_is_rung(const struct uroce_engine *e)
+{
+	return __atomic_load_n(&e->doorbells, __ATOMIC_RELAXED) != NULL;
+}
+
+/** Are there acknowledgements for uroce_engine_send_held() to send? */
+static inline bool
+uroce_engine_has_due(const struct uroce_engine *e)
+{
+	return e->held_head != e->held_due;
+}
+
+/**
+ * Send the acknowledgements that became owed before uroce_engine_acks_due(). Of an engine that holds them.
+ * @return	as uroce_engine_send()
+ */
+unsigned int uroce_engine_send_held(struct uroce_engine *e, struct rte_mbuf **frames, unsigned int n);
+
+/** The ports have no room for them: they get a turn among all that is to be sent, or who sends much would keep them. */
+void uroce_engine_requeue_held(struct uroce_engine *e);
+
+/** The round is over: what it holds is to be sent in the next one. */
+static inline void
+uroce_engine_acks_due(struct uroce_engine *e)
+{
+	if (e->held_due != e->held_tail)
+		e->held_due = e->held_tail;
+}
 
 /** When uroce_engine_send() has to be called at the latest, ns; UINT64_MAX: nothing is pending. A lower
  * bound: there may be nothing to do yet. */

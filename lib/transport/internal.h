@@ -101,6 +101,11 @@ void uroce_qp_activate(struct uroce_engine *e, struct uroce_qp *qp);
 unsigned int uroce_qp_turn(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf **frames,
 			   unsigned int room);
 
+/* held.c */
+/** The QP's acknowledgement is to wait for the next round; with no room it does not. */
+void uroce_held_add(struct uroce_engine *e, struct uroce_qp *qp);
+void uroce_held_remove(struct uroce_engine *e, struct uroce_qp *qp);
+
 /* congestion.c */
 /** The network has marked a packet of which this has become. */
 void uroce_congestion_marked(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p,

@@ -29,10 +29,24 @@ uroce_response_supersede_ack(struct uroce_qp *qp)
 		qp->resp.ack_owed = false;
 }
 
+/* A NAK, or what tells of a gap, does not wait. */
+static inline bool
+is_plain_ack(const struct uroce_responder *resp)
+{
+	return (resp->ack_syndrome & UROCE_AETH_CLASS_MASK) == UROCE_AETH_ACK && !resp->sack_owed &&
+	       resp->early == NULL;
+}
+
+static inline bool
+is_held(const struct uroce_qp *qp)
+{
+	return (qp->listed & UROCE_QP_HELD) && is_plain_ack(&qp->resp);
+}
+
 bool
 uroce_response_pending(const struct uroce_qp *qp)
 {
-	return qp->resp.ack_owed || qp->resp.resource_head != qp->resp.resource_tail;
+	return (qp->resp.ack_owed && !is_held(qp)) || qp->resp.resource_head != qp->resp.resource_tail;
 }
 
 bool
@@ -40,7 +54,7 @@ uroce_response_is_ack(struct uroce_qp *qp)
 {
 	struct uroce_responder *resp = &qp->resp;
 
-	if (!resp->ack_owed)
+	if (!resp->ack_owed || is_held(qp))
 		return false;
 	for (; resp->resource_head != resp->resource_tail; resp->resource_head++) {
 		const struct uroce_rd_atomic *r = &resp->resources[resp->resource_head & resp->resource_mask];
@@ -55,13 +69,18 @@ void
 uroce_response_ack(struct uroce_engine *e, struct uroce_qp *qp)
 {
 	struct uroce_responder *resp = &qp->resp;
+	/* the port was full when it was due: it waits for no further round */
+	const bool has_a_turn = resp->ack_owed && !(qp->listed & UROCE_QP_HELD);
 
 	forget_asked(resp);
 	/* a NAK that is owed acknowledges what is before it, too */
 	if (!resp->ack_owed)
 		resp->ack_syndrome = UROCE_AETH_ACK;
 	resp->ack_owed = true;
-	uroce_qp_activate(e, qp);
+	if (e->holds && !has_a_turn && is_plain_ack(resp))
+		uroce_held_add(e, qp);
+	else
+		uroce_qp_activate(e, qp);
 }
 
 void
@@ -322,7 +341,7 @@ uroce_response_send(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf
 		sent(r);
 		n++;
 	}
-	if (n < room && resp->ack_owed && resp->resource_head == resp->resource_tail &&
+	if (n < room && resp->ack_owed && !is_held(qp) && resp->resource_head == resp->resource_tail &&
 	    acknowledge(e, qp, &frames[n]) == 0)
 		n++;
 	return n;

@@ -17,7 +17,7 @@
 
 #define CROWD_INNOCENT 8
 #define CROWD_BYTES    65536 /* of a message: a READ of all that is registered */
-#define CROWD_STRIKES  96    /* frames of the attacker in a round; 128 are received */
+#define CROWD_STRIKES  96    /* frames of the attacker in a round: more than one receives */
 #define CROWD_NS       10000 /* from a round to the next */
 
 struct crowd;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Frames that are for nobody, or damaged, or lies, 96 of them with each poll, into a port that
- * sends as fast as it can: it goes on doing so, the frames are back in their pool, and a counter
- * says why they were dropped. Anybody on the network can do this; nothing of a connection need be
- * known.
+ * Frames that are for nobody, or damaged, or lies, three of four that a poll receives, into a port
+ * that sends as fast as it can: it goes on doing so, the frames are back in their pool, and a
+ * counter says why they were dropped. Anybody on the network can do this; nothing of a connection
+ * need be known.
  */
 
 #include <setjmp.h>
@@ -22,6 +22,7 @@
 #include "port/port.h"
 #include "rings.h"
 #include "uroce.h"
+#include "uroce_config.h"
 #include "wire/headers.h"
 #include "wire/icrc.h"
 #include "wire/opcode.h"
@@ -30,7 +31,7 @@
 #define BYTES   65536
 #define DEPTH   16
 #define POLLS   400
-#define FRAMES  96 /* of a flood with each poll; 128 are received */
+#define FRAMES  (UROCE_BURST * 3 / 4) /* of a flood with each poll */
 #define SHARE   80 /* % of what is sent without */
 #define PAYLOAD 64
 

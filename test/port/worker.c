@@ -20,7 +20,7 @@
 #define REPLY   "P M 0806 0001 0800 06 04 0002 M 0a000001 P 0a000002 Z18"
 #define MANY    200 /* frames: more than one poll takes */
 
-static_assert(MANY > UROCE_POLL_BURSTS * UROCE_BURST, "MANY");
+static_assert(MANY > 2 * UROCE_BURST, "MANY");
 
 static const char *const cidrs[] = { "10.0.0.1/24", NULL };
 
@@ -48,7 +48,7 @@ put_inbox(struct tap *t, const char *text)
 static void
 test_counts(void **state)
 {
-	const unsigned int most = UROCE_POLL_BURSTS * UROCE_BURST;
+	unsigned int left = MANY, n;
 	struct tap t;
 
 	tap_open(&t, 0, cidrs);
@@ -59,8 +59,10 @@ test_counts(void **state)
 	assert_int_equal(tap_counter(&t, "rx_frames"), 5);
 	assert_int_equal(tap_counter(&t, "drop_l2_short"), 5);
 	put_short(&t, MANY);
-	assert_int_equal(uroce_worker_poll(t.worker), most);
-	assert_int_equal(uroce_worker_poll(t.worker), MANY - most);
+	for (; left > 0; left -= n) {
+		n = uroce_worker_poll(t.worker);
+		assert_int_equal(n, RTE_MIN(left, (unsigned int)UROCE_BURST));
+	}
 	assert_int_equal(uroce_worker_poll(t.worker), 0);
 	assert_int_equal(tap_counter(&t, "rx_frames"), 5 + MANY);
 	tap_close(&t);

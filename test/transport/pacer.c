@@ -132,7 +132,7 @@ who_has_not_sent_for_long_has_a_burst(void **state)
 static void
 acknowledgements_do_not_wait(void **state)
 {
-	struct peer_packet in = { .opcode = UROCE_RC_WRITE_ONLY, .psn = PEER_RQ_PSN, .ack_req = true };
+	struct peer_packet in = { .opcode = UROCE_RC_WRITE_ONLY, .psn = PEER_RQ_PSN, .ack_req = true }, out;
 	struct peer p;
 
 	(void)state;
@@ -147,10 +147,18 @@ acknowledgements_do_not_wait(void **state)
 		peer_expect_ack(&p, UROCE_AETH_CREDITS_UNLIMITED, in.psn, i + 1);
 		peer_expect_nothing(&p);
 	}
-	in.psn += 5;
+	/* one that waits for a round is no turn for what waits for the rate */
+	p.engine.holds = true;
+	assert_int_equal(peer_in(&p, &in), UROCE_OK);
+	peer_post(&p, IBV_WR_RDMA_WRITE, 0, 8, 2, 0);
+	peer_expect_nothing(&p);
+	uroce_engine_acks_due(&p.engine);
+	assert_true(peer_out_held(&p, &out));
+	assert_int_equal(out.psn, PEER_RQ_PSN + 3);
+	in.psn += 6;
 	in.ack_req = false;
 	peer_in(&p, &in);
-	peer_expect_ack(&p, UROCE_AETH_NAK, PEER_RQ_PSN + 3, 3);
+	peer_expect_ack(&p, UROCE_AETH_NAK, PEER_RQ_PSN + 4, 4);
 	p.now_ns += 9100000;
 	peer_expect(&p, UROCE_RC_WRITE_MIDDLE, PEER_SQ_PSN + 1);
 	peer_expect_nothing(&p);

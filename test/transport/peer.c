@@ -106,7 +106,8 @@ clocks(struct uroce_device *dev, uint64_t *device_ns, uint64_t *wall_ns)
 static const struct uroce_device_ops ops = {
 	.qp_attach = qp_attach, .qp_detach = uroce_engine_qp_detach, .engine_enter = engine_turn,
 	.engine_exit = engine_turn, .engine_now = uroce_engine_now, .timer_arm = uroce_engine_timer_arm,
-	.timer_remove = uroce_engine_timer_remove, .clocks = clocks, .qp_changed = uroce_engine_qp_changed, .doorbell = uroce_engine_doorbell,
+	.timer_remove = uroce_engine_timer_remove, .clocks = clocks, .qp_changed = uroce_engine_qp_changed,
+	.doorbell = uroce_engine_doorbell,
 	.path_init = path_init, .path_fini = path_fini, .progress = no_progress, .query_port = query_port,
 	.query_gid = query_gid,
 };
@@ -335,6 +336,10 @@ encode(struct peer *p, const struct peer_packet *in)
 		memset(bth + info->header_bytes, 0, in->payload_bytes);
 	m->data_len = (uint16_t)length;
 	m->pkt_len = length;
+	if (in->stripped_tci != 0) {
+		m->ol_flags |= RTE_MBUF_F_RX_VLAN | RTE_MBUF_F_RX_VLAN_STRIPPED;
+		m->vlan_tci = in->stripped_tci;
+	}
 	uroce_icrc_append(m, m, 14, 34, pad);
 	return m;
 }
@@ -422,15 +427,13 @@ get_ext(const struct uroce_packet *pkt, struct peer_packet *out)
 		out->feth = rte_be_to_cpu_32(((const struct uroce_feth *)(bth + ext[UROCE_EXT_FETH]))->bits);
 }
 
-bool
-peer_out(struct peer *p, struct peer_packet *out)
+/* By its fields; it is freed. */
+static void
+packet_of(struct rte_mbuf *m, struct peer_packet *out)
 {
 	struct uroce_packet pkt;
-	struct rte_mbuf *m;
 
 	memset(out, 0, sizeof(*out));
-	if (uroce_engine_send(&p->engine, &m, 1, p->now_ns) == 0)
-		return false;
 	rte_mbuf_sanity_check(m, 1);
 	assert_int_equal(uroce_packet_decode(m, 14, &pkt), UROCE_OK);
 	assert_int_equal(pkt.dest_qpn, PEER_QPN);
@@ -446,6 +449,27 @@ peer_out(struct peer *p, struct peer_packet *out)
 	assert_true(pkt.payload_bytes <= sizeof(out->bytes));
 	uroce_packet_copy(&pkt, 0, out->bytes, pkt.payload_bytes);
 	rte_pktmbuf_free(m);
+}
+
+bool
+peer_out(struct peer *p, struct peer_packet *out)
+{
+	struct rte_mbuf *m;
+
+	if (uroce_engine_send(&p->engine, &m, 1, p->now_ns) == 0)
+		return false;
+	packet_of(m, out);
+	return true;
+}
+
+bool
+peer_out_held(struct peer *p, struct peer_packet *out)
+{
+	struct rte_mbuf *m;
+
+	if (uroce_engine_send_held(&p->engine, &m, 1) == 0)
+		return false;
+	packet_of(m, out);
 	return true;
 }
 

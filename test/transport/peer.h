@@ -83,6 +83,7 @@ struct peer_packet {
 	uint16_t pkey;			/* 0: the default */
 	uint8_t last_ip_byte;		/* of the source address; 0: the peer's */
 	uint8_t traffic_class;
+	uint16_t stripped_tci;		/* in: the tag that the port has taken off; 0: none */
 	uint8_t bytes[4200];		/* out: the payload */
 };
 
@@ -98,6 +99,8 @@ enum uroce_verdict peer_in(struct peer *p, const struct peer_packet *in);
 void peer_in_burst(struct peer *p, const struct peer_packet *in, unsigned int n);
 /* The engine's next packet, with its ICRC and its lengths checked. False: it has none to send. */
 bool peer_out(struct peer *p, struct peer_packet *out);
+/* The same for an acknowledgement that has waited for a round. */
+bool peer_out_held(struct peer *p, struct peer_packet *out);
 /* It has one, with this opcode and PSN. */
 struct peer_packet peer_expect(struct peer *p, uint8_t opcode, uint32_t psn);
 void peer_expect_ack(struct peer *p, uint8_t syndrome, uint32_t psn, uint32_t msn);

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * When acknowledgements leave: behind what the application answers, and before it can no longer be said.
+ */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <rte_ether.h>
+#include <rte_ip.h>
+#include <rte_mbuf.h>
+#include <rte_udp.h>
+
+#include "eal.h"
+#include "net.h"
+#include "port/worker.h"
+#include "uroce_config.h"
+
+#define WRITES 64 /* more than a worker keeps for a port that takes nothing */
+
+/* The opcodes of what is in a ring, in order; it stays there. */
+static unsigned int
+opcodes_in(struct rte_ring *ring, uint8_t opcodes[], unsigned int max)
+{
+	unsigned int n = rte_ring_count(ring);
+	struct rte_mbuf *m = NULL;
+
+	assert_true(n <= max);
+	for (unsigned int i = 0; i < n; i++) {
+		assert_int_equal(rte_ring_dequeue(ring, (void **)&m), 0);
+		opcodes[i] = *rte_pktmbuf_mtod_offset(m, uint8_t *, sizeof(struct rte_ether_hdr) +
+						      sizeof(struct rte_ipv4_hdr) + sizeof(struct rte_udp_hdr));
+		assert_int_equal(rte_ring_enqueue(ring, m), 0);
+	}
+	return n;
+}
+
+static const struct uroce_port_conf on_the_wire = { .no_loopback = 1 }, looped_back;
+
+/* A network in which nobody has to be asked for by ARP; and some WRITEs, in a burst, have come at the second end. */
+static void
+start(struct net *net, const struct uroce_port_conf *conf, unsigned int writes)
+{
+	struct end *a = &net->ends[0], *b = &net->ends[1];
+
+	net_open(net, conf, 2, "10.0.0.1/24", "10.0.0.2/24");
+	end_post(a, IBV_WR_RDMA_WRITE, b, 8, 0);
+	net_expect_ok(net, a, IBV_WC_RDMA_WRITE);
+	end_post(b, IBV_WR_RDMA_WRITE, a, 8, 0);
+	net_expect_ok(net, b, IBV_WC_RDMA_WRITE);
+	test_poll(net->workers, 2, 4);
+
+	for (unsigned int i = 0; i < writes; i++)
+		end_post(a, IBV_WR_RDMA_WRITE, b, 8, 0);
+	assert_int_equal(uroce_worker_poll(net->workers[0]), writes);
+	assert_in_range(uroce_worker_poll(net->workers[1]), writes, writes + 1);
+}
+
+static void
+finish(struct net *net, unsigned int writes)
+{
+	while (writes-- > 0)
+		net_expect_ok(net, &net->ends[0], IBV_WC_RDMA_WRITE);
+	net_close(net);
+}
+
+/* Few in a burst are what somebody waits to answer; with many it is throughput that counts. */
+static void
+test_bursts(void **state)
+{
+	struct net net;
+
+	start(&net, &on_the_wire, UROCE_HOLD_FRAMES);
+	assert_int_equal(rte_ring_count(net.wire[0].rx[0]), 0);
+	assert_int_equal(uroce_worker_poll(net.workers[1]), 1);
+	assert_int_equal(rte_ring_count(net.wire[0].rx[0]), 1);
+	finish(&net, UROCE_HOLD_FRAMES);
+
+	start(&net, &on_the_wire, UROCE_HOLD_FRAMES + 1);
+	assert_int_equal(rte_ring_count(net.wire[0].rx[0]), 1);
+	finish(&net, UROCE_HOLD_FRAMES + 1);
+}
+
+/* The same between devices of the process. */
+static void
+test_loopback_bursts(void **state)
+{
+	struct net net;
+
+	start(&net, &looped_back, UROCE_HOLD_FRAMES);
+	assert_int_equal(rte_ring_count(net.workers[0]->inbox), 0);
+	assert_int_equal(uroce_worker_poll(net.workers[1]), 1);
+	assert_int_equal(rte_ring_count(net.workers[0]->inbox), 1);
+	finish(&net, UROCE_HOLD_FRAMES);
+
+	start(&net, &looped_back, UROCE_HOLD_FRAMES + 1);
+	assert_int_equal(rte_ring_count(net.workers[0]->inbox), 1);
+	finish(&net, UROCE_HOLD_FRAMES + 1);
+}
+
+/* A port that takes nothing is no reason to forget it, nor to let those go first who send more. */
+static void
+test_no_room(void **state)
+{
+	struct rte_ring *ring;
+	unsigned int nothing;
+	struct net net;
+
+	start(&net, &on_the_wire, 1);
+	ring = net.wire[0].rx[0];
+	nothing = rte_ring_free_count(ring);
+	for (unsigned int i = 0; i < nothing; i++)
+		assert_int_equal(rte_ring_enqueue(ring, &net), 0);
+	for (unsigned int i = 0; i < WRITES; i++)
+		end_post(&net.ends[1], IBV_WR_RDMA_WRITE, &net.ends[0], 8, 0);
+	assert_true(uroce_engine_has_due(&net.workers[1]->engine));
+	assert_int_equal(uroce_worker_poll(net.workers[1]), 0);
+	assert_false(uroce_engine_has_due(&net.workers[1]->engine));
+	for (void *frame; nothing-- > 0;)
+		assert_int_equal(rte_ring_dequeue(ring, &frame), 0);
+	for (unsigned int i = 0; i < WRITES; i++)
+		net_expect_ok(&net, &net.ends[1], IBV_WC_RDMA_WRITE);
+	finish(&net, 1);
+}
+
+/* A request is acknowledged in the next round, behind what the application has answered in between. */
+static void
+test_answer_first(void **state)
+{
+	struct ibv_wc wc;
+	uint8_t opcodes[4];
+	struct net net;
+	struct end *a = &net.ends[0], *b = &net.ends[1];
+
+	start(&net, &on_the_wire, 1);
+	assert_int_equal(rte_ring_count(net.wire[0].rx[0]), 0);
+	end_post(b, IBV_WR_RDMA_WRITE, a, 8, 0);
+	assert_int_equal(uroce_worker_poll(net.workers[1]), 2);
+	assert_int_equal(opcodes_in(net.wire[0].rx[0], opcodes, RTE_DIM(opcodes)), 2);
+	assert_int_equal(opcodes[0], 0x0a); /* WRITE ONLY */
+	assert_int_equal(opcodes[1], 0x11); /* ACKNOWLEDGE */
+	assert_int_equal(uroce_worker_poll(net.workers[0]), 2);
+	assert_int_equal(uroce_poll_cq(a->cq, 1, &wc), 1);
+	net_expect_ok(&net, b, IBV_WC_RDMA_WRITE);
+	net_close(&net);
+}
+
+/* Who has his message and ends his QP, or never polls again, owes nothing. */
+static void
+test_acknowledged_before_the_end(void **state)
+{
+	struct ibv_qp_attr reset = { .qp_state = IBV_QPS_RESET };
+	struct net net;
+
+	start(&net, &on_the_wire, 1);
+	assert_int_equal(rte_ring_count(net.wire[0].rx[0]), 0);
+	assert_int_equal(uroce_modify_qp(net.ends[1].qp, &reset, IBV_QP_STATE), 0);
+	assert_int_equal(rte_ring_count(net.wire[0].rx[0]), 1);
+	net.nb_workers = 1;
+	net_expect_ok(&net, &net.ends[0], IBV_WC_RDMA_WRITE);
+	net.nb_workers = 2;
+	net_close(&net);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_answer_first),
+		cmocka_unit_test(test_bursts),
+		cmocka_unit_test(test_loopback_bursts),
+		cmocka_unit_test(test_no_room),
+		cmocka_unit_test(test_acknowledged_before_the_end),
+	};
+
+	test_eal_init(NULL);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

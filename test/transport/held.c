@@ -1,0 +1,437 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * Acknowledgements that wait for the next round: which do, when they leave, and what becomes of them when something
+ * happens meanwhile.
+ */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "gaps.h"
+#include "peer.h"
+#include "uroce_config.h"
+
+static struct peer_packet
+write_request(const struct peer *p, uint32_t psn)
+{
+	return (struct peer_packet){ .opcode = UROCE_RC_WRITE_ONLY, .psn = psn, .ack_req = true, .rkey = p->mr->rkey,
+				     .va = (uintptr_t)p->buffer, .dma_len = 8, .payload_bytes = 8 };
+}
+
+static void
+start(struct peer *p, const struct peer_conf *conf)
+{
+	peer_start(p, conf);
+	peer_expect_nothing(p); /* the turn that it has from becoming RTS */
+	p->engine.holds = true;
+}
+
+static void
+take_write(struct peer *p, uint32_t psn)
+{
+	struct peer_packet in = write_request(p, psn);
+
+	assert_int_equal(peer_in(p, &in), UROCE_OK);
+}
+
+static void
+take_read(struct peer *p, uint32_t psn)
+{
+	struct peer_packet in = {
+		.opcode = UROCE_RC_READ_REQUEST,
+		.psn = psn,
+		.ack_req = true,
+		.rkey = p->mr->rkey,
+		.va = (uintptr_t)p->buffer,
+		.dma_len = 8,
+	};
+
+	assert_int_equal(peer_in(p, &in), UROCE_OK);
+}
+
+/* From here on the peer is another QP's. */
+static struct ibv_qp *
+another_qp(struct peer *p, uint32_t rq_psn)
+{
+	struct ibv_qp_init_attr init = {
+		.qp_type = IBV_QPT_RC,
+		.send_cq = p->send_cq,
+		.recv_cq = p->recv_cq,
+		.cap = { .max_send_wr = 1, .max_recv_wr = 1, .max_send_sge = 1, .max_recv_sge = 1 },
+	};
+
+	p->qp = uroce_create_qp(p->pd, &init);
+	assert_non_null(p->qp);
+	peer_connect(p->qp, &(struct peer_conf){ .rq_psn = rq_psn });
+	peer_expect_nothing(p);
+	return p->qp;
+}
+
+static void
+expect_no_held(struct peer *p)
+{
+	struct peer_packet out;
+
+	assert_false(peer_out_held(p, &out));
+}
+
+static void
+expect_held_ack(struct peer *p, uint32_t psn, uint32_t msn)
+{
+	struct peer_packet out;
+
+	assert_true(peer_out_held(p, &out));
+	assert_int_equal(out.opcode, UROCE_RC_ACKNOWLEDGE);
+	assert_int_equal(out.psn, psn);
+	assert_int_equal(out.syndrome, PEER_UNLIMITED);
+	assert_int_equal(out.msn, msn);
+}
+
+static void
+it_waits_for_one_round(void **state)
+{
+	struct peer p;
+
+	(void)state;
+	start(&p, NULL);
+	take_write(&p, PEER_RQ_PSN);
+	peer_expect_nothing(&p);
+	expect_no_held(&p);
+	assert_false(uroce_engine_has_due(&p.engine));
+	assert_int_equal(uroce_engine_deadline(&p.engine), p.now_ns);
+
+	uroce_engine_acks_due(&p.engine);
+	assert_true(uroce_engine_has_due(&p.engine));
+	peer_expect_nothing(&p);
+	expect_held_ack(&p, PEER_RQ_PSN, 1);
+	expect_no_held(&p);
+	assert_false(uroce_engine_has_due(&p.engine));
+	assert_int_equal(uroce_engine_deadline(&p.engine), UINT64_MAX);
+	peer_stop(&p);
+}
+
+/* Requests of two rounds: the older one says when, the later one what. */
+static void
+one_stands_for_all(void **state)
+{
+	struct peer p;
+
+	(void)state;
+	start(&p, NULL);
+	take_write(&p, PEER_RQ_PSN);
+	uroce_engine_acks_due(&p.engine);
+	take_write(&p, PEER_RQ_PSN + 1);
+	take_write(&p, PEER_RQ_PSN + 2);
+	expect_held_ack(&p, PEER_RQ_PSN + 2, 3);
+	uroce_engine_acks_due(&p.engine);
+	expect_no_held(&p);
+	take_write(&p, PEER_RQ_PSN + 3);
+	uroce_engine_acks_due(&p.engine);
+	expect_held_ack(&p, PEER_RQ_PSN + 3, 4);
+	peer_stop(&p);
+}
+
+/* Where the port is full they get a turn, and keep it, whatever comes meanwhile. */
+static void
+who_finds_no_room_gets_a_turn(void **state)
+{
+	struct peer p;
+
+	(void)state;
+	start(&p, NULL);
+	take_write(&p, PEER_RQ_PSN);
+	uroce_engine_acks_due(&p.engine);
+	uroce_engine_requeue_held(&p.engine);
+	assert_false(uroce_engine_has_due(&p.engine));
+	take_write(&p, PEER_RQ_PSN + 1);
+	peer_expect_ack(&p, PEER_UNLIMITED, PEER_RQ_PSN + 1, 2);
+	uroce_engine_acks_due(&p.engine);
+	expect_no_held(&p);
+
+	take_write(&p, PEER_RQ_PSN + 2);
+	peer_expect_nothing(&p);
+	uroce_engine_acks_due(&p.engine);
+	expect_held_ack(&p, PEER_RQ_PSN + 2, 3);
+	peer_stop(&p);
+}
+
+/* What is posted leaves without it, whatever else gives the QP its turn. */
+static void
+requests_go_first(void **state)
+{
+	struct peer_packet ack = {
+		.opcode = UROCE_RC_ACKNOWLEDGE,
+		.psn = PEER_SQ_PSN,
+		.syndrome = PEER_UNLIMITED,
+		.msn = 1,
+	};
+	struct peer p;
+
+	(void)state;
+	start(&p, NULL);
+	peer_post(&p, IBV_WR_RDMA_WRITE, 0, 8, 1, 0);
+	peer_expect(&p, UROCE_RC_WRITE_ONLY, PEER_SQ_PSN);
+	take_write(&p, PEER_RQ_PSN);
+	assert_int_equal(peer_in(&p, &ack), UROCE_OK);
+	peer_post(&p, IBV_WR_RDMA_WRITE, 0, 8, 2, 0);
+	peer_expect(&p, UROCE_RC_WRITE_ONLY, PEER_SQ_PSN + 1);
+	peer_expect_nothing(&p);
+	uroce_engine_acks_due(&p.engine);
+	expect_held_ack(&p, PEER_RQ_PSN, 1);
+	peer_expect_nothing(&p);
+	peer_stop(&p);
+}
+
+static void
+a_nak_does_not_wait(void **state)
+{
+	struct peer_packet in;
+	struct peer p;
+
+	(void)state;
+	start(&p, NULL);
+	in = write_request(&p, PEER_RQ_PSN + 1);
+	take_write(&p, PEER_RQ_PSN);
+	in.rkey ^= 0x100;
+	assert_int_equal(peer_in(&p, &in), UROCE_NAK_ACCESS);
+	peer_expect_ack(&p, UROCE_AETH_NAK | 2, PEER_RQ_PSN + 1, 1);
+	uroce_engine_acks_due(&p.engine);
+	expect_no_held(&p);
+	peer_expect_nothing(&p);
+	assert_false(uroce_engine_has_due(&p.engine));
+	peer_stop(&p);
+}
+
+/* Nor what is said while there is a gap: a peer waits for it to know what to send again. */
+static void
+nor_does_what_tells_of_a_gap(void **state)
+{
+	struct peer p;
+
+	(void)state;
+	start(&p, NULL);
+	take_write(&p, PEER_RQ_PSN);
+	assert_int_equal(gap_in_write(&p, PEER_RQ_PSN + 2, true), UROCE_EARLY);
+	peer_expect_ack(&p, UROCE_AETH_SEQUENCE_NAK, PEER_RQ_PSN + 1, 1);
+	assert_int_equal(gap_in_write(&p, PEER_RQ_PSN, true), UROCE_DUPLICATE);
+	peer_expect_ack(&p, PEER_UNLIMITED, PEER_RQ_PSN, 1);
+	uroce_engine_acks_due(&p.engine);
+	expect_no_held(&p);
+	peer_stop(&p);
+}
+
+static void
+nor_does_a_sack(void **state)
+{
+	struct peer p;
+
+	(void)state;
+	start(&p, NULL);
+	assert_int_equal(gap_in_ask(&p, PEER_RQ_PSN + 3), UROCE_OK);
+	peer_expect(&p, UROCE_RC_SACK, PEER_RQ_PSN);
+	peer_expect_nothing(&p);
+	uroce_engine_acks_due(&p.engine);
+	expect_no_held(&p);
+	peer_stop(&p);
+}
+
+/* A READ's response makes the acknowledgement before it unnecessary, and goes before the one behind it. */
+static void
+a_response_does_not_wait(void **state)
+{
+	struct peer p;
+
+	(void)state;
+	start(&p, NULL);
+	take_write(&p, PEER_RQ_PSN);
+	take_read(&p, PEER_RQ_PSN + 1);
+	take_write(&p, PEER_RQ_PSN + 2);
+	peer_expect(&p, UROCE_RC_READ_RESPONSE_ONLY, PEER_RQ_PSN + 1);
+	peer_expect_nothing(&p);
+	uroce_engine_acks_due(&p.engine);
+	expect_held_ack(&p, PEER_RQ_PSN + 2, 3);
+
+	take_write(&p, PEER_RQ_PSN + 3);
+	take_read(&p, PEER_RQ_PSN + 4);
+	uroce_engine_acks_due(&p.engine);
+	expect_no_held(&p);
+	peer_expect(&p, UROCE_RC_READ_RESPONSE_ONLY, PEER_RQ_PSN + 4);
+	peer_expect_nothing(&p);
+	peer_stop(&p);
+}
+
+/* When its time comes a READ is still to be answered: then it follows in the QP's turn. */
+static void
+it_waits_for_a_response(void **state)
+{
+	struct peer p;
+
+	(void)state;
+	start(&p, NULL);
+	take_read(&p, PEER_RQ_PSN);
+	take_write(&p, PEER_RQ_PSN + 1);
+	uroce_engine_acks_due(&p.engine);
+	expect_no_held(&p);
+	peer_expect(&p, UROCE_RC_READ_RESPONSE_ONLY, PEER_RQ_PSN);
+	peer_expect_ack(&p, PEER_UNLIMITED, PEER_RQ_PSN + 1, 2);
+	peer_expect_nothing(&p);
+	peer_stop(&p);
+}
+
+static void
+no_mbuf(void **state)
+{
+	static struct rte_mbuf *mbufs[1023];
+	struct peer p;
+
+	(void)state;
+	start(&p, NULL);
+	take_write(&p, PEER_RQ_PSN);
+	uroce_engine_acks_due(&p.engine);
+	assert_int_equal(rte_pktmbuf_alloc_bulk(p.headers, mbufs, RTE_DIM(mbufs)), 0);
+	expect_no_held(&p);
+	peer_expect_nothing(&p);
+	rte_pktmbuf_free_bulk(mbufs, RTE_DIM(mbufs));
+	peer_expect_ack(&p, PEER_UNLIMITED, PEER_RQ_PSN, 1);
+	peer_expect_nothing(&p);
+	peer_stop(&p);
+}
+
+/* How many QPs wait. */
+static unsigned int
+held(const struct uroce_engine *e)
+{
+	unsigned int n = 0;
+
+	for (uint32_t i = e->held_head; i != e->held_tail; i++)
+		n += e->held[i & (UROCE_HELD_ACKS - 1)] != NULL;
+	return n;
+}
+
+/* With the QP's life goes what is owed; the next one's is owed again. */
+static void
+the_qp_begins_anew(void **state)
+{
+	struct ibv_qp_attr reset = { .qp_state = IBV_QPS_RESET };
+	struct peer p;
+
+	(void)state;
+	start(&p, NULL);
+	take_write(&p, PEER_RQ_PSN);
+	assert_int_equal(uroce_modify_qp(p.qp, &reset, IBV_QP_STATE), 0);
+	assert_int_equal(held(&p.engine), 0);
+	uroce_engine_acks_due(&p.engine);
+	expect_no_held(&p);
+	peer_expect_nothing(&p);
+
+	peer_connect(p.qp, &(struct peer_conf){ .rq_psn = PEER_RQ_PSN });
+	peer_expect_nothing(&p);
+	take_write(&p, PEER_RQ_PSN);
+	uroce_engine_acks_due(&p.engine);
+	expect_held_ack(&p, PEER_RQ_PSN, 1);
+	peer_stop(&p);
+}
+
+/* Nothing leads to one that is gone; another QP's acknowledgement stays. */
+static void
+the_qp_goes(void **state)
+{
+	struct ibv_qp *first, *second;
+	struct peer p;
+
+	(void)state;
+	start(&p, NULL);
+	first = p.qp;
+	for (unsigned int i = 0; i < 2; i++) {
+		second = another_qp(&p, PEER_RQ_PSN);
+		take_write(&p, PEER_RQ_PSN);
+		another_qp(&p, PEER_RQ_PSN);
+		take_write(&p, PEER_RQ_PSN);
+		assert_int_equal(uroce_destroy_qp(second), 0);
+		assert_int_equal(held(&p.engine), 1);
+		uroce_engine_acks_due(&p.engine);
+		if (i == 0) {
+			expect_held_ack(&p, PEER_RQ_PSN, 1);
+			expect_no_held(&p);
+		} else {
+			uroce_engine_requeue_held(&p.engine);
+			peer_expect_ack(&p, PEER_UNLIMITED, PEER_RQ_PSN, 1);
+		}
+		assert_int_equal(uroce_destroy_qp(p.qp), 0);
+	}
+	p.qp = first;
+	peer_stop(&p);
+}
+
+/* There is room for so many QPs, each in one place; the next one's does not wait. */
+static void
+too_many(void **state)
+{
+	const struct peer_conf conf = { .log2_max_qp = 10, .rq_psn = PEER_RQ_PSN - 1 };
+	struct ibv_qp *qps[UROCE_HELD_ACKS], *first;
+	struct peer p;
+
+	(void)state;
+	start(&p, &conf);
+	first = p.qp;
+	take_write(&p, PEER_RQ_PSN - 1);
+	take_write(&p, PEER_RQ_PSN);
+	for (unsigned int i = 0; i < RTE_DIM(qps); i++) {
+		qps[i] = another_qp(&p, PEER_RQ_PSN + 1 + i);
+		take_write(&p, PEER_RQ_PSN + 1 + i);
+	}
+	peer_expect_ack(&p, PEER_UNLIMITED, PEER_RQ_PSN + UROCE_HELD_ACKS, 1);
+	peer_expect_nothing(&p);
+	uroce_engine_acks_due(&p.engine);
+	for (unsigned int i = 0; i < UROCE_HELD_ACKS; i++)
+		expect_held_ack(&p, PEER_RQ_PSN + i, i == 0 ? 2 : 1);
+	expect_no_held(&p);
+	for (unsigned int i = 0; i < RTE_DIM(qps); i++)
+		assert_int_equal(uroce_destroy_qp(qps[i]), 0);
+	p.qp = first;
+	peer_stop(&p);
+}
+
+/* An engine that nobody has told leaves nothing behind. */
+static void
+none_waits_unless_told(void **state)
+{
+	struct peer p;
+
+	(void)state;
+	peer_start(&p, NULL);
+	take_write(&p, PEER_RQ_PSN);
+	uroce_engine_acks_due(&p.engine);
+	assert_false(uroce_engine_has_due(&p.engine));
+	peer_expect_ack(&p, PEER_UNLIMITED, PEER_RQ_PSN, 1);
+	peer_stop(&p);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(it_waits_for_one_round),
+		cmocka_unit_test(one_stands_for_all),
+		cmocka_unit_test(who_finds_no_room_gets_a_turn),
+		cmocka_unit_test(requests_go_first),
+		cmocka_unit_test(a_nak_does_not_wait),
+		cmocka_unit_test(nor_does_what_tells_of_a_gap),
+		cmocka_unit_test(nor_does_a_sack),
+		cmocka_unit_test(a_response_does_not_wait),
+		cmocka_unit_test(it_waits_for_a_response),
+		cmocka_unit_test(no_mbuf),
+		cmocka_unit_test(the_qp_begins_anew),
+		cmocka_unit_test(the_qp_goes),
+		cmocka_unit_test(too_many),
+		cmocka_unit_test(none_waits_unless_told),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
