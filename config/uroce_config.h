@@ -130,6 +130,7 @@
 #define UROCE_PAYLOAD_MBUFS 2047	/* per worker: few, so that they stay in cache */
 #define UROCE_MBUF_CACHE 512		/* EAL's most: a window of chains goes round in it */
 #define UROCE_INBOX 512			/* frames handed over to a worker and not yet taken: few of a pool's */
+#define UROCE_RX_AHEAD 4		/* a packet's QP is brought near so many frames before its turn */
 #define UROCE_HOLD_FRAMES 4		/* ACKs are held while a burst has no more frames: somebody waits for answers */
 #define UROCE_HELD_ACKS 256		/* QPs of a worker whose ACKs wait for its next round; a power of 2 */
 #define UROCE_POLL_BURSTS 4		/* bursts sent in one poll; received is one, of each queue */

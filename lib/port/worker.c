@@ -13,6 +13,7 @@
 #include <rte_prefetch.h>
 
 #include "mem/rcu.h"
+#include "port/ahead.h"
 #include "port/clock.h"
 #include "port/rx.h"
 #include "port/tx.h"
@@ -128,6 +129,15 @@ group_add(struct uroce_worker *w, struct uroce_port_queue *q, struct batch *b)
 	return UROCE_OK;
 }
 
+/* By the time that all of the batch is decoded it is there. */
+static inline void
+prefetch_key(const struct uroce_device *dev, const struct uroce_packet *p)
+{
+	const struct uroce_reth *reth = uroce_packet_ext(p, UROCE_EXT_RETH);
+
+	uroce_key_prefetch(&dev->mrs, rte_be_to_cpu_32(reth->rkey));
+}
+
 /* Add the packet that has been decoded at the batch's end, if its QP is ours. */
 static enum uroce_verdict
 batch_add(struct uroce_worker *w, struct uroce_port_queue *q, struct batch *b)
@@ -144,6 +154,8 @@ batch_add(struct uroce_worker *w, struct uroce_port_queue *q, struct batch *b)
 		b->done_count--; /* the other worker frees it */
 		return UROCE_OK;
 	}
+	if (p->info->ext[UROCE_EXT_RETH] != 0)
+		prefetch_key(&q->port->dev, p);
 	b->qps[b->packet_count++] = qp;
 	return UROCE_OK;
 }
@@ -242,6 +254,7 @@ static unsigned int
 queue_receive(struct uroce_worker *w, struct uroce_port_queue *q)
 {
 	struct rte_mbuf *frames[UROCE_BURST];
+	struct uroce_ahead ahead;
 	struct batch b;
 	unsigned int n;
 
@@ -251,7 +264,14 @@ queue_receive(struct uroce_worker *w, struct uroce_port_queue *q)
 		return 0;
 	batch_init(&b);
 	prefetch(frames, n);
+	uroce_ahead_init(&ahead, &q->port->dev, frames, n > 1 ? n : 0);
+	for (unsigned int i = 0; i < 2 * UROCE_RX_AHEAD; i++)
+		uroce_ahead_look(&ahead, i);
+	for (unsigned int i = 0; i < UROCE_RX_AHEAD; i++)
+		uroce_ahead_take(&ahead, i, &w->engine);
 	for (unsigned int i = 0; i < n; i++) {
+		uroce_ahead_look(&ahead, i + 2 * UROCE_RX_AHEAD);
+		uroce_ahead_take(&ahead, i + UROCE_RX_AHEAD, &w->engine);
 		batch_frame(w, q, &b, frames[i]);
 	}
 	batch_finish(w, &b);
