@@ -14,6 +14,7 @@
 
 #include "mem/rcu.h"
 #include "port/ahead.h"
+#include "port/alike.h"
 #include "port/clock.h"
 #include "port/rx.h"
 #include "port/tx.h"
@@ -30,6 +31,8 @@
 struct batch {
 	unsigned int packet_count;
 	unsigned int done_count;
+	uint32_t payload_bytes; /* of the packets */
+	struct uroce_alike alike; /* the last one that was checked header by header */
 	struct uroce_qp *qps[UROCE_BURST];
 	struct uroce_packet packets[UROCE_BURST];
 	struct rte_mbuf *done[UROCE_BURST]; /* freed when the engine has read them */
@@ -41,6 +44,8 @@ batch_init(struct batch *b)
 {
 	b->packet_count = 0;
 	b->done_count = 0;
+	b->payload_bytes = 0;
+	b->alike.q = NULL;
 }
 
 /* What the packets lie in is not freed yet. */
@@ -50,6 +55,7 @@ batch_deliver(struct uroce_worker *w, struct batch *b)
 	if (b->packet_count != 0)
 		uroce_engine_receive(&w->engine, b->qps, b->packets, b->packet_count, w->now_ns);
 	b->packet_count = 0;
+	b->payload_bytes = 0;
 }
 
 static void
@@ -157,6 +163,9 @@ batch_add(struct uroce_worker *w, struct uroce_port_queue *q, struct batch *b)
 	if (p->info->ext[UROCE_EXT_RETH] != 0)
 		prefetch_key(&q->port->dev, p);
 	b->qps[b->packet_count++] = qp;
+	b->payload_bytes += p->payload_bytes;
+	if (b->payload_bytes >= UROCE_BATCH_BYTES)
+		batch_deliver(w, b);
 	return UROCE_OK;
 }
 
@@ -167,7 +176,13 @@ batch_frame(struct uroce_worker *w, struct uroce_port_queue *q, struct batch *b,
 	enum uroce_verdict v;
 
 	b->done[b->done_count++] = m;
-	v = uroce_rx_frame(q, m, w->now_ns, p);
+	if (likely(uroce_alike_is(&b->alike, q, m))) {
+		v = uroce_packet_decode_alike(m, UROCE_ALIKE_IP, p);
+	} else {
+		v = uroce_rx_frame(q, m, w->now_ns, p);
+		if (v == UROCE_OK && p->info != NULL)
+			uroce_alike_set(&b->alike, q, p);
+	}
 	if (likely(v == UROCE_OK && p->info != NULL))
 		v = batch_add(w, q, b);
 	if (unlikely(v != UROCE_OK))

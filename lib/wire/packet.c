@@ -200,6 +200,25 @@ icrc_check(const struct uroce_packet *p, const struct span *l4)
 	return UROCE_OK;
 }
 
+/* What is behind the UDP header, and all of it at the end. */
+static inline enum uroce_verdict
+ib_decode(struct uroce_packet *p, const struct span *l4, const struct span *ib)
+{
+	enum uroce_verdict v = bth_decode(p, ib);
+
+	if (v != UROCE_OK)
+		return v;
+	v = icrc_check(p, l4);
+	if (v != UROCE_OK)
+		return v;
+	p->dest_qpn = uroce_get24(p->bth->dest_qp);
+	p->psn = uroce_get24(p->bth->psn);
+	p->pkey = rte_be_to_cpu_16(p->bth->pkey);
+	p->ack_req = (p->bth->ack & UROCE_BTH_ACKREQ) != 0;
+	p->solicited = (p->bth->flags & UROCE_BTH_SE) != 0;
+	return UROCE_OK;
+}
+
 enum uroce_verdict
 uroce_packet_decode(struct rte_mbuf *m, uint16_t l3_offset, struct uroce_packet *p)
 {
@@ -214,18 +233,29 @@ uroce_packet_decode(struct rte_mbuf *m, uint16_t l3_offset, struct uroce_packet 
 	v = udp_decode(p, &l4, &ib);
 	if (v != UROCE_OK)
 		return v;
-	v = bth_decode(p, &ib);
-	if (v != UROCE_OK)
-		return v;
-	v = icrc_check(p, &l4);
-	if (v != UROCE_OK)
-		return v;
-	p->dest_qpn = uroce_get24(p->bth->dest_qp);
-	p->psn = uroce_get24(p->bth->psn);
-	p->pkey = rte_be_to_cpu_16(p->bth->pkey);
-	p->ack_req = (p->bth->ack & UROCE_BTH_ACKREQ) != 0;
-	p->solicited = (p->bth->flags & UROCE_BTH_SE) != 0;
-	return UROCE_OK;
+	return ib_decode(p, &l4, &ib);
+}
+
+enum uroce_verdict
+uroce_packet_decode_alike(struct rte_mbuf *m, uint16_t l3_offset, struct uroce_packet *p)
+{
+	const struct rte_ipv4_hdr *ip = rte_pktmbuf_mtod_offset(m, const void *, l3_offset);
+	const struct rte_udp_hdr *udp = (const struct rte_udp_hdr *)(ip + 1);
+	uint32_t total_bytes = rte_be_to_cpu_16(ip->total_length);
+	struct span l4 = { l3_offset + sizeof(*ip), total_bytes - sizeof(*ip) };
+	struct span ib = { l4.offset + sizeof(*udp), l4.bytes - sizeof(*udp) };
+
+	if (unlikely(total_bytes < sizeof(*ip) + sizeof(*udp) || total_bytes > rte_pktmbuf_pkt_len(m) - l3_offset ||
+		     !ipv4_checksum_ok(m, ip, sizeof(*ip)) || rte_be_to_cpu_16(udp->dgram_len) != l4.bytes))
+		return uroce_packet_decode(m, l3_offset, p);	/* which says what is wrong */
+	p->mbuf = m;
+	p->l3_offset = l3_offset;
+	p->ip_version = 4;
+	p->traffic_class = ip->type_of_service;
+	p->src_ip = (const uint8_t *)&ip->src_addr;
+	p->dst_ip = (const uint8_t *)&ip->dst_addr;
+	p->udp_src_port = rte_be_to_cpu_16(udp->src_port);
+	return ib_decode(p, &l4, &ib);
 }
 
 void

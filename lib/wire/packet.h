@@ -48,6 +48,12 @@ struct uroce_packet {
 enum uroce_verdict uroce_packet_decode(struct rte_mbuf *m, uint16_t l3_offset,
 				       struct uroce_packet *p);
 
+/**
+ * The same where it is known, of a frame before, that an IPv4 header without options, of no fragment, and a UDP header
+ * to RoCE's port are all in the first segment; their lengths and checksum are not.
+ */
+enum uroce_verdict uroce_packet_decode_alike(struct rte_mbuf *m, uint16_t l3_offset, struct uroce_packet *p);
+
 /** Copy payload bytes out of the mbuf chain; offset + len must lie within payload_bytes. */
 void uroce_packet_copy(const struct uroce_packet *p, uint32_t offset, void *dst, uint32_t len);
 
