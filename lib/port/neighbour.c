@@ -348,3 +348,18 @@ uroce_neighbours_due(struct uroce_neighbours *t, uint64_t now_ns, struct uroce_p
 	rte_spinlock_unlock(&t->lock);
 	return count;
 }
+
+void
+uroce_neighbours_link(struct uroce_neighbours *t, bool up)
+{
+	rte_spinlock_lock(&t->lock);
+	for (uint32_t i = 0; i < t->capacity; i++) {
+		struct uroce_neighbour *n = &t->entries[i];
+
+		if (n->state == UROCE_NEIGHBOUR_FREE || (up && n->lladdr != 0))
+			continue;
+		__atomic_store_n(&n->lladdr, 0, __ATOMIC_RELEASE);
+		ask(n);
+	}
+	rte_spinlock_unlock(&t->lock);
+}

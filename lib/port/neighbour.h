@@ -114,6 +114,10 @@ unsigned int uroce_neighbour_learn(struct uroce_neighbours *t, const uint8_t add
 unsigned int uroce_neighbours_due(struct uroce_neighbours *t, uint64_t now_ns,
 				  struct uroce_probe *probes, unsigned int room, uint64_t *next_ns);
 
+/** The port's link has gone: behind the next one may be others with the same addresses, so none is known any more. It has
+ * come: who is not known is due for a probe. */
+void uroce_neighbours_link(struct uroce_neighbours *t, bool up);
+
 static inline uint64_t
 uroce_neighbour_mac_word(const struct rte_ether_addr *mac)
 {

@@ -72,6 +72,7 @@ struct uroce_port {
 	rte_spinlock_t link_lock; /* link_up, removed, and the order of their events */
 	bool link_up;             /* as the application was told */
 	bool removed;             /* the device is gone */
+	uint64_t link_downed;     /* how often it has gone; others: relaxed read */
 	uint64_t link_due_ns;     /* worker 0: rw */
 
 	/* control threads */

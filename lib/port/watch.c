@@ -51,6 +51,9 @@ uroce_watch_link(struct uroce_port *port)
 	if (up == port->link_up)
 		goto unlock;
 	port->link_up = up;
+	if (!up)
+		uroce_count(&port->link_downed, 1);
+	uroce_neighbours_link(&port->neighbours, up);
 	if (up) {
 		/* behind it may be another switch */
 		uroce_groups_renew(&port->groups);
@@ -93,8 +96,10 @@ removed(struct uroce_port *port)
 		port->removed = true;
 		up = port->link_up;
 		port->link_up = false;
-		if (up)
+		if (up) {
+			uroce_count(&port->link_downed, 1);
 			tell(port, IBV_EVENT_PORT_ERR);
+		}
 		tell(port, IBV_EVENT_DEVICE_FATAL);
 		UROCE_LOG(ERR, "%s: port %u has been removed\n", port->dev.ibv.name, port->port_id);
 	}

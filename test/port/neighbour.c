@@ -267,6 +267,34 @@ test_learn(void **state)
 	uroce_neighbour_put(&table, n, S);
 }
 
+/* A link that goes takes what was known along; one that comes leaves what has been learned since. */
+static void
+test_link(void **state)
+{
+	struct uroce_neighbour *n = uroce_neighbour_get(&table, addr(1));
+	struct uroce_neighbour *other = uroce_neighbour_get(&table, addr(2));
+	uint64_t now = S, next;
+
+	uroce_neighbour_learn(&table, addr(1), &mac_a, SOLICITED, now, frames);
+	uroce_neighbours_link(&table, false);
+	assert_int_equal(n->lladdr, 0);
+	/* whom nobody answers for is given up */
+	for (unsigned int i = 0; i < UROCE_NEIGHBOUR_PROBES; i++, now = next) {
+		assert_int_equal(due(now, &next), 2);
+		assert_true(rte_is_zero_ether_addr(&probes[0].mac));
+	}
+	assert_int_equal(due(now, &next), 0);
+	assert_int_equal(n->state, UROCE_NEIGHBOUR_FAILED);
+	/* the next peer has said who it is before the link was seen to be there */
+	uroce_neighbour_learn(&table, addr(1), &mac_b, SOLICITED, now, frames);
+	uroce_neighbours_link(&table, true);
+	assert_int_equal(n->lladdr, uroce_neighbour_mac_word(&mac_b));
+	assert_int_equal(due(now, &next), 1);
+	assert_memory_equal(probes[0].addr, addr(2), 16);
+	uroce_neighbour_put(&table, n, now);
+	uroce_neighbour_put(&table, other, now);
+}
+
 static void
 test_full(void **state)
 {
@@ -299,6 +327,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_frames_of_many, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_frames_dropped, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_age, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_link, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_unused, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_learn, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_full, setup, teardown),

@@ -18,10 +18,9 @@
 
 #include "eal.h"
 #include "port/clock.h"
-#include "port/upkeep.h"
 #include "port/watch.h"
-#include "port/worker.h"
 #include "tap.h"
+#include "wire/gid.h"
 #include "uroce_cma.h"
 
 static const char *const cidrs[] = { "10.0.0.1/24", NULL };
@@ -104,37 +103,39 @@ port_state(struct tap *t)
 	return attr.state;
 }
 
-static void
-upkeep(struct tap *t, uint64_t now_ns)
-{
-	uroce_worker_enter(t->worker);
-	uroce_port_upkeep(&t->port->queues[0], now_ns);
-	uroce_worker_exit(t->worker);
-}
-
 /* The driver does not call: worker 0 asks, but not all the time. */
 static void
 test_polled_link(void **state)
 {
 	uint64_t now_ns = uroce_clock_ns() + 3600 * UINT64_C(1000000000);
+	const struct rte_ether_addr peer = { { 2, 0, 0, 0, 0, 0x99 } };
+	struct rte_mbuf *frames[UROCE_NEIGHBOUR_PENDING];
+	struct uroce_neighbour *n;
+	uint8_t gid[16];
 	struct tap t;
 
 	open_device(&t);
-	upkeep(&t, now_ns);
+	uroce_gid_from_ipv4(gid, RTE_BE32(0x0a000002));
+	n = uroce_neighbour_get(&t.port->neighbours, gid);
+	uroce_neighbour_learn(&t.port->neighbours, gid, &peer, UROCE_NEIGHBOUR_SOLICITED, now_ns, frames);
+	tap_upkeep(&t, now_ns);
 	assert_true(t.port->upkeep_ns <= now_ns + UROCE_LINK_POLL_NS);
 	assert_int_equal(rte_eth_dev_set_link_down(t.wire.port_id), 0);
-	upkeep(&t, now_ns + UROCE_LINK_POLL_NS - 1);
+	tap_upkeep(&t, now_ns + UROCE_LINK_POLL_NS - 1);
 	expect_no_event(&t);
-	upkeep(&t, now_ns + UROCE_LINK_POLL_NS);
+	tap_upkeep(&t, now_ns + UROCE_LINK_POLL_NS);
 	expect_event(&t, IBV_EVENT_PORT_ERR);
+	assert_int_equal(n->lladdr, 0);	/* it may be somebody else when the link is back */
 	assert_int_equal(port_state(&t), IBV_PORT_DOWN);
-	upkeep(&t, now_ns + 2 * UROCE_LINK_POLL_NS);
+	tap_upkeep(&t, now_ns + 2 * UROCE_LINK_POLL_NS);
 	expect_no_event(&t);
 	assert_int_equal(rte_eth_dev_set_link_up(t.wire.port_id), 0);
-	upkeep(&t, now_ns + 3 * UROCE_LINK_POLL_NS);
+	tap_upkeep(&t, now_ns + 3 * UROCE_LINK_POLL_NS);
 	expect_event(&t, IBV_EVENT_PORT_ACTIVE);
 	assert_int_equal(port_state(&t), IBV_PORT_ACTIVE);
 	expect_no_event(&t);
+	assert_int_equal(t.port->link_downed, 1);
+	uroce_neighbour_put(&t.port->neighbours, n, now_ns);
 	tap_close(&t);
 }
 
@@ -170,7 +171,7 @@ test_removed(void **state)
 	expect_event(&t, IBV_EVENT_DEVICE_FATAL);
 	call(&t, RTE_ETH_EVENT_INTR_RMV);
 	call(&t, RTE_ETH_EVENT_INTR_LSC);
-	upkeep(&t, uroce_clock_ns() + 3600 * UINT64_C(1000000000));
+	tap_upkeep(&t, uroce_clock_ns() + 3600 * UINT64_C(1000000000));
 	expect_no_event(&t);
 	assert_int_equal(port_state(&t), IBV_PORT_DOWN);
 	assert_true(uroce_watch_is_removed(t.port));
