@@ -53,9 +53,18 @@ uroce_path_is_local(struct uroce_port *port, const uint8_t gid[16])
 	return loopback_find(port, gid) != NULL;
 }
 
+/* The SL is the priority of the VLAN's tag, as with RNICs. A frame without a tag has none. */
+static uint16_t
+vlan_tci(const struct uroce_port *port, const struct ibv_ah_attr *attr)
+{
+	return port->vlan != 0 ? (uint16_t)((attr->sl << RTE_VLAN_PRI_SHIFT & RTE_VLAN_PRI_MASK) | port->vlan)
+			       : UROCE_NO_VLAN;
+}
+
 /* @return whether the peer is in this process; then the frame is as the peer's port would get it */
 static bool
-loopback_init(struct uroce_port *port, struct uroce_path *path, struct uroce_template_conf *conf)
+loopback_init(struct uroce_port *port, struct uroce_path *path, const struct ibv_ah_attr *attr,
+	      struct uroce_template_conf *conf)
 {
 	struct uroce_port *peer;
 
@@ -65,7 +74,7 @@ loopback_init(struct uroce_port *port, struct uroce_path *path, struct uroce_tem
 		path->out = (uint16_t)(peer->dev.index + 1);
 		path->multi_seg = true;
 		conf->dst_mac = peer->mac;
-		conf->vlan_tci = peer->vlan != 0 ? peer->vlan : UROCE_NO_VLAN;
+		conf->vlan_tci = vlan_tci(peer, attr);
 	}
 	uroce_registry_unlock();
 	return peer != NULL;
@@ -104,7 +113,7 @@ conf_init(const struct uroce_port *port, const struct ibv_ah_attr *attr, uint16_
 {
 	*conf = (struct uroce_template_conf){
 		.src_mac = port->mac,
-		.vlan_tci = port->vlan != 0 ? port->vlan : UROCE_NO_VLAN,
+		.vlan_tci = vlan_tci(port, attr),
 		.traffic_class = attr->grh.traffic_class,
 		/* as Linux does: 0 and 1, which programs leave there, would not leave the link */
 		.hop_limit = attr->grh.hop_limit > 1 ? attr->grh.hop_limit : UROCE_HOP_LIMIT,
@@ -150,7 +159,7 @@ uroce_port_path_init(struct uroce_device *dev, const struct ibv_ah_attr *attr, u
 	path->multi_seg = port->multi_seg;
 	conf_init(port, attr, uroce_udp_src_port(attr->grh.flow_label, local_qpn, remote_qpn),
 		  &conf);
-	looped = loopback_init(port, path, &conf);
+	looped = loopback_init(port, path, attr, &conf);
 
 	pthread_mutex_lock(&port->lock);
 	ret = uroce_gid_get(port, attr->grh.sgid_index, path->sgid.raw);

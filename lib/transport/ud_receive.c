@@ -8,9 +8,14 @@
 #include <string.h>
 
 #include <rte_branch_prediction.h>
+#include <rte_ether.h>
 #include <rte_ip.h>
 
 #include "transport/internal.h"
+
+/* A frame without a tag has no priority. In its place mlx5 has what the GRH's 40 bytes are (A17.4.5.1), and UCX looks
+ * there which of them are the address. */
+enum { SL_IPV6 = 0x9, SL_IPV4 = 0xa };
 
 /* The 40 bytes in front: an IPv6 header, or zeros and an IPv4 header, without its options. */
 static int
@@ -54,6 +59,21 @@ payload_fits(const struct uroce_qp *qp, const struct uroce_rqe *rqe, const struc
 	       p->payload_bytes <= rqe->length - UROCE_GRH_BYTES;
 }
 
+/* The SL that the sender has given it: the priority of its tag, which the port may have taken off. */
+static uint8_t
+sl_of(const struct uroce_packet *p)
+{
+	const struct rte_vlan_hdr *tag;
+
+	if (likely(p->l3_offset == sizeof(struct rte_ether_hdr))) {
+		if (unlikely((p->mbuf->ol_flags & RTE_MBUF_F_RX_VLAN_STRIPPED) != 0))
+			return RTE_VLAN_TCI_PRI(p->mbuf->vlan_tci);
+		return p->ip_version == 6 ? SL_IPV6 : SL_IPV4;
+	}
+	tag = rte_pktmbuf_mtod_offset(p->mbuf, const struct rte_vlan_hdr *, sizeof(struct rte_ether_hdr));
+	return RTE_VLAN_TCI_PRI(rte_be_to_cpu_16(tag->vlan_tci));
+}
+
 enum uroce_verdict
 uroce_ud_receive(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p)
 {
@@ -61,6 +81,7 @@ uroce_ud_receive(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce
 	struct ibv_wc wc = {
 		.status = IBV_WC_SUCCESS, .opcode = IBV_WC_RECV, .wc_flags = IBV_WC_GRH,
 		.byte_len = p->payload_bytes + UROCE_GRH_BYTES, .src_qp = uroce_get24(deth->src_qp),
+		.sl = sl_of(p),
 	};
 	const struct uroce_rqe *rqe;
 

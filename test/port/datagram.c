@@ -26,6 +26,9 @@
 #define BYTES  8192
 #define GRH    40
 #define QKEY   0x00abcdef
+#define SL     5
+#define SL_IPV4 0xa
+#define SL_IPV6 0x9
 #define ROUNDS 2000 /* polls until a frame is where it goes, with the neighbour's address asked for before */
 
 struct end {
@@ -41,6 +44,7 @@ struct net {
 	struct test_rings wire[2];
 	struct uroce_worker *worker;
 	struct end ends[2];
+	uint8_t sl; /* as it arrives: VLANs have one, else it is the kind of the header */
 };
 
 static const struct ibv_qp_cap cap = { 16, 16, 1, 1, 256 };
@@ -77,6 +81,7 @@ net_open(struct net *net, const struct uroce_port_conf *conf, const char *a, con
 	const char *const cidrs[2] = { a, b };
 
 	memset(net, 0, sizeof(*net));
+	net->sl = conf->vlan != 0 ? SL : strchr(a, ':') != NULL ? SL_IPV6 : SL_IPV4;
 	test_rings_create_pair(&net->wire[0], &net->wire[1]);
 	net->worker = uroce_create_worker(-1);
 	assert_non_null(net->worker);
@@ -118,6 +123,7 @@ address_of(const struct end *peer)
 	return (struct ibv_ah_attr){
 		.is_global = 1,
 		.port_num = 1,
+		.sl = SL,
 		.grh = { .dgid = gid_of(peer), .sgid_index = 1, .hop_limit = 64, .traffic_class = 0x60 },
 	};
 }
@@ -208,6 +214,7 @@ ping_pong(struct net *net, uint32_t qkey, uint32_t bytes)
 	wc = wait_wc(net, b, IBV_WC_RECV);
 	assert_int_equal(wc.byte_len, GRH + bytes);
 	assert_int_equal(wc.src_qp, a->qp->qp_num);
+	assert_int_equal(wc.sl, net->sl);
 	assert_memory_equal(b->buffer + BYTES / 2 + GRH, a->buffer, bytes);
 	back = uroce_create_ah_from_wc(b->pd, &wc, (struct ibv_grh *)(b->buffer + BYTES / 2), 1);
 	assert_non_null(back);
@@ -216,6 +223,7 @@ ping_pong(struct net *net, uint32_t qkey, uint32_t bytes)
 	assert_int_equal(uroce_destroy_ah(back), 0);
 	wc = wait_wc(net, a, IBV_WC_RECV);
 	assert_int_equal(wc.src_qp, b->qp->qp_num);
+	assert_int_equal(wc.sl, net->sl);
 	assert_memory_equal(a->buffer + BYTES / 2 + GRH, b->buffer, bytes);
 	wait_wc(net, b, IBV_WC_SEND);
 	assert_int_equal(uroce_destroy_ah(there), 0);
@@ -305,6 +313,51 @@ connect_uc(struct end *e, const struct end *peer)
 	modify(e, &attr, IBV_QPS_RTS, IBV_QP_SQ_PSN);
 }
 
+/* Who sends datagrams and leaves does not wait for completions: an RNIC has sent them by then. */
+static void
+run_leave(enum ibv_qp_type type)
+{
+	const struct uroce_port_conf conf = { .no_loopback = 1 };
+	struct end *a, *b;
+	struct ibv_ah_attr attr;
+	struct ibv_ah *ah;
+	struct net net;
+
+	net_open(&net, &conf, "10.0.0.1/24", "10.0.0.2/24");
+	a = &net.ends[0];
+	b = &net.ends[1];
+	attr = address_of(b);
+	ah = uroce_create_ah(a->pd, &attr);
+	assert_non_null(ah);
+	if (type == IBV_QPT_UD) {
+		make_ud(a);
+		make_ud(b);
+	} else {
+		make_qp(a, type);
+		make_qp(b, type);
+		connect_uc(a, b);
+		connect_uc(b, a);
+	}
+	for (unsigned int i = 0; i < cap.max_recv_wr; i++) {
+		post_recv(b);
+		post_send(a, ah, b->qp->qp_num, QKEY, 8);
+	}
+	assert_int_equal(uroce_destroy_ah(ah), 0);
+	assert_int_equal(uroce_destroy_qp(a->qp), 0);
+	for (unsigned int i = 0; i < cap.max_recv_wr; i++)
+		wait_wc(&net, b, IBV_WC_RECV);
+	make_ud(a);
+	net_close(&net);
+}
+
+static void
+test_leave(void **state)
+{
+	(void)state;
+	run_leave(IBV_QPT_UD);
+	run_leave(IBV_QPT_UC);
+}
+
 static void
 run_uc(const struct uroce_port_conf *conf)
 {
@@ -343,6 +396,7 @@ main(void)
 		cmocka_unit_test(test_ud),
 		cmocka_unit_test(test_qp1),
 		cmocka_unit_test(test_addresses_that_handles_use),
+		cmocka_unit_test(test_leave),
 		cmocka_unit_test(test_uc),
 	};
 

@@ -120,7 +120,7 @@ test_headers(void **state)
 static void
 test_vlan(void **state)
 {
-	const struct ibv_ah_attr peer = to("10.0.0.2", SGID_IPV4), self = to("10.0.0.1", SGID_IPV4);
+	struct ibv_ah_attr peer = to("10.0.0.2", SGID_IPV4), self = to("10.0.0.1", SGID_IPV4);
 	struct uroce_path path;
 	struct tap t;
 
@@ -131,6 +131,15 @@ test_vlan(void **state)
 	fini(&t, &path);
 	assert_int_equal(init(&t, &self, &path), 0);
 	assert_memory_equal(path.headers.bytes + 12, "\x81\x00\x01\x23\x08\x00", 6);
+	fini(&t, &path);
+	/* the SL, of which the tag has room for three bits, is its priority */
+	peer.sl = 5;
+	assert_int_equal(init(&t, &peer, &path), 0);
+	assert_memory_equal(path.headers.bytes + 12, "\x81\x00\xa1\x23\x08\x00", 6);
+	fini(&t, &path);
+	self.sl = 15;
+	assert_int_equal(init(&t, &self, &path), 0);
+	assert_memory_equal(path.headers.bytes + 12, "\x81\x00\xe1\x23\x08\x00", 6);
 	fini(&t, &path);
 	tap_close(&t);
 }
@@ -255,6 +264,31 @@ test_loopback(void **state)
 	tap_close(&t);
 }
 
+/* The frame is as the peer's port would get it, in the peer's VLAN. */
+static void
+test_loopback_vlan(void **state)
+{
+	const struct uroce_port_conf conf = { .vlan = 0x45 };
+	struct ibv_ah_attr attr = to("10.0.0.7", SGID_IPV4);
+	struct ibv_context *other;
+	struct test_rings rings;
+	struct uroce_path path;
+	struct tap t;
+
+	tap_open(&t, 0x123, cidrs);
+	test_rings_create(&rings, 1);
+	other = uroce_open_port(rings.port_id, &conf, &t.worker, 1);
+	assert_non_null(other);
+	assert_int_equal(uroce_add_address(other, "10.0.0.7/24"), 0);
+	attr.sl = 3;
+	assert_int_equal(init(&t, &attr, &path), 0);
+	assert_memory_equal(path.headers.bytes + 12, "\x81\x00\x60\x45\x08\x00", 6);
+	fini(&t, &path);
+	assert_int_equal(uroce_close_device(other), 0);
+	test_rings_destroy(&rings);
+	tap_close(&t);
+}
+
 int
 main(void)
 {
@@ -262,7 +296,7 @@ main(void)
 		cmocka_unit_test(test_refused),  cmocka_unit_test(test_headers),
 		cmocka_unit_test(test_vlan),     cmocka_unit_test(test_neighbour),
 		cmocka_unit_test(test_gateway),  cmocka_unit_test(test_multicast),
-		cmocka_unit_test(test_loopback),
+		cmocka_unit_test(test_loopback), cmocka_unit_test(test_loopback_vlan),
 	};
 
 	test_eal_init(NULL);

@@ -65,6 +65,7 @@ a_datagram_arrives_behind_its_grh(void **state)
 	assert_int_equal(wc.qp_num, p.qp->qp_num);
 	assert_int_equal(wc.pkey_index, 0);
 	assert_int_equal(wc.slid, 0);
+	assert_int_equal(wc.sl, 0xa);		/* IPv4 */
 	assert_memory_equal(p.buffer, zeros, 20);
 	ip = p.buffer + 20;
 	assert_int_equal(ip[0], 0x45);
@@ -72,6 +73,21 @@ a_datagram_arrives_behind_its_grh(void **state)
 	assert_memory_equal(ip + 16, ((uint8_t[]){ 10, 0, 0, 1 }), 4);
 	assert_memory_equal(p.buffer + 40, pattern, 100);
 	assert_int_equal(p.buffer[140], 0xee);
+	peer_stop(&p);
+}
+
+static void
+the_tag_may_have_been_taken_off(void **state)
+{
+	struct peer_packet in = datagram(100);
+	struct peer p;
+
+	(void)state;
+	peer_start(&p, &ud);
+	peer_post_recv(&p, 0, 140, 1);
+	in.stripped_tci = 5 << RTE_VLAN_PRI_SHIFT | 0x123;
+	assert_int_equal(peer_in(&p, &in), UROCE_OK);
+	assert_int_equal(peer_expect_wc(p.recv_cq, IBV_WC_SUCCESS, 1).sl, 5);
 	peer_stop(&p);
 }
 
@@ -529,6 +545,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_datagram_arrives_behind_its_grh),
+		cmocka_unit_test(the_tag_may_have_been_taken_off),
 		cmocka_unit_test(a_datagram_over_several_entries),
 		cmocka_unit_test(r7_a_wrong_qkey_is_dropped),
 		cmocka_unit_test(r2_r6_for_this_qp_only),
