@@ -288,6 +288,21 @@ uroce_tx_flush(struct uroce_worker *w, uint64_t now_ns)
 	return sent;
 }
 
+static void
+put_off(uint64_t *since_ns, uint64_t ns)
+{
+	if (*since_ns != 0)
+		*since_ns += ns;
+}
+
+void
+uroce_tx_away(struct uroce_worker *w, uint64_t ns)
+{
+	put_off(&w->loop_since_ns, ns);
+	for (unsigned int i = 0; i < w->nb_queues; i++)
+		put_off(&w->queues[i]->tx_since_ns, ns);
+}
+
 void
 uroce_tx_purge(struct uroce_port_queue *q)
 {

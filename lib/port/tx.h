@@ -27,6 +27,9 @@ void uroce_tx_frames(struct uroce_worker *w, struct rte_mbuf **frames, unsigned 
  * @return how many frames left */
 unsigned int uroce_tx_flush(struct uroce_worker *w, uint64_t now_ns);
 
+/** The worker has not run for a while, and perhaps nobody else has: what stands does not stand for longer by it. */
+void uroce_tx_away(struct uroce_worker *w, uint64_t ns);
+
 /** Free what waits for this port; it is being closed. */
 void uroce_tx_purge(struct uroce_port_queue *q);
 

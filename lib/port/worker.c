@@ -339,6 +339,17 @@ worker_cleanup(struct uroce_worker *w)
 		rte_eth_tx_done_cleanup(w->queues[i]->port_id, w->queues[i]->id, 0);
 }
 
+/* The TSC of the core that polls now may be behind that of the last one. */
+static void
+read_clock(struct uroce_worker *w)
+{
+	uint64_t last_ns = w->now_ns, now_ns = RTE_MAX(last_ns, uroce_clock_ns());
+
+	if (unlikely(now_ns - last_ns > UROCE_ROUND_MAX_NS))
+		uroce_tx_away(w, now_ns - last_ns - UROCE_ROUND_MAX_NS);
+	__atomic_store_n(&w->now_ns, now_ns, __ATOMIC_RELAXED);
+}
+
 /* What was posted since the last round leaves before anything else is looked at, and what that one has received is
  * acknowledged at the end: an answer waits for neither. */
 static unsigned int
@@ -346,8 +357,7 @@ worker_round(struct uroce_worker *w)
 {
 	unsigned int n = 0;
 
-	/* the TSC of the core that polls now may be behind that of the last one */
-	__atomic_store_n(&w->now_ns, RTE_MAX(w->now_ns, uroce_clock_ns()), __ATOMIC_RELAXED);
+	read_clock(w);
 	if (uroce_engine_is_rung(&w->engine))
 		n += worker_send(w);
 	n += inbox_receive(w);

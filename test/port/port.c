@@ -13,6 +13,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include <cmocka.h>
 #include <rte_ethdev.h>
@@ -24,6 +25,8 @@
 #include "port/pool.h"
 #include "port/worker.h"
 #include "tap.h"
+
+#define ARP_REQUEST "ffffffffffff P 0806 0001 0800 06 04 0001 P 0a000002 Z6 0a000001"
 
 static const char *const cidrs[] = { "10.0.0.1/24", "fd00::1/64", NULL };
 
@@ -287,8 +290,7 @@ test_deleted_address(void **state)
 	size_t bytes;
 
 	tap_open(&t, 0, cidrs);
-	bytes = tap_frame(&t, frame,
-			  "ffffffffffff P 0806 0001 0800 06 04 0001 P 0a000002 Z6 0a000001");
+	bytes = tap_frame(&t, frame, ARP_REQUEST);
 	tap_send(&t, frame, bytes);
 	rte_pktmbuf_free(tap_receive(&t));
 	assert_int_equal(uroce_del_address(t.context, "10.0.0.1/24"), 0);
@@ -424,8 +426,7 @@ test_turn(void **state)
 	size_t bytes;
 
 	tap_open(&t, 0, cidrs);
-	bytes = tap_frame(&t, frame,
-			  "ffffffffffff P 0806 0001 0800 06 04 0001 P 0a000002 Z6 0a000001");
+	bytes = tap_frame(&t, frame, ARP_REQUEST);
 	uroce_worker_enter(t.worker);
 	tap_send(&t, frame, bytes);
 	assert_int_equal(uroce_worker_poll(t.worker), 0);
@@ -436,36 +437,74 @@ test_turn(void **state)
 	tap_close(&t);
 }
 
-/* A port that takes nothing: what it was given is kept, then dropped and counted, and comes again
- * when it does. */
+/* A port that takes nothing, and has been given an answer to send. */
+struct stalled {
+	struct tap tap;
+	struct rte_mbuf *filler[TEST_RING_FRAMES];	/* none of these is a frame */
+	unsigned int room;
+	uint8_t frame[TAP_BYTES];
+	size_t bytes;
+};
+
+static void
+stalled_open(struct stalled *s)
+{
+	struct rte_ring *ring;
+
+	memset(s->filler, 0, sizeof(s->filler));
+	tap_open(&s->tap, 0, cidrs);
+	ring = s->tap.wire.tx[0];
+	s->room = rte_ring_free_count(ring);
+	assert_int_equal(rte_ring_enqueue_bulk(ring, (void **)s->filler, s->room, NULL), s->room);
+	s->bytes = tap_frame(&s->tap, s->frame, ARP_REQUEST);
+	tap_send(&s->tap, s->frame, s->bytes);
+}
+
+static void
+stalled_release(struct stalled *s)
+{
+	assert_int_equal(rte_ring_dequeue_bulk(s->tap.wire.tx[0], (void **)s->filler, s->room, NULL), s->room);
+}
+
+/* What it was given is kept, then dropped and counted, and comes again when the port takes something. */
 static void
 test_stalled(void **state)
 {
-	struct rte_mbuf *filler[TEST_RING_FRAMES];
-	uint8_t frame[TAP_BYTES];
-	unsigned int room;
-	struct tap t;
-	size_t bytes;
+	struct stalled s;
+	struct tap *t = &s.tap;
 
-	tap_open(&t, 0, cidrs);
-	bytes = tap_frame(&t, frame,
-			  "ffffffffffff P 0806 0001 0800 06 04 0001 P 0a000002 Z6 0a000001");
-	room = rte_ring_free_count(t.wire.tx[0]);
-	memset(filler, 0, sizeof(filler));
-	assert_int_equal(rte_ring_enqueue_bulk(t.wire.tx[0], (void **)filler, room, NULL), room);
-	tap_send(&t, frame, bytes);
-	assert_int_equal(tap_counter(&t, "arp_answered"), 1);
-	assert_int_equal(tap_counter(&t, "tx_drop_stalled"), 0);
-	while (tap_counter(&t, "tx_drop_stalled") == 0)
-		uroce_worker_poll(t.worker);
+	stalled_open(&s);
+	assert_int_equal(tap_counter(t, "arp_answered"), 1);
+	assert_int_equal(tap_counter(t, "tx_drop_stalled"), 0);
+	while (tap_counter(t, "tx_drop_stalled") == 0)
+		uroce_worker_poll(t->worker);
 	/* it is known to stand: at once, now */
-	tap_send(&t, frame, bytes);
-	assert_int_equal(tap_counter(&t, "tx_drop_stalled"), 2);
-	assert_int_equal(rte_ring_dequeue_bulk(t.wire.tx[0], (void **)filler, room, NULL), room);
-	tap_send(&t, frame, bytes);
-	rte_pktmbuf_free(tap_receive(&t));
-	assert_int_equal(tap_counter(&t, "tx_drop_stalled"), 2);
-	tap_close(&t);
+	tap_send(t, s.frame, s.bytes);
+	assert_int_equal(tap_counter(t, "tx_drop_stalled"), 2);
+	stalled_release(&s);
+	tap_send(t, s.frame, s.bytes);
+	rte_pktmbuf_free(tap_receive(t));
+	assert_int_equal(tap_counter(t, "tx_drop_stalled"), 2);
+	tap_close(t);
+}
+
+/* ... but not while nobody looked: where a host takes all processors away, the other end can take nothing either. */
+static void
+test_not_stalled_while_away(void **state)
+{
+	static const struct timespec away = { .tv_nsec = UROCE_TX_STALL_NS + UROCE_TX_STALL_NS / 2 };
+	struct stalled s;
+
+	stalled_open(&s);
+	for (unsigned int i = 0; i < 3; i++) {
+		nanosleep(&away, NULL);
+		uroce_worker_poll(s.tap.worker);
+		assert_int_equal(tap_counter(&s.tap, "tx_drop_stalled"), 0);
+	}
+	stalled_release(&s);
+	uroce_worker_poll(s.tap.worker);
+	rte_pktmbuf_free(tap_receive(&s.tap));
+	tap_close(&s.tap);
 }
 
 static void
@@ -525,6 +564,7 @@ main(void)
 		cmocka_unit_test(test_too_many_neighbours),
 		cmocka_unit_test(test_turn),
 		cmocka_unit_test(test_stalled),
+		cmocka_unit_test(test_not_stalled_while_away),
 		cmocka_unit_test(test_workers),
 		cmocka_unit_test(test_retired_pool),
 	};
