@@ -23,6 +23,8 @@
 
 #define L2_BYTES           18   /* Ethernet header and VLAN tag */
 #define MEMIF_BUFFER_BYTES 2048 /* its default */
+#define XDP_ROOM_BYTES     3072 /* of an mbuf that is not larger than a page, in whole KiB */
+#define XDP_KERNEL_BYTES   256  /* before each frame, which the kernel keeps for XDP */
 #define MIN_MTU            (256 + UROCE_MTU_OVERHEAD)
 
 /* The MTU of the kernel's interface below the port, 0 when there is none. */
@@ -44,11 +46,29 @@ interface_mtu(const struct rte_eth_dev_info *info)
 	return mtu;
 }
 
+static uint32_t
+packet_mtu(const struct rte_eth_dev_info *info, uint32_t announced)
+{
+	return RTE_MAX(interface_mtu(info), announced);
+}
+
+/* A frame of AF_XDP lies in one page, with its mbuf and what the kernel wants before it. What the
+ * interface below carries may be less, which the driver does not ask. */
+static uint32_t
+xdp_mtu(const struct rte_eth_dev_info *info, uint32_t announced)
+{
+	uint32_t page = XDP_ROOM_BYTES - XDP_KERNEL_BYTES - L2_BYTES - RTE_ETHER_CRC_LEN;
+	uint32_t interface = interface_mtu(info);
+
+	announced = RTE_MIN(announced, page);
+	return interface != 0 ? RTE_MIN(interface, announced) : announced;
+}
+
 /* One buffer of net_memif, which its argument bsize sets. Larger frames it spreads over several,
  * but loses count of them when its ring is full (DPDK 22.11): it sends into one slot more than is
  * free, and all is garbage. */
 static uint32_t
-memif_mtu(const struct rte_eth_dev_info *info)
+memif_mtu(const struct rte_eth_dev_info *info, uint32_t announced)
 {
 	const struct rte_devargs *devargs = info->device != NULL ? rte_dev_devargs(info->device)
 								 : NULL;
@@ -63,16 +83,17 @@ memif_mtu(const struct rte_eth_dev_info *info)
 	if (value != NULL)
 		bytes = (uint32_t)RTE_MIN(strtoul(value, NULL, 10), UINT16_MAX);
 	rte_kvargs_free(args);
-	return bytes > L2_BYTES ? bytes - L2_BYTES : 0;
+	return bytes > L2_BYTES ? RTE_MAX(bytes - L2_BYTES, announced) : announced;
 }
 
-/* Drivers that announce frames of 1518 bytes at most and pass larger ones: how large, 0 if that is
- * not known. */
+/* Drivers that pass other frames than they announce: larger ones than 1518 bytes, or only smaller
+ * ones. */
 static const struct {
 	const char *driver;
-	uint32_t (*limit)(const struct rte_eth_dev_info *info);
-} modest[] = {
-	{ "net_af_packet", interface_mtu },
+	uint32_t (*limit)(const struct rte_eth_dev_info *info, uint32_t announced);
+} others[] = {
+	{ "net_af_packet", packet_mtu },
+	{ "net_af_xdp", xdp_mtu },
 	{ "net_memif", memif_mtu },
 };
 
@@ -95,9 +116,9 @@ uroce_mtu_choose(const struct rte_eth_dev_info *info, uint16_t wanted, struct ur
 	uint32_t announced = announced_mtu(info);
 	uint32_t limit = announced;
 
-	for (unsigned int i = 0; i < RTE_DIM(modest); i++)
-		if (info->driver_name != NULL && strcmp(info->driver_name, modest[i].driver) == 0)
-			limit = RTE_MAX(modest[i].limit(info), announced);
+	for (unsigned int i = 0; i < RTE_DIM(others); i++)
+		if (info->driver_name != NULL && strcmp(info->driver_name, others[i].driver) == 0)
+			limit = others[i].limit(info, announced);
 	limit = RTE_MIN(limit, UINT16_MAX); /* as the loopback interface's 65536 is not */
 	if (wanted == 0)
 		wanted = (uint16_t)RTE_MIN(limit, UROCE_PORT_MTU);

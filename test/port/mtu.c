@@ -48,6 +48,10 @@ test_choose(void **state)
 		{ "net_memif", 1518, UINT16_MAX, 46, 2031, -EINVAL, 0, 0 },
 		/* without an interface, what they announce */
 		{ "net_af_packet", 1518, UINT16_MAX, 46, 0, 0, 1500, 1500 },
+		/* less than it announces: a page has to hold the mbuf, too */
+		{ "net_af_xdp", 3520, 3502, 68, 0, 0, 2794, 2794 },
+		{ "net_af_xdp", 3520, 3502, 68, 2795, -EINVAL, 0, 0 },
+		{ "net_af_xdp", 1518, 1500, 68, 0, 0, 1500, 1500 },
 	};
 	struct uroce_mtu got;
 
