@@ -12,19 +12,16 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <rte_alarm.h>
-#include <rte_cycles.h>
 #include <rte_errno.h>
-#include <rte_interrupts.h>
 
 #include "port/ethdev.h"
+#include "port/ethdev_halt.h"
 #include "port/log.h"
 #include "port/mtu.h"
 #include "port/pool.h"
 #include "uroce.h"
 
 #define VLAN_BYTES 4
-#define SETTLE_US  100
 #define ROOM_STEP  1024 /* some devices take the room of an mbuf in steps of this */
 
 /* Rooms to try: what the MTU needs, then for ports that want mbufs for frames larger than they will
@@ -38,8 +35,17 @@ complain(const struct uroce_port *port, const char *what, int ret)
 	return ret;
 }
 
+static void
+give_back(struct uroce_port *port)
+{
+	if (port->owner != RTE_ETH_DEV_NO_OWNER)
+		rte_eth_dev_owner_unset(port->port_id, port->owner);
+	port->owner = RTE_ETH_DEV_NO_OWNER;
+}
+
+/* Somebody else's is refused, whether it stays ours or not. */
 static int
-take(struct uroce_port *port)
+take(struct uroce_port *port, const struct uroce_port_conf *conf)
 {
 	struct rte_eth_dev_owner owner = { .name = "uroce" };
 	int ret;
@@ -52,6 +58,8 @@ take(struct uroce_port *port)
 		return ret == -ENODEV ? ret : -EBUSY;
 	}
 	port->owner = owner.id;
+	if (conf->no_owner)
+		give_back(port);
 	return 0;
 }
 
@@ -213,87 +221,23 @@ uroce_ethdev_start(struct uroce_port *port, const struct uroce_port_conf *conf)
 {
 	int ret;
 
-	ret = take(port);
+	ret = take(port, conf);
 	if (ret < 0)
 		return ret;
 	ret = start(port, conf);
 	if (ret < 0) {
 		pools_retire(port);
-		rte_eth_dev_owner_unset(port->port_id, port->owner);
+		give_back(port);
 	}
 	return ret;
 }
 
-/* What has come and nobody will read, so that its mbufs go home. */
-static void
-drain(struct uroce_port_queue *q)
-{
-	struct rte_mbuf *frames[UROCE_BURST];
-	unsigned int n;
-
-	for (unsigned int total = 0; total < UINT16_MAX; total += n) {
-		n = rte_eth_rx_burst(q->port_id, q->id, frames, RTE_DIM(frames));
-		if (n == 0)
-			break;
-		rte_pktmbuf_free_bulk(frames, n);
-	}
-}
-
-static void
-stop(struct uroce_port *port)
-{
-	for (uint16_t i = 0; i < port->nb_queues; i++) {
-		drain(&port->queues[i]);
-		rte_eth_tx_done_cleanup(port->port_id, i, 0);
-	}
-	rte_eth_dev_stop(port->port_id);
-}
-
-struct stopping {
-	struct uroce_port *port;
-	bool done;
-};
-
-static void
-stop_in_turn(void *arg)
-{
-	struct stopping *s = arg;
-
-	if (s->port != NULL)
-		stop(s->port);
-	__atomic_store_n(&s->done, true, __ATOMIC_RELEASE); /* acquire: on_interrupt_thread() */
-}
-
-/* @return false: it could not be done there */
-static bool
-on_interrupt_thread(struct uroce_port *port)
-{
-	struct stopping s = { .port = port };
-
-	if (rte_thread_is_intr() || rte_eal_alarm_set(1, stop_in_turn, &s) != 0)
-		return false;
-	while (!__atomic_load_n(&s.done, __ATOMIC_ACQUIRE))
-		rte_delay_us_sleep(SETTLE_US);
-	return true;
-}
-
-/*
- * net_memif takes a port down on EAL's interrupt thread when its peer goes, without a lock against
- * who polls or stops it: so it is stopped there, too. What handlers of any driver had begun by then
- * may still look at the queues' pools; after an alarm of ours, which runs there, it is over.
- */
 void
 uroce_ethdev_stop(struct uroce_port *port)
 {
-	struct rte_eth_dev_info info;
-	bool memif = rte_eth_dev_info_get(port->port_id, &info) == 0 &&
-		     strcmp(info.driver_name, "net_memif") == 0;
-
-	if (!memif || !on_interrupt_thread(port))
-		stop(port);
-	on_interrupt_thread(NULL);
+	uroce_ethdev_halt(port->port_id);
 	pools_retire(port);
-	rte_eth_dev_owner_unset(port->port_id, port->owner);
+	give_back(port);
 }
 
 /* The port's filter: each MAC once, however many groups share it. */

@@ -58,7 +58,7 @@ struct uroce_port {
 	bool multi_seg;   /* the port sends chains of mbufs */
 	bool no_loopback; /* reaches other devices of the process through the port only */
 	int numa_node;
-	uint64_t owner; /* ethdev's owner id */
+	uint64_t owner; /* ethdev's owner id; RTE_ETH_DEV_NO_OWNER: not ours, for ethdev */
 	struct uroce_port_queue *queues;
 
 	/* control: release; workers: acquire, within RCU */

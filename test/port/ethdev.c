@@ -128,6 +128,31 @@ test_conf(void **state)
 	}
 }
 
+/* For ethdev it is nobody's, so that others look at it; but not if it was somebody's. */
+static void
+test_no_owner(void **state)
+{
+	const struct uroce_port_conf conf = { .mtu = 1500, .no_owner = 1 };
+	struct rte_eth_dev_owner owner = { .name = "test" }, seen;
+
+	prepare(1);
+	assert_int_equal(rte_eth_dev_owner_new(&owner.id), 0);
+	assert_int_equal(rte_eth_dev_owner_set(rings.port_id, &owner), 0);
+	assert_int_equal(uroce_ethdev_start(&port, &conf), -EBUSY);
+	assert_int_equal(rte_eth_dev_owner_unset(rings.port_id, owner.id), 0);
+
+	assert_int_equal(uroce_ethdev_start(&port, &conf), 0);
+	assert_int_equal(rte_eth_dev_owner_get(rings.port_id, &seen), 0);
+	assert_int_equal(seen.id, RTE_ETH_DEV_NO_OWNER);
+	/* who takes it meanwhile keeps it */
+	assert_int_equal(rte_eth_dev_owner_set(rings.port_id, &owner), 0);
+	uroce_ethdev_stop(&port);
+	assert_int_equal(rte_eth_dev_owner_get(rings.port_id, &seen), 0);
+	assert_int_equal(seen.id, owner.id);
+	assert_int_equal(rte_eth_dev_owner_unset(rings.port_id, owner.id), 0);
+	assert_free();
+}
+
 /* What was received and not read goes home. */
 static void
 test_stop(void **state)
@@ -172,6 +197,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_conf),
+		cmocka_unit_test(test_no_owner),
 		cmocka_unit_test(test_stop),
 		cmocka_unit_test(test_listen),
 	};
