@@ -138,6 +138,8 @@
 #define UROCE_ROUND_MAX_NS 1000000ull	/* no round takes longer: what is beyond it is not its work */
 #define UROCE_LINK_POLL_NS 250000000ull	/* a port's link is looked at so often */
 #define UROCE_TX_STALL_NS 100000000	/* polled for so long, a port that takes nothing loses what it was given */
+#define UROCE_FILLER_WAIT_NS 10000000ull	/* a wait for frames that a port keeps; then it gets some to send, */
+#define UROCE_FILLER_NS 100000ull	/* a burst so often at first */
 
 /* ARP, neighbour discovery, ICMP */
 #define UROCE_MAX_NEIGHBOURS 1024	/* per device */

@@ -25,6 +25,7 @@ const char *const uroce_port_counter_names[UROCE_PORT_COUNTER_COUNT] = {
 	[UROCE_PORT_GROUP_QUERIES] = "group_queries",
 	[UROCE_PORT_GROUP_REPORTS] = "group_reports_sent",
 	[UROCE_PORT_GROUP_DELIVERIES] = "group_deliveries",
+	[UROCE_PORT_FILLERS_SENT] = "fillers_sent",
 };
 
 /* Where the next counter goes. */

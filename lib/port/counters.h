@@ -26,6 +26,7 @@ enum uroce_port_counter {
 	UROCE_PORT_GROUP_QUERIES, /* IGMP and MLD: who is in which multicast group */
 	UROCE_PORT_GROUP_REPORTS,
 	UROCE_PORT_GROUP_DELIVERIES, /* of multicast packets, to each QP that is in the group */
+	UROCE_PORT_FILLERS_SENT, /* so that the port looks after what it has sent */
 	UROCE_PORT_COUNTER_COUNT,
 };
 

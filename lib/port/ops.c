@@ -11,6 +11,7 @@
 #include <time.h>
 
 #include "port/clock.h"
+#include "port/filler.h"
 #include "port/link.h"
 #include "port/log.h"
 #include "port/mcast.h"
@@ -46,8 +47,8 @@ engine_exit(struct uroce_engine *engine)
 static void
 progress(struct uroce_device *dev)
 {
-	RTE_SET_USED(dev); /* what one device waits for, another may have to send */
-	uroce_workers_progress();
+	uroce_filler_wait(uroce_port_of(dev), uroce_clock_ns());
+	uroce_workers_progress(); /* what one device waits for, another may have to send */
 }
 
 static void

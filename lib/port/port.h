@@ -18,6 +18,7 @@
 
 #include "port/address.h"
 #include "port/counters.h"
+#include "port/filler.h"
 #include "port/gid.h"
 #include "port/group.h"
 #include "port/neighbour.h"
@@ -46,6 +47,7 @@ struct uroce_port_queue {
 	/* worker: adds, others: relaxed read */
 	uint64_t verdicts[UROCE_VERDICT_COUNT];
 	uint64_t counters[UROCE_PORT_COUNTER_COUNT];
+	uint64_t filler_ns; /* no frames that go nowhere before this */
 } __rte_cache_aligned;
 
 struct uroce_port {
@@ -69,6 +71,7 @@ struct uroce_port {
 	uint64_t upkeep_ns; /* atomic minimum: worker 0 has something to do then */
 	uint64_t announce;  /* atomic: GID indices to be announced */
 	struct uroce_ping pings[UROCE_MAX_PINGS];
+	struct uroce_filler filler;
 	rte_spinlock_t link_lock; /* link_up, removed, and the order of their events */
 	bool link_up;             /* as the application was told */
 	bool removed;             /* the device is gone */

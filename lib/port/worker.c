@@ -16,6 +16,7 @@
 #include "port/ahead.h"
 #include "port/alike.h"
 #include "port/clock.h"
+#include "port/filler.h"
 #include "port/rx.h"
 #include "port/tx.h"
 #include "port/upkeep.h"
@@ -335,8 +336,12 @@ worker_cleanup(struct uroce_worker *w)
 	/* pairs with the release in uroce_workers_progress() */
 	if (!__atomic_exchange_n(&w->cleanup, false, __ATOMIC_ACQUIRE))
 		return;
-	for (unsigned int i = 0; i < w->nb_queues; i++)
-		rte_eth_tx_done_cleanup(w->queues[i]->port_id, w->queues[i]->id, 0);
+	for (unsigned int i = 0; i < w->nb_queues; i++) {
+		struct uroce_port_queue *q = w->queues[i];
+
+		if (rte_eth_tx_done_cleanup(q->port_id, q->id, 0) == -ENOTSUP)
+			uroce_filler_send(q, w->now_ns);
+	}
 }
 
 /* The TSC of the core that polls now may be behind that of the last one. */
