@@ -64,6 +64,12 @@ int uroce_worker_launch(struct uroce_worker *worker, unsigned int lcore_id);
 int uroce_worker_stop(struct uroce_worker *worker);
 
 /**
+ * Call fn(arg) while no worker of the process polls its ports: for what takes memory from under a driver that has no
+ * lock of its own against its readers. MT-safe; not within a poll. Within fn it calls what it is given at once.
+ */
+void uroce_hold_workers(void (*fn)(void *arg), void *arg);
+
+/**
  * Congestion control of a port: packets are marked as capable of ECN (where the traffic class leaves its ECN bits 0),
  * those that come with CE are answered by CNPs, and a QP that CNPs come for is held to a rate, DCQCN's. Names and
  * meanings are those that ConnectX gives them; 0: the default. doc/congestion.

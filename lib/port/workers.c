@@ -318,6 +318,28 @@ worker_drain(struct uroce_worker *w)
 }
 
 void
+uroce_hold_workers(void (*fn)(void *arg), void *arg)
+{
+	static __thread bool has_them;
+
+	if (has_them) {
+		fn(arg);
+		return;
+	}
+	pthread_mutex_lock(&workers_lock);
+	has_them = true;
+	for (unsigned int i = 0; i < UROCE_MAX_WORKERS; i++)
+		if (workers[i] != NULL)
+			uroce_worker_enter(workers[i]);
+	fn(arg);
+	has_them = false;
+	for (unsigned int i = 0; i < UROCE_MAX_WORKERS; i++)
+		if (workers[i] != NULL)
+			uroce_worker_exit(workers[i]);
+	pthread_mutex_unlock(&workers_lock);
+}
+
+void
 uroce_workers_drain(void)
 {
 	pthread_mutex_lock(&workers_lock);

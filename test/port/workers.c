@@ -6,6 +6,7 @@
  */
 
 #include <errno.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -193,6 +194,63 @@ test_help(void **state)
 	uroce_pool_retire(pool);
 }
 
+struct held {
+	struct uroce_worker **workers;
+	unsigned int calls;
+};
+
+/* The worker on the lcore has stopped going round, and the others cannot be made to. */
+static void
+expect_held(void *arg)
+{
+	struct held *held = arg;
+	uint64_t now_ns[WORKERS];
+
+	for (unsigned int i = 0; i < WORKERS; i++)
+		now_ns[i] = __atomic_load_n(&held->workers[i]->now_ns, __ATOMIC_RELAXED);
+	for (unsigned int round = 0; round < 100; round++) {
+		for (unsigned int i = 0; i < WORKERS; i++)
+			assert_int_equal(uroce_worker_poll(held->workers[i]), 0);
+		if (round % 10 == 0)
+			sched_yield(); /* a time slice of its lcore, which is milliseconds */
+	}
+	for (unsigned int i = 0; i < WORKERS; i++)
+		assert_int_equal(__atomic_load_n(&held->workers[i]->now_ns, __ATOMIC_RELAXED), now_ns[i]);
+	held->calls++;
+}
+
+static void
+hold_again(void *arg)
+{
+	uroce_hold_workers(expect_held, arg);
+	expect_held(arg);	/* still */
+}
+
+static void
+test_hold(void **state)
+{
+	struct uroce_worker *workers[WORKERS];
+	struct held held = { .workers = workers };
+	uint64_t now_ns;
+
+	create(workers, WORKERS);
+	assert_int_equal(uroce_worker_launch(workers[1], LCORE), 0);
+	for (unsigned int i = 1; i <= 100; i++) {
+		uroce_hold_workers(expect_held, &held);
+		assert_int_equal(held.calls, i);
+	}
+	held.calls = 0;
+	uroce_hold_workers(hold_again, &held);
+	assert_int_equal(held.calls, 2);
+	now_ns = __atomic_load_n(&workers[1]->now_ns, __ATOMIC_RELAXED);
+	while (__atomic_load_n(&workers[1]->now_ns, __ATOMIC_RELAXED) == now_ns)
+		sched_yield();
+	uroce_worker_poll(workers[0]);
+	assert_int_not_equal(workers[0]->now_ns, 0);
+	assert_int_equal(uroce_worker_stop(workers[1]), 0);
+	destroy(workers, WORKERS);
+}
+
 int
 main(void)
 {
@@ -200,6 +258,7 @@ main(void)
 		cmocka_unit_test(test_index), cmocka_unit_test(test_limit),
 		cmocka_unit_test(test_used),  cmocka_unit_test(test_launch),
 		cmocka_unit_test(test_inbox), cmocka_unit_test(test_help),
+		cmocka_unit_test(test_hold),
 	};
 
 	/* both on one CPU: there may be no other */
