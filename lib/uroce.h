@@ -56,6 +56,22 @@ int uroce_destroy_worker(struct uroce_worker *worker);
  */
 unsigned int uroce_worker_poll(struct uroce_worker *worker);
 
+/* What a worker's time goes into. */
+struct uroce_worker_load {
+	uint64_t busy_ns;	/* of rounds that received or sent frames, at most 1 ms each: what is beyond that, the
+				 * worker has not been polled */
+	uint64_t total_ns;	/* since it was made */
+	uint64_t rounds;
+	uint64_t busy_rounds;
+};
+
+/**
+ * What the worker has done so far: the difference of two of these is what it did in between. A round ends, here, where
+ * the next one begins, so a program's own work between two polls is counted with the round before.
+ * Any thread, also while it is polled.
+ */
+void uroce_query_worker(struct uroce_worker *worker, struct uroce_worker_load *load);
+
 /** Poll on a DPDK worker lcore until uroce_worker_stop().
  * @return 0; EBUSY: it runs already or the lcore is not idle; EINVAL: no such lcore */
 int uroce_worker_launch(struct uroce_worker *worker, unsigned int lcore_id);

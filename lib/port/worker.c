@@ -344,6 +344,21 @@ worker_cleanup(struct uroce_worker *w)
 	}
 }
 
+/* At the end of a round, when what it sends is on its way: the one before is over since this one began, and took so
+ * long. One clock for both, and nothing to be guessed by who is in a hurry. */
+static void
+load_add(struct uroce_worker *w, bool is_busy)
+{
+	struct uroce_load *load = &w->load;
+	uint64_t took_ns = RTE_MIN(w->now_ns - load->since_ns, UROCE_ROUND_MAX_NS);
+
+	uroce_count(&load->busy_ns, took_ns & -(uint64_t)w->was_busy);
+	uroce_count(&load->busy_rounds, w->was_busy);
+	uroce_count(&load->rounds, 1);
+	load->since_ns = w->now_ns;
+	w->was_busy = is_busy;
+}
+
 /* The TSC of the core that polls now may be behind that of the last one. */
 static void
 read_clock(struct uroce_worker *w)
@@ -382,6 +397,7 @@ worker_round(struct uroce_worker *w)
 	uroce_engine_acks_due(&w->engine);
 	if (unlikely(__atomic_load_n(&w->cleanup, __ATOMIC_RELAXED)))
 		worker_cleanup(w);
+	load_add(w, n != 0);
 	return n;
 }
 

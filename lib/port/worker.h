@@ -9,7 +9,9 @@
 #ifndef UROCE_PORT_WORKER_H
 #define UROCE_PORT_WORKER_H
 
+#include <assert.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include <rte_common.h>
@@ -42,15 +44,25 @@ struct uroce_loop {
 	uint16_t out; /* uroce_path.out */
 };
 
+/* What a worker's time went into. The turn writes, others read (relaxed). */
+struct uroce_load {
+	uint64_t busy_ns; /* of rounds that moved frames */
+	uint64_t rounds;
+	uint64_t busy_rounds;
+	uint64_t since_ns; /* the last round began */
+};
+
 struct uroce_worker {
 	struct uroce_engine engine;
+	/* Constant, and read by those who hand frames over: not beside what each poll writes. */
+	struct rte_ring *inbox __rte_cache_aligned; /* of struct uroce_inbox_item; any worker
+						     * enqueues, this one dequeues */
+	uint16_t index; /* also the reader's number in uroce_rcu */
+	int numa_node;
+	uint64_t since_ns; /* when it was made */
 	/* Fair, so that a control thread gets its turn from an lcore which only polls. */
 	rte_ticketlock_t turn __rte_cache_aligned;
-	bool cleanup;   /* atomic: have the ports give back what they have sent */
-	uint16_t index; /* constant; also the reader's number in uroce_rcu */
-	int numa_node;
-	struct rte_ring
-		*inbox;     /* of struct uroce_inbox_item; any worker enqueues, this one dequeues */
+	bool cleanup;    /* atomic: have the ports give back what they have sent */
 	uint32_t devices;   /* under workers_lock: devices that use it */
 	uint32_t lcore;     /* under workers_lock: it runs there; LCORE_ID_ANY: nowhere */
 	bool stop;          /* atomic */
@@ -60,12 +72,18 @@ struct uroce_worker {
 	uint16_t nb_queues;
 	uint16_t nb_loop;
 	bool loop_stalled;
-	uint64_t loop_since_ns;
-	uint64_t lost; /* frames whose device is gone; relaxed read */
+	bool was_busy; /* the last round */
+	struct uroce_load load; /* in the cache line of now_ns, which each round writes */
 	struct uroce_port_queue *queues[UROCE_MAX_DEVICES];
 	struct uroce_port_queue *by_port[RTE_MAX_ETHPORTS]; /* the same, by port id */
-	struct uroce_loop loop[2 * UROCE_BURST];            /* waits for room in an inbox */
+	uint64_t loop_since_ns;
+	uint64_t lost; /* frames whose device is gone; relaxed read */
+	struct uroce_loop loop[2 * UROCE_BURST]; /* waits for room in an inbox */
 };
+
+static_assert(offsetof(struct uroce_worker, load) + sizeof(struct uroce_load) <=
+		      offsetof(struct uroce_worker, now_ns) + RTE_CACHE_LINE_SIZE,
+	      "a round writes one line of its worker");
 
 static inline struct uroce_worker *
 uroce_worker_of(struct uroce_engine *engine)
@@ -88,11 +106,12 @@ void uroce_workers_progress(void);
  * Poll the workers that nobody has polled for UROCE_CM_POLL_NS, other than by this. One thread,
  * which calls it again and again.
  * @param frames	how many they received and sent
- * @return	whether there may be such workers: some run on no lcore
  */
 bool uroce_workers_help(unsigned int *frames);
 /** Free what is in inboxes for ports that are no longer driven. Not within a poll. */
 void uroce_workers_drain(void);
+
+/** Call fn for the worker of this index, under workers_lock: it stays meanwhile. @return false: there is none */
 
 /** Count a device's use of workers. @return 0, or -EINVAL: one is no worker of this process */
 int uroce_workers_get(struct uroce_worker *const *workers, unsigned int n);

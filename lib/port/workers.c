@@ -87,6 +87,7 @@ worker_init(struct uroce_worker *w, unsigned int index, int numa_node)
 	w->index = (uint16_t)index;
 	w->numa_node = numa_node;
 	w->lcore = LCORE_ID_ANY;
+	w->since_ns = uroce_clock_ns();
 	rte_ticketlock_init(&w->turn);
 	ret = inbox_create(w);
 	if (ret < 0)
