@@ -135,6 +135,7 @@
 #define UROCE_HOLD_FRAMES 4		/* ACKs are held while a burst has no more frames: somebody waits for answers */
 #define UROCE_HELD_ACKS 256		/* QPs of a worker whose ACKs wait for its next round; a power of 2 */
 #define UROCE_POLL_BURSTS 4		/* bursts sent in one poll; received is one, of each queue */
+#define UROCE_POLL_YIELD_NS 20000ull	/* without a frame: who polls a CQ to drive its workers lets others run */
 #define UROCE_ROUND_MAX_NS 1000000ull	/* no round takes longer: what is beyond it is not its work */
 #define UROCE_LINK_POLL_NS 250000000ull	/* a port's link is looked at so often */
 #define UROCE_TX_STALL_NS 100000000	/* polled for so long, a port that takes nothing loses what it was given */

@@ -155,9 +155,13 @@ service_main(void *arg)
 	bool helped;
 
 	RTE_SET_USED(arg);
-	while (!__atomic_load_n(&service.stop, __ATOMIC_ACQUIRE)) {
+	for (;;) {
 		helped = uroce_workers_help(&frames);
 		mads = round_do(&next_ns);
+		/* Behind the reading of what has woken it: who stops it sets this before he wakes it, and what has been
+		 * read wakes no more. Pairs with the release in thread_stop() */
+		if (__atomic_load_n(&service.stop, __ATOMIC_ACQUIRE))
+			return NULL;
 		now_ns = uroce_clock_ns();
 		if (helped)
 			next_ns = RTE_MIN(next_ns, next_poll(now_ns, frames + mads != 0));
@@ -165,7 +169,6 @@ service_main(void *arg)
 			next_ns = now_ns; /* there may be more */
 		wait_until(next_ns);
 	}
-	return NULL;
 }
 
 /* The port has this agent, or none, from now on. */

@@ -7,17 +7,23 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <sched.h>
 #include <string.h>
 #include <time.h>
 
+#include <rte_ethdev.h>
+
 #include "port/clock.h"
 #include "port/filler.h"
+#include "port/lent.h"
 #include "port/link.h"
 #include "port/log.h"
 #include "port/mcast.h"
 #include "port/path.h"
 #include "port/port.h"
+#include "port/sleep.h"
 #include "port/worker.h"
+#include "uroce.h"
 #include "verbs/qp.h"
 
 /* QPs go round the device's workers. */
@@ -49,6 +55,35 @@ progress(struct uroce_device *dev)
 {
 	uroce_filler_wait(uroce_port_of(dev), uroce_clock_ns());
 	uroce_workers_progress(); /* what one device waits for, another may have to send */
+}
+
+/* Who has polled in vain for a while is not in a hurry, and who would send him something may need his core. */
+static void
+poll(struct uroce_device *dev)
+{
+	struct uroce_port *port = uroce_port_of(dev);
+	unsigned int n = 0;
+	uint64_t now_ns;
+
+	for (unsigned int i = 0; i < port->nb_queues; i++)
+		n += uroce_worker_poll_lent(port->queues[i].worker);
+	now_ns = __atomic_load_n(&port->queues[0].worker->now_ns, __ATOMIC_RELAXED);
+	if (n != 0)
+		__atomic_store_n(&port->polled_ns, now_ns, __ATOMIC_RELAXED);
+	else if (now_ns - __atomic_load_n(&port->polled_ns, __ATOMIC_RELAXED) > UROCE_POLL_YIELD_NS)
+		sched_yield();
+}
+
+/* The thread that drives the worker for programs which do not poll may be asleep. */
+static void
+driven_doorbell(struct uroce_qp *qp)
+{
+	struct uroce_worker *w = uroce_worker_of(qp->engine);
+
+	uroce_engine_doorbell(qp);
+	/* pairs with the store in uroce_worker_sleep() */
+	if (unlikely(__atomic_load_n(&w->sleep, __ATOMIC_SEQ_CST) >= UROCE_SLEEP_NAP))
+		uroce_worker_posted(w);
 }
 
 static void
@@ -90,23 +125,33 @@ query_gid(struct uroce_device *dev, unsigned int index, struct ibv_gid_entry *en
 	return ret;
 }
 
+/* All but the doorbell. */
+#define PORT_OPS \
+	.qp_attach = qp_attach, \
+	.qp_detach = uroce_engine_qp_detach, \
+	.engine_enter = engine_enter, \
+	.engine_exit = engine_exit, \
+	.engine_now = uroce_engine_now, \
+	.timer_arm = uroce_engine_timer_arm, \
+	.timer_remove = uroce_engine_timer_remove, \
+	.clocks = clocks, \
+	.qp_changed = uroce_engine_qp_changed, \
+	.path_init = uroce_port_path_init, \
+	.path_fini = uroce_port_path_fini, \
+	.progress = progress, \
+	.poll = poll, \
+	.mr_waits = mr_waits, \
+	.query_port = uroce_port_query, \
+	.query_gid = query_gid, \
+	.mcast_join = uroce_port_mcast_join, \
+	.mcast_leave = uroce_port_mcast_leave
+
 const struct uroce_device_ops uroce_port_ops = {
-	.qp_attach = qp_attach,
-	.qp_detach = uroce_engine_qp_detach,
-	.engine_enter = engine_enter,
-	.engine_exit = engine_exit,
-	.engine_now = uroce_engine_now,
-	.timer_arm = uroce_engine_timer_arm,
-	.timer_remove = uroce_engine_timer_remove,
-	.clocks = clocks,
-	.qp_changed = uroce_engine_qp_changed,
+	PORT_OPS,
 	.doorbell = uroce_engine_doorbell,
-	.path_init = uroce_port_path_init,
-	.path_fini = uroce_port_path_fini,
-	.progress = progress,
-	.mr_waits = mr_waits,
-	.query_port = uroce_port_query,
-	.query_gid = query_gid,
-	.mcast_join = uroce_port_mcast_join,
-	.mcast_leave = uroce_port_mcast_leave,
+};
+
+const struct uroce_device_ops uroce_driven_port_ops = {
+	PORT_OPS,
+	.doorbell = driven_doorbell,
 };

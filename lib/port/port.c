@@ -70,6 +70,7 @@ guid_of(const struct rte_ether_addr *mac)
 static int
 device_init(struct uroce_port *port, unsigned int index, const struct uroce_port_conf *conf)
 {
+	const struct uroce_device_ops *ops = conf->poll_progress != 0 ? &uroce_driven_port_ops : &uroce_port_ops;
 	char name[IBV_SYSFS_NAME_MAX];
 	struct uroce_device_conf dev_conf = {
 		.name = conf->name != NULL ? conf->name : name,
@@ -82,11 +83,12 @@ device_init(struct uroce_port *port, unsigned int index, const struct uroce_port
 		.log2_max_mr = conf->log2_max_mr,
 		.go_back_n = conf->go_back_n != 0,
 		.congestion = &conf->congestion,
+		.poll_progress = conf->poll_progress != 0,
 	};
 	int ret;
 
 	snprintf(name, sizeof(name), "uroce%u", index);
-	ret = uroce_device_init(&port->dev, &uroce_port_ops, &dev_conf);
+	ret = uroce_device_init(&port->dev, ops, &dev_conf);
 	if (ret < 0)
 		UROCE_LOG(ERR, "port %u: cannot make a device: %s\n", port->port_id,
 			  rte_strerror(-ret));

@@ -77,6 +77,7 @@ struct uroce_port {
 	bool removed;             /* the device is gone */
 	uint64_t link_downed;     /* how often it has gone; others: relaxed read */
 	uint64_t link_due_ns;     /* worker 0: rw */
+	uint64_t polled_ns;       /* atomic: poll() of ops.c has moved frames */
 
 	/* control threads */
 	pthread_mutex_t lock; /* gids, gateways, what is published from them, next_queue */
@@ -131,5 +132,7 @@ uroce_port_upkeep_by(struct uroce_port *port, uint64_t when_ns)
 
 /* ops.c */
 extern const struct uroce_device_ops uroce_port_ops;
+/** ... of those that are opened with poll_progress */
+extern const struct uroce_device_ops uroce_driven_port_ops;
 
 #endif /* UROCE_PORT_PORT_H */

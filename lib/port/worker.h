@@ -60,6 +60,8 @@ struct uroce_worker {
 	uint16_t index; /* also the reader's number in uroce_rcu */
 	int numa_node;
 	uint64_t since_ns; /* when it was made */
+	uint32_t sleep;    /* atomic, enum uroce_sleep: of the thread that drives it for a program */
+	uint32_t lent_lcore; /* atomic: that thread's, for others in their turn; LCORE_ID_ANY: there is none */
 	/* Fair, so that a control thread gets its turn from an lcore which only polls. */
 	rte_ticketlock_t turn __rte_cache_aligned;
 	bool cleanup;    /* atomic: have the ports give back what they have sent */
@@ -106,6 +108,7 @@ void uroce_workers_progress(void);
  * Poll the workers that nobody has polled for UROCE_CM_POLL_NS, other than by this. One thread,
  * which calls it again and again.
  * @param frames	how many they received and sent
+ * @return	whether there may be such workers: some run on no lcore, and have no thread that drives them
  */
 bool uroce_workers_help(unsigned int *frames);
 /** Free what is in inboxes for ports that are no longer driven. Not within a poll. */

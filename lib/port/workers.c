@@ -20,6 +20,7 @@
 #include "port/counters.h"
 #include "port/log.h"
 #include "port/pool.h"
+#include "port/sleep.h"
 #include "port/worker.h"
 #include "uroce.h"
 
@@ -87,6 +88,7 @@ worker_init(struct uroce_worker *w, unsigned int index, int numa_node)
 	w->index = (uint16_t)index;
 	w->numa_node = numa_node;
 	w->lcore = LCORE_ID_ANY;
+	w->lent_lcore = LCORE_ID_ANY;
 	w->since_ns = uroce_clock_ns();
 	rte_ticketlock_init(&w->turn);
 	ret = inbox_create(w);
@@ -287,7 +289,7 @@ uroce_workers_help(unsigned int *frames)
 	for (unsigned int i = 0; i < UROCE_MAX_WORKERS; i++) {
 		struct uroce_worker *w = workers[i];
 
-		if (w == NULL || w->lcore != LCORE_ID_ANY)
+		if (w == NULL || w->lcore != LCORE_ID_ANY || uroce_worker_is_driven(w))
 			continue;
 		any = true; /* if not now, then when its poller stops */
 		if (!is_alone(w, now_ns))

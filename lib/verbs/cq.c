@@ -291,9 +291,7 @@ uroce_poll_cq(struct ibv_cq *ibv, int num_entries, struct ibv_wc *wc)
 
 	if (num_entries <= 0)
 		return 0;
-	/* an empty queue costs no lock */
-	if (__atomic_load_n(&cq->tail, __ATOMIC_RELAXED) ==
-	    __atomic_load_n(&cq->head, __ATOMIC_RELAXED))
+	if (uroce_cq_has_nothing(cq))
 		return overrun ? -1 : 0;
 	uroce_cq_poll_lock(cq);
 	head = cq->head;

@@ -108,6 +108,28 @@ uroce_comp_channel_of(struct ibv_comp_channel *channel)
 	return (struct uroce_comp_channel *)channel;
 }
 
+static inline bool
+uroce_cq_is_empty(const struct uroce_cq *cq)
+{
+	return __atomic_load_n(&cq->tail, __ATOMIC_RELAXED) == __atomic_load_n(&cq->head, __ATOMIC_RELAXED);
+}
+
+/* Is there nothing for who polls? An empty queue costs no lock. Where polling is what drives the workers, they get on
+ * first. */
+static inline bool
+uroce_cq_has_nothing(const struct uroce_cq *cq)
+{
+	struct uroce_device *dev;
+
+	if (!uroce_cq_is_empty(cq))
+		return false;
+	dev = uroce_device_of(cq->ibv.context);
+	if (!dev->poll_progress)
+		return true;
+	dev->ops->poll(dev);
+	return uroce_cq_is_empty(cq);
+}
+
 static inline void
 uroce_cq_poll_lock(struct uroce_cq *cq)
 {

@@ -60,9 +60,7 @@ start_poll(struct ibv_cq_ex *ex, struct ibv_poll_cq_attr *attr)
 		return EINVAL;
 	/* pairs with the release in set_overrun(), as in uroce_poll_cq() */
 	overrun = __atomic_load_n(&cq->overrun, __ATOMIC_ACQUIRE);
-	/* an empty queue costs no lock */
-	if (__atomic_load_n(&cq->tail, __ATOMIC_RELAXED) ==
-	    __atomic_load_n(&cq->head, __ATOMIC_RELAXED))
+	if (uroce_cq_has_nothing(cq))
 		return overrun ? EIO : ENOENT;
 	uroce_cq_poll_lock(cq);
 	cq->next = cq->head;

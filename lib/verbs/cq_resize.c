@@ -66,6 +66,8 @@ uroce_resize_cq(struct ibv_cq *ibv, int cqe)
 		return EINVAL;
 	if (uroce_cq_ring_init(dev, cq->parent, &ring, (uint32_t)cqe, cq->has_stamps) != 0)
 		return ENOMEM;
+	if (dev->poll_progress)		/* what an RNIC would have completed by now is in it */
+		dev->ops->poll(dev);
 	/* In this order: who polls an extended CQ holds poll_lock over calls that may take the others. */
 	uroce_cq_poll_lock(cq);
 	pthread_mutex_lock(&ibv->mutex);

@@ -150,6 +150,7 @@ uroce_device_init(struct uroce_device *dev, const struct uroce_device_ops *ops,
 	dev->port_id = conf->port_id;
 	dev->vlan = conf->vlan;
 	dev->go_back_n = conf->go_back_n;
+	dev->poll_progress = conf->poll_progress;
 	dev->numa_node = conf->numa_node;
 	ret = uroce_rcu_init();
 	if (ret != 0)

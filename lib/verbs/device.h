@@ -73,6 +73,8 @@ struct uroce_device_ops {
 	void (*path_fini)(struct uroce_device *dev, struct uroce_path *path);
 	/* Let workers that nobody is polling get on. Not between enter and exit. */
 	void (*progress)(struct uroce_device *dev);
+	/* Poll the device's workers, once. Any thread, not between enter and exit. NULL where nobody may ask for it. */
+	void (*poll)(struct uroce_device *dev);
 	/* A region cannot be taken back for so long, as so many frames lead into it. NULL: nobody is told. */
 	void (*mr_waits)(struct uroce_device *dev, const struct ibv_mr *mr, uint32_t frames, uint64_t ns);
 	int (*query_port)(struct uroce_device *dev, struct ibv_port_attr *attr);
@@ -95,6 +97,7 @@ struct uroce_device_conf {
 	unsigned int log2_max_mr;
 	bool go_back_n;		/* uroce_port_conf.go_back_n */
 	const struct uroce_congestion *congestion;	/* uroce_port_conf.congestion; NULL: all defaults */
+	bool poll_progress;	/* uroce_port_conf.poll_progress */
 };
 
 /* QPs by QPN: slot in the uppermost bits of the 24, as with keys. Readers under uroce_rcu. */
@@ -130,6 +133,7 @@ struct uroce_device {
 	bool ecn_capable;	/* congestion control is on; relaxed */
 	uint32_t link_mbps;	/* the port's speed, which it writes; 0: unknown. Relaxed */
 	const struct uroce_congestion *congestion;	/* control: release, under lock; worker: acquire, within RCU */
+	bool poll_progress;	/* constant */
 	int numa_node;
 	struct uroce_event_queue events;	/* its fd is vctx.context.async_fd */
 	pthread_mutex_t contexts_lock;

@@ -383,6 +383,47 @@ test_threads(void **state)
 	assert_int_equal(uroce_destroy_cq(mt.cq), 0);
 }
 
+static struct ibv_cq *polled_cq;
+static unsigned int polls;
+
+/* What a worker might do: complete something. */
+static void
+poll_and_push(struct uroce_device *dev)
+{
+	polls++;
+	assert_ptr_equal(dev, &fake.dev);
+	if (polls == 2)
+		assert_true(push(polled_cq, 7));
+}
+
+/* Who polls an empty queue drives the workers, if the device is one of those; who finds something does not. */
+static void
+test_poll_progress(void **state)
+{
+	struct uroce_device_ops ops = *fake.dev.ops;
+	const struct uroce_device_ops *real = fake.dev.ops;
+	struct ibv_wc wc;
+
+	ops.poll = poll_and_push;
+	fake.dev.ops = &ops;
+	polls = 0;
+	polled_cq = create(4);
+	assert_non_null(polled_cq);
+	assert_int_equal(uroce_poll_cq(polled_cq, 1, &wc), 0);
+	assert_int_equal(polls, 0);
+	fake.dev.poll_progress = true;
+	assert_int_equal(uroce_poll_cq(polled_cq, 1, &wc), 0);
+	assert_int_equal(polls, 1);
+	expect(polled_cq, 7);
+	assert_int_equal(polls, 2);
+	assert_true(push(polled_cq, 8));
+	expect(polled_cq, 8);
+	assert_int_equal(polls, 2);
+	fake.dev.poll_progress = false;
+	fake.dev.ops = real;
+	assert_int_equal(uroce_destroy_cq(polled_cq), 0);
+}
+
 int
 main(void)
 {
@@ -396,6 +437,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_shared_by_engines, fake_setup, fake_teardown),
 		cmocka_unit_test_setup_teardown(test_push_lock, fake_setup, fake_teardown),
 		cmocka_unit_test_setup_teardown(test_threads, fake_setup, fake_teardown),
+		cmocka_unit_test_setup_teardown(test_poll_progress, fake_setup, fake_teardown),
 	};
 
 	test_eal_init(NULL);

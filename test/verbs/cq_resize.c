@@ -107,6 +107,38 @@ test_time_stamps_stay(void **state)
 	assert_int_equal(uroce_destroy_cq(ibv_cq_ex_to_cq(cq)), 0);
 }
 
+static struct ibv_cq *driven;
+
+/* What a worker might do: complete something. */
+static void
+poll_and_push(struct uroce_device *dev)
+{
+	assert_ptr_equal(dev, &fake.dev);
+	assert_true(push(driven, 0, 2));
+}
+
+/* Where polling drives the workers, what has been posted is complete before it is counted. */
+static void
+test_drives_the_workers(void **state)
+{
+	const struct uroce_device_ops *real = fake.dev.ops;
+	struct uroce_device_ops ops = *real;
+
+	ops.poll = poll_and_push;
+	fake.dev.ops = &ops;
+	driven = uroce_create_cq(fake.context, 3, NULL, NULL, 0);
+	assert_true(push(driven, 0, 1));
+	assert_int_equal(uroce_resize_cq(driven, 1), 0);
+	assert_int_equal(uroce_resize_cq(driven, 3), 0);
+	fake.dev.poll_progress = true;
+	assert_int_equal(uroce_resize_cq(driven, 1), EINVAL);
+	fake.dev.poll_progress = false;
+	fake.dev.ops = real;
+	expect(driven, 1);
+	expect(driven, 2);
+	assert_int_equal(uroce_destroy_cq(driven), 0);
+}
+
 /* ---- threads ---- */
 
 #define PUSHES 20000
@@ -221,6 +253,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_refused, fake_setup, fake_teardown),
 		cmocka_unit_test_setup_teardown(test_keeps_what_is_in_it, fake_setup, fake_teardown),
 		cmocka_unit_test_setup_teardown(test_time_stamps_stay, fake_setup, fake_teardown),
+		cmocka_unit_test_setup_teardown(test_drives_the_workers, fake_setup, fake_teardown),
 		cmocka_unit_test_setup_teardown(test_one_producer, fake_setup, fake_teardown),
 		cmocka_unit_test_setup_teardown(test_two_producers, fake_setup, fake_teardown),
 	};
