@@ -15,6 +15,9 @@
 #define UROCE_MAX_PD 65536
 #define UROCE_MAX_CQ 65536
 #define UROCE_MAX_AH 65536
+#define UROCE_DESTROY_POLLS 256		/* for what a UD or UC QP that is destroyed has still to send */
+#define UROCE_PATH_WAIT_POLLS 10000	/* for the MAC of a new path, where it is waited for: a second, as in Linux */
+#define UROCE_PATH_WAIT_PAUSE_NS 100000	/* between two of them */
 #define UROCE_MAX_MCAST_GROUPS 1024	/* per device */
 #define UROCE_MAX_MCAST_QPS 64		/* per group: so many copies a packet may become */
 #define UROCE_LOG2_MCAST_BUCKETS 8

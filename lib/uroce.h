@@ -279,7 +279,7 @@ void uroce_ack_async_event(struct ibv_async_event *event);
 /** ibv_alloc_pd(3). @return NULL and errno: ENOMEM, also after UROCE_MAX_PD */
 struct ibv_pd *uroce_alloc_pd(struct ibv_context *context);
 
-/** ibv_dealloc_pd(3). @return 0; EBUSY: MRs, memory windows or QPs belong to it */
+/** ibv_dealloc_pd(3). @return 0; EBUSY: MRs, memory windows, QPs or a parent domain belong to it */
 int uroce_dealloc_pd(struct ibv_pd *pd);
 
 /** ibv_alloc_td(3): a promise that nothing here needs; it changes nothing. @return NULL and errno: ENOMEM, EINVAL */
@@ -528,7 +528,8 @@ struct ibv_qp *uroce_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *init_
  *
  * @param attr	comp_mask: IBV_QP_INIT_ATTR_PD, or for IBV_QPT_XRC_RECV IBV_QP_INIT_ATTR_XRCD, which must be
  *		there; IBV_QP_INIT_ATTR_SEND_OPS_FLAGS: what
- *		uroce_post_send() takes for the type of QP; IBV_QP_INIT_ATTR_CREATE_FLAGS: 0
+ *		uroce_post_send() takes for the type of QP; IBV_QP_INIT_ATTR_CREATE_FLAGS: for IBV_QPT_UD
+ *		IBV_QP_CREATE_BLOCK_SELF_MCAST_LB, not to hear one's own messages to a group; else 0
  * @return	NULL and errno: EOPNOTSUPP: comp_mask, send_ops_flags or create_flags; else as uroce_create_qp()
  */
 struct ibv_qp *uroce_create_qp_ex(struct ibv_context *context, struct ibv_qp_init_attr_ex *attr);
@@ -552,15 +553,16 @@ int uroce_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int attr_mask);
 int uroce_query_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int attr_mask,
 		   struct ibv_qp_init_attr *init_attr);
 
-/** ibv_destroy_qp(3). Waits until its events that were got are acknowledged.
+/** ibv_destroy_qp(3). Waits until its events that were got are acknowledged; and a moment for what it has still to
+ * send, if it is UD or UC.
  * @return 0; EBUSY: it is attached to a multicast group (R49) */
 int uroce_destroy_qp(struct ibv_qp *qp);
 
 /**
  * ibv_create_ah(3). The handle can be used by any number of UD QPs of its PD.
  *
- * @param attr	is_global is 1, port_num 1; dgid: a host's or a multicast group's; flow_label 0: the UDP source port is
- *		made of the numbers of the two QPs, else of it
+ * @param attr	is_global is not 0, port_num 1; dgid: a host's or a multicast group's; flow_label 0: the UDP source
+ *		port is made of the numbers of the two QPs, else of it
  * @return	NULL and errno: EINVAL: attributes; ENETUNREACH: no subnet of the device and no router leads to the
  *		address; ENOMEM: memory, or there are max_ah of them
  */

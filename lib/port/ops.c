@@ -106,6 +106,15 @@ clocks(struct uroce_device *dev, uint64_t *device_ns, uint64_t *wall_ns)
 	*wall_ns = (uint64_t)wall.tv_sec * 1000000000 + (uint64_t)wall.tv_nsec;
 }
 
+/* Of a port that is an interface of the kernel's. @return 0: it is none */
+static uint32_t
+if_index(uint16_t port_id)
+{
+	struct rte_eth_dev_info info;
+
+	return rte_eth_dev_info_get(port_id, &info) == 0 ? info.if_index : 0;
+}
+
 static int
 query_gid(struct uroce_device *dev, unsigned int index, struct ibv_gid_entry *entry)
 {
@@ -119,6 +128,7 @@ query_gid(struct uroce_device *dev, unsigned int index, struct ibv_gid_entry *en
 	if (port->gids[index].used) {
 		memcpy(entry->gid.raw, port->gids[index].subnet.gid, sizeof(entry->gid.raw));
 		entry->gid_type = IBV_GID_TYPE_ROCE_V2;
+		entry->ndev_ifindex = if_index(port->port_id);
 		ret = 0;
 	}
 	pthread_mutex_unlock(&port->lock);

@@ -92,17 +92,19 @@ group_hand_over(struct uroce_port_queue *q, const struct uroce_packet *p, const 
 	uroce_count(&q->verdicts[UROCE_DROP_HANDOVER], 1);
 }
 
-static void
-group_of(const struct uroce_packet *p, uint8_t gid[16])
+/* IBV_QP_CREATE_BLOCK_SELF_MCAST_LB: it has sent the packet, and does not want it back. */
+static bool
+group_leaves_out(const struct uroce_port_queue *q, const struct uroce_packet *p, const struct uroce_qp *qp)
 {
-	uint32_t ipv4;
+	const struct uroce_deth *deth;
+	uint8_t gid[16];
 
-	if (p->ip_version == 6) {
-		memcpy(gid, p->dst_ip, 16);
-		return;
-	}
-	memcpy(&ipv4, p->dst_ip, sizeof(ipv4));
-	uroce_gid_from_ipv4(gid, ipv4);
+	if (!qp->mcast_block_self || p->info->ext[UROCE_EXT_DETH] == 0)
+		return false;
+	deth = uroce_packet_ext(p, UROCE_EXT_DETH);
+	uroce_gid_from_ip(gid, p->ip_version, p->src_ip);
+	return uroce_get24(deth->src_qp) == qp->ibv.qp_num &&
+	       uroce_addresses_have(uroce_port_addresses(q->port), gid);
 }
 
 /* The packet that has been decoded at the batch's end is for no QP by number: is it for a group's?
@@ -112,16 +114,20 @@ group_add(struct uroce_worker *w, struct uroce_port_queue *q, struct batch *b)
 {
 	const struct uroce_packet p = b->packets[b->packet_count];
 	struct uroce_qp *qps[UROCE_MAX_MCAST_QPS];
-	unsigned int n = 0;
+	unsigned int n = 0, left_out = 0;
 	uint8_t gid[16];
 
-	group_of(&p, gid);
+	uroce_gid_from_ip(gid, p.ip_version, p.dst_ip);
 	if (p.dest_qpn == UROCE_MULTICAST_QPN && uroce_gid_is_multicast(gid))
 		n = uroce_mcast_receivers(&q->port->dev, gid, qps);
 	if (n == 0)
 		return UROCE_DROP_QPN;
 	batch_deliver(w, b); /* there is room for a burst of them now */
 	for (unsigned int i = 0; i < n; i++) {
+		if (group_leaves_out(q, &p, qps[i])) {
+			left_out++;
+			continue;
+		}
 		if (qps[i]->engine != &w->engine) {
 			group_hand_over(q, &p, qps[i]);
 			continue;
@@ -132,7 +138,7 @@ group_add(struct uroce_worker *w, struct uroce_port_queue *q, struct batch *b)
 			batch_deliver(w, b);
 	}
 	batch_deliver(w, b);
-	uroce_count(&q->counters[UROCE_PORT_GROUP_DELIVERIES], n);
+	uroce_count(&q->counters[UROCE_PORT_GROUP_DELIVERIES], n - left_out);
 	return UROCE_OK;
 }
 

@@ -15,18 +15,16 @@
 #include "verbs/ah.h"
 #include "verbs/congestion.h"
 #include "verbs/qp.h"
+#include "wire/headers.h"
 #include "wire/opcode.h"
-
-#define MAX_FLOW_LABEL 0xfffffu
 
 LIST_HEAD(ah_list, uroce_ah);
 
 bool
 uroce_ah_attr_ok(const struct ibv_ah_attr *attr)
 {
-	/* RoCE addresses are GIDs */
-	return attr->is_global == 1 && attr->port_num == 1 && attr->grh.sgid_index < UROCE_MAX_GID &&
-	       attr->grh.flow_label <= MAX_FLOW_LABEL;
+	/* RoCE addresses are GIDs. Of a flow label that is too long, as UCX has it, 20 bits count */
+	return attr->is_global != 0 && attr->port_num == 1 && attr->grh.sgid_index < UROCE_MAX_GID;
 }
 
 static int
@@ -38,7 +36,7 @@ ah_init(struct uroce_device *dev, struct uroce_ah *ah, struct ibv_pd *pd, const 
 	if (ret != 0)
 		return ret;
 	uroce_congestion_mark(dev, &ah->path);
-	ah->has_flow_label = attr->grh.flow_label != 0;
+	ah->has_flow_label = (attr->grh.flow_label & UROCE_FLOW_LABEL_MASK) != 0;
 	ah->ibv.context = pd->context;
 	ah->ibv.pd = pd;
 	uroce_pd_get(pd);

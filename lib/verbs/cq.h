@@ -159,6 +159,9 @@ void uroce_cq_attach(struct uroce_cq *cq, struct uroce_engine *engine);
 /** It has pushed its last. */
 void uroce_cq_detach(struct uroce_cq *cq);
 
+/** cq_forget.c: take out what is there of a QP that pushes no more. Control thread; not from start_poll to end_poll. */
+void uroce_cq_forget_qp(struct uroce_cq *cq, uint32_t qpn);
+
 /* cq.c: the arguments are checked here. NULL and errno */
 struct uroce_cq *uroce_cq_create(struct ibv_context *context, const struct ibv_cq_init_attr_ex *attr);
 /** @param pd a parent domain, or NULL. @return 0 or ENOMEM */

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 
 #include <rte_common.h>
 #include <rte_debug.h>
@@ -50,14 +51,16 @@ uroce_event_queue_fini(struct uroce_event_queue *q)
 	pthread_mutex_destroy(&q->lock);
 }
 
-/* Hand a record to the socket; false when that is full. */
+/* Hand a record to the socket; false when that is full. Not by send(2), for there a thread may be cancelled that has
+ * locks. */
 static bool
 send_record(struct uroce_event_queue *q, const void *record)
 {
 	ssize_t n;
 
 	do
-		n = send(q->write_fd, record, q->record_bytes, MSG_DONTWAIT | MSG_NOSIGNAL);
+		n = syscall(SYS_sendto, q->write_fd, record, (size_t)q->record_bytes, MSG_DONTWAIT | MSG_NOSIGNAL,
+			    NULL, 0);
 	while (n < 0 && errno == EINTR);
 	return n == (ssize_t)q->record_bytes;
 }

@@ -6,6 +6,7 @@
  */
 
 #include <errno.h>
+#include <sched.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -332,6 +333,29 @@ uroce_qp_destroy(struct uroce_qp *qp)
 	qp_free(qp);
 }
 
+/* Is there something to send that nobody will acknowledge? */
+static bool
+is_sending(const struct uroce_qp *qp)
+{
+	return (qp->transport == UROCE_TRANSPORT_UD || qp->transport == UROCE_TRANSPORT_UC) &&
+	       __atomic_load_n(&qp->state, __ATOMIC_RELAXED) == IBV_QPS_RTS &&
+	       /* pairs with the release in uroce_completer_complete() */
+	       __atomic_load_n(&qp->sq.head, __ATOMIC_ACQUIRE) != qp->sq.tail;
+}
+
+/* An RNIC sends from the doorbell on. Programs that have sent datagrams, which nobody will answer, count on it and
+ * leave without waiting for their completions: so the worker is given time, or driven if nobody else does. */
+static void
+send_rest(struct uroce_qp *qp)
+{
+	if (qp->dev->ops->poll == NULL)
+		return;
+	for (unsigned int i = 0; i < UROCE_DESTROY_POLLS && is_sending(qp); i++) {
+		qp->dev->ops->poll(qp->dev);
+		sched_yield();
+	}
+}
+
 int
 uroce_destroy_qp(struct ibv_qp *ibv)
 {
@@ -339,6 +363,7 @@ uroce_destroy_qp(struct ibv_qp *ibv)
 
 	if (uroce_mcast_is_attached(qp))
 		return EBUSY;	/* R49 */
+	send_rest(qp);
 	if (qp->target != NULL)
 		uroce_xrc_handle_destroy(qp);
 	else

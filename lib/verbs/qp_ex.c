@@ -26,13 +26,22 @@ check_domain(const struct ibv_context *context, const struct ibv_qp_init_attr_ex
 	return (attr->comp_mask & IBV_QP_INIT_ATTR_PD) && attr->pd->context == context ? 0 : EINVAL;
 }
 
-/* No flag changes anything here. */
+static bool
+blocks_self(const struct ibv_qp_init_attr_ex *attr)
+{
+	return (attr->comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS) &&
+	       (attr->create_flags & IBV_QP_CREATE_BLOCK_SELF_MCAST_LB);
+}
+
 static int
 check_extensions(const struct ibv_qp_init_attr_ex *attr)
 {
 	if ((attr->comp_mask & ~KNOWN_MASK) != 0)
 		return EOPNOTSUPP;
-	if ((attr->comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS) && attr->create_flags != 0)
+	if ((attr->comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS) &&
+	    (attr->create_flags & ~IBV_QP_CREATE_BLOCK_SELF_MCAST_LB) != 0)
+		return EOPNOTSUPP;
+	if (blocks_self(attr) && attr->qp_type != IBV_QPT_UD)	/* no other is in a group */
 		return EOPNOTSUPP;
 	return attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS ?
 	       uroce_wr_check(attr->qp_type, attr->send_ops_flags) : 0;
@@ -50,8 +59,11 @@ create_target(struct ibv_qp_init_attr_ex *attr)
 		return NULL;
 	}
 	qp = uroce_xrc_target_create(uroce_xrcd_of(attr->xrcd), attr->qp_context);
-	if (qp != NULL)
-		attr->cap = nothing;
+	if (qp == NULL)
+		return NULL;
+	attr->cap = nothing;
+	/* it is not bound to it, only carries it along: rdma_create_srq(3) takes it from there */
+	qp->pd = attr->comp_mask & IBV_QP_INIT_ATTR_PD ? attr->pd : NULL;
 	return qp;
 }
 
@@ -75,7 +87,10 @@ uroce_create_qp_ex(struct ibv_context *context, struct ibv_qp_init_attr_ex *attr
 		attr->cap.max_inline_data = RTE_MAX(attr->cap.max_inline_data, (uint32_t)sizeof(uint64_t));
 	/* it begins with the attributes of ibv_create_qp() */
 	qp = uroce_create_qp(attr->pd, (struct ibv_qp_init_attr *)attr);
-	if (qp != NULL && (attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS))
+	if (qp == NULL)
+		return NULL;
+	uroce_qp_of(qp)->mcast_block_self = blocks_self(attr);
+	if (attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS)
 		uroce_wr_init(uroce_qp_of(qp), attr->send_ops_flags);
 	return qp;
 }

@@ -17,6 +17,7 @@
 #include "uroce_config.h"
 #include "verbs/ah.h"
 #include "verbs/congestion.h"
+#include "verbs/cq.h"
 #include "verbs/device.h"
 #include "verbs/internal.h"
 #include "verbs/qp.h"
@@ -66,10 +67,6 @@ static bool
 transport_attr_ok(const struct ibv_qp_attr *a, int mask)
 {
 	if ((mask & IBV_QP_ACCESS_FLAGS) && (a->qp_access_flags & ~KNOWN_ACCESS) != 0)
-		return false;
-	if ((mask & IBV_QP_RQ_PSN) && a->rq_psn > UROCE_PSN_MASK)
-		return false;
-	if ((mask & IBV_QP_SQ_PSN) && a->sq_psn > UROCE_PSN_MASK)
 		return false;
 	if ((mask & IBV_QP_TIMEOUT) && a->timeout > MAX_TIMER)
 		return false;
@@ -265,10 +262,11 @@ apply_transport(struct uroce_qp *qp, const struct ibv_qp_attr *a, int mask)
 	}
 	if (mask & IBV_QP_QKEY)
 		to->qkey = a->qkey;
+	/* as with RNICs: who draws them from 32 bits means the low 24 */
 	if (mask & IBV_QP_RQ_PSN)
-		to->rq_psn = a->rq_psn;
+		to->rq_psn = a->rq_psn & UROCE_PSN_MASK;
 	if (mask & IBV_QP_SQ_PSN)
-		to->sq_psn = a->sq_psn;
+		to->sq_psn = a->sq_psn & UROCE_PSN_MASK;
 	if (mask & IBV_QP_TIMEOUT)
 		qp->timeout = to->timeout = a->timeout;
 	if (mask & IBV_QP_MIN_RNR_TIMER)
@@ -312,6 +310,29 @@ apply(struct uroce_qp *qp, const struct ibv_qp_attr *a, int mask, struct prepara
 	qp->ibv.state = to;
 }
 
+/* It begins anew: who polls is not to take what is left of its former life for what it does now. So it is with RNICs.
+ * Under ibv.mutex, so that it stays in RESET. */
+static void
+forget_completions(const struct uroce_qp *qp)
+{
+	if (qp->ibv.send_cq != NULL)
+		uroce_cq_forget_qp(uroce_cq_of(qp->ibv.send_cq), qp->ibv.qp_num);
+	if (qp->ibv.recv_cq != NULL && qp->ibv.recv_cq != qp->ibv.send_cq)
+		uroce_cq_forget_qp(uroce_cq_of(qp->ibv.recv_cq), qp->ibv.qp_num);
+}
+
+/* Programs give the two ends of XRC what one end of RC has. What only the other end has does not count: so it is with
+ * the kernel, too. */
+static int
+own_mask(enum ibv_qp_type type, int attr_mask)
+{
+	if (type == IBV_QPT_XRC_SEND)
+		return attr_mask & ~(IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER);
+	if (type == IBV_QPT_XRC_RECV)
+		return attr_mask & ~(IBV_QP_MAX_QP_RD_ATOMIC | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY);
+	return attr_mask;
+}
+
 int
 uroce_modify_qp(struct ibv_qp *ibv, struct ibv_qp_attr *attr, int attr_mask)
 {
@@ -320,6 +341,7 @@ uroce_modify_qp(struct ibv_qp *ibv, struct ibv_qp_attr *attr, int attr_mask)
 	struct preparation p = { .resources = NULL };
 	int ret;
 
+	attr_mask = own_mask(ibv->qp_type, attr_mask);
 	pthread_mutex_lock(&qp->ibv.mutex);
 	ret = check(qp, attr, attr_mask);
 	if (ret == 0)
@@ -332,6 +354,8 @@ uroce_modify_qp(struct ibv_qp *ibv, struct ibv_qp_attr *attr, int attr_mask)
 			apply(qp, attr, attr_mask, &p);
 		ops->engine_exit(qp->engine);
 	}
+	if (ret == 0 && (attr_mask & IBV_QP_STATE) && attr->qp_state == IBV_QPS_RESET)
+		forget_completions(qp);
 	dispose(qp->dev, &p);
 	ibv->state = qp->ibv.state;	/* of the handle that was used; others learn it when they ask */
 	pthread_mutex_unlock(&qp->ibv.mutex);

@@ -98,11 +98,13 @@ teardown(void **state)
 }
 
 static void
-member_open(struct member *m, struct ibv_context *context, uint32_t qkey)
+member_open_with(struct member *m, struct ibv_context *context, uint32_t qkey, uint32_t create_flags)
 {
-	struct ibv_qp_init_attr init = {
+	struct ibv_qp_init_attr_ex init = {
 		.qp_type = IBV_QPT_UD,
 		.cap = { .max_send_wr = 8, .max_recv_wr = 8, .max_send_sge = 1, .max_recv_sge = 1 },
+		.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS,
+		.create_flags = create_flags,
 	};
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_INIT, .port_num = 1, .qkey = qkey };
 
@@ -112,7 +114,8 @@ member_open(struct member *m, struct ibv_context *context, uint32_t qkey)
 	assert_non_null(m->cq = uroce_create_cq(context, 16, NULL, NULL, 0));
 	init.send_cq = m->cq;
 	init.recv_cq = m->cq;
-	assert_non_null(m->qp = uroce_create_qp(m->pd, &init));
+	init.pd = m->pd;
+	assert_non_null(m->qp = uroce_create_qp_ex(context, &init));
 	assert_non_null(m->mr = uroce_reg_mr(m->pd, m->buffer, ROOM, IBV_ACCESS_LOCAL_WRITE));
 	assert_int_equal(
 		uroce_modify_qp(m->qp, &attr,
@@ -122,6 +125,12 @@ member_open(struct member *m, struct ibv_context *context, uint32_t qkey)
 	assert_int_equal(uroce_modify_qp(m->qp, &attr, IBV_QP_STATE), 0);
 	attr.qp_state = IBV_QPS_RTS;
 	assert_int_equal(uroce_modify_qp(m->qp, &attr, IBV_QP_STATE | IBV_QP_SQ_PSN), 0);
+}
+
+static void
+member_open(struct member *m, struct ibv_context *context, uint32_t qkey)
+{
+	member_open_with(m, context, qkey, 0);
 }
 
 static void
@@ -269,6 +278,56 @@ test_sender(void **state)
 	member_close(&sender);
 }
 
+/* Unless it does not want to; another one of its port that does not want to hear itself, does hear it, and it that. */
+static void
+test_sender_without_itself(void **state)
+{
+	const union ibv_gid groups[] = { gid_of("239.1.2.3"), gid_of("ff15::1:2:3") };
+
+	for (unsigned int g = 0; g < RTE_DIM(groups); g++) {
+		member_open_with(&sender, a, QKEY, IBV_QP_CREATE_BLOCK_SELF_MCAST_LB);
+		for (unsigned int i = 0; i < 2; i++) {
+			member_open_with(&members[i], a, QKEY, IBV_QP_CREATE_BLOCK_SELF_MCAST_LB);
+			assert_int_equal(uroce_attach_mcast(members[i].qp, &groups[g], 0), 0);
+			receive_post(&members[i]);
+		}
+		assert_int_equal(uroce_attach_mcast(sender.qp, &groups[g], 0), 0);
+		receive_post(&sender);
+		send_to(&sender, &groups[g], g == 0 ? 1 : 2, 0x33);
+		for (unsigned int i = 0; i < 2; i++)
+			expect(&members[i], 0x33);
+		assert_int_equal(uroce_poll_cq(sender.cq, 1, &(struct ibv_wc){ 0 }), 0);
+		assert_int_equal(test_counter(a, "group_deliveries"), 2 * (g + 1));
+		assert_int_equal(uroce_detach_mcast(sender.qp, &groups[g], 0), 0);
+		member_close(&sender);
+		for (unsigned int i = 0; i < 2; i++) {
+			assert_int_equal(uroce_detach_mcast(members[i].qp, &groups[g], 0), 0);
+			member_close(&members[i]);
+		}
+	}
+}
+
+/* A namesake elsewhere is somebody else. */
+static void
+test_namesake(void **state)
+{
+	const union ibv_gid group = gid_of("239.1.2.3");
+	uint32_t number;
+
+	member_open_with(&members[0], a, QKEY, IBV_QP_CREATE_BLOCK_SELF_MCAST_LB);
+	assert_int_equal(uroce_attach_mcast(members[0].qp, &group, 0), 0);
+	receive_post(&members[0]);
+	member_open(&sender, b, QKEY);
+	number = sender.qp->qp_num;
+	sender.qp->qp_num = members[0].qp->qp_num;	/* what DETH says */
+	send_to(&sender, &group, 1, 0x44);
+	expect(&members[0], 0x44);
+	sender.qp->qp_num = number;
+	assert_int_equal(uroce_detach_mcast(members[0].qp, &group, 0), 0);
+	member_close(&members[0]);
+	member_close(&sender);
+}
+
 /* More than a burst of them on one worker, and each gets it. */
 static void
 test_many(void **state)
@@ -348,6 +407,8 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_members, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_sender, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_sender_without_itself, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_namesake, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_many, setup, teardown),
 		cmocka_unit_test(test_drops),
 	};

@@ -144,7 +144,7 @@ what_is_refused(void **state)
 	wr.bind_mw.mw = one;			/* o10-37.2.34 */
 	assert_int_equal(post(wr), EINVAL);
 	wr.bind_mw.mw = two;
-	wr.bind_mw.bind_info.mw_access_flags = IBV_ACCESS_LOCAL_WRITE;
+	wr.bind_mw.bind_info.mw_access_flags = IBV_ACCESS_MW_BIND;
 	assert_int_equal(post(wr), EINVAL);
 	wr.bind_mw.bind_info.mw_access_flags = 0;
 	qp->sq.head = qp->sq.tail;

@@ -18,6 +18,7 @@
 #include "uroce_config.h"
 #include "eal.h"
 #include "fixture.h"
+#include "mem/pd.h"
 #include "verbs/xrc.h"
 
 static struct ibv_qp_init_attr_ex
@@ -137,6 +138,38 @@ test_xrc_recv(void **state)
 	assert_int_equal(attr.cap.max_recv_wr, 0);
 	assert_int_equal(uroce_close_xrcd(xrcd), EBUSY);
 	assert_int_equal(uroce_destroy_qp(qp), 0);
+	/* a PD that comes along is there to be found, and is not kept */
+	attr.comp_mask |= IBV_QP_INIT_ATTR_PD;
+	qp = verbs_get_ctx(fake.context)->create_qp_ex(fake.context, &attr);
+	assert_non_null(qp);
+	assert_ptr_equal(qp->pd, pair.pd);
+	assert_int_equal(__atomic_load_n(&((struct uroce_pd *)pair.pd)->refs, __ATOMIC_RELAXED), 0);
+	assert_int_equal(uroce_destroy_qp(qp), 0);
+}
+
+/* What only the other end of XRC has does not count. */
+static void
+test_xrc_modify(void **state)
+{
+	static const enum ibv_qp_type types[] = { IBV_QPT_XRC_SEND, IBV_QPT_XRC_RECV };
+
+	for (unsigned int i = 0; i < RTE_DIM(types); i++) {
+		struct ibv_qp_init_attr_ex init = attr_of(types[i]);
+		struct ibv_qp_attr attr;
+		struct ibv_qp *qp;
+
+		init.comp_mask |= IBV_QP_INIT_ATTR_XRCD;
+		qp = uroce_create_qp_ex(fake.context, &init);
+		assert_non_null(qp);
+		attr = fake_attr(IBV_QPS_INIT);
+		assert_int_equal(uroce_modify_qp(qp, &attr, FAKE_INIT_MASK), 0);
+		attr = fake_attr(IBV_QPS_RTR);
+		assert_int_equal(uroce_modify_qp(qp, &attr, FAKE_RTR_MASK), 0);
+		attr = fake_attr(IBV_QPS_RTS);
+		assert_int_equal(uroce_modify_qp(qp, &attr, FAKE_RTS_MASK), 0);
+		assert_int_equal(qp->state, IBV_QPS_RTS);
+		assert_int_equal(uroce_destroy_qp(qp), 0);
+	}
 }
 
 int
@@ -147,6 +180,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_rc, xrcd_setup, xrcd_teardown),
 		cmocka_unit_test_setup_teardown(test_xrc_send, xrcd_setup, xrcd_teardown),
 		cmocka_unit_test_setup_teardown(test_xrc_recv, xrcd_setup, xrcd_teardown),
+		cmocka_unit_test_setup_teardown(test_xrc_modify, xrcd_setup, xrcd_teardown),
 	};
 
 	test_eal_init(NULL);

@@ -169,14 +169,12 @@ test_ranges_of_rtr(void **state)
 	BAD(path_mtu, 0, FAKE_RTR_MASK);
 	BAD(path_mtu, IBV_MTU_4096 + 1, FAKE_RTR_MASK);
 	BAD(dest_qp_num, 0x1000000, FAKE_RTR_MASK);
-	BAD(rq_psn, 0x1000000, FAKE_RTR_MASK);
 	BAD(max_dest_rd_atomic, UROCE_MAX_RD_ATOMIC + 1, FAKE_RTR_MASK);
 	BAD(min_rnr_timer, 32, FAKE_RTR_MASK);
 	BAD(ah_attr.is_global, 0, FAKE_RTR_MASK);
 	BAD(ah_attr.port_num, 0, FAKE_RTR_MASK);
 	BAD(ah_attr.port_num, 2, FAKE_RTR_MASK);
 	BAD(ah_attr.grh.sgid_index, UROCE_MAX_GID, FAKE_RTR_MASK);
-	BAD(ah_attr.grh.flow_label, 0x100000, FAKE_RTR_MASK);
 	BAD(alt_port_num, 1, FAKE_RTR_MASK | IBV_QP_ALT_PATH);
 	BAD(pkey_index, 1, FAKE_RTR_MASK | IBV_QP_PKEY_INDEX);
 	/* nothing of that got as far as a path */
@@ -193,10 +191,12 @@ test_ranges_of_rtr(void **state)
 	fake.path_error = 0;
 
 	attr.max_dest_rd_atomic = UROCE_MAX_RD_ATOMIC;
-	attr.rq_psn = 0xffffff;
+	attr.rq_psn = 0xabffffff;
 	attr.dest_qp_num = 0xffffff;
 	attr.min_rnr_timer = 31;
+	attr.ah_attr.grh.flow_label = UINT32_MAX;
 	accepted(attr, FAKE_RTR_MASK, IBV_QPS_RTR);
+	assert_int_equal(qp->attr.rq_psn, 0xffffff);
 }
 
 static void
@@ -205,7 +205,6 @@ test_ranges_of_rts(void **state)
 	struct ibv_qp_attr attr = fake_attr(IBV_QPS_RTS);
 
 	fake_qp_to(&qp->ibv, IBV_QPS_RTR);
-	BAD(sq_psn, 0x1000000, FAKE_RTS_MASK);
 	BAD(timeout, 32, FAKE_RTS_MASK);
 	BAD(retry_cnt, 8, FAKE_RTS_MASK);
 	BAD(rnr_retry, 8, FAKE_RTS_MASK);
@@ -219,11 +218,12 @@ test_ranges_of_rts(void **state)
 	attr.timeout = 31;
 	attr.retry_cnt = 7;
 	attr.rnr_retry = 7;
-	attr.sq_psn = 0xffffff;
+	attr.sq_psn = 0x1ffffff;
 	attr.max_rd_atomic = UROCE_MAX_RD_ATOMIC;
 	attr.path_mig_state = IBV_MIG_MIGRATED;
 	attr.cur_qp_state = IBV_QPS_RTR;
 	accepted(attr, FAKE_RTS_MASK | IBV_QP_PATH_MIG_STATE | IBV_QP_CUR_STATE, IBV_QPS_RTS);
+	assert_int_equal(qp->attr.sq_psn, 0xffffff);
 }
 
 /* Every path MTU that there is. */
@@ -269,6 +269,39 @@ test_reset_clears(void **state)
 		assert_int_equal(qp->access, 0);
 		assert_int_equal(qp->attr.dest_qp_num, 0);
 	}
+}
+
+/* What nobody has polled is of its former life, too. */
+static void
+test_reset_forgets(void **state)
+{
+	struct ibv_cq *recv_cq = uroce_create_cq(fake.context, 4, NULL, NULL, 0);
+	struct ibv_qp_init_attr init = fake_init_attr(&pair);
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
+	struct ibv_wc wc = { .wr_id = 5 };
+	struct ibv_qp *other;
+
+	init.recv_cq = recv_cq;
+	other = uroce_create_qp(pair.pd, &init);
+	assert_non_null(other);
+	for (unsigned int i = 0; i < 4; i++) {
+		wc.qp_num = i & 1 ? other->qp_num : qp->ibv.qp_num;
+		assert_true(uroce_cq_push(uroce_cq_of(i & 2 ? recv_cq : pair.cq), qp->engine, &wc, false));
+	}
+	assert_int_equal(uroce_modify_qp(other, &attr, IBV_QP_STATE), 0);
+	attr.qp_state = IBV_QPS_RESET;
+	/* refused: nothing is taken */
+	assert_int_equal(uroce_modify_qp(other, &attr, IBV_QP_STATE | IBV_QP_AV), EINVAL);
+	assert_int_equal(uroce_cq_of(recv_cq)->tail - uroce_cq_of(recv_cq)->head, 2);
+	assert_int_equal(uroce_modify_qp(other, &attr, IBV_QP_STATE), 0);
+	assert_int_equal(uroce_poll_cq(pair.cq, 1, &wc), 1);
+	assert_int_equal(wc.qp_num, qp->ibv.qp_num);
+	assert_int_equal(uroce_poll_cq(pair.cq, 1, &wc), 0);
+	assert_int_equal(uroce_poll_cq(recv_cq, 1, &wc), 1);
+	assert_int_equal(wc.qp_num, qp->ibv.qp_num);
+	assert_int_equal(uroce_poll_cq(recv_cq, 1, &wc), 0);
+	assert_int_equal(uroce_destroy_qp(other), 0);
+	assert_int_equal(uroce_destroy_cq(recv_cq), 0);
 }
 
 static void
@@ -402,6 +435,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_ranges_of_rts, qp_setup, qp_teardown),
 		cmocka_unit_test_setup_teardown(test_mtu, qp_setup, qp_teardown),
 		cmocka_unit_test_setup_teardown(test_reset_clears, qp_setup, qp_teardown),
+		cmocka_unit_test_setup_teardown(test_reset_forgets, qp_setup, qp_teardown),
 		cmocka_unit_test_setup_teardown(test_resources, qp_setup, qp_teardown),
 		cmocka_unit_test_setup_teardown(test_resources_grow, qp_setup, qp_teardown),
 		cmocka_unit_test_setup_teardown(test_path_replaced, qp_setup, qp_teardown),

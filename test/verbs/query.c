@@ -29,6 +29,7 @@ test_device(void **state)
 	assert_int_equal(uroce_query_device(fake.context, &attr), 0);
 	assert_int_equal(attr.node_guid, 0x0807060504030201);
 	assert_int_equal(attr.sys_image_guid, 0x0807060504030201);
+	assert_int_equal(attr.vendor_id, 0xffffff);
 	assert_int_equal(attr.max_mr_size, UROCE_MAX_MR_BYTES);
 	assert_int_equal(attr.max_qp, 256);
 	assert_int_equal(attr.max_mr, 256);

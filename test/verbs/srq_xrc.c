@@ -62,7 +62,7 @@ test_refused(void **state)
 	struct ibv_cq foreign_cq = { .context = &elsewhere };
 	struct ibv_pd foreign_pd = { .context = &elsewhere };
 	struct ibv_srq_init_attr_ex bad[] = {
-		good_attr(), good_attr(), good_attr(), good_attr(), good_attr(), good_attr(), good_attr(),
+		good_attr(), good_attr(), good_attr(), good_attr(), good_attr(), good_attr(), good_attr(), good_attr(),
 	};
 
 	bad[0].comp_mask &= ~IBV_SRQ_INIT_ATTR_XRCD;
@@ -72,6 +72,7 @@ test_refused(void **state)
 	bad[4].cq = &foreign_cq;
 	bad[5].pd = &foreign_pd;
 	bad[6].attr.max_wr = 0;
+	bad[7].pd = NULL;
 	for (size_t i = 0; i < RTE_DIM(bad); i++) {
 		errno = 0;
 		assert_null(uroce_create_srq_ex(fake.context, &bad[i]));

@@ -6,6 +6,7 @@
  */
 
 #include <errno.h>
+#include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,6 +16,7 @@
 #include <rte_common.h>
 
 #include "uroce.h"
+#include "uroce_config.h"
 #include "verbs/ah.h"
 #include "wire/opcode.h"
 #include "eal.h"
@@ -213,6 +215,58 @@ test_a_queued_send_holds_its_handle(void **state)
 	assert_int_equal(uroce_ah_of(ah)->refs, 0);
 }
 
+static struct uroce_qp *leaving;
+static unsigned int polls, done_at;
+
+static void
+send_slowly(struct uroce_device *dev)
+{
+	if (++polls != done_at)
+		return;
+	for (; leaving->sq.head != leaving->sq.tail; leaving->sq.head++) {
+		if (leaving->transport == UROCE_TRANSPORT_UD)
+			uroce_ah_put(uroce_sqe_at(&leaving->sq, leaving->sq.head)->ud.ah);
+	}
+}
+
+/* One that goes has time to send what nobody will acknowledge, and no more than that. */
+static void
+test_the_rest_is_sent(void **state)
+{
+	static const struct {
+		enum ibv_qp_type type;
+		enum ibv_qp_state state;
+		unsigned int sends, done_at, polls;
+	} cases[] = {
+		{ IBV_QPT_UD, IBV_QPS_RTS, 2, 3, 3 },
+		{ IBV_QPT_UC, IBV_QPS_RTS, 1, 1, 1 },
+		{ IBV_QPT_UC, IBV_QPS_RTS, 1, UINT_MAX, UROCE_DESTROY_POLLS },
+		{ IBV_QPT_UD, IBV_QPS_RTS, 0, 1, 0 },
+		{ IBV_QPT_UC, IBV_QPS_ERR, 1, 1, 0 },
+		{ IBV_QPT_RC, IBV_QPS_RTS, 1, 1, 0 },
+	};
+	const struct uroce_device_ops *before = fake.dev.ops;
+	struct uroce_device_ops ops = *before;
+
+	ops.poll = send_slowly;
+	for (unsigned int i = 0; i < RTE_DIM(cases); i++) {
+		struct ibv_qp *qp = make_qp(cases[i].type);
+
+		leaving = uroce_qp_of(qp);
+		leaving->state = IBV_QPS_RTS;
+		for (unsigned int k = 0; k < cases[i].sends; k++)
+			assert_int_equal(post(qp, IBV_WR_SEND), 0);
+		leaving->state = cases[i].state;
+		polls = 0;
+		done_at = cases[i].done_at;
+		fake.dev.ops = &ops;
+		assert_int_equal(uroce_destroy_qp(qp), 0);
+		fake.dev.ops = before;
+		assert_int_equal(polls, cases[i].polls);
+		assert_int_equal(uroce_ah_of(ah)->refs, 0);
+	}
+}
+
 int
 main(void)
 {
@@ -222,6 +276,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_a_port_that_does_not_tell_its_mtu, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_opcodes, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_a_queued_send_holds_its_handle, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_the_rest_is_sent, setup, teardown),
 	};
 
 	test_eal_init(NULL);

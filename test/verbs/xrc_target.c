@@ -157,7 +157,7 @@ test_nothing_can_be_posted(void **state)
 	struct ibv_send_wr send = { .opcode = IBV_WR_SEND }, *bad_send;
 	struct ibv_qp *qp = create();
 
-	for (int i = 0; i < 5; i++) {
+	for (int i = 0; i < 6; i++) {
 		bad_recv = NULL;
 		bad_send = NULL;
 		assert_int_equal(ibv_post_recv(qp, &recv, &bad_recv), EINVAL);
@@ -168,6 +168,7 @@ test_nothing_can_be_posted(void **state)
 		case 0: assert_int_equal(modify(qp, IBV_QPS_INIT, FAKE_INIT_MASK), 0); break;
 		case 1: assert_int_equal(modify(qp, IBV_QPS_RTR, FAKE_RTR_MASK), 0); break;
 		case 2: assert_int_equal(modify(qp, IBV_QPS_RTS, RTS_MASK), 0); break;
+		case 4: assert_int_equal(modify(qp, IBV_QPS_RESET, IBV_QP_STATE), 0); break;
 		default: assert_int_equal(modify(qp, IBV_QPS_ERR, IBV_QP_STATE), 0); break;
 		}
 	}

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * Waiting for the MAC address that a path leads to: not where there is none to wait for, or nobody who could learn it.
+ */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <rte_common.h>
+
+#include "uroce.h"
+#include "uroce_config.h"
+#include "verbs/path.h"
+#include "verbs/qp.h"
+#include "eal.h"
+#include "fixture.h"
+
+static uint64_t neighbour;
+static unsigned int polls;
+
+static void
+learn(struct uroce_device *dev)
+{
+	(void)dev;
+	if (++polls == 3)
+		neighbour = 1;
+}
+
+static void
+test_wait(void **state)
+{
+	struct uroce_device_ops ops = { .poll = learn };
+	struct uroce_device dev = { .ops = &ops };
+	struct uroce_path path = { .lladdr = NULL };
+
+	(void)state;
+	neighbour = polls = 0;
+	uroce_path_wait(&dev, &path);
+	assert_int_equal(polls, 0);
+	path.lladdr = &neighbour;
+	uroce_path_wait(&dev, &path);
+	assert_int_equal(polls, 3);
+	uroce_path_wait(&dev, &path);
+	assert_int_equal(polls, 3);
+	neighbour = 0;
+	uroce_path_wait(&dev, &path);
+	assert_int_equal(polls, 3 + UROCE_PATH_WAIT_POLLS);
+	ops.poll = NULL;
+	uroce_path_wait(&dev, &path);
+}
+
+/* Of a QP with a path, and of one without. */
+static void
+test_wait_qp(void **state)
+{
+	const struct uroce_device_ops *before = fake.dev.ops;
+	struct uroce_device_ops ops = *before;
+
+	(void)state;
+	neighbour = polls = 0;
+	ops.poll = learn;
+	fake.dev.ops = &ops;
+	uroce_path_wait_qp(&qp->ibv);
+	assert_int_equal(polls, 0);
+	qp->path.lladdr = &neighbour;
+	uroce_path_wait_qp(&qp->ibv);
+	assert_int_equal(polls, 3);
+	qp->path.lladdr = NULL;
+	fake.dev.ops = before;
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_wait),
+		cmocka_unit_test_setup_teardown(test_wait_qp, qp_setup, qp_teardown),
+	};
+
+	test_eal_init(NULL);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
