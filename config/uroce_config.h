@@ -156,6 +156,11 @@
 #define UROCE_MAX_PINGS 16		/* at a time, per device */
 #define UROCE_PING_BYTES 56
 
+/* Telemetry */
+#define UROCE_TELEMETRY_PAGE 256	/* numbers in an answer: ten digits each fit into rte_telemetry's 16 KiB */
+#define UROCE_TELEMETRY_TOP 16		/* QPs that have most of something */
+#define UROCE_TELEMETRY_WAIT_NS 100000000ull	/* for a worker's turn */
+
 /* netem */
 #define UROCE_NETEM_LIMIT 4096		/* frames held back, per queue, by default */
 #define UROCE_NETEM_MAX_LIMIT (1 << 20)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The one rte_rcu_qsbr of the process. Control threads wait here for the workers; workers report to
- * it with the inline calls of rte_rcu_qsbr.h.
+ * The one rte_rcu_qsbr of the process. Control threads wait here for the readers: workers, which
+ * report to it with the inline calls of rte_rcu_qsbr.h, and telemetry.
  */
 
 #include <errno.h>
@@ -25,11 +25,13 @@ static pthread_mutex_t wait_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct rte_rcu_qsbr *
 create(void)
 {
-	const size_t bytes = rte_rcu_qsbr_get_memsize(UROCE_MAX_WORKERS);
+	const size_t bytes = rte_rcu_qsbr_get_memsize(UROCE_RCU_READERS);
 	struct rte_rcu_qsbr *v = rte_zmalloc("uroce_rcu", bytes, RTE_CACHE_LINE_SIZE);
 
-	if (v != NULL)
-		RTE_VERIFY(rte_rcu_qsbr_init(v, UROCE_MAX_WORKERS) == 0);
+	if (v == NULL)
+		return NULL;
+	RTE_VERIFY(rte_rcu_qsbr_init(v, UROCE_RCU_READERS) == 0);
+	RTE_VERIFY(rte_rcu_qsbr_thread_register(v, UROCE_RCU_WATCHER) == 0);
 	return v;
 }
 
@@ -57,4 +59,16 @@ uroce_rcu_wait(void)
 	while (rte_rcu_qsbr_check(uroce_rcu, token, false) == 0)
 		sched_yield();
 	pthread_mutex_unlock(&wait_lock);
+}
+
+void
+uroce_rcu_watch_begin(void)
+{
+	rte_rcu_qsbr_thread_online(uroce_rcu, UROCE_RCU_WATCHER);
+}
+
+void
+uroce_rcu_watch_end(void)
+{
+	rte_rcu_qsbr_thread_offline(uroce_rcu, UROCE_RCU_WATCHER);
 }

@@ -15,6 +15,12 @@
 
 #include <rte_rcu_qsbr.h>
 
+#include "uroce_config.h"
+
+/* The reader that is no worker: telemetry, which looks at objects on a thread of EAL's. */
+#define UROCE_RCU_WATCHER UROCE_MAX_WORKERS
+#define UROCE_RCU_READERS (UROCE_MAX_WORKERS + 1)
+
 /* Set by uroce_rcu_init(), never freed. */
 extern struct rte_rcu_qsbr *uroce_rcu;
 
@@ -23,5 +29,10 @@ int uroce_rcu_init(void);
 
 /** Wait until every reader that was in a poll has left it. Not from within a poll. */
 void uroce_rcu_wait(void);
+
+/** A section in which the watcher is a reader: what it looks up is not freed meanwhile. One thread at a time, whose
+ * lock that is the caller's affair. */
+void uroce_rcu_watch_begin(void);
+void uroce_rcu_watch_end(void);
 
 #endif /* UROCE_MEM_RCU_H */

@@ -49,8 +49,8 @@ read_relaxed(const uint64_t *counter)
 	return __atomic_load_n(counter, __ATOMIC_RELAXED);
 }
 
-static uint64_t
-port_counter(const struct uroce_port *port, unsigned int which)
+uint64_t
+uroce_port_counter(const struct uroce_port *port, unsigned int which)
 {
 	uint64_t sum = 0;
 
@@ -62,8 +62,8 @@ port_counter(const struct uroce_port *port, unsigned int which)
 	return sum;
 }
 
-static uint64_t
-verdict_counter(const struct uroce_port *port, unsigned int which)
+uint64_t
+uroce_port_verdict_counter(const struct uroce_port *port, unsigned int which)
 {
 	uint64_t sum = 0;
 
@@ -73,8 +73,8 @@ verdict_counter(const struct uroce_port *port, unsigned int which)
 	return sum;
 }
 
-static uint64_t
-engine_counter(const struct uroce_port *port, unsigned int which)
+uint64_t
+uroce_port_engine_counter(const struct uroce_port *port, unsigned int which)
 {
 	uint64_t sum = 0;
 
@@ -90,10 +90,10 @@ uroce_query_counters(struct ibv_context *context, struct uroce_counter *counters
 	struct out out = { counters, room, 0 };
 
 	for (unsigned int i = 0; i < UROCE_PORT_COUNTER_COUNT; i++)
-		put(&out, uroce_port_counter_names[i], port_counter(port, i));
+		put(&out, uroce_port_counter_names[i], uroce_port_counter(port, i));
 	for (unsigned int i = 0; i < UROCE_ENGINE_COUNTER_COUNT; i++)
-		put(&out, uroce_engine_counter_names[i], engine_counter(port, i));
+		put(&out, uroce_engine_counter_names[i], uroce_port_engine_counter(port, i));
 	for (unsigned int i = 0; i < UROCE_VERDICT_COUNT; i++)
-		put(&out, uroce_verdicts[i].name, verdict_counter(port, i));
+		put(&out, uroce_verdicts[i].name, uroce_port_verdict_counter(port, i));
 	return out.count;
 }

@@ -32,6 +32,14 @@ enum uroce_port_counter {
 
 extern const char *const uroce_port_counter_names[UROCE_PORT_COUNTER_COUNT];
 
+struct uroce_port;
+
+/** The sums over a port's queues, or their workers: enum uroce_port_counter, uroce_verdict, uroce_engine_counter.
+ * Any thread. */
+uint64_t uroce_port_counter(const struct uroce_port *port, unsigned int which);
+uint64_t uroce_port_verdict_counter(const struct uroce_port *port, unsigned int which);
+uint64_t uroce_port_engine_counter(const struct uroce_port *port, unsigned int which);
+
 /* One writer: no read-modify-write, but whole stores. */
 static inline void
 uroce_count(uint64_t *counter, uint64_t n)

@@ -412,7 +412,9 @@ uroce_worker_poll(struct uroce_worker *w)
 {
 	unsigned int n;
 
-	if (!rte_ticketlock_trylock(&w->turn))
+	/* a guest only tries, as this does, and would never meet a turn that is free */
+	if (unlikely(__atomic_load_n(&w->guests, __ATOMIC_RELAXED) != 0) ||
+	    !rte_ticketlock_trylock(&w->turn))
 		return 0;
 	rte_rcu_qsbr_thread_online(uroce_rcu, w->index);
 	n = worker_round(w);
@@ -451,6 +453,22 @@ uroce_worker_enter(struct uroce_worker *w)
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	worker_acknowledge(w);
 	pthread_setcancelstate(cancel, &cancel);
+}
+
+/* A ticket cannot be given back: so none is taken before the turn is free. */
+bool
+uroce_worker_enter_within(struct uroce_worker *w, uint64_t timeout_ns)
+{
+	uint64_t deadline_ns = uroce_clock_ns() + timeout_ns;
+	bool entered;
+
+	__atomic_fetch_add(&w->guests, 1, __ATOMIC_RELAXED);
+	while (!(entered = rte_ticketlock_trylock(&w->turn)) && uroce_clock_ns() < deadline_ns)
+		sched_yield();
+	__atomic_fetch_sub(&w->guests, 1, __ATOMIC_RELAXED);
+	if (entered)
+		rte_rcu_qsbr_thread_online(uroce_rcu, w->index);
+	return entered;
 }
 
 void

@@ -64,6 +64,7 @@ struct uroce_worker {
 	uint32_t lent_lcore; /* atomic: that thread's, for others in their turn; LCORE_ID_ANY: there is none */
 	/* Fair, so that a control thread gets its turn from an lcore which only polls. */
 	rte_ticketlock_t turn __rte_cache_aligned;
+	uint32_t guests; /* atomic: threads that wait for the turn in uroce_worker_enter_within() */
 	bool cleanup;    /* atomic: have the ports give back what they have sent */
 	uint32_t devices;   /* under workers_lock: devices that use it */
 	uint32_t lcore;     /* under workers_lock: it runs there; LCORE_ID_ANY: nowhere */
@@ -97,6 +98,8 @@ uroce_worker_of(struct uroce_engine *engine)
  * recursive. */
 void uroce_worker_enter(struct uroce_worker *w);
 void uroce_worker_exit(struct uroce_worker *w);
+/** The same for who does not wait for ever: one who only looks. @return false: somebody keeps the turn */
+bool uroce_worker_enter_within(struct uroce_worker *w, uint64_t timeout_ns);
 
 /** Let a queue be driven by its worker, or no more. Control threads. */
 void uroce_worker_add_queue(struct uroce_worker *w, struct uroce_port_queue *q);
@@ -115,6 +118,7 @@ bool uroce_workers_help(unsigned int *frames);
 void uroce_workers_drain(void);
 
 /** Call fn for the worker of this index, under workers_lock: it stays meanwhile. @return false: there is none */
+bool uroce_workers_with(unsigned int index, void (*fn)(struct uroce_worker *w, void *arg), void *arg);
 
 /** Count a device's use of workers. @return 0, or -EINVAL: one is no worker of this process */
 int uroce_workers_get(struct uroce_worker *const *workers, unsigned int n);

@@ -384,3 +384,16 @@ uroce_workers_put(struct uroce_worker *const *list, unsigned int n)
 		list[i]->devices--;
 	pthread_mutex_unlock(&workers_lock);
 }
+
+bool
+uroce_workers_with(unsigned int index, void (*fn)(struct uroce_worker *w, void *arg), void *arg)
+{
+	struct uroce_worker *w;
+
+	pthread_mutex_lock(&workers_lock);
+	w = workers[index];
+	if (w != NULL)
+		fn(w, arg);
+	pthread_mutex_unlock(&workers_lock);
+	return w != NULL;
+}

@@ -114,6 +114,7 @@ uroce_cq_create(struct ibv_context *context, const struct ibv_cq_init_attr_ex *a
 	channel_ref(channel, 1);
 	if (pd != NULL)
 		uroce_pd_get(pd);
+	uroce_device_add_cq(dev, cq);
 	return cq;
 }
 
@@ -145,6 +146,7 @@ uroce_destroy_cq(struct ibv_cq *ibv)
 	pthread_mutex_unlock(&ibv->mutex);
 	if (refs != 0)
 		return EBUSY;	/* R47 */
+	uroce_device_del_cq(dev, cq);
 	uroce_cq_moderation_fini(cq);
 	if (ibv->channel != NULL)
 		uroce_cq_forget_comp_events(cq);

@@ -64,6 +64,7 @@ struct uroce_cq {
 	struct uroce_event_refs comp_events;	/* under the channel's lock */
 	struct uroce_event_refs async_events;	/* under that of the device's event queue */
 	struct uroce_cq_moderation moderation;
+	TAILQ_ENTRY(uroce_cq) link;	/* dev->cqs, under dev->lock */
 	/* producers: engines; under push_lock once there are several */
 	rte_spinlock_t push_lock __rte_cache_aligned;
 	bool shared;		/* control: rw with the first producer kept out; engines: relaxed read */

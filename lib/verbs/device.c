@@ -145,6 +145,8 @@ uroce_device_init(struct uroce_device *dev, const struct uroce_device_ops *ops,
 		return ret;
 	dev->ops = ops;
 	LIST_INIT(&dev->dead_ahs);
+	TAILQ_INIT(&dev->cqs);
+	TAILQ_INIT(&dev->srq_list);
 	dev->node_guid = conf->node_guid;
 	dev->index = conf->index;
 	dev->port_id = conf->port_id;

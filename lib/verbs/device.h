@@ -25,6 +25,7 @@
 struct uroce_ah;
 struct uroce_congestion;
 struct uroce_context;
+struct uroce_cq;
 struct uroce_device;
 struct uroce_engine;
 struct uroce_qp;
@@ -149,6 +150,9 @@ struct uroce_device {
 	uint32_t xrcd_count;
 	LIST_HEAD(, uroce_xrc_domain) xrc_domains;
 	uint32_t channel_count;
+	TAILQ_HEAD(, uroce_cq) cqs;	/* by handle, so that telemetry can name them */
+	TAILQ_HEAD(, uroce_srq) srq_list;
+	uint32_t handles;	/* given so far to PDs, CQs and SRQs */
 	struct verbs_context vctx;	/* its own context. Last: it grows upwards */
 };
 
@@ -171,6 +175,12 @@ void *uroce_device_alloc(const struct uroce_device *dev, const char *type, size_
 /** Count an object in (@return false: there are `limit` of them) or out. */
 bool uroce_device_count(struct uroce_device *dev, uint32_t *count, uint32_t limit);
 void uroce_device_uncount(struct uroce_device *dev, uint32_t *count);
+
+/** A CQ or SRQ is complete, and gets its number; it is about to go. */
+void uroce_device_add_cq(struct uroce_device *dev, struct uroce_cq *cq);
+void uroce_device_del_cq(struct uroce_device *dev, struct uroce_cq *cq);
+void uroce_device_add_srq(struct uroce_device *dev, struct uroce_srq *srq);
+void uroce_device_del_srq(struct uroce_device *dev, struct uroce_srq *srq);
 
 /** Before a CQ or QP goes: forget its unread events, wait for those that were read to be acknowledged. */
 void uroce_device_forget_events(struct ibv_context *context, struct uroce_event_refs *refs,

@@ -15,16 +15,18 @@
 #include "verbs/context.h"
 #include "verbs/parent_domain.h"
 
-/* Count one more domain of the device. @return false when it has as many as it may have */
+/* Count one more domain of the device, and number it. @return false when it has as many as it may have */
 static bool
-count_in(struct uroce_device *dev)
+count_in(struct uroce_device *dev, uint32_t *handle)
 {
 	bool room;
 
 	pthread_mutex_lock(&dev->lock);
 	room = dev->pd_count < UROCE_MAX_PD;
-	if (room)
+	if (room) {
 		dev->pd_count++;
+		*handle = ++dev->handles;
+	}
 	pthread_mutex_unlock(&dev->lock);
 	return room;
 }
@@ -42,8 +44,9 @@ uroce_pd_create(struct ibv_context *context, size_t bytes)
 {
 	struct uroce_device *dev = uroce_device_of(context);
 	struct uroce_pd *pd;
+	uint32_t handle;
 
-	if (!count_in(dev)) {
+	if (!count_in(dev, &handle)) {
 		errno = ENOMEM;
 		return NULL;
 	}
@@ -55,6 +58,7 @@ uroce_pd_create(struct ibv_context *context, size_t bytes)
 	}
 	pd->ibv.context = context;
 	uroce_context_get(context);
+	pd->ibv.handle = handle;
 	pd->protection = &pd->ibv;
 	return pd;
 }

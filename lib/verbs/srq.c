@@ -108,7 +108,10 @@ uroce_create_srq(struct ibv_pd *pd, struct ibv_srq_init_attr *init_attr)
 {
 	struct uroce_srq *srq = srq_create(pd, init_attr->srq_context, &init_attr->attr);
 
-	return srq == NULL ? NULL : &srq->ibv;
+	if (srq == NULL)
+		return NULL;
+	uroce_device_add_srq(srq->dev, srq);
+	return &srq->ibv;
 }
 
 /* What rdma-core asks for of each type. */
@@ -151,6 +154,7 @@ uroce_create_srq_ex(struct ibv_context *context, struct ibv_srq_init_attr_ex *in
 			return NULL;
 		}
 	}
+	uroce_device_add_srq(srq->dev, srq);
 	return &srq->ibv;
 }
 
@@ -162,6 +166,7 @@ uroce_destroy_srq(struct ibv_srq *ibv)
 	/* R47; pairs with the release of the last that left */
 	if (__atomic_load_n(&srq->refs, __ATOMIC_ACQUIRE) != 0)
 		return EBUSY;
+	uroce_device_del_srq(srq->dev, srq);
 	if (srq->xrcd != NULL)
 		uroce_srq_xrc_fini(srq);
 	uroce_device_forget_events(ibv->context, &srq->events, &ibv->mutex, &ibv->cond,

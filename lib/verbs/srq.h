@@ -30,6 +30,7 @@ struct uroce_srq {
 	uint32_t number;	/* 24 bits */
 	uint32_t refs;		/* atomic: QPs (R47); of an XRC SRQ none is known */
 	struct uroce_event_refs events;	/* under the lock of the device's event queue */
+	TAILQ_ENTRY(uroce_srq) link;	/* dev->srq_list, under dev->lock */
 	/* ring, mask and capacity: control, with posters and takers kept out; wq.head: takers */
 	struct uroce_wq wq;
 	/* takers: workers, under take_lock */

@@ -8,6 +8,7 @@
 #include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -43,6 +44,7 @@ test_nobody_to_wait_for(void **state)
 }
 
 struct reader {
+	bool is_watcher;
 	int in_poll; /* atomic */
 	int leaving; /* atomic: set before the reader goes offline */
 	int go;      /* atomic */
@@ -53,12 +55,18 @@ poll_once(void *arg)
 {
 	struct reader *r = arg;
 
-	rte_rcu_qsbr_thread_online(uroce_rcu, 1);
+	if (r->is_watcher)
+		uroce_rcu_watch_begin();
+	else
+		rte_rcu_qsbr_thread_online(uroce_rcu, 1);
 	__atomic_store_n(&r->in_poll, 1, __ATOMIC_RELEASE);
 	while (__atomic_load_n(&r->go, __ATOMIC_ACQUIRE) == 0)
 		sched_yield();
 	__atomic_store_n(&r->leaving, 1, __ATOMIC_RELEASE);
-	rte_rcu_qsbr_thread_offline(uroce_rcu, 1);
+	if (r->is_watcher)
+		uroce_rcu_watch_end();
+	else
+		rte_rcu_qsbr_thread_offline(uroce_rcu, 1);
 	return NULL;
 }
 
@@ -74,13 +82,11 @@ let_go(void *arg)
 }
 
 static void
-test_waits_for_who_is_in_a_poll(void **state)
+wait_for_reader(bool is_watcher)
 {
-	struct reader r = { 0 };
+	struct reader r = { .is_watcher = is_watcher };
 	pthread_t reader, helper;
 
-	assert_int_equal(uroce_rcu_init(), 0);
-	assert_int_equal(rte_rcu_qsbr_thread_register(uroce_rcu, 1), 0);
 	assert_int_equal(pthread_create(&reader, NULL, poll_once, &r), 0);
 	while (__atomic_load_n(&r.in_poll, __ATOMIC_ACQUIRE) == 0)
 		sched_yield();
@@ -89,7 +95,23 @@ test_waits_for_who_is_in_a_poll(void **state)
 	assert_int_equal(__atomic_load_n(&r.leaving, __ATOMIC_ACQUIRE), 1);
 	pthread_join(reader, NULL);
 	pthread_join(helper, NULL);
+}
+
+static void
+test_waits_for_who_is_in_a_poll(void **state)
+{
+	assert_int_equal(uroce_rcu_init(), 0);
+	assert_int_equal(rte_rcu_qsbr_thread_register(uroce_rcu, 1), 0);
+	wait_for_reader(false);
 	assert_int_equal(rte_rcu_qsbr_thread_unregister(uroce_rcu, 1), 0);
+}
+
+static void
+test_waits_for_the_watcher(void **state)
+{
+	assert_int_equal(uroce_rcu_init(), 0);
+	wait_for_reader(true);
+	uroce_rcu_wait();
 }
 
 static int
@@ -106,6 +128,7 @@ main(void)
 		cmocka_unit_test(test_init_is_idempotent),
 		cmocka_unit_test(test_nobody_to_wait_for),
 		cmocka_unit_test(test_waits_for_who_is_in_a_poll),
+		cmocka_unit_test(test_waits_for_the_watcher),
 	};
 
 	return cmocka_run_group_tests(tests, setup, NULL);

@@ -4,6 +4,8 @@
  * A worker's round: what a poll counts and where it stops, who has the turn, which queues it drives.
  */
 
+#include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -92,6 +94,59 @@ test_turn(void **state)
 	tap_close(&t);
 }
 
+/* Who only looks waits so long and no longer, and whoever polls lets him have the turn. */
+static void
+test_guest(void **state)
+{
+	struct tap t;
+
+	tap_open(&t, 0, cidrs);
+	assert_true(uroce_worker_enter_within(t.worker, 0));
+	assert_int_equal(t.worker->guests, 0);
+	assert_false(uroce_worker_enter_within(t.worker, 1000000));
+	assert_int_equal(t.worker->guests, 0);
+	put_short(&t, 2);
+	assert_int_equal(uroce_worker_poll(t.worker), 0);
+	uroce_worker_exit(t.worker);
+	t.worker->guests = 1; /* as while one waits */
+	assert_int_equal(uroce_worker_poll(t.worker), 0);
+	t.worker->guests = 0;
+	assert_int_equal(uroce_worker_poll(t.worker), 2);
+	tap_close(&t);
+}
+
+static void *
+poll_on(void *arg)
+{
+	struct uroce_worker *w = arg;
+
+	while (!__atomic_load_n(&w->stop, __ATOMIC_RELAXED))
+		uroce_worker_poll(w);
+	return NULL;
+}
+
+/* However fast another thread polls. */
+static void
+test_guest_of_a_busy_one(void **state)
+{
+	pthread_t poller;
+	uint64_t rounds;
+	struct tap t;
+
+	tap_open(&t, 0, cidrs);
+	assert_int_equal(pthread_create(&poller, NULL, poll_on, t.worker), 0);
+	for (unsigned int i = 0; i < 100; i++) {
+		assert_true(uroce_worker_enter_within(t.worker, 60000000000));
+		rounds = t.worker->load.rounds;
+		sched_yield();
+		assert_int_equal(t.worker->load.rounds, rounds);
+		uroce_worker_exit(t.worker);
+	}
+	__atomic_store_n(&t.worker->stop, true, __ATOMIC_RELAXED);
+	pthread_join(poller, NULL);
+	tap_close(&t);
+}
+
 /* A queue that was taken away is not read, and what comes for it otherwise is freed and counted. */
 static void
 test_queue(void **state)
@@ -147,6 +202,8 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_counts),
 		cmocka_unit_test(test_turn),
+		cmocka_unit_test(test_guest),
+		cmocka_unit_test(test_guest_of_a_busy_one),
 		cmocka_unit_test(test_queue),
 		cmocka_unit_test(test_inbox),
 	};
