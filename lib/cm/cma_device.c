@@ -109,6 +109,7 @@ uroce_cma_device_gone(struct uroce_cm_agent *agent)
 		if (id->agent != agent)
 			continue;
 		uroce_cma_resolve_cancel(id);
+		uroce_cma_mcasts_leave(id); /* while it is known where */
 		/* its communication manager may run on, and must not know the ID any more */
 		if (id->conn != NULL)
 			uroce_cm_conn_destroy(id->conn, uroce_cm_service()->now_ns());

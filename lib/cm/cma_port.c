@@ -76,7 +76,7 @@ overlap(const struct uroce_cma_id *a, const struct uroce_cma_id *b)
 
 	if (a->afonly && b->afonly && sa->sa_family != sb->sa_family)
 		return false;
-	return uroce_cma_addr_any(sa) || uroce_cma_addr_any(sb) || uroce_cma_addr_same(sa, sb);
+	return uroce_cma_addr_unspecific(sa) || uroce_cma_addr_unspecific(sb) || uroce_cma_addr_same(sa, sb);
 }
 
 /* May the ID be bound to the port beside those that are? */
@@ -284,7 +284,7 @@ uroce_cma_port_match(struct uroce_cma_port *port, const struct sockaddr *dst)
 			continue;
 		if (id->afonly && src->sa_family != dst->sa_family)
 			continue;
-		if (uroce_cma_addr_any(src))
+		if (uroce_cma_addr_unspecific(src))
 			wildcard = id;
 		else if (uroce_cma_addr_same(src, dst))
 			return id;

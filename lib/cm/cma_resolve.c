@@ -33,7 +33,7 @@ bind_address(struct uroce_cma_id *id, const struct sockaddr *addr)
 	memcpy(&id->src, addr, uroce_cma_addr_len(addr));
 	if (!id->afonly_set)
 		id->afonly = addr->sa_family == AF_INET;
-	if (uroce_cma_addr_any(addr))
+	if (uroce_cma_addr_unspecific(addr))
 		return 0;
 	uroce_cma_addr_to_gid(addr, &gid);
 	agent = service->find(&gid, &sgid_index);
@@ -83,7 +83,7 @@ route(struct uroce_cma_id *id, const struct sockaddr *dst)
 	struct uroce_cm_agent *agent;
 	struct ibv_gid_entry entry;
 	uint8_t sgid_index;
-	const bool any = uroce_cma_addr_any(uroce_cma_src(id));
+	const bool any = uroce_cma_addr_unspecific(uroce_cma_src(id));
 	const __be16 port = uroce_cma_addr_port(uroce_cma_src(id));
 	int ret;
 

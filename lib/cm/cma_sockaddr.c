@@ -59,6 +59,17 @@ uroce_cma_addr_any(const struct sockaddr *addr)
 }
 
 bool
+uroce_cma_addr_unspecific(const struct sockaddr *addr)
+{
+	union ibv_gid gid;
+
+	if (uroce_cma_addr_any(addr))
+		return true;
+	uroce_cma_addr_to_gid(addr, &gid);
+	return uroce_gid_is_ipv4(gid.raw) ? gid.raw[12] == IN_LOOPBACKNET : IN6_IS_ADDR_LOOPBACK(&gid);
+}
+
+bool
 uroce_cma_addr_multicast(const struct sockaddr *addr)
 {
 	union ibv_gid gid;

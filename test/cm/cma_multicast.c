@@ -95,6 +95,25 @@ test_destroy(void **state)
 	assert_int_equal(world.devices[1].groups, 0);
 }
 
+/* Their device goes while IDs are members: it may be opened still, and is a member no longer. */
+static void
+test_device_gone(void **state)
+{
+	struct rdma_cm_id *id = bound();
+
+	assert_int_equal(uroce_rdma_join_multicast(id, group(1), NULL), 0);
+	world_take(channel, RDMA_CM_EVENT_MULTICAST_JOIN, 0);
+	pthread_mutex_lock(&uroce_cm_lock);
+	uroce_cma_device_gone(&world.devices[1].agent);
+	world.devices[1].gone = true;
+	pthread_mutex_unlock(&uroce_cm_lock);
+	assert_int_equal(world.devices[1].groups, 0);
+	world_take(channel, RDMA_CM_EVENT_DEVICE_REMOVAL, 0);
+	assert_int_equal(uroce_rdma_leave_multicast(id, group(1)), 0);
+	destroy(id);
+	world.devices[1].gone = false;
+}
+
 static void
 test_ex(void **state)
 {
@@ -141,7 +160,7 @@ main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(test_##name, channel_setup, channel_teardown)
 	const struct CMUnitTest tests[] = {
-		TEST(join), TEST(leave_early), TEST(destroy), TEST(ex), TEST(errors),
+		TEST(join), TEST(leave_early), TEST(destroy), TEST(device_gone), TEST(ex), TEST(errors),
 	};
 
 	test_eal_init(NULL);

@@ -214,6 +214,35 @@ test_wildcard(void **state)
 	destroy(any);
 }
 
+static struct sockaddr *
+loopback(uint16_t port)
+{
+	static struct sockaddr_in addr = { .sin_family = AF_INET };
+
+	addr.sin_port = htons(port);
+	addr.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	return (struct sockaddr *)&addr;
+}
+
+/* Who binds to 127.0.0.1 has a wildcard. */
+static void
+test_loopback(void **state)
+{
+	struct rdma_cm_id *a = world_id(channel, RDMA_PS_TCP), *b = world_id(channel, RDMA_PS_TCP);
+
+	assert_int_equal(uroce_rdma_bind_addr(a, loopback(500)), 0);
+	fails(uroce_rdma_bind_addr(b, world_v4(1, 500)), EADDRINUSE);
+	destroy(a);
+	assert_int_equal(uroce_rdma_bind_addr(b, world_v4(1, 500)), 0);
+	a = world_id(channel, RDMA_PS_TCP);
+	fails(uroce_rdma_bind_addr(a, loopback(500)), EADDRINUSE);
+	assert_int_equal(uroce_rdma_bind_addr(a, loopback(501)), 0);
+	assert_int_equal(uroce_rdma_listen(a, 0), 0);
+	expect(NULL, world_v4(2, 501), a);
+	destroy(a);
+	destroy(b);
+}
+
 static void
 test_specific(void **state)
 {
@@ -340,8 +369,8 @@ main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(test_##name, channel_setup, channel_teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(in_use),    TEST(reuse),    TEST(families),      TEST(ephemeral),
-		TEST(exhausted), TEST(wildcard), TEST(specific),      TEST(listen),
-		TEST(backlog),   TEST(devices),  TEST(device_pulled),
+		TEST(exhausted), TEST(wildcard), TEST(loopback),      TEST(specific),
+		TEST(listen),    TEST(backlog),  TEST(devices),       TEST(device_pulled),
 	};
 
 	test_eal_init(NULL);

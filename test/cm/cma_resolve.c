@@ -72,6 +72,19 @@ test_bind_wildcard(void **state)
 			UROCE_CMA_LAST_PORT);
 }
 
+/* libfabric asks with it which devices there are. */
+static void
+test_bind_loopback(void **state)
+{
+	struct sockaddr_in loopback = { .sin_family = AF_INET, .sin_addr = { htonl(INADDR_LOOPBACK) } };
+
+	assert_int_equal(uroce_rdma_bind_addr(id, (struct sockaddr *)&loopback), 0);
+	assert_null(id->verbs);
+	assert_int_equal(uroce_rdma_resolve_addr(id, NULL, world_v4(2, 9), 1000), 0);
+	world_take(channel, RDMA_CM_EVENT_ADDR_RESOLVED, 0);
+	assert_ptr_equal(id->verbs, world_context(0));
+}
+
 /* What has failed can be tried again. */
 static void
 test_bind_errors(void **state)
@@ -299,6 +312,7 @@ main(void)
 		TEST(bind_address),
 		TEST(bind_ipv6),
 		TEST(bind_wildcard),
+		TEST(bind_loopback),
 		TEST(bind_errors),
 		TEST(resolve),
 		TEST(resolve_from),

@@ -88,6 +88,16 @@ test_wildcards(void **state)
 	assert_false(uroce_cma_addr_any(v4("0.0.0.1", 0)));
 	assert_false(uroce_cma_addr_any(v6("::1", 0)));
 	assert_false(uroce_cma_addr_any(v6("8000::", 0)));
+	assert_true(uroce_cma_addr_unspecific(v4("0.0.0.0", 1)));
+	assert_true(uroce_cma_addr_unspecific(v6("::", 1)));
+	assert_true(uroce_cma_addr_unspecific(v4("127.0.0.1", 1)));
+	assert_true(uroce_cma_addr_unspecific(v4("127.255.255.255", 1)));
+	assert_true(uroce_cma_addr_unspecific(v6("::1", 1)));
+	assert_true(uroce_cma_addr_unspecific(v6("::ffff:127.0.0.1", 1)));
+	assert_false(uroce_cma_addr_unspecific(v4("126.0.0.1", 0)));
+	assert_false(uroce_cma_addr_unspecific(v4("128.0.0.1", 0)));
+	assert_false(uroce_cma_addr_unspecific(v6("::2", 0)));
+	assert_false(uroce_cma_addr_unspecific(v6("fd00::1", 0)));
 }
 
 static void
