@@ -85,6 +85,10 @@ static const struct {
 	{ "seed=-1", "seed=-1" },
 	{ "seed=99999999999999999999", "seed=" },
 	{ "bandwidth=3", "loss=, burst=" },
+	{ "", "loss=, burst=" },
+	{ ",", "loss=, burst=" },
+	{ "loss=0.1,loss=0.1", "loss is given more than once" },
+	{ "delay=1ms,loss=0.1,delay=2ms", "delay is given more than once" },
 };
 
 static void

@@ -123,11 +123,25 @@ parse_pair(const char *key, const char *text, void *arg)
 	return ret;
 }
 
+/* Which of two values would be meant? @return 0, or -EINVAL */
+static int
+check_once(struct parse *p, const struct rte_kvargs *list)
+{
+	for (unsigned int i = 0; i < list->count; i++) {
+		const char *key = list->pairs[i].key;
+
+		if (rte_kvargs_count(list, key) > 1)
+			return wrong(p, "%s is given more than once", key);
+	}
+	return 0;
+}
+
 int
 uroce_netem_conf_parse(struct uroce_netem_conf *conf, const char *text, char *error, unsigned int room)
 {
-	static const char *const keys[] = { "loss", "burst", "reorder", "dup", "corrupt", "ecn", "delay", "jitter", "late",
-					    "limit", "seed", NULL };
+	static const char *const keys[] = {
+		"loss", "burst", "reorder", "dup", "corrupt", "ecn", "delay", "jitter", "late", "limit", "seed", NULL,
+	};
 	struct parse p = { .conf = conf, .error = error, .room = room };
 	struct rte_kvargs *list;
 	int ret;
@@ -135,11 +149,17 @@ uroce_netem_conf_parse(struct uroce_netem_conf *conf, const char *text, char *er
 	*conf = (struct uroce_netem_conf){ .burst = 1, .limit = UROCE_NETEM_LIMIT,
 					 .late_ns = UROCE_NETEM_REORDER_NS, .seed = 1 };
 	list = rte_kvargs_parse(text, keys);
+	if (list != NULL && list->count == 0) {
+		rte_kvargs_free(list);
+		list = NULL;
+	}
 	if (list == NULL)
 		return wrong(&p, "'%s' is not a list of loss=, burst=, reorder=, dup=, corrupt=, ecn=, delay=, "
 			     "jitter=, late=, limit= and seed=, separated by commas", text);
 	error[0] = '\0';
-	ret = rte_kvargs_process(list, NULL, parse_pair, &p) == 0 ? 0 : -EINVAL;
+	ret = check_once(&p, list);
+	if (ret == 0)
+		ret = rte_kvargs_process(list, NULL, parse_pair, &p) == 0 ? 0 : -EINVAL;
 	rte_kvargs_free(list);
 	if (ret != 0 && error[0] == '\0')
 		return wrong(&p, "'%s' is not an impairment", text);
