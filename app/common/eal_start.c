@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include <rte_alarm.h>
@@ -17,8 +18,10 @@
 #include <rte_eal.h>
 #include <rte_errno.h>
 #include <rte_ethdev.h>
+#include <rte_interrupts.h>
 #include <rte_lcore.h>
 #include <rte_log.h>
+#include <rte_pdump.h>
 
 #include <uroce_config.h>
 
@@ -137,6 +140,16 @@ device_find(int argc, char **argv)
 	return NULL;
 }
 
+/* dpdk-dumpcap attaches as a secondary process, so where EAL shares nothing (--in-memory, --no-shconf,
+ * --no-huge) there is nothing to capture with, and nothing to be said about it. */
+static void
+capture_init(void)
+{
+	if (rte_pdump_init() != 0 && rte_errno != ENOTSUP)
+		fprintf(stderr, "%s: dpdk-dumpcap cannot capture here: %s\n", uroce_app_name,
+			rte_strerror(rte_errno));
+}
+
 /* EAL without hugepages takes 64 MiB if nothing is said. */
 int
 uroce_app_eal_init(int argc, char **argv)
@@ -160,6 +173,8 @@ uroce_app_eal_init(int argc, char **argv)
 	n = rte_eal_init(n, args);
 	if (n < 0)
 		eal_explain(argc, argv);
+	else
+		capture_init();
 	free(args);
 	return n < 0 ? -1 : 0;
 }
@@ -180,7 +195,14 @@ uroce_app_lcores(unsigned int *lcores)
 static void
 settled(void *done)
 {
-	__atomic_store_n((bool *)done, true, __ATOMIC_RELEASE); /* acquire: interrupts_settle() */
+	__atomic_store_n((bool *)done, true, __ATOMIC_RELEASE); /* acquire: done_wait() */
+}
+
+static void
+done_wait(const bool *done)
+{
+	while (!__atomic_load_n(done, __ATOMIC_ACQUIRE))
+		rte_delay_us_sleep(100);
 }
 
 /* Handlers run on EAL's interrupt thread, as alarms do: after one of ours, what had begun is over. */
@@ -189,10 +211,33 @@ interrupts_settle(void)
 {
 	bool done = false;
 
-	if (rte_eal_alarm_set(1, settled, &done) != 0)
+	if (rte_eal_alarm_set(1, settled, &done) == 0)
+		done_wait(&done);
+}
+
+static void
+stay(void *done)
+{
+	settled(done);
+	for (;;)
+		pause();
+}
+
+/* The interrupt thread stays in a handler of ours. net_memif (DPDK 22.11) leaves its listener's handle with it, in
+ * memory that rte_eal_cleanup() unmaps. (Not in an alarm's, whose end that waits for.) */
+static void
+interrupts_end(void)
+{
+	static struct rte_intr_handle *handle;	/* the thread has it until the process ends */
+	bool done = false;
+
+	handle = rte_intr_instance_alloc(RTE_INTR_INSTANCE_F_PRIVATE);
+	if (handle == NULL)
 		return;
-	while (!__atomic_load_n(&done, __ATOMIC_ACQUIRE))
-		rte_delay_us_sleep(100);
+	if (rte_intr_type_set(handle, RTE_INTR_HANDLE_EXT) == 0 &&
+	    rte_intr_fd_set(handle, eventfd(1, EFD_CLOEXEC)) == 0 &&
+	    rte_intr_callback_register(handle, stay, &done) == 0)
+		done_wait(&done);
 }
 
 void
@@ -200,9 +245,11 @@ uroce_app_eal_fini(void)
 {
 	uint16_t port;
 
+	rte_pdump_uninit();
 	RTE_ETH_FOREACH_DEV(port)
 		rte_eth_dev_close(port);
 	interrupts_settle();
 	interrupts_settle(); /* what the first one's round has put off */
+	interrupts_end();
 	rte_eal_cleanup();
 }

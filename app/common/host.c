@@ -60,7 +60,11 @@ int
 uroce_app_host_open(struct app_host *host, uint16_t port_id, uint32_t qps, bool no_loopback)
 {
 	struct app_device *dev = &host->devs[host->nb_devs];
-	struct uroce_port_conf conf = { .no_loopback = no_loopback, .go_back_n = host->go_back_n };
+	struct uroce_port_conf conf = {
+		.no_loopback = no_loopback,
+		.go_back_n = host->go_back_n,
+		.no_owner = 1, /* dpdk-dumpcap sees no other ports */
+	};
 	struct ibv_port_attr port;
 
 	if (qps > (1u << UROCE_LOG2_MAX_QP) / 2)
