@@ -11,6 +11,7 @@
 
 #include "bench.h"
 #include "floor.h"
+#include "ping.h"
 #include "signals.h"
 
 /* The largest path MTU that all ports carry. A smaller one than was asked for is an error here, but
@@ -87,6 +88,15 @@ verdict_take(struct perf_run *r, const struct perf_verdict *v)
 		uroce_perf_run_fail(r, "%s", v->text[0] != '\0' ? v->text : "errors at the server");
 }
 
+/* What is on its way arrives, before the server counts; or the server is gone, and finish() says so. */
+static void
+settle(struct perf_run *r)
+{
+	for (unsigned int i = 0; i < UROCE_PERF_STALL_S * 1000 / UROCE_PERF_LOST_MS; i++)
+		if (r->failed || uroce_perf_is_settled(r) || uroce_app_stopped())
+			return;
+}
+
 /* Both ends stand: measure. */
 static void
 measure(struct perf_run *r)
@@ -101,6 +111,8 @@ measure(struct perf_run *r)
 		uroce_perf_run_lat(r);
 	else
 		uroce_perf_run_bw(r);
+	if (uroce_perf_is_lossy(&r->end.params))
+		settle(r);
 	r->retransmits = uroce_app_host_retransmits(r->end.host) - retransmits;
 }
 

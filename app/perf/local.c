@@ -26,6 +26,8 @@ server_lcore(void *arg)
 	while (!__atomic_load_n(&local->stop, __ATOMIC_ACQUIRE)) {
 		uroce_worker_poll(worker);
 		uroce_perf_server_round(&local->server);
+		/* pairs with the acquire of who waits for some (ping.c) */
+		__atomic_store_n(&local->server.rounds, local->server.rounds + 1, __ATOMIC_RELEASE);
 	}
 	return 0;
 }
@@ -68,10 +70,12 @@ begin(struct perf_peer *peer, struct perf_end *end, char *error, size_t room)
 	uroce_perf_server_init(&local->server);
 	local->run = container_of(end, struct perf_run, end);
 	local->stop = false;
-	if (local->lcore != LCORE_ID_ANY)
+	if (local->lcore != LCORE_ID_ANY) {
 		RTE_VERIFY(rte_eal_remote_launch(server_lcore, local, local->lcore) == 0);
-	else
+		peer->rounds = &local->server.rounds;
+	} else {
 		peer->shared = &local->server;
+	}
 	return 0;
 }
 
@@ -103,6 +107,7 @@ finish(struct perf_peer *peer, const struct perf_run *run, struct perf_verdict *
 	free(counts);
 	*verdict = local->server.verdict;
 	peer->shared = NULL;
+	peer->rounds = NULL;
 	uroce_perf_end_destroy(&local->server.end);
 	RTE_SET_USED(error);
 	RTE_SET_USED(room);

@@ -5,11 +5,11 @@
  * ways a run fails. The client's thread.
  */
 
-#include <arpa/inet.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "ping.h"
 #include "report.h"
 #include "run.h"
 #include "signals.h"
@@ -86,23 +86,13 @@ probe_wait(struct perf_run *r, uint32_t n)
 static void
 probe_by_ping(struct perf_run *r)
 {
-	const struct perf_end *end = &r->end;
+	int ret = uroce_perf_ping(&r->end, UROCE_PERF_STALL_S * 1000);
 
-	for (uint32_t i = 0; i < RTE_MIN(end->params.qps, end->host->nb_devs) && !r->failed; i++) {
-		const union ibv_gid *gid = &end->qps[i].remote.gid;
-		const bool v4 = uroce_app_gid_is_v4(gid);
-		char address[INET6_ADDRSTRLEN];
-		int ret;
-
-		inet_ntop(v4 ? AF_INET : AF_INET6, gid->raw + (v4 ? 12 : 0), address,
-			  sizeof(address));
-		ret = uroce_ping(end->host->devs[i].ctx, address, UROCE_PERF_STALL_S * 1000);
-		if (ret != 0)
-			uroce_perf_run_fail(r,
-					    "the peer does not answer: %s: are the addresses, the "
-					    "ports and the link right?",
-					    strerror(ret));
-	}
+	if (ret != 0)
+		uroce_perf_run_fail(r,
+				    "the peer does not answer: %s: are the addresses, the "
+				    "ports and the link right?",
+				    strerror(ret));
 }
 
 void

@@ -33,6 +33,7 @@ struct perf_peer {
 	uint32_t mtu;               /* the largest path MTU of its ports */
 	uint32_t rd_atomic;         /* READs and atomics that it can have outstanding */
 	struct perf_server *shared; /* its rounds run on the client's thread too; or NULL */
+	const uint64_t *rounds;     /* how many have run on another one of this process; or NULL */
 };
 
 struct perf_run {

@@ -7,7 +7,9 @@
 
 #include <string.h>
 
+#include "ping.h"
 #include "run.h"
+#include "signals.h"
 #include "verify.h"
 
 /* What stays the same during the loop. */
@@ -136,20 +138,32 @@ all_credited(const struct bw *b)
 	return true;
 }
 
-/* Of a lossy transport, what nobody has given credit for within UROCE_PERF_LOST_MS is lost. */
-static void
-write_off(struct bw *b, uint64_t now)
+/* Has the server given more credit, or was more posted? */
+static bool
+credits_moved(struct bw *b, uint64_t now)
 {
 	struct perf_run *r = b->run;
 	uint64_t sum = r->posted;
 
 	for (uint32_t i = 0; i < r->end.params.qps; i++)
 		sum += __atomic_load_n(r->end.qps[i].credit, __ATOMIC_ACQUIRE);
-	if (sum != b->credit_sum) {
-		b->credit_sum = sum;
-		b->credit_tsc = now;
-	}
-	if (now - b->credit_tsc < r->hz / 1000 * UROCE_PERF_LOST_MS)
+	if (sum == b->credit_sum)
+		return false;
+	b->credit_sum = sum;
+	b->credit_tsc = now;
+	return true;
+}
+
+/* Of a lossy transport, what nobody gives credit for is lost, when all that was sent has arrived: before that its place
+ * may not be written to. */
+static void
+write_off(struct bw *b, uint64_t now)
+{
+	struct perf_run *r = b->run;
+
+	if (credits_moved(b, now) || now - b->credit_tsc < r->hz / 1000 * UROCE_PERF_LOST_MS)
+		return;
+	if ((!uroce_perf_is_settled(r) && !uroce_app_stopped()) || credits_moved(b, now))
 		return;
 	for (uint32_t i = 0; i < r->end.params.qps; i++)
 		__atomic_store_n(r->end.qps[i].credit, r->end.qps[i].posted, __ATOMIC_RELAXED);

@@ -8,15 +8,17 @@
 
 #include <string.h>
 
+#include "ping.h"
 #include "run.h"
+#include "signals.h"
 #include "verify.h"
 
 struct lat {
 	struct perf_run *run;
 	enum perf_lat_kind kind;
-	uint64_t patience;     /* TSC cycles: then a message is lost; UINT64_MAX: none ever is */
+	uint64_t patience;     /* TSC cycles: then a message may be lost; UINT64_MAX: none ever is */
 	bool over;             /* the round trip in progress */
-	bool lost;             /* … by patience */
+	bool lost;             /* … without an answer */
 	unsigned int unreaped; /* completions of our messages that have not been taken */
 };
 
@@ -52,6 +54,15 @@ is_answered(struct lat *l, const struct perf_qp *q)
 	return l->kind == PERF_LAT_COMPLETION ? l->unreaped == 0 : l->over;
 }
 
+/* Nobody has answered for long, and what comes late must not be taken for the answer to the next. */
+static bool
+is_lost(struct lat *l, const struct perf_qp *q)
+{
+	const bool settled = uroce_perf_is_settled(l->run);
+
+	return !is_answered(l, q) && (settled || uroce_app_stopped());
+}
+
 /* A send queue holds no more than PERF_SHORT_QUEUE messages that have not been reaped. */
 static bool
 one_round_trip(struct lat *l, struct perf_qp *q)
@@ -73,9 +84,11 @@ one_round_trip(struct lat *l, struct perf_qp *q)
 		now = rte_rdtsc();
 		if (is_answered(l, q) && l->unreaped < PERF_SHORT_QUEUE)
 			break;
-		l->lost = now - start > l->patience && l->unreaped < PERF_SHORT_QUEUE;
-		if (unlikely(l->lost))
-			return true;
+		if (unlikely(now - start > l->patience) && l->unreaped < PERF_SHORT_QUEUE) {
+			l->lost = is_lost(l, q);
+			if (l->lost)
+				return true;
+		}
 		if (unlikely(now >= r->next_tick))
 			uroce_perf_run_tick(r, now);
 		if (unlikely(r->failed))

@@ -29,6 +29,7 @@ struct perf_server {
 	struct perf_verdict verdict;
 	uint64_t retransmits_before;
 	uint32_t next_qp; /* lat: whose message comes next */
+	uint64_t rounds;	/* on an lcore of its own; atomic */
 	uint64_t next_reminder; /* TSC: lost credits are given again */
 	bool passive;     /* nothing to do but to poll the worker */
 };
