@@ -170,16 +170,30 @@ row_fill(const struct perf_bench *b, struct perf_run *r, struct perf_row *row)
 	}
 }
 
+/* Before the run and after it: what disturbs the machine comes and goes. */
+static void
+floor_take(const struct perf_bench *b, struct perf_row *row)
+{
+	if (!b->options->floor || uroce_app_stopped())
+		return;
+	if (uroce_perf_floor_take(&row->floor, &row->params, &b->place) != 0)
+		fprintf(stderr, "uroce-perf: --floor: EAL has no memory left to measure it in: give it "
+				"more, by hugepages or -m\n");
+}
+
 static int
 row_run(struct perf_bench *b, uint32_t size)
 {
 	struct perf_run *r = calloc(1, sizeof(*r));
+	struct perf_row *row = &b->rows[b->nb_rows];
 	struct perf_params params;
 	char error[PERF_TEXT_BYTES];
 	int ret = -1;
 
 	if (r == NULL || params_make(b, size, &params) != 0)
 		goto free_run;
+	row->params = params;
+	floor_take(b, row);
 	r->peer = b->peer;
 	r->time_s = b->options->time_s;
 	r->iters = b->options->iters;
@@ -190,8 +204,11 @@ row_run(struct perf_bench *b, uint32_t size)
 		goto free_run;
 	}
 	connect_and_measure(r);
-	row_fill(b, r, &b->rows[b->nb_rows++]);
+	row_fill(b, r, row);
 	uroce_perf_end_destroy(&r->end);
+	if (!r->failed)
+		floor_take(b, row);
+	b->nb_rows++;
 	if (r->failed)
 		fprintf(stderr, "uroce-perf: %s\n", r->error);
 	ret = r->failed ? -1 : 0;
@@ -206,8 +223,6 @@ uroce_perf_bench_run(struct perf_bench *b)
 	const struct perf_options *o = b->options;
 	int ret = 0;
 
-	if (o->floor)
-		b->floor_gbps = uroce_perf_floor_gbps(o->mtu);
 	if (!o->all_sizes)
 		return row_run(b, o->size);
 	for (unsigned int i = 0; i <= UROCE_PERF_ALL_SIZES_LOG2 && ret == 0; i++) {

@@ -15,7 +15,7 @@ struct perf_bench {
 	struct app_host *host;
 	struct perf_peer *peer;
 	unsigned int lcores;
-	double floor_gbps; /* 0: not measured */
+	struct perf_floor_place place; /* for --floor */
 	unsigned int nb_rows;
 	struct perf_row rows[UROCE_PERF_ALL_SIZES_LOG2 + 1];
 };

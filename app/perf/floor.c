@@ -1,57 +1,58 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * --floor: what one core does when it computes the CRC of payloads and copies them, and nothing
- * else. No transport of RoCEv2 in software is faster than that on a core. Main thread, before the
- * runs.
+ * --floor: which floors a run has, measured before it and after it on the lcores that it has. Main
+ * thread.
  */
 
-#include <isa-l/crc.h>
-#include <rte_common.h>
-#include <rte_cycles.h>
-#include <rte_malloc.h>
-#include <rte_memcpy.h>
+#include <stdlib.h>
 
-#include <uroce_config.h>
-
+#include "endpoint.h"
 #include "floor.h"
 
-#define SLICES   50 /* the best one counts: the others may have been interrupted */
-#define SLICE_MS 4
+/* Beyond any cache it makes no difference how far. */
+#define WINDOW_BYTES UROCE_PERF_BUFFER_BYTES
 
-/* One slice of time. @return bytes per second */
-static double
-slice(uint8_t *to, uint8_t *from, uint32_t mtu, uint32_t *crc)
+/* The buffers that the run will have. */
+static int
+load_of(const struct perf_params *p, struct perf_floor_load *load)
 {
-	const uint64_t hz = rte_get_tsc_hz();
-	const uint64_t start = rte_rdtsc(), end = start + hz / 1000 * SLICE_MS;
-	uint64_t now, bytes = 0;
+	struct perf_end *end = calloc(1, sizeof(*end));
 
-	do {
-		for (uint32_t at = 0; at + mtu <= UROCE_PERF_WINDOW_BYTES; at += mtu) {
-			*crc = crc32_gzip_refl(*crc, from + at, mtu);
-			rte_memcpy(to + at, from + at, mtu);
-			bytes += mtu;
-		}
-		now = rte_rdtsc();
-	} while (now < end);
-	return (double)bytes * (double)hz / (double)(now - start);
+	if (end == NULL)
+		return -ENOMEM;
+	end->params = *p;
+	uroce_perf_layout(end);
+	*load = (struct perf_floor_load){
+		.message_bytes = RTE_MIN(p->size, WINDOW_BYTES),
+		.packet_bytes = p->mtu,
+		.window_bytes = RTE_MIN((size_t)end->slots * end->stride * p->qps, (size_t)WINDOW_BYTES),
+	};
+	free(end);
+	return 0;
 }
 
-double
-uroce_perf_floor_gbps(uint32_t mtu)
+int
+uroce_perf_floor_take(struct perf_floor *f, const struct perf_params *p,
+		      const struct perf_floor_place *place)
 {
-	uint8_t *from = rte_zmalloc("uroce-perf", UROCE_PERF_WINDOW_BYTES, RTE_CACHE_LINE_SIZE);
-	uint8_t *to = rte_zmalloc("uroce-perf", UROCE_PERF_WINDOW_BYTES, RTE_CACHE_LINE_SIZE);
-	uint32_t crc = UINT32_MAX;
-	double best = 0;
+	struct perf_floor_load load;
+	struct perf_floor now = { 0 };
+	int ret = load_of(p, &load);
 
-	for (unsigned int i = 0; i < SLICES && from != NULL && to != NULL; i++)
-		best = RTE_MAX(best, slice(to, from, mtu, &crc));
-	/* the CRC feeds the next payload, so that no pass of it can be left out */
-	if (from != NULL && to != NULL)
-		from[0] = (uint8_t)crc;
-	rte_free(from);
-	rte_free(to);
-	return best * 8 / 1e9;
+	/* less is in the lines that a packet's header is in: a matter of packets */
+	if (ret == 0 && p->size >= RTE_CACHE_LINE_SIZE)
+		ret = uroce_perf_floor_bytes(&now, &load);
+	if (ret == 0 && place->both_ends)
+		ret = uroce_perf_floor_rings(&now, place->lcore);
+	if (ret != 0)
+		return ret;
+	if (now.gbps >= f->gbps) {
+		f->gbps = now.gbps;
+		f->copy = now.copy;
+	}
+	f->cores = place->cores;
+	f->mops = RTE_MAX(f->mops, now.mops);
+	f->rtt_ns = f->rtt_ns == 0 ? now.rtt_ns : RTE_MIN(f->rtt_ns, now.rtt_ns);
+	return 0;
 }

@@ -136,8 +136,6 @@ results_write(const struct perf_bench *b, FILE *json)
 	FILE *people = json == stdout ? stderr : stdout;
 
 	uroce_perf_report_table(people, b->rows, b->nb_rows);
-	if (b->floor_gbps > 0)
-		uroce_perf_report_floor(people, b->floor_gbps, b->rows, b->nb_rows);
 	congestion_write(people, b->host);
 	if (json == NULL || uroce_perf_report_json(json, b->rows, b->nb_rows) == 0)
 		return 0;
@@ -159,6 +157,7 @@ run_client(const struct perf_options *o, FILE *json, const unsigned int *lcores,
 	if (host_open(host, o, lcores, nb_lcores) == 0 &&
 	    uroce_perf_remote_open(remote, host, o) == 0) {
 		b->lcores = host->nb_workers;
+		b->place.cores = host->nb_workers;
 		ret = uroce_perf_bench_run(b);
 		if (ret == 0)
 			uroce_perf_conn_send(&remote->conn, "bye");
@@ -193,6 +192,7 @@ run_both(const struct perf_options *o, FILE *json, const unsigned int *lcores,
 		.host = client,
 		.peer = &local->peer,
 		.lcores = RTE_MIN(nb_lcores, 2u),
+		.place = { true, nb_lcores > 1 ? lcores[1] : (unsigned int)LCORE_ID_ANY, 1 },
 	};
 	client->go_back_n = o->go_back_n;
 	if (uroce_perf_local_open(local, client, lcores, nb_lcores, o->qps,

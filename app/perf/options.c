@@ -371,6 +371,8 @@ check_together(struct parse *p)
 		return wrong(p, "--oob %s: give tcp:PORT, tcp:HOST:PORT or unix:PATH", p->oob_text);
 	if (o->fault >= 0 && !o->verify)
 		return wrong(p, "--fault spoils a message for --verify to find: give --verify too");
+	if (o->floor && o->role == PERF_SERVER)
+		return wrong(p, "--floor: the client prints the results: say --floor there");
 	if (check_transport(p) != 0)
 		return -EINVAL;
 	if (!uroce_perf_ops[o->op].atomic)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "report.h"
+#include "share.h"
 
 void
 uroce_perf_row_latency(struct perf_row *row, const struct perf_histogram *h, uint64_t hz)
@@ -59,21 +60,65 @@ uroce_perf_report_progress(const struct perf_params *p, double second, uint64_t 
 		(double)ops * p->size * 8 / interval / 1e9, (double)ops / interval / 1e6);
 }
 
+static bool
+has_floor(const struct perf_row *r)
+{
+	return r->floor.cores > 0;
+}
+
+/* What was measured, and which of it bounds the row. */
+static void
+floor_line(FILE *out, const struct perf_row *r)
+{
+	const struct perf_floor *f = &r->floor;
+	enum perf_bound bound;
+	double share = uroce_perf_share(r, &bound);
+	char size[16];
+
+	if (f->gbps <= 0 && f->mops <= 0)
+		return;
+	fprintf(out, "floor %s:", size_text(r->params.size, size, sizeof(size)));
+	if (f->gbps > 0)
+		fprintf(out, " CRC and copy (%s) %.1f Gb/s a core", f->copy, f->gbps);
+	if (f->mops > 0)
+		fprintf(out, "%s mbufs over a ring %.1f M/s, there and back %.0f ns",
+			f->gbps > 0 ? ";" : "", f->mops, f->rtt_ns);
+	if (bound != PERF_BOUND_NONE)
+		fprintf(out, "; %s: %.3f of what it allows", uroce_perf_bounds[bound], share);
+	fprintf(out, "\n");
+}
+
+static void
+share_column(FILE *out, const struct perf_row *r)
+{
+	enum perf_bound bound;
+	double share = uroce_perf_share(r, &bound);
+
+	if (bound != PERF_BOUND_NONE)
+		fprintf(out, " %6.3f", share);
+	else if (has_floor(r))
+		fprintf(out, "      -");
+	fprintf(out, "\n");
+}
+
 void
 uroce_perf_report_table(FILE *out, const struct perf_row *rows, unsigned int n)
 {
+	bool with_share = false;
 	char size[16];
 
 	if (n == 0)
 		return;
-	fprintf(out, "\n%-9s %-2s %-4s %7s %5s %5s %6s %6s %9s %9s %9s %9s %9s %9s %7s %6s\n", "op", "tp",
+	for (unsigned int i = 0; i < n; i++)
+		with_share |= has_floor(&rows[i]);
+	fprintf(out, "\n%-9s %-2s %-4s %7s %5s %5s %6s %6s %9s %9s %9s %9s %9s %9s %7s %6s%s\n", "op", "tp",
 		"mode", "size", "mtu", "qps", "depth", "lcores", "Gb/s", "Mops/s", "min us",
-		"p50 us", "p99 us", "max us", "retrans", "errors");
+		"p50 us", "p99 us", "max us", "retrans", "errors", with_share ? "  share" : "");
 	for (unsigned int i = 0; i < n; i++) {
 		const struct perf_row *r = &rows[i];
 
 		fprintf(out,
-			"%-9s %-2s %-4s %7s %5u %5u %6u %6u %9.3f %9.4f %9.2f %9.2f %9.2f %9.2f %7llu %6llu\n",
+			"%-9s %-2s %-4s %7s %5u %5u %6u %6u %9.3f %9.4f %9.2f %9.2f %9.2f %9.2f %7llu %6llu",
 			uroce_perf_ops[r->params.op].name,
 			uroce_perf_transports[r->params.transport].name,
 			uroce_perf_modes[r->params.mode],
@@ -81,8 +126,10 @@ uroce_perf_report_table(FILE *out, const struct perf_row *rows, unsigned int n)
 			r->params.depth, r->lcores, uroce_perf_row_gbps(r), uroce_perf_row_mops(r),
 			r->lat_us.min, r->lat_us.p50, r->lat_us.p99, r->lat_us.max,
 			(unsigned long long)r->retransmits, (unsigned long long)r->errors);
+		share_column(out, r);
 	}
 	for (unsigned int i = 0; i < n; i++) {
+		floor_line(out, &rows[i]);
 		if (uroce_perf_is_lossy(&rows[i].params))
 			fprintf(out, "lost %s: %llu messages\n",
 				size_text(rows[i].params.size, size, sizeof(size)),
@@ -96,19 +143,24 @@ uroce_perf_report_table(FILE *out, const struct perf_row *rows, unsigned int n)
 	fflush(out);
 }
 
-void
-uroce_perf_report_floor(FILE *out, double floor_gbps, const struct perf_row *rows, unsigned int n)
+/* Nothing where it was not asked for. */
+static void
+json_floor(FILE *out, const struct perf_row *r)
 {
-	char size[16];
+	const struct perf_floor *f = &r->floor;
+	enum perf_bound bound;
+	double share = uroce_perf_share(r, &bound);
 
-	fprintf(out, "CRC and copy alone, one core: %.1f Gb/s\n", floor_gbps);
-	for (unsigned int i = 0; i < n; i++) {
-		if (rows[i].params.size >= rows[i].params.mtu)
-			fprintf(out, "%s %s: %.2f of it\n", uroce_perf_ops[rows[i].params.op].name,
-				size_text(rows[i].params.size, size, sizeof(size)),
-				uroce_perf_row_gbps(&rows[i]) / floor_gbps);
-	}
-	fflush(out);
+	if (!has_floor(r))
+		return;
+	fprintf(out,
+		",\n   \"floor\": {\"gbps\": %.3f, \"copy\": \"%s\", \"cores\": %u, \"mops\": %.3f, "
+		"\"rtt_ns\": %.1f},\n",
+		f->gbps, f->copy != NULL ? f->copy : "", f->cores, f->mops, f->rtt_ns);
+	if (bound == PERF_BOUND_NONE)
+		fprintf(out, "   \"bound\": null, \"share\": null");
+	else
+		fprintf(out, "   \"bound\": \"%s\", \"share\": %.4f", uroce_perf_bounds[bound], share);
 }
 
 static void
@@ -129,9 +181,11 @@ json_row(FILE *out, const struct perf_row *r)
 		"   \"lat_us\": {\"min\": %.3f, \"p50\": %.3f, \"p99\": %.3f, \"p999\": %.3f, "
 		"\"max\": %.3f},\n",
 		r->lat_us.min, r->lat_us.p50, r->lat_us.p99, r->lat_us.p999, r->lat_us.max);
-	fprintf(out, "   \"lost\": %llu, \"retransmits\": %llu, \"errors\": %llu, \"verified_bytes\": %llu}",
+	fprintf(out, "   \"lost\": %llu, \"retransmits\": %llu, \"errors\": %llu, \"verified_bytes\": %llu",
 		(unsigned long long)r->lost, (unsigned long long)r->retransmits,
 		(unsigned long long)r->errors, (unsigned long long)r->verified_bytes);
+	json_floor(out, r);
+	fprintf(out, "}");
 }
 
 int

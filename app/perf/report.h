@@ -11,6 +11,7 @@
 #include <stdio.h>
 
 #include "endpoint.h"
+#include "floor.h"
 #include "histogram.h"
 
 struct perf_row {
@@ -30,6 +31,7 @@ struct perf_row {
 		double p999;
 		double max;
 	} lat_us;
+	struct perf_floor floor; /* all 0: not measured */
 };
 
 /** Derive the latencies from a histogram in cycles of hz. */
@@ -42,10 +44,8 @@ double uroce_perf_row_mops(const struct perf_row *row);
 void uroce_perf_report_progress(const struct perf_params *p, double second, uint64_t ops,
 				double interval);
 
+/** With the share of the floor and what that is, for rows that have one. */
 void uroce_perf_report_table(FILE *out, const struct perf_row *rows, unsigned int n);
-/** Throughput as a share of the floor, for rows of whole packets. */
-void uroce_perf_report_floor(FILE *out, double floor_gbps, const struct perf_row *rows,
-			     unsigned int n);
 /** @return 0, or -1 when it could not be written */
 int uroce_perf_report_json(FILE *out, const struct perf_row *rows, unsigned int n);
 

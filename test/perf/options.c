@@ -97,6 +97,9 @@ test_all_given(void **state)
 	assert_int_equal(parse(&o, "--server --addr 10.0.0.1/24 --go-back-n"), 0);
 	assert_true(o.go_back_n);
 	assert_int_equal(o.role, PERF_SERVER);
+	assert_false(o.floor);
+	assert_int_equal(parse(&o, "--client 10.0.0.1 --addr 10.0.0.2/24 --floor"), 0);
+	assert_true(o.floor);
 }
 
 static void
@@ -157,6 +160,7 @@ static const struct {
 	{ "--time soon", "seconds above 0" },
 	{ "--iters 0", "from 1 to" },
 	{ "--time 1 --iters 1", "exclude each other" },
+	{ "--server --addr 10.0.0.1/24 --floor", "say --floor there" },
 	{ "--server --client 10.0.0.1", "exclude each other" },
 	{ "--client here", "one of its --addr" },
 	{ "--client 10.0.0.1/24", "one of its --addr" },

@@ -151,17 +151,64 @@ test_table(void **state)
 	assert_non_null(strstr(text, " 64K "));
 }
 
+/* 4097 bytes take 131.104 ns at 250 Gb/s: 2 M/s are 0.262 of that */
 static void
 test_floor(void **state)
 {
-	const struct perf_row rows[2] = { row, { .params = { .size = 64, .mtu = 1024 } } };
-	FILE *f = fmemopen(text, sizeof(text), "w");
+	struct perf_row rows[3] = { row, row, row };
 
-	assert_non_null(f);
-	uroce_perf_report_floor(f, 131.104, rows, 2);
-	fclose(f);
-	assert_string_equal(
-		text, "CRC and copy alone, one core: 131.1 Gb/s\nsend-imm 4097: 0.50 of it\n");
+	rows[0].floor = (struct perf_floor){ 250, "memcpy", 1, 140.26, 301.4 };
+	rows[1].params.size = 64;
+	rows[1].params.mode = PERF_LAT;
+	rows[1].floor = (struct perf_floor){ 0, "", 1, 140.26, 301.4 };
+	print(NULL, rows, 3);
+	assert_non_null(strstr(text, " errors  share\n"));
+	assert_non_null(strstr(text, "      1  0.262\n"));
+	assert_non_null(strstr(text, "floor 4097: CRC and copy (memcpy) 250.0 Gb/s a core; mbufs over a ring "
+				     "140.3 M/s, there and back 301 ns; bytes: 0.262 of what it allows\n"));
+	assert_non_null(strstr(text, "      1  0.241\n"));
+	assert_non_null(strstr(text, "floor 64: mbufs over a ring 140.3 M/s, there and back 301 ns; round trip: "
+				     "0.241 of what it allows\n"));
+	assert_non_null(strstr(text, "      1\n")); /* nothing is said of the third */
+	print(NULL, &row, 1);
+	assert_null(strstr(text, "share"));
+	assert_null(strstr(text, "floor"));
+}
+
+/* Of less than a packet between two processes nothing is known. */
+static void
+test_no_share(void **state)
+{
+	struct perf_row r = row;
+
+	r.params.size = 1000;
+	r.floor = (struct perf_floor){ .gbps = 250, .copy = "avx512", .cores = 2 };
+	print(NULL, &r, 1);
+	assert_non_null(strstr(text, "      1      -\n"));
+	assert_non_null(strstr(text, "floor 1000: CRC and copy (avx512) 250.0 Gb/s a core\n"));
+	print(uroce_perf_report_json, &r, 1);
+	assert_non_null(strstr(text, "\"bound\": null, \"share\": null}"));
+	/* nothing that was measured applies */
+	r.floor.gbps = 0;
+	print(NULL, &r, 1);
+	assert_non_null(strstr(text, "      1      -\n"));
+	assert_null(strstr(text, "floor"));
+	print(uroce_perf_report_json, &r, 1);
+	assert_non_null(strstr(text, "\"bound\": null, \"share\": null}"));
+}
+
+static void
+test_json_floor(void **state)
+{
+	struct perf_row r = row;
+
+	print(uroce_perf_report_json, &r, 1);
+	assert_null(strstr(text, "floor"));
+	r.floor = (struct perf_floor){ 250, "memcpy", 1, 140.26, 301.4 };
+	print(uroce_perf_report_json, &r, 1);
+	assert_non_null(strstr(text, "\"verified_bytes\": 77,\n   \"floor\": {\"gbps\": 250.000, \"copy\": "
+				     "\"memcpy\", \"cores\": 1, \"mops\": 140.260, \"rtt_ns\": 301.4},\n"
+				     "   \"bound\": \"bytes\", \"share\": 0.2622}"));
 }
 
 int
@@ -175,6 +222,8 @@ main(void)
 		cmocka_unit_test(test_json_not_written),
 		cmocka_unit_test(test_table),
 		cmocka_unit_test(test_floor),
+		cmocka_unit_test(test_no_share),
+		cmocka_unit_test(test_json_floor),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
