@@ -222,6 +222,7 @@
 #define UROCE_PERF_MAX_QPS 65536
 #define UROCE_PERF_MAX_SIZE (1u << 30)		/* bytes of one message */
 #define UROCE_PERF_MAX_TIME_S 86400
+#define UROCE_PERF_MIN_STATS_S 0.1		/* --stats-period */
 #define UROCE_PERF_ALL_SIZES_LOG2 23		/* --size all: 1 B to 8 MiB */
 #define UROCE_PERF_BUFFER_BYTES (64u << 20)	/* message buffers of one end, at one per QP at least */
 #define UROCE_PERF_WINDOW_BYTES (1u << 20)	/* of one QP: stays in cache */
@@ -242,6 +243,9 @@
 #define UROCE_PERF_OOB_LINE_BYTES 512
 #define UROCE_PERF_LEAVE_MS 100			/* from the end of the client to that of the server's port */
 #define UROCE_PERF_STALL_S 10			/* no completion, no credit: the run is given up */
+#define UROCE_PERF_COMMAND_BYTES 512		/* of one command of the prompt or of --cmdline-file */
+#define UROCE_PERF_IDLE_US 1000			/* between two looks of the prompt's main thread, while no test runs */
+#define UROCE_PERF_SHOWN_QPS 16			/* of those that there are, unless all are asked for */
 #define UROCE_PERF_SLOW_BYTES_S 10000000	/* a link this slow is no reason to give up */
 
 #endif /* UROCE_CONFIG_H */

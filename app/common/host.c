@@ -159,13 +159,23 @@ uroce_app_host_impair(struct app_host *host, const char *impairment)
 	return 0;
 }
 
-int
-uroce_app_host_uncontrol(struct app_host *host)
+void
+uroce_app_host_unimpair(struct app_host *host)
 {
-	const struct uroce_congestion off = { .off = 1 };
+	for (unsigned int d = 0; d < host->nb_devs; d++) {
+		uroce_netem_detach(host->devs[d].netem);
+		host->devs[d].netem = NULL;
+	}
+	host->impaired = false;
+}
+
+int
+uroce_app_host_control(struct app_host *host, bool on)
+{
+	const struct uroce_congestion conf = { .off = !on };
 
 	for (unsigned int d = 0; d < host->nb_devs; d++) {
-		int ret = uroce_set_congestion(host->devs[d].ctx, &off);
+		int ret = uroce_set_congestion(host->devs[d].ctx, &conf);
 
 		if (ret == 0)
 			continue;

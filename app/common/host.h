@@ -57,13 +57,16 @@ int uroce_app_host_address(struct app_host *host, unsigned int dev, const char *
  * message printed */
 int uroce_app_host_impair(struct app_host *host, const char *impairment);
 
-/** Switch congestion control off, for QPs to come. @return 0 or -1, a message printed */
-int uroce_app_host_uncontrol(struct app_host *host);
+/** And a good one again. */
+void uroce_app_host_unimpair(struct app_host *host);
+
+/** Switch congestion control on or off, for QPs to come. @return 0 or -1, a message printed */
+int uroce_app_host_control(struct app_host *host, bool on);
 
 /** Run workers 1.. on these lcores. @return 0 or -1, a message printed */
 int uroce_app_host_launch(struct app_host *host, const unsigned int *lcores);
 
-/** Stop what host_launch() started; from then on only the caller polls. */
+/** Stop what uroce_app_host_launch() started; from then on only the caller polls. */
 void uroce_app_host_stop(struct app_host *host);
 
 void uroce_app_host_close(struct app_host *host);

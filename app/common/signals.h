@@ -19,6 +19,19 @@ uroce_app_stopped(void)
 	return uroce_app_stop_signal != 0;
 }
 
+/** As if the user had pressed Ctrl-C; and as if nobody had. Any thread. */
+static inline void
+uroce_app_stop(void)
+{
+	uroce_app_stop_signal = SIGINT;
+}
+
+static inline void
+uroce_app_stop_clear(void)
+{
+	uroce_app_stop_signal = 0;
+}
+
 void uroce_app_signals_init(void);
 
 #endif /* UROCE_APP_SIGNALS_H */

@@ -5,6 +5,7 @@
  * take everything down. The client's main thread.
  */
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -197,6 +198,8 @@ row_run(struct perf_bench *b, uint32_t size)
 	r->peer = b->peer;
 	r->time_s = b->options->time_s;
 	r->iters = b->options->iters;
+	r->progress = b->progress;
+	r->progress_arg = b->progress_arg;
 	uroce_perf_histogram_init(&r->latency);
 	if (uroce_perf_end_create(&r->end, b->host, &params, false, &b->options->peer, NULL, error,
 				  sizeof(error)) != 0) {
@@ -231,4 +234,27 @@ uroce_perf_bench_run(struct perf_bench *b)
 		ret = row_run(b, 1u << i);
 	}
 	return ret;
+}
+
+/* Of what there was any. */
+static void
+congestion_write(FILE *out, const struct app_host *host)
+{
+	static const char *const names[] = { "np_ecn_marked_roce_packets", "np_cnp_sent", "rp_cnp_handled",
+					     "rp_cnp_ignored" };
+
+	for (unsigned int i = 0; i < RTE_DIM(names); i++) {
+		uint64_t value = uroce_app_host_counter(host, names[i]);
+
+		if (value != 0)
+			fprintf(out, "%s: %" PRIu64 "\n", names[i], value);
+	}
+}
+
+void
+uroce_perf_bench_report(FILE *out, const struct perf_bench *b)
+{
+	uroce_perf_report_table(out, b->rows, b->nb_rows);
+	congestion_write(out, b->host);
+	fflush(out);
 }

@@ -15,6 +15,7 @@
 #include <rte_debug.h>
 
 #include "endpoint.h"
+#include "ends.h"
 
 /* QP attributes that the benchmark has no reason to vary. */
 #define MIN_RNR_TIMER   1          /* 0.01 ms (R35) */
@@ -216,8 +217,10 @@ uroce_perf_end_create(struct perf_end *end, struct app_host *host,
 		uroce_perf_end_destroy(end);
 		return -1;
 	}
-	if (objects_create(end, error, room) == 0 && qps_create(end, peer, ours, error, room) == 0)
+	if (objects_create(end, error, room) == 0 && qps_create(end, peer, ours, error, room) == 0) {
+		uroce_perf_ends_add(end);
 		return 0;
+	}
 	uroce_perf_end_destroy(end);
 	return -1;
 }
@@ -345,6 +348,7 @@ uroce_perf_end_destroy(struct perf_end *end)
 {
 	int ret = 0;
 
+	uroce_perf_ends_remove(end);
 	for (uint32_t i = 0; i < end->params.qps && end->qps != NULL; i++) {
 		if (end->qps[i].ibv != NULL)
 			ret |= uroce_destroy_qp(end->qps[i].ibv);

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include <rte_debug.h>
 #include <rte_eal.h>
@@ -18,15 +19,31 @@
 #include "bench.h"
 #include "eal_start.h"
 #include "local.h"
+#include "prompt.h"
 #include "remote.h"
 #include "service.h"
 #include "signals.h"
+#include "stats.h"
 
 enum {
 	STATUS_OK,
 	STATUS_FAILED,
 	STATUS_USAGE
 };
+
+/* What was opened before EAL started. */
+struct perf_files {
+	FILE *json;   /* --json; NULL: none */
+	FILE *script; /* --cmdline-file; NULL: none */
+};
+
+static bool
+is_prompted(const struct perf_options *o)
+{
+	return o->interactive || o->cmdline_file != NULL;
+}
+
+static struct perf_stats stats; /* of the ends in this process */
 
 static int
 usage_error(const char *text)
@@ -61,7 +78,7 @@ lcores_used(const struct perf_options *o, unsigned int nb_lcores)
 static int
 spoil(struct app_host *host, const struct perf_options *o)
 {
-	if (o->no_congestion && uroce_app_host_uncontrol(host) != 0)
+	if (o->no_congestion && uroce_app_host_control(host, false) != 0)
 		return -1;
 	return uroce_app_host_impair(host, o->impair);
 }
@@ -114,37 +131,77 @@ check_ports(const struct perf_options *o)
 	return NULL;
 }
 
-/* Of what there was any. */
-static void
-congestion_write(FILE *out, const struct app_host *host)
+/* An end that is not in this process: NULL. */
+static int
+stats_start(const struct perf_options *o, const struct app_host *client, const struct app_host *server)
 {
-	static const char *const names[] = { "np_ecn_marked_roce_packets", "np_cnp_sent", "rp_cnp_handled",
-					     "rp_cnp_ignored" };
+	static const char *const names[PERF_STATS_ENDS] = { "client", "server" };
+	const struct app_host *const hosts[PERF_STATS_ENDS] = { client, server };
 
-	for (unsigned int i = 0; i < RTE_DIM(names); i++) {
-		uint64_t value = uroce_app_host_counter(host, names[i]);
-
-		if (value != 0)
-			fprintf(out, "%s: %" PRIu64 "\n", names[i], value);
-	}
+	return uroce_perf_stats_start(&stats, o->stats_period_s, names, hosts);
 }
 
 static int
-results_write(const struct perf_bench *b, FILE *json)
+json_write(const struct perf_row *rows, unsigned int n, FILE *json, const char *name)
 {
-	/* standard output is either for people or for programs */
-	FILE *people = json == stdout ? stderr : stdout;
-
-	uroce_perf_report_table(people, b->rows, b->nb_rows);
-	congestion_write(people, b->host);
-	if (json == NULL || uroce_perf_report_json(json, b->rows, b->nb_rows) == 0)
+	if (json == NULL || uroce_perf_report_json(json, rows, n) == 0)
 		return 0;
-	fprintf(stderr, "uroce-perf: --json %s: it could not be written\n", b->options->json);
+	fprintf(stderr, "uroce-perf: --json %s: it could not be written\n", name);
 	return -1;
 }
 
+/* One test after the other, as the prompt says. */
 static int
-run_client(const struct perf_options *o, FILE *json, const unsigned int *lcores,
+tests_run_by_prompt(struct perf_session *s, const struct perf_options *o, const struct perf_files *files)
+{
+	int ret;
+
+	if (uroce_perf_session_init(s, o) != 0)
+		return -1;
+	ret = uroce_perf_prompt_start(s, files->script);
+	if (ret == 0) {
+		uroce_perf_session_run(s);
+		uroce_perf_prompt_join();
+		ret = json_write(s->rows, s->nb_rows, files->json, o->json);
+	}
+	if (s->failed)
+		ret = -1;
+	uroce_perf_session_fini(s);
+	return ret;
+}
+
+/* The hosts are open: run what there is to run, and show it. */
+static int
+tests_run(struct perf_bench *b, struct app_host *server, const struct perf_files *files)
+{
+	/* standard output is either for people or for programs */
+	FILE *people = files->json == stdout ? stderr : stdout;
+	const struct perf_options *o = b->options;
+	int ret;
+
+	if (stats_start(o, b->host, server) != 0) {
+		json_write(NULL, 0, files->json, o->json);
+		return -1;
+	}
+	if (is_prompted(o)) {
+		struct perf_session s = {
+			.hosts = { b->host, server },
+			.nb_hosts = server != NULL ? 2 : 1,
+			.bench = b,
+		};
+
+		ret = tests_run_by_prompt(&s, o, files);
+		uroce_perf_stats_stop(&stats);
+		return ret;
+	}
+	ret = uroce_perf_bench_run(b);
+	uroce_perf_stats_stop(&stats);
+	uroce_perf_bench_report(people, b);
+	return ret | json_write(b->rows, b->nb_rows, files->json, o->json);
+}
+
+static int
+run_client(const struct perf_options *o, const struct perf_files *files, const unsigned int *lcores,
 	   unsigned int nb_lcores)
 {
 	struct perf_bench *b = calloc(1, sizeof(*b));
@@ -158,11 +215,12 @@ run_client(const struct perf_options *o, FILE *json, const unsigned int *lcores,
 	    uroce_perf_remote_open(remote, host, o) == 0) {
 		b->lcores = host->nb_workers;
 		b->place.cores = host->nb_workers;
-		ret = uroce_perf_bench_run(b);
+		ret = tests_run(b, NULL, files);
 		if (ret == 0)
 			uroce_perf_conn_send(&remote->conn, "bye");
+	} else {
+		json_write(NULL, 0, files->json, o->json);
 	}
-	ret |= results_write(b, json);
 	if (remote->conn.cm != NULL) { /* it needs the port; the server gives us time for ours */
 		uroce_perf_remote_close(remote);
 		uroce_app_host_close(host);
@@ -177,7 +235,7 @@ run_client(const struct perf_options *o, FILE *json, const unsigned int *lcores,
 }
 
 static int
-run_both(const struct perf_options *o, FILE *json, const unsigned int *lcores,
+run_both(const struct perf_options *o, const struct perf_files *files, const unsigned int *lcores,
 	 unsigned int nb_lcores)
 {
 	struct perf_bench *b = calloc(1, sizeof(*b));
@@ -196,12 +254,13 @@ run_both(const struct perf_options *o, FILE *json, const unsigned int *lcores,
 	};
 	client->go_back_n = o->go_back_n;
 	if (uroce_perf_local_open(local, client, lcores, nb_lcores, o->qps,
-				  o->nb_addrs == 2 ? o->addrs : NULL) == 0) {
+				  o->nb_addrs == 2 ? o->addrs : NULL) == 0 &&
+	    spoil(client, o) == 0 && spoil(&local->host, o) == 0) {
 		options.peer = local->host.devs[0].addrs[0].gid;
-		if (spoil(client, o) == 0 && spoil(&local->host, o) == 0)
-			ret = uroce_perf_bench_run(b);
+		ret = tests_run(b, &local->host, files);
+	} else {
+		json_write(NULL, 0, files->json, o->json);
 	}
-	ret |= results_write(b, json);
 	uroce_perf_local_close(local, client);
 	free(local);
 	free(client);
@@ -209,22 +268,46 @@ run_both(const struct perf_options *o, FILE *json, const unsigned int *lcores,
 	return ret;
 }
 
+/* The prompt shows, while the main thread does what the client says. */
 static int
-run_server(const struct perf_options *o, const unsigned int *lcores, unsigned int nb_lcores)
+serve(struct app_host *host, const struct perf_options *o, const struct perf_files *files)
+{
+	struct perf_session s = { .hosts = { host }, .nb_hosts = 1 };
+	int ret = -1;
+
+	if (!is_prompted(o))
+		return uroce_perf_serve(host, o);
+	if (uroce_perf_session_init(&s, o) != 0)
+		return -1;
+	if (uroce_perf_prompt_start(&s, files->script) == 0) {
+		ret = uroce_perf_serve(host, o);
+		uroce_perf_session_end(&s);
+		uroce_perf_prompt_join();
+	}
+	if (s.failed)
+		ret = -1;
+	uroce_perf_session_fini(&s);
+	return ret;
+}
+
+static int
+run_server(const struct perf_options *o, const struct perf_files *files, const unsigned int *lcores,
+	   unsigned int nb_lcores)
 {
 	struct app_host *host = calloc(1, sizeof(*host));
 	int ret = -1;
 
 	RTE_VERIFY(host != NULL);
-	if (host_open(host, o, lcores, nb_lcores) == 0)
-		ret = uroce_perf_serve(host, o);
+	if (host_open(host, o, lcores, nb_lcores) == 0 && stats_start(o, NULL, host) == 0)
+		ret = serve(host, o, files);
+	uroce_perf_stats_stop(&stats);
 	uroce_app_host_close(host);
 	free(host);
 	return ret;
 }
 
 static int
-run(const struct perf_options *o, FILE *json)
+run(const struct perf_options *o, const struct perf_files *files)
 {
 	unsigned int lcores[UROCE_MAX_WORKERS];
 	unsigned int nb_lcores = uroce_app_lcores(lcores);
@@ -234,25 +317,55 @@ run(const struct perf_options *o, FILE *json)
 	if (wrong != NULL)
 		return usage_error(wrong);
 	if (o->role == PERF_SERVER)
-		ret = run_server(o, lcores, nb_lcores);
+		ret = run_server(o, files, lcores, nb_lcores);
 	else if (o->role == PERF_CLIENT)
-		ret = run_client(o, json, lcores, nb_lcores);
+		ret = run_client(o, files, lcores, nb_lcores);
 	else
-		ret = run_both(o, json, lcores, nb_lcores);
+		ret = run_both(o, files, lcores, nb_lcores);
 	return ret == 0 ? STATUS_OK : STATUS_FAILED;
 }
 
-static int
-json_open(const struct perf_options *o, FILE **json)
+/* A directory can be opened to be read, but not be read. */
+static FILE *
+script_open(const char *name)
 {
-	*json = NULL;
-	if (o->json == NULL)
+	FILE *script = fopen(name, "re");
+	struct stat st;
+
+	if (script != NULL && fstat(fileno(script), &st) == 0 && S_ISDIR(st.st_mode)) {
+		fclose(script);
+		script = NULL;
+		errno = EISDIR;
+	}
+	if (script == NULL)
+		fprintf(stderr, "uroce-perf: --cmdline-file %s: %s\n", name, strerror(errno));
+	return script;
+}
+
+/* Before EAL starts: a wrong name is answered at once. */
+static int
+files_open(const struct perf_options *o, struct perf_files *files)
+{
+	memset(files, 0, sizeof(*files));
+	if (o->json != NULL) {
+		files->json = strcmp(o->json, "-") == 0 ? stdout : fopen(o->json, "we");
+		if (files->json == NULL) {
+			fprintf(stderr, "uroce-perf: --json %s: %s\n", o->json, strerror(errno));
+			return -1;
+		}
+	}
+	if (o->cmdline_file == NULL)
 		return 0;
-	*json = strcmp(o->json, "-") == 0 ? stdout : fopen(o->json, "we");
-	if (*json != NULL)
-		return 0;
-	fprintf(stderr, "uroce-perf: --json %s: %s\n", o->json, strerror(errno));
-	return -1;
+	files->script = script_open(o->cmdline_file);
+	return files->script != NULL ? 0 : -1;
+}
+
+static int
+files_close(const struct perf_files *files)
+{
+	if (files->script != NULL)
+		fclose(files->script);
+	return files->json != NULL && files->json != stdout ? fclose(files->json) : 0;
 }
 
 int
@@ -261,7 +374,7 @@ main(int argc, char **argv)
 	const int nb_eal = uroce_app_eal_args(argc, argv);
 	struct perf_options options;
 	char error[512];
-	FILE *json;
+	struct perf_files files;
 	int status;
 
 	for (int i = 1; i < nb_eal; i++) {
@@ -286,13 +399,13 @@ main(int argc, char **argv)
 	}
 	if (options.size_ignored)
 		fprintf(stderr, "uroce-perf: atomics are 8 bytes: --size is left aside\n");
-	if (json_open(&options, &json) != 0)
+	if (files_open(&options, &files) != 0)
 		return STATUS_USAGE;
 	uroce_app_signals_init();
 	if (uroce_app_eal_init(nb_eal, argv) != 0)
 		return STATUS_FAILED;
-	status = run(&options, json);
-	if (json != NULL && json != stdout && fclose(json) != 0)
+	status = run(&options, &files);
+	if (files_close(&files) != 0)
 		status = STATUS_FAILED;
 	uroce_app_eal_fini();
 	return status;

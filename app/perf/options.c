@@ -47,8 +47,6 @@ const char *const uroce_perf_modes[PERF_MODE_COUNT] = {
 /* What the parser carries along: the options, what was given, and where an error goes. */
 struct parse {
 	struct perf_options *o;
-	bool op_given;
-	bool time_given;
 	const char *oob_text;
 	char *error;
 	size_t room;
@@ -95,10 +93,10 @@ uroce_perf_size_parse(const char *text, uint32_t *bytes)
 static int
 set_op(struct parse *p, const char *arg)
 {
-	p->op_given = true;
+	p->o->asked.op_given = true;
 	for (unsigned int i = 0; i < PERF_OP_COUNT; i++) {
 		if (strcmp(arg, uroce_perf_ops[i].name) == 0) {
-			p->o->op = i;
+			p->o->asked.op = i;
 			return 0;
 		}
 	}
@@ -136,8 +134,8 @@ static int
 set_size(struct parse *p, const char *arg)
 {
 	p->o->size_given = true;
-	p->o->all_sizes = strcmp(arg, "all") == 0;
-	if (p->o->all_sizes || uroce_perf_size_parse(arg, &p->o->size) == 0)
+	p->o->asked.all_sizes = strcmp(arg, "all") == 0;
+	if (p->o->asked.all_sizes || uroce_perf_size_parse(arg, &p->o->asked.size) == 0)
 		return 0;
 	return wrong(p, "--size %s: give bytes from 0 to %u, as 4097, 64K or 1M, or all", arg,
 		     UROCE_PERF_MAX_SIZE);
@@ -160,12 +158,26 @@ set_time(struct parse *p, const char *arg)
 {
 	char *end;
 
-	p->time_given = true;
+	p->o->asked.time_given = true;
 	p->o->time_s = strtod(arg, &end);
 	if (end == arg || *end != '\0' || !isfinite(p->o->time_s) || p->o->time_s <= 0 ||
 	    p->o->time_s > UROCE_PERF_MAX_TIME_S)
 		return wrong(p, "--time %s: give seconds above 0, up to %u, as 5 or 0.5", arg,
 			     UROCE_PERF_MAX_TIME_S);
+	return 0;
+}
+
+static int
+set_stats_period(struct parse *p, const char *arg)
+{
+	double *period_s = &p->o->stats_period_s;
+	char *end;
+
+	*period_s = strtod(arg, &end);
+	if (end == arg || *end != '\0' || !isfinite(*period_s) || *period_s < UROCE_PERF_MIN_STATS_S ||
+	    *period_s > UROCE_PERF_MAX_TIME_S)
+		return wrong(p, "--stats-period %s: give seconds from %.1f to %u, as 1 or 0.5", arg,
+			     UROCE_PERF_MIN_STATS_S, UROCE_PERF_MAX_TIME_S);
 	return 0;
 }
 
@@ -193,7 +205,7 @@ set_client(struct parse *p, const char *arg)
 static int
 set_addr(struct parse *p, const char *arg)
 {
-	union ibv_gid gid;
+	union ibv_gid gid, other;
 
 	if (uroce_app_cidr_parse(arg, &gid) != 0)
 		return wrong(p,
@@ -203,6 +215,10 @@ set_addr(struct parse *p, const char *arg)
 	if (p->o->nb_addrs == UROCE_APP_MAX_ADDRESSES)
 		return wrong(p, "--addr %s: %u addresses are the most", arg,
 			     UROCE_APP_MAX_ADDRESSES);
+	for (unsigned int i = 0; i < p->o->nb_addrs; i++) {
+		if (uroce_app_cidr_parse(p->o->addrs[i], &other) == 0 && memcmp(&other, &gid, sizeof(gid)) == 0)
+			return wrong(p, "--addr %s: that address is given already", arg);
+	}
 	p->o->addrs[p->o->nb_addrs++] = arg;
 	return 0;
 }
@@ -246,6 +262,7 @@ enum {
 	OPT_DEPTH,
 	OPT_TIME,
 	OPT_ITERS,
+	OPT_STATS_PERIOD,
 	OPT_SERVER,
 	OPT_CLIENT,
 	OPT_ADDR,
@@ -258,6 +275,7 @@ enum {
 	OPT_VERSION,
 	OPT_FLOOR,
 	OPT_GO_BACK_N,
+	OPT_CMDLINE_FILE,
 };
 
 static const struct option long_options[] = {
@@ -270,6 +288,7 @@ static const struct option long_options[] = {
 	{ "depth", required_argument, NULL, OPT_DEPTH },
 	{ "time", required_argument, NULL, OPT_TIME },
 	{ "iters", required_argument, NULL, OPT_ITERS },
+	{ "stats-period", required_argument, NULL, OPT_STATS_PERIOD },
 	{ "server", no_argument, NULL, OPT_SERVER },
 	{ "client", required_argument, NULL, OPT_CLIENT },
 	{ "addr", required_argument, NULL, OPT_ADDR },
@@ -282,6 +301,7 @@ static const struct option long_options[] = {
 	{ "congestion", required_argument, NULL, OPT_CONGESTION },
 	{ "go-back-n", no_argument, NULL, OPT_GO_BACK_N },
 	{ "interactive", no_argument, NULL, 'i' },
+	{ "cmdline-file", required_argument, NULL, OPT_CMDLINE_FILE },
 	{ "help", no_argument, NULL, 'h' },
 	{ "version", no_argument, NULL, OPT_VERSION },
 	{ NULL, 0, NULL, 0 },
@@ -301,6 +321,7 @@ set_option(struct parse *p, int option, const char *arg)
 	case OPT_SIZE: return set_size(p, arg);
 	case OPT_MTU: return set_mtu(p, arg);
 	case OPT_TIME: return set_time(p, arg);
+	case OPT_STATS_PERIOD: return set_stats_period(p, arg);
 	case OPT_SERVER: return set_role(p, PERF_SERVER);
 	case OPT_CLIENT: return set_client(p, arg);
 	case OPT_ADDR: return set_addr(p, arg);
@@ -329,7 +350,8 @@ set_option(struct parse *p, int option, const char *arg)
 	case OPT_JSON: o->json = arg; return 0;
 	case OPT_IMPAIR: return set_impair(p, arg);
 	case OPT_CONGESTION: return set_congestion(p, arg);
-	case 'i': return wrong(p, "-i: there is no prompt: leave it out");
+	case 'i': o->interactive = true; return 0;
+	case OPT_CMDLINE_FILE: o->cmdline_file = arg; return 0;
 	case 'h': o->help = true; return 0;
 	case OPT_VERSION: o->version = true; return 0;
 	}
@@ -343,7 +365,7 @@ check_transport(struct parse *p)
 	struct perf_options *o = p->o;
 	const struct perf_transport_info *t = &uroce_perf_transports[o->transport];
 
-	if (o->transport == PERF_UD && !p->op_given)
+	if (o->transport == PERF_UD && !o->asked.op_given)
 		o->op = PERF_SEND;
 	if ((t->ops & OP_BIT(o->op)) == 0)
 		return wrong(p, "--transport %s has no %s: %s", t->name, uroce_perf_ops[o->op].name,
@@ -363,12 +385,14 @@ check_together(struct parse *p)
 {
 	struct perf_options *o = p->o;
 
-	if (p->time_given && o->iters != 0)
+	o->op = o->asked.op;
+	o->size = o->asked.size;
+	o->all_sizes = o->asked.all_sizes;
+	o->size_ignored = false;
+	if (o->asked.time_given && o->iters != 0)
 		return wrong(p, "--time and --iters exclude each other: one of them ends the run");
 	if (o->use_oob && o->role == PERF_BOTH)
 		return wrong(p, "--oob is where two processes meet: say --server or --client too");
-	if (uroce_perf_oob_parse(&o->oob, p->oob_text) != 0)
-		return wrong(p, "--oob %s: give tcp:PORT, tcp:HOST:PORT or unix:PATH", p->oob_text);
 	if (o->fault >= 0 && !o->verify)
 		return wrong(p, "--fault spoils a message for --verify to find: give --verify too");
 	if (o->floor && o->role == PERF_SERVER)
@@ -386,40 +410,64 @@ check_together(struct parse *p)
 	return 0;
 }
 
+/* The arguments, each by itself. */
+static int
+parse_all(struct parse *p, int argc, char **argv)
+{
+	int option, ret = 0;
+
+	opterr = 0;
+	optind = 0; /* glibc: start again, EAL may have used getopt */
+	while (ret == 0 && (option = getopt_long(argc, argv, "+:hi", long_options, NULL)) != -1) {
+		if (option == ':')
+			ret = wrong(p, "%s needs a value: --help says which", argv[optind - 1]);
+		else if (option == '?')
+			ret = wrong(p, "%s is not an option, or takes no value: --help lists them; "
+				    "EAL's arguments go before a --",
+				    argv[optind - 1]);
+		else
+			ret = set_option(p, option, optarg);
+	}
+	opterr = 1; /* EAL says which argument it does not know */
+	if (ret == 0 && optind < argc)
+		ret = wrong(p, "'%s' is not an option: --help lists them", argv[optind]);
+	return ret;
+}
+
 int
 uroce_perf_options_parse(struct perf_options *o, int argc, char **argv, char *error,
 			 size_t error_room)
 {
 	struct parse p = { .o = o, .error = error, .room = error_room };
-	int option, ret;
 
 	memset(o, 0, sizeof(*o));
-	o->size = 65536;
+	o->asked.op = PERF_WRITE;
+	o->asked.size = 65536;
 	o->mtu = 4096;
 	o->qps = 1;
 	o->depth = 128;
 	o->time_s = 5;
 	o->fault = -1;
 
-	opterr = 0;
-	optind = 0; /* glibc: start again, EAL may have used getopt */
-	ret = 0;
-	while (ret == 0 && (option = getopt_long(argc, argv, "+:hi", long_options, NULL)) != -1) {
-		if (option == ':')
-			ret = wrong(&p, "%s needs a value: --help says which", argv[optind - 1]);
-		else if (option == '?')
-			ret = wrong(&p, "%s is not an option, or takes no value: --help lists them; "
-				    "EAL's arguments go before a --",
-				    argv[optind - 1]);
-		else
-			ret = set_option(&p, option, optarg);
-	}
-	opterr = 1; /* EAL says which argument it does not know */
-	if (ret != 0)
-		return ret;
-	if (optind < argc)
-		return wrong(&p, "'%s' is not an option: --help lists them", argv[optind]);
+	if (parse_all(&p, argc, argv) != 0)
+		return -EINVAL;
+	if (uroce_perf_oob_parse(&o->oob, p.oob_text) != 0)
+		return wrong(&p, "--oob %s: give tcp:PORT, tcp:HOST:PORT or unix:PATH", p.oob_text);
+	if (o->interactive && o->json != NULL && strcmp(o->json, "-") == 0)
+		return wrong(&p, "--json -: the prompt is on standard output: give a file");
 	return check_together(&p);
+}
+
+int
+uroce_perf_options_change(struct perf_options *o, int argc, char **argv, char *error, size_t error_room)
+{
+	struct perf_options changed = *o;
+	struct parse p = { .o = &changed, .error = error, .room = error_room };
+
+	if (parse_all(&p, argc, argv) != 0 || check_together(&p) != 0)
+		return -EINVAL;
+	*o = changed;
+	return 0;
 }
 
 bool

@@ -70,7 +70,17 @@ enum perf_role {
 	PERF_CLIENT,
 };
 
+/* What was said, where something else may follow from it; the prompt says it word by word. */
+struct perf_asked {
+	enum perf_op op;
+	bool op_given;
+	bool all_sizes;
+	bool time_given;
+	uint32_t size;
+};
+
 struct perf_options {
+	struct perf_asked asked;
 	enum perf_op op;
 	enum perf_transport transport;
 	enum perf_mode mode;
@@ -80,6 +90,7 @@ struct perf_options {
 	uint32_t qps;
 	uint32_t depth;
 	double time_s;
+	double stats_period_s; /* 0: none are shown */
 	uint64_t iters; /* 0: time_s decides */
 	bool all_sizes;
 	bool size_given;
@@ -98,6 +109,8 @@ struct perf_options {
 	bool no_congestion; /* without congestion control */
 	bool go_back_n;     /* recover from losses as others do */
 	const char *json; /* NULL: none; "-": standard output */
+	bool interactive;
+	const char *cmdline_file; /* NULL: none */
 	bool use_oob;      /* else the RDMA CM */
 	struct perf_oob_addr oob;
 };
@@ -109,6 +122,13 @@ struct perf_options {
  */
 int uroce_perf_options_parse(struct perf_options *o, int argc, char **argv, char *error,
 			     size_t error_room);
+
+/**
+ * The same on top of what *o has, all or nothing. Strings stay argv's.
+ *
+ * @return	0 or -EINVAL, as above
+ */
+int uroce_perf_options_change(struct perf_options *o, int argc, char **argv, char *error, size_t error_room);
 
 /** Is it one of our options, "--op" or "--op=read"? They are found among EAL's when a `--` is
  * missing. */

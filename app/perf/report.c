@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Printing results. Main thread; the progress line also comes from here.
+ * Printing results. One thread at a time: the main thread, or the prompt's between two tests.
  */
 
 #include <string.h>
@@ -50,14 +50,14 @@ size_text(uint32_t bytes, char *text, size_t room)
 }
 
 void
-uroce_perf_report_progress(const struct perf_params *p, double second, uint64_t ops,
-			   double interval)
+uroce_perf_report_progress(char *line, size_t room, const struct perf_params *p, double second,
+			   uint64_t ops, double interval)
 {
 	char size[16];
 
-	fprintf(stderr, "%5.0f s  %s %s: %.2f Gb/s  %.3f Mops/s\n", second,
-		uroce_perf_ops[p->op].name, size_text(p->size, size, sizeof(size)),
-		(double)ops * p->size * 8 / interval / 1e9, (double)ops / interval / 1e6);
+	snprintf(line, room, "%5.0f s  %s %s: %.2f Gb/s  %.3f Mops/s", second,
+		 uroce_perf_ops[p->op].name, size_text(p->size, size, sizeof(size)),
+		 (double)ops * p->size * 8 / interval / 1e9, (double)ops / interval / 1e6);
 }
 
 static bool

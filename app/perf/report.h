@@ -40,9 +40,9 @@ void uroce_perf_row_latency(struct perf_row *row, const struct perf_histogram *h
 double uroce_perf_row_gbps(const struct perf_row *row);
 double uroce_perf_row_mops(const struct perf_row *row);
 
-/** One line on stderr: ops in the last `interval` seconds. */
-void uroce_perf_report_progress(const struct perf_params *p, double second, uint64_t ops,
-				double interval);
+/** One line, without its end: ops in the last `interval` seconds. */
+void uroce_perf_report_progress(char *line, size_t room, const struct perf_params *p, double second,
+				uint64_t ops, double interval);
 
 /** With the share of the floor and what that is, for rows that have one. */
 void uroce_perf_report_table(FILE *out, const struct perf_row *rows, unsigned int n);

@@ -140,6 +140,21 @@ uroce_perf_run_start(struct perf_run *r)
 				     : RTE_MIN(r->deadline, r->start + r->hz / TICKS_PER_SECOND);
 }
 
+static void
+progress(struct perf_run *r, double second)
+{
+	char line[PERF_TEXT_BYTES];
+
+	uroce_perf_report_progress(line, sizeof(line), &r->end.params, second, r->ops - r->ops_shown,
+				   second - r->seconds_shown);
+	if (r->progress != NULL)
+		r->progress(r->progress_arg, line);
+	else
+		fprintf(stderr, "%s\n", line);
+	r->seconds_shown = (unsigned int)second;
+	r->ops_shown = r->ops;
+}
+
 void
 uroce_perf_run_tick(struct perf_run *r, uint64_t now)
 {
@@ -152,12 +167,8 @@ uroce_perf_run_tick(struct perf_run *r, uint64_t now)
 	else if (now - r->last_progress > r->stall_s * r->hz)
 		uroce_perf_run_fail(r, "nothing has completed for %u seconds", r->stall_s);
 	r->ops_at_tick = r->ops;
-	if (second >= r->seconds_shown + 1) {
-		uroce_perf_report_progress(&r->end.params, second, r->ops - r->ops_shown,
-					   second - r->seconds_shown);
-		r->seconds_shown = (unsigned int)second;
-		r->ops_shown = r->ops;
-	}
+	if (second >= r->seconds_shown + 1)
+		progress(r, second);
 	if (!r->failed) {
 		char error[PERF_TEXT_BYTES];
 

@@ -42,6 +42,8 @@ struct perf_run {
 	struct perf_histogram latency; /* in TSC cycles */
 	double time_s;
 	uint64_t iters; /* 0: time_s decides */
+	void (*progress)(void *arg, const char *line); /* once a second; NULL: to standard error */
+	void *progress_arg;
 	/* results */
 	uint64_t posted; /* messages, all QPs */
 	uint64_t ops;

@@ -310,6 +310,8 @@ client_serve(struct service *s)
 		ret = uroce_perf_conn_recv(&s->conn, line, sizeof(line), UROCE_PERF_OOB_TIMEOUT_MS);
 		if (ret == 0 && uroce_perf_message_is(line, "bye"))
 			return 0;
+		if (ret == 0 && uroce_perf_message_is(line, "alive"))
+			continue; /* its prompt waits for somebody */
 		if (ret != 0)
 			return lost(s, ret);
 		ret = row_begin(s, line);

@@ -78,6 +78,9 @@ test_all_given(void **state)
 	assert_true(o.mtu_given);
 	assert_int_equal(o.qps, 64);
 	assert_int_equal(o.depth, 7);
+	assert_true(o.stats_period_s == 0);
+	assert_int_equal(parse(&o, "--stats-period 0.5"), 0);
+	assert_true(o.stats_period_s == 0.5);
 	assert_int_equal(parse(&o, "--time 0.25 --verify --fault 0 --json - --size all"), 0);
 	assert_true(o.time_s == 0.25);
 	assert_true(o.verify && o.all_sizes);
@@ -134,8 +137,9 @@ static const struct {
 	{ "--transport uc --verify", "use --op write-imm" },
 	{ "--transport tcp", "rc, uc or ud" },
 	{ "--impair loss=2", "from 0 to 1" },
+	{ "--impair loss=0.1,loss=0.2", "--impair loss is given more than once" },
 	{ "--congestion maybe", "on or off" },
-	{ "-i", "there is no prompt" },
+	{ "-i --json -", "the prompt is on standard output" },
 	{ "--mode fast", "bw, rate or lat" },
 	{ "--size 3G", "64K" },
 	{ "--size -1", "64K" },
@@ -159,6 +163,11 @@ static const struct {
 	{ "--time 1e9", "seconds above 0" },
 	{ "--time soon", "seconds above 0" },
 	{ "--iters 0", "from 1 to" },
+	{ "--stats-period 0", "seconds from 0.1" },
+	{ "--stats-period -1", "seconds from 0.1" },
+	{ "--stats-period nan", "seconds from 0.1" },
+	{ "--stats-period 1e9", "seconds from 0.1" },
+	{ "--stats-period 1s", "seconds from 0.1" },
 	{ "--time 1 --iters 1", "exclude each other" },
 	{ "--server --addr 10.0.0.1/24 --floor", "say --floor there" },
 	{ "--server --client 10.0.0.1", "exclude each other" },
@@ -169,6 +178,8 @@ static const struct {
 	{ "--addr 10.0.0.256/24", "prefix length" },
 	{ "--addr fd00::1/129", "prefix length" },
 	{ "--addr /24", "prefix length" },
+	{ "--addr 10.0.0.1/24 --addr 10.0.0.1/24", "given already" },
+	{ "--addr fd00::1/64 --addr 10.0.0.1/24 --addr fd00:0::1/48", "given already" },
 	{ "--server --oob 127.0.0.1", "tcp:PORT, tcp:HOST:PORT or unix:PATH" },
 	{ "--oob tcp:5000", "--server or --client" },
 	{ "--fault 1", "--verify" },
@@ -194,18 +205,18 @@ test_wrong(void **state)
 static void
 test_too_many_addresses(void **state)
 {
-	static char program[] = "uroce-perf", option[] = "--addr", value[] = "10.0.0.1/24";
+	static char program[] = "uroce-perf", option[] = "--addr";
+	char values[UROCE_APP_MAX_ADDRESSES + 1][32];
 	char *argv[2 * UROCE_APP_MAX_ADDRESSES + 4] = { program };
 	struct perf_options o;
 	int argc = 1;
 
-	for (unsigned int i = 0; i < UROCE_APP_MAX_ADDRESSES; i++) {
+	for (unsigned int i = 0; i < RTE_DIM(values); i++) {
+		snprintf(values[i], sizeof(values[i]), "10.0.%u.%u/16", i / 256, i % 256);
 		argv[argc++] = option;
-		argv[argc++] = value;
+		argv[argc++] = values[i];
 	}
-	assert_int_equal(uroce_perf_options_parse(&o, argc, argv, error, sizeof(error)), 0);
-	argv[argc++] = option;
-	argv[argc++] = value;
+	assert_int_equal(uroce_perf_options_parse(&o, argc - 2, argv, error, sizeof(error)), 0);
 	assert_int_equal(uroce_perf_options_parse(&o, argc, argv, error, sizeof(error)), -EINVAL);
 	assert_non_null(strstr(error, "the most"));
 }

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * --stats-period: what the ends in this process move, lose and repeat, and how busy their workers are, on standard
+ * error from time to time. A thread of its own, which only reads: what it looks at goes on as without it.
+ */
+
+#ifndef UROCE_PERF_STATS_H
+#define UROCE_PERF_STATS_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "host.h"
+
+#define PERF_STATS_ENDS     2
+#define PERF_STATS_COUNTERS 256
+
+/* An end at one time. */
+struct perf_stats_sample {
+	uint64_t at_ns;
+	unsigned int nb_devs;
+	unsigned int nb_counters; /* of each device; names are constant */
+	const char *names[UROCE_APP_MAX_PORTS]; /* of devices */
+	struct uroce_counter counters[UROCE_APP_MAX_PORTS][PERF_STATS_COUNTERS];
+	unsigned int nb_workers;  /* 0: another end tells of them */
+	struct uroce_worker_load loads[UROCE_MAX_WORKERS];
+};
+
+struct perf_stats_end {
+	const char *name; /* "client" */
+	const struct app_host *host;
+	struct perf_stats_sample samples[2]; /* the last one, and this one */
+};
+
+struct perf_stats {
+	double period_s; /* 0: nothing is shown */
+	unsigned int nb_ends;
+	struct perf_stats_end ends[PERF_STATS_ENDS];
+	uint64_t start_ns;
+	unsigned int round;
+	pthread_t thread;
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	bool stop; /* under lock */
+};
+
+/**
+ * From now on, every period_s. With 0, nothing.
+ * @param hosts		of the ends, with their names; NULL: there is no such end
+ * @return 0, or -1, a message printed
+ */
+int uroce_perf_stats_start(struct perf_stats *s, double period_s, const char *const names[PERF_STATS_ENDS],
+			   const struct app_host *const hosts[PERF_STATS_ENDS]);
+/** The rest of the last period, then no more. The hosts may be closed after it. */
+void uroce_perf_stats_stop(struct perf_stats *s);
+
+/** A line for the end, and one for each of its ports. */
+void uroce_perf_stats_write(FILE *out, double second, const char *end, const struct perf_stats_sample *before,
+			    const struct perf_stats_sample *after);
+
+#endif /* UROCE_PERF_STATS_H */
