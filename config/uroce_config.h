@@ -218,6 +218,40 @@
 #define UROCE_RPING_LEAVE_S 5			/* for the other end to answer that it disconnects */
 #define UROCE_RPING_LINGER_MS 100		/* for our answer to reach it */
 
+/* uroce-switch */
+#define UROCE_SWITCH_PORTS 32			/* RTE_MAX_ETHPORTS of Debian's DPDK */
+#define UROCE_SWITCH_DEFAULT_PORTS 8
+#define UROCE_SWITCH_STATIONS 4096		/* learned at a time; frames for others go everywhere */
+#define UROCE_SWITCH_AGE_NS 300000000000ull	/* a station is forgotten after so long a silence: 802.1Q's default */
+#define UROCE_SWITCH_FRAME_BYTES 9216		/* of the longest frame */
+#define UROCE_SWITCH_QUEUE 512			/* frames that wait for a port; what comes then is dropped, */
+#define UROCE_SWITCH_QUEUE_SHARE 384		/* as what comes from a port that has so many of them */
+#define UROCE_SWITCH_MARK 64			/* ... and from here on they are marked, if they say that they can be */
+#define UROCE_SWITCH_DESC 256			/* of an ethdev's queues */
+#define UROCE_SWITCH_WATCH_NS 1000000ull	/* between two looks at the links */
+#define UROCE_SWITCH_YIELD_NS 1000000ull	/* without a frame: others may run meanwhile, */
+#define UROCE_SWITCH_CROWDED_NS 100000ull	/* but where they take so long, */
+#define UROCE_SWITCH_CROWD_NS 1000000000ull	/* for so long it waits to be woken instead, */
+#define UROCE_SWITCH_WAKE_NS 1000000ull		/* at first until then, for a client may not know yet that it has to, */
+#define UROCE_SWITCH_WAIT_NS 100000000ull	/* and then until then */
+#define UROCE_SWITCH_NAP_NS 50000ull		/* where there are ethdevs, which wake nobody, until then, */
+#define UROCE_SWITCH_IDLE_NS 1000000000ull	/* and after this */
+#define UROCE_SWITCH_SLEEP_NS 1000000ull	/* until then */
+#define UROCE_SWITCH_SLICE_NS 100000ull		/* of the scheduler's: the shortest of Linux, for an early turn */
+#define UROCE_SWITCH_LOCK_NAPS 100		/* for the lock of its directory, which others hold for a moment, */
+#define UROCE_SWITCH_LOCK_NAP_NS 10000000l	/* each so long */
+#define UROCE_SWITCH_GUESTS 64			/* at the socket, with no port yet: one more replaces the oldest */
+#define UROCE_SWITCH_GREET_NS 5000000000ull	/* ... and so long at most */
+#define UROCE_SWITCH_PASSED 253			/* descriptors in a message: the kernel's most */
+#define UROCE_SWITCH_SAY_NS 1000000000ull	/* between two messages about clients */
+#define UROCE_SWITCH_REGIONS 4			/* of memory, of a client, */
+#define UROCE_SWITCH_REGION_BYTES (1ull << 30)	/* each at most */
+#define UROCE_SWITCH_RINGS 16			/* of a client, each way */
+#define UROCE_SWITCH_FRAME_SLOTS 64		/* of a ring that a frame takes, at most */
+#define UROCE_SWITCH_CLIENT_STATIONS 64		/* learned at a client's port */
+#define UROCE_SWITCH_PORT_MIB 12		/* of EAL's memory for each port, without hugepages */
+#define UROCE_SWITCH_BASE_MIB 64
+
 /* uroce-perf */
 #define UROCE_PERF_MAX_QPS 65536
 #define UROCE_PERF_MAX_SIZE (1u << 30)		/* bytes of one message */

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * The memory that a client shares with the switch: what can be touched without harm, whatever the client does to it.
+ */
+
+#ifndef UROCE_SWITCH_MEMIF_REGION_H
+#define UROCE_SWITCH_MEMIF_REGION_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <uroce_config.h>
+
+struct memif_regions {
+	uint16_t count;
+	struct memif_region {
+		uint8_t *addr;
+		uint64_t bytes;
+	} at[UROCE_SWITCH_REGIONS];
+};
+
+/** Map the next one; the descriptor stays the caller's.
+ * @return 0 or -errno: EPERM, it could shrink under us; EINVAL, it is not so long; ENOSPC, too many, or too much */
+int uroce_memif_region_add(struct memif_regions *r, int fd, uint64_t bytes);
+
+/** Unmap them all. */
+void uroce_memif_regions_drop(struct memif_regions *r);
+
+/** @return where these bytes are; NULL: not within a region */
+static inline void *
+uroce_memif_region_at(const struct memif_regions *r, uint16_t region, uint32_t offset, uint32_t bytes)
+{
+	if (region >= r->count || (uint64_t)offset + bytes > r->at[region].bytes)
+		return NULL;
+	return r->at[region].addr + offset;
+}
+
+#endif /* UROCE_SWITCH_MEMIF_REGION_H */
