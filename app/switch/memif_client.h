@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * A process at the switch's socket: what it says there until it has a port, and that it goes. Main thread.
+ */
+
+#ifndef UROCE_SWITCH_MEMIF_CLIENT_H
+#define UROCE_SWITCH_MEMIF_CLIENT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "memif_link.h"
+
+struct memif_client {
+	int fd;            /* the socket, non-blocking; -1: nobody */
+	uint64_t since_ns; /* it has come */
+	uint32_t id;       /* of the port that it wants */
+	bool named;        /* it has said which */
+	bool connected;    /* and has got it */
+	struct memif_link link;
+};
+
+/* What a message was, for who has the ports. */
+enum memif_said {
+	MEMIF_SAID_NOTHING, /* there was none */
+	MEMIF_SAID_ENOUGH,  /* all is done that has to be */
+	MEMIF_SAID_RING,    /* ... it has given a ring to read from */
+	MEMIF_SAID_NAME,    /* it wants the port c->id: to be acknowledged */
+	MEMIF_SAID_CONNECT, /* ... now: to be answered */
+	MEMIF_SAID_BYE,     /* it has gone, or says that it does */
+	MEMIF_SAID_WRONG,   /* *reason says what */
+};
+
+/** Somebody has come: greet him. @return false: he has gone already, and the socket is given up */
+bool uroce_memif_client_init(struct memif_client *c, int fd, uint64_t now_ns);
+/** Tell him why, unless reason is NULL, and take all back. */
+void uroce_memif_client_fini(struct memif_client *c, const char *reason);
+
+/** Read one message, if there is one, and answer it, but those that are the caller's to answer. */
+enum memif_said uroce_memif_client_listen(struct memif_client *c, const char **reason);
+
+/** Answer MEMIF_SAID_NAME. @return false: he does not take it */
+bool uroce_memif_client_acknowledge(const struct memif_client *c);
+/** Answer MEMIF_SAID_CONNECT: the rings begin. @return NULL, or what is wrong */
+const char *uroce_memif_client_connect(struct memif_client *c);
+
+#endif /* UROCE_SWITCH_MEMIF_CLIENT_H */
