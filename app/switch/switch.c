@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * A frame's way through the switch, as IEEE 802.1Q has it for one that has no VLANs of its own: tags are left alone,
+ * and a station is known by its address and tag.
+ */
+
+#include <string.h>
+
+#include <rte_ethdev.h>
+
+#include "switch.h"
+
+/* What is for bridges themselves is not forwarded: 01:80:c2:00:00:00 to 0f. */
+static bool
+is_for_bridges(const struct rte_ether_addr *mac)
+{
+	static const uint8_t prefix[5] = { 0x01, 0x80, 0xc2 };
+
+	return memcmp(mac->addr_bytes, prefix, sizeof(prefix)) == 0 && mac->addr_bytes[5] < 16;
+}
+
+/* @return false: no switch forwards it */
+static bool
+parse(const struct rte_mbuf *frame, struct switch_station *src, struct switch_station *dst)
+{
+	const struct rte_ether_hdr *eth = rte_pktmbuf_mtod(frame, const struct rte_ether_hdr *);
+	const struct rte_vlan_hdr *tag = (const void *)(eth + 1);
+
+	if (frame->data_len < sizeof(*eth) || frame->pkt_len > UROCE_SWITCH_FRAME_BYTES)
+		return false;
+	src->mac = eth->src_addr;
+	dst->mac = eth->dst_addr;
+	src->vlan = dst->vlan = 0;
+	if (eth->ether_type == RTE_BE16(RTE_ETHER_TYPE_VLAN)) {
+		if (frame->data_len < sizeof(*eth) + sizeof(*tag))
+			return false;
+		src->vlan = dst->vlan = tag->vlan_tci & RTE_BE16(0xfff);
+	}
+	return !rte_is_multicast_ether_addr(&src->mac) && !rte_is_zero_ether_addr(&src->mac) &&
+	       !is_for_bridges(&dst->mac);
+}
+
+/* To all but where it came from: one mbuf, of which each port has a share. */
+static void
+flood(struct uroce_switch *s, unsigned int from, struct rte_mbuf *frame)
+{
+	for (unsigned int i = 0; i < s->nb_ports; i++) {
+		if (i == from || !s->ports[i].up)
+			continue;
+		rte_pktmbuf_refcnt_update(frame, 1);
+		uroce_switch_port_queue(&s->ports[i], frame);
+	}
+	rte_pktmbuf_free(frame);
+}
+
+/* What is behind a client's port is that client: its addresses stay its own for as long as it is there and does not
+ * fall silent. Who has come by a network may have moved. @return false: the address is another client's */
+static bool
+learn(struct uroce_switch *s, uint16_t from, const struct switch_station *src, uint64_t now_ns)
+{
+	int known = uroce_switch_fdb_find(&s->fdb, src);
+
+	if (known >= 0 && known != from && s->ports[known].is_memif && s->ports[from].is_memif)
+		return false;
+	if (known != from && s->ports[from].is_memif && s->fdb.stations[from] >= UROCE_SWITCH_CLIENT_STATIONS)
+		s->fdb.unlearned++;
+	else
+		uroce_switch_fdb_learn(&s->fdb, src, from, now_ns);
+	return true;
+}
+
+void
+uroce_switch_forward(struct uroce_switch *s, uint16_t from, struct rte_mbuf *frame, uint64_t now_ns)
+{
+	struct switch_station src, dst;
+	int to;
+
+	if (unlikely(!parse(frame, &src, &dst))) {
+		s->ports[from].malformed++;
+		rte_pktmbuf_free(frame);
+		return;
+	}
+	if (unlikely(!learn(s, from, &src, now_ns))) {
+		s->ports[from].forged++;
+		rte_pktmbuf_free(frame);
+		return;
+	}
+	frame->port = from;
+	to = rte_is_multicast_ether_addr(&dst.mac) ? -1 : uroce_switch_fdb_find(&s->fdb, &dst);
+	if (to < 0)
+		flood(s, from, frame);
+	else if (to == from)
+		rte_pktmbuf_free(frame); /* who it is for has it already */
+	else
+		uroce_switch_port_queue(&s->ports[to], frame);
+}
+
+/* Where a port's queue is full, whose frames come first get the room: each in turn. */
+unsigned int
+uroce_switch_poll(struct uroce_switch *s, uint64_t now_ns)
+{
+	struct rte_mbuf *frames[UROCE_BURST];
+	unsigned int total = 0;
+
+	for (unsigned int i = 0; i < s->nb_ports; i++) {
+		uint16_t from = (uint16_t)((s->turn + i) % s->nb_ports);
+		uint16_t n = uroce_switch_port_receive(&s->ports[from], frames, RTE_DIM(frames));
+
+		for (uint16_t k = 0; k < n; k++)
+			uroce_switch_forward(s, from, frames[k], now_ns);
+		total += n;
+	}
+	if (total > 0)
+		s->turn++;
+	for (unsigned int i = 0; i < s->nb_ports; i++)
+		total += uroce_switch_port_send(&s->ports[i]);
+	return total;
+}
+
+void
+uroce_switch_watch(struct uroce_switch *s, uint64_t now_ns)
+{
+	for (unsigned int i = 0; i < s->nb_ports; i++)
+		if (uroce_switch_port_watch(&s->ports[i], now_ns))
+			uroce_switch_fdb_forget(&s->fdb, (uint16_t)i);
+	uroce_switch_fdb_age(&s->fdb, now_ns);
+}

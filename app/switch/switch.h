@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * The switch: its ports, and what it has learned of who is where. One thread; who takes memory from under its ports
+ * takes the turn first.
+ */
+
+#ifndef UROCE_SWITCH_SWITCH_H
+#define UROCE_SWITCH_SWITCH_H
+
+#include "fdb.h"
+#include "port.h"
+
+struct uroce_switch {
+	unsigned int nb_ports;
+	struct switch_port ports[UROCE_SWITCH_PORTS];
+	unsigned int turn; /* the port whose frames are taken first */
+	struct switch_fdb fdb;
+};
+
+/** A frame from ports[from] goes where it has to; it is freed there. */
+void uroce_switch_forward(struct uroce_switch *s, uint16_t from, struct rte_mbuf *frame, uint64_t now_ns);
+
+/** One round over all ports. @return frames received and sent */
+unsigned int uroce_switch_poll(struct uroce_switch *s, uint64_t now_ns);
+
+/** Look at the links, and forget who has gone. Now and then. */
+void uroce_switch_watch(struct uroce_switch *s, uint64_t now_ns);
+
+#endif /* UROCE_SWITCH_SWITCH_H */

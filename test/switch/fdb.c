@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * What the switch learns: the last port of each station, in each VLAN, until it is silent or its link goes; and no
+ * more of them than there is room for.
+ */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "eal.h"
+#include "fdb.h"
+#include "uroce_config.h"
+
+static struct switch_station
+station(uint32_t number, uint16_t vlan)
+{
+	return (struct switch_station){
+		.mac = { { 2, 0, number >> 24, number >> 16 & 0xff, number >> 8 & 0xff, number & 0xff } },
+		.vlan = rte_cpu_to_be_16(vlan),
+	};
+}
+
+static void
+expect(const struct switch_fdb *fdb, uint32_t number, uint16_t vlan, int port)
+{
+	struct switch_station s = station(number, vlan);
+
+	assert_int_equal(uroce_switch_fdb_find(fdb, &s), port);
+}
+
+static void
+learn(struct switch_fdb *fdb, uint32_t number, uint16_t vlan, uint16_t port, uint64_t now_ns)
+{
+	struct switch_station s = station(number, vlan);
+
+	uroce_switch_fdb_learn(fdb, &s, port, now_ns);
+}
+
+static void
+test_learn(void **state)
+{
+	struct switch_fdb fdb;
+
+	assert_int_equal(uroce_switch_fdb_init(&fdb), 0);
+	expect(&fdb, 1, 0, -1);
+	learn(&fdb, 1, 0, 3, 1);
+	learn(&fdb, 1, 7, 4, 1);
+	learn(&fdb, 2, 0, 0, 1);
+	expect(&fdb, 1, 0, 3);
+	expect(&fdb, 1, 7, 4);
+	expect(&fdb, 1, 8, -1);
+	expect(&fdb, 2, 0, 0);
+	learn(&fdb, 1, 0, 5, 2); /* it has moved */
+	expect(&fdb, 1, 0, 5);
+	uroce_switch_fdb_forget(&fdb, 5);
+	expect(&fdb, 1, 0, -1);
+	expect(&fdb, 1, 7, 4);
+	expect(&fdb, 2, 0, 0);
+	uroce_switch_fdb_fini(&fdb);
+}
+
+static void
+test_age(void **state)
+{
+	struct switch_fdb fdb;
+	uint64_t now_ns = 5;
+
+	assert_int_equal(uroce_switch_fdb_init(&fdb), 0);
+	learn(&fdb, 1, 0, 1, now_ns);
+	learn(&fdb, 2, 0, 2, now_ns);
+	uroce_switch_fdb_age(&fdb, now_ns + UROCE_SWITCH_AGE_NS / 2);
+	learn(&fdb, 2, 0, 2, now_ns + UROCE_SWITCH_AGE_NS / 2);
+	uroce_switch_fdb_age(&fdb, now_ns + UROCE_SWITCH_AGE_NS);
+	expect(&fdb, 1, 0, 1);
+	uroce_switch_fdb_age(&fdb, now_ns + UROCE_SWITCH_AGE_NS * 5 / 4);
+	expect(&fdb, 1, 0, -1);
+	expect(&fdb, 2, 0, 2);
+	uroce_switch_fdb_fini(&fdb);
+}
+
+/* One who makes up addresses fills it; those that are in it stay, and what is not goes everywhere. */
+static void
+test_full(void **state)
+{
+	struct switch_fdb fdb;
+	uint32_t known = 0;
+
+	assert_int_equal(uroce_switch_fdb_init(&fdb), 0);
+	learn(&fdb, UINT32_MAX, 0, 9, 1);
+	for (uint32_t i = 0; i < 3 * UROCE_SWITCH_STATIONS; i++)
+		learn(&fdb, i, 0, 1, 1);
+	for (uint32_t i = 0; i < 3 * UROCE_SWITCH_STATIONS; i++) {
+		struct switch_station s = station(i, 0);
+
+		known += uroce_switch_fdb_find(&fdb, &s) == 1;
+	}
+	assert_in_range(known, UROCE_SWITCH_STATIONS / 2, 2 * UROCE_SWITCH_STATIONS);
+	assert_int_equal(known + fdb.unlearned, 3 * UROCE_SWITCH_STATIONS);
+	expect(&fdb, UINT32_MAX, 0, 9);
+	uroce_switch_fdb_forget(&fdb, 1);
+	learn(&fdb, 1u << 30, 0, 2, 2);
+	expect(&fdb, 1u << 30, 0, 2);
+	uroce_switch_fdb_fini(&fdb);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_learn),
+		cmocka_unit_test(test_age),
+		cmocka_unit_test(test_full),
+	};
+
+	test_eal_init(NULL);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
