@@ -206,6 +206,37 @@
 #define UROCE_CM_MAX_SIDR_TIMEOUT_MS 60000
 #define UROCE_CM_MRA_TIMEOUT 24		/* what we ask a peer for whose request waits for the consumer */
 
+/* libibverbs.so.1, which is told its ports by UROCE_EAL_ARGS and their addresses by UROCE_ADDR */
+#define UROCE_VERBS_EAL_ARGS 64		/* words, with those that are ours */
+#define UROCE_VERBS_PATH_BYTES 512	/* of a file below /sys */
+#define UROCE_VERBS_BUSY_US 100		/* by default: who waits for frames polls so long before he sleeps, */
+#define UROCE_VERBS_MAX_BUSY_US 1000000
+#define UROCE_VERBS_MIN_SLEEP_NS 20000ull	/* at first for so long: in a virtual machine a timer costs that, */
+#define UROCE_VERBS_SLEEP_PART 8	/* then for this part of the time since the last frame, */
+#define UROCE_VERBS_MAX_SLEEP_NS 1000000ull	/* up to this */
+#define UROCE_VERBS_SPARED_NS 16000000ull	/* longer nobody is remembered to have polled himself */
+#define UROCE_VERBS_IDLE_NS 1000000000ull	/* ... and after so long without a frame */
+#define UROCE_VERBS_IDLE_SLEEP_NS 8000000ull	/* up to this */
+#define UROCE_VERBS_NAP_NS 50000ull	/* a sleep so short is not ended for what is posted meanwhile */
+#define UROCE_VERBS_POLLED_NS 20000ull	/* a round that began so lately is one of somebody who goes on polling */
+#define UROCE_VERBS_CROWD_NS 10000000ull	/* between two looks at how many want to run */
+#define UROCE_VERBS_SPINS 16		/* pauses between two looks at whether the program polls */
+#define UROCE_VERBS_LEAST_CQE 64	/* entries of a CQ that is asked for with fewer */
+#define UROCE_VERBS_LOOKS 16		/* at a descriptor: one for so many polls that had nothing */
+#define UROCE_VERBS_PEER_WAIT_MS 10000	/* for the other process of a pair to open its port */
+#define UROCE_VERBS_LINK_WAIT_MS 250	/* for a port to have one */
+#define UROCE_VERBS_FIRST_LINK_WAIT_MS 50	/* ... for another process to take a connection: then it is asked
+						 * again, and waited for twice as long, */
+#define UROCE_VERBS_LAST_LINK_WAIT_MS 1600	/* up to this */
+#define UROCE_VERBS_REJOIN_US 100000	/* between two looks for another process in the place of one that has gone */
+#define UROCE_VERBS_REJOINS 5		/* it is asked so often for a connection, after 1, 2, 4, ... of these */
+#define UROCE_VERBS_RING_MAX (1 << 14)	/* slots of net_memif's longest ring: what is behind so many frames is read */
+#define UROCE_VERBS_LEAVE_PAUSES 1000	/* for it to take what was sent last, when a program ends, */
+#define UROCE_VERBS_LEAVE_PAUSE_NS 1000000	/* each so long: it may stand still for a while; */
+#define UROCE_VERBS_LINGER_NS 20000000ull	/* of another driver nobody knows: then so long */
+#define UROCE_UCMA_MAX_BYTES 1024u	/* of an answer of the rdma_cm device, and of an option */
+#define UROCE_UCMA_MAX_HANDLES (1u << 16)	/* IDs of the rdma_cm device, and groups: librdmacm's tables' end */
+
 /* uroce-rping */
 #define UROCE_RPING_PORT 7174
 #define UROCE_RPING_SIZE 64			/* bytes of a ping, by default */
