@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * The global offset table of a shared object: its slots are where the relocations of kind JUMP_SLOT and GLOB_DAT say.
+ * With immediate binding the dynamic linker has made their pages read-only; they are so again afterwards.
+ */
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <link.h>
+#include <stdint.h>
+#include <string.h>
+#include <unistd.h>
+#include <sys/mman.h>
+
+#include "got.h"
+
+#if defined(__x86_64__)
+#define JUMP_SLOT R_X86_64_JUMP_SLOT
+#define GLOB_DAT R_X86_64_GLOB_DAT
+#elif defined(__aarch64__)
+#define JUMP_SLOT R_AARCH64_JUMP_SLOT
+#define GLOB_DAT R_AARCH64_GLOB_DAT
+#else
+#error "which relocations fill the global offset table?"
+#endif
+
+struct object {
+	const struct link_map *map;
+	const ElfW(Sym) *symbols;
+	const char *strings;
+	const ElfW(Rela) *relocations[2];	/* of calls, and all others */
+	size_t counts[2];
+	const char *soname;
+};
+
+/* @return false: no object has the address */
+static bool
+object_at(const void *address, struct object *object)
+{
+	struct link_map *map;
+	size_t soname = 0;
+	Dl_info info;
+
+	if (dladdr1(address, &info, (void **)&map, RTLD_DL_LINKMAP) == 0 || map == NULL || map->l_ld == NULL)
+		return false;
+	*object = (struct object){ .map = map };
+	/* the dynamic linker has made addresses of these offsets */
+	for (const ElfW(Dyn) *dyn = map->l_ld; dyn->d_tag != DT_NULL; dyn++) {
+		const void *at = (const void *)dyn->d_un.d_ptr;
+
+		switch (dyn->d_tag) {
+		case DT_SYMTAB: object->symbols = at; break;
+		case DT_STRTAB: object->strings = at; break;
+		case DT_JMPREL: object->relocations[0] = at; break;
+		case DT_PLTRELSZ: object->counts[0] = dyn->d_un.d_val / sizeof(ElfW(Rela)); break;
+		case DT_RELA: object->relocations[1] = at; break;
+		case DT_RELASZ: object->counts[1] = dyn->d_un.d_val / sizeof(ElfW(Rela)); break;
+		case DT_SONAME: soname = dyn->d_un.d_val; break;
+		default: break;
+		}
+	}
+	if (object->symbols == NULL || object->strings == NULL)
+		return false;
+	object->soname = soname != 0 ? object->strings + soname : NULL;
+	return true;
+}
+
+const char *
+uroce_got_soname(const void *address)
+{
+	struct object object;
+
+	return object_at(address, &object) ? object.soname : NULL;
+}
+
+static bool
+is_of(const struct object *object, const ElfW(Rela) *relocation, const struct uroce_got_call *call)
+{
+	const uint64_t type = ELF64_R_TYPE(relocation->r_info);
+	const char *name = object->strings + object->symbols[ELF64_R_SYM(relocation->r_info)].st_name;
+
+	return (type == JUMP_SLOT || type == GLOB_DAT) &&
+	       (strcmp(name, call->name) == 0 || (call->alias != NULL && strcmp(name, call->alias) == 0));
+}
+
+static void **
+slot_of(const struct object *object, const struct uroce_got_call *call)
+{
+	for (unsigned int i = 0; i < 2; i++)
+		for (size_t r = 0; object->relocations[i] != NULL && r < object->counts[i]; r++)
+			if (is_of(object, &object->relocations[i][r], call))
+				return (void **)(object->map->l_addr + object->relocations[i][r].r_offset);
+	return NULL;
+}
+
+struct relro {
+	ElfW(Addr) base;
+	uintptr_t from;
+	uintptr_t to;
+};
+
+/* The part of an object that is read-only since it was relocated. */
+static int
+find_relro(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	struct relro *relro = arg;
+
+	(void)size;
+	if (info->dlpi_addr != relro->base)
+		return 0;
+	for (unsigned int i = 0; i < info->dlpi_phnum; i++) {
+		if (info->dlpi_phdr[i].p_type != PT_GNU_RELRO)
+			continue;
+		relro->from = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
+		relro->to = relro->from + info->dlpi_phdr[i].p_memsz;
+	}
+	return 1;
+}
+
+static bool
+write_slot(const struct object *object, void **slot, void (*instead)(void))
+{
+	const uintptr_t page_bytes = (uintptr_t)sysconf(_SC_PAGESIZE);
+	const uintptr_t page = (uintptr_t)slot & ~(page_bytes - 1);
+	struct relro relro = { .base = object->map->l_addr };
+	bool read_only;
+
+	dl_iterate_phdr(find_relro, &relro);
+	/* of its last page the rest is writable: then all of it is */
+	read_only = page >= (relro.from & ~(page_bytes - 1)) && page + page_bytes <= relro.to;
+	if (mprotect((void *)page, page_bytes, PROT_READ | PROT_WRITE) != 0)
+		return false;
+	memcpy(slot, &instead, sizeof(instead));
+	return !read_only || mprotect((void *)page, page_bytes, PROT_READ) == 0;
+}
+
+bool
+uroce_got_replace(const void *address, const struct uroce_got_call *calls, size_t count)
+{
+	struct object object;
+
+	if (!object_at(address, &object))
+		return false;
+	for (size_t i = 0; i < count; i++)
+		if (slot_of(&object, &calls[i]) == NULL)
+			return false;
+	for (size_t i = 0; i < count; i++)
+		if (!write_slot(&object, slot_of(&object, &calls[i]), calls[i].instead))
+			return false;
+	return true;
+}

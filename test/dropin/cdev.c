@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * Calls of one shared object that are led to the rdma_cm device: only that object's, and only for that device. The
+ * object is bound immediately, as Debian's librdmacm is, or lazily.
+ */
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <sys/stat.h>
+
+#include <cmocka.h>
+
+#include "cdev.h"
+#include "cma_world.h"
+#include "eal.h"
+#include "got.h"
+#include "ucma.h"
+#include "ucma_abi.h"
+
+#define DEVICE "/dev/infiniband/rdma_cm"
+
+/* victim.c's */
+static int (*victim_open)(const char *path, int flags, mode_t mode);
+static int (*victim_fstat)(int fd, struct stat *st);
+static ssize_t (*victim_write)(int fd, const void *buf, size_t bytes);
+static int (*victim_close)(int fd);
+
+/* Before it is attached its calls are the C library's; this process opens no device, whatever the victim does. */
+static void
+test_attach(void **state)
+{
+	errno = 0;
+	assert_int_equal(victim_fstat(-1, &(struct stat){ 0 }), -1);
+	assert_int_equal(errno, EBADF);
+	assert_string_equal(uroce_got_soname((const void *)victim_open), "librdmacm.so.0");
+	assert_false(uroce_cdev_attach((const void *)strlen));	/* the C library */
+	assert_false(uroce_cdev_attach(NULL));
+	assert_true(uroce_cdev_attach((const void *)victim_open));
+	assert_true(uroce_cdev_attach((const void *)victim_close));	/* once more changes nothing */
+}
+
+static uint32_t
+create_id(int fd)
+{
+	struct rdma_ucm_create_id_resp resp = { .id = UINT32_MAX };
+	const struct {
+		struct rdma_ucm_cmd_hdr header;
+		struct rdma_ucm_create_id cmd;
+	} create = {
+		.header = { RDMA_USER_CM_CMD_CREATE_ID, sizeof(create.cmd), sizeof(resp) },
+		.cmd = { .response = (uintptr_t)&resp, .ps = RDMA_PS_TCP },
+	};
+
+	assert_int_equal(victim_write(fd, &create, sizeof(create)), sizeof(create));
+	return resp.id;
+}
+
+static void
+test_device(void **state)
+{
+	struct stat st;
+	int fd = victim_open(DEVICE, O_RDWR | O_CLOEXEC, 0);
+
+	assert_true(fd >= 0);
+	assert_int_equal(victim_fstat(fd, &st), 0);
+	assert_true(S_ISCHR(st.st_mode));
+	assert_int_equal(fstat(fd, &st), 0);
+	assert_false(S_ISCHR(st.st_mode));	/* for us it is what it is */
+	assert_int_not_equal(create_id(fd), UINT32_MAX);
+	errno = 0;
+	assert_int_equal(victim_write(fd, "abc", 3), -1);
+	assert_int_equal(errno, EINVAL);
+	assert_int_equal(victim_close(fd), 0);
+	assert_int_equal(victim_close(fd), -1);
+	assert_int_equal(errno, EBADF);
+	assert_int_equal(world.started, 0);
+}
+
+/* What a thread writes that has been cancelled and does not know it yet. */
+struct cancelled {
+	int fd;
+	const void *command;
+	size_t bytes;
+	ssize_t written;
+};
+
+static void *
+write_cancelled(void *arg)
+{
+	struct cancelled *c = arg;
+
+	if (pthread_cancel(pthread_self()) != 0)
+		abort();
+	c->written = victim_write(c->fd, c->command, c->bytes);
+	pthread_testcancel();
+	return NULL;
+}
+
+/* AddressSanitizer's, of a program that is built with it */
+extern void __asan_init(void) __attribute__((weak));
+
+static void
+join_cancelled(pthread_t thread)
+{
+	void *ret;
+
+	assert_int_equal(pthread_join(thread, &ret), 0);
+	assert_ptr_equal(ret, PTHREAD_CANCELED);
+}
+
+/* Who waits for an event is cancelled there, and keeps the descriptor from nobody. AddressSanitizer does not see that
+ * the frames in between have gone when the descriptor is given back, and reports itself. */
+static void
+test_cancelled_waiting(void **state)
+{
+	struct rdma_ucm_event_resp resp;
+	const struct {
+		struct rdma_ucm_cmd_hdr header;
+		struct rdma_ucm_get_event cmd;
+	} get = {
+		.header = { RDMA_USER_CM_CMD_GET_EVENT, sizeof(get.cmd), sizeof(resp) },
+		.cmd = { .response = (uintptr_t)&resp },
+	};
+	struct cancelled c = { .fd = victim_open(DEVICE, O_RDWR, 0), .command = &get, .bytes = sizeof(get) };
+	pthread_t thread;
+
+	assert_true(c.fd >= 0);
+	if (&__asan_init == NULL) {
+		assert_int_equal(pthread_create(&thread, NULL, write_cancelled, &c), 0);
+		join_cancelled(thread);
+	}
+	assert_int_equal(victim_close(c.fd), 0);
+	assert_int_equal(fcntl(c.fd, F_GETFD), -1);
+	assert_int_equal(world.started, 0);
+}
+
+/* Another command, which waits for one that is under way, is done first. */
+static void
+test_cancelled_in_between(void **state)
+{
+	struct cancelled c = { .fd = victim_open(DEVICE, O_RDWR, 0) };
+	struct uroce_ucma_file *file = uroce_ucma_file_get(c.fd);
+	struct rdma_ucm_destroy_id_resp resp;
+	struct {
+		struct rdma_ucm_cmd_hdr header;
+		struct rdma_ucm_destroy_id cmd;
+	} destroy = {
+		.header = { RDMA_USER_CM_CMD_DESTROY_ID, sizeof(destroy.cmd), sizeof(resp) },
+		.cmd = { .response = (uintptr_t)&resp, .id = create_id(c.fd) },
+	};
+	struct uroce_ucma_id *id, *same;
+	pthread_t thread;
+
+	assert_int_equal(uroce_ucma_id_get(file, destroy.cmd.id, &id), 0);
+	c.command = &destroy;
+	c.bytes = sizeof(destroy);
+	assert_int_equal(pthread_create(&thread, NULL, write_cancelled, &c), 0);
+	while (uroce_ucma_id_get(file, destroy.cmd.id, &same) == 0)
+		uroce_ucma_id_put(same);
+	uroce_ucma_id_put(id);
+	join_cancelled(thread);
+	assert_int_equal(c.written, sizeof(destroy));
+	uroce_ucma_file_put(file);
+	assert_int_equal(victim_close(c.fd), 0);
+	assert_int_equal(world.started, 0);
+}
+
+/* Files, of which it may make some, are the system's. */
+static void
+test_files(void **state)
+{
+	char path[] = "/tmp/uroce-cdev-XXXXXX", text[4] = "";
+	struct stat st;
+	int fd = mkstemp(path);
+
+	assert_true(fd >= 0);
+	close(fd);
+	unlink(path);
+	fd = victim_open(path, O_RDWR | O_CREAT | O_EXCL, 0640);
+	assert_true(fd >= 0);
+	assert_int_equal(victim_fstat(fd, &st), 0);
+	assert_int_equal(st.st_mode & 0777 & ~0640u, 0);
+	assert_int_equal(st.st_mode & 0600, 0600);
+	assert_int_equal(victim_write(fd, "abc", 4), 4);
+	assert_int_equal(pread(fd, text, 4, 0), 4);
+	assert_string_equal(text, "abc");
+	assert_int_equal(victim_close(fd), 0);
+	assert_int_equal(fcntl(fd, F_GETFD), -1);
+	unlink(path);
+	assert_int_equal(victim_open(path, O_RDONLY, 0), -1);
+	assert_int_equal(errno, ENOENT);
+}
+
+static int
+instead(void)
+{
+	return 0;
+}
+
+static void
+test_all_or_none(void **state)
+{
+	const struct uroce_got_call calls[] = {
+		{ "close", NULL, (void (*)(void))instead },
+		{ "what_it_does_not_call", "nor_this", (void (*)(void))instead },
+	};
+
+	assert_false(uroce_got_replace((const void *)victim_open, calls, 2));
+	assert_int_equal(victim_close(-1), -1);
+	assert_false(uroce_got_replace(NULL, calls, 1));
+}
+
+static void
+find(void *handle, const char *name, void *function)
+{
+	void *found = dlsym(handle, name);
+
+	assert_non_null(found);
+	memcpy(function, &found, sizeof(found));
+}
+
+/* usage: test_cdev VICTIM.so */
+int
+main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_attach),
+		cmocka_unit_test_setup_teardown(test_device, world_setup, world_teardown),
+		cmocka_unit_test_setup_teardown(test_cancelled_waiting, world_setup, world_teardown),
+		cmocka_unit_test_setup_teardown(test_cancelled_in_between, world_setup, world_teardown),
+		cmocka_unit_test_setup_teardown(test_files, world_setup, world_teardown),
+		cmocka_unit_test(test_all_or_none),
+	};
+
+	void *handle = argc == 2 ? dlopen(argv[1], RTLD_LAZY) : NULL;
+
+	if (handle == NULL)
+		return EXIT_FAILURE;
+	find(handle, "victim_open", &victim_open);
+	find(handle, "victim_fstat", &victim_fstat);
+	find(handle, "victim_write", &victim_write);
+	find(handle, "victim_close", &victim_close);
+	test_eal_init(NULL);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

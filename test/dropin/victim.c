@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * A shared object that calls what librdmacm calls, and is called as it is.
+ */
+
+#include <fcntl.h>
+#include <unistd.h>
+#include <sys/stat.h>
+
+struct ibv_ah;
+struct ibv_ah_attr;
+struct ibv_pd;
+typedef struct ibv_ah *create_ah(struct ibv_pd *pd, struct ibv_ah_attr *attr);
+
+struct ibv_ah *victim_create_ah(create_ah *create, struct ibv_pd *pd, struct ibv_ah_attr *attr);
+int victim_open(const char *path, int flags, mode_t mode);
+int victim_fstat(int fd, struct stat *st);
+ssize_t victim_write(int fd, const void *buf, size_t bytes);
+int victim_close(int fd);
+
+int
+victim_open(const char *path, int flags, mode_t mode)
+{
+	return open(path, flags, mode);
+}
+
+int
+victim_fstat(int fd, struct stat *st)
+{
+	return fstat(fd, st);
+}
+
+ssize_t
+victim_write(int fd, const void *buf, size_t bytes)
+{
+	return write(fd, buf, bytes);
+}
+
+int
+victim_close(int fd)
+{
+	return close(fd);
+}
+
+/* No tail call: it is to come from here. */
+struct ibv_ah *
+victim_create_ah(create_ah *create, struct ibv_pd *pd, struct ibv_ah_attr *attr)
+{
+	struct ibv_ah *volatile ah = create(pd, attr);
+
+	return ah;
+}
