@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * libibverbs.so.1: devices and what is asked of them. A port stays open, with a context that programs do not see; they
+ * get one for each time that they open it.
+ */
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <infiniband/verbs.h>
+
+#include "abi.h"
+#include "cdev.h"
+#include "host.h"
+#include "uroce.h"
+
+#undef ibv_get_device_list
+#undef ibv_query_port
+
+enum { GID_TYPE_SYSFS_ROCE_V2 = 1 };	/* enum ibv_gid_type_sysfs of libibverbs' driver.h */
+
+static struct ibv_context *
+context_of(const struct ibv_device *device)
+{
+	struct ibv_context *const *contexts;
+	unsigned int n = uroce_host_devices(&contexts);
+
+	for (unsigned int i = 0; i < n; i++)
+		if (contexts[i]->device == device)
+			return contexts[i];
+	return NULL;
+}
+
+struct ibv_device **
+ibv_get_device_list(int *num_devices)
+{
+	struct ibv_context *const *contexts;
+	unsigned int n = uroce_host_devices(&contexts);
+	struct ibv_device **list = calloc(n + 1, sizeof(list[0]));
+
+	(void)uroce_cdev_attach(__builtin_return_address(0));
+	if (num_devices != NULL)
+		*num_devices = list == NULL ? 0 : (int)n;
+	if (list == NULL)
+		return NULL;
+	for (unsigned int i = 0; i < n; i++)
+		list[i] = contexts[i]->device;
+	return list;
+}
+
+void
+ibv_free_device_list(struct ibv_device **list)
+{
+	free(list);
+}
+
+const char *
+ibv_get_device_name(struct ibv_device *device)
+{
+	return uroce_get_device_name(device);
+}
+
+int
+ibv_get_device_index(struct ibv_device *device)
+{
+	return uroce_get_device_index(device);
+}
+
+__be64
+ibv_get_device_guid(struct ibv_device *device)
+{
+	struct ibv_context *context = context_of(device);
+	struct ibv_device_attr attr;
+
+	return context != NULL && uroce_query_device(context, &attr) == 0 ? attr.node_guid : 0;
+}
+
+struct ibv_context *
+ibv_open_device(struct ibv_device *device)
+{
+	if (context_of(device) == NULL) {
+		errno = ENODEV;
+		return NULL;
+	}
+	return uroce_open_device(device);
+}
+
+int
+ibv_close_device(struct ibv_context *context)
+{
+	return uroce_close_device(context);
+}
+
+int
+ibv_query_port(struct ibv_context *context, uint8_t port_num, struct _compat_ibv_port_attr *port_attr)
+{
+	return context->ops._compat_query_port(context, port_num, port_attr);
+}
+
+/* An entry of a newer caller is longer, one of an older shorter. */
+int
+_ibv_query_gid_ex(struct ibv_context *context, uint32_t port_num, uint32_t gid_index,
+		  struct ibv_gid_entry *entry, uint32_t flags, size_t entry_size)
+{
+	struct ibv_gid_entry ours;
+	int ret = uroce_query_gid_ex(context, port_num, gid_index, &ours, flags);
+
+	if (ret != 0)
+		return ret;
+	memset(entry, 0, entry_size);
+	memcpy(entry, &ours, entry_size < sizeof(ours) ? entry_size : sizeof(ours));
+	return 0;
+}
+
+ssize_t
+_ibv_query_gid_table(struct ibv_context *context, struct ibv_gid_entry *entries, size_t max_entries,
+		     uint32_t flags, size_t entry_size)
+{
+	if (entry_size != sizeof(entries[0]))
+		return -EOPNOTSUPP;
+	return uroce_query_gid_table(context, entries, max_entries, flags);
+}
+
+/* libibverbs' driver.h, which Debian does not install */
+int ibv_query_gid_type(struct ibv_context *context, uint8_t port_num, unsigned int index, int *type);
+
+int
+ibv_query_gid_type(struct ibv_context *context, uint8_t port_num, unsigned int index, int *type)
+{
+	struct ibv_gid_entry entry;
+	int error = uroce_query_gid_ex(context, port_num, index, &entry, 0);
+
+	*type = GID_TYPE_SYSFS_ROCE_V2;
+	if (error == 0 || error == ENODATA)	/* an empty entry has a type all the same */
+		return 0;
+	errno = error;
+	return -1;
+}
+
+CALL(int, query_device, (struct ibv_context *c, struct ibv_device_attr *attr), (c, attr))
+CALL(int, query_gid, (struct ibv_context *c, uint8_t port, int index, union ibv_gid *gid), (c, port, index, gid))
+CALL(int, query_pkey, (struct ibv_context *c, uint8_t port, int index, __be16 *pkey), (c, port, index, pkey))
+CALL(int, get_pkey_index, (struct ibv_context *c, uint8_t port, __be16 pkey), (c, port, pkey))
+CALL(int, get_async_event, (struct ibv_context *c, struct ibv_async_event *event), (c, event))
+CALL(void, ack_async_event, (struct ibv_async_event *event), (event))
+CALL(struct ibv_context *, import_device, (int fd), (fd))
+CALL(int, fork_init, (void), ())
+CALL(enum ibv_fork_status, is_fork_initialized, (void), ())
+CALL(const char *, node_type_str, (enum ibv_node_type type), (type))
+CALL(const char *, port_state_str, (enum ibv_port_state state), (state))
+CALL(const char *, event_type_str, (enum ibv_event_type type), (type))
+CALL(const char *, wc_status_str, (enum ibv_wc_status status), (status))
+CALL(int, rate_to_mult, (enum ibv_rate rate), (rate))
+CALL(int, rate_to_mbps, (enum ibv_rate rate), (rate))

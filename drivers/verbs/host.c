@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * Starting EAL and its ports inside somebody's process, from UROCE_EAL_ARGS and UROCE_ADDR. EAL pins the thread that
+ * starts it: that is one of our own, which then goes wherever the program may, and drives the ports for those that
+ * sleep. Nothing is started by loading the library: a program may fork first, and its child ask for devices.
+ */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <rte_eal.h>
+#include <rte_errno.h>
+#include <rte_ethdev.h>
+#include <rte_lcore.h>
+#include <rte_log.h>
+
+#include "host.h"
+#include "peer.h"
+#include "port_state.h"
+#include "progress.h"
+#include "rejoin.h"
+#include "stale.h"
+#include "ucma.h"
+#include "uroce.h"
+#include "uroce_config.h"
+
+#define BLANKS " \t\n"
+#define MEMIF_LOG "pmd.net.memif"
+#define OUR_ARGS 3	/* of EAL's, before the user's */
+#define NS_PER_US 1000ull
+
+enum state { IDLE, STARTED, FAILED, INHERITED };
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;	/* protects all below */
+static enum state state;
+static struct ibv_context *contexts[UROCE_MAX_DEVICES];
+static unsigned int count;
+
+/* What the thread tells who waits for it. */
+struct start {
+	sem_t done;
+	cpu_set_t cpus;		/* where the program may run */
+	bool ok;
+};
+
+__attribute__((format(printf, 1, 2))) static void
+complain(const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	fputs("uroce: ", stderr);
+	vfprintf(stderr, format, args);
+	fputc('\n', stderr);
+	va_end(args);
+}
+
+/* net_memif complains that it cannot talk to processes of its own, which there are none of. Later it may complain,
+ * unless the user has said something else. */
+static void
+restore_memif_log(void)
+{
+	const int type = rte_log_register(MEMIF_LOG);
+
+	if (type >= 0 && rte_log_get_level((uint32_t)type) == RTE_LOG_CRIT)
+		rte_log_set_level((uint32_t)type, RTE_LOG_NOTICE);
+}
+
+/* UROCE_EAL_ARGS, split at blanks, behind what is ours. */
+static bool
+start_eal(void)
+{
+	const char *given = getenv("UROCE_EAL_ARGS");
+	static char name[] = "uroce", quiet[] = "--log-level=lib.eal:error";
+	static char quiet_memif[] = "--log-level=" MEMIF_LOG ":critical";
+	char *argv[UROCE_VERBS_EAL_ARGS] = { name, quiet, quiet_memif };
+	char *text, *next = NULL;
+	int argc = OUR_ARGS, ret;
+
+	if (given == NULL || given[strspn(given, BLANKS)] == '\0') {
+		complain("there is no port: start the program by uroce-run, or say in UROCE_EAL_ARGS which");
+		return false;
+	}
+	if (!uroce_peer_wait(getenv("UROCE_PEER"), UROCE_VERBS_PEER_WAIT_MS)) {
+		complain("the other process of the pair has no port: does it use RDMA?");
+		return false;
+	}
+	text = strdup(given);	/* EAL keeps it */
+	if (text == NULL)
+		return false;
+	for (char *word = strtok_r(text, BLANKS, &next); word != NULL; word = strtok_r(NULL, BLANKS, &next)) {
+		if (argc == UROCE_VERBS_EAL_ARGS - 1) {
+			complain("UROCE_EAL_ARGS has more than %d words", UROCE_VERBS_EAL_ARGS - OUR_ARGS - 1);
+			free(text);
+			return false;
+		}
+		uroce_stale_remove(word);
+		argv[argc++] = word;
+	}
+	ret = rte_eal_init(argc, argv);
+	restore_memif_log();
+	if (ret < 0)
+		complain("EAL does not start with UROCE_EAL_ARGS=\"%s\": %s: each --vdev (uroce-run's --port) begins "
+			 "with the name of a driver of DPDK's, net_tap, net_ring, ..., and has what that knows behind it",
+			 given, rte_strerror(rte_errno));
+	return ret >= 0;
+}
+
+/* UROCE_ADDR: addresses with prefix lengths; those of a port are separated by commas, the ports by semicolons. */
+static bool
+add_addresses(struct ibv_context *context, const char *from, size_t bytes)
+{
+	char *text = strndup(from, bytes), *next = NULL;
+	bool ok = text != NULL;
+
+	for (char *cidr = ok ? strtok_r(text, "," BLANKS, &next) : NULL; cidr != NULL && ok;
+	     cidr = strtok_r(NULL, "," BLANKS, &next)) {
+		int error = uroce_add_address(context, cidr);
+
+		ok = error == 0;
+		if (!ok)
+			complain("UROCE_ADDR: %s: %s", cidr, error == EINVAL ?
+				 "give an address with its prefix length, as 10.0.0.1/24" : strerror(error));
+	}
+	free(text);
+	return ok;
+}
+
+/* What has happened to a port before the program knows of it is not news to it. */
+static void
+forget_events(struct ibv_context *context)
+{
+	struct ibv_async_event event;
+	const int flags = fcntl(context->async_fd, F_GETFL);
+
+	fcntl(context->async_fd, F_SETFL, flags | O_NONBLOCK);
+	while (uroce_get_async_event(context, &event) == 0)
+		uroce_ack_async_event(&event);
+	fcntl(context->async_fd, F_SETFL, flags);
+}
+
+static bool
+open_ports(struct uroce_worker *worker)
+{
+	const struct uroce_port_conf conf = { .poll_progress = 1 };
+	const char *addresses = getenv("UROCE_ADDR");
+	uint16_t port_id, port_ids[UROCE_MAX_DEVICES];	/* ours: they are in EAL's list of free ones no more */
+
+	if (addresses == NULL)
+		addresses = "";
+	RTE_ETH_FOREACH_DEV(port_id) {
+		size_t bytes = strcspn(addresses, ";");
+
+		if (count == UROCE_MAX_DEVICES)
+			break;
+		contexts[count] = uroce_open_port(port_id, &conf, &worker, 1);
+		if (contexts[count] == NULL) {
+			complain("port %u: %s", port_id, strerror(errno));
+			return false;
+		}
+		port_ids[count] = port_id;
+		contexts[count]->cmd_fd = open("/dev/null", O_RDWR | O_CLOEXEC);	/* programs dup() it */
+		uroce_port_state_assume(contexts[count], port_id);
+		if (!add_addresses(contexts[count++], addresses, bytes))
+			return false;
+		addresses += bytes + (addresses[bytes] == ';');
+	}
+	for (unsigned int i = 0; i < count; i++) {
+		uroce_port_state_wait(port_ids[i]);
+		forget_events(contexts[i]);
+		uroce_rejoin_watch(contexts[i], port_ids[i]);
+	}
+	if (count == 0)
+		complain("EAL has found no port: see UROCE_EAL_ARGS");
+	return count > 0;
+}
+
+/* LeakSanitizer's, of a program that is built with it */
+extern void __lsan_disable(void) __attribute__((weak));
+
+/* UROCE_BUSY_US: how long a thread polls that waits for frames, before it sleeps. */
+static bool
+busy_time(uint64_t *ns)
+{
+	const char *given = getenv("UROCE_BUSY_US");
+	unsigned long us = UROCE_VERBS_BUSY_US;
+	char *end;
+
+	if (given != NULL && given[0] != '\0') {
+		us = strtoul(given, &end, 10);
+		if (strspn(given, "0123456789") == 0 || *end != '\0' || us > UROCE_VERBS_MAX_BUSY_US) {
+			complain("UROCE_BUSY_US=%s: give microseconds, up to %d", given, UROCE_VERBS_MAX_BUSY_US);
+			return false;
+		}
+	}
+	*ns = us * NS_PER_US;
+	return true;
+}
+
+static void *
+run(void *arg)
+{
+	struct start *start = arg;
+	struct uroce_worker *worker = NULL;
+	uint64_t busy_ns;
+
+	if (__lsan_disable != NULL)	/* it does not see what DPDK's memory leads to, and would report that as lost */
+		__lsan_disable();
+	if (busy_time(&busy_ns) && start_eal())
+		worker = uroce_create_worker(-1);
+	start->ok = worker != NULL && open_ports(worker);
+	pthread_setaffinity_np(pthread_self(), sizeof(start->cpus), &start->cpus);
+	worker = start->ok ? worker : NULL;
+	sem_post(&start->done);
+	if (worker != NULL)
+		uroce_progress_run(worker, busy_ns);
+	return NULL;
+}
+
+/* The child of a fork has neither our thread nor, perhaps, whoever held a lock. */
+static void
+forked(void)
+{
+	pthread_mutex_init(&lock, NULL);
+	uroce_ucma_forked(state == STARTED || state == INHERITED);
+	if (state != STARTED)
+		return;
+	state = INHERITED;
+	count = 0;
+}
+
+/* Signals are the program's threads' business. */
+static bool
+start_thread(void)
+{
+	struct start start = { .ok = false };
+	sigset_t all, before;
+	pthread_t thread;
+	int error;
+
+	sem_init(&start.done, 0, 0);
+	sched_getaffinity(0, sizeof(start.cpus), &start.cpus);
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	error = pthread_create(&thread, NULL, run, &start);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (error != 0) {
+		complain("cannot start a thread: %s", strerror(error));
+		return false;
+	}
+	pthread_setname_np(thread, "uroce-progress");
+	pthread_detach(thread);
+	while (sem_wait(&start.done) != 0)
+		;
+	sem_destroy(&start.done);
+	return start.ok;
+}
+
+unsigned int
+uroce_host_devices(struct ibv_context *const **devices)
+{
+	static bool registered;
+	int cancel;
+
+	/* who is cancelled while he waits for the start would leave a lock and, on his stack, what is written to */
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	pthread_mutex_lock(&lock);
+	if (!registered)
+		registered = pthread_atfork(uroce_ucma_fork, uroce_ucma_fork_over, forked) == 0;
+	if (state == IDLE) {
+		state = start_thread() ? STARTED : FAILED;
+		if (state == FAILED)
+			count = 0;
+	}
+	if (state == INHERITED)
+		complain("the process has forked: its devices are its parent's");
+	pthread_mutex_unlock(&lock);
+	pthread_setcancelstate(cancel, &cancel);
+	*devices = contexts;
+	return count;
+}
+
+/* A port whose peer is a process takes along what that has not read yet: the last ACK, the last datagram. On a wire
+ * they would be out. */
+__attribute__((destructor)) static void
+linger(void)
+{
+	const struct timespec t = { .tv_nsec = UROCE_VERBS_LINGER_NS };
+
+	if (state != STARTED)
+		return;
+	/* not in a handler of a signal that has interrupted a poll: this thread has the turn that it would wait for */
+	if (rte_lcore_id() == LCORE_ID_ANY) {
+		uroce_ucma_exit();
+		if (uroce_progress_leave())
+			return;
+	}
+	nanosleep(&t, NULL);
+}

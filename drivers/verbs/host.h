@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * The process that a program on libibverbs is, seen from the inside: DPDK's EAL, started when somebody asks for
+ * devices, a device for each of its ports, and a thread that drives them while nobody polls.
+ */
+
+#ifndef UROCE_DRIVERS_VERBS_HOST_H
+#define UROCE_DRIVERS_VERBS_HOST_H
+
+#include <infiniband/verbs.h>
+
+/**
+ * The process's devices, EAL and all being started by the first who asks. Any thread.
+ *
+ * @param devices	set to their contexts, which live as long as the process
+ * @return	how many; 0 after a line on stderr that says why
+ */
+unsigned int uroce_host_devices(struct ibv_context *const **devices);
+
+#endif /* UROCE_DRIVERS_VERBS_HOST_H */

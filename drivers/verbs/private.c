@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * libibverbs.so.1: what it has for its own providers (IBVERBS_PRIVATE_34). Programs that are linked to some, as
+ * perftest is to mlx5's and efa's, need the symbols to be there; nobody calls them, for there are no devices of theirs.
+ */
+
+#include <errno.h>
+#include <stddef.h>
+
+#include "private.h"
+
+void
+verbs_register_driver_34(const void *ops)
+{
+	(void)ops;
+}
+
+void
+__verbs_log(void *context, unsigned int level, const char *format, ...)
+{
+	(void)context;
+	(void)level;
+	(void)format;
+}
+
+#define UNSUPPORTED(name) \
+	int               \
+	name(void)        \
+	{                 \
+		errno = EOPNOTSUPP; \
+		return EOPNOTSUPP;  \
+	}
+#define NOTHING(name)     \
+	void *            \
+	name(void)        \
+	{                 \
+		errno = EOPNOTSUPP; \
+		return NULL;        \
+	}
+
+UROCE_VERBS_PRIVATE(UNSUPPORTED)
+UROCE_VERBS_PRIVATE_POINTERS(NOTHING)

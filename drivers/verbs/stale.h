@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ */
+
+#ifndef UROCE_DRIVERS_VERBS_STALE_H
+#define UROCE_DRIVERS_VERBS_STALE_H
+
+/** Remove the socket that a process has left which was the server of a port, as this argument of EAL has one. */
+void uroce_stale_remove(const char *eal_arg);
+
+#endif /* UROCE_DRIVERS_VERBS_STALE_H */

@@ -1,0 +1,387 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * Starting EAL and ports from the environment: what is wrong in it, what is said then, what the program's threads
+ * notice of it, and children.
+ */
+
+#include <dirent.h>
+#include <pthread.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <unistd.h>
+#include <sys/resource.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+
+#include <cmocka.h>
+#include <infiniband/verbs.h>
+#include <rte_common.h>
+#include <rte_lcore.h>
+
+#include "host.h"
+#include "process.h"
+#include "ucma.h"
+#include "uroce.h"
+#include "uroce_config.h"
+
+#define ONE PROCESS_EAL " --vdev=net_null0"
+#define TWO PROCESS_EAL "\t--vdev=net_null0\n--vdev=net_null1 "
+#define THREAD "uroce-progress"
+
+static char said[PROCESS_TEXT_BYTES];
+
+/* There is none, and it is said once why. */
+static int
+none(void)
+{
+	struct ibv_context *const *contexts;
+
+	CHECK(uroce_host_devices(&contexts) == 0);
+	fputs("<once>", stderr);
+	CHECK(uroce_host_devices(&contexts) == 0);
+	return 0;
+}
+
+static void
+assert_none(const char *eal_args, const char *addresses, const char *why)
+{
+	process_run(eal_args, addresses, none, said);
+	if (strstr(said, why) == NULL || strcmp(strstr(said, "<once>"), "<once>") != 0)
+		fail_msg("not \"%s\": %s", why, said);
+}
+
+static void
+test_no_port(void **state)
+{
+	assert_none(NULL, NULL, "uroce: there is no port: start the program by uroce-run");
+	assert_none("", "10.0.0.1/24", "uroce: there is no port");
+	assert_none(" \t\n", NULL, "uroce: there is no port");
+	assert_none(PROCESS_EAL, NULL, "uroce: EAL has found no port: see UROCE_EAL_ARGS");
+}
+
+static void
+test_wrong_eal_args(void **state)
+{
+	char words[3 * UROCE_VERBS_EAL_ARGS + 1] = "";
+
+	assert_none("--nonsense", NULL, "uroce: EAL does not start with UROCE_EAL_ARGS=\"--nonsense\": ");
+	assert_none(PROCESS_EAL " --vdev=net_nonsense0", NULL, "uroce: EAL does not start");
+	assert_none(PROCESS_EAL " --vdev=net_af_packet0,iface=no-such-one", NULL, "uroce: EAL has found no port");
+	for (int i = 0; i < UROCE_VERBS_EAL_ARGS; i++)
+		strcat(words, "-v ");
+	assert_none(words, NULL, "uroce: UROCE_EAL_ARGS has more than 60 words");
+}
+
+static void
+test_wrong_addresses(void **state)
+{
+	static const char *const wrong[] = { "10.0.0.1", "10.0.0.1/33", "10.0.0/24", "fd00::1/129", "nonsense/8", "/" };
+
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		char why[64];
+
+		snprintf(why, sizeof(why), "uroce: UROCE_ADDR: %s: give an address", wrong[i]);
+		assert_none(ONE, wrong[i], why);
+	}
+	assert_none(ONE, "10.0.0.1/24,10.0.0.1/24", "uroce: UROCE_ADDR: 10.0.0.1/24: File exists");
+	assert_none(TWO, "10.0.0.1/24;10.0.0.2", "uroce: UROCE_ADDR: 10.0.0.2: give an address");
+}
+
+static void
+test_no_memory(void **state)
+{
+	assert_none("--no-huge -m 2 --no-pci --no-shconf --no-telemetry --vdev=net_null0", NULL, "uroce: ");
+}
+
+static int
+gid_is(struct ibv_context *context, int index, uint8_t last)
+{
+	union ibv_gid gid;
+
+	CHECK(uroce_query_gid(context, 1, index, &gid) == 0);
+	CHECK(gid.raw[15] == last);
+	return 0;
+}
+
+/* Addresses are the ports' in their order; there may be none, and too many. */
+static int
+two_ports(void)
+{
+	struct ibv_context *const *contexts, *const *again;
+
+	CHECK(uroce_host_devices(&contexts) == 2);
+	CHECK(gid_is(contexts[0], 1, 1) == 0 && gid_is(contexts[0], 2, 2) == 0);
+	CHECK(gid_is(contexts[1], 1, 3) == 0 && gid_is(contexts[1], 2, 0) == 0);
+	CHECK(uroce_host_devices(&again) == 2 && again == contexts);
+	return 0;
+}
+
+static int
+without_address(void)
+{
+	struct ibv_context *const *contexts;
+
+	CHECK(uroce_host_devices(&contexts) == 1);
+	return gid_is(contexts[0], 1, 0);
+}
+
+static void
+test_addresses(void **state)
+{
+	process_run(TWO, "10.0.0.1/24, fd00::2/64;10.0.1.3/24;nonsense", two_ports, said);
+	process_run(ONE, NULL, without_address, said);
+	process_run(ONE, "", without_address, said);
+	process_run(ONE, " ;", without_address, said);
+	assert_string_equal(said, "");
+}
+
+/* A line of /proc/self/task/TID/status of the thread of this name, behind its title. */
+static int
+status_of(const char *name, const char *title, char line[256])
+{
+	char path[300], comm[32] = "";
+	DIR *tasks = opendir("/proc/self/task");
+	struct dirent *task = NULL;
+	FILE *file;
+
+	CHECK(tasks != NULL);
+	while (strcmp(comm, name) != 0) {
+		task = readdir(tasks);
+		CHECK(task != NULL);
+		snprintf(path, sizeof(path), "/proc/self/task/%s/comm", task->d_name);
+		file = fopen(path, "r");
+		if (file != NULL) {
+			CHECK(fscanf(file, "%31s", comm) == 1);
+			fclose(file);
+		}
+	}
+	snprintf(path, sizeof(path), "/proc/self/task/%s/status", task->d_name);
+	closedir(tasks);
+	CHECK((file = fopen(path, "r")) != NULL);
+	do
+		CHECK(fgets(line, 256, file) != NULL);
+	while (strncmp(line, title, strlen(title)) != 0);
+	fclose(file);
+	memmove(line, line + strlen(title), strlen(line) - strlen(title) + 1);
+	return 0;
+}
+
+/* The program's thread keeps its mask and its processors; ours has no signals, and the same processors. */
+static int
+threads(void)
+{
+	struct ibv_context *const *contexts;
+	cpu_set_t before, after;
+	sigset_t mask;
+	char line[256], own[256];
+
+	sigemptyset(&mask);
+	sigaddset(&mask, SIGUSR1);
+	pthread_sigmask(SIG_SETMASK, &mask, NULL);
+	CHECK(sched_getaffinity(0, sizeof(before), &before) == 0);
+	CHECK(uroce_host_devices(&contexts) == 1);
+	CHECK(sched_getaffinity(0, sizeof(after), &after) == 0 && CPU_EQUAL(&before, &after));
+	CHECK(pthread_sigmask(SIG_SETMASK, NULL, &mask) == 0);
+	CHECK(sigismember(&mask, SIGUSR1) == 1 && sigismember(&mask, SIGINT) == 0);
+	CHECK(status_of(THREAD, "SigBlk:\t", line) == 0);
+	CHECK((strtoull(line, NULL, 16) & 1ull << (SIGINT - 1)) != 0);
+	CHECK((strtoull(line, NULL, 16) & 1ull << (SIGTERM - 1)) != 0);
+	CHECK(status_of(THREAD, "Cpus_allowed:\t", line) == 0);
+	CHECK(status_of("test_host", "Cpus_allowed:\t", own) == 0);
+	CHECK(strcmp(line, own) == 0);
+	return 0;
+}
+
+static void
+test_threads(void **state)
+{
+	process_run(ONE, "10.0.0.1/24", threads, said);
+}
+
+static __rte_noinline void *
+ask(void *arg)
+{
+	struct ibv_context *const *contexts;
+
+	*(unsigned int *)arg = uroce_host_devices(&contexts);
+	return NULL;
+}
+
+static int
+all_at_once(void)
+{
+	unsigned int counts[8] = { 0 };
+	pthread_t asking[8];
+
+	for (int i = 0; i < 8; i++)
+		CHECK(pthread_create(&asking[i], NULL, ask, &counts[i]) == 0);
+	for (int i = 0; i < 8; i++)
+		pthread_join(asking[i], NULL);
+	for (int i = 0; i < 8; i++)
+		CHECK(counts[i] == 2);
+	return 0;
+}
+
+static void
+test_all_at_once(void **state)
+{
+	process_run(TWO, NULL, all_at_once, said);
+}
+
+/* It ends in a frame of which AddressSanitizer keeps nothing. */
+static void *
+ask_cancelled(void *arg)
+{
+	if (pthread_cancel(pthread_self()) != 0)
+		abort();
+	ask(arg);
+	pthread_testcancel();
+	return NULL;
+}
+
+/* A thread that is cancelled while it starts all of it has started it. */
+static int
+cancelled(void)
+{
+	unsigned int count = 0;
+	pthread_t asking;
+	void *ret;
+
+	CHECK(pthread_create(&asking, NULL, ask_cancelled, &count) == 0);
+	CHECK(pthread_join(asking, &ret) == 0 && ret == PTHREAD_CANCELED);
+	CHECK(count == 2);
+	ask(&count);
+	CHECK(count == 2);
+	return 0;
+}
+
+static void
+test_cancelled(void **state)
+{
+	process_run(TWO, NULL, cancelled, said);
+}
+
+/* @return its exit status */
+static int
+child_of(int (*fn)(void))
+{
+	int status;
+	pid_t child = fork();
+
+	if (child == 0)
+		_exit(fn() == 0 ? EXIT_SUCCESS : EXIT_FAILURE);
+	return child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static int
+has_one(void)
+{
+	struct ibv_context *const *contexts;
+
+	CHECK(uroce_host_devices(&contexts) == 1);
+	return 0;
+}
+
+static int
+has_none(void)
+{
+	struct ibv_context *const *contexts;
+
+	CHECK(uroce_host_devices(&contexts) == 0);
+	return 0;
+}
+
+static int
+none_nor_its_child(void)
+{
+	CHECK(has_none() == 0);
+	return child_of(has_none);
+}
+
+static int
+children(void)
+{
+	CHECK(child_of(has_one) == 0);
+	CHECK(has_one() == 0);
+	CHECK(child_of(none_nor_its_child) == 0);
+	return has_one();
+}
+
+static void
+test_children(void **state)
+{
+	process_run(ONE, NULL, children, said);
+	assert_non_null(strstr(said, "uroce: the process has forked: its devices are its parent's"));
+}
+
+static bool is_leaving;
+
+/* Who leaves so leaves everything as it is: LeakSanitizer asks. */
+int __lsan_is_turned_off(void);
+
+int
+__lsan_is_turned_off(void)
+{
+	return is_leaving;
+}
+
+static void
+leave(int number)
+{
+	if (rte_lcore_id() == LCORE_ID_ANY)	/* not a lent one: between two polls */
+		return;
+	is_leaving = true;
+	exit(EXIT_SUCCESS);
+}
+
+/* A handler that ends the program in the middle of a poll; one that waits for itself spins until it is killed. */
+static int
+interrupted(void)
+{
+	const struct rlimit seconds = { .rlim_cur = 20, .rlim_max = 20 };
+	const struct itimerval often = { .it_value.tv_usec = 1000, .it_interval.tv_usec = 1000 };
+	struct ibv_context *const *contexts;
+	struct ibv_cq *cq;
+	struct ibv_wc wc;
+
+	CHECK(uroce_host_devices(&contexts) == 1);
+	CHECK(uroce_ucma_open() >= 0);
+	CHECK((cq = uroce_create_cq(contexts[0], 1, NULL, NULL, 0)) != NULL);
+	CHECK(setrlimit(RLIMIT_CPU, &seconds) == 0);
+	signal(SIGALRM, leave);
+	CHECK(setitimer(ITIMER_REAL, &often, NULL) == 0);
+	while (uroce_poll_cq(cq, 1, &wc) == 0)
+		;
+	return -1;
+}
+
+static void
+test_interrupted(void **state)
+{
+	process_run(ONE ",no-rx=1", "10.0.0.1/24", interrupted, said);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_no_port),
+		cmocka_unit_test(test_wrong_eal_args),
+		cmocka_unit_test(test_wrong_addresses),
+		cmocka_unit_test(test_no_memory),
+		cmocka_unit_test(test_addresses),
+		cmocka_unit_test(test_threads),
+		cmocka_unit_test(test_all_at_once),
+		cmocka_unit_test(test_cancelled),
+		cmocka_unit_test(test_children),
+		cmocka_unit_test(test_interrupted),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

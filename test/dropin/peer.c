@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * Waiting for the other process's socket: there is none to wait for, it is there, it comes, it does not come.
+ */
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include <cmocka.h>
+
+#include "peer.h"
+
+#define LONG_MS 60000
+
+static char dir[] = "/tmp/uroce-peer.XXXXXX";
+static char path[64];
+
+static int
+setup(void **state)
+{
+	if (mkdtemp(dir) == NULL)
+		return -1;
+	return snprintf(path, sizeof(path), "%s/socket", dir) < (int)sizeof(path) ? 0 : -1;
+}
+
+static int
+teardown(void **state)
+{
+	return rmdir(dir);
+}
+
+static void
+listen_there(void)
+{
+	struct sockaddr_un addr = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET, 0);
+
+	memcpy(addr.sun_path, path, strlen(path));
+	if (fd < 0 || bind(fd, (struct sockaddr *)&addr, sizeof(addr)) != 0)
+		abort();
+	close(fd);
+}
+
+static void *
+late(void *arg)
+{
+	const struct timespec t = { .tv_nsec = 50000000 };
+
+	nanosleep(&t, NULL);
+	listen_there();
+	return NULL;
+}
+
+static void
+test_none(void **state)
+{
+	assert_true(uroce_peer_wait(NULL, 0));
+	assert_true(uroce_peer_wait("", 0));
+}
+
+static void
+test_does_not_come(void **state)
+{
+	FILE *f;
+
+	assert_false(uroce_peer_wait(path, 0));
+	assert_false(uroce_peer_wait(path, 20));
+	/* something else is no socket */
+	f = fopen(path, "w");
+	assert_non_null(f);
+	fclose(f);
+	assert_false(uroce_peer_wait(path, 20));
+	assert_int_equal(unlink(path), 0);
+}
+
+static void
+test_there(void **state)
+{
+	listen_there();
+	assert_true(uroce_peer_wait(path, 0));
+	assert_int_equal(unlink(path), 0);
+}
+
+static void
+test_comes(void **state)
+{
+	pthread_t thread;
+
+	assert_int_equal(pthread_create(&thread, NULL, late, NULL), 0);
+	assert_true(uroce_peer_wait(path, LONG_MS));
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	assert_int_equal(unlink(path), 0);
+}
+
+/* Each of several, and no more than there can be. */
+static void
+test_several(void **state)
+{
+	char paths[300];
+
+	snprintf(paths, sizeof(paths), "%s,%s/other", path, dir);
+	listen_there();
+	assert_false(uroce_peer_wait(paths, 20));
+	snprintf(paths, sizeof(paths), "%s/other,%s", dir, path);
+	assert_false(uroce_peer_wait(paths, 20));
+	snprintf(paths, sizeof(paths), "%s,,%s,", path, path);
+	assert_true(uroce_peer_wait(paths, 0));
+	snprintf(paths, sizeof(paths), "%s,/%0200d", path, 0);
+	assert_false(uroce_peer_wait(paths, LONG_MS));
+	assert_int_equal(unlink(path), 0);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_none),
+		cmocka_unit_test(test_does_not_come),
+		cmocka_unit_test(test_there),
+		cmocka_unit_test(test_comes),
+		cmocka_unit_test(test_several),
+	};
+
+	return cmocka_run_group_tests(tests, setup, teardown);
+}

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * When a port of net_memif asks for a connection again, with ethdev, EAL's alarm and the link made up here, and sockets
+ * that are real.
+ */
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include <cmocka.h>
+#include <rte_alarm.h>
+#include <rte_ethdev.h>
+
+#include "port/log.h"
+#include "port/port.h"
+#include "port/watch.h"
+#include "port_state.h"
+#include "rejoin.h"
+#include "uroce.h"
+#include "uroce_config.h"
+
+#define LOOKS 200	/* more than all pauses between the questions */
+
+int uroce_logtype;	/* the library's comes with what is made up here */
+
+static char dir[] = "/tmp/uroce-rejoin-XXXXXX";
+static struct sockaddr_un place = { .sun_family = AF_UNIX };
+static char args[160];
+static struct rte_devargs devargs;
+static const struct rte_devargs *known_devargs;
+static struct uroce_port port;
+static bool shared, up, held;
+static unsigned int watched, stops, starts, refused;
+static rte_eal_alarm_callback callback;
+static void *callback_arg;
+static int alarm_error;
+
+int
+rte_eth_dev_info_get(uint16_t port_id, struct rte_eth_dev_info *info)
+{
+	*info = (struct rte_eth_dev_info){ .driver_name = "" };
+	return 0;
+}
+
+const struct rte_devargs *
+rte_dev_devargs(const struct rte_device *dev)
+{
+	return known_devargs;
+}
+
+bool
+uroce_port_state_is_shared(uint16_t port_id)
+{
+	return shared;
+}
+
+bool
+uroce_port_state_is_up(uint16_t port_id)
+{
+	return up;
+}
+
+/* Nobody may poll meanwhile. */
+int
+rte_eth_dev_stop(uint16_t port_id)
+{
+	assert_true(held);
+	stops++;
+	return 0;
+}
+
+int
+rte_eth_dev_start(uint16_t port_id)
+{
+	assert_true(held);
+	assert_int_equal(++starts, stops);
+	if (refused == 0)
+		return 0;
+	refused--;
+	return -EPERM;
+}
+
+void
+uroce_hold_workers(void (*fn)(void *arg), void *arg)
+{
+	held = true;
+	fn(arg);
+	held = false;
+}
+
+void
+uroce_watch_link(struct uroce_port *p)
+{
+	assert_ptr_equal(p, &port);
+	watched++;
+}
+
+int
+rte_eal_alarm_set(uint64_t us, rte_eal_alarm_callback cb, void *arg)
+{
+	assert_int_equal(us, UROCE_VERBS_REJOIN_US);
+	callback = cb;
+	callback_arg = arg;
+	return alarm_error;
+}
+
+static void
+look(unsigned int times)
+{
+	while (times-- > 0)
+		callback(callback_arg);
+}
+
+/* A server's socket, another one each time. */
+static void
+new_socket(void)
+{
+	static int fd = -1;
+
+	unlink(place.sun_path);
+	if (fd >= 0)
+		close(fd);
+	fd = socket(AF_UNIX, SOCK_SEQPACKET, 0);
+	assert_int_equal(bind(fd, (struct sockaddr *)&place, sizeof(place)), 0);
+}
+
+static int
+setup(void **state)
+{
+	shared = true;
+	port.dev.vctx.priv = (void *)&port.dev;
+	snprintf(args, sizeof(args), "role=client,id=0,socket=%s,socket-abstract=no", place.sun_path);
+	devargs = (struct rte_devargs){ .args = args };
+	known_devargs = &devargs;
+	up = true;
+	watched = stops = starts = refused = 0;
+	callback = NULL;
+	alarm_error = 0;
+	new_socket();
+	return 0;
+}
+
+static int
+group_setup(void **state)
+{
+	if (mkdtemp(dir) == NULL)
+		return -1;
+	snprintf(place.sun_path, sizeof(place.sun_path), "%s/s", dir);
+	return 0;
+}
+
+static int
+group_teardown(void **state)
+{
+	unlink(place.sun_path);
+	return rmdir(dir);
+}
+
+static void
+test_replaced(void **state)
+{
+	uroce_rejoin_watch(&port.dev.vctx.context, 0);
+	look(LOOKS);
+	assert_int_equal(watched, LOOKS);
+	up = false;
+	look(LOOKS);
+	unlink(place.sun_path);
+	look(LOOKS);
+	assert_int_equal(stops, 0);	/* there is nobody */
+	for (unsigned int i = 1; i <= 3; i++) {
+		new_socket();
+		look(1);
+		assert_int_equal(starts, i);
+		up = true;
+		look(LOOKS);
+		up = false;
+		look(LOOKS);
+		assert_int_equal(starts, i);
+	}
+}
+
+/* One that is not started yet: less and less often, and not for ever. The next one is asked as often. */
+static void
+test_turned_away(void **state)
+{
+	uroce_rejoin_watch(&port.dev.vctx.context, 0);
+	up = false;
+	for (unsigned int i = 1; i <= 2; i++) {
+		new_socket();
+		refused = 2;
+		starts = stops = 0;
+		look(1);
+		for (unsigned int left = UROCE_VERBS_REJOINS - 1, pause = 1; left > 0; left--, pause *= 2) {
+			look(pause);
+			assert_int_equal(starts, UROCE_VERBS_REJOINS - left);
+			look(1);
+			assert_int_equal(starts, UROCE_VERBS_REJOINS - left + 1);
+		}
+		look(LOOKS);
+		assert_int_equal(starts, UROCE_VERBS_REJOINS);
+	}
+}
+
+/* The first one has not taken the connection yet. */
+static void
+test_late(void **state)
+{
+	up = false;
+	uroce_rejoin_watch(&port.dev.vctx.context, 0);
+	look(1);
+	assert_int_equal(starts, 1);
+}
+
+static void
+assert_never_asks(void)
+{
+	uroce_rejoin_watch(&port.dev.vctx.context, 0);
+	up = false;
+	new_socket();
+	look(LOOKS);
+	assert_int_equal(watched, LOOKS);	/* all the same */
+	assert_int_equal(stops, 0);
+	watched = 0;
+	up = true;
+}
+
+static void
+test_not_a_client(void **state)
+{
+	snprintf(args, sizeof(args), "role=server,id=0,socket=%s,socket-abstract=no", place.sun_path);
+	assert_never_asks();
+	snprintf(args, sizeof(args), "role=client,id=0,socket=%s", place.sun_path);	/* no file */
+	assert_never_asks();
+	snprintf(args, sizeof(args), "role=client,socket-abstract=no");
+	assert_never_asks();
+	snprintf(args, sizeof(args), "role=client,socket-abstract=no,socket=/%0*d", (int)sizeof(place.sun_path), 0);
+	assert_never_asks();
+	devargs.args = NULL;
+	assert_never_asks();
+	known_devargs = NULL;
+	assert_never_asks();
+}
+
+static void
+test_others(void **state)
+{
+	shared = false;
+	uroce_rejoin_watch(&port.dev.vctx.context, 0);
+	assert_null(callback);
+}
+
+static void
+test_no_memory(void **state)
+{
+	alarm_error = -ENOMEM;
+	for (unsigned int i = 0; i <= UROCE_MAX_DEVICES; i++)
+		uroce_rejoin_watch(&port.dev.vctx.context, 0);
+	assert_non_null(callback);	/* none has taken a place */
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(test_replaced, setup),
+		cmocka_unit_test_setup(test_turned_away, setup),
+		cmocka_unit_test_setup(test_late, setup),
+		cmocka_unit_test_setup(test_not_a_client, setup),
+		cmocka_unit_test_setup(test_others, setup),
+		cmocka_unit_test_setup(test_no_memory, setup),
+	};
+
+	return cmocka_run_group_tests(tests, group_setup, group_teardown);
+}
