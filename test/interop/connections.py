@@ -21,9 +21,9 @@ LISTENING = "for i in $(seq 200); do rdma resource show cm_id | grep -q LISTEN &
 class Pair:
     """Our program and the guest's, for one test."""
 
-    def __init__(self, the_rig, uroce, guest, family, builddir):
+    def __init__(self, the_rig, uroce, guest, family, builddir, limit=LIMIT_S):
         self.rig, self.uroce, self.guest, self.family, self.builddir = the_rig, uroce, guest, family, builddir
-        self.ours, self.job = None, None
+        self.ours, self.lines, self.job, self.limit = None, None, None, limit
 
     def address(self, end):
         return address(end.number, self.family)
@@ -33,6 +33,7 @@ class Pair:
         self.uroce.transcript.append('%s $ %s %s' % (self.uroce.side, program, ' '.join(arguments)))
         self.ours = self.uroce.launch(path, arguments, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                       stderr=subprocess.STDOUT, text=True)
+        self.lines = rig.Lines(self.ours.stdout.fileno(), -1)
 
     def rping(self, *arguments):
         self.start_ours('app/uroce-rping', ['--addr', cidr(self.uroce.number, self.family), *arguments])
@@ -42,27 +43,29 @@ class Pair:
 
     def wait_for_line(self, text):
         """Until our program says so."""
-        lines = rig.Lines(self.ours.stdout.fileno(), -1)
         line = ''
         while text not in line:
-            line = lines.read()
+            line = self.lines.read()
             self.uroce.transcript.append('%s > %s' % (self.uroce.side, line))
+
+    def note(self, output):
+        self.uroce.transcript += ['%s > %s' % (self.uroce.side, line) for line in output.splitlines()]
 
     def end_ours(self, status=0):
         try:
-            output, _ = self.ours.communicate(timeout=LIMIT_S)
+            output, _ = self.ours.communicate(timeout=self.limit)
         except subprocess.TimeoutExpired as e:
             raise Failure('our program does not end') from e
-        self.uroce.transcript += ['%s > %s' % (self.uroce.side, line) for line in output.splitlines()]
+        self.note(output)
         if self.ours.returncode != status:
             raise Failure('our program ends with %d, not %d: %s' % (self.ours.returncode, status, output[-300:]))
         return output
 
     def guest_run(self, command):
-        return self.guest.sh('timeout %d %s' % (LIMIT_S, command))
+        return self.guest.sh('timeout %d %s' % (self.limit, command))
 
     def guest_start(self, command, listens=True):
-        rc, output = self.guest.sh('timeout %d %s >/tmp/job 2>&1 & echo $!' % (LIMIT_S, command))
+        rc, output = self.guest.sh('timeout %d %s >/tmp/job 2>&1 & echo $!' % (self.limit, command))
         self.job = output.split()[-1]
         if rc != 0 or (listens and self.guest.sh('(' + LISTENING + ')')[0] != 0):
             raise Failure('the guest does not listen: %s' % self.guest.sh('cat /tmp/job')[1])
@@ -70,14 +73,14 @@ class Pair:
     def guest_end(self):
         rc, _ = self.guest.sh('wait %s' % self.job)
         self.job = None
-        return rc, self.guest.sh('cat /tmp/job')[1]
+        return rc, self.guest.sh('cat /tmp/job; echo')[1]
 
     def close(self):
-        if self.ours is not None and self.ours.poll() is None:
+        if self.ours is not None and self.ours.returncode is None:
             self.ours.kill()
-            self.ours.communicate()
+            self.note(self.ours.communicate()[0])
         if self.job is not None:
-            self.guest.sh('kill %s' % self.job)
+            self.guest.sh('kill %s; wait %s; cat /tmp/job; echo' % (self.job, self.job))
 
 
 def expect_rc(what, result, wanted):
@@ -158,8 +161,8 @@ def guest_stops(pair):
 
 
 def guest_dies(pair):
-    """Its power is cut. Where nothing of ours is outstanding nobody can know, so Ctrl-C ends our client: it disconnects,
-    which nobody answers, and is gone all the same."""
+    """Its power is cut. Where nothing of ours is outstanding nobody can know, so Ctrl-C ends our client: it
+    disconnects, which nobody answers, and is gone all the same."""
     pair.guest_start('rping -s -a %s -C 0 -V' % pair.address(pair.guest))
     pair.rping('-c', '-a', pair.address(pair.guest), '-C', '0', '-V')
     if not pair.rig.wire.wait_for(lambda f: f.kind == 'WRITE_ONLY', n=10):

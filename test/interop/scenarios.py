@@ -17,7 +17,8 @@ REM_INV_REQ, REM_ACCESS, REM_OP, RETRY_EXC, RNR_RETRY_EXC = 9, 10, 11, 12, 13
 LOCAL_WRITE, REMOTE_WRITE, REMOTE_READ = 1, 2, 4        # enum ibv_access_flags
 GRH_BYTES = 40
 QKEY = 0x1234567
-WC_OPCODE = {'send-inv': 0, 'local-inv': 6, 'bind': 5, 'send': 0, 'send-imm': 0, 'write': 1, 'write-imm': 1, 'read': 2, 'cas': 3, 'faa': 4}
+WC_OPCODE = {'send-inv': 0, 'local-inv': 6, 'bind': 5, 'send': 0, 'send-imm': 0, 'write': 1, 'write-imm': 1, 'read': 2,
+             'cas': 3, 'faa': 4}
 WC_RECV, WC_RECV_WITH_IMM = 128, 129
 TAKES_RECEIVE = ('send', 'send-imm', 'write-imm')
 IMM = 0xfedcba00

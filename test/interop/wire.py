@@ -18,6 +18,8 @@ OPCODES = (
     'SEND_FIRST SEND_MIDDLE SEND_LAST SEND_LAST_IMM SEND_ONLY SEND_ONLY_IMM '
     'WRITE_FIRST WRITE_MIDDLE WRITE_LAST WRITE_LAST_IMM WRITE_ONLY WRITE_ONLY_IMM '
     'READ_REQUEST READ_FIRST READ_MIDDLE READ_LAST READ_ONLY ACK ATOMIC_ACK CAS FAA').split()
+MAD_ATTRIBUTE = 12 + 8 + 16     # of a MAD in a datagram: behind BTH and DETH
+CM_REQUESTS = (0x10, 0x17)      # REQ, SIDR_REQ
 REQUESTS = set(OPCODES[:13] + OPCODES[19:])
 OPCODES += ['roce-0x15', 'SEND_LAST_INV', 'SEND_ONLY_INV']
 NAMES = dict(enumerate(OPCODES))
@@ -62,7 +64,7 @@ def checksum16(b):
 
 class Frame:
     """What the scenarios want to know of a frame: when, from where, and its kind: an opcode's name for
-    RoCEv2, else 'arp-request', 'arp-reply', 'ns', 'na', 'echo', 'echo-reply' or 'other'."""
+    RoCEv2, else 'arp-request', 'arp-reply', 'ns', 'na', 'echo', 'echo-reply', 'igmp' or 'other'."""
 
     def __init__(self, side, data):
         self.side, self.data = side, data
@@ -90,6 +92,8 @@ class Frame:
         d = self.data
         if protocol == 1:
             self.kind = {8: 'echo', 0: 'echo-reply'}.get(d[at], 'other')
+        elif protocol == 2:
+            self.kind = 'igmp'
         elif protocol == 58:
             self.kind = {128: 'echo', 129: 'echo-reply', 135: 'ns', 136: 'na'}.get(d[at], 'other')
         elif protocol == 17 and struct.unpack_from('>H', d, at + 2)[0] == ROCE_UDP_PORT:
@@ -108,6 +112,13 @@ class Frame:
     @property
     def nak(self):
         return self.kind == 'ACK' and self.syndrome >> 5 == 3
+
+    @property
+    def connects(self):
+        """A request of the CM, for a connection or a datagram service"""
+        at = self.bth + MAD_ATTRIBUTE
+        attribute = int.from_bytes(self.data[at:at + 2], 'big')
+        return self.kind == 'UD_SEND_ONLY' and self.qpn == 1 and attribute in CM_REQUESTS
 
     def wrong(self):
         """What is wrong with this RoCEv2 frame's envelope, or None."""
@@ -143,9 +154,9 @@ class Frame:
 
 
 class Fault:
-    """Do `what` ('drop', 'dup', 'swap', 'corrupt') to the nth frame of this kind from this side. With
-    until='retry' to that and those after it until the other side sends a request again, with until='end' to
-    all after it."""
+    """Do `what` ('drop', 'dup', 'swap', 'corrupt', 'keep') to the nth frame of this kind, or for which this function
+    says yes, from this side. With until='retry' to that and those after it until the other side sends a request again,
+    with until='end' to all after it. What is kept goes on when it is let_go()."""
 
     def __init__(self, what, side, kind, nth=1, until=None):
         self.what, self.side, self.kind, self.nth, self.until = what, side, kind, nth, until
@@ -158,7 +169,7 @@ class Fault:
             self.requests.add(frame.psn)
         if frame.side != self.side or not frame.bth:
             return False
-        if self.kind not in (frame.kind, 'any'):
+        if not (self.kind(frame) if callable(self.kind) else self.kind in (frame.kind, 'any')):
             return False
         self.seen += 1
         if self.seen < self.nth or not (self.applied == 0 or self.until == 'end' or
@@ -178,7 +189,7 @@ class Wire(threading.Thread):
         super().__init__(daemon=True)
         self.sockets, self.senders = {}, {}
         self.changed = threading.Condition()    # protects all below
-        self.frames, self.faults, self.held = [], [], {}
+        self.frames, self.faults, self.held, self.kept = [], [], {}, []
 
     def attach_interface(self, side, name):
         s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3))
@@ -229,6 +240,9 @@ class Wire(threading.Thread):
             if what == 'swap' and frame.side not in self.held:
                 self.held[frame.side] = frame.data
                 return []
+            if what == 'keep':
+                self.kept.append(frame)
+                return []
             after = [self.held.pop(frame.side)] if frame.bth and frame.side in self.held else []
         data = frame.data
         if what == 'drop':
@@ -239,7 +253,15 @@ class Wire(threading.Thread):
 
     def reset(self, faults=()):
         with self.changed:
-            self.frames, self.faults, self.held = [], list(faults), {}
+            self.frames, self.faults, self.held, self.kept = [], list(faults), {}, []
+
+    def let_go(self):
+        """What has been kept, and whatever comes."""
+        a, b = self.sockets
+        with self.changed:
+            kept, self.kept, self.faults = self.kept, [], []
+        for frame in kept:
+            self.send(b if frame.side == a else a, frame.data)
 
     def count(self, predicate):
         with self.changed:
