@@ -1,0 +1,504 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * Workers share nothing on the data path: counted. Three workers of one device, each on an lcore of its own, post,
+ * send, receive and complete on queue pairs of their own, as requester and as responder; afterwards no cache line has
+ * been written by one of them and touched by another. The other end of the wire is the main thread's, and not
+ * watched. Where something has to be shared, as a CQ or what a wrong RSS brings, it is that and nothing else.
+ */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+#include <rte_debug.h>
+#include <rte_eal.h>
+#include <rte_launch.h>
+#include <rte_lcore.h>
+#include <rte_malloc.h>
+#include <rte_mbuf.h>
+#include <rte_mempool.h>
+
+#include "port/worker.h"
+#include "touched.h"
+#include "uroce.h"
+#include "verbs/cq.h"
+#include "verbs/qp.h"
+#include "wire.h"
+
+#define WORKERS	   3
+#define QPS	   (2 * WORKERS) /* of an end; QP i is worker i % WORKERS's */
+#define BYTES	   16384 /* of a worker's memory */
+#define MTU	   4096
+#define DEPTH	   32
+#define WARM	   200 /* rounds until caches, pools and rings have been through all they have */
+#define ROUNDS	   50
+#define ACCESS \
+	(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC)
+
+struct end {
+	struct ibv_context *ctx;
+	struct uroce_worker *workers[WORKERS];
+	struct ibv_pd *pd;
+	union ibv_gid gid;
+	/* one for each worker */
+	struct ibv_cq *cqs[WORKERS];
+	struct ibv_mr *mrs[WORKERS];
+	uint8_t *memory[WORKERS];
+	struct ibv_qp *qps[QPS];
+	unsigned int outstanding[QPS];
+	unsigned int received[QPS]; /* receives that have completed, and are posted again by who has the QP */
+};
+
+/* What the workers of the watched end share, beside the device. */
+struct sharing {
+	bool cq;
+	bool mr;
+	bool crossed; /* frames come to the queue of another worker */
+};
+
+static struct end ends[2]; /* the first is watched */
+static uint16_t ports[2][2]; /* straight, and turned by one queue */
+
+/* ---- the two ends ---- */
+
+static void
+objects_create(struct end *e, const struct sharing *s)
+{
+	struct ibv_qp_init_attr init = {
+		.qp_type = IBV_QPT_RC,
+		.cap = { .max_send_wr = DEPTH, .max_recv_wr = DEPTH, .max_send_sge = 1, .max_recv_sge = 1,
+			 .max_inline_data = 64 },
+	};
+
+	e->pd = uroce_alloc_pd(e->ctx);
+	assert_non_null(e->pd);
+	for (unsigned int i = 0; i < WORKERS; i++) {
+		e->cqs[i] = s->cq && i > 0 ? e->cqs[0] : uroce_create_cq(e->ctx, 1024, NULL, NULL, 0);
+		assert_non_null(e->cqs[i]);
+		/* each on lines of its own, as a program has it that knows */
+		e->memory[i] = rte_zmalloc("shared", BYTES, RTE_CACHE_LINE_SIZE);
+		assert_non_null(e->memory[i]);
+		e->mrs[i] = uroce_reg_mr(e->pd, e->memory[i], BYTES, ACCESS);
+		assert_non_null(e->mrs[i]);
+	}
+	for (unsigned int i = 0; i < QPS; i++) {
+		struct ibv_qp_init_attr attr = init;
+
+		attr.send_cq = attr.recv_cq = e->cqs[i % WORKERS];
+		e->qps[i] = uroce_create_qp(e->pd, &attr);
+		assert_non_null(e->qps[i]);
+		assert_ptr_equal(uroce_qp_of(e->qps[i])->engine, &e->workers[i % WORKERS]->engine);
+		e->outstanding[i] = e->received[i] = 0;
+	}
+}
+
+static void
+end_open(struct end *e, uint16_t port_id, const char *address, const struct sharing *s)
+{
+	const struct uroce_port_conf conf = { .no_loopback = 1, .log2_max_qp = 8, .log2_max_mr = 8 };
+
+	for (unsigned int i = 0; i < WORKERS; i++) {
+		e->workers[i] = uroce_create_worker(-1);
+		assert_non_null(e->workers[i]);
+	}
+	e->ctx = uroce_open_port(port_id, &conf, e->workers, WORKERS);
+	assert_non_null(e->ctx);
+	assert_int_equal(uroce_add_address(e->ctx, address), 0);
+	assert_int_equal(uroce_query_gid(e->ctx, 1, 1, &e->gid), 0);
+	objects_create(e, s);
+}
+
+static void
+end_close(struct end *e, const struct sharing *s)
+{
+	for (unsigned int i = 0; i < QPS; i++)
+		assert_int_equal(uroce_destroy_qp(e->qps[i]), 0);
+	for (unsigned int i = 0; i < WORKERS; i++) {
+		if (!s->cq || i == 0)
+			assert_int_equal(uroce_destroy_cq(e->cqs[i]), 0);
+		assert_int_equal(uroce_dereg_mr(e->mrs[i]), 0);
+		rte_free(e->memory[i]);
+	}
+	assert_int_equal(uroce_dealloc_pd(e->pd), 0);
+	assert_int_equal(uroce_close_device(e->ctx), 0);
+	for (unsigned int i = 0; i < WORKERS; i++)
+		assert_int_equal(uroce_destroy_worker(e->workers[i]), 0);
+}
+
+static void
+connect_to(struct end *e, const struct end *peer, unsigned int i)
+{
+	struct ibv_qp_attr attr = {
+		.qp_state = IBV_QPS_INIT,
+		.port_num = 1,
+		.qp_access_flags = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC,
+		.path_mtu = IBV_MTU_4096,
+		.dest_qp_num = peer->qps[i]->qp_num,
+		.max_dest_rd_atomic = 4,
+		.min_rnr_timer = 1,
+		.ah_attr = { .is_global = 1, .port_num = 1,
+			     .grh = { .dgid = peer->gid, .sgid_index = 1, .hop_limit = 64 } },
+		.timeout = 20,
+		.retry_cnt = 7,
+		.rnr_retry = 7,
+		.max_rd_atomic = 4,
+	};
+
+	assert_int_equal(uroce_modify_qp(e->qps[i], &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
+							       IBV_QP_ACCESS_FLAGS), 0);
+	attr.qp_state = IBV_QPS_RTR;
+	assert_int_equal(uroce_modify_qp(e->qps[i], &attr,
+					 IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
+						 IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC |
+						 IBV_QP_MIN_RNR_TIMER), 0);
+	attr.qp_state = IBV_QPS_RTS;
+	assert_int_equal(uroce_modify_qp(e->qps[i], &attr,
+					 IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
+						 IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC), 0);
+}
+
+/* ---- what a program does in a round, on the lcore of a worker ---- */
+
+static struct ibv_mr *
+mr_of(const struct end *e, unsigned int worker, const struct sharing *s)
+{
+	return e->mrs[s->mr ? 0 : worker];
+}
+
+static void
+post(struct end *e, const struct end *peer, unsigned int i, const struct sharing *s, enum ibv_wr_opcode opcode,
+     uint32_t bytes)
+{
+	const unsigned int worker = i % WORKERS;
+	const struct ibv_mr *to = peer->mrs[worker], *from = mr_of(e, worker, s);
+	struct ibv_sge sge = { .addr = (uintptr_t)from->addr, .length = bytes, .lkey = from->lkey };
+	struct ibv_send_wr *bad, wr = {
+		.sg_list = &sge,
+		.num_sge = 1,
+		.opcode = opcode,
+		.send_flags = IBV_SEND_SIGNALED | (bytes <= 64 && opcode == IBV_WR_RDMA_WRITE ? IBV_SEND_INLINE : 0u),
+		.wr_id = i,
+	};
+
+	if (opcode == IBV_WR_ATOMIC_FETCH_AND_ADD) {
+		wr.wr.atomic.remote_addr = (uintptr_t)to->addr;
+		wr.wr.atomic.rkey = to->rkey;
+		wr.wr.atomic.compare_add = 1;
+	} else if (opcode != IBV_WR_SEND) {
+		wr.wr.rdma.remote_addr = (uintptr_t)to->addr;
+		wr.wr.rdma.rkey = to->rkey;
+	}
+	RTE_VERIFY(ibv_post_send(e->qps[i], &wr, &bad) == 0);
+	e->outstanding[i]++;
+}
+
+static void
+post_recv(struct end *e, unsigned int i, const struct sharing *s)
+{
+	const struct ibv_mr *mr = mr_of(e, i % WORKERS, s);
+	struct ibv_sge sge = { .addr = (uintptr_t)mr->addr, .length = MTU, .lkey = mr->lkey };
+	struct ibv_recv_wr *bad, wr = { .sg_list = &sge, .num_sge = 1, .wr_id = i };
+
+	RTE_VERIFY(ibv_post_recv(e->qps[i], &wr, &bad) == 0);
+}
+
+static void
+qp_round(struct end *e, const struct end *peer, unsigned int i, const struct sharing *s)
+{
+	if (e->outstanding[i] != 0)
+		return;
+	post(e, peer, i, s, IBV_WR_RDMA_WRITE, 8);
+	post(e, peer, i, s, IBV_WR_RDMA_WRITE, 3 * MTU);
+	post(e, peer, i, s, IBV_WR_RDMA_READ, MTU + 1);
+	post(e, peer, i, s, IBV_WR_SEND, 2048);
+	post(e, peer, i, s, IBV_WR_ATOMIC_FETCH_AND_ADD, 8);
+}
+
+static void
+take(struct end *e, unsigned int worker)
+{
+	struct ibv_wc wcs[16];
+	int n = ibv_poll_cq(e->cqs[worker], 16, wcs);
+
+	RTE_VERIFY(n >= 0);
+	for (int k = 0; k < n; k++) {
+		RTE_VERIFY(wcs[k].status == IBV_WC_SUCCESS);
+		if ((wcs[k].opcode & IBV_WC_RECV) != 0)
+			e->received[wcs[k].wr_id]++;
+		else
+			e->outstanding[wcs[k].wr_id]--;
+	}
+}
+
+static void
+worker_round(struct end *e, const struct end *peer, unsigned int worker, const struct sharing *s)
+{
+	for (unsigned int i = worker; i < QPS; i += WORKERS) {
+		for (; e->received[i] > 0; e->received[i]--)
+			post_recv(e, i, s);
+		qp_round(e, peer, i, s);
+	}
+	for (unsigned int i = 0; i < 4; i++)
+		uroce_worker_poll(e->workers[worker]);
+	take(e, worker);
+}
+
+struct turn {
+	unsigned int worker;
+	const struct sharing *sharing;
+};
+
+static int
+watched_turn(void *arg)
+{
+	const struct turn *t = arg;
+
+	touched_as(t->worker);
+	worker_round(&ends[0], &ends[1], t->worker, t->sharing);
+	touched_as(TOUCHED_NOBODY);
+	return 0;
+}
+
+static const struct sharing nothing;
+
+static void
+rounds(unsigned int n, const struct sharing *s)
+{
+	for (unsigned int r = 0; r < n; r++) {
+		for (unsigned int w = 0; w < WORKERS; w++) {
+			struct turn t = { w, s };
+
+			assert_int_equal(rte_eal_remote_launch(watched_turn, &t, w + 1), 0);
+			rte_eal_wait_lcore(w + 1);
+			worker_round(&ends[1], &ends[0], w, &nothing);
+		}
+	}
+}
+
+/* ---- who has touched what ---- */
+
+struct allowed {
+	const char *name;
+	uintptr_t first;
+	uintptr_t last;
+	unsigned int lines; /* that were found */
+};
+
+struct verdict {
+	struct allowed allowed[8];
+	unsigned int nb_allowed;
+	bool frames; /* mbufs and what they lead to */
+	unsigned int frame_lines;
+	unsigned int unknown;
+};
+
+static void
+allow(struct verdict *v, const char *name, const void *p, size_t bytes)
+{
+	v->allowed[v->nb_allowed++] = (struct allowed){ name, (uintptr_t)p, (uintptr_t)p + bytes - 1, 0 };
+}
+
+struct pool_search {
+	uintptr_t address;
+	bool found;
+};
+
+static void
+chunk_look(struct rte_mempool *mp, void *opaque, struct rte_mempool_memhdr *chunk, unsigned int index)
+{
+	struct pool_search *search = opaque;
+
+	RTE_SET_USED(mp);
+	RTE_SET_USED(index);
+	search->found |= search->address - (uintptr_t)chunk->addr < chunk->len;
+}
+
+static void
+pool_look(struct rte_mempool *mp, void *opaque)
+{
+	rte_mempool_mem_iter(mp, chunk_look, opaque);
+}
+
+static bool
+is_frame(uintptr_t address)
+{
+	struct pool_search search = { .address = address };
+
+	rte_mempool_walk(pool_look, &search);
+	return search.found;
+}
+
+static void
+judge(const struct touched_line *line, void *arg)
+{
+	struct verdict *v = arg;
+
+	for (unsigned int i = 0; i < v->nb_allowed; i++) {
+		struct allowed *a = &v->allowed[i];
+
+		if (line->address <= a->last && line->address + RTE_CACHE_LINE_SIZE > a->first) {
+			a->lines++;
+			return;
+		}
+	}
+	if (v->frames && is_frame(line->address)) {
+		v->frame_lines++;
+		return;
+	}
+	v->unknown++;
+	print_error("line %#zx: written by %#x, read by %#x, at %p and %p\n", (size_t)line->address, line->writers,
+		    line->readers, line->code[0], line->code[1]);
+}
+
+static void
+report(const struct verdict *v)
+{
+	unsigned int written, read;
+
+	for (unsigned int w = 0; w < WORKERS; w++) {
+		touched_count(w, &written, &read);
+		print_message("worker %u: %u lines written, %u only read\n", w, written, read);
+		/* else nothing was watched */
+		assert_true(written > 20);
+	}
+	for (unsigned int i = 0; i < v->nb_allowed; i++)
+		print_message("shared: %s: %u lines\n", v->allowed[i].name, v->allowed[i].lines);
+	if (v->frames)
+		print_message("shared: frames: %u lines\n", v->frame_lines);
+}
+
+/* ---- the tests ---- */
+
+static void
+run(const struct sharing *s)
+{
+	static const char *const addresses[2] = { "10.0.0.1/24", "10.0.0.2/24" };
+
+	for (unsigned int i = 0; i < 2; i++)
+		end_open(&ends[i], ports[s->crossed][i], addresses[i], i == 0 ? s : &nothing);
+	for (unsigned int i = 0; i < QPS; i++) {
+		connect_to(&ends[0], &ends[1], i);
+		connect_to(&ends[1], &ends[0], i);
+		for (unsigned int k = 0; k < 4; k++) {
+			post_recv(&ends[0], i, s);
+			post_recv(&ends[1], i, &nothing);
+		}
+	}
+	touched_forget();
+	rounds(WARM, s);
+	touched_forget();
+	rounds(ROUNDS, s);
+}
+
+static void
+end_run(const struct sharing *s)
+{
+	/* what is under way arrives, and its mbufs go home */
+	rounds(20, s);
+	end_close(&ends[0], s);
+	end_close(&ends[1], &nothing);
+}
+
+/* Queue pairs of their own: nothing at all. */
+static void
+test_nothing_is_shared(void **state)
+{
+	const struct sharing s = { 0 };
+	struct verdict v = { 0 };
+
+	run(&s);
+	touched_shared(judge, &v);
+	report(&v);
+	assert_int_equal(v.unknown, 0);
+	end_run(&s);
+}
+
+/* What they have in common is found: else the test above would prove nothing. */
+static void
+test_a_cq_is_shared(void **state)
+{
+	const struct sharing s = { .cq = true };
+	struct verdict v = { 0 };
+	const struct uroce_cq *cq;
+
+	run(&s);
+	cq = uroce_cq_of(ends[0].cqs[0]);
+	allow(&v, "CQ", cq, sizeof(*cq));
+	allow(&v, "its entries", cq->put.wcs, ((size_t)cq->put.mask + 1) * sizeof(*cq->put.wcs));
+	touched_shared(judge, &v);
+	report(&v);
+	assert_int_equal(v.unknown, 0);
+	assert_true(v.allowed[0].lines >= 2); /* producers' and consumers' */
+	assert_true(v.allowed[1].lines > 0);
+	end_run(&s);
+}
+
+/* One region for all, as a program has it that registers its pool once: what is counted there is how many mbufs lead
+ * into it. */
+static void
+test_a_region_is_shared(void **state)
+{
+	const struct sharing s = { .mr = true };
+	struct verdict v = { 0 };
+	struct uroce_mr *mr;
+
+	run(&s);
+	mr = (struct uroce_mr *)ends[0].mrs[0];
+	allow(&v, "mbufs attached", &mr->attached, sizeof(mr->attached));
+	allow(&v, "mbufs released", &mr->released, sizeof(mr->released));
+	/* all their data go to and come from the same place */
+	allow(&v, "memory", ends[0].memory[0], BYTES);
+	touched_shared(judge, &v);
+	report(&v);
+	assert_int_equal(v.unknown, 0);
+	end_run(&s);
+}
+
+/* Every frame comes to the wrong worker, and is handed over: frames and the rings for that. */
+static void
+test_frames_are_handed_over(void **state)
+{
+	const struct sharing s = { .crossed = true };
+	struct verdict v = { .frames = true };
+
+	run(&s);
+	for (unsigned int i = 0; i < WORKERS; i++)
+		allow(&v, "inbox", ends[0].workers[i]->inbox,
+		      (size_t)rte_ring_get_memsize_elem(sizeof(struct uroce_inbox_item), UROCE_INBOX));
+	touched_shared(judge, &v);
+	report(&v);
+	assert_int_equal(v.unknown, 0);
+	for (unsigned int i = 0; i < WORKERS; i++)
+		assert_true(v.allowed[i].lines > 0);
+	end_run(&s);
+}
+
+int
+main(int argc, char **argv)
+{
+	/* EAL changes their order */
+	static const char *eal[] = {
+		"shared", "--no-huge", "-m", "768", "--no-pci", "--no-shconf", "--no-telemetry",
+		"--log-level=lib.eal:warning", "--lcores", "(0-3)@0", NULL,
+	};
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_nothing_is_shared),
+		cmocka_unit_test(test_a_cq_is_shared),
+		cmocka_unit_test(test_a_region_is_shared),
+		cmocka_unit_test(test_frames_are_handed_over),
+	};
+
+	RTE_SET_USED(argc);
+	RTE_SET_USED(argv);
+	if (rte_eal_init(RTE_DIM(eal) - 1, (char **)(uintptr_t)eal) < 0 ||
+	    test_wire_create(ports[0], WORKERS, 0) != 0 || test_wire_create(ports[1], WORKERS, 1) != 0) {
+		fprintf(stderr, "EAL or its ports cannot be had\n");
+		return 1;
+	}
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
