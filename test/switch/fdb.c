@@ -5,6 +5,7 @@
  * more of them than there is room for.
  */
 
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -56,12 +57,31 @@ test_learn(void **state)
 	expect(&fdb, 1, 7, 4);
 	expect(&fdb, 1, 8, -1);
 	expect(&fdb, 2, 0, 0);
+	learn(&fdb, 1, 0, 3, 2); /* again: it is one */
+	assert_int_equal(fdb.stations[3], 1);
 	learn(&fdb, 1, 0, 5, 2); /* it has moved */
 	expect(&fdb, 1, 0, 5);
+	assert_int_equal(fdb.stations[3], 0);
+	assert_int_equal(fdb.stations[5], 1);
 	uroce_switch_fdb_forget(&fdb, 5);
+	assert_int_equal(fdb.stations[5], 0);
 	expect(&fdb, 1, 0, -1);
 	expect(&fdb, 1, 7, 4);
 	expect(&fdb, 2, 0, 0);
+	uroce_switch_fdb_forget(&fdb, 0);
+	expect(&fdb, 1, 7, 4);
+	expect(&fdb, 2, 0, -1);
+	uroce_switch_fdb_fini(&fdb);
+}
+
+/* What EAL refuses is said: here because there is one of this name. */
+static void
+test_refused(void **state)
+{
+	struct switch_fdb fdb, other;
+
+	assert_int_equal(uroce_switch_fdb_init(&fdb), 0);
+	assert_int_equal(uroce_switch_fdb_init(&other), -EEXIST);
 	uroce_switch_fdb_fini(&fdb);
 }
 
@@ -81,6 +101,24 @@ test_age(void **state)
 	uroce_switch_fdb_age(&fdb, now_ns + UROCE_SWITCH_AGE_NS * 5 / 4);
 	expect(&fdb, 1, 0, -1);
 	expect(&fdb, 2, 0, 2);
+	assert_int_equal(fdb.stations[1], 0);
+	uroce_switch_fdb_fini(&fdb);
+}
+
+/* A look at all of them is worth it only now and then. */
+static void
+test_seldom(void **state)
+{
+	const uint64_t pause_ns = UROCE_SWITCH_AGE_NS / 16;
+	struct switch_fdb fdb;
+
+	assert_int_equal(uroce_switch_fdb_init(&fdb), 0);
+	learn(&fdb, 1, 0, 1, 0);
+	uroce_switch_fdb_age(&fdb, UROCE_SWITCH_AGE_NS);
+	uroce_switch_fdb_age(&fdb, UROCE_SWITCH_AGE_NS + pause_ns - 1);
+	expect(&fdb, 1, 0, 1);
+	uroce_switch_fdb_age(&fdb, UROCE_SWITCH_AGE_NS + pause_ns);
+	expect(&fdb, 1, 0, -1);
 	uroce_switch_fdb_fini(&fdb);
 }
 
@@ -114,7 +152,9 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_learn),
+		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_age),
+		cmocka_unit_test(test_seldom),
 		cmocka_unit_test(test_full),
 	};
 

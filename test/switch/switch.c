@@ -17,7 +17,7 @@
 #include "eal.h"
 #include "world.h"
 
-/* It has left by these ports, one bit for each, and by no other. */
+/* It has left by these ports, one bit for each, and by no other; each has a share of the mbuf. */
 static void
 expect_out(struct world *w, unsigned int ports)
 {
@@ -26,6 +26,8 @@ expect_out(struct world *w, unsigned int ports)
 
 		if ((m != NULL) != (ports >> i & 1))
 			fail_msg("port %u: %s", i, m != NULL ? "a frame" : "no frame");
+		if (m != NULL)
+			assert_int_equal(rte_mbuf_refcnt_read(m), __builtin_popcount(ports >> i));
 		rte_pktmbuf_free(m);
 		assert_null(world_out(w, i));
 	}
@@ -55,7 +57,65 @@ test_ways(void **state)
 	expect_out(&w, 0xe);
 	assert_int_equal(w.s.ports[0].malformed, 0);
 	assert_int_equal(w.s.ports[0].received, 5);
+	w.s.nb_ports = 3; /* there is no fourth */
+	world_in(&w, 0, world_frame(&w, 1, 0xff, 0, 0));
+	expect_out(&w, 0x6);
 	world_stop(&w);
+}
+
+/* A station is one in each VLAN, whatever the priority. */
+static void
+test_vlans(void **state)
+{
+	struct rte_vlan_hdr *tag;
+	struct rte_mbuf *m;
+	struct world w;
+
+	world_start(&w);
+	world_in(&w, 2, world_frame(&w, 2, 0xff, 5, 0));
+	expect_out(&w, 0xb);
+	world_in(&w, 0, world_frame(&w, 1, 2, 6, 0));
+	expect_out(&w, 0xe);
+	world_in(&w, 0, world_frame(&w, 1, 2, 0, 0));
+	expect_out(&w, 0xe);
+	world_in(&w, 0, world_frame(&w, 1, 2, 5, 0));
+	expect_out(&w, 0x4);
+	m = world_frame(&w, 1, 2, 5, 0);
+	tag = rte_pktmbuf_mtod_offset(m, struct rte_vlan_hdr *, sizeof(struct rte_ether_hdr));
+	tag->vlan_tci = RTE_BE16(5);
+	world_in(&w, 0, m);
+	expect_out(&w, 0x4);
+	world_stop(&w);
+}
+
+/* Whoever asks is told what a round has moved, and a port whose frames wait. */
+static void
+test_round(void **state)
+{
+	struct world w;
+
+	world_start(&w);
+	assert_int_equal(uroce_switch_poll(&w.s, 1), 0);
+	for (unsigned int i = 0; i < 3; i++)
+		assert_int_equal(rte_ring_enqueue(w.rings[2].rx[0], world_frame(&w, 1, 0xff, 0, 0)), 0);
+	assert_int_equal(uroce_switch_poll(&w.s, 1), 3 + 3 * 3);
+	for (unsigned int i = 0; i < 3 * WORLD_PORTS; i++)
+		rte_pktmbuf_free(world_out(&w, i % WORLD_PORTS));
+	uroce_switch_forward(&w.s, 2, world_frame(&w, 1, 0xff, 0, 0), 1);
+	assert_int_equal(w.s.ports[0].waiting[2], 1);
+	assert_int_equal(uroce_switch_poll(&w.s, 1), 3);
+	expect_out(&w, 0xb);
+	world_stop(&w);
+}
+
+static struct rte_mbuf *
+frame_of(struct world *w, uint16_t vlan, uint16_t bytes)
+{
+	struct rte_mbuf *m = world_frame(w, 1, 2, vlan, 0);
+
+	m->data_len = bytes;
+	m->pkt_len = bytes;
+	return m;
 }
 
 static void
@@ -72,17 +132,41 @@ test_malformed(void **state)
 	rte_pktmbuf_mtod(m, uint8_t *)[6] = 0; /* from nobody */
 	world_in(&w, 0, m);
 	m = world_frame(&w, 1, 2, 0, 0);
-	memcpy(rte_pktmbuf_mtod(m, uint8_t *), "\x01\x80\xc2\x00\x00\x0e", 6); /* LLDP */
+	memcpy(rte_pktmbuf_mtod(m, uint8_t *), "\x01\x80\xc2\x00\x00\x0f", 6); /* the last that is for bridges */
 	world_in(&w, 0, m);
-	for (uint16_t bytes = 0; bytes < 18; bytes++) {
-		m = world_frame(&w, 1, 2, 5, 0);
-		m->data_len = bytes;
-		m->pkt_len = bytes;
-		world_in(&w, 0, m);
-	}
+	for (uint16_t bytes = 0; bytes < 18; bytes++)
+		world_in(&w, 0, frame_of(&w, 5, bytes));
+	for (uint16_t bytes = 0; bytes < 14; bytes++)
+		world_in(&w, 0, frame_of(&w, 0, bytes));
+	m = world_frame(&w, 1, 2, 0, 0);
+	m->pkt_len = UROCE_SWITCH_FRAME_BYTES + 1;
+	world_in(&w, 0, m);
 	expect_out(&w, 0);
-	assert_int_equal(w.s.ports[0].malformed, 21);
+	assert_int_equal(w.s.ports[0].malformed, 36);
 	assert_int_equal(rte_hash_count(w.s.fdb.hash), 0);
+	world_stop(&w);
+}
+
+/* What is just not malformed is forwarded. */
+static void
+test_least_and_most(void **state)
+{
+	struct rte_mbuf *m;
+	struct world w;
+
+	world_start(&w);
+	world_in(&w, 0, frame_of(&w, 5, 18));
+	expect_out(&w, 0xe);
+	world_in(&w, 0, frame_of(&w, 0, 14));
+	expect_out(&w, 0xe);
+	m = world_frame(&w, 1, 2, 0, 0);
+	m->pkt_len = UROCE_SWITCH_FRAME_BYTES;
+	world_in(&w, 0, m);
+	expect_out(&w, 0xe);
+	m = world_frame(&w, 1, 2, 0, 0);
+	memcpy(rte_pktmbuf_mtod(m, uint8_t *), "\x01\x80\xc2\x00\x00\x10", 6); /* the first that is not for bridges */
+	world_in(&w, 0, m);
+	expect_out(&w, 0xe);
 	world_stop(&w);
 }
 
@@ -196,7 +280,10 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_ways),
+		cmocka_unit_test(test_vlans),
+		cmocka_unit_test(test_round),
 		cmocka_unit_test(test_malformed),
+		cmocka_unit_test(test_least_and_most),
 		cmocka_unit_test(test_forged),
 		cmocka_unit_test(test_crowd),
 		cmocka_unit_test(test_turns),
