@@ -414,17 +414,17 @@ check_together(struct parse *p)
 static int
 parse_all(struct parse *p, int argc, char **argv)
 {
-	int option, ret = 0;
+	int option, at = 1, ret = 0; /* argv[at] is looked at: optind is not always behind it */
 
 	opterr = 0;
 	optind = 0; /* glibc: start again, EAL may have used getopt */
-	while (ret == 0 && (option = getopt_long(argc, argv, "+:hi", long_options, NULL)) != -1) {
+	for (; ret == 0 && (option = getopt_long(argc, argv, "+:hi", long_options, NULL)) != -1; at = optind) {
 		if (option == ':')
-			ret = wrong(p, "%s needs a value: --help says which", argv[optind - 1]);
+			ret = wrong(p, "%s needs a value: --help says which", argv[at]);
 		else if (option == '?')
 			ret = wrong(p, "%s is not an option, or takes no value: --help lists them; "
 				    "EAL's arguments go before a --",
-				    argv[optind - 1]);
+				    argv[at]);
 		else
 			ret = set_option(p, option, optarg);
 	}

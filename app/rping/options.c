@@ -183,7 +183,7 @@ uroce_rping_options_parse(struct rping_options *o, int argc, char **argv, char *
 			  size_t error_room)
 {
 	struct parse p = { .o = o, .error = error, .room = error_room };
-	int option, ret = 0;
+	int option, at = 1, ret = 0; /* argv[at] is looked at: optind is not always behind it */
 
 	memset(o, 0, sizeof(*o));
 	o->addr.ss_family = AF_INET;
@@ -192,16 +192,16 @@ uroce_rping_options_parse(struct rping_options *o, int argc, char **argv, char *
 	o->fault = -1;
 	opterr = 0;
 	optind = 0; /* glibc: start again, EAL may have used getopt */
-	while (ret == 0 && (option = getopt_long(argc, argv, "+:sca:I:p:C:S:vVdPqh", long_options,
-						 NULL)) != -1) {
+	for (; ret == 0 && (option = getopt_long(argc, argv, "+:sca:I:p:C:S:vVdPqh", long_options, NULL)) != -1;
+	     at = optind) {
 		if (option == ':')
-			ret = wrong(&p, "%s needs a value: --help says which", argv[optind - 1]);
+			ret = wrong(&p, "%s needs a value: --help says which", argv[at]);
 		else if (option == '?')
 			ret = wrong(
 				&p,
 				"%s is not an option, or takes no value: --help lists them; EAL's "
 				"arguments go before a --",
-				argv[optind - 1]);
+				argv[at]);
 		else
 			ret = set_option(&p, option, optarg);
 	}

@@ -32,7 +32,8 @@ uroce_switch_options_parse(struct switch_options *o, int argc, char **argv, char
 
 	*o = (struct switch_options){ .ports = UROCE_SWITCH_DEFAULT_PORTS };
 	optind = 0;
-	while ((c = getopt_long(argc, argv, ":", table, NULL)) != -1) {
+	/* argv[at] is looked at: optind is not always behind it */
+	for (int at = 1; (c = getopt_long(argc, argv, "+:", table, NULL)) != -1; at = optind) {
 		switch (c) {
 		case OPT_DIR: o->dir = optarg; break;
 		case OPT_BUSY: o->busy = true; break;
@@ -46,8 +47,8 @@ uroce_switch_options_parse(struct switch_options *o, int argc, char **argv, char
 			}
 			o->ports = (unsigned int)value;
 			break;
-		case ':': snprintf(error, room, "%s needs a value: see --help", argv[optind - 1]); return -EINVAL;
-		default: snprintf(error, room, "%s is no option: see --help", argv[optind - 1]); return -EINVAL;
+		case ':': snprintf(error, room, "%s needs a value: see --help", argv[at]); return -EINVAL;
+		default: snprintf(error, room, "%s is no option: see --help", argv[at]); return -EINVAL;
 		}
 	}
 	if (optind == argc)

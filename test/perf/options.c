@@ -187,6 +187,8 @@ static const struct {
 	{ "--nonsense", "--nonsense is not an option" },
 	{ "--verify=yes", "takes no value" },
 	{ "-x", "go before a --" },
+	{ "--verify -xy", "-xy is not an option" },
+	{ "-ixy", "-ixy is not an option" },
 	{ "--op", "--op needs a value" },
 	{ "write", "'write' is not an option" },
 };

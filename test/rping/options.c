@@ -125,6 +125,8 @@ test_mistakes(void **state)
 	wrong("--fault x", "a number");
 	wrong("--addr 10.0.0.1", "prefix length");
 	wrong("-x", "not an option");
+	wrong("-s -xy", "-xy is not an option");
+	wrong("-sxy", "-sxy is not an option");
 	wrong("-C", "needs a value");
 	wrong("more", "'more' is not an option");
 }

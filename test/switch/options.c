@@ -63,7 +63,8 @@ test_wrong(void **state)
 		{ "--ports 33", "from 0 to 32" }, { "--ports -1", "from 0 to 32" },
 		{ "--ports 2x", "--ports 2x" },   { "--ports", "needs a value" },
 		{ "--dir", "needs a value" },     { "--nonsense", "--nonsense is no option" },
-		{ "-x", "is no option" },         { "--busy what", "'what'" },
+		{ "-x", "-x is no option" },      { "--busy what", "'what'" },
+		{ "--busy -xy", "-xy is no" },    { "--busy=3", "--busy=3 is no option" },
 	};
 
 	for (unsigned int i = 0; i < sizeof(lines) / sizeof(*lines); i++) {
