@@ -25,24 +25,23 @@ join(char to[PATH_MAX], const char *dir, const char *name)
 {
 	int n = snprintf(to, PATH_MAX, "%s/%s", dir, name);
 
-	return n < 0 || n >= PATH_MAX ? -ENAMETOOLONG : 0;
+	return n >= PATH_MAX ? -ENAMETOOLONG : 0;
 }
 
-static int
-name_own(struct switch_dir *d)
+/* One that is cut here is too long for its files, too. */
+static void
+name_own(char path[PATH_MAX])
 {
 	const char *given = getenv("UROCE_DIR"), *runtime = getenv("XDG_RUNTIME_DIR");
-	int n;
 
 	if (given != NULL && given[0] != '\0')
-		return snprintf(d->path, sizeof(d->path), "%s", given) < PATH_MAX ? 0 : -ENAMETOOLONG;
-	if (runtime != NULL && runtime[0] == '/')
-		return join(d->path, runtime, "uroce");
-	if (geteuid() == 0)
-		n = snprintf(d->path, sizeof(d->path), "/run/uroce");
+		snprintf(path, PATH_MAX, "%s", given);
+	else if (runtime != NULL && runtime[0] == '/')
+		snprintf(path, PATH_MAX, "%s/uroce", runtime);
+	else if (geteuid() == 0)
+		snprintf(path, PATH_MAX, "/run/uroce");
 	else
-		n = snprintf(d->path, sizeof(d->path), "/tmp/uroce-%u", (unsigned int)geteuid());
-	return n < 0 ? -EINVAL : 0;
+		snprintf(path, PATH_MAX, "/tmp/uroce-%u", (unsigned int)geteuid());
 }
 
 /* In /tmp anybody could have made it, to sit between the processes. */
@@ -79,19 +78,18 @@ take_lock(int fd)
 int
 uroce_switch_dir_take(struct switch_dir *d, const char *path)
 {
-	char lock[PATH_MAX], ports[PATH_MAX];
-	int ret = 0;
+	char lock[PATH_MAX];
+	int ret;
 
 	if (path == NULL)
-		ret = name_own(d);
-	else if (snprintf(d->path, sizeof(d->path), "%s", path) >= PATH_MAX)
-		ret = -ENAMETOOLONG;
-	if (ret == 0)
-		ret = join(d->socket, d->path, "memif");
+		name_own(d->path);
+	else
+		snprintf(d->path, sizeof(d->path), "%s", path);
+	ret = join(d->socket, d->path, "memif");
 	if (ret == 0)
 		ret = join(lock, d->path, "lock");
 	if (ret == 0)
-		ret = join(ports, d->path, "ports");
+		ret = join(d->ports, d->path, "ports");
 	if (ret == 0 && strpbrk(d->path, ", \t\n") != NULL)
 		ret = -EINVAL;
 	if (ret == 0 && strlen(d->socket) >= sizeof(((struct sockaddr_un *)NULL)->sun_path))
@@ -108,7 +106,7 @@ uroce_switch_dir_take(struct switch_dir *d, const char *path)
 		close(d->lock);
 		return ret;
 	}
-	unlink(ports);
+	unlink(d->ports);
 	unlink(d->socket);
 	return 0;
 }
@@ -116,13 +114,10 @@ uroce_switch_dir_take(struct switch_dir *d, const char *path)
 int
 uroce_switch_dir_open(const struct switch_dir *d, unsigned int ports)
 {
-	char path[PATH_MAX];
-	int ret = join(path, d->path, "ports");
-	FILE *f;
+	/* there was none: who else may write here has none of our files emptied by a link */
+	FILE *f = fopen(d->ports, "wxe");
+	int ret;
 
-	if (ret != 0)
-		return ret;
-	f = fopen(path, "wxe"); /* there was none: who else may write here has none of our files emptied by a link */
 	if (f == NULL)
 		return -errno;
 	ret = fprintf(f, "%u\n", ports) < 0 ? -EIO : 0;
@@ -132,10 +127,7 @@ uroce_switch_dir_open(const struct switch_dir *d, unsigned int ports)
 void
 uroce_switch_dir_release(struct switch_dir *d)
 {
-	char path[PATH_MAX];
-
-	if (join(path, d->path, "ports") == 0)
-		unlink(path);
+	unlink(d->ports);
 	unlink(d->socket);
 	close(d->lock);
 }

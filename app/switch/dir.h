@@ -17,6 +17,7 @@
 struct switch_dir {
 	char path[PATH_MAX];
 	char socket[PATH_MAX];
+	char ports[PATH_MAX];
 	int lock; /* a descriptor; it goes with the process */
 };
 

@@ -14,10 +14,13 @@
 #include <cmocka.h>
 
 #include <fcntl.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/file.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -138,6 +141,105 @@ test_own(void **state)
 	unsetenv("UROCE_DIR");
 }
 
+/* As who has no directory of his own, with a /run and a /tmp that are nobody else's. @return 0: it is as it should be */
+static int
+take_default(void)
+{
+	struct switch_dir d;
+
+	if (unshare(CLONE_NEWNS) != 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
+	    mount("none", "/run", "tmpfs", 0, NULL) != 0 || mount("none", "/tmp", "tmpfs", 0, "mode=1777") != 0)
+		return 0; /* it cannot be tried here */
+	unsetenv("UROCE_DIR");
+	unsetenv("XDG_RUNTIME_DIR");
+	if (uroce_switch_dir_take(&d, NULL) != 0 || strcmp(d.path, "/run/uroce") != 0)
+		return 1;
+	uroce_switch_dir_release(&d);
+	if (seteuid(65534) != 0)
+		return 2;
+	setenv("UROCE_DIR", "", 1);
+	setenv("XDG_RUNTIME_DIR", "not/from/the/root", 1);
+	if (uroce_switch_dir_take(&d, NULL) != 0 || strcmp(d.path, "/tmp/uroce-65534") != 0)
+		return 3;
+	uroce_switch_dir_release(&d);
+	return uroce_switch_dir_take(&d, "/uroce-none") == -EACCES ? 0 : 4;
+}
+
+static void
+test_default(void **state)
+{
+	int status;
+	pid_t child;
+
+	if (geteuid() != 0)
+		skip();
+	child = fork();
+	assert_true(child >= 0);
+	if (child == 0)
+		_exit(take_default());
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+}
+
+/* Of descriptors, the next one is the least that is free. */
+static int
+next_fd(void)
+{
+	int fd = open("/dev/null", O_RDONLY);
+
+	close(fd);
+	return fd;
+}
+
+/* A lock that is none, and one that is another's. */
+static void
+test_lock(void **state)
+{
+	char path[128], lock[160];
+	struct switch_dir d, other;
+	int next;
+
+	snprintf(path, sizeof(path), "%s/lock-in", top);
+	snprintf(lock, sizeof(lock), "%s/lock", path);
+	assert_int_equal(mkdir(path, 0700), 0);
+	assert_int_equal(mkdir(lock, 0700), 0);
+	assert_int_equal(uroce_switch_dir_take(&d, path), -EISDIR);
+	assert_int_equal(rmdir(lock), 0);
+	assert_int_equal(symlink(top, lock), 0);
+	assert_int_equal(uroce_switch_dir_take(&d, path), -ELOOP);
+	assert_int_equal(unlink(lock), 0);
+	assert_int_equal(uroce_switch_dir_take(&d, path), 0);
+	next = next_fd();
+	assert_int_equal(uroce_switch_dir_take(&other, path), -EBUSY);
+	assert_int_equal(next_fd(), next);
+	uroce_switch_dir_release(&d);
+}
+
+/* The name of its socket is as long as one can be, and longer. */
+static void
+test_long(void **state)
+{
+	const size_t most = sizeof(((struct sockaddr_un *)NULL)->sun_path) - sizeof("/memif");
+	char path[2 * PATH_MAX];
+	struct switch_dir d;
+
+	memset(path, 'x', sizeof(path));
+	memcpy(path, top, strlen(top));
+	path[strlen(top)] = '/';
+	path[most] = '\0';
+	assert_int_equal(uroce_switch_dir_take(&d, path), 0);
+	uroce_switch_dir_release(&d);
+	path[most] = 'x';
+	path[most + 1] = '\0';
+	assert_int_equal(uroce_switch_dir_take(&d, path), -ENAMETOOLONG);
+	path[most + 1] = 'x';
+	path[sizeof(path) - 1] = '\0';
+	assert_int_equal(uroce_switch_dir_take(&d, path), -ENAMETOOLONG);
+	setenv("UROCE_DIR", path, 1);
+	assert_int_equal(uroce_switch_dir_take(&d, NULL), -ENAMETOOLONG);
+	unsetenv("UROCE_DIR");
+}
+
 static void
 test_refused(void **state)
 {
@@ -156,10 +258,6 @@ test_refused(void **state)
 	assert_int_equal(uroce_switch_dir_take(&d, path), -EINVAL);
 	snprintf(path, sizeof(path), "%s/not/there", top);
 	assert_int_equal(uroce_switch_dir_take(&d, path), -ENOENT);
-	memset(path, 'x', 120);
-	path[0] = '/';
-	path[120] = '\0';
-	assert_int_equal(uroce_switch_dir_take(&d, path), -ENAMETOOLONG);
 	if (geteuid() != 0)
 		return;
 	snprintf(path, sizeof(path), "%s/theirs", top);
@@ -176,6 +274,9 @@ main(void)
 		cmocka_unit_test(test_link),
 		cmocka_unit_test(test_looked_at),
 		cmocka_unit_test(test_own),
+		cmocka_unit_test(test_default),
+		cmocka_unit_test(test_lock),
+		cmocka_unit_test(test_long),
 		cmocka_unit_test(test_refused),
 	};
 	char command[96];
