@@ -206,8 +206,8 @@ struct uroce_cm_ops {
 	/* Send a MAD to QP1 at path->dgid. It may be lost: what needs an answer is sent again. Calls none of
 	 * uroce_cm_*(). */
 	void (*send)(void *arg, const struct uroce_cm_path *path, const uint8_t mad[UROCE_CM_MAD_BYTES]);
-	/* Something has happened. Called from within uroce_cm_receive() and uroce_cm_expire(), under the
-	 * caller's lock; may call back all of uroce_cm_*() but these two and uroce_cm_destroy().
+	/* Something has happened. Called from within uroce_cm_receive(), uroce_cm_expire() and uroce_cm_depart(), under
+	 * the caller's lock; may call back all of uroce_cm_*() but these three and uroce_cm_destroy().
 	 * REQ_RECEIVED and SIDR_REQ_RECEIVED: @return 0 to take the new connection, or a reason to reject it with
 	 * (SIDR: a status), after which it is gone. UROCE_CM_REJ_INVALID_SERVICE_ID (UROCE_CM_SIDR_UNSUPPORTED):
 	 * not for this listener; the next one of the service ID is asked.
@@ -236,6 +236,13 @@ void uroce_cm_receive(struct uroce_cm *cm, const uint8_t *mad, uint32_t bytes, c
 void uroce_cm_expire(struct uroce_cm *cm, uint64_t now_ns);
 /** When uroce_cm_expire() has something to do, ns; UINT64_MAX: never. */
 uint64_t uroce_cm_deadline(const struct uroce_cm *cm);
+
+/** The processes at the other end of some paths have gone, killed perhaps: what is connected by those, or about to
+ * be, is as if their ends had been hung up. Nothing is sent. Requests that nobody has answered go on: who comes in
+ * their place may.
+ * @param is_gone	of a path; calls none of uroce_cm_*() */
+void uroce_cm_depart(struct uroce_cm *cm, bool (*is_gone)(void *arg, const struct uroce_cm_path *path), void *arg,
+		     uint64_t now_ns);
 
 /** @param user	uroce_cm_conn_user() gives it back; for a connection that came as a REQ it is set in the event
  * @return	NULL and errno: ENOMEM, also after max_conns */

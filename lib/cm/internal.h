@@ -87,6 +87,7 @@ struct uroce_cm_conn {
 	X(drop_tid)           \
 	X(half_open_evicted)  \
 	X(half_open_expired)  \
+	X(departed)           \
 	X(rej_stale)          \
 	X(rej_service_id)     \
 	X(rej_no_resources)   \

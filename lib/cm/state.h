@@ -64,6 +64,10 @@ extern const uint8_t uroce_cm_sends[UROCE_CM_STATE_COUNT][UROCE_CM_MESSAGE_COUNT
  * UROCE_CM_UNEXPECTED: the state has no end of time. */
 extern const struct uroce_cm_row uroce_cm_timeouts[UROCE_CM_STATE_COUNT];
 
+/* The process at the other end has gone without a word: what the kernel of one with an RNIC would have said for it, and
+ * nobody answers. UROCE_CM_UNEXPECTED: it waits for nothing of the peer's, or another one may answer. */
+extern const struct uroce_cm_row uroce_cm_departures[UROCE_CM_STATE_COUNT];
+
 extern const char *const uroce_cm_state_names[UROCE_CM_STATE_COUNT];
 
 /** What is being set up at the wish of a peer, who may be nobody: bounded by UROCE_CM_MAX_HALF_OPEN. */

@@ -248,6 +248,32 @@ half_open_and_established_are_what_they_say(void **unused)
 	}
 }
 
+/* Departures are a REJ, a DREQ or a DREP that the peer has not sent, and where it waits for us, nothing is said of it:
+ * TIMEWAIT at once in place of DREQ_RCVD. */
+static void
+departures_are_what_the_peer_would_have_said(void **unused)
+{
+	for (unsigned int s = 0; s < UROCE_CM_STATE_COUNT; s++) {
+		const struct uroce_cm_row *row = &uroce_cm_departures[s];
+		bool waits = s != UROCE_CM_REQ_SENT && s != UROCE_CM_DREQ_RCVD && s != UROCE_CM_SIDR_REQ_SENT &&
+			     (uroce_cm_state_established(s) || uroce_cm_sends[s][UROCE_CM_REJ] != 0 ||
+			      s == UROCE_CM_DREQ_SENT);
+
+		assert_int_equal(row->action, waits ? UROCE_CM_TAKE : UROCE_CM_UNEXPECTED);
+		if (!waits)
+			continue;
+		if (uroce_cm_state_established(s)) {
+			assert_int_equal(row->event, UROCE_CM_DREQ_RECEIVED);
+			assert_int_equal(row->next, UROCE_CM_TIMEWAIT);
+		} else {
+			const enum uroce_cm_message m = s == UROCE_CM_DREQ_SENT ? UROCE_CM_DREP : UROCE_CM_REJ;
+
+			assert_int_equal(row->event, uroce_cm_receives[s][m].event);
+			assert_int_equal(row->next, uroce_cm_receives[s][m].next);
+		}
+	}
+}
+
 int
 main(void)
 {
@@ -256,6 +282,7 @@ main(void)
 		cmocka_unit_test(sending_leads_where_the_diagrams_say),
 		cmocka_unit_test(events_are_of_their_messages),
 		cmocka_unit_test(what_awaits_an_answer_ends_without_one),
+		cmocka_unit_test(departures_are_what_the_peer_would_have_said),
 		cmocka_unit_test(every_state_can_be_reached_and_left),
 		cmocka_unit_test(half_open_and_established_are_what_they_say),
 	};
