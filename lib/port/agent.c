@@ -14,6 +14,7 @@
 #include <rte_malloc.h>
 
 #include "port/agent.h"
+#include "port/departure.h"
 #include "port/link.h"
 #include "uroce.h"
 #include "verbs/gsi.h"
@@ -225,6 +226,7 @@ uroce_agent_round(struct uroce_agent *a, uint64_t now_ns)
 
 	do {
 		n = uroce_poll_cq(a->recv_cq, RTE_DIM(wc), wc);
+		uroce_departures_tell(a->port, a->ibcm.cm, &a->departures, now_ns);
 		for (int i = 0; i < n; i++) {
 			mad_receive(a, &wc[i], now_ns);
 			buffer_post(a, wc[i].wr_id); /* there is room for as many as there are */
@@ -331,6 +333,7 @@ uroce_agent_create(struct uroce_port *port)
 		return NULL;
 	}
 	a->port = port;
+	a->departures = __atomic_load_n(&port->departures, __ATOMIC_RELAXED);
 	STAILQ_INIT(&a->unsent);
 	ret = queues_create(a);
 	if (ret == 0)

@@ -38,6 +38,7 @@ struct uroce_agent {
 	struct ibv_qp *qp;
 	struct ibv_mr *mr;
 	uint8_t *buffers;
+	uint64_t departures; /* of the port's, those that the CM knows of */
 	bool gone;        /* its device has been pulled out, and its IDs told */
 	uint32_t sending; /* posted and not completed */
 	uint32_t unsent_count;

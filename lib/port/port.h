@@ -77,6 +77,7 @@ struct uroce_port {
 	bool removed;             /* the device is gone */
 	uint64_t link_downed;     /* how often it has gone; others: relaxed read */
 	uint64_t link_due_ns;     /* worker 0: rw */
+	uint64_t departures;      /* atomic: how often everybody has gone */
 	uint64_t polled_ns;       /* atomic: poll() of ops.c has moved frames */
 
 	/* control threads */

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * Peers that have gone: what the CM has with them is hung up, and nothing of the process' own, nor of who has come in
+ * their place and has already spoken. No thread but the test's.
+ */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <arpa/inet.h>
+
+#include <cmocka.h>
+
+#include "cm/internal.h"
+#include "eal.h"
+#include "port/agent.h"
+#include "port/clock.h"
+#include "port/departure.h"
+#include "tap.h"
+#include "wire/gid.h"
+
+#define L3    14
+#define UDP   34
+#define MAD   62
+#define BYTES (MAD + UROCE_CM_MAD_BYTES + 4)
+
+#define SELF 0x0a000001
+#define PEER 0x0a000002
+
+/* From the peer's QP1 to ours. */
+#define HEADERS                                                      \
+	"M P 0800 45 00 0134 0000 4000 40 11 0000 0a000002 0a000001" \
+	"c000 12b7 0120 0000"                                        \
+	"64 00 ffff 00 000001 00 000001 80010000 00 000001 Z256 00000000"
+
+static const char *const cidrs[] = { "10.0.0.1/24", NULL };
+static struct tap tap;
+static struct uroce_agent *agent;
+static uint64_t now_ns;
+
+static int
+setup(void **state)
+{
+	tap_open(&tap, 0, cidrs);
+	tap.port->link_due_ns = UINT64_MAX;
+	agent = uroce_agent_create(tap.port);
+	now_ns = uroce_clock_ns();
+	return agent != NULL ? 0 : -1;
+}
+
+static int
+teardown(void **state)
+{
+	uroce_agent_destroy(agent);
+	tap_close(&tap);
+	return 0;
+}
+
+/* A connection to that address, whose REQ has been sent. */
+static struct uroce_cm_conn *
+connect_to(uint32_t addr)
+{
+	struct uroce_cm_conn *conn = uroce_cm_conn_create(agent->ibcm.cm, NULL);
+	struct uroce_cm_req req = {
+		.path = { .sgid_index = 1, .hop_limit = 64, .pkey = 0xffff, .mtu = IBV_MTU_1024 },
+		.qpn = 100,
+		.qp_type = IBV_QPT_RC,
+		.remote_cm_response_timeout = 20,
+		.local_cm_response_timeout = 20,
+		.max_cm_retries = 15,
+	};
+
+	assert_non_null(conn);
+	uroce_gid_from_ipv4(req.path.sgid.raw, htonl(SELF));
+	uroce_gid_from_ipv4(req.path.dgid.raw, htonl(addr));
+	assert_int_equal(uroce_cm_send_req(conn, &req, now_ns), 0);
+	return conn;
+}
+
+static struct uroce_cm_conn *
+connected_to(uint32_t addr)
+{
+	struct uroce_cm_conn *conn = connect_to(addr);
+
+	uroce_cm_conn_enter(conn, UROCE_CM_ESTABLISHED, now_ns);
+	return conn;
+}
+
+/* The peer's answer comes, and nobody has looked at it yet. */
+static void
+answer(const struct uroce_cm_conn *conn)
+{
+	uint8_t frame[TAP_BYTES];
+	size_t bytes = tap_frame(&tap, frame, HEADERS);
+
+	assert_int_equal(bytes, BYTES);
+	uroce_cm_mad_init(frame + MAD, UROCE_CM_REP, conn->tid);
+	uroce_cm_put(frame + MAD, REP, LOCAL_COMM_ID, 77);
+	uroce_cm_put(frame + MAD, REP, REMOTE_COMM_ID, conn->local_id);
+	uroce_cm_put(frame + MAD, REP, QPN, 200);
+	tap_checksum_ipv4(frame, L3);
+	tap_put_icrc(&tap, frame, bytes, L3, UDP);
+	tap_send(&tap, frame, bytes);
+}
+
+static void
+test_all(void **state)
+{
+	const struct uroce_cm_conn *self = connected_to(SELF), *peer = connected_to(PEER);
+
+	uroce_agent_round(agent, now_ns);
+	assert_int_equal(peer->state, UROCE_CM_ESTABLISHED);
+	uroce_depart_all(tap.port);
+	assert_int_equal(peer->state, UROCE_CM_ESTABLISHED); /* it is the service's thread that tells */
+	uroce_agent_round(agent, now_ns);
+	assert_int_equal(peer->state, UROCE_CM_TIMEWAIT);
+	assert_int_equal(self->state, UROCE_CM_ESTABLISHED);
+	/* once */
+	peer = connected_to(PEER);
+	uroce_agent_round(agent, now_ns);
+	assert_int_equal(peer->state, UROCE_CM_ESTABLISHED);
+	uroce_depart_all(tap.port);
+	uroce_agent_round(agent, now_ns);
+	assert_int_equal(peer->state, UROCE_CM_TIMEWAIT);
+}
+
+/* What has come before the departure is told may be a successor's: it is given to the CM afterwards. */
+static void
+test_successor(void **state)
+{
+	const struct uroce_cm_conn *old = connected_to(PEER), *new = connect_to(PEER);
+
+	uroce_depart_all(tap.port);
+	answer(new);
+	assert_int_equal(uroce_agent_round(agent, now_ns), 1);
+	assert_int_equal(old->state, UROCE_CM_TIMEWAIT);
+	assert_int_equal(new->state, UROCE_CM_REP_RCVD);
+	uroce_agent_round(agent, now_ns);
+	assert_int_equal(new->state, UROCE_CM_REP_RCVD);
+}
+
+/* What has gone before the CM begins is nothing to it. */
+static void
+test_before(void **state)
+{
+	const struct uroce_cm_conn *peer;
+
+	uroce_agent_destroy(agent);
+	uroce_depart_all(tap.port);
+	agent = uroce_agent_create(tap.port);
+	assert_non_null(agent);
+	peer = connected_to(PEER);
+	uroce_agent_round(agent, now_ns);
+	assert_int_equal(peer->state, UROCE_CM_ESTABLISHED);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(test_##name, setup, teardown)
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(all),
+		TEST(successor),
+		TEST(before),
+	};
+
+	test_eal_init(NULL);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
