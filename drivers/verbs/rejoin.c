@@ -3,11 +3,16 @@
  *
  * A client of net_memif connects when its port starts, and never again: the next program, or switch, that takes the
  * place of the one at the other end would wait for it. Its socket is another one then, and the port starts anew while
- * nobody polls. A socket that the last connection was by is not asked again: nobody is there. On EAL's interrupt thread,
- * where the driver does all that it does with connections.
+ * nobody polls. A socket that the last connection was by is not asked again: nobody is there.
+ *
+ * Where the other end is one other program, and not a switch, the end of a connection is the end of that program, and
+ * of all that it was connected to: the driver gives its memory back then, before it takes another connection.
+ *
+ * On EAL's interrupt thread, where the driver does all that it does with connections.
  */
 
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -15,20 +20,24 @@
 #include <rte_alarm.h>
 #include <rte_ethdev.h>
 
+#include "port/departure.h"
 #include "port/log.h"
 #include "port/port.h"
 #include "port/watch.h"
 #include "port_state.h"
 #include "rejoin.h"
 #include "uroce.h"
+#include "unmap.h"
 #include "uroce_config.h"
 
 #define SOCKET ",socket="
 
-/* Of each port, before it is tended; from then on the interrupt thread's. */
+/* Of each port, before it is tended, when it is counted (release; acquire: then all of it is there); from then on the
+ * interrupt thread's. */
 static struct rejoin {
 	struct uroce_port *port;
 	uint16_t port_id;
+	bool is_pair;			/* at the other end is one program */
 	char path[sizeof(((struct sockaddr_un *)NULL)->sun_path)];	/* "": a server's, which others connect to */
 	struct stat asked;		/* the socket that was asked last for a connection */
 	unsigned int left;		/* ... so often it is asked again, */
@@ -36,19 +45,24 @@ static struct rejoin {
 } ports[UROCE_MAX_DEVICES];
 static unsigned int count;
 
-/* @return the client's socket in path, or nothing */
-static void
-find_socket(uint16_t port_id, char *path, size_t room)
+static const char *
+args_of(uint16_t port_id)
 {
 	const struct rte_devargs *devargs = NULL;
 	struct rte_eth_dev_info info;
-	const char *args, *name;
-	size_t bytes;
 
 	if (rte_eth_dev_info_get(port_id, &info) == 0)
 		devargs = rte_dev_devargs(info.device);
-	args = devargs != NULL && devargs->args != NULL ? devargs->args : "";
-	name = strstr(args, SOCKET);
+	return devargs != NULL && devargs->args != NULL ? devargs->args : "";
+}
+
+/* @return the client's socket in path, or nothing */
+static void
+find_socket(const char *args, char *path, size_t room)
+{
+	const char *name = strstr(args, SOCKET);
+	size_t bytes;
+
 	if (strstr(args, "role=client") == NULL || strstr(args, "socket-abstract=no") == NULL || name == NULL)
 		return;
 	name += strlen(SOCKET);
@@ -115,22 +129,55 @@ tend(void *arg)
 	(void)rte_eal_alarm_set(UROCE_VERBS_REJOIN_US, tend, r);
 }
 
+/* What others connect to leads to one of them; a switch is what one connects to, unless the socket is among those of
+ * pairs. */
+static bool
+is_pair(const char *args, const char *path)
+{
+	const char *peers = getenv("UROCE_PEER");
+	size_t bytes;
+
+	if (strstr(args, "role=server") != NULL)
+		return true;
+	for (; path[0] != '\0' && peers != NULL && peers[0] != '\0'; peers += bytes + (peers[bytes] == ',')) {
+		bytes = strcspn(peers, ",");
+		if (bytes == strlen(path) && memcmp(peers, path, bytes) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* In place of drivers/net/memif's: memory that the driver gives back may have been a peer's. */
+void
+uroce_memif_hold(void (*fn)(void *arg), void *arg)
+{
+	/* pairs with the release in uroce_rejoin_watch() */
+	const unsigned int n = __atomic_load_n(&count, __ATOMIC_ACQUIRE);
+
+	uroce_hold_workers(fn, arg);
+	for (unsigned int i = 0; i < n; i++)
+		if (ports[i].is_pair && !uroce_port_state_is_up(ports[i].port_id))
+			uroce_depart_all(ports[i].port);
+}
+
 void
 uroce_rejoin_watch(struct ibv_context *context, uint16_t port_id)
 {
 	struct rejoin *r = &ports[count];
+	const char *args = args_of(port_id);
 	struct stat st;
 
 	if (count == RTE_DIM(ports) || !uroce_port_state_is_shared(port_id))
 		return;
 	*r = (struct rejoin){ .port = uroce_port_of_context(context), .port_id = port_id };
-	find_socket(port_id, r->path, sizeof(r->path));
+	find_socket(args, r->path, sizeof(r->path));
+	r->is_pair = is_pair(args, r->path);
 	if (r->path[0] != '\0' && stat(r->path, &st) == 0)
 		note(r, &st);
 	if (uroce_port_state_is_up(r->port_id))
 		r->left = 0;
 	if (rte_eal_alarm_set(UROCE_VERBS_REJOIN_US, tend, r) == 0)
-		count++;
+		__atomic_store_n(&count, count + 1, __ATOMIC_RELEASE);	/* uroce_memif_hold() */
 	else
 		UROCE_LOG(NOTICE, "port %u: no memory to look for its peer\n", port_id);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * When a port of net_memif asks for a connection again, with ethdev, EAL's alarm and the link made up here, and sockets
- * that are real.
+ * When a port of net_memif asks for a connection again, and when the CM is told that its peer has gone, with ethdev,
+ * EAL's alarm and the link made up here, and sockets that are real.
  */
 
 #include <errno.h>
@@ -21,12 +21,14 @@
 #include <rte_alarm.h>
 #include <rte_ethdev.h>
 
+#include "port/departure.h"
 #include "port/log.h"
 #include "port/port.h"
 #include "port/watch.h"
 #include "port_state.h"
 #include "rejoin.h"
 #include "uroce.h"
+#include "unmap.h"
 #include "uroce_config.h"
 
 #define LOOKS 200	/* more than all pauses between the questions */
@@ -40,7 +42,7 @@ static struct rte_devargs devargs;
 static const struct rte_devargs *known_devargs;
 static struct uroce_port port;
 static bool shared, up, held;
-static unsigned int watched, stops, starts, refused;
+static unsigned int watched, stops, starts, refused, departures;
 static rte_eal_alarm_callback callback;
 static void *callback_arg;
 static int alarm_error;
@@ -105,6 +107,14 @@ uroce_watch_link(struct uroce_port *p)
 	watched++;
 }
 
+void
+uroce_depart_all(struct uroce_port *p)
+{
+	assert_ptr_equal(p, &port);
+	assert_false(held);	/* it wakes who may want a worker */
+	departures++;
+}
+
 int
 rte_eal_alarm_set(uint64_t us, rte_eal_alarm_callback cb, void *arg)
 {
@@ -143,9 +153,10 @@ setup(void **state)
 	devargs = (struct rte_devargs){ .args = args };
 	known_devargs = &devargs;
 	up = true;
-	watched = stops = starts = refused = 0;
+	watched = stops = starts = refused = departures = 0;
 	callback = NULL;
 	alarm_error = 0;
+	unsetenv("UROCE_PEER");
 	new_socket();
 	return 0;
 }
@@ -268,6 +279,67 @@ test_no_memory(void **state)
 	assert_non_null(callback);	/* none has taken a place */
 }
 
+static void
+unmap(void *arg)
+{
+	bool *done = arg;
+
+	assert_true(held);
+	*done = true;
+}
+
+/* The driver gives memory back. @return how often the CM is told that somebody has gone */
+static unsigned int
+departures_of(bool link)
+{
+	bool done = false;
+
+	up = link;
+	departures = 0;
+	uroce_memif_hold(unmap, &done);
+	assert_true(done);
+	return departures;
+}
+
+/* Each of those before has been counted, too, as what it was then. */
+static void
+assert_tells(bool tells)
+{
+	const unsigned int before = departures_of(false);
+
+	up = true;
+	uroce_rejoin_watch(&port.dev.vctx.context, 0);
+	assert_int_equal(departures_of(false), before + tells);
+	assert_int_equal(departures_of(true), 0);	/* it was somebody else's */
+}
+
+/* A pair's end is one that others connect to, or whose socket is said to be one's: else it is a switch's. */
+static void
+test_departures(void **state)
+{
+	char peers[3 * sizeof(place.sun_path)];
+
+	assert_tells(false);
+	setenv("UROCE_PEER", "", 1);
+	assert_tells(false);
+	snprintf(peers, sizeof(peers), "%sx,x%s", place.sun_path, place.sun_path);
+	setenv("UROCE_PEER", peers, 1);
+	assert_tells(false);
+	setenv("UROCE_PEER", place.sun_path, 1);
+	assert_tells(true);
+	snprintf(peers, sizeof(peers), "/x,%s,/y", place.sun_path);
+	setenv("UROCE_PEER", peers, 1);
+	assert_tells(true);
+	snprintf(args, sizeof(args), "role=client,socket-abstract=no");	/* with no socket that could be seen */
+	setenv("UROCE_PEER", ",", 1);
+	assert_tells(false);
+	unsetenv("UROCE_PEER");
+	snprintf(args, sizeof(args), "role=server,id=0,socket=%s,socket-abstract=no", place.sun_path);
+	assert_tells(true);
+	shared = false;
+	assert_tells(false);
+}
+
 int
 main(void)
 {
@@ -277,6 +349,7 @@ main(void)
 		cmocka_unit_test_setup(test_late, setup),
 		cmocka_unit_test_setup(test_not_a_client, setup),
 		cmocka_unit_test_setup(test_others, setup),
+		cmocka_unit_test_setup(test_departures, setup),
 		cmocka_unit_test_setup(test_no_memory, setup),
 	};
 
