@@ -8,7 +8,6 @@
 
 #include <errno.h>
 
-#include <isa-l/crc.h>
 #include <rte_common.h>
 #include <rte_cycles.h>
 #include <rte_malloc.h>
@@ -17,6 +16,7 @@
 
 #include "copies.h"
 #include "floor.h"
+#include "wire/crc.h"
 
 #define SLICES	    15 /* of each copy; the best one counts: the others may have been interrupted */
 #define SLICE_MS    4
@@ -44,7 +44,7 @@ message(struct wave *w, size_t at)
 
 		packet = RTE_MIN(load->packet_bytes, load->message_bytes - done);
 		/* each CRC begins where the last one ended, so that none can be left out */
-		w->crc = crc32_gzip_refl(w->crc, w->from + offset, packet);
+		w->crc = uroce_crc(w->crc, w->from + offset, packet);
 		w->copy->copy(w->to + offset, w->from + offset, packet);
 	}
 }

@@ -261,13 +261,13 @@ frame_crc(const struct rte_mbuf *m, uint32_t l3_offset, uint32_t l4_offset, uint
 	else
 		crc = head_crc(mask, ip, head, zeros);
 	if (len > head)
-		crc = crc32_gzip_refl(crc, ip + head, len - head);
+		crc = uroce_crc(crc, ip + head, len - head);
 
 	end->offset = l3_offset + len;
 	while ((covered_bytes -= len) > 0) {
 		m = m->next;
 		len = RTE_MIN(rte_pktmbuf_data_len(m), covered_bytes);
-		crc = crc32_gzip_refl(crc, rte_pktmbuf_mtod(m, const uint8_t *), len);
+		crc = uroce_crc(crc, rte_pktmbuf_mtod(m, const uint8_t *), len);
 		end->offset = len;
 	}
 	end->mbuf = m;
@@ -282,7 +282,7 @@ uroce_icrc_plain(const uint8_t *ip, uint32_t l3_bytes, uint32_t covered_bytes)
 
 	RTE_ASSERT(mask != NULL && head >= l3_bytes + MASKED_BYTES && zeros <= sizeof(struct rte_ether_hdr));
 	crc = head_crc(mask, ip, head, zeros);
-	return likely(covered_bytes == head) ? crc : crc32_gzip_refl(crc, ip + head, covered_bytes - head);
+	return likely(covered_bytes == head) ? crc : uroce_crc(crc, ip + head, covered_bytes - head);
 }
 
 uint32_t
@@ -294,7 +294,7 @@ uroce_icrc_head(const uint8_t *ip, uint32_t l3_bytes)
 uint32_t
 uroce_icrc_of_run(uint32_t head_crc, rte_be32_t change, const uint8_t *payload, uint32_t payload_bytes)
 {
-	return crc32_gzip_refl(head_crc ^ word_difference(change), payload, payload_bytes);
+	return uroce_crc(head_crc ^ word_difference(change), payload, payload_bytes);
 }
 
 uint32_t

@@ -3,7 +3,7 @@
  *
  * The CRC of a few blocks, both ways to compute it, against one computed bit by bit: every single
  * bit of every number of blocks, random data and masks, any alignment; and that a CRC goes on from
- * it.
+ * it. So for payloads: any length, alignment and CRC before them, and every bit of some.
  */
 
 #include <setjmp.h>
@@ -27,17 +27,34 @@ typedef uint32_t crc_fn(const uint8_t *data, const uint8_t *clear, const uint8_t
 static crc_fn *const ways[] = { uroce_crc_masked, uroce_crc_masked_portable };
 static const uint8_t none[ROOM];
 
-static uint32_t
-crc_bit_by_bit(const uint8_t *bytes, uint32_t len)
-{
-	uint32_t crc = 0;
+typedef uint32_t payload_fn(uint32_t crc, const uint8_t *data, uint32_t bytes);
 
+/* Of payloads: what the library takes on this machine, and what it may have left out for ISA-L's. */
+static payload_fn *const payload_ways[] = { uroce_crc, uroce_crc_wide };
+
+static bool
+can_payload(unsigned int way, uint32_t bytes)
+{
+	if (payload_ways[way] == uroce_crc_wide)
+		return uroce_crc_wide_can() && bytes > 0 && bytes % UROCE_CRC_STEP == 0;
+	return true;
+}
+
+static uint32_t
+crc_bit_by_bit_from(uint32_t crc, const uint8_t *bytes, uint32_t len)
+{
 	for (uint32_t i = 0; i < len; i++) {
 		crc ^= bytes[i];
 		for (unsigned int bit = 0; bit < 8; bit++)
 			crc = crc >> 1 ^ (crc & 1 ? 0xedb88320 : 0);
 	}
 	return ~crc;
+}
+
+static uint32_t
+crc_bit_by_bit(const uint8_t *bytes, uint32_t len)
+{
+	return crc_bit_by_bit_from(0, bytes, len);
 }
 
 /* A CRC is linear: who has these right has all. */
@@ -102,6 +119,46 @@ test_goes_on(void **state)
 	}
 }
 
+/* Each length up to some steps with what is left, those of MTUs, and by chance. */
+static void
+test_payloads(void **state)
+{
+	static const uint32_t mtus[] = { 1024, 2048, 4096 };
+	static uint8_t data[8192 + 64];
+	uint64_t random = 5;
+
+	for (unsigned int i = 0; i < sizeof(data); i++)
+		data[i] = (uint8_t)test_random(&random);
+	for (uint32_t n = 0; n < 4096; n++) {
+		const uint8_t *from = data + test_random(&random) % 64;
+		const uint32_t crc = (uint32_t)test_random(&random);
+		uint32_t bytes = n < 1024 ? n : (uint32_t)(test_random(&random) % 8192);
+
+		if (n % 4 == 3)
+			bytes = n < 2048 ? mtus[n % RTE_DIM(mtus)] : bytes & -(uint32_t)UROCE_CRC_STEP;
+		for (unsigned int i = 0; i < RTE_DIM(payload_ways); i++)
+			if (can_payload(i, bytes))
+				assert_int_equal(payload_ways[i](crc, from, bytes),
+						 crc_bit_by_bit_from(~crc, from, bytes));
+	}
+}
+
+static void
+test_payloads_every_bit(void **state)
+{
+	static uint8_t data[8 * UROCE_CRC_STEP];
+
+	for (uint32_t bytes = UROCE_CRC_STEP; bytes <= sizeof(data); bytes *= 2)
+		for (uint32_t bit = 0; bit < 8 * bytes; bit++) {
+			data[bit / 8] = (uint8_t)(1u << bit % 8);
+			for (unsigned int i = 0; i < RTE_DIM(payload_ways); i++)
+				if (can_payload(i, bytes))
+					assert_int_equal(payload_ways[i](~0u, data, bytes),
+							 crc_bit_by_bit(data, bytes));
+			data[bit / 8] = 0;
+		}
+}
+
 int
 main(void)
 {
@@ -109,6 +166,8 @@ main(void)
 		cmocka_unit_test(test_every_bit),
 		cmocka_unit_test(test_masks),
 		cmocka_unit_test(test_goes_on),
+		cmocka_unit_test(test_payloads),
+		cmocka_unit_test(test_payloads_every_bit),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
