@@ -4,6 +4,7 @@
  * The queue in front of a port: in order, with marks where it is long, and an end.
  */
 
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -32,6 +33,7 @@ static void
 test_queue(void **state)
 {
 	const unsigned int room = TEST_RING_FRAMES - 1, extra = 10;
+	unsigned int nb_marked = 0;
 	struct switch_port *p;
 	struct rte_mbuf *m;
 	struct world w;
@@ -50,6 +52,7 @@ test_queue(void **state)
 	for (unsigned int i = 0; i < room + UROCE_SWITCH_QUEUE; i++) {
 		bool marked = i >= room + UROCE_SWITCH_MARK && i % 3 != 0;
 
+		nb_marked += marked;
 		m = world_out(&w, 1);
 		assert_non_null(m);
 		assert_int_equal(m->hash.usr, i);
@@ -58,7 +61,48 @@ test_queue(void **state)
 		uroce_switch_port_send(p);
 	}
 	assert_null(world_out(&w, 1));
+	assert_int_equal(p->marked, nb_marked);
 	assert_int_equal(p->sent, room + UROCE_SWITCH_QUEUE);
+	world_stop(&w);
+}
+
+/* An ethdev takes all that comes, and all that has come counts. */
+static void
+test_receive(void **state)
+{
+	char name[RTE_ETH_NAME_MAX_LEN], its[RTE_ETH_NAME_MAX_LEN];
+	struct rte_mbuf *frames[3];
+	struct switch_port *p;
+	struct world w;
+
+	world_start(&w);
+	p = &w.s.ports[1];
+	assert_int_equal(rte_eth_promiscuous_get(p->id), 1);
+	for (unsigned int i = 0; i < 3; i++)
+		assert_int_equal(rte_ring_enqueue(w.rings[1].rx[0], world_frame(&w, 1, 2, 0, 0)), 0);
+	assert_int_equal(uroce_switch_port_receive(p, frames, 2), 2);
+	assert_int_equal(uroce_switch_port_receive(p, frames + 2, 2), 1);
+	assert_int_equal(p->received, 3);
+	assert_int_equal(p->received_bytes, 3 * 60);
+	rte_pktmbuf_free_bulk(frames, 3);
+	assert_int_equal(rte_eth_dev_get_name_by_port(p->id, its), 0);
+	uroce_switch_port_name(p, name);
+	assert_string_equal(name, its);
+	uroce_switch_port_name(&(struct switch_port){ .id = RTE_MAX_ETHPORTS }, name);
+	assert_string_equal(name, "");
+	world_stop(&w);
+}
+
+/* There is no such ethdev, or it has no such queues. */
+static void
+test_refused(void **state)
+{
+	struct switch_port p;
+	struct world w;
+
+	world_start(&w);
+	assert_int_equal(uroce_switch_port_open(&p, RTE_MAX_ETHPORTS, w.pool), -ENODEV);
+	assert_int_equal(uroce_switch_port_open(&p, w.rings[0].port_id, w.pool), -EBUSY); /* it is started */
 	world_stop(&w);
 }
 
@@ -145,6 +189,7 @@ test_stalled(void **state)
 static void
 test_memif(void **state)
 {
+	char name[RTE_ETH_NAME_MAX_LEN];
 	struct memif_link link;
 	struct memif_peer peer;
 	struct rte_mbuf *frame, *none;
@@ -155,6 +200,8 @@ test_memif(void **state)
 	p = &w.s.ports[1];
 	uroce_switch_port_close(p);
 	uroce_switch_port_open_memif(p, 1, w.pool);
+	uroce_switch_port_name(p, name);
+	assert_string_equal(name, "memif1");
 	assert_int_equal(uroce_switch_port_receive(p, &frame, 1), 0);
 	memif_peer_init(&peer, 1, 128);
 	memif_peer_join(&peer, &link);
@@ -189,6 +236,7 @@ test_memif(void **state)
 	assert_true(uroce_switch_port_watch(p, 0));
 	assert_int_equal(p->dropped, 2);
 	assert_true(p->up);
+	assert_false(uroce_switch_port_watch(p, 0)); /* that is seen once */
 	uroce_switch_port_detach(p);
 	assert_true(uroce_switch_port_watch(p, 0));
 	assert_false(p->up);
@@ -223,6 +271,8 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_queue),
+		cmocka_unit_test(test_receive),
+		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_shared),
 		cmocka_unit_test(test_share),
 		cmocka_unit_test(test_stalled),
