@@ -16,17 +16,20 @@
 
 #include "stale.h"
 
-#define VDEV "--vdev=net_memif"
+#define VDEV "--vdev="
+#define MEMIF "net_memif"
 #define SOCKET ",socket="
 
-/* @return false: it has none in the file system, or one whose name is too long to be any */
+/* Of --vdev, which may have been a word of its own. @return false: it has none in the file system, or one whose name is too long to be any */
 static bool
 server_of(const char *arg, struct sockaddr_un *address)
 {
 	const char *name = strstr(arg, SOCKET);
 	size_t bytes;
 
-	if (strncmp(arg, VDEV, strlen(VDEV)) != 0 || strstr(arg, ",role=server") == NULL ||
+	if (strncmp(arg, VDEV, strlen(VDEV)) == 0)
+		arg += strlen(VDEV);
+	if (strncmp(arg, MEMIF, strlen(MEMIF)) != 0 || strstr(arg, ",role=server") == NULL ||
 	    strstr(arg, ",socket-abstract=no") == NULL || name == NULL)
 		return false;
 	name += strlen(SOCKET);

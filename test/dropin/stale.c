@@ -4,6 +4,7 @@
  * Sockets that are removed, and those that are not.
  */
 
+#include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -26,10 +27,10 @@ static char directory[] = "/tmp/uroce-stale-XXXXXX";
 static char path[64];
 
 static int
-listen_there(void)
+listen_there(int type)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
-	int fd = socket(AF_UNIX, SOCK_SEQPACKET, 0);
+	int fd = socket(AF_UNIX, type, 0);
 
 	assert_true(fd >= 0);
 	strcpy(address.sun_path, path);
@@ -54,7 +55,7 @@ is_removed_by(const char *format)
 static void
 test_left(void **state)
 {
-	close(listen_there());
+	close(listen_there(SOCK_SEQPACKET));
 	assert_false(is_removed_by("--vdev=net_memif0,role=client,id=0,socket=@,socket-abstract=no"));
 	assert_false(is_removed_by("--vdev=net_memif0,role=server,id=0,socket=@"));
 	assert_false(is_removed_by("--vdev=net_memif0,role=server,id=0,socket=@,socket-abstract=yes"));
@@ -62,13 +63,34 @@ test_left(void **state)
 	assert_false(is_removed_by("--vdev=net_memif0,role=server,id=0,socket=@x,socket-abstract=no"));
 	assert_true(is_removed_by(SERVER));
 	assert_true(is_removed_by(SERVER));	/* there is none */
+	close(listen_there(SOCK_SEQPACKET));
+	assert_false(is_removed_by("net_other0,role=server,id=0,socket=@,socket-abstract=no"));
+	assert_true(is_removed_by(SERVER + strlen("--vdev=")));	/* a word of its own */
+}
+
+/* Of descriptors, the next one is the least that is free. */
+static int
+next_fd(void)
+{
+	int fd = open("/dev/null", O_RDONLY);
+
+	close(fd);
+	return fd;
 }
 
 static void
 test_in_use(void **state)
 {
-	int fd = listen_there();
+	int fd = listen_there(SOCK_SEQPACKET), next = next_fd();
 
+	for (unsigned int i = 0; i < 10; i++) {	/* its backlog is full before long */
+		errno = ECONNREFUSED;
+		assert_false(is_removed_by(SERVER));
+	}
+	assert_int_equal(next_fd(), next);
+	close(fd);
+	assert_true(is_removed_by(SERVER));
+	fd = listen_there(SOCK_STREAM);	/* somebody else's */
 	assert_false(is_removed_by(SERVER));
 	close(fd);
 	assert_true(is_removed_by(SERVER));
