@@ -6,12 +6,14 @@
 
 #include <errno.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -48,6 +50,7 @@ static void
 test_files(void **state)
 {
 	struct uroce_tree tree = { .root = root };
+	const mode_t mask = umask(077);	/* which is for others' files */
 	struct stat st;
 	char target[16] = "";
 
@@ -59,7 +62,10 @@ test_files(void **state)
 	uroce_tree_within(&tree, "c");
 	uroce_tree_device(&tree, "node");
 	assert_int_equal(tree.error, 0);
+	umask(mask);
 	assert_file("a/b/number", "0x00ab\n");
+	assert_int_equal(stat(AT_ROOT("a/b/number"), &st), 0);
+	assert_int_equal(st.st_mode & 0777, 0644);
 	assert_file("a/empty", "\n");
 	assert_int_equal(readlink(AT_ROOT("a/b/link"), target, sizeof(target) - 1), 4);
 	assert_string_equal(target, "../c");
@@ -74,8 +80,11 @@ static void
 test_errors(void **state)
 {
 	struct uroce_tree tree = { .root = root };
+	char longer[UROCE_VERBS_PATH_BYTES];
 	struct stat st;
 
+	memset(longer, 'x', sizeof(longer));
+	longer[sizeof(longer) - 1] = '\0';
 	uroce_tree_within(&tree, "d");
 	uroce_tree_put(&tree, "file", "%s", "once");
 	uroce_tree_put(&tree, "file", "%s", "twice");
@@ -91,6 +100,14 @@ test_errors(void **state)
 
 		assert_int_equal(lstat(AT_ROOT(names[i]), &st), -1);
 	}
+	uroce_tree_put(&tree, longer, "%s", "");
+	assert_int_equal(tree.error, EEXIST);
+	tree = (struct uroce_tree){ .root = root, .within = "d" };
+	uroce_tree_link(&tree, "file", "other");
+	assert_int_equal(tree.error, EEXIST);
+	tree = (struct uroce_tree){ .root = root, .within = "d" };
+	uroce_tree_device(&tree, "file");
+	assert_int_equal(tree.error, EEXIST);
 	tree = (struct uroce_tree){ .root = root };
 	uroce_tree_within(&tree, "d/file/f");
 	assert_int_equal(tree.error, ENOTDIR);
@@ -100,6 +117,44 @@ test_errors(void **state)
 	tree = (struct uroce_tree){ .root = root };
 	uroce_tree_within(&tree, "%0*d", UROCE_VERBS_PATH_BYTES - 1, 1);	/* with the root it is too long */
 	assert_int_equal(tree.error, ENAMETOOLONG);
+}
+
+/* A name is as long as one can be, and longer. */
+static void
+test_longest(void **state)
+{
+	struct uroce_tree tree = { .root = root };
+	char name[UROCE_VERBS_PATH_BYTES];
+	size_t room;
+
+	uroce_tree_within(&tree, "%0*d/%0*d", 200, 1, 200, 1);
+	assert_int_equal(tree.error, 0);
+	room = UROCE_VERBS_PATH_BYTES - (strlen(root) + 1 + strlen(tree.within) + 1);
+	memset(name, 'x', room);
+	name[room - 1] = '\0';
+	uroce_tree_put(&tree, name, "%s", "");
+	assert_int_equal(tree.error, 0);
+	name[room - 1] = 'x';
+	name[room] = '\0';
+	uroce_tree_put(&tree, name, "%s", "");
+	assert_int_equal(tree.error, ENAMETOOLONG);
+}
+
+/* What is written is seen to have been written. */
+static void
+test_no_room(void **state)
+{
+	struct uroce_tree tree = { .root = root };
+	struct rlimit most, none;
+
+	uroce_tree_within(&tree, "e");
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &most), 0);
+	none = (struct rlimit){ .rlim_max = most.rlim_max };
+	signal(SIGXFSZ, SIG_IGN);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &none), 0);
+	uroce_tree_put(&tree, "file", "%s", "text");
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &most), 0);
+	assert_int_equal(tree.error, EFBIG);
 }
 
 static int
@@ -123,6 +178,8 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_files),
 		cmocka_unit_test(test_errors),
+		cmocka_unit_test(test_longest),
+		cmocka_unit_test(test_no_room),
 	};
 
 	return cmocka_run_group_tests(tests, make_root, remove_root);
