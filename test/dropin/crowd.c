@@ -129,6 +129,27 @@ test_threads(void **state)
 	assert_false(uroce_crowd_is(&crowd, now_ns));
 }
 
+/* Where a thread may run is not asked for again at once either. */
+static void
+test_remembers_processors(void **state)
+{
+	cpu_set_t all, one;
+	uint64_t at_ns;
+
+	assert_int_equal(sched_getaffinity(0, sizeof(all), &all), 0);
+	if (CPU_COUNT(&all) == 1)
+		skip();
+	assert_false(is_crowd_of(1));
+	at_ns = now_ns;
+	CPU_ZERO(&one);
+	CPU_SET(sched_getcpu(), &one);
+	assert_int_equal(sched_setaffinity(0, sizeof(one), &one), 0);
+	assert_false(uroce_crowd_is(&crowd, at_ns + UROCE_VERBS_CROWD_NS - 1));
+	assert_true(uroce_crowd_is(&crowd, at_ns + UROCE_VERBS_CROWD_NS));
+	assert_int_equal(sched_setaffinity(0, sizeof(all), &all), 0);
+	now_ns = at_ns + UROCE_VERBS_CROWD_NS;
+}
+
 static void
 test_nonsense(void **state)
 {
@@ -169,6 +190,7 @@ main(void)
 		cmocka_unit_test(test_count),
 		cmocka_unit_test(test_one),
 		cmocka_unit_test(test_threads),
+		cmocka_unit_test(test_remembers_processors),
 		cmocka_unit_test(test_nonsense),
 		cmocka_unit_test(test_no_file),
 		cmocka_unit_test(test_remembers),

@@ -23,6 +23,7 @@ static struct uroce_pace pace;
 static int
 setup(void **state)
 {
+	pace = (struct uroce_pace){ 0 };
 	uroce_pace_init(&pace, BUSY_NS, START_NS);
 	return 0;
 }
@@ -64,6 +65,8 @@ test_idle(void **state)
 	uint64_t now_ns = START_NS + UROCE_VERBS_IDLE_NS, ns = 0;
 	unsigned int looks = 0;
 
+	assert_int_equal(uroce_pace_step(&pace, now_ns - 1, 0, false), UROCE_VERBS_MAX_SLEEP_NS);
+	assert_int_equal(uroce_pace_step(&pace, now_ns, 0, false), UROCE_VERBS_IDLE_SLEEP_NS);
 	for (uint64_t end_ns = now_ns + 10000000000ull; now_ns < end_ns; looks++) {
 		ns = uroce_pace_step(&pace, now_ns, 0, false);
 		assert_true(ns >= UROCE_VERBS_MIN_SLEEP_NS);
@@ -129,6 +132,33 @@ test_spare(void **state)
 	assert_int_equal(uroce_pace_spare(&pace, now_ns, false), BUSY_NS / UROCE_VERBS_SLEEP_PART);
 	now_ns = polled_for(now_ns, UROCE_VERBS_SPARED_NS);
 	assert_int_equal(uroce_pace_spare(&pace, now_ns, true), UROCE_VERBS_MAX_SLEEP_NS);
+}
+
+/* That he has polled since the last look is known, and nothing of the time before that. */
+static void
+test_spared(void **state)
+{
+	uroce_pace_spare(&pace, START_NS + 10, false);
+	uroce_pace_spare(&pace, START_NS + 30, false);
+	assert_int_equal(pace.spared_ns, 30);
+	uroce_pace_step(&pace, START_NS + 130, 0, false);	/* that halves it */
+	uroce_pace_spare(&pace, START_NS + 140, false);
+	assert_int_equal(pace.spared_ns, 15 + 10);
+}
+
+/* He has polled just as long as is enough. */
+static void
+test_just_spared(void **state)
+{
+	uint64_t half_ns = UROCE_VERBS_SPARED_NS / 2;
+
+	uroce_pace_spare(&pace, START_NS + BUSY_NS, false);
+	uroce_pace_wake(&pace, START_NS + BUSY_NS);
+	assert_int_equal(uroce_pace_spare(&pace, START_NS + BUSY_NS, false), BUSY_NS / UROCE_VERBS_SLEEP_PART);
+	uroce_pace_spare(&pace, START_NS + half_ns - 1, false);
+	assert_false(uroce_pace_trusts(&pace));
+	uroce_pace_spare(&pace, START_NS + half_ns, false);
+	assert_true(uroce_pace_trusts(&pace));
 }
 
 /* Once he did not get to it, and frames lay there: the thread gives the core back, and is not back on it until then. */
@@ -197,6 +227,8 @@ main(void)
 		cmocka_unit_test_setup(test_wake, setup),
 		cmocka_unit_test_setup(test_never_busy, setup),
 		cmocka_unit_test_setup(test_spare, setup),
+		cmocka_unit_test_setup(test_spared, setup),
+		cmocka_unit_test_setup(test_just_spared, setup),
 		cmocka_unit_test_setup(test_missed, setup),
 		cmocka_unit_test_setup(test_by_turns, setup),
 		cmocka_unit_test_setup(test_stopped, setup),

@@ -6,6 +6,7 @@
  */
 
 #include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -45,6 +46,7 @@ static bool shared, up, held;
 static unsigned int watched, stops, starts, refused, departures;
 static rte_eal_alarm_callback callback;
 static void *callback_arg;
+static unsigned int alarms;
 static int alarm_error;
 
 int
@@ -121,14 +123,19 @@ rte_eal_alarm_set(uint64_t us, rte_eal_alarm_callback cb, void *arg)
 	assert_int_equal(us, UROCE_VERBS_REJOIN_US);
 	callback = cb;
 	callback_arg = arg;
+	alarms++;
 	return alarm_error;
 }
 
 static void
 look(unsigned int times)
 {
-	while (times-- > 0)
+	while (times-- > 0) {
+		unsigned int before = alarms;
+
 		callback(callback_arg);
+		assert_int_equal(alarms, before + 1);	/* for the next look */
+	}
 }
 
 /* A server's socket, another one each time. */
@@ -230,6 +237,31 @@ test_late(void **state)
 	uroce_rejoin_watch(&port.dev.vctx.context, 0);
 	look(1);
 	assert_int_equal(starts, 1);
+}
+
+/* The first one has taken it, and has gone before anybody looked: it is not there to be asked. */
+static void
+test_gone(void **state)
+{
+	uroce_rejoin_watch(&port.dev.vctx.context, 0);
+	up = false;
+	look(LOOKS);
+	assert_int_equal(starts, 0);
+	new_socket();
+	look(1);
+	assert_int_equal(starts, 1);
+}
+
+/* What is in its place is something else. */
+static void
+test_no_socket(void **state)
+{
+	uroce_rejoin_watch(&port.dev.vctx.context, 0);
+	up = false;
+	unlink(place.sun_path);
+	close(open(place.sun_path, O_CREAT | O_WRONLY, 0600));
+	look(LOOKS);
+	assert_int_equal(stops, 0);
 }
 
 static void
@@ -340,6 +372,24 @@ test_departures(void **state)
 	assert_tells(false);
 }
 
+/* Each has one of its own, until there is none. */
+static void
+test_many(void **state)
+{
+	void *args_before = NULL;
+	unsigned int i;
+
+	for (i = 0; i <= UROCE_MAX_DEVICES; i++) {
+		callback = NULL;
+		uroce_rejoin_watch(&port.dev.vctx.context, 0);
+		if (callback == NULL)
+			break;
+		assert_true(callback_arg != args_before);
+		args_before = callback_arg;
+	}
+	assert_in_range(i, 2, UROCE_MAX_DEVICES);
+}
+
 int
 main(void)
 {
@@ -347,10 +397,13 @@ main(void)
 		cmocka_unit_test_setup(test_replaced, setup),
 		cmocka_unit_test_setup(test_turned_away, setup),
 		cmocka_unit_test_setup(test_late, setup),
+		cmocka_unit_test_setup(test_gone, setup),
+		cmocka_unit_test_setup(test_no_socket, setup),
 		cmocka_unit_test_setup(test_not_a_client, setup),
 		cmocka_unit_test_setup(test_others, setup),
 		cmocka_unit_test_setup(test_departures, setup),
 		cmocka_unit_test_setup(test_no_memory, setup),
+		cmocka_unit_test_setup(test_many, setup),	/* the last one: nobody gives his back */
 	};
 
 	return cmocka_run_group_tests(tests, group_setup, group_teardown);
