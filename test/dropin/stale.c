@@ -65,7 +65,7 @@ test_left(void **state)
 	assert_true(is_removed_by(SERVER));	/* there is none */
 	close(listen_there(SOCK_SEQPACKET));
 	assert_false(is_removed_by("net_other0,role=server,id=0,socket=@,socket-abstract=no"));
-	assert_true(is_removed_by(SERVER + strlen("--vdev=")));	/* a word of its own */
+	assert_true(is_removed_by(&SERVER[strlen("--vdev=")]));	/* a word of its own */
 }
 
 /* Of descriptors, the next one is the least that is free. */

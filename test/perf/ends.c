@@ -15,6 +15,7 @@
 #include "ends.h"
 
 #define ROUNDS 20000
+#define LOOKS  100
 
 static struct perf_end ends[2];
 
@@ -44,13 +45,15 @@ test_visit(void **state)
 	assert_int_equal(uroce_perf_ends_visit(note, &seen), 0);
 }
 
-/* It is whole, which its maker undoes when it has been removed. */
+/* It is whole all the time, which its maker undoes when it has been removed. */
 static void
 check(struct perf_end *end, void *arg)
 {
 	unsigned int *wrong = arg;
 
-	*wrong += !end->server || end->slots != 77;
+	for (unsigned int i = 0; i < LOOKS; i++)
+		*wrong += !__atomic_load_n(&end->server, __ATOMIC_RELAXED) ||
+			  __atomic_load_n(&end->slots, __ATOMIC_RELAXED) != 77;
 }
 
 static void *

@@ -102,6 +102,8 @@ test_between_processes(void **state)
 	row.floor.mops = 0;
 	row.floor.rtt_ns = 0;
 	expect(&row, 65536 * 8 / 100e9 * 1e5, PERF_BOUND_BYTES);
+	row.params.size = 4096;
+	expect(&row, 4096 * 8 / 100e9 * 1e5, PERF_BOUND_BYTES);
 	row.params.size = 4095; /* of what bounds less than a packet nothing is known */
 	expect(&row, 0, PERF_BOUND_NONE);
 	row = base;

@@ -14,6 +14,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "closer.h"
@@ -63,6 +68,65 @@ test_end(void **state)
 		expect_closed(ends[i][1]);
 }
 
+static bool
+is_open(int fd)
+{
+	return fcntl(fd, F_GETFD) != -1;
+}
+
+/* The pipe is closed at both ends, though nobody waits for the thread. */
+static void
+test_nothing_left(void **state)
+{
+	const struct timespec ms = { .tv_nsec = 1000000 };
+	int ends[2];
+
+	assert_int_equal(pipe(ends), 0); /* the next two will have these numbers */
+	close(ends[0]);
+	close(ends[1]);
+	assert_int_equal(uroce_switch_closer_start(), 0);
+	assert_true(is_open(ends[0]) && is_open(ends[1]));
+	uroce_switch_closer_stop();
+	while (is_open(ends[0]) || is_open(ends[1]))
+		nanosleep(&ms, NULL);
+	uroce_switch_closer_stop(); /* there is none */
+}
+
+/* Signals find the main thread, and it has those that it had. */
+static void
+test_signals(void **state)
+{
+	sigset_t before, after, one, pending;
+
+	sigemptyset(&one);
+	sigaddset(&one, SIGUSR1);
+	pthread_sigmask(SIG_SETMASK, NULL, &before);
+	assert_int_equal(uroce_switch_closer_start(), 0);
+	pthread_sigmask(SIG_BLOCK, &one, &after);
+	assert_int_equal(sigismember(&before, SIGUSR1), 0); /* the tests before this one have changed nothing either */
+	for (int i = 1; i < NSIG; i++)
+		assert_int_equal(sigismember(&before, i), sigismember(&after, i));
+	assert_int_equal(kill(getpid(), SIGUSR1), 0); /* it would end the process */
+	close_pipe();
+	assert_int_equal(sigpending(&pending), 0);
+	assert_int_equal(sigismember(&pending, SIGUSR1), 1);
+	assert_int_equal(sigwaitinfo(&one, NULL), SIGUSR1);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	uroce_switch_closer_stop();
+}
+
+static void
+test_refused(void **state)
+{
+	struct rlimit most, none;
+
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &most), 0);
+	none = (struct rlimit){ .rlim_max = most.rlim_max };
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	assert_int_equal(uroce_switch_closer_start(), -EMFILE);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &most), 0);
+}
+
 /* At once. */
 static void
 test_without(void **state)
@@ -82,6 +146,9 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_thread),
 		cmocka_unit_test(test_end),
+		cmocka_unit_test(test_nothing_left),
+		cmocka_unit_test(test_signals),
+		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_without),
 	};
 

@@ -13,7 +13,9 @@
 
 #include <cmocka.h>
 
+#include <fcntl.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "eal.h"
@@ -185,6 +187,26 @@ test_small_mbufs(void **state)
 	rte_mempool_free(small);
 }
 
+/* Where there are no mbufs, frames wait where they are. */
+static void
+test_no_mbufs(void **state)
+{
+	struct rte_mempool *few = rte_pktmbuf_pool_create("test_few", 3, 0, 0, RTE_PKTMBUF_HEADROOM + 64,
+							  SOCKET_ID_ANY);
+
+	assert_non_null(few);
+	for (uint16_t i = 0; i < 5; i++)
+		memif_peer_fill(&peer, i, (uint8_t)i, 60, false);
+	memif_peer_publish(&peer, 5);
+	assert_int_equal(uroce_memif_link_receive(&joined, few, frames, UROCE_BURST), 3);
+	assert_int_equal(peer.out->tail, 3);
+	rte_pktmbuf_free_bulk(frames, 3);
+	assert_int_equal(uroce_memif_link_receive(&joined, few, frames, UROCE_BURST), 2);
+	assert_int_equal(*rte_pktmbuf_mtod(frames[1], uint8_t *), 4);
+	rte_pktmbuf_free_bulk(frames, 2);
+	rte_mempool_free(few);
+}
+
 /* What does not fit yet waits; what never will says so. */
 static void
 test_room(void **state)
@@ -300,6 +322,7 @@ test_slot_out(void **state)
 		assert_int_equal(receive(), 1); /* the one before it */
 		rte_pktmbuf_free(frames[0]);
 		expect_fault("slot");
+		assert_int_equal(joined.malformed, 0);
 		stop(NULL);
 		start(NULL);
 	}
@@ -350,6 +373,33 @@ test_noise(void **state)
 		stop(NULL);
 		start(NULL);
 	}
+}
+
+/* Of a client that has gone nothing is left: neither its memory nor descriptors; and nothing else goes with it. */
+static void
+test_given_back(void **state)
+{
+	int out = dup(peer.wake), in = dup(peer.wake);
+	struct memif_link link;
+	void *at;
+
+	uroce_memif_link_init(&link);
+	assert_int_equal(uroce_memif_region_add(&link.regions, peer.memory, peer.bytes), 0);
+	at = link.regions.at[0].addr;
+	assert_null(uroce_memif_link_add_ring(&link, &peer.rings[0], out));
+	assert_null(uroce_memif_link_add_ring(&link, &peer.rings[1], in));
+	assert_int_equal(fcntl(in, F_GETFD), -1); /* nobody is woken there */
+	assert_int_not_equal(fcntl(out, F_GETFD), -1);
+	for (unsigned int i = 0; i < UROCE_SWITCH_RINGS; i++) {
+		assert_int_equal(link.in[i].wake, i == 0 ? out : -1);
+		assert_int_equal(link.out[i].wake, -1);
+	}
+	uroce_memif_link_fini(&link);
+	assert_int_equal(fcntl(out, F_GETFD), -1);
+	assert_int_equal(msync(at, peer.bytes, MS_ASYNC), -1);
+	assert_int_equal(link.nb_in, 0);
+	assert_int_equal(link.in[0].wake, -1);
+	assert_null(link.fault);
 }
 
 static void
@@ -421,6 +471,11 @@ test_many_rings(void **state)
 			assert_int_equal(link.in[i].next, taken);
 	}
 	assert_int_equal(uroce_memif_link_receive(&link, pool, frames, 1), 0);
+	for (uint16_t i = 3; i < 6; i++)
+		memif_peer_fill(&peer, i, 1, 60, false);
+	memif_peer_publish(&peer, 3);
+	assert_int_equal(uroce_memif_link_receive(&link, pool, frames, 4), 4); /* of two rings */
+	rte_pktmbuf_free_bulk(frames, 4);
 	uroce_memif_link_fini(&link);
 }
 
@@ -443,6 +498,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_begin, start, stop),
 		cmocka_unit_test_setup_teardown(test_slots, start, stop),
 		cmocka_unit_test_setup_teardown(test_small_mbufs, start, stop),
+		cmocka_unit_test_setup_teardown(test_no_mbufs, start, stop),
 		cmocka_unit_test_setup_teardown(test_room, start, stop),
 		cmocka_unit_test_setup_teardown(test_malformed, start, stop),
 		cmocka_unit_test_setup_teardown(test_fault, start, stop),
@@ -451,6 +507,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_slot_out, start, stop),
 		cmocka_unit_test_setup_teardown(test_slot_in, start, stop),
 		cmocka_unit_test_setup_teardown(test_noise, start, stop),
+		cmocka_unit_test_setup_teardown(test_given_back, start, stop),
 		cmocka_unit_test_setup_teardown(test_rings, start, stop),
 		cmocka_unit_test_setup_teardown(test_many_rings, start, stop),
 		cmocka_unit_test_setup_teardown(test_wake, start, stop),

@@ -80,12 +80,17 @@ test_refused(void **state)
 	assert_int_equal(uroce_memif_region_add(&r, pipes[0], BYTES), -EPERM);
 	close(pipes[0]);
 	close(pipes[1]);
+	file = memory(F_SEAL_SHRINK | F_SEAL_WRITE); /* where the rings could not be written */
+	assert_int_equal(uroce_memif_region_add(&r, file, BYTES), -EPERM);
+	assert_int_equal(r.count, 0);
+	close(file);
 	file = open("/proc/self/exe", O_RDONLY);
 	assert_int_equal(uroce_memif_region_add(&r, file, 100), -EPERM);
 	close(file);
 	assert_int_equal(ftruncate(fd, (off_t)UROCE_SWITCH_REGION_BYTES + 1), 0); /* it may grow */
 	assert_int_equal(uroce_memif_region_add(&r, fd, UROCE_SWITCH_REGION_BYTES + 1), -ENOSPC);
-	for (unsigned int i = 0; i < UROCE_SWITCH_REGIONS; i++)
+	assert_int_equal(uroce_memif_region_add(&r, fd, UROCE_SWITCH_REGION_BYTES), 0);
+	for (unsigned int i = 1; i < UROCE_SWITCH_REGIONS; i++)
 		assert_int_equal(uroce_memif_region_add(&r, fd, BYTES), 0);
 	assert_int_equal(uroce_memif_region_add(&r, fd, BYTES), -ENOSPC);
 	uroce_memif_regions_drop(&r);

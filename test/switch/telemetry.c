@@ -33,6 +33,11 @@ world_busy(struct world *w)
 	world_in(w, 0, m);
 	for (unsigned int i = 1; i < WORLD_PORTS; i++)
 		rte_pktmbuf_free(world_out(w, i));
+	w->s.ports[0].sent = 101;
+	w->s.ports[0].sent_bytes = 102;
+	w->s.ports[0].dropped = 103;
+	w->s.ports[0].marked = 104;
+	w->s.ports[0].forged = 105;
 	uroce_switch_port_close(&w->s.ports[3]);
 	uroce_switch_port_open_memif(&w->s.ports[3], 3, w->pool);
 }
@@ -48,7 +53,7 @@ test_telemetry(void **state)
 	telemetry_open();
 	telemetry_expect_null("/uroce_switch/info");
 	uroce_switch_telemetry_start(&w.s, &refused);
-	telemetry_expect("/uroce_switch/list", "\"memif3\"");
+	telemetry_expect("/uroce_switch/list", "\"memif3\"]");
 	telemetry_expect("/uroce_switch/info", "\"stations\":1");
 	assert_int_equal(telemetry_number("ports"), WORLD_PORTS);
 	assert_int_equal(telemetry_number("clients_refused"), 7);
@@ -58,7 +63,12 @@ test_telemetry(void **state)
 	telemetry_ask("/uroce_switch/port,%s", name);
 	assert_int_equal(telemetry_number("received"), 2);
 	assert_int_equal(telemetry_number("received_bytes"), 120);
+	assert_int_equal(telemetry_number("sent"), 101);
+	assert_int_equal(telemetry_number("sent_bytes"), 102);
+	assert_int_equal(telemetry_number("dropped"), 103);
+	assert_int_equal(telemetry_number("marked"), 104);
 	assert_int_equal(telemetry_number("malformed"), 1);
+	assert_int_equal(telemetry_number("forged"), 105);
 	telemetry_expect_null("/uroce_switch/port");
 	telemetry_expect_null("/uroce_switch/port,nobody");
 	uroce_switch_telemetry_stop();
@@ -92,7 +102,8 @@ test_report(void **state)
 	line = strchr(text, '\n');
 	assert_non_null(line);
 	assert_non_null(strstr(line, "up "));
-	assert_non_null(strstr(line, " 120 "));
+	assert_non_null(strstr(line, "           2             120          101             102        103        104"
+				     "          1        105\n"));
 	assert_non_null(strstr(line, "memif3 "));
 	assert_non_null(strstr(line, "1 stations, 0 not learned, 9 clients refused"));
 	world_stop(&w);
