@@ -14,7 +14,6 @@
 #include <rte_malloc.h>
 
 #include "port/agent.h"
-#include "port/departure.h"
 #include "port/link.h"
 #include "uroce.h"
 #include "verbs/gsi.h"
@@ -333,7 +332,7 @@ uroce_agent_create(struct uroce_port *port)
 		return NULL;
 	}
 	a->port = port;
-	a->departures = __atomic_load_n(&port->departures, __ATOMIC_RELAXED);
+	a->departures = uroce_departures_now(port);
 	STAILQ_INIT(&a->unsent);
 	ret = queues_create(a);
 	if (ret == 0)

@@ -12,6 +12,7 @@
 #include <sys/queue.h>
 
 #include "cm/service.h"
+#include "port/departure.h"
 #include "port/port.h"
 
 enum uroce_agent_counter {
@@ -38,7 +39,7 @@ struct uroce_agent {
 	struct ibv_qp *qp;
 	struct ibv_mr *mr;
 	uint8_t *buffers;
-	uint64_t departures; /* of the port's, those that the CM knows of */
+	struct uroce_departures departures; /* of the port's, those that the CM knows of */
 	bool gone;        /* its device has been pulled out, and its IDs told */
 	uint32_t sending; /* posted and not completed */
 	uint32_t unsent_count;

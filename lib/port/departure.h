@@ -12,16 +12,37 @@
 #include <stdint.h>
 
 #include "cm/cm.h"
-#include "port/port.h"
+#include "port/rx.h"
+#include "wire/departure.h"
+
+/* What the CM has been told of. Under uroce_cm_lock. */
+struct uroce_departures {
+	uint64_t of_all;
+	uint64_t of_neighbours;
+};
 
 /** Everybody that the port leads to has gone; who comes in their place, comes after this. Any thread. */
 void uroce_depart_all(struct uroce_port *port);
 
+/** Of one neighbour, as a switch says; there is a whole Ethernet header. Worker, within a poll. */
+enum uroce_verdict uroce_departure_receive(const struct uroce_rx *rx);
+/** May a frame to this group be one that says so? */
+static inline bool
+uroce_departure_may_be(const struct uroce_port *port, const struct rte_ether_addr *dst)
+{
+	const struct rte_ether_addr group = uroce_departure_group();
+
+	return port->at_process && rte_is_same_ether_addr(dst, &group);
+}
+
+/** As many as there have been until now. */
+struct uroce_departures uroce_departures_now(const struct uroce_port *port);
 /**
  * Has anybody gone since `seen`, who is still there for the CM? Then tell it.
  * What a successor has sent must have been read before this is called, and given to the CM afterwards: then it is
  * no connection of his that is hung up, and none of before stays. Under uroce_cm_lock.
  */
-void uroce_departures_tell(struct uroce_port *port, struct uroce_cm *cm, uint64_t *seen, uint64_t now_ns);
+void uroce_departures_tell(struct uroce_port *port, struct uroce_cm *cm, struct uroce_departures *seen,
+			   uint64_t now_ns);
 
 #endif /* UROCE_PORT_DEPARTURE_H */

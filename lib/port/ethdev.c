@@ -205,6 +205,7 @@ start(struct uroce_port *port, const struct uroce_port_conf *conf)
 		return ret;
 	}
 	port->mtu = mtu.mtu;
+	port->at_process = strcmp(info.driver_name, "net_memif") == 0;
 	ret = configure(port, &info, mtu.configured);
 	if (ret == 0)
 		ret = mac_init(port);

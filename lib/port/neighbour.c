@@ -143,6 +143,8 @@ add(struct uroce_neighbours *t, const uint8_t addr[16])
 	n = &t->entries[position];
 	memcpy(n->addr, addr, sizeof(n->addr));
 	n->wanted_ns = 0;
+	n->known = 0;
+	n->departed = 0;
 	ask(n);
 	return n;
 }
@@ -272,6 +274,7 @@ uroce_neighbour_learn(struct uroce_neighbours *t, const uint8_t addr[16],
 	if (n->lladdr == word && (how & UROCE_NEIGHBOUR_SOLICITED) == 0)
 		goto unlock;
 	__atomic_store_n(&n->lladdr, word, __ATOMIC_RELEASE);
+	n->known = word;
 	n->state = UROCE_NEIGHBOUR_REACHABLE;
 	n->probes = 0;
 	n->due_ns = now_ns + UROCE_NEIGHBOUR_AGE_NS;
@@ -362,4 +365,43 @@ uroce_neighbours_link(struct uroce_neighbours *t, bool up)
 		ask(n);
 	}
 	rte_spinlock_unlock(&t->lock);
+}
+
+bool
+uroce_neighbours_depart(struct uroce_neighbours *t, const struct rte_ether_addr *mac)
+{
+	const uint64_t word = uroce_neighbour_mac_word(mac);
+	bool found = false;
+	uint64_t now;
+
+	if (!rte_is_valid_assigned_ether_addr(mac))
+		return false;
+	rte_spinlock_lock(&t->lock);
+	now = t->departures + 1;
+	for (uint32_t i = 0; i < t->capacity; i++) {
+		struct uroce_neighbour *n = &t->entries[i];
+
+		if (n->state == UROCE_NEIGHBOUR_FREE || n->known != word)
+			continue;
+		n->departed = now;
+		found = true;
+	}
+	/* pairs with the acquire in uroce_departures_now() */
+	if (found)
+		__atomic_store_n(&t->departures, now, __ATOMIC_RELEASE);
+	rte_spinlock_unlock(&t->lock);
+	return found;
+}
+
+bool
+uroce_neighbour_departed(struct uroce_neighbours *t, const uint8_t addr[16], uint64_t since)
+{
+	const struct uroce_neighbour *n;
+	bool departed;
+
+	rte_spinlock_lock(&t->lock);
+	n = find(t, addr);
+	departed = n != NULL && n->departed > since;
+	rte_spinlock_unlock(&t->lock);
+	return departed;
 }

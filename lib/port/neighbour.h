@@ -32,6 +32,8 @@ enum uroce_neighbour_state {
 struct uroce_neighbour {
 	uint64_t lladdr;    /* MAC in the first 6 bytes, 0: unknown. Under lock: release; workers:
 			       relaxed */
+	uint64_t known;     /* the last that it was; 0: none */
+	uint64_t departed;  /* departures of the table's, with that of who had this MAC; 0: he has not */
 	uint8_t addr[16];   /* IPv4 as ::ffff:a.b.c.d; constant while in use */
 	uint64_t due_ns;    /* next probe, or end of its age */
 	uint64_t wanted_ns; /* until then by uroce_neighbour_ask() */
@@ -48,6 +50,7 @@ struct uroce_neighbours {
 	struct uroce_neighbour *entries;
 	uint32_t capacity;
 	uint32_t nb_pending; /* frames that wait, of all entries; under lock */
+	uint64_t departures; /* of addresses that are here; under lock: release, others: acquire */
 	uint64_t dropped;    /* frames; under lock, relaxed read */
 };
 
@@ -117,6 +120,11 @@ unsigned int uroce_neighbours_due(struct uroce_neighbours *t, uint64_t now_ns,
 /** The port's link has gone: behind the next one may be others with the same addresses, so none is known any more. It has
  * come: who is not known is due for a probe. */
 void uroce_neighbours_link(struct uroce_neighbours *t, bool up);
+
+/** Who has this MAC has gone for good, with all addresses that he had. @return had he any? */
+bool uroce_neighbours_depart(struct uroce_neighbours *t, const struct rte_ether_addr *mac);
+/** Was that so of this address after so many departures of the table? */
+bool uroce_neighbour_departed(struct uroce_neighbours *t, const uint8_t addr[16], uint64_t since);
 
 static inline uint64_t
 uroce_neighbour_mac_word(const struct rte_ether_addr *mac)

@@ -58,6 +58,7 @@ struct uroce_port {
 	uint16_t mtu;  /* Ethernet's */
 	uint16_t nb_queues;
 	bool multi_seg;   /* the port sends chains of mbufs */
+	bool at_process;  /* the other end of the link is a process of this host: a peer, or a switch */
 	bool no_loopback; /* reaches other devices of the process through the port only */
 	int numa_node;
 	uint64_t owner; /* ethdev's owner id; RTE_ETH_DEV_NO_OWNER: not ours, for ethdev */
@@ -77,7 +78,7 @@ struct uroce_port {
 	bool removed;             /* the device is gone */
 	uint64_t link_downed;     /* how often it has gone; others: relaxed read */
 	uint64_t link_due_ns;     /* worker 0: rw */
-	uint64_t departures;      /* atomic: how often everybody has gone */
+	uint64_t departures;      /* atomic: how often everybody has gone; others are neighbours' */
 	uint64_t polled_ns;       /* atomic: poll() of ops.c has moved frames */
 
 	/* control threads */

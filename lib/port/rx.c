@@ -10,6 +10,7 @@
 
 #include <rte_ip.h>
 
+#include "port/departure.h"
 #include "port/rx.h"
 
 #define ALL_HOSTS RTE_IPV4(224u, 0, 0, 1)
@@ -49,7 +50,7 @@ l2_check(const struct uroce_rx *rx)
 	if (likely(rte_is_same_ether_addr(dst, &rx->q->port->mac)))
 		return UROCE_OK;
 	if (rte_is_broadcast_ether_addr(dst) || uroce_addresses_listen(rx->own, dst) ||
-	    uroce_addresses_may_be_group(rx->own, dst))
+	    uroce_addresses_may_be_group(rx->own, dst) || uroce_departure_may_be(rx->q->port, dst))
 		return UROCE_OK;
 	return UROCE_DROP_L2_ADDRESS;
 }
@@ -232,5 +233,7 @@ uroce_rx_frame(struct uroce_port_queue *q, struct rte_mbuf *m, uint64_t now_ns,
 		return ipv6_receive(&rx, p);
 	if (ether_type == rte_cpu_to_be_16(RTE_ETHER_TYPE_ARP))
 		return uroce_arp_receive(&rx);
+	if (ether_type == rte_cpu_to_be_16(UROCE_DEPARTURE_ETHERTYPE))
+		return uroce_departure_receive(&rx);
 	return UROCE_DROP_ETHERTYPE;
 }

@@ -37,6 +37,9 @@
 	"c000 12b7 0120 0000"                                        \
 	"64 00 ffff 00 000001 00 000001 80010000 00 000001 Z256 00000000"
 
+/* A switch says that the peer has gone. */
+#define GONE "0180c200000e P 88b5 75726f63 0001 P Z34"
+
 static const char *const cidrs[] = { "10.0.0.1/24", NULL };
 static struct tap tap;
 static struct uroce_agent *agent;
@@ -158,6 +161,91 @@ test_before(void **state)
 	assert_int_equal(peer->state, UROCE_CM_ESTABLISHED);
 }
 
+/* The peer's address is known, as it is to who has a connection with it. */
+static struct uroce_neighbour *
+meet_peer(void)
+{
+	struct rte_mbuf *frames[UROCE_NEIGHBOUR_PENDING];
+	struct uroce_neighbour *n;
+	struct rte_ether_addr mac;
+	uint8_t gid[16];
+
+	uroce_gid_from_ipv4(gid, htonl(PEER));
+	assert_int_equal(rte_ether_unformat_addr(TAP_PEER, &mac), 0);
+	n = uroce_neighbour_get(&tap.port->neighbours, gid);
+	assert_non_null(n);
+	assert_int_equal(uroce_neighbour_learn(&tap.port->neighbours, gid, &mac, UROCE_NEIGHBOUR_SOLICITED, now_ns,
+					       frames), 0);
+	return n;
+}
+
+static void
+test_one(void **state)
+{
+	struct uroce_neighbour *n = meet_peer();
+	const struct uroce_cm_conn *peer = connected_to(PEER), *other = connected_to(PEER + 1);
+	const struct uroce_cm_conn *self = connected_to(SELF);
+	uint8_t frame[TAP_BYTES];
+	size_t bytes = tap_frame(&tap, frame, GONE);
+
+	tap.port->at_process = true;
+	uroce_agent_round(agent, now_ns);
+	assert_int_equal(peer->state, UROCE_CM_ESTABLISHED);
+	tap_send(&tap, frame, bytes);
+	uroce_agent_round(agent, now_ns);
+	assert_int_equal(peer->state, UROCE_CM_TIMEWAIT);
+	assert_int_equal(other->state, UROCE_CM_ESTABLISHED);
+	assert_int_equal(self->state, UROCE_CM_ESTABLISHED);
+	/* a successor, with all of the first one's addresses, who has spoken before the CM is told */
+	peer = connected_to(PEER);
+	other = connect_to(PEER);
+	tap_send(&tap, frame, bytes);
+	answer(other);
+	uroce_agent_round(agent, now_ns);
+	assert_int_equal(peer->state, UROCE_CM_TIMEWAIT);
+	assert_int_equal(other->state, UROCE_CM_REP_RCVD);
+	uroce_neighbour_put(&tap.port->neighbours, n, now_ns);
+}
+
+/* What nobody but a switch could have sent, and nothing else. */
+static void
+test_false(void **state)
+{
+	static const struct {
+		const char *text, *counter;
+	} frames[] = {
+		{ "M P 88b5 75726f63 0001 P Z34", "drop_ethertype" },
+		{ "ffffffffffff P 88b5 75726f63 0001 P Z34", "drop_ethertype" },
+		{ "0180c200000f P 88b5 75726f63 0001 P Z34", "drop_l2_address" },
+		{ "0180c200000e P 88b6 75726f63 0001 P Z34", "drop_ethertype" },
+		{ "0180c200000e P 88b5 75726f64 0001 P Z34", "drop_ethertype" },
+		{ "0180c200000e P 88b5 75726f63 0002 P Z34", "drop_ethertype" },
+		{ "0180c200000e P 88b5 75726f63 0001 0200000000", "drop_l2_short" },
+		{ "0180c200000e P 8100 0005 88b5 75726f63 0001 P Z30", "drop_vlan" },
+	};
+	struct uroce_neighbour *n = meet_peer();
+	const struct uroce_cm_conn *peer = connected_to(PEER);
+	uint8_t frame[TAP_BYTES];
+
+	tap.port->at_process = true;
+	rte_pktmbuf_free(tap_receive(&tap)); /* the REQ */
+	for (unsigned int i = 0; i < RTE_DIM(frames); i++)
+		tap_expect_drop(&tap, frame, tap_frame(&tap, frame, frames[i].text), frames[i].counter);
+	tap.port->at_process = false; /* over a network */
+	tap_expect_drop(&tap, frame, tap_frame(&tap, frame, GONE), "drop_l2_address");
+	/* of somebody else */
+	tap.port->at_process = true;
+	tap_send(&tap, frame, tap_frame(&tap, frame, "0180c200000e P 88b5 75726f63 0001 020000000098 Z34"));
+	tap_send(&tap, frame, tap_frame(&tap, frame, "0180c200000e P 88b5 75726f63 0001 Z6 Z34"));
+	uroce_agent_round(agent, now_ns);
+	assert_int_equal(peer->state, UROCE_CM_ESTABLISHED);
+	assert_int_equal(tap.port->neighbours.departures, 0);
+	tap_send(&tap, frame, tap_frame(&tap, frame, GONE));
+	uroce_agent_round(agent, now_ns);
+	assert_int_equal(peer->state, UROCE_CM_TIMEWAIT);
+	uroce_neighbour_put(&tap.port->neighbours, n, now_ns);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(test_##name, setup, teardown)
 
 int
@@ -167,6 +255,8 @@ main(void)
 		TEST(all),
 		TEST(successor),
 		TEST(before),
+		TEST(one),
+		TEST(false),
 	};
 
 	test_eal_init(NULL);

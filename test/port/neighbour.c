@@ -295,6 +295,46 @@ test_link(void **state)
 	uroce_neighbour_put(&table, other, now);
 }
 
+/* Of whose MAC is said to be no more, all addresses, and whoever has had them last; not those of others. */
+static void
+test_departures(void **state)
+{
+	static const struct rte_ether_addr nobody;
+	struct uroce_neighbour *n[3];
+	uint64_t next;
+
+	for (uint8_t i = 0; i < 3; i++)
+		n[i] = uroce_neighbour_get(&table, addr(i));
+	assert_false(uroce_neighbours_depart(&table, &nobody));	/* whom nobody has answered for */
+	assert_false(uroce_neighbours_depart(&table, &mac_a));
+	assert_int_equal(table.departures, 0);
+	uroce_neighbour_learn(&table, addr(0), &mac_a, SOLICITED, S, frames);
+	uroce_neighbour_learn(&table, addr(1), &mac_a, SOLICITED, S, frames);
+	uroce_neighbour_learn(&table, addr(2), &mac_b, SOLICITED, S, frames);
+	for (uint8_t i = 0; i < 3; i++)
+		assert_false(uroce_neighbour_departed(&table, addr(i), 0));
+	assert_true(uroce_neighbours_depart(&table, &mac_a));
+	assert_int_equal(table.departures, 1);
+	for (uint8_t i = 0; i < 3; i++)
+		assert_int_equal(uroce_neighbour_departed(&table, addr(i), 0), i < 2);
+	assert_false(uroce_neighbour_departed(&table, addr(0), 1));
+	assert_false(uroce_neighbour_departed(&table, addr(3), 0));	/* who is not in the table */
+	/* one who has moved, and one who has not answered for long */
+	uroce_neighbour_learn(&table, addr(0), &mac_b, SOLICITED, S, frames);
+	uroce_neighbours_link(&table, false);
+	assert_int_equal(n[1]->lladdr, 0);
+	assert_true(uroce_neighbours_depart(&table, &mac_a));
+	assert_false(uroce_neighbour_departed(&table, addr(0), 1));
+	assert_true(uroce_neighbour_departed(&table, addr(1), 1));
+	/* whom nobody holds is forgotten, and is another one when he comes again */
+	for (uint8_t i = 0; i < 3; i++)
+		uroce_neighbour_put(&table, n[i], S);
+	due(S + UROCE_NEIGHBOUR_AGE_NS, &next);
+	assert_false(uroce_neighbours_depart(&table, &mac_b));
+	uroce_neighbour_put(&table, uroce_neighbour_get(&table, addr(1)), S);
+	assert_false(uroce_neighbour_departed(&table, addr(1), 0));
+}
+
 static void
 test_full(void **state)
 {
@@ -328,6 +368,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_frames_dropped, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_age, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_link, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_departures, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_unused, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_learn, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_full, setup, teardown),

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * What a switch whose ports are processes tells those that stay: who had this Ethernet address has gone. It goes to
+ * the group address of IEEE 802.1Q's nearest bridge, which no bridge forwards: it is from the other end of the link,
+ * whoever else is on the network. The Ethertype is one of IEEE 802's for local experiments, which are told apart by
+ * what they begin with.
+ */
+
+#ifndef UROCE_WIRE_DEPARTURE_H
+#define UROCE_WIRE_DEPARTURE_H
+
+#include <assert.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <rte_byteorder.h>
+#include <rte_ether.h>
+
+#define UROCE_DEPARTURE_ETHERTYPE 0x88b5
+#define UROCE_DEPARTURE_PROTOCOL  0x75726f63 /* "uroc" */
+#define UROCE_DEPARTURE_VERSION   1
+
+/* Behind the Ethernet header, or the VLAN tag that the one who has gone had; then zeros. */
+struct uroce_departure {
+	rte_be32_t protocol;
+	rte_be16_t version;
+	struct rte_ether_addr mac;
+} __attribute__((packed));
+
+static_assert(sizeof(struct uroce_departure) == 12, "what follows is padding");
+
+static inline struct rte_ether_addr
+uroce_departure_group(void)
+{
+	return (struct rte_ether_addr){ { 0x01, 0x80, 0xc2, 0x00, 0x00, 0x0e } };
+}
+
+#endif /* UROCE_WIRE_DEPARTURE_H */
