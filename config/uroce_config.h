@@ -257,6 +257,7 @@
 #define UROCE_SWITCH_FRAME_BYTES 9216		/* of the longest frame */
 #define UROCE_SWITCH_QUEUE 512			/* frames that wait for a port; what comes then is dropped, */
 #define UROCE_SWITCH_QUEUE_SHARE 384		/* as what comes from a port that has so many of them */
+#define UROCE_SWITCH_SLOTS 1024			/* with what tells who has gone, which no frames may keep out */
 #define UROCE_SWITCH_MARK 64			/* ... and from here on they are marked, if they say that they can be */
 #define UROCE_SWITCH_DESC 256			/* of an ethdev's queues */
 #define UROCE_SWITCH_WATCH_NS 1000000ull	/* between two looks at the links */

@@ -72,7 +72,8 @@ uroce_switch_fdb_find(const struct switch_fdb *fdb, const struct switch_station 
 
 /* Forget those of a port (-1: of any) that were last seen before then. */
 static void
-forget(struct switch_fdb *fdb, int port, uint64_t before_ns)
+forget(struct switch_fdb *fdb, int port, uint64_t before_ns,
+       void (*gone)(void *arg, const struct switch_station *station), void *arg)
 {
 	const void *station;
 	uint32_t next = 0;
@@ -85,14 +86,17 @@ forget(struct switch_fdb *fdb, int port, uint64_t before_ns)
 		if ((port >= 0 && entry->port != port) || entry->seen_ns >= before_ns)
 			continue;
 		fdb->stations[entry->port]--;
+		if (gone != NULL)
+			gone(arg, station);
 		rte_hash_del_key(fdb->hash, station);
 	}
 }
 
 void
-uroce_switch_fdb_forget(struct switch_fdb *fdb, uint16_t port)
+uroce_switch_fdb_forget(struct switch_fdb *fdb, uint16_t port,
+			void (*gone)(void *arg, const struct switch_station *station), void *arg)
 {
-	forget(fdb, port, UINT64_MAX);
+	forget(fdb, port, UINT64_MAX, gone, arg);
 }
 
 void
@@ -102,5 +106,5 @@ uroce_switch_fdb_age(struct switch_fdb *fdb, uint64_t now_ns)
 		return;
 	fdb->aged_ns = now_ns;
 	if (now_ns >= UROCE_SWITCH_AGE_NS)
-		forget(fdb, -1, now_ns - UROCE_SWITCH_AGE_NS);
+		forget(fdb, -1, now_ns - UROCE_SWITCH_AGE_NS, NULL, NULL);
 }

@@ -45,8 +45,10 @@ void uroce_switch_fdb_learn(struct switch_fdb *fdb, const struct switch_station 
 /** @return the port, or -1: nobody knows */
 int uroce_switch_fdb_find(const struct switch_fdb *fdb, const struct switch_station *station);
 
-/** Forget the stations of a port whose link has gone. */
-void uroce_switch_fdb_forget(struct switch_fdb *fdb, uint16_t port);
+/** Forget the stations of a port whose link has gone.
+ * @param gone	called for each, with arg; NULL: nobody wants to know */
+void uroce_switch_fdb_forget(struct switch_fdb *fdb, uint16_t port,
+			     void (*gone)(void *arg, const struct switch_station *station), void *arg);
 
 /** Forget those that have been silent for UROCE_SWITCH_AGE_NS; looks as often as is worth it. */
 void uroce_switch_fdb_age(struct switch_fdb *fdb, uint64_t now_ns);

@@ -17,7 +17,8 @@
 #include "port.h"
 #include "port/ethdev_halt.h"
 
-static_assert((UROCE_SWITCH_QUEUE & (UROCE_SWITCH_QUEUE - 1)) == 0, "a circle");
+static_assert((UROCE_SWITCH_SLOTS & (UROCE_SWITCH_SLOTS - 1)) == 0, "a circle");
+static_assert(UROCE_SWITCH_SLOTS > UROCE_SWITCH_QUEUE, "some are of those that are told");
 
 int
 uroce_switch_port_open(struct switch_port *p, uint16_t id, struct rte_mempool *pool)
@@ -50,7 +51,7 @@ uroce_switch_port_open_memif(struct switch_port *p, uint16_t id, struct rte_memp
 static void
 drop_head(struct switch_port *p)
 {
-	struct rte_mbuf *frame = p->queue[p->head++ % UROCE_SWITCH_QUEUE];
+	struct rte_mbuf *frame = p->queue[p->head++ % UROCE_SWITCH_SLOTS];
 
 	p->waiting[frame->port]--;
 	p->dropped++;
@@ -175,21 +176,43 @@ mark(struct rte_mbuf *frame)
 	       uroce_netem_mark(bytes, frame->data_len);
 }
 
+static void
+append(struct switch_port *p, struct rte_mbuf *frame)
+{
+	p->waiting[frame->port]++;
+	p->queue[p->tail++ % UROCE_SWITCH_SLOTS] = frame;
+}
+
+static void
+refuse(struct switch_port *p, struct rte_mbuf *frame)
+{
+	p->dropped++;
+	rte_pktmbuf_free(frame);
+}
+
 void
 uroce_switch_port_queue(struct switch_port *p, struct rte_mbuf *frame)
 {
 	uint32_t waiting = p->tail - p->head;
 
 	RTE_ASSERT(frame->port < UROCE_SWITCH_PORTS);
-	if (waiting == UROCE_SWITCH_QUEUE || p->waiting[frame->port] == UROCE_SWITCH_QUEUE_SHARE || !p->up) {
-		p->dropped++;
-		rte_pktmbuf_free(frame);
+	if (waiting >= UROCE_SWITCH_QUEUE || p->waiting[frame->port] >= UROCE_SWITCH_QUEUE_SHARE || !p->up) {
+		refuse(p, frame);
 		return;
 	}
 	if (waiting >= UROCE_SWITCH_MARK && mark(frame))
 		p->marked++;
-	p->waiting[frame->port]++;
-	p->queue[p->tail++ % UROCE_SWITCH_QUEUE] = frame;
+	append(p, frame);
+}
+
+void
+uroce_switch_port_tell(struct switch_port *p, struct rte_mbuf *frame)
+{
+	RTE_ASSERT(frame->port < UROCE_SWITCH_PORTS);
+	if (p->tail - p->head == UROCE_SWITCH_SLOTS || !p->up)
+		refuse(p, frame);
+	else
+		append(p, frame);
 }
 
 /* Frames that are sent are freed: what they were is kept. @return how many have left the queue */
@@ -220,11 +243,11 @@ uroce_switch_port_send(struct switch_port *p)
 	unsigned int sent = 0;
 
 	while (p->head != p->tail) {
-		uint32_t at = p->head % UROCE_SWITCH_QUEUE;
+		uint32_t at = p->head % UROCE_SWITCH_SLOTS;
 		uint32_t n = RTE_MIN(p->tail - p->head, (uint32_t)UROCE_BURST);
 		uint16_t done;
 
-		n = RTE_MIN(n, UROCE_SWITCH_QUEUE - at);
+		n = RTE_MIN(n, UROCE_SWITCH_SLOTS - at);
 		done = send_some(p, &p->queue[at], (uint16_t)n);
 		p->head += done;
 		sent += done;

@@ -24,7 +24,7 @@ struct switch_port {
 	bool gone;               /* the client has, since then */
 	struct memif_link *link; /* of the client; NULL: nobody is there */
 	struct rte_mempool *pool;
-	uint32_t head;           /* queue[head .. tail - 1], modulo its length */
+	uint32_t head;           /* queue[head .. tail - 1], modulo its slots */
 	uint32_t tail;
 	uint32_t stalled;        /* head, since when it has been where it is */
 	uint64_t stalled_ns;
@@ -37,7 +37,7 @@ struct switch_port {
 	uint64_t marked;         /* Congestion Experienced: it was long */
 	uint64_t malformed;      /* frames from there that no switch forwards */
 	uint64_t forged;         /* ... or with an address that is another client's */
-	struct rte_mbuf *queue[UROCE_SWITCH_QUEUE];
+	struct rte_mbuf *queue[UROCE_SWITCH_SLOTS];
 };
 
 /** Configure and start the ethdev. @return 0 or -errno */
@@ -65,6 +65,9 @@ uint16_t uroce_switch_port_receive(struct switch_port *p, struct rte_mbuf **fram
 /** Have a frame sent that came in at frame->port; the port frees it. It is marked when many wait, if it can be and is
  * nobody else's. */
 void uroce_switch_port_queue(struct switch_port *p, struct rte_mbuf *frame);
+
+/** The same of a frame that no other may keep out, of which there are few: it has slots beyond those of all others. */
+void uroce_switch_port_tell(struct switch_port *p, struct rte_mbuf *frame);
 
 /** Send what waits, as far as there is room. @return frames */
 unsigned int uroce_switch_port_send(struct switch_port *p);

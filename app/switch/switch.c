@@ -10,6 +10,9 @@
 #include <rte_ethdev.h>
 
 #include "switch.h"
+#include "wire/departure.h"
+
+#define LEAST_FRAME_BYTES 60
 
 /* What is for bridges themselves is not forwarded: 01:80:c2:00:00:00 to 0f. */
 static bool
@@ -118,11 +121,69 @@ uroce_switch_poll(struct uroce_switch *s, uint64_t now_ns)
 	return total;
 }
 
+static struct rte_mbuf *
+departure(struct rte_mempool *pool, const struct switch_station *station)
+{
+	const struct uroce_departure says = {
+		.protocol = RTE_BE32(UROCE_DEPARTURE_PROTOCOL),
+		.version = RTE_BE16(UROCE_DEPARTURE_VERSION),
+		.mac = station->mac,
+	};
+	const struct rte_vlan_hdr tag = {
+		.vlan_tci = station->vlan,
+		.eth_proto = RTE_BE16(UROCE_DEPARTURE_ETHERTYPE),
+	};
+	const uint16_t tag_bytes = station->vlan != 0 ? sizeof(tag) : 0;
+	struct rte_mbuf *frame = rte_pktmbuf_alloc(pool);
+	struct rte_ether_hdr *eth;
+
+	if (frame == NULL)
+		return NULL;
+	frame->data_len = LEAST_FRAME_BYTES;
+	frame->pkt_len = LEAST_FRAME_BYTES;
+	eth = rte_pktmbuf_mtod(frame, struct rte_ether_hdr *);
+	memset(eth, 0, LEAST_FRAME_BYTES);
+	eth->dst_addr = uroce_departure_group();
+	eth->src_addr = station->mac; /* it is the last that there is from there */
+	eth->ether_type = tag_bytes != 0 ? RTE_BE16(RTE_ETHER_TYPE_VLAN) : tag.eth_proto;
+	memcpy(eth + 1, &tag, tag_bytes);
+	memcpy((uint8_t *)(eth + 1) + tag_bytes, &says, sizeof(says));
+	return frame;
+}
+
+struct leaving {
+	struct uroce_switch *s;
+	uint16_t from;
+};
+
+/* The process has gone, killed perhaps, and nobody else will say so: to the other processes, for on a network this says
+ * nothing. Before anything of who takes its port. */
+static void
+tell_departure(void *arg, const struct switch_station *station)
+{
+	const struct leaving *l = arg;
+	struct rte_mbuf *frame = departure(l->s->ports[l->from].pool, station);
+
+	if (frame == NULL)
+		return;
+	frame->port = l->from;
+	for (unsigned int i = 0; i < l->s->nb_ports; i++) {
+		if (i == l->from || !l->s->ports[i].is_memif || !l->s->ports[i].up)
+			continue;
+		rte_pktmbuf_refcnt_update(frame, 1);
+		uroce_switch_port_tell(&l->s->ports[i], frame);
+	}
+	rte_pktmbuf_free(frame);
+}
+
 void
 uroce_switch_watch(struct uroce_switch *s, uint64_t now_ns)
 {
-	for (unsigned int i = 0; i < s->nb_ports; i++)
+	for (uint16_t i = 0; i < s->nb_ports; i++) {
+		struct leaving l = { .s = s, .from = i };
+
 		if (uroce_switch_port_watch(&s->ports[i], now_ns))
-			uroce_switch_fdb_forget(&s->fdb, (uint16_t)i);
+			uroce_switch_fdb_forget(&s->fdb, i, s->ports[i].is_memif ? tell_departure : NULL, &l);
+	}
 	uroce_switch_fdb_age(&s->fdb, now_ns);
 }

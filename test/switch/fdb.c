@@ -63,12 +63,12 @@ test_learn(void **state)
 	expect(&fdb, 1, 0, 5);
 	assert_int_equal(fdb.stations[3], 0);
 	assert_int_equal(fdb.stations[5], 1);
-	uroce_switch_fdb_forget(&fdb, 5);
+	uroce_switch_fdb_forget(&fdb, 5, NULL, NULL);
 	assert_int_equal(fdb.stations[5], 0);
 	expect(&fdb, 1, 0, -1);
 	expect(&fdb, 1, 7, 4);
 	expect(&fdb, 2, 0, 0);
-	uroce_switch_fdb_forget(&fdb, 0);
+	uroce_switch_fdb_forget(&fdb, 0, NULL, NULL);
 	expect(&fdb, 1, 7, 4);
 	expect(&fdb, 2, 0, -1);
 	uroce_switch_fdb_fini(&fdb);
@@ -141,9 +141,40 @@ test_full(void **state)
 	assert_in_range(known, UROCE_SWITCH_STATIONS / 2, 2 * UROCE_SWITCH_STATIONS);
 	assert_int_equal(known + fdb.unlearned, 3 * UROCE_SWITCH_STATIONS);
 	expect(&fdb, UINT32_MAX, 0, 9);
-	uroce_switch_fdb_forget(&fdb, 1);
+	uroce_switch_fdb_forget(&fdb, 1, NULL, NULL);
 	learn(&fdb, 1u << 30, 0, 2, 2);
 	expect(&fdb, 1u << 30, 0, 2);
+	uroce_switch_fdb_fini(&fdb);
+}
+
+static void
+note(void *arg, const struct switch_station *s)
+{
+	unsigned int *noted = arg;
+
+	assert_in_range(s->mac.addr_bytes[5], 1, 3);
+	noted[s->mac.addr_bytes[5]]++;
+}
+
+/* Who wants to know is told of each that is forgotten. */
+static void
+test_told(void **state)
+{
+	unsigned int noted[4] = { 0 };
+	struct switch_fdb fdb;
+
+	assert_int_equal(uroce_switch_fdb_init(&fdb), 0);
+	learn(&fdb, 1, 0, 3, 1);
+	learn(&fdb, 1, 7, 3, 1);
+	learn(&fdb, 2, 0, 3, 1);
+	learn(&fdb, 3, 0, 4, 1);
+	uroce_switch_fdb_forget(&fdb, 3, note, noted);
+	assert_int_equal(noted[1], 2);
+	assert_int_equal(noted[2], 1);
+	assert_int_equal(noted[3], 0);
+	uroce_switch_fdb_forget(&fdb, 3, note, noted);
+	assert_int_equal(noted[1] + noted[2] + noted[3], 3);
+	expect(&fdb, 3, 0, 4);
 	uroce_switch_fdb_fini(&fdb);
 }
 
@@ -152,6 +183,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_learn),
+		cmocka_unit_test(test_told),
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_age),
 		cmocka_unit_test(test_seldom),

@@ -155,6 +155,44 @@ test_share(void **state)
 	world_stop(&w);
 }
 
+/* What has to be told goes behind all that waits, and is not kept out by it. */
+static void
+test_told(void **state)
+{
+	const unsigned int told = UROCE_SWITCH_SLOTS - UROCE_SWITCH_QUEUE;
+	struct switch_port *p;
+	struct rte_mbuf *m;
+	struct world w;
+
+	world_start(&w);
+	p = &w.s.ports[1];
+	for (unsigned int i = 0; i < UROCE_SWITCH_QUEUE; i++) {
+		m = world_frame(&w, 1, 2, 0, 0);
+		m->port = i % 2;
+		uroce_switch_port_queue(p, m);
+	}
+	for (unsigned int i = 0; i < told + 1; i++)
+		uroce_switch_port_tell(p, world_frame(&w, 3, 2, 0, ECT0));
+	assert_int_equal(p->tail - p->head, UROCE_SWITCH_SLOTS);
+	assert_int_equal(p->dropped, 1);
+	assert_int_equal(p->marked, 0);
+	for (unsigned int i = 0; i < UROCE_SWITCH_SLOTS; i++) {
+		uroce_switch_port_send(p);
+		m = world_out(&w, 1);
+		assert_non_null(m);
+		assert_int_equal(rte_pktmbuf_mtod(m, uint8_t *)[11], i < UROCE_SWITCH_QUEUE ? 1 : 3);
+		rte_pktmbuf_free(m);
+		/* others have no more of it than they had */
+		if (p->tail - p->head >= UROCE_SWITCH_QUEUE)
+			uroce_switch_port_queue(p, world_frame(&w, 1, 2, 0, 0));
+	}
+	assert_int_equal(p->sent, UROCE_SWITCH_SLOTS);
+	p->up = false;
+	uroce_switch_port_tell(p, world_frame(&w, 3, 2, 0, 0));
+	assert_int_equal(p->tail - p->head, 0);
+	world_stop(&w);
+}
+
 /* A frame that its driver does not take is dropped after a while, and those behind it have their turn. */
 static void
 test_stalled(void **state)
@@ -275,6 +313,7 @@ main(void)
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_shared),
 		cmocka_unit_test(test_share),
+		cmocka_unit_test(test_told),
 		cmocka_unit_test(test_stalled),
 		cmocka_unit_test(test_memif),
 		cmocka_unit_test(test_link),

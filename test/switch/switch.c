@@ -186,7 +186,7 @@ test_forged(void **state)
 	assert_int_equal(w.s.ports[1].forged, 1);
 	uroce_switch_forward(&w.s, 0, world_frame(&w, 1, 2, 9, 0), 1);
 	assert_int_equal(w.s.ports[0].forged, 1);
-	uroce_switch_fdb_forget(&w.s.fdb, 0);
+	uroce_switch_fdb_forget(&w.s.fdb, 0, NULL, NULL);
 	uroce_switch_forward(&w.s, 1, world_frame(&w, 1, 2, 0, 0), 1);
 	assert_int_equal(w.s.ports[1].forged, 1);
 	uroce_switch_forward(&w.s, 2, world_frame(&w, 1, 2, 0, 0), 1);
@@ -275,6 +275,67 @@ test_link(void **state)
 	world_stop(&w);
 }
 
+/* The last frame that waits at a port says that station 1 has gone. */
+static void
+expect_departure(const struct switch_port *p, uint16_t vlan)
+{
+	static const uint8_t untagged[] = "\x01\x80\xc2\x00\x00\x0e\x02\x00\x00\x00\x00\x01\x88\xb5"
+					  "uroc\x00\x01\x02\x00\x00\x00\x00\x01";
+	static const uint8_t tagged[] = "\x01\x80\xc2\x00\x00\x0e\x02\x00\x00\x00\x00\x01\x81\x00\x00\x05\x88\xb5"
+					"uroc\x00\x01\x02\x00\x00\x00\x00\x01";
+	const size_t bytes = vlan != 0 ? sizeof(tagged) - 1 : sizeof(untagged) - 1;
+	const struct rte_mbuf *m = p->queue[p->tail - 1];
+	const uint8_t *at = rte_pktmbuf_mtod(m, const uint8_t *);
+
+	assert_int_equal(m->pkt_len, 60);
+	assert_int_equal(m->data_len, 60);
+	assert_memory_equal(at, vlan != 0 ? tagged : untagged, bytes);
+	for (size_t i = bytes; i < 60; i++)
+		assert_int_equal(at[i], 0);
+}
+
+/* Of a client that has gone the others are told, each in its VLAN, whether another one has come since or not; nobody
+ * on a network is, nor of one who goes there. */
+static void
+test_departures(void **state)
+{
+	struct memif_link links[3];
+	struct world w;
+
+	world_start(&w);
+	for (unsigned int i = 0; i < 3; i++) {
+		uroce_memif_link_init(&links[i]);
+		w.s.ports[i].is_memif = true;
+		uroce_switch_port_attach(&w.s.ports[i], &links[i]);
+	}
+	for (uint16_t vlan = 0; vlan <= 5; vlan += 5) {
+		const uint32_t waiting = w.s.ports[1].tail;
+
+		uroce_switch_forward(&w.s, 0, world_frame(&w, 1, 0xff, vlan, 0), 1);
+		uroce_switch_port_detach(&w.s.ports[0]);
+		if (vlan != 0)
+			uroce_switch_port_attach(&w.s.ports[0], &links[0]);
+		uroce_switch_watch(&w.s, 2);
+		for (unsigned int i = 1; i < 3; i++) {
+			assert_int_equal(w.s.ports[i].tail - waiting, 2);
+			expect_departure(&w.s.ports[i], vlan);
+		}
+		assert_int_equal(w.s.ports[0].tail, 0);
+		assert_int_equal(w.s.ports[3].tail, 1 + vlan / 5);
+		uroce_switch_watch(&w.s, 3);
+		assert_int_equal(w.s.ports[1].tail - waiting, 2);
+		uroce_switch_port_attach(&w.s.ports[0], &links[0]);
+		uroce_switch_watch(&w.s, 4);
+	}
+	uroce_switch_forward(&w.s, 3, world_frame(&w, 9, 0xff, 0, 0), 5);
+	assert_int_equal(rte_eth_dev_set_link_down(w.s.ports[3].id), 0);
+	uroce_switch_watch(&w.s, 6);
+	assert_int_equal(w.s.ports[1].tail, 5);
+	for (unsigned int i = 0; i < 3; i++)
+		w.s.ports[i].is_memif = false;
+	world_stop(&w);
+}
+
 int
 main(void)
 {
@@ -289,6 +350,7 @@ main(void)
 		cmocka_unit_test(test_turns),
 		cmocka_unit_test(test_chain),
 		cmocka_unit_test(test_link),
+		cmocka_unit_test(test_departures),
 	};
 
 	test_eal_init(NULL);

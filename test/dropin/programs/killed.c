@@ -160,6 +160,7 @@ serve(struct sockaddr *addr)
 
 	NEED(rdma_create_id(channel, &listener, NULL, RDMA_PS_TCP) == 0);
 	NEED(rdma_bind_addr(listener, addr) == 0 && rdma_listen(listener, 2) == 0);
+	puts("it listens");
 	id = accept_next();
 	NEED(completion(id->recv_cq).status == IBV_WC_SUCCESS);
 	receive(id, 0);
