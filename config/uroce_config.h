@@ -231,6 +231,7 @@
 #define UROCE_VERBS_REJOIN_US 100000	/* between two looks for another process in the place of one that has gone */
 #define UROCE_VERBS_REJOINS 5		/* it is asked so often for a connection, after 1, 2, 4, ... of these */
 #define UROCE_VERBS_RING_MAX (1 << 14)	/* slots of net_memif's longest ring: what is behind so many frames is read */
+#define UROCE_VERBS_HANG_UP_PAUSES 5000	/* for its peers to be told, when a program ends, and then */
 #define UROCE_VERBS_LEAVE_PAUSES 1000	/* for it to take what was sent last, when a program ends, */
 #define UROCE_VERBS_LEAVE_PAUSE_NS 1000000	/* each so long: it may stand still for a while; */
 #define UROCE_VERBS_LINGER_NS 20000000ull	/* of another driver nobody knows: then so long */

@@ -300,10 +300,7 @@ linger(void)
 	if (state != STARTED)
 		return;
 	/* not in a handler of a signal that has interrupted a poll: this thread has the turn that it would wait for */
-	if (rte_lcore_id() == LCORE_ID_ANY) {
-		uroce_ucma_exit();
-		if (uroce_progress_leave())
-			return;
-	}
+	if (rte_lcore_id() == LCORE_ID_ANY && uroce_progress_leave(uroce_ucma_exit))
+		return;
 	nanosleep(&t, NULL);
 }

@@ -4,7 +4,7 @@
  * Who drives the ports while the program polls no CQ. A thread of the library does, when it sleeps, computes, or looks
  * at memory that others write to; it keeps out of the way of a program that polls, for what it takes from the other's
  * processor is lost. A thread of the program that waits for an event of a CQ drives them itself before it sleeps. And
- * when the program ends, the thread sees what it has sent through.
+ * when the program ends, the thread hangs up, and sees what it has sent through.
  */
 
 #include <fcntl.h>
@@ -33,7 +33,9 @@ static struct {
 	struct uroce_worker *worker;	/* release; acquire: then the rest is there, too */
 	uint64_t busy_ns;
 	struct uroce_crowd crowd;
-	enum { STAYS, LEAVES, HAS_LEFT } end;	/* who ends asks (release), the thread answers (release) */
+	/* who ends asks (release), the thread answers (release) */
+	enum end { STAYS, LEAVES, HAS_HUNG_UP, HAS_LEFT } end;
+	void (*hang_up)(void);	/* before he asks */
 	bool is_read;	/* thread: before it answers */
 } progress;
 
@@ -127,6 +129,8 @@ turn_ring(struct uroce_worker *worker, struct uroce_port_queue *q, unsigned int 
 static void
 leave(struct uroce_worker *worker)
 {
+	progress.hang_up();
+	__atomic_store_n(&progress.end, HAS_HUNG_UP, __ATOMIC_RELEASE);	/* has_come_to() */
 	progress.is_read = true;
 	for (unsigned int i = 0; i < worker->nb_queues; i++) {
 		struct uroce_port_queue *q = worker->queues[i];
@@ -134,26 +138,36 @@ leave(struct uroce_worker *worker)
 		if (!uroce_port_state_is_shared(q->port_id) || !turn_ring(worker, q, UROCE_VERBS_LEAVE_PAUSES))
 			progress.is_read = false;
 	}
-	__atomic_store_n(&progress.end, HAS_LEFT, __ATOMIC_RELEASE);	/* uroce_progress_leave() */
+	__atomic_store_n(&progress.end, HAS_LEFT, __ATOMIC_RELEASE);	/* has_come_to() */
+}
+
+/* @return false: not within so many pauses */
+static bool
+has_come_to(enum end end, unsigned int pauses)
+{
+	const struct timespec pause = { .tv_nsec = UROCE_VERBS_LEAVE_PAUSE_NS };
+
+	for (; pauses > 0; pauses--) {
+		/* pairs with the releases in leave() */
+		if (__atomic_load_n(&progress.end, __ATOMIC_ACQUIRE) >= end)
+			return true;
+		nanosleep(&pause, NULL);
+	}
+	return false;
 }
 
 bool
-uroce_progress_leave(void)
+uroce_progress_leave(void (*hang_up)(void))
 {
-	const struct timespec pause = { .tv_nsec = UROCE_VERBS_LEAVE_PAUSE_NS };
 	struct uroce_worker *worker = __atomic_load_n(&progress.worker, __ATOMIC_ACQUIRE);
 
 	if (worker == NULL)
 		return false;
+	progress.hang_up = hang_up;
 	__atomic_store_n(&progress.end, LEAVES, __ATOMIC_RELEASE);
 	uroce_worker_wake(worker);
-	for (unsigned int i = 0; i < 2 * UROCE_VERBS_LEAVE_PAUSES; i++) {
-		/* pairs with the release in leave() */
-		if (__atomic_load_n(&progress.end, __ATOMIC_ACQUIRE) == HAS_LEFT)
-			return progress.is_read;
-		nanosleep(&pause, NULL);
-	}
-	return false;
+	return has_come_to(HAS_HUNG_UP, UROCE_VERBS_HANG_UP_PAUSES) &&
+	       has_come_to(HAS_LEFT, 2 * UROCE_VERBS_LEAVE_PAUSES) && progress.is_read;
 }
 
 void

@@ -24,8 +24,10 @@ void uroce_progress_wait(int fd);
 
 /**
  * The program ends: have the thread see to it that what was sent last has been read, where the port takes it along.
+ * @param hang_up	what the thread does before that: a call that a signal has interrupted, in whose handler the
+ *			program ends, may have what this waits for, and is not waited for in vain
  * @return false: it has not been read, or nobody can tell
  */
-bool uroce_progress_leave(void);
+bool uroce_progress_leave(void (*hang_up)(void));
 
 #endif /* UROCE_DRIVERS_VERBS_PROGRESS_H */

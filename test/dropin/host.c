@@ -367,6 +367,25 @@ test_interrupted(void **state)
 	process_run(ONE ",no-rx=1", "10.0.0.1/24", interrupted, said);
 }
 
+/* A handler that ends the program amid a call of the RDMA CM, which has this: its peers cannot be told, and it ends. */
+static int
+interrupted_call(void)
+{
+	struct ibv_context *const *contexts;
+
+	CHECK(uroce_host_devices(&contexts) == 1);
+	CHECK(uroce_ucma_open() >= 0);
+	CHECK(pthread_mutex_lock(&uroce_ucma_lock) == 0);
+	is_leaving = true;
+	exit(EXIT_SUCCESS);
+}
+
+static void
+test_interrupted_call(void **state)
+{
+	process_run(ONE, "10.0.0.1/24", interrupted_call, said);
+}
+
 int
 main(void)
 {
@@ -381,6 +400,7 @@ main(void)
 		cmocka_unit_test(test_cancelled),
 		cmocka_unit_test(test_children),
 		cmocka_unit_test(test_interrupted),
+		cmocka_unit_test(test_interrupted_call),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
