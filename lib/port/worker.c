@@ -449,6 +449,7 @@ uroce_worker_enter(struct uroce_worker *w)
 
 	turn_wait(&w->turn);
 	rte_rcu_qsbr_thread_online(uroce_rcu, w->index);
+	uroce_engine_release_awaited(&w->engine);
 	uroce_engine_acks_due(&w->engine);
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	worker_acknowledge(w);

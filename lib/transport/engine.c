@@ -223,6 +223,15 @@ uroce_engine_doorbell(struct uroce_qp *qp)
 					      __ATOMIC_RELAXED));
 }
 
+/* Something has been posted to it. */
+static inline void
+activate_posted(struct uroce_engine *e, struct uroce_qp *qp)
+{
+	if (unlikely(e->await_ns != 0))
+		uroce_awaited_post(e, qp);
+	uroce_qp_activate(e, qp);
+}
+
 static void
 take_doorbells(struct uroce_engine *e)
 {
@@ -236,7 +245,7 @@ take_doorbells(struct uroce_engine *e)
 		if (qp->state == IBV_QPS_ERR)
 			uroce_qp_flush(e, qp);
 		else
-			uroce_qp_activate(e, qp);
+			activate_posted(e, qp);
 	}
 }
 
@@ -333,6 +342,7 @@ send_rare(struct uroce_engine *e, struct rte_mbuf **frames, unsigned int n)
 	if (e->rated != 0)
 		uroce_pacer_expire(e);
 	uroce_early_expire(e);
+	uroce_awaited_expire(e);
 	return send_cnps(e, frames, n);
 }
 
@@ -343,9 +353,10 @@ uroce_engine_send(struct uroce_engine *e, struct rte_mbuf **frames, unsigned int
 
 	e->now_ns = now_ns;
 	uroce_wheel_expire(&e->wheel, now_ns, timer_fired, e);
-	if (unlikely((e->cq_timers | e->rated | e->cnp_count) != 0 || !TAILQ_EMPTY(&e->early.holders)))
-		sent = send_rare(e, frames, n);
 	take_doorbells(e);
+	if (unlikely((e->cq_timers | e->rated | e->cnp_count | e->awaited_count) != 0 ||
+		     !TAILQ_EMPTY(&e->early.holders)))
+		sent = send_rare(e, frames, n);
 	while (sent < n && !TAILQ_EMPTY(&e->active)) {
 		struct uroce_qp *qp = TAILQ_FIRST(&e->active);
 		unsigned int room = RTE_MIN(n - sent, (unsigned int)UROCE_SEND_QUANTUM);
@@ -376,7 +387,7 @@ uroce_engine_deadline(const struct uroce_engine *e)
 {
 	uint64_t next_ns;
 
-	if (!TAILQ_EMPTY(&e->active) || e->held_head != e->held_tail || e->cnp_count != 0 ||
+	if (!TAILQ_EMPTY(&e->active) || e->held_head != e->held_tail || (e->cnp_count | e->awaited_count) != 0 ||
 	    uroce_engine_is_rung(e))
 		return e->now_ns;
 	next_ns = uroce_wheel_next(&e->wheel);
@@ -409,6 +420,7 @@ uroce_engine_qp_changed(struct uroce_qp *qp, enum ibv_qp_state from, int attr_ma
 	__atomic_store_n(&qp->state, to, __ATOMIC_RELAXED);
 	if (to == IBV_QPS_RESET) {
 		deactivate(e, qp);
+		uroce_awaited_remove(e, qp);
 		uroce_held_remove(e, qp);
 		uroce_pacer_release(e, qp);
 		uroce_responder_reset(qp);
@@ -433,6 +445,7 @@ uroce_engine_qp_detach(struct uroce_qp *qp)
 
 	take_doorbells(e);
 	deactivate(e, qp);
+	uroce_awaited_remove(e, qp);
 	uroce_held_remove(e, qp);
 	uroce_recovery_end(e, qp);
 	uroce_pacer_release(e, qp);

@@ -87,6 +87,8 @@ struct uroce_engine {
 	uint32_t held_tail;
 	bool holds;			/* acknowledgements wait for uroce_engine_send_held(); else they do not wait */
 	bool yield;			/* a long FLUSH is to go on in the next round */
+	uint32_t awaited_count;		/* of awaited[] */
+	uint64_t await_ns;		/* acknowledgements may wait so long for the application's answer; 0: they do not */
 	struct uroce_early_store early;
 	struct uroce_recoveries recoveries;
 	uint64_t verdicts[UROCE_VERDICT_COUNT];		/* engine: rw, others: relaxed read */
@@ -95,6 +97,7 @@ struct uroce_engine {
 	struct rte_mbuf *cnps[UROCE_CNPS];	/* to be sent before all else */
 	struct uroce_pacer pacer;
 	struct uroce_qp *held[UROCE_HELD_ACKS];	/* whose acknowledgements wait; NULL: it is gone */
+	struct uroce_qp *awaited[UROCE_AWAITED_ACKS];	/* ... for the application's answer, in no order */
 	/* any thread */
 	struct uroce_qp *doorbells __rte_cache_aligned;	/* stack: posters push, the engine takes all */
 };
@@ -160,6 +163,9 @@ uroce_engine_acks_due(struct uroce_engine *e)
 	if (e->held_due != e->held_tail)
 		e->held_due = e->held_tail;
 }
+
+/** No acknowledgement waits for an answer any more: all are held, and due by the next uroce_engine_acks_due(). */
+void uroce_engine_release_awaited(struct uroce_engine *e);
 
 /** When uroce_engine_send() has to be called at the latest, ns; UINT64_MAX: nothing is pending. A lower
  * bound: there may be nothing to do yet. */

@@ -6,6 +6,8 @@
  *	engine.c	bursts in, bursts out, doorbells, timers: whose turn it is
  *	responder.c	requests of the peer: R10 as a pipeline
  *	duplicate.c	... and those that come again
+ *	held.c		acknowledgements that wait for the next round
+ *	awaited.c	... or for the application's answer
  *	early.c		requests that came before their turn
  *	response.c	the answers that are owed
  *	requester.c	send WQEs into request packets, and back from a PSN
@@ -106,6 +108,15 @@ unsigned int uroce_qp_turn(struct uroce_engine *e, struct uroce_qp *qp, struct r
 void uroce_held_add(struct uroce_engine *e, struct uroce_qp *qp);
 void uroce_held_remove(struct uroce_engine *e, struct uroce_qp *qp);
 
+/* awaited.c: only of an engine that awaits answers, but for the second. */
+/** A request has come that an acknowledgement is owed for. @return false: that does not wait for an answer */
+bool uroce_awaited_add(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p);
+void uroce_awaited_remove(struct uroce_engine *e, struct uroce_qp *qp);
+/** The application has posted something to the QP, which is about to have its turn. */
+void uroce_awaited_post(struct uroce_engine *e, struct uroce_qp *qp);
+/** Those who have waited for long do not wait any more. */
+void uroce_awaited_expire(struct uroce_engine *e);
+
 /* congestion.c */
 /** The network has marked a packet of which this has become. */
 void uroce_congestion_marked(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p,
@@ -176,7 +187,8 @@ unsigned int uroce_response_send(struct uroce_engine *e, struct uroce_qp *qp, st
 bool uroce_response_pending(const struct uroce_qp *qp);
 /** Is what it would send next an acknowledgement or NAK? */
 bool uroce_response_is_ack(struct uroce_qp *qp);
-void uroce_response_ack(struct uroce_engine *e, struct uroce_qp *qp);
+/** @param p	the request that asks for it; NULL: another reason */
+void uroce_response_ack(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p);
 /** An acknowledgement is owed that names what came early. */
 void uroce_response_sack(struct uroce_engine *e, struct uroce_qp *qp);
 /** A READ or atomic response that is to come acknowledges all before it. */

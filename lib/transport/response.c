@@ -66,7 +66,7 @@ uroce_response_is_ack(struct uroce_qp *qp)
 }
 
 void
-uroce_response_ack(struct uroce_engine *e, struct uroce_qp *qp)
+uroce_response_ack(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p)
 {
 	struct uroce_responder *resp = &qp->resp;
 	/* the port was full when it was due: it waits for no further round */
@@ -77,10 +77,10 @@ uroce_response_ack(struct uroce_engine *e, struct uroce_qp *qp)
 	if (!resp->ack_owed)
 		resp->ack_syndrome = UROCE_AETH_ACK;
 	resp->ack_owed = true;
-	if (e->holds && !has_a_turn && is_plain_ack(resp))
-		uroce_held_add(e, qp);
-	else
+	if (!e->holds || has_a_turn || !is_plain_ack(resp))
 		uroce_qp_activate(e, qp);
+	else if (likely(e->await_ns == 0) || p == NULL || !uroce_awaited_add(e, qp, p))
+		uroce_held_add(e, qp);
 }
 
 void
@@ -89,7 +89,7 @@ uroce_response_sack(struct uroce_engine *e, struct uroce_qp *qp)
 	if (!qp->resp.selective)
 		return;
 	qp->resp.sack_owed = true;
-	uroce_response_ack(e, qp);
+	uroce_response_ack(e, qp, NULL);
 }
 
 void

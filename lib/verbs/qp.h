@@ -297,6 +297,11 @@ struct uroce_qp {
 	/* worker */
 	TAILQ_ENTRY(uroce_qp) active_link __rte_cache_aligned;
 	uint8_t listed;
+	/* lib/transport/awaited.c; here, where there is room */
+	uint8_t answers;		/* WRITEs that the application has answered soon, less for each that it has not */
+	bool unanswered;		/* one has come, and nothing has been posted since */
+	bool awaited;			/* its acknowledgement waits for that */
+	uint32_t written_ns;		/* when it came: the lower half is enough */
 	struct uroce_requester req;
 	struct uroce_responder resp;
 };

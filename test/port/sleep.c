@@ -24,6 +24,7 @@
 #include "rings.h"
 #include "uroce.h"
 #include "verbs/cq.h"
+#include "verbs/qp.h"
 
 #define NEVER_NS (3600ull * NS_PER_S)	/* nothing here sleeps as long as that */
 
@@ -260,6 +261,35 @@ test_no_turn(void **state)
 	take(f);
 }
 
+static void
+leave(struct fixture *f)
+{
+	f->worker->lent_lcore = LCORE_ID_ANY;
+	f->worker->engine.await_ns = 0;
+}
+
+/* Its programs may look at memory: acknowledgements wait for their answers, but not for who changes a QP. */
+static void
+test_awaited(void **state)
+{
+	struct fixture *f = *state;
+	struct uroce_engine *e = &f->worker->engine;
+	struct uroce_qp *qp = uroce_qp_of(f->qp);
+
+	assert_int_equal(e->await_ns, 0);
+	uroce_worker_drive(f->worker);
+	assert_int_equal(e->await_ns, UROCE_AWAIT_NS);
+	qp->awaited = true;
+	qp->listed |= UROCE_QP_HELD;
+	e->awaited[e->awaited_count++] = qp;
+	uroce_worker_enter(f->worker);
+	assert_int_equal(e->awaited_count, 0);
+	assert_false(qp->awaited);
+	assert_false(uroce_engine_has_due(e));
+	uroce_worker_exit(f->worker);
+	leave(f);
+}
+
 /* The CM's thread leaves such a worker alone. */
 static void
 test_help(void **state)
@@ -270,7 +300,7 @@ test_help(void **state)
 	assert_true(uroce_workers_help(&frames));
 	uroce_worker_drive(f->worker);
 	assert_false(uroce_workers_help(&frames));
-	f->worker->lent_lcore = LCORE_ID_ANY;
+	leave(f);
 }
 
 static unsigned int
@@ -312,7 +342,7 @@ test_lent(void **state)
 		assert_int_equal(pthread_join(thread, NULL), 0);
 		assert_int_equal(cached(f->pool, rte_lcore_id()), before + lent);
 	}
-	f->worker->lent_lcore = LCORE_ID_ANY;
+	leave(f);
 }
 
 static void
@@ -401,6 +431,7 @@ main(void)
 		cmocka_unit_test(test_wake),
 		cmocka_unit_test(test_post),
 		cmocka_unit_test(test_no_turn),
+		cmocka_unit_test(test_awaited),
 		cmocka_unit_test(test_help),
 		cmocka_unit_test(test_lent),
 		cmocka_unit_test(test_yield),

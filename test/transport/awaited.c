@@ -1,0 +1,488 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * Acknowledgements that wait for the application's answer: whose do, what ends that, and what becomes of them when
+ * something else happens meanwhile.
+ */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "gaps.h"
+#include "peer.h"
+#include "uroce_config.h"
+#include "verbs/qp.h"
+
+#define SOON_NS (UROCE_AWAIT_NS / 4)
+#define LATE_NS (UROCE_AWAIT_NS + 1)
+
+/* Where the two ends are. */
+struct game {
+	struct peer peer;
+	uint32_t in;	/* PSN of the peer's next request */
+	uint32_t out;	/* ... and of ours */
+	uint32_t msn;
+};
+
+static void
+start(struct game *g)
+{
+	*g = (struct game){ .in = PEER_RQ_PSN, .out = PEER_SQ_PSN };
+	peer_start(&g->peer, NULL);
+	peer_expect_nothing(&g->peer); /* the turn that it has from becoming RTS */
+	g->peer.engine.holds = true;
+	g->peer.engine.await_ns = UROCE_AWAIT_NS;
+}
+
+static enum uroce_verdict
+take(struct game *g, uint8_t opcode)
+{
+	struct peer *p = &g->peer;
+	struct peer_packet in = {
+		.opcode = opcode,
+		.psn = g->in++,
+		.ack_req = true,
+		.rkey = p->mr->rkey,
+		.va = (uintptr_t)p->buffer,
+		.dma_len = 8,
+		.payload_bytes = opcode == UROCE_RC_READ_REQUEST ? 0 : 8,
+	};
+
+	g->msn++;
+	return peer_in(p, &in);
+}
+
+static void
+take_write(struct game *g)
+{
+	assert_int_equal(take(g, UROCE_RC_WRITE_ONLY), UROCE_OK);
+}
+
+/* The round is over: what the last one has left leaves at the end of the next one. */
+static void
+expect_no_ack(struct game *g)
+{
+	struct peer_packet out;
+
+	uroce_engine_acks_due(&g->peer.engine);
+	peer_expect_nothing(&g->peer);
+	assert_false(peer_out_held(&g->peer, &out));
+}
+
+static void
+expect_ack_next_round(struct game *g)
+{
+	struct peer_packet out;
+
+	uroce_engine_acks_due(&g->peer.engine);
+	peer_expect_nothing(&g->peer);
+	assert_true(peer_out_held(&g->peer, &out));
+	assert_int_equal(out.opcode, UROCE_RC_ACKNOWLEDGE);
+	assert_int_equal(out.psn, g->in - 1);
+	assert_int_equal(out.msn, g->msn);
+	assert_false(peer_out_held(&g->peer, &out));
+}
+
+/* Our WRITE leaves, behind the acknowledgement that has waited for it, and is acknowledged itself. */
+static void
+answer_with(struct game *g, bool ack)
+{
+	struct peer_packet in = {
+		.opcode = UROCE_RC_ACKNOWLEDGE,
+		.psn = g->out,
+		.syndrome = PEER_UNLIMITED,
+		.msn = g->out - PEER_SQ_PSN + 1,
+	};
+	struct peer *p = &g->peer;
+
+	peer_post(p, IBV_WR_RDMA_WRITE, 0, 8, 1, IBV_SEND_SIGNALED);
+	if (ack)
+		peer_expect_ack(p, PEER_UNLIMITED, g->in - 1, g->msn);
+	peer_expect(p, UROCE_RC_WRITE_ONLY, g->out++);
+	assert_int_equal(peer_in(p, &in), UROCE_OK);
+	peer_expect_wc(p->send_cq, IBV_WC_SUCCESS, 1);
+	expect_no_ack(g);
+}
+
+static void
+answer(struct game *g)
+{
+	answer_with(g, false);
+}
+
+static void
+answer_and_ack(struct game *g)
+{
+	answer_with(g, true);
+}
+
+/* A WRITE that is acknowledged before it is answered. */
+static void
+play(struct game *g, uint64_t after_ns)
+{
+	take_write(g);
+	expect_ack_next_round(g);
+	g->peer.now_ns += after_ns;
+	answer(g);
+}
+
+static void
+play_often(struct game *g, unsigned int n)
+{
+	for (unsigned int i = 0; i < n; i++)
+		play(g, SOON_NS);
+}
+
+static void
+stop(struct game *g)
+{
+	assert_int_equal(g->peer.engine.awaited_count, 0);
+	peer_stop(&g->peer);
+}
+
+static void
+it_waits_for_an_answer(void **state)
+{
+	struct game g;
+
+	(void)state;
+	start(&g);
+	play_often(&g, UROCE_ANSWERS);
+	for (unsigned int i = 0; i < 3; i++) {
+		take_write(&g);
+		expect_no_ack(&g);
+		g.peer.now_ns += UROCE_AWAIT_NS;
+		expect_no_ack(&g);
+		assert_int_equal(uroce_engine_deadline(&g.peer.engine), g.peer.now_ns);
+		answer_and_ack(&g);
+	}
+	stop(&g);
+}
+
+/* An answer in time, but for as many as were remembered: one that does not come halves them. */
+static void
+but_not_for_long(void **state)
+{
+	struct game g;
+
+	(void)state;
+	start(&g);
+	play_often(&g, UROCE_ANSWERS);
+	for (unsigned int i = 0; i < 2 * UROCE_ANSWERS_MAX; i++) {
+		take_write(&g);
+		answer_and_ack(&g);
+	}
+	for (unsigned int n = UROCE_ANSWERS_MAX; n >= UROCE_ANSWERS; n /= 2) {
+		take_write(&g);
+		expect_no_ack(&g);
+		g.peer.now_ns += LATE_NS;
+		peer_expect_ack(&g.peer, PEER_UNLIMITED, g.in - 1, g.msn);
+		expect_no_ack(&g);
+		answer(&g);
+	}
+	take_write(&g);
+	expect_ack_next_round(&g);
+	stop(&g);
+}
+
+static void
+late_answers_do_not_count(void **state)
+{
+	struct game g;
+
+	(void)state;
+	start(&g);
+	for (unsigned int i = 0; i < 2 * UROCE_ANSWERS; i++)
+		play(&g, LATE_NS);
+	play_often(&g, UROCE_ANSWERS - 1);
+	play(&g, LATE_NS);
+	play(&g, SOON_NS);
+	take_write(&g);
+	expect_ack_next_round(&g);
+	stop(&g);
+}
+
+/* Who sends on without an answer expects none: what is owed waits no longer than it would otherwise. */
+static void
+nor_for_who_sends_on(void **state)
+{
+	struct game g;
+
+	(void)state;
+	start(&g);
+	play_often(&g, UROCE_ANSWERS);
+	take_write(&g);
+	expect_no_ack(&g);
+	take_write(&g);
+	expect_ack_next_round(&g);
+	answer(&g);
+	take_write(&g);
+	expect_ack_next_round(&g);
+	stop(&g);
+}
+
+/* What is completed to a CQ is waited for there. */
+static void
+nor_where_a_completion_tells(void **state)
+{
+	static const uint8_t opcodes[] = { UROCE_RC_SEND_ONLY, UROCE_RC_WRITE_ONLY_IMM };
+	struct game g;
+
+	(void)state;
+	start(&g);
+	for (unsigned int i = 0; i < RTE_DIM(opcodes); i++) {
+		for (unsigned int n = 0; n <= UROCE_ANSWERS; n++) {
+			struct peer_packet out;
+
+			peer_post_recv(&g.peer, 0, 8, 1);
+			assert_int_equal(take(&g, opcodes[i]), UROCE_OK);
+			peer_expect_wc(g.peer.recv_cq, IBV_WC_SUCCESS, 1);
+			uroce_engine_acks_due(&g.peer.engine);
+			assert_true(peer_out_held(&g.peer, &out));	/* which gives credits */
+			answer(&g);
+		}
+	}
+	stop(&g);
+}
+
+/* Nor what is held for something else already. */
+static void
+it_does_not_wait_twice(void **state)
+{
+	struct peer_packet out;
+	struct game g;
+
+	(void)state;
+	start(&g);
+	play_often(&g, UROCE_ANSWERS);
+	peer_post_recv(&g.peer, 0, 8, 1);
+	assert_int_equal(take(&g, UROCE_RC_SEND_ONLY), UROCE_OK);
+	peer_expect_wc(g.peer.recv_cq, IBV_WC_SUCCESS, 1);
+	take_write(&g);
+	assert_int_equal(g.peer.engine.awaited_count, 0);
+	uroce_engine_acks_due(&g.peer.engine);
+	assert_true(peer_out_held(&g.peer, &out));
+	assert_int_equal(out.psn, g.in - 1);
+	answer(&g);
+	stop(&g);
+}
+
+/* With a burst it is throughput that counts. */
+static void
+nor_when_many_come(void **state)
+{
+	struct game g;
+
+	(void)state;
+	start(&g);
+	play_often(&g, UROCE_ANSWERS);
+	g.peer.engine.holds = false;
+	take_write(&g);
+	peer_expect_ack(&g.peer, PEER_UNLIMITED, g.in - 1, g.msn);
+	g.peer.engine.holds = true;
+	take_write(&g);
+	expect_no_ack(&g);
+	g.peer.engine.holds = false;
+	take_write(&g);
+	g.peer.now_ns += LATE_NS;
+	peer_expect_ack(&g.peer, PEER_UNLIMITED, g.in - 1, g.msn);
+	stop(&g);
+}
+
+static void
+a_nak_does_not_wait(void **state)
+{
+	struct peer_packet in = { .opcode = UROCE_RC_WRITE_ONLY, .ack_req = true, .dma_len = 8, .payload_bytes = 8 };
+	struct game g;
+
+	(void)state;
+	start(&g);
+	play_often(&g, UROCE_ANSWERS);
+	take_write(&g);
+	expect_no_ack(&g);
+	in.psn = g.in;
+	in.rkey = g.peer.mr->rkey ^ 0x100;
+	assert_int_equal(peer_in(&g.peer, &in), UROCE_NAK_ACCESS);
+	peer_expect_ack(&g.peer, UROCE_AETH_NAK | 2, g.in, g.msn);
+	g.peer.now_ns += LATE_NS;
+	expect_no_ack(&g);
+	stop(&g);
+}
+
+/* A READ's response makes it unnecessary, and leaves at once. */
+static void
+nor_does_a_response(void **state)
+{
+	struct game g;
+
+	(void)state;
+	start(&g);
+	play_often(&g, UROCE_ANSWERS);
+	take_write(&g);
+	expect_no_ack(&g);
+	assert_int_equal(take(&g, UROCE_RC_READ_REQUEST), UROCE_OK);
+	peer_expect(&g.peer, UROCE_RC_READ_RESPONSE_ONLY, g.in - 1);
+	answer(&g);
+	stop(&g);
+}
+
+/* A message of several packets is answered when it is whole. */
+static void
+a_long_message_is_one(void **state)
+{
+	struct peer_packet in = { .opcode = UROCE_RC_WRITE_FIRST, .ack_req = true, .dma_len = 1032,
+				  .payload_bytes = 1024 };
+	struct game g;
+
+	(void)state;
+	start(&g);
+	play_often(&g, UROCE_ANSWERS);
+	in.psn = g.in++;
+	in.rkey = g.peer.mr->rkey;
+	in.va = (uintptr_t)g.peer.buffer;
+	assert_int_equal(peer_in(&g.peer, &in), UROCE_OK);
+	expect_ack_next_round(&g);
+	in = (struct peer_packet){ .opcode = UROCE_RC_WRITE_LAST, .psn = g.in++, .ack_req = true, .payload_bytes = 8 };
+	assert_int_equal(peer_in(&g.peer, &in), UROCE_OK);
+	g.msn++;
+	expect_no_ack(&g);
+	answer_and_ack(&g);
+	stop(&g);
+}
+
+/* A control thread has the turn, and may be about to end the QP. */
+static void
+it_is_released(void **state)
+{
+	struct game g;
+
+	(void)state;
+	start(&g);
+	play_often(&g, UROCE_ANSWERS);
+	take_write(&g);
+	expect_no_ack(&g);
+	uroce_engine_release_awaited(&g.peer.engine);
+	expect_ack_next_round(&g);
+	answer(&g);
+	stop(&g);
+}
+
+/* With the QP's life goes what is owed, and what its application was like. */
+static void
+the_qp_begins_anew(void **state)
+{
+	struct ibv_qp_attr reset = { .qp_state = IBV_QPS_RESET };
+	struct game g;
+
+	(void)state;
+	start(&g);
+	play_often(&g, UROCE_ANSWERS);
+	take_write(&g);
+	expect_no_ack(&g);
+	assert_int_equal(uroce_modify_qp(g.peer.qp, &reset, IBV_QP_STATE), 0);
+	assert_int_equal(g.peer.engine.awaited_count, 0);
+	assert_false(uroce_qp_of(g.peer.qp)->unanswered);
+	expect_no_ack(&g);
+	peer_connect(g.peer.qp, &(struct peer_conf){ .rq_psn = PEER_RQ_PSN });
+	peer_expect_nothing(&g.peer);
+	g.in = PEER_RQ_PSN;
+	g.msn = 0;
+	take_write(&g);
+	expect_ack_next_round(&g);
+	stop(&g);
+}
+
+static void
+the_qp_goes(void **state)
+{
+	struct ibv_qp_init_attr init = {
+		.qp_type = IBV_QPT_RC,
+		.cap = { .max_send_wr = 1, .max_recv_wr = 1, .max_send_sge = 1, .max_recv_sge = 1 },
+	};
+	struct ibv_qp *first;
+	struct game g;
+
+	(void)state;
+	start(&g);
+	init.send_cq = g.peer.send_cq;
+	init.recv_cq = g.peer.recv_cq;
+	first = g.peer.qp;
+	g.peer.qp = uroce_create_qp(g.peer.pd, &init);
+	assert_non_null(g.peer.qp);
+	peer_connect(g.peer.qp, &(struct peer_conf){ .rq_psn = 0 });
+	peer_expect_nothing(&g.peer);
+	play_often(&g, UROCE_ANSWERS);
+	take_write(&g);
+	expect_no_ack(&g);
+	assert_int_equal(uroce_destroy_qp(g.peer.qp), 0);
+	assert_int_equal(g.peer.engine.awaited_count, 0);
+	g.peer.now_ns += LATE_NS;
+	expect_no_ack(&g);
+	g.peer.qp = first;
+	stop(&g);
+}
+
+/* There is room for so many; the next one's waits for a round, as any does. */
+static void
+too_many(void **state)
+{
+	struct uroce_engine *e;
+	struct game g;
+
+	(void)state;
+	start(&g);
+	e = &g.peer.engine;
+	play_often(&g, UROCE_ANSWERS);
+	e->awaited_count = UROCE_AWAITED_ACKS;
+	take_write(&g);
+	assert_int_equal(e->awaited_count, UROCE_AWAITED_ACKS);
+	e->awaited_count = 0;
+	expect_ack_next_round(&g);
+	answer(&g);
+	take_write(&g);
+	expect_no_ack(&g);
+	answer_and_ack(&g);
+	stop(&g);
+}
+
+/* An engine that nobody has told. */
+static void
+none_waits_unless_told(void **state)
+{
+	struct game g;
+
+	(void)state;
+	start(&g);
+	g.peer.engine.await_ns = 0;
+	play_often(&g, 2 * UROCE_ANSWERS);
+	stop(&g);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(it_waits_for_an_answer),
+		cmocka_unit_test(but_not_for_long),
+		cmocka_unit_test(late_answers_do_not_count),
+		cmocka_unit_test(nor_for_who_sends_on),
+		cmocka_unit_test(nor_where_a_completion_tells),
+		cmocka_unit_test(it_does_not_wait_twice),
+		cmocka_unit_test(nor_when_many_come),
+		cmocka_unit_test(a_nak_does_not_wait),
+		cmocka_unit_test(nor_does_a_response),
+		cmocka_unit_test(a_long_message_is_one),
+		cmocka_unit_test(it_is_released),
+		cmocka_unit_test(the_qp_begins_anew),
+		cmocka_unit_test(the_qp_goes),
+		cmocka_unit_test(too_many),
+		cmocka_unit_test(none_waits_unless_told),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
