@@ -163,6 +163,8 @@ test_slots(void **state)
 	frames[0] = frame_of(1, UROCE_SWITCH_FRAME_SLOTS * 16);
 	frames[1] = frame_of(1, UROCE_SWITCH_FRAME_SLOTS * 16 + 1);
 	assert_int_equal(uroce_memif_link_send(&joined, frames, 1), 1);
+	assert_int_equal(uroce_memif_link_send(&joined, &frames[1], 1), 0);
+	assert_true(joined.too_long); /* so many are free, and half of the ring is not */
 	memif_peer_free(&peer, UROCE_SWITCH_FRAME_SLOTS);
 	assert_int_equal(uroce_memif_link_send(&joined, &frames[1], 1), 0);
 	assert_true(joined.too_long);
