@@ -63,8 +63,7 @@ uroce_memif_client_fini(struct memif_client *c, const char *reason)
 	shutdown(c->fd, SHUT_RDWR); /* he sees that it is over though the thread waits */
 	uroce_switch_close(c->fd);
 	uroce_memif_link_fini(&c->link);
-	c->fd = -1;
-	c->named = c->connected = false;
+	c->fd = -1; /* the next one here begins anew */
 }
 
 bool

@@ -6,6 +6,7 @@
  */
 
 #include <errno.h>
+#include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -103,6 +104,8 @@ dial(struct memif_peer *p)
 	assert_int_equal(m.hello.min_version, MEMIF_VERSION);
 	assert_int_equal(m.hello.max_log2_slots, 14);
 	assert_int_equal(m.hello.max_c2s_ring, UROCE_SWITCH_RINGS - 1);
+	assert_int_equal(m.hello.max_s2c_ring, UROCE_SWITCH_RINGS - 1);
+	assert_int_equal(m.hello.max_region, UROCE_SWITCH_REGIONS - 1);
 }
 
 static struct memif_message
@@ -144,9 +147,12 @@ static void
 join(struct memif_peer *p, uint32_t id)
 {
 	struct memif_message m = { .type = MEMIF_CONNECT };
+	char name[MEMIF_NAME];
 
 	prepare(p, id);
 	assert_int_equal(exchange(p, &m, -1, 0), MEMIF_CONNECTED);
+	snprintf(name, sizeof(name), "uroce-switch %" PRIu32, id);
+	assert_string_equal(m.interface, name);
 	assert_non_null(ports[id].link);
 }
 
