@@ -227,7 +227,8 @@
 #define UROCE_VERBS_SPINS 16		/* pauses between two looks at whether the program polls */
 #define UROCE_VERBS_LEAST_CQE 64	/* entries of a CQ that is asked for with fewer */
 #define UROCE_VERBS_LOOKS 16		/* at a descriptor: one for so many polls that had nothing */
-#define UROCE_VERBS_PEER_WAIT_MS 10000	/* for the other process of a pair to open its port */
+#define UROCE_VERBS_PEER_WAIT_MS 10000	/* for the other process of a pair to open its port, */
+#define UROCE_VERBS_PEER_STEP_MS 10	/* between two looks for it */
 #define UROCE_VERBS_LINK_WAIT_MS 250	/* for a port to have one */
 #define UROCE_VERBS_FIRST_LINK_WAIT_MS 50	/* ... for another process to take a connection: then it is asked
 						 * again, and waited for twice as long, */
@@ -279,6 +280,8 @@
 #define UROCE_SWITCH_LOCK_NAP_NS 10000000l	/* each so long */
 #define UROCE_SWITCH_GUESTS 64			/* at the socket, with no port yet: one more replaces the oldest */
 #define UROCE_SWITCH_GREET_NS 5000000000ull	/* ... and so long at most */
+#define UROCE_SWITCH_EVENTS 64			/* of them all in one look; the others are seen in the next, */
+#define UROCE_SWITCH_MESSAGES 16		/* as is what one has said beyond so many messages */
 #define UROCE_SWITCH_PASSED 253			/* descriptors in a message: the kernel's most */
 #define UROCE_SWITCH_SAY_NS 1000000000ull	/* between two messages about clients */
 #define UROCE_SWITCH_REGIONS 4			/* of memory, of a client, */
@@ -316,6 +319,8 @@
 #define UROCE_PERF_STALL_S 10			/* no completion, no credit: the run is given up */
 #define UROCE_PERF_COMMAND_BYTES 512		/* of one command of the prompt or of --cmdline-file */
 #define UROCE_PERF_IDLE_US 1000			/* between two looks of the prompt's main thread, while no test runs */
+#define UROCE_PERF_IDLE_LOOKS 50		/* ... of which one is at the other end, too: is it there? */
+#define UROCE_PERF_COUNTERS 256			/* of a port, that are shown */
 #define UROCE_PERF_SHOWN_QPS 16			/* of those that there are, unless all are asked for */
 #define UROCE_PERF_SLOW_BYTES_S 10000000	/* a link this slow is no reason to give up */
 

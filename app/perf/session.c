@@ -18,8 +18,6 @@
 #include "session.h"
 #include "signals.h"
 
-#define LOOKS_PER_SIGN (1000000 / UROCE_PERF_IDLE_US / 20) /* perf_peer.alive() is for some times a second */
-
 static void
 tell(struct perf_session *s)
 {
@@ -198,7 +196,7 @@ idle(struct perf_session *s)
 
 	for (unsigned int i = 0; i < s->nb_hosts; i++)
 		work += uroce_worker_poll(s->hosts[i]->workers[0]);
-	if (++s->looks % LOOKS_PER_SIGN == 0 && peer->alive(peer, error, sizeof(error)) != 0) {
+	if (++s->looks % UROCE_PERF_IDLE_LOOKS == 0 && peer->alive(peer, error, sizeof(error)) != 0) {
 		fprintf(stderr, "uroce-perf: %s\n", error);
 		uroce_perf_session_fail(s);
 		uroce_perf_session_end(s);

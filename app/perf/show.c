@@ -19,8 +19,6 @@
 #include "ends.h"
 #include "show.h"
 
-#define MAX_COUNTERS 256
-
 /* A command's way through the ends. */
 struct show {
 	struct perf_session *session;
@@ -34,7 +32,7 @@ struct show {
 };
 
 /* What counters were when they were cleared. */
-static struct uroce_counter cleared[PERF_MAX_HOSTS][UROCE_APP_MAX_PORTS][MAX_COUNTERS];
+static struct uroce_counter cleared[PERF_MAX_HOSTS][UROCE_APP_MAX_PORTS][UROCE_PERF_COUNTERS];
 static unsigned int nb_cleared[PERF_MAX_HOSTS][UROCE_APP_MAX_PORTS];
 
 /* What the workers had done when they were shown last. */
@@ -261,16 +259,16 @@ since_cleared(unsigned int host, unsigned int dev, const struct uroce_counter *c
 static unsigned int
 counters_read(const struct app_device *dev, struct uroce_counter *counters)
 {
-	unsigned int n = uroce_query_counters(dev->ctx, counters, MAX_COUNTERS);
+	unsigned int n = uroce_query_counters(dev->ctx, counters, UROCE_PERF_COUNTERS);
 
-	return RTE_MIN(n, (unsigned int)MAX_COUNTERS);
+	return RTE_MIN(n, (unsigned int)UROCE_PERF_COUNTERS);
 }
 
 static int
 counters_show(struct show *v)
 {
 	struct perf_session *s = v->session;
-	struct uroce_counter counters[MAX_COUNTERS];
+	struct uroce_counter counters[UROCE_PERF_COUNTERS];
 
 	for (unsigned int h = 0; h < s->nb_hosts; h++) {
 		for (unsigned int d = 0; d < s->hosts[h]->nb_devs; d++) {

@@ -32,9 +32,9 @@ sample_take(struct perf_stats_sample *s, const struct app_host *host)
 {
 	s->nb_devs = host->nb_devs;
 	for (unsigned int d = 0; d < host->nb_devs; d++) {
-		unsigned int n = uroce_query_counters(host->devs[d].ctx, s->counters[d], PERF_STATS_COUNTERS);
+		unsigned int n = uroce_query_counters(host->devs[d].ctx, s->counters[d], UROCE_PERF_COUNTERS);
 
-		s->nb_counters = RTE_MIN(n, (unsigned int)PERF_STATS_COUNTERS);
+		s->nb_counters = RTE_MIN(n, (unsigned int)UROCE_PERF_COUNTERS);
 		s->names[d] = host->devs[d].ctx->device->name;
 	}
 	s->nb_workers = host->borrowed ? 0 : host->nb_workers;

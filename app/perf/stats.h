@@ -15,8 +15,7 @@
 
 #include "host.h"
 
-#define PERF_STATS_ENDS     2
-#define PERF_STATS_COUNTERS 256
+#define PERF_STATS_ENDS 2
 
 /* An end at one time. */
 struct perf_stats_sample {
@@ -24,7 +23,7 @@ struct perf_stats_sample {
 	unsigned int nb_devs;
 	unsigned int nb_counters; /* of each device; names are constant */
 	const char *names[UROCE_APP_MAX_PORTS]; /* of devices */
-	struct uroce_counter counters[UROCE_APP_MAX_PORTS][PERF_STATS_COUNTERS];
+	struct uroce_counter counters[UROCE_APP_MAX_PORTS][UROCE_PERF_COUNTERS];
 	unsigned int nb_workers;  /* 0: another end tells of them */
 	struct uroce_worker_load loads[UROCE_MAX_WORKERS];
 };

@@ -18,9 +18,6 @@
 #include "memif_server.h"
 #include "program.h"
 
-#define EVENTS 64 /* of a poll; the others are seen in the next */
-#define SAID   16 /* messages of a client in one */
-
 #define OTHERS_WAIT "Others wait"
 
 static int
@@ -148,7 +145,7 @@ watch_ring(const struct memif_server *s, const struct memif_client *c)
 static void
 serve(struct memif_server *s, struct memif_client *c, uint64_t now_ns)
 {
-	for (unsigned int i = 0; i < SAID; i++) {
+	for (unsigned int i = 0; i < UROCE_SWITCH_MESSAGES; i++) {
 		const char *reason;
 
 		switch (uroce_memif_client_listen(c, &reason)) {
@@ -245,8 +242,8 @@ look_after(struct memif_server *s, uint64_t now_ns)
 void
 uroce_memif_server_poll(struct memif_server *s, uint64_t now_ns)
 {
-	struct epoll_event events[EVENTS];
-	int n = epoll_wait(s->epoll, events, EVENTS, 0);
+	struct epoll_event events[UROCE_SWITCH_EVENTS];
+	int n = epoll_wait(s->epoll, events, UROCE_SWITCH_EVENTS, 0);
 	bool knocked = false;
 
 	for (int i = 0; i < n; i++) {

@@ -12,8 +12,7 @@
 #include <sys/un.h>
 
 #include "peer.h"
-
-#define STEP_MS 10
+#include "uroce_config.h"
 
 static bool
 is_there(const char *path)
@@ -26,7 +25,7 @@ is_there(const char *path)
 bool
 uroce_peer_wait(const char *paths, unsigned int limit_ms)
 {
-	const struct timespec step = { .tv_nsec = STEP_MS * 1000000L };
+	const struct timespec step = { .tv_nsec = UROCE_VERBS_PEER_STEP_MS * 1000000L };
 	char path[sizeof(((struct sockaddr_un *)NULL)->sun_path)];
 	unsigned int waited_ms = 0;
 
@@ -37,7 +36,7 @@ uroce_peer_wait(const char *paths, unsigned int limit_ms)
 			return false;
 		memcpy(path, paths, bytes);
 		path[bytes] = '\0';
-		for (; bytes != 0 && !is_there(path); waited_ms += STEP_MS) {
+		for (; bytes != 0 && !is_there(path); waited_ms += UROCE_VERBS_PEER_STEP_MS) {
 			if (waited_ms >= limit_ms)
 				return false;
 			nanosleep(&step, NULL);

@@ -21,7 +21,6 @@
 #include "signals.h"
 
 #define HOSTS 2
-#define LOOKS_PER_SIGN (1000000 / UROCE_PERF_IDLE_US / 20) /* as in session.c */
 
 static struct perf_bench bench;
 static struct perf_session s;
@@ -342,14 +341,14 @@ test_peer_gone(void **state)
 	did.sign = -1;
 	run(NULL, NULL);
 	assert_int_equal(did.signs, 1);
-	assert_int_equal(did.polls, LOOKS_PER_SIGN * HOSTS);
+	assert_int_equal(did.polls, UROCE_PERF_IDLE_LOOKS * HOSTS);
 	assert_true(s.failed);
 }
 
 static void
 end_later(void)
 {
-	if (did.polls == 3 * LOOKS_PER_SIGN * HOSTS)
+	if (did.polls == 3 * UROCE_PERF_IDLE_LOOKS * HOSTS)
 		end();
 }
 
