@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -250,18 +249,6 @@ take_dir(struct switch_dir *dir, const char *path)
 	return -1;
 }
 
-/* A client's rings have two descriptors each. Where the limit stays, those who come last are refused. */
-static void
-raise_descriptors(void)
-{
-	struct rlimit limit;
-
-	if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
-		return;
-	limit.rlim_cur = limit.rlim_max;
-	setrlimit(RLIMIT_NOFILE, &limit);
-}
-
 /* Without a "--" all arguments are ours. */
 int
 main(int argc, char **argv)
@@ -285,7 +272,6 @@ main(int argc, char **argv)
 		return printf("%s %s\n", uroce_app_name, UROCE_VERSION) < 0 ? STATUS_FAILED : STATUS_OK;
 	uroce_app_signals_init();
 	sigaction(SIGUSR1, &on_usr1, NULL);
-	raise_descriptors();
 	if (take_dir(&dir, o.dir) != 0)
 		return STATUS_FAILED;
 	s = calloc(1, sizeof(*s));
