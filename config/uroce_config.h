@@ -116,6 +116,7 @@
 
 /* Wire */
 #define UROCE_HOP_LIMIT 64		/* of a CNP, and of an address vector that says none */
+#define UROCE_COPY_LONG_BYTES 512	/* copies from here on are not left to memcpy() */
 #define UROCE_ICRC_COPY_BYTES 128	/* of a frame's head, copied to mask fields before its ICRC */
 
 /* Attributes of a device that describe rather than limit */

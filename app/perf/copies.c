@@ -15,6 +15,7 @@
 #endif
 
 #include "copies.h"
+#include "wire/copy.h"
 
 static void
 copy_rte(uint8_t *to, const uint8_t *from, size_t n)
@@ -26,6 +27,12 @@ static void
 copy_libc(uint8_t *to, const uint8_t *from, size_t n)
 {
 	memcpy(to, from, n);
+}
+
+static void
+copy_uroce(uint8_t *to, const uint8_t *from, size_t n)
+{
+	uroce_copy_long(to, from, (uint32_t)n);
 }
 
 static bool
@@ -70,6 +77,7 @@ copy_string(uint8_t *to, const uint8_t *from, size_t n)
 const struct perf_copy uroce_perf_copies[] = {
 	{ "rte_memcpy", copy_rte, always },
 	{ "memcpy", copy_libc, always },
+	{ "uroce", copy_uroce, always },
 #ifdef RTE_ARCH_X86_64
 	{ "rep movsb", copy_string, always },
 	{ "avx512", copy_avx512, has_avx512 },

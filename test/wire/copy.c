@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Every small length, at every alignment of both sides: what is copied, and that nothing else is written.
+ * Every small length, and long ones on both sides of each step, at alignments of both sides: what is copied, and that
+ * nothing else is written.
  */
 
 #include <setjmp.h>
@@ -14,6 +15,7 @@
 #include "wire/copy.h"
 
 #define MOST 40
+#define LONGEST 4096
 
 static void
 test_every_length(void **state)
@@ -35,11 +37,39 @@ test_every_length(void **state)
 	}
 }
 
+static void
+check_long(uint32_t bytes, unsigned int a, unsigned int b)
+{
+	static uint8_t from[LONGEST + 512], to[sizeof(from)], expected[sizeof(from)];
+
+	for (unsigned int i = 0; i < sizeof(from); i++)
+		from[i] = (uint8_t)(i * 7 + i / 251);
+	memset(to, 0xee, sizeof(to));
+	memset(expected, 0xee, sizeof(expected));
+	memcpy(expected + 64 + b, from + a, bytes);
+	uroce_copy(to + 64 + b, from + a, bytes);
+	assert_memory_equal(to, expected, sizeof(to));
+}
+
+static void
+test_long(void **state)
+{
+	for (uint32_t bytes = UROCE_COPY_LONG_BYTES - 64; bytes < UROCE_COPY_LONG_BYTES + 320; bytes++)
+		for (unsigned int i = 0; i < 64; i += 5)
+			check_long(bytes, i, bytes % 64);
+	for (unsigned int i = 0; i < 64; i++) {
+		check_long(LONGEST, i, 63 - i);
+		check_long(LONGEST / 4, i, 63 - i);
+		check_long(LONGEST - i, i, i);
+	}
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_every_length),
+		cmocka_unit_test(test_long),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
