@@ -139,9 +139,9 @@
 #define UROCE_HOLD_FRAMES 4		/* ACKs are held while a burst has no more frames: somebody waits for answers */
 #define UROCE_HELD_ACKS 256		/* QPs of a worker whose ACKs wait for its next round; a power of 2 */
 #define UROCE_AWAITED_ACKS 16		/* QPs of a worker whose ACKs wait for what the application answers, */
-#define UROCE_AWAIT_NS 16000ull		/* each so long at most, */
-#define UROCE_ANSWERS 16		/* where it has answered so many WRITEs within that; */
-#define UROCE_ANSWERS_MAX 64		/* more than so many are not remembered, and one it has not answered halves them */
+#define UROCE_AWAIT_NS 100000ull		/* each so long at most, */
+#define UROCE_ANSWERS 32		/* where it has answered so many WRITEs within that; */
+#define UROCE_ANSWERS_MAX 128		/* more than so many are not remembered, and one it has not answered halves them */
 #define UROCE_POLL_BURSTS 4		/* bursts sent in one poll; received is one, of each queue */
 #define UROCE_POLL_YIELD_NS 20000ull	/* without a frame: who polls a CQ to drive its workers lets others run */
 #define UROCE_ROUND_MAX_NS 1000000ull	/* no round takes longer: what is beyond it is not its work */
