@@ -3,7 +3,7 @@
  *
  * Target: two communication managers with consumers that do anything, and a wire, or somebody on
  * it, that does anything, too: calls in any order with any parameters, MADs that are random,
- * changed, replayed, lost, and time. Nobody is told of a connection that is not his, and in the end
+ * changed, replayed, lost, time, and peers that have gone. Nobody is told of a connection that is not his, and in the end
  * nothing is left.
  */
 
@@ -207,7 +207,9 @@ answer(struct test_end *end, const struct uroce_cm_event *event)
 		RTE_VERIFY(uroce_cm_send_rtu(event->conn, NULL, now_ns) == 0);
 		break;
 	case UROCE_CM_DREQ_RECEIVED:
-		RTE_VERIFY(uroce_cm_send_drep(event->conn, NULL, now_ns) == 0);
+		/* there is nobody for a DREP where the peer has gone */
+		RTE_VERIFY(uroce_cm_send_drep(event->conn, NULL, now_ns) == 0 ||
+			   test_state(event->conn) == UROCE_CM_TIMEWAIT);
 		break;
 	case UROCE_CM_SIDR_REQ_RECEIVED:
 		RTE_VERIFY(uroce_cm_send_sidr_rep(event->conn, &sidr_rep, now_ns) == 0);
@@ -326,6 +328,12 @@ receive(struct test_end *end)
 
 /* ---- the target ------------------------------------------------------------------------------ */
 
+static bool
+is_gone(void *arg, const struct uroce_cm_path *path)
+{
+	return fuzz_u8(&world.in) % 2 != 0;
+}
+
 static void
 step(void)
 {
@@ -356,6 +364,7 @@ step(void)
 		p->dup = fuzz_below(&world.in, 3) * 300;
 		p->late = fuzz_below(&world.in, 3) * 300;
 		break;
+	case 11: uroce_cm_depart(end->cm, is_gone, NULL, p->now_ns); break;
 	default: receive(end); break;
 	}
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Target: what a port does with frames: RoCEv2, ARP, neighbour discovery, ICMP, IGMP, MLD, whatever
- * else. It has addresses of both families, is in two groups, and waits for two neighbours. All that
+ * Target: what a port does with frames: RoCEv2, ARP, neighbour discovery, ICMP, IGMP, MLD, who has
+ * gone, whatever else. It has addresses of both families, is in two groups, and waits for two neighbours. All that
  * was received has to be back in its pool when an input is done. The port lives on from input to
  * input.
  *
@@ -17,6 +17,7 @@
 
 #include "fuzz.h"
 #include "port/address.h"
+#include "port/departure.h"
 #include "tap.h"
 #include "wire/headers.h"
 #include "wire/icrc.h"
@@ -29,7 +30,7 @@ enum mend {
 	MEND_CHECKSUM = 0x01,  /* of IPv4, ICMP, IGMP */
 	MEND_CHECKSUM6 = 0x02, /* of ICMPv6 */
 	MEND_ICRC = 0x04,
-	MEND_GROUP_MAC = 0x08, /* the MAC of the IP address that it goes to, a group's */
+	MEND_GROUP_MAC = 0x08, /* the MAC of the IP address that it goes to, a group's; or a bridge's */
 	MEND_BROADCAST = 0x10,
 	MEND_OTHER_MAC = 0x20,
 	MEND_LENGTH = 0x40, /* of IP */
@@ -107,6 +108,7 @@ LLVMFuzzerInitialize(int *argc, char ***argv)
 	(void)argv;
 	fuzz_init(true);
 	tap_open(&tap, 0, cidrs);
+	tap.port->at_process = true;
 	objects.pd = uroce_alloc_pd(tap.context);
 	RTE_VERIFY(objects.pd != NULL);
 	neighbour_add(0, "10.0.0.2");
@@ -135,6 +137,8 @@ mac_set(uint8_t *frame, uint8_t mend)
 	uroce_multicast_mac(&ether->dst_addr, ether->ether_type == RTE_BE16(RTE_ETHER_TYPE_IPV6)
 						      ? ip6->dst_addr
 						      : gid);
+	if (ether->ether_type == RTE_BE16(UROCE_DEPARTURE_ETHERTYPE))
+		ether->dst_addr = uroce_departure_group();
 }
 
 /* To whom, and how long. The frame has room for all headers. */
