@@ -4,10 +4,13 @@
  * When a peer has gone before net_memif (DPDK 22.11), as the server of a socket, has greeted it, the driver closes the
  * connection and leaves EAL's interrupt thread to wait for it, which panics. A program of which this file is a part
  * outlives that: on that thread, what is sent to one who has gone counts as sent, and the driver reads next that he
- * has. Not part of the library, where it would be everybody's sendmsg(2).
+ * has. Nor does the driver keep its sockets from programs that this one starts, which would keep the connection when it
+ * is killed: here each is seen before there is a connection. Not part of the library, where it would be everybody's
+ * sendmsg(2).
  */
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -17,8 +20,10 @@
 static ssize_t
 send_or_not(int fd, const struct msghdr *m, int flags)
 {
-	ssize_t n = syscall(SYS_sendmsg, fd, m, flags | MSG_NOSIGNAL);
+	ssize_t n;
 
+	fcntl(fd, F_SETFD, FD_CLOEXEC);
+	n = syscall(SYS_sendmsg, fd, m, flags | MSG_NOSIGNAL);
 	if (n >= 0 || (errno != EPIPE && errno != ECONNRESET))
 		return n;
 	n = 0;

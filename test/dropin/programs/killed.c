@@ -3,7 +3,7 @@
  *
  * killed serve ADDRESS: has a connection by the RDMA CM to one who is killed, hears that it has ended, and gets the
  * receives back that wait for a message; and then one to who comes in his place, and does not end it.
- * killed die ADDRESS: the first. He is killed when he is connected.
+ * killed die ADDRESS: the first. He is killed when he is connected, and outlived by a program that he has started.
  * killed stay ADDRESS: the second.
  */
 
@@ -209,6 +209,7 @@ main(int argc, char **argv)
 	if (strcmp(argv[1], "die") == 0) {
 		send_message(id);
 		NEED(completion(id->send_cq).status == IBV_WC_SUCCESS);
+		NEED(system("sleep 100 >/dev/null 2>&1 &") == 0);
 		kill(getpid(), SIGKILL);
 	}
 	talk(id, 1);
