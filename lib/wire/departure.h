@@ -26,7 +26,7 @@ struct uroce_departure {
 	rte_be32_t protocol;
 	rte_be16_t version;
 	struct rte_ether_addr mac;
-} __attribute__((packed));
+} __attribute__((packed, aligned(2)));
 
 static_assert(sizeof(struct uroce_departure) == 12, "what follows is padding");
 
