@@ -298,8 +298,11 @@ static void
 sent(struct uroce_rd_atomic *r)
 {
 	if (unlikely(r->again != 0)) {
-		r->again_goes_on = (r->again >> __builtin_ctzll(r->again) & 3) == 3;
+		const uint32_t bit = (uint32_t)__builtin_ctzll(r->again);
+
+		r->again_goes_on = (r->again >> bit & 3) == 3;
 		r->again &= r->again - 1;
+		r->answered |= r->again_base + bit + 1 == r->psn_count;	/* what goes on may be for nobody */
 		return;
 	}
 	r->next++;

@@ -16,6 +16,7 @@
 #include <rte_malloc.h>
 
 #include "peer.h"
+#include "transport/internal.h"
 #include "uroce_config.h"
 #include "wire/psn.h"
 
@@ -375,6 +376,34 @@ r22_replays_do_not_count(void **state)
 	peer_stop(&p);
 }
 
+/* A READ comes again before all of its first answer has left: it is answered once more from its beginning, and then goes
+ * on where it was, if nothing else comes. The peer has all by then. */
+static void
+r22_the_rest_of_an_answer_does_not_count(void **state)
+{
+	struct peer_conf conf = { .max_rd_atomic = 1 };
+	struct peer p;
+
+	(void)state;
+	peer_start(&p, &conf);
+	struct peer_packet in = read_request(&p, PEER_RQ_PSN, 0, 4000);
+	assert_int_equal(peer_in(&p, &in), UROCE_OK);
+	peer_expect(&p, UROCE_RC_READ_RESPONSE_FIRST, PEER_RQ_PSN);
+	peer_expect(&p, UROCE_RC_READ_RESPONSE_MIDDLE, PEER_RQ_PSN + 1);
+	assert_int_equal(peer_in(&p, &in), UROCE_DUPLICATE);
+	peer_expect(&p, UROCE_RC_READ_RESPONSE_FIRST, PEER_RQ_PSN);
+	peer_expect(&p, UROCE_RC_READ_RESPONSE_MIDDLE, PEER_RQ_PSN + 1);
+	peer_expect(&p, UROCE_RC_READ_RESPONSE_MIDDLE, PEER_RQ_PSN + 2);
+	assert_true(uroce_rd_atomic_full(uroce_qp_of(p.qp)));
+	peer_expect(&p, UROCE_RC_READ_RESPONSE_LAST, PEER_RQ_PSN + 3);
+	assert_false(uroce_rd_atomic_full(uroce_qp_of(p.qp)));
+	in = read_request(&p, PEER_RQ_PSN + 4, 0, 8);
+	assert_int_equal(peer_in(&p, &in), UROCE_OK);
+	peer_expect(&p, UROCE_RC_READ_RESPONSE_ONLY, PEER_RQ_PSN + 4);
+	peer_expect_nothing(&p);
+	peer_stop(&p);
+}
+
 static void
 the_longest_read(void **state)
 {
@@ -482,6 +511,7 @@ main(void)
 		cmocka_unit_test(r28_an_atomic_where_a_read_was_before),
 		cmocka_unit_test(r22_no_more_than_agreed),
 		cmocka_unit_test(r22_replays_do_not_count),
+		cmocka_unit_test(r22_the_rest_of_an_answer_does_not_count),
 		cmocka_unit_test(the_longest_read),
 		cmocka_unit_test(a_read_whose_memory_goes_is_refused_from_there),
 	};
