@@ -48,9 +48,13 @@ void
 uroce_switch_fdb_learn(struct switch_fdb *fdb, const struct switch_station *station, uint16_t port, uint64_t now_ns)
 {
 	int at = rte_hash_lookup(fdb->hash, station);
+	uint16_t before = port;
 
 	if (at >= 0) {
-		fdb->stations[fdb->entries[at].port]--;
+		const struct switch_entry *entry = &fdb->entries[at];
+
+		before = entry->port != port ? entry->port : entry->before;
+		fdb->stations[entry->port]--;
 	} else {
 		at = rte_hash_add_key(fdb->hash, station);
 		if (at < 0) {
@@ -58,7 +62,7 @@ uroce_switch_fdb_learn(struct switch_fdb *fdb, const struct switch_station *stat
 			return;
 		}
 	}
-	fdb->entries[at] = (struct switch_entry){ .seen_ns = now_ns, .port = port };
+	fdb->entries[at] = (struct switch_entry){ .seen_ns = now_ns, .port = port, .before = before };
 	fdb->stations[port]++;
 }
 
@@ -73,7 +77,7 @@ uroce_switch_fdb_find(const struct switch_fdb *fdb, const struct switch_station 
 /* Forget those of a port (-1: of any) that were last seen before then. */
 static void
 forget(struct switch_fdb *fdb, int port, uint64_t before_ns,
-       void (*gone)(void *arg, const struct switch_station *station), void *arg)
+       void (*gone)(void *arg, const struct switch_station *station, uint16_t before), void *arg)
 {
 	const void *station;
 	uint32_t next = 0;
@@ -87,14 +91,14 @@ forget(struct switch_fdb *fdb, int port, uint64_t before_ns,
 			continue;
 		fdb->stations[entry->port]--;
 		if (gone != NULL)
-			gone(arg, station);
+			gone(arg, station, entry->before);
 		rte_hash_del_key(fdb->hash, station);
 	}
 }
 
 void
 uroce_switch_fdb_forget(struct switch_fdb *fdb, uint16_t port,
-			void (*gone)(void *arg, const struct switch_station *station), void *arg)
+			void (*gone)(void *arg, const struct switch_station *station, uint16_t before), void *arg)
 {
 	forget(fdb, port, UINT64_MAX, gone, arg);
 }

@@ -24,6 +24,7 @@ struct switch_station {
 struct switch_entry {
 	uint64_t seen_ns;
 	uint16_t port;
+	uint16_t before; /* where it was before it came there; port itself: nowhere */
 };
 
 struct switch_fdb {
@@ -46,9 +47,9 @@ void uroce_switch_fdb_learn(struct switch_fdb *fdb, const struct switch_station 
 int uroce_switch_fdb_find(const struct switch_fdb *fdb, const struct switch_station *station);
 
 /** Forget the stations of a port whose link has gone.
- * @param gone	called for each, with arg; NULL: nobody wants to know */
+ * @param gone	called for each, with arg and where it was before; NULL: nobody wants to know */
 void uroce_switch_fdb_forget(struct switch_fdb *fdb, uint16_t port,
-			     void (*gone)(void *arg, const struct switch_station *station), void *arg);
+			     void (*gone)(void *arg, const struct switch_station *station, uint16_t before), void *arg);
 
 /** Forget those that have been silent for UROCE_SWITCH_AGE_NS; looks as often as is worth it. */
 void uroce_switch_fdb_age(struct switch_fdb *fdb, uint64_t now_ns);

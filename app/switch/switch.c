@@ -157,13 +157,17 @@ struct leaving {
 };
 
 /* The process has gone, killed perhaps, and nobody else will say so: to the other processes, for on a network this says
- * nothing. Before anything of who takes its port. */
+ * nothing. Before anything of who takes its port. But not of an address that it had taken from a host on a network, who
+ * may be there yet. */
 static void
-tell_departure(void *arg, const struct switch_station *station)
+tell_departure(void *arg, const struct switch_station *station, uint16_t before)
 {
 	const struct leaving *l = arg;
-	struct rte_mbuf *frame = departure(l->s->ports[l->from].pool, station);
+	struct rte_mbuf *frame;
 
+	if (!l->s->ports[before].is_memif)
+		return;
+	frame = departure(l->s->ports[l->from].pool, station);
 	if (frame == NULL)
 		return;
 	frame->port = l->from;

@@ -148,15 +148,17 @@ test_full(void **state)
 }
 
 static void
-note(void *arg, const struct switch_station *s)
+note(void *arg, const struct switch_station *s, uint16_t before)
 {
 	unsigned int *noted = arg;
+
+	assert_int_equal(before, s->mac.addr_bytes[5] == 2 ? 4 : 3);
 
 	assert_in_range(s->mac.addr_bytes[5], 1, 3);
 	noted[s->mac.addr_bytes[5]]++;
 }
 
-/* Who wants to know is told of each that is forgotten. */
+/* Who wants to know is told of each that is forgotten, and where it was before. */
 static void
 test_told(void **state)
 {
@@ -166,7 +168,9 @@ test_told(void **state)
 	assert_int_equal(uroce_switch_fdb_init(&fdb), 0);
 	learn(&fdb, 1, 0, 3, 1);
 	learn(&fdb, 1, 7, 3, 1);
+	learn(&fdb, 2, 0, 4, 1);
 	learn(&fdb, 2, 0, 3, 1);
+	learn(&fdb, 2, 0, 3, 1);	/* it stays */
 	learn(&fdb, 3, 0, 4, 1);
 	uroce_switch_fdb_forget(&fdb, 3, note, noted);
 	assert_int_equal(noted[1], 2);

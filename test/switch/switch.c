@@ -331,6 +331,16 @@ test_departures(void **state)
 	assert_int_equal(rte_eth_dev_set_link_down(w.s.ports[3].id), 0);
 	uroce_switch_watch(&w.s, 6);
 	assert_int_equal(w.s.ports[1].tail, 5);
+	/* a client that takes a host's address says nothing of the host by leaving */
+	assert_int_equal(rte_eth_dev_set_link_up(w.s.ports[3].id), 0);
+	uroce_switch_watch(&w.s, 7);
+	uroce_switch_forward(&w.s, 3, world_frame(&w, 1, 0xff, 0, 0), 7);
+	uroce_switch_forward(&w.s, 0, world_frame(&w, 1, 0xff, 0, 0), 8);
+	uroce_switch_forward(&w.s, 0, world_frame(&w, 1, 0xff, 0, 0), 9);
+	uroce_switch_port_detach(&w.s.ports[0]);
+	assert_int_equal(w.s.ports[1].tail, 8);
+	uroce_switch_watch(&w.s, 10);
+	assert_int_equal(w.s.ports[1].tail, 8);
 	for (unsigned int i = 0; i < 3; i++)
 		w.s.ports[i].is_memif = false;
 	world_stop(&w);
