@@ -33,7 +33,7 @@ static struct {
 	/* service_lock */
 	bool running;
 	pthread_t thread;
-	int wake_fd; /* constant while it runs */
+	int wake_fd; /* once it has run, it stays: whoever sees somebody go may kick at any time */
 	bool stop;   /* atomic */
 	/* the service's thread */
 	uint64_t busy_until_ns;
@@ -263,33 +263,28 @@ agents_destroy(void)
 static int
 thread_start(void)
 {
-	int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	int ret;
 
-	if (fd < 0)
-		return -errno;
+	if (service.wake_fd < 0) {
+		int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+
+		if (fd < 0)
+			return -errno;
+		__atomic_store_n(&service.wake_fd, fd, __ATOMIC_RELEASE);
+	}
 	service.busy_until_ns = 0;
 	service.fd_count = 0;
 	__atomic_store_n(&service.stop, false, __ATOMIC_RELAXED);
-	__atomic_store_n(&service.wake_fd, fd, __ATOMIC_RELEASE);
 	ret = rte_ctrl_thread_create(&service.thread, "uroce-cm", NULL, service_main, NULL);
-	if (ret == 0)
-		return 0;
-	__atomic_store_n(&service.wake_fd, -1, __ATOMIC_RELEASE);
-	close(fd);
 	return -abs(ret);
 }
 
 static void
 thread_stop(void)
 {
-	int fd = service.wake_fd;
-
 	__atomic_store_n(&service.stop, true, __ATOMIC_RELEASE);
 	kick();
 	pthread_join(service.thread, NULL);
-	__atomic_store_n(&service.wake_fd, -1, __ATOMIC_RELEASE);
-	close(fd);
 }
 
 static int
