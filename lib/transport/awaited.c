@@ -54,8 +54,14 @@ uroce_awaited_add(struct uroce_engine *e, struct uroce_qp *qp, const struct uroc
 {
 	const bool sends_on = qp->unanswered;
 
-	if (!tells_nobody(p))
+	if (p == NULL || !tells_nobody(p)) {
+		/* who asks again has waited enough; and what is posted after a SEND may be its answer */
+		if (qp->awaited)
+			forget(e, qp);
+		if (p != NULL && (p->info->flags & UROCE_OPF_RECV))
+			qp->unanswered = false;
 		return false;
+	}
 	if (sends_on)
 		qp->answers /= 2;
 	qp->unanswered = true;

@@ -109,7 +109,8 @@ void uroce_held_add(struct uroce_engine *e, struct uroce_qp *qp);
 void uroce_held_remove(struct uroce_engine *e, struct uroce_qp *qp);
 
 /* awaited.c: only of an engine that awaits answers, but for the second. */
-/** A request has come that an acknowledgement is owed for. @return false: that does not wait for an answer */
+/** An acknowledgement is owed. @param p	the request that it is for; NULL: another reason
+ * @return false: it does not wait for an answer */
 bool uroce_awaited_add(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p);
 void uroce_awaited_remove(struct uroce_engine *e, struct uroce_qp *qp);
 /** The application has posted something to the QP, which is about to have its turn. */

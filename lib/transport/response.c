@@ -79,7 +79,7 @@ uroce_response_ack(struct uroce_engine *e, struct uroce_qp *qp, const struct uro
 	resp->ack_owed = true;
 	if (!e->holds || has_a_turn || !is_plain_ack(resp))
 		uroce_qp_activate(e, qp);
-	else if (likely(e->await_ns == 0) || p == NULL || !uroce_awaited_add(e, qp, p))
+	else if (likely(e->await_ns == 0) || !uroce_awaited_add(e, qp, p))
 		uroce_held_add(e, qp);
 }
 

@@ -250,6 +250,47 @@ nor_where_a_completion_tells(void **state)
 	stop(&g);
 }
 
+/* What is posted behind a SEND does not answer the WRITE before it. */
+static void
+nor_for_who_answers_something_else(void **state)
+{
+	struct peer_packet out;
+	struct game g;
+
+	(void)state;
+	start(&g);
+	for (unsigned int n = 0; n < 2 * UROCE_ANSWERS; n++) {
+		take_write(&g);
+		expect_ack_next_round(&g);
+		peer_post_recv(&g.peer, 0, 8, 1);
+		assert_int_equal(take(&g, UROCE_RC_SEND_ONLY), UROCE_OK);
+		peer_expect_wc(g.peer.recv_cq, IBV_WC_SUCCESS, 1);
+		uroce_engine_acks_due(&g.peer.engine);
+		assert_true(peer_out_held(&g.peer, &out));
+		answer(&g);
+	}
+	stop(&g);
+}
+
+/* The peer asks again: he waits no longer. */
+static void
+who_asks_again_has_waited(void **state)
+{
+	struct game g;
+
+	(void)state;
+	start(&g);
+	play_often(&g, UROCE_ANSWERS);
+	take_write(&g);
+	expect_no_ack(&g);
+	g.in--;
+	assert_int_equal(take(&g, UROCE_RC_WRITE_ONLY), UROCE_DUPLICATE);
+	g.msn--;
+	expect_ack_next_round(&g);
+	answer(&g);
+	stop(&g);
+}
+
 /* Nor what is held for something else already. */
 static void
 it_does_not_wait_twice(void **state)
@@ -472,6 +513,8 @@ main(void)
 		cmocka_unit_test(late_answers_do_not_count),
 		cmocka_unit_test(nor_for_who_sends_on),
 		cmocka_unit_test(nor_where_a_completion_tells),
+		cmocka_unit_test(nor_for_who_answers_something_else),
+		cmocka_unit_test(who_asks_again_has_waited),
 		cmocka_unit_test(it_does_not_wait_twice),
 		cmocka_unit_test(nor_when_many_come),
 		cmocka_unit_test(a_nak_does_not_wait),
