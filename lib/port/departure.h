@@ -40,7 +40,8 @@ struct uroce_departures uroce_departures_now(const struct uroce_port *port);
 /**
  * Has anybody gone since `seen`, who is still there for the CM? Then tell it.
  * What a successor has sent must have been read before this is called, and given to the CM afterwards: then it is
- * no connection of his that is hung up, and none of before stays. Under uroce_cm_lock.
+ * no connection of his that is hung up. A REQ of before that is read with it is answered to nobody, and times out.
+ * Under uroce_cm_lock.
  */
 void uroce_departures_tell(struct uroce_port *port, struct uroce_cm *cm, struct uroce_departures *seen,
 			   uint64_t now_ns);
