@@ -89,21 +89,32 @@ def expect_rc(what, result, wanted):
         raise Failure('%s: exit code %d: %s' % (what, rc, output[-300:]))
 
 
-def ping(pair, arguments):
-    """rdma-core's client, to its end. When it has done all, it closes its channel, which its other thread may still look
-    at: that ends it with another status, if it comes first, and says no more than this."""
-    rc, output = pair.guest_run('rping -c -a %s %s' % (pair.address(pair.uroce), arguments))
-    if output.splitlines() == ['client DISCONNECT EVENT...', 'rdma_get_cm_event: Bad file descriptor']:
+def without_race(result):
+    """rdma-core's rping closes its channel when it has done all, which its other thread may still look at: that ends it
+    with another status, if it comes first, and says no more than this."""
+    rc, output = result
+    said = [line for line in output.splitlines() if not line.startswith('ping data: ')]
+    if said == ['client DISCONNECT EVENT...', 'rdma_get_cm_event: Bad file descriptor']:
         rc = 0
-    expect_rc('rping -c', (rc, output), 0)
+    return rc, output
+
+
+def ping(pair, count):
+    """By rdma-core's client, which shows each ping when it has verified it."""
+    result = without_race(pair.guest_run('rping -c -a %s -C %d -V -v' % (pair.address(pair.uroce), count)))
+    expect_rc('rping -c', result, 0)
+    shown = result[1].count('ping data: ')
+    if shown != count:
+        raise Failure('rping has shown %d pings of %d' % (shown, count))
 
 
 def rping_server(pair):
     """rdma-core's client against ours."""
     pair.rping('-s', '-a', pair.address(pair.uroce), '-C', str(ROUNDS), '-V', '-d')
     pair.wait_for_line('waiting for a client')
-    ping(pair, '-C %d -V -S %d' % (ROUNDS, SIZE))
-    pair.end_ours()
+    expect_rc('rping -c', without_race(pair.guest_run(
+        'rping -c -a %s -C %d -V -S %d' % (pair.address(pair.uroce), ROUNDS, SIZE))), 0)
+    pair.end_ours()             # it fails if it has not had all
 
 
 def rping_client(pair):
@@ -129,7 +140,7 @@ def rejected_by_us(pair):
     if 'REJECTED' not in result[1]:
         raise Failure('rping says: %s' % result[1][-300:])
     # and the one where somebody does still works
-    ping(pair, '-C 10 -V')
+    ping(pair, 10)
 
 
 def many_clients(pair):
@@ -137,7 +148,7 @@ def many_clients(pair):
     pair.rping('-s', '-P', '-d')
     pair.wait_for_line('waiting for a client')
     for _ in range(5):
-        ping(pair, '-C 10 -V')
+        ping(pair, 10)
     pair.ours.send_signal(signal.SIGINT)
     pair.end_ours()
 
