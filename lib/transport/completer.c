@@ -401,7 +401,8 @@ receive_ack(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_pack
 		return answered_before(e, qp, p->psn, UROCE_ANSWER_RNR_NAK) ? rnr_nak(e, qp, value, p->psn)
 									    : gap(e, qp);
 	case UROCE_AETH_NAK:
-		if (answered_before(e, qp, p->psn, UROCE_ANSWER_NAK))
+		if (answered_before(e, qp, p->psn, value == UROCE_NAK_PSN_SEQUENCE_ERROR ? UROCE_ANSWER_NAK
+											 : UROCE_ANSWER_REFUSAL))
 			return nak(e, qp, value, p->psn);
 		if (qp->req.recovery != NULL && value == UROCE_NAK_PSN_SEQUENCE_ERROR)
 			nak(e, qp, value, p->psn);

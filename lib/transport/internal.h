@@ -216,7 +216,8 @@ int uroce_requester_again(struct uroce_engine *e, struct uroce_qp *qp, const str
 /* What an answer of the peer is. */
 enum uroce_answer {
 	UROCE_ANSWER_ACK,
-	UROCE_ANSWER_NAK,
+	UROCE_ANSWER_NAK,	/* of a PSN sequence error */
+	UROCE_ANSWER_REFUSAL,	/* any other NAK: the request fails */
 	UROCE_ANSWER_RNR_NAK,
 	UROCE_ANSWER_RESPONSE,
 };

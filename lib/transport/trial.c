@@ -95,8 +95,8 @@ uroce_trial_answered(struct uroce_qp *qp, uint32_t psn, enum uroce_answer answer
 	if (to == end && answer == UROCE_ANSWER_RESPONSE)
 		return false;	/* what follows tells */
 	rec->trial = false;
-	if (answer == UROCE_ANSWER_RNR_NAK)
-		return false;	/* it goes back in any case */
+	if (answer == UROCE_ANSWER_RNR_NAK || answer == UROCE_ANSWER_REFUSAL)
+		return false;	/* the QP goes back, or fails, in any case */
 	if (to > end) {
 		if (rec->trial_tells && req->peer < UROCE_PEER_KEEPS)
 			req->peer = UROCE_PEER_KEEPS;
