@@ -232,14 +232,15 @@ go_back(struct uroce_engine *e, struct uroce_qp *qp, const char *why)
 static bool
 acknowledge_in_recovery(struct uroce_engine *e, struct uroce_qp *qp, uint32_t psn, enum uroce_answer answer)
 {
-	bool back = uroce_trial_answered(qp, psn, answer);
+	bool probed = qp->req.recovery->trial_kind != UROCE_TRIAL_NAK;
+	bool back = uroce_trial_answered(e, qp, psn, answer);
 
 	uroce_recovery_heard(qp, psn, psn);
 	settle(e, qp);
 	if (unlikely(qp->state == IBV_QPS_ERR))
 		return false;
 	if (back && qp->req.psn != qp->req.unacked) {
-		if (answer == UROCE_ANSWER_NAK && !uroce_completer_charge(e, qp))
+		if (answer == UROCE_ANSWER_NAK && !probed && !uroce_completer_charge(e, qp))
 			return false;
 		go_back(e, qp, "early ones lost");
 	}

@@ -260,7 +260,7 @@ unsigned int uroce_recovery_send(struct uroce_engine *e, struct uroce_qp *qp, st
 /** A sequence NAK names this PSN, which has been sent. @return false: go back N */
 bool uroce_trial_nak(struct uroce_engine *e, struct uroce_qp *qp, uint32_t psn);
 /** An answer says that all before psn has come. @return true: and that what came early was lost; go back N */
-bool uroce_trial_answered(struct uroce_qp *qp, uint32_t psn, enum uroce_answer answer);
+bool uroce_trial_answered(struct uroce_engine *e, struct uroce_qp *qp, uint32_t psn, enum uroce_answer answer);
 /** There was no progress for a while. */
 void uroce_trial_probe(struct uroce_engine *e, struct uroce_qp *qp);
 

@@ -60,6 +60,7 @@ uroce_recovery_begin(struct uroce_engine *e, struct uroce_qp *qp)
 	rec->cursor = qp->sq.head;
 	rec->resent_head = rec->resent_tail = 0;
 	rec->trial = rec->trial_due = rec->ask = false;
+	rec->trial_kind = UROCE_TRIAL_NAK;
 	req->recovery = rec;
 	return rec;
 }

@@ -22,6 +22,13 @@ enum uroce_peer_kind {
 	UROCE_PEER_SACKS,	/* ... and says which, too */
 };
 
+/* Why one packet was sent again. */
+enum uroce_trial_kind {
+	UROCE_TRIAL_NAK,	/* a NAK named it */
+	UROCE_TRIAL_PROBE,	/* no answer came for a while: the oldest packet */
+	UROCE_TRIAL_NEWEST,	/* a probe's answer left open whether packets were lost: the newest packet */
+};
+
 /* PSNs that are on their way again. */
 struct uroce_resent {
 	uint32_t psn;
@@ -47,6 +54,7 @@ struct uroce_recovery {
 	uint32_t trial_psn;
 	uint32_t trial_end;		/* what would be answered if it kept nothing */
 	uint32_t trial_max;		/* one past what had been sent by then */
+	enum uroce_trial_kind trial_kind;
 	bool trial;
 	bool trial_due;			/* not sent yet */
 	bool trial_tells;		/* a leap proves that the peer keeps: what was leapt over had been sent once */

@@ -14,9 +14,10 @@
 #define PLAIN_TRIES 16		/* one in so many losses is tried again */
 #define PROBE_MAX_SHIFT 20
 
-/* Send what this PSN is of once more, and see. */
+/* Retransmit the packet with this PSN, and classify the peer by its answer. */
 static void
-begin_trial(struct uroce_engine *e, struct uroce_qp *qp, struct uroce_recovery *rec, uint32_t psn, bool nak)
+begin_trial(struct uroce_engine *e, struct uroce_qp *qp, struct uroce_recovery *rec, uint32_t psn,
+	    enum uroce_trial_kind kind)
 {
 	struct uroce_requester *req = &qp->req;
 	const struct uroce_sqe *sqe = uroce_recovery_wqe(qp, psn);
@@ -24,13 +25,14 @@ begin_trial(struct uroce_engine *e, struct uroce_qp *qp, struct uroce_recovery *
 	uint32_t back = uroce_psn_distance(req->went_back, req->unacked);
 
 	rec->trial = rec->trial_due = true;
+	rec->trial_kind = kind;
 	rec->trial_psn = psn;
 	rec->trial_end = uroce_psn_add(psn, 1);
 	if (sqe->opcode == IBV_WR_RDMA_READ)
 		rec->trial_end = uroce_psn_add(sqe->first_psn, sqe->psn_count);
 	rec->trial_max = req->max_psn;
 	/* of what was sent more than once anyway, a leap may be the doing of the second time */
-	rec->trial_tells = nak && (back <= uroce_psn_distance(psn, req->unacked) || back > outstanding);
+	rec->trial_tells = kind == UROCE_TRIAL_NAK && (back <= uroce_psn_distance(psn, req->unacked) || back > outstanding);
 	uroce_qp_activate(e, qp);
 }
 
@@ -63,7 +65,7 @@ uroce_trial_nak(struct uroce_engine *e, struct uroce_qp *qp, uint32_t psn)
 	if (req->peer == UROCE_PEER_SACKS)
 		uroce_recovery_missing(qp, psn);
 	else
-		begin_trial(e, qp, rec, psn, true);
+		begin_trial(e, qp, rec, psn, UROCE_TRIAL_NAK);
 	uroce_qp_activate(e, qp);
 	return true;
 }
@@ -82,15 +84,37 @@ doubt(struct uroce_requester *req)
 	}
 }
 
+/* A probe was answered for the oldest packet only. Either the packets behind it were lost, or the answer was that to
+ * the first transmission, and theirs are still to come. A peer that has not got them answers the newest with a NAK. */
+static void
+send_newest(struct uroce_engine *e, struct uroce_qp *qp, struct uroce_recovery *rec)
+{
+	uint32_t psn = uroce_psn_add(qp->req.max_psn, UROCE_PSN_MASK);
+	const struct uroce_sqe *sqe = uroce_recovery_wqe(qp, psn);
+
+	if (sqe->opcode == IBV_WR_RDMA_READ) {
+		if (sqe->psn_count > UROCE_WINDOW_PACKETS)
+			return;		/* too much to be answered twice; the next probe goes one further */
+		psn = sqe->first_psn;
+	}
+	begin_trial(e, qp, rec, psn, UROCE_TRIAL_NEWEST);
+}
+
 bool
-uroce_trial_answered(struct uroce_qp *qp, uint32_t psn, enum uroce_answer answer)
+uroce_trial_answered(struct uroce_engine *e, struct uroce_qp *qp, uint32_t psn, enum uroce_answer answer)
 {
 	struct uroce_requester *req = &qp->req;
 	struct uroce_recovery *rec = req->recovery;
 	uint32_t to = uroce_psn_distance(psn, req->unacked);
 	uint32_t end = uroce_psn_distance(rec->trial_end, req->unacked);
 
-	if (!rec->trial || rec->trial_due || to < end)
+	if (!rec->trial || rec->trial_due)
+		return false;
+	if (rec->trial_kind == UROCE_TRIAL_NEWEST && to < end && answer == UROCE_ANSWER_NAK) {
+		rec->trial = false;
+		return req->peer < UROCE_PEER_KEEPS;
+	}
+	if (to < end)
 		return false;
 	if (to == end && answer == UROCE_ANSWER_RESPONSE)
 		return false;	/* what follows tells */
@@ -106,6 +130,11 @@ uroce_trial_answered(struct uroce_qp *qp, uint32_t psn, enum uroce_answer answer
 	}
 	if (rec->trial_end == rec->trial_max)
 		return false;	/* there was nothing else */
+	if (rec->trial_kind == UROCE_TRIAL_PROBE && answer != UROCE_ANSWER_NAK) {
+		if (!can_ask(qp))	/* an ASK went with the probe */
+			send_newest(e, qp, rec);
+		return false;
+	}
 	if (rec->trial_tells && req->peer != UROCE_PEER_PLAIN)
 		doubt(req);
 	/* a peer that keeps has lost two in a row */
@@ -142,6 +171,6 @@ uroce_trial_probe(struct uroce_engine *e, struct uroce_qp *qp)
 	if (req->peer == UROCE_PEER_SACKS)
 		req->went_back = req->unacked;	/* of what was sent since, the answer tells */
 	else if (!rec->trial_due && may_repeat(qp))
-		begin_trial(e, qp, rec, req->unacked, false);
+		begin_trial(e, qp, rec, req->unacked, UROCE_TRIAL_PROBE);
 	uroce_qp_activate(e, qp);
 }

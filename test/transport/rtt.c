@@ -143,13 +143,50 @@ an_unknown_peer_is_probed(void **state)
 	}
 	assert_int_equal(p.engine.counters[UROCE_PROBES], 5);
 	assert_int_equal(requester(&p)->retries_left, 7);
-	/* its answer shows that the others were lost, too; that tells nothing of the peer */
+	/* its answer leaves open whether the others were lost, too; a NAK that the newest brings shows it */
 	ack(&p, UNLIMITED, PEER_SQ_PSN + 1);
+	peer_expect(&p, UROCE_RC_WRITE_ONLY, PEER_SQ_PSN + 3);
+	peer_expect_nothing(&p);
+	ack(&p, NAK_SEQUENCE, PEER_SQ_PSN + 2);
 	peer_expect(&p, UROCE_RC_WRITE_ONLY, PEER_SQ_PSN + 2);
 	peer_expect(&p, UROCE_RC_WRITE_ONLY, PEER_SQ_PSN + 3);
 	peer_expect_nothing(&p);
+	/* that tells nothing of the peer, and is not charged */
 	assert_int_equal(requester(&p)->doubts, 0);
+	assert_int_equal(requester(&p)->retries_left, 7);
 	ack(&p, UNLIMITED, PEER_SQ_PSN + 3);
+	peer_stop(&p);
+}
+
+/* A probe was sent while the answers were only late: the answer to the first transmission of the oldest packet is no
+ * reason to retransmit the others. */
+static void
+a_late_answer_after_a_probe(void **state)
+{
+	struct peer_packet out;
+	struct peer p;
+
+	(void)state;
+	peer_start(&p, NULL);
+	for (uint64_t i = 0; i < 8; i++)
+		peer_post(&p, IBV_WR_RDMA_WRITE, 0, 8, i, 0);
+	for (uint32_t i = 0; i < 8; i++)
+		peer_expect(&p, UROCE_RC_WRITE_ONLY, PEER_SQ_PSN + i);
+	while (!peer_out(&p, &out))
+		peer_wait(&p);
+	assert_int_equal(out.psn, PEER_SQ_PSN);
+	ack(&p, UNLIMITED, PEER_SQ_PSN);
+	peer_expect(&p, UROCE_RC_WRITE_ONLY, PEER_SQ_PSN + 7);
+	for (uint32_t i = 1; i < 8; i++) {
+		peer_expect_nothing(&p);
+		ack(&p, UNLIMITED, PEER_SQ_PSN + i);
+	}
+	peer_expect_nothing(&p);
+	assert_int_equal(p.engine.counters[UROCE_RETRANSMITTED_PACKETS], 2);
+	assert_int_equal(p.engine.counters[UROCE_PROBES], 1);
+	for (uint64_t i = 0; i < 8; i++)
+		peer_expect_wc(p.send_cq, IBV_WC_SUCCESS, i);
+	assert_null(requester(&p)->recovery);
 	peer_stop(&p);
 }
 
@@ -219,6 +256,7 @@ main(void)
 		cmocka_unit_test(what_was_sent_twice_is_not_measured),
 		cmocka_unit_test(responses_are_measured),
 		cmocka_unit_test(an_unknown_peer_is_probed),
+		cmocka_unit_test(a_late_answer_after_a_probe),
 		cmocka_unit_test(a_leap_after_a_probe_proves_nothing),
 		cmocka_unit_test(when_there_are_no_probes),
 	};
