@@ -78,9 +78,8 @@ uroce_requester_arm(struct uroce_engine *e, struct uroce_qp *qp)
 	/* R36 */
 	deadline_ns = e->now_ns + ((4096ull << qp->timeout) >> UROCE_PLANTED(TIMEOUT));
 	req->timeout_ns = deadline_ns;
-	req->probes = 0;
 	if (likely(req->probe_ns != 0))
-		deadline_ns = RTE_MIN(deadline_ns, e->now_ns + req->probe_ns);
+		deadline_ns = RTE_MIN(deadline_ns, e->now_ns + ((uint64_t)req->probe_ns << req->probes));
 	uroce_wheel_arm(&e->wheel, &req->timer, deadline_ns);
 }
 

@@ -2,8 +2,8 @@
  * Copyright 2026 The uroce authors
  *
  * The round trip to a QP's peer, measured on one packet at a time, and how long an answer is waited for before it is
- * asked for. Never on a packet that was sent twice: nobody could tell which one was answered (Karn). On the
- * QP's worker.
+ * asked for. Never on a packet that was sent twice: nobody could tell which one was answered (Karn). For the same
+ * reason the backoff of the probes stays until a round trip has been measured. On the QP's worker.
  */
 
 #include "transport/internal.h"
@@ -29,6 +29,7 @@ uroce_rtt_measured(struct uroce_engine *e, struct uroce_qp *qp)
 	uint32_t rtt = RTE_MAX((uint32_t)rtt_ns, 1u);
 
 	req->rtt_timed = false;
+	req->probes = 0;
 	if (req->probe_ns == 0)
 		return;
 	if (req->srtt_ns == 0) {

@@ -163,7 +163,7 @@ struct uroce_requester {
 	uint32_t rtt_psn;		/* whose round trip is being measured */
 	bool rtt_timed;			/* one is */
 	uint8_t peer;			/* enum uroce_peer_kind */
-	uint8_t probes;			/* since there was progress */
+	uint8_t probes;			/* since a round trip was measured */
 	bool credited;			/* R30: the peer gives credits */
 	/* the hot part ends here */
 	uint64_t rtt_sent_ns;

@@ -190,6 +190,47 @@ a_late_answer_after_a_probe(void **state)
 	peer_stop(&p);
 }
 
+/* When the next probe comes. */
+static uint64_t
+next_probe(struct peer *p, uint32_t psn)
+{
+	uint64_t start = p->now_ns;
+	struct peer_packet out;
+
+	while (!peer_out(p, &out))
+		peer_wait(p);
+	assert_int_equal(out.psn, psn);
+	return p->now_ns - start;
+}
+
+/* Karn: answers to what was sent twice measure nothing, so they do not make the next probe come sooner either. */
+static void
+the_backoff_stays_until_a_round_trip_is_measured(void **state)
+{
+	struct peer p;
+
+	(void)state;
+	peer_start(&p, NULL);
+	write_answered_after(&p, PEER_SQ_PSN, 100000);
+	for (uint64_t i = 1; i < 4; i++)
+		peer_post(&p, IBV_WR_RDMA_WRITE, 0, 8, i, 0);
+	for (uint32_t i = 1; i < 4; i++)
+		peer_expect(&p, UROCE_RC_WRITE_ONLY, PEER_SQ_PSN + i);
+	assert_true(next_probe(&p, PEER_SQ_PSN + 1) < requester(&p)->probe_ns + 2 * UROCE_TICK_NS);
+	ack(&p, UNLIMITED, PEER_SQ_PSN + 1);
+	peer_expect(&p, UROCE_RC_WRITE_ONLY, PEER_SQ_PSN + 3);
+	assert_true(next_probe(&p, PEER_SQ_PSN + 2) >= 2 * requester(&p)->probe_ns - 2 * UROCE_TICK_NS);
+	ack(&p, UNLIMITED, PEER_SQ_PSN + 3);
+	for (uint64_t i = 1; i < 4; i++)
+		peer_expect_wc(p.send_cq, IBV_WC_SUCCESS, i);
+	write_answered_after(&p, PEER_SQ_PSN + 4, 100000);
+	peer_post(&p, IBV_WR_RDMA_WRITE, 0, 8, 5, 0);
+	peer_expect(&p, UROCE_RC_WRITE_ONLY, PEER_SQ_PSN + 5);
+	assert_true(next_probe(&p, PEER_SQ_PSN + 5) < requester(&p)->probe_ns + 2 * UROCE_TICK_NS);
+	ack(&p, UNLIMITED, PEER_SQ_PSN + 5);
+	peer_stop(&p);
+}
+
 /* An acknowledgement that was lost: the answer to the probe stands for it, and for nothing else. */
 static void
 a_leap_after_a_probe_proves_nothing(void **state)
@@ -257,6 +298,7 @@ main(void)
 		cmocka_unit_test(responses_are_measured),
 		cmocka_unit_test(an_unknown_peer_is_probed),
 		cmocka_unit_test(a_late_answer_after_a_probe),
+		cmocka_unit_test(the_backoff_stays_until_a_round_trip_is_measured),
 		cmocka_unit_test(a_leap_after_a_probe_proves_nothing),
 		cmocka_unit_test(when_there_are_no_probes),
 	};
