@@ -76,7 +76,7 @@ struct uroce_mrs {
 	/* Taken with or without EAL's memory lock held, by its callback too: so nothing that takes
 	 * a lock of EAL (rte_malloc, rte_free, …) may be called under it. */
 	pthread_mutex_t lock;
-	/* control, under lock */
+	/* control, under lock; posters renew identifiers without it */
 	struct uroce_slots slots;
 	LIST_HEAD(, uroce_mr) of_dpdk; /* regions on memory that DPDK may give back */
 	uint32_t count;

@@ -116,15 +116,9 @@ uroce_mw_destroy(struct uroce_mw *mw)
 uint32_t
 uroce_mw_next_rkey(struct uroce_mw *mw, uint32_t wanted)
 {
-	struct uroce_mrs *t = mw->table;
-	uint32_t key;
-
 	if (mw->ibv.type == IBV_MW_TYPE_2)
 		return (mw->key & ~CONSUMER_BITS) | (wanted & CONSUMER_BITS);
-	pthread_mutex_lock(&t->lock);
-	key = uroce_slots_renew(&t->slots, mw->key);
-	pthread_mutex_unlock(&t->lock);
-	return key;
+	return uroce_slots_renew(&mw->table->slots, mw->key);
 }
 
 /* The region of a key; NULL: there is none. Under the table's lock. */

@@ -40,7 +40,7 @@ struct uroce_mw *uroce_mw_create(struct uroce_mrs *t, struct ibv_pd *pd, enum ib
 void uroce_mw_destroy(struct uroce_mw *mw);
 
 /**
- * The rkey that a bind is going to give it. Any thread.
+ * The rkey that a bind is going to give it. Any thread: posting calls it, so it takes no lock.
  * @param wanted	type 2: its low 8 bits are taken. Of type 1 it is drawn.
  */
 uint32_t uroce_mw_next_rkey(struct uroce_mw *mw, uint32_t wanted);

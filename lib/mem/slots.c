@@ -4,7 +4,7 @@
  * Slots of a table, and the identifiers of what is in them. Who knows some identifiers learns
  * nothing about the next: slots are drawn at random, and their low bits come from a permutation
  * with a 128-bit secret, another one for each slot, and for each time that it has been gone
- * through. Control threads, under the lock of the table.
+ * through. Control threads, under the lock of the table; posters draw new identifiers of slots in use.
  */
 
 #include <errno.h>
@@ -137,13 +137,12 @@ uroce_slots_fini(struct uroce_slots *s)
 	s->free = 0;
 }
 
-/* The one that was given out last, if that matters: within a cycle none comes again, only where one
- * follows another. 0: there is none. */
+/* The identifier that was given out before the use of this number, if that matters: within a cycle no
+ * identifier comes again, only where one cycle follows another. 0: there is none. */
 static uint32_t
-last_id(const struct uroce_slots *s, uint32_t slot)
+id_before(const struct uroce_slots *s, uint32_t slot, uint32_t uses)
 {
 	const unsigned int bits = s->id_bits - s->log2;
-	uint32_t uses = s->uses[slot];
 
 	if ((uses & (RTE_BIT32(bits) - 1)) > RESERVED_IDS)
 		return 0;
@@ -159,12 +158,12 @@ last_id(const struct uroce_slots *s, uint32_t slot)
 static uint32_t
 next_id(struct uroce_slots *s, uint32_t slot)
 {
-	const uint32_t last = last_id(s, slot);
-	uint32_t id;
+	uint32_t id, uses;
 
 	do {
-		id = id_at(s, slot, s->uses[slot]++);
-	} while (is_reserved(id, s->id_bits) || id == last);
+		uses = __atomic_fetch_add(&s->uses[slot], 1, __ATOMIC_RELAXED);
+		id = id_at(s, slot, uses);
+	} while (is_reserved(id, s->id_bits) || id == id_before(s, slot, uses));
 	return id;
 }
 

@@ -2,8 +2,8 @@
  * Copyright 2026 The uroce authors
  *
  * Draws table slots at random and gives each use of a slot an identifier that no earlier use of it
- * had (until all are used up): QPNs and memory keys. Control path; the caller holds its table's
- * lock.
+ * had (until all are used up): QPNs and memory keys. The caller holds its table's lock, except for
+ * uroce_slots_renew().
  */
 
 #ifndef UROCE_MEM_SLOTS_H
@@ -16,7 +16,7 @@
  * come again in another order. */
 struct uroce_slots {
 	uint32_t *order; /* free slots are order[0 .. free - 1] */
-	uint32_t *uses;  /* per slot */
+	uint32_t *uses;  /* per slot; atomic: renewing an identifier takes no lock */
 	uint32_t free;
 	uint8_t log2;
 	uint8_t id_bits;
@@ -30,7 +30,8 @@ void uroce_slots_fini(struct uroce_slots *s);
 int uroce_slots_get(struct uroce_slots *s, uint32_t *id);
 void uroce_slots_put(struct uroce_slots *s, uint32_t id);
 
-/** Another identifier of the slot that `id`, in use, is in. */
+/** Another identifier of the slot of `id`, which is in use. Any thread, without a lock: no two calls return the same
+ * identifier before all of the slot's have been used. */
 uint32_t uroce_slots_renew(struct uroce_slots *s, uint32_t id);
 
 static inline uint32_t

@@ -6,6 +6,7 @@
  */
 
 #include <errno.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -405,6 +406,31 @@ r47_windows_hold_their_region(void **state)
 	uroce_mw_destroy(b);
 }
 
+/* Posting a bind draws the key of a window of type 1 while a control thread holds the table's lock. The mutex is one
+ * that reports a thread which locks it twice, and that such a thread then unlocks too early. */
+static void
+a_key_is_drawn_without_the_tables_lock(void **state)
+{
+	struct uroce_mw *mw = window(IBV_MW_TYPE_1);
+	pthread_mutexattr_t attr;
+	uint32_t first, second;
+
+	(void)state;
+	pthread_mutexattr_init(&attr);
+	pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_ERRORCHECK);
+	pthread_mutex_destroy(&t.lock);
+	assert_int_equal(pthread_mutex_init(&t.lock, &attr), 0);
+	pthread_mutexattr_destroy(&attr);
+	assert_int_equal(pthread_mutex_lock(&t.lock), 0);
+	first = uroce_mw_next_rkey(mw, 0);
+	second = uroce_mw_next_rkey(mw, 0);
+	assert_int_equal(pthread_mutex_trylock(&t.lock), EBUSY);
+	assert_int_equal(pthread_mutex_unlock(&t.lock), 0);
+	assert_int_not_equal(first, mw->key);
+	assert_int_not_equal(first, second);
+	uroce_mw_destroy(mw);
+}
+
 /* Windows and regions are out of one table; a key, whatever its low bits are made, is never 0. */
 static void
 the_table_is_shared(void **state)
@@ -434,7 +460,7 @@ main(void)
 		TEST(type_2_belongs_to_its_qp), TEST(type_1_belongs_to_its_pd), TEST(r48_rules_of_both_types),
 		TEST(r48_rules_of_a_type),	TEST(zero_based_windows),	TEST(r33_invalidation),
 		TEST(r47_windows_hold_their_region), TEST(the_table_is_shared),
-		TEST(bind_of_a_slots_former_window),
+		TEST(bind_of_a_slots_former_window), TEST(a_key_is_drawn_without_the_tables_lock),
 	};
 
 	test_eal_init(NULL);

@@ -6,6 +6,7 @@
  */
 
 #include <errno.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -203,6 +204,47 @@ test_low_bits_differ_between_tables(void **state)
 	}
 }
 
+#define RENEWERS 3
+#define RENEWALS 1024 /* of each: fewer together than a slot has identifiers */
+
+static struct uroce_slots shared;
+static uint32_t shared_id;
+static uint32_t renewed[RENEWERS][RENEWALS];
+
+static void *
+renew(void *arg)
+{
+	uint32_t *ids = arg;
+
+	for (unsigned int i = 0; i < RENEWALS; i++)
+		ids[i] = uroce_slots_renew(&shared, shared_id);
+	return NULL;
+}
+
+/* Posters on several threads renew the identifier of one slot: each draws identifiers of its own. */
+static void
+test_renewals_from_several_threads(void **state)
+{
+	bool seen[1 << 12] = { false };
+	pthread_t threads[RENEWERS];
+
+	assert_int_equal(uroce_slots_init(&shared, 4, 16), 0);
+	assert_int_equal(uroce_slots_get(&shared, &shared_id), 0);
+	seen[shared_id & 0xfff] = true;
+	for (unsigned int i = 0; i < RENEWERS; i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, renew, renewed[i]), 0);
+	for (unsigned int i = 0; i < RENEWERS; i++)
+		assert_int_equal(pthread_join(threads[i], NULL), 0);
+	for (unsigned int i = 0; i < RENEWERS * RENEWALS; i++) {
+		const uint32_t id = renewed[i / RENEWALS][i % RENEWALS];
+
+		assert_int_equal(id >> 12, shared_id >> 12);
+		assert_false(seen[id & 0xfff]);
+		seen[id & 0xfff] = true;
+	}
+	uroce_slots_fini(&shared);
+}
+
 static void
 test_seeded_is_reproducible(void **state)
 {
@@ -232,6 +274,7 @@ main(void)
 		cmocka_unit_test(test_draw_is_random),
 		cmocka_unit_test(test_low_bits_differ_between_slots),
 		cmocka_unit_test(test_low_bits_differ_between_tables),
+		cmocka_unit_test(test_renewals_from_several_threads),
 		cmocka_unit_test(test_seeded_is_reproducible),
 	};
 
