@@ -377,6 +377,19 @@ uroce_recv_pd(const struct uroce_qp *qp)
 	return likely(qp->resp.srq == NULL) ? qp->ibv.pd : qp->resp.srq->ibv.pd;
 }
 
+/** The domain of the memory that a READ names; NULL: it has none any more. A READ does not hold the domain of its SRQ:
+ * without the SRQ, which does, an XRC target has no right to the memory. */
+static inline const struct ibv_pd *
+uroce_read_pd(const struct uroce_qp *qp, const struct uroce_rd_atomic *r)
+{
+	const struct uroce_srq *srq;
+
+	if (likely(qp->ibv.pd != NULL))
+		return qp->ibv.pd;
+	srq = uroce_srq_lookup(qp->dev, r->srqn);
+	return srq != NULL ? srq->ibv.pd : NULL;
+}
+
 /** The domain of the memory that the peer's keys name. */
 static inline const struct ibv_pd *
 uroce_rkey_pd(const struct uroce_qp *qp)

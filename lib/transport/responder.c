@@ -211,7 +211,6 @@ receive_read(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_pac
 	struct uroce_responder *resp = &qp->resp;
 	uint32_t length = rte_be_to_cpu_32(reth->dma_len);
 	uint32_t rkey = rte_be_to_cpu_32(reth->rkey);
-	const struct ibv_pd *pd = uroce_rkey_pd(qp);
 	uint64_t va = rte_be_to_cpu_64(reth->va);
 	struct uroce_rd_atomic *r;
 	uint32_t psns;
@@ -222,14 +221,15 @@ receive_read(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_pac
 		return UROCE_NAK_PAYLOAD;
 	if (length > UROCE_MAX_MSG_BYTES)
 		return UROCE_NAK_DMA_LEN;
-	if (length > 0 && uroce_key_lookup(&qp->dev->mrs, rkey, pd, &qp->windows, va, length,
+	if (length > 0 && uroce_key_lookup(&qp->dev->mrs, rkey, uroce_rkey_pd(qp), &qp->windows, va, length,
 					   IBV_ACCESS_REMOTE_READ) == NULL)
 		return UROCE_NAK_ACCESS;
 	psns = uroce_message_packets(qp, length);
 	uroce_count(e, UROCE_RX_READ_REQUESTS, 1);
 	r = uroce_rd_atomic_add(resp);
 	*r = (struct uroce_rd_atomic){
-		.op = UROCE_OP_READ_REQUEST, .addr = va, .pd = pd, .rkey = rkey, .length = length,
+		.op = UROCE_OP_READ_REQUEST, .addr = va, .rkey = rkey, .length = length,
+		.srqn = unlikely(qp->transport == UROCE_TRANSPORT_XRC) ? resp->srq->number : 0,
 		.first_psn = resp->psn, .psn_count = psns, .end = psns,
 		.msn = uroce_psn_add(resp->msn, 1),
 	};

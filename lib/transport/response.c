@@ -136,7 +136,7 @@ read_response(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_rd
 	struct uroce_slice slice = {
 		.sge = &sge, .num_sge = 1, .offset = done,
 		.length = RTE_MIN(r->length - done, qp->mtu_bytes), .access = IBV_ACCESS_REMOTE_READ,
-		.pd = r->pd,
+		.pd = uroce_read_pd(qp, r),
 		/* A READ may meet writes, and then a frame that leads into the memory has a wrong ICRC by the
 		 * time it arrives; again and again, where writes do not end. */
 		.copy = r->replayed,

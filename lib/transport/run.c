@@ -182,7 +182,7 @@ uroce_run_response(struct uroce_engine *e, const struct uroce_qp *qp, const stru
 
 	if (!is_run(qp, n) || r->replayed || r->again != 0)
 		return 0;
-	key = uroce_key_lookup(&qp->dev->mrs, r->rkey, r->pd, &qp->windows, addr, n * qp->mtu_bytes,
+	key = uroce_key_lookup(&qp->dev->mrs, r->rkey, uroce_read_pd(qp, r), &qp->windows, addr, n * qp->mtu_bytes,
 			       IBV_ACCESS_REMOTE_READ);
 	if (unlikely(key == NULL))
 		return 0;

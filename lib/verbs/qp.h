@@ -182,7 +182,7 @@ struct uroce_rd_atomic {
 		uint64_t original;	/* atomics: what was there before */
 		uint64_t flushed;	/* FLUSH: bytes that are persistent */
 	};
-	const struct ibv_pd *pd;	/* READ: of the key; only ever compared */
+	uint32_t srqn;			/* READ of an XRC target: the SRQ whose domain has the memory */
 	uint32_t rkey;
 	uint32_t length;
 	uint32_t first_psn;

@@ -17,6 +17,7 @@
 
 #include "peer.h"
 #include "uroce_config.h"
+#include "mem/pd.h"
 #include "verbs/qp.h"
 #include "verbs/xrc.h"
 #include "wire/psn.h"
@@ -547,6 +548,86 @@ an_srq_that_is_destroyed_ends_its_message(void **state)
 	stop(&x);
 }
 
+static struct ibv_srq *
+create_srq(struct xrc *x, struct ibv_pd *pd, uint32_t *number)
+{
+	struct ibv_srq_init_attr_ex attr = {
+		.comp_mask = IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD | IBV_SRQ_INIT_ATTR_XRCD |
+			     IBV_SRQ_INIT_ATTR_CQ,
+		.srq_type = IBV_SRQT_XRC, .attr = { .max_wr = 8, .max_sge = 1 }, .pd = pd, .xrcd = x->xrcds[0],
+		.cq = x->cqs[0],
+	};
+	struct ibv_srq *srq = uroce_create_srq_ex(&x->p.dev.vctx.context, &attr);
+
+	assert_non_null(srq);
+	assert_int_equal(uroce_get_srq_num(srq, number), 0);
+	return srq;
+}
+
+/* R27: a READ was answered with the rights of its SRQ's domain. The region moves to another domain and keeps its keys,
+ * the SRQ and its domain go, and something else gets the domain's memory: asked for again, the READ has no rights. */
+static void
+a_read_again_when_the_domain_of_its_srq_is_gone(void **state)
+{
+	struct peer_packet read = { .opcode = XRC(READ_REQUEST), .psn = PEER_RQ_PSN, .dma_len = 64 };
+	struct uroce_pd *volatile reused[16];
+	struct ibv_srq *srq;
+	struct ibv_pd *pd;
+	struct ibv_mr *mr;
+	struct xrc x;
+
+	(void)state;
+	start(&x);
+	pd = uroce_alloc_pd(&x.p.dev.vctx.context);
+	srq = create_srq(&x, pd, &read.srqn);
+	mr = uroce_reg_mr(pd, x.p.buffer, 64, IBV_ACCESS_REMOTE_READ);
+	read.va = (uintptr_t)x.p.buffer;
+	read.rkey = mr->rkey;
+	assert_int_equal(peer_in(&x.p, &read), UROCE_OK);
+	peer_expect(&x.p, XRC(READ_RESPONSE_ONLY), PEER_RQ_PSN);
+	assert_int_equal(uroce_destroy_srq(srq), 0);
+	assert_int_equal(uroce_rereg_mr(mr, IBV_REREG_MR_CHANGE_PD, x.p.pd, NULL, 0, 0), 0);
+	assert_int_equal(mr->rkey, read.rkey);
+	assert_int_equal(uroce_dealloc_pd(pd), 0);
+	/* one of the next blocks of this size is that memory */
+	for (size_t i = 0; i < RTE_DIM(reused); i++) {
+		reused[i] = malloc(sizeof(*reused[i]));
+		assert_non_null(reused[i]);
+		*reused[i] = (struct uroce_pd){ .protection = x.p.pd };
+	}
+	assert_int_equal(peer_in(&x.p, &read), UROCE_DUPLICATE);
+	expect_ack(&x, UROCE_AETH_NAK | UROCE_NAK_REMOTE_ACCESS_ERROR, PEER_RQ_PSN, 1);
+	peer_expect_nothing(&x.p);
+	for (size_t i = 0; i < RTE_DIM(reused); i++)
+		free(reused[i]);
+	assert_int_equal(uroce_dereg_mr(mr), 0);
+	stop(&x);
+}
+
+/* A READ whose responses have not all left when its SRQ is destroyed is refused from there on, as the packets of a
+ * message are. */
+static void
+an_srq_that_is_destroyed_ends_its_read(void **state)
+{
+	struct peer_packet read = { .opcode = XRC(READ_REQUEST), .psn = PEER_RQ_PSN, .dma_len = 3 * MTU };
+	struct rte_mbuf *m;
+	struct xrc x;
+
+	(void)state;
+	start(&x);
+	read.srqn = x.numbers[0];
+	read.va = (uintptr_t)x.p.buffer;
+	read.rkey = x.p.mr->rkey;
+	assert_int_equal(peer_in(&x.p, &read), UROCE_OK);
+	assert_int_equal(uroce_engine_send(&x.p.engine, &m, 1, x.p.now_ns), 1);
+	rte_pktmbuf_free(m);
+	assert_int_equal(uroce_destroy_srq(x.srqs[0]), 0);
+	x.srqs[0] = NULL;
+	expect_ack(&x, UROCE_AETH_NAK | UROCE_NAK_REMOTE_ACCESS_ERROR, PEER_RQ_PSN + 1, 1);
+	peer_expect_nothing(&x.p);
+	stop(&x);
+}
+
 /* R41: it completes where the SRQ completes; what is queued stays. */
 static void
 an_error_flushes_what_was_taken(void **state)
@@ -609,6 +690,8 @@ main(void)
 		cmocka_unit_test(an_srq_of_another_domain_is_refused),
 		cmocka_unit_test(a_message_names_one_srq),
 		cmocka_unit_test(an_srq_that_is_destroyed_ends_its_message),
+		cmocka_unit_test(a_read_again_when_the_domain_of_its_srq_is_gone),
+		cmocka_unit_test(an_srq_that_is_destroyed_ends_its_read),
 		cmocka_unit_test(an_error_flushes_what_was_taken),
 		cmocka_unit_test(r2_other_transports_and_directions),
 	};
