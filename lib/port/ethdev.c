@@ -118,18 +118,26 @@ configure(struct uroce_port *port, const struct rte_eth_dev_info *info, uint16_t
 	return 0;
 }
 
+/* The ring is full of them, as many again are in the worker's hands, and it keeps those that come out of order. */
+static unsigned int
+rx_mbufs(const struct uroce_port_conf *conf, uint16_t nb_desc)
+{
+	unsigned int others = RTE_MAX(nb_desc - 1u, (unsigned int)(UROCE_RX_MBUFS - UROCE_RX_DESC));
+
+	return nb_desc + others + (conf->go_back_n ? 0 : UROCE_EARLY_FRAMES);
+}
+
 /* A pool for the queue, and the queue; with more room if the port refuses what the MTU needs. */
 static int
-rx_queue_setup(struct uroce_port_queue *q, uint16_t nb_desc, uint32_t room)
+rx_queue_setup(struct uroce_port_queue *q, uint16_t nb_desc, unsigned int mbufs, uint32_t room)
 {
-	/* beside those that the worker keeps when they come early */
-	unsigned int mbufs = RTE_MAX(UROCE_RX_MBUFS, 2u * nb_desc - 1) + UROCE_EARLY_FRAMES;
 	int node = q->port->numa_node;
 	int ret = 0;
 
 	for (unsigned int i = 0; i < RTE_DIM(rooms); i++) {
 		if (i > 0 && rooms[i] <= room)
 			continue;
+		q->port->pool_bytes = uroce_pool_bytes(mbufs, RTE_MAX(rooms[i], room));
 		q->pool = uroce_pool_create("rx", mbufs, RTE_MAX(rooms[i], room), node);
 		if (q->pool == NULL)
 			return -errno;
@@ -146,11 +154,12 @@ rx_queue_setup(struct uroce_port_queue *q, uint16_t nb_desc, uint32_t room)
 }
 
 static int
-queue_setup(struct uroce_port *port, uint16_t id, uint16_t nb_rx, uint16_t nb_tx, uint32_t room)
+queue_setup(struct uroce_port *port, uint16_t id, const struct uroce_port_conf *conf, uint16_t nb_rx, uint16_t nb_tx,
+	    uint32_t room)
 {
 	int ret;
 
-	ret = rx_queue_setup(&port->queues[id], nb_rx, room);
+	ret = rx_queue_setup(&port->queues[id], nb_rx, rx_mbufs(conf, nb_rx), room);
 	if (ret < 0)
 		return complain(port, "cannot set up an RX queue", ret);
 	ret = rte_eth_tx_queue_setup(port->port_id, id, nb_tx, (unsigned int)port->numa_node, NULL);
@@ -175,7 +184,7 @@ queues_setup(struct uroce_port *port, const struct rte_eth_dev_info *info,
 		nb_tx = info->default_txportconf.ring_size;
 	ret = rte_eth_dev_adjust_nb_rx_tx_desc(port->port_id, &nb_rx, &nb_tx);
 	for (uint16_t i = 0; ret == 0 && i < port->nb_queues; i++)
-		ret = queue_setup(port, i, nb_rx, nb_tx, room);
+		ret = queue_setup(port, i, conf, nb_rx, nb_tx, room);
 	return ret;
 }
 

@@ -4,6 +4,10 @@
  * Makes mbuf pools and buries them. A frame that was sent may lie in another port's ring long after
  * its worker is gone, so a pool is freed only when it is full again; until then it is on a list.
  * Control threads.
+ *
+ * Without hugepages, rte_pktmbuf_pool_create() reserves whole pages of 4 KiB for each mbuf, or keeps mbufs from
+ * crossing one: up to twice the memory. Where I/O addresses are virtual ones, pages do not matter to a device, and
+ * pools are packed here.
  */
 
 #include <errno.h>
@@ -11,9 +15,12 @@
 #include <stdio.h>
 #include <sys/queue.h>
 
+#include <rte_eal.h>
 #include <rte_errno.h>
 #include <rte_malloc.h>
 #include <rte_mbuf.h>
+#include <rte_mbuf_pool_ops.h>
+#include <rte_memzone.h>
 
 #include "port/log.h"
 #include "port/pool.h"
@@ -27,6 +34,93 @@ struct retired {
 
 static LIST_HEAD(, retired) retired_pools = LIST_HEAD_INITIALIZER(retired_pools);
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* the list, and the sequence number */
+
+static unsigned int
+cache_size(unsigned int mbufs)
+{
+	return RTE_MIN(UROCE_MBUF_CACHE, mbufs * 2 / 3);
+}
+
+/* Of one mbuf with its private area and room. */
+static uint32_t
+element_bytes(uint32_t room_bytes)
+{
+	return sizeof(struct rte_mbuf) + UROCE_ENGINE_PRIV_BYTES + RTE_PKTMBUF_HEADROOM + room_bytes;
+}
+
+/* Of all mbufs, with what the mempool adds to each. */
+static size_t
+packed_bytes(unsigned int mbufs, uint32_t room_bytes)
+{
+	return (size_t)mbufs * rte_mempool_calc_obj_size(element_bytes(room_bytes), 0, NULL);
+}
+
+size_t
+uroce_pool_bytes(unsigned int mbufs, uint32_t room_bytes)
+{
+	size_t ring = sizeof(struct rte_ring) + sizeof(void *) * rte_align32pow2(mbufs + 1);
+
+	return packed_bytes(mbufs, room_bytes) + ring + sizeof(struct rte_mempool) +
+	       RTE_MAX_LCORE * sizeof(struct rte_mempool_cache);
+}
+
+static void
+free_memzone(struct rte_mempool_memhdr *memhdr, void *memzone)
+{
+	(void)memhdr;
+	rte_memzone_free(memzone);
+}
+
+/* @return 0 or -errno; the pool frees the memory */
+static int
+populate_packed(struct rte_mempool *pool, size_t bytes, int numa_node)
+{
+	char name[RTE_MEMZONE_NAMESIZE];
+	const struct rte_memzone *memzone;
+	int ret;
+
+	snprintf(name, sizeof(name), "%s_mbufs", pool->name);
+	memzone = rte_memzone_reserve_aligned(name, bytes, numa_node, RTE_MEMZONE_IOVA_CONTIG, RTE_CACHE_LINE_SIZE);
+	if (memzone == NULL)
+		return -rte_errno;
+	ret = rte_mempool_populate_iova(pool, memzone->addr, memzone->iova, memzone->len, free_memzone,
+					(void *)(uintptr_t)memzone);
+	if (ret <= 0) {
+		rte_memzone_free(memzone);
+		return ret < 0 ? ret : -ENOMEM;
+	}
+	return pool->populated_size == pool->size ? 0 : -ENOMEM;
+}
+
+/* As rte_pktmbuf_pool_create(). @return NULL and rte_errno */
+static struct rte_mempool *
+create_packed(const char *name, unsigned int mbufs, uint32_t room_bytes, int numa_node)
+{
+	struct rte_pktmbuf_pool_private priv = {
+		.mbuf_data_room_size = (uint16_t)(RTE_PKTMBUF_HEADROOM + room_bytes),
+		.mbuf_priv_size = UROCE_ENGINE_PRIV_BYTES,
+	};
+	struct rte_mempool *pool;
+	int ret;
+
+	/* the flag: an mbuf may cross a page, as all of the memory is contiguous */
+	pool = rte_mempool_create_empty(name, mbufs, element_bytes(room_bytes), cache_size(mbufs), sizeof(priv),
+					numa_node, RTE_MEMPOOL_F_NO_IOVA_CONTIG);
+	if (pool == NULL)
+		return NULL;
+	ret = rte_mempool_set_ops_byname(pool, rte_mbuf_best_mempool_ops(), NULL);
+	if (ret == 0) {
+		rte_pktmbuf_pool_init(pool, &priv);
+		ret = populate_packed(pool, packed_bytes(mbufs, room_bytes), numa_node);
+	}
+	if (ret != 0) {
+		rte_mempool_free(pool);
+		rte_errno = -ret;
+		return NULL;
+	}
+	rte_mempool_obj_iter(pool, rte_pktmbuf_init, NULL);
+	return pool;
+}
 
 struct rte_mempool *
 uroce_pool_create(const char *kind, unsigned int mbufs, uint32_t room_bytes, int numa_node)
@@ -44,9 +138,11 @@ uroce_pool_create(const char *kind, unsigned int mbufs, uint32_t room_bytes, int
 	id = sequence++;
 	pthread_mutex_unlock(&lock);
 	snprintf(name, sizeof(name), "uroce_%s_%u", kind, id);
-	pool = rte_pktmbuf_pool_create(name, mbufs, RTE_MIN(UROCE_MBUF_CACHE, mbufs * 2 / 3),
-				       UROCE_ENGINE_PRIV_BYTES,
-				       (uint16_t)(RTE_PKTMBUF_HEADROOM + room_bytes), numa_node);
+	if (!rte_eal_has_hugepages() && rte_eal_iova_mode() == RTE_IOVA_VA)
+		pool = create_packed(name, mbufs, room_bytes, numa_node);
+	else
+		pool = rte_pktmbuf_pool_create(name, mbufs, cache_size(mbufs), UROCE_ENGINE_PRIV_BYTES,
+					       (uint16_t)(RTE_PKTMBUF_HEADROOM + room_bytes), numa_node);
 	if (pool == NULL) {
 		UROCE_LOG(ERR, "no memory for %u mbufs of %u bytes: %s\n", mbufs, room_bytes,
 			  rte_strerror(rte_errno));

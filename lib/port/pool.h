@@ -7,6 +7,7 @@
 #ifndef UROCE_PORT_POOL_H
 #define UROCE_PORT_POOL_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include <rte_mempool.h>
@@ -14,6 +15,9 @@
 /** @param room_bytes	beside the headroom. @return NULL and errno */
 struct rte_mempool *uroce_pool_create(const char *kind, unsigned int mbufs, uint32_t room_bytes,
 				      int numa_node);
+
+/** What the pool takes of DPDK's memory: of mbufs that are packed, as they are without hugepages. */
+size_t uroce_pool_bytes(unsigned int mbufs, uint32_t room_bytes);
 
 /** Free the pool now if all its mbufs are back, or else in a later call. NULL is nothing to do. */
 void uroce_pool_retire(struct rte_mempool *pool);

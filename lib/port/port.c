@@ -19,6 +19,7 @@
 #include "port/log.h"
 #include "port/port.h"
 #include "port/registry.h"
+#include "port/shortage.h"
 #include "port/telemetry.h"
 #include "port/watch.h"
 #include "port/worker.h"
@@ -210,6 +211,20 @@ port_detach(struct uroce_port *port)
 	uroce_workers_drain();
 }
 
+/* A device that could not be made for want of memory, whose parts are free again. */
+static void
+log_shortage(const struct uroce_port *port, const struct uroce_port_conf *conf)
+{
+	unsigned int log2_mr = conf->log2_max_mr != 0 ? conf->log2_max_mr : UROCE_LOG2_MAX_MR;
+	unsigned int log2_qp = conf->log2_max_qp != 0 ? conf->log2_max_qp : UROCE_LOG2_MAX_QP;
+	size_t tables = (sizeof(port->dev.mrs.keys[0]) << log2_mr) + (sizeof(port->dev.qps.qps[0]) << log2_qp);
+	char what[64];
+
+	snprintf(what, sizeof(what), "port %u: a device with %u worker%s", port->port_id, port->nb_queues,
+		 port->nb_queues != 1 ? "s" : "");
+	uroce_log_shortage(what, port->nb_queues * port->pool_bytes + tables);
+}
+
 struct ibv_context *
 uroce_open_port(uint16_t port_id, const struct uroce_port_conf *conf,
 		struct uroce_worker *const *workers, unsigned int nb_workers)
@@ -235,6 +250,8 @@ uroce_open_port(uint16_t port_id, const struct uroce_port_conf *conf,
 	if (port == NULL)
 		goto release_index;
 	ret = port_init(port, (unsigned int)index, conf);
+	if (ret == -ENOMEM)
+		log_shortage(port, conf);
 	if (ret < 0)
 		goto free_port;
 	port_attach(port);

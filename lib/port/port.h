@@ -82,6 +82,7 @@ struct uroce_port {
 	uint64_t polled_ns;       /* atomic: poll() of ops.c has moved frames */
 
 	/* control threads */
+	size_t pool_bytes;    /* of DPDK's memory, for the pool of each queue */
 	pthread_mutex_t lock; /* gids, gateways, what is published from them, next_queue */
 	struct uroce_gid gids[UROCE_MAX_GID];
 	struct uroce_addresses *published; /* the one at `addresses` */

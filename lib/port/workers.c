@@ -20,9 +20,12 @@
 #include "port/counters.h"
 #include "port/log.h"
 #include "port/pool.h"
+#include "port/shortage.h"
 #include "port/sleep.h"
 #include "port/worker.h"
 #include "uroce.h"
+
+#define TABLES_BYTES ((size_t)1 << 20) /* at most: of an engine, and the inbox */
 
 static pthread_mutex_t workers_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct uroce_worker *workers[UROCE_MAX_WORKERS]; /* under workers_lock */
@@ -42,6 +45,14 @@ inbox_create(struct uroce_worker *w)
 	w->inbox = rte_ring_create_elem(name, sizeof(struct uroce_inbox_item), UROCE_INBOX,
 					w->numa_node, RING_F_SC_DEQ);
 	return w->inbox != NULL ? 0 : -rte_errno;
+}
+
+/* What a worker takes of DPDK's memory, but for tables of less than a MiB. */
+static size_t
+worker_bytes(void)
+{
+	return uroce_pool_bytes(UROCE_HEADER_MBUFS, UROCE_ENGINE_ROOM(UROCE_SMALL_BYTES)) +
+	       uroce_pool_bytes(UROCE_PAYLOAD_MBUFS, UROCE_ENGINE_ROOM(4096)) + TABLES_BYTES;
 }
 
 static int
@@ -143,6 +154,8 @@ unlock:
 	rte_free(w);
 failed:
 	UROCE_LOG(ERR, "cannot create a worker: %s\n", rte_strerror(-ret));
+	if (ret == -ENOMEM)
+		uroce_log_shortage("a worker", worker_bytes());
 	errno = -ret;
 	return NULL;
 }

@@ -49,7 +49,7 @@ device(const char *what, const struct uroce_port_conf *conf, uint16_t port_id, s
 	struct ibv_context *context = uroce_open_port(port_id, conf, workers, n);
 
 	assert_non_null(context);
-	assert_in_range(report(what, before), 1, n * 48 * MIB);
+	assert_in_range(report(what, before), 1, n * 32 * MIB);
 	assert_int_equal(uroce_close_device(context), 0);
 }
 
@@ -57,6 +57,8 @@ static void
 test_footprint(void **state)
 {
 	static const struct uroce_port_conf small = { .log2_max_qp = 8, .log2_max_mr = 8 };
+	static const struct uroce_port_conf short_frames = { .mtu = 1500 };
+	static const struct uroce_port_conf go_back_n = { .go_back_n = 1 };
 	struct uroce_worker *workers[2];
 	struct test_rings rings;
 
@@ -66,11 +68,13 @@ test_footprint(void **state)
 
 		workers[i] = uroce_create_worker(-1);
 		assert_non_null(workers[i]);
-		assert_in_range(report("worker", before), 1, 48 * MIB);
+		assert_in_range(report("worker", before), 1, 28 * MIB);
 	}
 	device("device", NULL, rings.port_id, workers, 1);
 	device("device with two queues", NULL, rings.port_id, workers, 2);
 	device("device of 256 QPs and 256 MRs", &small, rings.port_id, workers, 1);
+	device("device of MTU 1500", &short_frames, rings.port_id, workers, 1);
+	device("device that goes back N", &go_back_n, rings.port_id, workers, 1);
 	for (unsigned int i = 0; i < RTE_DIM(workers); i++)
 		assert_int_equal(uroce_destroy_worker(workers[i]), 0);
 	test_rings_destroy(&rings);

@@ -10,9 +10,12 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 
 #include <cmocka.h>
+#include <rte_malloc.h>
 #include <rte_mbuf.h>
+#include <rte_memory.h>
 #include <rte_mempool.h>
 
 #include "eal.h"
@@ -67,6 +70,43 @@ test_refused(void **state)
 	uroce_pool_retire(pool);
 }
 
+/* Without hugepages, as here: mbufs of more than half a page take no page each, and a device can address each. */
+static void
+test_packed(void **state)
+{
+	static const uint32_t rooms[] = { 408, 2048, 4248, 5120 };
+	const unsigned int mbufs = 1023;
+	struct rte_mbuf *all[1023];
+
+	for (unsigned int i = 0; i < RTE_DIM(rooms); i++) {
+		struct rte_malloc_socket_stats before, after;
+		struct rte_mempool *pool;
+
+		assert_int_equal(rte_malloc_get_socket_stats(0, &before), 0);
+		pool = uroce_pool_create("test", mbufs, rooms[i], SOCKET_ID_ANY);
+		assert_non_null(pool);
+		assert_int_equal(rte_malloc_get_socket_stats(0, &after), 0);
+		assert_in_range(after.heap_allocsz_bytes - before.heap_allocsz_bytes, mbufs * (size_t)rooms[i],
+				uroce_pool_bytes(mbufs, rooms[i]) + 65536);
+		assert_int_equal(rte_pktmbuf_alloc_bulk(pool, all, mbufs), 0);
+		for (unsigned int j = 0; j < mbufs; j++) {
+			assert_int_equal(all[j]->buf_iova, rte_mem_virt2iova(all[j]->buf_addr));
+			assert_int_equal(all[j]->buf_len, RTE_PKTMBUF_HEADROOM + rooms[i]);
+			memset(rte_pktmbuf_mtod(all[j], void *), (int)j, rooms[i]);
+		}
+		for (unsigned int j = 0; j < mbufs; j++) {
+			const uint8_t *data = rte_pktmbuf_mtod(all[j], const uint8_t *);
+
+			assert_int_equal(data[0], (uint8_t)j);
+			assert_memory_equal(data, data + 1, rooms[i] - 1);
+		}
+		rte_pktmbuf_free_bulk(all, mbufs);
+		uroce_pool_retire(pool);
+		assert_int_equal(rte_malloc_get_socket_stats(0, &after), 0);
+		assert_int_equal(after.heap_allocsz_bytes, before.heap_allocsz_bytes);
+	}
+}
+
 /* In any order: each pool lives as long as the last of its mbufs is out. */
 static void
 test_retire(void **state)
@@ -101,6 +141,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_create),
 		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_packed),
 		cmocka_unit_test(test_retire),
 	};
 
