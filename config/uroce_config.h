@@ -42,6 +42,8 @@
 #define UROCE_NULL_BYTES 4096		/* of a null MR at a time: a packet's payload */
 #define UROCE_MR_WAIT_TELL_NS 1000000000ull	/* a region that packets keep so long is logged, */
 #define UROCE_MR_WAIT_REPEAT_NS 10000000000ull	/* and again so often */
+#define UROCE_GIVE_BACK_LOOKS 100	/* at drivers in a burst, before memory of DPDK that frames lead into goes, */
+#define UROCE_GIVE_BACK_PAUSE_NS 100000	/* and between two of them */
 #define UROCE_IOVA_SCAN_PAGES 16	/* of a region: more of EAL's pages are not looked at one by one */
 #define UROCE_RANDOM_WORDS 32		/* 64-bit words a thread takes from getrandom(2) at a time */
 

@@ -88,6 +88,13 @@ struct uroce_mrs {
  * @return 0, -EINVAL or -ENOMEM
  */
 int uroce_mrs_init(struct uroce_mrs *t, unsigned int log2, int numa_node);
+/**
+ * DPDK is about to give memory back: regions and windows in it stop resolving, and no worker looks at
+ * them when this returns. EAL's memory lock is held for writing. Workers that wait for that lock in a
+ * driver hold nothing up. Where frames lead into the memory, workers in a driver are waited for, but
+ * for no longer than UROCE_GIVE_BACK_LOOKS times UROCE_GIVE_BACK_PAUSE_NS.
+ */
+void uroce_mrs_give_back(struct uroce_mrs *t, const void *addr, size_t len);
 /** The table must be empty. */
 void uroce_mrs_fini(struct uroce_mrs *t);
 

@@ -8,6 +8,7 @@
  */
 
 #include <errno.h>
+#include <time.h>
 
 #include <rte_debug.h>
 #include <rte_errno.h>
@@ -34,29 +35,72 @@ take_back(struct uroce_mr *mr)
 		__atomic_store_n(&mw->slot->key, 0, __ATOMIC_RELAXED);
 }
 
+static bool
+is_in(const struct uroce_mr *mr, uint64_t first, size_t len)
+{
+	const uint64_t va = (uintptr_t)mr->ibv.addr;
+
+	return va - first < len || first - va < mr->ibv.length;
+}
+
+/* Under the table's lock. @return regions that have keys no more; @param frames	how many lead into them */
+static unsigned int
+take_back_all(struct uroce_mrs *t, uint64_t first, size_t len, uint32_t *frames)
+{
+	unsigned int n = 0;
+	struct uroce_mr *mr;
+
+	*frames = 0;
+	LIST_FOREACH(mr, &t->of_dpdk, link) {
+		if (!is_in(mr, first, len))
+			continue;
+		take_back(mr);
+		*frames += uroce_mr_inflight(mr);
+		n++;
+	}
+	return n;
+}
+
+/* A driver that is in a burst may be copying from the memory, or be waiting for the lock that the caller has: then it
+ * will never be done, and nothing tells the two apart. So the wait has an end. */
+static void
+wait_for_drivers(struct uroce_mrs *t, uint64_t first, size_t len)
+{
+	const struct timespec pause = { .tv_nsec = UROCE_GIVE_BACK_PAUSE_NS };
+	uint32_t frames;
+
+	for (unsigned int i = 0; i < UROCE_GIVE_BACK_LOOKS && uroce_rcu_is_in_driver(); i++) {
+		pthread_mutex_lock(&t->lock);
+		take_back_all(t, first, len, &frames);
+		pthread_mutex_unlock(&t->lock);
+		if (frames == 0)
+			return;
+		nanosleep(&pause, NULL);
+	}
+}
+
+void
+uroce_mrs_give_back(struct uroce_mrs *t, const void *addr, size_t len)
+{
+	const uint64_t first = (uintptr_t)addr;
+	unsigned int found;
+	uint32_t frames;
+
+	pthread_mutex_lock(&t->lock);
+	found = take_back_all(t, first, len, &frames);
+	pthread_mutex_unlock(&t->lock);
+	if (found == 0)
+		return;
+	uroce_rcu_wait_for_memory();
+	wait_for_drivers(t, first, len);
+}
+
 /* Called with EAL's memory lock held for writing, before the memory goes. */
 static void
 on_mem_event(enum rte_mem_event event, const void *addr, size_t len, void *arg)
 {
-	struct uroce_mrs *t = arg;
-	const uint64_t first = (uintptr_t)addr;
-	bool found = false;
-	struct uroce_mr *mr;
-
-	if (event != RTE_MEM_EVENT_FREE)
-		return;
-	pthread_mutex_lock(&t->lock);
-	LIST_FOREACH(mr, &t->of_dpdk, link) {
-		const uint64_t va = (uintptr_t)mr->ibv.addr;
-
-		if (va - first < len || first - va < mr->ibv.length) {
-			take_back(mr);
-			found = true;
-		}
-	}
-	pthread_mutex_unlock(&t->lock);
-	if (found)
-		uroce_rcu_wait();
+	if (event == RTE_MEM_EVENT_FREE)
+		uroce_mrs_give_back(arg, addr, len);
 }
 
 static struct uroce_mr_key *

@@ -8,6 +8,9 @@
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
+#include <unistd.h>
+#include <linux/membarrier.h>
+#include <sys/syscall.h>
 
 #include <rte_common.h>
 #include <rte_debug.h>
@@ -16,7 +19,11 @@
 #include "uroce_config.h"
 #include "mem/rcu.h"
 
+#define OFFLINE 0 /* a reader's count; the name that rte_rcu_qsbr.h has for it depends on the release */
+
 struct rte_rcu_qsbr *uroce_rcu;
+struct uroce_rcu_driver uroce_rcu_drivers[UROCE_RCU_READERS];
+bool uroce_rcu_has_no_membarrier;
 
 static pthread_mutex_t init_lock = PTHREAD_MUTEX_INITIALIZER;
 /* rte_rcu_qsbr_check() reads plainly what other waiters write. Nothing is taken under it. */
@@ -30,6 +37,8 @@ create(void)
 
 	if (v == NULL)
 		return NULL;
+	/* before there is a reader */
+	uroce_rcu_has_no_membarrier = syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) != 0;
 	RTE_VERIFY(rte_rcu_qsbr_init(v, UROCE_RCU_READERS) == 0);
 	RTE_VERIFY(rte_rcu_qsbr_thread_register(v, UROCE_RCU_WATCHER) == 0);
 	return v;
@@ -59,6 +68,45 @@ uroce_rcu_wait(void)
 	while (rte_rcu_qsbr_check(uroce_rcu, token, false) == 0)
 		sched_yield();
 	pthread_mutex_unlock(&wait_lock);
+}
+
+/* Every reader that runs has executed a full barrier when this returns; one that does not run has, too. */
+static void
+barrier_on_readers(void)
+{
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	if (!uroce_rcu_has_no_membarrier)
+		RTE_VERIFY(syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0);
+}
+
+/* Neither wait_lock nor rte_rcu_qsbr_check() here: a thread that has the lock may wait for a reader which is in a
+ * driver, for EAL's lock, which the caller has. */
+void
+uroce_rcu_wait_for_memory(void)
+{
+	const uint64_t token = rte_rcu_qsbr_start(uroce_rcu);
+
+	barrier_on_readers();
+	for (unsigned int i = 0; i < UROCE_RCU_READERS; i++) {
+		for (;;) {
+			/* pairs with the releases of rte_rcu_qsbr_thread_offline() and uroce_rcu_enter_driver() */
+			uint64_t count = __atomic_load_n(&uroce_rcu->qsbr_cnt[i].cnt, __ATOMIC_ACQUIRE);
+
+			if (count == OFFLINE || count >= token ||
+			    __atomic_load_n(&uroce_rcu_drivers[i].is_in, __ATOMIC_ACQUIRE) != 0)
+				break;
+			sched_yield();
+		}
+	}
+}
+
+bool
+uroce_rcu_is_in_driver(void)
+{
+	for (unsigned int i = 0; i < UROCE_RCU_READERS; i++)
+		if (__atomic_load_n(&uroce_rcu_drivers[i].is_in, __ATOMIC_ACQUIRE) != 0)
+			return true;
+	return false;
 }
 
 void

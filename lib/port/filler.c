@@ -10,6 +10,7 @@
 
 #include <rte_ethdev.h>
 
+#include "mem/rcu.h"
 #include "port/filler.h"
 #include "port/port.h"
 #include "port/tx.h"
@@ -84,7 +85,9 @@ uroce_filler_push(struct uroce_port_queue *q)
 	if (q->nb_tx != 0)
 		return 0;
 	n = create(q, frames);
+	uroce_rcu_enter_driver(q->worker->index);
 	sent = rte_eth_tx_burst(q->port_id, q->id, frames, (uint16_t)n);
+	uroce_rcu_leave_driver(q->worker->index);
 	rte_pktmbuf_free_bulk(frames + sent, n - sent);
 	uroce_count(&q->counters[UROCE_PORT_TX_FRAMES], sent);
 	uroce_count(&q->counters[UROCE_PORT_FILLERS_SENT], sent);

@@ -13,6 +13,7 @@
 #include <rte_ip.h>
 #include <rte_udp.h>
 
+#include "mem/rcu.h"
 #include "port/registry.h"
 #include "port/tx.h"
 #include "verbs/qp.h"
@@ -52,7 +53,9 @@ queue_flush(struct uroce_port_queue *q, uint64_t now_ns)
 	if (q->nb_tx == 0)
 		return 0;
 	do {
+		uroce_rcu_enter_driver(q->worker->index);
 		n = rte_eth_tx_burst(q->port_id, q->id, q->tx + sent, (uint16_t)(q->nb_tx - sent));
+		uroce_rcu_leave_driver(q->worker->index);
 		sent += n;
 	} while (n != 0 && sent < q->nb_tx);
 	uroce_count(&q->counters[UROCE_PORT_TX_FRAMES], sent);

@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "mem/rcu.h"
 #include "port/arp.h"
 #include "port/igmp.h"
 #include "port/mld.h"
@@ -14,6 +15,7 @@
 #include "port/ping.h"
 #include "port/upkeep.h"
 #include "port/watch.h"
+#include "port/worker.h"
 #include "wire/gid.h"
 
 static void
@@ -88,5 +90,8 @@ uroce_port_upkeep(struct uroce_port_queue *q, uint64_t now_ns)
 	uroce_pings_send(q);
 	announce(q);
 	report_groups(q, now_ns);
-	uroce_port_upkeep_by(port, uroce_watch_upkeep(port, now_ns));
+	uroce_rcu_enter_driver(q->worker->index);
+	next_ns = uroce_watch_upkeep(port, now_ns);
+	uroce_rcu_leave_driver(q->worker->index);
+	uroce_port_upkeep_by(port, next_ns);
 }

@@ -280,7 +280,9 @@ queue_receive(struct uroce_worker *w, struct uroce_port_queue *q)
 	struct batch b;
 	unsigned int n;
 
+	uroce_rcu_enter_driver(w->index);
 	n = rte_eth_rx_burst(q->port_id, q->id, frames, RTE_DIM(frames));
+	uroce_rcu_leave_driver(w->index);
 	w->engine.holds = n <= UROCE_HOLD_FRAMES;
 	if (n == 0)
 		return 0;
@@ -344,8 +346,12 @@ worker_cleanup(struct uroce_worker *w)
 		return;
 	for (unsigned int i = 0; i < w->nb_queues; i++) {
 		struct uroce_port_queue *q = w->queues[i];
+		int ret;
 
-		if (rte_eth_tx_done_cleanup(q->port_id, q->id, 0) == -ENOTSUP)
+		uroce_rcu_enter_driver(w->index);
+		ret = rte_eth_tx_done_cleanup(q->port_id, q->id, 0);
+		uroce_rcu_leave_driver(w->index);
+		if (ret == -ENOTSUP)
 			uroce_filler_send(q, w->now_ns);
 	}
 }

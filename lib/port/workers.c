@@ -344,14 +344,19 @@ uroce_hold_workers(void (*fn)(void *arg), void *arg)
 	}
 	pthread_mutex_lock(&workers_lock);
 	has_them = true;
+	/* It calls drivers, whose readers these are meanwhile; also while it waits for the next turn. */
 	for (unsigned int i = 0; i < UROCE_MAX_WORKERS; i++)
-		if (workers[i] != NULL)
+		if (workers[i] != NULL) {
 			uroce_worker_enter(workers[i]);
+			uroce_rcu_enter_driver(i);
+		}
 	fn(arg);
 	has_them = false;
 	for (unsigned int i = 0; i < UROCE_MAX_WORKERS; i++)
-		if (workers[i] != NULL)
+		if (workers[i] != NULL) {
+			uroce_rcu_leave_driver(i);
 			uroce_worker_exit(workers[i]);
+		}
 	pthread_mutex_unlock(&workers_lock);
 }
 

@@ -114,6 +114,64 @@ test_waits_for_the_watcher(void **state)
 	uroce_rcu_wait();
 }
 
+static void *
+leave_driver(void *arg)
+{
+	struct reader *r = arg;
+
+	rte_rcu_qsbr_thread_online(uroce_rcu, 1);
+	uroce_rcu_enter_driver(1);
+	__atomic_store_n(&r->in_poll, 1, __ATOMIC_RELEASE);
+	while (__atomic_load_n(&r->go, __ATOMIC_ACQUIRE) == 0)
+		sched_yield();
+	uroce_rcu_leave_driver(1);
+	__atomic_store_n(&r->in_poll, 2, __ATOMIC_RELEASE);
+	while (__atomic_load_n(&r->go, __ATOMIC_ACQUIRE) == 1)
+		sched_yield();
+	__atomic_store_n(&r->leaving, 1, __ATOMIC_RELEASE);
+	rte_rcu_qsbr_thread_offline(uroce_rcu, 1);
+	return NULL;
+}
+
+static void *
+let_go_again(void *arg)
+{
+	struct reader *r = arg;
+
+	for (unsigned int i = 0; i < 1000; i++)
+		sched_yield();
+	__atomic_store_n(&r->go, 2, __ATOMIC_RELEASE);
+	return NULL;
+}
+
+/* Memory is not waited for where a reader is in a driver, and is where it has left it. */
+static void
+test_memory_passes_over_drivers(void **state)
+{
+	struct reader r = { .go = 0 };
+	pthread_t reader, helper;
+
+	assert_int_equal(uroce_rcu_init(), 0);
+	assert_int_equal(rte_rcu_qsbr_thread_register(uroce_rcu, 1), 0);
+	assert_false(uroce_rcu_is_in_driver());
+	uroce_rcu_wait_for_memory();
+	assert_int_equal(pthread_create(&reader, NULL, leave_driver, &r), 0);
+	while (__atomic_load_n(&r.in_poll, __ATOMIC_ACQUIRE) == 0)
+		sched_yield();
+	assert_true(uroce_rcu_is_in_driver());
+	uroce_rcu_wait_for_memory();
+	__atomic_store_n(&r.go, 1, __ATOMIC_RELEASE);
+	while (__atomic_load_n(&r.in_poll, __ATOMIC_ACQUIRE) == 1)
+		sched_yield();
+	assert_false(uroce_rcu_is_in_driver());
+	assert_int_equal(pthread_create(&helper, NULL, let_go_again, &r), 0);
+	uroce_rcu_wait_for_memory();
+	assert_int_equal(__atomic_load_n(&r.leaving, __ATOMIC_ACQUIRE), 1);
+	pthread_join(reader, NULL);
+	pthread_join(helper, NULL);
+	assert_int_equal(rte_rcu_qsbr_thread_unregister(uroce_rcu, 1), 0);
+}
+
 static int
 setup(void **state)
 {
@@ -129,6 +187,7 @@ main(void)
 		cmocka_unit_test(test_nobody_to_wait_for),
 		cmocka_unit_test(test_waits_for_who_is_in_a_poll),
 		cmocka_unit_test(test_waits_for_the_watcher),
+		cmocka_unit_test(test_memory_passes_over_drivers),
 	};
 
 	return cmocka_run_group_tests(tests, setup, NULL);
