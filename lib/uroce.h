@@ -553,8 +553,9 @@ int uroce_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int attr_mask);
 int uroce_query_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int attr_mask,
 		   struct ibv_qp_init_attr *init_attr);
 
-/** ibv_destroy_qp(3). Waits until its events that were got are acknowledged; and a moment for what it has still to
- * send, if it is UD or UC.
+/** ibv_destroy_qp(3). Waits until its events that were got are acknowledged; for a thread between ibv_start_poll() and
+ * ibv_end_poll() of one of its CQs, unless that is the caller; and a moment for what it has still to send, if it is UD
+ * or UC. Completions of it that have not been polled are taken out of its CQs.
  * @return 0; EBUSY: it is attached to a multicast group (R49) */
 int uroce_destroy_qp(struct ibv_qp *qp);
 

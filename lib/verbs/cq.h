@@ -81,6 +81,7 @@ struct uroce_cq {
 	bool single_threaded;	/* constant: without poll_lock */
 	uint32_t head;		/* consumer: release; producer: acquire */
 	uint32_t next;		/* between start_poll and end_poll: behind the entry that is being read */
+	uintptr_t reader;	/* atomic: the thread between start_poll and end_poll, its pthread_self(); 0: none */
 	struct uroce_cq_ring get;	/* the consumers' copy */
 	uint64_t wall_offset_ns;	/* between start_poll and end_poll: of the wall's clock to the device's */
 };
@@ -160,7 +161,8 @@ void uroce_cq_attach(struct uroce_cq *cq, struct uroce_engine *engine);
 /** It has pushed its last. */
 void uroce_cq_detach(struct uroce_cq *cq);
 
-/** cq_forget.c: take out what is there of a QP that pushes no more. Control thread; not from start_poll to end_poll. */
+/** cq_forget.c: take out what is there of a QP that pushes no more. Control thread. Another thread that is between
+ * start_poll and end_poll is waited for; the caller itself may be. */
 void uroce_cq_forget_qp(struct uroce_cq *cq, uint32_t qpn);
 
 /* cq.c: the arguments are checked here. NULL and errno */

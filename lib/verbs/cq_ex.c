@@ -6,7 +6,9 @@
  */
 
 #include <errno.h>
+#include <pthread.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include <rte_branch_prediction.h>
 #include <rte_common.h>
@@ -67,6 +69,8 @@ start_poll(struct ibv_cq_ex *ex, struct ibv_poll_cq_attr *attr)
 	ret = next_poll(ex);
 	if (unlikely(ret != 0))
 		uroce_cq_poll_unlock(cq);
+	else
+		__atomic_store_n(&cq->reader, (uintptr_t)pthread_self(), __ATOMIC_RELAXED);
 	return ret;
 }
 
@@ -90,6 +94,7 @@ end_poll(struct ibv_cq_ex *ex)
 {
 	struct uroce_cq *cq = uroce_cq_of_ex(ex);
 
+	__atomic_store_n(&cq->reader, 0, __ATOMIC_RELAXED);
 	/* pairs with the acquire in push() */
 	__atomic_store_n(&cq->head, cq->next, __ATOMIC_RELEASE);
 	uroce_cq_poll_unlock(cq);

@@ -1,40 +1,76 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Taking completions out of a CQ that nobody has polled: those of a QP that goes back to RESET. Control threads,
- * while workers push and others poll.
+ * Taking completions out of a CQ that nobody has polled: those of a QP that is destroyed or goes back to RESET.
+ * Control threads, while workers push and others poll.
  */
 
+#include <pthread.h>
 #include <stdint.h>
 
 #include "verbs/cq.h"
+#include "verbs/internal.h"
 
 /* Into the place of a later entry, of the consumers' side. */
 static void
 move(struct uroce_cq_ring *ring, uint32_t to, uint32_t from)
 {
+	if (to == from)
+		return;
 	ring->wcs[to & ring->mask] = ring->wcs[from & ring->mask];
 	if (ring->stamps != NULL)
 		ring->stamps[to & ring->mask] = ring->stamps[from & ring->mask];
 }
 
-void
-uroce_cq_forget_qp(struct uroce_cq *cq, uint32_t qpn)
+/* Move the entries of other QPs from `first` on up to the tail. @return where they begin then */
+static uint32_t
+compact(struct uroce_cq *cq, uint32_t first, uint32_t qpn)
 {
 	uint32_t from, to;
 
-	uroce_cq_poll_lock(cq);
 	/* pairs with the release in push() */
 	from = to = __atomic_load_n(&cq->tail, __ATOMIC_ACQUIRE);
-	while (from != cq->head) {
+	while (from != first) {
 		from--;
-		if (cq->get.wcs[from & cq->get.mask].qp_num == qpn)
-			continue;
-		to--;
-		if (to != from)
-			move(&cq->get, to, from);
+		if (cq->get.wcs[from & cq->get.mask].qp_num != qpn)
+			move(&cq->get, --to, from);
+	}
+	return to;
+}
+
+/* A program may end a QP for what it reads of its completions: it has the lock then, if there is one. */
+static bool
+caller_reads(const struct uroce_cq *cq)
+{
+	const uintptr_t reader = __atomic_load_n(&cq->reader, __ATOMIC_RELAXED);
+
+	return reader == (uintptr_t)pthread_self() || (cq->single_threaded && reader != 0);
+}
+
+void
+uroce_cq_forget_qp(struct uroce_cq *cq, uint32_t qpn)
+{
+	const bool reads = caller_reads(cq);
+	uint32_t head;
+
+	if (!reads)
+		uroce_cq_poll_lock(cq);
+	head = compact(cq, reads ? cq->next : cq->head, qpn);
+	if (reads) {	/* the entry that is being read goes before them, whosever it is */
+		move(&cq->get, head - 1, cq->next - 1);
+		cq->next = head--;
 	}
 	/* pairs with the acquire in push() */
-	__atomic_store_n(&cq->head, to, __ATOMIC_RELEASE);
-	uroce_cq_poll_unlock(cq);
+	__atomic_store_n(&cq->head, head, __ATOMIC_RELEASE);
+	if (!reads)
+		uroce_cq_poll_unlock(cq);
+}
+
+void
+uroce_qp_forget_completions(const struct uroce_qp *qp)
+{
+	if (qp->ibv.send_cq != NULL)
+		uroce_cq_forget_qp(uroce_cq_of(qp->ibv.send_cq), qp->ibv.qp_num);
+	if (qp->ibv.recv_cq != NULL && qp->ibv.recv_cq != qp->ibv.send_cq)
+		uroce_cq_forget_qp(uroce_cq_of(qp->ibv.recv_cq), qp->ibv.qp_num);
 }

@@ -31,6 +31,10 @@ void uroce_qp_destroy(struct uroce_qp *qp);
 /* qp_modify.c: what a QP in RESET has */
 void uroce_qp_attr_reset(struct uroce_qp *qp);
 
+/* cq_forget.c */
+/** Take the QP's completions out of its CQs. Control thread; the QP pushes no more. */
+void uroce_qp_forget_completions(const struct uroce_qp *qp);
+
 /* events.c: for the device's event queue */
 struct uroce_event_refs *uroce_async_event_refs(const void *record);
 

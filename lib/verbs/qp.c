@@ -323,6 +323,8 @@ uroce_qp_destroy(struct uroce_qp *qp)
 	dev->ops->qp_detach(qp);
 	dev->ops->engine_exit(qp->engine);
 	uroce_rcu_wait();
+	/* programs free what wr_id points to; and the number may be that of another QP soon */
+	uroce_qp_forget_completions(qp);
 	uroce_mw_owner_gone(&dev->mrs, &qp->windows);
 	if (qp->path.set_up)
 		dev->ops->path_fini(dev, &qp->path);

@@ -17,7 +17,6 @@
 #include "uroce_config.h"
 #include "verbs/ah.h"
 #include "verbs/congestion.h"
-#include "verbs/cq.h"
 #include "verbs/device.h"
 #include "verbs/internal.h"
 #include "verbs/qp.h"
@@ -310,17 +309,6 @@ apply(struct uroce_qp *qp, const struct ibv_qp_attr *a, int mask, struct prepara
 	qp->ibv.state = to;
 }
 
-/* It begins anew: who polls is not to take what is left of its former life for what it does now. So it is with RNICs.
- * Under ibv.mutex, so that it stays in RESET. */
-static void
-forget_completions(const struct uroce_qp *qp)
-{
-	if (qp->ibv.send_cq != NULL)
-		uroce_cq_forget_qp(uroce_cq_of(qp->ibv.send_cq), qp->ibv.qp_num);
-	if (qp->ibv.recv_cq != NULL && qp->ibv.recv_cq != qp->ibv.send_cq)
-		uroce_cq_forget_qp(uroce_cq_of(qp->ibv.recv_cq), qp->ibv.qp_num);
-}
-
 /* Programs give the two ends of XRC what one end of RC has. What only the other end has does not count: so it is with
  * the kernel, too. */
 static int
@@ -354,8 +342,10 @@ uroce_modify_qp(struct ibv_qp *ibv, struct ibv_qp_attr *attr, int attr_mask)
 			apply(qp, attr, attr_mask, &p);
 		ops->engine_exit(qp->engine);
 	}
+	/* As RNICs do: completions from before RESET are not to be taken for new ones. Under ibv.mutex, so that the QP
+	 * stays in RESET. */
 	if (ret == 0 && (attr_mask & IBV_QP_STATE) && attr->qp_state == IBV_QPS_RESET)
-		forget_completions(qp);
+		uroce_qp_forget_completions(qp);
 	dispose(qp->dev, &p);
 	ibv->state = qp->ibv.state;	/* of the handle that was used; others learn it when they ask */
 	pthread_mutex_unlock(&qp->ibv.mutex);

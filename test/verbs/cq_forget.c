@@ -5,6 +5,7 @@
  * what was taken makes room; also while others push.
  */
 
+#include <errno.h>
 #include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
@@ -115,6 +116,47 @@ test_not_while_polled(void **state)
 	assert_int_equal(uroce_destroy_cq(cq), 0);
 }
 
+/* The thread that polls a batch may itself end a QP whose completions are in it: the entry that it is reading stays,
+ * and the rest of the batch is what is left. */
+static void
+test_by_the_thread_that_polls(void **state)
+{
+	static const uint32_t flags[] = { 0, IBV_CREATE_CQ_ATTR_SINGLE_THREADED };
+
+	RTE_SET_USED(state);
+	for (size_t i = 0; i < RTE_DIM(flags); i++) {
+		struct ibv_cq_ex *ex = uroce_create_cq_ex(fake.context, &(struct ibv_cq_init_attr_ex){
+			.cqe = ENTRIES, .comp_mask = IBV_CQ_INIT_ATTR_MASK_FLAGS, .flags = flags[i],
+			.wc_flags = IBV_WC_EX_WITH_COMPLETION_TIMESTAMP | IBV_WC_EX_WITH_QP_NUM });
+		struct ibv_cq *cq = ibv_cq_ex_to_cq(ex);
+
+		assert_non_null(ex);
+		for (uint64_t j = 0; j < ENTRIES; j++)
+			assert_true(push(cq, j == 1 || j >= 4 ? STAYS : GONE, j));	/* 0, 2 and 3 go */
+		assert_int_equal(ibv_start_poll(ex, NULL), 0);
+		assert_int_equal(ibv_next_poll(ex), 0);
+		assert_int_equal(ibv_next_poll(ex), 0);
+		uroce_cq_forget_qp(uroce_cq_of(cq), GONE);
+		assert_int_equal(ex->wr_id, 2);
+		assert_int_equal(ibv_wc_read_qp_num(ex), GONE);
+		assert_int_equal(ibv_wc_read_completion_ts(ex), 1002);
+		for (uint64_t j = 4; j < ENTRIES; j++) {
+			assert_int_equal(ibv_next_poll(ex), 0);
+			assert_int_equal(ex->wr_id, j);
+			assert_int_equal(ibv_wc_read_completion_ts(ex), 1000 + j);
+		}
+		assert_int_equal(ibv_next_poll(ex), ENOENT);
+		assert_int_equal(ibv_wc_read_completion_ts(ex), 1000 + ENTRIES - 1);
+		ibv_end_poll(ex);
+		/* there is room for as many as before */
+		for (uint64_t j = 0; j < ENTRIES; j++)
+			assert_true(push(cq, STAYS, j));
+		for (uint64_t j = 0; j < ENTRIES; j++)
+			expect(ex, j);
+		assert_int_equal(uroce_destroy_cq(cq), 0);
+	}
+}
+
 static struct ibv_cq *busy_cq;
 static uint64_t taken;	/* atomic */
 
@@ -161,6 +203,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_every_pattern, fake_setup, fake_teardown),
 		cmocka_unit_test_setup_teardown(test_not_while_polled, fake_setup, fake_teardown),
+		cmocka_unit_test_setup_teardown(test_by_the_thread_that_polls, fake_setup, fake_teardown),
 		cmocka_unit_test_setup_teardown(test_meanwhile, fake_setup, fake_teardown),
 	};
 

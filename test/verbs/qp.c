@@ -5,6 +5,7 @@
  */
 
 #include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -356,6 +357,89 @@ test_query_psns(void **state)
 	assert_int_equal(uroce_destroy_qp(&qp->ibv), 0);
 }
 
+static void
+push_for(struct ibv_cq *cq, struct ibv_qp *of, uint64_t wr_id)
+{
+	struct ibv_wc wc = { .wr_id = wr_id, .qp_num = of->qp_num };
+
+	assert_true(uroce_cq_push(uroce_cq_of(cq), uroce_qp_of(of)->engine, &wc, false));
+}
+
+static void
+expect_only(struct ibv_cq *cq, const struct ibv_qp *of, uint64_t wr_id)
+{
+	struct ibv_wc wc[2];
+
+	assert_int_equal(uroce_poll_cq(cq, 2, wc), 1);
+	assert_int_equal(wc[0].qp_num, of->qp_num);
+	assert_int_equal(wc[0].wr_id, wr_id);
+}
+
+/* A program frees what its wr_id point to once the QP is destroyed: no completion of the QP comes after that, from
+ * neither CQ, nor of what it has taken from an SRQ. Those of other QPs stay. */
+static void
+test_destroy_takes_its_completions(void **state)
+{
+	struct ibv_srq_init_attr srq_attr = { .attr = { .max_wr = 4, .max_sge = 1 } };
+	struct ibv_cq *recv_cq = uroce_create_cq(fake.context, 8, NULL, NULL, 0);
+
+	for (int shared = 0; shared < 2; shared++) {
+		struct ibv_srq *srq = shared ? uroce_create_srq(pair.pd, &srq_attr) : NULL;
+		struct ibv_qp_init_attr init = fake_init_attr(&pair);
+		struct ibv_qp *gone, *stays;
+
+		init.recv_cq = recv_cq;
+		init.srq = srq;
+		gone = uroce_create_qp(pair.pd, &init);
+		stays = uroce_create_qp(pair.pd, &init);
+		assert_non_null(gone);
+		assert_non_null(stays);
+		push_for(pair.cq, gone, 1);
+		push_for(pair.cq, stays, 2);
+		push_for(pair.cq, gone, 3);
+		push_for(recv_cq, gone, 4);
+		push_for(recv_cq, stays, 5);
+		assert_int_equal(uroce_destroy_qp(gone), 0);
+		expect_only(pair.cq, stays, 2);
+		expect_only(recv_cq, stays, 5);
+		assert_int_equal(uroce_destroy_qp(stays), 0);
+		if (srq != NULL)
+			assert_int_equal(uroce_destroy_srq(srq), 0);
+	}
+	assert_int_equal(uroce_destroy_cq(recv_cq), 0);
+}
+
+/* The event of a completion that is gone finds an empty CQ, which can be armed and tells of the next one. */
+static void
+test_destroy_with_an_event_under_way(void **state)
+{
+	struct ibv_comp_channel *channel = uroce_create_comp_channel(fake.context);
+	struct ibv_cq *cq = uroce_create_cq(fake.context, 8, NULL, channel, 0), *of = NULL;
+	struct ibv_qp_init_attr init = fake_init_attr(&pair);
+	struct ibv_qp *gone, *stays;
+	struct ibv_wc wc;
+	void *cq_context;
+
+	assert_int_equal(fcntl(channel->fd, F_SETFL, O_NONBLOCK), 0);
+	init.send_cq = init.recv_cq = cq;
+	gone = uroce_create_qp(pair.pd, &init);
+	stays = uroce_create_qp(pair.pd, &init);
+	assert_int_equal(uroce_req_notify_cq(cq, 0), 0);
+	push_for(cq, gone, 1);
+	assert_int_equal(uroce_destroy_qp(gone), 0);
+	assert_int_equal(uroce_get_cq_event(channel, &of, &cq_context), 0);
+	assert_ptr_equal(of, cq);
+	assert_int_equal(uroce_poll_cq(cq, 1, &wc), 0);
+	assert_int_equal(uroce_req_notify_cq(cq, 0), 0);
+	push_for(cq, stays, 2);
+	assert_int_equal(uroce_get_cq_event(channel, &of, &cq_context), 0);
+	expect_only(cq, stays, 2);
+	uroce_ack_cq_events(cq, 2);
+	assert_int_equal(uroce_destroy_qp(stays), 0);
+	assert_int_equal(uroce_destroy_cq(cq), 0);
+	assert_int_equal(uroce_destroy_comp_channel(channel), 0);
+}
+
 int
 main(void)
 {
@@ -370,6 +454,8 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_query, pair_setup, pair_teardown),
 		cmocka_unit_test_setup_teardown(test_query_draining_and_error, pair_setup, pair_teardown),
 		cmocka_unit_test_setup_teardown(test_query_psns, pair_setup, pair_teardown),
+		cmocka_unit_test_setup_teardown(test_destroy_takes_its_completions, pair_setup, pair_teardown),
+		cmocka_unit_test_setup_teardown(test_destroy_with_an_event_under_way, pair_setup, pair_teardown),
 	};
 
 	test_eal_init(NULL);
