@@ -32,7 +32,7 @@ copy_libc(uint8_t *to, const uint8_t *from, size_t n)
 static void
 copy_uroce(uint8_t *to, const uint8_t *from, size_t n)
 {
-	uroce_copy_long(to, from, (uint32_t)n);
+	uroce_place(to, from, (uint32_t)n);
 }
 
 static bool

@@ -6,13 +6,12 @@
  * up to it have been placed. On the QP's worker.
  */
 
-#include <string.h>
-
 #include <rte_branch_prediction.h>
 
 #include "transport/internal.h"
 #include "uroce_config.h"
 #include "verbs/ah.h"
+#include "wire/copy.h"
 #include "wire/credit.h"
 
 /* R35: what the RNR timer codes mean, in units of 10 us. */
@@ -482,7 +481,7 @@ place_atomic_ack(const struct uroce_qp *qp, const struct uroce_sqe *sqe, const s
 			      IBV_ACCESS_LOCAL_WRITE);
 	if (unlikely(key == NULL))
 		return IBV_WC_LOC_PROT_ERR;
-	memcpy(uroce_mr_va(key, sqe->sge[0].addr), &original, sizeof(original));
+	uroce_place(uroce_mr_va(key, sqe->sge[0].addr), (const uint8_t *)&original, sizeof(original));
 	return IBV_WC_SUCCESS;
 }
 

@@ -6,7 +6,6 @@
  */
 
 #include <errno.h>
-#include <string.h>
 
 #include <rte_mbuf.h>
 
@@ -105,7 +104,7 @@ uroce_slice_write(const struct uroce_qp *qp, const struct uroce_slice *slice, co
 	int count = resolve_slice(qp, slice, pieces);
 
 	for (int i = 0; i < count; i++) {
-		memcpy(pieces[i].va, bytes, pieces[i].n);
+		uroce_place(pieces[i].va, bytes, pieces[i].n);
 		bytes += pieces[i].n;
 	}
 	return RTE_MIN(count, 0);

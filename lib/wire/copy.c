@@ -1,53 +1,164 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Copying a payload of some size, from its first byte to its last. The C library's memcpy() begins at the end where two
- * buffers are as far into their pages as each other, which those of an RDMA program mostly are, and processors are
- * slower to fetch what is written in that order. Any thread.
+ * Placing a payload of any size from its first byte to its last. The C library's memcpy() stores the last bytes early,
+ * and where two buffers are as far into their pages as each other, which those of an RDMA program mostly are, it begins
+ * at the end: processors are slower to fetch what is written in that order. Any thread.
  */
 
-#include <string.h>
-
-#include <rte_branch_prediction.h>
-
 #include "wire/copy.h"
+
+typedef uint32_t u32 __attribute__((may_alias));
+typedef uint16_t u16 __attribute__((may_alias));
+typedef uint64_t vec __attribute__((vector_size(16), may_alias));
+
+/* What is not the last word, which is stored with release semantics everywhere. */
+#ifdef RTE_ARCH_X86_64
+#define IN_ORDER __ATOMIC_RELEASE	/* costs nothing */
+#else
+#define IN_ORDER __ATOMIC_RELAXED
+#endif
+
+/* One word to where it is aligned, and on to the next. */
+#define STORE(type, order) \
+	do { \
+		type word_; \
+		memcpy(&word_, from, sizeof(word_)); \
+		__atomic_store_n((type *)to, word_, order); \
+		to += sizeof(word_); \
+		from += sizeof(word_); \
+		bytes -= (uint32_t)sizeof(word_); \
+	} while (0)
+
+/* Would a store of so many bytes align what follows to twice as many? What is smaller is aligned already. */
+#define IS_ODD(size) (((uintptr_t)to & (size)) != 0 && bytes >= (size))
+
+#define COMPILER_BARRIER() asm volatile("" : : : "memory")
+
+static inline vec
+load(const uint8_t *from)
+{
+	vec v;
+
+	memcpy(&v, from, sizeof(v));
+	return v;
+}
+
+static inline void
+store(uint8_t *to, vec v)
+{
+	*(vec *)to = v;
+	COMPILER_BARRIER();
+}
 
 #ifdef RTE_ARCH_X86_64
 #include <immintrin.h>
 
-/* Tuned for what has AVX2: for what the library is built for, GCC makes two of each load and store. */
+/* Tuned for what has AVX2: for what the library is built for, GCC makes two of each load. */
 #define WIDE __attribute__((target("avx2,tune=haswell")))
 
 #define STEP 128
 
-static WIDE void
-copy_wide(uint8_t *to, const uint8_t *from, uint32_t bytes)
+static inline WIDE __m256i
+load_wide(const uint8_t *from)
 {
-	const uint8_t *end = from + (bytes & -(uint32_t)STEP);
+	return _mm256_loadu_si256((const __m256i *)from);
+}
 
-	for (; from != end; from += STEP, to += STEP) {
-		const __m256i a = _mm256_loadu_si256((const __m256i *)from);
-		const __m256i b = _mm256_loadu_si256((const __m256i *)(from + 32));
-		const __m256i c = _mm256_loadu_si256((const __m256i *)(from + 64));
-		const __m256i d = _mm256_loadu_si256((const __m256i *)(from + 96));
+static inline WIDE void
+store_wide(uint8_t *to, __m256i v)
+{
+	_mm256_store_si256((__m256i *)to, v);
+	COMPILER_BARRIER();
+}
 
-		_mm256_storeu_si256((__m256i *)to, a);
-		_mm256_storeu_si256((__m256i *)(to + 32), b);
-		_mm256_storeu_si256((__m256i *)(to + 64), c);
-		_mm256_storeu_si256((__m256i *)(to + 96), d);
+/* Whole steps, to where vectors of 32 bytes are aligned. */
+static WIDE void
+place_wide(uint8_t *to, const uint8_t *from, uint32_t bytes)
+{
+	for (const uint8_t *end = from + bytes; from != end; from += STEP, to += STEP) {
+		const __m256i a = load_wide(from), b = load_wide(from + 32);
+		const __m256i c = load_wide(from + 64), d = load_wide(from + 96);
+
+		store_wide(to, a);
+		store_wide(to + 32, b);
+		store_wide(to + 64, c);
+		store_wide(to + 96, d);
 	}
-	memcpy(to, from, bytes & (STEP - 1));
+}
+
+/* As place_vectors(), of a long payload all but the end. */
+static uint32_t
+place_steps(uint8_t *to, const uint8_t *from, uint32_t bytes)
+{
+	uint32_t first = IS_ODD(16) ? 16 : 0, n;
+
+	if (bytes < UROCE_COPY_LONG_BYTES || unlikely(!__builtin_cpu_supports("avx2")))
+		return 0;
+	if (first != 0)
+		store(to, load(from));
+	n = (bytes - first - 1) & -(uint32_t)STEP;
+	place_wide(to + first, from + first, n);
+	return first + n;
+}
+#else
+static uint32_t
+place_steps(uint8_t *to, const uint8_t *from, uint32_t bytes)
+{
+	(void)to;
+	(void)from;
+	(void)bytes;
+	return 0;
 }
 #endif
 
-void
-uroce_copy_long(uint8_t *to, const uint8_t *from, uint32_t bytes)
+/* To where vectors of 16 bytes are aligned, all but the last 16 bytes or fewer. @return how many */
+static uint32_t
+place_vectors(uint8_t *to, const uint8_t *from, uint32_t bytes)
 {
-#ifdef RTE_ARCH_X86_64
-	if (likely(__builtin_cpu_supports("avx2"))) {
-		copy_wide(to, from, bytes);
-		return;
+	const uint8_t *start = from;
+
+	for (; bytes > 64; bytes -= 64, from += 64, to += 64) {
+		const vec a = load(from), b = load(from + 16), c = load(from + 32), d = load(from + 48);
+
+		store(to, a);
+		store(to + 16, b);
+		store(to + 32, c);
+		store(to + 48, d);
 	}
-#endif
-	memcpy(to, from, bytes);
+	for (; bytes > 16; bytes -= 16, from += 16, to += 16)
+		store(to, load(from));
+	return (uint32_t)(from - start);
+}
+
+void
+uroce_place_bytes(uint8_t *to, const uint8_t *from, uint32_t bytes)
+{
+	uint32_t n;
+
+	if (IS_ODD(1))
+		STORE(uint8_t, __ATOMIC_RELEASE);
+	if (IS_ODD(2))
+		STORE(u16, __ATOMIC_RELEASE);
+	if (IS_ODD(4))
+		STORE(u32, __ATOMIC_RELEASE);
+	if (bytes > 2 * sizeof(uint64_t)) {
+		if (IS_ODD(8))
+			STORE(uroce_copy_u64, IN_ORDER);
+		n = place_steps(to, from, bytes);
+		n += place_vectors(to + n, from + n, bytes - n);
+		to += n;
+		from += n;
+		bytes -= n;
+	}
+	if (bytes > sizeof(uint64_t))
+		STORE(uroce_copy_u64, IN_ORDER);
+	if (bytes & 8)
+		STORE(uroce_copy_u64, __ATOMIC_RELEASE);
+	if (bytes & 4)
+		STORE(u32, __ATOMIC_RELEASE);
+	if (bytes & 2)
+		STORE(u16, __ATOMIC_RELEASE);
+	if (bytes & 1)
+		STORE(uint8_t, __ATOMIC_RELEASE);
 }

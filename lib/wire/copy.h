@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Copying a payload. The payloads of small messages are a word or two, and the call of memcpy() would cost more than
- * they do; for those of large ones there is something faster (copy.c). Any thread.
+ * Copying a payload: uroce_copy() into a frame, whose bytes nobody reads before it leaves; uroce_place() into memory of
+ * the application, which may poll it for the last byte of a message. Any thread.
  */
 
 #ifndef UROCE_WIRE_COPY_H
@@ -11,9 +11,15 @@
 #include <stdint.h>
 #include <string.h>
 
+#include <rte_branch_prediction.h>
+#include <rte_config.h>
+
 #include "uroce_config.h"
 
-/* As two words, the first and the last, which overlap: the last byte is written last. */
+/* Memory of the application has types of its own. */
+typedef uint64_t uroce_copy_u64 __attribute__((may_alias));
+
+/* As two words, the first and the last, which may overlap. */
 #define UROCE_COPY_WORDS(type, to, from, bytes) \
 	do { \
 		type first_, last_; \
@@ -23,15 +29,40 @@
 		memcpy((to) + (bytes) - sizeof(last_), &last_, sizeof(last_)); \
 	} while (0)
 
-/** As memcpy(), for payloads of UROCE_COPY_LONG_BYTES and more. */
-void uroce_copy_long(uint8_t *to, const uint8_t *from, uint32_t bytes);
+/** uroce_place() without the barrier before it. */
+void uroce_place_bytes(uint8_t *to, const uint8_t *from, uint32_t bytes);
 
-/** As memcpy(); a word is stored once and whole, for whoever waits for it may have changed it at once. */
+/**
+ * Copy so that another core sees the bytes in the order of their addresses, after all that this thread has placed
+ * before: a program that polls the last byte of a message then has all of the message, and of the messages before it.
+ * Each byte is stored once, for the program may have changed it at once; an aligned word of up to 8 bytes is stored
+ * whole, and the last word with release semantics, which an acquire load of the last byte pairs with.
+ *
+ * x86-64 keeps stores in order, but not the parts of one that crosses a cache line: there is none here. Stores of up
+ * to 32 bytes within a line are seen whole. Elsewhere only the last word of each call is ordered.
+ */
+static inline void
+uroce_place(uint8_t *to, const uint8_t *from, uint32_t bytes)
+{
+	uint64_t word;
+
+#ifndef RTE_ARCH_X86_64
+	__atomic_thread_fence(__ATOMIC_RELEASE);	/* after the last word of the call before */
+#endif
+	if (bytes == sizeof(word) && likely(((uintptr_t)to & (sizeof(word) - 1)) == 0)) {
+		memcpy(&word, from, sizeof(word));
+		__atomic_store_n((uroce_copy_u64 *)to, word, __ATOMIC_RELEASE);
+	} else {
+		uroce_place_bytes(to, from, bytes);
+	}
+}
+
+/** As memcpy(). */
 static inline void
 uroce_copy(uint8_t *to, const uint8_t *from, uint32_t bytes)
 {
 	if (bytes >= UROCE_COPY_LONG_BYTES)
-		uroce_copy_long(to, from, bytes);
+		uroce_place_bytes(to, from, bytes);
 	else if (bytes > 2 * sizeof(uint64_t))
 		memcpy(to, from, bytes);
 	else if (bytes > sizeof(uint64_t))

@@ -274,7 +274,7 @@ uroce_packet_copy(const struct uroce_packet *p, uint32_t offset, void *dst, uint
 		if (offset < seg_bytes) {
 			uint32_t n = RTE_MIN(seg_bytes - offset, len);
 
-			uroce_copy(to, rte_pktmbuf_mtod_offset(m, const uint8_t *, offset), n);
+			uroce_place(to, rte_pktmbuf_mtod_offset(m, const uint8_t *, offset), n);
 			to += n;
 			len -= n;
 			offset = 0;

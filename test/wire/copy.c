@@ -17,8 +17,10 @@
 #define MOST 40
 #define LONGEST 4096
 
+typedef void (*copy)(uint8_t *to, const uint8_t *from, uint32_t bytes);
+
 static void
-test_every_length(void **state)
+check_short(copy how)
 {
 	uint8_t from[MOST + 16], to[MOST + 32], expected[MOST + 32];
 
@@ -30,7 +32,7 @@ test_every_length(void **state)
 				memset(to, 0xee, sizeof(to));
 				memset(expected, 0xee, sizeof(expected));
 				memcpy(expected + 8 + b, from + a, bytes);
-				uroce_copy(to + 8 + b, from + a, bytes);
+				how(to + 8 + b, from + a, bytes);
 				assert_memory_equal(to, expected, sizeof(to));
 			}
 		}
@@ -38,23 +40,33 @@ test_every_length(void **state)
 }
 
 static void
+test_every_length(void **state)
+{
+	check_short(uroce_copy);
+	check_short(uroce_place);
+}
+
+static void
 check_long(uint32_t bytes, unsigned int a, unsigned int b)
 {
+	static const copy ways[] = { uroce_copy, uroce_place };
 	static uint8_t from[LONGEST + 512], to[sizeof(from)], expected[sizeof(from)];
 
 	for (unsigned int i = 0; i < sizeof(from); i++)
 		from[i] = (uint8_t)(i * 7 + i / 251);
-	memset(to, 0xee, sizeof(to));
 	memset(expected, 0xee, sizeof(expected));
 	memcpy(expected + 64 + b, from + a, bytes);
-	uroce_copy(to + 64 + b, from + a, bytes);
-	assert_memory_equal(to, expected, sizeof(to));
+	for (unsigned int i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
+		memset(to, 0xee, sizeof(to));
+		ways[i](to + 64 + b, from + a, bytes);
+		assert_memory_equal(to, expected, sizeof(to));
+	}
 }
 
 static void
 test_long(void **state)
 {
-	for (uint32_t bytes = UROCE_COPY_LONG_BYTES - 64; bytes < UROCE_COPY_LONG_BYTES + 320; bytes++)
+	for (uint32_t bytes = MOST; bytes < UROCE_COPY_LONG_BYTES + 320; bytes++)
 		for (unsigned int i = 0; i < 64; i += 5)
 			check_long(bytes, i, bytes % 64);
 	for (unsigned int i = 0; i < 64; i++) {
