@@ -9,6 +9,7 @@ import contextlib
 import fcntl
 import functools
 import os
+import re
 import shlex
 import signal
 import socket
@@ -32,6 +33,7 @@ PERF_N = 20             # perftest's iterations
 TCP_PORT = 18515        # of the pingpongs and of perftest
 TCP_LISTENS = ':%04X [0-9A-F]*:0000 0A ' % TCP_PORT
 TCP_TABLES = '/proc/net/tcp /proc/net/tcp6'
+CRASHES = {signal.SIGABRT, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGSEGV, signal.SIGSYS, signal.SIGTRAP}
 GUEST_TCP = 'for i in $(seq 200); do grep -q "%s" %s && exit 0; usleep 50000; done; exit 1' % (
     TCP_LISTENS, TCP_TABLES)
 SIOCETHTOOL, IFNAMSIZ = 0x8946, 16
@@ -228,6 +230,12 @@ def programs():
     yield Program('rcopy', 'rcopy', 'rcopy /etc/libibverbs.d/rxe.driver {server}:/tmp/copy', stays=True)
 
 
+def is_crash(failure):
+    """An end has died of a signal that a defect raises: -11 as subprocess has it, 139 as the guest's shell."""
+    code = re.search(r'exit code (-?\d+)', failure)
+    return code is not None and (-int(code[1]) in CRASHES or int(code[1]) - 128 in CRASHES)
+
+
 class Test:
     """A row of the matrix."""
 
@@ -243,7 +251,7 @@ class Test:
         """@return None, or what went wrong"""
         for attempt in range(ATTEMPTS):
             failure = self.attempt(the_rig)
-            if failure is None or not self.gives_up() or attempt == ATTEMPTS - 1:
+            if failure is None or is_crash(failure) or not self.gives_up() or attempt == ATTEMPTS - 1:
                 break
             print('RETRY %s: %s exceeded' % (self.name, GIVES_UP), flush=True)
         return failure
