@@ -97,6 +97,7 @@ become_idle(struct uroce_cm_conn *conn)
 	uroce_cm_remote_remove(conn);
 	uroce_cm_qpn_remove(conn);
 	conn->remote_id = 0;
+	conn->probed = false;
 	conn->mad_message = -1;
 	uroce_cm_local_remove(conn);
 	uroce_cm_local_add(conn);

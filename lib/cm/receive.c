@@ -18,20 +18,18 @@
 #define APR_UNSUPPORTED 2
 
 void
-uroce_cm_end_stale(struct uroce_cm_conn *conn, uint64_t now_ns)
+uroce_cm_suspect_stale(struct uroce_cm_conn *conn)
 {
-	/* If the peer still knows it after all, it learns that it is over; the consumer hears of
-	 * the answer. What is not established runs out by itself. */
+	/* What is not established runs out by itself. */
 	if (uroce_cm_state_established((enum uroce_cm_state)conn->state))
-		uroce_cm_send_dreq(conn, NULL, now_ns);
+		uroce_cm_send_probe(conn);
 }
 
 /* ---- REP ---- */
 
 /* May it be taken? Else it was answered, or is dropped. */
 static bool
-admit_rep(struct uroce_cm_conn *conn, const struct uroce_cm_rep *rep, const uint8_t *mad,
-	  uint64_t now_ns)
+admit_rep(struct uroce_cm_conn *conn, const struct uroce_cm_rep *rep, const uint8_t *mad)
 {
 	uint32_t remote_id = (uint32_t)uroce_cm_get(mad, REP, LOCAL_COMM_ID);
 	struct uroce_cm *cm = conn->cm;
@@ -51,7 +49,7 @@ admit_rep(struct uroce_cm_conn *conn, const struct uroce_cm_rep *rep, const uint
 	UROCE_CM_BUMP(cm, rej_stale);
 	uroce_cm_reply_rej(cm, &conn->path, mad, UROCE_CM_ABOUT_REP, UROCE_CM_REJ_STALE_CONNECTION,
 			   NULL, 0);
-	uroce_cm_end_stale(stale, now_ns);
+	uroce_cm_suspect_stale(stale);
 	return false;
 }
 
@@ -138,7 +136,7 @@ take(struct uroce_cm_conn *conn, const struct uroce_cm_row *row, enum uroce_cm_m
 	switch (message) {
 	case UROCE_CM_REP:
 		uroce_cm_rep_decode(mad, &rep, (enum ibv_qp_type)conn->qp_type);
-		if (!admit_rep(conn, &rep, mad, now_ns))
+		if (!admit_rep(conn, &rep, mad))
 			return;
 		remember_rep(conn, &rep, mad);
 		event.rep = &rep;
@@ -228,6 +226,15 @@ is_not_its_role(const struct uroce_cm_conn *conn, enum uroce_cm_message message)
 	return message == UROCE_CM_REP && !conn->active;
 }
 
+/* A DREP for who has neither disconnected nor asked the peer. */
+static bool
+is_unasked(const struct uroce_cm_conn *conn, enum uroce_cm_message message, const uint8_t *mad)
+{
+	return message == UROCE_CM_DREP &&
+	       uroce_cm_state_established((enum uroce_cm_state)conn->state) &&
+	       !uroce_cm_answers_probe(conn, mad);
+}
+
 /* What answers our request is of the transaction that it has begun. While the peer's ID is not known
  * that is what makes an answer hard to forge: our ID alone is 32 bits. */
 static bool
@@ -251,7 +258,7 @@ uroce_cm_handle(struct uroce_cm_conn *conn, enum uroce_cm_message message, const
 		UROCE_CM_BUMP(cm, drop_tid);
 		return;
 	}
-	if (is_not_its_role(conn, message))
+	if (is_not_its_role(conn, message) || is_unasked(conn, message, mad))
 		action = UROCE_CM_UNEXPECTED;
 	if (is_answered_lap(conn, message, mad) || is_rejected_already(conn, message))
 		action = UROCE_CM_ANSWER;

@@ -322,6 +322,26 @@ uroce_cm_send_drep(struct uroce_cm_conn *conn, const struct uroce_cm_private *pr
 	return send_plain(conn, UROCE_CM_DREP, priv, now_ns);
 }
 
+/* A peer that has the connection drops a DREQ for another QP than the connection's; one that has not
+ * answers any DREQ, so that its sender need not wait. 0 is the QP of no connection. */
+void
+uroce_cm_send_probe(struct uroce_cm_conn *conn)
+{
+	uint8_t mad[UROCE_CM_MAD_BYTES];	/* what conn->mad repeats stays */
+
+	uroce_cm_mad_init(mad, UROCE_CM_DREQ, own_tid(conn));
+	put_ids(mad, conn->local_id, conn->remote_id);
+	uroce_cm_put(mad, DREQ, REMOTE_QPN, 0);
+	conn->probed = true;
+	uroce_cm_transmit(conn->cm, &conn->path, UROCE_CM_DREQ, mad);
+}
+
+bool
+uroce_cm_answers_probe(const struct uroce_cm_conn *conn, const uint8_t *drep)
+{
+	return conn->probed && rte_be_to_cpu_64(uroce_cm_header_const(drep)->tid) == own_tid(conn);
+}
+
 /* ---- alternate paths ---- */
 
 int

@@ -301,12 +301,24 @@ the_same_id_of_another_ca_is_another_request(void **state)
 	assert_int_equal(server->by_type[UROCE_CM_REQ_RECEIVED], 3);
 }
 
+/* The DREP of a peer that does not know the connection which the last MAD to it, a DREQ, is for. */
+static void
+write_drep(uint8_t *mad)
+{
+	const uint8_t *dreq = pair.last[TEST_CLIENT].bytes;
+
+	assert_int_equal(uroce_cm_mad_message(dreq, UROCE_CM_MAD_BYTES), UROCE_CM_DREQ);
+	uroce_cm_mad_init(mad, UROCE_CM_DREP, rte_be_to_cpu_64(uroce_cm_header_const(dreq)->tid));
+	uroce_cm_put(mad, DREP, LOCAL_COMM_ID, uroce_cm_get(dreq, DREQ, REMOTE_COMM_ID));
+	uroce_cm_put(mad, DREP, REMOTE_COMM_ID, uroce_cm_get(dreq, DREQ, LOCAL_COMM_ID));
+}
+
 static void
 a_qp_that_is_connected_ends_the_old_connection(void **state)
 {
 	struct test_end *server = &pair.end[TEST_SERVER];
+	uint8_t mad[UROCE_CM_MAD_BYTES], drep[UROCE_CM_MAD_BYTES];
 	struct uroce_cm_conn *conns[2];
-	uint8_t mad[UROCE_CM_MAD_BYTES];
 
 	pair.cut[TEST_CLIENT] = false;
 	test_pair_connect(&pair, conns);
@@ -315,14 +327,38 @@ a_qp_that_is_connected_ends_the_old_connection(void **state)
 	write_req(mad, 42, 100); /* the client's, which has forgotten */
 	test_end_receive(server, mad);
 	assert_int_equal(pair.sent[UROCE_CM_REJ], 1);
-	assert_int_equal(pair.sent[UROCE_CM_DREQ], 1);
-	assert_int_equal(test_state(conns[TEST_SERVER]), UROCE_CM_DREQ_SENT);
-	assert_int_equal(server->by_type[UROCE_CM_REQ_RECEIVED], 1);
 	assert_int_equal(test_end_counter(server, "cm_rej_stale"), 1);
+	/* the client is asked, by a DREQ that ends nothing if it has not */
+	assert_int_equal(pair.sent[UROCE_CM_DREQ], 1);
+	assert_int_not_equal(uroce_cm_get(pair.last[TEST_CLIENT].bytes, DREQ, REMOTE_QPN), 100);
+	assert_int_equal(test_state(conns[TEST_SERVER]), UROCE_CM_ESTABLISHED);
+	assert_int_equal(server->by_type[UROCE_CM_REQ_RECEIVED], 1);
+	/* and again if the answer is lost */
+	test_end_receive(server, mad);
+	assert_int_equal(pair.sent[UROCE_CM_DREQ], 2);
+	write_drep(drep);
+	test_end_receive(server, drep);
+	assert_int_equal(test_state(conns[TEST_SERVER]), UROCE_CM_TIMEWAIT);
+	assert_int_equal(server->by_type[UROCE_CM_DREP_RECEIVED], 1);
 	/* once the old one is over, it is welcome */
-	test_pair_run(&pair, UINT64_MAX);
 	test_end_receive(server, mad);
 	assert_int_equal(server->by_type[UROCE_CM_REQ_RECEIVED], 2);
+}
+
+/* It is going to be one or nothing: what decides is the answer to its REP. */
+static void
+a_qp_that_is_being_connected_is_not_asked_for(void **state)
+{
+	struct test_end *server = &pair.end[TEST_SERVER];
+	uint8_t mad[UROCE_CM_MAD_BYTES];
+
+	test_end_listen(server, TEST_SERVICE_ID);
+	write_req(mad, 42, 100);
+	test_end_receive(server, mad);
+	write_req(mad, 43, 100);
+	test_end_receive(server, mad);
+	assert_int_equal(test_end_counter(server, "cm_rej_stale"), 1);
+	assert_int_equal(pair.sent[UROCE_CM_DREQ], 0);
 }
 
 static void
@@ -389,6 +425,7 @@ main(void)
 		TEST(a_request_that_is_thought_about_is_deferred),
 		TEST(the_same_id_of_another_ca_is_another_request),
 		TEST(a_qp_that_is_connected_ends_the_old_connection),
+		TEST(a_qp_that_is_being_connected_is_not_asked_for),
 		TEST(an_old_request_makes_no_new_connection),
 		TEST(without_room_it_is_rejected),
 	};

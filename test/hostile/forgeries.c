@@ -155,8 +155,7 @@ write_req(uint8_t *mad, uint32_t id, uint32_t qpn)
 	memcpy(uroce_cm_at(mad, REQ, PRIMARY_REMOTE_GID), path.sgid.raw, 16);
 }
 
-/* A REQ in the peer's name, for a QPN that he guesses: only the peer's own makes the connection
- * stale. */
+/* A REQ in the peer's name, for a QPN that he guesses. */
 static void
 stale_by_guessed_qpn(void **state)
 {
@@ -173,11 +172,66 @@ stale_by_guessed_qpn(void **state)
 	}
 	assert_int_equal(test_state(conn), UROCE_CM_ESTABLISHED);
 	assert_int_equal(test_end_counter(victim, "cm_rej_stale"), 0);
-	/* what the specification gives to who knows it: the peer is asked, by its own ID */
+}
+
+/* He knows the QPN: the peer, which is asked, still has the connection, and both ends keep it. */
+static void
+stale_by_known_qpn(void **state)
+{
+	uint8_t mad[UROCE_CM_MAD_BYTES];
+
+	pair.cut[TEST_CLIENT] = false;
+	for (uint32_t i = 1; i <= 1000; i++) {
+		write_req(mad, conns[TEST_SERVER]->remote_id + i, conns[TEST_SERVER]->remote_qpn);
+		test_end_receive(victim, mad);
+		test_pair_deliver(&pair);
+	}
+	assert_int_equal(test_state(conns[TEST_SERVER]), UROCE_CM_ESTABLISHED);
+	assert_int_equal(test_state(conns[TEST_CLIENT]), UROCE_CM_ESTABLISHED);
+	assert_int_equal(pair.end[TEST_CLIENT].by_type[UROCE_CM_DREQ_RECEIVED], 0);
+	assert_int_equal(test_end_counter(victim, "cm_rej_stale"), 1000);
+}
+
+/* ... and he answers in the peer's name that it does not know the connection. */
+static void
+drep_with_guessed_ids(void **state)
+{
+	struct uroce_cm_conn *conn = conns[TEST_SERVER];
+	uint8_t mad[UROCE_CM_MAD_BYTES];
+	uint64_t tid;
+
 	write_req(mad, conn->remote_id + 1, conn->remote_qpn);
 	test_end_receive(victim, mad);
-	assert_int_equal(test_state(conn), UROCE_CM_DREQ_SENT);
-	assert_int_equal(test_end_counter(victim, "cm_rej_stale"), 1);
+	assert_int_equal(pair.sent[UROCE_CM_DREQ], 1);
+	tid = rte_be_to_cpu_64(uroce_cm_header_const(pair.last[TEST_CLIENT].bytes)->tid);
+	for (uint32_t i = 0; i < GUESSES; i++) {
+		write_ids(mad, UROCE_CM_DREP, conn->remote_id, conn->local_id + 1 + i, tid);
+		test_end_receive(victim, mad);
+		write_ids(mad, UROCE_CM_DREP, conn->remote_id + 1 + i, conn->local_id, tid);
+		test_end_receive(victim, mad);
+		write_ids(mad, UROCE_CM_DREP, conn->remote_id, conn->local_id, tid + 1 + i);
+		test_end_receive(victim, mad);
+	}
+	assert_int_equal(test_state(conn), UROCE_CM_ESTABLISHED);
+	/* the peer's own */
+	write_ids(mad, UROCE_CM_DREP, conn->remote_id, conn->local_id, tid);
+	from_elsewhere(mad);
+	assert_int_equal(test_state(conn), UROCE_CM_ESTABLISHED);
+	test_end_receive(victim, mad);
+	assert_int_equal(test_state(conn), UROCE_CM_TIMEWAIT);
+}
+
+/* Nobody has been asked. */
+static void
+drep_unasked(void **state)
+{
+	struct uroce_cm_conn *conn = conns[TEST_SERVER];
+	uint8_t mad[UROCE_CM_MAD_BYTES];
+
+	write_ids(mad, UROCE_CM_DREP, conn->remote_id, conn->local_id,
+		  (uint64_t)conn->tid_high << 32 | conn->local_id);
+	test_end_receive(victim, mad);
+	assert_int_equal(test_state(conn), UROCE_CM_ESTABLISHED);
 }
 
 /* What was heard is sent again: there is no second connection, nor is the first disturbed. */
@@ -263,7 +317,9 @@ main(void)
 		CONNECTED(dreq_from_elsewhere),  CONNECTED(dreq_with_guessed_ids),
 		CONNECTED(rej_with_guessed_ids), CONNECTED(lap_with_guessed_ids),
 		CONNECTED(rej_by_ca_guid),       CONNECTED(stale_by_guessed_qpn),
-		CONNECTED(replayed_handshake),   CONNECTED(req_that_names_a_victim),
+		CONNECTED(stale_by_known_qpn),   CONNECTED(drep_with_guessed_ids),
+		CONNECTED(drep_unasked),         CONNECTED(replayed_handshake),
+		CONNECTED(req_that_names_a_victim),
 		ASKING(rep_in_the_peers_name),   ASKING(rej_in_the_peers_name),
 	};
 
