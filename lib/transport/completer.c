@@ -13,6 +13,7 @@
 #include "verbs/ah.h"
 #include "wire/copy.h"
 #include "wire/credit.h"
+#include "wire/sack.h"
 
 /* R35: what the RNR timer codes mean, in units of 10 us. */
 static const uint16_t rnr_timer_10us[32] = {
@@ -401,6 +402,7 @@ receive_ack(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_pack
 		return answered_before(e, qp, p->psn, UROCE_ANSWER_RNR_NAK) ? rnr_nak(e, qp, value, p->psn)
 									    : gap(e, qp);
 	case UROCE_AETH_NAK:
+		qp->req.marked |= value == UROCE_NAK_PSN_SEQUENCE_ERROR && uroce_bth_is_marked(p->bth);
 		if (answered_before(e, qp, p->psn, value == UROCE_NAK_PSN_SEQUENCE_ERROR ? UROCE_ANSWER_NAK
 											 : UROCE_ANSWER_REFUSAL))
 			return nak(e, qp, value, p->psn);

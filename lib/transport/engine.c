@@ -13,6 +13,7 @@
 #include "uroce_config.h"
 #include "verbs/congestion.h"
 #include "wire/gid.h"
+#include "wire/sack.h"
 
 const char *const uroce_engine_counter_names[UROCE_ENGINE_COUNTER_COUNT] = {
 	[UROCE_SENT_PACKETS] = "sent_packets",
@@ -168,7 +169,7 @@ receive(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *
 {
 	if (unlikely(p->info->transport != qp->transport))	/* R2 */
 		return p->info->transport == UROCE_TRANSPORT_CNP ? receive_cnp(e, qp, p) : UROCE_DROP_TRANSPORT;
-	if (unlikely(p->opcode >= UROCE_RC_ASK) && qp->dev->go_back_n)
+	if (unlikely(p->opcode >= UROCE_RC_ASK) && (qp->dev->go_back_n || !uroce_bth_is_marked(p->bth)))
 		return UROCE_DROP_OPCODE;
 	/* an XRC initiator has no responder, a target no requester */
 	if (unlikely(qp->transport == UROCE_TRANSPORT_XRC) &&

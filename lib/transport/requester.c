@@ -23,6 +23,7 @@ uroce_requester_reset(struct uroce_qp *qp, uint32_t psn)
 	uroce_wheel_disarm(&req->timer);
 	req->peer = UROCE_PEER_UNKNOWN;
 	req->doubts = 0;
+	req->marked = false;
 	req->parts = false;
 	req->went_back = psn;
 	req->next = req->started = qp->sq.head;

@@ -11,6 +11,7 @@
 
 #include "transport/internal.h"
 #include "uroce_config.h"
+#include "wire/sack.h"
 
 /* What an ASK asked for has come. Half the PSN space later it would be ahead again. */
 static inline void
@@ -199,6 +200,7 @@ acknowledge_early(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf *
 
 	if (ret != 0)
 		return ret;
+	f.bth->ack |= UROCE_BTH_MARK;
 	uroce_aeth_write(f.ext, UROCE_AETH_ACK | resp->credits, resp->msn);
 	uroce_count(e, UROCE_SENT_SACKS, 1);
 	uroce_qp_history_count(&qp->history, UROCE_QP_SACKS_SENT, 1);
@@ -250,6 +252,8 @@ acknowledge(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf **out)
 	ret = uroce_frame_begin(e, qp, qp->opcode_base + UROCE_RC_ACKNOWLEDGE, 0, false, psn, NULL, NULL, &f);
 	if (ret != 0)
 		return ret;
+	if (unlikely(sequence) && qp->transport == UROCE_TRANSPORT_RC && !qp->dev->go_back_n)
+		f.bth->ack |= UROCE_BTH_MARK;
 	uroce_aeth_write(f.ext, class == UROCE_AETH_ACK ? UROCE_AETH_ACK | resp->credits : resp->ack_syndrome,
 			 resp->msn);
 	count_answer(e, qp, resp->ack_syndrome, psn);

@@ -17,6 +17,7 @@ uroce_sack_ask(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf **ou
 
 	if (ret != 0)
 		return ret;
+	f.bth->ack |= UROCE_BTH_MARK;
 	uroce_count(e, UROCE_SENT_ASKS, 1);
 	*out = uroce_frame_end(e, &f);
 	return 0;
@@ -85,6 +86,7 @@ uroce_sack_receive(struct uroce_engine *e, struct uroce_qp *qp, const struct uro
 	if (qp->dev->go_back_n || uroce_recovery_begin(e, qp) == NULL)
 		return uroce_completer_acknowledged(e, qp, p->psn);
 	req->peer = UROCE_PEER_SACKS;
+	req->marked = true;
 	req->doubts = 0;
 	req->recovery->trial = req->recovery->trial_due = false;
 	take_runs(e, qp, p->psn, &sack, runs);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Finding out what the peer does with what comes early, with nothing new on the wire: one packet is sent again, and the
- * answer either leaps over what was sent once, or asks for the next. And probes: an answer is asked for before the
- * transport timeout. On the QP's worker.
+ * Classifies the peer: does it keep out-of-order packets? One packet is retransmitted, and the answer either leaps over
+ * packets that were sent once, or asks for the next. And probes: the requester asks for an answer before the transport
+ * timeout. On the QP's worker.
  */
 
 #include "transport/internal.h"
@@ -36,10 +36,11 @@ begin_trial(struct uroce_engine *e, struct uroce_qp *qp, struct uroce_recovery *
 	uroce_qp_activate(e, qp);
 }
 
+/* An ASK goes to uroce only. */
 static bool
 can_ask(const struct uroce_qp *qp)
 {
-	return qp->transport == UROCE_TRANSPORT_RC && qp->req.peer >= UROCE_PEER_KEEPS;
+	return qp->transport == UROCE_TRANSPORT_RC && qp->req.marked && qp->req.peer >= UROCE_PEER_KEEPS;
 }
 
 bool

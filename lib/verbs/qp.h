@@ -172,6 +172,7 @@ struct uroce_requester {
 	uint32_t went_back;		/* before it PSNs may have been sent more than once, all of them */
 	uint32_t lsn;			/* R30: the last message that has a credit */
 	uint8_t doubts;			/* reasons in a row to think otherwise of the peer */
+	bool marked;			/* the peer has identified itself as uroce: it understands an ASK */
 	bool parts;			/* READs have been asked for in parts: a response may be a LAST anywhere */
 };
 

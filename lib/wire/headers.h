@@ -41,6 +41,7 @@
 #define UROCE_BTH_BECN 0x40
 /* BTH.ack */
 #define UROCE_BTH_ACKREQ 0x80
+#define UROCE_BTH_RESV7_MASK 0x7f
 
 struct uroce_bth {
 	uint8_t opcode;

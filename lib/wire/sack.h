@@ -2,20 +2,35 @@
  * Copyright 2026 The uroce authors
  *
  * The selective acknowledgement, with an opcode of those that are left to manufacturers: sent only to a requester
- * that has asked for it by a ASK, and that asks only responders that have been seen to keep what comes
- * early. A peer that is not uroce never meets either. It acknowledges what is before its PSN, as a NAK does, and
- * then names the runs of PSNs that have come early. No state; any thread.
+ * that has asked for it by an ASK. A requester asks only a responder that has identified itself as uroce. A SACK
+ * acknowledges what is before its PSN, as a NAK does, and then names the runs of PSNs that have come early. No state;
+ * any thread.
  */
 
 #ifndef UROCE_WIRE_SACK_H
 #define UROCE_WIRE_SACK_H
 
 #include <assert.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include <rte_byteorder.h>
 
 #include "uroce_config.h"
+#include "wire/headers.h"
+
+/*
+ * How a responder identifies itself: the 7 reserved bits of BTH byte 8 ('u' in ASCII) in the NAKs 0 that it sends. A
+ * peer that does not know them ignores them (R1, C9-6); the ICRC covers them. ASK and SACK have them, too: the same
+ * opcodes without them are another manufacturer's.
+ */
+#define UROCE_BTH_MARK 0x75
+
+static inline bool
+uroce_bth_is_marked(const struct uroce_bth *bth)
+{
+	return (bth->ack & UROCE_BTH_RESV7_MASK) == UROCE_BTH_MARK;
+}
 
 /* PSNs that have come: `count` of them, the first `offset` (> 0) after the PSN of the BTH. */
 struct uroce_sack_run {

@@ -14,6 +14,7 @@
 #include "frame.h"
 #include "object.h"
 #include "wire/headers.h"
+#include "wire/sack.h"
 
 #define EVERY_CREDIT (UROCE_AETH_ACK | UROCE_AETH_CREDITS_UNLIMITED)
 
@@ -166,6 +167,14 @@ parse_other(struct lexer *l, const char *name, struct frame *f)
 	return true;
 }
 
+/* What uroce sends only to a peer that is uroce, and the NAK by which it identifies itself. */
+static bool
+has_mark(const struct frame *f, bool expected)
+{
+	return f->opcode == UROCE_RC_ASK || f->opcode == UROCE_RC_SACK ||
+	       (expected && f->opcode == UROCE_RC_ACKNOWLEDGE && f->value[F_SYNDROME] == UROCE_AETH_SEQUENCE_NAK);
+}
+
 static uint64_t
 default_value(unsigned int row, const struct frame *f, bool expected, uint32_t qpn)
 {
@@ -181,6 +190,7 @@ default_value(unsigned int row, const struct frame *f, bool expected, uint32_t q
 	case F_ACKREQ:
 		return info->transport == UROCE_TRANSPORT_RC && (info->flags & UROCE_OPF_REQUEST) &&
 		       (info->flags & UROCE_OPF_LAST);
+	case F_RESV7: return has_mark(f, expected) ? UROCE_BTH_MARK : 0;
 	case F_LEN: return f->payload_bytes;
 	case F_SYNDROME: return EVERY_CREDIT;
 	default: return 0;

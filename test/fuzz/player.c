@@ -14,6 +14,7 @@
 #include "wire/icrc.h"
 #include "wire/opcode.h"
 #include "wire/psn.h"
+#include "wire/sack.h"
 #include "world.h"
 
 #define PACKET_BYTES  4400u
@@ -215,6 +216,8 @@ packet_write(const struct packet *p, struct fuzz_input *in, uint8_t *bth)
 		flags |= UROCE_BTH_SE;
 	uroce_bth_write((struct uroce_bth *)bth, p->opcode, flags, UROCE_DEFAULT_PKEY,
 			world_qp(p->qp)->ibv.qp_num, (p->how & PLAYER_ACKREQ) != 0, p->psn);
+	if (p->opcode == UROCE_RC_ASK || p->opcode == UROCE_RC_SACK)
+		((struct uroce_bth *)bth)->ack |= UROCE_BTH_MARK;
 	if (p->info->name != NULL)
 		put_extensions(p, in, bth);
 	/* nothing that an input chooses: what it writes must not look like a secret */

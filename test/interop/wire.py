@@ -13,6 +13,7 @@ import zlib
 
 SOL_PACKET, PACKET_AUXDATA, PACKET_OUTGOING, TP_STATUS_VLAN_VALID = 263, 8, 4, 0x10
 VLAN_TPID = b'\x81\x00'
+UROCE_MARK = 0x75                               # lib/wire/sack.h
 ROCE_UDP_PORT = 4791
 OPCODES = (
     'SEND_FIRST SEND_MIDDLE SEND_LAST SEND_LAST_IMM SEND_ONLY SEND_ONLY_IMM '
@@ -136,7 +137,9 @@ class Frame:
             return 'UDP length'
         if packet[udp] < 0xc0:
             return 'UDP source port'
-        if packet[udp + 9] & 0x0f or packet[udp + 12] & 0x3f or packet[udp + 16] & 0x7f:
+        # an endpoint that identifies itself as uroce has a mark in its NAKs 0
+        marks = (0, UROCE_MARK) if self.nak and self.syndrome & 0x1f == 0 else (0,)
+        if packet[udp + 9] & 0x0f or packet[udp + 12] & 0x3f or packet[udp + 16] & 0x7f not in marks:
             return 'TVer or reserved bits'
         if packet[udp + 10:udp + 12] != b'\xff\xff':
             return 'P_Key'

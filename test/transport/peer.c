@@ -19,6 +19,7 @@
 #include "verbs/qp.h"
 #include "wire/icrc.h"
 #include "wire/packet.h"
+#include "wire/sack.h"
 
 static const uint8_t our_gid[16] = { [10] = 0xff, 0xff, 10, 0, 0, 1 };
 static const uint8_t peer_gid[16] = { [10] = 0xff, 0xff, 10, 0, 0, 2 };
@@ -301,6 +302,14 @@ put_ext(const struct uroce_opcode_info *info, uint8_t *bth, const struct peer_pa
 		((struct uroce_feth *)(bth + info->ext[UROCE_EXT_FETH]))->bits = rte_cpu_to_be_32(in->feth);
 }
 
+/* The mark of uroce is in ASKs, SACKs, and NAKs 0. */
+static bool
+has_mark(uint8_t opcode, uint8_t syndrome)
+{
+	return opcode == UROCE_RC_ASK || opcode == UROCE_RC_SACK ||
+	       (opcode == UROCE_RC_ACKNOWLEDGE && syndrome == UROCE_AETH_SEQUENCE_NAK);
+}
+
 /* The peer's own encoder: nothing of lib/transport. */
 static struct rte_mbuf *
 encode(struct peer *p, const struct peer_packet *in)
@@ -329,6 +338,8 @@ encode(struct peer *p, const struct peer_packet *in)
 			(uint8_t)((in->solicited ? UROCE_BTH_SE : 0) | (in->migreq ? UROCE_BTH_MIGREQ : 0) |
 				  pad << UROCE_BTH_PAD_SHIFT),
 			in->pkey != 0 ? in->pkey : UROCE_DEFAULT_PKEY, p->qp->qp_num, in->ack_req, in->psn);
+	if (!in->unmarked && has_mark(in->opcode, in->syndrome))
+		((struct uroce_bth *)bth)->ack |= UROCE_BTH_MARK;
 	put_ext(info, bth, in);
 	if (in->payload != NULL)
 		memcpy(bth + info->header_bytes, in->payload, in->payload_bytes);
@@ -429,7 +440,7 @@ get_ext(const struct uroce_packet *pkt, struct peer_packet *out)
 
 /* By its fields; it is freed. */
 static void
-packet_of(struct rte_mbuf *m, struct peer_packet *out)
+packet_of(const struct peer *p, struct rte_mbuf *m, struct peer_packet *out)
 {
 	struct uroce_packet pkt;
 
@@ -444,6 +455,8 @@ packet_of(struct rte_mbuf *m, struct peer_packet *out)
 	out->udp_src_port = pkt.udp_src_port;
 	out->traffic_class = pkt.traffic_class;
 	get_ext(&pkt, out);
+	assert_int_equal(pkt.bth->ack & UROCE_BTH_RESV7_MASK,
+			 has_mark(out->opcode, out->syndrome) && !p->dev.go_back_n ? UROCE_BTH_MARK : 0);
 	out->payload = out->bytes;
 	out->payload_bytes = pkt.payload_bytes;
 	assert_true(pkt.payload_bytes <= sizeof(out->bytes));
@@ -458,7 +471,7 @@ peer_out(struct peer *p, struct peer_packet *out)
 
 	if (uroce_engine_send(&p->engine, &m, 1, p->now_ns) == 0)
 		return false;
-	packet_of(m, out);
+	packet_of(p, m, out);
 	return true;
 }
 
@@ -469,7 +482,7 @@ peer_out_held(struct peer *p, struct peer_packet *out)
 
 	if (uroce_engine_send_held(&p->engine, &m, 1) == 0)
 		return false;
-	packet_of(m, out);
+	packet_of(p, m, out);
 	return true;
 }
 

@@ -64,6 +64,7 @@ struct peer_packet {
 	bool ack_req;
 	bool solicited;
 	bool migreq;
+	bool unmarked;			/* in: without the mark of uroce, where uroce has it (wire/sack.h) */
 	uint32_t srqn;			/* XRCETH */
 	uint64_t va;			/* RETH, AtomicETH */
 	uint32_t rkey;

@@ -85,6 +85,72 @@ a_plain_peer_is_found_out(void **state)
 	peer_stop(&p);
 }
 
+/* The NAK that any conformant responder sends. */
+static void
+plain_nak(struct peer *p, uint32_t psn)
+{
+	struct peer_packet in = { .opcode = UROCE_RC_ACKNOWLEDGE, .psn = psn, .syndrome = UROCE_AETH_SEQUENCE_NAK,
+				  .unmarked = true };
+
+	assert_int_equal(peer_in(p, &in), UROCE_OK);
+}
+
+/* An RNIC may keep out-of-order packets, too. It has not shown that it is uroce, so an ASK is never sent to it: not for
+ * a NAK, nor for a probe. */
+static void
+a_peer_that_keeps_and_is_not_uroce(void **state)
+{
+	struct peer_packet out;
+	struct peer p;
+
+	(void)state;
+	peer_start(&p, NULL);
+	for (uint32_t episode = 0; episode < 8; episode++) {
+		uint32_t psn = PEER_SQ_PSN + 4 * episode;
+
+		peer_post_writes(&p, 0, psn, 4);
+		plain_nak(&p, psn + 1);
+		peer_expect_write(&p, psn + 1, true);
+		peer_expect_nothing(&p);
+		assert_int_equal(peer_ack(&p, PEER_UNLIMITED, psn + 3), UROCE_OK);
+		peer_expect_writes_done(&p, 0, 4);
+		assert_int_equal(peer_requester(&p)->peer, UROCE_PEER_KEEPS);
+	}
+	peer_post_writes(&p, 0, PEER_SQ_PSN + 32, 3);
+	for (unsigned int i = 0; i < 3; i++) {
+		while (!peer_out(&p, &out))
+			peer_wait(&p);
+		assert_int_equal(out.opcode, UROCE_RC_WRITE_ONLY);
+	}
+	assert_int_equal(peer_ack(&p, PEER_UNLIMITED, PEER_SQ_PSN + 34), UROCE_OK);
+	assert_int_equal(p.engine.counters[UROCE_SENT_ASKS], 0);
+	peer_stop(&p);
+}
+
+/* What another manufacturer means by 0xd0 and 0xd1 is not known: without the mark they are unknown opcodes. */
+static void
+opcodes_of_another_manufacturer(void **state)
+{
+	struct uroce_sack payload = { 0 };
+	struct peer_packet ask = { .opcode = UROCE_RC_ASK, .psn = PEER_RQ_PSN, .unmarked = true };
+	struct peer_packet sack = { .opcode = UROCE_RC_SACK, .psn = PEER_SQ_PSN, .syndrome = PEER_UNLIMITED,
+				    .payload = (const uint8_t *)&payload, .payload_bytes = UROCE_SACK_BYTES(0),
+				    .unmarked = true };
+	struct peer p;
+
+	(void)state;
+	peer_start(&p, NULL);
+	uroce_put24(payload.asked, PEER_SQ_PSN);
+	peer_post_writes(&p, 0, PEER_SQ_PSN, 3);
+	assert_int_equal(peer_in(&p, &ask), UROCE_DROP_OPCODE);
+	assert_int_equal(peer_in(&p, &sack), UROCE_DROP_OPCODE);
+	assert_int_equal(peer_requester(&p)->peer, UROCE_PEER_UNKNOWN);
+	peer_expect_nothing(&p);
+	assert_int_equal(peer_ack(&p, PEER_UNLIMITED, PEER_SQ_PSN + 2), UROCE_OK);
+	peer_expect_writes_done(&p, 0, 3);
+	peer_stop(&p);
+}
+
 /* What was sent twice proves nothing when it is leapt over. */
 static void
 a_leap_over_what_was_sent_twice(void **state)
@@ -144,6 +210,8 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_peer_that_keeps_is_found_out),
 		cmocka_unit_test(a_plain_peer_is_found_out),
+		cmocka_unit_test(a_peer_that_keeps_and_is_not_uroce),
+		cmocka_unit_test(opcodes_of_another_manufacturer),
 		cmocka_unit_test(a_leap_over_what_was_sent_twice),
 		cmocka_unit_test(another_peer),
 	};
