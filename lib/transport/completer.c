@@ -285,18 +285,25 @@ retry(struct uroce_engine *e, struct uroce_qp *qp, const char *why)
 	uroce_qp_activate(e, qp);
 }
 
-/* An answer shows that a response before it was lost: ask again, once until there is progress. */
+/* The same for a response that is missing, once until there is progress: other answers that show it are to packets that
+ * were sent before. */
+static void
+retry_gap(struct uroce_engine *e, struct uroce_qp *qp, const char *why)
+{
+	if (qp->req.gap_retried)
+		return;
+	qp->req.gap_retried = true;
+	retry(e, qp, why);
+}
+
+/* An answer shows that a response before it was lost. */
 static enum uroce_verdict
 gap(struct uroce_engine *e, struct uroce_qp *qp)
 {
 	if (qp->state == IBV_QPS_ERR)
 		return UROCE_OK;
-	if (uroce_recovery_begin(e, qp) != NULL)
-		return UROCE_RESPONSE_GAP;
-	if (!qp->req.gap_retried) {
-		qp->req.gap_retried = true;
-		retry(e, qp, "response gap");
-	}
+	if (uroce_recovery_begin(e, qp) == NULL)
+		retry_gap(e, qp, "response gap");
 	return UROCE_RESPONSE_GAP;
 }
 
@@ -339,8 +346,12 @@ nak(struct uroce_engine *e, struct uroce_qp *qp, uint8_t code, uint32_t psn)
 	if (code == UROCE_NAK_PSN_SEQUENCE_ERROR) {
 		uroce_count(e, UROCE_PACKET_SEQ_ERR, 1);
 		/* not where nothing has been sent since the last time */
-		if (psn != qp->req.max_psn && psn != qp->req.psn && !uroce_trial_nak(e, qp, psn))
+		if (psn == qp->req.max_psn || psn == qp->req.psn || uroce_trial_nak(e, qp, psn))
+			return UROCE_OK;
+		if (psn == qp->req.unacked)
 			retry(e, qp, "NAK");
+		else
+			retry_gap(e, qp, "NAK behind a response gap");
 		return UROCE_OK;
 	}
 	if (code >= RTE_DIM(status))

@@ -200,6 +200,42 @@ a_nak_behind_a_missing_response(void **state)
 	peer_stop(&p);
 }
 
+/* While a response is missing, each of several NAKs names another gap that the peer has met. All of them are answers to
+ * packets that were sent before the requester went back, and are one loss: only the first is charged. */
+static void
+naks_of_a_plain_peer_behind_a_missing_response(void **state)
+{
+	const struct peer_conf conf = { .retry_cnt = 2 };
+	const uint32_t psn = PEER_SQ_PSN;
+	static const uint8_t data[1024];
+	struct peer p;
+
+	(void)state;
+	peer_start(&p, &conf);
+	peer_requester(&p)->peer = UROCE_PEER_PLAIN;
+	peer_post(&p, IBV_WR_RDMA_READ, 0, 8, 0, 0);
+	for (uint64_t i = 1; i < 10; i++)
+		peer_post(&p, IBV_WR_RDMA_WRITE, 8, 8, i, 0);
+	peer_expect(&p, UROCE_RC_READ_REQUEST, psn);
+	for (uint32_t i = 1; i < 10; i++)
+		peer_expect_write(&p, psn + i, true);
+	for (uint32_t i = 2; i < 9; i++) {
+		assert_int_equal(peer_ack(&p, UROCE_AETH_SEQUENCE_NAK, psn + i), UROCE_RESPONSE_GAP);
+		if (i == 2) {
+			peer_expect(&p, UROCE_RC_READ_REQUEST, psn);
+			for (uint32_t j = 1; j < 10; j++)
+				peer_expect_write(&p, psn + j, true);
+		}
+		peer_expect_nothing(&p);
+		assert_int_equal(peer_requester(&p)->retries_left, 1);
+	}
+	assert_int_equal(peer_response(&p, UROCE_RC_READ_RESPONSE_ONLY, psn, data, 8), UROCE_OK);
+	assert_int_equal(peer_ack(&p, PEER_UNLIMITED, psn + 9), UROCE_OK);
+	peer_expect_writes_done(&p, 0, 10);
+	assert_null(peer_requester(&p)->recovery);
+	peer_stop(&p);
+}
+
 /* Atomics are sent again as they were; a fence waits until they are answered. */
 static void
 atomics_and_fences(void **state)
@@ -355,6 +391,7 @@ main(void)
 		cmocka_unit_test(a_response_in_the_middle),
 		cmocka_unit_test(the_request_of_a_read),
 		cmocka_unit_test(a_nak_behind_a_missing_response),
+		cmocka_unit_test(naks_of_a_plain_peer_behind_a_missing_response),
 		cmocka_unit_test(atomics_and_fences),
 		cmocka_unit_test(bad_responses_that_are_early),
 		cmocka_unit_test(rnr_in_the_middle),
