@@ -67,9 +67,13 @@ scenario_overrun(struct sim *sim)
 	a->may_fail = a->peer->may_fail = true;
 	trace_note(sim->world.now_ns, "scenario: CQ overrun, QP 0x%06x", a->qpn);
 	for (unsigned int i = 0; i < OVERRUN_POSTED; i++) {
-		struct request *q = request_make(sim, a, IBV_WR_RDMA_WRITE,
-						 random_between(&sim->random, 1, 10000));
+		uint32_t length = random_between(&sim->random, 1, 10000);
+		struct request *q = request_make(sim, a, IBV_WR_RDMA_WRITE, length);
 
+		while (q == NULL && length > 1) { /* with many ends each has little memory */
+			length /= 2;
+			q = request_make(sim, a, IBV_WR_RDMA_WRITE, length);
+		}
 		SIM_CHECK(q != NULL, "no memory for a scenario");
 		request_signal(a, q);
 		request_post(a, &q, 1);
