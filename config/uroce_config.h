@@ -72,6 +72,8 @@
 #define UROCE_SACK_RUNS 32		/* reported at a time */
 #define UROCE_RECOVERIES 256		/* QPs of a worker that recover at a time; the others go back N */
 #define UROCE_RESENT 128		/* packets of a QP that are on their way again at a time */
+#define UROCE_RETRIES_AT_FULL_WINDOW 1	/* so many without progress: after more, the window is ... */
+#define UROCE_RETRY_WINDOW 8		/* ... so many PSNs, until there is progress */
 #define UROCE_PROBE_MIN_NS 200000ull	/* an answer is asked for again no sooner, */
 #define UROCE_PROBE_INITIAL_NS 10000000ull	/* and so late before a round trip has been measured */
 

@@ -236,6 +236,39 @@ naks_of_a_plain_peer_behind_a_missing_response(void **state)
 	peer_stop(&p);
 }
 
+/* The peer loses most of each burst, and always the oldest packet: after the second timeout in a row the requester sends
+ * fewer at a time, until there is progress. */
+static void
+few_packets_after_timeouts_in_a_row(void **state)
+{
+	const struct peer_conf conf = { .timeout = 8 };
+	const uint32_t psn = PEER_SQ_PSN, n = 3 * UROCE_RETRY_WINDOW;
+	struct peer_packet out;
+	struct peer p;
+
+	(void)state;
+	peer_start(&p, &conf);
+	peer_post_writes(&p, 0, psn, n);
+	for (unsigned int timeouts = 1; timeouts <= 4; timeouts++) {
+		uint32_t most = timeouts == 1 ? n : UROCE_RETRY_WINDOW;
+
+		while (!peer_out(&p, &out))
+			peer_wait(&p);
+		assert_int_equal(p.engine.counters[UROCE_TIMEOUTS], timeouts);
+		assert_int_equal(out.psn, psn);
+		for (uint32_t i = 1; i < most; i++)
+			peer_expect_write(&p, psn + i, true);
+		peer_expect_nothing(&p);
+	}
+	assert_int_equal(peer_ack(&p, PEER_UNLIMITED, psn), UROCE_OK);
+	for (uint32_t i = UROCE_RETRY_WINDOW; i < n; i++)
+		peer_expect_write(&p, psn + i, true);
+	peer_expect_nothing(&p);
+	assert_int_equal(peer_ack(&p, PEER_UNLIMITED, psn + n - 1), UROCE_OK);
+	peer_expect_writes_done(&p, 0, n);
+	peer_stop(&p);
+}
+
 /* Atomics are sent again as they were; a fence waits until they are answered. */
 static void
 atomics_and_fences(void **state)
@@ -392,6 +425,7 @@ main(void)
 		cmocka_unit_test(the_request_of_a_read),
 		cmocka_unit_test(a_nak_behind_a_missing_response),
 		cmocka_unit_test(naks_of_a_plain_peer_behind_a_missing_response),
+		cmocka_unit_test(few_packets_after_timeouts_in_a_row),
 		cmocka_unit_test(atomics_and_fences),
 		cmocka_unit_test(bad_responses_that_are_early),
 		cmocka_unit_test(rnr_in_the_middle),
