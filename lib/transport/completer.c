@@ -143,7 +143,9 @@ moved_on(struct uroce_engine *e, struct uroce_qp *qp, uint32_t from, uint32_t be
 	if (uroce_psn_distance(qp->req.unacked, from) > behind)
 		uroce_requester_seek(qp, qp->req.unacked);
 	uroce_requester_arm(e, qp);
-	uroce_qp_activate(e, qp);
+	/* what is posted later rings */
+	if (qp->req.next != __atomic_load_n(&qp->sq.tail, __ATOMIC_RELAXED) || qp->req.recovery != NULL)
+		uroce_qp_activate(e, qp);
 }
 
 /*

@@ -366,6 +366,36 @@ r38_naks_complete_the_request_they_name(void **state)
 	}
 }
 
+/* An ACK that lets the QP send nothing more gives it no turn. */
+static void
+an_ack_gives_no_turn_for_nothing(void **state)
+{
+	struct peer_packet ack = { .opcode = UROCE_RC_ACKNOWLEDGE, .psn = PEER_SQ_PSN, .syndrome = 0x1f, .msn = 1 };
+	struct peer p;
+
+	(void)state;
+	peer_start(&p, NULL);
+	peer_post(&p, IBV_WR_RDMA_WRITE, 0, 8, 1, 0);
+	peer_post(&p, IBV_WR_RDMA_READ, 0, 8, 2, 0);
+	peer_post(&p, IBV_WR_RDMA_WRITE, 0, 8, 3, IBV_SEND_FENCE);
+	peer_expect(&p, UROCE_RC_WRITE_ONLY, PEER_SQ_PSN);
+	peer_expect(&p, UROCE_RC_READ_REQUEST, PEER_SQ_PSN + 1);
+	peer_expect_nothing(&p);
+	assert_int_equal(peer_in(&p, &ack), UROCE_OK);
+	assert_false(TAILQ_EMPTY(&p.engine.active));	/* something waits, for whatever it may be */
+	peer_expect_nothing(&p);
+	peer_stop(&p);
+
+	peer_start(&p, NULL);
+	peer_post(&p, IBV_WR_RDMA_WRITE, 0, 8, 1, 0);
+	peer_expect(&p, UROCE_RC_WRITE_ONLY, PEER_SQ_PSN);
+	peer_expect_nothing(&p);
+	assert_int_equal(peer_in(&p, &ack), UROCE_OK);
+	peer_expect_wc(p.send_cq, IBV_WC_SUCCESS, 1);
+	assert_true(TAILQ_EMPTY(&p.engine.active));
+	peer_stop(&p);
+}
+
 int
 main(void)
 {
@@ -382,6 +412,7 @@ main(void)
 		cmocka_unit_test(r35_rnr_waits_at_least_its_timer),
 		cmocka_unit_test(r35_rnr_retries_end_unless_they_are_seven),
 		cmocka_unit_test(r38_naks_complete_the_request_they_name),
+		cmocka_unit_test(an_ack_gives_no_turn_for_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
