@@ -141,7 +141,7 @@
 #define UROCE_INBOX 512			/* frames handed over to a worker and not yet taken: few of a pool's */
 #define UROCE_RX_AHEAD 4		/* a packet's QP is brought near so many frames before its turn */
 #define UROCE_HOLD_FRAMES 4		/* ACKs are held while a burst has no more frames: somebody waits for answers */
-#define UROCE_HELD_ACKS 256		/* QPs of a worker whose ACKs wait for its next round; a power of 2 */
+#define UROCE_HELD_ACKS 256		/* QPs of a worker that owe an ACK, before all else that it sends; a power of 2 */
 #define UROCE_AWAITED_ACKS 16		/* QPs of a worker whose ACKs wait for what the application answers, */
 #define UROCE_AWAIT_NS 100000ull		/* each so long at most, */
 #define UROCE_ANSWERS 32		/* where it has answered so many WRITEs within that; */

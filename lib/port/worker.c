@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The worker's round: what was posted, inbox, ports, engine, ports, acknowledgements. Run by whoever
+ * The worker's round: what was posted, inbox, ports, engine, ports, ACKs. Run by whoever
  * polls and has the turn; control threads take the turn to change what belongs to the engine.
  */
 
@@ -303,7 +303,7 @@ queue_receive(struct uroce_worker *w, struct uroce_port_queue *q)
 	return n;
 }
 
-/* What the last round has left: what the application has answered meanwhile is on its way already. */
+/* Send the ACKs that are due, and nothing else. */
 static unsigned int
 worker_acknowledge(struct uroce_worker *w)
 {
@@ -311,7 +311,7 @@ worker_acknowledge(struct uroce_worker *w)
 	unsigned int sent = 0, n;
 
 	while (uroce_engine_has_due(&w->engine) && uroce_tx_ready(w)) {
-		n = uroce_engine_send_held(&w->engine, frames, RTE_DIM(frames));
+		n = uroce_engine_send_due(&w->engine, frames, RTE_DIM(frames));
 		uroce_tx_frames(w, frames, n);
 		sent += uroce_tx_flush(w, w->now_ns);
 	}
@@ -382,8 +382,8 @@ read_clock(struct uroce_worker *w)
 	__atomic_store_n(&w->now_ns, now_ns, __ATOMIC_RELAXED);
 }
 
-/* What was posted since the last round leaves before anything else is looked at, and what that one has received is
- * acknowledged at the end: an answer waits for neither. */
+/* What was posted since the last round leaves before anything else is looked at, behind the ACKs that lead. What else
+ * that round has received is acknowledged at the end of this one: an answer waits for neither. */
 static unsigned int
 worker_round(struct uroce_worker *w)
 {
@@ -402,10 +402,8 @@ worker_round(struct uroce_worker *w)
 			uroce_port_upkeep(q, w->now_ns);
 	}
 	n += worker_send(w);
-	if (uroce_engine_has_due(&w->engine)) {
+	if (uroce_engine_has_due(&w->engine))
 		n += worker_acknowledge(w);
-		uroce_engine_requeue_held(&w->engine);
-	}
 	uroce_engine_acks_due(&w->engine);
 	if (unlikely(__atomic_load_n(&w->cleanup, __ATOMIC_RELAXED)))
 		worker_cleanup(w);

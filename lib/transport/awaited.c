@@ -108,12 +108,15 @@ uroce_awaited_expire(struct uroce_engine *e)
 }
 
 void
+uroce_awaited_release(struct uroce_engine *e, struct uroce_qp *qp)
+{
+	forget(e, qp);
+	uroce_held_add(e, qp);
+}
+
+void
 uroce_engine_release_awaited(struct uroce_engine *e)
 {
-	while (e->awaited_count != 0) {
-		struct uroce_qp *qp = e->awaited[0];
-
-		forget(e, qp);
-		uroce_held_add(e, qp);
-	}
+	while (e->awaited_count != 0)
+		uroce_awaited_release(e, e->awaited[0]);
 }

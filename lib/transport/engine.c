@@ -347,6 +347,19 @@ send_rare(struct uroce_engine *e, struct rte_mbuf **frames, unsigned int n)
 	return send_cnps(e, frames, n);
 }
 
+/* The QP's next message may answer what is not acknowledged yet. Its turn goes on behind the ACKs. */
+static unsigned int
+send_acks_first(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf **frames, unsigned int n)
+{
+	e->acks_first = false;
+	if (!(qp->listed & UROCE_QP_ACTIVE)) {
+		qp->listed |= UROCE_QP_ACTIVE;
+		TAILQ_INSERT_HEAD(&e->active, qp, active_link);
+	}
+	uroce_engine_acks_due(e);
+	return uroce_engine_send_due(e, frames, n);
+}
+
 unsigned int
 uroce_engine_send(struct uroce_engine *e, struct rte_mbuf **frames, unsigned int n, uint64_t now_ns)
 {
@@ -358,6 +371,8 @@ uroce_engine_send(struct uroce_engine *e, struct rte_mbuf **frames, unsigned int
 	if (unlikely((e->cq_timers | e->rated | e->cnp_count | e->awaited_count) != 0 ||
 		     !TAILQ_EMPTY(&e->early.holders)))
 		sent = send_rare(e, frames, n);
+	if (e->acks_lead && uroce_engine_has_due(e))
+		sent += uroce_engine_send_due(e, frames + sent, n - sent);
 	while (sent < n && !TAILQ_EMPTY(&e->active)) {
 		struct uroce_qp *qp = TAILQ_FIRST(&e->active);
 		unsigned int room = RTE_MIN(n - sent, (unsigned int)UROCE_SEND_QUANTUM);
@@ -369,6 +384,10 @@ uroce_engine_send(struct uroce_engine *e, struct rte_mbuf **frames, unsigned int
 		turn = likely(!uroce_qp_is_rated(qp)) ? uroce_qp_turn(e, qp, frames + sent, room)
 						: uroce_pacer_turn(e, qp, frames + sent, room);
 		sent += turn;
+		if (unlikely(e->acks_first)) {
+			sent += send_acks_first(e, qp, frames + sent, n - sent);
+			continue;
+		}
 		if (turn == room || (uroce_response_pending(qp) && !uroce_pacer_waits(qp)))
 			uroce_qp_activate(e, qp);
 		if (unlikely(e->counters[UROCE_NO_MBUF] != no_mbuf)) {

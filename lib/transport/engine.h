@@ -85,7 +85,9 @@ struct uroce_engine {
 	uint32_t held_head;
 	uint32_t held_due;
 	uint32_t held_tail;
-	bool holds;			/* acknowledgements wait for uroce_engine_send_held(); else they do not wait */
+	bool holds;			/* plain ACKs wait for the next round; else they are due at once */
+	bool acks_lead;			/* those that are owed leave before all else; else behind it */
+	bool acks_first;		/* a turn has ended before a message that owed ACKs go ahead of */
 	bool yield;			/* a long FLUSH is to go on in the next round */
 	uint32_t awaited_count;		/* of awaited[] */
 	uint64_t await_ns;		/* acknowledgements may wait so long for the application's answer; 0: they do not */
@@ -125,7 +127,9 @@ void uroce_engine_receive(struct uroce_engine *e, struct uroce_qp *const *qps,
 			  const struct uroce_packet *packets, unsigned int n, uint64_t now_ns);
 
 /**
- * Expire timers, take doorbells, and cut packets.
+ * Expire timers, take doorbells, and cut packets. A message leaves behind each ACK that was owed when it was posted, if
+ * the peer can tell by completions: the ACK is for a request that completed a receive here, or the message completes
+ * one there. (An ACK that waits for READ responses or for mbufs holds back only the messages of its own QP.)
  * @param frames	from the Ethernet header on; m->port is the device's port, m->hash.usr is
  *			uroce_path.out; the caller owns them
  * @return	how many, up to n; fewer: there is nothing more to send now
@@ -140,7 +144,7 @@ uroce_engine_is_rung(const struct uroce_engine *e)
 	return __atomic_load_n(&e->doorbells, __ATOMIC_RELAXED) != NULL;
 }
 
-/** Are there acknowledgements for uroce_engine_send_held() to send? */
+/** Are there ACKs that wait for no further round? */
 static inline bool
 uroce_engine_has_due(const struct uroce_engine *e)
 {
@@ -148,20 +152,19 @@ uroce_engine_has_due(const struct uroce_engine *e)
 }
 
 /**
- * Send the acknowledgements that became owed before uroce_engine_acks_due(). Of an engine that holds them.
+ * Send the ACKs that are due, and nothing else.
  * @return	as uroce_engine_send()
  */
-unsigned int uroce_engine_send_held(struct uroce_engine *e, struct rte_mbuf **frames, unsigned int n);
+unsigned int uroce_engine_send_due(struct uroce_engine *e, struct rte_mbuf **frames, unsigned int n);
 
-/** The ports have no room for them: they get a turn among all that is to be sent, or who sends much would keep them. */
-void uroce_engine_requeue_held(struct uroce_engine *e);
-
-/** The round is over: what it holds is to be sent in the next one. */
+/** The round is over: the ACKs that it holds are due in the next one. What was due and found no room leads there. */
 static inline void
 uroce_engine_acks_due(struct uroce_engine *e)
 {
-	if (e->held_due != e->held_tail)
-		e->held_due = e->held_tail;
+	if (e->held_head == e->held_tail)
+		return;
+	e->acks_lead |= uroce_engine_has_due(e);
+	e->held_due = e->held_tail;
 }
 
 /** No acknowledgement waits for an answer any more: all are held, and due by the next uroce_engine_acks_due(). */

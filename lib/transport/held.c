@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Acknowledgements that wait for the worker's next round. In between the application has its turn, and what it answers
- * leaves first: a peer that waits for an answer does not wait for the acknowledgement before it. A ring of QPs in the
- * order in which they became owed. On the engine's thread.
+ * The plain ACKs that an engine owes: a ring of QPs in the order in which they became owed. After a burst of few frames
+ * they wait for the end of the next round, since the application may answer meanwhile. The ACK of a request that
+ * completed a receive leaves in one burst with the answer, ahead of it, on whatever QP of the engine that is: the peer
+ * gets its send completion before the answer's receive completion. The ACK of a WRITE, whose target the application
+ * polls, leaves behind the WRITE that answers it: the peer does not wait for it. On the engine's thread.
  */
 
 #include <rte_branch_prediction.h>
@@ -32,6 +34,18 @@ uroce_held_add(struct uroce_engine *e, struct uroce_qp *qp)
 	*slot(e, e->held_tail++) = qp;
 }
 
+bool
+uroce_held_blocks(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_sqe *sqe)
+{
+	if (!e->acks_lead && !uroce_wr_is(sqe->opcode, UROCE_WR_RECEIVES))
+		return false;
+	if (qp->awaited)
+		uroce_awaited_release(e, qp);
+	e->acks_first = uroce_held_any(e);
+	/* else this QP's waits for a READ response, or for an mbuf, and so does the message */
+	return e->acks_first || qp->resp.ack_owed;
+}
+
 void
 uroce_held_remove(struct uroce_engine *e, struct uroce_qp *qp)
 {
@@ -45,7 +59,7 @@ uroce_held_remove(struct uroce_engine *e, struct uroce_qp *qp)
 }
 
 unsigned int
-uroce_engine_send_held(struct uroce_engine *e, struct rte_mbuf **frames, unsigned int n)
+uroce_engine_send_due(struct uroce_engine *e, struct rte_mbuf **frames, unsigned int n)
 {
 	unsigned int sent = 0;
 
@@ -61,19 +75,7 @@ uroce_engine_send_held(struct uroce_engine *e, struct rte_mbuf **frames, unsigne
 		if (unlikely(uroce_response_pending(qp)))
 			uroce_qp_activate(e, qp);
 	}
+	if (!uroce_held_any(e))
+		e->acks_lead = false;
 	return sent;
-}
-
-void
-uroce_engine_requeue_held(struct uroce_engine *e)
-{
-	while (uroce_engine_has_due(e)) {
-		struct uroce_qp *qp = *slot(e, e->held_head++);
-
-		if (qp == NULL)
-			continue;
-		qp->listed &= ~UROCE_QP_HELD;
-		if (uroce_response_pending(qp))
-			uroce_qp_activate(e, qp);
-	}
 }

@@ -6,7 +6,7 @@
  *	engine.c	bursts in, bursts out, doorbells, timers: whose turn it is
  *	responder.c	requests of the peer: R10 as a pipeline
  *	duplicate.c	... and those that come again
- *	held.c		acknowledgements that wait for the next round
+ *	held.c		ACKs that are owed, and leave before the answer or in the next round
  *	awaited.c	... or for the application's answer
  *	early.c		requests that came before their turn
  *	response.c	the answers that are owed
@@ -104,8 +104,26 @@ unsigned int uroce_qp_turn(struct uroce_engine *e, struct uroce_qp *qp, struct r
 			   unsigned int room);
 
 /* held.c */
-/** The QP's acknowledgement is to wait for the next round; with no room it does not. */
+/** The QP owes a plain ACK, which waits for the next round or message; with no room it gets a turn. */
 void uroce_held_add(struct uroce_engine *e, struct uroce_qp *qp);
+/** The slow part of uroce_acks_block(). */
+bool uroce_held_blocks(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_sqe *sqe);
+
+static inline bool
+uroce_held_any(const struct uroce_engine *e)
+{
+	return e->held_head != e->held_tail;
+}
+
+/** Does an ACK that is owed have to leave before the next message of the QP, which may have been posted after it became
+ * owed? Then the turn ends here, and the engine sends the ACKs that it can before it goes on with it. */
+static inline bool
+uroce_acks_block(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_sqe *sqe)
+{
+	if (likely(!uroce_held_any(e) && !qp->resp.ack_owed))
+		return false;
+	return uroce_held_blocks(e, qp, sqe);
+}
 void uroce_held_remove(struct uroce_engine *e, struct uroce_qp *qp);
 
 /* awaited.c: only of an engine that awaits answers, but for the second. */
@@ -113,6 +131,8 @@ void uroce_held_remove(struct uroce_engine *e, struct uroce_qp *qp);
  * @return false: it does not wait for an answer */
 bool uroce_awaited_add(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p);
 void uroce_awaited_remove(struct uroce_engine *e, struct uroce_qp *qp);
+/** It waits no longer than any other ACK. */
+void uroce_awaited_release(struct uroce_engine *e, struct uroce_qp *qp);
 /** The application has posted something to the QP, which is about to have its turn. */
 void uroce_awaited_post(struct uroce_engine *e, struct uroce_qp *qp);
 /** Those who have waited for long do not wait any more. */
@@ -427,6 +447,8 @@ uroce_unreliable_next(const struct uroce_qp *qp)
 /* Sets of work requests' opcodes. */
 #define UROCE_WR_ATOMICS (1u << IBV_WR_ATOMIC_CMP_AND_SWP | 1u << IBV_WR_ATOMIC_FETCH_AND_ADD)
 #define UROCE_WR_SENDS (1u << IBV_WR_SEND | 1u << IBV_WR_SEND_WITH_IMM | 1u << IBV_WR_SEND_WITH_INV)
+/* ... whose message takes a receive WQE of the peer's */
+#define UROCE_WR_RECEIVES (UROCE_WR_SENDS | 1u << IBV_WR_RDMA_WRITE_WITH_IMM)
 #define UROCE_WR_PLACEMENTS (1u << IBV_WR_FLUSH | 1u << IBV_WR_ATOMIC_WRITE)
 #define UROCE_WR_LOCALS (1u << IBV_WR_BIND_MW | 1u << IBV_WR_LOCAL_INV)
 /* of one packet, answered by one */

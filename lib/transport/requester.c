@@ -84,13 +84,6 @@ uroce_requester_arm(struct uroce_engine *e, struct uroce_qp *qp)
 	uroce_wheel_arm(&e->wheel, &req->timer, deadline_ns);
 }
 
-static bool
-takes_receive(uint8_t wr_opcode)
-{
-	return wr_opcode == IBV_WR_SEND || wr_opcode == IBV_WR_SEND_WITH_IMM ||
-	       wr_opcode == IBV_WR_SEND_WITH_INV || wr_opcode == IBV_WR_RDMA_WRITE_WITH_IMM;
-}
-
 /* R30: has a message that takes a receive WQE the peer's credit for it, or is it the one more that may ask? The
  * oldest always may, whatever the peer counts: nothing else would tell of new credits. */
 static bool
@@ -98,7 +91,7 @@ has_credit(const struct uroce_qp *qp, uint8_t wr_opcode)
 {
 	const struct uroce_requester *req = &qp->req;
 
-	return req->next != req->started || req->next == qp->sq.head || !takes_receive(wr_opcode) ||
+	return req->next != req->started || req->next == qp->sq.head || !uroce_wr_is(wr_opcode, UROCE_WR_RECEIVES) ||
 	       uroce_psn_diff(req->ssn, req->lsn) <= 0 || UROCE_PLANTED(CREDITS);
 }
 
@@ -120,7 +113,7 @@ may_start(const struct uroce_qp *qp, const struct uroce_sqe *sqe, uint32_t outst
 
 /* Give the WQE its PSNs when its first packet is about to leave. False: it has to wait. */
 static bool
-start_wqe(struct uroce_qp *qp, struct uroce_sqe *sqe, uint32_t outstanding)
+start_wqe(struct uroce_engine *e, struct uroce_qp *qp, struct uroce_sqe *sqe, uint32_t outstanding)
 {
 	struct uroce_requester *req = &qp->req;
 
@@ -130,6 +123,8 @@ start_wqe(struct uroce_qp *qp, struct uroce_sqe *sqe, uint32_t outstanding)
 	if (!may_start(qp, sqe, outstanding))
 		return false;
 	if (req->next == req->started) {
+		if (uroce_acks_block(e, qp, sqe))
+			return false;
 		sqe->first_psn = req->psn;
 		req->started++;
 		req->ssn = uroce_psn_add(req->ssn, 1);
@@ -477,7 +472,7 @@ uroce_requester_send(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbu
 			continue;
 		}
 		if (req->offset == 0) {
-			if (!start_wqe(qp, sqe, outstanding))
+			if (!start_wqe(e, qp, sqe, outstanding))
 				break;
 			prefetch_keys(qp, req->next);
 		} else {

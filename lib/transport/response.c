@@ -70,7 +70,7 @@ void
 uroce_response_ack(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p)
 {
 	struct uroce_responder *resp = &qp->resp;
-	/* the port was full when it was due: it waits for no further round */
+	/* a READ response or the want of an mbuf was in its way when it was due: it waits for no further round */
 	const bool has_a_turn = resp->ack_owed && !(qp->listed & UROCE_QP_HELD);
 
 	forget_asked(resp);
@@ -78,10 +78,15 @@ uroce_response_ack(struct uroce_engine *e, struct uroce_qp *qp, const struct uro
 	if (!resp->ack_owed)
 		resp->ack_syndrome = UROCE_AETH_ACK;
 	resp->ack_owed = true;
-	if (!e->holds || has_a_turn || !is_plain_ack(resp))
+	if (has_a_turn || !is_plain_ack(resp)) {
 		uroce_qp_activate(e, qp);
-	else if (likely(e->await_ns == 0) || !uroce_awaited_add(e, qp, p))
+	} else if (!e->holds) {
 		uroce_held_add(e, qp);
+		e->held_due = e->held_tail;
+		e->acks_lead = true;
+	} else if (likely(e->await_ns == 0) || !uroce_awaited_add(e, qp, p)) {
+		uroce_held_add(e, qp);
+	}
 }
 
 void

@@ -71,6 +71,8 @@ uroce_uc_send(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf **fra
 				break;
 			continue;
 		}
+		if (qp->req.offset == 0 && uroce_acks_block(e, qp, sqe))
+			break;
 		if (qp->req.offset == 0)
 			begin_wqe(qp, sqe);
 		ret = uroce_data_packet(e, qp, sqe, false, true, &frames[n]);

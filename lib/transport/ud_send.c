@@ -87,6 +87,8 @@ uroce_ud_send(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf **fra
 			uroce_qp_fail_sends(e, qp, status);
 			break;
 		}
+		if (uroce_acks_block(e, qp, sqe))
+			break;
 		ret = packet(e, qp, sqe, &frames[n]);
 		if (unlikely(ret != 0)) {
 			if (ret == -EACCES)

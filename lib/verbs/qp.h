@@ -245,7 +245,7 @@ struct uroce_responder {
 enum uroce_qp_listed {
 	UROCE_QP_ACTIVE = 1,		/* in the active list */
 	UROCE_QP_RATED = 2,		/* it has a rate */
-	UROCE_QP_HELD = 4,		/* its acknowledgement waits for the next round */
+	UROCE_QP_HELD = 4,		/* its ACK is in the ring of those that are owed, or awaits an answer */
 };
 
 /* Work requests that are being built (wr.c). Under sq.lock, between wr_start and its end. */

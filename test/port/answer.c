@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * When acknowledgements leave: behind what the application answers, and before it can no longer be said.
+ * When acknowledgements leave: ahead of what answers a SEND, behind a WRITE that answers a WRITE, and before it is too
+ * late.
  */
 
 #include <setjmp.h>
@@ -119,7 +120,7 @@ test_no_room(void **state)
 		end_post(&net.ends[1], IBV_WR_RDMA_WRITE, &net.ends[0], 8, 0);
 	assert_true(uroce_engine_has_due(&net.workers[1]->engine));
 	assert_int_equal(uroce_worker_poll(net.workers[1]), 0);
-	assert_false(uroce_engine_has_due(&net.workers[1]->engine));
+	assert_true(net.workers[1]->engine.acks_lead);
 	for (void *frame; nothing-- > 0;)
 		assert_int_equal(rte_ring_dequeue(ring, &frame), 0);
 	for (unsigned int i = 0; i < WRITES; i++)
@@ -127,7 +128,53 @@ test_no_room(void **state)
 	finish(&net, 1);
 }
 
-/* A request is acknowledged in the next round, behind what the application has answered in between. */
+static void
+post_recv(struct end *e)
+{
+	struct ibv_sge sge = { .addr = (uintptr_t)e->buffer, .length = 8, .lkey = e->mr->lkey };
+	struct ibv_recv_wr wr = { .sg_list = &sge, .num_sge = 1 }, *bad;
+
+	assert_int_equal(uroce_post_recv(e->qp, &wr, &bad), 0);
+}
+
+static void
+expect_wc(struct end *e, enum ibv_wc_opcode opcode)
+{
+	struct ibv_wc wc;
+
+	assert_int_equal(uroce_poll_cq(e->cq, 1, &wc), 1);
+	assert_int_equal(wc.status, IBV_WC_SUCCESS);
+	assert_int_equal(wc.opcode, opcode);
+}
+
+/* The answer to a SEND leaves by the same poll as the ACK, behind it: the peer's SEND completes before the receive. */
+static void
+test_ack_first(void **state)
+{
+	struct net net;
+	struct end *a = &net.ends[0], *b = &net.ends[1];
+	uint8_t opcodes[4];
+
+	start(&net, &on_the_wire, 0);
+	post_recv(a);
+	post_recv(b);
+	end_post(a, IBV_WR_SEND, b, 8, 0);
+	assert_int_equal(uroce_worker_poll(net.workers[0]), 1);
+	assert_int_equal(uroce_worker_poll(net.workers[1]), 1);
+	expect_wc(b, IBV_WC_RECV);
+	end_post(b, IBV_WR_SEND, a, 8, 0);
+	assert_int_equal(uroce_worker_poll(net.workers[1]), 2);
+	assert_int_equal(opcodes_in(net.wire[0].rx[0], opcodes, RTE_DIM(opcodes)), 2);
+	assert_int_equal(opcodes[0], 0x11); /* ACKNOWLEDGE */
+	assert_int_equal(opcodes[1], 0x04); /* SEND ONLY */
+	assert_int_equal(uroce_worker_poll(net.workers[0]), 2);
+	expect_wc(a, IBV_WC_SEND);
+	expect_wc(a, IBV_WC_RECV);
+	net_expect_ok(&net, b, IBV_WC_SEND);
+	net_close(&net);
+}
+
+/* A WRITE is acknowledged in the next round, behind the WRITE that the application has answered it by in between. */
 static void
 test_answer_first(void **state)
 {
@@ -170,6 +217,7 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_ack_first),
 		cmocka_unit_test(test_answer_first),
 		cmocka_unit_test(test_bursts),
 		cmocka_unit_test(test_loopback_bursts),

@@ -71,7 +71,7 @@ expect_no_ack(struct game *g)
 
 	uroce_engine_acks_due(&g->peer.engine);
 	peer_expect_nothing(&g->peer);
-	assert_false(peer_out_held(&g->peer, &out));
+	assert_false(peer_out_due(&g->peer, &out));
 }
 
 static void
@@ -81,11 +81,11 @@ expect_ack_next_round(struct game *g)
 
 	uroce_engine_acks_due(&g->peer.engine);
 	peer_expect_nothing(&g->peer);
-	assert_true(peer_out_held(&g->peer, &out));
+	assert_true(peer_out_due(&g->peer, &out));
 	assert_int_equal(out.opcode, UROCE_RC_ACKNOWLEDGE);
 	assert_int_equal(out.psn, g->in - 1);
 	assert_int_equal(out.msn, g->msn);
-	assert_false(peer_out_held(&g->peer, &out));
+	assert_false(peer_out_due(&g->peer, &out));
 }
 
 /* Our WRITE leaves, behind the acknowledgement that has waited for it, and is acknowledged itself. */
@@ -243,7 +243,7 @@ nor_where_a_completion_tells(void **state)
 			assert_int_equal(take(&g, opcodes[i]), UROCE_OK);
 			peer_expect_wc(g.peer.recv_cq, IBV_WC_SUCCESS, 1);
 			uroce_engine_acks_due(&g.peer.engine);
-			assert_true(peer_out_held(&g.peer, &out));	/* which gives credits */
+			assert_true(peer_out_due(&g.peer, &out));	/* which gives credits */
 			answer(&g);
 		}
 	}
@@ -266,7 +266,7 @@ nor_for_who_answers_something_else(void **state)
 		assert_int_equal(take(&g, UROCE_RC_SEND_ONLY), UROCE_OK);
 		peer_expect_wc(g.peer.recv_cq, IBV_WC_SUCCESS, 1);
 		uroce_engine_acks_due(&g.peer.engine);
-		assert_true(peer_out_held(&g.peer, &out));
+		assert_true(peer_out_due(&g.peer, &out));
 		answer(&g);
 	}
 	stop(&g);
@@ -307,7 +307,7 @@ it_does_not_wait_twice(void **state)
 	take_write(&g);
 	assert_int_equal(g.peer.engine.awaited_count, 0);
 	uroce_engine_acks_due(&g.peer.engine);
-	assert_true(peer_out_held(&g.peer, &out));
+	assert_true(peer_out_due(&g.peer, &out));
 	assert_int_equal(out.psn, g.in - 1);
 	answer(&g);
 	stop(&g);

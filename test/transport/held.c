@@ -78,7 +78,7 @@ expect_no_held(struct peer *p)
 {
 	struct peer_packet out;
 
-	assert_false(peer_out_held(p, &out));
+	assert_false(peer_out_due(p, &out));
 }
 
 static void
@@ -86,7 +86,7 @@ expect_held_ack(struct peer *p, uint32_t psn, uint32_t msn)
 {
 	struct peer_packet out;
 
-	assert_true(peer_out_held(p, &out));
+	assert_true(peer_out_due(p, &out));
 	assert_int_equal(out.opcode, UROCE_RC_ACKNOWLEDGE);
 	assert_int_equal(out.psn, psn);
 	assert_int_equal(out.syndrome, PEER_UNLIMITED);
@@ -137,9 +137,9 @@ one_stands_for_all(void **state)
 	peer_stop(&p);
 }
 
-/* Where the port is full they get a turn, and keep it, whatever comes meanwhile. */
+/* Where the port is full for a whole round they leave before all else, whatever comes meanwhile. */
 static void
-who_finds_no_room_gets_a_turn(void **state)
+who_finds_no_room_leads(void **state)
 {
 	struct peer p;
 
@@ -147,8 +147,7 @@ who_finds_no_room_gets_a_turn(void **state)
 	start(&p, NULL);
 	take_write(&p, PEER_RQ_PSN);
 	uroce_engine_acks_due(&p.engine);
-	uroce_engine_requeue_held(&p.engine);
-	assert_false(uroce_engine_has_due(&p.engine));
+	uroce_engine_acks_due(&p.engine);
 	take_write(&p, PEER_RQ_PSN + 1);
 	peer_expect_ack(&p, PEER_UNLIMITED, PEER_RQ_PSN + 1, 2);
 	uroce_engine_acks_due(&p.engine);
@@ -161,9 +160,9 @@ who_finds_no_room_gets_a_turn(void **state)
 	peer_stop(&p);
 }
 
-/* What is posted leaves without it, whatever else gives the QP its turn. */
+/* A WRITE leaves without it, whatever else gives the QP its turn: no completion shows the order. */
 static void
-requests_go_first(void **state)
+writes_go_first(void **state)
 {
 	struct peer_packet ack = {
 		.opcode = UROCE_RC_ACKNOWLEDGE,
@@ -360,7 +359,7 @@ the_qp_goes(void **state)
 			expect_held_ack(&p, PEER_RQ_PSN, 1);
 			expect_no_held(&p);
 		} else {
-			uroce_engine_requeue_held(&p.engine);
+			uroce_engine_acks_due(&p.engine);
 			peer_expect_ack(&p, PEER_UNLIMITED, PEER_RQ_PSN, 1);
 		}
 		assert_int_equal(uroce_destroy_qp(p.qp), 0);
@@ -407,9 +406,9 @@ none_waits_unless_told(void **state)
 	(void)state;
 	peer_start(&p, NULL);
 	take_write(&p, PEER_RQ_PSN);
+	peer_expect_ack(&p, PEER_UNLIMITED, PEER_RQ_PSN, 1);
 	uroce_engine_acks_due(&p.engine);
 	assert_false(uroce_engine_has_due(&p.engine));
-	peer_expect_ack(&p, PEER_UNLIMITED, PEER_RQ_PSN, 1);
 	peer_stop(&p);
 }
 
@@ -419,8 +418,8 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(it_waits_for_one_round),
 		cmocka_unit_test(one_stands_for_all),
-		cmocka_unit_test(who_finds_no_room_gets_a_turn),
-		cmocka_unit_test(requests_go_first),
+		cmocka_unit_test(who_finds_no_room_leads),
+		cmocka_unit_test(writes_go_first),
 		cmocka_unit_test(a_nak_does_not_wait),
 		cmocka_unit_test(nor_does_what_tells_of_a_gap),
 		cmocka_unit_test(nor_does_a_sack),

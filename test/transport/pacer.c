@@ -153,7 +153,7 @@ acknowledgements_do_not_wait(void **state)
 	peer_post(&p, IBV_WR_RDMA_WRITE, 0, 8, 2, 0);
 	peer_expect_nothing(&p);
 	uroce_engine_acks_due(&p.engine);
-	assert_true(peer_out_held(&p, &out));
+	assert_true(peer_out_due(&p, &out));
 	assert_int_equal(out.psn, PEER_RQ_PSN + 3);
 	in.psn += 6;
 	in.ack_req = false;

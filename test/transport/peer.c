@@ -476,11 +476,11 @@ peer_out(struct peer *p, struct peer_packet *out)
 }
 
 bool
-peer_out_held(struct peer *p, struct peer_packet *out)
+peer_out_due(struct peer *p, struct peer_packet *out)
 {
 	struct rte_mbuf *m;
 
-	if (uroce_engine_send_held(&p->engine, &m, 1) == 0)
+	if (uroce_engine_send_due(&p->engine, &m, 1) == 0)
 		return false;
 	packet_of(p, m, out);
 	return true;
