@@ -59,6 +59,8 @@ process_run(const char *eal_args, const char *addresses, int (*fn)(void), char s
 	read_all(pipes[0], said);
 	close(pipes[0]);
 	assert_int_equal(waitpid(child, &status, 0), child);
+	if (WIFSIGNALED(status))
+		fail_msg("ended by signal %d: %s", WTERMSIG(status), said);
 	if (!WIFEXITED(status) || WEXITSTATUS(status) != EXIT_SUCCESS)
 		fail_msg("%s", said);
 }

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ */
+
+#include <dirent.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tasks.h"
+
+#define SIGCANCEL 32	/* glibc keeps these two for itself: no program can block them */
+#define SIGSETXID 33
+
+static bool
+has(const struct test_tasks *tasks, pid_t id)
+{
+	for (unsigned int i = 0; i < tasks->count; i++)
+		if (tasks->ids[i] == id)
+			return true;
+	return false;
+}
+
+void
+test_tasks_since(const struct test_tasks *before, struct test_tasks *tasks)
+{
+	DIR *directory = opendir("/proc/self/task");
+	struct dirent *entry;
+
+	tasks->count = 0;
+	while (directory != NULL && (entry = readdir(directory)) != NULL) {
+		pid_t id = (pid_t)atoi(entry->d_name);	/* 0: "." and ".." */
+
+		if (id != 0 && !has(before, id) && tasks->count < TEST_TASKS)
+			tasks->ids[tasks->count++] = id;
+	}
+	if (directory != NULL)
+		closedir(directory);
+}
+
+void
+test_tasks_list(struct test_tasks *tasks)
+{
+	static const struct test_tasks none;
+
+	test_tasks_since(&none, tasks);
+}
+
+int
+test_task_status(pid_t id, const char *title, char line[TEST_TASK_LINE])
+{
+	const size_t length = strlen(title);
+	char path[64];
+	FILE *file;
+	int ret = -1;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/status", id);
+	file = fopen(path, "r");
+	if (file == NULL)
+		return -1;
+	while (ret != 0 && fgets(line, TEST_TASK_LINE, file) != NULL) {
+		if (strncmp(line, title, length) != 0)
+			continue;
+		memmove(line, line + length, strlen(line + length) + 1);
+		line[strcspn(line, "\n")] = '\0';
+		ret = 0;
+	}
+	fclose(file);
+	return ret;
+}
+
+pid_t
+test_task_named(const struct test_tasks *tasks, const char *name)
+{
+	char line[TEST_TASK_LINE];
+
+	for (unsigned int i = 0; i < tasks->count; i++)
+		if (test_task_status(tasks->ids[i], "Name:\t", line) == 0 && strcmp(line, name) == 0)
+			return tasks->ids[i];
+	return 0;
+}
+
+unsigned int
+test_tasks_take_signals(const struct test_tasks *tasks)
+{
+	static const int never[] = { SIGKILL, SIGSTOP, SIGCANCEL, SIGSETXID };
+	char name[TEST_TASK_LINE], line[TEST_TASK_LINE];
+	uint64_t blockable = UINT64_MAX, blocked;
+	unsigned int count = 0;
+
+	for (unsigned int i = 0; i < sizeof(never) / sizeof(never[0]); i++)
+		blockable &= ~(UINT64_C(1) << (never[i] - 1));
+	for (unsigned int i = 0; i < tasks->count; i++) {
+		if (test_task_status(tasks->ids[i], "Name:\t", name) != 0 ||
+		    test_task_status(tasks->ids[i], "SigBlk:\t", line) != 0)
+			continue;
+		blocked = strtoull(line, NULL, 16);
+		if ((blocked & blockable) == blockable)
+			continue;
+		fprintf(stderr, "thread %s blocks only the signals 0x%s\n", name, line);
+		count++;
+	}
+	return count;
+}

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * plugin LIBIBVERBS LIBUROCE: a program that loads the built libraries by dlopen(3), as a host of plug-ins does, and
+ * unloads them. The program is not linked against them, nor against DPDK.
+ */
+
+#include <dlfcn.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+#include <infiniband/verbs.h>
+#include <rdma/rdma_cma.h>
+
+#include "process.h"
+#include "tasks.h"
+
+#define ONE PROCESS_EAL " --vdev=net_null0,no-rx=1"
+#define PROGRESS "uroce-progress"
+#define PAUSE_US 1000
+
+static const char *verbs_path, *uroce_path;
+static char said[PROCESS_TEXT_BYTES];
+
+struct verbs {
+	void *handle;
+	struct ibv_device **(*get_device_list)(int *count);
+	void (*free_device_list)(struct ibv_device **list);
+};
+
+struct cma {
+	void *handle;
+	struct rdma_event_channel *(*create_event_channel)(void);
+	void (*destroy_event_channel)(struct rdma_event_channel *channel);
+};
+
+static int
+load_verbs(struct verbs *verbs)
+{
+	verbs->handle = dlopen(verbs_path, RTLD_NOW | RTLD_GLOBAL);
+	if (verbs->handle == NULL)
+		fprintf(stderr, "%s\n", dlerror());
+	CHECK(verbs->handle != NULL);
+	*(void **)&verbs->get_device_list = dlsym(verbs->handle, "ibv_get_device_list");
+	*(void **)&verbs->free_device_list = dlsym(verbs->handle, "ibv_free_device_list");
+	CHECK(verbs->get_device_list != NULL && verbs->free_device_list != NULL);
+	return 0;
+}
+
+/* The distribution's. The libibverbs.so.1 that it needs has been loaded: it is ours. */
+static int
+load_cma(struct cma *cma)
+{
+	cma->handle = dlopen("librdmacm.so.1", RTLD_NOW);
+	CHECK(cma->handle != NULL);
+	*(void **)&cma->create_event_channel = dlsym(cma->handle, "rdma_create_event_channel");
+	*(void **)&cma->destroy_event_channel = dlsym(cma->handle, "rdma_destroy_event_channel");
+	CHECK(cma->create_event_channel != NULL && cma->destroy_event_channel != NULL);
+	return 0;
+}
+
+static int
+has_one_device(const struct verbs *verbs)
+{
+	struct ibv_device **list;
+	int count;
+
+	list = verbs->get_device_list(&count);
+	CHECK(list != NULL && count == 1);
+	verbs->free_device_list(list);
+	return 0;
+}
+
+static int
+channel_comes_and_goes(const struct cma *cma)
+{
+	struct rdma_event_channel *channel = cma->create_event_channel();
+
+	CHECK(channel != NULL);
+	cma->destroy_event_channel(channel);
+	return 0;
+}
+
+/* Until the thread has slept and woken a few times: it executes the code of the library. */
+static int
+wait_until_it_runs(pid_t thread)
+{
+	unsigned long sleeps, first = 0;
+	char line[TEST_TASK_LINE];
+
+	do {
+		usleep(PAUSE_US);
+		CHECK(test_task_status(thread, "voluntary_ctxt_switches:\t", line) == 0);
+		sleeps = strtoul(line, NULL, 10);
+		first = first == 0 ? sleeps : first;
+	} while (sleeps < first + 3);
+	return 0;
+}
+
+/* What OpenMPI's openib BTL does on a host that has no device for it. */
+static int
+unload(void)
+{
+	struct test_tasks before, started;
+	struct verbs verbs, again;
+	pid_t progress;
+
+	test_tasks_list(&before);
+	CHECK(load_verbs(&verbs) == 0);
+	CHECK(has_one_device(&verbs) == 0);
+	test_tasks_since(&before, &started);
+	CHECK((progress = test_task_named(&started, PROGRESS)) != 0);
+	CHECK(dlclose(verbs.handle) == 0);
+	CHECK(wait_until_it_runs(progress) == 0);
+	CHECK(load_verbs(&again) == 0);
+	CHECK(again.get_device_list == verbs.get_device_list);
+	return has_one_device(&again);
+}
+
+static void
+test_unload(void **state)
+{
+	process_run(ONE, "10.0.0.1/24", unload, said);
+}
+
+/* librdmacm may go and come back: it is led to us each time. */
+static int
+unload_cma(void)
+{
+	struct verbs verbs;
+	struct cma cma;
+
+	CHECK(load_verbs(&verbs) == 0);
+	for (int i = 0; i < 3; i++) {
+		CHECK(load_cma(&cma) == 0);
+		CHECK(channel_comes_and_goes(&cma) == 0);
+		CHECK(dlclose(cma.handle) == 0);
+	}
+	CHECK(dlclose(verbs.handle) == 0);
+	return 0;
+}
+
+static void
+test_unload_cma(void **state)
+{
+	process_run(ONE, "10.0.0.1/24", unload_cma, said);
+}
+
+/* DPDK has callbacks of liburoce (telemetry, log types), which nobody takes back. */
+static int
+unload_uroce(void)
+{
+	void *uroce = dlopen(uroce_path, RTLD_NOW);
+
+	CHECK(uroce != NULL);
+	CHECK(dlclose(uroce) == 0);
+	CHECK(dlopen(uroce_path, RTLD_NOW | RTLD_NOLOAD) == uroce);
+	return 0;
+}
+
+static void
+test_unload_uroce(void **state)
+{
+	process_run(NULL, NULL, unload_uroce, said);
+}
+
+int
+main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_unload),
+		cmocka_unit_test(test_unload_cma),
+		cmocka_unit_test(test_unload_uroce),
+	};
+
+	if (argc != 3) {
+		fputs("usage: plugin LIBIBVERBS LIBUROCE\n", stderr);
+		return 2;
+	}
+	verbs_path = argv[1];
+	uroce_path = argv[2];
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
