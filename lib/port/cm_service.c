@@ -14,7 +14,6 @@
 #include <unistd.h>
 
 #include <rte_errno.h>
-#include <rte_lcore.h>
 
 #include "cm/service.h"
 #include "port/agent.h"
@@ -23,6 +22,7 @@
 #include "port/log.h"
 #include "port/registry.h"
 #include "port/resolve.h"
+#include "port/thread.h"
 #include "port/watch.h"
 #include "port/worker.h"
 
@@ -263,8 +263,6 @@ agents_destroy(void)
 static int
 thread_start(void)
 {
-	int ret;
-
 	if (service.wake_fd < 0) {
 		int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 
@@ -275,8 +273,7 @@ thread_start(void)
 	service.busy_until_ns = 0;
 	service.fd_count = 0;
 	__atomic_store_n(&service.stop, false, __ATOMIC_RELAXED);
-	ret = rte_ctrl_thread_create(&service.thread, "uroce-cm", NULL, service_main, NULL);
-	return -abs(ret);
+	return uroce_thread_create(&service.thread, "uroce-cm", service_main, NULL);
 }
 
 static void

@@ -19,6 +19,7 @@
 #include "port/log.h"
 #include "port/mtu.h"
 #include "port/pool.h"
+#include "port/thread.h"
 #include "uroce.h"
 
 #define VLAN_BYTES 4
@@ -229,12 +230,15 @@ start(struct uroce_port *port, const struct uroce_port_conf *conf)
 int
 uroce_ethdev_start(struct uroce_port *port, const struct uroce_port_conf *conf)
 {
+	sigset_t before;
 	int ret;
 
 	ret = take(port, conf);
 	if (ret < 0)
 		return ret;
+	uroce_thread_block_signals(&before); /* net_vhost starts a thread */
 	ret = start(port, conf);
+	uroce_thread_restore_signals(&before);
 	if (ret < 0) {
 		pools_retire(port);
 		give_back(port);

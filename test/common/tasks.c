@@ -84,7 +84,7 @@ test_task_named(const struct test_tasks *tasks, const char *name)
 }
 
 unsigned int
-test_tasks_take_signals(const struct test_tasks *tasks)
+test_tasks_take_signals(const struct test_tasks *tasks, const sigset_t *except)
 {
 	static const int never[] = { SIGKILL, SIGSTOP, SIGCANCEL, SIGSETXID };
 	char name[TEST_TASK_LINE], line[TEST_TASK_LINE];
@@ -93,6 +93,9 @@ test_tasks_take_signals(const struct test_tasks *tasks)
 
 	for (unsigned int i = 0; i < sizeof(never) / sizeof(never[0]); i++)
 		blockable &= ~(UINT64_C(1) << (never[i] - 1));
+	for (int number = 1; except != NULL && number <= 64; number++)
+		if (sigismember(except, number) == 1)
+			blockable &= ~(UINT64_C(1) << (number - 1));
 	for (unsigned int i = 0; i < tasks->count; i++) {
 		if (test_task_status(tasks->ids[i], "Name:\t", name) != 0 ||
 		    test_task_status(tasks->ids[i], "SigBlk:\t", line) != 0)

@@ -7,6 +7,7 @@
 #ifndef UROCE_TEST_TASKS_H
 #define UROCE_TEST_TASKS_H
 
+#include <signal.h>
 #include <sys/types.h>
 
 #define TEST_TASKS 64
@@ -36,8 +37,9 @@ pid_t test_task_named(const struct test_tasks *tasks, const char *name);
 
 /**
  * Print to stderr each of the threads that does not block every signal that can be blocked.
+ * @param except	signals that it need not block, or NULL
  * @return	how many do not
  */
-unsigned int test_tasks_take_signals(const struct test_tasks *tasks);
+unsigned int test_tasks_take_signals(const struct test_tasks *tasks, const sigset_t *except);
 
 #endif /* UROCE_TEST_TASKS_H */

@@ -5,7 +5,6 @@
  * notice of it, and children.
  */
 
-#include <dirent.h>
 #include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
@@ -26,6 +25,7 @@
 
 #include "host.h"
 #include "process.h"
+#include "tasks.h"
 #include "ucma.h"
 #include "uroce.h"
 #include "uroce_config.h"
@@ -141,46 +141,17 @@ test_addresses(void **state)
 	assert_string_equal(said, "");
 }
 
-/* A line of /proc/self/task/TID/status of the thread of this name, behind its title. */
-static int
-status_of(const char *name, const char *title, char line[256])
-{
-	char path[300], comm[32] = "";
-	DIR *tasks = opendir("/proc/self/task");
-	struct dirent *task = NULL;
-	FILE *file;
-
-	CHECK(tasks != NULL);
-	while (strcmp(comm, name) != 0) {
-		task = readdir(tasks);
-		CHECK(task != NULL);
-		snprintf(path, sizeof(path), "/proc/self/task/%s/comm", task->d_name);
-		file = fopen(path, "r");
-		if (file != NULL) {
-			CHECK(fscanf(file, "%31s", comm) == 1);
-			fclose(file);
-		}
-	}
-	snprintf(path, sizeof(path), "/proc/self/task/%s/status", task->d_name);
-	closedir(tasks);
-	CHECK((file = fopen(path, "r")) != NULL);
-	do
-		CHECK(fgets(line, 256, file) != NULL);
-	while (strncmp(line, title, strlen(title)) != 0);
-	fclose(file);
-	memmove(line, line + strlen(title), strlen(line) - strlen(title) + 1);
-	return 0;
-}
-
 /* The program's thread keeps its mask and its processors; ours has no signals, and the same processors. */
 static int
 threads(void)
 {
 	struct ibv_context *const *contexts;
+	char line[TEST_TASK_LINE], own[TEST_TASK_LINE];
+	struct test_tasks earlier, started;
 	cpu_set_t before, after;
 	sigset_t mask;
-	char line[256], own[256];
 
+	test_tasks_list(&earlier);
 	sigemptyset(&mask);
 	sigaddset(&mask, SIGUSR1);
 	pthread_sigmask(SIG_SETMASK, &mask, NULL);
@@ -189,11 +160,10 @@ threads(void)
 	CHECK(sched_getaffinity(0, sizeof(after), &after) == 0 && CPU_EQUAL(&before, &after));
 	CHECK(pthread_sigmask(SIG_SETMASK, NULL, &mask) == 0);
 	CHECK(sigismember(&mask, SIGUSR1) == 1 && sigismember(&mask, SIGINT) == 0);
-	CHECK(status_of(THREAD, "SigBlk:\t", line) == 0);
-	CHECK((strtoull(line, NULL, 16) & 1ull << (SIGINT - 1)) != 0);
-	CHECK((strtoull(line, NULL, 16) & 1ull << (SIGTERM - 1)) != 0);
-	CHECK(status_of(THREAD, "Cpus_allowed:\t", line) == 0);
-	CHECK(status_of("test_host", "Cpus_allowed:\t", own) == 0);
+	test_tasks_since(&earlier, &started);
+	CHECK(test_tasks_take_signals(&started, NULL) == 0);
+	CHECK(test_task_status(test_task_named(&started, THREAD), "Cpus_allowed:\t", line) == 0);
+	CHECK(test_task_status(getpid(), "Cpus_allowed:\t", own) == 0);
 	CHECK(strcmp(line, own) == 0);
 	return 0;
 }

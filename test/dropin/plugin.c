@@ -2,11 +2,13 @@
  * Copyright 2026 The uroce authors
  *
  * plugin LIBIBVERBS LIBUROCE: a program that loads the built libraries by dlopen(3), as a host of plug-ins does, and
- * unloads them. The program is not linked against them, nor against DPDK.
+ * unloads them. The program is not linked against them, nor against DPDK. Here, too, is what it sees of the threads
+ * that the libraries start.
  */
 
 #include <dlfcn.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -23,6 +25,7 @@
 
 #define ONE PROCESS_EAL " --vdev=net_null0,no-rx=1"
 #define PROGRESS "uroce-progress"
+#define CM "uroce-cm"
 #define PAUSE_US 1000
 
 static const char *verbs_path, *uroce_path;
@@ -170,6 +173,62 @@ test_unload_uroce(void **state)
 	process_run(NULL, NULL, unload_uroce, said);
 }
 
+/* Signals are for the program's threads only, whatever those block: a signal that the program blocks later, to read it
+ * from a signalfd, would end the program on the first thread that does not block it. */
+static int
+signals(void)
+{
+	struct test_tasks before, started;
+	struct verbs verbs;
+	sigset_t mask;
+	struct cma cma;
+
+	test_tasks_list(&before);
+	CHECK(load_verbs(&verbs) == 0);
+	CHECK(has_one_device(&verbs) == 0);
+	CHECK(load_cma(&cma) == 0);
+	CHECK(cma.create_event_channel() != NULL);
+	test_tasks_since(&before, &started);
+	CHECK(test_task_named(&started, PROGRESS) != 0 && test_task_named(&started, CM) != 0);
+	CHECK(test_tasks_take_signals(&started, NULL) == 0);
+	CHECK(sigprocmask(SIG_SETMASK, NULL, &mask) == 0 && sigisemptyset(&mask));
+	return 0;
+}
+
+static void
+test_signals(void **state)
+{
+	process_run(ONE, "10.0.0.1/24", signals, said);
+}
+
+/* tgtd blocks a signal after its first event channel, reads it by a file descriptor, and sends it to itself. */
+static int
+signal_blocked_later(void)
+{
+	struct verbs verbs;
+	sigset_t one;
+	struct cma cma;
+	int number;
+
+	CHECK(load_verbs(&verbs) == 0);
+	CHECK(load_cma(&cma) == 0);
+	CHECK(cma.create_event_channel() != NULL);
+	sigemptyset(&one);
+	sigaddset(&one, SIGUSR2);
+	CHECK(sigprocmask(SIG_BLOCK, &one, NULL) == 0);
+	for (int i = 0; i < 100; i++) {
+		CHECK(kill(getpid(), SIGUSR2) == 0);
+		CHECK(sigwait(&one, &number) == 0 && number == SIGUSR2);
+	}
+	return 0;
+}
+
+static void
+test_signal_blocked_later(void **state)
+{
+	process_run(ONE, "10.0.0.1/24", signal_blocked_later, said);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -177,6 +236,8 @@ main(int argc, char **argv)
 		cmocka_unit_test(test_unload),
 		cmocka_unit_test(test_unload_cma),
 		cmocka_unit_test(test_unload_uroce),
+		cmocka_unit_test(test_signals),
+		cmocka_unit_test(test_signal_blocked_later),
 	};
 
 	if (argc != 3) {

@@ -25,6 +25,7 @@
 #include "port/pool.h"
 #include "port/port.h"
 #include "rings.h"
+#include "tasks.h"
 #include "uroce.h"
 #include "uroce_cma.h"
 
@@ -438,6 +439,22 @@ test_churn(void **state)
 	assert_null(agent_of(0));
 }
 
+/* The program that starts the CM's thread blocks no signal; it may block one later. */
+static void
+test_signals(void **state)
+{
+	struct test_tasks before, started;
+	struct rdma_event_channel *channel;
+
+	test_tasks_list(&before);
+	channel = uroce_rdma_create_event_channel();
+	assert_non_null(channel);
+	test_tasks_since(&before, &started);
+	assert_int_not_equal(test_task_named(&started, "uroce-cm"), 0);
+	assert_int_equal(test_tasks_take_signals(&started, NULL), 0);
+	uroce_rdma_destroy_event_channel(channel);
+}
+
 int
 main(void)
 {
@@ -447,6 +464,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_wire, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_own_host, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_churn, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_signals, setup, teardown),
 	};
 
 	test_eal_init(NULL);

@@ -6,19 +6,25 @@
  */
 
 #include <errno.h>
+#include <pthread.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
+#include <rte_bus_vdev.h>
 #include <rte_ring.h>
 
 #include "eal.h"
 #include "port/ethdev.h"
 #include "port/pool.h"
 #include "rings.h"
+#include "tasks.h"
 #include "uroce.h"
 
 #define QUEUES 2
@@ -192,6 +198,35 @@ test_listen(void **state)
 	assert_free();
 }
 
+/* The driver of this device starts a thread of its own when it is configured: it takes none of the program's signals
+ * but faults, which the thread that causes them gets. The thread stays although there is no memory for the queues. */
+static void
+test_signals(void **state)
+{
+	static const int faults[] = { SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGSYS, SIGTRAP };
+	const struct uroce_port_conf conf = { .nb_rx_desc = 65535 };
+	struct test_tasks before, started;
+	sigset_t open, own;
+	char args[64];
+
+	snprintf(args, sizeof(args), "iface=/tmp/uroce-test-vhost-%d", getpid());
+	if (rte_vdev_init("net_vhost0", args) != 0)
+		skip(); /* not every distribution has it */
+	prepare(1);
+	assert_int_equal(rte_eth_dev_get_port_by_name("net_vhost0", &port.port_id), 0);
+	test_tasks_list(&before);
+	assert_int_equal(uroce_ethdev_start(&port, &conf), -ENOMEM);
+	test_tasks_since(&before, &started);
+	assert_int_not_equal(started.count, 0);
+	sigemptyset(&open);
+	for (unsigned int i = 0; i < RTE_DIM(faults); i++)
+		sigaddset(&open, faults[i]);
+	assert_int_equal(test_tasks_take_signals(&started, &open), 0);
+	assert_int_equal(pthread_sigmask(SIG_SETMASK, NULL, &own), 0);
+	assert_true(sigisemptyset(&own));
+	assert_int_equal(rte_vdev_uninit("net_vhost0"), 0);
+}
+
 int
 main(void)
 {
@@ -201,6 +236,7 @@ main(void)
 		cmocka_unit_test(test_no_owner),
 		cmocka_unit_test(test_stop),
 		cmocka_unit_test(test_listen),
+		cmocka_unit_test(test_signals),
 	};
 
 	test_eal_init(NULL);
