@@ -216,7 +216,7 @@
 #define UROCE_CM_MRA_TIMEOUT 24		/* what we ask a peer for whose request waits for the consumer */
 
 /* libibverbs.so.1, which is told its ports by UROCE_EAL_ARGS and their addresses by UROCE_ADDR */
-#define UROCE_VERBS_EAL_ARGS 64		/* words, with those that are ours */
+#define UROCE_VERBS_EAL_ARGS 65		/* words, with those that are ours */
 #define UROCE_VERBS_PATH_BYTES 512	/* of a file below /sys */
 #define UROCE_VERBS_BUSY_US 100		/* by default: who waits for frames polls so long before he sleeps, */
 #define UROCE_VERBS_MAX_BUSY_US 1000000

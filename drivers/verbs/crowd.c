@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * How many threads of the machine are running or could, from /proc/loadavg, against the processors that the caller may
- * use. To let others run and see whether they do says less: the scheduler lets who has slept go on, and gives who has
- * not so to a whole slice.
+ * How many threads of the machine are running or could, from /proc/loadavg, against the processors that the library's
+ * own thread may use. That is what the process may use: the program does not pin this thread, but may pin its own, and
+ * a pinned thread waits for others that run elsewhere. To let others run and see whether they do says less: the
+ * scheduler lets a thread that has slept go on, and gives one that has not a whole slice.
  */
 
 #include <fcntl.h>
@@ -17,9 +18,9 @@
 #define LINE_BYTES 128
 
 void
-uroce_crowd_init(struct uroce_crowd *c, const char *path)
+uroce_crowd_init(struct uroce_crowd *c, const char *path, pid_t thread)
 {
-	*c = (struct uroce_crowd){ .fd = open(path, O_RDONLY | O_CLOEXEC) };
+	*c = (struct uroce_crowd){ .fd = open(path, O_RDONLY | O_CLOEXEC), .thread = thread };
 }
 
 /* "0.20 0.18 0.12 1/80 11206": the fourth. @return 0: it is not there */
@@ -37,42 +38,35 @@ running(int fd)
 	return sscanf(line, "%*s %*s %*s %u/", &count) == 1 ? count : 0;
 }
 
-/* Threads of a program may be bound to processors of their own, each at any time. @return 0: it is not known */
+/* An administrator may change it at any time, by a cpuset or taskset(1). @return 0: it is not known */
 static unsigned int
-own_processors(uint64_t now_ns)
+processors(pid_t thread)
 {
-	static __thread struct {
-		uint64_t looked_ns;
-		unsigned int count;
-	} own;
 	cpu_set_t cpus;
 
-	if (own.looked_ns == 0 || now_ns >= own.looked_ns + UROCE_VERBS_CROWD_NS) {
-		own.count = sched_getaffinity(0, sizeof(cpus), &cpus) == 0 ? (unsigned int)CPU_COUNT(&cpus) : 0;
-		own.looked_ns = now_ns;
-	}
-	return own.count;
+	return sched_getaffinity(thread, sizeof(cpus), &cpus) == 0 ? (unsigned int)CPU_COUNT(&cpus) : 0;
 }
 
-static unsigned int
-running_lately(struct uroce_crowd *c, uint64_t now_ns)
+static void
+look(struct uroce_crowd *c, uint64_t now_ns)
 {
 	uint64_t looked_ns = __atomic_load_n(&c->looked_ns, __ATOMIC_RELAXED);
-	unsigned int count;
 
 	if (looked_ns != 0 && now_ns < looked_ns + UROCE_VERBS_CROWD_NS)
-		return __atomic_load_n(&c->running, __ATOMIC_RELAXED);
-	count = running(c->fd);
-	__atomic_store_n(&c->running, count, __ATOMIC_RELAXED);
+		return;
+	__atomic_store_n(&c->running, running(c->fd), __ATOMIC_RELAXED);
+	__atomic_store_n(&c->processors, processors(c->thread), __ATOMIC_RELAXED);
 	__atomic_store_n(&c->looked_ns, now_ns, __ATOMIC_RELAXED);
-	return count;
 }
 
 bool
 uroce_crowd_is(struct uroce_crowd *c, uint64_t now_ns)
 {
-	const unsigned int count = running_lately(c, now_ns), cpus = own_processors(now_ns);
+	unsigned int count, cpus;
 
-	/* with a single one, this thread is in the way of all others of its program */
+	look(c, now_ns);
+	count = __atomic_load_n(&c->running, __ATOMIC_RELAXED);
+	cpus = __atomic_load_n(&c->processors, __ATOMIC_RELAXED);
+	/* with a single processor, this thread is in the way of all others of its program */
 	return count == 0 || cpus <= 1 || count > cpus;
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Starting EAL and its ports inside somebody's process, from UROCE_EAL_ARGS and UROCE_ADDR. EAL pins the thread that
- * starts it: that is one of our own, which then goes wherever the program may, and drives the ports for those that
- * sleep. Nothing is started by loading the library: a program may fork first, and its child ask for devices.
+ * Starting EAL and its ports inside somebody's process, from UROCE_EAL_ARGS and UROCE_ADDR. A thread of our own does
+ * it, which drives the ports afterwards for programs that sleep. This thread and those that EAL starts run wherever the
+ * process may, although EAL would pin them, and although the program may have pinned the thread that asks for devices.
+ * Nothing is started by loading the library: a program may fork first, and its child ask for devices.
  */
 
 #include <errno.h>
@@ -36,7 +37,9 @@
 
 #define BLANKS " \t\n"
 #define MEMIF_LOG "pmd.net.memif"
-#define OUR_ARGS 3	/* of EAL's, before the user's */
+#define OUR_ARGS 4	/* of EAL's, beside the user's */
+#define LCORES "--lcores=0@("	/* a single lcore, on any of the processors in the list behind it */
+#define RANGE_BYTES 12	/* "1022-1023," */
 #define NS_PER_US 1000ull
 
 enum state { IDLE, STARTED, FAILED, INHERITED };
@@ -45,13 +48,29 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;	/* protects all below *
 static enum state state;
 static struct ibv_context *contexts[UROCE_MAX_DEVICES];
 static unsigned int count;
+static cpu_set_t cpus;	/* where the process may run; constant since the library was loaded */
 
 /* What the thread tells who waits for it. */
 struct start {
 	sem_t done;
-	cpu_set_t cpus;		/* where the program may run */
 	bool ok;
 };
+
+/* Before main(), so that a mask of the process is not taken for that of a thread which the program has pinned. */
+__attribute__((constructor)) static void
+remember_processors(void)
+{
+	if (sched_getaffinity(0, sizeof(cpus), &cpus) != 0)
+		CPU_ZERO(&cpus);	/* more processors than a cpu_set_t has room for: nothing is changed */
+}
+
+/* EAL pins the thread that starts it, and a thread inherits the mask of the one that creates it. */
+static void
+run_anywhere(void)
+{
+	if (CPU_COUNT(&cpus) > 0)
+		pthread_setaffinity_np(pthread_self(), sizeof(cpus), &cpus);
+}
 
 __attribute__((format(printf, 1, 2))) static void
 complain(const char *format, ...)
@@ -76,7 +95,39 @@ restore_memif_log(void)
 		rte_log_set_level((uint32_t)type, RTE_LOG_NOTICE);
 }
 
-/* UROCE_EAL_ARGS, split at blanks, behind what is ours. */
+/* Does the user say which lcores EAL has? */
+static bool
+is_of_lcores(const char *word)
+{
+	return word[0] == '-' && word[1] != '\0' &&
+	       (strchr("clsS", word[1]) != NULL || strncmp(word, "--lc", 4) == 0 || strncmp(word, "--ma", 4) == 0);
+}
+
+/* EAL starts a thread for each lcore, and those of its own on the processors that no lcore has: by default on the first
+ * one, which may be what a polling thread of the program is pinned to. We need one lcore.
+ * @return NULL: it is not known where this thread may run */
+static char *
+lcores(void)
+{
+	static char arg[sizeof(LCORES) + CPU_SETSIZE / 2 * RANGE_BYTES];	/* EAL keeps it */
+	size_t bytes = (size_t)snprintf(arg, sizeof(arg), LCORES);
+	cpu_set_t own;	/* a cpuset may have become smaller meanwhile */
+
+	if (sched_getaffinity(0, sizeof(own), &own) != 0)
+		return NULL;
+	for (int first = 0, last; first < CPU_SETSIZE; first = last + 1) {
+		last = first;
+		if (!CPU_ISSET(first, &own))
+			continue;
+		while (last + 1 < CPU_SETSIZE && CPU_ISSET(last + 1, &own))
+			last++;
+		bytes += (size_t)snprintf(arg + bytes, sizeof(arg) - bytes, "%d-%d,", first, last);
+	}
+	arg[bytes - 1] = ')';
+	return arg;
+}
+
+/* UROCE_EAL_ARGS, split at blanks, between what is ours. */
 static bool
 start_eal(void)
 {
@@ -85,7 +136,8 @@ start_eal(void)
 	static char quiet_memif[] = "--log-level=" MEMIF_LOG ":critical";
 	char *argv[UROCE_VERBS_EAL_ARGS] = { name, quiet, quiet_memif };
 	char *text, *next = NULL;
-	int argc = OUR_ARGS, ret;
+	bool has_lcores = false;
+	int argc = OUR_ARGS - 1, ret;
 
 	if (given == NULL || given[strspn(given, BLANKS)] == '\0') {
 		complain("there is no port: start the program by uroce-run, or say in UROCE_EAL_ARGS which");
@@ -99,14 +151,18 @@ start_eal(void)
 	if (text == NULL)
 		return false;
 	for (char *word = strtok_r(text, BLANKS, &next); word != NULL; word = strtok_r(NULL, BLANKS, &next)) {
-		if (argc == UROCE_VERBS_EAL_ARGS - 1) {
+		if (argc == UROCE_VERBS_EAL_ARGS - 2) {
 			complain("UROCE_EAL_ARGS has more than %d words", UROCE_VERBS_EAL_ARGS - OUR_ARGS - 1);
 			free(text);
 			return false;
 		}
 		uroce_stale_remove(word);
+		has_lcores = has_lcores || is_of_lcores(word);
 		argv[argc++] = word;
 	}
+	if (!has_lcores)
+		argv[argc] = lcores();	/* the last one, NULL or not */
+	argc += argv[argc] != NULL;
 	ret = rte_eal_init(argc, argv);
 	restore_memif_log();
 	if (ret < 0)
@@ -216,10 +272,11 @@ run(void *arg)
 
 	if (__lsan_disable != NULL)	/* it does not see what DPDK's memory leads to, and would report that as lost */
 		__lsan_disable();
+	run_anywhere();
 	if (busy_time(&busy_ns) && start_eal())
 		worker = uroce_create_worker(-1);
+	run_anywhere();
 	start->ok = worker != NULL && open_ports(worker);
-	pthread_setaffinity_np(pthread_self(), sizeof(start->cpus), &start->cpus);
 	worker = start->ok ? worker : NULL;
 	sem_post(&start->done);
 	if (worker != NULL)
@@ -249,7 +306,6 @@ start_thread(void)
 	int error;
 
 	sem_init(&start.done, 0, 0);
-	sched_getaffinity(0, sizeof(start.cpus), &start.cpus);
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	error = pthread_create(&thread, NULL, run, &start);

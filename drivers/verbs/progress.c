@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <sys/prctl.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <rte_pause.h>
 
@@ -179,7 +180,7 @@ uroce_progress_run(struct uroce_worker *worker, uint64_t busy_ns)
 	prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0);	/* a sleep is not 50 us longer than it says */
 	uroce_worker_drive(worker);
 	progress.busy_ns = busy_ns;
-	uroce_crowd_init(&progress.crowd, "/proc/loadavg");
+	uroce_crowd_init(&progress.crowd, "/proc/loadavg", gettid());
 	__atomic_store_n(&progress.worker, worker, __ATOMIC_RELEASE);	/* uroce_progress_wait() */
 	uroce_pace_init(&pace, busy_ns, uroce_clock_ns());
 	for (;;) {

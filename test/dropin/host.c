@@ -174,6 +174,69 @@ test_threads(void **state)
 	process_run(ONE, "10.0.0.1/24", threads, said);
 }
 
+/* A reactor, as SPDK's: the thread that first asks for devices has been pinned by the program. */
+static int
+pinned(void)
+{
+	char mask[TEST_TASK_LINE], line[TEST_TASK_LINE];
+	struct test_tasks earlier, started;
+	struct ibv_context *const *contexts;
+	cpu_set_t one;
+
+	test_tasks_list(&earlier);
+	CHECK(test_task_status(getpid(), "Cpus_allowed:\t", mask) == 0);
+	CPU_ZERO(&one);
+	CPU_SET(sched_getcpu(), &one);
+	CHECK(sched_setaffinity(0, sizeof(one), &one) == 0);
+	CHECK(uroce_host_devices(&contexts) == 1);
+	CHECK(uroce_ucma_open() >= 0);
+	test_tasks_since(&earlier, &started);
+	CHECK(test_task_named(&started, THREAD) != 0 && test_task_named(&started, "uroce-cm") != 0);
+	for (unsigned int i = 0; i < started.count; i++) {
+		CHECK(test_task_status(started.ids[i], "Cpus_allowed:\t", line) == 0);
+		CHECK(strcmp(line, mask) == 0);
+	}
+	CHECK(test_task_status(getpid(), "Cpus_allowed:\t", line) == 0 && strcmp(line, mask) != 0);
+	return 0;
+}
+
+static void
+test_pinned(void **state)
+{
+	cpu_set_t all;
+
+	assert_int_equal(sched_getaffinity(0, sizeof(all), &all), 0);
+	if (CPU_COUNT(&all) == 1)
+		skip();
+	process_run(ONE ",no-rx=1", "10.0.0.1/24", pinned, said);
+}
+
+/* Lcores that the user asks for are EAL's; the library's own thread runs anywhere all the same. */
+static int
+lcores_of_user(void)
+{
+	char line[TEST_TASK_LINE], own[TEST_TASK_LINE];
+	struct ibv_context *const *contexts;
+	struct test_tasks earlier, started;
+
+	test_tasks_list(&earlier);
+	CHECK(uroce_host_devices(&contexts) == 1);
+	CHECK(rte_lcore_count() == 2);
+	test_tasks_since(&earlier, &started);
+	CHECK(test_task_status(test_task_named(&started, THREAD), "Cpus_allowed:\t", line) == 0);
+	CHECK(test_task_status(getpid(), "Cpus_allowed:\t", own) == 0);
+	CHECK(strcmp(line, own) == 0);
+	return 0;
+}
+
+static void
+test_lcores(void **state)
+{
+	process_run(ONE " --lcores=(3,5)@0", NULL, lcores_of_user, said);
+	process_run(ONE " -c 3", NULL, lcores_of_user, said);
+	process_run(ONE " -l 0,1", NULL, lcores_of_user, said);
+}
+
 static __rte_noinline void *
 ask(void *arg)
 {
@@ -366,6 +429,8 @@ main(void)
 		cmocka_unit_test(test_no_memory),
 		cmocka_unit_test(test_addresses),
 		cmocka_unit_test(test_threads),
+		cmocka_unit_test(test_pinned),
+		cmocka_unit_test(test_lcores),
 		cmocka_unit_test(test_all_at_once),
 		cmocka_unit_test(test_cancelled),
 		cmocka_unit_test(test_children),

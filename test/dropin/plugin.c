@@ -7,6 +7,7 @@
  */
 
 #include <dlfcn.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -229,6 +230,46 @@ test_signal_blocked_later(void **state)
 	process_run(ONE, "10.0.0.1/24", signal_blocked_later, said);
 }
 
+/* A reactor, as SPDK's, asks for devices after the program has pinned it. Then none of our threads is on its processor
+ * alone. */
+static int
+pinned(void)
+{
+	char mask[TEST_TASK_LINE], line[TEST_TASK_LINE];
+	struct test_tasks before, started;
+	struct verbs verbs;
+	cpu_set_t one;
+	struct cma cma;
+
+	test_tasks_list(&before);
+	CHECK(test_task_status(getpid(), "Cpus_allowed:\t", mask) == 0);
+	CHECK(load_verbs(&verbs) == 0);
+	CPU_ZERO(&one);
+	CPU_SET(sched_getcpu(), &one);
+	CHECK(sched_setaffinity(0, sizeof(one), &one) == 0);
+	CHECK(has_one_device(&verbs) == 0);
+	CHECK(load_cma(&cma) == 0);
+	CHECK(cma.create_event_channel() != NULL);
+	test_tasks_since(&before, &started);
+	CHECK(test_task_named(&started, PROGRESS) != 0 && test_task_named(&started, CM) != 0);
+	for (unsigned int i = 0; i < started.count; i++) {
+		CHECK(test_task_status(started.ids[i], "Cpus_allowed:\t", line) == 0);
+		CHECK(strcmp(line, mask) == 0);
+	}
+	return 0;
+}
+
+static void
+test_pinned(void **state)
+{
+	cpu_set_t all;
+
+	assert_int_equal(sched_getaffinity(0, sizeof(all), &all), 0);
+	if (CPU_COUNT(&all) == 1)
+		skip();
+	process_run(ONE, "10.0.0.1/24", pinned, said);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -238,6 +279,7 @@ main(int argc, char **argv)
 		cmocka_unit_test(test_unload_uroce),
 		cmocka_unit_test(test_signals),
 		cmocka_unit_test(test_signal_blocked_later),
+		cmocka_unit_test(test_pinned),
 	};
 
 	if (argc != 3) {
