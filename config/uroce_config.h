@@ -7,6 +7,10 @@
 #ifndef UROCE_CONFIG_H
 #define UROCE_CONFIG_H
 
+/* What a device calls itself: doc/verbs.rst says why. */
+#define UROCE_VENDOR_ID 0x726f63	/* "roc"; as an OUI it is administered locally */
+#define UROCE_VENDOR_PART_ID 0x7572	/* "ur" */
+
 /* Objects of a device; tables are allocated at these powers of two when the device opens. */
 #define UROCE_LOG2_MAX_QP 16		/* default, changed by uroce_port_conf.log2_max_qp */
 #define UROCE_LOG2_MAX_MR 16		/* default, changed by uroce_port_conf.log2_max_mr */

@@ -23,7 +23,6 @@
 
 #define PORT_NUM 1		/* a device has one port */
 #define DEFAULT_PKEY 0xffff	/* RoCE has no other */
-#define NO_VENDOR 0xffffff	/* as Linux's software devices that are nobody's: 0 is taken for a query that failed */
 #define CLOCK_KHZ 1000000	/* time stamps are nanoseconds */
 
 int
@@ -36,7 +35,8 @@ uroce_query_device(struct ibv_context *context, struct ibv_device_attr *attr)
 		.fw_ver = "uroce",
 		.node_guid = dev->node_guid,
 		.sys_image_guid = dev->node_guid,
-		.vendor_id = NO_VENDOR,
+		.vendor_id = UROCE_VENDOR_ID,
+		.vendor_part_id = UROCE_VENDOR_PART_ID,
 		.max_mr_size = UROCE_MAX_MR_BYTES,
 		.page_size_cap = UINT64_MAX & ~UINT64_C(0xfff),
 		.max_qp = 1 << dev->qps.log2,

@@ -29,7 +29,8 @@ test_device(void **state)
 	assert_int_equal(uroce_query_device(fake.context, &attr), 0);
 	assert_int_equal(attr.node_guid, 0x0807060504030201);
 	assert_int_equal(attr.sys_image_guid, 0x0807060504030201);
-	assert_int_equal(attr.vendor_id, 0xffffff);
+	assert_int_equal(attr.vendor_id, UROCE_VENDOR_ID);
+	assert_int_equal(attr.vendor_part_id, UROCE_VENDOR_PART_ID);
 	assert_int_equal(attr.max_mr_size, UROCE_MAX_MR_BYTES);
 	assert_int_equal(attr.max_qp, 256);
 	assert_int_equal(attr.max_mr, 256);
@@ -57,6 +58,30 @@ test_device(void **state)
 	assert_false(attr.device_cap_flags & IBV_DEVICE_MEM_WINDOW_TYPE_2A);
 	assert_int_equal(attr.device_cap_flags & (IBV_DEVICE_AUTO_PATH_MIG | IBV_DEVICE_RESIZE_MAX_WR),
 			 0);
+}
+
+/* The vendor ID is an OUI that IEEE assigns to nobody, and no program takes it for that of a device which it treats in
+ * its own way: not even where it keeps 16 bits of it, as UCX does. */
+static void
+test_vendor(void **state)
+{
+	static const uint32_t known[] = {
+		0, 0xffffff,	/* Linux Soft-RoCE, to which SPDK sends no SEND with invalidate */
+		0x02c9, 0x08f1, 0x05ad, 0x066a, 0x1397,	/* OUIs: rdma-core, UCX, perftest */
+		0x15b3, 0x14e4, 0x1425, 0x8086, 0x1077, 0x1137, 0x19e5, 0x1d0f, 0x1dd8, 0x1ded, 0x1f0f, 0x1f67,
+		0x209b,		/* PCI vendors, which some compare with it: perftest, libfabric, rdma-core */
+	};
+	struct ibv_device_attr attr;
+
+	assert_int_equal(uroce_query_device(fake.context, &attr), 0);
+	assert_int_equal(attr.vendor_id >> 24, 0);
+	/* of the first byte: not a group, administered locally, and by no standard (IEEE 802c) */
+	assert_int_equal((attr.vendor_id >> 16) & 0x0f, 0x02);
+	for (size_t i = 0; i < RTE_DIM(known); i++) {
+		assert_int_not_equal(attr.vendor_id, known[i]);
+		assert_int_not_equal(attr.vendor_id & 0xffff, known[i] & 0xffff);
+	}
+	assert_true(attr.vendor_part_id > 0 && attr.vendor_part_id <= UINT16_MAX);
 }
 
 static void
@@ -258,6 +283,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_device, fake_setup, fake_teardown),
+		cmocka_unit_test_setup_teardown(test_vendor, fake_setup, fake_teardown),
 		cmocka_unit_test_setup_teardown(test_device_ex, fake_setup, fake_teardown),
 		cmocka_unit_test_setup_teardown(test_device_ex_fields, fake_setup,
 						fake_teardown),
