@@ -163,6 +163,7 @@ queue_setup(struct uroce_port *port, uint16_t id, const struct uroce_port_conf *
 	ret = rx_queue_setup(&port->queues[id], nb_rx, rx_mbufs(conf, nb_rx), room);
 	if (ret < 0)
 		return complain(port, "cannot set up an RX queue", ret);
+	port->queues[id].nb_rx_desc = nb_rx;
 	ret = rte_eth_tx_queue_setup(port->port_id, id, nb_tx, (unsigned int)port->numa_node, NULL);
 	if (ret < 0)
 		return complain(port, "cannot set up a TX queue", ret);

@@ -40,6 +40,7 @@ struct uroce_port_queue {
 	struct rte_mempool *pool; /* of received frames */
 	uint16_t port_id;
 	uint16_t id;
+	uint16_t nb_rx_desc;
 	uint16_t nb_tx;
 	bool tx_stalled;      /* it has taken nothing for long: what it does not take is dropped */
 	uint64_t tx_since_ns; /* the port has taken nothing since; 0: it does */

@@ -387,20 +387,26 @@ read_clock(struct uroce_worker *w)
 static unsigned int
 worker_round(struct uroce_worker *w)
 {
-	unsigned int n = 0;
+	unsigned int n = 0, received;
+	bool drained;
 
 	read_clock(w);
 	if (uroce_engine_is_rung(&w->engine))
 		n += worker_send(w);
-	n += inbox_receive(w);
+	received = inbox_receive(w);
+	n += received;
+	drained = received < UROCE_BURST;
 	for (unsigned int i = 0; i < w->nb_queues; i++) {
 		struct uroce_port_queue *q = w->queues[i];
 
-		n += queue_receive(w, q);
+		received = queue_receive(w, q);
+		n += received;
+		drained &= received < UROCE_BURST;
 		if (unlikely(q->id == 0 &&
 			     w->now_ns >= __atomic_load_n(&q->port->upkeep_ns, __ATOMIC_RELAXED)))
 			uroce_port_upkeep(q, w->now_ns);
 	}
+	uroce_engine_heard(&w->engine, w->now_ns, drained);
 	n += worker_send(w);
 	if (uroce_engine_has_due(&w->engine))
 		n += worker_acknowledge(w);
@@ -489,6 +495,7 @@ uroce_worker_add_queue(struct uroce_worker *w, struct uroce_port_queue *q)
 	uroce_worker_enter(w);
 	RTE_VERIFY(w->nb_queues < RTE_DIM(w->queues) && w->by_port[q->port_id] == NULL);
 	w->queues[w->nb_queues++] = q;
+	w->engine.ring_rounds = RTE_MAX(w->engine.ring_rounds, (q->nb_rx_desc + UROCE_BURST - 1u) / UROCE_BURST);
 	w->by_port[q->port_id] = q;
 	uroce_worker_exit(w);
 }

@@ -599,7 +599,7 @@ uroce_completer_timeout(struct uroce_engine *e, struct uroce_qp *qp)
 		uroce_qp_activate(e, qp);
 		return;
 	}
-	if (e->now_ns < req->timeout_ns) {
+	if (uroce_engine_heard_by(e) < req->timeout_ns) {
 		uroce_trial_probe(e, qp);
 		return;
 	}

@@ -261,7 +261,7 @@ uroce_early_drop(struct uroce_engine *e, struct uroce_qp *qp)
 void
 uroce_early_expire(struct uroce_engine *e)
 {
-	while (uroce_early_deadline(&e->early) <= e->now_ns) {
+	while (uroce_early_deadline(&e->early) <= uroce_engine_heard_by(e)) {
 		struct uroce_early *early = TAILQ_FIRST(&e->early.holders);
 
 		uroce_count(e, UROCE_EARLY_EXPIRED, early->frames);

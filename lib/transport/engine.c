@@ -67,6 +67,8 @@ uroce_engine_init(struct uroce_engine *e, struct rte_mempool *header_pool, struc
 	e->header_pool = header_pool;
 	e->payload_pool = payload_pool;
 	e->now_ns = now_ns;
+	e->heard_ns = UINT64_MAX;
+	e->ring_rounds = UROCE_RX_DESC / UROCE_BURST;
 	TAILQ_INIT(&e->active);
 	uroce_wheel_init(&e->wheel, now_ns);
 	uroce_wheel_init(&e->cq_wheel, now_ns);
@@ -366,7 +368,7 @@ uroce_engine_send(struct uroce_engine *e, struct rte_mbuf **frames, unsigned int
 	unsigned int sent = 0;
 
 	e->now_ns = now_ns;
-	uroce_wheel_expire(&e->wheel, now_ns, timer_fired, e);
+	uroce_wheel_expire(&e->wheel, uroce_engine_heard_by(e), timer_fired, e);
 	take_doorbells(e);
 	if (unlikely((e->cq_timers | e->rated | e->cnp_count | e->awaited_count) != 0 ||
 		     !TAILQ_EMPTY(&e->early.holders)))

@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include <sys/queue.h>
 
+#include <rte_branch_prediction.h>
 #include <rte_common.h>
 #include <rte_mbuf.h>
 
@@ -89,6 +90,10 @@ struct uroce_engine {
 	bool acks_lead;			/* those that are owed leave before all else; else behind it */
 	bool acks_first;		/* a turn has ended before a message that owed ACKs go ahead of */
 	bool yield;			/* a long FLUSH is to go on in the next round */
+	uint64_t heard_ns;		/* all that had arrived by then has been received; UINT64_MAX: it always has */
+	uint64_t unheard_ns;		/* so it will have been by then, */
+	uint32_t unheard_rounds;	/* after so many more rounds; 0: nothing is known to wait */
+	uint32_t ring_rounds;		/* as many as it takes to receive the largest RX ring */
 	uint32_t awaited_count;		/* of awaited[] */
 	uint64_t await_ns;		/* acknowledgements may wait so long for the application's answer; 0: they do not */
 	struct uroce_early_store early;
@@ -136,6 +141,35 @@ void uroce_engine_receive(struct uroce_engine *e, struct uroce_qp *const *qps,
  */
 unsigned int uroce_engine_send(struct uroce_engine *e, struct rte_mbuf **frames, unsigned int n,
 			       uint64_t now_ns);
+
+/**
+ * A round has received what it is to receive. Timers that wait for the peer fire only for deadlines by which all that had
+ * arrived has been received: after a stall the ACKs that wait in the rings are read before anything is retransmitted.
+ *
+ * @param now_ns	what was received had arrived since
+ * @param drained	no source gave as many frames as it was asked for
+ */
+static inline void
+uroce_engine_heard(struct uroce_engine *e, uint64_t now_ns, bool drained)
+{
+	if (likely(drained)) {
+		e->heard_ns = now_ns;
+		e->unheard_rounds = 0;
+	} else if (e->unheard_rounds == 0) {
+		e->unheard_ns = now_ns;
+		e->unheard_rounds = e->ring_rounds;
+	} else if (--e->unheard_rounds == 0) {
+		/* full bursts all the time: what was in the rings then has gone through */
+		e->heard_ns = e->unheard_ns;
+	}
+}
+
+/** How far timers that wait for the peer may go. */
+static inline uint64_t
+uroce_engine_heard_by(const struct uroce_engine *e)
+{
+	return RTE_MIN(e->now_ns, e->heard_ns);
+}
 
 /** Has something been posted that uroce_engine_send() does not know of yet? */
 static inline bool

@@ -276,6 +276,7 @@ end_receive(struct end *e, uint64_t now_ns)
 	if (n > 0)
 		uroce_engine_receive(&e->engine, qps, packets, n, now_ns);
 	rte_pktmbuf_free_bulk(mbufs, taken);
+	uroce_engine_heard(&e->engine, now_ns, taken < UROCE_BURST);
 	return taken > 0;
 }
 

@@ -24,6 +24,7 @@
 #include "oracle.h"
 #include "restart.h"
 #include "scenario.h"
+#include "stall.h"
 #include "trace.h"
 #include "uroce.h"
 #include "without.h"
@@ -220,6 +221,7 @@ run(uint64_t seed, unsigned int steps)
 		destroy_words(&sim, i);
 	if (random_once_in(&sim.random, 4))
 		restart_run(&sim.world, seed);
+	stall_run(&sim.world, seed);
 	world_fini(&sim.world);
 }
 

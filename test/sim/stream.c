@@ -67,7 +67,7 @@ connect_half(struct stream *s, unsigned int i)
 		.max_rd_atomic = UROCE_MAX_RD_ATOMIC,
 		.max_dest_rd_atomic = UROCE_MAX_RD_ATOMIC,
 		.min_rnr_timer = 1,
-		.retry_cnt = 7,
+		.retry_cnt = s->conf.no_retries ? 0 : 7,
 		.rnr_retry = 7,
 		.timeout = s->conf.timeout,
 		.ah_attr = {

@@ -22,6 +22,7 @@ struct stream_conf {
 	uint32_t message_bytes;
 	uint32_t depth; /* messages posted and not complete */
 	uint8_t timeout;
+	bool no_retries; /* retry_cnt is 0 */
 	uint8_t traffic_class;
 };
 
