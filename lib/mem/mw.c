@@ -189,24 +189,35 @@ describe(struct uroce_mw *mw, const struct uroce_mw_bind *b)
 	__atomic_store_n(&k->key, b->rkey, __ATOMIC_RELEASE);
 }
 
+/* Workers that have found a key before it was taken back may be using it in the polls that they are in. */
+static void
+begin_grace(uint64_t *grace)
+{
+	if (grace != NULL)
+		*grace = uroce_rcu_begin();
+}
+
 /* Under the table's lock. */
 static int
 bind_window(struct uroce_mrs *t, const struct uroce_mw_bind *b)
 {
 	struct uroce_mr_key *k = slot_of(t, b->rkey);
 	struct uroce_mw *mw = k->mw;
-	struct uroce_mr *mr;
+	struct uroce_mr *mr = NULL;
 
 	if ((k->access & UROCE_KEY_WINDOW) == 0 || mw != b->mw || !type_allows(mw, b))
 		return -EINVAL;
-	if (b->length == 0) {
-		unbind(mw);
-		return 0;
+	if (b->length != 0) {
+		mr = region_of(t, b->lkey);
+		if (mr == NULL || !region_allows(mr, b))
+			return -EINVAL;
 	}
-	mr = region_of(t, b->lkey);
-	if (mr == NULL || !region_allows(mr, b))
-		return -EINVAL;
-	unbind(mw);
+	if (mw->mr != NULL) {	/* of type 1, which any QP of the PD may be using */
+		unbind(mw);
+		begin_grace(b->grace);
+	}
+	if (mr == NULL)
+		return 0;
 	mw->mr = mr;
 	LIST_INSERT_HEAD(&mr->windows, mw, mr_link);
 	if (mw->ibv.type == IBV_MW_TYPE_2)
@@ -226,23 +237,52 @@ uroce_mw_bind(struct uroce_mrs *t, const struct uroce_mw_bind *b)
 	return rc;
 }
 
+/* The bound window of type 2 that this is the key of, or NULL. Under the table's lock. */
+static struct uroce_mw *
+invalidatable(const struct uroce_mrs *t, uint32_t rkey, const struct ibv_pd *pd)
+{
+	const struct uroce_mr_key *k = slot_of(t, rkey);
+
+	if (rkey == 0 || __atomic_load_n(&k->key, __ATOMIC_RELAXED) != rkey ||
+	    (k->access & UROCE_KEY_WINDOW) == 0 || k->mw->ibv.type != IBV_MW_TYPE_2 ||
+	    !uroce_pd_same(k->mw->ibv.pd, pd))
+		return NULL;
+	return k->mw;
+}
+
 int
 uroce_mw_invalidate(struct uroce_mrs *t, uint32_t rkey, const struct ibv_pd *pd,
 		    const struct uroce_mw_owner *qp)
 {
-	const struct uroce_mr_key *k = slot_of(t, rkey);
+	struct uroce_mw *mw;
 	int rc = -EINVAL;
 
 	pthread_mutex_lock(&t->lock);
-	if (rkey != 0 && __atomic_load_n(&k->key, __ATOMIC_RELAXED) == rkey &&
-	    (k->access & UROCE_KEY_WINDOW) != 0 && k->mw->ibv.type == IBV_MW_TYPE_2 &&
-	    uroce_pd_same(k->mw->ibv.pd, pd) && (qp == NULL || k->owner == qp)) {
+	mw = invalidatable(t, rkey, pd);
+	if (mw != NULL && mw->slot->owner == qp) {
 		if (!UROCE_PLANTED(INVALIDATE))
-			unbind(k->mw);
+			unbind(mw);
 		rc = 0;
 	}
 	pthread_mutex_unlock(&t->lock);
 	return rc;
+}
+
+int
+uroce_mw_invalidate_local(struct uroce_mrs *t, uint32_t rkey, const struct ibv_pd *pd,
+			  const struct uroce_mw_owner *qp, uint64_t *grace)
+{
+	struct uroce_mw *mw;
+
+	pthread_mutex_lock(&t->lock);
+	mw = invalidatable(t, rkey, pd);
+	if (mw != NULL && !UROCE_PLANTED(INVALIDATE)) {
+		unbind(mw);
+		if (mw->slot->owner != qp)	/* the packets of that QP may be another worker's */
+			begin_grace(grace);
+	}
+	pthread_mutex_unlock(&t->lock);
+	return mw != NULL ? 0 : -EINVAL;
 }
 
 void

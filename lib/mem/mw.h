@@ -54,6 +54,9 @@ struct uroce_mw_bind {
 	uint32_t access;           /* IBV_ACCESS_REMOTE_*, _FLUSH_*, IBV_ACCESS_ZERO_BASED */
 	const struct ibv_pd *pd;   /* of the QP */
 	struct uroce_mw_owner *qp;
+	/* Out: a token for uroce_rcu_has_ended(), where the bind takes a key back that other workers may be using; else
+	 * as it was. The bind is not complete before that. NULL: not asked for. */
+	uint64_t *grace;
 };
 
 /**
@@ -64,14 +67,21 @@ struct uroce_mw_bind {
 int uroce_mw_bind(struct uroce_mrs *t, const struct uroce_mw_bind *b);
 
 /**
- * Make the rkey of a window of type 2 resolve to nothing, and the window free to be bound (R33).
- * Regions are not invalidated, nor are windows of type 1. Worker, within a poll.
- * @param qp	for an invalidation by the peer: the QP that it came to, whose window it has to be; NULL: by
- *		the owner himself, on any QP of the PD
+ * Make the rkey of a window of type 2 resolve to nothing, and the window free to be bound (R33), for the peer. Regions
+ * are not invalidated, nor are windows of type 1. Worker, within a poll; of the QP, so that nobody else is using the key.
+ * @param qp	that the request came to, whose window it has to be
  * @return	0 or -EINVAL
  */
 int uroce_mw_invalidate(struct uroce_mrs *t, uint32_t rkey, const struct ibv_pd *pd,
 			const struct uroce_mw_owner *qp);
+
+/**
+ * The same for the application, which may invalidate a window on any QP of the PD.
+ * @param qp	that the request was posted to
+ * @param grace	out: as struct uroce_mw_bind has it
+ */
+int uroce_mw_invalidate_local(struct uroce_mrs *t, uint32_t rkey, const struct ibv_pd *pd,
+			      const struct uroce_mw_owner *qp, uint64_t *grace);
 
 /** The QP goes: its windows are free to be bound. */
 void uroce_mw_owner_gone(struct uroce_mrs *t, struct uroce_mw_owner *qp);

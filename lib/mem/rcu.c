@@ -12,6 +12,7 @@
 #include <linux/membarrier.h>
 #include <sys/syscall.h>
 
+#include <rte_atomic.h>
 #include <rte_common.h>
 #include <rte_debug.h>
 #include <rte_malloc.h>
@@ -119,4 +120,29 @@ void
 uroce_rcu_watch_end(void)
 {
 	rte_rcu_qsbr_thread_offline(uroce_rcu, UROCE_RCU_WATCHER);
+}
+
+uint64_t
+uroce_rcu_begin(void)
+{
+	const uint64_t token = rte_rcu_qsbr_start(uroce_rcu);
+
+	/* pairs with the fence in rte_rcu_qsbr_thread_online(): a reader that does not see what was changed before is
+	 * seen by uroce_rcu_has_ended() */
+	rte_atomic_thread_fence(__ATOMIC_SEQ_CST);
+	return token;
+}
+
+/* Not rte_rcu_qsbr_check(), which writes what only one thread at a time may write. */
+bool
+uroce_rcu_has_ended(uint64_t token)
+{
+	for (unsigned int i = 0; i < UROCE_RCU_READERS; i++) {
+		/* pairs with the release in rte_rcu_qsbr_thread_offline() */
+		const uint64_t count = __atomic_load_n(&uroce_rcu->qsbr_cnt[i].cnt, __ATOMIC_ACQUIRE);
+
+		if (count != OFFLINE && count < token)
+			return false;
+	}
+	return true;
 }

@@ -82,4 +82,11 @@ uroce_rcu_leave_driver(unsigned int reader)
 void uroce_rcu_watch_begin(void);
 void uroce_rcu_watch_end(void);
 
+/** A grace period begins: it ends when every reader that is in a poll now has left it. Any thread, within a poll too;
+ * waits for nobody. @return a token for uroce_rcu_has_ended(), not 0 */
+uint64_t uroce_rcu_begin(void);
+
+/** Has it ended? One that began in the caller's own poll has not before the next one. Any thread, without a lock. */
+bool uroce_rcu_has_ended(uint64_t token);
+
 #endif /* UROCE_MEM_RCU_H */

@@ -70,6 +70,7 @@ uroce_engine_init(struct uroce_engine *e, struct rte_mempool *header_pool, struc
 	e->heard_ns = UINT64_MAX;
 	e->ring_rounds = UROCE_RX_DESC / UROCE_BURST;
 	TAILQ_INIT(&e->active);
+	TAILQ_INIT(&e->later);
 	uroce_wheel_init(&e->wheel, now_ns);
 	uroce_wheel_init(&e->cq_wheel, now_ns);
 	ret = uroce_early_init(&e->early, header_pool->socket_id);
@@ -106,17 +107,29 @@ uroce_qp_activate(struct uroce_engine *e, struct uroce_qp *qp)
 {
 	if (qp->listed & UROCE_QP_ACTIVE)
 		return;
-	qp->listed |= UROCE_QP_ACTIVE;
+	if (unlikely(qp->listed & UROCE_QP_LATER))
+		TAILQ_REMOVE(&e->later, qp, active_link);
+	qp->listed = (qp->listed & ~UROCE_QP_LATER) | UROCE_QP_ACTIVE;
 	TAILQ_INSERT_TAIL(&e->active, qp, active_link);
+}
+
+void
+uroce_qp_activate_later(struct uroce_engine *e, struct uroce_qp *qp)
+{
+	if (qp->listed & (UROCE_QP_ACTIVE | UROCE_QP_LATER))
+		return;
+	qp->listed |= UROCE_QP_LATER;
+	TAILQ_INSERT_TAIL(&e->later, qp, active_link);
 }
 
 static void
 deactivate(struct uroce_engine *e, struct uroce_qp *qp)
 {
-	if (!(qp->listed & UROCE_QP_ACTIVE))
-		return;
-	qp->listed &= ~UROCE_QP_ACTIVE;
-	TAILQ_REMOVE(&e->active, qp, active_link);
+	if (qp->listed & UROCE_QP_ACTIVE)
+		TAILQ_REMOVE(&e->active, qp, active_link);
+	else if (unlikely(qp->listed & UROCE_QP_LATER))
+		TAILQ_REMOVE(&e->later, qp, active_link);
+	qp->listed &= ~(UROCE_QP_ACTIVE | UROCE_QP_LATER);
 }
 
 /* R6: equal but for the membership bit, and not both limited members. Ours is full. */
@@ -336,6 +349,16 @@ send_cnps(struct uroce_engine *e, struct rte_mbuf **frames, unsigned int n)
 	return sent;
 }
 
+/* The QPs that were to have their turn in this call. */
+static void
+activate_those_of_later(struct uroce_engine *e)
+{
+	struct uroce_qp *qp;
+
+	while ((qp = TAILQ_FIRST(&e->later)) != NULL)
+		uroce_qp_activate(e, qp);
+}
+
 /* What few engines have. @return how many frames */
 static unsigned int
 send_rare(struct uroce_engine *e, struct rte_mbuf **frames, unsigned int n)
@@ -346,6 +369,7 @@ send_rare(struct uroce_engine *e, struct rte_mbuf **frames, unsigned int n)
 		uroce_pacer_expire(e);
 	uroce_early_expire(e);
 	uroce_awaited_expire(e);
+	activate_those_of_later(e);
 	return send_cnps(e, frames, n);
 }
 
@@ -371,7 +395,7 @@ uroce_engine_send(struct uroce_engine *e, struct rte_mbuf **frames, unsigned int
 	uroce_wheel_expire(&e->wheel, uroce_engine_heard_by(e), timer_fired, e);
 	take_doorbells(e);
 	if (unlikely((e->cq_timers | e->rated | e->cnp_count | e->awaited_count) != 0 ||
-		     !TAILQ_EMPTY(&e->early.holders)))
+		     !TAILQ_EMPTY(&e->early.holders) || !TAILQ_EMPTY(&e->later)))
 		sent = send_rare(e, frames, n);
 	if (e->acks_lead && uroce_engine_has_due(e))
 		sent += uroce_engine_send_due(e, frames + sent, n - sent);
@@ -409,7 +433,7 @@ uroce_engine_deadline(const struct uroce_engine *e)
 {
 	uint64_t next_ns;
 
-	if (!TAILQ_EMPTY(&e->active) || e->held_head != e->held_tail || (e->cnp_count | e->awaited_count) != 0 ||
+	if (!TAILQ_EMPTY(&e->active) || !TAILQ_EMPTY(&e->later) || e->held_head != e->held_tail || (e->cnp_count | e->awaited_count) != 0 ||
 	    uroce_engine_is_rung(e))
 		return e->now_ns;
 	next_ns = uroce_wheel_next(&e->wheel);

@@ -81,7 +81,8 @@ struct uroce_engine {
 	uint32_t cq_timers;		/* how many are in it */
 	uint32_t rated;			/* QPs that have a rate */
 	uint32_t cnp_count;
-	TAILQ_HEAD(, uroce_qp) active;	/* QPs with something to send, each once */
+	TAILQ_HEAD(uroce_qp_list, uroce_qp) active;	/* QPs with something to send, each once */
+	struct uroce_qp_list later;	/* QPs that get a turn in the next call of uroce_engine_send(), by active_link */
 	/* the ring below: up to held_due they have waited for a round */
 	uint32_t held_head;
 	uint32_t held_due;

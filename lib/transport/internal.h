@@ -99,6 +99,8 @@ int uroce_slice_write(const struct uroce_qp *qp, const struct uroce_slice *slice
 
 /* engine.c */
 void uroce_qp_activate(struct uroce_engine *e, struct uroce_qp *qp);
+/** Its turn is not in this call of uroce_engine_send(), unless there is another reason, but in the next. */
+void uroce_qp_activate_later(struct uroce_engine *e, struct uroce_qp *qp);
 /** One turn, whatever its rate. @return how many frames it made */
 unsigned int uroce_qp_turn(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf **frames,
 			   unsigned int room);
@@ -199,8 +201,10 @@ unsigned int uroce_run_response(struct uroce_engine *e, const struct uroce_qp *q
 				struct rte_mbuf **frames, unsigned int room);
 
 /* local.c */
-/** Do what the WQE says. @return its status; unless that is success, nothing has changed */
-enum ibv_wc_status uroce_local_execute(struct uroce_qp *qp, const struct uroce_sqe *sqe);
+/** Do what the WQE, the next one, says. @param status	unless that is success, nothing has changed
+ * @return false: it is not complete yet, and the QP has another turn in the next round */
+bool uroce_local_execute(struct uroce_engine *e, struct uroce_qp *qp, struct uroce_sqe *sqe,
+			 enum ibv_wc_status *status);
 
 /* response.c: both return how many frames they made. */
 unsigned int uroce_response_send(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf **frames,

@@ -2,23 +2,41 @@
  * Copyright 2026 The uroce authors
  *
  * Work requests that never leave for the peer: a window is bound or invalidated when its turn comes. They take no
- * PSN. RC and UC requesters call, on the QP's worker.
+ * PSN. One that takes back a key which other workers may be using waits until they have ended the polls that they were
+ * in, and what is behind it waits with it: by then nobody places by that key. RC and UC requesters call, on the QP's
+ * worker.
  */
 
 #include "mem/mw.h"
+#include "mem/rcu.h"
 #include "transport/internal.h"
 
 /* IBV_WC_MW_BIND_ERR is what IBA calls a memory management operation error: for all of them. */
-enum ibv_wc_status
-uroce_local_execute(struct uroce_qp *qp, const struct uroce_sqe *sqe)
+static enum ibv_wc_status
+execute(struct uroce_qp *qp, struct uroce_sqe *sqe)
 {
 	struct uroce_mrs *t = &qp->dev->mrs;
 	const struct uroce_mw_bind bind = {
 		.mw = sqe->bind.mw, .rkey = sqe->rkey, .lkey = sqe->bind_lkey, .addr = sqe->bind.addr,
 		.length = sqe->bind.length, .access = sqe->bind_access, .pd = qp->ibv.pd, .qp = &qp->windows,
+		.grace = &sqe->grace,
 	};
-	int ret = sqe->opcode == IBV_WR_BIND_MW ? uroce_mw_bind(t, &bind)
-						: uroce_mw_invalidate(t, sqe->rkey, qp->ibv.pd, NULL);
+	int ret = sqe->opcode == IBV_WR_BIND_MW
+		? uroce_mw_bind(t, &bind)
+		: uroce_mw_invalidate_local(t, sqe->rkey, qp->ibv.pd, &qp->windows, &sqe->grace);
 
 	return ret == 0 ? IBV_WC_SUCCESS : IBV_WC_MW_BIND_ERR;
+}
+
+bool
+uroce_local_execute(struct uroce_engine *e, struct uroce_qp *qp, struct uroce_sqe *sqe, enum ibv_wc_status *status)
+{
+	*status = IBV_WC_SUCCESS;
+	if (sqe->grace == 0)
+		*status = execute(qp, sqe);
+	if (sqe->grace != 0 && !uroce_rcu_has_ended(sqe->grace)) {
+		uroce_qp_activate_later(e, qp);
+		return false;
+	}
+	return true;
 }

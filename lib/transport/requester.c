@@ -401,7 +401,8 @@ local_wqe(struct uroce_engine *e, struct uroce_qp *qp, struct uroce_sqe *sqe)
 	}
 	if ((sqe->flags & IBV_SEND_FENCE) && req->rd_atomics > 0)
 		return false;
-	status = uroce_local_execute(qp, sqe);
+	if (!uroce_local_execute(e, qp, sqe, &status))
+		return false;
 	if (status != IBV_WC_SUCCESS) {
 		fail_wqe(e, qp, sqe, status);
 		return false;

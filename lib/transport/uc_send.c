@@ -35,12 +35,14 @@ advance(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_sqe *sqe
 	uroce_qp_drained(qp);
 }
 
-/* False: it has failed. */
+/* False: it has to wait, or has failed. */
 static bool
-local_wqe(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_sqe *sqe)
+local_wqe(struct uroce_engine *e, struct uroce_qp *qp, struct uroce_sqe *sqe)
 {
-	enum ibv_wc_status status = uroce_local_execute(qp, sqe);
+	enum ibv_wc_status status;
 
+	if (!uroce_local_execute(e, qp, sqe, &status))
+		return false;
 	if (status != IBV_WC_SUCCESS) {
 		uroce_qp_fail_sends(e, qp, status);
 		return false;

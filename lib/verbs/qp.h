@@ -53,8 +53,13 @@ struct uroce_sqe {
 	uint8_t num_sge;		/* 0 with IBV_SEND_INLINE */
 	uint8_t posted_status;		/* enum ibv_wc_status: found wrong when posted, completes so */
 	/* worker */
-	uint32_t first_psn;
-	uint32_t psn_count;		/* PSNs it takes: packets, or response packets of a READ */
+	union {
+		struct {
+			uint32_t first_psn;
+			uint32_t psn_count;	/* PSNs it takes: packets, or response packets of a READ */
+		};
+		uint64_t grace;		/* BIND_MW, LOCAL_INV not begun: it took a key back, and waits (mem/rcu.h); or 0 */
+	};
 	/* poster */
 	uint32_t bind_access;		/* BIND_MW: enum ibv_access_flags, and of which region */
 	union {
@@ -244,6 +249,7 @@ struct uroce_responder {
 /* Where the QP stands with its engine. */
 enum uroce_qp_listed {
 	UROCE_QP_ACTIVE = 1,		/* in the active list */
+	UROCE_QP_LATER = 8,		/* in that of the next round */
 	UROCE_QP_RATED = 2,		/* it has a rate */
 	UROCE_QP_HELD = 4,		/* its ACK is in the ring of those that are owed, or awaits an answer */
 };

@@ -19,6 +19,7 @@
 #include "uroce_verbs.h"
 #include "mem/mw.h"
 #include "mem/pd.h"
+#include "mem/rcu.h"
 #include "eal.h"
 
 #define LW IBV_ACCESS_LOCAL_WRITE
@@ -349,18 +350,19 @@ r33_invalidation(void **state)
 {
 	struct uroce_mw *one = window(IBV_MW_TYPE_1), *two = window(IBV_MW_TYPE_2);
 	struct uroce_mw_bind b = good(one);
+	uint64_t grace = 0;
 
 	(void)state;
 	assert_int_equal(uroce_mw_bind(&t, &b), 0);
 	/* of type 1; a region, with windows and without; nothing at all */
-	assert_int_equal(uroce_mw_invalidate(&t, b.rkey, &pd.ibv, NULL), -EINVAL);
-	assert_int_equal(uroce_mw_invalidate(&t, mr->ibv.rkey, &pd.ibv, NULL), -EINVAL);
+	assert_int_equal(uroce_mw_invalidate_local(&t, b.rkey, &pd.ibv, &qp, &grace), -EINVAL);
+	assert_int_equal(uroce_mw_invalidate_local(&t, mr->ibv.rkey, &pd.ibv, &qp, &grace), -EINVAL);
 	assert_non_null(look(b.rkey, &qp, b.addr, 1, RR));
 	uroce_mw_destroy(one);
-	assert_int_equal(uroce_mw_invalidate(&t, mr->ibv.rkey, &pd.ibv, NULL), -EINVAL);
+	assert_int_equal(uroce_mw_invalidate_local(&t, mr->ibv.rkey, &pd.ibv, &qp, &grace), -EINVAL);
 	assert_non_null(uroce_mr_lookup(&t, mr->ibv.rkey, &pd.ibv, (uintptr_t)memory, 1, RR));
-	assert_int_equal(uroce_mw_invalidate(&t, 0, &pd.ibv, NULL), -EINVAL);
-	assert_int_equal(uroce_mw_invalidate(&t, two->key, &pd.ibv, NULL), -EINVAL);
+	assert_int_equal(uroce_mw_invalidate_local(&t, 0, &pd.ibv, &qp, &grace), -EINVAL);
+	assert_int_equal(uroce_mw_invalidate_local(&t, two->key, &pd.ibv, &qp, &grace), -EINVAL);
 
 	b = good(two);
 	assert_int_equal(uroce_mw_bind(&t, &b), 0);
@@ -376,7 +378,10 @@ r33_invalidation(void **state)
 	assert_int_equal(uroce_mw_bind(&t, &b), 0);
 	assert_null(look(b.rkey, &qp, b.addr, 1, RR));
 	assert_non_null(look(b.rkey, &other_qp, b.addr, 1, RR));
-	assert_int_equal(uroce_mw_invalidate(&t, b.rkey, &pd.ibv, NULL), 0);
+	assert_int_equal(grace, 0);
+	assert_int_equal(uroce_mw_invalidate_local(&t, b.rkey, &pd.ibv, &qp, &grace), 0);
+	assert_int_not_equal(grace, 0);
+	assert_true(uroce_rcu_has_ended(grace));
 	uroce_mw_destroy(two);
 }
 

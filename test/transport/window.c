@@ -16,6 +16,7 @@
 
 #include "peer.h"
 #include "uroce_config.h"
+#include "mem/rcu.h"
 #include "verbs/qp.h"
 #include "wire/headers.h"
 
@@ -324,6 +325,235 @@ type_1_by_its_own_call(void **state)
 	peer_stop(&p);
 }
 
+/* Another worker begins a poll, in which it may look keys up and place by them, and ends it. */
+#define OTHER_WORKER 5
+
+static void
+other_worker_begins(void)
+{
+	assert_int_equal(rte_rcu_qsbr_thread_register(uroce_rcu, OTHER_WORKER), 0);
+	rte_rcu_qsbr_thread_online(uroce_rcu, OTHER_WORKER);
+}
+
+static void
+other_worker_ends(void)
+{
+	rte_rcu_qsbr_thread_offline(uroce_rcu, OTHER_WORKER);
+	assert_int_equal(rte_rcu_qsbr_thread_unregister(uroce_rcu, OTHER_WORKER), 0);
+}
+
+/* A QP on the same CQs and memory. */
+static struct ibv_qp *
+second_qp(const struct peer *p, const struct peer_conf *conf)
+{
+	struct ibv_qp_init_attr init = {
+		.send_cq = p->send_cq, .recv_cq = p->recv_cq, .qp_type = conf->type != 0 ? conf->type : IBV_QPT_RC,
+		.cap = { .max_send_wr = 16, .max_recv_wr = 16, .max_send_sge = 1, .max_recv_sge = 1 },
+	};
+	struct ibv_qp *qp = uroce_create_qp(p->pd, &init);
+
+	assert_non_null(qp);
+	peer_connect(qp, conf);
+	return qp;
+}
+
+/* Of two QPs, RC and UC: the window is bound to the first, and the second is the one to post to. */
+struct two {
+	struct peer p;
+	struct ibv_qp *first;
+	struct ibv_qp *second;
+	struct ibv_mw *mw;
+};
+
+static void
+two_start(struct two *t, enum ibv_qp_type type)
+{
+	const struct peer_conf conf = { .type = type };
+
+	peer_start(&t->p, &conf);
+	t->mw = bound_window(&t->p, 0, 64);
+	t->first = t->p.qp;
+	t->second = t->p.qp = second_qp(&t->p, &conf);
+}
+
+static void
+two_stop(struct two *t)
+{
+	if (t->second != NULL)
+		assert_int_equal(uroce_destroy_qp(t->second), 0);
+	assert_int_equal(uroce_dealloc_mw(t->mw), 0);
+	t->p.qp = t->first;
+	peer_stop(&t->p);
+}
+
+/* The key is good for nothing, but its request is not complete: its worker goes on polling. */
+static void
+expect_to_wait(struct peer *p, const struct ibv_mw *mw, uint32_t rkey, struct ibv_qp *bound_to)
+{
+	for (int i = 0; i < 3; i++) {
+		peer_expect_nothing(p);
+		assert_null(uroce_key_lookup_whole(&p->dev.mrs, rkey, mw->pd, &uroce_qp_of(bound_to)->windows,
+						   IBV_ACCESS_REMOTE_READ));
+		peer_expect_no_wc(p->send_cq);
+		assert_int_equal(uroce_engine_deadline(&p->engine), p->now_ns);
+	}
+}
+
+/* The worker of the QP that a window is bound to may be placing by its key: an invalidation that comes from another QP
+ * is complete when that worker's poll has ended, and what is behind it begins then. */
+static void
+an_invalidation_waits_for_other_workers(void **state)
+{
+	static const enum ibv_qp_type types[] = { IBV_QPT_RC, IBV_QPT_UC };
+
+	(void)state;
+	for (size_t i = 0; i < RTE_DIM(types); i++) {
+		struct two t;
+
+		two_start(&t, types[i]);
+		other_worker_begins();
+		post_inv(&t.p, t.mw->rkey, 1, 0);
+		peer_post(&t.p, IBV_WR_RDMA_WRITE, 0, 8, 2, 0);
+		expect_to_wait(&t.p, t.mw, t.mw->rkey, t.first);
+		other_worker_ends();
+		peer_expect(&t.p, types[i] == IBV_QPT_RC ? UROCE_RC_WRITE_ONLY : UROCE_UC_SEND_FIRST + UROCE_RC_WRITE_ONLY,
+			    PEER_SQ_PSN);
+		assert_int_equal(peer_expect_wc(t.p.send_cq, IBV_WC_SUCCESS, 1).opcode, IBV_WC_LOCAL_INV);
+		if (types[i] == IBV_QPT_UC)
+			peer_expect_wc(t.p.send_cq, IBV_WC_SUCCESS, 2);
+		peer_expect_no_wc(t.p.send_cq);
+		two_stop(&t);
+	}
+}
+
+/* Polls that begin after it do not hold it up: they cannot find the key. */
+static void
+an_invalidation_waits_for_no_later_poll(void **state)
+{
+	struct two t;
+
+	(void)state;
+	two_start(&t, IBV_QPT_RC);
+	other_worker_begins();
+	post_inv(&t.p, t.mw->rkey, 1, 0);
+	expect_to_wait(&t.p, t.mw, t.mw->rkey, t.first);
+	rte_rcu_qsbr_thread_offline(uroce_rcu, OTHER_WORKER);
+	rte_rcu_qsbr_thread_online(uroce_rcu, OTHER_WORKER);
+	peer_expect_nothing(&t.p);
+	peer_expect_wc(t.p.send_cq, IBV_WC_SUCCESS, 1);
+	other_worker_ends();
+	two_stop(&t);
+}
+
+/* The QP's own packets are this worker's: nobody else places by a key that is bound to it. */
+static void
+an_invalidation_on_its_own_qp_waits_for_nobody(void **state)
+{
+	struct peer p;
+
+	(void)state;
+	peer_start(&p, NULL);
+	struct ibv_mw *mw = bound_window(&p, 0, 64);
+	other_worker_begins();
+	post_inv(&p, mw->rkey, 1, 0);
+	peer_expect_nothing(&p);
+	peer_expect_wc(p.send_cq, IBV_WC_SUCCESS, 1);
+	other_worker_ends();
+	assert_int_equal(uroce_dealloc_mw(mw), 0);
+	peer_stop(&p);
+}
+
+/* Any QP of the domain uses a window of type 1: to bind it again, or to nothing, takes a key back. */
+static void
+binding_type_1_again_waits_for_other_workers(void **state)
+{
+	struct peer p;
+
+	(void)state;
+	peer_start(&p, NULL);
+	struct ibv_mw *mw = uroce_alloc_mw(p.pd, IBV_MW_TYPE_1);
+	struct ibv_mw_bind bind = { .send_flags = IBV_SEND_SIGNALED,
+				    .bind_info = { .mr = p.mr, .addr = (uintptr_t)p.buffer, .length = 64,
+						   .mw_access_flags = RIGHTS } };
+	other_worker_begins();
+	assert_int_equal(uroce_bind_mw(p.qp, mw, &bind), 0);
+	peer_expect_nothing(&p);
+	peer_expect_wc(p.send_cq, IBV_WC_SUCCESS, 0);
+	for (uint64_t i = 1; i <= 2; i++) {
+		const uint32_t rkey = mw->rkey;
+
+		bind.wr_id = i;
+		if (i == 2)
+			bind.bind_info = (struct ibv_mw_bind_info){ .mr = NULL };
+		assert_int_equal(uroce_bind_mw(p.qp, mw, &bind), 0);
+		expect_to_wait(&p, mw, rkey, p.qp);
+		other_worker_ends();
+		peer_expect_nothing(&p);
+		peer_expect_wc(p.send_cq, IBV_WC_SUCCESS, i);
+		other_worker_begins();
+	}
+	/* bound to nothing: there is no key to be taken back */
+	assert_int_equal(uroce_bind_mw(p.qp, mw, &bind), 0);
+	peer_expect_nothing(&p);
+	peer_expect_wc(p.send_cq, IBV_WC_SUCCESS, 2);
+	other_worker_ends();
+	assert_int_equal(uroce_dealloc_mw(mw), 0);
+	peer_stop(&p);
+}
+
+/* A QP that ends while its invalidation waits. */
+static void
+a_qp_ends_with_an_invalidation(void **state)
+{
+	static const enum ibv_qp_type types[] = { IBV_QPT_RC, IBV_QPT_UC };
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
+
+	(void)state;
+	for (size_t i = 0; i < RTE_DIM(types); i++) {
+		const struct peer_conf conf = { .type = types[i] };
+		struct two t;
+
+		two_start(&t, types[i]);
+		other_worker_begins();
+		post_inv(&t.p, t.mw->rkey, 1, 0);
+		expect_to_wait(&t.p, t.mw, t.mw->rkey, t.first);
+		assert_int_equal(uroce_modify_qp(t.second, &attr, IBV_QP_STATE), 0);
+		peer_expect_wc(t.p.send_cq, IBV_WC_WR_FLUSH_ERR, 1);
+		attr.qp_state = IBV_QPS_RESET;
+		assert_int_equal(uroce_modify_qp(t.second, &attr, IBV_QP_STATE), 0);
+		peer_expect_nothing(&t.p);
+		/* in its next life it begins anew: there is no such key */
+		peer_connect(t.second, &conf);
+		post_inv(&t.p, t.mw->rkey, 2, 0);
+		peer_expect_nothing(&t.p);
+		peer_expect_wc(t.p.send_cq, IBV_WC_MW_BIND_ERR, 2);
+		other_worker_ends();
+		two_stop(&t);
+		attr.qp_state = IBV_QPS_ERR;
+	}
+}
+
+static void
+a_qp_is_destroyed_with_an_invalidation(void **state)
+{
+	struct two t;
+
+	(void)state;
+	two_start(&t, IBV_QPT_RC);
+	other_worker_begins();
+	post_inv(&t.p, t.mw->rkey, 1, 0);
+	expect_to_wait(&t.p, t.mw, t.mw->rkey, t.first);
+	uroce_engine_qp_detach(uroce_qp_of(t.second));
+	peer_expect_nothing(&t.p);
+	other_worker_ends();
+	assert_int_equal(uroce_destroy_qp(t.second), 0);
+	t.second = NULL;
+	t.p.qp = t.first;
+	peer_expect_nothing(&t.p);
+	assert_int_equal(uroce_engine_deadline(&t.p.engine), UINT64_MAX);
+	two_stop(&t);
+}
+
 /* Whatever credits it gives. */
 static void
 expect_acked(struct peer *p, uint32_t psn, uint32_t msn)
@@ -448,6 +678,12 @@ main(void)
 		cmocka_unit_test(a_bind_that_is_refused),
 		cmocka_unit_test(r33_invalidating_a_region_is_refused),
 		cmocka_unit_test(type_1_by_its_own_call),
+		cmocka_unit_test(an_invalidation_waits_for_other_workers),
+		cmocka_unit_test(an_invalidation_waits_for_no_later_poll),
+		cmocka_unit_test(an_invalidation_on_its_own_qp_waits_for_nobody),
+		cmocka_unit_test(binding_type_1_again_waits_for_other_workers),
+		cmocka_unit_test(a_qp_ends_with_an_invalidation),
+		cmocka_unit_test(a_qp_is_destroyed_with_an_invalidation),
 		cmocka_unit_test(r33_send_with_invalidate_is_executed),
 		cmocka_unit_test(r33_send_with_a_wrong_rkey),
 		cmocka_unit_test(send_with_invalidate_is_sent),
