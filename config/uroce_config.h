@@ -221,6 +221,8 @@
 
 /* libibverbs.so.1, which is told its ports by UROCE_EAL_ARGS and their addresses by UROCE_ADDR */
 #define UROCE_VERBS_EAL_ARGS 65		/* words, with those that are ours */
+#define UROCE_VERBS_THREAD_NAME "uroce-progress"	/* of the thread that drives ports: fewer than 16 bytes */
+#define UROCE_VERBS_FILES 32		/* descriptors of a device, and of a program with a few channels */
 #define UROCE_VERBS_PATH_BYTES 512	/* of a file below /sys */
 #define UROCE_VERBS_BUSY_US 100		/* by default: who waits for frames polls so long before he sleeps, */
 #define UROCE_VERBS_MAX_BUSY_US 1000000

@@ -13,6 +13,7 @@
 
 #include "abi.h"
 #include "cdev.h"
+#include "complain.h"
 #include "host.h"
 #include "uroce.h"
 
@@ -77,14 +78,30 @@ ibv_get_device_guid(struct ibv_device *device)
 	return context != NULL && uroce_query_device(context, &attr) == 0 ? attr.node_guid : 0;
 }
 
+/* ibv_create_qp_ex(3) is inline, and finds this by the ops. */
+static struct ibv_qp *
+create_qp_ex(struct ibv_context *context, struct ibv_qp_init_attr_ex *attr)
+{
+	struct ibv_qp *qp = uroce_create_qp_ex(context, attr);
+
+	if (qp == NULL && errno == EOPNOTSUPP)
+		uroce_complain_qp_type(attr->qp_type);
+	return qp;
+}
+
 struct ibv_context *
 ibv_open_device(struct ibv_device *device)
 {
+	struct ibv_context *context;
+
 	if (context_of(device) == NULL) {
 		errno = ENODEV;
 		return NULL;
 	}
-	return uroce_open_device(device);
+	context = uroce_open_device(device);
+	if (context != NULL)
+		verbs_get_ctx(context)->create_qp_ex = create_qp_ex;
+	return context;
 }
 
 int

@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <rte_eal.h>
 #include <rte_errno.h>
@@ -25,6 +26,8 @@
 #include <rte_lcore.h>
 #include <rte_log.h>
 
+#include "complain.h"
+#include "holder.h"
 #include "host.h"
 #include "peer.h"
 #include "port_state.h"
@@ -49,6 +52,7 @@ static enum state state;
 static struct ibv_context *contexts[UROCE_MAX_DEVICES];
 static unsigned int count;
 static cpu_set_t cpus;	/* where the process may run; constant since the library was loaded */
+static pid_t owner;	/* the process that has started them, of which this one may be a fork */
 
 /* What the thread tells who waits for it. */
 struct start {
@@ -72,18 +76,6 @@ run_anywhere(void)
 		pthread_setaffinity_np(pthread_self(), sizeof(cpus), &cpus);
 }
 
-__attribute__((format(printf, 1, 2))) static void
-complain(const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	fputs("uroce: ", stderr);
-	vfprintf(stderr, format, args);
-	fputc('\n', stderr);
-	va_end(args);
-}
-
 /* net_memif complains that it cannot talk to processes of its own, which there are none of. Later it may complain,
  * unless the user has said something else. */
 static void
@@ -93,6 +85,41 @@ restore_memif_log(void)
 
 	if (type >= 0 && rte_log_get_level((uint32_t)type) == RTE_LOG_CRIT)
 		rte_log_set_level((uint32_t)type, RTE_LOG_NOTICE);
+}
+
+#define ALREADY \
+	"has this port already, and a port serves one process: let one of the two use RDMA, or start this one by " \
+	"uroce-run with a port of its own, as --peer NAME"
+
+/* Of net_memif the other end takes one process only; other drivers share their frames between both. */
+static bool
+parent_has_port(const char *args)
+{
+	const pid_t pid = uroce_holder_ancestor(args);
+	char name[UROCE_VERBS_PATH_BYTES];
+
+	if (pid == 0)
+		return false;
+	uroce_holder_name(pid, name, sizeof(name));
+	uroce_complain("process %d (%s), which has started this one, " ALREADY, (int)pid, name);
+	return strstr(args, "net_memif") != NULL;
+}
+
+/* A net_memif of UROCE_EAL_ARGS whose socket another process listens at. */
+static bool
+is_taken(const char *word)
+{
+	const pid_t pid = uroce_stale_remove(word);
+	char name[UROCE_VERBS_PATH_BYTES];
+
+	if (pid < 0)
+		return false;
+	uroce_holder_name(pid, name, sizeof(name));
+	if (pid == 0)
+		uroce_complain("%s: another process " ALREADY, word);
+	else
+		uroce_complain("%s: process %d (%s) " ALREADY, word, (int)pid, name);
+	return true;
 }
 
 /* Does the user say which lcores EAL has? */
@@ -140,11 +167,13 @@ start_eal(void)
 	int argc = OUR_ARGS - 1, ret;
 
 	if (given == NULL || given[strspn(given, BLANKS)] == '\0') {
-		complain("there is no port: start the program by uroce-run, or say in UROCE_EAL_ARGS which");
+		uroce_complain("there is no port: start the program by uroce-run, or say in UROCE_EAL_ARGS which");
 		return false;
 	}
+	if (parent_has_port(given))
+		return false;
 	if (!uroce_peer_wait(getenv("UROCE_PEER"), UROCE_VERBS_PEER_WAIT_MS)) {
-		complain("the other process of the pair has no port: does it use RDMA?");
+		uroce_complain("the other process of the pair has no port: does it use RDMA?");
 		return false;
 	}
 	text = strdup(given);	/* EAL keeps it */
@@ -152,11 +181,14 @@ start_eal(void)
 		return false;
 	for (char *word = strtok_r(text, BLANKS, &next); word != NULL; word = strtok_r(NULL, BLANKS, &next)) {
 		if (argc == UROCE_VERBS_EAL_ARGS - 2) {
-			complain("UROCE_EAL_ARGS has more than %d words", UROCE_VERBS_EAL_ARGS - OUR_ARGS - 1);
+			uroce_complain("UROCE_EAL_ARGS has more than %d words", UROCE_VERBS_EAL_ARGS - OUR_ARGS - 1);
 			free(text);
 			return false;
 		}
-		uroce_stale_remove(word);
+		if (is_taken(word)) {
+			free(text);
+			return false;
+		}
 		has_lcores = has_lcores || is_of_lcores(word);
 		argv[argc++] = word;
 	}
@@ -166,9 +198,9 @@ start_eal(void)
 	ret = rte_eal_init(argc, argv);
 	restore_memif_log();
 	if (ret < 0)
-		complain("EAL does not start with UROCE_EAL_ARGS=\"%s\": %s: each --vdev (uroce-run's --port) begins "
-			 "with the name of a driver of DPDK's, net_tap, net_ring, ..., and has what that knows behind it",
-			 given, rte_strerror(rte_errno));
+		uroce_complain("EAL does not start with UROCE_EAL_ARGS=\"%s\": %s: each --vdev (uroce-run's --port) begins "
+			       "with the name of a driver of DPDK's, net_tap, net_ring, ..., and has what that knows behind it",
+			       given, rte_strerror(rte_errno));
 	return ret >= 0;
 }
 
@@ -185,8 +217,8 @@ add_addresses(struct ibv_context *context, const char *from, size_t bytes)
 
 		ok = error == 0;
 		if (!ok)
-			complain("UROCE_ADDR: %s: %s", cidr, error == EINVAL ?
-				 "give an address with its prefix length, as 10.0.0.1/24" : strerror(error));
+			uroce_complain("UROCE_ADDR: %s: %s", cidr, error == EINVAL ?
+				       "give an address with its prefix length, as 10.0.0.1/24" : strerror(error));
 	}
 	free(text);
 	return ok;
@@ -221,7 +253,7 @@ open_ports(struct uroce_worker *worker)
 			break;
 		contexts[count] = uroce_open_port(port_id, &conf, &worker, 1);
 		if (contexts[count] == NULL) {
-			complain("port %u: %s", port_id, strerror(errno));
+			uroce_complain("port %u: %s", port_id, strerror(errno));
 			return false;
 		}
 		port_ids[count] = port_id;
@@ -237,7 +269,7 @@ open_ports(struct uroce_worker *worker)
 		uroce_rejoin_watch(contexts[i], port_ids[i]);
 	}
 	if (count == 0)
-		complain("EAL has found no port: see UROCE_EAL_ARGS");
+		uroce_complain("EAL has found no port: see UROCE_EAL_ARGS");
 	return count > 0;
 }
 
@@ -255,7 +287,7 @@ busy_time(uint64_t *ns)
 	if (given != NULL && given[0] != '\0') {
 		us = strtoul(given, &end, 10);
 		if (strspn(given, "0123456789") == 0 || *end != '\0' || us > UROCE_VERBS_MAX_BUSY_US) {
-			complain("UROCE_BUSY_US=%s: give microseconds, up to %d", given, UROCE_VERBS_MAX_BUSY_US);
+			uroce_complain("UROCE_BUSY_US=%s: give microseconds, up to %d", given, UROCE_VERBS_MAX_BUSY_US);
 			return false;
 		}
 	}
@@ -273,6 +305,7 @@ run(void *arg)
 	if (__lsan_disable != NULL)	/* it does not see what DPDK's memory leads to, and would report that as lost */
 		__lsan_disable();
 	run_anywhere();
+	uroce_complain_descriptors(UROCE_VERBS_FILES);
 	if (busy_time(&busy_ns) && start_eal())
 		worker = uroce_create_worker(-1);
 	run_anywhere();
@@ -311,10 +344,10 @@ start_thread(void)
 	error = pthread_create(&thread, NULL, run, &start);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (error != 0) {
-		complain("cannot start a thread: %s", strerror(error));
+		uroce_complain("cannot start a thread: %s", strerror(error));
 		return false;
 	}
-	pthread_setname_np(thread, "uroce-progress");
+	pthread_setname_np(thread, UROCE_VERBS_THREAD_NAME);
 	pthread_detach(thread);
 	while (sem_wait(&start.done) != 0)
 		;
@@ -334,12 +367,14 @@ uroce_host_devices(struct ibv_context *const **devices)
 	if (!registered)
 		registered = pthread_atfork(uroce_ucma_fork, uroce_ucma_fork_over, forked) == 0;
 	if (state == IDLE) {
+		owner = getpid();
 		state = start_thread() ? STARTED : FAILED;
 		if (state == FAILED)
 			count = 0;
 	}
 	if (state == INHERITED)
-		complain("the process has forked: its devices are its parent's");
+		uroce_complain("this process is a fork of process %d, which has the devices: ask for them after the fork, "
+			       "or in one of the two alone", (int)owner);
 	pthread_mutex_unlock(&lock);
 	pthread_setcancelstate(cancel, &cancel);
 	*devices = contexts;

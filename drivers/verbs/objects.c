@@ -13,6 +13,7 @@
 #include <rte_common.h>
 
 #include "abi.h"
+#include "complain.h"
 #include "progress.h"
 #include "uroce.h"
 #include "uroce_config.h"
@@ -51,7 +52,6 @@ CALL(int, modify_srq, (struct ibv_srq *srq, struct ibv_srq_attr *attr, int mask)
 CALL(int, query_srq, (struct ibv_srq *srq, struct ibv_srq_attr *attr), (srq, attr))
 CALL(int, destroy_srq, (struct ibv_srq *srq), (srq))
 
-CALL(struct ibv_qp *, create_qp, (struct ibv_pd *pd, struct ibv_qp_init_attr *attr), (pd, attr))
 CALL(struct ibv_qp_ex *, qp_to_qp_ex, (struct ibv_qp *qp), (qp))
 CALL(int, query_qp, (struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask, struct ibv_qp_init_attr *init),
      (qp, attr, mask, init))
@@ -65,6 +65,16 @@ CALL(int, init_ah_from_wc,
 CALL(int, destroy_ah, (struct ibv_ah *ah), (ah))
 CALL(int, attach_mcast, (struct ibv_qp *qp, const union ibv_gid *gid, uint16_t lid), (qp, gid, lid))
 CALL(int, detach_mcast, (struct ibv_qp *qp, const union ibv_gid *gid, uint16_t lid), (qp, gid, lid))
+
+struct ibv_qp *
+ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
+{
+	struct ibv_qp *qp = uroce_create_qp(pd, attr);
+
+	if (qp == NULL && errno == EOPNOTSUPP)
+		uroce_complain_qp_type(attr->qp_type);
+	return qp;
+}
 
 /* As with the kernel, who has given it an address vector can send as much as the queue holds: the MAC address is known.
  * The kernel refuses a vector that leads nowhere; here the peer may yet come. */

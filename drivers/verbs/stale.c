@@ -41,19 +41,33 @@ server_of(const char *arg, struct sockaddr_un *address)
 	return true;
 }
 
-void
+/* Of another name space its ID is 0. */
+static pid_t
+listener(int fd)
+{
+	struct ucred peer = { .pid = 0 };
+	socklen_t bytes = sizeof(peer);
+
+	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) == 0 ? peer.pid : 0;
+}
+
+pid_t
 uroce_stale_remove(const char *arg)
 {
 	struct sockaddr_un address;
+	pid_t pid = -1;
 	struct stat st;
 	int fd;
 
 	if (!server_of(arg, &address) || lstat(address.sun_path, &st) != 0 || !S_ISSOCK(st.st_mode))
-		return;
+		return -1;
 	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)
-		return;
-	if (connect(fd, (const struct sockaddr *)&address, sizeof(address)) != 0 && errno == ECONNREFUSED)
+		return -1;
+	if (connect(fd, (const struct sockaddr *)&address, sizeof(address)) == 0)
+		pid = listener(fd);
+	else if (errno == ECONNREFUSED)
 		unlink(address.sun_path);
 	close(fd);
+	return pid;
 }

@@ -97,6 +97,21 @@ test_in_use(void **state)
 }
 
 static void
+test_who_listens(void **state)
+{
+	char arg[256];
+	int fd;
+
+	snprintf(arg, sizeof(arg), "--vdev=net_memif0,role=server,id=0,socket=%s,socket-abstract=no", path);
+	assert_int_equal(uroce_stale_remove(arg), -1);	/* nobody: there is no socket */
+	fd = listen_there(SOCK_SEQPACKET);
+	assert_int_equal(uroce_stale_remove(arg), getpid());
+	close(fd);
+	assert_int_equal(uroce_stale_remove(arg), -1);	/* nobody any more */
+	assert_int_not_equal(access(path, F_OK), 0);
+}
+
+static void
 test_a_file(void **state)
 {
 	close(open(path, O_CREAT | O_WRONLY, 0600));
@@ -142,6 +157,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_left),
 		cmocka_unit_test(test_in_use),
+		cmocka_unit_test(test_who_listens),
 		cmocka_unit_test(test_a_file),
 		cmocka_unit_test(test_too_long),
 	};

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * Lines on stderr for the user of a program. Any thread.
+ */
+
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/resource.h>
+
+#include "complain.h"
+
+void
+uroce_complain(const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	flockfile(stderr);
+	fputs("uroce: ", stderr);
+	vfprintf(stderr, format, args);
+	fputc('\n', stderr);
+	funlockfile(stderr);
+	va_end(args);
+}
+
+/* NULL: this type is supported */
+static const char *
+unsupported(enum ibv_qp_type type)
+{
+	switch ((int)type) {
+	case IBV_QPT_RC:
+	case IBV_QPT_UC:
+	case IBV_QPT_UD:
+	case IBV_QPT_XRC_SEND:
+	case IBV_QPT_XRC_RECV: return NULL;
+	case IBV_QPT_RAW_PACKET: return "IBV_QPT_RAW_PACKET (raw Ethernet frames)";
+	case IBV_QPT_DRIVER: return "IBV_QPT_DRIVER (of one vendor's devices)";
+	default: return "that no release of rdma-core has";
+	}
+}
+
+void
+uroce_complain_qp_type(enum ibv_qp_type type)
+{
+	static uint32_t said; /* any thread: a bit for each of these, the last for all others */
+	const uint32_t bit = type == IBV_QPT_RAW_PACKET ? 1 : type == IBV_QPT_DRIVER ? 2 : 4;
+	const char *name = unsupported(type);
+
+	if (name == NULL)
+		return;
+	if (__atomic_fetch_or(&said, bit, __ATOMIC_RELAXED) & bit)
+		return;
+	uroce_complain("queue pairs of type %d, %s, are not supported: RC, UC, UD and XRC are", (int)type, name);
+}
+
+static unsigned int
+free_descriptors(rlim_t limit, unsigned int enough)
+{
+	unsigned int n = 0;
+
+	for (rlim_t fd = 0; fd < limit && n < enough; fd++)
+		n += fcntl((int)fd, F_GETFD) < 0;
+	return n;
+}
+
+void
+uroce_complain_descriptors(unsigned int needed)
+{
+	struct rlimit limit;
+	unsigned int n;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+		return;
+	n = free_descriptors(limit.rlim_cur, needed);
+	if (n < needed)
+		uroce_complain("%u file descriptors are left of the %llu that this process may have (ulimit -n), and a "
+			       "device and a program may need %u: raise the limit, as by \"ulimit -n 1024\"",
+			       n, (unsigned long long)limit.rlim_cur, needed);
+}
