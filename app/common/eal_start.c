@@ -87,13 +87,13 @@ eal_explain(int argc, char **argv)
 		hint = "Another process has the --file-prefix, or the default where none is given: "
 		       "choose one of your own, as --file-prefix mine.";
 	else if (huge && rte_errno != EINVAL && free_hugepages() == 0)
-		hint = "There are no free hugepages: `sudo config/run` reserves them, or say "
+		hint = "There are no free hugepages: `config/run`, as root, reserves them, or say "
 		       "--no-huge to go without.";
 	else if (rte_errno != EINVAL && geteuid() != 0)
-		hint = "Hugepages and ports are root's: use sudo, or say --no-huge and --no-pci to go "
+		hint = "Hugepages and ports are root's: run this as root, or say --no-huge and --no-pci to go "
 		       "without.";
 	else if (huge && rte_errno == EACCES)
-		hint = "Is hugetlbfs mounted? `sudo config/run` mounts it, or say --no-huge to go without.";
+		hint = "Is hugetlbfs mounted? `config/run`, as root, mounts it, or say --no-huge to go without.";
 	fprintf(stderr, "%s: EAL did not start%s%s\n%s\n", uroce_app_name,
 		rte_errno != 0 ? ": " : "", rte_errno != 0 ? rte_strerror(rte_errno) : "", hint);
 }
