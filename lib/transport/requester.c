@@ -444,14 +444,14 @@ uroce_requester_send(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbu
 	uint32_t window = UROCE_WINDOW_PACKETS;
 	unsigned int n = 0, run;
 
-	/* the peer may have no room for a whole window */
-	if (unlikely(req->retries_left + UROCE_RETRIES_AT_FULL_WINDOW < qp->retry_cnt))
-		window = UROCE_RETRY_WINDOW;
 	if (unlikely(req->recovery != NULL)) {
 		n = uroce_recovery_send(e, qp, frames, room);
 		if (req->recovery != NULL)
-			window = RTE_MIN(window, uroce_recovery_window(qp));
+			window = uroce_recovery_window(qp);
 	}
+	/* the peer may have no room for a whole window */
+	if (unlikely(req->retries_left + UROCE_RETRIES_AT_FULL_WINDOW < qp->retry_cnt))
+		window = UROCE_RETRY_WINDOW;
 	while (n < room) {
 		uint32_t outstanding = uroce_psn_distance(req->psn, req->unacked);
 		enum ibv_wc_status status;
