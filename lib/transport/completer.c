@@ -588,6 +588,17 @@ uroce_completer_receive(struct uroce_engine *e, struct uroce_qp *qp, const struc
 		? UROCE_DROP_RESPONSE_DUPLICATE : UROCE_DROP_ACK_UNEXPECTED;
 }
 
+/* Has anything that was sent asked for an answer? Within a message the requester may have had to stop, for mbufs or the
+ * port, before a packet with AckReq. It goes on, and asks then. */
+static bool
+answer_is_due(const struct uroce_qp *qp)
+{
+	const struct uroce_requester *req = &qp->req;
+
+	return req->offset == 0 || req->psn != req->max_psn || req->recovery != NULL ||
+	       req->since_ack_req < uroce_psn_distance(req->max_psn, req->unacked);
+}
+
 void
 uroce_completer_timeout(struct uroce_engine *e, struct uroce_qp *qp)
 {
@@ -597,6 +608,10 @@ uroce_completer_timeout(struct uroce_engine *e, struct uroce_qp *qp)
 		req->rnr_wait = false;
 		uroce_requester_arm(e, qp);
 		uroce_qp_activate(e, qp);
+		return;
+	}
+	if (!answer_is_due(qp)) {
+		uroce_requester_arm(e, qp);
 		return;
 	}
 	if (uroce_engine_heard_by(e) < req->timeout_ns) {

@@ -363,10 +363,52 @@ a_pool_that_is_empty_is_waited_for(void **state)
 	peer_stop(&p);
 }
 
+/* The port, or the pool, keeps the requester from sending the rest of a message for longer than the transport timeout.
+ * Nothing that was sent has asked for an acknowledgement, so none is late: neither a retry nor a probe. */
+static void
+no_timeout_before_an_answer_is_due(void **state)
+{
+	struct rte_mbuf *headers[4096], *payloads[4096];
+	struct peer_packet out;
+	unsigned int h, d;
+	struct peer p;
+
+	(void)state;
+	peer_start(&p, NULL);
+	uroce_qp_of(p.qp)->retry_cnt = uroce_qp_of(p.qp)->req.retries_left = 0;
+	peer_post(&p, IBV_WR_RDMA_WRITE, 0, 4096, 1, 0);
+	out = peer_expect(&p, UROCE_RC_WRITE_FIRST, PEER_SQ_PSN);
+	assert_false(out.ack_req);
+	out = peer_expect(&p, UROCE_RC_WRITE_MIDDLE, PEER_SQ_PSN + 1);
+	assert_false(out.ack_req);
+	h = rte_mempool_avail_count(p.headers);
+	d = rte_mempool_avail_count(p.payloads);
+	assert_true(h <= RTE_DIM(headers) && d <= RTE_DIM(payloads));
+	assert_int_equal(rte_pktmbuf_alloc_bulk(p.headers, headers, h), 0);
+	assert_int_equal(rte_pktmbuf_alloc_bulk(p.payloads, payloads, d), 0);
+	for (unsigned int ms = 0; ms < 500; ms++) {
+		p.now_ns += 1000000;
+		peer_expect_nothing(&p);
+	}
+	rte_pktmbuf_free_bulk(headers, h);
+	rte_pktmbuf_free_bulk(payloads, d);
+	peer_expect(&p, UROCE_RC_WRITE_MIDDLE, PEER_SQ_PSN + 2);
+	out = peer_expect(&p, UROCE_RC_WRITE_LAST, PEER_SQ_PSN + 3);
+	assert_true(out.ack_req);
+	assert_int_equal(p.engine.counters[UROCE_TIMEOUTS], 0);
+	assert_int_equal(p.engine.counters[UROCE_PROBES], 0);
+	/* now there is one to wait for */
+	while (!peer_out(&p, &out) && p.engine.counters[UROCE_TIMEOUTS] == 0)
+		peer_wait(&p);
+	assert_true(p.engine.counters[UROCE_PROBES] > 0);
+	peer_stop(&p);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(no_timeout_before_an_answer_is_due),
 		cmocka_unit_test(every_operation_has_its_opcodes),
 		cmocka_unit_test(reads_and_atomics_ask),
 		cmocka_unit_test(sixteen_entries_and_inline),
