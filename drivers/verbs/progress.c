@@ -191,6 +191,12 @@ uroce_progress_run(struct uroce_worker *worker, uint64_t busy_ns)
 	}
 }
 
+struct uroce_crowd *
+uroce_progress_crowd(void)
+{
+	return __atomic_load_n(&progress.worker, __ATOMIC_ACQUIRE) != NULL ? &progress.crowd : NULL;
+}
+
 static bool
 is_readable(int fd)
 {

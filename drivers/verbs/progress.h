@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct uroce_crowd;
 struct uroce_worker;
 
 /**
@@ -21,6 +22,9 @@ void uroce_progress_run(struct uroce_worker *worker, uint64_t busy_ns) __attribu
  * near. Any thread.
  */
 void uroce_progress_wait(int fd);
+
+/** @return whether the machine is crowded, as the thread and uroce_progress_wait() see it; NULL before it runs */
+struct uroce_crowd *uroce_progress_crowd(void);
 
 /**
  * The program ends: have the thread see to it that what was sent last has been read, where the port takes it along.

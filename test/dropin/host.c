@@ -23,8 +23,11 @@
 #include <rte_common.h>
 #include <rte_lcore.h>
 
+#include "crowd.h"
 #include "host.h"
+#include "port/clock.h"
 #include "process.h"
+#include "progress.h"
 #include "tasks.h"
 #include "ucma.h"
 #include "uroce.h"
@@ -181,10 +184,12 @@ pinned(void)
 	char mask[TEST_TASK_LINE], line[TEST_TASK_LINE];
 	struct test_tasks earlier, started;
 	struct ibv_context *const *contexts;
-	cpu_set_t one;
+	struct uroce_crowd *crowd;
+	cpu_set_t all, one;
 
 	test_tasks_list(&earlier);
 	CHECK(test_task_status(getpid(), "Cpus_allowed:\t", mask) == 0);
+	CHECK(sched_getaffinity(0, sizeof(all), &all) == 0);
 	CPU_ZERO(&one);
 	CPU_SET(sched_getcpu(), &one);
 	CHECK(sched_setaffinity(0, sizeof(one), &one) == 0);
@@ -197,6 +202,10 @@ pinned(void)
 		CHECK(strcmp(line, mask) == 0);
 	}
 	CHECK(test_task_status(getpid(), "Cpus_allowed:\t", line) == 0 && strcmp(line, mask) != 0);
+	while ((crowd = uroce_progress_crowd()) == NULL)
+		usleep(1000);
+	uroce_crowd_is(crowd, uroce_clock_ns() + UROCE_VERBS_CROWD_NS);	/* it looks now, for this thread */
+	CHECK(crowd->processors == (unsigned int)CPU_COUNT(&all));
 	return 0;
 }
 
