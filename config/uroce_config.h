@@ -45,7 +45,10 @@
 #define UROCE_FLUSH_BYTES (1u << 20)	/* made persistent in one turn of a QP */
 #define UROCE_NULL_BYTES 4096		/* of a null MR at a time: a packet's payload */
 #define UROCE_MR_WAIT_TELL_NS 1000000000ull	/* a region that packets keep so long is logged, */
-#define UROCE_MR_WAIT_REPEAT_NS 10000000000ull	/* and again so often */
+#define UROCE_MR_WAIT_MAX_NS 10000000000ull	/* and again so late, when uroce_dereg_mr() gives up: longer than it
+						 * takes to find that a neighbor does not answer */
+#define UROCE_CLEANUP_NS 10000ull	/* ports are asked for what they have sent so often, while memory waits for it */
+#define UROCE_WORKER_LEFT_NS 10000000ull	/* a worker that has not been polled for so long is no thread's */
 #define UROCE_GIVE_BACK_LOOKS 100	/* at drivers in a burst, before memory of DPDK that frames lead into goes, */
 #define UROCE_GIVE_BACK_PAUSE_NS 100000	/* and between two of them */
 #define UROCE_IOVA_SCAN_PAGES 16	/* of a region: more of EAL's pages are not looked at one by one */

@@ -341,10 +341,27 @@ struct ibv_mr *uroce_alloc_null_mr(struct ibv_pd *pd);
  */
 int uroce_rereg_mr(struct ibv_mr *mr, int flags, struct ibv_pd *pd, void *addr, size_t length, int access);
 
-/** ibv_dereg_mr(3). Waits until no packet that leads into the memory is on its way out, and logs it when a
- * port keeps one for long.
- * @return 0; EBUSY: memory windows are bound to it */
+/**
+ * ibv_dereg_mr(3). Waits until no packet that leads into the memory is on its way out, and logs it when a port keeps
+ * one for UROCE_MR_WAIT_TELL_NS. Polls the calling thread's own workers meanwhile, and those that are nobody's.
+ * MT-safe; not from within uroce_worker_poll().
+ *
+ * @return	0: the memory may be freed; EBUSY: memory windows are bound to it, nothing has changed; ETIMEDOUT: a port
+ *		has kept packets for UROCE_MR_WAIT_MAX_NS. Then the keys are dead for good, but the memory must stay, and
+ *		mr is valid for one more call of this or of uroce_dereg_mr_async()
+ */
 int uroce_dereg_mr(struct ibv_mr *mr);
+
+/**
+ * uroce_dereg_mr() that waits for nobody. The keys are dead when it returns 0, and mr is not to be used any more; but
+ * the memory has to stay until freed(arg) is called, by whatever thread calls uroce_worker_poll() or runs a worker on
+ * an lcore, outside of the worker's turn, and never before this returns. freed may call anything but
+ * uroce_worker_poll(). Until then the protection domain is in use. MT-safe; not from within uroce_worker_poll().
+ *
+ * @param freed	NULL: nobody is told
+ * @return	0; EBUSY: memory windows are bound to it; ENOMEM: both have changed nothing
+ */
+int uroce_dereg_mr_async(struct ibv_mr *mr, void (*freed)(void *arg), void *arg);
 
 /**
  * ibv_advise_mr(3). Nothing is pinned: to prefetch is to have the system provide the pages now, which it does before
@@ -558,6 +575,19 @@ int uroce_query_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int attr_mask,
  * or UC. Completions of it that have not been polled are taken out of its CQs.
  * @return 0; EBUSY: it is attached to a multicast group (R49) */
 int uroce_destroy_qp(struct ibv_qp *qp);
+
+/**
+ * uroce_destroy_qp() that waits for nothing but a round of the QP's worker, and a thread that reads its completions.
+ * When it returns 0, qp is not to be used any more, its completions have been taken out of its CQs, and nothing more is
+ * sent: not what is queued, of UD and UC neither. freed(arg) is called as by
+ * uroce_dereg_mr_async(), when no worker reads or writes for the QP and its events that were got are acknowledged.
+ * Until then the CQs, the SRQ and the protection domain are in use, and memory of posted requests has to stay. MT-safe;
+ * not from within uroce_worker_poll().
+ *
+ * @param freed	NULL: nobody is told
+ * @return	0; EBUSY: it is attached to a multicast group (R49); ENOMEM; EOPNOTSUPP: an XRC target
+ */
+int uroce_destroy_qp_async(struct ibv_qp *qp, void (*freed)(void *arg), void *arg);
 
 /**
  * ibv_create_ah(3). The handle can be used by any number of UD QPs of its PD.

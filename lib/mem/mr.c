@@ -199,13 +199,13 @@ uroce_mr_create(struct uroce_mrs *t, struct ibv_pd *pd, void *va, size_t length,
 	return mr;
 }
 
-/* Make the key invalid, and wait until no worker looks at the memory and no mbuf leads into it.
- * @return 0; -EBUSY: windows are bound to it, and nothing has changed */
-static int
-retire(struct uroce_mr *mr, void (*progress)(void *), void *arg)
+int
+uroce_mr_retire(struct uroce_mr *mr)
 {
 	struct uroce_mrs *t = mr->table;
 
+	if (mr->is_retired)
+		return 0;
 	pthread_mutex_lock(&t->lock);
 	if (!LIST_EMPTY(&mr->windows)) { /* R47 */
 		pthread_mutex_unlock(&t->lock);
@@ -214,25 +214,37 @@ retire(struct uroce_mr *mr, void (*progress)(void *), void *arg)
 	/* the wait for workers that follows orders it */
 	__atomic_store_n(&mr->slot->key, 0, __ATOMIC_RELAXED);
 	pthread_mutex_unlock(&t->lock);
-	uroce_rcu_wait();
-
-	/* no worker can add to them now */
-	while (uroce_mr_inflight(mr) != 0 && !UROCE_PLANTED(DEREGISTER)) {
-		if (progress != NULL)
-			progress(arg);
-		sched_yield();
-	}
+	mr->retired = uroce_rcu_start();
+	mr->is_retired = true;
 	return 0;
 }
 
-int
-uroce_mr_destroy(struct uroce_mr *mr, void (*progress)(void *), void *arg)
+bool
+uroce_mr_is_idle(const struct uroce_mr *mr)
+{
+	/* in this order: then no worker can add to them any more */
+	return uroce_rcu_is_over(mr->retired) && (uroce_mr_inflight(mr) == 0 || UROCE_PLANTED(DEREGISTER));
+}
+
+/* @return 0, -EBUSY or -ETIMEDOUT */
+static int
+retire(struct uroce_mr *mr, bool (*progress)(void *), void *arg)
+{
+	int rc = uroce_mr_retire(mr);
+
+	while (rc == 0 && !uroce_mr_is_idle(mr)) {
+		if (progress != NULL && !progress(arg))
+			rc = -ETIMEDOUT;
+		sched_yield();
+	}
+	return rc;
+}
+
+void
+uroce_mr_free(struct uroce_mr *mr)
 {
 	struct uroce_mrs *t = mr->table;
-	int rc = retire(mr, progress, arg);
 
-	if (rc != 0)
-		return rc;
 	pthread_mutex_lock(&t->lock);
 	if (mr->is_of_dpdk)
 		LIST_REMOVE(mr, link);
@@ -241,7 +253,16 @@ uroce_mr_destroy(struct uroce_mr *mr, void (*progress)(void *), void *arg)
 	pthread_mutex_unlock(&t->lock);
 	uroce_iova_map_destroy(mr->iova);
 	free(mr);
-	return 0;
+}
+
+int
+uroce_mr_destroy(struct uroce_mr *mr, bool (*progress)(void *), void *arg)
+{
+	int rc = retire(mr, progress, arg);
+
+	if (rc == 0)
+		uroce_mr_free(mr);
+	return rc;
 }
 
 int
@@ -281,24 +302,30 @@ become(struct uroce_mr *mr, struct uroce_mr *next, uint64_t addr)
 	describe(mr, addr);
 }
 
-/* All that can fail is done on a region of its own, before the key is touched. */
+/* All that can fail but the wait is done on a region of its own, before the key is touched. */
 int
-uroce_mr_change(struct uroce_mr *mr, const struct uroce_mr_change *to, void (*progress)(void *),
-		void *arg)
+uroce_mr_change(struct uroce_mr *mr, const struct uroce_mr_change *to, bool (*progress)(void *), void *arg)
 {
 	struct uroce_mrs *t = mr->table;
+	const uint64_t addr = mr->slot->addr;
+	struct uroce_mr *next;
 	int rc;
-	struct uroce_mr *next = create(t, to, false, &rc);
 
+	if (mr->is_retired)
+		return -EINVAL;
+	next = create(t, to, false, &rc);
 	if (next == NULL)
 		return rc;
 	rc = retire(mr, progress, arg);
 	pthread_mutex_lock(&t->lock);
 	if (rc == 0)
 		become(mr, next, to->addr);
+	else if (rc == -ETIMEDOUT)
+		describe(mr, addr); /* what it was */
 	if (next->is_of_dpdk)
 		LIST_REMOVE(next, link);
 	pthread_mutex_unlock(&t->lock);
+	mr->is_retired = false;
 	uroce_iova_map_destroy(next->iova);
 	free(next);
 	return rc;

@@ -55,10 +55,12 @@ static_assert(sizeof(struct uroce_mr_key) == RTE_CACHE_LINE_SIZE, "one cache mis
 struct uroce_mr {
 	struct ibv_mr ibv;
 	unsigned int access;
+	bool is_retired; /* its key is dead, for whoever deregisters it */
+	bool zero_based;
+	uint64_t retired; /* is_retired: for uroce_rcu_is_over() */
 	struct uroce_mrs *table;
 	struct uroce_iova_map *iova;
 	struct uroce_mr_key *slot;
-	bool zero_based;
 	/* under table->lock */
 	LIST_ENTRY(uroce_mr) link; /* table->of_dpdk, if is_of_dpdk */
 	LIST_HEAD(, uroce_mw) windows; /* bound to it (R47) */
@@ -121,11 +123,21 @@ struct uroce_mr *uroce_mr_create(struct uroce_mrs *t, struct ibv_pd *pd, void *v
 struct uroce_mr *uroce_mr_create_null(struct uroce_mrs *t, struct ibv_pd *pd);
 
 /**
- * Make the keys invalid, wait until no worker looks at the memory and no mbuf leads into it, free.
- * @param progress	called while mbufs are in flight, so that whoever holds them gets on
- * @return	0; -EBUSY: windows are bound to it (R47), and it stays as it is
+ * Deregistration in three steps, none of which waits: make the key invalid; ask until no worker looks at the memory
+ * and no mbuf leads into it; free the region. The first may be repeated. Not within a poll.
+ * @return	uroce_mr_retire(): 0; -EBUSY: windows are bound to it (R47), and it stays as it is
  */
-int uroce_mr_destroy(struct uroce_mr *mr, void (*progress)(void *), void *arg);
+int uroce_mr_retire(struct uroce_mr *mr);
+bool uroce_mr_is_idle(const struct uroce_mr *mr);
+void uroce_mr_free(struct uroce_mr *mr);
+
+/**
+ * All three of them.
+ * @param progress	called while the memory is in use, so that whoever uses it gets on. NULL: not called;
+ *			false: there is no more time
+ * @return	0; -EBUSY as uroce_mr_retire(); -ETIMEDOUT: its key is dead, all else is as before
+ */
+int uroce_mr_destroy(struct uroce_mr *mr, bool (*progress)(void *), void *arg);
 
 /* What a region is to become. */
 struct uroce_mr_change {
@@ -140,9 +152,10 @@ struct uroce_mr_change {
  * ibv_rereg_mr(3), all or nothing. The keys stay, but resolve to nothing in between: nobody may be
  * using them meanwhile.
  * @param progress	as for uroce_mr_destroy()
- * @return	0; -EBUSY: windows are bound to it; or as errno of uroce_mr_create(): it is as before
+ * @return	0; -EBUSY: windows are bound to it; -ETIMEDOUT; -EINVAL: it is retired; or as errno of
+ *		uroce_mr_create(): it is as before
  */
-int uroce_mr_change(struct uroce_mr *mr, const struct uroce_mr_change *to, void (*progress)(void *),
+int uroce_mr_change(struct uroce_mr *mr, const struct uroce_mr_change *to, bool (*progress)(void *),
 		    void *arg);
 
 /** How many mbufs lead into the memory; once none can be attached, 0 stays 0. */

@@ -58,17 +58,31 @@ uroce_rcu_init(void)
 	return rc;
 }
 
+uint64_t
+uroce_rcu_start(void)
+{
+	return rte_rcu_qsbr_start(uroce_rcu);
+}
+
+bool
+uroce_rcu_is_over(uint64_t token)
+{
+	bool is_over;
+
+	pthread_mutex_lock(&wait_lock);
+	is_over = rte_rcu_qsbr_check(uroce_rcu, token, false) != 0;
+	pthread_mutex_unlock(&wait_lock);
+	return is_over;
+}
+
 void
 uroce_rcu_wait(void)
 {
-	/* A token taken before the lock: whoever held it has often waited for ours as well. */
-	uint64_t token = rte_rcu_qsbr_start(uroce_rcu);
+	const uint64_t token = uroce_rcu_start();
 
-	pthread_mutex_lock(&wait_lock);
 	/* not its own way to wait: a reader may need this very core to get out of its poll */
-	while (rte_rcu_qsbr_check(uroce_rcu, token, false) == 0)
+	while (!uroce_rcu_is_over(token))
 		sched_yield();
-	pthread_mutex_unlock(&wait_lock);
 }
 
 /* Every reader that runs has executed a full barrier when this returns; one that does not run has, too. */

@@ -44,6 +44,9 @@ int uroce_rcu_init(void);
 
 /** Wait until every reader that was in a poll has left it. Not from within a poll. */
 void uroce_rcu_wait(void);
+/** The same without waiting: what is_over() is to ask for, any number of times, not from within a poll. */
+uint64_t uroce_rcu_start(void);
+bool uroce_rcu_is_over(uint64_t token);
 
 /**
  * The same with EAL's memory lock held, for memory that keys no longer lead to: passes over readers that are in a

@@ -203,6 +203,7 @@ agent_flush(struct uroce_agent *a)
 {
 	const struct timespec pause = { .tv_nsec = UROCE_CM_BUSY_POLL_NS };
 	uint64_t until_ns = uroce_clock_ns() + UROCE_CM_LEAVE_NS;
+	unsigned int frames;
 	bool flushed;
 
 	for (;;) {
@@ -212,6 +213,7 @@ agent_flush(struct uroce_agent *a)
 		if (flushed || uroce_clock_ns() >= until_ns)
 			return;
 		uroce_workers_progress();
+		(void)uroce_workers_help(&frames); /* this thread may have none */
 		nanosleep(&pause, NULL);
 	}
 }

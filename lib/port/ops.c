@@ -74,6 +74,17 @@ poll(struct uroce_device *dev)
 		sched_yield();
 }
 
+/* For who waits: its own workers, and those that nobody polls. */
+static void
+poll_ours(struct uroce_device *dev)
+{
+	struct uroce_port *port = uroce_port_of(dev);
+
+	for (unsigned int i = 0; i < port->nb_queues; i++)
+		if (uroce_worker_is_ours(port->queues[i].worker))
+			uroce_worker_round(port->queues[i].worker);
+}
+
 /* The thread that drives the worker for programs which do not poll may be asleep. */
 static void
 driven_doorbell(struct uroce_qp *qp)
@@ -91,8 +102,10 @@ mr_waits(struct uroce_device *dev, const struct ibv_mr *mr, uint32_t frames, uin
 {
 	UROCE_LOG(WARNING,
 		  "%s: deregistering the region %#" PRIx32 " (%zu bytes at %p) has waited for %" PRIu64
-		  " s: %" PRIu32 " frames that lead into it have been sent, and a port keeps them\n",
-		  dev->ibv.name, mr->lkey, mr->length, mr->addr, ns / 1000000000, frames);
+		  " s: %" PRIu32 " frames that lead into it have been sent, and a port keeps them; uroce_dereg_mr() "
+		  "gives up after %llu s\n",
+		  dev->ibv.name, mr->lkey, mr->length, mr->addr, ns / 1000000000, frames,
+		  UROCE_MR_WAIT_MAX_NS / 1000000000);
 }
 
 static void
@@ -135,7 +148,7 @@ query_gid(struct uroce_device *dev, unsigned int index, struct ibv_gid_entry *en
 	return ret;
 }
 
-/* All but the doorbell. */
+/* All but the doorbell, and who may poll. */
 #define PORT_OPS \
 	.qp_attach = qp_attach, \
 	.qp_detach = uroce_engine_qp_detach, \
@@ -149,7 +162,6 @@ query_gid(struct uroce_device *dev, unsigned int index, struct ibv_gid_entry *en
 	.path_init = uroce_port_path_init, \
 	.path_fini = uroce_port_path_fini, \
 	.progress = progress, \
-	.poll = poll, \
 	.mr_waits = mr_waits, \
 	.query_port = uroce_port_query, \
 	.query_gid = query_gid, \
@@ -158,10 +170,12 @@ query_gid(struct uroce_device *dev, unsigned int index, struct ibv_gid_entry *en
 
 const struct uroce_device_ops uroce_port_ops = {
 	PORT_OPS,
+	.poll = poll_ours,
 	.doorbell = uroce_engine_doorbell,
 };
 
 const struct uroce_device_ops uroce_driven_port_ops = {
 	PORT_OPS,
+	.poll = poll,
 	.doorbell = driven_doorbell,
 };

@@ -24,6 +24,7 @@
 #include "uroce.h"
 #include "verbs/mcast.h"
 #include "verbs/qp.h"
+#include "verbs/reclaim.h"
 #include "wire/gid.h"
 
 #define SPINS 1000 /* before a thread that waits for its turn lets others run */
@@ -337,17 +338,20 @@ worker_send(struct uroce_worker *w)
 	return sent;
 }
 
-/* Somebody waits for memory that frames in the ports' rings still lead into. */
+/* A deregistration waits for mbufs that lead into its memory: of a thread, or of one that waits for a callback. */
 static void
 worker_cleanup(struct uroce_worker *w)
 {
 	/* pairs with the release in uroce_workers_progress() */
-	if (!__atomic_exchange_n(&w->cleanup, false, __ATOMIC_ACQUIRE))
+	if (!__atomic_exchange_n(&w->cleanup, false, __ATOMIC_ACQUIRE) && w->now_ns < w->cleanup_ns)
 		return;
+	w->cleanup_ns = w->now_ns + UROCE_CLEANUP_NS;
 	for (unsigned int i = 0; i < w->nb_queues; i++) {
 		struct uroce_port_queue *q = w->queues[i];
 		int ret;
 
+		if (__atomic_load_n(&q->port->dev.reclaims, __ATOMIC_RELAXED) != 0)
+			uroce_filler_wait(q->port, w->now_ns);
 		uroce_rcu_enter_driver(w->index);
 		ret = rte_eth_tx_done_cleanup(q->port_id, q->id, 0);
 		uroce_rcu_leave_driver(w->index);
@@ -411,10 +415,37 @@ worker_round(struct uroce_worker *w)
 	if (uroce_engine_has_due(&w->engine))
 		n += worker_acknowledge(w);
 	uroce_engine_acks_due(&w->engine);
-	if (unlikely(__atomic_load_n(&w->cleanup, __ATOMIC_RELAXED)))
+	if (unlikely(__atomic_load_n(&w->cleanup, __ATOMIC_RELAXED) || uroce_reclaim_is_any()))
 		worker_cleanup(w);
 	load_add(w, n != 0);
 	return n;
+}
+
+static inline bool
+try_turn(struct uroce_worker *w)
+{
+	/* a guest only tries, as this does, and would never meet a turn that is free */
+	return likely(__atomic_load_n(&w->guests, __ATOMIC_RELAXED) == 0) && rte_ticketlock_trylock(&w->turn);
+}
+
+static inline unsigned int
+round_and_leave(struct uroce_worker *w, bool is_poller)
+{
+	unsigned int n;
+
+	rte_rcu_qsbr_thread_online(uroce_rcu, w->index);
+	n = worker_round(w);
+	if (is_poller)
+		__atomic_store_n(&w->polled_ns, w->now_ns, __ATOMIC_RELAXED);
+	rte_rcu_qsbr_thread_offline(uroce_rcu, w->index);
+	rte_ticketlock_unlock(&w->turn);
+	return n;
+}
+
+unsigned int
+uroce_worker_round(struct uroce_worker *w)
+{
+	return try_turn(w) ? round_and_leave(w, false) : 0;
 }
 
 unsigned int
@@ -422,14 +453,12 @@ uroce_worker_poll(struct uroce_worker *w)
 {
 	unsigned int n;
 
-	/* a guest only tries, as this does, and would never meet a turn that is free */
-	if (unlikely(__atomic_load_n(&w->guests, __ATOMIC_RELAXED) != 0) ||
-	    !rte_ticketlock_trylock(&w->turn))
+	if (!try_turn(w))
 		return 0;
-	rte_rcu_qsbr_thread_online(uroce_rcu, w->index);
-	n = worker_round(w);
-	rte_rcu_qsbr_thread_offline(uroce_rcu, w->index);
-	rte_ticketlock_unlock(&w->turn);
+	__atomic_store_n(&w->poller, (uint64_t)pthread_self(), __ATOMIC_RELAXED);
+	n = round_and_leave(w, true);
+	if (unlikely(uroce_reclaim_is_any()))
+		uroce_reclaim_run();
 	return n;
 }
 

@@ -236,18 +236,29 @@ uroce_worker_stop(struct uroce_worker *w)
 		__atomic_store_n(&w->stop, true, __ATOMIC_RELAXED);
 		rte_eal_wait_lcore(lcore_id);
 		w->lcore = LCORE_ID_ANY;
+		__atomic_store_n(&w->poller, 0, __ATOMIC_RELAXED);
 	}
 	pthread_mutex_unlock(&workers_lock);
 	return lcore_id != LCORE_ID_ANY ? 0 : EINVAL;
+}
+
+/* A thread that does something else for so long, or has ended, is not the worker's any more. */
+bool
+uroce_worker_is_ours(const struct uroce_worker *w)
+{
+	uint64_t poller = __atomic_load_n(&w->poller, __ATOMIC_RELAXED);
+
+	return poller == 0 || poller == (uint64_t)pthread_self() || uroce_worker_is_driven(w) ||
+	       __atomic_load_n(&w->polled_ns, __ATOMIC_RELAXED) + UROCE_WORKER_LEFT_NS <= uroce_clock_ns();
 }
 
 /* There is no application that would have its turn now: what was received is acknowledged at once. */
 static unsigned int
 poll_for_others(struct uroce_worker *w)
 {
-	unsigned int n = uroce_worker_poll(w);
+	unsigned int n = uroce_worker_round(w);
 
-	return n != 0 ? n + uroce_worker_poll(w) : 0;
+	return n != 0 ? n + uroce_worker_round(w) : 0;
 }
 
 static void
@@ -260,7 +271,8 @@ poll_all_for_others(void)
 			continue;
 		/* pairs with the exchange in worker_cleanup() */
 		__atomic_store_n(&w->cleanup, true, __ATOMIC_RELEASE);
-		poll_for_others(w);
+		if (uroce_worker_is_ours(w))
+			poll_for_others(w);
 	}
 }
 

@@ -72,9 +72,9 @@ struct uroce_device_ops {
 	int (*path_init)(struct uroce_device *dev, const struct ibv_ah_attr *attr, uint32_t local_qpn,
 			 uint32_t remote_qpn, struct uroce_path *path);
 	void (*path_fini)(struct uroce_device *dev, struct uroce_path *path);
-	/* Let workers that nobody is polling get on. Not between enter and exit. */
+	/* The calling thread waits: poll the workers that are no other thread's. Not between enter and exit. */
 	void (*progress)(struct uroce_device *dev);
-	/* Poll the device's workers, once. Any thread, not between enter and exit. NULL where nobody may ask for it. */
+	/* Poll the device's workers that are no other thread's, once. Any thread, not between enter and exit. NULL where nobody may ask for it. */
 	void (*poll)(struct uroce_device *dev);
 	/* A region cannot be taken back for so long, as so many frames lead into it. NULL: nobody is told. */
 	void (*mr_waits)(struct uroce_device *dev, const struct ibv_mr *mr, uint32_t frames, uint64_t ns);
@@ -132,6 +132,7 @@ struct uroce_device {
 	uint16_t vlan;
 	bool go_back_n;		/* constant */
 	bool ecn_capable;	/* congestion control is on; relaxed */
+	uint32_t reclaims;	/* objects that are being destroyed without anybody waiting; atomic */
 	uint32_t link_mbps;	/* the port's speed, which it writes; 0: unknown. Relaxed */
 	const struct uroce_congestion *congestion;	/* control: release, under lock; worker: acquire, within RCU */
 	bool poll_progress;	/* constant */
@@ -185,6 +186,10 @@ void uroce_device_del_srq(struct uroce_device *dev, struct uroce_srq *srq);
 /** Before a CQ or QP goes: forget its unread events, wait for those that were read to be acknowledged. */
 void uroce_device_forget_events(struct ibv_context *context, struct uroce_event_refs *refs,
 				pthread_mutex_t *mutex, pthread_cond_t *cond, const uint32_t *acked);
+
+/** The same without waiting. @return false: some are not acknowledged yet */
+bool uroce_device_try_forget_events(struct ibv_context *context, struct uroce_event_refs *refs, pthread_mutex_t *mutex,
+				    const uint32_t *acked);
 
 /**
  * Queue an asynchronous event for uroce_get_async_event(): that of an object for its context, any other for all of

@@ -114,6 +114,19 @@ uroce_ack_async_event(struct ibv_async_event *event)
 	}
 }
 
+bool
+uroce_device_try_forget_events(struct ibv_context *context, struct uroce_event_refs *refs, pthread_mutex_t *mutex,
+			       const uint32_t *acked)
+{
+	uint32_t reported = uroce_event_queue_purge(uroce_context_events(context), refs);
+	bool done;
+
+	pthread_mutex_lock(mutex);
+	done = *acked == reported;
+	pthread_mutex_unlock(mutex);
+	return done;
+}
+
 void
 uroce_device_forget_events(struct ibv_context *context, struct uroce_event_refs *refs,
 			   pthread_mutex_t *mutex, pthread_cond_t *cond, const uint32_t *acked)

@@ -7,12 +7,14 @@
 
 #include <errno.h>
 #include <stdbool.h>
+#include <stdlib.h>
 
 #include "uroce.h"
 #include "uroce_config.h"
 #include "mem/mr.h"
 #include "mem/pd.h"
 #include "verbs/device.h"
+#include "verbs/reclaim.h"
 
 static struct ibv_mr *
 of_pd(struct ibv_pd *pd, struct uroce_mr *mr)
@@ -70,10 +72,11 @@ struct wait {
 	struct uroce_device *dev;
 	struct uroce_mr *mr;
 	uint64_t since_ns;	/* valid from the first round on */
-	uint64_t tell_ns;	/* when it has taken so long that somebody should know; 0: not one round yet */
+	uint64_t tell_ns;	/* when it will have taken so long that somebody should know; 0: not one round yet */
 };
 
-static void
+/* @return false: it has taken too long */
+static bool
 tell(struct wait *w)
 {
 	uint64_t now_ns, wall_ns;
@@ -83,20 +86,20 @@ tell(struct wait *w)
 		w->since_ns = now_ns;
 		w->tell_ns = now_ns + UROCE_MR_WAIT_TELL_NS;
 	} else if (now_ns >= w->tell_ns) {
-		w->tell_ns = now_ns + UROCE_MR_WAIT_REPEAT_NS;
+		w->tell_ns = w->since_ns + UROCE_MR_WAIT_MAX_NS;
 		w->dev->ops->mr_waits(w->dev, &w->mr->ibv,
 				      uroce_mr_inflight(w->mr), now_ns - w->since_ns);
 	}
+	return now_ns < w->since_ns + UROCE_MR_WAIT_MAX_NS;
 }
 
-static void
+static bool
 let_workers_progress(void *arg)
 {
 	struct wait *w = arg;
 
 	w->dev->ops->progress(w->dev);
-	if (w->dev->ops->mr_waits != NULL)
-		tell(w);
+	return w->dev->ops->mr_waits == NULL || tell(w);
 }
 
 /* What the region is, but for what is to change. */
@@ -155,5 +158,40 @@ uroce_dereg_mr(struct ibv_mr *mr)
 
 	if (ret == 0)
 		uroce_pd_put(pd);
+	return ret;
+}
+
+static bool
+try_free(struct uroce_reclaim *r, uint64_t now_ns)
+{
+	struct uroce_mr *mr = r->object;
+	struct ibv_pd *pd = mr->ibv.pd;
+
+	if (uroce_mr_is_idle(mr)) {
+		uroce_mr_free(mr);
+		uroce_pd_put(pd);
+		return true;
+	}
+	if (now_ns >= r->tell_ns && r->dev->ops->mr_waits != NULL) {
+		r->tell_ns = now_ns + UROCE_MR_WAIT_MAX_NS;
+		r->dev->ops->mr_waits(r->dev, &mr->ibv, uroce_mr_inflight(mr), now_ns - r->since_ns);
+	}
+	return false;
+}
+
+int
+uroce_dereg_mr_async(struct ibv_mr *ibv, void (*freed)(void *arg), void *arg)
+{
+	struct uroce_mr *mr = (struct uroce_mr *)ibv;
+	struct uroce_reclaim *r = uroce_reclaim_create(uroce_device_of(ibv->context), mr, try_free, freed, arg);
+	int ret;
+
+	if (r == NULL)
+		return ENOMEM;
+	ret = -uroce_mr_retire(mr);
+	if (ret == 0)
+		uroce_reclaim_add(r);
+	else
+		free(r);
 	return ret;
 }

@@ -23,6 +23,7 @@
 #include "verbs/internal.h"
 #include "verbs/parent_domain.h"
 #include "verbs/qp.h"
+#include "verbs/reclaim.h"
 #include "verbs/srq.h"
 #include "verbs/xrc.h"
 #include "wire/opcode.h"
@@ -311,28 +312,78 @@ uroce_xrc_qp_create(struct uroce_device *dev, struct uroce_xrc_target *target)
 	return qp_create(dev, NULL, &init, 0, target);
 }
 
-void
-uroce_qp_destroy(struct uroce_qp *qp)
+/* Nobody finds it any more; once the readers of now are gone, nobody has it any more. */
+static void
+withdraw(struct uroce_qp *qp)
+{
+	const struct uroce_device_ops *ops = qp->dev->ops;
+
+	publish(qp->dev, qp->ibv.qp_num, NULL);
+	ops->engine_enter(qp->engine);
+	ops->qp_detach(qp);
+	ops->engine_exit(qp->engine);
+}
+
+/* No worker has it, and its events are accounted for. */
+static void
+dispose(struct uroce_qp *qp)
 {
 	struct uroce_device *dev = qp->dev;
-	struct ibv_qp *ibv = &qp->ibv;
 
-	/* nobody finds it any more; then nobody has it any more */
-	publish(dev, ibv->qp_num, NULL);
-	dev->ops->engine_enter(qp->engine);
-	dev->ops->qp_detach(qp);
-	dev->ops->engine_exit(qp->engine);
-	uroce_rcu_wait();
-	/* programs free what wr_id points to; and the number may be that of another QP soon */
-	uroce_qp_forget_completions(qp);
 	uroce_mw_owner_gone(&dev->mrs, &qp->windows);
 	if (qp->path.set_up)
 		dev->ops->path_fini(dev, &qp->path);
+	put_refs(qp);
+	put_qpn(dev, qp->ibv.qp_num);
+	qp_free(qp);
+}
+
+void
+uroce_qp_destroy(struct uroce_qp *qp)
+{
+	struct ibv_qp *ibv = &qp->ibv;
+
+	withdraw(qp);
+	uroce_rcu_wait();
+	/* programs free what wr_id points to; and the number may be that of another QP soon */
+	uroce_qp_forget_completions(qp);
 	uroce_device_forget_events(ibv->context, &qp->events, &ibv->mutex, &ibv->cond,
 				   &ibv->events_completed);
-	put_refs(qp);
-	put_qpn(dev, ibv->qp_num);
-	qp_free(qp);
+	dispose(qp);
+}
+
+static bool
+try_free(struct uroce_reclaim *r, uint64_t now_ns)
+{
+	struct uroce_qp *qp = r->object;
+
+	RTE_SET_USED(now_ns);
+	if (!uroce_rcu_is_over(r->grace) ||
+	    !uroce_device_try_forget_events(qp->ibv.context, &qp->events, &qp->ibv.mutex, &qp->ibv.events_completed))
+		return false;
+	dispose(qp);
+	return true;
+}
+
+int
+uroce_destroy_qp_async(struct ibv_qp *ibv, void (*freed)(void *arg), void *arg)
+{
+	struct uroce_qp *qp = uroce_qp_of(ibv);
+	struct uroce_reclaim *r;
+
+	if (qp->target != NULL)
+		return EOPNOTSUPP;
+	if (uroce_mcast_is_attached(qp))
+		return EBUSY;	/* R49 */
+	r = uroce_reclaim_create(qp->dev, qp, try_free, freed, arg);
+	if (r == NULL)
+		return ENOMEM;
+	withdraw(qp);
+	/* its engine, which alone completes its work, does not know it any more */
+	uroce_qp_forget_completions(qp);
+	r->grace = uroce_rcu_start();
+	uroce_reclaim_add(r);
+	return 0;
 }
 
 /* Is there something to send that nobody will acknowledge? */

@@ -143,12 +143,13 @@ struct holder {
 	int freed;  /* atomic: set before the mbuf is freed */
 };
 
-static void
+static bool
 count_progress(void *arg)
 {
 	struct holder *h = arg;
 
 	__atomic_add_fetch(&h->waited, 1, __ATOMIC_RELEASE);
+	return true;
 }
 
 static void *
@@ -179,7 +180,7 @@ test_destroy_waits(void **state)
 	pthread_join(thread, NULL);
 }
 
-static void
+static bool
 free_in_progress(void *arg)
 {
 	struct holder *h = arg;
@@ -189,6 +190,51 @@ free_in_progress(void *arg)
 	h->waited++;
 	if (h->waited == 3)
 		rte_pktmbuf_free(h->m);
+	return true;
+}
+
+static bool
+give_up(void *arg)
+{
+	return ++((struct holder *)arg)->waited < 5;
+}
+
+/* The owner has no more time: the key is dead, the region stays, and may be destroyed later. */
+static void
+test_destroy_gives_up(void **state)
+{
+	struct holder h = { .mr = reg(memory, BYTES) };
+	const uint32_t key = h.mr->ibv.rkey;
+
+	h.m = attach(h.mr, 0x1000, 1000);
+	assert_int_equal(uroce_mr_destroy(h.mr, give_up, &h), -ETIMEDOUT);
+	assert_int_equal(h.waited, 5);
+	assert_int_equal(table.count, 1);
+	assert_null(uroce_mr_lookup(&table, key, &pd.ibv, 0x1000, 1, 0));
+	assert_false(uroce_mr_is_idle(h.mr));
+	rte_pktmbuf_free(h.m);
+	assert_true(uroce_mr_is_idle(h.mr));
+	assert_int_equal(uroce_mr_destroy(h.mr, give_up, &h), 0);
+	assert_int_equal(h.waited, 5);
+	assert_int_equal(table.count, 0);
+}
+
+/* A change that finds no end leaves the region as it was, its key too. */
+static void
+test_change_gives_up(void **state)
+{
+	struct holder h = { .mr = reg(memory, BYTES) };
+	const struct uroce_mr_change to = { &pd.ibv, memory, BYTES / 2, 0x50000000, 0 };
+
+	h.m = attach(h.mr, 0x1000, 1000);
+	assert_int_equal(uroce_mr_change(h.mr, &to, give_up, &h), -ETIMEDOUT);
+	assert_non_null(uroce_mr_lookup(&table, h.mr->ibv.rkey, &pd.ibv, 0x1000, 1, 0));
+	assert_null(uroce_mr_lookup(&table, h.mr->ibv.rkey, &pd.ibv, 0x50000000, 1, 0));
+	assert_int_equal(h.mr->ibv.length, BYTES);
+	rte_pktmbuf_free(h.m);
+	assert_int_equal(uroce_mr_change(h.mr, &to, give_up, &h), 0);
+	assert_non_null(uroce_mr_lookup(&table, h.mr->ibv.rkey, &pd.ibv, 0x50000000, 1, 0));
+	assert_int_equal(uroce_mr_destroy(h.mr, NULL, NULL), 0);
 }
 
 /* One thread: what holds the mbuf gets on only because the owner lets it. */
@@ -238,6 +284,8 @@ main(void)
 		cmocka_unit_test(test_no_iova),
 		cmocka_unit_test(test_destroy_waits),
 		cmocka_unit_test(test_destroy_makes_progress),
+		cmocka_unit_test(test_destroy_gives_up),
+		cmocka_unit_test(test_change_gives_up),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

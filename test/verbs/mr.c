@@ -24,6 +24,7 @@
 #include "uroce_config.h"
 #include "mem/mr.h"
 #include "verbs/device.h"
+#include "verbs/reclaim.h"
 #include "eal.h"
 
 #define PAGE ((size_t)sysconf(_SC_PAGESIZE))
@@ -35,6 +36,8 @@ static struct uroce_device dev;
 static struct ibv_pd *pd;
 static struct rte_mbuf *in_flight;
 static unsigned int progress_calls;
+static unsigned int free_after;
+static unsigned int freed;
 static uint64_t now_ns = 1; /* the device's */
 static uint64_t told_ns[4];
 static unsigned int tellings;
@@ -233,14 +236,14 @@ test_full(void **state)
 		assert_int_equal(uroce_dereg_mr(mrs[i]), 0);
 }
 
-/* Half a second each: half a minute in all. */
+/* Half a second each. */
 static void
 progress(struct uroce_device *of)
 {
 	assert_ptr_equal(of, &dev);
 	now_ns += 500000000;
 	progress_calls++;
-	if (progress_calls == 60)
+	if (progress_calls == free_after)
 		rte_pktmbuf_free(in_flight);
 }
 
@@ -262,30 +265,129 @@ mr_waits(struct uroce_device *of, const struct ibv_mr *mr, uint32_t frames, uint
 	told_ns[tellings++] = ns;
 }
 
+struct sent {
+	struct rte_mempool *pool;
+	char *memory;
+	struct ibv_mr *mr;
+};
+
+/* A region with a frame that leads into it. */
+static struct sent
+sent_create(void)
+{
+	struct sent s = {
+		.pool = rte_pktmbuf_pool_create(
+			"reg_mr", 15, 0,
+			RTE_ALIGN(sizeof(struct rte_mbuf_ext_shared_info), RTE_MBUF_PRIV_ALIGN), 256,
+			SOCKET_ID_ANY),
+		.memory = rte_malloc(NULL, 100, 0),
+	};
+	const uint64_t addr = (uintptr_t)s.memory;
+
+	assert_non_null(s.pool);
+	s.mr = uroce_reg_mr(pd, s.memory, 100, 0);
+	in_flight = rte_pktmbuf_alloc(s.pool);
+	assert_int_equal(uroce_mr_attach(look_up(s.mr, addr, 100, 0), addr, 100, in_flight), 0);
+	progress_calls = 0;
+	tellings = 0;
+	freed = 0;
+	return s;
+}
+
+static void
+sent_destroy(const struct sent *s)
+{
+	assert_int_equal(rte_mempool_avail_count(s->pool), 15);
+	assert_int_equal(dev.mrs.count, 0);
+	rte_free(s->memory);
+	rte_mempool_free(s->pool);
+}
+
 static void
 test_deregistration_waits(void **state)
 {
-	struct rte_mempool *pool = rte_pktmbuf_pool_create(
-		"reg_mr", 15, 0,
-		RTE_ALIGN(sizeof(struct rte_mbuf_ext_shared_info), RTE_MBUF_PRIV_ALIGN), 256,
-		SOCKET_ID_ANY);
-	char *memory = rte_malloc(NULL, 100, 0);
-	struct ibv_mr *mr = uroce_reg_mr(pd, memory, 100, 0);
+	struct sent s = sent_create();
 
-	assert_non_null(pool);
-	in_flight = rte_pktmbuf_alloc(pool);
-	assert_int_equal(uroce_mr_attach(look_up(mr, (uintptr_t)memory, 100, 0), (uintptr_t)memory,
-					 100, in_flight),
-			 0);
-	assert_int_equal(uroce_dereg_mr(mr), 0);
-	assert_int_equal(progress_calls, 60);
-	/* after a second, and then each ten */
-	assert_int_equal(tellings, 3);
-	for (unsigned int i = 0; i < tellings; i++)
-		assert_int_equal(told_ns[i], UROCE_MR_WAIT_TELL_NS + i * UROCE_MR_WAIT_REPEAT_NS);
-	assert_int_equal(rte_mempool_avail_count(pool), 15);
-	rte_free(memory);
-	rte_mempool_free(pool);
+	free_after = 10;
+	assert_int_equal(uroce_dereg_mr(s.mr), 0);
+	assert_int_equal(progress_calls, 10);
+	assert_int_equal(tellings, 1);
+	assert_int_equal(told_ns[0], UROCE_MR_WAIT_TELL_NS);
+	sent_destroy(&s);
+}
+
+/* The port never gives the frame back: the call ends, the key is dead, and the memory is the port's until the frame
+ * comes back after all. */
+static void
+test_deregistration_gives_up(void **state)
+{
+	struct sent s = sent_create();
+	const uint64_t addr = (uintptr_t)s.memory;
+
+	free_after = 0;
+	assert_int_equal(uroce_dereg_mr(s.mr), ETIMEDOUT);
+	assert_int_equal(tellings, 2);
+	assert_int_equal(told_ns[0], UROCE_MR_WAIT_TELL_NS);
+	assert_int_equal(told_ns[1], UROCE_MR_WAIT_MAX_NS);
+	assert_null(look_up(s.mr, addr, 1, 0));
+	assert_int_equal(uroce_dealloc_pd(pd), EBUSY);
+	assert_int_equal(uroce_rereg_mr(s.mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0, 0), IBV_REREG_MR_ERR_INPUT);
+	assert_int_equal(errno, EINVAL);
+	free_after = progress_calls + 2;
+	assert_int_equal(uroce_dereg_mr(s.mr), 0);
+	assert_int_equal(progress_calls, free_after);
+	sent_destroy(&s);
+}
+
+static void
+count_freed(void *arg)
+{
+	assert_ptr_equal(arg, &dev);
+	freed++;
+}
+
+/* Nothing is waited for, nobody is polled, and the callback comes when the frame is back, once. */
+static void
+test_deregistration_by_callback(void **state)
+{
+	struct sent s = sent_create();
+	const uint64_t addr = (uintptr_t)s.memory;
+	const struct ibv_mr mr = *s.mr;
+
+	assert_int_equal(uroce_dereg_mr_async(s.mr, count_freed, &dev), 0);
+	assert_null(look_up(&mr, addr, 1, 0));
+	uroce_reclaim_run();
+	assert_int_equal(freed, 0);
+	assert_true(uroce_reclaim_is_any());
+	assert_int_equal(uroce_dealloc_pd(pd), EBUSY);
+	now_ns += UROCE_MR_WAIT_TELL_NS;
+	uroce_reclaim_run();
+	assert_int_equal(tellings, 1);
+	rte_pktmbuf_free(in_flight);
+	assert_int_equal(freed, 0);
+	uroce_reclaim_run();
+	assert_int_equal(freed, 1);
+	uroce_reclaim_run();
+	assert_int_equal(freed, 1);
+	assert_false(uroce_reclaim_is_any());
+	assert_int_equal(progress_calls, 0);
+	sent_destroy(&s);
+}
+
+/* After an error that leaves the memory with the port, too; and never before the call has returned. */
+static void
+test_callback_after_giving_up(void **state)
+{
+	struct sent s = sent_create();
+
+	free_after = 0;
+	assert_int_equal(uroce_dereg_mr(s.mr), ETIMEDOUT);
+	rte_pktmbuf_free(in_flight);
+	assert_int_equal(uroce_dereg_mr_async(s.mr, count_freed, &dev), 0);
+	assert_int_equal(freed, 0);
+	uroce_reclaim_run();
+	assert_int_equal(freed, 1);
+	sent_destroy(&s);
 }
 
 static int
@@ -330,6 +432,9 @@ main(void)
 		cmocka_unit_test(test_zero_based),
 		cmocka_unit_test(test_full),
 		cmocka_unit_test(test_deregistration_waits),
+		cmocka_unit_test(test_deregistration_gives_up),
+		cmocka_unit_test(test_deregistration_by_callback),
+		cmocka_unit_test(test_callback_after_giving_up),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

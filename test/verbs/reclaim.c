@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * uroce_destroy_qp_async(): what is left of a QP is freed when no worker has it and its events are acknowledged, by
+ * whoever polls a worker; the caller waits for nothing.
+ */
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "uroce.h"
+#include "eal.h"
+#include "fixture.h"
+#include "mem/rcu.h"
+#include "verbs/reclaim.h"
+
+#define READER 1
+
+static unsigned int freed;
+
+static void
+count_freed(void *arg)
+{
+	assert_ptr_equal(arg, &pair);
+	/* the application may destroy what the QP was made of */
+	assert_int_equal(fake.dev.qp_count, 0);
+	assert_false(uroce_reclaim_is_any());
+	freed++;
+}
+
+static struct ibv_qp *
+create(void)
+{
+	freed = 0;
+	return fake_qp_create(&pair);
+}
+
+static void
+test_nobody_has_it(void **state)
+{
+	struct ibv_qp *ibv = create();
+
+	assert_int_equal(uroce_destroy_qp_async(ibv, count_freed, &pair), 0);
+	assert_int_equal(fake.attached, 0);
+	assert_int_equal(freed, 0);
+	assert_int_equal(uroce_destroy_cq(pair.cq), EBUSY);
+	uroce_reclaim_run();
+	assert_int_equal(freed, 1);
+}
+
+/* A worker that is in a poll may have the QP: uroce_destroy_qp() would not return. */
+static void
+test_worker_in_a_poll(void **state)
+{
+	struct ibv_qp *ibv = create();
+
+	assert_int_equal(rte_rcu_qsbr_thread_register(uroce_rcu, READER), 0);
+	rte_rcu_qsbr_thread_online(uroce_rcu, READER);
+	assert_int_equal(uroce_destroy_qp_async(ibv, count_freed, &pair), 0);
+	uroce_reclaim_run();
+	assert_int_equal(freed, 0);
+	rte_rcu_qsbr_thread_offline(uroce_rcu, READER);
+	uroce_reclaim_run();
+	assert_int_equal(freed, 1);
+	assert_int_equal(rte_rcu_qsbr_thread_unregister(uroce_rcu, READER), 0);
+}
+
+/* One event that was got, which uroce_destroy_qp() would wait for, and one that nobody will get. */
+static void
+test_events(void **state)
+{
+	struct ibv_qp *ibv = create();
+	struct ibv_async_event event = { .element.qp = ibv, .event_type = IBV_EVENT_COMM_EST };
+
+	uroce_device_event(&fake.dev, &event);
+	uroce_device_event(&fake.dev, &event);
+	assert_int_equal(uroce_get_async_event(fake.context, &event), 0);
+	assert_int_equal(uroce_destroy_qp_async(ibv, count_freed, &pair), 0);
+	uroce_reclaim_run();
+	assert_int_equal(freed, 0);
+	uroce_ack_async_event(&event);
+	uroce_reclaim_run();
+	assert_int_equal(freed, 1);
+}
+
+/* The program may free what wr_id points to when the call returns. */
+static void
+test_completions(void **state)
+{
+	struct ibv_qp *ibv = create();
+	const struct ibv_wc wc = { .qp_num = ibv->qp_num, .wr_id = 1 };
+	struct ibv_wc polled;
+
+	assert_true(uroce_cq_push(uroce_cq_of(pair.cq), uroce_qp_of(ibv)->engine, &wc, false));
+	assert_int_equal(uroce_destroy_qp_async(ibv, count_freed, &pair), 0);
+	assert_int_equal(uroce_poll_cq(pair.cq, 1, &polled), 0);
+	uroce_reclaim_run();
+	assert_int_equal(freed, 1);
+}
+
+static void
+test_nobody_is_told(void **state)
+{
+	assert_int_equal(uroce_destroy_qp_async(create(), NULL, NULL), 0);
+	uroce_reclaim_run();
+	assert_int_equal(fake.dev.qp_count, 0);
+	assert_false(uroce_reclaim_is_any());
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_nobody_has_it, pair_setup, pair_teardown),
+		cmocka_unit_test_setup_teardown(test_worker_in_a_poll, pair_setup, pair_teardown),
+		cmocka_unit_test_setup_teardown(test_events, pair_setup, pair_teardown),
+		cmocka_unit_test_setup_teardown(test_completions, pair_setup, pair_teardown),
+		cmocka_unit_test_setup_teardown(test_nobody_is_told, pair_setup, pair_teardown),
+	};
+
+	test_eal_init(NULL);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
