@@ -359,7 +359,7 @@ static void
 test_children(void **state)
 {
 	process_run(ONE, NULL, children, said);
-	assert_non_null(strstr(said, "uroce: the process has forked: its devices are its parent's"));
+	assert_non_null(strstr(said, "uroce: this process is a fork of process "));
 }
 
 static bool is_leaving;
