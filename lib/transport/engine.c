@@ -379,6 +379,7 @@ send_acks_first(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf **f
 {
 	e->acks_first = false;
 	if (!(qp->listed & UROCE_QP_ACTIVE)) {
+		deactivate(e, qp);	/* it may have been to get its turn later */
 		qp->listed |= UROCE_QP_ACTIVE;
 		TAILQ_INSERT_HEAD(&e->active, qp, active_link);
 	}
