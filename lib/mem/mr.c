@@ -137,15 +137,19 @@ publish_of_dpdk(struct uroce_mr *mr, const struct uroce_dpdk_area *area, uint64_
 	const uint64_t last = first + (mr->ibv.length - 1);
 	int rc = uroce_dpdk_check(area, first, last, (mr->access & IBV_ACCESS_LOCAL_WRITE) != 0);
 
-	if (rc == 0)
+	if (rc == 0 && uroce_dma_is_needed(&mr->table->dma, area->msl) && mr->dma == NULL)
+		rc = -EAGAIN;
+	/* what the device does not see is copied */
+	if (rc == 0 && (mr->dma == NULL || mr->dma->is_visible))
 		rc = uroce_iova_map_create(area, first, last, &mr->iova);
 	if (rc == 0)
 		rc = publish(mr, addr, with_key);
 	return rc;
 }
 
+/* @return as publish(), or -EAGAIN: uroce_dma_get() first */
 static int
-check_and_publish(struct uroce_mr *mr, uint64_t addr, bool with_key)
+look_and_publish(struct uroce_mr *mr, uint64_t addr, bool with_key)
 {
 	const uint64_t first = (uintptr_t)mr->ibv.addr;
 	const uint64_t last = first + (mr->ibv.length - 1);
@@ -165,6 +169,18 @@ check_and_publish(struct uroce_mr *mr, uint64_t addr, bool with_key)
 	return rc == 0 ? publish(mr, addr, with_key) : rc;
 }
 
+static int
+check_and_publish(struct uroce_mr *mr, uint64_t addr, bool with_key)
+{
+	int rc = look_and_publish(mr, addr, with_key);
+
+	if (rc != -EAGAIN)
+		return rc;
+	/* not under EAL's lock, which a driver takes that maps */
+	rc = uroce_dma_get(&mr->table->dma, (uintptr_t)mr->ibv.addr, &mr->dma);
+	return rc == 0 ? look_and_publish(mr, addr, with_key) : rc;
+}
+
 static struct uroce_mr *
 create(struct uroce_mrs *t, const struct uroce_mr_change *as, bool with_key, int *rc)
 {
@@ -181,6 +197,7 @@ create(struct uroce_mrs *t, const struct uroce_mr_change *as, bool with_key, int
 	*rc = check_and_publish(mr, as->addr, with_key);
 	if (*rc == 0)
 		return mr;
+	uroce_dma_put(&t->dma, mr->dma);
 	uroce_iova_map_destroy(mr->iova);
 	free(mr);
 	return NULL;
@@ -251,6 +268,7 @@ uroce_mr_free(struct uroce_mr *mr)
 	uroce_slots_put(&t->slots, mr->ibv.lkey);
 	t->count--;
 	pthread_mutex_unlock(&t->lock);
+	uroce_dma_put(&t->dma, mr->dma);
 	uroce_iova_map_destroy(mr->iova);
 	free(mr);
 }
@@ -298,6 +316,7 @@ become(struct uroce_mr *mr, struct uroce_mr *next, uint64_t addr)
 	mr->is_gone = next->is_gone;
 	mr->iova = next->iova;
 	next->iova = old;
+	RTE_SWAP(mr->dma, next->dma);
 	next->is_of_dpdk = false;
 	describe(mr, addr);
 }
@@ -326,6 +345,7 @@ uroce_mr_change(struct uroce_mr *mr, const struct uroce_mr_change *to, bool (*pr
 		LIST_REMOVE(next, link);
 	pthread_mutex_unlock(&t->lock);
 	mr->is_retired = false;
+	uroce_dma_put(&t->dma, next->dma);
 	uroce_iova_map_destroy(next->iova);
 	free(next);
 	return rc;

@@ -22,6 +22,7 @@
 #include <rte_prefetch.h>
 
 #include "uroce_planted.h"
+#include "mem/dma.h"
 #include "mem/slots.h"
 
 struct uroce_mr;
@@ -60,6 +61,7 @@ struct uroce_mr {
 	uint64_t retired; /* is_retired: for uroce_rcu_is_over() */
 	struct uroce_mrs *table;
 	struct uroce_iova_map *iova;
+	struct uroce_dma_area *dma; /* external memory that it is in; NULL: none, or nothing to be mapped */
 	struct uroce_mr_key *slot;
 	/* under table->lock */
 	LIST_ENTRY(uroce_mr) link; /* table->of_dpdk, if is_of_dpdk */
@@ -75,6 +77,7 @@ struct uroce_mr {
 struct uroce_mrs {
 	struct uroce_mr_key *keys; /* 1 << log2 */
 	uint8_t log2;
+	struct uroce_dma dma;
 	/* Taken with or without EAL's memory lock held, by its callback too: so nothing that takes
 	 * a lock of EAL (rte_malloc, rte_free, …) may be called under it. */
 	pthread_mutex_t lock;

@@ -15,6 +15,7 @@
 #include "mem/rcu.h"
 #include "port/agent.h"
 #include "port/cm_service.h"
+#include "port/dma.h"
 #include "port/ethdev.h"
 #include "port/log.h"
 #include "port/port.h"
@@ -167,6 +168,7 @@ port_init(struct uroce_port *port, unsigned int index, const struct uroce_port_c
 	ret = device_init(port, index, conf);
 	if (ret < 0)
 		goto fini_gids;
+	uroce_port_dma_init(port);
 	uroce_ethdev_listen(port, port->published);
 	return 0;
 fini_gids:

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * Maps external memory by rte_dev_dma_map(): for mlx5 that is its driver's, for devices bound to vfio-pci VFIO's. A
+ * device that has neither says ENOTSUP, and addresses memory as it is. Control threads.
+ */
+
+#define ALLOW_EXPERIMENTAL_API	/* DPDK 22.11 has these functions for one */
+
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include <rte_bus.h>
+#include <rte_dev.h>
+#include <rte_errno.h>
+#include <rte_ethdev.h>
+#include <rte_vfio.h>
+
+#include "port/dma.h"
+#include "port/log.h"
+#include "port/port.h"
+
+/* A virtual device may send through a NIC: net_bonding and net_failsafe do, and map nothing for it. */
+static bool
+may_hide_an_iommu(const struct rte_device *device)
+{
+	return strcmp(rte_bus_name(rte_dev_bus(device)), "vdev") == 0 && rte_vfio_is_enabled("vfio") &&
+	       rte_vfio_noiommu_is_enabled() != 1;
+}
+
+static int
+map(void *arg, void *va, rte_iova_t iova, size_t bytes)
+{
+	const struct uroce_port *port = arg;
+	int error;
+
+	if (rte_dev_dma_map(port->dma_device, va, iova, bytes) == 0)
+		return 0;
+	error = rte_errno;
+	if (error == ENOTSUP && !may_hide_an_iommu(port->dma_device))
+		return -ENOTSUP;
+	UROCE_LOG(WARNING, "port %u: its device cannot map %zu bytes of external memory at %p: %s: they are copied\n",
+		  port->port_id, bytes, va, rte_strerror(error));
+	return error != ENOTSUP ? -error : -EIO;
+}
+
+static void
+unmap(void *arg, void *va, rte_iova_t iova, size_t bytes)
+{
+	const struct uroce_port *port = arg;
+
+	if (rte_dev_dma_unmap(port->dma_device, va, iova, bytes) != 0)
+		UROCE_LOG(WARNING, "port %u: its device cannot unmap %zu bytes of external memory at %p: %s\n",
+			  port->port_id, bytes, va, rte_strerror(rte_errno));
+}
+
+void
+uroce_port_dma_init(struct uroce_port *port)
+{
+	static const struct uroce_dma_ops ops = { .map = map, .unmap = unmap };
+	struct rte_eth_dev_info info;
+
+	if (rte_eth_dev_info_get(port->port_id, &info) != 0 || info.device == NULL)
+		return;
+	port->dma_device = info.device;
+	port->dev.mrs.dma.ops = &ops;
+	port->dev.mrs.dma.arg = port;
+}

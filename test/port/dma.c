@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * A port registers external memory with its device. The device's bus is this test: it has the functions of EAL that
+ * ask it, in place of EAL's.
+ */
+
+#define ALLOW_EXPERIMENTAL_API
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/mman.h>
+
+#include <cmocka.h>
+#include <rte_dev.h>
+#include <rte_errno.h>
+#include <rte_ethdev.h>
+
+#include "eal.h"
+#include "mem/mr.h"
+#include "tap.h"
+
+#define BYTES 4096
+#define IOVA  UINT64_C(0x10000000)
+
+static struct rte_device *mapped_by;
+static unsigned int maps, unmaps;
+static int error;
+
+int
+rte_dev_dma_map(struct rte_device *dev, void *addr, uint64_t iova, size_t len)
+{
+	assert_int_equal(iova, IOVA);
+	assert_int_equal(len, BYTES);
+	mapped_by = dev;
+	maps++;
+	rte_errno = error;
+	return error != 0 ? -1 : 0;
+}
+
+int
+rte_dev_dma_unmap(struct rte_device *dev, void *addr, uint64_t iova, size_t len)
+{
+	assert_ptr_equal(dev, mapped_by);
+	assert_int_equal(iova, IOVA);
+	unmaps++;
+	rte_errno = error;
+	return error != 0 ? -1 : 0;
+}
+
+/* @return the I/O address by which the port would send from the memory */
+static rte_iova_t
+register_once(int map_error)
+{
+	static const char *const cidrs[] = { "10.0.0.1/24", NULL };
+	rte_iova_t iova = IOVA;
+	struct rte_eth_dev_info info;
+	struct ibv_mr *mr;
+	struct ibv_pd *pd;
+	struct tap t;
+	void *va = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	assert_int_equal(rte_extmem_register(va, BYTES, &iova, 1, BYTES), 0);
+	maps = unmaps = 0;
+	error = map_error;
+	tap_open(&t, 0, cidrs);
+	pd = uroce_alloc_pd(t.context);
+	mr = uroce_reg_mr(pd, va, BYTES, IBV_ACCESS_LOCAL_WRITE);
+	assert_non_null(mr);
+	assert_int_equal(maps, 1);
+	assert_int_equal(rte_eth_dev_info_get(t.wire.port_id, &info), 0);
+	assert_ptr_equal(mapped_by, info.device);
+	iova = uroce_mr_iova(uroce_mr_lookup(&t.port->dev.mrs, mr->lkey, pd, (uintptr_t)va, 1, 0), (uintptr_t)va, 1);
+	assert_int_equal(unmaps, 0);
+	assert_int_equal(uroce_dereg_mr(mr), 0);
+	assert_int_equal(unmaps, map_error == 0);
+	assert_int_equal(uroce_dealloc_pd(pd), 0);
+	tap_close(&t);
+	assert_int_equal(rte_extmem_unregister(va, BYTES), 0);
+	munmap(va, BYTES);
+	return iova;
+}
+
+static void
+test_mapped(void **state)
+{
+	assert_int_equal(register_once(0), IOVA);
+}
+
+/* No IOMMU that anybody knows of: as the application says. */
+static void
+test_not_needed(void **state)
+{
+	assert_int_equal(register_once(ENOTSUP), IOVA);
+}
+
+static void
+test_failed(void **state)
+{
+	assert_int_equal(register_once(ENOSPC), RTE_BAD_IOVA);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_mapped),
+		cmocka_unit_test(test_not_needed),
+		cmocka_unit_test(test_failed),
+	};
+
+	test_eal_init(NULL);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
