@@ -5,7 +5,8 @@
 /**
  * @file
  * Names of <infiniband/verbs.h> that not every version of it has, with their values: FLUSH and ATOMIC_WRITE
- * (InfiniBand Architecture, annex A19). Macros, so that they agree with the enums of a version that has them.
+ * (InfiniBand Architecture, annex A19). Macros, so that they agree with the enums of a version that has them. And a
+ * right of our own.
  */
 
 #ifndef UROCE_VERBS_H
@@ -30,6 +31,14 @@
 /** Rights of a memory region, a window, a QP: which FLUSH a peer may ask for. */
 #define IBV_ACCESS_FLUSH_GLOBAL (1 << 8)
 #define IBV_ACCESS_FLUSH_PERSISTENT (1 << 9)
+
+/**
+ * A memory region that nobody writes while a peer READs it: neither the application nor a peer. Responses to READs then
+ * leave without a copy, if the memory is DPDK's and the port takes chains of mbufs. Where the application breaks its
+ * word, a response that changes on its way is lost, and the peer has to ask again. One of the optional access flags,
+ * which other devices ignore. Responses to READs by way of a memory window are copied.
+ */
+#define UROCE_ACCESS_STABLE (1 << 29)
 
 /** ibv_device_attr_ex.device_cap_flags_ex */
 #define IBV_DEVICE_FLUSH_GLOBAL (1ULL << 38)

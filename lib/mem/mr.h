@@ -22,6 +22,7 @@
 #include <rte_prefetch.h>
 
 #include "uroce_planted.h"
+#include "uroce_verbs.h"
 #include "mem/dma.h"
 #include "mem/slots.h"
 
@@ -207,6 +208,13 @@ uroce_key_grants(const struct uroce_mr_key *k, uint64_t addr, uint64_t length, u
 	/* nothing here can wrap: addr >= k->addr, then only differences */
 	return ((k->access & access) == access || UROCE_PLANTED(RIGHTS)) && addr >= k->addr &&
 	       length <= k->length && addr - k->addr <= k->length - length + UROCE_PLANTED(BOUNDS);
+}
+
+/** May a response to a READ lead into the memory? A window's version is where a region has UROCE_ACCESS_STABLE. */
+static inline bool
+uroce_key_is_stable(const struct uroce_mr_key *k)
+{
+	return (k->access & (UROCE_ACCESS_STABLE | UROCE_KEY_WINDOW)) == UROCE_ACCESS_STABLE;
 }
 
 /** Have brought near what a look-up of the key reads. */

@@ -84,7 +84,8 @@ replay_read(struct uroce_qp *qp, struct uroce_rd_atomic *r, const struct uroce_p
 	 * Hardware sends MigReq 1, rxe 0.
 	 */
 	r->restart = p->bth->flags & UROCE_BTH_MIGREQ;
-	r->replayed = true;
+	qp->resp.read_again = true;
+	r->by_reference = false;
 	return true;
 }
 

@@ -142,6 +142,8 @@ attach_slice(struct uroce_engine *e, const struct uroce_qp *qp, const struct uro
 	for (uint32_t done = 0; done < slice->length; done += n) {
 		n = cursor_next(&c, qp, slice, slice->length - done, &key, &addr);
 		ret = n == 0 ? -EACCES : segs++ == UROCE_ZERO_COPY_SEGS ? -ENOTSUP : 0;
+		if (unlikely(slice->only_stable) && ret == 0 && !uroce_key_is_stable(key))
+			ret = -ENOTSUP;
 		if (ret != 0)
 			goto undo;
 		m = uroce_mbuf_alloc(e->header_pool, true);

@@ -61,6 +61,7 @@ struct uroce_slice {
 	uint32_t access;	/* enum ibv_access_flags that the keys must have */
 	const struct ibv_pd *pd;	/* of the keys; NULL: the QP's */
 	bool copy;		/* what is there may change before the frame has gone: never attached */
+	bool only_stable;	/* attached only if the region is stable */
 };
 
 /* frame.c: one packet in the making */
@@ -196,7 +197,7 @@ struct rte_mbuf *uroce_small_packet(struct uroce_engine *e, const struct uroce_q
 /** Of a WQE from req.offset on, where a packet goes that is not the first. `window`: how many more may be unanswered */
 unsigned int uroce_run_request(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_sqe *sqe,
 			       uint32_t window, struct rte_mbuf **frames, unsigned int room);
-/** Of a READ, whose responses have not been asked for again, from r->next on. */
+/** Of a READ whose responses go by reference, from r->next on. */
 unsigned int uroce_run_response(struct uroce_engine *e, const struct uroce_qp *qp, const struct uroce_rd_atomic *r,
 				struct rte_mbuf **frames, unsigned int room);
 

@@ -31,6 +31,7 @@ uroce_responder_reset(struct uroce_qp *qp)
 	resp->established = false;
 	resp->wrong_keys = 0;
 	resp->selective = resp->sack_owed = resp->leaping = resp->goes_back = false;
+	resp->read_again = false;
 	resp->asked = resp->leapt = resp->psn;
 	resp->resource_head = resp->resource_tail = 0;
 	if (resp->resources != NULL)
@@ -212,6 +213,7 @@ receive_read(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_pac
 	uint32_t length = rte_be_to_cpu_32(reth->dma_len);
 	uint32_t rkey = rte_be_to_cpu_32(reth->rkey);
 	uint64_t va = rte_be_to_cpu_64(reth->va);
+	const struct uroce_mr_key *key = NULL;
 	struct uroce_rd_atomic *r;
 	uint32_t psns;
 
@@ -221,9 +223,12 @@ receive_read(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_pac
 		return UROCE_NAK_PAYLOAD;
 	if (length > UROCE_MAX_MSG_BYTES)
 		return UROCE_NAK_DMA_LEN;
-	if (length > 0 && uroce_key_lookup(&qp->dev->mrs, rkey, uroce_rkey_pd(qp), &qp->windows, va, length,
-					   IBV_ACCESS_REMOTE_READ) == NULL)
-		return UROCE_NAK_ACCESS;
+	if (length > 0) {
+		key = uroce_key_lookup(&qp->dev->mrs, rkey, uroce_rkey_pd(qp), &qp->windows, va, length,
+				       IBV_ACCESS_REMOTE_READ);
+		if (key == NULL)
+			return UROCE_NAK_ACCESS;
+	}
 	psns = uroce_message_packets(qp, length);
 	uroce_count(e, UROCE_RX_READ_REQUESTS, 1);
 	r = uroce_rd_atomic_add(resp);
@@ -232,6 +237,7 @@ receive_read(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_pac
 		.srqn = unlikely(qp->transport == UROCE_TRANSPORT_XRC) ? resp->srq->number : 0,
 		.first_psn = resp->psn, .psn_count = psns, .end = psns,
 		.msn = uroce_psn_add(resp->msn, 1),
+		.by_reference = key != NULL && uroce_key_is_stable(key) && !resp->read_again,
 	};
 	return uroce_responder_executed(e, qp, p, psns);
 }

@@ -143,9 +143,9 @@ read_response(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_rd
 		.sge = &sge, .num_sge = 1, .offset = done,
 		.length = RTE_MIN(r->length - done, qp->mtu_bytes), .access = IBV_ACCESS_REMOTE_READ,
 		.pd = uroce_read_pd(qp, r),
-		/* A READ may meet writes, and then a frame that leads into the memory has a wrong ICRC by the
-		 * time it arrives; again and again, where writes do not end. */
-		.copy = r->replayed,
+		/* A READ may meet writes, and what is written between the ICRC and the departure of a frame that
+		 * leads into the memory makes the ICRC wrong. */
+		.copy = !r->by_reference || qp->resp.read_again, .only_stable = true,
 	};
 	struct uroce_frame f;
 	int ret = uroce_frame_begin(e, qp, qp->opcode_base + opcode, 0, false,

@@ -180,11 +180,11 @@ uroce_run_response(struct uroce_engine *e, const struct uroce_qp *qp, const stru
 	const struct uroce_mr_key *key;
 	uint32_t n = RTE_MIN(room, r->psn_count - r->next - 1);
 
-	if (!is_run(qp, n) || r->replayed || r->again != 0)
+	if (!r->by_reference || qp->resp.read_again || !is_run(qp, n) || r->again != 0)
 		return 0;
 	key = uroce_key_lookup(&qp->dev->mrs, r->rkey, uroce_read_pd(qp, r), &qp->windows, addr, n * qp->mtu_bytes,
 			       IBV_ACCESS_REMOTE_READ);
-	if (unlikely(key == NULL))
+	if (unlikely(key == NULL || !uroce_key_is_stable(key)))
 		return 0;
 	return make(e, qp, qp->opcode_base + UROCE_RC_READ_RESPONSE_MIDDLE, uroce_psn_add(r->first_psn, r->next), key,
 		    addr, frames, n);

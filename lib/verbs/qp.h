@@ -205,7 +205,7 @@ struct uroce_rd_atomic {
 	uint8_t op;			/* enum uroce_op; UROCE_OP_NONE: not in use */
 	bool restart;			/* responses from start on open with FIRST */
 	bool answered;			/* all its responses have been sent once */
-	bool replayed;			/* responses have been asked for again */
+	bool by_reference;		/* READ: its responses may lead into the memory */
 	bool again_goes_on;		/* the last one that went out of its turn was that before the next */
 };
 
@@ -244,6 +244,7 @@ struct uroce_responder {
 	bool sack_owed;			/* as the acknowledgement that is owed */
 	bool leaping;			/* and nothing has come since that tells */
 	bool goes_back;			/* that the requester sends all again from where a gap was */
+	bool read_again;		/* READ responses have been asked for again: they are all copied from then on */
 };
 
 /* Where the QP stands with its engine. */

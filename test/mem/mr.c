@@ -29,7 +29,7 @@
 #define RR  IBV_ACCESS_REMOTE_READ
 #define RA  IBV_ACCESS_REMOTE_ATOMIC
 #define ALL (LW | RW | RR | RA)
-#define GRANTED (ALL | IBV_ACCESS_MW_BIND | IBV_ACCESS_FLUSH_GLOBAL)
+#define GRANTED (ALL | IBV_ACCESS_MW_BIND | IBV_ACCESS_FLUSH_GLOBAL | UROCE_ACCESS_STABLE)
 
 static struct ibv_context context;
 static struct uroce_pd pd = { .ibv = { .context = &context }, .protection = &pd.ibv };

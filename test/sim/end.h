@@ -53,6 +53,8 @@ struct end {
 	bool starved;		/* it sent nothing, because a pool was empty */
 	uint64_t unknown_qpn;	/* frames for QPs that are no more */
 	uint64_t no_rx_mbuf;	/* frames that were lost for want of mbufs */
+	void (*departing)(void *arg); /* called between the engine and the wire, where frames are ready; NULL: nothing */
+	void *departing_arg;
 };
 
 extern const struct uroce_device_ops end_device_ops;

@@ -22,6 +22,7 @@ enum sim_stream {
 	STEP_STREAM = 5,
 	UNRELIABLE_STREAM = 7,
 	SHARED_STREAM = 11,
+	CHANGING_STREAM = 23,
 };
 
 static inline void

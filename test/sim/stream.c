@@ -12,6 +12,7 @@
 #include <rte_malloc.h>
 
 #include "uroce.h"
+#include "uroce_verbs.h"
 
 #define MTU_BYTES    4096
 #define FIRST_PSN    0xfff000 /* it wraps soon */
@@ -35,7 +36,8 @@ create_half(struct stream *s, unsigned int i)
 
 	s->memory[i] = rte_zmalloc(NULL, memory_bytes(s), RTE_CACHE_LINE_SIZE);
 	SIM_CHECK(s->memory[i] != NULL, "no memory for a stream");
-	s->mrs[i] = uroce_reg_mr(e->pd, s->memory[i], memory_bytes(s), RIGHTS);
+	s->mrs[i] = uroce_reg_mr(e->pd, s->memory[i], memory_bytes(s),
+				 RIGHTS | (s->conf.stable ? UROCE_ACCESS_STABLE : 0));
 	SIM_CHECK(s->mrs[i] != NULL, "uroce_reg_mr: %s", strerror(errno));
 	s->cqs[i] = uroce_create_cq(end_context(e), (int)(2 * s->conf.depth), NULL, NULL, 0);
 	SIM_CHECK(s->cqs[i] != NULL, "uroce_create_cq: %s", strerror(errno));
@@ -119,6 +121,49 @@ fill(struct stream *s)
 	}
 }
 
+/* ---- memory that changes: each word says which one it is, and how often it has changed ---- */
+
+#define WORD_BYTES 8
+
+/* The second end's memory, while frames are ready to leave it: some words of each packet. */
+static void
+change(void *arg)
+{
+	struct stream *s = arg;
+
+	s->changes++;
+	for (size_t i = s->changes % 32 * WORD_BYTES; i + WORD_BYTES <= memory_bytes(s); i += 32 * WORD_BYTES)
+		memcpy(s->memory[1] + i, &s->changes, sizeof(s->changes));
+}
+
+static void
+number_words(struct stream *s)
+{
+	for (size_t i = 0; i + WORD_BYTES <= memory_bytes(s); i += WORD_BYTES) {
+		uint64_t word = (uint64_t)(i / WORD_BYTES) << 32;
+
+		memcpy(s->memory[1] + i, &word, sizeof(word));
+	}
+	s->ends[1]->departing = change;
+	s->ends[1]->departing_arg = s;
+}
+
+/* A message that was read in slot `offset`: no older than the last one there, and nothing that never was. */
+static void
+check_words(const struct stream *s, uint64_t offset)
+{
+	size_t from = (offset + WORD_BYTES - 1) / WORD_BYTES * WORD_BYTES;
+
+	for (size_t i = from; i + WORD_BYTES <= offset + s->conf.message_bytes; i += WORD_BYTES) {
+		uint64_t word, now;
+
+		memcpy(&word, s->memory[0] + i, sizeof(word));
+		memcpy(&now, s->memory[1] + i, sizeof(now));
+		SIM_CHECK(word >> 32 == i / WORD_BYTES && word <= now, "word %zu reads 0x%jx, and is 0x%jx by now",
+			  i / WORD_BYTES, (uintmax_t)word, (uintmax_t)now);
+	}
+}
+
 void
 stream_create(struct stream *s, struct world *w, unsigned int from, unsigned int to,
 	      const struct stream_conf *conf)
@@ -133,7 +178,10 @@ stream_create(struct stream *s, struct world *w, unsigned int from, unsigned int
 	s->rkey = s->mrs[1]->rkey;
 	connect_half(s, 0);
 	connect_half(s, 1);
-	fill(s);
+	if (s->conf.changing)
+		number_words(s);
+	else
+		fill(s);
 	for (uint64_t i = 0; s->conf.opcode == IBV_WR_SEND && i < conf->depth; i++)
 		post_receive(s, i);
 }
@@ -181,6 +229,8 @@ poll_one(struct stream *s, unsigned int i, const struct ibv_wc *wc)
 	check_status(s, wc->status);
 	SIM_CHECK(wc->wr_id == s->completed, "message %ju completes instead of %ju",
 		  (uintmax_t)wc->wr_id, (uintmax_t)s->completed);
+	if (s->conf.changing)
+		check_words(s, wc->wr_id % s->conf.depth * s->conf.message_bytes);
 	s->completed++;
 }
 
@@ -266,7 +316,9 @@ stream_destroy(struct stream *s)
 {
 	size_t bytes = RTE_MIN(s->posted, s->conf.depth) * s->conf.message_bytes;
 
-	if (!s->lost[0] && !s->lost[1])
+	if (s->conf.changing)
+		s->ends[1]->departing = NULL;
+	else if (!s->lost[0] && !s->lost[1])
 		SIM_CHECK(memcmp(s->memory[0], s->memory[1], bytes) == 0,
 			  "a message is not what was sent");
 	for (unsigned int i = 0; i < 2; i++)

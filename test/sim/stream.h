@@ -24,6 +24,8 @@ struct stream_conf {
 	uint8_t timeout;
 	bool no_retries; /* retry_cnt is 0 */
 	uint8_t traffic_class;
+	bool changing; /* READ: of memory that changes all the time, */
+	bool stable;   /* ... though it was said to be stable */
 };
 
 struct stream {
@@ -37,6 +39,7 @@ struct stream {
 	uint8_t *memory[2]; /* depth slots */
 	uint64_t posted;
 	uint64_t completed;
+	uint32_t changes;
 	bool stopped; /* posts no more */
 	bool lost[2]; /* the end has died with what it had of it */
 	enum ibv_wc_status status; /* of the first that failed, which one may only as the peer has died */

@@ -26,6 +26,7 @@ struct world_conf {
 	bool multi_seg;        /* ports take chains of mbufs */
 	bool split;            /* received frames come as chains of mbufs */
 	uint64_t plain_ends;   /* bit per end: it keeps nothing that comes early, and goes back N, as rxe */
+	bool unstable;	       /* memory changes that was said to be stable: frames may have a wrong ICRC */
 	uint32_t memory_bytes; /* per end; 0: none */
 	uint32_t least_mbps;   /* that congestion control leaves a QP; 0: the default */
 	uint32_t send_burst;   /* frames taken from the engine in a round, at most UROCE_BURST */

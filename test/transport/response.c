@@ -200,7 +200,10 @@ r27_parts_of_a_long_read(void **state)
 	peer_stop(&p);
 }
 
-/* The engine's next frame arrives when its memory has changed. */
+/* Memory that the port could send without a copy. */
+#define CHANGING_BYTES 8192
+
+/* The engine's next frame arrives when the memory has changed, wherever a packet begins. */
 static enum uroce_verdict
 verdict_after_change(struct peer *p, uint8_t *memory)
 {
@@ -209,32 +212,111 @@ verdict_after_change(struct peer *p, uint8_t *memory)
 	struct rte_mbuf *m;
 
 	assert_int_equal(uroce_engine_send(&p->engine, &m, 1, p->now_ns), 1);
-	memory[0]++;
+	for (unsigned int i = 0; i < CHANGING_BYTES; i += 1024)
+		memory[i]++;
 	verdict = uroce_packet_decode(m, 14, &pkt);
 	rte_pktmbuf_free(m);
 	return verdict;
 }
 
-static void
-r27_a_read_of_memory_that_changes_ends(void **state)
+static struct peer_packet
+request_of(const struct ibv_mr *mr, uint32_t psn, uint32_t length)
 {
-	uint8_t *memory;
+	return (struct peer_packet){ .opcode = UROCE_RC_READ_REQUEST, .psn = psn, .ack_req = true, .rkey = mr->rkey,
+				     .va = (uintptr_t)mr->addr, .dma_len = length };
+}
+
+static struct ibv_mr *
+register_changing(struct peer *p, int access)
+{
+	void *memory = rte_zmalloc(NULL, CHANGING_BYTES, 64);
+	struct ibv_mr *mr = uroce_reg_mr(p->pd, memory, CHANGING_BYTES, access);
+
+	assert_non_null(mr);
+	return mr;
+}
+
+static void
+deregister_changing(struct ibv_mr *mr)
+{
+	void *memory = mr->addr;
+
+	assert_int_equal(uroce_dereg_mr(mr), 0);
+	rte_free(memory);
+}
+
+/* Runs of responses, and single ones: the first try is right, which is all that a peer with retry_cnt 0 has. */
+static void
+a_read_of_memory_that_changes_loses_nothing(void **state)
+{
+	static const uint32_t lengths[] = { 1024, 2048, CHANGING_BYTES };
+	uint32_t psn = PEER_RQ_PSN;
 	struct ibv_mr *mr;
 	struct peer p;
 
 	(void)state;
 	peer_start(&p, NULL);
-	memory = rte_zmalloc(NULL, 1024, 64);
-	mr = uroce_reg_mr(p.pd, memory, 1024, IBV_ACCESS_REMOTE_READ);
-	struct peer_packet in = read_request(&p, PEER_RQ_PSN, 0, 1024);
-	in.va = (uintptr_t)memory;
-	in.rkey = mr->rkey;
+	mr = register_changing(&p, IBV_ACCESS_REMOTE_READ);
+	for (unsigned int i = 0; i < RTE_DIM(lengths); i++) {
+		struct peer_packet in = request_of(mr, psn, lengths[i]);
+
+		assert_int_equal(peer_in(&p, &in), UROCE_OK);
+		for (uint32_t done = 0; done < lengths[i]; done += 1024, psn++)
+			assert_int_equal(verdict_after_change(&p, mr->addr), UROCE_OK);
+		peer_expect_nothing(&p);
+	}
+	assert_int_equal(p.engine.counters[UROCE_ZERO_COPY_PACKETS], 0);
+	deregister_changing(mr);
+	peer_stop(&p);
+}
+
+/* UROCE_ACCESS_STABLE, and the application breaks its word: the peer has to ask again once, and never after that. */
+static void
+r27_a_read_of_memory_said_to_be_stable(void **state)
+{
+	struct peer_packet in;
+	struct ibv_mr *mr;
+	struct peer p;
+
+	(void)state;
+	peer_start(&p, NULL);
+	mr = register_changing(&p, IBV_ACCESS_REMOTE_READ | UROCE_ACCESS_STABLE);
+	in = request_of(mr, PEER_RQ_PSN, 1024);
 	assert_int_equal(peer_in(&p, &in), UROCE_OK);
-	assert_int_equal(verdict_after_change(&p, memory), UROCE_DROP_ICRC);	/* the price of no copy */
+	assert_int_equal(verdict_after_change(&p, mr->addr), UROCE_DROP_ICRC);	/* the price of no copy */
+	assert_int_equal(p.engine.counters[UROCE_ZERO_COPY_PACKETS], 1);
 	assert_int_equal(peer_in(&p, &in), UROCE_DUPLICATE);
-	assert_int_equal(verdict_after_change(&p, memory), UROCE_OK);
-	assert_int_equal(uroce_dereg_mr(mr), 0);
-	rte_free(memory);
+	assert_int_equal(verdict_after_change(&p, mr->addr), UROCE_OK);
+	in = request_of(mr, PEER_RQ_PSN + 1, 4096);
+	assert_int_equal(peer_in(&p, &in), UROCE_OK);
+	for (unsigned int i = 0; i < 4; i++)
+		assert_int_equal(verdict_after_change(&p, mr->addr), UROCE_OK);
+	assert_int_equal(p.engine.counters[UROCE_ZERO_COPY_PACKETS], 1);
+	deregister_changing(mr);
+	peer_stop(&p);
+}
+
+/* Memory that is no longer said to be stable, in the middle of a READ. */
+static void
+a_read_of_memory_that_is_stable_no_more(void **state)
+{
+	struct peer_packet in;
+	struct ibv_mr *mr;
+	struct peer p;
+
+	(void)state;
+	peer_start(&p, NULL);
+	mr = register_changing(&p, IBV_ACCESS_REMOTE_READ | UROCE_ACCESS_STABLE);
+	in = request_of(mr, PEER_RQ_PSN, CHANGING_BYTES);
+	assert_int_equal(peer_in(&p, &in), UROCE_OK);
+	peer_expect(&p, UROCE_RC_READ_RESPONSE_FIRST, PEER_RQ_PSN);
+	peer_expect(&p, UROCE_RC_READ_RESPONSE_MIDDLE, PEER_RQ_PSN + 1);
+	assert_int_equal(p.engine.counters[UROCE_ZERO_COPY_PACKETS], 2);
+	assert_int_equal(uroce_rereg_mr(mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0, IBV_ACCESS_REMOTE_READ), 0);
+	for (uint32_t i = 2; i < CHANGING_BYTES / 1024; i++)
+		assert_int_equal(verdict_after_change(&p, mr->addr), UROCE_OK);
+	assert_int_equal(p.engine.counters[UROCE_ZERO_COPY_PACKETS], 2);
+	deregister_changing(mr);
 	peer_stop(&p);
 }
 
@@ -504,7 +586,9 @@ main(void)
 		cmocka_unit_test(r27_a_read_is_answered_again_from_the_middle),
 		cmocka_unit_test(r27_parts_of_a_read_that_is_being_answered),
 		cmocka_unit_test(r27_parts_of_a_long_read),
-		cmocka_unit_test(r27_a_read_of_memory_that_changes_ends),
+		cmocka_unit_test(a_read_of_memory_that_changes_loses_nothing),
+		cmocka_unit_test(r27_a_read_of_memory_said_to_be_stable),
+		cmocka_unit_test(a_read_of_memory_that_is_stable_no_more),
 		cmocka_unit_test(r27_only_a_subset_of_the_original),
 		cmocka_unit_test(r28_atomics_are_executed_once),
 		cmocka_unit_test(r28_a_forgotten_atomic_is_dropped),

@@ -100,7 +100,8 @@ start(struct peer *p, const struct peer_conf *conf)
 	memory = rte_malloc(NULL, MESSAGE_BYTES, 64);
 	for (unsigned int i = 0; i < MESSAGE_BYTES; i++)
 		memory[i] = (uint8_t)(i * 37 + (i >> 8));
-	mr = uroce_reg_mr(p->pd, memory, MESSAGE_BYTES, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ);
+	mr = uroce_reg_mr(p->pd, memory, MESSAGE_BYTES,
+			  IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ | UROCE_ACCESS_STABLE);
 	assert_non_null(mr);
 }
 
