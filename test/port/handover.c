@@ -93,7 +93,7 @@ test_handover_to_nobody(void **state)
 {
 	const struct uroce_port_conf conf = { .no_loopback = 1 };
 	struct uroce_worker *asleep, *awake[2];
-	struct end to[2], from[2];
+	struct end to[4], from[4];
 	struct test_rings wire[2];
 	struct ibv_context *a, *b;
 	struct net net = { 0 };
@@ -112,22 +112,24 @@ test_handover_to_nobody(void **state)
 	assert_non_null(b);
 	assert_int_equal(uroce_add_address(a, "10.0.0.1/24"), 0);
 	assert_int_equal(uroce_add_address(b, "10.0.0.2/24"), 0);
-	for (unsigned int i = 0; i < 2; i++) { /* QPs go round the workers */
+	for (unsigned int i = 0; i < RTE_DIM(to); i++) { /* QPs go round the workers */
 		end_open(&to[i], a, END_MEMORY_MALLOC);
 		end_open(&from[i], b, END_MEMORY_MALLOC);
 		end_connect(&to[i], &from[i]);
 		end_connect(&from[i], &to[i]);
 	}
-	set_short_timeout(&from[1]);
-	for (unsigned int i = 0; i < 32; i++)
-		end_post(&from[1], IBV_WR_RDMA_WRITE, &to[1], END_BYTES, 0);
-	assert_true(poll_for_wc(awake, 2, &from[1], &wc));
-	assert_int_equal(wc.status, IBV_WC_RETRY_EXC_ERR);
+	for (unsigned int i = 1; i < RTE_DIM(to); i += 2) { /* to the worker that nobody polls */
+		set_short_timeout(&from[i]);
+		for (unsigned int j = 0; j < 32; j++)
+			end_post(&from[i], IBV_WR_RDMA_WRITE, &to[i], END_BYTES, 0);
+		assert_true(poll_for_wc(awake, 2, &from[i], &wc));
+		assert_int_equal(wc.status, IBV_WC_RETRY_EXC_ERR);
+	}
 	end_post(&from[0], IBV_WR_RDMA_WRITE, &to[0], END_BYTES, 0);
 	assert_true(poll_for_wc(awake, 2, &from[0], &wc));
 	assert_int_equal(wc.status, IBV_WC_SUCCESS);
 	assert_true(test_counter(a, "drop_handover") > 0);
-	for (unsigned int i = 0; i < 2; i++) {
+	for (unsigned int i = 0; i < RTE_DIM(to); i++) {
 		end_close(&to[i]);
 		end_close(&from[i]);
 	}

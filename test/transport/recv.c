@@ -168,6 +168,7 @@ a_write_with_immediate_takes_one_at_its_end(void **state)
 	assert_int_equal(peer_in(&s.p, &write), UROCE_OK);
 	assert_int_equal(in(&s, 1, UROCE_RC_SEND_ONLY, 0, 9), UROCE_OK);
 	expect_recv(&s, 1, 1, 9);
+	peer_expect_ack(&s.p, UNLIMITED, PEER_RQ_PSN, 1);
 	write.opcode = UROCE_RC_WRITE_LAST_IMM;
 	write.psn++;
 	write.payload = pattern + MTU;

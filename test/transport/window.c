@@ -117,7 +117,8 @@ a_peer_beyond_a_window(void **state)
 	peer_stop(&p);
 }
 
-/* R47: a READ's frame leads into the region's memory when the window has long gone. */
+/* R47: the frame of a READ refers to a stable region's memory when the window has long gone. A READ by the window is
+ * copied. */
 static void
 r47_a_read_in_flight_holds_the_region(void **state)
 {
@@ -127,7 +128,8 @@ r47_a_read_in_flight_holds_the_region(void **state)
 	(void)state;
 	peer_start(&p, NULL);
 	uint8_t *memory = rte_malloc(NULL, 4096, 4096);
-	struct ibv_mr *mr = uroce_reg_mr(p.pd, memory, 4096, IBV_ACCESS_MW_BIND);
+	struct ibv_mr *mr = uroce_reg_mr(p.pd, memory, 4096, IBV_ACCESS_MW_BIND | IBV_ACCESS_REMOTE_READ |
+							     UROCE_ACCESS_STABLE);
 	struct ibv_mw *mw = uroce_alloc_mw(p.pd, IBV_MW_TYPE_2);
 	post(&p, (struct ibv_send_wr){
 		.opcode = IBV_WR_BIND_MW, .bind_mw = { .mw = mw, .bind_info = {
@@ -137,6 +139,11 @@ r47_a_read_in_flight_holds_the_region(void **state)
 	peer_expect_wc(p.send_cq, IBV_WC_SUCCESS, 0);
 	struct peer_packet in = { .opcode = UROCE_RC_READ_REQUEST, .psn = PEER_RQ_PSN, .rkey = mw->rkey,
 				  .va = (uintptr_t)memory, .dma_len = UROCE_ZERO_COPY_BYTES };
+	assert_int_equal(peer_in(&p, &in), UROCE_OK);
+	peer_expect(&p, UROCE_RC_READ_RESPONSE_ONLY, PEER_RQ_PSN);
+	assert_int_equal(uroce_mr_inflight((struct uroce_mr *)mr), 0);
+	in.psn++;
+	in.rkey = mr->rkey;
 	assert_int_equal(peer_in(&p, &in), UROCE_OK);
 	assert_int_equal(uroce_engine_send(&p.engine, &m, 1, p.now_ns), 1);
 	assert_true(m->nb_segs > 1);
