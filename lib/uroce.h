@@ -644,7 +644,7 @@ int uroce_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_w
  * SRQ; ENOMEM: full */
 int uroce_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad_wr);
 
-/** ibv_query_qp_data_in_order(3). @return 1: of SEND and WRITE, on x86-64; 0: poll for completions, not for data */
+/** ibv_query_qp_data_in_order(3). @return 0: no order is promised of every byte, only that the last one comes last */
 int uroce_query_qp_data_in_order(struct ibv_qp *qp, enum ibv_wr_opcode op, uint32_t flags);
 
 /** ibv_query_ece(3): nobody's, all zeros. @return 0 */

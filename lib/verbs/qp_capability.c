@@ -8,32 +8,18 @@
 #include <errno.h>
 
 #include <rte_common.h>
-#include <rte_config.h>
 
 #include "uroce.h"
 
-/* The responder places a peer's packets in order, and the bytes of each (wire/copy.h). The requester places READ
- * responses as they come when one before them is missing. */
+/* Payloads are placed in the order of their addresses, the last word last (wire/copy.h), so that a program may poll the
+ * last byte. The call asks for more: x86-64 does not guarantee that the bytes of one 32-byte store are seen in order. */
 int
 uroce_query_qp_data_in_order(struct ibv_qp *qp, enum ibv_wr_opcode op, uint32_t flags)
 {
 	RTE_SET_USED(qp);
-	RTE_SET_USED(flags);
-#ifdef RTE_ARCH_X86_64
-	switch (op) {
-	case IBV_WR_SEND:
-	case IBV_WR_SEND_WITH_IMM:
-	case IBV_WR_SEND_WITH_INV:
-	case IBV_WR_RDMA_WRITE:
-	case IBV_WR_RDMA_WRITE_WITH_IMM:
-		return 1;
-	default:
-		return 0;
-	}
-#else
 	RTE_SET_USED(op);
-	return 0;	/* only the last word of each packet comes last */
-#endif
+	RTE_SET_USED(flags);
+	return 0;
 }
 
 int
