@@ -231,7 +231,7 @@ uroce_mr_retire(struct uroce_mr *mr)
 	/* the wait for workers that follows orders it */
 	__atomic_store_n(&mr->slot->key, 0, __ATOMIC_RELAXED);
 	pthread_mutex_unlock(&t->lock);
-	mr->retired = uroce_rcu_start();
+	mr->retired = uroce_rcu_begin();
 	mr->is_retired = true;
 	return 0;
 }
@@ -240,7 +240,7 @@ bool
 uroce_mr_is_idle(const struct uroce_mr *mr)
 {
 	/* in this order: then no worker can add to them any more */
-	return uroce_rcu_is_over(mr->retired) && (uroce_mr_inflight(mr) == 0 || UROCE_PLANTED(DEREGISTER));
+	return uroce_rcu_has_ended(mr->retired) && (uroce_mr_inflight(mr) == 0 || UROCE_PLANTED(DEREGISTER));
 }
 
 /* @return 0, -EBUSY or -ETIMEDOUT */

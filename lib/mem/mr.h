@@ -59,7 +59,7 @@ struct uroce_mr {
 	unsigned int access;
 	bool is_retired; /* its key is dead, for whoever deregisters it */
 	bool zero_based;
-	uint64_t retired; /* is_retired: for uroce_rcu_is_over() */
+	uint64_t retired; /* is_retired: for uroce_rcu_has_ended() */
 	struct uroce_mrs *table;
 	struct uroce_iova_map *iova;
 	struct uroce_dma_area *dma; /* external memory that it is in; NULL: none, or nothing to be mapped */

@@ -27,8 +27,6 @@ struct uroce_rcu_driver uroce_rcu_drivers[UROCE_RCU_READERS];
 bool uroce_rcu_has_no_membarrier;
 
 static pthread_mutex_t init_lock = PTHREAD_MUTEX_INITIALIZER;
-/* rte_rcu_qsbr_check() reads plainly what other waiters write. Nothing is taken under it. */
-static pthread_mutex_t wait_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static struct rte_rcu_qsbr *
 create(void)
@@ -59,29 +57,37 @@ uroce_rcu_init(void)
 }
 
 uint64_t
-uroce_rcu_start(void)
+uroce_rcu_begin(void)
 {
-	return rte_rcu_qsbr_start(uroce_rcu);
+	const uint64_t token = rte_rcu_qsbr_start(uroce_rcu);
+
+	/* pairs with the fence in rte_rcu_qsbr_thread_online(): a reader that does not see what was changed before is
+	 * seen by uroce_rcu_has_ended() */
+	rte_atomic_thread_fence(__ATOMIC_SEQ_CST);
+	return token;
 }
 
+/* Not rte_rcu_qsbr_check(), which writes what only one thread at a time may write. */
 bool
-uroce_rcu_is_over(uint64_t token)
+uroce_rcu_has_ended(uint64_t token)
 {
-	bool is_over;
+	for (unsigned int i = 0; i < UROCE_RCU_READERS; i++) {
+		/* pairs with the release in rte_rcu_qsbr_thread_offline() */
+		const uint64_t count = __atomic_load_n(&uroce_rcu->qsbr_cnt[i].cnt, __ATOMIC_ACQUIRE);
 
-	pthread_mutex_lock(&wait_lock);
-	is_over = rte_rcu_qsbr_check(uroce_rcu, token, false) != 0;
-	pthread_mutex_unlock(&wait_lock);
-	return is_over;
+		if (count != OFFLINE && count < token)
+			return false;
+	}
+	return true;
 }
 
 void
 uroce_rcu_wait(void)
 {
-	const uint64_t token = uroce_rcu_start();
+	const uint64_t token = uroce_rcu_begin();
 
 	/* not its own way to wait: a reader may need this very core to get out of its poll */
-	while (!uroce_rcu_is_over(token))
+	while (!uroce_rcu_has_ended(token))
 		sched_yield();
 }
 
@@ -94,8 +100,7 @@ barrier_on_readers(void)
 		RTE_VERIFY(syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0);
 }
 
-/* Neither wait_lock nor rte_rcu_qsbr_check() here: a thread that has the lock may wait for a reader which is in a
- * driver, for EAL's lock, which the caller has. */
+/* A reader that is in a driver may wait for EAL's lock, which the caller has. */
 void
 uroce_rcu_wait_for_memory(void)
 {
@@ -134,29 +139,4 @@ void
 uroce_rcu_watch_end(void)
 {
 	rte_rcu_qsbr_thread_offline(uroce_rcu, UROCE_RCU_WATCHER);
-}
-
-uint64_t
-uroce_rcu_begin(void)
-{
-	const uint64_t token = rte_rcu_qsbr_start(uroce_rcu);
-
-	/* pairs with the fence in rte_rcu_qsbr_thread_online(): a reader that does not see what was changed before is
-	 * seen by uroce_rcu_has_ended() */
-	rte_atomic_thread_fence(__ATOMIC_SEQ_CST);
-	return token;
-}
-
-/* Not rte_rcu_qsbr_check(), which writes what only one thread at a time may write. */
-bool
-uroce_rcu_has_ended(uint64_t token)
-{
-	for (unsigned int i = 0; i < UROCE_RCU_READERS; i++) {
-		/* pairs with the release in rte_rcu_qsbr_thread_offline() */
-		const uint64_t count = __atomic_load_n(&uroce_rcu->qsbr_cnt[i].cnt, __ATOMIC_ACQUIRE);
-
-		if (count != OFFLINE && count < token)
-			return false;
-	}
-	return true;
 }

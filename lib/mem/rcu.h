@@ -44,9 +44,14 @@ int uroce_rcu_init(void);
 
 /** Wait until every reader that was in a poll has left it. Not from within a poll. */
 void uroce_rcu_wait(void);
-/** The same without waiting: what is_over() is to ask for, any number of times, not from within a poll. */
-uint64_t uroce_rcu_start(void);
-bool uroce_rcu_is_over(uint64_t token);
+
+/** Begin a grace period, which ends when every reader that is in a poll now has left it. Any thread, within a poll too;
+ * does not wait. @return a token for uroce_rcu_has_ended(), not 0 */
+uint64_t uroce_rcu_begin(void);
+
+/** Has the grace period ended? One that began in the caller's own poll has not before its next poll. Any thread, without
+ * a lock. */
+bool uroce_rcu_has_ended(uint64_t token);
 
 /**
  * The same with EAL's memory lock held, for memory that keys no longer lead to: passes over readers that are in a
@@ -84,12 +89,5 @@ uroce_rcu_leave_driver(unsigned int reader)
  * lock that is the caller's affair. */
 void uroce_rcu_watch_begin(void);
 void uroce_rcu_watch_end(void);
-
-/** A grace period begins: it ends when every reader that is in a poll now has left it. Any thread, within a poll too;
- * waits for nobody. @return a token for uroce_rcu_has_ended(), not 0 */
-uint64_t uroce_rcu_begin(void);
-
-/** Has it ended? One that began in the caller's own poll has not before the next one. Any thread, without a lock. */
-bool uroce_rcu_has_ended(uint64_t token);
 
 #endif /* UROCE_MEM_RCU_H */

@@ -358,7 +358,7 @@ try_free(struct uroce_reclaim *r, uint64_t now_ns)
 	struct uroce_qp *qp = r->object;
 
 	RTE_SET_USED(now_ns);
-	if (!uroce_rcu_is_over(r->grace) ||
+	if (!uroce_rcu_has_ended(r->grace) ||
 	    !uroce_device_try_forget_events(qp->ibv.context, &qp->events, &qp->ibv.mutex, &qp->ibv.events_completed))
 		return false;
 	dispose(qp);
@@ -381,7 +381,7 @@ uroce_destroy_qp_async(struct ibv_qp *ibv, void (*freed)(void *arg), void *arg)
 	withdraw(qp);
 	/* its engine, which alone completes its work, does not know it any more */
 	uroce_qp_forget_completions(qp);
-	r->grace = uroce_rcu_start();
+	r->grace = uroce_rcu_begin();
 	uroce_reclaim_add(r);
 	return 0;
 }

@@ -23,7 +23,7 @@ struct uroce_reclaim {
 	bool (*try_free)(struct uroce_reclaim *r, uint64_t now_ns);
 	void (*freed)(void *arg); /* the application's; NULL: nobody is told */
 	void *arg;
-	uint64_t grace; /* for uroce_rcu_is_over(), where the object does not have it */
+	uint64_t grace; /* for uroce_rcu_has_ended(), where the object does not have it */
 	uint64_t tell_ns; /* when somebody should know that it takes so long */
 	uint64_t since_ns;
 };
