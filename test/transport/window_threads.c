@@ -21,9 +21,9 @@
 #include "mem/rcu.h"
 #include "verbs/qp.h"
 
-#define CYCLES 300
-#define PREEMPTED 20	/* yields between looking a key up and placing */
-#define YIELDS 60	/* for the other worker to place what it may not, if it does */
+#define CYCLES 100
+#define PREEMPTED 4	/* yields between looking a key up and placing */
+#define YIELDS 12	/* for the other worker to place what it may not, if it does */
 #define ENGINE 3	/* RCU's numbers of the two workers */
 #define OTHER 4
 #define THEIRS 1	/* what they write; the application writes more */
@@ -74,6 +74,7 @@ complete(uint64_t wr_id)
 		rte_rcu_qsbr_thread_online(uroce_rcu, ENGINE);
 		assert_int_equal(uroce_engine_send(&p.engine, &m, 1, p.now_ns), 0);
 		rte_rcu_qsbr_thread_offline(uroce_rcu, ENGINE);
+		sched_yield();
 	} while (uroce_poll_cq(p.send_cq, 1, &wc) == 0);
 	assert_int_equal(wc.status, IBV_WC_SUCCESS);
 	assert_int_equal(wc.wr_id, wr_id);
