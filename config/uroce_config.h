@@ -7,7 +7,7 @@
 #ifndef UROCE_CONFIG_H
 #define UROCE_CONFIG_H
 
-/* What a device calls itself: doc/verbs.rst says why. */
+/* The IDs that a device reports; doc/verbs.rst explains them. */
 #define UROCE_VENDOR_ID 0x726f63	/* "roc"; as an OUI it is administered locally */
 #define UROCE_VENDOR_PART_ID 0x7572	/* "ur" */
 
@@ -19,7 +19,7 @@
 #define UROCE_MAX_PD 65536
 #define UROCE_MAX_CQ 65536
 #define UROCE_MAX_AH 65536
-#define UROCE_DESTROY_POLLS 256		/* for what a UD or UC QP that is destroyed has still to send */
+#define UROCE_DESTROY_POLLS 256		/* at most, so that a destroyed UD or UC QP sends what is queued */
 #define UROCE_PATH_WAIT_POLLS 10000	/* for the MAC of a new path, where it is waited for: a second, as in Linux */
 #define UROCE_PATH_WAIT_PAUSE_NS 100000	/* between two of them */
 #define UROCE_MAX_MCAST_GROUPS 1024	/* per device */
@@ -44,13 +44,12 @@
 /* Memory */
 #define UROCE_FLUSH_BYTES (1u << 20)	/* made persistent in one turn of a QP */
 #define UROCE_NULL_BYTES 4096		/* of a null MR at a time: a packet's payload */
-#define UROCE_MR_WAIT_TELL_NS 1000000000ull	/* a region that packets keep so long is logged, */
-#define UROCE_MR_WAIT_MAX_NS 10000000000ull	/* and again so late, when uroce_dereg_mr() gives up: longer than it
-						 * takes to find that a neighbor does not answer */
-#define UROCE_CLEANUP_NS 10000ull	/* ports are asked for what they have sent so often, while memory waits for it */
-#define UROCE_WORKER_LEFT_NS 10000000ull	/* a worker that has not been polled for so long is no thread's */
-#define UROCE_GIVE_BACK_LOOKS 100	/* at drivers in a burst, before memory of DPDK that frames lead into goes, */
-#define UROCE_GIVE_BACK_PAUSE_NS 100000	/* and between two of them */
+#define UROCE_MR_WAIT_TELL_NS 1000000000ull	/* a deregistration that waits this long for mbufs is logged */
+#define UROCE_MR_WAIT_MAX_NS 10000000000ull	/* uroce_dereg_mr() times out: later than an unanswered neighbor */
+#define UROCE_CLEANUP_NS 10000ull	/* interval at which ports free sent mbufs while a deregistration waits */
+#define UROCE_WORKER_LEFT_NS 10000000ull	/* a worker that was not polled for this long has no owner */
+#define UROCE_GIVE_BACK_LOOKS 100	/* polls for drivers in a burst, before DPDK's memory is freed under frames */
+#define UROCE_GIVE_BACK_PAUSE_NS 100000	/* between two such polls */
 #define UROCE_IOVA_SCAN_PAGES 16	/* of a region: more of EAL's pages are not looked at one by one */
 #define UROCE_RANDOM_WORDS 32		/* 64-bit words a thread takes from getrandom(2) at a time */
 
@@ -71,18 +70,18 @@
 /* Loss recovery */
 #define UROCE_EARLY_WINDOW 1024		/* PSNs ahead of the expected one that are kept, and that a requester sends
 					 * beyond what is acknowledged while it recovers; a power of two */
-#define UROCE_EARLY_FRAMES 2048		/* kept by a worker at a time, for all of its QPs */
-#define UROCE_EARLY_QPS 256		/* ... of so many of them; the others' peers send again */
-#define UROCE_EARLY_SPARE 16		/* of a pool the 16th part, and two bursts, are left to receive and send */
-#define UROCE_EARLY_SPARE_FRAMES 8	/* ... which is looked at after each so many that are kept */
-#define UROCE_EARLY_NS 100000000ull	/* ... and so long: what nobody completes gives its mbufs back */
-#define UROCE_SACK_RUNS 32		/* reported at a time */
+#define UROCE_EARLY_FRAMES 2048		/* out-of-order frames that a worker keeps, for all of its QPs */
+#define UROCE_EARLY_QPS 256		/* QPs that a worker keeps frames for; the other peers retransmit */
+#define UROCE_EARLY_SPARE 16		/* a 16th of a pool, and two bursts, are left to receive and send */
+#define UROCE_EARLY_SPARE_FRAMES 8	/* the pool's level is checked once per so many kept frames */
+#define UROCE_EARLY_NS 100000000ull	/* without progress for this long, kept frames are dropped */
+#define UROCE_SACK_RUNS 32		/* runs that a SACK reports */
 #define UROCE_RECOVERIES 256		/* QPs of a worker that recover at a time; the others go back N */
-#define UROCE_RESENT 128		/* packets of a QP that are on their way again at a time */
-#define UROCE_RETRIES_AT_FULL_WINDOW 1	/* so many without progress: after more, the window is ... */
-#define UROCE_RETRY_WINDOW 8		/* ... so many PSNs, until there is progress */
-#define UROCE_PROBE_MIN_NS 200000ull	/* an answer is asked for again no sooner, */
-#define UROCE_PROBE_INITIAL_NS 10000000ull	/* and so late before a round trip has been measured */
+#define UROCE_RESENT 128		/* retransmitted packets of a QP in flight */
+#define UROCE_RETRIES_AT_FULL_WINDOW 1	/* retries in a row without progress before the window shrinks */
+#define UROCE_RETRY_WINDOW 8		/* PSNs in flight after more retries, until there is progress */
+#define UROCE_PROBE_MIN_NS 200000ull	/* least delay of a probe */
+#define UROCE_PROBE_INITIAL_NS 10000000ull	/* delay of a probe before a round trip has been measured */
 
 /* Congestion control: of an engine, and the defaults of struct uroce_congestion */
 #define UROCE_RATES 1024		/* QPs of a worker held to a rate at a time; CNPs for others are dropped */
@@ -146,20 +145,20 @@
 #define UROCE_PAYLOAD_MBUFS 2047	/* per worker: few, so that they stay in cache */
 #define UROCE_MBUF_CACHE 512		/* EAL's most: a window of chains goes round in it */
 #define UROCE_INBOX 512			/* frames handed over to a worker and not yet taken: few of a pool's */
-#define UROCE_RX_AHEAD 4		/* a packet's QP is brought near so many frames before its turn */
-#define UROCE_HOLD_FRAMES 4		/* ACKs are held while a burst has no more frames: somebody waits for answers */
-#define UROCE_HELD_ACKS 256		/* QPs of a worker that owe an ACK, before all else that it sends; a power of 2 */
-#define UROCE_AWAITED_ACKS 16		/* QPs of a worker whose ACKs wait for what the application answers, */
-#define UROCE_AWAIT_NS 100000ull		/* each so long at most, */
-#define UROCE_ANSWERS 32		/* where it has answered so many WRITEs within that; */
-#define UROCE_ANSWERS_MAX 128		/* more than so many are not remembered, and one it has not answered halves them */
-#define UROCE_POLL_BURSTS 4		/* bursts sent in one poll; received is one, of each queue */
-#define UROCE_POLL_YIELD_NS 20000ull	/* without a frame: who polls a CQ to drive its workers lets others run */
-#define UROCE_ROUND_MAX_NS 1000000ull	/* no round takes longer: what is beyond it is not its work */
-#define UROCE_LINK_POLL_NS 250000000ull	/* a port's link is looked at so often */
-#define UROCE_TX_STALL_NS 100000000	/* polled for so long, a port that takes nothing loses what it was given */
-#define UROCE_FILLER_WAIT_NS 10000000ull	/* a wait for frames that a port keeps; then it gets some to send, */
-#define UROCE_FILLER_NS 100000ull	/* a burst so often at first */
+#define UROCE_RX_AHEAD 4		/* a packet's QP is prefetched so many frames ahead */
+#define UROCE_HOLD_FRAMES 4		/* a larger burst is acknowledged at once: throughput counts, not latency */
+#define UROCE_HELD_ACKS 256		/* ring of the QPs of a worker that owe an ACK; a power of 2 */
+#define UROCE_AWAITED_ACKS 16		/* QPs of a worker whose ACK waits for the application's answer */
+#define UROCE_AWAIT_NS 100000ull		/* longest wait of such an ACK */
+#define UROCE_ANSWERS 32		/* score from which ACKs wait: WRITEs answered within UROCE_AWAIT_NS */
+#define UROCE_ANSWERS_MAX 128		/* highest score; an unanswered WRITE halves it */
+#define UROCE_POLL_BURSTS 4		/* bursts sent in one poll; one is received from each queue */
+#define UROCE_POLL_YIELD_NS 20000ull	/* a thread that polls an empty CQ for this long yields */
+#define UROCE_ROUND_MAX_NS 1000000ull	/* time of a round beyond this does not count as its work */
+#define UROCE_LINK_POLL_NS 250000000ull	/* interval at which a port's link is checked */
+#define UROCE_TX_STALL_NS 100000000	/* polled for this long, a port that takes no frames loses them */
+#define UROCE_FILLER_WAIT_NS 10000000ull	/* then a port that keeps sent mbufs gets dummy frames to send */
+#define UROCE_FILLER_NS 100000ull	/* interval of bursts of dummy frames, at first */
 
 /* ARP, neighbour discovery, ICMP */
 #define UROCE_MAX_NEIGHBOURS 1024	/* per device */
@@ -223,26 +222,26 @@
 #define UROCE_CM_MRA_TIMEOUT 24		/* what we ask a peer for whose request waits for the consumer */
 
 /* libibverbs.so.1, which is told its ports by UROCE_EAL_ARGS and their addresses by UROCE_ADDR */
-#define UROCE_VERBS_EAL_ARGS 65		/* words, with those that are ours */
-#define UROCE_VERBS_THREAD_NAME "uroce-progress"	/* of the thread that drives ports: fewer than 16 bytes */
-#define UROCE_VERBS_FILES 32		/* descriptors of a device, and of a program with a few channels */
+#define UROCE_VERBS_EAL_ARGS 65		/* words, including uroce's own */
+#define UROCE_VERBS_THREAD_NAME "uroce-progress"	/* the progress thread; at most 15 characters */
+#define UROCE_VERBS_FILES 32		/* file descriptors of a device and a program with a few channels */
 #define UROCE_VERBS_PATH_BYTES 512	/* of a file below /sys */
-#define UROCE_VERBS_BUSY_US 100		/* by default: who waits for frames polls so long before he sleeps, */
+#define UROCE_VERBS_BUSY_US 100		/* default: a thread that waits for frames polls so long before it sleeps */
 #define UROCE_VERBS_MAX_BUSY_US 1000000
-#define UROCE_VERBS_MIN_SLEEP_NS 20000ull	/* at first for so long: in a virtual machine a timer costs that, */
-#define UROCE_VERBS_SLEEP_PART 8	/* then for this part of the time since the last frame, */
-#define UROCE_VERBS_MAX_SLEEP_NS 1000000ull	/* up to this */
-#define UROCE_VERBS_SPARED_NS 16000000ull	/* longer nobody is remembered to have polled himself */
-#define UROCE_VERBS_IDLE_NS 1000000000ull	/* ... and after so long without a frame */
-#define UROCE_VERBS_IDLE_SLEEP_NS 8000000ull	/* up to this */
-#define UROCE_VERBS_NAP_NS 50000ull	/* a sleep so short is not ended for what is posted meanwhile */
-#define UROCE_VERBS_POLLED_NS 20000ull	/* a round that began so lately is one of somebody who goes on polling */
-#define UROCE_VERBS_CROWD_NS 10000000ull	/* between two looks at how many want to run */
-#define UROCE_VERBS_SPINS 16		/* pauses between two looks at whether the program polls */
+#define UROCE_VERBS_MIN_SLEEP_NS 20000ull	/* first sleep: what a timer costs in a virtual machine */
+#define UROCE_VERBS_SLEEP_PART 8	/* later sleeps: this part of the time since the last frame */
+#define UROCE_VERBS_MAX_SLEEP_NS 1000000ull	/* longest sleep */
+#define UROCE_VERBS_SPARED_NS 16000000ull	/* cap of the time that the application is taken to have polled */
+#define UROCE_VERBS_IDLE_NS 1000000000ull	/* idle after this long without a frame */
+#define UROCE_VERBS_IDLE_SLEEP_NS 8000000ull	/* longest sleep after UROCE_VERBS_IDLE_NS without a frame */
+#define UROCE_VERBS_NAP_NS 50000ull	/* a post does not end a sleep this short */
+#define UROCE_VERBS_POLLED_NS 20000ull	/* a round this recent shows that the application is polling */
+#define UROCE_VERBS_CROWD_NS 10000000ull	/* between two reads of the number of runnable threads */
+#define UROCE_VERBS_SPINS 16		/* pauses between two checks whether the application polls */
 #define UROCE_VERBS_LEAST_CQE 64	/* entries of a CQ that is asked for with fewer */
-#define UROCE_VERBS_LOOKS 16		/* at a descriptor: one for so many polls that had nothing */
-#define UROCE_VERBS_PEER_WAIT_MS 10000	/* for the other process of a pair to open its port, */
-#define UROCE_VERBS_PEER_STEP_MS 10	/* between two looks for it */
+#define UROCE_VERBS_LOOKS 16		/* empty polls per check of the file descriptor */
+#define UROCE_VERBS_PEER_WAIT_MS 10000	/* longest wait for the other process of a pair to open its port */
+#define UROCE_VERBS_PEER_STEP_MS 10	/* between two checks for it */
 #define UROCE_VERBS_LINK_WAIT_MS 250	/* for a port to have one */
 #define UROCE_VERBS_FIRST_LINK_WAIT_MS 50	/* ... for another process to take a connection: then it is asked
 						 * again, and waited for twice as long, */
