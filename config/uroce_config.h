@@ -59,6 +59,7 @@
 #define UROCE_UC_MAX_WRONG_KEYS 4096	/* a UC QP's peer may name so many; an RC QP ends with the first */
 #define UROCE_SEND_QUANTUM 32		/* packets a QP may send before the next one's turn */
 #define UROCE_BURST 32			/* frames per RX or TX burst */
+#define UROCE_BURST_FULL 16		/* an RX burst of so many or more may have left frames in the ring */
 #define UROCE_BATCH_BYTES 8192		/* of payload are read by the ICRC, then placed, while they are in L1 */
 #define UROCE_SMALL_BYTES 256		/* payloads up to here share the header's mbuf */
 #define UROCE_ZERO_COPY_SEGS 4		/* ... in at most so many pieces */

@@ -386,6 +386,14 @@ read_clock(struct uroce_worker *w)
 	__atomic_store_n(&w->now_ns, now_ns, __ATOMIC_RELAXED);
 }
 
+/* Was that all that the source had? Drivers return less than a full burst at the end of a cache line of their ring, as
+ * virtio, and where they drop malformed frames. */
+static inline bool
+is_drained(unsigned int received)
+{
+	return received < UROCE_BURST_FULL;
+}
+
 /* What was posted since the last round leaves before anything else is looked at, behind the ACKs that lead. What else
  * that round has received is acknowledged at the end of this one: an answer waits for neither. */
 static unsigned int
@@ -399,13 +407,13 @@ worker_round(struct uroce_worker *w)
 		n += worker_send(w);
 	received = inbox_receive(w);
 	n += received;
-	drained = received < UROCE_BURST;
+	drained = is_drained(received);
 	for (unsigned int i = 0; i < w->nb_queues; i++) {
 		struct uroce_port_queue *q = w->queues[i];
 
 		received = queue_receive(w, q);
 		n += received;
-		drained &= received < UROCE_BURST;
+		drained &= is_drained(received);
 		if (unlikely(q->id == 0 &&
 			     w->now_ns >= __atomic_load_n(&q->port->upkeep_ns, __ATOMIC_RELAXED)))
 			uroce_port_upkeep(q, w->now_ns);
@@ -524,7 +532,7 @@ uroce_worker_add_queue(struct uroce_worker *w, struct uroce_port_queue *q)
 	uroce_worker_enter(w);
 	RTE_VERIFY(w->nb_queues < RTE_DIM(w->queues) && w->by_port[q->port_id] == NULL);
 	w->queues[w->nb_queues++] = q;
-	w->engine.ring_rounds = RTE_MAX(w->engine.ring_rounds, (q->nb_rx_desc + UROCE_BURST - 1u) / UROCE_BURST);
+	w->engine.ring_rounds = RTE_MAX(w->engine.ring_rounds, (q->nb_rx_desc + UROCE_BURST_FULL - 1u) / UROCE_BURST_FULL);
 	w->by_port[q->port_id] = q;
 	uroce_worker_exit(w);
 }
