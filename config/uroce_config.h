@@ -46,6 +46,7 @@
 #define UROCE_NULL_BYTES 4096		/* of a null MR at a time: a packet's payload */
 #define UROCE_MR_WAIT_TELL_NS 1000000000ull	/* a deregistration that waits this long for mbufs is logged */
 #define UROCE_MR_WAIT_MAX_NS 10000000000ull	/* uroce_dereg_mr() times out: later than an unanswered neighbor */
+#define UROCE_RECLAIM_LOOKS 64		/* at objects that are being destroyed, in a poll */
 #define UROCE_CLEANUP_NS 10000ull	/* interval at which ports free sent mbufs while a deregistration waits */
 #define UROCE_WORKER_LEFT_NS 10000000ull	/* a worker that was not polled for this long has no owner */
 #define UROCE_GIVE_BACK_LOOKS 100	/* polls for drivers in a burst, before DPDK's memory is freed under frames */

@@ -8,6 +8,9 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include <rte_common.h>
+
+#include "uroce_config.h"
 #include "verbs/reclaim.h"
 
 TAILQ_HEAD(reclaims, uroce_reclaim);
@@ -66,16 +69,21 @@ void
 uroce_reclaim_run(void)
 {
 	struct reclaims freed = TAILQ_HEAD_INITIALIZER(freed);
-	struct uroce_reclaim *r, *next;
+	struct uroce_reclaim *r;
+	uint32_t looks;
 
 	/* another worker's thread is at it */
 	if (pthread_mutex_trylock(&lock) != 0)
 		return;
-	for (r = TAILQ_FIRST(&waiting); r != NULL; r = next) {
-		next = TAILQ_NEXT(r, link);
-		if (!is_freed(r))
-			continue;
+	/* a few in a poll: those that cannot be freed yet queue up again */
+	looks = RTE_MIN(uroce_reclaim_count, (uint32_t)UROCE_RECLAIM_LOOKS);
+	while (looks-- > 0) {
+		r = TAILQ_FIRST(&waiting);
 		TAILQ_REMOVE(&waiting, r, link);
+		if (!is_freed(r)) {
+			TAILQ_INSERT_TAIL(&waiting, r, link);
+			continue;
+		}
 		__atomic_fetch_sub(&uroce_reclaim_count, 1, __ATOMIC_RELAXED);
 		TAILQ_INSERT_TAIL(&freed, r, link);
 	}

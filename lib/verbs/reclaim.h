@@ -45,7 +45,7 @@ struct uroce_reclaim *uroce_reclaim_create(struct uroce_device *dev, void *objec
 /** From here on the object is the list's. Any thread, not within a poll. */
 void uroce_reclaim_add(struct uroce_reclaim *r);
 
-/** Free what can be freed, and call back. Not within a poll, nor with a worker's turn. */
+/** Free what can be freed of the next UROCE_RECLAIM_LOOKS objects, and call back. Not within a poll, nor with a worker's turn. */
 void uroce_reclaim_run(void);
 
 #endif /* UROCE_VERBS_RECLAIM_H */

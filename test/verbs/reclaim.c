@@ -11,8 +11,10 @@
 #include <stddef.h>
 
 #include <cmocka.h>
+#include <rte_common.h>
 
 #include "uroce.h"
+#include "uroce_config.h"
 #include "eal.h"
 #include "fixture.h"
 #include "mem/rcu.h"
@@ -111,6 +113,42 @@ test_nobody_is_told(void **state)
 	assert_false(uroce_reclaim_is_any());
 }
 
+static unsigned int looks;
+static bool is_idle;
+
+static bool
+look(struct uroce_reclaim *r, uint64_t now_ns)
+{
+	(void)r;
+	(void)now_ns;
+	looks++;
+	return is_idle;
+}
+
+/* However many objects wait, a poll of a worker looks at a few, and gets to all of them in turn. */
+static void
+test_many(void **state)
+{
+	static struct uroce_reclaim *many[2 * UROCE_RECLAIM_LOOKS + 1];
+
+	is_idle = false;
+	for (unsigned int i = 0; i < RTE_DIM(many); i++) {
+		many[i] = uroce_reclaim_create(&fake.dev, &many[i], look, NULL, NULL);
+		assert_non_null(many[i]);
+		uroce_reclaim_add(many[i]);
+	}
+	for (unsigned int i = 0; i < 3; i++) {
+		looks = 0;
+		uroce_reclaim_run();
+		assert_int_equal(looks, UROCE_RECLAIM_LOOKS);
+	}
+	is_idle = true;
+	for (looks = 0; uroce_reclaim_is_any() && looks < 2 * RTE_DIM(many);)
+		uroce_reclaim_run();
+	assert_false(uroce_reclaim_is_any());
+	assert_int_equal(looks, RTE_DIM(many));
+}
+
 int
 main(void)
 {
@@ -120,6 +158,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_events, pair_setup, pair_teardown),
 		cmocka_unit_test_setup_teardown(test_completions, pair_setup, pair_teardown),
 		cmocka_unit_test_setup_teardown(test_nobody_is_told, pair_setup, pair_teardown),
+		cmocka_unit_test_setup_teardown(test_many, pair_setup, pair_teardown),
 	};
 
 	test_eal_init(NULL);
