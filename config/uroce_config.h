@@ -46,7 +46,7 @@
 #define UROCE_NULL_BYTES 4096		/* of a null MR at a time: a packet's payload */
 #define UROCE_MR_WAIT_TELL_NS 1000000000ull	/* a deregistration that waits this long for mbufs is logged */
 #define UROCE_MR_WAIT_MAX_NS 10000000000ull	/* uroce_dereg_mr() times out: later than an unanswered neighbor */
-#define UROCE_RECLAIM_LOOKS 64		/* at objects that are being destroyed, in a poll */
+#define UROCE_RECLAIM_LOOKS 64		/* objects that wait to be freed and that one poll looks at */
 #define UROCE_CLEANUP_NS 10000ull	/* interval at which ports free sent mbufs while a deregistration waits */
 #define UROCE_WORKER_LEFT_NS 10000000ull	/* a worker that was not polled for this long has no owner */
 #define UROCE_GIVE_BACK_LOOKS 100	/* polls for drivers in a burst, before DPDK's memory is freed under frames */
@@ -60,7 +60,7 @@
 #define UROCE_UC_MAX_WRONG_KEYS 4096	/* a UC QP's peer may name so many; an RC QP ends with the first */
 #define UROCE_SEND_QUANTUM 32		/* packets a QP may send before the next one's turn */
 #define UROCE_BURST 32			/* frames per RX or TX burst */
-#define UROCE_BURST_FULL 16		/* an RX burst of so many or more may have left frames in the ring */
+#define UROCE_BURST_FULL 16		/* frames of an RX burst from which on the ring may have more */
 #define UROCE_BATCH_BYTES 8192		/* of payload are read by the ICRC, then placed, while they are in L1 */
 #define UROCE_SMALL_BYTES 256		/* payloads up to here share the header's mbuf */
 #define UROCE_ZERO_COPY_SEGS 4		/* ... in at most so many pieces */
