@@ -38,8 +38,8 @@ struct uroce_cm_conn {
 	bool in_qpn;
 	bool in_listen;
 	bool active;   /* has sent the REQ */
-	bool probed;   /* a DREP to a probe would end it */
-	bool orphan;   /* the consumer has let go of it: no events, freed when it is over */
+	bool probed;   /* a probe was sent: its DREP ends the connection */
+	bool orphan;   /* released by the consumer: no events, freed when it is over */
 	uint8_t pins;  /* calls that hold it while the consumer is called */
 	uint8_t state; /* enum uroce_cm_state */
 	uint8_t qp_type;
@@ -215,9 +215,9 @@ void uroce_cm_transmit(struct uroce_cm *cm, const struct uroce_cm_path *path,
 void uroce_cm_answer_again(struct uroce_cm_conn *conn, enum uroce_cm_message duplicate);
 /** Send the request again whose answer is awaited, and wait. */
 void uroce_cm_retransmit(struct uroce_cm_conn *conn, uint64_t now_ns);
-/** Ask the peer of an established connection whether it still has it: it answers by DREP if not. */
+/** Probe the peer of an established connection: a peer that has lost the connection answers by DREP. */
 void uroce_cm_send_probe(struct uroce_cm_conn *conn);
-/** Does the DREP answer a probe? */
+/** Is the DREP the answer to a probe? */
 bool uroce_cm_answers_probe(const struct uroce_cm_conn *conn, const uint8_t *drep);
 
 /* ---- reply.c: to whom there is no connection ---- */
@@ -246,8 +246,8 @@ int uroce_cm_offer(struct uroce_cm_conn *conn, struct uroce_cm_event *event, int
 /** What the table says that the message does to the connection, from where it came. */
 void uroce_cm_handle(struct uroce_cm_conn *conn, enum uroce_cm_message message, const uint8_t *mad,
 		     uint64_t now_ns);
-/** A REQ or REP names the QP that the connection has at the peer. Who has sent it may be somebody else:
- * the peer is asked, and says that the connection is over, if it is. */
+/** A REQ or REP names the peer's QP of the connection. It may be forged, so the connection does not end:
+ * the peer is probed. */
 void uroce_cm_suspect_stale(struct uroce_cm_conn *conn);
 
 /* ---- attr.c ---- */

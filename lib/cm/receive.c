@@ -20,7 +20,7 @@
 void
 uroce_cm_suspect_stale(struct uroce_cm_conn *conn)
 {
-	/* What is not established runs out by itself. */
+	/* other connections time out */
 	if (uroce_cm_state_established((enum uroce_cm_state)conn->state))
 		uroce_cm_send_probe(conn);
 }
@@ -226,7 +226,7 @@ is_not_its_role(const struct uroce_cm_conn *conn, enum uroce_cm_message message)
 	return message == UROCE_CM_REP && !conn->active;
 }
 
-/* A DREP for who has neither disconnected nor asked the peer. */
+/* Is it a DREP although this end has sent neither a DREQ nor a probe? */
 static bool
 is_unasked(const struct uroce_cm_conn *conn, enum uroce_cm_message message, const uint8_t *mad)
 {

@@ -322,12 +322,12 @@ uroce_cm_send_drep(struct uroce_cm_conn *conn, const struct uroce_cm_private *pr
 	return send_plain(conn, UROCE_CM_DREP, priv, now_ns);
 }
 
-/* A peer that has the connection drops a DREQ for another QP than the connection's; one that has not
- * answers any DREQ, so that its sender need not wait. 0 is the QP of no connection. */
+/* A peer that has the connection drops a DREQ with a wrong QPN; a peer that has lost it answers every DREQ by DREP. QP
+ * 0 belongs to no connection. */
 void
 uroce_cm_send_probe(struct uroce_cm_conn *conn)
 {
-	uint8_t mad[UROCE_CM_MAD_BYTES];	/* what conn->mad repeats stays */
+	uint8_t mad[UROCE_CM_MAD_BYTES];	/* conn->mad keeps the message to retransmit */
 
 	uroce_cm_mad_init(mad, UROCE_CM_DREQ, own_tid(conn));
 	put_ids(mad, conn->local_id, conn->remote_id);

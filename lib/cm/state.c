@@ -21,7 +21,7 @@
 	[UROCE_CM_RTU] = DUPLICATE, \
 	[UROCE_CM_REJ] = TAKE(TIMEWAIT, REJ_RECEIVED), \
 	[UROCE_CM_DREQ] = TAKE(DREQ_RCVD, DREQ_RECEIVED), \
-	[UROCE_CM_DREP] = TAKE(TIMEWAIT, DREP_RECEIVED)	/* of a peer that was asked */
+	[UROCE_CM_DREP] = TAKE(TIMEWAIT, DREP_RECEIVED)	/* answers a probe */
 
 const struct uroce_cm_row uroce_cm_receives[UROCE_CM_STATE_COUNT][UROCE_CM_MESSAGE_COUNT] = {
 	[UROCE_CM_REQ_SENT] = {

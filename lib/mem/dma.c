@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Maps and unmaps areas of external memory, which regions of the same table share.
+ * Maps each area of external memory once for all regions of a table.
  */
 
 #include <errno.h>
@@ -41,7 +41,7 @@ add_page(struct uroce_dma_area *a, const struct rte_memseg *page, size_t page_by
 		a->runs[a->n_runs++] = (struct uroce_dma_run){ page->addr, page->iova, page_bytes };
 }
 
-/* EAL's memory lock is held for reading. */
+/* The caller holds EAL's memory lock for reading. */
 static int
 area_create(uint64_t va, struct uroce_dma_area **area)
 {
@@ -58,7 +58,7 @@ area_create(uint64_t va, struct uroce_dma_area **area)
 		return -ENOMEM;
 	a->va = msl->addr_64;
 	a->bytes = msl->len;
-	/* one after the other, in an array */
+	/* the segments of a list are contiguous in its array */
 	pages = rte_fbarray_get(&msl->memseg_arr, 0);
 	for (size_t i = 0; i < n; i++)
 		add_page(a, &pages[i], msl->page_sz);
@@ -76,7 +76,7 @@ unmap(struct uroce_dma *d, struct uroce_dma_area *a)
 	}
 }
 
-/* All of it or nothing. */
+/* Maps all runs or none. */
 static void
 map(struct uroce_dma *d, struct uroce_dma_area *a)
 {
@@ -95,7 +95,7 @@ map(struct uroce_dma *d, struct uroce_dma_area *a)
 		unmap(d, a);
 }
 
-/* Under the lock. */
+/* The caller holds d->lock. */
 static struct uroce_dma_area *
 find(struct uroce_dma *d, uint64_t va)
 {

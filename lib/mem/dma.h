@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * External memory that a table's device has to have in its IOMMU before frames lead into it. EAL does that for its own
- * memory and for its heaps, not for rte_extmem_register(). An area is mapped as a whole with the first region in it,
- * and unmapped with the last. Control threads.
+ * Maps external memory into the device's IOMMU before mbufs reference it. EAL maps its own memory and its heaps, but
+ * not memory of rte_extmem_register(). The first region in an area maps the whole area, the last one unmaps it. Control
+ * threads.
  */
 
 #ifndef UROCE_MEM_DMA_H
@@ -18,9 +18,9 @@
 #include <rte_common.h>
 #include <rte_memory.h>
 
-/* What the owner of the table fills in. */
+/* Set by the owner of the table. */
 struct uroce_dma_ops {
-	/* @return 0; -ENOTSUP: the device sees the memory as it is; else -errno: it does not, and payloads are copied */
+	/* @return 0; -ENOTSUP: the device needs no mapping; other -errno: not accessible, payloads are copied */
 	int (*map)(void *arg, void *va, rte_iova_t iova, size_t bytes);
 	void (*unmap)(void *arg, void *va, rte_iova_t iova, size_t bytes);
 };
@@ -37,23 +37,23 @@ struct uroce_dma_area {
 	uint64_t va;
 	size_t bytes;
 	uint32_t refs;
-	bool is_visible; /* constant: to the device */
-	uint32_t mapped; /* runs, the first ones */
+	bool is_visible; /* constant: the device can access it */
+	uint32_t mapped; /* number of runs that are mapped, from runs[0] on */
 	uint32_t n_runs;
 	struct uroce_dma_run runs[];
 };
 
 struct uroce_dma {
-	const struct uroce_dma_ops *ops; /* NULL: all memory is visible. Constant from the first registration on */
+	const struct uroce_dma_ops *ops; /* NULL: nothing to map. Constant from the first registration on */
 	void *arg;
-	pthread_mutex_t lock; /* held while the device maps: taken for external memory only, without any other lock */
+	pthread_mutex_t lock; /* held while the device maps; external memory only; no other lock is held */
 	LIST_HEAD(, uroce_dma_area) areas; /* under lock */
 };
 
 void uroce_dma_init(struct uroce_dma *d);
 void uroce_dma_fini(struct uroce_dma *d);
 
-/** Is this memory of a segment list that EAL does not map? */
+/** Does EAL not map the memory of this segment list? */
 static inline bool
 uroce_dma_is_needed(const struct uroce_dma *d, const struct rte_memseg_list *msl)
 {
@@ -61,12 +61,12 @@ uroce_dma_is_needed(const struct uroce_dma *d, const struct rte_memseg_list *msl
 }
 
 /**
- * The area of external memory in which va is, mapped if it can be. The caller does not hold EAL's memory lock, which
- * drivers take.
- * @return 0; -EFAULT: there is none; -ENOMEM
+ * Get the area of external memory that contains va, and map it if the device can. The caller must not hold EAL's memory
+ * lock, which drivers take.
+ * @return 0; -EFAULT: no area contains va; -ENOMEM
  */
 int uroce_dma_get(struct uroce_dma *d, uint64_t va, struct uroce_dma_area **area);
-/** Nothing leads into the region any more. @param area	NULL: nothing is done */
+/** Drop a region's reference; no mbuf references the region any more. @param area	NULL: no-op */
 void uroce_dma_put(struct uroce_dma *d, struct uroce_dma_area *area);
 
 #endif /* UROCE_MEM_DMA_H */

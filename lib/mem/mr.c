@@ -139,7 +139,7 @@ publish_of_dpdk(struct uroce_mr *mr, const struct uroce_dpdk_area *area, uint64_
 
 	if (rc == 0 && uroce_dma_is_needed(&mr->table->dma, area->msl) && mr->dma == NULL)
 		rc = -EAGAIN;
-	/* what the device does not see is copied */
+	/* payloads that the device cannot access are copied */
 	if (rc == 0 && (mr->dma == NULL || mr->dma->is_visible))
 		rc = uroce_iova_map_create(area, first, last, &mr->iova);
 	if (rc == 0)
@@ -147,7 +147,7 @@ publish_of_dpdk(struct uroce_mr *mr, const struct uroce_dpdk_area *area, uint64_
 	return rc;
 }
 
-/* @return as publish(), or -EAGAIN: uroce_dma_get() first */
+/* @return as publish(), or -EAGAIN: call uroce_dma_get() first */
 static int
 look_and_publish(struct uroce_mr *mr, uint64_t addr, bool with_key)
 {
@@ -176,7 +176,7 @@ check_and_publish(struct uroce_mr *mr, uint64_t addr, bool with_key)
 
 	if (rc != -EAGAIN)
 		return rc;
-	/* not under EAL's lock, which a driver takes that maps */
+	/* without EAL's lock: drivers take it when they map */
 	rc = uroce_dma_get(&mr->table->dma, (uintptr_t)mr->ibv.addr, &mr->dma);
 	return rc == 0 ? look_and_publish(mr, addr, with_key) : rc;
 }
@@ -239,7 +239,7 @@ uroce_mr_retire(struct uroce_mr *mr)
 bool
 uroce_mr_is_idle(const struct uroce_mr *mr)
 {
-	/* in this order: then no worker can add to them any more */
+	/* check the mbufs last: once the grace period is over, no worker adds any */
 	return uroce_rcu_has_ended(mr->retired) && (uroce_mr_inflight(mr) == 0 || UROCE_PLANTED(DEREGISTER));
 }
 
@@ -321,7 +321,7 @@ become(struct uroce_mr *mr, struct uroce_mr *next, uint64_t addr)
 	describe(mr, addr);
 }
 
-/* All that can fail but the wait is done on a region of its own, before the key is touched. */
+/* All steps that can fail, except for the wait, act on a temporary region before the key changes. */
 int
 uroce_mr_change(struct uroce_mr *mr, const struct uroce_mr_change *to, bool (*progress)(void *), void *arg)
 {
@@ -340,7 +340,7 @@ uroce_mr_change(struct uroce_mr *mr, const struct uroce_mr_change *to, bool (*pr
 	if (rc == 0)
 		become(mr, next, to->addr);
 	else if (rc == -ETIMEDOUT)
-		describe(mr, addr); /* what it was */
+		describe(mr, addr); /* restore the old key */
 	if (next->is_of_dpdk)
 		LIST_REMOVE(next, link);
 	pthread_mutex_unlock(&t->lock);

@@ -57,12 +57,12 @@ static_assert(sizeof(struct uroce_mr_key) == RTE_CACHE_LINE_SIZE, "one cache mis
 struct uroce_mr {
 	struct ibv_mr ibv;
 	unsigned int access;
-	bool is_retired; /* its key is dead, for whoever deregisters it */
+	bool is_retired; /* its key is invalid; deregistration goes on */
 	bool zero_based;
-	uint64_t retired; /* is_retired: for uroce_rcu_has_ended() */
+	uint64_t retired; /* token of the grace period, if is_retired */
 	struct uroce_mrs *table;
 	struct uroce_iova_map *iova;
-	struct uroce_dma_area *dma; /* external memory that it is in; NULL: none, or nothing to be mapped */
+	struct uroce_dma_area *dma; /* its area of external memory; NULL: nothing to map */
 	struct uroce_mr_key *slot;
 	/* under table->lock */
 	LIST_ENTRY(uroce_mr) link; /* table->of_dpdk, if is_of_dpdk */
@@ -82,9 +82,9 @@ struct uroce_mrs {
 	/* Taken with or without EAL's memory lock held, by its callback too: so nothing that takes
 	 * a lock of EAL (rte_malloc, rte_free, …) may be called under it. */
 	pthread_mutex_t lock;
-	/* control, under lock; posters renew identifiers without it */
+	/* control threads, under lock; posters renew identifiers without it */
 	struct uroce_slots slots;
-	LIST_HEAD(, uroce_mr) of_dpdk; /* regions on memory that DPDK may give back */
+	LIST_HEAD(, uroce_mr) of_dpdk; /* regions in memory that DPDK may free */
 	uint32_t count;
 };
 
@@ -95,10 +95,10 @@ struct uroce_mrs {
  */
 int uroce_mrs_init(struct uroce_mrs *t, unsigned int log2, int numa_node);
 /**
- * DPDK is about to give memory back: regions and windows in it stop resolving, and no worker looks at
- * them when this returns. EAL's memory lock is held for writing. Workers that wait for that lock in a
- * driver hold nothing up. Where frames lead into the memory, workers in a driver are waited for, but
- * for no longer than UROCE_GIVE_BACK_LOOKS times UROCE_GIVE_BACK_PAUSE_NS.
+ * DPDK is about to free memory: invalidate the keys of regions and windows in it, and wait until no
+ * worker uses them. The caller holds EAL's memory lock for writing. This does not wait for workers in
+ * a driver, which may wait for that lock; only if mbufs reference the memory, it waits for them for up
+ * to UROCE_GIVE_BACK_LOOKS times UROCE_GIVE_BACK_PAUSE_NS.
  */
 void uroce_mrs_give_back(struct uroce_mrs *t, const void *addr, size_t len);
 /** The table must be empty. */
@@ -127,19 +127,19 @@ struct uroce_mr *uroce_mr_create(struct uroce_mrs *t, struct ibv_pd *pd, void *v
 struct uroce_mr *uroce_mr_create_null(struct uroce_mrs *t, struct ibv_pd *pd);
 
 /**
- * Deregistration in three steps, none of which waits: make the key invalid; ask until no worker looks at the memory
- * and no mbuf leads into it; free the region. The first may be repeated. Not within a poll.
- * @return	uroce_mr_retire(): 0; -EBUSY: windows are bound to it (R47), and it stays as it is
+ * Deregister in three steps, none of which waits: invalidate the key; poll until no worker uses the memory and no mbuf
+ * references it; free the region. The first step may be repeated. Not within a poll.
+ * @return	uroce_mr_retire(): 0; -EBUSY: windows are bound to it (R47), nothing has changed
  */
 int uroce_mr_retire(struct uroce_mr *mr);
 bool uroce_mr_is_idle(const struct uroce_mr *mr);
 void uroce_mr_free(struct uroce_mr *mr);
 
 /**
- * All three of them.
- * @param progress	called while the memory is in use, so that whoever uses it gets on. NULL: not called;
- *			false: there is no more time
- * @return	0; -EBUSY as uroce_mr_retire(); -ETIMEDOUT: its key is dead, all else is as before
+ * Do all three steps.
+ * @param progress	called while the memory is in use, so that workers make progress; returns false at the time
+ *			limit. NULL: not called
+ * @return	0; -EBUSY as uroce_mr_retire(); -ETIMEDOUT: the key is invalid, the region still exists
  */
 int uroce_mr_destroy(struct uroce_mr *mr, bool (*progress)(void *), void *arg);
 
@@ -156,8 +156,8 @@ struct uroce_mr_change {
  * ibv_rereg_mr(3), all or nothing. The keys stay, but resolve to nothing in between: nobody may be
  * using them meanwhile.
  * @param progress	as for uroce_mr_destroy()
- * @return	0; -EBUSY: windows are bound to it; -ETIMEDOUT; -EINVAL: it is retired; or as errno of
- *		uroce_mr_create(): it is as before
+ * @return	0; -EBUSY: windows are bound to it; -ETIMEDOUT; -EINVAL: it is retired; or -errno as
+ *		uroce_mr_create(). After an error it is unchanged
  */
 int uroce_mr_change(struct uroce_mr *mr, const struct uroce_mr_change *to, bool (*progress)(void *),
 		    void *arg);
@@ -210,7 +210,7 @@ uroce_key_grants(const struct uroce_mr_key *k, uint64_t addr, uint64_t length, u
 	       length <= k->length && addr - k->addr <= k->length - length + UROCE_PLANTED(BOUNDS);
 }
 
-/** May a response to a READ lead into the memory? A window's version is where a region has UROCE_ACCESS_STABLE. */
+/** May a READ response reference the memory? A window's version shares the bits of UROCE_ACCESS_STABLE. */
 static inline bool
 uroce_key_is_stable(const struct uroce_mr_key *k)
 {

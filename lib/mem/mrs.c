@@ -43,7 +43,8 @@ is_in(const struct uroce_mr *mr, uint64_t first, size_t len)
 	return va - first < len || first - va < mr->ibv.length;
 }
 
-/* Under the table's lock. @return regions that have keys no more; @param frames	how many lead into them */
+/* The caller holds the table's lock. @param frames        mbufs that reference them. @return number of invalidated
+ * regions */
 static unsigned int
 take_back_all(struct uroce_mrs *t, uint64_t first, size_t len, uint32_t *frames)
 {
@@ -61,8 +62,8 @@ take_back_all(struct uroce_mrs *t, uint64_t first, size_t len, uint32_t *frames)
 	return n;
 }
 
-/* A driver that is in a burst may be copying from the memory, or be waiting for the lock that the caller has: then it
- * will never be done, and nothing tells the two apart. So the wait has an end. */
+/* A driver in a burst may be copying from the memory, or waiting for the lock that the caller holds. The two cases look
+ * the same, so the wait is limited. */
 static void
 wait_for_drivers(struct uroce_mrs *t, uint64_t first, size_t len)
 {
@@ -95,7 +96,7 @@ uroce_mrs_give_back(struct uroce_mrs *t, const void *addr, size_t len)
 	wait_for_drivers(t, first, len);
 }
 
-/* Called with EAL's memory lock held for writing, before the memory goes. */
+/* EAL holds its memory lock for writing, and frees the memory afterwards. */
 static void
 on_mem_event(enum rte_mem_event event, const void *addr, size_t len, void *arg)
 {

@@ -189,7 +189,7 @@ describe(struct uroce_mw *mw, const struct uroce_mw_bind *b)
 	__atomic_store_n(&k->key, b->rkey, __ATOMIC_RELEASE);
 }
 
-/* Workers that have found a key before it was taken back may be using it in the polls that they are in. */
+/* Workers that found the key before it was invalidated may use it until their current polls end. */
 static void
 begin_grace(uint64_t *grace)
 {
@@ -212,7 +212,7 @@ bind_window(struct uroce_mrs *t, const struct uroce_mw_bind *b)
 		if (mr == NULL || !region_allows(mr, b))
 			return -EINVAL;
 	}
-	if (mw->mr != NULL) {	/* of type 1, which any QP of the PD may be using */
+	if (mw->mr != NULL) {	/* type 1: any QP of the PD may be using it */
 		unbind(mw);
 		begin_grace(b->grace);
 	}
@@ -237,7 +237,7 @@ uroce_mw_bind(struct uroce_mrs *t, const struct uroce_mw_bind *b)
 	return rc;
 }
 
-/* The bound window of type 2 that this is the key of, or NULL. Under the table's lock. */
+/* @return the bound type 2 window with this key, or NULL. The caller holds the table's lock. */
 static struct uroce_mw *
 invalidatable(const struct uroce_mrs *t, uint32_t rkey, const struct ibv_pd *pd)
 {
@@ -278,7 +278,7 @@ uroce_mw_invalidate_local(struct uroce_mrs *t, uint32_t rkey, const struct ibv_p
 	mw = invalidatable(t, rkey, pd);
 	if (mw != NULL && !UROCE_PLANTED(INVALIDATE)) {
 		unbind(mw);
-		if (mw->slot->owner != qp)	/* the packets of that QP may be another worker's */
+		if (mw->slot->owner != qp)	/* another worker may own that QP */
 			begin_grace(grace);
 	}
 	pthread_mutex_unlock(&t->lock);

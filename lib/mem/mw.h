@@ -40,7 +40,7 @@ struct uroce_mw *uroce_mw_create(struct uroce_mrs *t, struct ibv_pd *pd, enum ib
 void uroce_mw_destroy(struct uroce_mw *mw);
 
 /**
- * The rkey that a bind is going to give it. Any thread: posting calls it, so it takes no lock.
+ * Choose the rkey that a bind will give the window. Any thread; takes no lock, since posting calls it.
  * @param wanted	type 2: its low 8 bits are taken. Of type 1 it is drawn.
  */
 uint32_t uroce_mw_next_rkey(struct uroce_mw *mw, uint32_t wanted);
@@ -54,8 +54,8 @@ struct uroce_mw_bind {
 	uint32_t access;           /* IBV_ACCESS_REMOTE_*, _FLUSH_*, IBV_ACCESS_ZERO_BASED */
 	const struct ibv_pd *pd;   /* of the QP */
 	struct uroce_mw_owner *qp;
-	/* Out: a token for uroce_rcu_has_ended(), where the bind takes a key back that other workers may be using; else
-	 * as it was. The bind is not complete before that. NULL: not asked for. */
+	/* Out: if the bind invalidates a key that other workers may be using, the token of the grace period that it
+	 * must wait for; else unchanged. NULL: not wanted. */
 	uint64_t *grace;
 };
 
@@ -67,23 +67,23 @@ struct uroce_mw_bind {
 int uroce_mw_bind(struct uroce_mrs *t, const struct uroce_mw_bind *b);
 
 /**
- * Make the rkey of a window of type 2 resolve to nothing, and the window free to be bound (R33), for the peer. Regions
- * are not invalidated, nor are windows of type 1. Worker, within a poll; of the QP, so that nobody else is using the key.
- * @param qp	that the request came to, whose window it has to be
+ * Invalidate the rkey of a type 2 window for the peer; the window may then be bound again (R33). Neither regions nor
+ * type 1 windows can be invalidated. On the QP's worker, within a poll: no other worker uses the key.
+ * @param qp	the QP that received the request and that the window is bound to
  * @return	0 or -EINVAL
  */
 int uroce_mw_invalidate(struct uroce_mrs *t, uint32_t rkey, const struct ibv_pd *pd,
 			const struct uroce_mw_owner *qp);
 
 /**
- * The same for the application, which may invalidate a window on any QP of the PD.
- * @param qp	that the request was posted to
- * @param grace	out: as struct uroce_mw_bind has it
+ * Invalidate the rkey for the application, which may do so on any QP of the PD.
+ * @param qp	the QP that the request was posted to
+ * @param grace	out: as in struct uroce_mw_bind
  */
 int uroce_mw_invalidate_local(struct uroce_mrs *t, uint32_t rkey, const struct ibv_pd *pd,
 			      const struct uroce_mw_owner *qp, uint64_t *grace);
 
-/** The QP goes: its windows are free to be bound. */
+/** The QP is being destroyed: its windows become free to be bound. */
 void uroce_mw_owner_gone(struct uroce_mrs *t, struct uroce_mw_owner *qp);
 
 #endif /* UROCE_MEM_MW_H */

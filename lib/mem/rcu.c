@@ -20,7 +20,7 @@
 #include "uroce_config.h"
 #include "mem/rcu.h"
 
-#define OFFLINE 0 /* a reader's count; the name that rte_rcu_qsbr.h has for it depends on the release */
+#define OFFLINE 0 /* a reader's count; the name in rte_rcu_qsbr.h depends on DPDK's release */
 
 struct rte_rcu_qsbr *uroce_rcu;
 struct uroce_rcu_driver uroce_rcu_drivers[UROCE_RCU_READERS];
@@ -36,7 +36,7 @@ create(void)
 
 	if (v == NULL)
 		return NULL;
-	/* before there is a reader */
+	/* before the first reader runs */
 	uroce_rcu_has_no_membarrier = syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) != 0;
 	RTE_VERIFY(rte_rcu_qsbr_init(v, UROCE_RCU_READERS) == 0);
 	RTE_VERIFY(rte_rcu_qsbr_thread_register(v, UROCE_RCU_WATCHER) == 0);
@@ -61,13 +61,13 @@ uroce_rcu_begin(void)
 {
 	const uint64_t token = rte_rcu_qsbr_start(uroce_rcu);
 
-	/* pairs with the fence in rte_rcu_qsbr_thread_online(): a reader that does not see what was changed before is
-	 * seen by uroce_rcu_has_ended() */
+	/* pairs with the fence in rte_rcu_qsbr_thread_online(): either the reader sees the caller's changes, or
+	 * uroce_rcu_has_ended() sees the reader */
 	rte_atomic_thread_fence(__ATOMIC_SEQ_CST);
 	return token;
 }
 
-/* Not rte_rcu_qsbr_check(), which writes what only one thread at a time may write. */
+/* Without rte_rcu_qsbr_check(), which writes a variable that only one thread at a time may write. */
 bool
 uroce_rcu_has_ended(uint64_t token)
 {
@@ -86,12 +86,12 @@ uroce_rcu_wait(void)
 {
 	const uint64_t token = uroce_rcu_begin();
 
-	/* not its own way to wait: a reader may need this very core to get out of its poll */
+	/* yield instead of spinning: a reader may need this core to leave its poll */
 	while (!uroce_rcu_has_ended(token))
 		sched_yield();
 }
 
-/* Every reader that runs has executed a full barrier when this returns; one that does not run has, too. */
+/* Makes every reader execute a full barrier, running or not. */
 static void
 barrier_on_readers(void)
 {
@@ -100,7 +100,7 @@ barrier_on_readers(void)
 		RTE_VERIFY(syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0);
 }
 
-/* A reader that is in a driver may wait for EAL's lock, which the caller has. */
+/* Skips readers in a driver: they may wait for EAL's lock, which the caller holds. */
 void
 uroce_rcu_wait_for_memory(void)
 {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * One rte_rcu_qsbr for the process. Workers are readers: online for the length of a poll, so that a
- * worker which nobody polls holds up nobody. QP and MR tables are what it protects.
+ * The process's rte_rcu_qsbr, which protects the QP and MR tables. Workers are readers during a poll
+ * only, so that an idle worker delays nobody.
  *
- * A thread that gives memory of DPDK back holds EAL's memory lock while it waits for the readers
- * (uroce_rcu_wait_for_memory()). A driver may take that lock, or the lock of a heap, within a burst:
- * mlx5 does for memory that it sees for the first time. So a worker says when it is in a driver, where
- * it looks at nothing that a key led it to, and that wait passes over it. Outside of a driver a reader
- * takes no lock of EAL: no rte_malloc().
+ * A thread that frees DPDK's memory holds EAL's memory lock while it waits for the readers
+ * (uroce_rcu_wait_for_memory()). A driver may take that lock, or a heap's lock, within a burst: mlx5
+ * does so for memory that it sees for the first time. So a worker announces when it is in a driver,
+ * where it uses nothing that it found by a key, and the waiting thread skips it. Outside of a driver a
+ * reader must not take a lock of EAL: no rte_malloc().
  */
 
 #ifndef UROCE_MEM_RCU_H
@@ -23,20 +23,20 @@
 
 #include "uroce_config.h"
 
-/* The reader that is no worker: telemetry, which looks at objects on a thread of EAL's. */
+/* The only reader that is no worker: telemetry, on a thread of EAL. */
 #define UROCE_RCU_WATCHER UROCE_MAX_WORKERS
 #define UROCE_RCU_READERS (UROCE_MAX_WORKERS + 1)
 
 /* Set by uroce_rcu_init(), never freed. */
 extern struct rte_rcu_qsbr *uroce_rcu;
 
-/* Written by the reader of this number, in its poll. */
+/* The reader with this index writes it, in its poll. */
 struct uroce_rcu_driver {
 	uint32_t is_in; /* atomic */
 } __rte_cache_aligned;
 
 extern struct uroce_rcu_driver uroce_rcu_drivers[UROCE_RCU_READERS];
-/* The kernel has no membarrier(2): a reader that leaves a driver makes the barrier itself. Constant. */
+/* The kernel has no membarrier(2): a reader that leaves a driver executes the barrier itself. Constant. */
 extern bool uroce_rcu_has_no_membarrier;
 
 /** Allocate; idempotent, any thread, after rte_eal_init(). @return 0 or -ENOMEM */
@@ -54,27 +54,27 @@ uint64_t uroce_rcu_begin(void);
 bool uroce_rcu_has_ended(uint64_t token);
 
 /**
- * The same with EAL's memory lock held, for memory that keys no longer lead to: passes over readers that are in a
- * driver. What is freed may be that memory and nothing else: such a reader has pointers to QPs and ports.
+ * As uroce_rcu_wait(), for a caller that holds EAL's memory lock and has invalidated the keys of memory: skips readers
+ * in a driver. The caller may then free only that memory, since such a reader still has pointers to QPs and ports.
  */
 void uroce_rcu_wait_for_memory(void);
 
-/** Is a reader in a driver, whose frames may lead anywhere? */
+/** Is any reader in a driver, and may thus read memory that mbufs reference? */
 bool uroce_rcu_is_in_driver(void);
 
 /**
- * Call a driver, within a poll: what keys have led to is looked at no more, and looked up anew afterwards. The two do
- * not nest.
+ * Announce a call of a driver, within a poll. Until uroce_rcu_leave_driver() the reader must not use what it found by
+ * keys, and afterwards it must look it up again. Calls do not nest.
  */
 static inline void
 uroce_rcu_enter_driver(unsigned int reader)
 {
-	/* pairs with the acquire in uroce_rcu_wait_for_memory(): the memory has been looked at */
+	/* pairs with the acquire in uroce_rcu_wait_for_memory(): all accesses to the memory come before */
 	__atomic_store_n(&uroce_rcu_drivers[reader].is_in, 1, __ATOMIC_RELEASE);
 }
 
-/** What is looked up from here on is what was published before uroce_rcu_wait_for_memory() saw the reader here: the
- * barrier in between is that function's, so that this one costs a store. */
+/** Later look-ups see what was published before uroce_rcu_wait_for_memory() skipped this reader. That function makes
+ * the barrier on behalf of the reader, so that this one costs a store. */
 static inline void
 uroce_rcu_leave_driver(unsigned int reader)
 {
@@ -85,8 +85,8 @@ uroce_rcu_leave_driver(unsigned int reader)
 		__atomic_signal_fence(__ATOMIC_SEQ_CST);
 }
 
-/** A section in which the watcher is a reader: what it looks up is not freed meanwhile. One thread at a time, whose
- * lock that is the caller's affair. */
+/** A section in which the watcher is a reader: objects that it looks up are not freed. The caller ensures that only one
+ * thread at a time is in it. */
 void uroce_rcu_watch_begin(void);
 void uroce_rcu_watch_end(void);
 

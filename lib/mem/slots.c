@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Slots of a table, and the identifiers of what is in them. Who knows some identifiers learns
- * nothing about the next: slots are drawn at random, and their low bits come from a permutation
- * with a 128-bit secret, another one for each slot, and for each time that it has been gone
- * through. Control threads, under the lock of the table; posters draw new identifiers of slots in use.
+ * Draws table slots and their identifiers. Known identifiers reveal nothing about the next one: slots
+ * are random, and the low bits come from a permutation with a 128-bit secret. Each slot has its own
+ * permutation, and gets a new one when it has used all identifiers. Control threads call with the
+ * table's lock; posters renew identifiers without it.
  */
 
 #include <errno.h>
@@ -137,8 +137,7 @@ uroce_slots_fini(struct uroce_slots *s)
 	s->free = 0;
 }
 
-/* The identifier that was given out before the use of this number, if that matters: within a cycle no
- * identifier comes again, only where one cycle follows another. 0: there is none. */
+/* @return the identifier of the previous use, if this use begins a cycle: only then the two may be equal. Else 0 */
 static uint32_t
 id_before(const struct uroce_slots *s, uint32_t slot, uint32_t uses)
 {

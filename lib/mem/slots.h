@@ -30,8 +30,8 @@ void uroce_slots_fini(struct uroce_slots *s);
 int uroce_slots_get(struct uroce_slots *s, uint32_t *id);
 void uroce_slots_put(struct uroce_slots *s, uint32_t id);
 
-/** Another identifier of the slot of `id`, which is in use. Any thread, without a lock: no two calls return the same
- * identifier before all of the slot's have been used. */
+/** Draw another identifier for the slot of `id`, which is in use. Any thread, without a lock: no two calls return the
+ * same identifier before all identifiers of the slot have been used. */
 uint32_t uroce_slots_renew(struct uroce_slots *s, uint32_t id);
 
 static inline uint32_t
