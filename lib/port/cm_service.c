@@ -213,7 +213,7 @@ agent_flush(struct uroce_agent *a)
 		if (flushed || uroce_clock_ns() >= until_ns)
 			return;
 		uroce_workers_progress();
-		(void)uroce_workers_help(&frames); /* this thread may have none */
+		(void)uroce_workers_help(&frames); /* this thread may own no worker */
 		nanosleep(&pause, NULL);
 	}
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Maps external memory by rte_dev_dma_map(): for mlx5 that is its driver's, for devices bound to vfio-pci VFIO's. A
- * device that has neither says ENOTSUP, and addresses memory as it is. Control threads.
+ * Maps external memory by rte_dev_dma_map(). mlx5's driver maps it itself, VFIO maps it for devices bound to vfio-pci.
+ * Other devices fail with ENOTSUP, and access all memory without a mapping. Control threads.
  */
 
-#define ALLOW_EXPERIMENTAL_API	/* DPDK 22.11 has these functions for one */
+#define ALLOW_EXPERIMENTAL_API	/* for DPDK 22.11 */
 
 #include <errno.h>
 #include <stdbool.h>
@@ -40,7 +40,9 @@ map(void *arg, void *va, rte_iova_t iova, size_t bytes)
 	error = rte_errno;
 	if (error == ENOTSUP && !may_hide_an_iommu(port->dma_device))
 		return -ENOTSUP;
-	UROCE_LOG(WARNING, "port %u: its device cannot map %zu bytes of external memory at %p: %s: they are copied\n",
+	UROCE_LOG(WARNING,
+		  "port %u: the device cannot map %zu bytes of external memory at %p: %s: payloads from there are "
+		  "copied\n",
 		  port->port_id, bytes, va, rte_strerror(error));
 	return error != ENOTSUP ? -error : -EIO;
 }
@@ -51,7 +53,7 @@ unmap(void *arg, void *va, rte_iova_t iova, size_t bytes)
 	const struct uroce_port *port = arg;
 
 	if (rte_dev_dma_unmap(port->dma_device, va, iova, bytes) != 0)
-		UROCE_LOG(WARNING, "port %u: its device cannot unmap %zu bytes of external memory at %p: %s\n",
+		UROCE_LOG(WARNING, "port %u: the device cannot unmap %zu bytes of external memory at %p: %s\n",
 			  port->port_id, bytes, va, rte_strerror(rte_errno));
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The IOMMU of a port's device, for external memory that is registered.
+ * Maps registered external memory into the IOMMU of a port's device.
  */
 
 #ifndef UROCE_PORT_DMA_H
@@ -9,7 +9,7 @@
 
 struct uroce_port;
 
-/** Let the device's table of keys map external memory for the port. Before anything is registered. */
+/** Make the device's key table map external memory for the port. Call before the first registration. */
 void uroce_port_dma_init(struct uroce_port *port);
 
 #endif /* UROCE_PORT_DMA_H */

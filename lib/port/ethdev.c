@@ -119,7 +119,7 @@ configure(struct uroce_port *port, const struct rte_eth_dev_info *info, uint16_t
 	return 0;
 }
 
-/* The ring is full of them, as many again are in the worker's hands, and it keeps those that come out of order. */
+/* Mbufs for the ring, for as many frames in the worker, and for the out-of-order frames that it keeps. */
 static unsigned int
 rx_mbufs(const struct uroce_port_conf *conf, uint16_t nb_desc)
 {

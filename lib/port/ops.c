@@ -74,7 +74,7 @@ poll(struct uroce_device *dev)
 		sched_yield();
 }
 
-/* For who waits: its own workers, and those that nobody polls. */
+/* Polls the waiting thread's own workers, and those without an owner. */
 static void
 poll_ours(struct uroce_device *dev)
 {
@@ -102,8 +102,8 @@ mr_waits(struct uroce_device *dev, const struct ibv_mr *mr, uint32_t frames, uin
 {
 	UROCE_LOG(WARNING,
 		  "%s: deregistering the region %#" PRIx32 " (%zu bytes at %p) has waited for %" PRIu64
-		  " s: %" PRIu32 " frames that lead into it have been sent, and a port keeps them; uroce_dereg_mr() "
-		  "gives up after %llu s\n",
+		  " s: a port has not freed %" PRIu32 " frames that reference it; uroce_dereg_mr() times out after "
+		  "%llu s\n",
 		  dev->ibv.name, mr->lkey, mr->length, mr->addr, ns / 1000000000, frames,
 		  UROCE_MR_WAIT_MAX_NS / 1000000000);
 }
@@ -148,7 +148,7 @@ query_gid(struct uroce_device *dev, unsigned int index, struct ibv_gid_entry *en
 	return ret;
 }
 
-/* All but the doorbell, and who may poll. */
+/* All operations except for the doorbell and poll. */
 #define PORT_OPS \
 	.qp_attach = qp_attach, \
 	.qp_detach = uroce_engine_qp_detach, \

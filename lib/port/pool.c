@@ -5,9 +5,8 @@
  * its worker is gone, so a pool is freed only when it is full again; until then it is on a list.
  * Control threads.
  *
- * Without hugepages, rte_pktmbuf_pool_create() reserves whole pages of 4 KiB for each mbuf, or keeps mbufs from
- * crossing one: up to twice the memory. Where I/O addresses are virtual ones, pages do not matter to a device, and
- * pools are packed here.
+ * Without hugepages, rte_pktmbuf_pool_create() takes up to twice the memory, since no mbuf may cross a page of 4 KiB.
+ * If I/O addresses are virtual addresses, page boundaries do not matter, and this file packs the mbufs.
  */
 
 #include <errno.h>
@@ -41,14 +40,14 @@ cache_size(unsigned int mbufs)
 	return RTE_MIN(UROCE_MBUF_CACHE, mbufs * 2 / 3);
 }
 
-/* Of one mbuf with its private area and room. */
+/* Bytes of one mbuf with its private area and data room. */
 static uint32_t
 element_bytes(uint32_t room_bytes)
 {
 	return sizeof(struct rte_mbuf) + UROCE_ENGINE_PRIV_BYTES + RTE_PKTMBUF_HEADROOM + room_bytes;
 }
 
-/* Of all mbufs, with what the mempool adds to each. */
+/* Bytes of all mbufs, including the mempool's headers. */
 static size_t
 packed_bytes(unsigned int mbufs, uint32_t room_bytes)
 {
@@ -103,7 +102,7 @@ create_packed(const char *name, unsigned int mbufs, uint32_t room_bytes, int num
 	struct rte_mempool *pool;
 	int ret;
 
-	/* the flag: an mbuf may cross a page, as all of the memory is contiguous */
+	/* all memory is contiguous, so an mbuf may cross a page */
 	pool = rte_mempool_create_empty(name, mbufs, element_bytes(room_bytes), cache_size(mbufs), sizeof(priv),
 					numa_node, RTE_MEMPOOL_F_NO_IOVA_CONTIG);
 	if (pool == NULL)

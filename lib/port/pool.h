@@ -16,7 +16,7 @@
 struct rte_mempool *uroce_pool_create(const char *kind, unsigned int mbufs, uint32_t room_bytes,
 				      int numa_node);
 
-/** What the pool takes of DPDK's memory: of mbufs that are packed, as they are without hugepages. */
+/** DPDK's memory that a pool takes, if its mbufs are packed as without hugepages. */
 size_t uroce_pool_bytes(unsigned int mbufs, uint32_t room_bytes);
 
 /** Free the pool now if all its mbufs are back, or else in a later call. NULL is nothing to do. */

@@ -213,7 +213,7 @@ port_detach(struct uroce_port *port)
 	uroce_workers_drain();
 }
 
-/* A device that could not be made for want of memory, whose parts are free again. */
+/* The device could not be created for lack of memory; its parts have been freed. */
 static void
 log_shortage(const struct uroce_port *port, const struct uroce_port_conf *conf)
 {

@@ -54,7 +54,7 @@ struct uroce_port_queue {
 struct uroce_port {
 	/* constant while open */
 	struct rte_ether_addr mac;
-	struct rte_device *dma_device; /* constant; NULL: none is known */
+	struct rte_device *dma_device; /* constant; NULL: unknown */
 	uint16_t port_id;
 	uint16_t vlan; /* 0: untagged */
 	uint16_t mtu;  /* Ethernet's */
@@ -84,7 +84,7 @@ struct uroce_port {
 	uint64_t polled_ns;       /* atomic: poll() of ops.c has moved frames */
 
 	/* control threads */
-	size_t pool_bytes;    /* of DPDK's memory, for the pool of each queue */
+	size_t pool_bytes;    /* DPDK's memory per queue's pool */
 	pthread_mutex_t lock; /* gids, gateways, what is published from them, next_queue */
 	struct uroce_gid gids[UROCE_MAX_GID];
 	struct uroce_addresses *published; /* the one at `addresses` */

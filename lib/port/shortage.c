@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Says what to do when DPDK has too little memory: how much is needed, how much there is, and EAL's option. Control
- * threads, when a worker or a device could not be made.
+ * Logs how much memory a worker or device needs, how much DPDK has, and the EAL option that helps. Control threads,
+ * after the creation has failed.
  */
 
 #include <rte_common.h>
@@ -14,7 +14,7 @@
 #include "port/shortage.h"
 
 #define MIB	  ((size_t)1 << 20)
-#define SPARE_MIB 8 /* for the objects of the program */
+#define SPARE_MIB 8 /* for the application's objects */
 
 struct memory {
 	size_t total;
@@ -40,7 +40,7 @@ count(struct memory *m)
 	}
 }
 
-/* EAL's -m, a power of two, with which there would be enough. */
+/* @return a sufficient value of EAL's -m, a power of two */
 static size_t
 enough_mib(const struct memory *m, size_t bytes)
 {
@@ -57,12 +57,12 @@ uroce_log_shortage(const char *what, size_t bytes)
 	count(&m);
 	if (rte_eal_has_hugepages())
 		UROCE_LOG(ERR,
-			  "%s takes %zu MiB of DPDK's memory, and there are not enough free hugepages for it: reserve "
-			  "more (dpdk-hugepages.py --reserve), or start the program with --no-huge -m %zu\n",
+			  "%s needs %zu MiB of DPDK's memory, and there are too few free hugepages: reserve more "
+			  "(dpdk-hugepages.py --reserve), or start the program with --no-huge -m %zu\n",
 			  what, in_mib(bytes), enough_mib(&m, bytes));
 	else
 		UROCE_LOG(ERR,
-			  "%s takes %zu MiB of DPDK's memory, of which %zu of %zu MiB are free: start the program with "
+			  "%s needs %zu MiB of DPDK's memory, and %zu of %zu MiB are free: start the program with "
 			  "-m %zu (uroce-run: --memory %zu)\n",
 			  what, in_mib(bytes), m.free / MIB, m.total / MIB, enough_mib(&m, bytes),
 			  enough_mib(&m, bytes));

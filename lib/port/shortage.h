@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Says what to do when DPDK has too little memory.
+ * Logs the remedy when DPDK has too little memory.
  */
 
 #ifndef UROCE_PORT_SHORTAGE_H
@@ -10,8 +10,8 @@
 #include <stddef.h>
 
 /**
- * Log that `what` could not be made: what it takes of DPDK's memory, what there is, and the option that gives more.
- * Once all that was made of it has been freed, so that the free memory is what it can have.
+ * Log that `what` could not be created: the memory that it needs, DPDK's free memory, and the EAL option that gives
+ * more. Call after its parts have been freed, so that the free memory counts them.
  */
 void uroce_log_shortage(const char *what, size_t bytes);
 

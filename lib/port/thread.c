@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * A new thread inherits the signal mask of the one that starts it, so that one blocks signals meanwhile. A thread that
- * blocked them itself would take signals until then.
+ * Starts threads with all signals blocked. The creating thread blocks them during the creation, since a new thread
+ * inherits its mask; a thread that blocked them itself would take signals until then.
  */
 
 #include <stdlib.h>

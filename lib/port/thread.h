@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Threads of the library, and those that drivers start for it, take no signals: a program may block a signal later, on
- * all threads that it knows, and read it by signalfd(2) or sigwait(3).
+ * Starts the library's threads, and lets drivers start theirs, with all signals blocked: so the application may block a
+ * signal on its own threads at any time, and read it by signalfd(2) or sigwait(3).
  */
 
 #ifndef UROCE_PORT_THREAD_H
@@ -19,13 +19,13 @@
 int uroce_thread_create(pthread_t *thread, const char *name, void *(*run)(void *), void *arg);
 
 /**
- * Block the signals of the calling thread around calls in which a driver may start threads, which inherit this.
- * Faults stay as they are: a SIGBUS tells EAL that there are no more hugepages, and what is blocked here is fatal then.
- * @param before	what uroce_thread_restore_signals() wants
+ * Block the calling thread's signals around a call in which a driver may start threads, which inherit the mask. Faults
+ * stay unblocked: EAL handles a SIGBUS for missing hugepages, and a blocked fault is fatal.
+ * @param before	the old mask, for uroce_thread_restore_signals()
  */
 void uroce_thread_block_signals(sigset_t *before);
 
-/** The end of uroce_thread_block_signals(): what has come meanwhile is delivered. */
+/** Undo uroce_thread_block_signals(); pending signals are delivered. */
 void uroce_thread_restore_signals(const sigset_t *before);
 
 #endif /* UROCE_PORT_THREAD_H */

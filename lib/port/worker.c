@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The worker's round: what was posted, inbox, ports, engine, ports, ACKs. Run by whoever
- * polls and has the turn; control threads take the turn to change what belongs to the engine.
+ * The worker's round: posted requests, inbox, RX, engine, TX, ACKs. The polling thread that holds
+ * the turn runs it; control threads take the turn to change the engine's state.
  */
 
 #include <pthread.h>
@@ -304,7 +304,7 @@ queue_receive(struct uroce_worker *w, struct uroce_port_queue *q)
 	return n;
 }
 
-/* Send the ACKs that are due, and nothing else. */
+/* Sends only the ACKs that are due. */
 static unsigned int
 worker_acknowledge(struct uroce_worker *w)
 {
@@ -338,7 +338,7 @@ worker_send(struct uroce_worker *w)
 	return sent;
 }
 
-/* A deregistration waits for mbufs that lead into its memory: of a thread, or of one that waits for a callback. */
+/* A deregistration, in a thread or with a callback, waits for mbufs that reference its memory. */
 static void
 worker_cleanup(struct uroce_worker *w)
 {
@@ -386,16 +386,16 @@ read_clock(struct uroce_worker *w)
 	__atomic_store_n(&w->now_ns, now_ns, __ATOMIC_RELAXED);
 }
 
-/* Was that all that the source had? Drivers return less than a full burst at the end of a cache line of their ring, as
- * virtio, and where they drop malformed frames. */
+/* Was the source drained? A driver may return less than a full burst although its ring has more: virtio does at the end
+ * of a cache line of its ring, others when they drop malformed frames. */
 static inline bool
 is_drained(unsigned int received)
 {
 	return received < UROCE_BURST_FULL;
 }
 
-/* What was posted since the last round leaves before anything else is looked at, behind the ACKs that lead. What else
- * that round has received is acknowledged at the end of this one: an answer waits for neither. */
+/* First send the requests posted since the last round, behind the ACKs that must precede them. The other ACKs that the
+ * last round deferred leave at the end of this one, so that they do not delay an answer. */
 static unsigned int
 worker_round(struct uroce_worker *w)
 {
@@ -432,7 +432,7 @@ worker_round(struct uroce_worker *w)
 static inline bool
 try_turn(struct uroce_worker *w)
 {
-	/* a guest only tries, as this does, and would never meet a turn that is free */
+	/* a guest only tries the lock, too, and would never find it free */
 	return likely(__atomic_load_n(&w->guests, __ATOMIC_RELAXED) == 0) && rte_ticketlock_trylock(&w->turn);
 }
 

@@ -76,13 +76,13 @@ struct uroce_worker {
 	uint16_t nb_loop;
 	bool loop_stalled;
 	bool was_busy; /* the last round */
-	uint64_t poller;    /* atomic: the thread that has called uroce_worker_poll() last; 0: it is nobody's, */
-	uint64_t polled_ns; /* atomic: that call's now_ns */
+	uint64_t poller;    /* atomic: owner, the thread that last called uroce_worker_poll(); 0: none */
+	uint64_t polled_ns; /* atomic: now_ns of that call */
 	struct uroce_load load; /* in the cache line of now_ns, which each round writes */
 	struct uroce_port_queue *queues[UROCE_MAX_DEVICES];
 	struct uroce_port_queue *by_port[RTE_MAX_ETHPORTS]; /* the same, by port id */
 	uint64_t loop_since_ns;
-	uint64_t cleanup_ns; /* ports are asked no sooner, for objects that are being destroyed */
+	uint64_t cleanup_ns; /* next time that ports free sent mbufs for deregistrations */
 	uint64_t lost; /* frames whose device is gone; relaxed read */
 	struct uroce_loop loop[2 * UROCE_BURST]; /* waits for room in an inbox */
 };
@@ -108,13 +108,13 @@ bool uroce_worker_enter_within(struct uroce_worker *w, uint64_t timeout_ns);
 void uroce_worker_add_queue(struct uroce_worker *w, struct uroce_port_queue *q);
 void uroce_worker_del_queue(struct uroce_worker *w, struct uroce_port_queue *q);
 
-/** uroce_worker_poll() for another thread: the worker does not become this one's, and nobody is called back. */
+/** uroce_worker_poll() on behalf of the owner: neither changes the owner nor runs callbacks. */
 unsigned int uroce_worker_round(struct uroce_worker *w);
 
-/** Is the worker no other thread's? Then the calling thread may poll it while it waits for something. */
+/** Does no other thread own the worker? Then the calling thread may poll it while it waits. */
 bool uroce_worker_is_ours(const struct uroce_worker *w);
 
-/** Poll every worker of the process that is no other thread's, and leave word for the others. Not within a poll. */
+/** Poll every worker of the process that no other thread owns, and request a cleanup of the others. Not in a poll. */
 void uroce_workers_progress(void);
 /**
  * Poll the workers that nobody has polled for UROCE_CM_POLL_NS, other than by this. One thread,

@@ -25,7 +25,7 @@
 #include "port/worker.h"
 #include "uroce.h"
 
-#define TABLES_BYTES ((size_t)1 << 20) /* at most: of an engine, and the inbox */
+#define TABLES_BYTES ((size_t)1 << 20) /* at most, for an engine and its inbox */
 
 static pthread_mutex_t workers_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct uroce_worker *workers[UROCE_MAX_WORKERS]; /* under workers_lock */
@@ -47,7 +47,7 @@ inbox_create(struct uroce_worker *w)
 	return w->inbox != NULL ? 0 : -rte_errno;
 }
 
-/* What a worker takes of DPDK's memory, but for tables of less than a MiB. */
+/* DPDK's memory that a worker takes, without tables of less than a MiB. */
 static size_t
 worker_bytes(void)
 {
@@ -242,7 +242,7 @@ uroce_worker_stop(struct uroce_worker *w)
 	return lcore_id != LCORE_ID_ANY ? 0 : EINVAL;
 }
 
-/* A thread that does something else for so long, or has ended, is not the worker's any more. */
+/* A thread that has not polled the worker for UROCE_WORKER_LEFT_NS, or has ended, no longer owns it. */
 bool
 uroce_worker_is_ours(const struct uroce_worker *w)
 {
@@ -356,7 +356,7 @@ uroce_hold_workers(void (*fn)(void *arg), void *arg)
 	}
 	pthread_mutex_lock(&workers_lock);
 	has_them = true;
-	/* It calls drivers, whose readers these are meanwhile; also while it waits for the next turn. */
+	/* this thread calls drivers as the workers' RCU readers, also while it waits for the next turn */
 	for (unsigned int i = 0; i < UROCE_MAX_WORKERS; i++)
 		if (workers[i] != NULL) {
 			uroce_worker_enter(workers[i]);
