@@ -143,7 +143,7 @@ moved_on(struct uroce_engine *e, struct uroce_qp *qp, uint32_t from, uint32_t be
 	if (uroce_psn_distance(qp->req.unacked, from) > behind)
 		uroce_requester_seek(qp, qp->req.unacked);
 	uroce_requester_arm(e, qp);
-	/* what is posted later rings */
+	/* later posts ring the doorbell */
 	if (qp->req.next != __atomic_load_n(&qp->sq.tail, __ATOMIC_RELAXED) || qp->req.recovery != NULL)
 		uroce_qp_activate(e, qp);
 }
@@ -287,8 +287,8 @@ retry(struct uroce_engine *e, struct uroce_qp *qp, const char *why)
 	uroce_qp_activate(e, qp);
 }
 
-/* The same for a response that is missing, once until there is progress: other answers that show it are to packets that
- * were sent before. */
+/* As retry(), for a missing response. Only once until there is progress: further answers that show the same gap are to
+ * packets sent earlier. */
 static void
 retry_gap(struct uroce_engine *e, struct uroce_qp *qp, const char *why)
 {
@@ -588,8 +588,8 @@ uroce_completer_receive(struct uroce_engine *e, struct uroce_qp *qp, const struc
 		? UROCE_DROP_RESPONSE_DUPLICATE : UROCE_DROP_ACK_UNEXPECTED;
 }
 
-/* Has anything that was sent asked for an answer? Within a message the requester may have had to stop, for mbufs or the
- * port, before a packet with AckReq. It goes on, and asks then. */
+/* Has a packet with AckReq been sent? Within a message the requester may have stopped before one, for want of mbufs or
+ * room in the port. No answer is overdue then. */
 static bool
 answer_is_due(const struct uroce_qp *qp)
 {

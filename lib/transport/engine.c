@@ -349,7 +349,7 @@ send_cnps(struct uroce_engine *e, struct rte_mbuf **frames, unsigned int n)
 	return sent;
 }
 
-/* The QPs that were to have their turn in this call. */
+/* Activates the QPs that the previous call deferred to this one. */
 static void
 activate_those_of_later(struct uroce_engine *e)
 {
@@ -373,13 +373,13 @@ send_rare(struct uroce_engine *e, struct rte_mbuf **frames, unsigned int n)
 	return send_cnps(e, frames, n);
 }
 
-/* The QP's next message may answer what is not acknowledged yet. Its turn goes on behind the ACKs. */
+/* The QP's next message may answer a request whose ACK is still owed: send the ACKs, then go on with the QP's turn. */
 static unsigned int
 send_acks_first(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf **frames, unsigned int n)
 {
 	e->acks_first = false;
 	if (!(qp->listed & UROCE_QP_ACTIVE)) {
-		deactivate(e, qp);	/* it may have been to get its turn later */
+		deactivate(e, qp);	/* it may be in the list of the next call */
 		qp->listed |= UROCE_QP_ACTIVE;
 		TAILQ_INSERT_HEAD(&e->active, qp, active_link);
 	}

@@ -82,21 +82,21 @@ struct uroce_engine {
 	uint32_t rated;			/* QPs that have a rate */
 	uint32_t cnp_count;
 	TAILQ_HEAD(uroce_qp_list, uroce_qp) active;	/* QPs with something to send, each once */
-	struct uroce_qp_list later;	/* QPs that get a turn in the next call of uroce_engine_send(), by active_link */
-	/* the ring below: up to held_due they have waited for a round */
+	struct uroce_qp_list later;	/* QPs whose turn is in the next call of uroce_engine_send(), by active_link */
+	/* ring of owed ACKs, below: those up to held_due have waited for a round */
 	uint32_t held_head;
 	uint32_t held_due;
 	uint32_t held_tail;
 	bool holds;			/* plain ACKs wait for the next round; else they are due at once */
-	bool acks_lead;			/* those that are owed leave before all else; else behind it */
-	bool acks_first;		/* a turn has ended before a message that owed ACKs go ahead of */
+	bool acks_lead;			/* owed ACKs leave before messages; else behind them */
+	bool acks_first;		/* a turn ended before a message that must follow owed ACKs */
 	bool yield;			/* a long FLUSH is to go on in the next round */
-	uint64_t heard_ns;		/* all that had arrived by then has been received; UINT64_MAX: it always has */
-	uint64_t unheard_ns;		/* so it will have been by then, */
-	uint32_t unheard_rounds;	/* after so many more rounds; 0: nothing is known to wait */
-	uint32_t ring_rounds;		/* as many as it takes to receive the largest RX ring */
+	uint64_t heard_ns;		/* all frames that arrived by then have been received; UINT64_MAX: always all */
+	uint64_t unheard_ns;		/* becomes heard_ns after unheard_rounds rounds */
+	uint32_t unheard_rounds;	/* rounds left; 0: no frames are known to wait */
+	uint32_t ring_rounds;		/* rounds that it takes to receive the largest RX ring */
 	uint32_t awaited_count;		/* of awaited[] */
-	uint64_t await_ns;		/* acknowledgements may wait so long for the application's answer; 0: they do not */
+	uint64_t await_ns;		/* how long ACKs wait for the application's answer; 0: not at all */
 	struct uroce_early_store early;
 	struct uroce_recoveries recoveries;
 	uint64_t verdicts[UROCE_VERDICT_COUNT];		/* engine: rw, others: relaxed read */
@@ -134,8 +134,8 @@ void uroce_engine_receive(struct uroce_engine *e, struct uroce_qp *const *qps,
 
 /**
  * Expire timers, take doorbells, and cut packets. A message leaves behind each ACK that was owed when it was posted, if
- * the peer can tell by completions: the ACK is for a request that completed a receive here, or the message completes
- * one there. (An ACK that waits for READ responses or for mbufs holds back only the messages of its own QP.)
+ * completions show the order to the peer: the ACK is for a request that completed a receive here, or the message
+ * completes a receive there. An ACK that waits for READ responses or for mbufs delays only the messages of its own QP.
  * @param frames	from the Ethernet header on; m->port is the device's port, m->hash.usr is
  *			uroce_path.out; the caller owns them
  * @return	how many, up to n; fewer: there is nothing more to send now
@@ -144,11 +144,11 @@ unsigned int uroce_engine_send(struct uroce_engine *e, struct rte_mbuf **frames,
 			       uint64_t now_ns);
 
 /**
- * A round has received what it is to receive. Timers that wait for the peer fire only for deadlines by which all that had
- * arrived has been received: after a stall the ACKs that wait in the rings are read before anything is retransmitted.
+ * A round has received its bursts. Timers that wait for the peer fire only once all frames that arrived before their
+ * deadline have been received: after a stall the worker reads the ACKs in the rings before it retransmits.
  *
- * @param now_ns	what was received had arrived since
- * @param drained	no source gave as many frames as it was asked for
+ * @param now_ns	time before the round received
+ * @param drained	every source returned fewer frames than requested
  */
 static inline void
 uroce_engine_heard(struct uroce_engine *e, uint64_t now_ns, bool drained)
@@ -160,12 +160,12 @@ uroce_engine_heard(struct uroce_engine *e, uint64_t now_ns, bool drained)
 		e->unheard_ns = now_ns;
 		e->unheard_rounds = e->ring_rounds;
 	} else if (--e->unheard_rounds == 0) {
-		/* full bursts all the time: what was in the rings then has gone through */
+		/* all bursts were full: the frames that were in the rings at unheard_ns have been received */
 		e->heard_ns = e->unheard_ns;
 	}
 }
 
-/** How far timers that wait for the peer may go. */
+/** @return the latest deadline for which timers that wait for the peer may fire */
 static inline uint64_t
 uroce_engine_heard_by(const struct uroce_engine *e)
 {
@@ -179,7 +179,7 @@ uroce_engine_is_rung(const struct uroce_engine *e)
 	return __atomic_load_n(&e->doorbells, __ATOMIC_RELAXED) != NULL;
 }
 
-/** Are there ACKs that wait for no further round? */
+/** Are any ACKs due in this round? */
 static inline bool
 uroce_engine_has_due(const struct uroce_engine *e)
 {
@@ -187,12 +187,12 @@ uroce_engine_has_due(const struct uroce_engine *e)
 }
 
 /**
- * Send the ACKs that are due, and nothing else.
+ * Send only the ACKs that are due.
  * @return	as uroce_engine_send()
  */
 unsigned int uroce_engine_send_due(struct uroce_engine *e, struct rte_mbuf **frames, unsigned int n);
 
-/** The round is over: the ACKs that it holds are due in the next one. What was due and found no room leads there. */
+/** The round is over: the ACKs that it deferred are due in the next one. Due ACKs without room leave there first. */
 static inline void
 uroce_engine_acks_due(struct uroce_engine *e)
 {

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The plain ACKs that an engine owes: a ring of QPs in the order in which they became owed. After a burst of few frames
- * they wait for the end of the next round, since the application may answer meanwhile. The ACK of a request that
- * completed a receive leaves in one burst with the answer, ahead of it, on whatever QP of the engine that is: the peer
- * gets its send completion before the answer's receive completion. The ACK of a WRITE, whose target the application
- * polls, leaves behind the WRITE that answers it: the peer does not wait for it. On the engine's thread.
+ * Defers plain ACKs until the application's answer or the next round: a ring of QPs in the order in which the ACKs
+ * became owed. The ACK of a request that completed a receive leaves in the answer's burst, ahead of it, on any QP of
+ * the engine: the peer gets its send completion before the answer's receive completion. The ACK of a WRITE leaves
+ * behind the WRITE that answers it, since the peer does not wait for that ACK. On the engine's thread.
  */
 
 #include <rte_branch_prediction.h>
@@ -42,7 +41,7 @@ uroce_held_blocks(struct uroce_engine *e, struct uroce_qp *qp, const struct uroc
 	if (qp->awaited)
 		uroce_awaited_release(e, qp);
 	e->acks_first = uroce_held_any(e);
-	/* else this QP's waits for a READ response, or for an mbuf, and so does the message */
+	/* if only this QP's ACK is left, it waits for a READ response or an mbuf, and so does the message */
 	return e->acks_first || qp->resp.ack_owed;
 }
 

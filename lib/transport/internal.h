@@ -5,10 +5,10 @@
  *
  *	engine.c	bursts in, bursts out, doorbells, timers: whose turn it is
  *	responder.c	requests of the peer: R10 as a pipeline
- *	duplicate.c	... and those that come again
- *	held.c		ACKs that are owed, and leave before the answer or in the next round
- *	awaited.c	... or for the application's answer
- *	early.c		requests that came before their turn
+ *	duplicate.c	duplicate requests
+ *	held.c		ACKs deferred until the next message or the next round
+ *	awaited.c	ACKs deferred until the application's answer
+ *	early.c		the reorder buffer for out-of-order requests
  *	response.c	the answers that are owed
  *	requester.c	send WQEs into request packets, and back from a PSN
  *	completer.c	answers of the peer: progress, retries, completions
@@ -60,8 +60,8 @@ struct uroce_slice {
 	uint32_t length;
 	uint32_t access;	/* enum ibv_access_flags that the keys must have */
 	const struct ibv_pd *pd;	/* of the keys; NULL: the QP's */
-	bool copy;		/* what is there may change before the frame has gone: never attached */
-	bool only_stable;	/* attached only if the region is stable */
+	bool copy;		/* the memory may change before the frame leaves: copy it */
+	bool only_stable;	/* reference the memory only if the region is stable */
 };
 
 /* frame.c: one packet in the making */
@@ -100,14 +100,14 @@ int uroce_slice_write(const struct uroce_qp *qp, const struct uroce_slice *slice
 
 /* engine.c */
 void uroce_qp_activate(struct uroce_engine *e, struct uroce_qp *qp);
-/** Its turn is not in this call of uroce_engine_send(), unless there is another reason, but in the next. */
+/** Give the QP a turn in the next call of uroce_engine_send(), not in this one. */
 void uroce_qp_activate_later(struct uroce_engine *e, struct uroce_qp *qp);
 /** One turn, whatever its rate. @return how many frames it made */
 unsigned int uroce_qp_turn(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf **frames,
 			   unsigned int room);
 
 /* held.c */
-/** The QP owes a plain ACK, which waits for the next round or message; with no room it gets a turn. */
+/** Defer a plain ACK to the next message or round. If the ring is full, the QP gets a turn instead. */
 void uroce_held_add(struct uroce_engine *e, struct uroce_qp *qp);
 /** The slow part of uroce_acks_block(). */
 bool uroce_held_blocks(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_sqe *sqe);
@@ -118,8 +118,8 @@ uroce_held_any(const struct uroce_engine *e)
 	return e->held_head != e->held_tail;
 }
 
-/** Does an ACK that is owed have to leave before the next message of the QP, which may have been posted after it became
- * owed? Then the turn ends here, and the engine sends the ACKs that it can before it goes on with it. */
+/** Must an owed ACK leave before the QP's next message, which may have been posted after the ACK became owed? Then the
+ * turn ends here, and the engine sends the ACKs before it continues the turn. */
 static inline bool
 uroce_acks_block(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_sqe *sqe)
 {
@@ -134,7 +134,7 @@ void uroce_held_remove(struct uroce_engine *e, struct uroce_qp *qp);
  * @return false: it does not wait for an answer */
 bool uroce_awaited_add(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p);
 void uroce_awaited_remove(struct uroce_engine *e, struct uroce_qp *qp);
-/** It waits no longer than any other ACK. */
+/** Stop waiting for the answer: the ACK leaves like any other. */
 void uroce_awaited_release(struct uroce_engine *e, struct uroce_qp *qp);
 /** The application has posted something to the QP, which is about to have its turn. */
 void uroce_awaited_post(struct uroce_engine *e, struct uroce_qp *qp);
@@ -197,13 +197,13 @@ struct rte_mbuf *uroce_small_packet(struct uroce_engine *e, const struct uroce_q
 /** Of a WQE from req.offset on, where a packet goes that is not the first. `window`: how many more may be unanswered */
 unsigned int uroce_run_request(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_sqe *sqe,
 			       uint32_t window, struct rte_mbuf **frames, unsigned int room);
-/** Of a READ whose responses go by reference, from r->next on. */
+/** Make responses, from r->next on, of a READ whose responses reference the memory. */
 unsigned int uroce_run_response(struct uroce_engine *e, const struct uroce_qp *qp, const struct uroce_rd_atomic *r,
 				struct rte_mbuf **frames, unsigned int room);
 
 /* local.c */
-/** Do what the WQE, the next one, says. @param status	unless that is success, nothing has changed
- * @return false: it is not complete yet, and the QP has another turn in the next round */
+/** Execute the WQE, which is the next one. @param status	unless IBV_WC_SUCCESS, nothing has changed
+ * @return false: it is not complete yet, and the QP gets another turn in the next round */
 bool uroce_local_execute(struct uroce_engine *e, struct uroce_qp *qp, struct uroce_sqe *sqe,
 			 enum ibv_wc_status *status);
 
@@ -241,7 +241,7 @@ int uroce_requester_again(struct uroce_engine *e, struct uroce_qp *qp, const str
 /* What an answer of the peer is. */
 enum uroce_answer {
 	UROCE_ANSWER_ACK,
-	UROCE_ANSWER_NAK,	/* of a PSN sequence error */
+	UROCE_ANSWER_NAK,	/* PSN sequence error */
 	UROCE_ANSWER_REFUSAL,	/* any other NAK: the request fails */
 	UROCE_ANSWER_RNR_NAK,
 	UROCE_ANSWER_RESPONSE,
@@ -402,8 +402,8 @@ uroce_recv_pd(const struct uroce_qp *qp)
 	return likely(qp->resp.srq == NULL) ? qp->ibv.pd : qp->resp.srq->ibv.pd;
 }
 
-/** The domain of the memory that a READ names; NULL: it has none any more. A READ does not hold the domain of its SRQ:
- * without the SRQ, which does, an XRC target has no right to the memory. */
+/** The protection domain of a READ; NULL: none. An XRC target's READ has the domain of its SRQ, and loses its rights
+ * when the SRQ is destroyed. */
 static inline const struct ibv_pd *
 uroce_read_pd(const struct uroce_qp *qp, const struct uroce_rd_atomic *r)
 {
@@ -452,7 +452,7 @@ uroce_unreliable_next(const struct uroce_qp *qp)
 /* Sets of work requests' opcodes. */
 #define UROCE_WR_ATOMICS (1u << IBV_WR_ATOMIC_CMP_AND_SWP | 1u << IBV_WR_ATOMIC_FETCH_AND_ADD)
 #define UROCE_WR_SENDS (1u << IBV_WR_SEND | 1u << IBV_WR_SEND_WITH_IMM | 1u << IBV_WR_SEND_WITH_INV)
-/* ... whose message takes a receive WQE of the peer's */
+/* opcodes whose message takes a receive of the peer */
 #define UROCE_WR_RECEIVES (UROCE_WR_SENDS | 1u << IBV_WR_RDMA_WRITE_WITH_IMM)
 #define UROCE_WR_PLACEMENTS (1u << IBV_WR_FLUSH | 1u << IBV_WR_ATOMIC_WRITE)
 #define UROCE_WR_LOCALS (1u << IBV_WR_BIND_MW | 1u << IBV_WR_LOCAL_INV)

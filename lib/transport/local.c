@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Work requests that never leave for the peer: a window is bound or invalidated when its turn comes. They take no
- * PSN. One that takes back a key which other workers may be using waits until they have ended the polls that they were
- * in, and what is behind it waits with it: by then nobody places by that key. RC and UC requesters call, on the QP's
- * worker.
+ * Executes work requests that send nothing: binds and local invalidations. They take no PSN. A request that invalidates
+ * a key which other workers may be using waits until those workers have ended their current polls; the requests behind
+ * it wait, too. Called by the RC and UC requesters on the QP's worker.
  */
 
 #include "mem/mw.h"

@@ -22,11 +22,11 @@ enum uroce_peer_kind {
 	UROCE_PEER_SACKS,	/* ... and says which, too */
 };
 
-/* Why one packet was sent again. */
+/* Why the requester retransmitted one packet. */
 enum uroce_trial_kind {
 	UROCE_TRIAL_NAK,	/* a NAK named it */
-	UROCE_TRIAL_PROBE,	/* no answer came for a while: the oldest packet */
-	UROCE_TRIAL_NEWEST,	/* a probe's answer left open whether packets were lost: the newest packet */
+	UROCE_TRIAL_PROBE,	/* no answer before the probe timer: the oldest packet */
+	UROCE_TRIAL_NEWEST,	/* a probe's answer was ambiguous: the newest packet */
 };
 
 /* PSNs that are on their way again. */

@@ -449,7 +449,7 @@ uroce_requester_send(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbu
 		if (req->recovery != NULL)
 			window = uroce_recovery_window(qp);
 	}
-	/* the peer may have no room for a whole window */
+	/* the peer may lack buffers for a whole window */
 	if (unlikely(req->retries_left + UROCE_RETRIES_AT_FULL_WINDOW < qp->retry_cnt))
 		window = UROCE_RETRY_WINDOW;
 	while (n < room) {

@@ -13,7 +13,7 @@
 #include "uroce_config.h"
 #include "wire/sack.h"
 
-/* What an ASK asked for has come. Half the PSN space later it would be ahead again. */
+/* Keep `asked` from falling behind the expected PSN: half the PSN space later it would be ahead of it. */
 static inline void
 forget_asked(struct uroce_responder *resp)
 {
@@ -70,7 +70,7 @@ void
 uroce_response_ack(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p)
 {
 	struct uroce_responder *resp = &qp->resp;
-	/* a READ response or the want of an mbuf was in its way when it was due: it waits for no further round */
+	/* it was due, but a READ response or a lack of mbufs blocked it: send it in this round */
 	const bool has_a_turn = resp->ack_owed && !(qp->listed & UROCE_QP_HELD);
 
 	forget_asked(resp);
@@ -143,8 +143,8 @@ read_response(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_rd
 		.sge = &sge, .num_sge = 1, .offset = done,
 		.length = RTE_MIN(r->length - done, qp->mtu_bytes), .access = IBV_ACCESS_REMOTE_READ,
 		.pd = uroce_read_pd(qp, r),
-		/* A READ may meet writes, and what is written between the ICRC and the departure of a frame that
-		 * leads into the memory makes the ICRC wrong. */
+		/* a write between the ICRC and the departure of a frame that references the memory would make the
+		 * ICRC wrong */
 		.copy = !r->by_reference || qp->resp.read_again, .only_stable = true,
 	};
 	struct uroce_frame f;

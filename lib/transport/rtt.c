@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The round trip to a QP's peer, measured on one packet at a time, and how long an answer is waited for before it is
- * asked for. Never on a packet that was sent twice: nobody could tell which one was answered (Karn). For the same
- * reason the backoff of the probes stays until a round trip has been measured. On the QP's worker.
+ * Measures the round trip to a QP's peer, on one packet at a time, and derives the probe timer from it. A retransmitted
+ * packet is never measured, since its answer may be to either transmission (Karn). For the same reason the probe
+ * backoff lasts until a round trip has been measured. On the QP's worker.
  */
 
 #include "transport/internal.h"

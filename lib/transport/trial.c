@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Classifies the peer: does it keep out-of-order packets? One packet is retransmitted, and the answer either leaps over
- * packets that were sent once, or asks for the next. And probes: the requester asks for an answer before the transport
- * timeout. On the QP's worker.
+ * Classifies the peer: does it keep out-of-order packets? The requester retransmits one packet; the answer either
+ * acknowledges packets that were not retransmitted, or requests the next one. Also sends probes, which request an
+ * answer before the transport timeout. On the QP's worker.
  */
 
 #include "transport/internal.h"
@@ -36,7 +36,7 @@ begin_trial(struct uroce_engine *e, struct uroce_qp *qp, struct uroce_recovery *
 	uroce_qp_activate(e, qp);
 }
 
-/* An ASK goes to uroce only. */
+/* Only a peer that has identified itself as uroce understands an ASK. */
 static bool
 can_ask(const struct uroce_qp *qp)
 {
@@ -85,8 +85,8 @@ doubt(struct uroce_requester *req)
 	}
 }
 
-/* A probe was answered for the oldest packet only. Either the packets behind it were lost, or the answer was that to
- * the first transmission, and theirs are still to come. A peer that has not got them answers the newest with a NAK. */
+/* The answer to a probe acknowledged the oldest packet only. Either the packets behind it were lost, or this was the
+ * answer to the first transmission, and more will come. A peer that lacks packets answers the newest one with a NAK. */
 static void
 send_newest(struct uroce_engine *e, struct uroce_qp *qp, struct uroce_recovery *rec)
 {
@@ -95,7 +95,7 @@ send_newest(struct uroce_engine *e, struct uroce_qp *qp, struct uroce_recovery *
 
 	if (sqe->opcode == IBV_WR_RDMA_READ) {
 		if (sqe->psn_count > UROCE_WINDOW_PACKETS)
-			return;		/* too much to be answered twice; the next probe goes one further */
+			return;		/* too large to answer twice: leave it to the next probe */
 		psn = sqe->first_psn;
 	}
 	begin_trial(e, qp, rec, psn, UROCE_TRIAL_NEWEST);
@@ -121,7 +121,7 @@ uroce_trial_answered(struct uroce_engine *e, struct uroce_qp *qp, uint32_t psn, 
 		return false;	/* what follows tells */
 	rec->trial = false;
 	if (answer == UROCE_ANSWER_RNR_NAK || answer == UROCE_ANSWER_REFUSAL)
-		return false;	/* the QP goes back, or fails, in any case */
+		return false;	/* the QP goes back N or fails in any case */
 	if (to > end) {
 		if (rec->trial_tells && req->peer < UROCE_PEER_KEEPS)
 			req->peer = UROCE_PEER_KEEPS;
@@ -130,7 +130,7 @@ uroce_trial_answered(struct uroce_engine *e, struct uroce_qp *qp, uint32_t psn, 
 		return false;
 	}
 	if (rec->trial_end == rec->trial_max)
-		return false;	/* there was nothing else */
+		return false;	/* nothing else was in flight */
 	if (rec->trial_kind == UROCE_TRIAL_PROBE && answer != UROCE_ANSWER_NAK) {
 		if (!can_ask(qp))	/* an ASK went with the probe */
 			send_newest(e, qp, rec);

@@ -35,7 +35,7 @@ advance(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_sqe *sqe
 	uroce_qp_drained(qp);
 }
 
-/* False: it has to wait, or has failed. */
+/* @return false: the WQE waits or has failed */
 static bool
 local_wqe(struct uroce_engine *e, struct uroce_qp *qp, struct uroce_sqe *sqe)
 {
