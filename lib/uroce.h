@@ -342,24 +342,24 @@ struct ibv_mr *uroce_alloc_null_mr(struct ibv_pd *pd);
 int uroce_rereg_mr(struct ibv_mr *mr, int flags, struct ibv_pd *pd, void *addr, size_t length, int access);
 
 /**
- * ibv_dereg_mr(3). Waits until no packet that leads into the memory is on its way out, and logs it when a port keeps
- * one for UROCE_MR_WAIT_TELL_NS. Polls the calling thread's own workers meanwhile, and those that are nobody's.
- * MT-safe; not from within uroce_worker_poll().
+ * ibv_dereg_mr(3). Waits until no outgoing packet references the memory, and logs a warning after
+ * UROCE_MR_WAIT_TELL_NS. Meanwhile polls the calling thread's own workers, and those without an owner. MT-safe; not
+ * from within uroce_worker_poll().
  *
  * @return	0: the memory may be freed; EBUSY: memory windows are bound to it, nothing has changed; ETIMEDOUT: a port
- *		has kept packets for UROCE_MR_WAIT_MAX_NS. Then the keys are dead for good, but the memory must stay, and
- *		mr is valid for one more call of this or of uroce_dereg_mr_async()
+ *		has kept packets for UROCE_MR_WAIT_MAX_NS. Then the keys are invalid for good, but the memory must stay,
+ *		and mr is valid for another call of this or of uroce_dereg_mr_async()
  */
 int uroce_dereg_mr(struct ibv_mr *mr);
 
 /**
- * uroce_dereg_mr() that waits for nobody. The keys are dead when it returns 0, and mr is not to be used any more; but
- * the memory has to stay until freed(arg) is called, by whatever thread calls uroce_worker_poll() or runs a worker on
- * an lcore, outside of the worker's turn, and never before this returns. freed may call anything but
- * uroce_worker_poll(). Until then the protection domain is in use. MT-safe; not from within uroce_worker_poll().
+ * uroce_dereg_mr() without waiting. When it returns 0, the keys are invalid and mr must not be used any more. The
+ * memory must stay until freed(arg) is called. Any thread that calls uroce_worker_poll(), or an lcore that runs a
+ * worker, calls freed outside of the worker's turn, and never before this function returns. freed may call any function
+ * but uroce_worker_poll(). Until then the protection domain is in use. MT-safe; not from within uroce_worker_poll().
  *
- * @param freed	NULL: nobody is told
- * @return	0; EBUSY: memory windows are bound to it; ENOMEM: both have changed nothing
+ * @param freed	NULL: no callback
+ * @return	0; EBUSY: memory windows are bound to it; ENOMEM. After an error nothing has changed
  */
 int uroce_dereg_mr_async(struct ibv_mr *mr, void (*freed)(void *arg), void *arg);
 
@@ -570,21 +570,21 @@ int uroce_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int attr_mask);
 int uroce_query_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int attr_mask,
 		   struct ibv_qp_init_attr *init_attr);
 
-/** ibv_destroy_qp(3). Waits until its events that were got are acknowledged; for a thread between ibv_start_poll() and
- * ibv_end_poll() of one of its CQs, unless that is the caller; and a moment for what it has still to send, if it is UD
- * or UC. Completions of it that have not been polled are taken out of its CQs.
+/** ibv_destroy_qp(3). Waits until the application has acknowledged the QP's events that it got. Waits for another
+ * thread between ibv_start_poll() and ibv_end_poll() of one of its CQs. For UD and UC, gives queued messages a moment
+ * to leave. Removes the QP's unpolled completions from its CQs.
  * @return 0; EBUSY: it is attached to a multicast group (R49) */
 int uroce_destroy_qp(struct ibv_qp *qp);
 
 /**
- * uroce_destroy_qp() that waits for nothing but a round of the QP's worker, and a thread that reads its completions.
- * When it returns 0, qp is not to be used any more, its completions have been taken out of its CQs, and nothing more is
- * sent: not what is queued, of UD and UC neither. freed(arg) is called as by
- * uroce_dereg_mr_async(), when no worker reads or writes for the QP and its events that were got are acknowledged.
- * Until then the CQs, the SRQ and the protection domain are in use, and memory of posted requests has to stay. MT-safe;
- * not from within uroce_worker_poll().
+ * uroce_destroy_qp() that waits only for a round of the QP's worker, and for a thread that reads the QP's completions.
+ * When it returns 0, qp must not be used any more, its completions have been removed from its CQs, and nothing more is
+ * sent, not even queued messages of UD and UC. freed(arg) is called as by uroce_dereg_mr_async(), when no worker reads
+ * or writes for the QP, and the application has acknowledged the QP's events that it got. Until then the CQs, the SRQ
+ * and the protection domain are in use, and the memory of posted requests must stay. MT-safe; not from within
+ * uroce_worker_poll().
  *
- * @param freed	NULL: nobody is told
+ * @param freed	NULL: no callback
  * @return	0; EBUSY: it is attached to a multicast group (R49); ENOMEM; EOPNOTSUPP: an XRC target
  */
 int uroce_destroy_qp_async(struct ibv_qp *qp, void (*freed)(void *arg), void *arg);

@@ -5,8 +5,8 @@
 /**
  * @file
  * Names of <infiniband/verbs.h> that not every version of it has, with their values: FLUSH and ATOMIC_WRITE
- * (InfiniBand Architecture, annex A19). Macros, so that they agree with the enums of a version that has them. And a
- * right of our own.
+ * (InfiniBand Architecture, annex A19). Macros, so that they agree with the enums of a version that has them. Also an
+ * access flag of uroce's own.
  */
 
 #ifndef UROCE_VERBS_H
@@ -33,10 +33,10 @@
 #define IBV_ACCESS_FLUSH_PERSISTENT (1 << 9)
 
 /**
- * A memory region that nobody writes while a peer READs it: neither the application nor a peer. Responses to READs then
- * leave without a copy, if the memory is DPDK's and the port takes chains of mbufs. Where the application breaks its
- * word, a response that changes on its way is lost, and the peer has to ask again. One of the optional access flags,
- * which other devices ignore. Responses to READs by way of a memory window are copied.
+ * The application promises that neither it nor a peer writes the region while a peer READs it. READ responses then
+ * leave without a copy, if the memory is DPDK's and the port sends chains of mbufs. If the memory is written anyway,
+ * the peer drops the response and requests it again. One of the optional access flags, which other devices ignore. READ
+ * responses through a memory window are always copied.
  */
 #define UROCE_ACCESS_STABLE (1 << 29)
 

@@ -80,7 +80,7 @@ struct uroce_cq {
 	rte_spinlock_t poll_lock __rte_cache_aligned;
 	bool single_threaded;	/* constant: without poll_lock */
 	uint32_t head;		/* consumer: release; producer: acquire */
-	uint32_t next;		/* between start_poll and end_poll: behind the entry that is being read */
+	uint32_t next;		/* between start_poll and end_poll: after the entry being read */
 	uintptr_t reader;	/* atomic: the thread between start_poll and end_poll, its pthread_self(); 0: none */
 	struct uroce_cq_ring get;	/* the consumers' copy */
 	uint64_t wall_offset_ns;	/* between start_poll and end_poll: of the wall's clock to the device's */
@@ -161,8 +161,8 @@ void uroce_cq_attach(struct uroce_cq *cq, struct uroce_engine *engine);
 /** It has pushed its last. */
 void uroce_cq_detach(struct uroce_cq *cq);
 
-/** cq_forget.c: take out what is there of a QP that pushes no more. Control thread. Another thread that is between
- * start_poll and end_poll is waited for; the caller itself may be. */
+/** cq_forget.c: remove the completions of a QP that pushes no more. Control thread. Waits for another thread between
+ * start_poll and end_poll; the caller itself may be there. */
 void uroce_cq_forget_qp(struct uroce_cq *cq, uint32_t qpn);
 
 /* cq.c: the arguments are checked here. NULL and errno */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Taking completions out of a CQ that nobody has polled: those of a QP that is destroyed or goes back to RESET.
- * Control threads, while workers push and others poll.
+ * Removes a QP's unpolled completions from its CQs, when the QP is destroyed or goes to RESET. Control threads, while
+ * workers push and other threads poll.
  */
 
 #include <pthread.h>
@@ -22,7 +22,7 @@ move(struct uroce_cq_ring *ring, uint32_t to, uint32_t from)
 		ring->stamps[to & ring->mask] = ring->stamps[from & ring->mask];
 }
 
-/* Move the entries of other QPs from `first` on up to the tail. @return where they begin then */
+/* Moves the entries of other QPs, from `first` on, up to the tail. @return the new index of the first */
 static uint32_t
 compact(struct uroce_cq *cq, uint32_t first, uint32_t qpn)
 {
@@ -38,7 +38,7 @@ compact(struct uroce_cq *cq, uint32_t first, uint32_t qpn)
 	return to;
 }
 
-/* A program may end a QP for what it reads of its completions: it has the lock then, if there is one. */
+/* A program may destroy a QP while it reads a completion: then the caller holds the CQ's lock, if there is one. */
 static bool
 caller_reads(const struct uroce_cq *cq)
 {
@@ -56,7 +56,7 @@ uroce_cq_forget_qp(struct uroce_cq *cq, uint32_t qpn)
 	if (!reads)
 		uroce_cq_poll_lock(cq);
 	head = compact(cq, reads ? cq->next : cq->head, qpn);
-	if (reads) {	/* the entry that is being read goes before them, whosever it is */
+	if (reads) {	/* keep the entry being read in front, whichever QP's it is */
 		move(&cq->get, head - 1, cq->next - 1);
 		cq->next = head--;
 	}

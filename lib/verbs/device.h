@@ -72,11 +72,12 @@ struct uroce_device_ops {
 	int (*path_init)(struct uroce_device *dev, const struct ibv_ah_attr *attr, uint32_t local_qpn,
 			 uint32_t remote_qpn, struct uroce_path *path);
 	void (*path_fini)(struct uroce_device *dev, struct uroce_path *path);
-	/* The calling thread waits: poll the workers that are no other thread's. Not between enter and exit. */
+	/* The calling thread waits: poll the workers that no other thread owns. Not between enter and exit. */
 	void (*progress)(struct uroce_device *dev);
-	/* Poll the device's workers that are no other thread's, once. Any thread, not between enter and exit. NULL where nobody may ask for it. */
+	/* Poll the device's workers that no other thread owns, once. Any thread, not between enter and exit. NULL: not
+	 * allowed. */
 	void (*poll)(struct uroce_device *dev);
-	/* A region cannot be taken back for so long, as so many frames lead into it. NULL: nobody is told. */
+	/* Log that a deregistration has waited this long for so many frames. NULL: no log. */
 	void (*mr_waits)(struct uroce_device *dev, const struct ibv_mr *mr, uint32_t frames, uint64_t ns);
 	int (*query_port)(struct uroce_device *dev, struct ibv_port_attr *attr);
 	int (*query_gid)(struct uroce_device *dev, unsigned int index, struct ibv_gid_entry *entry);
@@ -132,7 +133,7 @@ struct uroce_device {
 	uint16_t vlan;
 	bool go_back_n;		/* constant */
 	bool ecn_capable;	/* congestion control is on; relaxed */
-	uint32_t reclaims;	/* objects that are being destroyed without anybody waiting; atomic */
+	uint32_t reclaims;	/* objects that are being destroyed asynchronously; atomic */
 	uint32_t link_mbps;	/* the port's speed, which it writes; 0: unknown. Relaxed */
 	const struct uroce_congestion *congestion;	/* control: release, under lock; worker: acquire, within RCU */
 	bool poll_progress;	/* constant */
@@ -187,7 +188,7 @@ void uroce_device_del_srq(struct uroce_device *dev, struct uroce_srq *srq);
 void uroce_device_forget_events(struct ibv_context *context, struct uroce_event_refs *refs,
 				pthread_mutex_t *mutex, pthread_cond_t *cond, const uint32_t *acked);
 
-/** The same without waiting. @return false: some are not acknowledged yet */
+/** As uroce_device_forget_events() without waiting. @return false: some events are not acknowledged yet */
 bool uroce_device_try_forget_events(struct ibv_context *context, struct uroce_event_refs *refs, pthread_mutex_t *mutex,
 				    const uint32_t *acked);
 

@@ -32,7 +32,7 @@ void uroce_qp_destroy(struct uroce_qp *qp);
 void uroce_qp_attr_reset(struct uroce_qp *qp);
 
 /* cq_forget.c */
-/** Take the QP's completions out of its CQs. Control thread; the QP pushes no more. */
+/** Remove the QP's completions from its CQs. Control thread; the QP pushes no more. */
 void uroce_qp_forget_completions(const struct uroce_qp *qp);
 
 /* events.c: for the device's event queue */

@@ -72,10 +72,10 @@ struct wait {
 	struct uroce_device *dev;
 	struct uroce_mr *mr;
 	uint64_t since_ns;	/* valid from the first round on */
-	uint64_t tell_ns;	/* when it will have taken so long that somebody should know; 0: not one round yet */
+	uint64_t tell_ns;	/* when to log a warning; 0: before the first round */
 };
 
-/* @return false: it has taken too long */
+/* @return false: the time limit has passed */
 static bool
 tell(struct wait *w)
 {

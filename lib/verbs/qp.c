@@ -312,7 +312,7 @@ uroce_xrc_qp_create(struct uroce_device *dev, struct uroce_xrc_target *target)
 	return qp_create(dev, NULL, &init, 0, target);
 }
 
-/* Nobody finds it any more; once the readers of now are gone, nobody has it any more. */
+/* Makes the QP unreachable: after a grace period no worker uses it. */
 static void
 withdraw(struct uroce_qp *qp)
 {
@@ -324,7 +324,7 @@ withdraw(struct uroce_qp *qp)
 	ops->engine_exit(qp->engine);
 }
 
-/* No worker has it, and its events are accounted for. */
+/* Frees the QP: no worker uses it, and its events are acknowledged. */
 static void
 dispose(struct uroce_qp *qp)
 {
@@ -345,7 +345,7 @@ uroce_qp_destroy(struct uroce_qp *qp)
 
 	withdraw(qp);
 	uroce_rcu_wait();
-	/* programs free what wr_id points to; and the number may be that of another QP soon */
+	/* programs free the objects of wr_id, and the QPN may be reused soon */
 	uroce_qp_forget_completions(qp);
 	uroce_device_forget_events(ibv->context, &qp->events, &ibv->mutex, &ibv->cond,
 				   &ibv->events_completed);
@@ -379,7 +379,7 @@ uroce_destroy_qp_async(struct ibv_qp *ibv, void (*freed)(void *arg), void *arg)
 	if (r == NULL)
 		return ENOMEM;
 	withdraw(qp);
-	/* its engine, which alone completes its work, does not know it any more */
+	/* nothing completes any more: the engine, which pushes completions, does not know the QP any more */
 	uroce_qp_forget_completions(qp);
 	r->grace = uroce_rcu_begin();
 	uroce_reclaim_add(r);

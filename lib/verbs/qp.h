@@ -58,7 +58,7 @@ struct uroce_sqe {
 			uint32_t first_psn;
 			uint32_t psn_count;	/* PSNs it takes: packets, or response packets of a READ */
 		};
-		uint64_t grace;		/* BIND_MW, LOCAL_INV not begun: it took a key back, and waits (mem/rcu.h); or 0 */
+		uint64_t grace;		/* BIND_MW, LOCAL_INV: token of the grace period that it waits for, or 0 */
 	};
 	/* poster */
 	uint32_t bind_access;		/* BIND_MW: enum ibv_access_flags, and of which region */
@@ -168,7 +168,7 @@ struct uroce_requester {
 	uint32_t rtt_psn;		/* whose round trip is being measured */
 	bool rtt_timed;			/* one is */
 	uint8_t peer;			/* enum uroce_peer_kind */
-	uint8_t probes;			/* since a round trip was measured */
+	uint8_t probes;			/* number since a round trip was measured */
 	bool credited;			/* R30: the peer gives credits */
 	/* the hot part ends here */
 	uint64_t rtt_sent_ns;
@@ -176,8 +176,8 @@ struct uroce_requester {
 	uint32_t rttvar_ns;
 	uint32_t went_back;		/* before it PSNs may have been sent more than once, all of them */
 	uint32_t lsn;			/* R30: the last message that has a credit */
-	uint8_t doubts;			/* reasons in a row to think otherwise of the peer */
-	bool marked;			/* the peer has identified itself as uroce: it understands an ASK */
+	uint8_t doubts;			/* answers in a row that contradict `peer` */
+	bool marked;			/* the peer has identified itself as uroce, and understands an ASK */
 	bool parts;			/* READs have been asked for in parts: a response may be a LAST anywhere */
 };
 
@@ -188,7 +188,7 @@ struct uroce_rd_atomic {
 		uint64_t original;	/* atomics: what was there before */
 		uint64_t flushed;	/* FLUSH: bytes that are persistent */
 	};
-	uint32_t srqn;			/* READ of an XRC target: the SRQ whose domain has the memory */
+	uint32_t srqn;			/* READ of an XRC target: the SRQ that gives the domain */
 	uint32_t rkey;
 	uint32_t length;
 	uint32_t first_psn;
@@ -205,8 +205,8 @@ struct uroce_rd_atomic {
 	uint8_t op;			/* enum uroce_op; UROCE_OP_NONE: not in use */
 	bool restart;			/* responses from start on open with FIRST */
 	bool answered;			/* all its responses have been sent once */
-	bool by_reference;		/* READ: its responses may lead into the memory */
-	bool again_goes_on;		/* the last one that went out of its turn was that before the next */
+	bool by_reference;		/* READ: its responses may reference the memory */
+	bool again_goes_on;		/* the last response sent out of turn was that before `next` */
 };
 
 struct uroce_early;
@@ -244,15 +244,15 @@ struct uroce_responder {
 	bool sack_owed;			/* as the acknowledgement that is owed */
 	bool leaping;			/* and nothing has come since that tells */
 	bool goes_back;			/* that the requester sends all again from where a gap was */
-	bool read_again;		/* READ responses have been asked for again: they are all copied from then on */
+	bool read_again;		/* a READ response was requested again: all are copied from then on */
 };
 
 /* Where the QP stands with its engine. */
 enum uroce_qp_listed {
 	UROCE_QP_ACTIVE = 1,		/* in the active list */
-	UROCE_QP_LATER = 8,		/* in that of the next round */
+	UROCE_QP_LATER = 8,		/* in the list of the next round */
 	UROCE_QP_RATED = 2,		/* it has a rate */
-	UROCE_QP_HELD = 4,		/* its ACK is in the ring of those that are owed, or awaits an answer */
+	UROCE_QP_HELD = 4,		/* its ACK is in the ring of owed ACKs, or awaits an answer */
 };
 
 /* Work requests that are being built (wr.c). Under sq.lock, between wr_start and its end. */

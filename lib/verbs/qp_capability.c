@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * What a QP says of itself that is no attribute: ibv_query_qp_data_in_order(3), and the vendor's extensions of
+ * Reports capabilities of a QP that are not attributes: ibv_query_qp_data_in_order(3), and the vendor's extensions of
  * connection establishment, ibv_query_ece(3). Any thread.
  */
 
@@ -11,8 +11,9 @@
 
 #include "uroce.h"
 
-/* Payloads are placed in the order of their addresses, the last word last (wire/copy.h), so that a program may poll the
- * last byte. The call asks for more: x86-64 does not guarantee that the bytes of one 32-byte store are seen in order. */
+/* The responder places payloads in address order, the last word last (wire/copy.h), so that a program may poll the last
+ * byte. A result of 1 would promise more: x86-64 does not guarantee that the bytes of one 32-byte store are seen in
+ * order. */
 int
 uroce_query_qp_data_in_order(struct ibv_qp *qp, enum ibv_wr_opcode op, uint32_t flags)
 {

@@ -342,8 +342,8 @@ uroce_modify_qp(struct ibv_qp *ibv, struct ibv_qp_attr *attr, int attr_mask)
 			apply(qp, attr, attr_mask, &p);
 		ops->engine_exit(qp->engine);
 	}
-	/* As RNICs do: completions from before RESET are not to be taken for new ones. Under ibv.mutex, so that the QP
-	 * stays in RESET. */
+	/* As RNICs do: the application must not take completions from before RESET for new ones. Under ibv.mutex, so
+	 * that the QP stays in RESET. */
 	if (ret == 0 && (attr_mask & IBV_QP_STATE) && attr->qp_state == IBV_QPS_RESET)
 		uroce_qp_forget_completions(qp);
 	dispose(qp->dev, &p);

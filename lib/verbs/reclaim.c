@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The list of objects that are being destroyed without anybody waiting. Control threads add, threads that poll workers
- * run it.
+ * The list of objects that are being destroyed asynchronously. Control threads add objects, threads that poll workers
+ * free them.
  */
 
 #include <pthread.h>
@@ -50,7 +50,7 @@ uroce_reclaim_add(struct uroce_reclaim *r)
 	pthread_mutex_unlock(&lock);
 }
 
-/* Under the lock. The device may be closed as soon as its last object is freed. */
+/* The caller holds the lock. The device may be closed as soon as its last object is freed. */
 static bool
 is_freed(struct uroce_reclaim *r)
 {
@@ -72,7 +72,7 @@ uroce_reclaim_run(void)
 	struct uroce_reclaim *r;
 	uint32_t looks;
 
-	/* another worker's thread is at it */
+	/* another thread is running the list */
 	if (pthread_mutex_trylock(&lock) != 0)
 		return;
 	/* a few in a poll: those that cannot be freed yet queue up again */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Placing a payload of any size from its first byte to its last. The C library's memcpy() stores the last bytes early,
- * and where two buffers are as far into their pages as each other, which those of an RDMA program mostly are, it begins
- * at the end: processors are slower to fetch what is written in that order. Any thread.
+ * Places a payload in address order. The C library's memcpy() stores the last bytes early. If both buffers have the
+ * same offset in their pages, as RDMA buffers mostly do, it even begins at the end, which processors fetch more slowly.
+ * Any thread.
  */
 
 #include "wire/copy.h"
@@ -12,14 +12,14 @@ typedef uint32_t u32 __attribute__((may_alias));
 typedef uint16_t u16 __attribute__((may_alias));
 typedef uint64_t vec __attribute__((vector_size(16), may_alias));
 
-/* What is not the last word, which is stored with release semantics everywhere. */
+/* The order of all stores but that of the last word, which always has release semantics. */
 #ifdef RTE_ARCH_X86_64
 #define IN_ORDER __ATOMIC_RELEASE	/* costs nothing */
 #else
 #define IN_ORDER __ATOMIC_RELAXED
 #endif
 
-/* One word to where it is aligned, and on to the next. */
+/* Copies one word to an aligned address, and advances. */
 #define STORE(type, order) \
 	do { \
 		type word_; \
@@ -30,7 +30,7 @@ typedef uint64_t vec __attribute__((vector_size(16), may_alias));
 		bytes -= (uint32_t)sizeof(word_); \
 	} while (0)
 
-/* Would a store of so many bytes align what follows to twice as many? What is smaller is aligned already. */
+/* Does a store of `size` bytes align the rest to twice `size`? `to` is aligned to `size` already. */
 #define IS_ODD(size) (((uintptr_t)to & (size)) != 0 && bytes >= (size))
 
 #define COMPILER_BARRIER() asm volatile("" : : : "memory")
@@ -54,7 +54,7 @@ store(uint8_t *to, vec v)
 #ifdef RTE_ARCH_X86_64
 #include <immintrin.h>
 
-/* Tuned for what has AVX2: for what the library is built for, GCC makes two of each load. */
+/* Tuned for processors with AVX2: for the library's target GCC splits each load into two. */
 #define WIDE __attribute__((target("avx2,tune=haswell")))
 
 #define STEP 128
@@ -72,7 +72,7 @@ store_wide(uint8_t *to, __m256i v)
 	COMPILER_BARRIER();
 }
 
-/* Whole steps, to where vectors of 32 bytes are aligned. */
+/* Copies whole steps to an address that is aligned to 32 bytes. */
 static WIDE void
 place_wide(uint8_t *to, const uint8_t *from, uint32_t bytes)
 {
@@ -87,7 +87,7 @@ place_wide(uint8_t *to, const uint8_t *from, uint32_t bytes)
 	}
 }
 
-/* As place_vectors(), of a long payload all but the end. */
+/* As place_vectors(), for all but the end of a long payload. */
 static uint32_t
 place_steps(uint8_t *to, const uint8_t *from, uint32_t bytes)
 {
@@ -112,7 +112,7 @@ place_steps(uint8_t *to, const uint8_t *from, uint32_t bytes)
 }
 #endif
 
-/* To where vectors of 16 bytes are aligned, all but the last 16 bytes or fewer. @return how many */
+/* Copies to an address aligned to 16 bytes, all but the last 16 bytes or fewer. @return bytes copied */
 static uint32_t
 place_vectors(uint8_t *to, const uint8_t *from, uint32_t bytes)
 {

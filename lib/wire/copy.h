@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Copying a payload: uroce_copy() into a frame, whose bytes nobody reads before it leaves; uroce_place() into memory of
- * the application, which may poll it for the last byte of a message. Any thread.
+ * Copies payloads: uroce_copy() into a frame, in any order; uroce_place() into memory of the application, which may
+ * poll the last byte of a message. Any thread.
  */
 
 #ifndef UROCE_WIRE_COPY_H
@@ -16,10 +16,10 @@
 
 #include "uroce_config.h"
 
-/* Memory of the application has types of its own. */
+/* the application may access its memory as any type */
 typedef uint64_t uroce_copy_u64 __attribute__((may_alias));
 
-/* As two words, the first and the last, which may overlap. */
+/* Copies as two words, the first and the last, which may overlap. */
 #define UROCE_COPY_WORDS(type, to, from, bytes) \
 	do { \
 		type first_, last_; \
@@ -33,13 +33,13 @@ typedef uint64_t uroce_copy_u64 __attribute__((may_alias));
 void uroce_place_bytes(uint8_t *to, const uint8_t *from, uint32_t bytes);
 
 /**
- * Copy so that another core sees the bytes in the order of their addresses, after all that this thread has placed
- * before: a program that polls the last byte of a message then has all of the message, and of the messages before it.
- * Each byte is stored once, for the program may have changed it at once; an aligned word of up to 8 bytes is stored
- * whole, and the last word with release semantics, which an acquire load of the last byte pairs with.
+ * Copy in address order, after everything that this thread has placed before. So a program that polls the last byte of
+ * a message sees the whole message and all messages before it. Each byte is stored only once, since the program may
+ * change it at once. Aligned words of up to 8 bytes are stored whole. The last word is stored with release semantics,
+ * and pairs with an acquire load of the last byte.
  *
- * x86-64 keeps stores in order, but not the parts of one that crosses a cache line: there is none here. Stores of up
- * to 32 bytes within a line are seen whole. Elsewhere only the last word of each call is ordered.
+ * x86-64 keeps stores in order, but not the parts of a store that crosses a cache line, so no store does. Stores of up
+ * to 32 bytes within a line are seen whole. On other processors only the last word of each call is ordered.
  */
 static inline void
 uroce_place(uint8_t *to, const uint8_t *from, uint32_t bytes)
@@ -47,7 +47,7 @@ uroce_place(uint8_t *to, const uint8_t *from, uint32_t bytes)
 	uint64_t word;
 
 #ifndef RTE_ARCH_X86_64
-	__atomic_thread_fence(__ATOMIC_RELEASE);	/* after the last word of the call before */
+	__atomic_thread_fence(__ATOMIC_RELEASE);	/* after the last word of the previous call */
 #endif
 	if (bytes == sizeof(word) && likely(((uintptr_t)to & (sizeof(word) - 1)) == 0)) {
 		memcpy(&word, from, sizeof(word));

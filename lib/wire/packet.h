@@ -54,7 +54,7 @@ enum uroce_verdict uroce_packet_decode(struct rte_mbuf *m, uint16_t l3_offset,
  */
 enum uroce_verdict uroce_packet_decode_alike(struct rte_mbuf *m, uint16_t l3_offset, struct uroce_packet *p);
 
-/** Copy payload bytes out of the mbuf chain, in address order as uroce_place(); offset + len must lie within
+/** Copy payload bytes from the mbuf chain in address order, as uroce_place() does; offset + len must lie within
  * payload_bytes. */
 void uroce_packet_copy(const struct uroce_packet *p, uint32_t offset, void *dst, uint32_t len);
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The selective acknowledgement, with an opcode of those that are left to manufacturers: sent only to a requester
- * that has asked for it by an ASK. A requester asks only a responder that has identified itself as uroce. A SACK
- * acknowledges what is before its PSN, as a NAK does, and then names the runs of PSNs that have come early. No state;
- * any thread.
+ * Encodes and decodes the selective acknowledgement (SACK), whose opcode is reserved for manufacturers. A responder
+ * sends it only to a requester that has sent an ASK; a requester sends an ASK only to a responder that has identified
+ * itself as uroce. A SACK acknowledges all PSNs before its own, as a NAK does, and lists runs of PSNs received out of
+ * order. No state; any thread.
  */
 
 #ifndef UROCE_WIRE_SACK_H
@@ -20,9 +20,9 @@
 #include "wire/headers.h"
 
 /*
- * How a responder identifies itself: the 7 reserved bits of BTH byte 8 ('u' in ASCII) in the NAKs 0 that it sends. A
- * peer that does not know them ignores them (R1, C9-6); the ICRC covers them. ASK and SACK have them, too: the same
- * opcodes without them are another manufacturer's.
+ * The mark by which a responder identifies itself: 'u' in ASCII, in the 7 reserved bits of BTH byte 8 of its NAKs 0.
+ * Other peers ignore these bits (R1, C9-6); the ICRC covers them. ASK and SACK have the mark, too: without it these
+ * opcodes are another manufacturer's.
  */
 #define UROCE_BTH_MARK 0x75
 
