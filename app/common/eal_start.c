@@ -84,16 +84,15 @@ eal_explain(int argc, char **argv)
 		"--), an lcore or a device that does not exist, the --file-prefix of another process?";
 
 	if (rte_errno == 0) /* so EAL does for the lock of its configuration */
-		hint = "Another process has the --file-prefix, or the default where none is given: "
-		       "choose one of your own, as --file-prefix mine.";
+		hint = "Another process uses the same --file-prefix, or the default one: choose another, "
+		       "as --file-prefix mine.";
 	else if (huge && rte_errno != EINVAL && free_hugepages() == 0)
-		hint = "There are no free hugepages: `config/run`, as root, reserves them, or say "
-		       "--no-huge to go without.";
+		hint = "There are no free hugepages: run `config/run` as root, which reserves some, or pass "
+		       "--no-huge.";
 	else if (rte_errno != EINVAL && geteuid() != 0)
-		hint = "Hugepages and ports are root's: run this as root, or say --no-huge and --no-pci to go "
-		       "without.";
+		hint = "Hugepages and PCI ports need root: run this as root, or pass --no-huge and --no-pci.";
 	else if (huge && rte_errno == EACCES)
-		hint = "Is hugetlbfs mounted? `config/run`, as root, mounts it, or say --no-huge to go without.";
+		hint = "hugetlbfs may not be mounted: run `config/run` as root, which mounts it, or pass --no-huge.";
 	fprintf(stderr, "%s: EAL did not start%s%s\n%s\n", uroce_app_name,
 		rte_errno != 0 ? ": " : "", rte_errno != 0 ? rte_strerror(rte_errno) : "", hint);
 }

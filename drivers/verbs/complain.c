@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Lines on stderr for the user of a program. Any thread.
+ * Prints messages for the user of a program to stderr. Any thread.
  */
 
 #include <fcntl.h>
@@ -26,7 +26,7 @@ uroce_complain(const char *format, ...)
 	va_end(args);
 }
 
-/* NULL: this type is supported */
+/* @return NULL: the type is supported */
 static const char *
 unsupported(enum ibv_qp_type type)
 {
@@ -38,14 +38,14 @@ unsupported(enum ibv_qp_type type)
 	case IBV_QPT_XRC_RECV: return NULL;
 	case IBV_QPT_RAW_PACKET: return "IBV_QPT_RAW_PACKET (raw Ethernet frames)";
 	case IBV_QPT_DRIVER: return "IBV_QPT_DRIVER (of one vendor's devices)";
-	default: return "that no release of rdma-core has";
+	default: return "unknown to rdma-core";
 	}
 }
 
 void
 uroce_complain_qp_type(enum ibv_qp_type type)
 {
-	static uint32_t said; /* any thread: a bit for each of these, the last for all others */
+	static uint32_t said; /* atomic: a bit for each unsupported type, the last for unknown ones */
 	const uint32_t bit = type == IBV_QPT_RAW_PACKET ? 1 : type == IBV_QPT_DRIVER ? 2 : 4;
 	const char *name = unsupported(type);
 

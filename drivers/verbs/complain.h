@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * What the library tells the user of a program on stderr, in a line each: verbs has an errno at best.
+ * Messages on stderr that explain an error to the user of a program: verbs reports an errno at best.
  */
 
 #ifndef UROCE_DRIVERS_VERBS_COMPLAIN_H
@@ -9,17 +9,16 @@
 
 #include <infiniband/verbs.h>
 
-/** A line of stderr. Any thread. */
+/** Print a line to stderr. Any thread. */
 __attribute__((format(printf, 1, 2))) void uroce_complain(const char *format, ...);
 
-/** A program asked for a QP that is not supported: if that is for its type, say so, once for each type. Any thread. */
+/** A QP could not be created: if its type is not supported, print so, once for each type. Any thread. */
 void uroce_complain_qp_type(enum ibv_qp_type type);
 
 /**
- * If few file descriptors are left to the process, say so: what fails for this reason fails later, in the program's
- * words.
+ * Print a warning if the process has too few free file descriptors: the program's later errors will not name the cause.
  *
- * @param needed	of a device and what a program makes with it
+ * @param needed	descriptors of a device and of the objects of a program
  */
 void uroce_complain_descriptors(unsigned int needed);
 

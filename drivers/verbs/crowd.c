@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * How many threads of the machine are running or could, from /proc/loadavg, against the processors that the library's
- * own thread may use. That is what the process may use: the program does not pin this thread, but may pin its own, and
- * a pinned thread waits for others that run elsewhere. To let others run and see whether they do says less: the
- * scheduler lets a thread that has slept go on, and gives one that has not a whole slice.
+ * Compares the machine's runnable threads (/proc/loadavg) with the CPUs that the progress thread may use. These are the
+ * CPUs of the process: the program may pin its own threads, but not this one. Yielding and watching whether others run
+ * would tell less, since the scheduler favors threads that have slept.
  */
 
 #include <fcntl.h>
@@ -23,7 +22,7 @@ uroce_crowd_init(struct uroce_crowd *c, const char *path, pid_t thread)
 	*c = (struct uroce_crowd){ .fd = open(path, O_RDONLY | O_CLOEXEC), .thread = thread };
 }
 
-/* "0.20 0.18 0.12 1/80 11206": the fourth. @return 0: it is not there */
+/* "0.20 0.18 0.12 1/80 11206": the fourth field. @return 0: not found */
 static unsigned int
 running(int fd)
 {
@@ -38,7 +37,7 @@ running(int fd)
 	return sscanf(line, "%*s %*s %*s %u/", &count) == 1 ? count : 0;
 }
 
-/* An administrator may change it at any time, by a cpuset or taskset(1). @return 0: it is not known */
+/* Read again each time: a cpuset or taskset(1) may change it. @return 0: unknown */
 static unsigned int
 processors(pid_t thread)
 {
@@ -67,6 +66,6 @@ uroce_crowd_is(struct uroce_crowd *c, uint64_t now_ns)
 	look(c, now_ns);
 	count = __atomic_load_n(&c->running, __ATOMIC_RELAXED);
 	cpus = __atomic_load_n(&c->processors, __ATOMIC_RELAXED);
-	/* with a single processor, this thread is in the way of all others of its program */
+	/* on a single CPU this thread delays all others of its program */
 	return count == 0 || cpus <= 1 || count > cpus;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Do more threads want to run than there are processors for the process? Then one that waits without a pause keeps
- * another from running, perhaps that for which it waits. Any thread.
+ * Tells whether the process's CPUs are oversubscribed. Then a thread that polls without a pause keeps another from
+ * running, perhaps the one that it waits for. Any thread.
  */
 
 #ifndef UROCE_DRIVERS_VERBS_CROWD_H
@@ -13,20 +13,20 @@
 #include <sys/types.h>
 
 struct uroce_crowd {
-	int fd;			/* of what the kernel says; -1: nothing */
-	pid_t thread;		/* whose processors count */
+	int fd;			/* of `path`; -1: not open */
+	pid_t thread;		/* whose CPUs count */
 	uint64_t looked_ns;	/* atomic */
-	unsigned int running;	/* atomic: threads, at looked_ns; 0: not known */
-	unsigned int processors;	/* atomic: of the thread, at looked_ns; 0: not known */
+	unsigned int running;	/* atomic: runnable threads at looked_ns; 0: unknown */
+	unsigned int processors;	/* atomic: CPUs of `thread` at looked_ns; 0: unknown */
 };
 
 /**
- * @param path	/proc/loadavg. Where it cannot be read, there is always a crowd
- * @param thread	one that may run wherever the process may; 0: the one that asks
+ * @param path	/proc/loadavg. If it cannot be read, the CPUs count as oversubscribed
+ * @param thread	a thread with the affinity of the process; 0: the caller
  */
 void uroce_crowd_init(struct uroce_crowd *c, const char *path, pid_t thread);
 
-/** What is known of UROCE_VERBS_CROWD_NS ago, or later. */
+/** Are the CPUs oversubscribed? The result is at most UROCE_VERBS_CROWD_NS old. */
 bool uroce_crowd_is(struct uroce_crowd *c, uint64_t now_ns);
 
 #endif /* UROCE_DRIVERS_VERBS_CROWD_H */

@@ -78,7 +78,7 @@ ibv_get_device_guid(struct ibv_device *device)
 	return context != NULL && uroce_query_device(context, &attr) == 0 ? attr.node_guid : 0;
 }
 
-/* ibv_create_qp_ex(3) is inline, and finds this by the ops. */
+/* ibv_create_qp_ex(3) is inline, and calls this through the context's ops. */
 static struct ibv_qp *
 create_qp_ex(struct ibv_context *context, struct ibv_qp_init_attr_ex *attr)
 {

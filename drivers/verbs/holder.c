@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Who has a port already, by /proc: a process whose thread drives ports has a name for that thread. The thread that
- * starts EAL, once.
+ * Finds the process that holds a port, by /proc: such a process has a progress thread, which has a name of its own.
+ * Called once, by the thread that starts EAL.
  */
 
 #include <dirent.h>
@@ -40,7 +40,7 @@ uroce_holder_name(pid_t pid, char *name, size_t bytes)
 		snprintf(name, bytes, "?");
 }
 
-/* Its name is in parentheses, and may have some itself. */
+/* The name in /proc/PID/stat is in parentheses, and may contain parentheses. */
 static pid_t
 parent_of(pid_t pid)
 {

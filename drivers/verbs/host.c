@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Starting EAL and its ports inside somebody's process, from UROCE_EAL_ARGS and UROCE_ADDR. A thread of our own does
- * it, which drives the ports afterwards for programs that sleep. This thread and those that EAL starts run wherever the
- * process may, although EAL would pin them, and although the program may have pinned the thread that asks for devices.
- * Nothing is started by loading the library: a program may fork first, and its child ask for devices.
+ * Starts EAL and its ports inside the application's process, from UROCE_EAL_ARGS and UROCE_ADDR. The progress thread
+ * does so, and then drives the ports while the application sleeps. This thread and EAL's threads may run on all CPUs of
+ * the process, even if the application has pinned the thread that asks for devices. Loading the library starts nothing:
+ * a program may fork first, and its child ask for devices.
  */
 
 #include <errno.h>
@@ -40,8 +40,8 @@
 
 #define BLANKS " \t\n"
 #define MEMIF_LOG "pmd.net.memif"
-#define OUR_ARGS 4	/* of EAL's, beside the user's */
-#define LCORES "--lcores=0@("	/* a single lcore, on any of the processors in the list behind it */
+#define OUR_ARGS 4	/* uroce's own arguments of EAL */
+#define LCORES "--lcores=0@("	/* one lcore, on any CPU of the list that follows */
 #define RANGE_BYTES 12	/* "1022-1023," */
 #define NS_PER_US 1000ull
 
@@ -51,24 +51,24 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;	/* protects all below *
 static enum state state;
 static struct ibv_context *contexts[UROCE_MAX_DEVICES];
 static unsigned int count;
-static cpu_set_t cpus;	/* where the process may run; constant since the library was loaded */
-static pid_t owner;	/* the process that has started them, of which this one may be a fork */
+static cpu_set_t cpus;	/* affinity of the process; constant after the library was loaded */
+static pid_t owner;	/* the process that opened the devices; this one may be its fork */
 
-/* What the thread tells who waits for it. */
+/* The progress thread's report to the thread that waits for it. */
 struct start {
 	sem_t done;
 	bool ok;
 };
 
-/* Before main(), so that a mask of the process is not taken for that of a thread which the program has pinned. */
+/* Runs before main(), when the program has not pinned any thread yet. */
 __attribute__((constructor)) static void
 remember_processors(void)
 {
 	if (sched_getaffinity(0, sizeof(cpus), &cpus) != 0)
-		CPU_ZERO(&cpus);	/* more processors than a cpu_set_t has room for: nothing is changed */
+		CPU_ZERO(&cpus);	/* more CPUs than a cpu_set_t holds: leave affinities alone */
 }
 
-/* EAL pins the thread that starts it, and a thread inherits the mask of the one that creates it. */
+/* EAL pins the thread that starts it, and a new thread inherits the affinity of its creator. */
 static void
 run_anywhere(void)
 {
@@ -91,7 +91,7 @@ restore_memif_log(void)
 	"has this port already, and a port serves one process: let one of the two use RDMA, or start this one by " \
 	"uroce-run with a port of its own, as --peer NAME"
 
-/* Of net_memif the other end takes one process only; other drivers share their frames between both. */
+/* @return true: the port cannot be shared. net_memif's peer accepts one process; with other drivers both get frames. */
 static bool
 parent_has_port(const char *args)
 {
@@ -105,7 +105,7 @@ parent_has_port(const char *args)
 	return strstr(args, "net_memif") != NULL;
 }
 
-/* A net_memif of UROCE_EAL_ARGS whose socket another process listens at. */
+/* Is it a net_memif on whose socket another process listens? */
 static bool
 is_taken(const char *word)
 {
@@ -122,7 +122,7 @@ is_taken(const char *word)
 	return true;
 }
 
-/* Does the user say which lcores EAL has? */
+/* Does this argument choose EAL's lcores? */
 static bool
 is_of_lcores(const char *word)
 {
@@ -130,15 +130,15 @@ is_of_lcores(const char *word)
 	       (strchr("clsS", word[1]) != NULL || strncmp(word, "--lc", 4) == 0 || strncmp(word, "--ma", 4) == 0);
 }
 
-/* EAL starts a thread for each lcore, and those of its own on the processors that no lcore has: by default on the first
- * one, which may be what a polling thread of the program is pinned to. We need one lcore.
- * @return NULL: it is not known where this thread may run */
+/* EAL starts a thread for each lcore, and runs its control threads on CPUs without an lcore: by default on the first
+ * CPU, to which the program may have pinned a polling thread. So request a single lcore that may run on any CPU.
+ * @return NULL: the affinity of this thread is unknown */
 static char *
 lcores(void)
 {
 	static char arg[sizeof(LCORES) + CPU_SETSIZE / 2 * RANGE_BYTES];	/* EAL keeps it */
 	size_t bytes = (size_t)snprintf(arg, sizeof(arg), LCORES);
-	cpu_set_t own;	/* a cpuset may have become smaller meanwhile */
+	cpu_set_t own;	/* a cpuset may have shrunk since the library was loaded */
 
 	if (sched_getaffinity(0, sizeof(own), &own) != 0)
 		return NULL;
@@ -154,7 +154,7 @@ lcores(void)
 	return arg;
 }
 
-/* UROCE_EAL_ARGS, split at blanks, between what is ours. */
+/* Passes EAL the words of UROCE_EAL_ARGS and uroce's own arguments. */
 static bool
 start_eal(void)
 {
@@ -167,7 +167,7 @@ start_eal(void)
 	int argc = OUR_ARGS - 1, ret;
 
 	if (given == NULL || given[strspn(given, BLANKS)] == '\0') {
-		uroce_complain("there is no port: start the program by uroce-run, or say in UROCE_EAL_ARGS which");
+		uroce_complain("there is no port: start the program by uroce-run, or name a port in UROCE_EAL_ARGS");
 		return false;
 	}
 	if (parent_has_port(given))
@@ -199,7 +199,7 @@ start_eal(void)
 	restore_memif_log();
 	if (ret < 0)
 		uroce_complain("EAL does not start with UROCE_EAL_ARGS=\"%s\": %s: each --vdev (uroce-run's --port) begins "
-			       "with the name of a driver of DPDK's, net_tap, net_ring, ..., and has what that knows behind it",
+			       "with the name of a DPDK driver, as net_tap or net_ring, and that driver's arguments follow",
 			       given, rte_strerror(rte_errno));
 	return ret >= 0;
 }

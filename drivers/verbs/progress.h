@@ -23,7 +23,7 @@ void uroce_progress_run(struct uroce_worker *worker, uint64_t busy_ns) __attribu
  */
 void uroce_progress_wait(int fd);
 
-/** @return whether the machine is crowded, as the thread and uroce_progress_wait() see it; NULL before it runs */
+/** @return the CPU load that the progress thread and uroce_progress_wait() use; NULL before the thread runs */
 struct uroce_crowd *uroce_progress_crowd(void);
 
 /**

@@ -41,7 +41,7 @@ server_of(const char *arg, struct sockaddr_un *address)
 	return true;
 }
 
-/* Of another name space its ID is 0. */
+/* @return 0: the process is in another PID namespace */
 static pid_t
 listener(int fd)
 {

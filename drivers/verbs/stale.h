@@ -8,9 +8,9 @@
 #include <sys/types.h>
 
 /**
- * Remove the socket that a process has left which was the server of a port, as this argument of EAL has one.
+ * Remove the memif socket in this argument of EAL, if the process that listened on it is dead.
  *
- * @return	-1: the port can be had; else a process listens at its socket: its ID, or 0 if that cannot be known
+ * @return	-1: the port is free; else the ID of the process that listens on the socket, 0 if it is unknown
  */
 pid_t uroce_stale_remove(const char *eal_arg);
 
