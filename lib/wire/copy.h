@@ -38,8 +38,9 @@ void uroce_place_bytes(uint8_t *to, const uint8_t *from, uint32_t bytes);
  * change it at once. Aligned words of up to 8 bytes are stored whole. The last word is stored with release semantics,
  * and pairs with an acquire load of the last byte.
  *
- * x86-64 keeps stores in order, but not the parts of a store that crosses a cache line, so no store does. Stores of up
- * to 32 bytes within a line are seen whole. On other processors only the last word of each call is ordered.
+ * x86-64 keeps stores in order, but not the parts of a store that crosses a cache line, so no store does. The last word
+ * is a store of its own: nothing depends on the order of the bytes within a store of 16 or 32 bytes. On other processors
+ * only the last word of each call is ordered.
  */
 static inline void
 uroce_place(uint8_t *to, const uint8_t *from, uint32_t bytes)
