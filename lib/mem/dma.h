@@ -2,8 +2,9 @@
  * Copyright 2026 The uroce authors
  *
  * Maps external memory into the device's IOMMU before mbufs reference it. EAL maps its own memory and its heaps, but
- * not memory of rte_extmem_register(). The first region in an area maps the whole area, the last one unmaps it. Control
- * threads.
+ * not memory of rte_extmem_register(). A device's first region in an area maps the whole area. Devices may share an
+ * IOMMU table, from which one unmap removes the area for all of them. So the area is unmapped, for all devices that
+ * mapped it, when no device needs it. Control threads.
  */
 
 #ifndef UROCE_MEM_DMA_H
@@ -12,16 +13,16 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <pthread.h>
 #include <sys/queue.h>
 
 #include <rte_common.h>
 #include <rte_memory.h>
 
-/* Set by the owner of the table. */
+/* Set by the owner of the table. One call at a time in the process. */
 struct uroce_dma_ops {
 	/* @return 0; -ENOTSUP: the device needs no mapping; other -errno: not accessible, payloads are copied */
 	int (*map)(void *arg, void *va, rte_iova_t iova, size_t bytes);
+	/* The table and the device may be gone. */
 	void (*unmap)(void *arg, void *va, rte_iova_t iova, size_t bytes);
 };
 
@@ -32,26 +33,31 @@ struct uroce_dma_run {
 	size_t bytes;
 };
 
+/* A device's mapping of an area. It outlives the device's regions while another device needs the area. */
+struct uroce_dma_map {
+	LIST_ENTRY(uroce_dma_map) link;
+	struct uroce_dma_area *area;
+	const struct uroce_dma_ops *ops;
+	void *arg;
+	uint32_t refs;	 /* number of regions */
+	uint32_t mapped; /* number of runs that are mapped, from runs[0] on */
+	bool is_visible; /* the device can access the area; constant while refs > 0 */
+};
+
+/* The memory of one rte_extmem_register(). One for all devices of the process. */
 struct uroce_dma_area {
 	LIST_ENTRY(uroce_dma_area) link;
+	LIST_HEAD(, uroce_dma_map) maps;
 	uint64_t va;
 	size_t bytes;
-	uint32_t refs;
-	bool is_visible; /* constant: the device can access it */
-	uint32_t mapped; /* number of runs that are mapped, from runs[0] on */
 	uint32_t n_runs;
 	struct uroce_dma_run runs[];
 };
 
 struct uroce_dma {
 	const struct uroce_dma_ops *ops; /* NULL: nothing to map. Constant from the first registration on */
-	void *arg;
-	pthread_mutex_t lock; /* held while the device maps; external memory only; no other lock is held */
-	LIST_HEAD(, uroce_dma_area) areas; /* under lock */
+	void *arg; /* identifies the device, with ops: tables of the same device share mappings */
 };
-
-void uroce_dma_init(struct uroce_dma *d);
-void uroce_dma_fini(struct uroce_dma *d);
 
 /** Does EAL not map the memory of this segment list? */
 static inline bool
@@ -61,12 +67,12 @@ uroce_dma_is_needed(const struct uroce_dma *d, const struct rte_memseg_list *msl
 }
 
 /**
- * Get the area of external memory that contains va, and map it if the device can. The caller must not hold EAL's memory
- * lock, which drivers take.
+ * Get the device's mapping of the area of external memory that contains va, and map the area if the device can. The
+ * caller must not hold EAL's memory lock, which drivers take.
  * @return 0; -EFAULT: no area contains va; -ENOMEM
  */
-int uroce_dma_get(struct uroce_dma *d, uint64_t va, struct uroce_dma_area **area);
-/** Drop a region's reference; no mbuf references the region any more. @param area	NULL: no-op */
-void uroce_dma_put(struct uroce_dma *d, struct uroce_dma_area *area);
+int uroce_dma_get(const struct uroce_dma *d, uint64_t va, struct uroce_dma_map **map);
+/** Drop a region's reference; no mbuf references the region any more. @param map	NULL: no-op */
+void uroce_dma_put(struct uroce_dma_map *map);
 
 #endif /* UROCE_MEM_DMA_H */

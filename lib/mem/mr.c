@@ -197,7 +197,7 @@ create(struct uroce_mrs *t, const struct uroce_mr_change *as, bool with_key, int
 	*rc = check_and_publish(mr, as->addr, with_key);
 	if (*rc == 0)
 		return mr;
-	uroce_dma_put(&t->dma, mr->dma);
+	uroce_dma_put(mr->dma);
 	uroce_iova_map_destroy(mr->iova);
 	free(mr);
 	return NULL;
@@ -268,7 +268,7 @@ uroce_mr_free(struct uroce_mr *mr)
 	uroce_slots_put(&t->slots, mr->ibv.lkey);
 	t->count--;
 	pthread_mutex_unlock(&t->lock);
-	uroce_dma_put(&t->dma, mr->dma);
+	uroce_dma_put(mr->dma);
 	uroce_iova_map_destroy(mr->iova);
 	free(mr);
 }
@@ -345,7 +345,7 @@ uroce_mr_change(struct uroce_mr *mr, const struct uroce_mr_change *to, bool (*pr
 		LIST_REMOVE(next, link);
 	pthread_mutex_unlock(&t->lock);
 	mr->is_retired = false;
-	uroce_dma_put(&t->dma, next->dma);
+	uroce_dma_put(next->dma);
 	uroce_iova_map_destroy(next->iova);
 	free(next);
 	return rc;

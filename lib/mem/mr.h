@@ -62,7 +62,7 @@ struct uroce_mr {
 	uint64_t retired; /* token of the grace period, if is_retired */
 	struct uroce_mrs *table;
 	struct uroce_iova_map *iova;
-	struct uroce_dma_area *dma; /* its area of external memory; NULL: nothing to map */
+	struct uroce_dma_map *dma; /* of its area of external memory; NULL: nothing to map */
 	struct uroce_mr_key *slot;
 	/* under table->lock */
 	LIST_ENTRY(uroce_mr) link; /* table->of_dpdk, if is_of_dpdk */

@@ -136,7 +136,6 @@ uroce_mrs_init(struct uroce_mrs *t, unsigned int log2, int numa_node)
 	t->count = 0;
 	LIST_INIT(&t->of_dpdk);
 	pthread_mutex_init(&t->lock, NULL);
-	uroce_dma_init(&t->dma);
 	/* not supported: then nothing is ever given back */
 	if (rte_mem_event_callback_register(EVENT_NAME, on_mem_event, t) != 0 &&
 	    rte_errno != ENOTSUP) {
@@ -146,7 +145,6 @@ uroce_mrs_init(struct uroce_mrs *t, unsigned int log2, int numa_node)
 	return 0;
 
 fini_slots:
-	uroce_dma_fini(&t->dma);
 	pthread_mutex_destroy(&t->lock);
 	uroce_slots_fini(&t->slots);
 free_keys:
@@ -161,7 +159,6 @@ uroce_mrs_fini(struct uroce_mrs *t)
 	RTE_VERIFY(t->count == 0);
 	/* fails where registering was not supported */
 	(void)rte_mem_event_callback_unregister(EVENT_NAME, t);
-	uroce_dma_fini(&t->dma);
 	pthread_mutex_destroy(&t->lock);
 	uroce_slots_fini(&t->slots);
 	rte_free(t->keys);

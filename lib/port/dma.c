@@ -32,29 +32,41 @@ may_hide_an_iommu(const struct rte_device *device)
 static int
 map(void *arg, void *va, rte_iova_t iova, size_t bytes)
 {
-	const struct uroce_port *port = arg;
+	struct rte_device *device = arg;
 	int error;
 
-	if (rte_dev_dma_map(port->dma_device, va, iova, bytes) == 0)
+	if (rte_dev_dma_map(device, va, iova, bytes) == 0)
 		return 0;
 	error = rte_errno;
-	if (error == ENOTSUP && !may_hide_an_iommu(port->dma_device))
+	if (error == ENOTSUP && !may_hide_an_iommu(device))
 		return -ENOTSUP;
 	UROCE_LOG(WARNING,
-		  "port %u: the device cannot map %zu bytes of external memory at %p: %s: payloads from there are "
-		  "copied\n",
-		  port->port_id, bytes, va, rte_strerror(error));
+		  "device %s cannot map %zu bytes of external memory at %p: %s: payloads from there are copied\n",
+		  rte_dev_name(device), bytes, va, rte_strerror(error));
 	return error != ENOTSUP ? -error : -EIO;
+}
+
+/* The device may have been removed while another port kept the area mapped. */
+static bool
+is_there(const struct rte_device *device)
+{
+	struct rte_eth_dev_info info;
+
+	for (uint16_t port_id = 0; port_id < RTE_MAX_ETHPORTS; port_id++)
+		if (rte_eth_dev_is_valid_port(port_id) && rte_eth_dev_info_get(port_id, &info) == 0 &&
+		    info.device == device)
+			return true;
+	return false;
 }
 
 static void
 unmap(void *arg, void *va, rte_iova_t iova, size_t bytes)
 {
-	const struct uroce_port *port = arg;
+	struct rte_device *device = arg;
 
-	if (rte_dev_dma_unmap(port->dma_device, va, iova, bytes) != 0)
-		UROCE_LOG(WARNING, "port %u: the device cannot unmap %zu bytes of external memory at %p: %s\n",
-			  port->port_id, bytes, va, rte_strerror(rte_errno));
+	if (is_there(device) && rte_dev_dma_unmap(device, va, iova, bytes) != 0)
+		UROCE_LOG(WARNING, "device %s cannot unmap %zu bytes of external memory at %p: %s\n",
+			  rte_dev_name(device), bytes, va, rte_strerror(rte_errno));
 }
 
 void
@@ -65,7 +77,7 @@ uroce_port_dma_init(struct uroce_port *port)
 
 	if (rte_eth_dev_info_get(port->port_id, &info) != 0 || info.device == NULL)
 		return;
-	port->dma_device = info.device;
 	port->dev.mrs.dma.ops = &ops;
-	port->dev.mrs.dma.arg = port;
+	/* not the port, which may be closed before the area is unmapped */
+	port->dev.mrs.dma.arg = info.device;
 }

@@ -54,7 +54,6 @@ struct uroce_port_queue {
 struct uroce_port {
 	/* constant while open */
 	struct rte_ether_addr mac;
-	struct rte_device *dma_device; /* constant; NULL: unknown */
 	uint16_t port_id;
 	uint16_t vlan; /* 0: untagged */
 	uint16_t mtu;  /* Ethernet's */

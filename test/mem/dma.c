@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * External memory and a device with an IOMMU: what is mapped, when, what is unmapped, and what is copied because it
- * cannot be mapped. The device is the test's.
+ * External memory and devices with an IOMMU: what is mapped, when, what is unmapped, and what is copied because it
+ * cannot be mapped. The devices are the test's. They share one container, as all devices of VFIO do: mapping an area a
+ * second time succeeds and changes nothing, and the first unmap removes it for all of them.
  */
 
 #include <errno.h>
+#include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -28,21 +30,32 @@
 
 static struct ibv_context context;
 static struct uroce_pd pd = { .ibv = { .context = &context }, .protection = &pd.ibv };
-static struct uroce_mrs table;
+static struct uroce_mrs table, second;
 static char *memory;
-static struct uroce_dma_run mapped[PAGES];
+static struct uroce_dma_run mapped[PAGES]; /* the container */
 static unsigned int n_mapped, map_calls, unmap_calls;
 static unsigned int maps_until_error;
 static int map_error;
 
+static bool
+container_find(rte_iova_t iova, unsigned int *i)
+{
+	for (*i = 0; *i < n_mapped; ++*i)
+		if (mapped[*i].iova == iova)
+			return true;
+	return false;
+}
+
 static int
 map(void *arg, void *va, rte_iova_t iova, size_t bytes)
 {
-	assert_ptr_equal(arg, &table);
-	map_calls++;
-	if (map_error != 0 && n_mapped == maps_until_error)
+	unsigned int i;
+
+	assert_true(arg == &table || arg == &second);
+	if (map_calls++ == maps_until_error)
 		return map_error;
-	mapped[n_mapped++] = (struct uroce_dma_run){ va, iova, bytes };
+	if (!container_find(iova, &i))
+		mapped[n_mapped++] = (struct uroce_dma_run){ va, iova, bytes };
 	/* a driver may allocate, which takes EAL's lock */
 	rte_mcfg_mem_write_lock();
 	rte_mcfg_mem_write_unlock();
@@ -52,22 +65,30 @@ map(void *arg, void *va, rte_iova_t iova, size_t bytes)
 static void
 unmap(void *arg, void *va, rte_iova_t iova, size_t bytes)
 {
-	const struct uroce_dma_run *r = &mapped[--n_mapped];
+	unsigned int i;
 
-	assert_ptr_equal(arg, &table);
-	assert_ptr_equal(va, r->va);
-	assert_int_equal(iova, r->iova);
-	assert_int_equal(bytes, r->bytes);
+	assert_true(arg == &table || arg == &second);
 	unmap_calls++;
+	if (!container_find(iova, &i))
+		return;
+	assert_ptr_equal(va, mapped[i].va);
+	assert_int_equal(bytes, mapped[i].bytes);
+	mapped[i] = mapped[--n_mapped];
+}
+
+static struct uroce_mr *
+reg_with(struct uroce_mrs *t, char *va, size_t bytes)
+{
+	struct uroce_mr *mr = uroce_mr_create(t, &pd.ibv, va, bytes, (uintptr_t)va, 0);
+
+	assert_non_null(mr);
+	return mr;
 }
 
 static struct uroce_mr *
 reg(char *va, size_t bytes)
 {
-	struct uroce_mr *mr = uroce_mr_create(&table, &pd.ibv, va, bytes, (uintptr_t)va, 0);
-
-	assert_non_null(mr);
-	return mr;
+	return reg_with(&table, va, bytes);
 }
 
 static void
@@ -195,6 +216,111 @@ test_failure(void **state)
 	assert_int_equal(mprotect(memory, PAGE, PROT_READ | PROT_WRITE), 0);
 }
 
+/* A device that has left an area does not unmap it while another one needs it: that one unmaps it for both. */
+static void
+test_shared_by_devices(void **state)
+{
+	struct uroce_mr *a = reg(memory, 100), *b = reg_with(&second, memory + PAGE, 100);
+
+	assert_int_equal(map_calls, 4);
+	assert_int_equal(n_mapped, 2);
+	dereg(a);
+	assert_int_equal(n_mapped, 2);
+	assert_int_equal(unmap_calls, 0);
+	dereg(b);
+	assert_int_equal(n_mapped, 0);
+	assert_int_equal(unmap_calls, 4);
+}
+
+/* A device that registers the area again finds its mapping intact. */
+static void
+test_again_while_shared(void **state)
+{
+	struct uroce_mr *a = reg(memory, 100), *b = reg_with(&second, memory, 100);
+
+	for (int i = 0; i < 3; i++) {
+		dereg(a);
+		a = reg(memory, 100);
+		assert_int_equal(iova_of(a), IOVA);
+	}
+	assert_int_equal(map_calls, 4);
+	dereg(b);
+	assert_int_equal(n_mapped, 2);
+	dereg(a);
+	assert_int_equal(n_mapped, 0);
+	assert_int_equal(unmap_calls, 4);
+}
+
+/* A device that cannot map all of the area does not unmap what another one uses. */
+static void
+test_cannot_map_while_shared(void **state)
+{
+	struct uroce_mr *a = reg(memory, 100), *b;
+
+	map_error = -ENOSPC;
+	maps_until_error = 3;
+	b = reg_with(&second, memory, 100);
+	assert_int_equal(iova_of(b), RTE_BAD_IOVA);
+	assert_int_equal(n_mapped, 2);
+	dereg(b);
+	assert_int_equal(n_mapped, 2);
+	dereg(a);
+	assert_int_equal(n_mapped, 0);
+	assert_int_equal(unmap_calls, 3);
+}
+
+/* A later registration finds room: it maps the rest, and the device can access the memory. */
+static void
+test_can_map_later(void **state)
+{
+	struct uroce_mr *a = reg(memory, 100), *b;
+
+	map_error = -ENOSPC;
+	maps_until_error = 3;
+	dereg(reg_with(&second, memory, 100));
+	b = reg_with(&second, memory, 100);
+	assert_int_equal(map_calls, 5);
+	assert_int_equal(iova_of(b), IOVA);
+	dereg(a);
+	assert_int_equal(n_mapped, 2);
+	dereg(b);
+	assert_int_equal(n_mapped, 0);
+	assert_int_equal(unmap_calls, 4);
+}
+
+/* A device without an IOMMU needs no mapping, and delays no unmap. */
+static void
+test_shared_without_iommu(void **state)
+{
+	struct uroce_mr *a = reg(memory, 100), *b;
+
+	map_error = -ENOTSUP;
+	maps_until_error = 2;
+	b = reg_with(&second, memory, 100);
+	assert_int_equal(iova_of(b), IOVA);
+	dereg(a);
+	assert_int_equal(n_mapped, 0);
+	assert_int_equal(unmap_calls, 2);
+	dereg(b);
+	assert_int_equal(unmap_calls, 2);
+}
+
+/* The device's table is destroyed before the area is unmapped. */
+static void
+test_table_gone_while_shared(void **state)
+{
+	struct uroce_mr *b = reg_with(&second, memory, 100);
+
+	dereg(reg(memory, 100));
+	uroce_mrs_fini(&table);
+	assert_int_equal(n_mapped, 2);
+	assert_int_equal(unmap_calls, 0);
+	dereg(b);
+	assert_int_equal(n_mapped, 0);
+	assert_int_equal(unmap_calls, 4);
+	assert_int_equal(uroce_mrs_init(&table, 6, -1), 0);
+}
+
 /* Pages 0 to 3 follow each other, 4 has no address, 5 to 7 are elsewhere. */
 static int
 setup(void **state)
@@ -209,9 +335,12 @@ setup(void **state)
 	assert_int_equal(rte_extmem_register(memory, PAGES * PAGE, iovas, PAGES, PAGE), 0);
 	n_mapped = map_calls = unmap_calls = 0;
 	map_error = 0;
+	maps_until_error = UINT_MAX;
 	assert_int_equal(uroce_mrs_init(&table, 6, -1), 0);
-	table.dma.ops = &ops;
+	assert_int_equal(uroce_mrs_init(&second, 6, -1), 0);
+	table.dma.ops = second.dma.ops = &ops;
 	table.dma.arg = &table;
+	second.dma.arg = &second;
 	return 0;
 }
 
@@ -219,6 +348,7 @@ static int
 teardown(void **state)
 {
 	uroce_mrs_fini(&table);
+	uroce_mrs_fini(&second);
 	assert_int_equal(rte_extmem_unregister(memory, PAGES * PAGE), 0);
 	return munmap(memory, PAGES * PAGE);
 }
@@ -233,6 +363,12 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_other_memory, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_change, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_failure, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_shared_by_devices, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_again_while_shared, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_cannot_map_while_shared, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_can_map_later, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_shared_without_iommu, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_table_gone_while_shared, setup, teardown),
 	};
 
 	test_eal_init(NULL);

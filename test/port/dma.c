@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * A port registers external memory with its device. The device's bus is this test: it has the functions of EAL that
- * ask it, in place of EAL's.
+ * Ports register external memory with their devices. This test stands in for the devices' bus: it replaces the
+ * functions of EAL that call the bus.
  */
 
 #define ALLOW_EXPERIMENTAL_API
@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/mman.h>
@@ -26,7 +27,7 @@
 #define BYTES 4096
 #define IOVA  UINT64_C(0x10000000)
 
-static struct rte_device *mapped_by;
+static struct rte_device *mapped_by, *unmapped_by;
 static unsigned int maps, unmaps;
 static int error;
 
@@ -44,8 +45,8 @@ rte_dev_dma_map(struct rte_device *dev, void *addr, uint64_t iova, size_t len)
 int
 rte_dev_dma_unmap(struct rte_device *dev, void *addr, uint64_t iova, size_t len)
 {
-	assert_ptr_equal(dev, mapped_by);
 	assert_int_equal(iova, IOVA);
+	unmapped_by = dev;
 	unmaps++;
 	rte_errno = error;
 	return error != 0 ? -1 : 0;
@@ -77,6 +78,8 @@ register_once(int map_error)
 	assert_int_equal(unmaps, 0);
 	assert_int_equal(uroce_dereg_mr(mr), 0);
 	assert_int_equal(unmaps, map_error == 0);
+	if (unmaps != 0)
+		assert_ptr_equal(unmapped_by, info.device);
 	assert_int_equal(uroce_dealloc_pd(pd), 0);
 	tap_close(&t);
 	assert_int_equal(rte_extmem_unregister(va, BYTES), 0);
@@ -103,6 +106,68 @@ test_failed(void **state)
 	assert_int_equal(register_once(ENOSPC), RTE_BAD_IOVA);
 }
 
+static struct ibv_mr *
+reg(struct tap *t, void *va)
+{
+	struct ibv_pd *pd = uroce_alloc_pd(t->context);
+	struct ibv_mr *mr = uroce_reg_mr(pd, va, BYTES, IBV_ACCESS_LOCAL_WRITE);
+
+	assert_non_null(mr);
+	return mr;
+}
+
+static void
+dereg(struct ibv_mr *mr)
+{
+	struct ibv_pd *pd = mr->pd;
+
+	assert_int_equal(uroce_dereg_mr(mr), 0);
+	assert_int_equal(uroce_dealloc_pd(pd), 0);
+}
+
+/* The first of two ports deregisters, and may be removed with its device: the other port keeps the area mapped. */
+static void
+leave_first(bool with_device)
+{
+	static const char *const a_cidrs[] = { "10.0.0.1/24", NULL }, *const b_cidrs[] = { "10.0.1.1/24", NULL };
+	rte_iova_t iova = IOVA;
+	struct ibv_mr *a_mr, *b_mr;
+	struct tap a, b;
+	void *va = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	assert_int_equal(rte_extmem_register(va, BYTES, &iova, 1, BYTES), 0);
+	maps = unmaps = 0;
+	error = 0;
+	tap_open(&a, 0, a_cidrs);
+	tap_open(&b, 0, b_cidrs);
+	a_mr = reg(&a, va);
+	b_mr = reg(&b, va);
+	assert_int_equal(maps, 2);
+	dereg(a_mr);
+	if (with_device)
+		tap_close(&a);
+	assert_int_equal(unmaps, 0);
+	dereg(b_mr);
+	assert_int_equal(unmaps, with_device ? 1 : 2);
+	if (!with_device)
+		tap_close(&a);
+	tap_close(&b);
+	assert_int_equal(rte_extmem_unregister(va, BYTES), 0);
+	munmap(va, BYTES);
+}
+
+static void
+test_two_ports(void **state)
+{
+	leave_first(false);
+}
+
+static void
+test_device_gone(void **state)
+{
+	leave_first(true);
+}
+
 int
 main(void)
 {
@@ -110,6 +175,8 @@ main(void)
 		cmocka_unit_test(test_mapped),
 		cmocka_unit_test(test_not_needed),
 		cmocka_unit_test(test_failed),
+		cmocka_unit_test(test_two_ports),
+		cmocka_unit_test(test_device_gone),
 	};
 
 	test_eal_init(NULL);
