@@ -218,6 +218,7 @@
 #define UROCE_CM_HALF_OPEN_YIELD_NS 2000000000ull	/* where all are in use, a REP that waits for so long yields */
 #define UROCE_CM_MAX_LINGER (1 << 12)	/* of them, SIDR answers kept for those who ask again */
 #define UROCE_CM_LINGER_NS 10000000000ull	/* so long: rdma_cm of Linux asks again after 4.1 s */
+#define UROCE_CM_PROBE_NS 100000000ull	/* least interval between two probes of a connection that may be stale */
 #define UROCE_CM_MIN_TIMEOUT 12		/* 4.096 us << it: nothing is sent again sooner, whatever a peer says */
 #define UROCE_CM_MAX_TIMEOUT 24		/* 4.096 us << it, 69 s: nothing is waited for longer in one go */
 #define UROCE_CM_MAX_SIDR_TIMEOUT_MS 60000

@@ -66,6 +66,7 @@ struct uroce_cm_conn {
 	uint64_t interval_ns;     /* from a message to its repetition */
 	uint64_t wait_ns;         /* the same, for now: longer after an MRA */
 	uint64_t give_up_ns; /* on the answer to a REP, whatever the peer wants; else UINT64_MAX */
+	uint64_t probe_ns;   /* when the last probe was sent, if probed */
 	uint16_t source;     /* of half_open_of, while it is half open */
 	struct uroce_timer timer;
 	struct uroce_cm_path path;
@@ -216,7 +217,7 @@ void uroce_cm_answer_again(struct uroce_cm_conn *conn, enum uroce_cm_message dup
 /** Send the request again whose answer is awaited, and wait. */
 void uroce_cm_retransmit(struct uroce_cm_conn *conn, uint64_t now_ns);
 /** Probe the peer of an established connection: a peer that has lost the connection answers by DREP. */
-void uroce_cm_send_probe(struct uroce_cm_conn *conn);
+void uroce_cm_send_probe(struct uroce_cm_conn *conn, uint64_t now_ns);
 /** Is the DREP the answer to a probe? */
 bool uroce_cm_answers_probe(const struct uroce_cm_conn *conn, const uint8_t *drep);
 
@@ -248,7 +249,7 @@ void uroce_cm_handle(struct uroce_cm_conn *conn, enum uroce_cm_message message, 
 		     uint64_t now_ns);
 /** A REQ or REP names the peer's QP of the connection. It may be forged, so the connection does not end:
  * the peer is probed. */
-void uroce_cm_suspect_stale(struct uroce_cm_conn *conn);
+void uroce_cm_suspect_stale(struct uroce_cm_conn *conn, uint64_t now_ns);
 
 /* ---- attr.c ---- */
 

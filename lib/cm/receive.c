@@ -18,18 +18,18 @@
 #define APR_UNSUPPORTED 2
 
 void
-uroce_cm_suspect_stale(struct uroce_cm_conn *conn)
+uroce_cm_suspect_stale(struct uroce_cm_conn *conn, uint64_t now_ns)
 {
 	/* other connections time out */
 	if (uroce_cm_state_established((enum uroce_cm_state)conn->state))
-		uroce_cm_send_probe(conn);
+		uroce_cm_send_probe(conn, now_ns);
 }
 
 /* ---- REP ---- */
 
 /* May it be taken? Else it was answered, or is dropped. */
 static bool
-admit_rep(struct uroce_cm_conn *conn, const struct uroce_cm_rep *rep, const uint8_t *mad)
+admit_rep(struct uroce_cm_conn *conn, const struct uroce_cm_rep *rep, const uint8_t *mad, uint64_t now_ns)
 {
 	uint32_t remote_id = (uint32_t)uroce_cm_get(mad, REP, LOCAL_COMM_ID);
 	struct uroce_cm *cm = conn->cm;
@@ -49,7 +49,7 @@ admit_rep(struct uroce_cm_conn *conn, const struct uroce_cm_rep *rep, const uint
 	UROCE_CM_BUMP(cm, rej_stale);
 	uroce_cm_reply_rej(cm, &conn->path, mad, UROCE_CM_ABOUT_REP, UROCE_CM_REJ_STALE_CONNECTION,
 			   NULL, 0);
-	uroce_cm_suspect_stale(stale);
+	uroce_cm_suspect_stale(stale, now_ns);
 	return false;
 }
 
@@ -136,7 +136,7 @@ take(struct uroce_cm_conn *conn, const struct uroce_cm_row *row, enum uroce_cm_m
 	switch (message) {
 	case UROCE_CM_REP:
 		uroce_cm_rep_decode(mad, &rep, (enum ibv_qp_type)conn->qp_type);
-		if (!admit_rep(conn, &rep, mad))
+		if (!admit_rep(conn, &rep, mad, now_ns))
 			return;
 		remember_rep(conn, &rep, mad);
 		event.rep = &rep;

@@ -190,7 +190,7 @@ uroce_cm_receive_req(struct uroce_cm *cm, const uint8_t *mad, const struct uroce
 		UROCE_CM_BUMP(cm, rej_stale);
 		uroce_cm_reply_rej(cm, path, mad, UROCE_CM_ABOUT_REQ, UROCE_CM_REJ_STALE_CONNECTION,
 				   NULL, 0);
-		uroce_cm_suspect_stale(conn);
+		uroce_cm_suspect_stale(conn, now_ns);
 		return;
 	}
 	if (admit(cm, &req, mad, path, now_ns))

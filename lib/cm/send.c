@@ -325,14 +325,18 @@ uroce_cm_send_drep(struct uroce_cm_conn *conn, const struct uroce_cm_private *pr
 /* A peer that has the connection drops a DREQ with a wrong QPN; a peer that has lost it answers every DREQ by DREP. QP
  * 0 belongs to no connection. */
 void
-uroce_cm_send_probe(struct uroce_cm_conn *conn)
+uroce_cm_send_probe(struct uroce_cm_conn *conn, uint64_t now_ns)
 {
 	uint8_t mad[UROCE_CM_MAD_BYTES];	/* conn->mad keeps the message to retransmit */
 
+	/* forged requests must not make a probe each: the REJ is one answer already */
+	if (conn->probed && now_ns - conn->probe_ns < UROCE_CM_PROBE_NS)
+		return;
 	uroce_cm_mad_init(mad, UROCE_CM_DREQ, own_tid(conn));
 	put_ids(mad, conn->local_id, conn->remote_id);
 	uroce_cm_put(mad, DREQ, REMOTE_QPN, 0);
 	conn->probed = true;
+	conn->probe_ns = now_ns;
 	uroce_cm_transmit(conn->cm, &conn->path, UROCE_CM_DREQ, mad);
 }
 

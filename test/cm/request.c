@@ -17,6 +17,7 @@
 
 #include "cm/internal.h"
 #include "pair.h"
+#include "uroce_config.h"
 
 static struct test_pair pair;
 
@@ -334,6 +335,7 @@ a_qp_that_is_connected_ends_the_old_connection(void **state)
 	assert_int_equal(test_state(conns[TEST_SERVER]), UROCE_CM_ESTABLISHED);
 	assert_int_equal(server->by_type[UROCE_CM_REQ_RECEIVED], 1);
 	/* and again if the answer is lost */
+	pair.now_ns += UROCE_CM_PROBE_NS;
 	test_end_receive(server, mad);
 	assert_int_equal(pair.sent[UROCE_CM_DREQ], 2);
 	write_drep(drep);
@@ -343,6 +345,36 @@ a_qp_that_is_connected_ends_the_old_connection(void **state)
 	/* once the old one is over, it is welcome */
 	test_end_receive(server, mad);
 	assert_int_equal(server->by_type[UROCE_CM_REQ_RECEIVED], 2);
+}
+
+/* Each forged request is rejected. At most one in UROCE_CM_PROBE_NS makes a probe as well. */
+static void
+forged_requests_make_few_probes(void **state)
+{
+	struct test_end *server = &pair.end[TEST_SERVER];
+	uint8_t mad[UROCE_CM_MAD_BYTES], drep[UROCE_CM_MAD_BYTES], probe[UROCE_CM_MAD_BYTES];
+	struct uroce_cm_conn *conns[2];
+
+	pair.cut[TEST_CLIENT] = false;
+	test_pair_connect(&pair, conns);
+	pair.cut[TEST_CLIENT] = true;
+	for (uint32_t i = 0; i < 30; i++) {
+		write_req(mad, 42 + i, 100);
+		test_end_receive(server, mad);
+		if (i % 10 == 0)
+			memcpy(probe, pair.last[TEST_CLIENT].bytes, sizeof(probe));
+		assert_int_equal(pair.sent[UROCE_CM_REJ], i + 1);
+		assert_int_equal(pair.sent[UROCE_CM_DREQ], i / 10 + 1);
+		if (i % 10 == 8)
+			pair.now_ns += UROCE_CM_PROBE_NS - 1;
+		else if (i % 10 == 9)
+			pair.now_ns++;
+	}
+	/* requests that made no probe do not keep its answer from ending the connection */
+	memcpy(pair.last[TEST_CLIENT].bytes, probe, sizeof(probe));
+	write_drep(drep);
+	test_end_receive(server, drep);
+	assert_int_equal(test_state(conns[TEST_SERVER]), UROCE_CM_TIMEWAIT);
 }
 
 /* It is going to be one or nothing: what decides is the answer to its REP. */
@@ -425,6 +457,7 @@ main(void)
 		TEST(a_request_that_is_thought_about_is_deferred),
 		TEST(the_same_id_of_another_ca_is_another_request),
 		TEST(a_qp_that_is_connected_ends_the_old_connection),
+		TEST(forged_requests_make_few_probes),
 		TEST(a_qp_that_is_being_connected_is_not_asked_for),
 		TEST(an_old_request_makes_no_new_connection),
 		TEST(without_room_it_is_rejected),

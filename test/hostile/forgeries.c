@@ -16,6 +16,7 @@
 
 #include "cm/internal.h"
 #include "pair.h"
+#include "uroce_config.h"
 
 #define GUESSES 100000
 
@@ -184,12 +185,15 @@ stale_by_known_qpn(void **state)
 	for (uint32_t i = 1; i <= 1000; i++) {
 		write_req(mad, conns[TEST_SERVER]->remote_id + i, conns[TEST_SERVER]->remote_qpn);
 		test_end_receive(victim, mad);
+		test_end_receive(victim, mad);
 		test_pair_deliver(&pair);
+		pair.now_ns += UROCE_CM_PROBE_NS;
 	}
 	assert_int_equal(test_state(conns[TEST_SERVER]), UROCE_CM_ESTABLISHED);
 	assert_int_equal(test_state(conns[TEST_CLIENT]), UROCE_CM_ESTABLISHED);
 	assert_int_equal(pair.end[TEST_CLIENT].by_type[UROCE_CM_DREQ_RECEIVED], 0);
-	assert_int_equal(test_end_counter(victim, "cm_rej_stale"), 1000);
+	assert_int_equal(pair.sent[UROCE_CM_DREQ], 1000);
+	assert_int_equal(test_end_counter(victim, "cm_rej_stale"), 2000);
 }
 
 /* ... and he answers in the peer's name that it does not know the connection. */
