@@ -85,6 +85,7 @@ find_wqe(const struct uroce_qp *qp, struct uroce_recovery *rec, uint32_t psn)
 	uint32_t base = uroce_sqe_at(&qp->sq, qp->sq.head)->first_psn;
 	const struct uroce_sqe *sqe;
 
+	RTE_ASSERT(qp->sq.head != qp->req.started);	/* else the head's PSN may be struct uroce_sqe.grace */
 	if (rec->cursor - qp->sq.head >= qp->req.started - qp->sq.head ||
 	    uroce_psn_distance(uroce_sqe_at(&qp->sq, rec->cursor)->first_psn, base) > uroce_psn_distance(psn, base))
 		rec->cursor = qp->sq.head;
@@ -316,6 +317,7 @@ extent(const struct uroce_qp *qp, struct uroce_recovery *rec, const struct uroce
 	uint32_t base = uroce_sqe_at(&qp->sq, qp->sq.head)->first_psn;
 	uint32_t left, room, run;
 
+	RTE_ASSERT(qp->sq.head != qp->req.started);	/* as in find_wqe() */
 	if (sqe->opcode != IBV_WR_RDMA_READ)
 		return 1;
 	if (uroce_psn_distance(executed, base) <= uroce_psn_distance(sqe->first_psn, base)) {
