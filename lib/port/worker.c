@@ -315,6 +315,8 @@ worker_acknowledge(struct uroce_worker *w)
 		n = uroce_engine_send_due(&w->engine, frames, RTE_DIM(frames));
 		uroce_tx_frames(w, frames, n);
 		sent += uroce_tx_flush(w, w->now_ns);
+		if (n < RTE_DIM(frames))	/* the rest waits for mbufs */
+			break;
 	}
 	return sent;
 }

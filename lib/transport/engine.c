@@ -413,6 +413,8 @@ uroce_engine_send(struct uroce_engine *e, struct rte_mbuf **frames, unsigned int
 		sent += turn;
 		if (unlikely(e->acks_first)) {
 			sent += send_acks_first(e, qp, frames + sent, n - sent);
+			if (unlikely(uroce_engine_has_due(e)))	/* no room, or no mbuf */
+				break;
 			continue;
 		}
 		if (turn == room || (uroce_response_pending(qp) && !uroce_pacer_waits(qp)))

@@ -135,7 +135,7 @@ void uroce_engine_receive(struct uroce_engine *e, struct uroce_qp *const *qps,
 /**
  * Expire timers, take doorbells, and cut packets. A message leaves behind each ACK that was owed when it was posted, if
  * completions show the order to the peer: the ACK is for a request that completed a receive here, or the message
- * completes a receive there. An ACK that waits for READ responses or for mbufs delays only the messages of its own QP.
+ * completes a receive there. An ACK that waits for READ responses delays only the messages of its own QP.
  * @param frames	from the Ethernet header on; m->port is the device's port, m->hash.usr is
  *			uroce_path.out; the caller owns them
  * @return	how many, up to n; fewer: there is nothing more to send now
@@ -188,7 +188,7 @@ uroce_engine_has_due(const struct uroce_engine *e)
 
 /**
  * Send only the ACKs that are due.
- * @return	as uroce_engine_send()
+ * @return	as uroce_engine_send(). Fewer than n while some are still due: there was no mbuf for the next one
  */
 unsigned int uroce_engine_send_due(struct uroce_engine *e, struct rte_mbuf **frames, unsigned int n);
 

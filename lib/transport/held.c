@@ -7,6 +7,8 @@
  * behind the WRITE that answers it, since the peer does not wait for that ACK. On the engine's thread.
  */
 
+#include <errno.h>
+
 #include <rte_branch_prediction.h>
 
 #include "transport/internal.h"
@@ -57,22 +59,41 @@ uroce_held_remove(struct uroce_engine *e, struct uroce_qp *qp)
 	}
 }
 
+/* @return how many frames, 0 or 1; or -ENOBUFS: the QP still owes its ACK */
+static inline int
+send_ack(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf **frame)
+{
+	int sent = 0;
+
+	qp->listed &= ~UROCE_QP_HELD;
+	if (likely(uroce_response_is_ack(qp))) {
+		sent = (int)uroce_response_send(e, qp, frame, 1);
+		if (unlikely(sent == 0)) {
+			qp->listed |= UROCE_QP_HELD;
+			return -ENOBUFS;
+		}
+	}
+	/* a READ response goes before the ACK: the QP's turn is for both */
+	if (unlikely(uroce_response_pending(qp)))
+		uroce_qp_activate(e, qp);
+	return sent;
+}
+
 unsigned int
 uroce_engine_send_due(struct uroce_engine *e, struct rte_mbuf **frames, unsigned int n)
 {
 	unsigned int sent = 0;
 
 	while (sent < n && uroce_engine_has_due(e)) {
-		struct uroce_qp *qp = *slot(e, e->held_head++);
+		struct uroce_qp *qp = *slot(e, e->held_head);
+		int ret = likely(qp != NULL) ? send_ack(e, qp, frames + sent) : 0;
 
-		if (unlikely(qp == NULL))
-			continue;
-		qp->listed &= ~UROCE_QP_HELD;
-		if (likely(uroce_response_is_ack(qp)))
-			sent += uroce_response_send(e, qp, frames + sent, 1);
-		/* a READ response goes before it, or there was no mbuf: the QP's turn is for that */
-		if (unlikely(uroce_response_pending(qp)))
-			uroce_qp_activate(e, qp);
+		if (unlikely(ret < 0)) {
+			e->acks_lead = true;	/* no message passes the ACK until there is an mbuf for it */
+			return sent;
+		}
+		sent += (unsigned int)ret;
+		e->held_head++;
 	}
 	if (!uroce_held_any(e))
 		e->acks_lead = false;

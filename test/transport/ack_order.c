@@ -277,6 +277,46 @@ it_waits_for_an_mbuf(void **state)
 	peer_stop(&p);
 }
 
+/* Neither a message on another QP nor a WRITE on the same one passes an ACK for which there was no mbuf. */
+static void
+so_does_every_other_message(void **state)
+{
+	static struct rte_mbuf *mbufs[1023];
+	struct ibv_qp *first;
+	struct peer p;
+
+	(void)state;
+	start(&p, &(struct peer_conf){ .copy = true });
+	first = p.qp;
+	for (unsigned int i = 0; i < 4; i++) {
+		struct ibv_qp *sender = i < 2 ? first : another_qp(&p, IBV_QPT_RC);
+		const uint32_t psn = PEER_SQ_PSN + (i < 2 ? i : 0);
+
+		p.qp = first;
+		take_message(&p, UROCE_RC_SEND_ONLY, PEER_RQ_PSN + i);
+		p.qp = sender;
+		if (i % 2 == 1)
+			uroce_engine_acks_due(&p.engine);
+		assert_int_equal(rte_pktmbuf_alloc_bulk(p.headers, mbufs, RTE_DIM(mbufs)), 0);
+		peer_post(&p, i % 2 == 0 ? IBV_WR_RDMA_WRITE : IBV_WR_SEND, 0, 1024, 2, 0);
+		for (unsigned int round = 0; round < 3; round++) {
+			peer_expect_nothing(&p);
+			uroce_engine_acks_due(&p.engine);
+		}
+		rte_pktmbuf_free_bulk(mbufs, RTE_DIM(mbufs));
+		p.qp = first;
+		peer_expect_ack(&p, 0, PEER_RQ_PSN + i, i + 1);
+		p.qp = sender;
+		peer_expect(&p, i % 2 == 0 ? UROCE_RC_WRITE_ONLY : UROCE_RC_SEND_ONLY, psn);
+		peer_expect_nothing(&p);
+		assert_false(uroce_engine_has_due(&p.engine));
+		if (sender != first)
+			assert_int_equal(uroce_destroy_qp(sender), 0);
+	}
+	p.qp = first;
+	peer_stop(&p);
+}
+
 /* A READ's response is sent before the ACK of the SEND behind it, and both before the answer. */
 static void
 it_waits_for_a_response(void **state)
@@ -346,6 +386,7 @@ main(void)
 		cmocka_unit_test(a_send_follows_the_ack_of_a_write),
 		cmocka_unit_test(and_one_that_awaits_it),
 		cmocka_unit_test(it_waits_for_an_mbuf),
+		cmocka_unit_test(so_does_every_other_message),
 		cmocka_unit_test(it_waits_for_a_response),
 		cmocka_unit_test(a_closed_window_sends_no_ack),
 		cmocka_unit_test(the_send_completes_before_the_receive),
