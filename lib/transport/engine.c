@@ -71,6 +71,7 @@ uroce_engine_init(struct uroce_engine *e, struct rte_mempool *header_pool, struc
 	e->ring_rounds = UROCE_RX_DESC / UROCE_BURST;
 	TAILQ_INIT(&e->active);
 	TAILQ_INIT(&e->later);
+	TAILQ_INIT(&e->held_beyond);
 	uroce_wheel_init(&e->wheel, now_ns);
 	uroce_wheel_init(&e->cq_wheel, now_ns);
 	ret = uroce_early_init(&e->early, header_pool->socket_id);

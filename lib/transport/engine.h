@@ -87,6 +87,7 @@ struct uroce_engine {
 	uint32_t held_head;
 	uint32_t held_due;
 	uint32_t held_tail;
+	struct uroce_qp_list held_beyond;	/* QPs that owe an ACK and found the ring full, by held_link */
 	bool holds;			/* plain ACKs wait for the next round; else they are due at once */
 	bool acks_lead;			/* owed ACKs leave before messages; else behind them */
 	bool acks_first;		/* a turn ended before a message that must follow owed ACKs */

@@ -28,7 +28,10 @@ uroce_held_add(struct uroce_engine *e, struct uroce_qp *qp)
 	if (qp->listed & UROCE_QP_HELD)
 		return;
 	if (unlikely(e->held_tail - e->held_head == UROCE_HELD_ACKS)) {
-		uroce_qp_activate(e, qp);
+		TAILQ_INSERT_TAIL(&e->held_beyond, qp, held_link);
+		qp->listed |= UROCE_QP_HELD;
+		e->held_due = e->held_tail;
+		e->acks_lead = true;	/* the ring empties at once, and this ACK leaves behind it */
 		return;
 	}
 	qp->listed |= UROCE_QP_HELD;
@@ -54,9 +57,23 @@ uroce_held_remove(struct uroce_engine *e, struct uroce_qp *qp)
 		return;
 	qp->listed &= ~UROCE_QP_HELD;
 	for (uint32_t i = e->held_head; i != e->held_tail; i++) {
-		if (*slot(e, i) == qp)
-			*slot(e, i) = NULL;
+		if (*slot(e, i) != qp)
+			continue;
+		*slot(e, i) = NULL;
+		return;
 	}
+	TAILQ_REMOVE(&e->held_beyond, qp, held_link);
+}
+
+/* The first QP beyond the ring moves into the slot that is free now, and is as due as those before it. */
+static void
+take_beyond(struct uroce_engine *e)
+{
+	struct uroce_qp *qp = TAILQ_FIRST(&e->held_beyond);
+
+	TAILQ_REMOVE(&e->held_beyond, qp, held_link);
+	*slot(e, e->held_tail++) = qp;
+	e->held_due = e->held_tail;
 }
 
 /* @return how many frames, 0 or 1; or -ENOBUFS: the QP still owes its ACK */
@@ -94,6 +111,8 @@ uroce_engine_send_due(struct uroce_engine *e, struct rte_mbuf **frames, unsigned
 		}
 		sent += (unsigned int)ret;
 		e->held_head++;
+		if (unlikely(!TAILQ_EMPTY(&e->held_beyond)))
+			take_beyond(e);
 	}
 	if (!uroce_held_any(e))
 		e->acks_lead = false;

@@ -107,7 +107,7 @@ unsigned int uroce_qp_turn(struct uroce_engine *e, struct uroce_qp *qp, struct r
 			   unsigned int room);
 
 /* held.c */
-/** Defer a plain ACK to the next message or round. If the ring is full, the QP gets a turn instead. */
+/** Defer a plain ACK to the next message or round. If the ring is full, all ACKs are due at once. */
 void uroce_held_add(struct uroce_engine *e, struct uroce_qp *qp);
 /** The slow part of uroce_acks_block(). */
 bool uroce_held_blocks(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_sqe *sqe);

@@ -279,6 +279,7 @@ struct uroce_qp {
 	struct uroce_event_refs events;	/* under the lock of the device's event queue */
 	uint16_t mcast_groups;		/* that it is attached to, under the lock of dev->mcast (R49) */
 	bool mcast_block_self;		/* it does not hear itself in a group; constant once it is in one */
+	TAILQ_ENTRY(uroce_qp) held_link;	/* worker: of those that owe an ACK beyond the engine's ring */
 	uint64_t cnp_ns;		/* worker: when the last CNP was sent for it */
 	struct uroce_qp_history history;	/* worker */
 

@@ -317,6 +317,51 @@ so_does_every_other_message(void **state)
 	peer_stop(&p);
 }
 
+/* Where more QPs owe an ACK than there is room for in the ring, a message waits for all of them. */
+static void
+it_follows_acks_beyond_the_ring(void **state)
+{
+	struct ibv_qp *qps[UROCE_HELD_ACKS + 3], *first, *stream;
+	struct peer_packet out;
+	struct peer p;
+
+	(void)state;
+	start(&p, &(struct peer_conf){ .log2_max_qp = 10 });
+	first = p.qp;
+	for (unsigned int i = 0; i < RTE_DIM(qps); i++)
+		qps[i] = another_qp(&p, IBV_QPT_RC);
+	stream = another_qp(&p, IBV_QPT_RC);
+	peer_post(&p, IBV_WR_RDMA_WRITE, 0, 8, 1, 0);
+	assert_true(peer_out(&p, &out));	/* which leaves it in the list of those that have a turn */
+	for (unsigned int i = 0; i < RTE_DIM(qps); i++) {
+		p.qp = qps[i];
+		take_message(&p, UROCE_RC_SEND_ONLY, PEER_RQ_PSN);
+	}
+	assert_int_equal(uroce_destroy_qp(qps[1]), 0);			/* in the ring */
+	assert_int_equal(uroce_destroy_qp(qps[UROCE_HELD_ACKS + 1]), 0);	/* beyond it */
+	p.qp = stream;
+	peer_post(&p, IBV_WR_SEND, 0, 8, 2, 0);
+	p.qp = qps[UROCE_HELD_ACKS];
+	peer_post(&p, IBV_WR_SEND, 0, 8, 2, 0);
+	for (unsigned int i = 0; i < RTE_DIM(qps) - 2;) {
+		assert_true(peer_out(&p, &out));
+		assert_int_not_equal(out.opcode, UROCE_RC_SEND_ONLY);
+		i += out.opcode == UROCE_RC_ACKNOWLEDGE;
+	}
+	for (unsigned int i = 0; i < 2;) {
+		assert_true(peer_out(&p, &out));
+		assert_int_not_equal(out.opcode, UROCE_RC_ACKNOWLEDGE);
+		i += out.opcode == UROCE_RC_SEND_ONLY;
+	}
+	peer_expect_nothing(&p);
+	for (unsigned int i = 0; i < RTE_DIM(qps); i++)
+		if (i != 1 && i != UROCE_HELD_ACKS + 1)
+			assert_int_equal(uroce_destroy_qp(qps[i]), 0);
+	assert_int_equal(uroce_destroy_qp(stream), 0);
+	p.qp = first;
+	peer_stop(&p);
+}
+
 /* A READ's response is sent before the ACK of the SEND behind it, and both before the answer. */
 static void
 it_waits_for_a_response(void **state)
@@ -387,6 +432,7 @@ main(void)
 		cmocka_unit_test(and_one_that_awaits_it),
 		cmocka_unit_test(it_waits_for_an_mbuf),
 		cmocka_unit_test(so_does_every_other_message),
+		cmocka_unit_test(it_follows_acks_beyond_the_ring),
 		cmocka_unit_test(it_waits_for_a_response),
 		cmocka_unit_test(a_closed_window_sends_no_ack),
 		cmocka_unit_test(the_send_completes_before_the_receive),
