@@ -14,6 +14,7 @@
 
 #include <rte_common.h>
 
+#include "digest.h"
 #include "oracle.h"
 #include "queues.h"
 #include "trace.h"
@@ -301,6 +302,7 @@ completion_check(struct side *s, const struct ibv_wc *wc, bool is_recv)
 		   "end %u qp 0x%06x %s wr 0x%" PRIx64 " opcode %d bytes %u: %s", s->end->index,
 		   s->qpn, is_recv ? "recv" : "send", wc->wr_id, (int)wc->opcode, wc->byte_len,
 		   uroce_wc_status_str(wc->status));
+	digest_completion(s->end->world->now_ns, s->end->index, wc);
 	SIM_CHECK(wc->qp_num == s->qpn, "wc.qp_num 0x%06x instead of 0x%06x", wc->qp_num, s->qpn);
 	if (is_recv)
 		return check_recv(s, wc);

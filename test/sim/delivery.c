@@ -9,6 +9,7 @@
 
 #include <rte_common.h>
 
+#include "digest.h"
 #include "unreliable.h"
 #include "uroce.h"
 
@@ -133,6 +134,7 @@ delivery_poll(struct unreliable *u, struct node *n)
 	bool any = false;
 
 	for (int got; (got = uroce_poll_cq(n->cq, 1, &wc)) != 0; any = true) {
+		digest_completion(u->world->now_ns, n->end->index, &wc);
 		SIM_CHECK(got == 1 && wc.qp_num == n->qp->qp_num, "uroce_poll_cq");
 		if (wc.wr_id & NODE_RECV_BIT)
 			check_recv(u, n, &wc);

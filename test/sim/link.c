@@ -12,6 +12,7 @@
 
 #include <rte_ether.h>
 
+#include "digest.h"
 #include "ecn.h"
 #include "keep.h"
 #include "trace.h"
@@ -342,6 +343,7 @@ link_send(struct link *l, uint64_t now_ns, unsigned int from, unsigned int to,
 	uint64_t out_ns;
 
 	l->sent++;
+	digest_frame(now_ns, from, to, f->data, f->bytes);
 	bottleneck_take(&l->ports[from].out, now_ns, f->bytes, false, &out_ns);
 	if (is_dead(l, f) || is_chosen(l, f))
 		lose(l, now_ns, f, "lost");

@@ -17,6 +17,7 @@
 #include <rte_malloc.h>
 
 #include "completions.h"
+#include "digest.h"
 #include "eal.h"
 #include "keep.h"
 #include "load.h"
@@ -34,6 +35,7 @@
 
 static struct sim sim;
 static struct options options;
+static unsigned int changed; /* seeds whose digest is not the expected one */
 
 /* Set by sanitizers alone, which call it before they end the process. */
 void __sanitizer_set_death_callback(void (*callback)(void)) __attribute__((weak));
@@ -225,6 +227,18 @@ run(uint64_t seed, unsigned int steps)
 	world_fini(&sim.world);
 }
 
+static void
+tell_digest(const struct options *o, uint64_t seed)
+{
+	if (o->digests)
+		printf("%" PRIu64 " %016" PRIx64 "\n", seed, digest_get());
+	if (o->expect == NULL || digest_is_expected(seed))
+		return;
+	printf("seed %" PRIu64 ": its frames or completions are not those of %s: its digest is %016" PRIx64 "\n", seed,
+	       o->expect, digest_get());
+	changed++;
+}
+
 int
 main(int argc, char **argv)
 {
@@ -238,11 +252,18 @@ main(int argc, char **argv)
 	for (uint64_t seed = o->first_seed;; seed++) {
 		trace_init(o->verbose);
 		keep_reset();
+		digest_reset();
 		run(seed, o->steps);
+		tell_digest(o, seed);
 		if (seed == o->last_seed)
 			break;
 		if ((seed - o->first_seed) % PROGRESS_SEEDS == PROGRESS_SEEDS - 1)
 			printf("seed %" PRIu64 " is well\n", seed);
+	}
+	if (changed > 0) {
+		printf("%u seeds behave differently: if that is intended, say so in the commit, and run test/sim/digest BUILD --record\n",
+		       changed);
+		return 1;
 	}
 	printf("all is well\n");
 	return 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- *	sim [--seed N | --seeds A..B] [--steps M] [-v]
+ *	sim [--seed N | --seeds A..B] [--steps M] [-v] [--digests | --expect FILE]
  *
  * and what shrink.py adds to leave things out.
  */
@@ -14,6 +14,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "digest.h"
 #include "keep.h"
 #include "without.h"
 
@@ -22,6 +23,7 @@
 
 static const char help[] =
 	"usage: sim [--seed N | --seeds A..B] [--steps M] [-v]\n"
+	"           [--digests] [--expect FILE]\n"
 	"           [--conns N] [--no FEATURE,...] [--account]\n"
 	"           [--actions LIST] [--harm LIST] [--reconnects LIST] [--scenarios LIST]\n"
 	"LIST is 'none', or numbers and ranges: 1-5,8\n";
@@ -75,6 +77,8 @@ parse_option(struct options *o, int c)
 	case 'c': o->conns = parse_count(optarg); break;
 	case 'a': o->account = true; break;
 	case 'v': o->verbose = true; break;
+	case 'd': o->digests = true; break;
+	case 'e': digest_load(o->expect = optarg); break;
 	case 'w':
 		if (!without_parse(optarg))
 			usage("a feature that it does not know");
@@ -95,6 +99,8 @@ options_parse(struct options *o, int argc, char **argv)
 		{ "seeds", required_argument, NULL, 's' },
 		{ "steps", required_argument, NULL, 'n' },
 		{ "verbose", no_argument, NULL, 'v' },
+		{ "digests", no_argument, NULL, 'd' },
+		{ "expect", required_argument, NULL, 'e' },
 		{ "conns", required_argument, NULL, 'c' },
 		{ "no", required_argument, NULL, 'w' },
 		{ "account", no_argument, NULL, 'a' },

@@ -16,6 +16,8 @@ struct options {
 	unsigned int steps;
 	unsigned int conns; /* at most; 0: as drawn */
 	bool verbose;
+	bool digests;	    /* print each seed's */
+	const char *expect; /* the file that they have to be in; NULL: no file */
 	bool account; /* if it fails, say what the run has consisted of */
 };
 

@@ -11,6 +11,7 @@
 
 #include <rte_common.h>
 
+#include "digest.h"
 #include "load.h"
 #include "shared.h"
 #include "uroce.h"
@@ -300,6 +301,7 @@ pair_poll(struct shared *s, struct pair *p)
 	bool any = false;
 
 	for (; uroce_poll_cq(p->cq, 1, &wc) == 1; any = true) {
+		digest_completion(s->world->now_ns, p->end->index, &wc);
 		SIM_CHECK(wc.wr_id == p->completed && p->completed < p->posted && wc.qp_num == p->sender->qp_num,
 			  "request %ju of pair %u completes instead of %u", (uintmax_t)wc.wr_id, p->index,
 			  p->completed);

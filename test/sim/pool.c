@@ -11,6 +11,7 @@
 
 #include <rte_common.h>
 
+#include "digest.h"
 #include "load.h"
 #include "shared.h"
 #include "uroce.h"
@@ -205,7 +206,9 @@ pool_poll(struct shared *s, struct pool *p)
 	struct ibv_wc wc;
 	bool any = false;
 
-	for (; uroce_poll_cq(p->cq, 1, &wc) == 1; any = true)
+	for (; uroce_poll_cq(p->cq, 1, &wc) == 1; any = true) {
+		digest_completion(s->world->now_ns, s->home->index, &wc);
 		check_recv(s, p, &wc);
+	}
 	return any;
 }
