@@ -156,7 +156,7 @@ write_req(uint8_t *mad, uint32_t id, uint32_t qpn)
 	memcpy(uroce_cm_at(mad, REQ, PRIMARY_REMOTE_GID), path.sgid.raw, 16);
 }
 
-/* A REQ in the peer's name, for a QPN that he guesses. */
+/* The attacker sends a REQ in the peer's name, for a QPN that it guesses. */
 static void
 stale_by_guessed_qpn(void **state)
 {
@@ -196,7 +196,7 @@ stale_by_known_qpn(void **state)
 	assert_int_equal(test_end_counter(victim, "cm_rej_stale"), 2000);
 }
 
-/* ... and he answers in the peer's name that it does not know the connection. */
+/* The attacker answers in the peer's name that the peer does not know the connection. */
 static void
 drep_with_guessed_ids(void **state)
 {

@@ -2,7 +2,7 @@
  * Copyright 2026 The uroce authors
  *
  * uroce_destroy_qp_async(): what is left of a QP is freed when no worker has it and its events are acknowledged, by
- * whoever polls a worker; the caller waits for nothing.
+ * the thread that polls a worker; the caller does not wait.
  */
 
 #include <errno.h>

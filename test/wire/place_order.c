@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The order in which a placed payload becomes visible, of all sizes: whoever sees its last byte sees all of it.
+ * The order in which a placed payload becomes visible, at all sizes: a thread that sees its last byte sees all of it.
  */
 
 #include <pthread.h>
