@@ -64,7 +64,7 @@ struct uroce_cm_conn {
 	uint8_t retries_left;
 	uint8_t response_timeout; /* of the peer's CM, 4.096 us << it */
 	uint64_t interval_ns;     /* from a message to its repetition */
-	uint64_t wait_ns;         /* the same, for now: longer after an MRA */
+	uint64_t wait_ns;         /* the same until an MRA asks for longer */
 	uint64_t give_up_ns; /* on the answer to a REP, whatever the peer wants; else UINT64_MAX */
 	uint64_t probe_ns;   /* when the last probe was sent, if probed */
 	uint16_t source;     /* of half_open_of, while it is half open */

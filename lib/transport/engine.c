@@ -437,8 +437,8 @@ uroce_engine_deadline(const struct uroce_engine *e)
 {
 	uint64_t next_ns;
 
-	if (!TAILQ_EMPTY(&e->active) || !TAILQ_EMPTY(&e->later) || e->held_head != e->held_tail || (e->cnp_count | e->awaited_count) != 0 ||
-	    uroce_engine_is_rung(e))
+	if (!TAILQ_EMPTY(&e->active) || !TAILQ_EMPTY(&e->later) || e->held_head != e->held_tail ||
+	    (e->cnp_count | e->awaited_count) != 0 || uroce_engine_is_rung(e))
 		return e->now_ns;
 	next_ns = uroce_wheel_next(&e->wheel);
 	if (unlikely(e->cq_timers != 0))
