@@ -154,8 +154,8 @@ credits_moved(struct bw *b, uint64_t now)
 	return true;
 }
 
-/* Of a lossy transport, what nobody gives credit for is lost, when all that was sent has arrived: before that its place
- * may not be written to. */
+/* A message of a lossy transport is lost when the server gives no credit for it although all frames have arrived. Before
+ * that its place may not be overwritten. Ctrl-C does not change this: a slow server is not a lossy link. */
 static void
 write_off(struct bw *b, uint64_t now)
 {
@@ -163,7 +163,7 @@ write_off(struct bw *b, uint64_t now)
 
 	if (credits_moved(b, now) || now - b->credit_tsc < r->hz / 1000 * UROCE_PERF_LOST_MS)
 		return;
-	if ((!uroce_perf_is_settled(r) && !uroce_app_stopped()) || credits_moved(b, now))
+	if (!uroce_perf_is_settled(r) || credits_moved(b, now))
 		return;
 	for (uint32_t i = 0; i < r->end.params.qps; i++)
 		__atomic_store_n(r->end.qps[i].credit, r->end.qps[i].posted, __ATOMIC_RELAXED);

@@ -60,7 +60,7 @@ is_lost(struct lat *l, const struct perf_qp *q)
 {
 	const bool settled = uroce_perf_is_settled(l->run);
 
-	return !is_answered(l, q) && (settled || uroce_app_stopped());
+	return !is_answered(l, q) && settled;
 }
 
 /* A send queue holds no more than PERF_SHORT_QUEUE messages that have not been reaped. */
