@@ -3,7 +3,7 @@
  *
  * What takes the compiler longest of what most files include, so that a build with -Db_pch=true reads it once for each
  * target of many files. No file includes this one: each includes what it needs, which builds without show. Nothing of
- * DPDK is in it, whose headers depend on what is defined before (lib/trace/points.c).
+ * DPDK is in it, whose headers depend on what is defined before (lib/base/trace_points.c).
  */
 
 #include <stdio.h>

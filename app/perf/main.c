@@ -16,12 +16,12 @@
 #include <rte_eal.h>
 #include <rte_ethdev.h>
 
-#include "bench.h"
+#include "measure/bench.h"
 #include "eal_start.h"
-#include "local.h"
-#include "prompt.h"
-#include "remote.h"
-#include "service.h"
+#include "peer/local.h"
+#include "prompt/prompt.h"
+#include "peer/remote.h"
+#include "peer/service.h"
 #include "signals.h"
 #include "stats.h"
 

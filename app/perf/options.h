@@ -16,7 +16,7 @@
 #include <uroce_config.h>
 
 #include "address.h"
-#include "oob.h"
+#include "peer/oob.h"
 #include "program.h"
 
 enum perf_op {

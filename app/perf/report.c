@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "report.h"
-#include "share.h"
+#include "floor/floor_ratio.h"
 
 void
 uroce_perf_row_latency(struct perf_row *row, const struct perf_histogram *h, uint64_t hz)

@@ -10,9 +10,9 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "endpoint.h"
-#include "floor.h"
-#include "histogram.h"
+#include "measure/endpoint.h"
+#include "floor/floor.h"
+#include "measure/histogram.h"
 
 struct perf_row {
 	struct perf_params params;

@@ -15,7 +15,7 @@
 
 #include "ecn.h"
 #include "port.h"
-#include "port/ethdev_halt.h"
+#include "port/ethdev/ethdev_halt.h"
 
 static_assert((UROCE_SWITCH_SLOTS & (UROCE_SWITCH_SLOTS - 1)) == 0, "a circle");
 static_assert(UROCE_SWITCH_SLOTS > UROCE_SWITCH_QUEUE, "some are of those that are told");

@@ -12,7 +12,7 @@
 #include <infiniband/verbs.h>
 
 #include "abi.h"
-#include "cdev.h"
+#include "ucma/cdev.h"
 #include "complain.h"
 #include "host.h"
 #include "uroce.h"

@@ -27,14 +27,14 @@
 #include <rte_log.h>
 
 #include "complain.h"
-#include "holder.h"
+#include "progress/holder.h"
 #include "host.h"
-#include "peer.h"
+#include "progress/peer.h"
 #include "port_state.h"
-#include "progress.h"
-#include "rejoin.h"
-#include "stale.h"
-#include "ucma.h"
+#include "progress/progress.h"
+#include "progress/rejoin.h"
+#include "progress/memif_socket.h"
+#include "ucma/ucma.h"
 #include "uroce.h"
 #include "uroce_config.h"
 

@@ -9,12 +9,12 @@
 
 #include <infiniband/verbs.h>
 
-#include "cdev.h"
+#include "ucma/cdev.h"
 #include "lid.h"
 #include "uroce.h"
 #include "uroce_config.h"
-#include "verbs/ah.h"
-#include "verbs/path.h"
+#include "verbs/address/ah.h"
+#include "verbs/address/path.h"
 
 bool
 uroce_lid_resolve(struct ibv_context *context, struct ibv_ah_attr *attr)

@@ -14,10 +14,10 @@
 
 #include "abi.h"
 #include "complain.h"
-#include "progress.h"
+#include "progress/progress.h"
 #include "uroce.h"
 #include "uroce_config.h"
-#include "verbs/path.h"
+#include "verbs/address/path.h"
 
 CALL(struct ibv_pd *, alloc_pd, (struct ibv_context *c), (c))
 CALL(int, dealloc_pd, (struct ibv_pd *pd), (pd))

@@ -12,7 +12,7 @@
 #include <infiniband/verbs.h>
 #include <rte_ethdev.h>
 
-#include "port/ethdev_halt.h"
+#include "port/ethdev/ethdev_halt.h"
 #include "port_state.h"
 #include "uroce_config.h"
 

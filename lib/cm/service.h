@@ -14,8 +14,8 @@
 
 #include <infiniband/verbs.h>
 
-#include "cm/cm.h"
-#include "verbs/device.h"
+#include "cm/ib/cm.h"
+#include "verbs/device/device.h"
 
 /* A device's end of the service: made by lib/port when the service starts, or a device opens while it runs. */
 struct uroce_cm_agent {

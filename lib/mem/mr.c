@@ -24,7 +24,7 @@
 #include "mem/mr.h"
 #include "mem/numa.h"
 #include "mem/persistent.h"
-#include "mem/rcu.h"
+#include "base/rcu.h"
 
 /* What a key can grant. */
 #define RIGHTS \

@@ -24,7 +24,7 @@
 #include "uroce_planted.h"
 #include "uroce_verbs.h"
 #include "mem/dma.h"
-#include "mem/slots.h"
+#include "base/slots.h"
 
 struct uroce_mr;
 struct uroce_mw;

@@ -18,7 +18,7 @@
 #include "uroce_config.h"
 #include "mem/mr.h"
 #include "mem/mw.h"
-#include "mem/rcu.h"
+#include "base/rcu.h"
 
 #define EVENT_NAME "uroce_mrs"
 

@@ -14,7 +14,7 @@
 #include "mem/mw.h"
 #include "mem/null.h"
 #include "mem/pd.h"
-#include "mem/rcu.h"
+#include "base/rcu.h"
 
 #define WRITES (IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC)
 #define FLUSHES (IBV_ACCESS_FLUSH_GLOBAL | IBV_ACCESS_FLUSH_PERSISTENT)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Protection domains: an identity and a count of what belongs to it. A parent domain (verbs/parent_domain.c) is a
+ * Protection domains: an identity and a count of what belongs to it. A parent domain (verbs/memory/parent_domain.c) is a
  * second name of one: what belongs to either can be used with the other.
  */
 

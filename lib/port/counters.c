@@ -6,7 +6,7 @@
 
 #include "port/counters.h"
 #include "port/port.h"
-#include "port/worker.h"
+#include "port/worker/worker.h"
 #include "uroce.h"
 
 const char *const uroce_port_counter_names[UROCE_PORT_COUNTER_COUNT] = {

@@ -7,9 +7,9 @@
 
 #include <errno.h>
 
-#include "port/ethdev.h"
-#include "port/gid.h"
-#include "port/log.h"
+#include "port/ethdev/ethdev.h"
+#include "port/net/gid.h"
+#include "base/log.h"
 #include "port/mcast.h"
 
 static int

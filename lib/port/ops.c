@@ -13,18 +13,18 @@
 
 #include <rte_ethdev.h>
 
-#include "port/clock.h"
-#include "port/filler.h"
-#include "port/lent.h"
-#include "port/link.h"
-#include "port/log.h"
+#include "base/clock.h"
+#include "port/worker/tx_kick.h"
+#include "port/worker/lent.h"
+#include "port/ethdev/link.h"
+#include "base/log.h"
 #include "port/mcast.h"
 #include "port/path.h"
 #include "port/port.h"
-#include "port/sleep.h"
-#include "port/worker.h"
+#include "port/worker/sleep.h"
+#include "port/worker/worker.h"
 #include "uroce.h"
-#include "verbs/qp.h"
+#include "verbs/qp/qp.h"
 
 /* QPs go round the device's workers. */
 static int

@@ -12,20 +12,20 @@
 #include <rte_errno.h>
 #include <rte_malloc.h>
 
-#include "mem/rcu.h"
-#include "port/agent.h"
-#include "port/cm_service.h"
-#include "port/dma.h"
-#include "port/ethdev.h"
-#include "port/log.h"
+#include "base/rcu.h"
+#include "port/cm/agent.h"
+#include "port/cm/service.h"
+#include "port/ethdev/dma.h"
+#include "port/ethdev/ethdev.h"
+#include "base/log.h"
 #include "port/port.h"
 #include "port/registry.h"
-#include "port/shortage.h"
-#include "port/telemetry.h"
-#include "port/watch.h"
-#include "port/worker.h"
+#include "port/worker/shortage.h"
+#include "port/telemetry/telemetry.h"
+#include "port/ethdev/watch.h"
+#include "port/worker/worker.h"
 #include "uroce.h"
-#include "verbs/context.h"
+#include "verbs/device/context.h"
 
 #define MAX_VLAN 4094
 

@@ -16,14 +16,14 @@
 #include <rte_ether.h>
 #include <rte_mbuf.h>
 
-#include "port/address.h"
+#include "port/net/address.h"
 #include "port/counters.h"
-#include "port/filler.h"
-#include "port/gid.h"
-#include "port/group.h"
-#include "port/neighbour.h"
-#include "port/ping.h"
-#include "verbs/device.h"
+#include "port/worker/tx_kick.h"
+#include "port/net/gid.h"
+#include "port/net/group.h"
+#include "port/net/neighbor.h"
+#include "port/net/ping.h"
+#include "verbs/device/device.h"
 #include "wire/verdict.h"
 
 struct uroce_agent;

@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "port/clock.h"
+#include "base/clock.h"
 #include "port/path.h"
 #include "port/registry.h"
 #include "port/resolve.h"

@@ -10,7 +10,7 @@
 
 #include "transport/internal.h"
 #include "uroce_config.h"
-#include "verbs/ah.h"
+#include "verbs/address/ah.h"
 #include "wire/copy.h"
 #include "wire/credit.h"
 #include "wire/sack.h"

@@ -12,7 +12,7 @@
 
 #include "transport/internal.h"
 #include "uroce.h"
-#include "verbs/congestion.h"
+#include "verbs/device/congestion.h"
 #include "wire/gid.h"
 
 #define US UINT64_C(1000)

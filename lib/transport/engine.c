@@ -11,7 +11,7 @@
 
 #include "transport/internal.h"
 #include "uroce_config.h"
-#include "verbs/congestion.h"
+#include "verbs/device/congestion.h"
 #include "wire/gid.h"
 #include "wire/sack.h"
 

@@ -20,7 +20,7 @@
 #include "transport/pacer.h"
 #include "transport/recovery.h"
 #include "transport/wheel.h"
-#include "verbs/device.h"
+#include "verbs/device/device.h"
 #include "wire/packet.h"
 #include "wire/verdict.h"
 

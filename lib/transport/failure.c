@@ -9,7 +9,7 @@
 #include <rte_atomic.h>
 
 #include "transport/internal.h"
-#include "verbs/xrc.h"
+#include "verbs/srq/xrc.h"
 
 void
 uroce_qp_event(struct uroce_qp *qp, enum ibv_event_type type)

@@ -41,14 +41,14 @@
 
 #include <rte_branch_prediction.h>
 
-#include "trace/trace.h"
+#include "base/trace.h"
 #include "transport/early.h"
 #include "transport/engine.h"
 #include "uroce_config.h"
 #include "uroce_planted.h"
 #include "uroce_verbs.h"
-#include "verbs/qp.h"
-#include "verbs/srq.h"
+#include "verbs/qp/qp.h"
+#include "verbs/srq/srq.h"
 #include "wire/packet.h"
 #include "wire/psn.h"
 

@@ -7,7 +7,7 @@
  */
 
 #include "mem/mw.h"
-#include "mem/rcu.h"
+#include "base/rcu.h"
 #include "transport/internal.h"
 
 /* IBV_WC_MW_BIND_ERR is what IBA calls a memory management operation error: for all of them. */

@@ -16,7 +16,7 @@
 
 #include "transport/engine.h"
 #include "uroce_config.h"
-#include "verbs/qp.h"
+#include "verbs/qp/qp.h"
 #include "wire/template_put.h"
 
 /* Fetch a line that another core had last, to write it. */

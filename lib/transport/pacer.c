@@ -16,7 +16,7 @@
 
 #include "transport/internal.h"
 #include "uroce.h"
-#include "verbs/congestion.h"
+#include "verbs/device/congestion.h"
 
 static_assert((int64_t)UROCE_CONGESTION_MAX_RATE * 1000000 <= INT64_MAX / (int64_t)UROCE_PACE_BURST_NS,
 	      "a burst's credit");

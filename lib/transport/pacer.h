@@ -15,7 +15,7 @@
 #include "transport/dcqcn.h"
 #include "transport/wheel.h"
 #include "uroce_config.h"
-#include "verbs/qp.h"
+#include "verbs/qp/qp.h"
 
 #define UROCE_CREDIT_PER_BIT INT64_C(1000000000)	/* so that a rate, in bit/s, times ns is credit */
 

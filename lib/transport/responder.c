@@ -12,7 +12,7 @@
 
 #include "transport/internal.h"
 #include "uroce_config.h"
-#include "verbs/xrc.h"
+#include "verbs/srq/xrc.h"
 
 void
 uroce_responder_reset(struct uroce_qp *qp)

@@ -12,7 +12,7 @@
 
 #include "transport/internal.h"
 #include "uroce_config.h"
-#include "verbs/ah.h"
+#include "verbs/address/ah.h"
 
 #define QKEY_OF_QP 0x80000000u	/* R7: in a WR it means the QP's own */
 

@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <sys/queue.h>
 
-#include "verbs/qp.h"
+#include "verbs/qp/qp.h"
 
 #define UROCE_WHEEL_LOG2_SLOTS 8
 #define UROCE_WHEEL_SLOTS (1 << UROCE_WHEEL_LOG2_SLOTS)

@@ -11,8 +11,8 @@
 
 #include <infiniband/verbs.h>
 
-#include "verbs/device.h"
-#include "verbs/qp.h"
+#include "verbs/device/device.h"
+#include "verbs/qp/qp.h"
 
 /* query.c: attributes of a device, as the context's operations */
 int uroce_context_query_device_ex(struct ibv_context *context,

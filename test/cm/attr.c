@@ -16,9 +16,9 @@
 
 #include <rte_common.h>
 
-#include "cm/internal.h"
+#include "cm/ib/internal.h"
 #include "pair.h"
-#include "verbs/qp.h"
+#include "verbs/qp/qp.h"
 
 static struct ibv_qp_attr
 attr_of(const struct uroce_cm_conn *conn, enum ibv_qp_state state, int *mask)

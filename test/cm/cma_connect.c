@@ -18,8 +18,8 @@
 #include "eal.h"
 #include "uroce.h"
 #include "uroce_config.h"
-#include "cm/internal.h"
-#include "cm/mad.h"
+#include "cm/ib/internal.h"
+#include "cm/ib/mad.h"
 
 static struct rdma_cm_id *
 client_with_qp(void)

@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-#include "cm/cma_header.h"
+#include "cm/rdma/cma_header.h"
 
 static const struct sockaddr_in src4 = { .sin_family = AF_INET,
 					 .sin_port = 0x3412,

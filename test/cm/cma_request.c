@@ -16,9 +16,9 @@
 
 #include "cma_fixture.h"
 #include "eal.h"
-#include "cm/cma_header.h"
-#include "cm/cma_sockaddr.h"
-#include "mem/random.h"
+#include "cm/rdma/cma_header.h"
+#include "cm/rdma/cma_sockaddr.h"
+#include "base/random.h"
 
 static struct rdma_cm_id *listener;
 static uint32_t qpn;

@@ -15,7 +15,7 @@
 #include <cmocka.h>
 
 #include "cma_fixture.h"
-#include "cm/cma_sockaddr.h"
+#include "cm/rdma/cma_sockaddr.h"
 #include "eal.h"
 #include "uroce_config.h"
 

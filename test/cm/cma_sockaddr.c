@@ -16,7 +16,7 @@
 
 #include <cmocka.h>
 
-#include "cm/cma_sockaddr.h"
+#include "cm/rdma/cma_sockaddr.h"
 
 static struct sockaddr *
 v4(const char *text, uint16_t port)

@@ -18,8 +18,8 @@
 #include "cma_world.h"
 #include "uroce.h"
 #include "uroce_config.h"
-#include "cm/cma_sockaddr.h"
-#include "verbs/qp.h"
+#include "cm/rdma/cma_sockaddr.h"
+#include "verbs/qp/qp.h"
 
 struct mad {
 	STAILQ_ENTRY(mad) link;

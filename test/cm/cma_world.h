@@ -14,7 +14,7 @@
 #include <netinet/in.h>
 
 #include "uroce_cma.h"
-#include "cm/cma.h"
+#include "cm/rdma/cma.h"
 #include "cm/service.h"
 
 #define WORLD_MS 1000000ull

@@ -15,7 +15,7 @@
 
 #include <rte_common.h>
 
-#include "cm/internal.h"
+#include "cm/ib/internal.h"
 #include "pair.h"
 
 #define COUNT 1000

@@ -17,7 +17,7 @@
 
 #include <rte_common.h>
 
-#include "cm/mad.h"
+#include "cm/ib/mad.h"
 
 #define HEADER   24
 #define MAD_BITS (UROCE_CM_MAD_BYTES * 8)

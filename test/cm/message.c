@@ -17,8 +17,8 @@
 
 #include <rte_common.h>
 
-#include "cm/mad.h"
-#include "cm/message.h"
+#include "cm/ib/mad.h"
+#include "cm/ib/message.h"
 #include "frames.h"
 #include "wire/icrc.h"
 

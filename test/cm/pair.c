@@ -16,8 +16,8 @@
 
 #include <rte_common.h>
 
-#include "cm/internal.h"
-#include "mem/random.h"
+#include "cm/ib/internal.h"
+#include "base/random.h"
 
 /* ---- the wire ----------------------------------------------------------------------- */
 

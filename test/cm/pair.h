@@ -12,9 +12,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "cm/cm.h"
-#include "cm/mad.h"
-#include "cm/state.h"
+#include "cm/ib/cm.h"
+#include "cm/ib/mad.h"
+#include "cm/ib/state.h"
 
 #define TEST_CLIENT     0
 #define TEST_SERVER     1

@@ -17,7 +17,7 @@
 
 #include <rte_common.h>
 
-#include "cm/internal.h"
+#include "cm/ib/internal.h"
 #include "pair.h"
 
 /* ---- reaching a state --------------------------------------------------------------- */

@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "cm/internal.h"
+#include "cm/ib/internal.h"
 #include "pair.h"
 
 static struct test_pair pair;

@@ -15,7 +15,7 @@
 
 #include <rte_common.h>
 
-#include "cm/internal.h"
+#include "cm/ib/internal.h"
 #include "pair.h"
 #include "uroce_config.h"
 

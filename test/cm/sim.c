@@ -19,7 +19,7 @@
 
 #include <rte_common.h>
 
-#include "cm/internal.h"
+#include "cm/ib/internal.h"
 #include "pair.h"
 
 #define SEEDS      500

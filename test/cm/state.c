@@ -15,7 +15,7 @@
 
 #include <rte_common.h>
 
-#include "cm/state.h"
+#include "cm/ib/state.h"
 
 /* Columns: REQ MRA REJ REP RTU DREQ DREP SIDR_REQ SIDR_REP LAP APR.
  * - unexpected, d duplicate, a answered again, m MRA, s stale, otherwise the state that it leads to:

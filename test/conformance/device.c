@@ -13,10 +13,10 @@
 
 #include "device.h"
 #include "eal.h"
-#include "mem/rcu.h"
+#include "base/rcu.h"
 #include "uroce_config.h"
-#include "verbs/mcast.h"
-#include "verbs/qp.h"
+#include "verbs/address/mcast.h"
+#include "verbs/qp/qp.h"
 #include "wire/packet.h"
 
 #define QUEUE_FRAMES 1024

@@ -13,7 +13,7 @@
 #include "device.h"
 #include "frame.h"
 #include "statements.h"
-#include "verbs/gsi.h"
+#include "verbs/qp/gsi.h"
 
 #define OUR_PSN 200	/* of the first request that the engine sends */
 #define THEIR_PSN 100	/* of the first that it expects */

@@ -20,12 +20,12 @@
 
 #include <cmocka.h>
 
-#include "cdev.h"
+#include "ucma/cdev.h"
 #include "cma_world.h"
 #include "eal.h"
 #include "got.h"
-#include "ucma.h"
-#include "ucma_abi.h"
+#include "ucma/ucma.h"
+#include "ucma/ucma_abi.h"
 
 #define DEVICE "/dev/infiniband/rdma_cm"
 

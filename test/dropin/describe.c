@@ -20,7 +20,7 @@
 #include <cmocka.h>
 #include <infiniband/verbs.h>
 
-#include "describe.h"
+#include "sysfs/describe.h"
 
 #undef ibv_get_device_list
 #undef ibv_query_port

@@ -19,7 +19,7 @@
 
 #include "private.h"
 #include "process.h"
-#include "sysfs.h"
+#include "sysfs/sysfs.h"
 #include "uroce_config.h"
 
 #define EAL PROCESS_EAL " --vdev=net_null0 --vdev=net_null1"

@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-#include "holder.h"
+#include "progress/holder.h"
 #include "uroce_config.h"
 
 #define ARGS "--no-pci --vdev=net_null0"

@@ -23,13 +23,13 @@
 #include <rte_common.h>
 #include <rte_lcore.h>
 
-#include "crowd.h"
+#include "progress/cpu_load.h"
 #include "host.h"
-#include "port/clock.h"
+#include "base/clock.h"
 #include "process.h"
-#include "progress.h"
+#include "progress/progress.h"
 #include "tasks.h"
-#include "ucma.h"
+#include "ucma/ucma.h"
 #include "uroce.h"
 #include "uroce_config.h"
 

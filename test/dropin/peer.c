@@ -19,7 +19,7 @@
 
 #include <cmocka.h>
 
-#include "peer.h"
+#include "progress/peer.h"
 
 #define LONG_MS 60000
 

@@ -17,7 +17,7 @@
 #include <rte_common.h>
 #include <rte_ethdev.h>
 
-#include "port/ethdev_halt.h"
+#include "port/ethdev/ethdev_halt.h"
 #include "port_state.h"
 #include "uroce_config.h"
 

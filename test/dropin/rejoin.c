@@ -22,12 +22,12 @@
 #include <rte_alarm.h>
 #include <rte_ethdev.h>
 
-#include "port/departure.h"
-#include "port/log.h"
+#include "port/cm/departure.h"
+#include "base/log.h"
 #include "port/port.h"
-#include "port/watch.h"
+#include "port/ethdev/watch.h"
 #include "port_state.h"
-#include "rejoin.h"
+#include "progress/rejoin.h"
 #include "uroce.h"
 #include "unmap.h"
 #include "uroce_config.h"

@@ -19,7 +19,7 @@
 
 #include <cmocka.h>
 
-#include "tree.h"
+#include "sysfs/tree.h"
 
 #define AT_ROOT(name) at(root, name)
 

@@ -12,8 +12,8 @@
 #include <stdint.h>
 #include <sys/socket.h>
 
-#include "ucma.h"
-#include "ucma_abi.h"
+#include "ucma/ucma.h"
+#include "ucma/ucma_abi.h"
 
 #define PORT 7174
 #define UID(n) (0x1000u + (n))

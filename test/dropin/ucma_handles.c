@@ -16,7 +16,7 @@
 #include "cma_world.h"
 #include "eal.h"
 #include "ucma_fixture.h"
-#include "ucma_handles.h"
+#include "ucma/ucma_handles.h"
 #include "uroce_config.h"
 
 static void

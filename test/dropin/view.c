@@ -22,7 +22,7 @@
 
 #include <cmocka.h>
 
-#include "view.h"
+#include "sysfs/view.h"
 
 #define CHECK(condition) \
 	do { \

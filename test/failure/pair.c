@@ -13,7 +13,7 @@
 #include <rte_malloc.h>
 
 #include "pair.h"
-#include "port/pool.h"
+#include "port/worker/pool.h"
 
 void
 pair_open(struct pair *p)

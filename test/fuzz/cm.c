@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-#include "cm/internal.h"
+#include "cm/ib/internal.h"
 #include "fuzz.h"
 #include "pair.h"
 #include "uroce_config.h"

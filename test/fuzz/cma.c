@@ -11,12 +11,12 @@
 #include <string.h>
 #include <arpa/inet.h>
 
-#include "cm/cma_header.h"
-#include "cm/cma_sockaddr.h"
-#include "cm/mad.h"
+#include "cm/rdma/cma_header.h"
+#include "cm/rdma/cma_sockaddr.h"
+#include "cm/ib/mad.h"
 #include "cma_world.h"
 #include "fuzz.h"
-#include "mem/random.h"
+#include "base/random.h"
 
 #define MAX_IDS     24
 #define MAX_STEPS   256

@@ -13,7 +13,7 @@
 
 #include <rte_common.h>
 
-#include "cm/mad.h"
+#include "cm/ib/mad.h"
 #include "frames.h"
 #include "wire/packet.h"
 

@@ -16,8 +16,8 @@
 #include <rte_ring.h>
 
 #include "fuzz.h"
-#include "port/address.h"
-#include "port/departure.h"
+#include "port/net/address.h"
+#include "port/cm/departure.h"
 #include "tap.h"
 #include "wire/headers.h"
 #include "wire/icrc.h"

@@ -11,8 +11,8 @@
 #include <string.h>
 
 #include "fuzz.h"
-#include "message.h"
-#include "port/address.h"
+#include "peer/message.h"
+#include "port/net/address.h"
 #include "uroce_config.h"
 #include "uroce_netem.h"
 

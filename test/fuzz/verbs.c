@@ -10,7 +10,7 @@
 
 #include "device.h"
 #include "fuzz.h"
-#include "mem/random.h"
+#include "base/random.h"
 #include "objects.h"
 
 #define MAX_STEPS 300

@@ -14,9 +14,9 @@
 
 #include "device.h"
 #include "frames.h"
-#include "mem/random.h"
+#include "base/random.h"
 #include "uroce_config.h"
-#include "verbs/xrc.h"
+#include "verbs/srq/xrc.h"
 #include "wire/packet.h"
 
 #define STRIDE      (WORLD_AREA_BYTES + WORLD_GUARD_BYTES)

@@ -13,7 +13,7 @@
 
 #include <uroce.h>
 
-#include "verbs/qp.h"
+#include "verbs/qp/qp.h"
 
 #define WORLD_AREA_BYTES  4096u
 #define WORLD_GUARD_BYTES 512u

@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "uroce_config.h"
-#include "verbs/qp.h"
+#include "verbs/qp/qp.h"
 #include "wire/headers.h"
 #include "wire/psn.h"
 

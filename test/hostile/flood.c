@@ -18,7 +18,7 @@
 #include <rte_ethdev.h>
 
 #include "eal.h"
-#include "port/pool.h"
+#include "port/worker/pool.h"
 #include "port/port.h"
 #include "rings.h"
 #include "uroce.h"

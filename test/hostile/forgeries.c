@@ -14,7 +14,7 @@
 #include <cmocka.h>
 #include <rte_common.h>
 
-#include "cm/internal.h"
+#include "cm/ib/internal.h"
 #include "pair.h"
 #include "uroce_config.h"
 

@@ -14,7 +14,7 @@
 #include <cmocka.h>
 #include <rte_common.h>
 
-#include "mem/random.h"
+#include "base/random.h"
 #include "statistics.h"
 
 #define DRAWS 100000

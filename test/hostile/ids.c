@@ -16,9 +16,9 @@
 #include <rte_common.h>
 
 #include "cma_world.h"
-#include "cm/internal.h"
+#include "cm/ib/internal.h"
 #include "eal.h"
-#include "mem/random.h"
+#include "base/random.h"
 #include "pair.h"
 #include "statistics.h"
 #include "uroce_config.h"

@@ -16,7 +16,7 @@
 
 #include "peer.h"
 #include "uroce_config.h"
-#include "verbs/qp.h"
+#include "verbs/qp/qp.h"
 #include "wire/headers.h"
 
 #define ALL (IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ)

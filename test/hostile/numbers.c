@@ -23,7 +23,7 @@
 #include "mem/mr.h"
 #include "mem/mw.h"
 #include "mem/pd.h"
-#include "mem/rcu.h"
+#include "base/rcu.h"
 #include "statistics.h"
 #include "uroce.h"
 #include "wire/template.h"

@@ -30,7 +30,7 @@
 #include "mem/iova.h"
 #include "mem/mr.h"
 #include "mem/pd.h"
-#include "mem/rcu.h"
+#include "base/rcu.h"
 
 #define SKIP         77
 #define MB           (1024ul * 1024)

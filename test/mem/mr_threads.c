@@ -20,7 +20,7 @@
 
 #include "mem/mr.h"
 #include "mem/pd.h"
-#include "mem/rcu.h"
+#include "base/rcu.h"
 #include "eal.h"
 
 #define WORKERS 2

@@ -19,7 +19,7 @@
 #include "uroce_verbs.h"
 #include "mem/mw.h"
 #include "mem/pd.h"
-#include "mem/rcu.h"
+#include "base/rcu.h"
 #include "eal.h"
 
 #define LW IBV_ACCESS_LOCAL_WRITE

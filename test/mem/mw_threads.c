@@ -19,7 +19,7 @@
 
 #include "mem/mw.h"
 #include "mem/pd.h"
-#include "mem/rcu.h"
+#include "base/rcu.h"
 #include "eal.h"
 
 #define READERS 2

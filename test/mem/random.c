@@ -18,7 +18,7 @@
 #include <rte_common.h>
 
 #include "uroce_config.h"
-#include "mem/random.h"
+#include "base/random.h"
 
 static int
 compare(const void *a, const void *b)

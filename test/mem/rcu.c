@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "mem/rcu.h"
+#include "base/rcu.h"
 #include "eal.h"
 
 static void

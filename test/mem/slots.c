@@ -18,8 +18,8 @@
 #include <rte_bitops.h>
 #include <rte_common.h>
 
-#include "mem/random.h"
-#include "mem/slots.h"
+#include "base/random.h"
+#include "base/slots.h"
 
 static void
 test_each_slot_once(void **state)

@@ -14,8 +14,8 @@
 #include <cmocka.h>
 
 #include "eal.h"
-#include "endpoint.h"
-#include "verify.h"
+#include "measure/endpoint.h"
+#include "measure/verify.h"
 
 static const uint32_t sizes[] = { 0, 1, 8, 64, 4097, 65536, 1 << 20, UROCE_PERF_MAX_SIZE };
 static const uint32_t depths[] = { 1, 2, 3, 128, 129, UROCE_MAX_QP_WR };

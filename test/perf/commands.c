@@ -16,7 +16,7 @@
 #include <cmdline_parse.h>
 #include <rte_common.h>
 
-#include "commands.h"
+#include "prompt/commands.h"
 
 static struct perf_bench bench;
 static struct perf_session session;

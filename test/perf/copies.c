@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "copies.h"
+#include "floor/copies.h"
 
 #define GUARD 64
 #define MOST  4096

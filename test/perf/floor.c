@@ -18,10 +18,10 @@
 #include <rte_mempool.h>
 #include <rte_ring.h>
 
-#include "copies.h"
+#include "floor/copies.h"
 #include "eal.h"
-#include "endpoint.h"
-#include "floor.h"
+#include "measure/endpoint.h"
+#include "floor/floor.h"
 
 static const struct perf_params params = {
 	.op = PERF_WRITE, .size = 65536, .mtu = 4096, .qps = 1, .depth = 128

@@ -13,7 +13,7 @@
 #include <cmocka.h>
 #include <rte_common.h>
 
-#include "histogram.h"
+#include "measure/histogram.h"
 
 /* Bucket i ends where i + 1 begins, from 0 to the largest value. */
 static void

@@ -17,7 +17,7 @@
 #include <cmocka.h>
 #include <rte_common.h>
 
-#include "message.h"
+#include "peer/message.h"
 
 /* Two ends of a socket, both with struct perf_conn. */
 struct pair {

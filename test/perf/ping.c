@@ -14,8 +14,8 @@
 #include <rte_common.h>
 
 #include "eal.h"
-#include "ping.h"
-#include "run.h"
+#include "measure/ping.h"
+#include "measure/run.h"
 
 #define QPS 3
 #define DEVS 2

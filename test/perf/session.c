@@ -17,7 +17,7 @@
 
 #include <cmocka.h>
 
-#include "session.h"
+#include "prompt/session.h"
 #include "signals.h"
 
 #define HOSTS 2

@@ -13,7 +13,7 @@
 #include <cmocka.h>
 #include <rte_common.h>
 
-#include "set.h"
+#include "prompt/set.h"
 
 static char error[512];
 

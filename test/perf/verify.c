@@ -13,7 +13,7 @@
 #include <cmocka.h>
 #include <rte_common.h>
 
-#include "verify.h"
+#include "measure/verify.h"
 
 #define ROOM 8200
 

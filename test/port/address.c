@@ -14,7 +14,7 @@
 #include <arpa/inet.h>
 #include <cmocka.h>
 
-#include "port/address.h"
+#include "port/net/address.h"
 
 static void
 test_parse_subnet(void **state)

@@ -14,8 +14,8 @@
 #include <cmocka.h>
 
 #include "eal.h"
-#include "port/agent.h"
-#include "port/clock.h"
+#include "port/cm/agent.h"
+#include "base/clock.h"
 #include "tap.h"
 
 #define L3        14

@@ -18,7 +18,7 @@
 
 #include "eal.h"
 #include "net.h"
-#include "port/worker.h"
+#include "port/worker/worker.h"
 #include "uroce_config.h"
 
 #define WRITES 64 /* more than a worker keeps for a port that takes nothing */

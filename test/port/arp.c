@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "eal.h"
-#include "port/clock.h"
+#include "base/clock.h"
 #include "tap.h"
 
 static const char *const cidrs[] = { "10.0.0.1/24", NULL };

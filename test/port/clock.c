@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "eal.h"
-#include "port/clock.h"
+#include "base/clock.h"
 
 static uint64_t
 system_ns(void)

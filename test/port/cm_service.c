@@ -21,8 +21,8 @@
 
 #include "cm/service.h"
 #include "eal.h"
-#include "port/agent.h"
-#include "port/pool.h"
+#include "port/cm/agent.h"
+#include "port/worker/pool.h"
 #include "port/port.h"
 #include "rings.h"
 #include "tasks.h"

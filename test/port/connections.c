@@ -20,11 +20,11 @@
 #include <rte_ethdev.h>
 
 #include "eal.h"
-#include "port/pool.h"
+#include "port/worker/pool.h"
 #include "rings.h"
 #include "uroce.h"
 #include "uroce_cma.h"
-#include "verbs/device.h"
+#include "verbs/device/device.h"
 
 #define PORT      7471
 #define MANY      1000

@@ -15,7 +15,7 @@
 #include "eal.h"
 #include "port/counters.h"
 #include "port/port.h"
-#include "port/worker.h"
+#include "port/worker/worker.h"
 #include "rings.h"
 
 #define ALL (UROCE_PORT_COUNTER_COUNT + UROCE_ENGINE_COUNTER_COUNT + UROCE_VERDICT_COUNT)

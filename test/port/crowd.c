@@ -12,7 +12,7 @@
 #include <rte_malloc.h>
 
 #include "crowd.h"
-#include "port/pool.h"
+#include "port/worker/pool.h"
 
 #define MAX_THREADS 16
 

@@ -17,10 +17,10 @@
 #include <rte_ethdev.h>
 
 #include "eal.h"
-#include "port/pool.h"
+#include "port/worker/pool.h"
 #include "rings.h"
 #include "uroce.h"
-#include "verbs/gsi.h"
+#include "verbs/qp/gsi.h"
 #include "wire/headers.h"
 
 #define BYTES  8192

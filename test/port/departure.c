@@ -15,11 +15,11 @@
 
 #include <cmocka.h>
 
-#include "cm/internal.h"
+#include "cm/ib/internal.h"
 #include "eal.h"
-#include "port/agent.h"
-#include "port/clock.h"
-#include "port/departure.h"
+#include "port/cm/agent.h"
+#include "base/clock.h"
+#include "port/cm/departure.h"
 #include "tap.h"
 #include "wire/gid.h"
 

@@ -21,8 +21,8 @@
 #include <rte_ring.h>
 
 #include "eal.h"
-#include "port/ethdev.h"
-#include "port/pool.h"
+#include "port/ethdev/ethdev.h"
+#include "port/worker/pool.h"
 #include "rings.h"
 #include "tasks.h"
 #include "uroce.h"

@@ -14,7 +14,7 @@
 #include <rte_ether.h>
 
 #include "eal.h"
-#include "port/tx.h"
+#include "port/worker/tx.h"
 #include "tap.h"
 
 #define UNTAGGED 14

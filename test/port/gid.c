@@ -14,7 +14,7 @@
 #include <cmocka.h>
 
 #include "eal.h"
-#include "port/gid.h"
+#include "port/net/gid.h"
 #include "port/path.h"
 #include "tap.h"
 

@@ -15,8 +15,8 @@
 #include <cmocka.h>
 #include <rte_common.h>
 
-#include "mem/random.h"
-#include "port/group.h"
+#include "base/random.h"
+#include "port/net/group.h"
 
 #define S  1000000000ull
 #define MS 1000000ull

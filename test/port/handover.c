@@ -15,7 +15,7 @@
 
 #include "eal.h"
 #include "net.h"
-#include "port/pool.h"
+#include "port/worker/pool.h"
 
 #define SPINS 500000u
 

@@ -14,9 +14,9 @@
 #include <cmocka.h>
 
 #include "port/counters.h"
-#include "port/hw_counters.h"
-#include "port/watch.h"
-#include "port/worker.h"
+#include "port/telemetry/hw_counters.h"
+#include "port/ethdev/watch.h"
+#include "port/worker/worker.h"
 #include "eal.h"
 #include "tap.h"
 

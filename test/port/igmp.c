@@ -14,8 +14,8 @@
 #include <cmocka.h>
 
 #include "eal.h"
-#include "port/clock.h"
-#include "port/igmp.h"
+#include "base/clock.h"
+#include "port/net/igmp.h"
 #include "port/mcast.h"
 #include "tap.h"
 

@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "port/link.h"
+#include "port/ethdev/link.h"
 
 static struct {
 	int ret;

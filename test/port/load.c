@@ -15,7 +15,7 @@
 #include <rte_ring.h>
 
 #include "eal.h"
-#include "port/worker.h"
+#include "port/worker/worker.h"
 #include "tap.h"
 
 static const char *const cidrs[] = { "10.0.0.1/24", NULL };

@@ -19,8 +19,8 @@
 
 #include "eal.h"
 #include "mem/mr.h"
-#include "mem/rcu.h"
-#include "port/worker.h"
+#include "base/rcu.h"
+#include "port/worker/worker.h"
 #include "tap.h"
 
 #define BYTES 4096

@@ -14,9 +14,9 @@
 #include <cmocka.h>
 
 #include "eal.h"
-#include "port/clock.h"
+#include "base/clock.h"
 #include "port/mcast.h"
-#include "port/mld.h"
+#include "port/net/mld.h"
 #include "tap.h"
 
 #define L3  14

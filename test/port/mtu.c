@@ -13,7 +13,7 @@
 #include <cmocka.h>
 #include <net/if.h>
 
-#include "port/mtu.h"
+#include "port/ethdev/mtu.h"
 #include "uroce_config.h"
 
 static void

@@ -21,7 +21,7 @@
 
 #include "eal.h"
 #include "port/mcast.h"
-#include "port/pool.h"
+#include "port/worker/pool.h"
 #include "tap.h"
 #include "wire/headers.h"
 #include "wire/icrc.h"

@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "eal.h"
-#include "port/clock.h"
+#include "base/clock.h"
 #include "tap.h"
 
 #define IP     14 /* offsets in an untagged frame */

@@ -14,7 +14,7 @@
 #include <rte_malloc.h>
 
 #include "net.h"
-#include "port/pool.h"
+#include "port/worker/pool.h"
 
 #define SPINS 50000000u
 

@@ -16,13 +16,13 @@
 #include <rte_ring.h>
 
 #include "eal.h"
-#include "port/clock.h"
-#include "port/pool.h"
+#include "base/clock.h"
+#include "port/worker/pool.h"
 #include "port/port.h"
-#include "port/worker.h"
+#include "port/worker/worker.h"
 #include "rings.h"
 #include "uroce.h"
-#include "verbs/qp.h"
+#include "verbs/qp/qp.h"
 
 #define WORKERS 2
 

@@ -16,8 +16,8 @@
 #include <rte_ethdev.h>
 
 #include "eal.h"
-#include "port/address.h"
-#include "port/pool.h"
+#include "port/net/address.h"
+#include "port/worker/pool.h"
 #include "rings.h"
 #include "uroce.h"
 

@@ -19,7 +19,7 @@
 #include <rte_mempool.h>
 
 #include "eal.h"
-#include "port/pool.h"
+#include "port/worker/pool.h"
 #include "transport/engine.h"
 
 #define MBUFS 63

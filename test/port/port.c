@@ -20,10 +20,10 @@
 #include <rte_malloc.h>
 
 #include "eal.h"
-#include "port/link.h"
+#include "port/ethdev/link.h"
 #include "port/path.h"
-#include "port/pool.h"
-#include "port/worker.h"
+#include "port/worker/pool.h"
+#include "port/worker/worker.h"
 #include "tap.h"
 
 #define ARP_REQUEST "ffffffffffff P 0806 0001 0800 06 04 0001 P 0a000002 Z6 0a000001"

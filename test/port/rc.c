@@ -16,7 +16,7 @@
 
 #include "eal.h"
 #include "net.h"
-#include "port/pool.h"
+#include "port/worker/pool.h"
 
 static void
 test_wire(void **state)

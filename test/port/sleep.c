@@ -17,14 +17,14 @@
 #include <rte_ring.h>
 
 #include "eal.h"
-#include "port/clock.h"
-#include "port/pool.h"
+#include "base/clock.h"
+#include "port/worker/pool.h"
 #include "port/port.h"
-#include "port/sleep.h"
+#include "port/worker/sleep.h"
 #include "rings.h"
 #include "uroce.h"
-#include "verbs/cq.h"
-#include "verbs/qp.h"
+#include "verbs/cq/cq.h"
+#include "verbs/qp/qp.h"
 
 #define NEVER_NS (3600ull * NS_PER_S)	/* nothing here sleeps as long as that */
 

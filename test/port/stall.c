@@ -16,7 +16,7 @@
 
 #include "eal.h"
 #include "net.h"
-#include "port/worker.h"
+#include "port/worker/worker.h"
 #include "uroce_config.h"
 
 #define STALL_NS UINT64_C(5000000000) /* longer than the timeout */

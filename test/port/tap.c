@@ -15,9 +15,9 @@
 #include <rte_mbuf.h>
 #include <rte_ring.h>
 
-#include "port/pool.h"
-#include "port/upkeep.h"
-#include "port/worker.h"
+#include "port/worker/pool.h"
+#include "port/net/upkeep.h"
+#include "port/worker/worker.h"
 #include "tap.h"
 #include "wire/icrc.h"
 

@@ -17,8 +17,8 @@
 
 #include "eal.h"
 #include "mem/mr.h"
-#include "port/clock.h"
-#include "port/worker.h"
+#include "base/clock.h"
+#include "port/worker/worker.h"
 #include "tap.h"
 
 #define BYTES	4096

@@ -15,8 +15,8 @@
 #include <cmocka.h>
 
 #include "port/mcast.h"
-#include "port/telemetry.h"
-#include "port/worker.h"
+#include "port/telemetry/telemetry.h"
+#include "port/worker/worker.h"
 #include "tap.h"
 #include "telemetry_client.h"
 #include "uroce_cma.h"

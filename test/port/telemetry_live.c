@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-#include "port/worker.h"
+#include "port/worker/worker.h"
 #include "tap.h"
 #include "telemetry_client.h"
 #include "uroce_config.h"

@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "eal.h"
-#include "port/thread.h"
+#include "base/thread.h"
 
 static unsigned int handled;
 

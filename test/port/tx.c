@@ -16,10 +16,10 @@
 #include <rte_ethdev.h>
 
 #include "eal.h"
-#include "port/clock.h"
-#include "port/icmp.h"
-#include "port/pool.h"
-#include "port/tx.h"
+#include "base/clock.h"
+#include "port/net/icmp.h"
+#include "port/worker/pool.h"
+#include "port/worker/tx.h"
 #include "tap.h"
 #include "wire/icrc.h"
 

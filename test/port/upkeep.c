@@ -13,8 +13,8 @@
 #include <cmocka.h>
 
 #include "eal.h"
-#include "port/clock.h"
-#include "port/upkeep.h"
+#include "base/clock.h"
+#include "port/net/upkeep.h"
 #include "tap.h"
 
 #define PROBE "ffffffffffff M 0806 0001 0800 06 04 0001 M 0a000001 Z6 0a000002 Z18"

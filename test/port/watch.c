@@ -17,8 +17,8 @@
 #include <cmocka.h>
 
 #include "eal.h"
-#include "port/clock.h"
-#include "port/watch.h"
+#include "base/clock.h"
+#include "port/ethdev/watch.h"
 #include "tap.h"
 #include "wire/gid.h"
 #include "uroce_cma.h"

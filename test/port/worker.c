@@ -15,7 +15,7 @@
 #include <rte_ring.h>
 
 #include "eal.h"
-#include "port/worker.h"
+#include "port/worker/worker.h"
 #include "tap.h"
 
 #define REQUEST "ffffffffffff P 0806 0001 0800 06 04 0001 P 0a000002 Z6 0a000001"

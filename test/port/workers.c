@@ -17,8 +17,8 @@
 #include <rte_mbuf.h>
 
 #include "eal.h"
-#include "port/pool.h"
-#include "port/worker.h"
+#include "port/worker/pool.h"
+#include "port/worker/worker.h"
 #include "uroce.h"
 
 #define LCORE   1 /* which runs workers; 0 is the main one */

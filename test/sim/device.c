@@ -9,7 +9,7 @@
 
 #include "end.h"
 #include "uroce_config.h"
-#include "verbs/qp.h"
+#include "verbs/qp/qp.h"
 #include "wire/gid.h"
 #include "world.h"
 

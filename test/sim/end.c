@@ -18,8 +18,8 @@
 #include "link.h"
 #include "uroce.h"
 #include "uroce_config.h"
-#include "verbs/mcast.h"
-#include "verbs/qp.h"
+#include "verbs/address/mcast.h"
+#include "verbs/qp/qp.h"
 #include "world.h"
 
 #define RX_FIRST_SEGMENT 192 /* all headers are in the first segment */

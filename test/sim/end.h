@@ -13,7 +13,7 @@
 
 #include "memory.h"
 #include "transport/engine.h"
-#include "verbs/device.h"
+#include "verbs/device/device.h"
 
 #define END_HELD_FRAMES 512
 #define END_VLAN_TCI    0x6042

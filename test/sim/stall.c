@@ -14,7 +14,7 @@
 #include "trace.h"
 #include "uroce.h"
 #include "uroce_config.h"
-#include "verbs/qp.h"
+#include "verbs/qp/qp.h"
 
 #define RANDOM_STREAM 19
 #define ONCE_IN	      2 /* worlds without harm */

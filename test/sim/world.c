@@ -12,8 +12,8 @@
 #include <rte_errno.h>
 #include <rte_mempool.h>
 
-#include "mem/random.h"
-#include "mem/rcu.h"
+#include "base/random.h"
+#include "base/rcu.h"
 #include "uroce_config.h"
 
 #define RCU_THREAD  0

@@ -21,7 +21,7 @@
 #include <rte_trace_point.h>
 
 #include "eal.h"
-#include "trace/trace.h"
+#include "base/trace.h"
 
 static const struct {
 	const char *name;

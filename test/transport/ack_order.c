@@ -16,7 +16,7 @@
 #include "gaps.h"
 #include "peer.h"
 #include "uroce_config.h"
-#include "verbs/qp.h"
+#include "verbs/qp/qp.h"
 
 #define UC_SEND_ONLY (0x20 + UROCE_RC_SEND_ONLY)
 

@@ -16,7 +16,7 @@
 #include "gaps.h"
 #include "peer.h"
 #include "uroce_config.h"
-#include "verbs/qp.h"
+#include "verbs/qp/qp.h"
 
 #define SOON_NS (UROCE_AWAIT_NS / 4)
 #define LATE_NS (UROCE_AWAIT_NS + 1)

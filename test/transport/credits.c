@@ -14,7 +14,7 @@
 
 #include "peer.h"
 #include "uroce_config.h"
-#include "verbs/qp.h"
+#include "verbs/qp/qp.h"
 #include "wire/psn.h"
 
 /* ---- the responder ---- */

@@ -9,7 +9,7 @@
 
 #include "peer.h"
 #include "transport/recovery.h"
-#include "verbs/qp.h"
+#include "verbs/qp/qp.h"
 #include "wire/sack.h"
 
 #define PEER_UNLIMITED (UROCE_AETH_ACK | UROCE_AETH_CREDITS_UNLIMITED)

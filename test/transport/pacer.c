@@ -15,7 +15,7 @@
 #include "peer.h"
 #include "transport/pacer.h"
 #include "uroce_config.h"
-#include "verbs/qp.h"
+#include "verbs/qp/qp.h"
 #include "wire/psn.h"
 
 #define MESSAGE_BYTES (60 * 1024)

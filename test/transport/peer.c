@@ -13,10 +13,10 @@
 #include <rte_ip.h>
 
 #include "eal.h"
-#include "mem/rcu.h"
+#include "base/rcu.h"
 #include "peer.h"
 #include "uroce_config.h"
-#include "verbs/qp.h"
+#include "verbs/qp/qp.h"
 #include "wire/icrc.h"
 #include "wire/packet.h"
 #include "wire/sack.h"

@@ -16,7 +16,7 @@
 #include "mem/persistent.h"
 #include "peer.h"
 #include "uroce_config.h"
-#include "verbs/qp.h"
+#include "verbs/qp/qp.h"
 #include "wire/headers.h"
 
 #define UNLIMITED (UROCE_AETH_ACK | UROCE_AETH_CREDITS_UNLIMITED)

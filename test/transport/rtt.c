@@ -15,7 +15,7 @@
 #include "peer.h"
 #include "transport/recovery.h"
 #include "uroce_config.h"
-#include "verbs/qp.h"
+#include "verbs/qp/qp.h"
 
 #define UNLIMITED (UROCE_AETH_ACK | UROCE_AETH_CREDITS_UNLIMITED)
 #define NAK_SEQUENCE (UROCE_AETH_NAK | UROCE_NAK_PSN_SEQUENCE_ERROR)

@@ -16,7 +16,7 @@
 
 #include "peer.h"
 #include "uroce_config.h"
-#include "verbs/qp.h"
+#include "verbs/qp/qp.h"
 #include "wire/opcode.h"
 
 #define UC(opcode) (UROCE_UC_SEND_FIRST + UROCE_RC_##opcode)

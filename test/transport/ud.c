@@ -15,9 +15,9 @@
 
 #include "peer.h"
 #include "uroce_config.h"
-#include "verbs/ah.h"
-#include "verbs/gsi.h"
-#include "verbs/qp.h"
+#include "verbs/address/ah.h"
+#include "verbs/qp/gsi.h"
+#include "verbs/qp/qp.h"
 #include "wire/headers.h"
 #include "wire/opcode.h"
 

@@ -16,8 +16,8 @@
 
 #include "peer.h"
 #include "uroce_config.h"
-#include "mem/rcu.h"
-#include "verbs/qp.h"
+#include "base/rcu.h"
+#include "verbs/qp/qp.h"
 #include "wire/headers.h"
 
 #define UNLIMITED (UROCE_AETH_ACK | UROCE_AETH_CREDITS_UNLIMITED)

@@ -18,8 +18,8 @@
 #include <cmocka.h>
 
 #include "peer.h"
-#include "mem/rcu.h"
-#include "verbs/qp.h"
+#include "base/rcu.h"
+#include "verbs/qp/qp.h"
 
 #define CYCLES 100
 #define PREEMPTED 4	/* yields between looking a key up and placing */

@@ -18,8 +18,8 @@
 #include "peer.h"
 #include "uroce_config.h"
 #include "mem/pd.h"
-#include "verbs/qp.h"
-#include "verbs/xrc.h"
+#include "verbs/qp/qp.h"
+#include "verbs/srq/xrc.h"
 #include "wire/psn.h"
 
 #define UNLIMITED (UROCE_AETH_ACK | UROCE_AETH_CREDITS_UNLIMITED)

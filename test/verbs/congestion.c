@@ -19,10 +19,10 @@
 
 #include "eal.h"
 #include "fake.h"
-#include "mem/rcu.h"
+#include "base/rcu.h"
 #include "uroce.h"
 #include "uroce_config.h"
-#include "verbs/congestion.h"
+#include "verbs/device/congestion.h"
 
 #define READER 3	/* of RCU */
 #define CHANGES 200

@@ -20,7 +20,7 @@
 #include "uroce.h"
 #include "eal.h"
 #include "fake.h"
-#include "verbs/context.h"
+#include "verbs/device/context.h"
 
 static struct ibv_context *
 open_one(void)

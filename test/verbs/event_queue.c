@@ -21,7 +21,7 @@
 #include <cmocka.h>
 
 #include "uroce_config.h"
-#include "verbs/event_queue.h"
+#include "base/event_queue.h"
 
 struct record {
 	struct uroce_event_refs *owner;

@@ -14,9 +14,9 @@
 
 #include <infiniband/verbs.h>
 
-#include "verbs/cq.h"
-#include "verbs/device.h"
-#include "verbs/qp.h"
+#include "verbs/cq/cq.h"
+#include "verbs/device/device.h"
+#include "verbs/qp/qp.h"
 
 struct fake_engine {
 	pthread_mutex_t lock;

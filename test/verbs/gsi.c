@@ -14,7 +14,7 @@
 #include <rte_common.h>
 
 #include "uroce.h"
-#include "verbs/gsi.h"
+#include "verbs/qp/gsi.h"
 #include "eal.h"
 #include "fixture.h"
 

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "verbs/history.h"
+#include "verbs/qp/history.h"
 
 static void
 expect_names(const char *const *names, unsigned int n)

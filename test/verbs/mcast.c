@@ -15,10 +15,10 @@
 #include <cmocka.h>
 #include <rte_common.h>
 
-#include "mem/rcu.h"
+#include "base/rcu.h"
 #include "uroce.h"
 #include "uroce_config.h"
-#include "verbs/mcast.h"
+#include "verbs/address/mcast.h"
 #include "eal.h"
 #include "fake.h"
 

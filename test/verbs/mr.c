@@ -23,8 +23,8 @@
 #include "uroce.h"
 #include "uroce_config.h"
 #include "mem/mr.h"
-#include "verbs/device.h"
-#include "verbs/reclaim.h"
+#include "verbs/device/device.h"
+#include "verbs/device/reclaim.h"
 #include "eal.h"
 
 #define PAGE ((size_t)sysconf(_SC_PAGESIZE))

@@ -19,7 +19,7 @@
 #include "uroce.h"
 #include "uroce_config.h"
 #include "mem/mr.h"
-#include "verbs/srq.h"
+#include "verbs/srq/srq.h"
 #include "eal.h"
 #include "fake.h"
 

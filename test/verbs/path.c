@@ -14,8 +14,8 @@
 
 #include "uroce.h"
 #include "uroce_config.h"
-#include "verbs/path.h"
-#include "verbs/qp.h"
+#include "verbs/address/path.h"
+#include "verbs/qp/qp.h"
 #include "eal.h"
 #include "fixture.h"
 

@@ -16,7 +16,7 @@
 #include "uroce.h"
 #include "uroce_config.h"
 #include "mem/pd.h"
-#include "verbs/device.h"
+#include "verbs/device/device.h"
 #include "eal.h"
 
 static struct uroce_device dev;

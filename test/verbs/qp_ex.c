@@ -19,7 +19,7 @@
 #include "eal.h"
 #include "fixture.h"
 #include "mem/pd.h"
-#include "verbs/xrc.h"
+#include "verbs/srq/xrc.h"
 
 static struct ibv_qp_init_attr_ex
 attr_of(enum ibv_qp_type type)

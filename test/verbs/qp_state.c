@@ -14,7 +14,7 @@
 #include <cmocka.h>
 #include <rte_common.h>
 
-#include "verbs/qp.h"
+#include "verbs/qp/qp.h"
 
 #define STATES (IBV_QPS_ERR + 1)
 

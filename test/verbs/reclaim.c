@@ -17,8 +17,8 @@
 #include "uroce_config.h"
 #include "eal.h"
 #include "fixture.h"
-#include "mem/rcu.h"
-#include "verbs/reclaim.h"
+#include "base/rcu.h"
+#include "verbs/device/reclaim.h"
 
 #define READER 1
 

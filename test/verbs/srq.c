@@ -20,7 +20,7 @@
 #include "uroce_config.h"
 #include "eal.h"
 #include "fixture.h"
-#include "verbs/srq.h"
+#include "verbs/srq/srq.h"
 
 #define MAX_WR 5
 #define MAX_SGE 3

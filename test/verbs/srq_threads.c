@@ -22,7 +22,7 @@
 #include "uroce_config.h"
 #include "eal.h"
 #include "fake.h"
-#include "verbs/srq.h"
+#include "verbs/srq/srq.h"
 
 #define POSTERS 2
 #define TAKERS 2

@@ -19,8 +19,8 @@
 #include "uroce_config.h"
 #include "eal.h"
 #include "fixture.h"
-#include "verbs/srq.h"
-#include "verbs/xrc.h"
+#include "verbs/srq/srq.h"
+#include "verbs/srq/xrc.h"
 
 static struct ibv_srq_init_attr_ex
 good_attr(void)

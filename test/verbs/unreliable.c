@@ -17,7 +17,7 @@
 
 #include "uroce.h"
 #include "uroce_config.h"
-#include "verbs/ah.h"
+#include "verbs/address/ah.h"
 #include "wire/opcode.h"
 #include "eal.h"
 #include "fake.h"

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "uroce.h"
-#include "verbs/ah.h"
+#include "verbs/address/ah.h"
 #include "fake.h"
 #include "wr_fixture.h"
 

@@ -11,7 +11,7 @@
 
 #include <infiniband/verbs.h>
 
-#include "verbs/qp.h"
+#include "verbs/qp/qp.h"
 #include "fake.h"
 
 #define WR_RC_OPS (IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM | IBV_QP_EX_WITH_SEND | \

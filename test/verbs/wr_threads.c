@@ -15,7 +15,7 @@
 #include <cmocka.h>
 
 #include "uroce.h"
-#include "verbs/ah.h"
+#include "verbs/address/ah.h"
 #include "eal.h"
 #include "wr_fixture.h"
 

@@ -16,7 +16,7 @@
 
 #include "uroce.h"
 #include "uroce_config.h"
-#include "verbs/ah.h"
+#include "verbs/address/ah.h"
 #include "eal.h"
 #include "fake.h"
 #include "wr_fixture.h"

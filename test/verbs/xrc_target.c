@@ -20,7 +20,7 @@
 #include "uroce_config.h"
 #include "eal.h"
 #include "fixture.h"
-#include "verbs/xrc.h"
+#include "verbs/srq/xrc.h"
 
 #define NEEDED (IBV_QP_OPEN_ATTR_NUM | IBV_QP_OPEN_ATTR_XRCD | IBV_QP_OPEN_ATTR_TYPE)
 #define RTS_MASK (IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_SQ_PSN)

@@ -21,7 +21,7 @@
 #include "uroce_config.h"
 #include "eal.h"
 #include "fake.h"
-#include "verbs/xrc.h"
+#include "verbs/srq/xrc.h"
 
 #define BOTH (IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS)
 

@@ -22,7 +22,7 @@
 
 #include "ecn.h"
 #include "held.h"
-#include "mem/rcu.h"
+#include "base/rcu.h"
 #include "model.h"
 #include "uroce_config.h"
 #include "uroce_netem.h"

@@ -11,7 +11,7 @@
 #include <rte_common.h>
 
 #include "scale.h"
-#include "verbs/qp.h"
+#include "verbs/qp/qp.h"
 
 #define BATCH 16 /* of the second load */
 #define DEPTH (2 * BATCH)

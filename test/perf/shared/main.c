@@ -23,11 +23,11 @@
 #include <rte_mbuf.h>
 #include <rte_mempool.h>
 
-#include "port/worker.h"
+#include "port/worker/worker.h"
 #include "touched.h"
 #include "uroce.h"
-#include "verbs/cq.h"
-#include "verbs/qp.h"
+#include "verbs/cq/cq.h"
+#include "verbs/qp/qp.h"
 #include "wire.h"
 
 #define WORKERS	   3

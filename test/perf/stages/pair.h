@@ -12,8 +12,8 @@
 
 #include "host.h"
 #include "port/port.h"
-#include "port/worker.h"
-#include "verbs/qp.h"
+#include "port/worker/worker.h"
+#include "verbs/qp/qp.h"
 
 #define PAIR_BYTES (64 * 1024)	/* of an end's memory */
 

@@ -13,10 +13,10 @@
 
 #include <uroce.h>
 
-#include "port/alike.h"
-#include "port/clock.h"
-#include "port/rx.h"
-#include "port/tx.h"
+#include "port/worker/rx_flow_cache.h"
+#include "base/clock.h"
+#include "port/worker/rx.h"
+#include "port/worker/tx.h"
 #include "stages.h"
 #include "wire/icrc.h"
 

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * --floor: which floors a run has, measured before it and after it on the lcores that it has. Main
+ * thread.
+ */
+
+#include <stdlib.h>
+
+#include "measure/endpoint.h"
+#include "floor/floor.h"
+
+/* Beyond any cache it makes no difference how far. */
+#define WINDOW_BYTES UROCE_PERF_BUFFER_BYTES
+
+/* The buffers that the run will have. */
+static int
+load_of(const struct perf_params *p, struct perf_floor_load *load)
+{
+	struct perf_end *end = calloc(1, sizeof(*end));
+
+	if (end == NULL)
+		return -ENOMEM;
+	end->params = *p;
+	uroce_perf_layout(end);
+	*load = (struct perf_floor_load){
+		.message_bytes = RTE_MIN(p->size, WINDOW_BYTES),
+		.packet_bytes = p->mtu,
+		.window_bytes = RTE_MIN((size_t)end->slots * end->stride * p->qps, (size_t)WINDOW_BYTES),
+	};
+	free(end);
+	return 0;
+}
+
+int
+uroce_perf_floor_take(struct perf_floor *f, const struct perf_params *p,
+		      const struct perf_floor_place *place)
+{
+	struct perf_floor_load load;
+	struct perf_floor now = { 0 };
+	int ret = load_of(p, &load);
+
+	/* less is in the lines that a packet's header is in: a matter of packets */
+	if (ret == 0 && p->size >= RTE_CACHE_LINE_SIZE)
+		ret = uroce_perf_floor_bytes(&now, &load);
+	if (ret == 0 && place->both_ends)
+		ret = uroce_perf_floor_rings(&now, place->lcore);
+	if (ret != 0)
+		return ret;
+	if (now.gbps >= f->gbps) {
+		f->gbps = now.gbps;
+		f->copy = now.copy;
+	}
+	f->cores = place->cores;
+	f->mops = RTE_MAX(f->mops, now.mops);
+	f->rtt_ns = f->rtt_ns == 0 ? now.rtt_ns : RTE_MIN(f->rtt_ns, now.rtt_ns);
+	return 0;
+}

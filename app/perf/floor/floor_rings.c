@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * --floor, the packets: mbufs that are taken from a pool, get a header, go over a ring, are read
+ * and go back to the pool, and nothing else: what two net_ring ports are below a transport. Main
+ * thread, before a run, and the other end's lcore.
+ */
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rte_branch_prediction.h>
+#include <rte_cycles.h>
+#include <rte_launch.h>
+#include <rte_lcore.h>
+#include <rte_mbuf.h>
+#include <rte_prefetch.h>
+#include <rte_ring.h>
+
+#include <uroce_config.h>
+
+#include "floor/floor.h"
+#include "measure/histogram.h"
+
+#define SLICES	    10 /* of each pool; the best one counts: the others may have been interrupted */
+#define SLICE_MS    4
+#define ROUNDS_MS   50 /* of one mbuf there and one back, after each other */
+#define FRAME_BYTES 82 /* Ethernet, IPv4, UDP, BTH, RETH, 8 bytes and the ICRC: of a WRITE */
+#define POOL_CACHE  512
+#define ROOM_BYTES  (RTE_PKTMBUF_HEADROOM + 128)
+
+/* Few mbufs stay in the caches, but dirty ones of the other core; many have left it. The faster
+ * counts. */
+static const unsigned int pool_mbufs[] = { 2047, 16383 };
+
+struct rings {
+	struct rte_ring *there;
+	struct rte_ring *back;
+	struct rte_mempool *pool;
+	bool stop; /* main: release; the other lcore: acquire */
+	/* what the headers said: kept, so that no reading of them can be left out */
+	uint64_t read_there __rte_cache_aligned; /* the other lcore */
+	uint64_t read_back __rte_cache_aligned;	 /* main */
+};
+
+static void
+header_write(struct rte_mbuf *m, uint64_t value)
+{
+	uint64_t *line = rte_pktmbuf_mtod(m, uint64_t *);
+
+	m->data_len = FRAME_BYTES;
+	m->pkt_len = FRAME_BYTES;
+	for (unsigned int i = 0; i < RTE_CACHE_LINE_SIZE / sizeof(*line); i++)
+		line[i] = value + i;
+}
+
+static uint64_t
+header_read(const struct rte_mbuf *m)
+{
+	const uint64_t *line = rte_pktmbuf_mtod(m, const uint64_t *);
+
+	return line[0] + m->data_len;
+}
+
+/* @return mbufs sent. What the ring does not take is freed. */
+static unsigned int
+burst_send(struct rings *r, uint64_t value)
+{
+	struct rte_mbuf *burst[UROCE_BURST];
+	unsigned int n = RTE_MIN(rte_ring_free_count(r->there), RTE_DIM(burst));
+
+	/* as drivers do: a pool's mbufs are as rte_pktmbuf_init() and the last one left them */
+	if (n < RTE_DIM(burst) || rte_mempool_get_bulk(r->pool, (void **)burst, n) != 0)
+		return 0;
+	for (unsigned int i = 0; i < n; i++)
+		header_write(burst[i], value + i);
+	return rte_ring_sp_enqueue_bulk(r->there, (void **)burst, n, NULL);
+}
+
+/* @return mbufs received and freed */
+static unsigned int
+burst_receive(struct rings *r)
+{
+	struct rte_mbuf *burst[UROCE_BURST];
+	const unsigned int n = rte_ring_sc_dequeue_burst(r->there, (void **)burst, RTE_DIM(burst), NULL);
+
+	if (n == 0)
+		return 0;
+	for (unsigned int i = 0; i < n; i++) {
+		rte_prefetch0(burst[i]);
+		rte_prefetch0((uint8_t *)burst[i] + sizeof(struct rte_mbuf) + RTE_PKTMBUF_HEADROOM);
+	}
+	for (unsigned int i = 0; i < n; i++)
+		r->read_there += header_read(burst[i]);
+	rte_mempool_put_bulk(r->pool, (void **)burst, n);
+	return n;
+}
+
+static int
+receive_all(void *arg)
+{
+	struct rings *r = arg;
+
+	/* pairs with the release in join() */
+	while (!__atomic_load_n(&r->stop, __ATOMIC_ACQUIRE))
+		burst_receive(r);
+	while (burst_receive(r) > 0)
+		continue;
+	return 0;
+}
+
+static void
+one_send(struct rings *r, struct rte_ring *ring, uint64_t value)
+{
+	void *m;
+
+	/* one or two are under way */
+	if (likely(rte_mempool_get(r->pool, &m) == 0)) {
+		header_write(m, value);
+		rte_ring_sp_enqueue(ring, m);
+	}
+}
+
+/* @return whether one was there */
+static bool
+one_receive(struct rings *r, struct rte_ring *ring, uint64_t *read)
+{
+	void *m;
+
+	if (rte_ring_sc_dequeue(ring, &m) != 0)
+		return false;
+	*read += header_read(m);
+	rte_mempool_put(r->pool, m);
+	return true;
+}
+
+static void
+answer_one(struct rings *r)
+{
+	if (one_receive(r, r->there, &r->read_there))
+		one_send(r, r->back, 0);
+}
+
+static int
+answer_all(void *arg)
+{
+	struct rings *r = arg;
+
+	while (!__atomic_load_n(&r->stop, __ATOMIC_ACQUIRE))
+		answer_one(r);
+	return 0;
+}
+
+static void
+launch(struct rings *r, lcore_function_t *f, unsigned int lcore)
+{
+	r->stop = false;
+	if (lcore != LCORE_ID_ANY)
+		RTE_VERIFY(rte_eal_remote_launch(f, r, lcore) == 0);
+}
+
+static void
+join(struct rings *r, unsigned int lcore)
+{
+	__atomic_store_n(&r->stop, true, __ATOMIC_RELEASE);
+	if (lcore != LCORE_ID_ANY)
+		rte_eal_wait_lcore(lcore);
+}
+
+/* One slice of time. @return mbufs per second */
+static double
+slice(struct rings *r, bool both)
+{
+	const uint64_t hz = rte_get_tsc_hz();
+	const uint64_t start = rte_rdtsc(), end = start + hz / 1000 * SLICE_MS;
+	uint64_t now, n = 0;
+
+	do {
+		for (unsigned int i = 0; i < 64; i++) {
+			n += burst_send(r, n);
+			if (both)
+				burst_receive(r);
+		}
+		now = rte_rdtsc();
+	} while (now < end);
+	return (double)n * (double)hz / (double)(now - start);
+}
+
+static double
+rate(struct rings *r, unsigned int lcore)
+{
+	double best = 0;
+
+	launch(r, receive_all, lcore);
+	for (unsigned int i = 0; i < SLICES; i++)
+		best = RTE_MAX(best, slice(r, lcore == LCORE_ID_ANY));
+	join(r, lcore);
+	return best;
+}
+
+/* @return cycles, the median */
+static uint64_t
+round_trip(struct rings *r, unsigned int lcore, struct perf_histogram *h)
+{
+	uint64_t start, now, end;
+
+	uroce_perf_histogram_init(h);
+	launch(r, answer_all, lcore);
+	end = rte_rdtsc() + rte_get_tsc_hz() / 1000 * ROUNDS_MS;
+	do { /* one at least, however late the other lcore begins */
+		start = rte_rdtsc();
+		one_send(r, r->there, start);
+		do {
+			if (lcore == LCORE_ID_ANY)
+				answer_one(r);
+		} while (!one_receive(r, r->back, &r->read_back));
+		now = rte_rdtsc();
+		uroce_perf_histogram_add(h, now - start);
+	} while (now < end);
+	join(r, lcore);
+	return uroce_perf_histogram_quantile(h, 0.5);
+}
+
+static struct rte_ring *
+ring_create(const char *name)
+{
+	return rte_ring_create(name, UROCE_APP_RING_FRAMES, SOCKET_ID_ANY, RING_F_SP_ENQ | RING_F_SC_DEQ);
+}
+
+static int
+measure(struct perf_floor *f, struct rings *r, unsigned int lcore, struct perf_histogram *h)
+{
+	for (unsigned int i = 0; i < RTE_DIM(pool_mbufs); i++) {
+		r->pool = rte_pktmbuf_pool_create("uroce_floor", pool_mbufs[i], POOL_CACHE, 0, ROOM_BYTES,
+						  SOCKET_ID_ANY);
+		if (r->pool == NULL)
+			return -ENOMEM;
+		f->mops = RTE_MAX(f->mops, rate(r, lcore) / 1e6);
+		if (i == 0) /* one mbuf or two go round, whatever the pool */
+			f->rtt_ns = (double)round_trip(r, lcore, h) * 1e9 / (double)rte_get_tsc_hz();
+		rte_mempool_free(r->pool);
+	}
+	return 0;
+}
+
+int
+uroce_perf_floor_rings(struct perf_floor *f, unsigned int lcore)
+{
+	struct rings *r = aligned_alloc(RTE_CACHE_LINE_SIZE, sizeof(*r));
+	struct perf_histogram *h = malloc(sizeof(*h));
+	int ret = -ENOMEM;
+
+	f->mops = 0;
+	f->rtt_ns = 0;
+	if (r == NULL || h == NULL)
+		goto free_both;
+	*r = (struct rings){
+		.there = ring_create("uroce_floor_there"),
+		.back = ring_create("uroce_floor_back"),
+	};
+	if (r->there != NULL && r->back != NULL)
+		ret = measure(f, r, lcore, h);
+	rte_ring_free(r->there);
+	rte_ring_free(r->back);
+free_both:
+	free(h);
+	free(r);
+	return ret;
+}

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * From the options to rows: agree on parameters, set up both ends, measure, let the server judge,
+ * take everything down. The client's main thread.
+ */
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "measure/bench.h"
+#include "floor/floor.h"
+#include "measure/ping.h"
+#include "signals.h"
+
+/* The largest path MTU that all ports carry. A smaller one than was asked for is an error here, but
+ * the peer's ports are what they are. @return 0 or -1, a message printed */
+static int
+agree_mtu(const struct perf_bench *b, uint32_t *mtu)
+{
+	uint32_t ours = 4096;
+
+	for (unsigned int d = 0; d < b->host->nb_devs; d++)
+		ours = RTE_MIN(ours, b->host->devs[d].mtu);
+	*mtu = RTE_MIN(b->options->mtu, RTE_MIN(ours, b->peer->mtu));
+	if (b->options->mtu_given && b->options->mtu > ours) {
+		fprintf(stderr,
+			"uroce-perf: --mtu %u is more than the port carries: say --mtu %u, or give "
+			"the interface a larger MTU\n",
+			b->options->mtu, ours);
+		return -1;
+	}
+	if (*mtu < b->options->mtu && b->nb_rows == 0)
+		fprintf(stderr, "uroce-perf: path MTU %u: the %s port carries no more\n", *mtu,
+			*mtu == ours ? "own" : "peer's");
+	return 0;
+}
+
+static int
+params_make(const struct perf_bench *b, uint32_t size, struct perf_params *p)
+{
+	const struct perf_options *o = b->options;
+	uint32_t rd_atomic = RTE_MIN(o->depth, b->peer->rd_atomic);
+
+	for (unsigned int d = 0; d < b->host->nb_devs; d++)
+		rd_atomic = RTE_MIN(rd_atomic, (uint32_t)b->host->devs[d].attr.max_qp_rd_atom);
+	*p = (struct perf_params){
+		.op = o->op,
+		.transport = o->transport,
+		.mode = o->mode,
+		.size = size,
+		.qps = o->qps,
+		.depth = o->mode == PERF_LAT ? 1 : o->depth,
+		.rd_atomic = RTE_MAX(rd_atomic, 1u),
+		.verify = o->verify,
+		.fault = o->fault,
+	};
+	if (agree_mtu(b, &p->mtu) != 0)
+		return -1;
+	if (o->transport != PERF_UD || p->size <= p->mtu)
+		return 0;
+	if (!o->size_given) { /* one packet is what a UD message can be */
+		p->size = p->mtu;
+		return 0;
+	}
+	fprintf(stderr, "uroce-perf: --size %u: a UD message is one packet, which holds %u here\n",
+		p->size, p->mtu);
+	return -1;
+}
+
+static void
+verdict_take(struct perf_run *r, const struct perf_verdict *v)
+{
+	const struct perf_params *p = &r->end.params;
+
+	if (!uroce_perf_ops[p->op].fetches)
+		r->verified_bytes += v->verified_bytes;
+	/* what has arrived counts, where the server knows of it */
+	if (uroce_perf_is_lossy(p) && uroce_perf_params_receives(p) && p->mode != PERF_LAT &&
+	    !r->failed) {
+		r->lost = r->ops - RTE_MIN(r->ops, v->received);
+		r->ops = v->received;
+	}
+	r->errors += v->errors;
+	r->retransmits += v->retransmits;
+	if (v->errors != 0)
+		uroce_perf_run_fail(r, "%s", v->text[0] != '\0' ? v->text : "errors at the server");
+}
+
+/* What is on its way arrives, before the server counts; or the server is gone, and finish() says so. */
+static void
+settle(struct perf_run *r)
+{
+	for (unsigned int i = 0; i < UROCE_PERF_STALL_S * 1000 / UROCE_PERF_LOST_MS; i++)
+		if (r->failed || uroce_perf_is_settled(r) || uroce_app_stopped())
+			return;
+}
+
+/* Both ends stand: measure. */
+static void
+measure(struct perf_run *r)
+{
+	const uint64_t retransmits = uroce_app_host_retransmits(r->end.host);
+
+	uroce_perf_poster_init(&r->end);
+	uroce_perf_run_probe(r);
+	if (r->failed || uroce_app_stopped())
+		return;
+	if (r->end.params.mode == PERF_LAT)
+		uroce_perf_run_lat(r);
+	else
+		uroce_perf_run_bw(r);
+	if (uroce_perf_is_lossy(&r->end.params))
+		settle(r);
+	r->retransmits = uroce_app_host_retransmits(r->end.host) - retransmits;
+}
+
+static void
+connect_and_measure(struct perf_run *r)
+{
+	struct perf_verdict verdict = { 0 };
+	char error[PERF_TEXT_BYTES];
+
+	if (r->peer->begin(r->peer, &r->end, error, sizeof(error)) != 0) {
+		uroce_perf_run_fail(r, "%s", error);
+		return;
+	}
+	if (uroce_perf_end_connect(&r->end, error, sizeof(error)) == 0)
+		measure(r);
+	else
+		uroce_perf_run_fail(r, "%s", error);
+	if (r->peer->finish(r->peer, r, &verdict, error, sizeof(error)) == 0)
+		verdict_take(r, &verdict);
+	else
+		uroce_perf_run_fail(r, "%s", error);
+}
+
+/* Of a ping-pong whose answer was lost the server has verified its half. */
+static bool
+verified_all(const struct perf_row *row)
+{
+	if (uroce_perf_is_lossy(&row->params) && row->params.mode == PERF_LAT)
+		return row->verified_bytes >= row->bytes;
+	return row->verified_bytes == row->bytes;
+}
+
+static void
+row_fill(const struct perf_bench *b, struct perf_run *r, struct perf_row *row)
+{
+	row->params = r->end.params;
+	row->lcores = b->lcores;
+	row->seconds = r->seconds;
+	row->ops = r->ops;
+	row->bytes = r->ops * r->end.params.size;
+	row->lost = r->lost;
+	row->retransmits = r->retransmits;
+	row->verified_bytes = r->verified_bytes;
+	if (r->failed && r->errors == 0)
+		r->errors = 1;
+	row->errors = r->errors;
+	uroce_perf_row_latency(row, &r->latency, rte_get_tsc_hz());
+	if (r->failed)
+		return;
+	if (row->params.verify && !verified_all(row)) {
+		uroce_perf_run_fail(r, "only %llu of %llu bytes have been verified",
+				    (unsigned long long)row->verified_bytes,
+				    (unsigned long long)row->bytes);
+		row->errors++;
+	}
+}
+
+/* Before the run and after it: what disturbs the machine comes and goes. */
+static void
+floor_take(const struct perf_bench *b, struct perf_row *row)
+{
+	if (!b->options->floor || uroce_app_stopped())
+		return;
+	if (uroce_perf_floor_take(&row->floor, &row->params, &b->place) != 0)
+		fprintf(stderr, "uroce-perf: --floor: EAL has no memory left to measure it in: give it "
+				"more, by hugepages or -m\n");
+}
+
+static int
+row_run(struct perf_bench *b, uint32_t size)
+{
+	struct perf_run *r = calloc(1, sizeof(*r));
+	struct perf_row *row = &b->rows[b->nb_rows];
+	struct perf_params params;
+	char error[PERF_TEXT_BYTES];
+	int ret = -1;
+
+	if (r == NULL || params_make(b, size, &params) != 0)
+		goto free_run;
+	row->params = params;
+	floor_take(b, row);
+	r->peer = b->peer;
+	r->time_s = b->options->time_s;
+	r->iters = b->options->iters;
+	r->progress = b->progress;
+	r->progress_arg = b->progress_arg;
+	uroce_perf_histogram_init(&r->latency);
+	if (uroce_perf_end_create(&r->end, b->host, &params, false, &b->options->peer, NULL, error,
+				  sizeof(error)) != 0) {
+		fprintf(stderr, "uroce-perf: %s\n", error);
+		goto free_run;
+	}
+	connect_and_measure(r);
+	row_fill(b, r, row);
+	uroce_perf_end_destroy(&r->end);
+	if (!r->failed)
+		floor_take(b, row);
+	b->nb_rows++;
+	if (r->failed)
+		fprintf(stderr, "uroce-perf: %s\n", r->error);
+	ret = r->failed ? -1 : 0;
+free_run:
+	free(r);
+	return ret;
+}
+
+int
+uroce_perf_bench_run(struct perf_bench *b)
+{
+	const struct perf_options *o = b->options;
+	int ret = 0;
+
+	if (!o->all_sizes)
+		return row_run(b, o->size);
+	for (unsigned int i = 0; i <= UROCE_PERF_ALL_SIZES_LOG2 && ret == 0; i++) {
+		if (uroce_app_stopped() || (o->transport == PERF_UD && 1u << i > o->mtu))
+			break;
+		ret = row_run(b, 1u << i);
+	}
+	return ret;
+}
+
+/* Of what there was any. */
+static void
+congestion_write(FILE *out, const struct app_host *host)
+{
+	static const char *const names[] = { "np_ecn_marked_roce_packets", "np_cnp_sent", "rp_cnp_handled",
+					     "rp_cnp_ignored" };
+
+	for (unsigned int i = 0; i < RTE_DIM(names); i++) {
+		uint64_t value = uroce_app_host_counter(host, names[i]);
+
+		if (value != 0)
+			fprintf(out, "%s: %" PRIu64 "\n", names[i], value);
+	}
+}
+
+void
+uroce_perf_bench_report(FILE *out, const struct perf_bench *b)
+{
+	uroce_perf_report_table(out, b->rows, b->nb_rows);
+	congestion_write(out, b->host);
+	fflush(out);
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * The test as a whole: one run for each size, and what they came to.
+ */
+
+#ifndef UROCE_PERF_MEASURE_BENCH_H
+#define UROCE_PERF_MEASURE_BENCH_H
+
+#include "report.h"
+#include "measure/run.h"
+
+struct perf_bench {
+	const struct perf_options *options;
+	struct app_host *host;
+	struct perf_peer *peer;
+	unsigned int lcores;
+	struct perf_floor_place place; /* for --floor */
+	void (*progress)(void *arg, const char *line); /* as of a run */
+	void *progress_arg;
+	unsigned int nb_rows;
+	struct perf_row rows[UROCE_PERF_ALL_SIZES_LOG2 + 1];
+};
+
+/** Run all rows, until one fails or the user stops. @return 0, or -1 with messages printed */
+int uroce_perf_bench_run(struct perf_bench *b);
+
+/** What they came to, for people. */
+void uroce_perf_bench_report(FILE *out, const struct perf_bench *b);
+
+#endif /* UROCE_PERF_MEASURE_BENCH_H */

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * The ends that there are in this process at the moment, for the prompt to show: main thread and prompt's.
+ */
+
+#ifndef UROCE_PERF_MEASURE_ENDPOINTS_H
+#define UROCE_PERF_MEASURE_ENDPOINTS_H
+
+#include "measure/endpoint.h"
+
+/** It is complete. */
+void uroce_perf_ends_add(struct perf_end *end);
+/** It is about to go: waits until nobody looks at it. Also for one that was never added. */
+void uroce_perf_ends_remove(struct perf_end *end);
+
+/** Call fn for each of them. They stay meanwhile, so be quick. @return how many there were */
+unsigned int uroce_perf_ends_visit(void (*fn)(struct perf_end *end, void *arg), void *arg);
+
+#endif /* UROCE_PERF_MEASURE_ENDPOINTS_H */

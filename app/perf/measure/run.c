@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * What the measuring loops have in common: the probe before the clock starts, the tick, and the
+ * ways a run fails. The client's thread.
+ */
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "measure/ping.h"
+#include "report.h"
+#include "measure/run.h"
+#include "signals.h"
+
+#define TICKS_PER_SECOND 20
+
+void
+uroce_perf_run_fail(struct perf_run *r, const char *format, ...)
+{
+	va_list args;
+
+	r->failed = true;
+	r->stopping = true;
+	if (r->error[0] != '\0')
+		return;
+	va_start(args, format);
+	vsnprintf(r->error, sizeof(r->error), format, args);
+	va_end(args);
+}
+
+void
+uroce_perf_run_bad_completion(struct perf_run *r, const struct ibv_wc *wc)
+{
+	const struct perf_qp *q = uroce_perf_wr_qp(&r->end, wc->wr_id);
+
+	if (wc->status == IBV_WC_WR_FLUSH_ERR && r->failed)
+		return;
+	r->errors++;
+	uroce_perf_run_fail(r, "queue pair %u, message %llu: %s (work completion status %d)",
+			    q->index, (unsigned long long)q->done, uroce_wc_status_str(wc->status),
+			    (int)wc->status);
+}
+
+unsigned int
+uroce_perf_run_idle(void *run)
+{
+	struct perf_run *r = run;
+	unsigned int work = uroce_worker_poll(r->end.host->workers[0]);
+
+	if (r->peer->shared != NULL)
+		work += uroce_perf_server_round(r->peer->shared);
+	return work;
+}
+
+/* Wait for n completions of the probe. */
+static void
+probe_wait(struct perf_run *r, uint32_t n)
+{
+	const uint64_t deadline = rte_rdtsc() + UROCE_PERF_STALL_S * rte_get_tsc_hz();
+	struct ibv_wc wcs[UROCE_BURST];
+
+	while (n > 0 && !r->failed && !uroce_app_stopped()) {
+		int got;
+
+		uroce_perf_run_poll(r);
+		got = uroce_perf_end_completions(&r->end, wcs, RTE_DIM(wcs));
+		for (int i = 0; i < got; i++) {
+			if (wcs[i].status != IBV_WC_SUCCESS) {
+				r->errors++;
+				uroce_perf_run_fail(r,
+						    "the peer does not answer: %s: are the "
+						    "addresses, the ports and the link right?",
+						    uroce_wc_status_str(wcs[i].status));
+			}
+			n--;
+		}
+		if (got == 0 && rte_rdtsc() > deadline)
+			uroce_perf_run_fail(r, "the peer does not answer: are the addresses, the "
+					       "ports and the link right?");
+	}
+}
+
+/* A lost message of a lossy transport would say nothing: ask with ICMP. */
+static void
+probe_by_ping(struct perf_run *r)
+{
+	int ret = uroce_perf_ping(&r->end, UROCE_PERF_STALL_S * 1000);
+
+	if (ret != 0)
+		uroce_perf_run_fail(r,
+				    "the peer does not answer: %s: are the addresses, the "
+				    "ports and the link right?",
+				    strerror(ret));
+}
+
+void
+uroce_perf_run_probe(struct perf_run *r)
+{
+	uint32_t n = 0;
+
+	if (uroce_perf_is_lossy(&r->end.params)) {
+		probe_by_ping(r);
+		return;
+	}
+
+	for (uint32_t i = 0; i < r->end.params.qps && !r->failed; i++) {
+		struct perf_qp *q = &r->end.qps[i];
+		struct ibv_send_wr *bad, wr = {
+			/* of no length: R19, its key is not looked at */
+			.wr_id = uroce_perf_wr_id(q, 0),
+			.opcode = IBV_WR_RDMA_WRITE,
+			.send_flags = IBV_SEND_SIGNALED,
+		};
+		int ret = ibv_post_send(q->ibv, &wr, &bad);
+
+		if (ret != 0)
+			uroce_perf_run_fail(r, "queue pair %u takes no work request: %s", i,
+					    strerror(ret));
+		else
+			n++;
+	}
+	probe_wait(r, n);
+}
+
+void
+uroce_perf_run_start(struct perf_run *r)
+{
+	r->hz = rte_get_tsc_hz();
+	r->start = rte_rdtsc();
+	r->end_tsc = r->start;
+	r->last_progress = r->start;
+	/* a large message takes its time on a slow link, and all queue pairs share that */
+	r->stall_s = UROCE_PERF_STALL_S +
+		     (unsigned int)((uint64_t)r->end.params.size * r->end.params.qps /
+				    UROCE_PERF_SLOW_BYTES_S);
+	r->deadline = r->start + (uint64_t)(r->time_s * (double)r->hz);
+	r->next_tick = r->iters != 0 ? r->start + r->hz / TICKS_PER_SECOND
+				     : RTE_MIN(r->deadline, r->start + r->hz / TICKS_PER_SECOND);
+}
+
+static void
+progress(struct perf_run *r, double second)
+{
+	char line[PERF_TEXT_BYTES];
+
+	uroce_perf_report_progress(line, sizeof(line), &r->end.params, second, r->ops - r->ops_shown,
+				   second - r->seconds_shown);
+	if (r->progress != NULL)
+		r->progress(r->progress_arg, line);
+	else
+		fprintf(stderr, "%s\n", line);
+	r->seconds_shown = (unsigned int)second;
+	r->ops_shown = r->ops;
+}
+
+void
+uroce_perf_run_tick(struct perf_run *r, uint64_t now)
+{
+	const double second = (double)(now - r->start) / (double)r->hz;
+
+	if (uroce_app_stopped() || (r->iters == 0 && now >= r->deadline))
+		r->stopping = true;
+	if (r->ops != r->ops_at_tick)
+		r->last_progress = now;
+	else if (now - r->last_progress > r->stall_s * r->hz)
+		uroce_perf_run_fail(r, "nothing has completed for %u seconds", r->stall_s);
+	r->ops_at_tick = r->ops;
+	if (second >= r->seconds_shown + 1)
+		progress(r, second);
+	if (!r->failed) {
+		char error[PERF_TEXT_BYTES];
+
+		if (r->peer->alive(r->peer, error, sizeof(error)) != 0)
+			uroce_perf_run_fail(r, "%s", error);
+	}
+	r->next_tick = now + r->hz / TICKS_PER_SECOND;
+	if (r->iters == 0 && !r->stopping)
+		r->next_tick = RTE_MIN(r->next_tick, r->deadline);
+}

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * One run: the client's side of one row of the result. The loops post, poll the worker, and take
+ * completions, all on one thread.
+ */
+
+#ifndef UROCE_PERF_MEASURE_RUN_H
+#define UROCE_PERF_MEASURE_RUN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <rte_branch_prediction.h>
+#include <rte_cycles.h>
+
+#include "measure/endpoint.h"
+#include "measure/histogram.h"
+#include "measure/server.h"
+
+struct perf_run;
+
+/* The other end, in this process or another. */
+struct perf_peer {
+	/* Set up the other end for the run: fill remote of end's QPs. @return 0, or -1 and the
+	 * reason */
+	int (*begin)(struct perf_peer *peer, struct perf_end *end, char *error, size_t room);
+	/* While it runs, some times a second. @return 0, or -1 and the reason: it is gone */
+	int (*alive)(struct perf_peer *peer, char *error, size_t room);
+	/* The run is over. @return 0 and the verdict, or -1 and the reason */
+	int (*finish)(struct perf_peer *peer, const struct perf_run *run,
+		      struct perf_verdict *verdict, char *error, size_t room);
+	uint32_t mtu;               /* the largest path MTU of its ports */
+	uint32_t rd_atomic;         /* READs and atomics that it can have outstanding */
+	struct perf_server *shared; /* its rounds run on the client's thread too; or NULL */
+	const uint64_t *rounds;     /* how many have run on another one of this process; or NULL */
+};
+
+struct perf_run {
+	struct perf_end end;
+	struct perf_peer *peer;
+	struct perf_histogram latency; /* in TSC cycles */
+	double time_s;
+	uint64_t iters; /* 0: time_s decides */
+	void (*progress)(void *arg, const char *line); /* once a second; NULL: to standard error */
+	void *progress_arg;
+	/* results */
+	uint64_t posted; /* messages, all QPs */
+	uint64_t ops;
+	uint64_t lost; /* messages of a lossy transport */
+	uint64_t verified_bytes;
+	uint64_t errors;
+	uint64_t retransmits;
+	double seconds;
+	bool failed;
+	char error[PERF_TEXT_BYTES]; /* the first one, or empty */
+	/* running */
+	bool stopping; /* nothing more is posted */
+	unsigned int seconds_shown;
+	unsigned int stall_s; /* without a completion: the run is given up */
+	uint64_t hz;
+	uint64_t start; /* TSC, as all below */
+	uint64_t deadline;
+	uint64_t next_tick;
+	uint64_t last_progress;
+	uint64_t ops_at_tick;
+	uint64_t ops_shown;
+	uint64_t end_tsc; /* of the last completion */
+};
+
+/** Note an error and end the run. */
+void uroce_perf_run_fail(struct perf_run *r, const char *format, ...) __rte_format_printf(2, 3);
+
+/** A completion in error. */
+void uroce_perf_run_bad_completion(struct perf_run *r, const struct ibv_wc *wc);
+
+/** See that every QP reaches its peer, before the clock starts. */
+void uroce_perf_run_probe(struct perf_run *r);
+
+/** Set the clock. */
+void uroce_perf_run_start(struct perf_run *r);
+
+/** What is done some times a second: end by time or signal, progress, stalls, the peer. */
+void uroce_perf_run_tick(struct perf_run *r, uint64_t now);
+
+/** One round of the worker, and of the server's end when it shares the thread. */
+static inline void
+uroce_perf_run_poll(struct perf_run *r)
+{
+	uroce_worker_poll(r->end.host->workers[0]);
+	if (r->peer->shared != NULL)
+		uroce_perf_server_round(r->peer->shared);
+}
+
+/** The same for who waits on a socket. @return frames moved */
+unsigned int uroce_perf_run_idle(void *run);
+
+/** Run to the end. The result is in *r. */
+void uroce_perf_run_bw(struct perf_run *r);
+void uroce_perf_run_lat(struct perf_run *r);
+
+#endif /* UROCE_PERF_MEASURE_RUN_H */

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * What the bytes of a message should be. They follow from the queue pair, the number of the message
+ * and the offset, so bytes of another message, of another QP or from elsewhere in the same one are
+ * wrong.
+ */
+
+#ifndef UROCE_PERF_MEASURE_VERIFY_H
+#define UROCE_PERF_MEASURE_VERIFY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* No wrong byte. */
+#define PERF_VERIFIED SIZE_MAX
+
+/** Where the pattern of message `seq` of queue pair `qp` starts; also the value of an atomic's
+ * counter after `seq` operations. */
+uint64_t uroce_perf_pattern(uint32_t qp, uint64_t seq);
+
+/** Write the message. */
+void uroce_perf_fill(void *buf, size_t length, uint64_t pattern);
+
+/** Make every byte wrong for that message: what does not arrive later, is found. */
+void uroce_perf_poison(void *buf, size_t length, uint64_t pattern);
+
+/** @return offset of the first wrong byte; PERF_VERIFIED: there is none */
+size_t uroce_perf_check(const void *buf, size_t length, uint64_t pattern);
+
+#endif /* UROCE_PERF_MEASURE_VERIFY_H */

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * Two processes: the server as its client sees it.
+ */
+
+#ifndef UROCE_PERF_PEER_REMOTE_H
+#define UROCE_PERF_PEER_REMOTE_H
+
+#include "peer/message.h"
+#include "peer/oob.h"
+#include "measure/run.h"
+
+struct perf_remote {
+	struct perf_peer peer; /* first */
+	struct perf_conn conn;
+	unsigned int ticks;
+};
+
+/** Meet the server. @return 0 or -1, a message printed */
+int uroce_perf_remote_open(struct perf_remote *remote, struct app_host *host,
+			   const struct perf_options *o);
+void uroce_perf_remote_close(struct perf_remote *remote);
+
+#endif /* UROCE_PERF_PEER_REMOTE_H */

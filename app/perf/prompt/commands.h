@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * The commands of the prompt, as rte_cmdline wants them. They run on the prompt's thread.
+ */
+
+#ifndef UROCE_PERF_PROMPT_COMMANDS_H
+#define UROCE_PERF_PROMPT_COMMANDS_H
+
+#include <cmdline_parse.h>
+
+#include "prompt/session.h"
+
+extern cmdline_parse_ctx_t uroce_perf_commands[];
+
+/** What they are about: before the first one. */
+void uroce_perf_commands_init(struct perf_session *s);
+
+#endif /* UROCE_PERF_PROMPT_COMMANDS_H */

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * The prompt: a thread that reads commands, from a terminal, a pipe or a file, and has them carried out.
+ */
+
+#ifndef UROCE_PERF_PROMPT_PROMPT_H
+#define UROCE_PERF_PROMPT_PROMPT_H
+
+#include "prompt/session.h"
+
+/** Start reading: first the commands of the file, if there is one, then the prompt if it is asked for. Where there is
+ * none any more, the session ends. @return 0 or -1, a message printed */
+int uroce_perf_prompt_start(struct perf_session *s, FILE *script);
+
+/** The session ends: wait for the thread. Call it once, after uroce_perf_prompt_start() was successful. */
+void uroce_perf_prompt_join(void);
+
+/* ---- for commands, which run on the prompt's thread */
+
+/** Where commands print. */
+FILE *uroce_perf_prompt_out(void);
+
+/** Wait until no test runs, or so many seconds; below 0: without end. */
+void uroce_perf_prompt_wait(double seconds);
+
+/** Nothing more is read. */
+void uroce_perf_prompt_quit(void);
+
+/** What the command asked for cannot be: say why. */
+void uroce_perf_prompt_refuse(const char *format, ...) __rte_format_printf(1, 2);
+
+#endif /* UROCE_PERF_PROMPT_PROMPT_H */

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * For a while after the last frame there is no pause. Then a sleep is a part of the time that has been waited already:
+ * so two ends that wait for each other do not slow each other down more and more, as they would if it were as long as
+ * that. Where others want the core, there are sleeps from the start: a thread that wakes gets it back at once, one that
+ * gives it up when they have had their turn. Who polls himself is looked after as much less as he has done so for
+ * longer, and a time in which he did not get to it halves that: were it forgotten, the thread would stay on the core
+ * that he wants back.
+ */
+
+#include <rte_common.h>
+
+#include "progress/backoff.h"
+#include "uroce_config.h"
+
+void
+uroce_pace_wake(struct uroce_pace *p, uint64_t now_ns)
+{
+	p->needed_ns = now_ns;
+}
+
+void
+uroce_pace_init(struct uroce_pace *p, uint64_t busy_ns, uint64_t now_ns)
+{
+	p->busy_ns = busy_ns;
+	p->looked_ns = now_ns;
+	p->spared_ns = 0;
+	uroce_pace_wake(p, now_ns);
+}
+
+/* The clocks of two cores may differ a little. */
+static uint64_t
+idle_ns(const struct uroce_pace *p, uint64_t now_ns)
+{
+	return now_ns > p->needed_ns ? now_ns - p->needed_ns : 0;
+}
+
+bool
+uroce_pace_is_busy(const struct uroce_pace *p, uint64_t now_ns)
+{
+	return idle_ns(p, now_ns) < p->busy_ns;
+}
+
+/* Has the program polled for so long that the thread has had nothing to do? */
+static bool
+is_spared(const struct uroce_pace *p)
+{
+	return p->spared_ns != 0 && p->spared_ns >= p->busy_ns;
+}
+
+bool
+uroce_pace_trusts(const struct uroce_pace *p)
+{
+	return p->spared_ns >= UROCE_VERBS_SPARED_NS / 2;
+}
+
+bool
+uroce_pace_asks(const struct uroce_pace *p, uint64_t now_ns)
+{
+	return uroce_pace_is_busy(p, now_ns) || is_spared(p);
+}
+
+static uint64_t
+part_of(uint64_t ns, uint64_t most_ns)
+{
+	return RTE_MAX(UROCE_VERBS_MIN_SLEEP_NS, RTE_MIN(ns / UROCE_VERBS_SLEEP_PART, most_ns));
+}
+
+uint64_t
+uroce_pace_spare(struct uroce_pace *p, uint64_t now_ns, bool crowded)
+{
+	if (now_ns > p->looked_ns)
+		p->spared_ns = RTE_MIN(p->spared_ns + now_ns - p->looked_ns, UROCE_VERBS_SPARED_NS);
+	p->looked_ns = now_ns;
+	if (uroce_pace_is_busy(p, now_ns) && !is_spared(p))
+		return crowded ? UROCE_VERBS_MIN_SLEEP_NS : 0;
+	return part_of(p->spared_ns, UROCE_VERBS_MAX_SLEEP_NS);
+}
+
+uint64_t
+uroce_pace_step(struct uroce_pace *p, uint64_t now_ns, unsigned int frames, bool crowded)
+{
+	bool spared = is_spared(p);
+	uint64_t idle;
+
+	p->looked_ns = now_ns;
+	p->spared_ns /= 2;
+	if (frames != 0 || spared)
+		uroce_pace_wake(p, now_ns);
+	if (frames != 0 && !spared)
+		return 0;
+	if (uroce_pace_is_busy(p, now_ns))
+		return crowded ? UROCE_VERBS_MIN_SLEEP_NS : 0;
+	idle = idle_ns(p, now_ns);
+	return part_of(idle, idle < UROCE_VERBS_IDLE_NS ? UROCE_VERBS_MAX_SLEEP_NS : UROCE_VERBS_IDLE_SLEEP_NS);
+}

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * Who drives the ports while the program polls no CQ. A thread of the library does, when it sleeps, computes, or looks
+ * at memory that others write to; it keeps out of the way of a program that polls, for what it takes from the other's
+ * processor is lost. A thread of the program that waits for an event of a CQ drives them itself before it sleeps. And
+ * when the program ends, the thread hangs up, and sees what it has sent through.
+ */
+
+#include <fcntl.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <sys/prctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <rte_pause.h>
+
+#include "progress/cpu_load.h"
+#include "progress/backoff.h"
+#include "base/clock.h"
+#include "port/worker/tx_kick.h"
+#include "port/worker/lent.h"
+#include "port/port.h"
+#include "port/worker/sleep.h"
+#include "port/worker/worker.h"
+#include "port_state.h"
+#include "progress/progress.h"
+#include "uroce.h"
+#include "uroce_config.h"
+
+/* What the thread has for those who wait. */
+static struct {
+	struct uroce_worker *worker;	/* release; acquire: then the rest is there, too */
+	uint64_t busy_ns;
+	struct uroce_crowd crowd;
+	/* who ends asks (release), the thread answers (release) */
+	enum end { STAYS, LEAVES, HAS_HUNG_UP, HAS_LEFT } end;
+	void (*hang_up)(void);	/* before he asks */
+	bool is_read;	/* thread: before it answers */
+} progress;
+
+static void
+spin(void)
+{
+	for (unsigned int i = 0; i < UROCE_VERBS_SPINS; i++)
+		rte_pause();
+}
+
+/* Has somebody polled since the last look, and so lately that he is going to again? Or does he, now? */
+static bool
+others_poll(struct uroce_worker *worker, uint64_t *seen_ns)
+{
+	uint64_t round_ns = __atomic_load_n(&worker->now_ns, __ATOMIC_RELAXED);
+	bool polled = round_ns != *seen_ns && (uroce_clock_ns() < round_ns + UROCE_VERBS_POLLED_NS ||
+					       rte_ticketlock_is_locked(&worker->turn));
+
+	*seen_ns = round_ns;
+	return polled;
+}
+
+static enum uroce_sleep
+sleep_of(bool polled, uint64_t ns)
+{
+	if (polled)
+		return UROCE_SLEEP_SPARE;
+	return ns < UROCE_VERBS_NAP_NS ? UROCE_SLEEP_NAP : UROCE_SLEEP_LONG;
+}
+
+static void
+rest(struct uroce_worker *worker, struct uroce_pace *pace, enum uroce_sleep how, uint64_t ns)
+{
+	if (uroce_worker_sleep(worker, how, ns))
+		uroce_pace_wake(pace, uroce_clock_ns());
+}
+
+/* A look, and the pause after it. */
+static void
+look(struct uroce_worker *worker, struct uroce_pace *pace, uint64_t *seen_ns)
+{
+	uint64_t last_ns = *seen_ns;
+	bool polled = others_poll(worker, seen_ns);
+	/* Who has polled for long, and since the last look, may have lost his core for a moment. To take his turn now
+	 * is to keep him from it for longer. */
+	bool is_away = uroce_pace_trusts(pace) && *seen_ns != last_ns;
+	unsigned int frames = 0;
+	uint64_t now_ns, ns;
+	bool crowded;
+
+	if (!polled && is_away) {
+		rest(worker, pace, UROCE_SLEEP_SPARE, UROCE_VERBS_MIN_SLEEP_NS);
+		return;
+	}
+	if (!polled) {
+		frames = uroce_worker_poll(worker);
+		*seen_ns = __atomic_load_n(&worker->now_ns, __ATOMIC_RELAXED);
+	}
+	now_ns = uroce_clock_ns();
+	crowded = uroce_pace_asks(pace, now_ns) && uroce_crowd_is(&progress.crowd, now_ns);
+	ns = polled ? uroce_pace_spare(pace, now_ns, crowded) : uroce_pace_step(pace, now_ns, frames, crowded);
+	if (ns != 0)
+		rest(worker, pace, sleep_of(polled, ns), ns);
+	else if (frames == 0)
+		spin();
+}
+
+/* Until all that was sent has been read: the ring has been turned by frames that mean nothing. net_memif has nothing
+ * that says so. @return false: not within so many pauses */
+static bool
+turn_ring(struct uroce_worker *worker, struct uroce_port_queue *q, unsigned int pauses)
+{
+	const struct timespec pause = { .tv_nsec = UROCE_VERBS_LEAVE_PAUSE_NS };
+	unsigned int taken = 0, n;
+
+	while (taken < UROCE_VERBS_RING_MAX && uroce_port_state_is_up(q->port_id)) {
+		uroce_worker_poll(worker);	/* what is owed goes first */
+		uroce_worker_enter(worker);
+		n = uroce_filler_push(q);
+		uroce_worker_exit(worker);
+		taken += n;
+		if (n != 0)
+			continue;
+		if (pauses-- == 0)
+			return false;
+		nanosleep(&pause, NULL);
+	}
+	return true;
+}
+
+static void
+leave(struct uroce_worker *worker)
+{
+	progress.hang_up();
+	__atomic_store_n(&progress.end, HAS_HUNG_UP, __ATOMIC_RELEASE);	/* has_come_to() */
+	progress.is_read = true;
+	for (unsigned int i = 0; i < worker->nb_queues; i++) {
+		struct uroce_port_queue *q = worker->queues[i];
+
+		if (!uroce_port_state_is_shared(q->port_id) || !turn_ring(worker, q, UROCE_VERBS_LEAVE_PAUSES))
+			progress.is_read = false;
+	}
+	__atomic_store_n(&progress.end, HAS_LEFT, __ATOMIC_RELEASE);	/* has_come_to() */
+}
+
+/* @return false: not within so many pauses */
+static bool
+has_come_to(enum end end, unsigned int pauses)
+{
+	const struct timespec pause = { .tv_nsec = UROCE_VERBS_LEAVE_PAUSE_NS };
+
+	for (; pauses > 0; pauses--) {
+		/* pairs with the releases in leave() */
+		if (__atomic_load_n(&progress.end, __ATOMIC_ACQUIRE) >= end)
+			return true;
+		nanosleep(&pause, NULL);
+	}
+	return false;
+}
+
+bool
+uroce_progress_leave(void (*hang_up)(void))
+{
+	struct uroce_worker *worker = __atomic_load_n(&progress.worker, __ATOMIC_ACQUIRE);
+
+	if (worker == NULL)
+		return false;
+	progress.hang_up = hang_up;
+	__atomic_store_n(&progress.end, LEAVES, __ATOMIC_RELEASE);
+	uroce_worker_wake(worker);
+	return has_come_to(HAS_HUNG_UP, UROCE_VERBS_HANG_UP_PAUSES) &&
+	       has_come_to(HAS_LEFT, 2 * UROCE_VERBS_LEAVE_PAUSES) && progress.is_read;
+}
+
+void
+uroce_progress_run(struct uroce_worker *worker, uint64_t busy_ns)
+{
+	struct uroce_pace pace;
+	uint64_t seen_ns = 0;
+
+	prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0);	/* a sleep is not 50 us longer than it says */
+	uroce_worker_drive(worker);
+	progress.busy_ns = busy_ns;
+	uroce_crowd_init(&progress.crowd, "/proc/loadavg", gettid());
+	__atomic_store_n(&progress.worker, worker, __ATOMIC_RELEASE);	/* uroce_progress_wait() */
+	uroce_pace_init(&pace, busy_ns, uroce_clock_ns());
+	for (;;) {
+		/* pairs with the release in uroce_progress_leave() */
+		if (__atomic_load_n(&progress.end, __ATOMIC_ACQUIRE) == LEAVES)
+			leave(worker);
+		look(worker, &pace, &seen_ns);
+	}
+}
+
+struct uroce_crowd *
+uroce_progress_crowd(void)
+{
+	return __atomic_load_n(&progress.worker, __ATOMIC_ACQUIRE) != NULL ? &progress.crowd : NULL;
+}
+
+static bool
+is_readable(int fd)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+
+	return poll(&p, 1, 0) != 0;	/* an error is the reader's */
+}
+
+/* @return whether the descriptor can be read */
+static bool
+poll_until_readable(struct uroce_worker *worker, int fd, uint64_t until_ns)
+{
+	for (unsigned int empty = 0; uroce_clock_ns() < until_ns;) {
+		bool moved = uroce_worker_poll_lent(worker) > 0;
+
+		if ((moved || ++empty % UROCE_VERBS_LOOKS == 0) && is_readable(fd))
+			return true;
+	}
+	return is_readable(fd);
+}
+
+void
+uroce_progress_wait(int fd)
+{
+	struct uroce_worker *worker = __atomic_load_n(&progress.worker, __ATOMIC_ACQUIRE);
+	uint64_t now_ns;
+
+	if (worker == NULL || is_readable(fd) || (fcntl(fd, F_GETFL) & O_NONBLOCK) != 0)
+		return;
+	now_ns = uroce_clock_ns();
+	if (!uroce_crowd_is(&progress.crowd, now_ns) && poll_until_readable(worker, fd, now_ns + progress.busy_ns))
+		return;
+	uroce_worker_wake(worker);	/* from here on it is the thread's turn again */
+}

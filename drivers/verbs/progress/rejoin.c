@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * A client of net_memif connects when its port starts, and never again: the next program, or switch, that takes the
+ * place of the one at the other end would wait for it. Its socket is another one then, and the port starts anew while
+ * nobody polls. A socket that the last connection was by is not asked again: nobody is there.
+ *
+ * Where the other end is one other program, and not a switch, the end of a connection is the end of that program, and
+ * of all that it was connected to: the driver gives its memory back then, before it takes another connection.
+ *
+ * On EAL's interrupt thread, where the driver does all that it does with connections.
+ */
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+
+#include <rte_alarm.h>
+#include <rte_ethdev.h>
+
+#include "port/cm/departure.h"
+#include "base/log.h"
+#include "port/port.h"
+#include "port/ethdev/watch.h"
+#include "port_state.h"
+#include "progress/rejoin.h"
+#include "uroce.h"
+#include "unmap.h"
+#include "uroce_config.h"
+
+#define SOCKET ",socket="
+
+/* Of each port, before it is tended, when it is counted (release; acquire: then all of it is there); from then on the
+ * interrupt thread's. */
+static struct rejoin {
+	struct uroce_port *port;
+	uint16_t port_id;
+	bool is_pair;			/* at the other end is one program */
+	char path[sizeof(((struct sockaddr_un *)NULL)->sun_path)];	/* "": a server's, which others connect to */
+	struct stat asked;		/* the socket that was asked last for a connection */
+	unsigned int left;		/* ... so often it is asked again, */
+	unsigned int pause, ticks;	/* after so many looks, of these */
+} ports[UROCE_MAX_DEVICES];
+static unsigned int count;
+
+static const char *
+args_of(uint16_t port_id)
+{
+	const struct rte_devargs *devargs = NULL;
+	struct rte_eth_dev_info info;
+
+	if (rte_eth_dev_info_get(port_id, &info) == 0)
+		devargs = rte_dev_devargs(info.device);
+	return devargs != NULL && devargs->args != NULL ? devargs->args : "";
+}
+
+/* @return the client's socket in path, or nothing */
+static void
+find_socket(const char *args, char *path, size_t room)
+{
+	const char *name = strstr(args, SOCKET);
+	size_t bytes;
+
+	if (strstr(args, "role=client") == NULL || strstr(args, "socket-abstract=no") == NULL || name == NULL)
+		return;
+	name += strlen(SOCKET);
+	bytes = strcspn(name, ",");
+	if (bytes < room)
+		memcpy(path, name, bytes);
+}
+
+static bool
+is_same(const struct stat *a, const struct stat *b)
+{
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_ctim.tv_sec == b->st_ctim.tv_sec &&
+	       a->st_ctim.tv_nsec == b->st_ctim.tv_nsec;
+}
+
+/* A new socket is asked several times: its server turns everybody away until it is started. */
+static void
+note(struct rejoin *r, const struct stat *st)
+{
+	r->asked = *st;
+	r->left = UROCE_VERBS_REJOINS;
+	r->pause = 1;
+	r->ticks = 0;
+}
+
+static void
+restart(void *arg)
+{
+	const struct rejoin *r = arg;
+	int ret;
+
+	rte_eth_dev_stop(r->port_id);
+	ret = rte_eth_dev_start(r->port_id);
+	UROCE_LOG(DEBUG, "port %u asks %s for a connection: %s\n", r->port_id, r->path, ret == 0 ? "done" : "refused");
+}
+
+static void
+ask(struct rejoin *r)
+{
+	struct stat st;
+
+	if (stat(r->path, &st) != 0 || !S_ISSOCK(st.st_mode))
+		return;
+	if (!is_same(&r->asked, &st))
+		note(r, &st);
+	if (r->left == 0 || r->ticks-- > 0)
+		return;
+	r->left--;
+	r->ticks = r->pause;
+	r->pause *= 2;
+	uroce_hold_workers(restart, r);
+}
+
+static void
+tend(void *arg)
+{
+	struct rejoin *r = arg;
+
+	uroce_watch_link(r->port);	/* before there is another one */
+	if (uroce_port_state_is_up(r->port_id))
+		r->left = 0;
+	else if (r->path[0] != '\0')
+		ask(r);
+	(void)rte_eal_alarm_set(UROCE_VERBS_REJOIN_US, tend, r);
+}
+
+/* What others connect to leads to one of them; a switch is what one connects to, unless the socket is among those of
+ * pairs. */
+static bool
+is_pair(const char *args, const char *path)
+{
+	const char *peers = getenv("UROCE_PEER");
+	size_t bytes;
+
+	if (strstr(args, "role=server") != NULL)
+		return true;
+	for (; path[0] != '\0' && peers != NULL && peers[0] != '\0'; peers += bytes + (peers[bytes] == ',')) {
+		bytes = strcspn(peers, ",");
+		if (bytes == strlen(path) && memcmp(peers, path, bytes) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* In place of drivers/net/memif's: memory that the driver gives back may have been a peer's. */
+void
+uroce_memif_hold(void (*fn)(void *arg), void *arg)
+{
+	/* pairs with the release in uroce_rejoin_watch() */
+	const unsigned int n = __atomic_load_n(&count, __ATOMIC_ACQUIRE);
+
+	uroce_hold_workers(fn, arg);
+	for (unsigned int i = 0; i < n; i++)
+		if (ports[i].is_pair && !uroce_port_state_is_up(ports[i].port_id))
+			uroce_depart_all(ports[i].port);
+}
+
+void
+uroce_rejoin_watch(struct ibv_context *context, uint16_t port_id)
+{
+	struct rejoin *r = &ports[count];
+	const char *args = args_of(port_id);
+	struct stat st;
+
+	if (count == RTE_DIM(ports) || !uroce_port_state_is_shared(port_id))
+		return;
+	*r = (struct rejoin){ .port = uroce_port_of_context(context), .port_id = port_id };
+	find_socket(args, r->path, sizeof(r->path));
+	r->is_pair = is_pair(args, r->path);
+	if (r->path[0] != '\0' && stat(r->path, &st) == 0)
+		note(r, &st);
+	if (uroce_port_state_is_up(r->port_id))
+		r->left = 0;
+	if (rte_eal_alarm_set(UROCE_VERBS_REJOIN_US, tend, r) == 0)
+		__atomic_store_n(&count, count + 1, __ATOMIC_RELEASE);	/* uroce_memif_hold() */
+	else
+		UROCE_LOG(NOTICE, "port %u: no memory to look for its peer\n", port_id);
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * The files in which the kernel describes its RDMA devices, for those of libibverbs.
+ */
+
+#ifndef UROCE_DRIVERS_VERBS_SYSFS_DESCRIBE_H
+#define UROCE_DRIVERS_VERBS_SYSFS_DESCRIBE_H
+
+/**
+ * Describe all devices: ROOT/sys/class/{infiniband,infiniband_verbs,infiniband_mad,misc/rdma_cm} and
+ * ROOT/dev/infiniband. Asks libibverbs, which starts.
+ *
+ * @param root	"" for the system's own directories; none of these is there yet
+ * @return	0; -ENODEV: there are none, and stderr has the reason; -errno of a file
+ */
+int uroce_describe(const char *root);
+
+#endif /* UROCE_DRIVERS_VERBS_SYSFS_DESCRIBE_H */

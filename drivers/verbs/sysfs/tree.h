@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * Small text files in directories, as sysfs has them.
+ */
+
+#ifndef UROCE_DRIVERS_VERBS_SYSFS_TREE_H
+#define UROCE_DRIVERS_VERBS_SYSFS_TREE_H
+
+#include <stdbool.h>
+
+#include "uroce_config.h"
+
+struct uroce_tree {
+	const char *root;
+	char within[UROCE_VERBS_PATH_BYTES];	/* what the next files are in, below root */
+	int error;	/* the first, an errno; what comes after it does nothing */
+};
+
+/** Go on in a directory below the root; it is made with those above it. */
+__attribute__((format(printf, 2, 3))) void uroce_tree_within(struct uroce_tree *tree, const char *format, ...);
+
+/** Make a file of one line. Its directory is there. */
+__attribute__((format(printf, 3, 4))) void uroce_tree_put(struct uroce_tree *tree, const char *name,
+							  const char *format, ...);
+
+/** Make a symbolic link. */
+void uroce_tree_link(struct uroce_tree *tree, const char *name, const char *target);
+
+/** Make a character device that cannot be opened, and that anybody may make. */
+void uroce_tree_device(struct uroce_tree *tree, const char *name);
+
+#endif /* UROCE_DRIVERS_VERBS_SYSFS_TREE_H */

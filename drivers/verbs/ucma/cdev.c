@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * What librdmacm opens, writes to and closes: /dev/infiniband/rdma_cm is ours, all else goes on to the C library's
+ * calls. Any thread of the program's.
+ */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+#include <sys/stat.h>
+
+#include <rte_common.h>
+
+#include "ucma/cdev.h"
+#include "got.h"
+#include "ucma/ucma.h"
+
+#define DEVICE "/dev/infiniband/rdma_cm"
+#define LIBRARY "librdmacm.so."
+
+/* A thread that is cancelled (pthread_cancel(3)) in the middle would end with locks. */
+static int
+open_device(void)
+{
+	int cancel, fd;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	fd = uroce_ucma_open();
+	pthread_setcancelstate(cancel, &cancel);
+	return fd;
+}
+
+static int
+open_instead(const char *path, int flags, ...)
+{
+	mode_t mode = 0;
+
+	if (strcmp(path, DEVICE) == 0)
+		return open_device();
+	if ((flags & O_CREAT) != 0 || (flags & O_TMPFILE) == O_TMPFILE) {
+		va_list args;
+
+		va_start(args, flags);
+		mode = (mode_t)va_arg(args, unsigned int);
+		va_end(args);
+	}
+	return open(path, flags, mode);
+}
+
+/* It looks whether what it has opened is a character device, and the kernel's, if that has one, too. */
+static int
+fstat_instead(int fd, struct stat *st)
+{
+	struct uroce_ucma_file *file = uroce_ucma_file_get(fd);
+
+	if (file == NULL)
+		return fstat(fd, st);
+	uroce_ucma_file_put(file);
+	if (stat(DEVICE, st) != 0 || !S_ISCHR(st->st_mode)) {
+		memset(st, 0, sizeof(*st));
+		st->st_mode = S_IFCHR | S_IRUSR | S_IWUSR;
+	}
+	return 0;
+}
+
+static void
+put_file(void *file)
+{
+	uroce_ucma_file_put(file);
+}
+
+/* Who waits for an event may be cancelled there. */
+static ssize_t
+write_instead(int fd, const void *buf, size_t bytes)
+{
+	struct uroce_ucma_file *file = uroce_ucma_file_get(fd);
+	ssize_t ret;
+	int error;
+
+	if (file == NULL)
+		return write(fd, buf, bytes);
+	pthread_cleanup_push(put_file, file);
+	ret = uroce_ucma_write(file, buf, bytes);
+	error = errno;
+	pthread_cleanup_pop(1);
+	errno = error;
+	return ret;
+}
+
+static int
+close_instead(int fd)
+{
+	int cancel, ret;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	ret = uroce_ucma_close(fd);
+	pthread_setcancelstate(cancel, &cancel);
+	return ret == 0 ? 0 : close(fd);
+}
+
+bool
+uroce_cdev_is_librdmacm(const void *caller)
+{
+	const char *soname = uroce_got_soname(caller);
+
+	return soname != NULL && strncmp(soname, LIBRARY, strlen(LIBRARY)) == 0;
+}
+
+bool
+uroce_cdev_attach(const void *caller)
+{
+	static const struct uroce_got_call calls[] = {
+		{ "open", "open64", (void (*)(void))open_instead },
+		{ "fstat", "fstat64", (void (*)(void))fstat_instead },
+		{ "write", NULL, (void (*)(void))write_instead },
+		{ "close", NULL, (void (*)(void))close_instead },
+	};
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	bool ok;
+
+	if (!uroce_cdev_is_librdmacm(caller))
+		return false;
+	pthread_mutex_lock(&lock);
+	ok = uroce_got_replace(caller, calls, RTE_DIM(calls));
+	pthread_mutex_unlock(&lock);
+	if (!ok)
+		fprintf(stderr, "uroce: this %s is not one that can be led to us: there is no rdma_cm\n",
+			uroce_got_soname(caller));
+	return true;
+}

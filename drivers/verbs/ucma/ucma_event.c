@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * Events of the rdma_cm device: taken from lib/cm, copied out, and acknowledged there at once. librdmacm counts
+ * acknowledgements itself, and an ID that is destroyed tells it for how many it has to wait. Any thread of the
+ * program's; waits, as the descriptor's flags say.
+ */
+
+#include <errno.h>
+#include <string.h>
+
+#include <rte_common.h>
+
+#include "ucma/kern.h"
+#include "ucma/ucma.h"
+#include "ucma/ucma_abi.h"
+#include "uroce_cma.h"
+
+static void
+put_conn(struct rdma_ucm_conn_param *to, const struct rdma_conn_param *from)
+{
+	to->qp_num = from->qp_num;
+	to->srq = from->srq;
+	to->responder_resources = from->responder_resources;
+	to->initiator_depth = from->initiator_depth;
+	to->flow_control = from->flow_control;
+	to->retry_count = from->retry_count;
+	to->rnr_retry_count = from->rnr_retry_count;
+	to->private_data_len = from->private_data_len;
+	if (from->private_data_len != 0)
+		memcpy(to->private_data, from->private_data, from->private_data_len);
+}
+
+static void
+put_ud(struct rdma_ucm_ud_param *to, const struct rdma_ud_param *from)
+{
+	to->qp_num = from->qp_num;
+	to->qkey = from->qkey;
+	uroce_copy_ah_attr_to_kern(&to->ah_attr, &from->ah_attr);
+	to->private_data_len = from->private_data_len;
+	if (from->private_data_len != 0)
+		memcpy(to->private_data, from->private_data, from->private_data_len);
+}
+
+static bool
+is_mcast(const struct rdma_cm_event *event)
+{
+	return event->event == RDMA_CM_EVENT_MULTICAST_JOIN || event->event == RDMA_CM_EVENT_MULTICAST_ERROR;
+}
+
+/* Whose it is by name, counted as reported; a request's ID is of the file that it is got from, where its listener is
+ * going if it is not there. Lock held. @return false: there is no memory for a request's ID */
+static bool
+put_names(struct uroce_ucma_file *file, struct rdma_ucm_event_resp *resp, const struct rdma_cm_event *event)
+{
+	struct uroce_ucma_id *id = event->id->context;
+
+	resp->uid = id->uid;
+	if (event->event == RDMA_CM_EVENT_CONNECT_REQUEST) {
+		struct uroce_ucma_id *listener = id;	/* whose context it has inherited */
+
+		id = uroce_ucma_id_new(file, event->id, 0);
+		if (id == NULL)
+			return false;
+		listener->events_reported++;
+		resp->id = id->handle;
+		return true;
+	}
+	resp->id = id->handle;
+	id->events_reported++;
+	if (is_mcast(event)) {
+		/* what was given as the context of the join */
+		struct uroce_ucma_mcast *mcast = (struct uroce_ucma_mcast *)(uintptr_t)event->param.ud.private_data;
+
+		mcast->events_reported++;
+		resp->uid = mcast->uid;
+		resp->id = mcast->handle;
+	}
+	return true;
+}
+
+static bool
+put_event(struct uroce_ucma_file *file, struct rdma_ucm_event_resp *resp, const struct rdma_cm_event *event)
+{
+	struct ibv_ece ece;
+
+	memset(resp, 0, sizeof(*resp));
+	if (!put_names(file, resp, event))
+		return false;
+	resp->event = event->event;
+	resp->status = (uint32_t)event->status;
+	if (event->id->qp_type == IBV_QPT_UD)
+		put_ud(&resp->param.ud, &event->param.ud);
+	else
+		put_conn(&resp->param.conn, &event->param.conn);
+	if (uroce_rdma_get_remote_ece(event->id, &ece) == 0) {
+		resp->ece.vendor_id = ece.vendor_id;
+		resp->ece.attr_mod = ece.options;
+	}
+	return true;
+}
+
+int
+uroce_ucma_get_event(struct uroce_ucma_file *file, const void *arg, uint32_t room)
+{
+	const struct rdma_ucm_get_event *cmd = arg;
+	struct rdma_ucm_event_resp resp;
+	struct rdma_cm_event *event;
+	struct rdma_cm_id *refused;
+	bool put;
+
+	do {
+		if (uroce_rdma_get_cm_event(file->channel, &event) != 0)
+			return -errno;
+		pthread_mutex_lock(&uroce_ucma_lock);
+		put = put_event(file, &resp, event);
+		refused = put ? NULL : event->id;
+		(void)uroce_rdma_ack_cm_event(event);
+		pthread_mutex_unlock(&uroce_ucma_lock);
+		if (refused != NULL)
+			uroce_rdma_destroy_id(refused);
+	} while (!put);
+	memcpy(uroce_ucma_user(cmd->response), &resp, RTE_MIN(room, sizeof(resp)));
+	return 0;
+}

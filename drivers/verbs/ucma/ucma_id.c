@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * IDs of the rdma_cm device: made, found by their handles, moved between descriptors, destroyed when no call on them
+ * is under way. Any thread of the program's.
+ */
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "cm/rdma/cma.h"
+#include "ucma/ucma.h"
+#include "ucma/ucma_abi.h"
+#include "ucma/ucma_handles.h"
+#include "uroce_cma.h"
+
+static struct uroce_ucma_handles handles;
+static pthread_cond_t released = PTHREAD_COND_INITIALIZER;	/* references of an ID are 0, or it has moved */
+
+struct uroce_ucma_id *
+uroce_ucma_id_new(struct uroce_ucma_file *file, struct rdma_cm_id *cm, uint64_t uid)
+{
+	struct uroce_ucma_id *id = calloc(1, sizeof(*id));
+
+	if (id == NULL)
+		return NULL;
+	if (uroce_ucma_handle_alloc(&handles, id, &id->handle) != 0) {
+		free(id);
+		return NULL;
+	}
+	LIST_INIT(&id->mcasts);
+	id->file = file;
+	id->cm = cm;
+	id->uid = uid;
+	cm->context = id;
+	LIST_INSERT_HEAD(&file->ids, id, link);
+	return id;
+}
+
+/* Lock held. */
+static int
+find(struct uroce_ucma_file *file, uint32_t handle, struct uroce_ucma_id **id)
+{
+	*id = uroce_ucma_handle_find(&handles, handle);
+	if (*id == NULL)
+		return -ENOENT;
+	return (*id)->file == file ? 0 : -EINVAL;
+}
+
+int
+uroce_ucma_id_get(struct uroce_ucma_file *file, uint32_t handle, struct uroce_ucma_id **id)
+{
+	int ret;
+
+	pthread_mutex_lock(&uroce_ucma_lock);
+	ret = find(file, handle, id);
+	if (ret == 0)
+		(*id)->refs++;
+	pthread_mutex_unlock(&uroce_ucma_lock);
+	return ret;
+}
+
+void
+uroce_ucma_id_put(struct uroce_ucma_id *id)
+{
+	pthread_mutex_lock(&uroce_ucma_lock);
+	if (--id->refs == 0)
+		pthread_cond_broadcast(&released);
+	pthread_mutex_unlock(&uroce_ucma_lock);
+}
+
+/* Of a port space follows the type, but for RDMA_PS_IB. */
+static int
+qp_type(const struct rdma_ucm_create_id *cmd, enum ibv_qp_type *type)
+{
+	switch (cmd->ps) {
+	case RDMA_PS_TCP: *type = IBV_QPT_RC; return 0;
+	case RDMA_PS_UDP:
+	case RDMA_PS_IPOIB: *type = IBV_QPT_UD; return 0;
+	case RDMA_PS_IB: *type = (enum ibv_qp_type)cmd->qp_type; return 0;
+	default: return -EINVAL;
+	}
+}
+
+int
+uroce_ucma_create_id(struct uroce_ucma_file *file, const void *arg)
+{
+	const struct rdma_ucm_create_id *cmd = arg;
+	struct rdma_ucm_create_id_resp *resp = uroce_ucma_user(cmd->response);
+	struct uroce_cma_id *cm = NULL;
+	struct uroce_ucma_id *id;
+	enum ibv_qp_type type;
+	int ret = qp_type(cmd, &type);
+
+	if (ret == 0)
+		ret = uroce_cma_id_create(file->channel, NULL, (enum rdma_port_space)cmd->ps, type, &cm);
+	if (ret != 0)
+		return ret;
+	pthread_mutex_lock(&uroce_ucma_lock);
+	id = uroce_ucma_id_new(file, &cm->id, cmd->uid);
+	if (id != NULL)
+		resp->id = id->handle;
+	pthread_mutex_unlock(&uroce_ucma_lock);
+	if (id != NULL)
+		return 0;
+	uroce_rdma_destroy_id(&cm->id);
+	return -ENOMEM;
+}
+
+/* Nobody finds the ID any more, and calls on it are over. Lock held, let go while it waits. */
+static void
+detach(struct uroce_ucma_id *id)
+{
+	id->leaving = true;
+	uroce_ucma_handle_free(&handles, id->handle);
+	LIST_REMOVE(id, link);
+	while (id->refs != 0)
+		pthread_cond_wait(&released, &uroce_ucma_lock);
+}
+
+/* Of a detached one. @return how many of its events were reported */
+static uint32_t
+destroy(struct uroce_ucma_id *id)
+{
+	uint32_t reported;
+
+	uroce_rdma_destroy_id(id->cm);	/* waits for who is just taking an event of it */
+	pthread_mutex_lock(&uroce_ucma_lock);
+	reported = id->events_reported;
+	uroce_ucma_mcasts_free(id);
+	pthread_mutex_unlock(&uroce_ucma_lock);
+	free(id);
+	return reported;
+}
+
+int
+uroce_ucma_destroy_id(struct uroce_ucma_file *file, const void *arg)
+{
+	const struct rdma_ucm_destroy_id *cmd = arg;
+	struct rdma_ucm_destroy_id_resp *resp = uroce_ucma_user(cmd->response);
+	struct uroce_ucma_id *id;
+	int ret;
+
+	pthread_mutex_lock(&uroce_ucma_lock);
+	ret = find(file, cmd->id, &id);
+	if (ret == 0)
+		detach(id);
+	pthread_mutex_unlock(&uroce_ucma_lock);
+	if (ret == 0)
+		resp->events_reported = destroy(id);
+	return ret;
+}
+
+static void
+destroy_all(struct uroce_ucma_file *file, bool idle_only)
+{
+	struct uroce_ucma_id *id;
+
+	do {
+		pthread_mutex_lock(&uroce_ucma_lock);
+		LIST_FOREACH(id, &file->ids, link)
+			if (!idle_only || id->refs == 0)
+				break;
+		if (id != NULL)
+			detach(id);
+		pthread_mutex_unlock(&uroce_ucma_lock);
+		if (id != NULL)
+			(void)destroy(id);
+	} while (id != NULL);
+}
+
+void
+uroce_ucma_ids_destroy(struct uroce_ucma_file *file)
+{
+	destroy_all(file, false);
+}
+
+void
+uroce_ucma_ids_abandon(struct uroce_ucma_file *file)
+{
+	destroy_all(file, true);
+}
+
+/* To be the one who moves it, until end_moving(): it may have gone elsewhere meanwhile. Lock held, let go while it
+ * waits. @return 0; -EINVAL: the ID is not the file's any more */
+static int
+begin_moving(struct uroce_ucma_id *id, const struct uroce_ucma_file *from)
+{
+	while (id->moving)
+		pthread_cond_wait(&released, &uroce_ucma_lock);
+	if (id->file != from)
+		return -EINVAL;
+	id->moving = true;
+	return 0;
+}
+
+/* Lock held. */
+static void
+end_moving(struct uroce_ucma_id *id, struct uroce_ucma_file *to)
+{
+	id->moving = false;
+	pthread_cond_broadcast(&released);
+	id->file = to;
+	if (id->leaving)
+		return;
+	LIST_REMOVE(id, link);
+	LIST_INSERT_HEAD(&to->ids, id, link);
+}
+
+/* @return 0 and how many of its events were reported, or -errno */
+static int
+migrate(struct uroce_ucma_id *id, struct uroce_ucma_file *from, struct uroce_ucma_file *to, uint32_t *reported)
+{
+	int ret;
+
+	pthread_mutex_lock(&uroce_ucma_lock);
+	ret = begin_moving(id, from);
+	if (ret != 0)
+		goto unlock;
+	pthread_mutex_unlock(&uroce_ucma_lock);
+	if (from != to)	/* waits for who is just taking an event of it */
+		ret = uroce_ucma_result(uroce_rdma_migrate_id(id->cm, to->channel));
+	pthread_mutex_lock(&uroce_ucma_lock);
+	end_moving(id, ret == 0 ? to : from);
+	*reported = id->events_reported;
+unlock:
+	pthread_mutex_unlock(&uroce_ucma_lock);
+	return ret;
+}
+
+/* The command is written to the descriptor that is moved to. */
+int
+uroce_ucma_migrate_id(struct uroce_ucma_file *file, const void *arg)
+{
+	const struct rdma_ucm_migrate_id *cmd = arg;
+	struct rdma_ucm_migrate_resp *resp = uroce_ucma_user(cmd->response);
+	struct uroce_ucma_file *from = uroce_ucma_file_get((int)cmd->fd);
+	struct uroce_ucma_id *id;
+	int ret;
+
+	if (from == NULL)
+		return -EBADF;
+	ret = uroce_ucma_id_get(from, cmd->id, &id);
+	if (ret != 0)
+		goto put_file;
+	ret = migrate(id, from, file, &resp->events_reported);
+	uroce_ucma_id_put(id);
+put_file:
+	uroce_ucma_file_put(from);
+	return ret;
+}

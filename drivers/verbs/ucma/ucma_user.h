@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * The caller's memory, which is ours: addresses that commands have in them, and that may be wrong. The kernel says so
+ * with EFAULT, and so do we.
+ */
+
+#ifndef UROCE_DRIVERS_VERBS_UCMA_UCMA_USER_H
+#define UROCE_DRIVERS_VERBS_UCMA_UCMA_USER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/** Where a command's answer goes, which uroce_ucma_user_clear() has looked at. */
+static inline void *
+uroce_ucma_user(uint64_t address)
+{
+	return (void *)(uintptr_t)address;
+}
+
+/** Zeros, where an answer will be. Any thread. @return 0; -EFAULT: it cannot be written */
+int uroce_ucma_user_clear(uint64_t address, size_t bytes);
+/** @param bytes	up to UROCE_UCMA_MAX_BYTES. Any thread. @return 0; -EFAULT: it cannot be read */
+int uroce_ucma_user_read(uint64_t address, void *to, size_t bytes);
+
+#endif /* UROCE_DRIVERS_VERBS_UCMA_UCMA_USER_H */

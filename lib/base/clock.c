@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * Sets the process's clock going, when the first worker is made.
+ */
+
+#include <pthread.h>
+
+#include <rte_cycles.h>
+
+#include "base/clock.h"
+
+struct uroce_clock uroce_clock;
+
+static void
+clock_start(void)
+{
+	uint64_t hz = rte_get_tsc_hz();
+
+	uroce_clock.ns_per_cycle = (uint64_t)(((unsigned __int128)NS_PER_S << 32) / hz);
+	/* A second back, so that it is never 0, and no core whose TSC lags sees it wrap. */
+	uroce_clock.base = rte_rdtsc() - hz;
+}
+
+void
+uroce_clock_init(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	pthread_once(&once, clock_start);
+}

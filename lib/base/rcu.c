@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * The one rte_rcu_qsbr of the process. Control threads wait here for the readers: workers, which
+ * report to it with the inline calls of rte_rcu_qsbr.h, and telemetry.
+ */
+
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <unistd.h>
+#include <linux/membarrier.h>
+#include <sys/syscall.h>
+
+#include <rte_atomic.h>
+#include <rte_common.h>
+#include <rte_debug.h>
+#include <rte_malloc.h>
+
+#include "uroce_config.h"
+#include "base/rcu.h"
+
+#define OFFLINE 0 /* a reader's count; the name in rte_rcu_qsbr.h depends on DPDK's release */
+
+struct rte_rcu_qsbr *uroce_rcu;
+struct uroce_rcu_driver uroce_rcu_drivers[UROCE_RCU_READERS];
+bool uroce_rcu_has_no_membarrier;
+
+static pthread_mutex_t init_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static struct rte_rcu_qsbr *
+create(void)
+{
+	const size_t bytes = rte_rcu_qsbr_get_memsize(UROCE_RCU_READERS);
+	struct rte_rcu_qsbr *v = rte_zmalloc("uroce_rcu", bytes, RTE_CACHE_LINE_SIZE);
+
+	if (v == NULL)
+		return NULL;
+	/* before the first reader runs */
+	uroce_rcu_has_no_membarrier = syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) != 0;
+	RTE_VERIFY(rte_rcu_qsbr_init(v, UROCE_RCU_READERS) == 0);
+	RTE_VERIFY(rte_rcu_qsbr_thread_register(v, UROCE_RCU_WATCHER) == 0);
+	return v;
+}
+
+int
+uroce_rcu_init(void)
+{
+	int rc;
+
+	pthread_mutex_lock(&init_lock);
+	if (uroce_rcu == NULL)
+		uroce_rcu = create();
+	rc = uroce_rcu != NULL ? 0 : -ENOMEM;
+	pthread_mutex_unlock(&init_lock);
+	return rc;
+}
+
+uint64_t
+uroce_rcu_begin(void)
+{
+	const uint64_t token = rte_rcu_qsbr_start(uroce_rcu);
+
+	/* pairs with the fence in rte_rcu_qsbr_thread_online(): either the reader sees the caller's changes, or
+	 * uroce_rcu_has_ended() sees the reader */
+	rte_atomic_thread_fence(__ATOMIC_SEQ_CST);
+	return token;
+}
+
+/* Without rte_rcu_qsbr_check(), which writes a variable that only one thread at a time may write. */
+bool
+uroce_rcu_has_ended(uint64_t token)
+{
+	for (unsigned int i = 0; i < UROCE_RCU_READERS; i++) {
+		/* pairs with the release in rte_rcu_qsbr_thread_offline() */
+		const uint64_t count = __atomic_load_n(&uroce_rcu->qsbr_cnt[i].cnt, __ATOMIC_ACQUIRE);
+
+		if (count != OFFLINE && count < token)
+			return false;
+	}
+	return true;
+}
+
+void
+uroce_rcu_wait(void)
+{
+	const uint64_t token = uroce_rcu_begin();
+
+	/* yield instead of spinning: a reader may need this core to leave its poll */
+	while (!uroce_rcu_has_ended(token))
+		sched_yield();
+}
+
+/* Makes every reader execute a full barrier, running or not. */
+static void
+barrier_on_readers(void)
+{
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	if (!uroce_rcu_has_no_membarrier)
+		RTE_VERIFY(syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0);
+}
+
+/* Skips readers in a driver: they may wait for EAL's lock, which the caller holds. */
+void
+uroce_rcu_wait_for_memory(void)
+{
+	const uint64_t token = rte_rcu_qsbr_start(uroce_rcu);
+
+	barrier_on_readers();
+	for (unsigned int i = 0; i < UROCE_RCU_READERS; i++) {
+		for (;;) {
+			/* pairs with the releases of rte_rcu_qsbr_thread_offline() and uroce_rcu_enter_driver() */
+			uint64_t count = __atomic_load_n(&uroce_rcu->qsbr_cnt[i].cnt, __ATOMIC_ACQUIRE);
+
+			if (count == OFFLINE || count >= token ||
+			    __atomic_load_n(&uroce_rcu_drivers[i].is_in, __ATOMIC_ACQUIRE) != 0)
+				break;
+			sched_yield();
+		}
+	}
+}
+
+bool
+uroce_rcu_is_in_driver(void)
+{
+	for (unsigned int i = 0; i < UROCE_RCU_READERS; i++)
+		if (__atomic_load_n(&uroce_rcu_drivers[i].is_in, __ATOMIC_ACQUIRE) != 0)
+			return true;
+	return false;
+}
+
+void
+uroce_rcu_watch_begin(void)
+{
+	rte_rcu_qsbr_thread_online(uroce_rcu, UROCE_RCU_WATCHER);
+}
+
+void
+uroce_rcu_watch_end(void)
+{
+	rte_rcu_qsbr_thread_offline(uroce_rcu, UROCE_RCU_WATCHER);
+}

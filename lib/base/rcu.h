@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * The process's rte_rcu_qsbr, which protects the QP and MR tables. Workers are readers during a poll
+ * only, so that an idle worker delays nobody.
+ *
+ * A thread that frees DPDK's memory holds EAL's memory lock while it waits for the readers
+ * (uroce_rcu_wait_for_memory()). A driver may take that lock, or a heap's lock, within a burst: mlx5
+ * does so for memory that it sees for the first time. So a worker announces when it is in a driver,
+ * where it uses nothing that it found by a key, and the waiting thread skips it. Outside of a driver a
+ * reader must not take a lock of EAL: no rte_malloc().
+ */
+
+#ifndef UROCE_BASE_RCU_H
+#define UROCE_BASE_RCU_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <rte_branch_prediction.h>
+#include <rte_common.h>
+#include <rte_rcu_qsbr.h>
+
+#include "uroce_config.h"
+
+/* The only reader that is no worker: telemetry, on a thread of EAL. */
+#define UROCE_RCU_WATCHER UROCE_MAX_WORKERS
+#define UROCE_RCU_READERS (UROCE_MAX_WORKERS + 1)
+
+/* Set by uroce_rcu_init(), never freed. */
+extern struct rte_rcu_qsbr *uroce_rcu;
+
+/* The reader with this index writes it, in its poll. */
+struct uroce_rcu_driver {
+	uint32_t is_in; /* atomic */
+} __rte_cache_aligned;
+
+extern struct uroce_rcu_driver uroce_rcu_drivers[UROCE_RCU_READERS];
+/* The kernel has no membarrier(2): a reader that leaves a driver executes the barrier itself. Constant. */
+extern bool uroce_rcu_has_no_membarrier;
+
+/** Allocate; idempotent, any thread, after rte_eal_init(). @return 0 or -ENOMEM */
+int uroce_rcu_init(void);
+
+/** Wait until every reader that was in a poll has left it. Not from within a poll. */
+void uroce_rcu_wait(void);
+
+/** Begin a grace period, which ends when every reader that is in a poll now has left it. Any thread, within a poll too;
+ * does not wait. @return a token for uroce_rcu_has_ended(), not 0 */
+uint64_t uroce_rcu_begin(void);
+
+/** Has the grace period ended? One that began in the caller's own poll has not before its next poll. Any thread, without
+ * a lock. */
+bool uroce_rcu_has_ended(uint64_t token);
+
+/**
+ * As uroce_rcu_wait(), for a caller that holds EAL's memory lock and has invalidated the keys of memory: skips readers
+ * in a driver. The caller may then free only that memory, since such a reader still has pointers to QPs and ports.
+ */
+void uroce_rcu_wait_for_memory(void);
+
+/** Is any reader in a driver, and may thus read memory that mbufs reference? */
+bool uroce_rcu_is_in_driver(void);
+
+/**
+ * Announce a call of a driver, within a poll. Until uroce_rcu_leave_driver() the reader must not use what it found by
+ * keys, and afterwards it must look it up again. Calls do not nest.
+ */
+static inline void
+uroce_rcu_enter_driver(unsigned int reader)
+{
+	/* pairs with the acquire in uroce_rcu_wait_for_memory(): all accesses to the memory come before */
+	__atomic_store_n(&uroce_rcu_drivers[reader].is_in, 1, __ATOMIC_RELEASE);
+}
+
+/** Later look-ups see what was published before uroce_rcu_wait_for_memory() skipped this reader. That function makes
+ * the barrier on behalf of the reader, so that this one costs a store. */
+static inline void
+uroce_rcu_leave_driver(unsigned int reader)
+{
+	__atomic_store_n(&uroce_rcu_drivers[reader].is_in, 0, __ATOMIC_RELAXED);
+	if (unlikely(uroce_rcu_has_no_membarrier))
+		__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	else
+		__atomic_signal_fence(__ATOMIC_SEQ_CST);
+}
+
+/** A section in which the watcher is a reader: objects that it looks up are not freed. The caller ensures that only one
+ * thread at a time is in it. */
+void uroce_rcu_watch_begin(void);
+void uroce_rcu_watch_end(void);
+
+#endif /* UROCE_BASE_RCU_H */

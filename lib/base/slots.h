@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * Draws table slots at random and gives each use of a slot an identifier that no earlier use of it
+ * had (until all are used up): QPNs and memory keys. The caller holds its table's lock, except for
+ * uroce_slots_renew().
+ */
+
+#ifndef UROCE_BASE_SLOTS_H
+#define UROCE_BASE_SLOTS_H
+
+#include <stdint.h>
+
+/* An identifier of id_bits bits: the slot in the uppermost log2 bits, below it a permutation,
+ * secret to this table, of the number of times the slot has been used. When all have been used, they
+ * come again in another order. */
+struct uroce_slots {
+	uint32_t *order; /* free slots are order[0 .. free - 1] */
+	uint32_t *uses;  /* per slot; atomic: renewing an identifier takes no lock */
+	uint32_t free;
+	uint8_t log2;
+	uint8_t id_bits;
+	uint32_t secret[4];
+};
+
+int uroce_slots_init(struct uroce_slots *s, unsigned int log2, unsigned int id_bits);
+void uroce_slots_fini(struct uroce_slots *s);
+
+/** @return 0, or -ENOMEM when every slot is in use */
+int uroce_slots_get(struct uroce_slots *s, uint32_t *id);
+void uroce_slots_put(struct uroce_slots *s, uint32_t id);
+
+/** Draw another identifier for the slot of `id`, which is in use. Any thread, without a lock: no two calls return the
+ * same identifier before all identifiers of the slot have been used. */
+uint32_t uroce_slots_renew(struct uroce_slots *s, uint32_t id);
+
+static inline uint32_t
+uroce_slots_index(unsigned int log2, unsigned int id_bits, uint32_t id)
+{
+	return id >> (id_bits - log2);
+}
+
+#endif /* UROCE_BASE_SLOTS_H */

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * The trace points, for rte_trace's macros to expand twice: points.c makes descriptions of them, trace.c what writes
+ * them. A field's name is its argument's. Nobody else includes this: rte_trace is experimental in DPDK 22.11.
+ */
+
+#ifndef UROCE_BASE_TRACE_POINTS_H
+#define UROCE_BASE_TRACE_POINTS_H
+
+#include <stdint.h>
+
+#include <rte_trace_point.h>
+
+/* RTE_TRACE_POINT() calls the point's state __NAME; our symbols begin with uroce_. */
+#define UROCE_TRACE_POINT(name, args, ...) \
+	extern rte_trace_point_t __##name __asm__("uroce_trace_point_" #name); \
+	RTE_TRACE_POINT(name, args, __VA_ARGS__)
+
+UROCE_TRACE_POINT(qp_state,
+	(uint16_t device, uint32_t qpn, const char *from, const char *to),
+	rte_trace_point_emit_u16(device);
+	rte_trace_point_emit_u32(qpn);
+	rte_trace_point_emit_string(from);
+	rte_trace_point_emit_string(to);
+)
+
+UROCE_TRACE_POINT(qp_error,
+	(uint16_t device, uint32_t qpn, const char *cause, uint8_t status, const char *verdict),
+	rte_trace_point_emit_u16(device);
+	rte_trace_point_emit_u32(qpn);
+	rte_trace_point_emit_string(cause);
+	rte_trace_point_emit_u8(status);
+	rte_trace_point_emit_string(verdict);
+)
+
+UROCE_TRACE_POINT(retransmit,
+	(uint16_t device, uint32_t qpn, uint32_t psn, uint32_t psns, const char *why),
+	rte_trace_point_emit_u16(device);
+	rte_trace_point_emit_u32(qpn);
+	rte_trace_point_emit_u32(psn);
+	rte_trace_point_emit_u32(psns);
+	rte_trace_point_emit_string(why);
+)
+
+UROCE_TRACE_POINT(go_back,
+	(uint16_t device, uint32_t qpn, uint32_t psn, uint32_t next, uint8_t retries_left, const char *why),
+	rte_trace_point_emit_u16(device);
+	rte_trace_point_emit_u32(qpn);
+	rte_trace_point_emit_u32(psn);
+	rte_trace_point_emit_u32(next);
+	rte_trace_point_emit_u8(retries_left);
+	rte_trace_point_emit_string(why);
+)
+
+UROCE_TRACE_POINT(probe,
+	(uint16_t device, uint32_t qpn, uint32_t psn),
+	rte_trace_point_emit_u16(device);
+	rte_trace_point_emit_u32(qpn);
+	rte_trace_point_emit_u32(psn);
+)
+
+UROCE_TRACE_POINT(nak_sent,
+	(uint16_t device, uint32_t qpn, uint32_t psn, uint8_t syndrome),
+	rte_trace_point_emit_u16(device);
+	rte_trace_point_emit_u32(qpn);
+	rte_trace_point_emit_u32(psn);
+	rte_trace_point_emit_u8(syndrome);
+)
+
+UROCE_TRACE_POINT(nak_received,
+	(uint16_t device, uint32_t qpn, uint32_t psn, uint8_t syndrome),
+	rte_trace_point_emit_u16(device);
+	rte_trace_point_emit_u32(qpn);
+	rte_trace_point_emit_u32(psn);
+	rte_trace_point_emit_u8(syndrome);
+)
+
+UROCE_TRACE_POINT(rnr_sent,
+	(uint16_t device, uint32_t qpn, uint32_t psn, uint8_t timer),
+	rte_trace_point_emit_u16(device);
+	rte_trace_point_emit_u32(qpn);
+	rte_trace_point_emit_u32(psn);
+	rte_trace_point_emit_u8(timer);
+)
+
+UROCE_TRACE_POINT(rnr_received,
+	(uint16_t device, uint32_t qpn, uint32_t psn, uint8_t timer, uint8_t retries_left),
+	rte_trace_point_emit_u16(device);
+	rte_trace_point_emit_u32(qpn);
+	rte_trace_point_emit_u32(psn);
+	rte_trace_point_emit_u8(timer);
+	rte_trace_point_emit_u8(retries_left);
+)
+
+UROCE_TRACE_POINT(sack_sent,
+	(uint16_t device, uint32_t qpn, uint32_t psn),
+	rte_trace_point_emit_u16(device);
+	rte_trace_point_emit_u32(qpn);
+	rte_trace_point_emit_u32(psn);
+)
+
+UROCE_TRACE_POINT(sack_received,
+	(uint16_t device, uint32_t qpn, uint32_t psn),
+	rte_trace_point_emit_u16(device);
+	rte_trace_point_emit_u32(qpn);
+	rte_trace_point_emit_u32(psn);
+)
+
+UROCE_TRACE_POINT(cnp_sent,
+	(uint16_t device, uint32_t qpn, uint32_t dest_qpn),
+	rte_trace_point_emit_u16(device);
+	rte_trace_point_emit_u32(qpn);
+	rte_trace_point_emit_u32(dest_qpn);
+)
+
+UROCE_TRACE_POINT(cnp_received,
+	(uint16_t device, uint32_t qpn, uint8_t obeyed),
+	rte_trace_point_emit_u16(device);
+	rte_trace_point_emit_u32(qpn);
+	rte_trace_point_emit_u8(obeyed);
+)
+
+UROCE_TRACE_POINT(cm_state,
+	(uint32_t local_id, uint32_t local_qpn, uint32_t remote_qpn, const char *from, const char *to),
+	rte_trace_point_emit_u32(local_id);
+	rte_trace_point_emit_u32(local_qpn);
+	rte_trace_point_emit_u32(remote_qpn);
+	rte_trace_point_emit_string(from);
+	rte_trace_point_emit_string(to);
+)
+
+#endif /* UROCE_BASE_TRACE_POINTS_H */

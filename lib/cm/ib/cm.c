@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * The communication manager of a device: it finds whom a MAD is for, and whose time is up. Who
+ * drives it holds a lock for as long as a call takes, and tells the time.
+ */
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <rte_common.h>
+#include <rte_debug.h>
+
+#include "cm/ib/internal.h"
+
+/* Status of an APR */
+#define APR_INVALID_COMM_INSTANCE 1
+
+/* ---- creation ---- */
+
+struct uroce_cm *
+uroce_cm_create(const struct uroce_cm_conf *conf)
+{
+	struct uroce_cm *cm = calloc(1, sizeof(*cm));
+
+	RTE_VERIFY(conf->max_conns > 0 && conf->max_conns <= 1u << 30);
+	if (cm == NULL)
+		return NULL;
+	cm->conf = *conf;
+	TAILQ_INIT(&cm->waiting);
+	if (uroce_cm_tables_create(cm) != 0) {
+		free(cm);
+		return NULL;
+	}
+	return cm;
+}
+
+void
+uroce_cm_destroy(struct uroce_cm *cm)
+{
+	for (uint32_t i = 0; i <= cm->local.mask; i++) {
+		struct uroce_cm_conn *conn;
+
+		while ((conn = LIST_FIRST(&cm->local.buckets[i])) != NULL) {
+			RTE_VERIFY(conn->pins == 0);
+			LIST_REMOVE(conn, local_link);
+			free(conn);
+		}
+	}
+	uroce_cm_tables_destroy(cm);
+	free(cm);
+}
+
+/* ---- receiving ---- */
+
+static bool
+is_from_peer(const struct uroce_cm_conn *conn, const struct uroce_cm_path *path)
+{
+	return uroce_cm_same_gid(&conn->path.dgid, &path->dgid);
+}
+
+/* By our ID, which the message calls remote, and by the peer's, as far as that is known. */
+static struct uroce_cm_conn *
+find_by_ids(struct uroce_cm *cm, const uint8_t *mad, const struct uroce_cm_path *path)
+{
+	struct uroce_cm_conn *conn =
+		uroce_cm_local_find(cm, (uint32_t)uroce_cm_get(mad, RTU, REMOTE_COMM_ID));
+
+	if (conn == NULL || conn->state == UROCE_CM_IDLE || conn->state == UROCE_CM_LISTEN ||
+	    !is_from_peer(conn, path))
+		return NULL;
+	if (conn->remote_id != 0 && conn->remote_id != uroce_cm_get(mad, RTU, LOCAL_COMM_ID))
+		return NULL;
+	return conn;
+}
+
+/* A peer that has given up waiting for our answer may not know our ID: it says which CA it is. Once
+ * it must know our ID that is not enough: its own may be easy to guess. */
+static struct uroce_cm_conn *
+find_rejected(struct uroce_cm *cm, const uint8_t *mad, const struct uroce_cm_path *path)
+{
+	struct uroce_cm_conn *conn = NULL;
+
+	if (uroce_cm_get(mad, REJ, REASON) == UROCE_CM_REJ_TIMEOUT &&
+	    uroce_cm_get(mad, REJ, INFO_LENGTH) >= sizeof(uint64_t)) {
+		uint64_t guid;
+
+		memcpy(&guid, uroce_cm_at(mad, REJ, INFO), sizeof(guid));
+		conn = uroce_cm_remote_find(cm, (uint32_t)uroce_cm_get(mad, REJ, LOCAL_COMM_ID),
+					    guid, &path->dgid);
+	}
+	if (conn != NULL && uroce_cm_state_half_open((enum uroce_cm_state)conn->state))
+		return conn;
+	return find_by_ids(cm, mad, path);
+}
+
+static struct uroce_cm_conn *
+find(struct uroce_cm *cm, enum uroce_cm_message message, const uint8_t *mad,
+     const struct uroce_cm_path *path)
+{
+	struct uroce_cm_conn *conn;
+
+	switch (message) {
+	case UROCE_CM_REJ: return find_rejected(cm, mad, path);
+	case UROCE_CM_SIDR_REP:
+		conn = uroce_cm_local_find(cm, (uint32_t)uroce_cm_get(mad, SIDR_REP, REQUEST_ID));
+		return conn != NULL && is_from_peer(conn, path) ? conn : NULL;
+	default: return find_by_ids(cm, mad, path);
+	}
+}
+
+/* Nobody here has the ID: who waits for an answer gets one. */
+static void
+answer_unknown(struct uroce_cm *cm, enum uroce_cm_message message, const uint8_t *mad,
+	       const struct uroce_cm_path *path)
+{
+	UROCE_CM_BUMP(cm, drop_unknown_id);
+	switch (message) {
+	case UROCE_CM_REP:
+		uroce_cm_reply_rej(cm, path, mad, UROCE_CM_ABOUT_REP, UROCE_CM_REJ_INVALID_COMM_ID,
+				   NULL, 0);
+		break;
+	case UROCE_CM_DREQ: uroce_cm_reply_drep(cm, path, mad); break;
+	case UROCE_CM_LAP: uroce_cm_reply_apr(cm, path, mad, APR_INVALID_COMM_INSTANCE); break;
+	default: break;
+	}
+}
+
+static void
+answer_class_version(struct uroce_cm *cm, enum uroce_cm_message message, const uint8_t *mad,
+		     const struct uroce_cm_path *path)
+{
+	static const uint8_t supported = UROCE_CM_CLASS_VERSION;
+
+	UROCE_CM_BUMP(cm, drop_class_version);
+	if (message == UROCE_CM_REQ)
+		uroce_cm_reply_rej(cm, path, mad, UROCE_CM_ABOUT_REQ,
+				   UROCE_CM_REJ_INVALID_CLASS_VERSION, &supported,
+				   sizeof(supported));
+	else if (message == UROCE_CM_SIDR_REQ)
+		uroce_cm_reply_sidr(cm, path, mad, UROCE_CM_SIDR_UNSUPPORTED_VERSION);
+}
+
+void
+uroce_cm_receive(struct uroce_cm *cm, const uint8_t *mad, uint32_t bytes,
+		 const struct uroce_cm_path *path, uint64_t now_ns)
+{
+	int type = uroce_cm_mad_message(mad, bytes);
+	enum uroce_cm_message message = (enum uroce_cm_message)type;
+	struct uroce_cm_conn *conn;
+
+	uroce_cm_start(cm, now_ns);
+	if (type < 0) {
+		UROCE_CM_BUMP(cm, drop_malformed);
+		return;
+	}
+	uroce_cm_bump(&cm->received[message]);
+	if (uroce_cm_header_const(mad)->class_version != UROCE_CM_CLASS_VERSION) {
+		answer_class_version(cm, message, mad, path);
+		return;
+	}
+	if (message == UROCE_CM_REQ) {
+		uroce_cm_receive_req(cm, mad, path, now_ns);
+		return;
+	}
+	if (message == UROCE_CM_SIDR_REQ) {
+		uroce_cm_receive_sidr_req(cm, mad, path, now_ns);
+		return;
+	}
+	conn = find(cm, message, mad, path);
+	if (conn == NULL)
+		answer_unknown(cm, message, mad, path);
+	else
+		uroce_cm_handle(conn, message, mad, now_ns);
+}
+
+/* ---- time ---- */
+
+struct expiry {
+	uint64_t now_ns;
+};
+
+static void
+time_out(struct uroce_cm_conn *conn, uint64_t now_ns)
+{
+	const struct uroce_cm_row *row = &uroce_cm_timeouts[conn->state];
+	struct uroce_cm_event event = { .type = (enum uroce_cm_event_type)row->event };
+	uint64_t guid = conn->cm->conf.ca_guid;
+
+	RTE_VERIFY(row->action != UROCE_CM_UNEXPECTED);
+	/* Who has not answered need not wait for us either. */
+	if (uroce_cm_sends[conn->state][UROCE_CM_REJ] != UROCE_CM_STATE_NONE)
+		uroce_cm_send_rej(conn, UROCE_CM_REJ_TIMEOUT, &guid, sizeof(guid), NULL, now_ns);
+	else
+		uroce_cm_conn_enter(conn, (enum uroce_cm_state)row->next, now_ns);
+	if (row->action == UROCE_CM_TAKE)
+		uroce_cm_conn_raise(conn, &event);
+	uroce_cm_conn_settle(conn);
+}
+
+static void
+fire(struct uroce_timer *timer, void *arg)
+{
+	struct uroce_cm_conn *conn = container_of(timer, struct uroce_cm_conn, timer);
+	const struct expiry *e = arg;
+	bool awaits = conn->state != UROCE_CM_TIMEWAIT && conn->state != UROCE_CM_SIDR_REP_SENT;
+
+	if (awaits && conn->retries_left > 0 && e->now_ns < conn->give_up_ns) {
+		uroce_cm_retransmit(conn, e->now_ns);
+		return;
+	}
+	if (awaits && conn->retries_left > 0)
+		UROCE_CM_BUMP(conn->cm, half_open_expired);
+	time_out(conn, e->now_ns);
+}
+
+void
+uroce_cm_expire(struct uroce_cm *cm, uint64_t now_ns)
+{
+	struct expiry e = { .now_ns = now_ns };
+
+	uroce_cm_start(cm, now_ns);
+	uroce_wheel_expire(&cm->wheel, now_ns, fire, &e);
+}
+
+uint64_t
+uroce_cm_deadline(const struct uroce_cm *cm)
+{
+	return cm->started ? uroce_wheel_next(&cm->wheel) : UINT64_MAX;
+}
+
+/* ---- counters ---- */
+
+#define ROW(prefix, message) [UROCE_CM_##message] = #prefix "_" #message
+#define ROWS(prefix)                                                                              \
+	ROW(prefix, REQ), ROW(prefix, MRA), ROW(prefix, REJ), ROW(prefix, REP), ROW(prefix, RTU), \
+		ROW(prefix, DREQ), ROW(prefix, DREP), ROW(prefix, SIDR_REQ),                      \
+		ROW(prefix, SIDR_REP), ROW(prefix, LAP), ROW(prefix, APR)
+
+static const char *const sent_names[UROCE_CM_MESSAGE_COUNT] = { ROWS(cm_sent) };
+static const char *const received_names[UROCE_CM_MESSAGE_COUNT] = { ROWS(cm_received) };
+
+#define COUNTER_NAME(name) [UROCE_CM_COUNT_##name] = "cm_" #name,
+static const char *const counter_names[UROCE_CM_COUNTER_COUNT] = {
+	UROCE_CM_COUNTERS(COUNTER_NAME)
+};
+
+static unsigned int
+list(const char *const *from, const uint64_t *counters, unsigned int n, unsigned int at,
+     const char **names, uint64_t *values, unsigned int room)
+{
+	for (unsigned int i = 0; i < n && at + i < room; i++) {
+		names[at + i] = from[i];
+		/* pairs with uroce_cm_bump() */
+		values[at + i] = __atomic_load_n(&counters[i], __ATOMIC_RELAXED);
+	}
+	return at + n;
+}
+
+unsigned int
+uroce_cm_query_counters(const struct uroce_cm *cm, const char **names, uint64_t *values,
+			unsigned int room)
+{
+	unsigned int n = 0;
+
+	n = list(sent_names, cm->sent, UROCE_CM_MESSAGE_COUNT, n, names, values, room);
+	n = list(received_names, cm->received, UROCE_CM_MESSAGE_COUNT, n, names, values, room);
+	return list(counter_names, cm->counters, UROCE_CM_COUNTER_COUNT, n, names, values, room);
+}

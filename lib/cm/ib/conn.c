@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * The life of a connection: made, moved from state to state, let go of by its consumer, and freed
+ * when it is over. A connection that the consumer is being called about is pinned: whatever the
+ * consumer does to it, it is there until the call has returned. Under the lock of the communication
+ * manager.
+ */
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include <rte_debug.h>
+
+#include "cm/ib/internal.h"
+#include "base/trace.h"
+#include "uroce_config.h"
+
+void
+uroce_cm_start(struct uroce_cm *cm, uint64_t now_ns)
+{
+	if (cm->started)
+		return;
+	uroce_wheel_init(&cm->wheel, now_ns);
+	cm->started = true;
+}
+
+struct uroce_cm_conn *
+uroce_cm_conn_alloc(struct uroce_cm *cm, void *user)
+{
+	struct uroce_cm_conn *conn;
+
+	if (cm->conns >= cm->conf.max_conns)
+		return NULL;
+	conn = calloc(1, sizeof(*conn));
+	if (conn == NULL)
+		return NULL;
+	conn->cm = cm;
+	conn->user = user;
+	conn->state = UROCE_CM_IDLE;
+	conn->mad_message = -1;
+	conn->give_up_ns = UINT64_MAX;
+	conn->target_ack_delay = cm->conf.ca_ack_delay;
+	uroce_cm_local_add(conn);
+	cm->conns++;
+	return conn;
+}
+
+struct uroce_cm_conn *
+uroce_cm_conn_create(struct uroce_cm *cm, void *user)
+{
+	struct uroce_cm_conn *conn = uroce_cm_conn_alloc(cm, user);
+
+	if (conn == NULL)
+		errno = ENOMEM;
+	return conn;
+}
+
+void *
+uroce_cm_conn_user(const struct uroce_cm_conn *conn)
+{
+	return conn->user;
+}
+
+void
+uroce_cm_conn_set_user(struct uroce_cm_conn *conn, void *user)
+{
+	conn->user = user;
+}
+
+/* So long may packets of the connection be on their way: twice a packet's life, and what the peer
+ * takes to acknowledge. */
+static uint64_t
+timewait_ns(const struct uroce_cm_conn *conn)
+{
+	unsigned int life = RTE_MIN(conn->path.packet_life_time, UROCE_CM_MAX_TIMEOUT);
+	unsigned int delay = RTE_MIN(conn->target_ack_delay, UROCE_CM_MAX_TIMEOUT);
+
+	return 2 * uroce_cm_timeout_ns(life) + uroce_cm_timeout_ns(delay);
+}
+
+static void
+count_state(struct uroce_cm_conn *conn, enum uroce_cm_state from, enum uroce_cm_state to,
+	    uint64_t now_ns)
+{
+	struct uroce_cm *cm = conn->cm;
+
+	uroce_cm_half_open_moved(conn, from, to, now_ns);
+	cm->lingering += to == UROCE_CM_SIDR_REP_SENT;
+	cm->lingering -= from == UROCE_CM_SIDR_REP_SENT;
+}
+
+/* Ready for another connection: under another ID, as the peer may still know this one. */
+static void
+become_idle(struct uroce_cm_conn *conn)
+{
+	uroce_cm_remote_remove(conn);
+	uroce_cm_qpn_remove(conn);
+	conn->remote_id = 0;
+	conn->probed = false;
+	conn->mad_message = -1;
+	uroce_cm_local_remove(conn);
+	uroce_cm_local_add(conn);
+}
+
+void
+uroce_cm_conn_enter(struct uroce_cm_conn *conn, enum uroce_cm_state state, uint64_t now_ns)
+{
+	struct uroce_cm *cm = conn->cm;
+
+	count_state(conn, conn->state, state, now_ns);
+	if (conn->state != state)
+		uroce_trace_cm_state(conn->local_id, conn->local_qpn, conn->remote_qpn,
+				     uroce_cm_state_names[conn->state], uroce_cm_state_names[state]);
+	conn->state = (uint8_t)state;
+	uroce_wheel_disarm(&conn->timer);
+	switch (state) {
+	case UROCE_CM_IDLE: become_idle(conn); break;
+	case UROCE_CM_TIMEWAIT:
+		/* The peer may connect its QP anew; what it repeats of this connection is known as
+		 * old. */
+		uroce_cm_qpn_remove(conn);
+		uroce_wheel_arm(&cm->wheel, &conn->timer, now_ns + timewait_ns(conn));
+		break;
+	case UROCE_CM_SIDR_REP_SENT:
+		uroce_wheel_arm(&cm->wheel, &conn->timer, now_ns + UROCE_CM_LINGER_NS);
+		break;
+	default: break;
+	}
+}
+
+static bool
+is_over(const struct uroce_cm_conn *conn)
+{
+	return conn->state == UROCE_CM_IDLE ||
+	       (conn->state == UROCE_CM_SIDR_REP_SENT && conn->cm->lingering > UROCE_CM_MAX_LINGER);
+}
+
+void
+uroce_cm_conn_settle(struct uroce_cm_conn *conn)
+{
+	struct uroce_cm *cm = conn->cm;
+
+	if (!conn->orphan || conn->pins > 0 || !is_over(conn))
+		return;
+	count_state(conn, conn->state, UROCE_CM_IDLE, 0);
+	uroce_cm_listen_remove(conn);
+	uroce_cm_remote_remove(conn);
+	uroce_cm_qpn_remove(conn);
+	uroce_cm_local_remove(conn);
+	if (cm->started)
+		uroce_wheel_remove(&cm->wheel, &conn->timer);
+	cm->conns--;
+	free(conn);
+}
+
+int
+uroce_cm_conn_raise(struct uroce_cm_conn *conn, struct uroce_cm_event *event)
+{
+	const struct uroce_cm_conf *conf = &conn->cm->conf;
+	int ret;
+
+	if (conn->orphan)
+		return 0;
+	event->conn = conn;
+	RTE_VERIFY(conn->pins < UINT8_MAX);
+	conn->pins++;
+	ret = conf->ops->event(conf->arg, event);
+	conn->pins--;
+	return ret;
+}
+
+int
+uroce_cm_listen(struct uroce_cm_conn *conn, uint64_t service_id, uint64_t mask)
+{
+	if (conn->state != UROCE_CM_IDLE)
+		return -EBUSY;
+	conn->service_id = service_id & mask;
+	conn->service_mask = mask;
+	conn->state = UROCE_CM_LISTEN;
+	uroce_cm_listen_add(conn);
+	return 0;
+}
+
+/* Tell the peer what its state asks for, so that it does not wait for us. */
+static void
+hang_up(struct uroce_cm_conn *conn, uint64_t now_ns)
+{
+	static const struct uroce_cm_sidr_rep no = { .status = UROCE_CM_SIDR_REJECT };
+	uint64_t guid = conn->cm->conf.ca_guid;
+
+	switch ((enum uroce_cm_state)conn->state) {
+	case UROCE_CM_REQ_SENT:
+	case UROCE_CM_MRA_REQ_RCVD:
+		/* the peer has not told us its ID: it finds its end by ours */
+		uroce_cm_send_rej(conn, UROCE_CM_REJ_TIMEOUT, &guid, sizeof(guid), NULL, now_ns);
+		break;
+	case UROCE_CM_REQ_RCVD:
+	case UROCE_CM_MRA_REQ_SENT:
+	case UROCE_CM_REP_SENT:
+	case UROCE_CM_MRA_REP_RCVD:
+	case UROCE_CM_REP_RCVD:
+	case UROCE_CM_MRA_REP_SENT:
+		uroce_cm_send_rej(conn, UROCE_CM_REJ_CONSUMER_DEFINED, NULL, 0, NULL, now_ns);
+		break;
+	case UROCE_CM_ESTABLISHED:
+	case UROCE_CM_LAP_SENT:
+	case UROCE_CM_LAP_RCVD:
+	case UROCE_CM_MRA_LAP_SENT:
+	case UROCE_CM_MRA_LAP_RCVD: uroce_cm_send_dreq(conn, NULL, now_ns); break;
+	case UROCE_CM_DREQ_RCVD: uroce_cm_send_drep(conn, NULL, now_ns); break;
+	case UROCE_CM_SIDR_REQ_RCVD: uroce_cm_send_sidr_rep(conn, &no, now_ns); break;
+	case UROCE_CM_SIDR_REQ_SENT: uroce_cm_conn_enter(conn, UROCE_CM_IDLE, now_ns); break;
+	case UROCE_CM_LISTEN:
+		/* stays in its list while a caller goes through that */
+		conn->state = UROCE_CM_IDLE;
+		break;
+	default: break;
+	}
+}
+
+void
+uroce_cm_conn_destroy(struct uroce_cm_conn *conn, uint64_t now_ns)
+{
+	RTE_VERIFY(!conn->orphan);
+	uroce_cm_start(conn->cm, now_ns);
+	conn->user = NULL;
+	conn->orphan = true;
+	hang_up(conn, now_ns);
+	uroce_cm_conn_settle(conn);
+}

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * Event channels, and getting events from them. Whoever gets an event first does what belongs to
+ * it, as librdmacm does: bring the public part of the ID up to date, connect its QP. The
+ * application's threads.
+ */
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "uroce_cma.h"
+#include "cm/rdma/cma.h"
+
+int
+uroce_cma_return(int ret)
+{
+	if (ret == 0)
+		return 0;
+	errno = -ret;
+	return -1;
+}
+
+static struct uroce_event_refs *
+refs_of(const void *record)
+{
+	struct uroce_cma_id *const *id = record;
+
+	return &(*id)->refs;
+}
+
+struct uroce_cma_channel *
+uroce_cma_channel_create(void)
+{
+	struct uroce_cma_channel *channel = calloc(1, sizeof(*channel));
+	int ret;
+
+	if (channel == NULL)
+		return NULL;
+	ret = uroce_event_queue_init(&channel->queue, sizeof(struct uroce_cma_id *), refs_of);
+	if (ret != 0) {
+		free(channel);
+		errno = -ret;
+		return NULL;
+	}
+	channel->ibv.fd = channel->queue.fd;
+	channel->users = 1;
+	return channel;
+}
+
+void
+uroce_cma_channel_get(struct uroce_cma_channel *channel)
+{
+	__atomic_fetch_add(&channel->users, 1, __ATOMIC_RELAXED);
+}
+
+void
+uroce_cma_channel_put(struct uroce_cma_channel *channel)
+{
+	/* pairs with itself: what the others did with it is done */
+	if (__atomic_sub_fetch(&channel->users, 1, __ATOMIC_ACQ_REL) != 0)
+		return;
+	uroce_event_queue_fini(&channel->queue);
+	free(channel);
+}
+
+struct rdma_event_channel *
+uroce_rdma_create_event_channel(void)
+{
+	struct uroce_cma_channel *channel;
+	int ret = uroce_cma_users_get();
+
+	if (ret != 0) {
+		errno = -ret;
+		return NULL;
+	}
+	channel = uroce_cma_channel_create();
+	if (channel == NULL) {
+		ret = errno;
+		uroce_cma_users_put();
+		errno = ret;
+		return NULL;
+	}
+	return &channel->ibv;
+}
+
+void
+uroce_rdma_destroy_event_channel(struct rdma_event_channel *channel)
+{
+	uroce_cma_channel_put(uroce_cma_channel_of(channel));
+	uroce_cma_users_put();
+}
+
+/* The new ID has the channel of its listener, which may have moved since the request came; that of
+ * a synchronous listener is synchronous, too, and has one of its own. */
+static bool
+take_request(struct uroce_cma_event *event)
+{
+	struct uroce_cma_id *id = uroce_cma_id_of(event->event.id);
+	struct uroce_cma_channel *own = NULL;
+
+	if (event->owner->sync) {
+		own = uroce_cma_channel_create();
+		if (own == NULL) {
+			uroce_cma_lock();
+			uroce_cma_id_discard(id);
+			uroce_cma_unlock();
+			return false;
+		}
+	}
+	uroce_cma_lock();
+	id->sync = own != NULL;
+	uroce_cma_id_set_channel(id, own != NULL ? own
+						 : uroce_cma_channel_of(event->owner->id.channel));
+	uroce_cma_id_publish(id);
+	uroce_cma_unlock();
+	if (own != NULL)
+		uroce_cma_channel_put(own);
+	return true;
+}
+
+static void
+take_response(struct uroce_cma_event *event)
+{
+	struct uroce_cma_id *id = event->owner;
+	int ret;
+
+	if (id->id.qp == NULL)
+		return; /* the user's business, and rdma_establish(3) */
+	ret = uroce_cma_establish(id);
+	event->event.event = RDMA_CM_EVENT_ESTABLISHED;
+	if (ret != 0) {
+		event->event.event = RDMA_CM_EVENT_CONNECT_ERROR;
+		event->event.status = ret;
+		uroce_cma_lock();
+		id->connect_error = true;
+		uroce_cma_unlock();
+	}
+}
+
+static void
+take_join(struct uroce_cma_event *event)
+{
+	int ret = uroce_cma_mcast_attach(event);
+
+	if (ret != 0) {
+		event->event.event = RDMA_CM_EVENT_MULTICAST_ERROR;
+		event->event.status = ret;
+	}
+}
+
+/* The user has been told that the connection failed: what follows from that is not news. */
+static bool
+has_failed(const struct uroce_cma_id *id)
+{
+	bool failed;
+
+	uroce_cma_lock();
+	failed = id->connect_error;
+	uroce_cma_unlock();
+	return failed;
+}
+
+/* @return false: the event is not for the user */
+static bool
+act(struct uroce_cma_event *event)
+{
+	struct uroce_cma_id *id = event->owner;
+
+	switch (event->action) {
+	case UROCE_CMA_NONE: return true;
+	case UROCE_CMA_PUBLISH:
+		uroce_cma_lock();
+		uroce_cma_id_publish(id);
+		uroce_cma_unlock();
+		return true;
+	case UROCE_CMA_REQUEST: return take_request(event);
+	case UROCE_CMA_RESPONSE: take_response(event); return true;
+	case UROCE_CMA_REFUSED:
+		if (has_failed(id))
+			return false;
+		(void)uroce_cma_qp_error(id);
+		return true;
+	case UROCE_CMA_ENDED: return !has_failed(id);
+	case UROCE_CMA_JOINED: take_join(event); return true;
+	}
+	return true;
+}
+
+static int
+get_event(struct uroce_cma_channel *channel, struct uroce_cma_event **taken)
+{
+	struct uroce_cma_event *event;
+	struct uroce_cma_id *id;
+	int ret;
+
+	for (;;) {
+		ret = uroce_event_queue_get(&channel->queue, &id);
+		if (ret != 0)
+			return ret;
+		event = uroce_cma_event_take(id);
+		if (act(event))
+			break;
+		(void)uroce_rdma_ack_cm_event(&event->event);
+	}
+	*taken = event;
+	return 0;
+}
+
+int
+uroce_rdma_get_cm_event(struct rdma_event_channel *channel, struct rdma_cm_event **event)
+{
+	struct uroce_cma_event *taken;
+	int ret;
+
+	if (event == NULL)
+		return uroce_cma_return(-EINVAL);
+	ret = get_event(uroce_cma_channel_of(channel), &taken);
+	if (ret == 0)
+		*event = &taken->event;
+	return uroce_cma_return(ret);
+}
+
+/* The status of an event as an error of the call that has waited for it. */
+static int
+event_error(const struct rdma_cm_event *event)
+{
+	if (event->status == 0)
+		return 0;
+	if (event->event == RDMA_CM_EVENT_REJECTED)
+		return -ECONNREFUSED;
+	return event->status < 0 ? event->status : -event->status;
+}
+
+int
+uroce_cma_complete(struct uroce_cma_id *id)
+{
+	struct uroce_cma_event *event;
+	int ret;
+
+	if (!id->sync)
+		return 0;
+	if (id->id.event != NULL) {
+		(void)uroce_rdma_ack_cm_event(id->id.event);
+		id->id.event = NULL;
+	}
+	ret = get_event(uroce_cma_channel_of(id->id.channel), &event);
+	if (ret != 0)
+		return ret;
+	id->id.event = &event->event;
+	return event_error(&event->event);
+}

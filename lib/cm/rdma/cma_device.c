@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * The devices that IDs are bound to: a PD for those who bring none, as long as there is such an ID,
+ * and the IDs, to tell them when their device goes. Under uroce_cm_lock.
+ */
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include <rte_common.h>
+
+#include "uroce.h"
+#include "uroce_cma.h"
+#include "uroce_config.h"
+#include "cm/rdma/cma.h"
+
+static LIST_HEAD(, uroce_cma_device) devices = LIST_HEAD_INITIALIZER(devices);
+
+static struct uroce_cma_device *
+device_create(struct uroce_device *dev)
+{
+	struct ibv_context *context = &dev->vctx.context;
+	struct uroce_cma_device *device = calloc(1, sizeof(*device));
+	struct ibv_device_attr attr;
+
+	if (device == NULL)
+		return NULL;
+	device->pd = uroce_alloc_pd(context);
+	if (device->pd == NULL || uroce_query_device(context, &attr) != 0) {
+		if (device->pd != NULL)
+			uroce_dealloc_pd(device->pd);
+		free(device);
+		return NULL;
+	}
+	device->dev = dev;
+	LIST_INIT(&device->ids);
+	/* one less than what stands for 'the most' */
+	device->max_responder_resources = (uint8_t)RTE_MIN(attr.max_qp_rd_atom,
+							   RDMA_MAX_RESP_RES - 1);
+	device->max_initiator_depth = (uint8_t)RTE_MIN(attr.max_qp_init_rd_atom,
+						       RDMA_MAX_INIT_DEPTH - 1);
+	LIST_INSERT_HEAD(&devices, device, link);
+	return device;
+}
+
+static struct uroce_cma_device *
+device_get(struct uroce_device *dev)
+{
+	struct uroce_cma_device *device;
+
+	LIST_FOREACH(device, &devices, link)
+	if (device->dev == dev)
+		return device;
+	return device_create(dev);
+}
+
+int
+uroce_cma_device_bind(struct uroce_cma_id *id, struct uroce_cm_agent *agent, uint8_t sgid_index)
+{
+	struct uroce_cma_device *device;
+
+	if (id->device != NULL && id->device->dev != agent->dev)
+		return -ENODEV;
+	if (id->device == NULL) {
+		device = device_get(agent->dev);
+		if (device == NULL)
+			return -ENOMEM;
+		id->device = device;
+		LIST_INSERT_HEAD(&device->ids, id, device_link);
+	}
+	id->agent = agent;
+	id->sgid_index = sgid_index;
+	return 0;
+}
+
+void
+uroce_cma_device_unbind(struct uroce_cma_id *id)
+{
+	struct uroce_cma_device *device = id->device;
+
+	if (device == NULL)
+		return;
+	LIST_REMOVE(id, device_link);
+	id->device = NULL;
+	id->agent = NULL;
+	if (!LIST_EMPTY(&device->ids))
+		return;
+	/* a user who still has objects in it keeps it: the device cannot be closed then, either */
+	(void)uroce_dealloc_pd(device->pd);
+	LIST_REMOVE(device, link);
+	free(device);
+}
+
+void
+uroce_cma_device_gone(struct uroce_cm_agent *agent)
+{
+	struct uroce_cma_device *device;
+	struct uroce_cma_id *id;
+
+	uroce_cma_ports_forget(agent);
+	LIST_FOREACH(device, &devices, link)
+	if (device->dev == agent->dev)
+		break;
+	if (device == NULL)
+		return;
+	LIST_FOREACH(id, &device->ids, device_link)
+	{
+		if (id->agent != agent)
+			continue;
+		uroce_cma_resolve_cancel(id);
+		uroce_cma_mcasts_leave(id); /* while it is known where */
+		/* its communication manager may run on, and must not know the ID any more */
+		if (id->conn != NULL)
+			uroce_cm_conn_destroy(id->conn, uroce_cm_service()->now_ns());
+		id->conn = NULL;
+		id->agent = NULL;
+		id->state = UROCE_CMA_REMOVED;
+		uroce_cma_event_simple(id, RDMA_CM_EVENT_DEVICE_REMOVAL, 0, UROCE_CMA_NONE);
+	}
+}
+
+void
+uroce_cma_device_come(struct uroce_cm_agent *agent)
+{
+	RTE_SET_USED(agent);
+	uroce_cma_ports_sync();
+}
+
+struct ibv_context **
+uroce_rdma_get_devices(int *num_devices)
+{
+	const struct uroce_cm_service_ops *service = uroce_cm_service();
+	struct uroce_cm_agent *agents[UROCE_MAX_DEVICES];
+	struct ibv_context **list;
+	unsigned int n;
+	int ret = uroce_cma_users_get();
+
+	if (ret != 0) {
+		errno = -ret;
+		return NULL;
+	}
+	list = calloc(UROCE_MAX_DEVICES + 1, sizeof(struct ibv_context *));
+	if (list != NULL) {
+		uroce_cma_lock();
+		n = service->agents(agents, UROCE_MAX_DEVICES);
+		for (unsigned int i = 0; i < n; i++)
+			list[i] = &agents[i]->dev->vctx.context;
+		uroce_cma_unlock();
+		if (num_devices != NULL)
+			*num_devices = (int)n;
+	}
+	uroce_cma_users_put();
+	return list;
+}
+
+void
+uroce_rdma_free_devices(struct ibv_context **list)
+{
+	free(list);
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * The 36 bytes that rdma_cm puts before the user's private data of a REQ or SIDR_REQ: the IP
+ * addresses and the source port of the one who asks. Stateless.
+ */
+
+#ifndef UROCE_CM_RDMA_CMA_HEADER_H
+#define UROCE_CM_RDMA_CMA_HEADER_H
+
+#include <stdint.h>
+#include <sys/socket.h>
+
+#define UROCE_CMA_HEADER_BYTES 36
+
+/** @param src	with the port; of the same family as dst */
+void uroce_cma_header_encode(uint8_t header[UROCE_CMA_HEADER_BYTES], const struct sockaddr *src,
+			     const struct sockaddr *dst);
+
+/**
+ * Everything in it is hostile.
+ * @param src	the sender's address and port
+ * @param dst	ours; its port is in the service ID: left 0
+ * @return 0; -EINVAL: too short, another version, neither IPv4 nor IPv6, or not from one address to
+ * one
+ */
+int uroce_cma_header_decode(const void *data, uint32_t bytes, struct sockaddr_storage *src,
+			    struct sockaddr_storage *dst);
+
+#endif /* UROCE_CM_RDMA_CMA_HEADER_H */

@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * Sets up the Ethernet device of a port: a queue for each worker, pools that hold the largest
+ * frame, RSS where there are several queues, checksum checks where the device has them. On sending,
+ * none are asked for: the one IPv4 checksum is an addition to what the path's template knows,
+ * cheaper than an offload's flags. Control threads, when a port is opened and closed.
+ */
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <rte_errno.h>
+
+#include "port/ethdev/ethdev.h"
+#include "port/ethdev/ethdev_halt.h"
+#include "base/log.h"
+#include "port/ethdev/mtu.h"
+#include "port/worker/pool.h"
+#include "base/thread.h"
+#include "uroce.h"
+
+#define VLAN_BYTES 4
+#define ROOM_STEP  1024 /* some devices take the room of an mbuf in steps of this */
+
+/* Rooms to try: what the MTU needs, then for ports that want mbufs for frames larger than they will
+ * get. */
+static const uint32_t rooms[] = { 0, 9 * 1024 + 512, 16 * 1024, 32 * 1024 };
+
+static int
+complain(const struct uroce_port *port, const char *what, int ret)
+{
+	UROCE_LOG(ERR, "port %u: %s: %s\n", port->port_id, what, rte_strerror(-ret));
+	return ret;
+}
+
+static void
+give_back(struct uroce_port *port)
+{
+	if (port->owner != RTE_ETH_DEV_NO_OWNER)
+		rte_eth_dev_owner_unset(port->port_id, port->owner);
+	port->owner = RTE_ETH_DEV_NO_OWNER;
+}
+
+/* Somebody else's is refused, whether it stays ours or not. */
+static int
+take(struct uroce_port *port, const struct uroce_port_conf *conf)
+{
+	struct rte_eth_dev_owner owner = { .name = "uroce" };
+	int ret;
+
+	ret = rte_eth_dev_owner_new(&owner.id);
+	if (ret == 0)
+		ret = rte_eth_dev_owner_set(port->port_id, &owner);
+	if (ret < 0) {
+		complain(port, "somebody else has it", ret);
+		return ret == -ENODEV ? ret : -EBUSY;
+	}
+	port->owner = owner.id;
+	if (conf->no_owner)
+		give_back(port);
+	return 0;
+}
+
+/* A device without an address of its own, such as net_ring, gets one from us, if only in our
+ * frames. */
+static int
+mac_init(struct uroce_port *port)
+{
+	int ret;
+
+	ret = rte_eth_macaddr_get(port->port_id, &port->mac);
+	if (ret < 0)
+		return complain(port, "no MAC address", ret);
+	if (rte_is_valid_assigned_ether_addr(&port->mac))
+		return 0;
+	rte_eth_random_addr(port->mac.addr_bytes);
+	if (rte_eth_dev_default_mac_addr_set(port->port_id, &port->mac) < 0 &&
+	    rte_eth_promiscuous_enable(port->port_id) < 0)
+		UROCE_LOG(DEBUG, "port %u has neither a MAC address nor a promiscuous mode\n",
+			  port->port_id);
+	return 0;
+}
+
+static int
+configure(struct uroce_port *port, const struct rte_eth_dev_info *info, uint16_t mtu)
+{
+	struct rte_eth_conf conf = {
+		.rxmode = {
+			.mtu = mtu,
+			.offloads = info->rx_offload_capa & RTE_ETH_RX_OFFLOAD_IPV4_CKSUM,
+		},
+		.txmode.offloads = info->tx_offload_capa & RTE_ETH_TX_OFFLOAD_MULTI_SEGS,
+		/* asked for where there are none, they are an error */
+		.intr_conf.lsc = (*info->dev_flags & RTE_ETH_DEV_INTR_LSC) != 0,
+		.intr_conf.rmv = (*info->dev_flags & RTE_ETH_DEV_INTR_RMV) != 0,
+	};
+	int ret;
+
+	if (port->nb_queues > info->max_rx_queues || port->nb_queues > info->max_tx_queues) {
+		UROCE_LOG(ERR,
+			  "port %u has %u RX and %u TX queues, which is too few for %u workers\n",
+			  port->port_id, info->max_rx_queues, info->max_tx_queues, port->nb_queues);
+		return -EINVAL;
+	}
+	/* Without RSS all frames come to one worker, which hands them over. */
+	if (port->nb_queues > 1 && info->flow_type_rss_offloads != 0) {
+		conf.rxmode.mq_mode = RTE_ETH_MQ_RX_RSS;
+		conf.rx_adv_conf.rss_conf.rss_hf = (RTE_ETH_RSS_UDP | RTE_ETH_RSS_IP) &
+						   info->flow_type_rss_offloads;
+	}
+	ret = rte_eth_dev_configure(port->port_id, port->nb_queues, port->nb_queues, &conf);
+	if (ret < 0)
+		return complain(port, ret == -EBUSY ? "it is started already" : "cannot configure",
+				ret);
+	port->multi_seg = (conf.txmode.offloads & RTE_ETH_TX_OFFLOAD_MULTI_SEGS) != 0;
+	return 0;
+}
+
+/* Mbufs for the ring, for as many frames in the worker, and for the out-of-order frames that it keeps. */
+static unsigned int
+rx_mbufs(const struct uroce_port_conf *conf, uint16_t nb_desc)
+{
+	unsigned int others = RTE_MAX(nb_desc - 1u, (unsigned int)(UROCE_RX_MBUFS - UROCE_RX_DESC));
+
+	return nb_desc + others + (conf->go_back_n ? 0 : UROCE_EARLY_FRAMES);
+}
+
+/* A pool for the queue, and the queue; with more room if the port refuses what the MTU needs. */
+static int
+rx_queue_setup(struct uroce_port_queue *q, uint16_t nb_desc, unsigned int mbufs, uint32_t room)
+{
+	int node = q->port->numa_node;
+	int ret = 0;
+
+	for (unsigned int i = 0; i < RTE_DIM(rooms); i++) {
+		if (i > 0 && rooms[i] <= room)
+			continue;
+		q->port->pool_bytes = uroce_pool_bytes(mbufs, RTE_MAX(rooms[i], room));
+		q->pool = uroce_pool_create("rx", mbufs, RTE_MAX(rooms[i], room), node);
+		if (q->pool == NULL)
+			return -errno;
+		ret = rte_eth_rx_queue_setup(q->port_id, q->id, nb_desc, (unsigned int)node, NULL,
+					     q->pool);
+		if (ret == 0)
+			return 0;
+		uroce_pool_retire(q->pool);
+		q->pool = NULL;
+		if (ret != -ENOMEM && ret != -EINVAL)
+			break;
+	}
+	return ret;
+}
+
+static int
+queue_setup(struct uroce_port *port, uint16_t id, const struct uroce_port_conf *conf, uint16_t nb_rx, uint16_t nb_tx,
+	    uint32_t room)
+{
+	int ret;
+
+	ret = rx_queue_setup(&port->queues[id], nb_rx, rx_mbufs(conf, nb_rx), room);
+	if (ret < 0)
+		return complain(port, "cannot set up an RX queue", ret);
+	port->queues[id].nb_rx_desc = nb_rx;
+	ret = rte_eth_tx_queue_setup(port->port_id, id, nb_tx, (unsigned int)port->numa_node, NULL);
+	if (ret < 0)
+		return complain(port, "cannot set up a TX queue", ret);
+	return 0;
+}
+
+static int
+queues_setup(struct uroce_port *port, const struct rte_eth_dev_info *info,
+	     const struct uroce_port_conf *conf)
+{
+	uint32_t frame = port->mtu + RTE_ETHER_HDR_LEN + VLAN_BYTES + RTE_ETHER_CRC_LEN;
+	uint32_t room = RTE_ALIGN_CEIL(RTE_MAX(frame, info->min_rx_bufsize), ROOM_STEP);
+	uint16_t nb_rx = conf->nb_rx_desc != 0 ? conf->nb_rx_desc : UROCE_RX_DESC;
+	uint16_t nb_tx = conf->nb_tx_desc != 0 ? conf->nb_tx_desc : UROCE_TX_DESC;
+	int ret;
+
+	if (conf->nb_rx_desc == 0 && info->default_rxportconf.ring_size != 0)
+		nb_rx = info->default_rxportconf.ring_size;
+	if (conf->nb_tx_desc == 0 && info->default_txportconf.ring_size != 0)
+		nb_tx = info->default_txportconf.ring_size;
+	ret = rte_eth_dev_adjust_nb_rx_tx_desc(port->port_id, &nb_rx, &nb_tx);
+	for (uint16_t i = 0; ret == 0 && i < port->nb_queues; i++)
+		ret = queue_setup(port, i, conf, nb_rx, nb_tx, room);
+	return ret;
+}
+
+static void
+pools_retire(struct uroce_port *port)
+{
+	for (uint16_t i = 0; i < port->nb_queues; i++) {
+		uroce_pool_retire(port->queues[i].pool);
+		port->queues[i].pool = NULL;
+	}
+}
+
+static int
+start(struct uroce_port *port, const struct uroce_port_conf *conf)
+{
+	struct rte_eth_dev_info info;
+	struct uroce_mtu mtu;
+	int ret;
+
+	ret = rte_eth_dev_info_get(port->port_id, &info);
+	if (ret < 0)
+		return complain(port, "no information", ret);
+	ret = uroce_mtu_choose(&info, conf->mtu, &mtu);
+	if (ret < 0) {
+		UROCE_LOG(ERR, "port %u: an MTU of %u..%u is possible, not %u\n", port->port_id,
+			  mtu.least, mtu.most, conf->mtu != 0 ? conf->mtu : UROCE_PORT_MTU);
+		return ret;
+	}
+	port->mtu = mtu.mtu;
+	port->at_process = strcmp(info.driver_name, "net_memif") == 0;
+	ret = configure(port, &info, mtu.configured);
+	if (ret == 0)
+		ret = mac_init(port);
+	if (ret == 0)
+		ret = queues_setup(port, &info, conf);
+	if (ret < 0)
+		return ret;
+	ret = rte_eth_dev_start(port->port_id);
+	return ret < 0 ? complain(port, "cannot start", ret) : 0;
+}
+
+int
+uroce_ethdev_start(struct uroce_port *port, const struct uroce_port_conf *conf)
+{
+	sigset_t before;
+	int ret;
+
+	ret = take(port, conf);
+	if (ret < 0)
+		return ret;
+	uroce_thread_block_signals(&before); /* net_vhost starts a thread */
+	ret = start(port, conf);
+	uroce_thread_restore_signals(&before);
+	if (ret < 0) {
+		pools_retire(port);
+		give_back(port);
+	}
+	return ret;
+}
+
+void
+uroce_ethdev_stop(struct uroce_port *port)
+{
+	uroce_ethdev_halt(port->port_id);
+	pools_retire(port);
+	give_back(port);
+}
+
+/* The port's filter: each MAC once, however many groups share it. */
+struct filter {
+	uint32_t count;
+	struct rte_ether_addr macs[UROCE_MAX_GID + UROCE_MAX_MCAST_GROUPS + 2];
+};
+
+static void
+filter_add(struct filter *f, const uint8_t group[16])
+{
+	struct rte_ether_addr mac;
+
+	uroce_multicast_mac(&mac, group);
+	for (uint32_t i = 0; i < f->count; i++)
+		if (rte_is_same_ether_addr(&f->macs[i], &mac))
+			return;
+	f->macs[f->count++] = mac;
+}
+
+void
+uroce_ethdev_listen(const struct uroce_port *port, const struct uroce_addresses *own)
+{
+	static const uint8_t all_nodes[16] = { 0xff, 0x02, [15] = 0x01 };
+	static const uint8_t all_hosts[16] = UROCE_GID_IPV4(224, 0, 0, 1);
+	struct filter f = { .count = 0 };
+	uint8_t group[16];
+
+	filter_add(&f, all_nodes);
+	if (own->ipv4_count != 0)
+		filter_add(&f, all_hosts);
+	for (unsigned int i = 0; i < own->ipv6_count; i++) {
+		uroce_solicited_node(group, own->ipv6[i]);
+		filter_add(&f, group);
+	}
+	for (unsigned int i = 0; i < own->group_count; i++)
+		filter_add(&f, own->groups[i]);
+	if (rte_eth_dev_set_mc_addr_list(port->port_id, f.macs, f.count) == 0)
+		return;
+	if (rte_eth_allmulticast_enable(port->port_id) == 0 ||
+	    rte_eth_promiscuous_enable(port->port_id) == 0)
+		return;
+	UROCE_LOG(DEBUG, "port %u has no filter for multicast that could be set\n", port->port_id);
+}

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * Stops an Ethernet device. net_memif takes a port down on EAL's interrupt thread when its peer goes, without a lock
+ * against who polls or stops it: so it is stopped there, too. What handlers of any driver had begun by then may still
+ * look at the queues' pools; after an alarm of ours, which runs there, it is over. Control threads.
+ */
+
+#include <stdbool.h>
+#include <string.h>
+
+#include <rte_alarm.h>
+#include <rte_cycles.h>
+#include <rte_ethdev.h>
+#include <rte_interrupts.h>
+
+#include <uroce_config.h>
+
+#include "port/ethdev/ethdev_halt.h"
+
+#define SETTLE_US 100
+
+/* What has come and nobody will read, so that its mbufs go home. */
+static void
+drain(uint16_t port_id, uint16_t queue)
+{
+	struct rte_mbuf *frames[UROCE_BURST];
+	unsigned int n;
+
+	for (unsigned int total = 0; total < UINT16_MAX; total += n) {
+		n = rte_eth_rx_burst(port_id, queue, frames, RTE_DIM(frames));
+		if (n == 0)
+			break;
+		rte_pktmbuf_free_bulk(frames, n);
+	}
+}
+
+static void
+stop(uint16_t port_id, const struct rte_eth_dev_info *info)
+{
+	for (uint16_t i = 0; i < info->nb_rx_queues; i++)
+		drain(port_id, i);
+	for (uint16_t i = 0; i < info->nb_tx_queues; i++)
+		rte_eth_tx_done_cleanup(port_id, i, 0);
+	rte_eth_dev_stop(port_id);
+}
+
+struct halting {
+	uint16_t port_id;
+	const struct rte_eth_dev_info *info; /* NULL: nothing to be done but to have the turn */
+	bool done;
+};
+
+static void
+halt_in_turn(void *arg)
+{
+	struct halting *h = arg;
+
+	if (h->info != NULL)
+		stop(h->port_id, h->info);
+	__atomic_store_n(&h->done, true, __ATOMIC_RELEASE); /* acquire: on_interrupt_thread() */
+}
+
+/* @return false: it could not be done there */
+static bool
+on_interrupt_thread(uint16_t port_id, const struct rte_eth_dev_info *info)
+{
+	struct halting h = { .port_id = port_id, .info = info };
+
+	if (rte_thread_is_intr() || rte_eal_alarm_set(1, halt_in_turn, &h) != 0)
+		return false;
+	while (!__atomic_load_n(&h.done, __ATOMIC_ACQUIRE))
+		rte_delay_us_sleep(SETTLE_US);
+	return true;
+}
+
+void
+uroce_ethdev_halt(uint16_t port_id)
+{
+	struct rte_eth_dev_info info = { .driver_name = "" };
+	bool known = rte_eth_dev_info_get(port_id, &info) == 0;
+
+	if (!known || strcmp(info.driver_name, "net_memif") != 0 || !on_interrupt_thread(port_id, &info))
+		stop(port_id, &info);
+	on_interrupt_thread(port_id, NULL);
+}

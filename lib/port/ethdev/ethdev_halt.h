@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * Stopping an Ethernet device on the thread that its driver needs.
+ */
+
+#ifndef UROCE_PORT_ETHDEV_ETHDEV_HALT_H
+#define UROCE_PORT_ETHDEV_ETHDEV_HALT_H
+
+#include <stdint.h>
+
+/** Read what has come to its queues, and stop it. Nobody polls it any more. Afterwards nothing of the driver's looks at
+ * its queues' pools. */
+void uroce_ethdev_halt(uint16_t port_id);
+
+#endif /* UROCE_PORT_ETHDEV_ETHDEV_HALT_H */

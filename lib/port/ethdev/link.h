@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * What ibv_query_port(3) says of an Ethernet link.
+ */
+
+#ifndef UROCE_PORT_ETHDEV_LINK_H
+#define UROCE_PORT_ETHDEV_LINK_H
+
+#include <stdint.h>
+
+#include <infiniband/verbs.h>
+
+#include "port/port.h"
+
+/** The largest path MTU whose packets fit, with all their headers; 0: none does. */
+enum ibv_mtu uroce_mtu_of_ethernet(uint16_t ethernet_mtu);
+
+/* struct uroce_device_ops */
+int uroce_port_query(struct uroce_device *dev, struct ibv_port_attr *attr);
+
+#endif /* UROCE_PORT_ETHDEV_LINK_H */

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * Chooses a port's MTU, when it is opened: what path MTU 4096 needs, or as much of it as the port
+ * can do.
+ */
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <net/if.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+
+#include <rte_dev.h>
+#include <rte_devargs.h>
+#include <rte_kvargs.h>
+
+#include "port/ethdev/mtu.h"
+#include "uroce_config.h"
+
+#define L2_BYTES           18   /* Ethernet header and VLAN tag */
+#define MEMIF_BUFFER_BYTES 2048 /* its default */
+#define XDP_ROOM_BYTES     3072 /* of an mbuf that is not larger than a page, in whole KiB */
+#define XDP_KERNEL_BYTES   256  /* before each frame, which the kernel keeps for XDP */
+#define MIN_MTU            (256 + UROCE_MTU_OVERHEAD)
+
+/* The MTU of the kernel's interface below the port, 0 when there is none. */
+static uint32_t
+interface_mtu(const struct rte_eth_dev_info *info)
+{
+	struct ifreq ifr = { 0 };
+	uint32_t mtu = 0;
+	int fd;
+
+	if (info->if_index == 0 || if_indextoname(info->if_index, ifr.ifr_name) == NULL)
+		return 0;
+	fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return 0;
+	if (ioctl(fd, SIOCGIFMTU, &ifr) == 0 && ifr.ifr_mtu > 0)
+		mtu = (uint32_t)ifr.ifr_mtu;
+	close(fd);
+	return mtu;
+}
+
+static uint32_t
+packet_mtu(const struct rte_eth_dev_info *info, uint32_t announced)
+{
+	return RTE_MAX(interface_mtu(info), announced);
+}
+
+/* A frame of AF_XDP lies in one page, with its mbuf and what the kernel wants before it. What the
+ * interface below carries may be less, which the driver does not ask. */
+static uint32_t
+xdp_mtu(const struct rte_eth_dev_info *info, uint32_t announced)
+{
+	uint32_t page = XDP_ROOM_BYTES - XDP_KERNEL_BYTES - L2_BYTES - RTE_ETHER_CRC_LEN;
+	uint32_t interface = interface_mtu(info);
+
+	announced = RTE_MIN(announced, page);
+	return interface != 0 ? RTE_MIN(interface, announced) : announced;
+}
+
+/* One buffer of net_memif, which its argument bsize sets. Larger frames it spreads over several,
+ * but loses count of them when its ring is full (DPDK 22.11): it sends into one slot more than is
+ * free, and all is garbage. */
+static uint32_t
+memif_mtu(const struct rte_eth_dev_info *info, uint32_t announced)
+{
+	const struct rte_devargs *devargs = info->device != NULL ? rte_dev_devargs(info->device)
+								 : NULL;
+	struct rte_kvargs *args = NULL;
+	uint32_t bytes = MEMIF_BUFFER_BYTES;
+	const char *value = NULL;
+
+	if (devargs != NULL && devargs->args != NULL)
+		args = rte_kvargs_parse(devargs->args, NULL);
+	if (args != NULL)
+		value = rte_kvargs_get(args, "bsize");
+	if (value != NULL)
+		bytes = (uint32_t)RTE_MIN(strtoul(value, NULL, 10), UINT16_MAX);
+	rte_kvargs_free(args);
+	return bytes > L2_BYTES ? RTE_MAX(bytes - L2_BYTES, announced) : announced;
+}
+
+/* Drivers that pass other frames than they announce: larger ones than 1518 bytes, or only smaller
+ * ones. */
+static const struct {
+	const char *driver;
+	uint32_t (*limit)(const struct rte_eth_dev_info *info, uint32_t announced);
+} others[] = {
+	{ "net_af_packet", packet_mtu },
+	{ "net_af_xdp", xdp_mtu },
+	{ "net_memif", memif_mtu },
+};
+
+/* What rte_eth_dev_configure() accepts. */
+static uint32_t
+announced_mtu(const struct rte_eth_dev_info *info)
+{
+	uint32_t overhead = RTE_ETHER_HDR_LEN + RTE_ETHER_CRC_LEN;
+
+	if (info->max_mtu != UINT16_MAX && info->max_rx_pktlen > info->max_mtu)
+		overhead = info->max_rx_pktlen - info->max_mtu;
+	if (info->max_rx_pktlen < overhead)
+		return 0;
+	return RTE_MIN(info->max_rx_pktlen - overhead, info->max_mtu);
+}
+
+int
+uroce_mtu_choose(const struct rte_eth_dev_info *info, uint16_t wanted, struct uroce_mtu *chosen)
+{
+	uint32_t announced = announced_mtu(info);
+	uint32_t limit = announced;
+
+	for (unsigned int i = 0; i < RTE_DIM(others); i++)
+		if (info->driver_name != NULL && strcmp(info->driver_name, others[i].driver) == 0)
+			limit = others[i].limit(info, announced);
+	limit = RTE_MIN(limit, UINT16_MAX); /* as the loopback interface's 65536 is not */
+	if (wanted == 0)
+		wanted = (uint16_t)RTE_MIN(limit, UROCE_PORT_MTU);
+	chosen->least = RTE_MAX((uint16_t)MIN_MTU, info->min_mtu);
+	chosen->most = (uint16_t)limit;
+	if (wanted > chosen->most || wanted < chosen->least)
+		return -EINVAL;
+	chosen->mtu = wanted;
+	chosen->configured = (uint16_t)RTE_MIN(wanted, announced);
+	return 0;
+}

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * Tells the application what happens to a port: PORT_ERR and PORT_ACTIVE when its link goes and
+ * comes, DEVICE_FATAL when the device is pulled out. Drivers that have interrupts for it call back,
+ * on EAL's interrupt thread; the others (net_ring, net_memif, net_af_packet) only know when they
+ * are asked, which worker 0 does every UROCE_LINK_POLL_NS.
+ */
+
+#include <errno.h>
+
+#include <rte_pause.h>
+
+#include "base/log.h"
+#include "port/ethdev/watch.h"
+
+#define PORT_NUM 1
+
+static void
+tell(struct uroce_port *port, enum ibv_event_type type)
+{
+	const struct ibv_async_event event = {
+		.event_type = type,
+		.element.port_num = PORT_NUM,
+	};
+
+	uroce_device_event(&port->dev, &event);
+}
+
+/* What congestion control begins with. A link that is down has none, and nothing is sent. */
+static void
+note_speed(struct uroce_port *port, const struct rte_eth_link *link)
+{
+	bool known = link->link_status == RTE_ETH_LINK_UP && link->link_speed != RTE_ETH_SPEED_NUM_UNKNOWN;
+
+	__atomic_store_n(&port->dev.link_mbps, known ? link->link_speed : 0, __ATOMIC_RELAXED);
+}
+
+void
+uroce_watch_link(struct uroce_port *port)
+{
+	struct rte_eth_link link;
+	bool up;
+
+	/* One at a time, so that the last event tells how the link is. */
+	rte_spinlock_lock(&port->link_lock);
+	if (port->removed || rte_eth_link_get_nowait(port->port_id, &link) < 0)
+		goto unlock;
+	up = link.link_status == RTE_ETH_LINK_UP;
+	note_speed(port, &link);
+	if (up == port->link_up)
+		goto unlock;
+	port->link_up = up;
+	if (!up)
+		uroce_count(&port->link_downed, 1);
+	uroce_neighbours_link(&port->neighbours, up);
+	if (up) {
+		/* behind it may be another switch */
+		uroce_groups_renew(&port->groups);
+		uroce_port_upkeep_by(port, 0);
+	}
+	tell(port, up ? IBV_EVENT_PORT_ACTIVE : IBV_EVENT_PORT_ERR);
+unlock:
+	rte_spinlock_unlock(&port->link_lock);
+}
+
+bool
+uroce_watch_is_removed(struct uroce_port *port)
+{
+	bool is_removed;
+
+	rte_spinlock_lock(&port->link_lock);
+	is_removed = port->removed;
+	rte_spinlock_unlock(&port->link_lock);
+	return is_removed;
+}
+
+uint64_t
+uroce_watch_upkeep(struct uroce_port *port, uint64_t now_ns)
+{
+	if (now_ns >= port->link_due_ns) {
+		port->link_due_ns = now_ns + UROCE_LINK_POLL_NS;
+		uroce_watch_link(port);
+	}
+	return port->link_due_ns;
+}
+
+/* The device is gone, and its driver answers nothing more: R43's last event. */
+static void
+removed(struct uroce_port *port)
+{
+	bool up;
+
+	rte_spinlock_lock(&port->link_lock);
+	if (!port->removed) {
+		port->removed = true;
+		up = port->link_up;
+		port->link_up = false;
+		if (up) {
+			uroce_count(&port->link_downed, 1);
+			tell(port, IBV_EVENT_PORT_ERR);
+		}
+		tell(port, IBV_EVENT_DEVICE_FATAL);
+		UROCE_LOG(ERR, "%s: port %u has been removed\n", port->dev.ibv.name, port->port_id);
+	}
+	rte_spinlock_unlock(&port->link_lock);
+}
+
+static int
+on_event(uint16_t port_id, enum rte_eth_event_type type, void *arg, void *ret_param)
+{
+	struct uroce_port *port = arg;
+
+	RTE_SET_USED(port_id);
+	RTE_SET_USED(ret_param);
+	if (type == RTE_ETH_EVENT_INTR_RMV)
+		removed(port);
+	else
+		uroce_watch_link(port);
+	return 0;
+}
+
+static const enum rte_eth_event_type types[] = { RTE_ETH_EVENT_INTR_LSC, RTE_ETH_EVENT_INTR_RMV };
+
+void
+uroce_watch_start(struct uroce_port *port)
+{
+	struct rte_eth_link link = { 0 };
+
+	rte_spinlock_init(&port->link_lock);
+	port->link_up = rte_eth_link_get_nowait(port->port_id, &link) == 0 &&
+			link.link_status == RTE_ETH_LINK_UP;
+	note_speed(port, &link);
+	port->link_due_ns = 0;
+	for (unsigned int i = 0; i < RTE_DIM(types); i++)
+		if (rte_eth_dev_callback_register(port->port_id, types[i], on_event, port) != 0)
+			UROCE_LOG(NOTICE, "port %u: no memory to watch it\n", port->port_id);
+}
+
+void
+uroce_watch_stop(struct uroce_port *port)
+{
+	for (unsigned int i = 0; i < RTE_DIM(types); i++)
+		while (rte_eth_dev_callback_unregister(port->port_id, types[i], on_event, port) ==
+		       -EAGAIN)
+			rte_pause(); /* it is running */
+}

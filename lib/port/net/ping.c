@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * uroce_ping(): claims a slot, leaves word for worker 0, and waits for the answer while making
+ * progress.
+ */
+
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+
+#include <rte_debug.h>
+
+#include "base/random.h"
+#include "base/clock.h"
+#include "port/net/icmp.h"
+#include "base/log.h"
+#include "port/port.h"
+#include "port/worker/worker.h"
+#include "uroce.h"
+
+#define NS_PER_MS 1000000ull
+#define WAIT_NS   20000 /* between looks at the answer */
+
+static bool
+transit(struct uroce_ping *ping, uint32_t from, uint32_t to)
+{
+	return __atomic_compare_exchange_n(&ping->state, &from, to, false, __ATOMIC_ACQ_REL,
+					   __ATOMIC_ACQUIRE);
+}
+
+void
+uroce_pings_send(struct uroce_port_queue *q)
+{
+	struct uroce_port *port = q->port;
+
+	for (unsigned int i = 0; i < RTE_DIM(port->pings); i++) {
+		struct uroce_ping *ping = &port->pings[i];
+		struct rte_ether_addr mac;
+		uint64_t word;
+
+		if (!transit(ping, UROCE_PING_WANTED, UROCE_PING_SENDING))
+			continue;
+		word = __atomic_load_n(&ping->neighbour->lladdr, __ATOMIC_RELAXED);
+		memcpy(&mac, &word, sizeof(mac));
+		uroce_icmp_echo(q, &mac, ping->src, ping->dst, ping->id, ping->sequence);
+		/* before the frame leaves: that happens at the end of the poll */
+		__atomic_store_n(&ping->state, UROCE_PING_SENT, __ATOMIC_RELEASE);
+	}
+}
+
+bool
+uroce_ping_answered(struct uroce_port *port, const uint8_t src[16], uint16_t id, uint16_t sequence)
+{
+	for (unsigned int i = 0; i < RTE_DIM(port->pings); i++) {
+		struct uroce_ping *ping = &port->pings[i];
+
+		if (__atomic_load_n(&ping->state, __ATOMIC_ACQUIRE) != UROCE_PING_SENT)
+			continue;
+		if (ping->id == id && ping->sequence == sequence && memcmp(ping->dst, src, 16) == 0)
+			return transit(ping, UROCE_PING_SENT, UROCE_PING_ANSWERED);
+	}
+	return false;
+}
+
+static struct uroce_ping *
+claim(struct uroce_port *port)
+{
+	for (unsigned int i = 0; i < RTE_DIM(port->pings); i++)
+		if (transit(&port->pings[i], UROCE_PING_FREE, UROCE_PING_CLAIMED))
+			return &port->pings[i];
+	return NULL;
+}
+
+/* Give the slot back, from whatever state it is in. @return whether the answer had come */
+static bool
+unclaim(struct uroce_ping *ping)
+{
+	for (;;) {
+		if (transit(ping, UROCE_PING_ANSWERED, UROCE_PING_FREE))
+			return true;
+		if (transit(ping, UROCE_PING_SENT, UROCE_PING_FREE) ||
+		    transit(ping, UROCE_PING_WANTED, UROCE_PING_FREE) ||
+		    transit(ping, UROCE_PING_CLAIMED, UROCE_PING_FREE))
+			return false;
+		rte_pause(); /* SENDING: worker 0 is about to be done */
+	}
+}
+
+/* Find the way. Under the port's lock. @return 0, 1: it is one of ours, or -errno */
+static int
+route(struct uroce_port *port, struct uroce_ping *ping)
+{
+	const struct uroce_addresses *own = port->published;
+	const uint8_t *src;
+	int ret;
+
+	if (uroce_addresses_have(own, ping->dst))
+		return 1;
+	ret = uroce_addresses_next_hop(own, ping->dst, ping->hop);
+	if (ret < 0)
+		return ret;
+	src = uroce_addresses_source(own, ping->dst);
+	if (src == NULL)
+		return -ENETUNREACH;
+	memcpy(ping->src, src, sizeof(ping->src));
+	return 0;
+}
+
+static void
+wait_for_answer(struct uroce_ping *ping, uint64_t deadline_ns)
+{
+	const struct timespec pause = { .tv_nsec = WAIT_NS };
+
+	while (uroce_clock_ns() < deadline_ns) {
+		uroce_workers_progress();
+		if (__atomic_load_n(&ping->state, __ATOMIC_ACQUIRE) == UROCE_PING_ANSWERED)
+			return;
+		nanosleep(&pause, NULL);
+	}
+}
+
+static int
+ping_send(struct uroce_port *port, struct uroce_ping *ping, unsigned int timeout_ms)
+{
+	int ret;
+
+	pthread_mutex_lock(&port->lock);
+	ret = route(port, ping);
+	pthread_mutex_unlock(&port->lock);
+	if (ret != 0)
+		return ret;
+	ping->neighbour = uroce_neighbour_get(&port->neighbours, ping->hop);
+	if (ping->neighbour == NULL)
+		return -ENOBUFS;
+	ping->id = (uint16_t)uroce_random_below(UINT16_MAX + 1);
+	ping->sequence++;
+	__atomic_store_n(&ping->state, UROCE_PING_WANTED, __ATOMIC_RELEASE);
+	uroce_port_upkeep_by(port, 0);
+	wait_for_answer(ping, uroce_clock_ns() + timeout_ms * NS_PER_MS);
+	return -ETIMEDOUT;
+}
+
+int
+uroce_ping(struct ibv_context *context, const char *address, unsigned int timeout_ms)
+{
+	struct uroce_port *port = uroce_port_of_context(context);
+	struct uroce_neighbour *held;
+	struct uroce_ping *ping;
+	uint8_t dst[16];
+	int ret;
+
+	if (uroce_gid_parse(dst, address) < 0)
+		return EINVAL;
+	ping = claim(port);
+	if (ping == NULL)
+		return ENOBUFS;
+	memcpy(ping->dst, dst, sizeof(ping->dst));
+	ping->neighbour = NULL;
+	ret = ping_send(port, ping, timeout_ms);
+	held = ping->neighbour;
+	if (unclaim(ping) || ret > 0)
+		ret = 0;
+	if (held != NULL)
+		uroce_neighbour_put(&port->neighbours, held, uroce_clock_ns());
+	return -ret;
+}

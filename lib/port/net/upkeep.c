@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * Sends what a port says without being asked. Control threads only leave word
+ * (uroce_port_upkeep_by()): no thread but a worker sends. Worker 0 of the port, within a poll.
+ */
+
+#include <string.h>
+
+#include "base/rcu.h"
+#include "port/net/arp.h"
+#include "port/net/igmp.h"
+#include "port/net/mld.h"
+#include "port/net/nd.h"
+#include "port/net/ping.h"
+#include "port/net/upkeep.h"
+#include "port/ethdev/watch.h"
+#include "port/worker/worker.h"
+#include "wire/gid.h"
+
+static void
+announce(struct uroce_port_queue *q)
+{
+	static const struct rte_ether_addr everybody;
+	/* pairs with the release in uroce_add_address(): `own`, read after, has the address */
+	uint64_t wanted = __atomic_exchange_n(&q->port->announce, 0, __ATOMIC_ACQUIRE);
+	const struct uroce_addresses *own = uroce_port_addresses(q->port);
+
+	for (unsigned int i = 0; wanted != 0 && i < own->count; i++) {
+		const uint8_t *gid = own->subnets[i].gid;
+
+		if ((wanted >> own->slots[i] & 1) == 0)
+			continue;
+		if (uroce_gid_is_ipv4(gid))
+			uroce_arp_request(q, &everybody, uroce_gid_to_ipv4(gid), uroce_gid_to_ipv4(gid));
+		else
+			uroce_nd_announce(q, gid);
+	}
+}
+
+static void
+probe(struct uroce_port_queue *q, const struct uroce_addresses *own, const struct uroce_probe *p)
+{
+	const uint8_t *src = uroce_addresses_source(own, p->addr);
+
+	if (src == NULL)
+		return; /* the last address of its family is gone */
+	if (uroce_gid_is_ipv4(p->addr))
+		uroce_arp_request(q, &p->mac, uroce_gid_to_ipv4(src), uroce_gid_to_ipv4(p->addr));
+	else
+		uroce_nd_solicit(q, &p->mac, src, p->addr);
+	uroce_count(&q->counters[UROCE_PORT_PROBES_SENT], 1);
+}
+
+static void
+report_groups(struct uroce_port_queue *q, uint64_t now_ns)
+{
+	struct uroce_group_report report;
+	uint64_t next_ns;
+
+	for (unsigned int i = 0; i < UROCE_BURST / 2; i++) {
+		if (!uroce_groups_due(&q->port->groups, now_ns, &report, &next_ns))
+			break;
+		next_ns = now_ns; /* there may be more */
+		if (report.family == UROCE_GROUP_IPV4)
+			uroce_igmp_send(q, &report);
+		else
+			uroce_mld_send(q, &report);
+	}
+	uroce_port_upkeep_by(q->port, next_ns);
+}
+
+void
+uroce_port_upkeep(struct uroce_port_queue *q, uint64_t now_ns)
+{
+	struct uroce_probe probes[UROCE_BURST / 2];
+	struct uroce_port *port = q->port;
+	const struct uroce_addresses *own;
+	uint64_t next_ns;
+	unsigned int n;
+
+	/* First, so that what is asked for from here on is not forgotten. Pairs with
+	 * uroce_port_upkeep_by() */
+	__atomic_exchange_n(&port->upkeep_ns, UINT64_MAX, __ATOMIC_ACQ_REL);
+	n = uroce_neighbours_due(&port->neighbours, now_ns, probes, RTE_DIM(probes), &next_ns);
+	uroce_port_upkeep_by(port, next_ns);
+	own = uroce_port_addresses(port);
+	for (unsigned int i = 0; i < n; i++)
+		probe(q, own, &probes[i]);
+	uroce_pings_send(q);
+	announce(q);
+	report_groups(q, now_ns);
+	uroce_rcu_enter_driver(q->worker->index);
+	next_ns = uroce_watch_upkeep(port, now_ns);
+	uroce_rcu_leave_driver(q->worker->index);
+	uroce_port_upkeep_by(port, next_ns);
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * What a port does of its own accord: probes for neighbours, announcements, pings.
+ */
+
+#ifndef UROCE_PORT_NET_UPKEEP_H
+#define UROCE_PORT_NET_UPKEEP_H
+
+#include <stdint.h>
+
+#include "port/port.h"
+
+/** Do what is due. Worker 0 of the port, within a poll, when now_ns has reached port->upkeep_ns. */
+void uroce_port_upkeep(struct uroce_port_queue *q, uint64_t now_ns);
+
+#endif /* UROCE_PORT_NET_UPKEEP_H */

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * A device's counters under the names that Linux has for them in /sys/class/infiniband/…/hw_counters, so that what
+ * watches RNICs and Soft-RoCE can watch uroce. Any thread; reads while they are counted.
+ */
+
+#ifndef UROCE_PORT_TELEMETRY_HW_COUNTERS_H
+#define UROCE_PORT_TELEMETRY_HW_COUNTERS_H
+
+#include <stdint.h>
+
+struct uroce_port;
+
+#define UROCE_HW_COUNTER_SOURCES 4
+
+/* Where a counter comes from. */
+enum uroce_hw_source_kind {
+	UROCE_HW_END,      /* no more sources */
+	UROCE_HW_ENGINE,   /* enum uroce_engine_counter */
+	UROCE_HW_VERDICT,  /* enum uroce_verdict */
+	UROCE_HW_PORT,     /* enum uroce_port_counter */
+	UROCE_HW_RECEIVED, /* packets that have reached an engine, whatever became of them */
+	UROCE_HW_LINK,     /* how often the link has gone */
+};
+
+struct uroce_hw_source {
+	uint8_t kind;  /* enum uroce_hw_source_kind */
+	uint8_t index; /* which of these */
+};
+
+/* The sum of its sources. */
+struct uroce_hw_counter {
+	const char *name;
+	const char *of; /* who has it in Linux: "rxe", "mlx5", "both" */
+	struct uroce_hw_source sources[UROCE_HW_COUNTER_SOURCES];
+};
+
+extern const struct uroce_hw_counter uroce_hw_counters[];
+extern const unsigned int uroce_hw_counter_count;
+
+uint64_t uroce_hw_counter_read(const struct uroce_port *port, const struct uroce_hw_counter *counter);
+
+#endif /* UROCE_PORT_TELEMETRY_HW_COUNTERS_H */

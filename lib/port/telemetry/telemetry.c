@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * Telemetry: the table of commands, their parameters, and lists in pages. Called on EAL's telemetry threads; the
+ * registry's lock keeps devices from going away meanwhile, and makes it one at a time.
+ */
+
+#include <ctype.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rte_common.h>
+
+#include "base/log.h"
+#include "port/registry.h"
+#include "port/telemetry/telemetry.h"
+#include "uroce_config.h"
+
+static const struct {
+	const char *name;
+	uroce_telemetry_fn answer;
+	const char *help; /* rte_telemetry takes less than 64 characters */
+} commands[] = {
+	{ "/uroce/info", uroce_telemetry_info, "A device's port and addresses. Parameter: name" },
+	{ "/uroce/stats", uroce_telemetry_stats, "A device's counters. Parameter: name" },
+	{ "/uroce/hw_counters", uroce_telemetry_hw_counters, "The same by Linux's names. Parameter: name" },
+	{ "/uroce/cm", uroce_telemetry_cm, "What connection management has counted. Parameter: name" },
+	{ "/uroce/qp", uroce_telemetry_qp, "A device's first QPs, or one. Parameters: name[,qpn]" },
+	{ "/uroce/qps", uroce_telemetry_qps, "A page of QPs. Parameters: name[,from[,state]]" },
+	{ "/uroce/top", uroce_telemetry_top, "QPs with the most of it. Parameters: name[,counter]" },
+	{ "/uroce/mrs", uroce_telemetry_mrs, "A page of memory keys. Parameters: name[,from]" },
+	{ "/uroce/mr", uroce_telemetry_mr, "A memory region or window. Parameters: name,rkey" },
+	{ "/uroce/cqs", uroce_telemetry_cqs, "A page of CQs. Parameters: name[,from]" },
+	{ "/uroce/cq", uroce_telemetry_cq, "A CQ. Parameters: name,number" },
+	{ "/uroce/srqs", uroce_telemetry_srqs, "A page of SRQs. Parameters: name[,from]" },
+	{ "/uroce/srq", uroce_telemetry_srq, "An SRQ. Parameters: name,number" },
+};
+
+int
+uroce_telemetry_number(const char *text, uint64_t max, uint64_t *value)
+{
+	char *end;
+
+	/* strtoull() would take blanks and signs */
+	if (text == NULL || !isdigit((unsigned char)text[0]))
+		return -EINVAL;
+	errno = 0;
+	*value = strtoull(text, &end, 0);
+	return errno == 0 && *end == '\0' && *value <= max ? 0 : -EINVAL;
+}
+
+int
+uroce_telemetry_from(const char *text, uint64_t max, uint64_t *from)
+{
+	*from = 0;
+	return text == NULL ? 0 : uroce_telemetry_number(text, max, from);
+}
+
+int
+uroce_telemetry_page_begin(struct uroce_telemetry_page *page)
+{
+	*page = (struct uroce_telemetry_page){ .items = rte_tel_data_alloc(), .next = UINT64_MAX };
+	if (page->items == NULL)
+		return -ENOMEM;
+	return rte_tel_data_start_array(page->items, RTE_TEL_U64_VAL);
+}
+
+bool
+uroce_telemetry_page_add(struct uroce_telemetry_page *page, uint64_t at, uint64_t value)
+{
+	if (page->n == UROCE_TELEMETRY_PAGE) {
+		page->next = at;
+		return false;
+	}
+	rte_tel_data_add_array_u64(page->items, value);
+	page->n++;
+	return true;
+}
+
+void
+uroce_telemetry_page_end(struct uroce_telemetry_page *page, const char *name, uint64_t count,
+			 struct rte_tel_data *d)
+{
+	rte_tel_data_start_dict(d);
+	rte_tel_data_add_dict_u64(d, "count", count);
+	rte_tel_data_add_dict_container(d, name, page->items, 0);
+	if (page->next != UINT64_MAX)
+		rte_tel_data_add_dict_u64(d, "next", page->next);
+}
+
+static struct uroce_port *
+find(const char *name, size_t length)
+{
+	for (unsigned int i = 0; i < UROCE_MAX_DEVICES; i++) {
+		struct uroce_port *port = uroce_registry_port(i);
+
+		if (port != NULL && strlen(port->dev.ibv.name) == length &&
+		    strncmp(port->dev.ibv.name, name, length) == 0)
+			return port;
+	}
+	return NULL;
+}
+
+static uroce_telemetry_fn
+find_command(const char *name)
+{
+	for (unsigned int i = 0; i < RTE_DIM(commands); i++)
+		if (strcmp(commands[i].name, name) == 0)
+			return commands[i].answer;
+	return NULL;
+}
+
+/* Parameters are the device's name, a comma, and what else the command takes. */
+static int
+device_command(const char *cmd, const char *params, struct rte_tel_data *d)
+{
+	const char *comma = params != NULL ? strchr(params, ',') : NULL;
+	uroce_telemetry_fn answer = find_command(cmd);
+	struct uroce_port *port;
+	int ret = -EINVAL;
+
+	if (params == NULL || answer == NULL)
+		return ret;
+	uroce_registry_lock();
+	port = find(params, comma != NULL ? (size_t)(comma - params) : strlen(params));
+	if (port != NULL)
+		ret = answer(port, comma != NULL ? comma + 1 : NULL, d);
+	uroce_registry_unlock();
+	return ret;
+}
+
+static int
+list(const char *cmd, const char *params, struct rte_tel_data *d)
+{
+	RTE_SET_USED(cmd);
+	RTE_SET_USED(params);
+	rte_tel_data_start_array(d, RTE_TEL_STRING_VAL);
+	uroce_registry_lock();
+	for (unsigned int i = 0; i < UROCE_MAX_DEVICES; i++) {
+		const struct uroce_port *port = uroce_registry_port(i);
+
+		if (port != NULL)
+			rte_tel_data_add_array_string(d, port->dev.ibv.name);
+	}
+	uroce_registry_unlock();
+	return 0;
+}
+
+static int
+worker(const char *cmd, const char *params, struct rte_tel_data *d)
+{
+	int ret;
+
+	RTE_SET_USED(cmd);
+	uroce_registry_lock();
+	ret = uroce_telemetry_worker(params, d);
+	uroce_registry_unlock();
+	return ret;
+}
+
+static void
+init(void)
+{
+	int ret = 0;
+
+	ret |= rte_telemetry_register_cmd("/uroce/list", list, "Names of the open RDMA devices");
+	ret |= rte_telemetry_register_cmd("/uroce/worker", worker, "The workers, or one. Parameter: [number]");
+	for (unsigned int i = 0; i < RTE_DIM(commands); i++)
+		ret |= rte_telemetry_register_cmd(commands[i].name, device_command, commands[i].help);
+	if (ret != 0)
+		UROCE_LOG(NOTICE, "no telemetry\n");
+}
+
+void
+uroce_telemetry_init(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	pthread_once(&once, init);
+}

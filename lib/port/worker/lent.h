@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * Polling by a program's own threads, which EAL does not know: they have no caches of mempools, and each mbuf would
+ * cost them a lock. So they use those of the thread that drives the worker, which touches mempools only when it has
+ * the worker's turn, as they do.
+ */
+
+#ifndef UROCE_PORT_WORKER_LENT_H
+#define UROCE_PORT_WORKER_LENT_H
+
+#include <pthread.h>
+
+#include <rte_lcore.h>
+
+#include "port/worker/worker.h"
+#include "uroce.h"
+
+/** As uroce_worker_poll(). Any thread. */
+static inline unsigned int
+uroce_worker_poll_lent(struct uroce_worker *w)
+{
+	unsigned int frames;
+	int cancel;
+
+	if (rte_lcore_id() != LCORE_ID_ANY)
+		return uroce_worker_poll(w);
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	RTE_PER_LCORE(_lcore_id) = __atomic_load_n(&w->lent_lcore, __ATOMIC_RELAXED);
+	frames = uroce_worker_poll(w);
+	RTE_PER_LCORE(_lcore_id) = LCORE_ID_ANY;
+	pthread_setcancelstate(cancel, &cancel);
+	return frames;
+}
+
+#endif /* UROCE_PORT_WORKER_LENT_H */

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * What a worker's time went into, as its rounds have written it down. Any thread, while they do.
+ */
+
+#include "base/clock.h"
+#include "port/worker/worker.h"
+#include "uroce.h"
+
+void
+uroce_query_worker(struct uroce_worker *w, struct uroce_worker_load *load)
+{
+	*load = (struct uroce_worker_load){
+		.busy_ns = __atomic_load_n(&w->load.busy_ns, __ATOMIC_RELAXED),
+		.rounds = __atomic_load_n(&w->load.rounds, __ATOMIC_RELAXED),
+		.busy_rounds = __atomic_load_n(&w->load.busy_rounds, __ATOMIC_RELAXED),
+	};
+	/* after the rest: the share is at most 1 */
+	load->total_ns = RTE_MAX(__atomic_load_n(&w->now_ns, __ATOMIC_RELAXED), uroce_clock_ns()) - w->since_ns;
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * The sleep of a worker's thread, a futex: its own thread sleeps, and whoever posts or is about to sleep itself ends
+ * it. No driver of shared memory or of Linux's interfaces has an interrupt for received frames, so a sleep has an end.
+ */
+
+#include <limits.h>
+#include <time.h>
+#include <unistd.h>
+#include <linux/futex.h>
+#include <sys/syscall.h>
+
+#include <rte_debug.h>
+
+#include "port/worker/lent.h"
+#include "port/worker/sleep.h"
+#include "uroce.h"
+
+static_assert(sizeof(((struct uroce_worker *)0)->sleep) == 4, "a futex");
+
+static void
+futex_wait(uint32_t *futex, uint32_t value, uint64_t ns)
+{
+	const struct timespec timeout = {
+		.tv_sec = (time_t)(ns / NS_PER_S),
+		.tv_nsec = (long)(ns % NS_PER_S),
+	};
+
+	syscall(SYS_futex, futex, FUTEX_WAIT_PRIVATE, value, &timeout, NULL, 0);
+}
+
+void
+uroce_worker_drive(struct uroce_worker *w)
+{
+	RTE_VERIFY(rte_lcore_id() != LCORE_ID_ANY);
+	uroce_worker_enter(w);	/* the CM's thread may poll it */
+	w->engine.await_ns = UROCE_AWAIT_NS;
+	uroce_worker_exit(w);
+	__atomic_store_n(&w->lent_lcore, rte_lcore_id(), __ATOMIC_RELAXED);
+}
+
+bool
+uroce_worker_sleep(struct uroce_worker *w, enum uroce_sleep how, uint64_t ns)
+{
+	bool busy;
+
+	__atomic_store_n(&w->sleep, how, __ATOMIC_SEQ_CST);
+	busy = how != UROCE_SLEEP_SPARE && uroce_worker_poll(w) > 0;
+	/* Sequentially consistent, as the doorbell is: either this sees what was posted, or who posts sees the sleep.
+	 * The poll may have had no turn, and who had it may have looked too early. */
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	busy = busy || (how != UROCE_SLEEP_SPARE && uroce_engine_is_rung(&w->engine));
+	if (!busy)
+		futex_wait(&w->sleep, how, ns);
+	return __atomic_exchange_n(&w->sleep, UROCE_AWAKE, __ATOMIC_RELAXED) == UROCE_AWAKE || busy;
+}
+
+void
+uroce_worker_wake(struct uroce_worker *w)
+{
+	if (__atomic_exchange_n(&w->sleep, UROCE_AWAKE, __ATOMIC_SEQ_CST) != UROCE_AWAKE)
+		syscall(SYS_futex, &w->sleep, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+}
+
+/* The frames leave before the system call. */
+void
+uroce_worker_posted(struct uroce_worker *w)
+{
+	uroce_worker_poll_lent(w);
+	if (__atomic_load_n(&w->sleep, __ATOMIC_RELAXED) == UROCE_SLEEP_LONG)
+		uroce_worker_wake(w);
+}

@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * Sends frames: to the port, to the queue of a neighbour whose address is not known yet, or to the
+ * inbox of another worker. What is not taken at once stays in a small array, and nothing more is
+ * asked of the engine until there is room. Worker, within a poll.
+ */
+
+#include <string.h>
+
+#include <rte_byteorder.h>
+#include <rte_ethdev.h>
+#include <rte_ip.h>
+#include <rte_udp.h>
+
+#include "base/rcu.h"
+#include "port/registry.h"
+#include "port/worker/tx.h"
+#include "verbs/qp/qp.h"
+#include "wire/headers.h"
+
+bool
+uroce_tx_ready(const struct uroce_worker *w)
+{
+	if (w->nb_loop > RTE_DIM(w->loop) - UROCE_BURST)
+		return false;
+	for (unsigned int i = 0; i < w->nb_queues; i++)
+		if (w->queues[i]->nb_tx > UROCE_TX_ROOM - UROCE_BURST)
+			return false;
+	return true;
+}
+
+/* Nothing was taken, or something. Who has stood for too long stays stalled, and holds up nobody
+ * else, until something is taken again. */
+static void
+note(uint64_t *since_ns, bool *stalled, bool moved, uint64_t now_ns)
+{
+	if (moved) {
+		*since_ns = 0;
+		*stalled = false;
+	} else if (*since_ns == 0) {
+		*since_ns = now_ns;
+	} else if (now_ns - *since_ns > UROCE_TX_STALL_NS) {
+		*stalled = true;
+	}
+}
+
+static unsigned int
+queue_flush(struct uroce_port_queue *q, uint64_t now_ns)
+{
+	unsigned int sent = 0, n;
+
+	if (q->nb_tx == 0)
+		return 0;
+	do {
+		uroce_rcu_enter_driver(q->worker->index);
+		n = rte_eth_tx_burst(q->port_id, q->id, q->tx + sent, (uint16_t)(q->nb_tx - sent));
+		uroce_rcu_leave_driver(q->worker->index);
+		sent += n;
+	} while (n != 0 && sent < q->nb_tx);
+	uroce_count(&q->counters[UROCE_PORT_TX_FRAMES], sent);
+	q->nb_tx -= (uint16_t)sent;
+	note(&q->tx_since_ns, &q->tx_stalled, sent != 0, now_ns);
+	if (unlikely(q->tx_stalled)) {
+		rte_pktmbuf_free_bulk(q->tx, q->nb_tx);
+		uroce_count(&q->counters[UROCE_PORT_TX_DROP_STALLED], q->nb_tx);
+		q->nb_tx = 0;
+	} else if (q->nb_tx != 0) {
+		memmove(q->tx, q->tx + sent, q->nb_tx * sizeof(*q->tx));
+	}
+	return sent;
+}
+
+static void
+queue_push(struct uroce_port_queue *q, struct rte_mbuf *m)
+{
+	if (unlikely(q->nb_tx == UROCE_TX_ROOM))
+		queue_flush(q, q->worker->now_ns);
+	if (unlikely(q->nb_tx == UROCE_TX_ROOM)) {
+		rte_pktmbuf_free(m);
+		uroce_count(&q->counters[UROCE_PORT_TX_DROP_LOCAL], 1);
+		return;
+	}
+	q->tx[q->nb_tx++] = m;
+}
+
+/* Our own frame's destination. Frames from engine and port have their IP header in the first
+ * segment. */
+static const uint8_t *
+l3_of(const struct rte_mbuf *m, rte_be16_t *ether_type)
+{
+	const struct rte_ether_hdr *eth = rte_pktmbuf_mtod(m, const struct rte_ether_hdr *);
+	const struct rte_vlan_hdr *tag = (const struct rte_vlan_hdr *)(eth + 1);
+
+	*ether_type = eth->ether_type;
+	if (*ether_type != rte_cpu_to_be_16(RTE_ETHER_TYPE_VLAN))
+		return (const uint8_t *)(eth + 1);
+	*ether_type = tag->eth_proto;
+	return (const uint8_t *)(tag + 1);
+}
+
+/* The destination of an IP packet. */
+static void
+dst_of(const uint8_t *l3, rte_be16_t ether_type, uint8_t gid[16])
+{
+	if (ether_type == rte_cpu_to_be_16(RTE_ETHER_TYPE_IPV4))
+		uroce_gid_from_ipv4(gid, ((const struct rte_ipv4_hdr *)l3)->dst_addr);
+	else
+		memcpy(gid, ((const struct rte_ipv6_hdr *)l3)->dst_addr, 16);
+}
+
+/* The neighbour's address is not known: leave the frame with it. */
+static void
+queue_hold(struct uroce_port_queue *q, struct rte_mbuf *m)
+{
+	struct uroce_port *port = q->port;
+	rte_be16_t ether_type;
+	const uint8_t *l3 = l3_of(m, &ether_type);
+	struct rte_ether_hdr *eth = rte_pktmbuf_mtod(m, struct rte_ether_hdr *);
+	uint8_t dst[16], hop[16];
+	enum uroce_hold hold;
+
+	dst_of(l3, ether_type, dst);
+	hold = UROCE_HOLD_FULL;
+	if (uroce_addresses_next_hop(uroce_port_addresses(port), dst, hop) == 0)
+		hold = uroce_neighbour_hold(&port->neighbours, hop, m, &eth->dst_addr);
+	switch (hold) {
+	case UROCE_HOLD_RESOLVED: queue_push(q, m); break;
+	case UROCE_HOLD_KEPT_DUE: uroce_port_upkeep_by(port, 0); break;
+	case UROCE_HOLD_KEPT: break;
+	case UROCE_HOLD_FULL:
+		rte_pktmbuf_free(m);
+		uroce_count(&q->counters[UROCE_PORT_TX_DROP_UNRESOLVED], 1);
+		break;
+	}
+}
+
+void
+uroce_tx_local(struct uroce_port_queue *q, struct rte_mbuf *m)
+{
+	if (unlikely(
+		    rte_is_zero_ether_addr(&rte_pktmbuf_mtod(m, struct rte_ether_hdr *)->dst_addr)))
+		queue_hold(q, m);
+	else
+		queue_push(q, m);
+}
+
+void
+uroce_tx_resolved(struct uroce_port_queue *q, struct rte_mbuf **frames, unsigned int n,
+		  const struct rte_ether_addr *mac)
+{
+	for (unsigned int i = 0; i < n; i++) {
+		rte_pktmbuf_mtod(frames[i], struct rte_ether_hdr *)->dst_addr = *mac;
+		queue_push(q, frames[i]);
+	}
+}
+
+/* A frame for a multicast group: the port gets it, and so do our own QPs that are in the group, who
+ * would not hear it from there. A copy, since the frame is the peer's to change once it has left.
+ */
+static void
+group_push(struct uroce_worker *w, struct uroce_port_queue *q, struct rte_mbuf *m)
+{
+	rte_be16_t ether_type;
+	const uint8_t *l3 = l3_of(m, &ether_type);
+	struct rte_mbuf *copy;
+	uint8_t gid[16];
+
+	dst_of(l3, ether_type, gid);
+	if (uroce_addresses_in_group(uroce_port_addresses(q->port), gid)) {
+		copy = rte_pktmbuf_copy(m, w->engine.payload_pool, 0, UINT32_MAX);
+		if (copy != NULL)
+			w->loop[w->nb_loop++] = (struct uroce_loop){ copy, q, UROCE_OUT_GROUP };
+		else
+			uroce_count(&q->counters[UROCE_PORT_TX_DROP_LOOPBACK], 1);
+	}
+	queue_push(q, m);
+}
+
+void
+uroce_tx_frames(struct uroce_worker *w, struct rte_mbuf **frames, unsigned int n)
+{
+	for (unsigned int i = 0; i < n; i++) {
+		struct rte_mbuf *m = frames[i];
+		struct uroce_port_queue *q = w->by_port[m->port];
+
+		if (unlikely(q == NULL)) {
+			rte_pktmbuf_free(m);
+			uroce_count(&w->lost, 1);
+		} else if (m->hash.usr == 0) {
+			uroce_tx_local(q, m);
+		} else if (m->hash.usr == UROCE_OUT_GROUP) {
+			group_push(w, q, m);
+		} else {
+			w->loop[w->nb_loop++] = (struct uroce_loop){ m, q, (uint16_t)m->hash.usr };
+		}
+	}
+}
+
+/* Which worker has the QP that a loopback frame is for? @return NULL: device or QP is gone */
+static struct uroce_worker *
+loop_target(const struct uroce_loop *l, struct uroce_inbox_item *item)
+{
+	const struct uroce_port *port = l->out == UROCE_OUT_GROUP
+						? l->from->port
+						: uroce_registry_port(l->out - 1u);
+	const struct uroce_bth *bth;
+	const struct uroce_qp *qp;
+	rte_be16_t ether_type;
+	const uint8_t *l3;
+
+	if (port == NULL)
+		return NULL;
+	item->packet.mbuf = l->mbuf;
+	item->packet.info = NULL; /* to be decoded at the other end */
+	item->port_id = port->port_id;
+	if (l->out == UROCE_OUT_GROUP)
+		return l->from->worker; /* which finds the QPs, as if the port had received it */
+	l3 = l3_of(l->mbuf, &ether_type);
+	l3 += ether_type == rte_cpu_to_be_16(RTE_ETHER_TYPE_IPV4) ? sizeof(struct rte_ipv4_hdr)
+								  : sizeof(struct rte_ipv6_hdr);
+	bth = (const struct uroce_bth *)(l3 + sizeof(struct rte_udp_hdr));
+	qp = uroce_qp_lookup(&port->dev, uroce_get24(bth->dest_qp));
+	if (qp == NULL)
+		return NULL;
+	return uroce_worker_of(qp->engine);
+}
+
+static void
+loop_drop(const struct uroce_loop *l)
+{
+	uroce_count(&l->from->counters[UROCE_PORT_TX_DROP_LOOPBACK], 1);
+	rte_pktmbuf_free(l->mbuf);
+}
+
+/* Frames from `first` on that go to the same worker, in one go. @return how many were dealt with;
+ * 0: no room */
+static unsigned int
+loop_run(struct uroce_worker *w, unsigned int first)
+{
+	struct uroce_inbox_item items[UROCE_BURST];
+	struct uroce_worker *target, *next;
+	unsigned int n = 1;
+
+	target = loop_target(&w->loop[first], &items[0]);
+	if (target == NULL) {
+		loop_drop(&w->loop[first]);
+		return 1;
+	}
+	while (n < RTE_DIM(items) && first + n < w->nb_loop) {
+		next = loop_target(&w->loop[first + n], &items[n]);
+		if (next != target)
+			break;
+		n++;
+	}
+	n = rte_ring_mp_enqueue_burst_elem(target->inbox, items, sizeof(items[0]), n, NULL);
+	for (unsigned int i = 0; i < n; i++)
+		uroce_count(&w->loop[first + i].from->counters[UROCE_PORT_LOOPBACK_FRAMES], 1);
+	return n;
+}
+
+static unsigned int
+loop_flush(struct uroce_worker *w, uint64_t now_ns)
+{
+	unsigned int done = 0, n;
+
+	if (w->nb_loop == 0)
+		return 0;
+	do {
+		n = loop_run(w, done);
+		done += n;
+	} while (n != 0 && done < w->nb_loop);
+	w->nb_loop -= (uint16_t)done;
+	memmove(w->loop, w->loop + done, w->nb_loop * sizeof(*w->loop));
+	note(&w->loop_since_ns, &w->loop_stalled, done != 0, now_ns);
+	if (unlikely(w->loop_stalled)) {
+		for (unsigned int i = 0; i < w->nb_loop; i++)
+			loop_drop(&w->loop[i]);
+		w->nb_loop = 0;
+	}
+	return done;
+}
+
+unsigned int
+uroce_tx_flush(struct uroce_worker *w, uint64_t now_ns)
+{
+	unsigned int sent = loop_flush(w, now_ns);
+
+	for (unsigned int i = 0; i < w->nb_queues; i++)
+		sent += queue_flush(w->queues[i], now_ns);
+	return sent;
+}
+
+static void
+put_off(uint64_t *since_ns, uint64_t ns)
+{
+	if (*since_ns != 0)
+		*since_ns += ns;
+}
+
+void
+uroce_tx_away(struct uroce_worker *w, uint64_t ns)
+{
+	put_off(&w->loop_since_ns, ns);
+	for (unsigned int i = 0; i < w->nb_queues; i++)
+		put_off(&w->queues[i]->tx_since_ns, ns);
+}
+
+void
+uroce_tx_purge(struct uroce_port_queue *q)
+{
+	struct uroce_worker *w = q->worker;
+	unsigned int kept = 0;
+
+	rte_pktmbuf_free_bulk(q->tx, q->nb_tx);
+	q->nb_tx = 0;
+	for (unsigned int i = 0; i < w->nb_loop; i++) {
+		if (w->loop[i].from == q)
+			rte_pktmbuf_free(w->loop[i].mbuf);
+		else
+			w->loop[kept++] = w->loop[i];
+	}
+	w->nb_loop = (uint16_t)kept;
+}

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * Drivers without rte_eth_tx_done_cleanup() look at what has been sent when they are to send more:
+ * mlx5 and iavf with the next burst, virtio when its ring is nearly full. Who deregisters memory
+ * that the last frames lead into would wait for ever. So, after a while, such a port gets frames to
+ * send that no switch forwards: the Ethernet loopback test (type 0x9000), from its own address to
+ * its own address. Threads that wait, and workers.
+ */
+
+#include <rte_ethdev.h>
+
+#include "base/rcu.h"
+#include "port/worker/tx_kick.h"
+#include "port/port.h"
+#include "port/worker/tx.h"
+#include "port/worker/worker.h"
+
+#define ETHER_TYPE_LOOPBACK 0x9000
+#define LOOPBACK_BYTES      4 /* skip count, function: zeros, which mean nothing */
+#define SHARE               64
+
+void
+uroce_filler_wait(struct uroce_port *port, uint64_t now_ns)
+{
+	struct uroce_filler *f = &port->filler;
+
+	/* a thread that waits looks again at once: this is another wait */
+	if (now_ns > __atomic_load_n(&f->last_ns, __ATOMIC_RELAXED) + UROCE_FILLER_WAIT_NS)
+		__atomic_store_n(&f->since_ns, now_ns, __ATOMIC_RELAXED);
+	__atomic_store_n(&f->last_ns, now_ns, __ATOMIC_RELAXED);
+}
+
+/* The longer it takes, the rarer: it may be somebody else who keeps the frames. */
+static bool
+due(struct uroce_port_queue *q, uint64_t now_ns)
+{
+	const struct uroce_filler *f = &q->port->filler;
+	uint64_t since_ns = __atomic_load_n(&f->since_ns, __ATOMIC_RELAXED);
+	uint64_t last_ns = __atomic_load_n(&f->last_ns, __ATOMIC_RELAXED);
+
+	if (now_ns < since_ns + UROCE_FILLER_WAIT_NS || now_ns > last_ns + UROCE_FILLER_WAIT_NS)
+		return false;
+	if (now_ns < q->filler_ns)
+		return false;
+	q->filler_ns = now_ns + RTE_MAX(UROCE_FILLER_NS, (now_ns - since_ns) / SHARE);
+	return true;
+}
+
+/* @return how many of a burst there is memory for */
+static unsigned int
+create(struct uroce_port_queue *q, struct rte_mbuf *frames[UROCE_BURST])
+{
+	unsigned int n = 0;
+	void *l3;
+
+	for (; n < UROCE_BURST; n++) {
+		frames[n] = uroce_frame_create(q, &q->port->mac, ETHER_TYPE_LOOPBACK, LOOPBACK_BYTES, &l3);
+		if (frames[n] == NULL)
+			break;
+	}
+	return n;
+}
+
+void
+uroce_filler_send(struct uroce_port_queue *q, uint64_t now_ns)
+{
+	struct rte_mbuf *frames[UROCE_BURST];
+	unsigned int n;
+
+	if (!due(q, now_ns))
+		return;
+	n = create(q, frames);
+	for (unsigned int i = 0; i < n; i++)
+		uroce_tx_local(q, frames[i]);
+	uroce_count(&q->counters[UROCE_PORT_FILLERS_SENT], n);
+}
+
+unsigned int
+uroce_filler_push(struct uroce_port_queue *q)
+{
+	struct rte_mbuf *frames[UROCE_BURST];
+	unsigned int n, sent;
+
+	if (q->nb_tx != 0)
+		return 0;
+	n = create(q, frames);
+	uroce_rcu_enter_driver(q->worker->index);
+	sent = rte_eth_tx_burst(q->port_id, q->id, frames, (uint16_t)n);
+	uroce_rcu_leave_driver(q->worker->index);
+	rte_pktmbuf_free_bulk(frames + sent, n - sent);
+	uroce_count(&q->counters[UROCE_PORT_TX_FRAMES], sent);
+	uroce_count(&q->counters[UROCE_PORT_FILLERS_SENT], sent);
+	return sent;
+}

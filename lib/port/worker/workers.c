@@ -1,0 +1,429 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * The process's workers: made, destroyed, run on lcores, and polled all together when somebody
+ * waits for them. Control threads, under workers_lock; an lcore that runs a worker does only that.
+ */
+
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+
+#include <rte_errno.h>
+#include <rte_launch.h>
+#include <rte_lcore.h>
+#include <rte_malloc.h>
+
+#include "base/rcu.h"
+#include "base/clock.h"
+#include "port/counters.h"
+#include "base/log.h"
+#include "port/worker/pool.h"
+#include "port/worker/shortage.h"
+#include "port/worker/sleep.h"
+#include "port/worker/worker.h"
+#include "uroce.h"
+
+#define TABLES_BYTES ((size_t)1 << 20) /* at most, for an engine and its inbox */
+
+static pthread_mutex_t workers_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct uroce_worker *workers[UROCE_MAX_WORKERS]; /* under workers_lock */
+
+/* What lies with a worker that nobody polls must leave mbufs for those that are polled. (A ring
+ * keeps one slot free.) */
+static_assert(UROCE_INBOX - 1 <= (UROCE_RX_MBUFS - UROCE_RX_DESC) / 2, "UROCE_INBOX");
+static_assert(UROCE_INBOX - 1 <= UROCE_PAYLOAD_MBUFS / 4, "UROCE_INBOX");
+
+static int
+inbox_create(struct uroce_worker *w)
+{
+	static unsigned int sequence; /* under workers_lock */
+	char name[RTE_RING_NAMESIZE];
+
+	snprintf(name, sizeof(name), "uroce_inbox_%u", sequence++);
+	w->inbox = rte_ring_create_elem(name, sizeof(struct uroce_inbox_item), UROCE_INBOX,
+					w->numa_node, RING_F_SC_DEQ);
+	return w->inbox != NULL ? 0 : -rte_errno;
+}
+
+/* DPDK's memory that a worker takes, without tables of less than a MiB. */
+static size_t
+worker_bytes(void)
+{
+	return uroce_pool_bytes(UROCE_HEADER_MBUFS, UROCE_ENGINE_ROOM(UROCE_SMALL_BYTES)) +
+	       uroce_pool_bytes(UROCE_PAYLOAD_MBUFS, UROCE_ENGINE_ROOM(4096)) + TABLES_BYTES;
+}
+
+static int
+engine_create(struct uroce_worker *w)
+{
+	struct rte_mempool *header_pool, *payload_pool;
+	int ret;
+
+	header_pool = uroce_pool_create("header", UROCE_HEADER_MBUFS,
+					UROCE_ENGINE_ROOM(UROCE_SMALL_BYTES), w->numa_node);
+	if (header_pool == NULL)
+		return -errno;
+	payload_pool = uroce_pool_create("payload", UROCE_PAYLOAD_MBUFS, UROCE_ENGINE_ROOM(4096),
+					 w->numa_node);
+	if (payload_pool == NULL) {
+		ret = -errno;
+		goto retire_header;
+	}
+	ret = uroce_engine_init(&w->engine, header_pool, payload_pool, uroce_clock_ns());
+	if (ret < 0)
+		goto retire_payload;
+	return 0;
+retire_payload:
+	uroce_pool_retire(payload_pool);
+retire_header:
+	uroce_pool_retire(header_pool);
+	return ret;
+}
+
+static void
+engine_destroy(struct uroce_worker *w)
+{
+	uroce_engine_fini(&w->engine);
+	uroce_pool_retire(w->engine.header_pool);
+	uroce_pool_retire(w->engine.payload_pool);
+}
+
+/* Under workers_lock, at a free index. @return 0 or -errno */
+static int
+worker_init(struct uroce_worker *w, unsigned int index, int numa_node)
+{
+	int ret;
+
+	w->index = (uint16_t)index;
+	w->numa_node = numa_node;
+	w->lcore = LCORE_ID_ANY;
+	w->lent_lcore = LCORE_ID_ANY;
+	w->since_ns = uroce_clock_ns();
+	rte_ticketlock_init(&w->turn);
+	ret = inbox_create(w);
+	if (ret < 0)
+		return ret;
+	ret = engine_create(w);
+	if (ret < 0)
+		goto free_inbox;
+	ret = rte_rcu_qsbr_thread_register(uroce_rcu, index);
+	if (ret != 0) {
+		ret = -EINVAL;
+		goto destroy_engine;
+	}
+	return 0;
+destroy_engine:
+	engine_destroy(w);
+free_inbox:
+	rte_ring_free(w->inbox);
+	return ret;
+}
+
+struct uroce_worker *
+uroce_create_worker(int numa_node)
+{
+	struct uroce_worker *w = NULL;
+	unsigned int index = 0;
+	int ret;
+
+	uroce_clock_init();
+	ret = uroce_rcu_init();
+	if (ret < 0)
+		goto failed;
+	pthread_mutex_lock(&workers_lock);
+	while (index < UROCE_MAX_WORKERS && workers[index] != NULL)
+		index++;
+	ret = -ENOSPC;
+	if (index == UROCE_MAX_WORKERS)
+		goto unlock;
+	if (numa_node < 0)
+		numa_node = (int)rte_socket_id();
+	ret = -ENOMEM;
+	w = rte_zmalloc_socket("uroce_worker", sizeof(*w), RTE_CACHE_LINE_SIZE, numa_node);
+	if (w == NULL)
+		goto unlock;
+	ret = worker_init(w, index, numa_node);
+	if (ret == 0)
+		workers[index] = w;
+unlock:
+	pthread_mutex_unlock(&workers_lock);
+	if (ret == 0)
+		return w;
+	rte_free(w);
+failed:
+	UROCE_LOG(ERR, "cannot create a worker: %s\n", rte_strerror(-ret));
+	if (ret == -ENOMEM)
+		uroce_log_shortage("a worker", worker_bytes());
+	errno = -ret;
+	return NULL;
+}
+
+/* Take all from the inbox; nothing is added, as no device is left that uses the worker. */
+static void
+inbox_free(struct uroce_worker *w)
+{
+	struct uroce_inbox_item item;
+
+	while (rte_ring_sc_dequeue_elem(w->inbox, &item, sizeof(item)) == 0)
+		rte_pktmbuf_free(item.packet.mbuf);
+	rte_ring_free(w->inbox);
+}
+
+int
+uroce_destroy_worker(struct uroce_worker *w)
+{
+	int ret = 0;
+
+	pthread_mutex_lock(&workers_lock);
+	if (w->devices != 0 || w->lcore != LCORE_ID_ANY) {
+		ret = EBUSY;
+	} else {
+		/* before the index can be the next worker's, which must stay registered */
+		rte_rcu_qsbr_thread_unregister(uroce_rcu, w->index);
+		workers[w->index] = NULL;
+	}
+	pthread_mutex_unlock(&workers_lock);
+	if (ret != 0)
+		return ret;
+	inbox_free(w);
+	engine_destroy(w);
+	rte_free(w);
+	return 0;
+}
+
+static int
+lcore_main(void *arg)
+{
+	struct uroce_worker *w = arg;
+
+	while (!__atomic_load_n(&w->stop, __ATOMIC_RELAXED))
+		uroce_worker_poll(w);
+	return 0;
+}
+
+int
+uroce_worker_launch(struct uroce_worker *w, unsigned int lcore_id)
+{
+	int ret;
+
+	if (lcore_id >= RTE_MAX_LCORE || !rte_lcore_is_enabled(lcore_id) ||
+	    lcore_id == rte_get_main_lcore())
+		return EINVAL;
+	pthread_mutex_lock(&workers_lock);
+	ret = EBUSY;
+	if (w->lcore != LCORE_ID_ANY)
+		goto unlock;
+	__atomic_store_n(&w->stop, false, __ATOMIC_RELAXED);
+	if (rte_eal_remote_launch(lcore_main, w, lcore_id) != 0)
+		goto unlock;
+	w->lcore = lcore_id;
+	ret = 0;
+unlock:
+	pthread_mutex_unlock(&workers_lock);
+	return ret;
+}
+
+int
+uroce_worker_stop(struct uroce_worker *w)
+{
+	unsigned int lcore_id;
+
+	pthread_mutex_lock(&workers_lock);
+	lcore_id = w->lcore;
+	if (lcore_id != LCORE_ID_ANY) {
+		__atomic_store_n(&w->stop, true, __ATOMIC_RELAXED);
+		rte_eal_wait_lcore(lcore_id);
+		w->lcore = LCORE_ID_ANY;
+		__atomic_store_n(&w->poller, 0, __ATOMIC_RELAXED);
+	}
+	pthread_mutex_unlock(&workers_lock);
+	return lcore_id != LCORE_ID_ANY ? 0 : EINVAL;
+}
+
+/* A thread that has not polled the worker for UROCE_WORKER_LEFT_NS, or has ended, no longer owns it. */
+bool
+uroce_worker_is_ours(const struct uroce_worker *w)
+{
+	uint64_t poller = __atomic_load_n(&w->poller, __ATOMIC_RELAXED);
+
+	return poller == 0 || poller == (uint64_t)pthread_self() || uroce_worker_is_driven(w) ||
+	       __atomic_load_n(&w->polled_ns, __ATOMIC_RELAXED) + UROCE_WORKER_LEFT_NS <= uroce_clock_ns();
+}
+
+/* There is no application that would have its turn now: what was received is acknowledged at once. */
+static unsigned int
+poll_for_others(struct uroce_worker *w)
+{
+	unsigned int n = uroce_worker_round(w);
+
+	return n != 0 ? n + uroce_worker_round(w) : 0;
+}
+
+static void
+poll_all_for_others(void)
+{
+	for (unsigned int i = 0; i < UROCE_MAX_WORKERS; i++) {
+		struct uroce_worker *w = workers[i];
+
+		if (w == NULL)
+			continue;
+		/* pairs with the exchange in worker_cleanup() */
+		__atomic_store_n(&w->cleanup, true, __ATOMIC_RELEASE);
+		if (uroce_worker_is_ours(w))
+			poll_for_others(w);
+	}
+}
+
+void
+uroce_workers_progress(void)
+{
+	int cancel;
+
+	/* one helper at a time is enough */
+	if (pthread_mutex_trylock(&workers_lock) != 0) {
+		sched_yield();
+		return;
+	}
+	/* a driver writes, where a thread that is cancelled would end with the locks */
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	poll_all_for_others();
+	pthread_setcancelstate(cancel, &cancel);
+	pthread_mutex_unlock(&workers_lock);
+}
+
+/* Has nobody polled it lately but uroce_workers_help()? */
+static bool
+is_alone(const struct uroce_worker *w, uint64_t now_ns)
+{
+	uint64_t round_ns = __atomic_load_n(&w->now_ns, __ATOMIC_RELAXED);
+
+	return round_ns == w->helped_ns || round_ns + UROCE_CM_POLL_NS <= now_ns;
+}
+
+bool
+uroce_workers_help(unsigned int *frames)
+{
+	uint64_t now_ns = uroce_clock_ns();
+	bool any = false;
+
+	*frames = 0;
+	if (pthread_mutex_trylock(&workers_lock) != 0)
+		return true; /* who has it may be polling, but not for us */
+	for (unsigned int i = 0; i < UROCE_MAX_WORKERS; i++) {
+		struct uroce_worker *w = workers[i];
+
+		if (w == NULL || w->lcore != LCORE_ID_ANY || uroce_worker_is_driven(w))
+			continue;
+		any = true; /* if not now, then when its poller stops */
+		if (!is_alone(w, now_ns))
+			continue;
+		*frames += poll_for_others(w);
+		w->helped_ns = __atomic_load_n(&w->now_ns, __ATOMIC_RELAXED);
+	}
+	pthread_mutex_unlock(&workers_lock);
+	return any;
+}
+
+/* Once round the inbox: what is for a port that is no longer driven is freed. */
+static void
+worker_drain(struct uroce_worker *w)
+{
+	struct uroce_inbox_item item;
+
+	uroce_worker_enter(w);
+	for (unsigned int n = rte_ring_count(w->inbox); n > 0; n--) {
+		if (rte_ring_sc_dequeue_elem(w->inbox, &item, sizeof(item)) != 0)
+			break;
+		if (w->by_port[item.port_id] != NULL &&
+		    rte_ring_mp_enqueue_elem(w->inbox, &item, sizeof(item)) == 0)
+			continue;
+		rte_pktmbuf_free(item.packet.mbuf);
+		uroce_count(&w->lost, 1);
+	}
+	uroce_worker_exit(w);
+}
+
+void
+uroce_hold_workers(void (*fn)(void *arg), void *arg)
+{
+	static __thread bool has_them;
+
+	if (has_them) {
+		fn(arg);
+		return;
+	}
+	pthread_mutex_lock(&workers_lock);
+	has_them = true;
+	/* this thread calls drivers as the workers' RCU readers, also while it waits for the next turn */
+	for (unsigned int i = 0; i < UROCE_MAX_WORKERS; i++)
+		if (workers[i] != NULL) {
+			uroce_worker_enter(workers[i]);
+			uroce_rcu_enter_driver(i);
+		}
+	fn(arg);
+	has_them = false;
+	for (unsigned int i = 0; i < UROCE_MAX_WORKERS; i++)
+		if (workers[i] != NULL) {
+			uroce_rcu_leave_driver(i);
+			uroce_worker_exit(workers[i]);
+		}
+	pthread_mutex_unlock(&workers_lock);
+}
+
+void
+uroce_workers_drain(void)
+{
+	pthread_mutex_lock(&workers_lock);
+	for (unsigned int i = 0; i < UROCE_MAX_WORKERS; i++)
+		if (workers[i] != NULL)
+			worker_drain(workers[i]);
+	pthread_mutex_unlock(&workers_lock);
+}
+
+static bool
+is_worker(const struct uroce_worker *w)
+{
+	for (unsigned int i = 0; w != NULL && i < UROCE_MAX_WORKERS; i++)
+		if (workers[i] == w)
+			return true;
+	return false;
+}
+
+int
+uroce_workers_get(struct uroce_worker *const *list, unsigned int n)
+{
+	int ret = 0;
+
+	pthread_mutex_lock(&workers_lock);
+	for (unsigned int i = 0; i < n; i++)
+		if (!is_worker(list[i]))
+			ret = -EINVAL;
+	for (unsigned int i = 0; ret == 0 && i < n; i++)
+		list[i]->devices++;
+	pthread_mutex_unlock(&workers_lock);
+	return ret;
+}
+
+void
+uroce_workers_put(struct uroce_worker *const *list, unsigned int n)
+{
+	pthread_mutex_lock(&workers_lock);
+	for (unsigned int i = 0; i < n; i++)
+		list[i]->devices--;
+	pthread_mutex_unlock(&workers_lock);
+}
+
+bool
+uroce_workers_with(unsigned int index, void (*fn)(struct uroce_worker *w, void *arg), void *arg)
+{
+	struct uroce_worker *w;
+
+	pthread_mutex_lock(&workers_lock);
+	w = workers[index];
+	if (w != NULL)
+		fn(w, arg);
+	pthread_mutex_unlock(&workers_lock);
+	return w != NULL;
+}

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * Completion queues: a ring of work completions, written by the workers of its QPs, read by any thread.
+ */
+
+#ifndef UROCE_VERBS_CQ_CQ_H
+#define UROCE_VERBS_CQ_CQ_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/queue.h>
+
+#include <infiniband/verbs.h>
+#include <rte_common.h>
+#include <rte_spinlock.h>
+
+#include "verbs/device/device.h"
+#include "base/event_queue.h"
+
+/* req_notify state */
+enum uroce_cq_arm {
+	UROCE_CQ_UNARMED,
+	UROCE_CQ_ARMED_SOLICITED,
+	UROCE_CQ_ARMED,
+};
+
+/* A timer of an engine: a doubly linked entry of its wheel. */
+struct uroce_timer {
+	LIST_ENTRY(uroce_timer) link;
+	uint64_t deadline_ns;		/* 0: not armed. May be later than the wheel's slot */
+	uint64_t slot_ns;		/* when the wheel will look at it; 0: not in the wheel */
+};
+
+/* The entries. Replaced as a whole (cq_resize.c); index i is at i & mask. */
+struct uroce_cq_ring {
+	struct ibv_wc *wcs;		/* mask + 1 */
+	uint64_t *stamps;		/* as many, ns of the engine's clock; NULL: not asked for */
+	uint32_t mask;
+	uint32_t capacity;		/* ibv.cqe: the ring may be larger */
+};
+
+/* Event moderation (cq_moderation.c). */
+struct uroce_cq_moderation {
+	rte_spinlock_t lock;
+	uint16_t count;			/* completions that make an event; 0: any number wait for the period */
+	uint16_t period_us;		/* ... or as long after the first of them; 0: however long */
+	uint32_t pending;		/* since the last event, while armed */
+	uint64_t deadline_ns;		/* of the first of those */
+	struct uroce_timer timer;	/* in the wheel of timer_engine, that engine's thread only */
+	struct uroce_engine *timer_engine;	/* NULL: no timer is in a wheel */
+};
+
+struct uroce_cq {
+	union {
+		struct ibv_cq ibv;
+		struct ibv_cq_ex ex;	/* for who asked for it */
+	};
+	bool has_stamps;	/* constant */
+	struct ibv_pd *parent;	/* a parent domain, whose memory its ring is; NULL: none. Constant */
+	/* control, under ibv.mutex */
+	uint32_t refs;		/* QPs, send and receive queues (R47) */
+	struct uroce_engine *producer;	/* of the first QP */
+	struct uroce_event_refs comp_events;	/* under the channel's lock */
+	struct uroce_event_refs async_events;	/* under that of the device's event queue */
+	struct uroce_cq_moderation moderation;
+	TAILQ_ENTRY(uroce_cq) link;	/* dev->cqs, under dev->lock */
+	/* producers: engines; under push_lock once there are several */
+	rte_spinlock_t push_lock __rte_cache_aligned;
+	bool shared;		/* control: rw with the first producer kept out; engines: relaxed read */
+	bool overrun;		/* R43: nothing more is accepted. producer: release; consumer: acquire */
+	bool ignore_overrun;	/* constant */
+	bool has_channel;	/* constant */
+	bool moderated;		/* control: rw under moderation.lock; engines: relaxed read */
+	uint32_t tail;		/* producer: release; consumer: acquire */
+	uint32_t head_seen;	/* head as last read by a producer */
+	uint32_t arm;		/* enum uroce_cq_arm; atomic exchange on both sides */
+	struct uroce_cq_ring put;	/* the producers' copy */
+	/* consumers: any thread, under poll_lock */
+	rte_spinlock_t poll_lock __rte_cache_aligned;
+	bool single_threaded;	/* constant: without poll_lock */
+	uint32_t head;		/* consumer: release; producer: acquire */
+	uint32_t next;		/* between start_poll and end_poll: after the entry being read */
+	uintptr_t reader;	/* atomic: the thread between start_poll and end_poll, its pthread_self(); 0: none */
+	struct uroce_cq_ring get;	/* the consumers' copy */
+	uint64_t wall_offset_ns;	/* between start_poll and end_poll: of the wall's clock to the device's */
+};
+
+/* A completion channel: the CQs' events are pointers to them. */
+struct uroce_comp_channel {
+	struct ibv_comp_channel ibv;	/* refcnt, the CQs, under the context's mutex */
+	struct uroce_event_queue events;
+};
+
+static inline struct uroce_cq *
+uroce_cq_of(struct ibv_cq *cq)
+{
+	return (struct uroce_cq *)cq;
+}
+
+static inline struct uroce_cq *
+uroce_cq_of_ex(struct ibv_cq_ex *ex)
+{
+	return container_of(ex, struct uroce_cq, ex);
+}
+
+static inline struct uroce_comp_channel *
+uroce_comp_channel_of(struct ibv_comp_channel *channel)
+{
+	return (struct uroce_comp_channel *)channel;
+}
+
+static inline bool
+uroce_cq_is_empty(const struct uroce_cq *cq)
+{
+	return __atomic_load_n(&cq->tail, __ATOMIC_RELAXED) == __atomic_load_n(&cq->head, __ATOMIC_RELAXED);
+}
+
+/* Is there nothing for who polls? An empty queue costs no lock. Where polling is what drives the workers, they get on
+ * first. */
+static inline bool
+uroce_cq_has_nothing(const struct uroce_cq *cq)
+{
+	struct uroce_device *dev;
+
+	if (!uroce_cq_is_empty(cq))
+		return false;
+	dev = uroce_device_of(cq->ibv.context);
+	if (!dev->poll_progress)
+		return true;
+	dev->ops->poll(dev);
+	return uroce_cq_is_empty(cq);
+}
+
+static inline void
+uroce_cq_poll_lock(struct uroce_cq *cq)
+{
+	if (!cq->single_threaded)
+		rte_spinlock_lock(&cq->poll_lock);
+}
+
+static inline void
+uroce_cq_poll_unlock(struct uroce_cq *cq)
+{
+	if (!cq->single_threaded)
+		rte_spinlock_unlock(&cq->poll_lock);
+}
+
+/**
+ * Add a completion. The engine's thread. Notifies the channel if the CQ is armed for it.
+ * @param solicited	a solicited event: wakes who asked for solicited only, as every error does
+ * @return true, or false when the CQ is full (R43): the CQ is in error from now on, the event is queued,
+ *	and the caller puts its QP into the error state
+ */
+bool uroce_cq_push(struct uroce_cq *cq, struct uroce_engine *engine, const struct ibv_wc *wc,
+		   bool solicited);
+
+/** A QP of this engine is going to push to the CQ, or, with NULL, QPs of any; not from between engine_enter and
+ * engine_exit. */
+void uroce_cq_attach(struct uroce_cq *cq, struct uroce_engine *engine);
+/** It has pushed its last. */
+void uroce_cq_detach(struct uroce_cq *cq);
+
+/** cq_forget.c: remove the completions of a QP that pushes no more. Control thread. Waits for another thread between
+ * start_poll and end_poll; the caller itself may be there. */
+void uroce_cq_forget_qp(struct uroce_cq *cq, uint32_t qpn);
+
+/* cq.c: the arguments are checked here. NULL and errno */
+struct uroce_cq *uroce_cq_create(struct ibv_context *context, const struct ibv_cq_init_attr_ex *attr);
+/** @param pd a parent domain, or NULL. @return 0 or ENOMEM */
+int uroce_cq_ring_init(const struct uroce_device *dev, struct ibv_pd *pd, struct uroce_cq_ring *ring, uint32_t capacity,
+		       bool stamps);
+
+/* cq_moderation.c */
+/** A completion that the armed CQ is to tell of. The engine's thread. */
+void uroce_cq_moderate(struct uroce_cq *cq, struct uroce_engine *engine);
+/** Its timer has fired; it is out of the wheel. The engine's thread. */
+void uroce_cq_timeout(struct uroce_timer *timer, struct uroce_engine *engine);
+/** No timer of it is in a wheel any more. Control thread; nobody pushes. */
+void uroce_cq_moderation_fini(struct uroce_cq *cq);
+
+/* channel.c: queue a completion event; CQ goes away: forget its events, wait for acknowledgements. */
+void uroce_cq_notify(struct uroce_cq *cq);
+void uroce_cq_forget_comp_events(struct uroce_cq *cq);
+
+#endif /* UROCE_VERBS_CQ_CQ_H */

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * ibv_resize_cq(3): a new ring that has what is in the old one, put in place while nobody pushes and nobody
+ * polls. Control threads, while workers push and others poll.
+ */
+
+#include <errno.h>
+
+#include <rte_common.h>
+
+#include "uroce.h"
+#include "uroce_config.h"
+#include "verbs/cq/cq.h"
+#include "verbs/device/device.h"
+#include "verbs/memory/parent_domain.h"
+
+/* Indices run freely, so an entry keeps its own. */
+static int
+take_over(struct uroce_cq *cq, struct uroce_cq_ring *ring)
+{
+	struct uroce_cq_ring old = cq->get;
+
+	if (cq->tail - cq->head > ring->capacity)
+		return EINVAL;
+	for (uint32_t i = cq->head; i != cq->tail; i++) {
+		ring->wcs[i & ring->mask] = old.wcs[i & old.mask];
+		if (ring->stamps != NULL)
+			ring->stamps[i & ring->mask] = old.stamps[i & old.mask];
+	}
+	cq->get = *ring;
+	cq->put = *ring;
+	cq->ibv.cqe = (int)ring->capacity;
+	*ring = old;
+	return 0;
+}
+
+/* Keep the producers out: their lock once they are several, else the turn of the one. Under ibv.mutex. */
+static void
+producers_stop(struct uroce_cq *cq, const struct uroce_device_ops *ops)
+{
+	if (cq->shared)
+		rte_spinlock_lock(&cq->push_lock);
+	else if (cq->refs != 0)
+		ops->engine_enter(cq->producer);
+}
+
+static void
+producers_go(struct uroce_cq *cq, const struct uroce_device_ops *ops)
+{
+	if (cq->shared)
+		rte_spinlock_unlock(&cq->push_lock);
+	else if (cq->refs != 0)
+		ops->engine_exit(cq->producer);
+}
+
+int
+uroce_resize_cq(struct ibv_cq *ibv, int cqe)
+{
+	struct uroce_cq *cq = uroce_cq_of(ibv);
+	struct uroce_device *dev = uroce_device_of(ibv->context);
+	struct uroce_cq_ring ring;
+	int ret;
+
+	if (cqe <= 0 || cqe > UROCE_MAX_CQE)
+		return EINVAL;
+	if (uroce_cq_ring_init(dev, cq->parent, &ring, (uint32_t)cqe, cq->has_stamps) != 0)
+		return ENOMEM;
+	if (dev->poll_progress)		/* what an RNIC would have completed by now is in it */
+		dev->ops->poll(dev);
+	/* In this order: who polls an extended CQ holds poll_lock over calls that may take the others. */
+	uroce_cq_poll_lock(cq);
+	pthread_mutex_lock(&ibv->mutex);
+	producers_stop(cq, dev->ops);
+	ret = take_over(cq, &ring);
+	producers_go(cq, dev->ops);
+	pthread_mutex_unlock(&ibv->mutex);
+	uroce_cq_poll_unlock(cq);
+	uroce_ring_free(ring.wcs);
+	return ret;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * The parameters of a device's congestion control: set and read by control threads, read by workers, who see one
+ * whole set of them or the other.
+ */
+
+#ifndef UROCE_VERBS_DEVICE_CONGESTION_H
+#define UROCE_VERBS_DEVICE_CONGESTION_H
+
+#include "uroce.h"
+#include "verbs/device/device.h"
+
+/** @param congestion	NULL: all defaults. @return 0; -EINVAL; -ENOMEM */
+int uroce_congestion_init(struct uroce_device *dev, const struct uroce_congestion *congestion);
+void uroce_congestion_fini(struct uroce_device *dev);
+
+/** What leaves on a new path may be marked by the network, if there is somebody to hear of it. */
+void uroce_congestion_mark(const struct uroce_device *dev, struct uroce_path *path);
+
+/** Worker, within a poll; until its end. */
+static inline const struct uroce_congestion *
+uroce_congestion_of(const struct uroce_device *dev)
+{
+	/* pairs with the release in publish() of congestion.c */
+	return __atomic_load_n(&dev->congestion, __ATOMIC_ACQUIRE);
+}
+
+#endif /* UROCE_VERBS_DEVICE_CONGESTION_H */

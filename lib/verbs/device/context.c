@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * Contexts of a device besides its own: copies of that, with an event queue of theirs. One that is closed stays until
+ * the last object made from it is destroyed. Control threads; events come from workers, too.
+ */
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "uroce.h"
+#include "verbs/device/context.h"
+#include "verbs/internal.h"
+
+struct uroce_context {
+	struct uroce_event_queue events;	/* its fd is vctx.context.async_fd */
+	LIST_ENTRY(uroce_context) link;	/* of dev->contexts, under its lock */
+	uint32_t refs;			/* atomic: one for who has it open, one for each PD, CQ, channel, XRC domain */
+	struct verbs_context vctx;	/* last: it grows upwards */
+};
+
+/* @return NULL: the device's own */
+static struct uroce_context *
+context_of(struct ibv_context *ibv)
+{
+	return ibv == &uroce_device_of(ibv)->vctx.context ? NULL :
+	       container_of(ibv, struct uroce_context, vctx.context);
+}
+
+struct uroce_event_queue *
+uroce_context_events(struct ibv_context *ibv)
+{
+	struct uroce_context *context = context_of(ibv);
+
+	return context != NULL ? &context->events : &uroce_device_of(ibv)->events;
+}
+
+void
+uroce_contexts_event(struct uroce_device *dev, const struct ibv_async_event *event)
+{
+	struct uroce_context *context;
+
+	/* what is lost is counted in the queue */
+	(void)uroce_event_queue_put(&dev->events, event);
+	pthread_mutex_lock(&dev->contexts_lock);
+	LIST_FOREACH(context, &dev->contexts, link)
+		(void)uroce_event_queue_put(&context->events, event);
+	pthread_mutex_unlock(&dev->contexts_lock);
+}
+
+void
+uroce_context_get(struct ibv_context *ibv)
+{
+	struct uroce_context *context = context_of(ibv);
+
+	if (context != NULL)
+		__atomic_fetch_add(&context->refs, 1, __ATOMIC_RELAXED);
+}
+
+void
+uroce_context_put(struct ibv_context *ibv)
+{
+	struct uroce_context *context = context_of(ibv);
+	struct uroce_device *dev = uroce_device_of(ibv);
+
+	/* what others did with it was before it goes */
+	if (context == NULL || __atomic_sub_fetch(&context->refs, 1, __ATOMIC_ACQ_REL) != 0)
+		return;
+	uroce_event_queue_fini(&context->events);
+	pthread_mutex_destroy(&ibv->mutex);
+	free(context);
+	uroce_device_uncount(dev, &dev->context_count);
+}
+
+struct ibv_context *
+uroce_open_device(struct ibv_device *device)
+{
+	struct uroce_device *dev = container_of(device, struct uroce_device, ibv);
+	struct uroce_context *context = calloc(1, sizeof(*context));
+	int ret = context == NULL ? -ENOMEM :
+		  uroce_event_queue_init(&context->events, sizeof(struct ibv_async_event), uroce_async_event_refs);
+
+	if (ret != 0) {
+		free(context);
+		errno = -ret;
+		return NULL;
+	}
+	context->vctx = dev->vctx;
+	context->vctx.context.async_fd = context->events.fd;
+	pthread_mutex_init(&context->vctx.context.mutex, NULL);
+	context->refs = 1;
+	uroce_device_count(dev, &dev->context_count, UINT32_MAX);
+	pthread_mutex_lock(&dev->contexts_lock);
+	LIST_INSERT_HEAD(&dev->contexts, context, link);
+	pthread_mutex_unlock(&dev->contexts_lock);
+	return &context->vctx.context;
+}
+
+bool
+uroce_context_close(struct ibv_context *ibv)
+{
+	struct uroce_context *context = context_of(ibv);
+	struct uroce_device *dev = uroce_device_of(ibv);
+
+	if (context == NULL)
+		return false;
+	pthread_mutex_lock(&dev->contexts_lock);
+	LIST_REMOVE(context, link);
+	pthread_mutex_unlock(&dev->contexts_lock);
+	uroce_context_put(ibv);
+	return true;
+}

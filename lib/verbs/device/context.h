@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * The contexts of a device: its own, which it has as long as it lives, and one for each time that it is opened by
+ * uroce_open_device(). What is made from a context tells its events there.
+ */
+
+#ifndef UROCE_VERBS_DEVICE_CONTEXT_H
+#define UROCE_VERBS_DEVICE_CONTEXT_H
+
+#include "verbs/device/device.h"
+
+/** The queue of a context's asynchronous events. */
+struct uroce_event_queue *uroce_context_events(struct ibv_context *context);
+
+/** Put an event of the port or the device into the queue of each context. Any thread; never blocks for long. */
+void uroce_contexts_event(struct uroce_device *dev, const struct ibv_async_event *event);
+
+/** An object that is made from the context: it lives as long. */
+void uroce_context_get(struct ibv_context *context);
+void uroce_context_put(struct ibv_context *context);
+
+/** Close a context that uroce_open_device() has opened. @return false: it is the device's own */
+bool uroce_context_close(struct ibv_context *context);
+
+#endif /* UROCE_VERBS_DEVICE_CONTEXT_H */

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * QP1, through which connections are managed: a UD QP of the device that no application can make. Control threads.
+ */
+
+#ifndef UROCE_VERBS_QP_GSI_H
+#define UROCE_VERBS_QP_GSI_H
+
+#include <infiniband/verbs.h>
+
+/**
+ * Make the device's QP1 and bring it to RTS. Its Q_Key is UROCE_GSI_QKEY, which a send to another QP1 gives as
+ * remote_qkey, with remote_qpn UROCE_GSI_QPN. Posting, receiving and completions are those of any UD QP;
+ * uroce_destroy_qp() takes it back.
+ *
+ * @param cap	what its queues need
+ * @return	NULL and errno: EEXIST: the device has one; and those of uroce_create_qp() and uroce_modify_qp()
+ */
+struct ibv_qp *uroce_gsi_create(struct ibv_pd *pd, struct ibv_cq *send_cq, struct ibv_cq *recv_cq,
+				const struct ibv_qp_cap *cap);
+
+#endif /* UROCE_VERBS_QP_GSI_H */

@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * Queue pairs: the object, its two work queues, and the state of its requester and responder, each of
+ * which is touched by one file of lib/transport, on the QP's worker. Fields are grouped by who writes.
+ */
+
+#ifndef UROCE_VERBS_QP_QP_H
+#define UROCE_VERBS_QP_QP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/queue.h>
+
+#include <infiniband/verbs.h>
+#include <rte_branch_prediction.h>
+#include <rte_common.h>
+#include <rte_prefetch.h>
+#include <rte_spinlock.h>
+
+#include "mem/mw.h"
+#include "verbs/device/device.h"
+#include "verbs/cq/cq.h"
+#include "verbs/qp/history.h"
+#include "wire/headers.h"
+
+/* A send WQE. Written whole by the poster; the worker writes below `worker` only. Scatter/gather entries,
+ * or inline data, follow. */
+struct uroce_sqe {
+	uint64_t wr_id;
+	union {
+		struct {		/* WRITE, READ, atomics */
+			uint64_t remote_addr;
+			uint64_t compare_add;
+			uint64_t swap;
+		};
+		struct {		/* UD; the WQE holds a reference to the handle */
+			struct uroce_ah *ah;
+			uint32_t remote_qpn;
+			uint32_t qkey;
+		} ud;
+		struct {		/* BIND_MW */
+			uint64_t addr;
+			uint64_t length;
+			const struct uroce_mw *mw;
+		} bind;
+	};
+	uint32_t rkey;			/* BIND_MW: the new one; LOCAL_INV: the old one */
+	uint32_t imm;			/* network byte order; the rkey of SEND_WITH_INV; FLUSH: its FETH */
+	uint32_t length;		/* of the message, bytes */
+	uint8_t opcode;			/* enum ibv_wr_opcode */
+	uint8_t flags;			/* enum ibv_send_flags; SIGNALED also for sq_sig_all */
+	uint8_t num_sge;		/* 0 with IBV_SEND_INLINE */
+	uint8_t posted_status;		/* enum ibv_wc_status: found wrong when posted, completes so */
+	/* worker */
+	union {
+		struct {
+			uint32_t first_psn;
+			uint32_t psn_count;	/* PSNs it takes: packets, or response packets of a READ */
+		};
+		uint64_t grace;		/* BIND_MW, LOCAL_INV: token of the grace period that it waits for, or 0 */
+	};
+	/* poster */
+	uint32_t bind_access;		/* BIND_MW: enum ibv_access_flags, and of which region */
+	union {
+		uint32_t bind_lkey;
+		uint32_t remote_srqn;	/* what XRC sends */
+	};
+	struct ibv_sge sge[];
+};
+
+static_assert(sizeof(struct uroce_sqe) == 64, "a send WQE's head is one cache line");
+
+struct uroce_rqe {
+	uint64_t wr_id;
+	uint32_t length;		/* sum of its entries, bytes */
+	uint32_t num_sge;
+	struct ibv_sge sge[];
+};
+
+struct uroce_qp;
+
+/* A work queue's ring. Indices run freely; entry i is at (i & mask) * stride. What posters write is beside what is
+ * constant: who looks for the one has to look at the other, and it is one cache line less of each QP. */
+struct uroce_wq {
+	uint8_t *ring;
+	uint32_t mask;
+	uint32_t stride;		/* bytes */
+	uint32_t capacity;		/* max_send_wr or max_recv_wr granted, at most mask + 1 */
+	uint16_t max_sge;
+	uint16_t max_inline;		/* bytes, send queue only */
+	/* posters: any thread, under lock */
+	rte_spinlock_t lock;
+	uint32_t tail;			/* poster: release; worker: acquire */
+	uint32_t head_seen;		/* head as last read by a poster */
+	/* send queue only, any thread: the doorbell queue holds a QP once */
+	uint32_t rung;			/* atomic exchange */
+	struct uroce_qp *doorbell_next;
+	/* worker */
+	uint32_t head __rte_cache_aligned;	/* worker: release; poster: acquire. Oldest in use */
+} __rte_cache_aligned;
+
+static inline struct uroce_sqe *
+uroce_sqe_at(const struct uroce_wq *wq, uint32_t i)
+{
+	return (struct uroce_sqe *)(wq->ring + (size_t)(i & wq->mask) * wq->stride);
+}
+
+/* A send WQE's head, and its first entries or inline data. */
+static inline void
+uroce_sqe_prefetch(const struct uroce_wq *wq, uint32_t i)
+{
+	const struct uroce_sqe *sqe = uroce_sqe_at(wq, i);
+
+	rte_prefetch0(sqe);
+	rte_prefetch0(sqe->sge);
+}
+
+static inline struct uroce_rqe *
+uroce_rqe_at(const struct uroce_wq *wq, uint32_t i)
+{
+	return (struct uroce_rqe *)(wq->ring + (size_t)(i & wq->mask) * wq->stride);
+}
+
+static inline uint64_t
+uroce_sge_bytes(const struct ibv_sge *sge, int num_sge)
+{
+	uint64_t bytes = 0;
+
+	for (int i = 0; i < num_sge; i++)
+		bytes += sge[i].length;
+	return bytes;
+}
+
+/* Is entry `tail` free? Under the queue's lock. */
+static inline bool
+uroce_wq_has_room(struct uroce_wq *wq, uint32_t tail)
+{
+	if (likely(tail - wq->head_seen < wq->capacity))
+		return true;
+	/* pairs with the worker's release: it is done with entries below */
+	wq->head_seen = __atomic_load_n(&wq->head, __ATOMIC_ACQUIRE);
+	return tail - wq->head_seen < wq->capacity;
+}
+
+struct uroce_recovery;
+
+/* lib/transport/requester.c, completer.c, recovery.c */
+struct uroce_requester {
+	uint32_t next;			/* send queue index of the WQE to send from, head .. started */
+	uint32_t started;		/* one past the last WQE that has PSNs */
+	uint32_t offset;		/* PSNs of that WQE already sent in this pass */
+	uint32_t psn;			/* of the next packet */
+	uint32_t max_psn;		/* one past the highest PSN ever sent */
+	uint32_t unacked;		/* oldest PSN without an answer */
+	uint32_t since_ack_req;		/* packets since the last AckReq */
+	uint32_t rd_atomics;		/* READs, atomics, FLUSHes outstanding (R39) */
+	uint32_t locals;		/* binds and invalidations that are done, but not complete yet */
+	uint8_t retries_left;
+	uint8_t rnr_retries_left;
+	bool rnr_wait;			/* nothing is sent until the timer fires (R35) */
+	bool gap_retried;		/* a lost response was re-requested; wait for progress or timeout */
+	uint32_t ssn;			/* messages begun, 24 bits */
+	uint32_t probe_ns;		/* without progress for so long, an answer is asked for; 0: never */
+	struct uroce_timer timer;	/* transport timeout, probe, or RNR wait */
+	uint64_t timeout_ns;		/* when the transport timeout is due (R36) */
+	struct uroce_recovery *recovery;	/* NULL: nothing is known to be missing */
+	uint32_t rtt_psn;		/* whose round trip is being measured */
+	bool rtt_timed;			/* one is */
+	uint8_t peer;			/* enum uroce_peer_kind */
+	uint8_t probes;			/* number since a round trip was measured */
+	bool credited;			/* R30: the peer gives credits */
+	/* the hot part ends here */
+	uint64_t rtt_sent_ns;
+	uint32_t srtt_ns;		/* smoothed round trip, and how it varies; 0: none measured yet */
+	uint32_t rttvar_ns;
+	uint32_t went_back;		/* before it PSNs may have been sent more than once, all of them */
+	uint32_t lsn;			/* R30: the last message that has a credit */
+	uint8_t doubts;			/* answers in a row that contradict `peer` */
+	bool marked;			/* the peer has identified itself as uroce, and understands an ASK */
+	bool parts;			/* READs have been asked for in parts: a response may be a LAST anywhere */
+};
+
+/* What the responder keeps of a READ or atomic so that it can answer again (R27, R28). */
+struct uroce_rd_atomic {
+	uint64_t addr;
+	union {
+		uint64_t original;	/* atomics: what was there before */
+		uint64_t flushed;	/* FLUSH: bytes that are persistent */
+	};
+	uint32_t srqn;			/* READ of an XRC target: the SRQ that gives the domain */
+	uint32_t rkey;
+	uint32_t length;
+	uint32_t first_psn;
+	uint32_t psn_count;
+	union {
+		uint32_t start;		/* PSN offsets of what was asked for last: [start, end) */
+		uint32_t feth;		/* FLUSH: of what, and how far */
+	};
+	uint32_t end;
+	uint32_t next;			/* PSN offset of the next response; end: all are sent */
+	uint32_t msn;
+	uint64_t again;			/* READ: offsets from again_base on, that go before that, out of their turn */
+	uint32_t again_base;
+	uint8_t op;			/* enum uroce_op; UROCE_OP_NONE: not in use */
+	bool restart;			/* responses from start on open with FIRST */
+	bool answered;			/* all its responses have been sent once */
+	bool by_reference;		/* READ: its responses may reference the memory */
+	bool again_goes_on;		/* the last response sent out of turn was that before `next` */
+};
+
+struct uroce_early;
+
+/* lib/transport/responder.c and response.c */
+struct uroce_responder {
+	uint32_t psn;			/* expected */
+	uint32_t msn;
+	uint8_t ack_syndrome;		/* of the answer that is owed */
+	bool ack_owed;
+	bool closing;			/* a fatal NAK is owed: nothing is executed, then the QP is in error */
+	bool nak_sent;			/* R12: until the expected PSN has come */
+	uint8_t message_op;		/* enum uroce_op of the message in progress, UROCE_OP_NONE between */
+	bool recv_taken;		/* rqe at rq.head is in use by the message */
+	uint8_t credits;		/* R30: AETH code; unlimited until a receive WQE has been used */
+	bool established;		/* COMM_EST has been raised */
+	uint32_t ack_psn;		/* of the NAK that is owed */
+	uint32_t offset;		/* bytes of the message placed */
+	uint32_t length;		/* WRITE: DMALen. SEND: room in the receive WQE */
+	uint32_t rkey;
+	uint64_t addr;
+	/* Where receive WQEs come from; NULL: from the QP's own queue. XRC: the SRQ that the last request named;
+	 * the control thread that destroys it takes it from here, in the worker's turn. */
+	struct uroce_srq *srq;
+	/* ring of the last READs and atomics; [head, tail) are those with responses to send */
+	struct uroce_rd_atomic *resources;	/* resource_mask + 1 */
+	uint32_t resource_mask;
+	uint32_t resource_head;
+	uint32_t resource_tail;
+	uint32_t wrong_keys;		/* UC: keys that a peer has named in vain */
+	struct uroce_early *early;	/* what came early; NULL: nothing is kept */
+	uint32_t asked;			/* PSN of the latest ASK; behind psn: none that counts */
+	uint32_t leapt;			/* one past the PSN that closed the latest gap, */
+	bool selective;			/* the requester understands a SACK: it has asked */
+	bool sack_owed;			/* as the acknowledgement that is owed */
+	bool leaping;			/* and nothing has come since that tells */
+	bool goes_back;			/* that the requester sends all again from where a gap was */
+	bool read_again;		/* a READ response was requested again: all are copied from then on */
+};
+
+/* Where the QP stands with its engine. */
+enum uroce_qp_listed {
+	UROCE_QP_ACTIVE = 1,		/* in the active list */
+	UROCE_QP_LATER = 8,		/* in the list of the next round */
+	UROCE_QP_RATED = 2,		/* it has a rate */
+	UROCE_QP_HELD = 4,		/* its ACK is in the ring of owed ACKs, or awaits an answer */
+};
+
+/* Work requests that are being built (wr.c). Under sq.lock, between wr_start and its end. */
+struct uroce_wr {
+	struct uroce_sqe *sqe;		/* the latest; NULL: none, or something was wrong */
+	uint32_t tail;			/* one past it */
+	int error;			/* errno */
+	uint8_t needs;
+	bool binds;			/* windows among them */
+};
+
+struct uroce_xrc_target;
+
+struct uroce_qp {
+	union {
+		struct ibv_qp ibv;	/* mutex: one control call at a time */
+		struct ibv_qp_ex ex;	/* for who asked for it */
+	};
+	struct uroce_wr wr;
+	struct uroce_xrc_target *target;	/* XRC_RECV only. Constant */
+	struct uroce_wq rq;		/* with an SRQ: one entry, for the WQE that a message has taken */
+	struct ibv_qp_attr attr;	/* what modify has set; under engine_enter */
+	struct ibv_qp_cap cap;		/* granted */
+	struct uroce_event_refs events;	/* under the lock of the device's event queue */
+	uint16_t mcast_groups;		/* that it is attached to, under the lock of dev->mcast (R49) */
+	bool mcast_block_self;		/* it does not hear itself in a group; constant once it is in one */
+	TAILQ_ENTRY(uroce_qp) held_link;	/* worker: of those that owe an ACK beyond the engine's ring */
+	uint64_t cnp_ns;		/* worker: when the last CNP was sent for it */
+	struct uroce_qp_history history;	/* worker */
+
+	/* From here on is what packets touch: uroce_qp_prefetch_constant(). First what changes with modify only. */
+	struct uroce_device *dev __rte_cache_aligned;
+	struct uroce_engine *engine;	/* set by qp_attach, constant until qp_detach */
+	struct uroce_mw_owner windows;	/* of type 2, bound to it */
+	uint32_t mtu_bytes;
+	uint32_t state;			/* enum ibv_qp_state; worker: rw, posters: relaxed read */
+	/* worker's copies of what is in attr */
+	uint32_t dest_qpn;
+	uint16_t access;
+	uint8_t timeout;
+	uint8_t retry_cnt;
+	uint8_t rnr_retry;
+	uint8_t transport;		/* enum uroce_transport of its packets; constant */
+	uint8_t opcode_base;		/* what its opcodes are more than RC's: not 0 for XRC and UC; constant */
+	bool sq_sig_all;		/* constant */
+	struct uroce_rate *rate;	/* that congestion control holds it to; NULL: none */
+	struct uroce_path path;
+
+	struct uroce_wq sq;
+
+	/* worker */
+	TAILQ_ENTRY(uroce_qp) active_link __rte_cache_aligned;
+	uint8_t listed;
+	/* lib/transport/awaited.c; here, where there is room */
+	uint8_t answers;		/* WRITEs that the application has answered soon, less for each that it has not */
+	bool unanswered;		/* one has come, and nothing has been posted since */
+	bool awaited;			/* its acknowledgement waits for that */
+	uint32_t written_ns;		/* when it came: the lower half is enough */
+	struct uroce_requester req;
+	struct uroce_responder resp;
+};
+
+/* Two cache lines are all that a packet which is sent, or acknowledged, needs of a requester. */
+static_assert(offsetof(struct uroce_qp, req.rtt_sent_ns) <= offsetof(struct uroce_qp, active_link) + 128,
+	      "hot part of a requester");
+static_assert(sizeof(struct uroce_qp) <= 1408, "2 KiB a QP, with what goes with it");
+
+/** Have brought near what packets need of a QP and modify changes: number, domain and CQs, and the beginning of the
+ * rest. */
+static inline void
+uroce_qp_prefetch_constant(const struct uroce_qp *qp)
+{
+	rte_prefetch0(&qp->ibv);
+	rte_prefetch0(&qp->dev);
+}
+
+/** ... and what is behind that, but for its queues' entries: the path's headers, and what its worker writes. */
+static inline void
+uroce_qp_prefetch_variable(const struct uroce_qp *qp)
+{
+	for (size_t at = offsetof(struct uroce_qp, dev) + RTE_CACHE_LINE_SIZE; at < sizeof(*qp);
+	     at += RTE_CACHE_LINE_SIZE)
+		rte_prefetch0((const uint8_t *)qp + at);
+}
+
+static inline struct uroce_qp *
+uroce_qp_of(struct ibv_qp *qp)
+{
+	return (struct uroce_qp *)qp;
+}
+
+/** The transport of a type of QP; UROCE_TRANSPORT_NONE: there are none of this type. */
+uint8_t uroce_qp_transport(enum ibv_qp_type type);
+
+/** uroce_create_qp() for the given number, UROCE_GSI_QPN, or 0 for one that is drawn. @return also EEXIST */
+struct ibv_qp *uroce_qp_create(struct ibv_pd *pd, struct ibv_qp_init_attr *init_attr, uint32_t qpn);
+
+/** Have what uroce_qp_lookup_unchecked() reads brought near. */
+static inline void
+uroce_qp_lookup_prefetch(const struct uroce_device *dev, uint32_t qpn)
+{
+	rte_prefetch0(&dev->qps.qps[uroce_slots_index(dev->qps.log2, 24, qpn & 0xffffff)]);
+}
+
+/** The QP that this number would be of, or NULL. Worker, within a poll. */
+static inline struct uroce_qp *
+uroce_qp_lookup_unchecked(const struct uroce_device *dev, uint32_t qpn)
+{
+	/* pairs with the release in publish() of qp.c */
+	return __atomic_load_n(&dev->qps.qps[uroce_slots_index(dev->qps.log2, 24, qpn & 0xffffff)],
+			       __ATOMIC_ACQUIRE);
+}
+
+/** The QP of this number, or NULL. Worker, within a poll. */
+static inline struct uroce_qp *
+uroce_qp_lookup(const struct uroce_device *dev, uint32_t qpn)
+{
+	struct uroce_qp *qp = uroce_qp_lookup_unchecked(dev, qpn);
+
+	if (likely(qp != NULL && qp->ibv.qp_num == qpn))
+		return qp;
+	/* no QP in the table has this number */
+	return qpn == UROCE_GSI_QPN ? __atomic_load_n(&dev->qps.gsi, __ATOMIC_ACQUIRE) : NULL;
+}
+
+/** Is the transition allowed, and does the mask have what it needs and nothing else? (R45)
+ * @return 0 or EINVAL */
+int uroce_qp_transition_check(enum ibv_qp_state from, enum ibv_qp_state to, enum ibv_qp_type type,
+			      int attr_mask);
+
+#endif /* UROCE_VERBS_QP_QP_H */

@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * ibv_modify_qp(3): all or nothing. Everything that can fail is checked and prepared first; then, as the engine's
+ * one thread, the new attributes are put in place and the transport is told. Control threads, one at a time for
+ * each QP (ibv.mutex); the engine itself may have moved the QP to ERR in between.
+ */
+
+#include <errno.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <rte_common.h>
+#include <rte_malloc.h>
+
+#include "uroce.h"
+#include "uroce_config.h"
+#include "verbs/address/ah.h"
+#include "verbs/device/congestion.h"
+#include "verbs/device/device.h"
+#include "verbs/internal.h"
+#include "verbs/qp/qp.h"
+#include "verbs/srq/xrc.h"
+#include "wire/opcode.h"
+#include "wire/psn.h"
+
+#define MAX_QPN 0xffffffu
+#define MAX_TIMER 31		/* 5 bits: timeout, min_rnr_timer */
+#define MAX_RETRIES 7		/* 3 bits: retry_cnt, rnr_retry */
+#define KNOWN_ACCESS (IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | \
+		      IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_MW_BIND | IBV_ACCESS_ZERO_BASED | \
+		      IBV_ACCESS_ON_DEMAND | IBV_ACCESS_HUGETLB | IBV_ACCESS_OPTIONAL_RANGE | \
+		      IBV_ACCESS_FLUSH_GLOBAL | IBV_ACCESS_FLUSH_PERSISTENT)
+#define QP_ACCESS (IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | \
+		   IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_FLUSH_GLOBAL | IBV_ACCESS_FLUSH_PERSISTENT)
+
+/* What a modification needs ready before it is applied; after that, what it has replaced. */
+struct preparation {
+	struct uroce_path path;
+	struct uroce_rd_atomic *resources;
+	uint32_t resource_mask;
+	enum ibv_mtu port_mtu;		/* UD: what a message may have; 0: as before */
+};
+
+/* Each attribute of the mask is within its range. */
+static bool
+path_attr_ok(const struct ibv_qp_attr *a, int mask)
+{
+	if ((mask & IBV_QP_AV) && !uroce_ah_attr_ok(&a->ah_attr))
+		return false;
+	if ((mask & IBV_QP_PATH_MTU) && (a->path_mtu < IBV_MTU_256 || a->path_mtu > IBV_MTU_4096))
+		return false;
+	if ((mask & IBV_QP_DEST_QPN) && a->dest_qp_num > MAX_QPN)
+		return false;
+	if ((mask & IBV_QP_PORT) && a->port_num != 1)
+		return false;
+	if ((mask & IBV_QP_PKEY_INDEX) && a->pkey_index != 0)
+		return false;
+	/* there is one path: no IBV_DEVICE_AUTO_PATH_MIG */
+	if (mask & IBV_QP_ALT_PATH)
+		return false;
+	return (mask & IBV_QP_PATH_MIG_STATE) == 0 || a->path_mig_state == IBV_MIG_MIGRATED;
+}
+
+static bool
+transport_attr_ok(const struct ibv_qp_attr *a, int mask)
+{
+	if ((mask & IBV_QP_ACCESS_FLAGS) && (a->qp_access_flags & ~KNOWN_ACCESS) != 0)
+		return false;
+	if ((mask & IBV_QP_TIMEOUT) && a->timeout > MAX_TIMER)
+		return false;
+	if ((mask & IBV_QP_MIN_RNR_TIMER) && a->min_rnr_timer > MAX_TIMER)
+		return false;
+	if ((mask & IBV_QP_RETRY_CNT) && a->retry_cnt > MAX_RETRIES)
+		return false;
+	if ((mask & IBV_QP_RNR_RETRY) && a->rnr_retry > MAX_RETRIES)
+		return false;
+	if ((mask & IBV_QP_MAX_QP_RD_ATOMIC) && a->max_rd_atomic > UROCE_MAX_RD_ATOMIC)
+		return false;
+	return (mask & IBV_QP_MAX_DEST_RD_ATOMIC) == 0 ||
+	       a->max_dest_rd_atomic <= UROCE_MAX_RD_ATOMIC;
+}
+
+static int
+check_transition(const struct uroce_qp *qp, enum ibv_qp_state from, const struct ibv_qp_attr *a,
+		 int mask)
+{
+	enum ibv_qp_state to = mask & IBV_QP_STATE ? a->qp_state : from;
+
+	if ((mask & IBV_QP_CUR_STATE) && a->cur_qp_state != from)
+		return EINVAL;
+	return uroce_qp_transition_check(from, to, qp->ibv.qp_type, mask);
+}
+
+static int
+get_port_mtu(struct uroce_device *dev, enum ibv_mtu *mtu)
+{
+	struct ibv_port_attr port;
+	int ret = uroce_query_port(&dev->vctx.context, 1, &port);
+
+	if (ret == 0)
+		*mtu = port.active_mtu;
+	return ret;
+}
+
+static int
+check_mtu(struct uroce_device *dev, enum ibv_mtu mtu)
+{
+	enum ibv_mtu most;
+	int ret = get_port_mtu(dev, &most);
+
+	if (ret != 0)
+		return ret;
+	return mtu <= most ? 0 : EINVAL;
+}
+
+static int
+check(struct uroce_qp *qp, const struct ibv_qp_attr *a, int mask)
+{
+	enum ibv_qp_state from = __atomic_load_n(&qp->state, __ATOMIC_RELAXED);
+
+	if (check_transition(qp, from, a, mask) != 0 || !path_attr_ok(a, mask) ||
+	    !transport_attr_ok(a, mask))
+		return EINVAL;
+	return mask & IBV_QP_PATH_MTU ? check_mtu(qp->dev, a->path_mtu) : 0;
+}
+
+/* A ring that remembers the last READs and atomics; at least one entry, so that there is a ring. */
+static int
+prepare_resources(const struct uroce_qp *qp, unsigned int max_dest_rd_atomic, struct preparation *p)
+{
+	uint32_t entries = rte_align32pow2(RTE_MAX(max_dest_rd_atomic, 1u));
+
+	if (qp->resp.resources != NULL && entries <= qp->resp.resource_mask + 1)
+		return 0;
+	p->resources = uroce_device_alloc(qp->dev, "uroce_rd_atomic",
+					  entries * sizeof(p->resources[0]));
+	if (p->resources == NULL)
+		return ENOMEM;
+	p->resource_mask = entries - 1;
+	for (uint32_t i = 0; i < entries; i++)
+		p->resources[i].op = UROCE_OP_NONE;
+	return 0;
+}
+
+static int
+prepare(struct uroce_qp *qp, const struct ibv_qp_attr *a, int mask, struct preparation *p)
+{
+	struct uroce_device *dev = qp->dev;
+	uint32_t remote = mask & IBV_QP_DEST_QPN ? a->dest_qp_num : qp->attr.dest_qp_num;
+	int ret = 0;
+
+	memset(p, 0, sizeof(*p));
+	if (mask & IBV_QP_MAX_DEST_RD_ATOMIC)
+		ret = prepare_resources(qp, a->max_dest_rd_atomic, p);
+	/* R40: no path says what a datagram may have */
+	if (ret == 0 && qp->transport == UROCE_TRANSPORT_UD && (mask & IBV_QP_STATE) &&
+	    a->qp_state == IBV_QPS_RTR)
+		ret = get_port_mtu(dev, &p->port_mtu);
+	if (ret == 0 && (mask & IBV_QP_AV)) {
+		ret = -dev->ops->path_init(dev, &a->ah_attr, qp->ibv.qp_num, remote, &p->path);
+		p->path.set_up = ret == 0;
+		if (ret == 0)
+			uroce_congestion_mark(dev, &p->path);
+	}
+	return ret;
+}
+
+static void
+dispose(struct uroce_device *dev, struct preparation *p)
+{
+	if (p->path.set_up)
+		dev->ops->path_fini(dev, &p->path);
+	rte_free(p->resources);
+}
+
+void
+uroce_qp_attr_reset(struct uroce_qp *qp)
+{
+	memset(&qp->attr, 0, sizeof(qp->attr));
+	qp->attr.path_mtu = IBV_MTU_256;
+	qp->mtu_bytes = 256;
+	qp->access = 0;
+	qp->dest_qpn = 0;
+	qp->timeout = qp->retry_cnt = qp->rnr_retry = 0;
+}
+
+static void
+clear_queues(struct uroce_qp *qp)
+{
+	/* between enter and exit the worker's indices are ours; the locks keep posters out */
+	rte_spinlock_lock(&qp->sq.lock);
+	uroce_ah_put_queued(qp);
+	__atomic_store_n(&qp->sq.head, qp->sq.tail, __ATOMIC_RELEASE);
+	rte_spinlock_unlock(&qp->sq.lock);
+	rte_spinlock_lock(&qp->rq.lock);
+	__atomic_store_n(&qp->rq.head, qp->rq.tail, __ATOMIC_RELEASE);
+	rte_spinlock_unlock(&qp->rq.lock);
+}
+
+/* A larger ring takes over what the smaller one remembers. */
+static void
+apply_resources(struct uroce_responder *resp, struct preparation *p)
+{
+	struct uroce_rd_atomic *old = resp->resources;
+
+	if (p->resources == NULL)
+		return;
+	for (uint32_t i = 1; old != NULL && i <= resp->resource_mask + 1; i++) {
+		uint32_t at = resp->resource_tail - i;
+
+		p->resources[at & p->resource_mask] = old[at & resp->resource_mask];
+	}
+	resp->resources = p->resources;
+	resp->resource_mask = p->resource_mask;
+	p->resources = old;
+}
+
+/* RC only: another type of QP has none */
+static void
+forget_resources(struct uroce_responder *resp)
+{
+	for (uint32_t i = 0; resp->resources != NULL && i <= resp->resource_mask; i++)
+		resp->resources[i].op = UROCE_OP_NONE;
+	resp->resource_head = 0;
+	resp->resource_tail = 0;
+}
+
+static void
+apply_path(struct uroce_qp *qp, const struct ibv_qp_attr *a, int mask, struct preparation *p)
+{
+	if (mask & IBV_QP_AV) {
+		struct uroce_path old = qp->path;
+
+		qp->path = p->path;
+		p->path = old;
+		qp->attr.ah_attr = a->ah_attr;
+	}
+	if ((mask & IBV_QP_PATH_MTU) || p->port_mtu != 0) {
+		qp->attr.path_mtu = p->port_mtu != 0 ? p->port_mtu : a->path_mtu;
+		qp->mtu_bytes = 128u << qp->attr.path_mtu;
+	}
+	if (mask & IBV_QP_DEST_QPN)
+		qp->dest_qpn = qp->attr.dest_qp_num = a->dest_qp_num;
+	if (mask & IBV_QP_PORT)
+		qp->attr.port_num = a->port_num;
+	if (mask & IBV_QP_PKEY_INDEX)
+		qp->attr.pkey_index = a->pkey_index;
+	if (mask & IBV_QP_PATH_MIG_STATE)
+		qp->attr.path_mig_state = a->path_mig_state;
+}
+
+static void
+apply_transport(struct uroce_qp *qp, const struct ibv_qp_attr *a, int mask)
+{
+	struct ibv_qp_attr *to = &qp->attr;
+
+	if (mask & IBV_QP_ACCESS_FLAGS) {
+		to->qp_access_flags = a->qp_access_flags;
+		qp->access = a->qp_access_flags & QP_ACCESS;
+	}
+	if (mask & IBV_QP_QKEY)
+		to->qkey = a->qkey;
+	/* as with RNICs: who draws them from 32 bits means the low 24 */
+	if (mask & IBV_QP_RQ_PSN)
+		to->rq_psn = a->rq_psn & UROCE_PSN_MASK;
+	if (mask & IBV_QP_SQ_PSN)
+		to->sq_psn = a->sq_psn & UROCE_PSN_MASK;
+	if (mask & IBV_QP_TIMEOUT)
+		qp->timeout = to->timeout = a->timeout;
+	if (mask & IBV_QP_MIN_RNR_TIMER)
+		to->min_rnr_timer = a->min_rnr_timer;
+	if (mask & IBV_QP_RETRY_CNT)
+		qp->retry_cnt = to->retry_cnt = a->retry_cnt;
+	if (mask & IBV_QP_RNR_RETRY)
+		qp->rnr_retry = to->rnr_retry = a->rnr_retry;
+	if (mask & IBV_QP_MAX_QP_RD_ATOMIC)
+		to->max_rd_atomic = a->max_rd_atomic;
+	if (mask & IBV_QP_MAX_DEST_RD_ATOMIC)
+		to->max_dest_rd_atomic = a->max_dest_rd_atomic;
+	if (mask & IBV_QP_EN_SQD_ASYNC_NOTIFY)
+		to->en_sqd_async_notify = a->en_sqd_async_notify != 0;
+}
+
+/* As the engine's thread; cannot fail. */
+static void
+apply(struct uroce_qp *qp, const struct ibv_qp_attr *a, int mask, struct preparation *p)
+{
+	enum ibv_qp_state from = qp->state;
+	enum ibv_qp_state to = mask & IBV_QP_STATE ? a->qp_state : from;
+
+	apply_path(qp, a, mask, p);
+	if (from != to)
+		qp->attr.en_sqd_async_notify = 0;	/* asked for each time */
+	apply_transport(qp, a, mask);
+	apply_resources(&qp->resp, p);
+	if (to == IBV_QPS_RTR)
+		forget_resources(&qp->resp);
+	qp->attr.qp_state = to;
+	/* posters look at it under the queues' locks */
+	__atomic_store_n(&qp->state, to, __ATOMIC_RELAXED);
+	if (to == IBV_QPS_RESET) {
+		clear_queues(qp);
+		uroce_qp_attr_reset(qp);
+		p->path = qp->path;
+		memset(&qp->path, 0, sizeof(qp->path));
+	}
+	qp->dev->ops->qp_changed(qp, from, mask);
+	qp->ibv.state = to;
+}
+
+/* Programs give the two ends of XRC what one end of RC has. What only the other end has does not count: so it is with
+ * the kernel, too. */
+static int
+own_mask(enum ibv_qp_type type, int attr_mask)
+{
+	if (type == IBV_QPT_XRC_SEND)
+		return attr_mask & ~(IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER);
+	if (type == IBV_QPT_XRC_RECV)
+		return attr_mask & ~(IBV_QP_MAX_QP_RD_ATOMIC | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY);
+	return attr_mask;
+}
+
+int
+uroce_modify_qp(struct ibv_qp *ibv, struct ibv_qp_attr *attr, int attr_mask)
+{
+	struct uroce_qp *qp = uroce_qp_real(uroce_qp_of(ibv));
+	const struct uroce_device_ops *ops = qp->dev->ops;
+	struct preparation p = { .resources = NULL };
+	int ret;
+
+	attr_mask = own_mask(ibv->qp_type, attr_mask);
+	pthread_mutex_lock(&qp->ibv.mutex);
+	ret = check(qp, attr, attr_mask);
+	if (ret == 0)
+		ret = prepare(qp, attr, attr_mask, &p);
+	if (ret == 0) {
+		ops->engine_enter(qp->engine);
+		/* again: the engine may have put it into the error state */
+		ret = check_transition(qp, qp->state, attr, attr_mask);
+		if (ret == 0)
+			apply(qp, attr, attr_mask, &p);
+		ops->engine_exit(qp->engine);
+	}
+	/* As RNICs do: the application must not take completions from before RESET for new ones. Under ibv.mutex, so
+	 * that the QP stays in RESET. */
+	if (ret == 0 && (attr_mask & IBV_QP_STATE) && attr->qp_state == IBV_QPS_RESET)
+		uroce_qp_forget_completions(qp);
+	dispose(qp->dev, &p);
+	ibv->state = qp->ibv.state;	/* of the handle that was used; others learn it when they ask */
+	pthread_mutex_unlock(&qp->ibv.mutex);
+	return ret;
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * QPs with the calls of struct ibv_qp_ex. Control threads, before anybody else knows the QP.
+ */
+
+#ifndef UROCE_VERBS_QP_WR_H
+#define UROCE_VERBS_QP_WR_H
+
+#include <stdint.h>
+
+#include <infiniband/verbs.h>
+
+#include "verbs/qp/qp.h"
+
+/** Can a QP of this type have these calls? enum ibv_qp_create_send_ops_flags. @return 0 or EOPNOTSUPP */
+int uroce_wr_check(enum ibv_qp_type type, uint64_t send_ops);
+/** Give it those, and those that every such QP has. */
+void uroce_wr_init(struct uroce_qp *qp, uint64_t send_ops);
+
+#endif /* UROCE_VERBS_QP_WR_H */

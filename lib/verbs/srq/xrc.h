@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * XRC: domains, which several programs' parts may open; and target QPs, one QP behind any number of handles, each of
+ * them a struct ibv_qp of its own.
+ */
+
+#ifndef UROCE_VERBS_SRQ_XRC_H
+#define UROCE_VERBS_SRQ_XRC_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <pthread.h>
+#include <sys/queue.h>
+#include <sys/types.h>
+
+#include <infiniband/verbs.h>
+#include <rte_spinlock.h>
+
+#include "verbs/device/device.h"
+#include "verbs/qp/qp.h"
+
+/* What opening an inode again gives again. */
+struct uroce_xrc_domain {
+	LIST_ENTRY(uroce_xrc_domain) link;	/* dev->xrc_domains; under dev->lock */
+	uint32_t opens;			/* struct uroce_xrcd that lead here; under dev->lock */
+	int fd;				/* keeps the inode what it is; -1: there is none */
+	dev_t st_dev;
+	ino_t st_ino;
+	/* Taken before an engine's turn, never within one. */
+	pthread_mutex_t lock;
+	LIST_HEAD(, uroce_xrc_target) targets;	/* under lock */
+};
+
+struct uroce_xrcd {
+	struct ibv_xrcd ibv;
+	struct uroce_xrc_domain *domain;
+	uint32_t refs;			/* atomic: SRQs, QPs, handles (R47) */
+};
+
+/* A target QP. The QP itself is nobody's struct ibv_qp; calls go to it from its handles, events from it to all of
+ * them. */
+struct uroce_xrc_target {
+	struct uroce_qp *qp;		/* constant */
+	struct uroce_xrc_domain *domain;	/* constant */
+	LIST_ENTRY(uroce_xrc_target) link;	/* under domain->lock */
+	rte_spinlock_t lock;		/* innermost but for the device's events; an engine takes it, too */
+	LIST_HEAD(, uroce_xrc_handle) handles;	/* control: under domain->lock and lock; engine: under lock */
+};
+
+/* Its queues have no room and its state stays RESET: nothing can be posted to it. */
+struct uroce_xrc_handle {
+	struct uroce_qp qp;
+	struct uroce_xrcd *xrcd;
+	LIST_ENTRY(uroce_xrc_handle) link;
+};
+
+static inline struct uroce_xrcd *
+uroce_xrcd_of(struct ibv_xrcd *xrcd)
+{
+	return (struct uroce_xrcd *)xrcd;
+}
+
+/** The QP itself, for a handle; for any other QP, that. */
+static inline struct uroce_qp *
+uroce_qp_real(struct uroce_qp *qp)
+{
+	return qp->target == NULL ? qp : qp->target->qp;
+}
+
+/** IBV_QPT_XRC_RECV. @return its first handle, or NULL and errno */
+struct ibv_qp *uroce_xrc_target_create(struct uroce_xrcd *xrcd, void *qp_context);
+/** Destroy a handle, and with the last one the QP. */
+void uroce_xrc_handle_destroy(struct uroce_qp *qp);
+/** An event of the QP, to each of its handles. Any thread. */
+void uroce_xrc_target_event(struct uroce_xrc_target *target, enum ibv_event_type type);
+
+#endif /* UROCE_VERBS_SRQ_XRC_H */

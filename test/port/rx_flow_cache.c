@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * Frames that are like the one before: every bit of their headers changed once, and what becomes of them is what the
+ * check of each header says.
+ */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <rte_ring.h>
+
+#include "eal.h"
+#include "port/worker/rx_flow_cache.h"
+#include "port/worker/rx.h"
+#include "port/worker/worker.h"
+#include "tap.h"
+#include "wire/icrc.h"
+
+#define L3    14
+#define UDP   34
+#define BTH   42
+#define BYTES 62 /* the least that Ethernet takes, and two */
+
+/* An acknowledgement for QP 0x123456, which is not there. */
+#define BEHIND_ETHERNET                                    \
+	"45 02 0030 0000 4000 40 11 0000 0a000002 0a000001" \
+	"c000 12b7 001c 0000"                               \
+	"11 40 ffff 00 123456 00 000001 1f 000000"          \
+	"00000000"
+#define ACK "M P 0800" BEHIND_ETHERNET
+
+static const char *const cidrs[] = { "10.0.0.1/24", "fd00::1/64", NULL };
+static struct tap tap;
+static struct uroce_port_queue *queue;
+
+static int
+setup(void **state)
+{
+	tap_open(&tap, 0, cidrs);
+	queue = tap.worker->by_port[tap.wire.port_id];
+	return 0;
+}
+
+static int
+teardown(void **state)
+{
+	tap_close(&tap);
+	return 0;
+}
+
+/* IP's checksum, and the ICRC. */
+static void
+mend(uint8_t *frame, size_t l3, size_t bytes)
+{
+	memset(frame + l3 + 10, 0, 2);
+	tap_checksum_ipv4(frame, l3);
+	tap_put_icrc(&tap, frame, bytes, l3, l3 + 20);
+}
+
+/* A frame that is right, and what others may be like then. */
+static void
+first(uint8_t frame[TAP_BYTES], struct uroce_alike *alike)
+{
+	struct uroce_packet p;
+	struct rte_mbuf *m;
+
+	assert_int_equal(tap_frame(&tap, frame, ACK), BYTES);
+	mend(frame, L3, BYTES);
+	m = tap_mbuf(&tap, frame, BYTES);
+	assert_int_equal(uroce_rx_frame(queue, m, 0, &p), UROCE_OK);
+	uroce_alike_set(alike, queue, &p);
+	assert_ptr_equal(alike->q, queue);
+	assert_true(uroce_alike_is(alike, queue, m));
+	rte_pktmbuf_free(m);
+}
+
+/* Bytes of which a frame may have others. */
+static bool
+may_differ(unsigned int at)
+{
+	unsigned int ip = at - L3;
+
+	if (at >= UDP)
+		return at < UDP + 2 || at >= UDP + 4;
+	return at >= L3 && ((ip >= 1 && ip <= 5) || ip == 8 || ip == 10 || ip == 11);
+}
+
+static void
+assert_same_packet(const struct uroce_packet *a, const struct uroce_packet *b)
+{
+	assert_ptr_equal(a->mbuf, b->mbuf);
+	assert_ptr_equal(a->info, b->info);
+	assert_ptr_equal(a->bth, b->bth);
+	assert_ptr_equal(a->src_ip, b->src_ip);
+	assert_ptr_equal(a->dst_ip, b->dst_ip);
+	assert_int_equal(a->dest_qpn, b->dest_qpn);
+	assert_int_equal(a->psn, b->psn);
+	assert_int_equal(a->payload_offset, b->payload_offset);
+	assert_int_equal(a->payload_bytes, b->payload_bytes);
+	assert_int_equal(a->pkey, b->pkey);
+	assert_int_equal(a->l3_offset, b->l3_offset);
+	assert_int_equal(a->udp_src_port, b->udp_src_port);
+	assert_int_equal(a->opcode, b->opcode);
+	assert_int_equal(a->ip_version, b->ip_version);
+	assert_int_equal(a->traffic_class, b->traffic_class);
+	assert_int_equal(a->ack_req, b->ack_req);
+	assert_int_equal(a->solicited, b->solicited);
+}
+
+/* It is said to be alike only if it may be, and comes to the same then. @return 1 if it is right */
+static unsigned int
+compare(const struct uroce_alike *alike, struct rte_mbuf *m, unsigned int changed)
+{
+	struct uroce_packet p, expected;
+	enum uroce_verdict verdict = uroce_rx_frame(queue, m, 0, &expected);
+
+	assert_int_equal(uroce_alike_is(alike, queue, m), may_differ(changed));
+	if (!may_differ(changed))
+		return 0;
+	assert_int_equal(uroce_packet_decode_alike(m, L3, &p), verdict);
+	if (verdict != UROCE_OK)
+		return 0;
+	assert_same_packet(&p, &expected);
+	return 1;
+}
+
+static void
+test_every_bit(void **state)
+{
+	uint8_t frame[TAP_BYTES], changed[TAP_BYTES];
+	unsigned int right[2] = { 0, 0 };
+	struct uroce_alike alike;
+	struct rte_mbuf *m;
+
+	uroce_worker_enter(tap.worker);
+	first(frame, &alike);
+	for (unsigned int i = 0; i < 2 * 8 * BYTES; i++) {
+		unsigned int bit = i / 2;
+
+		memcpy(changed, frame, BYTES);
+		changed[bit / 8] ^= (uint8_t)(1 << bit % 8);
+		if (i % 2 != 0)
+			mend(changed, L3, BYTES);
+		m = tap_mbuf(&tap, changed, BYTES);
+		right[i % 2] += compare(&alike, m, bit / 8);
+		rte_pktmbuf_free(m);
+	}
+	uroce_worker_exit(tap.worker);
+	/* of a frame that has not been mended: UDP's checksum, and what of the BTH the ICRC does not cover */
+	assert_int_equal(right[0], 16 + 8);
+	assert_true(right[1] > right[0] + 100);
+}
+
+/* Headers must be in the first segment, as far as they are looked at. */
+static void
+test_every_cut(void **state)
+{
+	struct uroce_alike alike;
+	uint8_t frame[TAP_BYTES];
+	struct rte_mbuf *m, *rest;
+
+	uroce_worker_enter(tap.worker);
+	first(frame, &alike);
+	for (unsigned int cut = UROCE_ALIKE_BYTES - 1; cut < BYTES; cut++) {
+		m = tap_mbuf(&tap, frame, cut);
+		rest = tap_mbuf(&tap, frame + cut, BYTES - cut);
+		assert_int_equal(rte_pktmbuf_chain(m, rest), 0);
+		if (cut >= UROCE_ALIKE_BYTES)
+			compare(&alike, m, UDP);
+		else
+			assert_false(uroce_alike_is(&alike, queue, m));
+		rte_pktmbuf_free(m);
+	}
+	uroce_worker_exit(tap.worker);
+}
+
+static void
+test_elsewhere(void **state)
+{
+	struct uroce_port_queue other;
+	struct uroce_alike alike;
+	uint8_t frame[TAP_BYTES];
+	struct rte_mbuf *m;
+
+	uroce_worker_enter(tap.worker);
+	first(frame, &alike);
+	m = tap_mbuf(&tap, frame, BYTES);
+	assert_false(uroce_alike_is(&alike, &other, m));
+	m->ol_flags |= RTE_MBUF_F_RX_VLAN_STRIPPED;
+	assert_false(uroce_alike_is(&alike, queue, m));
+	m->ol_flags &= ~RTE_MBUF_F_RX_VLAN_STRIPPED;
+	assert_true(uroce_alike_is(&alike, queue, m));
+	/* a NIC that knows it to be wrong */
+	m->ol_flags |= RTE_MBUF_F_RX_IP_CKSUM_BAD;
+	compare(&alike, m, UDP);
+	rte_pktmbuf_free(m);
+	uroce_worker_exit(tap.worker);
+}
+
+/* Of these nothing is kept that others could be like. */
+static void
+test_no_model(void **state)
+{
+	static const char *const texts[] = {
+		"M P 8100 6000 0800" BEHIND_ETHERNET,
+		"M P 86dd 60000000 001c 11 40 fd000000000000000000000000000002 fd000000000000000000000000000001"
+		"c000 12b7 001c 0000 11 40 ffff 00 123456 00 000001 1f 000000 00000000",
+	};
+	static const size_t l4_of[] = { UDP + 4, L3 + 40 }, l3_of[] = { L3 + 4, L3 };
+	uint8_t frame[TAP_BYTES];
+	struct uroce_alike alike;
+	struct uroce_packet p;
+	struct rte_mbuf *m;
+	uint32_t icrc;
+	size_t bytes;
+
+	uroce_worker_enter(tap.worker);
+	for (unsigned int i = 0; i < RTE_DIM(texts); i++) {
+		first(frame, &alike);
+		bytes = tap_frame(&tap, frame, texts[i]);
+		if (i == 0)
+			tap_checksum_ipv4(frame, l3_of[i]);
+		m = tap_mbuf(&tap, frame, bytes);
+		icrc = uroce_icrc(m, (uint32_t)l3_of[i], (uint32_t)l4_of[i], (uint32_t)(bytes - 4 - l3_of[i]));
+		for (unsigned int b = 0; b < 4; b++)
+			*rte_pktmbuf_mtod_offset(m, uint8_t *, bytes - 4 + b) = (uint8_t)(icrc >> 8 * b);
+		assert_int_equal(uroce_rx_frame(queue, m, 0, &p), UROCE_OK);
+		uroce_alike_set(&alike, queue, &p);
+		assert_null(alike.q);
+		assert_false(uroce_alike_is(&alike, queue, m));
+		rte_pktmbuf_free(m);
+	}
+	uroce_worker_exit(tap.worker);
+}
+
+/* Behind a good frame in one burst, each is dropped for its own reason. */
+static void
+test_burst(void **state)
+{
+	static const struct {
+		size_t offset;
+		uint8_t value;
+		const char *counter;
+	} changes[] = {
+		{ L3, 0x45, "drop_qpn" }, /* none: no QP is there */
+		{ L3 + 1, 0x03, "drop_qpn" },
+		{ 12, 0x88, "drop_ethertype" },
+		{ L3, 0x65, "drop_ip_header" },
+		{ L3 + 3, 19, "drop_ip_header" },
+		{ L3 + 6, 0x20, "drop_ip_fragment" },
+		{ L3 + 9, 6, "drop_ip_protocol" },
+		{ L3 + 19, 9, "drop_ip_address" },
+		{ UDP + 3, 0xb8, "drop_udp_port" },
+		{ UDP + 5, 0x1b, "drop_udp_length" },
+		{ BTH + 1, 0x41, "drop_tver" },
+		{ BTH, 0x15, "drop_opcode" },
+		{ L3 + 8, 0x01, "drop_qpn" },
+	};
+	uint64_t before[RTE_DIM(changes)];
+	struct uroce_alike alike;
+	uint8_t frame[TAP_BYTES];
+
+	for (unsigned int i = 0; i < RTE_DIM(changes); i++) {
+		before[i] = tap_counter(&tap, changes[i].counter);
+		uroce_worker_enter(tap.worker);
+		first(frame, &alike);
+		uroce_worker_exit(tap.worker);
+		frame[changes[i].offset] = changes[i].value;
+		mend(frame, L3, BYTES);
+		assert_int_equal(rte_ring_enqueue(tap.wire.rx[0], tap_mbuf(&tap, frame, BYTES)), 0);
+	}
+	assert_int_equal(uroce_worker_poll(tap.worker), RTE_DIM(changes));
+	for (unsigned int i = 0; i < RTE_DIM(changes); i++) {
+		unsigned int same = 0;
+
+		for (unsigned int j = 0; j < RTE_DIM(changes); j++)
+			same += strcmp(changes[i].counter, changes[j].counter) == 0;
+		assert_int_equal(tap_counter(&tap, changes[i].counter), before[i] + same);
+	}
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_every_bit), cmocka_unit_test(test_every_cut), cmocka_unit_test(test_elsewhere),
+		cmocka_unit_test(test_no_model),  cmocka_unit_test(test_burst),
+	};
+
+	test_eal_init(NULL);
+	return cmocka_run_group_tests(tests, setup, teardown);
+}

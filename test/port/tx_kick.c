@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * When a port gets frames that go nowhere, and which; in the test's own time. net_ring is such a
+ * port: it has no way to ask for what it has sent.
+ */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "eal.h"
+#include "base/clock.h"
+#include "port/worker/tx_kick.h"
+#include "port/worker/worker.h"
+#include "tap.h"
+
+#define FILLER "M M 9000 Z46"
+#define STEP   (UROCE_FILLER_WAIT_NS / 2)
+
+/* After that wait, the longer of the least and a 64th of it. */
+#define AGAIN_NS RTE_MAX(UROCE_FILLER_NS, UROCE_FILLER_WAIT_NS / 64)
+
+static const char *const cidrs[] = { "10.0.0.1/24", NULL };
+
+static void
+fill(struct tap *t, uint64_t now_ns)
+{
+	uroce_worker_enter(t->worker);
+	uroce_filler_send(&t->port->queues[0], now_ns);
+	uroce_worker_exit(t->worker);
+}
+
+static void
+expect_burst(struct tap *t)
+{
+	for (unsigned int i = 0; i < UROCE_BURST; i++)
+		tap_expect_text(t, FILLER);
+	tap_expect_nothing(t);
+}
+
+/* Somebody waits from start_ns on, and looks often. @return when he has looked last */
+static uint64_t
+wait_for(struct tap *t, uint64_t start_ns, uint64_t ns)
+{
+	uint64_t now_ns = start_ns;
+
+	for (; now_ns < start_ns + ns; now_ns += STEP)
+		uroce_filler_wait(t->port, now_ns);
+	uroce_filler_wait(t->port, start_ns + ns);
+	return start_ns + ns;
+}
+
+static void
+test_nobody_waits(void **state)
+{
+	struct tap t;
+
+	tap_open(&t, 0, cidrs);
+	fill(&t, uroce_clock_ns());
+	tap_expect_nothing(&t);
+	assert_int_equal(tap_counter(&t, "fillers_sent"), 0);
+	tap_close(&t);
+}
+
+/* Not at once, then a burst, and the next one a while later; none when the wait is over. */
+static void
+test_wait(void **state)
+{
+	uint64_t now_ns = uroce_clock_ns();
+	struct tap t;
+
+	tap_open(&t, 0, cidrs);
+	now_ns = wait_for(&t, now_ns, UROCE_FILLER_WAIT_NS - 1);
+	fill(&t, now_ns);
+	tap_expect_nothing(&t);
+	uroce_filler_wait(t.port, ++now_ns);
+	fill(&t, now_ns);
+	expect_burst(&t);
+	assert_int_equal(tap_counter(&t, "fillers_sent"), UROCE_BURST);
+	fill(&t, now_ns + AGAIN_NS - 1);
+	tap_expect_nothing(&t);
+	uroce_filler_wait(t.port, now_ns + AGAIN_NS);
+	fill(&t, now_ns + AGAIN_NS);
+	expect_burst(&t);
+	fill(&t, now_ns + AGAIN_NS + UROCE_FILLER_WAIT_NS + 1);
+	tap_expect_nothing(&t);
+	tap_close(&t);
+}
+
+/* Two short waits are not a long one. */
+static void
+test_another_wait(void **state)
+{
+	uint64_t now_ns = uroce_clock_ns();
+	struct tap t;
+
+	tap_open(&t, 0, cidrs);
+	now_ns = wait_for(&t, now_ns, UROCE_FILLER_WAIT_NS - 1);
+	now_ns = wait_for(&t, now_ns + UROCE_FILLER_WAIT_NS + 1, UROCE_FILLER_WAIT_NS - 1);
+	fill(&t, now_ns);
+	tap_expect_nothing(&t);
+	tap_close(&t);
+}
+
+/* After a minute a burst comes once a second: a port that will not give back is not flooded. */
+static void
+test_rarer(void **state)
+{
+	const uint64_t minute_ns = 64000000000ull, second_ns = 1000000000ull;
+	uint64_t now_ns = uroce_clock_ns();
+	struct tap t;
+
+	tap_open(&t, 0, cidrs);
+	now_ns = wait_for(&t, now_ns, minute_ns);
+	fill(&t, now_ns);
+	expect_burst(&t);
+	now_ns = wait_for(&t, now_ns, second_ns - 1);
+	fill(&t, now_ns);
+	tap_expect_nothing(&t);
+	now_ns = wait_for(&t, now_ns, 1);
+	fill(&t, now_ns);
+	expect_burst(&t);
+	tap_close(&t);
+}
+
+/* The VLAN's tag is on these frames, too; without mbufs there are none. */
+static void
+test_vlan_and_no_mbufs(void **state)
+{
+	static struct rte_mbuf *taken[UROCE_HEADER_MBUFS];
+	uint64_t now_ns = uroce_clock_ns();
+	unsigned int n = 0;
+	struct tap t;
+
+	tap_open(&t, 5, cidrs);
+	now_ns = wait_for(&t, now_ns, UROCE_FILLER_WAIT_NS);
+	fill(&t, now_ns);
+	for (unsigned int i = 0; i < UROCE_BURST; i++)
+		tap_expect_text(&t, "M M 8100 0005 9000 Z42");
+	while (n < RTE_DIM(taken)) {
+		taken[n] = rte_pktmbuf_alloc(t.worker->engine.header_pool);
+		if (taken[n] == NULL)
+			break;
+		n++;
+	}
+	now_ns = wait_for(&t, now_ns, UROCE_FILLER_WAIT_NS);
+	fill(&t, now_ns);
+	tap_expect_nothing(&t);
+	rte_pktmbuf_free_bulk(taken, n);
+	tap_close(&t);
+}
+
+/* A ring that is full takes no more, and one that still waits goes first. */
+static void
+test_push(void **state)
+{
+	struct uroce_port_queue *q;
+	unsigned int n, sum = 0;
+	uint64_t before;
+	struct tap t;
+
+	tap_open(&t, 0, cidrs);
+	q = &t.port->queues[0];
+	before = tap_counter(&t, "tx_frames");
+	uroce_worker_enter(t.worker);
+	assert_int_equal(uroce_filler_push(q), UROCE_BURST);
+	uroce_worker_exit(t.worker);
+	expect_burst(&t);
+	uroce_worker_enter(t.worker);
+	while ((n = uroce_filler_push(q)) != 0)
+		sum += n;
+	assert_int_equal(uroce_filler_push(q), 0);
+	uroce_worker_exit(t.worker);
+	assert_int_equal(tap_counter(&t, "fillers_sent"), UROCE_BURST + sum);
+	assert_int_equal(tap_counter(&t, "tx_frames"), before + UROCE_BURST + sum);
+	while (sum-- > 0)
+		tap_expect_text(&t, FILLER);
+	tap_expect_nothing(&t);
+	uroce_worker_enter(t.worker);
+	q->tx[q->nb_tx++] = rte_pktmbuf_alloc(t.worker->engine.header_pool);
+	assert_int_equal(uroce_filler_push(q), 0);
+	rte_pktmbuf_free(q->tx[--q->nb_tx]);
+	uroce_worker_exit(t.worker);
+	tap_expect_nothing(&t);
+	tap_close(&t);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_nobody_waits),
+		cmocka_unit_test(test_wait),
+		cmocka_unit_test(test_another_wait),
+		cmocka_unit_test(test_rarer),
+		cmocka_unit_test(test_vlan_and_no_mbufs),
+		cmocka_unit_test(test_push),
+	};
+
+	test_eal_init(NULL);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
