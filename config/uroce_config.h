@@ -88,10 +88,10 @@
 /* Congestion control: of an engine, and the defaults of struct uroce_congestion */
 #define UROCE_RATES 1024		/* QPs of a worker held to a rate at a time; CNPs for others are dropped */
 #define UROCE_CNPS 32			/* made and not sent yet, per worker */
-#define UROCE_PACE_BURST_NS 32000ull	/* a QP catches up with so much of what its rate has earned, */
-#define UROCE_PACE_LOOK_NS 500000ull	/* and its rate is looked at so often at least, */
-#define UROCE_PACE_ASLEEP_NS 100000000ull	/* going on from there when it has not been for so long */
-#define UROCE_PACE_FRAME_BYTES 24	/* of an Ethernet wire that a frame takes beside its own: preamble, FCS, gap */
+#define UROCE_BACKOFF_BURST_NS 32000ull	/* a QP catches up with so much of what its rate has earned, */
+#define UROCE_BACKOFF_LOOK_NS 500000ull	/* and its rate is looked at so often at least, */
+#define UROCE_BACKOFF_ASLEEP_NS 100000000ull	/* going on from there when it has not been for so long */
+#define UROCE_BACKOFF_FRAME_BYTES 24	/* of an Ethernet wire that a frame takes beside its own: preamble, FCS, gap */
 #define UROCE_CNP_INTERVAL_US 50	/* between two CNPs of a QP */
 #define UROCE_CNP_DSCP 48		/* CS6 */
 #define UROCE_RPG_MAX_RATE 100000	/* Mb/s, where the port does not know its speed */
@@ -123,7 +123,7 @@
 #define UROCE_CMA_LAST_PORT 60999
 #define UROCE_CMA_PORT_BUCKETS 4096	/* of the table of ports in use */
 #define UROCE_CMA_MAX_BACKLOG 16384	/* requests not yet got from a listener's channel */
-#define UROCE_CMA_RESOLVE_NS 10000000ull	/* between looks at a neighbour that is being resolved */
+#define UROCE_CMA_RESOLVE_NS 10000000ull	/* between looks at a neighbor that is being resolved */
 #define UROCE_CMA_EP_TIMEOUT_MS 2000	/* rdma_create_ep(3): of resolving */
 
 /* Wire */
@@ -159,17 +159,17 @@
 #define UROCE_ROUND_MAX_NS 1000000ull	/* time of a round beyond this does not count as its work */
 #define UROCE_LINK_POLL_NS 250000000ull	/* interval at which a port's link is checked */
 #define UROCE_TX_STALL_NS 100000000	/* polled for this long, a port that takes no frames loses them */
-#define UROCE_FILLER_WAIT_NS 10000000ull	/* then a port that keeps sent mbufs gets dummy frames to send */
-#define UROCE_FILLER_NS 100000ull	/* interval of bursts of dummy frames, at first */
+#define UROCE_TX_KICK_WAIT_NS 10000000ull	/* then a port that keeps sent mbufs gets dummy frames to send */
+#define UROCE_TX_KICK_NS 100000ull	/* interval of bursts of dummy frames, at first */
 
-/* ARP, neighbour discovery, ICMP */
-#define UROCE_MAX_NEIGHBOURS 1024	/* per device */
-#define UROCE_NEIGHBOUR_PENDING 32	/* frames that wait for one address */
-#define UROCE_NEIGHBOURS_PENDING 128	/* for all of a device: few of a pool's, which is others' too */
-#define UROCE_NEIGHBOUR_PROBES 5	/* unanswered: the frames are dropped */
-#define UROCE_NEIGHBOUR_PROBE_NS 250000000ull	/* to the second probe; doubles with each */
-#define UROCE_NEIGHBOUR_AGE_NS 60000000000ull	/* then an address is probed again */
-#define UROCE_NEIGHBOUR_WANTED_NS 2000000000ull	/* an address that is asked for by no path stays so long */
+/* ARP, neighbor discovery, ICMP */
+#define UROCE_MAX_NEIGHBORS 1024	/* per device */
+#define UROCE_NEIGHBOR_PENDING 32	/* frames that wait for one address */
+#define UROCE_NEIGHBORS_PENDING 128	/* for all of a device: few of a pool's, which is others' too */
+#define UROCE_NEIGHBOR_PROBES 5	/* unanswered: the frames are dropped */
+#define UROCE_NEIGHBOR_PROBE_NS 250000000ull	/* to the second probe; doubles with each */
+#define UROCE_NEIGHBOR_AGE_NS 60000000000ull	/* then an address is probed again */
+#define UROCE_NEIGHBOR_WANTED_NS 2000000000ull	/* an address that is asked for by no path stays so long */
 #define UROCE_MAX_PINGS 16		/* at a time, per device */
 #define UROCE_PING_BYTES 56
 

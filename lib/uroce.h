@@ -160,7 +160,7 @@ struct ibv_context *uroce_open_device(struct ibv_device *device);
 int uroce_close_device(struct ibv_context *context);
 
 /**
- * Give the device an address: GID table entries, ARP or neighbour discovery, ICMP echo. Raises
+ * Give the device an address: GID table entries, ARP or neighbor discovery, ICMP echo. Raises
  * IBV_EVENT_GID_CHANGE.
  *
  * @param cidr	"10.0.0.1/24" or "fd00::1/64"

@@ -72,7 +72,7 @@ floor_line(FILE *out, const struct perf_row *r)
 {
 	const struct perf_floor *f = &r->floor;
 	enum perf_bound bound;
-	double share = uroce_perf_share(r, &bound);
+	double share = uroce_perf_floor_ratio(r, &bound);
 	char size[16];
 
 	if (f->gbps <= 0 && f->mops <= 0)
@@ -92,7 +92,7 @@ static void
 share_column(FILE *out, const struct perf_row *r)
 {
 	enum perf_bound bound;
-	double share = uroce_perf_share(r, &bound);
+	double share = uroce_perf_floor_ratio(r, &bound);
 
 	if (bound != PERF_BOUND_NONE)
 		fprintf(out, " %6.3f", share);
@@ -149,7 +149,7 @@ json_floor(FILE *out, const struct perf_row *r)
 {
 	const struct perf_floor *f = &r->floor;
 	enum perf_bound bound;
-	double share = uroce_perf_share(r, &bound);
+	double share = uroce_perf_floor_ratio(r, &bound);
 
 	if (!has_floor(r))
 		return;

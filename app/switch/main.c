@@ -22,9 +22,9 @@
 #include "closer.h"
 #include "dir.h"
 #include "eal_start.h"
-#include "memif_server.h"
+#include "memif/server.h"
 #include "options.h"
-#include "pace.h"
+#include "backoff.h"
 #include "program.h"
 #include "report.h"
 #include "signals.h"
@@ -136,7 +136,7 @@ poll_all(struct uroce_switch *s, struct memif_server *server, uint64_t *watched_
 static void
 run(struct uroce_switch *s, struct memif_server *server, bool busy)
 {
-	struct switch_pace pace = { .busy = busy, .ethdevs = s->nb_ports > server->nb_ports };
+	struct switch_backoff backoff = { .busy = busy, .ethdevs = s->nb_ports > server->nb_ports };
 	uint64_t watched_ns = 0;
 
 	while (!uroce_app_stopped()) {
@@ -147,13 +147,13 @@ run(struct uroce_switch *s, struct memif_server *server, bool busy)
 			report_signal = 0;
 			uroce_switch_report(s, server->refused);
 		}
-		switch (uroce_switch_pace(&pace, moved != 0, now_ns)) {
+		switch (uroce_switch_backoff(&backoff, moved != 0, now_ns)) {
 		case SWITCH_POLL: break;
 		case SWITCH_YIELD: sched_yield(); break;
 		case SWITCH_ASK: uroce_memif_server_wake(server, true); break;
 		case SWITCH_THANK: uroce_memif_server_wake(server, false); break;
 		case SWITCH_WAIT:
-			uroce_memif_server_wait(server, pace.wait_ns);
+			uroce_memif_server_wait(server, backoff.wait_ns);
 			watched_ns = 0; /* what has woken it */
 		}
 	}

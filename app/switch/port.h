@@ -15,7 +15,7 @@
 
 #include <uroce_config.h>
 
-#include "memif_link.h"
+#include "memif/link.h"
 
 struct switch_port {
 	uint16_t id;             /* of the ethdev, or of the client's port */

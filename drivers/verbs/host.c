@@ -109,7 +109,7 @@ parent_has_port(const char *args)
 static bool
 is_taken(const char *word)
 {
-	const pid_t pid = uroce_stale_remove(word);
+	const pid_t pid = uroce_memif_socket_remove(word);
 	char name[UROCE_VERBS_PATH_BYTES];
 
 	if (pid < 0)

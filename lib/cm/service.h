@@ -39,7 +39,7 @@ struct uroce_cm_service_ops {
 	/* Which device and which of its addresses leads to dgid; sgid: NULL, or the address that it must be.
 	 * NULL: -ENETUNREACH */
 	struct uroce_cm_agent *(*route)(const union ibv_gid *sgid, const union ibv_gid *dgid, uint8_t *sgid_index);
-	/* Is the neighbour's Ethernet address known? Asks for it, and again, until it is.
+	/* Is the neighbor's Ethernet address known? Asks for it, and again, until it is.
 	 * @return 0: it is; -EINPROGRESS: ask again at uroce_cma_deadline(); -EHOSTUNREACH: nobody answers */
 	int (*resolve)(struct uroce_cm_agent *agent, uint8_t sgid_index, const union ibv_gid *dgid);
 };

@@ -56,9 +56,9 @@ uroce_port_counter(const struct uroce_port *port, unsigned int which)
 
 	for (unsigned int i = 0; i < port->nb_queues; i++)
 		sum += read_relaxed(&port->queues[i].counters[which]);
-	/* frames that waited for a neighbour until it was given up */
+	/* frames that waited for a neighbor until it was given up */
 	if (which == UROCE_PORT_TX_DROP_UNRESOLVED)
-		sum += read_relaxed(&port->neighbours.dropped);
+		sum += read_relaxed(&port->neighbors.dropped);
 	return sum;
 }
 

@@ -16,13 +16,13 @@ enum uroce_port_counter {
 	UROCE_PORT_LOOPBACK_FRAMES,    /* sent to a device of this process, not through a port */
 	UROCE_PORT_HANDED_OVER,        /* received for a QP of another worker */
 	UROCE_PORT_TX_DROP_STALLED,    /* the port has taken nothing for UROCE_TX_STALL_NS */
-	UROCE_PORT_TX_DROP_UNRESOLVED, /* no answer for the neighbour's address, or too many wait */
+	UROCE_PORT_TX_DROP_UNRESOLVED, /* no answer for the neighbor's address, or too many wait */
 	UROCE_PORT_TX_DROP_LOOPBACK, /* the loopback's device or QP is gone, or its worker stands */
 	UROCE_PORT_TX_DROP_LOCAL,    /* no room or mbuf for an answer to ARP, ND or ICMP */
 	UROCE_PORT_ARP_ANSWERED,
 	UROCE_PORT_ND_ANSWERED,
 	UROCE_PORT_ECHO_ANSWERED,
-	UROCE_PORT_PROBES_SENT, /* ARP requests and neighbour solicitations */
+	UROCE_PORT_PROBES_SENT, /* ARP requests and neighbor solicitations */
 	UROCE_PORT_GROUP_QUERIES, /* IGMP and MLD: who is in which multicast group */
 	UROCE_PORT_GROUP_REPORTS,
 	UROCE_PORT_GROUP_DELIVERIES, /* of multicast packets, to each QP that is in the group */

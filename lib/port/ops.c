@@ -53,7 +53,7 @@ engine_exit(struct uroce_engine *engine)
 static void
 progress(struct uroce_device *dev)
 {
-	uroce_filler_wait(uroce_port_of(dev), uroce_clock_ns());
+	uroce_tx_kick_wait(uroce_port_of(dev), uroce_clock_ns());
 	uroce_workers_progress(); /* what one device waits for, another may have to send */
 }
 

@@ -3,7 +3,7 @@
  *
  * Resolves an address vector: which of our addresses speaks, where the peer is (on the link, behind
  * the gateway, or in this process), and the headers of every packet to it. Control threads; does
- * not wait for the neighbour's MAC, which packets find out when they are sent.
+ * not wait for the neighbor's MAC, which packets find out when they are sent.
  */
 
 #include <errno.h>
@@ -80,12 +80,12 @@ loopback_init(struct uroce_port *port, struct uroce_path *path, const struct ibv
 	return peer != NULL;
 }
 
-/* Find the neighbour to send to, and have its MAC looked up. Under the port's lock. @return 0 or
+/* Find the neighbor to send to, and have its MAC looked up. Under the port's lock. @return 0 or
  * -errno */
 static int
-neighbour_init(struct uroce_port *port, struct uroce_path *path, struct uroce_template_conf *conf)
+neighbor_init(struct uroce_port *port, struct uroce_path *path, struct uroce_template_conf *conf)
 {
-	struct uroce_neighbour *n;
+	struct uroce_neighbor *n;
 	uint8_t hop[16];
 	int ret;
 
@@ -97,7 +97,7 @@ neighbour_init(struct uroce_port *port, struct uroce_path *path, struct uroce_te
 	ret = uroce_addresses_next_hop(port->published, path->dgid.raw, hop);
 	if (ret < 0)
 		return ret;
-	n = uroce_neighbour_get(&port->neighbours, hop);
+	n = uroce_neighbor_get(&port->neighbors, hop);
 	if (n == NULL)
 		return -ENOMEM;
 	path->lladdr = &n->lladdr;
@@ -134,7 +134,7 @@ path_route(struct uroce_port *port, struct uroce_path *path, struct uroce_templa
 	if (uroce_gid_is_ipv4(conf->src_gid) != uroce_gid_is_ipv4(conf->dst_gid))
 		return -EINVAL;
 	if (!looped)
-		ret = neighbour_init(port, path, conf);
+		ret = neighbor_init(port, path, conf);
 	if (ret == 0)
 		ret = uroce_template_init(&path->headers, conf);
 	return ret;
@@ -182,7 +182,7 @@ uroce_port_path_fini(struct uroce_device *dev, struct uroce_path *path)
 	if (!path->set_up)
 		return;
 	if (path->lladdr != NULL)
-		uroce_neighbour_put_lladdr(&port->neighbours, path->lladdr, uroce_clock_ns());
+		uroce_neighbor_put_lladdr(&port->neighbors, path->lladdr, uroce_clock_ns());
 	pthread_mutex_lock(&port->lock);
 	uroce_gid_put(port, path->sgid.raw);
 	pthread_mutex_unlock(&port->lock);

@@ -141,12 +141,12 @@ port_free(struct uroce_port *port)
 }
 
 static int
-neighbours_init(struct uroce_port *port)
+neighbors_init(struct uroce_port *port)
 {
 	char name[16];
 
 	snprintf(name, sizeof(name), "%u", port->port_id);
-	return uroce_neighbours_init(&port->neighbours, name, UROCE_MAX_NEIGHBOURS,
+	return uroce_neighbors_init(&port->neighbors, name, UROCE_MAX_NEIGHBORS,
 				     port->numa_node);
 }
 
@@ -159,12 +159,12 @@ port_init(struct uroce_port *port, unsigned int index, const struct uroce_port_c
 	ret = uroce_ethdev_start(port, conf);
 	if (ret < 0)
 		return ret;
-	ret = neighbours_init(port);
+	ret = neighbors_init(port);
 	if (ret < 0)
 		goto stop_ethdev;
 	ret = uroce_gids_init(port);
 	if (ret < 0)
-		goto fini_neighbours;
+		goto fini_neighbors;
 	ret = device_init(port, index, conf);
 	if (ret < 0)
 		goto fini_gids;
@@ -173,8 +173,8 @@ port_init(struct uroce_port *port, unsigned int index, const struct uroce_port_c
 	return 0;
 fini_gids:
 	uroce_gids_fini(port);
-fini_neighbours:
-	uroce_neighbours_fini(&port->neighbours);
+fini_neighbors:
+	uroce_neighbors_fini(&port->neighbors);
 stop_ethdev:
 	uroce_ethdev_stop(port);
 	return ret;
@@ -183,7 +183,7 @@ stop_ethdev:
 static void
 port_fini(struct uroce_port *port)
 {
-	uroce_neighbours_fini(&port->neighbours);
+	uroce_neighbors_fini(&port->neighbors);
 	uroce_gids_fini(port);
 	uroce_ethdev_stop(port);
 }

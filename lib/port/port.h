@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * A port: the device that objects see, its addresses and neighbours, and a queue for each worker.
+ * A port: the device that objects see, its addresses and neighbors, and a queue for each worker.
  * Control threads open and close it and change its addresses; a queue is its worker's alone.
  */
 
@@ -68,18 +68,18 @@ struct uroce_port {
 	/* control: release; workers: acquire, within RCU */
 	struct uroce_addresses *addresses;
 	/* worker 0 takes its lock in upkeep: not beside what all workers read */
-	struct uroce_neighbours neighbours __rte_cache_aligned;
+	struct uroce_neighbors neighbors __rte_cache_aligned;
 	struct uroce_groups groups;
 	uint64_t upkeep_ns; /* atomic minimum: worker 0 has something to do then */
 	uint64_t announce;  /* atomic: GID indices to be announced */
 	struct uroce_ping pings[UROCE_MAX_PINGS];
-	struct uroce_filler filler;
+	struct uroce_tx_kick filler;
 	rte_spinlock_t link_lock; /* link_up, removed, and the order of their events */
 	bool link_up;             /* as the application was told */
 	bool removed;             /* the device is gone */
 	uint64_t link_downed;     /* how often it has gone; others: relaxed read */
 	uint64_t link_due_ns;     /* worker 0: rw */
-	uint64_t departures;      /* atomic: how often everybody has gone; others are neighbours' */
+	uint64_t departures;      /* atomic: how often everybody has gone; others are neighbors' */
 	uint64_t polled_ns;       /* atomic: poll() of ops.c has moved frames */
 
 	/* control threads */

@@ -2,7 +2,7 @@
  * Copyright 2026 The uroce authors
  *
  * Which device and which of its addresses lead to a peer, for whoever connects by address, and the
- * neighbour's MAC before there is a frame for it. Control threads, with the registry locked.
+ * neighbor's MAC before there is a frame for it. Control threads, with the registry locked.
  */
 
 #include <errno.h>
@@ -96,7 +96,7 @@ uroce_port_resolve(struct uroce_port *port, const uint8_t dgid[16])
 	pthread_mutex_unlock(&port->lock);
 	if (ret < 0)
 		return ret;
-	ret = uroce_neighbour_ask(&port->neighbours, hop, uroce_clock_ns());
+	ret = uroce_neighbor_ask(&port->neighbors, hop, uroce_clock_ns());
 	if (ret == -EINPROGRESS)
 		uroce_port_upkeep_by(port, 0);
 	return ret;

@@ -2,7 +2,7 @@
  * Copyright 2026 The uroce authors
  *
  * From addresses to devices: which device of the process has an address, which one leads to
- * another, and whether the neighbour on the way is known.
+ * another, and whether the neighbor on the way is known.
  */
 
 #ifndef UROCE_PORT_RESOLVE_H
@@ -31,10 +31,10 @@ enum uroce_route {
 
 /**
  * Is everything known that a frame to dgid needs? If not it is asked for, as long as this is called
- * every UROCE_NEIGHBOUR_WANTED_NS. Registry locked.
+ * every UROCE_NEIGHBOR_WANTED_NS. Registry locked.
  *
  * @return	0: it is; -EINPROGRESS: ask again later; -EHOSTUNREACH: nobody answers;
- *-ENETUNREACH: no subnet or gateway leads there; -ENOBUFS: too many neighbours
+ *-ENETUNREACH: no subnet or gateway leads there; -ENOBUFS: too many neighbors
  */
 int uroce_port_resolve(struct uroce_port *port, const uint8_t dgid[16]);
 

@@ -18,7 +18,7 @@
 #include "uroce.h"
 #include "verbs/device/congestion.h"
 
-static_assert((int64_t)UROCE_CONGESTION_MAX_RATE * 1000000 <= INT64_MAX / (int64_t)UROCE_PACE_BURST_NS,
+static_assert((int64_t)UROCE_CONGESTION_MAX_RATE * 1000000 <= INT64_MAX / (int64_t)UROCE_BACKOFF_BURST_NS,
 	      "a burst's credit");
 
 int
@@ -59,7 +59,7 @@ uroce_pacer_expire(struct uroce_engine *e)
 static void
 earn(struct uroce_rate *rate, uint64_t until_ns)
 {
-	uint64_t most = rate->dcqcn.current_bps * UROCE_PACE_BURST_NS, earned;
+	uint64_t most = rate->dcqcn.current_bps * UROCE_BACKOFF_BURST_NS, earned;
 
 	if (until_ns <= rate->earned_ns)
 		return;
@@ -77,7 +77,7 @@ advance(struct uroce_rate *rate, const struct uroce_congestion *conf, uint64_t n
 	struct uroce_dcqcn *d = &rate->dcqcn;
 	uint64_t due_ns;
 
-	if (unlikely(now_ns > rate->earned_ns + UROCE_PACE_ASLEEP_NS))
+	if (unlikely(now_ns > rate->earned_ns + UROCE_BACKOFF_ASLEEP_NS))
 		uroce_dcqcn_skip(d, now_ns - rate->earned_ns);
 	while ((due_ns = uroce_dcqcn_due(d)) <= now_ns) {
 		earn(rate, due_ns);
@@ -139,7 +139,7 @@ uroce_pacer_release(struct uroce_engine *e, struct uroce_qp *qp)
 static void
 arm(struct uroce_engine *e, struct uroce_rate *rate)
 {
-	uint64_t wait_ns = UROCE_PACE_LOOK_NS;
+	uint64_t wait_ns = UROCE_BACKOFF_LOOK_NS;
 
 	if (rate->credit <= 0) {
 		uint64_t earned_ns = (uint64_t)-rate->credit / rate->dcqcn.current_bps + 1;
@@ -153,7 +153,7 @@ arm(struct uroce_engine *e, struct uroce_rate *rate)
 static void
 spend(struct uroce_rate *rate, const struct uroce_congestion *conf, const struct rte_mbuf *m)
 {
-	uint32_t bytes = m->pkt_len + UROCE_PACE_FRAME_BYTES;
+	uint32_t bytes = m->pkt_len + UROCE_BACKOFF_FRAME_BYTES;
 
 	rate->credit -= ((int64_t)bytes * 8 * UROCE_CREDIT_PER_BIT) >> UROCE_PLANTED(PACING);
 	uroce_dcqcn_sent(&rate->dcqcn, conf, bytes);

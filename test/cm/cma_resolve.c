@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Binding to addresses, and resolving them: what is bound to which device, neighbours that are
+ * Binding to addresses, and resolving them: what is bound to which device, neighbors that are
  * slow, silent or not there, and routes.
  */
 
@@ -173,7 +173,7 @@ test_unreachable_network(void **state)
 }
 
 static void
-test_slow_neighbour(void **state)
+test_slow_neighbor(void **state)
 {
 	world.resolve = -EINPROGRESS;
 	assert_int_equal(uroce_rdma_resolve_addr(id, NULL, world_v4(100, 9), 1000), 0);
@@ -187,7 +187,7 @@ test_slow_neighbour(void **state)
 }
 
 static void
-test_silent_neighbour(void **state)
+test_silent_neighbor(void **state)
 {
 	world.resolve = -EINPROGRESS;
 	assert_int_equal(uroce_rdma_resolve_addr(id, NULL, world_v4(100, 9), 1000), 0);
@@ -319,8 +319,8 @@ main(void)
 		TEST(resolve_bound),
 		TEST(resolve_errors),
 		TEST(unreachable_network),
-		TEST(slow_neighbour),
-		TEST(silent_neighbour),
+		TEST(slow_neighbor),
+		TEST(silent_neighbor),
 		TEST(error_leaves_device),
 		TEST(error_keeps_bound),
 		TEST(order),

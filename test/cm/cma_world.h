@@ -2,7 +2,7 @@
  * Copyright 2026 The uroce authors
  *
  * A service for the rdma_cm calls without ports: two devices with two addresses each, whose MADs go
- * to each other in this process, and a clock that the test turns. MADs can be lost, neighbours
+ * to each other in this process, and a clock that the test turns. MADs can be lost, neighbors
  * unknown.
  */
 
@@ -19,7 +19,7 @@
 
 #define WORLD_MS 1000000ull
 
-/* Addresses: 10.0.0.(1 + device), fd00::(1 + device); from 10.0.0.100 on are neighbours of device 0
+/* Addresses: 10.0.0.(1 + device), fd00::(1 + device); from 10.0.0.100 on are neighbors of device 0
  * that depend on world.resolve; all else is not reachable. */
 struct world_device {
 	struct uroce_device dev;
@@ -39,7 +39,7 @@ struct world {
 	unsigned int mads; /* sent */
 	/* what the service does */
 	int start_error;
-	int resolve; /* of neighbours: 0 or -errno */
+	int resolve; /* of neighbors: 0 or -errno */
 	bool (*lose)(const uint8_t *mad);
 	bool threaded; /* a thread turns the clock and delivers, for calls that wait */
 };

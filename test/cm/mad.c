@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Every field of every message: written among neighbours that are all ones it is where the
+ * Every field of every message: written among neighbors that are all ones it is where the
  * specification has it, reads back and leaves the others alone; no two share a bit; and what is no
  * MAD of communication management.
  */

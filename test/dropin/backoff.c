@@ -18,13 +18,13 @@
 #define BUSY_NS 400000
 #define START_NS 1000000000ull
 
-static struct uroce_pace pace;
+static struct uroce_backoff pace;
 
 static int
 setup(void **state)
 {
-	pace = (struct uroce_pace){ .spared_ns = UROCE_VERBS_SPARED_NS };	/* as one before it was left */
-	uroce_pace_init(&pace, BUSY_NS, START_NS);
+	pace = (struct uroce_backoff){ .spared_ns = UROCE_VERBS_SPARED_NS };	/* as one before it was left */
+	uroce_backoff_init(&pace, BUSY_NS, START_NS);
 	return 0;
 }
 
@@ -33,13 +33,13 @@ test_busy(void **state)
 {
 	uint64_t now_ns = START_NS;
 
-	assert_int_equal(uroce_pace_step(&pace, now_ns + BUSY_NS - 1, 0, false), 0);
-	assert_true(uroce_pace_is_busy(&pace, now_ns + BUSY_NS - 1));
-	assert_false(uroce_pace_is_busy(&pace, now_ns + BUSY_NS));
+	assert_int_equal(uroce_backoff_step(&pace, now_ns + BUSY_NS - 1, 0, false), 0);
+	assert_true(uroce_backoff_is_busy(&pace, now_ns + BUSY_NS - 1));
+	assert_false(uroce_backoff_is_busy(&pace, now_ns + BUSY_NS));
 	now_ns += BUSY_NS;
-	assert_int_equal(uroce_pace_step(&pace, now_ns, 3, false), 0);	/* it goes on from here */
-	assert_int_equal(uroce_pace_step(&pace, now_ns + BUSY_NS - 1, 0, false), 0);
-	assert_int_equal(uroce_pace_step(&pace, now_ns + BUSY_NS, 0, false), BUSY_NS / UROCE_VERBS_SLEEP_PART);
+	assert_int_equal(uroce_backoff_step(&pace, now_ns, 3, false), 0);	/* it goes on from here */
+	assert_int_equal(uroce_backoff_step(&pace, now_ns + BUSY_NS - 1, 0, false), 0);
+	assert_int_equal(uroce_backoff_step(&pace, now_ns + BUSY_NS, 0, false), BUSY_NS / UROCE_VERBS_SLEEP_PART);
 }
 
 /* What comes has to wait for a small part of the time that it was waited for. */
@@ -49,7 +49,7 @@ test_growing(void **state)
 	uint64_t now_ns = START_NS + BUSY_NS, last_ns = 0, ns = 0;
 
 	while (now_ns < START_NS + UROCE_VERBS_IDLE_NS / 2) {
-		ns = uroce_pace_step(&pace, now_ns, 0, false);
+		ns = uroce_backoff_step(&pace, now_ns, 0, false);
 		assert_true(ns >= last_ns && ns >= UROCE_VERBS_MIN_SLEEP_NS && ns <= UROCE_VERBS_MAX_SLEEP_NS);
 		assert_true(ns <= (now_ns - START_NS) / UROCE_VERBS_SLEEP_PART);
 		last_ns = ns;
@@ -65,27 +65,27 @@ test_idle(void **state)
 	uint64_t now_ns = START_NS + UROCE_VERBS_IDLE_NS, ns = 0;
 	unsigned int looks = 0;
 
-	assert_int_equal(uroce_pace_step(&pace, now_ns - 1, 0, false), UROCE_VERBS_MAX_SLEEP_NS);
-	assert_int_equal(uroce_pace_step(&pace, now_ns, 0, false), UROCE_VERBS_IDLE_SLEEP_NS);
+	assert_int_equal(uroce_backoff_step(&pace, now_ns - 1, 0, false), UROCE_VERBS_MAX_SLEEP_NS);
+	assert_int_equal(uroce_backoff_step(&pace, now_ns, 0, false), UROCE_VERBS_IDLE_SLEEP_NS);
 	for (uint64_t end_ns = now_ns + 10000000000ull; now_ns < end_ns; looks++) {
-		ns = uroce_pace_step(&pace, now_ns, 0, false);
+		ns = uroce_backoff_step(&pace, now_ns, 0, false);
 		assert_true(ns >= UROCE_VERBS_MIN_SLEEP_NS);
 		now_ns += ns;
 	}
 	assert_int_equal(ns, UROCE_VERBS_IDLE_SLEEP_NS);
 	assert_true(looks < 10 * 130);
-	assert_int_equal(uroce_pace_step(&pace, now_ns, 1, false), 0);
-	assert_int_equal(uroce_pace_step(&pace, now_ns + BUSY_NS, 0, false), BUSY_NS / UROCE_VERBS_SLEEP_PART);
+	assert_int_equal(uroce_backoff_step(&pace, now_ns, 1, false), 0);
+	assert_int_equal(uroce_backoff_step(&pace, now_ns + BUSY_NS, 0, false), BUSY_NS / UROCE_VERBS_SLEEP_PART);
 }
 
 static void
 test_crowded(void **state)
 {
 	for (unsigned int i = 1; i < 10; i++)
-		assert_int_equal(uroce_pace_step(&pace, START_NS + i, 0, true), UROCE_VERBS_MIN_SLEEP_NS);
-	assert_int_equal(uroce_pace_step(&pace, START_NS + 10, 1, true), 0);
-	assert_int_equal(uroce_pace_step(&pace, START_NS + BUSY_NS + 9, 0, true), UROCE_VERBS_MIN_SLEEP_NS);
-	assert_int_equal(uroce_pace_step(&pace, START_NS + BUSY_NS + 10, 0, true), BUSY_NS / UROCE_VERBS_SLEEP_PART);
+		assert_int_equal(uroce_backoff_step(&pace, START_NS + i, 0, true), UROCE_VERBS_MIN_SLEEP_NS);
+	assert_int_equal(uroce_backoff_step(&pace, START_NS + 10, 1, true), 0);
+	assert_int_equal(uroce_backoff_step(&pace, START_NS + BUSY_NS + 9, 0, true), UROCE_VERBS_MIN_SLEEP_NS);
+	assert_int_equal(uroce_backoff_step(&pace, START_NS + BUSY_NS + 10, 0, true), BUSY_NS / UROCE_VERBS_SLEEP_PART);
 }
 
 static void
@@ -93,17 +93,17 @@ test_wake(void **state)
 {
 	uint64_t now_ns = START_NS + 5 * UROCE_VERBS_IDLE_NS;
 
-	assert_true(uroce_pace_step(&pace, now_ns, 0, false) > 0);
-	uroce_pace_wake(&pace, now_ns);
-	assert_int_equal(uroce_pace_step(&pace, now_ns, 0, false), 0);
+	assert_true(uroce_backoff_step(&pace, now_ns, 0, false) > 0);
+	uroce_backoff_wake(&pace, now_ns);
+	assert_int_equal(uroce_backoff_step(&pace, now_ns, 0, false), 0);
 }
 
 static void
 test_never_busy(void **state)
 {
-	uroce_pace_init(&pace, 0, START_NS);
-	assert_int_equal(uroce_pace_step(&pace, START_NS, 1, false), 0);
-	assert_int_equal(uroce_pace_step(&pace, START_NS, 0, false), UROCE_VERBS_MIN_SLEEP_NS);
+	uroce_backoff_init(&pace, 0, START_NS);
+	assert_int_equal(uroce_backoff_step(&pace, START_NS, 1, false), 0);
+	assert_int_equal(uroce_backoff_step(&pace, START_NS, 0, false), UROCE_VERBS_MIN_SLEEP_NS);
 }
 
 /* For a while from now_ns on the program polls at each look. @return when that is over */
@@ -113,7 +113,7 @@ polled_for(uint64_t now_ns, uint64_t for_ns)
 	uint64_t end_ns = now_ns + for_ns, ns;
 
 	while (now_ns < end_ns) {
-		ns = uroce_pace_spare(&pace, now_ns, true);
+		ns = uroce_backoff_spare(&pace, now_ns, true);
 		assert_true(ns >= UROCE_VERBS_MIN_SLEEP_NS && ns <= UROCE_VERBS_MAX_SLEEP_NS);
 		now_ns += ns;
 	}
@@ -127,22 +127,22 @@ test_spare(void **state)
 {
 	uint64_t now_ns = START_NS + BUSY_NS;
 
-	assert_int_equal(uroce_pace_spare(&pace, START_NS, false), 0);	/* it was needed just now */
-	assert_int_equal(uroce_pace_spare(&pace, START_NS, true), UROCE_VERBS_MIN_SLEEP_NS);
-	assert_int_equal(uroce_pace_spare(&pace, now_ns, false), BUSY_NS / UROCE_VERBS_SLEEP_PART);
+	assert_int_equal(uroce_backoff_spare(&pace, START_NS, false), 0);	/* it was needed just now */
+	assert_int_equal(uroce_backoff_spare(&pace, START_NS, true), UROCE_VERBS_MIN_SLEEP_NS);
+	assert_int_equal(uroce_backoff_spare(&pace, now_ns, false), BUSY_NS / UROCE_VERBS_SLEEP_PART);
 	now_ns = polled_for(now_ns, UROCE_VERBS_SPARED_NS);
-	assert_int_equal(uroce_pace_spare(&pace, now_ns, true), UROCE_VERBS_MAX_SLEEP_NS);
+	assert_int_equal(uroce_backoff_spare(&pace, now_ns, true), UROCE_VERBS_MAX_SLEEP_NS);
 }
 
 /* That he has polled since the last look is known, and nothing of the time before that. */
 static void
 test_spared(void **state)
 {
-	uroce_pace_spare(&pace, START_NS + 10, false);
-	uroce_pace_spare(&pace, START_NS + 30, false);
+	uroce_backoff_spare(&pace, START_NS + 10, false);
+	uroce_backoff_spare(&pace, START_NS + 30, false);
 	assert_int_equal(pace.spared_ns, 30);
-	uroce_pace_step(&pace, START_NS + 130, 0, false);	/* that halves it */
-	uroce_pace_spare(&pace, START_NS + 140, false);
+	uroce_backoff_step(&pace, START_NS + 130, 0, false);	/* that halves it */
+	uroce_backoff_spare(&pace, START_NS + 140, false);
 	assert_int_equal(pace.spared_ns, 15 + 10);
 }
 
@@ -152,13 +152,13 @@ test_just_spared(void **state)
 {
 	uint64_t half_ns = UROCE_VERBS_SPARED_NS / 2;
 
-	uroce_pace_spare(&pace, START_NS + BUSY_NS, false);
-	uroce_pace_wake(&pace, START_NS + BUSY_NS);
-	assert_int_equal(uroce_pace_spare(&pace, START_NS + BUSY_NS, false), BUSY_NS / UROCE_VERBS_SLEEP_PART);
-	uroce_pace_spare(&pace, START_NS + half_ns - 1, false);
-	assert_false(uroce_pace_trusts(&pace));
-	uroce_pace_spare(&pace, START_NS + half_ns, false);
-	assert_true(uroce_pace_trusts(&pace));
+	uroce_backoff_spare(&pace, START_NS + BUSY_NS, false);
+	uroce_backoff_wake(&pace, START_NS + BUSY_NS);
+	assert_int_equal(uroce_backoff_spare(&pace, START_NS + BUSY_NS, false), BUSY_NS / UROCE_VERBS_SLEEP_PART);
+	uroce_backoff_spare(&pace, START_NS + half_ns - 1, false);
+	assert_false(uroce_backoff_trusts(&pace));
+	uroce_backoff_spare(&pace, START_NS + half_ns, false);
+	assert_true(uroce_backoff_trusts(&pace));
 }
 
 /* Once he did not get to it, and frames lay there: the thread gives the core back, and is not back on it until then. */
@@ -167,17 +167,17 @@ test_missed(void **state)
 {
 	uint64_t now_ns = polled_for(START_NS, 2 * UROCE_VERBS_SPARED_NS);
 
-	assert_true(uroce_pace_asks(&pace, now_ns));
-	assert_true(uroce_pace_trusts(&pace));
-	assert_int_equal(uroce_pace_step(&pace, now_ns, 3, true), UROCE_VERBS_MIN_SLEEP_NS);
-	assert_int_equal(uroce_pace_spare(&pace, now_ns + 1, true), UROCE_VERBS_MAX_SLEEP_NS);
+	assert_true(uroce_backoff_asks(&pace, now_ns));
+	assert_true(uroce_backoff_trusts(&pace));
+	assert_int_equal(uroce_backoff_step(&pace, now_ns, 3, true), UROCE_VERBS_MIN_SLEEP_NS);
+	assert_int_equal(uroce_backoff_spare(&pace, now_ns + 1, true), UROCE_VERBS_MAX_SLEEP_NS);
 	/* where nobody else wants one, it goes on */
-	assert_int_equal(uroce_pace_step(&pace, now_ns + 2, 3, false), 0);
+	assert_int_equal(uroce_backoff_step(&pace, now_ns + 2, 3, false), 0);
 	/* and if he did not get to it so often, it is the thread's part again */
 	for (unsigned int i = 0; i < 16; i++)
-		uroce_pace_step(&pace, ++now_ns, 3, true);
-	assert_int_equal(uroce_pace_step(&pace, now_ns, 3, true), 0);
-	assert_false(uroce_pace_asks(&pace, now_ns + BUSY_NS));
+		uroce_backoff_step(&pace, ++now_ns, 3, true);
+	assert_int_equal(uroce_backoff_step(&pace, now_ns, 3, true), 0);
+	assert_false(uroce_backoff_asks(&pace, now_ns + BUSY_NS));
 }
 
 /* A program that polls and looks at memory by turns waits for the thread each time: it is not trusted for long, and
@@ -188,10 +188,10 @@ test_by_turns(void **state)
 	uint64_t now_ns = polled_for(START_NS, 2 * UROCE_VERBS_SPARED_NS), ns = 0;
 
 	for (unsigned int i = 0; i < 32; i++) {
-		now_ns += uroce_pace_step(&pace, now_ns, 1, true);
-		ns = uroce_pace_spare(&pace, now_ns, true);
+		now_ns += uroce_backoff_step(&pace, now_ns, 1, true);
+		ns = uroce_backoff_spare(&pace, now_ns, true);
 		now_ns += ns;
-		assert_true(i < 2 || !uroce_pace_trusts(&pace));
+		assert_true(i < 2 || !uroce_backoff_trusts(&pace));
 	}
 	assert_int_equal(ns, UROCE_VERBS_MIN_SLEEP_NS);
 }
@@ -202,17 +202,17 @@ test_stopped(void **state)
 {
 	uint64_t now_ns = polled_for(START_NS, UROCE_VERBS_IDLE_NS);
 
-	assert_int_equal(uroce_pace_step(&pace, now_ns, 0, false), 0);
-	assert_true(uroce_pace_is_busy(&pace, now_ns + BUSY_NS - 1));
-	assert_int_equal(uroce_pace_step(&pace, now_ns + 1, 0, true), UROCE_VERBS_MIN_SLEEP_NS);
+	assert_int_equal(uroce_backoff_step(&pace, now_ns, 0, false), 0);
+	assert_true(uroce_backoff_is_busy(&pace, now_ns + BUSY_NS - 1));
+	assert_int_equal(uroce_backoff_step(&pace, now_ns + 1, 0, true), UROCE_VERBS_MIN_SLEEP_NS);
 }
 
 /* A core whose clock is behind is not one that has waited for ever. */
 static void
 test_clock(void **state)
 {
-	assert_int_equal(uroce_pace_step(&pace, START_NS - 50, 0, false), 0);
-	assert_int_equal(uroce_pace_spare(&pace, START_NS - 60, false), 0);
+	assert_int_equal(uroce_backoff_step(&pace, START_NS - 50, 0, false), 0);
+	assert_int_equal(uroce_backoff_spare(&pace, START_NS - 60, false), 0);
 	assert_int_equal(pace.spared_ns, 0);
 }
 

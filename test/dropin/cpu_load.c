@@ -21,7 +21,7 @@
 #include "uroce_config.h"
 
 static char path[] = "crowd-XXXXXX";
-static struct uroce_crowd crowd;
+static struct uroce_cpu_load crowd;
 static uint64_t now_ns;
 
 static void
@@ -43,7 +43,7 @@ setup(void **state)
 		return -1;
 	close(fd);
 	now_ns = UROCE_VERBS_CROWD_NS;
-	uroce_crowd_init(&crowd, path, gettid());
+	uroce_cpu_load_init(&crowd, path, gettid());
 	return crowd.fd >= 0 ? 0 : -1;
 }
 
@@ -59,7 +59,7 @@ is_crowd(const char *line)
 {
 	write_line(line);
 	now_ns += UROCE_VERBS_CROWD_NS;
-	return uroce_crowd_is(&crowd, now_ns);
+	return uroce_cpu_load_is_high(&crowd, now_ns);
 }
 
 static bool
@@ -107,7 +107,7 @@ is_crowd_pinned(void *arg)
 	CPU_ZERO(&one);
 	CPU_SET(sched_getcpu(), &one);
 	if (sched_setaffinity(0, sizeof(one), &one) == 0)
-		*(bool *)arg = uroce_crowd_is(&crowd, now_ns);
+		*(bool *)arg = uroce_cpu_load_is_high(&crowd, now_ns);
 	return NULL;
 }
 
@@ -127,7 +127,7 @@ test_pinned(void **state)
 	assert_int_equal(pthread_create(&thread, NULL, is_crowd_pinned, &pinned), 0);
 	pthread_join(thread, NULL);
 	assert_false(pinned);
-	assert_false(uroce_crowd_is(&crowd, now_ns));
+	assert_false(uroce_cpu_load_is_high(&crowd, now_ns));
 }
 
 /* The processors are not counted again at once either. */
@@ -145,8 +145,8 @@ test_remembers_processors(void **state)
 	CPU_ZERO(&one);
 	CPU_SET(sched_getcpu(), &one);
 	assert_int_equal(sched_setaffinity(0, sizeof(one), &one), 0);
-	assert_false(uroce_crowd_is(&crowd, at_ns + UROCE_VERBS_CROWD_NS - 1));
-	assert_true(uroce_crowd_is(&crowd, at_ns + UROCE_VERBS_CROWD_NS));
+	assert_false(uroce_cpu_load_is_high(&crowd, at_ns + UROCE_VERBS_CROWD_NS - 1));
+	assert_true(uroce_cpu_load_is_high(&crowd, at_ns + UROCE_VERBS_CROWD_NS));
 	assert_int_equal(sched_setaffinity(0, sizeof(all), &all), 0);
 	now_ns = at_ns + UROCE_VERBS_CROWD_NS;
 }
@@ -168,11 +168,11 @@ test_nonsense(void **state)
 static void
 test_no_file(void **state)
 {
-	struct uroce_crowd none;
+	struct uroce_cpu_load none;
 
-	uroce_crowd_init(&none, "/nonexistent/loadavg", 0);
+	uroce_cpu_load_init(&none, "/nonexistent/loadavg", 0);
 	assert_int_equal(none.fd, -1);
-	assert_true(uroce_crowd_is(&none, 1));
+	assert_true(uroce_cpu_load_is_high(&none, 1));
 }
 
 /* It is not asked for again at once. */
@@ -181,7 +181,7 @@ test_remembers(void **state)
 {
 	assert_true(is_crowd_of(100000));
 	write_line("0.00 0.00 0.00 1/80 11206\n");
-	assert_true(uroce_crowd_is(&crowd, now_ns + UROCE_VERBS_CROWD_NS - 1));
+	assert_true(uroce_cpu_load_is_high(&crowd, now_ns + UROCE_VERBS_CROWD_NS - 1));
 }
 
 int

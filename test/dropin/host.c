@@ -184,7 +184,7 @@ pinned(void)
 	char mask[TEST_TASK_LINE], line[TEST_TASK_LINE];
 	struct test_tasks earlier, started;
 	struct ibv_context *const *contexts;
-	struct uroce_crowd *crowd;
+	struct uroce_cpu_load *crowd;
 	cpu_set_t all, one;
 
 	test_tasks_list(&earlier);
@@ -204,7 +204,7 @@ pinned(void)
 	CHECK(test_task_status(getpid(), "Cpus_allowed:\t", line) == 0 && strcmp(line, mask) != 0);
 	while ((crowd = uroce_progress_crowd()) == NULL)
 		usleep(1000);
-	uroce_crowd_is(crowd, uroce_clock_ns() + UROCE_VERBS_CROWD_NS);	/* it looks now, for this thread */
+	uroce_cpu_load_is_high(crowd, uroce_clock_ns() + UROCE_VERBS_CROWD_NS);	/* it looks now, for this thread */
 	CHECK(crowd->processors == (unsigned int)CPU_COUNT(&all));
 	return 0;
 }

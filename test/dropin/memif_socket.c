@@ -46,7 +46,7 @@ is_removed_by(const char *format)
 
 	snprintf(arg, sizeof(arg), "%.*s%s%s", (int)(strchr(format, '@') - format), format, path,
 		 strchr(format, '@') + 1);
-	uroce_stale_remove(arg);
+	uroce_memif_socket_remove(arg);
 	return access(path, F_OK) != 0;
 }
 
@@ -103,11 +103,11 @@ test_who_listens(void **state)
 	int fd;
 
 	snprintf(arg, sizeof(arg), "--vdev=net_memif0,role=server,id=0,socket=%s,socket-abstract=no", path);
-	assert_int_equal(uroce_stale_remove(arg), -1);	/* nobody: there is no socket */
+	assert_int_equal(uroce_memif_socket_remove(arg), -1);	/* nobody: there is no socket */
 	fd = listen_there(SOCK_SEQPACKET);
-	assert_int_equal(uroce_stale_remove(arg), getpid());
+	assert_int_equal(uroce_memif_socket_remove(arg), getpid());
 	close(fd);
-	assert_int_equal(uroce_stale_remove(arg), -1);	/* nobody any more */
+	assert_int_equal(uroce_memif_socket_remove(arg), -1);	/* nobody any more */
 	assert_int_not_equal(access(path, F_OK), 0);
 }
 
@@ -119,7 +119,7 @@ test_a_file(void **state)
 	assert_int_equal(unlink(path), 0);
 	assert_int_equal(symlink("/dev/log", path), 0);
 	assert_true(lstat(path, &(struct stat){ 0 }) == 0);
-	uroce_stale_remove("--vdev=net_memif0,role=server,socket=,socket-abstract=no");
+	uroce_memif_socket_remove("--vdev=net_memif0,role=server,socket=,socket-abstract=no");
 	is_removed_by(SERVER);
 	assert_true(lstat(path, &(struct stat){ 0 }) == 0);
 	assert_int_equal(unlink(path), 0);
@@ -131,9 +131,9 @@ test_too_long(void **state)
 	char arg[512];
 
 	snprintf(arg, sizeof(arg), "--vdev=net_memif0,role=server,socket=/%0*d,socket-abstract=no", 300, 1);
-	uroce_stale_remove(arg);
-	uroce_stale_remove("");
-	uroce_stale_remove("--vdev=net_memif0");
+	uroce_memif_socket_remove(arg);
+	uroce_memif_socket_remove("");
+	uroce_memif_socket_remove("--vdev=net_memif0");
 }
 
 static int

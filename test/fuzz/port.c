@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Target: what a port does with frames: RoCEv2, ARP, neighbour discovery, ICMP, IGMP, MLD, who has
- * gone, whatever else. It has addresses of both families, is in two groups, and waits for two neighbours. All that
+ * Target: what a port does with frames: RoCEv2, ARP, neighbor discovery, ICMP, IGMP, MLD, who has
+ * gone, whatever else. It has addresses of both families, is in two groups, and waits for two neighbors. All that
  * was received has to be back in its pool when an input is done. The port lives on from input to
  * input.
  *
@@ -57,7 +57,7 @@ __lsan_is_turned_off(void)
 }
 
 static void
-neighbour_add(uint8_t index, const char *address)
+neighbor_add(uint8_t index, const char *address)
 {
 	struct ibv_ah_attr attr = { .is_global = 1,
 				    .port_num = 1,
@@ -111,8 +111,8 @@ LLVMFuzzerInitialize(int *argc, char ***argv)
 	tap.port->at_process = true;
 	objects.pd = uroce_alloc_pd(tap.context);
 	RTE_VERIFY(objects.pd != NULL);
-	neighbour_add(0, "10.0.0.2");
-	neighbour_add(1, "fd00::2");
+	neighbor_add(0, "10.0.0.2");
+	neighbor_add(1, "fd00::2");
 	receiver_create();
 	return 0;
 }

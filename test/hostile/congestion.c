@@ -46,7 +46,7 @@ step(bool posts)
 		peer_post(&peer, IBV_WR_RDMA_WRITE, 0, BYTES, 1, 0);
 	/* what a worker sends in a round */
 	for (unsigned int i = 0; i < UROCE_BURST && peer_out(&peer, &out); i++) {
-		bytes += 14 + 20 + 8 + 12 + 4 + UROCE_PACE_FRAME_BYTES + out.payload_bytes;
+		bytes += 14 + 20 + 8 + 12 + 4 + UROCE_BACKOFF_FRAME_BYTES + out.payload_bytes;
 		ack.psn = out.psn;
 		if (out.ack_req)
 			peer_in(&peer, &ack);

@@ -166,7 +166,7 @@ setup(void **state)
 	end_connect(&ends[1], &ends[0]);
 	for (unsigned int i = 0; i < DEPTH; i++)
 		post();
-	/* the neighbour is asked for, and answers */
+	/* the neighbor is asked for, and answers */
 	for (unsigned int i = 0; test_counter(ends[0].context, "sent_packets") < 1000; i++) {
 		assert_true(i < 50000000);
 		work(1, NULL);

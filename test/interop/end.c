@@ -243,7 +243,7 @@ do_connect(const char *line)
 	unsigned int q = qp_index(line);
 	int ret = to_rtr(line, q);
 
-	/* The kernel gives a neighbour one second to answer, and may itself be slow to ask. */
+	/* The kernel gives a neighbor one second to answer, and may itself be slow to ask. */
 	for (int i = 1; ret == ETIMEDOUT && i < CONNECT_TRIES; i++)
 		ret = to_rtr(line, q);
 	if (ret == 0)

@@ -585,7 +585,7 @@ FAULTS = (
 )
 
 
-# ---- neighbours ------------------------------------------------------------------------------------------
+# ---- neighbors ------------------------------------------------------------------------------------------
 
 def ping_from_guest(link):
     """The guest finds the other end's MAC address, and gets an echo from it."""
@@ -707,7 +707,7 @@ class Test:
         return None
 
 
-def neighbour_tests(first, guest, v, vlan=0):
+def neighbor_tests(first, guest, v, vlan=0):
     prefix = '%sipv%d/' % ('vlan/' if vlan else '', v)
     yield Test(prefix + 'ping-from-' + guest.side, ping_from_guest, first, guest, v, vlan=vlan)
     if first.kind == 'uroce':
@@ -741,10 +741,10 @@ def vlan_tests(requester, responder, v):
 def matrix(first, guest):
     """All tests."""
     for v in (4, 6):
-        yield from neighbour_tests(first, guest, v)
+        yield from neighbor_tests(first, guest, v)
         yield from pair_tests(first, guest, v)
         yield from pair_tests(guest, first, v)
     for v in (4, 6):
-        yield from neighbour_tests(first, guest, v, VLAN)
+        yield from neighbor_tests(first, guest, v, VLAN)
         yield from vlan_tests(first, guest, v)
         yield from vlan_tests(guest, first, v)

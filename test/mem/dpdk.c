@@ -82,7 +82,7 @@ test_own(void **state)
 	assert_int_equal(uroce_dpdk_node(at), -1); /* no hugepages: not verified */
 }
 
-/* The list's first and last byte belong to it, their neighbours do not. */
+/* The list's first and last byte belong to it, their neighbors do not. */
 static void
 test_overlaps(void **state)
 {

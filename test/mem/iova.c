@@ -219,7 +219,7 @@ test_external_contiguous(void **state)
 	assert_int_equal(rte_extmem_unregister(va, PAGES * page), 0);
 }
 
-/* Pages without an IOVA are copied, their neighbours not; with none at all there is no map. */
+/* Pages without an IOVA are copied, their neighbors not; with none at all there is no map. */
 static void
 test_external_without_iovas(void **state)
 {

@@ -323,16 +323,16 @@ test_no_descriptors(void **state)
 	assert_int_equal(check(zeroed, 1, false), 0);
 }
 
-struct neighbour {
+struct neighbor {
 	char *va; /* 8 pages around the ones that stay: 0 .. 3 before, 6 .. 9 after */
 	int stop; /* atomic */
 };
 
 static void *
-change_neighbours(void *arg)
+change_neighbors(void *arg)
 {
 	static const int protections[] = { PROT_NONE, PROT_READ | PROT_WRITE, PROT_READ };
-	struct neighbour *n = arg;
+	struct neighbor *n = arg;
 
 	for (unsigned int i = 0; __atomic_load_n(&n->stop, __ATOMIC_RELAXED) == 0; i++) {
 		mprotect(n->va + (i % 4) * PAGE, PAGE, protections[i % 3]);
@@ -346,7 +346,7 @@ change_neighbours(void *arg)
 static void
 test_changes_around(void **state)
 {
-	struct neighbour n = { .va = map_pages(10) };
+	struct neighbor n = { .va = map_pages(10) };
 	char *before[100];
 	pthread_t thread;
 
@@ -355,7 +355,7 @@ test_changes_around(void **state)
 		before[i] = map_pages(3);
 		mprotect(before[i] + PAGE, PAGE, PROT_READ);
 	}
-	assert_int_equal(pthread_create(&thread, NULL, change_neighbours, &n), 0);
+	assert_int_equal(pthread_create(&thread, NULL, change_neighbors, &n), 0);
 	for (unsigned int i = 0; i < 2000; i++)
 		assert_int_equal(check(n.va + 4 * PAGE, 2 * PAGE, true), 0);
 	__atomic_store_n(&n.stop, 1, __ATOMIC_RELAXED);

@@ -30,19 +30,19 @@ test_visit(void **state)
 {
 	unsigned int seen = 0;
 
-	assert_int_equal(uroce_perf_ends_visit(note, &seen), 0);
+	assert_int_equal(uroce_perf_endpoints_visit(note, &seen), 0);
 	assert_int_equal(seen, 0);
-	uroce_perf_ends_remove(&ends[0]);	/* never added */
-	uroce_perf_ends_add(&ends[0]);
-	uroce_perf_ends_add(&ends[1]);
-	assert_int_equal(uroce_perf_ends_visit(note, &seen), 2);
+	uroce_perf_endpoints_remove(&ends[0]);	/* never added */
+	uroce_perf_endpoints_add(&ends[0]);
+	uroce_perf_endpoints_add(&ends[1]);
+	assert_int_equal(uroce_perf_endpoints_visit(note, &seen), 2);
 	assert_int_equal(seen, 3);
-	uroce_perf_ends_remove(&ends[0]);
+	uroce_perf_endpoints_remove(&ends[0]);
 	seen = 0;
-	assert_int_equal(uroce_perf_ends_visit(note, &seen), 1);
+	assert_int_equal(uroce_perf_endpoints_visit(note, &seen), 1);
 	assert_int_equal(seen, 2);
-	uroce_perf_ends_remove(&ends[1]);
-	assert_int_equal(uroce_perf_ends_visit(note, &seen), 0);
+	uroce_perf_endpoints_remove(&ends[1]);
+	assert_int_equal(uroce_perf_endpoints_visit(note, &seen), 0);
 }
 
 /* It is whole all the time, which its maker undoes when it has been removed. */
@@ -64,8 +64,8 @@ come_and_go(void *arg)
 	for (unsigned int i = 0; i < ROUNDS && end != NULL; i++) {
 		end->server = true;
 		end->slots = 77;
-		uroce_perf_ends_add(end);
-		uroce_perf_ends_remove(end);
+		uroce_perf_endpoints_add(end);
+		uroce_perf_endpoints_remove(end);
 		end->slots = 0;
 		end->server = false;
 	}
@@ -81,10 +81,10 @@ test_threads(void **state)
 
 	assert_int_equal(pthread_create(&thread, NULL, come_and_go, NULL), 0);
 	for (unsigned int i = 0; i < ROUNDS; i++)
-		uroce_perf_ends_visit(check, &wrong);
+		uroce_perf_endpoints_visit(check, &wrong);
 	assert_int_equal(pthread_join(thread, NULL), 0);
 	assert_int_equal(wrong, 0);
-	assert_int_equal(uroce_perf_ends_visit(check, &wrong), 0);
+	assert_int_equal(uroce_perf_endpoints_visit(check, &wrong), 0);
 }
 
 int

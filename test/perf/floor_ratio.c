@@ -28,7 +28,7 @@ static void
 expect(const struct perf_row *row, double share, enum perf_bound bound)
 {
 	enum perf_bound got = PERF_BOUND_COUNT;
-	double value = uroce_perf_share(row, &got);
+	double value = uroce_perf_floor_ratio(row, &got);
 
 	assert_int_equal(got, bound);
 	assert_true(fabs(value - share) < 1e-9);

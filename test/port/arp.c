@@ -122,7 +122,7 @@ test_malformed(void **state)
 }
 
 static uint64_t
-lladdr(const struct uroce_neighbour *n)
+lladdr(const struct uroce_neighbor *n)
 {
 	return __atomic_load_n(&n->lladdr, __ATOMIC_RELAXED);
 }
@@ -133,7 +133,7 @@ test_resolution(void **state)
 {
 	struct rte_ether_addr peer, other;
 	uint8_t gid[16], frame[TAP_BYTES];
-	struct uroce_neighbour *n;
+	struct uroce_neighbor *n;
 	struct tap t;
 	size_t bytes;
 
@@ -144,7 +144,7 @@ test_resolution(void **state)
 	tap_send(&t, frame, tap_frame(&t, frame, REQUEST));
 	tap_expect_text(&t, REPLY);
 	uroce_gid_parse(gid, "10.0.0.2");
-	n = uroce_neighbour_get(&t.port->neighbours, gid);
+	n = uroce_neighbor_get(&t.port->neighbors, gid);
 	assert_non_null(n);
 	assert_int_equal(lladdr(n), 0);
 	uroce_port_upkeep_by(t.port, 0);
@@ -152,23 +152,23 @@ test_resolution(void **state)
 
 	bytes = tap_frame(&t, frame, "M P 0806 0001 0800 06 04 0002 P 0a000002 M 0a000001");
 	tap_send(&t, frame, bytes);
-	assert_int_equal(lladdr(n), uroce_neighbour_mac_word(&peer));
+	assert_int_equal(lladdr(n), uroce_neighbor_mac_word(&peer));
 	/* an announcement: it has moved */
 	bytes = tap_frame(&t, frame,
 			  "ffffffffffff P 0806 0001 0800 06 04 0001 020000000098 0a000002 Z6 "
 			  "0a000002");
 	tap_send(&t, frame, bytes);
-	assert_int_equal(lladdr(n), uroce_neighbour_mac_word(&other));
+	assert_int_equal(lladdr(n), uroce_neighbor_mac_word(&other));
 	/* an answer to somebody else says nothing to us */
 	bytes = tap_frame(&t, frame,
 			  "ffffffffffff P 0806 0001 0800 06 04 0002 P 0a000002 M 0a000007");
 	tap_expect_drop(&t, frame, bytes, "drop_ip_address");
-	assert_int_equal(lladdr(n), uroce_neighbour_mac_word(&other));
+	assert_int_equal(lladdr(n), uroce_neighbor_mac_word(&other));
 	/* a request from it does */
 	tap_send(&t, frame, tap_frame(&t, frame, REQUEST));
 	tap_expect_text(&t, REPLY);
-	assert_int_equal(lladdr(n), uroce_neighbour_mac_word(&peer));
-	uroce_neighbour_put(&t.port->neighbours, n, uroce_clock_ns());
+	assert_int_equal(lladdr(n), uroce_neighbor_mac_word(&peer));
+	uroce_neighbor_put(&t.port->neighbors, n, uroce_clock_ns());
 	tap_close(&t);
 }
 

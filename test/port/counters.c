@@ -93,12 +93,12 @@ test_sum_of_queues(void **state)
 	assert_int_equal(test_counter(context, "tx_frames"), UINT64_C(1) << 40);
 }
 
-/* The neighbours' drops and the queues' are one counter. */
+/* The neighbors' drops and the queues' are one counter. */
 static void
 test_unresolved(void **state)
 {
 	uroce_count(&port->queues[1].counters[UROCE_PORT_TX_DROP_UNRESOLVED], 2);
-	uroce_count(&port->neighbours.dropped, 3);
+	uroce_count(&port->neighbors.dropped, 3);
 	assert_int_equal(test_counter(context, "tx_drop_unresolved"), 5);
 	assert_int_equal(test_counter(context, "tx_drop_local"), 0);
 }

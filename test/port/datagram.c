@@ -29,7 +29,7 @@
 #define SL     5
 #define SL_IPV4 0xa
 #define SL_IPV6 0x9
-#define ROUNDS 2000 /* polls until a frame is where it goes, with the neighbour's address asked for before */
+#define ROUNDS 2000 /* polls until a frame is where it goes, with the neighbor's address asked for before */
 
 struct end {
 	struct ibv_context *context;

@@ -162,19 +162,19 @@ test_before(void **state)
 }
 
 /* The peer's address is known, as it is to who has a connection with it. */
-static struct uroce_neighbour *
+static struct uroce_neighbor *
 meet_peer(void)
 {
-	struct rte_mbuf *frames[UROCE_NEIGHBOUR_PENDING];
-	struct uroce_neighbour *n;
+	struct rte_mbuf *frames[UROCE_NEIGHBOR_PENDING];
+	struct uroce_neighbor *n;
 	struct rte_ether_addr mac;
 	uint8_t gid[16];
 
 	uroce_gid_from_ipv4(gid, htonl(PEER));
 	assert_int_equal(rte_ether_unformat_addr(TAP_PEER, &mac), 0);
-	n = uroce_neighbour_get(&tap.port->neighbours, gid);
+	n = uroce_neighbor_get(&tap.port->neighbors, gid);
 	assert_non_null(n);
-	assert_int_equal(uroce_neighbour_learn(&tap.port->neighbours, gid, &mac, UROCE_NEIGHBOUR_SOLICITED, now_ns,
+	assert_int_equal(uroce_neighbor_learn(&tap.port->neighbors, gid, &mac, UROCE_NEIGHBOR_SOLICITED, now_ns,
 					       frames), 0);
 	return n;
 }
@@ -182,7 +182,7 @@ meet_peer(void)
 static void
 test_one(void **state)
 {
-	struct uroce_neighbour *n = meet_peer();
+	struct uroce_neighbor *n = meet_peer();
 	const struct uroce_cm_conn *peer = connected_to(PEER), *other = connected_to(PEER + 1);
 	const struct uroce_cm_conn *self = connected_to(SELF);
 	uint8_t frame[TAP_BYTES];
@@ -204,7 +204,7 @@ test_one(void **state)
 	uroce_agent_round(agent, now_ns);
 	assert_int_equal(peer->state, UROCE_CM_TIMEWAIT);
 	assert_int_equal(other->state, UROCE_CM_REP_RCVD);
-	uroce_neighbour_put(&tap.port->neighbours, n, now_ns);
+	uroce_neighbor_put(&tap.port->neighbors, n, now_ns);
 }
 
 /* What nobody but a switch could have sent, and nothing else. */
@@ -223,7 +223,7 @@ test_false(void **state)
 		{ "0180c200000e P 88b5 75726f63 0001 0200000000", "drop_l2_short" },
 		{ "0180c200000e P 8100 0005 88b5 75726f63 0001 P Z30", "drop_vlan" },
 	};
-	struct uroce_neighbour *n = meet_peer();
+	struct uroce_neighbor *n = meet_peer();
 	const struct uroce_cm_conn *peer = connected_to(PEER);
 	uint8_t frame[TAP_BYTES];
 
@@ -239,11 +239,11 @@ test_false(void **state)
 	tap_send(&tap, frame, tap_frame(&tap, frame, "0180c200000e P 88b5 75726f63 0001 Z6 Z34"));
 	uroce_agent_round(agent, now_ns);
 	assert_int_equal(peer->state, UROCE_CM_ESTABLISHED);
-	assert_int_equal(tap.port->neighbours.departures, 0);
+	assert_int_equal(tap.port->neighbors.departures, 0);
 	tap_send(&tap, frame, tap_frame(&tap, frame, GONE));
 	uroce_agent_round(agent, now_ns);
 	assert_int_equal(peer->state, UROCE_CM_TIMEWAIT);
-	uroce_neighbour_put(&tap.port->neighbours, n, now_ns);
+	uroce_neighbor_put(&tap.port->neighbors, n, now_ns);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(test_##name, setup, teardown)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Neighbour discovery byte for byte, with the checks of RFC 4861, 7.1.1 and 7.1.2, one by one.
+ * Neighbor discovery byte for byte, with the checks of RFC 4861, 7.1.1 and 7.1.2, one by one.
  */
 
 #include <setjmp.h>
@@ -163,7 +163,7 @@ test_malformed(void **state)
 }
 
 static uint64_t
-lladdr(const struct uroce_neighbour *n)
+lladdr(const struct uroce_neighbor *n)
 {
 	return __atomic_load_n(&n->lladdr, __ATOMIC_RELAXED);
 }
@@ -178,7 +178,7 @@ static void
 test_resolution(void **state)
 {
 	struct rte_ether_addr peer, other;
-	struct uroce_neighbour *n;
+	struct uroce_neighbor *n;
 	uint8_t gid[16];
 	struct tap t;
 
@@ -186,19 +186,19 @@ test_resolution(void **state)
 	rte_ether_unformat_addr("02:00:00:00:00:98", &other);
 	tap_open(&t, 0, cidrs);
 	uroce_gid_parse(gid, "fd00::2");
-	n = uroce_neighbour_get(&t.port->neighbours, gid);
+	n = uroce_neighbor_get(&t.port->neighbors, gid);
 	uroce_port_upkeep_by(t.port, 0);
 	expect6(&t,
 		"3333ff000002 M 86dd 60000000 0020 3a ff" OURS "ff0200000000000000000001ff000002"
 		"87 00 0000 00000000" PEERS "0101 M");
 	assert_int_equal(lladdr(n), 0);
 	send6(&t, SOLICITED "0201 P");
-	assert_int_equal(lladdr(n), uroce_neighbour_mac_word(&peer));
+	assert_int_equal(lladdr(n), uroce_neighbor_mac_word(&peer));
 	/* only with the override flag is another MAC taken */
 	send6(&t, NEITHER "0201 020000000098");
-	assert_int_equal(lladdr(n), uroce_neighbour_mac_word(&peer));
+	assert_int_equal(lladdr(n), uroce_neighbor_mac_word(&peer));
 	send6(&t, OVERRIDE "0201 020000000098");
-	assert_int_equal(lladdr(n), uroce_neighbour_mac_word(&other));
+	assert_int_equal(lladdr(n), uroce_neighbor_mac_word(&other));
 	/* 'solicited' to a group is a lie */
 	drop6(&t,
 	      "333300000001 P 86dd 60000000 0020 3a ff" PEERS ALL_NODES "88 00 0000 60000000" PEERS
@@ -209,8 +209,8 @@ test_resolution(void **state)
 	      "333300000001 P 86dd 60000000 0020 3a ff" OURS ALL_NODES "88 00 0000 20000000" OURS
 	      "0201 P",
 	      "drop_icmp");
-	assert_int_equal(lladdr(n), uroce_neighbour_mac_word(&other));
-	uroce_neighbour_put(&t.port->neighbours, n, uroce_clock_ns());
+	assert_int_equal(lladdr(n), uroce_neighbor_mac_word(&other));
+	uroce_neighbor_put(&t.port->neighbors, n, uroce_clock_ns());
 	tap_close(&t);
 }
 

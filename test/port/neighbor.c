@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The neighbour table against a clock of the test's own: probes, their backoff, frames that wait,
+ * The neighbor table against a clock of the test's own: probes, their backoff, frames that wait,
  * age, and a table that is full.
  */
 
@@ -21,25 +21,25 @@
 #define ROOM     16
 #define S        1000000000ull
 
-#define SOLICITED (UROCE_NEIGHBOUR_SOLICITED | UROCE_NEIGHBOUR_OVERRIDE)
+#define SOLICITED (UROCE_NEIGHBOR_SOLICITED | UROCE_NEIGHBOR_OVERRIDE)
 
-static struct uroce_neighbours table;
+static struct uroce_neighbors table;
 static struct rte_mempool *pool;
 static struct uroce_probe probes[ROOM];
-static struct rte_mbuf *frames[UROCE_NEIGHBOUR_PENDING];
+static struct rte_mbuf *frames[UROCE_NEIGHBOR_PENDING];
 static const struct rte_ether_addr mac_a = { { 2, 0, 0, 0, 0, 0xa } };
 static const struct rte_ether_addr mac_b = { { 2, 0, 0, 0, 0, 0xb } };
 
 static int
 setup(void **state)
 {
-	return uroce_neighbours_init(&table, "test", CAPACITY, SOCKET_ID_ANY);
+	return uroce_neighbors_init(&table, "test", CAPACITY, SOCKET_ID_ANY);
 }
 
 static int
 teardown(void **state)
 {
-	uroce_neighbours_fini(&table);
+	uroce_neighbors_fini(&table);
 	return rte_mempool_full(pool) ? 0 : -1;
 }
 
@@ -56,91 +56,91 @@ addr(uint8_t n)
 static unsigned int
 due(uint64_t now, uint64_t *next)
 {
-	return uroce_neighbours_due(&table, now, probes, ROOM, next);
+	return uroce_neighbors_due(&table, now, probes, ROOM, next);
 }
 
 static void
 test_probes_back_off(void **state)
 {
-	struct uroce_neighbour *n = uroce_neighbour_get(&table, addr(1));
+	struct uroce_neighbor *n = uroce_neighbor_get(&table, addr(1));
 	uint64_t now = S, next, last = 0;
 
-	for (unsigned int i = 0; i < UROCE_NEIGHBOUR_PROBES; i++) {
+	for (unsigned int i = 0; i < UROCE_NEIGHBOR_PROBES; i++) {
 		assert_int_equal(due(now, &next), 1);
 		assert_memory_equal(probes[0].addr, addr(1), 16);
 		assert_true(rte_is_zero_ether_addr(&probes[0].mac));
-		assert_int_equal(next - now, UROCE_NEIGHBOUR_PROBE_NS << i);
+		assert_int_equal(next - now, UROCE_NEIGHBOR_PROBE_NS << i);
 		assert_int_equal(due(next - 1, &last), 0);
 		assert_int_equal(last, next);
 		now = next;
 	}
 	assert_int_equal(due(now, &next), 0);
-	assert_int_equal(n->state, UROCE_NEIGHBOUR_FAILED);
+	assert_int_equal(n->state, UROCE_NEIGHBOR_FAILED);
 	assert_int_equal(next, UINT64_MAX);
 	/* asked for again: from the start */
-	assert_ptr_equal(uroce_neighbour_get(&table, addr(1)), n);
+	assert_ptr_equal(uroce_neighbor_get(&table, addr(1)), n);
 	assert_int_equal(due(now, &next), 1);
-	uroce_neighbour_put(&table, n, now);
-	uroce_neighbour_put(&table, n, now);
+	uroce_neighbor_put(&table, n, now);
+	uroce_neighbor_put(&table, n, now);
 }
 
 /* By somebody without a path: probed while it is asked for, a failure told once, then anew. */
 static void
 test_asked(void **state)
 {
-	const uint64_t step = UROCE_NEIGHBOUR_WANTED_NS / 2;
+	const uint64_t step = UROCE_NEIGHBOR_WANTED_NS / 2;
 	uint64_t now = S, next;
 	unsigned int sent = 0;
 	int ret;
 
-	assert_int_equal(uroce_neighbour_ask(&table, addr(1), now), -EINPROGRESS);
+	assert_int_equal(uroce_neighbor_ask(&table, addr(1), now), -EINPROGRESS);
 	assert_int_equal(due(now, &next), 1);
-	assert_int_equal(uroce_neighbour_learn(&table, addr(1), &mac_a, SOLICITED, now, frames), 0);
-	assert_int_equal(uroce_neighbour_ask(&table, addr(1), now), 0);
+	assert_int_equal(uroce_neighbor_learn(&table, addr(1), &mac_a, SOLICITED, now, frames), 0);
+	assert_int_equal(uroce_neighbor_ask(&table, addr(1), now), 0);
 	/* nobody asks any more: it goes with its age */
-	assert_int_equal(due(now + UROCE_NEIGHBOUR_AGE_NS, &next), 0);
+	assert_int_equal(due(now + UROCE_NEIGHBOR_AGE_NS, &next), 0);
 	assert_int_equal(next, UINT64_MAX);
 
-	now += UROCE_NEIGHBOUR_AGE_NS;
+	now += UROCE_NEIGHBOR_AGE_NS;
 	do {
-		ret = uroce_neighbour_ask(&table, addr(1), now);
+		ret = uroce_neighbor_ask(&table, addr(1), now);
 		sent += due(now, &next);
 		now += step;
 	} while (ret == -EINPROGRESS && sent < 100);
 	assert_int_equal(ret, -EHOSTUNREACH);
-	assert_int_equal(sent, UROCE_NEIGHBOUR_PROBES);
-	assert_int_equal(uroce_neighbour_ask(&table, addr(1), now), -EINPROGRESS);
+	assert_int_equal(sent, UROCE_NEIGHBOR_PROBES);
+	assert_int_equal(uroce_neighbor_ask(&table, addr(1), now), -EINPROGRESS);
 	assert_int_equal(due(now, &next), 1);
 	/* and left alone before it has answered: its next probe is none */
-	assert_int_equal(due(now + UROCE_NEIGHBOUR_WANTED_NS, &next), 0);
+	assert_int_equal(due(now + UROCE_NEIGHBOR_WANTED_NS, &next), 0);
 	assert_int_equal(next, UINT64_MAX);
 }
 
 static void
 test_frames_wait(void **state)
 {
-	struct uroce_neighbour *n = uroce_neighbour_get(&table, addr(1));
-	struct rte_mbuf *held[UROCE_NEIGHBOUR_PENDING], *more = rte_pktmbuf_alloc(pool);
+	struct uroce_neighbor *n = uroce_neighbor_get(&table, addr(1));
+	struct rte_mbuf *held[UROCE_NEIGHBOR_PENDING], *more = rte_pktmbuf_alloc(pool);
 	struct rte_ether_addr mac;
 	uint64_t next;
 
 	assert_int_equal(due(S, &next), 1);
-	assert_int_equal(uroce_neighbour_hold(&table, addr(2), more, &mac), UROCE_HOLD_FULL);
-	for (unsigned int i = 0; i < UROCE_NEIGHBOUR_PENDING; i++) {
+	assert_int_equal(uroce_neighbor_hold(&table, addr(2), more, &mac), UROCE_HOLD_FULL);
+	for (unsigned int i = 0; i < UROCE_NEIGHBOR_PENDING; i++) {
 		held[i] = rte_pktmbuf_alloc(pool);
-		assert_int_equal(uroce_neighbour_hold(&table, addr(1), held[i], &mac),
+		assert_int_equal(uroce_neighbor_hold(&table, addr(1), held[i], &mac),
 				 UROCE_HOLD_KEPT);
 	}
-	assert_int_equal(uroce_neighbour_hold(&table, addr(1), more, &mac), UROCE_HOLD_FULL);
-	assert_int_equal(uroce_neighbour_learn(&table, addr(1), &mac_a, SOLICITED, S, frames),
-			 UROCE_NEIGHBOUR_PENDING);
+	assert_int_equal(uroce_neighbor_hold(&table, addr(1), more, &mac), UROCE_HOLD_FULL);
+	assert_int_equal(uroce_neighbor_learn(&table, addr(1), &mac_a, SOLICITED, S, frames),
+			 UROCE_NEIGHBOR_PENDING);
 	assert_memory_equal(frames, held, sizeof(held));
-	rte_pktmbuf_free_bulk(frames, UROCE_NEIGHBOUR_PENDING);
-	assert_int_equal(n->lladdr, uroce_neighbour_mac_word(&mac_a));
-	assert_int_equal(uroce_neighbour_hold(&table, addr(1), more, &mac), UROCE_HOLD_RESOLVED);
+	rte_pktmbuf_free_bulk(frames, UROCE_NEIGHBOR_PENDING);
+	assert_int_equal(n->lladdr, uroce_neighbor_mac_word(&mac_a));
+	assert_int_equal(uroce_neighbor_hold(&table, addr(1), more, &mac), UROCE_HOLD_RESOLVED);
 	assert_memory_equal(&mac, &mac_a, sizeof(mac));
 	rte_pktmbuf_free(more);
-	uroce_neighbour_put_lladdr(&table, &n->lladdr, S);
+	uroce_neighbor_put_lladdr(&table, &n->lladdr, S);
 	assert_int_equal(n->refs, 0);
 }
 
@@ -148,29 +148,29 @@ test_frames_wait(void **state)
 static void
 test_frames_of_many(void **state)
 {
-	const unsigned int fill = UROCE_NEIGHBOURS_PENDING / UROCE_NEIGHBOUR_PENDING;
+	const unsigned int fill = UROCE_NEIGHBORS_PENDING / UROCE_NEIGHBOR_PENDING;
 	struct rte_mbuf *m = rte_pktmbuf_alloc(pool);
-	struct uroce_neighbour *n[CAPACITY];
+	struct uroce_neighbor *n[CAPACITY];
 	struct rte_ether_addr mac;
 
 	assert_true(fill < CAPACITY);
 	for (uint8_t i = 0; i <= fill; i++)
-		n[i] = uroce_neighbour_get(&table, addr(i));
-	for (unsigned int i = 0; i < UROCE_NEIGHBOURS_PENDING; i++) {
-		assert_int_equal(uroce_neighbour_hold(&table, addr((uint8_t)(i % fill)), m, &mac),
+		n[i] = uroce_neighbor_get(&table, addr(i));
+	for (unsigned int i = 0; i < UROCE_NEIGHBORS_PENDING; i++) {
+		assert_int_equal(uroce_neighbor_hold(&table, addr((uint8_t)(i % fill)), m, &mac),
 				 UROCE_HOLD_KEPT);
 		m = rte_pktmbuf_alloc(pool);
 	}
-	assert_int_equal(uroce_neighbour_hold(&table, addr((uint8_t)fill), m, &mac),
+	assert_int_equal(uroce_neighbor_hold(&table, addr((uint8_t)fill), m, &mac),
 			 UROCE_HOLD_FULL);
 	/* one of them answers */
-	assert_int_equal(uroce_neighbour_learn(&table, addr(0), &mac_a, SOLICITED, S, frames),
-			 UROCE_NEIGHBOUR_PENDING);
-	rte_pktmbuf_free_bulk(frames, UROCE_NEIGHBOUR_PENDING);
-	assert_int_equal(uroce_neighbour_hold(&table, addr((uint8_t)fill), m, &mac),
+	assert_int_equal(uroce_neighbor_learn(&table, addr(0), &mac_a, SOLICITED, S, frames),
+			 UROCE_NEIGHBOR_PENDING);
+	rte_pktmbuf_free_bulk(frames, UROCE_NEIGHBOR_PENDING);
+	assert_int_equal(uroce_neighbor_hold(&table, addr((uint8_t)fill), m, &mac),
 			 UROCE_HOLD_KEPT);
 	for (uint8_t i = 0; i <= fill; i++)
-		uroce_neighbour_put(&table, n[i], S);
+		uroce_neighbor_put(&table, n[i], S);
 	/* they go with their entries */
 	for (uint64_t now = S; now < 200 * S; now += S)
 		(void)due(now, &(uint64_t){ 0 });
@@ -181,65 +181,65 @@ test_frames_of_many(void **state)
 static void
 test_frames_dropped(void **state)
 {
-	struct uroce_neighbour *n = uroce_neighbour_get(&table, addr(1));
+	struct uroce_neighbor *n = uroce_neighbor_get(&table, addr(1));
 	struct rte_ether_addr mac;
 	uint64_t now = S, next;
 
 	for (unsigned int i = 0; i < 3; i++)
 		assert_int_equal(
-			uroce_neighbour_hold(&table, addr(1), rte_pktmbuf_alloc(pool), &mac),
+			uroce_neighbor_hold(&table, addr(1), rte_pktmbuf_alloc(pool), &mac),
 			UROCE_HOLD_KEPT);
-	for (unsigned int i = 0; i <= UROCE_NEIGHBOUR_PROBES; i++, now = next)
+	for (unsigned int i = 0; i <= UROCE_NEIGHBOR_PROBES; i++, now = next)
 		due(now, &next);
 	assert_int_equal(table.dropped, 3);
 	assert_true(rte_mempool_full(pool));
-	assert_int_equal(uroce_neighbour_hold(&table, addr(1), rte_pktmbuf_alloc(pool), &mac),
+	assert_int_equal(uroce_neighbor_hold(&table, addr(1), rte_pktmbuf_alloc(pool), &mac),
 			 UROCE_HOLD_KEPT_DUE);
 	assert_int_equal(due(S, &next), 1);
-	uroce_neighbour_put(&table, n, S);
+	uroce_neighbor_put(&table, n, S);
 	/* what still waits is freed with the table */
 }
 
 static void
 test_age(void **state)
 {
-	struct uroce_neighbour *n = uroce_neighbour_get(&table, addr(1));
+	struct uroce_neighbor *n = uroce_neighbor_get(&table, addr(1));
 	uint64_t now, next;
 
-	uroce_neighbour_learn(&table, addr(1), &mac_a, SOLICITED, S, frames);
+	uroce_neighbor_learn(&table, addr(1), &mac_a, SOLICITED, S, frames);
 	assert_int_equal(due(S, &next), 0);
-	now = S + UROCE_NEIGHBOUR_AGE_NS;
+	now = S + UROCE_NEIGHBOR_AGE_NS;
 	assert_int_equal(next, now);
 	/* asked itself, and still in use */
 	assert_int_equal(due(now, &next), 1);
 	assert_memory_equal(&probes[0].mac, &mac_a, sizeof(mac_a));
-	assert_int_equal(n->lladdr, uroce_neighbour_mac_word(&mac_a));
-	uroce_neighbour_learn(&table, addr(1), &mac_a, SOLICITED, now, frames);
-	assert_int_equal(n->state, UROCE_NEIGHBOUR_REACHABLE);
+	assert_int_equal(n->lladdr, uroce_neighbor_mac_word(&mac_a));
+	uroce_neighbor_learn(&table, addr(1), &mac_a, SOLICITED, now, frames);
+	assert_int_equal(n->state, UROCE_NEIGHBOR_REACHABLE);
 	/* does not answer: then everybody is asked */
-	now += UROCE_NEIGHBOUR_AGE_NS;
-	for (unsigned int i = 0; i < UROCE_NEIGHBOUR_PROBES; i++, now = next) {
+	now += UROCE_NEIGHBOR_AGE_NS;
+	for (unsigned int i = 0; i < UROCE_NEIGHBOR_PROBES; i++, now = next) {
 		assert_int_equal(due(now, &next), 1);
 		assert_memory_equal(&probes[0].mac, &mac_a, sizeof(mac_a));
 	}
 	assert_int_equal(due(now, &next), 1);
 	assert_true(rte_is_zero_ether_addr(&probes[0].mac));
 	assert_int_equal(n->lladdr, 0);
-	uroce_neighbour_put(&table, n, now);
+	uroce_neighbor_put(&table, n, now);
 }
 
 /* One that no path uses is forgotten, not asked. */
 static void
 test_unused(void **state)
 {
-	struct uroce_neighbour *n = uroce_neighbour_get(&table, addr(1));
+	struct uroce_neighbor *n = uroce_neighbor_get(&table, addr(1));
 	uint64_t next;
 
-	uroce_neighbour_learn(&table, addr(1), &mac_a, SOLICITED, S, frames);
-	uroce_neighbour_put(&table, n, S);
-	assert_int_equal(n->state, UROCE_NEIGHBOUR_REACHABLE);
-	assert_int_equal(due(S + UROCE_NEIGHBOUR_AGE_NS, &next), 0);
-	assert_int_equal(n->state, UROCE_NEIGHBOUR_FREE);
+	uroce_neighbor_learn(&table, addr(1), &mac_a, SOLICITED, S, frames);
+	uroce_neighbor_put(&table, n, S);
+	assert_int_equal(n->state, UROCE_NEIGHBOR_REACHABLE);
+	assert_int_equal(due(S + UROCE_NEIGHBOR_AGE_NS, &next), 0);
+	assert_int_equal(n->state, UROCE_NEIGHBOR_FREE);
 	assert_int_equal(next, UINT64_MAX);
 }
 
@@ -247,52 +247,52 @@ static void
 test_learn(void **state)
 {
 	const struct rte_ether_addr group = { { 3, 0, 0, 0, 0, 1 } }, nobody = { { 0 } };
-	struct uroce_neighbour *n = uroce_neighbour_get(&table, addr(1));
+	struct uroce_neighbor *n = uroce_neighbor_get(&table, addr(1));
 	uint64_t next;
 
-	uroce_neighbour_learn(&table, addr(2), &mac_a, SOLICITED, S, frames);
+	uroce_neighbor_learn(&table, addr(2), &mac_a, SOLICITED, S, frames);
 	assert_int_equal(due(S, &next), 1); /* addr(1) only */
-	uroce_neighbour_learn(&table, addr(1), &group, SOLICITED, S, frames);
-	uroce_neighbour_learn(&table, addr(1), &nobody, SOLICITED, S, frames);
+	uroce_neighbor_learn(&table, addr(1), &group, SOLICITED, S, frames);
+	uroce_neighbor_learn(&table, addr(1), &nobody, SOLICITED, S, frames);
 	assert_int_equal(n->lladdr, 0);
-	uroce_neighbour_learn(&table, addr(1), &mac_a, 0, S, frames);
-	assert_int_equal(n->lladdr, uroce_neighbour_mac_word(&mac_a));
-	uroce_neighbour_learn(&table, addr(1), &mac_b, UROCE_NEIGHBOUR_SOLICITED, S, frames);
-	assert_int_equal(n->lladdr, uroce_neighbour_mac_word(&mac_a));
-	uroce_neighbour_learn(&table, addr(1), &mac_b, UROCE_NEIGHBOUR_OVERRIDE, S, frames);
-	assert_int_equal(n->lladdr, uroce_neighbour_mac_word(&mac_b));
+	uroce_neighbor_learn(&table, addr(1), &mac_a, 0, S, frames);
+	assert_int_equal(n->lladdr, uroce_neighbor_mac_word(&mac_a));
+	uroce_neighbor_learn(&table, addr(1), &mac_b, UROCE_NEIGHBOR_SOLICITED, S, frames);
+	assert_int_equal(n->lladdr, uroce_neighbor_mac_word(&mac_a));
+	uroce_neighbor_learn(&table, addr(1), &mac_b, UROCE_NEIGHBOR_OVERRIDE, S, frames);
+	assert_int_equal(n->lladdr, uroce_neighbor_mac_word(&mac_b));
 	/* the same again, unasked, does not make it younger */
-	uroce_neighbour_learn(&table, addr(1), &mac_b, UROCE_NEIGHBOUR_OVERRIDE, 2 * S, frames);
-	assert_int_equal(n->due_ns, S + UROCE_NEIGHBOUR_AGE_NS);
-	uroce_neighbour_put(&table, n, S);
+	uroce_neighbor_learn(&table, addr(1), &mac_b, UROCE_NEIGHBOR_OVERRIDE, 2 * S, frames);
+	assert_int_equal(n->due_ns, S + UROCE_NEIGHBOR_AGE_NS);
+	uroce_neighbor_put(&table, n, S);
 }
 
 /* A link that goes takes what was known along; one that comes leaves what has been learned since. */
 static void
 test_link(void **state)
 {
-	struct uroce_neighbour *n = uroce_neighbour_get(&table, addr(1));
-	struct uroce_neighbour *other = uroce_neighbour_get(&table, addr(2));
+	struct uroce_neighbor *n = uroce_neighbor_get(&table, addr(1));
+	struct uroce_neighbor *other = uroce_neighbor_get(&table, addr(2));
 	uint64_t now = S, next;
 
-	uroce_neighbour_learn(&table, addr(1), &mac_a, SOLICITED, now, frames);
-	uroce_neighbours_link(&table, false);
+	uroce_neighbor_learn(&table, addr(1), &mac_a, SOLICITED, now, frames);
+	uroce_neighbors_link(&table, false);
 	assert_int_equal(n->lladdr, 0);
 	/* whom nobody answers for is given up */
-	for (unsigned int i = 0; i < UROCE_NEIGHBOUR_PROBES; i++, now = next) {
+	for (unsigned int i = 0; i < UROCE_NEIGHBOR_PROBES; i++, now = next) {
 		assert_int_equal(due(now, &next), 2);
 		assert_true(rte_is_zero_ether_addr(&probes[0].mac));
 	}
 	assert_int_equal(due(now, &next), 0);
-	assert_int_equal(n->state, UROCE_NEIGHBOUR_FAILED);
+	assert_int_equal(n->state, UROCE_NEIGHBOR_FAILED);
 	/* the next peer has said who it is before the link was seen to be there */
-	uroce_neighbour_learn(&table, addr(1), &mac_b, SOLICITED, now, frames);
-	uroce_neighbours_link(&table, true);
-	assert_int_equal(n->lladdr, uroce_neighbour_mac_word(&mac_b));
+	uroce_neighbor_learn(&table, addr(1), &mac_b, SOLICITED, now, frames);
+	uroce_neighbors_link(&table, true);
+	assert_int_equal(n->lladdr, uroce_neighbor_mac_word(&mac_b));
 	assert_int_equal(due(now, &next), 1);
 	assert_memory_equal(probes[0].addr, addr(2), 16);
-	uroce_neighbour_put(&table, n, now);
-	uroce_neighbour_put(&table, other, now);
+	uroce_neighbor_put(&table, n, now);
+	uroce_neighbor_put(&table, other, now);
 }
 
 /* Of whose MAC is said to be no more, all addresses, and whoever has had them last; not those of others. */
@@ -300,61 +300,61 @@ static void
 test_departures(void **state)
 {
 	static const struct rte_ether_addr nobody;
-	struct uroce_neighbour *n[3];
+	struct uroce_neighbor *n[3];
 	uint64_t next;
 
 	for (uint8_t i = 0; i < 3; i++)
-		n[i] = uroce_neighbour_get(&table, addr(i));
-	assert_false(uroce_neighbours_depart(&table, &nobody));	/* whom nobody has answered for */
-	assert_false(uroce_neighbours_depart(&table, &mac_a));
+		n[i] = uroce_neighbor_get(&table, addr(i));
+	assert_false(uroce_neighbors_depart(&table, &nobody));	/* whom nobody has answered for */
+	assert_false(uroce_neighbors_depart(&table, &mac_a));
 	assert_int_equal(table.departures, 0);
-	uroce_neighbour_learn(&table, addr(0), &mac_a, SOLICITED, S, frames);
-	uroce_neighbour_learn(&table, addr(1), &mac_a, SOLICITED, S, frames);
-	uroce_neighbour_learn(&table, addr(2), &mac_b, SOLICITED, S, frames);
+	uroce_neighbor_learn(&table, addr(0), &mac_a, SOLICITED, S, frames);
+	uroce_neighbor_learn(&table, addr(1), &mac_a, SOLICITED, S, frames);
+	uroce_neighbor_learn(&table, addr(2), &mac_b, SOLICITED, S, frames);
 	for (uint8_t i = 0; i < 3; i++)
-		assert_false(uroce_neighbour_departed(&table, addr(i), 0));
-	assert_true(uroce_neighbours_depart(&table, &mac_a));
+		assert_false(uroce_neighbor_departed(&table, addr(i), 0));
+	assert_true(uroce_neighbors_depart(&table, &mac_a));
 	assert_int_equal(table.departures, 1);
 	for (uint8_t i = 0; i < 3; i++)
-		assert_int_equal(uroce_neighbour_departed(&table, addr(i), 0), i < 2);
-	assert_false(uroce_neighbour_departed(&table, addr(0), 1));
-	assert_false(uroce_neighbour_departed(&table, addr(3), 0));	/* who is not in the table */
+		assert_int_equal(uroce_neighbor_departed(&table, addr(i), 0), i < 2);
+	assert_false(uroce_neighbor_departed(&table, addr(0), 1));
+	assert_false(uroce_neighbor_departed(&table, addr(3), 0));	/* who is not in the table */
 	/* one who has moved, and one who has not answered for long */
-	uroce_neighbour_learn(&table, addr(0), &mac_b, SOLICITED, S, frames);
-	uroce_neighbours_link(&table, false);
+	uroce_neighbor_learn(&table, addr(0), &mac_b, SOLICITED, S, frames);
+	uroce_neighbors_link(&table, false);
 	assert_int_equal(n[1]->lladdr, 0);
-	assert_true(uroce_neighbours_depart(&table, &mac_a));
-	assert_false(uroce_neighbour_departed(&table, addr(0), 1));
-	assert_true(uroce_neighbour_departed(&table, addr(1), 1));
+	assert_true(uroce_neighbors_depart(&table, &mac_a));
+	assert_false(uroce_neighbor_departed(&table, addr(0), 1));
+	assert_true(uroce_neighbor_departed(&table, addr(1), 1));
 	/* whom nobody holds is forgotten, and is another one when he comes again */
 	for (uint8_t i = 0; i < 3; i++)
-		uroce_neighbour_put(&table, n[i], S);
-	due(S + UROCE_NEIGHBOUR_AGE_NS, &next);
-	assert_false(uroce_neighbours_depart(&table, &mac_b));
-	uroce_neighbour_put(&table, uroce_neighbour_get(&table, addr(1)), S);
-	assert_false(uroce_neighbour_departed(&table, addr(1), 0));
+		uroce_neighbor_put(&table, n[i], S);
+	due(S + UROCE_NEIGHBOR_AGE_NS, &next);
+	assert_false(uroce_neighbors_depart(&table, &mac_b));
+	uroce_neighbor_put(&table, uroce_neighbor_get(&table, addr(1)), S);
+	assert_false(uroce_neighbor_departed(&table, addr(1), 0));
 }
 
 static void
 test_full(void **state)
 {
-	struct uroce_neighbour *n[CAPACITY];
+	struct uroce_neighbor *n[CAPACITY];
 	uint64_t next;
 
 	for (uint8_t i = 0; i < CAPACITY; i++) {
-		n[i] = uroce_neighbour_get(&table, addr(i));
+		n[i] = uroce_neighbor_get(&table, addr(i));
 		assert_non_null(n[i]);
 	}
-	assert_null(uroce_neighbour_get(&table, addr(CAPACITY)));
-	uroce_neighbour_put(&table, n[3], S);
-	assert_ptr_equal(uroce_neighbour_get(&table, addr(CAPACITY)), n[3]);
+	assert_null(uroce_neighbor_get(&table, addr(CAPACITY)));
+	uroce_neighbor_put(&table, n[3], S);
+	assert_ptr_equal(uroce_neighbor_get(&table, addr(CAPACITY)), n[3]);
 	assert_memory_equal(n[3]->addr, addr(CAPACITY), 16);
 	/* more is due than there is room for: the rest at once */
-	assert_int_equal(uroce_neighbours_due(&table, S, probes, 3, &next), 3);
+	assert_int_equal(uroce_neighbors_due(&table, S, probes, 3, &next), 3);
 	assert_int_equal(next, S);
-	assert_int_equal(uroce_neighbours_due(&table, S, probes, ROOM, &next), CAPACITY - 3);
+	assert_int_equal(uroce_neighbors_due(&table, S, probes, ROOM, &next), CAPACITY - 3);
 	for (uint8_t i = 0; i < CAPACITY; i++)
-		uroce_neighbour_put(&table, n[i], S);
+		uroce_neighbor_put(&table, n[i], S);
 }
 
 int

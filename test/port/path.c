@@ -146,7 +146,7 @@ test_vlan(void **state)
 
 /* Its MAC is not waited for; the path sees it as soon as it is known. */
 static void
-test_neighbour(void **state)
+test_neighbor(void **state)
 {
 	const struct ibv_ah_attr attr = to("10.0.0.2", SGID_IPV4);
 	uint8_t frame[TAP_BYTES];
@@ -166,7 +166,7 @@ test_neighbour(void **state)
 	bytes = tap_frame(&t, frame, "M P 0806 0001 0800 06 04 0002 P 0a000002 M 0a000001");
 	tap_send(&t, frame, bytes);
 	rte_ether_unformat_addr(TAP_PEER, &peer);
-	assert_int_equal(*path.lladdr, uroce_neighbour_mac_word(&peer));
+	assert_int_equal(*path.lladdr, uroce_neighbor_mac_word(&peer));
 	assert_int_equal(uroce_del_address(t.context, cidrs[0]), EBUSY);
 	fini(&t, &path);
 	fini(&t, &path); /* nothing to do */
@@ -294,7 +294,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_refused),  cmocka_unit_test(test_headers),
-		cmocka_unit_test(test_vlan),     cmocka_unit_test(test_neighbour),
+		cmocka_unit_test(test_vlan),     cmocka_unit_test(test_neighbor),
 		cmocka_unit_test(test_gateway),  cmocka_unit_test(test_multicast),
 		cmocka_unit_test(test_loopback), cmocka_unit_test(test_loopback_vlan),
 	};

@@ -389,12 +389,12 @@ test_path_errors(void **state)
 	tap_close(&t);
 }
 
-/* Every neighbour there is room for, and one more; and then again. */
+/* Every neighbor there is room for, and one more; and then again. */
 static void
-test_too_many_neighbours(void **state)
+test_too_many_neighbors(void **state)
 {
 	static const char *const wide[] = { "10.0.0.1/16", NULL };
-	static struct uroce_path paths[UROCE_MAX_NEIGHBOURS];
+	static struct uroce_path paths[UROCE_MAX_NEIGHBORS];
 	struct ibv_ah_attr attr = { .is_global = 1, .port_num = 1, .grh.sgid_index = 1 };
 	struct uroce_device *dev;
 	struct uroce_path path;
@@ -404,14 +404,14 @@ test_too_many_neighbours(void **state)
 	dev = uroce_device_of(t.context);
 	dgid(&attr, "10.0.0.2");
 	for (unsigned int round = 0; round < 2; round++) {
-		for (unsigned int i = 0; i < UROCE_MAX_NEIGHBOURS; i++) {
+		for (unsigned int i = 0; i < UROCE_MAX_NEIGHBORS; i++) {
 			attr.grh.dgid.raw[14] = (uint8_t)(1 + i / 256 + 8 * round);
 			attr.grh.dgid.raw[15] = (uint8_t)i;
 			assert_int_equal(uroce_port_path_init(dev, &attr, 1, 2, &paths[i]), 0);
 		}
 		attr.grh.dgid.raw[14] = 200;
 		assert_int_equal(uroce_port_path_init(dev, &attr, 1, 2, &path), -ENOMEM);
-		for (unsigned int i = 0; i < UROCE_MAX_NEIGHBOURS; i++)
+		for (unsigned int i = 0; i < UROCE_MAX_NEIGHBORS; i++)
 			uroce_port_path_fini(dev, &paths[i]);
 	}
 	tap_close(&t);
@@ -561,7 +561,7 @@ main(void)
 		cmocka_unit_test(test_deleted_address),
 		cmocka_unit_test(test_path),
 		cmocka_unit_test(test_path_errors),
-		cmocka_unit_test(test_too_many_neighbours),
+		cmocka_unit_test(test_too_many_neighbors),
 		cmocka_unit_test(test_turn),
 		cmocka_unit_test(test_stalled),
 		cmocka_unit_test(test_not_stalled_while_away),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Which device and which of its addresses lead to a peer, and whether the neighbour on the way is
+ * Which device and which of its addresses lead to a peer, and whether the neighbor on the way is
  * known: two devices, whose wires end in the test.
  */
 

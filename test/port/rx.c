@@ -113,9 +113,9 @@ test_each_header(void **state)
 		{ BTH + 1, 0x70, "drop_length" }, /* R3: no room for that pad */
 	};
 	/* our address is drawn at random */
-	const struct change neighbour = { 5, tap.port->mac.addr_bytes[5] ^ 0x55, "drop_l2_address" };
+	const struct change neighbor = { 5, tap.port->mac.addr_bytes[5] ^ 0x55, "drop_l2_address" };
 
-	drop(&neighbour);
+	drop(&neighbor);
 	for (unsigned int i = 0; i < sizeof(changes) / sizeof(changes[0]); i++)
 		drop(&changes[i]);
 }

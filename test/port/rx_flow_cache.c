@@ -64,7 +64,7 @@ mend(uint8_t *frame, size_t l3, size_t bytes)
 
 /* A frame that is right, and what others may be like then. */
 static void
-first(uint8_t frame[TAP_BYTES], struct uroce_alike *alike)
+first(uint8_t frame[TAP_BYTES], struct uroce_rx_flow_cache *alike)
 {
 	struct uroce_packet p;
 	struct rte_mbuf *m;
@@ -73,9 +73,9 @@ first(uint8_t frame[TAP_BYTES], struct uroce_alike *alike)
 	mend(frame, L3, BYTES);
 	m = tap_mbuf(&tap, frame, BYTES);
 	assert_int_equal(uroce_rx_frame(queue, m, 0, &p), UROCE_OK);
-	uroce_alike_set(alike, queue, &p);
+	uroce_rx_flow_cache_set(alike, queue, &p);
 	assert_ptr_equal(alike->q, queue);
-	assert_true(uroce_alike_is(alike, queue, m));
+	assert_true(uroce_rx_flow_cache_is(alike, queue, m));
 	rte_pktmbuf_free(m);
 }
 
@@ -114,12 +114,12 @@ assert_same_packet(const struct uroce_packet *a, const struct uroce_packet *b)
 
 /* It is said to be alike only if it may be, and comes to the same then. @return 1 if it is right */
 static unsigned int
-compare(const struct uroce_alike *alike, struct rte_mbuf *m, unsigned int changed)
+compare(const struct uroce_rx_flow_cache *alike, struct rte_mbuf *m, unsigned int changed)
 {
 	struct uroce_packet p, expected;
 	enum uroce_verdict verdict = uroce_rx_frame(queue, m, 0, &expected);
 
-	assert_int_equal(uroce_alike_is(alike, queue, m), may_differ(changed));
+	assert_int_equal(uroce_rx_flow_cache_is(alike, queue, m), may_differ(changed));
 	if (!may_differ(changed))
 		return 0;
 	assert_int_equal(uroce_packet_decode_alike(m, L3, &p), verdict);
@@ -134,7 +134,7 @@ test_every_bit(void **state)
 {
 	uint8_t frame[TAP_BYTES], changed[TAP_BYTES];
 	unsigned int right[2] = { 0, 0 };
-	struct uroce_alike alike;
+	struct uroce_rx_flow_cache alike;
 	struct rte_mbuf *m;
 
 	uroce_worker_enter(tap.worker);
@@ -160,20 +160,20 @@ test_every_bit(void **state)
 static void
 test_every_cut(void **state)
 {
-	struct uroce_alike alike;
+	struct uroce_rx_flow_cache alike;
 	uint8_t frame[TAP_BYTES];
 	struct rte_mbuf *m, *rest;
 
 	uroce_worker_enter(tap.worker);
 	first(frame, &alike);
-	for (unsigned int cut = UROCE_ALIKE_BYTES - 1; cut < BYTES; cut++) {
+	for (unsigned int cut = UROCE_RX_FLOW_CACHE_BYTES - 1; cut < BYTES; cut++) {
 		m = tap_mbuf(&tap, frame, cut);
 		rest = tap_mbuf(&tap, frame + cut, BYTES - cut);
 		assert_int_equal(rte_pktmbuf_chain(m, rest), 0);
-		if (cut >= UROCE_ALIKE_BYTES)
+		if (cut >= UROCE_RX_FLOW_CACHE_BYTES)
 			compare(&alike, m, UDP);
 		else
-			assert_false(uroce_alike_is(&alike, queue, m));
+			assert_false(uroce_rx_flow_cache_is(&alike, queue, m));
 		rte_pktmbuf_free(m);
 	}
 	uroce_worker_exit(tap.worker);
@@ -183,18 +183,18 @@ static void
 test_elsewhere(void **state)
 {
 	struct uroce_port_queue other;
-	struct uroce_alike alike;
+	struct uroce_rx_flow_cache alike;
 	uint8_t frame[TAP_BYTES];
 	struct rte_mbuf *m;
 
 	uroce_worker_enter(tap.worker);
 	first(frame, &alike);
 	m = tap_mbuf(&tap, frame, BYTES);
-	assert_false(uroce_alike_is(&alike, &other, m));
+	assert_false(uroce_rx_flow_cache_is(&alike, &other, m));
 	m->ol_flags |= RTE_MBUF_F_RX_VLAN_STRIPPED;
-	assert_false(uroce_alike_is(&alike, queue, m));
+	assert_false(uroce_rx_flow_cache_is(&alike, queue, m));
 	m->ol_flags &= ~RTE_MBUF_F_RX_VLAN_STRIPPED;
-	assert_true(uroce_alike_is(&alike, queue, m));
+	assert_true(uroce_rx_flow_cache_is(&alike, queue, m));
 	/* a NIC that knows it to be wrong */
 	m->ol_flags |= RTE_MBUF_F_RX_IP_CKSUM_BAD;
 	compare(&alike, m, UDP);
@@ -213,7 +213,7 @@ test_no_model(void **state)
 	};
 	static const size_t l4_of[] = { UDP + 4, L3 + 40 }, l3_of[] = { L3 + 4, L3 };
 	uint8_t frame[TAP_BYTES];
-	struct uroce_alike alike;
+	struct uroce_rx_flow_cache alike;
 	struct uroce_packet p;
 	struct rte_mbuf *m;
 	uint32_t icrc;
@@ -230,9 +230,9 @@ test_no_model(void **state)
 		for (unsigned int b = 0; b < 4; b++)
 			*rte_pktmbuf_mtod_offset(m, uint8_t *, bytes - 4 + b) = (uint8_t)(icrc >> 8 * b);
 		assert_int_equal(uroce_rx_frame(queue, m, 0, &p), UROCE_OK);
-		uroce_alike_set(&alike, queue, &p);
+		uroce_rx_flow_cache_set(&alike, queue, &p);
 		assert_null(alike.q);
-		assert_false(uroce_alike_is(&alike, queue, m));
+		assert_false(uroce_rx_flow_cache_is(&alike, queue, m));
 		rte_pktmbuf_free(m);
 	}
 	uroce_worker_exit(tap.worker);
@@ -262,7 +262,7 @@ test_burst(void **state)
 		{ L3 + 8, 0x01, "drop_qpn" },
 	};
 	uint64_t before[RTE_DIM(changes)];
-	struct uroce_alike alike;
+	struct uroce_rx_flow_cache alike;
 	uint8_t frame[TAP_BYTES];
 
 	for (unsigned int i = 0; i < RTE_DIM(changes); i++) {

@@ -59,7 +59,7 @@ assert_qpn(uint16_t ether_type, bool tagged, size_t length, uint32_t qpn)
 	struct frame f;
 
 	frame_make(&f, ether_type, tagged, QPN, length);
-	assert_int_equal(uroce_ahead_qpn(&f.m), qpn);
+	assert_int_equal(uroce_rx_prefetch_qpn(&f.m), qpn);
 	free(f.bytes);
 }
 
@@ -88,7 +88,7 @@ test_short_frames(void **state)
 
 	for (unsigned int i = 0; i < RTE_DIM(kinds); i++) {
 		for (size_t length = 1; length < kinds[i].whole; length++)
-			assert_qpn(kinds[i].type, kinds[i].tagged, length, UROCE_AHEAD_NONE);
+			assert_qpn(kinds[i].type, kinds[i].tagged, length, UROCE_RX_PREFETCH_NONE);
 		assert_qpn(kinds[i].type, kinds[i].tagged, kinds[i].whole, QPN);
 	}
 }
@@ -97,11 +97,11 @@ static void
 test_burst(void **state)
 {
 	static const uint32_t qpns[] = { 7, 7, 8, UINT32_C(0xffffff), 7 };
-	static const uint32_t found[] = { 7, UROCE_AHEAD_NONE, 8, UINT32_C(0xffffff), 7 };
+	static const uint32_t found[] = { 7, UROCE_RX_PREFETCH_NONE, 8, UINT32_C(0xffffff), 7 };
 	struct uroce_device *dev = calloc(1, sizeof(*dev));
 	struct rte_mbuf *frames[RTE_DIM(qpns)];
 	struct frame made[RTE_DIM(qpns)];
-	struct uroce_ahead ahead;
+	struct uroce_rx_prefetch ahead;
 
 	assert_non_null(dev);
 	dev->qps.log2 = BITS;
@@ -111,14 +111,14 @@ test_burst(void **state)
 		frame_make(&made[i], RTE_ETHER_TYPE_IPV4, false, qpns[i], 0);
 		frames[i] = &made[i].m;
 	}
-	uroce_ahead_init(&ahead, dev, frames, RTE_DIM(frames));
+	uroce_rx_prefetch_init(&ahead, dev, frames, RTE_DIM(frames));
 	for (unsigned int i = 0; i < RTE_DIM(qpns); i++)
 		assert_int_equal(ahead.qpns[i], found[i]);
 	/* nobody is there, and beyond the burst nothing */
 	for (unsigned int i = 0; i < RTE_DIM(qpns) + UROCE_RX_AHEAD; i++) {
-		assert_null(uroce_ahead_qp(&ahead, i));
-		uroce_ahead_look(&ahead, i);
-		uroce_ahead_take(&ahead, i, NULL);
+		assert_null(uroce_rx_prefetch_qp(&ahead, i));
+		uroce_rx_prefetch_look(&ahead, i);
+		uroce_rx_prefetch_take(&ahead, i, NULL);
 	}
 	for (unsigned int i = 0; i < RTE_DIM(qpns); i++)
 		free(made[i].bytes);

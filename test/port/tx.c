@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Frames on their way out: held until the neighbour's address is known, handed to other workers,
+ * Frames on their way out: held until the neighbor's address is known, handed to other workers,
  * looped back; and each way to be dropped, counted.
  */
 
@@ -51,13 +51,13 @@ static void
 test_held_until_resolved(void **state)
 {
 	uint8_t frame[TAP_BYTES], gid[16];
-	struct uroce_neighbour *n;
+	struct uroce_neighbor *n;
 	struct tap t;
 	size_t bytes;
 
 	tap_open(&t, 0, cidrs);
 	uroce_gid_parse(gid, "10.0.0.2");
-	n = uroce_neighbour_get(&t.port->neighbours, gid);
+	n = uroce_neighbor_get(&t.port->neighbors, gid);
 	echo(&t, "10.0.0.2", 1);
 	tap_expect_nothing(&t);
 	uroce_port_upkeep_by(t.port, 0);
@@ -72,14 +72,14 @@ test_held_until_resolved(void **state)
 	echo(&t, "10.0.0.2", 1);
 	tap_expect(&t, frame, bytes);
 	tap_expect_nothing(&t);
-	uroce_neighbour_put(&t.port->neighbours, n, uroce_clock_ns());
+	uroce_neighbor_put(&t.port->neighbors, n, uroce_clock_ns());
 	tap_close(&t);
 }
 
 static void
 test_unresolved(void **state)
 {
-	struct uroce_neighbour *n;
+	struct uroce_neighbor *n;
 	uint8_t gid[16];
 	struct tap t;
 
@@ -92,11 +92,11 @@ test_unresolved(void **state)
 	assert_int_equal(tap_counter(&t, "tx_drop_unresolved"), 2);
 	/* more than may wait */
 	uroce_gid_parse(gid, "10.0.0.2");
-	n = uroce_neighbour_get(&t.port->neighbours, gid);
-	for (uint16_t i = 0; i < UROCE_NEIGHBOUR_PENDING + 3; i++)
+	n = uroce_neighbor_get(&t.port->neighbors, gid);
+	for (uint16_t i = 0; i < UROCE_NEIGHBOR_PENDING + 3; i++)
 		echo(&t, "10.0.0.2", i);
 	assert_int_equal(tap_counter(&t, "tx_drop_unresolved"), 5);
-	uroce_neighbour_put(&t.port->neighbours, n, uroce_clock_ns());
+	uroce_neighbor_put(&t.port->neighbors, n, uroce_clock_ns());
 	/* the others are freed with the port, which tap_close() checks */
 	tap_close(&t);
 }

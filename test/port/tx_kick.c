@@ -19,10 +19,10 @@
 #include "tap.h"
 
 #define FILLER "M M 9000 Z46"
-#define STEP   (UROCE_FILLER_WAIT_NS / 2)
+#define STEP   (UROCE_TX_KICK_WAIT_NS / 2)
 
 /* After that wait, the longer of the least and a 64th of it. */
-#define AGAIN_NS RTE_MAX(UROCE_FILLER_NS, UROCE_FILLER_WAIT_NS / 64)
+#define AGAIN_NS RTE_MAX(UROCE_TX_KICK_NS, UROCE_TX_KICK_WAIT_NS / 64)
 
 static const char *const cidrs[] = { "10.0.0.1/24", NULL };
 
@@ -30,7 +30,7 @@ static void
 fill(struct tap *t, uint64_t now_ns)
 {
 	uroce_worker_enter(t->worker);
-	uroce_filler_send(&t->port->queues[0], now_ns);
+	uroce_tx_kick_send(&t->port->queues[0], now_ns);
 	uroce_worker_exit(t->worker);
 }
 
@@ -49,8 +49,8 @@ wait_for(struct tap *t, uint64_t start_ns, uint64_t ns)
 	uint64_t now_ns = start_ns;
 
 	for (; now_ns < start_ns + ns; now_ns += STEP)
-		uroce_filler_wait(t->port, now_ns);
-	uroce_filler_wait(t->port, start_ns + ns);
+		uroce_tx_kick_wait(t->port, now_ns);
+	uroce_tx_kick_wait(t->port, start_ns + ns);
 	return start_ns + ns;
 }
 
@@ -74,19 +74,19 @@ test_wait(void **state)
 	struct tap t;
 
 	tap_open(&t, 0, cidrs);
-	now_ns = wait_for(&t, now_ns, UROCE_FILLER_WAIT_NS - 1);
+	now_ns = wait_for(&t, now_ns, UROCE_TX_KICK_WAIT_NS - 1);
 	fill(&t, now_ns);
 	tap_expect_nothing(&t);
-	uroce_filler_wait(t.port, ++now_ns);
+	uroce_tx_kick_wait(t.port, ++now_ns);
 	fill(&t, now_ns);
 	expect_burst(&t);
 	assert_int_equal(tap_counter(&t, "fillers_sent"), UROCE_BURST);
 	fill(&t, now_ns + AGAIN_NS - 1);
 	tap_expect_nothing(&t);
-	uroce_filler_wait(t.port, now_ns + AGAIN_NS);
+	uroce_tx_kick_wait(t.port, now_ns + AGAIN_NS);
 	fill(&t, now_ns + AGAIN_NS);
 	expect_burst(&t);
-	fill(&t, now_ns + AGAIN_NS + UROCE_FILLER_WAIT_NS + 1);
+	fill(&t, now_ns + AGAIN_NS + UROCE_TX_KICK_WAIT_NS + 1);
 	tap_expect_nothing(&t);
 	tap_close(&t);
 }
@@ -99,8 +99,8 @@ test_another_wait(void **state)
 	struct tap t;
 
 	tap_open(&t, 0, cidrs);
-	now_ns = wait_for(&t, now_ns, UROCE_FILLER_WAIT_NS - 1);
-	now_ns = wait_for(&t, now_ns + UROCE_FILLER_WAIT_NS + 1, UROCE_FILLER_WAIT_NS - 1);
+	now_ns = wait_for(&t, now_ns, UROCE_TX_KICK_WAIT_NS - 1);
+	now_ns = wait_for(&t, now_ns + UROCE_TX_KICK_WAIT_NS + 1, UROCE_TX_KICK_WAIT_NS - 1);
 	fill(&t, now_ns);
 	tap_expect_nothing(&t);
 	tap_close(&t);
@@ -137,7 +137,7 @@ test_vlan_and_no_mbufs(void **state)
 	struct tap t;
 
 	tap_open(&t, 5, cidrs);
-	now_ns = wait_for(&t, now_ns, UROCE_FILLER_WAIT_NS);
+	now_ns = wait_for(&t, now_ns, UROCE_TX_KICK_WAIT_NS);
 	fill(&t, now_ns);
 	for (unsigned int i = 0; i < UROCE_BURST; i++)
 		tap_expect_text(&t, "M M 8100 0005 9000 Z42");
@@ -147,7 +147,7 @@ test_vlan_and_no_mbufs(void **state)
 			break;
 		n++;
 	}
-	now_ns = wait_for(&t, now_ns, UROCE_FILLER_WAIT_NS);
+	now_ns = wait_for(&t, now_ns, UROCE_TX_KICK_WAIT_NS);
 	fill(&t, now_ns);
 	tap_expect_nothing(&t);
 	rte_pktmbuf_free_bulk(taken, n);
@@ -167,13 +167,13 @@ test_push(void **state)
 	q = &t.port->queues[0];
 	before = tap_counter(&t, "tx_frames");
 	uroce_worker_enter(t.worker);
-	assert_int_equal(uroce_filler_push(q), UROCE_BURST);
+	assert_int_equal(uroce_tx_kick_push(q), UROCE_BURST);
 	uroce_worker_exit(t.worker);
 	expect_burst(&t);
 	uroce_worker_enter(t.worker);
-	while ((n = uroce_filler_push(q)) != 0)
+	while ((n = uroce_tx_kick_push(q)) != 0)
 		sum += n;
-	assert_int_equal(uroce_filler_push(q), 0);
+	assert_int_equal(uroce_tx_kick_push(q), 0);
 	uroce_worker_exit(t.worker);
 	assert_int_equal(tap_counter(&t, "fillers_sent"), UROCE_BURST + sum);
 	assert_int_equal(tap_counter(&t, "tx_frames"), before + UROCE_BURST + sum);
@@ -182,7 +182,7 @@ test_push(void **state)
 	tap_expect_nothing(&t);
 	uroce_worker_enter(t.worker);
 	q->tx[q->nb_tx++] = rte_pktmbuf_alloc(t.worker->engine.header_pool);
-	assert_int_equal(uroce_filler_push(q), 0);
+	assert_int_equal(uroce_tx_kick_push(q), 0);
 	rte_pktmbuf_free(q->tx[--q->nb_tx]);
 	uroce_worker_exit(t.worker);
 	tap_expect_nothing(&t);

@@ -80,7 +80,7 @@ test_announce(void **state)
 static void
 test_probe(void **state)
 {
-	struct uroce_neighbour *n;
+	struct uroce_neighbor *n;
 	uint64_t now_ns;
 	uint8_t gid[16];
 	struct tap t;
@@ -88,11 +88,11 @@ test_probe(void **state)
 	tap_open(&t, 0, cidrs);
 	t.port->link_due_ns = UINT64_MAX; /* that is another time */
 	uroce_gid_parse(gid, "10.0.0.2");
-	n = uroce_neighbour_get(&t.port->neighbours, gid);
+	n = uroce_neighbor_get(&t.port->neighbors, gid);
 	assert_non_null(n);
 	/* later than any poll: those do nothing of their own accord */
-	now_ns = uroce_clock_ns() + UROCE_NEIGHBOUR_AGE_NS * 60;
-	for (unsigned int i = 1; i <= UROCE_NEIGHBOUR_PROBES; i++) {
+	now_ns = uroce_clock_ns() + UROCE_NEIGHBOR_AGE_NS * 60;
+	for (unsigned int i = 1; i <= UROCE_NEIGHBOR_PROBES; i++) {
 		tap_upkeep(&t, now_ns);
 		assert_int_equal(tap_counter(&t, "probes_sent"), i);
 		tap_expect_text(&t, PROBE);
@@ -102,16 +102,16 @@ test_probe(void **state)
 		now_ns = t.port->upkeep_ns;
 	}
 	tap_upkeep(&t, now_ns);
-	assert_int_equal(tap_counter(&t, "probes_sent"), UROCE_NEIGHBOUR_PROBES);
-	assert_int_equal(n->state, UROCE_NEIGHBOUR_FAILED);
-	uroce_neighbour_put(&t.port->neighbours, n, now_ns);
+	assert_int_equal(tap_counter(&t, "probes_sent"), UROCE_NEIGHBOR_PROBES);
+	assert_int_equal(n->state, UROCE_NEIGHBOR_FAILED);
+	uroce_neighbor_put(&t.port->neighbors, n, now_ns);
 
 	assert_int_equal(uroce_del_address(t.context, "10.0.0.1/24"), 0);
-	n = uroce_neighbour_get(&t.port->neighbours, gid);
+	n = uroce_neighbor_get(&t.port->neighbors, gid);
 	tap_upkeep(&t, now_ns);
-	assert_int_equal(tap_counter(&t, "probes_sent"), UROCE_NEIGHBOUR_PROBES);
+	assert_int_equal(tap_counter(&t, "probes_sent"), UROCE_NEIGHBOR_PROBES);
 	tap_expect_nothing(&t);
-	uroce_neighbour_put(&t.port->neighbours, n, now_ns);
+	uroce_neighbor_put(&t.port->neighbors, n, now_ns);
 	tap_close(&t);
 }
 

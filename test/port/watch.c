@@ -109,15 +109,15 @@ test_polled_link(void **state)
 {
 	uint64_t now_ns = uroce_clock_ns() + 3600 * UINT64_C(1000000000);
 	const struct rte_ether_addr peer = { { 2, 0, 0, 0, 0, 0x99 } };
-	struct rte_mbuf *frames[UROCE_NEIGHBOUR_PENDING];
-	struct uroce_neighbour *n;
+	struct rte_mbuf *frames[UROCE_NEIGHBOR_PENDING];
+	struct uroce_neighbor *n;
 	uint8_t gid[16];
 	struct tap t;
 
 	open_device(&t);
 	uroce_gid_from_ipv4(gid, RTE_BE32(0x0a000002));
-	n = uroce_neighbour_get(&t.port->neighbours, gid);
-	uroce_neighbour_learn(&t.port->neighbours, gid, &peer, UROCE_NEIGHBOUR_SOLICITED, now_ns, frames);
+	n = uroce_neighbor_get(&t.port->neighbors, gid);
+	uroce_neighbor_learn(&t.port->neighbors, gid, &peer, UROCE_NEIGHBOR_SOLICITED, now_ns, frames);
 	tap_upkeep(&t, now_ns);
 	assert_true(t.port->upkeep_ns <= now_ns + UROCE_LINK_POLL_NS);
 	assert_int_equal(rte_eth_dev_set_link_down(t.wire.port_id), 0);
@@ -135,7 +135,7 @@ test_polled_link(void **state)
 	assert_int_equal(port_state(&t), IBV_PORT_ACTIVE);
 	expect_no_event(&t);
 	assert_int_equal(t.port->link_downed, 1);
-	uroce_neighbour_put(&t.port->neighbours, n, now_ns);
+	uroce_neighbor_put(&t.port->neighbors, n, now_ns);
 	tap_close(&t);
 }
 

@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "eal.h"
-#include "memif_link.h"
+#include "memif/link.h"
 #include "memif_peer.h"
 
 #define SLOTS 8

@@ -7,7 +7,7 @@
 #ifndef UROCE_TEST_SWITCH_MEMIF_PEER_H
 #define UROCE_TEST_SWITCH_MEMIF_PEER_H
 
-#include "memif_link.h"
+#include "memif/link.h"
 
 struct memif_peer {
 	int fd;     /* the socket; -1 */

@@ -18,7 +18,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "memif_region.h"
+#include "memif/region.h"
 
 #define BYTES 8192
 

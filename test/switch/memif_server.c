@@ -31,7 +31,7 @@
 
 #include "closer.h"
 #include "memif_peer.h"
-#include "memif_server.h"
+#include "memif/server.h"
 
 #define PORTS 3
 

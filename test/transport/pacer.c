@@ -55,7 +55,7 @@ send_now(struct peer *p)
 	do {
 		n = uroce_engine_send(&p->engine, frames, RTE_DIM(frames), p->now_ns);
 		for (unsigned int i = 0; i < n; i++)
-			bytes += frames[i]->pkt_len + UROCE_PACE_FRAME_BYTES;
+			bytes += frames[i]->pkt_len + UROCE_BACKOFF_FRAME_BYTES;
 		rte_pktmbuf_free_bulk(frames, n);
 		for (int done; (done = uroce_poll_cq(p->send_cq, RTE_DIM(wc), wc)) > 0;)
 			while (done-- > 0)
@@ -259,7 +259,7 @@ a_rate_ends_when_it_is_switched_off(void **state)
 	peer_expect(&p, UROCE_RC_WRITE_FIRST, PEER_SQ_PSN);
 	peer_expect_nothing(&p);
 	assert_int_equal(uroce_set_congestion(p.qp->context, &off), 0);
-	p.now_ns += 2 * UROCE_PACE_LOOK_NS;
+	p.now_ns += 2 * UROCE_BACKOFF_LOOK_NS;
 	for (uint32_t i = 1; i < 8; i++) {
 		struct peer_packet out;
 

@@ -35,7 +35,7 @@ static struct sent in_runs, one_by_one;
 static uint8_t *memory;
 static struct ibv_mr *mr;
 
-/* IPv4 or IPv6, with or without a VLAN, and with the neighbour's address from elsewhere. */
+/* IPv4 or IPv6, with or without a VLAN, and with the neighbor's address from elsewhere. */
 static void
 set_path(struct peer *p, unsigned int kind, const uint64_t *mac)
 {

@@ -19,7 +19,7 @@
 #include "eal.h"
 #include "fixture.h"
 
-static uint64_t neighbour;
+static uint64_t neighbor;
 static unsigned int polls;
 
 static void
@@ -27,7 +27,7 @@ learn(struct uroce_device *dev)
 {
 	(void)dev;
 	if (++polls == 3)
-		neighbour = 1;
+		neighbor = 1;
 }
 
 static void
@@ -38,15 +38,15 @@ test_wait(void **state)
 	struct uroce_path path = { .lladdr = NULL };
 
 	(void)state;
-	neighbour = polls = 0;
+	neighbor = polls = 0;
 	uroce_path_wait(&dev, &path);
 	assert_int_equal(polls, 0);
-	path.lladdr = &neighbour;
+	path.lladdr = &neighbor;
 	uroce_path_wait(&dev, &path);
 	assert_int_equal(polls, 3);
 	uroce_path_wait(&dev, &path);
 	assert_int_equal(polls, 3);
-	neighbour = 0;
+	neighbor = 0;
 	uroce_path_wait(&dev, &path);
 	assert_int_equal(polls, 3 + UROCE_PATH_WAIT_POLLS);
 	ops.poll = NULL;
@@ -61,12 +61,12 @@ test_wait_qp(void **state)
 	struct uroce_device_ops ops = *before;
 
 	(void)state;
-	neighbour = polls = 0;
+	neighbor = polls = 0;
 	ops.poll = learn;
 	fake.dev.ops = &ops;
 	uroce_path_wait_qp(&qp->ibv);
 	assert_int_equal(polls, 0);
-	qp->path.lladdr = &neighbour;
+	qp->path.lladdr = &neighbor;
 	uroce_path_wait_qp(&qp->ibv);
 	assert_int_equal(polls, 3);
 	qp->path.lladdr = NULL;

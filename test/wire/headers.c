@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Every field of every header: written among neighbours that are all ones, it is where the
- * specification has it, reads back, and leaves the neighbours alone; then the same among zeros.
+ * Every field of every header: written among neighbors that are all ones, it is where the
+ * specification has it, reads back, and leaves the neighbors alone; then the same among zeros.
  */
 
 #include <setjmp.h>

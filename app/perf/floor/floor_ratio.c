@@ -61,7 +61,7 @@ latency_share(const struct perf_row *row, enum perf_bound *bound)
 }
 
 double
-uroce_perf_share(const struct perf_row *row, enum perf_bound *bound)
+uroce_perf_floor_ratio(const struct perf_row *row, enum perf_bound *bound)
 {
 	*bound = PERF_BOUND_NONE;
 	return row->params.mode == PERF_LAT ? latency_share(row, bound) : rate_share(row, bound);

@@ -24,6 +24,6 @@ extern const char *const uroce_perf_bounds[PERF_BOUND_COUNT];
  * and packets allows; in lat mode what takes longer of them, as a share of the median latency.
  * @param bound	which it is; PERF_BOUND_NONE: no floor is known, or nothing was measured
  */
-double uroce_perf_share(const struct perf_row *row, enum perf_bound *bound);
+double uroce_perf_floor_ratio(const struct perf_row *row, enum perf_bound *bound);
 
 #endif /* UROCE_PERF_FLOOR_FLOOR_RATIO_H */

@@ -218,7 +218,7 @@ uroce_perf_end_create(struct perf_end *end, struct app_host *host,
 		return -1;
 	}
 	if (objects_create(end, error, room) == 0 && qps_create(end, peer, ours, error, room) == 0) {
-		uroce_perf_ends_add(end);
+		uroce_perf_endpoints_add(end);
 		return 0;
 	}
 	uroce_perf_end_destroy(end);
@@ -348,7 +348,7 @@ uroce_perf_end_destroy(struct perf_end *end)
 {
 	int ret = 0;
 
-	uroce_perf_ends_remove(end);
+	uroce_perf_endpoints_remove(end);
 	for (uint32_t i = 0; i < end->params.qps && end->qps != NULL; i++) {
 		if (end->qps[i].ibv != NULL)
 			ret |= uroce_destroy_qp(end->qps[i].ibv);

@@ -18,7 +18,7 @@ static struct perf_end *ends[MAX_ENDS];
 static unsigned int nb_ends;
 
 void
-uroce_perf_ends_add(struct perf_end *end)
+uroce_perf_endpoints_add(struct perf_end *end)
 {
 	pthread_mutex_lock(&lock);
 	RTE_VERIFY(nb_ends < MAX_ENDS);
@@ -27,7 +27,7 @@ uroce_perf_ends_add(struct perf_end *end)
 }
 
 void
-uroce_perf_ends_remove(struct perf_end *end)
+uroce_perf_endpoints_remove(struct perf_end *end)
 {
 	unsigned int kept = 0;
 
@@ -41,7 +41,7 @@ uroce_perf_ends_remove(struct perf_end *end)
 }
 
 unsigned int
-uroce_perf_ends_visit(void (*fn)(struct perf_end *end, void *arg), void *arg)
+uroce_perf_endpoints_visit(void (*fn)(struct perf_end *end, void *arg), void *arg)
 {
 	unsigned int n;
 

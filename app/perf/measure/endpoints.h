@@ -10,11 +10,11 @@
 #include "measure/endpoint.h"
 
 /** It is complete. */
-void uroce_perf_ends_add(struct perf_end *end);
+void uroce_perf_endpoints_add(struct perf_end *end);
 /** It is about to go: waits until nobody looks at it. Also for one that was never added. */
-void uroce_perf_ends_remove(struct perf_end *end);
+void uroce_perf_endpoints_remove(struct perf_end *end);
 
 /** Call fn for each of them. They stay meanwhile, so be quick. @return how many there were */
-unsigned int uroce_perf_ends_visit(void (*fn)(struct perf_end *end, void *arg), void *arg);
+unsigned int uroce_perf_endpoints_visit(void (*fn)(struct perf_end *end, void *arg), void *arg);
 
 #endif /* UROCE_PERF_MEASURE_ENDPOINTS_H */

@@ -210,7 +210,7 @@ cqs_of(struct perf_end *end, void *arg)
 static int
 ends_show(struct show *v, void (*fn)(struct perf_end *end, void *arg))
 {
-	if (uroce_perf_ends_visit(fn, v) == 0) {
+	if (uroce_perf_endpoints_visit(fn, v) == 0) {
 		fprintf(v->out, "none: they are made when a test starts, and go when it ends\n");
 		return 0;
 	}

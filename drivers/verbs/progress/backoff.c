@@ -15,50 +15,50 @@
 #include "uroce_config.h"
 
 void
-uroce_pace_wake(struct uroce_pace *p, uint64_t now_ns)
+uroce_backoff_wake(struct uroce_backoff *p, uint64_t now_ns)
 {
 	p->needed_ns = now_ns;
 }
 
 void
-uroce_pace_init(struct uroce_pace *p, uint64_t busy_ns, uint64_t now_ns)
+uroce_backoff_init(struct uroce_backoff *p, uint64_t busy_ns, uint64_t now_ns)
 {
 	p->busy_ns = busy_ns;
 	p->looked_ns = now_ns;
 	p->spared_ns = 0;
-	uroce_pace_wake(p, now_ns);
+	uroce_backoff_wake(p, now_ns);
 }
 
 /* The clocks of two cores may differ a little. */
 static uint64_t
-idle_ns(const struct uroce_pace *p, uint64_t now_ns)
+idle_ns(const struct uroce_backoff *p, uint64_t now_ns)
 {
 	return now_ns > p->needed_ns ? now_ns - p->needed_ns : 0;
 }
 
 bool
-uroce_pace_is_busy(const struct uroce_pace *p, uint64_t now_ns)
+uroce_backoff_is_busy(const struct uroce_backoff *p, uint64_t now_ns)
 {
 	return idle_ns(p, now_ns) < p->busy_ns;
 }
 
 /* Has the program polled for so long that the thread has had nothing to do? */
 static bool
-is_spared(const struct uroce_pace *p)
+is_spared(const struct uroce_backoff *p)
 {
 	return p->spared_ns != 0 && p->spared_ns >= p->busy_ns;
 }
 
 bool
-uroce_pace_trusts(const struct uroce_pace *p)
+uroce_backoff_trusts(const struct uroce_backoff *p)
 {
 	return p->spared_ns >= UROCE_VERBS_SPARED_NS / 2;
 }
 
 bool
-uroce_pace_asks(const struct uroce_pace *p, uint64_t now_ns)
+uroce_backoff_asks(const struct uroce_backoff *p, uint64_t now_ns)
 {
-	return uroce_pace_is_busy(p, now_ns) || is_spared(p);
+	return uroce_backoff_is_busy(p, now_ns) || is_spared(p);
 }
 
 static uint64_t
@@ -68,18 +68,18 @@ part_of(uint64_t ns, uint64_t most_ns)
 }
 
 uint64_t
-uroce_pace_spare(struct uroce_pace *p, uint64_t now_ns, bool crowded)
+uroce_backoff_spare(struct uroce_backoff *p, uint64_t now_ns, bool crowded)
 {
 	if (now_ns > p->looked_ns)
 		p->spared_ns = RTE_MIN(p->spared_ns + now_ns - p->looked_ns, UROCE_VERBS_SPARED_NS);
 	p->looked_ns = now_ns;
-	if (uroce_pace_is_busy(p, now_ns) && !is_spared(p))
+	if (uroce_backoff_is_busy(p, now_ns) && !is_spared(p))
 		return crowded ? UROCE_VERBS_MIN_SLEEP_NS : 0;
 	return part_of(p->spared_ns, UROCE_VERBS_MAX_SLEEP_NS);
 }
 
 uint64_t
-uroce_pace_step(struct uroce_pace *p, uint64_t now_ns, unsigned int frames, bool crowded)
+uroce_backoff_step(struct uroce_backoff *p, uint64_t now_ns, unsigned int frames, bool crowded)
 {
 	bool spared = is_spared(p);
 	uint64_t idle;
@@ -87,10 +87,10 @@ uroce_pace_step(struct uroce_pace *p, uint64_t now_ns, unsigned int frames, bool
 	p->looked_ns = now_ns;
 	p->spared_ns /= 2;
 	if (frames != 0 || spared)
-		uroce_pace_wake(p, now_ns);
+		uroce_backoff_wake(p, now_ns);
 	if (frames != 0 && !spared)
 		return 0;
-	if (uroce_pace_is_busy(p, now_ns))
+	if (uroce_backoff_is_busy(p, now_ns))
 		return crowded ? UROCE_VERBS_MIN_SLEEP_NS : 0;
 	idle = idle_ns(p, now_ns);
 	return part_of(idle, idle < UROCE_VERBS_IDLE_NS ? UROCE_VERBS_MAX_SLEEP_NS : UROCE_VERBS_IDLE_SLEEP_NS);

@@ -11,32 +11,32 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct uroce_pace {
+struct uroce_backoff {
 	uint64_t busy_ns;	/* constant: how long it goes on without a pause */
 	uint64_t needed_ns;	/* it has moved frames, or was woken */
 	uint64_t looked_ns;	/* the last look */
 	uint64_t spared_ns;	/* the program has polled for so long, and did not need it */
 };
 
-void uroce_pace_init(struct uroce_pace *p, uint64_t busy_ns, uint64_t now_ns);
+void uroce_backoff_init(struct uroce_backoff *p, uint64_t busy_ns, uint64_t now_ns);
 
 /** Is it within the time in which there is no pause, but for others' sake? */
-bool uroce_pace_is_busy(const struct uroce_pace *p, uint64_t now_ns);
+bool uroce_backoff_is_busy(const struct uroce_backoff *p, uint64_t now_ns);
 
 /**
  * Has the program polled for so long that a moment in which it does not means nothing? One that polls in between, and
  * waits for the thread otherwise, does not get there.
  */
-bool uroce_pace_trusts(const struct uroce_pace *p);
+bool uroce_backoff_trusts(const struct uroce_backoff *p);
 
 /** Would the answer of the next step depend on whether others want the core? */
-bool uroce_pace_asks(const struct uroce_pace *p, uint64_t now_ns);
+bool uroce_backoff_asks(const struct uroce_backoff *p, uint64_t now_ns);
 
 /**
  * After a look at a worker that the program itself polls.
  * @return how long to sleep; 0: look again at once
  */
-uint64_t uroce_pace_spare(struct uroce_pace *p, uint64_t now_ns, bool crowded);
+uint64_t uroce_backoff_spare(struct uroce_backoff *p, uint64_t now_ns, bool crowded);
 
 /**
  * After a look at one that nobody else has polled.
@@ -44,9 +44,9 @@ uint64_t uroce_pace_spare(struct uroce_pace *p, uint64_t now_ns, bool crowded);
  * @param crowded	others want its core
  * @return how long to sleep; 0: look again at once
  */
-uint64_t uroce_pace_step(struct uroce_pace *p, uint64_t now_ns, unsigned int frames, bool crowded);
+uint64_t uroce_backoff_step(struct uroce_backoff *p, uint64_t now_ns, unsigned int frames, bool crowded);
 
 /** Somebody expects frames. */
-void uroce_pace_wake(struct uroce_pace *p, uint64_t now_ns);
+void uroce_backoff_wake(struct uroce_backoff *p, uint64_t now_ns);
 
 #endif /* UROCE_DRIVERS_VERBS_PROGRESS_BACKOFF_H */

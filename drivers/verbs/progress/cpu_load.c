@@ -17,9 +17,9 @@
 #define LINE_BYTES 128
 
 void
-uroce_crowd_init(struct uroce_crowd *c, const char *path, pid_t thread)
+uroce_cpu_load_init(struct uroce_cpu_load *c, const char *path, pid_t thread)
 {
-	*c = (struct uroce_crowd){ .fd = open(path, O_RDONLY | O_CLOEXEC), .thread = thread };
+	*c = (struct uroce_cpu_load){ .fd = open(path, O_RDONLY | O_CLOEXEC), .thread = thread };
 }
 
 /* "0.20 0.18 0.12 1/80 11206": the fourth field. @return 0: not found */
@@ -47,7 +47,7 @@ processors(pid_t thread)
 }
 
 static void
-look(struct uroce_crowd *c, uint64_t now_ns)
+look(struct uroce_cpu_load *c, uint64_t now_ns)
 {
 	uint64_t looked_ns = __atomic_load_n(&c->looked_ns, __ATOMIC_RELAXED);
 
@@ -59,7 +59,7 @@ look(struct uroce_crowd *c, uint64_t now_ns)
 }
 
 bool
-uroce_crowd_is(struct uroce_crowd *c, uint64_t now_ns)
+uroce_cpu_load_is_high(struct uroce_cpu_load *c, uint64_t now_ns)
 {
 	unsigned int count, cpus;
 

@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-struct uroce_crowd {
+struct uroce_cpu_load {
 	int fd;			/* of `path`; -1: not open */
 	pid_t thread;		/* whose CPUs count */
 	uint64_t looked_ns;	/* atomic */
@@ -24,9 +24,9 @@ struct uroce_crowd {
  * @param path	/proc/loadavg. If it cannot be read, the CPUs count as oversubscribed
  * @param thread	a thread with the affinity of the process; 0: the caller
  */
-void uroce_crowd_init(struct uroce_crowd *c, const char *path, pid_t thread);
+void uroce_cpu_load_init(struct uroce_cpu_load *c, const char *path, pid_t thread);
 
 /** Are the CPUs oversubscribed? The result is at most UROCE_VERBS_CROWD_NS old. */
-bool uroce_crowd_is(struct uroce_crowd *c, uint64_t now_ns);
+bool uroce_cpu_load_is_high(struct uroce_cpu_load *c, uint64_t now_ns);
 
 #endif /* UROCE_DRIVERS_VERBS_PROGRESS_CPU_LOAD_H */

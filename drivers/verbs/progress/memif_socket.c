@@ -52,7 +52,7 @@ listener(int fd)
 }
 
 pid_t
-uroce_stale_remove(const char *arg)
+uroce_memif_socket_remove(const char *arg)
 {
 	struct sockaddr_un address;
 	pid_t pid = -1;

@@ -12,6 +12,6 @@
  *
  * @return	-1: the port is free; else the ID of the process that listens on the socket, 0 if it is unknown
  */
-pid_t uroce_stale_remove(const char *eal_arg);
+pid_t uroce_memif_socket_remove(const char *eal_arg);
 
 #endif /* UROCE_DRIVERS_VERBS_PROGRESS_MEMIF_SOCKET_H */

@@ -33,7 +33,7 @@
 static struct {
 	struct uroce_worker *worker;	/* release; acquire: then the rest is there, too */
 	uint64_t busy_ns;
-	struct uroce_crowd crowd;
+	struct uroce_cpu_load crowd;
 	/* who ends asks (release), the thread answers (release) */
 	enum end { STAYS, LEAVES, HAS_HUNG_UP, HAS_LEFT } end;
 	void (*hang_up)(void);	/* before he asks */
@@ -68,21 +68,21 @@ sleep_of(bool polled, uint64_t ns)
 }
 
 static void
-rest(struct uroce_worker *worker, struct uroce_pace *pace, enum uroce_sleep how, uint64_t ns)
+rest(struct uroce_worker *worker, struct uroce_backoff *pace, enum uroce_sleep how, uint64_t ns)
 {
 	if (uroce_worker_sleep(worker, how, ns))
-		uroce_pace_wake(pace, uroce_clock_ns());
+		uroce_backoff_wake(pace, uroce_clock_ns());
 }
 
 /* A look, and the pause after it. */
 static void
-look(struct uroce_worker *worker, struct uroce_pace *pace, uint64_t *seen_ns)
+look(struct uroce_worker *worker, struct uroce_backoff *pace, uint64_t *seen_ns)
 {
 	uint64_t last_ns = *seen_ns;
 	bool polled = others_poll(worker, seen_ns);
 	/* Who has polled for long, and since the last look, may have lost his core for a moment. To take his turn now
 	 * is to keep him from it for longer. */
-	bool is_away = uroce_pace_trusts(pace) && *seen_ns != last_ns;
+	bool is_away = uroce_backoff_trusts(pace) && *seen_ns != last_ns;
 	unsigned int frames = 0;
 	uint64_t now_ns, ns;
 	bool crowded;
@@ -96,8 +96,8 @@ look(struct uroce_worker *worker, struct uroce_pace *pace, uint64_t *seen_ns)
 		*seen_ns = __atomic_load_n(&worker->now_ns, __ATOMIC_RELAXED);
 	}
 	now_ns = uroce_clock_ns();
-	crowded = uroce_pace_asks(pace, now_ns) && uroce_crowd_is(&progress.crowd, now_ns);
-	ns = polled ? uroce_pace_spare(pace, now_ns, crowded) : uroce_pace_step(pace, now_ns, frames, crowded);
+	crowded = uroce_backoff_asks(pace, now_ns) && uroce_cpu_load_is_high(&progress.crowd, now_ns);
+	ns = polled ? uroce_backoff_spare(pace, now_ns, crowded) : uroce_backoff_step(pace, now_ns, frames, crowded);
 	if (ns != 0)
 		rest(worker, pace, sleep_of(polled, ns), ns);
 	else if (frames == 0)
@@ -115,7 +115,7 @@ turn_ring(struct uroce_worker *worker, struct uroce_port_queue *q, unsigned int 
 	while (taken < UROCE_VERBS_RING_MAX && uroce_port_state_is_up(q->port_id)) {
 		uroce_worker_poll(worker);	/* what is owed goes first */
 		uroce_worker_enter(worker);
-		n = uroce_filler_push(q);
+		n = uroce_tx_kick_push(q);
 		uroce_worker_exit(worker);
 		taken += n;
 		if (n != 0)
@@ -174,15 +174,15 @@ uroce_progress_leave(void (*hang_up)(void))
 void
 uroce_progress_run(struct uroce_worker *worker, uint64_t busy_ns)
 {
-	struct uroce_pace pace;
+	struct uroce_backoff pace;
 	uint64_t seen_ns = 0;
 
 	prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0);	/* a sleep is not 50 us longer than it says */
 	uroce_worker_drive(worker);
 	progress.busy_ns = busy_ns;
-	uroce_crowd_init(&progress.crowd, "/proc/loadavg", gettid());
+	uroce_cpu_load_init(&progress.crowd, "/proc/loadavg", gettid());
 	__atomic_store_n(&progress.worker, worker, __ATOMIC_RELEASE);	/* uroce_progress_wait() */
-	uroce_pace_init(&pace, busy_ns, uroce_clock_ns());
+	uroce_backoff_init(&pace, busy_ns, uroce_clock_ns());
 	for (;;) {
 		/* pairs with the release in uroce_progress_leave() */
 		if (__atomic_load_n(&progress.end, __ATOMIC_ACQUIRE) == LEAVES)
@@ -191,7 +191,7 @@ uroce_progress_run(struct uroce_worker *worker, uint64_t busy_ns)
 	}
 }
 
-struct uroce_crowd *
+struct uroce_cpu_load *
 uroce_progress_crowd(void)
 {
 	return __atomic_load_n(&progress.worker, __ATOMIC_ACQUIRE) != NULL ? &progress.crowd : NULL;
@@ -227,7 +227,7 @@ uroce_progress_wait(int fd)
 	if (worker == NULL || is_readable(fd) || (fcntl(fd, F_GETFL) & O_NONBLOCK) != 0)
 		return;
 	now_ns = uroce_clock_ns();
-	if (!uroce_crowd_is(&progress.crowd, now_ns) && poll_until_readable(worker, fd, now_ns + progress.busy_ns))
+	if (!uroce_cpu_load_is_high(&progress.crowd, now_ns) && poll_until_readable(worker, fd, now_ns + progress.busy_ns))
 		return;
 	uroce_worker_wake(worker);	/* from here on it is the thread's turn again */
 }

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct uroce_crowd;
+struct uroce_cpu_load;
 struct uroce_worker;
 
 /**
@@ -24,7 +24,7 @@ void uroce_progress_run(struct uroce_worker *worker, uint64_t busy_ns) __attribu
 void uroce_progress_wait(int fd);
 
 /** @return the CPU load that the progress thread and uroce_progress_wait() use; NULL before the thread runs */
-struct uroce_crowd *uroce_progress_crowd(void);
+struct uroce_cpu_load *uroce_progress_crowd(void);
 
 /**
  * The program ends: have the thread see to it that what was sent last has been read, where the port takes it along.

@@ -24,7 +24,7 @@
 enum uroce_cma_state {
 	UROCE_CMA_IDLE,
 	UROCE_CMA_BOUND,      /* to an address or a wildcard */
-	UROCE_CMA_ADDR_QUERY, /* the neighbour has been asked for its address */
+	UROCE_CMA_ADDR_QUERY, /* the neighbor has been asked for its address */
 	UROCE_CMA_ADDR_RESOLVED,
 	UROCE_CMA_ROUTE_RESOLVED,
 	UROCE_CMA_LISTEN,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Binding IDs to addresses, resolving addresses and routes. A neighbour that is not known yet is
+ * Binding IDs to addresses, resolving addresses and routes. A neighbor that is not known yet is
  * asked for by the service; IDs that wait for one are looked at again at intervals, in the order in
  * which they began.
  */
@@ -135,7 +135,7 @@ resolved(struct uroce_cma_id *id, int ret)
 }
 
 static int
-ask_neighbour(struct uroce_cma_id *id)
+ask_neighbor(struct uroce_cma_id *id)
 {
 	union ibv_gid dgid;
 
@@ -157,7 +157,7 @@ start_resolving(struct uroce_cma_id *id, int timeout_ms)
 	int ret = route(id, uroce_cma_dst(id));
 
 	if (ret == 0)
-		ret = ask_neighbour(id);
+		ret = ask_neighbor(id);
 	if (ret != -EINPROGRESS) {
 		resolved(id, ret);
 		return;
@@ -192,7 +192,7 @@ uroce_cma_expire(uint64_t now_ns)
 
 	while ((id = TAILQ_FIRST(&waiting)) != NULL && id->resolve_next_ns <= now_ns) {
 		TAILQ_REMOVE(&waiting, id, resolve_link);
-		ret = ask_neighbour(id);
+		ret = ask_neighbor(id);
 		if (ret == -EINPROGRESS && now_ns >= id->resolve_until_ns)
 			ret = -ETIMEDOUT;
 		if (ret == -EINPROGRESS)

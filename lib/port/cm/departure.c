@@ -32,7 +32,7 @@ uroce_departure_receive(const struct uroce_rx *rx)
 	if (said->protocol != rte_cpu_to_be_32(UROCE_DEPARTURE_PROTOCOL) ||
 	    said->version != rte_cpu_to_be_16(UROCE_DEPARTURE_VERSION))
 		return UROCE_DROP_ETHERTYPE;
-	if (uroce_neighbours_depart(&port->neighbours, &said->mac))
+	if (uroce_neighbors_depart(&port->neighbors, &said->mac))
 		uroce_cm_service()->kick();
 	return UROCE_OK;
 }
@@ -40,17 +40,17 @@ uroce_departure_receive(const struct uroce_rx *rx)
 struct uroce_departures
 uroce_departures_now(const struct uroce_port *port)
 {
-	/* pair with the releases in uroce_depart_all(), uroce_neighbours_depart() */
+	/* pair with the releases in uroce_depart_all(), uroce_neighbors_depart() */
 	return (struct uroce_departures){
 		.of_all = __atomic_load_n(&port->departures, __ATOMIC_ACQUIRE),
-		.of_neighbours = __atomic_load_n(&port->neighbours.departures, __ATOMIC_ACQUIRE),
+		.of_neighbors = __atomic_load_n(&port->neighbors.departures, __ATOMIC_ACQUIRE),
 	};
 }
 
 struct telling {
 	struct uroce_port *port;
 	bool all;
-	uint64_t since; /* of neighbours */
+	uint64_t since; /* of neighbors */
 };
 
 static bool
@@ -60,7 +60,7 @@ is_gone(void *arg, const struct uroce_cm_path *path)
 	const struct uroce_port *own;
 	unsigned int index;
 
-	if (!t->all && !uroce_neighbour_departed(&t->port->neighbours, path->dgid.raw, t->since))
+	if (!t->all && !uroce_neighbor_departed(&t->port->neighbors, path->dgid.raw, t->since))
 		return false;
 	/* connections of the process with itself do not go by the link */
 	uroce_registry_lock();
@@ -77,10 +77,10 @@ uroce_departures_tell(struct uroce_port *port, struct uroce_cm *cm, struct uroce
 	struct telling t = {
 		.port = port,
 		.all = now.of_all != seen->of_all,
-		.since = seen->of_neighbours,
+		.since = seen->of_neighbors,
 	};
 
-	if (likely(!t.all && now.of_neighbours == seen->of_neighbours))
+	if (likely(!t.all && now.of_neighbors == seen->of_neighbors))
 		return;
 	*seen = now;
 	uroce_cm_depart(cm, is_gone, &t, now_ns);

@@ -18,13 +18,13 @@
 /* What the CM has been told of. Under uroce_cm_lock. */
 struct uroce_departures {
 	uint64_t of_all;
-	uint64_t of_neighbours;
+	uint64_t of_neighbors;
 };
 
 /** Everybody that the port leads to has gone; who comes in their place, comes after this. Any thread. */
 void uroce_depart_all(struct uroce_port *port);
 
-/** Of one neighbour, as a switch says; there is a whole Ethernet header. Worker, within a poll. */
+/** Of one neighbor, as a switch says; there is a whole Ethernet header. Worker, within a poll. */
 enum uroce_verdict uroce_departure_receive(const struct uroce_rx *rx);
 /** May a frame to this group be one that says so? */
 static inline bool

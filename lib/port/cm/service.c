@@ -377,7 +377,7 @@ resolve(struct uroce_cm_agent *agent, uint8_t sgid_index, const union ibv_gid *d
 	uroce_registry_lock();
 	ret = uroce_port_resolve(a->port, dgid->raw);
 	uroce_registry_unlock();
-	/* no more neighbours, or no way any more: not reached, either way */
+	/* no more neighbors, or no way any more: not reached, either way */
 	return ret == 0 || ret == -EINPROGRESS ? ret : -EHOSTUNREACH;
 }
 

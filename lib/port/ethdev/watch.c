@@ -53,7 +53,7 @@ uroce_watch_link(struct uroce_port *port)
 	port->link_up = up;
 	if (!up)
 		uroce_count(&port->link_downed, 1);
-	uroce_neighbours_link(&port->neighbours, up);
+	uroce_neighbors_link(&port->neighbors, up);
 	if (up) {
 		/* behind it may be another switch */
 		uroce_groups_renew(&port->groups);

@@ -60,13 +60,13 @@ well_formed(const struct rte_arp_hdr *arp)
 static void
 learn(const struct uroce_rx *rx, const struct rte_arp_hdr *arp, unsigned int how)
 {
-	struct rte_mbuf *frames[UROCE_NEIGHBOUR_PENDING];
+	struct rte_mbuf *frames[UROCE_NEIGHBOR_PENDING];
 	struct rte_ether_addr mac = arp->arp_data.arp_sha;
 	uint8_t gid[16];
 	unsigned int n;
 
 	uroce_gid_from_ipv4(gid, arp->arp_data.arp_sip);
-	n = uroce_neighbour_learn(&rx->q->port->neighbours, gid, &mac, how, rx->now_ns, frames);
+	n = uroce_neighbor_learn(&rx->q->port->neighbors, gid, &mac, how, rx->now_ns, frames);
 	uroce_tx_resolved(rx->q, frames, n, &mac);
 }
 
@@ -100,17 +100,17 @@ uroce_arp_receive(const struct uroce_rx *rx)
 	if (!uroce_addresses_have_ipv4(rx->own, target_be)) {
 		if (sender_be != target_be)
 			return UROCE_DROP_IP_ADDRESS;
-		learn(rx, arp, UROCE_NEIGHBOUR_OVERRIDE); /* an announcement */
+		learn(rx, arp, UROCE_NEIGHBOR_OVERRIDE); /* an announcement */
 		return UROCE_OK;
 	}
 	switch (rte_be_to_cpu_16(arp->arp_opcode)) {
 	case RTE_ARP_OP_REQUEST:
 		if (sender_be != 0) /* 0: a probe, RFC 5227 */
-			learn(rx, arp, UROCE_NEIGHBOUR_OVERRIDE);
+			learn(rx, arp, UROCE_NEIGHBOR_OVERRIDE);
 		answer(rx, arp);
 		return UROCE_OK;
 	case RTE_ARP_OP_REPLY:
-		learn(rx, arp, UROCE_NEIGHBOUR_OVERRIDE | UROCE_NEIGHBOUR_SOLICITED);
+		learn(rx, arp, UROCE_NEIGHBOR_OVERRIDE | UROCE_NEIGHBOR_SOLICITED);
 		return UROCE_OK;
 	default: return UROCE_DROP_ARP;
 	}

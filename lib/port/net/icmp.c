@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * ICMP and ICMPv6 echo, both ways; what else there is in ICMPv6 goes to neighbour discovery or
+ * ICMP and ICMPv6 echo, both ways; what else there is in ICMPv6 goes to neighbor discovery or
  * nowhere. Worker, within a poll.
  */
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * IPv6 neighbour discovery (RFC 4861): solicitations and advertisements, both ways, with the checks
+ * IPv6 neighbor discovery (RFC 4861): solicitations and advertisements, both ways, with the checks
  * of its sections 7.1.1 and 7.1.2. Worker, within a poll.
  */
 
@@ -141,10 +141,10 @@ static void
 learn(const struct uroce_rx *rx, const uint8_t address[16], const struct rte_ether_addr *mac,
       unsigned int how)
 {
-	struct rte_mbuf *frames[UROCE_NEIGHBOUR_PENDING];
+	struct rte_mbuf *frames[UROCE_NEIGHBOR_PENDING];
 	unsigned int n;
 
-	n = uroce_neighbour_learn(&rx->q->port->neighbours, address, mac, how, rx->now_ns, frames);
+	n = uroce_neighbor_learn(&rx->q->port->neighbors, address, mac, how, rx->now_ns, frames);
 	uroce_tx_resolved(rx->q, frames, n, mac);
 }
 
@@ -178,7 +178,7 @@ solicit_receive(const struct uroce_rx *rx, const struct rte_ipv6_hdr *ip, const 
 		return UROCE_DROP_ICMP;
 	if (source != NULL) {
 		peer = source->mac;
-		learn(rx, ip->src_addr, &peer, UROCE_NEIGHBOUR_OVERRIDE);
+		learn(rx, ip->src_addr, &peer, UROCE_NEIGHBOR_OVERRIDE);
 	}
 	if (!rte_is_valid_assigned_ether_addr(&peer))
 		return UROCE_DROP_ICMP;
@@ -201,10 +201,10 @@ advert_receive(const struct uroce_rx *rx, const struct rte_ipv6_hdr *ip, const s
 	if ((nd->flags & ADVERT_SOLICITED) != 0) {
 		if (ip->dst_addr[0] == 0xff)
 			return UROCE_DROP_ICMP;
-		how |= UROCE_NEIGHBOUR_SOLICITED;
+		how |= UROCE_NEIGHBOR_SOLICITED;
 	}
 	if ((nd->flags & ADVERT_OVERRIDE) != 0)
-		how |= UROCE_NEIGHBOUR_OVERRIDE;
+		how |= UROCE_NEIGHBOR_OVERRIDE;
 	if (uroce_addresses_have_ipv6(rx->own, nd->target))
 		return UROCE_DROP_ICMP;
 	/* An answer to a unicast probe may leave the option out: it is from who was asked. */

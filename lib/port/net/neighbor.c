@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The neighbour table. An entry is made by who needs it, resolved by the answer to a probe, asked
+ * The neighbor table. An entry is made by who needs it, resolved by the answer to a probe, asked
  * again when its age is over, and never taken away while a path points to it. Workers and control
  * threads, under its lock.
  */
@@ -34,14 +34,14 @@ address_hash(const void *addr, uint32_t length, uint32_t seed)
 }
 
 int
-uroce_neighbours_init(struct uroce_neighbours *t, const char *name, uint32_t capacity,
+uroce_neighbors_init(struct uroce_neighbors *t, const char *name, uint32_t capacity,
 		      int numa_node)
 {
 	char hash_name[RTE_HASH_NAMESIZE];
 	struct rte_hash_parameters params = {
 		.name = hash_name,
 		.entries = capacity,
-		.key_len = sizeof(((struct uroce_neighbour *)NULL)->addr),
+		.key_len = sizeof(((struct uroce_neighbor *)NULL)->addr),
 		.hash_func = address_hash,
 		.hash_func_init_val = (uint32_t)uroce_random(),
 		.socket_id = numa_node,
@@ -52,7 +52,7 @@ uroce_neighbours_init(struct uroce_neighbours *t, const char *name, uint32_t cap
 	rte_spinlock_init(&t->lock);
 	t->capacity = capacity;
 	snprintf(hash_name, sizeof(hash_name), "nb_%s", name);
-	t->entries = rte_zmalloc_socket("uroce_neighbours", capacity * sizeof(*t->entries),
+	t->entries = rte_zmalloc_socket("uroce_neighbors", capacity * sizeof(*t->entries),
 					RTE_CACHE_LINE_SIZE, numa_node);
 	if (t->entries == NULL)
 		return -ENOMEM;
@@ -65,7 +65,7 @@ uroce_neighbours_init(struct uroce_neighbours *t, const char *name, uint32_t cap
 }
 
 static void
-drop_pending(struct uroce_neighbours *t, struct uroce_neighbour *n)
+drop_pending(struct uroce_neighbors *t, struct uroce_neighbor *n)
 {
 	rte_pktmbuf_free_bulk(n->pending, n->nb_pending);
 	uroce_count(&t->dropped, n->nb_pending);
@@ -74,7 +74,7 @@ drop_pending(struct uroce_neighbours *t, struct uroce_neighbour *n)
 }
 
 void
-uroce_neighbours_fini(struct uroce_neighbours *t)
+uroce_neighbors_fini(struct uroce_neighbors *t)
 {
 	for (uint32_t i = 0; i < t->capacity; i++)
 		drop_pending(t, &t->entries[i]);
@@ -82,8 +82,8 @@ uroce_neighbours_fini(struct uroce_neighbours *t)
 	rte_free(t->entries);
 }
 
-static struct uroce_neighbour *
-find(struct uroce_neighbours *t, const uint8_t addr[16])
+static struct uroce_neighbor *
+find(struct uroce_neighbors *t, const uint8_t addr[16])
 {
 	uint32_t key[4]; /* in a frame it may lie anywhere, which the hash does not take */
 	int32_t position;
@@ -94,23 +94,23 @@ find(struct uroce_neighbours *t, const uint8_t addr[16])
 }
 
 static void
-entry_remove(struct uroce_neighbours *t, struct uroce_neighbour *n)
+entry_remove(struct uroce_neighbors *t, struct uroce_neighbor *n)
 {
 	RTE_VERIFY(n->refs == 0);
 	drop_pending(t, n);
 	rte_hash_del_key(t->hash, n->addr);
 	__atomic_store_n(&n->lladdr, 0, __ATOMIC_RELEASE);
-	n->state = UROCE_NEIGHBOUR_FREE;
+	n->state = UROCE_NEIGHBOR_FREE;
 }
 
 /* Make room: an entry that no path needs. */
 static bool
-evict(struct uroce_neighbours *t)
+evict(struct uroce_neighbors *t)
 {
 	for (uint32_t i = 0; i < t->capacity; i++) {
-		struct uroce_neighbour *n = &t->entries[i];
+		struct uroce_neighbor *n = &t->entries[i];
 
-		if (n->state != UROCE_NEIGHBOUR_FREE && n->refs == 0) {
+		if (n->state != UROCE_NEIGHBOR_FREE && n->refs == 0) {
 			entry_remove(t, n);
 			return true;
 		}
@@ -119,17 +119,17 @@ evict(struct uroce_neighbours *t)
 }
 
 static void
-ask(struct uroce_neighbour *n)
+ask(struct uroce_neighbor *n)
 {
-	n->state = UROCE_NEIGHBOUR_INCOMPLETE;
+	n->state = UROCE_NEIGHBOR_INCOMPLETE;
 	n->probes = 0;
 	n->due_ns = 0;
 }
 
-static struct uroce_neighbour *
-add(struct uroce_neighbours *t, const uint8_t addr[16])
+static struct uroce_neighbor *
+add(struct uroce_neighbors *t, const uint8_t addr[16])
 {
-	struct uroce_neighbour *n;
+	struct uroce_neighbor *n;
 	uint32_t key[4];
 	int32_t position;
 
@@ -149,16 +149,16 @@ add(struct uroce_neighbours *t, const uint8_t addr[16])
 	return n;
 }
 
-struct uroce_neighbour *
-uroce_neighbour_get(struct uroce_neighbours *t, const uint8_t addr[16])
+struct uroce_neighbor *
+uroce_neighbor_get(struct uroce_neighbors *t, const uint8_t addr[16])
 {
-	struct uroce_neighbour *n;
+	struct uroce_neighbor *n;
 
 	rte_spinlock_lock(&t->lock);
 	n = find(t, addr);
 	if (n == NULL)
 		n = add(t, addr);
-	else if (n->state == UROCE_NEIGHBOUR_FAILED)
+	else if (n->state == UROCE_NEIGHBOR_FAILED)
 		ask(n);
 	if (n != NULL)
 		n->refs++;
@@ -167,36 +167,36 @@ uroce_neighbour_get(struct uroce_neighbours *t, const uint8_t addr[16])
 }
 
 void
-uroce_neighbour_put(struct uroce_neighbours *t, struct uroce_neighbour *n, uint64_t now_ns)
+uroce_neighbor_put(struct uroce_neighbors *t, struct uroce_neighbor *n, uint64_t now_ns)
 {
 	rte_spinlock_lock(&t->lock);
 	RTE_VERIFY(n->refs > 0);
 	n->refs--;
 	/* Nobody asks again for one that nobody uses: it goes when its age is over. */
 	if (n->refs == 0)
-		n->due_ns = RTE_MIN(n->due_ns, now_ns + UROCE_NEIGHBOUR_AGE_NS);
+		n->due_ns = RTE_MIN(n->due_ns, now_ns + UROCE_NEIGHBOR_AGE_NS);
 	rte_spinlock_unlock(&t->lock);
 }
 
 void
-uroce_neighbour_put_lladdr(struct uroce_neighbours *t, const uint64_t *lladdr, uint64_t now_ns)
+uroce_neighbor_put_lladdr(struct uroce_neighbors *t, const uint64_t *lladdr, uint64_t now_ns)
 {
 	size_t offset = (size_t)((const uint8_t *)lladdr - (const uint8_t *)t->entries);
 
 	RTE_VERIFY(offset / sizeof(*t->entries) < t->capacity);
-	uroce_neighbour_put(t, &t->entries[offset / sizeof(*t->entries)], now_ns);
+	uroce_neighbor_put(t, &t->entries[offset / sizeof(*t->entries)], now_ns);
 }
 
 /* Under the lock. */
 static int
-answer_state(struct uroce_neighbour *n, uint64_t now_ns)
+answer_state(struct uroce_neighbor *n, uint64_t now_ns)
 {
 	bool asked = n->wanted_ns > now_ns;
 
-	n->wanted_ns = now_ns + UROCE_NEIGHBOUR_WANTED_NS;
+	n->wanted_ns = now_ns + UROCE_NEIGHBOR_WANTED_NS;
 	if (n->lladdr != 0)
 		return 0;
-	if (n->state != UROCE_NEIGHBOUR_FAILED)
+	if (n->state != UROCE_NEIGHBOR_FAILED)
 		return -EINPROGRESS;
 	if (asked) {
 		n->wanted_ns = 0; /* the answer to this question: who asks again starts anew */
@@ -207,9 +207,9 @@ answer_state(struct uroce_neighbour *n, uint64_t now_ns)
 }
 
 int
-uroce_neighbour_ask(struct uroce_neighbours *t, const uint8_t addr[16], uint64_t now_ns)
+uroce_neighbor_ask(struct uroce_neighbors *t, const uint8_t addr[16], uint64_t now_ns)
 {
-	struct uroce_neighbour *n;
+	struct uroce_neighbor *n;
 	int ret = -ENOBUFS;
 
 	rte_spinlock_lock(&t->lock);
@@ -223,11 +223,11 @@ uroce_neighbour_ask(struct uroce_neighbours *t, const uint8_t addr[16], uint64_t
 }
 
 enum uroce_hold
-uroce_neighbour_hold(struct uroce_neighbours *t, const uint8_t addr[16], struct rte_mbuf *m,
+uroce_neighbor_hold(struct uroce_neighbors *t, const uint8_t addr[16], struct rte_mbuf *m,
 		     struct rte_ether_addr *mac)
 {
 	enum uroce_hold hold = UROCE_HOLD_FULL;
-	struct uroce_neighbour *n;
+	struct uroce_neighbor *n;
 
 	rte_spinlock_lock(&t->lock);
 	n = find(t, addr);
@@ -238,12 +238,12 @@ uroce_neighbour_hold(struct uroce_neighbours *t, const uint8_t addr[16], struct 
 		hold = UROCE_HOLD_RESOLVED;
 		goto unlock;
 	}
-	if (n->nb_pending == UROCE_NEIGHBOUR_PENDING || t->nb_pending == UROCE_NEIGHBOURS_PENDING)
+	if (n->nb_pending == UROCE_NEIGHBOR_PENDING || t->nb_pending == UROCE_NEIGHBORS_PENDING)
 		goto unlock;
 	n->pending[n->nb_pending++] = m;
 	t->nb_pending++;
 	hold = UROCE_HOLD_KEPT;
-	if (n->state == UROCE_NEIGHBOUR_FAILED) {
+	if (n->state == UROCE_NEIGHBOR_FAILED) {
 		ask(n);
 		hold = UROCE_HOLD_KEPT_DUE;
 	}
@@ -253,12 +253,12 @@ unlock:
 }
 
 unsigned int
-uroce_neighbour_learn(struct uroce_neighbours *t, const uint8_t addr[16],
+uroce_neighbor_learn(struct uroce_neighbors *t, const uint8_t addr[16],
 		      const struct rte_ether_addr *mac, unsigned int how, uint64_t now_ns,
 		      struct rte_mbuf **frames)
 {
-	uint64_t word = uroce_neighbour_mac_word(mac);
-	struct uroce_neighbour *n;
+	uint64_t word = uroce_neighbor_mac_word(mac);
+	struct uroce_neighbor *n;
 	unsigned int count = 0;
 
 	if (!rte_is_valid_assigned_ether_addr(mac))
@@ -267,17 +267,17 @@ uroce_neighbour_learn(struct uroce_neighbours *t, const uint8_t addr[16],
 	n = find(t, addr);
 	if (n == NULL)
 		goto unlock;
-	if (n->lladdr != 0 && n->lladdr != word && (how & UROCE_NEIGHBOUR_OVERRIDE) == 0)
+	if (n->lladdr != 0 && n->lladdr != word && (how & UROCE_NEIGHBOR_OVERRIDE) == 0)
 		goto unlock;
 	/* What is in the table is not confirmed by a message that says the same but answers
 	 * nothing. */
-	if (n->lladdr == word && (how & UROCE_NEIGHBOUR_SOLICITED) == 0)
+	if (n->lladdr == word && (how & UROCE_NEIGHBOR_SOLICITED) == 0)
 		goto unlock;
 	__atomic_store_n(&n->lladdr, word, __ATOMIC_RELEASE);
 	n->known = word;
-	n->state = UROCE_NEIGHBOUR_REACHABLE;
+	n->state = UROCE_NEIGHBOR_REACHABLE;
 	n->probes = 0;
-	n->due_ns = now_ns + UROCE_NEIGHBOUR_AGE_NS;
+	n->due_ns = now_ns + UROCE_NEIGHBOR_AGE_NS;
 	count = n->nb_pending;
 	memcpy(frames, n->pending, count * sizeof(*frames));
 	t->nb_pending -= count;
@@ -289,40 +289,40 @@ unlock:
 
 /* The entry did not answer in time: what now? @return whether to probe again */
 static bool
-overdue(struct uroce_neighbours *t, struct uroce_neighbour *n, uint64_t now_ns)
+overdue(struct uroce_neighbors *t, struct uroce_neighbor *n, uint64_t now_ns)
 {
 	switch (n->state) {
-	case UROCE_NEIGHBOUR_REACHABLE: n->state = UROCE_NEIGHBOUR_PROBED; return true;
-	case UROCE_NEIGHBOUR_PROBED:
-		if (n->probes < UROCE_NEIGHBOUR_PROBES)
+	case UROCE_NEIGHBOR_REACHABLE: n->state = UROCE_NEIGHBOR_PROBED; return true;
+	case UROCE_NEIGHBOR_PROBED:
+		if (n->probes < UROCE_NEIGHBOR_PROBES)
 			return true;
 		/* It has moved or gone: ask everybody, as for one that was never known. */
 		__atomic_store_n(&n->lladdr, 0, __ATOMIC_RELEASE);
 		ask(n);
 		return true;
-	case UROCE_NEIGHBOUR_INCOMPLETE:
-		if (n->probes < UROCE_NEIGHBOUR_PROBES)
+	case UROCE_NEIGHBOR_INCOMPLETE:
+		if (n->probes < UROCE_NEIGHBOR_PROBES)
 			return true;
 		drop_pending(t, n);
-		n->state = UROCE_NEIGHBOUR_FAILED;
+		n->state = UROCE_NEIGHBOR_FAILED;
 		/* a path's stays, as the path does */
-		n->due_ns = n->refs != 0 ? UINT64_MAX : now_ns + UROCE_NEIGHBOUR_AGE_NS;
+		n->due_ns = n->refs != 0 ? UINT64_MAX : now_ns + UROCE_NEIGHBOR_AGE_NS;
 		return false;
 	default: n->due_ns = UINT64_MAX; return false;
 	}
 }
 
 static void
-probe(struct uroce_neighbour *n, struct uroce_probe *p, uint64_t now_ns)
+probe(struct uroce_neighbor *n, struct uroce_probe *p, uint64_t now_ns)
 {
 	memcpy(p->addr, n->addr, sizeof(p->addr));
 	memcpy(&p->mac, &n->lladdr, sizeof(p->mac));
-	n->due_ns = now_ns + (UROCE_NEIGHBOUR_PROBE_NS << RTE_MIN(n->probes, MAX_BACKOFF));
+	n->due_ns = now_ns + (UROCE_NEIGHBOR_PROBE_NS << RTE_MIN(n->probes, MAX_BACKOFF));
 	n->probes++;
 }
 
 unsigned int
-uroce_neighbours_due(struct uroce_neighbours *t, uint64_t now_ns, struct uroce_probe *probes,
+uroce_neighbors_due(struct uroce_neighbors *t, uint64_t now_ns, struct uroce_probe *probes,
 		     unsigned int room, uint64_t *next_ns)
 {
 	unsigned int count = 0;
@@ -330,9 +330,9 @@ uroce_neighbours_due(struct uroce_neighbours *t, uint64_t now_ns, struct uroce_p
 	*next_ns = UINT64_MAX;
 	rte_spinlock_lock(&t->lock);
 	for (uint32_t i = 0; i < t->capacity; i++) {
-		struct uroce_neighbour *n = &t->entries[i];
+		struct uroce_neighbor *n = &t->entries[i];
 
-		if (n->state == UROCE_NEIGHBOUR_FREE)
+		if (n->state == UROCE_NEIGHBOR_FREE)
 			continue;
 		if (n->due_ns <= now_ns) {
 			if (count == room) {
@@ -353,13 +353,13 @@ uroce_neighbours_due(struct uroce_neighbours *t, uint64_t now_ns, struct uroce_p
 }
 
 void
-uroce_neighbours_link(struct uroce_neighbours *t, bool up)
+uroce_neighbors_link(struct uroce_neighbors *t, bool up)
 {
 	rte_spinlock_lock(&t->lock);
 	for (uint32_t i = 0; i < t->capacity; i++) {
-		struct uroce_neighbour *n = &t->entries[i];
+		struct uroce_neighbor *n = &t->entries[i];
 
-		if (n->state == UROCE_NEIGHBOUR_FREE || (up && n->lladdr != 0))
+		if (n->state == UROCE_NEIGHBOR_FREE || (up && n->lladdr != 0))
 			continue;
 		__atomic_store_n(&n->lladdr, 0, __ATOMIC_RELEASE);
 		ask(n);
@@ -368,9 +368,9 @@ uroce_neighbours_link(struct uroce_neighbours *t, bool up)
 }
 
 bool
-uroce_neighbours_depart(struct uroce_neighbours *t, const struct rte_ether_addr *mac)
+uroce_neighbors_depart(struct uroce_neighbors *t, const struct rte_ether_addr *mac)
 {
-	const uint64_t word = uroce_neighbour_mac_word(mac);
+	const uint64_t word = uroce_neighbor_mac_word(mac);
 	bool found = false;
 	uint64_t now;
 
@@ -379,9 +379,9 @@ uroce_neighbours_depart(struct uroce_neighbours *t, const struct rte_ether_addr 
 	rte_spinlock_lock(&t->lock);
 	now = t->departures + 1;
 	for (uint32_t i = 0; i < t->capacity; i++) {
-		struct uroce_neighbour *n = &t->entries[i];
+		struct uroce_neighbor *n = &t->entries[i];
 
-		if (n->state == UROCE_NEIGHBOUR_FREE || n->known != word)
+		if (n->state == UROCE_NEIGHBOR_FREE || n->known != word)
 			continue;
 		n->departed = now;
 		found = true;
@@ -394,9 +394,9 @@ uroce_neighbours_depart(struct uroce_neighbours *t, const struct rte_ether_addr 
 }
 
 bool
-uroce_neighbour_departed(struct uroce_neighbours *t, const uint8_t addr[16], uint64_t since)
+uroce_neighbor_departed(struct uroce_neighbors *t, const uint8_t addr[16], uint64_t since)
 {
-	const struct uroce_neighbour *n;
+	const struct uroce_neighbor *n;
 	bool departed;
 
 	rte_spinlock_lock(&t->lock);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The neighbours of a device: who has which MAC address, and the frames that wait for it. No I/O
+ * The neighbors of a device: who has which MAC address, and the frames that wait for it. No I/O
  * and no clock: `now` in, probes to send out. Workers and control threads, under the table's spin
  * lock, which is held for tens of nanoseconds; the data path only reads lladdr, which paths point
  * to.
@@ -21,33 +21,33 @@
 
 struct rte_hash;
 
-enum uroce_neighbour_state {
-	UROCE_NEIGHBOUR_FREE,
-	UROCE_NEIGHBOUR_INCOMPLETE, /* being asked for */
-	UROCE_NEIGHBOUR_REACHABLE,
-	UROCE_NEIGHBOUR_PROBED, /* known and in use, and being asked for again */
-	UROCE_NEIGHBOUR_FAILED, /* has not answered; asked again when there is a frame for it */
+enum uroce_neighbor_state {
+	UROCE_NEIGHBOR_FREE,
+	UROCE_NEIGHBOR_INCOMPLETE, /* being asked for */
+	UROCE_NEIGHBOR_REACHABLE,
+	UROCE_NEIGHBOR_PROBED, /* known and in use, and being asked for again */
+	UROCE_NEIGHBOR_FAILED, /* has not answered; asked again when there is a frame for it */
 };
 
-struct uroce_neighbour {
+struct uroce_neighbor {
 	uint64_t lladdr;    /* MAC in the first 6 bytes, 0: unknown. Under lock: release; workers:
 			       relaxed */
 	uint64_t known;     /* the last that it was; 0: none */
 	uint64_t departed;  /* departures of the table's, with that of who had this MAC; 0: he has not */
 	uint8_t addr[16];   /* IPv4 as ::ffff:a.b.c.d; constant while in use */
 	uint64_t due_ns;    /* next probe, or end of its age */
-	uint64_t wanted_ns; /* until then by uroce_neighbour_ask() */
+	uint64_t wanted_ns; /* until then by uroce_neighbor_ask() */
 	uint32_t refs;      /* paths that point to lladdr: it stays while there are any */
-	uint8_t state;      /* enum uroce_neighbour_state */
+	uint8_t state;      /* enum uroce_neighbor_state */
 	uint8_t probes;     /* unanswered */
 	uint8_t nb_pending;
-	struct rte_mbuf *pending[UROCE_NEIGHBOUR_PENDING];
+	struct rte_mbuf *pending[UROCE_NEIGHBOR_PENDING];
 };
 
-struct uroce_neighbours {
+struct uroce_neighbors {
 	rte_spinlock_t lock;
 	struct rte_hash *hash; /* address to position in entries */
-	struct uroce_neighbour *entries;
+	struct uroce_neighbor *entries;
 	uint32_t capacity;
 	uint32_t nb_pending; /* frames that wait, of all entries; under lock */
 	uint64_t departures; /* of addresses that are here; under lock: release, others: acquire */
@@ -55,8 +55,8 @@ struct uroce_neighbours {
 };
 
 /* What a message says about an address, beside the MAC. */
-#define UROCE_NEIGHBOUR_SOLICITED 0x1 /* it answers a probe */
-#define UROCE_NEIGHBOUR_OVERRIDE  0x2 /* may replace a MAC that is known */
+#define UROCE_NEIGHBOR_SOLICITED 0x1 /* it answers a probe */
+#define UROCE_NEIGHBOR_OVERRIDE  0x2 /* may replace a MAC that is known */
 
 enum uroce_hold {
 	UROCE_HOLD_KEPT,     /* the table owns the frame now */
@@ -72,40 +72,40 @@ struct uroce_probe {
 };
 
 /** @return 0 or -errno */
-int uroce_neighbours_init(struct uroce_neighbours *t, const char *name, uint32_t capacity,
+int uroce_neighbors_init(struct uroce_neighbors *t, const char *name, uint32_t capacity,
 			  int numa_node);
 /** Frees the frames that wait, too. */
-void uroce_neighbours_fini(struct uroce_neighbours *t);
+void uroce_neighbors_fini(struct uroce_neighbors *t);
 
 /** Find or add an address and hold it. One that is new, or has failed, is due for a probe at once.
  * @return NULL when every entry is held */
-struct uroce_neighbour *uroce_neighbour_get(struct uroce_neighbours *t, const uint8_t addr[16]);
-void uroce_neighbour_put(struct uroce_neighbours *t, struct uroce_neighbour *n, uint64_t now_ns);
+struct uroce_neighbor *uroce_neighbor_get(struct uroce_neighbors *t, const uint8_t addr[16]);
+void uroce_neighbor_put(struct uroce_neighbors *t, struct uroce_neighbor *n, uint64_t now_ns);
 /** Release by the word that a path holds. */
-void uroce_neighbour_put_lladdr(struct uroce_neighbours *t, const uint64_t *lladdr,
+void uroce_neighbor_put_lladdr(struct uroce_neighbors *t, const uint64_t *lladdr,
 				uint64_t now_ns);
 
 /**
  * Is the address known? If not it is probed, and stays wanted as long as this is called every
- * UROCE_NEIGHBOUR_WANTED_NS; a failure is told once, then it is probed anew.
+ * UROCE_NEIGHBOR_WANTED_NS; a failure is told once, then it is probed anew.
  * @return	0: it is; -EINPROGRESS: not yet; -EHOSTUNREACH: nobody answers; -ENOBUFS: every
  *entry is held
  */
-int uroce_neighbour_ask(struct uroce_neighbours *t, const uint8_t addr[16], uint64_t now_ns);
+int uroce_neighbor_ask(struct uroce_neighbors *t, const uint8_t addr[16], uint64_t now_ns);
 
 /** Keep a frame until the address of an entry that exists is known. @param mac set when RESOLVED */
-enum uroce_hold uroce_neighbour_hold(struct uroce_neighbours *t, const uint8_t addr[16],
+enum uroce_hold uroce_neighbor_hold(struct uroce_neighbors *t, const uint8_t addr[16],
 				     struct rte_mbuf *m, struct rte_ether_addr *mac);
 
 /**
  * Take note of what a peer said. Only addresses that somebody here asked for are in the table,
  * others are not learned: nobody can fill it from outside.
- * @param how	UROCE_NEIGHBOUR_*
- * @param frames	room for UROCE_NEIGHBOUR_PENDING: what waited for this; the caller's to send
+ * @param how	UROCE_NEIGHBOR_*
+ * @param frames	room for UROCE_NEIGHBOR_PENDING: what waited for this; the caller's to send
  * to mac
  * @return	how many
  */
-unsigned int uroce_neighbour_learn(struct uroce_neighbours *t, const uint8_t addr[16],
+unsigned int uroce_neighbor_learn(struct uroce_neighbors *t, const uint8_t addr[16],
 				   const struct rte_ether_addr *mac, unsigned int how,
 				   uint64_t now_ns, struct rte_mbuf **frames);
 
@@ -114,20 +114,20 @@ unsigned int uroce_neighbour_learn(struct uroce_neighbours *t, const uint8_t add
  * @param next_ns	when to call again: may be now, when there was no room for all
  * @return	how many probes, up to room
  */
-unsigned int uroce_neighbours_due(struct uroce_neighbours *t, uint64_t now_ns,
+unsigned int uroce_neighbors_due(struct uroce_neighbors *t, uint64_t now_ns,
 				  struct uroce_probe *probes, unsigned int room, uint64_t *next_ns);
 
 /** The port's link has gone: behind the next one may be others with the same addresses, so none is known any more. It has
  * come: who is not known is due for a probe. */
-void uroce_neighbours_link(struct uroce_neighbours *t, bool up);
+void uroce_neighbors_link(struct uroce_neighbors *t, bool up);
 
 /** Who has this MAC has gone for good, with all addresses that he had. @return had he any? */
-bool uroce_neighbours_depart(struct uroce_neighbours *t, const struct rte_ether_addr *mac);
+bool uroce_neighbors_depart(struct uroce_neighbors *t, const struct rte_ether_addr *mac);
 /** Was that so of this address after so many departures of the table? */
-bool uroce_neighbour_departed(struct uroce_neighbours *t, const uint8_t addr[16], uint64_t since);
+bool uroce_neighbor_departed(struct uroce_neighbors *t, const uint8_t addr[16], uint64_t since);
 
 static inline uint64_t
-uroce_neighbour_mac_word(const struct rte_ether_addr *mac)
+uroce_neighbor_mac_word(const struct rte_ether_addr *mac)
 {
 	uint64_t word = 0;
 

@@ -41,7 +41,7 @@ uroce_pings_send(struct uroce_port_queue *q)
 
 		if (!transit(ping, UROCE_PING_WANTED, UROCE_PING_SENDING))
 			continue;
-		word = __atomic_load_n(&ping->neighbour->lladdr, __ATOMIC_RELAXED);
+		word = __atomic_load_n(&ping->neighbor->lladdr, __ATOMIC_RELAXED);
 		memcpy(&mac, &word, sizeof(mac));
 		uroce_icmp_echo(q, &mac, ping->src, ping->dst, ping->id, ping->sequence);
 		/* before the frame leaves: that happens at the end of the poll */
@@ -130,8 +130,8 @@ ping_send(struct uroce_port *port, struct uroce_ping *ping, unsigned int timeout
 	pthread_mutex_unlock(&port->lock);
 	if (ret != 0)
 		return ret;
-	ping->neighbour = uroce_neighbour_get(&port->neighbours, ping->hop);
-	if (ping->neighbour == NULL)
+	ping->neighbor = uroce_neighbor_get(&port->neighbors, ping->hop);
+	if (ping->neighbor == NULL)
 		return -ENOBUFS;
 	ping->id = (uint16_t)uroce_random_below(UINT16_MAX + 1);
 	ping->sequence++;
@@ -145,7 +145,7 @@ int
 uroce_ping(struct ibv_context *context, const char *address, unsigned int timeout_ms)
 {
 	struct uroce_port *port = uroce_port_of_context(context);
-	struct uroce_neighbour *held;
+	struct uroce_neighbor *held;
 	struct uroce_ping *ping;
 	uint8_t dst[16];
 	int ret;
@@ -156,12 +156,12 @@ uroce_ping(struct ibv_context *context, const char *address, unsigned int timeou
 	if (ping == NULL)
 		return ENOBUFS;
 	memcpy(ping->dst, dst, sizeof(ping->dst));
-	ping->neighbour = NULL;
+	ping->neighbor = NULL;
 	ret = ping_send(port, ping, timeout_ms);
-	held = ping->neighbour;
+	held = ping->neighbor;
 	if (unclaim(ping) || ret > 0)
 		ret = 0;
 	if (held != NULL)
-		uroce_neighbour_put(&port->neighbours, held, uroce_clock_ns());
+		uroce_neighbor_put(&port->neighbors, held, uroce_clock_ns());
 	return -ret;
 }

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct uroce_neighbour;
+struct uroce_neighbor;
 struct uroce_port;
 struct uroce_port_queue;
 
@@ -31,8 +31,8 @@ struct uroce_ping {
 	uint16_t sequence;
 	uint8_t src[16];
 	uint8_t dst[16];
-	uint8_t hop[16];                   /* the neighbour to send to */
-	struct uroce_neighbour *neighbour; /* held */
+	uint8_t hop[16];                   /* the neighbor to send to */
+	struct uroce_neighbor *neighbor; /* held */
 };
 
 /** Send what is wanted. Worker 0, within a poll. */

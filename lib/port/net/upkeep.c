@@ -82,7 +82,7 @@ uroce_port_upkeep(struct uroce_port_queue *q, uint64_t now_ns)
 	/* First, so that what is asked for from here on is not forgotten. Pairs with
 	 * uroce_port_upkeep_by() */
 	__atomic_exchange_n(&port->upkeep_ns, UINT64_MAX, __ATOMIC_ACQ_REL);
-	n = uroce_neighbours_due(&port->neighbours, now_ns, probes, RTE_DIM(probes), &next_ns);
+	n = uroce_neighbors_due(&port->neighbors, now_ns, probes, RTE_DIM(probes), &next_ns);
 	uroce_port_upkeep_by(port, next_ns);
 	own = uroce_port_addresses(port);
 	for (unsigned int i = 0; i < n; i++)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * From a received frame to a RoCEv2 packet, or to whoever else it is for: ARP, neighbour discovery,
+ * From a received frame to a RoCEv2 packet, or to whoever else it is for: ARP, neighbor discovery,
  * ICMP.
  */
 
@@ -56,7 +56,7 @@ enum uroce_verdict uroce_icmp6_receive(const struct uroce_rx *rx);
 enum uroce_verdict uroce_igmp_receive(const struct uroce_rx *rx);
 /** l4_offset is that of the hop-by-hop header. */
 enum uroce_verdict uroce_mld_receive(const struct uroce_rx *rx);
-/** Neighbour solicitations and advertisements; the ICMPv6 checksum is right. */
+/** Neighbor solicitations and advertisements; the ICMPv6 checksum is right. */
 enum uroce_verdict uroce_nd_receive(const struct uroce_rx *rx);
 
 #endif /* UROCE_PORT_WORKER_RX_H */

@@ -20,38 +20,38 @@
 
 #include "wire/packet.h"
 
-#define UROCE_ALIKE_BYTES 48
-#define UROCE_ALIKE_IP    sizeof(struct rte_ether_hdr)
-#define UROCE_ALIKE_UDP   (UROCE_ALIKE_IP + sizeof(struct rte_ipv4_hdr))
+#define UROCE_RX_FLOW_CACHE_BYTES 48
+#define UROCE_RX_FLOW_CACHE_IP    sizeof(struct rte_ether_hdr)
+#define UROCE_RX_FLOW_CACHE_UDP   (UROCE_RX_FLOW_CACHE_IP + sizeof(struct rte_ipv4_hdr))
 
 struct uroce_port_queue;
 
-struct uroce_alike {
+struct uroce_rx_flow_cache {
 	const struct uroce_port_queue *q; /* that it came to; NULL: there is none */
-	uint8_t head[UROCE_ALIKE_BYTES];
+	uint8_t head[UROCE_RX_FLOW_CACHE_BYTES];
 };
 
-typedef uint64_t uroce_alike_vec __attribute__((vector_size(16)));
+typedef uint64_t uroce_rx_flow_cache_vec __attribute__((vector_size(16)));
 
 /** Is it from the same host to the same of our addresses, by UDP and in IPv4 without options, to RoCE's port? */
 static inline bool
-uroce_alike_is(const struct uroce_alike *a, const struct uroce_port_queue *q, const struct rte_mbuf *m)
+uroce_rx_flow_cache_is(const struct uroce_rx_flow_cache *a, const struct uroce_port_queue *q, const struct rte_mbuf *m)
 {
 	/* The lengths and checksums uroce_packet_decode_alike() looks at, as at the UDP source port, and nobody at
 	 * identification and TTL. */
-	static const uint8_t same[UROCE_ALIKE_BYTES] __rte_aligned(sizeof(uroce_alike_vec)) = {
-		[0 ... UROCE_ALIKE_IP] = 0xff,				/* Ethernet, IP version and header length */
-		[UROCE_ALIKE_IP + 6 ... UROCE_ALIKE_IP + 7] = 0xff,	/* fragment */
-		[UROCE_ALIKE_IP + 9] = 0xff,				/* protocol */
-		[UROCE_ALIKE_IP + 12 ... UROCE_ALIKE_IP + 19] = 0xff,	/* addresses */
-		[UROCE_ALIKE_UDP + 2 ... UROCE_ALIKE_UDP + 3] = 0xff,	/* destination port */
+	static const uint8_t same[UROCE_RX_FLOW_CACHE_BYTES] __rte_aligned(sizeof(uroce_rx_flow_cache_vec)) = {
+		[0 ... UROCE_RX_FLOW_CACHE_IP] = 0xff,				/* Ethernet, IP version and header length */
+		[UROCE_RX_FLOW_CACHE_IP + 6 ... UROCE_RX_FLOW_CACHE_IP + 7] = 0xff,	/* fragment */
+		[UROCE_RX_FLOW_CACHE_IP + 9] = 0xff,				/* protocol */
+		[UROCE_RX_FLOW_CACHE_IP + 12 ... UROCE_RX_FLOW_CACHE_IP + 19] = 0xff,	/* addresses */
+		[UROCE_RX_FLOW_CACHE_UDP + 2 ... UROCE_RX_FLOW_CACHE_UDP + 3] = 0xff,	/* destination port */
 	};
-	uroce_alike_vec differs = { 0 }, mask, was, is;
+	uroce_rx_flow_cache_vec differs = { 0 }, mask, was, is;
 
-	if (a->q != q || rte_pktmbuf_data_len(m) < UROCE_ALIKE_BYTES ||
+	if (a->q != q || rte_pktmbuf_data_len(m) < UROCE_RX_FLOW_CACHE_BYTES ||
 	    (m->ol_flags & RTE_MBUF_F_RX_VLAN_STRIPPED) != 0)
 		return false;
-	for (unsigned int i = 0; i < UROCE_ALIKE_BYTES; i += sizeof(is)) {
+	for (unsigned int i = 0; i < UROCE_RX_FLOW_CACHE_BYTES; i += sizeof(is)) {
 		memcpy(&mask, same + i, sizeof(mask));
 		memcpy(&was, a->head + i, sizeof(was));
 		memcpy(&is, rte_pktmbuf_mtod_offset(m, const uint8_t *, i), sizeof(is));
@@ -62,14 +62,14 @@ uroce_alike_is(const struct uroce_alike *a, const struct uroce_port_queue *q, co
 
 /** A frame for one of our own addresses has been decoded: the next ones may be like it. */
 static inline void
-uroce_alike_set(struct uroce_alike *a, const struct uroce_port_queue *q, const struct uroce_packet *p)
+uroce_rx_flow_cache_set(struct uroce_rx_flow_cache *a, const struct uroce_port_queue *q, const struct uroce_packet *p)
 {
 	const struct rte_mbuf *m = p->mbuf;
 	const struct rte_ether_hdr *eth = rte_pktmbuf_mtod(m, const struct rte_ether_hdr *);
 
 	a->q = NULL;
-	if (p->ip_version != 4 || p->l3_offset != UROCE_ALIKE_IP ||
-	    p->payload_offset - p->info->header_bytes != UROCE_ALIKE_UDP + sizeof(struct rte_udp_hdr) ||
+	if (p->ip_version != 4 || p->l3_offset != UROCE_RX_FLOW_CACHE_IP ||
+	    p->payload_offset - p->info->header_bytes != UROCE_RX_FLOW_CACHE_UDP + sizeof(struct rte_udp_hdr) ||
 	    !rte_is_unicast_ether_addr(&eth->dst_addr) || (m->ol_flags & RTE_MBUF_F_RX_VLAN_STRIPPED) != 0)
 		return;
 	memcpy(a->head, eth, sizeof(a->head));

@@ -21,17 +21,17 @@
 #include "verbs/qp/qp.h"
 #include "wire/headers.h"
 
-struct uroce_ahead {
+struct uroce_rx_prefetch {
 	const struct uroce_device *dev;
 	unsigned int count;
-	uint32_t qpns[UROCE_BURST]; /* UROCE_AHEAD_NONE: as the one before, or not known */
+	uint32_t qpns[UROCE_BURST]; /* UROCE_RX_PREFETCH_NONE: as the one before, or not known */
 };
 
-#define UROCE_AHEAD_NONE UINT32_MAX
+#define UROCE_RX_PREFETCH_NONE UINT32_MAX
 
 /* The QP that the frame seems to be for. */
 static inline uint32_t
-uroce_ahead_qpn(const struct rte_mbuf *m)
+uroce_rx_prefetch_qpn(const struct rte_mbuf *m)
 {
 	const struct rte_ether_hdr *eth = rte_pktmbuf_mtod(m, const struct rte_ether_hdr *);
 	const struct rte_vlan_hdr *tag = (const struct rte_vlan_hdr *)(eth + 1);
@@ -40,7 +40,7 @@ uroce_ahead_qpn(const struct rte_mbuf *m)
 	rte_be16_t type;
 
 	if (rte_pktmbuf_data_len(m) < sizeof(*eth) + sizeof(*tag))
-		return UROCE_AHEAD_NONE;
+		return UROCE_RX_PREFETCH_NONE;
 	type = eth->ether_type;
 	if (type == rte_cpu_to_be_16(RTE_ETHER_TYPE_VLAN)) {
 		type = tag->eth_proto;
@@ -48,41 +48,41 @@ uroce_ahead_qpn(const struct rte_mbuf *m)
 	}
 	l4 += type == rte_cpu_to_be_16(RTE_ETHER_TYPE_IPV4) ? sizeof(struct rte_ipv4_hdr) : sizeof(struct rte_ipv6_hdr);
 	if (rte_pktmbuf_data_len(m) < l4 + sizeof(*bth))
-		return UROCE_AHEAD_NONE;
+		return UROCE_RX_PREFETCH_NONE;
 	bth = rte_pktmbuf_mtod_offset(m, const struct uroce_bth *, l4);
 	return uroce_get24(bth->dest_qp);
 }
 
 /** Look at what a burst is for. */
 static inline void
-uroce_ahead_init(struct uroce_ahead *a, const struct uroce_device *dev, struct rte_mbuf *const *frames, unsigned int n)
+uroce_rx_prefetch_init(struct uroce_rx_prefetch *a, const struct uroce_device *dev, struct rte_mbuf *const *frames, unsigned int n)
 {
-	uint32_t last = UROCE_AHEAD_NONE, qpn;
+	uint32_t last = UROCE_RX_PREFETCH_NONE, qpn;
 
 	a->dev = dev;
 	a->count = n;
 	for (unsigned int i = 0; i < n; i++) {
-		qpn = uroce_ahead_qpn(frames[i]);
-		a->qpns[i] = qpn != last ? qpn : UROCE_AHEAD_NONE;
-		if (qpn != last && qpn != UROCE_AHEAD_NONE)
+		qpn = uroce_rx_prefetch_qpn(frames[i]);
+		a->qpns[i] = qpn != last ? qpn : UROCE_RX_PREFETCH_NONE;
+		if (qpn != last && qpn != UROCE_RX_PREFETCH_NONE)
 			uroce_qp_lookup_prefetch(dev, qpn);
 		last = qpn;
 	}
 }
 
 static inline const struct uroce_qp *
-uroce_ahead_qp(const struct uroce_ahead *a, unsigned int i)
+uroce_rx_prefetch_qp(const struct uroce_rx_prefetch *a, unsigned int i)
 {
-	if (i >= a->count || a->qpns[i] == UROCE_AHEAD_NONE)
+	if (i >= a->count || a->qpns[i] == UROCE_RX_PREFETCH_NONE)
 		return NULL;
 	return uroce_qp_lookup_unchecked(a->dev, a->qpns[i]);
 }
 
 /** Bring near of the QP of frame i, if there are such, what says whose it is. */
 static inline void
-uroce_ahead_look(const struct uroce_ahead *a, unsigned int i)
+uroce_rx_prefetch_look(const struct uroce_rx_prefetch *a, unsigned int i)
 {
-	const struct uroce_qp *qp = uroce_ahead_qp(a, i);
+	const struct uroce_qp *qp = uroce_rx_prefetch_qp(a, i);
 
 	if (qp != NULL)
 		uroce_qp_prefetch_constant(qp);
@@ -91,9 +91,9 @@ uroce_ahead_look(const struct uroce_ahead *a, unsigned int i)
 /** ... and the rest of it, UROCE_RX_AHEAD frames later. Of another worker's QP, for which a frame is handed over,
  * nothing: that one is writing there. */
 static inline void
-uroce_ahead_take(const struct uroce_ahead *a, unsigned int i, const struct uroce_engine *engine)
+uroce_rx_prefetch_take(const struct uroce_rx_prefetch *a, unsigned int i, const struct uroce_engine *engine)
 {
-	const struct uroce_qp *qp = uroce_ahead_qp(a, i);
+	const struct uroce_qp *qp = uroce_rx_prefetch_qp(a, i);
 
 	if (qp != NULL && qp->engine == engine)
 		uroce_qp_prefetch_variable(qp);

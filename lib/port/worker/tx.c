@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Sends frames: to the port, to the queue of a neighbour whose address is not known yet, or to the
+ * Sends frames: to the port, to the queue of a neighbor whose address is not known yet, or to the
  * inbox of another worker. What is not taken at once stays in a small array, and nothing more is
  * asked of the engine until there is room. Worker, within a poll.
  */
@@ -109,7 +109,7 @@ dst_of(const uint8_t *l3, rte_be16_t ether_type, uint8_t gid[16])
 		memcpy(gid, ((const struct rte_ipv6_hdr *)l3)->dst_addr, 16);
 }
 
-/* The neighbour's address is not known: leave the frame with it. */
+/* The neighbor's address is not known: leave the frame with it. */
 static void
 queue_hold(struct uroce_port_queue *q, struct rte_mbuf *m)
 {
@@ -123,7 +123,7 @@ queue_hold(struct uroce_port_queue *q, struct rte_mbuf *m)
 	dst_of(l3, ether_type, dst);
 	hold = UROCE_HOLD_FULL;
 	if (uroce_addresses_next_hop(uroce_port_addresses(port), dst, hop) == 0)
-		hold = uroce_neighbour_hold(&port->neighbours, hop, m, &eth->dst_addr);
+		hold = uroce_neighbor_hold(&port->neighbors, hop, m, &eth->dst_addr);
 	switch (hold) {
 	case UROCE_HOLD_RESOLVED: queue_push(q, m); break;
 	case UROCE_HOLD_KEPT_DUE: uroce_port_upkeep_by(port, 0); break;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * From frames to the ports, the neighbours' queues and the inboxes of loopback; and frames of our
+ * From frames to the ports, the neighbors' queues and the inboxes of loopback; and frames of our
  * own making. Worker, within a poll. Whoever is given an mbuf here frees it, or the port does.
  */
 
@@ -36,7 +36,7 @@ void uroce_tx_purge(struct uroce_port_queue *q);
 /** Queue one frame of our own; a destination MAC of zero is looked up. */
 void uroce_tx_local(struct uroce_port_queue *q, struct rte_mbuf *m);
 
-/** Send what a neighbour's answer has released. */
+/** Send what a neighbor's answer has released. */
 void uroce_tx_resolved(struct uroce_port_queue *q, struct rte_mbuf **frames, unsigned int n,
 		       const struct rte_ether_addr *mac);
 

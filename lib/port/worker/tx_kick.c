@@ -21,12 +21,12 @@
 #define SHARE               64
 
 void
-uroce_filler_wait(struct uroce_port *port, uint64_t now_ns)
+uroce_tx_kick_wait(struct uroce_port *port, uint64_t now_ns)
 {
-	struct uroce_filler *f = &port->filler;
+	struct uroce_tx_kick *f = &port->filler;
 
 	/* a thread that waits looks again at once: this is another wait */
-	if (now_ns > __atomic_load_n(&f->last_ns, __ATOMIC_RELAXED) + UROCE_FILLER_WAIT_NS)
+	if (now_ns > __atomic_load_n(&f->last_ns, __ATOMIC_RELAXED) + UROCE_TX_KICK_WAIT_NS)
 		__atomic_store_n(&f->since_ns, now_ns, __ATOMIC_RELAXED);
 	__atomic_store_n(&f->last_ns, now_ns, __ATOMIC_RELAXED);
 }
@@ -35,15 +35,15 @@ uroce_filler_wait(struct uroce_port *port, uint64_t now_ns)
 static bool
 due(struct uroce_port_queue *q, uint64_t now_ns)
 {
-	const struct uroce_filler *f = &q->port->filler;
+	const struct uroce_tx_kick *f = &q->port->filler;
 	uint64_t since_ns = __atomic_load_n(&f->since_ns, __ATOMIC_RELAXED);
 	uint64_t last_ns = __atomic_load_n(&f->last_ns, __ATOMIC_RELAXED);
 
-	if (now_ns < since_ns + UROCE_FILLER_WAIT_NS || now_ns > last_ns + UROCE_FILLER_WAIT_NS)
+	if (now_ns < since_ns + UROCE_TX_KICK_WAIT_NS || now_ns > last_ns + UROCE_TX_KICK_WAIT_NS)
 		return false;
 	if (now_ns < q->filler_ns)
 		return false;
-	q->filler_ns = now_ns + RTE_MAX(UROCE_FILLER_NS, (now_ns - since_ns) / SHARE);
+	q->filler_ns = now_ns + RTE_MAX(UROCE_TX_KICK_NS, (now_ns - since_ns) / SHARE);
 	return true;
 }
 
@@ -63,7 +63,7 @@ create(struct uroce_port_queue *q, struct rte_mbuf *frames[UROCE_BURST])
 }
 
 void
-uroce_filler_send(struct uroce_port_queue *q, uint64_t now_ns)
+uroce_tx_kick_send(struct uroce_port_queue *q, uint64_t now_ns)
 {
 	struct rte_mbuf *frames[UROCE_BURST];
 	unsigned int n;
@@ -77,7 +77,7 @@ uroce_filler_send(struct uroce_port_queue *q, uint64_t now_ns)
 }
 
 unsigned int
-uroce_filler_push(struct uroce_port_queue *q)
+uroce_tx_kick_push(struct uroce_port_queue *q)
 {
 	struct rte_mbuf *frames[UROCE_BURST];
 	unsigned int n, sent;

@@ -34,7 +34,7 @@ struct batch {
 	unsigned int packet_count;
 	unsigned int done_count;
 	uint32_t payload_bytes; /* of the packets */
-	struct uroce_alike alike; /* the last one that was checked header by header */
+	struct uroce_rx_flow_cache alike; /* the last one that was checked header by header */
 	struct uroce_qp *qps[UROCE_BURST];
 	struct uroce_packet packets[UROCE_BURST];
 	struct rte_mbuf *done[UROCE_BURST]; /* freed when the engine has read them */
@@ -184,12 +184,12 @@ batch_frame(struct uroce_worker *w, struct uroce_port_queue *q, struct batch *b,
 	enum uroce_verdict v;
 
 	b->done[b->done_count++] = m;
-	if (likely(uroce_alike_is(&b->alike, q, m))) {
-		v = uroce_packet_decode_alike(m, UROCE_ALIKE_IP, p);
+	if (likely(uroce_rx_flow_cache_is(&b->alike, q, m))) {
+		v = uroce_packet_decode_alike(m, UROCE_RX_FLOW_CACHE_IP, p);
 	} else {
 		v = uroce_rx_frame(q, m, w->now_ns, p);
 		if (v == UROCE_OK && p->info != NULL)
-			uroce_alike_set(&b->alike, q, p);
+			uroce_rx_flow_cache_set(&b->alike, q, p);
 	}
 	if (likely(v == UROCE_OK && p->info != NULL))
 		v = batch_add(w, q, b);
@@ -277,7 +277,7 @@ static unsigned int
 queue_receive(struct uroce_worker *w, struct uroce_port_queue *q)
 {
 	struct rte_mbuf *frames[UROCE_BURST];
-	struct uroce_ahead ahead;
+	struct uroce_rx_prefetch ahead;
 	struct batch b;
 	unsigned int n;
 
@@ -289,14 +289,14 @@ queue_receive(struct uroce_worker *w, struct uroce_port_queue *q)
 		return 0;
 	batch_init(&b);
 	prefetch(frames, n);
-	uroce_ahead_init(&ahead, &q->port->dev, frames, n > 1 ? n : 0);
+	uroce_rx_prefetch_init(&ahead, &q->port->dev, frames, n > 1 ? n : 0);
 	for (unsigned int i = 0; i < 2 * UROCE_RX_AHEAD; i++)
-		uroce_ahead_look(&ahead, i);
+		uroce_rx_prefetch_look(&ahead, i);
 	for (unsigned int i = 0; i < UROCE_RX_AHEAD; i++)
-		uroce_ahead_take(&ahead, i, &w->engine);
+		uroce_rx_prefetch_take(&ahead, i, &w->engine);
 	for (unsigned int i = 0; i < n; i++) {
-		uroce_ahead_look(&ahead, i + 2 * UROCE_RX_AHEAD);
-		uroce_ahead_take(&ahead, i + UROCE_RX_AHEAD, &w->engine);
+		uroce_rx_prefetch_look(&ahead, i + 2 * UROCE_RX_AHEAD);
+		uroce_rx_prefetch_take(&ahead, i + UROCE_RX_AHEAD, &w->engine);
 		batch_frame(w, q, &b, frames[i]);
 	}
 	batch_finish(w, &b);
@@ -353,12 +353,12 @@ worker_cleanup(struct uroce_worker *w)
 		int ret;
 
 		if (__atomic_load_n(&q->port->dev.reclaims, __ATOMIC_RELAXED) != 0)
-			uroce_filler_wait(q->port, w->now_ns);
+			uroce_tx_kick_wait(q->port, w->now_ns);
 		uroce_rcu_enter_driver(w->index);
 		ret = rte_eth_tx_done_cleanup(q->port_id, q->id, 0);
 		uroce_rcu_leave_driver(w->index);
 		if (ret == -ENOTSUP)
-			uroce_filler_send(q, w->now_ns);
+			uroce_tx_kick_send(q, w->now_ns);
 	}
 }
 

@@ -36,10 +36,10 @@ struct uroce_timer;
 /* To the port and, when QPs of the device are in the multicast group, to them. */
 #define UROCE_OUT_GROUP UINT16_MAX
 
-/* The way to a peer: headers for every packet, and where they get the neighbour's address from. */
+/* The way to a peer: headers for every packet, and where they get the neighbor's address from. */
 struct uroce_path {
 	struct uroce_template headers;
-	/* The neighbour's MAC address as the first 6 bytes in memory, 0 while unknown: written by the port,
+	/* The neighbor's MAC address as the first 6 bytes in memory, 0 while unknown: written by the port,
 	 * read per packet (relaxed). NULL: the template's is right. Lives as long as the path. */
 	const uint64_t *lladdr;
 	union ibv_gid sgid;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The two ends of the benchmark, and their first message: the neighbours know each other then. Main thread.
+ * The two ends of the benchmark, and their first message: the neighbors know each other then. Main thread.
  */
 
 #include <stdio.h>
@@ -76,7 +76,7 @@ end_connect(struct pair_end *e, const struct pair_end *peer)
 			       IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC) == 0 ? 0 : -1;
 }
 
-/* An empty WRITE, which waits for the neighbour's address. */
+/* An empty WRITE, which waits for the neighbor's address. */
 static int
 greet(struct pair_end ends[2])
 {

@@ -99,22 +99,22 @@ send_burst(struct pass *p)
 
 /* As a worker does it. */
 static inline enum uroce_verdict
-decode(struct pair_end *to, struct uroce_alike *alike, struct rte_mbuf *m, struct uroce_packet *p)
+decode(struct pair_end *to, struct uroce_rx_flow_cache *alike, struct rte_mbuf *m, struct uroce_packet *p)
 {
 	enum uroce_verdict v;
 
-	if (likely(uroce_alike_is(alike, to->queue, m)))
-		return uroce_packet_decode_alike(m, UROCE_ALIKE_IP, p);
+	if (likely(uroce_rx_flow_cache_is(alike, to->queue, m)))
+		return uroce_packet_decode_alike(m, UROCE_RX_FLOW_CACHE_IP, p);
 	v = uroce_rx_frame(to->queue, m, to->worker->now_ns, p);
 	if (v == UROCE_OK)
-		uroce_alike_set(alike, to->queue, p);
+		uroce_rx_flow_cache_set(alike, to->queue, p);
 	return v;
 }
 
 static bool
 decode_burst(struct pass *p)
 {
-	struct uroce_alike alike = { .q = NULL };
+	struct uroce_rx_flow_cache alike = { .q = NULL };
 	struct pair_end *to = p->to;
 	unsigned int n, right = 0;
 

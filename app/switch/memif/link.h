@@ -13,8 +13,8 @@
 
 #include <rte_mbuf.h>
 
-#include "memif_region.h"
-#include "memif_wire.h"
+#include "memif/region.h"
+#include "memif/wire.h"
 
 struct memif_queue {
 	struct memif_ring *ring; /* NULL: not added yet */

@@ -7,7 +7,7 @@
 #ifndef UROCE_SWITCH_MEMIF_SERVER_H
 #define UROCE_SWITCH_MEMIF_SERVER_H
 
-#include "memif_client.h"
+#include "memif/client.h"
 #include "port.h"
 
 struct memif_server {

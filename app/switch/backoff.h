@@ -18,7 +18,7 @@ enum switch_step {
 	SWITCH_WAIT,  /* when something comes, or after wait_ns */
 };
 
-struct switch_pace {
+struct switch_backoff {
 	bool busy;           /* never waits */
 	bool ethdevs;        /* there are ports that wake nobody */
 	bool asked;          /* the clients do */
@@ -30,6 +30,6 @@ struct switch_pace {
 };
 
 /** A round has ended in which frames moved, or not: what comes before the next. */
-enum switch_step uroce_switch_pace(struct switch_pace *p, bool moved, uint64_t now_ns);
+enum switch_step uroce_switch_backoff(struct switch_backoff *p, bool moved, uint64_t now_ns);
 
 #endif /* UROCE_SWITCH_PACE_H */

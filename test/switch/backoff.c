@@ -13,16 +13,16 @@
 
 #include <uroce_config.h>
 
-#include "pace.h"
+#include "backoff.h"
 
 #define START 5000000000ull
 
-static struct switch_pace p;
+static struct switch_backoff p;
 
 static void
 expect(bool moved, uint64_t now_ns, enum switch_step step)
 {
-	assert_int_equal(uroce_switch_pace(&p, moved, now_ns), step);
+	assert_int_equal(uroce_switch_backoff(&p, moved, now_ns), step);
 }
 
 /* Polling, then yielding; clients are asked before it waits, and there is one more round between; then ever longer. */
@@ -31,7 +31,7 @@ test_alone(void **state)
 {
 	uint64_t now_ns = START + 3000 + UROCE_SWITCH_YIELD_NS;
 
-	p = (struct switch_pace){ 0 };
+	p = (struct switch_backoff){ 0 };
 	expect(true, START, SWITCH_POLL);
 	expect(false, START + 1000, SWITCH_YIELD);
 	expect(false, START + 2000, SWITCH_YIELD);
@@ -54,7 +54,7 @@ test_crowd(void **state)
 {
 	uint64_t now_ns = START;
 
-	p = (struct switch_pace){ 0 };
+	p = (struct switch_backoff){ 0 };
 	expect(true, now_ns, SWITCH_POLL);
 	expect(false, now_ns, SWITCH_YIELD);
 	now_ns += UROCE_SWITCH_CROWDED_NS;
@@ -71,7 +71,7 @@ test_crowd(void **state)
 static void
 test_no_crowd(void **state)
 {
-	p = (struct switch_pace){ 0 };
+	p = (struct switch_backoff){ 0 };
 	expect(true, START, SWITCH_POLL);
 	expect(true, START + UROCE_SWITCH_CROWDED_NS, SWITCH_POLL);
 	expect(false, START + UROCE_SWITCH_CROWDED_NS, SWITCH_YIELD);
@@ -80,7 +80,7 @@ test_no_crowd(void **state)
 static void
 test_busy(void **state)
 {
-	p = (struct switch_pace){ .busy = true };
+	p = (struct switch_backoff){ .busy = true };
 	expect(true, START, SWITCH_POLL);
 	expect(false, START + 1, SWITCH_POLL);
 	expect(false, START + 10 * UROCE_SWITCH_IDLE_NS, SWITCH_POLL);
@@ -90,7 +90,7 @@ test_busy(void **state)
 static void
 test_ethdevs(void **state)
 {
-	p = (struct switch_pace){ .ethdevs = true };
+	p = (struct switch_backoff){ .ethdevs = true };
 	expect(true, START, SWITCH_POLL);
 	expect(false, START + UROCE_SWITCH_YIELD_NS, SWITCH_ASK);
 	expect(false, START + UROCE_SWITCH_YIELD_NS, SWITCH_WAIT);

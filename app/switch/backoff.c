@@ -8,11 +8,11 @@
 
 #include <uroce_config.h>
 
-#include "pace.h"
+#include "backoff.h"
 
 /* How long to wait: a client that had filled its slots just before it was asked has not seen that. */
 static uint64_t
-patience(const struct switch_pace *p, uint64_t now_ns)
+patience(const struct switch_backoff *p, uint64_t now_ns)
 {
 	if (p->ethdevs)
 		return now_ns - p->moved_ns < UROCE_SWITCH_IDLE_NS ? UROCE_SWITCH_NAP_NS : UROCE_SWITCH_SLEEP_NS;
@@ -20,7 +20,7 @@ patience(const struct switch_pace *p, uint64_t now_ns)
 }
 
 enum switch_step
-uroce_switch_pace(struct switch_pace *p, bool moved, uint64_t now_ns)
+uroce_switch_backoff(struct switch_backoff *p, bool moved, uint64_t now_ns)
 {
 	if (p->yielded_ns != 0 && now_ns - p->yielded_ns >= UROCE_SWITCH_CROWDED_NS)
 		p->crowd_ns = now_ns + UROCE_SWITCH_CROWD_NS;

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <sys/vfs.h>
 
-#include "memif_region.h"
+#include "memif/region.h"
 
 /* Ordinary memory that is sealed against shrinking. Who is asked for seals first is the kernel and no file system. */
 static int

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "closer.h"
-#include "memif_client.h"
+#include "memif/client.h"
 
 /* One who does not read what he is told has no use for it. */
 static bool

@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "memif_server.h"
+#include "memif/server.h"
 #include "program.h"
 
 #define OTHERS_WAIT "Others wait"

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "memif_link.h"
+#include "memif/link.h"
 
 struct memif_client {
 	int fd;            /* the socket, non-blocking; -1: nobody */

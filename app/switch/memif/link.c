@@ -12,7 +12,7 @@
 
 #include <rte_memcpy.h>
 
-#include "memif_link.h"
+#include "memif/link.h"
 
 void
 uroce_memif_link_init(struct memif_link *link)
