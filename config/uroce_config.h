@@ -62,7 +62,7 @@
 #define UROCE_BURST 32			/* frames per RX or TX burst */
 #define UROCE_BURST_FULL 16		/* frames of an RX burst from which on the ring may have more */
 #define UROCE_BATCH_BYTES 8192		/* of payload are read by the ICRC, then placed, while they are in L1 */
-#define UROCE_SMALL_BYTES 256		/* payloads up to here share the header's mbuf */
+#define UROCE_TX_INLINE_BYTES 256		/* payloads up to here share the header's mbuf */
 #define UROCE_ZERO_COPY_SEGS 4		/* ... in at most so many pieces */
 #define UROCE_MBUF_AHEAD 24		/* mbufs are fetched into cache so many allocations before they are used */
 #define UROCE_RUN_PACKETS 2		/* of the middle of a message, and more, are made in one go */
@@ -70,13 +70,13 @@
 #define UROCE_ZERO_COPY_BYTES 1024	/* payloads from here on leave as external mbufs */
 
 /* Loss recovery */
-#define UROCE_EARLY_WINDOW 1024		/* PSNs ahead of the expected one that are kept, and that a requester sends
+#define UROCE_REORDER_WINDOW 1024		/* PSNs ahead of the expected one that are kept, and that a requester sends
 					 * beyond what is acknowledged while it recovers; a power of two */
-#define UROCE_EARLY_FRAMES 2048		/* out-of-order frames that a worker keeps, for all of its QPs */
-#define UROCE_EARLY_QPS 256		/* QPs that a worker keeps frames for; the other peers retransmit */
-#define UROCE_EARLY_SPARE 16		/* a 16th of a pool, and two bursts, are left to receive and send */
-#define UROCE_EARLY_SPARE_FRAMES 8	/* the pool's level is checked once per so many kept frames */
-#define UROCE_EARLY_NS 100000000ull	/* without progress for this long, kept frames are dropped */
+#define UROCE_REORDER_FRAMES 2048		/* out-of-order frames that a worker keeps, for all of its QPs */
+#define UROCE_REORDER_QPS 256		/* QPs that a worker keeps frames for; the other peers retransmit */
+#define UROCE_REORDER_SPARE 16		/* a 16th of a pool, and two bursts, are left to receive and send */
+#define UROCE_REORDER_SPARE_FRAMES 8	/* the pool's level is checked once per so many kept frames */
+#define UROCE_REORDER_NS 100000000ull	/* without progress for this long, kept frames are dropped */
 #define UROCE_SACK_RUNS 32		/* runs that a SACK reports */
 #define UROCE_RECOVERIES 256		/* QPs of a worker that recover at a time; the others go back N */
 #define UROCE_RESENT 128		/* retransmitted packets of a QP in flight */
@@ -142,7 +142,7 @@
 #define UROCE_MTU_OVERHEAD 84		/* IPv6, UDP, BTH, RETH, ImmDt and ICRC round a payload */
 #define UROCE_RX_DESC 1024
 #define UROCE_TX_DESC 1024
-#define UROCE_RX_MBUFS 2047		/* at least; per queue, beside UROCE_EARLY_FRAMES */
+#define UROCE_RX_MBUFS 2047		/* at least; per queue, beside UROCE_REORDER_FRAMES */
 #define UROCE_HEADER_MBUFS 16383	/* per worker: many, so that their lines have left the peer's cache */
 #define UROCE_PAYLOAD_MBUFS 2047	/* per worker: few, so that they stay in cache */
 #define UROCE_MBUF_CACHE 512		/* EAL's most: a window of chains goes round in it */

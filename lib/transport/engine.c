@@ -9,7 +9,12 @@
 
 #include <rte_branch_prediction.h>
 
-#include "transport/internal.h"
+#include "transport/congestion/congestion.h"
+#include "transport/engine.h"
+#include "transport/qp/qp.h"
+#include "transport/requester/requester.h"
+#include "transport/responder/responder.h"
+#include "transport/unreliable/unreliable.h"
 #include "uroce_config.h"
 #include "verbs/device/congestion.h"
 #include "wire/gid.h"
@@ -74,12 +79,12 @@ uroce_engine_init(struct uroce_engine *e, struct rte_mempool *header_pool, struc
 	TAILQ_INIT(&e->held_beyond);
 	uroce_wheel_init(&e->wheel, now_ns);
 	uroce_wheel_init(&e->cq_wheel, now_ns);
-	ret = uroce_early_init(&e->early, header_pool->socket_id);
+	ret = uroce_reorder_init(&e->reorder, header_pool->socket_id);
 	if (ret < 0)
 		return ret;
 	ret = uroce_recoveries_init(&e->recoveries, header_pool->socket_id);
 	if (ret < 0)
-		goto fini_early;
+		goto fini_reorder;
 	ret = uroce_pacer_init(&e->pacer, header_pool->socket_id, now_ns);
 	if (ret < 0)
 		goto fini_recoveries;
@@ -87,8 +92,8 @@ uroce_engine_init(struct uroce_engine *e, struct rte_mempool *header_pool, struc
 
 fini_recoveries:
 	uroce_recoveries_fini(&e->recoveries);
-fini_early:
-	uroce_early_fini(&e->early);
+fini_reorder:
+	uroce_reorder_fini(&e->reorder);
 	return ret;
 }
 
@@ -100,7 +105,7 @@ uroce_engine_fini(struct uroce_engine *e)
 		rte_pktmbuf_free_bulk(e->cnps, e->cnp_count);
 	uroce_pacer_fini(&e->pacer);
 	uroce_recoveries_fini(&e->recoveries);
-	uroce_early_fini(&e->early);
+	uroce_reorder_fini(&e->reorder);
 }
 
 void
@@ -368,7 +373,7 @@ send_rare(struct uroce_engine *e, struct rte_mbuf **frames, unsigned int n)
 		uroce_wheel_expire(&e->cq_wheel, e->now_ns, cq_timer_fired, e);
 	if (e->rated != 0)
 		uroce_pacer_expire(e);
-	uroce_early_expire(e);
+	uroce_reorder_expire(e);
 	uroce_awaited_expire(e);
 	activate_those_of_later(e);
 	return send_cnps(e, frames, n);
@@ -397,7 +402,7 @@ uroce_engine_send(struct uroce_engine *e, struct rte_mbuf **frames, unsigned int
 	uroce_wheel_expire(&e->wheel, uroce_engine_heard_by(e), timer_fired, e);
 	take_doorbells(e);
 	if (unlikely((e->cq_timers | e->rated | e->cnp_count | e->awaited_count) != 0 ||
-		     !TAILQ_EMPTY(&e->early.holders) || !TAILQ_EMPTY(&e->later)))
+		     !TAILQ_EMPTY(&e->reorder.holders) || !TAILQ_EMPTY(&e->later)))
 		sent = send_rare(e, frames, n);
 	if (e->acks_lead && uroce_engine_has_due(e))
 		sent += uroce_engine_send_due(e, frames + sent, n - sent);
@@ -445,8 +450,8 @@ uroce_engine_deadline(const struct uroce_engine *e)
 		next_ns = RTE_MIN(next_ns, uroce_wheel_next(&e->cq_wheel));
 	if (unlikely(e->rated != 0))
 		next_ns = RTE_MIN(next_ns, uroce_wheel_next(&e->pacer.wheel));
-	if (unlikely(!TAILQ_EMPTY(&e->early.holders)))
-		next_ns = RTE_MIN(next_ns, uroce_early_deadline(&e->early));
+	if (unlikely(!TAILQ_EMPTY(&e->reorder.holders)))
+		next_ns = RTE_MIN(next_ns, uroce_reorder_deadline(&e->reorder));
 	return next_ns;
 }
 
@@ -500,5 +505,5 @@ uroce_engine_qp_detach(struct uroce_qp *qp)
 	uroce_recovery_end(e, qp);
 	uroce_pacer_release(e, qp);
 	uroce_wheel_remove(&e->wheel, &qp->req.timer);
-	uroce_early_drop(e, qp);
+	uroce_reorder_drop(e, qp);
 }

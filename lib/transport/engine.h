@@ -3,6 +3,18 @@
  *
  * An engine: the transport of some QPs. No I/O, no clock, no lock: packets and `now` in, frames and the
  * next deadline out. One thread at a time calls it; only uroce_engine_doorbell() may be called from any.
+ *
+ * The rooms of lib/transport; the index of each is the first comment of its header:
+ *
+ *	responder/	executes the peer's requests and answers them
+ *	requester/	sends the application's work requests, retransmits, completes
+ *	unreliable/	UC and UD, both directions
+ *	congestion/	ECN marks, CNPs, DCQCN's rate, pacing
+ *	packet/		builds frames
+ *	qp/		receive WQEs and the error state, for all of them
+ *	engine.c	gives the QPs their turns; dispatches packets, timers and changes of state
+ *	psn_set.h	a set of PSNs within a window
+ *	wheel.c		timers
  */
 
 #ifndef UROCE_TRANSPORT_ENGINE_H
@@ -16,9 +28,9 @@
 #include <rte_common.h>
 #include <rte_mbuf.h>
 
-#include "transport/early.h"
-#include "transport/pacer.h"
-#include "transport/recovery.h"
+#include "transport/congestion/pacer.h"
+#include "transport/requester/recovery.h"
+#include "transport/responder/reorder.h"
 #include "transport/wheel.h"
 #include "verbs/device/device.h"
 #include "wire/packet.h"
@@ -98,7 +110,7 @@ struct uroce_engine {
 	uint32_t ring_rounds;		/* rounds that it takes to receive the largest RX ring */
 	uint32_t awaited_count;		/* of awaited[] */
 	uint64_t await_ns;		/* how long ACKs wait for the application's answer; 0: not at all */
-	struct uroce_early_store early;
+	struct uroce_reorder_store reorder;
 	struct uroce_recoveries recoveries;
 	uint64_t verdicts[UROCE_VERDICT_COUNT];		/* engine: rw, others: relaxed read */
 	/* the first line is that of good packets */
@@ -112,7 +124,7 @@ struct uroce_engine {
 };
 
 /** The data room, beside the headroom, of mbufs of the payload pool, for the largest path MTU in use, and of
- * the header pool, with UROCE_SMALL_BYTES for mtu. Header mbufs are many and small, so that a ring full of
+ * the header pool, with UROCE_TX_INLINE_BYTES for mtu. Header mbufs are many and small, so that a ring full of
  * them does not thrash the cache. */
 #define UROCE_ENGINE_ROOM(mtu) (UROCE_TEMPLATE_BYTES + 64 + (mtu) + 8)
 /** Private area of the header pool's mbufs, for uroce_mr_attach(); a whole line, so that headers begin with one. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * A set of PSNs that are less than UROCE_EARLY_WINDOW apart: what has come early, what the peer has, what has been
+ * A set of PSNs that are less than UROCE_REORDER_WINDOW apart: what has come early, what the peer has, what has been
  * answered. A bit for each, at PSN modulo the window, so that a PSN that is passed makes room for one ahead. Whoever
  * has it, on one thread.
  */
@@ -17,9 +17,9 @@
 
 #include "uroce_config.h"
 
-#define UROCE_PSN_SET_WORDS (UROCE_EARLY_WINDOW / 64)
+#define UROCE_PSN_SET_WORDS (UROCE_REORDER_WINDOW / 64)
 
-static_assert((UROCE_EARLY_WINDOW & (UROCE_EARLY_WINDOW - 1)) == 0 && UROCE_EARLY_WINDOW >= 64, "words of a set");
+static_assert((UROCE_REORDER_WINDOW & (UROCE_REORDER_WINDOW - 1)) == 0 && UROCE_REORDER_WINDOW >= 64, "words of a set");
 
 struct uroce_psn_set {
 	uint64_t words[UROCE_PSN_SET_WORDS];
@@ -28,7 +28,7 @@ struct uroce_psn_set {
 static inline uint32_t
 uroce_psn_set_word(uint32_t psn)
 {
-	return (psn & (UROCE_EARLY_WINDOW - 1)) / 64;
+	return (psn & (UROCE_REORDER_WINDOW - 1)) / 64;
 }
 
 /* Those of n PSNs from psn on that are in its word: how many, and their bits. */

@@ -161,7 +161,7 @@ open_once(void)
 	opened = true;
 	test_eal_init(NULL);
 	RTE_VERIFY(uroce_rcu_init() == 0);
-	device.headers = make_pool("headers", UROCE_SMALL_BYTES);
+	device.headers = make_pool("headers", UROCE_TX_INLINE_BYTES);
 	device.payloads = make_pool("payloads", 4096);
 	device.received = make_pool("received", DEVICE_FRAME_BYTES);
 }

@@ -24,7 +24,7 @@
 #include "wire/sack.h"
 
 #define PAIRS   4
-#define HOSTILE (UROCE_EARLY_QPS + 44) /* more than records of either kind */
+#define HOSTILE (UROCE_REORDER_QPS + 44) /* more than records of either kind */
 #define DEPTH   8
 #define BYTES   16384 /* of a message: 16 packets */
 #define STRIKES 32    /* frames of the attackers in a round */
@@ -117,7 +117,7 @@ stop(void)
 	}
 	for (unsigned int i = 0; i < w.attackers; i++)
 		assert_int_equal(uroce_destroy_qp(w.hostile[i]), 0);
-	assert_int_equal(w.peer.engine.early.frames_free, UROCE_EARLY_FRAMES);
+	assert_int_equal(w.peer.engine.reorder.frames_free, UROCE_REORDER_FRAMES);
 	assert_int_equal(w.peer.engine.recoveries.lent, 0);
 	peer_stop(&w.peer);
 	assert_int_equal(rte_mempool_in_use_count(w.rx), 0);
@@ -133,7 +133,7 @@ counter(enum uroce_engine_counter c)
 static unsigned int
 kept(void)
 {
-	return UROCE_EARLY_FRAMES - w.peer.engine.early.frames_free;
+	return UROCE_REORDER_FRAMES - w.peer.engine.reorder.frames_free;
 }
 
 /* ---- a round -------------------------------------------------------------------------------- */
@@ -267,7 +267,7 @@ undisturbed(bool lossy, bool go_back_n)
 {
 	uint64_t packets;
 
-	start(0, UROCE_RX_MBUFS + UROCE_EARLY_FRAMES, go_back_n);
+	start(0, UROCE_RX_MBUFS + UROCE_REORDER_FRAMES, go_back_n);
 	w.lossy = lossy;
 	run(20, NULL);
 	packets = executed(NULL, &least_alone);
@@ -337,7 +337,7 @@ fill_windows(void)
 {
 	for (unsigned int i = 0; i < STRIKES; i++, w.struck++)
 		strike_early(w.struck % w.attackers,
-			     1 + w.struck / w.attackers % (UROCE_EARLY_WINDOW - 1));
+			     1 + w.struck / w.attackers % (UROCE_REORDER_WINDOW - 1));
 }
 
 /* The second packet has come, the first never does. */
@@ -364,9 +364,9 @@ static void
 expect_given_back(void)
 {
 	w.posts = false;
-	run(UROCE_EARLY_NS / NS + 1, NULL);
+	run(UROCE_REORDER_NS / NS + 1, NULL);
 	assert_int_equal(kept(), 0);
-	assert_true(TAILQ_EMPTY(&w.peer.engine.early.holders));
+	assert_true(TAILQ_EMPTY(&w.peer.engine.reorder.holders));
 	assert_true(counter(UROCE_EARLY_EXPIRED) > 0);
 	assert_int_equal(rte_mempool_in_use_count(w.rx), 0);
 }
@@ -374,11 +374,11 @@ expect_given_back(void)
 static void
 early_packets_of_a_few_peers(void **state)
 {
-	start(4, UROCE_RX_MBUFS + UROCE_EARLY_FRAMES, false);
-	run(UROCE_EARLY_FRAMES / STRIKES + 1, fill_windows);
-	assert_int_equal(kept(), UROCE_EARLY_FRAMES);
+	start(4, UROCE_RX_MBUFS + UROCE_REORDER_FRAMES, false);
+	run(UROCE_REORDER_FRAMES / STRIKES + 1, fill_windows);
+	assert_int_equal(kept(), UROCE_REORDER_FRAMES);
 	others_have_their_share(fill_windows);
-	assert_int_equal(kept(), UROCE_EARLY_FRAMES);
+	assert_int_equal(kept(), UROCE_REORDER_FRAMES);
 	assert_true(w.peer.engine.verdicts[UROCE_DROP_AHEAD] > 0);
 	expect_given_back();
 	stop();
@@ -387,11 +387,11 @@ early_packets_of_a_few_peers(void **state)
 static void
 early_packets_of_many_peers(void **state)
 {
-	start(HOSTILE, UROCE_RX_MBUFS + UROCE_EARLY_FRAMES, false);
+	start(HOSTILE, UROCE_RX_MBUFS + UROCE_REORDER_FRAMES, false);
 	run(HOSTILE / STRIKES + 1, fill_windows);
-	assert_true(TAILQ_EMPTY(&w.peer.engine.early.free));
+	assert_true(TAILQ_EMPTY(&w.peer.engine.reorder.free));
 	others_have_their_share(fill_windows);
-	assert_true(kept() <= UROCE_EARLY_FRAMES);
+	assert_true(kept() <= UROCE_REORDER_FRAMES);
 	expect_given_back();
 	stop();
 }
@@ -401,9 +401,9 @@ static void
 early_packets_in_a_small_pool(void **state)
 {
 	start(4, 1023, false);
-	run(UROCE_EARLY_FRAMES / STRIKES + 1, fill_windows);
-	assert_in_range(kept(), 512, 1023 - 1023 / UROCE_EARLY_SPARE - 2 * UROCE_BURST + 1 +
-						UROCE_EARLY_SPARE_FRAMES);
+	run(UROCE_REORDER_FRAMES / STRIKES + 1, fill_windows);
+	assert_in_range(kept(), 512, 1023 - 1023 / UROCE_REORDER_SPARE - 2 * UROCE_BURST + 1 +
+						UROCE_REORDER_SPARE_FRAMES);
 	others_have_their_share(fill_windows);
 	expect_given_back();
 	stop();
@@ -414,7 +414,7 @@ recoveries_that_never_end(void **state)
 {
 	struct ibv_qp *own;
 
-	start(HOSTILE, UROCE_RX_MBUFS + UROCE_EARLY_FRAMES, false);
+	start(HOSTILE, UROCE_RX_MBUFS + UROCE_REORDER_FRAMES, false);
 	own = w.peer.qp;
 	for (unsigned int i = 0; i < HOSTILE; i++) {
 		w.peer.qp = w.hostile[i];

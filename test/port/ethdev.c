@@ -108,10 +108,10 @@ test_conf(void **state)
 		uint16_t mtu;
 		unsigned int mbufs;
 	} cases[] = {
-		{ { .mtu = 0 }, 1, UROCE_PORT_MTU, UROCE_RX_MBUFS + UROCE_EARLY_FRAMES },
-		{ { .mtu = 1500, .nb_rx_desc = 64 }, 2, 1500, 64 + 1023 + UROCE_EARLY_FRAMES },
+		{ { .mtu = 0 }, 1, UROCE_PORT_MTU, UROCE_RX_MBUFS + UROCE_REORDER_FRAMES },
+		{ { .mtu = 1500, .nb_rx_desc = 64 }, 2, 1500, 64 + 1023 + UROCE_REORDER_FRAMES },
 		{ { .mtu = 1500, .go_back_n = 1 }, 1, 1500, UROCE_RX_MBUFS },
-		{ { .mtu = 9000, .nb_rx_desc = 2048, .nb_tx_desc = 64 }, 1, 9000, 4095 + UROCE_EARLY_FRAMES },
+		{ { .mtu = 9000, .nb_rx_desc = 2048, .nb_tx_desc = 64 }, 1, 9000, 4095 + UROCE_REORDER_FRAMES },
 	};
 	struct rte_eth_dev_owner owner;
 

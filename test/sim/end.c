@@ -58,7 +58,7 @@ end_create(struct world *w, unsigned int index)
 	e->index = index;
 	end_set_gid(e);
 	e->header_pool = world_pool_create("header", index, w->conf.pool_mbufs,
-					   UROCE_ENGINE_ROOM(UROCE_SMALL_BYTES));
+					   UROCE_ENGINE_ROOM(UROCE_TX_INLINE_BYTES));
 	e->payload_pool = world_pool_create("payload", index, w->conf.pool_mbufs,
 					    UROCE_ENGINE_ROOM(LARGEST_MTU));
 	ret = uroce_engine_init(&e->engine, e->header_pool, e->payload_pool, w->now_ns);

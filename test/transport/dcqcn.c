@@ -13,7 +13,7 @@
 
 #include <rte_common.h>
 
-#include "transport/dcqcn.h"
+#include "transport/congestion/dcqcn.h"
 #include "uroce.h"
 #include "uroce_config.h"
 

@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "peer.h"
-#include "transport/internal.h"
+#include "transport/qp/qp.h"
 
 static const struct {
 	enum ibv_wc_status status;

@@ -60,7 +60,7 @@ large_payloads_of_dpdk_memory_are_attached(void **state)
 	assert_int_equal(p.engine.counters[UROCE_ZERO_COPY_PACKETS], 1);
 	rte_pktmbuf_free(m);
 	/* below the threshold: copied, in one mbuf of the header pool */
-	post_from(&p, mr, (uintptr_t)memory, UROCE_SMALL_BYTES);
+	post_from(&p, mr, (uintptr_t)memory, UROCE_TX_INLINE_BYTES);
 	m = next_frame(&p);
 	assert_int_equal(m->nb_segs, 1);
 	assert_ptr_equal(m->pool, p.headers);

@@ -62,7 +62,7 @@ gap_in_ask(struct peer *p, uint32_t psn)
 unsigned int
 gap_kept(const struct peer *p)
 {
-	return UROCE_EARLY_FRAMES - p->engine.early.frames_free;
+	return UROCE_REORDER_FRAMES - p->engine.reorder.frames_free;
 }
 
 bool

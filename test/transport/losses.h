@@ -8,7 +8,7 @@
 #define UROCE_TEST_LOSSES_H
 
 #include "peer.h"
-#include "transport/recovery.h"
+#include "transport/requester/recovery.h"
 #include "verbs/qp/qp.h"
 #include "wire/sack.h"
 

@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "peer.h"
-#include "transport/pacer.h"
+#include "transport/congestion/pacer.h"
 #include "uroce_config.h"
 #include "verbs/qp/qp.h"
 #include "wire/psn.h"

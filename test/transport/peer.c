@@ -12,8 +12,8 @@
 
 #include <rte_ip.h>
 
-#include "eal.h"
 #include "base/rcu.h"
+#include "eal.h"
 #include "peer.h"
 #include "uroce_config.h"
 #include "verbs/qp/qp.h"
@@ -217,7 +217,7 @@ peer_start(struct peer *p, const struct peer_conf *conf)
 	memcpy(back.src_gid, peer_gid, 16);
 	memcpy(back.dst_gid, our_gid, 16);
 	assert_int_equal(uroce_template_init(&p->to_engine, &back), 0);
-	p->headers = make_pool("headers", UROCE_SMALL_BYTES);
+	p->headers = make_pool("headers", UROCE_TX_INLINE_BYTES);
 	p->payloads = make_pool("payloads", 4096);
 	p->now_ns = 1000000;
 	assert_int_equal(uroce_engine_init(&p->engine, p->headers, p->payloads, p->now_ns), 0);

@@ -13,19 +13,19 @@
 #include "transport/psn_set.h"
 #include "wire/psn.h"
 
-static const uint32_t starts[] = { 0, 1, 63, 64, 65, UROCE_EARLY_WINDOW - 1, UROCE_PSN_MASK - 100, UROCE_PSN_MASK };
+static const uint32_t starts[] = { 0, 1, 63, 64, 65, UROCE_REORDER_WINDOW - 1, UROCE_PSN_MASK - 100, UROCE_PSN_MASK };
 
 static void
 expect_same(const struct uroce_psn_set *s, const bool *model, uint32_t start)
 {
-	for (uint32_t i = 0; i < UROCE_EARLY_WINDOW; i++) {
+	for (uint32_t i = 0; i < UROCE_REORDER_WINDOW; i++) {
 		uint32_t psn = uroce_psn_add(start, i), run = 0;
 
 		assert_int_equal(uroce_psn_set_has(s, psn), model[i]);
-		while (i + run < UROCE_EARLY_WINDOW && model[i + run] == model[i])
+		while (i + run < UROCE_REORDER_WINDOW && model[i + run] == model[i])
 			run++;
-		assert_int_equal(uroce_psn_set_run(s, psn, UROCE_EARLY_WINDOW - i, model[i]), run);
-		assert_int_equal(uroce_psn_set_run(s, psn, UROCE_EARLY_WINDOW - i, !model[i]), 0);
+		assert_int_equal(uroce_psn_set_run(s, psn, UROCE_REORDER_WINDOW - i, model[i]), run);
+		assert_int_equal(uroce_psn_set_run(s, psn, UROCE_REORDER_WINDOW - i, !model[i]), 0);
 		assert_int_equal(uroce_psn_set_run(s, psn, run / 2, model[i]), run / 2);
 	}
 }
@@ -33,16 +33,16 @@ expect_same(const struct uroce_psn_set *s, const bool *model, uint32_t start)
 static void
 test_put(void **state)
 {
-	static const uint32_t lengths[] = { 0, 1, 2, 63, 64, 65, 130, UROCE_EARLY_WINDOW };
+	static const uint32_t lengths[] = { 0, 1, 2, 63, 64, 65, 130, UROCE_REORDER_WINDOW };
 
 	(void)state;
 	for (unsigned int s = 0; s < RTE_DIM(starts); s++) {
-		bool model[UROCE_EARLY_WINDOW] = { false };
+		bool model[UROCE_REORDER_WINDOW] = { false };
 		struct uroce_psn_set set = { 0 };
 
 		for (unsigned int round = 0; round < 4 * RTE_DIM(lengths); round++) {
 			uint32_t n = lengths[(round * 5) % RTE_DIM(lengths)];
-			uint32_t at = (round * 37) % (UROCE_EARLY_WINDOW - n + 1);
+			uint32_t at = (round * 37) % (UROCE_REORDER_WINDOW - n + 1);
 			bool in = round % 3 != 2;
 
 			uroce_psn_set_put(&set, uroce_psn_add(starts[s], at), n, in);
@@ -57,17 +57,17 @@ static void
 test_slides(void **state)
 {
 	struct uroce_psn_set set = { 0 };
-	uint32_t psn = UROCE_PSN_MASK - 2 * UROCE_EARLY_WINDOW;
+	uint32_t psn = UROCE_PSN_MASK - 2 * UROCE_REORDER_WINDOW;
 
 	(void)state;
-	uroce_psn_set_put(&set, psn, UROCE_EARLY_WINDOW, true);
-	for (uint32_t i = 0; i < 4 * UROCE_EARLY_WINDOW; i++, psn = uroce_psn_add(psn, 1)) {
+	uroce_psn_set_put(&set, psn, UROCE_REORDER_WINDOW, true);
+	for (uint32_t i = 0; i < 4 * UROCE_REORDER_WINDOW; i++, psn = uroce_psn_add(psn, 1)) {
 		assert_true(uroce_psn_set_has(&set, psn));
 		uroce_psn_set_put(&set, psn, 1, false);
-		assert_int_equal(uroce_psn_set_run(&set, psn, UROCE_EARLY_WINDOW, false), 1);
-		uroce_psn_set_put(&set, uroce_psn_add(psn, UROCE_EARLY_WINDOW), 1, true);
-		assert_int_equal(uroce_psn_set_run(&set, uroce_psn_add(psn, 1), UROCE_EARLY_WINDOW, true),
-				 UROCE_EARLY_WINDOW);
+		assert_int_equal(uroce_psn_set_run(&set, psn, UROCE_REORDER_WINDOW, false), 1);
+		uroce_psn_set_put(&set, uroce_psn_add(psn, UROCE_REORDER_WINDOW), 1, true);
+		assert_int_equal(uroce_psn_set_run(&set, uroce_psn_add(psn, 1), UROCE_REORDER_WINDOW, true),
+				 UROCE_REORDER_WINDOW);
 	}
 }
 

@@ -16,7 +16,7 @@
 #include <rte_malloc.h>
 
 #include "peer.h"
-#include "transport/internal.h"
+#include "transport/responder/responder.h"
 #include "uroce_config.h"
 #include "wire/psn.h"
 

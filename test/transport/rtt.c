@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "peer.h"
-#include "transport/recovery.h"
+#include "transport/requester/recovery.h"
 #include "uroce_config.h"
 #include "verbs/qp/qp.h"
 

@@ -217,9 +217,9 @@ the_window_goes_on(void **state)
 				continue;
 			assert_int_equal(out.psn, next++);
 		}
-		assert_true(next - psn <= UROCE_EARLY_WINDOW - 1);
+		assert_true(next - psn <= UROCE_REORDER_WINDOW - 1);
 		assert_true(next - psn - run[0][1] <= UROCE_WINDOW_PACKETS);
-		if (next - psn == UROCE_EARLY_WINDOW - 1)
+		if (next - psn == UROCE_REORDER_WINDOW - 1)
 			break;
 		assert_int_equal(next - psn - run[0][1], UROCE_WINDOW_PACKETS);
 		run[0][1] = (uint16_t)(next - psn - 1);

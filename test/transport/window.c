@@ -14,9 +14,9 @@
 #include <cmocka.h>
 #include <rte_malloc.h>
 
+#include "base/rcu.h"
 #include "peer.h"
 #include "uroce_config.h"
-#include "base/rcu.h"
 #include "verbs/qp/qp.h"
 #include "wire/headers.h"
 

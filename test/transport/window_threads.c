@@ -17,8 +17,8 @@
 
 #include <cmocka.h>
 
-#include "peer.h"
 #include "base/rcu.h"
+#include "peer.h"
 #include "verbs/qp/qp.h"
 
 #define CYCLES 100

@@ -15,9 +15,9 @@
 
 #include <cmocka.h>
 
+#include "mem/pd.h"
 #include "peer.h"
 #include "uroce_config.h"
-#include "mem/pd.h"
 #include "verbs/qp/qp.h"
 #include "verbs/srq/xrc.h"
 #include "wire/psn.h"

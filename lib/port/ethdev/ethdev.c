@@ -125,7 +125,7 @@ rx_mbufs(const struct uroce_port_conf *conf, uint16_t nb_desc)
 {
 	unsigned int others = RTE_MAX(nb_desc - 1u, (unsigned int)(UROCE_RX_MBUFS - UROCE_RX_DESC));
 
-	return nb_desc + others + (conf->go_back_n ? 0 : UROCE_EARLY_FRAMES);
+	return nb_desc + others + (conf->go_back_n ? 0 : UROCE_REORDER_FRAMES);
 }
 
 /* A pool for the queue, and the queue; with more room if the port refuses what the MTU needs. */

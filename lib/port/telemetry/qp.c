@@ -44,7 +44,7 @@ view_take(struct view *v, const struct uroce_qp *qp)
 	memcpy(&v->qp, qp, sizeof(v->qp));
 	if (qp->rate != NULL)
 		v->dcqcn = qp->rate->dcqcn;
-	v->early_frames = qp->resp.early != NULL ? qp->resp.early->frames : 0;
+	v->early_frames = qp->resp.reorder != NULL ? qp->resp.reorder->frames : 0;
 	uroce_worker_exit(w);
 	v->now_ns = uroce_clock_ns();
 	v->worker = w->index;

@@ -58,7 +58,7 @@ describe_engine(const struct uroce_engine *e, struct rte_tel_data *d)
 	rte_tel_data_add_dict_int(d, "recovering_qps", (int)__atomic_load_n(&e->recoveries.lent, __ATOMIC_RELAXED));
 	rte_tel_data_add_dict_int(d, "rated_qps", (int)__atomic_load_n(&e->rated, __ATOMIC_RELAXED));
 	rte_tel_data_add_dict_int(d, "early_frames",
-				  UROCE_EARLY_FRAMES - (int)__atomic_load_n(&e->early.frames_free, __ATOMIC_RELAXED));
+				  UROCE_REORDER_FRAMES - (int)__atomic_load_n(&e->reorder.frames_free, __ATOMIC_RELAXED));
 }
 
 static unsigned int

@@ -51,7 +51,7 @@ inbox_create(struct uroce_worker *w)
 static size_t
 worker_bytes(void)
 {
-	return uroce_pool_bytes(UROCE_HEADER_MBUFS, UROCE_ENGINE_ROOM(UROCE_SMALL_BYTES)) +
+	return uroce_pool_bytes(UROCE_HEADER_MBUFS, UROCE_ENGINE_ROOM(UROCE_TX_INLINE_BYTES)) +
 	       uroce_pool_bytes(UROCE_PAYLOAD_MBUFS, UROCE_ENGINE_ROOM(4096)) + TABLES_BYTES;
 }
 
@@ -62,7 +62,7 @@ engine_create(struct uroce_worker *w)
 	int ret;
 
 	header_pool = uroce_pool_create("header", UROCE_HEADER_MBUFS,
-					UROCE_ENGINE_ROOM(UROCE_SMALL_BYTES), w->numa_node);
+					UROCE_ENGINE_ROOM(UROCE_TX_INLINE_BYTES), w->numa_node);
 	if (header_pool == NULL)
 		return -errno;
 	payload_pool = uroce_pool_create("payload", UROCE_PAYLOAD_MBUFS, UROCE_ENGINE_ROOM(4096),

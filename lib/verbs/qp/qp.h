@@ -2,7 +2,7 @@
  * Copyright 2026 The uroce authors
  *
  * Queue pairs: the object, its two work queues, and the state of its requester and responder, each of
- * which is touched by one file of lib/transport, on the QP's worker. Fields are grouped by who writes.
+ * which is touched by one room of lib/transport, on the QP's worker. Fields are grouped by who writes.
  */
 
 #ifndef UROCE_VERBS_QP_QP_H
@@ -145,7 +145,7 @@ uroce_wq_has_room(struct uroce_wq *wq, uint32_t tail)
 
 struct uroce_recovery;
 
-/* lib/transport/requester.c, completer.c, recovery.c */
+/* lib/transport/requester */
 struct uroce_requester {
 	uint32_t next;			/* send queue index of the WQE to send from, head .. started */
 	uint32_t started;		/* one past the last WQE that has PSNs */
@@ -209,9 +209,9 @@ struct uroce_rd_atomic {
 	bool again_goes_on;		/* the last response sent out of turn was that before `next` */
 };
 
-struct uroce_early;
+struct uroce_reorder;
 
-/* lib/transport/responder.c and response.c */
+/* lib/transport/responder */
 struct uroce_responder {
 	uint32_t psn;			/* expected */
 	uint32_t msn;
@@ -237,7 +237,7 @@ struct uroce_responder {
 	uint32_t resource_head;
 	uint32_t resource_tail;
 	uint32_t wrong_keys;		/* UC: keys that a peer has named in vain */
-	struct uroce_early *early;	/* what came early; NULL: nothing is kept */
+	struct uroce_reorder *reorder;	/* what came early; NULL: nothing is kept */
 	uint32_t asked;			/* PSN of the latest ASK; behind psn: none that counts */
 	uint32_t leapt;			/* one past the PSN that closed the latest gap, */
 	bool selective;			/* the requester understands a SACK: it has asked */
@@ -306,7 +306,7 @@ struct uroce_qp {
 	/* worker */
 	TAILQ_ENTRY(uroce_qp) active_link __rte_cache_aligned;
 	uint8_t listed;
-	/* lib/transport/awaited.c; here, where there is room */
+	/* lib/transport/responder/awaited.c; here, where there is room */
 	uint8_t answers;		/* WRITEs that the application has answered soon, less for each that it has not */
 	bool unanswered;		/* one has come, and nothing has been posted since */
 	bool awaited;			/* its acknowledgement waits for that */

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * DCQCN's notification point: who has sent a packet that the network has marked gets a CNP, one per QP and interval.
+ * It is made at once, of what the QP or the packet says of the way back, and leaves before all else. On the engine's
+ * thread.
+ */
+
+#include <string.h>
+
+#include <rte_ether.h>
+
+#include "transport/congestion/congestion.h"
+#include "transport/packet/packet.h"
+#include "transport/qp/qp.h"
+#include "uroce.h"
+#include "verbs/device/congestion.h"
+#include "wire/gid.h"
+
+#define US UINT64_C(1000)
+
+/* To who has sent a datagram: by the router that it came from. False: it was for a group. */
+static bool
+path_back(const struct uroce_qp *qp, const struct uroce_packet *p, uint32_t src_qpn, struct uroce_path *path)
+{
+	const struct rte_ether_hdr *eth = rte_pktmbuf_mtod(p->mbuf, const struct rte_ether_hdr *);
+	struct uroce_template_conf conf = {
+		.src_mac = eth->dst_addr, .dst_mac = eth->src_addr,
+		.vlan_tci = qp->dev->vlan != 0 ? qp->dev->vlan : UROCE_NO_VLAN,
+		.hop_limit = UROCE_HOP_LIMIT,
+		.udp_src_port = uroce_udp_src_port(0, qp->ibv.qp_num, src_qpn),
+	};
+
+	RTE_ASSERT(p->l3_offset >= sizeof(*eth));
+	uroce_gid_from_ip(conf.src_gid, p->ip_version, p->dst_ip);
+	uroce_gid_from_ip(conf.dst_gid, p->ip_version, p->src_ip);
+	if (uroce_gid_is_multicast(conf.src_gid) || uroce_gid_is_multicast(conf.dst_gid))
+		return false;
+	return uroce_template_init(&path->headers, &conf) == 0;
+}
+
+static void
+set_traffic_class(const struct uroce_congestion *conf, struct uroce_template *headers)
+{
+	uint8_t dscp = conf->np_cnp_dscp == UROCE_CNP_DSCP_OF_QP ? uroce_template_traffic_class(headers) >> 2
+								 : conf->np_cnp_dscp;
+
+	uroce_template_set_traffic_class(headers, (uint8_t)(dscp << 2 | UROCE_ECN_ECT0));
+}
+
+static bool
+make_cnp(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_path *path, uint32_t dest_qpn)
+{
+	struct uroce_frame f;
+
+	if (uroce_frame_begin_to(e, qp, path, dest_qpn, UROCE_CNP, 0, false, 0, NULL, NULL, &f) != 0)
+		return false;
+	f.bth->ecn = UROCE_BTH_BECN;
+	memset(f.ext, 0, UROCE_CNP_BYTES);
+	e->cnps[e->cnp_count++] = uroce_frame_end(e, &f);
+	uroce_count(e, UROCE_NP_CNP_SENT, 1);
+	uroce_qp_history_count(&qp->history, UROCE_QP_CNPS_SENT, 1);
+	uroce_trace_cnp_sent(qp->dev->index, qp->ibv.qp_num, dest_qpn);
+	return true;
+}
+
+static void
+notify(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p, const struct uroce_congestion *conf)
+{
+	struct uroce_path path = { .multi_seg = false };
+	uint32_t dest_qpn = qp->dest_qpn;
+
+	if (qp->transport == UROCE_TRANSPORT_UD) {
+		dest_qpn = uroce_get24(((const struct uroce_deth *)uroce_packet_ext(p, UROCE_EXT_DETH))->src_qp);
+		if (dest_qpn == UROCE_GSI_QPN || !path_back(qp, p, dest_qpn, &path))
+			return;
+	} else {
+		path = qp->path;
+	}
+	set_traffic_class(conf, &path.headers);
+	if (make_cnp(e, qp, &path, dest_qpn))
+		qp->cnp_ns = e->now_ns;
+}
+
+void
+uroce_congestion_marked(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p,
+			enum uroce_verdict verdict)
+{
+	const struct uroce_congestion *conf = uroce_congestion_of(qp->dev);
+
+	/* what is dropped before it is known to be the peer's says nothing of the way from there */
+	if (verdict != UROCE_OK && verdict < UROCE_DUPLICATE)
+		return;
+	uroce_count(e, UROCE_NP_ECN_MARKED_PACKETS, 1);
+	if (conf->off || e->cnp_count == UROCE_CNPS)
+		return;
+	if (qp->cnp_ns == 0 || e->now_ns - qp->cnp_ns >= conf->np_min_time_between_cnps * US ||
+	    UROCE_PLANTED(CNP_INTERVAL))
+		notify(e, qp, p, conf);
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * Pacing: a QP that congestion control holds to a rate sends what that has earned, then waits in a wheel. There is a
+ * rate for a QP from its first CNP until it is as fast as the line again; so many at a time. The engine's thread.
+ */
+
+#ifndef UROCE_TRANSPORT_CONGESTION_PACER_H
+#define UROCE_TRANSPORT_CONGESTION_PACER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/queue.h>
+
+#include "transport/congestion/dcqcn.h"
+#include "transport/wheel.h"
+#include "uroce_config.h"
+#include "verbs/qp/qp.h"
+
+#define UROCE_CREDIT_PER_BIT INT64_C(1000000000)	/* so that a rate, in bit/s, times ns is credit */
+
+struct uroce_engine;
+
+struct uroce_rate {
+	struct uroce_timer timer;	/* the QP gets a turn then; armed as long as there is a rate */
+	struct uroce_qp *qp;		/* NULL: free */
+	SLIST_ENTRY(uroce_rate) free;
+	uint64_t earned_ns;		/* credit is that of this time */
+	int64_t credit;			/* what is sent with the last of it makes it negative */
+	struct uroce_dcqcn dcqcn;
+};
+
+struct uroce_pacer {
+	SLIST_HEAD(, uroce_rate) free;
+	struct uroce_rate *rates;	/* UROCE_RATES */
+	struct uroce_wheel wheel;	/* of rates */
+};
+
+/** @return 0 or -ENOMEM */
+int uroce_pacer_init(struct uroce_pacer *pacer, int numa_node, uint64_t now_ns);
+/** No QP has a rate any more. */
+void uroce_pacer_fini(struct uroce_pacer *pacer);
+
+/** A CNP has come for the QP. @return false: there are UROCE_RATES QPs with a rate already */
+bool uroce_pacer_cnp(struct uroce_engine *e, struct uroce_qp *qp);
+/** One turn of a QP that has a rate. @return as uroce_qp_turn() */
+unsigned int uroce_pacer_turn(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf **frames,
+			      unsigned int room);
+/** Give the QPs turns whose time has come. */
+void uroce_pacer_expire(struct uroce_engine *e);
+/** The QP has no rate any more. */
+void uroce_pacer_release(struct uroce_engine *e, struct uroce_qp *qp);
+
+/** The same as qp->rate != NULL, in a cache line that every turn of the QP touches. */
+static inline bool
+uroce_qp_is_rated(const struct uroce_qp *qp)
+{
+	return (qp->listed & UROCE_QP_RATED) != 0;
+}
+
+/** It has sent all that its rate has earned: its rate's timer gives it the next turn. */
+static inline bool
+uroce_pacer_waits(const struct uroce_qp *qp)
+{
+	return unlikely(uroce_qp_is_rated(qp)) && qp->rate->credit <= 0;
+}
+
+/** It will have, with one more packet at the latest. */
+static inline bool
+uroce_pacer_will_wait(const struct uroce_qp *qp)
+{
+	return unlikely(uroce_qp_is_rated(qp)) &&
+	       qp->rate->credit <= (int64_t)qp->mtu_bytes * 8 * UROCE_CREDIT_PER_BIT;
+}
+
+#endif /* UROCE_TRANSPORT_CONGESTION_PACER_H */

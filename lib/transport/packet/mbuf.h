@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * The mbufs of what an engine sends, which another core may have had last, and the headers that open each. What makes
+ * frames includes it: it is inlined, for it is done for every packet. On the engine's thread.
+ */
+
+#ifndef UROCE_TRANSPORT_PACKET_MBUF_H
+#define UROCE_TRANSPORT_PACKET_MBUF_H
+
+#include <stdbool.h>
+
+#include <rte_branch_prediction.h>
+#include <rte_lcore.h>
+#include <rte_mbuf.h>
+
+#include "transport/engine.h"
+#include "uroce_config.h"
+#include "verbs/qp/qp.h"
+#include "wire/template_put.h"
+
+/* Fetch a line that another core had last, to write it. */
+static inline void
+uroce_prefetch_to_write(const uint8_t *line)
+{
+#ifdef RTE_ARCH_X86_64
+	/* all of 64 bits know the instruction; the compiler, which cannot tell, would fetch the line to be read, and
+	 * it would have to be asked for once more */
+	asm volatile("prefetchw %0" : : "m"(*line));
+#else
+	__builtin_prefetch(line, 1);
+#endif
+}
+
+/* What will be written of the mbuf that is taken some allocations later, which another core may have had last. What the
+ * cache holds is only looked at, so that nothing is kept from others. */
+static inline void
+uroce_mbuf_fetch_ahead(struct rte_mempool *pool, bool chained)
+{
+	const struct rte_mempool_cache *cache = rte_mempool_default_cache(pool, rte_lcore_id());
+	const uint8_t *later;
+
+	if (unlikely(cache == NULL || cache->len <= UROCE_MBUF_AHEAD))
+		return;
+	later = cache->objs[cache->len - 1 - UROCE_MBUF_AHEAD];
+	uroce_prefetch_to_write(later);
+	uroce_prefetch_to_write(later + UROCE_ENGINE_DATA_OFFSET);
+	if (chained) {
+		uroce_prefetch_to_write(later + RTE_CACHE_LINE_SIZE);
+		uroce_prefetch_to_write(later + sizeof(struct rte_mbuf));
+	} else {
+		uroce_prefetch_to_write(later + UROCE_ENGINE_DATA_OFFSET + RTE_CACHE_LINE_SIZE);
+	}
+}
+
+/* What rte_pktmbuf_alloc() does to an mbuf out of a pool, but the second line is left alone: it says already that
+ * nothing follows, and what else it holds means nothing without a flag. */
+static inline void
+uroce_mbuf_reset(struct rte_mbuf *m)
+{
+	m->data_off = RTE_PKTMBUF_HEADROOM;
+	m->data_len = 0;
+	m->pkt_len = 0;
+	m->ol_flags = 0;
+	m->packet_type = 0;
+	m->vlan_tci = 0;
+}
+
+static inline struct rte_mbuf *
+uroce_mbuf_alloc(struct rte_mempool *pool, bool chained)
+{
+	struct rte_mbuf *m;
+
+	uroce_mbuf_fetch_ahead(pool, chained);
+	m = rte_mbuf_raw_alloc(pool);
+	if (unlikely(m == NULL))
+		return NULL;
+	uroce_mbuf_reset(m);
+	return m;
+}
+
+/** Ethernet to UDP. */
+static inline void
+uroce_path_put(const struct uroce_path *path, uint8_t *start, uint32_t udp_payload)
+{
+	uroce_template_put(&path->headers, start, udp_payload);
+	if (path->lladdr != NULL) {
+		uint64_t mac = __atomic_load_n(path->lladdr, __ATOMIC_RELAXED);
+
+		memcpy(start, &mac, RTE_ETHER_ADDR_LEN);
+	}
+}
+
+/** Whose frame it is. */
+static inline void
+uroce_frame_owner(const struct uroce_qp *qp, const struct uroce_path *path, struct rte_mbuf *m)
+{
+	m->port = qp->dev->port_id;
+	m->hash.usr = path->out;
+}
+
+/** Ethernet to UDP, and what says whose it is. */
+static inline void
+uroce_frame_headers(const struct uroce_qp *qp, const struct uroce_path *path, struct rte_mbuf *m,
+		    uint32_t udp_payload)
+{
+	uroce_path_put(path, rte_pktmbuf_mtod(m, uint8_t *), udp_payload);
+	uroce_frame_owner(qp, path, m);
+}
+
+#endif /* UROCE_TRANSPORT_PACKET_MBUF_H */

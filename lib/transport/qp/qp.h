@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * What every kind of QP needs: its turns, receive WQEs, the way into the error state. On the engine's thread.
+ *
+ *	recv.c		takes receive WQEs, from the QP's queue or an SRQ, and completes them
+ *	failure.c	moves a QP into the error state: flushes its WQEs, raises its events, traces why
+ *	errors.c	counts completions with an error
+ */
+
+#ifndef UROCE_TRANSPORT_QP_QP_H
+#define UROCE_TRANSPORT_QP_QP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <rte_branch_prediction.h>
+
+#include "base/trace.h"
+#include "transport/engine.h"
+#include "uroce_config.h"
+#include "uroce_planted.h"
+#include "uroce_verbs.h"
+#include "verbs/qp/qp.h"
+#include "verbs/srq/srq.h"
+#include "wire/packet.h"
+#include "wire/psn.h"
+
+/* engine.c */
+void uroce_qp_activate(struct uroce_engine *e, struct uroce_qp *qp);
+/** Give the QP a turn in the next call of uroce_engine_send(), not in this one. */
+void uroce_qp_activate_later(struct uroce_engine *e, struct uroce_qp *qp);
+/** One turn, whatever its rate. @return how many frames it made */
+unsigned int uroce_qp_turn(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf **frames,
+			   unsigned int room);
+
+/* recv.c: receive WQEs, from the QP's queue or an SRQ */
+/** Fill the empty receive queue of a QP with an SRQ with one WQE of that. */
+bool uroce_recv_take_shared(struct uroce_qp *qp);
+/** Complete the oldest receive WQE. False: the CQ has overrun (R43), and the QP is in error. */
+bool uroce_qp_complete_recv(struct uroce_engine *e, struct uroce_qp *qp, struct ibv_wc *wc, bool solicited);
+
+/* errors.c: a request completes with another status than success */
+void uroce_count_send_error(struct uroce_engine *e, enum ibv_wc_status status) __rte_cold;
+void uroce_count_recv_error(struct uroce_engine *e, enum ibv_wc_status status) __rte_cold;
+
+/* failure.c */
+/** Trace points for a QP that leaves a state, and for why, where it goes into error. */
+void uroce_qp_trace(const struct uroce_qp *qp, enum ibv_qp_state from, enum ibv_qp_state to);
+/** UC and UD: the oldest send WQE fails, the others are flushed, and the QP does not send until it is modified
+ * to RTS; it receives. */
+void uroce_qp_fail_sends(struct uroce_engine *e, struct uroce_qp *qp, enum ibv_wc_status status);
+void uroce_qp_flush_sends(struct uroce_engine *e, struct uroce_qp *qp);
+/** A receive WQE's memory may not be written: it completes so, and the QP goes into the error state. */
+void uroce_qp_fail_recv(struct uroce_engine *e, struct uroce_qp *qp, enum ibv_wc_status status);
+/** The oldest send WQE fails, the QP goes into the error state, all else is flushed (R41). */
+void uroce_qp_fail_send(struct uroce_engine *e, struct uroce_qp *qp, enum ibv_wc_status status);
+/** Into the error state, unless it is there: every WQE is flushed. */
+void uroce_qp_fail(struct uroce_engine *e, struct uroce_qp *qp);
+/** The same, whatever the state says already. */
+void uroce_qp_stop(struct uroce_engine *e, struct uroce_qp *qp);
+/** R43: a completion has been lost, and with it the QP. */
+void uroce_qp_overrun(struct uroce_engine *e, struct uroce_qp *qp);
+/** The peer's first request has come to a QP in RTR: say so, once. */
+void uroce_qp_established(struct uroce_qp *qp);
+/** A QP with an SRQ has come into the error state: say that it takes no more WQEs. */
+void uroce_qp_last_wqe(struct uroce_qp *qp);
+void uroce_qp_flush(struct uroce_engine *e, struct uroce_qp *qp);
+void uroce_qp_event(struct uroce_qp *qp, enum ibv_event_type type);
+/** SQD: when all that has begun is complete, say so, once, to who asked for it. */
+void uroce_qp_drained(struct uroce_qp *qp);
+
+static inline void
+uroce_count(struct uroce_engine *e, enum uroce_engine_counter c, uint64_t n)
+{
+	/* one writer; readers on other threads see whole values */
+	__atomic_store_n(&e->counters[c], e->counters[c] + n, __ATOMIC_RELAXED);
+}
+
+static inline void
+uroce_count_verdict(struct uroce_engine *e, enum uroce_verdict v)
+{
+	__atomic_store_n(&e->verdicts[v], e->verdicts[v] + 1, __ATOMIC_RELAXED);
+}
+
+/** R21: the receive WQE of the message that begins, which it keeps until its last packet. NULL: there is none. */
+static inline const struct uroce_rqe *
+uroce_recv_take(struct uroce_qp *qp)
+{
+	if (!qp->resp.recv_taken) {
+		/* pairs with the release in uroce_post_recv() */
+		if (unlikely(qp->rq.head == __atomic_load_n(&qp->rq.tail, __ATOMIC_ACQUIRE)) &&
+		    !uroce_recv_take_shared(qp))
+			return NULL;
+		qp->resp.recv_taken = true;
+	}
+	return uroce_rqe_at(&qp->rq, qp->rq.head);
+}
+
+static inline void
+uroce_recv_immediate(const struct uroce_packet *p, struct ibv_wc *wc)
+{
+	if (p->info->ext[UROCE_EXT_IMMDT] != 0 && !UROCE_PLANTED(IMMEDIATE)) {
+		wc->wc_flags |= IBV_WC_WITH_IMM;
+		wc->imm_data = ((const struct uroce_immdt *)uroce_packet_ext(p, UROCE_EXT_IMMDT))->imm;
+	}
+}
+
+/** The domain of the memory that receive WQEs name. */
+static inline const struct ibv_pd *
+uroce_recv_pd(const struct uroce_qp *qp)
+{
+	return likely(qp->resp.srq == NULL) ? qp->ibv.pd : qp->resp.srq->ibv.pd;
+}
+
+/** The protection domain of a READ; NULL: none. An XRC target's READ has the domain of its SRQ, and loses its rights
+ * when the SRQ is destroyed. */
+static inline const struct ibv_pd *
+uroce_read_pd(const struct uroce_qp *qp, const struct uroce_rd_atomic *r)
+{
+	const struct uroce_srq *srq;
+
+	if (likely(qp->ibv.pd != NULL))
+		return qp->ibv.pd;
+	srq = uroce_srq_lookup(qp->dev, r->srqn);
+	return srq != NULL ? srq->ibv.pd : NULL;
+}
+
+/** The domain of the memory that the peer's keys name. */
+static inline const struct ibv_pd *
+uroce_rkey_pd(const struct uroce_qp *qp)
+{
+	/* an XRC target has none: it is the SRQ's, which each request names */
+	return likely(qp->ibv.pd != NULL) ? qp->ibv.pd : qp->resp.srq->ibv.pd;
+}
+
+static inline uint32_t
+uroce_message_packets(const struct uroce_qp *qp, uint32_t length)
+{
+	/* the path MTU is a power of two */
+	return length == 0 ? 1 : (uint32_t)(((uint64_t)length + qp->mtu_bytes - 1) >> __builtin_ctz(qp->mtu_bytes));
+}
+
+/* Sets of work requests' opcodes. */
+#define UROCE_WR_ATOMICS (1u << IBV_WR_ATOMIC_CMP_AND_SWP | 1u << IBV_WR_ATOMIC_FETCH_AND_ADD)
+#define UROCE_WR_SENDS (1u << IBV_WR_SEND | 1u << IBV_WR_SEND_WITH_IMM | 1u << IBV_WR_SEND_WITH_INV)
+/* opcodes whose message takes a receive of the peer */
+#define UROCE_WR_RECEIVES (UROCE_WR_SENDS | 1u << IBV_WR_RDMA_WRITE_WITH_IMM)
+#define UROCE_WR_PLACEMENTS (1u << IBV_WR_FLUSH | 1u << IBV_WR_ATOMIC_WRITE)
+#define UROCE_WR_LOCALS (1u << IBV_WR_BIND_MW | 1u << IBV_WR_LOCAL_INV)
+/* of one packet, answered by one */
+#define UROCE_WR_SINGLES (UROCE_WR_ATOMICS | UROCE_WR_PLACEMENTS)
+/* answered by a response of its own (R37) */
+#define UROCE_WR_RD_ATOMICS (UROCE_WR_SINGLES | 1u << IBV_WR_RDMA_READ)
+
+static inline bool
+uroce_wr_is(uint8_t wr_opcode, uint32_t set)
+{
+	return (set >> wr_opcode & 1) != 0;
+}
+
+static inline bool
+uroce_is_atomic(uint8_t wr_opcode)
+{
+	return uroce_wr_is(wr_opcode, UROCE_WR_ATOMICS);
+}
+
+static inline bool
+uroce_is_rd_atomic(uint8_t wr_opcode)
+{
+	return uroce_wr_is(wr_opcode, UROCE_WR_RD_ATOMICS);
+}
+
+/* R14 */
+static inline bool
+uroce_payload_fits(const struct uroce_qp *qp, const struct uroce_packet *p)
+{
+	if (!(p->info->flags & UROCE_OPF_PAYLOAD))
+		return p->payload_bytes == 0;
+	if (!(p->info->flags & UROCE_OPF_LAST))
+		return p->payload_bytes == qp->mtu_bytes;
+	if (!(p->info->flags & UROCE_OPF_FIRST) && p->payload_bytes == 0)
+		return false;
+	return p->payload_bytes <= qp->mtu_bytes;
+}
+
+/* R16: at most 2^31 bytes, and those of the packets add up to DMALen. */
+static inline bool
+uroce_dma_length_fits(const struct uroce_responder *resp, const struct uroce_packet *p)
+{
+	uint64_t placed = (uint64_t)resp->offset + p->payload_bytes;
+
+	if (resp->length > UROCE_MAX_MSG_BYTES)
+		return false;
+	if (UROCE_PLANTED(DMA_LENGTH))
+		return placed <= resp->length;
+	return p->info->flags & UROCE_OPF_LAST ? placed == resp->length : placed < resp->length;
+}
+
+#endif /* UROCE_TRANSPORT_QP_QP_H */

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * Receive WQEs: where a message gets its own from, and their completion. All responders call it (the way of a QP
+ * without an SRQ, uroce_recv_take(), is in internal.h). On the QP's worker.
+ */
+
+#include <rte_branch_prediction.h>
+
+#include "transport/qp/qp.h"
+#include "wire/credit.h"
+
+/*
+ * The queue of a QP with an SRQ has room for one WQE, and the worker for a poster: what a message has taken is at
+ * its head, as with any QP, to be completed or flushed from there.
+ */
+bool
+uroce_recv_take_shared(struct uroce_qp *qp)
+{
+	struct uroce_wq *rq = &qp->rq;
+
+	if (qp->resp.srq == NULL || !uroce_srq_take(qp->resp.srq, uroce_rqe_at(rq, rq->head)))
+		return false;
+	__atomic_store_n(&rq->tail, rq->head + 1, __ATOMIC_RELAXED);
+	return true;
+}
+
+bool
+uroce_qp_complete_recv(struct uroce_engine *e, struct uroce_qp *qp, struct ibv_wc *wc, bool solicited)
+{
+	const struct uroce_rqe *rqe = uroce_rqe_at(&qp->rq, qp->rq.head);
+	/* an XRC target has no CQ, its SRQs have */
+	struct uroce_cq *cq = likely(qp->ibv.recv_cq != NULL) ? uroce_cq_of(qp->ibv.recv_cq) : qp->resp.srq->cq;
+
+	if (likely(wc->status == IBV_WC_SUCCESS))
+		uroce_count(e, UROCE_RDMA_RECVS, 1);
+	else
+		uroce_count_recv_error(e, wc->status);
+	wc->wr_id = rqe->wr_id;
+	wc->qp_num = qp->ibv.qp_num;
+	wc->src_qp |= qp->dest_qpn;	/* one of them is 0: UD is not connected, others do not say */
+	qp->resp.recv_taken = false;
+	/* pairs with the acquire in uroce_post_recv(): the slot is free */
+	__atomic_store_n(&qp->rq.head, qp->rq.head + 1, __ATOMIC_RELEASE);
+	/* R30: what is left. An SRQ's are others' too */
+	if (likely(qp->resp.srq == NULL))
+		qp->resp.credits = uroce_credits_encode(
+			__atomic_load_n(&qp->rq.tail, __ATOMIC_RELAXED) - qp->rq.head);
+	e->acks_lead = true;	/* messages posted after the completion leave behind the ACK */
+	if (uroce_cq_push(cq, e, wc, solicited))
+		return true;
+	uroce_qp_overrun(e, qp);
+	return false;
+}

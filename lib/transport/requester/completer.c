@@ -1,0 +1,626 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * The completer: answers of the peer into progress, retries and completions (R34-R38, R41, R42). One PSN,
+ * req.unacked, says how far the peer has answered: SENDs and WRITEs up to it are acknowledged, responses
+ * up to it have been placed. On the QP's worker.
+ */
+
+#include <rte_branch_prediction.h>
+
+#include "transport/packet/packet.h"
+#include "transport/requester/requester.h"
+#include "uroce_config.h"
+#include "verbs/address/ah.h"
+#include "wire/copy.h"
+#include "wire/credit.h"
+#include "wire/sack.h"
+
+/* R35: what the RNR timer codes mean, in units of 10 us. */
+static const uint16_t rnr_timer_10us[32] = {
+	0 /* 655.36 ms */, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024,
+	1536, 2048, 3072, 4096, 6144, 8192, 12288, 16384, 24576, 32768, 49152,
+};
+
+static uint64_t
+rnr_timer_ns(uint8_t code)
+{
+	if (UROCE_PLANTED(RNR_TIMER))
+		return UROCE_TICK_NS;
+	return (rnr_timer_10us[code & 31] == 0 ? 65536u : rnr_timer_10us[code & 31]) * 10000ull;
+}
+
+static enum ibv_wc_opcode
+wc_opcode(uint8_t wr_opcode)
+{
+	switch (wr_opcode) {
+	case IBV_WR_RDMA_WRITE:
+	case IBV_WR_RDMA_WRITE_WITH_IMM:
+		return IBV_WC_RDMA_WRITE;
+	case IBV_WR_RDMA_READ:
+		return IBV_WC_RDMA_READ;
+	case IBV_WR_ATOMIC_CMP_AND_SWP:
+		return IBV_WC_COMP_SWAP;
+	case IBV_WR_ATOMIC_FETCH_AND_ADD:
+		return IBV_WC_FETCH_ADD;
+	case IBV_WR_BIND_MW:
+		return IBV_WC_BIND_MW;
+	case IBV_WR_LOCAL_INV:
+		return IBV_WC_LOCAL_INV;
+	case IBV_WR_FLUSH:
+		return IBV_WC_FLUSH;
+	case IBV_WR_ATOMIC_WRITE:
+		return IBV_WC_ATOMIC_WRITE;
+	default:
+		return IBV_WC_SEND;
+	}
+}
+
+void
+uroce_completer_complete(struct uroce_engine *e, struct uroce_qp *qp, enum ibv_wc_status status)
+{
+	const struct uroce_sqe *sqe = uroce_sqe_at(&qp->sq, qp->sq.head);
+	struct ibv_wc wc = {
+		.wr_id = sqe->wr_id, .status = status, .opcode = wc_opcode(sqe->opcode),
+		.byte_len = sqe->length, .qp_num = qp->ibv.qp_num,
+	};
+	bool signaled = sqe->flags & IBV_SEND_SIGNALED;
+
+	if (unlikely(status != IBV_WC_SUCCESS))
+		uroce_count_send_error(e, status);
+	else
+		uroce_count(e, UROCE_RDMA_SENDS, uroce_wr_is(sqe->opcode, UROCE_WR_SENDS));
+	if (unlikely(qp->transport == UROCE_TRANSPORT_UD))
+		uroce_ah_put(sqe->ud.ah);
+	/* pairs with the acquire in uroce_post_send(): the slot is free */
+	__atomic_store_n(&qp->sq.head, qp->sq.head + 1, __ATOMIC_RELEASE);
+	if (!signaled && (status == IBV_WC_SUCCESS || UROCE_PLANTED(ERROR_UNSIGNALED)))
+		return;
+	if (unlikely(!uroce_cq_push(uroce_cq_of(qp->ibv.send_cq), e, &wc, status != IBV_WC_SUCCESS)))
+		uroce_qp_overrun(e, qp);
+}
+
+/* Planted: R41. */
+static void
+swap_completions(struct uroce_qp *qp)
+{
+	struct uroce_sqe *oldest = uroce_sqe_at(&qp->sq, qp->sq.head);
+	struct uroce_sqe *next = uroce_sqe_at(&qp->sq, qp->sq.head + 1);
+	uint64_t wr_id = oldest->wr_id;
+
+	if (qp->sq.head + 1 == qp->req.started)
+		return;
+	oldest->wr_id = next->wr_id;
+	next->wr_id = wr_id;
+}
+
+/* The oldest WQE has all its answers. */
+static void
+complete_head(struct uroce_engine *e, struct uroce_qp *qp)
+{
+	struct uroce_requester *req = &qp->req;
+	const struct uroce_sqe *sqe = uroce_sqe_at(&qp->sq, qp->sq.head);
+
+	/* what the requester has gone back behind is not among those it counts */
+	if (req->next != qp->sq.head && uroce_is_rd_atomic(sqe->opcode))
+		req->rd_atomics--;
+	if (unlikely(uroce_wr_is(sqe->opcode, UROCE_WR_LOCALS)))
+		req->locals--;
+	if (UROCE_PLANTED(COMPLETION_ORDER))
+		swap_completions(qp);
+	uroce_completer_complete(e, qp, IBV_WC_SUCCESS);
+	if (unlikely(qp->state == IBV_QPS_SQD))
+		uroce_qp_drained(qp);
+}
+
+void
+uroce_completer_locals(struct uroce_engine *e, struct uroce_qp *qp)
+{
+	while (qp->req.locals > 0 && qp->sq.head != qp->req.started &&
+	       uroce_wr_is(uroce_sqe_at(&qp->sq, qp->sq.head)->opcode, UROCE_WR_LOCALS)) {
+		complete_head(e, qp);
+		if (unlikely(qp->state == IBV_QPS_ERR))
+			return;
+	}
+}
+
+static void
+progress(struct uroce_qp *qp, uint32_t unacked)
+{
+	struct uroce_requester *req = &qp->req;
+
+	req->unacked = unacked;
+	if (!UROCE_PLANTED(RETRY_COUNT))
+		req->retries_left = qp->retry_cnt;	/* R34 */
+	req->rnr_retries_left = qp->rnr_retry;
+	req->gap_retried = false;
+}
+
+/* Answers have come up to unacked, `behind` PSNs of which had been sent in this pass. */
+static void
+moved_on(struct uroce_engine *e, struct uroce_qp *qp, uint32_t from, uint32_t behind)
+{
+	/* answers to what was to be sent again: skip it */
+	if (uroce_psn_distance(qp->req.unacked, from) > behind)
+		uroce_requester_seek(qp, qp->req.unacked);
+	uroce_requester_arm(e, qp);
+	/* later posts ring the doorbell */
+	if (qp->req.next != __atomic_load_n(&qp->sq.tail, __ATOMIC_RELAXED) || qp->req.recovery != NULL)
+		uroce_qp_activate(e, qp);
+}
+
+/*
+ * Everything before psn is answered, as far as that follows: SENDs and WRITEs are, READs and atomics only by
+ * their own responses (R37). True if psn was reached.
+ */
+static bool
+acknowledge(struct uroce_engine *e, struct uroce_qp *qp, uint32_t psn)
+{
+	struct uroce_requester *req = &qp->req;
+	uint32_t behind = uroce_psn_distance(req->psn, req->unacked);
+	uint32_t acked = uroce_psn_distance(psn, req->unacked);
+	uint32_t from = req->unacked;
+
+	while (qp->sq.head != req->started && req->unacked != psn) {
+		const struct uroce_sqe *sqe = uroce_sqe_at(&qp->sq, qp->sq.head);
+		uint32_t done = uroce_psn_distance(psn, sqe->first_psn);
+
+		if (uroce_is_rd_atomic(sqe->opcode) && !UROCE_PLANTED(READ_ACKED))
+			break;
+		if (done < sqe->psn_count) {
+			progress(qp, psn);
+			break;
+		}
+		progress(qp, uroce_psn_add(sqe->first_psn, sqe->psn_count));
+		complete_head(e, qp);
+		if (unlikely(qp->state == IBV_QPS_ERR))
+			return false;
+	}
+	if (unlikely(req->locals > 0))
+		uroce_completer_locals(e, qp);
+	if (unlikely(qp->state == IBV_QPS_ERR))
+		return false;
+	if (req->unacked != from) {
+		if (req->rtt_timed && uroce_psn_distance(req->rtt_psn, from) < uroce_psn_distance(req->unacked, from))
+			uroce_rtt_measured(e, qp);
+		moved_on(e, qp, from, behind);
+	}
+	return uroce_psn_distance(req->unacked, from) == acked;
+}
+
+/* The oldest WQEs as far as the recovery knows them to be answered, in their order. */
+static void
+settle(struct uroce_engine *e, struct uroce_qp *qp)
+{
+	struct uroce_requester *req = &qp->req;
+	uint32_t behind = uroce_psn_distance(req->psn, req->unacked);
+	uint32_t from = req->unacked;
+
+	while (qp->sq.head != req->started) {
+		const struct uroce_sqe *sqe = uroce_sqe_at(&qp->sq, qp->sq.head);
+		uint32_t to = uroce_recovery_reached(qp, sqe);
+
+		if (to != req->unacked) {
+			uroce_recovery_passed(qp, to);
+			progress(qp, to);
+		}
+		if (to != uroce_psn_add(sqe->first_psn, sqe->psn_count))
+			break;
+		complete_head(e, qp);
+		if (unlikely(qp->state == IBV_QPS_ERR))
+			return;
+	}
+	if (req->unacked != from) {
+		/* how long it was held up by what was missing is no round trip */
+		if (uroce_psn_distance(req->rtt_psn, from) < uroce_psn_distance(req->unacked, from))
+			req->rtt_timed = false;
+		moved_on(e, qp, from, behind);
+	}
+	if (uroce_recovery_done(qp))
+		uroce_recovery_end(e, qp);
+}
+
+/* To the oldest PSN without an answer. */
+static void
+go_back(struct uroce_engine *e, struct uroce_qp *qp, const char *why)
+{
+	const struct uroce_requester *req = &qp->req;
+
+	uroce_trace_go_back(qp->dev->index, qp->ibv.qp_num, req->unacked, req->max_psn, req->retries_left, why);
+	uroce_recovery_end(e, qp);
+	uroce_requester_seek(qp, req->unacked);
+}
+
+/* The same while there is a recovery: that knows of what is behind a response that is missing. */
+static bool
+acknowledge_in_recovery(struct uroce_engine *e, struct uroce_qp *qp, uint32_t psn, enum uroce_answer answer)
+{
+	bool probed = qp->req.recovery->probe_kind != UROCE_PEER_PROBE_NAK;
+	bool back = uroce_peer_probe_answered(e, qp, psn, answer);
+
+	uroce_recovery_heard(qp, psn, psn);
+	settle(e, qp);
+	if (unlikely(qp->state == IBV_QPS_ERR))
+		return false;
+	if (back && qp->req.psn != qp->req.unacked) {
+		if (answer == UROCE_ANSWER_NAK && !probed && !uroce_completer_charge(e, qp))
+			return false;
+		go_back(e, qp, "early ones lost");
+	}
+	uroce_qp_activate(e, qp);
+	return qp->req.unacked == psn;
+}
+
+/* All before psn has been answered. True: nothing before it is missing. */
+static bool
+answered_before(struct uroce_engine *e, struct uroce_qp *qp, uint32_t psn, enum uroce_answer answer)
+{
+	if (likely(qp->req.recovery == NULL)) {
+		if (likely(acknowledge(e, qp, psn)))
+			return true;
+		if (qp->state == IBV_QPS_ERR || uroce_recovery_begin(e, qp) == NULL)
+			return false;
+	}
+	return acknowledge_in_recovery(e, qp, psn, answer);
+}
+
+bool
+uroce_completer_charge(struct uroce_engine *e, struct uroce_qp *qp)
+{
+	if (qp->req.retries_left == 0) {
+		uroce_qp_fail_send(e, qp, IBV_WC_RETRY_EXC_ERR);
+		return false;
+	}
+	qp->req.retries_left--;
+	uroce_count(e, UROCE_COMPLETER_RETRY_ERR, 1);
+	uroce_qp_history_count(&qp->history, UROCE_QP_RETRIES, 1);
+	return true;
+}
+
+/* Charge a retry and go back (R34). */
+static void
+retry(struct uroce_engine *e, struct uroce_qp *qp, const char *why)
+{
+	if (!uroce_completer_charge(e, qp))
+		return;
+	go_back(e, qp, why);
+	uroce_requester_arm(e, qp);
+	uroce_qp_activate(e, qp);
+}
+
+/* As retry(), for a missing response. Only once until there is progress: further answers that show the same gap are to
+ * packets sent earlier. */
+static void
+retry_gap(struct uroce_engine *e, struct uroce_qp *qp, const char *why)
+{
+	if (qp->req.gap_retried)
+		return;
+	qp->req.gap_retried = true;
+	retry(e, qp, why);
+}
+
+/* An answer shows that a response before it was lost. */
+static enum uroce_verdict
+gap(struct uroce_engine *e, struct uroce_qp *qp)
+{
+	if (qp->state == IBV_QPS_ERR)
+		return UROCE_OK;
+	if (uroce_recovery_begin(e, qp) == NULL)
+		retry_gap(e, qp, "response gap");
+	return UROCE_RESPONSE_GAP;
+}
+
+static enum uroce_verdict
+rnr_nak(struct uroce_engine *e, struct uroce_qp *qp, uint8_t timer_code, uint32_t psn)
+{
+	struct uroce_requester *req = &qp->req;
+
+	uroce_count(e, UROCE_RNR_NAKS_RECEIVED, 1);
+	uroce_qp_history_count(&qp->history, UROCE_QP_RNR_NAKS_RECEIVED, 1);
+	uroce_trace_rnr_received(qp->dev->index, qp->ibv.qp_num, psn, timer_code, req->rnr_retries_left);
+	if (req->rnr_wait)
+		return UROCE_OK;
+	if (qp->rnr_retry != 7) {
+		if (req->rnr_retries_left == 0 && !UROCE_PLANTED(RNR_RETRIES)) {
+			uroce_qp_fail_send(e, qp, IBV_WC_RNR_RETRY_EXC_ERR);
+			return UROCE_OK;
+		}
+		req->rnr_retries_left--;
+	}
+	go_back(e, qp, "RNR NAK");
+	req->rnr_wait = true;
+	uroce_wheel_arm(&e->wheel, &req->timer, e->now_ns + rnr_timer_ns(timer_code));
+	return UROCE_OK;
+}
+
+static enum uroce_verdict
+nak(struct uroce_engine *e, struct uroce_qp *qp, uint8_t code, uint32_t psn)
+{
+	static const uint8_t status[] = {	/* R38 */
+		[UROCE_NAK_INVALID_REQUEST] = IBV_WC_REM_INV_REQ_ERR,
+		[UROCE_NAK_REMOTE_ACCESS_ERROR] = IBV_WC_REM_ACCESS_ERR,
+		[UROCE_NAK_REMOTE_OPERATIONAL_ERROR] = IBV_WC_REM_OP_ERR,
+		[UROCE_NAK_INVALID_RD_REQUEST] = IBV_WC_REM_INV_RD_REQ_ERR,
+	};
+
+	uroce_count(e, UROCE_NAKS_RECEIVED, 1);
+	uroce_qp_history_nak(&qp->history, UROCE_QP_NAKS_RECEIVED, code);
+	uroce_trace_nak_received(qp->dev->index, qp->ibv.qp_num, psn, UROCE_AETH_NAK | code);
+	if (code == UROCE_NAK_PSN_SEQUENCE_ERROR) {
+		uroce_count(e, UROCE_PACKET_SEQ_ERR, 1);
+		/* not where nothing has been sent since the last time */
+		if (psn == qp->req.max_psn || psn == qp->req.psn || uroce_peer_probe_nak(e, qp, psn))
+			return UROCE_OK;
+		if (psn == qp->req.unacked)
+			retry(e, qp, "NAK");
+		else
+			retry_gap(e, qp, "NAK behind a response gap");
+		return UROCE_OK;
+	}
+	if (code >= RTE_DIM(status))
+		return UROCE_DROP_ACK_SYNDROME;
+	if (qp->req.unacked == qp->req.max_psn)
+		return UROCE_DROP_ACK_UNEXPECTED;
+	uroce_qp_fail_send(e, qp, status[code]);
+	return UROCE_OK;
+}
+
+/*
+ * R30: the peer has receives for so many messages after the MSN that it has completed. Credits once given stay: an
+ * acknowledgement that says less is older, or the network's.
+ * @return true if more may be sent now
+ */
+bool
+uroce_completer_credits(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_aeth *aeth)
+{
+	struct uroce_requester *req = &qp->req;
+	uint8_t code = aeth->syndrome & UROCE_AETH_VALUE_MASK;
+	bool was_credited = req->credited;
+	uint32_t lsn;
+
+	if (code == UROCE_AETH_CREDITS_UNLIMITED) {
+		if (likely(!was_credited))
+			return false;
+		req->credited = false;
+	} else {
+		lsn = uroce_psn_add(uroce_get24(aeth->msn), uroce_credits_decode(code));
+		if (was_credited && uroce_psn_diff(lsn, req->lsn) <= 0)
+			return false;
+		req->lsn = lsn;
+		req->credited = true;
+	}
+	if (!was_credited)
+		return false;
+	uroce_qp_activate(e, qp);
+	return true;
+}
+
+enum uroce_verdict
+uroce_completer_acknowledged(struct uroce_engine *e, struct uroce_qp *qp, uint32_t psn)
+{
+	return likely(answered_before(e, qp, psn, UROCE_ANSWER_ACK)) ? UROCE_OK : gap(e, qp);
+}
+
+/* A NAK names the PSN that it refuses, and acknowledges what is before it. */
+static enum uroce_verdict
+receive_ack(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p)
+{
+	const struct uroce_aeth *aeth = uroce_packet_ext(p, UROCE_EXT_AETH);
+	uint8_t value = aeth->syndrome & UROCE_AETH_VALUE_MASK;
+
+	switch (aeth->syndrome & UROCE_AETH_CLASS_MASK) {
+	case UROCE_AETH_ACK:
+		uroce_completer_credits(e, qp, aeth);
+		return uroce_completer_acknowledged(e, qp, uroce_psn_add(p->psn, 1));
+	case UROCE_AETH_RNR_NAK:
+		return answered_before(e, qp, p->psn, UROCE_ANSWER_RNR_NAK) ? rnr_nak(e, qp, value, p->psn)
+									    : gap(e, qp);
+	case UROCE_AETH_NAK:
+		qp->req.marked |= value == UROCE_NAK_PSN_SEQUENCE_ERROR && uroce_bth_is_marked(p->bth);
+		if (answered_before(e, qp, p->psn, value == UROCE_NAK_PSN_SEQUENCE_ERROR ? UROCE_ANSWER_NAK
+											 : UROCE_ANSWER_REFUSAL))
+			return nak(e, qp, value, p->psn);
+		if (qp->req.recovery != NULL && value == UROCE_NAK_PSN_SEQUENCE_ERROR)
+			nak(e, qp, value, p->psn);
+		return gap(e, qp);
+	default:
+		return UROCE_DROP_ACK_SYNDROME;
+	}
+}
+
+/* A response has come for the WQE at the head of the queue, whose next PSN it has. */
+static void
+response_placed(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_sqe *sqe, uint32_t psn)
+{
+	struct uroce_requester *req = &qp->req;
+	bool behind = req->psn == req->unacked;
+
+	if (unlikely(req->recovery != NULL)) {
+		uroce_recovery_place(qp, psn);
+		uroce_recovery_heard(qp, uroce_psn_add(psn, 1), uroce_psn_add(psn, 1));
+		settle(e, qp);
+		return;
+	}
+	if (req->rtt_timed && req->rtt_psn == psn)
+		uroce_rtt_measured(e, qp);
+	progress(qp, uroce_psn_add(psn, 1));
+	if (req->unacked == uroce_psn_add(sqe->first_psn, sqe->psn_count))
+		complete_head(e, qp);
+	if (unlikely(req->locals > 0) && qp->state != IBV_QPS_ERR)
+		uroce_completer_locals(e, qp);
+	if (unlikely(qp->state == IBV_QPS_ERR))
+		return;
+	if (behind)
+		uroce_requester_seek(qp, req->unacked);
+	uroce_requester_arm(e, qp);
+	uroce_qp_activate(e, qp);
+}
+
+/* Its bytes into the memory that its WQE names. Unless that succeeds, nothing was written. */
+static enum ibv_wc_status
+place_read_response(struct uroce_engine *e, const struct uroce_qp *qp, const struct uroce_sqe *sqe,
+		    const struct uroce_packet *p)
+{
+	uint32_t offset = uroce_psn_distance(p->psn, sqe->first_psn);
+	bool last = offset + 1 == sqe->psn_count;
+	bool ends = p->info->flags & UROCE_OPF_LAST;
+	struct uroce_slice slice = {
+		.sge = sqe->sge, .num_sge = sqe->num_sge, .offset = offset * qp->mtu_bytes,
+		.length = last ? sqe->length - offset * qp->mtu_bytes : qp->mtu_bytes,
+		.access = IBV_ACCESS_LOCAL_WRITE,
+	};
+
+	if (unlikely(uroce_wr_is(sqe->opcode, UROCE_WR_PLACEMENTS)))
+		slice.length = 0;	/* answered by a READ response of nothing */
+	else if (sqe->opcode != IBV_WR_RDMA_READ)
+		return IBV_WC_BAD_RESP_ERR;
+	/* The answer to a re-request from the middle may begin with FIRST or with MIDDLE, that to one for a part
+	 * ends where the part does. */
+	if (p->payload_bytes != slice.length || (last != ends && !(ends && qp->req.parts)))
+		return IBV_WC_BAD_RESP_ERR;
+	if (slice.length > 0 && unlikely(uroce_slice_scatter(qp, &slice, p) != 0))
+		return IBV_WC_LOC_PROT_ERR;
+	uroce_count(e, UROCE_RECEIVED_BYTES, slice.length);
+	return IBV_WC_SUCCESS;
+}
+
+static enum ibv_wc_status
+place_atomic_ack(const struct uroce_qp *qp, const struct uroce_sqe *sqe, const struct uroce_packet *p)
+{
+	const struct uroce_atomicacketh *eth = uroce_packet_ext(p, UROCE_EXT_ATOMICACKETH);
+	uint64_t original = rte_be_to_cpu_64(eth->original);
+	const struct uroce_mr_key *key;
+
+	if (!uroce_is_atomic(sqe->opcode))
+		return IBV_WC_BAD_RESP_ERR;
+	key = uroce_mr_lookup(&qp->dev->mrs, sqe->sge[0].lkey, qp->ibv.pd, sqe->sge[0].addr, sizeof(original),
+			      IBV_ACCESS_LOCAL_WRITE);
+	if (unlikely(key == NULL))
+		return IBV_WC_LOC_PROT_ERR;
+	uroce_place(uroce_mr_va(key, sqe->sge[0].addr), (const uint8_t *)&original, sizeof(original));
+	return IBV_WC_SUCCESS;
+}
+
+static enum ibv_wc_status
+place(struct uroce_engine *e, const struct uroce_qp *qp, const struct uroce_sqe *sqe, const struct uroce_packet *p)
+{
+	return p->info->op == UROCE_OP_ATOMIC_ACK ? place_atomic_ack(qp, sqe, p)
+						  : place_read_response(e, qp, sqe, p);
+}
+
+/* One before it is missing. It is placed all the same, once: what is wrong with it is found when it is its turn. */
+static enum uroce_verdict
+early_response(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p)
+{
+	const struct uroce_sqe *sqe = uroce_recovery_wqe(qp, p->psn);
+
+	if (sqe == NULL || !uroce_is_rd_atomic(sqe->opcode))
+		return UROCE_BAD_RESPONSE;
+	if (uroce_psn_distance(p->psn, qp->req.unacked) < UROCE_REORDER_WINDOW) {
+		if (uroce_recovery_placed(qp, p->psn))
+			return UROCE_DROP_RESPONSE_DUPLICATE;
+		if (place(e, qp, sqe, p) == IBV_WC_SUCCESS)
+			uroce_recovery_place(qp, p->psn);
+	}
+	uroce_recovery_heard(qp, uroce_psn_add(p->psn, 1), uroce_psn_add(p->psn, 1));
+	return UROCE_RESPONSE_GAP;
+}
+
+static enum uroce_verdict
+receive_response(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p)
+{
+	const struct uroce_sqe *sqe;
+	enum ibv_wc_status status;
+
+	if (p->info->ext[UROCE_EXT_AETH] != 0) {
+		const struct uroce_aeth *aeth = uroce_packet_ext(p, UROCE_EXT_AETH);
+
+		if ((aeth->syndrome & UROCE_AETH_CLASS_MASK) != UROCE_AETH_ACK)
+			return UROCE_DROP_ACK_SYNDROME;
+		uroce_completer_credits(e, qp, aeth);
+	}
+	if (!answered_before(e, qp, p->psn, UROCE_ANSWER_RESPONSE))
+		return qp->req.recovery != NULL ? early_response(e, qp, p) : gap(e, qp);
+	sqe = uroce_sqe_at(&qp->sq, qp->sq.head);
+	status = place(e, qp, sqe, p);
+	if (unlikely(status != IBV_WC_SUCCESS)) {
+		uroce_qp_fail_send(e, qp, status);
+		return status == IBV_WC_BAD_RESP_ERR ? UROCE_BAD_RESPONSE : UROCE_OK;
+	}
+	response_placed(e, qp, sqe, p->psn);
+	return UROCE_OK;
+}
+
+/* The last acknowledgement again, without being asked: a way to give credits (R30). */
+static bool
+only_gives_credits(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p)
+{
+	const struct uroce_aeth *aeth = uroce_packet_ext(p, UROCE_EXT_AETH);
+
+	return uroce_psn_add(p->psn, 1) == qp->req.unacked && qp->req.credited &&
+	       (aeth->syndrome & UROCE_AETH_CLASS_MASK) == UROCE_AETH_ACK && uroce_completer_credits(e, qp, aeth);
+}
+
+enum uroce_verdict
+uroce_completer_receive(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p)
+{
+	const struct uroce_requester *req = &qp->req;
+	uint32_t outstanding = uroce_psn_distance(req->max_psn, req->unacked);
+	uint32_t ahead = uroce_psn_distance(p->psn, req->unacked);
+
+	if (qp->state != IBV_QPS_RTS && qp->state != IBV_QPS_SQD)
+		return UROCE_DROP_QP_STATE;
+	if (ahead < outstanding && likely(p->info->op == UROCE_OP_ACK))
+		return receive_ack(e, qp, p);
+	if (unlikely(p->info->op == UROCE_OP_SACK))
+		return uroce_sack_receive(e, qp, p);
+	if (ahead < outstanding)
+		return receive_response(e, qp, p);
+	/* A NAK names the PSN that is expected next, which may be the one after the last sent. */
+	if (ahead == outstanding && outstanding > 0 && p->info->op == UROCE_OP_ACK) {
+		const struct uroce_aeth *aeth = uroce_packet_ext(p, UROCE_EXT_AETH);
+
+		if (aeth->syndrome == UROCE_AETH_SEQUENCE_NAK)
+			return receive_ack(e, qp, p);
+	}
+	if (p->info->op == UROCE_OP_ACK && only_gives_credits(e, qp, p))
+		return UROCE_OK;
+	return uroce_psn_diff(p->psn, req->unacked) < 0 && p->info->op != UROCE_OP_ACK
+		? UROCE_DROP_RESPONSE_DUPLICATE : UROCE_DROP_ACK_UNEXPECTED;
+}
+
+/* Has a packet with AckReq been sent? Within a message the requester may have stopped before one, for want of mbufs or
+ * room in the port. No answer is overdue then. */
+static bool
+answer_is_due(const struct uroce_qp *qp)
+{
+	const struct uroce_requester *req = &qp->req;
+
+	return req->offset == 0 || req->psn != req->max_psn || req->recovery != NULL ||
+	       req->since_ack_req < uroce_psn_distance(req->max_psn, req->unacked);
+}
+
+void
+uroce_completer_timeout(struct uroce_engine *e, struct uroce_qp *qp)
+{
+	struct uroce_requester *req = &qp->req;
+
+	if (req->rnr_wait) {
+		req->rnr_wait = false;
+		uroce_requester_arm(e, qp);
+		uroce_qp_activate(e, qp);
+		return;
+	}
+	if (!answer_is_due(qp)) {
+		uroce_requester_arm(e, qp);
+		return;
+	}
+	if (uroce_engine_heard_by(e) < req->timeout_ns) {
+		uroce_peer_probe_stalled(e, qp);
+		return;
+	}
+	uroce_count(e, UROCE_TIMEOUTS, 1);
+	uroce_qp_history_count(&qp->history, UROCE_QP_TIMEOUTS, 1);
+	req->gap_retried = false;
+	retry(e, qp, "timeout");
+}

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * Classifies the peer: does it keep out-of-order packets? The requester retransmits one packet; the answer either
+ * acknowledges packets that were not retransmitted, or requests the next one. Also sends probes, which request an
+ * answer before the transport timeout. On the QP's worker.
+ */
+
+#include "transport/requester/requester.h"
+#include "uroce_config.h"
+
+#define DOUBTS_OF_UNKNOWN 2	/* so many in a row: it keeps nothing */
+#define DOUBTS_OF_KEEPS 3	/* ... it may not keep, after all */
+#define PLAIN_TRIES 16		/* one in so many losses is tried again */
+#define PROBE_MAX_SHIFT 20
+
+/* Retransmit the packet with this PSN, and classify the peer by its answer. */
+static void
+begin_probe(struct uroce_engine *e, struct uroce_qp *qp, struct uroce_recovery *rec, uint32_t psn,
+	    enum uroce_peer_probe_kind kind)
+{
+	struct uroce_requester *req = &qp->req;
+	const struct uroce_sqe *sqe = uroce_recovery_wqe(qp, psn);
+	uint32_t outstanding = uroce_psn_distance(req->max_psn, req->unacked);
+	uint32_t back = uroce_psn_distance(req->went_back, req->unacked);
+
+	rec->probing = rec->probe_due = true;
+	rec->probe_kind = kind;
+	rec->probe_psn = psn;
+	rec->probe_end = uroce_psn_add(psn, 1);
+	if (sqe->opcode == IBV_WR_RDMA_READ)
+		rec->probe_end = uroce_psn_add(sqe->first_psn, sqe->psn_count);
+	rec->probe_max = req->max_psn;
+	/* of what was sent more than once anyway, a leap may be the doing of the second time */
+	rec->probe_tells = kind == UROCE_PEER_PROBE_NAK && (back <= uroce_psn_distance(psn, req->unacked) || back > outstanding);
+	uroce_qp_activate(e, qp);
+}
+
+/* Only a peer that has identified itself as uroce understands an ASK. */
+static bool
+can_ask(const struct uroce_qp *qp)
+{
+	return qp->transport == UROCE_TRANSPORT_RC && qp->req.marked && qp->req.peer >= UROCE_PEER_KEEPS;
+}
+
+bool
+uroce_peer_probe_nak(struct uroce_engine *e, struct uroce_qp *qp, uint32_t psn)
+{
+	struct uroce_requester *req = &qp->req;
+	struct uroce_recovery *rec = req->recovery;
+
+	if (rec != NULL && rec->probe_due && rec->probe_psn == psn)
+		return true;	/* doubled by the network */
+	if (req->peer == UROCE_PEER_PLAIN && ++req->doubts % PLAIN_TRIES != 0)
+		return false;
+	rec = uroce_recovery_begin(e, qp);
+	if (rec == NULL)
+		return false;
+	/* behind a response that is missing it is that which is waited for */
+	if (psn == req->unacked) {
+		if (!uroce_completer_charge(e, qp))
+			return true;
+		uroce_requester_arm(e, qp);
+	}
+	rec->ask = can_ask(qp);
+	if (req->peer == UROCE_PEER_SACKS)
+		uroce_recovery_missing(qp, psn);
+	else
+		begin_probe(e, qp, rec, psn, UROCE_PEER_PROBE_NAK);
+	uroce_qp_activate(e, qp);
+	return true;
+}
+
+/* It has asked for the very next. */
+static void
+doubt(struct uroce_requester *req)
+{
+	req->doubts++;
+	if (req->peer == UROCE_PEER_UNKNOWN && req->doubts >= DOUBTS_OF_UNKNOWN) {
+		req->peer = UROCE_PEER_PLAIN;
+		req->doubts = 0;
+	} else if (req->peer == UROCE_PEER_KEEPS && req->doubts >= DOUBTS_OF_KEEPS) {
+		req->peer = UROCE_PEER_UNKNOWN;
+		req->doubts = 0;
+	}
+}
+
+/* The answer to a probe acknowledged the oldest packet only. Either the packets behind it were lost, or this was the
+ * answer to the first transmission, and more will come. A peer that lacks packets answers the newest one with a NAK. */
+static void
+send_newest(struct uroce_engine *e, struct uroce_qp *qp, struct uroce_recovery *rec)
+{
+	uint32_t psn = uroce_psn_add(qp->req.max_psn, UROCE_PSN_MASK);
+	const struct uroce_sqe *sqe = uroce_recovery_wqe(qp, psn);
+
+	if (sqe->opcode == IBV_WR_RDMA_READ) {
+		if (sqe->psn_count > UROCE_WINDOW_PACKETS)
+			return;		/* too large to answer twice: leave it to the next probe */
+		psn = sqe->first_psn;
+	}
+	begin_probe(e, qp, rec, psn, UROCE_PEER_PROBE_NEWEST);
+}
+
+bool
+uroce_peer_probe_answered(struct uroce_engine *e, struct uroce_qp *qp, uint32_t psn, enum uroce_answer answer)
+{
+	struct uroce_requester *req = &qp->req;
+	struct uroce_recovery *rec = req->recovery;
+	uint32_t to = uroce_psn_distance(psn, req->unacked);
+	uint32_t end = uroce_psn_distance(rec->probe_end, req->unacked);
+
+	if (!rec->probing || rec->probe_due)
+		return false;
+	if (rec->probe_kind == UROCE_PEER_PROBE_NEWEST && to < end && answer == UROCE_ANSWER_NAK) {
+		rec->probing = false;
+		return req->peer < UROCE_PEER_KEEPS;
+	}
+	if (to < end)
+		return false;
+	if (to == end && answer == UROCE_ANSWER_RESPONSE)
+		return false;	/* what follows tells */
+	rec->probing = false;
+	if (answer == UROCE_ANSWER_RNR_NAK || answer == UROCE_ANSWER_REFUSAL)
+		return false;	/* the QP goes back N or fails in any case */
+	if (to > end) {
+		if (rec->probe_tells && req->peer < UROCE_PEER_KEEPS)
+			req->peer = UROCE_PEER_KEEPS;
+		if (rec->probe_tells)
+			req->doubts = 0;
+		return false;
+	}
+	if (rec->probe_end == rec->probe_max)
+		return false;	/* nothing else was in flight */
+	if (rec->probe_kind == UROCE_PEER_PROBE_PROBE && answer != UROCE_ANSWER_NAK) {
+		if (!can_ask(qp))	/* an ASK went with the probe */
+			send_newest(e, qp, rec);
+		return false;
+	}
+	if (rec->probe_tells && req->peer != UROCE_PEER_PLAIN)
+		doubt(req);
+	/* a peer that keeps has lost two in a row */
+	return req->peer < UROCE_PEER_KEEPS || answer != UROCE_ANSWER_NAK;
+}
+
+/* A READ that takes long is not asked for again and again by who cannot be asked how far it is. */
+static bool
+may_repeat(const struct uroce_qp *qp)
+{
+	const struct uroce_requester *req = &qp->req;
+	const struct uroce_sqe *sqe = uroce_recovery_wqe(qp, req->unacked);
+
+	return req->psn != req->unacked &&
+	       sqe->psn_count - uroce_psn_distance(req->unacked, sqe->first_psn) <= UROCE_WINDOW_PACKETS;
+}
+
+void
+uroce_peer_probe_stalled(struct uroce_engine *e, struct uroce_qp *qp)
+{
+	struct uroce_requester *req = &qp->req;
+	struct uroce_recovery *rec = uroce_recovery_begin(e, qp);
+
+	req->probes += req->probes < PROBE_MAX_SHIFT;
+	uroce_wheel_arm(&e->wheel, &req->timer,
+			RTE_MIN(e->now_ns + ((uint64_t)req->probe_ns << req->probes), req->timeout_ns));
+	if (rec == NULL)
+		return;
+	uroce_count(e, UROCE_PROBES, 1);
+	uroce_qp_history_count(&qp->history, UROCE_QP_PROBES, 1);
+	uroce_trace_probe(qp->dev->index, qp->ibv.qp_num, req->unacked);
+	uroce_recovery_forget_requests(qp);
+	rec->ask = can_ask(qp);
+	if (req->peer == UROCE_PEER_SACKS)
+		req->went_back = req->unacked;	/* of what was sent since, the answer tells */
+	else if (!rec->probe_due && may_repeat(qp))
+		begin_probe(e, qp, rec, req->unacked, UROCE_PEER_PROBE_PROBE);
+	uroce_qp_activate(e, qp);
+}

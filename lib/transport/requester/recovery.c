@@ -1,0 +1,458 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * What is missing, and sending just that again: marks and bits say what the peer has and what it has answered, and
+ * what they leave out is walked through once; what is lost again is known by what was sent after it. Called by
+ * completer, requester, sack.c and peer_probe.c, on the QP's worker.
+ */
+
+#include <errno.h>
+#include <string.h>
+
+#include <rte_debug.h>
+#include <rte_malloc.h>
+
+#include "transport/requester/requester.h"
+#include "uroce_config.h"
+
+static_assert((UROCE_RESENT & (UROCE_RESENT - 1)) == 0, "a ring");
+
+int
+uroce_recoveries_init(struct uroce_recoveries *r, int numa_node)
+{
+	r->entries = rte_zmalloc_socket("recoveries", UROCE_RECOVERIES * sizeof(*r->entries), RTE_CACHE_LINE_SIZE,
+					numa_node);
+	if (r->entries == NULL)
+		return -ENOMEM;
+	r->lent = 0;
+	r->free = NULL;
+	for (unsigned int i = UROCE_RECOVERIES; i > 0; i--) {
+		r->entries[i - 1].next = r->free;
+		r->free = &r->entries[i - 1];
+	}
+	return 0;
+}
+
+void
+uroce_recoveries_fini(struct uroce_recoveries *r)
+{
+	RTE_VERIFY(r->lent == 0);
+	rte_free(r->entries);
+}
+
+struct uroce_recovery *
+uroce_recovery_begin(struct uroce_engine *e, struct uroce_qp *qp)
+{
+	struct uroce_requester *req = &qp->req;
+	struct uroce_recovery *rec = req->recovery;
+
+	/* without a timer nobody would ask for what is lost again: then send all of it, as often as a NAK asks */
+	if (rec != NULL || qp->dev->go_back_n || qp->timeout == 0)
+		return rec;
+	rec = e->recoveries.free;
+	if (rec == NULL)
+		return NULL;
+	e->recoveries.free = rec->next;
+	e->recoveries.lent++;
+	memset(&rec->sacked, 0, sizeof(rec->sacked));
+	memset(&rec->placed, 0, sizeof(rec->placed));
+	rec->expected = rec->answered = rec->high = rec->scan = rec->scan_answers = req->unacked;
+	rec->cursor = qp->sq.head;
+	rec->resent_head = rec->resent_tail = 0;
+	rec->probing = rec->probe_due = rec->ask = false;
+	rec->probe_kind = UROCE_PEER_PROBE_NAK;
+	req->recovery = rec;
+	return rec;
+}
+
+void
+uroce_recovery_end(struct uroce_engine *e, struct uroce_qp *qp)
+{
+	struct uroce_recovery *rec = qp->req.recovery;
+
+	if (rec == NULL)
+		return;
+	qp->req.recovery = NULL;
+	rec->next = e->recoveries.free;
+	e->recoveries.free = rec;
+	e->recoveries.lent--;
+}
+
+/* The WQE that a PSN which has been sent and is not answered is of. */
+static const struct uroce_sqe *
+find_wqe(const struct uroce_qp *qp, struct uroce_recovery *rec, uint32_t psn)
+{
+	uint32_t base = uroce_sqe_at(&qp->sq, qp->sq.head)->first_psn;
+	const struct uroce_sqe *sqe;
+
+	RTE_ASSERT(qp->sq.head != qp->req.started);	/* else the head's PSN may be struct uroce_sqe.grace */
+	if (rec->cursor - qp->sq.head >= qp->req.started - qp->sq.head ||
+	    uroce_psn_distance(uroce_sqe_at(&qp->sq, rec->cursor)->first_psn, base) > uroce_psn_distance(psn, base))
+		rec->cursor = qp->sq.head;
+	for (; rec->cursor != qp->req.started; rec->cursor++) {
+		sqe = uroce_sqe_at(&qp->sq, rec->cursor);
+		if (uroce_psn_distance(psn, sqe->first_psn) < sqe->psn_count)
+			return sqe;
+	}
+	return NULL;
+}
+
+const struct uroce_sqe *
+uroce_recovery_wqe(const struct uroce_qp *qp, uint32_t psn)
+{
+	return find_wqe(qp, qp->req.recovery, psn);
+}
+
+static uint32_t
+ahead_of(const struct uroce_qp *qp, uint32_t psn)
+{
+	return uroce_psn_distance(psn, qp->req.unacked);
+}
+
+static void
+raise_mark(const struct uroce_qp *qp, uint32_t *mark, uint32_t psn)
+{
+	if (ahead_of(qp, psn) > ahead_of(qp, *mark))
+		*mark = psn;
+}
+
+/* Of n PSNs from psn on, those that there are bits for. */
+static uint32_t
+within_window(const struct uroce_qp *qp, uint32_t psn, uint32_t n)
+{
+	uint32_t ahead = ahead_of(qp, psn);
+
+	return ahead >= UROCE_REORDER_WINDOW ? 0 : RTE_MIN(n, UROCE_REORDER_WINDOW - ahead);
+}
+
+void
+uroce_recovery_sacked(struct uroce_qp *qp, uint32_t psn, uint32_t n)
+{
+	struct uroce_recovery *rec = qp->req.recovery;
+
+	uroce_psn_set_put(&rec->sacked, psn, within_window(qp, psn, n), true);
+	raise_mark(qp, &rec->high, uroce_psn_add(psn, n));
+}
+
+void
+uroce_recovery_heard(struct uroce_qp *qp, uint32_t expected, uint32_t answered)
+{
+	struct uroce_recovery *rec = qp->req.recovery;
+
+	if (ahead_of(qp, expected) > ahead_of(qp, rec->expected)) {
+		uroce_recovery_sacked(qp, rec->expected, uroce_psn_distance(expected, rec->expected));
+		rec->expected = expected;
+	}
+	raise_mark(qp, &rec->answered, answered);
+	raise_mark(qp, &rec->high, answered);
+}
+
+void
+uroce_recovery_asked(struct uroce_qp *qp, uint32_t psn)
+{
+	raise_mark(qp, &qp->req.recovery->high, psn);
+}
+
+void
+uroce_recovery_missing(struct uroce_qp *qp, uint32_t psn)
+{
+	raise_mark(qp, &qp->req.recovery->high, uroce_psn_add(psn, 1));
+}
+
+bool
+uroce_recovery_place(struct uroce_qp *qp, uint32_t psn)
+{
+	struct uroce_recovery *rec = qp->req.recovery;
+
+	if (ahead_of(qp, psn) >= UROCE_REORDER_WINDOW || uroce_psn_set_has(&rec->placed, psn))
+		return false;
+	uroce_psn_set_put(&rec->placed, psn, 1, true);
+	return true;
+}
+
+bool
+uroce_recovery_placed(struct uroce_qp *qp, uint32_t psn)
+{
+	return uroce_psn_set_has(&qp->req.recovery->placed, psn);
+}
+
+uint32_t
+uroce_recovery_reached(struct uroce_qp *qp, const struct uroce_sqe *sqe)
+{
+	struct uroce_recovery *rec = qp->req.recovery;
+	uint32_t left = uroce_psn_distance(uroce_psn_add(sqe->first_psn, sqe->psn_count), qp->req.unacked);
+	uint32_t n;
+
+	if (uroce_is_rd_atomic(sqe->opcode) && !UROCE_PLANTED(READ_ACKED))
+		n = UROCE_PLANTED(READ_HOLES) ? left
+					      : uroce_psn_set_run(&rec->placed, qp->req.unacked,
+								  RTE_MIN(left, (uint32_t)UROCE_REORDER_WINDOW), true);
+	else
+		n = RTE_MIN(left, ahead_of(qp, rec->expected));
+	return uroce_psn_add(qp->req.unacked, n);
+}
+
+void
+uroce_recovery_passed(struct uroce_qp *qp, uint32_t to)
+{
+	struct uroce_recovery *rec = qp->req.recovery;
+	uint32_t n = ahead_of(qp, to);
+	uint32_t *const marks[] = { &rec->expected, &rec->answered, &rec->high, &rec->scan, &rec->scan_answers };
+
+	uroce_psn_set_put(&rec->sacked, qp->req.unacked, RTE_MIN(n, (uint32_t)UROCE_REORDER_WINDOW), false);
+	uroce_psn_set_put(&rec->placed, qp->req.unacked, RTE_MIN(n, (uint32_t)UROCE_REORDER_WINDOW), false);
+	for (unsigned int i = 0; i < RTE_DIM(marks); i++)
+		if (ahead_of(qp, *marks[i]) < n)
+			*marks[i] = to;
+	/* what was thought to be lost was late, or all of it has been answered */
+	if (rec->probing && ahead_of(qp, rec->probe_due ? rec->probe_psn : rec->probe_end) < n)
+		rec->probing = rec->probe_due = false;
+}
+
+bool
+uroce_recovery_done(const struct uroce_qp *qp)
+{
+	const struct uroce_recovery *rec = qp->req.recovery;
+
+	return rec->high == qp->req.unacked && !rec->probing && !rec->ask;
+}
+
+void
+uroce_recovery_forget_requests(struct uroce_qp *qp)
+{
+	struct uroce_recovery *rec = qp->req.recovery;
+
+	memset(&rec->sacked, 0, sizeof(rec->sacked));
+	uroce_psn_set_put(&rec->sacked, qp->req.unacked,
+			  RTE_MIN(ahead_of(qp, rec->expected), (uint32_t)UROCE_REORDER_WINDOW), true);
+	rec->high = rec->expected;
+	raise_mark(qp, &rec->high, rec->answered);
+	rec->scan = rec->scan_answers = qp->req.unacked;
+	rec->resent_head = rec->resent_tail;
+}
+
+uint32_t
+uroce_recovery_window(const struct uroce_qp *qp)
+{
+	const struct uroce_recovery *rec = qp->req.recovery;
+	uint32_t arrived = 0;
+
+	for (unsigned int i = 0; i < UROCE_PSN_SET_WORDS; i++)
+		arrived += (uint32_t)__builtin_popcountll(rec->sacked.words[i] | rec->placed.words[i]);
+	return RTE_MIN(UROCE_WINDOW_PACKETS + arrived, UROCE_REORDER_WINDOW - 1u);
+}
+
+/* When the QP has gone back, everything is on its way again, until something newer has been heard of. */
+static bool
+is_going_again(const struct uroce_qp *qp)
+{
+	uint32_t back = ahead_of(qp, qp->req.went_back);
+
+	return back <= ahead_of(qp, qp->req.max_psn) && ahead_of(qp, qp->req.recovery->high) <= back && back > 0;
+}
+
+/* PSNs from `from` on before `mark`, as far as there are bits. */
+static uint32_t
+known(const struct uroce_qp *qp, uint32_t from, uint32_t mark)
+{
+	uint32_t end = RTE_MIN(ahead_of(qp, mark), (uint32_t)UROCE_REORDER_WINDOW);
+
+	if (unlikely(is_going_again(qp)))
+		return 0;
+	return end > ahead_of(qp, from) ? end - ahead_of(qp, from) : 0;
+}
+
+/* A request among n from *psn on that the peer does not have. */
+static bool
+missing_request(const struct uroce_qp *qp, struct uroce_recovery *rec, uint32_t *psn, uint32_t n)
+{
+	uint32_t skip = ahead_of(qp, rec->expected) > ahead_of(qp, *psn) ? uroce_psn_distance(rec->expected, *psn) : 0;
+
+	while (skip < n) {
+		uint32_t at = uroce_psn_add(*psn, skip);
+		uint32_t run = uroce_psn_set_run(&rec->sacked, at, n - skip, true);
+
+		if (run == 0)
+			run = uroce_psn_set_run(&rec->placed, at, n - skip, true);
+		if (run == 0) {
+			*psn = at;
+			return true;
+		}
+		skip += run;
+	}
+	*psn = uroce_psn_add(*psn, n);
+	return false;
+}
+
+/* A response among n from *psn on that should have come before others that have. */
+static bool
+missing_response(const struct uroce_qp *qp, struct uroce_recovery *rec, uint32_t *psn, uint32_t n)
+{
+	uint32_t end = uroce_psn_add(*psn, n);
+
+	while (*psn != end && qp->req.rd_atomics > 0) {
+		const struct uroce_sqe *sqe = find_wqe(qp, rec, *psn);
+		uint32_t left = sqe == NULL ? 1 : sqe->psn_count - uroce_psn_distance(*psn, sqe->first_psn);
+
+		left = RTE_MIN(left, uroce_psn_distance(end, *psn));
+		if (sqe != NULL && uroce_is_rd_atomic(sqe->opcode)) {
+			uint32_t run = uroce_psn_set_run(&rec->placed, *psn, left, true);
+
+			*psn = uroce_psn_add(*psn, run);
+			if (run < left)
+				return true;
+		} else {
+			*psn = uroce_psn_add(*psn, left);
+		}
+	}
+	*psn = end;
+	return false;
+}
+
+/* How much is asked for again: of a READ that was executed what is missing in a row, else all of it. */
+static uint32_t
+extent(const struct uroce_qp *qp, struct uroce_recovery *rec, const struct uroce_sqe *sqe, uint32_t *psn)
+{
+	uint32_t executed = ahead_of(qp, rec->expected) > ahead_of(qp, rec->answered) ? rec->expected : rec->answered;
+	uint32_t base = uroce_sqe_at(&qp->sq, qp->sq.head)->first_psn;
+	uint32_t left, room, run;
+
+	RTE_ASSERT(qp->sq.head != qp->req.started);	/* as in find_wqe() */
+	if (sqe->opcode != IBV_WR_RDMA_READ)
+		return 1;
+	if (uroce_psn_distance(executed, base) <= uroce_psn_distance(sqe->first_psn, base)) {
+		*psn = sqe->first_psn;
+		return sqe->psn_count;
+	}
+	left = sqe->psn_count - uroce_psn_distance(*psn, sqe->first_psn);
+	left = RTE_MIN(left, RTE_MAX(uroce_psn_distance(rec->answered, *psn), 1u));
+	room = UROCE_REORDER_WINDOW - ahead_of(qp, *psn);
+	run = uroce_psn_set_run(&rec->placed, *psn, RTE_MIN(left, room), false);
+	return run < room ? run : left;	/* what is beyond the window was not placed */
+}
+
+/* @return PSNs of the one packet that was sent, or as uroce_frame_begin() */
+static int
+send_again(struct uroce_engine *e, struct uroce_qp *qp, struct uroce_recovery *rec, uint32_t psn,
+	   struct rte_mbuf **out)
+{
+	const struct uroce_sqe *sqe = find_wqe(qp, rec, psn);
+	uint32_t count;
+	int ret;
+
+	RTE_VERIFY(sqe != NULL);
+	count = extent(qp, rec, sqe, &psn);
+	ret = uroce_requester_again(e, qp, sqe, psn, count, out);
+	if (ret != 0)
+		return ret;
+	rec->resent[rec->resent_tail++ & (UROCE_RESENT - 1)] =
+		(struct uroce_resent){ .psn = psn, .count = count, .marker = qp->req.max_psn };
+	return (int)count;
+}
+
+/* What of it is missing still? False: nothing. */
+static bool
+still_missing(const struct uroce_qp *qp, struct uroce_recovery *rec, const struct uroce_resent *r, uint32_t *psn)
+{
+	uint32_t passed = uroce_psn_distance(qp->req.unacked, r->psn);
+	uint32_t n = r->count;
+
+	*psn = r->psn;
+	if (uroce_psn_diff(qp->req.unacked, r->psn) > 0) {
+		if (passed >= n)
+			return false;
+		*psn = qp->req.unacked;
+		n -= passed;
+	}
+	if (missing_request(qp, rec, psn, RTE_MIN(n, known(qp, *psn, rec->high))))
+		return true;
+	*psn = uroce_psn_diff(qp->req.unacked, r->psn) > 0 ? qp->req.unacked : r->psn;
+	return missing_response(qp, rec, psn, RTE_MIN(n, known(qp, *psn, rec->answered)));
+}
+
+/* The oldest that is on its way again, once something that was sent after it has been heard of: it was lost again. */
+static bool
+lost_again(const struct uroce_qp *qp, struct uroce_recovery *rec, uint32_t *psn)
+{
+	for (; rec->resent_head != rec->resent_tail; rec->resent_head++) {
+		const struct uroce_resent *r = &rec->resent[rec->resent_head & (UROCE_RESENT - 1)];
+
+		if (!still_missing(qp, rec, r, psn))
+			continue;
+		if (ahead_of(qp, rec->high) <= ahead_of(qp, r->marker))
+			return false;
+		rec->resent_head++;
+		return true;
+	}
+	return false;
+}
+
+/* The next packet of those that are missing. @return 1: sent; 0: none; or as uroce_frame_begin() */
+static int
+send_missing(struct uroce_engine *e, struct uroce_qp *qp, struct uroce_recovery *rec, struct rte_mbuf **out)
+{
+	uint32_t *scan = NULL;
+	uint32_t psn;
+	int ret;
+
+	if (lost_again(qp, rec, &psn)) {
+		ret = send_again(e, qp, rec, psn, out);
+		if (ret < 0)
+			rec->resent_head--;
+		return ret < 0 ? ret : 1;
+	}
+	if (rec->resent_tail - rec->resent_head == UROCE_RESENT)
+		return 0;
+	if (missing_request(qp, rec, &rec->scan, known(qp, rec->scan, rec->high)))
+		scan = &rec->scan;
+	else if (missing_response(qp, rec, &rec->scan_answers, known(qp, rec->scan_answers, rec->answered)))
+		scan = &rec->scan_answers;
+	if (scan == NULL)
+		return 0;
+	ret = send_again(e, qp, rec, *scan, out);
+	if (ret < 0)
+		return ret;
+	*scan = uroce_psn_add(rec->resent[(rec->resent_tail - 1) & (UROCE_RESENT - 1)].psn, (uint32_t)ret);
+	return 1;
+}
+
+static int
+send_next(struct uroce_engine *e, struct uroce_qp *qp, struct uroce_recovery *rec, struct rte_mbuf **out)
+{
+	int ret;
+
+	if (rec->ask) {
+		ret = uroce_sack_ask(e, qp, out);
+		rec->ask = ret != 0;
+		return ret != 0 ? ret : 1;
+	}
+	if (rec->probe_due) {
+		const struct uroce_sqe *sqe = find_wqe(qp, rec, rec->probe_psn);
+
+		ret = uroce_requester_again(e, qp, sqe, rec->probe_psn,
+					    uroce_psn_distance(rec->probe_end, rec->probe_psn), out);
+		rec->probe_due = ret != 0;
+		return ret != 0 ? ret : 1;
+	}
+	return send_missing(e, qp, rec, out);
+}
+
+unsigned int
+uroce_recovery_send(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf **frames, unsigned int room)
+{
+	struct uroce_requester *req = &qp->req;
+	unsigned int n = 0;
+	int ret = 1;
+
+	if (req->rnr_wait || (qp->state != IBV_QPS_RTS && qp->state != IBV_QPS_SQD))
+		return 0;
+	while (n < room && ret > 0) {
+		ret = send_next(e, qp, req->recovery, &frames[n]);
+		n += ret > 0;
+	}
+	if (unlikely(ret == -EACCES)) {	/* its memory has gone: it fails in its turn */
+		uroce_recovery_end(e, qp);
+		uroce_requester_seek(qp, req->unacked);
+	}
+	return n;
+}

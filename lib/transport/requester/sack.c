@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * Selective acknowledgements, at the requester: ASKs sent, SACKs checked and taken into the recovery. What they say is
+ * believed only as far as it was sent. On the QP's worker.
+ */
+
+#include "transport/packet/packet.h"
+#include "transport/requester/requester.h"
+#include "uroce_config.h"
+#include "wire/sack.h"
+
+int
+uroce_sack_ask(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf **out)
+{
+	struct uroce_frame f;
+	int ret = uroce_frame_begin(e, qp, UROCE_RC_ASK, 0, false, qp->req.max_psn, NULL, NULL, &f);
+
+	if (ret != 0)
+		return ret;
+	f.bth->ack |= UROCE_BTH_MARK;
+	uroce_count(e, UROCE_SENT_ASKS, 1);
+	*out = uroce_frame_end(e, &f);
+	return 0;
+}
+
+/* Ascending, each behind a gap, of what was sent, within the window. */
+static bool
+runs_are_valid(const struct uroce_sack *sack, int runs, uint32_t sent)
+{
+	uint32_t end = 0;
+
+	for (int i = 0; i < runs; i++) {
+		uint32_t offset = rte_be_to_cpu_16(sack->runs[i].offset);
+		uint32_t count = rte_be_to_cpu_16(sack->runs[i].count);
+
+		if (offset <= end || count == 0)
+			return false;
+		end = offset + count;
+		if (end > sent || end > UROCE_REORDER_WINDOW)
+			return false;
+	}
+	return true;
+}
+
+static void
+take_runs(struct uroce_engine *e, struct uroce_qp *qp, uint32_t psn, const struct uroce_sack *sack, int runs)
+{
+	for (int i = 0; i < runs; i++) {
+		uint32_t first = uroce_psn_add(psn, rte_be_to_cpu_16(sack->runs[i].offset));
+		uint32_t count = rte_be_to_cpu_16(sack->runs[i].count);
+
+		if (qp->req.rtt_timed && uroce_psn_distance(qp->req.rtt_psn, first) < count)
+			uroce_rtt_measured(e, qp);
+		uroce_recovery_sacked(qp, first, count);
+	}
+}
+
+enum uroce_verdict
+uroce_sack_receive(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p)
+{
+	const struct uroce_aeth *aeth = uroce_packet_ext(p, UROCE_EXT_AETH);
+	struct uroce_requester *req = &qp->req;
+	uint32_t outstanding = uroce_psn_distance(req->max_psn, req->unacked);
+	uint32_t ahead = uroce_psn_distance(p->psn, req->unacked);
+	int runs = uroce_sack_runs(p->payload_bytes);
+	struct uroce_sack sack;
+	uint32_t asked;
+
+	if (runs < 0 || (aeth->syndrome & UROCE_AETH_CLASS_MASK) != UROCE_AETH_ACK)
+		return UROCE_DROP_SACK;
+	if (ahead > outstanding)	/* late, if it is not invented */
+		return uroce_psn_diff(p->psn, req->unacked) < 0 ? UROCE_DROP_ACK_UNEXPECTED : UROCE_DROP_SACK;
+	uroce_packet_copy(p, 0, &sack, p->payload_bytes);
+	asked = uroce_get24(sack.asked);
+	if (!runs_are_valid(&sack, runs, outstanding - ahead) && !UROCE_PLANTED(SACK_BELIEVED))
+		return UROCE_DROP_SACK;
+	if (uroce_psn_distance(asked, req->unacked) > outstanding) {
+		if (uroce_psn_diff(asked, req->unacked) > 0)
+			return UROCE_DROP_SACK;
+		asked = p->psn;
+	}
+	uroce_count(e, UROCE_SACKS_RECEIVED, 1);
+	uroce_qp_history_count(&qp->history, UROCE_QP_SACKS_RECEIVED, 1);
+	uroce_trace_sack_received(qp->dev->index, qp->ibv.qp_num, p->psn);
+	uroce_completer_credits(e, qp, aeth);
+	if (qp->dev->go_back_n || uroce_recovery_begin(e, qp) == NULL)
+		return uroce_completer_acknowledged(e, qp, p->psn);
+	req->peer = UROCE_PEER_SACKS;
+	req->marked = true;
+	req->doubts = 0;
+	req->recovery->probing = req->recovery->probe_due = false;
+	take_runs(e, qp, p->psn, &sack, runs);
+	uroce_recovery_asked(qp, asked);
+	return uroce_completer_acknowledged(e, qp, p->psn);
+}

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * Requests that have been executed and come again (R26-R28): SENDs and WRITEs are acknowledged, READs and atomics
+ * answered once more, from what is kept of them. Called by the responder, on the QP's worker.
+ */
+
+#include "transport/responder/responder.h"
+#include "uroce_config.h"
+
+/* The entry that holds this PSN, among the last that are kept: the latest, for when PSNs come round again what
+ * was there before is still kept, too. */
+static struct uroce_rd_atomic *
+find_resource(struct uroce_responder *resp, uint32_t psn, uint32_t *index)
+{
+	if (resp->resources == NULL)
+		return NULL;
+	for (uint32_t i = resp->resource_tail - 1; i != resp->resource_tail - resp->resource_mask - 2; i--) {
+		struct uroce_rd_atomic *r = &resp->resources[i & resp->resource_mask];
+
+		if (r->op != UROCE_OP_NONE && uroce_psn_distance(psn, r->first_psn) < r->psn_count) {
+			*index = i;
+			return r;
+		}
+	}
+	return NULL;
+}
+
+/* Some responses of a READ are asked for again while others are still to be sent: those go first, and then it goes on
+ * where it was. */
+static void
+replay_within(struct uroce_rd_atomic *r, uint32_t start, uint32_t count)
+{
+	const uint32_t room = 64;
+	uint32_t base = r->again == 0 ? start : RTE_MIN(start, r->again_base);
+	uint32_t end = start + count;
+
+	/* they are still to be sent; who wants the rest has what is before */
+	if (start >= r->next && end <= r->end) {
+		if (end == r->end)
+			r->start = r->next = start;
+		return;
+	}
+	if (r->again != 0)
+		end = RTE_MAX(end, r->again_base + room - (uint32_t)__builtin_clzll(r->again));
+	if (end - base > room) {	/* all from the first that is wanted to the last */
+		r->start = r->next = RTE_MIN(base, r->next);
+		r->end = RTE_MAX(end, r->end);
+		r->again = 0;
+		return;
+	}
+	if (r->again != 0)
+		r->again <<= r->again_base - base;
+	r->again |= ~0ull >> (room - count) << (start - base);
+	r->again_base = base;
+	r->again_goes_on = false;
+}
+
+/* R27: a subset of the original with the same rkey is answered again, from the PSN it names. */
+static bool
+replay_read(struct uroce_qp *qp, struct uroce_rd_atomic *r, const struct uroce_packet *p)
+{
+	const struct uroce_reth *reth = uroce_packet_ext(p, UROCE_EXT_RETH);
+	uint32_t start = uroce_psn_distance(p->psn, r->first_psn);
+	uint32_t skipped = start * qp->mtu_bytes;
+	uint32_t length = rte_be_to_cpu_32(reth->dma_len);
+	uint32_t count = uroce_message_packets(qp, length);
+
+	if (rte_be_to_cpu_32(reth->rkey) != r->rkey || rte_be_to_cpu_64(reth->va) != r->addr + skipped ||
+	    length > r->length - skipped)
+		return false;
+	/* only whole packets of the original can be told apart from its tail */
+	if (length != r->length - skipped && (length & (qp->mtu_bytes - 1)) != 0)
+		return false;
+	if (r->next != r->end || r->again != 0) {
+		replay_within(r, start, count);
+	} else {
+		r->start = r->next = start;
+		r->end = start + count;
+	}
+	/*
+	 * IBA starts the answer to a READ that is asked for again with FIRST, as that to any READ. Linux's rxe goes
+	 * on with MIDDLE where it left off (captured); whether an rxe takes FIRST there depends on its version.
+	 * Hardware sends MigReq 1, rxe 0.
+	 */
+	r->restart = p->bth->flags & UROCE_BTH_MIGREQ;
+	qp->resp.read_again = true;
+	r->by_reference = false;
+	return true;
+}
+
+/* Planted: R26, R28. */
+static bool
+executes_again(const struct uroce_packet *p)
+{
+	return (UROCE_PLANTED(DUPLICATE_SEND) && p->info->op == UROCE_OP_SEND) ||
+	       (UROCE_PLANTED(DUPLICATE_WRITE) && p->info->op == UROCE_OP_WRITE) ||
+	       (UROCE_PLANTED(ATOMIC_REPLAY) &&
+		(p->info->op == UROCE_OP_FETCH_ADD || p->info->op == UROCE_OP_CMP_SWAP));
+}
+
+void
+uroce_duplicate_execute(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p)
+{
+	struct uroce_responder before = qp->resp;
+
+	if (!(p->info->flags & UROCE_OPF_FIRST) || !(p->info->flags & UROCE_OPF_LAST))
+		return;
+	uroce_responder_execute(e, qp, p);
+	if (qp->state != IBV_QPS_ERR)
+		qp->resp = before;
+}
+
+/* After a gap was closed the peer sends what was behind it, too: it answers a NAK with all from there on. A NAK of the
+ * next gap would only have it start once more; it comes there by itself. */
+static void
+going_back(struct uroce_responder *resp)
+{
+	resp->leaping = false;
+	resp->goes_back = true;
+	if (resp->ack_owed && resp->reorder != NULL && resp->ack_syndrome == UROCE_AETH_SEQUENCE_NAK) {
+		resp->ack_syndrome = UROCE_AETH_ACK;
+		resp->nak_sent = false;
+	}
+}
+
+enum uroce_verdict
+uroce_duplicate_receive(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p)
+{
+	struct uroce_responder *resp = &qp->resp;
+	struct uroce_rd_atomic *r;
+	uint32_t index;
+
+	if (executes_again(p))
+		uroce_duplicate_execute(e, qp, p);
+	if (resp->leaping && p->psn == resp->leapt)
+		going_back(resp);
+	if (p->info->op == UROCE_OP_SEND || p->info->op == UROCE_OP_WRITE) {
+		uroce_response_ack(e, qp, NULL);
+		return UROCE_DUPLICATE;
+	}
+	r = find_resource(resp, p->psn, &index);
+	if (r == NULL || r->op != p->info->op)
+		return UROCE_DROP_DUPLICATE;
+	if (r->op == UROCE_OP_READ_REQUEST) {
+		if (!replay_read(qp, r, p))
+			return UROCE_DROP_DUPLICATE;
+	} else {
+		r->next = 0;
+	}
+	if ((int32_t)(index - resp->resource_head) < 0)
+		resp->resource_head = index;
+	uroce_qp_activate(e, qp);
+	return UROCE_DUPLICATE;
+}

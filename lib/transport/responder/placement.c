@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * Executes FLUSH and ATOMIC_WRITE, the memory placement extensions (IBA annex A19). Both are answered with a READ
+ * response without payload, and kept for a replay as READs and atomics are. A FLUSH is executed when its response
+ * is due, a piece at a time if it is long. On the QP's worker.
+ */
+
+#include <errno.h>
+#include <string.h>
+
+#include <rte_atomic.h>
+
+#include "mem/persistent.h"
+#include "transport/packet/packet.h"
+#include "transport/responder/responder.h"
+#include "uroce_config.h"
+#include "uroce_verbs.h"
+
+#define FETH_TYPE_MASK 0xfu
+#define FETH_LEVEL_SHIFT 4
+#define FETH_LEVEL_MASK 0x3u
+#define ATOMIC_WRITE_BYTES 8
+
+static uint32_t
+feth_type(uint32_t feth)
+{
+	return feth & FETH_TYPE_MASK;
+}
+
+static uint32_t
+feth_level(uint32_t feth)
+{
+	return feth >> FETH_LEVEL_SHIFT & FETH_LEVEL_MASK;
+}
+
+/* The rights that a type of FLUSH needs, of the QP and of the key. */
+static uint32_t
+flush_access(uint32_t type)
+{
+	return (type & IBV_FLUSH_GLOBAL ? IBV_ACCESS_FLUSH_GLOBAL : 0) |
+	       (type & IBV_FLUSH_PERSISTENT ? IBV_ACCESS_FLUSH_PERSISTENT : 0);
+}
+
+/* R19: the rkey is checked whatever the length. */
+static const struct uroce_mr_key *
+flush_lookup(const struct uroce_qp *qp, uint32_t feth, uint32_t rkey, uint64_t addr, uint32_t length)
+{
+	const uint32_t access = flush_access(feth_type(feth));
+
+	if (feth_level(feth) == IBV_FLUSH_MR)
+		return uroce_key_lookup_whole(&qp->dev->mrs, rkey, qp->ibv.pd, &qp->windows, access);
+	return uroce_key_lookup(&qp->dev->mrs, rkey, qp->ibv.pd, &qp->windows, addr, length, access);
+}
+
+enum uroce_verdict
+uroce_flush_receive(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p)
+{
+	const struct uroce_reth *reth = uroce_packet_ext(p, UROCE_EXT_RETH);
+	const struct uroce_feth *header = uroce_packet_ext(p, UROCE_EXT_FETH);
+	uint32_t feth = rte_be_to_cpu_32(header->bits);
+	uint32_t length = rte_be_to_cpu_32(reth->dma_len);
+	uint32_t rkey = rte_be_to_cpu_32(reth->rkey);
+	uint64_t va = rte_be_to_cpu_64(reth->va);
+	uint32_t access = flush_access(feth_type(feth));
+	struct uroce_rd_atomic *r;
+
+	if (access == 0 || feth_level(feth) > IBV_FLUSH_MR)
+		return UROCE_NAK_FLUSH;	/* R25 */
+	if ((qp->access & access) != access)
+		return UROCE_NAK_NOT_ALLOWED;
+	/* not R22: rxe does not count its FLUSHes among READs and atomics. It is to come again */
+	if (uroce_rd_atomic_full(qp))
+		return UROCE_NAK_FLUSH_RESOURCES;
+	if (feth_level(feth) == IBV_FLUSH_RANGE && length > UROCE_MAX_MSG_BYTES)
+		return UROCE_NAK_DMA_LEN;
+	if (flush_lookup(qp, feth, rkey, va, length) == NULL)
+		return UROCE_NAK_ACCESS;
+	r = uroce_rd_atomic_add(&qp->resp);
+	*r = (struct uroce_rd_atomic){
+		.op = UROCE_OP_FLUSH, .addr = va, .rkey = rkey, .length = length, .feth = feth,
+		.first_psn = qp->resp.psn, .psn_count = 1, .end = 1, .msn = uroce_psn_add(qp->resp.msn, 1),
+	};
+	return uroce_responder_executed(e, qp, p, 1);
+}
+
+/* @return 0; -EAGAIN: there is more to do, another time; -EACCES: the memory has gone */
+static int
+flush(struct uroce_engine *e, const struct uroce_qp *qp, struct uroce_rd_atomic *r)
+{
+	const struct uroce_mr_key *key = flush_lookup(qp, r->feth, r->rkey, r->addr, r->length);
+	bool whole = feth_level(r->feth) == IBV_FLUSH_MR;
+	uint64_t length, piece;
+
+	if (key == NULL)
+		return -EACCES;
+	/* WRITEs on this QP were this thread's: what is left to do is to have others see them */
+	rte_atomic_thread_fence(__ATOMIC_SEQ_CST);
+	if ((feth_type(r->feth) & IBV_FLUSH_PERSISTENT) == 0)
+		return 0;
+	length = whole ? key->length : r->length;
+	if (r->flushed >= length)
+		return 0;
+	piece = RTE_MIN(length - r->flushed, (uint64_t)UROCE_FLUSH_BYTES);
+	uroce_persist(uroce_mr_va(key, (whole ? key->addr : r->addr) + r->flushed), piece);
+	r->flushed += piece;
+	if (r->flushed == length)
+		return 0;
+	e->yield = true;
+	return -EAGAIN;
+}
+
+/* What an ATOMIC_WRITE makes known is to be persistent by then: the FLUSHes before it are executed first. False: one of
+ * them takes longer, or fails; its answer comes before what is told of the ATOMIC_WRITE. */
+static bool
+flushed_before(struct uroce_engine *e, const struct uroce_qp *qp)
+{
+	const struct uroce_responder *resp = &qp->resp;
+	int ret = 0;
+
+	for (uint32_t i = resp->resource_head; i != resp->resource_tail && ret == 0; i++) {
+		struct uroce_rd_atomic *r = &resp->resources[i & resp->resource_mask];
+
+		if (r->op == UROCE_OP_FLUSH && !r->answered)
+			ret = flush(e, qp, r);
+	}
+	e->yield = false;	/* that is for turns to send */
+	return ret == 0;
+}
+
+enum uroce_verdict
+uroce_atomic_write_receive(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p)
+{
+	const struct uroce_reth *reth = uroce_packet_ext(p, UROCE_EXT_RETH);
+	uint64_t addr = rte_be_to_cpu_64(reth->va);
+	const struct uroce_mr_key *key;
+	struct uroce_rd_atomic *r;
+	uint64_t value;
+	uint64_t *va;
+
+	if (uroce_rd_atomic_full(qp))	/* R22 */
+		return UROCE_NAK_RD_ATOMIC;
+	if (p->payload_bytes != ATOMIC_WRITE_BYTES || rte_be_to_cpu_32(reth->dma_len) != ATOMIC_WRITE_BYTES ||
+	    (addr & (ATOMIC_WRITE_BYTES - 1)) != 0)
+		return UROCE_NAK_ATOMIC_WRITE;	/* R24 */
+	key = uroce_key_lookup(&qp->dev->mrs, rte_be_to_cpu_32(reth->rkey), qp->ibv.pd, &qp->windows, addr,
+			       ATOMIC_WRITE_BYTES, IBV_ACCESS_REMOTE_WRITE);
+	if (key == NULL)
+		return UROCE_NAK_ACCESS;
+	va = (uint64_t *)uroce_mr_va(key, addr);
+	/* where addr is not the address in this process, alignment may differ */
+	if (((uintptr_t)va & (ATOMIC_WRITE_BYTES - 1)) != 0)
+		return UROCE_NAK_ATOMIC_WRITE;
+	if (!flushed_before(e, qp))
+		return UROCE_NAK_FLUSH_PENDING;
+	uroce_packet_copy(p, 0, &value, sizeof(value));
+	/* what was written before is seen before: the reader's acquire, if he has one, pairs with this */
+	__atomic_store_n(va, value, __ATOMIC_RELEASE);
+	r = uroce_rd_atomic_add(&qp->resp);
+	*r = (struct uroce_rd_atomic){
+		.op = UROCE_OP_ATOMIC_WRITE, .first_psn = qp->resp.psn, .psn_count = 1, .end = 1,
+		.msn = uroce_psn_add(qp->resp.msn, 1),
+	};
+	return uroce_responder_executed(e, qp, p, 1);
+}
+
+int
+uroce_placement_response(struct uroce_engine *e, struct uroce_qp *qp, struct uroce_rd_atomic *r,
+			 struct rte_mbuf **out)
+{
+	struct uroce_frame f;
+	int ret = 0;
+
+	/* once: what was flushed stays so */
+	if (r->op == UROCE_OP_FLUSH && !r->answered)
+		ret = flush(e, qp, r);
+	if (ret == 0)
+		ret = uroce_frame_begin(e, qp, UROCE_RC_READ_RESPONSE_ONLY, 0, false, r->first_psn, NULL, NULL, &f);
+	if (ret != 0)
+		return ret;
+	uroce_aeth_write(f.ext, UROCE_AETH_ACK | qp->resp.credits, r->msn);
+	*out = uroce_frame_end(e, &f);
+	return 0;
+}

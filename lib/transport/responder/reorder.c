@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * Keeps requests that came early, until what is before them has come. What is kept, of whom, and for how long is
+ * bounded; what is not kept is sent again by who needs it. Called by the responder, on the QP's worker.
+ */
+
+#include <assert.h>
+#include <errno.h>
+#include <string.h>
+
+#include <rte_debug.h>
+#include <rte_malloc.h>
+
+#include "transport/responder/responder.h"
+#include "uroce_config.h"
+
+static_assert(UROCE_REORDER_FRAMES < UINT16_MAX, "UROCE_REORDER_FRAMES");
+
+int
+uroce_reorder_init(struct uroce_reorder_store *s, int numa_node)
+{
+	TAILQ_INIT(&s->holders);
+	TAILQ_INIT(&s->free);
+	s->qps = rte_zmalloc_socket("uroce_reorder", UROCE_REORDER_QPS * sizeof(s->qps[0]), RTE_CACHE_LINE_SIZE,
+				    numa_node);
+	s->frames = rte_zmalloc_socket("uroce_reorder_frames", UROCE_REORDER_FRAMES * sizeof(s->frames[0]),
+				       RTE_CACHE_LINE_SIZE, numa_node);
+	if (s->qps == NULL || s->frames == NULL) {
+		rte_free(s->qps);
+		rte_free(s->frames);
+		return -ENOMEM;
+	}
+	for (unsigned int i = 0; i < UROCE_REORDER_QPS; i++)
+		TAILQ_INSERT_TAIL(&s->free, &s->qps[i], link);
+	for (unsigned int i = 0; i < UROCE_REORDER_FRAMES; i++)
+		s->frames[i].next = (uint16_t)(i + 1);
+	s->first_free = 0;
+	s->frames_free = UROCE_REORDER_FRAMES;
+	return 0;
+}
+
+void
+uroce_reorder_fini(struct uroce_reorder_store *s)
+{
+	RTE_VERIFY(TAILQ_EMPTY(&s->holders) && s->frames_free == UROCE_REORDER_FRAMES);
+	rte_free(s->qps);
+	rte_free(s->frames);
+}
+
+/* The first PSN from `from` on that is present, or not; `end`: none before that. */
+static uint32_t
+find(const struct uroce_reorder *reorder, uint32_t from, uint32_t end, bool present)
+{
+	return uroce_psn_add(from, uroce_psn_set_run(&reorder->present, from, uroce_psn_distance(end, from), !present));
+}
+
+/* How many PSNs it takes: a READ those of its answer, of which those beyond the window do not matter. */
+static uint32_t
+psns_of(const struct uroce_qp *qp, const struct uroce_packet *p, uint32_t ahead)
+{
+	const struct uroce_reth *reth;
+
+	if (p->info->op != UROCE_OP_READ_REQUEST)
+		return 1;
+	reth = uroce_packet_ext(p, UROCE_EXT_RETH);
+	return RTE_MIN(uroce_message_packets(qp, rte_be_to_cpu_32(reth->dma_len)), UROCE_REORDER_WINDOW - ahead);
+}
+
+/* Those who receive into the pools of its segments, or send from them, have enough left, until it is looked at again:
+ * beside what is in lcores' caches. */
+static bool
+is_spared(const struct rte_mbuf *m)
+{
+	for (; m != NULL; m = m->next)
+		if (rte_mempool_get_ops(m->pool->ops_index)->get_count(m->pool) <
+		    m->pool->size / UROCE_REORDER_SPARE + 2 * UROCE_BURST)
+			return false;
+	return true;
+}
+
+/* After an RNR NAK all comes again, from what it refused on. */
+static bool
+waits_for_all(const struct uroce_responder *resp)
+{
+	return resp->nak_sent && (resp->ack_syndrome & UROCE_AETH_CLASS_MASK) == UROCE_AETH_RNR_NAK;
+}
+
+static bool
+may_be_kept(const struct uroce_engine *e, const struct uroce_qp *qp, const struct uroce_packet *p, uint32_t psns)
+{
+	const struct uroce_reorder *reorder = qp->resp.reorder;
+	const struct uroce_reorder_store *s = &e->reorder;
+	uint32_t end = uroce_psn_add(p->psn, psns);
+
+	if (s->frames_free == 0 || (reorder == NULL && TAILQ_EMPTY(&s->free)))
+		return false;
+	if (waits_for_all(&qp->resp))
+		return false;
+	/* to look at pools is dear */
+	if (s->frames_free % UROCE_REORDER_SPARE_FRAMES == 0 && !is_spared(p->mbuf))
+		return false;
+	/* a READ whose answer would take the PSNs of others: one of them is wrong */
+	return reorder == NULL || psns == 1 || find(reorder, p->psn, end, true) == end;
+}
+
+static struct uroce_reorder *
+hold(struct uroce_engine *e, struct uroce_qp *qp)
+{
+	struct uroce_reorder *reorder = TAILQ_FIRST(&e->reorder.free);
+
+	TAILQ_REMOVE(&e->reorder.free, reorder, link);
+	TAILQ_INSERT_TAIL(&e->reorder.holders, reorder, link);
+	reorder->qp = qp;
+	reorder->since_ns = e->now_ns;
+	reorder->psn = reorder->end = reorder->refused = qp->resp.psn;
+	reorder->frames = 0;
+	memset(&reorder->present, 0, sizeof(reorder->present));
+	qp->resp.reorder = reorder;
+	return reorder;
+}
+
+static void
+release(struct uroce_engine *e, struct uroce_reorder *reorder)
+{
+	struct uroce_responder *resp = &reorder->qp->resp;
+
+	RTE_ASSERT(reorder->frames == 0);
+	TAILQ_REMOVE(&e->reorder.holders, reorder, link);
+	TAILQ_INSERT_HEAD(&e->reorder.free, reorder, link);
+	resp->reorder = NULL;
+	resp->asked = resp->psn;	/* what was asked for is known, or will be asked for again */
+}
+
+static void
+frame_put(struct uroce_reorder_store *s, struct uroce_reorder *reorder, uint16_t frame)
+{
+	s->frames[frame].next = s->first_free;
+	s->first_free = frame;
+	s->frames_free++;
+	reorder->frames--;
+}
+
+static void
+frame_keep(struct uroce_reorder_store *s, struct uroce_reorder *reorder, const struct uroce_packet *p, uint32_t psns)
+{
+	uint16_t frame = s->first_free;
+	uint32_t psn = p->psn;
+
+	s->first_free = s->frames[frame].next;
+	s->frames_free--;
+	reorder->frames++;
+	s->frames[frame].packet = *p;
+	rte_pktmbuf_refcnt_update(p->mbuf, 1);
+	uroce_psn_set_put(&reorder->present, psn, psns, true);
+	for (uint32_t n = 0; n < psns; n++, psn = uroce_psn_add(psn, 1))
+		reorder->slots[psn & UROCE_REORDER_MASK] = n == 0 ? frame : UROCE_REORDER_FRAMES;
+	if (uroce_psn_diff(psn, reorder->end) > 0)
+		reorder->end = psn;
+}
+
+enum uroce_verdict
+uroce_reorder_keep(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p, uint32_t ahead)
+{
+	struct uroce_reorder *reorder = qp->resp.reorder;
+	bool appended = reorder != NULL && p->psn == reorder->end;
+	uint32_t psns;
+
+	if (ahead >= UROCE_REORDER_WINDOW || qp->dev->go_back_n)
+		goto refused;
+	if (reorder != NULL && uroce_psn_set_has(&reorder->present, p->psn)) {
+		uroce_response_sack(e, qp);
+		return UROCE_DUPLICATE;
+	}
+	psns = psns_of(qp, p, ahead);
+	if (!may_be_kept(e, qp, p, psns))
+		goto refused;
+	if (reorder == NULL)
+		reorder = hold(e, qp);
+	frame_keep(&e->reorder, reorder, p, psns);
+	/* a run that grows is told of when it is asked for; a gap, or one that is filled, at once */
+	if (!appended || p->ack_req)
+		uroce_response_sack(e, qp);
+	return UROCE_EARLY;
+refused:
+	if (reorder != NULL && uroce_psn_diff(p->psn, reorder->refused) >= 0)
+		reorder->refused = uroce_psn_add(p->psn, 1);
+	return UROCE_DROP_AHEAD;
+}
+
+/* Give back what is before `psn`. */
+static void
+advance(struct uroce_engine *e, struct uroce_reorder *reorder, uint32_t psn)
+{
+	uint32_t n = RTE_MIN(uroce_psn_distance(psn, reorder->psn), (uint32_t)UROCE_REORDER_WINDOW);
+
+	for (uint32_t p = reorder->psn; n > 0; n--, p = uroce_psn_add(p, 1)) {
+		uint32_t i = p & UROCE_REORDER_MASK;
+
+		if (!uroce_psn_set_has(&reorder->present, p))
+			continue;
+		uroce_psn_set_put(&reorder->present, p, 1, false);
+		if (reorder->slots[i] == UROCE_REORDER_FRAMES)
+			continue;
+		rte_pktmbuf_free(e->reorder.frames[reorder->slots[i]].packet.mbuf);
+		frame_put(&e->reorder, reorder, reorder->slots[i]);
+		uroce_count(e, UROCE_EARLY_DROPPED, 1);
+	}
+	reorder->psn = psn;
+	if (uroce_psn_diff(reorder->end, psn) < 0)
+		reorder->end = psn;
+}
+
+bool
+uroce_reorder_take(struct uroce_engine *e, struct uroce_qp *qp, struct uroce_packet *p)
+{
+	struct uroce_reorder *reorder = qp->resp.reorder;
+	uint32_t i = qp->resp.psn & UROCE_REORDER_MASK;
+
+	if (reorder == NULL)	/* what was executed has ended the QP */
+		return false;
+	advance(e, reorder, qp->resp.psn);
+	if (!uroce_psn_set_has(&reorder->present, reorder->psn) || reorder->slots[i] == UROCE_REORDER_FRAMES)
+		return false;
+	if (UROCE_PLANTED(EARLY_LOST))
+		return false;
+	*p = e->reorder.frames[reorder->slots[i]].packet;
+	frame_put(&e->reorder, reorder, reorder->slots[i]);
+	reorder->slots[i] = UROCE_REORDER_FRAMES;
+	return true;
+}
+
+bool
+uroce_reorder_settle(struct uroce_engine *e, struct uroce_qp *qp)
+{
+	struct uroce_reorder *reorder = qp->resp.reorder;
+	bool gap;
+
+	if (reorder->frames == 0) {
+		gap = uroce_psn_diff(reorder->refused, reorder->psn) > 0;
+		release(e, reorder);
+		return gap;
+	}
+	reorder->since_ns = e->now_ns;
+	TAILQ_REMOVE(&e->reorder.holders, reorder, link);
+	TAILQ_INSERT_TAIL(&e->reorder.holders, reorder, link);
+	return true;
+}
+
+void
+uroce_reorder_drop(struct uroce_engine *e, struct uroce_qp *qp)
+{
+	struct uroce_reorder *reorder = qp->resp.reorder;
+
+	if (likely(reorder == NULL))
+		return;
+	advance(e, reorder, reorder->end);
+	release(e, reorder);
+}
+
+void
+uroce_reorder_expire(struct uroce_engine *e)
+{
+	while (uroce_reorder_deadline(&e->reorder) <= uroce_engine_heard_by(e)) {
+		struct uroce_reorder *reorder = TAILQ_FIRST(&e->reorder.holders);
+
+		uroce_count(e, UROCE_EARLY_EXPIRED, reorder->frames);
+		uroce_reorder_drop(e, reorder->qp);
+	}
+}
+
+uint64_t
+uroce_reorder_deadline(const struct uroce_reorder_store *s)
+{
+	const struct uroce_reorder *reorder = TAILQ_FIRST(&s->holders);
+
+	return reorder != NULL ? reorder->since_ns + UROCE_REORDER_NS : UINT64_MAX;
+}
+
+/* The runs that are kept beyond the expected PSN. @return how many; *told: one past the last that is named, if there
+ * are more, else one past all that may be asked for */
+static unsigned int
+runs_of(const struct uroce_reorder *reorder, struct uroce_sack_run *runs, uint32_t *told)
+{
+	uint32_t to = uroce_psn_add(reorder->psn, 1);
+	unsigned int n;
+
+	for (n = 0; n < UROCE_SACK_RUNS; n++) {
+		uint32_t from = find(reorder, to, reorder->end, true);
+
+		if (from == reorder->end)
+			return n;
+		to = find(reorder, from, reorder->end, false);
+		runs[n].offset = rte_cpu_to_be_16((uint16_t)uroce_psn_distance(from, reorder->psn));
+		runs[n].count = rte_cpu_to_be_16((uint16_t)uroce_psn_distance(to, from));
+	}
+	if (to != reorder->end)
+		*told = to;
+	return n;
+}
+
+unsigned int
+uroce_reorder_sack(const struct uroce_qp *qp, struct uroce_sack *sack)
+{
+	const struct uroce_responder *resp = &qp->resp;
+	/* an ASK that is older than what it asked for */
+	uint32_t asked = uroce_psn_diff(resp->asked, resp->psn) < 0 ? resp->psn : resp->asked;
+	uint32_t told = asked;
+	unsigned int n = 0;
+
+	if (resp->reorder != NULL)
+		n = runs_of(resp->reorder, sack->runs, &told);
+	sack->reserved = 0;
+	uroce_put24(sack->asked, uroce_psn_diff(told, asked) < 0 ? told : asked);
+	return n;
+}

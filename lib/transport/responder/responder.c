@@ -1,0 +1,466 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * The responder: a request goes through the checks of R10 one after the other; the first that fails is its
+ * verdict, and uroce_verdicts[] says what that puts on the wire. Nothing is executed before all have passed.
+ * On the QP's worker.
+ */
+
+#include <string.h>
+
+#include <rte_branch_prediction.h>
+
+#include "transport/packet/packet.h"
+#include "transport/responder/responder.h"
+#include "uroce_config.h"
+#include "verbs/srq/xrc.h"
+
+void
+uroce_responder_reset(struct uroce_qp *qp)
+{
+	struct uroce_responder *resp = &qp->resp;
+
+	uroce_reorder_drop(qp->engine, qp);
+	resp->psn = qp->attr.rq_psn;
+	resp->msn = 0;
+	resp->ack_owed = false;
+	resp->closing = false;
+	resp->nak_sent = false;
+	resp->message_op = UROCE_OP_NONE;
+	resp->recv_taken = false;
+	resp->credits = UROCE_AETH_CREDITS_UNLIMITED;
+	resp->established = false;
+	resp->wrong_keys = 0;
+	resp->selective = resp->sack_owed = resp->leaping = resp->goes_back = false;
+	resp->read_again = false;
+	resp->asked = resp->leapt = resp->psn;
+	resp->resource_head = resp->resource_tail = 0;
+	if (resp->resources != NULL)
+		memset(resp->resources, 0, (resp->resource_mask + 1) * sizeof(*resp->resources));
+}
+
+/* R13: FIRST and ONLY begin a message, MIDDLE and LAST continue one of the same operation. */
+static bool
+in_sequence(const struct uroce_responder *resp, const struct uroce_opcode_info *info)
+{
+	if (UROCE_PLANTED(OPCODE_SEQUENCE))
+		return true;
+	if (info->op != UROCE_OP_SEND && info->op != UROCE_OP_WRITE)
+		return resp->message_op == UROCE_OP_NONE;
+	return info->flags & UROCE_OPF_FIRST ? resp->message_op == UROCE_OP_NONE
+					     : resp->message_op == info->op;
+}
+
+static bool
+allowed(const struct uroce_qp *qp, const struct uroce_opcode_info *info)
+{
+	switch (info->op) {
+	case UROCE_OP_SEND:
+		return true;
+	case UROCE_OP_WRITE:
+		return qp->access & IBV_ACCESS_REMOTE_WRITE;
+	case UROCE_OP_READ_REQUEST:
+		return (qp->access & IBV_ACCESS_REMOTE_READ) && qp->attr.max_dest_rd_atomic > 0;
+	case UROCE_OP_CMP_SWAP:
+	case UROCE_OP_FETCH_ADD:
+		return (qp->access & IBV_ACCESS_REMOTE_ATOMIC) && qp->attr.max_dest_rd_atomic > 0;
+	case UROCE_OP_ATOMIC_WRITE:
+		return (qp->access & IBV_ACCESS_REMOTE_WRITE) && qp->attr.max_dest_rd_atomic > 0;
+	case UROCE_OP_FLUSH:
+		return qp->attr.max_dest_rd_atomic > 0;
+	default:
+		return false;
+	}
+}
+
+/* The end of every request that has been executed: PSN, MSN (R29), acknowledgement (R31). */
+enum uroce_verdict
+uroce_responder_executed(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p, uint32_t psns)
+{
+	struct uroce_responder *resp = &qp->resp;
+
+	resp->psn = uroce_psn_add(resp->psn, psns);
+	if (p->info->flags & UROCE_OPF_LAST) {
+		resp->msn = uroce_psn_add(resp->msn, 1);
+		resp->message_op = UROCE_OP_NONE;
+	} else {
+		if (UROCE_PLANTED(MSN))
+			resp->msn = uroce_psn_add(resp->msn, 1);
+		resp->message_op = p->info->op;
+	}
+	uroce_count(e, UROCE_RECEIVED_BYTES, p->payload_bytes);
+	if (p->info->op != UROCE_OP_SEND && p->info->op != UROCE_OP_WRITE) {
+		uroce_response_supersede_ack(qp);
+		uroce_qp_activate(e, qp);
+	} else if (p->ack_req && !(UROCE_PLANTED(ACK_REQ) && !(p->info->flags & UROCE_OPF_LAST))) {
+		uroce_response_ack(e, qp, p);
+	}
+	return UROCE_OK;
+}
+
+/* R33 */
+static bool
+invalidate(struct uroce_qp *qp, const struct uroce_packet *p, struct ibv_wc *wc)
+{
+	const struct uroce_ieth *ieth = uroce_packet_ext(p, UROCE_EXT_IETH);
+
+	wc->wc_flags |= IBV_WC_WITH_INV;
+	wc->invalidated_rkey = rte_be_to_cpu_32(ieth->rkey);
+	return uroce_mw_invalidate(&qp->dev->mrs, wc->invalidated_rkey, uroce_rkey_pd(qp),
+				   &qp->windows) == 0;
+}
+
+static enum uroce_verdict
+receive_send(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p)
+{
+	struct uroce_responder *resp = &qp->resp;
+	const struct uroce_rqe *rqe = uroce_recv_take(qp);
+	struct ibv_wc wc = { .status = IBV_WC_SUCCESS, .opcode = IBV_WC_RECV };
+	struct uroce_slice slice;
+
+	if (rqe == NULL)
+		return UROCE_NAK_RNR;
+	if (p->info->flags & UROCE_OPF_FIRST)
+		resp->offset = 0;
+	if (!uroce_payload_fits(qp, p))
+		return UROCE_NAK_PAYLOAD;
+	if (p->payload_bytes > rqe->length - resp->offset)
+		return UROCE_NAK_RECV_LENGTH;
+	if (unlikely(p->info->ext[UROCE_EXT_IETH] != 0) && !invalidate(qp, p, &wc))
+		return UROCE_NAK_INVALIDATE;
+	slice = (struct uroce_slice){
+		.sge = rqe->sge, .num_sge = rqe->num_sge, .offset = resp->offset,
+		.length = p->payload_bytes, .access = IBV_ACCESS_LOCAL_WRITE, .pd = uroce_recv_pd(qp),
+	};
+	if (slice.length > 0 && unlikely(uroce_slice_scatter(qp, &slice, p) != 0))
+		return UROCE_NAK_LOCAL_PROTECTION;
+	resp->offset += p->payload_bytes;
+	if (p->info->flags & UROCE_OPF_LAST) {
+		wc.byte_len = resp->offset;
+		uroce_recv_immediate(p, &wc);
+		if (!uroce_qp_complete_recv(e, qp, &wc, p->solicited))
+			return UROCE_OK;
+	}
+	return uroce_responder_executed(e, qp, p, 1);
+}
+
+static enum uroce_verdict
+receive_write(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p)
+{
+	struct uroce_responder *resp = &qp->resp;
+	struct ibv_wc wc = { .status = IBV_WC_SUCCESS, .opcode = IBV_WC_RECV_RDMA_WITH_IMM };
+	const struct uroce_mr_key *key = NULL;
+
+	if ((p->info->flags & UROCE_OPF_RECV) && uroce_recv_take(qp) == NULL)
+		return UROCE_NAK_RNR;
+	if (p->info->flags & UROCE_OPF_FIRST) {
+		const struct uroce_reth *reth = uroce_packet_ext(p, UROCE_EXT_RETH);
+
+		resp->offset = 0;
+		resp->length = rte_be_to_cpu_32(reth->dma_len);
+		resp->rkey = rte_be_to_cpu_32(reth->rkey);
+		resp->addr = rte_be_to_cpu_64(reth->va);
+		uroce_count(e, UROCE_RX_WRITE_REQUESTS, 1);
+	}
+	if (!uroce_payload_fits(qp, p))
+		return UROCE_NAK_PAYLOAD;
+	if (!uroce_dma_length_fits(resp, p))
+		return UROCE_NAK_DMA_LEN;
+	if (resp->length > 0) {		/* R18, R20; R19: not of nothing */
+		key = uroce_key_lookup(&qp->dev->mrs, resp->rkey, uroce_rkey_pd(qp), &qp->windows,
+				       resp->addr, resp->length, IBV_ACCESS_REMOTE_WRITE);
+		if (unlikely(key == NULL))
+			return UROCE_NAK_ACCESS;
+		uroce_packet_copy(p, 0, uroce_mr_va(key, resp->addr) + resp->offset, p->payload_bytes);
+	}
+	resp->offset += p->payload_bytes;
+	if (p->info->flags & UROCE_OPF_RECV) {
+		wc.byte_len = resp->length;
+		uroce_recv_immediate(p, &wc);
+		if (!uroce_qp_complete_recv(e, qp, &wc, p->solicited))
+			return UROCE_OK;
+	}
+	return uroce_responder_executed(e, qp, p, 1);
+}
+
+/* R22. What is being answered again does not count: the peer may have had its first answer. */
+bool
+uroce_rd_atomic_full(const struct uroce_qp *qp)
+{
+	const struct uroce_responder *resp = &qp->resp;
+	uint32_t unanswered = 0;
+
+	for (uint32_t i = resp->resource_head; i != resp->resource_tail; i++)
+		unanswered += !resp->resources[i & resp->resource_mask].answered;
+	return unanswered >= qp->attr.max_dest_rd_atomic && !UROCE_PLANTED(RD_ATOMIC_LIMIT);
+}
+
+/* The oldest is forgotten; replays of it that were pending are asked for again by who needs them. */
+struct uroce_rd_atomic *
+uroce_rd_atomic_add(struct uroce_responder *resp)
+{
+	struct uroce_rd_atomic *r = &resp->resources[resp->resource_tail++ & resp->resource_mask];
+
+	if (resp->resource_tail - resp->resource_head > resp->resource_mask + 1)
+		resp->resource_head = resp->resource_tail - (resp->resource_mask + 1);
+	return r;
+}
+
+static enum uroce_verdict
+receive_read(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p)
+{
+	const struct uroce_reth *reth = uroce_packet_ext(p, UROCE_EXT_RETH);
+	struct uroce_responder *resp = &qp->resp;
+	uint32_t length = rte_be_to_cpu_32(reth->dma_len);
+	uint32_t rkey = rte_be_to_cpu_32(reth->rkey);
+	uint64_t va = rte_be_to_cpu_64(reth->va);
+	const struct uroce_mr_key *key = NULL;
+	struct uroce_rd_atomic *r;
+	uint32_t psns;
+
+	if (uroce_rd_atomic_full(qp))
+		return UROCE_NAK_RD_ATOMIC;
+	if (!uroce_payload_fits(qp, p))
+		return UROCE_NAK_PAYLOAD;
+	if (length > UROCE_MAX_MSG_BYTES)
+		return UROCE_NAK_DMA_LEN;
+	if (length > 0) {
+		key = uroce_key_lookup(&qp->dev->mrs, rkey, uroce_rkey_pd(qp), &qp->windows, va, length,
+				       IBV_ACCESS_REMOTE_READ);
+		if (key == NULL)
+			return UROCE_NAK_ACCESS;
+	}
+	psns = uroce_message_packets(qp, length);
+	uroce_count(e, UROCE_RX_READ_REQUESTS, 1);
+	r = uroce_rd_atomic_add(resp);
+	*r = (struct uroce_rd_atomic){
+		.op = UROCE_OP_READ_REQUEST, .addr = va, .rkey = rkey, .length = length,
+		.srqn = unlikely(qp->transport == UROCE_TRANSPORT_XRC) ? resp->srq->number : 0,
+		.first_psn = resp->psn, .psn_count = psns, .end = psns,
+		.msn = uroce_psn_add(resp->msn, 1),
+		.by_reference = key != NULL && uroce_key_is_stable(key) && !resp->read_again,
+	};
+	return uroce_responder_executed(e, qp, p, psns);
+}
+
+static enum uroce_verdict
+receive_atomic(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p)
+{
+	const struct uroce_atomiceth *eth = uroce_packet_ext(p, UROCE_EXT_ATOMICETH);
+	struct uroce_responder *resp = &qp->resp;
+	uint64_t addr = rte_be_to_cpu_64(eth->va);
+	uint64_t swap_add = rte_be_to_cpu_64(eth->swap_add);
+	uint64_t original = rte_be_to_cpu_64(eth->compare);
+	const struct uroce_mr_key *key;
+	struct uroce_rd_atomic *r;
+	uint64_t *va;
+
+	if (uroce_rd_atomic_full(qp))
+		return UROCE_NAK_RD_ATOMIC;
+	if (!uroce_payload_fits(qp, p))
+		return UROCE_NAK_PAYLOAD;
+	if ((addr & 7) != 0)
+		return UROCE_NAK_ATOMIC_ALIGNMENT;
+	key = uroce_key_lookup(&qp->dev->mrs, rte_be_to_cpu_32(eth->rkey), uroce_rkey_pd(qp), &qp->windows,
+			       addr, sizeof(*va), IBV_ACCESS_REMOTE_ATOMIC);
+	if (key == NULL)
+		return UROCE_NAK_ACCESS;
+	va = (uint64_t *)uroce_mr_va(key, addr);
+	/* where addr is not the address in this process, alignment may differ */
+	if (unlikely(((uintptr_t)va & 7) != 0))
+		return UROCE_NAK_ATOMIC_ALIGNMENT;
+	if (p->info->op == UROCE_OP_FETCH_ADD)
+		original = __atomic_fetch_add(va, swap_add, __ATOMIC_SEQ_CST);
+	else	/* on failure `original` becomes what is there */
+		__atomic_compare_exchange_n(va, &original, swap_add, false, __ATOMIC_SEQ_CST,
+					    __ATOMIC_SEQ_CST);
+	uroce_count(e, UROCE_RX_ATOMIC_REQUESTS, 1);
+	r = uroce_rd_atomic_add(resp);
+	*r = (struct uroce_rd_atomic){
+		.op = p->info->op, .original = original, .first_psn = resp->psn, .psn_count = 1, .end = 1,
+		.msn = uroce_psn_add(resp->msn, 1),
+	};
+	return uroce_responder_executed(e, qp, p, 1);
+}
+
+/* XRC: each request names its SRQ, in the QP's domain; the packets of a message name one. */
+static bool
+find_srq(struct uroce_qp *qp, const struct uroce_packet *p)
+{
+	const struct uroce_xrceth *xrceth = uroce_packet_ext(p, UROCE_EXT_XRCETH);
+	struct uroce_srq *srq = uroce_srq_lookup(qp->dev, uroce_get24(xrceth->srq));
+
+	if (srq == NULL || srq->domain != qp->target->domain)
+		return false;
+	if (qp->resp.message_op != UROCE_OP_NONE && srq != qp->resp.srq)
+		return false;
+	qp->resp.srq = srq;
+	return true;
+}
+
+enum uroce_verdict
+uroce_responder_execute(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p)
+{
+	if (!in_sequence(&qp->resp, p->info))
+		return UROCE_NAK_OPCODE_SEQUENCE;
+	if (!allowed(qp, p->info))
+		return UROCE_NAK_NOT_ALLOWED;
+	if (unlikely(qp->transport == UROCE_TRANSPORT_XRC) && !find_srq(qp, p))
+		return UROCE_NAK_XRC_SRQ;
+	switch (p->info->op) {
+	case UROCE_OP_SEND:
+		return receive_send(e, qp, p);
+	case UROCE_OP_WRITE:
+		return receive_write(e, qp, p);
+	case UROCE_OP_READ_REQUEST:
+		return receive_read(e, qp, p);
+	case UROCE_OP_FLUSH:
+		return uroce_flush_receive(e, qp, p);
+	case UROCE_OP_ATOMIC_WRITE:
+		return uroce_atomic_write_receive(e, qp, p);
+	default:
+		return receive_atomic(e, qp, p);
+	}
+}
+
+/* What a verdict means for a request with the expected PSN: asked for again, or fatal. */
+static void
+refuse(struct uroce_engine *e, struct uroce_qp *qp, enum uroce_verdict verdict)
+{
+	struct uroce_responder *resp = &qp->resp;
+	uint8_t syndrome = uroce_verdicts[verdict].syndrome;
+	struct ibv_wc wc = { .status = uroce_verdicts[verdict].wc_status, .opcode = IBV_WC_RECV };
+
+	resp->nak_sent = true;
+	if (verdict == UROCE_NAK_RNR) {
+		uroce_response_nak(e, qp, syndrome | qp->attr.min_rnr_timer, resp->psn);
+		return;
+	}
+	if (verdict == UROCE_NAK_FLUSH_RESOURCES || verdict == UROCE_NAK_FLUSH_PENDING) {	/* as if lost */
+		uroce_response_nak(e, qp, syndrome, resp->psn);
+		return;
+	}
+	uroce_qp_history_failed(&qp->history, UROCE_CAUSE_REFUSED, IBV_WC_SUCCESS, verdict, e->now_ns);
+	if (resp->recv_taken && wc.status != IBV_WC_SUCCESS && !uroce_qp_complete_recv(e, qp, &wc, true))
+		return;
+	resp->closing = true;
+	uroce_response_nak(e, qp, syndrome, resp->psn);
+	uroce_qp_event(qp, syndrome == uroce_verdicts[UROCE_NAK_ACCESS].syndrome ? IBV_EVENT_QP_ACCESS_ERR
+									: IBV_EVENT_QP_REQ_ERR);
+}
+
+/* R12: kept, if it may be; the first packet behind a gap has it named, for a peer that does not understand a SACK. */
+static __rte_noinline enum uroce_verdict
+receive_ahead(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p, uint32_t ahead)
+{
+	struct uroce_responder *resp = &qp->resp;
+	enum uroce_verdict verdict = uroce_reorder_keep(e, qp, p, ahead);
+
+	if (resp->leaping)
+		resp->leaping = resp->goes_back = false;
+	if (resp->selective && resp->reorder != NULL)
+		return verdict;
+	if (resp->nak_sent && !UROCE_PLANTED(NAK_ONCE))
+		return verdict;
+	resp->nak_sent = true;
+	uroce_response_nak(e, qp, UROCE_AETH_SEQUENCE_NAK, resp->psn);
+	return verdict == UROCE_DROP_AHEAD ? UROCE_NAK_SEQUENCE : verdict;
+}
+
+/* What is owed after progress among what came early: one answer for all that was behind a gap, and it names the next
+ * gap, if there is one. `leapt`: a gap has been closed. */
+static void
+answer_progress(struct uroce_engine *e, struct uroce_qp *qp, bool leapt)
+{
+	struct uroce_responder *resp = &qp->resp;
+	bool gap = uroce_reorder_settle(e, qp);
+
+	if (gap && resp->selective && resp->reorder != NULL) {
+		uroce_response_sack(e, qp);
+		return;
+	}
+	if (!gap && resp->ack_owed && resp->ack_syndrome == UROCE_AETH_SEQUENCE_NAK)
+		resp->ack_syndrome = UROCE_AETH_ACK;	/* what it would have named is here */
+	if (!leapt)
+		return;
+	if (gap && !resp->goes_back) {
+		resp->nak_sent = true;
+		uroce_response_nak(e, qp, UROCE_AETH_SEQUENCE_NAK, resp->psn);
+	} else {
+		uroce_response_ack(e, qp, NULL);
+	}
+}
+
+/* Something has been executed, or refused, while there were packets beyond it: what has come early and is expected now
+ * is executed as if it came now. */
+static __rte_noinline void
+resume(struct uroce_engine *e, struct uroce_qp *qp, enum uroce_verdict verdict)
+{
+	struct uroce_responder *resp = &qp->resp;
+	uint32_t filled = resp->psn;
+	struct uroce_packet p;
+
+	while (verdict == UROCE_OK && uroce_reorder_take(e, qp, &p)) {
+		verdict = uroce_responder_execute(e, qp, &p);
+		if (verdict != UROCE_OK) {
+			uroce_count_verdict(e, verdict);
+			refuse(e, qp, verdict);
+		} else if (UROCE_PLANTED(EARLY_TWICE)) {
+			uroce_duplicate_execute(e, qp, &p);
+		}
+		rte_pktmbuf_free(p.mbuf);
+	}
+	if (verdict != UROCE_OK)
+		uroce_reorder_drop(e, qp);
+	if (resp->reorder == NULL)	/* that, or what was executed has ended the QP */
+		return;
+	if (resp->psn != filled) {
+		resp->leapt = filled;
+		resp->leaping = true;
+	}
+	answer_progress(e, qp, resp->psn != filled);
+}
+
+static bool
+is_responding(const struct uroce_qp *qp)
+{
+	return (qp->state == IBV_QPS_RTR || qp->state == IBV_QPS_RTS || qp->state == IBV_QPS_SQD) &&
+	       !qp->resp.closing;
+}
+
+enum uroce_verdict
+uroce_responder_ask(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p)
+{
+	if (!is_responding(qp))
+		return UROCE_DROP_QP_STATE;
+	qp->resp.selective = true;
+	qp->resp.asked = p->psn;
+	uroce_response_sack(e, qp);
+	return UROCE_OK;
+}
+
+enum uroce_verdict
+uroce_responder_receive(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p)
+{
+	struct uroce_responder *resp = &qp->resp;
+	int32_t ahead = uroce_psn_diff(p->psn, resp->psn);
+	enum uroce_verdict verdict;
+
+	if (!is_responding(qp) && !UROCE_PLANTED(AFTER_ERROR))
+		return UROCE_DROP_QP_STATE;
+	if (ahead < 0)
+		return uroce_duplicate_receive(e, qp, p);
+	if (ahead > 0)
+		return receive_ahead(e, qp, p, (uint32_t)ahead);
+	resp->nak_sent = false;
+	if (resp->ack_owed && (resp->ack_syndrome & UROCE_AETH_CLASS_MASK) == UROCE_AETH_RNR_NAK)
+		resp->ack_owed = false;		/* what it refused is here again */
+	if (unlikely(qp->state == IBV_QPS_RTR))
+		uroce_qp_established(qp);
+	verdict = uroce_responder_execute(e, qp, p);
+	if (unlikely(verdict != UROCE_OK))
+		refuse(e, qp, verdict);
+	if (unlikely(resp->reorder != NULL))
+		resume(e, qp, verdict);
+	return verdict;
+}

@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * The responder's answers, in the order of the requests: READ and atomic responses first, then the one
+ * acknowledgement or NAK that stands for all the rest of the burst. On the QP's worker.
+ */
+
+#include <errno.h>
+
+#include <rte_branch_prediction.h>
+
+#include "transport/packet/packet.h"
+#include "transport/responder/responder.h"
+#include "uroce_config.h"
+#include "wire/sack.h"
+
+/* Keep `asked` from falling behind the expected PSN: half the PSN space later it would be ahead of it. */
+static inline void
+forget_asked(struct uroce_responder *resp)
+{
+	if (unlikely(resp->selective) && uroce_psn_diff(resp->asked, resp->psn) < 0)
+		resp->asked = resp->psn;
+}
+
+/* Of the answers that are owed, only a plain acknowledgement can be done without. */
+void
+uroce_response_supersede_ack(struct uroce_qp *qp)
+{
+	forget_asked(&qp->resp);
+	if ((qp->resp.ack_syndrome & UROCE_AETH_CLASS_MASK) == UROCE_AETH_ACK && !qp->resp.sack_owed)
+		qp->resp.ack_owed = false;
+}
+
+/* A NAK, or what tells of a gap, does not wait. */
+static inline bool
+is_plain_ack(const struct uroce_responder *resp)
+{
+	return (resp->ack_syndrome & UROCE_AETH_CLASS_MASK) == UROCE_AETH_ACK && !resp->sack_owed &&
+	       resp->reorder == NULL;
+}
+
+static inline bool
+is_held(const struct uroce_qp *qp)
+{
+	return (qp->listed & UROCE_QP_HELD) && is_plain_ack(&qp->resp);
+}
+
+bool
+uroce_response_pending(const struct uroce_qp *qp)
+{
+	return (qp->resp.ack_owed && !is_held(qp)) || qp->resp.resource_head != qp->resp.resource_tail;
+}
+
+bool
+uroce_response_is_ack(struct uroce_qp *qp)
+{
+	struct uroce_responder *resp = &qp->resp;
+
+	if (!resp->ack_owed || is_held(qp))
+		return false;
+	for (; resp->resource_head != resp->resource_tail; resp->resource_head++) {
+		const struct uroce_rd_atomic *r = &resp->resources[resp->resource_head & resp->resource_mask];
+
+		if (r->next != r->end)
+			return false;
+	}
+	return true;
+}
+
+void
+uroce_response_ack(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p)
+{
+	struct uroce_responder *resp = &qp->resp;
+	/* it was due, but a READ response or a lack of mbufs blocked it: send it in this round */
+	const bool has_a_turn = resp->ack_owed && !(qp->listed & UROCE_QP_HELD);
+
+	forget_asked(resp);
+	/* a NAK that is owed acknowledges what is before it, too */
+	if (!resp->ack_owed)
+		resp->ack_syndrome = UROCE_AETH_ACK;
+	resp->ack_owed = true;
+	if (has_a_turn || !is_plain_ack(resp)) {
+		uroce_qp_activate(e, qp);
+	} else if (!e->holds) {
+		uroce_held_add(e, qp);
+		e->held_due = e->held_tail;
+		e->acks_lead = true;
+	} else if (likely(e->await_ns == 0) || !uroce_awaited_add(e, qp, p)) {
+		uroce_held_add(e, qp);
+	}
+}
+
+void
+uroce_response_sack(struct uroce_engine *e, struct uroce_qp *qp)
+{
+	if (!qp->resp.selective)
+		return;
+	qp->resp.sack_owed = true;
+	uroce_response_ack(e, qp, NULL);
+}
+
+void
+uroce_response_nak(struct uroce_engine *e, struct uroce_qp *qp, uint8_t syndrome, uint32_t psn)
+{
+	qp->resp.ack_syndrome = syndrome;
+	qp->resp.ack_psn = psn;
+	qp->resp.ack_owed = true;
+	uroce_qp_activate(e, qp);
+}
+
+static uint8_t
+read_response_opcode(const struct uroce_rd_atomic *r)
+{
+	bool first = r->next == (r->restart ? r->start : 0);
+	bool last = r->next + 1 == (r->restart ? r->end : r->psn_count);
+
+	if (first)
+		return last ? UROCE_RC_READ_RESPONSE_ONLY : UROCE_RC_READ_RESPONSE_FIRST;
+	return last ? UROCE_RC_READ_RESPONSE_LAST : UROCE_RC_READ_RESPONSE_MIDDLE;
+}
+
+/* Of one that goes out of its turn: each run of them is an answer of its own. */
+static uint8_t
+read_response_again_opcode(const struct uroce_rd_atomic *r, uint32_t offset)
+{
+	bool first = r->restart ? !r->again_goes_on : offset == 0;
+	bool last = r->restart ? (r->again >> (offset - r->again_base) & 3) == 1 : offset + 1 == r->psn_count;
+
+	if (first)
+		return last ? UROCE_RC_READ_RESPONSE_ONLY : UROCE_RC_READ_RESPONSE_FIRST;
+	return last ? UROCE_RC_READ_RESPONSE_LAST : UROCE_RC_READ_RESPONSE_MIDDLE;
+}
+
+static int
+read_response(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_rd_atomic *r,
+	      struct rte_mbuf **out)
+{
+	uint32_t offset = likely(r->again == 0) ? r->next : r->again_base + (uint32_t)__builtin_ctzll(r->again);
+	uint32_t done = (UROCE_PLANTED(READ_REPLAY) ? offset - r->start : offset) * qp->mtu_bytes;
+	uint8_t opcode = likely(r->again == 0) ? read_response_opcode(r) : read_response_again_opcode(r, offset);
+	/* an entry's length is that of the message: only the slice is looked up */
+	struct ibv_sge sge = { .addr = r->addr, .length = r->length, .lkey = r->rkey };
+	struct uroce_slice slice = {
+		.sge = &sge, .num_sge = 1, .offset = done,
+		.length = RTE_MIN(r->length - done, qp->mtu_bytes), .access = IBV_ACCESS_REMOTE_READ,
+		.pd = uroce_read_pd(qp, r),
+		/* a write between the ICRC and the departure of a frame that references the memory would make the
+		 * ICRC wrong */
+		.copy = !r->by_reference || qp->resp.read_again, .only_stable = true,
+	};
+	struct uroce_frame f;
+	int ret = uroce_frame_begin(e, qp, qp->opcode_base + opcode, 0, false,
+				    uroce_psn_add(r->first_psn, offset), &slice, NULL, &f);
+
+	if (ret != 0)
+		return ret;
+	if (uroce_opcodes[opcode].ext[UROCE_EXT_AETH] != 0)
+		uroce_aeth_write(f.ext, UROCE_AETH_ACK | qp->resp.credits, r->msn);
+	uroce_count(e, UROCE_SENT_BYTES, slice.length);
+	*out = uroce_frame_end(e, &f);
+	return 0;
+}
+
+static int
+atomic_response(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_rd_atomic *r,
+		struct rte_mbuf **out)
+{
+	struct uroce_atomicacketh *eth;
+	struct uroce_frame f;
+	int ret = uroce_frame_begin(e, qp, qp->opcode_base + UROCE_RC_ATOMIC_ACKNOWLEDGE, 0, false,
+				    r->first_psn, NULL, NULL, &f);
+
+	if (ret != 0)
+		return ret;
+	uroce_aeth_write(f.ext, UROCE_AETH_ACK | qp->resp.credits, r->msn);
+	eth = (struct uroce_atomicacketh *)(f.ext + sizeof(struct uroce_aeth));
+	eth->original = rte_cpu_to_be_64(r->original);
+	*out = uroce_frame_end(e, &f);
+	return 0;
+}
+
+static int
+response(struct uroce_engine *e, struct uroce_qp *qp, struct uroce_rd_atomic *r, struct rte_mbuf **out)
+{
+	switch (r->op) {
+	case UROCE_OP_READ_REQUEST:
+		return read_response(e, qp, r, out);
+	case UROCE_OP_FLUSH:
+	case UROCE_OP_ATOMIC_WRITE:
+		return uroce_placement_response(e, qp, r, out);
+	default:
+		return atomic_response(e, qp, r, out);
+	}
+}
+
+/* In place of an acknowledgement: what is before its PSN, and what has come beyond it. */
+static int
+acknowledge_early(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf **out)
+{
+	struct uroce_responder *resp = &qp->resp;
+	struct uroce_sack sack;
+	struct uroce_slice payload = { .length = UROCE_SACK_BYTES(uroce_reorder_sack(qp, &sack)) };
+	struct uroce_frame f;
+	uint32_t psn = UROCE_PLANTED(EARLY_ACKED) && resp->reorder != NULL ? resp->reorder->end : resp->psn;
+	int ret = uroce_frame_begin(e, qp, UROCE_RC_SACK, 0, false, psn, &payload, (const uint8_t *)&sack, &f);
+
+	if (ret != 0)
+		return ret;
+	f.bth->ack |= UROCE_BTH_MARK;
+	uroce_aeth_write(f.ext, UROCE_AETH_ACK | resp->credits, resp->msn);
+	uroce_count(e, UROCE_SENT_SACKS, 1);
+	uroce_qp_history_count(&qp->history, UROCE_QP_SACKS_SENT, 1);
+	uroce_trace_sack_sent(qp->dev->index, qp->ibv.qp_num, psn);
+	*out = uroce_frame_end(e, &f);
+	resp->ack_owed = resp->sack_owed = false;
+	return 0;
+}
+
+static void
+count_answer(struct uroce_engine *e, struct uroce_qp *qp, uint8_t syndrome, uint32_t psn)
+{
+	uint8_t class = syndrome & UROCE_AETH_CLASS_MASK;
+
+	if (likely(class == UROCE_AETH_ACK)) {
+		uroce_count(e, UROCE_SENT_ACKS, 1);
+	} else if (class == UROCE_AETH_NAK) {
+		uroce_count(e, UROCE_SENT_NAKS, 1);
+		uroce_qp_history_nak(&qp->history, UROCE_QP_NAKS_SENT, syndrome & UROCE_AETH_VALUE_MASK);
+		uroce_trace_nak_sent(qp->dev->index, qp->ibv.qp_num, psn, syndrome);
+	} else {
+		uroce_count(e, UROCE_SENT_RNR_NAKS, 1);
+		uroce_qp_history_count(&qp->history, UROCE_QP_RNR_NAKS_SENT, 1);
+		uroce_trace_rnr_sent(qp->dev->index, qp->ibv.qp_num, psn, syndrome & UROCE_AETH_VALUE_MASK);
+	}
+}
+
+/* The PSN that the answer names. */
+static uint32_t
+answered_psn(const struct uroce_responder *resp)
+{
+	if ((resp->ack_syndrome & UROCE_AETH_CLASS_MASK) == UROCE_AETH_ACK)
+		return uroce_psn_add(resp->psn, UROCE_PLANTED(ACK_TOO_FAR) ? 0 : UROCE_PSN_MASK);
+	return resp->ack_syndrome == UROCE_AETH_SEQUENCE_NAK ? resp->psn : resp->ack_psn;
+}
+
+static int
+acknowledge(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf **out)
+{
+	struct uroce_responder *resp = &qp->resp;
+	uint8_t class = resp->ack_syndrome & UROCE_AETH_CLASS_MASK;
+	bool sequence = resp->ack_syndrome == UROCE_AETH_SEQUENCE_NAK;
+	uint32_t psn = answered_psn(resp);
+	struct uroce_frame f;
+	int ret;
+
+	if (unlikely(resp->selective) && class == UROCE_AETH_ACK && (resp->reorder != NULL || resp->sack_owed))
+		return acknowledge_early(e, qp, out);
+	ret = uroce_frame_begin(e, qp, qp->opcode_base + UROCE_RC_ACKNOWLEDGE, 0, false, psn, NULL, NULL, &f);
+	if (ret != 0)
+		return ret;
+	if (unlikely(sequence) && qp->transport == UROCE_TRANSPORT_RC && !qp->dev->go_back_n)
+		f.bth->ack |= UROCE_BTH_MARK;
+	uroce_aeth_write(f.ext, class == UROCE_AETH_ACK ? UROCE_AETH_ACK | resp->credits : resp->ack_syndrome,
+			 resp->msn);
+	count_answer(e, qp, resp->ack_syndrome, psn);
+	*out = uroce_frame_end(e, &f);
+	resp->ack_owed = false;
+	if (sequence)
+		resp->nak_sent = true;	/* R12: of the PSN that it names, which may have moved on since */
+	if (resp->closing)
+		uroce_qp_fail(e, qp);
+	else if (unlikely(resp->sack_owed))
+		uroce_response_sack(e, qp);	/* a NAK went before it */
+	return 0;
+}
+
+/* The memory of a READ that was accepted is gone: refused from here on. */
+static void
+refuse_read(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_rd_atomic *r)
+{
+	uint32_t psn = uroce_psn_add(r->first_psn, r->next);
+	bool told = qp->resp.closing;	/* of a request behind it, which was refused meanwhile */
+
+	qp->resp.resource_head = qp->resp.resource_tail;
+	qp->resp.closing = true;
+	uroce_qp_history_failed(&qp->history, UROCE_CAUSE_REFUSED, IBV_WC_SUCCESS, UROCE_NAK_ACCESS, e->now_ns);
+	uroce_response_nak(e, qp, uroce_verdicts[UROCE_NAK_ACCESS].syndrome, psn);
+	if (!told)
+		uroce_qp_event(qp, IBV_EVENT_QP_ACCESS_ERR);
+}
+
+/* A READ that was answered comes again, and its memory has gone since. If the peer still needs it, the NAK tells him.
+ * If not, the network has doubled it: he drops the NAK, and that is no reason to end the QP. */
+static void
+refuse_replay(struct uroce_engine *e, struct uroce_qp *qp, struct uroce_rd_atomic *r)
+{
+	struct uroce_responder *resp = &qp->resp;
+	uint32_t psn = uroce_psn_add(r->first_psn, r->next);
+
+	r->next = r->end;
+	r->again = 0;
+	/* an acknowledgement that is owed can be done without, a NAK cannot */
+	if (!resp->ack_owed || (resp->ack_syndrome & UROCE_AETH_CLASS_MASK) == UROCE_AETH_ACK)
+		uroce_response_nak(e, qp, uroce_verdicts[UROCE_NAK_ACCESS].syndrome, psn);
+}
+
+static void
+sent(struct uroce_rd_atomic *r)
+{
+	if (unlikely(r->again != 0)) {
+		const uint32_t bit = (uint32_t)__builtin_ctzll(r->again);
+
+		r->again_goes_on = (r->again >> bit & 3) == 3;
+		r->again &= r->again - 1;
+		r->answered |= r->again_base + bit + 1 == r->psn_count;	/* what goes on may be for nobody */
+		return;
+	}
+	r->next++;
+	r->answered |= r->next == r->end;
+}
+
+unsigned int
+uroce_response_send(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf **frames, unsigned int room)
+{
+	struct uroce_responder *resp = &qp->resp;
+	unsigned int n = 0, run;
+	int ret;
+
+	while (n < room && resp->resource_head != resp->resource_tail) {
+		struct uroce_rd_atomic *r = &resp->resources[resp->resource_head & resp->resource_mask];
+
+		if (r->next == r->end && r->again == 0) {
+			resp->resource_head++;
+			continue;
+		}
+		if (r->op == UROCE_OP_READ_REQUEST && r->next != 0) {
+			run = uroce_tx_bulk_response(e, qp, r, frames + n, room - n);
+			r->next += run;
+			n += run;
+			if (run != 0)
+				continue;
+		}
+		ret = response(e, qp, r, &frames[n]);
+		if (unlikely(ret == -EACCES && r->answered)) {
+			refuse_replay(e, qp, r);
+			continue;
+		}
+		if (unlikely(ret == -EACCES)) {
+			refuse_read(e, qp, r);
+			break;
+		}
+		if (unlikely(ret != 0))
+			return n;
+		sent(r);
+		n++;
+	}
+	if (n < room && resp->ack_owed && !is_held(qp) && resp->resource_head == resp->resource_tail &&
+	    acknowledge(e, qp, &frames[n]) == 0)
+		n++;
+	return n;
+}

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * Unreliable connections, the receiving side: a message is whole or not there at all. What breaks the sequence, or
+ * is refused, drops the rest of its message (R13, R15); the next FIRST or ONLY begins a new one, whatever its PSN. A
+ * receive WQE that a dropped message had taken is kept for the next. On the QP's worker.
+ */
+
+#include <rte_branch_prediction.h>
+
+#include "transport/packet/packet.h"
+#include "transport/unreliable/unreliable.h"
+
+/* The message's last packet has come, and it has a receive WQE. */
+static void
+complete(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p, enum ibv_wc_opcode opcode)
+{
+	struct ibv_wc wc = { .status = IBV_WC_SUCCESS, .opcode = opcode, .byte_len = qp->resp.offset };
+
+	uroce_recv_immediate(p, &wc);
+	uroce_qp_complete_recv(e, qp, &wc, p->solicited);
+}
+
+static enum uroce_verdict
+receive_send(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p)
+{
+	const struct uroce_rqe *rqe = uroce_recv_take(qp);
+	struct uroce_responder *resp = &qp->resp;
+	struct uroce_slice slice;
+
+	if (rqe == NULL)
+		return UROCE_DROP_NO_RECV;
+	if (!uroce_payload_fits(qp, p) || p->payload_bytes > rqe->length - resp->offset)
+		return UROCE_DROP_PAYLOAD;
+	slice = (struct uroce_slice){
+		.sge = rqe->sge, .num_sge = rqe->num_sge, .offset = resp->offset,
+		.length = p->payload_bytes, .access = IBV_ACCESS_LOCAL_WRITE,
+		.pd = uroce_recv_pd(qp),
+	};
+	if (slice.length > 0 && unlikely(uroce_slice_scatter(qp, &slice, p) != 0)) {
+		uroce_qp_fail_recv(e, qp, IBV_WC_LOC_PROT_ERR);
+		return UROCE_DROP_LOCAL_PROTECTION;
+	}
+	resp->offset += p->payload_bytes;
+	if (p->info->flags & UROCE_OPF_LAST)
+		complete(e, qp, p, IBV_WC_RECV);
+	return UROCE_OK;
+}
+
+/* Nobody answers, so a peer that guesses keys could do so for ever. One that names so many wrong ones has nothing to
+ * lose by it. */
+static enum uroce_verdict
+wrong_key(struct uroce_engine *e, struct uroce_qp *qp)
+{
+	if (++qp->resp.wrong_keys < UROCE_UC_MAX_WRONG_KEYS)
+		return UROCE_DROP_ACCESS;
+	uroce_qp_history_failed(&qp->history, UROCE_CAUSE_REFUSED, IBV_WC_SUCCESS, UROCE_DROP_ACCESS, e->now_ns);
+	uroce_qp_fail(e, qp);
+	uroce_qp_event(qp, IBV_EVENT_QP_ACCESS_ERR);
+	return UROCE_DROP_ACCESS;
+}
+
+static enum uroce_verdict
+receive_write(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p)
+{
+	struct uroce_responder *resp = &qp->resp;
+	const struct uroce_mr_key *key;
+
+	if (p->info->flags & UROCE_OPF_FIRST) {
+		const struct uroce_reth *reth = uroce_packet_ext(p, UROCE_EXT_RETH);
+
+		resp->length = rte_be_to_cpu_32(reth->dma_len);
+		resp->rkey = rte_be_to_cpu_32(reth->rkey);
+		resp->addr = rte_be_to_cpu_64(reth->va);
+		uroce_count(e, UROCE_RX_WRITE_REQUESTS, 1);
+	}
+	if (!(qp->access & IBV_ACCESS_REMOTE_WRITE))
+		return UROCE_DROP_ACCESS;
+	if ((p->info->flags & UROCE_OPF_RECV) && uroce_recv_take(qp) == NULL)
+		return UROCE_DROP_NO_RECV;
+	if (!uroce_payload_fits(qp, p) || !uroce_dma_length_fits(resp, p))
+		return UROCE_DROP_PAYLOAD;
+	if (resp->length > 0) {		/* R18, R20; R19: not of nothing */
+		key = uroce_key_lookup(&qp->dev->mrs, resp->rkey, qp->ibv.pd, &qp->windows, resp->addr,
+				       resp->length, IBV_ACCESS_REMOTE_WRITE);
+		if (unlikely(key == NULL))
+			return wrong_key(e, qp);
+		uroce_packet_copy(p, 0, uroce_mr_va(key, resp->addr) + resp->offset, p->payload_bytes);
+	}
+	resp->offset += p->payload_bytes;
+	if (p->info->flags & UROCE_OPF_RECV)
+		complete(e, qp, p, IBV_WC_RECV_RDMA_WITH_IMM);
+	return UROCE_OK;
+}
+
+/* R13. A FIRST or ONLY ends what came before it; all else must follow it without a gap. */
+static bool
+in_sequence(struct uroce_responder *resp, const struct uroce_packet *p)
+{
+	if (p->info->flags & UROCE_OPF_FIRST) {
+		resp->offset = 0;
+		return true;
+	}
+	return (p->psn == resp->psn || UROCE_PLANTED(UC_GAP)) && p->info->op == resp->message_op;
+}
+
+enum uroce_verdict
+uroce_uc_receive(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p)
+{
+	struct uroce_responder *resp = &qp->resp;
+	enum uroce_verdict verdict = UROCE_DROP_SEQUENCE;
+
+	if (unlikely(!uroce_is_receiving(qp)))
+		return UROCE_DROP_QP_STATE;
+	if (unlikely(qp->state == IBV_QPS_RTR))
+		uroce_qp_established(qp);
+	if (likely(in_sequence(resp, p)))
+		verdict = p->info->op == UROCE_OP_SEND ? receive_send(e, qp, p) : receive_write(e, qp, p);
+	if (unlikely(!uroce_is_receiving(qp)))
+		return verdict;		/* it has ended the QP */
+	resp->psn = uroce_psn_add(p->psn, 1);
+	resp->message_op = verdict == UROCE_OK && !(p->info->flags & UROCE_OPF_LAST) ? p->info->op
+										      : UROCE_OP_NONE;
+	if (verdict == UROCE_OK)
+		uroce_count(e, UROCE_RECEIVED_BYTES, p->payload_bytes);
+	return verdict;
+}

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * Unreliable connections, the sending side: SEND and WRITE WQEs into packets, in order, once. Nobody acknowledges,
+ * so a WQE is complete when its last packet has been cut; its memory is the application's again then, and no frame
+ * may lead into it: payloads are copied. On the QP's worker.
+ */
+
+#include <errno.h>
+
+#include <rte_branch_prediction.h>
+
+#include "transport/packet/packet.h"
+#include "transport/requester/requester.h"
+#include "transport/responder/responder.h"
+#include "transport/unreliable/unreliable.h"
+
+static void
+begin_wqe(struct uroce_qp *qp, struct uroce_sqe *sqe)
+{
+	struct uroce_requester *req = &qp->req;
+
+	sqe->first_psn = req->psn;
+	sqe->psn_count = uroce_message_packets(qp, sqe->length);
+	req->started = qp->sq.head + 1;
+}
+
+static void
+advance(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_sqe *sqe)
+{
+	struct uroce_requester *req = &qp->req;
+
+	req->psn = uroce_psn_add(req->psn, 1);
+	if (++req->offset < sqe->psn_count)
+		return;
+	req->offset = 0;
+	uroce_completer_complete(e, qp, IBV_WC_SUCCESS);
+	uroce_qp_drained(qp);
+}
+
+/* @return false: the WQE waits or has failed */
+static bool
+local_wqe(struct uroce_engine *e, struct uroce_qp *qp, struct uroce_sqe *sqe)
+{
+	enum ibv_wc_status status;
+
+	if (!uroce_local_execute(e, qp, sqe, &status))
+		return false;
+	if (status != IBV_WC_SUCCESS) {
+		uroce_qp_fail_sends(e, qp, status);
+		return false;
+	}
+	qp->req.started = qp->sq.head + 1;
+	uroce_completer_complete(e, qp, IBV_WC_SUCCESS);
+	uroce_qp_drained(qp);
+	return true;
+}
+
+unsigned int
+uroce_uc_send(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf **frames, unsigned int room)
+{
+	struct uroce_sqe *sqe;
+	unsigned int n = 0;
+
+	if (unlikely(qp->state == IBV_QPS_SQE))
+		uroce_qp_flush_sends(e, qp);
+	while (n < room && (sqe = uroce_unreliable_next(qp)) != NULL) {
+		int ret;
+
+		if (unlikely(sqe->posted_status != IBV_WC_SUCCESS)) {
+			uroce_qp_fail_sends(e, qp, sqe->posted_status);
+			break;
+		}
+		if (unlikely(uroce_wr_is(sqe->opcode, UROCE_WR_LOCALS))) {
+			if (!local_wqe(e, qp, sqe))
+				break;
+			continue;
+		}
+		if (qp->req.offset == 0 && uroce_acks_block(e, qp, sqe))
+			break;
+		if (qp->req.offset == 0)
+			begin_wqe(qp, sqe);
+		ret = uroce_data_packet(e, qp, sqe, false, true, &frames[n]);
+		if (unlikely(ret != 0)) {
+			if (ret == -EACCES)
+				uroce_qp_fail_sends(e, qp, IBV_WC_LOC_PROT_ERR);
+			break;
+		}
+		n++;
+		advance(e, qp, sqe);
+	}
+	return n;
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * Unreliable transports: no acknowledgement, no retransmission. On the engine's thread.
+ *
+ *	uc_receive.c	unreliable connections: receives messages, whole or not at all
+ *	uc_send.c	unreliable connections: cuts send WQEs into packets
+ *	ud_receive.c	datagrams: receives each with its GRH
+ *	ud_send.c	datagrams: sends each to its address handle
+ */
+
+#ifndef UROCE_TRANSPORT_UNRELIABLE_UNRELIABLE_H
+#define UROCE_TRANSPORT_UNRELIABLE_UNRELIABLE_H
+
+#include <stdbool.h>
+
+#include "transport/engine.h"
+#include "transport/qp/qp.h"
+#include "verbs/qp/qp.h"
+#include "wire/packet.h"
+
+/* uc_receive.c, ud_receive.c */
+enum uroce_verdict uroce_uc_receive(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p);
+enum uroce_verdict uroce_ud_receive(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p);
+
+/* uc_send.c, ud_send.c */
+unsigned int uroce_uc_send(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf **frames,
+			   unsigned int room);
+unsigned int uroce_ud_send(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf **frames,
+			   unsigned int room);
+
+/** UC and UD: in the states in which they receive. */
+static inline bool
+uroce_is_receiving(const struct uroce_qp *qp)
+{
+	return qp->state >= IBV_QPS_RTR && qp->state <= IBV_QPS_SQE;
+}
+
+/** UC and UD: the next send WQE, if the QP's state lets it be sent. SQD ends what has begun, and begins nothing. */
+static inline struct uroce_sqe *
+uroce_unreliable_next(const struct uroce_qp *qp)
+{
+	/* pairs with the release in uroce_post_send() */
+	if (qp->sq.head == __atomic_load_n(&qp->sq.tail, __ATOMIC_ACQUIRE))
+		return NULL;
+	if (qp->state != IBV_QPS_RTS && (qp->state != IBV_QPS_SQD || qp->req.offset == 0))
+		return NULL;
+	return uroce_sqe_at(&qp->sq, qp->sq.head);
+}
+
+#endif /* UROCE_TRANSPORT_UNRELIABLE_UNRELIABLE_H */
