@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Sets the process's clock going, when the first worker is made.
+ * Starts the process's clock when the first worker is created.
  */
 
 #include <pthread.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The process's clock: nanoseconds since the first worker was made, from the TSC. Any thread.
+ * The process's clock, which port/ passes down to the lower layers: nanoseconds since the first worker was created,
+ * from the TSC. Any thread.
  */
 
 #ifndef UROCE_BASE_CLOCK_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Events for a file descriptor: a socket pair carries them, so that poll(2), epoll(7) and a blocking read are the
- * kernel's business; what does not fit waits in a backlog, and whoever reads moves it on. Any thread; workers put.
+ * Carries events over a socket pair, so that poll(2), epoll(7) and a blocking read work on its descriptor. Events
+ * that do not fit wait in a backlog, which the reader moves on. Any thread; workers put.
  */
 
 #include <errno.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Events that an application waits for at a file descriptor: asynchronous events of a device, completion events
- * of a channel. Any thread puts and gets. An object that goes away takes its unread events along, and learns how
- * many were read, so that it can wait for as many acknowledgements.
+ * Events that an application waits for at a file descriptor: asynchronous events of a device, completion events of
+ * a channel, CM events. Any thread puts and gets. An object that is destroyed removes its unread events and learns
+ * how many were read, so that it can wait for as many acknowledgements.
  */
 
 #ifndef UROCE_BASE_EVENT_QUEUE_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The log type "uroce": control paths only.
+ * The log type "uroce". Control paths only.
  */
 
 #ifndef UROCE_BASE_LOG_H

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Random numbers: the kernel's, fetched a buffer at a time into each thread's own, so that drawing
- * a key costs no system call. A seed replaces them by a generator that gives the same numbers in
- * every run.
+ * Fetches the kernel's random numbers a buffer at a time for each thread, so that drawing a key costs no system
+ * call. With a seed, a generator that returns the same numbers in every run replaces them.
  */
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Unpredictable numbers from getrandom(2), for keys, QPNs and PSNs. Any thread.
+ * Unpredictable numbers for keys, QPNs and PSNs, from getrandom(2). Any thread.
  */
 
 #ifndef UROCE_BASE_RANDOM_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The one rte_rcu_qsbr of the process. Control threads wait here for the readers: workers, which
- * report to it with the inline calls of rte_rcu_qsbr.h, and telemetry.
+ * The process's rte_rcu_qsbr: control threads wait here until no worker and no telemetry thread reads what they are
+ * about to free.
  */
 
 #include <errno.h>

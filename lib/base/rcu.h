@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The process's rte_rcu_qsbr, which protects the QP and MR tables. Workers are readers during a poll
- * only, so that an idle worker delays nobody.
+ * The process's rte_rcu_qsbr, which protects the QP and MR tables that workers read without a lock. Workers are
+ * readers during a poll only, so that an idle worker delays no control thread.
  *
  * A thread that frees DPDK's memory holds EAL's memory lock while it waits for the readers
- * (uroce_rcu_wait_for_memory()). A driver may take that lock, or a heap's lock, within a burst: mlx5
- * does so for memory that it sees for the first time. So a worker announces when it is in a driver,
- * where it uses nothing that it found by a key, and the waiting thread skips it. Outside of a driver a
- * reader must not take a lock of EAL: no rte_malloc().
+ * (uroce_rcu_wait_for_memory()). A driver may take that lock, or a heap's lock, within a burst: mlx5 does so for
+ * memory that it sees for the first time. So a worker announces that it is in a driver, where it uses nothing that
+ * it found by a key, and the waiting thread skips it. Outside of a driver a reader must not take a lock of EAL: no
+ * rte_malloc().
  */
 
 #ifndef UROCE_BASE_RCU_H

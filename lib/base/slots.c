@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Draws table slots and their identifiers. Known identifiers reveal nothing about the next one: slots
- * are random, and the low bits come from a permutation with a 128-bit secret. Each slot has its own
- * permutation, and gets a new one when it has used all identifiers. Control threads call with the
- * table's lock; posters renew identifiers without it.
+ * Draws table slots and their identifiers so that known identifiers reveal nothing about the next one: slots are
+ * random, and the low bits come from a permutation with a 128-bit secret. Each slot has its own permutation, and
+ * gets a new one when all its identifiers have been used. Control threads call with the table's lock; posters renew
+ * identifiers without it.
  */
 
 #include <errno.h>

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Draws table slots at random and gives each use of a slot an identifier that no earlier use of it
- * had (until all are used up): QPNs and memory keys. The caller holds its table's lock, except for
- * uroce_slots_renew().
+ * Draws random table slots, and for each use of a slot an identifier that no earlier use had (until all are used
+ * up): QPNs and memory keys. The caller holds its table's lock, except for uroce_slots_renew().
  */
 
 #ifndef UROCE_BASE_SLOTS_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Writes trace points, out of line: so that the code that they are in knows nothing of rte_trace. Any thread.
+ * Writes trace points out of line, so that their callers do not include rte_trace. Any thread.
  */
 
 #define ALLOW_EXPERIMENTAL_API

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * What happens seldom and matters, as trace points of rte_trace: one function for each. They only write to memory, and
- * that only while somebody has asked EAL for it: a call, a load and a branch else. Any layer, any thread. doc/tracing.
+ * The trace points of all layers, one function for each, for rare events that matter. A trace point writes to
+ * memory only while its user has enabled it in EAL; else it costs a call, a load and a branch. Any thread. See
+ * doc/tracing.rst.
  */
 
 #ifndef UROCE_BASE_TRACE_H

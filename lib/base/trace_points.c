@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Tells EAL, before it starts, the names and fields of our trace points: --trace=lib.uroce.* finds them.
+ * Registers the names and fields of the trace points with EAL, so that --trace=lib.uroce.* finds them.
  */
 
 #define ALLOW_EXPERIMENTAL_API

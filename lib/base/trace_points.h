@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The trace points, for rte_trace's macros to expand twice: points.c makes descriptions of them, trace.c what writes
- * them. A field's name is its argument's. Nobody else includes this: rte_trace is experimental in DPDK 22.11.
+ * The trace points for rte_trace's macros, which expand them twice: trace_points.c registers them, trace.c writes
+ * them. A field is named after its argument. No other file includes this: rte_trace is experimental in DPDK 22.11.
  */
 
 #ifndef UROCE_BASE_TRACE_POINTS_H

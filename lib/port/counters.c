@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Adds up what a device's queues and workers have counted. Any thread; reads while they count.
+ * Adds up the counters of a device's queues and workers. Any thread; the workers may go on counting.
  */
 
 #include "port/counters.h"

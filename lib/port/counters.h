@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * What a port counts for each of its queues, beside the verdicts of received frames. The queue's
- * worker adds, anybody reads (relaxed).
+ * What a port counts for each of its queues, beside the verdicts of received frames. The queue's worker adds; any
+ * thread reads (relaxed).
  */
 
 #ifndef UROCE_PORT_COUNTERS_H

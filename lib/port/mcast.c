@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Has the port join and leave multicast groups: in what workers see, in its filter, and, by worker
- * 0, at the routers. Control threads, under the port's lock.
+ * Joins and leaves multicast groups for the QPs of a device: in the snapshot that workers read, in the port's
+ * filter and, by worker 0, at the routers. Control threads, under the port's lock.
  */
 
 #include <errno.h>

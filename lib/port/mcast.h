@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Multicast groups of QPs, as the device asks for them.
+ * Joins and leaves multicast groups for the QPs of a device.
  */
 
 #ifndef UROCE_PORT_MCAST_H

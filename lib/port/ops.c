@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * What a port lends its device: workers for QPs, turns, paths, progress. Control threads, but for
- * the doorbell, which any thread rings.
+ * What a port lends its device (struct uroce_device_ops): workers for QPs, turns, paths, progress. Control threads;
+ * any thread rings the doorbell.
  */
 
 #include <errno.h>

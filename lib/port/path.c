@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Resolves an address vector: which of our addresses speaks, where the peer is (on the link, behind
- * the gateway, or in this process), and the headers of every packet to it. Control threads; does
- * not wait for the neighbor's MAC, which packets find out when they are sent.
+ * Resolves an address vector to a path: the local address, the next hop (on the link, the gateway, or this
+ * process), and the headers of each packet. Control threads. Does not wait for the next hop's MAC address; the
+ * worker looks it up when it sends.
  */
 
 #include <errno.h>

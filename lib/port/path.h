@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Address vectors to paths.
+ * Resolves address vectors to paths.
  */
 
 #ifndef UROCE_PORT_PATH_H

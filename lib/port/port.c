@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Makes a DPDK port an RDMA device and takes it back. Control threads; everything that is got here
- * is freed here, in the reverse order.
+ * uroce_open_port(): makes a DPDK port an RDMA device, and takes it back. Control threads. Everything acquired here
+ * is released here, in reverse order.
  */
 
 #include <errno.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * A port: the device that objects see, its addresses and neighbors, and a queue for each worker.
- * Control threads open and close it and change its addresses; a queue is its worker's alone.
+ * A port: its device, its addresses and neighbors, and a queue for each worker. Control threads open and close it
+ * and change its addresses; only a queue's worker touches the queue.
  */
 
 #ifndef UROCE_PORT_PORT_H

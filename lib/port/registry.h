@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The process's open devices, by index: so that they find each other for loopback, progress and
- * telemetry.
+ * The process's open devices by index, for loopback, progress and telemetry.
  */
 
 #ifndef UROCE_PORT_REGISTRY_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Which device and which of its addresses lead to a peer, for whoever connects by address, and the
- * neighbor's MAC before there is a frame for it. Control threads, with the registry locked.
+ * Finds the device and the local address that lead to a peer, for rdma_cm, and asks for the next hop's MAC address.
+ * Control threads, with the registry locked.
  */
 
 #include <errno.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * From addresses to devices: which device of the process has an address, which one leads to
- * another, and whether the neighbor on the way is known.
+ * Finds devices by address for rdma_cm: the device that has an address, the device that leads to a peer, and
+ * whether the MAC address of the next hop is known.
  */
 
 #ifndef UROCE_PORT_RESOLVE_H

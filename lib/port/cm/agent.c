@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Carries MADs between QP1 and the CM of a device. What comes fills at most the receive queue; what
- * goes is posted inline, with an address handle of its own, and waits in a bounded list while the
- * send queue is full. The service's thread, and whoever calls the CM, under uroce_cm_lock.
+ * Carries MADs between QP1 and the CM of a device. Received MADs fill at most the receive queue; a MAD to send is
+ * posted inline, with an address handle of its own, or waits in a bounded list while the send queue is full. The
+ * service's thread and the CM's callers, under uroce_cm_lock.
  */
 
 #include <errno.h>

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * A device's end of connection management: QP1, its buffers and queues, and the CM that is fed from
- * there and sends through it.
+ * A device's end of the CM service: QP1 with its buffers and queues, and the CM that it feeds.
  */
 
 #ifndef UROCE_PORT_CM_AGENT_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Who has gone is noted by whoever sees it, and told to the CM by its service's thread.
+ * Notes the peers that are known to have gone; the CM service's thread tells the CM. Any thread notes.
  */
 
 #include "cm/service.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Peers of a port that are known to have gone, not only to be silent: where the other end of its link is a process.
- * What the CM has connected to them is hung up, as a kernel does for a process that is killed.
+ * Peers that are known to have gone, because the other end of the port's link is a process that ended. The CM ends
+ * its connections to them, as a kernel does for a process that is killed.
  */
 
 #ifndef UROCE_PORT_CM_DEPARTURE_H

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * What the CM and the rdma_cm calls are lent: an agent for each open device, from the first user on
- * to the last, and one thread for all of them, which feeds MADs in, keeps the CM's time, and polls
- * workers that nobody else polls. Control threads. Locks, in this order: service_lock,
- * uroce_cm_lock, the registry's, a port's.
+ * The service that drives lib/cm while event channels or IDs exist: an agent for each open device, and one thread
+ * for all of them, which feeds MADs in, keeps the CM's deadlines, and polls workers that no other thread polls.
+ * Control threads. Lock order: service_lock, uroce_cm_lock, the registry's, a port's.
  */
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The process's service for connection management (cm/service.h): devices that come and go.
+ * Tells the CM service of devices that open and close.
  */
 
 #ifndef UROCE_PORT_CM_SERVICE_H

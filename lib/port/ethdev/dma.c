@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Maps external memory by rte_dev_dma_map(). mlx5's driver maps it itself, VFIO maps it for devices bound to vfio-pci.
- * Other devices fail with ENOTSUP, and access all memory without a mapping. Control threads.
+ * Maps registered external memory for a device by rte_dev_dma_map(). mlx5's driver maps the memory itself; VFIO
+ * maps it for devices bound to vfio-pci. Other devices return ENOTSUP, and need no mapping. Control threads.
  */
 
 #define ALLOW_EXPERIMENTAL_API	/* for DPDK 22.11 */

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Sets up the Ethernet device of a port: a queue for each worker, pools that hold the largest
- * frame, RSS where there are several queues, checksum checks where the device has them. On sending,
- * none are asked for: the one IPv4 checksum is an addition to what the path's template knows,
- * cheaper than an offload's flags. Control threads, when a port is opened and closed.
+ * Configures and starts the Ethernet device of a port: a queue for each worker, pools for the largest frame, RSS if
+ * there are several queues, checksum offload on receive if the device has it. Not on send: adding to the path's
+ * prepared IPv4 checksum costs less than an offload's flags. Control threads, when a port is opened and closed.
  */
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The Ethernet device below a port: configured, started, stopped, told which groups to listen to.
+ * The Ethernet device below a port: configures and starts it, and sets its multicast filter.
  */
 
 #ifndef UROCE_PORT_ETHDEV_ETHDEV_H

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Stops an Ethernet device. net_memif takes a port down on EAL's interrupt thread when its peer goes, without a lock
- * against who polls or stops it: so it is stopped there, too. What handlers of any driver had begun by then may still
- * look at the queues' pools; after an alarm of ours, which runs there, it is over. Control threads.
+ * Drains and stops an Ethernet device, when a port is closed. net_memif takes a port down on EAL's interrupt thread
+ * when its peer goes, without a lock; so a memif port is stopped on that thread, too. Handlers of any driver that
+ * had begun by then may still use the queues' pools; an alarm of our own on the same thread tells when they have
+ * ended. Control threads.
  */
 
 #include <stdbool.h>

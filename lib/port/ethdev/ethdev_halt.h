@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Stopping an Ethernet device on the thread that its driver needs.
+ * Stops an Ethernet device on the thread that its driver needs.
  */
 
 #ifndef UROCE_PORT_ETHDEV_ETHDEV_HALT_H

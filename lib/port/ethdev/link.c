@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The state, speed and MTU of a port in verbs' terms. Control threads.
+ * Reports the state, speed and MTU of a port's link in verbs' terms. Control threads.
  */
 
 #include <string.h>

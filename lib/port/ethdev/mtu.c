@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Chooses a port's MTU, when it is opened: what path MTU 4096 needs, or as much of it as the port
- * can do.
+ * Chooses a port's Ethernet MTU when the port is opened: what path MTU 4096 needs, or the most that the device
+ * allows.
  */
 
 #include <errno.h>

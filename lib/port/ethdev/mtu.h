@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Which Ethernet MTU a port can have.
+ * Chooses a port's Ethernet MTU.
  */
 
 #ifndef UROCE_PORT_ETHDEV_MTU_H

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Tells the application what happens to a port: PORT_ERR and PORT_ACTIVE when its link goes and
- * comes, DEVICE_FATAL when the device is pulled out. Drivers that have interrupts for it call back,
- * on EAL's interrupt thread; the others (net_ring, net_memif, net_af_packet) only know when they
- * are asked, which worker 0 does every UROCE_LINK_POLL_NS.
+ * Raises PORT_ERR and PORT_ACTIVE when a port's link goes and comes, and DEVICE_FATAL when its device is removed.
+ * Drivers that have interrupts call back on EAL's interrupt thread; the others (net_ring, net_memif, net_af_packet)
+ * must be asked, which worker 0 does every UROCE_LINK_POLL_NS.
  */
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Changes of a port that the application is told of: its link, and its removal.
+ * Tells the application when a port's link changes or its device is removed.
  */
 
 #ifndef UROCE_PORT_ETHDEV_WATCH_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Addresses as values: text to GID and back, which subnet, which multicast MAC; and the questions
- * that workers ask of a snapshot. No state; any thread.
+ * Addresses as values: text to GID and back, subnets, multicast MACs; and look-ups in the snapshot that workers
+ * read. No state; any thread.
  */
 
 #include <errno.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The addresses of a device. Control threads keep the GID table under the port's lock and publish a
- * snapshot of it, which never changes; workers read the snapshot within an RCU reader section.
- * Addresses are GIDs: an IPv4 address is ::ffff:a.b.c.d, and its prefix counts from there.
+ * The addresses of a device. Control threads keep the GID table under the port's lock and publish snapshots of it,
+ * which never change; workers read a snapshot within an RCU reader section. An IPv4 address is the GID
+ * ::ffff:a.b.c.d, and its prefix counts from there.
  */
 
 #ifndef UROCE_PORT_NET_ADDRESS_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * ARP (RFC 826, 5227): answers who asks for one of our addresses, learns from who answers us, asks
- * and announces. Worker, within a poll.
+ * ARP (RFC 826, 5227): answers requests for the port's addresses, learns neighbors from replies, sends requests and
+ * announcements. The worker, within a poll.
  */
 
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * ARP requests.
+ * Sends ARP requests.
  */
 
 #ifndef UROCE_PORT_NET_ARP_H

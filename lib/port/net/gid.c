@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Keeps a port's GID table and its gateways, and publishes each change as a new snapshot for the
- * workers, with the groups of group.c. Control threads, under the port's lock.
+ * Keeps a port's GID table and gateways, and publishes each change to the workers as a new snapshot, with the
+ * groups of group.c. Control threads, under the port's lock.
  */
 
 #include <errno.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Which groups a port is in, and when to tell routers: changes as often as the querier's robustness
- * asks for, answers after a random time within what the query allows, in the oldest version that a
- * querier of the link has spoken lately. Sources are not filtered, so a query for some sources is
- * answered as one for the group. Workers and control threads, under the table's lock.
+ * Decides when to report a port's multicast groups to routers: a change as often as the querier's robustness asks
+ * for, an answer after a random time within the query's limit, in the oldest version that a querier of the link has
+ * used lately. Sources are not filtered: a query for some sources is answered as a query for the group. Workers and
+ * control threads, under the table's lock.
  */
 
 #include <errno.h>

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The multicast groups of a port, and what routers are told of them: the host's part of IGMPv1-3
- * (RFC 1112, 2236, 3376) and MLDv1-2 (RFC 2710, 3810), which differ on the wire (igmp.h, mld.h) but
- * not here. No I/O and no clock: `now` and queries in, reports out. Workers and control threads,
- * under the table's spin lock.
+ * The multicast groups of a port, and what routers are told of them: the host's part of IGMPv1-3 (RFC 1112, 2236,
+ * 3376) and MLDv1-2 (RFC 2710, 3810), which differ on the wire (igmp.h, mld.h) but not here. No I/O and no clock:
+ * `now` and queries in, reports out. Workers and control threads, under the table's spin lock.
  */
 
 #ifndef UROCE_PORT_NET_GROUP_H

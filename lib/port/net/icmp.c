@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * ICMP and ICMPv6 echo, both ways; what else there is in ICMPv6 goes to neighbor discovery or
- * nowhere. Worker, within a poll.
+ * Answers ICMP and ICMPv6 echo requests, sends our own, and passes other ICMPv6 messages on to neighbor discovery.
+ * The worker, within a poll.
  */
 
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Echo requests.
+ * Sends ICMP and ICMPv6 echo requests.
  */
 
 #ifndef UROCE_PORT_NET_ICMP_H

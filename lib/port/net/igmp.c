@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * IGMP on the wire: queries and other hosts' reports in, reports out, all with the router alert
- * option (RFC 2113). What they mean is group.c's. Worker, within a poll.
+ * IGMP on the wire: parses queries and other hosts' reports for group.c, and sends its reports, all with the router
+ * alert option (RFC 2113). The worker, within a poll.
  */
 
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * IGMP: reports to routers, in all three versions.
+ * Sends IGMP reports to routers, in all three versions.
  */
 
 #ifndef UROCE_PORT_NET_IGMP_H

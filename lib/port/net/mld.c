@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * MLD on the wire: ICMPv6 behind a hop-by-hop header with the router alert option (RFC 2711),
- * without which it is neither sent nor believed. What it means is group.c's. Worker, within a poll.
+ * MLD on the wire: parses queries and reports for group.c, and sends its reports: ICMPv6 behind a hop-by-hop header
+ * with the router alert option (RFC 2711), without which a message is neither sent nor accepted. The worker, within
+ * a poll.
  */
 
 #include <string.h>

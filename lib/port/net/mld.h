@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * MLD: reports to routers, in both versions.
+ * Sends MLD reports to routers, in both versions.
  */
 
 #ifndef UROCE_PORT_NET_MLD_H

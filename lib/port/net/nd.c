@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * IPv6 neighbor discovery (RFC 4861): solicitations and advertisements, both ways, with the checks
- * of its sections 7.1.1 and 7.1.2. Worker, within a poll.
+ * IPv6 neighbor discovery (RFC 4861): answers solicitations, learns neighbors from advertisements, and sends both,
+ * with the checks of sections 7.1.1 and 7.1.2. The worker, within a poll.
  */
 
 #include <string.h>

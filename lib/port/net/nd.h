@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Neighbor solicitations and unsolicited advertisements.
+ * Sends neighbor solicitations and unsolicited advertisements.
  */
 
 #ifndef UROCE_PORT_NET_ND_H

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The neighbor table. An entry is made by who needs it, resolved by the answer to a probe, asked
- * again when its age is over, and never taken away while a path points to it. Workers and control
- * threads, under its lock.
+ * The neighbor table. A path or a frame to send creates an entry, the reply to a probe resolves it, it is probed
+ * again when it has aged, and it stays while a path points to it. Workers and control threads, under the table's
+ * lock.
  */
 
 #include <errno.h>

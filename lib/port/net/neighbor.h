@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The neighbors of a device: who has which MAC address, and the frames that wait for it. No I/O
- * and no clock: `now` in, probes to send out. Workers and control threads, under the table's spin
- * lock, which is held for tens of nanoseconds; the data path only reads lladdr, which paths point
- * to.
+ * The neighbors of a device: their MAC addresses, and the frames that wait for one. No I/O and no clock: `now` in,
+ * probes to send out. Workers and control threads, under the table's spin lock, which is held for tens of
+ * nanoseconds; the data path only reads lladdr, which paths point to.
  */
 
 #ifndef UROCE_PORT_NET_NEIGHBOR_H

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * uroce_ping(): claims a slot, leaves word for worker 0, and waits for the answer while making
- * progress.
+ * uroce_ping(): claims a slot, has worker 0 send the echo request, and polls until the reply has come.
  */
 
 #include <errno.h>

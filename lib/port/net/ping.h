@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Echo requests under way. A control thread claims a slot and waits; worker 0 sends; whichever
- * worker gets the answer says so.
+ * Echo requests in flight. A control thread claims a slot and waits; worker 0 sends; the worker that receives the
+ * reply completes the slot.
  */
 
 #ifndef UROCE_PORT_NET_PING_H

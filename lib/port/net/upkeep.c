@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Sends what a port says without being asked. Control threads only leave word
- * (uroce_port_upkeep_by()): no thread but a worker sends. Worker 0 of the port, within a poll.
+ * Sends what a port owes its network without being asked, on worker 0 within a poll. Control threads only set what
+ * is due (uroce_port_upkeep_by()): no thread but a worker sends.
  */
 
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * What a port does of its own accord: probes for neighbors, announcements, pings.
+ * What a port sends without being asked: probes for neighbors, announcements, membership reports, pings.
  */
 
 #ifndef UROCE_PORT_NET_UPKEEP_H

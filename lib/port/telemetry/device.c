@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Telemetry of a device as a whole: port, addresses, how many objects, and its counters by their own names and by
- * those of Linux. EAL's telemetry threads, with the registry's lock.
+ * Telemetry of a device: port, addresses, numbers of objects, and counters by uroce's and Linux's names. EAL's
+ * telemetry threads, with the registry's lock.
  */
 
 #include <errno.h>

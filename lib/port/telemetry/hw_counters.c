@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Which of uroce's counters make those that Linux has: rxe's and mlx5's, from what their drivers count and, for mlx5,
- * its maker's description of them. What uroce has no counterpart of is left out rather than shown as 0. Constant; any
+ * The table of Linux's counters: rxe's and mlx5's names, and the uroce counters that each of them adds up, after
+ * their drivers and mlx5's manual. A counter without a counterpart is left out, not shown as 0. Constant; any
  * thread.
  */
 

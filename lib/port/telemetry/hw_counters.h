@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * A device's counters under the names that Linux has for them in /sys/class/infiniband/…/hw_counters, so that what
- * watches RNICs and Soft-RoCE can watch uroce. Any thread; reads while they are counted.
+ * A device's counters under the names that Linux has for them in /sys/class/infiniband/.../hw_counters, so that
+ * monitoring for RNICs and Soft-RoCE works with uroce. Any thread; the workers may go on counting.
  */
 
 #ifndef UROCE_PORT_TELEMETRY_HW_COUNTERS_H

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Telemetry of a device's memory keys: regions and windows, where they lie, what they grant, how their payloads leave,
- * and how many frames hold them. EAL's telemetry threads, with the registry's lock; the key table's own keeps a region
- * from going away.
+ * Telemetry of memory keys: regions and windows, their addresses and rights, whether payloads are copied, and how
+ * many frames reference them. EAL's telemetry threads, with the registry's lock; the key table's lock keeps a
+ * region from being freed.
  */
 
 #include <errno.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Telemetry of one QP: how far it is, what it waits for, how often it had to do things again, and why it failed. A
- * copy is made in its worker's turn, which takes less than a microsecond, and described afterwards. EAL's telemetry
+ * Telemetry of one QP: its state and PSNs, what it waits for, its retransmissions, and why it failed. The QP is
+ * copied in its worker's turn, which takes less than a microsecond, and printed afterwards. EAL's telemetry
  * threads, with the registry's lock.
  */
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Telemetry of all of a device's QPs: pages of their numbers, those in a state, and those that have most of something,
- * which is where one who looks for a slow one begins. Their workers go on meanwhile: what is read is one number of
- * each. EAL's telemetry threads, with the registry's lock.
+ * Telemetry of all QPs of a device: pages of QPNs, the QPs in a state, and those with the highest counts, for a
+ * reader who looks for a slow one. EAL's telemetry threads, with the registry's lock; workers go on, and each value
+ * is read by itself.
  */
 
 #include <errno.h>

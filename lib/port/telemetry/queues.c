@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Telemetry of completion queues and shared receive queues: how full they are, and whether anybody is to be woken.
- * They are known by numbers of the device's, which a QP's telemetry names. EAL's telemetry threads, with the
- * registry's lock; the device's keeps a queue from going away.
+ * Telemetry of completion queues and shared receive queues: how full they are and whether they are armed. A QP's
+ * telemetry refers to them by their numbers. EAL's telemetry threads, with the registry's lock; the device's lock
+ * keeps a queue from being freed.
  */
 
 #include <errno.h>

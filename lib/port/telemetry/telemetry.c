@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Telemetry: the table of commands, their parameters, and lists in pages. Called on EAL's telemetry threads; the
- * registry's lock keeps devices from going away meanwhile, and makes it one at a time.
+ * The table of telemetry commands, their parameters, and lists in pages. EAL's telemetry threads, one at a time:
+ * the registry's lock keeps devices from being closed.
  */
 
 #include <ctype.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * What dpdk-telemetry.py can ask of uroce: the commands, and what the files that answer them share. On EAL's telemetry
- * threads, one at a time: the registry's lock is held, which keeps devices from going away.
+ * The commands of dpdk-telemetry.py, and what the files that answer them share. EAL's telemetry threads, one at a
+ * time: the registry's lock is held, which keeps devices from being closed.
  */
 
 #ifndef UROCE_PORT_TELEMETRY_TELEMETRY_H

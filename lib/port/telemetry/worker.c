@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Telemetry of workers: where they run, what their time goes into, what they have moved, what they keep. Nothing of it
- * takes a worker's turn. EAL's telemetry threads, with the registry's lock.
+ * Telemetry of workers: lcore, load, traffic, pools. It does not take a worker's turn. EAL's telemetry threads,
+ * with the registry's lock.
  */
 
 #include <errno.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Polling by a program's own threads, which EAL does not know: they have no caches of mempools, and each mbuf would
- * cost them a lock. So they use those of the thread that drives the worker, which touches mempools only when it has
- * the worker's turn, as they do.
+ * Polls a worker on threads that EAL does not know, such as an application's own. They have no mempool caches, and
+ * without a cache each mbuf costs a lock. So they borrow the lcore id of the thread that drives the worker, which
+ * touches mempools only while it has the worker's turn, as they do.
  */
 
 #ifndef UROCE_PORT_WORKER_LENT_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * What a worker's time went into, as its rounds have written it down. Any thread, while they do.
+ * uroce_query_worker(): how busy a worker is. Any thread, while the worker runs.
  */
 
 #include "base/clock.h"

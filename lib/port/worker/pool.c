@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Makes mbuf pools and buries them. A frame that was sent may lie in another port's ring long after
- * its worker is gone, so a pool is freed only when it is full again; until then it is on a list.
- * Control threads.
+ * Creates mbuf pools for workers and queues, and frees them. A sent frame may stay in another port's ring long
+ * after its worker is gone, so a pool waits on a list until all its mbufs are back. Control threads.
  *
- * Without hugepages, rte_pktmbuf_pool_create() takes up to twice the memory, since no mbuf may cross a page of 4 KiB.
- * If I/O addresses are virtual addresses, page boundaries do not matter, and this file packs the mbufs.
+ * Without hugepages, rte_pktmbuf_pool_create() takes up to twice the memory, since no mbuf may cross a page of 4
+ * KiB. If I/O addresses are virtual addresses, page boundaries do not matter, and this file packs the mbufs.
  */
 
 #include <errno.h>

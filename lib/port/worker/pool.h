@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * mbuf pools of workers and queues, and what is left of them when a port still holds their mbufs.
+ * The mbuf pools of workers and queues, including those that still wait for their mbufs.
  */
 
 #ifndef UROCE_PORT_WORKER_POOL_H

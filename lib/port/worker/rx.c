@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Checks what is below UDP, in the order of the headers: each check a line, each failure a verdict.
- * Nothing is read before its length was checked. Workers, for each received frame; nobody frees it
- * here.
+ * Checks a received frame's Ethernet, VLAN, IP and UDP headers in order, each check a line and each failure a
+ * verdict, and passes the frame to its protocol. Nothing is read before its length is checked. Workers; the caller
+ * frees the frame.
  */
 
 #include <netinet/in.h>

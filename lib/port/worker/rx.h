@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * From a received frame to a RoCEv2 packet, or to whoever else it is for: ARP, neighbor discovery,
- * ICMP.
+ * Passes a received frame on: to the RoCEv2 decoder, ARP, neighbor discovery, ICMP, IGMP or MLD.
  */
 
 #ifndef UROCE_PORT_WORKER_RX_H

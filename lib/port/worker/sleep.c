@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The sleep of a worker's thread, a futex: its own thread sleeps, and whoever posts or is about to sleep itself ends
- * it. No driver of shared memory or of Linux's interfaces has an interrupt for received frames, so a sleep has an end.
+ * Puts the worker's thread to sleep on a futex; a thread that posts a request, or is about to sleep itself, wakes
+ * it. Drivers of shared memory and of Linux interfaces have no interrupt for received frames, so every sleep has a
+ * limit.
  */
 
 #include <limits.h>

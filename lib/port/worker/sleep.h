@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * How the thread sleeps that drives a worker for programs which poll only now and then (poll_progress): whoever posts
- * meanwhile sees it, and does what has to be done at once.
+ * The sleep of the thread that drives a worker for an application that polls only now and then (poll_progress): a
+ * thread that posts meanwhile sees it, and does what is urgent itself.
  */
 
 #ifndef UROCE_PORT_WORKER_SLEEP_H

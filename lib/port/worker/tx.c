@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Sends frames: to the port, to the queue of a neighbor whose address is not known yet, or to the
- * inbox of another worker. What is not taken at once stays in a small array, and nothing more is
- * asked of the engine until there is room. Worker, within a poll.
+ * Sends frames: to the port, to a neighbor's queue while its MAC address is unknown, or to the inbox of another
+ * worker. Frames that the port does not take wait in a small array, and the engine is not asked for more until
+ * there is room. The worker, within a poll.
  */
 
 #include <string.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * From frames to the ports, the neighbors' queues and the inboxes of loopback; and frames of our
- * own making. Worker, within a poll. Whoever is given an mbuf here frees it, or the port does.
+ * Sends the engine's frames and the port's own to ports, neighbors' queues and loopback inboxes. The worker, within
+ * a poll. These functions take over the mbufs that they are given.
  */
 
 #ifndef UROCE_PORT_WORKER_TX_H

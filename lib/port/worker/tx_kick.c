@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Drivers without rte_eth_tx_done_cleanup() look at what has been sent when they are to send more:
- * mlx5 and iavf with the next burst, virtio when its ring is nearly full. Who deregisters memory
- * that the last frames lead into would wait for ever. So, after a while, such a port gets frames to
- * send that no switch forwards: the Ethernet loopback test (type 0x9000), from its own address to
- * its own address. Threads that wait, and workers.
+ * Sends dummy frames to make a driver free transmitted mbufs. Drivers without rte_eth_tx_done_cleanup() free them
+ * only when they send more: mlx5 and iavf with the next burst, virtio when its ring is nearly full. A
+ * deregistration that waits for the last frames would wait forever. The dummy is a frame that no switch forwards:
+ * an Ethernet loopback test (type 0x9000) from the port's address to itself. Waiting threads and workers.
  */
 
 #include <rte_ethdev.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Frames that go nowhere, for ports that give back what they have sent only when given more.
+ * Dummy frames for ports whose drivers free transmitted mbufs only when they send more.
  */
 
 #ifndef UROCE_PORT_WORKER_TX_KICK_H

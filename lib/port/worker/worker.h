@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * A worker: an engine, whose turn it is to run it, and the port queues that it drives. The thread
- * that has the turn is the engine's one thread: whoever polls, or a control thread between enter
- * and exit.
+ * A worker: an engine, and the port queues that it drives. The thread that has the worker's turn is the engine's
+ * one thread: a thread that polls, or a control thread between enter and exit.
  */
 
 #ifndef UROCE_PORT_WORKER_WORKER_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The process's workers: made, destroyed, run on lcores, and polled all together when somebody
- * waits for them. Control threads, under workers_lock; an lcore that runs a worker does only that.
+ * The process's workers: creates and destroys them, runs them on lcores, and polls all of them while a control
+ * thread waits. Control threads, under workers_lock. An lcore that runs a worker does nothing else.
  */
 
 #include <errno.h>
