@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * A call of libibverbs' ABI that is one of ours by another name.
+ * Exports a function of uroce under its name in libibverbs' ABI.
  */
 
 #ifndef UROCE_DRIVERS_VERBS_ABI_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Prints messages for the user of a program to stderr. Any thread.
+ * Prints messages for the program's user to stderr. Any thread.
  */
 
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Messages on stderr that explain an error to the user of a program: verbs reports an errno at best.
+ * Messages on stderr that explain an error to the program's user: verbs itself reports an errno at best.
  */
 
 #ifndef UROCE_DRIVERS_VERBS_COMPLAIN_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * libibverbs.so.1: devices and what is asked of them. A port stays open, with a context that programs do not see; they
- * get one for each time that they open it.
+ * libibverbs.so.1: the calls that list, open and query devices. A port stays open, with a context that programs do
+ * not see; each ibv_open_device(3) creates another.
  */
 
 #include <errno.h>

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The global offset table of a shared object: its slots are where the relocations of kind JUMP_SLOT and GLOB_DAT say.
- * With immediate binding the dynamic linker has made their pages read-only; they are so again afterwards.
+ * Patches the global offset table of a shared object: the slots that relocations of kind JUMP_SLOT and GLOB_DAT
+ * name. With immediate binding the dynamic linker has made their pages read-only; they are read-only again
+ * afterwards.
  */
 
 #include <dlfcn.h>

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Calls of one shared object led elsewhere, those of all others left as they are: by the slots of its global offset
- * table that the dynamic linker has filled.
+ * Redirects the calls of one shared object, and of no other, by the slots of its global offset table.
  */
 
 #ifndef UROCE_DRIVERS_VERBS_GOT_H

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Starts EAL and its ports inside the application's process, from UROCE_EAL_ARGS and UROCE_ADDR. The progress thread
- * does so, and then drives the ports while the application sleeps. This thread and EAL's threads may run on all CPUs of
- * the process, even if the application has pinned the thread that asks for devices. Loading the library starts nothing:
- * a program may fork first, and its child ask for devices.
+ * Starts EAL and its ports inside the application's process, from UROCE_EAL_ARGS and UROCE_ADDR. The progress
+ * thread does so, and then drives the ports while the application does not. This thread and EAL's threads may run
+ * on all CPUs of the process, even if the application has pinned the thread that asks for devices. Loading the
+ * library starts nothing: a program may fork first, and its child may ask for devices.
  */
 
 #include <errno.h>

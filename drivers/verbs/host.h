@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The process that a program on libibverbs is, seen from the inside: DPDK's EAL, started when somebody asks for
- * devices, a device for each of its ports, and a thread that drives them while nobody polls.
+ * Starts DPDK inside a verbs program when the program first asks for devices: a device for each port, and a thread
+ * that drives them while the program does not poll.
  */
 
 #ifndef UROCE_DRIVERS_VERBS_HOST_H

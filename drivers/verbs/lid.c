@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * libibverbs.so.1: address handles. RoCE has no LIDs, and refuses a handle that has no GID, as the kernel does. But
- * librdmacm's rsockets have one such for each of their QPs: datagrams that came over a UDP socket, before the peers
- * knew each other, are sent by it to the QP itself. That one is led to an address of the port. Any thread of the
- * program's.
+ * libibverbs.so.1: ibv_create_ah(3). RoCE has no LIDs, and a handle without a GID is refused, as by the kernel. The
+ * exception is a path by LID to the port itself, which librdmacm's rsockets create for each QP, and by which they
+ * send the QP datagrams that arrived over UDP before the peers knew each other: it gets the GID of one of the
+ * port's addresses. Any thread of the program.
  */
 
 #include <infiniband/verbs.h>

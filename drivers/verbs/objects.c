@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * libibverbs.so.1: the calls on objects. Each is one of uroce.h; what the header has inline finds its way by the ops
- * of the context.
+ * libibverbs.so.1: the calls on objects. Each is one of uroce.h; calls that are inline in <infiniband/verbs.h> use
+ * the context's operations.
  */
 
 #include <errno.h>

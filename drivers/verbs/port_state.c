@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * What programs are told of a port's link. That of net_memif is up when the process at its other end has come, and a
- * server is started before its clients: it would find its port down, and most refuse one that is. A cable to a
- * switch is plugged in while a peer is switched off, too. The program's threads.
+ * libibverbs.so.1: reports a port's state to the program. A net_memif port's link is up only once its peer's
+ * process has come, but most servers, which start first, refuse a port that is down: it is reported as active, like
+ * a cable to a switch. Threads of the program.
  */
 
 #include <string.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
+ *
+ * Reports a port whose peer is another process as active before that process has come.
  */
 
 #ifndef UROCE_DRIVERS_VERBS_PORT_STATE_H

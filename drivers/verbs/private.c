@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * libibverbs.so.1: what it has for its own providers (IBVERBS_PRIVATE_34). Programs that are linked to some, as
- * perftest is to mlx5's and efa's, need the symbols to be there; nobody calls them, for there are no devices of theirs.
+ * libibverbs.so.1: symbols for libibverbs' own providers (IBVERBS_PRIVATE_34). Programs that link providers, as
+ * perftest does mlx5's and efa's, need them to exist; no program calls them, since there are no devices of these
+ * providers.
  */
 
 #include <errno.h>

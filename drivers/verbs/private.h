@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The names of what libibverbs has for its own providers, by what they return.
+ * The names of libibverbs' symbols for its own providers, by what they return.
  */
 
 #ifndef UROCE_DRIVERS_VERBS_PRIVATE_H

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * When a peer has gone before net_memif (DPDK 22.11), as the server of a socket, has greeted it, the driver closes the
- * connection and leaves EAL's interrupt thread to wait for it, which panics. A program of which this file is a part
- * outlives that: on that thread, what is sent to one who has gone counts as sent, and the driver reads next that he
- * has. Nor does the driver keep its sockets from programs that this one starts, which would keep the connection when it
- * is killed: here each is seen before there is a connection. Not part of the library, where it would be everybody's
- * sendmsg(2).
+ * Replaces sendmsg(2) in programs with net_memif ports, so that a peer that goes before the server has greeted it
+ * does not end the program. The driver (DPDK 22.11) closes such a connection and lets EAL's interrupt thread wait
+ * for itself, which panics. On that thread, a message to a peer that has gone counts as sent, and the driver finds
+ * the end of the connection with its next read. It also marks the driver's sockets close-on-exec before they
+ * connect: a child of the program would keep a connection open. Not part of the library, where it would replace
+ * every program's sendmsg(2).
  */
 
 #include <errno.h>

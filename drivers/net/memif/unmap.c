@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * When the peer of a net_memif goes, the driver (DPDK 22.11) unmaps what they shared, on EAL's interrupt thread and
- * without a lock against those who are reading it. A program of which this file is a part outlives its peer: its
- * munmap(2) waits there until nobody polls, and the driver looks at its own state before it reads again. Not part of
- * the library, where it would be everybody's munmap(2).
+ * Replaces munmap(2) in programs with net_memif ports, so that a peer that goes does not crash the program. The
+ * driver (DPDK 22.11) unmaps the shared memory on EAL's interrupt thread, without a lock against the threads that
+ * poll it. On that thread, munmap(2) waits until no thread polls; the driver checks its state before it reads
+ * again. Not part of the library, where it would replace every program's munmap(2).
  */
 
 #include <sys/mman.h>

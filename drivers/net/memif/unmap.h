@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * A program with drivers/net/memif/unmap.c in it defines this.
+ * What a program that links drivers/net/memif/unmap.c must define.
  */
 
 #ifndef UROCE_MEMIF_UNMAP_H

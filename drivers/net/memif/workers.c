@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * A program whose ports are polled by workers, and by nobody else, outlives the peer of a net_memif.
+ * Defines unmap.h's function for programs whose ports are polled by workers only.
  */
 
 #include <uroce.h>

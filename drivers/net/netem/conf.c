@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The text that says how bad a network is. Any thread.
+ * Parses and checks the text that describes a bad network. Any thread.
  */
 
 #include <errno.h>

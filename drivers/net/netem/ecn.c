@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Finds the IP header, behind a VLAN tag or not, and marks it.
+ * Finds the IP header, behind a VLAN tag or not, and reads or sets its ECN field.
  */
 
 #include <rte_byteorder.h>

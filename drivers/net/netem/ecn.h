@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The ECN field of a frame's IP header: what a congested switch reads and writes. Flat bytes from the Ethernet
- * header on, of a live port's mbuf or of a simulation. Any thread.
+ * The ECN field of a frame's IP header, which a congested switch reads and sets. The frame is contiguous bytes from
+ * the Ethernet header on, of a live port's mbuf or of a simulation. Any thread.
  */
 
 #ifndef UROCE_NETEM_ECN_H

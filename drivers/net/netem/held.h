@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Frames that are held back until they are due: a binary heap, in which frames due at the same time keep their
- * order. One thread at a time.
+ * Keeps delayed frames until they are due: a binary heap, in which frames due at the same time keep their order.
+ * One thread at a time.
  */
 
 #ifndef UROCE_NETEM_HELD_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Decisions about frames. Lost frames come in runs as in Gilbert's model: a state in which all is lost, one in which
- * nothing is, and fixed chances to go from one to the other.
+ * Decides what happens to each frame. Losses come in runs, as in Gilbert's model: one state in which every frame is
+ * lost, one in which none is, and fixed probabilities of going from one to the other.
  */
 
 #include <string.h>

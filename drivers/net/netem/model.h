@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * What a bad network does to frames: a decision for each, from a seed. No I/O, no clock, no mbuf: a live port's and
- * a simulation's frames meet the same fate. One thread at a time.
+ * Decides what a bad network does to each frame, from a seed. No I/O, no clock, no mbuf: a live port's and a
+ * simulation's frames meet the same fate. One thread at a time.
  */
 
 #ifndef UROCE_NETEM_MODEL_H

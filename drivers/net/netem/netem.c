@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * A bad network on a live port: a receive callback on each of its queues decides the fate of every frame. It runs on
- * the thread that polls the queue; control threads attach and detach. Frames may lead into memory of whoever sent
- * them (net_ring hands mbufs over), so what is held back, doubled or changed is a copy.
+ * A bad network on a live port: a receive callback on each queue applies the model's decisions to every frame. It
+ * runs on the thread that polls the queue; control threads attach and detach. A frame may reference memory of its
+ * sender (net_ring hands mbufs over), so a frame that is delayed, duplicated or changed is a copy.
  */
 
 #include <errno.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * For a while after the last frame there is no pause. Then a sleep is a part of the time that has been waited already:
- * so two ends that wait for each other do not slow each other down more and more, as they would if it were as long as
- * that. Where others want the core, there are sleeps from the start: a thread that wakes gets it back at once, one that
- * gives it up when they have had their turn. Who polls himself is looked after as much less as he has done so for
- * longer, and a time in which he did not get to it halves that: were it forgotten, the thread would stay on the core
- * that he wants back.
+ * Computes the progress thread's next sleep. For a while after the last frame it does not sleep. Then a sleep is a
+ * fraction of the time waited so far: if it were as long as that time, two ends that wait for each other would slow
+ * each other down more and more. On an oversubscribed CPU it sleeps from the start: a thread that wakes runs at
+ * once, one that yields runs only after the others. The longer the application has been polling, the less often
+ * this thread wakes; a gap in the application's polling halves that time but does not reset it, so that the thread
+ * does not take the core from an application that is about to poll again.
  */
 
 #include <rte_common.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * How long the thread that drives the ports sleeps between two looks: from what it has found, and when. No clock, no
+ * How long the progress thread sleeps between two polls, from what its polls have found and when. No clock, no
  * thread.
  */
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Compares the machine's runnable threads (/proc/loadavg) with the CPUs that the progress thread may use. These are the
- * CPUs of the process: the program may pin its own threads, but not this one. Yielding and watching whether others run
- * would tell less, since the scheduler favors threads that have slept.
+ * Compares the machine's runnable threads (/proc/loadavg) with the CPUs that the progress thread may use. These are
+ * the CPUs of the process: the program may pin its own threads, but not this one. Yielding and watching whether
+ * others run would tell less, since the scheduler favors threads that have slept.
  */
 
 #include <fcntl.h>

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * A server of net_memif leaves its socket when it ends, and does not start where there is one: the second program of a
- * script would have no port. Nobody listens at one that was left. The thread that starts EAL.
+ * Removes a memif socket that no process listens at, before EAL starts. A net_memif server leaves its socket when
+ * it ends, and does not start if the socket exists: the second program of a script would have no port. The thread
+ * that starts EAL.
  */
 
 #include <errno.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
+ *
+ * Removes the memif socket of a process that has ended.
  */
 
 #ifndef UROCE_DRIVERS_VERBS_PROGRESS_MEMIF_SOCKET_H

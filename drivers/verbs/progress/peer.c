@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The other process of a pair, or of each, to whose socket net_memif connects at once or never. It may open its port
- * later than we ours: a server, for one, that first waits for a client on TCP. The thread that starts EAL.
+ * Waits for the sockets of the other processes before EAL starts, since a net_memif client connects at its start or
+ * never. The other process may open its port later than this one: a server may wait for a client on TCP first. The
+ * thread that starts EAL.
  */
 
 #include <stddef.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
+ *
+ * Waits for the sockets of the processes that net_memif ports connect to.
  */
 
 #ifndef UROCE_DRIVERS_VERBS_PROGRESS_PEER_H

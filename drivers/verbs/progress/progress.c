@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Who drives the ports while the program polls no CQ. A thread of the library does, when it sleeps, computes, or looks
- * at memory that others write to; it keeps out of the way of a program that polls, for what it takes from the other's
- * processor is lost. A thread of the program that waits for an event of a CQ drives them itself before it sleeps. And
- * when the program ends, the thread hangs up, and sees what it has sent through.
+ * Drives the ports while the program polls no CQ. The progress thread does so while the program sleeps, computes,
+ * or polls memory for incoming WRITEs; it keeps out of the way of a program that polls, since that would lose the
+ * time that it takes. A thread of the program that waits for an event of a CQ drives the ports itself before it
+ * sleeps. When the program ends, the progress thread ends its connections and waits until the last frames are sent.
  */
 
 #include <fcntl.h>

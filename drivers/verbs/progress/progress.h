@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
+ *
+ * Drives the ports while the program does not.
  */
 
 #ifndef UROCE_DRIVERS_VERBS_PROGRESS_PROGRESS_H

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * A client of net_memif connects when its port starts, and never again: the next program, or switch, that takes the
- * place of the one at the other end would wait for it. Its socket is another one then, and the port starts anew while
- * nobody polls. A socket that the last connection was by is not asked again: nobody is there.
+ * Connects a net_memif client port again when the process at its other end is replaced: the driver connects when
+ * the port starts, and never again. The new process has a new socket, and the port restarts while no thread polls.
+ * A socket that the last connection used is not tried again: no process listens there.
  *
- * Where the other end is one other program, and not a switch, the end of a connection is the end of that program, and
- * of all that it was connected to: the driver gives its memory back then, before it takes another connection.
+ * If the other end is one other program, and not a switch, the end of the connection is the end of that program and
+ * of everything that it was connected to: the driver frees its memory then, before it accepts another connection.
  *
- * On EAL's interrupt thread, where the driver does all that it does with connections.
+ * On EAL's interrupt thread, where the driver handles its connections.
  */
 
 #include <stdbool.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
+ *
+ * Connects a net_memif port again when the process at its other end is replaced.
  */
 
 #ifndef UROCE_DRIVERS_VERBS_PROGRESS_REJOIN_H

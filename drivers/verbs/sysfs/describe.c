@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * What programs find below /sys/class when they do not ask libibverbs: names and formats are the kernel's
- * (Documentation/ABI/stable/sysfs-class-infiniband), contents what libibverbs says of the same device. One thread.
+ * Writes the files below /sys/class in which programs find devices without libibverbs: names and formats are the
+ * kernel's (Documentation/ABI/stable/sysfs-class-infiniband), contents what libibverbs says of the same device. One
+ * thread.
  */
 
 #include <endian.h>

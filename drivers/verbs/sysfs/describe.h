@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The files in which the kernel describes its RDMA devices, for those of libibverbs.
+ * Writes the files in which the kernel would describe libibverbs' devices.
  */
 
 #ifndef UROCE_DRIVERS_VERBS_SYSFS_DESCRIBE_H

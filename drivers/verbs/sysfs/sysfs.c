@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * libibverbs.so.1: files below /sys, which librdmacm and others read by way of it.
+ * libibverbs.so.1: reads files below /sys for librdmacm and others.
  */
 
 #include <errno.h>

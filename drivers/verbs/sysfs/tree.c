@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Making files one after the other, and looking once, in the end, whether all of it went well. One thread.
+ * Writes files one after the other; the caller checks once, in the end, whether all went well. One thread.
  */
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Small text files in directories, as sysfs has them.
+ * Writes small text files in directories, as sysfs has them.
  */
 
 #ifndef UROCE_DRIVERS_VERBS_SYSFS_TREE_H

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * usage: uroce-sysfs EAL-ARGUMENTS PROGRAM [ARGUMENTS]; for uroce-run --sysfs. Runs a program that finds its devices
- * below /sys/class and /dev/infiniband, too. A child opens them for a moment, with these arguments of EAL in place of
- * UROCE_EAL_ARGS, and writes down what they are. Exit status: the program's; 126, 127 as a shell's.
+ * usage: uroce-sysfs EAL-ARGUMENTS PROGRAM [ARGUMENTS]; for uroce-run --sysfs. Runs a program that also finds its
+ * devices below /sys/class and /dev/infiniband. A child opens the devices for a moment, with these arguments of EAL
+ * in place of UROCE_EAL_ARGS, and writes the files. Exit status: the program's; 126, 127 as a shell's.
  */
 
 #include <errno.h>

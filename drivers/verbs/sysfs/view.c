@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Neither sysfs nor, for a user, /dev takes new directories. So a tmpfs is mounted over one of theirs, and what that
- * had is mounted into it, entry by entry, the symbolic links of sysfs being relative ones that stay right. One thread.
+ * Mounts a tmpfs over a directory of /sys or /dev, neither of which takes new directories, and mounts the old
+ * entries into it, one by one; sysfs' symbolic links are relative and stay right. One thread.
  */
 
 #include <dirent.h>

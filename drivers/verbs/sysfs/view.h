@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * A view of /sys and /dev that this process and what it runs have for themselves.
+ * A view of /sys and /dev that only this process and its children see.
  */
 
 #ifndef UROCE_DRIVERS_VERBS_SYSFS_VIEW_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * What librdmacm opens, writes to and closes: /dev/infiniband/rdma_cm is ours, all else goes on to the C library's
- * calls. Any thread of the program's.
+ * Takes librdmacm's open(2), write(2) and close(2) of /dev/infiniband/rdma_cm; all other calls go on to the C
+ * library. Any thread of the program.
  */
 
 #include <errno.h>

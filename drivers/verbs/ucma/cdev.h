@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * /dev/infiniband/rdma_cm for librdmacm, which is the distribution's own: what it opens is ours.
+ * Is /dev/infiniband/rdma_cm for the distribution's librdmacm.
  */
 
 #ifndef UROCE_DRIVERS_VERBS_UCMA_CDEV_H

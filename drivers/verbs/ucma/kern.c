@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * libibverbs.so.1: from what the kernel's rdma_cm says of a connection to verbs' attributes, for librdmacm,
- * and back, for the rdma_cm that we are.
+ * libibverbs.so.1: converts the kernel's attributes of a connection to verbs' for librdmacm, and back for the
+ * rdma_cm device.
  */
 
 #include <stdint.h>

@@ -2,9 +2,9 @@
  * Copyright 2026 The uroce authors
  *
  * The character device /dev/infiniband/rdma_cm as librdmacm knows it, on the rdma_cm calls of lib/cm: descriptors,
- * and on each of them IDs, which go by handles. A descriptor is that of an event channel of lib/cm, so that what
- * programs do with it (poll, epoll, O_NONBLOCK, a blocking read) is just what they do with one of the kernel's.
- * uroce_ucma_lock protects all of it; it comes before uroce_cm_lock, and is not held in calls that wait.
+ * and on each of them IDs, which have handles. A descriptor is that of an event channel of lib/cm, so poll, epoll,
+ * O_NONBLOCK and a blocking read behave as with the kernel's. uroce_ucma_lock protects all of it; it comes before
+ * uroce_cm_lock, and is not held in calls that wait.
  */
 
 #ifndef UROCE_DRIVERS_VERBS_UCMA_UCMA_H

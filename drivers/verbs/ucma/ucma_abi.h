@@ -2,7 +2,7 @@
  * Copyright 2026 The uroce authors
  *
  * The kernel's <rdma/rdma_user_cm.h> beside librdmacm's <rdma/rdma_cma.h>: both define these names, with the same
- * values, and C takes only one of them.
+ * values, and C accepts only one definition.
  */
 
 #ifndef UROCE_DRIVERS_VERBS_UCMA_UCMA_ABI_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Commands that bind IDs of the rdma_cm device to addresses and resolve others, in the short form, which has room for
- * IP addresses, and in the long one. AF_IB there is none: librdmacm tries it once, and then takes the short ones.
+ * Commands of the rdma_cm device that bind IDs to addresses and resolve others, in the short form, which has room
+ * for IP addresses, and in the long one. AF_IB is refused: librdmacm tries it once, and then uses the short ones.
  */
 
 #include <assert.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * What is written to the device: a header, a command, and in most of them the address of an answer. A row for each
- * says how long they have to be. Any thread of the program's.
+ * Checks and dispatches what librdmacm writes to the rdma_cm device: a header, a command, and in most of them the
+ * address of an answer. A row for each command has its lengths. Any thread of the program.
  */
 
 #include <errno.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Commands of the rdma_cm device that make and end connections. The QPs are librdmacm's own business: lib/cm's IDs
- * have none, and say what theirs have to be modified with. Any thread of the program's.
+ * Commands of the rdma_cm device that make and end connections. librdmacm owns the QPs: lib/cm's IDs have none, and
+ * return the attributes with which librdmacm modifies its own. Any thread of the program.
  */
 
 #include <errno.h>

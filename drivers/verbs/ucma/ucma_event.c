@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Events of the rdma_cm device: taken from lib/cm, copied out, and acknowledged there at once. librdmacm counts
- * acknowledgements itself, and an ID that is destroyed tells it for how many it has to wait. Any thread of the
- * program's; waits, as the descriptor's flags say.
+ * Gets events for librdmacm: taken from lib/cm, copied out, and acknowledged at once. librdmacm counts
+ * acknowledgements itself; the command that destroys an ID tells it for how many to wait. Any thread of the
+ * program; waits, as the descriptor's flags say.
  */
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The descriptors that librdmacm has from us instead of from /dev/infiniband/rdma_cm. Any thread of the program's.
+ * The descriptors that librdmacm gets when it opens /dev/infiniband/rdma_cm. Any thread of the program.
  */
 
 #include <errno.h>

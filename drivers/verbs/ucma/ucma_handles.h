@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Small numbers for objects, the lowest that is free each time, as the kernel deals them: librdmacm keeps tables by
+ * Small numbers for objects, the lowest free one each time, as the kernel gives them: librdmacm indexes tables by
  * them. Under uroce_ucma_lock.
  */
 

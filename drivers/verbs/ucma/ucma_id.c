@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * IDs of the rdma_cm device: made, found by their handles, moved between descriptors, destroyed when no call on them
- * is under way. Any thread of the program's.
+ * Commands of the rdma_cm device that create, move and destroy IDs. An ID is destroyed once no call uses it. Any
+ * thread of the program.
  */
 
 #include <errno.h>

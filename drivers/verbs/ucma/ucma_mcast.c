@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Commands of the rdma_cm device for multicast groups: each that an ID is in has a handle and events of its own. The
- * ID's QP is attached by librdmacm. Any thread of the program's.
+ * Commands of the rdma_cm device for multicast groups: each group that an ID has joined has a handle and events of
+ * its own. librdmacm attaches the ID's QP. Any thread of the program.
  */
 
 #include <errno.h>

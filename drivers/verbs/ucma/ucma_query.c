@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Commands of the rdma_cm device that ask what an ID is bound to: device, addresses, GIDs, paths. All of it is in the
- * public part of lib/cm's ID, which changes under its lock. Any thread of the program's.
+ * Commands of the rdma_cm device that ask what an ID is bound to: device, addresses, GIDs, paths. All of it is in
+ * the public part of lib/cm's ID, which changes under its lock. Any thread of the program.
  */
 
 #include <assert.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The memory that a command points to is read and written by the kernel, as it would be if the command were one to the
- * kernel's device: it knows what is mapped. Any thread of the program's.
+ * Has the kernel read and write the memory that a command points to, so that a bad address is an error and not a
+ * crash. Any thread of the program.
  */
 
 #include <errno.h>

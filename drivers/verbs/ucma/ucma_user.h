@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The caller's memory, which is ours: addresses that commands have in them, and that may be wrong. The kernel says so
- * with EFAULT, and so do we.
+ * Accesses the caller's memory by the addresses in a command, and returns EFAULT for a wrong address, as the kernel
+ * does.
  */
 
 #ifndef UROCE_DRIVERS_VERBS_UCMA_UCMA_USER_H
