@@ -16,7 +16,6 @@
 #include <rte_eal_memconfig.h>
 
 #include "uroce_config.h"
-#include "uroce_planted.h"
 #include "uroce_verbs.h"
 #include "mem/dpdk.h"
 #include "mem/iova.h"
@@ -240,7 +239,7 @@ bool
 uroce_mr_is_idle(const struct uroce_mr *mr)
 {
 	/* check the mbufs last: once the grace period is over, no worker adds any */
-	return uroce_rcu_has_ended(mr->retired) && (uroce_mr_inflight(mr) == 0 || UROCE_PLANTED(DEREGISTER));
+	return uroce_rcu_has_ended(mr->retired) && uroce_mr_inflight(mr) == 0;
 }
 
 /* @return 0, -EBUSY or -ETIMEDOUT */

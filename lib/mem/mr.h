@@ -21,7 +21,6 @@
 #include <rte_mbuf.h>
 #include <rte_prefetch.h>
 
-#include "uroce_planted.h"
 #include "uroce_verbs.h"
 #include "mem/dma.h"
 #include "base/slots.h"
@@ -206,8 +205,8 @@ static inline bool
 uroce_key_grants(const struct uroce_mr_key *k, uint64_t addr, uint64_t length, uint32_t access)
 {
 	/* nothing here can wrap: addr >= k->addr, then only differences */
-	return ((k->access & access) == access || UROCE_PLANTED(RIGHTS)) && addr >= k->addr &&
-	       length <= k->length && addr - k->addr <= k->length - length + UROCE_PLANTED(BOUNDS);
+	return (k->access & access) == access && addr >= k->addr &&
+	       length <= k->length && addr - k->addr <= k->length - length;
 }
 
 /** May a READ response reference the memory? A window's version shares the bits of UROCE_ACCESS_STABLE. */
@@ -252,10 +251,9 @@ uroce_key_lookup(const struct uroce_mrs *t, uint32_t key, const struct ibv_pd *p
 	const struct uroce_mr_key *k = &t->keys[uroce_slots_index(t->log2, 32, key)];
 
 	/* pairs with the releases where keys are published */
-	if (unlikely((__atomic_load_n(&k->key, __ATOMIC_ACQUIRE) != key && !UROCE_PLANTED(RKEY)) ||
-		     key == 0))
+	if (unlikely(__atomic_load_n(&k->key, __ATOMIC_ACQUIRE) != key || key == 0))
 		return NULL;
-	if (unlikely(k->pd != pd) && !(UROCE_PLANTED(PD) && (k->access & ~0x3fffu) == 0))
+	if (unlikely(k->pd != pd))
 		return uroce_key_resolve(k, key, pd, qp, addr, length, access);
 	if (unlikely(!uroce_key_grants(k, addr, length, access)))
 		return NULL;

@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "uroce_planted.h"
 #include "uroce_verbs.h"
 #include "mem/mw.h"
 #include "mem/null.h"
@@ -260,8 +259,7 @@ uroce_mw_invalidate(struct uroce_mrs *t, uint32_t rkey, const struct ibv_pd *pd,
 	pthread_mutex_lock(&t->lock);
 	mw = invalidatable(t, rkey, pd);
 	if (mw != NULL && mw->slot->owner == qp) {
-		if (!UROCE_PLANTED(INVALIDATE))
-			unbind(mw);
+		unbind(mw);
 		rc = 0;
 	}
 	pthread_mutex_unlock(&t->lock);
@@ -276,7 +274,7 @@ uroce_mw_invalidate_local(struct uroce_mrs *t, uint32_t rkey, const struct ibv_p
 
 	pthread_mutex_lock(&t->lock);
 	mw = invalidatable(t, rkey, pd);
-	if (mw != NULL && !UROCE_PLANTED(INVALIDATE)) {
+	if (mw != NULL) {
 		unbind(mw);
 		if (mw->slot->owner != qp)	/* another worker may own that QP */
 			begin_grace(grace);

@@ -202,7 +202,7 @@ receive(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *
 		return uroce_ud_receive(e, qp, p);
 	if (unlikely(!qp->path.set_up))
 		return UROCE_DROP_QP_STATE;
-	if (unlikely(!source_matches(qp, p)) && !UROCE_PLANTED(SOURCE))
+	if (unlikely(!source_matches(qp, p)))
 		return UROCE_DROP_SOURCE;
 	if (unlikely(qp->transport == UROCE_TRANSPORT_UC))
 		return uroce_uc_receive(e, qp, p);

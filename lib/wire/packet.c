@@ -16,7 +16,6 @@
 #include <rte_ip.h>
 #include <rte_udp.h>
 
-#include "uroce_planted.h"
 #include "wire/copy.h"
 #include "wire/icrc.h"
 #include "wire/packet.h"
@@ -194,8 +193,7 @@ icrc_check(const struct uroce_packet *p, const struct span *l4)
 {
 	uint32_t end = l4->offset + l4->bytes - UROCE_ICRC_BYTES;
 
-	if (!uroce_icrc_is_right(p->mbuf, p->l3_offset, l4->offset, end - p->l3_offset) &&
-	    !UROCE_PLANTED(ICRC))
+	if (!uroce_icrc_is_right(p->mbuf, p->l3_offset, l4->offset, end - p->l3_offset))
 		return UROCE_DROP_ICRC; /* R5 */
 	return UROCE_OK;
 }
@@ -265,8 +263,6 @@ uroce_packet_copy(const struct uroce_packet *p, uint32_t offset, void *dst, uint
 	uint8_t *to = dst;
 
 	RTE_ASSERT(offset <= p->payload_bytes && len <= p->payload_bytes - offset);
-	if (UROCE_PLANTED(ODD_TAIL))
-		len &= ~1u;
 	offset += p->payload_offset;
 	while (len > 0) {
 		uint32_t seg_bytes = rte_pktmbuf_data_len(m);

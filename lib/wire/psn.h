@@ -9,7 +9,6 @@
 
 #include <stdint.h>
 
-#include "uroce_planted.h"
 #define UROCE_PSN_MASK 0xffffffu
 #define UROCE_PSN_HALF 0x800000u
 
@@ -23,8 +22,6 @@ uroce_psn_add(uint32_t psn, uint32_t n)
 static inline int32_t
 uroce_psn_diff(uint32_t a, uint32_t b)
 {
-	if (UROCE_PLANTED(PSN_HALF))
-		return (int32_t)(a - b);
 	return (int32_t)((a - b) << 8) >> 8;
 }
 

@@ -10,7 +10,6 @@
 
 #include "uroce.h"
 #include "uroce_config.h"
-#include "uroce_planted.h"
 
 #define MBPS UINT64_C(1000000)
 #define US UINT64_C(1000)
@@ -46,8 +45,7 @@ uroce_dcqcn_cnp(struct uroce_dcqcn *d, const struct uroce_congestion *conf, uint
 		return;
 	/* where the rate was below the least, it is not to go back there */
 	d->target_bps = RTE_MAX(d->current_bps, least);
-	if (!UROCE_PLANTED(CNP_IGNORED))
-		d->current_bps -= d->current_bps * d->alpha / (2 * UROCE_DCQCN_ONE);
+	d->current_bps -= d->current_bps * d->alpha / (2 * UROCE_DCQCN_ONE);
 	d->current_bps = RTE_MAX(RTE_MAX(d->current_bps, kept), least);
 	d->alpha = (uint32_t)(((uint64_t)d->alpha * conf->dce_tcp_g +
 			       (uint64_t)UROCE_DCQCN_ONE * (WHOLE - conf->dce_tcp_g)) / WHOLE);

@@ -94,7 +94,6 @@ uroce_congestion_marked(struct uroce_engine *e, struct uroce_qp *qp, const struc
 	uroce_count(e, UROCE_NP_ECN_MARKED_PACKETS, 1);
 	if (conf->off || e->cnp_count == UROCE_CNPS)
 		return;
-	if (qp->cnp_ns == 0 || e->now_ns - qp->cnp_ns >= conf->np_min_time_between_cnps * US ||
-	    UROCE_PLANTED(CNP_INTERVAL))
+	if (qp->cnp_ns == 0 || e->now_ns - qp->cnp_ns >= conf->np_min_time_between_cnps * US)
 		notify(e, qp, p, conf);
 }

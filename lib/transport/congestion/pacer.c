@@ -157,7 +157,7 @@ spend(struct uroce_rate *rate, const struct uroce_congestion *conf, const struct
 {
 	uint32_t bytes = m->pkt_len + UROCE_BACKOFF_FRAME_BYTES;
 
-	rate->credit -= ((int64_t)bytes * 8 * UROCE_CREDIT_PER_BIT) >> UROCE_PLANTED(PACING);
+	rate->credit -= (int64_t)bytes * 8 * UROCE_CREDIT_PER_BIT;
 	uroce_dcqcn_sent(&rate->dcqcn, conf, bytes);
 }
 

@@ -23,7 +23,7 @@ uroce_tx_inline_packet(struct uroce_engine *e, const struct uroce_qp *qp, const 
 	const struct uroce_template *t = &qp->path.headers;
 	bool write = sqe->opcode == IBV_WR_RDMA_WRITE;
 	/* R31, as in uroce_data_packet() */
-	uint8_t flags = (sqe->flags & IBV_SEND_SOLICITED) && !UROCE_PLANTED(SOLICITED) ? UROCE_BTH_SE : 0;
+	uint8_t flags = (sqe->flags & IBV_SEND_SOLICITED) ? UROCE_BTH_SE : 0;
 	uint32_t length = sqe->length, pad = -length & 3, bytes;
 	struct rte_mbuf *m = uroce_mbuf_alloc(e->header_pool, false);
 	rte_le32_t icrc;

@@ -28,7 +28,7 @@ void
 uroce_qp_drained(struct uroce_qp *qp)
 {
 	if (qp->state != IBV_QPS_SQD || !qp->attr.en_sqd_async_notify ||
-	    (qp->sq.head != qp->req.started && !UROCE_PLANTED(SQD)))
+	    qp->sq.head != qp->req.started)
 		return;
 	qp->attr.en_sqd_async_notify = 0;
 	uroce_qp_event(qp, IBV_EVENT_SQ_DRAINED);
@@ -50,7 +50,7 @@ uroce_qp_flush(struct uroce_engine *e, struct uroce_qp *qp)
 {
 	uroce_qp_flush_sends(e, qp);
 	/* pairs with the release in uroce_post_recv() */
-	while (qp->rq.head != __atomic_load_n(&qp->rq.tail, __ATOMIC_ACQUIRE) && !UROCE_PLANTED(FLUSH)) {
+	while (qp->rq.head != __atomic_load_n(&qp->rq.tail, __ATOMIC_ACQUIRE)) {
 		struct ibv_wc wc = { .status = IBV_WC_WR_FLUSH_ERR, .opcode = IBV_WC_RECV };
 
 		uroce_qp_complete_recv(e, qp, &wc, true);

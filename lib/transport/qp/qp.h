@@ -19,7 +19,6 @@
 #include "base/trace.h"
 #include "transport/engine.h"
 #include "uroce_config.h"
-#include "uroce_planted.h"
 #include "uroce_verbs.h"
 #include "verbs/qp/qp.h"
 #include "verbs/srq/srq.h"
@@ -100,7 +99,7 @@ uroce_recv_take(struct uroce_qp *qp)
 static inline void
 uroce_recv_immediate(const struct uroce_packet *p, struct ibv_wc *wc)
 {
-	if (p->info->ext[UROCE_EXT_IMMDT] != 0 && !UROCE_PLANTED(IMMEDIATE)) {
+	if (p->info->ext[UROCE_EXT_IMMDT] != 0) {
 		wc->wc_flags |= IBV_WC_WITH_IMM;
 		wc->imm_data = ((const struct uroce_immdt *)uroce_packet_ext(p, UROCE_EXT_IMMDT))->imm;
 	}
@@ -192,8 +191,6 @@ uroce_dma_length_fits(const struct uroce_responder *resp, const struct uroce_pac
 
 	if (resp->length > UROCE_MAX_MSG_BYTES)
 		return false;
-	if (UROCE_PLANTED(DMA_LENGTH))
-		return placed <= resp->length;
 	return p->info->flags & UROCE_OPF_LAST ? placed == resp->length : placed < resp->length;
 }
 

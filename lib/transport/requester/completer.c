@@ -25,8 +25,6 @@ static const uint16_t rnr_timer_10us[32] = {
 static uint64_t
 rnr_timer_ns(uint8_t code)
 {
-	if (UROCE_PLANTED(RNR_TIMER))
-		return UROCE_TICK_NS;
 	return (rnr_timer_10us[code & 31] == 0 ? 65536u : rnr_timer_10us[code & 31]) * 10000ull;
 }
 
@@ -74,24 +72,10 @@ uroce_completer_complete(struct uroce_engine *e, struct uroce_qp *qp, enum ibv_w
 		uroce_ah_put(sqe->ud.ah);
 	/* pairs with the acquire in uroce_post_send(): the slot is free */
 	__atomic_store_n(&qp->sq.head, qp->sq.head + 1, __ATOMIC_RELEASE);
-	if (!signaled && (status == IBV_WC_SUCCESS || UROCE_PLANTED(ERROR_UNSIGNALED)))
+	if (!signaled && status == IBV_WC_SUCCESS)
 		return;
 	if (unlikely(!uroce_cq_push(uroce_cq_of(qp->ibv.send_cq), e, &wc, status != IBV_WC_SUCCESS)))
 		uroce_qp_overrun(e, qp);
-}
-
-/* Planted: R41. */
-static void
-swap_completions(struct uroce_qp *qp)
-{
-	struct uroce_sqe *oldest = uroce_sqe_at(&qp->sq, qp->sq.head);
-	struct uroce_sqe *next = uroce_sqe_at(&qp->sq, qp->sq.head + 1);
-	uint64_t wr_id = oldest->wr_id;
-
-	if (qp->sq.head + 1 == qp->req.started)
-		return;
-	oldest->wr_id = next->wr_id;
-	next->wr_id = wr_id;
 }
 
 /* The oldest WQE has all its answers. */
@@ -106,8 +90,6 @@ complete_head(struct uroce_engine *e, struct uroce_qp *qp)
 		req->rd_atomics--;
 	if (unlikely(uroce_wr_is(sqe->opcode, UROCE_WR_LOCALS)))
 		req->locals--;
-	if (UROCE_PLANTED(COMPLETION_ORDER))
-		swap_completions(qp);
 	uroce_completer_complete(e, qp, IBV_WC_SUCCESS);
 	if (unlikely(qp->state == IBV_QPS_SQD))
 		uroce_qp_drained(qp);
@@ -130,8 +112,7 @@ progress(struct uroce_qp *qp, uint32_t unacked)
 	struct uroce_requester *req = &qp->req;
 
 	req->unacked = unacked;
-	if (!UROCE_PLANTED(RETRY_COUNT))
-		req->retries_left = qp->retry_cnt;	/* R34 */
+	req->retries_left = qp->retry_cnt;	/* R34 */
 	req->rnr_retries_left = qp->rnr_retry;
 	req->gap_retried = false;
 }
@@ -165,7 +146,7 @@ acknowledge(struct uroce_engine *e, struct uroce_qp *qp, uint32_t psn)
 		const struct uroce_sqe *sqe = uroce_sqe_at(&qp->sq, qp->sq.head);
 		uint32_t done = uroce_psn_distance(psn, sqe->first_psn);
 
-		if (uroce_is_rd_atomic(sqe->opcode) && !UROCE_PLANTED(READ_ACKED))
+		if (uroce_is_rd_atomic(sqe->opcode))
 			break;
 		if (done < sqe->psn_count) {
 			progress(qp, psn);
@@ -321,7 +302,7 @@ rnr_nak(struct uroce_engine *e, struct uroce_qp *qp, uint8_t timer_code, uint32_
 	if (req->rnr_wait)
 		return UROCE_OK;
 	if (qp->rnr_retry != 7) {
-		if (req->rnr_retries_left == 0 && !UROCE_PLANTED(RNR_RETRIES)) {
+		if (req->rnr_retries_left == 0) {
 			uroce_qp_fail_send(e, qp, IBV_WC_RNR_RETRY_EXC_ERR);
 			return UROCE_OK;
 		}

@@ -183,10 +183,9 @@ uroce_recovery_reached(struct uroce_qp *qp, const struct uroce_sqe *sqe)
 	uint32_t left = uroce_psn_distance(uroce_psn_add(sqe->first_psn, sqe->psn_count), qp->req.unacked);
 	uint32_t n;
 
-	if (uroce_is_rd_atomic(sqe->opcode) && !UROCE_PLANTED(READ_ACKED))
-		n = UROCE_PLANTED(READ_HOLES) ? left
-					      : uroce_psn_set_run(&rec->placed, qp->req.unacked,
-								  RTE_MIN(left, (uint32_t)UROCE_REORDER_WINDOW), true);
+	if (uroce_is_rd_atomic(sqe->opcode))
+		n = uroce_psn_set_run(&rec->placed, qp->req.unacked, RTE_MIN(left, (uint32_t)UROCE_REORDER_WINDOW),
+				      true);
 	else
 		n = RTE_MIN(left, ahead_of(qp, rec->expected));
 	return uroce_psn_add(qp->req.unacked, n);

@@ -72,14 +72,12 @@ uroce_requester_arm(struct uroce_engine *e, struct uroce_qp *qp)
 
 	if (req->rnr_wait)
 		return;
-	if (UROCE_PLANTED(RETRY_TIMER) && req->retries_left < qp->retry_cnt)
-		return;
 	if (req->unacked == req->max_psn || qp->timeout == 0) {
 		uroce_wheel_disarm(&req->timer);
 		return;
 	}
 	/* R36 */
-	deadline_ns = e->now_ns + ((4096ull << qp->timeout) >> UROCE_PLANTED(TIMEOUT));
+	deadline_ns = e->now_ns + (4096ull << qp->timeout);
 	req->timeout_ns = deadline_ns;
 	if (likely(req->probe_ns != 0))
 		deadline_ns = RTE_MIN(deadline_ns, e->now_ns + ((uint64_t)req->probe_ns << req->probes));
@@ -94,7 +92,7 @@ has_credit(const struct uroce_qp *qp, uint8_t wr_opcode)
 	const struct uroce_requester *req = &qp->req;
 
 	return req->next != req->started || req->next == qp->sq.head || !uroce_wr_is(wr_opcode, UROCE_WR_RECEIVES) ||
-	       uroce_psn_diff(req->ssn, req->lsn) <= 0 || UROCE_PLANTED(CREDITS);
+	       uroce_psn_diff(req->ssn, req->lsn) <= 0;
 }
 
 /* R39, and half the PSN space at most (R11). */
@@ -103,13 +101,13 @@ may_start(const struct uroce_qp *qp, const struct uroce_sqe *sqe, uint32_t outst
 {
 	const struct uroce_requester *req = &qp->req;
 
-	if ((sqe->flags & IBV_SEND_FENCE) && req->rd_atomics > 0 && !UROCE_PLANTED(FENCE))
+	if ((sqe->flags & IBV_SEND_FENCE) && req->rd_atomics > 0)
 		return false;
 	if (unlikely(req->credited) && !has_credit(qp, sqe->opcode))
 		return false;
 	if (!uroce_is_rd_atomic(sqe->opcode))
 		return true;
-	return (req->rd_atomics < qp->attr.max_rd_atomic || UROCE_PLANTED(READS_OUTSTANDING)) &&
+	return req->rd_atomics < qp->attr.max_rd_atomic &&
 	       outstanding + sqe->psn_count <= UROCE_PSN_HALF;
 }
 
@@ -229,7 +227,7 @@ uroce_data_packet(struct uroce_engine *e, struct uroce_qp *qp, const struct uroc
 								     (req->offset == 0 ? UROCE_OPF_FIRST : 0)];
 	const struct uroce_opcode_info *info = &uroce_opcodes[opcode];
 	/* R31: a solicited event is asked for by the last packet only, of what takes a receive WQE (post.c) */
-	uint8_t flags = last && (sqe->flags & IBV_SEND_SOLICITED) && !UROCE_PLANTED(SOLICITED) ? UROCE_BTH_SE : 0;
+	uint8_t flags = last && (sqe->flags & IBV_SEND_SOLICITED) ? UROCE_BTH_SE : 0;
 	uint8_t imm = info->ext[UROCE_EXT_IMMDT] | info->ext[UROCE_EXT_IETH];
 	struct uroce_slice slice = {
 		.sge = sqe->sge, .num_sge = sqe->num_sge, .offset = done,
@@ -461,7 +459,7 @@ uroce_requester_send(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbu
 		uint32_t psns = 1;
 		int ret;
 
-		if (!may_send(qp) || (outstanding >= window && !UROCE_PLANTED(WINDOW)))
+		if (!may_send(qp) || outstanding >= window)
 			break;
 		sqe = uroce_sqe_at(&qp->sq, req->next);	/* an XRC target has none at all */
 		status = wqe_status(qp, sqe);

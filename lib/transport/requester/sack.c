@@ -73,7 +73,7 @@ uroce_sack_receive(struct uroce_engine *e, struct uroce_qp *qp, const struct uro
 		return uroce_psn_diff(p->psn, req->unacked) < 0 ? UROCE_DROP_ACK_UNEXPECTED : UROCE_DROP_SACK;
 	uroce_packet_copy(p, 0, &sack, p->payload_bytes);
 	asked = uroce_get24(sack.asked);
-	if (!runs_are_valid(&sack, runs, outstanding - ahead) && !UROCE_PLANTED(SACK_BELIEVED))
+	if (!runs_are_valid(&sack, runs, outstanding - ahead))
 		return UROCE_DROP_SACK;
 	if (uroce_psn_distance(asked, req->unacked) > outstanding) {
 		if (uroce_psn_diff(asked, req->unacked) > 0)

@@ -89,28 +89,6 @@ replay_read(struct uroce_qp *qp, struct uroce_rd_atomic *r, const struct uroce_p
 	return true;
 }
 
-/* Planted: R26, R28. */
-static bool
-executes_again(const struct uroce_packet *p)
-{
-	return (UROCE_PLANTED(DUPLICATE_SEND) && p->info->op == UROCE_OP_SEND) ||
-	       (UROCE_PLANTED(DUPLICATE_WRITE) && p->info->op == UROCE_OP_WRITE) ||
-	       (UROCE_PLANTED(ATOMIC_REPLAY) &&
-		(p->info->op == UROCE_OP_FETCH_ADD || p->info->op == UROCE_OP_CMP_SWAP));
-}
-
-void
-uroce_duplicate_execute(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p)
-{
-	struct uroce_responder before = qp->resp;
-
-	if (!(p->info->flags & UROCE_OPF_FIRST) || !(p->info->flags & UROCE_OPF_LAST))
-		return;
-	uroce_responder_execute(e, qp, p);
-	if (qp->state != IBV_QPS_ERR)
-		qp->resp = before;
-}
-
 /* After a gap was closed the peer sends what was behind it, too: it answers a NAK with all from there on. A NAK of the
  * next gap would only have it start once more; it comes there by itself. */
 static void
@@ -131,8 +109,6 @@ uroce_duplicate_receive(struct uroce_engine *e, struct uroce_qp *qp, const struc
 	struct uroce_rd_atomic *r;
 	uint32_t index;
 
-	if (executes_again(p))
-		uroce_duplicate_execute(e, qp, p);
 	if (resp->leaping && p->psn == resp->leapt)
 		going_back(resp);
 	if (p->info->op == UROCE_OP_SEND || p->info->op == UROCE_OP_WRITE) {

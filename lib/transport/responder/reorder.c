@@ -222,8 +222,6 @@ uroce_reorder_take(struct uroce_engine *e, struct uroce_qp *qp, struct uroce_pac
 	advance(e, reorder, qp->resp.psn);
 	if (!uroce_psn_set_has(&reorder->present, reorder->psn) || reorder->slots[i] == UROCE_REORDER_FRAMES)
 		return false;
-	if (UROCE_PLANTED(EARLY_LOST))
-		return false;
 	*p = e->reorder.frames[reorder->slots[i]].packet;
 	frame_put(&e->reorder, reorder, reorder->slots[i]);
 	reorder->slots[i] = UROCE_REORDER_FRAMES;

@@ -43,8 +43,6 @@ uroce_responder_reset(struct uroce_qp *qp)
 static bool
 in_sequence(const struct uroce_responder *resp, const struct uroce_opcode_info *info)
 {
-	if (UROCE_PLANTED(OPCODE_SEQUENCE))
-		return true;
 	if (info->op != UROCE_OP_SEND && info->op != UROCE_OP_WRITE)
 		return resp->message_op == UROCE_OP_NONE;
 	return info->flags & UROCE_OPF_FIRST ? resp->message_op == UROCE_OP_NONE
@@ -84,15 +82,13 @@ uroce_responder_executed(struct uroce_engine *e, struct uroce_qp *qp, const stru
 		resp->msn = uroce_psn_add(resp->msn, 1);
 		resp->message_op = UROCE_OP_NONE;
 	} else {
-		if (UROCE_PLANTED(MSN))
-			resp->msn = uroce_psn_add(resp->msn, 1);
 		resp->message_op = p->info->op;
 	}
 	uroce_count(e, UROCE_RECEIVED_BYTES, p->payload_bytes);
 	if (p->info->op != UROCE_OP_SEND && p->info->op != UROCE_OP_WRITE) {
 		uroce_response_supersede_ack(qp);
 		uroce_qp_activate(e, qp);
-	} else if (p->ack_req && !(UROCE_PLANTED(ACK_REQ) && !(p->info->flags & UROCE_OPF_LAST))) {
+	} else if (p->ack_req) {
 		uroce_response_ack(e, qp, p);
 	}
 	return UROCE_OK;
@@ -192,7 +188,7 @@ uroce_rd_atomic_full(const struct uroce_qp *qp)
 
 	for (uint32_t i = resp->resource_head; i != resp->resource_tail; i++)
 		unanswered += !resp->resources[i & resp->resource_mask].answered;
-	return unanswered >= qp->attr.max_dest_rd_atomic && !UROCE_PLANTED(RD_ATOMIC_LIMIT);
+	return unanswered >= qp->attr.max_dest_rd_atomic;
 }
 
 /* The oldest is forgotten; replays of it that were pending are asked for again by who needs them. */
@@ -360,7 +356,7 @@ receive_ahead(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_pa
 		resp->leaping = resp->goes_back = false;
 	if (resp->selective && resp->reorder != NULL)
 		return verdict;
-	if (resp->nak_sent && !UROCE_PLANTED(NAK_ONCE))
+	if (resp->nak_sent)
 		return verdict;
 	resp->nak_sent = true;
 	uroce_response_nak(e, qp, UROCE_AETH_SEQUENCE_NAK, resp->psn);
@@ -405,8 +401,6 @@ resume(struct uroce_engine *e, struct uroce_qp *qp, enum uroce_verdict verdict)
 		if (verdict != UROCE_OK) {
 			uroce_count_verdict(e, verdict);
 			refuse(e, qp, verdict);
-		} else if (UROCE_PLANTED(EARLY_TWICE)) {
-			uroce_duplicate_execute(e, qp, &p);
 		}
 		rte_pktmbuf_free(p.mbuf);
 	}
@@ -446,7 +440,7 @@ uroce_responder_receive(struct uroce_engine *e, struct uroce_qp *qp, const struc
 	int32_t ahead = uroce_psn_diff(p->psn, resp->psn);
 	enum uroce_verdict verdict;
 
-	if (!is_responding(qp) && !UROCE_PLANTED(AFTER_ERROR))
+	if (!is_responding(qp))
 		return UROCE_DROP_QP_STATE;
 	if (ahead < 0)
 		return uroce_duplicate_receive(e, qp, p);

@@ -45,8 +45,6 @@ struct uroce_rd_atomic *uroce_rd_atomic_add(struct uroce_responder *resp);
 /* duplicate.c */
 /** A request before the expected PSN. */
 enum uroce_verdict uroce_duplicate_receive(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p);
-/** Planted: what executing it again does to memory and receives, not to the state of the responder. */
-void uroce_duplicate_execute(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p);
 
 /* placement.c */
 enum uroce_verdict uroce_flush_receive(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p);

@@ -136,7 +136,7 @@ read_response(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_rd
 	      struct rte_mbuf **out)
 {
 	uint32_t offset = likely(r->again == 0) ? r->next : r->again_base + (uint32_t)__builtin_ctzll(r->again);
-	uint32_t done = (UROCE_PLANTED(READ_REPLAY) ? offset - r->start : offset) * qp->mtu_bytes;
+	uint32_t done = offset * qp->mtu_bytes;
 	uint8_t opcode = likely(r->again == 0) ? read_response_opcode(r) : read_response_again_opcode(r, offset);
 	/* an entry's length is that of the message: only the slice is looked up */
 	struct ibv_sge sge = { .addr = r->addr, .length = r->length, .lkey = r->rkey };
@@ -201,7 +201,7 @@ acknowledge_early(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf *
 	struct uroce_sack sack;
 	struct uroce_slice payload = { .length = UROCE_SACK_BYTES(uroce_reorder_sack(qp, &sack)) };
 	struct uroce_frame f;
-	uint32_t psn = UROCE_PLANTED(EARLY_ACKED) && resp->reorder != NULL ? resp->reorder->end : resp->psn;
+	uint32_t psn = resp->psn;
 	int ret = uroce_frame_begin(e, qp, UROCE_RC_SACK, 0, false, psn, &payload, (const uint8_t *)&sack, &f);
 
 	if (ret != 0)
@@ -239,7 +239,7 @@ static uint32_t
 answered_psn(const struct uroce_responder *resp)
 {
 	if ((resp->ack_syndrome & UROCE_AETH_CLASS_MASK) == UROCE_AETH_ACK)
-		return uroce_psn_add(resp->psn, UROCE_PLANTED(ACK_TOO_FAR) ? 0 : UROCE_PSN_MASK);
+		return uroce_psn_add(resp->psn, UROCE_PSN_MASK);
 	return resp->ack_syndrome == UROCE_AETH_SEQUENCE_NAK ? resp->psn : resp->ack_psn;
 }
 

@@ -101,7 +101,7 @@ in_sequence(struct uroce_responder *resp, const struct uroce_packet *p)
 		resp->offset = 0;
 		return true;
 	}
-	return (p->psn == resp->psn || UROCE_PLANTED(UC_GAP)) && p->info->op == resp->message_op;
+	return p->psn == resp->psn && p->info->op == resp->message_op;
 }
 
 enum uroce_verdict

@@ -88,7 +88,7 @@ uroce_ud_receive(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce
 
 	if (unlikely(!uroce_is_receiving(qp)))
 		return UROCE_DROP_QP_STATE;
-	if (unlikely(rte_be_to_cpu_32(deth->qkey) != qp->attr.qkey) && !UROCE_PLANTED(QKEY))
+	if (unlikely(rte_be_to_cpu_32(deth->qkey) != qp->attr.qkey))
 		return UROCE_DROP_QKEY;		/* R7 */
 	rqe = uroce_recv_take(qp);
 	if (unlikely(rqe == NULL))

@@ -9,7 +9,6 @@
 
 #include <rte_branch_prediction.h>
 
-#include "uroce_planted.h"
 #include "verbs/device/device.h"
 #include "verbs/srq/srq.h"
 
@@ -43,8 +42,6 @@ crosses_limit(struct uroce_srq *srq, uint32_t head)
 		return false;
 	srq->tail_seen = __atomic_load_n(&srq->wq.tail, __ATOMIC_ACQUIRE);
 	if (srq->tail_seen - head >= srq->limit)
-		return false;
-	if (UROCE_PLANTED(SRQ_LIMIT))
 		return false;
 	srq->limit = 0;
 	return true;

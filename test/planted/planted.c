@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Which fault is planted (uroce_planted.h), from the environment, before main(). Not in ordinary builds.
+ * Part of the library in a build with planted faults: before main(), takes the fault from the environment.
  */
 
 #include <stdio.h>
@@ -18,20 +18,20 @@ enum uroce_planted uroce_planted;
 
 static const struct {
 	const char *name;
-	const char *what;
+	const char *breaks;
 } faults[] = {
-	{ "none", "nothing is broken" },
-#define FAULT_ROW(constant, name, what) { name, what },
+	{ "none", "nothing" },
+#define FAULT_ROW(constant, name, breaks) { name, breaks },
 	UROCE_PLANTED_FAULTS(FAULT_ROW)
 #undef FAULT_ROW
 };
 
-/* "list": what there is to choose from. */
+/* UROCE_PLANTED_FAULT=list prints each fault's name and what it breaks. */
 static void
 list(void)
 {
 	for (unsigned int i = 1; i < RTE_DIM(faults); i++)
-		printf("%s\t%s\n", faults[i].name, faults[i].what);
+		printf("%s\t%s\n", faults[i].name, faults[i].breaks);
 	exit(0);
 }
 
@@ -48,6 +48,6 @@ RTE_INIT(choose)
 			uroce_planted = (enum uroce_planted)i;
 			return;
 		}
-	fprintf(stderr, VARIABLE ": there is no fault '%s'; 'list' tells which there are\n", name);
+	fprintf(stderr, VARIABLE ": there is no fault '%s'; " VARIABLE "=list prints them\n", name);
 	exit(2);
 }

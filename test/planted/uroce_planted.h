@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * What the copies of the library's files include that have planted faults (faults, plant.py).
+ */
+
+#ifndef UROCE_PLANTED_H
+#define UROCE_PLANTED_H
+
+#include "uroce_planted_faults.h"
+
+enum uroce_planted {
+	UROCE_PLANTED_NONE,
+#define FAULT_CONSTANT(constant, name, breaks) constant,
+	UROCE_PLANTED_FAULTS(FAULT_CONSTANT)
+#undef FAULT_CONSTANT
+};
+
+/* The fault that UROCE_PLANTED_FAULT in the environment names. Set before main(); any thread reads it. */
+extern enum uroce_planted uroce_planted;
+
+/* Execute a request of one packet once more: memory and receives change, the state of the responder does not. */
+#define UROCE_PLANTED_EXECUTE_AGAIN(e, qp, p) do { \
+	struct uroce_responder before = (qp)->resp; \
+	\
+	if (((p)->info->flags & UROCE_OPF_FIRST) && ((p)->info->flags & UROCE_OPF_LAST)) { \
+		uroce_responder_execute(e, qp, p); \
+		if ((qp)->state != IBV_QPS_ERR) \
+			(qp)->resp = before; \
+	} \
+} while (0)
+
+#endif /* UROCE_PLANTED_H */
