@@ -269,6 +269,67 @@ few_packets_after_timeouts_in_a_row(void **state)
 	peer_stop(&p);
 }
 
+/* A READ is all that is outstanding, and each time its answer comes without the first response. After a timeout such an
+ * answer is one to the retransmitted request: the requester asks for the missing response at once. To wait for an answer
+ * to a later packet would use up the retries, since there is no later packet. */
+static void
+the_first_response_lost_after_each_timeout(void **state)
+{
+	const struct peer_conf conf = { .timeout = 8, .retry_cnt = 2 };
+	const uint32_t psn = PEER_SQ_PSN, n = 3 * UROCE_RETRY_WINDOW;
+	static const uint8_t data[1024];
+	struct peer_packet out;
+	struct peer p;
+
+	(void)state;
+	peer_start(&p, &conf);
+	peer_post(&p, IBV_WR_RDMA_READ, 0, n * 1024, 1, 0);
+	peer_expect(&p, UROCE_RC_READ_REQUEST, psn);
+	for (unsigned int timeouts = 1; timeouts <= 2; timeouts++) {
+		while (p.engine.counters[UROCE_TIMEOUTS] < timeouts) {
+			peer_wait(&p);
+			while (peer_out(&p, &out))
+				assert_int_equal(out.psn, psn);
+		}
+		assert_int_equal(out.dma_len, n * 1024);
+		for (uint32_t i = 1; i < n; i++)
+			assert_int_equal(peer_response(&p, i + 1 < n ? UROCE_RC_READ_RESPONSE_MIDDLE
+								     : UROCE_RC_READ_RESPONSE_LAST, psn + i, data, 1024),
+					 UROCE_RESPONSE_GAP);
+		out = peer_expect(&p, UROCE_RC_READ_REQUEST, psn);
+		assert_int_equal(out.dma_len, 1024);
+		peer_expect_nothing(&p);
+	}
+	assert_int_equal(peer_response(&p, UROCE_RC_READ_RESPONSE_ONLY, psn, data, 1024), UROCE_OK);
+	peer_expect_wc(p.send_cq, IBV_WC_SUCCESS, 1);
+	assert_null(peer_requester(&p)->recovery);
+	peer_stop(&p);
+}
+
+/* After a NAK the answers to the first transmission are still on their way. A gap in them is no reason to ask for
+ * responses that were requested again a moment ago. */
+static void
+late_responses_after_a_nak(void **state)
+{
+	const uint32_t psn = PEER_SQ_PSN;
+	static const uint8_t data[1024];
+	struct peer p;
+
+	(void)state;
+	peer_start(&p, NULL);
+	peer_requester(&p)->peer = UROCE_PEER_PLAIN;
+	peer_post(&p, IBV_WR_RDMA_READ, 0, 4 * 1024, 1, 0);
+	peer_post(&p, IBV_WR_RDMA_WRITE, 0, 8, 2, 0);
+	peer_expect(&p, UROCE_RC_READ_REQUEST, psn);
+	peer_expect_write(&p, psn + 4, true);
+	assert_int_equal(peer_ack(&p, UROCE_AETH_SEQUENCE_NAK, psn + 4), UROCE_RESPONSE_GAP);
+	peer_expect(&p, UROCE_RC_READ_REQUEST, psn);
+	peer_expect_write(&p, psn + 4, true);
+	assert_int_equal(peer_response(&p, UROCE_RC_READ_RESPONSE_MIDDLE, psn + 2, data, 1024), UROCE_RESPONSE_GAP);
+	peer_expect_nothing(&p);
+	peer_stop(&p);
+}
+
 /* Atomics are sent again as they were; a fence waits until they are answered. */
 static void
 atomics_and_fences(void **state)
@@ -426,6 +487,8 @@ main(void)
 		cmocka_unit_test(a_nak_behind_a_missing_response),
 		cmocka_unit_test(naks_of_a_plain_peer_behind_a_missing_response),
 		cmocka_unit_test(few_packets_after_timeouts_in_a_row),
+		cmocka_unit_test(the_first_response_lost_after_each_timeout),
+		cmocka_unit_test(late_responses_after_a_nak),
 		cmocka_unit_test(atomics_and_fences),
 		cmocka_unit_test(bad_responses_that_are_early),
 		cmocka_unit_test(rnr_in_the_middle),

@@ -604,4 +604,5 @@ uroce_completer_timeout(struct uroce_engine *e, struct uroce_qp *qp)
 	uroce_qp_history_count(&qp->history, UROCE_QP_TIMEOUTS, 1);
 	req->gap_retried = false;
 	retry(e, qp, "timeout");
+	req->timed_out = true;
 }

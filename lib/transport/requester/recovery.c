@@ -241,7 +241,7 @@ uroce_recovery_window(const struct uroce_qp *qp)
 	return RTE_MIN(UROCE_WINDOW_PACKETS + arrived, UROCE_REORDER_WINDOW - 1u);
 }
 
-/* When the QP has gone back, everything is on its way again, until something newer has been heard of. */
+/* When the QP has gone back, everything is in flight again, until the peer reports a newer packet. */
 static bool
 is_going_again(const struct uroce_qp *qp)
 {
@@ -252,13 +252,28 @@ is_going_again(const struct uroce_qp *qp)
 
 /* PSNs from `from` on before `mark`, as far as there are bits. */
 static uint32_t
-known(const struct uroce_qp *qp, uint32_t from, uint32_t mark)
+before_mark(const struct uroce_qp *qp, uint32_t from, uint32_t mark)
 {
 	uint32_t end = RTE_MIN(ahead_of(qp, mark), (uint32_t)UROCE_REORDER_WINDOW);
 
-	if (unlikely(is_going_again(qp)))
-		return 0;
 	return end > ahead_of(qp, from) ? end - ahead_of(qp, from) : 0;
+}
+
+/* PSNs from `from` on, of which a missing request has been lost. */
+static uint32_t
+known_requests(const struct uroce_qp *qp, uint32_t from)
+{
+	return unlikely(is_going_again(qp)) ? 0 : before_mark(qp, from, qp->req.recovery->high);
+}
+
+/* PSNs from `from` on, of which a missing response has been lost. After a timeout, a response answers the retransmitted
+ * request. The requester must not wait for a newer packet then: a long READ may be all that it may send. */
+static uint32_t
+known_responses(const struct uroce_qp *qp, uint32_t from)
+{
+	if (unlikely(is_going_again(qp)) && !qp->req.timed_out)
+		return 0;
+	return before_mark(qp, from, qp->req.recovery->answered);
 }
 
 /* A request among n from *psn on that the peer does not have. */
@@ -363,10 +378,10 @@ still_missing(const struct uroce_qp *qp, struct uroce_recovery *rec, const struc
 		*psn = qp->req.unacked;
 		n -= passed;
 	}
-	if (missing_request(qp, rec, psn, RTE_MIN(n, known(qp, *psn, rec->high))))
+	if (missing_request(qp, rec, psn, RTE_MIN(n, known_requests(qp, *psn))))
 		return true;
 	*psn = uroce_psn_diff(qp->req.unacked, r->psn) > 0 ? qp->req.unacked : r->psn;
-	return missing_response(qp, rec, psn, RTE_MIN(n, known(qp, *psn, rec->answered)));
+	return missing_response(qp, rec, psn, RTE_MIN(n, known_responses(qp, *psn)));
 }
 
 /* The oldest that is on its way again, once something that was sent after it has been heard of: it was lost again. */
@@ -402,9 +417,9 @@ send_missing(struct uroce_engine *e, struct uroce_qp *qp, struct uroce_recovery 
 	}
 	if (rec->resent_tail - rec->resent_head == UROCE_RESENT)
 		return 0;
-	if (missing_request(qp, rec, &rec->scan, known(qp, rec->scan, rec->high)))
+	if (missing_request(qp, rec, &rec->scan, known_requests(qp, rec->scan)))
 		scan = &rec->scan;
-	else if (missing_response(qp, rec, &rec->scan_answers, known(qp, rec->scan_answers, rec->answered)))
+	else if (missing_response(qp, rec, &rec->scan_answers, known_responses(qp, rec->scan_answers)))
 		scan = &rec->scan_answers;
 	if (scan == NULL)
 		return 0;

@@ -27,6 +27,7 @@ uroce_requester_reset(struct uroce_qp *qp, uint32_t psn)
 	req->doubts = 0;
 	req->marked = false;
 	req->parts = false;
+	req->timed_out = false;
 	req->went_back = psn;
 	req->next = req->started = qp->sq.head;
 	req->offset = 0;
@@ -49,6 +50,7 @@ uroce_requester_seek(struct uroce_qp *qp, uint32_t psn)
 
 	req->rtt_timed = false;
 	req->went_back = req->max_psn;
+	req->timed_out = false;
 	req->rd_atomics = 0;
 	req->psn = psn;
 	req->offset = 0;

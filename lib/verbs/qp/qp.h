@@ -179,6 +179,7 @@ struct uroce_requester {
 	uint8_t doubts;			/* answers in a row that contradict `peer` */
 	bool marked;			/* the peer has identified itself as uroce, and understands an ASK */
 	bool parts;			/* READs have been asked for in parts: a response may be a LAST anywhere */
+	bool timed_out;			/* it went back at a timeout: no response to the pass before is expected */
 };
 
 /* What the responder keeps of a READ or atomic so that it can answer again (R27, R28). */
