@@ -14,6 +14,7 @@
 #define MOST_ENDS	 16
 #define LEAST_RX_MBUFS	 (2 * UROCE_BURST + 1) /* of one round: frames may be chains of two */
 #define LONGEST_RUN	 3 /* lost: a request and its answers may be, more than once, within 7 retries */
+#define MOST_HARMED	 3 /* of 8 transmissions 5 arrive then, and of their answers 2 */
 #define SHARE(x)	 ((uint32_t)((x) * UINT32_MAX))
 
 static uint32_t
@@ -65,6 +66,7 @@ draw_link(struct sim_random *r, struct link_conf *c)
 	draw_impairment(r, &c->netem);
 	c->mishaps = random_once_in(r, 3);
 	c->longest_run = LONGEST_RUN;
+	c->most_harmed = MOST_HARMED;
 	c->truncate = draw_share(r, 0.008);
 	if (random_once_in(r, 4))
 		c->rx_frames = random_between(r, 256, 4096);

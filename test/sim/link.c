@@ -19,6 +19,7 @@
 #include "wire/headers.h"
 
 #define WIRE_STREAM   (1 << 20) /* and on: two for each end */
+#define LATE_NS	      1000000	/* timeouts are longer: a frame that is held back for less costs no retry */
 
 void
 link_init(struct link *l, const struct link_conf *conf, unsigned int ends, uint64_t seed)
@@ -33,7 +34,9 @@ link_init(struct link *l, const struct link_conf *conf, unsigned int ends, uint6
 	l->seed = seed;
 	l->ports = calloc(ends, sizeof(l->ports[0]));
 	l->paths = calloc((size_t)ends * ends, sizeof(l->paths[0]));
-	SIM_CHECK(l->ports != NULL && l->paths != NULL, "out of memory");
+	l->patience = conf->most_harmed != 0 ? calloc(1, sizeof(*l->patience)) : NULL;
+	SIM_CHECK(l->ports != NULL && l->paths != NULL && (conf->most_harmed == 0 || l->patience != NULL),
+		  "out of memory");
 	netem.seed = seed;
 	for (unsigned int i = 0; i < ends * ends; i++)
 		uroce_netem_model_init(&l->paths[i].model, &netem, i);
@@ -121,6 +124,7 @@ link_fini(struct link *l)
 	}
 	free(l->ports);
 	free(l->paths);
+	free(l->patience);
 }
 
 /* ---- frames ---- */
@@ -218,10 +222,23 @@ path_of(struct link *l, const struct link_frame *f)
 	return &l->paths[f->from * l->ends + f->to];
 }
 
+/* Before its bits are changed. */
+static void
+count_harm(struct link *l, struct link_frame *f)
+{
+	const struct uroce_bth *bth = frame_bth(f);
+
+	if (l->patience == NULL || f->harmed)
+		return;
+	f->harmed = true;
+	patience_try(l->patience, f->to, uroce_get24(bth->dest_qp), uroce_get24(bth->psn));
+}
+
 static void
 lose(struct link *l, uint64_t now_ns, struct link_frame *f, const char *why)
 {
 	trace_frame(now_ns, f->from, f->to, why, f->data, f->bytes);
+	count_harm(l, f);
 	l->lost++;
 	free(f);
 }
@@ -282,6 +299,16 @@ is_spared(struct link *l, struct link_path *p)
 	return true;
 }
 
+/* One more retry might be the last. */
+static bool
+is_harmed_enough(const struct link *l, const struct link_frame *f)
+{
+	const struct uroce_bth *bth = frame_bth(f);
+
+	return l->patience != NULL && patience_is_over(l->patience, f->to, uroce_get24(bth->dest_qp),
+						       uroce_get24(bth->psn), l->conf.most_harmed);
+}
+
 /* What the model says of the next frame; of one that no harm is to be done, how long it takes. */
 static bool
 decide(struct link *l, struct link_path *p, struct link_frame *f, struct uroce_netem_fate *fate)
@@ -294,7 +321,7 @@ decide(struct link *l, struct link_path *p, struct link_frame *f, struct uroce_n
 	cut_short = l->conf.truncate != 0 && random_draw(&l->random) >> 32 < l->conf.truncate;
 	if (!fate->lost && !fate->twice && !fate->corrupted && !fate->reordered && !cut_short)
 		return false;
-	if (keep_do(KEEP_HARM, l->sent))
+	if (keep_do(KEEP_HARM, l->sent) && !is_harmed_enough(l, f))
 		return cut_short && !fate->corrupted;
 	*fate = (struct uroce_netem_fate){ .delay_ns = p->model.conf.delay_ns, .marked = fate->marked };
 	p->model.losing = false;
@@ -326,6 +353,8 @@ wire(struct link *l, struct link_frame *f, uint64_t now_ns)
 		uroce_netem_mark(f->data, bytes);
 	trace_frame(now_ns, f->from, f->to, fate.corrupted ? "damaged" : fate.reordered ? "late" : "sent",
 		    f->data, bytes);
+	if (fate.corrupted || cut_short || (fate.reordered && fate.delay_ns >= LATE_NS))
+		count_harm(l, f);
 	if (fate.corrupted && !frame_corrupt(f, fate.bit)) {
 		lose(l, now_ns, f, "lost");
 		return;

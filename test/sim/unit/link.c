@@ -35,7 +35,7 @@ open_link(struct link *l, struct link_conf conf)
 	link_init(l, &conf, 4, 1);
 }
 
-/* RoCEv2 over IPv4, ECT(0), with nothing behind the BTH but a number. */
+/* RoCEv2 over IPv4, ECT(0), with a number as PSN and behind the BTH. */
 static void
 send_at(struct link *l, uint64_t now_ns, unsigned int from, unsigned int to, uint8_t opcode, uint8_t number)
 {
@@ -49,6 +49,7 @@ send_at(struct link *l, uint64_t now_ns, unsigned int from, unsigned int to, uin
 	bytes[14] = 0x45;
 	bytes[15] = 2;
 	bytes[42] = opcode;
+	bytes[53] = number; /* of the PSN */
 	bytes[54] = number;
 	link_send(l, now_ns, from, to, &m);
 }
@@ -157,6 +158,41 @@ test_chosen(void **state)
 			assert_int_equal(receive_at(&l, 0, 1), 10 + i);
 	}
 	assert_int_equal(l.lost, 2);
+	link_fini(&l);
+}
+
+/* A network that loses everything spares a packet that it has harmed often enough, and only this packet. */
+static void
+test_most_harmed(void **state)
+{
+	struct link l;
+
+	open_link(&l, (struct link_conf){ .netem.loss = UINT32_MAX, .most_harmed = 2 });
+	for (unsigned int i = 0; i < 4; i++) {
+		send_at(&l, 0, 0, 1, 4, 7);
+		assert_int_equal(receive_at(&l, 0, 1), i < 2 ? -1 : 7);
+		send_at(&l, 0, 0, 2, 4, 7);
+		assert_int_equal(receive_at(&l, 0, 2), i < 2 ? -1 : 7);
+	}
+	send_at(&l, 0, 0, 1, 4, 8);
+	assert_int_equal(receive_at(&l, 0, 1), -1);
+	assert_int_equal(l.lost, 5);
+	link_fini(&l);
+}
+
+/* A frame that a cut wire loses, and one that is held back for longer than a timeout, cost a retry, too. */
+static void
+test_most_harmed_otherwise(void **state)
+{
+	struct link l;
+
+	open_link(&l, (struct link_conf){ .netem = { .reorder = UINT32_MAX, .late_ns = 3000000 }, .most_harmed = 2 });
+	link_cut(&l, 0, 1, 10);
+	send_at(&l, 0, 0, 1, 4, 1);
+	send_at(&l, 10, 0, 1, 4, 1);
+	assert_int_equal(receive_at(&l, 2000000, 1), -1);
+	send_at(&l, 2000000, 0, 1, 4, 1);
+	assert_int_equal(receive_at(&l, 2000000, 1), 1);
 	link_fini(&l);
 }
 
@@ -321,6 +357,8 @@ main(void)
 		cmocka_unit_test(test_cut),
 		cmocka_unit_test(test_groups),
 		cmocka_unit_test(test_chosen),
+		cmocka_unit_test(test_most_harmed),
+		cmocka_unit_test(test_most_harmed_otherwise),
 		cmocka_unit_test(test_overrun),
 		cmocka_unit_test(test_switch),
 		cmocka_unit_test(test_captures_marked),
