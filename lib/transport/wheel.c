@@ -152,6 +152,9 @@ uroce_wheel_expire(struct uroce_wheel *w, uint64_t now_ns,
 
 	if (tick < old)
 		return;
+	/* most rounds are within one tick */
+	if (tick == old && (w->occupied[0][slot_of(tick, 0) / 64] >> (slot_of(tick, 0) % 64) & 1) == 0)
+		return;
 	/* All slots that the wheel passes, then move it, so that what is armed from here on is relative to
 	 * `now`, however far that is from the last call. */
 	for (unsigned int level = 0; level < UROCE_WHEEL_LEVELS; level++) {

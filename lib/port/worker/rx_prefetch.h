@@ -58,16 +58,20 @@ static inline void
 uroce_rx_prefetch_init(struct uroce_rx_prefetch *a, const struct uroce_device *dev, struct rte_mbuf *const *frames, unsigned int n)
 {
 	uint32_t last = UROCE_RX_PREFETCH_NONE, qpn;
+	unsigned int qps = 0;
 
 	a->dev = dev;
 	a->count = n;
 	for (unsigned int i = 0; i < n; i++) {
 		qpn = uroce_rx_prefetch_qpn(frames[i]);
 		a->qpns[i] = qpn != last ? qpn : UROCE_RX_PREFETCH_NONE;
+		qps += qpn != last;
 		if (qpn != last && qpn != UROCE_RX_PREFETCH_NONE)
 			uroce_qp_lookup_prefetch(dev, qpn);
 		last = qpn;
 	}
+	if (qps <= 1)
+		a->count = 0;	/* one QP: the first frame fetches it, and nothing is left to prefetch */
 }
 
 static inline const struct uroce_qp *
