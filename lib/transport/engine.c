@@ -404,6 +404,9 @@ uroce_engine_send(struct uroce_engine *e, struct rte_mbuf **frames, unsigned int
 	if (unlikely((e->cq_timers | e->rated | e->cnp_count | e->awaited_count) != 0 ||
 		     !TAILQ_EMPTY(&e->reorder.holders) || !TAILQ_EMPTY(&e->later)))
 		sent = send_rare(e, frames, n);
+	/* a QP that has a turn may start a message, which would only end the turn at the ACKs that it must follow */
+	if (e->acks_lead && !TAILQ_EMPTY(&e->active))
+		e->held_due = e->held_tail;
 	if (e->acks_lead && uroce_engine_has_due(e))
 		sent += uroce_engine_send_due(e, frames + sent, n - sent);
 	while (sent < n && !TAILQ_EMPTY(&e->active)) {

@@ -129,9 +129,9 @@ so_it_does_on_any_qp(void **state)
 		take_message(&p, UROCE_RC_SEND_ONLY, PEER_RQ_PSN + i);
 		p.qp = other;
 		peer_post(&p, IBV_WR_SEND, 0, 8, 2, 0);
-		assert_true(peer_out(&p, &out));	/* the rest of what was posted before */
-		assert_true(out.opcode != UROCE_RC_SEND_ONLY && out.opcode != UC_SEND_ONLY);
 		peer_expect_ack(&p, 0, PEER_RQ_PSN + i, i + 1);
+		assert_true(peer_out(&p, &out));	/* the rest of the WRITE */
+		assert_true(out.opcode != UROCE_RC_SEND_ONLY && out.opcode != UC_SEND_ONLY);
 		assert_true(peer_out(&p, &out));
 		assert_true(out.opcode == UROCE_RC_SEND_ONLY || out.opcode == UC_SEND_ONLY);
 		assert_int_equal(uroce_destroy_qp(p.qp), 0);
@@ -390,6 +390,7 @@ a_closed_window_sends_no_ack(void **state)
 	peer_post(&p, IBV_WR_RDMA_READ, 0, 8, 1, 0);
 	peer_expect(&p, UROCE_RC_READ_REQUEST, PEER_SQ_PSN);
 	peer_post(&p, IBV_WR_SEND, 0, 8, 2, IBV_SEND_FENCE);
+	peer_expect_nothing(&p);
 	take_message(&p, UROCE_RC_SEND_ONLY, PEER_RQ_PSN);
 	peer_expect_nothing(&p);
 	assert_false(uroce_engine_has_due(&p.engine));

@@ -6,7 +6,7 @@
  *
  *	frame.c		builds one packet of any kind: headers, payload by copy or by reference, pad and ICRC; and copies a
  *			received payload to where a request says
- *	tx_inline.c	builds a short inline SEND or WRITE of one packet in one go
+ *	tx_inline.c	builds an ACK, or a short inline SEND or WRITE of one packet, in one go
  *	tx_bulk.c	builds a row of packets from the middle of a WRITE, SEND or READ response, several per call
  *	mbuf.h		allocates mbufs from the engine's pools, prefetches the next ones, writes Ethernet to UDP headers
  */
@@ -80,6 +80,8 @@ uroce_tx_inline_fits(const struct uroce_qp *qp, const struct uroce_sqe *sqe)
 /** @return NULL: the pool is empty */
 struct rte_mbuf *uroce_tx_inline_packet(struct uroce_engine *e, const struct uroce_qp *qp, const struct uroce_sqe *sqe,
 				    bool ack_req);
+/** A positive acknowledgement of all requests up to psn. @return NULL: the pool is empty */
+struct rte_mbuf *uroce_tx_ack_packet(struct uroce_engine *e, const struct uroce_qp *qp, uint32_t psn);
 
 /* tx_bulk.c: several packets that go without AckReq, or extension headers, and whose payloads are attached.
  * @return	how many; 0: nothing has changed, and they are to be made one by one */

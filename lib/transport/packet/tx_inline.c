@@ -59,3 +59,33 @@ uroce_tx_inline_packet(struct uroce_engine *e, const struct uroce_qp *qp, const 
 	uroce_count(e, UROCE_SENT_PACKETS, 1);
 	return m;
 }
+
+struct rte_mbuf *
+uroce_tx_ack_packet(struct uroce_engine *e, const struct uroce_qp *qp, uint32_t psn)
+{
+	const struct uroce_template *t = &qp->path.headers;
+	const uint32_t bytes = sizeof(struct uroce_bth) + sizeof(struct uroce_aeth);
+	struct rte_mbuf *m = uroce_mbuf_alloc(e->header_pool, false);
+	rte_le32_t icrc;
+	uint8_t *start, *at;
+
+	if (unlikely(m == NULL)) {
+		uroce_count(e, UROCE_NO_MBUF, 1);
+		return NULL;
+	}
+	start = rte_pktmbuf_mtod(m, uint8_t *);
+	uroce_frame_headers(qp, &qp->path, m, bytes + UROCE_ICRC_BYTES);
+	at = start + t->header_bytes;
+	uroce_bth_write((struct uroce_bth *)at, qp->opcode_base + UROCE_RC_ACKNOWLEDGE, UROCE_BTH_MIGREQ,
+			UROCE_DEFAULT_PKEY, qp->dest_qpn, false, psn);
+	uroce_aeth_write(at + sizeof(struct uroce_bth), UROCE_AETH_ACK | qp->resp.credits, qp->resp.msn);
+	at += bytes;
+	icrc = rte_cpu_to_le_32(uroce_icrc_plain(start + t->l2_bytes, t->l3_bytes,
+						 (uint32_t)(at - start) - t->l2_bytes));
+	memcpy(at, &icrc, sizeof(icrc));
+	at += sizeof(icrc);
+	m->data_len = (uint16_t)(at - start);
+	m->pkt_len = (uint32_t)(at - start);
+	uroce_count(e, UROCE_SENT_PACKETS, 1);
+	return m;
+}

@@ -84,7 +84,7 @@ send_ack(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf **frame)
 
 	qp->listed &= ~UROCE_QP_HELD;
 	if (likely(uroce_response_is_ack(qp))) {
-		sent = (int)uroce_response_send(e, qp, frame, 1);
+		sent = uroce_response_acknowledge(e, qp, frame) == 0;
 		if (unlikely(sent == 0)) {
 			qp->listed |= UROCE_QP_HELD;
 			return -ENOBUFS;

@@ -57,6 +57,8 @@ int uroce_placement_response(struct uroce_engine *e, struct uroce_qp *qp, struct
 /* response.c: both return how many frames they made. */
 unsigned int uroce_response_send(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf **frames,
 				 unsigned int room);
+/** Send the ACK, NAK or SACK that is owed. @return 0 or -ENOBUFS: it is still owed */
+int uroce_response_acknowledge(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf **out);
 bool uroce_response_pending(const struct uroce_qp *qp);
 /** Is what it would send next an acknowledgement or NAK? */
 bool uroce_response_is_ack(struct uroce_qp *qp);

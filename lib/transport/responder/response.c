@@ -243,8 +243,8 @@ answered_psn(const struct uroce_responder *resp)
 	return resp->ack_syndrome == UROCE_AETH_SEQUENCE_NAK ? resp->psn : resp->ack_psn;
 }
 
-static int
-acknowledge(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf **out)
+int
+uroce_response_acknowledge(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf **out)
 {
 	struct uroce_responder *resp = &qp->resp;
 	uint8_t class = resp->ack_syndrome & UROCE_AETH_CLASS_MASK;
@@ -255,6 +255,14 @@ acknowledge(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf **out)
 
 	if (unlikely(resp->selective) && class == UROCE_AETH_ACK && (resp->reorder != NULL || resp->sack_owed))
 		return acknowledge_early(e, qp, out);
+	if (likely(class == UROCE_AETH_ACK && !resp->closing)) {
+		*out = uroce_tx_ack_packet(e, qp, psn);
+		if (unlikely(*out == NULL))
+			return -ENOBUFS;
+		uroce_count(e, UROCE_SENT_ACKS, 1);
+		resp->ack_owed = false;
+		return 0;
+	}
 	ret = uroce_frame_begin(e, qp, qp->opcode_base + UROCE_RC_ACKNOWLEDGE, 0, false, psn, NULL, NULL, &f);
 	if (ret != 0)
 		return ret;
@@ -355,7 +363,7 @@ uroce_response_send(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf
 		n++;
 	}
 	if (n < room && resp->ack_owed && !is_held(qp) && resp->resource_head == resp->resource_tail &&
-	    acknowledge(e, qp, &frames[n]) == 0)
+	    uroce_response_acknowledge(e, qp, &frames[n]) == 0)
 		n++;
 	return n;
 }
