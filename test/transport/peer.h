@@ -55,6 +55,7 @@ struct peer {
 	struct ibv_mr *mr;
 	struct ibv_ah *ah;		/* UD: to the peer; peer_stop() destroys it unless it is NULL */
 	uint8_t *buffer;		/* of mr, PEER_BUFFER_BYTES */
+	struct uroce_engine *second;	/* another worker's: QPs are created on it; NULL: there is none */
 };
 
 /* A packet by its fields; which of them count is up to the opcode. */
