@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The mbufs that lead into a region's memory, and hold it until they are freed. Workers attach;
- * whoever frees an mbuf lets go.
+ * Counts the mbufs that reference a region's memory, so that a deregistration can wait for them. Workers attach;
+ * any thread that frees an mbuf detaches.
  */
 
 #include <errno.h>

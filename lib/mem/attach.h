@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Many mbufs that lead into a region at once: held together, attached one by one. uroce_mr_attach() is both for one.
- * Workers, within a poll.
+ * Attaches many mbufs to a region's memory at once: counted together, attached one by one. uroce_mr_attach() is for
+ * one. Workers, within a poll.
  */
 
 #ifndef UROCE_MEM_ATTACH_H

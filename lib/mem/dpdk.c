@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The questions to DPDK's memory subsystem that need more than one look. Control threads, at
- * registration.
+ * Asks DPDK's memory subsystem about an address, for registration. Control threads.
  */
 
 #include <errno.h>

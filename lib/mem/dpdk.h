@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * What DPDK's memory subsystem says about addresses: the segment list they belong to and whether
- * their pages are in use. Registration only. The caller holds rte_mcfg_mem_read_lock().
+ * What DPDK's memory subsystem says about an address: its segment list, and whether its page is in use.
+ * Registration only. The caller holds rte_mcfg_mem_read_lock().
  */
 
 #ifndef UROCE_MEM_DPDK_H

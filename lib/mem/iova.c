@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Makes the IOVA map of a region from DPDK's segment lists (control threads) and looks addresses
- * up in it (workers). Pages whose IOVAs follow each other, which is all of them with IOVA as VA,
- * need no table. EAL has one of its own pages, which is used as it is: registration looks at none
- * of a large region's. That of external memory goes when its owner says so, and is copied.
+ * Builds the IOVA map of a region from DPDK's segment lists (control threads) and looks addresses up in it
+ * (workers). Pages with consecutive IOVAs, which are all pages with IOVA as VA, need no table. For EAL's own pages
+ * EAL's table is used, so that a large region is registered without reading it. The table of external memory may be
+ * freed by its owner, so it is copied.
  */
 
 #include <errno.h>

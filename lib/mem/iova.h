@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The IOVAs of a region of memory that DPDK knows, so that no packet has to ask for one. Written
- * once, before the region's key can be looked up.
+ * The I/O addresses of a region of memory that DPDK knows, so that no packet has to ask for one. Written once,
+ * before the region's key can be looked up.
  */
 
 #ifndef UROCE_MEM_IOVA_H

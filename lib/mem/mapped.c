@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Tells from the kernel's list of mappings whether memory is there to be registered. Control threads.
+ * Checks the kernel's list of mappings for memory that is to be registered. Control threads.
  */
 
 #include <assert.h>

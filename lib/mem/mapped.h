@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Is memory there? Asked once per registration; nothing of the memory is touched.
+ * Checks that memory to be registered is mapped, once per registration, without touching it.
  */
 
 #ifndef UROCE_MEM_MAPPED_H

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Memory regions from registration, through changes, to deregistration. Control threads.
+ * Registers, changes and deregisters memory regions. Control threads.
  *
- * Locks: EAL's memory lock, then the table's, and nothing of EAL is called under the table's.
- * Registration looks at memory of DPDK and publishes its key under EAL's lock for reading, so that
- * memory which DPDK gives back (EAL's lock for writing) is either no longer there to be registered
- * or found in the table.
+ * Lock order: EAL's memory lock, then the table's; no function of EAL is called under the table's. Registration
+ * inspects DPDK's memory and publishes its key under EAL's lock for reading, so that memory that DPDK frees (EAL's
+ * lock for writing) either can no longer be registered or is found in the table.
  */
 
 #include <errno.h>

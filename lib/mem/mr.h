@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Memory regions and the key table. Control threads register and deregister under the table's lock;
- * workers look keys up under uroce_rcu without one: a key that has been read stays what it is until
- * the worker leaves its poll.
+ * Memory regions and the key table: for each lkey and rkey its PD, bounds, rights and translation (R18, R20).
+ * Control threads register and deregister under the table's lock; workers look keys up under uroce_rcu without it:
+ * a key that a worker has read does not change until the worker leaves its poll.
  */
 
 #ifndef UROCE_MEM_MR_H

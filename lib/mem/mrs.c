@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The table of keys: its memory, and what happens to the keys of memory that DPDK gives back.
- * Control threads; whoever frees memory of DPDK runs on_mem_event().
+ * The key table's memory; and invalidates the keys of memory that DPDK frees. Control threads; a thread that frees
+ * DPDK's memory runs on_mem_event().
  *
- * Locks: EAL's memory lock, then the table's, and nothing of EAL is called under the table's.
+ * Lock order: EAL's memory lock, then the table's; no function of EAL is called under the table's.
  */
 
 #include <errno.h>

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Windows are changed under the table's lock, which is never held for long nor while waiting. Workers
- * look up without it, while another worker may be binding the window anew: so they take a copy of the
- * slot, and its version (in `access`) tells whether it is of one piece.
+ * Allocates, binds, invalidates and looks up memory windows (R48, R33). They change under the table's lock, which
+ * is held briefly and never while waiting. A worker looks a window up without it, while another worker may be
+ * binding it anew: so the look-up copies the slot, and the slot's version (in `access`) tells whether the copy is
+ * consistent.
  */
 
 #include <errno.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Memory windows (R48): keys of their own to a part of a region, for packets of a PD (type 1) or of a
- * QP (type 2). Control threads allocate and free; workers bind and invalidate, in a poll; posters
- * read. A window is in the table of keys, and its look-up is that of a region's key.
+ * Memory windows (R48): keys of their own to a part of a region, for packets of a PD (type 1) or of a QP (type 2).
+ * Control threads allocate and free; workers bind and invalidate, within a poll; posters read. A window is in the
+ * key table, and is looked up like a region's key.
  */
 
 #ifndef UROCE_MEM_MW_H

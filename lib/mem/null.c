@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * ibv_alloc_null_mr(3): a key without memory. A reader is led to a page of zeros, a writer to one that
- * nobody reads, each thread to its own. Control threads create; workers look up.
+ * ibv_alloc_null_mr(3): a key without memory. Reads get a page of zeros; writes go to a page of each thread that no
+ * thread reads. Control threads create; workers look up.
  */
 
 #include <errno.h>

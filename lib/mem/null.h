@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Null regions, which are everywhere and nowhere: the rest of a look-up.
+ * The part of a key's look-up that is for null regions: any address is valid, and no memory is behind it.
  */
 
 #ifndef UROCE_MEM_NULL_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Where memory is. Control threads, at registration.
+ * Finds the NUMA node of an address. Control threads, at registration.
  */
 
 #include <limits.h>

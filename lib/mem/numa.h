@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Where memory is, for those who make what belongs near it.
+ * Finds the NUMA node of memory, so that what is used with it can be allocated on the same node.
  */
 
 #ifndef UROCE_MEM_NUMA_H

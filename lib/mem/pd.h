@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Protection domains: an identity and a count of what belongs to it. A parent domain (verbs/memory/parent_domain.c) is a
- * second name of one: what belongs to either can be used with the other.
+ * A protection domain as keys see it: an identity, and a count of the objects that belong to it. A parent domain
+ * (verbs/memory/parent_domain.c) is a second name of one: objects of either can be used with the other.
  */
 
 #ifndef UROCE_MEM_PD_H

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * A mapping with MAP_SYNC is of persistent memory, and the file system keeps no metadata of it in
- * memory: then bytes are safe once the caches are written back. The kernel marks it with "sf" among
- * the VmFlags in smaps. Control threads check, workers write back.
+ * Recognizes persistent memory by a mapping with MAP_SYNC, for which the file system keeps no metadata in memory:
+ * bytes are durable once the caches are written back. The kernel marks it with "sf" among the VmFlags in smaps.
+ * Control threads check, workers write back.
  */
 
 #include <errno.h>

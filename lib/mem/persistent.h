@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Memory that keeps what is written to it without power: what it takes to be sure that it is there.
+ * Persistent memory: recognizes it, and writes caches back to it, for FLUSH (R25).
  */
 
 #ifndef UROCE_MEM_PERSISTENT_H

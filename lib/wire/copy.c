@@ -2,8 +2,8 @@
  * Copyright 2026 The uroce authors
  *
  * Places a payload in address order. The C library's memcpy() stores the last bytes early. If both buffers have the
- * same offset in their pages, as RDMA buffers mostly do, it even begins at the end, which processors fetch more slowly.
- * Any thread.
+ * same offset in their pages, as RDMA buffers mostly do, it even begins at the end, which processors fetch more
+ * slowly. Any thread.
  */
 
 #include "wire/copy.h"

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The CRC of a few blocks by carry-less multiplication: each block by a constant of its own, which
- * takes it to where the last one is, so that none waits for another; then one reduction. And that of
- * payloads, of which so many blocks at a time are taken to where the next ones are. Workers call both
- * for each frame, received or sent. No state.
+ * Computes the CRC of a few blocks by carry-less multiplication: a constant for each block shifts it to the
+ * position of the last one, so that no block waits for another; then one reduction. Payloads are folded so many
+ * blocks at a time. Workers call both for each frame. No state.
  */
 
 #include <assert.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The CRC of a few bytes, some of which count as others, and that of payloads. ISA-L's functions are made
- * for long runs of bytes: of a small frame's, most of the time would be the call's. No state; any thread.
+ * Computes the CRC-32 of a few bytes, some of them masked, and of payloads. ISA-L's functions are made for long
+ * runs of bytes: for a small frame the call would take most of the time. No state; any thread.
  */
 
 #ifndef UROCE_WIRE_CRC_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * End-to-end credits as the AETH of an acknowledgement has them (R30): 5 bits for a number of receive WQEs, in
- * steps of a half to a third. Code 0x1f, UROCE_AETH_CREDITS_UNLIMITED, is no number.
+ * Encodes end-to-end credits as an ACK's AETH carries them (R30): 5 bits for a number of receive WQEs, in steps of
+ * a third to a half. Code 0x1f, UROCE_AETH_CREDITS_UNLIMITED, is no number.
  */
 
 #ifndef UROCE_WIRE_CREDIT_H

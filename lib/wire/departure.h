@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * What a switch whose ports are processes tells those that stay: who had this Ethernet address has gone. It goes to
- * the group address of IEEE 802.1Q's nearest bridge, which no bridge forwards: it is from the other end of the link,
- * whoever else is on the network. The Ethertype is one of IEEE 802's for local experiments, which are told apart by
- * what they begin with.
+ * The frame by which a switch whose ports are processes tells the other processes that the owner of an Ethernet
+ * address has gone. It is sent to the group address of IEEE 802.1Q's nearest bridge, which no bridge forwards: so
+ * it comes from the other end of the link. Its Ethertype is one of IEEE 802's for local experiments, which are told
+ * apart by their first bytes.
  */
 
 #ifndef UROCE_WIRE_DEPARTURE_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * A GID of RoCEv2 is an IP address: an IPv6 one as it is, an IPv4 one as ::ffff:a.b.c.d. Used by whoever has one of
- * the two and needs the other, workers among them. No state; any thread.
+ * Converts IP addresses and RoCEv2 GIDs: an IPv6 address is a GID as it is, an IPv4 one is ::ffff:a.b.c.d. No
+ * state; any thread, workers included.
  */
 
 #ifndef UROCE_WIRE_GID_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The transport headers of the InfiniBand Architecture as they are on the wire: bytes and
- * big-endian fields, no bitfields. 24-bit fields go through uroce_get24() and uroce_put24() only.
+ * The transport headers of the InfiniBand Architecture as they are on the wire: bytes and big-endian fields, no
+ * bitfields. 24-bit fields go through uroce_get24() and uroce_put24() only.
  */
 
 #ifndef UROCE_WIRE_HEADERS_H

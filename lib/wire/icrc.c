@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The invariant CRC: a copy of the first bytes, in which the fields that may change on the way are
- * set to ones, then the rest in place, segment by segment. Workers call it for each frame, received
- * or sent. No state but what each thread remembers of the last large frame's headers.
+ * Computes the ICRC: a copy of the headers, in which the fields that may change on the way are set to ones, then
+ * the rest in place, segment by segment. Workers call it for each frame, received or sent. The only state is each
+ * thread's copy of the last large frame's headers.
  */
 
 #include <string.h>

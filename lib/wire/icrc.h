@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The invariant CRC of RoCEv2 (annex A17), over mbuf segments. No state; any thread.
+ * Computes the invariant CRC of RoCEv2 (annex A17) over mbuf segments. No state; any thread.
  */
 
 #ifndef UROCE_WIRE_ICRC_H

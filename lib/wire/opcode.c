@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The opcode table, a line for each opcode that exists. A line names the set of extension headers;
- * header length and the offset of each extension header follow from it. Constant; any thread.
+ * The opcode table: a row for each opcode that exists. A row names the set of extension headers; header length and
+ * the offset of each extension header follow from it. Constant; any thread.
  */
 
 #include "wire/headers.h"

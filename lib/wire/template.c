@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Builds the Ethernet to UDP headers of a path once and writes them in front of each packet.
- * Control threads build, the worker of the path's QP writes.
+ * Builds the Ethernet to UDP headers of a path once, and writes them in front of each packet. Control threads
+ * build; the worker of the path's QP writes.
  */
 
 #include <errno.h>

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Ethernet to UDP headers for one path, ready to be copied in front of each packet; only lengths
- * and the IPv4 checksum are filled in per packet. Written when a path is set up, read by its QP's
- * worker.
+ * A path's Ethernet to UDP headers, to be copied in front of each packet; only lengths and the IPv4 checksum are
+ * filled in per packet. Written when a path is set up, read by its QP's worker.
  */
 
 #ifndef UROCE_WIRE_TEMPLATE_H

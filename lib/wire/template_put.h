@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * uroce_template_write() for who does it for every packet: inlined. No state; the worker of the path's QP.
+ * uroce_template_write() inline, for callers that use it for every packet. No state; the worker of the path's QP.
  */
 
 #ifndef UROCE_WIRE_TEMPLATE_PUT_H

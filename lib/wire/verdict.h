@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * What becomes of a received packet. Each verdict is also a counter of the same name (R9) and a row
- * of uroce_verdicts[]: what goes on the wire, and what the responder's own completion says.
+ * Verdicts: the outcomes of a received packet. Each is also a counter of the same name (R9) and a row of
+ * uroce_verdicts[]: what is sent, and the responder's own completion.
  */
 
 #ifndef UROCE_WIRE_VERDICT_H
