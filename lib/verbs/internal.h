@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * What the files of lib/verbs share. Control threads.
+ * Functions that the folders of lib/verbs share. Control threads.
  */
 
 #ifndef UROCE_VERBS_INTERNAL_H

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Address handles, made and taken back. To take a path down needs locks that a worker must not wait for: so workers
- * only count, and a handle that was destroyed with sends under way is freed by a later control call. Control threads.
+ * Creates and destroys address handles. Releasing a path needs locks that a worker must not wait for: so workers
+ * only count, and a handle that was destroyed with sends in flight is freed by a later control call. Control
+ * threads.
  */
 
 #include <errno.h>

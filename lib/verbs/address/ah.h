@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Address handles: a path that UD sends are given. A send WQE holds its handle until it is complete, so that one
- * which is destroyed before lives on, unseen, until the last of them.
+ * Address handles: the paths of UD sends. A send WQE holds its handle until it is complete, so a destroyed handle
+ * stays until the last of them.
  */
 
 #ifndef UROCE_VERBS_ADDRESS_AH_H

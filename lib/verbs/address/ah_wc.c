@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The address handle with which to answer a datagram, from its completion and the 40 bytes in front of it: an IPv6
- * header, or an IPv4 header in the last 20. Control threads.
+ * Creates the address handle that answers a datagram, from the datagram's completion and the 40 bytes in front of
+ * it: an IPv6 header, or an IPv4 header in the last 20. Control threads.
  */
 
 #include <errno.h>

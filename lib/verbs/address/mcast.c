@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Attaches UD QPs to multicast groups. A group, once published, is never changed: another takes its place, and it is
- * freed when no worker looks at it any more. The port joins with the first QP and leaves after the last. Control
- * threads, but for the look-up.
+ * Attaches UD QPs to multicast groups (R49). A published group never changes: a new one replaces it, and it is
+ * freed when no worker reads it. The port joins with the first QP and leaves after the last. Control threads;
+ * workers look up.
  */
 
 #include <errno.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Multicast groups of a device: which of its UD QPs are attached to which. Control threads change them, under a lock;
- * workers look a group up for each multicast packet, under uroce_rcu without one.
+ * A device's multicast groups and the UD QPs that are attached to each. Control threads change them, under a lock;
+ * workers look a group up for each multicast packet, under uroce_rcu without it.
  */
 
 #ifndef UROCE_VERBS_ADDRESS_MCAST_H

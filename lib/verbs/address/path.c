@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Waits for the MAC address at the end of a path, for programs that know of no address resolution: with the kernel it
- * is over when ibv_modify_qp(3) and ibv_create_ah(3) return, and a queue may be full a moment later. Control threads.
+ * Waits until the MAC address at the end of a path is known, for programs that expect the kernel's address
+ * resolution: there it is over when ibv_modify_qp(3) and ibv_create_ah(3) return, and the program may fill its
+ * queue at once. Control threads.
  */
 
 #include <pthread.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
+ *
+ * Waits until the MAC address at the end of a path is known.
  */
 
 #ifndef UROCE_VERBS_ADDRESS_PATH_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Completion channels: the events of armed CQs, as pointers to them, at a file descriptor. Workers queue,
- * application threads wait; ibv_get_cq_event(3). A CQ that is destroyed waits for its acknowledgements.
+ * Completion channels: the events of armed CQs at a file descriptor. Workers queue, application threads wait
+ * (ibv_get_cq_event(3)). Destroying a CQ waits until its events are acknowledged.
  */
 
 #include <errno.h>

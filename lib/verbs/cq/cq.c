@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Completion queues. Engines push, any thread polls and arms. As long as all QPs of a CQ are of one engine,
- * pushing takes no lock. Overrun (R43) ends a CQ: what is in it can still be polled, nothing is overwritten.
+ * Completion queues: creates them, pushes completions, polls and arms. Engines push, any thread polls and arms. As
+ * long as all QPs of a CQ are of one engine, pushing takes no lock. An overrun (R43) ends a CQ: its completions can
+ * still be polled, none is overwritten.
  */
 
 #include <errno.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Extended CQs, ibv_create_cq_ex(3): the same ring, read in place, an entry at a time, between start_poll and
- * end_poll. Who polls holds the CQ's poll_lock meanwhile. Any thread.
+ * Extended CQs, ibv_create_cq_ex(3): reads the same ring in place, an entry at a time, between start_poll and
+ * end_poll. The polling thread holds the CQ's poll_lock meanwhile. Any thread.
  */
 
 #include <errno.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Removes a QP's unpolled completions from its CQs, when the QP is destroyed or goes to RESET. Control threads, while
- * workers push and other threads poll.
+ * Removes a QP's unpolled completions from its CQs, when the QP is destroyed or goes to RESET. Control threads,
+ * while workers push and other threads poll.
  */
 
 #include <pthread.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * ibv_modify_cq(3): an armed CQ tells its channel when so many completions have come, or so long after the
- * first of them, and not at once. Completions count while the CQ is armed for them. The timer is one of the
- * engine that pushed the first; it is looked at when it fires, not taken out when the count is reached.
+ * ibv_modify_cq(3): an armed CQ raises its event after a number of completions, or a time after the first of them.
+ * Completions count while the CQ is armed for them. The timer belongs to the engine that pushed the first one; it
+ * is not disarmed when the count is reached, but ignored when it fires.
  */
 
 #include <errno.h>

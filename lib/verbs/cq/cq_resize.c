@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * ibv_resize_cq(3): a new ring that has what is in the old one, put in place while nobody pushes and nobody
- * polls. Control threads, while workers push and others poll.
+ * ibv_resize_cq(3): replaces the ring by a new one with the same completions, while no thread pushes or polls.
+ * Control threads, while workers push and others poll.
  */
 
 #include <errno.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The parameters of congestion control: checked, defaults filled in, and put in place of the ones before, which are
- * freed when no worker reads them any more. Control threads.
+ * Checks the parameters of congestion control, fills in defaults, and replaces a device's set; the old one is freed
+ * when no worker reads it. Control threads.
  */
 
 #include <errno.h>

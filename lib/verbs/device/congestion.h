@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The parameters of a device's congestion control: set and read by control threads, read by workers, who see one
- * whole set of them or the other.
+ * The parameters of a device's congestion control. Control threads set and read them; workers see one whole set or
+ * the other.
  */
 
 #ifndef UROCE_VERBS_DEVICE_CONGESTION_H

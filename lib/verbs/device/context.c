@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Contexts of a device besides its own: copies of that, with an event queue of theirs. One that is closed stays until
- * the last object made from it is destroyed. Control threads; events come from workers, too.
+ * Contexts of a device besides its own: copies, each with an event queue. A closed context stays until the last
+ * object made from it is destroyed. Control threads; workers raise events, too.
  */
 
 #include <errno.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The contexts of a device: its own, which it has as long as it lives, and one for each time that it is opened by
- * uroce_open_device(). What is made from a context tells its events there.
+ * The contexts of a device: its own, which lives as long as the device, and one for each uroce_open_device(). The
+ * objects made from a context raise their events there.
  */
 
 #ifndef UROCE_VERBS_DEVICE_CONTEXT_H

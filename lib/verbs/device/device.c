@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * A device's life: its context, laid out and filled in so that the inline calls of <infiniband/verbs.h> work on
- * it, its tables and its event queue. Control threads.
+ * Creates and frees a device: its context, with which the inline calls of <infiniband/verbs.h> work, its tables and
+ * its event queue. Control threads.
  */
 
 #include <errno.h>

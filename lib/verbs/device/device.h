@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * A device as its objects see it: tables, attributes, events, and what the layers above lend it (struct
+ * A device as its objects see it: tables, attributes, events, and what the layer above lends it (struct
  * uroce_device_ops): lib/port for real ports, a simulator in tests. Control threads, under `lock`.
  */
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Asynchronous events: queued by workers and control threads, got and acknowledged by the application as
- * ibv_get_async_event(3) says. A CQ, QP or SRQ that is destroyed waits until those of its events that were got
+ * Asynchronous events: workers and control threads queue them, the application gets and acknowledges them as
+ * ibv_get_async_event(3) says. Destroying a CQ, QP or SRQ waits until those of its events that the application got
  * are acknowledged.
  */
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * ibv_fork_init(3). Memory is read and written at the process's own addresses, or is DPDK's, which a fork shares: it
- * stays what it is for the parent. Any thread.
+ * ibv_fork_init(3), which has nothing to do: the library accesses memory by the process's own addresses, or it is
+ * DPDK's, which a fork shares. Any thread.
  */
 
 #include "uroce.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * ibv_import_device(3), ibv_import_pd(3), ibv_import_mr(3), ibv_import_dm(3): objects of a kernel's device that
- * processes share. Ours live in one process: none can be imported. Any thread.
+ * ibv_import_device(3), ibv_import_pd(3), ibv_import_mr(3), ibv_import_dm(3) import objects of a kernel's device
+ * that processes share. A uroce device belongs to one process, so these calls fail. Any thread.
  */
 
 #include <errno.h>

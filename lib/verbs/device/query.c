@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * What a device says of itself: attributes from config/uroce_config.h, its port and GID table from the layer
- * above. Any thread.
+ * Answers queries of a device: attributes from config/uroce_config.h, port and GID table from the layer above. Any
+ * thread.
  */
 
 #include <errno.h>

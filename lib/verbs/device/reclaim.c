@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The list of objects that are being destroyed asynchronously. Control threads add objects, threads that poll workers
- * free them.
+ * The list of objects that are being destroyed asynchronously. Control threads add objects; threads that poll
+ * workers free them.
  */
 
 #include <pthread.h>

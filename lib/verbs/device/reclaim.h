@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Destroys objects asynchronously: a thread that polls a worker frees an object once nobody uses it, and calls the
+ * Destroys objects asynchronously: a thread that polls a worker frees an object once nothing uses it, and calls the
  * application back. The process has one list. No thread waits while it holds the list's lock; workers only read a
  * count.
  */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The lists of a device's CQs and SRQs, in which telemetry finds them by the numbers that they get here: in the order
- * of the lists, and not used twice before 2^32 of them. Control threads.
+ * Numbers a device's CQs and SRQs, and lists them in that order for telemetry. A number is not used twice before
+ * 2^32 of them. Control threads.
  */
 
 #include "verbs/cq/cq.h"

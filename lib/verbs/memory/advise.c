@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * ibv_advise_mr(3): registration pins nothing and touches no page, so a worker that is the first to use one waits
- * for the system. To prefetch is to have it done before. Control threads.
+ * ibv_advise_mr(3): has the kernel provide a region's pages before a worker touches them, since registration pins
+ * nothing and touches no page. Control threads.
  */
 
 #include <errno.h>

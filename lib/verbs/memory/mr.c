@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * ibv_reg_mr(3) and its relatives, ibv_rereg_mr(3) and ibv_dereg_mr(3) over the key table of the device (lib/mem).
+ * ibv_reg_mr(3) and its relatives, ibv_rereg_mr(3) and ibv_dereg_mr(3), on the device's key table (lib/mem).
  * Control threads.
  */
 

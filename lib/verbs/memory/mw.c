@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * ibv_alloc_mw(3), ibv_dealloc_mw(3) and ibv_bind_mw(3). Windows are in the device's table of keys (lib/mem), and
- * are bound by the worker of the QP to which the bind was posted. Control threads; binds: any thread.
+ * ibv_alloc_mw(3), ibv_dealloc_mw(3) and ibv_bind_mw(3). Windows are in the device's key table (lib/mem); the
+ * worker of the QP to which a bind was posted binds. Control threads; binds: any thread.
  */
 
 #include <errno.h>

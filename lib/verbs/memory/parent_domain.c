@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * ibv_alloc_td(3) and ibv_alloc_parent_domain(3): another name of a protection domain, with the program's own memory
- * for the rings of the queues that are made with it. Posting locks what it has to in any case: a thread domain is
- * nothing but counted. Control threads.
+ * ibv_alloc_td(3) and ibv_alloc_parent_domain(3): a second name of a protection domain, with the application's own
+ * allocator for the rings of queues. Posting takes its locks in any case: a thread domain is only counted. Control
+ * threads.
  */
 
 #include <errno.h>

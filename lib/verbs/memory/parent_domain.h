@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Where the rings of queues come from: DPDK, on the device's socket, or what the program has given a parent domain for
- * it. Control threads.
+ * Allocates the rings of queues: from DPDK on the device's socket, or by the allocator of the application's parent
+ * domain. Control threads.
  */
 
 #ifndef UROCE_VERBS_MEMORY_PARENT_DOMAIN_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Protection domains. Control threads; what belongs to one counts itself in and out (struct
- * uroce_pd).
+ * Allocates and frees protection domains (R47). The objects of a domain count themselves in and out (struct
+ * uroce_pd). Control threads.
  */
 
 #include <errno.h>

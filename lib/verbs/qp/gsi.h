@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * QP1, through which connections are managed: a UD QP of the device that no application can make. Control threads.
+ * QP1, which the connection manager uses: a UD QP of the device that no application can create. Control threads.
  */
 
 #ifndef UROCE_VERBS_QP_GSI_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Writes down what happens to a QP: called by its engine where something goes wrong, never on the way of a packet
- * that is as it should be. The engine's thread.
+ * Counts what went wrong on a QP, and notes why it failed. Its engine calls when that happens, never for a packet
+ * in order. The engine's thread.
  */
 
 #include <string.h>

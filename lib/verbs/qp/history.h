@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * What has happened to a QP beside its work, for who looks for a slow or a sick one: how often something had to be
- * done again, and why the QP is in the error state. Written by its worker when such a thing happens, and at no other
- * time; read in the worker's turn.
+ * A QP's history, for a reader who looks for a slow or failed QP: retransmissions, NAKs and the like, and the
+ * reason of its error state. Its worker writes when such a thing happens, and at no other time; telemetry reads in
+ * the worker's turn.
  */
 
 #ifndef UROCE_VERBS_QP_HISTORY_H

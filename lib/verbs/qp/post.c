@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Send work requests into the ring of a QP: checked, copied, published with one store for a list, and the doorbell
- * rung once. Any thread; no system call and no allocation. The QP's worker takes them from there.
+ * ibv_post_send(3): checks and copies send work requests into a QP's ring, publishes a list with one store, and
+ * rings the doorbell once. Any thread; no system call, no allocation. The QP's worker takes them from there.
  */
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * What the files that put work requests into a send queue share. Any thread, under the queue's lock.
+ * Functions that the files that write work requests into a send queue share. Any thread, under the queue's lock.
  */
 
 #ifndef UROCE_VERBS_QP_POST_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Work requests about memory rather than with data: bind and invalidate, which never leave for the peer, and
- * FLUSH. post.c calls, under the lock of the send queue. Any thread.
+ * Posts the work requests that carry no data: bind and local invalidate, for which no packet is sent, and FLUSH.
+ * post.c calls, under the lock of the send queue. Any thread.
  */
 
 #include <errno.h>

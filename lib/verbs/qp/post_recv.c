@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Receive work requests into the ring of a QP or of an SRQ: checked, copied, published with one store for a list.
- * Any thread; no system call and no allocation. The workers take them from there.
+ * ibv_post_recv(3) and ibv_post_srq_recv(3): checks and copies receive work requests into the ring of a QP or an
+ * SRQ, and publishes a list with one store. Any thread; no system call, no allocation. Workers take them from
+ * there.
  */
 
 #include <errno.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Queue pairs: created with their rings and their number, published to the workers, queried, taken back. What a
- * QP may become is in qp_modify.c. Control threads.
+ * Queue pairs: creates them with their rings and number, publishes them to the workers, queries and destroys them.
+ * State changes are in qp_modify.c. Control threads.
  */
 
 #include <errno.h>

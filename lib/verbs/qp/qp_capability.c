@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Reports capabilities of a QP that are not attributes: ibv_query_qp_data_in_order(3), and the vendor's extensions of
- * connection establishment, ibv_query_ece(3). Any thread.
+ * Reports capabilities of a QP that are not attributes: ibv_query_qp_data_in_order(3), and the vendor's extensions
+ * of connection establishment, ibv_query_ece(3). Any thread.
  */
 
 #include <errno.h>

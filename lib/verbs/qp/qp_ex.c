@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * ibv_create_qp_ex(3): what its comp_mask adds to ibv_create_qp(3). Control threads.
+ * ibv_create_qp_ex(3): checks and applies what its comp_mask adds to ibv_create_qp(3). Control threads.
  */
 
 #include <errno.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * ibv_modify_qp(3): all or nothing. Everything that can fail is checked and prepared first; then, as the engine's
- * one thread, the new attributes are put in place and the transport is told. Control threads, one at a time for
- * each QP (ibv.mutex); the engine itself may have moved the QP to ERR in between.
+ * ibv_modify_qp(3), all or nothing: everything that can fail is checked and prepared first; then, in the engine's
+ * turn, the attributes are applied and the transport is told. Control threads, one at a time for each QP
+ * (ibv.mutex); the engine itself may have moved the QP to ERR in between.
  */
 
 #include <errno.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The states of a QP as one table: from where to where, and with which attributes (R44, R45). Facts from
- * ibv_modify_qp(3) and the specification's tables of QP state transitions. No state; any thread.
+ * The table of a QP's states: the transitions, and the required and optional attributes of each (R44, R45). Facts
+ * from ibv_modify_qp(3) and the specification's tables of QP state transitions. Constant; any thread.
  */
 
 #include <errno.h>

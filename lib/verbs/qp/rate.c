@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Static rates as multiples of 2.5 Gb/s and in Mb/s, and back: ibv_rate_to_mult(3), ibv_rate_to_mbps(3).
+ * Converts static rates to multiples of 2.5 Gb/s and to Mb/s, and back: ibv_rate_to_mult(3), ibv_rate_to_mbps(3).
  * Constant; any thread.
  */
 

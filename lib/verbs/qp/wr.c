@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The calls of struct ibv_qp_ex, ibv_wr_start(3): work requests written where they will be read, in the send queue,
- * field by field, and published together. Between wr_start and wr_complete or wr_abort the calling thread holds the
- * queue's lock. Any thread; no system call and no allocation.
+ * ibv_wr_start(3) and the calls of struct ibv_qp_ex: builds work requests in place in the send queue, field by
+ * field, and publishes them together. Between wr_start and wr_complete or wr_abort the calling thread holds the
+ * queue's lock. Any thread; no system call, no allocation.
  */
 
 #include <errno.h>

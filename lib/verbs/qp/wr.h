@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * QPs with the calls of struct ibv_qp_ex. Control threads, before anybody else knows the QP.
+ * Sets up QPs with the calls of struct ibv_qp_ex. Control threads, before the QP is published.
  */
 
 #ifndef UROCE_VERBS_QP_WR_H

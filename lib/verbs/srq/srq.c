@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Shared receive queues: created, resized and armed, queried, taken back. Control threads; what workers do with
- * one is in srq_take.c, what posters do in post_recv.c.
+ * Shared receive queues: creates, resizes, arms, queries and destroys them. Control threads. Workers take in
+ * srq_take.c, any thread posts in qp/post_recv.c.
  */
 
 #include <errno.h>

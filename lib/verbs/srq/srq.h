@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Shared receive queues: a ring that any thread posts to, and that the workers of its QPs take from, oldest first.
+ * Shared receive queues: a ring that any thread posts to, and from which the workers of its QPs take the oldest
+ * WQE.
  */
 
 #ifndef UROCE_VERBS_SRQ_SRQ_H

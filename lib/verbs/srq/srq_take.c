@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Receive WQEs out of an SRQ, each to one taker. Several workers at a time; a lock that nobody else wants costs
- * one exchange, and posters have another.
+ * Takes receive WQEs from an SRQ, each for one worker. Several workers at a time; an uncontended lock costs one
+ * exchange, and posters have another lock.
  */
 
 #include <string.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * XRC SRQs: their numbers, which peers put into each request, and their way out of the hands of the target QPs of
- * their domain. Control threads.
+ * XRC SRQs: their numbers, which peers put into each request; and removes one from the target QPs of its domain
+ * when it is destroyed. Control threads.
  */
 
 #include <errno.h>

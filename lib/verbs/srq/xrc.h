@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * XRC: domains, which several programs' parts may open; and target QPs, one QP behind any number of handles, each of
- * them a struct ibv_qp of its own.
+ * XRC domains, which several parts of a program may open, and target QPs: one QP behind any number of handles, each
+ * of them a struct ibv_qp of its own.
  */
 
 #ifndef UROCE_VERBS_SRQ_XRC_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Target QPs of XRC: created and opened, each time a handle, and gone with the last of them. Control threads; events
- * also on the QP's worker.
+ * XRC target QPs: each create or open returns a handle, and the QP is destroyed with the last of them. Control
+ * threads; events also on the QP's worker.
  */
 
 #include <errno.h>

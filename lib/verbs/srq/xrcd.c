@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * XRC domains (ibv_open_xrcd(3)): one for each inode that is opened, within the process, or one without. Control
- * threads.
+ * XRC domains, ibv_open_xrcd(3): one for each inode within the process, or one without an inode. Control threads.
  */
 
 #include <errno.h>
