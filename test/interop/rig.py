@@ -13,8 +13,8 @@ import time
 
 from wire import Wire
 
-REPLY_SECONDS = 60
-BOOT_SECONDS = 120
+REPLY_SECONDS = 600
+BOOT_SECONDS = 1200
 GUEST_MTU = 4200        # RoCE path MTU 4096
 PREFIX = {4: 24, 6: 64}
 VLAN = 7                # the guest is in it too, with addresses of its own
@@ -210,7 +210,7 @@ class GuestEnd(End):
     def wait_ready(self):
         connections = {}
         for name, listener in self.listeners.items():
-            listener.settimeout(10)
+            listener.settimeout(300)
             try:
                 connections[name] = listener.accept()[0]
             except TimeoutError as e:

@@ -593,7 +593,7 @@ def ping_from_guest(link):
     link.wire.reset()
     guest.sh('ip neigh flush dev eth0%s' % ('.%d' % link.vlan if link.vlan else ''))
     ask, answer = ('arp-request', 'arp-reply') if v == 4 else ('ns', 'na')
-    rc, output = guest.sh('ping -c 3 -W 5 -s 1001 ' + address(other.number, v, link.vlan))
+    rc, output = guest.sh('ping -c 3 -W 60 -s 1001 ' + address(other.number, v, link.vlan))
     expect('ping\'s exit code (%s)' % output.splitlines()[-1], rc, 0)
     for side, kind in ((guest.side, ask), (other.side, answer), (other.side, 'echo-reply')):
         if not link.wire.count(lambda f, s=side, k=kind: f.side == s and f.kind == k):

@@ -24,7 +24,7 @@
 #define MESSAGE_BYTES 100
 #define PORT	      7174
 #define GRH_BYTES     40
-#define LIMIT_S	      60
+#define LIMIT_S	      600
 
 static struct uroce_worker *worker;
 static struct rdma_event_channel *channel;

@@ -270,7 +270,7 @@ class Wire(threading.Thread):
         with self.changed:
             return sum(1 for f in self.frames if predicate(f))
 
-    def wait_for(self, predicate, n=1, seconds=20):
+    def wait_for(self, predicate, n=1, seconds=300):
         """Wait until n frames satisfy the predicate. Returns whether they do."""
         with self.changed:
             return self.changed.wait_for(

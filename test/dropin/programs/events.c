@@ -12,7 +12,7 @@
 
 #include "ends.h"
 
-enum { SOON_MS = 10000 };
+enum { SOON_MS = 600000 };
 
 static void
 watch(int epoll, struct end *end)
