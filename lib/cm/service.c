@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Where lib/port leaves what it lends to connection management, and the lock of all of lib/cm's
- * state. Registered once, before a device opens; read by any thread.
+ * Stores the service that lib/port registers, and uroce_cm_lock. Registered once, before a device opens; any thread
+ * reads.
  */
 
 #include <stddef.h>

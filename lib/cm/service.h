@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Between lib/cm and lib/port, which is above it: the port lends the rdma_cm calls its devices, addresses, QP1 and
- * clock, and a control thread of the process that takes uroce_cm_lock, feeds MADs in, and calls back when a
- * deadline has come. All of lib/cm's state is under that one lock.
+ * What lib/port lends lib/cm: devices, addresses, QP1, the clock, and a control thread that takes uroce_cm_lock,
+ * feeds MADs in, and calls back when a deadline has come. uroce_cm_lock protects all of lib/cm's state.
  */
 
 #ifndef UROCE_CM_SERVICE_H

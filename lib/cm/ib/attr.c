@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * What a QP has to be modified with, from what its connection's REQ and REP have settled. The same
- * as Linux makes of the same messages. Under the lock of the communication manager.
+ * The attributes with which to modify a QP, from its connection's REQ and REP: the same as Linux makes of the same
+ * messages. Under the CM's lock.
  */
 
 #include <errno.h>

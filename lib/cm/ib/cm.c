@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The communication manager of a device: it finds whom a MAD is for, and whose time is up. Who
- * drives it holds a lock for as long as a call takes, and tells the time.
+ * The communication manager of a device: finds the connection that a MAD is for, and the connections whose deadline
+ * has come. The caller holds a lock during a call and passes the time in.
  */
 
 #include <stdlib.h>

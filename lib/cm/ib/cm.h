@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Connection management of one device: the communication managers of both ends exchange MADs over QP1 (class
- * 0x07) to make connections, end them, and resolve service IDs (SIDR). No I/O, no clock, no lock: MADs and
- * `now` in, MADs, events and the next deadline out. One thread at a time calls it, under a lock of the caller's;
- * lib/port drives it, the rdma_cm calls are above it.
+ * The communication manager of one device: exchanges MADs over QP1 (class 0x07) with the peers' managers to make
+ * connections, end them, and resolve service IDs (SIDR). No I/O, no clock, no lock: MADs and `now` in, MADs, events
+ * and the next deadline out. One thread at a time calls it, under a lock of the caller's; lib/port drives it, and
+ * the rdma_cm calls are its consumer.
  */
 
 #ifndef UROCE_CM_IB_CM_H

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The life of a connection: made, moved from state to state, let go of by its consumer, and freed
- * when it is over. A connection that the consumer is being called about is pinned: whatever the
- * consumer does to it, it is there until the call has returned. Under the lock of the communication
- * manager.
+ * The life of a connection: created, moved between states, released by its consumer, and freed when it is over;
+ * retransmits and gives up when its deadline comes. A connection is pinned while the consumer is called back about
+ * it, so that it exists until that call returns, whatever the consumer does. Under the CM's lock.
  */
 
 #include <errno.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Peers that have gone without a word. A kernel hangs up for a process that is killed; where a process is its own
- * kernel, nobody does, and who drives the communication manager says so. Under its lock.
+ * Ends the connections to a peer that is known to have gone. A kernel disconnects for a process that is killed; a
+ * process that is its own kernel cannot, so the caller that drives the CM reports it. Under the CM's lock.
  */
 
 #include "cm/ib/internal.h"

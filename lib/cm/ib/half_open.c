@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * What peers have begun and not finished. Anybody can begin a connection, under any address: so
- * there is a limit to all of them, to those of one peer, and to the time for which a peer may keep
- * us waiting; and when there is no room, who has kept us waiting longest makes some. Under the lock
- * of the communication manager.
+ * Limits the handshakes that peers have begun and not finished. Any host can begin a connection, under any address:
+ * so their number is limited, in total and for each peer, and so is the time for which a peer may delay. When there
+ * is no room, the one that has waited longest is rejected. Under the CM's lock.
  */
 
 #include "cm/ib/internal.h"

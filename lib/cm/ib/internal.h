@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * What the files of the communication manager share: a device's manager, its connections, and the
- * functions that one file has for the others. All of it under the lock of who calls cm.h's
- * functions. The rdma_cm calls do not include it.
+ * What the files of the communication manager share: a device's manager, its connections, and functions. Under the
+ * lock of the caller of cm.h's functions. The rdma_cm calls do not include it.
  */
 
 #ifndef UROCE_CM_IB_INTERNAL_H

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * How connections are found: by our ID, by the peer's, by the peer's QPN, and listeners by service
- * ID. Chained hashes through the connections themselves: nothing is allocated when one is added, so
- * adding cannot fail, and none but the bucket is touched when one goes. What a peer may choose goes
- * through a keyed hash. Under the lock of the communication manager.
+ * Finds connections by local ID, remote ID and remote QPN, and listeners by service ID. The hashes are chained
+ * through the connections themselves: adding allocates nothing, so it cannot fail, and removing touches one bucket.
+ * Keys that a peer may choose go through a keyed hash. Under the CM's lock.
  */
 
 #include <errno.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The MADs of communication management as they are on the wire: the common header, a row for each of the eleven
- * messages, a row for each field of each. Fields are bits at an offset, counted from the most significant bit of
- * a byte, as the specification's tables have them. No state; any thread.
+ * The CM's MADs as they are on the wire: the common header, a row for each of the eleven messages, and a row for
+ * each field of each. A field is bits at an offset, counted from the most significant bit of a byte, as in the
+ * specification's tables. No state; any thread.
  */
 
 #ifndef UROCE_CM_IB_MAD_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * REQ, REP, SIDR_REP and the paths in REQ and LAP, between bytes and values. Called by the
- * connections of lib/cm, on the thread that has the communication manager. No state.
+ * Encodes and decodes REQ, REP, SIDR_REP and the paths in REQ and LAP. Runs on the thread that has the CM's lock.
+ * No state.
  */
 
 #include "cm/ib/message.h"

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The messages that carry more than an ID or two as values: REQ, REP, SIDR_REP, and the path of a
- * LAP. What is decoded is seen from here: local is ours, the peer's initiator depth is our
- * responder's resources. No state; any thread.
+ * REQ, REP, SIDR_REP and the path of a LAP as values. A decoded message is seen from the receiver: `local` is ours,
+ * and the peer's initiator depth is our responder resources. No state; any thread.
  */
 
 #ifndef UROCE_CM_IB_MESSAGE_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * A message that is for a connection: what the state table says is done, what the message tells is
- * taken over, and the consumer hears of it. Under the lock of the communication manager.
+ * Receives the messages of a connection: does what the state table says, takes over the message's values, and tells
+ * the consumer. Under the CM's lock.
  */
 
 #include <errno.h>

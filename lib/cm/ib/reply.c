@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Answers to messages that no connection is there for: one message out for one in, to where it came
- * from, and nothing is kept. Under the lock of the communication manager.
+ * Replies to messages that have no connection, REJ among them: one message out for one in, to its sender, without
+ * keeping state. Under the CM's lock.
  */
 
 #include <string.h>

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * A REQ: a repetition of one that is known, one that cannot be accepted, or a new connection, which
- * is offered to the listeners of its service ID. Everything in it is hostile. Under the lock of the
- * communication manager.
+ * Receives a REQ: a duplicate of a known one, one that is rejected with a reason, or a new connection, which is
+ * offered to the listeners of its service ID. Everything in it is hostile. Under the CM's lock.
  */
 
 #include <rte_common.h>

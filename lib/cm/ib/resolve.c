@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * A SIDR_REQ: a repetition of one that is being answered or was, or a new one, which is offered to
- * the listeners of its service ID. Everything in it is hostile. Under the lock of the communication
- * manager.
+ * Receives a SIDR_REQ: a duplicate of one that is being or was answered, or a new one, which is offered to the
+ * listeners of its service ID. Everything in it is hostile. Under the CM's lock.
  */
 
 #include "cm/ib/internal.h"

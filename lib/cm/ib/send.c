@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * What a connection sends: each message checked against the state table, encoded, kept to be sent
- * again, and sent. The state is the new one before anything leaves. Called by the consumer and by
- * lib/cm's other files, under the lock of the communication manager.
+ * Sends a connection's messages: each is checked against the state table, encoded, kept for retransmission, and
+ * sent. The connection is in its new state before anything is sent. The consumer and lib/cm's other files call,
+ * under the CM's lock.
  */
 
 #include <errno.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The state tables of communication management, from the state diagrams in chapter 12 of the specification, with
- * the duplicates that they leave out. What is not in a table is unexpected: counted and dropped. Constant.
+ * The state tables of the communication manager, from the state diagrams in chapter 12 of the specification, with
+ * the duplicates that those omit. A message that has no row is unexpected: counted and dropped. Constant.
  */
 
 #include "cm/ib/state.h"

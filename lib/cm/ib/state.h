@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The states of a connection as three tables: what a message does to it, what it may send, and what happens when
- * its time is up. lib/cm's other files carry out what a row says. No state of their own; any thread.
+ * The states of a connection as tables: what a message does to it, what it may send, and what happens when its
+ * deadline comes. lib/cm's other files do what a row says. Constant; any thread.
  */
 
 #ifndef UROCE_CM_IB_STATE_H

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * What the files of the rdma_cm calls (cma_*.c) share: IDs, event channels, devices, port spaces.
- * All of it is under uroce_cm_lock but the public part of an ID, which the thread that calls
- * writes, as librdmacm's does: the service's thread only queues events, and whoever gets one brings
- * the ID up to date with it.
+ * What the files of the rdma_cm calls (cma_*.c) share: IDs, event channels, devices, port spaces. uroce_cm_lock
+ * protects all but the public part of an ID, which only the calling thread writes, as with librdmacm: the service's
+ * thread queues events, and the thread that gets an event updates the ID.
  */
 
 #ifndef UROCE_CM_RDMA_CMA_H

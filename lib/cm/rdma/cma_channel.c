@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Event channels, and getting events from them. Whoever gets an event first does what belongs to
- * it, as librdmacm does: bring the public part of the ID up to date, connect its QP. The
- * application's threads.
+ * Event channels and rdma_get_cm_event(3). The thread that gets an event first does its work, as with librdmacm: it
+ * updates the public part of the ID and connects its QP. The application's threads.
  */
 
 #include <errno.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Connecting, accepting, rejecting and disconnecting. The user's threads; the QPs are moved without
- * uroce_cm_lock.
+ * rdma_connect(3), rdma_accept(3), rdma_reject(3), rdma_disconnect(3). The application's threads, which modify the
+ * QPs without uroce_cm_lock.
  */
 
 #include <errno.h>

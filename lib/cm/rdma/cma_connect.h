@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * What connecting by a connection and by SIDR have in common. Under uroce_cm_lock.
+ * What connecting by a connection (cma_connect.c) and by SIDR (cma_datagram.c) have in common. Under uroce_cm_lock.
  */
 
 #ifndef UROCE_CM_RDMA_CMA_CONNECT_H

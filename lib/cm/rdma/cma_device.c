@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The devices that IDs are bound to: a PD for those who bring none, as long as there is such an ID,
- * and the IDs, to tell them when their device goes. Under uroce_cm_lock.
+ * The devices that IDs are bound to: a default PD for IDs without one, as long as there are such IDs; and the list
+ * of IDs that are told when their device is removed. Under uroce_cm_lock.
  */
 
 #include <errno.h>

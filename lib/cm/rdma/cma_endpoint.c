@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * rdma_create_ep(3) and rdma_get_request(3): IDs with their QP from one call, synchronous. The
- * user's threads.
+ * rdma_create_ep(3) and rdma_get_request(3): create an ID and its QP with one call, synchronously. The
+ * application's threads.
  */
 
 #include <errno.h>

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Events of IDs. Each is in its ID's list; the ID's channel has a record for it, so that its
- * descriptor is readable. The service's thread and calls post, the application's threads take and
- * acknowledge.
+ * Queues the events of IDs. Each event is in its ID's list; the ID's channel has a record for it, so that its
+ * descriptor is readable. The service's thread and calls post, the application's threads get and acknowledge.
  */
 
 #include <stdlib.h>

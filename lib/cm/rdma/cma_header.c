@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The rdma_cm header of REQ and SIDR_REQ: encoded by connect, decoded by whoever listens.
- * Stateless; any thread.
+ * Encodes and decodes the rdma_cm header of a REQ or SIDR_REQ. No state; any thread.
  */
 
 #include <assert.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The 36 bytes that rdma_cm puts before the user's private data of a REQ or SIDR_REQ: the IP
- * addresses and the source port of the one who asks. Stateless.
+ * The 36 bytes that rdma_cm puts before the application's private data in a REQ or SIDR_REQ: the IP addresses and
+ * the source port of the active side. No state.
  */
 
 #ifndef UROCE_CM_RDMA_CMA_HEADER_H

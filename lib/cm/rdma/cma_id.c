@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * IDs: made by the user or by a request, moved between channels, destroyed when nobody is in a call
- * on them and their events are acknowledged. Any thread.
+ * Creates IDs for the application or for a request, migrates them between channels, and destroys them once no call
+ * uses them and their events are acknowledged. Any thread.
  */
 
 #include <errno.h>

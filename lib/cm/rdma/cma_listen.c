@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Listening: an ID takes the requests for its port, on the device of its address or, with a
- * wildcard, on all. The user's threads.
+ * rdma_listen(3): an ID gets the requests for its port, on the device of its address or, with a wildcard, on all.
+ * The application's threads.
  */
 
 #include <errno.h>

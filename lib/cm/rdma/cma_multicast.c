@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * IDs in multicast groups: the address is the group's GID, the device joins it, and whoever gets
- * the event attaches the ID's QP. The user's threads.
+ * rdma_join_multicast(3): the address is the group's GID, the device joins it, and the thread that gets the event
+ * attaches the ID's QP. The application's threads.
  */
 
 #include <errno.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Options of IDs, and the enhanced connection establishment (ECE) that goes along with requests and
- * answers: our QPs have none, users may. The user's threads.
+ * rdma_set_option(3), and the enhanced connection establishment (ECE) that requests and replies carry: uroce's QPs
+ * have no such options, the application's may. The application's threads.
  */
 
 #include <errno.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Port spaces: which ID is bound to which port of RDMA_PS_TCP, UDP or IB, and the listening
- * connections that a port has on each device while one of its IDs listens. Under uroce_cm_lock.
+ * Port spaces: the ID that is bound to each port of RDMA_PS_TCP, UDP or IB, and the CM's listeners that a port has
+ * on each device while one of its IDs listens. Under uroce_cm_lock.
  */
 
 #include <errno.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The QPs of IDs: made with what is missing (CQs, a PD), moved through their states by what was
- * agreed, destroyed with what was made for them. The user's threads, without uroce_cm_lock but to
- * ask for attributes.
+ * The QPs of IDs: created with a CQ and a PD where the application gives none, modified by what the connection has
+ * agreed, destroyed with what was created for them. The application's threads, which take uroce_cm_lock only to ask
+ * for attributes.
  */
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The CQs that an ID makes for its QP or SRQ. The user's threads.
+ * Creates the CQs of an ID's QP or SRQ. The application's threads.
  */
 
 #ifndef UROCE_CM_RDMA_CMA_QP_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * What the communication manager of a device tells: requests become IDs of the listener's channel,
- * all else events of the connection's ID. The service's thread, under uroce_cm_lock.
+ * Receives the communication manager's events: a REQ becomes an ID of the listener's channel, or is rejected with a
+ * reason; other messages become events of the connection's ID. The service's thread, under uroce_cm_lock.
  */
 
 #include <errno.h>

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Binding IDs to addresses, resolving addresses and routes. A neighbor that is not known yet is
- * asked for by the service; IDs that wait for one are looked at again at intervals, in the order in
- * which they began.
+ * rdma_bind_addr(3), rdma_resolve_addr(3), rdma_resolve_route(3). The service probes for a neighbor that is not
+ * known yet; IDs that wait for one are checked at intervals, in the order in which they began.
  */
 
 #include <errno.h>

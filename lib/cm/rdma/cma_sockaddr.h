@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Socket addresses as rdma_cm has them, IPv4 and IPv6, and the GIDs that RoCEv2 has for them.
- * Stateless.
+ * Converts rdma_cm's socket addresses, IPv4 and IPv6, and RoCEv2 GIDs. No state.
  */
 
 #ifndef UROCE_CM_RDMA_CMA_SOCKADDR_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The SRQs of IDs. The user's threads.
+ * Creates and destroys the SRQs of IDs. The application's threads.
  */
 
 #include <errno.h>

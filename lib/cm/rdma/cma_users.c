@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The users of the service: event channels and IDs. The first starts it, the last stops it, without
- * uroce_cm_lock, since its thread takes that. Any thread.
+ * Counts the users of the service, event channels and IDs: the first starts it, the last stops it. Without
+ * uroce_cm_lock, since the service's thread takes that. Any thread.
  */
 
 #include <errno.h>
