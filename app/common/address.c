@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Addresses and numbers on the command line. Stateless.
+ * Parses addresses and numbers of the command line. No state.
  */
 
 #include <arpa/inet.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Addresses on the command line: as GIDs, IPv4 mapped into IPv6. Stateless.
+ * Parses addresses of the command line as GIDs; an IPv4 address is mapped into IPv6. No state.
  */
 
 #ifndef UROCE_APP_ADDRESS_H

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Starting EAL, and what to do when it does not start: it says what it found wrong, but not what a
- * user of this program can do about it. Main thread.
+ * Starts EAL and, if EAL does not start, explains what the user of this program can do about it. Main thread.
  */
 
 #include <errno.h>

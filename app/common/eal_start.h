@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * EAL as main() sees it: its part of the command line, its start, its lcores.
+ * EAL for main(): its part of the command line, its start, its lcores.
  */
 
 #ifndef UROCE_APP_EAL_START_H

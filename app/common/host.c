@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Opening and closing devices and workers, and the two net_ring ports of a run within one process.
- * Main thread.
+ * Opens and closes devices and workers, and the two net_ring ports of a run within one process. Main thread.
  */
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * One end's RDMA devices: its ports with their addresses, and the workers that drive them.
+ * The RDMA devices of one end: its ports with their addresses, and the workers that drive them.
  */
 
 #ifndef UROCE_APP_HOST_H

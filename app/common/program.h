@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * What the shared code says of the program that it is part of; each program defines these.
+ * What each program defines for the shared code: its name and usage.
  */
 
 #ifndef UROCE_APP_PROGRAM_H

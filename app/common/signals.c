@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The signal handler. Installed by main() before EAL starts; loops on any thread look at the flag.
+ * The signal handler. main() installs it before EAL starts; loops on any thread read the flag.
  */
 
 #include <string.h>

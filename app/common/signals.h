@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Ctrl-C: the first one ends the run and shows what was measured, the second one ends the process.
+ * Ctrl-C: the first one ends the run and has the results printed, the second one ends the process.
  */
 
 #ifndef UROCE_APP_SIGNALS_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * uroce-perf: arguments, EAL, which end or ends this process is, and the exit status: 0; 1 when
- * something failed or a byte was wrong; 2 for a wrong argument.
+ * uroce-perf: arguments, EAL, which end or ends this process is, and the exit status: 0; 1 if something failed or a
+ * byte was wrong; 2 for a wrong argument.
  */
 
 #include <errno.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The command line of uroce-perf after the `--`. main() calls it before EAL starts, so that a wrong
- * argument is answered at once. Every error says what would have been right.
+ * Parses the command line of uroce-perf after the `--`. main() calls it before EAL starts, so that a wrong argument
+ * is reported at once. Every error says what would have been right.
  */
 
 #include <errno.h>

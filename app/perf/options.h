@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * What uroce-perf was asked to do: the operations, the modes, and its command line after the `--`.
+ * The options of uroce-perf: the operations, the modes, and the command line after the `--`.
  */
 
 #ifndef UROCE_PERF_OPTIONS_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Printing results. One thread at a time: the main thread, or the prompt's between two tests.
+ * Prints results. One thread at a time: the main thread, or the prompt's between two tests.
  */
 
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * What a run has come to, and its two forms: a table for people, JSON for programs.
+ * The results of a run, and their two forms: a table for people, JSON for programs.
  */
 
 #ifndef UROCE_PERF_REPORT_H

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Takes samples of counters and prints what has changed. Its own thread, between start and stop, which the main thread
- * calls; counters and loads may be read by any.
+ * Samples counters and prints what has changed. A thread of its own, which the main thread starts and stops.
  */
 
 #include <errno.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * --stats-period: what the ends in this process move, lose and repeat, and how busy their workers are, on standard
- * error from time to time. A thread of its own, which only reads: what it looks at goes on as without it.
+ * --stats-period: prints to standard error, at intervals, the traffic, losses and retransmissions of this process's
+ * ends, and the load of their workers. A thread of its own, which only reads.
  */
 
 #ifndef UROCE_PERF_STATS_H

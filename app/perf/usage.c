@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * What --help says. doc/perf.rst says it at length.
+ * The text of --help. doc/perf.rst has the details.
  */
 
 #include "program.h"

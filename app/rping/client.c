@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The client: each round it offers a ping to be read, then room for it to be written, and looks at
- * what has come back. Main thread.
+ * The client's rounds: it offers a ping to be read, then room for it to be written, and checks what has come back.
+ * Main thread.
  */
 
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Connections: what they need, what they post, what has completed, and how they end. Main thread.
+ * Connections: creates their objects, posts, completes, and closes them. Main thread.
  */
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * A connection of either end: its ID, QP, CQ and buffers, and where it stands. Main thread.
+ * A connection of either end: its ID, QP, CQ and buffers, and its state. Main thread.
  */
 
 #ifndef UROCE_RPING_CONN_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * What the event channel tells: requests become connections, resolved addresses lead on, errors are
- * put into words. Main thread.
+ * Handles the events of the CM: requests become connections, a resolved address goes on to its route, errors are
+ * explained. Main thread.
  */
 
 #include <arpa/inet.h>

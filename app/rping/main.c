@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * uroce-rping: arguments, EAL, ports, and the exit status: 0; 1 when something failed or a byte was
- * wrong; 2 for a wrong argument.
+ * uroce-rping: arguments, EAL, ports, and the exit status: 0; 1 if something failed or a byte was wrong; 2 for a
+ * wrong argument.
  */
 
 #include <arpa/inet.h>

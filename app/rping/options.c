@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The command line of uroce-rping after the `--`: the letters are rping's. main() calls it before
- * EAL starts, so that a wrong argument is answered at once.
+ * Parses the command line of uroce-rping after the `--`: the letters are rping's. main() calls it before EAL
+ * starts, so that a wrong argument is reported at once.
  */
 
 #include <arpa/inet.h>

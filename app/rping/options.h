@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * What uroce-rping was asked to do: its command line after the `--`.
+ * The options of uroce-rping: its command line after the `--`.
  */
 
 #ifndef UROCE_RPING_OPTIONS_H

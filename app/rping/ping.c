@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The text of a ping: a number, then letters that begin one further each time. Stateless.
+ * Fills and checks the text of a ping: a number, then letters that begin one further each time. No state.
  */
 
 #include <stdio.h>

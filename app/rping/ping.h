@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * What the two ends tell each other, byte by byte as rping does: where the other may read or write,
- * and the text of a ping. Stateless.
+ * What the two ends tell each other, byte by byte as rping does: where the peer may read or write, and the text of
+ * a ping. No state.
  */
 
 #ifndef UROCE_RPING_PING_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The server: it reads what the client offers, writes it to where the client says, and tells of
- * both. What the client says is not believed. Main thread.
+ * The server's rounds: it reads what the client offers, writes it to where the client says, and reports both by
+ * SENDs. It checks what the client says. Main thread.
  */
 
 #include <stdio.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The pace of the switch. With a CPU of its own it polls for a while, for that is the least delay. Where it shares one
- * with clients that poll, yielding would give each of them its whole time slice (3 ms and more); who waits for an event
- * has its turn as soon as it comes.
+ * Decides when the switch polls. With a CPU of its own it polls for a while, for the least delay. On a CPU that it
+ * shares with clients that poll, yielding would give each of them its whole time slice (3 ms and more); a thread
+ * that waits for an event runs as soon as the event comes.
  */
 
 #include <uroce_config.h>

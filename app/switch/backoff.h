@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * When the switch polls, and when it leaves its CPU to others: they have what the next frame comes from. Main thread.
+ * When the switch polls, and when it leaves its CPU to its clients, which produce the next frame. Main thread.
  */
 
 #ifndef UROCE_SWITCH_PACE_H

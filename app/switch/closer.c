@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * A pipe leads to the thread, by which it gets their numbers. Where it waits, and the pipe has been filled meanwhile,
- * further ones stay open: frames go on, but at last nobody can come.
+ * Closes descriptors on a thread of its own, which gets their numbers by a pipe. If close(2) blocks and the pipe is
+ * full, further descriptors stay open: frames go on, but in the end no new client can connect.
  */
 
 #include <errno.h>

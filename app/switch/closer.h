@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Descriptors that clients have passed, and their sockets, in which more of them may lie: the last close(2) of one may
- * wait for as long as who made it likes (a file of FUSE, a socket that lingers), so that a thread does it.
+ * Closes descriptors that clients have passed, and clients' sockets, which may contain more of them. The last
+ * close(2) of a descriptor may block for as long as its creator likes (a FUSE file, a lingering socket), so a
+ * thread does it.
  */
 
 #ifndef UROCE_SWITCH_CLOSER_H

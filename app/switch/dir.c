@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The switch's directory. Main thread.
+ * Creates and locks the switch's directory. Main thread.
  */
 
 #include <errno.h>

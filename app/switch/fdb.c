@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The forwarding database, an rte_hash whose positions index what is known of each station.
+ * The forwarding database, an rte_hash whose positions index the entries of stations.
  */
 
 #include <assert.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The forwarding database: which port a MAC address was last seen at, in each VLAN. One thread.
+ * The forwarding database: the port at which a MAC address was last seen, in each VLAN. One thread.
  */
 
 #ifndef UROCE_SWITCH_FDB_H

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Options of uroce-switch. main() calls this before EAL starts, so that a wrong argument is answered at once.
+ * Parses the options of uroce-switch. main() calls this before EAL starts, so that a wrong argument is reported at
+ * once.
  */
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The command line of uroce-switch after the `--`.
+ * The options of uroce-switch: its command line after the `--`.
  */
 
 #ifndef UROCE_SWITCH_OPTIONS_H

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Ports: their ethdevs or clients, and the queue in front of each, which has an end, and marks before that.
+ * The ports of the switch: their ethdevs or clients, and the queue in front of each, which marks frames (ECN) when
+ * it is long and drops them when it is full.
  */
 
 #include <assert.h>

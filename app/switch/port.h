@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * A port of the switch: a client at its socket, or an ethdev with one queue each way; and the frames that wait for it.
- * One thread.
+ * A port of the switch: a client at its socket, or an ethdev with one queue each way; and the frames that wait for
+ * it. One thread.
  */
 
 #ifndef UROCE_SWITCH_PORT_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The counters of the switch, as SIGUSR1 and its end have them printed. Main thread.
+ * Prints the counters of the switch, on SIGUSR1 and at the end. Main thread.
  */
 
 #include <inttypes.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * What the switch has counted, for people.
+ * Prints the counters of the switch for people.
  */
 
 #ifndef UROCE_SWITCH_REPORT_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * A frame's way through the switch, as IEEE 802.1Q has it for one that has no VLANs of its own: tags are left alone,
- * and a station is known by its address and tag.
+ * Forwards frames as an IEEE 802.1Q bridge without VLANs of its own: tags are not changed, and a station is known
+ * by its address and tag.
  */
 
 #include <string.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The switch: its ports, and what it has learned of who is where. One thread; who takes memory from under its ports
- * takes the turn first.
+ * The switch: its ports and its forwarding database. One thread; a thread that frees memory of its ports takes the
+ * turn first.
  */
 
 #ifndef UROCE_SWITCH_SWITCH_H

@@ -2,7 +2,7 @@
  * Copyright 2026 The uroce authors
  *
  * The counters of the switch as telemetry. EAL's telemetry threads read them while the main thread counts on; the
- * ports stay where they are until it has said that it stops.
+ * ports exist until the main thread has announced that it stops.
  */
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * What the switch has counted, for programs: /uroce_switch/... on EAL's telemetry socket, where it has one.
+ * The counters of the switch for programs: /uroce_switch/... on EAL's telemetry socket, if it has one.
  */
 
 #ifndef UROCE_SWITCH_TELEMETRY_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The ways there are to copy memory. What DPDK was built for may have no wide registers: this
- * machine may. Stateless.
+ * The implementations of a memory copy that this machine can run. DPDK may be built without wide registers that the
+ * machine has. No state.
  */
 
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The ways there are to copy memory, to find the fastest on a machine.
+ * The implementations of a memory copy, to find the fastest on a machine.
  */
 
 #ifndef UROCE_PERF_FLOOR_COPIES_H

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * --floor: which floors a run has, measured before it and after it on the lcores that it has. Main
- * thread.
+ * --floor: measures the floors of a run before it and after it, on the lcores that it uses. Main thread.
  */
 
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * What bounds a transport in software on these lcores, measured without one: the CRC and the copy
- * of payloads on a core, and bare mbufs over rings between the two ends.
+ * The floors of a run: what a transport in software cannot exceed on these lcores, measured without one. The CRC
+ * and the copy of payloads on a core, and bare mbufs over rings between the two ends.
  */
 
 #ifndef UROCE_PERF_FLOOR_FLOOR_H

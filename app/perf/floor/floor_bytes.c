@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * --floor, the bytes: what one core does when it computes the CRC of payloads and copies them, and
- * nothing else. The end that receives must do both, so no transport of RoCEv2 in software moves
- * more over a core. Main thread, before a run.
+ * --floor, bytes: how fast one core computes the CRC of payloads and copies them, and does nothing else. The
+ * receiving end must do both, so no RoCEv2 transport in software moves more bytes over a core. Main thread, before
+ * a run.
  */
 
 #include <errno.h>

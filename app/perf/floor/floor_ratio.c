@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Which floor bounds a result, and how close it comes. Stateless.
+ * Which floor bounds a result, and how close the result comes. No state.
  */
 
 #include <rte_common.h>

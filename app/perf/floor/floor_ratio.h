@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * How close a result comes to what bounds it.
+ * How close a result comes to its floor.
  */
 
 #ifndef UROCE_PERF_FLOOR_FLOOR_RATIO_H

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * --floor, the packets: mbufs that are taken from a pool, get a header, go over a ring, are read
- * and go back to the pool, and nothing else: what two net_ring ports are below a transport. Main
- * thread, before a run, and the other end's lcore.
+ * --floor, packets: mbufs are taken from a pool, get a header, go over a ring, are read and freed, and nothing
+ * else: what two net_ring ports do below a transport. Main thread, before a run, and the other end's lcore.
  */
 
 #include <errno.h>

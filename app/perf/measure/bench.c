@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * From the options to rows: agree on parameters, set up both ends, measure, let the server judge,
- * take everything down. The client's main thread.
+ * Runs a test from its options: agrees on parameters with the peer, sets up both ends, measures, has the server
+ * check, and takes all down. The client's main thread.
  */
 
 #include <inttypes.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The test as a whole: one run for each size, and what they came to.
+ * A test: one run for each message size, and their results.
  */
 
 #ifndef UROCE_PERF_MEASURE_BENCH_H

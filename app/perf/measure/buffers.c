@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Message buffers of one end: how many slots each QP has, where they are, and what is in them when
- * the run starts. They are DPDK's memory, which leaves without a copy, as long as it has some. Main
- * thread.
+ * The message buffers of one end: how many slots each QP has, where they are, and their contents at the start. They
+ * are DPDK's memory, which is sent without a copy, while there is enough of it. Main thread.
  */
 
 #include <errno.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * One end of one run: protection domains, regions, completion queues and queue pairs on the host's
- * devices, over which the QPs are dealt out in turn. Main thread.
+ * One end of one run: protection domains, regions, completion queues and queue pairs on the host's devices, to
+ * which the QPs are dealt in turn. Main thread.
  */
 
 #include <errno.h>

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * One end of one run: its queue pairs, buffers and completion queues. Made for each row of the
- * result and taken down after it, so that a row starts from nothing. Both ends derive it from the
- * same parameters.
+ * One end of one run: its queue pairs, buffers and completion queues. Created for each row of the result and
+ * destroyed after it, so that no row depends on an earlier one. Both ends derive it from the same parameters.
  */
 
 #ifndef UROCE_PERF_MEASURE_ENDPOINT_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The list of ends: the thread that makes and ends them adds and removes, the prompt's looks. Off the measured path.
+ * The list of endpoints: their main thread adds and removes them, the prompt's thread reads. Off the measured path.
  */
 
 #include <pthread.h>

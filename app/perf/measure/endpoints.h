@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The ends that there are in this process at the moment, for the prompt to show: main thread and prompt's.
+ * The endpoints that exist in this process, for the prompt to show: main thread and prompt's.
  */
 
 #ifndef UROCE_PERF_MEASURE_ENDPOINTS_H

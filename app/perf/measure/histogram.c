@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Reading a histogram: quantiles. Filling it is inline, the measuring loops do it per completion.
+ * Computes quantiles of a histogram. Filling it is inline, since the measuring loops do that per completion.
  */
 
 #include <math.h>

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * A histogram of latencies: 64 linear steps in each power of two, so a value is kept to within 1.6
- * %.
+ * A histogram of latencies: 64 linear steps in each power of two, so that a value is kept to within 1.6 %.
  */
 
 #ifndef UROCE_PERF_MEASURE_HISTOGRAM_H

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Asks the peer by ICMP, before the clock starts, and when a message of a lossy transport seems to be
- * lost: time alone cannot tell it from one that waits for a peer that others keep from its processor.
- * The client's thread.
+ * Pings the peer by ICMP before the clock starts, and when a message of a lossy transport seems lost: time alone
+ * cannot tell a lost message from one that waits for a peer without a CPU. The client's thread.
  */
 
 #include <arpa/inet.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Asking the peer by ICMP, where a message that nobody answers says nothing: on UC and UD.
+ * Pings the peer by ICMP, for UC and UD, where a message that is not answered proves nothing.
  */
 
 #ifndef UROCE_PERF_MEASURE_PING_H

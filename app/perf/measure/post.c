@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Messages into work requests, with their pattern when they are verified; and the check of what
- * arrived. Either end's loop, on the thread that polls its worker.
+ * Turns messages into work requests, with a pattern if they are verified, and checks received messages. Either
+ * end's loop, on the thread that polls its worker.
  */
 
 #include <string.h>

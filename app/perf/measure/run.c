@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * What the measuring loops have in common: the probe before the clock starts, the tick, and the
- * ways a run fails. The client's thread.
+ * What the measuring loops share: the probe before the clock starts, progress output, and how a run fails. The
+ * client's thread.
  */
 
 #include <stdarg.h>

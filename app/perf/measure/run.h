@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * One run: the client's side of one row of the result. The loops post, poll the worker, and take
- * completions, all on one thread.
+ * One run: the client's side of one row of the result. The loops post, poll the worker, and take completions, all
+ * on one thread.
  */
 
 #ifndef UROCE_PERF_MEASURE_RUN_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Throughput and message rate: every QP keeps its depth of messages outstanding. The client's loop,
- * on the thread that polls its worker; a measured hot loop.
+ * Measures throughput and message rate: every QP keeps its depth of messages in flight. The client's loop, on the
+ * thread that polls its worker; a measured hot loop.
  */
 
 #include <string.h>

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Latency: one message at a time, QP after QP. For what the peer answers it is the round trip of
- * message and answer; for the rest the time to the work completion. The client's loop, on the
- * thread that polls its worker.
+ * Measures latency: one message at a time, QP after QP. For a message that the peer answers it is the round trip;
+ * for any other the time to its completion. The client's loop, on the thread that polls its worker.
  */
 
 #include <string.h>

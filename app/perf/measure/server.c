@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The server's rounds. They run on the thread that polls the server's worker: an lcore of its own,
- * the client's loop when both ends share one, or the main thread of a server process.
+ * The server's rounds. They run on the thread that polls the server's worker: an lcore of its own, the client's
+ * loop if both ends share an lcore, or the main thread of a server process.
  */
 
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The end that messages are for: receives and checks them, gives credit, answers in lat mode.
+ * The receiving end: receives and checks messages, gives credit, and replies in lat mode.
  */
 
 #ifndef UROCE_PERF_MEASURE_SERVER_H

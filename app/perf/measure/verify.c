@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The pattern behind --verify: 64-bit words in arithmetic progression from a start that is mixed
- * from QP and message number. Simple enough for the compiler to vectorise; buffers need no
- * alignment. Any thread.
+ * The pattern of --verify: 64-bit words in arithmetic progression from a start that is mixed from QP and message
+ * number. Simple enough for the compiler to vectorize; buffers need no alignment. Any thread.
  */
 
 #include <string.h>

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * What the bytes of a message should be. They follow from the queue pair, the number of the message
- * and the offset, so bytes of another message, of another QP or from elsewhere in the same one are
- * wrong.
+ * The bytes that a message should have. They follow from the queue pair, the message number and the offset, so that
+ * bytes of another message, another QP or another place are wrong.
  */
 
 #ifndef UROCE_PERF_MEASURE_VERIFY_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * A connection made by the RDMA CM: bytes are SENDs into receives that are always posted again; the RNR
- * NAK holds back who is too fast. Main thread, which polls the worker while it waits.
+ * A connection by the RDMA CM: bytes are SENDs into receives that are always posted again; an RNR NAK slows a
+ * sender that is too fast. Main thread, which polls the worker while it waits.
  */
 
 #include <arpa/inet.h>

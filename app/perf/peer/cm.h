@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The two processes of a test meet through the RDMA CM, and talk over the queue pair that it connects:
- * nothing but the ports under test is needed. Main thread.
+ * The two processes of a test meet through the RDMA CM, and talk over the queue pair that it connects: nothing but
+ * the ports under test is needed. Main thread.
  */
 
 #ifndef UROCE_PERF_PEER_CM_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Lines over a connection. Whoever waits here calls `idle`, because the thread that waits is also the
- * one that polls a worker. Main thread.
+ * Sends and receives lines over a connection. A caller that waits calls `idle`, because the thread that waits also
+ * polls a worker. Main thread.
  */
 
 #include <errno.h>

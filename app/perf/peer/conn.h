@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The connection over which the two processes of a test agree: text, line by line, over a socket of
- * the operating system (oob.c) or over a queue pair that the RDMA CM has connected (cm.c).
+ * The connection over which the two processes of a test agree: text, line by line, over a socket of the operating
+ * system (oob.c) or over a queue pair that the RDMA CM has connected (cm.c).
  */
 
 #ifndef UROCE_PERF_PEER_CONN_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Both ends in one process, over two net_ring ports. The main thread is the client's and, between
- * runs, the only one; during a run the server's rounds are its own lcore's when there are two.
+ * Both ends in one process, over two net_ring ports. The main thread is the client's and, between runs, the only
+ * one; with two lcores, the server's rounds run on an lcore of their own.
  */
 
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The other end in this process: on the client's lcore, or on one of its own.
+ * The server in the client's process: on the client's lcore, or on its own.
  */
 
 #ifndef UROCE_PERF_PEER_LOCAL_H

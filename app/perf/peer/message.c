@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Encoding and decoding the lines of message.h. Main thread.
+ * Encodes and decodes the lines of message.h. Main thread.
  */
 
 #include <errno.h>

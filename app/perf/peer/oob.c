@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Sockets of the handshake between two processes. Non-blocking: whoever waits here calls `idle`,
- * because the thread that waits is also the one that polls a worker. Main thread.
+ * The sockets of the handshake between two processes. Non-blocking: a caller that waits calls `idle`, because the
+ * thread that waits also polls a worker. Main thread.
  */
 
 #include <errno.h>

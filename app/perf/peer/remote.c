@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The server as its client sees it: a struct perf_peer over the out-of-band socket. The client's
- * main thread, which goes on polling its worker while it waits.
+ * The server as its client sees it, in another process: a struct perf_peer over the connection of conn.h. The
+ * client's main thread, which polls its worker while it waits.
  */
 
 #include <errno.h>

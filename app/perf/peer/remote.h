@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Two processes: the server as its client sees it.
+ * The server as its client sees it, in another process.
  */
 
 #ifndef UROCE_PERF_PEER_REMOTE_H

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The server's process: waits for a client, makes an end as each row wants it, runs the server's
- * rounds until the client is done, and says what it has seen. Main thread, which polls the first
- * worker.
+ * The server's process: waits for a client, creates an endpoint for each row, runs the server's rounds until the
+ * client is done, and reports. Main thread, which polls the first worker.
  */
 
 #include <errno.h>

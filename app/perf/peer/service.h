@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Two processes: the server's.
+ * The server's process.
  */
 
 #ifndef UROCE_PERF_PEER_SERVICE_H

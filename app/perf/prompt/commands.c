@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The table of commands. Each is a list of tokens for rte_cmdline to match and complete; what a word may be is judged
- * by whoever uses it, who can say what is wrong with it.
+ * The table of commands: each is a list of tokens for rte_cmdline to match and complete. The function of a command
+ * checks the values of its words, since it can say what is wrong with them.
  */
 
 #include <errno.h>

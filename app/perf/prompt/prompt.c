@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The prompt's thread, a control thread of EAL's beside the lcores. It alone reads commands and, while there is a
- * terminal, writes to it: progress and results come from the main thread by the session. rte_cmdline edits, completes
- * and parses; reading is our own, for rte_cmdline knows neither an end of its input nor anything to wait for beside it.
- * So is the terminal's mode, which cmdline_stdin_new() sets after its prompt: keys in between are lost, or end a line.
+ * The prompt's thread, a control thread of EAL beside the lcores. Only this thread reads commands and, while there
+ * is a terminal, writes to it: the main thread passes progress and results through the session. rte_cmdline edits,
+ * completes and parses. This file reads, since rte_cmdline knows neither the end of its input nor another
+ * descriptor to wait for; and it sets the terminal's mode, since cmdline_stdin_new() does so after its prompt: keys
+ * in between are lost, or end a line.
  */
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The prompt: a thread that reads commands, from a terminal, a pipe or a file, and has them carried out.
+ * The prompt: a thread that reads commands, from a terminal, a pipe or a file, and has them executed.
  */
 
 #ifndef UROCE_PERF_PROMPT_PROMPT_H

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The main thread's loop of a session, and what the prompt's thread asks of it. One state under one lock, looked at a
- * thousand times a second while no test runs; a running test sees only uroce_app_stopped(), as without a prompt.
+ * The main thread's loop of a session, and the requests of the prompt's thread to it. One state under one lock,
+ * which the main thread checks a thousand times a second while no test runs; a running test reads only
+ * uroce_app_stopped(), as without a prompt.
  */
 
 #include <errno.h>

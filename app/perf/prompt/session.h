@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Tests one after the other, as a prompt asks for them. The main thread has the hosts, polls their workers and runs the
- * tests, as it does without a prompt; the prompt's thread has the options while no test runs, and asks.
+ * A session: tests one after the other, as the prompt asks for them. The main thread has the hosts, polls their
+ * workers and runs the tests, as without a prompt; the prompt's thread owns the options while no test runs.
  */
 
 #ifndef UROCE_PERF_PROMPT_SESSION_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The prompt's set: an option of the command line, without its dashes. What is wrong with it the command line's own
- * parser says. The prompt's thread.
+ * The command set: changes an option of the command line, named without its dashes. The command line's own parser
+ * checks it. The prompt's thread.
  */
 
 #include <errno.h>

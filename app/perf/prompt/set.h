@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Options that change between one test and the next.
+ * Changes options between one test and the next.
  */
 
 #ifndef UROCE_PERF_PROMPT_SET_H

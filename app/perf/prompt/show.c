@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * What the prompt shows of hosts, which live as long as the session, and of ends, which are looked at while they cannot
- * go. The prompt's thread; the calls of uroce.h and ethdev that it makes are good on any.
+ * The command show: hosts, which live as long as the session, and endpoints, which cannot be destroyed while they
+ * are shown. The prompt's thread; the calls of uroce.h and ethdev that it makes are safe on any thread.
  */
 
 #include <arpa/inet.h>

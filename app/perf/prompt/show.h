@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The prompt's show: what there is in this process, as the library's public calls tell it.
+ * The command show: the objects of this process, by the library's public calls.
  */
 
 #ifndef UROCE_PERF_PROMPT_SHOW_H

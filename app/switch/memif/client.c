@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The messages of a client. It may say anything in any order, pass descriptors of anything, and go in between; the
- * socket never blocks, and a send to one who has gone is no signal.
+ * Handles the messages of a client. The client may send anything in any order, pass descriptors of anything, and
+ * disconnect in between: the socket never blocks, and a send to a client that has gone raises no signal.
  */
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * A process at the switch's socket: what it says there until it has a port, and that it goes. Main thread.
+ * A process at the switch's socket: its messages until it has a port, and its end. Main thread.
  */
 
 #ifndef UROCE_SWITCH_MEMIF_CLIENT_H

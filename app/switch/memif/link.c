@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The rings of a client. Everything in them is read once, into a variable, and checked there: the client may change it
- * meanwhile. Its eventfds are waited on and neither read nor written, for it could make that block.
+ * The rings of a client. Every field in them is read once, into a variable, and checked there: the client may
+ * change it at any time. The switch waits for a client's eventfds, but neither reads nor writes them, since the
+ * client could make that block.
  */
 
 #include <stdalign.h>

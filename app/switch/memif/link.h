@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Frames to and from a client: its rings, in the memory that it shares. What it writes there is believed only as far
- * as it does no harm; with what it cannot mean, the link has a fault and does nothing any more. One thread.
+ * Frames to and from a client: its rings, in the memory that it shares. An impossible value in them is a fault,
+ * after which the link does nothing any more. One thread.
  */
 
 #ifndef UROCE_SWITCH_MEMIF_LINK_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Mapping what a client shares. It stays writable for the client, who may change any byte at any time; but it must not
- * become shorter, or be without a page when there is none, for both would be a SIGBUS of ours. Main thread.
+ * Maps the memory that a client shares. The client may change any byte at any time; but the memory must not shrink,
+ * nor lack a page when none is free, since both would raise SIGBUS in the switch. Main thread.
  */
 
 #include <errno.h>

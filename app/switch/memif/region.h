@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The memory that a client shares with the switch: what can be touched without harm, whatever the client does to it.
+ * The memory that a client shares with the switch, which the switch can access safely whatever the client does to
+ * it.
  */
 
 #ifndef UROCE_SWITCH_MEMIF_REGION_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * A server of memif, in place of net_memif's (DPDK 22.11). That one trusts its clients: an index, an offset or a length
- * of theirs leads it anywhere, a descriptor of theirs makes it wait for ever, and one who knocks and goes ends it.
+ * A memif server in place of net_memif's (DPDK 22.11), which trusts its clients: a bad index, offset or length
+ * makes it access any memory, a bad descriptor blocks it forever, and a client that connects and goes ends it.
  */
 
 #include <errno.h>

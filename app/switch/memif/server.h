@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The socket of the switch, and who has which of its ports there. Main thread.
+ * The socket of the switch, and which client has which of its ports. Main thread.
  */
 
 #ifndef UROCE_SWITCH_MEMIF_SERVER_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * memif, version 2.0: what server and client say to each other on their socket, and how the rings lie in the memory
- * that the client shares. All of it in the byte order of the host.
+ * memif, version 2.0: the messages of server and client on their socket, and the layout of the rings in the memory
+ * that the client shares. All in the host's byte order.
  */
 
 #ifndef UROCE_SWITCH_MEMIF_WIRE_H
