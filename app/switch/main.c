@@ -23,6 +23,7 @@
 #include "dir.h"
 #include "eal_start.h"
 #include "memif/server.h"
+#include "munmap.h"
 #include "options.h"
 #include "backoff.h"
 #include "program.h"
@@ -30,7 +31,6 @@
 #include "signals.h"
 #include "switch.h"
 #include "telemetry.h"
-#include "unmap.h"
 
 enum { STATUS_OK, STATUS_FAILED, STATUS_USAGE };
 

@@ -15,7 +15,7 @@
 
 #include "base/clock.h"
 #include "port/worker/tx_kick.h"
-#include "port/worker/lent.h"
+#include "port/worker/borrowed_lcore.h"
 #include "port/ethdev/link.h"
 #include "base/log.h"
 #include "port/mcast.h"
@@ -66,7 +66,7 @@ poll(struct uroce_device *dev)
 	uint64_t now_ns;
 
 	for (unsigned int i = 0; i < port->nb_queues; i++)
-		n += uroce_worker_poll_lent(port->queues[i].worker);
+		n += uroce_worker_poll_any_thread(port->queues[i].worker);
 	now_ns = __atomic_load_n(&port->queues[0].worker->now_ns, __ATOMIC_RELAXED);
 	if (n != 0)
 		__atomic_store_n(&port->polled_ns, now_ns, __ATOMIC_RELAXED);

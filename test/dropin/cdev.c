@@ -23,7 +23,7 @@
 #include "ucma/cdev.h"
 #include "cma_world.h"
 #include "eal.h"
-#include "got.h"
+#include "plt_hook.h"
 #include "ucma/ucma.h"
 #include "ucma/ucma_abi.h"
 
@@ -42,7 +42,7 @@ test_attach(void **state)
 	errno = 0;
 	assert_int_equal(victim_fstat(-1, &(struct stat){ 0 }), -1);
 	assert_int_equal(errno, EBADF);
-	assert_string_equal(uroce_got_soname((const void *)victim_open), "librdmacm.so.0");
+	assert_string_equal(uroce_plt_soname((const void *)victim_open), "librdmacm.so.0");
 	assert_false(uroce_cdev_attach((const void *)strlen));	/* the C library */
 	assert_false(uroce_cdev_attach(NULL));
 	assert_true(uroce_cdev_attach((const void *)victim_open));
@@ -210,14 +210,14 @@ instead(void)
 static void
 test_all_or_none(void **state)
 {
-	const struct uroce_got_call calls[] = {
+	const struct uroce_plt_call calls[] = {
 		{ "close", NULL, (void (*)(void))instead },
 		{ "what_it_does_not_call", "nor_this", (void (*)(void))instead },
 	};
 
-	assert_false(uroce_got_replace((const void *)victim_open, calls, 2));
+	assert_false(uroce_plt_hook((const void *)victim_open, calls, 2));
 	assert_int_equal(victim_close(-1), -1);
-	assert_false(uroce_got_replace(NULL, calls, 1));
+	assert_false(uroce_plt_hook(NULL, calls, 1));
 }
 
 static void

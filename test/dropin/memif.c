@@ -18,7 +18,7 @@
 #include <cmocka.h>
 #include <rte_interrupts.h>
 
-#include "unmap.h"
+#include "munmap.h"
 
 #define BYTES 4096
 

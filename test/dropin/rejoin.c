@@ -22,14 +22,14 @@
 #include <rte_alarm.h>
 #include <rte_ethdev.h>
 
-#include "port/cm/departure.h"
 #include "base/log.h"
+#include "munmap.h"
+#include "port/cm/departure.h"
 #include "port/port.h"
 #include "port/ethdev/watch.h"
 #include "port_state.h"
 #include "progress/rejoin.h"
 #include "uroce.h"
-#include "unmap.h"
 #include "uroce_config.h"
 
 #define LOOKS 200	/* more than all pauses between the questions */

@@ -20,7 +20,7 @@
 #include "progress/backoff.h"
 #include "base/clock.h"
 #include "port/worker/tx_kick.h"
-#include "port/worker/lent.h"
+#include "port/worker/borrowed_lcore.h"
 #include "port/port.h"
 #include "port/worker/sleep.h"
 #include "port/worker/worker.h"
@@ -210,7 +210,7 @@ static bool
 poll_until_readable(struct uroce_worker *worker, int fd, uint64_t until_ns)
 {
 	for (unsigned int empty = 0; uroce_clock_ns() < until_ns;) {
-		bool moved = uroce_worker_poll_lent(worker) > 0;
+		bool moved = uroce_worker_poll_any_thread(worker) > 0;
 
 		if ((moved || ++empty % UROCE_VERBS_LOOKS == 0) && is_readable(fd))
 			return true;

@@ -22,12 +22,12 @@
 
 #include "port/cm/departure.h"
 #include "base/log.h"
+#include "munmap.h"
 #include "port/port.h"
 #include "port/ethdev/watch.h"
 #include "port_state.h"
 #include "progress/rejoin.h"
 #include "uroce.h"
-#include "unmap.h"
 #include "uroce_config.h"
 
 #define SOCKET ",socket="
@@ -147,7 +147,7 @@ is_pair(const char *args, const char *path)
 	return false;
 }
 
-/* In place of drivers/net/memif's: memory that the driver gives back may have been a peer's. */
+/* In place of that of drivers/quirks/memif_workers.c: the memory may have been that of a peer that has gone. */
 void
 uroce_memif_hold(void (*fn)(void *arg), void *arg)
 {

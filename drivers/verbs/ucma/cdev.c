@@ -17,7 +17,7 @@
 #include <rte_common.h>
 
 #include "ucma/cdev.h"
-#include "got.h"
+#include "plt_hook.h"
 #include "ucma/ucma.h"
 
 #define DEVICE "/dev/infiniband/rdma_cm"
@@ -106,7 +106,7 @@ close_instead(int fd)
 bool
 uroce_cdev_is_librdmacm(const void *caller)
 {
-	const char *soname = uroce_got_soname(caller);
+	const char *soname = uroce_plt_soname(caller);
 
 	return soname != NULL && strncmp(soname, LIBRARY, strlen(LIBRARY)) == 0;
 }
@@ -114,7 +114,7 @@ uroce_cdev_is_librdmacm(const void *caller)
 bool
 uroce_cdev_attach(const void *caller)
 {
-	static const struct uroce_got_call calls[] = {
+	static const struct uroce_plt_call calls[] = {
 		{ "open", "open64", (void (*)(void))open_instead },
 		{ "fstat", "fstat64", (void (*)(void))fstat_instead },
 		{ "write", NULL, (void (*)(void))write_instead },
@@ -126,10 +126,11 @@ uroce_cdev_attach(const void *caller)
 	if (!uroce_cdev_is_librdmacm(caller))
 		return false;
 	pthread_mutex_lock(&lock);
-	ok = uroce_got_replace(caller, calls, RTE_DIM(calls));
+	ok = uroce_plt_hook(caller, calls, RTE_DIM(calls));
 	pthread_mutex_unlock(&lock);
 	if (!ok)
-		fprintf(stderr, "uroce: this %s is not one that can be led to us: there is no rdma_cm\n",
-			uroce_got_soname(caller));
+		fprintf(stderr, "uroce: %s does not call open, fstat, write and close by its global offset table: "
+			"rdma_cm is not available; use a librdmacm that is linked dynamically to the C library\n",
+			uroce_plt_soname(caller));
 	return true;
 }

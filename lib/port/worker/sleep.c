@@ -14,7 +14,7 @@
 
 #include <rte_debug.h>
 
-#include "port/worker/lent.h"
+#include "port/worker/borrowed_lcore.h"
 #include "port/worker/sleep.h"
 #include "uroce.h"
 
@@ -68,7 +68,7 @@ uroce_worker_wake(struct uroce_worker *w)
 void
 uroce_worker_posted(struct uroce_worker *w)
 {
-	uroce_worker_poll_lent(w);
+	uroce_worker_poll_any_thread(w);
 	if (__atomic_load_n(&w->sleep, __ATOMIC_RELAXED) == UROCE_SLEEP_LONG)
 		uroce_worker_wake(w);
 }

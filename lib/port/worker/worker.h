@@ -60,7 +60,7 @@ struct uroce_worker {
 	int numa_node;
 	uint64_t since_ns; /* when it was made */
 	uint32_t sleep;    /* atomic, enum uroce_sleep: of the thread that drives it for a program */
-	uint32_t lent_lcore; /* atomic: that thread's, for others in their turn; LCORE_ID_ANY: there is none */
+	uint32_t lent_lcore; /* atomic: lcore id of the thread that drives it; LCORE_ID_ANY: no thread does */
 	/* Fair, so that a control thread gets its turn from an lcore which only polls. */
 	rte_ticketlock_t turn __rte_cache_aligned;
 	uint32_t guests; /* atomic: threads that wait for the turn in uroce_worker_enter_within() */

@@ -9,8 +9,8 @@
 
 #include <infiniband/verbs.h>
 
+#include "ah.h"
 #include "ucma/cdev.h"
-#include "lid.h"
 #include "uroce.h"
 #include "uroce_config.h"
 #include "verbs/address/ah.h"

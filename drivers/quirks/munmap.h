@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * What a program that links drivers/net/memif/unmap.c must define.
+ * What a program that links drivers/quirks/munmap.c must define.
  */
 
-#ifndef UROCE_MEMIF_UNMAP_H
-#define UROCE_MEMIF_UNMAP_H
+#ifndef UROCE_DRIVERS_QUIRKS_MUNMAP_H
+#define UROCE_DRIVERS_QUIRKS_MUNMAP_H
 
 /** Call fn(arg) while no thread of the program is within rte_eth_rx_burst() or rte_eth_tx_burst(). On EAL's interrupt
  * thread. */
 void uroce_memif_hold(void (*fn)(void *arg), void *arg);
 
-#endif /* UROCE_MEMIF_UNMAP_H */
+#endif /* UROCE_DRIVERS_QUIRKS_MUNMAP_H */

@@ -4,8 +4,8 @@
  * Address handles by LID, of which a RoCE port has only its own.
  */
 
-#ifndef UROCE_DRIVERS_VERBS_LID_H
-#define UROCE_DRIVERS_VERBS_LID_H
+#ifndef UROCE_DRIVERS_VERBS_AH_H
+#define UROCE_DRIVERS_VERBS_AH_H
 
 #include <stdbool.h>
 
@@ -16,4 +16,4 @@ struct ibv_context;
  * @return false: it is no such path, or the port has no address */
 bool uroce_lid_resolve(struct ibv_context *context, struct ibv_ah_attr *attr);
 
-#endif /* UROCE_DRIVERS_VERBS_LID_H */
+#endif /* UROCE_DRIVERS_VERBS_AH_H */

@@ -2,12 +2,12 @@
  * Copyright 2026 The uroce authors
  *
  * Polls a worker on threads that EAL does not know, such as an application's own. They have no mempool caches, and
- * without a cache each mbuf costs a lock. So they borrow the lcore id of the thread that drives the worker, which
- * touches mempools only while it has the worker's turn, as they do.
+ * without a cache each mbuf costs a lock. So such a thread borrows the lcore id of the thread that drives the worker.
+ * Both touch mempools only while they have the worker's turn. drivers/quirks/README.rst says why there is no other way.
  */
 
-#ifndef UROCE_PORT_WORKER_LENT_H
-#define UROCE_PORT_WORKER_LENT_H
+#ifndef UROCE_PORT_WORKER_BORROWED_LCORE_H
+#define UROCE_PORT_WORKER_BORROWED_LCORE_H
 
 #include <pthread.h>
 
@@ -18,7 +18,7 @@
 
 /** As uroce_worker_poll(). Any thread. */
 static inline unsigned int
-uroce_worker_poll_lent(struct uroce_worker *w)
+uroce_worker_poll_any_thread(struct uroce_worker *w)
 {
 	unsigned int frames;
 	int cancel;
@@ -33,4 +33,4 @@ uroce_worker_poll_lent(struct uroce_worker *w)
 	return frames;
 }
 
-#endif /* UROCE_PORT_WORKER_LENT_H */
+#endif /* UROCE_PORT_WORKER_BORROWED_LCORE_H */

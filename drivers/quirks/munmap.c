@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Replaces munmap(2) in programs with net_memif ports, so that a peer that goes does not crash the program. The
- * driver (DPDK 22.11) unmaps the shared memory on EAL's interrupt thread, without a lock against the threads that
- * poll it. On that thread, munmap(2) waits until no thread polls; the driver checks its state before it reads
- * again. Not part of the library, where it would replace every program's munmap(2).
+ * Replaces munmap(2) in programs with net_memif ports, so that a peer that exits does not crash the program. The
+ * driver unmaps the shared memory on EAL's interrupt thread, without a lock against the threads that poll it. On that
+ * thread, munmap(2) waits until no thread polls; the driver checks its state before it reads again.
  */
 
 #include <sys/mman.h>
@@ -13,7 +12,7 @@
 
 #include <rte_interrupts.h>
 
-#include "unmap.h"
+#include "munmap.h"
 
 struct unmapping {
 	void *addr;

@@ -14,7 +14,7 @@
 #include <unistd.h>
 #include <sys/mman.h>
 
-#include "got.h"
+#include "plt_hook.h"
 
 #if defined(__x86_64__)
 #define JUMP_SLOT R_X86_64_JUMP_SLOT
@@ -68,7 +68,7 @@ object_at(const void *address, struct object *object)
 }
 
 const char *
-uroce_got_soname(const void *address)
+uroce_plt_soname(const void *address)
 {
 	struct object object;
 
@@ -76,7 +76,7 @@ uroce_got_soname(const void *address)
 }
 
 static bool
-is_of(const struct object *object, const ElfW(Rela) *relocation, const struct uroce_got_call *call)
+is_of(const struct object *object, const ElfW(Rela) *relocation, const struct uroce_plt_call *call)
 {
 	const uint64_t type = ELF64_R_TYPE(relocation->r_info);
 	const char *name = object->strings + object->symbols[ELF64_R_SYM(relocation->r_info)].st_name;
@@ -86,7 +86,7 @@ is_of(const struct object *object, const ElfW(Rela) *relocation, const struct ur
 }
 
 static void **
-slot_of(const struct object *object, const struct uroce_got_call *call)
+slot_of(const struct object *object, const struct uroce_plt_call *call)
 {
 	for (unsigned int i = 0; i < 2; i++)
 		for (size_t r = 0; object->relocations[i] != NULL && r < object->counts[i]; r++)
@@ -137,7 +137,7 @@ write_slot(const struct object *object, void **slot, void (*instead)(void))
 }
 
 bool
-uroce_got_replace(const void *address, const struct uroce_got_call *calls, size_t count)
+uroce_plt_hook(const void *address, const struct uroce_plt_call *calls, size_t count)
 {
 	struct object object;
 

@@ -15,9 +15,9 @@
 
 #include <cmocka.h>
 
+#include "ah.h"
 #include "cma_world.h"
 #include "eal.h"
-#include "lid.h"
 #include "uroce.h"
 
 /* victim.c's, which is bound as librdmacm is */
