@@ -202,6 +202,17 @@ def write_overlay(directory, root, faults, texts, matches):
     return copies
 
 
+def run(lib, faults, overlay=None):
+    """@return the faults, and the copy of each file that has one; without an overlay, the files"""
+    root = lib.resolve()
+    faults = read_faults(faults.read_text())
+    texts = {path: path.read_text() for path in sorted(root.rglob('*.[ch]'))}
+    matches = find_all(faults, texts)
+    for path in matches:
+        plant(path, texts[path], matches[path])
+    return faults, write_overlay(overlay.resolve(), root, faults, texts, matches) if overlay else matches
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument('--lib', type=pathlib.Path, required=True, help='the directory of the library')
@@ -211,20 +222,14 @@ def main():
                         help='printed again, the copy for what has one; headers are not')
     args = parser.parse_args()
 
-    root = args.lib.resolve()
     try:
-        faults = read_faults(args.faults.read_text())
-        texts = {path: path.read_text() for path in sorted(root.rglob('*.[ch]'))}
-        matches = find_all(faults, texts)
-        for path in matches:
-            plant(path, texts[path], matches[path])
-        if args.overlay:
-            copies = write_overlay(args.overlay.resolve(), root, faults, texts, matches)
-            print(*(copies.get(path.resolve(), path) for path in args.sources if path.suffix == '.c'), sep='\n')
-        else:
-            print(f'{len(faults)} faults fit, in {len(matches)} files')
+        faults, copies = run(args.lib, args.faults, args.overlay)
     except Mistake as mistake:
         sys.exit(f'plant: {mistake}')
+    if args.overlay:
+        print(*(copies.get(path.resolve(), path) for path in args.sources if path.suffix == '.c'), sep='\n')
+    else:
+        print(f'{len(faults)} faults fit, in {len(copies)} files')
 
 
 if __name__ == '__main__':
