@@ -516,10 +516,14 @@ def rnr_late(link, op):
 
 
 def rnr_exhausted(link):
+    """Three RNR NAKs at least. On a busy machine a probe, or what a sequence NAK asks for again, comes
+    within a wait: its RNR NAK does not count."""
     link.connect(rnr=2, min_rnr=16)
     link.send('send', n=2, len=100)
     expect('requester\'s statuses', link.statuses(link.requester, 2), [RNR_RETRY_EXC, FLUSHED])
-    expect('RNR NAKs', link.wire.count(lambda f: f.rnr_nak), 3)
+    naks = link.wire.count(lambda f: f.rnr_nak)
+    if not 3 <= naks <= 9:
+        raise Failure('RNR NAKs: %d, not 3 to 9' % naks)
 
 
 def peer_silent(link):
