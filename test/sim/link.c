@@ -15,6 +15,7 @@
 #include "digest.h"
 #include "ecn.h"
 #include "keep.h"
+#include "link_queue.h"
 #include "trace.h"
 #include "wire/headers.h"
 
@@ -47,69 +48,14 @@ link_init(struct link *l, const struct link_conf *conf, unsigned int ends, uint6
 	}
 }
 
-/* ---- heaps ---- */
-
-static bool
-is_before(const struct link_frame *a, const struct link_frame *b)
-{
-	return a->due_ns != b->due_ns ? a->due_ns < b->due_ns : a->order < b->order;
-}
-
-static void
-queue_push(struct link_queue *q, struct link_frame *f)
-{
-	uint32_t i = q->count++;
-
-	if (q->count > q->room) {
-		q->room = q->room * 2 + 64;
-		q->frames = realloc(q->frames, q->room * sizeof(q->frames[0]));
-		SIM_CHECK(q->frames != NULL, "out of memory");
-	}
-	for (; i > 0 && is_before(f, q->frames[(i - 1) / 2]); i = (i - 1) / 2)
-		q->frames[i] = q->frames[(i - 1) / 2];
-	q->frames[i] = f;
-}
-
-static struct link_frame *
-queue_pop(struct link_queue *q)
-{
-	struct link_frame *first = q->frames[0], *last = q->frames[--q->count];
-	uint32_t i = 0, child;
-
-	while ((child = 2 * i + 1) < q->count) {
-		if (child + 1 < q->count && is_before(q->frames[child + 1], q->frames[child]))
-			child++;
-		if (!is_before(q->frames[child], last))
-			break;
-		q->frames[i] = q->frames[child];
-		i = child;
-	}
-	q->frames[i] = last;
-	return first;
-}
-
-static void
-queue_clear(struct link_queue *q)
-{
-	while (q->count > 0)
-		free(q->frames[--q->count]);
-}
-
-/* The first that is due by now. */
-static struct link_frame *
-queue_due(struct link_queue *q, uint64_t now_ns)
-{
-	return q->count > 0 && q->frames[0]->due_ns <= now_ns ? queue_pop(q) : NULL;
-}
-
 void
 link_forget(struct link *l, unsigned int end)
 {
 	struct link_port *p = &l->ports[end];
 	struct link_frame *f;
 
-	queue_clear(&p->to_switch);
-	queue_clear(&p->coming);
+	link_queue_clear(&p->to_switch);
+	link_queue_clear(&p->coming);
 	while ((f = link_receive(l, end)) != NULL)
 		free(f);
 }
@@ -273,7 +219,7 @@ last_hop(struct link *l, struct link_frame *f, uint64_t due_ns)
 	f->due_ns = due_ns + l->conf.quantum_ns - 1;
 	f->due_ns -= f->due_ns % l->conf.quantum_ns;
 	f->order = l->order++;
-	queue_push(&l->ports[f->to].coming, f);
+	link_queue_push(&l->ports[f->to].coming, f);
 }
 
 static void
@@ -285,7 +231,7 @@ dispatch(struct link *l, struct link_frame *f, uint64_t due_ns)
 	}
 	f->due_ns = due_ns;
 	f->order = l->order++;
-	queue_push(&l->ports[f->to].to_switch, f);
+	link_queue_push(&l->ports[f->to].to_switch, f);
 }
 
 /* The model's runs are of frames, however long it takes until the next: the retries of a lone packet would be used
@@ -424,9 +370,9 @@ link_advance(struct link *l, uint64_t now_ns)
 	for (unsigned int i = 0; i < l->ends; i++) {
 		struct link_port *p = &l->ports[i];
 
-		while ((f = queue_due(&p->to_switch, now_ns)) != NULL)
+		while ((f = link_queue_due(&p->to_switch, now_ns)) != NULL)
 			pass_switch(l, f);
-		while ((f = queue_due(&p->coming, now_ns)) != NULL)
+		while ((f = link_queue_due(&p->coming, now_ns)) != NULL)
 			arrive(l, p, f);
 	}
 }
