@@ -148,12 +148,12 @@
 #define UROCE_MBUF_CACHE 512		/* EAL's most: a window of chains goes round in it */
 #define UROCE_INBOX 512			/* frames handed over to a worker and not yet taken: few of a pool's */
 #define UROCE_RX_AHEAD 4		/* a packet's QP is prefetched so many frames ahead */
-#define UROCE_HOLD_FRAMES 4		/* a larger burst is acknowledged at once: throughput counts, not latency */
-#define UROCE_HELD_ACKS 256		/* ring of the QPs of a worker that owe an ACK; a power of 2 */
-#define UROCE_AWAITED_ACKS 16		/* QPs of a worker whose ACK waits for the application's answer */
-#define UROCE_AWAIT_NS 100000ull		/* longest wait of such an ACK */
-#define UROCE_ANSWERS 32		/* score from which ACKs wait: WRITEs answered within UROCE_AWAIT_NS */
-#define UROCE_ANSWERS_MAX 128		/* highest score; an unanswered WRITE halves it */
+#define UROCE_ACK_DEFER_PACKETS 4	/* a larger burst is acknowledged at once: throughput counts, not latency */
+#define UROCE_ACK_RING_SIZE 256		/* ring of the QPs of a worker that owe an ACK; a power of 2 */
+#define UROCE_ACK_REPLIES 16		/* QPs of a worker whose ACK waits for the application's reply */
+#define UROCE_ACK_REPLY_NS 100000ull	/* longest wait of such an ACK */
+#define UROCE_REPLY_SCORE 32		/* score from which ACKs wait: WRITEs replied to within UROCE_ACK_REPLY_NS */
+#define UROCE_REPLY_SCORE_MAX 128	/* highest score; a WRITE without a reply halves it */
 #define UROCE_POLL_BURSTS 4		/* bursts sent in one poll; one is received from each queue */
 #define UROCE_POLL_YIELD_NS 20000ull	/* a thread that polls an empty CQ for this long yields */
 #define UROCE_ROUND_MAX_NS 1000000ull	/* time of a round beyond this does not count as its work */

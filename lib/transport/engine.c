@@ -76,7 +76,7 @@ uroce_engine_init(struct uroce_engine *e, struct rte_mempool *header_pool, struc
 	e->ring_rounds = UROCE_RX_DESC / UROCE_BURST;
 	TAILQ_INIT(&e->active);
 	TAILQ_INIT(&e->later);
-	TAILQ_INIT(&e->held_beyond);
+	TAILQ_INIT(&e->acks.overflow);
 	uroce_wheel_init(&e->wheel, now_ns);
 	uroce_wheel_init(&e->cq_wheel, now_ns);
 	ret = uroce_reorder_init(&e->reorder, header_pool->socket_id);
@@ -249,8 +249,8 @@ uroce_engine_doorbell(struct uroce_qp *qp)
 static inline void
 activate_posted(struct uroce_engine *e, struct uroce_qp *qp)
 {
-	if (unlikely(e->await_ns != 0))
-		uroce_awaited_post(e, qp);
+	if (unlikely(e->acks.reply_ns != 0))
+		uroce_acks_posted(e, qp);
 	uroce_qp_activate(e, qp);
 }
 
@@ -374,7 +374,7 @@ send_rare(struct uroce_engine *e, struct rte_mbuf **frames, unsigned int n)
 	if (e->rated != 0)
 		uroce_pacer_expire(e);
 	uroce_reorder_expire(e);
-	uroce_awaited_expire(e);
+	uroce_acks_expire(e);
 	activate_those_of_later(e);
 	return send_cnps(e, frames, n);
 }
@@ -383,7 +383,7 @@ send_rare(struct uroce_engine *e, struct rte_mbuf **frames, unsigned int n)
 static unsigned int
 send_acks_first(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf **frames, unsigned int n)
 {
-	e->acks_first = false;
+	e->acks.blocked = false;
 	if (!(qp->listed & UROCE_QP_ACTIVE)) {
 		deactivate(e, qp);	/* it may be in the list of the next call */
 		qp->listed |= UROCE_QP_ACTIVE;
@@ -401,13 +401,13 @@ uroce_engine_send(struct uroce_engine *e, struct rte_mbuf **frames, unsigned int
 	e->now_ns = now_ns;
 	uroce_wheel_expire(&e->wheel, uroce_engine_heard_by(e), timer_fired, e);
 	take_doorbells(e);
-	if (unlikely((e->cq_timers | e->rated | e->cnp_count | e->awaited_count) != 0 ||
+	if (unlikely((e->cq_timers | e->rated | e->cnp_count | e->acks.reply_count) != 0 ||
 		     !TAILQ_EMPTY(&e->reorder.holders) || !TAILQ_EMPTY(&e->later)))
 		sent = send_rare(e, frames, n);
 	/* a QP that has a turn may start a message, which would only end the turn at the ACKs that it must follow */
-	if (e->acks_lead && !TAILQ_EMPTY(&e->active))
-		e->held_due = e->held_tail;
-	if (e->acks_lead && uroce_engine_has_due(e))
+	if (e->acks.lead && !TAILQ_EMPTY(&e->active))
+		e->acks.due = e->acks.tail;
+	if (e->acks.lead && uroce_engine_has_due(e))
 		sent += uroce_engine_send_due(e, frames + sent, n - sent);
 	while (sent < n && !TAILQ_EMPTY(&e->active)) {
 		struct uroce_qp *qp = TAILQ_FIRST(&e->active);
@@ -420,7 +420,7 @@ uroce_engine_send(struct uroce_engine *e, struct rte_mbuf **frames, unsigned int
 		turn = likely(!uroce_qp_is_rated(qp)) ? uroce_qp_turn(e, qp, frames + sent, room)
 						: uroce_pacer_turn(e, qp, frames + sent, room);
 		sent += turn;
-		if (unlikely(e->acks_first)) {
+		if (unlikely(e->acks.blocked)) {
 			sent += send_acks_first(e, qp, frames + sent, n - sent);
 			if (unlikely(uroce_engine_has_due(e)))	/* no room, or no mbuf */
 				break;
@@ -445,10 +445,10 @@ uroce_engine_deadline(const struct uroce_engine *e)
 {
 	uint64_t next_ns;
 
-	if (!TAILQ_EMPTY(&e->active) || !TAILQ_EMPTY(&e->later) || e->held_head != e->held_tail ||
-	    (e->cnp_count | e->awaited_count) != 0 || uroce_engine_is_rung(e))
+	if (!TAILQ_EMPTY(&e->active) || !TAILQ_EMPTY(&e->later) || e->cnp_count != 0 ||
+	    uroce_engine_is_rung(e))
 		return e->now_ns;
-	next_ns = uroce_wheel_next(&e->wheel);
+	next_ns = RTE_MIN(uroce_wheel_next(&e->wheel), uroce_acks_deadline(e));
 	if (unlikely(e->cq_timers != 0))
 		next_ns = RTE_MIN(next_ns, uroce_wheel_next(&e->cq_wheel));
 	if (unlikely(e->rated != 0))
@@ -478,8 +478,7 @@ uroce_engine_qp_changed(struct uroce_qp *qp, enum ibv_qp_state from, int attr_ma
 	__atomic_store_n(&qp->state, to, __ATOMIC_RELAXED);
 	if (to == IBV_QPS_RESET) {
 		deactivate(e, qp);
-		uroce_awaited_remove(e, qp);
-		uroce_held_remove(e, qp);
+		uroce_acks_forget(e, qp);
 		uroce_pacer_release(e, qp);
 		uroce_responder_reset(qp);
 		uroce_requester_reset(qp, 0);
@@ -503,8 +502,7 @@ uroce_engine_qp_detach(struct uroce_qp *qp)
 
 	take_doorbells(e);
 	deactivate(e, qp);
-	uroce_awaited_remove(e, qp);
-	uroce_held_remove(e, qp);
+	uroce_acks_forget(e, qp);
 	uroce_recovery_end(e, qp);
 	uroce_pacer_release(e, qp);
 	uroce_wheel_remove(&e->wheel, &qp->req.timer);

@@ -30,6 +30,7 @@
 
 #include "transport/congestion/pacer.h"
 #include "transport/requester/recovery.h"
+#include "transport/responder/ack.h"
 #include "transport/responder/reorder.h"
 #include "transport/wheel.h"
 #include "verbs/device/device.h"
@@ -95,21 +96,12 @@ struct uroce_engine {
 	uint32_t cnp_count;
 	TAILQ_HEAD(uroce_qp_list, uroce_qp) active;	/* QPs with something to send, each once */
 	struct uroce_qp_list later;	/* QPs whose turn is in the next call of uroce_engine_send(), by active_link */
-	/* ring of owed ACKs, below: those up to held_due have waited for a round */
-	uint32_t held_head;
-	uint32_t held_due;
-	uint32_t held_tail;
-	struct uroce_qp_list held_beyond;	/* QPs that owe an ACK and found the ring full, by held_link */
 	bool holds;			/* plain ACKs wait for the next round; else they are due at once */
-	bool acks_lead;			/* owed ACKs leave before messages; else behind them */
-	bool acks_first;		/* a turn ended before a message that must follow owed ACKs */
 	bool yield;			/* a long FLUSH is to go on in the next round */
 	uint64_t heard_ns;		/* all frames that arrived by then have been received; UINT64_MAX: always all */
 	uint64_t unheard_ns;		/* becomes heard_ns after unheard_rounds rounds */
 	uint32_t unheard_rounds;	/* rounds left; 0: no frames are known to wait */
 	uint32_t ring_rounds;		/* rounds that it takes to receive the largest RX ring */
-	uint32_t awaited_count;		/* of awaited[] */
-	uint64_t await_ns;		/* how long ACKs wait for the application's answer; 0: not at all */
 	struct uroce_reorder_store reorder;
 	struct uroce_recoveries recoveries;
 	uint64_t verdicts[UROCE_VERDICT_COUNT];		/* engine: rw, others: relaxed read */
@@ -117,8 +109,7 @@ struct uroce_engine {
 	uint64_t counters[UROCE_ENGINE_COUNTER_COUNT] __rte_cache_aligned;
 	struct rte_mbuf *cnps[UROCE_CNPS];	/* to be sent before all else */
 	struct uroce_pacer pacer;
-	struct uroce_qp *held[UROCE_HELD_ACKS];	/* whose acknowledgements wait; NULL: it is gone */
-	struct uroce_qp *awaited[UROCE_AWAITED_ACKS];	/* ... for the application's answer, in no order */
+	struct uroce_acks acks __rte_cache_aligned;
 	/* any thread */
 	struct uroce_qp *doorbells __rte_cache_aligned;	/* stack: posters push, the engine takes all */
 };
@@ -196,7 +187,7 @@ uroce_engine_is_rung(const struct uroce_engine *e)
 static inline bool
 uroce_engine_has_due(const struct uroce_engine *e)
 {
-	return e->held_head != e->held_due;
+	return e->acks.head != e->acks.due;
 }
 
 /**
@@ -209,10 +200,10 @@ unsigned int uroce_engine_send_due(struct uroce_engine *e, struct rte_mbuf **fra
 static inline void
 uroce_engine_acks_due(struct uroce_engine *e)
 {
-	if (e->held_head == e->held_tail)
+	if (e->acks.head == e->acks.tail)
 		return;
-	e->acks_lead |= uroce_engine_has_due(e);
-	e->held_due = e->held_tail;
+	e->acks.lead |= uroce_engine_has_due(e);
+	e->acks.due = e->acks.tail;
 }
 
 /** No acknowledgement waits for an answer any more: all are held, and due by the next uroce_engine_acks_due(). */

@@ -75,15 +75,15 @@ test_bursts(void **state)
 {
 	struct net net;
 
-	start(&net, &on_the_wire, UROCE_HOLD_FRAMES);
+	start(&net, &on_the_wire, UROCE_ACK_DEFER_PACKETS);
 	assert_int_equal(rte_ring_count(net.wire[0].rx[0]), 0);
 	assert_int_equal(uroce_worker_poll(net.workers[1]), 1);
 	assert_int_equal(rte_ring_count(net.wire[0].rx[0]), 1);
-	finish(&net, UROCE_HOLD_FRAMES);
+	finish(&net, UROCE_ACK_DEFER_PACKETS);
 
-	start(&net, &on_the_wire, UROCE_HOLD_FRAMES + 1);
+	start(&net, &on_the_wire, UROCE_ACK_DEFER_PACKETS + 1);
 	assert_int_equal(rte_ring_count(net.wire[0].rx[0]), 1);
-	finish(&net, UROCE_HOLD_FRAMES + 1);
+	finish(&net, UROCE_ACK_DEFER_PACKETS + 1);
 }
 
 /* The same between devices of the process. */
@@ -92,15 +92,15 @@ test_loopback_bursts(void **state)
 {
 	struct net net;
 
-	start(&net, &looped_back, UROCE_HOLD_FRAMES);
+	start(&net, &looped_back, UROCE_ACK_DEFER_PACKETS);
 	assert_int_equal(rte_ring_count(net.workers[0]->inbox), 0);
 	assert_int_equal(uroce_worker_poll(net.workers[1]), 1);
 	assert_int_equal(rte_ring_count(net.workers[0]->inbox), 1);
-	finish(&net, UROCE_HOLD_FRAMES);
+	finish(&net, UROCE_ACK_DEFER_PACKETS);
 
-	start(&net, &looped_back, UROCE_HOLD_FRAMES + 1);
+	start(&net, &looped_back, UROCE_ACK_DEFER_PACKETS + 1);
 	assert_int_equal(rte_ring_count(net.workers[0]->inbox), 1);
-	finish(&net, UROCE_HOLD_FRAMES + 1);
+	finish(&net, UROCE_ACK_DEFER_PACKETS + 1);
 }
 
 /* A port that takes nothing is no reason to forget it, nor to let those go first who send more. */
@@ -120,7 +120,7 @@ test_no_room(void **state)
 		end_post(&net.ends[1], IBV_WR_RDMA_WRITE, &net.ends[0], 8, 0);
 	assert_true(uroce_engine_has_due(&net.workers[1]->engine));
 	assert_int_equal(uroce_worker_poll(net.workers[1]), 0);
-	assert_true(net.workers[1]->engine.acks_lead);
+	assert_true(net.workers[1]->engine.acks.lead);
 	for (void *frame; nothing-- > 0;)
 		assert_int_equal(rte_ring_dequeue(ring, &frame), 0);
 	for (unsigned int i = 0; i < WRITES; i++)

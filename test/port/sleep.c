@@ -265,26 +265,25 @@ static void
 leave(struct fixture *f)
 {
 	f->worker->lent_lcore = LCORE_ID_ANY;
-	f->worker->engine.await_ns = 0;
+	f->worker->engine.acks.reply_ns = 0;
 }
 
-/* Its programs may look at memory: acknowledgements wait for their answers, but not for who changes a QP. */
+/* ACKs wait for the replies of programs that poll memory, but a control call sends them. */
 static void
-test_awaited(void **state)
+test_ack_waits_for_reply(void **state)
 {
 	struct fixture *f = *state;
 	struct uroce_engine *e = &f->worker->engine;
 	struct uroce_qp *qp = uroce_qp_of(f->qp);
 
-	assert_int_equal(e->await_ns, 0);
+	assert_int_equal(e->acks.reply_ns, 0);
 	uroce_worker_drive(f->worker);
-	assert_int_equal(e->await_ns, UROCE_AWAIT_NS);
-	qp->awaited = true;
-	qp->listed |= UROCE_QP_HELD;
-	e->awaited[e->awaited_count++] = qp;
+	assert_int_equal(e->acks.reply_ns, UROCE_ACK_REPLY_NS);
+	qp->ack_place = UROCE_ACK_REPLY;
+	e->acks.replies[e->acks.reply_count++] = qp;
 	uroce_worker_enter(f->worker);
-	assert_int_equal(e->awaited_count, 0);
-	assert_false(qp->awaited);
+	assert_int_equal(e->acks.reply_count, 0);
+	assert_int_equal(qp->ack_place, UROCE_ACK_TURN);
 	assert_false(uroce_engine_has_due(e));
 	uroce_worker_exit(f->worker);
 	leave(f);
@@ -431,7 +430,7 @@ main(void)
 		cmocka_unit_test(test_wake),
 		cmocka_unit_test(test_post),
 		cmocka_unit_test(test_no_turn),
-		cmocka_unit_test(test_awaited),
+		cmocka_unit_test(test_ack_waits_for_reply),
 		cmocka_unit_test(test_help),
 		cmocka_unit_test(test_lent),
 		cmocka_unit_test(test_yield),

@@ -241,19 +241,19 @@ and_one_that_awaits_it(void **state)
 
 	(void)state;
 	start(&p, NULL);
-	p.engine.await_ns = UROCE_AWAIT_NS;
+	p.engine.acks.reply_ns = UROCE_ACK_REPLY_NS;
 	peer_post(&p, IBV_WR_RDMA_WRITE, 0, 8, 1, 0);
 	peer_expect(&p, UROCE_RC_WRITE_ONLY, PEER_SQ_PSN);
-	uroce_qp_of(p.qp)->answers = UROCE_ANSWERS;
+	uroce_qp_of(p.qp)->reply_score = UROCE_REPLY_SCORE;
 	take(&p, UROCE_RC_WRITE_ONLY, PEER_RQ_PSN);
-	assert_int_equal(p.engine.awaited_count, 1);
+	assert_int_equal(p.engine.acks.reply_count, 1);
 	uroce_qp_of(p.qp)->sq.rung = 1;		/* it has posted, and is about to ring */
 	peer_post(&p, IBV_WR_SEND, 0, 8, 2, 0);
 	uroce_qp_of(p.qp)->sq.rung = 0;
 	assert_int_equal(peer_in(&p, &ack), UROCE_OK);
 	peer_expect_ack(&p, PEER_UNLIMITED, PEER_RQ_PSN, 1);
 	peer_expect(&p, UROCE_RC_SEND_ONLY, PEER_SQ_PSN + 1);
-	assert_int_equal(p.engine.awaited_count, 0);
+	assert_int_equal(p.engine.acks.reply_count, 0);
 	peer_stop(&p);
 }
 
@@ -321,7 +321,7 @@ so_does_every_other_message(void **state)
 static void
 it_follows_acks_beyond_the_ring(void **state)
 {
-	struct ibv_qp *qps[UROCE_HELD_ACKS + 3], *first, *stream;
+	struct ibv_qp *qps[UROCE_ACK_RING_SIZE + 3], *first, *stream;
 	struct peer_packet out;
 	struct peer p;
 
@@ -338,10 +338,10 @@ it_follows_acks_beyond_the_ring(void **state)
 		take_message(&p, UROCE_RC_SEND_ONLY, PEER_RQ_PSN);
 	}
 	assert_int_equal(uroce_destroy_qp(qps[1]), 0);			/* in the ring */
-	assert_int_equal(uroce_destroy_qp(qps[UROCE_HELD_ACKS + 1]), 0);	/* beyond it */
+	assert_int_equal(uroce_destroy_qp(qps[UROCE_ACK_RING_SIZE + 1]), 0);	/* beyond it */
 	p.qp = stream;
 	peer_post(&p, IBV_WR_SEND, 0, 8, 2, 0);
-	p.qp = qps[UROCE_HELD_ACKS];
+	p.qp = qps[UROCE_ACK_RING_SIZE];
 	peer_post(&p, IBV_WR_SEND, 0, 8, 2, 0);
 	for (unsigned int i = 0; i < RTE_DIM(qps) - 2;) {
 		assert_true(peer_out(&p, &out));
@@ -355,7 +355,7 @@ it_follows_acks_beyond_the_ring(void **state)
 	}
 	peer_expect_nothing(&p);
 	for (unsigned int i = 0; i < RTE_DIM(qps); i++)
-		if (i != 1 && i != UROCE_HELD_ACKS + 1)
+		if (i != 1 && i != UROCE_ACK_RING_SIZE + 1)
 			assert_int_equal(uroce_destroy_qp(qps[i]), 0);
 	assert_int_equal(uroce_destroy_qp(stream), 0);
 	p.qp = first;

@@ -228,7 +228,7 @@ inbox_receive(struct uroce_worker *w)
 	unsigned int n;
 
 	n = rte_ring_sc_dequeue_burst_elem(w->inbox, items, sizeof(items[0]), RTE_DIM(items), NULL);
-	w->engine.holds = n <= UROCE_HOLD_FRAMES;
+	w->engine.holds = n <= UROCE_ACK_DEFER_PACKETS;
 	if (n == 0)
 		return 0;
 	batch_init(&b);
@@ -284,7 +284,7 @@ queue_receive(struct uroce_worker *w, struct uroce_port_queue *q)
 	uroce_rcu_enter_driver(w->index);
 	n = rte_eth_rx_burst(q->port_id, q->id, frames, RTE_DIM(frames));
 	uroce_rcu_leave_driver(w->index);
-	w->engine.holds = n <= UROCE_HOLD_FRAMES;
+	w->engine.holds = n <= UROCE_ACK_DEFER_PACKETS;
 	if (n == 0)
 		return 0;
 	batch_init(&b);

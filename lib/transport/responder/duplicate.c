@@ -112,7 +112,7 @@ uroce_duplicate_receive(struct uroce_engine *e, struct uroce_qp *qp, const struc
 	if (resp->leaping && p->psn == resp->leapt)
 		going_back(resp);
 	if (p->info->op == UROCE_OP_SEND || p->info->op == UROCE_OP_WRITE) {
-		uroce_response_ack(e, qp, NULL);
+		uroce_ack_owe(e, qp, NULL);
 		return UROCE_DUPLICATE;
 	}
 	r = find_resource(resp, p->psn, &index);

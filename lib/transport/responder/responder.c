@@ -89,7 +89,7 @@ uroce_responder_executed(struct uroce_engine *e, struct uroce_qp *qp, const stru
 		uroce_response_supersede_ack(qp);
 		uroce_qp_activate(e, qp);
 	} else if (p->ack_req) {
-		uroce_response_ack(e, qp, p);
+		uroce_ack_owe(e, qp, p);
 	}
 	return UROCE_OK;
 }
@@ -383,7 +383,7 @@ answer_progress(struct uroce_engine *e, struct uroce_qp *qp, bool leapt)
 		resp->nak_sent = true;
 		uroce_response_nak(e, qp, UROCE_AETH_SEQUENCE_NAK, resp->psn);
 	} else {
-		uroce_response_ack(e, qp, NULL);
+		uroce_ack_owe(e, qp, NULL);
 	}
 }
 

@@ -9,8 +9,7 @@
  *	reorder.c	the reorder buffer: keeps out-of-order requests until the requests before them have arrived
  *	response.c	sends what is owed: READ and atomic responses, ACKs, NAKs, SACKs
  *	placement.c	executes FLUSH and ATOMIC_WRITE and builds their responses
- *	held.c		delays a plain ACK until the QP's next message or the next round
- *	awaited.c	delays an ACK until the application has answered the request
+ *	ack.c		decides when an ACK leaves: at once, at the end of the burst, in the next round, or with the reply
  */
 
 #ifndef UROCE_TRANSPORT_RESPONDER_RESPONDER_H
@@ -26,6 +25,7 @@
 #include "transport/responder/reorder.h"
 #include "verbs/qp/qp.h"
 #include "wire/packet.h"
+#include "wire/psn.h"
 
 /* responder.c */
 enum uroce_verdict uroce_responder_receive(struct uroce_engine *e, struct uroce_qp *qp,
@@ -62,24 +62,30 @@ int uroce_response_acknowledge(struct uroce_engine *e, struct uroce_qp *qp, stru
 bool uroce_response_pending(const struct uroce_qp *qp);
 /** Is what it would send next an acknowledgement or NAK? */
 bool uroce_response_is_ack(struct uroce_qp *qp);
-/** @param p	the request that asks for it; NULL: another reason */
-void uroce_response_ack(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p);
 /** An acknowledgement is owed that names what came early. */
 void uroce_response_sack(struct uroce_engine *e, struct uroce_qp *qp);
 /** A READ or atomic response that is to come acknowledges all before it. */
 void uroce_response_supersede_ack(struct uroce_qp *qp);
 void uroce_response_nak(struct uroce_engine *e, struct uroce_qp *qp, uint8_t syndrome, uint32_t psn);
 
-/* held.c */
-/** Defer a plain ACK to the next message or round. If the ring is full, all ACKs are due at once. */
-void uroce_held_add(struct uroce_engine *e, struct uroce_qp *qp);
+/* ack.c */
+/** An ACK is owed. @param p	the request that asks for it; NULL: another reason */
+void uroce_ack_owe(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p);
+/** The QP ends or begins anew: it owes no ACK. */
+void uroce_acks_forget(struct uroce_engine *e, struct uroce_qp *qp);
+/** The application has posted to the QP, which is about to have its turn. Only if acks.reply_ns is set. */
+void uroce_acks_posted(struct uroce_engine *e, struct uroce_qp *qp);
+/** ACKs that have waited for a reply for acks.reply_ns leave in their QPs' turns. */
+void uroce_acks_expire(struct uroce_engine *e);
+/** @return when the next ACK has to leave; UINT64_MAX: none is owed */
+uint64_t uroce_acks_deadline(const struct uroce_engine *e);
 /** The slow part of uroce_acks_block(). */
-bool uroce_held_blocks(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_sqe *sqe);
+bool uroce_acks_block_slow(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_sqe *sqe);
 
 static inline bool
-uroce_held_any(const struct uroce_engine *e)
+uroce_acks_any(const struct uroce_engine *e)
 {
-	return e->held_head != e->held_tail;
+	return e->acks.head != e->acks.tail;
 }
 
 /** Must an owed ACK leave before the QP's next message, which may have been posted after the ACK became owed? Then the
@@ -87,22 +93,32 @@ uroce_held_any(const struct uroce_engine *e)
 static inline bool
 uroce_acks_block(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_sqe *sqe)
 {
-	if (likely(!uroce_held_any(e) && !qp->resp.ack_owed))
+	if (likely(!uroce_acks_any(e) && !qp->resp.ack_owed))
 		return false;
-	return uroce_held_blocks(e, qp, sqe);
+	return uroce_acks_block_slow(e, qp, sqe);
 }
-void uroce_held_remove(struct uroce_engine *e, struct uroce_qp *qp);
 
-/* awaited.c: only of an engine that awaits answers, but for the second. */
-/** An acknowledgement is owed. @param p	the request that it is for; NULL: another reason
- * @return false: it does not wait for an answer */
-bool uroce_awaited_add(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p);
-void uroce_awaited_remove(struct uroce_engine *e, struct uroce_qp *qp);
-/** Stop waiting for the answer: the ACK leaves like any other. */
-void uroce_awaited_release(struct uroce_engine *e, struct uroce_qp *qp);
-/** The application has posted something to the QP, which is about to have its turn. */
-void uroce_awaited_post(struct uroce_engine *e, struct uroce_qp *qp);
-/** Those who have waited for long do not wait any more. */
-void uroce_awaited_expire(struct uroce_engine *e);
+/** Reports progress and nothing else: no NAK, and no gap. */
+static inline bool
+uroce_response_is_plain_ack(const struct uroce_responder *resp)
+{
+	return (resp->ack_syndrome & UROCE_AETH_CLASS_MASK) == UROCE_AETH_ACK && !resp->sack_owed &&
+	       resp->reorder == NULL;
+}
+
+/** Does the ACK that the QP owes wait, so that a turn would not send it? */
+static inline bool
+uroce_ack_is_deferred(const struct uroce_qp *qp)
+{
+	return qp->ack_place != UROCE_ACK_TURN && uroce_response_is_plain_ack(&qp->resp);
+}
+
+/** Keep `asked` from falling behind the expected PSN: half the PSN space later it would be ahead of it. */
+static inline void
+uroce_response_forget_asked(struct uroce_responder *resp)
+{
+	if (unlikely(resp->selective) && uroce_psn_diff(resp->asked, resp->psn) < 0)
+		resp->asked = resp->psn;
+}
 
 #endif /* UROCE_TRANSPORT_RESPONDER_RESPONDER_H */

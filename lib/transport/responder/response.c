@@ -14,41 +14,19 @@
 #include "uroce_config.h"
 #include "wire/sack.h"
 
-/* Keep `asked` from falling behind the expected PSN: half the PSN space later it would be ahead of it. */
-static inline void
-forget_asked(struct uroce_responder *resp)
-{
-	if (unlikely(resp->selective) && uroce_psn_diff(resp->asked, resp->psn) < 0)
-		resp->asked = resp->psn;
-}
-
 /* Of the answers that are owed, only a plain acknowledgement can be done without. */
 void
 uroce_response_supersede_ack(struct uroce_qp *qp)
 {
-	forget_asked(&qp->resp);
+	uroce_response_forget_asked(&qp->resp);
 	if ((qp->resp.ack_syndrome & UROCE_AETH_CLASS_MASK) == UROCE_AETH_ACK && !qp->resp.sack_owed)
 		qp->resp.ack_owed = false;
-}
-
-/* A NAK, or what tells of a gap, does not wait. */
-static inline bool
-is_plain_ack(const struct uroce_responder *resp)
-{
-	return (resp->ack_syndrome & UROCE_AETH_CLASS_MASK) == UROCE_AETH_ACK && !resp->sack_owed &&
-	       resp->reorder == NULL;
-}
-
-static inline bool
-is_held(const struct uroce_qp *qp)
-{
-	return (qp->listed & UROCE_QP_HELD) && is_plain_ack(&qp->resp);
 }
 
 bool
 uroce_response_pending(const struct uroce_qp *qp)
 {
-	return (qp->resp.ack_owed && !is_held(qp)) || qp->resp.resource_head != qp->resp.resource_tail;
+	return (qp->resp.ack_owed && !uroce_ack_is_deferred(qp)) || qp->resp.resource_head != qp->resp.resource_tail;
 }
 
 bool
@@ -56,7 +34,7 @@ uroce_response_is_ack(struct uroce_qp *qp)
 {
 	struct uroce_responder *resp = &qp->resp;
 
-	if (!resp->ack_owed || is_held(qp))
+	if (!resp->ack_owed || uroce_ack_is_deferred(qp))
 		return false;
 	for (; resp->resource_head != resp->resource_tail; resp->resource_head++) {
 		const struct uroce_rd_atomic *r = &resp->resources[resp->resource_head & resp->resource_mask];
@@ -68,35 +46,12 @@ uroce_response_is_ack(struct uroce_qp *qp)
 }
 
 void
-uroce_response_ack(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p)
-{
-	struct uroce_responder *resp = &qp->resp;
-	/* it was due, but a READ response or a lack of mbufs blocked it: send it in this round */
-	const bool has_a_turn = resp->ack_owed && !(qp->listed & UROCE_QP_HELD);
-
-	forget_asked(resp);
-	/* a NAK that is owed acknowledges what is before it, too */
-	if (!resp->ack_owed)
-		resp->ack_syndrome = UROCE_AETH_ACK;
-	resp->ack_owed = true;
-	if (has_a_turn || !is_plain_ack(resp)) {
-		uroce_qp_activate(e, qp);
-	} else if (!e->holds) {
-		uroce_held_add(e, qp);
-		e->held_due = e->held_tail;
-		e->acks_lead = true;
-	} else if (likely(e->await_ns == 0) || !uroce_awaited_add(e, qp, p)) {
-		uroce_held_add(e, qp);
-	}
-}
-
-void
 uroce_response_sack(struct uroce_engine *e, struct uroce_qp *qp)
 {
 	if (!qp->resp.selective)
 		return;
 	qp->resp.sack_owed = true;
-	uroce_response_ack(e, qp, NULL);
+	uroce_ack_owe(e, qp, NULL);
 }
 
 void
@@ -362,7 +317,7 @@ uroce_response_send(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf
 		sent(r);
 		n++;
 	}
-	if (n < room && resp->ack_owed && !is_held(qp) && resp->resource_head == resp->resource_tail &&
+	if (n < room && resp->ack_owed && !uroce_ack_is_deferred(qp) && resp->resource_head == resp->resource_tail &&
 	    uroce_response_acknowledge(e, qp, &frames[n]) == 0)
 		n++;
 	return n;

@@ -253,7 +253,6 @@ enum uroce_qp_listed {
 	UROCE_QP_ACTIVE = 1,		/* in the active list */
 	UROCE_QP_LATER = 8,		/* in the list of the next round */
 	UROCE_QP_RATED = 2,		/* it has a rate */
-	UROCE_QP_HELD = 4,		/* its ACK is in the ring of owed ACKs, or awaits an answer */
 };
 
 /* Work requests that are being built (wr.c). Under sq.lock, between wr_start and its end. */
@@ -280,7 +279,7 @@ struct uroce_qp {
 	struct uroce_event_refs events;	/* under the lock of the device's event queue */
 	uint16_t mcast_groups;		/* that it is attached to, under the lock of dev->mcast (R49) */
 	bool mcast_block_self;		/* it does not hear itself in a group; constant once it is in one */
-	TAILQ_ENTRY(uroce_qp) held_link;	/* worker: of those that owe an ACK beyond the engine's ring */
+	TAILQ_ENTRY(uroce_qp) ack_link;	/* worker: QPs whose ACKs found the engine's ring full */
 	uint64_t cnp_ns;		/* worker: when the last CNP was sent for it */
 	struct uroce_qp_history history;	/* worker */
 
@@ -307,11 +306,11 @@ struct uroce_qp {
 	/* worker */
 	TAILQ_ENTRY(uroce_qp) active_link __rte_cache_aligned;
 	uint8_t listed;
-	/* lib/transport/responder/awaited.c; here, where there is room */
-	uint8_t answers;		/* WRITEs that the application has answered soon, less for each that it has not */
-	bool unanswered;		/* one has come, and nothing has been posted since */
-	bool awaited;			/* its acknowledgement waits for that */
-	uint32_t written_ns;		/* when it came: the lower half is enough */
+	/* lib/transport/responder/ack.c; here, where there is room */
+	uint8_t ack_place;		/* enum uroce_ack_place */
+	bool reply_pending;		/* a WRITE has arrived, and the application has posted nothing since */
+	uint8_t reply_score;		/* rises with each WRITE that the application replies to soon, else halves */
+	uint32_t written_ns;		/* arrival of that WRITE, lower 32 bits */
 	struct uroce_requester req;
 	struct uroce_responder resp;
 };

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Acknowledgements that wait for the application's answer: whose do, what ends that, and what becomes of them when
- * something else happens meanwhile.
+ * ACKs that wait for the application's reply: which do, and what ends the wait.
  */
 
 #include <setjmp.h>
@@ -18,8 +17,8 @@
 #include "uroce_config.h"
 #include "verbs/qp/qp.h"
 
-#define SOON_NS (UROCE_AWAIT_NS / 4)
-#define LATE_NS (UROCE_AWAIT_NS + 1)
+#define SOON_NS (UROCE_ACK_REPLY_NS / 4)
+#define LATE_NS (UROCE_ACK_REPLY_NS + 1)
 
 /* Where the two ends are. */
 struct game {
@@ -36,7 +35,7 @@ start(struct game *g)
 	peer_start(&g->peer, NULL);
 	peer_expect_nothing(&g->peer); /* the turn that it has from becoming RTS */
 	g->peer.engine.holds = true;
-	g->peer.engine.await_ns = UROCE_AWAIT_NS;
+	g->peer.engine.acks.reply_ns = UROCE_ACK_REPLY_NS;
 }
 
 static enum uroce_verdict
@@ -141,7 +140,7 @@ play_often(struct game *g, unsigned int n)
 static void
 stop(struct game *g)
 {
-	assert_int_equal(g->peer.engine.awaited_count, 0);
+	assert_int_equal(g->peer.engine.acks.reply_count, 0);
 	peer_stop(&g->peer);
 }
 
@@ -152,13 +151,13 @@ it_waits_for_an_answer(void **state)
 
 	(void)state;
 	start(&g);
-	play_often(&g, UROCE_ANSWERS);
+	play_often(&g, UROCE_REPLY_SCORE);
 	for (unsigned int i = 0; i < 3; i++) {
 		take_write(&g);
 		expect_no_ack(&g);
-		g.peer.now_ns += UROCE_AWAIT_NS;
+		g.peer.now_ns += UROCE_ACK_REPLY_NS;
 		expect_no_ack(&g);
-		assert_int_equal(uroce_engine_deadline(&g.peer.engine), g.peer.now_ns);
+		assert_int_equal(uroce_engine_deadline(&g.peer.engine), g.peer.now_ns + 1);
 		answer_and_ack(&g);
 	}
 	stop(&g);
@@ -172,12 +171,12 @@ but_not_for_long(void **state)
 
 	(void)state;
 	start(&g);
-	play_often(&g, UROCE_ANSWERS);
-	for (unsigned int i = 0; i < 2 * UROCE_ANSWERS_MAX; i++) {
+	play_often(&g, UROCE_REPLY_SCORE);
+	for (unsigned int i = 0; i < 2 * UROCE_REPLY_SCORE_MAX; i++) {
 		take_write(&g);
 		answer_and_ack(&g);
 	}
-	for (unsigned int n = UROCE_ANSWERS_MAX; n >= UROCE_ANSWERS; n /= 2) {
+	for (unsigned int n = UROCE_REPLY_SCORE_MAX; n >= UROCE_REPLY_SCORE; n /= 2) {
 		take_write(&g);
 		expect_no_ack(&g);
 		g.peer.now_ns += LATE_NS;
@@ -197,9 +196,9 @@ late_answers_do_not_count(void **state)
 
 	(void)state;
 	start(&g);
-	for (unsigned int i = 0; i < 2 * UROCE_ANSWERS; i++)
+	for (unsigned int i = 0; i < 2 * UROCE_REPLY_SCORE; i++)
 		play(&g, LATE_NS);
-	play_often(&g, UROCE_ANSWERS - 1);
+	play_often(&g, UROCE_REPLY_SCORE - 1);
 	play(&g, LATE_NS);
 	play(&g, SOON_NS);
 	take_write(&g);
@@ -215,7 +214,7 @@ nor_for_who_sends_on(void **state)
 
 	(void)state;
 	start(&g);
-	play_often(&g, UROCE_ANSWERS);
+	play_often(&g, UROCE_REPLY_SCORE);
 	take_write(&g);
 	expect_no_ack(&g);
 	take_write(&g);
@@ -236,7 +235,7 @@ nor_where_a_completion_tells(void **state)
 	(void)state;
 	start(&g);
 	for (unsigned int i = 0; i < RTE_DIM(opcodes); i++) {
-		for (unsigned int n = 0; n <= UROCE_ANSWERS; n++) {
+		for (unsigned int n = 0; n <= UROCE_REPLY_SCORE; n++) {
 			struct peer_packet out;
 
 			peer_post_recv(&g.peer, 0, 8, 1);
@@ -259,7 +258,7 @@ nor_for_who_answers_something_else(void **state)
 
 	(void)state;
 	start(&g);
-	for (unsigned int n = 0; n < 2 * UROCE_ANSWERS; n++) {
+	for (unsigned int n = 0; n < 2 * UROCE_REPLY_SCORE; n++) {
 		take_write(&g);
 		expect_ack_next_round(&g);
 		peer_post_recv(&g.peer, 0, 8, 1);
@@ -280,7 +279,7 @@ who_asks_again_has_waited(void **state)
 
 	(void)state;
 	start(&g);
-	play_often(&g, UROCE_ANSWERS);
+	play_often(&g, UROCE_REPLY_SCORE);
 	take_write(&g);
 	expect_no_ack(&g);
 	g.in--;
@@ -300,12 +299,12 @@ it_does_not_wait_twice(void **state)
 
 	(void)state;
 	start(&g);
-	play_often(&g, UROCE_ANSWERS);
+	play_often(&g, UROCE_REPLY_SCORE);
 	peer_post_recv(&g.peer, 0, 8, 1);
 	assert_int_equal(take(&g, UROCE_RC_SEND_ONLY), UROCE_OK);
 	peer_expect_wc(g.peer.recv_cq, IBV_WC_SUCCESS, 1);
 	take_write(&g);
-	assert_int_equal(g.peer.engine.awaited_count, 0);
+	assert_int_equal(g.peer.engine.acks.reply_count, 0);
 	uroce_engine_acks_due(&g.peer.engine);
 	assert_true(peer_out_due(&g.peer, &out));
 	assert_int_equal(out.psn, g.in - 1);
@@ -321,7 +320,7 @@ nor_when_many_come(void **state)
 
 	(void)state;
 	start(&g);
-	play_often(&g, UROCE_ANSWERS);
+	play_often(&g, UROCE_REPLY_SCORE);
 	g.peer.engine.holds = false;
 	take_write(&g);
 	peer_expect_ack(&g.peer, PEER_UNLIMITED, g.in - 1, g.msn);
@@ -343,7 +342,7 @@ a_nak_does_not_wait(void **state)
 
 	(void)state;
 	start(&g);
-	play_often(&g, UROCE_ANSWERS);
+	play_often(&g, UROCE_REPLY_SCORE);
 	take_write(&g);
 	expect_no_ack(&g);
 	in.psn = g.in;
@@ -363,7 +362,7 @@ nor_does_a_response(void **state)
 
 	(void)state;
 	start(&g);
-	play_often(&g, UROCE_ANSWERS);
+	play_often(&g, UROCE_REPLY_SCORE);
 	take_write(&g);
 	expect_no_ack(&g);
 	assert_int_equal(take(&g, UROCE_RC_READ_REQUEST), UROCE_OK);
@@ -382,7 +381,7 @@ a_long_message_is_one(void **state)
 
 	(void)state;
 	start(&g);
-	play_often(&g, UROCE_ANSWERS);
+	play_often(&g, UROCE_REPLY_SCORE);
 	in.psn = g.in++;
 	in.rkey = g.peer.mr->rkey;
 	in.va = (uintptr_t)g.peer.buffer;
@@ -404,7 +403,7 @@ it_is_released(void **state)
 
 	(void)state;
 	start(&g);
-	play_often(&g, UROCE_ANSWERS);
+	play_often(&g, UROCE_REPLY_SCORE);
 	take_write(&g);
 	expect_no_ack(&g);
 	uroce_engine_release_awaited(&g.peer.engine);
@@ -422,12 +421,12 @@ the_qp_begins_anew(void **state)
 
 	(void)state;
 	start(&g);
-	play_often(&g, UROCE_ANSWERS);
+	play_often(&g, UROCE_REPLY_SCORE);
 	take_write(&g);
 	expect_no_ack(&g);
 	assert_int_equal(uroce_modify_qp(g.peer.qp, &reset, IBV_QP_STATE), 0);
-	assert_int_equal(g.peer.engine.awaited_count, 0);
-	assert_false(uroce_qp_of(g.peer.qp)->unanswered);
+	assert_int_equal(g.peer.engine.acks.reply_count, 0);
+	assert_false(uroce_qp_of(g.peer.qp)->reply_pending);
 	expect_no_ack(&g);
 	peer_connect(g.peer.qp, &(struct peer_conf){ .rq_psn = PEER_RQ_PSN });
 	peer_expect_nothing(&g.peer);
@@ -457,11 +456,11 @@ the_qp_goes(void **state)
 	assert_non_null(g.peer.qp);
 	peer_connect(g.peer.qp, &(struct peer_conf){ .rq_psn = 0 });
 	peer_expect_nothing(&g.peer);
-	play_often(&g, UROCE_ANSWERS);
+	play_often(&g, UROCE_REPLY_SCORE);
 	take_write(&g);
 	expect_no_ack(&g);
 	assert_int_equal(uroce_destroy_qp(g.peer.qp), 0);
-	assert_int_equal(g.peer.engine.awaited_count, 0);
+	assert_int_equal(g.peer.engine.acks.reply_count, 0);
 	g.peer.now_ns += LATE_NS;
 	expect_no_ack(&g);
 	g.peer.qp = first;
@@ -478,11 +477,11 @@ too_many(void **state)
 	(void)state;
 	start(&g);
 	e = &g.peer.engine;
-	play_often(&g, UROCE_ANSWERS);
-	e->awaited_count = UROCE_AWAITED_ACKS;
+	play_often(&g, UROCE_REPLY_SCORE);
+	e->acks.reply_count = UROCE_ACK_REPLIES;
 	take_write(&g);
-	assert_int_equal(e->awaited_count, UROCE_AWAITED_ACKS);
-	e->awaited_count = 0;
+	assert_int_equal(e->acks.reply_count, UROCE_ACK_REPLIES);
+	e->acks.reply_count = 0;
 	expect_ack_next_round(&g);
 	answer(&g);
 	take_write(&g);
@@ -499,8 +498,8 @@ none_waits_unless_told(void **state)
 
 	(void)state;
 	start(&g);
-	g.peer.engine.await_ns = 0;
-	play_often(&g, 2 * UROCE_ANSWERS);
+	g.peer.engine.acks.reply_ns = 0;
+	play_often(&g, 2 * UROCE_REPLY_SCORE);
 	stop(&g);
 }
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Acknowledgements that wait for the next round: which do, when they leave, and what becomes of them when something
- * happens meanwhile.
+ * ACKs that are deferred to the next round: which are, when they leave, and what else ends the wait.
  */
 
 #include <setjmp.h>
@@ -74,7 +73,7 @@ another_qp(struct peer *p, uint32_t rq_psn)
 }
 
 static void
-expect_no_held(struct peer *p)
+expect_no_deferred(struct peer *p)
 {
 	struct peer_packet out;
 
@@ -82,7 +81,7 @@ expect_no_held(struct peer *p)
 }
 
 static void
-expect_held_ack(struct peer *p, uint32_t psn, uint32_t msn)
+expect_deferred_ack(struct peer *p, uint32_t psn, uint32_t msn)
 {
 	struct peer_packet out;
 
@@ -102,15 +101,15 @@ it_waits_for_one_round(void **state)
 	start(&p, NULL);
 	take_write(&p, PEER_RQ_PSN);
 	peer_expect_nothing(&p);
-	expect_no_held(&p);
+	expect_no_deferred(&p);
 	assert_false(uroce_engine_has_due(&p.engine));
 	assert_int_equal(uroce_engine_deadline(&p.engine), p.now_ns);
 
 	uroce_engine_acks_due(&p.engine);
 	assert_true(uroce_engine_has_due(&p.engine));
 	peer_expect_nothing(&p);
-	expect_held_ack(&p, PEER_RQ_PSN, 1);
-	expect_no_held(&p);
+	expect_deferred_ack(&p, PEER_RQ_PSN, 1);
+	expect_no_deferred(&p);
 	assert_false(uroce_engine_has_due(&p.engine));
 	assert_int_equal(uroce_engine_deadline(&p.engine), UINT64_MAX);
 	peer_stop(&p);
@@ -128,12 +127,12 @@ one_stands_for_all(void **state)
 	uroce_engine_acks_due(&p.engine);
 	take_write(&p, PEER_RQ_PSN + 1);
 	take_write(&p, PEER_RQ_PSN + 2);
-	expect_held_ack(&p, PEER_RQ_PSN + 2, 3);
+	expect_deferred_ack(&p, PEER_RQ_PSN + 2, 3);
 	uroce_engine_acks_due(&p.engine);
-	expect_no_held(&p);
+	expect_no_deferred(&p);
 	take_write(&p, PEER_RQ_PSN + 3);
 	uroce_engine_acks_due(&p.engine);
-	expect_held_ack(&p, PEER_RQ_PSN + 3, 4);
+	expect_deferred_ack(&p, PEER_RQ_PSN + 3, 4);
 	peer_stop(&p);
 }
 
@@ -151,12 +150,12 @@ who_finds_no_room_leads(void **state)
 	take_write(&p, PEER_RQ_PSN + 1);
 	peer_expect_ack(&p, PEER_UNLIMITED, PEER_RQ_PSN + 1, 2);
 	uroce_engine_acks_due(&p.engine);
-	expect_no_held(&p);
+	expect_no_deferred(&p);
 
 	take_write(&p, PEER_RQ_PSN + 2);
 	peer_expect_nothing(&p);
 	uroce_engine_acks_due(&p.engine);
-	expect_held_ack(&p, PEER_RQ_PSN + 2, 3);
+	expect_deferred_ack(&p, PEER_RQ_PSN + 2, 3);
 	peer_stop(&p);
 }
 
@@ -182,7 +181,7 @@ writes_go_first(void **state)
 	peer_expect(&p, UROCE_RC_WRITE_ONLY, PEER_SQ_PSN + 1);
 	peer_expect_nothing(&p);
 	uroce_engine_acks_due(&p.engine);
-	expect_held_ack(&p, PEER_RQ_PSN, 1);
+	expect_deferred_ack(&p, PEER_RQ_PSN, 1);
 	peer_expect_nothing(&p);
 	peer_stop(&p);
 }
@@ -201,7 +200,7 @@ a_nak_does_not_wait(void **state)
 	assert_int_equal(peer_in(&p, &in), UROCE_NAK_ACCESS);
 	peer_expect_ack(&p, UROCE_AETH_NAK | 2, PEER_RQ_PSN + 1, 1);
 	uroce_engine_acks_due(&p.engine);
-	expect_no_held(&p);
+	expect_no_deferred(&p);
 	peer_expect_nothing(&p);
 	assert_false(uroce_engine_has_due(&p.engine));
 	peer_stop(&p);
@@ -221,7 +220,7 @@ nor_does_what_tells_of_a_gap(void **state)
 	assert_int_equal(gap_in_write(&p, PEER_RQ_PSN, true), UROCE_DUPLICATE);
 	peer_expect_ack(&p, PEER_UNLIMITED, PEER_RQ_PSN, 1);
 	uroce_engine_acks_due(&p.engine);
-	expect_no_held(&p);
+	expect_no_deferred(&p);
 	peer_stop(&p);
 }
 
@@ -236,7 +235,7 @@ nor_does_a_sack(void **state)
 	peer_expect(&p, UROCE_RC_SACK, PEER_RQ_PSN);
 	peer_expect_nothing(&p);
 	uroce_engine_acks_due(&p.engine);
-	expect_no_held(&p);
+	expect_no_deferred(&p);
 	peer_stop(&p);
 }
 
@@ -254,12 +253,12 @@ a_response_does_not_wait(void **state)
 	peer_expect(&p, UROCE_RC_READ_RESPONSE_ONLY, PEER_RQ_PSN + 1);
 	peer_expect_nothing(&p);
 	uroce_engine_acks_due(&p.engine);
-	expect_held_ack(&p, PEER_RQ_PSN + 2, 3);
+	expect_deferred_ack(&p, PEER_RQ_PSN + 2, 3);
 
 	take_write(&p, PEER_RQ_PSN + 3);
 	take_read(&p, PEER_RQ_PSN + 4);
 	uroce_engine_acks_due(&p.engine);
-	expect_no_held(&p);
+	expect_no_deferred(&p);
 	peer_expect(&p, UROCE_RC_READ_RESPONSE_ONLY, PEER_RQ_PSN + 4);
 	peer_expect_nothing(&p);
 	peer_stop(&p);
@@ -276,7 +275,7 @@ it_waits_for_a_response(void **state)
 	take_read(&p, PEER_RQ_PSN);
 	take_write(&p, PEER_RQ_PSN + 1);
 	uroce_engine_acks_due(&p.engine);
-	expect_no_held(&p);
+	expect_no_deferred(&p);
 	peer_expect(&p, UROCE_RC_READ_RESPONSE_ONLY, PEER_RQ_PSN);
 	peer_expect_ack(&p, PEER_UNLIMITED, PEER_RQ_PSN + 1, 2);
 	peer_expect_nothing(&p);
@@ -294,7 +293,7 @@ no_mbuf(void **state)
 	take_write(&p, PEER_RQ_PSN);
 	uroce_engine_acks_due(&p.engine);
 	assert_int_equal(rte_pktmbuf_alloc_bulk(p.headers, mbufs, RTE_DIM(mbufs)), 0);
-	expect_no_held(&p);
+	expect_no_deferred(&p);
 	peer_expect_nothing(&p);
 	rte_pktmbuf_free_bulk(mbufs, RTE_DIM(mbufs));
 	peer_expect_ack(&p, PEER_UNLIMITED, PEER_RQ_PSN, 1);
@@ -302,14 +301,14 @@ no_mbuf(void **state)
 	peer_stop(&p);
 }
 
-/* How many QPs wait. */
+/* How many QPs are in the ring. */
 static unsigned int
-held(const struct uroce_engine *e)
+deferred(const struct uroce_engine *e)
 {
 	unsigned int n = 0;
 
-	for (uint32_t i = e->held_head; i != e->held_tail; i++)
-		n += e->held[i & (UROCE_HELD_ACKS - 1)] != NULL;
+	for (uint32_t i = e->acks.head; i != e->acks.tail; i++)
+		n += e->acks.ring[i & (UROCE_ACK_RING_SIZE - 1)] != NULL;
 	return n;
 }
 
@@ -324,16 +323,16 @@ the_qp_begins_anew(void **state)
 	start(&p, NULL);
 	take_write(&p, PEER_RQ_PSN);
 	assert_int_equal(uroce_modify_qp(p.qp, &reset, IBV_QP_STATE), 0);
-	assert_int_equal(held(&p.engine), 0);
+	assert_int_equal(deferred(&p.engine), 0);
 	uroce_engine_acks_due(&p.engine);
-	expect_no_held(&p);
+	expect_no_deferred(&p);
 	peer_expect_nothing(&p);
 
 	peer_connect(p.qp, &(struct peer_conf){ .rq_psn = PEER_RQ_PSN });
 	peer_expect_nothing(&p);
 	take_write(&p, PEER_RQ_PSN);
 	uroce_engine_acks_due(&p.engine);
-	expect_held_ack(&p, PEER_RQ_PSN, 1);
+	expect_deferred_ack(&p, PEER_RQ_PSN, 1);
 	peer_stop(&p);
 }
 
@@ -353,11 +352,11 @@ the_qp_goes(void **state)
 		another_qp(&p, PEER_RQ_PSN);
 		take_write(&p, PEER_RQ_PSN);
 		assert_int_equal(uroce_destroy_qp(second), 0);
-		assert_int_equal(held(&p.engine), 1);
+		assert_int_equal(deferred(&p.engine), 1);
 		uroce_engine_acks_due(&p.engine);
 		if (i == 0) {
-			expect_held_ack(&p, PEER_RQ_PSN, 1);
-			expect_no_held(&p);
+			expect_deferred_ack(&p, PEER_RQ_PSN, 1);
+			expect_no_deferred(&p);
 		} else {
 			uroce_engine_acks_due(&p.engine);
 			peer_expect_ack(&p, PEER_UNLIMITED, PEER_RQ_PSN, 1);
@@ -373,7 +372,7 @@ static void
 too_many(void **state)
 {
 	const struct peer_conf conf = { .log2_max_qp = 10, .rq_psn = PEER_RQ_PSN - 1 };
-	struct ibv_qp *qps[UROCE_HELD_ACKS + 1], *first;
+	struct ibv_qp *qps[UROCE_ACK_RING_SIZE + 1], *first;
 	struct peer p;
 
 	(void)state;
@@ -385,7 +384,7 @@ too_many(void **state)
 		qps[i] = another_qp(&p, PEER_RQ_PSN + 1 + i);
 	for (unsigned int i = 0; i < RTE_DIM(qps); i++) {
 		p.qp = qps[i];
-		if (i < UROCE_HELD_ACKS)
+		if (i < UROCE_ACK_RING_SIZE)
 			peer_expect_nothing(&p);
 		take_write(&p, PEER_RQ_PSN + 1 + i);
 	}
@@ -393,7 +392,7 @@ too_many(void **state)
 		peer_expect_ack(&p, PEER_UNLIMITED, PEER_RQ_PSN + i, i == 0 ? 2 : 1);
 	peer_expect_nothing(&p);
 	uroce_engine_acks_due(&p.engine);
-	expect_no_held(&p);
+	expect_no_deferred(&p);
 	for (unsigned int i = 0; i < RTE_DIM(qps); i++)
 		assert_int_equal(uroce_destroy_qp(qps[i]), 0);
 	p.qp = first;

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * Decides when each ACK leaves. On the engine's thread.
+ *
+ *	decision	of which ACK					leaves
+ *	at once		one that reports a gap (and each NAK and SACK);	in the QP's turn
+ *			one that a READ response or a lack of mbufs
+ *			has delayed
+ *	end of burst	one for a burst of more packets than		ahead of all messages
+ *			UROCE_ACK_DEFER_PACKETS: throughput counts
+ *	next round	any other: the application may answer first	behind the messages of the next round
+ *	with the reply	one for a WRITE, of an application that has	behind the reply, in one burst with it; after
+ *			replied to WRITEs soon, while a thread polls	acks.reply_ns like one of the next round
+ *			for it
+ *
+ * A message that the application posts leaves behind every ACK that was owed then, if completions show that order to
+ * the peer: the ACK is for a request that completed a receive, or the message completes one. So the peer gets the
+ * completion of its SEND before the reply. Such ACKs leave ahead of the message, in the same burst.
+ */
+
+#include <assert.h>
+#include <errno.h>
+
+#include <rte_branch_prediction.h>
+
+#include "transport/responder/responder.h"
+#include "uroce_config.h"
+
+static_assert((UROCE_ACK_RING_SIZE & (UROCE_ACK_RING_SIZE - 1)) == 0, "UROCE_ACK_RING_SIZE");
+
+static inline struct uroce_qp **
+slot(struct uroce_acks *a, uint32_t i)
+{
+	return &a->ring[i & (UROCE_ACK_RING_SIZE - 1)];
+}
+
+static void
+defer(struct uroce_acks *a, struct uroce_qp *qp)
+{
+	if (qp->ack_place != UROCE_ACK_TURN)
+		return;
+	if (unlikely(a->tail - a->head == UROCE_ACK_RING_SIZE)) {
+		TAILQ_INSERT_TAIL(&a->overflow, qp, ack_link);
+		qp->ack_place = UROCE_ACK_OVERFLOW;
+		a->due = a->tail;
+		a->lead = true;		/* the ring empties at once, and this ACK leaves behind it */
+		return;
+	}
+	qp->ack_place = UROCE_ACK_RING;
+	*slot(a, a->tail++) = qp;
+}
+
+/* The application's reply to WRITEs. A program that polls memory for incoming WRITEs does not poll its CQ, so another
+ * thread receives for it. But once it has replied it polls its CQ until the peer has acknowledged the reply. If that
+ * ACK leaves behind the peer's next WRITE, the program receives both itself. So the ACK waits for the reply of an
+ * application that has replied soon again and again; its score, qp->reply_score, counts how often. */
+
+static bool
+is_late(const struct uroce_engine *e, const struct uroce_qp *qp)
+{
+	return (uint32_t)e->now_ns - qp->written_ns > e->acks.reply_ns;
+}
+
+static void
+stop_waiting_for_reply(struct uroce_acks *a, struct uroce_qp *qp)
+{
+	if (qp->ack_place != UROCE_ACK_REPLY)
+		return;
+	for (unsigned int i = 0; i < a->reply_count; i++) {
+		if (a->replies[i] != qp)
+			continue;
+		a->replies[i] = a->replies[--a->reply_count];
+		break;
+	}
+	qp->ack_place = UROCE_ACK_TURN;
+}
+
+/* The end of a WRITE that completes no receive: the application finds it in memory. */
+static bool
+is_silent_write(const struct uroce_packet *p)
+{
+	return (p->info->flags & (UROCE_OPF_LAST | UROCE_OPF_RECV)) == UROCE_OPF_LAST;
+}
+
+/* @param p	the request that the ACK is for; NULL: another reason. @return whether the ACK waits for the reply */
+static bool
+wait_for_reply(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p)
+{
+	struct uroce_acks *a = &e->acks;
+	const bool sends_on = qp->reply_pending;
+
+	/* a duplicate, or the next request: the peer waits no longer */
+	stop_waiting_for_reply(a, qp);
+	if (p == NULL || !is_silent_write(p)) {
+		/* what is posted after a SEND may be its reply */
+		if (p != NULL && (p->info->flags & UROCE_OPF_RECV))
+			qp->reply_pending = false;
+		return false;
+	}
+	if (sends_on)
+		qp->reply_score /= 2;
+	qp->reply_pending = true;
+	qp->written_ns = (uint32_t)e->now_ns;
+	if (sends_on || qp->reply_score < UROCE_REPLY_SCORE || qp->ack_place != UROCE_ACK_TURN ||
+	    a->reply_count == UROCE_ACK_REPLIES)
+		return false;
+	qp->ack_place = UROCE_ACK_REPLY;
+	a->replies[a->reply_count++] = qp;
+	return true;
+}
+
+void
+uroce_acks_posted(struct uroce_engine *e, struct uroce_qp *qp)
+{
+	if (!qp->reply_pending)
+		return;
+	if (is_late(e, qp))
+		qp->reply_score /= 2;
+	else if (qp->reply_score < UROCE_REPLY_SCORE_MAX)
+		qp->reply_score++;
+	qp->reply_pending = false;
+	stop_waiting_for_reply(&e->acks, qp);
+}
+
+void
+uroce_acks_expire(struct uroce_engine *e)
+{
+	struct uroce_acks *a = &e->acks;
+
+	for (unsigned int i = a->reply_count; i-- > 0;) {
+		struct uroce_qp *qp = a->replies[i];
+
+		if (!is_late(e, qp))
+			continue;
+		qp->reply_score /= 2;
+		qp->reply_pending = false;
+		stop_waiting_for_reply(a, qp);
+		uroce_qp_activate(e, qp);
+	}
+}
+
+static void
+defer_reply(struct uroce_acks *a, struct uroce_qp *qp)
+{
+	stop_waiting_for_reply(a, qp);
+	defer(a, qp);
+}
+
+void
+uroce_engine_release_awaited(struct uroce_engine *e)
+{
+	while (e->acks.reply_count != 0)
+		defer_reply(&e->acks, e->acks.replies[0]);
+}
+
+void
+uroce_ack_owe(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p)
+{
+	struct uroce_responder *resp = &qp->resp;
+	struct uroce_acks *a = &e->acks;
+	/* it was due, but a READ response or a lack of mbufs blocked it: send it in this round */
+	const bool has_a_turn = resp->ack_owed && qp->ack_place == UROCE_ACK_TURN;
+
+	uroce_response_forget_asked(resp);
+	/* a NAK that is owed acknowledges what is before it, too */
+	if (!resp->ack_owed)
+		resp->ack_syndrome = UROCE_AETH_ACK;
+	resp->ack_owed = true;
+	if (has_a_turn || !uroce_response_is_plain_ack(resp)) {
+		uroce_qp_activate(e, qp);
+	} else if (!e->holds) {
+		defer(a, qp);
+		a->due = a->tail;
+		a->lead = true;
+	} else if (likely(a->reply_ns == 0) || !wait_for_reply(e, qp, p)) {
+		defer(a, qp);
+	}
+}
+
+bool
+uroce_acks_block_slow(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_sqe *sqe)
+{
+	struct uroce_acks *a = &e->acks;
+
+	if (!a->lead && !uroce_wr_is(sqe->opcode, UROCE_WR_RECEIVES))
+		return false;
+	if (qp->ack_place == UROCE_ACK_REPLY)
+		defer_reply(a, qp);
+	a->blocked = uroce_acks_any(e);
+	/* if only this QP's ACK is left, it waits for a READ response or an mbuf, and so does the message */
+	return a->blocked || qp->resp.ack_owed;
+}
+
+void
+uroce_acks_forget(struct uroce_engine *e, struct uroce_qp *qp)
+{
+	struct uroce_acks *a = &e->acks;
+
+	stop_waiting_for_reply(a, qp);
+	if (qp->ack_place == UROCE_ACK_OVERFLOW)
+		TAILQ_REMOVE(&a->overflow, qp, ack_link);
+	for (uint32_t i = a->head; qp->ack_place == UROCE_ACK_RING && i != a->tail; i++) {
+		if (*slot(a, i) != qp)
+			continue;
+		*slot(a, i) = NULL;
+		break;
+	}
+	qp->ack_place = UROCE_ACK_TURN;
+	qp->reply_pending = false;
+	qp->reply_score = 0;
+}
+
+/* The first QP of the overflow list moves into the slot that is free now, and is as due as those before it. */
+static void
+take_overflow(struct uroce_acks *a)
+{
+	struct uroce_qp *qp = TAILQ_FIRST(&a->overflow);
+
+	TAILQ_REMOVE(&a->overflow, qp, ack_link);
+	qp->ack_place = UROCE_ACK_RING;
+	*slot(a, a->tail++) = qp;
+	a->due = a->tail;
+}
+
+/* @return how many frames, 0 or 1; or -ENOBUFS: the QP still owes its ACK */
+static inline int
+send_ack(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf **frame)
+{
+	int sent = 0;
+
+	qp->ack_place = UROCE_ACK_TURN;
+	if (likely(uroce_response_is_ack(qp))) {
+		if (unlikely(uroce_response_acknowledge(e, qp, frame) != 0)) {
+			qp->ack_place = UROCE_ACK_RING;
+			return -ENOBUFS;
+		}
+		sent = 1;
+	}
+	/* a READ response goes before the ACK: the QP's turn is for both */
+	if (unlikely(uroce_response_pending(qp)))
+		uroce_qp_activate(e, qp);
+	return sent;
+}
+
+unsigned int
+uroce_engine_send_due(struct uroce_engine *e, struct rte_mbuf **frames, unsigned int n)
+{
+	struct uroce_acks *a = &e->acks;
+	unsigned int sent = 0;
+
+	while (sent < n && uroce_engine_has_due(e)) {
+		struct uroce_qp *qp = *slot(a, a->head);
+		int ret = likely(qp != NULL) ? send_ack(e, qp, frames + sent) : 0;
+
+		if (unlikely(ret < 0)) {
+			a->lead = true;	/* no message passes the ACK until there is an mbuf for it */
+			return sent;
+		}
+		sent += (unsigned int)ret;
+		a->head++;
+		if (unlikely(!TAILQ_EMPTY(&a->overflow)))
+			take_overflow(a);
+	}
+	if (!uroce_acks_any(e))
+		a->lead = false;
+	return sent;
+}
+
+uint64_t
+uroce_acks_deadline(const struct uroce_engine *e)
+{
+	const struct uroce_acks *a = &e->acks;
+	uint64_t left_ns = UINT64_MAX;
+
+	if (a->head != a->tail)
+		return e->now_ns;
+	for (uint32_t i = 0; i < a->reply_count; i++) {
+		if (is_late(e, a->replies[i]))
+			return e->now_ns;
+		left_ns = RTE_MIN(left_ns, a->reply_ns + 1 - ((uint32_t)e->now_ns - a->replies[i]->written_ns));
+	}
+	return left_ns == UINT64_MAX ? UINT64_MAX : e->now_ns + left_ns;
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * The ACKs that an engine owes and has deferred. lib/transport/responder/ack.c decides when each leaves.
+ */
+
+#ifndef UROCE_TRANSPORT_RESPONDER_ACK_H
+#define UROCE_TRANSPORT_RESPONDER_ACK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/queue.h>
+
+#include "uroce_config.h"
+
+struct uroce_qp;
+
+/* Where the ACK that a QP owes waits. */
+enum uroce_ack_place {
+	UROCE_ACK_TURN,		/* nowhere: an ACK that is owed leaves in the QP's turn */
+	UROCE_ACK_RING,		/* in the ring */
+	UROCE_ACK_OVERFLOW,	/* in the list of those that found the ring full */
+	UROCE_ACK_REPLY,	/* for the application's reply */
+};
+
+TAILQ_HEAD(uroce_ack_list, uroce_qp);
+
+struct uroce_acks {
+	/* ring of QPs, in the order in which their ACKs became owed. The ACKs up to `due` leave in this round */
+	uint32_t head;
+	uint32_t due;
+	uint32_t tail;
+	bool lead;		/* due ACKs leave ahead of messages; else behind them */
+	bool blocked;		/* a turn ended before a message that must follow owed ACKs */
+	uint32_t reply_count;	/* of replies[] */
+	uint64_t reply_ns;	/* how long an ACK waits for the application's reply; 0: not at all */
+	struct uroce_ack_list overflow;	/* by qp->ack_link */
+	struct uroce_qp *ring[UROCE_ACK_RING_SIZE];	/* NULL: the QP is gone */
+	struct uroce_qp *replies[UROCE_ACK_REPLIES];	/* QPs whose ACK waits for a reply, in no order */
+};
+
+#endif /* UROCE_TRANSPORT_RESPONDER_ACK_H */
