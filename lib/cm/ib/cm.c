@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The communication manager of a device: finds the connection that a MAD is for, and the connections whose deadline
- * has come. The caller holds a lock during a call and passes the time in.
+ * The communication manager of a device: finds the connection that a MAD is for, the connections whose deadline has
+ * come, and those to a peer that has gone. A kernel disconnects for a process that is killed; a process that is its
+ * own kernel cannot, so the caller reports such a peer, and its connections end. The caller holds a lock during a call and passes the time in.
  */
 
 #include <stdlib.h>
@@ -227,6 +228,42 @@ uint64_t
 uroce_cm_deadline(const struct uroce_cm *cm)
 {
 	return cm->started ? uroce_wheel_next(&cm->wheel) : UINT64_MAX;
+}
+
+/* ---- peers that have gone ---- */
+
+static void
+take_departure(struct uroce_cm_conn *conn, uint64_t now_ns)
+{
+	const struct uroce_cm_row *row = &uroce_cm_departures[conn->state];
+	struct uroce_cm_event event = { .type = (enum uroce_cm_event_type)row->event };
+
+	UROCE_CM_BUMP(conn->cm, departed);
+	if (event.type == UROCE_CM_REJ_RECEIVED)
+		event.rej.reason = UROCE_CM_REJ_CONSUMER_DEFINED;
+	uroce_cm_conn_enter(conn, (enum uroce_cm_state)row->next, now_ns);
+	uroce_cm_conn_raise(conn, &event);
+	uroce_cm_conn_settle(conn);
+}
+
+void
+uroce_cm_depart(struct uroce_cm *cm, bool (*is_gone)(void *arg, const struct uroce_cm_path *path), void *arg,
+		uint64_t now_ns)
+{
+	struct uroce_cm_conn *conn;
+
+	uroce_cm_start(cm, now_ns);
+	for (uint32_t i = 0; i <= cm->local.mask; i++) {
+again:
+		LIST_FOREACH(conn, &cm->local.buckets[i], local_link)
+		{
+			if (uroce_cm_departures[conn->state].action == UROCE_CM_UNEXPECTED ||
+			    !is_gone(arg, &conn->path))
+				continue;
+			take_departure(conn, now_ns);
+			goto again; /* the consumer may have freed others; this one is in another state now */
+		}
+	}
 }
 
 /* ---- counters ---- */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Creates and frees a device: its context, with which the inline calls of <infiniband/verbs.h> work, its tables and
- * its event queue. Control threads.
+ * Creates and frees a device: its context, with which the inline calls of <infiniband/verbs.h> work, its tables, its
+ * event queue, and the lists in which telemetry finds its CQs and SRQs by number. Control threads.
  */
 
 #include <errno.h>
@@ -18,6 +18,7 @@
 #include "uroce_config.h"
 #include "base/rcu.h"
 #include "verbs/address/ah.h"
+#include "verbs/cq/cq.h"
 #include "verbs/device/congestion.h"
 #include "verbs/device/device.h"
 #include "verbs/internal.h"
@@ -218,4 +219,55 @@ uroce_device_fini(struct uroce_device *dev)
 	uroce_mrs_fini(&dev->mrs);
 	uroce_congestion_fini(dev);
 	return 0;
+}
+
+/* ---- what telemetry finds by number ---- */
+
+void
+uroce_device_add_cq(struct uroce_device *dev, struct uroce_cq *cq)
+{
+	pthread_mutex_lock(&dev->lock);
+	cq->ibv.handle = ++dev->handles;
+	TAILQ_INSERT_TAIL(&dev->cqs, cq, link);
+	pthread_mutex_unlock(&dev->lock);
+}
+
+void
+uroce_device_del_cq(struct uroce_device *dev, struct uroce_cq *cq)
+{
+	pthread_mutex_lock(&dev->lock);
+	TAILQ_REMOVE(&dev->cqs, cq, link);
+	pthread_mutex_unlock(&dev->lock);
+}
+
+void
+uroce_device_add_srq(struct uroce_device *dev, struct uroce_srq *srq)
+{
+	pthread_mutex_lock(&dev->lock);
+	srq->ibv.handle = ++dev->handles;
+	TAILQ_INSERT_TAIL(&dev->srq_list, srq, link);
+	pthread_mutex_unlock(&dev->lock);
+}
+
+void
+uroce_device_del_srq(struct uroce_device *dev, struct uroce_srq *srq)
+{
+	pthread_mutex_lock(&dev->lock);
+	TAILQ_REMOVE(&dev->srq_list, srq, link);
+	pthread_mutex_unlock(&dev->lock);
+}
+
+/* ---- fork ---- */
+
+/* The library accesses memory by the process's own addresses, or it is DPDK's, which a fork shares. */
+int
+uroce_fork_init(void)
+{
+	return 0;
+}
+
+enum ibv_fork_status
+uroce_is_fork_initialized(void)
+{
+	return IBV_FORK_UNNEEDED;
 }
