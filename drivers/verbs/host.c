@@ -29,7 +29,6 @@
 #include "complain.h"
 #include "progress/holder.h"
 #include "host.h"
-#include "progress/peer.h"
 #include "port_state.h"
 #include "progress/progress.h"
 #include "progress/rejoin.h"
@@ -172,7 +171,7 @@ start_eal(void)
 	}
 	if (parent_has_port(given))
 		return false;
-	if (!uroce_peer_wait(getenv("UROCE_PEER"), UROCE_VERBS_PEER_WAIT_MS)) {
+	if (!uroce_memif_sockets_wait(getenv("UROCE_PEER"), UROCE_VERBS_PEER_WAIT_MS)) {
 		uroce_complain("the other process of the pair has no port: does it use RDMA?");
 		return false;
 	}

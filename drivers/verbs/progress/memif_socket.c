@@ -1,27 +1,31 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Removes a memif socket that no process listens at, before EAL starts. A net_memif server leaves its socket when
- * it ends, and does not start if the socket exists: the second program of a script would have no port. The thread
- * that starts EAL.
+ * Prepares the sockets of net_memif ports before EAL starts: removes those that no process listens at, and waits for
+ * those of other processes. A net_memif server leaves its socket when it ends, and does not start if the socket
+ * exists: the second program of a script would have no port. A client connects at its start or never, but the other
+ * process may open its port later: a server may wait for a client on TCP first. The thread that starts EAL.
  */
 
 #include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 
 #include "progress/memif_socket.h"
+#include "uroce_config.h"
 
 #define VDEV "--vdev="
 #define MEMIF "net_memif"
 #define SOCKET ",socket="
 
-/* Of --vdev, which may have been a word of its own. @return false: it has none in the file system, or one whose name is too long to be any */
+/* The socket of a --vdev argument, or of its word alone. @return false: it has none in the file system, or the name is too
+ * long for one */
 static bool
 server_of(const char *arg, struct sockaddr_un *address)
 {
@@ -71,4 +75,36 @@ uroce_memif_socket_remove(const char *arg)
 		unlink(address.sun_path);
 	close(fd);
 	return pid;
+}
+
+static bool
+is_there(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && S_ISSOCK(st.st_mode);
+}
+
+bool
+uroce_memif_sockets_wait(const char *paths, unsigned int limit_ms)
+{
+	const struct timespec step = { .tv_nsec = UROCE_VERBS_PEER_STEP_MS * 1000000L };
+	char path[sizeof(((struct sockaddr_un *)NULL)->sun_path)];
+	unsigned int waited_ms = 0;
+
+	while (paths != NULL && paths[0] != '\0') {
+		size_t bytes = strcspn(paths, ",");
+
+		if (bytes >= sizeof(path))
+			return false;
+		memcpy(path, paths, bytes);
+		path[bytes] = '\0';
+		for (; bytes != 0 && !is_there(path); waited_ms += UROCE_VERBS_PEER_STEP_MS) {
+			if (waited_ms >= limit_ms)
+				return false;
+			nanosleep(&step, NULL);
+		}
+		paths += bytes + (paths[bytes] == ',');
+	}
+	return true;
 }

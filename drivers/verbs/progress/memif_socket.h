@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Removes the memif socket of a process that has ended.
+ * Prepares the sockets of net_memif ports before EAL starts.
  */
 
 #ifndef UROCE_DRIVERS_VERBS_PROGRESS_MEMIF_SOCKET_H
 #define UROCE_DRIVERS_VERBS_PROGRESS_MEMIF_SOCKET_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 /**
@@ -15,5 +16,13 @@
  * @return	-1: the port is free; else the ID of the process that listens on the socket, 0 if it is unknown
  */
 pid_t uroce_memif_socket_remove(const char *eal_arg);
+
+/**
+ * Wait until other processes have created their sockets.
+ *
+ * @param paths	separated by commas; NULL or empty: none
+ * @return false: one is still missing after limit_ms
+ */
+bool uroce_memif_sockets_wait(const char *paths, unsigned int limit_ms);
 
 #endif /* UROCE_DRIVERS_VERBS_PROGRESS_MEMIF_SOCKET_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Waiting for the other process's socket: there is none to wait for, it is there, it comes, it does not come.
+ * Waiting for another process's socket: none is named, it exists, it is created later, it is never created.
  */
 
 #include <pthread.h>
@@ -19,7 +19,7 @@
 
 #include <cmocka.h>
 
-#include "progress/peer.h"
+#include "progress/memif_socket.h"
 
 #define LONG_MS 60000
 
@@ -65,8 +65,8 @@ late(void *arg)
 static void
 test_none(void **state)
 {
-	assert_true(uroce_peer_wait(NULL, 0));
-	assert_true(uroce_peer_wait("", 0));
+	assert_true(uroce_memif_sockets_wait(NULL, 0));
+	assert_true(uroce_memif_sockets_wait("", 0));
 }
 
 static void
@@ -74,13 +74,13 @@ test_does_not_come(void **state)
 {
 	FILE *f;
 
-	assert_false(uroce_peer_wait(path, 0));
-	assert_false(uroce_peer_wait(path, 20));
+	assert_false(uroce_memif_sockets_wait(path, 0));
+	assert_false(uroce_memif_sockets_wait(path, 20));
 	/* something else is no socket */
 	f = fopen(path, "w");
 	assert_non_null(f);
 	fclose(f);
-	assert_false(uroce_peer_wait(path, 20));
+	assert_false(uroce_memif_sockets_wait(path, 20));
 	assert_int_equal(unlink(path), 0);
 }
 
@@ -88,7 +88,7 @@ static void
 test_there(void **state)
 {
 	listen_there();
-	assert_true(uroce_peer_wait(path, 0));
+	assert_true(uroce_memif_sockets_wait(path, 0));
 	assert_int_equal(unlink(path), 0);
 }
 
@@ -98,7 +98,7 @@ test_comes(void **state)
 	pthread_t thread;
 
 	assert_int_equal(pthread_create(&thread, NULL, late, NULL), 0);
-	assert_true(uroce_peer_wait(path, LONG_MS));
+	assert_true(uroce_memif_sockets_wait(path, LONG_MS));
 	assert_int_equal(pthread_join(thread, NULL), 0);
 	assert_int_equal(unlink(path), 0);
 }
@@ -111,13 +111,13 @@ test_several(void **state)
 
 	snprintf(paths, sizeof(paths), "%s,%s/other", path, dir);
 	listen_there();
-	assert_false(uroce_peer_wait(paths, 20));
+	assert_false(uroce_memif_sockets_wait(paths, 20));
 	snprintf(paths, sizeof(paths), "%s/other,%s", dir, path);
-	assert_false(uroce_peer_wait(paths, 20));
+	assert_false(uroce_memif_sockets_wait(paths, 20));
 	snprintf(paths, sizeof(paths), "%s,,%s,", path, path);
-	assert_true(uroce_peer_wait(paths, 0));
+	assert_true(uroce_memif_sockets_wait(paths, 0));
 	snprintf(paths, sizeof(paths), "%s,/%0200d", path, 0);
-	assert_false(uroce_peer_wait(paths, LONG_MS));
+	assert_false(uroce_memif_sockets_wait(paths, LONG_MS));
 	assert_int_equal(unlink(path), 0);
 }
 
