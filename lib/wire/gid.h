@@ -16,7 +16,7 @@
 
 #define UROCE_GID_IPV4_OFFSET 12 /* of the address in such a GID, behind its prefix */
 
-/* As an initialiser. */
+/* As an initializer. */
 #define UROCE_GID_IPV4(a, b, c, d) { [10] = 0xff, [11] = 0xff, [12] = (a), [13] = (b), [14] = (c), [15] = (d) }
 
 static inline void

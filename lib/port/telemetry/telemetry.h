@@ -41,31 +41,31 @@ void uroce_telemetry_page_end(struct uroce_telemetry_page *page, const char *nam
 /* Answers about a device. `argument` is what follows its name, NULL: nothing does. @return 0 or -errno: null */
 typedef int (*uroce_telemetry_fn)(struct uroce_port *port, const char *argument, struct rte_tel_data *d);
 
-/* telemetry_device.c */
+/* device.c */
 int uroce_telemetry_info(struct uroce_port *port, const char *argument, struct rte_tel_data *d);
 int uroce_telemetry_stats(struct uroce_port *port, const char *argument, struct rte_tel_data *d);
 int uroce_telemetry_hw_counters(struct uroce_port *port, const char *argument, struct rte_tel_data *d);
 int uroce_telemetry_cm(struct uroce_port *port, const char *argument, struct rte_tel_data *d);
 
-/* telemetry_qp.c: one, in its worker's turn */
+/* qp.c: one, in its worker's turn */
 int uroce_telemetry_qp(struct uroce_port *port, const char *argument, struct rte_tel_data *d);
 
-/* telemetry_qps.c: many, while their workers go on */
+/* qps.c: many, while their workers go on */
 int uroce_telemetry_qps(struct uroce_port *port, const char *argument, struct rte_tel_data *d);
 int uroce_telemetry_top(struct uroce_port *port, const char *argument, struct rte_tel_data *d);
 extern const char *const uroce_telemetry_qp_states[7];
 
-/* telemetry_memory.c */
+/* memory.c */
 int uroce_telemetry_mrs(struct uroce_port *port, const char *argument, struct rte_tel_data *d);
 int uroce_telemetry_mr(struct uroce_port *port, const char *argument, struct rte_tel_data *d);
 
-/* telemetry_queues.c */
+/* queues.c */
 int uroce_telemetry_cqs(struct uroce_port *port, const char *argument, struct rte_tel_data *d);
 int uroce_telemetry_cq(struct uroce_port *port, const char *argument, struct rte_tel_data *d);
 int uroce_telemetry_srqs(struct uroce_port *port, const char *argument, struct rte_tel_data *d);
 int uroce_telemetry_srq(struct uroce_port *port, const char *argument, struct rte_tel_data *d);
 
-/* telemetry_worker.c: of no device */
+/* worker.c: of no device */
 int uroce_telemetry_worker(const char *argument, struct rte_tel_data *d);
 
 #endif /* UROCE_PORT_TELEMETRY_TELEMETRY_H */
