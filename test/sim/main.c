@@ -197,6 +197,8 @@ run(uint64_t seed, unsigned int steps)
 	random_init(&sim.random, seed, SIM_STREAM);
 	world_draw(&sim.random, &conf);
 	without_apply(&conf);
+	if (options.unspared)
+		conf.link.most_harmed = 0;
 	world_init(&sim.world, &conf, seed);
 	for (unsigned int i = 0; i < conf.ends; i++)
 		create_words(&sim, i);

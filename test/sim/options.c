@@ -24,7 +24,7 @@
 static const char help[] =
 	"usage: sim [--seed N | --seeds A..B] [--steps M] [-v]\n"
 	"           [--digests] [--expect FILE]\n"
-	"           [--conns N] [--no FEATURE,...] [--account]\n"
+	"           [--conns N] [--no FEATURE,...] [--unspared] [--account]\n"
 	"           [--actions LIST] [--harm LIST] [--reconnects LIST] [--scenarios LIST]\n"
 	"LIST is 'none', or numbers and ranges: 1-5,8\n";
 
@@ -75,6 +75,7 @@ parse_option(struct options *o, int c)
 	case 's': parse_seeds(o, optarg); break;
 	case 'n': o->steps = parse_count(optarg); break;
 	case 'c': o->conns = parse_count(optarg); break;
+	case 'u': o->unspared = true; break;
 	case 'a': o->account = true; break;
 	case 'v': o->verbose = true; break;
 	case 'd': o->digests = true; break;
@@ -103,6 +104,7 @@ options_parse(struct options *o, int argc, char **argv)
 		{ "expect", required_argument, NULL, 'e' },
 		{ "conns", required_argument, NULL, 'c' },
 		{ "no", required_argument, NULL, 'w' },
+		{ "unspared", no_argument, NULL, 'u' },
 		{ "account", no_argument, NULL, 'a' },
 		{ keep_names[KEEP_ACTIONS], required_argument, NULL, KEEP_OPTION + KEEP_ACTIONS },
 		{ keep_names[KEEP_HARM], required_argument, NULL, KEEP_OPTION + KEEP_HARM },
