@@ -11,7 +11,9 @@
 
 #include "transport/congestion/congestion.h"
 #include "transport/engine.h"
+#include "transport/qp_change.h"
 #include "transport/qp/qp.h"
+#include "transport/qp/turns.h"
 #include "transport/requester/requester.h"
 #include "transport/responder/responder.h"
 #include "transport/unreliable/unreliable.h"
@@ -108,36 +110,6 @@ uroce_engine_fini(struct uroce_engine *e)
 	uroce_reorder_fini(&e->reorder);
 }
 
-void
-uroce_qp_activate(struct uroce_engine *e, struct uroce_qp *qp)
-{
-	if (qp->listed & UROCE_QP_ACTIVE)
-		return;
-	if (unlikely(qp->listed & UROCE_QP_LATER))
-		TAILQ_REMOVE(&e->later, qp, active_link);
-	qp->listed = (qp->listed & ~UROCE_QP_LATER) | UROCE_QP_ACTIVE;
-	TAILQ_INSERT_TAIL(&e->active, qp, active_link);
-}
-
-void
-uroce_qp_activate_later(struct uroce_engine *e, struct uroce_qp *qp)
-{
-	if (qp->listed & (UROCE_QP_ACTIVE | UROCE_QP_LATER))
-		return;
-	qp->listed |= UROCE_QP_LATER;
-	TAILQ_INSERT_TAIL(&e->later, qp, active_link);
-}
-
-static void
-deactivate(struct uroce_engine *e, struct uroce_qp *qp)
-{
-	if (qp->listed & UROCE_QP_ACTIVE)
-		TAILQ_REMOVE(&e->active, qp, active_link);
-	else if (unlikely(qp->listed & UROCE_QP_LATER))
-		TAILQ_REMOVE(&e->later, qp, active_link);
-	qp->listed &= ~(UROCE_QP_ACTIVE | UROCE_QP_LATER);
-}
-
 /* R6: equal but for the membership bit, and not both limited members. Ours is full. */
 static bool
 pkey_matches(uint16_t pkey)
@@ -220,6 +192,7 @@ uroce_engine_receive(struct uroce_engine *e, struct uroce_qp *const *qps, const 
 	for (unsigned int i = 0; i < n; i++) {
 		enum uroce_verdict verdict = receive(e, qps[i], &packets[i]);
 
+		uroce_qp_end_failed(e);
 		uroce_count_verdict(e, verdict);
 		if (unlikely(verdict != UROCE_OK))
 			uroce_qp_history_verdict(&qps[i]->history, verdict, now_ns);
@@ -275,6 +248,7 @@ static void
 timer_fired(struct uroce_timer *t, void *arg)
 {
 	uroce_completer_timeout(arg, container_of(t, struct uroce_qp, req.timer));
+	uroce_qp_end_failed(arg);
 }
 
 static void
@@ -309,9 +283,9 @@ uroce_engine_timer_remove(struct uroce_engine *e, struct uroce_timer *timer)
 	uroce_wheel_remove(&e->cq_wheel, timer);
 }
 
-/* Its answers before its requests. */
-unsigned int
-uroce_qp_turn(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf **frames, unsigned int room)
+/* Its responses before its requests. @return how many frames */
+static unsigned int
+take_turn(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf **frames, unsigned int room)
 {
 	unsigned int n;
 
@@ -322,6 +296,29 @@ uroce_qp_turn(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf **fra
 	n = uroce_response_send(e, qp, frames, room);
 	if (n < room)
 		n += uroce_requester_send(e, qp, frames + n, room - n);
+	return n;
+}
+
+/* One frame at a time, as far as the QP's rate allows. An ACK or NAK does not count. @return how many frames */
+static unsigned int
+take_rated_turn(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf **frames, unsigned int room)
+{
+	unsigned int n = 0;
+
+	if (!uroce_pacer_begin(e, qp))
+		return take_turn(e, qp, frames, room);
+	while (n < room) {
+		bool paced = !uroce_response_is_ack(qp);
+
+		if (paced && uroce_pacer_waits(qp))
+			break;
+		if (take_turn(e, qp, &frames[n], 1) == 0)
+			break;
+		if (paced)
+			uroce_pacer_spend(qp, frames[n]);
+		n++;
+	}
+	uroce_pacer_end(e, qp);
 	return n;
 }
 
@@ -379,16 +376,21 @@ send_rare(struct uroce_engine *e, struct rte_mbuf **frames, unsigned int n)
 	return send_cnps(e, frames, n);
 }
 
+unsigned int
+uroce_engine_send_due(struct uroce_engine *e, struct rte_mbuf **frames, unsigned int n)
+{
+	unsigned int sent = uroce_acks_send_due(e, frames, n);
+
+	uroce_qp_end_failed(e);	/* its fatal NAK has left */
+	return sent;
+}
+
 /* The QP's next message may answer a request whose ACK is still owed: send the ACKs, then go on with the QP's turn. */
 static unsigned int
 send_acks_first(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf **frames, unsigned int n)
 {
 	e->acks.blocked = false;
-	if (!(qp->listed & UROCE_QP_ACTIVE)) {
-		deactivate(e, qp);	/* it may be in the list of the next call */
-		qp->listed |= UROCE_QP_ACTIVE;
-		TAILQ_INSERT_HEAD(&e->active, qp, active_link);
-	}
+	uroce_qp_activate_next(e, qp);
 	uroce_engine_acks_due(e);
 	return uroce_engine_send_due(e, frames, n);
 }
@@ -416,9 +418,10 @@ uroce_engine_send(struct uroce_engine *e, struct rte_mbuf **frames, unsigned int
 		unsigned int turn;
 
 		prefetch_turns(qp);
-		deactivate(e, qp);
-		turn = likely(!uroce_qp_is_rated(qp)) ? uroce_qp_turn(e, qp, frames + sent, room)
-						: uroce_pacer_turn(e, qp, frames + sent, room);
+		uroce_qp_deactivate(e, qp);
+		turn = likely(!uroce_qp_is_rated(qp)) ? take_turn(e, qp, frames + sent, room)
+						: take_rated_turn(e, qp, frames + sent, room);
+		uroce_qp_end_failed(e);
 		sent += turn;
 		if (unlikely(e->acks.blocked)) {
 			sent += send_acks_first(e, qp, frames + sent, n - sent);
@@ -459,52 +462,10 @@ uroce_engine_deadline(const struct uroce_engine *e)
 }
 
 void
-uroce_engine_qp_changed(struct uroce_qp *qp, enum ibv_qp_state from, int attr_mask)
-{
-	struct uroce_engine *e = qp->engine;
-	enum ibv_qp_state to = qp->attr.qp_state;
-
-	if (!(attr_mask & IBV_QP_STATE))
-		return;
-	if (to == IBV_QPS_ERR) {
-		uroce_qp_history_failed(&qp->history, UROCE_CAUSE_MODIFIED, IBV_WC_SUCCESS, UROCE_OK, e->now_ns);
-		uroce_qp_trace(qp, from, to);
-		uroce_qp_stop(e, qp);
-		if (from != IBV_QPS_ERR)
-			uroce_qp_last_wqe(qp);
-		return;
-	}
-	uroce_qp_trace(qp, from, to);
-	__atomic_store_n(&qp->state, to, __ATOMIC_RELAXED);
-	if (to == IBV_QPS_RESET) {
-		deactivate(e, qp);
-		uroce_acks_forget(e, qp);
-		uroce_pacer_release(e, qp);
-		uroce_responder_reset(qp);
-		uroce_requester_reset(qp, 0);
-		uroce_qp_history_reset(&qp->history);
-	} else if (to == IBV_QPS_RTR) {
-		uroce_responder_reset(qp);
-	} else if (to == IBV_QPS_RTS && from == IBV_QPS_RTR) {
-		uroce_requester_reset(qp, qp->attr.sq_psn);
-	} else if (to == IBV_QPS_RTS && from == IBV_QPS_SQE) {
-		uroce_qp_history_mended(&qp->history);
-	} else if (to == IBV_QPS_SQD) {
-		uroce_qp_drained(qp);
-	}
-	uroce_qp_activate(e, qp);
-}
-
-void
 uroce_engine_qp_detach(struct uroce_qp *qp)
 {
 	struct uroce_engine *e = qp->engine;
 
 	take_doorbells(e);
-	deactivate(e, qp);
-	uroce_acks_forget(e, qp);
-	uroce_recovery_end(e, qp);
-	uroce_pacer_release(e, qp);
-	uroce_wheel_remove(&e->wheel, &qp->req.timer);
-	uroce_reorder_drop(e, qp);
+	uroce_qp_leave(e, qp);
 }

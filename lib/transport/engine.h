@@ -12,7 +12,8 @@
  *	congestion/	ECN marks, CNPs, DCQCN's rate, pacing
  *	packet/		builds frames
  *	qp/		receive WQEs and the error state, for all of them
- *	engine.c	gives the QPs their turns; dispatches packets, timers and changes of state
+ *	engine.c	gives the QPs their turns; dispatches packets and timers
+ *	qp_change.c	what a QP's change of state does to all of them, as a table
  *	psn_set.h	a set of PSNs within a window
  *	wheel.c		timers
  */
@@ -97,6 +98,7 @@ struct uroce_engine {
 	TAILQ_HEAD(uroce_qp_list, uroce_qp) active;	/* QPs with something to send, each once */
 	struct uroce_qp_list later;	/* QPs whose turn is in the next call of uroce_engine_send(), by active_link */
 	bool holds;			/* plain ACKs wait for the next round; else they are due at once */
+	struct uroce_qp *failed;	/* QPs that failed in the current call from the engine, by failed_next */
 	bool yield;			/* a long FLUSH is to go on in the next round */
 	uint64_t heard_ns;		/* all frames that arrived by then have been received; UINT64_MAX: always all */
 	uint64_t unheard_ns;		/* becomes heard_ns after unheard_rounds rounds */

@@ -16,7 +16,7 @@
 
 #include "transport/congestion/congestion.h"
 #include "transport/qp/qp.h"
-#include "transport/responder/responder.h"
+#include "transport/qp/turns.h"
 #include "uroce.h"
 #include "verbs/device/congestion.h"
 
@@ -151,39 +151,31 @@ arm(struct uroce_engine *e, struct uroce_rate *rate)
 	uroce_wheel_arm(&e->pacer.wheel, &rate->timer, e->now_ns + wait_ns);
 }
 
-/* What a frame takes of the wire. */
-static void
-spend(struct uroce_rate *rate, const struct uroce_congestion *conf, const struct rte_mbuf *m)
+void
+uroce_pacer_spend(struct uroce_qp *qp, const struct rte_mbuf *m)
 {
 	uint32_t bytes = m->pkt_len + UROCE_BACKOFF_FRAME_BYTES;
+	struct uroce_rate *rate = qp->rate;
 
 	rate->credit -= (int64_t)bytes * 8 * UROCE_CREDIT_PER_BIT;
-	uroce_dcqcn_sent(&rate->dcqcn, conf, bytes);
+	uroce_dcqcn_sent(&rate->dcqcn, uroce_congestion_of(qp->dev), bytes);
 }
 
-unsigned int
-uroce_pacer_turn(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf **frames, unsigned int room)
+bool
+uroce_pacer_begin(struct uroce_engine *e, struct uroce_qp *qp)
 {
 	const struct uroce_congestion *conf = uroce_congestion_of(qp->dev);
 	struct uroce_rate *rate = qp->rate;
-	unsigned int n = 0;
 
 	advance(rate, conf, e->now_ns);
-	if (conf->off || uroce_dcqcn_is_line(&rate->dcqcn)) {
-		uroce_pacer_release(e, qp);
-		return uroce_qp_turn(e, qp, frames, room);
-	}
-	while (n < room) {
-		bool unpaced = uroce_response_is_ack(qp);
+	if (!conf->off && !uroce_dcqcn_is_line(&rate->dcqcn))
+		return true;
+	uroce_pacer_release(e, qp);
+	return false;
+}
 
-		if (rate->credit <= 0 && !unpaced)
-			break;
-		if (uroce_qp_turn(e, qp, &frames[n], 1) == 0)
-			break;
-		if (!unpaced)
-			spend(rate, conf, frames[n]);
-		n++;
-	}
-	arm(e, rate);
-	return n;
+void
+uroce_pacer_end(struct uroce_engine *e, struct uroce_qp *qp)
+{
+	arm(e, qp->rate);
 }

@@ -43,9 +43,12 @@ void uroce_pacer_fini(struct uroce_pacer *pacer);
 
 /** A CNP has come for the QP. @return false: there are UROCE_RATES QPs with a rate already */
 bool uroce_pacer_cnp(struct uroce_engine *e, struct uroce_qp *qp);
-/** One turn of a QP that has a rate. @return as uroce_qp_turn() */
-unsigned int uroce_pacer_turn(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf **frames,
-			      unsigned int room);
+/** A QP with a rate begins a turn. @return false: it has the line's rate again, and is not paced any more */
+bool uroce_pacer_begin(struct uroce_engine *e, struct uroce_qp *qp);
+/** Charge a frame to the QP's rate. */
+void uroce_pacer_spend(struct uroce_qp *qp, const struct rte_mbuf *m);
+/** The turn is over: arm the timer for the next one. */
+void uroce_pacer_end(struct uroce_engine *e, struct uroce_qp *qp);
 /** Give the QPs turns whose time has come. */
 void uroce_pacer_expire(struct uroce_engine *e);
 /** The QP has no rate any more. */

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * What every kind of QP needs: its turns, receive WQEs, the way into the error state. On the engine's thread.
+ * What every kind of QP needs: its turns, its WQEs, the way into the error state. On the engine's thread.
  *
- *	recv.c		takes receive WQEs, from the QP's queue or an SRQ, and completes them
- *	failure.c	moves a QP into the error state: flushes its WQEs, raises its events, traces why
+ *	turns.h		the lists of QPs that get a turn to send
+ *	send.c		completes, flushes and fails send WQEs
+ *	recv.c		takes receive WQEs, from the QP's queue or an SRQ; completes, flushes and fails them
+ *	failure.c	marks a QP as failed, raises its events, traces why
  *	errors.c	counts completions with an error
  */
 
@@ -25,19 +27,26 @@
 #include "wire/packet.h"
 #include "wire/psn.h"
 
-/* engine.c */
-void uroce_qp_activate(struct uroce_engine *e, struct uroce_qp *qp);
-/** Give the QP a turn in the next call of uroce_engine_send(), not in this one. */
-void uroce_qp_activate_later(struct uroce_engine *e, struct uroce_qp *qp);
-/** One turn, whatever its rate. @return how many frames it made */
-unsigned int uroce_qp_turn(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf **frames,
-			   unsigned int room);
 
 /* recv.c: receive WQEs, from the QP's queue or an SRQ */
 /** Fill the empty receive queue of a QP with an SRQ with one WQE of that. */
 bool uroce_recv_take_shared(struct uroce_qp *qp);
 /** Complete the oldest receive WQE. False: the CQ has overrun (R43), and the QP is in error. */
 bool uroce_qp_complete_recv(struct uroce_engine *e, struct uroce_qp *qp, struct ibv_wc *wc, bool solicited);
+
+void uroce_qp_flush_recvs(struct uroce_engine *e, struct uroce_qp *qp);
+/** A receive WQE's memory may not be written: it completes so, and the QP fails. */
+void uroce_qp_fail_recv(struct uroce_engine *e, struct uroce_qp *qp, enum ibv_wc_status status);
+
+/* send.c */
+/** Take the oldest send WQE off the queue, with a completion if it asks for one or has failed (R42). */
+void uroce_qp_complete_send(struct uroce_engine *e, struct uroce_qp *qp, enum ibv_wc_status status);
+void uroce_qp_flush_sends(struct uroce_engine *e, struct uroce_qp *qp);
+/** The oldest send WQE fails, and the QP with it: all else is flushed (R41). */
+void uroce_qp_fail_send(struct uroce_engine *e, struct uroce_qp *qp, enum ibv_wc_status status);
+/** UC and UD: the oldest send WQE fails, the others are flushed, and the QP does not send until it is modified
+ * to RTS; it receives. */
+void uroce_qp_fail_sends(struct uroce_engine *e, struct uroce_qp *qp, enum ibv_wc_status status);
 
 /* errors.c: a request completes with another status than success */
 void uroce_count_send_error(struct uroce_engine *e, enum ibv_wc_status status) __rte_cold;
@@ -46,25 +55,16 @@ void uroce_count_recv_error(struct uroce_engine *e, enum ibv_wc_status status) _
 /* failure.c */
 /** Trace points for a QP that leaves a state, and for why, where it goes into error. */
 void uroce_qp_trace(const struct uroce_qp *qp, enum ibv_qp_state from, enum ibv_qp_state to);
-/** UC and UD: the oldest send WQE fails, the others are flushed, and the QP does not send until it is modified
- * to RTS; it receives. */
-void uroce_qp_fail_sends(struct uroce_engine *e, struct uroce_qp *qp, enum ibv_wc_status status);
-void uroce_qp_flush_sends(struct uroce_engine *e, struct uroce_qp *qp);
-/** A receive WQE's memory may not be written: it completes so, and the QP goes into the error state. */
-void uroce_qp_fail_recv(struct uroce_engine *e, struct uroce_qp *qp, enum ibv_wc_status status);
-/** The oldest send WQE fails, the QP goes into the error state, all else is flushed (R41). */
-void uroce_qp_fail_send(struct uroce_engine *e, struct uroce_qp *qp, enum ibv_wc_status status);
-/** Into the error state, unless it is there: every WQE is flushed. */
-void uroce_qp_fail(struct uroce_engine *e, struct uroce_qp *qp);
-/** The same, whatever the state says already. */
-void uroce_qp_stop(struct uroce_engine *e, struct uroce_qp *qp);
+#define UROCE_NO_EVENT (-1)
+/** Move the QP into the error state, unless it is there. The engine does the rest when the caller has returned to it:
+ * it flushes every WQE, then raises the event. @param event	enum ibv_event_type, or UROCE_NO_EVENT */
+void uroce_qp_fail(struct uroce_engine *e, struct uroce_qp *qp, int event);
 /** R43: a completion has been lost, and with it the QP. */
 void uroce_qp_overrun(struct uroce_engine *e, struct uroce_qp *qp);
 /** The peer's first request has come to a QP in RTR: say so, once. */
 void uroce_qp_established(struct uroce_qp *qp);
 /** A QP with an SRQ has come into the error state: say that it takes no more WQEs. */
 void uroce_qp_last_wqe(struct uroce_qp *qp);
-void uroce_qp_flush(struct uroce_engine *e, struct uroce_qp *qp);
 void uroce_qp_event(struct uroce_qp *qp, enum ibv_event_type type);
 /** SQD: when all that has begun is complete, say so, once, to who asked for it. */
 void uroce_qp_drained(struct uroce_qp *qp);
@@ -138,6 +138,14 @@ uroce_message_packets(const struct uroce_qp *qp, uint32_t length)
 {
 	/* the path MTU is a power of two */
 	return length == 0 ? 1 : (uint32_t)(((uint64_t)length + qp->mtu_bytes - 1) >> __builtin_ctz(qp->mtu_bytes));
+}
+
+/** Flush all WQEs of a QP in the error state. */
+static inline void
+uroce_qp_flush(struct uroce_engine *e, struct uroce_qp *qp)
+{
+	uroce_qp_flush_sends(e, qp);
+	uroce_qp_flush_recvs(e, qp);
 }
 
 /* Sets of work requests' opcodes. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Receive WQEs: where a message gets its own from, and their completion. All responders call it (the way of a QP
- * without an SRQ, uroce_recv_take(), is in internal.h). On the QP's worker.
+ * Receive WQEs: where a message gets its own from, and their end: completed, flushed, or failed. All responders call it
+ * (the way of a QP without an SRQ, uroce_recv_take(), is in qp.h). On the QP's worker.
  */
 
 #include <rte_branch_prediction.h>
@@ -51,4 +51,26 @@ uroce_qp_complete_recv(struct uroce_engine *e, struct uroce_qp *qp, struct ibv_w
 		return true;
 	uroce_qp_overrun(e, qp);
 	return false;
+}
+
+void
+uroce_qp_flush_recvs(struct uroce_engine *e, struct uroce_qp *qp)
+{
+	/* pairs with the release in uroce_post_recv() */
+	while (qp->rq.head != __atomic_load_n(&qp->rq.tail, __ATOMIC_ACQUIRE)) {
+		struct ibv_wc wc = { .status = IBV_WC_WR_FLUSH_ERR, .opcode = IBV_WC_RECV };
+
+		uroce_qp_complete_recv(e, qp, &wc, true);
+	}
+}
+
+void
+uroce_qp_fail_recv(struct uroce_engine *e, struct uroce_qp *qp, enum ibv_wc_status status)
+{
+	struct ibv_wc wc = { .status = status, .opcode = IBV_WC_RECV };
+
+	uroce_qp_history_failed(&qp->history, UROCE_CAUSE_RECV, status, UROCE_OK, e->now_ns);
+	if (!uroce_qp_complete_recv(e, qp, &wc, true))
+		return;
+	uroce_qp_fail(e, qp, IBV_EVENT_QP_FATAL);
 }

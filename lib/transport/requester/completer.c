@@ -9,9 +9,9 @@
 #include <rte_branch_prediction.h>
 
 #include "transport/packet/packet.h"
+#include "transport/qp/turns.h"
 #include "transport/requester/requester.h"
 #include "uroce_config.h"
-#include "verbs/address/ah.h"
 #include "wire/copy.h"
 #include "wire/credit.h"
 #include "wire/sack.h"
@@ -28,56 +28,6 @@ rnr_timer_ns(uint8_t code)
 	return (rnr_timer_10us[code & 31] == 0 ? 65536u : rnr_timer_10us[code & 31]) * 10000ull;
 }
 
-static enum ibv_wc_opcode
-wc_opcode(uint8_t wr_opcode)
-{
-	switch (wr_opcode) {
-	case IBV_WR_RDMA_WRITE:
-	case IBV_WR_RDMA_WRITE_WITH_IMM:
-		return IBV_WC_RDMA_WRITE;
-	case IBV_WR_RDMA_READ:
-		return IBV_WC_RDMA_READ;
-	case IBV_WR_ATOMIC_CMP_AND_SWP:
-		return IBV_WC_COMP_SWAP;
-	case IBV_WR_ATOMIC_FETCH_AND_ADD:
-		return IBV_WC_FETCH_ADD;
-	case IBV_WR_BIND_MW:
-		return IBV_WC_BIND_MW;
-	case IBV_WR_LOCAL_INV:
-		return IBV_WC_LOCAL_INV;
-	case IBV_WR_FLUSH:
-		return IBV_WC_FLUSH;
-	case IBV_WR_ATOMIC_WRITE:
-		return IBV_WC_ATOMIC_WRITE;
-	default:
-		return IBV_WC_SEND;
-	}
-}
-
-void
-uroce_completer_complete(struct uroce_engine *e, struct uroce_qp *qp, enum ibv_wc_status status)
-{
-	const struct uroce_sqe *sqe = uroce_sqe_at(&qp->sq, qp->sq.head);
-	struct ibv_wc wc = {
-		.wr_id = sqe->wr_id, .status = status, .opcode = wc_opcode(sqe->opcode),
-		.byte_len = sqe->length, .qp_num = qp->ibv.qp_num,
-	};
-	bool signaled = sqe->flags & IBV_SEND_SIGNALED;
-
-	if (unlikely(status != IBV_WC_SUCCESS))
-		uroce_count_send_error(e, status);
-	else
-		uroce_count(e, UROCE_RDMA_SENDS, uroce_wr_is(sqe->opcode, UROCE_WR_SENDS));
-	if (unlikely(qp->transport == UROCE_TRANSPORT_UD))
-		uroce_ah_put(sqe->ud.ah);
-	/* pairs with the acquire in uroce_post_send(): the slot is free */
-	__atomic_store_n(&qp->sq.head, qp->sq.head + 1, __ATOMIC_RELEASE);
-	if (!signaled && status == IBV_WC_SUCCESS)
-		return;
-	if (unlikely(!uroce_cq_push(uroce_cq_of(qp->ibv.send_cq), e, &wc, status != IBV_WC_SUCCESS)))
-		uroce_qp_overrun(e, qp);
-}
-
 /* The oldest WQE has all its answers. */
 static void
 complete_head(struct uroce_engine *e, struct uroce_qp *qp)
@@ -90,7 +40,7 @@ complete_head(struct uroce_engine *e, struct uroce_qp *qp)
 		req->rd_atomics--;
 	if (unlikely(uroce_wr_is(sqe->opcode, UROCE_WR_LOCALS)))
 		req->locals--;
-	uroce_completer_complete(e, qp, IBV_WC_SUCCESS);
+	uroce_qp_complete_send(e, qp, IBV_WC_SUCCESS);
 	if (unlikely(qp->state == IBV_QPS_SQD))
 		uroce_qp_drained(qp);
 }
@@ -230,6 +180,13 @@ acknowledge_in_recovery(struct uroce_engine *e, struct uroce_qp *qp, uint32_t ps
 	}
 	uroce_qp_activate(e, qp);
 	return qp->req.unacked == psn;
+}
+
+/* Is something missing, of a QP that has not just failed? */
+static bool
+recovers(const struct uroce_qp *qp)
+{
+	return qp->req.recovery != NULL && qp->state != IBV_QPS_ERR;
 }
 
 /* All before psn has been answered. True: nothing before it is missing. */
@@ -401,7 +358,7 @@ receive_ack(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_pack
 		if (answered_before(e, qp, p->psn, value == UROCE_NAK_PSN_SEQUENCE_ERROR ? UROCE_ANSWER_NAK
 											 : UROCE_ANSWER_REFUSAL))
 			return nak(e, qp, value, p->psn);
-		if (qp->req.recovery != NULL && value == UROCE_NAK_PSN_SEQUENCE_ERROR)
+		if (recovers(qp) && value == UROCE_NAK_PSN_SEQUENCE_ERROR)
 			nak(e, qp, value, p->psn);
 		return gap(e, qp);
 	default:
@@ -521,7 +478,7 @@ receive_response(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce
 		uroce_completer_credits(e, qp, aeth);
 	}
 	if (!answered_before(e, qp, p->psn, UROCE_ANSWER_RESPONSE))
-		return qp->req.recovery != NULL ? early_response(e, qp, p) : gap(e, qp);
+		return recovers(qp) ? early_response(e, qp, p) : gap(e, qp);
 	sqe = uroce_sqe_at(&qp->sq, qp->sq.head);
 	status = place(e, qp, sqe, p);
 	if (unlikely(status != IBV_WC_SUCCESS)) {

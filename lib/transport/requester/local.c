@@ -8,6 +8,7 @@
 
 #include "base/rcu.h"
 #include "mem/mw.h"
+#include "transport/qp/turns.h"
 #include "transport/requester/requester.h"
 
 /* IBV_WC_MW_BIND_ERR is what IBA calls a memory management operation error: for all of them. */

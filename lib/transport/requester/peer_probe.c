@@ -6,6 +6,7 @@
  * answer before the transport timeout. On the QP's worker.
  */
 
+#include "transport/qp/turns.h"
 #include "transport/requester/requester.h"
 #include "uroce_config.h"
 

@@ -114,8 +114,6 @@ enum uroce_verdict uroce_completer_receive(struct uroce_engine *e, struct uroce_
 void uroce_completer_timeout(struct uroce_engine *e, struct uroce_qp *qp);
 /** Complete the local WQEs that have become the oldest. */
 void uroce_completer_locals(struct uroce_engine *e, struct uroce_qp *qp);
-/** Take the oldest send WQE off the queue, with a completion if it asks for one or has failed (R42). */
-void uroce_completer_complete(struct uroce_engine *e, struct uroce_qp *qp, enum ibv_wc_status status);
 
 /* placement.c: return as uroce_frame_begin() */
 int uroce_flush_request(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_sqe *sqe,

@@ -24,6 +24,7 @@
 
 #include <rte_branch_prediction.h>
 
+#include "transport/qp/turns.h"
 #include "transport/responder/responder.h"
 #include "uroce_config.h"
 
@@ -244,7 +245,7 @@ send_ack(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf **frame)
 }
 
 unsigned int
-uroce_engine_send_due(struct uroce_engine *e, struct rte_mbuf **frames, unsigned int n)
+uroce_acks_send_due(struct uroce_engine *e, struct rte_mbuf **frames, unsigned int n)
 {
 	struct uroce_acks *a = &e->acks;
 	unsigned int sent = 0;

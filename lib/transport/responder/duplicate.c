@@ -5,6 +5,7 @@
  * answered once more, from what is kept of them. Called by the responder, on the QP's worker.
  */
 
+#include "transport/qp/turns.h"
 #include "transport/responder/responder.h"
 #include "uroce_config.h"
 

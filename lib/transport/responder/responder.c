@@ -11,6 +11,7 @@
 #include <rte_branch_prediction.h>
 
 #include "transport/packet/packet.h"
+#include "transport/qp/turns.h"
 #include "transport/responder/responder.h"
 #include "uroce_config.h"
 #include "verbs/srq/xrc.h"
@@ -396,7 +397,7 @@ resume(struct uroce_engine *e, struct uroce_qp *qp, enum uroce_verdict verdict)
 	uint32_t filled = resp->psn;
 	struct uroce_packet p;
 
-	while (verdict == UROCE_OK && uroce_reorder_take(e, qp, &p)) {
+	while (verdict == UROCE_OK && qp->state != IBV_QPS_ERR && uroce_reorder_take(e, qp, &p)) {
 		verdict = uroce_responder_execute(e, qp, &p);
 		if (verdict != UROCE_OK) {
 			uroce_count_verdict(e, verdict);
@@ -406,7 +407,7 @@ resume(struct uroce_engine *e, struct uroce_qp *qp, enum uroce_verdict verdict)
 	}
 	if (verdict != UROCE_OK)
 		uroce_reorder_drop(e, qp);
-	if (resp->reorder == NULL)	/* that, or what was executed has ended the QP */
+	if (resp->reorder == NULL || qp->state == IBV_QPS_ERR)
 		return;
 	if (resp->psn != filled) {
 		resp->leapt = filled;

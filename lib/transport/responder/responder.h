@@ -77,6 +77,8 @@ void uroce_acks_forget(struct uroce_engine *e, struct uroce_qp *qp);
 void uroce_acks_posted(struct uroce_engine *e, struct uroce_qp *qp);
 /** ACKs that have waited for a reply for acks.reply_ns leave in their QPs' turns. */
 void uroce_acks_expire(struct uroce_engine *e);
+/** @return how many frames, as uroce_engine_send_due() */
+unsigned int uroce_acks_send_due(struct uroce_engine *e, struct rte_mbuf **frames, unsigned int n);
 /** @return when the next ACK has to leave; UINT64_MAX: none is owed */
 uint64_t uroce_acks_deadline(const struct uroce_engine *e);
 /** The slow part of uroce_acks_block(). */

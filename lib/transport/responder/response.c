@@ -10,6 +10,7 @@
 #include <rte_branch_prediction.h>
 
 #include "transport/packet/packet.h"
+#include "transport/qp/turns.h"
 #include "transport/responder/responder.h"
 #include "uroce_config.h"
 #include "wire/sack.h"
@@ -231,7 +232,7 @@ uroce_response_acknowledge(struct uroce_engine *e, struct uroce_qp *qp, struct r
 	if (sequence)
 		resp->nak_sent = true;	/* R12: of the PSN that it names, which may have moved on since */
 	if (resp->closing)
-		uroce_qp_fail(e, qp);
+		uroce_qp_fail(e, qp, UROCE_NO_EVENT);
 	else if (unlikely(resp->sack_owed))
 		uroce_response_sack(e, qp);	/* a NAK went before it */
 	return 0;

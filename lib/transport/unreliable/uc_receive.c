@@ -55,8 +55,7 @@ wrong_key(struct uroce_engine *e, struct uroce_qp *qp)
 	if (++qp->resp.wrong_keys < UROCE_UC_MAX_WRONG_KEYS)
 		return UROCE_DROP_ACCESS;
 	uroce_qp_history_failed(&qp->history, UROCE_CAUSE_REFUSED, IBV_WC_SUCCESS, UROCE_DROP_ACCESS, e->now_ns);
-	uroce_qp_fail(e, qp);
-	uroce_qp_event(qp, IBV_EVENT_QP_ACCESS_ERR);
+	uroce_qp_fail(e, qp, IBV_EVENT_QP_ACCESS_ERR);
 	return UROCE_DROP_ACCESS;
 }
 

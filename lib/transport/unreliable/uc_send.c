@@ -34,7 +34,7 @@ advance(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_sqe *sqe
 	if (++req->offset < sqe->psn_count)
 		return;
 	req->offset = 0;
-	uroce_completer_complete(e, qp, IBV_WC_SUCCESS);
+	uroce_qp_complete_send(e, qp, IBV_WC_SUCCESS);
 	uroce_qp_drained(qp);
 }
 
@@ -51,7 +51,7 @@ local_wqe(struct uroce_engine *e, struct uroce_qp *qp, struct uroce_sqe *sqe)
 		return false;
 	}
 	qp->req.started = qp->sq.head + 1;
-	uroce_completer_complete(e, qp, IBV_WC_SUCCESS);
+	uroce_qp_complete_send(e, qp, IBV_WC_SUCCESS);
 	uroce_qp_drained(qp);
 	return true;
 }

@@ -101,7 +101,7 @@ uroce_ud_send(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf **fra
 		n++;
 		qp->req.psn = uroce_psn_add(qp->req.psn, 1);
 		qp->req.started = qp->sq.head + 1;
-		uroce_completer_complete(e, qp, IBV_WC_SUCCESS);
+		uroce_qp_complete_send(e, qp, IBV_WC_SUCCESS);
 	}
 	return n;
 }

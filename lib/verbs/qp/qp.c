@@ -392,7 +392,7 @@ is_sending(const struct uroce_qp *qp)
 {
 	return (qp->transport == UROCE_TRANSPORT_UD || qp->transport == UROCE_TRANSPORT_UC) &&
 	       __atomic_load_n(&qp->state, __ATOMIC_RELAXED) == IBV_QPS_RTS &&
-	       /* pairs with the release in uroce_completer_complete() */
+	       /* pairs with the release in uroce_qp_complete_send() */
 	       __atomic_load_n(&qp->sq.head, __ATOMIC_ACQUIRE) != qp->sq.tail;
 }
 

@@ -280,6 +280,8 @@ struct uroce_qp {
 	uint16_t mcast_groups;		/* that it is attached to, under the lock of dev->mcast (R49) */
 	bool mcast_block_self;		/* it does not hear itself in a group; constant once it is in one */
 	TAILQ_ENTRY(uroce_qp) ack_link;	/* worker: QPs whose ACKs found the engine's ring full */
+	struct uroce_qp *failed_next;	/* worker: of those that the engine has to flush */
+	int failed_event;		/* ... and the event that tells of it */
 	uint64_t cnp_ns;		/* worker: when the last CNP was sent for it */
 	struct uroce_qp_history history;	/* worker */
 

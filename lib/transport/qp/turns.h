@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * The lists of QPs that get a turn to send: in this call of uroce_engine_send(), and in the next. On the engine's thread.
+ */
+
+#ifndef UROCE_TRANSPORT_QP_TURNS_H
+#define UROCE_TRANSPORT_QP_TURNS_H
+
+#include <rte_branch_prediction.h>
+
+#include "transport/engine.h"
+#include "verbs/qp/qp.h"
+
+/** Give the QP a turn in this call of uroce_engine_send(), or in the next if none runs. */
+static inline void
+uroce_qp_activate(struct uroce_engine *e, struct uroce_qp *qp)
+{
+	if (qp->listed & UROCE_QP_ACTIVE)
+		return;
+	if (unlikely(qp->listed & UROCE_QP_LATER))
+		TAILQ_REMOVE(&e->later, qp, active_link);
+	qp->listed = (qp->listed & ~UROCE_QP_LATER) | UROCE_QP_ACTIVE;
+	TAILQ_INSERT_TAIL(&e->active, qp, active_link);
+}
+
+/** Give the QP a turn in the next call of uroce_engine_send(), not in this one. */
+static inline void
+uroce_qp_activate_later(struct uroce_engine *e, struct uroce_qp *qp)
+{
+	if (qp->listed & (UROCE_QP_ACTIVE | UROCE_QP_LATER))
+		return;
+	qp->listed |= UROCE_QP_LATER;
+	TAILQ_INSERT_TAIL(&e->later, qp, active_link);
+}
+
+/** Take the turn back. */
+static inline void
+uroce_qp_deactivate(struct uroce_engine *e, struct uroce_qp *qp)
+{
+	if (qp->listed & UROCE_QP_ACTIVE)
+		TAILQ_REMOVE(&e->active, qp, active_link);
+	else if (unlikely(qp->listed & UROCE_QP_LATER))
+		TAILQ_REMOVE(&e->later, qp, active_link);
+	qp->listed &= ~(UROCE_QP_ACTIVE | UROCE_QP_LATER);
+}
+
+/** Give the QP, whose turn was cut short, the next turn. */
+static inline void
+uroce_qp_activate_next(struct uroce_engine *e, struct uroce_qp *qp)
+{
+	if (qp->listed & UROCE_QP_ACTIVE)
+		return;
+	uroce_qp_deactivate(e, qp);	/* it may be in the list of the next call */
+	qp->listed |= UROCE_QP_ACTIVE;
+	TAILQ_INSERT_HEAD(&e->active, qp, active_link);
+}
+
+#endif /* UROCE_TRANSPORT_QP_TURNS_H */
