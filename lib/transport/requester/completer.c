@@ -73,8 +73,8 @@ moved_on(struct uroce_engine *e, struct uroce_qp *qp, uint32_t from, uint32_t be
 {
 	/* answers to what was to be sent again: skip it */
 	if (uroce_psn_distance(qp->req.unacked, from) > behind)
-		uroce_requester_seek(qp, qp->req.unacked);
-	uroce_requester_arm(e, qp);
+		uroce_retry_seek(qp, qp->req.unacked);
+	uroce_retry_arm(e, qp);
 	/* later posts ring the doorbell */
 	if (qp->req.next != __atomic_load_n(&qp->sq.tail, __ATOMIC_RELAXED) || qp->req.recovery != NULL)
 		uroce_qp_activate(e, qp);
@@ -159,7 +159,7 @@ go_back(struct uroce_engine *e, struct uroce_qp *qp, const char *why)
 
 	uroce_trace_go_back(qp->dev->index, qp->ibv.qp_num, req->unacked, req->max_psn, req->retries_left, why);
 	uroce_recovery_end(e, qp);
-	uroce_requester_seek(qp, req->unacked);
+	uroce_retry_seek(qp, req->unacked);
 }
 
 /* The same while there is a recovery: that knows of what is behind a response that is missing. */
@@ -174,7 +174,7 @@ acknowledge_in_recovery(struct uroce_engine *e, struct uroce_qp *qp, uint32_t ps
 	if (unlikely(qp->state == IBV_QPS_ERR))
 		return false;
 	if (back && qp->req.psn != qp->req.unacked) {
-		if (answer == UROCE_ANSWER_NAK && !probed && !uroce_completer_charge(e, qp))
+		if (answer == UROCE_ANSWER_NAK && !probed && !uroce_retry_charge(e, qp))
 			return false;
 		go_back(e, qp, "early ones lost");
 	}
@@ -202,27 +202,14 @@ answered_before(struct uroce_engine *e, struct uroce_qp *qp, uint32_t psn, enum 
 	return acknowledge_in_recovery(e, qp, psn, answer);
 }
 
-bool
-uroce_completer_charge(struct uroce_engine *e, struct uroce_qp *qp)
-{
-	if (qp->req.retries_left == 0) {
-		uroce_qp_fail_send(e, qp, IBV_WC_RETRY_EXC_ERR);
-		return false;
-	}
-	qp->req.retries_left--;
-	uroce_count(e, UROCE_COMPLETER_RETRY_ERR, 1);
-	uroce_qp_history_count(&qp->history, UROCE_QP_RETRIES, 1);
-	return true;
-}
-
 /* Charge a retry and go back (R34). */
 static void
 retry(struct uroce_engine *e, struct uroce_qp *qp, const char *why)
 {
-	if (!uroce_completer_charge(e, qp))
+	if (!uroce_retry_charge(e, qp))
 		return;
 	go_back(e, qp, why);
-	uroce_requester_arm(e, qp);
+	uroce_retry_arm(e, qp);
 	uroce_qp_activate(e, qp);
 }
 
@@ -308,8 +295,8 @@ nak(struct uroce_engine *e, struct uroce_qp *qp, uint8_t code, uint32_t psn)
  * acknowledgement that says less is older, or the network's.
  * @return true if more may be sent now
  */
-bool
-uroce_completer_credits(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_aeth *aeth)
+static bool
+receive_credits(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_aeth *aeth)
 {
 	struct uroce_requester *req = &qp->req;
 	uint8_t code = aeth->syndrome & UROCE_AETH_VALUE_MASK;
@@ -333,8 +320,8 @@ uroce_completer_credits(struct uroce_engine *e, struct uroce_qp *qp, const struc
 	return true;
 }
 
-enum uroce_verdict
-uroce_completer_acknowledged(struct uroce_engine *e, struct uroce_qp *qp, uint32_t psn)
+static enum uroce_verdict
+acknowledged(struct uroce_engine *e, struct uroce_qp *qp, uint32_t psn)
 {
 	return likely(answered_before(e, qp, psn, UROCE_ANSWER_ACK)) ? UROCE_OK : gap(e, qp);
 }
@@ -348,8 +335,8 @@ receive_ack(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_pack
 
 	switch (aeth->syndrome & UROCE_AETH_CLASS_MASK) {
 	case UROCE_AETH_ACK:
-		uroce_completer_credits(e, qp, aeth);
-		return uroce_completer_acknowledged(e, qp, uroce_psn_add(p->psn, 1));
+		receive_credits(e, qp, aeth);
+		return acknowledged(e, qp, uroce_psn_add(p->psn, 1));
 	case UROCE_AETH_RNR_NAK:
 		return answered_before(e, qp, p->psn, UROCE_ANSWER_RNR_NAK) ? rnr_nak(e, qp, value, p->psn)
 									    : gap(e, qp);
@@ -389,8 +376,8 @@ response_placed(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_
 	if (unlikely(qp->state == IBV_QPS_ERR))
 		return;
 	if (behind)
-		uroce_requester_seek(qp, req->unacked);
-	uroce_requester_arm(e, qp);
+		uroce_retry_seek(qp, req->unacked);
+	uroce_retry_arm(e, qp);
 	uroce_qp_activate(e, qp);
 }
 
@@ -475,7 +462,7 @@ receive_response(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce
 
 		if ((aeth->syndrome & UROCE_AETH_CLASS_MASK) != UROCE_AETH_ACK)
 			return UROCE_DROP_ACK_SYNDROME;
-		uroce_completer_credits(e, qp, aeth);
+		receive_credits(e, qp, aeth);
 	}
 	if (!answered_before(e, qp, p->psn, UROCE_ANSWER_RESPONSE))
 		return recovers(qp) ? early_response(e, qp, p) : gap(e, qp);
@@ -489,6 +476,21 @@ receive_response(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce
 	return UROCE_OK;
 }
 
+static enum uroce_verdict
+receive_sack(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p)
+{
+	struct uroce_sack sack;
+	uint32_t asked;
+	enum uroce_verdict verdict = uroce_sack_check(e, qp, p, &sack, &asked);
+
+	if (verdict != UROCE_OK)
+		return verdict;
+	receive_credits(e, qp, uroce_packet_ext(p, UROCE_EXT_AETH));
+	if (!qp->dev->go_back_n && uroce_recovery_begin(e, qp) != NULL)
+		uroce_sack_apply(e, qp, p, &sack, asked);
+	return acknowledged(e, qp, p->psn);
+}
+
 /* The last acknowledgement again, without being asked: a way to give credits (R30). */
 static bool
 only_gives_credits(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p)
@@ -496,7 +498,7 @@ only_gives_credits(struct uroce_engine *e, struct uroce_qp *qp, const struct uro
 	const struct uroce_aeth *aeth = uroce_packet_ext(p, UROCE_EXT_AETH);
 
 	return uroce_psn_add(p->psn, 1) == qp->req.unacked && qp->req.credited &&
-	       (aeth->syndrome & UROCE_AETH_CLASS_MASK) == UROCE_AETH_ACK && uroce_completer_credits(e, qp, aeth);
+	       (aeth->syndrome & UROCE_AETH_CLASS_MASK) == UROCE_AETH_ACK && receive_credits(e, qp, aeth);
 }
 
 enum uroce_verdict
@@ -511,7 +513,7 @@ uroce_completer_receive(struct uroce_engine *e, struct uroce_qp *qp, const struc
 	if (ahead < outstanding && likely(p->info->op == UROCE_OP_ACK))
 		return receive_ack(e, qp, p);
 	if (unlikely(p->info->op == UROCE_OP_SACK))
-		return uroce_sack_receive(e, qp, p);
+		return receive_sack(e, qp, p);
 	if (ahead < outstanding)
 		return receive_response(e, qp, p);
 	/* A NAK names the PSN that is expected next, which may be the one after the last sent. */
@@ -545,12 +547,12 @@ uroce_completer_timeout(struct uroce_engine *e, struct uroce_qp *qp)
 
 	if (req->rnr_wait) {
 		req->rnr_wait = false;
-		uroce_requester_arm(e, qp);
+		uroce_retry_arm(e, qp);
 		uroce_qp_activate(e, qp);
 		return;
 	}
 	if (!answer_is_due(qp)) {
-		uroce_requester_arm(e, qp);
+		uroce_retry_arm(e, qp);
 		return;
 	}
 	if (uroce_engine_heard_by(e) < req->timeout_ns) {

@@ -59,9 +59,9 @@ uroce_peer_probe_nak(struct uroce_engine *e, struct uroce_qp *qp, uint32_t psn)
 		return false;
 	/* behind a response that is missing it is that which is waited for */
 	if (psn == req->unacked) {
-		if (!uroce_completer_charge(e, qp))
+		if (!uroce_retry_charge(e, qp))
 			return true;
-		uroce_requester_arm(e, qp);
+		uroce_retry_arm(e, qp);
 	}
 	rec->ask = can_ask(qp);
 	if (req->peer == UROCE_PEER_SACKS)

@@ -466,7 +466,7 @@ uroce_recovery_send(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf
 	}
 	if (unlikely(ret == -EACCES)) {	/* its memory has gone: it fails in its turn */
 		uroce_recovery_end(e, qp);
-		uroce_requester_seek(qp, req->unacked);
+		uroce_retry_seek(qp, req->unacked);
 	}
 	return n;
 }

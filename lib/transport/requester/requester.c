@@ -43,49 +43,6 @@ uroce_requester_reset(struct uroce_qp *qp, uint32_t psn)
 	req->credited = false;
 }
 
-void
-uroce_requester_seek(struct uroce_qp *qp, uint32_t psn)
-{
-	struct uroce_requester *req = &qp->req;
-
-	req->rtt_timed = false;
-	req->went_back = req->max_psn;
-	req->timed_out = false;
-	req->rd_atomics = 0;
-	req->psn = psn;
-	req->offset = 0;
-	for (req->next = qp->sq.head; req->next != req->started; req->next++) {
-		const struct uroce_sqe *sqe = uroce_sqe_at(&qp->sq, req->next);
-		uint32_t offset = uroce_psn_distance(psn, sqe->first_psn);
-
-		if (offset < sqe->psn_count) {
-			req->offset = offset;
-			return;
-		}
-		req->rd_atomics += uroce_is_rd_atomic(sqe->opcode);
-	}
-}
-
-void
-uroce_requester_arm(struct uroce_engine *e, struct uroce_qp *qp)
-{
-	struct uroce_requester *req = &qp->req;
-	uint64_t deadline_ns;
-
-	if (req->rnr_wait)
-		return;
-	if (req->unacked == req->max_psn || qp->timeout == 0) {
-		uroce_wheel_disarm(&req->timer);
-		return;
-	}
-	/* R36 */
-	deadline_ns = e->now_ns + (4096ull << qp->timeout);
-	req->timeout_ns = deadline_ns;
-	if (likely(req->probe_ns != 0))
-		deadline_ns = RTE_MIN(deadline_ns, e->now_ns + ((uint64_t)req->probe_ns << req->probes));
-	uroce_wheel_arm(&e->wheel, &req->timer, deadline_ns);
-}
-
 /* R30: has a message that takes a receive WQE the peer's credit for it, or is it the one more that may ask? The
  * oldest always may, whatever the peer counts: nothing else would tell of new credits. */
 static bool
@@ -333,7 +290,7 @@ advance(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_sqe *sqe
 		req->offset = 0;
 	}
 	if (req->timer.deadline_ns == 0)
-		uroce_requester_arm(e, qp);
+		uroce_retry_arm(e, qp);
 }
 
 /* The middle of a message, as far as its packets can be made in one go. @return how many frames */
@@ -353,7 +310,7 @@ send_run(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_sqe *sq
 	req->offset += n;
 	req->since_ack_req += n;
 	if (req->timer.deadline_ns == 0)
-		uroce_requester_arm(e, qp);
+		uroce_retry_arm(e, qp);
 	return n;
 }
 

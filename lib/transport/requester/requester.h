@@ -3,8 +3,9 @@
  *
  * The requester: sends the application's work requests and completes them. On the engine's thread.
  *
- *	requester.c	cuts send WQEs into request packets, in order, within the windows (R39, R30); goes back to a PSN
+ *	requester.c	cuts send WQEs into request packets, in order, within the windows (R39, R30)
  *	completer.c	processes ACKs, NAKs, RNR NAKs and responses: progress, retries, RNR wait, completions
+ *	retry.c		the transport timer, the count of retries, the way back to a PSN
  *	recovery.c	retransmits what is missing, and only that
  *	sack.c		reads selective acknowledgements, and asks for them
  *	peer_probe.c	classifies the peer: does it keep out-of-order packets? Sends probes before the transport timeout
@@ -24,6 +25,7 @@
 #include "transport/requester/recovery.h"
 #include "verbs/qp/qp.h"
 #include "wire/packet.h"
+#include "wire/sack.h"
 
 /* requester.c */
 unsigned int uroce_requester_send(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf **frames,
@@ -33,11 +35,6 @@ void uroce_requester_reset(struct uroce_qp *qp, uint32_t psn);
  * it has been cut. @return as uroce_frame_begin() */
 int uroce_data_packet(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_sqe *sqe, bool ack_req,
 		      bool copy, struct rte_mbuf **out);
-/** Send again from a PSN that has been sent; or catch up with one that is ahead. */
-void uroce_requester_seek(struct uroce_qp *qp, uint32_t psn);
-/** Transport timeout from now on, if anything is outstanding. */
-void uroce_requester_arm(struct uroce_engine *e, struct uroce_qp *qp);
-
 /** One packet again: that of a SEND or WRITE, an atomic, or a READ of so many PSNs. @return as uroce_frame_begin() */
 int uroce_requester_again(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_sqe *sqe, uint32_t psn,
 			  uint32_t psns, struct rte_mbuf **out);
@@ -50,6 +47,14 @@ enum uroce_answer {
 	UROCE_ANSWER_RNR_NAK,
 	UROCE_ANSWER_RESPONSE,
 };
+
+/* retry.c */
+/** Send again from a PSN that has been sent; or catch up with one that is ahead. */
+void uroce_retry_seek(struct uroce_qp *qp, uint32_t psn);
+/** Transport timeout from now on, if anything is outstanding. */
+void uroce_retry_arm(struct uroce_engine *e, struct uroce_qp *qp);
+/** Charge a retry (R34). False: it was the last, and the QP has failed. */
+bool uroce_retry_charge(struct uroce_engine *e, struct uroce_qp *qp);
 
 /* recovery.c */
 int uroce_recoveries_init(struct uroce_recoveries *r, int numa_node);
@@ -95,7 +100,12 @@ void uroce_peer_probe_stalled(struct uroce_engine *e, struct uroce_qp *qp);
 
 /* sack.c */
 int uroce_sack_ask(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf **out);
-enum uroce_verdict uroce_sack_receive(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p);
+/** @param asked	becomes the PSN of the ASK that the SACK answers. @return UROCE_OK, or why the SACK is dropped */
+enum uroce_verdict uroce_sack_check(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p,
+				    struct uroce_sack *sack, uint32_t *asked);
+/** Take what a SACK says, once it is checked, into the recovery. */
+void uroce_sack_apply(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p,
+		      const struct uroce_sack *sack, uint32_t asked);
 
 /* rtt.c */
 void uroce_rtt_reset(struct uroce_qp *qp);
@@ -103,12 +113,6 @@ void uroce_rtt_reset(struct uroce_qp *qp);
 void uroce_rtt_measured(struct uroce_engine *e, struct uroce_qp *qp);
 
 /* completer.c */
-/** Charge a retry (R34). False: it was the last, and the QP has failed. */
-bool uroce_completer_charge(struct uroce_engine *e, struct uroce_qp *qp);
-/** All before psn has been acknowledged. */
-enum uroce_verdict uroce_completer_acknowledged(struct uroce_engine *e, struct uroce_qp *qp, uint32_t psn);
-/** R30. @return true if more may be sent now */
-bool uroce_completer_credits(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_aeth *aeth);
 enum uroce_verdict uroce_completer_receive(struct uroce_engine *e, struct uroce_qp *qp,
 					   const struct uroce_packet *p);
 void uroce_completer_timeout(struct uroce_engine *e, struct uroce_qp *qp);

@@ -57,40 +57,44 @@ take_runs(struct uroce_engine *e, struct uroce_qp *qp, uint32_t psn, const struc
 }
 
 enum uroce_verdict
-uroce_sack_receive(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p)
+uroce_sack_check(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p, struct uroce_sack *sack,
+		 uint32_t *asked)
 {
 	const struct uroce_aeth *aeth = uroce_packet_ext(p, UROCE_EXT_AETH);
 	struct uroce_requester *req = &qp->req;
 	uint32_t outstanding = uroce_psn_distance(req->max_psn, req->unacked);
 	uint32_t ahead = uroce_psn_distance(p->psn, req->unacked);
 	int runs = uroce_sack_runs(p->payload_bytes);
-	struct uroce_sack sack;
-	uint32_t asked;
 
 	if (runs < 0 || (aeth->syndrome & UROCE_AETH_CLASS_MASK) != UROCE_AETH_ACK)
 		return UROCE_DROP_SACK;
 	if (ahead > outstanding)	/* late, if it is not invented */
 		return uroce_psn_diff(p->psn, req->unacked) < 0 ? UROCE_DROP_ACK_UNEXPECTED : UROCE_DROP_SACK;
-	uroce_packet_copy(p, 0, &sack, p->payload_bytes);
-	asked = uroce_get24(sack.asked);
-	if (!runs_are_valid(&sack, runs, outstanding - ahead))
+	uroce_packet_copy(p, 0, sack, p->payload_bytes);
+	*asked = uroce_get24(sack->asked);
+	if (!runs_are_valid(sack, runs, outstanding - ahead))
 		return UROCE_DROP_SACK;
-	if (uroce_psn_distance(asked, req->unacked) > outstanding) {
-		if (uroce_psn_diff(asked, req->unacked) > 0)
+	if (uroce_psn_distance(*asked, req->unacked) > outstanding) {
+		if (uroce_psn_diff(*asked, req->unacked) > 0)
 			return UROCE_DROP_SACK;
-		asked = p->psn;
+		*asked = p->psn;
 	}
 	uroce_count(e, UROCE_SACKS_RECEIVED, 1);
 	uroce_qp_history_count(&qp->history, UROCE_QP_SACKS_RECEIVED, 1);
 	uroce_trace_sack_received(qp->dev->index, qp->ibv.qp_num, p->psn);
-	uroce_completer_credits(e, qp, aeth);
-	if (qp->dev->go_back_n || uroce_recovery_begin(e, qp) == NULL)
-		return uroce_completer_acknowledged(e, qp, p->psn);
+	return UROCE_OK;
+}
+
+void
+uroce_sack_apply(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p,
+		 const struct uroce_sack *sack, uint32_t asked)
+{
+	struct uroce_requester *req = &qp->req;
+
 	req->peer = UROCE_PEER_SACKS;
 	req->marked = true;
 	req->doubts = 0;
 	req->recovery->probing = req->recovery->probe_due = false;
-	take_runs(e, qp, p->psn, &sack, runs);
+	take_runs(e, qp, p->psn, sack, uroce_sack_runs(p->payload_bytes));
 	uroce_recovery_asked(qp, asked);
-	return uroce_completer_acknowledged(e, qp, p->psn);
 }

@@ -179,6 +179,15 @@ uroce_ack_owe(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_pa
 	}
 }
 
+void
+uroce_ack_owe_sack(struct uroce_engine *e, struct uroce_qp *qp)
+{
+	if (!qp->resp.selective)
+		return;
+	qp->resp.sack_owed = true;
+	uroce_ack_owe(e, qp, NULL);
+}
+
 bool
 uroce_acks_block_slow(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_sqe *sqe)
 {

@@ -54,7 +54,7 @@ flush_lookup(const struct uroce_qp *qp, uint32_t feth, uint32_t rkey, uint64_t a
 }
 
 enum uroce_verdict
-uroce_flush_receive(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p)
+uroce_flush_receive(struct uroce_qp *qp, const struct uroce_packet *p)
 {
 	const struct uroce_reth *reth = uroce_packet_ext(p, UROCE_EXT_RETH);
 	const struct uroce_feth *header = uroce_packet_ext(p, UROCE_EXT_FETH);
@@ -81,7 +81,7 @@ uroce_flush_receive(struct uroce_engine *e, struct uroce_qp *qp, const struct ur
 		.op = UROCE_OP_FLUSH, .addr = va, .rkey = rkey, .length = length, .feth = feth,
 		.first_psn = qp->resp.psn, .psn_count = 1, .end = 1, .msn = uroce_psn_add(qp->resp.msn, 1),
 	};
-	return uroce_responder_executed(e, qp, p, 1);
+	return UROCE_OK;
 }
 
 /* @return 0; -EAGAIN: there is more to do, another time; -EACCES: the memory has gone */
@@ -161,7 +161,7 @@ uroce_atomic_write_receive(struct uroce_engine *e, struct uroce_qp *qp, const st
 		.op = UROCE_OP_ATOMIC_WRITE, .first_psn = qp->resp.psn, .psn_count = 1, .end = 1,
 		.msn = uroce_psn_add(qp->resp.msn, 1),
 	};
-	return uroce_responder_executed(e, qp, p, 1);
+	return UROCE_OK;
 }
 
 int

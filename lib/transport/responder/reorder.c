@@ -160,7 +160,8 @@ frame_keep(struct uroce_reorder_store *s, struct uroce_reorder *reorder, const s
 }
 
 enum uroce_verdict
-uroce_reorder_keep(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p, uint32_t ahead)
+uroce_reorder_keep(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p, uint32_t ahead,
+		   bool *report)
 {
 	struct uroce_reorder *reorder = qp->resp.reorder;
 	bool appended = reorder != NULL && p->psn == reorder->end;
@@ -169,7 +170,7 @@ uroce_reorder_keep(struct uroce_engine *e, struct uroce_qp *qp, const struct uro
 	if (ahead >= UROCE_REORDER_WINDOW || qp->dev->go_back_n)
 		goto refused;
 	if (reorder != NULL && uroce_psn_set_has(&reorder->present, p->psn)) {
-		uroce_response_sack(e, qp);
+		*report = true;
 		return UROCE_DUPLICATE;
 	}
 	psns = psns_of(qp, p, ahead);
@@ -179,8 +180,7 @@ uroce_reorder_keep(struct uroce_engine *e, struct uroce_qp *qp, const struct uro
 		reorder = hold(e, qp);
 	frame_keep(&e->reorder, reorder, p, psns);
 	/* a run that grows is told of when it is asked for; a gap, or one that is filled, at once */
-	if (!appended || p->ack_req)
-		uroce_response_sack(e, qp);
+	*report = !appended || p->ack_req;
 	return UROCE_EARLY;
 refused:
 	if (reorder != NULL && uroce_psn_diff(p->psn, reorder->refused) >= 0)

@@ -60,9 +60,9 @@ int uroce_reorder_init(struct uroce_reorder_store *s, int numa_node);
 void uroce_reorder_fini(struct uroce_reorder_store *s);
 
 /** A request that is `ahead` (> 0) of the expected one. @return UROCE_EARLY: it is kept, with references of our own
- * to its mbufs; UROCE_DUPLICATE: it has been; UROCE_DROP_AHEAD: it is not */
+ * to its mbufs; UROCE_DUPLICATE: it has been; UROCE_DROP_AHEAD: it is not. `report` becomes true if a SACK is to say so at once */
 enum uroce_verdict uroce_reorder_keep(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p,
-				    uint32_t ahead);
+				      uint32_t ahead, bool *report);
 /** What was kept and is expected now. @return false: nothing; else the mbuf is the caller's, to free */
 bool uroce_reorder_take(struct uroce_engine *e, struct uroce_qp *qp, struct uroce_packet *p);
 /** Something was executed, and nothing that is kept is expected. @return is there a gap that is known of? */

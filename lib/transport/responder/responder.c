@@ -73,8 +73,8 @@ allowed(const struct uroce_qp *qp, const struct uroce_opcode_info *info)
 }
 
 /* The end of every request that has been executed: PSN, MSN (R29), acknowledgement (R31). */
-enum uroce_verdict
-uroce_responder_executed(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p, uint32_t psns)
+static enum uroce_verdict
+executed(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p, uint32_t psns)
 {
 	struct uroce_responder *resp = &qp->resp;
 
@@ -138,7 +138,7 @@ receive_send(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_pac
 		if (!uroce_qp_complete_recv(e, qp, &wc, p->solicited))
 			return UROCE_OK;
 	}
-	return uroce_responder_executed(e, qp, p, 1);
+	return executed(e, qp, p, 1);
 }
 
 static enum uroce_verdict
@@ -177,30 +177,7 @@ receive_write(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_pa
 		if (!uroce_qp_complete_recv(e, qp, &wc, p->solicited))
 			return UROCE_OK;
 	}
-	return uroce_responder_executed(e, qp, p, 1);
-}
-
-/* R22. What is being answered again does not count: the peer may have had its first answer. */
-bool
-uroce_rd_atomic_full(const struct uroce_qp *qp)
-{
-	const struct uroce_responder *resp = &qp->resp;
-	uint32_t unanswered = 0;
-
-	for (uint32_t i = resp->resource_head; i != resp->resource_tail; i++)
-		unanswered += !resp->resources[i & resp->resource_mask].answered;
-	return unanswered >= qp->attr.max_dest_rd_atomic;
-}
-
-/* The oldest is forgotten; replays of it that were pending are asked for again by who needs them. */
-struct uroce_rd_atomic *
-uroce_rd_atomic_add(struct uroce_responder *resp)
-{
-	struct uroce_rd_atomic *r = &resp->resources[resp->resource_tail++ & resp->resource_mask];
-
-	if (resp->resource_tail - resp->resource_head > resp->resource_mask + 1)
-		resp->resource_head = resp->resource_tail - (resp->resource_mask + 1);
-	return r;
+	return executed(e, qp, p, 1);
 }
 
 static enum uroce_verdict
@@ -237,7 +214,7 @@ receive_read(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_pac
 		.msn = uroce_psn_add(resp->msn, 1),
 		.by_reference = key != NULL && uroce_key_is_stable(key) && !resp->read_again,
 	};
-	return uroce_responder_executed(e, qp, p, psns);
+	return executed(e, qp, p, psns);
 }
 
 static enum uroce_verdict
@@ -277,7 +254,16 @@ receive_atomic(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_p
 		.op = p->info->op, .original = original, .first_psn = resp->psn, .psn_count = 1, .end = 1,
 		.msn = uroce_psn_add(resp->msn, 1),
 	};
-	return uroce_responder_executed(e, qp, p, 1);
+	return executed(e, qp, p, 1);
+}
+
+static enum uroce_verdict
+receive_placement(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p)
+{
+	enum uroce_verdict verdict = p->info->op == UROCE_OP_FLUSH ? uroce_flush_receive(qp, p)
+								   : uroce_atomic_write_receive(e, qp, p);
+
+	return verdict == UROCE_OK ? executed(e, qp, p, 1) : verdict;
 }
 
 /* XRC: each request names its SRQ, in the QP's domain; the packets of a message name one. */
@@ -312,9 +298,8 @@ uroce_responder_execute(struct uroce_engine *e, struct uroce_qp *qp, const struc
 	case UROCE_OP_READ_REQUEST:
 		return receive_read(e, qp, p);
 	case UROCE_OP_FLUSH:
-		return uroce_flush_receive(e, qp, p);
 	case UROCE_OP_ATOMIC_WRITE:
-		return uroce_atomic_write_receive(e, qp, p);
+		return receive_placement(e, qp, p);
 	default:
 		return receive_atomic(e, qp, p);
 	}
@@ -351,8 +336,11 @@ static __rte_noinline enum uroce_verdict
 receive_ahead(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p, uint32_t ahead)
 {
 	struct uroce_responder *resp = &qp->resp;
-	enum uroce_verdict verdict = uroce_reorder_keep(e, qp, p, ahead);
+	bool report = false;
+	enum uroce_verdict verdict = uroce_reorder_keep(e, qp, p, ahead, &report);
 
+	if (report)
+		uroce_ack_owe_sack(e, qp);
 	if (resp->leaping)
 		resp->leaping = resp->goes_back = false;
 	if (resp->selective && resp->reorder != NULL)
@@ -373,7 +361,7 @@ answer_progress(struct uroce_engine *e, struct uroce_qp *qp, bool leapt)
 	bool gap = uroce_reorder_settle(e, qp);
 
 	if (gap && resp->selective && resp->reorder != NULL) {
-		uroce_response_sack(e, qp);
+		uroce_ack_owe_sack(e, qp);
 		return;
 	}
 	if (!gap && resp->ack_owed && resp->ack_syndrome == UROCE_AETH_SEQUENCE_NAK)
@@ -430,7 +418,7 @@ uroce_responder_ask(struct uroce_engine *e, struct uroce_qp *qp, const struct ur
 		return UROCE_DROP_QP_STATE;
 	qp->resp.selective = true;
 	qp->resp.asked = p->psn;
-	uroce_response_sack(e, qp);
+	uroce_ack_owe_sack(e, qp);
 	return UROCE_OK;
 }
 

@@ -35,19 +35,14 @@ enum uroce_verdict uroce_responder_ask(struct uroce_engine *e, struct uroce_qp *
 void uroce_responder_reset(struct uroce_qp *qp);
 /** R10, of a request with the expected PSN. @return UROCE_OK, or why it was not executed: nothing is answered yet */
 enum uroce_verdict uroce_responder_execute(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p);
-enum uroce_verdict uroce_responder_executed(struct uroce_engine *e, struct uroce_qp *qp,
-					    const struct uroce_packet *p, uint32_t psns);
-/** R22: are there as many READs and atomics under way as may be? */
-bool uroce_rd_atomic_full(const struct uroce_qp *qp);
-/** The entry for a new one. */
-struct uroce_rd_atomic *uroce_rd_atomic_add(struct uroce_responder *resp);
 
 /* duplicate.c */
 /** A request before the expected PSN. */
 enum uroce_verdict uroce_duplicate_receive(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p);
 
 /* placement.c */
-enum uroce_verdict uroce_flush_receive(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p);
+/** Check and execute a request. @return UROCE_OK, or why not */
+enum uroce_verdict uroce_flush_receive(struct uroce_qp *qp, const struct uroce_packet *p);
 enum uroce_verdict uroce_atomic_write_receive(struct uroce_engine *e, struct uroce_qp *qp,
 					      const struct uroce_packet *p);
 /** @return as uroce_frame_begin(), or -EAGAIN: the FLUSH is not done yet */
@@ -62,8 +57,6 @@ int uroce_response_acknowledge(struct uroce_engine *e, struct uroce_qp *qp, stru
 bool uroce_response_pending(const struct uroce_qp *qp);
 /** Is what it would send next an acknowledgement or NAK? */
 bool uroce_response_is_ack(struct uroce_qp *qp);
-/** An acknowledgement is owed that names what came early. */
-void uroce_response_sack(struct uroce_engine *e, struct uroce_qp *qp);
 /** A READ or atomic response that is to come acknowledges all before it. */
 void uroce_response_supersede_ack(struct uroce_qp *qp);
 void uroce_response_nak(struct uroce_engine *e, struct uroce_qp *qp, uint8_t syndrome, uint32_t psn);
@@ -71,6 +64,8 @@ void uroce_response_nak(struct uroce_engine *e, struct uroce_qp *qp, uint8_t syn
 /* ack.c */
 /** An ACK is owed. @param p	the request that asks for it; NULL: another reason */
 void uroce_ack_owe(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p);
+/** A SACK is owed that names the out-of-order packets in the reorder buffer, if the peer understands SACKs. */
+void uroce_ack_owe_sack(struct uroce_engine *e, struct uroce_qp *qp);
 /** The QP ends or begins anew: it owes no ACK. */
 void uroce_acks_forget(struct uroce_engine *e, struct uroce_qp *qp);
 /** The application has posted to the QP, which is about to have its turn. Only if acks.reply_ns is set. */
@@ -98,6 +93,31 @@ uroce_acks_block(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce
 	if (likely(!uroce_acks_any(e) && !qp->resp.ack_owed))
 		return false;
 	return uroce_acks_block_slow(e, qp, sqe);
+}
+
+/** R22: are there as many READs and atomics in progress as may be? Replays do not count: the peer may have had the first
+ * answer. */
+static inline bool
+uroce_rd_atomic_full(const struct uroce_qp *qp)
+{
+	const struct uroce_responder *resp = &qp->resp;
+	uint32_t unanswered = 0;
+
+	for (uint32_t i = resp->resource_head; i != resp->resource_tail; i++)
+		unanswered += !resp->resources[i & resp->resource_mask].answered;
+	return unanswered >= qp->attr.max_dest_rd_atomic;
+}
+
+/** The entry for a new READ, atomic, FLUSH or ATOMIC_WRITE. The oldest is forgotten: if a replay of it was pending, the
+ * peer requests it again. */
+static inline struct uroce_rd_atomic *
+uroce_rd_atomic_add(struct uroce_responder *resp)
+{
+	struct uroce_rd_atomic *r = &resp->resources[resp->resource_tail++ & resp->resource_mask];
+
+	if (resp->resource_tail - resp->resource_head > resp->resource_mask + 1)
+		resp->resource_head = resp->resource_tail - (resp->resource_mask + 1);
+	return r;
 }
 
 /** Reports progress and nothing else: no NAK, and no gap. */

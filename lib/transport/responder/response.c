@@ -47,15 +47,6 @@ uroce_response_is_ack(struct uroce_qp *qp)
 }
 
 void
-uroce_response_sack(struct uroce_engine *e, struct uroce_qp *qp)
-{
-	if (!qp->resp.selective)
-		return;
-	qp->resp.sack_owed = true;
-	uroce_ack_owe(e, qp, NULL);
-}
-
-void
 uroce_response_nak(struct uroce_engine *e, struct uroce_qp *qp, uint8_t syndrome, uint32_t psn)
 {
 	qp->resp.ack_syndrome = syndrome;
@@ -199,6 +190,20 @@ answered_psn(const struct uroce_responder *resp)
 	return resp->ack_syndrome == UROCE_AETH_SEQUENCE_NAK ? resp->psn : resp->ack_psn;
 }
 
+/* The gap that the SACK reports was found before the NAK left. */
+static void
+owe_sack_after_nak(struct uroce_engine *e, struct uroce_qp *qp)
+{
+	struct uroce_responder *resp = &qp->resp;
+
+	if (!resp->selective)
+		return;
+	uroce_response_forget_asked(resp);
+	resp->ack_syndrome = UROCE_AETH_ACK;
+	resp->ack_owed = true;
+	uroce_qp_activate(e, qp);
+}
+
 int
 uroce_response_acknowledge(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf **out)
 {
@@ -234,7 +239,7 @@ uroce_response_acknowledge(struct uroce_engine *e, struct uroce_qp *qp, struct r
 	if (resp->closing)
 		uroce_qp_fail(e, qp, UROCE_NO_EVENT);
 	else if (unlikely(resp->sack_owed))
-		uroce_response_sack(e, qp);	/* a NAK went before it */
+		owe_sack_after_nak(e, qp);
 	return 0;
 }
 
