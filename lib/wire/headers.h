@@ -145,19 +145,29 @@ uroce_put24(uint8_t b[3], uint32_t v)
 	b[2] = (uint8_t)v;
 }
 
-/** Fill in a BTH. flags: SE, MigReq, and the pad count in its place; QPN and PSN: 24 bits. */
-static inline void
-uroce_bth_write(struct uroce_bth *bth, uint8_t opcode, uint8_t flags, uint16_t pkey,
-		uint32_t dest_qpn, bool ack_req, uint32_t psn)
-{
-	/* whole, out of registers: what is put together of smaller pieces in memory has to be waited for */
-	const rte_be64_t first = rte_cpu_to_be_64((uint64_t)opcode << 56 | (uint64_t)flags << 48 |
-						  (uint64_t)pkey << 32 | (dest_qpn & 0xffffff));
-	const rte_be32_t last = rte_cpu_to_be_32((ack_req ? (uint32_t)UROCE_BTH_ACKREQ << 24 : 0) | (psn & 0xffffff));
+/* The values of a BTH. */
+struct uroce_bth_values {
+	uint32_t psn; /* 24 bits */
+	uint16_t pkey;
+	uint32_t dest_qpn; /* 24 bits */
+	uint8_t opcode;
+	uint8_t flags; /* SE, MigReq, pad count in its place */
+	uint8_t ecn;
+	uint8_t ack; /* AckReq, reserved bits */
+};
 
-	static_assert(sizeof(first) + sizeof(last) == sizeof(*bth), "BTH");
-	memcpy(bth, &first, sizeof(first));
-	memcpy((uint8_t *)bth + sizeof(first), &last, sizeof(last));
+static inline void
+uroce_bth_write(void *at, const struct uroce_bth_values *v)
+{
+	/* Written whole from registers: a later load of bytes that smaller stores wrote would stall. */
+	const rte_be64_t first = rte_cpu_to_be_64((uint64_t)v->opcode << 56 | (uint64_t)v->flags << 48 |
+						  (uint64_t)v->pkey << 32 | (uint32_t)v->ecn << 24 |
+						  (v->dest_qpn & UROCE_QPN_MASK));
+	const rte_be32_t last = rte_cpu_to_be_32((uint32_t)v->ack << 24 | (v->psn & 0xffffff));
+
+	static_assert(sizeof(first) + sizeof(last) == sizeof(struct uroce_bth), "BTH");
+	memcpy(at, &first, sizeof(first));
+	memcpy((uint8_t *)at + sizeof(first), &last, sizeof(last));
 }
 
 /** Fill in a RETH. */

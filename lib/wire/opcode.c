@@ -10,16 +10,16 @@
 
 /* Sets of extension headers. */
 #define E_NONE         0u
-#define E_XRCETH       (1u << UROCE_EXT_XRCETH)
-#define E_DETH         (1u << UROCE_EXT_DETH)
-#define E_FETH         (1u << UROCE_EXT_FETH)
-#define E_RETH         (1u << UROCE_EXT_RETH)
-#define E_ATOMICETH    (1u << UROCE_EXT_ATOMICETH)
-#define E_AETH         (1u << UROCE_EXT_AETH)
-#define E_ATOMICACKETH (1u << UROCE_EXT_ATOMICACKETH)
-#define E_IMMDT        (1u << UROCE_EXT_IMMDT)
-#define E_IETH         (1u << UROCE_EXT_IETH)
-#define E_CNP          (1u << UROCE_EXT_CNP)
+#define E_XRCETH       UROCE_EXT_BIT(UROCE_EXT_XRCETH)
+#define E_DETH         UROCE_EXT_BIT(UROCE_EXT_DETH)
+#define E_FETH         UROCE_EXT_BIT(UROCE_EXT_FETH)
+#define E_RETH         UROCE_EXT_BIT(UROCE_EXT_RETH)
+#define E_ATOMICETH    UROCE_EXT_BIT(UROCE_EXT_ATOMICETH)
+#define E_AETH         UROCE_EXT_BIT(UROCE_EXT_AETH)
+#define E_ATOMICACKETH UROCE_EXT_BIT(UROCE_EXT_ATOMICACKETH)
+#define E_IMMDT        UROCE_EXT_BIT(UROCE_EXT_IMMDT)
+#define E_IETH         UROCE_EXT_BIT(UROCE_EXT_IETH)
+#define E_CNP          UROCE_EXT_BIT(UROCE_EXT_CNP)
 
 /* Where the headers up to and including one end; the order is that of enum uroce_ext. */
 #define HAS(set, e)         (((set) >> UROCE_EXT_##e) & 1u)
@@ -53,7 +53,7 @@ static_assert(UROCE_EXT_COUNT == UROCE_EXT_CNP + 1, "END_CNP must be the end of 
 
 #define ROW(opcode, name, transport, op, flags, set) \
 	[opcode] = { name, UROCE_TRANSPORT_##transport, UROCE_OP_##op, flags, END_CNP(set), \
-		     OFFSETS(set) }
+		     set, OFFSETS(set) }
 /* clang-format on */
 #define RC(opcode, op, flags, set) ROW(UROCE_RC_##opcode, "RC_" #opcode, RC, op, flags, set)
 #define UC(opcode, op, flags, set) \

@@ -59,6 +59,8 @@ enum uroce_ext {
 	UROCE_EXT_COUNT,
 };
 
+#define UROCE_EXT_BIT(e) (1u << (e))
+
 enum uroce_opcode {
 	UROCE_RC_SEND_FIRST = 0x00,
 	UROCE_RC_SEND_MIDDLE = 0x01,
@@ -101,6 +103,7 @@ struct uroce_opcode_info {
 	uint8_t op;                   /* enum uroce_op */
 	uint8_t flags;                /* UROCE_OPF_* */
 	uint8_t header_bytes;         /* BTH and extension headers */
+	uint16_t ext_set;             /* UROCE_EXT_BIT() of each extension header */
 	uint8_t ext[UROCE_EXT_COUNT]; /* offset of each extension header from the BTH; 0: absent */
 };
 

@@ -210,14 +210,19 @@ packet_write(const struct packet *p, struct fuzz_input *in, uint8_t *bth)
 						      : sizeof(struct uroce_bth);
 	uint32_t pad = -p->payload_bytes & 3, bytes = header_bytes + p->payload_bytes + pad;
 	uint8_t flags = (uint8_t)(pad << UROCE_BTH_PAD_SHIFT | UROCE_BTH_MIGREQ);
+	struct uroce_bth_values values;
 
 	memset(bth, 0, header_bytes);
 	if ((p->how & PLAYER_SOLICITED) != 0)
 		flags |= UROCE_BTH_SE;
-	uroce_bth_write((struct uroce_bth *)bth, p->opcode, flags, UROCE_DEFAULT_PKEY,
-			world_qp(p->qp)->ibv.qp_num, (p->how & PLAYER_ACKREQ) != 0, p->psn);
+	values = (struct uroce_bth_values){
+		.opcode = p->opcode, .flags = flags, .pkey = UROCE_DEFAULT_PKEY,
+		.dest_qpn = world_qp(p->qp)->ibv.qp_num, .psn = p->psn,
+		.ack = (p->how & PLAYER_ACKREQ) != 0 ? UROCE_BTH_ACKREQ : 0,
+	};
 	if (p->opcode == UROCE_RC_ASK || p->opcode == UROCE_RC_SACK)
-		((struct uroce_bth *)bth)->ack |= UROCE_BTH_MARK;
+		values.ack |= UROCE_BTH_MARK;
+	uroce_bth_write(bth, &values);
 	if (p->info->name != NULL)
 		put_extensions(p, in, bth);
 	/* nothing that an input chooses: what it writes must not look like a secret */

@@ -358,8 +358,10 @@ frame_make(void)
 	assert_int_equal(t.header_bytes, BTH_AT);
 	memset(frame, 0, 512);
 	uroce_template_write(&t, frame, 12 + 16 + PAYLOAD + 4);
-	uroce_bth_write((struct uroce_bth *)(frame + BTH_AT), UROCE_RC_WRITE_ONLY, UROCE_BTH_MIGREQ,
-			0xffff, ends[0].qp->qp_num ^ 1, false, 0);
+	uroce_bth_write(frame + BTH_AT, &(const struct uroce_bth_values){
+		.opcode = UROCE_RC_WRITE_ONLY, .flags = UROCE_BTH_MIGREQ, .pkey = UROCE_DEFAULT_PKEY,
+		.dest_qpn = ends[0].qp->qp_num ^ 1,
+	});
 	m->data_len = BTH_AT + 12 + 16 + PAYLOAD;
 	m->pkt_len = m->data_len;
 	if (!kind->late)

@@ -318,6 +318,7 @@ encode(struct peer *p, const struct peer_packet *in)
 	uint32_t pad = -in->payload_bytes & 3;
 	uint32_t length = p->to_engine.header_bytes + info->header_bytes + in->payload_bytes;
 	struct rte_mbuf *m = rte_pktmbuf_alloc(p->payloads);
+	struct uroce_bth_values values;
 	uint8_t *frame, *bth;
 
 	assert_non_null(m);
@@ -334,12 +335,16 @@ encode(struct peer *p, const struct peer_packet *in)
 		ip.v = (uint16_t)~rte_raw_cksum(frame + 14, 20);
 		memcpy(ip.sum, &ip.v, 2);
 	}
-	uroce_bth_write((struct uroce_bth *)bth, in->opcode,
-			(uint8_t)((in->solicited ? UROCE_BTH_SE : 0) | (in->migreq ? UROCE_BTH_MIGREQ : 0) |
-				  pad << UROCE_BTH_PAD_SHIFT),
-			in->pkey != 0 ? in->pkey : UROCE_DEFAULT_PKEY, p->qp->qp_num, in->ack_req, in->psn);
+	values = (struct uroce_bth_values){
+		.opcode = in->opcode,
+		.flags = (uint8_t)((in->solicited ? UROCE_BTH_SE : 0) | (in->migreq ? UROCE_BTH_MIGREQ : 0) |
+				   pad << UROCE_BTH_PAD_SHIFT),
+		.pkey = in->pkey != 0 ? in->pkey : UROCE_DEFAULT_PKEY,
+		.dest_qpn = p->qp->qp_num, .psn = in->psn, .ack = in->ack_req ? UROCE_BTH_ACKREQ : 0,
+	};
 	if (!in->unmarked && has_mark(in->opcode, in->syndrome))
-		((struct uroce_bth *)bth)->ack |= UROCE_BTH_MARK;
+		values.ack |= UROCE_BTH_MARK;
+	uroce_bth_write(bth, &values);
 	put_ext(info, bth, in);
 	if (in->payload != NULL)
 		memcpy(bth + info->header_bytes, in->payload, in->payload_bytes);

@@ -14,6 +14,7 @@
 
 #include "peer.h"
 #include "transport/packet/packet.h"
+#include "transport/requester/requester.h"
 #include "uroce_config.h"
 #include "wire/psn.h"
 
@@ -200,16 +201,18 @@ responses_are_the_same(void **state)
 	}
 }
 
-/* A WQE of which the first packet has been sent. @return what of it could leave in one go */
+/* Build the next packets of a WQE of which the first packet has been sent. @return how many were built in bulk */
 static unsigned int
 run_of(struct peer *p, uint32_t window, unsigned int room)
 {
 	struct uroce_qp *qp = uroce_qp_of(p->qp);
 	struct rte_mbuf *frames[UROCE_BURST];
-	unsigned int n = uroce_tx_bulk_request(&p->engine, qp, uroce_sqe_at(&qp->sq, qp->req.next), window, frames, room);
+	const struct uroce_sqe *sqe = uroce_sqe_at(&qp->sq, qp->req.next);
+	int n = uroce_data_packets(&p->engine, qp, sqe, uroce_requester_burst(qp, sqe, window, room), frames);
 
-	rte_pktmbuf_free_bulk(frames, n);
-	return n;
+	if (n > 0)
+		rte_pktmbuf_free_bulk(frames, (unsigned int)n);
+	return n > 1 ? (unsigned int)n : 0;
 }
 
 static void
@@ -279,9 +282,9 @@ others_are_no_runs(void **state)
 	sqe->sge[0].lkey ^= 1;	/* what is wrong with a key the steps for one packet say */
 	assert_int_equal(run_of(&p, 256, 32), 0);
 	sqe->sge[0].lkey ^= 1;
-	qp->transport = UROCE_TRANSPORT_XRC;
+	qp->opcode_base = UROCE_XRC_SEND_FIRST;	/* each of its packets has an XRCETH */
 	assert_int_equal(run_of(&p, 256, 32), 0);
-	qp->transport = UROCE_TRANSPORT_RC;
+	qp->opcode_base = 0;
 	assert_int_equal(run_of(&p, 256, 32), UROCE_ACK_REQ_PACKETS - 2);
 	stop(&p);
 }

@@ -182,7 +182,10 @@ encode(const struct test_frame *f, const struct uroce_packet *p, uint8_t *buf)
 			    ((const struct rte_ipv4_hdr *)(f->bytes + L3))->packet_id);
 	bth = buf + t.header_bytes;
 	memset(bth, 0, p->info->header_bytes);
-	uroce_bth_write((void *)bth, p->opcode, flags, p->pkey, p->dest_qpn, p->ack_req, p->psn);
+	uroce_bth_write(bth, &(const struct uroce_bth_values){
+		.opcode = p->opcode, .flags = flags, .pkey = p->pkey, .dest_qpn = p->dest_qpn,
+		.ack = p->ack_req ? UROCE_BTH_ACKREQ : 0, .psn = p->psn,
+	});
 	ext_encode(p, bth);
 	len = t.header_bytes + p->info->header_bytes;
 	uroce_packet_copy(p, 0, buf + len, p->payload_bytes);

@@ -161,15 +161,27 @@ test_bth_write(void **state)
 
 	(void)state;
 	memset(&bth, 0xff, sizeof(bth));
-	uroce_bth_write(&bth, 0x0a, UROCE_BTH_SE | 3 << UROCE_BTH_PAD_SHIFT, 0x1234, 0xabcdef, true,
-			0x56789a);
+	uroce_bth_write(&bth, &(const struct uroce_bth_values){
+		.opcode = 0x0a, .flags = UROCE_BTH_SE | 3 << UROCE_BTH_PAD_SHIFT, .pkey = 0x1234,
+		.dest_qpn = 0xabcdef, .ack = UROCE_BTH_ACKREQ, .psn = 0x56789a,
+	});
 	assert_memory_equal(&bth, expected, sizeof(expected));
 	memset(&bth, 0xff, sizeof(bth));
-	uroce_bth_write(&bth, 0x11, 0, UROCE_DEFAULT_PKEY, 1, false, 0xffffff);
+	uroce_bth_write(&bth, &(const struct uroce_bth_values){
+		.opcode = 0x11, .pkey = UROCE_DEFAULT_PKEY, .dest_qpn = 1, .psn = 0xffffff,
+	});
 	assert_memory_equal(&bth, plain, sizeof(plain));
 	memset(&bth, 0, sizeof(bth));
-	uroce_bth_write(&bth, 0x11, 0, UROCE_DEFAULT_PKEY, 0xff000001, false, 0x1ffffff);
+	uroce_bth_write(&bth, &(const struct uroce_bth_values){
+		.opcode = 0x11, .pkey = UROCE_DEFAULT_PKEY, .dest_qpn = 0xff000001, .psn = 0x1ffffff,
+	});
 	assert_memory_equal(&bth, plain, sizeof(plain));
+	uroce_bth_write(&bth, &(const struct uroce_bth_values){
+		.opcode = 0x81, .pkey = UROCE_DEFAULT_PKEY, .dest_qpn = 0xff000001, .ecn = UROCE_BTH_BECN, .ack = 0x75,
+	});
+	assert_int_equal(bth.ecn, UROCE_BTH_BECN);
+	assert_int_equal(uroce_get24(bth.dest_qp), 1);
+	assert_int_equal(bth.ack, 0x75);
 }
 
 int

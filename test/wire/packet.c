@@ -86,7 +86,10 @@ frame_make(struct frame *f, struct shape shape, uint8_t opcode, uint8_t flags, u
 	assert_int_equal(uroce_template_init(&t, &conf), 0);
 	uroce_template_write(&t, f->bytes, sizeof(struct uroce_bth) + body + UROCE_ICRC_BYTES);
 	frame_point(f, &t);
-	uroce_bth_write(f->bth, opcode, flags, 0x8001, 0x123456, true, 0xfedcba);
+	uroce_bth_write(f->bth, &(const struct uroce_bth_values){
+		.opcode = opcode, .flags = flags, .pkey = 0x8001, .dest_qpn = 0x123456, .ack = UROCE_BTH_ACKREQ,
+		.psn = 0xfedcba,
+	});
 	for (uint32_t i = 0; i < body; i++)
 		((uint8_t *)(f->bth + 1))[i] = (uint8_t)(i * 7 + 1);
 	test_mbuf_init(&m, f->bytes, ROOM,

@@ -51,13 +51,13 @@ set_traffic_class(const struct uroce_congestion *conf, struct uroce_template *he
 static bool
 make_cnp(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_path *path, uint32_t dest_qpn)
 {
-	struct uroce_frame f;
+	const struct uroce_packet_desc d = {
+		.path = path, .bth = { .opcode = UROCE_CNP, .dest_qpn = dest_qpn, .ecn = UROCE_BTH_BECN },
+	};
 
-	if (uroce_frame_begin_to(e, qp, path, dest_qpn, UROCE_CNP, 0, false, 0, NULL, NULL, &f) != 0)
+	if (uroce_packet_build(e, qp, &d, &e->cnps[e->cnp_count]) != 0)
 		return false;
-	f.bth->ecn = UROCE_BTH_BECN;
-	memset(f.ext, 0, UROCE_CNP_BYTES);
-	e->cnps[e->cnp_count++] = uroce_frame_end(e, &f);
+	e->cnp_count++;
 	uroce_count(e, UROCE_NP_CNP_SENT, 1);
 	uroce_qp_history_count(&qp->history, UROCE_QP_CNPS_SENT, 1);
 	uroce_trace_cnp_sent(qp->dev->index, qp->ibv.qp_num, dest_qpn);

@@ -35,18 +35,22 @@ struct run {
 	uint32_t payload_bytes;	/* of each */
 	uint32_t head_bytes;
 	uint32_t crc;		/* of the headers with a PSN of 0 */
+	uint16_t port;
+	uint16_t out;		/* uroce_path.out */
 	uint8_t head[HEAD_BYTES];
 };
 
 static void
-run_init(struct run *r, const struct uroce_qp *qp, uint8_t opcode)
+run_init(struct run *r, const struct uroce_packet_desc *d)
 {
-	const struct uroce_template *t = &qp->path.headers;
-	const uint32_t udp_payload = (uint32_t)sizeof(struct uroce_bth) + r->payload_bytes + UROCE_ICRC_BYTES;
+	const struct uroce_template *t = &d->path->headers;
+	struct uroce_bth_values values = d->bth;
 
-	uroce_path_put(&qp->path, r->head, udp_payload);
-	uroce_bth_write((struct uroce_bth *)(r->head + t->header_bytes), opcode, UROCE_BTH_MIGREQ, UROCE_DEFAULT_PKEY,
-			qp->dest_qpn, false, 0);
+	uroce_path_put(d->path, r->head, (uint32_t)sizeof(struct uroce_bth) + r->payload_bytes + UROCE_ICRC_BYTES);
+	values.flags |= UROCE_BTH_MIGREQ;
+	values.pkey = UROCE_DEFAULT_PKEY;
+	values.psn = 0;
+	uroce_bth_write(r->head + t->header_bytes, &values);
 	r->head_bytes = t->header_bytes + (uint32_t)sizeof(struct uroce_bth);
 	r->crc = uroce_icrc_head(r->head + t->l2_bytes, t->l3_bytes);
 }
@@ -87,7 +91,7 @@ put_head(const struct run *r, struct rte_mbuf *m, uint32_t psn)
 /* Packet i of the run in its three mbufs. What has been written of it is not read again: that would have to wait until
  * the lines are here. */
 static inline struct rte_mbuf *
-put_packet(const struct run *r, const struct uroce_qp *qp, struct rte_mbuf *const m[SEGS], uint32_t i, uint32_t psn)
+put_packet(const struct run *r, struct rte_mbuf *const m[SEGS], uint32_t i, uint32_t psn)
 {
 	uint8_t *va = r->va + (size_t)i * r->payload_bytes;
 	rte_be32_t word;
@@ -96,7 +100,8 @@ put_packet(const struct run *r, const struct uroce_qp *qp, struct rte_mbuf *cons
 	for (unsigned int s = 0; s < SEGS; s++)
 		uroce_mbuf_reset(m[s]);
 	word = put_head(r, m[HEAD], psn);
-	uroce_frame_owner(qp, &qp->path, m[HEAD]);
+	m[HEAD]->port = r->port;
+	m[HEAD]->hash.usr = r->out;
 	m[HEAD]->nb_segs = SEGS;
 	m[HEAD]->next = m[DATA];
 	uroce_mr_attach_held(r->key, va, r->iova + (rte_iova_t)i * r->payload_bytes, (uint16_t)r->payload_bytes,
@@ -108,85 +113,59 @@ put_packet(const struct run *r, const struct uroce_qp *qp, struct rte_mbuf *cons
 	return m[HEAD];
 }
 
-/* n packets with payloads from addr on, which the key allows. @return n; 0: there is no IOVA for all, or no mbufs */
-static unsigned int
-make(struct uroce_engine *e, const struct uroce_qp *qp, uint8_t opcode, uint32_t psn, const struct uroce_mr_key *key,
-     uint64_t addr, struct rte_mbuf **frames, unsigned int n)
+/* Does the description allow it? Payloads that are to be copied do not. */
+static bool
+fits(const struct uroce_packet_desc *d, unsigned int n)
 {
-	struct run r = { .key = key, .payload_bytes = qp->mtu_bytes, .va = uroce_mr_va(key, addr) };
+	const struct uroce_slice *s = d->slice;
+
+	return n >= UROCE_RUN_PACKETS && s != NULL && s->num_sge == 1 && !s->copy &&
+	       s->length >= UROCE_ZERO_COPY_BYTES && d->path->multi_seg &&
+	       uroce_opcodes[d->bth.opcode].header_bytes == sizeof(struct uroce_bth) &&
+	       (d->bth.ack & UROCE_BTH_ACKREQ) == 0;
+}
+
+/* The key of all payloads, n slices from addr on. NULL: not all may be referenced */
+static inline const struct uroce_mr_key *
+key_of(const struct uroce_qp *qp, const struct uroce_slice *s, uint64_t addr, unsigned int n)
+{
+	const struct uroce_mr_key *key;
+
+	key = uroce_key_lookup(&qp->dev->mrs, s->sge->lkey, uroce_slice_pd(qp, s), &qp->windows, addr,
+			       n * s->length, s->access);
+	return likely(key != NULL) && (!s->only_stable || uroce_key_is_stable(key)) ? key : NULL;
+}
+
+unsigned int
+uroce_tx_bulk(struct uroce_engine *e, const struct uroce_qp *qp, const struct uroce_packet_desc *d,
+	      struct rte_mbuf **frames, unsigned int n)
+{
 	struct rte_mbuf *m[UROCE_SEND_QUANTUM][SEGS];
+	struct run r = { .port = qp->dev->port_id, .out = d->path->out };
+	uint64_t addr;
 
 	RTE_ASSERT(n <= RTE_DIM(m));
-	r.iova = uroce_mr_iova(key, addr, n * r.payload_bytes);
+	if (!fits(d, n))
+		return 0;
+	addr = d->slice->sge->addr + d->slice->offset;
+	r.key = key_of(qp, d->slice, addr, n);
+	if (unlikely(r.key == NULL))
+		return 0;
+	r.payload_bytes = d->slice->length;
+	r.va = uroce_mr_va(r.key, addr);
+	r.iova = uroce_mr_iova(r.key, addr, n * r.payload_bytes);
 	if (r.iova == RTE_BAD_IOVA || rte_mempool_get_bulk(e->header_pool, (void **)m[0], n * SEGS) != 0)
 		return 0;
 	for (unsigned int i = 0; i < RTE_MIN(n, (unsigned int)UROCE_RUN_AHEAD); i++)
 		fetch(m[i]);
-	uroce_mr_hold(key, n);
-	run_init(&r, qp, opcode);
+	uroce_mr_hold(r.key, n);
+	run_init(&r, d);
 	for (unsigned int i = 0; i < n; i++) {
 		if (i + UROCE_RUN_AHEAD < n)
 			fetch(m[i + UROCE_RUN_AHEAD]);
-		frames[i] = put_packet(&r, qp, m[i], i, uroce_psn_add(psn, i));
+		frames[i] = put_packet(&r, m[i], i, uroce_psn_add(d->bth.psn, i));
 	}
 	uroce_count(e, UROCE_ZERO_COPY_PACKETS, n);
 	uroce_count(e, UROCE_SENT_PACKETS, n);
-	uroce_count(e, UROCE_SENT_BYTES, (uint64_t)n * r.payload_bytes);
 	return n;
-}
-
-/* Of this QP? One packet is no run, and payloads that are to be copied are not. */
-static bool
-is_run(const struct uroce_qp *qp, uint32_t n)
-{
-	return n >= UROCE_RUN_PACKETS && qp->mtu_bytes >= UROCE_ZERO_COPY_BYTES && qp->path.multi_seg;
-}
-
-static uint8_t
-middle_of(const struct uroce_sqe *sqe)
-{
-	return sqe->opcode == IBV_WR_RDMA_WRITE || sqe->opcode == IBV_WR_RDMA_WRITE_WITH_IMM ? UROCE_RC_WRITE_MIDDLE
-											     : UROCE_RC_SEND_MIDDLE;
-}
-
-unsigned int
-uroce_tx_bulk_request(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_sqe *sqe, uint32_t window,
-		  struct rte_mbuf **frames, unsigned int room)
-{
-	struct uroce_requester *req = &qp->req;
-	const uint32_t done = req->offset * qp->mtu_bytes;
-	const struct uroce_mr_key *key;
-	/* the last packet, that which fills the window, and one in so many ask for an acknowledgement */
-	uint32_t n = RTE_MIN(room, sqe->psn_count - req->offset - 1), rest;
-
-	if (!is_run(qp, n) || qp->transport != UROCE_TRANSPORT_RC || sqe->num_sge != 1 ||
-	    (sqe->flags & IBV_SEND_INLINE) || req->psn != req->max_psn || uroce_qp_is_rated(qp))
-		return 0;
-	rest = UROCE_ACK_REQ_PACKETS - RTE_MIN(req->since_ack_req + 1, (uint32_t)UROCE_ACK_REQ_PACKETS);
-	n = RTE_MIN(n, RTE_MIN(window - RTE_MIN(window, 1u), rest));
-	if (n < UROCE_RUN_PACKETS)
-		return 0;
-	key = uroce_key_lookup(&qp->dev->mrs, sqe->sge[0].lkey, qp->ibv.pd, &qp->windows, sqe->sge[0].addr + done,
-			       n * qp->mtu_bytes, 0);
-	if (unlikely(key == NULL))
-		return 0;
-	return make(e, qp, middle_of(sqe), req->psn, key, sqe->sge[0].addr + done, frames, n);
-}
-
-unsigned int
-uroce_tx_bulk_response(struct uroce_engine *e, const struct uroce_qp *qp, const struct uroce_rd_atomic *r,
-		   struct rte_mbuf **frames, unsigned int room)
-{
-	const uint64_t addr = r->addr + (uint64_t)r->next * qp->mtu_bytes;
-	const struct uroce_mr_key *key;
-	uint32_t n = RTE_MIN(room, r->psn_count - r->next - 1);
-
-	if (!r->by_reference || qp->resp.read_again || !is_run(qp, n) || r->again != 0)
-		return 0;
-	key = uroce_key_lookup(&qp->dev->mrs, r->rkey, uroce_read_pd(qp, r), &qp->windows, addr, n * qp->mtu_bytes,
-			       IBV_ACCESS_REMOTE_READ);
-	if (unlikely(key == NULL || !uroce_key_is_stable(key)))
-		return 0;
-	return make(e, qp, qp->opcode_base + UROCE_RC_READ_RESPONSE_MIDDLE, uroce_psn_add(r->first_psn, r->next), key,
-		    addr, frames, n);
 }

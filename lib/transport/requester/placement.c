@@ -12,33 +12,33 @@ int
 uroce_flush_request(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_sqe *sqe,
 		    struct rte_mbuf **out)
 {
-	const uint8_t *ext = uroce_opcodes[UROCE_RC_FLUSH].ext;
-	struct uroce_feth *feth;
-	struct uroce_frame f;
-	int ret = uroce_frame_begin(e, qp, UROCE_RC_FLUSH, 0, true, qp->req.psn, NULL, NULL, &f);
+	const struct uroce_packet_desc d = {
+		.path = &qp->path, .bth = UROCE_BTH_TO_PEER(qp, UROCE_RC_FLUSH, qp->req.psn, UROCE_BTH_ACKREQ),
+		.imm = sqe->imm, .va = sqe->remote_addr, .rkey = sqe->rkey, .dma_len = sqe->length,
+	};
 
-	if (ret != 0)
-		return ret;
-	feth = (struct uroce_feth *)((uint8_t *)f.bth + ext[UROCE_EXT_FETH]);
-	feth->bits = sqe->imm;
-	uroce_reth_write((uint8_t *)f.bth + ext[UROCE_EXT_RETH], sqe->remote_addr, sqe->rkey, sqe->length);
-	*out = uroce_frame_end(e, &f);
-	return 0;
+	return uroce_packet_build(e, qp, &d, out);
 }
 
 int
 uroce_atomic_write_request(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_sqe *sqe,
 			   struct rte_mbuf **out)
 {
-	const uint8_t *inline_data = sqe->flags & IBV_SEND_INLINE ? (const uint8_t *)sqe->sge : NULL;
-	struct uroce_slice slice = { .sge = sqe->sge, .num_sge = sqe->num_sge, .length = sqe->length };
-	struct uroce_frame f;
-	int ret = uroce_frame_begin(e, qp, UROCE_RC_ATOMIC_WRITE, 0, true, qp->req.psn, &slice, inline_data, &f);
+	const struct uroce_slice slice = { .sge = sqe->sge, .num_sge = sqe->num_sge, .length = sqe->length };
+	struct uroce_packet_desc d = {
+		.path = &qp->path, .bth = UROCE_BTH_TO_PEER(qp, UROCE_RC_ATOMIC_WRITE, qp->req.psn, UROCE_BTH_ACKREQ),
+		.va = sqe->remote_addr, .rkey = sqe->rkey, .dma_len = sqe->length,
+	};
+	int ret;
 
-	if (ret != 0)
-		return ret;
-	uroce_reth_write(f.ext, sqe->remote_addr, sqe->rkey, sqe->length);
-	uroce_count(e, UROCE_SENT_BYTES, sqe->length);
-	*out = uroce_frame_end(e, &f);
-	return 0;
+	if (sqe->flags & IBV_SEND_INLINE) {
+		d.bytes = (const uint8_t *)sqe->sge;
+		d.length = sqe->length;
+	} else {
+		d.slice = &slice;
+	}
+	ret = uroce_packet_build(e, qp, &d, out);
+	if (likely(ret == 0))
+		uroce_count(e, UROCE_SENT_BYTES, sqe->length);
+	return ret;
 }

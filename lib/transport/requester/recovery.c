@@ -345,7 +345,7 @@ extent(const struct uroce_qp *qp, struct uroce_recovery *rec, const struct uroce
 	return run < room ? run : left;	/* what is beyond the window was not placed */
 }
 
-/* @return PSNs of the one packet that was sent, or as uroce_frame_begin() */
+/* @return PSNs of the one packet that was sent, or as uroce_packet_build() */
 static int
 send_again(struct uroce_engine *e, struct uroce_qp *qp, struct uroce_recovery *rec, uint32_t psn,
 	   struct rte_mbuf **out)
@@ -401,7 +401,7 @@ lost_again(const struct uroce_qp *qp, struct uroce_recovery *rec, uint32_t *psn)
 	return false;
 }
 
-/* The next packet of those that are missing. @return 1: sent; 0: none; or as uroce_frame_begin() */
+/* The next packet of those that are missing. @return 1: sent; 0: none; or as uroce_packet_build() */
 static int
 send_missing(struct uroce_engine *e, struct uroce_qp *qp, struct uroce_recovery *rec, struct rte_mbuf **out)
 {

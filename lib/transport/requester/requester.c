@@ -11,6 +11,7 @@
 #include <rte_debug.h>
 
 #include "transport/packet/packet.h"
+#include "transport/packet/tx_inline.h"
 #include "transport/requester/requester.h"
 #include "transport/responder/responder.h"
 #include "uroce_config.h"
@@ -91,19 +92,6 @@ start_wqe(struct uroce_engine *e, struct uroce_qp *qp, struct uroce_sqe *sqe, ui
 	return true;
 }
 
-/* What an XRC request has before its other extension headers. */
-static void
-put_xrceth(const struct uroce_qp *qp, const struct uroce_sqe *sqe, struct uroce_frame *f)
-{
-	struct uroce_xrceth *xrceth = (struct uroce_xrceth *)f->ext;
-
-	if (likely(qp->transport != UROCE_TRANSPORT_XRC))
-		return;
-	xrceth->reserved = 0;
-	uroce_put24(xrceth->srq, sqe->remote_srqn);
-	f->ext += sizeof(*xrceth);
-}
-
 /* Of so many responses, from req.offset on. */
 static int
 read_request(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_sqe *sqe, uint32_t psns,
@@ -111,16 +99,15 @@ read_request(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_sqe
 {
 	uint32_t done = qp->req.offset * qp->mtu_bytes;
 	bool rest = qp->req.offset + psns == sqe->psn_count;
-	struct uroce_frame f;
-	int ret = uroce_frame_begin(e, qp, qp->opcode_base + UROCE_RC_READ_REQUEST, 0, true, qp->req.psn,
-				    NULL, NULL, &f);
+	const struct uroce_packet_desc d = {
+		.path = &qp->path,
+		.bth = UROCE_BTH_TO_PEER(qp, qp->opcode_base + UROCE_RC_READ_REQUEST, qp->req.psn, UROCE_BTH_ACKREQ),
+		.srqn = sqe->remote_srqn,
+		.va = sqe->remote_addr + done, .rkey = sqe->rkey,
+		.dma_len = rest ? sqe->length - done : psns * qp->mtu_bytes,
+	};
 
-	if (ret != 0)
-		return ret;
-	put_xrceth(qp, sqe, &f);
-	uroce_reth_write(f.ext, sqe->remote_addr + done, sqe->rkey, rest ? sqe->length - done : psns * qp->mtu_bytes);
-	*out = uroce_frame_end(e, &f);
-	return 0;
+	return uroce_packet_build(e, qp, &d, out);
 }
 
 static int
@@ -128,21 +115,14 @@ atomic_request(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_s
 	       struct rte_mbuf **out)
 {
 	bool cas = sqe->opcode == IBV_WR_ATOMIC_CMP_AND_SWP;
-	struct uroce_atomiceth *eth;
-	struct uroce_frame f;
-	int ret = uroce_frame_begin(e, qp, qp->opcode_base + (cas ? UROCE_RC_CMP_SWAP : UROCE_RC_FETCH_ADD), 0,
-				    true, qp->req.psn, NULL, NULL, &f);
+	uint8_t opcode = qp->opcode_base + (cas ? UROCE_RC_CMP_SWAP : UROCE_RC_FETCH_ADD);
+	const struct uroce_packet_desc d = {
+		.path = &qp->path, .bth = UROCE_BTH_TO_PEER(qp, opcode, qp->req.psn, UROCE_BTH_ACKREQ),
+		.srqn = sqe->remote_srqn, .va = sqe->remote_addr, .rkey = sqe->rkey,
+		.swap_add = cas ? sqe->swap : sqe->compare_add, .compare = cas ? sqe->compare_add : 0,
+	};
 
-	if (ret != 0)
-		return ret;
-	put_xrceth(qp, sqe, &f);
-	eth = (struct uroce_atomiceth *)f.ext;
-	eth->va = rte_cpu_to_be_64(sqe->remote_addr);
-	eth->rkey = rte_cpu_to_be_32(sqe->rkey);
-	eth->swap_add = rte_cpu_to_be_64(cas ? sqe->swap : sqe->compare_add);
-	eth->compare = rte_cpu_to_be_64(cas ? sqe->compare_add : 0);
-	*out = uroce_frame_end(e, &f);
-	return 0;
+	return uroce_packet_build(e, qp, &d, out);
 }
 
 /* What is answered by responses. */
@@ -175,61 +155,81 @@ static const uint8_t data_opcodes[][4] = {
 				   UROCE_RC_SEND_ONLY_INV },
 };
 
-int
-uroce_data_packet(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_sqe *sqe, bool ack_req, bool copy,
-		  struct rte_mbuf **out)
+/* All but the payload. */
+static __rte_always_inline void
+describe(const struct uroce_qp *qp, const struct uroce_sqe *sqe, bool ack_req, struct uroce_packet_desc *d)
 {
-	struct uroce_requester *req = &qp->req;
-	bool last = req->offset + 1 == sqe->psn_count;
-	uint32_t done = req->offset * qp->mtu_bytes;
-	uint8_t opcode = qp->opcode_base + data_opcodes[sqe->opcode][(last ? UROCE_OPF_LAST : 0) |
-								     (req->offset == 0 ? UROCE_OPF_FIRST : 0)];
-	const struct uroce_opcode_info *info = &uroce_opcodes[opcode];
-	/* R31: a solicited event is asked for by the last packet only, of what takes a receive WQE (post.c) */
-	uint8_t flags = last && (sqe->flags & IBV_SEND_SOLICITED) ? UROCE_BTH_SE : 0;
-	uint8_t imm = info->ext[UROCE_EXT_IMMDT] | info->ext[UROCE_EXT_IETH];
-	struct uroce_slice slice = {
-		.sge = sqe->sge, .num_sge = sqe->num_sge, .offset = done,
-		.length = RTE_MIN(sqe->length - done, qp->mtu_bytes), .copy = copy,
-	};
-	const uint8_t *inline_data = sqe->flags & IBV_SEND_INLINE ? (const uint8_t *)sqe->sge : NULL;
-	struct uroce_frame f;
-	int ret = uroce_frame_begin(e, qp, opcode, flags, ack_req, req->psn, &slice, inline_data, &f);
+	const bool last = qp->req.offset + 1 == sqe->psn_count;
+	const uint8_t place = (last ? UROCE_OPF_LAST : 0) | (qp->req.offset == 0 ? UROCE_OPF_FIRST : 0);
+	const uint8_t opcode = qp->opcode_base + data_opcodes[sqe->opcode][place];
 
-	if (ret != 0)
-		return ret;
-	put_xrceth(qp, sqe, &f);
-	if (info->ext[UROCE_EXT_RETH] != 0)
-		uroce_reth_write((uint8_t *)f.bth + info->ext[UROCE_EXT_RETH], sqe->remote_addr, sqe->rkey,
-				 sqe->length);
-	if (imm != 0)
-		((struct uroce_immdt *)((uint8_t *)f.bth + imm))->imm = sqe->imm;
-	uroce_count(e, UROCE_SENT_BYTES, slice.length);
-	*out = uroce_frame_end(e, &f);
-	return 0;
+	*d = (struct uroce_packet_desc){
+		.path = &qp->path,
+		.bth = UROCE_BTH_TO_PEER(qp, opcode, qp->req.psn, ack_req ? UROCE_BTH_ACKREQ : 0),
+		.srqn = sqe->remote_srqn, .imm = sqe->imm,
+		.va = sqe->remote_addr, .rkey = sqe->rkey, .dma_len = sqe->length,
+	};
+	/* R31: a solicited event is asked for by the last packet only, of what takes a receive WQE (post.c) */
+	if (last && (sqe->flags & IBV_SEND_SOLICITED))
+		d->bth.flags = UROCE_BTH_SE;
 }
 
-/* … of an acknowledged one: the last asks for it, the one that fills the window, the one that takes the last of a
- * rate's credit (what comes then may be a timeout away), and one in so many. */
-static int
-data_packet(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_sqe *sqe, bool window_full,
-	    struct rte_mbuf **out)
+static __rte_always_inline int
+data_packets(struct uroce_engine *e, const struct uroce_qp *qp, const struct uroce_sqe *sqe, struct uroce_burst burst,
+	     struct rte_mbuf **frames)
 {
-	struct uroce_requester *req = &qp->req;
-	bool ack_req = req->offset + 1 == sqe->psn_count || window_full ||
-		       req->since_ack_req + 1 >= UROCE_ACK_REQ_PACKETS || uroce_pacer_will_wait(qp);
-	int ret = 0;
+	const uint32_t done = qp->req.offset * qp->mtu_bytes;
+	const uint32_t length = RTE_MIN(sqe->length - done, qp->mtu_bytes);
+	int n;
 
-	if (uroce_tx_inline_fits(qp, sqe)) {
-		*out = uroce_tx_inline_packet(e, qp, sqe, ack_req);
-		if (unlikely(*out == NULL))
-			ret = -ENOBUFS;
+	if (sqe->flags & IBV_SEND_INLINE) {
+		struct uroce_packet_desc d;
+
+		describe(qp, sqe, burst.ack_req, &d);
+		d.bytes = (const uint8_t *)sqe->sge + done;
+		d.length = length;
+		n = uroce_packet_build_inline(e, qp, &d, frames);
 	} else {
-		ret = uroce_data_packet(e, qp, sqe, ack_req, false, out);
+		const struct uroce_slice slice = {
+			.sge = sqe->sge, .num_sge = sqe->num_sge, .offset = done, .length = length,
+			/* the application may change it as soon as the WQE is complete, which for UC is now */
+			.copy = qp->transport == UROCE_TRANSPORT_UC,
+		};
+		struct uroce_packet_desc d;
+
+		describe(qp, sqe, burst.ack_req, &d);
+		d.slice = &slice;
+		n = uroce_packets_build(e, qp, &d, frames, burst.count);
 	}
-	if (ret == 0)
-		req->since_ack_req = ack_req ? 0 : req->since_ack_req + 1;
-	return ret;
+	if (likely(n > 0))
+		uroce_count(e, UROCE_SENT_BYTES, (uint64_t)n * length);
+	return n;
+}
+
+int
+uroce_data_packets(struct uroce_engine *e, const struct uroce_qp *qp, const struct uroce_sqe *sqe,
+		   struct uroce_burst burst, struct rte_mbuf **frames)
+{
+	return data_packets(e, qp, sqe, burst, frames);
+}
+
+struct uroce_burst
+uroce_requester_burst(const struct uroce_qp *qp, const struct uroce_sqe *sqe, uint32_t window, unsigned int room)
+{
+	const struct uroce_requester *req = &qp->req;
+	const uint32_t left = sqe->psn_count - req->offset - 1;
+	uint32_t since, n;
+
+	if (left == 0)
+		return (struct uroce_burst){ .count = 1, .ack_req = true };
+	since = RTE_MIN(req->since_ack_req + 1, (uint32_t)UROCE_ACK_REQ_PACKETS);
+	n = RTE_MIN(left, RTE_MIN(window - RTE_MIN(window, 1u), UROCE_ACK_REQ_PACKETS - since));
+	if (n == 0 || uroce_pacer_will_wait(qp))
+		return (struct uroce_burst){ .count = 1, .ack_req = true };
+	n = RTE_MIN(n, room);
+	if (n < UROCE_RUN_PACKETS || req->offset == 0 || req->psn != req->max_psn || uroce_qp_is_rated(qp))
+		n = 1;
+	return (struct uroce_burst){ .count = n };
 }
 
 static void
@@ -254,11 +254,11 @@ uroce_requester_again(struct uroce_engine *e, struct uroce_qp *qp, const struct 
 	if (uroce_is_rd_atomic(sqe->opcode))
 		ret = rd_atomic_request(e, qp, sqe, psns, out);
 	else
-		ret = uroce_data_packet(e, qp, sqe, true, false, out);
+		ret = uroce_data_packets(e, qp, sqe, (struct uroce_burst){ .count = 1, .ack_req = true }, out);
 	req->parts |= req->offset + psns != sqe->psn_count;
 	req->psn = next_psn;
 	req->offset = next_offset;
-	if (ret != 0)
+	if (ret < 0)
 		return ret;
 	resent(e, qp, psn, psns, "missing");
 	if (req->rtt_timed && uroce_psn_distance(req->rtt_psn, psn) < psns)
@@ -291,27 +291,6 @@ advance(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_sqe *sqe
 	}
 	if (req->timer.deadline_ns == 0)
 		uroce_retry_arm(e, qp);
-}
-
-/* The middle of a message, as far as its packets can be made in one go. @return how many frames */
-static unsigned int
-send_run(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_sqe *sqe, uint32_t window,
-	 struct rte_mbuf **frames, unsigned int room)
-{
-	struct uroce_requester *req = &qp->req;
-	unsigned int n;
-
-	if (uroce_is_rd_atomic(sqe->opcode))
-		return 0;
-	n = uroce_tx_bulk_request(e, qp, sqe, window, frames, room);
-	if (n == 0)
-		return 0;
-	req->psn = req->max_psn = uroce_psn_add(req->psn, n);
-	req->offset += n;
-	req->since_ack_req += n;
-	if (req->timer.deadline_ns == 0)
-		uroce_retry_arm(e, qp);
-	return n;
 }
 
 /* SQD ends what has begun, and begins nothing. */
@@ -401,7 +380,7 @@ uroce_requester_send(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbu
 {
 	struct uroce_requester *req = &qp->req;
 	uint32_t window = UROCE_WINDOW_PACKETS;
-	unsigned int n = 0, run;
+	unsigned int n = 0;
 
 	if (unlikely(req->recovery != NULL)) {
 		n = uroce_recovery_send(e, qp, frames, room);
@@ -414,8 +393,9 @@ uroce_requester_send(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbu
 	while (n < room) {
 		uint32_t outstanding = uroce_psn_distance(req->psn, req->unacked);
 		enum ibv_wc_status status;
+		struct uroce_burst burst;
 		struct uroce_sqe *sqe;
-		uint32_t psns = 1;
+		uint32_t psns;
 		int ret;
 
 		if (!may_send(qp) || outstanding >= window)
@@ -435,25 +415,26 @@ uroce_requester_send(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbu
 			if (!start_wqe(e, qp, sqe, outstanding))
 				break;
 			prefetch_keys(qp, req->next);
-		} else {
-			run = send_run(e, qp, sqe, window - RTE_MIN(window, outstanding), frames + n, room - n);
-			n += run;
-			if (run != 0)
-				continue;
 		}
 		if (uroce_is_rd_atomic(sqe->opcode)) {
 			psns = sqe->psn_count - req->offset;
 			ret = rd_atomic_request(e, qp, sqe, psns, &frames[n]);
+			n += ret == 0;
 		} else {
-			ret = data_packet(e, qp, sqe, outstanding + 1 == window, &frames[n]);
+			burst = uroce_requester_burst(qp, sqe, window - RTE_MIN(window, outstanding), room - n);
+			ret = data_packets(e, qp, sqe, burst, &frames[n]);
+			psns = (uint32_t)ret;
+			if (likely(ret > 0)) {
+				req->since_ack_req = burst.ack_req ? 0 : req->since_ack_req + psns;
+				n += psns;
+			}
 		}
-		if (unlikely(ret != 0)) {
+		if (unlikely(ret < 0)) {
 			if (ret == -EACCES)
 				fail_wqe(e, qp, sqe, IBV_WC_LOC_PROT_ERR);
 			break;
 		}
 		advance(e, qp, sqe, psns);
-		n++;
 	}
 	return n;
 }

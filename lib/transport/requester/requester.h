@@ -31,11 +31,24 @@
 unsigned int uroce_requester_send(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf **frames,
 				  unsigned int room);
 void uroce_requester_reset(struct uroce_qp *qp, uint32_t psn);
-/** One packet of a SEND or WRITE, from req.offset of the WQE; what of it is copied, the application may change once
- * it has been cut. @return as uroce_frame_begin() */
-int uroce_data_packet(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_sqe *sqe, bool ack_req,
-		      bool copy, struct rte_mbuf **out);
-/** One packet again: that of a SEND or WRITE, an atomic, or a READ of so many PSNs. @return as uroce_frame_begin() */
+/* The next packets of a SEND or WRITE. */
+struct uroce_burst {
+	uint32_t count;		/* that differ only in PSN and payload, so that they can be built together */
+	bool ack_req;		/* the one packet asks for an ACK */
+};
+
+/**
+ * Plan the next packets of a WQE, from req.offset on. The last packet asks for an ACK, the one that fills the window, the
+ * one that takes the last of a rate's credit (the next may be a timeout away), and one in UROCE_ACK_REQ_PACKETS.
+ *
+ * @param window	how many more packets may be unacknowledged
+ */
+struct uroce_burst uroce_requester_burst(const struct uroce_qp *qp, const struct uroce_sqe *sqe, uint32_t window,
+					 unsigned int room);
+/** Build packets of a SEND or WRITE, from req.offset of the WQE on. @return as uroce_packets_build() */
+int uroce_data_packets(struct uroce_engine *e, const struct uroce_qp *qp, const struct uroce_sqe *sqe,
+		       struct uroce_burst burst, struct rte_mbuf **frames);
+/** One packet again: that of a SEND or WRITE, an atomic, or a READ of so many PSNs. @return as uroce_packet_build() */
 int uroce_requester_again(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_sqe *sqe, uint32_t psn,
 			  uint32_t psns, struct rte_mbuf **out);
 
@@ -119,7 +132,7 @@ void uroce_completer_timeout(struct uroce_engine *e, struct uroce_qp *qp);
 /** Complete the local WQEs that have become the oldest. */
 void uroce_completer_locals(struct uroce_engine *e, struct uroce_qp *qp);
 
-/* placement.c: return as uroce_frame_begin() */
+/* placement.c: return as uroce_packet_build() */
 int uroce_flush_request(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_sqe *sqe,
 			struct rte_mbuf **out);
 int uroce_atomic_write_request(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_sqe *sqe,

@@ -13,15 +13,14 @@
 int
 uroce_sack_ask(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf **out)
 {
-	struct uroce_frame f;
-	int ret = uroce_frame_begin(e, qp, UROCE_RC_ASK, 0, false, qp->req.max_psn, NULL, NULL, &f);
+	const struct uroce_packet_desc d = {
+		.path = &qp->path, .bth = UROCE_BTH_TO_PEER(qp, UROCE_RC_ASK, qp->req.max_psn, UROCE_BTH_MARK),
+	};
+	int ret = uroce_packet_build(e, qp, &d, out);
 
-	if (ret != 0)
-		return ret;
-	f.bth->ack |= UROCE_BTH_MARK;
-	uroce_count(e, UROCE_SENT_ASKS, 1);
-	*out = uroce_frame_end(e, &f);
-	return 0;
+	if (likely(ret == 0))
+		uroce_count(e, UROCE_SENT_ASKS, 1);
+	return ret;
 }
 
 /* Ascending, each behind a gap, of what was sent, within the window. */

@@ -168,17 +168,14 @@ int
 uroce_placement_response(struct uroce_engine *e, struct uroce_qp *qp, struct uroce_rd_atomic *r,
 			 struct rte_mbuf **out)
 {
-	struct uroce_frame f;
+	const struct uroce_packet_desc d = {
+		.path = &qp->path, .bth = UROCE_BTH_TO_PEER(qp, UROCE_RC_READ_RESPONSE_ONLY, r->first_psn, 0),
+		.syndrome = UROCE_AETH_ACK | qp->resp.credits, .msn = r->msn,
+	};
 	int ret = 0;
 
 	/* once: what was flushed stays so */
 	if (r->op == UROCE_OP_FLUSH && !r->answered)
 		ret = flush(e, qp, r);
-	if (ret == 0)
-		ret = uroce_frame_begin(e, qp, UROCE_RC_READ_RESPONSE_ONLY, 0, false, r->first_psn, NULL, NULL, &f);
-	if (ret != 0)
-		return ret;
-	uroce_aeth_write(f.ext, UROCE_AETH_ACK | qp->resp.credits, r->msn);
-	*out = uroce_frame_end(e, &f);
-	return 0;
+	return ret == 0 ? uroce_packet_build(e, qp, &d, out) : ret;
 }

@@ -45,7 +45,7 @@ enum uroce_verdict uroce_duplicate_receive(struct uroce_engine *e, struct uroce_
 enum uroce_verdict uroce_flush_receive(struct uroce_qp *qp, const struct uroce_packet *p);
 enum uroce_verdict uroce_atomic_write_receive(struct uroce_engine *e, struct uroce_qp *qp,
 					      const struct uroce_packet *p);
-/** @return as uroce_frame_begin(), or -EAGAIN: the FLUSH is not done yet */
+/** @return as uroce_packet_build(), or -EAGAIN: the FLUSH is not done yet */
 int uroce_placement_response(struct uroce_engine *e, struct uroce_qp *qp, struct uroce_rd_atomic *r,
 			     struct rte_mbuf **out);
 

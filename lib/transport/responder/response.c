@@ -10,6 +10,7 @@
 #include <rte_branch_prediction.h>
 
 #include "transport/packet/packet.h"
+#include "transport/packet/tx_inline.h"
 #include "transport/qp/turns.h"
 #include "transport/responder/responder.h"
 #include "uroce_config.h"
@@ -78,16 +79,26 @@ read_response_again_opcode(const struct uroce_rd_atomic *r, uint32_t offset)
 	return last ? UROCE_RC_READ_RESPONSE_LAST : UROCE_RC_READ_RESPONSE_MIDDLE;
 }
 
+/* How many responses from r->next on differ only in PSN and payload: from the middle of a READ. */
+static inline unsigned int
+alike_responses(const struct uroce_rd_atomic *r, unsigned int room)
+{
+	const uint32_t n = RTE_MIN(room, r->psn_count - r->next - 1);
+
+	return r->next != 0 && r->again == 0 && n >= UROCE_RUN_PACKETS ? n : 1;
+}
+
+/* @return as uroce_packets_build() */
 static int
-read_response(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_rd_atomic *r,
-	      struct rte_mbuf **out)
+read_responses(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_rd_atomic *r,
+	       struct rte_mbuf **frames, unsigned int room)
 {
 	uint32_t offset = likely(r->again == 0) ? r->next : r->again_base + (uint32_t)__builtin_ctzll(r->again);
 	uint32_t done = offset * qp->mtu_bytes;
 	uint8_t opcode = likely(r->again == 0) ? read_response_opcode(r) : read_response_again_opcode(r, offset);
 	/* an entry's length is that of the message: only the slice is looked up */
 	struct ibv_sge sge = { .addr = r->addr, .length = r->length, .lkey = r->rkey };
-	struct uroce_slice slice = {
+	const struct uroce_slice slice = {
 		.sge = &sge, .num_sge = 1, .offset = done,
 		.length = RTE_MIN(r->length - done, qp->mtu_bytes), .access = IBV_ACCESS_REMOTE_READ,
 		.pd = uroce_read_pd(qp, r),
@@ -95,48 +106,47 @@ read_response(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_rd
 		 * ICRC wrong */
 		.copy = !r->by_reference || qp->resp.read_again, .only_stable = true,
 	};
-	struct uroce_frame f;
-	int ret = uroce_frame_begin(e, qp, qp->opcode_base + opcode, 0, false,
-				    uroce_psn_add(r->first_psn, offset), &slice, NULL, &f);
+	const struct uroce_packet_desc d = {
+		.path = &qp->path, .slice = &slice,
+		.bth = UROCE_BTH_TO_PEER(qp, qp->opcode_base + opcode, uroce_psn_add(r->first_psn, offset), 0),
+		.syndrome = UROCE_AETH_ACK | qp->resp.credits, .msn = r->msn,
+	};
+	int n = uroce_packets_build(e, qp, &d, frames, alike_responses(r, room));
 
-	if (ret != 0)
-		return ret;
-	if (uroce_opcodes[opcode].ext[UROCE_EXT_AETH] != 0)
-		uroce_aeth_write(f.ext, UROCE_AETH_ACK | qp->resp.credits, r->msn);
-	uroce_count(e, UROCE_SENT_BYTES, slice.length);
-	*out = uroce_frame_end(e, &f);
-	return 0;
+	if (likely(n > 0))
+		uroce_count(e, UROCE_SENT_BYTES, (uint64_t)n * slice.length);
+	return n;
 }
 
 static int
 atomic_response(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_rd_atomic *r,
 		struct rte_mbuf **out)
 {
-	struct uroce_atomicacketh *eth;
-	struct uroce_frame f;
-	int ret = uroce_frame_begin(e, qp, qp->opcode_base + UROCE_RC_ATOMIC_ACKNOWLEDGE, 0, false,
-				    r->first_psn, NULL, NULL, &f);
+	const struct uroce_packet_desc d = {
+		.path = &qp->path,
+		.bth = UROCE_BTH_TO_PEER(qp, qp->opcode_base + UROCE_RC_ATOMIC_ACKNOWLEDGE, r->first_psn, 0),
+		.syndrome = UROCE_AETH_ACK | qp->resp.credits, .msn = r->msn, .original = r->original,
+	};
 
-	if (ret != 0)
-		return ret;
-	uroce_aeth_write(f.ext, UROCE_AETH_ACK | qp->resp.credits, r->msn);
-	eth = (struct uroce_atomicacketh *)(f.ext + sizeof(struct uroce_aeth));
-	eth->original = rte_cpu_to_be_64(r->original);
-	*out = uroce_frame_end(e, &f);
-	return 0;
+	return uroce_packets_build(e, qp, &d, out, 1);
 }
 
+/* @return as uroce_packets_build(), or -EAGAIN: it is not done yet */
 static int
-response(struct uroce_engine *e, struct uroce_qp *qp, struct uroce_rd_atomic *r, struct rte_mbuf **out)
+responses(struct uroce_engine *e, struct uroce_qp *qp, struct uroce_rd_atomic *r, struct rte_mbuf **frames,
+	  unsigned int room)
 {
+	int ret;
+
 	switch (r->op) {
 	case UROCE_OP_READ_REQUEST:
-		return read_response(e, qp, r, out);
+		return read_responses(e, qp, r, frames, room);
 	case UROCE_OP_FLUSH:
 	case UROCE_OP_ATOMIC_WRITE:
-		return uroce_placement_response(e, qp, r, out);
+		ret = uroce_placement_response(e, qp, r, frames);
+		return ret == 0 ? 1 : ret;
 	default:
-		return atomic_response(e, qp, r, out);
+		return atomic_response(e, qp, r, frames);
 	}
 }
 
@@ -146,19 +156,20 @@ acknowledge_early(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf *
 {
 	struct uroce_responder *resp = &qp->resp;
 	struct uroce_sack sack;
-	struct uroce_slice payload = { .length = UROCE_SACK_BYTES(uroce_reorder_sack(qp, &sack)) };
-	struct uroce_frame f;
-	uint32_t psn = resp->psn;
-	int ret = uroce_frame_begin(e, qp, UROCE_RC_SACK, 0, false, psn, &payload, (const uint8_t *)&sack, &f);
+	const uint32_t sack_bytes = UROCE_SACK_BYTES((uint32_t)uroce_reorder_sack(qp, &sack));
+	const uint32_t psn = resp->psn;
+	const struct uroce_packet_desc d = {
+		.path = &qp->path, .bytes = (const uint8_t *)&sack, .length = sack_bytes,
+		.bth = UROCE_BTH_TO_PEER(qp, UROCE_RC_SACK, psn, UROCE_BTH_MARK),
+		.syndrome = UROCE_AETH_ACK | resp->credits, .msn = resp->msn,
+	};
+	int ret = uroce_packet_build(e, qp, &d, out);
 
 	if (ret != 0)
 		return ret;
-	f.bth->ack |= UROCE_BTH_MARK;
-	uroce_aeth_write(f.ext, UROCE_AETH_ACK | resp->credits, resp->msn);
 	uroce_count(e, UROCE_SENT_SACKS, 1);
 	uroce_qp_history_count(&qp->history, UROCE_QP_SACKS_SENT, 1);
 	uroce_trace_sack_sent(qp->dev->index, qp->ibv.qp_num, psn);
-	*out = uroce_frame_end(e, &f);
 	resp->ack_owed = resp->sack_owed = false;
 	return 0;
 }
@@ -211,28 +222,21 @@ uroce_response_acknowledge(struct uroce_engine *e, struct uroce_qp *qp, struct r
 	uint8_t class = resp->ack_syndrome & UROCE_AETH_CLASS_MASK;
 	bool sequence = resp->ack_syndrome == UROCE_AETH_SEQUENCE_NAK;
 	uint32_t psn = answered_psn(resp);
-	struct uroce_frame f;
+	struct uroce_packet_desc d = {
+		.path = &qp->path, .bth = UROCE_BTH_TO_PEER(qp, qp->opcode_base + UROCE_RC_ACKNOWLEDGE, psn, 0),
+		.syndrome = class == UROCE_AETH_ACK ? UROCE_AETH_ACK | resp->credits : resp->ack_syndrome,
+		.msn = resp->msn,
+	};
 	int ret;
 
 	if (unlikely(resp->selective) && class == UROCE_AETH_ACK && (resp->reorder != NULL || resp->sack_owed))
 		return acknowledge_early(e, qp, out);
-	if (likely(class == UROCE_AETH_ACK && !resp->closing)) {
-		*out = uroce_tx_ack_packet(e, qp, psn);
-		if (unlikely(*out == NULL))
-			return -ENOBUFS;
-		uroce_count(e, UROCE_SENT_ACKS, 1);
-		resp->ack_owed = false;
-		return 0;
-	}
-	ret = uroce_frame_begin(e, qp, qp->opcode_base + UROCE_RC_ACKNOWLEDGE, 0, false, psn, NULL, NULL, &f);
-	if (ret != 0)
-		return ret;
 	if (unlikely(sequence) && qp->transport == UROCE_TRANSPORT_RC && !qp->dev->go_back_n)
-		f.bth->ack |= UROCE_BTH_MARK;
-	uroce_aeth_write(f.ext, class == UROCE_AETH_ACK ? UROCE_AETH_ACK | resp->credits : resp->ack_syndrome,
-			 resp->msn);
+		d.bth.ack = UROCE_BTH_MARK;
+	ret = uroce_packet_build_inline(e, qp, &d, out);
+	if (unlikely(ret < 0))
+		return ret;
 	count_answer(e, qp, resp->ack_syndrome, psn);
-	*out = uroce_frame_end(e, &f);
 	resp->ack_owed = false;
 	if (sequence)
 		resp->nak_sent = true;	/* R12: of the PSN that it names, which may have moved on since */
@@ -274,7 +278,7 @@ refuse_replay(struct uroce_engine *e, struct uroce_qp *qp, struct uroce_rd_atomi
 }
 
 static void
-sent(struct uroce_rd_atomic *r)
+sent(struct uroce_rd_atomic *r, unsigned int n)
 {
 	if (unlikely(r->again != 0)) {
 		const uint32_t bit = (uint32_t)__builtin_ctzll(r->again);
@@ -284,7 +288,7 @@ sent(struct uroce_rd_atomic *r)
 		r->answered |= r->again_base + bit + 1 == r->psn_count;	/* what goes on may be for nobody */
 		return;
 	}
-	r->next++;
+	r->next += n;
 	r->answered |= r->next == r->end;
 }
 
@@ -292,7 +296,7 @@ unsigned int
 uroce_response_send(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf **frames, unsigned int room)
 {
 	struct uroce_responder *resp = &qp->resp;
-	unsigned int n = 0, run;
+	unsigned int n = 0;
 	int ret;
 
 	while (n < room && resp->resource_head != resp->resource_tail) {
@@ -302,14 +306,7 @@ uroce_response_send(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf
 			resp->resource_head++;
 			continue;
 		}
-		if (r->op == UROCE_OP_READ_REQUEST && r->next != 0) {
-			run = uroce_tx_bulk_response(e, qp, r, frames + n, room - n);
-			r->next += run;
-			n += run;
-			if (run != 0)
-				continue;
-		}
-		ret = response(e, qp, r, &frames[n]);
+		ret = responses(e, qp, r, &frames[n], room - n);
 		if (unlikely(ret == -EACCES && r->answered)) {
 			refuse_replay(e, qp, r);
 			continue;
@@ -318,10 +315,10 @@ uroce_response_send(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf
 			refuse_read(e, qp, r);
 			break;
 		}
-		if (unlikely(ret != 0))
+		if (unlikely(ret < 0))
 			return n;
-		sent(r);
-		n++;
+		sent(r, (unsigned int)ret);
+		n += (unsigned int)ret;
 	}
 	if (n < room && resp->ack_owed && !uroce_ack_is_deferred(qp) && resp->resource_head == resp->resource_tail &&
 	    uroce_response_acknowledge(e, qp, &frames[n]) == 0)

@@ -80,8 +80,8 @@ uroce_uc_send(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf **fra
 			break;
 		if (qp->req.offset == 0)
 			begin_wqe(qp, sqe);
-		ret = uroce_data_packet(e, qp, sqe, false, true, &frames[n]);
-		if (unlikely(ret != 0)) {
+		ret = uroce_data_packets(e, qp, sqe, (struct uroce_burst){ .count = 1 }, &frames[n]);
+		if (unlikely(ret < 0)) {
 			if (ret == -EACCES)
 				uroce_qp_fail_sends(e, qp, IBV_WC_LOC_PROT_ERR);
 			break;

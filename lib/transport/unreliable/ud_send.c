@@ -8,7 +8,6 @@
 #include <errno.h>
 
 #include <rte_branch_prediction.h>
-#include <rte_udp.h>
 
 #include "transport/packet/packet.h"
 #include "transport/requester/requester.h"
@@ -19,51 +18,38 @@
 
 #define QKEY_OF_QP 0x80000000u	/* R7: in a WR it means the QP's own */
 
-/* What the path of a connection has in its template. */
-static void
-put_source_port(const struct uroce_qp *qp, const struct uroce_sqe *sqe, struct uroce_frame *f)
-{
-	struct rte_udp_hdr *udp = (struct rte_udp_hdr *)((uint8_t *)f->bth - sizeof(*udp));
-
-	udp->src_port = rte_cpu_to_be_16(uroce_udp_src_port(0, qp->ibv.qp_num, sqe->ud.remote_qpn));
-}
-
-static void
-put_deth(const struct uroce_qp *qp, const struct uroce_sqe *sqe, struct uroce_deth *deth)
-{
-	uint32_t qkey = sqe->ud.qkey & QKEY_OF_QP ? qp->attr.qkey : sqe->ud.qkey;
-
-	deth->qkey = rte_cpu_to_be_32(qkey);
-	deth->reserved = 0;
-	uroce_put24(deth->src_qp, qp->ibv.qp_num);
-}
-
-/* @return 0; -ENOBUFS: a pool is empty; -EACCES: a key does not allow it */
+/* @return as uroce_packet_build() */
 static int
 packet(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_sqe *sqe, struct rte_mbuf **out)
 {
-	bool imm = sqe->opcode == IBV_WR_SEND_WITH_IMM;
-	uint8_t opcode = imm ? UROCE_UD_SEND_ONLY_IMM : UROCE_UD_SEND_ONLY;
-	const struct uroce_opcode_info *info = &uroce_opcodes[opcode];
-	struct uroce_slice slice = {
+	const struct uroce_slice slice = {
 		.sge = sqe->sge, .num_sge = sqe->num_sge, .length = sqe->length, .copy = true,
 	};
-	const uint8_t *inline_data = sqe->flags & IBV_SEND_INLINE ? (const uint8_t *)sqe->sge : NULL;
-	struct uroce_frame f;
-	int ret = uroce_frame_begin_to(e, qp, &sqe->ud.ah->path, sqe->ud.remote_qpn, opcode,
-				       sqe->flags & IBV_SEND_SOLICITED ? UROCE_BTH_SE : 0, false, qp->req.psn,
-				       &slice, inline_data, &f);
+	struct uroce_packet_desc d = {
+		.path = &sqe->ud.ah->path,
+		.bth = {
+			.opcode = sqe->opcode == IBV_WR_SEND_WITH_IMM ? UROCE_UD_SEND_ONLY_IMM : UROCE_UD_SEND_ONLY,
+			.flags = sqe->flags & IBV_SEND_SOLICITED ? UROCE_BTH_SE : 0,
+			.dest_qpn = sqe->ud.remote_qpn, .psn = qp->req.psn,
+		},
+		.qkey = sqe->ud.qkey & QKEY_OF_QP ? qp->attr.qkey : sqe->ud.qkey,
+		.src_qpn = qp->ibv.qp_num, .imm = sqe->imm,
+	};
+	int ret;
 
-	if (unlikely(ret != 0))
-		return ret;
+	/* the path of a connection has one in its template */
 	if (!sqe->ud.ah->has_flow_label)
-		put_source_port(qp, sqe, &f);
-	put_deth(qp, sqe, (struct uroce_deth *)((uint8_t *)f.bth + info->ext[UROCE_EXT_DETH]));
-	if (imm)
-		((struct uroce_immdt *)((uint8_t *)f.bth + info->ext[UROCE_EXT_IMMDT]))->imm = sqe->imm;
-	uroce_count(e, UROCE_SENT_BYTES, slice.length);
-	*out = uroce_frame_end(e, &f);
-	return 0;
+		d.udp_src_port = uroce_udp_src_port(0, qp->ibv.qp_num, sqe->ud.remote_qpn);
+	if (sqe->flags & IBV_SEND_INLINE) {
+		d.bytes = (const uint8_t *)sqe->sge;
+		d.length = sqe->length;
+	} else {
+		d.slice = &slice;
+	}
+	ret = uroce_packet_build(e, qp, &d, out);
+	if (likely(ret == 0))
+		uroce_count(e, UROCE_SENT_BYTES, sqe->length);
+	return ret;
 }
 
 static enum ibv_wc_status

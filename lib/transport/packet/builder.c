@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * Builds a packet from its description. A payload of the caller's bytes, or none, shares one mbuf with the headers. A
+ * payload in registered memory is attached as external mbufs, with an mbuf behind them for pad and ICRC, or copied.
+ */
+
+#include <errno.h>
+#include <string.h>
+
+#include <rte_mbuf.h>
+
+#include "transport/packet/packet.h"
+#include "transport/packet/tx_inline.h"
+#include "uroce_config.h"
+#include "wire/icrc.h"
+
+/* An mbuf that ends behind the headers. */
+static __rte_noinline struct rte_mbuf *
+begin(struct rte_mempool *pool, const struct uroce_qp *qp, const struct uroce_packet_desc *d, bool chained)
+{
+	struct rte_mbuf *m = uroce_mbuf_alloc(pool, chained);
+	uint8_t *end;
+
+	if (unlikely(m == NULL))
+		return NULL;
+	end = uroce_put_headers(m, qp, d, d->slice->length);
+	m->data_len = (uint16_t)(end - rte_pktmbuf_mtod(m, uint8_t *));
+	m->pkt_len = m->data_len;
+	return m;
+}
+
+static void
+finish(struct rte_mbuf *head, struct rte_mbuf *tail, const struct uroce_packet_desc *d)
+{
+	const struct uroce_template *t = &d->path->headers;
+
+	uroce_icrc_append(head, tail, t->l2_bytes, t->l2_bytes + t->l3_bytes, -d->slice->length & 3);
+}
+
+static int
+build_copied(struct uroce_engine *e, const struct uroce_qp *qp, const struct uroce_packet_desc *d,
+	     struct rte_mbuf **out)
+{
+	const uint32_t length = d->slice->length;
+	struct rte_mbuf *m = begin(uroce_pool_for(e, length), qp, d, false);
+	int ret;
+
+	if (unlikely(m == NULL))
+		return -ENOBUFS;
+	ret = uroce_slice_gather(qp, d->slice, rte_pktmbuf_mtod_offset(m, uint8_t *, m->data_len));
+	if (unlikely(ret != 0)) {
+		rte_pktmbuf_free(m);
+		return ret;
+	}
+	m->data_len += (uint16_t)length;
+	m->pkt_len += length;
+	finish(m, m, d);
+	*out = m;
+	return 0;
+}
+
+/* Chain a new mbuf behind *tail. */
+static int
+append(struct uroce_engine *e, struct rte_mbuf *head, struct rte_mbuf **tail)
+{
+	struct rte_mbuf *m = uroce_mbuf_alloc(e->header_pool, true);
+
+	if (unlikely(m == NULL))
+		return -ENOBUFS;
+	(*tail)->next = m;
+	*tail = m;
+	head->nb_segs++;
+	return 0;
+}
+
+/* Chain the slice behind the head as external mbufs, and one more for pad and ICRC, which cannot go into the
+ * application's memory. @return 0, -ENOBUFS, -EACCES; -ENOTSUP: it has to be copied */
+static int
+attach(struct uroce_engine *e, const struct uroce_qp *qp, const struct uroce_slice *slice, struct rte_mbuf *head,
+       struct rte_mbuf **tail)
+{
+	struct uroce_cursor c = uroce_cursor_at(slice);
+	const struct uroce_mr_key *key;
+	int segs = 0, ret;
+	uint64_t addr;
+	uint32_t n;
+
+	*tail = head;
+	for (uint32_t done = 0; done < slice->length; done += n) {
+		n = uroce_cursor_next(&c, qp, slice, slice->length - done, &key, &addr);
+		if (unlikely(n == 0))
+			return -EACCES;
+		if (segs++ == UROCE_ZERO_COPY_SEGS || (unlikely(slice->only_stable) && !uroce_key_is_stable(key)))
+			return -ENOTSUP;
+		ret = append(e, head, tail);
+		if (likely(ret == 0))
+			ret = uroce_mr_attach(key, addr, (uint16_t)n, *tail);
+		if (unlikely(ret != 0))
+			return ret;
+		head->pkt_len += n;
+	}
+	return append(e, head, tail);
+}
+
+static int
+build_attached(struct uroce_engine *e, const struct uroce_qp *qp, const struct uroce_packet_desc *d,
+	       struct rte_mbuf **out)
+{
+	struct rte_mbuf *m = begin(e->header_pool, qp, d, true), *tail;
+	int ret;
+
+	if (unlikely(m == NULL))
+		return -ENOBUFS;
+	ret = attach(e, qp, d->slice, m, &tail);
+	if (unlikely(ret != 0)) {
+		rte_pktmbuf_free(m);
+		return ret;
+	}
+	finish(m, tail, d);
+	uroce_count(e, UROCE_ZERO_COPY_PACKETS, 1);
+	*out = m;
+	return 0;
+}
+
+/* The payload is in registered memory. */
+static __rte_noinline int
+build_slice(struct uroce_engine *e, const struct uroce_qp *qp, const struct uroce_packet_desc *d,
+	    struct rte_mbuf **out)
+{
+	int ret = -ENOTSUP;
+
+	if (d->slice->length >= UROCE_ZERO_COPY_BYTES && d->path->multi_seg && !d->slice->copy)
+		ret = build_attached(e, qp, d, out);
+	return ret == -ENOTSUP ? build_copied(e, qp, d, out) : ret;
+}
+
+int
+uroce_packets_build(struct uroce_engine *e, const struct uroce_qp *qp, const struct uroce_packet_desc *d,
+		    struct rte_mbuf **frames, unsigned int n)
+{
+	int ret;
+
+	if (n > 1 && uroce_tx_bulk(e, qp, d, frames, n) != 0)
+		return (int)n;
+	if (d->slice == NULL)
+		return uroce_packet_build_inline(e, qp, d, frames);
+	ret = build_slice(e, qp, d, frames);
+	if (unlikely(ret != 0)) {
+		if (ret == -ENOBUFS)
+			uroce_count(e, UROCE_NO_MBUF, 1);
+		return ret;
+	}
+	uroce_count(e, UROCE_SENT_PACKETS, 1);
+	return 1;
+}
