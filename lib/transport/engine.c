@@ -189,6 +189,7 @@ uroce_engine_receive(struct uroce_engine *e, struct uroce_qp *const *qps, const 
 		     unsigned int n, uint64_t now_ns)
 {
 	e->now_ns = now_ns;
+	e->acks.packets += n;
 	for (unsigned int i = 0; i < n; i++) {
 		enum uroce_verdict verdict = receive(e, qps[i], &packets[i]);
 
@@ -376,13 +377,20 @@ send_rare(struct uroce_engine *e, struct rte_mbuf **frames, unsigned int n)
 	return send_cnps(e, frames, n);
 }
 
-unsigned int
-uroce_engine_send_due(struct uroce_engine *e, struct rte_mbuf **frames, unsigned int n)
+static unsigned int
+send_acks(struct uroce_engine *e, struct rte_mbuf **frames, unsigned int n)
 {
-	unsigned int sent = uroce_acks_send_due(e, frames, n);
+	unsigned int sent = uroce_acks_send(e, frames, n);
 
 	uroce_qp_end_failed(e);	/* its fatal NAK has left */
 	return sent;
+}
+
+unsigned int
+uroce_engine_send_owed(struct uroce_engine *e, struct rte_mbuf **frames, unsigned int n)
+{
+	uroce_acks_due_now(e);
+	return send_acks(e, frames, n);
 }
 
 /* The QP's next message may answer a request whose ACK is still owed: send the ACKs, then go on with the QP's turn. */
@@ -391,8 +399,9 @@ send_acks_first(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf **f
 {
 	e->acks.blocked = false;
 	uroce_qp_activate_next(e, qp);
-	uroce_engine_acks_due(e);
-	return uroce_engine_send_due(e, frames, n);
+	e->acks.lead |= uroce_acks_are_due(e);
+	uroce_acks_due_all(&e->acks);
+	return send_acks(e, frames, n);
 }
 
 unsigned int
@@ -408,9 +417,9 @@ uroce_engine_send(struct uroce_engine *e, struct rte_mbuf **frames, unsigned int
 		sent = send_rare(e, frames, n);
 	/* a QP that has a turn may start a message, which would only end the turn at the ACKs that it must follow */
 	if (e->acks.lead && !TAILQ_EMPTY(&e->active))
-		e->acks.due = e->acks.tail;
-	if (e->acks.lead && uroce_engine_has_due(e))
-		sent += uroce_engine_send_due(e, frames + sent, n - sent);
+		uroce_acks_due_all(&e->acks);
+	if (e->acks.lead && uroce_acks_are_due(e))
+		sent += send_acks(e, frames + sent, n - sent);
 	while (sent < n && !TAILQ_EMPTY(&e->active)) {
 		struct uroce_qp *qp = TAILQ_FIRST(&e->active);
 		unsigned int room = RTE_MIN(n - sent, (unsigned int)UROCE_SEND_QUANTUM);
@@ -425,7 +434,7 @@ uroce_engine_send(struct uroce_engine *e, struct rte_mbuf **frames, unsigned int
 		sent += turn;
 		if (unlikely(e->acks.blocked)) {
 			sent += send_acks_first(e, qp, frames + sent, n - sent);
-			if (unlikely(uroce_engine_has_due(e)))	/* no room, or no mbuf */
+			if (unlikely(uroce_acks_are_due(e)))	/* no room, or no mbuf */
 				break;
 			continue;
 		}
@@ -440,6 +449,8 @@ uroce_engine_send(struct uroce_engine *e, struct rte_mbuf **frames, unsigned int
 			break;
 		}
 	}
+	if (!e->acks.lead && uroce_acks_are_due(e))
+		sent += send_acks(e, frames + sent, n - sent);
 	return sent;
 }
 

@@ -97,7 +97,6 @@ struct uroce_engine {
 	uint32_t cnp_count;
 	TAILQ_HEAD(uroce_qp_list, uroce_qp) active;	/* QPs with something to send, each once */
 	struct uroce_qp_list later;	/* QPs whose turn is in the next call of uroce_engine_send(), by active_link */
-	bool holds;			/* plain ACKs wait for the next round; else they are due at once */
 	struct uroce_qp *failed;	/* QPs that failed in the current call from the engine, by failed_next */
 	bool yield;			/* a long FLUSH is to go on in the next round */
 	uint64_t heard_ns;		/* all frames that arrived by then have been received; UINT64_MAX: always all */
@@ -150,8 +149,9 @@ unsigned int uroce_engine_send(struct uroce_engine *e, struct rte_mbuf **frames,
 			       uint64_t now_ns);
 
 /**
- * A round has received its bursts. Timers that wait for the peer fire only once all frames that arrived before their
- * deadline have been received: after a stall the worker reads the ACKs in the rings before it retransmits.
+ * A round has received its bursts, and calls uroce_engine_send() next. Timers that wait for the peer fire only once all
+ * frames that arrived before their deadline have been received: after a stall the worker reads the ACKs in the rings
+ * before it retransmits. An engine without rounds fires timers when they are due, and sends each ACK at once.
  *
  * @param now_ns	time before the round received
  * @param drained	every source returned fewer frames than requested
@@ -169,6 +169,9 @@ uroce_engine_heard(struct uroce_engine *e, uint64_t now_ns, bool drained)
 		/* all bursts were full: the frames that were in the rings at unheard_ns have been received */
 		e->heard_ns = e->unheard_ns;
 	}
+	if (e->acks.head != e->acks.tail || e->acks.reply_count != 0)
+		uroce_acks_round(e);
+	e->acks.packets = 0;
 }
 
 /** @return the latest deadline for which timers that wait for the peer may fire */
@@ -185,31 +188,19 @@ uroce_engine_is_rung(const struct uroce_engine *e)
 	return __atomic_load_n(&e->doorbells, __ATOMIC_RELAXED) != NULL;
 }
 
-/** Are any ACKs due in this round? */
-static inline bool
-uroce_engine_has_due(const struct uroce_engine *e)
-{
-	return e->acks.head != e->acks.due;
-}
-
 /**
- * Send only the ACKs that are due.
- * @return	as uroce_engine_send(). Fewer than n while some are still due: there was no mbuf for the next one
+ * Send what the engine owes to peers, and no messages: for a caller that is not sure to call uroce_engine_send() again.
+ * @return	as uroce_engine_send()
  */
-unsigned int uroce_engine_send_due(struct uroce_engine *e, struct rte_mbuf **frames, unsigned int n);
+unsigned int uroce_engine_send_owed(struct uroce_engine *e, struct rte_mbuf **frames, unsigned int n);
 
-/** The round is over: the ACKs that it deferred are due in the next one. Due ACKs without room leave there first. */
+/** The applications of this engine poll memory, while another thread polls the engine: wait for their replies, so long
+ * at most, to send ACKs with them. 0: do not wait. */
 static inline void
-uroce_engine_acks_due(struct uroce_engine *e)
+uroce_engine_wait_for_replies(struct uroce_engine *e, uint64_t reply_ns)
 {
-	if (e->acks.head == e->acks.tail)
-		return;
-	e->acks.lead |= uroce_engine_has_due(e);
-	e->acks.due = e->acks.tail;
+	e->acks.reply_ns = reply_ns;
 }
-
-/** No acknowledgement waits for an answer any more: all are held, and due by the next uroce_engine_acks_due(). */
-void uroce_engine_release_awaited(struct uroce_engine *e);
 
 /** When uroce_engine_send() has to be called at the latest, ns; UINT64_MAX: nothing is pending. A lower
  * bound: there may be nothing to do yet. */

@@ -21,7 +21,8 @@
 #include "port/worker/worker.h"
 #include "uroce_config.h"
 
-#define WRITES 64 /* more than a worker keeps for a port that takes nothing */
+#define WRITES 32
+#define WRITE_BYTES 16384 /* all of them are more than a worker keeps for a port that takes nothing */
 
 /* The opcodes of what is in a ring, in order; it stays there. */
 static unsigned int
@@ -103,10 +104,12 @@ test_loopback_bursts(void **state)
 	finish(&net, UROCE_ACK_DEFER_PACKETS + 1);
 }
 
-/* A port that takes nothing is no reason to forget it, nor to let those go first who send more. */
+/* With the port full, an ACK leaves before the messages that the engine has not sent yet. */
 static void
 test_no_room(void **state)
 {
+	uint8_t opcodes[1024];
+	unsigned int n, at = 0;
 	struct rte_ring *ring;
 	unsigned int nothing;
 	struct net net;
@@ -117,12 +120,15 @@ test_no_room(void **state)
 	for (unsigned int i = 0; i < nothing; i++)
 		assert_int_equal(rte_ring_enqueue(ring, &net), 0);
 	for (unsigned int i = 0; i < WRITES; i++)
-		end_post(&net.ends[1], IBV_WR_RDMA_WRITE, &net.ends[0], 8, 0);
-	assert_true(uroce_engine_has_due(&net.workers[1]->engine));
+		end_post(&net.ends[1], IBV_WR_RDMA_WRITE, &net.ends[0], WRITE_BYTES, 0);
 	assert_int_equal(uroce_worker_poll(net.workers[1]), 0);
-	assert_true(net.workers[1]->engine.acks.lead);
 	for (void *frame; nothing-- > 0;)
 		assert_int_equal(rte_ring_dequeue(ring, &frame), 0);
+	uroce_worker_poll(net.workers[1]);
+	n = opcodes_in(ring, opcodes, RTE_DIM(opcodes));
+	while (at < n && opcodes[at] != 0x11) /* ACKNOWLEDGE */
+		at++;
+	assert_true(at + 1 < n);
 	for (unsigned int i = 0; i < WRITES; i++)
 		net_expect_ok(&net, &net.ends[1], IBV_WC_RDMA_WRITE);
 	finish(&net, 1);

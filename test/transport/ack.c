@@ -14,6 +14,7 @@
 
 #include "gaps.h"
 #include "peer.h"
+#include "transport/responder/responder.h"
 #include "uroce_config.h"
 
 static struct peer_packet
@@ -28,7 +29,7 @@ start(struct peer *p, const struct peer_conf *conf)
 {
 	peer_start(p, conf);
 	peer_expect_nothing(p); /* the turn that it has from becoming RTS */
-	p->engine.holds = true;
+	peer_next_round(p);
 }
 
 static void
@@ -102,15 +103,14 @@ it_waits_for_one_round(void **state)
 	take_write(&p, PEER_RQ_PSN);
 	peer_expect_nothing(&p);
 	expect_no_deferred(&p);
-	assert_false(uroce_engine_has_due(&p.engine));
+	assert_false(uroce_acks_are_due(&p.engine));
 	assert_int_equal(uroce_engine_deadline(&p.engine), p.now_ns);
 
-	uroce_engine_acks_due(&p.engine);
-	assert_true(uroce_engine_has_due(&p.engine));
-	peer_expect_nothing(&p);
+	peer_next_round(&p);
+	assert_true(uroce_acks_are_due(&p.engine));
 	expect_deferred_ack(&p, PEER_RQ_PSN, 1);
 	expect_no_deferred(&p);
-	assert_false(uroce_engine_has_due(&p.engine));
+	assert_false(uroce_acks_are_due(&p.engine));
 	assert_int_equal(uroce_engine_deadline(&p.engine), UINT64_MAX);
 	peer_stop(&p);
 }
@@ -124,14 +124,14 @@ one_stands_for_all(void **state)
 	(void)state;
 	start(&p, NULL);
 	take_write(&p, PEER_RQ_PSN);
-	uroce_engine_acks_due(&p.engine);
+	peer_next_round(&p);
 	take_write(&p, PEER_RQ_PSN + 1);
 	take_write(&p, PEER_RQ_PSN + 2);
 	expect_deferred_ack(&p, PEER_RQ_PSN + 2, 3);
-	uroce_engine_acks_due(&p.engine);
+	peer_next_round(&p);
 	expect_no_deferred(&p);
 	take_write(&p, PEER_RQ_PSN + 3);
-	uroce_engine_acks_due(&p.engine);
+	peer_next_round(&p);
 	expect_deferred_ack(&p, PEER_RQ_PSN + 3, 4);
 	peer_stop(&p);
 }
@@ -145,16 +145,16 @@ who_finds_no_room_leads(void **state)
 	(void)state;
 	start(&p, NULL);
 	take_write(&p, PEER_RQ_PSN);
-	uroce_engine_acks_due(&p.engine);
-	uroce_engine_acks_due(&p.engine);
+	peer_next_round(&p);
+	peer_next_round(&p);
 	take_write(&p, PEER_RQ_PSN + 1);
 	peer_expect_ack(&p, PEER_UNLIMITED, PEER_RQ_PSN + 1, 2);
-	uroce_engine_acks_due(&p.engine);
+	peer_next_round(&p);
 	expect_no_deferred(&p);
 
 	take_write(&p, PEER_RQ_PSN + 2);
 	peer_expect_nothing(&p);
-	uroce_engine_acks_due(&p.engine);
+	peer_next_round(&p);
 	expect_deferred_ack(&p, PEER_RQ_PSN + 2, 3);
 	peer_stop(&p);
 }
@@ -180,7 +180,7 @@ writes_go_first(void **state)
 	peer_post(&p, IBV_WR_RDMA_WRITE, 0, 8, 2, 0);
 	peer_expect(&p, UROCE_RC_WRITE_ONLY, PEER_SQ_PSN + 1);
 	peer_expect_nothing(&p);
-	uroce_engine_acks_due(&p.engine);
+	peer_next_round(&p);
 	expect_deferred_ack(&p, PEER_RQ_PSN, 1);
 	peer_expect_nothing(&p);
 	peer_stop(&p);
@@ -199,10 +199,10 @@ a_nak_does_not_wait(void **state)
 	in.rkey ^= 0x100;
 	assert_int_equal(peer_in(&p, &in), UROCE_NAK_ACCESS);
 	peer_expect_ack(&p, UROCE_AETH_NAK | 2, PEER_RQ_PSN + 1, 1);
-	uroce_engine_acks_due(&p.engine);
+	peer_next_round(&p);
 	expect_no_deferred(&p);
 	peer_expect_nothing(&p);
-	assert_false(uroce_engine_has_due(&p.engine));
+	assert_false(uroce_acks_are_due(&p.engine));
 	peer_stop(&p);
 }
 
@@ -219,7 +219,7 @@ nor_does_what_tells_of_a_gap(void **state)
 	peer_expect_ack(&p, UROCE_AETH_SEQUENCE_NAK, PEER_RQ_PSN + 1, 1);
 	assert_int_equal(gap_in_write(&p, PEER_RQ_PSN, true), UROCE_DUPLICATE);
 	peer_expect_ack(&p, PEER_UNLIMITED, PEER_RQ_PSN, 1);
-	uroce_engine_acks_due(&p.engine);
+	peer_next_round(&p);
 	expect_no_deferred(&p);
 	peer_stop(&p);
 }
@@ -234,7 +234,7 @@ nor_does_a_sack(void **state)
 	assert_int_equal(gap_in_ask(&p, PEER_RQ_PSN + 3), UROCE_OK);
 	peer_expect(&p, UROCE_RC_SACK, PEER_RQ_PSN);
 	peer_expect_nothing(&p);
-	uroce_engine_acks_due(&p.engine);
+	peer_next_round(&p);
 	expect_no_deferred(&p);
 	peer_stop(&p);
 }
@@ -252,12 +252,12 @@ a_response_does_not_wait(void **state)
 	take_write(&p, PEER_RQ_PSN + 2);
 	peer_expect(&p, UROCE_RC_READ_RESPONSE_ONLY, PEER_RQ_PSN + 1);
 	peer_expect_nothing(&p);
-	uroce_engine_acks_due(&p.engine);
+	peer_next_round(&p);
 	expect_deferred_ack(&p, PEER_RQ_PSN + 2, 3);
 
 	take_write(&p, PEER_RQ_PSN + 3);
 	take_read(&p, PEER_RQ_PSN + 4);
-	uroce_engine_acks_due(&p.engine);
+	peer_next_round(&p);
 	expect_no_deferred(&p);
 	peer_expect(&p, UROCE_RC_READ_RESPONSE_ONLY, PEER_RQ_PSN + 4);
 	peer_expect_nothing(&p);
@@ -274,7 +274,7 @@ it_waits_for_a_response(void **state)
 	start(&p, NULL);
 	take_read(&p, PEER_RQ_PSN);
 	take_write(&p, PEER_RQ_PSN + 1);
-	uroce_engine_acks_due(&p.engine);
+	peer_next_round(&p);
 	expect_no_deferred(&p);
 	peer_expect(&p, UROCE_RC_READ_RESPONSE_ONLY, PEER_RQ_PSN);
 	peer_expect_ack(&p, PEER_UNLIMITED, PEER_RQ_PSN + 1, 2);
@@ -291,7 +291,7 @@ no_mbuf(void **state)
 	(void)state;
 	start(&p, NULL);
 	take_write(&p, PEER_RQ_PSN);
-	uroce_engine_acks_due(&p.engine);
+	peer_next_round(&p);
 	assert_int_equal(rte_pktmbuf_alloc_bulk(p.headers, mbufs, RTE_DIM(mbufs)), 0);
 	expect_no_deferred(&p);
 	peer_expect_nothing(&p);
@@ -324,14 +324,14 @@ the_qp_begins_anew(void **state)
 	take_write(&p, PEER_RQ_PSN);
 	assert_int_equal(uroce_modify_qp(p.qp, &reset, IBV_QP_STATE), 0);
 	assert_int_equal(deferred(&p.engine), 0);
-	uroce_engine_acks_due(&p.engine);
+	peer_next_round(&p);
 	expect_no_deferred(&p);
 	peer_expect_nothing(&p);
 
 	peer_connect(p.qp, &(struct peer_conf){ .rq_psn = PEER_RQ_PSN });
 	peer_expect_nothing(&p);
 	take_write(&p, PEER_RQ_PSN);
-	uroce_engine_acks_due(&p.engine);
+	peer_next_round(&p);
 	expect_deferred_ack(&p, PEER_RQ_PSN, 1);
 	peer_stop(&p);
 }
@@ -353,12 +353,12 @@ the_qp_goes(void **state)
 		take_write(&p, PEER_RQ_PSN);
 		assert_int_equal(uroce_destroy_qp(second), 0);
 		assert_int_equal(deferred(&p.engine), 1);
-		uroce_engine_acks_due(&p.engine);
+		peer_next_round(&p);
 		if (i == 0) {
 			expect_deferred_ack(&p, PEER_RQ_PSN, 1);
 			expect_no_deferred(&p);
 		} else {
-			uroce_engine_acks_due(&p.engine);
+			peer_next_round(&p);
 			peer_expect_ack(&p, PEER_UNLIMITED, PEER_RQ_PSN, 1);
 		}
 		assert_int_equal(uroce_destroy_qp(p.qp), 0);
@@ -391,7 +391,7 @@ too_many(void **state)
 	for (unsigned int i = 0; i < RTE_DIM(qps) + 1u; i++)
 		peer_expect_ack(&p, PEER_UNLIMITED, PEER_RQ_PSN + i, i == 0 ? 2 : 1);
 	peer_expect_nothing(&p);
-	uroce_engine_acks_due(&p.engine);
+	peer_next_round(&p);
 	expect_no_deferred(&p);
 	for (unsigned int i = 0; i < RTE_DIM(qps); i++)
 		assert_int_equal(uroce_destroy_qp(qps[i]), 0);
@@ -399,9 +399,9 @@ too_many(void **state)
 	peer_stop(&p);
 }
 
-/* An engine that nobody has told leaves nothing behind. */
+/* An engine whose caller reports no rounds defers nothing. */
 static void
-none_waits_unless_told(void **state)
+none_waits_without_rounds(void **state)
 {
 	struct peer p;
 
@@ -409,8 +409,7 @@ none_waits_unless_told(void **state)
 	peer_start(&p, NULL);
 	take_write(&p, PEER_RQ_PSN);
 	peer_expect_ack(&p, PEER_UNLIMITED, PEER_RQ_PSN, 1);
-	uroce_engine_acks_due(&p.engine);
-	assert_false(uroce_engine_has_due(&p.engine));
+	assert_false(uroce_acks_are_due(&p.engine));
 	peer_stop(&p);
 }
 
@@ -431,7 +430,7 @@ main(void)
 		cmocka_unit_test(the_qp_begins_anew),
 		cmocka_unit_test(the_qp_goes),
 		cmocka_unit_test(too_many),
-		cmocka_unit_test(none_waits_unless_told),
+		cmocka_unit_test(none_waits_without_rounds),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -15,6 +15,7 @@
 
 #include "gaps.h"
 #include "peer.h"
+#include "transport/responder/responder.h"
 #include "uroce_config.h"
 #include "verbs/qp/qp.h"
 
@@ -25,7 +26,7 @@ start(struct peer *p, const struct peer_conf *conf)
 {
 	peer_start(p, conf);
 	peer_expect_nothing(p); /* the turn that it has from becoming RTS */
-	p->engine.holds = true;
+	peer_next_round(p);
 }
 
 /* From here on the peer is another QP's. */
@@ -80,13 +81,13 @@ an_answer_follows_the_ack(void **state)
 		take_message(&p, requests[i / 2], PEER_RQ_PSN + n);
 		peer_expect_nothing(&p);
 		if (i % 2 == 1)
-			uroce_engine_acks_due(&p.engine);	/* the next round */
+			peer_next_round(&p);	/* the next round */
 		peer_post(&p, answers[i % 2], 0, 8, 2, 0);
 		peer_expect_ack(&p, 0, PEER_RQ_PSN + n, n + 1);
 		peer_expect(&p, opcodes[i % 2], PEER_SQ_PSN + n);
 		peer_expect_nothing(&p);
 	}
-	assert_false(uroce_engine_has_due(&p.engine));
+	assert_false(uroce_acks_are_due(&p.engine));
 	peer_stop(&p);
 }
 
@@ -196,7 +197,7 @@ among_streams_it_leads(void **state)
 
 	(void)state;
 	start(&p, NULL);
-	p.engine.holds = false;
+	p.engine.heard_ns = UINT64_MAX;	/* no rounds: none is deferred */
 	first = p.qp;
 	stream = another_qp(&p, IBV_QPT_RC);
 	peer_post(&p, IBV_WR_RDMA_WRITE, 0, 4096, 1, 0);
@@ -296,12 +297,12 @@ so_does_every_other_message(void **state)
 		take_message(&p, UROCE_RC_SEND_ONLY, PEER_RQ_PSN + i);
 		p.qp = sender;
 		if (i % 2 == 1)
-			uroce_engine_acks_due(&p.engine);
+			peer_next_round(&p);
 		assert_int_equal(rte_pktmbuf_alloc_bulk(p.headers, mbufs, RTE_DIM(mbufs)), 0);
 		peer_post(&p, i % 2 == 0 ? IBV_WR_RDMA_WRITE : IBV_WR_SEND, 0, 1024, 2, 0);
 		for (unsigned int round = 0; round < 3; round++) {
 			peer_expect_nothing(&p);
-			uroce_engine_acks_due(&p.engine);
+			peer_next_round(&p);
 		}
 		rte_pktmbuf_free_bulk(mbufs, RTE_DIM(mbufs));
 		p.qp = first;
@@ -309,7 +310,7 @@ so_does_every_other_message(void **state)
 		p.qp = sender;
 		peer_expect(&p, i % 2 == 0 ? UROCE_RC_WRITE_ONLY : UROCE_RC_SEND_ONLY, psn);
 		peer_expect_nothing(&p);
-		assert_false(uroce_engine_has_due(&p.engine));
+		assert_false(uroce_acks_are_due(&p.engine));
 		if (sender != first)
 			assert_int_equal(uroce_destroy_qp(sender), 0);
 	}
@@ -393,7 +394,7 @@ a_closed_window_sends_no_ack(void **state)
 	peer_expect_nothing(&p);
 	take_message(&p, UROCE_RC_SEND_ONLY, PEER_RQ_PSN);
 	peer_expect_nothing(&p);
-	assert_false(uroce_engine_has_due(&p.engine));
+	assert_false(uroce_acks_are_due(&p.engine));
 	peer_stop(&p);
 }
 

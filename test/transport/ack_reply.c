@@ -34,7 +34,7 @@ start(struct game *g)
 	*g = (struct game){ .in = PEER_RQ_PSN, .out = PEER_SQ_PSN };
 	peer_start(&g->peer, NULL);
 	peer_expect_nothing(&g->peer); /* the turn that it has from becoming RTS */
-	g->peer.engine.holds = true;
+	peer_next_round(&g->peer);
 	g->peer.engine.acks.reply_ns = UROCE_ACK_REPLY_NS;
 }
 
@@ -62,13 +62,12 @@ take_write(struct game *g)
 	assert_int_equal(take(g, UROCE_RC_WRITE_ONLY), UROCE_OK);
 }
 
-/* The round is over: what the last one has left leaves at the end of the next one. */
 static void
 expect_no_ack(struct game *g)
 {
 	struct peer_packet out;
 
-	uroce_engine_acks_due(&g->peer.engine);
+	peer_next_round(&g->peer);
 	peer_expect_nothing(&g->peer);
 	assert_false(peer_out_due(&g->peer, &out));
 }
@@ -78,8 +77,7 @@ expect_ack_next_round(struct game *g)
 {
 	struct peer_packet out;
 
-	uroce_engine_acks_due(&g->peer.engine);
-	peer_expect_nothing(&g->peer);
+	peer_next_round(&g->peer);
 	assert_true(peer_out_due(&g->peer, &out));
 	assert_int_equal(out.opcode, UROCE_RC_ACKNOWLEDGE);
 	assert_int_equal(out.psn, g->in - 1);
@@ -241,7 +239,7 @@ nor_where_a_completion_tells(void **state)
 			peer_post_recv(&g.peer, 0, 8, 1);
 			assert_int_equal(take(&g, opcodes[i]), UROCE_OK);
 			peer_expect_wc(g.peer.recv_cq, IBV_WC_SUCCESS, 1);
-			uroce_engine_acks_due(&g.peer.engine);
+			peer_next_round(&g.peer);
 			assert_true(peer_out_due(&g.peer, &out));	/* which gives credits */
 			answer(&g);
 		}
@@ -264,7 +262,7 @@ nor_for_who_answers_something_else(void **state)
 		peer_post_recv(&g.peer, 0, 8, 1);
 		assert_int_equal(take(&g, UROCE_RC_SEND_ONLY), UROCE_OK);
 		peer_expect_wc(g.peer.recv_cq, IBV_WC_SUCCESS, 1);
-		uroce_engine_acks_due(&g.peer.engine);
+		peer_next_round(&g.peer);
 		assert_true(peer_out_due(&g.peer, &out));
 		answer(&g);
 	}
@@ -305,7 +303,7 @@ it_does_not_wait_twice(void **state)
 	peer_expect_wc(g.peer.recv_cq, IBV_WC_SUCCESS, 1);
 	take_write(&g);
 	assert_int_equal(g.peer.engine.acks.reply_count, 0);
-	uroce_engine_acks_due(&g.peer.engine);
+	peer_next_round(&g.peer);
 	assert_true(peer_out_due(&g.peer, &out));
 	assert_int_equal(out.psn, g.in - 1);
 	answer(&g);
@@ -316,21 +314,20 @@ it_does_not_wait_twice(void **state)
 static void
 nor_when_many_come(void **state)
 {
+	struct peer_packet in;
 	struct game g;
 
 	(void)state;
 	start(&g);
 	play_often(&g, UROCE_REPLY_SCORE);
-	g.peer.engine.holds = false;
-	take_write(&g);
-	peer_expect_ack(&g.peer, PEER_UNLIMITED, g.in - 1, g.msn);
-	g.peer.engine.holds = true;
 	take_write(&g);
 	expect_no_ack(&g);
-	g.peer.engine.holds = false;
-	take_write(&g);
-	g.peer.now_ns += LATE_NS;
+	g.peer.engine.acks.packets = UROCE_ACK_DEFER_PACKETS;	/* of other QPs */
+	in = (struct peer_packet){ .opcode = UROCE_RC_ACKNOWLEDGE, .psn = g.out, .syndrome = PEER_UNLIMITED };
+	assert_int_equal(peer_in(&g.peer, &in), UROCE_DROP_ACK_UNEXPECTED);
+	uroce_engine_heard(&g.peer.engine, g.peer.now_ns, true);
 	peer_expect_ack(&g.peer, PEER_UNLIMITED, g.in - 1, g.msn);
+	answer(&g);
 	stop(&g);
 }
 
@@ -399,6 +396,7 @@ a_long_message_is_one(void **state)
 static void
 it_is_released(void **state)
 {
+	struct peer_packet out;
 	struct game g;
 
 	(void)state;
@@ -406,8 +404,10 @@ it_is_released(void **state)
 	play_often(&g, UROCE_REPLY_SCORE);
 	take_write(&g);
 	expect_no_ack(&g);
-	uroce_engine_release_awaited(&g.peer.engine);
-	expect_ack_next_round(&g);
+	assert_true(peer_out_owed(&g.peer, &out));
+	assert_int_equal(out.opcode, UROCE_RC_ACKNOWLEDGE);
+	assert_int_equal(out.psn, g.in - 1);
+	assert_false(peer_out_owed(&g.peer, &out));
 	answer(&g);
 	stop(&g);
 }

@@ -15,6 +15,7 @@
 #include "base/rcu.h"
 #include "eal.h"
 #include "peer.h"
+#include "transport/responder/responder.h"
 #include "uroce_config.h"
 #include "verbs/qp/qp.h"
 #include "wire/icrc.h"
@@ -480,12 +481,30 @@ peer_out(struct peer *p, struct peer_packet *out)
 	return true;
 }
 
+void
+peer_next_round(struct peer *p)
+{
+	uroce_engine_heard(&p->engine, p->now_ns, true);	/* the round that received last */
+	uroce_engine_heard(&p->engine, p->now_ns, true);
+}
+
 bool
 peer_out_due(struct peer *p, struct peer_packet *out)
 {
 	struct rte_mbuf *m;
 
-	if (uroce_engine_send_due(&p->engine, &m, 1) == 0)
+	if (uroce_acks_send(&p->engine, &m, 1) == 0)
+		return false;
+	packet_of(p, m, out);
+	return true;
+}
+
+bool
+peer_out_owed(struct peer *p, struct peer_packet *out)
+{
+	struct rte_mbuf *m;
+
+	if (uroce_engine_send_owed(&p->engine, &m, 1) == 0)
 		return false;
 	packet_of(p, m, out);
 	return true;

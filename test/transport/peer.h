@@ -101,8 +101,12 @@ enum uroce_verdict peer_in(struct peer *p, const struct peer_packet *in);
 void peer_in_burst(struct peer *p, const struct peer_packet *in, unsigned int n);
 /* The engine's next packet, with its ICRC and its lengths checked. False: it has none to send. */
 bool peer_out(struct peer *p, struct peer_packet *out);
-/* The same for an acknowledgement that has waited for a round. */
+/* The rounds in which the last packet came and the next one, as a worker reports them: deferred ACKs are due. */
+void peer_next_round(struct peer *p);
+/* As peer_out(), only of ACKs that are due. */
 bool peer_out_due(struct peer *p, struct peer_packet *out);
+/* As peer_out(), of what a control call has sent before it changes anything. */
+bool peer_out_owed(struct peer *p, struct peer_packet *out);
 /* It has one, with this opcode and PSN. */
 struct peer_packet peer_expect(struct peer *p, uint8_t opcode, uint32_t psn);
 void peer_expect_ack(struct peer *p, uint8_t syndrome, uint32_t psn, uint32_t msn);

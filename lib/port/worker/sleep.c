@@ -36,7 +36,7 @@ uroce_worker_drive(struct uroce_worker *w)
 {
 	RTE_VERIFY(rte_lcore_id() != LCORE_ID_ANY);
 	uroce_worker_enter(w);	/* the CM's thread may poll it */
-	w->engine.acks.reply_ns = UROCE_ACK_REPLY_NS;
+	uroce_engine_wait_for_replies(&w->engine, UROCE_ACK_REPLY_NS);
 	uroce_worker_exit(w);
 	__atomic_store_n(&w->lent_lcore, rte_lcore_id(), __ATOMIC_RELAXED);
 }

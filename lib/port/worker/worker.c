@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The worker's round: posted requests, inbox, RX, engine, TX, ACKs. The polling thread that holds
+ * The worker's round: posted requests, inbox, RX, engine, TX. The polling thread that holds
  * the turn runs it; control threads take the turn to change the engine's state.
  */
 
@@ -228,7 +228,6 @@ inbox_receive(struct uroce_worker *w)
 	unsigned int n;
 
 	n = rte_ring_sc_dequeue_burst_elem(w->inbox, items, sizeof(items[0]), RTE_DIM(items), NULL);
-	w->engine.holds = n <= UROCE_ACK_DEFER_PACKETS;
 	if (n == 0)
 		return 0;
 	batch_init(&b);
@@ -284,7 +283,6 @@ queue_receive(struct uroce_worker *w, struct uroce_port_queue *q)
 	uroce_rcu_enter_driver(w->index);
 	n = rte_eth_rx_burst(q->port_id, q->id, frames, RTE_DIM(frames));
 	uroce_rcu_leave_driver(w->index);
-	w->engine.holds = n <= UROCE_ACK_DEFER_PACKETS;
 	if (n == 0)
 		return 0;
 	batch_init(&b);
@@ -304,21 +302,20 @@ queue_receive(struct uroce_worker *w, struct uroce_port_queue *q)
 	return n;
 }
 
-/* Sends only the ACKs that are due. */
-static unsigned int
-worker_acknowledge(struct uroce_worker *w)
+/* For a thread that may be the last one to run this worker. */
+static void
+worker_send_owed(struct uroce_worker *w)
 {
 	struct rte_mbuf *frames[UROCE_BURST];
-	unsigned int sent = 0, n;
+	unsigned int n;
 
-	while (uroce_engine_has_due(&w->engine) && uroce_tx_ready(w)) {
-		n = uroce_engine_send_due(&w->engine, frames, RTE_DIM(frames));
+	do {
+		if (!uroce_tx_ready(w))
+			return;
+		n = uroce_engine_send_owed(&w->engine, frames, RTE_DIM(frames));
 		uroce_tx_frames(w, frames, n);
-		sent += uroce_tx_flush(w, w->now_ns);
-		if (n < RTE_DIM(frames))	/* the rest waits for mbufs */
-			break;
-	}
-	return sent;
+		uroce_tx_flush(w, w->now_ns);
+	} while (n == RTE_DIM(frames));
 }
 
 static unsigned int
@@ -396,8 +393,7 @@ is_drained(unsigned int received)
 	return received < UROCE_BURST_FULL;
 }
 
-/* First send the requests posted since the last round, behind the ACKs that must precede them. The other ACKs that the
- * last round deferred leave at the end of this one, so that they do not delay an answer. */
+/* First send what was posted since the last round, so that no received frame delays it. */
 static unsigned int
 worker_round(struct uroce_worker *w)
 {
@@ -422,9 +418,6 @@ worker_round(struct uroce_worker *w)
 	}
 	uroce_engine_heard(&w->engine, w->now_ns, drained);
 	n += worker_send(w);
-	if (uroce_engine_has_due(&w->engine))
-		n += worker_acknowledge(w);
-	uroce_engine_acks_due(&w->engine);
 	if (unlikely(__atomic_load_n(&w->cleanup, __ATOMIC_RELAXED) || uroce_reclaim_is_any()))
 		worker_cleanup(w);
 	load_add(w, n != 0);
@@ -489,8 +482,8 @@ turn_wait(rte_ticketlock_t *turn)
 	}
 }
 
-/* Who comes to change a QP may be about to end it, and nobody may poll any more: what is owed is paid first. A driver
- * may write there, where a thread that is cancelled would end with the turn. */
+/* Send what the engine owes to peers before a control call changes a QP: it may be the last poll of this worker. A
+ * driver may write to a file, where the thread could be canceled; it would keep the turn. */
 void
 uroce_worker_enter(struct uroce_worker *w)
 {
@@ -498,10 +491,8 @@ uroce_worker_enter(struct uroce_worker *w)
 
 	turn_wait(&w->turn);
 	rte_rcu_qsbr_thread_online(uroce_rcu, w->index);
-	uroce_engine_release_awaited(&w->engine);
-	uroce_engine_acks_due(&w->engine);
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
-	worker_acknowledge(w);
+	worker_send_owed(w);
 	pthread_setcancelstate(cancel, &cancel);
 }
 

@@ -44,7 +44,7 @@ defer(struct uroce_acks *a, struct uroce_qp *qp)
 	if (unlikely(a->tail - a->head == UROCE_ACK_RING_SIZE)) {
 		TAILQ_INSERT_TAIL(&a->overflow, qp, ack_link);
 		qp->ack_place = UROCE_ACK_OVERFLOW;
-		a->due = a->tail;
+		uroce_acks_due_all(a);
 		a->lead = true;		/* the ring empties at once, and this ACK leaves behind it */
 		return;
 	}
@@ -149,10 +149,36 @@ defer_reply(struct uroce_acks *a, struct uroce_qp *qp)
 }
 
 void
-uroce_engine_release_awaited(struct uroce_engine *e)
+uroce_acks_due_now(struct uroce_engine *e)
 {
-	while (e->acks.reply_count != 0)
-		defer_reply(&e->acks, e->acks.replies[0]);
+	struct uroce_acks *a = &e->acks;
+
+	while (a->reply_count != 0)
+		defer_reply(a, a->replies[0]);
+	uroce_acks_due_all(a);
+}
+
+void
+uroce_acks_round(struct uroce_engine *e)
+{
+	struct uroce_acks *a = &e->acks;
+
+	/* the ACKs that were due in the last round found no room in the port */
+	a->lead |= uroce_acks_are_due(e);
+	if (a->packets > UROCE_ACK_DEFER_PACKETS) {
+		uroce_acks_due_now(e);
+		a->lead = true;
+		return;
+	}
+	a->due = a->next;
+	a->next = a->tail;
+}
+
+/* Without rounds no later time is known at which the ACK would leave. */
+static inline bool
+has_rounds(const struct uroce_engine *e)
+{
+	return e->heard_ns != UINT64_MAX;
 }
 
 void
@@ -170,9 +196,9 @@ uroce_ack_owe(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_pa
 	resp->ack_owed = true;
 	if (has_a_turn || !uroce_response_is_plain_ack(resp)) {
 		uroce_qp_activate(e, qp);
-	} else if (!e->holds) {
+	} else if (unlikely(!has_rounds(e))) {
 		defer(a, qp);
-		a->due = a->tail;
+		uroce_acks_due_all(a);
 		a->lead = true;
 	} else if (likely(a->reply_ns == 0) || !wait_for_reply(e, qp, p)) {
 		defer(a, qp);
@@ -230,7 +256,7 @@ take_overflow(struct uroce_acks *a)
 	TAILQ_REMOVE(&a->overflow, qp, ack_link);
 	qp->ack_place = UROCE_ACK_RING;
 	*slot(a, a->tail++) = qp;
-	a->due = a->tail;
+	uroce_acks_due_all(a);
 }
 
 /* @return how many frames, 0 or 1; or -ENOBUFS: the QP still owes its ACK */
@@ -254,12 +280,12 @@ send_ack(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf **frame)
 }
 
 unsigned int
-uroce_acks_send_due(struct uroce_engine *e, struct rte_mbuf **frames, unsigned int n)
+uroce_acks_send(struct uroce_engine *e, struct rte_mbuf **frames, unsigned int n)
 {
 	struct uroce_acks *a = &e->acks;
 	unsigned int sent = 0;
 
-	while (sent < n && uroce_engine_has_due(e)) {
+	while (sent < n && uroce_acks_are_due(e)) {
 		struct uroce_qp *qp = *slot(a, a->head);
 		int ret = likely(qp != NULL) ? send_ack(e, qp, frames + sent) : 0;
 

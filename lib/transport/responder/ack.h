@@ -26,10 +26,12 @@ enum uroce_ack_place {
 TAILQ_HEAD(uroce_ack_list, uroce_qp);
 
 struct uroce_acks {
-	/* ring of QPs, in the order in which their ACKs became owed. The ACKs up to `due` leave in this round */
+	/* ring of QPs, in the order in which their ACKs became owed */
 	uint32_t head;
-	uint32_t due;
+	uint32_t due;		/* ACKs before it leave in this round */
+	uint32_t next;		/* ... and before this one in the next round */
 	uint32_t tail;
+	uint32_t packets;	/* received in this round */
 	bool lead;		/* due ACKs leave ahead of messages; else behind them */
 	bool blocked;		/* a turn ended before a message that must follow owed ACKs */
 	uint32_t reply_count;	/* of replies[] */
@@ -38,5 +40,10 @@ struct uroce_acks {
 	struct uroce_qp *ring[UROCE_ACK_RING_SIZE];	/* NULL: the QP is gone */
 	struct uroce_qp *replies[UROCE_ACK_REPLIES];	/* QPs whose ACK waits for a reply, in no order */
 };
+
+struct uroce_engine;
+
+/** A round has received its bursts: decide which ACKs leave in it. */
+void uroce_acks_round(struct uroce_engine *e);
 
 #endif /* UROCE_TRANSPORT_RESPONDER_ACK_H */

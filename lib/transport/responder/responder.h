@@ -72,8 +72,6 @@ void uroce_acks_forget(struct uroce_engine *e, struct uroce_qp *qp);
 void uroce_acks_posted(struct uroce_engine *e, struct uroce_qp *qp);
 /** ACKs that have waited for a reply for acks.reply_ns leave in their QPs' turns. */
 void uroce_acks_expire(struct uroce_engine *e);
-/** @return how many frames, as uroce_engine_send_due() */
-unsigned int uroce_acks_send_due(struct uroce_engine *e, struct rte_mbuf **frames, unsigned int n);
 /** @return when the next ACK has to leave; UINT64_MAX: none is owed */
 uint64_t uroce_acks_deadline(const struct uroce_engine *e);
 /** The slow part of uroce_acks_block(). */
@@ -84,6 +82,25 @@ uroce_acks_any(const struct uroce_engine *e)
 {
 	return e->acks.head != e->acks.tail;
 }
+
+/** Do ACKs leave in this round? */
+static inline bool
+uroce_acks_are_due(const struct uroce_engine *e)
+{
+	return e->acks.head != e->acks.due;
+}
+
+/** Every ACK in the ring leaves in this round. */
+static inline void
+uroce_acks_due_all(struct uroce_acks *a)
+{
+	a->due = a->next = a->tail;
+}
+
+/** Every ACK that is owed leaves in this round, also one that waits for a reply. */
+void uroce_acks_due_now(struct uroce_engine *e);
+/** Send the ACKs that are due. @return how many frames; fewer than n: none is due, or there is no mbuf for the next */
+unsigned int uroce_acks_send(struct uroce_engine *e, struct rte_mbuf **frames, unsigned int n);
 
 /** Must an owed ACK leave before the QP's next message, which may have been posted after the ACK became owed? Then the
  * turn ends here, and the engine sends the ACKs before it continues the turn. */

@@ -174,9 +174,9 @@ answer_burst(struct pass *p)
 	enum uroce_verdict v;
 	unsigned int n;
 
-	to->engine.holds = false;	/* as a worker has it for as many frames */
 	p->mark = rte_rdtsc_precise();
 	uroce_engine_receive(&to->engine, p->qps, p->packets, UROCE_BURST, to->now_ns);
+	uroce_engine_heard(&to->engine, to->now_ns, true);
 	done(p, STAGE_RESPONDER);
 	rte_pktmbuf_free_bulk(p->frames, UROCE_BURST);
 	done(p, STAGE_FREE);
