@@ -20,7 +20,7 @@
 
 #define MOST 4200
 #define EMPTY 0xee
-#define ROUNDS 5	/* of each size, as another core sees them, */
+#define ROUNDS 2	/* of each size, as another core sees them, */
 #define SLOW 600	/* the first of them instruction by instruction up to this size, and of some beyond */
 #define SLOW_STEP 23
 #define SPINS 2000	/* ... before a thread looks whether it is alone on its CPU */
