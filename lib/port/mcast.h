@@ -9,7 +9,7 @@
 
 #include "port/port.h"
 
-/* struct uroce_device_ops; each join has its leave. @return 0; -ENOSPC after
+/* struct uroce_port_ops; each join has its leave. @return 0; -ENOSPC after
  * UROCE_MAX_MCAST_GROUPS; -ENOMEM */
 int uroce_port_mcast_join(struct uroce_device *dev, const union ibv_gid *mgid);
 void uroce_port_mcast_leave(struct uroce_device *dev, const union ibv_gid *mgid);

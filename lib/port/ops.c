@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * What a port lends its device (struct uroce_device_ops): workers for QPs, turns, paths, progress. Control threads;
- * any thread rings the doorbell.
+ * The calls that a device makes of its port and workers: engines for QPs, turns, paths, progress. Control threads,
+ * except for the doorbell, which any thread rings.
  */
 
 #include <errno.h>
@@ -148,34 +148,43 @@ query_gid(struct uroce_device *dev, unsigned int index, struct ibv_gid_entry *en
 	return ret;
 }
 
-/* All operations except for the doorbell and poll. */
-#define PORT_OPS \
-	.qp_attach = qp_attach, \
-	.qp_detach = uroce_engine_qp_detach, \
-	.engine_enter = engine_enter, \
-	.engine_exit = engine_exit, \
-	.engine_now = uroce_engine_now, \
-	.timer_arm = uroce_engine_timer_arm, \
-	.timer_remove = uroce_engine_timer_remove, \
-	.clocks = clocks, \
-	.qp_changed = uroce_engine_qp_changed, \
-	.path_init = uroce_port_path_init, \
-	.path_fini = uroce_port_path_fini, \
-	.progress = progress, \
-	.mr_waits = mr_waits, \
-	.query_port = uroce_port_query, \
-	.query_gid = query_gid, \
-	.mcast_join = uroce_port_mcast_join, \
-	.mcast_leave = uroce_port_mcast_leave
+static const struct uroce_port_ops port_ops = {
+	.clocks = clocks,
+	.path_init = uroce_port_path_init,
+	.path_fini = uroce_port_path_fini,
+	.query_port = uroce_port_query,
+	.query_gid = query_gid,
+	.mcast_join = uroce_port_mcast_join,
+	.mcast_leave = uroce_port_mcast_leave,
+	.mr_waits = mr_waits,
+};
+
+static const struct uroce_worker_ops worker_ops = {
+	.qp_attach = qp_attach,
+	.engine_enter = engine_enter,
+	.engine_exit = engine_exit,
+	.doorbell = uroce_engine_doorbell,
+	.progress = progress,
+	.poll = poll_ours,
+};
+
+static const struct uroce_worker_ops driven_worker_ops = {
+	.qp_attach = qp_attach,
+	.engine_enter = engine_enter,
+	.engine_exit = engine_exit,
+	.doorbell = driven_doorbell,
+	.progress = progress,
+	.poll = poll,
+};
 
 const struct uroce_device_ops uroce_port_ops = {
-	PORT_OPS,
-	.poll = poll_ours,
-	.doorbell = uroce_engine_doorbell,
+	.transport = &uroce_transport_ops,
+	.worker = &worker_ops,
+	.port = &port_ops,
 };
 
 const struct uroce_device_ops uroce_driven_port_ops = {
-	PORT_OPS,
-	.poll = poll,
-	.doorbell = driven_doorbell,
+	.transport = &uroce_transport_ops,
+	.worker = &driven_worker_ops,
+	.port = &port_ops,
 };

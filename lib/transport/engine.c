@@ -261,14 +261,14 @@ cq_timer_fired(struct uroce_timer *t, void *arg)
 	uroce_cq_timeout(t, e);
 }
 
-uint64_t
-uroce_engine_now(const struct uroce_engine *e)
+static uint64_t
+engine_now(const struct uroce_engine *e)
 {
 	return e->now_ns;
 }
 
-void
-uroce_engine_timer_arm(struct uroce_engine *e, struct uroce_timer *timer, uint64_t deadline_ns)
+static void
+engine_timer_arm(struct uroce_engine *e, struct uroce_timer *timer, uint64_t deadline_ns)
 {
 	/* A wheel that nobody has turned for long is behind; while it is empty that costs nothing. */
 	if (e->cq_timers++ == 0)
@@ -276,8 +276,8 @@ uroce_engine_timer_arm(struct uroce_engine *e, struct uroce_timer *timer, uint64
 	uroce_wheel_arm(&e->cq_wheel, timer, deadline_ns);
 }
 
-void
-uroce_engine_timer_remove(struct uroce_engine *e, struct uroce_timer *timer)
+static void
+engine_timer_remove(struct uroce_engine *e, struct uroce_timer *timer)
 {
 	if (timer->slot_ns != 0)
 		e->cq_timers--;
@@ -472,11 +472,19 @@ uroce_engine_deadline(const struct uroce_engine *e)
 	return next_ns;
 }
 
-void
-uroce_engine_qp_detach(struct uroce_qp *qp)
+static void
+engine_qp_detach(struct uroce_qp *qp)
 {
 	struct uroce_engine *e = qp->engine;
 
 	take_doorbells(e);
 	uroce_qp_leave(e, qp);
 }
+
+const struct uroce_transport_ops uroce_transport_ops = {
+	.qp_detach = engine_qp_detach,
+	.qp_changed = uroce_engine_qp_changed,
+	.engine_now = engine_now,
+	.timer_arm = engine_timer_arm,
+	.timer_remove = engine_timer_remove,
+};

@@ -206,12 +206,9 @@ uroce_engine_wait_for_replies(struct uroce_engine *e, uint64_t reply_ns)
  * bound: there may be nothing to do yet. */
 uint64_t uroce_engine_deadline(const struct uroce_engine *e);
 
-/* The transport's part of struct uroce_device_ops. */
-void uroce_engine_doorbell(struct uroce_qp *qp);		/* any thread */
+/* What a device calls of its QPs' engine. */
+extern const struct uroce_transport_ops uroce_transport_ops;
 void uroce_engine_qp_changed(struct uroce_qp *qp, enum ibv_qp_state from, int attr_mask);
-void uroce_engine_qp_detach(struct uroce_qp *qp);
-uint64_t uroce_engine_now(const struct uroce_engine *e);
-void uroce_engine_timer_arm(struct uroce_engine *e, struct uroce_timer *timer, uint64_t deadline_ns);
-void uroce_engine_timer_remove(struct uroce_engine *e, struct uroce_timer *timer);
+void uroce_engine_doorbell(struct uroce_qp *qp);		/* any thread */
 
 #endif /* UROCE_TRANSPORT_ENGINE_H */

@@ -148,20 +148,32 @@ mcast_leave(struct uroce_device *dev, const union ibv_gid *mgid)
 	device_of(dev)->groups--;
 }
 
-static const struct uroce_device_ops device_ops = {
-	.qp_attach = qp_attach,
+static const struct uroce_transport_ops transport_ops = {
 	.qp_detach = qp_detach,
+	.qp_changed = qp_changed,
+};
+
+static const struct uroce_worker_ops worker_ops = {
+	.qp_attach = qp_attach,
 	.engine_enter = engine_enter,
 	.engine_exit = engine_exit,
-	.qp_changed = qp_changed,
 	.doorbell = doorbell,
+	.progress = progress,
+};
+
+static const struct uroce_port_ops port_ops = {
 	.path_init = path_init,
 	.path_fini = path_fini,
-	.progress = progress,
 	.query_port = query_port,
 	.query_gid = query_gid,
 	.mcast_join = mcast_join,
 	.mcast_leave = mcast_leave,
+};
+
+static const struct uroce_device_ops device_ops = {
+	.transport = &transport_ops,
+	.worker = &worker_ops,
+	.port = &port_ops,
 };
 
 /* ---- the service ---- */

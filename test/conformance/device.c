@@ -131,13 +131,28 @@ query_gid(struct uroce_device *dev, unsigned int index, struct ibv_gid_entry *en
 	return 0;
 }
 
+static const struct uroce_worker_ops worker_ops = {
+	.qp_attach = qp_attach,
+	.engine_enter = engine_turn,
+	.engine_exit = engine_turn,
+	.doorbell = uroce_engine_doorbell,
+	.progress = no_progress,
+};
+
+static const struct uroce_port_ops port_ops = {
+	.clocks = clocks,
+	.path_init = path_init,
+	.path_fini = path_fini,
+	.query_port = query_port,
+	.query_gid = query_gid,
+	.mcast_join = mcast_join,
+	.mcast_leave = mcast_leave,
+};
+
 static const struct uroce_device_ops ops = {
-	.qp_attach = qp_attach, .qp_detach = uroce_engine_qp_detach, .engine_enter = engine_turn,
-	.engine_exit = engine_turn, .engine_now = uroce_engine_now, .timer_arm = uroce_engine_timer_arm,
-	.timer_remove = uroce_engine_timer_remove, .clocks = clocks,
-	.qp_changed = uroce_engine_qp_changed, .doorbell = uroce_engine_doorbell,
-	.path_init = path_init, .path_fini = path_fini, .progress = no_progress, .query_port = query_port,
-	.query_gid = query_gid, .mcast_join = mcast_join, .mcast_leave = mcast_leave,
+	.transport = &uroce_transport_ops,
+	.worker = &worker_ops,
+	.port = &port_ops,
 };
 
 static struct rte_mempool *

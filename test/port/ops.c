@@ -87,11 +87,11 @@ test_attach(void **state)
 	struct fixture *f = *state;
 	static struct uroce_qp qp;
 
-	assert_ptr_equal(f->dev->ops, &uroce_port_ops);
+	assert_ptr_equal(f->dev->ops.port, uroce_port_ops.port);
 	qp.dev = f->dev;
 	for (unsigned int i = 0; i < 3 * WORKERS; i++) {
 		qp.engine = NULL;
-		assert_int_equal(uroce_port_ops.qp_attach(&qp), 0);
+		assert_int_equal(uroce_port_ops.worker->qp_attach(&qp), 0);
 		assert_ptr_equal(qp.engine, &f->workers[i % WORKERS]->engine);
 	}
 }
@@ -104,13 +104,13 @@ test_turn(void **state)
 
 	test_poll(f->workers, WORKERS, 10); /* what it announces */
 	for (unsigned int i = 0; i < WORKERS; i++) {
-		uroce_port_ops.engine_enter(&f->workers[i]->engine);
+		uroce_port_ops.worker->engine_enter(&f->workers[i]->engine);
 		put(f, 0);
 		put(f, 1);
 		assert_int_equal(uroce_worker_poll(f->workers[i]), 0);
 		assert_int_equal(uroce_worker_poll(f->workers[1 - i]), 1);
 		assert_int_equal(rte_ring_count(f->wire.rx[i]), 1);
-		uroce_port_ops.engine_exit(&f->workers[i]->engine);
+		uroce_port_ops.worker->engine_exit(&f->workers[i]->engine);
 		assert_int_equal(uroce_worker_poll(f->workers[i]), 1);
 	}
 }
@@ -123,7 +123,7 @@ test_progress(void **state)
 
 	for (unsigned int i = 0; i < WORKERS; i++)
 		put(f, i);
-	uroce_port_ops.progress(f->dev);
+	uroce_port_ops.worker->progress(f->dev);
 	for (unsigned int i = 0; i < WORKERS; i++) {
 		assert_true(rte_ring_empty(f->wire.rx[i]));
 		assert_false(f->workers[i]->cleanup); /* done, too */
@@ -139,7 +139,7 @@ test_clocks(void **state)
 	uint64_t before_ns = uroce_clock_ns(), device_ns, wall_ns;
 	uint64_t after_ns;
 
-	uroce_port_ops.clocks(f->dev, &device_ns, &wall_ns);
+	uroce_port_ops.port->clocks(f->dev, &device_ns, &wall_ns);
 	after_ns = uroce_clock_ns();
 	assert_in_range(device_ns, before_ns, after_ns);
 	/* after 2020 */
@@ -153,18 +153,18 @@ test_query_gid(void **state)
 	struct uroce_port *port = uroce_port_of(f->dev);
 	struct ibv_gid_entry entry = { 0 };
 
-	assert_int_equal(uroce_port_ops.query_gid(f->dev, 0, &entry), 0);
+	assert_int_equal(uroce_port_ops.port->query_gid(f->dev, 0, &entry), 0);
 	assert_memory_equal(entry.gid.raw, port->gids[0].subnet.gid, 16);
 	assert_int_equal(entry.gid_type, IBV_GID_TYPE_ROCE_V2);
-	assert_int_equal(uroce_port_ops.query_gid(f->dev, 1, &entry), -ENODATA);
-	assert_int_equal(uroce_port_ops.query_gid(f->dev, UROCE_MAX_GID - 1, &entry), -ENODATA);
-	assert_int_equal(uroce_port_ops.query_gid(f->dev, UROCE_MAX_GID, &entry), -EINVAL);
-	assert_int_equal(uroce_port_ops.query_gid(f->dev, UINT_MAX, &entry), -EINVAL);
+	assert_int_equal(uroce_port_ops.port->query_gid(f->dev, 1, &entry), -ENODATA);
+	assert_int_equal(uroce_port_ops.port->query_gid(f->dev, UROCE_MAX_GID - 1, &entry), -ENODATA);
+	assert_int_equal(uroce_port_ops.port->query_gid(f->dev, UROCE_MAX_GID, &entry), -EINVAL);
+	assert_int_equal(uroce_port_ops.port->query_gid(f->dev, UINT_MAX, &entry), -EINVAL);
 	assert_int_equal(uroce_add_address(f->context, "10.0.0.1/24"), 0);
-	assert_int_equal(uroce_port_ops.query_gid(f->dev, 1, &entry), 0);
+	assert_int_equal(uroce_port_ops.port->query_gid(f->dev, 1, &entry), 0);
 	assert_memory_equal(entry.gid.raw, port->gids[1].subnet.gid, 16);
 	assert_int_equal(uroce_del_address(f->context, "10.0.0.1/24"), 0);
-	assert_int_equal(uroce_port_ops.query_gid(f->dev, 1, &entry), -ENODATA);
+	assert_int_equal(uroce_port_ops.port->query_gid(f->dev, 1, &entry), -ENODATA);
 }
 
 int

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The simulator's struct uroce_device_ops: what lib/port is to a device in a real process.
+ * The device operations of the simulation, in place of lib/port.
  */
 
 #include <errno.h>
@@ -122,22 +122,26 @@ op_clocks(struct uroce_device *dev, uint64_t *device_ns, uint64_t *wall_ns)
 	*wall_ns = *device_ns;
 }
 
-const struct uroce_device_ops end_device_ops = {
+static const struct uroce_worker_ops worker_ops = {
 	.qp_attach = op_qp_attach,
-	.qp_detach = uroce_engine_qp_detach,
 	.engine_enter = op_engine_enter,
 	.engine_exit = op_engine_enter,
-	.engine_now = uroce_engine_now,
-	.timer_arm = uroce_engine_timer_arm,
-	.timer_remove = uroce_engine_timer_remove,
-	.clocks = op_clocks,
-	.qp_changed = uroce_engine_qp_changed,
 	.doorbell = uroce_engine_doorbell,
+	.progress = op_progress,
+};
+
+static const struct uroce_port_ops port_ops = {
+	.clocks = op_clocks,
 	.path_init = op_path_init,
 	.path_fini = op_path_fini,
-	.progress = op_progress,
 	.query_port = op_query_port,
 	.query_gid = op_query_gid,
 	.mcast_join = op_mcast_join,
 	.mcast_leave = op_mcast_leave,
+};
+
+const struct uroce_device_ops end_device_ops = {
+	.transport = &uroce_transport_ops,
+	.worker = &worker_ops,
+	.port = &port_ops,
 };

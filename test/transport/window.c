@@ -550,7 +550,7 @@ a_qp_is_destroyed_with_an_invalidation(void **state)
 	other_worker_begins();
 	post_inv(&t.p, t.mw->rkey, 1, 0);
 	expect_to_wait(&t.p, t.mw, t.mw->rkey, t.first);
-	uroce_engine_qp_detach(uroce_qp_of(t.second));
+	uroce_transport_ops.qp_detach(uroce_qp_of(t.second));
 	peer_expect_nothing(&t.p);
 	other_worker_ends();
 	assert_int_equal(uroce_destroy_qp(t.second), 0);

@@ -312,10 +312,10 @@ produce(void *arg)
 				sched_yield();
 			room = __atomic_load_n(&mt.room, __ATOMIC_ACQUIRE);
 		}
-		fake.dev.ops->engine_enter(fake_engine(id));
+		fake.dev.ops.worker->engine_enter(fake_engine(id));
 		if (!push(mt.cq, (uint64_t)id << 32 | i))
 			i = PER_PRODUCER;	/* the consumers find out */
-		fake.dev.ops->engine_exit(fake_engine(id));
+		fake.dev.ops.worker->engine_exit(fake_engine(id));
 	}
 	return NULL;
 }
@@ -400,12 +400,12 @@ poll_and_push(struct uroce_device *dev)
 static void
 test_poll_progress(void **state)
 {
-	struct uroce_device_ops ops = *fake.dev.ops;
-	const struct uroce_device_ops *real = fake.dev.ops;
+	const struct uroce_worker_ops *real = fake.dev.ops.worker;
+	struct uroce_worker_ops ops = *real;
 	struct ibv_wc wc;
 
 	ops.poll = poll_and_push;
-	fake.dev.ops = &ops;
+	fake.dev.ops.worker = &ops;
 	polls = 0;
 	polled_cq = create(4);
 	assert_non_null(polled_cq);
@@ -420,7 +420,7 @@ test_poll_progress(void **state)
 	expect(polled_cq, 8);
 	assert_int_equal(polls, 2);
 	fake.dev.poll_progress = false;
-	fake.dev.ops = real;
+	fake.dev.ops.worker = real;
 	assert_int_equal(uroce_destroy_cq(polled_cq), 0);
 }
 

@@ -121,11 +121,11 @@ poll_and_push(struct uroce_device *dev)
 static void
 test_drives_the_workers(void **state)
 {
-	const struct uroce_device_ops *real = fake.dev.ops;
-	struct uroce_device_ops ops = *real;
+	const struct uroce_worker_ops *real = fake.dev.ops.worker;
+	struct uroce_worker_ops ops = *real;
 
 	ops.poll = poll_and_push;
-	fake.dev.ops = &ops;
+	fake.dev.ops.worker = &ops;
 	driven = uroce_create_cq(fake.context, 3, NULL, NULL, 0);
 	assert_true(push(driven, 0, 1));
 	assert_int_equal(uroce_resize_cq(driven, 1), 0);
@@ -133,7 +133,7 @@ test_drives_the_workers(void **state)
 	fake.dev.poll_progress = true;
 	assert_int_equal(uroce_resize_cq(driven, 1), EINVAL);
 	fake.dev.poll_progress = false;
-	fake.dev.ops = real;
+	fake.dev.ops.worker = real;
 	expect(driven, 1);
 	expect(driven, 2);
 	assert_int_equal(uroce_destroy_cq(driven), 0);
@@ -161,9 +161,9 @@ producer(void *arg)
 		/* at most 8 of each are in it */
 		while (i - __atomic_load_n(&mt.seen[which], __ATOMIC_RELAXED) >= 8)
 			sched_yield();
-		fake.dev.ops->engine_enter(fake_engine((unsigned int)which));
+		fake.dev.ops.worker->engine_enter(fake_engine((unsigned int)which));
 		RTE_VERIFY(push(mt.cq, (unsigned int)which, which << 32 | i));
-		fake.dev.ops->engine_exit(fake_engine((unsigned int)which));
+		fake.dev.ops.worker->engine_exit(fake_engine((unsigned int)which));
 	}
 	__atomic_fetch_sub(&mt.running, 1, __ATOMIC_RELEASE);
 	return NULL;

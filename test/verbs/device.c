@@ -21,11 +21,12 @@
 #include "fake.h"
 
 static struct uroce_device dev;
+static const struct uroce_port_ops no_port_ops;
+static const struct uroce_device_ops ops = { .port = &no_port_ops };
 
 static void
 refused(struct uroce_device_conf conf, int error)
 {
-	static const struct uroce_device_ops ops;
 
 	memset(&dev, 0, sizeof(dev));
 	assert_int_equal(uroce_device_init(&dev, &ops, &conf), error);
@@ -37,7 +38,6 @@ test_configuration(void **state)
 	char name[IBV_SYSFS_NAME_MAX + 1];
 	const struct uroce_device_conf good = { .name = "d", .log2_max_mr = 4, .log2_max_qp = 4 };
 	struct uroce_device_conf conf = good;
-	static const struct uroce_device_ops ops;
 
 	conf.name = NULL;
 	refused(conf, -EINVAL);
@@ -74,7 +74,6 @@ test_defaults(void **state)
 {
 	struct ibv_device_attr attr;
 	const struct uroce_device_conf conf = { .name = "d", .numa_node = -1 };
-	static const struct uroce_device_ops ops;
 
 	memset(&dev, 0, sizeof(dev));
 	assert_int_equal(uroce_device_init(&dev, &ops, &conf), 0);

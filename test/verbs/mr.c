@@ -393,11 +393,9 @@ test_callback_after_giving_up(void **state)
 static int
 setup(void **state)
 {
-	static const struct uroce_device_ops ops = {
-		.progress = progress,
-		.clocks = clocks,
-		.mr_waits = mr_waits,
-	};
+	static const struct uroce_worker_ops worker_ops = { .progress = progress };
+	static const struct uroce_port_ops port_ops = { .clocks = clocks, .mr_waits = mr_waits };
+	static const struct uroce_device_ops ops = { .worker = &worker_ops, .port = &port_ops };
 	const struct uroce_device_conf conf = {
 		.name = "uroce0",
 		.numa_node = -1,

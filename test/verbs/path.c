@@ -33,8 +33,8 @@ learn(struct uroce_device *dev)
 static void
 test_wait(void **state)
 {
-	struct uroce_device_ops ops = { .poll = learn };
-	struct uroce_device dev = { .ops = &ops };
+	struct uroce_worker_ops ops = { .poll = learn };
+	struct uroce_device dev = { .ops.worker = &ops };
 	struct uroce_path path = { .lladdr = NULL };
 
 	(void)state;
@@ -57,20 +57,20 @@ test_wait(void **state)
 static void
 test_wait_qp(void **state)
 {
-	const struct uroce_device_ops *before = fake.dev.ops;
-	struct uroce_device_ops ops = *before;
+	const struct uroce_worker_ops *before = fake.dev.ops.worker;
+	struct uroce_worker_ops ops = *before;
 
 	(void)state;
 	neighbor = polls = 0;
 	ops.poll = learn;
-	fake.dev.ops = &ops;
+	fake.dev.ops.worker = &ops;
 	uroce_path_wait_qp(&qp->ibv);
 	assert_int_equal(polls, 0);
 	qp->path.lladdr = &neighbor;
 	uroce_path_wait_qp(&qp->ibv);
 	assert_int_equal(polls, 3);
 	qp->path.lladdr = NULL;
-	fake.dev.ops = before;
+	fake.dev.ops.worker = before;
 }
 
 int

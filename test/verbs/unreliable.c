@@ -245,8 +245,8 @@ test_the_rest_is_sent(void **state)
 		{ IBV_QPT_UC, IBV_QPS_ERR, 1, 1, 0 },
 		{ IBV_QPT_RC, IBV_QPS_RTS, 1, 1, 0 },
 	};
-	const struct uroce_device_ops *before = fake.dev.ops;
-	struct uroce_device_ops ops = *before;
+	const struct uroce_worker_ops *before = fake.dev.ops.worker;
+	struct uroce_worker_ops ops = *before;
 
 	ops.poll = send_slowly;
 	for (unsigned int i = 0; i < RTE_DIM(cases); i++) {
@@ -259,9 +259,9 @@ test_the_rest_is_sent(void **state)
 		leaving->state = cases[i].state;
 		polls = 0;
 		done_at = cases[i].done_at;
-		fake.dev.ops = &ops;
+		fake.dev.ops.worker = &ops;
 		assert_int_equal(uroce_destroy_qp(qp), 0);
-		fake.dev.ops = before;
+		fake.dev.ops.worker = before;
 		assert_int_equal(polls, cases[i].polls);
 		assert_int_equal(uroce_ah_of(ah)->refs, 0);
 	}

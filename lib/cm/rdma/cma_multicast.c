@@ -33,8 +33,8 @@ leave(struct uroce_cma_mcast *mcast)
 {
 	struct uroce_cm_agent *agent = mcast->id->agent;
 
-	if (mcast->joined && agent != NULL && agent->dev->ops->mcast_leave != NULL)
-		agent->dev->ops->mcast_leave(agent->dev, &mcast->mgid);
+	if (mcast->joined && agent != NULL && agent->dev->ops.port->mcast_leave != NULL)
+		agent->dev->ops.port->mcast_leave(agent->dev, &mcast->mgid);
 	mcast->joined = false;
 }
 
@@ -47,9 +47,9 @@ join(struct uroce_cma_mcast *mcast)
 	/* who only sends needs no membership */
 	if (mcast->send_only)
 		return 0;
-	if (agent->dev->ops->mcast_join == NULL)
+	if (agent->dev->ops.port->mcast_join == NULL)
 		return -EOPNOTSUPP;
-	ret = agent->dev->ops->mcast_join(agent->dev, &mcast->mgid);
+	ret = agent->dev->ops.port->mcast_join(agent->dev, &mcast->mgid);
 	mcast->joined = ret == 0;
 	return ret;
 }

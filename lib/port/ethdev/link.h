@@ -16,7 +16,7 @@
 /** The largest path MTU whose packets fit, with all their headers; 0: none does. */
 enum ibv_mtu uroce_mtu_of_ethernet(uint16_t ethernet_mtu);
 
-/* struct uroce_device_ops */
+/* struct uroce_port_ops */
 int uroce_port_query(struct uroce_device *dev, struct ibv_port_attr *attr);
 
 #endif /* UROCE_PORT_ETHDEV_LINK_H */

@@ -32,7 +32,7 @@ static int
 ah_init(struct uroce_device *dev, struct uroce_ah *ah, struct ibv_pd *pd, const struct ibv_ah_attr *attr)
 {
 	/* it is for any QP: those that a send is between give it its source port */
-	int ret = -dev->ops->path_init(dev, attr, 0, 0, &ah->path);
+	int ret = -dev->ops.port->path_init(dev, attr, 0, 0, &ah->path);
 
 	if (ret != 0)
 		return ret;
@@ -93,7 +93,7 @@ free_list(struct uroce_device *dev, struct ah_list *list)
 
 	while ((ah = LIST_FIRST(list)) != NULL) {
 		LIST_REMOVE(ah, link);
-		dev->ops->path_fini(dev, &ah->path);
+		dev->ops.port->path_fini(dev, &ah->path);
 		rte_free(ah);
 		uroce_device_uncount(dev, &dev->ah_count);
 	}

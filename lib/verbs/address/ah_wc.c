@@ -85,7 +85,7 @@ find_source(struct uroce_device *dev, const struct route *r)
 
 	for (unsigned int i = 0; i < UROCE_MAX_GID; i++) {
 		memset(&entry, 0, sizeof(entry));
-		if (dev->ops->query_gid(dev, i, &entry) == 0 && may_answer(r, &entry.gid))
+		if (dev->ops.port->query_gid(dev, i, &entry) == 0 && may_answer(r, &entry.gid))
 			return (int)i;
 	}
 	return -1;

@@ -122,7 +122,7 @@ publish(struct uroce_mcast_group **at, struct uroce_mcast_group *by)
 static int
 check(const struct uroce_qp *qp, const union ibv_gid *gid)
 {
-	if (qp->dev->ops->mcast_join == NULL)
+	if (qp->dev->ops.port->mcast_join == NULL)
 		return EOPNOTSUPP;
 	if (qp->transport != UROCE_TRANSPORT_UD || !uroce_gid_is_multicast(gid->raw))
 		return EINVAL;
@@ -147,7 +147,7 @@ attach(struct uroce_qp *qp, const union ibv_gid *mgid)
 		return ENOMEM;
 	copy->qps[copy->qp_count++] = qp;
 	if (g == NULL)
-		ret = -dev->ops->mcast_join(dev, mgid);
+		ret = -dev->ops.port->mcast_join(dev, mgid);
 	if (ret != 0) {
 		rte_free(copy);
 		return ret;
@@ -191,7 +191,7 @@ detach(struct uroce_qp *qp, const union ibv_gid *mgid)
 	} else {
 		publish(at, (*at)->next);
 		dev->mcast.group_count--;
-		dev->ops->mcast_leave(dev, mgid);
+		dev->ops.port->mcast_leave(dev, mgid);
 	}
 	qp->mcast_groups--;
 	return 0;

@@ -20,11 +20,11 @@ uroce_path_wait(struct uroce_device *dev, const struct uroce_path *path)
 	const uint64_t *lladdr = path->lladdr;
 	int cancel;
 
-	if (lladdr == NULL || dev->ops->poll == NULL)
+	if (lladdr == NULL || dev->ops.worker->poll == NULL)
 		return;
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);	/* a QP's mutex may be held */
 	for (unsigned int i = 0; i < UROCE_PATH_WAIT_POLLS && __atomic_load_n(lladdr, __ATOMIC_RELAXED) == 0; i++) {
-		dev->ops->poll(dev);
+		dev->ops.worker->poll(dev);
 		nanosleep(&pause, NULL);
 	}
 	pthread_setcancelstate(cancel, NULL);

@@ -167,7 +167,7 @@ uroce_destroy_cq(struct ibv_cq *ibv)
 void
 uroce_cq_attach(struct uroce_cq *cq, struct uroce_engine *engine)
 {
-	const struct uroce_device_ops *ops = uroce_device_of(cq->ibv.context)->ops;
+	const struct uroce_worker_ops *worker = uroce_device_of(cq->ibv.context)->ops.worker;
 
 	pthread_mutex_lock(&cq->ibv.mutex);
 	if (cq->refs++ == 0) {
@@ -176,8 +176,8 @@ uroce_cq_attach(struct uroce_cq *cq, struct uroce_engine *engine)
 	} else if (cq->producer != engine && !cq->shared) {
 		__atomic_store_n(&cq->shared, true, __ATOMIC_RELAXED);
 		/* a push of the first producer that has not seen it is over after this */
-		ops->engine_enter(cq->producer);
-		ops->engine_exit(cq->producer);
+		worker->engine_enter(cq->producer);
+		worker->engine_exit(cq->producer);
 	}
 	pthread_mutex_unlock(&cq->ibv.mutex);
 }
@@ -226,7 +226,7 @@ push(struct uroce_cq *cq, struct uroce_engine *engine, const struct ibv_wc *wc)
 	cq->put.wcs[tail & cq->put.mask] = *wc;
 	if (unlikely(cq->put.stamps != NULL))
 		cq->put.stamps[tail & cq->put.mask] =
-			uroce_device_of(cq->ibv.context)->ops->engine_now(engine);
+			uroce_device_of(cq->ibv.context)->ops.transport->engine_now(engine);
 	/* pairs with the acquire in uroce_poll_cq() */
 	__atomic_store_n(&cq->tail, tail + 1, __ATOMIC_RELEASE);
 	return true;

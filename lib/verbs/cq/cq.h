@@ -128,7 +128,7 @@ uroce_cq_has_nothing(const struct uroce_cq *cq)
 	dev = uroce_device_of(cq->ibv.context);
 	if (!dev->poll_progress)
 		return true;
-	dev->ops->poll(dev);
+	dev->ops.worker->poll(dev);
 	return uroce_cq_is_empty(cq);
 }
 

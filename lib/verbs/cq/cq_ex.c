@@ -84,7 +84,7 @@ start_poll_wallclock(struct ibv_cq_ex *ex, struct ibv_poll_cq_attr *attr)
 
 	if (ret != 0)
 		return ret;
-	dev->ops->clocks(dev, &device_ns, &wall_ns);
+	dev->ops.port->clocks(dev, &device_ns, &wall_ns);
 	uroce_cq_of_ex(ex)->wall_offset_ns = wall_ns - device_ns;
 	return 0;
 }

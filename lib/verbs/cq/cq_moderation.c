@@ -19,7 +19,7 @@
 static const struct uroce_device_ops *
 ops_of(struct uroce_cq *cq)
 {
-	return uroce_device_of(cq->ibv.context)->ops;
+	return &uroce_device_of(cq->ibv.context)->ops;
 }
 
 /* The one event for which the CQ is armed, if it still is. */
@@ -44,11 +44,11 @@ start_period(struct uroce_cq *cq, struct uroce_engine *engine)
 {
 	struct uroce_cq_moderation *m = &cq->moderation;
 
-	m->deadline_ns = ops_of(cq)->engine_now(engine) + m->period_us * UINT64_C(1000);
+	m->deadline_ns = ops_of(cq)->transport->engine_now(engine) + m->period_us * UINT64_C(1000);
 	if (m->timer_engine != NULL)
 		return;
 	m->timer_engine = engine;
-	ops_of(cq)->timer_arm(engine, &m->timer, m->deadline_ns);
+	ops_of(cq)->transport->timer_arm(engine, &m->timer, m->deadline_ns);
 }
 
 void
@@ -78,7 +78,7 @@ uroce_cq_timeout(struct uroce_timer *timer, struct uroce_engine *engine)
 	bool due;
 
 	rte_spinlock_lock(&m->lock);
-	due = m->pending != 0 && m->period_us != 0 && ops_of(cq)->engine_now(engine) >= m->deadline_ns;
+	due = m->pending != 0 && m->period_us != 0 && ops_of(cq)->transport->engine_now(engine) >= m->deadline_ns;
 	if (due)
 		m->pending = 0;
 	rte_spinlock_unlock(&m->lock);
@@ -87,7 +87,7 @@ uroce_cq_timeout(struct uroce_timer *timer, struct uroce_engine *engine)
 	rte_spinlock_lock(&m->lock);
 	/* an event has been in between, if only this one: this is about later ones */
 	if (m->pending != 0 && m->period_us != 0)
-		ops_of(cq)->timer_arm(engine, timer, m->deadline_ns);
+		ops_of(cq)->transport->timer_arm(engine, timer, m->deadline_ns);
 	else
 		m->timer_engine = NULL;
 	rte_spinlock_unlock(&m->lock);
@@ -128,7 +128,7 @@ uroce_cq_moderation_fini(struct uroce_cq *cq)
 	rte_spinlock_unlock(&m->lock);
 	if (engine == NULL)
 		return;
-	ops_of(cq)->engine_enter(engine);
-	ops_of(cq)->timer_remove(engine, &m->timer);
-	ops_of(cq)->engine_exit(engine);
+	ops_of(cq)->worker->engine_enter(engine);
+	ops_of(cq)->transport->timer_remove(engine, &m->timer);
+	ops_of(cq)->worker->engine_exit(engine);
 }

@@ -37,21 +37,21 @@ take_over(struct uroce_cq *cq, struct uroce_cq_ring *ring)
 
 /* Keep the producers out: their lock once they are several, else the turn of the one. Under ibv.mutex. */
 static void
-producers_stop(struct uroce_cq *cq, const struct uroce_device_ops *ops)
+producers_stop(struct uroce_cq *cq, const struct uroce_worker_ops *worker)
 {
 	if (cq->shared)
 		rte_spinlock_lock(&cq->push_lock);
 	else if (cq->refs != 0)
-		ops->engine_enter(cq->producer);
+		worker->engine_enter(cq->producer);
 }
 
 static void
-producers_go(struct uroce_cq *cq, const struct uroce_device_ops *ops)
+producers_go(struct uroce_cq *cq, const struct uroce_worker_ops *worker)
 {
 	if (cq->shared)
 		rte_spinlock_unlock(&cq->push_lock);
 	else if (cq->refs != 0)
-		ops->engine_exit(cq->producer);
+		worker->engine_exit(cq->producer);
 }
 
 int
@@ -67,13 +67,13 @@ uroce_resize_cq(struct ibv_cq *ibv, int cqe)
 	if (uroce_cq_ring_init(dev, cq->parent, &ring, (uint32_t)cqe, cq->has_stamps) != 0)
 		return ENOMEM;
 	if (dev->poll_progress)		/* what an RNIC would have completed by now is in it */
-		dev->ops->poll(dev);
+		dev->ops.worker->poll(dev);
 	/* In this order: who polls an extended CQ holds poll_lock over calls that may take the others. */
 	uroce_cq_poll_lock(cq);
 	pthread_mutex_lock(&ibv->mutex);
-	producers_stop(cq, dev->ops);
+	producers_stop(cq, dev->ops.worker);
 	ret = take_over(cq, &ring);
-	producers_go(cq, dev->ops);
+	producers_go(cq, dev->ops.worker);
 	pthread_mutex_unlock(&ibv->mutex);
 	uroce_cq_poll_unlock(cq);
 	uroce_ring_free(ring.wcs);

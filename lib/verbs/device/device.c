@@ -144,7 +144,7 @@ uroce_device_init(struct uroce_device *dev, const struct uroce_device_ops *ops,
 
 	if (ret != 0)
 		return ret;
-	dev->ops = ops;
+	dev->ops = *ops;
 	LIST_INIT(&dev->dead_ahs);
 	TAILQ_INIT(&dev->cqs);
 	TAILQ_INIT(&dev->srq_list);

@@ -49,36 +49,43 @@ struct uroce_path {
 	bool set_up;
 };
 
-struct uroce_device_ops {
-	/* Choose the QP's engine (qp->engine). @return 0 or -errno */
-	int (*qp_attach)(struct uroce_qp *qp);
+/* What the transport does with the QPs of an engine. lib/transport fills it in; all on the engine's one thread. */
+struct uroce_transport_ops {
 	/* The engine forgets the QP; after it, and uroce_rcu_wait(), nobody has a pointer to it. */
 	void (*qp_detach)(struct uroce_qp *qp);
+	/* The QP's state or attributes have changed. */
+	void (*qp_changed)(struct uroce_qp *qp, enum ibv_qp_state from, int attr_mask);
+	/* The engine's time, ns of the device's clock. */
+	uint64_t (*engine_now)(const struct uroce_engine *engine);
+	/* Call uroce_cq_timeout() at a time, or no more. */
+	void (*timer_arm)(struct uroce_engine *engine, struct uroce_timer *timer, uint64_t deadline_ns);
+	void (*timer_remove)(struct uroce_engine *engine, struct uroce_timer *timer);
+};
+
+/* Which thread runs the engines. The workers of lib/port fill it in. */
+struct uroce_worker_ops {
+	/* Choose the QP's engine (qp->engine). @return 0 or -errno */
+	int (*qp_attach)(struct uroce_qp *qp);
 	/* Between enter and exit the calling thread is the engine's one thread. Not recursive. */
 	void (*engine_enter)(struct uroce_engine *engine);
 	void (*engine_exit)(struct uroce_engine *engine);
-	/* What time it is for the engine, ns of the device's clock. The engine's thread. */
-	uint64_t (*engine_now)(const struct uroce_engine *engine);
-	/* Call uroce_cq_timeout() at a time, or no more. The engine's thread. */
-	void (*timer_arm)(struct uroce_engine *engine, struct uroce_timer *timer, uint64_t deadline_ns);
-	void (*timer_remove)(struct uroce_engine *engine, struct uroce_timer *timer);
-	/* What time it is now: ns of the device's clock, and since 1970. Any thread. */
-	void (*clocks)(struct uroce_device *dev, uint64_t *device_ns, uint64_t *wall_ns);
-	/* The QP's state or attributes have changed. Called between enter and exit. */
-	void (*qp_changed)(struct uroce_qp *qp, enum ibv_qp_state from, int attr_mask);
 	/* There is new work on the send queue, or work to flush. Any thread. */
 	void (*doorbell)(struct uroce_qp *qp);
-	/* Resolve an address vector. @return 0 or -errno. qpns choose the UDP source port */
-	int (*path_init)(struct uroce_device *dev, const struct ibv_ah_attr *attr, uint32_t local_qpn,
-			 uint32_t remote_qpn, struct uroce_path *path);
-	void (*path_fini)(struct uroce_device *dev, struct uroce_path *path);
 	/* The calling thread waits: poll the workers that no other thread owns. Not between enter and exit. */
 	void (*progress)(struct uroce_device *dev);
 	/* Poll the device's workers that no other thread owns, once. Any thread, not between enter and exit. NULL: not
 	 * allowed. */
 	void (*poll)(struct uroce_device *dev);
-	/* Log that a deregistration has waited this long for so many frames. NULL: no log. */
-	void (*mr_waits)(struct uroce_device *dev, const struct ibv_mr *mr, uint32_t frames, uint64_t ns);
+};
+
+/* The network below the device and its clocks. The port of lib/port fills it in. Any thread but a worker's. */
+struct uroce_port_ops {
+	/* The time: ns of the device's clock, and since 1970. */
+	void (*clocks)(struct uroce_device *dev, uint64_t *device_ns, uint64_t *wall_ns);
+	/* Resolve an address vector. @return 0 or -errno. qpns choose the UDP source port */
+	int (*path_init)(struct uroce_device *dev, const struct ibv_ah_attr *attr, uint32_t local_qpn,
+			 uint32_t remote_qpn, struct uroce_path *path);
+	void (*path_fini)(struct uroce_device *dev, struct uroce_path *path);
 	int (*query_port)(struct uroce_device *dev, struct ibv_port_attr *attr);
 	int (*query_gid)(struct uroce_device *dev, unsigned int index, struct ibv_gid_entry *entry);
 	/* The first QP is attached to a multicast group, the last one is detached. One call at a time. The port
@@ -86,6 +93,15 @@ struct uroce_device_ops {
 	 * @return 0 or -errno */
 	int (*mcast_join)(struct uroce_device *dev, const union ibv_gid *mgid);
 	void (*mcast_leave)(struct uroce_device *dev, const union ibv_gid *mgid);
+	/* Log that a deregistration has waited this long for so many frames. NULL: no log. */
+	void (*mr_waits)(struct uroce_device *dev, const struct ibv_mr *mr, uint32_t frames, uint64_t ns);
+};
+
+/* The calls that a device makes of the layers above it, by the layer that implements them. Constant. */
+struct uroce_device_ops {
+	const struct uroce_transport_ops *transport;
+	const struct uroce_worker_ops *worker;
+	const struct uroce_port_ops *port;
 };
 
 struct uroce_device_conf {
@@ -122,7 +138,7 @@ struct uroce_device {
 		struct ibv_device ibv;
 		uint8_t room[2048];	/* providers read past it, as in struct verbs_device */
 	};
-	const struct uroce_device_ops *ops;
+	struct uroce_device_ops ops;
 	struct uroce_mrs mrs;
 	struct uroce_qps qps;
 	struct uroce_mcast mcast;

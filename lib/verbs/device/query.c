@@ -29,7 +29,7 @@ int
 uroce_query_device(struct ibv_context *context, struct ibv_device_attr *attr)
 {
 	const struct uroce_device *dev = uroce_device_of(context);
-	int groups = dev->ops->mcast_join != NULL ? UROCE_MAX_MCAST_GROUPS : 0;
+	int groups = dev->ops.port->mcast_join != NULL ? UROCE_MAX_MCAST_GROUPS : 0;
 
 	*attr = (struct ibv_device_attr){
 		.fw_ver = "uroce",
@@ -112,7 +112,7 @@ uroce_query_rt_values_ex(struct ibv_context *context, struct ibv_values_ex *valu
 		return EINVAL;
 	if (values->comp_mask == 0)
 		return 0;
-	dev->ops->clocks(dev, &device_ns, &wall_ns);
+	dev->ops.port->clocks(dev, &device_ns, &wall_ns);
 	values->raw_clock.tv_sec = 0;
 	values->raw_clock.tv_nsec = (long)device_ns;
 	return 0;
@@ -132,7 +132,7 @@ uroce_query_port(struct ibv_context *context, uint8_t port_num, struct ibv_port_
 		.pkey_tbl_len = 1,
 		.link_layer = IBV_LINK_LAYER_ETHERNET,
 	};
-	return -dev->ops->query_port(dev, attr);
+	return -dev->ops.port->query_port(dev, attr);
 }
 
 int
@@ -168,7 +168,7 @@ query_gid_entry(struct ibv_context *context, uint32_t port_num, uint32_t index,
 	if (port_num != PORT_NUM || index >= UROCE_MAX_GID)
 		return EINVAL;
 	memset(entry, 0, sizeof(*entry));
-	ret = -dev->ops->query_gid(dev, index, entry);
+	ret = -dev->ops.port->query_gid(dev, index, entry);
 	if (ret != 0)
 		return ret;
 	entry->gid_index = index;

@@ -41,7 +41,7 @@ uroce_reclaim_add(struct uroce_reclaim *r)
 {
 	uint64_t wall_ns;
 
-	r->dev->ops->clocks(r->dev, &r->since_ns, &wall_ns);
+	r->dev->ops.port->clocks(r->dev, &r->since_ns, &wall_ns);
 	r->tell_ns = r->since_ns + UROCE_MR_WAIT_TELL_NS;
 	pthread_mutex_lock(&lock);
 	TAILQ_INSERT_TAIL(&waiting, r, link);
@@ -57,7 +57,7 @@ is_freed(struct uroce_reclaim *r)
 	struct uroce_device *dev = r->dev;
 	uint64_t now_ns, wall_ns;
 
-	dev->ops->clocks(dev, &now_ns, &wall_ns);
+	dev->ops.port->clocks(dev, &now_ns, &wall_ns);
 	__atomic_fetch_sub(&dev->reclaims, 1, __ATOMIC_RELAXED);
 	if (r->try_free(r, now_ns))
 		return true;

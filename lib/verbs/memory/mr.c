@@ -81,13 +81,13 @@ tell(struct wait *w)
 {
 	uint64_t now_ns, wall_ns;
 
-	w->dev->ops->clocks(w->dev, &now_ns, &wall_ns);
+	w->dev->ops.port->clocks(w->dev, &now_ns, &wall_ns);
 	if (w->tell_ns == 0) {
 		w->since_ns = now_ns;
 		w->tell_ns = now_ns + UROCE_MR_WAIT_TELL_NS;
 	} else if (now_ns >= w->tell_ns) {
 		w->tell_ns = w->since_ns + UROCE_MR_WAIT_MAX_NS;
-		w->dev->ops->mr_waits(w->dev, &w->mr->ibv,
+		w->dev->ops.port->mr_waits(w->dev, &w->mr->ibv,
 				      uroce_mr_inflight(w->mr), now_ns - w->since_ns);
 	}
 	return now_ns < w->since_ns + UROCE_MR_WAIT_MAX_NS;
@@ -98,8 +98,8 @@ let_workers_progress(void *arg)
 {
 	struct wait *w = arg;
 
-	w->dev->ops->progress(w->dev);
-	return w->dev->ops->mr_waits == NULL || tell(w);
+	w->dev->ops.worker->progress(w->dev);
+	return w->dev->ops.port->mr_waits == NULL || tell(w);
 }
 
 /* What the region is, but for what is to change. */
@@ -172,9 +172,9 @@ try_free(struct uroce_reclaim *r, uint64_t now_ns)
 		uroce_pd_put(pd);
 		return true;
 	}
-	if (now_ns >= r->tell_ns && r->dev->ops->mr_waits != NULL) {
+	if (now_ns >= r->tell_ns && r->dev->ops.port->mr_waits != NULL) {
 		r->tell_ns = now_ns + UROCE_MR_WAIT_MAX_NS;
-		r->dev->ops->mr_waits(r->dev, &mr->ibv, uroce_mr_inflight(mr), now_ns - r->since_ns);
+		r->dev->ops.port->mr_waits(r->dev, &mr->ibv, uroce_mr_inflight(mr), now_ns - r->since_ns);
 	}
 	return false;
 }

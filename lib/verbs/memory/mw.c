@@ -59,7 +59,7 @@ post_bind(struct uroce_qp *qp, const struct ibv_send_wr *wr)
 unlock:
 	rte_spinlock_unlock(&sq->lock);
 	if (ret == 0)
-		qp->dev->ops->doorbell(qp);
+		qp->dev->ops.worker->doorbell(qp);
 	return ret;
 }
 

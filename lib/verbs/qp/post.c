@@ -266,6 +266,6 @@ uroce_post_send(struct ibv_qp *ibv, struct ibv_send_wr *wr, struct ibv_send_wr *
 	__atomic_store_n(&sq->tail, tail, __ATOMIC_RELEASE);
 	rte_spinlock_unlock(&sq->lock);
 	if (likely(posted))
-		qp->dev->ops->doorbell(qp);
+		qp->dev->ops.worker->doorbell(qp);
 	return ret;
 }

@@ -81,7 +81,7 @@ uroce_post_recv(struct ibv_qp *ibv, struct ibv_recv_wr *wr, struct ibv_recv_wr *
 	 * have it flush again. The engine has the other fence, between the state and its look at tail. */
 	rte_atomic_thread_fence(__ATOMIC_SEQ_CST);
 	if (unlikely(__atomic_load_n(&qp->state, __ATOMIC_RELAXED) == IBV_QPS_ERR))
-		qp->dev->ops->doorbell(qp);
+		qp->dev->ops.worker->doorbell(qp);
 	return ret;
 }
 

@@ -266,7 +266,7 @@ qp_create(struct uroce_device *dev, struct ibv_pd *pd, const struct ibv_qp_init_
 	if (ret != 0)
 		goto free_qp;
 	qp->ibv.handle = qp->ibv.qp_num;
-	ret = -dev->ops->qp_attach(qp);
+	ret = -dev->ops.worker->qp_attach(qp);
 	if (ret != 0)
 		goto put_qpn;
 	get_refs(qp);
@@ -316,12 +316,12 @@ uroce_xrc_qp_create(struct uroce_device *dev, struct uroce_xrc_target *target)
 static void
 withdraw(struct uroce_qp *qp)
 {
-	const struct uroce_device_ops *ops = qp->dev->ops;
+	const struct uroce_device_ops *ops = &qp->dev->ops;
 
 	publish(qp->dev, qp->ibv.qp_num, NULL);
-	ops->engine_enter(qp->engine);
-	ops->qp_detach(qp);
-	ops->engine_exit(qp->engine);
+	ops->worker->engine_enter(qp->engine);
+	ops->transport->qp_detach(qp);
+	ops->worker->engine_exit(qp->engine);
 }
 
 /* Frees the QP: no worker uses it, and its events are acknowledged. */
@@ -332,7 +332,7 @@ dispose(struct uroce_qp *qp)
 
 	uroce_mw_owner_gone(&dev->mrs, &qp->windows);
 	if (qp->path.set_up)
-		dev->ops->path_fini(dev, &qp->path);
+		dev->ops.port->path_fini(dev, &qp->path);
 	put_refs(qp);
 	put_qpn(dev, qp->ibv.qp_num);
 	qp_free(qp);
@@ -401,10 +401,10 @@ is_sending(const struct uroce_qp *qp)
 static void
 send_rest(struct uroce_qp *qp)
 {
-	if (qp->dev->ops->poll == NULL)
+	if (qp->dev->ops.worker->poll == NULL)
 		return;
 	for (unsigned int i = 0; i < UROCE_DESTROY_POLLS && is_sending(qp); i++) {
-		qp->dev->ops->poll(qp->dev);
+		qp->dev->ops.worker->poll(qp->dev);
 		sched_yield();
 	}
 }
@@ -443,12 +443,12 @@ uroce_query_qp(struct ibv_qp *ibv, struct ibv_qp_attr *attr, int attr_mask,
 
 	(void)attr_mask;	/* a hint of what is needed: all of it costs the same */
 	pthread_mutex_lock(&qp->ibv.mutex);
-	qp->dev->ops->engine_enter(qp->engine);
+	qp->dev->ops.worker->engine_enter(qp->engine);
 	state = qp->state;
 	*attr = qp->attr;
 	query_psns(qp, state, attr);
 	attr->sq_draining = state == IBV_QPS_SQD && qp->sq.head != qp->req.started;
-	qp->dev->ops->engine_exit(qp->engine);
+	qp->dev->ops.worker->engine_exit(qp->engine);
 	ibv->state = qp->ibv.state = state;
 	pthread_mutex_unlock(&qp->ibv.mutex);
 

@@ -158,7 +158,7 @@ prepare(struct uroce_qp *qp, const struct ibv_qp_attr *a, int mask, struct prepa
 	    a->qp_state == IBV_QPS_RTR)
 		ret = get_port_mtu(dev, &p->port_mtu);
 	if (ret == 0 && (mask & IBV_QP_AV)) {
-		ret = -dev->ops->path_init(dev, &a->ah_attr, qp->ibv.qp_num, remote, &p->path);
+		ret = -dev->ops.port->path_init(dev, &a->ah_attr, qp->ibv.qp_num, remote, &p->path);
 		p->path.set_up = ret == 0;
 		if (ret == 0)
 			uroce_congestion_mark(dev, &p->path);
@@ -170,7 +170,7 @@ static void
 dispose(struct uroce_device *dev, struct preparation *p)
 {
 	if (p->path.set_up)
-		dev->ops->path_fini(dev, &p->path);
+		dev->ops.port->path_fini(dev, &p->path);
 	rte_free(p->resources);
 }
 
@@ -305,7 +305,7 @@ apply(struct uroce_qp *qp, const struct ibv_qp_attr *a, int mask, struct prepara
 		p->path = qp->path;
 		memset(&qp->path, 0, sizeof(qp->path));
 	}
-	qp->dev->ops->qp_changed(qp, from, mask);
+	qp->dev->ops.transport->qp_changed(qp, from, mask);
 	qp->ibv.state = to;
 }
 
@@ -325,7 +325,7 @@ int
 uroce_modify_qp(struct ibv_qp *ibv, struct ibv_qp_attr *attr, int attr_mask)
 {
 	struct uroce_qp *qp = uroce_qp_real(uroce_qp_of(ibv));
-	const struct uroce_device_ops *ops = qp->dev->ops;
+	const struct uroce_worker_ops *worker = qp->dev->ops.worker;
 	struct preparation p = { .resources = NULL };
 	int ret;
 
@@ -335,12 +335,12 @@ uroce_modify_qp(struct ibv_qp *ibv, struct ibv_qp_attr *attr, int attr_mask)
 	if (ret == 0)
 		ret = prepare(qp, attr, attr_mask, &p);
 	if (ret == 0) {
-		ops->engine_enter(qp->engine);
+		worker->engine_enter(qp->engine);
 		/* again: the engine may have put it into the error state */
 		ret = check_transition(qp, qp->state, attr, attr_mask);
 		if (ret == 0)
 			apply(qp, attr, attr_mask, &p);
-		ops->engine_exit(qp->engine);
+		worker->engine_exit(qp->engine);
 	}
 	/* As RNICs do: the application must not take completions from before RESET for new ones. Under ibv.mutex, so
 	 * that the QP stays in RESET. */

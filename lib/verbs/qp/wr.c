@@ -406,7 +406,7 @@ wr_complete(struct ibv_qp_ex *ex)
 	__atomic_store_n(&qp->sq.tail, qp->wr.tail, __ATOMIC_RELEASE);
 	rte_spinlock_unlock(&qp->sq.lock);
 	if (likely(posted))
-		qp->dev->ops->doorbell(qp);
+		qp->dev->ops.worker->doorbell(qp);
 	return 0;
 }
 

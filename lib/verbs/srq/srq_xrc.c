@@ -91,9 +91,9 @@ uroce_srq_xrc_fini(struct uroce_srq *srq)
 	/* nobody finds it any more; a QP may have it from before */
 	pthread_mutex_lock(&srq->domain->lock);
 	LIST_FOREACH(target, &srq->domain->targets, link) {
-		dev->ops->engine_enter(target->qp->engine);
+		dev->ops.worker->engine_enter(target->qp->engine);
 		forget(target->qp, srq);
-		dev->ops->engine_exit(target->qp->engine);
+		dev->ops.worker->engine_exit(target->qp->engine);
 	}
 	pthread_mutex_unlock(&srq->domain->lock);
 	uroce_cq_detach(srq->cq);
