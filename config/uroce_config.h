@@ -321,6 +321,7 @@
 #define UROCE_PERF_BATCH_BYTES 8192		/* messages from here on are posted one by one */
 #define UROCE_PERF_INLINE_BYTES 32		/* messages up to here are posted inline */
 #define UROCE_PERF_LOSSY_RECEIVES 1024		/* of a QP whose transport does not send again, at least */
+#define UROCE_PERF_LOSSY_WINDOW 256		/* messages without credit of a QP whose transport does not retransmit, at least */
 #define UROCE_PERF_LOST_MS 100			/* without a sign of a message of UC or UD, the peer is asked */
 #define UROCE_PERF_LOSS_WINDOW 4096		/* messages lost in a row that are still told from wrong ones */
 #define UROCE_PERF_OOB_PORT 18515

@@ -58,6 +58,9 @@ uroce_perf_layout(struct perf_end *end)
 	end->stride = RTE_ALIGN(RTE_MAX(p->size + end->grh, 1u), RTE_CACHE_LINE_SIZE);
 	end->slots = slots_of(p, end->stride,
 			      uroce_perf_is_lossy(p) ? recv_depth_of(p) : p->depth);
+	/* No more of a lossy transport than a ring holds beside pings and ARP: a port drops what finds no room. */
+	end->window = uroce_perf_is_lossy(p) ? RTE_MAX(2 * p->depth, (uint32_t)UROCE_PERF_LOSSY_WINDOW) : end->slots;
+	end->window = RTE_MIN(end->window, end->slots);
 	end->stamp_mask = rte_align32pow2(p->depth) - 1;
 	end->has_out = end->server ? p->op == PERF_READ || lat : !op->fetches;
 	end->has_in = end->server ? p->op != PERF_READ : op->fetches || lat;

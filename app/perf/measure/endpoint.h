@@ -81,6 +81,7 @@ struct perf_end {
 	uint32_t stride;     /* bytes from one slot to the next */
 	uint32_t grh;        /* bytes in a receive buffer before the message */
 	uint32_t slots;      /* of each QP, each way; a power of two */
+	uint32_t window;     /* messages of one QP that the server has not credited, at most */
 	uint32_t stamp_mask; /* of struct perf_qp.stamps */
 	uint32_t send_depth; /* work requests on a send queue */
 	uint32_t recv_depth; /* receives posted per QP; 0: none are needed */

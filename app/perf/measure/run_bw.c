@@ -35,7 +35,7 @@ qp_room(const struct bw *b, const struct perf_qp *q)
 
 	if (b->credits) {
 		unchecked = q->posted - __atomic_load_n(q->credit, __ATOMIC_ACQUIRE);
-		room = RTE_MIN(room, unchecked < end->slots ? end->slots - unchecked : 0);
+		room = RTE_MIN(room, unchecked < end->window ? end->window - unchecked : 0);
 	} else if (b->verify) {
 		room = RTE_MIN(room, end->slots - (q->posted - q->done));
 	}
