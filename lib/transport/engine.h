@@ -119,10 +119,28 @@ struct uroce_engine {
  * the header pool, with UROCE_TX_INLINE_BYTES for mtu. Header mbufs are many and small, so that a ring full of
  * them does not thrash the cache. */
 #define UROCE_ENGINE_ROOM(mtu) (UROCE_TEMPLATE_BYTES + 64 + (mtu) + 8)
-/** Private area of the header pool's mbufs, for uroce_mr_attach(); a whole line, so that headers begin with one. */
+/** Private area of the pools' mbufs, for uroce_mr_attach() and struct uroce_frame_route; a whole line, so that headers
+ * begin with one. */
 #define UROCE_ENGINE_PRIV_BYTES RTE_ALIGN(sizeof(struct rte_mbuf_ext_shared_info), RTE_CACHE_LINE_SIZE)
 /** Where the data of such mbufs begin, from the mbuf on. */
 #define UROCE_ENGINE_DATA_OFFSET (sizeof(struct rte_mbuf) + UROCE_ENGINE_PRIV_BYTES + RTE_PKTMBUF_HEADROOM)
+
+/* Where a frame goes that does not simply leave by its device's port: m->port is RTE_MBUF_PORT_INVALID then, and this
+ * is in the private area of the first mbuf. */
+struct uroce_frame_route {
+	union ibv_gid dgid;	/* of the peer; the neighbor that leads there is not known, or it is a group */
+	uint32_t dest_qpn;
+	uint16_t port_id;	/* of the device */
+	uint16_t out;		/* uroce_path.out */
+};
+
+static_assert(sizeof(struct uroce_frame_route) <= UROCE_ENGINE_PRIV_BYTES, "UROCE_ENGINE_PRIV_BYTES");
+
+static inline struct uroce_frame_route *
+uroce_frame_route(struct rte_mbuf *m)
+{
+	return (struct uroce_frame_route *)rte_mbuf_to_priv(m);
+}
 
 /** @return 0 or -ENOMEM; uroce_engine_fini() */
 int uroce_engine_init(struct uroce_engine *e, struct rte_mempool *header_pool,
@@ -141,8 +159,8 @@ void uroce_engine_receive(struct uroce_engine *e, struct uroce_qp *const *qps,
  * Expire timers, take doorbells, and cut packets. A message leaves behind each ACK that was owed when it was posted, if
  * completions show the order to the peer: the ACK is for a request that completed a receive here, or the message
  * completes a receive there. An ACK that waits for READ responses delays only the messages of its own QP.
- * @param frames	from the Ethernet header on; m->port is the device's port, m->hash.usr is
- *			uroce_path.out; the caller owns them
+ * @param frames	from the Ethernet header on; m->port is the device's port, or see struct uroce_frame_route; the
+ *			caller owns them
  * @return	how many, up to n; fewer: there is nothing more to send now
  */
 unsigned int uroce_engine_send(struct uroce_engine *e, struct rte_mbuf **frames, unsigned int n,

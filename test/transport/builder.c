@@ -135,8 +135,24 @@ assert_same_frame(const struct rte_mbuf *a, const struct rte_mbuf *b)
 	assert_memory_equal(rte_pktmbuf_read(a, 0, a->pkt_len, room[0]), rte_pktmbuf_read(b, 0, b->pkt_len, room[1]),
 			    a->pkt_len);
 	assert_int_equal(a->port, b->port);
-	assert_int_equal(a->hash.usr, b->hash.usr);
 	assert_int_equal(a->ol_flags, b->ol_flags);
+}
+
+/* By the port, if nothing else is to be known; else its route says whose it is and where it goes. */
+static void
+check_route(struct peer *p, struct rte_mbuf *m, const struct uroce_packet_desc *d)
+{
+	const struct uroce_frame_route *route = uroce_frame_route(m);
+
+	if (d->path->out == 0 && (d->path->lladdr == NULL || *d->path->lladdr != 0)) {
+		assert_int_equal(m->port, p->dev.port_id);
+		return;
+	}
+	assert_int_equal(m->port, RTE_MBUF_PORT_INVALID);
+	assert_int_equal(route->port_id, p->dev.port_id);
+	assert_int_equal(route->out, d->path->out);
+	assert_int_equal(route->dest_qpn, d->bth.dest_qpn);
+	assert_memory_equal(&route->dgid, &d->path->dgid, sizeof(route->dgid));
 }
 
 /* The payload as bytes and as a slice, of every short length and some long ones. */
@@ -157,10 +173,12 @@ build_both(struct peer *p, struct uroce_packet_desc *d)
 		assert_int_equal(uroce_packet_build(&p->engine, qp, d, &inlined), 0);
 		assert_int_equal(inlined->nb_segs, 1);
 		check(inlined, d, (const uint8_t *)p->buffer, length);
+		check_route(p, inlined, d);
 		slice.length = length;
 		d->slice = &slice;
 		assert_int_equal(uroce_packet_build(&p->engine, qp, d, &copied), 0);
 		check(copied, d, (const uint8_t *)p->buffer, length);
+		check_route(p, copied, d);
 		assert_same_frame(inlined, copied);
 		rte_pktmbuf_free(inlined);
 		rte_pktmbuf_free(copied);
@@ -176,7 +194,7 @@ builds_every_opcode_alike_in_every_way(void **state)
 		.src_mac.addr_bytes = { 2, 0, 0, 0, 0, 1 }, .dst_mac.addr_bytes = { 2, 0, 0, 0, 0, 2 },
 		.traffic_class = 0xa2, .hop_limit = 7, .flow_label = 0xabcde, .udp_src_port = 0xc123,
 	};
-	struct uroce_path path = { .out = 3 };
+	struct uroce_path path = { .dgid.raw = { 0xfe, 0x80, [15] = 9 } };
 	unsigned int opcodes = 0;
 	struct peer p;
 	uint64_t mac = 0;
@@ -189,7 +207,6 @@ builds_every_opcode_alike_in_every_way(void **state)
 		memcpy(conf.dst_gid, i & 1 ? ipv6[1] : ipv4[1], sizeof(conf.dst_gid));
 		conf.vlan_tci = i & 2 ? 0x6123 : UROCE_NO_VLAN;
 		assert_int_equal(uroce_template_init(&path.headers, &conf), 0);
-		memset(&mac, 0x5a, RTE_ETHER_ADDR_LEN);
 		path.lladdr = i & 4 ? &mac : NULL;
 		for (unsigned int opcode = 0; opcode < 256; opcode++) {
 			struct uroce_packet_desc d = describe(&path, (uint8_t)opcode, 0xfffff0 + opcode % 16);
@@ -200,6 +217,8 @@ builds_every_opcode_alike_in_every_way(void **state)
 			d.bth.ack = i & 1 ? UROCE_BTH_ACKREQ : UROCE_BTH_MARK;
 			d.bth.ecn = i & 2 ? UROCE_BTH_BECN : 0;
 			d.udp_src_port = i & 4 ? 0xd234 : 0;
+			path.out = (uint16_t)(opcode % 3 * 3);
+			memset(&mac, opcode & 1 ? 0 : 0x5a, RTE_ETHER_ADDR_LEN);
 			build_both(&p, &d);
 		}
 	}

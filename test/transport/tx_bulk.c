@@ -27,7 +27,8 @@
 struct sent {
 	unsigned int count;
 	struct {
-		uint32_t bytes, segs, usr;
+		uint32_t bytes, segs;
+		struct uroce_frame_route route;
 		uint16_t port;
 		uint8_t data[FRAME_ROOM];
 	} frames[MAX_FRAMES];
@@ -54,6 +55,7 @@ set_path(struct peer *p, unsigned int kind, const uint64_t *mac)
 	memcpy(conf.dst_gid, kind & 1 ? ipv6[1] : ipv4[1], sizeof(conf.dst_gid));
 	assert_int_equal(uroce_template_init(&qp->path.headers, &conf), 0);
 	qp->path.lladdr = kind & 4 ? mac : NULL;
+	qp->path.out = kind % 3 == 2 ? 5 : 0;
 }
 
 /* What the engine has to send, so many frames at a time. */
@@ -74,7 +76,7 @@ collect(struct peer *p, struct sent *sent, unsigned int burst)
 			assert_true(m->pkt_len <= FRAME_ROOM);
 			sent->frames[sent->count].bytes = m->pkt_len;
 			sent->frames[sent->count].segs = m->nb_segs;
-			sent->frames[sent->count].usr = m->hash.usr;
+			sent->frames[sent->count].route = *uroce_frame_route(m);
 			sent->frames[sent->count].port = m->port;
 			memcpy(sent->frames[sent->count++].data, rte_pktmbuf_read(m, 0, m->pkt_len, room), m->pkt_len);
 		}
@@ -89,7 +91,8 @@ assert_same(const struct sent *a, const struct sent *b)
 	for (unsigned int i = 0; i < a->count; i++) {
 		assert_int_equal(a->frames[i].bytes, b->frames[i].bytes);
 		assert_int_equal(a->frames[i].segs, b->frames[i].segs);
-		assert_int_equal(a->frames[i].usr, b->frames[i].usr);
+		if (a->frames[i].port == RTE_MBUF_PORT_INVALID)
+			assert_memory_equal(&a->frames[i].route, &b->frames[i].route, sizeof(a->frames[i].route));
 		assert_int_equal(a->frames[i].port, b->frames[i].port);
 		assert_memory_equal(a->frames[i].data, b->frames[i].data, a->frames[i].bytes);
 	}

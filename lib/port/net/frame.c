@@ -45,7 +45,6 @@ uroce_frame_create(struct uroce_port_queue *q, const struct rte_ether_addr *dst,
 		return NULL;
 	}
 	m->port = q->port_id;
-	m->hash.usr = 0;
 	eth = (struct rte_ether_hdr *)rte_pktmbuf_append(m, (uint16_t)bytes);
 	memset(eth, 0, bytes);
 	eth->dst_addr = *dst;

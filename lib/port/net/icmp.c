@@ -93,7 +93,7 @@ echo_send(struct uroce_port_queue *q, const struct rte_ether_addr *mac, const ui
 		ipv4_finish(l3, src, dst, icmp_bytes);
 	else
 		ipv6_finish(l3, src, dst, icmp_bytes);
-	uroce_tx_local(q, m);
+	uroce_tx_to(q, m, dst);
 	return true;
 }
 

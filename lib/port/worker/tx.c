@@ -8,16 +8,12 @@
 
 #include <string.h>
 
-#include <rte_byteorder.h>
 #include <rte_ethdev.h>
-#include <rte_ip.h>
-#include <rte_udp.h>
 
 #include "base/rcu.h"
 #include "port/registry.h"
 #include "port/worker/tx.h"
 #include "verbs/qp/qp.h"
-#include "wire/headers.h"
 
 bool
 uroce_tx_ready(const struct uroce_worker *w)
@@ -84,44 +80,15 @@ queue_push(struct uroce_port_queue *q, struct rte_mbuf *m)
 	q->tx[q->nb_tx++] = m;
 }
 
-/* Our own frame's destination. Frames from engine and port have their IP header in the first
- * segment. */
-static const uint8_t *
-l3_of(const struct rte_mbuf *m, rte_be16_t *ether_type)
-{
-	const struct rte_ether_hdr *eth = rte_pktmbuf_mtod(m, const struct rte_ether_hdr *);
-	const struct rte_vlan_hdr *tag = (const struct rte_vlan_hdr *)(eth + 1);
-
-	*ether_type = eth->ether_type;
-	if (*ether_type != rte_cpu_to_be_16(RTE_ETHER_TYPE_VLAN))
-		return (const uint8_t *)(eth + 1);
-	*ether_type = tag->eth_proto;
-	return (const uint8_t *)(tag + 1);
-}
-
-/* The destination of an IP packet. */
-static void
-dst_of(const uint8_t *l3, rte_be16_t ether_type, uint8_t gid[16])
-{
-	if (ether_type == rte_cpu_to_be_16(RTE_ETHER_TYPE_IPV4))
-		uroce_gid_from_ipv4(gid, ((const struct rte_ipv4_hdr *)l3)->dst_addr);
-	else
-		memcpy(gid, ((const struct rte_ipv6_hdr *)l3)->dst_addr, 16);
-}
-
 /* The neighbor's address is not known: leave the frame with it. */
 static void
-queue_hold(struct uroce_port_queue *q, struct rte_mbuf *m)
+queue_hold(struct uroce_port_queue *q, struct rte_mbuf *m, const uint8_t dst[16])
 {
 	struct uroce_port *port = q->port;
-	rte_be16_t ether_type;
-	const uint8_t *l3 = l3_of(m, &ether_type);
 	struct rte_ether_hdr *eth = rte_pktmbuf_mtod(m, struct rte_ether_hdr *);
-	uint8_t dst[16], hop[16];
-	enum uroce_hold hold;
+	enum uroce_hold hold = UROCE_HOLD_FULL;
+	uint8_t hop[16];
 
-	dst_of(l3, ether_type, dst);
-	hold = UROCE_HOLD_FULL;
 	if (uroce_addresses_next_hop(uroce_port_addresses(port), dst, hop) == 0)
 		hold = uroce_neighbor_hold(&port->neighbors, hop, m, &eth->dst_addr);
 	switch (hold) {
@@ -138,9 +105,14 @@ queue_hold(struct uroce_port_queue *q, struct rte_mbuf *m)
 void
 uroce_tx_local(struct uroce_port_queue *q, struct rte_mbuf *m)
 {
-	if (unlikely(
-		    rte_is_zero_ether_addr(&rte_pktmbuf_mtod(m, struct rte_ether_hdr *)->dst_addr)))
-		queue_hold(q, m);
+	queue_push(q, m);
+}
+
+void
+uroce_tx_to(struct uroce_port_queue *q, struct rte_mbuf *m, const uint8_t dst[16])
+{
+	if (rte_is_zero_ether_addr(&rte_pktmbuf_mtod(m, struct rte_ether_hdr *)->dst_addr))
+		queue_hold(q, m, dst);
 	else
 		queue_push(q, m);
 }
@@ -159,22 +131,40 @@ uroce_tx_resolved(struct uroce_port_queue *q, struct rte_mbuf **frames, unsigned
  * would not hear it from there. A copy, since the frame is the peer's to change once it has left.
  */
 static void
-group_push(struct uroce_worker *w, struct uroce_port_queue *q, struct rte_mbuf *m)
+group_push(struct uroce_worker *w, struct uroce_port_queue *q, struct rte_mbuf *m, const uint8_t gid[16])
 {
-	rte_be16_t ether_type;
-	const uint8_t *l3 = l3_of(m, &ether_type);
 	struct rte_mbuf *copy;
-	uint8_t gid[16];
 
-	dst_of(l3, ether_type, gid);
 	if (uroce_addresses_in_group(uroce_port_addresses(q->port), gid)) {
 		copy = rte_pktmbuf_copy(m, w->engine.payload_pool, 0, UINT32_MAX);
 		if (copy != NULL)
-			w->loop[w->nb_loop++] = (struct uroce_loop){ copy, q, UROCE_OUT_GROUP };
+			w->loop[w->nb_loop++] = (struct uroce_loop){ .mbuf = copy, .from = q, .out = UROCE_OUT_GROUP };
 		else
 			uroce_count(&q->counters[UROCE_PORT_TX_DROP_LOOPBACK], 1);
 	}
 	queue_push(q, m);
+}
+
+/* A frame that does not simply leave by its port. */
+static void
+send_routed(struct uroce_worker *w, struct rte_mbuf *m)
+{
+	const struct uroce_frame_route route = *uroce_frame_route(m);
+	struct uroce_port_queue *q = w->by_port[route.port_id];
+
+	m->port = route.port_id;
+	if (unlikely(q == NULL)) {
+		rte_pktmbuf_free(m);
+		uroce_count(&w->lost, 1);
+	} else if (route.out == 0) {
+		queue_hold(q, m, route.dgid.raw);
+	} else if (route.out == UROCE_OUT_GROUP) {
+		group_push(w, q, m, route.dgid.raw);
+	} else {
+		w->loop[w->nb_loop++] = (struct uroce_loop){
+			.mbuf = m, .from = q, .dest_qpn = route.dest_qpn, .out = route.out,
+		};
+	}
 }
 
 void
@@ -182,17 +172,14 @@ uroce_tx_frames(struct uroce_worker *w, struct rte_mbuf **frames, unsigned int n
 {
 	for (unsigned int i = 0; i < n; i++) {
 		struct rte_mbuf *m = frames[i];
-		struct uroce_port_queue *q = w->by_port[m->port];
 
-		if (unlikely(q == NULL)) {
+		if (m->port == RTE_MBUF_PORT_INVALID) {
+			send_routed(w, m);
+		} else if (unlikely(w->by_port[m->port] == NULL)) {
 			rte_pktmbuf_free(m);
 			uroce_count(&w->lost, 1);
-		} else if (m->hash.usr == 0) {
-			uroce_tx_local(q, m);
-		} else if (m->hash.usr == UROCE_OUT_GROUP) {
-			group_push(w, q, m);
 		} else {
-			w->loop[w->nb_loop++] = (struct uroce_loop){ m, q, (uint16_t)m->hash.usr };
+			queue_push(w->by_port[m->port], m);
 		}
 	}
 }
@@ -204,10 +191,7 @@ loop_target(const struct uroce_loop *l, struct uroce_inbox_item *item)
 	const struct uroce_port *port = l->out == UROCE_OUT_GROUP
 						? l->from->port
 						: uroce_registry_port(l->out - 1u);
-	const struct uroce_bth *bth;
 	const struct uroce_qp *qp;
-	rte_be16_t ether_type;
-	const uint8_t *l3;
 
 	if (port == NULL)
 		return NULL;
@@ -216,11 +200,7 @@ loop_target(const struct uroce_loop *l, struct uroce_inbox_item *item)
 	item->port_id = port->port_id;
 	if (l->out == UROCE_OUT_GROUP)
 		return l->from->worker; /* which finds the QPs, as if the port had received it */
-	l3 = l3_of(l->mbuf, &ether_type);
-	l3 += ether_type == rte_cpu_to_be_16(RTE_ETHER_TYPE_IPV4) ? sizeof(struct rte_ipv4_hdr)
-								  : sizeof(struct rte_ipv6_hdr);
-	bth = (const struct uroce_bth *)(l3 + sizeof(struct rte_udp_hdr));
-	qp = uroce_qp_lookup(&port->dev, uroce_get24(bth->dest_qp));
+	qp = uroce_qp_lookup(&port->dev, l->dest_qpn);
 	if (qp == NULL)
 		return NULL;
 	return uroce_worker_of(qp->engine);

@@ -33,8 +33,10 @@ void uroce_tx_away(struct uroce_worker *w, uint64_t ns);
 /** Free what waits for this port; it is being closed. */
 void uroce_tx_purge(struct uroce_port_queue *q);
 
-/** Queue one frame of our own; a destination MAC of zero is looked up. */
+/** Queue one frame of our own, to a neighbor whose MAC address is in it. */
 void uroce_tx_local(struct uroce_port_queue *q, struct rte_mbuf *m);
+/** The same to an IP address; if the MAC address in the frame is zero, the frame waits for the neighbor's. */
+void uroce_tx_to(struct uroce_port_queue *q, struct rte_mbuf *m, const uint8_t dst[16]);
 
 /** Send what a neighbor's answer has released. */
 void uroce_tx_resolved(struct uroce_port_queue *q, struct rte_mbuf **frames, unsigned int n,

@@ -40,6 +40,7 @@ static_assert(sizeof(struct uroce_inbox_item) % 4 == 0, "an element of a ring");
 struct uroce_loop {
 	struct rte_mbuf *mbuf;
 	struct uroce_port_queue *from;
+	uint32_t dest_qpn;
 	uint16_t out; /* uroce_path.out */
 };
 

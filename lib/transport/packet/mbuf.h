@@ -79,33 +79,38 @@ uroce_mbuf_alloc(struct rte_mempool *pool, bool chained)
 	return m;
 }
 
-/** Ethernet to UDP. */
-static inline void
+/** Write Ethernet to UDP headers. @return true: the frame simply leaves by the port, to a neighbor that is known */
+static inline bool
 uroce_path_put(const struct uroce_path *path, uint8_t *start, uint32_t udp_payload)
 {
+	uint64_t mac;
+
 	uroce_template_put(&path->headers, start, udp_payload);
-	if (path->lladdr != NULL) {
-		uint64_t mac = __atomic_load_n(path->lladdr, __ATOMIC_RELAXED);
-
-		memcpy(start, &mac, RTE_ETHER_ADDR_LEN);
-	}
+	if (path->lladdr == NULL)
+		return likely(path->out == 0);
+	mac = __atomic_load_n(path->lladdr, __ATOMIC_RELAXED);
+	memcpy(start, &mac, RTE_ETHER_ADDR_LEN);
+	return likely(mac != 0 && path->out == 0);
 }
 
-/** Whose frame it is. */
 static inline void
-uroce_frame_owner(const struct uroce_qp *qp, const struct uroce_path *path, struct rte_mbuf *m)
+uroce_frame_set_route(const struct uroce_qp *qp, const struct uroce_path *path, struct rte_mbuf *m, uint32_t dest_qpn)
 {
-	m->port = qp->dev->port_id;
-	m->hash.usr = path->out;
+	*uroce_frame_route(m) = (struct uroce_frame_route){
+		.dgid = path->dgid, .dest_qpn = dest_qpn, .port_id = qp->dev->port_id, .out = path->out,
+	};
+	m->port = RTE_MBUF_PORT_INVALID;
 }
 
-/** Ethernet to UDP, and what says whose it is. */
+/** Write Ethernet to UDP headers, and where the frame goes. */
 static inline void
 uroce_frame_headers(const struct uroce_qp *qp, const struct uroce_path *path, struct rte_mbuf *m,
-		    uint32_t udp_payload)
+		    uint32_t dest_qpn, uint32_t udp_payload)
 {
-	uroce_path_put(path, rte_pktmbuf_mtod(m, uint8_t *), udp_payload);
-	uroce_frame_owner(qp, path, m);
+	if (uroce_path_put(path, rte_pktmbuf_mtod(m, uint8_t *), udp_payload))
+		m->port = qp->dev->port_id;
+	else
+		uroce_frame_set_route(qp, path, m, dest_qpn);
 }
 
 #endif /* UROCE_TRANSPORT_PACKET_MBUF_H */

@@ -35,8 +35,7 @@ struct run {
 	uint32_t payload_bytes;	/* of each */
 	uint32_t head_bytes;
 	uint32_t crc;		/* of the headers with a PSN of 0 */
-	uint16_t port;
-	uint16_t out;		/* uroce_path.out */
+	bool leaves;		/* by the port, to a neighbor that is known */
 	uint8_t head[HEAD_BYTES];
 };
 
@@ -46,7 +45,7 @@ run_init(struct run *r, const struct uroce_packet_desc *d)
 	const struct uroce_template *t = &d->path->headers;
 	struct uroce_bth_values values = d->bth;
 
-	uroce_path_put(d->path, r->head, (uint32_t)sizeof(struct uroce_bth) + r->payload_bytes + UROCE_ICRC_BYTES);
+	r->leaves = uroce_path_put(d->path, r->head, (uint32_t)sizeof(struct uroce_bth) + r->payload_bytes + UROCE_ICRC_BYTES);
 	values.flags |= UROCE_BTH_MIGREQ;
 	values.pkey = UROCE_DEFAULT_PKEY;
 	values.psn = 0;
@@ -100,8 +99,6 @@ put_packet(const struct run *r, struct rte_mbuf *const m[SEGS], uint32_t i, uint
 	for (unsigned int s = 0; s < SEGS; s++)
 		uroce_mbuf_reset(m[s]);
 	word = put_head(r, m[HEAD], psn);
-	m[HEAD]->port = r->port;
-	m[HEAD]->hash.usr = r->out;
 	m[HEAD]->nb_segs = SEGS;
 	m[HEAD]->next = m[DATA];
 	uroce_mr_attach_held(r->key, va, r->iova + (rte_iova_t)i * r->payload_bytes, (uint16_t)r->payload_bytes,
@@ -141,7 +138,7 @@ uroce_tx_bulk(struct uroce_engine *e, const struct uroce_qp *qp, const struct ur
 	      struct rte_mbuf **frames, unsigned int n)
 {
 	struct rte_mbuf *m[UROCE_SEND_QUANTUM][SEGS];
-	struct run r = { .port = qp->dev->port_id, .out = d->path->out };
+	struct run r;
 	uint64_t addr;
 
 	RTE_ASSERT(n <= RTE_DIM(m));
@@ -164,6 +161,10 @@ uroce_tx_bulk(struct uroce_engine *e, const struct uroce_qp *qp, const struct ur
 		if (i + UROCE_RUN_AHEAD < n)
 			fetch(m[i + UROCE_RUN_AHEAD]);
 		frames[i] = put_packet(&r, m[i], i, uroce_psn_add(d->bth.psn, i));
+		if (likely(r.leaves))
+			frames[i]->port = qp->dev->port_id;
+		else
+			uroce_frame_set_route(qp, d->path, frames[i], d->bth.dest_qpn);
 	}
 	uroce_count(e, UROCE_ZERO_COPY_PACKETS, n);
 	uroce_count(e, UROCE_SENT_PACKETS, n);

@@ -93,7 +93,8 @@ uroce_put_headers(struct rte_mbuf *m, const struct uroce_qp *qp, const struct ur
 	};
 	uint8_t *bth = rte_pktmbuf_mtod_offset(m, uint8_t *, d->path->headers.header_bytes);
 
-	uroce_frame_headers(qp, d->path, m, info->header_bytes + payload_bytes + pad + UROCE_ICRC_BYTES);
+	uroce_frame_headers(qp, d->path, m, d->bth.dest_qpn,
+			    info->header_bytes + payload_bytes + pad + UROCE_ICRC_BYTES);
 	if (unlikely(d->udp_src_port != 0))
 		((struct rte_udp_hdr *)bth - 1)->src_port = rte_cpu_to_be_16(d->udp_src_port);
 	uroce_bth_write(bth, &values);
