@@ -166,7 +166,8 @@ go_back(struct uroce_engine *e, struct uroce_qp *qp, const char *why)
 static bool
 acknowledge_in_recovery(struct uroce_engine *e, struct uroce_qp *qp, uint32_t psn, enum uroce_answer answer)
 {
-	bool probed = qp->req.recovery->probe_kind != UROCE_PEER_PROBE_NAK;
+	const enum uroce_probe_state probe = qp->req.recovery->probe_state;
+	const bool probed = probe == UROCE_PROBE_IDLE || probe == UROCE_PROBE_NEWEST;
 	bool back = uroce_peer_probe_answered(e, qp, psn, answer);
 
 	uroce_recovery_heard(qp, psn, psn);

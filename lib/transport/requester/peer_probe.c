@@ -18,22 +18,23 @@
 /* Retransmit the packet with this PSN, and classify the peer by its answer. */
 static void
 begin_probe(struct uroce_engine *e, struct uroce_qp *qp, struct uroce_recovery *rec, uint32_t psn,
-	    enum uroce_peer_probe_kind kind)
+	    enum uroce_probe_state next)
 {
 	struct uroce_requester *req = &qp->req;
 	const struct uroce_sqe *sqe = uroce_recovery_wqe(qp, psn);
 	uint32_t outstanding = uroce_psn_distance(req->max_psn, req->unacked);
 	uint32_t back = uroce_psn_distance(req->went_back, req->unacked);
 
-	rec->probing = rec->probe_due = true;
-	rec->probe_kind = kind;
+	rec->probe_state = UROCE_PROBE_DUE;
+	rec->probe_next = next;
 	rec->probe_psn = psn;
 	rec->probe_end = uroce_psn_add(psn, 1);
 	if (sqe->opcode == IBV_WR_RDMA_READ)
 		rec->probe_end = uroce_psn_add(sqe->first_psn, sqe->psn_count);
 	rec->probe_max = req->max_psn;
 	/* of what was sent more than once anyway, a leap may be the doing of the second time */
-	rec->probe_tells = kind == UROCE_PEER_PROBE_NAK && (back <= uroce_psn_distance(psn, req->unacked) || back > outstanding);
+	if (next == UROCE_PROBE_NAK && back > uroce_psn_distance(psn, req->unacked) && back <= outstanding)
+		rec->probe_next = UROCE_PROBE_REPEATED;
 	uroce_qp_activate(e, qp);
 }
 
@@ -50,7 +51,7 @@ uroce_peer_probe_nak(struct uroce_engine *e, struct uroce_qp *qp, uint32_t psn)
 	struct uroce_requester *req = &qp->req;
 	struct uroce_recovery *rec = req->recovery;
 
-	if (rec != NULL && rec->probe_due && rec->probe_psn == psn)
+	if (rec != NULL && rec->probe_state == UROCE_PROBE_DUE && rec->probe_psn == psn)
 		return true;	/* doubled by the network */
 	if (req->peer == UROCE_PEER_PLAIN && ++req->doubts % PLAIN_TRIES != 0)
 		return false;
@@ -67,7 +68,7 @@ uroce_peer_probe_nak(struct uroce_engine *e, struct uroce_qp *qp, uint32_t psn)
 	if (req->peer == UROCE_PEER_SACKS)
 		uroce_recovery_missing(qp, psn);
 	else
-		begin_probe(e, qp, rec, psn, UROCE_PEER_PROBE_NAK);
+		begin_probe(e, qp, rec, psn, UROCE_PROBE_NAK);
 	uroce_qp_activate(e, qp);
 	return true;
 }
@@ -99,48 +100,122 @@ send_newest(struct uroce_engine *e, struct uroce_qp *qp, struct uroce_recovery *
 			return;		/* too large to answer twice: leave it to the next probe */
 		psn = sqe->first_psn;
 	}
-	begin_probe(e, qp, rec, psn, UROCE_PEER_PROBE_NEWEST);
+	begin_probe(e, qp, rec, psn, UROCE_PROBE_NEWEST);
+}
+
+/* What an answer is to the probe. Its packet is the one that was retransmitted, or a whole READ. */
+enum probe_event {
+	NAK_BEFORE,	/* a sequence NAK for something before the packet */
+	BEFORE,		/* another answer to that */
+	RESPONSE,	/* its own response: the next answer tells */
+	FAILURE,	/* an RNR NAK, or the request is refused: the QP goes back N or fails in any case */
+	BEYOND,		/* it acknowledges packets behind it, which were not retransmitted */
+	ALL,		/* it acknowledges the packet, and nothing else was in flight */
+	NAK_NEXT,	/* a NAK for the packet behind it */
+	ACK_NEXT,	/* it acknowledges the packet, and none behind it */
+	PROBE_EVENTS
+};
+
+enum probe_action {
+	NOTHING,
+	KEEPS,			/* the peer keeps out-of-order packets */
+	BACK,			/* go back N */
+	BACK_UNLESS_KEEPS,	/* ... but a peer that keeps packets has lost two in a row */
+	DOUBT_BACK,		/* doubt the class of the peer, then as BACK */
+	DOUBT_BACK_UNLESS_KEEPS,
+	SEND_NEWEST,		/* probe again with the newest packet; not if an ASK went with the probe */
+};
+
+struct probe_step {
+	uint8_t next;		/* enum uroce_probe_state */
+	uint8_t action;
+};
+
+#define STAY(state) { UROCE_PROBE_##state, NOTHING }
+#define END(action) { UROCE_PROBE_NONE, action }
+
+static const struct probe_step probe_steps[UROCE_PROBE_STATES][PROBE_EVENTS] = {
+	[UROCE_PROBE_NAK] = {
+		[NAK_BEFORE] = STAY(NAK), [BEFORE] = STAY(NAK), [RESPONSE] = STAY(NAK), [FAILURE] = END(NOTHING),
+		[BEYOND] = END(KEEPS), [ALL] = END(NOTHING), [NAK_NEXT] = END(DOUBT_BACK_UNLESS_KEEPS),
+		[ACK_NEXT] = END(DOUBT_BACK),
+	},
+	[UROCE_PROBE_REPEATED] = {
+		[NAK_BEFORE] = STAY(REPEATED), [BEFORE] = STAY(REPEATED), [RESPONSE] = STAY(REPEATED),
+		[FAILURE] = END(NOTHING), [BEYOND] = END(NOTHING), [ALL] = END(NOTHING),
+		[NAK_NEXT] = END(BACK_UNLESS_KEEPS), [ACK_NEXT] = END(BACK),
+	},
+	[UROCE_PROBE_IDLE] = {
+		[NAK_BEFORE] = STAY(IDLE), [BEFORE] = STAY(IDLE), [RESPONSE] = STAY(IDLE), [FAILURE] = END(NOTHING),
+		[BEYOND] = END(NOTHING), [ALL] = END(NOTHING), [NAK_NEXT] = END(BACK_UNLESS_KEEPS),
+		[ACK_NEXT] = END(SEND_NEWEST),
+	},
+	[UROCE_PROBE_NEWEST] = {
+		[NAK_BEFORE] = END(BACK_UNLESS_KEEPS), [BEFORE] = STAY(NEWEST), [RESPONSE] = STAY(NEWEST),
+		[FAILURE] = END(NOTHING), [BEYOND] = END(NOTHING), [ALL] = END(NOTHING),
+		[NAK_NEXT] = END(BACK_UNLESS_KEEPS), [ACK_NEXT] = END(BACK),
+	},
+};
+
+static enum probe_event
+probe_event(const struct uroce_qp *qp, uint32_t psn, enum uroce_answer answer)
+{
+	const struct uroce_recovery *rec = qp->req.recovery;
+	uint32_t to = uroce_psn_distance(psn, qp->req.unacked);
+	uint32_t end = uroce_psn_distance(rec->probe_end, qp->req.unacked);
+
+	if (to < end)
+		return answer == UROCE_ANSWER_NAK ? NAK_BEFORE : BEFORE;
+	if (to == end && answer == UROCE_ANSWER_RESPONSE)
+		return RESPONSE;
+	if (answer == UROCE_ANSWER_RNR_NAK || answer == UROCE_ANSWER_REFUSAL)
+		return FAILURE;
+	if (to > end)
+		return BEYOND;
+	if (rec->probe_end == rec->probe_max)
+		return ALL;
+	return answer == UROCE_ANSWER_NAK ? NAK_NEXT : ACK_NEXT;
+}
+
+/* @return whether to go back N */
+static bool
+act(struct uroce_engine *e, struct uroce_qp *qp, enum probe_action action)
+{
+	struct uroce_requester *req = &qp->req;
+
+	if ((action == DOUBT_BACK || action == DOUBT_BACK_UNLESS_KEEPS) && req->peer != UROCE_PEER_PLAIN)
+		doubt(req);
+	switch (action) {
+	case KEEPS:
+		req->peer = RTE_MAX(req->peer, (uint8_t)UROCE_PEER_KEEPS);
+		req->doubts = 0;
+		return false;
+	case BACK:
+	case DOUBT_BACK:
+		return true;
+	case BACK_UNLESS_KEEPS:
+	case DOUBT_BACK_UNLESS_KEEPS:
+		return req->peer < UROCE_PEER_KEEPS;
+	case SEND_NEWEST:
+		if (!can_ask(qp))
+			send_newest(e, qp, req->recovery);
+		return false;
+	default:
+		return false;
+	}
 }
 
 bool
 uroce_peer_probe_answered(struct uroce_engine *e, struct uroce_qp *qp, uint32_t psn, enum uroce_answer answer)
 {
-	struct uroce_requester *req = &qp->req;
-	struct uroce_recovery *rec = req->recovery;
-	uint32_t to = uroce_psn_distance(psn, req->unacked);
-	uint32_t end = uroce_psn_distance(rec->probe_end, req->unacked);
+	struct uroce_recovery *rec = qp->req.recovery;
+	struct probe_step step;
 
-	if (!rec->probing || rec->probe_due)
+	if (rec->probe_state == UROCE_PROBE_NONE || rec->probe_state == UROCE_PROBE_DUE)
 		return false;
-	if (rec->probe_kind == UROCE_PEER_PROBE_NEWEST && to < end && answer == UROCE_ANSWER_NAK) {
-		rec->probing = false;
-		return req->peer < UROCE_PEER_KEEPS;
-	}
-	if (to < end)
-		return false;
-	if (to == end && answer == UROCE_ANSWER_RESPONSE)
-		return false;	/* what follows tells */
-	rec->probing = false;
-	if (answer == UROCE_ANSWER_RNR_NAK || answer == UROCE_ANSWER_REFUSAL)
-		return false;	/* the QP goes back N or fails in any case */
-	if (to > end) {
-		if (rec->probe_tells && req->peer < UROCE_PEER_KEEPS)
-			req->peer = UROCE_PEER_KEEPS;
-		if (rec->probe_tells)
-			req->doubts = 0;
-		return false;
-	}
-	if (rec->probe_end == rec->probe_max)
-		return false;	/* nothing else was in flight */
-	if (rec->probe_kind == UROCE_PEER_PROBE_PROBE && answer != UROCE_ANSWER_NAK) {
-		if (!can_ask(qp))	/* an ASK went with the probe */
-			send_newest(e, qp, rec);
-		return false;
-	}
-	if (rec->probe_tells && req->peer != UROCE_PEER_PLAIN)
-		doubt(req);
-	/* a peer that keeps has lost two in a row */
-	return req->peer < UROCE_PEER_KEEPS || answer != UROCE_ANSWER_NAK;
+	step = probe_steps[rec->probe_state][probe_event(qp, psn, answer)];
+	rec->probe_state = step.next;
+	return act(e, qp, step.action);
 }
 
 /* A READ that takes long is not asked for again and again by who cannot be asked how far it is. */
@@ -172,7 +247,7 @@ uroce_peer_probe_stalled(struct uroce_engine *e, struct uroce_qp *qp)
 	rec->ask = can_ask(qp);
 	if (req->peer == UROCE_PEER_SACKS)
 		req->went_back = req->unacked;	/* of what was sent since, the answer tells */
-	else if (!rec->probe_due && may_repeat(qp))
-		begin_probe(e, qp, rec, req->unacked, UROCE_PEER_PROBE_PROBE);
+	else if (rec->probe_state != UROCE_PROBE_DUE && may_repeat(qp))
+		begin_probe(e, qp, rec, req->unacked, UROCE_PROBE_IDLE);
 	uroce_qp_activate(e, qp);
 }

@@ -59,8 +59,8 @@ uroce_recovery_begin(struct uroce_engine *e, struct uroce_qp *qp)
 	rec->expected = rec->answered = rec->high = rec->scan = rec->scan_answers = req->unacked;
 	rec->cursor = qp->sq.head;
 	rec->resent_head = rec->resent_tail = 0;
-	rec->probing = rec->probe_due = rec->ask = false;
-	rec->probe_kind = UROCE_PEER_PROBE_NAK;
+	rec->probe_state = UROCE_PROBE_NONE;
+	rec->ask = false;
 	req->recovery = rec;
 	return rec;
 }
@@ -204,8 +204,9 @@ uroce_recovery_passed(struct uroce_qp *qp, uint32_t to)
 		if (ahead_of(qp, *marks[i]) < n)
 			*marks[i] = to;
 	/* what was thought to be lost was late, or all of it has been answered */
-	if (rec->probing && ahead_of(qp, rec->probe_due ? rec->probe_psn : rec->probe_end) < n)
-		rec->probing = rec->probe_due = false;
+	if (rec->probe_state != UROCE_PROBE_NONE &&
+	    ahead_of(qp, rec->probe_state == UROCE_PROBE_DUE ? rec->probe_psn : rec->probe_end) < n)
+		rec->probe_state = UROCE_PROBE_NONE;
 }
 
 bool
@@ -213,7 +214,7 @@ uroce_recovery_done(const struct uroce_qp *qp)
 {
 	const struct uroce_recovery *rec = qp->req.recovery;
 
-	return rec->high == qp->req.unacked && !rec->probing && !rec->ask;
+	return rec->high == qp->req.unacked && rec->probe_state == UROCE_PROBE_NONE && !rec->ask;
 }
 
 void
@@ -440,12 +441,13 @@ send_next(struct uroce_engine *e, struct uroce_qp *qp, struct uroce_recovery *re
 		rec->ask = ret != 0;
 		return ret != 0 ? ret : 1;
 	}
-	if (rec->probe_due) {
+	if (rec->probe_state == UROCE_PROBE_DUE) {
 		const struct uroce_sqe *sqe = find_wqe(qp, rec, rec->probe_psn);
 
 		ret = uroce_requester_again(e, qp, sqe, rec->probe_psn,
 					    uroce_psn_distance(rec->probe_end, rec->probe_psn), out);
-		rec->probe_due = ret != 0;
+		if (ret == 0)
+			rec->probe_state = rec->probe_next;
 		return ret != 0 ? ret : 1;
 	}
 	return send_missing(e, qp, rec, out);

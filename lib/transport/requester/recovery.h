@@ -22,11 +22,15 @@ enum uroce_peer_kind {
 	UROCE_PEER_SACKS,	/* ... and says which, too */
 };
 
-/* Why the requester retransmitted one packet. */
-enum uroce_peer_probe_kind {
-	UROCE_PEER_PROBE_NAK,	/* a NAK named it */
-	UROCE_PEER_PROBE_PROBE,	/* no answer before the probe timer: the oldest packet */
-	UROCE_PEER_PROBE_NEWEST,	/* a probe's answer was ambiguous: the newest packet */
+/* The one packet that is retransmitted to classify the peer, and why. doc/recovery.rst shows the table. */
+enum uroce_probe_state {
+	UROCE_PROBE_NONE,
+	UROCE_PROBE_DUE,	/* to be retransmitted: then the state is probe_next */
+	UROCE_PROBE_NAK,	/* a NAK named it */
+	UROCE_PROBE_REPEATED,	/* ... and what follows it may have been sent twice: an answer proves nothing */
+	UROCE_PROBE_IDLE,	/* the oldest packet: there was no answer before the probe timer fired */
+	UROCE_PROBE_NEWEST,	/* the newest packet: the answer to UROCE_PROBE_IDLE was ambiguous */
+	UROCE_PROBE_STATES
 };
 
 /* PSNs that are on their way again. */
@@ -54,10 +58,8 @@ struct uroce_recovery {
 	uint32_t probe_psn;
 	uint32_t probe_end;		/* what would be answered if it kept nothing */
 	uint32_t probe_max;		/* one past what had been sent by then */
-	enum uroce_peer_probe_kind probe_kind;
-	bool probing;
-	bool probe_due;			/* not sent yet */
-	bool probe_tells;		/* a leap proves that the peer keeps: what was leapt over had been sent once */
+	enum uroce_probe_state probe_state;
+	enum uroce_probe_state probe_next;
 	bool ask;			/* an ASK is due */
 };
 

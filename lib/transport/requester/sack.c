@@ -93,7 +93,7 @@ uroce_sack_apply(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce
 	req->peer = UROCE_PEER_SACKS;
 	req->marked = true;
 	req->doubts = 0;
-	req->recovery->probing = req->recovery->probe_due = false;
+	req->recovery->probe_state = UROCE_PROBE_NONE;
 	take_runs(e, qp, p->psn, sack, uroce_sack_runs(p->payload_bytes));
 	uroce_recovery_asked(qp, asked);
 }

@@ -90,16 +90,14 @@ replay_read(struct uroce_qp *qp, struct uroce_rd_atomic *r, const struct uroce_p
 	return true;
 }
 
-/* After a gap was closed the peer sends what was behind it, too: it answers a NAK with all from there on. A NAK of the
- * next gap would only have it start once more; it comes there by itself. */
+/* The first packet behind a gap has arrived again: the peer retransmits all from the gap on, and reaches the next gap by
+ * itself. A NAK for that gap would only make the peer start once more. */
 static void
-going_back(struct uroce_responder *resp)
+withdraw_nak(struct uroce_responder *resp)
 {
-	resp->leaping = false;
-	resp->goes_back = true;
 	if (resp->ack_owed && resp->reorder != NULL && resp->ack_syndrome == UROCE_AETH_SEQUENCE_NAK) {
 		resp->ack_syndrome = UROCE_AETH_ACK;
-		resp->nak_sent = false;
+		uroce_nak_on(resp, UROCE_ON_WITHDRAWN);
 	}
 }
 
@@ -110,8 +108,8 @@ uroce_duplicate_receive(struct uroce_engine *e, struct uroce_qp *qp, const struc
 	struct uroce_rd_atomic *r;
 	uint32_t index;
 
-	if (resp->leaping && p->psn == resp->leapt)
-		going_back(resp);
+	if (p->psn == resp->gap_end && uroce_peer_on(resp, UROCE_ON_DUPLICATE))
+		withdraw_nak(resp);
 	if (p->info->op == UROCE_OP_SEND || p->info->op == UROCE_OP_WRITE) {
 		uroce_ack_owe(e, qp, NULL);
 		return UROCE_DUPLICATE;

@@ -83,7 +83,7 @@ is_spared(const struct rte_mbuf *m)
 static bool
 waits_for_all(const struct uroce_responder *resp)
 {
-	return resp->nak_sent && (resp->ack_syndrome & UROCE_AETH_CLASS_MASK) == UROCE_AETH_RNR_NAK;
+	return resp->nak_state == UROCE_STATE_NAK_SENT && (resp->ack_syndrome & UROCE_AETH_CLASS_MASK) == UROCE_AETH_RNR_NAK;
 }
 
 static bool

@@ -25,16 +25,16 @@ uroce_responder_reset(struct uroce_qp *qp)
 	resp->psn = qp->attr.rq_psn;
 	resp->msn = 0;
 	resp->ack_owed = false;
-	resp->closing = false;
-	resp->nak_sent = false;
+	resp->nak_state = UROCE_STATE_IN_ORDER;
+	resp->peer_state = UROCE_PEER_UNTOLD;
 	resp->message_op = UROCE_OP_NONE;
 	resp->recv_taken = false;
 	resp->credits = UROCE_AETH_CREDITS_UNLIMITED;
 	resp->established = false;
 	resp->wrong_keys = 0;
-	resp->selective = resp->sack_owed = resp->leaping = resp->goes_back = false;
+	resp->selective = resp->sack_owed = false;
 	resp->read_again = false;
-	resp->asked = resp->leapt = resp->psn;
+	resp->asked = resp->gap_end = resp->psn;
 	resp->resource_head = resp->resource_tail = 0;
 	if (resp->resources != NULL)
 		memset(resp->resources, 0, (resp->resource_mask + 1) * sizeof(*resp->resources));
@@ -313,19 +313,18 @@ refuse(struct uroce_engine *e, struct uroce_qp *qp, enum uroce_verdict verdict)
 	uint8_t syndrome = uroce_verdicts[verdict].syndrome;
 	struct ibv_wc wc = { .status = uroce_verdicts[verdict].wc_status, .opcode = IBV_WC_RECV };
 
-	resp->nak_sent = true;
-	if (verdict == UROCE_NAK_RNR) {
-		uroce_response_nak(e, qp, syndrome | qp->attr.min_rnr_timer, resp->psn);
-		return;
-	}
-	if (verdict == UROCE_NAK_FLUSH_RESOURCES || verdict == UROCE_NAK_FLUSH_PENDING) {	/* as if lost */
+	if (verdict == UROCE_NAK_RNR)
+		syndrome |= qp->attr.min_rnr_timer;
+	/* a FLUSH that has to wait is requested again as if it were lost */
+	if (verdict == UROCE_NAK_RNR || verdict == UROCE_NAK_FLUSH_RESOURCES || verdict == UROCE_NAK_FLUSH_PENDING) {
+		uroce_nak_on(resp, UROCE_ON_REFUSED);
 		uroce_response_nak(e, qp, syndrome, resp->psn);
 		return;
 	}
 	uroce_qp_history_failed(&qp->history, UROCE_CAUSE_REFUSED, IBV_WC_SUCCESS, verdict, e->now_ns);
 	if (resp->recv_taken && wc.status != IBV_WC_SUCCESS && !uroce_qp_complete_recv(e, qp, &wc, true))
 		return;
-	resp->closing = true;
+	uroce_nak_on(resp, UROCE_ON_FATAL);
 	uroce_response_nak(e, qp, syndrome, resp->psn);
 	uroce_qp_event(qp, syndrome == uroce_verdicts[UROCE_NAK_ACCESS].syndrome ? IBV_EVENT_QP_ACCESS_ERR
 									: IBV_EVENT_QP_REQ_ERR);
@@ -341,13 +340,11 @@ receive_ahead(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_pa
 
 	if (report)
 		uroce_ack_owe_sack(e, qp);
-	if (resp->leaping)
-		resp->leaping = resp->goes_back = false;
+	uroce_peer_on(resp, UROCE_ON_PEER_AHEAD);
 	if (resp->selective && resp->reorder != NULL)
 		return verdict;
-	if (resp->nak_sent)
+	if (!uroce_nak_on(resp, UROCE_ON_AHEAD))
 		return verdict;
-	resp->nak_sent = true;
 	uroce_response_nak(e, qp, UROCE_AETH_SEQUENCE_NAK, resp->psn);
 	return verdict == UROCE_DROP_AHEAD ? UROCE_NAK_SEQUENCE : verdict;
 }
@@ -368,8 +365,7 @@ answer_progress(struct uroce_engine *e, struct uroce_qp *qp, bool leapt)
 		resp->ack_syndrome = UROCE_AETH_ACK;	/* what it would have named is here */
 	if (!leapt)
 		return;
-	if (gap && !resp->goes_back) {
-		resp->nak_sent = true;
+	if (gap && !uroce_peer_goes_back(resp) && uroce_nak_on(resp, UROCE_ON_NEXT_GAP)) {
 		uroce_response_nak(e, qp, UROCE_AETH_SEQUENCE_NAK, resp->psn);
 	} else {
 		uroce_ack_owe(e, qp, NULL);
@@ -398,8 +394,8 @@ resume(struct uroce_engine *e, struct uroce_qp *qp, enum uroce_verdict verdict)
 	if (resp->reorder == NULL || qp->state == IBV_QPS_ERR)
 		return;
 	if (resp->psn != filled) {
-		resp->leapt = filled;
-		resp->leaping = true;
+		resp->gap_end = filled;
+		uroce_peer_on(resp, UROCE_ON_CLOSED);
 	}
 	answer_progress(e, qp, resp->psn != filled);
 }
@@ -408,7 +404,7 @@ static bool
 is_responding(const struct uroce_qp *qp)
 {
 	return (qp->state == IBV_QPS_RTR || qp->state == IBV_QPS_RTS || qp->state == IBV_QPS_SQD) &&
-	       !qp->resp.closing;
+	       qp->resp.nak_state != UROCE_STATE_CLOSING;
 }
 
 enum uroce_verdict
@@ -435,7 +431,8 @@ uroce_responder_receive(struct uroce_engine *e, struct uroce_qp *qp, const struc
 		return uroce_duplicate_receive(e, qp, p);
 	if (ahead > 0)
 		return receive_ahead(e, qp, p, (uint32_t)ahead);
-	resp->nak_sent = false;
+	if (unlikely(resp->nak_state != UROCE_STATE_IN_ORDER))
+		uroce_nak_on(resp, UROCE_ON_EXPECTED);
 	if (resp->ack_owed && (resp->ack_syndrome & UROCE_AETH_CLASS_MASK) == UROCE_AETH_RNR_NAK)
 		resp->ack_owed = false;		/* what it refused is here again */
 	if (unlikely(qp->state == IBV_QPS_RTR))

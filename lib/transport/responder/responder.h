@@ -6,6 +6,7 @@
  *	responder.c	checks and executes a request (R10); decides on a NAK, an RNR NAK for a SEND without a receive WQE
  *			included; starts and closes gaps
  *	duplicate.c	answers a request that was executed before: replays READs and atomics from what was kept of them
+ *	gap.c		the states of the responder while packets are missing, as tables (R12)
  *	reorder.c	the reorder buffer: keeps out-of-order requests until the requests before them have arrived
  *	response.c	sends what is owed: READ and atomic responses, ACKs, NAKs, SACKs
  *	placement.c	executes FLUSH and ATOMIC_WRITE and builds their responses
@@ -22,6 +23,7 @@
 
 #include "transport/engine.h"
 #include "transport/qp/qp.h"
+#include "transport/responder/gap.h"
 #include "transport/responder/reorder.h"
 #include "verbs/qp/qp.h"
 #include "wire/packet.h"

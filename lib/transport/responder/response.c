@@ -239,8 +239,8 @@ uroce_response_acknowledge(struct uroce_engine *e, struct uroce_qp *qp, struct r
 	count_answer(e, qp, resp->ack_syndrome, psn);
 	resp->ack_owed = false;
 	if (sequence)
-		resp->nak_sent = true;	/* R12: of the PSN that it names, which may have moved on since */
-	if (resp->closing)
+		uroce_nak_on(resp, UROCE_ON_NAK_SENT);	/* R12: of the PSN that it names, which may have moved on */
+	if (resp->nak_state == UROCE_STATE_CLOSING)
 		uroce_qp_fail(e, qp, UROCE_NO_EVENT);
 	else if (unlikely(resp->sack_owed))
 		owe_sack_after_nak(e, qp);
@@ -252,10 +252,10 @@ static void
 refuse_read(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_rd_atomic *r)
 {
 	uint32_t psn = uroce_psn_add(r->first_psn, r->next);
-	bool told = qp->resp.closing;	/* of a request behind it, which was refused meanwhile */
+	bool told = qp->resp.nak_state == UROCE_STATE_CLOSING;	/* of a request behind it, which was refused meanwhile */
 
 	qp->resp.resource_head = qp->resp.resource_tail;
-	qp->resp.closing = true;
+	uroce_nak_on(&qp->resp, UROCE_ON_FATAL);
 	uroce_qp_history_failed(&qp->history, UROCE_CAUSE_REFUSED, IBV_WC_SUCCESS, UROCE_NAK_ACCESS, e->now_ns);
 	uroce_response_nak(e, qp, uroce_verdicts[UROCE_NAK_ACCESS].syndrome, psn);
 	if (!told)

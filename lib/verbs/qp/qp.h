@@ -218,8 +218,8 @@ struct uroce_responder {
 	uint32_t msn;
 	uint8_t ack_syndrome;		/* of the answer that is owed */
 	bool ack_owed;
-	bool closing;			/* a fatal NAK is owed: nothing is executed, then the QP is in error */
-	bool nak_sent;			/* R12: until the expected PSN has come */
+	uint8_t nak_state;		/* enum uroce_nak_state (R12) */
+	uint8_t peer_state;		/* enum uroce_peer_state: does the peer go back N? */
 	uint8_t message_op;		/* enum uroce_op of the message in progress, UROCE_OP_NONE between */
 	bool recv_taken;		/* rqe at rq.head is in use by the message */
 	uint8_t credits;		/* R30: AETH code; unlimited until a receive WQE has been used */
@@ -240,11 +240,9 @@ struct uroce_responder {
 	uint32_t wrong_keys;		/* UC: keys that a peer has named in vain */
 	struct uroce_reorder *reorder;	/* what came early; NULL: nothing is kept */
 	uint32_t asked;			/* PSN of the latest ASK; behind psn: none that counts */
-	uint32_t leapt;			/* one past the PSN that closed the latest gap, */
+	uint32_t gap_end;		/* one past the PSN that closed the latest gap */
 	bool selective;			/* the requester understands a SACK: it has asked */
 	bool sack_owed;			/* as the acknowledgement that is owed */
-	bool leaping;			/* and nothing has come since that tells */
-	bool goes_back;			/* that the requester sends all again from where a gap was */
 	bool read_again;		/* a READ response was requested again: all are copied from then on */
 };
 
