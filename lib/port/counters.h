@@ -42,7 +42,7 @@ uint64_t uroce_port_engine_counter(const struct uroce_port *port, unsigned int w
 
 /* One writer: no read-modify-write, but whole stores. */
 static inline void
-uroce_count(uint64_t *counter, uint64_t n)
+uroce_counter_add(uint64_t *counter, uint64_t n)
 {
 	__atomic_store_n(counter, *counter + n, __ATOMIC_RELAXED);
 }

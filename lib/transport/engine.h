@@ -15,7 +15,6 @@
  *	engine.c	gives the QPs their turns; dispatches packets and timers
  *	qp_change.c	what a QP's change of state does to all of them, as a table
  *	psn_set.h	a set of PSNs within a window
- *	wheel.c		timers
  */
 
 #ifndef UROCE_TRANSPORT_ENGINE_H
@@ -33,7 +32,7 @@
 #include "transport/requester/recovery.h"
 #include "transport/responder/ack.h"
 #include "transport/responder/reorder.h"
-#include "transport/wheel.h"
+#include "base/timer_wheel.h"
 #include "verbs/device/device.h"
 #include "wire/packet.h"
 #include "wire/verdict.h"

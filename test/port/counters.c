@@ -83,13 +83,13 @@ test_room(void **state)
 static void
 test_sum_of_queues(void **state)
 {
-	uroce_count(&port->queues[0].counters[UROCE_PORT_RX_FRAMES], 5);
-	uroce_count(&port->queues[1].counters[UROCE_PORT_RX_FRAMES], 7);
-	uroce_count(&port->queues[1].counters[UROCE_PORT_RX_FRAMES], 1);
+	uroce_counter_add(&port->queues[0].counters[UROCE_PORT_RX_FRAMES], 5);
+	uroce_counter_add(&port->queues[1].counters[UROCE_PORT_RX_FRAMES], 7);
+	uroce_counter_add(&port->queues[1].counters[UROCE_PORT_RX_FRAMES], 1);
 	assert_int_equal(test_counter(context, "rx_frames"), 13);
 	assert_int_equal(test_counter(context, "tx_frames"), 0);
 	/* 64 bits of it */
-	uroce_count(&port->queues[0].counters[UROCE_PORT_TX_FRAMES], UINT64_C(1) << 40);
+	uroce_counter_add(&port->queues[0].counters[UROCE_PORT_TX_FRAMES], UINT64_C(1) << 40);
 	assert_int_equal(test_counter(context, "tx_frames"), UINT64_C(1) << 40);
 }
 
@@ -97,8 +97,8 @@ test_sum_of_queues(void **state)
 static void
 test_unresolved(void **state)
 {
-	uroce_count(&port->queues[1].counters[UROCE_PORT_TX_DROP_UNRESOLVED], 2);
-	uroce_count(&port->neighbors.dropped, 3);
+	uroce_counter_add(&port->queues[1].counters[UROCE_PORT_TX_DROP_UNRESOLVED], 2);
+	uroce_counter_add(&port->neighbors.dropped, 3);
 	assert_int_equal(test_counter(context, "tx_drop_unresolved"), 5);
 	assert_int_equal(test_counter(context, "tx_drop_local"), 0);
 }
@@ -110,10 +110,10 @@ test_verdicts(void **state)
 	for (unsigned int i = 0; i < UROCE_VERDICT_COUNT; i++) {
 		uint64_t before = test_counter(context, uroce_verdicts[i].name);
 
-		uroce_count(&port->queues[0].verdicts[i], 1);
-		uroce_count(&port->queues[1].verdicts[i], 10);
-		uroce_count(&workers[0]->engine.verdicts[i], 100);
-		uroce_count(&workers[1]->engine.verdicts[i], 1000);
+		uroce_counter_add(&port->queues[0].verdicts[i], 1);
+		uroce_counter_add(&port->queues[1].verdicts[i], 10);
+		uroce_counter_add(&workers[0]->engine.verdicts[i], 100);
+		uroce_counter_add(&workers[1]->engine.verdicts[i], 1000);
 		assert_int_equal(test_counter(context, uroce_verdicts[i].name), before + 1111);
 	}
 }
@@ -124,8 +124,8 @@ test_engines(void **state)
 	for (unsigned int i = 0; i < UROCE_ENGINE_COUNTER_COUNT; i++) {
 		uint64_t before = test_counter(context, uroce_engine_counter_names[i]);
 
-		uroce_count(&workers[0]->engine.counters[i], 4);
-		uroce_count(&workers[1]->engine.counters[i], i);
+		uroce_counter_add(&workers[0]->engine.counters[i], 4);
+		uroce_counter_add(&workers[1]->engine.counters[i], i);
 		assert_int_equal(test_counter(context, uroce_engine_counter_names[i]),
 				 before + 4 + i);
 	}

@@ -93,7 +93,7 @@ test_sums(void **state)
 
 		assert_true(source_count(c) > 0);
 		for (unsigned int s = 0; s < source_count(c); s++) {
-			uroce_count(source_of(&t, &c->sources[s]), 1 + s * 100);
+			uroce_counter_add(source_of(&t, &c->sources[s]), 1 + s * 100);
 			expected += 1 + s * 100;
 		}
 		assert_int_equal(uroce_hw_counter_read(t.port, c), expected);
@@ -111,10 +111,10 @@ test_received(void **state)
 	tap_open(&t, 0, cidrs);
 	assert_string_equal(c->name, "rcvd_pkts");
 	for (unsigned int v = 0; v < UROCE_VERDICT_COUNT; v++)
-		uroce_count(&t.worker->engine.verdicts[v], 1);
+		uroce_counter_add(&t.worker->engine.verdicts[v], 1);
 	assert_int_equal(uroce_hw_counter_read(t.port, c), UROCE_VERDICT_COUNT);
 	/* dropped before it reached an engine */
-	uroce_count(&t.port->queues[0].verdicts[UROCE_DROP_ICRC], 1);
+	uroce_counter_add(&t.port->queues[0].verdicts[UROCE_DROP_ICRC], 1);
 	assert_int_equal(uroce_hw_counter_read(t.port, c), UROCE_VERDICT_COUNT);
 	tap_close(&t);
 }

@@ -15,7 +15,7 @@
 #include "cm/ib/cm.h"
 #include "cm/ib/mad.h"
 #include "cm/ib/state.h"
-#include "transport/wheel.h"
+#include "base/timer_wheel.h"
 #include "uroce_config.h"
 
 LIST_HEAD(uroce_cm_conn_list, uroce_cm_conn);

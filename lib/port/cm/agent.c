@@ -44,7 +44,7 @@ context_of(const struct uroce_agent *a)
 static void
 count(struct uroce_agent *a, enum uroce_agent_counter which)
 {
-	uroce_count(&a->counters[which], 1);
+	uroce_counter_add(&a->counters[which], 1);
 }
 
 static void

@@ -51,7 +51,7 @@ uroce_watch_link(struct uroce_port *port)
 		goto unlock;
 	port->link_up = up;
 	if (!up)
-		uroce_count(&port->link_downed, 1);
+		uroce_counter_add(&port->link_downed, 1);
 	uroce_neighbors_link(&port->neighbors, up);
 	if (up) {
 		/* behind it may be another switch */
@@ -96,7 +96,7 @@ removed(struct uroce_port *port)
 		up = port->link_up;
 		port->link_up = false;
 		if (up) {
-			uroce_count(&port->link_downed, 1);
+			uroce_counter_add(&port->link_downed, 1);
 			tell(port, IBV_EVENT_PORT_ERR);
 		}
 		tell(port, IBV_EVENT_DEVICE_FATAL);

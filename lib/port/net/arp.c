@@ -77,7 +77,7 @@ answer(const struct uroce_rx *rx, const struct rte_arp_hdr *arp)
 
 	arp_send(rx->q, &peer, RTE_ARP_OP_REPLY, arp->arp_data.arp_tip, &peer,
 		 arp->arp_data.arp_sip);
-	uroce_count(&rx->q->counters[UROCE_PORT_ARP_ANSWERED], 1);
+	uroce_counter_add(&rx->q->counters[UROCE_PORT_ARP_ANSWERED], 1);
 }
 
 enum uroce_verdict

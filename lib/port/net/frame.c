@@ -41,7 +41,7 @@ uroce_frame_create(struct uroce_port_queue *q, const struct rte_ether_addr *dst,
 	bytes = RTE_MAX(l2_bytes + l3_bytes, (uint32_t)MIN_FRAME_BYTES);
 	m = alloc(q, bytes);
 	if (m == NULL) {
-		uroce_count(&q->counters[UROCE_PORT_TX_DROP_LOCAL], 1);
+		uroce_counter_add(&q->counters[UROCE_PORT_TX_DROP_LOCAL], 1);
 		return NULL;
 	}
 	m->port = q->port_id;

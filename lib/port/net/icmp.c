@@ -128,7 +128,7 @@ request_receive(const struct uroce_rx *rx, const uint8_t src[16], const uint8_t 
 	head.type = reply_type;
 	if (echo_send(rx->q, &peer, dst, src, &head, request + 1,
 		      rx->l4_bytes - (uint32_t)sizeof(head)))
-		uroce_count(&rx->q->counters[UROCE_PORT_ECHO_ANSWERED], 1);
+		uroce_counter_add(&rx->q->counters[UROCE_PORT_ECHO_ANSWERED], 1);
 	return UROCE_OK;
 }
 

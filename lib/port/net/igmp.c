@@ -103,7 +103,7 @@ message_send(struct uroce_port_queue *q, struct rte_mbuf *m, struct igmp *igmp, 
 {
 	igmp->checksum = (rte_be16_t)~rte_raw_cksum(igmp, igmp_bytes);
 	uroce_tx_local(q, m);
-	uroce_count(&q->counters[UROCE_PORT_GROUP_REPORTS], 1);
+	uroce_counter_add(&q->counters[UROCE_PORT_GROUP_REPORTS], 1);
 }
 
 /* Versions 1 and 2: to the group itself, so that other members hear it; leaving, to all routers. */
@@ -183,7 +183,7 @@ query_receive(const struct uroce_rx *rx, const struct igmp *igmp)
 		query.version = UROCE_GROUP_V1;
 		query.max_delay_ns = V1_TENTHS * TENTH_NS;
 	}
-	uroce_count(&rx->q->counters[UROCE_PORT_GROUP_QUERIES], 1);
+	uroce_counter_add(&rx->q->counters[UROCE_PORT_GROUP_QUERIES], 1);
 	uroce_port_upkeep_by(port, uroce_groups_query(&port->groups, &query, rx->now_ns));
 	return UROCE_OK;
 }

@@ -136,7 +136,7 @@ message_send(struct uroce_port_queue *q, struct rte_mbuf *m, struct ip_alert *ip
 
 	mld->checksum = checksum(&ip->header, mld, mld_bytes);
 	uroce_tx_local(q, m);
-	uroce_count(&q->counters[UROCE_PORT_GROUP_REPORTS], 1);
+	uroce_counter_add(&q->counters[UROCE_PORT_GROUP_REPORTS], 1);
 }
 
 /* Version 1: to the group itself, so that other members hear it; leaving, to all routers. */
@@ -222,7 +222,7 @@ query_receive(const struct uroce_rx *rx, const struct mld_v1 *v1, uint32_t bytes
 	} else if (bytes != sizeof(*v1)) {
 		return UROCE_DROP_ICMP; /* RFC 3810, 8.1 */
 	}
-	uroce_count(&rx->q->counters[UROCE_PORT_GROUP_QUERIES], 1);
+	uroce_counter_add(&rx->q->counters[UROCE_PORT_GROUP_QUERIES], 1);
 	uroce_port_upkeep_by(port, uroce_groups_query(&port->groups, &query, rx->now_ns));
 	return UROCE_OK;
 }

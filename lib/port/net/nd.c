@@ -185,7 +185,7 @@ solicit_receive(const struct uroce_rx *rx, const struct rte_ipv6_hdr *ip, const 
 	memcpy(reply.target, nd->target, sizeof(reply.target));
 	nd_send(rx->q, &peer, nd->target, ip->src_addr, &reply);
 answered:
-	uroce_count(&rx->q->counters[UROCE_PORT_ND_ANSWERED], 1);
+	uroce_counter_add(&rx->q->counters[UROCE_PORT_ND_ANSWERED], 1);
 	return UROCE_OK;
 }
 

@@ -68,7 +68,7 @@ static void
 drop_pending(struct uroce_neighbors *t, struct uroce_neighbor *n)
 {
 	rte_pktmbuf_free_bulk(n->pending, n->nb_pending);
-	uroce_count(&t->dropped, n->nb_pending);
+	uroce_counter_add(&t->dropped, n->nb_pending);
 	t->nb_pending -= n->nb_pending;
 	n->nb_pending = 0;
 }

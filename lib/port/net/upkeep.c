@@ -49,7 +49,7 @@ probe(struct uroce_port_queue *q, const struct uroce_addresses *own, const struc
 		uroce_arp_request(q, &p->mac, uroce_gid_to_ipv4(src), uroce_gid_to_ipv4(p->addr));
 	else
 		uroce_nd_solicit(q, &p->mac, src, p->addr);
-	uroce_count(&q->counters[UROCE_PORT_PROBES_SENT], 1);
+	uroce_counter_add(&q->counters[UROCE_PORT_PROBES_SENT], 1);
 }
 
 static void

@@ -54,12 +54,12 @@ queue_flush(struct uroce_port_queue *q, uint64_t now_ns)
 		uroce_rcu_leave_driver(q->worker->index);
 		sent += n;
 	} while (n != 0 && sent < q->nb_tx);
-	uroce_count(&q->counters[UROCE_PORT_TX_FRAMES], sent);
+	uroce_counter_add(&q->counters[UROCE_PORT_TX_FRAMES], sent);
 	q->nb_tx -= (uint16_t)sent;
 	note(&q->tx_since_ns, &q->tx_stalled, sent != 0, now_ns);
 	if (unlikely(q->tx_stalled)) {
 		rte_pktmbuf_free_bulk(q->tx, q->nb_tx);
-		uroce_count(&q->counters[UROCE_PORT_TX_DROP_STALLED], q->nb_tx);
+		uroce_counter_add(&q->counters[UROCE_PORT_TX_DROP_STALLED], q->nb_tx);
 		q->nb_tx = 0;
 	} else if (q->nb_tx != 0) {
 		memmove(q->tx, q->tx + sent, q->nb_tx * sizeof(*q->tx));
@@ -74,7 +74,7 @@ queue_push(struct uroce_port_queue *q, struct rte_mbuf *m)
 		queue_flush(q, q->worker->now_ns);
 	if (unlikely(q->nb_tx == UROCE_TX_ROOM)) {
 		rte_pktmbuf_free(m);
-		uroce_count(&q->counters[UROCE_PORT_TX_DROP_LOCAL], 1);
+		uroce_counter_add(&q->counters[UROCE_PORT_TX_DROP_LOCAL], 1);
 		return;
 	}
 	q->tx[q->nb_tx++] = m;
@@ -97,7 +97,7 @@ queue_hold(struct uroce_port_queue *q, struct rte_mbuf *m, const uint8_t dst[16]
 	case UROCE_HOLD_KEPT: break;
 	case UROCE_HOLD_FULL:
 		rte_pktmbuf_free(m);
-		uroce_count(&q->counters[UROCE_PORT_TX_DROP_UNRESOLVED], 1);
+		uroce_counter_add(&q->counters[UROCE_PORT_TX_DROP_UNRESOLVED], 1);
 		break;
 	}
 }
@@ -140,7 +140,7 @@ group_push(struct uroce_worker *w, struct uroce_port_queue *q, struct rte_mbuf *
 		if (copy != NULL)
 			w->loop[w->nb_loop++] = (struct uroce_loop){ .mbuf = copy, .from = q, .out = UROCE_OUT_GROUP };
 		else
-			uroce_count(&q->counters[UROCE_PORT_TX_DROP_LOOPBACK], 1);
+			uroce_counter_add(&q->counters[UROCE_PORT_TX_DROP_LOOPBACK], 1);
 	}
 	queue_push(q, m);
 }
@@ -155,7 +155,7 @@ send_routed(struct uroce_worker *w, struct rte_mbuf *m)
 	m->port = route.port_id;
 	if (unlikely(q == NULL)) {
 		rte_pktmbuf_free(m);
-		uroce_count(&w->lost, 1);
+		uroce_counter_add(&w->lost, 1);
 	} else if (route.out == 0) {
 		queue_hold(q, m, route.dgid.raw);
 	} else if (route.out == UROCE_OUT_GROUP) {
@@ -177,7 +177,7 @@ uroce_tx_frames(struct uroce_worker *w, struct rte_mbuf **frames, unsigned int n
 			send_routed(w, m);
 		} else if (unlikely(w->by_port[m->port] == NULL)) {
 			rte_pktmbuf_free(m);
-			uroce_count(&w->lost, 1);
+			uroce_counter_add(&w->lost, 1);
 		} else {
 			queue_push(w->by_port[m->port], m);
 		}
@@ -209,7 +209,7 @@ loop_target(const struct uroce_loop *l, struct uroce_inbox_item *item)
 static void
 loop_drop(const struct uroce_loop *l)
 {
-	uroce_count(&l->from->counters[UROCE_PORT_TX_DROP_LOOPBACK], 1);
+	uroce_counter_add(&l->from->counters[UROCE_PORT_TX_DROP_LOOPBACK], 1);
 	rte_pktmbuf_free(l->mbuf);
 }
 
@@ -235,7 +235,7 @@ loop_run(struct uroce_worker *w, unsigned int first)
 	}
 	n = rte_ring_mp_enqueue_burst_elem(target->inbox, items, sizeof(items[0]), n, NULL);
 	for (unsigned int i = 0; i < n; i++)
-		uroce_count(&w->loop[first + i].from->counters[UROCE_PORT_LOOPBACK_FRAMES], 1);
+		uroce_counter_add(&w->loop[first + i].from->counters[UROCE_PORT_LOOPBACK_FRAMES], 1);
 	return n;
 }
 

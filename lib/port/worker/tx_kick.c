@@ -72,7 +72,7 @@ uroce_tx_kick_send(struct uroce_port_queue *q, uint64_t now_ns)
 	n = create(q, frames);
 	for (unsigned int i = 0; i < n; i++)
 		uroce_tx_local(q, frames[i]);
-	uroce_count(&q->counters[UROCE_PORT_FILLERS_SENT], n);
+	uroce_counter_add(&q->counters[UROCE_PORT_FILLERS_SENT], n);
 }
 
 unsigned int
@@ -88,7 +88,7 @@ uroce_tx_kick_push(struct uroce_port_queue *q)
 	sent = rte_eth_tx_burst(q->port_id, q->id, frames, (uint16_t)n);
 	uroce_rcu_leave_driver(q->worker->index);
 	rte_pktmbuf_free_bulk(frames + sent, n - sent);
-	uroce_count(&q->counters[UROCE_PORT_TX_FRAMES], sent);
-	uroce_count(&q->counters[UROCE_PORT_FILLERS_SENT], sent);
+	uroce_counter_add(&q->counters[UROCE_PORT_TX_FRAMES], sent);
+	uroce_counter_add(&q->counters[UROCE_PORT_FILLERS_SENT], sent);
 	return sent;
 }

@@ -86,11 +86,11 @@ group_hand_over(struct uroce_port_queue *q, const struct uroce_packet *p, const 
 	copy.dest_qpn = qp->ibv.qp_num; /* there it is for this QP alone */
 	rte_pktmbuf_refcnt_update(p->mbuf, 1);
 	if (hand_over(uroce_worker_of(qp->engine), &copy, q->port_id)) {
-		uroce_count(&q->counters[UROCE_PORT_HANDED_OVER], 1);
+		uroce_counter_add(&q->counters[UROCE_PORT_HANDED_OVER], 1);
 		return;
 	}
 	rte_pktmbuf_refcnt_update(p->mbuf, -1);
-	uroce_count(&q->verdicts[UROCE_DROP_HANDOVER], 1);
+	uroce_counter_add(&q->verdicts[UROCE_DROP_HANDOVER], 1);
 }
 
 /* IBV_QP_CREATE_BLOCK_SELF_MCAST_LB: it has sent the packet, and does not want it back. */
@@ -139,7 +139,7 @@ group_add(struct uroce_worker *w, struct uroce_port_queue *q, struct batch *b)
 			batch_deliver(w, b);
 	}
 	batch_deliver(w, b);
-	uroce_count(&q->counters[UROCE_PORT_GROUP_DELIVERIES], n - left_out);
+	uroce_counter_add(&q->counters[UROCE_PORT_GROUP_DELIVERIES], n - left_out);
 	return UROCE_OK;
 }
 
@@ -164,7 +164,7 @@ batch_add(struct uroce_worker *w, struct uroce_port_queue *q, struct batch *b)
 	if (unlikely(qp->engine != &w->engine)) {
 		if (!hand_over(uroce_worker_of(qp->engine), p, q->port_id))
 			return UROCE_DROP_HANDOVER;
-		uroce_count(&q->counters[UROCE_PORT_HANDED_OVER], 1);
+		uroce_counter_add(&q->counters[UROCE_PORT_HANDED_OVER], 1);
 		b->done_count--; /* the other worker frees it */
 		return UROCE_OK;
 	}
@@ -194,7 +194,7 @@ batch_frame(struct uroce_worker *w, struct uroce_port_queue *q, struct batch *b,
 	if (likely(v == UROCE_OK && p->info != NULL))
 		v = batch_add(w, q, b);
 	if (unlikely(v != UROCE_OK))
-		uroce_count(&q->verdicts[v], 1);
+		uroce_counter_add(&q->verdicts[v], 1);
 }
 
 static void
@@ -205,7 +205,7 @@ batch_item(struct uroce_worker *w, struct batch *b, const struct uroce_inbox_ite
 
 	if (unlikely(q == NULL)) {
 		rte_pktmbuf_free(item->packet.mbuf);
-		uroce_count(&w->lost, 1);
+		uroce_counter_add(&w->lost, 1);
 		return;
 	}
 	if (item->packet.info == NULL) {
@@ -217,7 +217,7 @@ batch_item(struct uroce_worker *w, struct batch *b, const struct uroce_inbox_ite
 	b->done[b->done_count++] = item->packet.mbuf;
 	v = batch_add(w, q, b);
 	if (unlikely(v != UROCE_OK))
-		uroce_count(&q->verdicts[v], 1);
+		uroce_counter_add(&q->verdicts[v], 1);
 }
 
 static unsigned int
@@ -298,7 +298,7 @@ queue_receive(struct uroce_worker *w, struct uroce_port_queue *q)
 		batch_frame(w, q, &b, frames[i]);
 	}
 	batch_finish(w, &b);
-	uroce_count(&q->counters[UROCE_PORT_RX_FRAMES], n);
+	uroce_counter_add(&q->counters[UROCE_PORT_RX_FRAMES], n);
 	return n;
 }
 
@@ -367,9 +367,9 @@ load_add(struct uroce_worker *w, bool is_busy)
 	struct uroce_load *load = &w->load;
 	uint64_t took_ns = RTE_MIN(w->now_ns - load->since_ns, UROCE_ROUND_MAX_NS);
 
-	uroce_count(&load->busy_ns, took_ns & -(uint64_t)w->was_busy);
-	uroce_count(&load->busy_rounds, w->was_busy);
-	uroce_count(&load->rounds, 1);
+	uroce_counter_add(&load->busy_ns, took_ns & -(uint64_t)w->was_busy);
+	uroce_counter_add(&load->busy_rounds, w->was_busy);
+	uroce_counter_add(&load->rounds, 1);
 	load->since_ns = w->now_ns;
 	w->was_busy = is_busy;
 }

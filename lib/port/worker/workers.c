@@ -340,7 +340,7 @@ worker_drain(struct uroce_worker *w)
 		    rte_ring_mp_enqueue_elem(w->inbox, &item, sizeof(item)) == 0)
 			continue;
 		rte_pktmbuf_free(item.packet.mbuf);
-		uroce_count(&w->lost, 1);
+		uroce_counter_add(&w->lost, 1);
 	}
 	uroce_worker_exit(w);
 }

@@ -13,7 +13,7 @@
 #include <sys/queue.h>
 
 #include "transport/congestion/dcqcn.h"
-#include "transport/wheel.h"
+#include "base/timer_wheel.h"
 #include "uroce_config.h"
 #include "verbs/qp/qp.h"
 

@@ -17,19 +17,13 @@
 
 #include "verbs/device/device.h"
 #include "base/event_queue.h"
+#include "base/timer_wheel.h"
 
 /* req_notify state */
 enum uroce_cq_arm {
 	UROCE_CQ_UNARMED,
 	UROCE_CQ_ARMED_SOLICITED,
 	UROCE_CQ_ARMED,
-};
-
-/* A timer of an engine: a doubly linked entry of its wheel. */
-struct uroce_timer {
-	LIST_ENTRY(uroce_timer) link;
-	uint64_t deadline_ns;		/* 0: not armed. May be later than the wheel's slot */
-	uint64_t slot_ns;		/* when the wheel will look at it; 0: not in the wheel */
 };
 
 /* The entries. Replaced as a whole (cq_resize.c); index i is at i & mask. */

@@ -11,7 +11,7 @@
 #include <rte_common.h>
 
 #include "scale.h"
-#include "transport/wheel.h"
+#include "base/timer_wheel.h"
 
 #define TIMEOUT_NS (4096ull << 17) /* 537 ms (R36) */
 #define ROUNDS_NS  1000 /* a round of a busy worker */

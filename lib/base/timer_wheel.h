@@ -5,17 +5,22 @@
  * wheel looks at it when its old slot comes round, and moves it. One thread at a time.
  */
 
-#ifndef UROCE_TRANSPORT_WHEEL_H
-#define UROCE_TRANSPORT_WHEEL_H
+#ifndef UROCE_BASE_TIMER_WHEEL_H
+#define UROCE_BASE_TIMER_WHEEL_H
 
 #include <stdint.h>
 #include <sys/queue.h>
 
-#include "verbs/qp/qp.h"
-
 #define UROCE_WHEEL_LOG2_SLOTS 8
 #define UROCE_WHEEL_SLOTS (1 << UROCE_WHEEL_LOG2_SLOTS)
 #define UROCE_WHEEL_LEVELS 5		/* 2^40 ticks of 4.096 us: 52 days */
+
+/* A timer: a doubly linked entry of a wheel. */
+struct uroce_timer {
+	LIST_ENTRY(uroce_timer) link;
+	uint64_t deadline_ns;		/* 0: not armed. May be later than the wheel's slot */
+	uint64_t slot_ns;		/* when the wheel will look at it; 0: not in the wheel */
+};
 
 LIST_HEAD(uroce_timer_list, uroce_timer);
 
@@ -42,4 +47,4 @@ void uroce_wheel_expire(struct uroce_wheel *w, uint64_t now_ns,
  * timer is in the wheel. */
 uint64_t uroce_wheel_next(const struct uroce_wheel *w);
 
-#endif /* UROCE_TRANSPORT_WHEEL_H */
+#endif /* UROCE_BASE_TIMER_WHEEL_H */

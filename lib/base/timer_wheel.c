@@ -6,7 +6,7 @@
  * before all of a higher one. The engine's thread.
  */
 
-#include "transport/wheel.h"
+#include "base/timer_wheel.h"
 
 #include <string.h>
 

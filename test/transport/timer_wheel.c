@@ -7,6 +7,7 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +17,7 @@
 #include <cmocka.h>
 #include <rte_common.h>
 
-#include "transport/wheel.h"
+#include "base/timer_wheel.h"
 #include "uroce_config.h"
 
 #define TIMERS 64
