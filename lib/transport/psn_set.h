@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * A set of PSNs that are less than UROCE_REORDER_WINDOW apart: what has come early, what the peer has, what has been
- * answered. A bit for each, at PSN modulo the window, so that a PSN that is passed makes room for one ahead. Whoever
- * has it, on one thread.
+ * A bitmap of PSNs that are less than UROCE_REORDER_WINDOW apart, such as the packets in the reorder buffer or the
+ * packets that the peer has received. The bit of a PSN is at PSN modulo the window: a PSN that leaves the window makes
+ * room for one ahead. One thread at a time.
  */
 
 #ifndef UROCE_TRANSPORT_PSN_SET_H
@@ -31,7 +31,7 @@ uroce_psn_set_word(uint32_t psn)
 	return (psn & (UROCE_REORDER_WINDOW - 1)) / 64;
 }
 
-/* Those of n PSNs from psn on that are in its word: how many, and their bits. */
+/* The PSNs that are in the word of psn, of n from psn on. @param mask	set to their bits. @return their number */
 static inline uint32_t
 uroce_psn_set_part(uint32_t psn, uint32_t n, uint64_t *mask)
 {
@@ -47,7 +47,7 @@ uroce_psn_set_has(const struct uroce_psn_set *s, uint32_t psn)
 	return (s->words[uroce_psn_set_word(psn)] >> (psn & 63) & 1) != 0;
 }
 
-/** Put n PSNs (at most the window) from psn on into the set, or take them out. */
+/** Add n PSNs (at most the window) from psn on to the set, or remove them. */
 static inline void
 uroce_psn_set_put(struct uroce_psn_set *s, uint32_t psn, uint32_t n, bool in)
 {
@@ -62,8 +62,8 @@ uroce_psn_set_put(struct uroce_psn_set *s, uint32_t psn, uint32_t n, bool in)
 	}
 }
 
-/** Of n PSNs (at most the window) from psn on, how many are in the set, or are not, before the first for which that
- * is not so. */
+/** The length of the run of PSNs, from psn on and at most n (at most the window), that are in the set, or, if !in, are not
+ * in it. */
 static inline uint32_t
 uroce_psn_set_run(const struct uroce_psn_set *s, uint32_t psn, uint32_t n, bool in)
 {

@@ -3,7 +3,7 @@
  *
  * Congestion control: how fast a QP may send. On the engine's thread.
  *
- *	marks.c		answers a packet with an ECN mark with a CNP
+ *	marks.c		sends a CNP for a received packet that has an ECN mark
  *	dcqcn.c		DCQCN: a QP's rate from the CNPs that it receives, and how the rate recovers
  *	pacer.c		delays the turns of a QP that has a rate, and hands out rates
  */
@@ -17,7 +17,7 @@
 #include "wire/packet.h"
 
 /* marks.c */
-/** The network has marked a packet of which this has become. */
+/** A packet with an ECN mark was received. @param verdict	the result of processing it */
 void uroce_congestion_marked(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p,
 			     enum uroce_verdict verdict);
 

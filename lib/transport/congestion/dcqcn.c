@@ -43,7 +43,7 @@ uroce_dcqcn_cnp(struct uroce_dcqcn *d, const struct uroce_congestion *conf, uint
 
 	if (d->reduced_ns != 0 && now_ns - d->reduced_ns < conf->rate_reduce_monitor_period * US)
 		return;
-	/* where the rate was below the least, it is not to go back there */
+	/* the target must not be below the least rate */
 	d->target_bps = RTE_MAX(d->current_bps, least);
 	d->current_bps -= d->current_bps * d->alpha / (2 * UROCE_DCQCN_ONE);
 	d->current_bps = RTE_MAX(RTE_MAX(d->current_bps, kept), least);
@@ -89,7 +89,7 @@ uroce_dcqcn_sent(struct uroce_dcqcn *d, const struct uroce_congestion *conf, uin
 		d->bytes_left -= bytes;
 		return;
 	}
-	/* what is beyond counts for the next, but never for two at once */
+	/* the excess counts toward the next increase; one call does at most one */
 	bytes -= d->bytes_left;
 	d->bytes_left = conf->rpg_byte_reset > bytes ? conf->rpg_byte_reset - bytes : 1;
 	d->byte_stage++;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * DCQCN's reaction point (Zhu et al., SIGCOMM 2015): a rate that CNPs reduce, by as much as they came lately, and
- * that time and bytes without them increase: half way back to where it was, then beyond, then fast. Numbers only.
+ * DCQCN's reaction point (Zhu et al., SIGCOMM 2015): computes the rate of a QP. A CNP reduces the rate; time and sent
+ * bytes without a CNP increase it: fast recovery, then additive, then hyper increase. No I/O, no clock, no timers.
  */
 
 #ifndef UROCE_TRANSPORT_CONGESTION_DCQCN_H
@@ -19,35 +19,36 @@ struct uroce_congestion;
 
 struct uroce_dcqcn {
 	uint64_t current_bps;
-	uint64_t target_bps;		/* what it is on its way to */
-	uint64_t line_bps;		/* beyond it there is no rate */
-	uint64_t reduced_ns;		/* when a CNP has last reduced it; 0: none has */
-	uint64_t increase_ns;		/* the next increase by time */
-	uint64_t decay_ns;		/* the next decay of alpha */
-	uint32_t bytes_left;		/* to the next increase by bytes */
-	uint32_t alpha;			/* of UROCE_DCQCN_ONE: how congested it is */
-	uint32_t time_stage;		/* increases by time, and by bytes, since the last CNP */
-	uint32_t byte_stage;
+	uint64_t target_bps;		/* each increase halves the distance to it */
+	uint64_t line_bps;		/* speed of the link: the highest rate */
+	uint64_t reduced_ns;		/* time of the last reduction; 0: none yet */
+	uint64_t increase_ns;		/* time of the next increase by time */
+	uint64_t decay_ns;		/* time of the next decay of alpha */
+	uint32_t bytes_left;		/* until the next increase by bytes */
+	uint32_t alpha;			/* estimate of congestion, in units of 1/UROCE_DCQCN_ONE */
+	uint32_t time_stage;		/* increases by time since the last CNP */
+	uint32_t byte_stage;		/* increases by bytes since the last CNP */
 };
 
-/** Of a QP that had no rate. @param link_mbps	of the port; 0: unknown */
+/** Begin for a QP that had no rate. @param link_mbps	speed of the port; 0: unknown */
 void uroce_dcqcn_start(struct uroce_dcqcn *d, const struct uroce_congestion *conf, uint32_t link_mbps, uint64_t now_ns);
-/** A CNP has come; uroce_dcqcn_step() has been called for all that was due before. */
+/** A CNP has arrived. The caller has called uroce_dcqcn_step() for all times that were due before. */
 void uroce_dcqcn_cnp(struct uroce_dcqcn *d, const struct uroce_congestion *conf, uint64_t now_ns);
-/** What is due at this time. */
+/** Do the increase and the decay that are due by at_ns. */
 void uroce_dcqcn_step(struct uroce_dcqcn *d, const struct uroce_congestion *conf, uint64_t at_ns);
+/** Count sent bytes, which may increase the rate. */
 void uroce_dcqcn_sent(struct uroce_dcqcn *d, const struct uroce_congestion *conf, uint32_t bytes);
-/** Nobody has called uroce_dcqcn_step() for long: what was due by then counts as not been. */
+/** The caller has not called uroce_dcqcn_step() for long: move the due times on by ns. */
 void uroce_dcqcn_skip(struct uroce_dcqcn *d, uint64_t ns);
 
-/** When uroce_dcqcn_step() has to be called next. */
+/** @return when uroce_dcqcn_step() has to be called next */
 static inline uint64_t
 uroce_dcqcn_due(const struct uroce_dcqcn *d)
 {
 	return RTE_MIN(d->increase_ns, d->decay_ns);
 }
 
-/** It is as fast as the line: halving the way to it does not get further. */
+/** Is the rate within 1/1024 of the line's? Halving the distance would hardly bring it closer. */
 static inline bool
 uroce_dcqcn_is_line(const struct uroce_dcqcn *d)
 {

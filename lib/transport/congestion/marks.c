@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * DCQCN's notification point: who has sent a packet that the network has marked gets a CNP, one per QP and interval.
- * It is made at once, of what the QP or the packet says of the way back, and leaves before all else. On the engine's
- * thread.
+ * DCQCN's notification point: sends a CNP to the peer for a packet that the network has marked, at most one for each QP
+ * and interval. The CNP is built at once, with the QP's path or the reverse of the packet's path, and leaves before all
+ * other frames. On the engine's thread.
  */
 
 #include <string.h>
@@ -19,7 +19,7 @@
 
 #define US UINT64_C(1000)
 
-/* To who has sent a datagram: by the router that it came from. False: it was for a group. */
+/* The path back to the sender of a datagram, by the router from which it came. False: it was for a group. */
 static bool
 path_back(const struct uroce_qp *qp, const struct uroce_packet *p, uint32_t src_qpn, struct uroce_path *path)
 {
@@ -88,7 +88,7 @@ uroce_congestion_marked(struct uroce_engine *e, struct uroce_qp *qp, const struc
 {
 	const struct uroce_congestion *conf = uroce_congestion_of(qp->dev);
 
-	/* what is dropped before it is known to be the peer's says nothing of the way from there */
+	/* the checks up to there do not show that the peer has sent the packet */
 	if (verdict != UROCE_OK && verdict < UROCE_DUPLICATE)
 		return;
 	uroce_count(e, UROCE_NP_ECN_MARKED_PACKETS, 1);

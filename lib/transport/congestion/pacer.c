@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Rates of QPs, from their first CNP until they are those of the line again, and the turns of a QP that has one:
- * requests, datagrams and responses as far as its credit goes, acknowledgements whatever it is. On the engine's
- * thread.
+ * Gives a QP a rate at its first CNP, and takes it back when it reaches the line's. The credit of the rate limits
+ * requests, datagrams and responses, but not acknowledgements. On the engine's thread.
  */
 
 #include "transport/congestion/pacer.h"
@@ -57,7 +56,7 @@ uroce_pacer_expire(struct uroce_engine *e)
 	uroce_wheel_expire(&e->pacer.wheel, e->now_ns, fire, e);
 }
 
-/* By its current rate, until then. */
+/* Add the credit that the current rate has earned until then. */
 static void
 earn(struct uroce_rate *rate, uint64_t until_ns)
 {
@@ -72,7 +71,7 @@ earn(struct uroce_rate *rate, uint64_t until_ns)
 	rate->credit = RTE_MIN(rate->credit + (int64_t)earned, (int64_t)most);
 }
 
-/* All that has been due, each with the credit that its time has earned. */
+/* Do the changes of the rate that are due, and add the credit that each interval has earned. */
 static void
 advance(struct uroce_rate *rate, const struct uroce_congestion *conf, uint64_t now_ns)
 {
@@ -96,7 +95,7 @@ start(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_congestion
 	if (rate == NULL)
 		return NULL;
 	SLIST_REMOVE_HEAD(&e->pacer.free, free);
-	/* a wheel that nobody has turned for long is behind; while it is empty that costs nothing */
+	/* an empty wheel may be far behind the time: bring it up first, which costs nothing while it is empty */
 	if (e->rated++ == 0)
 		uroce_pacer_expire(e);
 	*rate = (struct uroce_rate){ .qp = qp, .earned_ns = e->now_ns };
@@ -137,7 +136,7 @@ uroce_pacer_release(struct uroce_engine *e, struct uroce_qp *qp)
 	e->rated--;
 }
 
-/* When it has credit again, or is to be looked at for other reasons. */
+/* Arm the timer for when the QP has credit again, and at the latest for the next look at its rate. */
 static void
 arm(struct uroce_engine *e, struct uroce_rate *rate)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Pacing: a QP that congestion control holds to a rate sends what that has earned, then waits in a wheel. There is a
- * rate for a QP from its first CNP until it is as fast as the line again; so many at a time. The engine's thread.
+ * Paces QPs that congestion control has slowed down: such a QP sends while its rate has credit, then waits in a timer
+ * wheel. A QP has a rate from its first CNP until the rate reaches the line's; at most UROCE_RATES QPs have one. On the
+ * engine's thread.
  */
 
 #ifndef UROCE_TRANSPORT_CONGESTION_PACER_H
@@ -22,11 +23,11 @@
 struct uroce_engine;
 
 struct uroce_rate {
-	struct uroce_timer timer;	/* the QP gets a turn then; armed as long as there is a rate */
+	struct uroce_timer timer;	/* gives the QP a turn; armed while the QP has a rate */
 	struct uroce_qp *qp;		/* NULL: free */
 	SLIST_ENTRY(uroce_rate) free;
-	uint64_t earned_ns;		/* credit is that of this time */
-	int64_t credit;			/* what is sent with the last of it makes it negative */
+	uint64_t earned_ns;		/* time up to which credit has been added */
+	int64_t credit;			/* in 1/UROCE_CREDIT_PER_BIT bit; the last frame makes it negative */
 	struct uroce_dcqcn dcqcn;
 };
 
@@ -49,7 +50,7 @@ bool uroce_pacer_begin(struct uroce_engine *e, struct uroce_qp *qp);
 void uroce_pacer_spend(struct uroce_qp *qp, const struct rte_mbuf *m);
 /** The turn is over: arm the timer for the next one. */
 void uroce_pacer_end(struct uroce_engine *e, struct uroce_qp *qp);
-/** Give the QPs turns whose time has come. */
+/** Give turns to the QPs whose timers are due. */
 void uroce_pacer_expire(struct uroce_engine *e);
 /** The QP has no rate any more. */
 void uroce_pacer_release(struct uroce_engine *e, struct uroce_qp *qp);
@@ -61,14 +62,14 @@ uroce_qp_is_rated(const struct uroce_qp *qp)
 	return (qp->listed & UROCE_QP_RATED) != 0;
 }
 
-/** It has sent all that its rate has earned: its rate's timer gives it the next turn. */
+/** Has the QP used up its credit? Then its rate's timer gives it the next turn. */
 static inline bool
 uroce_pacer_waits(const struct uroce_qp *qp)
 {
 	return unlikely(uroce_qp_is_rated(qp)) && qp->rate->credit <= 0;
 }
 
-/** It will have, with one more packet at the latest. */
+/** Will one more packet of the path MTU use up the QP's credit? */
 static inline bool
 uroce_pacer_will_wait(const struct uroce_qp *qp)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Builds a packet from its description. A payload of the caller's bytes, or none, shares one mbuf with the headers. A
- * payload in registered memory is attached as external mbufs, with an mbuf behind them for pad and ICRC, or copied.
+ * Builds a packet from its description. If the payload is the caller's bytes, or empty, it shares one mbuf with the
+ * headers. If it is in registered memory, it is attached as external mbufs with one more mbuf for pad and ICRC, or copied.
  */
 
 #include <errno.h>
@@ -15,7 +15,7 @@
 #include "uroce_config.h"
 #include "wire/icrc.h"
 
-/* An mbuf that ends behind the headers. */
+/* Allocate the first mbuf and write the headers to it. */
 static __rte_noinline struct rte_mbuf *
 begin(struct rte_mempool *pool, const struct uroce_qp *qp, const struct uroce_packet_desc *d, bool chained)
 {
@@ -75,7 +75,7 @@ append(struct uroce_engine *e, struct rte_mbuf *head, struct rte_mbuf **tail)
 }
 
 /* Chain the slice behind the head as external mbufs, and one more for pad and ICRC, which cannot go into the
- * application's memory. @return 0, -ENOBUFS, -EACCES; -ENOTSUP: it has to be copied */
+ * application's memory. @return 0, -ENOBUFS, -EACCES; -ENOTSUP: the payload has to be copied */
 static int
 attach(struct uroce_engine *e, const struct uroce_qp *qp, const struct uroce_slice *slice, struct rte_mbuf *head,
        struct rte_mbuf **tail)
@@ -123,7 +123,7 @@ build_attached(struct uroce_engine *e, const struct uroce_qp *qp, const struct u
 	return 0;
 }
 
-/* The payload is in registered memory. */
+/* Build one packet whose payload is in registered memory. */
 static __rte_noinline int
 build_slice(struct uroce_engine *e, const struct uroce_qp *qp, const struct uroce_packet_desc *d,
 	    struct rte_mbuf **out)

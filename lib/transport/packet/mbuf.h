@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The mbufs of what an engine sends, which another core may have had last, and the headers that open each. What makes
- * frames includes it: it is inlined, for it is done for every packet. On the engine's thread.
+ * Allocates mbufs from the engine's pools, prefetches the mbufs of later packets, and writes Ethernet to UDP headers.
+ * Inlined, since it runs for each packet. On the engine's thread.
  */
 
 #ifndef UROCE_TRANSPORT_PACKET_MBUF_H
@@ -19,21 +19,21 @@
 #include "verbs/qp/qp.h"
 #include "wire/template_put.h"
 
-/* Fetch a line that another core had last, to write it. */
+/* Prefetch a cache line for writing that another core may have used last. */
 static inline void
 uroce_prefetch_to_write(const uint8_t *line)
 {
 #ifdef RTE_ARCH_X86_64
-	/* all of 64 bits know the instruction; the compiler, which cannot tell, would fetch the line to be read, and
-	 * it would have to be asked for once more */
+	/* All 64-bit CPUs have this instruction, but the compiler does not assume it for its baseline: it would
+	 * prefetch the line for reading, and the store would have to request the line again. */
 	asm volatile("prefetchw %0" : : "m"(*line));
 #else
 	__builtin_prefetch(line, 1);
 #endif
 }
 
-/* What will be written of the mbuf that is taken some allocations later, which another core may have had last. What the
- * cache holds is only looked at, so that nothing is kept from others. */
+/* Prefetch the mbuf of an allocation UROCE_MBUF_AHEAD later: another core may have used it last. This only reads the
+ * mempool's cache, and takes nothing from it. */
 static inline void
 uroce_mbuf_fetch_ahead(struct rte_mempool *pool, bool chained)
 {
@@ -53,8 +53,8 @@ uroce_mbuf_fetch_ahead(struct rte_mempool *pool, bool chained)
 	}
 }
 
-/* What rte_pktmbuf_alloc() does to an mbuf out of a pool, but the second line is left alone: it says already that
- * nothing follows, and what else it holds means nothing without a flag. */
+/* As rte_pktmbuf_reset(), but without a store to the mbuf's second line: `next` is NULL already in a pool's mbuf, and no
+ * other field there means anything without a flag. */
 static inline void
 uroce_mbuf_reset(struct rte_mbuf *m)
 {
@@ -79,7 +79,7 @@ uroce_mbuf_alloc(struct rte_mempool *pool, bool chained)
 	return m;
 }
 
-/** Write Ethernet to UDP headers. @return true: the frame simply leaves by the port, to a neighbor that is known */
+/** Write Ethernet to UDP headers. @return true: the frame leaves by the device's port, to a known MAC address */
 static inline bool
 uroce_path_put(const struct uroce_path *path, uint8_t *start, uint32_t udp_payload)
 {
@@ -102,7 +102,7 @@ uroce_frame_set_route(const struct uroce_qp *qp, const struct uroce_path *path, 
 	m->port = RTE_MBUF_PORT_INVALID;
 }
 
-/** Write Ethernet to UDP headers, and where the frame goes. */
+/** Write Ethernet to UDP headers, and the frame's destination: m->port or its route. */
 static inline void
 uroce_frame_headers(const struct uroce_qp *qp, const struct uroce_path *path, struct rte_mbuf *m,
 		    uint32_t dest_qpn, uint32_t udp_payload)

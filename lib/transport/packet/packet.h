@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Packets to send: every frame that the transport sends is built here. No retransmission, no order: the callers decide
- * what is sent and when. On the engine's thread.
+ * Builds every frame that the transport sends. The callers decide what to send, when, and in which order. On the engine's
+ * thread.
  *
  *	builder.c	builds a packet from its description: headers, payload by copy or by reference, pad and ICRC
- *	tx_inline.h	builds the headers, and packets whose payload is not in registered memory, in one go
- *	tx_bulk.c	builds several packets from the middle of a message, whose payloads are attached, in one go
+ *	tx_inline.h	builds the headers, and packets whose payload is not in registered memory, inline
+ *	tx_bulk.c	builds a run: several packets from the middle of a message, with attached payloads
  *	slice.c		copies payloads between a message's scatter/gather list and packets
- *	slice.h		the slice, and a cursor through its pieces
+ *	slice.h		a slice of a scatter/gather list, and a cursor through its pieces
  *	mbuf.h		allocates mbufs from the engine's pools, prefetches the next ones, writes Ethernet to UDP headers
  */
 
@@ -32,8 +32,8 @@ struct uroce_packet_desc {
 	const struct uroce_slice *slice;	/* the payload in registered memory; NULL: it is in bytes */
 	const uint8_t *bytes;			/* the payload, unless there is a slice */
 	uint32_t length;			/* of bytes */
-	struct uroce_bth_values bth;		/* pkey, MigReq and pad count: the builder's */
-	uint16_t udp_src_port;			/* 0: that of the path */
+	struct uroce_bth_values bth;		/* the builder sets pkey, MigReq and the pad count */
+	uint16_t udp_src_port;			/* 0: use the path's */
 	uint8_t syndrome;			/* AETH */
 	uint32_t msn;				/* AETH */
 	uint64_t original;			/* AtomicAckETH */
@@ -49,13 +49,13 @@ struct uroce_packet_desc {
 };
 
 /**
- * Build packets. One can be anything; several have consecutive PSNs, each carries the next slice->length bytes, and
- * they are alike in all else: no AckReq, no extension headers.
+ * Build packets. One packet can have any description. Several packets have consecutive PSNs, each carries the next
+ * slice->length bytes, and none has AckReq or extension headers.
  *
- * @param frames	the caller's then, ready for the port
+ * @param frames	set to the frames, which the caller owns then, ready for the port
  * @param n	up to UROCE_SEND_QUANTUM
- * @return	how many were built, n or 1: the first alone if payloads have to be copied, or mbufs are short; -ENOBUFS:
- *		a pool is empty; -EACCES: a key of the slice does not allow it
+ * @return	the number of packets built: n, or 1 if they are no run (see tx_bulk.c) or mbufs are short; -ENOBUFS: a
+ *		pool is empty; -EACCES: a key of the slice does not allow it
  */
 int uroce_packets_build(struct uroce_engine *e, const struct uroce_qp *qp, const struct uroce_packet_desc *d,
 			struct rte_mbuf **frames, unsigned int n);

@@ -15,7 +15,7 @@ struct piece {
 	uint32_t n;
 };
 
-/* Where the bytes of a slice are, all of them, before any is written. @return how many pieces, or -EACCES */
+/* Resolve all pieces of a slice before any byte is written. @return the number of pieces, or -EACCES */
 static __rte_always_inline int
 resolve(const struct uroce_qp *qp, const struct uroce_slice *slice, struct piece pieces[UROCE_MAX_SGE])
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Slices of scatter/gather lists, piece by piece. On the engine's thread.
+ * A slice of a message's scatter/gather list, and a cursor through its contiguous pieces. On the engine's thread.
  */
 
 #ifndef UROCE_TRANSPORT_PACKET_SLICE_H
@@ -18,7 +18,7 @@
 #include "verbs/qp/qp.h"
 #include "wire/packet.h"
 
-/* Bytes of a message: a slice of a list of scatter/gather entries, as one side may access it. */
+/* Some bytes of a message: their place in its scatter/gather list, and the rights that their keys must have. */
 struct uroce_slice {
 	const struct ibv_sge *sge;
 	uint32_t num_sge;

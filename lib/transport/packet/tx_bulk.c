@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Runs: packets from the middle of a message, which leave as external mbufs and differ in their PSN and in what they
- * carry. Their key is looked up once, and their headers are made once, with the CRC of these; what steps for any packet
- * would make is the same byte for byte. Requester and responder ask for them; on the engine's thread.
+ * Builds a run: several packets from the middle of a message whose payloads are attached, and which differ only in PSN
+ * and payload. It looks the key up once, and computes the headers and their CRC once. The frames are byte for byte those
+ * that uroce_packet_build() would build one by one. On the engine's thread.
  */
 
 #include <string.h>
@@ -17,25 +17,25 @@
 #include "uroce_config.h"
 #include "wire/icrc.h"
 
-/* Of the headers of a run: Ethernet to BTH, copied whole. */
+/* Copied for each packet: room for the headers from Ethernet to BTH. */
 #define HEAD_BYTES 96
 static_assert(UROCE_TEMPLATE_BYTES + sizeof(struct uroce_bth) <= HEAD_BYTES, "HEAD_BYTES");
 static_assert(HEAD_BYTES <= UROCE_ENGINE_ROOM(UROCE_TX_INLINE_BYTES), "room of a header mbuf");
-/* IPv4's: copied alone. */
+/* Copied alone if the headers fit into it, as with IPv4. */
 #define SHORT_HEAD_BYTES 64
 
-/* Headers, payload, ICRC. */
+/* The mbufs of a packet: headers, payload, ICRC. */
 enum { HEAD, DATA, TAIL, SEGS };
 
-/* What the packets have in common. */
+/* The properties that the packets of a run share. */
 struct run {
 	const struct uroce_mr_key *key;
-	uint8_t *va;		/* of the first one's payload */
+	uint8_t *va;		/* payload of the first packet */
 	rte_iova_t iova;
-	uint32_t payload_bytes;	/* of each */
+	uint32_t payload_bytes;	/* of each packet */
 	uint32_t head_bytes;
-	uint32_t crc;		/* of the headers with a PSN of 0 */
-	bool leaves;		/* by the port, to a neighbor that is known */
+	uint32_t crc;		/* CRC of the headers with PSN 0 */
+	bool leaves;		/* by the device's port, to a neighbor whose MAC address is known */
 	uint8_t head[HEAD_BYTES];
 };
 
@@ -54,7 +54,7 @@ run_init(struct run *r, const struct uroce_packet_desc *d)
 	r->crc = uroce_icrc_head(r->head + t->l2_bytes, t->l3_bytes);
 }
 
-/* What will be written of a packet's mbufs, which another core may have had last. */
+/* Prefetch the lines of a packet's mbufs that put_packet() writes: another core may have used them last. */
 static inline void
 fetch(struct rte_mbuf *const m[SEGS])
 {
@@ -71,7 +71,7 @@ fetch(struct rte_mbuf *const m[SEGS])
 	uroce_prefetch_to_write(tail + UROCE_ENGINE_DATA_OFFSET);
 }
 
-/* The run's headers with this PSN. @return what that is in the BTH */
+/* Write the run's headers with this PSN. @return the PSN as it is in the BTH */
 static inline rte_be32_t
 put_head(const struct run *r, struct rte_mbuf *m, uint32_t psn)
 {
@@ -87,8 +87,8 @@ put_head(const struct run *r, struct rte_mbuf *m, uint32_t psn)
 	return word;
 }
 
-/* Packet i of the run in its three mbufs. What has been written of it is not read again: that would have to wait until
- * the lines are here. */
+/* Write packet i of the run to its three mbufs, without reading back any of it: a read would wait until the cache line
+ * has arrived. */
 static inline struct rte_mbuf *
 put_packet(const struct run *r, struct rte_mbuf *const m[SEGS], uint32_t i, uint32_t psn)
 {
@@ -110,7 +110,7 @@ put_packet(const struct run *r, struct rte_mbuf *const m[SEGS], uint32_t i, uint
 	return m[HEAD];
 }
 
-/* Does the description allow it? Payloads that are to be copied do not. */
+/* Can these packets be a run? Not if their payloads have to be copied. */
 static bool
 fits(const struct uroce_packet_desc *d, unsigned int n)
 {
@@ -122,7 +122,7 @@ fits(const struct uroce_packet_desc *d, unsigned int n)
 	       (d->bth.ack & UROCE_BTH_ACKREQ) == 0;
 }
 
-/* The key of all payloads, n slices from addr on. NULL: not all may be referenced */
+/* The key for the payloads of all n packets, from addr on. NULL: some payload may not be referenced */
 static inline const struct uroce_mr_key *
 key_of(const struct uroce_qp *qp, const struct uroce_slice *s, uint64_t addr, unsigned int n)
 {

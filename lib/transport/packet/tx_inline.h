@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The headers of every packet, and whole packets whose payload is not in registered memory. Inlined into the requester,
- * so that the description of a short message stays in registers. On the engine's thread.
+ * Writes the headers of each packet, and builds packets whose payload is not in registered memory. The code is inlined
+ * into the requester, so that the description of a short message stays in registers. On the engine's thread.
  */
 
 #ifndef UROCE_TRANSPORT_PACKET_TX_INLINE_H

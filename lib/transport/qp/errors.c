@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Counts the work requests that do not succeed, by why, as mlx5 counts them in Linux. Completer and receivers call it,
- * on the engine's thread.
+ * Counts work requests that complete with an error, by cause, under the names that mlx5 has in Linux. On the engine's
+ * thread.
  */
 
 #include "transport/qp/qp.h"

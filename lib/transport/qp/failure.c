@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * A QP's way into the error state, as far as all transports share it: the state, the trace, the events. What else the QP
- * has to give up, and the flush of its WQEs, follows when the engine is back: qp_change.c. On the QP's worker.
+ * Moves a QP to the error state: sets the state, traces the cause, raises events. qp_change.c stops the transport and
+ * flushes the WQEs later, when the caller has returned to the engine. On the QP's worker.
  */
 
 #include "transport/qp/qp.h"

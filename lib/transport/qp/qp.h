@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * What every kind of QP needs: its turns, its WQEs, the way into the error state. On the engine's thread.
+ * Code for QPs of all transports: turns to send, WQEs, and the transition to the error state. On the engine's thread.
  *
  *	turns.h		the lists of QPs that get a turn to send
  *	send.c		completes, flushes and fails send WQEs
@@ -29,44 +29,44 @@
 
 
 /* recv.c: receive WQEs, from the QP's queue or an SRQ */
-/** Fill the empty receive queue of a QP with an SRQ with one WQE of that. */
+/** Move one WQE from the SRQ to the empty receive queue of the QP. False: the QP has no SRQ, or that is empty */
 bool uroce_recv_take_shared(struct uroce_qp *qp);
-/** Complete the oldest receive WQE. False: the CQ has overrun (R43), and the QP is in error. */
+/** Complete the oldest receive WQE. False: the CQ has overrun (R43), and the QP has failed. */
 bool uroce_qp_complete_recv(struct uroce_engine *e, struct uroce_qp *qp, struct ibv_wc *wc, bool solicited);
 
 void uroce_qp_flush_recvs(struct uroce_engine *e, struct uroce_qp *qp);
-/** A receive WQE's memory may not be written: it completes so, and the QP fails. */
+/** Complete the oldest receive WQE with an error, because its memory may not be written, and fail the QP. */
 void uroce_qp_fail_recv(struct uroce_engine *e, struct uroce_qp *qp, enum ibv_wc_status status);
 
 /* send.c */
-/** Take the oldest send WQE off the queue, with a completion if it asks for one or has failed (R42). */
+/** Remove the oldest send WQE from the queue, with a completion if it is signaled or has failed (R42). */
 void uroce_qp_complete_send(struct uroce_engine *e, struct uroce_qp *qp, enum ibv_wc_status status);
 void uroce_qp_flush_sends(struct uroce_engine *e, struct uroce_qp *qp);
-/** The oldest send WQE fails, and the QP with it: all else is flushed (R41). */
+/** Fail the oldest send WQE, and the QP: all other WQEs are flushed (R41). */
 void uroce_qp_fail_send(struct uroce_engine *e, struct uroce_qp *qp, enum ibv_wc_status status);
-/** UC and UD: the oldest send WQE fails, the others are flushed, and the QP does not send until it is modified
- * to RTS; it receives. */
+/** UC and UD: fail the oldest send WQE, flush the others, and move the QP to SQE. Until it is modified to RTS, it only
+ * receives. */
 void uroce_qp_fail_sends(struct uroce_engine *e, struct uroce_qp *qp, enum ibv_wc_status status);
 
-/* errors.c: a request completes with another status than success */
+/* errors.c: count a completion whose status is not success */
 void uroce_count_send_error(struct uroce_engine *e, enum ibv_wc_status status) __rte_cold;
 void uroce_count_recv_error(struct uroce_engine *e, enum ibv_wc_status status) __rte_cold;
 
 /* failure.c */
-/** Trace points for a QP that leaves a state, and for why, where it goes into error. */
+/** Trace a change of state, and the cause of a failure. */
 void uroce_qp_trace(const struct uroce_qp *qp, enum ibv_qp_state from, enum ibv_qp_state to);
 #define UROCE_NO_EVENT (-1)
-/** Move the QP into the error state, unless it is there. The engine does the rest when the caller has returned to it:
- * it flushes every WQE, then raises the event. @param event	enum ibv_event_type, or UROCE_NO_EVENT */
+/** Move the QP to the error state, unless it is there. When the caller has returned to the engine, the engine flushes all
+ * WQEs, then raises the event. @param event	enum ibv_event_type, or UROCE_NO_EVENT */
 void uroce_qp_fail(struct uroce_engine *e, struct uroce_qp *qp, int event);
-/** R43: a completion has been lost, and with it the QP. */
+/** R43: a full CQ has lost a completion of the QP: fail the QP. */
 void uroce_qp_overrun(struct uroce_engine *e, struct uroce_qp *qp);
-/** The peer's first request has come to a QP in RTR: say so, once. */
+/** The peer's first request has arrived at a QP in RTR: raise IBV_EVENT_COMM_EST, once. */
 void uroce_qp_established(struct uroce_qp *qp);
-/** A QP with an SRQ has come into the error state: say that it takes no more WQEs. */
+/** A QP with an SRQ has entered the error state: raise IBV_EVENT_QP_LAST_WQE_REACHED. */
 void uroce_qp_last_wqe(struct uroce_qp *qp);
 void uroce_qp_event(struct uroce_qp *qp, enum ibv_event_type type);
-/** SQD: when all that has begun is complete, say so, once, to who asked for it. */
+/** In SQD: raise IBV_EVENT_SQ_DRAINED once all started WQEs are complete, if the application requested it. */
 void uroce_qp_drained(struct uroce_qp *qp);
 
 static inline void
@@ -82,7 +82,7 @@ uroce_count_verdict(struct uroce_engine *e, enum uroce_verdict v)
 	__atomic_store_n(&e->verdicts[v], e->verdicts[v] + 1, __ATOMIC_RELAXED);
 }
 
-/** R21: the receive WQE of the message that begins, which it keeps until its last packet. NULL: there is none. */
+/** R21: the receive WQE of the current message, which keeps it until its last packet. NULL: there is none. */
 static inline const struct uroce_rqe *
 uroce_recv_take(struct uroce_qp *qp)
 {
@@ -105,7 +105,7 @@ uroce_recv_immediate(const struct uroce_packet *p, struct ibv_wc *wc)
 	}
 }
 
-/** The domain of the memory that receive WQEs name. */
+/** The protection domain of the memory that receive WQEs name. */
 static inline const struct ibv_pd *
 uroce_recv_pd(const struct uroce_qp *qp)
 {
@@ -125,11 +125,11 @@ uroce_read_pd(const struct uroce_qp *qp, const struct uroce_rd_atomic *r)
 	return srq != NULL ? srq->ibv.pd : NULL;
 }
 
-/** The domain of the memory that the peer's keys name. */
+/** The protection domain of the memory that the peer's keys name. */
 static inline const struct ibv_pd *
 uroce_rkey_pd(const struct uroce_qp *qp)
 {
-	/* an XRC target has none: it is the SRQ's, which each request names */
+	/* an XRC target has none: use that of the SRQ, which each request names */
 	return likely(qp->ibv.pd != NULL) ? qp->ibv.pd : qp->resp.srq->ibv.pd;
 }
 
@@ -151,13 +151,13 @@ uroce_qp_flush(struct uroce_engine *e, struct uroce_qp *qp)
 /* Sets of work requests' opcodes. */
 #define UROCE_WR_ATOMICS (1u << IBV_WR_ATOMIC_CMP_AND_SWP | 1u << IBV_WR_ATOMIC_FETCH_AND_ADD)
 #define UROCE_WR_SENDS (1u << IBV_WR_SEND | 1u << IBV_WR_SEND_WITH_IMM | 1u << IBV_WR_SEND_WITH_INV)
-/* opcodes whose message takes a receive of the peer */
+/* opcodes whose message takes a receive WQE of the peer */
 #define UROCE_WR_RECEIVES (UROCE_WR_SENDS | 1u << IBV_WR_RDMA_WRITE_WITH_IMM)
 #define UROCE_WR_PLACEMENTS (1u << IBV_WR_FLUSH | 1u << IBV_WR_ATOMIC_WRITE)
 #define UROCE_WR_LOCALS (1u << IBV_WR_BIND_MW | 1u << IBV_WR_LOCAL_INV)
-/* of one packet, answered by one */
+/* opcodes whose request is one packet, and is answered by one packet */
 #define UROCE_WR_SINGLES (UROCE_WR_ATOMICS | UROCE_WR_PLACEMENTS)
-/* answered by a response of its own (R37) */
+/* opcodes whose request is answered by responses of its own (R37) */
 #define UROCE_WR_RD_ATOMICS (UROCE_WR_SINGLES | 1u << IBV_WR_RDMA_READ)
 
 static inline bool

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Receive WQEs: where a message gets its own from, and their end: completed, flushed, or failed. All responders call it
- * (the way of a QP without an SRQ, uroce_recv_take(), is in qp.h). On the QP's worker.
+ * Receive WQEs: takes them from an SRQ, completes, flushes and fails them, for all transports. uroce_recv_take() in qp.h
+ * takes them from the QP's own queue. On the QP's worker.
  */
 
 #include <rte_branch_prediction.h>
@@ -11,8 +11,8 @@
 #include "wire/credit.h"
 
 /*
- * The queue of a QP with an SRQ has room for one WQE, and the worker for a poster: what a message has taken is at
- * its head, as with any QP, to be completed or flushed from there.
+ * The receive queue of a QP with an SRQ has room for one WQE, and only the worker posts to it. So the WQE of a message is
+ * at the head of the queue, as with any QP, and is completed or flushed there.
  */
 bool
 uroce_recv_take_shared(struct uroce_qp *qp)
@@ -38,11 +38,11 @@ uroce_qp_complete_recv(struct uroce_engine *e, struct uroce_qp *qp, struct ibv_w
 		uroce_count_recv_error(e, wc->status);
 	wc->wr_id = rqe->wr_id;
 	wc->qp_num = qp->ibv.qp_num;
-	wc->src_qp |= qp->dest_qpn;	/* one of them is 0: UD is not connected, others do not say */
+	wc->src_qp |= qp->dest_qpn;	/* one of them is 0: only UD sets src_qp, only other QPs have dest_qpn */
 	qp->resp.recv_taken = false;
 	/* pairs with the acquire in uroce_post_recv(): the slot is free */
 	__atomic_store_n(&qp->rq.head, qp->rq.head + 1, __ATOMIC_RELEASE);
-	/* R30: what is left. An SRQ's are others' too */
+	/* R30: the WQEs that are left. Those of an SRQ are not the QP's alone */
 	if (likely(qp->resp.srq == NULL))
 		qp->resp.credits = uroce_credits_encode(
 			__atomic_load_n(&qp->rq.tail, __ATOMIC_RELAXED) - qp->rq.head);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Send WQEs, at their end: completed, flushed, or failed (R41, R42). Of a UC or UD QP a send that fails stops the send
- * queue only. On the QP's worker.
+ * Completes, flushes and fails send WQEs (R41, R42). On a UC or UD QP a failed send stops only the send queue. On the
+ * QP's worker.
  */
 
 #include <rte_branch_prediction.h>
@@ -60,7 +60,7 @@ uroce_qp_complete_send(struct uroce_engine *e, struct uroce_qp *qp, enum ibv_wc_
 		uroce_qp_overrun(e, qp);
 }
 
-/* What does not fit into a CQ is lost, and reported as its overrun (R43): the queue goes on being emptied. */
+/* A full CQ loses completions and reports an overrun (R43); the send queue is still emptied. */
 void
 uroce_qp_flush_sends(struct uroce_engine *e, struct uroce_qp *qp)
 {
@@ -89,6 +89,6 @@ uroce_qp_fail_sends(struct uroce_engine *e, struct uroce_qp *qp, enum ibv_wc_sta
 	uroce_qp_trace(qp, qp->state, IBV_QPS_SQE);
 	__atomic_store_n(&qp->state, IBV_QPS_SQE, __ATOMIC_RELAXED);
 	qp->attr.qp_state = IBV_QPS_SQE;
-	/* what is posted from here on rings, and is flushed when its turn comes */
+	/* a later post rings the doorbell, and is flushed in the QP's turn */
 	uroce_qp_flush_sends(e, qp);
 }

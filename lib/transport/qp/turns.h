@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The lists of QPs that get a turn to send: in this call of uroce_engine_send(), and in the next. On the engine's thread.
+ * The lists of QPs that get a turn to send in this call of uroce_engine_send(), or in the next. On the engine's thread.
  */
 
 #ifndef UROCE_TRANSPORT_QP_TURNS_H
@@ -45,7 +45,7 @@ uroce_qp_deactivate(struct uroce_engine *e, struct uroce_qp *qp)
 	qp->listed &= ~(UROCE_QP_ACTIVE | UROCE_QP_LATER);
 }
 
-/** Give the QP, whose turn was cut short, the next turn. */
+/** Give the QP the next turn, because its turn was cut short. */
 static inline void
 uroce_qp_activate_next(struct uroce_engine *e, struct uroce_qp *qp)
 {

@@ -10,13 +10,13 @@
  *	end of burst	one for a burst of more packets than		ahead of all messages
  *			UROCE_ACK_DEFER_PACKETS: throughput counts
  *	next round	any other: the application may answer first	behind the messages of the next round
- *	with the reply	one for a WRITE, of an application that has	behind the reply, in one burst with it; after
- *			replied to WRITEs soon, while a thread polls	acks.reply_ns like one of the next round
- *			for it
+ *	with the reply	one for a WRITE, if the application has		just ahead of the reply, in one burst with
+ *			replied to WRITEs soon, and another thread	it; after acks.reply_ns in the QP's turn
+ *			polls for it
  *
- * A message that the application posts leaves behind every ACK that was owed then, if completions show that order to
- * the peer: the ACK is for a request that completed a receive, or the message completes one. So the peer gets the
- * completion of its SEND before the reply. Such ACKs leave ahead of the message, in the same burst.
+ * A message leaves behind every ACK that was owed when the application posted it, if completions show that order to the
+ * peer: the ACK is for a request that completed a receive, or the message completes one. So the peer gets the completion
+ * of its SEND before the reply. These ACKs leave ahead of the message, in the same burst.
  */
 
 #include <assert.h>
@@ -53,9 +53,10 @@ defer(struct uroce_acks *a, struct uroce_qp *qp)
 }
 
 /* The application's reply to WRITEs. A program that polls memory for incoming WRITEs does not poll its CQ, so another
- * thread receives for it. But once it has replied it polls its CQ until the peer has acknowledged the reply. If that
- * ACK leaves behind the peer's next WRITE, the program receives both itself. So the ACK waits for the reply of an
- * application that has replied soon again and again; its score, qp->reply_score, counts how often. */
+ * thread receives for it. After its own WRITE it polls its CQ until the peer has acknowledged that WRITE. If the ACK
+ * arrives in one burst with the peer's next WRITE, the program receives both itself. So the responder holds back the ACK
+ * for a reply, for at most acks.reply_ns. It does so only on a QP whose application has often replied in time, which the
+ * score qp->reply_score counts. */
 
 static bool
 is_late(const struct uroce_engine *e, const struct uroce_qp *qp)
@@ -91,10 +92,10 @@ wait_for_reply(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_p
 	struct uroce_acks *a = &e->acks;
 	const bool sends_on = qp->reply_pending;
 
-	/* a duplicate, or the next request: the peer waits no longer */
+	/* a duplicate, or the next request: the ACK must not wait any longer */
 	stop_waiting_for_reply(a, qp);
 	if (p == NULL || !is_silent_write(p)) {
-		/* what is posted after a SEND may be its reply */
+		/* the next message may reply to the SEND, so it says nothing about the WRITE */
 		if (p != NULL && (p->info->flags & UROCE_OPF_RECV))
 			qp->reply_pending = false;
 		return false;
@@ -163,7 +164,7 @@ uroce_acks_round(struct uroce_engine *e)
 {
 	struct uroce_acks *a = &e->acks;
 
-	/* the ACKs that were due in the last round found no room in the port */
+	/* ACKs that are still due found no room in the port in the last round */
 	a->lead |= uroce_acks_are_due(e);
 	if (a->packets > UROCE_ACK_DEFER_PACKETS) {
 		uroce_acks_due_now(e);
@@ -174,7 +175,7 @@ uroce_acks_round(struct uroce_engine *e)
 	a->next = a->tail;
 }
 
-/* Without rounds no later time is known at which the ACK would leave. */
+/* An engine without rounds has no later time at which a deferred ACK would leave. */
 static inline bool
 has_rounds(const struct uroce_engine *e)
 {
@@ -186,11 +187,11 @@ uroce_ack_owe(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_pa
 {
 	struct uroce_responder *resp = &qp->resp;
 	struct uroce_acks *a = &e->acks;
-	/* it was due, but a READ response or a lack of mbufs blocked it: send it in this round */
+	/* the ACK was due, but a READ response or a lack of mbufs has blocked it: send it in this round */
 	const bool has_a_turn = resp->ack_owed && qp->ack_place == UROCE_ACK_TURN;
 
 	uroce_response_forget_asked(resp);
-	/* a NAK that is owed acknowledges what is before it, too */
+	/* an owed NAK also acknowledges all requests before it */
 	if (!resp->ack_owed)
 		resp->ack_syndrome = UROCE_AETH_ACK;
 	resp->ack_owed = true;
@@ -247,7 +248,7 @@ uroce_acks_forget(struct uroce_engine *e, struct uroce_qp *qp)
 	qp->reply_score = 0;
 }
 
-/* The first QP of the overflow list moves into the slot that is free now, and is as due as those before it. */
+/* Move the first QP of the overflow list to the free slot. Its ACK becomes due, as those before it are. */
 static void
 take_overflow(struct uroce_acks *a)
 {
@@ -259,7 +260,7 @@ take_overflow(struct uroce_acks *a)
 	uroce_acks_due_all(a);
 }
 
-/* @return how many frames, 0 or 1; or -ENOBUFS: the QP still owes its ACK */
+/* @return the number of frames, 0 or 1; or -ENOBUFS: the QP still owes its ACK */
 static inline int
 send_ack(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf **frame)
 {
@@ -273,7 +274,7 @@ send_ack(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf **frame)
 		}
 		sent = 1;
 	}
-	/* a READ response goes before the ACK: the QP's turn is for both */
+	/* READ responses leave before the ACK: the QP's turn sends both */
 	if (unlikely(uroce_response_pending(qp)))
 		uroce_qp_activate(e, qp);
 	return sent;

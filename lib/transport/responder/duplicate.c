@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Requests that have been executed and come again (R26-R28): SENDs and WRITEs are acknowledged, READs and atomics
- * answered once more, from what is kept of them. Called by the responder, on the QP's worker.
+ * Answers duplicates of executed requests (R26-R28): acknowledges SENDs and WRITEs, and answers READs and atomics again
+ * from the responder's ring of the last ones. On the QP's worker.
  */
 
 #include "transport/qp/turns.h"
 #include "transport/responder/responder.h"
 #include "uroce_config.h"
 
-/* The entry that holds this PSN, among the last that are kept: the latest, for when PSNs come round again what
- * was there before is still kept, too. */
+/* The latest entry of the ring that has this PSN. After the PSNs have wrapped, an old entry may have the same PSN. */
 static struct uroce_rd_atomic *
 find_resource(struct uroce_responder *resp, uint32_t psn, uint32_t *index)
 {
@@ -27,8 +26,8 @@ find_resource(struct uroce_responder *resp, uint32_t psn, uint32_t *index)
 	return NULL;
 }
 
-/* Some responses of a READ are asked for again while others are still to be sent: those go first, and then it goes on
- * where it was. */
+/* The peer requests part of a READ again while some of its responses are not sent yet. The repeated ones leave first, then
+ * the responder goes on where it was. */
 static void
 replay_within(struct uroce_rd_atomic *r, uint32_t start, uint32_t count)
 {
@@ -36,7 +35,7 @@ replay_within(struct uroce_rd_atomic *r, uint32_t start, uint32_t count)
 	uint32_t base = r->again == 0 ? start : RTE_MIN(start, r->again_base);
 	uint32_t end = start + count;
 
-	/* they are still to be sent; who wants the rest has what is before */
+	/* not sent yet. A peer that requests all the rest has received the responses before it */
 	if (start >= r->next && end <= r->end) {
 		if (end == r->end)
 			r->start = r->next = start;
@@ -44,7 +43,7 @@ replay_within(struct uroce_rd_atomic *r, uint32_t start, uint32_t count)
 	}
 	if (r->again != 0)
 		end = RTE_MAX(end, r->again_base + room - (uint32_t)__builtin_clzll(r->again));
-	if (end - base > room) {	/* all from the first that is wanted to the last */
+	if (end - base > room) {	/* no room in the bitmap: send all, from the first wanted to the last */
 		r->start = r->next = RTE_MIN(base, r->next);
 		r->end = RTE_MAX(end, r->end);
 		r->again = 0;
@@ -57,7 +56,7 @@ replay_within(struct uroce_rd_atomic *r, uint32_t start, uint32_t count)
 	r->again_goes_on = false;
 }
 
-/* R27: a subset of the original with the same rkey is answered again, from the PSN it names. */
+/* R27: answer a subset of the original READ with the same rkey again, from the PSN of the duplicate on. */
 static bool
 replay_read(struct uroce_qp *qp, struct uroce_rd_atomic *r, const struct uroce_packet *p)
 {
@@ -70,7 +69,7 @@ replay_read(struct uroce_qp *qp, struct uroce_rd_atomic *r, const struct uroce_p
 	if (rte_be_to_cpu_32(reth->rkey) != r->rkey || rte_be_to_cpu_64(reth->va) != r->addr + skipped ||
 	    length > r->length - skipped)
 		return false;
-	/* only whole packets of the original can be told apart from its tail */
+	/* a part that does not reach the end of the original consists of whole packets */
 	if (length != r->length - skipped && (length & (qp->mtu_bytes - 1)) != 0)
 		return false;
 	if (r->next != r->end || r->again != 0) {
@@ -80,9 +79,8 @@ replay_read(struct uroce_qp *qp, struct uroce_rd_atomic *r, const struct uroce_p
 		r->end = start + count;
 	}
 	/*
-	 * IBA starts the answer to a READ that is asked for again with FIRST, as that to any READ. Linux's rxe goes
-	 * on with MIDDLE where it left off (captured); whether an rxe takes FIRST there depends on its version.
-	 * Hardware sends MigReq 1, rxe 0.
+	 * In IBA the answer to a repeated READ request starts with FIRST, like the answer to any READ. Linux's rxe sends and
+	 * expects MIDDLE in the middle of the READ; some versions also accept FIRST. Hardware sends MigReq 1, rxe 0.
 	 */
 	r->restart = p->bth->flags & UROCE_BTH_MIGREQ;
 	qp->resp.read_again = true;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The tables of gap.h. Called by the other files of the responder, on the QP's worker.
+ * The tables of the state machines in gap.h. On the QP's worker.
  */
 
 #include "transport/responder/gap.h"
 
 #include <stdint.h>
 
-#define NAK 0x80	/* beside the next state: a NAK is owed */
+#define NAK 0x80	/* flag beside the next state: the responder owes a NAK */
 #define IN_ORDER UROCE_STATE_IN_ORDER
 #define NAK_SENT UROCE_STATE_NAK_SENT
 #define CLOSING UROCE_STATE_CLOSING

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Executes FLUSH and ATOMIC_WRITE, the memory placement extensions (IBA annex A19). Both are answered with a READ
- * response without payload, and kept for a replay as READs and atomics are. A FLUSH is executed when its response
- * is due, a piece at a time if it is long. On the QP's worker.
+ * Executes FLUSH and ATOMIC_WRITE, the memory placement extensions (IBA annex A19). The response to both is a READ
+ * response without payload. The responder keeps both for duplicates, like READs and atomics. It executes a FLUSH when its
+ * response is due, a piece at a time if it is long. On the QP's worker.
  */
 
 #include <errno.h>
@@ -69,7 +69,7 @@ uroce_flush_receive(struct uroce_qp *qp, const struct uroce_packet *p)
 		return UROCE_NAK_FLUSH;	/* R25 */
 	if ((qp->access & access) != access)
 		return UROCE_NAK_NOT_ALLOWED;
-	/* not R22: rxe does not count its FLUSHes among READs and atomics. It is to come again */
+	/* not R22: rxe does not count FLUSHes as READs or atomics. Let the requester retransmit it */
 	if (uroce_rd_atomic_full(qp))
 		return UROCE_NAK_FLUSH_RESOURCES;
 	if (feth_level(feth) == IBV_FLUSH_RANGE && length > UROCE_MAX_MSG_BYTES)
@@ -84,7 +84,7 @@ uroce_flush_receive(struct uroce_qp *qp, const struct uroce_packet *p)
 	return UROCE_OK;
 }
 
-/* @return 0; -EAGAIN: there is more to do, another time; -EACCES: the memory has gone */
+/* @return 0; -EAGAIN: the FLUSH continues in a later turn; -EACCES: the memory is not registered any more */
 static int
 flush(struct uroce_engine *e, const struct uroce_qp *qp, struct uroce_rd_atomic *r)
 {
@@ -94,7 +94,7 @@ flush(struct uroce_engine *e, const struct uroce_qp *qp, struct uroce_rd_atomic 
 
 	if (key == NULL)
 		return -EACCES;
-	/* WRITEs on this QP were this thread's: what is left to do is to have others see them */
+	/* this thread has placed the QP's WRITEs: make them visible to other threads */
 	rte_atomic_thread_fence(__ATOMIC_SEQ_CST);
 	if ((feth_type(r->feth) & IBV_FLUSH_PERSISTENT) == 0)
 		return 0;
@@ -110,8 +110,8 @@ flush(struct uroce_engine *e, const struct uroce_qp *qp, struct uroce_rd_atomic 
 	return -EAGAIN;
 }
 
-/* What an ATOMIC_WRITE makes known is to be persistent by then: the FLUSHes before it are executed first. False: one of
- * them takes longer, or fails; its answer comes before what is told of the ATOMIC_WRITE. */
+/* Execute the FLUSHes before an ATOMIC_WRITE, because it may announce that their data are persistent. False: one of them
+ * is not done yet, or fails; its answer precedes that of the ATOMIC_WRITE. */
 static bool
 flushed_before(struct uroce_engine *e, const struct uroce_qp *qp)
 {
@@ -124,7 +124,7 @@ flushed_before(struct uroce_engine *e, const struct uroce_qp *qp)
 		if (r->op == UROCE_OP_FLUSH && !r->answered)
 			ret = flush(e, qp, r);
 	}
-	e->yield = false;	/* that is for turns to send */
+	e->yield = false;	/* flush() has set it for turns to send, and this is none */
 	return ret == 0;
 }
 
@@ -148,13 +148,13 @@ uroce_atomic_write_receive(struct uroce_engine *e, struct uroce_qp *qp, const st
 	if (key == NULL)
 		return UROCE_NAK_ACCESS;
 	va = (uint64_t *)uroce_mr_va(key, addr);
-	/* where addr is not the address in this process, alignment may differ */
+	/* the alignment of va may differ if addr is not an address of this process */
 	if (((uintptr_t)va & (ATOMIC_WRITE_BYTES - 1)) != 0)
 		return UROCE_NAK_ATOMIC_WRITE;
 	if (!flushed_before(e, qp))
 		return UROCE_NAK_FLUSH_PENDING;
 	uroce_packet_copy(p, 0, &value, sizeof(value));
-	/* what was written before is seen before: the reader's acquire, if he has one, pairs with this */
+	/* pairs with an acquire of the reader: earlier writes are visible before this value */
 	__atomic_store_n(va, value, __ATOMIC_RELEASE);
 	r = uroce_rd_atomic_add(&qp->resp);
 	*r = (struct uroce_rd_atomic){
@@ -174,7 +174,7 @@ uroce_placement_response(struct uroce_engine *e, struct uroce_qp *qp, struct uro
 	};
 	int ret = 0;
 
-	/* once: what was flushed stays so */
+	/* a duplicate needs no second flush */
 	if (r->op == UROCE_OP_FLUSH && !r->answered)
 		ret = flush(e, qp, r);
 	return ret == 0 ? uroce_packet_build(e, qp, &d, out) : ret;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Keeps requests that came early, until what is before them has come. What is kept, of whom, and for how long is
- * bounded; what is not kept is sent again by who needs it. Called by the responder, on the QP's worker.
+ * The reorder buffer: keeps requests that arrive ahead of the expected PSN until the requests before them have arrived.
+ * The number of frames, of QPs and the time are bounded; the peer retransmits a request that is not kept. On the QP's
+ * worker.
  */
 
 #include <assert.h>
@@ -48,14 +49,14 @@ uroce_reorder_fini(struct uroce_reorder_store *s)
 	rte_free(s->frames);
 }
 
-/* The first PSN from `from` on that is present, or not; `end`: none before that. */
+/* The first PSN from `from` on that is present (or, if !present, missing); `end` if there is none before it. */
 static uint32_t
 find(const struct uroce_reorder *reorder, uint32_t from, uint32_t end, bool present)
 {
 	return uroce_psn_add(from, uroce_psn_set_run(&reorder->present, from, uroce_psn_distance(end, from), !present));
 }
 
-/* How many PSNs it takes: a READ those of its answer, of which those beyond the window do not matter. */
+/* The number of PSNs of a request: a READ has those of its responses, of which only those in the window count. */
 static uint32_t
 psns_of(const struct uroce_qp *qp, const struct uroce_packet *p, uint32_t ahead)
 {
@@ -67,8 +68,8 @@ psns_of(const struct uroce_qp *qp, const struct uroce_packet *p, uint32_t ahead)
 	return RTE_MIN(uroce_message_packets(qp, rte_be_to_cpu_32(reth->dma_len)), UROCE_REORDER_WINDOW - ahead);
 }
 
-/* Those who receive into the pools of its segments, or send from them, have enough left, until it is looked at again:
- * beside what is in lcores' caches. */
+/* Do the pools of the frame's segments have enough free mbufs for receiving and sending, until the next check? Mbufs in
+ * lcores' caches do not count. */
 static bool
 is_spared(const struct rte_mbuf *m)
 {
@@ -79,7 +80,7 @@ is_spared(const struct rte_mbuf *m)
 	return true;
 }
 
-/* After an RNR NAK all comes again, from what it refused on. */
+/* After an RNR NAK the requester retransmits all requests from the refused one on. */
 static bool
 waits_for_all(const struct uroce_responder *resp)
 {
@@ -97,10 +98,10 @@ may_be_kept(const struct uroce_engine *e, const struct uroce_qp *qp, const struc
 		return false;
 	if (waits_for_all(&qp->resp))
 		return false;
-	/* to look at pools is dear */
+	/* counting the mbufs of a pool is expensive */
 	if (s->frames_free % UROCE_REORDER_SPARE_FRAMES == 0 && !is_spared(p->mbuf))
 		return false;
-	/* a READ whose answer would take the PSNs of others: one of them is wrong */
+	/* a READ must not take PSNs that are present: either it or the packet with that PSN is wrong */
 	return reorder == NULL || psns == 1 || find(reorder, p->psn, end, true) == end;
 }
 
@@ -129,7 +130,7 @@ release(struct uroce_engine *e, struct uroce_reorder *reorder)
 	TAILQ_REMOVE(&e->reorder.holders, reorder, link);
 	TAILQ_INSERT_HEAD(&e->reorder.free, reorder, link);
 	resp->reorder = NULL;
-	resp->asked = resp->psn;	/* what was asked for is known, or will be asked for again */
+	resp->asked = resp->psn;	/* that ASK is answered, or the requester will send another */
 }
 
 static void
@@ -179,7 +180,7 @@ uroce_reorder_keep(struct uroce_engine *e, struct uroce_qp *qp, const struct uro
 	if (reorder == NULL)
 		reorder = hold(e, qp);
 	frame_keep(&e->reorder, reorder, p, psns);
-	/* a run that grows is told of when it is asked for; a gap, or one that is filled, at once */
+	/* report a new gap or a filled one at once, the growth of a run only on request */
 	*report = !appended || p->ack_req;
 	return UROCE_EARLY;
 refused:
@@ -188,7 +189,7 @@ refused:
 	return UROCE_DROP_AHEAD;
 }
 
-/* Give back what is before `psn`. */
+/* Drop the frames before `psn`. */
 static void
 advance(struct uroce_engine *e, struct uroce_reorder *reorder, uint32_t psn)
 {
@@ -217,7 +218,7 @@ uroce_reorder_take(struct uroce_engine *e, struct uroce_qp *qp, struct uroce_pac
 	struct uroce_reorder *reorder = qp->resp.reorder;
 	uint32_t i = qp->resp.psn & UROCE_REORDER_MASK;
 
-	if (reorder == NULL)	/* what was executed has ended the QP */
+	if (reorder == NULL)	/* the request that was just executed has ended the QP */
 		return false;
 	advance(e, reorder, qp->resp.psn);
 	if (!uroce_psn_set_has(&reorder->present, reorder->psn) || reorder->slots[i] == UROCE_REORDER_FRAMES)
@@ -275,8 +276,8 @@ uroce_reorder_deadline(const struct uroce_reorder_store *s)
 	return reorder != NULL ? reorder->since_ns + UROCE_REORDER_NS : UINT64_MAX;
 }
 
-/* The runs that are kept beyond the expected PSN. @return how many; *told: one past the last that is named, if there
- * are more, else one past all that may be asked for */
+/* The runs of kept PSNs beyond the expected one. @param told	set to one past the last reported run, if not all runs fit
+ * @return the number of runs */
 static unsigned int
 runs_of(const struct uroce_reorder *reorder, struct uroce_sack_run *runs, uint32_t *told)
 {
@@ -301,7 +302,7 @@ unsigned int
 uroce_reorder_sack(const struct uroce_qp *qp, struct uroce_sack *sack)
 {
 	const struct uroce_responder *resp = &qp->resp;
-	/* an ASK that is older than what it asked for */
+	/* the ASK may be older than the expected PSN */
 	uint32_t asked = uroce_psn_diff(resp->asked, resp->psn) < 0 ? resp->psn : resp->asked;
 	uint32_t told = asked;
 	unsigned int n = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Requests that came early: ahead of the one that is expected, because a packet before them was lost or overtaken.
- * They are kept in their mbufs, in bounded number and for a bounded time, and executed in their turn. The engine's
+ * The reorder buffer: requests ahead of the expected PSN, because a packet before them was lost or overtaken. It keeps
+ * their mbufs, in bounded number and for a bounded time, until the responder can execute them in order. On the engine's
  * thread.
  */
 
@@ -23,30 +23,30 @@ struct uroce_qp;
 
 #define UROCE_REORDER_MASK (UROCE_REORDER_WINDOW - 1u)
 
-/* A frame that is kept: one reference to each of its segments. */
+/* A kept frame, with one reference to each of its segments. */
 struct uroce_reorder_frame {
 	struct uroce_packet packet;
 	uint16_t next;			/* free list; UROCE_REORDER_FRAMES: its end */
 };
 
-/* What one QP keeps. A PSN is at index PSN & UROCE_REORDER_MASK: less than a window ahead they are all different. */
+/* The frames of one QP. Slot PSN & UROCE_REORDER_MASK is unique, since all PSNs are less than a window ahead. */
 struct uroce_reorder {
-	TAILQ_ENTRY(uroce_reorder) link;	/* holders or free */
+	TAILQ_ENTRY(uroce_reorder) link;	/* in holders or free */
 	struct uroce_qp *qp;
-	uint64_t since_ns;		/* nothing has been executed */
-	uint32_t psn;			/* expected: all before it has been given back */
-	uint32_t end;			/* one past the last that is kept */
-	uint32_t refused;		/* one past the last that came and was not kept */
+	uint64_t since_ns;		/* time of the last progress */
+	uint32_t psn;			/* expected PSN, as of the last call: frames before it are released */
+	uint32_t end;			/* one past the last kept PSN */
+	uint32_t refused;		/* one past the last PSN that arrived and was not kept */
 	uint32_t frames;
-	struct uroce_psn_set present;	/* PSNs that have come: all of a READ's */
-	uint16_t slots[UROCE_REORDER_WINDOW];	/* the frame of a PSN, if it is the packet's own */
+	struct uroce_psn_set present;	/* kept PSNs; a READ has those of its responses */
+	uint16_t slots[UROCE_REORDER_WINDOW];	/* frame of a PSN; UROCE_REORDER_FRAMES: none of its own */
 };
 
 TAILQ_HEAD(uroce_reorder_list, uroce_reorder);
 
-/* What an engine keeps. */
+/* The reorder buffers of an engine. */
 struct uroce_reorder_store {
-	struct uroce_reorder_list holders;	/* by since_ns */
+	struct uroce_reorder_list holders;	/* QPs that keep frames, by since_ns */
 	struct uroce_reorder_list free;
 	struct uroce_reorder *qps;	/* UROCE_REORDER_QPS */
 	struct uroce_reorder_frame *frames;	/* UROCE_REORDER_FRAMES */
@@ -56,24 +56,26 @@ struct uroce_reorder_store {
 
 /** @return 0 or -ENOMEM */
 int uroce_reorder_init(struct uroce_reorder_store *s, int numa_node);
-/** Nothing is kept any more. */
+/** The buffers must be empty. */
 void uroce_reorder_fini(struct uroce_reorder_store *s);
 
-/** A request that is `ahead` (> 0) of the expected one. @return UROCE_EARLY: it is kept, with references of our own
- * to its mbufs; UROCE_DUPLICATE: it has been; UROCE_DROP_AHEAD: it is not. `report` becomes true if a SACK is to say so at once */
+/** Keep a request that is `ahead` (> 0) of the expected PSN, if possible.
+ * @param report	set to true if a SACK has to report it at once
+ * @return	UROCE_EARLY: it is kept, with references of our own to its mbufs; UROCE_DUPLICATE: it was kept before;
+ *		UROCE_DROP_AHEAD: it is not kept */
 enum uroce_verdict uroce_reorder_keep(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p,
 				      uint32_t ahead, bool *report);
-/** What was kept and is expected now. @return false: nothing; else the mbuf is the caller's, to free */
+/** Take the kept request with the expected PSN. @return false: there is none; true: the caller frees its mbuf */
 bool uroce_reorder_take(struct uroce_engine *e, struct uroce_qp *qp, struct uroce_packet *p);
-/** Something was executed, and nothing that is kept is expected. @return is there a gap that is known of? */
+/** After progress, once uroce_reorder_take() has returned false. @return whether there is a known gap */
 bool uroce_reorder_settle(struct uroce_engine *e, struct uroce_qp *qp);
-/** Give back whatever the QP keeps. */
+/** Drop all frames that the QP keeps. */
 void uroce_reorder_drop(struct uroce_engine *e, struct uroce_qp *qp);
-/** Give back what has been kept for too long: it is sent again by who needs it. */
+/** Drop frames that have been kept for too long: a peer that still needs them retransmits them. */
 void uroce_reorder_expire(struct uroce_engine *e);
-/** When uroce_reorder_expire() has something to do. UINT64_MAX: nothing is kept. */
+/** @return when uroce_reorder_expire() has to run; UINT64_MAX: no frame is kept */
 uint64_t uroce_reorder_deadline(const struct uroce_reorder_store *s);
-/** What a SACK of the QP says. @return how many runs it has */
+/** Fill in a SACK of the QP. @return the number of its runs */
 unsigned int uroce_reorder_sack(const struct uroce_qp *qp, struct uroce_sack *sack);
 
 #endif /* UROCE_TRANSPORT_RESPONDER_REORDER_H */

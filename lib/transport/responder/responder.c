@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The responder: a request goes through the checks of R10 one after the other; the first that fails is its
- * verdict, and uroce_verdicts[] says what that puts on the wire. Nothing is executed before all have passed.
- * On the QP's worker.
+ * Checks and executes requests. A request goes through the checks of R10 in order; the first that fails is its verdict,
+ * and uroce_verdicts[] gives the answer on the wire. A request is executed only if it passes all checks. On the QP's
+ * worker.
  */
 
 #include <string.h>
@@ -72,7 +72,7 @@ allowed(const struct uroce_qp *qp, const struct uroce_opcode_info *info)
 	}
 }
 
-/* The end of every request that has been executed: PSN, MSN (R29), acknowledgement (R31). */
+/* After the execution of each request packet: update PSN and MSN (R29), and owe an ACK (R31). */
 static enum uroce_verdict
 executed(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p, uint32_t psns)
 {
@@ -163,7 +163,7 @@ receive_write(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_pa
 		return UROCE_NAK_PAYLOAD;
 	if (!uroce_dma_length_fits(resp, p))
 		return UROCE_NAK_DMA_LEN;
-	if (resp->length > 0) {		/* R18, R20; R19: not of nothing */
+	if (resp->length > 0) {		/* R18, R20; R19: no check for length 0 */
 		key = uroce_key_lookup(&qp->dev->mrs, resp->rkey, uroce_rkey_pd(qp), &qp->windows,
 				       resp->addr, resp->length, IBV_ACCESS_REMOTE_WRITE);
 		if (unlikely(key == NULL))
@@ -240,12 +240,12 @@ receive_atomic(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_p
 	if (key == NULL)
 		return UROCE_NAK_ACCESS;
 	va = (uint64_t *)uroce_mr_va(key, addr);
-	/* where addr is not the address in this process, alignment may differ */
+	/* the alignment of va may differ if addr is not an address of this process */
 	if (unlikely(((uintptr_t)va & 7) != 0))
 		return UROCE_NAK_ATOMIC_ALIGNMENT;
 	if (p->info->op == UROCE_OP_FETCH_ADD)
 		original = __atomic_fetch_add(va, swap_add, __ATOMIC_SEQ_CST);
-	else	/* on failure `original` becomes what is there */
+	else	/* on failure this sets `original` to the current value */
 		__atomic_compare_exchange_n(va, &original, swap_add, false, __ATOMIC_SEQ_CST,
 					    __ATOMIC_SEQ_CST);
 	uroce_count(e, UROCE_RX_ATOMIC_REQUESTS, 1);
@@ -266,7 +266,7 @@ receive_placement(struct uroce_engine *e, struct uroce_qp *qp, const struct uroc
 	return verdict == UROCE_OK ? executed(e, qp, p, 1) : verdict;
 }
 
-/* XRC: each request names its SRQ, in the QP's domain; the packets of a message name one. */
+/* XRC: each request names an SRQ of the QP's XRC domain; all packets of a message name the same. */
 static bool
 find_srq(struct uroce_qp *qp, const struct uroce_packet *p)
 {
@@ -305,7 +305,7 @@ uroce_responder_execute(struct uroce_engine *e, struct uroce_qp *qp, const struc
 	}
 }
 
-/* What a verdict means for a request with the expected PSN: asked for again, or fatal. */
+/* Answer a refused request with the expected PSN: the requester may retransmit it, or the verdict is fatal. */
 static void
 refuse(struct uroce_engine *e, struct uroce_qp *qp, enum uroce_verdict verdict)
 {
@@ -315,7 +315,7 @@ refuse(struct uroce_engine *e, struct uroce_qp *qp, enum uroce_verdict verdict)
 
 	if (verdict == UROCE_NAK_RNR)
 		syndrome |= qp->attr.min_rnr_timer;
-	/* a FLUSH that has to wait is requested again as if it were lost */
+	/* a FLUSH that has to wait gets a sequence NAK, as if it had been lost */
 	if (verdict == UROCE_NAK_RNR || verdict == UROCE_NAK_FLUSH_RESOURCES || verdict == UROCE_NAK_FLUSH_PENDING) {
 		uroce_nak_on(resp, UROCE_ON_REFUSED);
 		uroce_response_nak(e, qp, syndrome, resp->psn);
@@ -330,7 +330,8 @@ refuse(struct uroce_engine *e, struct uroce_qp *qp, enum uroce_verdict verdict)
 									: IBV_EVENT_QP_REQ_ERR);
 }
 
-/* R12: kept, if it may be; the first packet behind a gap has it named, for a peer that does not understand a SACK. */
+/* R12: keep a request ahead of the expected PSN, if possible. The first packet behind a gap causes a SACK if the peer
+ * understands SACKs, else a NAK. */
 static __rte_noinline enum uroce_verdict
 receive_ahead(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p, uint32_t ahead)
 {
@@ -349,8 +350,8 @@ receive_ahead(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_pa
 	return verdict == UROCE_DROP_AHEAD ? UROCE_NAK_SEQUENCE : verdict;
 }
 
-/* What is owed after progress among what came early: one answer for all that was behind a gap, and it names the next
- * gap, if there is one. `leapt`: a gap has been closed. */
+/* Answer progress while there is a reorder buffer: one answer for all packets behind a gap, which also reports the next
+ * gap. @param leapt	a gap has closed */
 static void
 answer_progress(struct uroce_engine *e, struct uroce_qp *qp, bool leapt)
 {
@@ -362,7 +363,7 @@ answer_progress(struct uroce_engine *e, struct uroce_qp *qp, bool leapt)
 		return;
 	}
 	if (!gap && resp->ack_owed && resp->ack_syndrome == UROCE_AETH_SEQUENCE_NAK)
-		resp->ack_syndrome = UROCE_AETH_ACK;	/* what it would have named is here */
+		resp->ack_syndrome = UROCE_AETH_ACK;	/* the missing packet has arrived before the NAK left */
 	if (!leapt)
 		return;
 	if (gap && !uroce_peer_goes_back(resp) && uroce_nak_on(resp, UROCE_ON_NEXT_GAP)) {
@@ -372,8 +373,8 @@ answer_progress(struct uroce_engine *e, struct uroce_qp *qp, bool leapt)
 	}
 }
 
-/* Something has been executed, or refused, while there were packets beyond it: what has come early and is expected now
- * is executed as if it came now. */
+/* The expected request has been executed or refused while the reorder buffer kept requests behind it. Execute those that
+ * are expected now, as if they had just arrived; after a refusal, drop them all. */
 static __rte_noinline void
 resume(struct uroce_engine *e, struct uroce_qp *qp, enum uroce_verdict verdict)
 {
@@ -434,7 +435,7 @@ uroce_responder_receive(struct uroce_engine *e, struct uroce_qp *qp, const struc
 	if (unlikely(resp->nak_state != UROCE_STATE_IN_ORDER))
 		uroce_nak_on(resp, UROCE_ON_EXPECTED);
 	if (resp->ack_owed && (resp->ack_syndrome & UROCE_AETH_CLASS_MASK) == UROCE_AETH_RNR_NAK)
-		resp->ack_owed = false;		/* what it refused is here again */
+		resp->ack_owed = false;		/* the request that it refused has arrived again */
 	if (unlikely(qp->state == IBV_QPS_RTR))
 		uroce_qp_established(qp);
 	verdict = uroce_responder_execute(e, qp, p);

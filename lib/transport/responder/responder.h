@@ -3,12 +3,11 @@
  *
  * The responder: executes the peer's requests and answers them. On the engine's thread.
  *
- *	responder.c	checks and executes a request (R10); decides on a NAK, an RNR NAK for a SEND without a receive WQE
- *			included; starts and closes gaps
- *	duplicate.c	answers a request that was executed before: replays READs and atomics from what was kept of them
- *	gap.c		the states of the responder while packets are missing, as tables (R12)
+ *	responder.c	checks and executes a request (R10); decides on NAKs and RNR NAKs; detects and closes gaps
+ *	duplicate.c	answers duplicates of executed requests: acknowledges them, or replays READs and atomics
+ *	gap.c		state tables for missing packets: which NAK was sent (R12), and whether the peer goes back N
  *	reorder.c	the reorder buffer: keeps out-of-order requests until the requests before them have arrived
- *	response.c	sends what is owed: READ and atomic responses, ACKs, NAKs, SACKs
+ *	response.c	sends the owed answers: READ and atomic responses, ACKs, NAKs, SACKs
  *	placement.c	executes FLUSH and ATOMIC_WRITE and builds their responses
  *	ack.c		decides when an ACK leaves: at once, at the end of the burst, in the next round, or with the reply
  */
@@ -32,14 +31,14 @@
 /* responder.c */
 enum uroce_verdict uroce_responder_receive(struct uroce_engine *e, struct uroce_qp *qp,
 					   const struct uroce_packet *p);
-/** The peer asks what has come, and understands a SACK. */
+/** An ASK has arrived: the peer requests a SACK, and understands it. */
 enum uroce_verdict uroce_responder_ask(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p);
 void uroce_responder_reset(struct uroce_qp *qp);
-/** R10, of a request with the expected PSN. @return UROCE_OK, or why it was not executed: nothing is answered yet */
+/** Check (R10) and execute a request with the expected PSN. @return UROCE_OK, or the verdict: no answer is owed yet */
 enum uroce_verdict uroce_responder_execute(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p);
 
 /* duplicate.c */
-/** A request before the expected PSN. */
+/** Process a request before the expected PSN. */
 enum uroce_verdict uroce_duplicate_receive(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p);
 
 /* placement.c */
@@ -51,15 +50,16 @@ enum uroce_verdict uroce_atomic_write_receive(struct uroce_engine *e, struct uro
 int uroce_placement_response(struct uroce_engine *e, struct uroce_qp *qp, struct uroce_rd_atomic *r,
 			     struct rte_mbuf **out);
 
-/* response.c: both return how many frames they made. */
+/* response.c */
+/** Send the owed answers. @return the number of frames */
 unsigned int uroce_response_send(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf **frames,
 				 unsigned int room);
 /** Send the ACK, NAK or SACK that is owed. @return 0 or -ENOBUFS: it is still owed */
 int uroce_response_acknowledge(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf **out);
 bool uroce_response_pending(const struct uroce_qp *qp);
-/** Is what it would send next an acknowledgement or NAK? */
+/** Is the next frame that the responder would send an ACK or a NAK? */
 bool uroce_response_is_ack(struct uroce_qp *qp);
-/** A READ or atomic response that is to come acknowledges all before it. */
+/** An owed ACK is not needed any more: a later READ or atomic response acknowledges the same requests. */
 void uroce_response_supersede_ack(struct uroce_qp *qp);
 void uroce_response_nak(struct uroce_engine *e, struct uroce_qp *qp, uint8_t syndrome, uint32_t psn);
 
@@ -68,11 +68,11 @@ void uroce_response_nak(struct uroce_engine *e, struct uroce_qp *qp, uint8_t syn
 void uroce_ack_owe(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p);
 /** A SACK is owed that names the out-of-order packets in the reorder buffer, if the peer understands SACKs. */
 void uroce_ack_owe_sack(struct uroce_engine *e, struct uroce_qp *qp);
-/** The QP ends or begins anew: it owes no ACK. */
+/** The QP is reset or leaves the engine: drop its owed ACK. */
 void uroce_acks_forget(struct uroce_engine *e, struct uroce_qp *qp);
-/** The application has posted to the QP, which is about to have its turn. Only if acks.reply_ns is set. */
+/** The application has posted to the QP, which gets a turn next. Only call it if acks.reply_ns is set. */
 void uroce_acks_posted(struct uroce_engine *e, struct uroce_qp *qp);
-/** ACKs that have waited for a reply for acks.reply_ns leave in their QPs' turns. */
+/** Let ACKs that have waited for a reply for acks.reply_ns leave in their QPs' turns. */
 void uroce_acks_expire(struct uroce_engine *e);
 /** @return when the next ACK has to leave; UINT64_MAX: none is owed */
 uint64_t uroce_acks_deadline(const struct uroce_engine *e);
@@ -85,23 +85,23 @@ uroce_acks_any(const struct uroce_engine *e)
 	return e->acks.head != e->acks.tail;
 }
 
-/** Do ACKs leave in this round? */
+/** Is an ACK due in this round? */
 static inline bool
 uroce_acks_are_due(const struct uroce_engine *e)
 {
 	return e->acks.head != e->acks.due;
 }
 
-/** Every ACK in the ring leaves in this round. */
+/** Make every ACK in the ring due in this round. */
 static inline void
 uroce_acks_due_all(struct uroce_acks *a)
 {
 	a->due = a->next = a->tail;
 }
 
-/** Every ACK that is owed leaves in this round, also one that waits for a reply. */
+/** Make every deferred ACK due in this round, including those that wait for a reply. */
 void uroce_acks_due_now(struct uroce_engine *e);
-/** Send the ACKs that are due. @return how many frames; fewer than n: none is due, or there is no mbuf for the next */
+/** Send due ACKs. @return the number of frames; less than n: no other is due, or there is no mbuf */
 unsigned int uroce_acks_send(struct uroce_engine *e, struct rte_mbuf **frames, unsigned int n);
 
 /** Must an owed ACK leave before the QP's next message, which may have been posted after the ACK became owed? Then the
@@ -114,7 +114,7 @@ uroce_acks_block(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce
 	return uroce_acks_block_slow(e, qp, sqe);
 }
 
-/** R22: are there as many READs and atomics in progress as may be? Replays do not count: the peer may have had the first
+/** R22: are max_dest_rd_atomic READs and atomics in progress? Replays do not count: the peer may have received the first
  * answer. */
 static inline bool
 uroce_rd_atomic_full(const struct uroce_qp *qp)
@@ -139,7 +139,7 @@ uroce_rd_atomic_add(struct uroce_responder *resp)
 	return r;
 }
 
-/** Reports progress and nothing else: no NAK, and no gap. */
+/** Is the owed answer a plain ACK, which reports neither an error nor a gap? */
 static inline bool
 uroce_response_is_plain_ack(const struct uroce_responder *resp)
 {
@@ -147,14 +147,14 @@ uroce_response_is_plain_ack(const struct uroce_responder *resp)
 	       resp->reorder == NULL;
 }
 
-/** Does the ACK that the QP owes wait, so that a turn would not send it? */
+/** Is the QP's owed ACK deferred, so that a turn does not send it? */
 static inline bool
 uroce_ack_is_deferred(const struct uroce_qp *qp)
 {
 	return qp->ack_place != UROCE_ACK_TURN && uroce_response_is_plain_ack(&qp->resp);
 }
 
-/** Keep `asked` from falling behind the expected PSN: half the PSN space later it would be ahead of it. */
+/** Keep `asked` from falling behind the expected PSN: half the PSN space later it would seem to be ahead. */
 static inline void
 uroce_response_forget_asked(struct uroce_responder *resp)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The responder's answers, in the order of the requests: READ and atomic responses first, then the one
- * acknowledgement or NAK that stands for all the rest of the burst. On the QP's worker.
+ * Sends the responder's answers in the order of the requests: READ and atomic responses first, then one ACK or NAK for
+ * all other requests of the burst. On the QP's worker.
  */
 
 #include <errno.h>
@@ -16,7 +16,7 @@
 #include "uroce_config.h"
 #include "wire/sack.h"
 
-/* Of the answers that are owed, only a plain acknowledgement can be done without. */
+/* A later response replaces only a plain ACK; a NAK or a SACK stays owed. */
 void
 uroce_response_supersede_ack(struct uroce_qp *qp)
 {
@@ -67,7 +67,7 @@ read_response_opcode(const struct uroce_rd_atomic *r)
 	return last ? UROCE_RC_READ_RESPONSE_LAST : UROCE_RC_READ_RESPONSE_MIDDLE;
 }
 
-/* Of one that goes out of its turn: each run of them is an answer of its own. */
+/* The opcode of a repeated response that leaves out of turn: each run of them is a message of its own. */
 static uint8_t
 read_response_again_opcode(const struct uroce_rd_atomic *r, uint32_t offset)
 {
@@ -79,7 +79,7 @@ read_response_again_opcode(const struct uroce_rd_atomic *r, uint32_t offset)
 	return last ? UROCE_RC_READ_RESPONSE_LAST : UROCE_RC_READ_RESPONSE_MIDDLE;
 }
 
-/* How many responses from r->next on differ only in PSN and payload: from the middle of a READ. */
+/* The number of responses from r->next on that differ only in PSN and payload: those in the middle of a READ. */
 static inline unsigned int
 alike_responses(const struct uroce_rd_atomic *r, unsigned int room)
 {
@@ -96,7 +96,7 @@ read_responses(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_r
 	uint32_t offset = likely(r->again == 0) ? r->next : r->again_base + (uint32_t)__builtin_ctzll(r->again);
 	uint32_t done = offset * qp->mtu_bytes;
 	uint8_t opcode = likely(r->again == 0) ? read_response_opcode(r) : read_response_again_opcode(r, offset);
-	/* an entry's length is that of the message: only the slice is looked up */
+	/* the entry covers the whole message; uroce_packets_build() looks up only the slice */
 	struct ibv_sge sge = { .addr = r->addr, .length = r->length, .lkey = r->rkey };
 	const struct uroce_slice slice = {
 		.sge = &sge, .num_sge = 1, .offset = done,
@@ -131,7 +131,7 @@ atomic_response(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_
 	return uroce_packets_build(e, qp, &d, out, 1);
 }
 
-/* @return as uroce_packets_build(), or -EAGAIN: it is not done yet */
+/* @return as uroce_packets_build(), or -EAGAIN: a FLUSH is not done yet */
 static int
 responses(struct uroce_engine *e, struct uroce_qp *qp, struct uroce_rd_atomic *r, struct rte_mbuf **frames,
 	  unsigned int room)
@@ -150,7 +150,7 @@ responses(struct uroce_engine *e, struct uroce_qp *qp, struct uroce_rd_atomic *r
 	}
 }
 
-/* In place of an acknowledgement: what is before its PSN, and what has come beyond it. */
+/* Send a SACK in place of an ACK: it also reports the packets beyond the expected PSN. */
 static int
 acknowledge_early(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf **out)
 {
@@ -192,7 +192,7 @@ count_answer(struct uroce_engine *e, struct uroce_qp *qp, uint8_t syndrome, uint
 	}
 }
 
-/* The PSN that the answer names. */
+/* The PSN of the ACK or NAK. */
 static uint32_t
 answered_psn(const struct uroce_responder *resp)
 {
@@ -201,7 +201,7 @@ answered_psn(const struct uroce_responder *resp)
 	return resp->ack_syndrome == UROCE_AETH_SEQUENCE_NAK ? resp->psn : resp->ack_psn;
 }
 
-/* The gap that the SACK reports was found before the NAK left. */
+/* A SACK became owed before the NAK left: send it next. */
 static void
 owe_sack_after_nak(struct uroce_engine *e, struct uroce_qp *qp)
 {
@@ -239,7 +239,7 @@ uroce_response_acknowledge(struct uroce_engine *e, struct uroce_qp *qp, struct r
 	count_answer(e, qp, resp->ack_syndrome, psn);
 	resp->ack_owed = false;
 	if (sequence)
-		uroce_nak_on(resp, UROCE_ON_NAK_SENT);	/* R12: of the PSN that it names, which may have moved on */
+		uroce_nak_on(resp, UROCE_ON_NAK_SENT);	/* R12: the NAK names resp->psn, which may have advanced since */
 	if (resp->nak_state == UROCE_STATE_CLOSING)
 		uroce_qp_fail(e, qp, UROCE_NO_EVENT);
 	else if (unlikely(resp->sack_owed))
@@ -247,12 +247,12 @@ uroce_response_acknowledge(struct uroce_engine *e, struct uroce_qp *qp, struct r
 	return 0;
 }
 
-/* The memory of a READ that was accepted is gone: refused from here on. */
+/* The memory of an accepted READ is not registered any more: refuse the rest of the READ. */
 static void
 refuse_read(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_rd_atomic *r)
 {
 	uint32_t psn = uroce_psn_add(r->first_psn, r->next);
-	bool told = qp->resp.nak_state == UROCE_STATE_CLOSING;	/* of a request behind it, which was refused meanwhile */
+	bool told = qp->resp.nak_state == UROCE_STATE_CLOSING;	/* a request behind the READ was refused meanwhile */
 
 	qp->resp.resource_head = qp->resp.resource_tail;
 	uroce_nak_on(&qp->resp, UROCE_ON_FATAL);
@@ -262,8 +262,9 @@ refuse_read(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_rd_a
 		uroce_qp_event(qp, IBV_EVENT_QP_ACCESS_ERR);
 }
 
-/* A READ that was answered comes again, and its memory has gone since. If the peer still needs it, the NAK tells him.
- * If not, the network has doubled it: he drops the NAK, and that is no reason to end the QP. */
+/* The memory of an answered READ is not registered any more when a duplicate of the READ arrives. A peer that still needs
+ * the data fails by the NAK. Otherwise the network has duplicated the request, and the peer drops the NAK. So the QP
+ * stays alive. */
 static void
 refuse_replay(struct uroce_engine *e, struct uroce_qp *qp, struct uroce_rd_atomic *r)
 {
@@ -272,7 +273,7 @@ refuse_replay(struct uroce_engine *e, struct uroce_qp *qp, struct uroce_rd_atomi
 
 	r->next = r->end;
 	r->again = 0;
-	/* an acknowledgement that is owed can be done without, a NAK cannot */
+	/* this NAK replaces an owed ACK, but not an owed NAK */
 	if (!resp->ack_owed || (resp->ack_syndrome & UROCE_AETH_CLASS_MASK) == UROCE_AETH_ACK)
 		uroce_response_nak(e, qp, uroce_verdicts[UROCE_NAK_ACCESS].syndrome, psn);
 }
@@ -285,7 +286,7 @@ sent(struct uroce_rd_atomic *r, unsigned int n)
 
 		r->again_goes_on = (r->again >> bit & 3) == 3;
 		r->again &= r->again - 1;
-		r->answered |= r->again_base + bit + 1 == r->psn_count;	/* what goes on may be for nobody */
+		r->answered |= r->again_base + bit + 1 == r->psn_count;	/* the peer may not need the rest */
 		return;
 	}
 	r->next += n;
