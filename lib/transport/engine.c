@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The engine: hands received packets to responder and completer, and gives the QPs that have something to
- * send their turns. Only uroce_engine_doorbell() runs on other threads than the engine's.
+ * The engine: passes received packets to responder and completer, runs timers, and gives QPs turns to send. Other threads
+ * call only uroce_engine_doorbell().
  */
 
 #include <string.h>
@@ -110,14 +110,14 @@ uroce_engine_fini(struct uroce_engine *e)
 	uroce_reorder_fini(&e->reorder);
 }
 
-/* R6: equal but for the membership bit, and not both limited members. Ours is full. */
+/* R6: equal except for the membership bit, and not both limited members. Our P_Key is that of a full member. */
 static bool
 pkey_matches(uint16_t pkey)
 {
 	return (pkey & 0x7fff) == (UROCE_DEFAULT_PKEY & 0x7fff);
 }
 
-/* R8: from the address of the QP's address vector. */
+/* R8: does the packet come from the address in the QP's address vector? */
 static bool
 source_matches(const struct uroce_qp *qp, const struct uroce_packet *p)
 {
@@ -128,7 +128,7 @@ source_matches(const struct uroce_qp *qp, const struct uroce_packet *p)
 	return uroce_gid_is_ipv4(gid) && memcmp(gid + UROCE_GID_IPV4_OFFSET, p->src_ip, 4) == 0;
 }
 
-/* May it make the QP slower? A datagram's sender knows too little of those whom it sends to for R8. */
+/* May the CNP reduce the QP's rate? A UD QP has no peer whose address could be compared (R8). */
 static enum uroce_verdict
 check_cnp(const struct uroce_qp *qp, const struct uroce_packet *p)
 {
@@ -138,7 +138,7 @@ check_cnp(const struct uroce_qp *qp, const struct uroce_packet *p)
 		return UROCE_DROP_QP_STATE;
 	if (qp->transport != UROCE_TRANSPORT_UD && !source_matches(qp, p))
 		return UROCE_DROP_SOURCE;
-	/* connections are made whatever the network is like: it is little that is sent for them */
+	/* never slow down the MADs of the connection manager: they are few */
 	if (qp->ibv.qp_num == UROCE_GSI_QPN || uroce_congestion_of(qp->dev)->off)
 		return UROCE_DROP_CNP;
 	return UROCE_CNP_RECEIVED;
@@ -208,8 +208,8 @@ uroce_engine_doorbell(struct uroce_qp *qp)
 	struct uroce_engine *e = qp->engine;
 	struct uroce_qp *head;
 
-	/* Sequentially consistent: either the engine sees the work that was posted before this, or this sees
-	 * that it has taken the QP and rings again. Pairs with take_doorbells(). */
+	/* Sequentially consistent: either the engine sees the work that was posted before, or this thread sees that
+	 * the engine has taken the QP, and rings again. Pairs with take_doorbells(). */
 	if (__atomic_exchange_n(&qp->sq.rung, 1, __ATOMIC_SEQ_CST) != 0)
 		return;
 	head = __atomic_load_n(&e->doorbells, __ATOMIC_RELAXED);
@@ -219,7 +219,7 @@ uroce_engine_doorbell(struct uroce_qp *qp)
 					      __ATOMIC_RELAXED));
 }
 
-/* Something has been posted to it. */
+/* The application has posted to the QP. */
 static inline void
 activate_posted(struct uroce_engine *e, struct uroce_qp *qp)
 {
@@ -270,7 +270,7 @@ engine_now(const struct uroce_engine *e)
 static void
 engine_timer_arm(struct uroce_engine *e, struct uroce_timer *timer, uint64_t deadline_ns)
 {
-	/* A wheel that nobody has turned for long is behind; while it is empty that costs nothing. */
+	/* an empty wheel may be far behind the time: bring it up first, which costs nothing while it is empty */
 	if (e->cq_timers++ == 0)
 		uroce_wheel_expire(&e->cq_wheel, e->now_ns, cq_timer_fired, e);
 	uroce_wheel_arm(&e->cq_wheel, timer, deadline_ns);
@@ -284,7 +284,7 @@ engine_timer_remove(struct uroce_engine *e, struct uroce_timer *timer)
 	uroce_wheel_remove(&e->cq_wheel, timer);
 }
 
-/* Its responses before its requests. @return how many frames */
+/* Send the QP's responses, then its requests. @return the number of frames */
 static unsigned int
 take_turn(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf **frames, unsigned int room)
 {
@@ -300,7 +300,7 @@ take_turn(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf **frames,
 	return n;
 }
 
-/* One frame at a time, as far as the QP's rate allows. An ACK or NAK does not count. @return how many frames */
+/* Send one frame at a time, as far as the QP's rate allows. ACKs and NAKs are not charged. @return the number of frames */
 static unsigned int
 take_rated_turn(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf **frames, unsigned int room)
 {
@@ -323,8 +323,8 @@ take_rated_turn(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf **f
 	return n;
 }
 
-/* With many QPs, what those whose turns come next need is in no cache: bring it near while this one has its turn. Of
- * the next one, whose own lines have come by now, what it will send; of the one after that its lines. */
+/* With many QPs, the data of the QPs in the list are in no cache: prefetch them during this QP's turn. Prefetch the next
+ * WQE of the next QP, whose own lines have arrived by now, and the lines of the QP after that. */
 static inline void
 prefetch_turns(const struct uroce_qp *qp)
 {
@@ -341,7 +341,7 @@ prefetch_turns(const struct uroce_qp *qp)
 	uroce_qp_prefetch_variable(next);
 }
 
-/* CNPs leave before all else. */
+/* CNPs leave before all other frames. */
 static unsigned int
 send_cnps(struct uroce_engine *e, struct rte_mbuf **frames, unsigned int n)
 {
@@ -353,7 +353,7 @@ send_cnps(struct uroce_engine *e, struct rte_mbuf **frames, unsigned int n)
 	return sent;
 }
 
-/* Activates the QPs that the previous call deferred to this one. */
+/* Activate the QPs that the previous call deferred to this one. */
 static void
 activate_those_of_later(struct uroce_engine *e)
 {
@@ -363,7 +363,7 @@ activate_those_of_later(struct uroce_engine *e)
 		uroce_qp_activate(e, qp);
 }
 
-/* What few engines have. @return how many frames */
+/* The work that few rounds have: CNPs, rates, moderated CQs, the reorder buffer. @return the number of frames */
 static unsigned int
 send_rare(struct uroce_engine *e, struct rte_mbuf **frames, unsigned int n)
 {
@@ -415,7 +415,7 @@ uroce_engine_send(struct uroce_engine *e, struct rte_mbuf **frames, unsigned int
 	if (unlikely((e->cq_timers | e->rated | e->cnp_count | e->acks.reply_count) != 0 ||
 		     !TAILQ_EMPTY(&e->reorder.holders) || !TAILQ_EMPTY(&e->later)))
 		sent = send_rare(e, frames, n);
-	/* a QP that has a turn may start a message, which would only end the turn at the ACKs that it must follow */
+	/* a message must follow the owed ACKs: send all of them before the turns, so that no turn has to end for them */
 	if (e->acks.lead && !TAILQ_EMPTY(&e->active))
 		uroce_acks_due_all(&e->acks);
 	if (e->acks.lead && uroce_acks_are_due(e))

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * An engine: the transport of some QPs. No I/O, no clock, no lock: packets and `now` in, frames and the
- * next deadline out. One thread at a time calls it; only uroce_engine_doorbell() may be called from any.
+ * An engine: the transport of some QPs. No I/O, no clock, no lock: the caller passes in packets and `now`, and takes out
+ * frames and the next deadline. One thread at a time calls it; any thread may call uroce_engine_doorbell().
  *
- * The rooms of lib/transport; the index of each is the first comment of its header:
+ * The folders of lib/transport; the index of each is the first comment of its header:
  *
  *	responder/	executes the peer's requests and answers them
  *	requester/	sends the application's work requests, retransmits, completes
  *	unreliable/	UC and UD, both directions
  *	congestion/	ECN marks, CNPs, DCQCN's rate, pacing
  *	packet/		builds frames
- *	qp/		receive WQEs and the error state, for all of them
- *	engine.c	gives the QPs their turns; dispatches packets and timers
- *	qp_change.c	what a QP's change of state does to all of them, as a table
+ *	qp/		turns, WQEs and the error state, for all transports
+ *	engine.c	dispatches packets and timers; gives QPs turns to send
+ *	qp_change.c	applies a change of a QP's state, by a table
  *	psn_set.h	a set of PSNs within a window
  */
 
@@ -37,7 +37,7 @@
 #include "wire/packet.h"
 #include "wire/verdict.h"
 
-/* What an engine has sent, beside what became of what it has received (verdicts[]). */
+/* Counters of an engine. Received packets are also counted by verdict, in verdicts[]. */
 enum uroce_engine_counter {
 	UROCE_SENT_PACKETS,
 	UROCE_SENT_BYTES,		/* payload */
@@ -53,7 +53,7 @@ enum uroce_engine_counter {
 	UROCE_SENT_SACKS,
 	UROCE_RETRANSMITTED_PACKETS,
 	UROCE_TIMEOUTS,
-	UROCE_PROBES,			/* answers asked for before a timeout */
+	UROCE_PROBES,			/* probes sent before a transport timeout */
 	UROCE_SENT_ASKS,
 	UROCE_SACKS_RECEIVED,
 	UROCE_NAKS_RECEIVED,
@@ -65,19 +65,19 @@ enum uroce_engine_counter {
 	UROCE_NP_ECN_MARKED_PACKETS,	/* received with CE */
 	UROCE_NP_CNP_SENT,
 	UROCE_RP_CNP_HANDLED,
-	UROCE_RP_CNP_IGNORED,		/* for no reason to slow down, or of nobody who may ask for it */
-	UROCE_EARLY_DROPPED,		/* kept, and given back without having been executed */
-	UROCE_EARLY_EXPIRED,		/* of them, because what is before them did not come */
-	/* named as Linux names them: what was asked for again, and completions that are no success */
-	UROCE_PACKET_SEQ_ERR,		/* NAKs received for a packet that was missing there */
-	UROCE_COMPLETER_RETRY_ERR,	/* charged to a QP's retry_cnt */
-	UROCE_REQ_CQE_ERROR,		/* of send requests, flushed ones too */
+	UROCE_RP_CNP_IGNORED,		/* CNPs that slowed down no QP */
+	UROCE_EARLY_DROPPED,		/* frames that left the reorder buffer without execution */
+	UROCE_EARLY_EXPIRED,		/* frames of these that were kept for too long */
+	/* named as Linux names them: retransmission requests, and completions with an error */
+	UROCE_PACKET_SEQ_ERR,		/* sequence NAKs received */
+	UROCE_COMPLETER_RETRY_ERR,	/* retries charged to a QP's retry_cnt */
+	UROCE_REQ_CQE_ERROR,		/* send WQEs that failed or were flushed */
 	UROCE_REQ_CQE_FLUSH_ERROR,
 	UROCE_REQ_REMOTE_INVALID_REQUEST,
 	UROCE_REQ_REMOTE_ACCESS_ERRORS,
 	UROCE_REQ_TRANSPORT_RETRIES_EXCEEDED,
 	UROCE_REQ_RNR_RETRIES_EXCEEDED,
-	UROCE_RESP_CQE_ERROR,		/* of receive requests, flushed ones too */
+	UROCE_RESP_CQE_ERROR,		/* receive WQEs that failed or were flushed */
 	UROCE_RESP_CQE_FLUSH_ERROR,
 	UROCE_RESP_LOCAL_LENGTH_ERROR,
 	UROCE_ENGINE_COUNTER_COUNT,
@@ -91,7 +91,7 @@ struct uroce_engine {
 	struct rte_mempool *payload_pool;	/* copied payloads */
 	struct uroce_wheel wheel;	/* of QPs */
 	struct uroce_wheel cq_wheel;	/* of moderated CQs */
-	uint32_t cq_timers;		/* how many are in it */
+	uint32_t cq_timers;		/* timers in cq_wheel */
 	uint32_t rated;			/* QPs that have a rate */
 	uint32_t cnp_count;
 	TAILQ_HEAD(uroce_qp_list, uroce_qp) active;	/* QPs with something to send, each once */
@@ -124,10 +124,10 @@ struct uroce_engine {
 /** Where the data of such mbufs begin, from the mbuf on. */
 #define UROCE_ENGINE_DATA_OFFSET (sizeof(struct rte_mbuf) + UROCE_ENGINE_PRIV_BYTES + RTE_PKTMBUF_HEADROOM)
 
-/* Where a frame goes that does not simply leave by its device's port: m->port is RTE_MBUF_PORT_INVALID then, and this
- * is in the private area of the first mbuf. */
+/* The destination of a frame that does not leave by its device's port at once. Then m->port is RTE_MBUF_PORT_INVALID, and
+ * this is in the private area of the first mbuf. */
 struct uroce_frame_route {
-	union ibv_gid dgid;	/* of the peer; the neighbor that leads there is not known, or it is a group */
+	union ibv_gid dgid;	/* the peer whose MAC address is not known, or a multicast group */
 	uint32_t dest_qpn;
 	uint16_t port_id;	/* of the device */
 	uint16_t out;		/* uroce_path.out */
@@ -198,7 +198,7 @@ uroce_engine_heard_by(const struct uroce_engine *e)
 	return RTE_MIN(e->now_ns, e->heard_ns);
 }
 
-/** Has something been posted that uroce_engine_send() does not know of yet? */
+/** Has the application posted WQEs since the last uroce_engine_send()? */
 static inline bool
 uroce_engine_is_rung(const struct uroce_engine *e)
 {
@@ -223,7 +223,7 @@ uroce_engine_wait_for_replies(struct uroce_engine *e, uint64_t reply_ns)
  * bound: there may be nothing to do yet. */
 uint64_t uroce_engine_deadline(const struct uroce_engine *e);
 
-/* What a device calls of its QPs' engine. */
+/* The calls that a device makes of its QPs' engines. */
 extern const struct uroce_transport_ops uroce_transport_ops;
 void uroce_engine_qp_changed(struct uroce_qp *qp, enum ibv_qp_state from, int attr_mask);
 void uroce_engine_doorbell(struct uroce_qp *qp);		/* any thread */

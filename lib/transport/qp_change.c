@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * What a QP's change of state does to its transport: one table says it for each pair of states. Called by verbs when a
- * program modifies the QP, and by the engine when a QP has failed. On the engine's thread.
+ * Applies a change of a QP's state to its transport. A table gives the effects for each pair of states. The verbs layer
+ * calls it when a program modifies the QP, the engine when a QP has failed. On the engine's thread.
  */
 
 #include "transport/qp_change.h"
@@ -25,7 +25,7 @@
 #define STOP (EFFECT(STOP_REQUESTER) | EFFECT(RESET_RESPONDER) | EFFECT(FLUSH))
 #define TO_ERR (STOP | EFFECT(TELL_LAST_WQE))
 
-/* What R45 does not allow has no row that differs: verbs does not get as far as this. */
+/* Transitions that R45 does not allow have no effects here: verbs refuses them before. */
 static const uint16_t effects[STATES][STATES] = {	/* [from][to] */
 	[IBV_QPS_RESET] = {
 		[IBV_QPS_RESET] = TO_RESET, [IBV_QPS_INIT] = EFFECT(TURN), [IBV_QPS_ERR] = TO_ERR,
@@ -109,8 +109,8 @@ uroce_engine_qp_changed(struct uroce_qp *qp, enum ibv_qp_state from, int attr_ma
 		uroce_qp_history_failed(&qp->history, UROCE_CAUSE_MODIFIED, IBV_WC_SUCCESS, UROCE_OK, e->now_ns);
 	uroce_qp_trace(qp, from, to);
 	__atomic_store_n(&qp->state, to, __ATOMIC_RELAXED);
-	/* either a flush sees what is being posted, or the poster sees the state and rings: pairs with the fence in
-	 * uroce_post_recv() */
+	/* either a flush sees a WQE that is being posted, or the poster sees the new state and rings the doorbell:
+	 * pairs with the fence in uroce_post_recv() */
 	rte_atomic_thread_fence(__ATOMIC_SEQ_CST);
 	apply(e, qp, uroce_qp_effects(from, to));
 }

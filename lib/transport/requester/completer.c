@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The completer: answers of the peer into progress, retries and completions (R34-R38, R41, R42). One PSN,
- * req.unacked, says how far the peer has answered: SENDs and WRITEs up to it are acknowledged, responses
- * up to it have been placed. On the QP's worker.
+ * The completer: turns the peer's answers into progress, retries and completions (R34-R38, R41, R42). The peer has
+ * answered all before the PSN req.unacked: SENDs and WRITEs are acknowledged, and responses have been placed. On the QP's
+ * worker.
  */
 
 #include <rte_branch_prediction.h>
@@ -16,7 +16,7 @@
 #include "wire/credit.h"
 #include "wire/sack.h"
 
-/* R35: what the RNR timer codes mean, in units of 10 us. */
+/* R35: the times of the RNR timer codes, in units of 10 us. */
 static const uint16_t rnr_timer_10us[32] = {
 	0 /* 655.36 ms */, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024,
 	1536, 2048, 3072, 4096, 6144, 8192, 12288, 16384, 24576, 32768, 49152,
@@ -28,14 +28,14 @@ rnr_timer_ns(uint8_t code)
 	return (rnr_timer_10us[code & 31] == 0 ? 65536u : rnr_timer_10us[code & 31]) * 10000ull;
 }
 
-/* The oldest WQE has all its answers. */
+/* Complete the oldest WQE, which has all its answers. */
 static void
 complete_head(struct uroce_engine *e, struct uroce_qp *qp)
 {
 	struct uroce_requester *req = &qp->req;
 	const struct uroce_sqe *sqe = uroce_sqe_at(&qp->sq, qp->sq.head);
 
-	/* what the requester has gone back behind is not among those it counts */
+	/* rd_atomics does not count a WQE that the requester has gone back to */
 	if (req->next != qp->sq.head && uroce_is_rd_atomic(sqe->opcode))
 		req->rd_atomics--;
 	if (unlikely(uroce_wr_is(sqe->opcode, UROCE_WR_LOCALS)))
@@ -67,11 +67,11 @@ progress(struct uroce_qp *qp, uint32_t unacked)
 	req->gap_retried = false;
 }
 
-/* Answers have come up to unacked, `behind` PSNs of which had been sent in this pass. */
+/* Answers have advanced unacked from `from`. In this pass the requester had sent `behind` PSNs from there on. */
 static void
 moved_on(struct uroce_engine *e, struct uroce_qp *qp, uint32_t from, uint32_t behind)
 {
-	/* answers to what was to be sent again: skip it */
+	/* the answers are to packets that were to be retransmitted: skip these */
 	if (uroce_psn_distance(qp->req.unacked, from) > behind)
 		uroce_retry_seek(qp, qp->req.unacked);
 	uroce_retry_arm(e, qp);
@@ -81,8 +81,8 @@ moved_on(struct uroce_engine *e, struct uroce_qp *qp, uint32_t from, uint32_t be
 }
 
 /*
- * Everything before psn is answered, as far as that follows: SENDs and WRITEs are, READs and atomics only by
- * their own responses (R37). True if psn was reached.
+ * An answer acknowledges all before psn: advance unacked over SENDs and WRITEs, up to a READ or atomic, which only its own
+ * responses answer (R37). True if psn was reached.
  */
 static bool
 acknowledge(struct uroce_engine *e, struct uroce_qp *qp, uint32_t psn)
@@ -119,7 +119,7 @@ acknowledge(struct uroce_engine *e, struct uroce_qp *qp, uint32_t psn)
 	return uroce_psn_distance(req->unacked, from) == acked;
 }
 
-/* The oldest WQEs as far as the recovery knows them to be answered, in their order. */
+/* Advance unacked and complete the oldest WQEs, in order, as far as the recovery record shows them answered. */
 static void
 settle(struct uroce_engine *e, struct uroce_qp *qp)
 {
@@ -142,7 +142,7 @@ settle(struct uroce_engine *e, struct uroce_qp *qp)
 			return;
 	}
 	if (req->unacked != from) {
-		/* how long it was held up by what was missing is no round trip */
+		/* a missing packet has delayed the answer: it measures no round trip */
 		if (uroce_psn_distance(req->rtt_psn, from) < uroce_psn_distance(req->unacked, from))
 			req->rtt_timed = false;
 		moved_on(e, qp, from, behind);
@@ -151,7 +151,7 @@ settle(struct uroce_engine *e, struct uroce_qp *qp)
 		uroce_recovery_end(e, qp);
 }
 
-/* To the oldest PSN without an answer. */
+/* Go back to the oldest PSN without an answer. */
 static void
 go_back(struct uroce_engine *e, struct uroce_qp *qp, const char *why)
 {
@@ -162,7 +162,7 @@ go_back(struct uroce_engine *e, struct uroce_qp *qp, const char *why)
 	uroce_retry_seek(qp, req->unacked);
 }
 
-/* The same while there is a recovery: that knows of what is behind a response that is missing. */
+/* As acknowledge(), during recovery: the record also holds answers behind a missing response. */
 static bool
 acknowledge_in_recovery(struct uroce_engine *e, struct uroce_qp *qp, uint32_t psn, enum uroce_answer answer)
 {
@@ -183,14 +183,14 @@ acknowledge_in_recovery(struct uroce_engine *e, struct uroce_qp *qp, uint32_t ps
 	return qp->req.unacked == psn;
 }
 
-/* Is something missing, of a QP that has not just failed? */
+/* Is the QP in recovery, and not failed? */
 static bool
 recovers(const struct uroce_qp *qp)
 {
 	return qp->req.recovery != NULL && qp->state != IBV_QPS_ERR;
 }
 
-/* All before psn has been answered. True: nothing before it is missing. */
+/* An answer acknowledges all before psn. True: no response before it is missing. */
 static bool
 answered_before(struct uroce_engine *e, struct uroce_qp *qp, uint32_t psn, enum uroce_answer answer)
 {
@@ -274,7 +274,7 @@ nak(struct uroce_engine *e, struct uroce_qp *qp, uint8_t code, uint32_t psn)
 	uroce_trace_nak_received(qp->dev->index, qp->ibv.qp_num, psn, UROCE_AETH_NAK | code);
 	if (code == UROCE_NAK_PSN_SEQUENCE_ERROR) {
 		uroce_count(e, UROCE_PACKET_SEQ_ERR, 1);
-		/* not where nothing has been sent since the last time */
+		/* there is nothing to retransmit, or the requester sends this PSN next anyway */
 		if (psn == qp->req.max_psn || psn == qp->req.psn || uroce_peer_probe_nak(e, qp, psn))
 			return UROCE_OK;
 		if (psn == qp->req.unacked)
@@ -292,8 +292,8 @@ nak(struct uroce_engine *e, struct uroce_qp *qp, uint8_t code, uint32_t psn)
 }
 
 /*
- * R30: the peer has receives for so many messages after the MSN that it has completed. Credits once given stay: an
- * acknowledgement that says less is older, or the network's.
+ * R30: the peer has receive WQEs for so many messages after the MSN that it has completed. Credits once given stay: an
+ * acknowledgement that gives fewer is an older one.
  * @return true if more may be sent now
  */
 static bool
@@ -327,7 +327,7 @@ acknowledged(struct uroce_engine *e, struct uroce_qp *qp, uint32_t psn)
 	return likely(answered_before(e, qp, psn, UROCE_ANSWER_ACK)) ? UROCE_OK : gap(e, qp);
 }
 
-/* A NAK names the PSN that it refuses, and acknowledges what is before it. */
+/* A NAK names the refused PSN, and acknowledges all before it. */
 static enum uroce_verdict
 receive_ack(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p)
 {
@@ -354,7 +354,7 @@ receive_ack(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_pack
 	}
 }
 
-/* A response has come for the WQE at the head of the queue, whose next PSN it has. */
+/* A response of the oldest WQE has been placed, with the PSN that was next: advance, and complete the WQE if it was last. */
 static void
 response_placed(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_sqe *sqe, uint32_t psn)
 {
@@ -382,7 +382,7 @@ response_placed(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_
 	uroce_qp_activate(e, qp);
 }
 
-/* Its bytes into the memory that its WQE names. Unless that succeeds, nothing was written. */
+/* Copy a response's payload to the memory that its WQE names. On failure nothing is written. */
 static enum ibv_wc_status
 place_read_response(struct uroce_engine *e, const struct uroce_qp *qp, const struct uroce_sqe *sqe,
 		    const struct uroce_packet *p)
@@ -397,11 +397,11 @@ place_read_response(struct uroce_engine *e, const struct uroce_qp *qp, const str
 	};
 
 	if (unlikely(uroce_wr_is(sqe->opcode, UROCE_WR_PLACEMENTS)))
-		slice.length = 0;	/* answered by a READ response of nothing */
+		slice.length = 0;	/* the answer is a READ response without payload */
 	else if (sqe->opcode != IBV_WR_RDMA_READ)
 		return IBV_WC_BAD_RESP_ERR;
-	/* The answer to a re-request from the middle may begin with FIRST or with MIDDLE, that to one for a part
-	 * ends where the part does. */
+	/* The answer to a re-request from the middle may begin with FIRST or with MIDDLE. The answer to a re-request for
+	 * a part ends with that part. */
 	if (p->payload_bytes != slice.length || (last != ends && !(ends && qp->req.parts)))
 		return IBV_WC_BAD_RESP_ERR;
 	if (slice.length > 0 && unlikely(uroce_slice_scatter(qp, &slice, p) != 0))
@@ -434,7 +434,7 @@ place(struct uroce_engine *e, const struct uroce_qp *qp, const struct uroce_sqe 
 						  : place_read_response(e, qp, sqe, p);
 }
 
-/* One before it is missing. It is placed all the same, once: what is wrong with it is found when it is its turn. */
+/* Place a response behind a missing one, once. An invalid response is detected later, when it is the next one. */
 static enum uroce_verdict
 early_response(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p)
 {
@@ -492,7 +492,7 @@ receive_sack(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_pac
 	return acknowledged(e, qp, p->psn);
 }
 
-/* The last acknowledgement again, without being asked: a way to give credits (R30). */
+/* A repeated, unsolicited ACK of the last PSN: the peer gives credits (R30). */
 static bool
 only_gives_credits(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p)
 {
@@ -517,7 +517,7 @@ uroce_completer_receive(struct uroce_engine *e, struct uroce_qp *qp, const struc
 		return receive_sack(e, qp, p);
 	if (ahead < outstanding)
 		return receive_response(e, qp, p);
-	/* A NAK names the PSN that is expected next, which may be the one after the last sent. */
+	/* A sequence NAK names the expected PSN, which may be the one after the last sent. */
 	if (ahead == outstanding && outstanding > 0 && p->info->op == UROCE_OP_ACK) {
 		const struct uroce_aeth *aeth = uroce_packet_ext(p, UROCE_EXT_AETH);
 
@@ -530,8 +530,8 @@ uroce_completer_receive(struct uroce_engine *e, struct uroce_qp *qp, const struc
 		? UROCE_DROP_RESPONSE_DUPLICATE : UROCE_DROP_ACK_UNEXPECTED;
 }
 
-/* Has a packet with AckReq been sent? Within a message the requester may have stopped before one, for want of mbufs or
- * room in the port. No answer is overdue then. */
+/* Has the requester sent an unanswered packet with AckReq? A lack of mbufs or of room in the port may have stopped it
+ * before one, within a message. Then no answer is overdue. */
 static bool
 answer_is_due(const struct uroce_qp *qp)
 {

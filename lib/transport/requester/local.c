@@ -11,7 +11,7 @@
 #include "transport/qp/turns.h"
 #include "transport/requester/requester.h"
 
-/* IBV_WC_MW_BIND_ERR is what IBA calls a memory management operation error: for all of them. */
+/* All failures are IBV_WC_MW_BIND_ERR, IBA's memory management operation error. */
 static enum ibv_wc_status
 execute(struct uroce_qp *qp, struct uroce_sqe *sqe)
 {

@@ -10,9 +10,9 @@
 #include "transport/requester/requester.h"
 #include "uroce_config.h"
 
-#define DOUBTS_OF_UNKNOWN 2	/* so many in a row: it keeps nothing */
-#define DOUBTS_OF_KEEPS 3	/* ... it may not keep, after all */
-#define PLAIN_TRIES 16		/* one in so many losses is tried again */
+#define DOUBTS_OF_UNKNOWN 2	/* doubts in a row that make an unknown peer plain */
+#define DOUBTS_OF_KEEPS 3	/* doubts in a row that make a peer of class keeps unknown */
+#define PLAIN_TRIES 16		/* a plain peer is tested again at one NAK in so many */
 #define PROBE_MAX_SHIFT 20
 
 /* Retransmit the packet with this PSN, and classify the peer by its answer. */
@@ -32,7 +32,7 @@ begin_probe(struct uroce_engine *e, struct uroce_qp *qp, struct uroce_recovery *
 	if (sqe->opcode == IBV_WR_RDMA_READ)
 		rec->probe_end = uroce_psn_add(sqe->first_psn, sqe->psn_count);
 	rec->probe_max = req->max_psn;
-	/* of what was sent more than once anyway, a leap may be the doing of the second time */
+	/* packets behind it may have been sent twice: if the answer acknowledges them, the second time may be why */
 	if (next == UROCE_PROBE_NAK && back > uroce_psn_distance(psn, req->unacked) && back <= outstanding)
 		rec->probe_next = UROCE_PROBE_REPEATED;
 	uroce_qp_activate(e, qp);
@@ -52,13 +52,13 @@ uroce_peer_probe_nak(struct uroce_engine *e, struct uroce_qp *qp, uint32_t psn)
 	struct uroce_recovery *rec = req->recovery;
 
 	if (rec != NULL && rec->probe_state == UROCE_PROBE_DUE && rec->probe_psn == psn)
-		return true;	/* doubled by the network */
+		return true;	/* the network has duplicated the NAK */
 	if (req->peer == UROCE_PEER_PLAIN && ++req->doubts % PLAIN_TRIES != 0)
 		return false;
 	rec = uroce_recovery_begin(e, qp);
 	if (rec == NULL)
 		return false;
-	/* behind a response that is missing it is that which is waited for */
+	/* not charged behind a missing response, since that response is what delays progress */
 	if (psn == req->unacked) {
 		if (!uroce_retry_charge(e, qp))
 			return true;
@@ -73,7 +73,7 @@ uroce_peer_probe_nak(struct uroce_engine *e, struct uroce_qp *qp, uint32_t psn)
 	return true;
 }
 
-/* It has asked for the very next. */
+/* The peer has requested the very next packet: count it against the peer's class. */
 static void
 doubt(struct uroce_requester *req)
 {
@@ -103,16 +103,16 @@ send_newest(struct uroce_engine *e, struct uroce_qp *qp, struct uroce_recovery *
 	begin_probe(e, qp, rec, psn, UROCE_PROBE_NEWEST);
 }
 
-/* What an answer is to the probe. Its packet is the one that was retransmitted, or a whole READ. */
+/* What an answer says about the probe. "The packet" is the retransmitted one, or all responses of a READ. */
 enum probe_event {
-	NAK_BEFORE,	/* a sequence NAK for something before the packet */
-	BEFORE,		/* another answer to that */
-	RESPONSE,	/* its own response: the next answer tells */
-	FAILURE,	/* an RNR NAK, or the request is refused: the QP goes back N or fails in any case */
-	BEYOND,		/* it acknowledges packets behind it, which were not retransmitted */
-	ALL,		/* it acknowledges the packet, and nothing else was in flight */
-	NAK_NEXT,	/* a NAK for the packet behind it */
-	ACK_NEXT,	/* it acknowledges the packet, and none behind it */
+	NAK_BEFORE,	/* a sequence NAK that does not acknowledge the packet */
+	BEFORE,		/* another answer that does not acknowledge the packet */
+	RESPONSE,	/* the packet's own response: wait for the next answer */
+	FAILURE,	/* an RNR NAK, or a NAK that fails the request: the QP goes back N or fails anyway */
+	BEYOND,		/* acknowledges packets behind it, which were not retransmitted */
+	ALL,		/* acknowledges the packet, and none had been sent behind it */
+	NAK_NEXT,	/* a sequence NAK for the packet behind it */
+	ACK_NEXT,	/* acknowledges the packet, and none behind it */
 	PROBE_EVENTS
 };
 
@@ -120,10 +120,10 @@ enum probe_action {
 	NOTHING,
 	KEEPS,			/* the peer keeps out-of-order packets */
 	BACK,			/* go back N */
-	BACK_UNLESS_KEEPS,	/* ... but a peer that keeps packets has lost two in a row */
-	DOUBT_BACK,		/* doubt the class of the peer, then as BACK */
-	DOUBT_BACK_UNLESS_KEEPS,
-	SEND_NEWEST,		/* probe again with the newest packet; not if an ASK went with the probe */
+	BACK_UNLESS_KEEPS,	/* as BACK, unless the peer keeps packets: then two in a row were lost */
+	DOUBT_BACK,		/* count against the peer's class, then as BACK */
+	DOUBT_BACK_UNLESS_KEEPS,	/* count against the peer's class, then as BACK_UNLESS_KEEPS */
+	SEND_NEWEST,		/* probe again with the newest packet, unless the peer understands an ASK */
 };
 
 struct probe_step {
@@ -218,7 +218,7 @@ uroce_peer_probe_answered(struct uroce_engine *e, struct uroce_qp *qp, uint32_t 
 	return act(e, qp, step.action);
 }
 
-/* A READ that takes long is not asked for again and again by who cannot be asked how far it is. */
+/* A probe must not request a long READ again and again: the peer may only be slow. */
 static bool
 may_repeat(const struct uroce_qp *qp)
 {
@@ -246,7 +246,7 @@ uroce_peer_probe_stalled(struct uroce_engine *e, struct uroce_qp *qp)
 	uroce_recovery_forget_requests(qp);
 	rec->ask = can_ask(qp);
 	if (req->peer == UROCE_PEER_SACKS)
-		req->went_back = req->unacked;	/* of what was sent since, the answer tells */
+		req->went_back = req->unacked;	/* end the go-back: the SACK will cover all packets sent so far */
 	else if (rec->probe_state != UROCE_PROBE_DUE && may_repeat(qp))
 		begin_probe(e, qp, rec, req->unacked, UROCE_PROBE_IDLE);
 	uroce_qp_activate(e, qp);

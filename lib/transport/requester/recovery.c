@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * What is missing, and sending just that again: marks and bits say what the peer has and what it has answered, and
- * what they leave out is walked through once; what is lost again is known by what was sent after it. Called by
- * completer, requester, sack.c and peer_probe.c, on the QP's worker.
+ * Retransmits only the missing packets. Bitmaps and marks hold what the peer has received and answered. Two scans
+ * retransmit each missing request and each missing response once; a packet that is still missing when the peer reports a
+ * newer one was lost again, and is retransmitted again. On the QP's worker.
  */
 
 #include <errno.h>
@@ -46,7 +46,7 @@ uroce_recovery_begin(struct uroce_engine *e, struct uroce_qp *qp)
 	struct uroce_requester *req = &qp->req;
 	struct uroce_recovery *rec = req->recovery;
 
-	/* without a timer nobody would ask for what is lost again: then send all of it, as often as a NAK asks */
+	/* without a timer a retransmitted packet that is lost again would stay lost: go back N at each NAK */
 	if (rec != NULL || qp->dev->go_back_n || qp->timeout == 0)
 		return rec;
 	rec = e->recoveries.free;
@@ -78,7 +78,7 @@ uroce_recovery_end(struct uroce_engine *e, struct uroce_qp *qp)
 	e->recoveries.lent--;
 }
 
-/* The WQE that a PSN which has been sent and is not answered is of. */
+/* The WQE of a PSN that was sent and is not answered. */
 static const struct uroce_sqe *
 find_wqe(const struct uroce_qp *qp, struct uroce_recovery *rec, uint32_t psn)
 {
@@ -116,7 +116,7 @@ raise_mark(const struct uroce_qp *qp, uint32_t *mark, uint32_t psn)
 		*mark = psn;
 }
 
-/* Of n PSNs from psn on, those that there are bits for. */
+/* The number of PSNs, of n from psn on, that are within the bitmaps. */
 static uint32_t
 within_window(const struct uroce_qp *qp, uint32_t psn, uint32_t n)
 {
@@ -203,7 +203,7 @@ uroce_recovery_passed(struct uroce_qp *qp, uint32_t to)
 	for (unsigned int i = 0; i < RTE_DIM(marks); i++)
 		if (ahead_of(qp, *marks[i]) < n)
 			*marks[i] = to;
-	/* what was thought to be lost was late, or all of it has been answered */
+	/* end the probe: its packet was only late, or all before probe_end has been answered */
 	if (rec->probe_state != UROCE_PROBE_NONE &&
 	    ahead_of(qp, rec->probe_state == UROCE_PROBE_DUE ? rec->probe_psn : rec->probe_end) < n)
 		rec->probe_state = UROCE_PROBE_NONE;
@@ -251,7 +251,7 @@ is_going_again(const struct uroce_qp *qp)
 	return back <= ahead_of(qp, qp->req.max_psn) && ahead_of(qp, qp->req.recovery->high) <= back && back > 0;
 }
 
-/* PSNs from `from` on before `mark`, as far as there are bits. */
+/* The number of PSNs from `from` to `mark` within the bitmaps. */
 static uint32_t
 before_mark(const struct uroce_qp *qp, uint32_t from, uint32_t mark)
 {
@@ -260,15 +260,15 @@ before_mark(const struct uroce_qp *qp, uint32_t from, uint32_t mark)
 	return end > ahead_of(qp, from) ? end - ahead_of(qp, from) : 0;
 }
 
-/* PSNs from `from` on, of which a missing request has been lost. */
+/* The number of PSNs from `from` on in which a missing request counts as lost. */
 static uint32_t
 known_requests(const struct uroce_qp *qp, uint32_t from)
 {
 	return unlikely(is_going_again(qp)) ? 0 : before_mark(qp, from, qp->req.recovery->high);
 }
 
-/* PSNs from `from` on, of which a missing response has been lost. After a timeout, a response answers the retransmitted
- * request. The requester must not wait for a newer packet then: a long READ may be all that it may send. */
+/* The number of PSNs from `from` on in which a missing response counts as lost. After a timeout, a response answers the
+ * retransmitted request. The requester must not wait for a newer packet then: a long READ may be all that it may send. */
 static uint32_t
 known_responses(const struct uroce_qp *qp, uint32_t from)
 {
@@ -277,7 +277,7 @@ known_responses(const struct uroce_qp *qp, uint32_t from)
 	return before_mark(qp, from, qp->req.recovery->answered);
 }
 
-/* A request among n from *psn on that the peer does not have. */
+/* Find the first request among n PSNs from *psn on that the peer lacks. @param psn	set to it, or to the end */
 static bool
 missing_request(const struct uroce_qp *qp, struct uroce_recovery *rec, uint32_t *psn, uint32_t n)
 {
@@ -299,7 +299,7 @@ missing_request(const struct uroce_qp *qp, struct uroce_recovery *rec, uint32_t 
 	return false;
 }
 
-/* A response among n from *psn on that should have come before others that have. */
+/* Find the first missing response among n PSNs from *psn on. @param psn	set to it, or to the end */
 static bool
 missing_response(const struct uroce_qp *qp, struct uroce_recovery *rec, uint32_t *psn, uint32_t n)
 {
@@ -324,7 +324,8 @@ missing_response(const struct uroce_qp *qp, struct uroce_recovery *rec, uint32_t
 	return false;
 }
 
-/* How much is asked for again: of a READ that was executed what is missing in a row, else all of it. */
+/* The number of PSNs to retransmit: 1, or for a READ its missing run if it was executed, else the whole READ.
+ * @param psn	set to the first PSN of a READ that was not executed */
 static uint32_t
 extent(const struct uroce_qp *qp, struct uroce_recovery *rec, const struct uroce_sqe *sqe, uint32_t *psn)
 {
@@ -343,10 +344,10 @@ extent(const struct uroce_qp *qp, struct uroce_recovery *rec, const struct uroce
 	left = RTE_MIN(left, RTE_MAX(uroce_psn_distance(rec->answered, *psn), 1u));
 	room = UROCE_REORDER_WINDOW - ahead_of(qp, *psn);
 	run = uroce_psn_set_run(&rec->placed, *psn, RTE_MIN(left, room), false);
-	return run < room ? run : left;	/* what is beyond the window was not placed */
+	return run < room ? run : left;	/* no response beyond the window has been placed */
 }
 
-/* @return PSNs of the one packet that was sent, or as uroce_packet_build() */
+/* @return the number of PSNs of the packet that was sent, or as uroce_packet_build() */
 static int
 send_again(struct uroce_engine *e, struct uroce_qp *qp, struct uroce_recovery *rec, uint32_t psn,
 	   struct rte_mbuf **out)
@@ -365,7 +366,7 @@ send_again(struct uroce_engine *e, struct uroce_qp *qp, struct uroce_recovery *r
 	return (int)count;
 }
 
-/* What of it is missing still? False: nothing. */
+/* Is a packet of these still missing? @param psn	set to the first one */
 static bool
 still_missing(const struct uroce_qp *qp, struct uroce_recovery *rec, const struct uroce_resent *r, uint32_t *psn)
 {
@@ -385,7 +386,8 @@ still_missing(const struct uroce_qp *qp, struct uroce_recovery *rec, const struc
 	return missing_response(qp, rec, psn, RTE_MIN(n, known_responses(qp, *psn)));
 }
 
-/* The oldest that is on its way again, once something that was sent after it has been heard of: it was lost again. */
+/* Has the oldest retransmitted packet in flight been lost again? Yes, if the peer has reported on a packet that was first
+ * sent later, and still lacks this one. */
 static bool
 lost_again(const struct uroce_qp *qp, struct uroce_recovery *rec, uint32_t *psn)
 {
@@ -402,7 +404,7 @@ lost_again(const struct uroce_qp *qp, struct uroce_recovery *rec, uint32_t *psn)
 	return false;
 }
 
-/* The next packet of those that are missing. @return 1: sent; 0: none; or as uroce_packet_build() */
+/* Send the next missing packet. @return 1: sent; 0: there is none; or as uroce_packet_build() */
 static int
 send_missing(struct uroce_engine *e, struct uroce_qp *qp, struct uroce_recovery *rec, struct rte_mbuf **out)
 {
@@ -466,7 +468,7 @@ uroce_recovery_send(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf
 		ret = send_next(e, qp, req->recovery, &frames[n]);
 		n += ret > 0;
 	}
-	if (unlikely(ret == -EACCES)) {	/* its memory has gone: it fails in its turn */
+	if (unlikely(ret == -EACCES)) {	/* its memory is not registered any more: the WQE fails when it is the oldest */
 		uroce_recovery_end(e, qp);
 		uroce_retry_seek(qp, req->unacked);
 	}

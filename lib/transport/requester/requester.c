@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The requester: cuts send WQEs into packets while window, fence and peer allow (R39), and goes back to any
- * PSN by walking the WQEs again: no copies of packets are kept. On the QP's worker.
+ * Cuts send WQEs into packets, as far as the window, the fence, READ limits (R39) and credits (R30) allow. It keeps no
+ * copies of packets: to retransmit, it cuts the WQEs again. On the QP's worker.
  */
 
 #include <errno.h>
@@ -44,8 +44,8 @@ uroce_requester_reset(struct uroce_qp *qp, uint32_t psn)
 	req->credited = false;
 }
 
-/* R30: has a message that takes a receive WQE the peer's credit for it, or is it the one more that may ask? The
- * oldest always may, whatever the peer counts: nothing else would tell of new credits. */
+/* R30: has the peer given credit for a message that takes a receive WQE? One message beyond the credits may go, to request
+ * more. The oldest WQE may always go, whatever the peer counts: only an answer to it brings new credits. */
 static bool
 has_credit(const struct uroce_qp *qp, uint8_t wr_opcode)
 {
@@ -55,7 +55,7 @@ has_credit(const struct uroce_qp *qp, uint8_t wr_opcode)
 	       uroce_psn_diff(req->ssn, req->lsn) <= 0;
 }
 
-/* R39, and half the PSN space at most (R11). */
+/* R39, credits, and at most half the PSN space outstanding (R11). */
 static bool
 may_start(const struct uroce_qp *qp, const struct uroce_sqe *sqe, uint32_t outstanding)
 {
@@ -71,7 +71,7 @@ may_start(const struct uroce_qp *qp, const struct uroce_sqe *sqe, uint32_t outst
 	       outstanding + sqe->psn_count <= UROCE_PSN_HALF;
 }
 
-/* Give the WQE its PSNs when its first packet is about to leave. False: it has to wait. */
+/* Assign PSNs to the WQE whose first packet is about to leave. False: it has to wait. */
 static bool
 start_wqe(struct uroce_engine *e, struct uroce_qp *qp, struct uroce_sqe *sqe, uint32_t outstanding)
 {
@@ -92,7 +92,7 @@ start_wqe(struct uroce_engine *e, struct uroce_qp *qp, struct uroce_sqe *sqe, ui
 	return true;
 }
 
-/* Of so many responses, from req.offset on. */
+/* Request `psns` responses of a READ, from req.offset on. */
 static int
 read_request(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_sqe *sqe, uint32_t psns,
 	     struct rte_mbuf **out)
@@ -125,7 +125,7 @@ atomic_request(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_s
 	return uroce_packet_build(e, qp, &d, out);
 }
 
-/* What is answered by responses. */
+/* Build a request that is answered by responses. */
 static int
 rd_atomic_request(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_sqe *sqe, uint32_t psns,
 		  struct rte_mbuf **out)
@@ -155,7 +155,7 @@ static const uint8_t data_opcodes[][4] = {
 				   UROCE_RC_SEND_ONLY_INV },
 };
 
-/* All but the payload. */
+/* Describe a packet of a SEND or WRITE, except for its payload. */
 static __rte_always_inline void
 describe(const struct uroce_qp *qp, const struct uroce_sqe *sqe, bool ack_req, struct uroce_packet_desc *d)
 {
@@ -169,7 +169,7 @@ describe(const struct uroce_qp *qp, const struct uroce_sqe *sqe, bool ack_req, s
 		.srqn = sqe->remote_srqn, .imm = sqe->imm,
 		.va = sqe->remote_addr, .rkey = sqe->rkey, .dma_len = sqe->length,
 	};
-	/* R31: a solicited event is asked for by the last packet only, of what takes a receive WQE (post.c) */
+	/* R31: only the last packet of a message that takes a receive WQE may be solicited (post.c) */
 	if (last && (sqe->flags & IBV_SEND_SOLICITED))
 		d->bth.flags = UROCE_BTH_SE;
 }
@@ -192,7 +192,7 @@ data_packets(struct uroce_engine *e, const struct uroce_qp *qp, const struct uro
 	} else {
 		const struct uroce_slice slice = {
 			.sge = sqe->sge, .num_sge = sqe->num_sge, .offset = done, .length = length,
-			/* the application may change it as soon as the WQE is complete, which for UC is now */
+			/* a UC WQE completes now, and then the application may change the memory */
 			.copy = qp->transport == UROCE_TRANSPORT_UC,
 		};
 		struct uroce_packet_desc d;
@@ -248,7 +248,7 @@ uroce_requester_again(struct uroce_engine *e, struct uroce_qp *qp, const struct 
 	uint32_t next_psn = req->psn, next_offset = req->offset;
 	int ret;
 
-	/* as if that were the next one; the pass that is under way goes on afterwards */
+	/* build it as if it were the next packet, then restore the position of the current pass */
 	req->psn = psn;
 	req->offset = uroce_psn_distance(psn, sqe->first_psn);
 	if (uroce_is_rd_atomic(sqe->opcode))
@@ -280,7 +280,7 @@ advance(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_sqe *sqe
 		req->rtt_sent_ns = e->now_ns;
 	}
 	req->psn = uroce_psn_add(req->psn, psns);
-	/* not by uroce_psn_diff(): a READ may take half the space at once */
+	/* not uroce_psn_diff(): a READ may take half the PSN space at once */
 	if (uroce_psn_distance(req->psn, req->unacked) > uroce_psn_distance(req->max_psn, req->unacked))
 		req->max_psn = req->psn;
 	req->offset += psns;
@@ -293,7 +293,7 @@ advance(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_sqe *sqe
 		uroce_retry_arm(e, qp);
 }
 
-/* SQD ends what has begun, and begins nothing. */
+/* In SQD the QP finishes started WQEs, and starts none. */
 static bool
 may_send(const struct uroce_qp *qp)
 {
@@ -305,17 +305,17 @@ may_send(const struct uroce_qp *qp)
 	return qp->state == IBV_QPS_RTS || (qp->state == IBV_QPS_SQD && req->next != req->started);
 }
 
-/* What is wrong with a WQE before anything of it is sent. */
+/* Check a WQE before any packet of it is sent. */
 static enum ibv_wc_status
 wqe_status(const struct uroce_qp *qp, const struct uroce_sqe *sqe)
 {
-	/* it would wait for ever */
+	/* it would wait forever */
 	if (uroce_is_rd_atomic(sqe->opcode) && qp->attr.max_rd_atomic == 0)
 		return IBV_WC_LOC_QP_OP_ERR;
 	return sqe->posted_status;
 }
 
-/* A WQE that was wrong when posted, or whose memory is, fails when all before it is done. */
+/* Fail a WQE that was invalid when posted, or whose keys are, once all WQEs before it are complete. */
 static bool
 fail_wqe(struct uroce_engine *e, struct uroce_qp *qp, struct uroce_sqe *sqe, enum ibv_wc_status status)
 {
@@ -326,7 +326,7 @@ fail_wqe(struct uroce_engine *e, struct uroce_qp *qp, struct uroce_sqe *sqe, enu
 	return true;
 }
 
-/* Done when its turn comes, and complete when all before it is. False: it has to wait, or has failed. */
+/* Execute a local WQE; it completes when all WQEs before it have. False: it has to wait, or has failed. */
 static bool
 local_wqe(struct uroce_engine *e, struct uroce_qp *qp, struct uroce_sqe *sqe)
 {
@@ -354,8 +354,8 @@ local_wqe(struct uroce_engine *e, struct uroce_qp *qp, struct uroce_sqe *sqe)
 	return true;
 }
 
-/* Where the next WQEs' data are: with many regions that is in no cache. The key of the one after the next comes while
- * this one and the next are sent, then of the next one what its key leads to. */
+/* Prefetch the keys of the next WQEs, which with many regions are in no cache: the key of the WQE after the next, and the
+ * data that the key of the next WQE leads to. */
 static inline void
 prefetch_keys(const struct uroce_qp *qp, uint32_t i)
 {
@@ -387,7 +387,7 @@ uroce_requester_send(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbu
 		if (req->recovery != NULL)
 			window = uroce_recovery_window(qp);
 	}
-	/* the peer may lack buffers for a whole window */
+	/* after several retries: the peer may lack buffers for a whole window */
 	if (unlikely(req->retries_left + UROCE_RETRIES_AT_FULL_WINDOW < qp->retry_cnt))
 		window = UROCE_RETRY_WINDOW;
 	while (n < room) {
@@ -400,7 +400,7 @@ uroce_requester_send(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbu
 
 		if (!may_send(qp) || outstanding >= window)
 			break;
-		sqe = uroce_sqe_at(&qp->sq, req->next);	/* an XRC target has none at all */
+		sqe = uroce_sqe_at(&qp->sq, req->next);	/* after may_send(): an XRC target has no send queue */
 		status = wqe_status(qp, sqe);
 		if (unlikely(status != IBV_WC_SUCCESS)) {
 			fail_wqe(e, qp, sqe, status);

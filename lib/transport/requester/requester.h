@@ -5,13 +5,13 @@
  *
  *	requester.c	cuts send WQEs into request packets, in order, within the windows (R39, R30)
  *	completer.c	processes ACKs, NAKs, RNR NAKs and responses: progress, retries, RNR wait, completions
- *	retry.c		the transport timer, the count of retries, the way back to a PSN
- *	recovery.c	retransmits what is missing, and only that
- *	sack.c		reads selective acknowledgements, and asks for them
+ *	retry.c		the transport timer (R36), the count of retries (R34), going back to a PSN
+ *	recovery.c	retransmits only the missing packets
+ *	sack.c		checks and processes SACKs, and sends ASKs
  *	peer_probe.c	classifies the peer: does it keep out-of-order packets? Sends probes before the transport timeout
- *	rtt.c		measures round trips, and derives when to send a probe
+ *	rtt.c		measures round trips, and derives the probe timer
  *	placement.c	builds FLUSH and ATOMIC_WRITE requests
- *	local.c		executes send WQEs that no packet is sent for: windows bound and invalidated
+ *	local.c		executes send WQEs without packets: binds and local invalidations
  */
 
 #ifndef UROCE_TRANSPORT_REQUESTER_REQUESTER_H
@@ -33,13 +33,13 @@ unsigned int uroce_requester_send(struct uroce_engine *e, struct uroce_qp *qp, s
 void uroce_requester_reset(struct uroce_qp *qp, uint32_t psn);
 /* The next packets of a SEND or WRITE. */
 struct uroce_burst {
-	uint32_t count;		/* that differ only in PSN and payload, so that they can be built together */
-	bool ack_req;		/* the one packet asks for an ACK */
+	uint32_t count;		/* packets that differ only in PSN and payload, so that they can be built together */
+	bool ack_req;		/* the packet has AckReq; count is 1 then */
 };
 
 /**
- * Plan the next packets of a WQE, from req.offset on. The last packet asks for an ACK, the one that fills the window, the
- * one that takes the last of a rate's credit (the next may be a timeout away), and one in UROCE_ACK_REQ_PACKETS.
+ * Plan the next packets of a WQE, from req.offset on. These packets have AckReq: the last one, the one that fills the
+ * window, the one that uses up a rate's credit (the next may be a timeout away), and one in UROCE_ACK_REQ_PACKETS.
  *
  * @param window	how many more packets may be unacknowledged
  */
@@ -48,11 +48,12 @@ struct uroce_burst uroce_requester_burst(const struct uroce_qp *qp, const struct
 /** Build packets of a SEND or WRITE, from req.offset of the WQE on. @return as uroce_packets_build() */
 int uroce_data_packets(struct uroce_engine *e, const struct uroce_qp *qp, const struct uroce_sqe *sqe,
 		       struct uroce_burst burst, struct rte_mbuf **frames);
-/** One packet again: that of a SEND or WRITE, an atomic, or a READ of so many PSNs. @return as uroce_packet_build() */
+/** Retransmit one packet: of a SEND or WRITE, an atomic, or a request for `psns` responses of a READ.
+ * @return as uroce_packet_build() */
 int uroce_requester_again(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_sqe *sqe, uint32_t psn,
 			  uint32_t psns, struct rte_mbuf **out);
 
-/* What an answer of the peer is. */
+/* The kind of an answer of the peer. */
 enum uroce_answer {
 	UROCE_ANSWER_ACK,
 	UROCE_ANSWER_NAK,	/* PSN sequence error */
@@ -62,9 +63,9 @@ enum uroce_answer {
 };
 
 /* retry.c */
-/** Send again from a PSN that has been sent; or catch up with one that is ahead. */
+/** Continue sending from this PSN: go back to a PSN that was sent, or skip to one that is ahead. */
 void uroce_retry_seek(struct uroce_qp *qp, uint32_t psn);
-/** Transport timeout from now on, if anything is outstanding. */
+/** Start the transport timer (R36) and the probe timer, or stop them if no packet is outstanding. */
 void uroce_retry_arm(struct uroce_engine *e, struct uroce_qp *qp);
 /** Charge a retry (R34). False: it was the last, and the QP has failed. */
 bool uroce_retry_charge(struct uroce_engine *e, struct uroce_qp *qp);
@@ -72,43 +73,43 @@ bool uroce_retry_charge(struct uroce_engine *e, struct uroce_qp *qp);
 /* recovery.c */
 int uroce_recoveries_init(struct uroce_recoveries *r, int numa_node);
 void uroce_recoveries_fini(struct uroce_recoveries *r);
-/** The QP's, a new one if it has none. NULL: none is left, or the device or QP goes back N. */
+/** The QP's record, or a new one. NULL: none is free, or the device or the QP goes back N. */
 struct uroce_recovery *uroce_recovery_begin(struct uroce_engine *e, struct uroce_qp *qp);
-/** Forget everything, if there is anything. */
+/** Release the QP's record, if it has one. */
 void uroce_recovery_end(struct uroce_engine *e, struct uroce_qp *qp);
-/* The rest, but for the last, only while there is one. PSNs are from unacked to max_psn. */
-/** The peer has n requests from psn on. */
+/* Call these only while the QP has a record. PSNs are from req.unacked to req.max_psn. */
+/** The peer has received n request packets from psn on. */
 void uroce_recovery_sacked(struct uroce_qp *qp, uint32_t psn, uint32_t n);
-/** All before `expected` has been executed; responses before `answered` have come or are lost. */
+/** The peer has executed all before `expected`; responses before `answered` have arrived or are lost. */
 void uroce_recovery_heard(struct uroce_qp *qp, uint32_t expected, uint32_t answered);
-/** The peer has told all that it has before psn. */
+/** The peer has reported all packets before psn that it has. */
 void uroce_recovery_asked(struct uroce_qp *qp, uint32_t psn);
-/** The peer has not got this one. */
+/** The peer lacks the packet with this PSN. */
 void uroce_recovery_missing(struct uroce_qp *qp, uint32_t psn);
-/** The peer may have forgotten what it has told: requests count as not heard of. */
+/** The peer may have dropped packets that it has reported: count requests beyond the expected PSN as not reported. */
 void uroce_recovery_forget_requests(struct uroce_qp *qp);
-/** A response is placed. False: it has been already, or is too far ahead to be remembered. */
+/** Note that a response is placed. False: it was placed before, or is beyond the window. */
 bool uroce_recovery_place(struct uroce_qp *qp, uint32_t psn);
 bool uroce_recovery_placed(struct uroce_qp *qp, uint32_t psn);
-/** How far the oldest WQE is answered, from unacked on. */
+/** @return the first PSN of the oldest WQE without an answer, or one past its last PSN */
 uint32_t uroce_recovery_reached(struct uroce_qp *qp, const struct uroce_sqe *sqe);
-/** unacked is about to become `to`. */
+/** The caller is about to set req.unacked to `to`. */
 void uroce_recovery_passed(struct uroce_qp *qp, uint32_t to);
-/** Nothing is known of what is beyond unacked. */
+/** Does the record hold nothing, so that recovery can end? */
 bool uroce_recovery_done(const struct uroce_qp *qp);
-/** How many PSNs may be unanswered. */
+/** @return the number of PSNs that may be unanswered */
 uint32_t uroce_recovery_window(const struct uroce_qp *qp);
 const struct uroce_sqe *uroce_recovery_wqe(const struct uroce_qp *qp, uint32_t psn);
-/** What is missing, as far as there is room. @return frames */
+/** Send missing packets, probes and ASKs, up to `room`. @return the number of frames */
 unsigned int uroce_recovery_send(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf **frames,
 				 unsigned int room);
 
 /* peer_probe.c */
-/** A sequence NAK names this PSN, which has been sent. @return false: go back N */
+/** A sequence NAK names this PSN, which was sent. Retransmit it and classify the peer. @return false: go back N */
 bool uroce_peer_probe_nak(struct uroce_engine *e, struct uroce_qp *qp, uint32_t psn);
-/** An answer says that all before psn has come. @return true: and that what came early was lost; go back N */
+/** An answer acknowledges all before psn. @return true: the peer lacks the packets behind that; go back N */
 bool uroce_peer_probe_answered(struct uroce_engine *e, struct uroce_qp *qp, uint32_t psn, enum uroce_answer answer);
-/** There was no progress for a while. */
+/** The probe timer has fired: send a probe. */
 void uroce_peer_probe_stalled(struct uroce_engine *e, struct uroce_qp *qp);
 
 /* sack.c */
@@ -116,7 +117,7 @@ int uroce_sack_ask(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf 
 /** @param asked	becomes the PSN of the ASK that the SACK answers. @return UROCE_OK, or why the SACK is dropped */
 enum uroce_verdict uroce_sack_check(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p,
 				    struct uroce_sack *sack, uint32_t *asked);
-/** Take what a SACK says, once it is checked, into the recovery. */
+/** Enter the runs of a checked SACK into the recovery record. */
 void uroce_sack_apply(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p,
 		      const struct uroce_sack *sack, uint32_t asked);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Retries: the transport timer (R36), the count of retries (R34), and the way back to a PSN. No copies of packets are
- * kept: the requester builds them again from its WQEs. On the QP's worker.
+ * Retries: the transport timer (R36), the count of retries (R34), and going back to a PSN. The requester keeps no copies
+ * of packets; it builds them again from its WQEs. On the QP's worker.
  */
 
 #include <rte_branch_prediction.h>

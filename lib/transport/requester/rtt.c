@@ -20,7 +20,7 @@ uroce_rtt_reset(struct uroce_qp *qp)
 	req->probe_ns = qp->dev->go_back_n ? 0 : UROCE_PROBE_INITIAL_NS;
 }
 
-/* RFC 6298, 2.2 and 2.3, with an allowance of a round trip for answers that are gathered. */
+/* RFC 6298, 2.2 and 2.3; the probe delay has one more round trip, because the peer may acknowledge in batches. */
 void
 uroce_rtt_measured(struct uroce_engine *e, struct uroce_qp *qp)
 {

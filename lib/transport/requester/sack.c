@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Selective acknowledgements, at the requester: ASKs sent, SACKs checked and taken into the recovery. What they say is
- * believed only as far as it was sent. On the QP's worker.
+ * Selective acknowledgements at the requester: sends ASKs, checks SACKs, and enters their runs into the recovery record. A
+ * SACK is valid only if it reports packets that were sent. On the QP's worker.
  */
 
 #include "transport/packet/packet.h"
@@ -23,7 +23,7 @@ uroce_sack_ask(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf **ou
 	return ret;
 }
 
-/* Ascending, each behind a gap, of what was sent, within the window. */
+/* Are the runs ascending, each behind a gap, of packets that were sent, and within the window? */
 static bool
 runs_are_valid(const struct uroce_sack *sack, int runs, uint32_t sent)
 {
@@ -67,7 +67,7 @@ uroce_sack_check(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce
 
 	if (runs < 0 || (aeth->syndrome & UROCE_AETH_CLASS_MASK) != UROCE_AETH_ACK)
 		return UROCE_DROP_SACK;
-	if (ahead > outstanding)	/* late, if it is not invented */
+	if (ahead > outstanding)	/* a late SACK, or a forged one */
 		return uroce_psn_diff(p->psn, req->unacked) < 0 ? UROCE_DROP_ACK_UNEXPECTED : UROCE_DROP_SACK;
 	uroce_packet_copy(p, 0, sack, p->payload_bytes);
 	*asked = uroce_get24(sack->asked);

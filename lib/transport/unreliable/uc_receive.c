@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Unreliable connections, the receiving side: a message is whole or not there at all. What breaks the sequence, or
- * is refused, drops the rest of its message (R13, R15); the next FIRST or ONLY begins a new one, whatever its PSN. A
- * receive WQE that a dropped message had taken is kept for the next. On the QP's worker.
+ * Receives messages on unreliable connections, whole or not at all. After a packet that is out of sequence or refused, the
+ * rest of its message is dropped (R13, R15). The next FIRST or ONLY begins a new message, whatever its PSN, and uses the
+ * receive WQE of a dropped message. On the QP's worker.
  */
 
 #include <rte_branch_prediction.h>
@@ -11,7 +11,7 @@
 #include "transport/packet/packet.h"
 #include "transport/unreliable/unreliable.h"
 
-/* The message's last packet has come, and it has a receive WQE. */
+/* Complete the receive WQE of a message whose last packet has arrived. */
 static void
 complete(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p, enum ibv_wc_opcode opcode)
 {
@@ -47,8 +47,7 @@ receive_send(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_pac
 	return UROCE_OK;
 }
 
-/* Nobody answers, so a peer that guesses keys could do so for ever. One that names so many wrong ones has nothing to
- * lose by it. */
+/* Refuse a wrong key. UC has no NAK that would end the QP of a peer that guesses keys, so limit the number of guesses. */
 static enum uroce_verdict
 wrong_key(struct uroce_engine *e, struct uroce_qp *qp)
 {
@@ -79,7 +78,7 @@ receive_write(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_pa
 		return UROCE_DROP_NO_RECV;
 	if (!uroce_payload_fits(qp, p) || !uroce_dma_length_fits(resp, p))
 		return UROCE_DROP_PAYLOAD;
-	if (resp->length > 0) {		/* R18, R20; R19: not of nothing */
+	if (resp->length > 0) {		/* R18, R20; R19: no check for length 0 */
 		key = uroce_key_lookup(&qp->dev->mrs, resp->rkey, qp->ibv.pd, &qp->windows, resp->addr,
 				       resp->length, IBV_ACCESS_REMOTE_WRITE);
 		if (unlikely(key == NULL))
@@ -92,7 +91,7 @@ receive_write(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_pa
 	return UROCE_OK;
 }
 
-/* R13. A FIRST or ONLY ends what came before it; all else must follow it without a gap. */
+/* R13. A FIRST or ONLY ends an unfinished message; any other packet must follow its predecessor without a gap. */
 static bool
 in_sequence(struct uroce_responder *resp, const struct uroce_packet *p)
 {
@@ -116,7 +115,7 @@ uroce_uc_receive(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce
 	if (likely(in_sequence(resp, p)))
 		verdict = p->info->op == UROCE_OP_SEND ? receive_send(e, qp, p) : receive_write(e, qp, p);
 	if (unlikely(!uroce_is_receiving(qp)))
-		return verdict;		/* it has ended the QP */
+		return verdict;		/* the QP has failed */
 	resp->psn = uroce_psn_add(p->psn, 1);
 	resp->message_op = verdict == UROCE_OK && !(p->info->flags & UROCE_OPF_LAST) ? p->info->op
 										      : UROCE_OP_NONE;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Unreliable connections, the sending side: SEND and WRITE WQEs into packets, in order, once. Nobody acknowledges,
- * so a WQE is complete when its last packet has been cut; its memory is the application's again then, and no frame
- * may lead into it: payloads are copied. On the QP's worker.
+ * Cuts SEND and WRITE WQEs of unreliable connections into packets, in order, once. There are no ACKs, so a WQE completes
+ * with its last packet. Then the application may change the memory, so payloads are copied. On the QP's worker.
  */
 
 #include <errno.h>

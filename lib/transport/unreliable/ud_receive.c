@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Unreliable datagrams, the receiving side: whoever knows the Q_Key may send; the network header goes in front of the
- * payload, so that the application can answer. What does not fit is dropped (R7, R15). On the QP's worker.
+ * Receives unreliable datagrams from any sender that knows the Q_Key (R7). The network header goes in front of the payload,
+ * so that the application can answer. A datagram that does not fit its receive WQE is dropped (R15). On the QP's worker.
  */
 
 #include <string.h>
@@ -14,11 +14,11 @@
 #include "transport/packet/packet.h"
 #include "transport/unreliable/unreliable.h"
 
-/* A frame without a tag has no priority. In its place mlx5 has what the GRH's 40 bytes are (A17.4.5.1), and UCX looks
- * there which of them are the address. */
+/* The SL of a frame without a VLAN tag. mlx5 reports the kind of header in the GRH's 40 bytes there (A17.4.5.1), and UCX
+ * uses it to find the address in them. */
 enum { SL_IPV6 = 0x9, SL_IPV4 = 0xa };
 
-/* The 40 bytes in front: an IPv6 header, or zeros and an IPv4 header, without its options. */
+/* Write the 40 bytes before the payload: an IPv6 header, or zeros and an IPv4 header without options. */
 static int
 place_grh(const struct uroce_qp *qp, const struct uroce_rqe *rqe, const struct uroce_packet *p)
 {
@@ -60,7 +60,7 @@ payload_fits(const struct uroce_qp *qp, const struct uroce_rqe *rqe, const struc
 	       p->payload_bytes <= rqe->length - UROCE_GRH_BYTES;
 }
 
-/* The SL that the sender has given it: the priority of its tag, which the port may have taken off. */
+/* The SL of a datagram: the priority of its VLAN tag, which the port may have stripped. */
 static uint8_t
 sl_of(const struct uroce_packet *p)
 {
@@ -94,7 +94,7 @@ uroce_ud_receive(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce
 	if (unlikely(rqe == NULL))
 		return UROCE_DROP_NO_RECV;
 	if (unlikely(!payload_fits(qp, rqe, p)))
-		return UROCE_DROP_PAYLOAD;	/* R15; the receive WQE is the next one's */
+		return UROCE_DROP_PAYLOAD;	/* R15; the next datagram uses the receive WQE */
 	if (unlikely(place(qp, rqe, p) != 0)) {
 		uroce_qp_fail_recv(e, qp, IBV_WC_LOC_PROT_ERR);
 		return UROCE_DROP_LOCAL_PROTECTION;

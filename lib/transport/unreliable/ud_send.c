@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Unreliable datagrams, the sending side: each WQE is a packet, along the path of its address handle. It is complete
- * when it has been cut, and its memory, which was copied, the application's again. On the QP's worker.
+ * Sends each WQE of a UD QP as one datagram, along the path of its address handle. The payload is copied, so the WQE
+ * completes at once, and the application may change its memory. On the QP's worker.
  */
 
 #include <errno.h>
@@ -16,7 +16,7 @@
 #include "uroce_config.h"
 #include "verbs/address/ah.h"
 
-#define QKEY_OF_QP 0x80000000u	/* R7: in a WR it means the QP's own */
+#define QKEY_OF_QP 0x80000000u	/* R7: this bit in a WR selects the QP's own Q_Key */
 
 /* @return as uroce_packet_build() */
 static int

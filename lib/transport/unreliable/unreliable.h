@@ -29,14 +29,14 @@ unsigned int uroce_uc_send(struct uroce_engine *e, struct uroce_qp *qp, struct r
 unsigned int uroce_ud_send(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf **frames,
 			   unsigned int room);
 
-/** UC and UD: in the states in which they receive. */
+/** UC and UD: is the QP in a state in which it receives? */
 static inline bool
 uroce_is_receiving(const struct uroce_qp *qp)
 {
 	return qp->state >= IBV_QPS_RTR && qp->state <= IBV_QPS_SQE;
 }
 
-/** UC and UD: the next send WQE, if the QP's state lets it be sent. SQD ends what has begun, and begins nothing. */
+/** UC and UD: the next send WQE, if the QP's state allows sending. In SQD the QP only finishes a started WQE. */
 static inline struct uroce_sqe *
 uroce_unreliable_next(const struct uroce_qp *qp)
 {

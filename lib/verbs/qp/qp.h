@@ -158,35 +158,35 @@ struct uroce_requester {
 	uint32_t locals;		/* binds and invalidations that are done, but not complete yet */
 	uint8_t retries_left;
 	uint8_t rnr_retries_left;
-	bool rnr_wait;			/* nothing is sent until the timer fires (R35) */
+	bool rnr_wait;			/* send nothing until the timer fires (R35) */
 	bool gap_retried;		/* a lost response was re-requested; wait for progress or timeout */
 	uint32_t ssn;			/* messages begun, 24 bits */
-	uint32_t probe_ns;		/* without progress for so long, an answer is asked for; 0: never */
+	uint32_t probe_ns;		/* delay of a probe without progress; 0: no probes */
 	struct uroce_timer timer;	/* transport timeout, probe, or RNR wait */
 	uint64_t timeout_ns;		/* when the transport timeout is due (R36) */
-	struct uroce_recovery *recovery;	/* NULL: nothing is known to be missing */
-	uint32_t rtt_psn;		/* whose round trip is being measured */
-	bool rtt_timed;			/* one is */
+	struct uroce_recovery *recovery;	/* recovery record; NULL: no packet is known to be missing */
+	uint32_t rtt_psn;		/* the packet whose round trip is being measured */
+	bool rtt_timed;			/* a round trip is being measured */
 	uint8_t peer;			/* enum uroce_peer_kind */
-	uint8_t probes;			/* number since a round trip was measured */
+	uint8_t probes;			/* probes since the last measured round trip */
 	bool credited;			/* R30: the peer gives credits */
 	/* the hot part ends here */
 	uint64_t rtt_sent_ns;
-	uint32_t srtt_ns;		/* smoothed round trip, and how it varies; 0: none measured yet */
-	uint32_t rttvar_ns;
-	uint32_t went_back;		/* before it PSNs may have been sent more than once, all of them */
+	uint32_t srtt_ns;		/* smoothed round trip; 0: none measured yet */
+	uint32_t rttvar_ns;		/* variation of the round trip */
+	uint32_t went_back;		/* PSNs before this one may have been sent more than once */
 	uint32_t lsn;			/* R30: the last message that has a credit */
 	uint8_t doubts;			/* answers in a row that contradict `peer` */
 	bool marked;			/* the peer has identified itself as uroce, and understands an ASK */
-	bool parts;			/* READs have been asked for in parts: a response may be a LAST anywhere */
-	bool timed_out;			/* it went back at a timeout: no response to the pass before is expected */
+	bool parts;			/* READs were requested in parts: a response may be LAST anywhere */
+	bool timed_out;			/* it went back at a timeout: earlier responses are not expected */
 };
 
-/* What the responder keeps of a READ or atomic so that it can answer again (R27, R28). */
+/* A READ or atomic that the responder keeps, to answer duplicates (R27, R28). */
 struct uroce_rd_atomic {
 	uint64_t addr;
 	union {
-		uint64_t original;	/* atomics: what was there before */
+		uint64_t original;	/* atomics: the value before */
 		uint64_t flushed;	/* FLUSH: bytes that are persistent */
 	};
 	uint32_t srqn;			/* READ of an XRC target: the SRQ that gives the domain */
@@ -195,28 +195,28 @@ struct uroce_rd_atomic {
 	uint32_t first_psn;
 	uint32_t psn_count;
 	union {
-		uint32_t start;		/* PSN offsets of what was asked for last: [start, end) */
-		uint32_t feth;		/* FLUSH: of what, and how far */
+		uint32_t start;		/* PSN offset: the last request was for [start, end) */
+		uint32_t feth;		/* FLUSH: its type and level */
 	};
 	uint32_t end;
 	uint32_t next;			/* PSN offset of the next response; end: all are sent */
 	uint32_t msn;
-	uint64_t again;			/* READ: offsets from again_base on, that go before that, out of their turn */
+	uint64_t again;			/* READ: bitmap of offsets from again_base on, to send before `next` */
 	uint32_t again_base;
-	uint8_t op;			/* enum uroce_op; UROCE_OP_NONE: not in use */
+	uint8_t op;			/* enum uroce_op; UROCE_OP_NONE: free */
 	bool restart;			/* responses from start on open with FIRST */
-	bool answered;			/* all its responses have been sent once */
-	bool by_reference;		/* READ: its responses may reference the memory */
-	bool again_goes_on;		/* the last response sent out of turn was that before `next` */
+	bool answered;			/* all responses have been sent once */
+	bool by_reference;		/* READ: responses may reference the memory */
+	bool again_goes_on;		/* the next response in `again` continues a run */
 };
 
 struct uroce_reorder;
 
 /* lib/transport/responder */
 struct uroce_responder {
-	uint32_t psn;			/* expected */
+	uint32_t psn;			/* expected PSN */
 	uint32_t msn;
-	uint8_t ack_syndrome;		/* of the answer that is owed */
+	uint8_t ack_syndrome;		/* of the owed ACK or NAK */
 	bool ack_owed;
 	uint8_t nak_state;		/* enum uroce_nak_state (R12) */
 	uint8_t peer_state;		/* enum uroce_peer_state: does the peer go back N? */
@@ -224,7 +224,7 @@ struct uroce_responder {
 	bool recv_taken;		/* rqe at rq.head is in use by the message */
 	uint8_t credits;		/* R30: AETH code; unlimited until a receive WQE has been used */
 	bool established;		/* COMM_EST has been raised */
-	uint32_t ack_psn;		/* of the NAK that is owed */
+	uint32_t ack_psn;		/* of an owed NAK that is no sequence NAK */
 	uint32_t offset;		/* bytes of the message placed */
 	uint32_t length;		/* WRITE: DMALen. SEND: room in the receive WQE */
 	uint32_t rkey;
@@ -237,12 +237,12 @@ struct uroce_responder {
 	uint32_t resource_mask;
 	uint32_t resource_head;
 	uint32_t resource_tail;
-	uint32_t wrong_keys;		/* UC: keys that a peer has named in vain */
-	struct uroce_reorder *reorder;	/* what came early; NULL: nothing is kept */
-	uint32_t asked;			/* PSN of the latest ASK; behind psn: none that counts */
+	uint32_t wrong_keys;		/* UC: wrong keys that the peer has named */
+	struct uroce_reorder *reorder;	/* requests ahead of psn; NULL: none is kept */
+	uint32_t asked;			/* PSN of the latest ASK; behind psn: no ASK counts */
 	uint32_t gap_end;		/* one past the PSN that closed the latest gap */
-	bool selective;			/* the requester understands a SACK: it has asked */
-	bool sack_owed;			/* as the acknowledgement that is owed */
+	bool selective;			/* the requester understands SACKs: it has sent an ASK */
+	bool sack_owed;			/* the owed acknowledgement is a SACK */
 	bool read_again;		/* a READ response was requested again: all are copied from then on */
 };
 
