@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Copyright 2026 The uroce authors
 """Plants the faults of test/planted/faults: checks that each of them fits the library, or writes copies of the files
-that have one. A copy has both pieces of code, and the environment chooses one when the program starts."""
+that have faults. A copy contains the right and the wrong code; the environment chooses when the program starts."""
 
 import argparse
 import bisect
@@ -24,7 +24,7 @@ MANIFEST = 'planted.files'
 
 
 class Mistake(Exception):
-    """The message says which fault, what is wrong, and how to mend it."""
+    """The message names the fault, the reason and the remedy."""
 
 
 @dataclasses.dataclass
@@ -181,7 +181,7 @@ def header_of(faults):
 
 
 def write(path, text):
-    """what has not changed is not compiled again"""
+    """writes a file only if it has changed, so that the build does not compile it again"""
     path.parent.mkdir(parents=True, exist_ok=True)
     if not path.exists() or path.read_text() != text:
         path.write_text(text)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * What the copies of the library's files include that have planted faults (faults, plant.py).
+ * Included by the copies of the library's files that have planted faults (faults, plant.py).
  */
 
 #ifndef UROCE_PLANTED_H
@@ -19,7 +19,7 @@ enum uroce_planted {
 /* The fault that UROCE_PLANTED_FAULT in the environment names. Set before main(); any thread reads it. */
 extern enum uroce_planted uroce_planted;
 
-/* Execute a request of one packet once more: memory and receives change, the state of the responder does not. */
+/* Execute a request of one packet again: this changes memory and receive WQEs, but not the state of the responder. */
 #define UROCE_PLANTED_EXECUTE_AGAIN(e, qp, p) do { \
 	struct uroce_responder before = (qp)->resp; \
 	\

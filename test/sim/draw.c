@@ -14,7 +14,7 @@
 #define MOST_ENDS	 16
 #define LEAST_RX_MBUFS	 (2 * UROCE_BURST + 1) /* of one round: frames may be chains of two */
 #define LONGEST_RUN	 3 /* lost: a request and its answers may be, more than once, within 7 retries */
-#define MOST_HARMED	 3 /* of 8 transmissions 5 arrive then, and of their answers 2 */
+#define MOST_HARMED	 3 /* so 5 of 8 transmissions arrive, and 2 of their answers */
 #define SHARE(x)	 ((uint32_t)((x) * UINT32_MAX))
 
 static uint32_t

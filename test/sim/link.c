@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The way of a frame: the sender's port, the wire with what is decided there, the queue of the switch if there is one,
- * and the receiver's port, which keeps it until it is polled.
+ * Carries a frame through the sender's port, the wire, the queue of the switch if there is one, and the receiver's port,
+ * which keeps it until it is polled. The model decides at the wire which frames it harms.
  */
 
 #include "link.h"
@@ -20,7 +20,7 @@
 #include "wire/headers.h"
 
 #define WIRE_STREAM   (1 << 20) /* and on: two for each end */
-#define LATE_NS	      1000000	/* timeouts are longer: a frame that is held back for less costs no retry */
+#define LATE_NS	      1000000	/* less than any timeout: a frame that is delayed for less costs no retry */
 
 void
 link_init(struct link *l, const struct link_conf *conf, unsigned int ends, uint64_t seed)
@@ -138,7 +138,7 @@ is_masked(const struct link_frame *f, uint32_t bit)
 	return byte == l3 + 1 || byte == l3 + 8 || byte == l3 + 10 || byte == l3 + 11;
 }
 
-/* @return false: with this bit wrong nobody takes it for his */
+/* @return false: with this bit wrong no receiver accepts the frame */
 static bool
 frame_corrupt(struct link_frame *f, uint32_t bit)
 {
@@ -168,7 +168,7 @@ path_of(struct link *l, const struct link_frame *f)
 	return &l->paths[f->from * l->ends + f->to];
 }
 
-/* Before its bits are changed. */
+/* Call it before the bits of the frame are changed: it reads the BTH. */
 static void
 count_harm(struct link *l, struct link_frame *f)
 {
@@ -245,7 +245,7 @@ is_spared(struct link *l, struct link_path *p)
 	return true;
 }
 
-/* One more retry might be the last. */
+/* Has the network harmed the packet so often that its sender might run out of retries? */
 static bool
 is_harmed_enough(const struct link *l, const struct link_frame *f)
 {
@@ -255,7 +255,7 @@ is_harmed_enough(const struct link *l, const struct link_frame *f)
 						       uroce_get24(bth->psn), l->conf.most_harmed);
 }
 
-/* What the model says of the next frame; of one that no harm is to be done, how long it takes. */
+/* The model's decision on the next frame; for a frame that must not be harmed, only its delay. */
 static bool
 decide(struct link *l, struct link_path *p, struct link_frame *f, struct uroce_netem_fate *fate)
 {

@@ -29,8 +29,8 @@
 struct link_conf {
 	struct uroce_netem_conf netem; /* seed and limit are not used */
 	uint32_t truncate;	       /* a share, as netem's */
-	uint32_t longest_run;	       /* a path loses no more frames than that in a row; 0: any number */
-	uint32_t most_harmed;	       /* a packet and its retransmissions, times; 0: any number */
+	uint32_t longest_run;	       /* most frames that a path loses in a row; 0: any number */
+	uint32_t most_harmed;	       /* most times that a packet and its retransmissions are harmed; 0: any */
 	uint32_t quantum_ns;	       /* arrivals are rounded up to it, so that bursts form; > 0 */
 	uint32_t rx_frames;	       /* that an end's port keeps until it is polled; 0: any number */
 	/* the rates are those of an end's port, and of the switch's to it; without one nothing takes time */
@@ -48,7 +48,7 @@ struct link_frame {
 	uint16_t from;
 	uint16_t to;
 	bool touched; /* on the way, where it may well be dropped for it */
-	bool harmed;  /* struct patience knows of it */
+	bool harmed;  /* counted in struct patience */
 	bool damaged; /* where the ICRC covers it: must not be accepted */
 	uint8_t data[];
 };
@@ -96,7 +96,7 @@ struct link {
 	uint32_t dead_qpns[LINK_DEAD_QPNS]; /* frames for these are lost */
 	unsigned int dead_count;
 	struct link_chosen chosen[LINK_CHOSEN];
-	struct patience *patience; /* NULL: no limit */
+	struct patience *patience; /* counts harm; NULL: no limit */
 	uint64_t sent;
 	uint64_t lost; /* with those that were dropped, and those for dead QPNs */
 	uint64_t overrun; /* of these, because an end did not poll */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * A binary heap: the frame that is due first is its root.
+ * The queue is a binary heap whose root is the frame that is due first.
  */
 
 #include "link_queue.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Frames in flight, ordered by when they are due, and those due at once by when they were pushed.
+ * A queue of frames in flight in the order of their due times; frames due at the same time stay in the order of sending.
  */
 
 #ifndef UROCE_TEST_SIM_LINK_QUEUE_H
@@ -15,7 +15,7 @@ void link_queue_push(struct link_queue *q, struct link_frame *f);
 /** Take the first frame that is due by now, for the caller to free; NULL: none is. */
 struct link_frame *link_queue_due(struct link_queue *q, uint64_t now_ns);
 
-/** Free its frames. */
+/** Free the queue's frames. */
 void link_queue_clear(struct link_queue *q);
 
 #endif /* UROCE_TEST_SIM_LINK_QUEUE_H */

@@ -18,7 +18,7 @@ struct options {
 	bool verbose;
 	bool digests;	    /* print each seed's */
 	const char *expect; /* the file that they have to be in; NULL: no file */
-	bool unspared; /* packets may be harmed any number of times: QPs may run out of retries */
+	bool unspared; /* harm packets any number of times: QPs may run out of retries */
 	bool account; /* if it fails, say what the run has consisted of */
 };
 

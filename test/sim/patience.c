@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * A table by a hash of end, QPN and PSN.
+ * The table of harmed packets is indexed by a hash of end, QPN and PSN.
  */
 
 #include "patience.h"
 
-/* Never 0, which is an empty slot's: an end's QPN is not. */
+/* A key is never 0, which marks an empty slot, because no QPN is 0. */
 static uint64_t
 key_of(unsigned int to, uint32_t qpn, uint32_t psn)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * How often the network has harmed a packet and its retransmissions. A queue pair gives up after so many retries, and
- * that is no defect. So a network that connections must survive spares a packet once it has harmed it often enough.
+ * Counts how often the network has harmed a packet and its retransmissions. A QP fails after its last retry, which is no
+ * defect. So in worlds whose connections must survive, the network spares a packet that it has harmed often enough.
  */
 
 #ifndef UROCE_TEST_SIM_PATIENCE_H
@@ -16,13 +16,13 @@
 
 struct patience {
 	uint64_t keys[PATIENCE_SLOTS];	/* end, QPN and PSN */
-	uint8_t harmed[PATIENCE_SLOTS]; /* times */
+	uint8_t harmed[PATIENCE_SLOTS]; /* number of times */
 };
 
 /** Has the packet with this PSN for this QP of end `to` been harmed `most` times? */
 bool patience_is_over(const struct patience *p, unsigned int to, uint32_t qpn, uint32_t psn, uint32_t most);
 
-/** It is harmed once more. */
+/** Count one more harm to this packet. */
 void patience_try(struct patience *p, unsigned int to, uint32_t qpn, uint32_t psn);
 
 #endif /* UROCE_TEST_SIM_PATIENCE_H */

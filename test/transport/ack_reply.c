@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * ACKs that wait for the application's reply: which do, and what ends the wait.
+ * Tests ACKs that wait for the application's reply: which ACKs wait, and what ends the wait.
  */
 
 #include <setjmp.h>
@@ -20,11 +20,11 @@
 #define SOON_NS (UROCE_ACK_REPLY_NS / 4)
 #define LATE_NS (UROCE_ACK_REPLY_NS + 1)
 
-/* Where the two ends are. */
+/* The progress of the two ends. */
 struct game {
 	struct peer peer;
 	uint32_t in;	/* PSN of the peer's next request */
-	uint32_t out;	/* ... and of ours */
+	uint32_t out;	/* PSN of our next request */
 	uint32_t msn;
 };
 
@@ -85,7 +85,7 @@ expect_ack_next_round(struct game *g)
 	assert_false(peer_out_due(&g->peer, &out));
 }
 
-/* Our WRITE leaves, behind the acknowledgement that has waited for it, and is acknowledged itself. */
+/* The ACK that has waited for our WRITE leaves, then the WRITE, which the peer acknowledges. */
 static void
 answer_with(struct game *g, bool ack)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The builder: every way to build a packet writes the same bytes, over every kind of path and for every opcode, and the
- * decoder reads back what the description says.
+ * Tests the builder: all ways to build a packet write the same bytes, for each kind of path and each opcode, and the
+ * decoder reads back the values of the description.
  */
 
 #include <setjmp.h>
@@ -100,7 +100,7 @@ check_ext(const struct uroce_packet *p, const struct uroce_packet_desc *d)
 		assert_memory_equal(uroce_packet_ext(p, UROCE_EXT_FETH), &d->imm, 4);
 }
 
-/* The frame decodes, ICRC and all, into what its description says. */
+/* The frame decodes to the values of its description, and its ICRC is right. */
 static void
 check(struct rte_mbuf *m, const struct uroce_packet_desc *d, const uint8_t *payload, uint32_t length)
 {
@@ -138,7 +138,7 @@ assert_same_frame(const struct rte_mbuf *a, const struct rte_mbuf *b)
 	assert_int_equal(a->ol_flags, b->ol_flags);
 }
 
-/* By the port, if nothing else is to be known; else its route says whose it is and where it goes. */
+/* The frame leaves by the port, or its route has the peer, the device's port and the destination. */
 static void
 check_route(struct peer *p, struct rte_mbuf *m, const struct uroce_packet_desc *d)
 {
@@ -228,7 +228,7 @@ builds_every_opcode_alike_in_every_way(void **state)
 	peer_stop(&p);
 }
 
-/* A key that does not resolve: nothing is held, and the error says it. */
+/* A key that does not resolve: the builder holds no memory, and returns the error. */
 static void
 refuses_a_wrong_key(void **state)
 {
@@ -254,7 +254,7 @@ refuses_a_wrong_key(void **state)
 	peer_stop(&p);
 }
 
-/* It waits, and goes when there are mbufs again. */
+/* Without mbufs the request waits; it leaves when there are mbufs again. */
 static void
 waits_for_mbufs(void **state)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Tests of the responder's states while packets are missing: what each state and event may lead to.
+ * Tests the responder's state tables for missing packets: the result of each event in each state.
  */
 
 #include <setjmp.h>

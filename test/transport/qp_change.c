@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Tests of the table of what a QP's change of state does: that it has a row for each change that verbs allows, and
- * what no change into a state may leave out.
+ * Tests the table of effects of a change of a QP's state: it has an entry for each transition that verbs allows, and
+ * transitions to a state have the effects that this state requires.
  */
 
 #include <setjmp.h>
@@ -15,7 +15,7 @@
 #include "transport/qp_change.h"
 #include "verbs/qp/qp.h"
 
-/* Does R45 allow it with any set of attributes? */
+/* Does R45 allow the transition with some set of attributes? */
 static bool
 is_allowed(enum ibv_qp_state from, enum ibv_qp_state to)
 {

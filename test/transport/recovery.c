@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * What is sent again, and how it ends: responses, READs and atomics among it, RNR, errors, no room.
+ * Tests retransmission: of requests, responses, READs and atomics, after RNR NAKs, errors and lack of room.
  */
 
 #include <setjmp.h>
@@ -15,7 +15,7 @@
 #include "losses.h"
 #include "uroce_config.h"
 
-#define WRAPPING 0xfffffa	/* a first PSN that comes round soon */
+#define WRAPPING 0xfffffa	/* a first PSN that wraps soon */
 
 /* A device that goes back N takes no SACK. */
 static void
@@ -39,7 +39,7 @@ a_device_that_goes_back_n(void **state)
 	peer_stop(&p);
 }
 
-/* Timeout 0: no timer would ever ask for what is lost again, so all that follows a loss is sent, not the one packet. */
+/* With timeout 0 no timer would detect that a retransmission is lost, so the QP retransmits all packets after a loss. */
 static void
 without_a_timer(void **state)
 {
@@ -84,7 +84,7 @@ nothing_left_to_recover_with(void **state)
 	peer_stop(&p);
 }
 
-/* Responses behind one that is lost are placed, and only that is asked for. */
+/* The requester places responses behind a lost one, and requests only the lost one. */
 static void
 a_response_in_the_middle(void **state)
 {
@@ -167,7 +167,7 @@ the_request_of_a_read(void **state)
 	peer_stop(&p);
 }
 
-/* A NAK of a request behind a response that is missing is not forgotten for that. */
+/* A NAK for a request behind a missing response still counts. */
 static void
 a_nak_behind_a_missing_response(void **state)
 {
@@ -366,7 +366,7 @@ atomics_and_fences(void **state)
 	peer_stop(&p);
 }
 
-/* An early response that is not what was asked for does nothing; with the PSN that is expected it ends the QP. */
+/* An invalid response ahead of the expected PSN has no effect; with the expected PSN it ends the QP. */
 static void
 bad_responses_that_are_early(void **state)
 {
@@ -395,7 +395,7 @@ bad_responses_that_are_early(void **state)
 	peer_stop(&p);
 }
 
-/* RNR in the middle: what is known is forgotten, and all is sent again when the wait is over. */
+/* An RNR NAK during recovery ends the recovery; after the wait the requester retransmits everything. */
 static void
 rnr_in_the_middle(void **state)
 {
@@ -427,7 +427,7 @@ rnr_in_the_middle(void **state)
 	peer_stop(&p);
 }
 
-/* SQD ends what has begun, with what it needs of it again. */
+/* In SQD the QP finishes started WQEs, including their retransmissions. */
 static void
 a_queue_that_drains(void **state)
 {
@@ -453,7 +453,7 @@ a_queue_that_drains(void **state)
 	peer_stop(&p);
 }
 
-/* The memory of what is to be sent again has gone: it fails in its turn. */
+/* The memory of a packet to retransmit is not registered any more: its WQE fails when it is the oldest. */
 static void
 memory_that_has_gone(void **state)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Two engines of one device in one thread: theirs receives WRITEs by the key of a window, ours takes the key back. Each
- * schedule preempts the poll of the first at chosen points, also between looking the key up and placing the payload,
- * and gives our worker turns there. All schedules are tried. Once the request of ours is complete, the memory is the
- * application's, and no WRITE changes it.
+ * Two workers of one device take turns in one thread. One receives WRITEs by the key of a window, the other invalidates
+ * the key. Each schedule interrupts the poll of the first at chosen points, including between the look-up of the key and
+ * the placement, and runs the second there. The test tries all schedules. Once the invalidation has completed, no WRITE
+ * may change the memory.
  */
 
 #include <setjmp.h>
@@ -24,8 +24,8 @@
 
 #define WRITES 2
 #define POINTS (WRITES + 4) /* before, in and after the poll, and at each placement */
-#define TURNS 4		    /* of our worker: it posts, then it polls */
-#define BYTES 16	    /* of a WRITE; all go to the same place */
+#define TURNS 4		    /* turns of our worker: it posts, then it polls */
+#define BYTES 16	    /* of a WRITE; all WRITEs have the same address */
 #define THEIR_BYTE 0x11
 #define OUR_BYTE 0x77
 #define THEIR_READER 3 /* RCU's numbers of the two workers */
@@ -41,13 +41,13 @@ static struct peer p;
 static struct uroce_engine our_engine;
 static struct ibv_qp *our_qp; /* the window of type 2 is bound to p.qp, which is the other worker's */
 static struct ibv_mw *mw;
-static uint32_t rkey; /* that the peer has */
+static uint32_t rkey; /* the key that the peer uses */
 static enum how how;
 static unsigned int plan[TURNS]; /* the point at which our worker takes each turn, ascending */
 static unsigned int turn, point;
 static bool polling;  /* their worker is in its poll */
-static bool complete; /* our request is */
-static unsigned int placed_late; /* WRITEs that were placed after our worker had taken the key back */
+static bool complete; /* our request has completed */
+static unsigned int placed_late; /* WRITEs that were placed after our worker had invalidated the key */
 static unsigned int delayed;	 /* polls in which our request waited for their poll to end */
 
 static void
@@ -87,7 +87,7 @@ take_back(void)
 	}
 }
 
-/* A poll of our worker, and the application's of the CQ. @return something has completed */
+/* Poll our worker, then its CQ. @return whether a request has completed */
 static bool
 poll_ours(void)
 {
@@ -116,7 +116,7 @@ take_turn(void)
 	if (complete)
 		memset(p.buffer, OUR_BYTE, BYTES);
 	else
-		delayed += polling && turn > 2; /* it never completes in the poll that takes the key back */
+		delayed += polling && turn > 2; /* it never completes in the poll that invalidates the key */
 }
 
 /* Their worker has come to its next point. */
@@ -128,7 +128,7 @@ reach(void)
 	point++;
 }
 
-/* The linker puts this in the place of what all payloads of other lengths than 8 are placed with (--wrap). */
+/* The linker (--wrap) replaces by this the function that places all payloads of other lengths than 8. */
 void __real_uroce_place_bytes(uint8_t *to, const uint8_t *from, uint32_t bytes);
 void __wrap_uroce_place_bytes(uint8_t *to, const uint8_t *from, uint32_t bytes);
 
@@ -162,7 +162,7 @@ poll_theirs(void)
 	reach();
 	polling = false;
 	rte_rcu_qsbr_thread_offline(uroce_rcu, THEIR_READER);
-	point = POINTS - 1;	/* a WRITE that was refused is not placed */
+	point = POINTS - 1;	/* refused WRITEs have reached no point */
 	reach();
 }
 
@@ -227,7 +227,7 @@ run_schedule(void)
 	start();
 	poll_theirs();
 	assert_int_equal(turn, TURNS);
-	/* their poll has ended: our request waits for nothing any more */
+	/* their poll has ended, so our request can complete */
 	if (!complete)
 		take_turn();
 	assert_true(complete);

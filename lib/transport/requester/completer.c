@@ -354,7 +354,7 @@ receive_ack(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_pack
 	}
 }
 
-/* A response of the oldest WQE has been placed, with the PSN that was next: advance, and complete the WQE if it was last. */
+/* The next response of the oldest WQE has been placed: advance, and complete the WQE after its last response. */
 static void
 response_placed(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_sqe *sqe, uint32_t psn)
 {

@@ -49,7 +49,7 @@ send_at(struct link *l, uint64_t now_ns, unsigned int from, unsigned int to, uin
 	bytes[14] = 0x45;
 	bytes[15] = 2;
 	bytes[42] = opcode;
-	bytes[53] = number; /* of the PSN */
+	bytes[53] = number; /* last byte of the PSN */
 	bytes[54] = number;
 	link_send(l, now_ns, from, to, &m);
 }
@@ -180,7 +180,7 @@ test_most_harmed(void **state)
 	link_fini(&l);
 }
 
-/* A frame that a cut wire loses, and one that is held back for longer than a timeout, cost a retry, too. */
+/* A frame that a cut wire loses, and a frame delayed for longer than a timeout, count as harmed, too. */
 static void
 test_most_harmed_otherwise(void **state)
 {
