@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * ACKs that are deferred to the next round: which are, when they leave, and what else ends the wait.
+ * Tests ACKs that are deferred to the next round: which ACKs are, when they leave, and what ends the wait early.
  */
 
 #include <setjmp.h>
@@ -55,7 +55,7 @@ take_read(struct peer *p, uint32_t psn)
 	assert_int_equal(peer_in(p, &in), UROCE_OK);
 }
 
-/* From here on the peer is another QP's. */
+/* Create another QP, with which the peer exchanges packets from now on. */
 static struct ibv_qp *
 another_qp(struct peer *p, uint32_t rq_psn)
 {
@@ -115,7 +115,7 @@ it_waits_for_one_round(void **state)
 	peer_stop(&p);
 }
 
-/* Requests of two rounds: the older one says when, the later one what. */
+/* Requests of two rounds: the older one decides when the ACK leaves, the newer one its PSN. */
 static void
 one_stands_for_all(void **state)
 {
@@ -136,9 +136,9 @@ one_stands_for_all(void **state)
 	peer_stop(&p);
 }
 
-/* Where the port is full for a whole round they leave before all else, whatever comes meanwhile. */
+/* If the port is full for a whole round, the due ACKs leave before all other frames of the next round. */
 static void
-who_finds_no_room_leads(void **state)
+acks_that_found_no_room_lead(void **state)
 {
 	struct peer p;
 
@@ -159,7 +159,7 @@ who_finds_no_room_leads(void **state)
 	peer_stop(&p);
 }
 
-/* A WRITE leaves without it, whatever else gives the QP its turn: no completion shows the order. */
+/* A WRITE leaves before a deferred ACK, even if the QP has its turn for another reason: no completion shows the order. */
 static void
 writes_go_first(void **state)
 {
@@ -206,9 +206,9 @@ a_nak_does_not_wait(void **state)
 	peer_stop(&p);
 }
 
-/* Nor what is said while there is a gap: a peer waits for it to know what to send again. */
+/* An acknowledgement that reports a gap is not deferred: the peer needs it to retransmit. */
 static void
-nor_does_what_tells_of_a_gap(void **state)
+nor_does_a_report_of_a_gap(void **state)
 {
 	struct peer p;
 
@@ -239,7 +239,7 @@ nor_does_a_sack(void **state)
 	peer_stop(&p);
 }
 
-/* A READ's response makes the acknowledgement before it unnecessary, and goes before the one behind it. */
+/* A READ response replaces the ACK of requests before it, and leaves before the ACK of requests behind it. */
 static void
 a_response_does_not_wait(void **state)
 {
@@ -264,7 +264,7 @@ a_response_does_not_wait(void **state)
 	peer_stop(&p);
 }
 
-/* When its time comes a READ is still to be answered: then it follows in the QP's turn. */
+/* A READ is still unanswered when the ACK is due: the ACK follows the response, in the QP's turn. */
 static void
 it_waits_for_a_response(void **state)
 {
@@ -301,7 +301,7 @@ no_mbuf(void **state)
 	peer_stop(&p);
 }
 
-/* How many QPs are in the ring. */
+/* The number of QPs in the ring. */
 static unsigned int
 deferred(const struct uroce_engine *e)
 {
@@ -312,7 +312,7 @@ deferred(const struct uroce_engine *e)
 	return n;
 }
 
-/* With the QP's life goes what is owed; the next one's is owed again. */
+/* A reset drops the owed ACK; afterwards the QP owes ACKs again. */
 static void
 the_qp_begins_anew(void **state)
 {
@@ -336,7 +336,7 @@ the_qp_begins_anew(void **state)
 	peer_stop(&p);
 }
 
-/* Nothing leads to one that is gone; another QP's acknowledgement stays. */
+/* A destroyed QP leaves the ring; the ACK of another QP stays. */
 static void
 the_qp_goes(void **state)
 {
@@ -367,7 +367,7 @@ the_qp_goes(void **state)
 	peer_stop(&p);
 }
 
-/* There is room for so many QPs, each in one place. With one more, none waits, and all leave in their order. */
+/* The ring has room for UROCE_ACK_RING_SIZE QPs. With one more, all ACKs leave at once, in order. */
 static void
 too_many(void **state)
 {
@@ -419,10 +419,10 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(it_waits_for_one_round),
 		cmocka_unit_test(one_stands_for_all),
-		cmocka_unit_test(who_finds_no_room_leads),
+		cmocka_unit_test(acks_that_found_no_room_lead),
 		cmocka_unit_test(writes_go_first),
 		cmocka_unit_test(a_nak_does_not_wait),
-		cmocka_unit_test(nor_does_what_tells_of_a_gap),
+		cmocka_unit_test(nor_does_a_report_of_a_gap),
 		cmocka_unit_test(nor_does_a_sack),
 		cmocka_unit_test(a_response_does_not_wait),
 		cmocka_unit_test(it_waits_for_a_response),

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The order of an ACK and the answer to what it acknowledges: the peer gets the completion of its SEND before that of
- * the receive which the answer takes.
+ * Tests the order of an ACK and the reply to the acknowledged request: the peer gets the completion of its SEND before the
+ * completion of the receive that the reply takes.
  */
 
 #include <setjmp.h>
@@ -29,7 +29,7 @@ start(struct peer *p, const struct peer_conf *conf)
 	peer_next_round(p);
 }
 
-/* From here on the peer is another QP's. */
+/* Create another QP, with which the peer exchanges packets from now on. */
 static struct ibv_qp *
 another_qp(struct peer *p, enum ibv_qp_type type)
 {
@@ -164,7 +164,7 @@ and_as_a_datagram(void **state)
 
 /* Another thread has posted, and is about to ring, while the QP has its turn for something else. */
 static void
-so_does_what_is_posted_without_a_doorbell(void **state)
+so_does_a_message_posted_without_a_doorbell(void **state)
 {
 	struct peer_packet ack = {
 		.opcode = UROCE_RC_ACKNOWLEDGE,
@@ -188,7 +188,7 @@ so_does_what_is_posted_without_a_doorbell(void **state)
 	peer_stop(&p);
 }
 
-/* In a burst of many, an ACK leaves before what QPs send that had their turns coming already. */
+/* After a large burst, an ACK leaves before the messages of QPs that already had a turn coming. */
 static void
 among_streams_it_leads(void **state)
 {
@@ -216,7 +216,7 @@ among_streams_it_leads(void **state)
 	peer_stop(&p);
 }
 
-/* The completion of a WRITE is one, too, for a peer that gets another for the answer. */
+/* The order also holds for the completion of a WRITE, if the reply completes a receive. */
 static void
 a_send_follows_the_ack_of_a_write(void **state)
 {
@@ -232,7 +232,7 @@ a_send_follows_the_ack_of_a_write(void **state)
 	peer_stop(&p);
 }
 
-/* One that awaits the answer of an application which polls memory, too. */
+/* The order also holds for an ACK that waits for the reply of an application which polls memory. */
 static void
 and_one_that_awaits_it(void **state)
 {
@@ -258,7 +258,7 @@ and_one_that_awaits_it(void **state)
 	peer_stop(&p);
 }
 
-/* Where the ACK finds no mbuf, the answer, which has one in another pool, waits with it. */
+/* If there is no mbuf for the ACK, the reply waits with it, although its own pool has mbufs. */
 static void
 it_waits_for_an_mbuf(void **state)
 {
@@ -318,7 +318,7 @@ so_does_every_other_message(void **state)
 	peer_stop(&p);
 }
 
-/* Where more QPs owe an ACK than there is room for in the ring, a message waits for all of them. */
+/* If more QPs owe an ACK than the ring has room for, a message waits for all of them. */
 static void
 it_follows_acks_beyond_the_ring(void **state)
 {
@@ -363,7 +363,7 @@ it_follows_acks_beyond_the_ring(void **state)
 	peer_stop(&p);
 }
 
-/* A READ's response is sent before the ACK of the SEND behind it, and both before the answer. */
+/* A READ response leaves before the ACK of the SEND behind it, and both leave before the reply. */
 static void
 it_waits_for_a_response(void **state)
 {
@@ -398,7 +398,7 @@ a_closed_window_sends_no_ack(void **state)
 	peer_stop(&p);
 }
 
-/* The peer's side of it: what comes in one burst completes in its order. */
+/* At the peer: an ACK and a message that arrive in one burst complete in order. */
 static void
 the_send_completes_before_the_receive(void **state)
 {
@@ -428,7 +428,7 @@ main(void)
 		cmocka_unit_test(both_leave_in_one_burst),
 		cmocka_unit_test(so_it_does_on_any_qp),
 		cmocka_unit_test(and_as_a_datagram),
-		cmocka_unit_test(so_does_what_is_posted_without_a_doorbell),
+		cmocka_unit_test(so_does_a_message_posted_without_a_doorbell),
 		cmocka_unit_test(among_streams_it_leads),
 		cmocka_unit_test(a_send_follows_the_ack_of_a_write),
 		cmocka_unit_test(and_one_that_awaits_it),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * CNPs, out: byte by byte, for whom, and how often; and in: from whom, and what they cannot do.
+ * Tests CNPs: the bytes, receivers and frequency of those that are sent; the senders and limits of those that count.
  */
 
 #include <setjmp.h>
@@ -280,7 +280,7 @@ the_sender_of_a_datagram_is_told(void **state)
 	in.qkey = 0x22222222;
 	assert_int_equal(peer_in(&p, &in), UROCE_DROP_QKEY);
 	in.qkey = 0;
-	in.src_qpn = UROCE_GSI_QPN;	/* who takes no notice of it */
+	in.src_qpn = UROCE_GSI_QPN;	/* QP1 ignores CNPs */
 	assert_int_equal(peer_in(&p, &in), UROCE_OK);
 	peer_expect_nothing(&p);
 	in.src_qpn = PEER_QPN;
@@ -341,7 +341,7 @@ many_are_bounded_and_come_first(void **state)
 		expect_cnp(&p);
 	peer_expect(&p, UROCE_RC_WRITE_ONLY, PEER_SQ_PSN);
 	peer_expect_nothing(&p);
-	/* those that nobody has sent go with the engine: peer_stop() finds every mbuf */
+	/* the engine frees CNPs that were not sent: peer_stop() finds every mbuf */
 	peer_in(&p, &in);
 	peer_stop(&p);
 }
@@ -383,8 +383,7 @@ a_cnp_for_who_does_not_send_is_dropped(void **state)
 	peer_stop(&p);
 }
 
-/* Its own peer can slow a queue pair down, and no further than to the least rate; and not for longer than it goes
- * on. */
+/* Only its own peer can slow a queue pair down, at most to the least rate, and only while it sends CNPs. */
 static void
 a_flood_of_cnps_leaves_the_least_rate(void **state)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The set of PSNs against an array of bools, at every start of a window and across the end of the PSN space.
+ * Compares the set of PSNs with an array of bools, for every start of a window and across the end of the PSN space.
  */
 
 #include <stdarg.h>
@@ -52,7 +52,7 @@ test_put(void **state)
 	}
 }
 
-/* What is passed makes room for what is a window ahead of it. */
+/* A PSN that leaves the set makes room for the PSN one window ahead. */
 static void
 test_slides(void **state)
 {

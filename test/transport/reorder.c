@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Requests that come before their turn: kept within bounds, executed when nothing else is owed, given back, and no
- * matter what the peer says they are.
+ * Tests the reorder buffer: it keeps requests within its bounds, executes them in order, and drops them when it must,
+ * whatever the peer sends.
  */
 
 #include <setjmp.h>
@@ -51,13 +51,13 @@ an_engine_keeps_so_many_frames(void **state)
 
 	(void)state;
 	peer_start(&p, NULL);
-	p.engine.reorder.frames_free -= UROCE_REORDER_FRAMES - 3;	/* as if others had them */
+	p.engine.reorder.frames_free -= UROCE_REORDER_FRAMES - 3;	/* as if other QPs kept them */
 	for (uint32_t i = 1; i <= 3; i++)
 		assert_int_equal(gap_in_write(&p, PSN(i), false), UROCE_EARLY);
 	assert_int_equal(gap_in_write(&p, PSN(4), false), UROCE_DROP_AHEAD);
 	assert_int_equal(gap_in_write(&p, PSN(5), false), UROCE_DROP_AHEAD);
 	peer_expect_ack(&p, UROCE_AETH_SEQUENCE_NAK, PSN(0), 0);
-	/* what came and was not kept is missed at once */
+	/* a request that arrived and was not kept is reported missing at once */
 	assert_int_equal(gap_in_write(&p, PSN(0), false), UROCE_OK);
 	peer_expect_ack(&p, UROCE_AETH_SEQUENCE_NAK, PSN(4), 4);
 	assert_int_equal(p.engine.reorder.frames_free, 3);
@@ -145,7 +145,7 @@ modify_state(struct peer *p, enum ibv_qp_state to)
 }
 
 static void
-what_is_kept_goes_with_the_qp(void **state)
+kept_frames_are_dropped_with_the_qp(void **state)
 {
 	static const enum ibv_qp_state states[] = { IBV_QPS_RESET, IBV_QPS_ERR };
 	struct peer p;
@@ -224,14 +224,14 @@ a_read_and_others_claim_the_same_psns(void **state)
 
 	(void)state;
 	peer_start(&p, NULL);
-	/* early: the READ that reaches over what is kept is not kept itself */
+	/* a READ whose responses take PSNs of kept requests is not kept */
 	assert_int_equal(gap_in_write(&p, PSN(4), false), UROCE_EARLY);
 	read = gap_read(&p, PSN(2), 3 * MTU);
 	assert_int_equal(peer_in(&p, &read), UROCE_DROP_AHEAD);
 	read = gap_read(&p, PSN(2), 2 * MTU);
 	assert_int_equal(peer_in(&p, &read), UROCE_EARLY);
 	assert_int_equal(gap_kept(&p), 2);
-	/* in its turn: what lies within its answer is not executed */
+	/* when it is executed, kept requests with PSNs of its responses are dropped */
 	read = gap_read(&p, PSN(0), 4 * MTU);
 	assert_int_equal(peer_in(&p, &read), UROCE_OK);
 	assert_int_equal(gap_counter(&p, UROCE_EARLY_DROPPED), 1);
@@ -254,7 +254,7 @@ a_read_and_others_claim_the_same_psns(void **state)
 }
 
 static void
-what_is_refused_in_its_turn_ends_it(void **state)
+a_kept_request_that_is_refused_ends_the_qp(void **state)
 {
 	struct peer_packet in;
 	struct peer p;
@@ -315,11 +315,11 @@ main(void)
 		cmocka_unit_test(an_engine_keeps_of_so_many_qps),
 		cmocka_unit_test(a_pool_is_not_emptied),
 		cmocka_unit_test(nothing_is_kept_for_ever),
-		cmocka_unit_test(what_is_kept_goes_with_the_qp),
+		cmocka_unit_test(kept_frames_are_dropped_with_the_qp),
 		cmocka_unit_test(the_first_of_two_with_one_psn_counts),
 		cmocka_unit_test(a_read_of_any_length_is_bounded),
 		cmocka_unit_test(a_read_and_others_claim_the_same_psns),
-		cmocka_unit_test(what_is_refused_in_its_turn_ends_it),
+		cmocka_unit_test(a_kept_request_that_is_refused_ends_the_qp),
 		cmocka_unit_test(no_receive_within_a_run),
 	};
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Five packets of each kind of message in each order: executed in their turn and not before.
+ * Tests five packets of each kind of message in each order of arrival: the responder executes them in PSN order.
  */
 
 #include <setjmp.h>
@@ -116,7 +116,7 @@ order_of(unsigned int k, unsigned int order[5])
 	}
 }
 
-/* Execution shows in the MSN, and in the PSN that is expected: both are what the packets without a gap amount to. */
+/* Execution shows in the MSN and in the expected PSN: both match the packets that have arrived without a gap. */
 static void
 check_in_turn(const struct peer *p, const uint32_t *psns, const bool *here, uint32_t first, uint32_t msn,
 	      bool message)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * What the peer is told of requests that came early: NAKs and SACKs.
+ * Tests the reports of out-of-order requests: NAKs and SACKs.
  */
 
 #include <setjmp.h>
@@ -50,16 +50,16 @@ each_gap_is_named_once(void **state)
 	peer_expect_ack(&p, UROCE_AETH_SEQUENCE_NAK, PSN(2), 2);
 	assert_int_equal(gap_in_write(&p, PSN(5), false), UROCE_EARLY);
 	peer_expect_nothing(&p);
-	/* of a gap of two, one has come: what is missing is known already */
+	/* one packet of a gap of two arrives: the peer knows the other one already */
 	assert_int_equal(gap_in_write(&p, PSN(2), true), UROCE_OK);
 	peer_expect_ack(&p, PEER_UNLIMITED, PSN(2), 3);
 	assert_int_equal(gap_in_write(&p, PSN(3), false), UROCE_OK);
-	peer_expect_ack(&p, PEER_UNLIMITED, PSN(5), 6);	/* though nobody asked */
+	peer_expect_ack(&p, PEER_UNLIMITED, PSN(5), 6);	/* no packet had AckReq */
 	peer_expect_nothing(&p);
 	peer_stop(&p);
 }
 
-/* One that sends all again comes to the next gap by itself: a NAK would only have it start once more. */
+/* A peer that goes back N reaches the next gap by itself: a NAK would only make it start once more. */
 static void
 a_peer_that_goes_back_is_not_sent_back_again(void **state)
 {
@@ -77,7 +77,7 @@ a_peer_that_goes_back_is_not_sent_back_again(void **state)
 	peer_expect_ack(&p, PEER_UNLIMITED, PSN(3), 4);
 	assert_int_equal(gap_in_write(&p, PSN(3), false), UROCE_DUPLICATE);
 	peer_expect_ack(&p, PEER_UNLIMITED, PSN(3), 4);
-	/* what it has sent again is lost again */
+	/* a retransmitted packet is lost again */
 	assert_int_equal(gap_in_write(&p, PSN(5), false), UROCE_DUPLICATE);
 	peer_expect_ack(&p, UROCE_AETH_SEQUENCE_NAK, PSN(4), 4);
 	assert_int_equal(gap_in_write(&p, PSN(4), false), UROCE_OK);
@@ -131,7 +131,7 @@ expect_sack(struct peer *p, uint32_t psn, uint32_t msn, uint32_t asked, unsigned
 	expect_sack(p, psn, msn, asked, RTE_DIM(((uint16_t[]){ __VA_ARGS__ })) / 2, (uint16_t[]){ __VA_ARGS__ })
 
 static void
-a_sack_tells_what_has_come(void **state)
+a_sack_reports_kept_requests(void **state)
 {
 	struct peer p;
 
@@ -168,9 +168,9 @@ a_sack_tells_what_has_come(void **state)
 	peer_stop(&p);
 }
 
-/* PSNs come round: what was asked for long ago would be ahead again, of what was sent since. */
+/* PSNs wrap: an old ASK would seem to be ahead of packets that were sent since. */
 static void
-what_was_asked_for_is_forgotten(void **state)
+an_old_ask_is_forgotten(void **state)
 {
 	const size_t most = UROCE_MAX_MSG_BYTES;
 	struct peer_conf conf = { .mtu = IBV_MTU_256 };
@@ -220,7 +220,7 @@ one_sack_for_a_burst(void **state)
 	peer_stop(&p);
 }
 
-/* What does not fit is not said to be missing. */
+/* A SACK does not report packets beyond its last run as missing. */
 static void
 a_sack_with_too_many_runs(void **state)
 {
@@ -244,7 +244,7 @@ a_sack_with_too_many_runs(void **state)
 	peer_stop(&p);
 }
 
-/* The answer to a READ acknowledges what is before it, but does not tell what came early. */
+/* A READ response acknowledges all before it, but does not report out-of-order requests: the SACK stays owed. */
 static void
 a_read_does_not_swallow_the_sack(void **state)
 {
@@ -266,7 +266,7 @@ a_read_does_not_swallow_the_sack(void **state)
 	peer_stop(&p);
 }
 
-/* A NAK that is owed goes first: it says what no SACK does. */
+/* An owed NAK leaves before the SACK. */
 static void
 a_nak_and_a_sack(void **state)
 {
@@ -279,7 +279,7 @@ a_nak_and_a_sack(void **state)
 	peer_expect_ack(&p, UROCE_AETH_SEQUENCE_NAK, PSN(0), 0);
 	EXPECT_SACK(&p, PSN(0), 0, PSN(2), 1, 1);
 	peer_expect_nothing(&p);
-	/* none can be kept: there is nothing that a SACK could tell */
+	/* no request can be kept, so there is nothing to report in a SACK */
 	assert_int_equal(gap_in_write(&p, PSN(0), false), UROCE_OK);
 	gap_drain(&p);
 	assert_int_equal(gap_in_write(&p, PSN(2 + UROCE_REORDER_WINDOW), false), UROCE_NAK_SEQUENCE);
@@ -296,8 +296,8 @@ main(void)
 		cmocka_unit_test(each_gap_is_named_once),
 		cmocka_unit_test(a_peer_that_goes_back_is_not_sent_back_again),
 		cmocka_unit_test(go_back_n_keeps_nothing),
-		cmocka_unit_test(a_sack_tells_what_has_come),
-		cmocka_unit_test(what_was_asked_for_is_forgotten),
+		cmocka_unit_test(a_sack_reports_kept_requests),
+		cmocka_unit_test(an_old_ask_is_forgotten),
 		cmocka_unit_test(one_sack_for_a_burst),
 		cmocka_unit_test(a_sack_with_too_many_runs),
 		cmocka_unit_test(a_read_does_not_swallow_the_sack),

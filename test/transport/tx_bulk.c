@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Runs: what is made in one go is byte for byte what is made one by one, over every kind of path; and what is no run.
+ * Tests runs: packets built in bulk equal packets built one by one, byte for byte, on each kind of path; and which packets
+ * are no run.
  */
 
 #include <setjmp.h>
@@ -276,13 +277,13 @@ others_are_no_runs(void **state)
 	begin(&p, NULL, IBV_WR_SEND);
 	qp = uroce_qp_of(p.qp);
 	sqe = uroce_sqe_at(&qp->sq, qp->req.next);
-	qp->req.max_psn = uroce_psn_add(qp->req.max_psn, 1);	/* sent again */
+	qp->req.max_psn = uroce_psn_add(qp->req.max_psn, 1);	/* a retransmission */
 	assert_int_equal(run_of(&p, 256, 32), 0);
 	qp->req.max_psn = qp->req.psn;
 	sqe->num_sge = 2;
 	assert_int_equal(run_of(&p, 256, 32), 0);
 	sqe->num_sge = 1;
-	sqe->sge[0].lkey ^= 1;	/* what is wrong with a key the steps for one packet say */
+	sqe->sge[0].lkey ^= 1;	/* a wrong key is reported when packets are built one by one */
 	assert_int_equal(run_of(&p, 256, 32), 0);
 	sqe->sge[0].lkey ^= 1;
 	qp->opcode_base = UROCE_XRC_SEND_FIRST;	/* each of its packets has an XRCETH */

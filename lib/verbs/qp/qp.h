@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Queue pairs: the object, its two work queues, and the state of its requester and responder, each of
- * which is touched by one room of lib/transport, on the QP's worker. Fields are grouped by who writes.
+ * Queue pairs: the object, its two work queues, and the state of its requester and responder. One folder of
+ * lib/transport uses each of these states, on the QP's worker. Fields are grouped by the thread that writes them.
  */
 
 #ifndef UROCE_VERBS_QP_QP_H
@@ -51,7 +51,7 @@ struct uroce_sqe {
 	uint8_t opcode;			/* enum ibv_wr_opcode */
 	uint8_t flags;			/* enum ibv_send_flags; SIGNALED also for sq_sig_all */
 	uint8_t num_sge;		/* 0 with IBV_SEND_INLINE */
-	uint8_t posted_status;		/* enum ibv_wc_status: found wrong when posted, completes so */
+	uint8_t posted_status;		/* enum ibv_wc_status of the completion, from the checks at posting */
 	/* worker */
 	union {
 		struct {
@@ -80,8 +80,8 @@ struct uroce_rqe {
 
 struct uroce_qp;
 
-/* A work queue's ring. Indices run freely; entry i is at (i & mask) * stride. What posters write is beside what is
- * constant: who looks for the one has to look at the other, and it is one cache line less of each QP. */
+/* A work queue's ring. Indices run freely; entry i is at (i & mask) * stride. The fields that posters write share a cache
+ * line with constant fields, because their readers need both. */
 struct uroce_wq {
 	uint8_t *ring;
 	uint32_t mask;
@@ -138,7 +138,7 @@ uroce_wq_has_room(struct uroce_wq *wq, uint32_t tail)
 {
 	if (likely(tail - wq->head_seen < wq->capacity))
 		return true;
-	/* pairs with the worker's release: it is done with entries below */
+	/* pairs with the worker's release: it has finished the entries before head */
 	wq->head_seen = __atomic_load_n(&wq->head, __ATOMIC_ACQUIRE);
 	return tail - wq->head_seen < wq->capacity;
 }
@@ -242,15 +242,15 @@ struct uroce_responder {
 	uint32_t asked;			/* PSN of the latest ASK; behind psn: no ASK counts */
 	uint32_t gap_end;		/* one past the PSN that closed the latest gap */
 	bool selective;			/* the requester understands SACKs: it has sent an ASK */
-	bool sack_owed;			/* the owed acknowledgement is a SACK */
+	bool sack_owed;			/* a SACK is owed in place of an ACK, and behind an owed NAK */
 	bool read_again;		/* a READ response was requested again: all are copied from then on */
 };
 
-/* Where the QP stands with its engine. */
+/* The QP's entries in its engine: flags. */
 enum uroce_qp_listed {
 	UROCE_QP_ACTIVE = 1,		/* in the active list */
 	UROCE_QP_LATER = 8,		/* in the list of the next round */
-	UROCE_QP_RATED = 2,		/* it has a rate */
+	UROCE_QP_RATED = 2,		/* congestion control paces it */
 };
 
 /* Work requests that are being built (wr.c). Under sq.lock, between wr_start and its end. */
@@ -267,7 +267,7 @@ struct uroce_xrc_target;
 struct uroce_qp {
 	union {
 		struct ibv_qp ibv;	/* mutex: one control call at a time */
-		struct ibv_qp_ex ex;	/* for who asked for it */
+		struct ibv_qp_ex ex;	/* of a QP that was created with ibv_create_qp_ex(3) */
 	};
 	struct uroce_wr wr;
 	struct uroce_xrc_target *target;	/* XRC_RECV only. Constant */
@@ -276,29 +276,29 @@ struct uroce_qp {
 	struct ibv_qp_cap cap;		/* granted */
 	struct uroce_event_refs events;	/* under the lock of the device's event queue */
 	uint16_t mcast_groups;		/* that it is attached to, under the lock of dev->mcast (R49) */
-	bool mcast_block_self;		/* it does not hear itself in a group; constant once it is in one */
+	bool mcast_block_self;		/* it does not receive its own multicasts; constant once it is in a group */
 	TAILQ_ENTRY(uroce_qp) ack_link;	/* worker: QPs whose ACKs found the engine's ring full */
-	struct uroce_qp *failed_next;	/* worker: of those that the engine has to flush */
-	int failed_event;		/* ... and the event that tells of it */
+	struct uroce_qp *failed_next;	/* worker: next of the QPs that the engine has to flush */
+	int failed_event;		/* worker: event to raise after the flush, or UROCE_NO_EVENT */
 	uint64_t cnp_ns;		/* worker: when the last CNP was sent for it */
 	struct uroce_qp_history history;	/* worker */
 
-	/* From here on is what packets touch: uroce_qp_prefetch_constant(). First what changes with modify only. */
+	/* Packets use the fields from here on: uroce_qp_prefetch_constant(). First those that only modify changes. */
 	struct uroce_device *dev __rte_cache_aligned;
 	struct uroce_engine *engine;	/* set by qp_attach, constant until qp_detach */
 	struct uroce_mw_owner windows;	/* of type 2, bound to it */
 	uint32_t mtu_bytes;
 	uint32_t state;			/* enum ibv_qp_state; worker: rw, posters: relaxed read */
-	/* worker's copies of what is in attr */
+	/* the worker's copies of fields of attr */
 	uint32_t dest_qpn;
 	uint16_t access;
 	uint8_t timeout;
 	uint8_t retry_cnt;
 	uint8_t rnr_retry;
 	uint8_t transport;		/* enum uroce_transport of its packets; constant */
-	uint8_t opcode_base;		/* what its opcodes are more than RC's: not 0 for XRC and UC; constant */
+	uint8_t opcode_base;		/* added to RC's opcodes: not 0 for XRC and UC; constant */
 	bool sq_sig_all;		/* constant */
-	struct uroce_rate *rate;	/* that congestion control holds it to; NULL: none */
+	struct uroce_rate *rate;	/* set by congestion control; NULL: none */
 	struct uroce_path path;
 
 	struct uroce_wq sq;
@@ -315,13 +315,13 @@ struct uroce_qp {
 	struct uroce_responder resp;
 };
 
-/* Two cache lines are all that a packet which is sent, or acknowledged, needs of a requester. */
+/* To send or acknowledge a packet, a requester needs only two cache lines. */
 static_assert(offsetof(struct uroce_qp, req.rtt_sent_ns) <= offsetof(struct uroce_qp, active_link) + 128,
 	      "hot part of a requester");
 static_assert(sizeof(struct uroce_qp) <= 1408, "2 KiB a QP, with what goes with it");
 
-/** Have brought near what packets need of a QP and modify changes: number, domain and CQs, and the beginning of the
- * rest. */
+/** Prefetch the fields of a QP that packets need and only modify changes: number, domain, CQs, and the first of the
+ * others. */
 static inline void
 uroce_qp_prefetch_constant(const struct uroce_qp *qp)
 {
@@ -329,7 +329,7 @@ uroce_qp_prefetch_constant(const struct uroce_qp *qp)
 	rte_prefetch0(&qp->dev);
 }
 
-/** ... and what is behind that, but for its queues' entries: the path's headers, and what its worker writes. */
+/** Prefetch the other fields that packets need, but no queue entries: the path's headers, and the worker's fields. */
 static inline void
 uroce_qp_prefetch_variable(const struct uroce_qp *qp)
 {
@@ -350,14 +350,14 @@ uint8_t uroce_qp_transport(enum ibv_qp_type type);
 /** uroce_create_qp() for the given number, UROCE_GSI_QPN, or 0 for one that is drawn. @return also EEXIST */
 struct ibv_qp *uroce_qp_create(struct ibv_pd *pd, struct ibv_qp_init_attr *init_attr, uint32_t qpn);
 
-/** Have what uroce_qp_lookup_unchecked() reads brought near. */
+/** Prefetch the entry that uroce_qp_lookup_unchecked() reads. */
 static inline void
 uroce_qp_lookup_prefetch(const struct uroce_device *dev, uint32_t qpn)
 {
 	rte_prefetch0(&dev->qps.qps[uroce_slots_index(dev->qps.log2, 24, qpn & 0xffffff)]);
 }
 
-/** The QP that this number would be of, or NULL. Worker, within a poll. */
+/** The QP in the table's slot for this number, or NULL; its number may differ. Worker, within a poll. */
 static inline struct uroce_qp *
 uroce_qp_lookup_unchecked(const struct uroce_device *dev, uint32_t qpn)
 {
