@@ -17,6 +17,7 @@
 #define MTU_BYTES    4096
 #define FIRST_PSN    0xfff000 /* it wraps soon */
 #define STILL_ROUNDS 1000000  /* at one and the same time: the engines do not stop */
+#define POST_ROUNDS  1000     /* at one time streams post: a link without delay and rate would carry messages for ever */
 #define RIGHTS	     (IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ)
 
 static size_t
@@ -236,7 +237,7 @@ poll_one(struct stream *s, unsigned int i, const struct ibv_wc *wc)
 
 /* @return something was done */
 static bool
-go_on(struct stream *s)
+go_on(struct stream *s, bool may_post)
 {
 	uint64_t before = s->posted + s->completed;
 	struct ibv_wc wc[16];
@@ -246,7 +247,7 @@ go_on(struct stream *s)
 		while (!s->lost[i] && (n = uroce_poll_cq(s->cqs[i], RTE_DIM(wc), wc)) != 0)
 			for (int j = 0; j < n; j++)
 				poll_one(s, i, &wc[j]);
-	while (!s->stopped && !s->lost[0] && s->posted - s->completed < s->conf.depth)
+	while (may_post && !s->stopped && !s->lost[0] && s->posted - s->completed < s->conf.depth)
 		post_one(s);
 	return s->posted + s->completed != before;
 }
@@ -261,7 +262,7 @@ now(struct world *w, struct stream *streams, unsigned int n)
 	do {
 		busy = world_poll(w);
 		for (unsigned int i = 0; i < n; i++)
-			busy |= go_on(&streams[i]);
+			busy |= go_on(&streams[i], rounds < POST_ROUNDS);
 		SIM_CHECK(++rounds < STILL_ROUNDS, "the engines never stop sending");
 	} while (busy);
 }
