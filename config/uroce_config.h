@@ -57,16 +57,16 @@
 /* Requester and responder */
 #define UROCE_WINDOW_PACKETS 256	/* unacknowledged request PSNs per QP */
 #define UROCE_ACK_REQ_PACKETS 32	/* AckReq at least this often within a message */
-#define UROCE_UC_MAX_WRONG_KEYS 4096	/* a UC QP's peer may name so many; an RC QP ends with the first */
+#define UROCE_UC_MAX_WRONG_KEYS 4096	/* wrong keys after which a UC QP fails; an RC QP fails at the first */
 #define UROCE_SEND_QUANTUM 32		/* packets a QP may send before the next one's turn */
 #define UROCE_BURST 32			/* frames per RX or TX burst */
 #define UROCE_BURST_FULL 16		/* frames of an RX burst from which on the ring may have more */
 #define UROCE_BATCH_BYTES 8192		/* of payload are read by the ICRC, then placed, while they are in L1 */
 #define UROCE_TX_INLINE_BYTES 256		/* payloads up to here share the header's mbuf */
-#define UROCE_ZERO_COPY_SEGS 4		/* ... in at most so many pieces */
-#define UROCE_MBUF_AHEAD 24		/* mbufs are fetched into cache so many allocations before they are used */
-#define UROCE_RUN_PACKETS 2		/* of the middle of a message, and more, are made in one go */
-#define UROCE_RUN_AHEAD 4		/* ... and the mbufs of one fetched so many packets before it */
+#define UROCE_ZERO_COPY_SEGS 4		/* most pieces of a payload that leaves as external mbufs */
+#define UROCE_MBUF_AHEAD 24		/* mbufs are prefetched so many allocations before their use */
+#define UROCE_RUN_PACKETS 2		/* least packets from the middle of a message that are built in bulk */
+#define UROCE_RUN_AHEAD 4		/* bulk build: a packet's mbufs are prefetched so many packets before it */
 #define UROCE_ZERO_COPY_BYTES 1024	/* payloads from here on leave as external mbufs */
 
 /* Loss recovery */
@@ -88,10 +88,10 @@
 /* Congestion control: of an engine, and the defaults of struct uroce_congestion */
 #define UROCE_RATES 1024		/* QPs of a worker held to a rate at a time; CNPs for others are dropped */
 #define UROCE_CNPS 32			/* made and not sent yet, per worker */
-#define UROCE_BACKOFF_BURST_NS 32000ull	/* a QP catches up with so much of what its rate has earned, */
-#define UROCE_BACKOFF_LOOK_NS 500000ull	/* and its rate is looked at so often at least, */
-#define UROCE_BACKOFF_ASLEEP_NS 100000000ull	/* going on from there when it has not been for so long */
-#define UROCE_BACKOFF_FRAME_BYTES 24	/* of an Ethernet wire that a frame takes beside its own: preamble, FCS, gap */
+#define UROCE_BACKOFF_BURST_NS 32000ull	/* most credit of a paced QP, as time at its rate */
+#define UROCE_BACKOFF_LOOK_NS 500000ull	/* longest interval between two updates of a QP's rate */
+#define UROCE_BACKOFF_ASLEEP_NS 100000000ull	/* a longer gap between updates does not count for the rate */
+#define UROCE_BACKOFF_FRAME_BYTES 24	/* bytes on an Ethernet wire beside the frame: preamble, FCS, gap */
 #define UROCE_CNP_INTERVAL_US 50	/* between two CNPs of a QP */
 #define UROCE_CNP_DSCP 48		/* CS6 */
 #define UROCE_RPG_MAX_RATE 100000	/* Mb/s, where the port does not know its speed */
@@ -119,7 +119,7 @@
 #define UROCE_CMA_QKEY 0x01234567	/* RDMA_UDP_QKEY: QPs and groups of RDMA_PS_UDP */
 #define UROCE_CMA_MCAST_QPN 0xffffff
 #define UROCE_CMA_MAX_QPN 0xffffff
-#define UROCE_CMA_FIRST_PORT 32768	/* that are given to who asks for none */
+#define UROCE_CMA_FIRST_PORT 32768	/* first ephemeral port, for IDs that request none */
 #define UROCE_CMA_LAST_PORT 60999
 #define UROCE_CMA_PORT_BUCKETS 4096	/* of the table of ports in use */
 #define UROCE_CMA_MAX_BACKLOG 16384	/* requests not yet got from a listener's channel */

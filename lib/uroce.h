@@ -120,10 +120,10 @@ struct uroce_port_conf {
 	unsigned int log2_max_qp;	/* 0: default */
 	unsigned int log2_max_mr;
 	const char *name;		/* device name; NULL: "uroce<n>" */
-	uint8_t go_back_n;		/* 1: nothing that comes early is kept, and a loss is answered by sending
-					 * again all that follows it, after no less than the timeout attribute */
-	uint8_t poll_progress;		/* 1: who polls a CQ that is empty polls the device's workers. For programs
-					 * that know nothing of workers; something has to poll for those that sleep */
+	uint8_t go_back_n;		/* 1: keep no out-of-order packets, go back N after a loss, and send no
+					 * probes before the transport timeout */
+	uint8_t poll_progress;		/* 1: a poll of an empty CQ polls the device's workers. For programs that
+					 * do not poll workers; while they sleep, another thread has to poll */
 	uint8_t no_owner;		/* 1: the port does not stay uroce's for ethdev (rte_eth_dev_owner_set()), so
 					 * that RTE_ETH_FOREACH_DEV() and with it dpdk-dumpcap see it */
 	uint8_t no_loopback;		/* 1: the other devices of this process are reached through the port, as

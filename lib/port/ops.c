@@ -57,7 +57,8 @@ progress(struct uroce_device *dev)
 	uroce_workers_progress(); /* what one device waits for, another may have to send */
 }
 
-/* Who has polled in vain for a while is not in a hurry, and who would send him something may need his core. */
+/* Poll the workers for an application that polls an empty CQ. After a while without frames the thread yields its CPU,
+ * which the peer's process may need. */
 static void
 poll(struct uroce_device *dev)
 {

@@ -35,13 +35,13 @@ uroce_departure_may_be(const struct uroce_port *port, const struct rte_ether_add
 	return port->at_process && rte_is_same_ether_addr(dst, &group);
 }
 
-/** As many as there have been until now. */
+/** @return the departures until now */
 struct uroce_departures uroce_departures_now(const struct uroce_port *port);
 /**
- * Has anybody gone since `seen`, who is still there for the CM? Then tell it.
- * What a successor has sent must have been read before this is called, and given to the CM afterwards: then it is
- * no connection of his that is hung up. A REQ of before that is read with it is answered to nobody, and times out.
- * Under uroce_cm_lock.
+ * Report peers that have departed since `seen` to the CM, which hangs up their connections.
+ * The caller must have read the MADs of a successor before this call, and must pass them to the CM after it, so that the
+ * CM does not hang up the successor's connections. A REQ of the departed peer among them gets an answer that nobody
+ * receives, and times out. Under uroce_cm_lock.
  */
 void uroce_departures_tell(struct uroce_port *port, struct uroce_cm *cm, struct uroce_departures *seen,
 			   uint64_t now_ns);

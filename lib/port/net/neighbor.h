@@ -31,8 +31,8 @@ enum uroce_neighbor_state {
 struct uroce_neighbor {
 	uint64_t lladdr;    /* MAC in the first 6 bytes, 0: unknown. Under lock: release; workers:
 			       relaxed */
-	uint64_t known;     /* the last that it was; 0: none */
-	uint64_t departed;  /* departures of the table's, with that of who had this MAC; 0: he has not */
+	uint64_t known;     /* the last known lladdr; 0: none */
+	uint64_t departed;  /* number of the table's departure that was this host's; 0: none */
 	uint8_t addr[16];   /* IPv4 as ::ffff:a.b.c.d; constant while in use */
 	uint64_t due_ns;    /* next probe, or end of its age */
 	uint64_t wanted_ns; /* until then by uroce_neighbor_ask() */
@@ -116,13 +116,13 @@ unsigned int uroce_neighbor_learn(struct uroce_neighbors *t, const uint8_t addr[
 unsigned int uroce_neighbors_due(struct uroce_neighbors *t, uint64_t now_ns,
 				  struct uroce_probe *probes, unsigned int room, uint64_t *next_ns);
 
-/** The port's link has gone: behind the next one may be others with the same addresses, so none is known any more. It has
- * come: who is not known is due for a probe. */
+/** The port's link has changed. Down: forget all MAC addresses, since the next link may lead to other hosts. Up: neighbors
+ * without a MAC address are due for a probe. */
 void uroce_neighbors_link(struct uroce_neighbors *t, bool up);
 
-/** Who has this MAC has gone for good, with all addresses that he had. @return had he any? */
+/** The host with this MAC address has departed: forget all its addresses. @return whether it had any */
 bool uroce_neighbors_depart(struct uroce_neighbors *t, const struct rte_ether_addr *mac);
-/** Was that so of this address after so many departures of the table? */
+/** Has the host with this address departed after the table's first `since` departures? */
 bool uroce_neighbor_departed(struct uroce_neighbors *t, const uint8_t addr[16], uint64_t since);
 
 static inline uint64_t

@@ -48,8 +48,8 @@ uroce_worker_sleep(struct uroce_worker *w, enum uroce_sleep how, uint64_t ns)
 
 	__atomic_store_n(&w->sleep, how, __ATOMIC_SEQ_CST);
 	busy = how != UROCE_SLEEP_SPARE && uroce_worker_poll(w) > 0;
-	/* Sequentially consistent, as the doorbell is: either this sees what was posted, or who posts sees the sleep.
-	 * The poll may have had no turn, and who had it may have looked too early. */
+	/* Sequentially consistent, as the doorbell is: either this thread sees the posted request, or the poster sees
+	 * the sleep. The poll may have had no turn, and the thread that had it may have looked too early. */
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	busy = busy || (how != UROCE_SLEEP_SPARE && uroce_engine_is_rung(&w->engine));
 	if (!busy)

@@ -18,9 +18,9 @@
 /* uroce_worker.sleep */
 enum uroce_sleep {
 	UROCE_AWAKE,
-	UROCE_SLEEP_SPARE,	/* somebody else polls: nothing is to be done */
-	UROCE_SLEEP_NAP,	/* who posts polls once, so that it leaves; the answer does not come before the end */
-	UROCE_SLEEP_LONG,	/* who posts polls, and ends the sleep */
+	UROCE_SLEEP_SPARE,	/* another thread polls: this one only sleeps */
+	UROCE_SLEEP_NAP,	/* a poster polls once, to send its request, and does not end the sleep */
+	UROCE_SLEEP_LONG,	/* a poster polls once, and ends the sleep */
 };
 
 /** This thread, an lcore, drives the worker from now on, and no other; it uses mempools in that worker's turn only. */

@@ -26,8 +26,8 @@ uroce_tx_ready(const struct uroce_worker *w)
 	return true;
 }
 
-/* Nothing was taken, or something. Who has stood for too long stays stalled, and holds up nobody
- * else, until something is taken again. */
+/* Note whether a receiver of frames has taken some. One that has taken none for too long counts as stalled, and delays no
+ * other traffic, until it takes frames again. */
 static void
 note(uint64_t *since_ns, bool *stalled, bool moved, uint64_t now_ns)
 {

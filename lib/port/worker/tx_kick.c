@@ -30,7 +30,7 @@ uroce_tx_kick_wait(struct uroce_port *port, uint64_t now_ns)
 	__atomic_store_n(&f->last_ns, now_ns, __ATOMIC_RELAXED);
 }
 
-/* The longer it takes, the rarer: it may be somebody else who keeps the frames. */
+/* The interval grows with the wait: the frames may not be in this port's ring at all. */
 static bool
 due(struct uroce_port_queue *q, uint64_t now_ns)
 {

@@ -359,8 +359,8 @@ worker_cleanup(struct uroce_worker *w)
 	}
 }
 
-/* At the end of a round, when what it sends is on its way: the one before is over since this one began, and took so
- * long. One clock for both, and nothing to be guessed by who is in a hurry. */
+/* Account for the previous round, at the end of this one, after its frames have left. The previous round lasted until this
+ * one began, so one clock read serves both. */
 static void
 load_add(struct uroce_worker *w, bool is_busy)
 {

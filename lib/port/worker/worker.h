@@ -101,7 +101,7 @@ uroce_worker_of(struct uroce_engine *engine)
  * recursive. */
 void uroce_worker_enter(struct uroce_worker *w);
 void uroce_worker_exit(struct uroce_worker *w);
-/** The same for who does not wait for ever: one who only looks. @return false: somebody keeps the turn */
+/** As uroce_worker_enter(), but give up after timeout_ns. @return false: another thread has kept the turn */
 bool uroce_worker_enter_within(struct uroce_worker *w, uint64_t timeout_ns);
 
 /** Let a queue be driven by its worker, or no more. Control threads. */

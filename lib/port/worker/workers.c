@@ -310,7 +310,7 @@ uroce_workers_help(unsigned int *frames)
 
 	*frames = 0;
 	if (pthread_mutex_trylock(&workers_lock) != 0)
-		return true; /* who has it may be polling, but not for us */
+		return true; /* its holder may be polling, but not for this caller */
 	for (unsigned int i = 0; i < UROCE_MAX_WORKERS; i++) {
 		struct uroce_worker *w = workers[i];
 

@@ -110,8 +110,7 @@ uroce_cq_is_empty(const struct uroce_cq *cq)
 	return __atomic_load_n(&cq->tail, __ATOMIC_RELAXED) == __atomic_load_n(&cq->head, __ATOMIC_RELAXED);
 }
 
-/* Is there nothing for who polls? An empty queue costs no lock. Where polling is what drives the workers, they get on
- * first. */
+/* Is the CQ empty? This takes no lock. If polling a CQ drives the workers (poll_progress), it polls them first. */
 static inline bool
 uroce_cq_has_nothing(const struct uroce_cq *cq)
 {
@@ -142,7 +141,7 @@ uroce_cq_poll_unlock(struct uroce_cq *cq)
 
 /**
  * Add a completion. The engine's thread. Notifies the channel if the CQ is armed for it.
- * @param solicited	a solicited event: wakes who asked for solicited only, as every error does
+ * @param solicited	a solicited event: also notifies a CQ that is armed for solicited events only, as every error does
  * @return true, or false when the CQ is full (R43): the CQ is in error from now on, the event is queued,
  *	and the caller puts its QP into the error state
  */
