@@ -437,25 +437,61 @@ the_qp_begins_anew(void **state)
 	stop(&g);
 }
 
-static void
-the_qp_goes(void **state)
+/* Of the same engine, connected to the same peer. */
+static struct ibv_qp *
+another_qp(struct game *g)
 {
 	struct ibv_qp_init_attr init = {
 		.qp_type = IBV_QPT_RC,
-		.cap = { .max_send_wr = 1, .max_recv_wr = 1, .max_send_sge = 1, .max_recv_sge = 1 },
+		.send_cq = g->peer.send_cq,
+		.recv_cq = g->peer.recv_cq,
+		.cap = { .max_send_wr = 2, .max_recv_wr = 1, .max_send_sge = 1, .max_recv_sge = 1 },
 	};
+	struct ibv_qp *qp = uroce_create_qp(g->peer.pd, &init);
+
+	assert_non_null(qp);
+	peer_connect(qp, &(struct peer_conf){ .rq_psn = 0 });
+	peer_expect_nothing(&g->peer);
+	return qp;
+}
+
+/* A SEND of another QP of the engine completes a receive at the peer, which gets the completion of its WRITE before. */
+static void
+a_send_of_another_qp_ends_the_wait(void **state)
+{
+	struct ibv_qp *first, *second;
+	struct game g;
+
+	(void)state;
+	start(&g);
+	first = g.peer.qp;
+	second = another_qp(&g);
+	play_often(&g, UROCE_REPLY_SCORE);
+	take_write(&g);
+	expect_no_ack(&g);
+	g.peer.qp = second;
+	peer_post(&g.peer, IBV_WR_RDMA_WRITE, 0, 8, 1, 0);
+	peer_expect(&g.peer, UROCE_RC_WRITE_ONLY, PEER_SQ_PSN);
+	peer_expect_nothing(&g.peer);
+	peer_post(&g.peer, IBV_WR_SEND, 0, 8, 2, 0);
+	peer_expect_ack(&g.peer, PEER_UNLIMITED, g.in - 1, g.msn);
+	peer_expect(&g.peer, UROCE_RC_SEND_ONLY, PEER_SQ_PSN + 1);
+	expect_no_ack(&g);
+	assert_int_equal(uroce_destroy_qp(second), 0);
+	g.peer.qp = first;
+	stop(&g);
+}
+
+static void
+the_qp_goes(void **state)
+{
 	struct ibv_qp *first;
 	struct game g;
 
 	(void)state;
 	start(&g);
-	init.send_cq = g.peer.send_cq;
-	init.recv_cq = g.peer.recv_cq;
 	first = g.peer.qp;
-	g.peer.qp = uroce_create_qp(g.peer.pd, &init);
-	assert_non_null(g.peer.qp);
-	peer_connect(g.peer.qp, &(struct peer_conf){ .rq_psn = 0 });
-	peer_expect_nothing(&g.peer);
+	g.peer.qp = another_qp(&g);
 	play_often(&g, UROCE_REPLY_SCORE);
 	take_write(&g);
 	expect_no_ack(&g);
@@ -521,6 +557,7 @@ main(void)
 		cmocka_unit_test(a_long_message_is_one),
 		cmocka_unit_test(it_is_released),
 		cmocka_unit_test(the_qp_begins_anew),
+		cmocka_unit_test(a_send_of_another_qp_ends_the_wait),
 		cmocka_unit_test(the_qp_goes),
 		cmocka_unit_test(too_many),
 		cmocka_unit_test(none_waits_unless_told),

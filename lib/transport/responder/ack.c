@@ -219,9 +219,12 @@ bool
 uroce_acks_block_slow(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_sqe *sqe)
 {
 	struct uroce_acks *a = &e->acks;
+	const bool receives = uroce_wr_is(sqe->opcode, UROCE_WR_RECEIVES);
 
-	if (!a->lead && !uroce_wr_is(sqe->opcode, UROCE_WR_RECEIVES))
+	if (!a->lead && !receives)
 		return false;
+	while (receives && a->reply_count != 0)
+		defer_reply(a, a->replies[0]);
 	if (qp->ack_place == UROCE_ACK_REPLY)
 		defer_reply(a, qp);
 	a->blocked = uroce_acks_any(e);

@@ -109,7 +109,7 @@ unsigned int uroce_acks_send(struct uroce_engine *e, struct rte_mbuf **frames, u
 static inline bool
 uroce_acks_block(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_sqe *sqe)
 {
-	if (likely(!uroce_acks_any(e) && !qp->resp.ack_owed))
+	if (likely(!uroce_acks_any(e) && !qp->resp.ack_owed && e->acks.reply_count == 0))
 		return false;
 	return uroce_acks_block_slow(e, qp, sqe);
 }
