@@ -318,7 +318,7 @@ struct uroce_qp {
 /* To send or acknowledge a packet, a requester needs only two cache lines. */
 static_assert(offsetof(struct uroce_qp, req.rtt_sent_ns) <= offsetof(struct uroce_qp, active_link) + 128,
 	      "hot part of a requester");
-static_assert(sizeof(struct uroce_qp) <= 1408, "2 KiB a QP, with what goes with it");
+static_assert(sizeof(struct uroce_qp) <= 1408, "sizeof(struct uroce_qp): 2 KiB a QP with its rings; the test footprint measures it");
 
 /** Prefetch the fields of a QP that packets need and only modify changes: number, domain, CQs, and the first of the
  * others. */
