@@ -50,7 +50,7 @@ struct link_frame {
 	bool touched; /* on the way, where it may well be dropped for it */
 	bool harmed;  /* counted in struct patience */
 	bool damaged; /* where the ICRC covers it: must not be accepted */
-	uint8_t data[];
+	_Alignas(uint64_t) uint8_t data[]; /* a frame: its headers are read in place */
 };
 
 /* A binary heap of what is on its way. */
