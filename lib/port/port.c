@@ -29,8 +29,6 @@
 
 #define MAX_VLAN 4094
 
-RTE_LOG_REGISTER(uroce_logtype, uroce, NOTICE);
-
 static int
 check(uint16_t port_id, const struct uroce_port_conf *conf, struct uroce_worker *const *workers,
       unsigned int nb_workers)

@@ -34,8 +34,6 @@
 
 #define LOOKS 200	/* more than all pauses between the questions */
 
-int uroce_logtype;	/* the library's comes with what is made up here */
-
 static char dir[] = "/tmp/uroce-rejoin-XXXXXX";
 static struct sockaddr_un place = { .sun_family = AF_UNIX };
 static char args[160];
