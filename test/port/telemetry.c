@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 #include "port/mcast.h"
+#include "port/telemetry/page.h"
 #include "port/telemetry/telemetry.h"
 #include "port/worker/worker.h"
 #include "tap.h"

@@ -13,6 +13,7 @@
 #include "mem/mr.h"
 #include "mem/mw.h"
 #include "port/port.h"
+#include "port/telemetry/page.h"
 #include "port/telemetry/telemetry.h"
 
 /* The keys that resolve. Workers look them up the same way, without the lock. */

@@ -16,6 +16,7 @@
 #include "base/clock.h"
 #include "port/net/gid.h"
 #include "port/port.h"
+#include "port/telemetry/page.h"
 #include "port/telemetry/telemetry.h"
 #include "port/worker/worker.h"
 #include "uroce.h"

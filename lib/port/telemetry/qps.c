@@ -11,6 +11,7 @@
 
 #include "base/rcu.h"
 #include "port/port.h"
+#include "port/telemetry/page.h"
 #include "port/telemetry/telemetry.h"
 #include "uroce_config.h"
 #include "verbs/qp/qp.h"

@@ -10,6 +10,7 @@
 #include <pthread.h>
 
 #include "port/port.h"
+#include "port/telemetry/page.h"
 #include "port/telemetry/telemetry.h"
 #include "verbs/cq/cq.h"
 #include "verbs/srq/srq.h"

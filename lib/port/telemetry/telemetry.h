@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The commands of dpdk-telemetry.py, and what the files that answer them share. EAL's telemetry threads, one at a
- * time: the registry's lock is held, which keeps devices from being closed.
+ * The commands of dpdk-telemetry.py. EAL's telemetry threads, one at a time: the registry's lock is held, which keeps
+ * devices from being closed.
  */
 
 #ifndef UROCE_PORT_TELEMETRY_TELEMETRY_H
 #define UROCE_PORT_TELEMETRY_TELEMETRY_H
-
-#include <stdbool.h>
-#include <stdint.h>
 
 #include <rte_telemetry.h>
 
@@ -17,26 +14,6 @@ struct uroce_port;
 
 /** Register the commands; idempotent. Control threads. */
 void uroce_telemetry_init(void);
-
-/** The number that a parameter is, decimal or 0x…, with nothing behind it. @return 0; -EINVAL: NULL, none, or > max */
-int uroce_telemetry_number(const char *text, uint64_t max, uint64_t *value);
-/** The same of what a list starts with: 0 where nothing is given. */
-int uroce_telemetry_from(const char *text, uint64_t max, uint64_t *from);
-
-/* A page of a list: an answer holds UROCE_TELEMETRY_PAGE of them, and says where the next one starts. */
-struct uroce_telemetry_page {
-	struct rte_tel_data *items; /* an array of numbers */
-	unsigned int n;
-	uint64_t next; /* UINT64_MAX: this is the end */
-};
-
-/** @return 0 or -ENOMEM */
-int uroce_telemetry_page_begin(struct uroce_telemetry_page *page);
-/** @return false: it is full, and the next one starts with `at` */
-bool uroce_telemetry_page_add(struct uroce_telemetry_page *page, uint64_t at, uint64_t value);
-/** {"count": …, name: […], "next": …} */
-void uroce_telemetry_page_end(struct uroce_telemetry_page *page, const char *name, uint64_t count,
-			      struct rte_tel_data *d);
 
 /* Answers about a device. `argument` is what follows its name, NULL: nothing does. @return 0 or -errno: null */
 typedef int (*uroce_telemetry_fn)(struct uroce_port *port, const char *argument, struct rte_tel_data *d);

@@ -12,6 +12,7 @@
 
 #include "base/rcu.h"
 #include "port/registry.h"
+#include "port/telemetry/page.h"
 #include "port/telemetry/telemetry.h"
 #include "port/worker/worker.h"
 #include "uroce.h"
