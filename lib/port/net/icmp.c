@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Answers ICMP and ICMPv6 echo requests, sends our own, and passes other ICMPv6 messages on to neighbor discovery.
- * The worker, within a poll.
+ * Answers ICMP and ICMPv6 echo requests, sends those of uroce_ping() and takes their replies, and passes other ICMPv6
+ * messages on to neighbor discovery. The worker, within a poll.
  */
 
 #include <string.h>
@@ -113,6 +113,26 @@ uroce_icmp_echo(struct uroce_port_queue *q, const struct rte_ether_addr *mac, co
 	echo_send(q, mac, src, dst, &head, data, sizeof(data));
 }
 
+void
+uroce_pings_send(struct uroce_port_queue *q)
+{
+	struct uroce_port *port = q->port;
+
+	for (unsigned int i = 0; i < RTE_DIM(port->pings); i++) {
+		struct uroce_ping *ping = &port->pings[i];
+		struct rte_ether_addr mac;
+		uint64_t word;
+
+		if (!uroce_ping_transit(ping, UROCE_PING_WANTED, UROCE_PING_SENDING))
+			continue;
+		word = __atomic_load_n(&ping->neighbor->lladdr, __ATOMIC_RELAXED);
+		memcpy(&mac, &word, sizeof(mac));
+		uroce_icmp_echo(q, &mac, ping->src, ping->dst, ping->id, ping->sequence);
+		/* before the frame leaves: that happens at the end of the poll */
+		__atomic_store_n(&ping->state, UROCE_PING_SENT, __ATOMIC_RELEASE);
+	}
+}
+
 /* The request comes back with its data, to where it came from. */
 static enum uroce_verdict
 request_receive(const struct uroce_rx *rx, const uint8_t src[16], const uint8_t dst[16],
@@ -132,14 +152,29 @@ request_receive(const struct uroce_rx *rx, const uint8_t src[16], const uint8_t 
 	return UROCE_OK;
 }
 
+/* @return false: no thread waits for this reply */
+static bool
+ping_answered(struct uroce_port *port, const uint8_t src[16], uint16_t id, uint16_t sequence)
+{
+	for (unsigned int i = 0; i < RTE_DIM(port->pings); i++) {
+		struct uroce_ping *ping = &port->pings[i];
+
+		if (__atomic_load_n(&ping->state, __ATOMIC_ACQUIRE) != UROCE_PING_SENT)
+			continue;
+		if (ping->id == id && ping->sequence == sequence && memcmp(ping->dst, src, 16) == 0)
+			return uroce_ping_transit(ping, UROCE_PING_SENT, UROCE_PING_ANSWERED);
+	}
+	return false;
+}
+
 static enum uroce_verdict
 reply_receive(const struct uroce_rx *rx, const uint8_t src[16])
 {
 	const struct echo *reply = rte_pktmbuf_mtod_offset(rx->mbuf, const struct echo *,
 							   rx->l4_offset);
 
-	return uroce_ping_answered(rx->q->port, src, rte_be_to_cpu_16(reply->id),
-				   rte_be_to_cpu_16(reply->sequence))
+	return ping_answered(rx->q->port, src, rte_be_to_cpu_16(reply->id),
+			     rte_be_to_cpu_16(reply->sequence))
 		       ? UROCE_OK
 		       : UROCE_DROP_ICMP;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Sends ICMP and ICMPv6 echo requests.
+ * Sends ICMP and ICMPv6 echo requests. The worker, within a poll.
  */
 
 #ifndef UROCE_PORT_NET_ICMP_H
@@ -15,5 +15,8 @@ struct uroce_port_queue;
 /** Send an echo request; src and dst are of one family. @param mac zero: to be looked up */
 void uroce_icmp_echo(struct uroce_port_queue *q, const struct rte_ether_addr *mac,
 		     const uint8_t src[16], const uint8_t dst[16], uint16_t id, uint16_t sequence);
+
+/** Send the echo requests that uroce_ping() waits for. Worker 0. */
+void uroce_pings_send(struct uroce_port_queue *q);
 
 #endif /* UROCE_PORT_NET_ICMP_H */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * uroce_ping(): claims a slot, has worker 0 send the echo request, and polls until the reply has come.
+ * uroce_ping(): claims a slot, has worker 0 send the echo request (icmp.c), and polls until the reply has come.
+ * Control threads.
  */
 
 #include <errno.h>
@@ -12,7 +13,6 @@
 
 #include "base/random.h"
 #include "base/clock.h"
-#include "port/net/icmp.h"
 #include "base/log.h"
 #include "port/port.h"
 #include "port/worker/worker.h"
@@ -21,52 +21,11 @@
 #define NS_PER_MS 1000000ull
 #define WAIT_NS   20000 /* between looks at the answer */
 
-static bool
-transit(struct uroce_ping *ping, uint32_t from, uint32_t to)
-{
-	return __atomic_compare_exchange_n(&ping->state, &from, to, false, __ATOMIC_ACQ_REL,
-					   __ATOMIC_ACQUIRE);
-}
-
-void
-uroce_pings_send(struct uroce_port_queue *q)
-{
-	struct uroce_port *port = q->port;
-
-	for (unsigned int i = 0; i < RTE_DIM(port->pings); i++) {
-		struct uroce_ping *ping = &port->pings[i];
-		struct rte_ether_addr mac;
-		uint64_t word;
-
-		if (!transit(ping, UROCE_PING_WANTED, UROCE_PING_SENDING))
-			continue;
-		word = __atomic_load_n(&ping->neighbor->lladdr, __ATOMIC_RELAXED);
-		memcpy(&mac, &word, sizeof(mac));
-		uroce_icmp_echo(q, &mac, ping->src, ping->dst, ping->id, ping->sequence);
-		/* before the frame leaves: that happens at the end of the poll */
-		__atomic_store_n(&ping->state, UROCE_PING_SENT, __ATOMIC_RELEASE);
-	}
-}
-
-bool
-uroce_ping_answered(struct uroce_port *port, const uint8_t src[16], uint16_t id, uint16_t sequence)
-{
-	for (unsigned int i = 0; i < RTE_DIM(port->pings); i++) {
-		struct uroce_ping *ping = &port->pings[i];
-
-		if (__atomic_load_n(&ping->state, __ATOMIC_ACQUIRE) != UROCE_PING_SENT)
-			continue;
-		if (ping->id == id && ping->sequence == sequence && memcmp(ping->dst, src, 16) == 0)
-			return transit(ping, UROCE_PING_SENT, UROCE_PING_ANSWERED);
-	}
-	return false;
-}
-
 static struct uroce_ping *
 claim(struct uroce_port *port)
 {
 	for (unsigned int i = 0; i < RTE_DIM(port->pings); i++)
-		if (transit(&port->pings[i], UROCE_PING_FREE, UROCE_PING_CLAIMED))
+		if (uroce_ping_transit(&port->pings[i], UROCE_PING_FREE, UROCE_PING_CLAIMED))
 			return &port->pings[i];
 	return NULL;
 }
@@ -76,11 +35,11 @@ static bool
 unclaim(struct uroce_ping *ping)
 {
 	for (;;) {
-		if (transit(ping, UROCE_PING_ANSWERED, UROCE_PING_FREE))
+		if (uroce_ping_transit(ping, UROCE_PING_ANSWERED, UROCE_PING_FREE))
 			return true;
-		if (transit(ping, UROCE_PING_SENT, UROCE_PING_FREE) ||
-		    transit(ping, UROCE_PING_WANTED, UROCE_PING_FREE) ||
-		    transit(ping, UROCE_PING_CLAIMED, UROCE_PING_FREE))
+		if (uroce_ping_transit(ping, UROCE_PING_SENT, UROCE_PING_FREE) ||
+		    uroce_ping_transit(ping, UROCE_PING_WANTED, UROCE_PING_FREE) ||
+		    uroce_ping_transit(ping, UROCE_PING_CLAIMED, UROCE_PING_FREE))
 			return false;
 		rte_pause(); /* SENDING: worker 0 is about to be done */
 	}

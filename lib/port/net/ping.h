@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Echo requests in flight. A control thread claims a slot and waits; worker 0 sends; the worker that receives the
- * reply completes the slot.
+ * Echo requests in flight. A control thread claims a slot and waits (ping.c); worker 0 sends; the worker that receives
+ * the reply completes the slot (icmp.c).
  */
 
 #ifndef UROCE_PORT_NET_PING_H
@@ -12,8 +12,6 @@
 #include <stdint.h>
 
 struct uroce_neighbor;
-struct uroce_port;
-struct uroce_port_queue;
 
 /* Who may touch the slot; each transition is an atomic exchange, with acquire and release. */
 enum uroce_ping_state {
@@ -35,11 +33,11 @@ struct uroce_ping {
 	struct uroce_neighbor *neighbor; /* held */
 };
 
-/** Send what is wanted. Worker 0, within a poll. */
-void uroce_pings_send(struct uroce_port_queue *q);
-
-/** An answer has come. Worker, within a poll. @return false: nobody waits for it */
-bool uroce_ping_answered(struct uroce_port *port, const uint8_t src[16], uint16_t id,
-			 uint16_t sequence);
+/** @return false: the slot is not in `from` */
+static inline bool
+uroce_ping_transit(struct uroce_ping *ping, uint32_t from, uint32_t to)
+{
+	return __atomic_compare_exchange_n(&ping->state, &from, to, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+}
 
 #endif /* UROCE_PORT_NET_PING_H */

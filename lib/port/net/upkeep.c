@@ -9,10 +9,10 @@
 
 #include "base/rcu.h"
 #include "port/net/arp.h"
+#include "port/net/icmp.h"
 #include "port/net/igmp.h"
 #include "port/net/mld.h"
 #include "port/net/nd.h"
-#include "port/net/ping.h"
 #include "port/net/upkeep.h"
 #include "port/ethdev/watch.h"
 #include "port/worker/worker.h"
