@@ -105,7 +105,7 @@ measure(struct perf_run *r)
 	const uint64_t retransmits = uroce_app_host_retransmits(r->end.host);
 
 	uroce_perf_poster_init(&r->end);
-	uroce_perf_run_probe(r);
+	uroce_perf_probe(r);
 	if (r->failed || uroce_app_stopped())
 		return;
 	if (r->end.params.mode == PERF_LAT)

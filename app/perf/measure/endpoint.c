@@ -42,14 +42,6 @@ fail(char *error, size_t room, const char *format, ...)
 	return -1;
 }
 
-bool
-uroce_perf_params_receives(const struct perf_params *p)
-{
-	if (p->op == PERF_WRITE)
-		return p->verify && p->mode != PERF_LAT;
-	return uroce_perf_ops[p->op].receives;
-}
-
 /* Which device a QP is on. */
 static unsigned int
 dev_of(const struct perf_end *end, uint32_t qp)

@@ -99,7 +99,7 @@ struct perf_end {
 	struct perf_poster poster;
 };
 
-/* Messages may be lost on the way, and nobody sends them again. */
+/* Messages may be lost: the transport does not retransmit. */
 static inline bool
 uroce_perf_is_lossy(const struct perf_params *p)
 {
@@ -113,6 +113,16 @@ uroce_perf_has_credits(const struct perf_params *p)
 	if (!p->verify || p->mode == PERF_LAT || uroce_perf_ops[p->op].fetches)
 		return false;
 	return !uroce_perf_is_lossy(p) || p->op == PERF_WRITE_IMM;
+}
+
+/* A message, or its announcement, takes a receive at the server: an empty WRITE with immediate announces a WRITE
+ * without immediate that is to be verified. */
+static inline bool
+uroce_perf_params_receives(const struct perf_params *p)
+{
+	if (p->op == PERF_WRITE)
+		return p->verify && p->mode != PERF_LAT;
+	return uroce_perf_ops[p->op].receives;
 }
 
 /* wr_id: the QP's index and what the completion is for. */
@@ -188,10 +198,6 @@ size_t uroce_perf_check_message(const struct perf_end *end, const struct perf_qp
 				uint64_t seq);
 
 /* ---- endpoint.c ---- */
-
-/** Does a message, or what announces it, take a receive at the server? A WRITE without immediate is
- * announced by an empty one with immediate when it is to be verified. */
-bool uroce_perf_params_receives(const struct perf_params *p);
 
 /**
  * Make the end: buffers, and QPs in INIT.

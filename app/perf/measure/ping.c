@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Pings the peer by ICMP before the clock starts, and when a message of a lossy transport seems lost: time alone
- * cannot tell a lost message from one that waits for a peer without a CPU. The client's thread.
+ * Probes the peer before the clock starts, by an empty WRITE or by ICMP; and pings it when a message of a lossy
+ * transport seems lost: time alone cannot tell a lost message from a message that waits for a peer without a CPU. The
+ * client's thread.
  */
 
 #include <arpa/inet.h>
+#include <string.h>
 
 #include <rte_cycles.h>
 
 #include "measure/ping.h"
 #include "measure/run.h"
+#include "signals.h"
 
 /* What was sent before the first question has arrived when the answer to it is here; the peer's program, between two
  * polls of its worker, has seen it when the second is; and what that has sent is here with the third. */
@@ -32,7 +35,8 @@ uroce_perf_ping(const struct perf_end *end, unsigned int timeout_ms)
 	return ret;
 }
 
-/* Whoever waits for a ping polls all workers of the process: an answer does not say that the server's thread ran. */
+/* A thread that waits for a ping polls all workers of the process: an answer does not say that the server's thread
+ * ran. */
 static bool
 server_has_looked(struct perf_run *r)
 {
@@ -61,4 +65,74 @@ uroce_perf_is_settled(struct perf_run *r)
 		uroce_perf_run_poll(r);
 	}
 	return true;
+}
+
+/* Wait for n completions of the probe. */
+static void
+probe_wait(struct perf_run *r, uint32_t n)
+{
+	const uint64_t deadline = rte_rdtsc() + UROCE_PERF_STALL_S * rte_get_tsc_hz();
+	struct ibv_wc wcs[UROCE_BURST];
+
+	while (n > 0 && !r->failed && !uroce_app_stopped()) {
+		int got;
+
+		uroce_perf_run_poll(r);
+		got = uroce_perf_end_completions(&r->end, wcs, RTE_DIM(wcs));
+		for (int i = 0; i < got; i++) {
+			if (wcs[i].status != IBV_WC_SUCCESS) {
+				r->errors++;
+				uroce_perf_run_fail(r,
+						    "the peer does not answer: %s: are the "
+						    "addresses, the ports and the link right?",
+						    uroce_wc_status_str(wcs[i].status));
+			}
+			n--;
+		}
+		if (got == 0 && rte_rdtsc() > deadline)
+			uroce_perf_run_fail(r, "the peer does not answer: are the addresses, the "
+					       "ports and the link right?");
+	}
+}
+
+/* A lost message of a lossy transport would say nothing: ask with ICMP. */
+static void
+probe_by_ping(struct perf_run *r)
+{
+	int ret = uroce_perf_ping(&r->end, UROCE_PERF_STALL_S * 1000);
+
+	if (ret != 0)
+		uroce_perf_run_fail(r,
+				    "the peer does not answer: %s: are the addresses, the "
+				    "ports and the link right?",
+				    strerror(ret));
+}
+
+void
+uroce_perf_probe(struct perf_run *r)
+{
+	uint32_t n = 0;
+
+	if (uroce_perf_is_lossy(&r->end.params)) {
+		probe_by_ping(r);
+		return;
+	}
+
+	for (uint32_t i = 0; i < r->end.params.qps && !r->failed; i++) {
+		struct perf_qp *q = &r->end.qps[i];
+		struct ibv_send_wr *bad, wr = {
+			/* of no length: R19, its key is not looked at */
+			.wr_id = uroce_perf_wr_id(q, 0),
+			.opcode = IBV_WR_RDMA_WRITE,
+			.send_flags = IBV_SEND_SIGNALED,
+		};
+		int ret = ibv_post_send(q->ibv, &wr, &bad);
+
+		if (ret != 0)
+			uroce_perf_run_fail(r, "queue pair %u takes no work request: %s", i,
+					    strerror(ret));
+		else
+			n++;
+	}
+	probe_wait(r, n);
 }

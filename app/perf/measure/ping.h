@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Pings the peer by ICMP, for UC and UD, where a message that is not answered proves nothing.
+ * Probes the peer; by ICMP for UC and UD, where a message that is not answered proves nothing.
  */
 
 #ifndef UROCE_PERF_MEASURE_PING_H
@@ -11,6 +11,9 @@
 
 struct perf_end;
 struct perf_run;
+
+/** See that every QP reaches its peer, before the clock starts; else the run has failed. */
+void uroce_perf_probe(struct perf_run *r);
 
 /** Do the ports behind the queue pairs answer? @return 0; ETIMEDOUT, or another errno of uroce_ping() */
 int uroce_perf_ping(const struct perf_end *end, unsigned int timeout_ms);

@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * What the measuring loops share: the probe before the clock starts, progress output, and how a run fails. The
- * client's thread.
+ * What the measuring loops share: the clock, progress output, and how a run fails. The client's thread.
  */
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "measure/ping.h"
 #include "report.h"
 #include "measure/run.h"
 #include "signals.h"
@@ -52,76 +50,6 @@ uroce_perf_run_idle(void *run)
 	if (r->peer->shared != NULL)
 		work += uroce_perf_server_round(r->peer->shared);
 	return work;
-}
-
-/* Wait for n completions of the probe. */
-static void
-probe_wait(struct perf_run *r, uint32_t n)
-{
-	const uint64_t deadline = rte_rdtsc() + UROCE_PERF_STALL_S * rte_get_tsc_hz();
-	struct ibv_wc wcs[UROCE_BURST];
-
-	while (n > 0 && !r->failed && !uroce_app_stopped()) {
-		int got;
-
-		uroce_perf_run_poll(r);
-		got = uroce_perf_end_completions(&r->end, wcs, RTE_DIM(wcs));
-		for (int i = 0; i < got; i++) {
-			if (wcs[i].status != IBV_WC_SUCCESS) {
-				r->errors++;
-				uroce_perf_run_fail(r,
-						    "the peer does not answer: %s: are the "
-						    "addresses, the ports and the link right?",
-						    uroce_wc_status_str(wcs[i].status));
-			}
-			n--;
-		}
-		if (got == 0 && rte_rdtsc() > deadline)
-			uroce_perf_run_fail(r, "the peer does not answer: are the addresses, the "
-					       "ports and the link right?");
-	}
-}
-
-/* A lost message of a lossy transport would say nothing: ask with ICMP. */
-static void
-probe_by_ping(struct perf_run *r)
-{
-	int ret = uroce_perf_ping(&r->end, UROCE_PERF_STALL_S * 1000);
-
-	if (ret != 0)
-		uroce_perf_run_fail(r,
-				    "the peer does not answer: %s: are the addresses, the "
-				    "ports and the link right?",
-				    strerror(ret));
-}
-
-void
-uroce_perf_run_probe(struct perf_run *r)
-{
-	uint32_t n = 0;
-
-	if (uroce_perf_is_lossy(&r->end.params)) {
-		probe_by_ping(r);
-		return;
-	}
-
-	for (uint32_t i = 0; i < r->end.params.qps && !r->failed; i++) {
-		struct perf_qp *q = &r->end.qps[i];
-		struct ibv_send_wr *bad, wr = {
-			/* of no length: R19, its key is not looked at */
-			.wr_id = uroce_perf_wr_id(q, 0),
-			.opcode = IBV_WR_RDMA_WRITE,
-			.send_flags = IBV_SEND_SIGNALED,
-		};
-		int ret = ibv_post_send(q->ibv, &wr, &bad);
-
-		if (ret != 0)
-			uroce_perf_run_fail(r, "queue pair %u takes no work request: %s", i,
-					    strerror(ret));
-		else
-			n++;
-	}
-	probe_wait(r, n);
 }
 
 void

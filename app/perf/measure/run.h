@@ -74,9 +74,6 @@ void uroce_perf_run_fail(struct perf_run *r, const char *format, ...) __rte_form
 /** A completion in error. */
 void uroce_perf_run_bad_completion(struct perf_run *r, const struct ibv_wc *wc);
 
-/** See that every QP reaches its peer, before the clock starts. */
-void uroce_perf_run_probe(struct perf_run *r);
-
 /** Set the clock. */
 void uroce_perf_run_start(struct perf_run *r);
 
@@ -92,7 +89,7 @@ uroce_perf_run_poll(struct perf_run *r)
 		uroce_perf_server_round(r->peer->shared);
 }
 
-/** The same for who waits on a socket. @return frames moved */
+/** The same for a wait on a socket. @return frames moved */
 unsigned int uroce_perf_run_idle(void *run);
 
 /** Run to the end. The result is in *r. */
