@@ -10,7 +10,7 @@
 
 #include <rte_byteorder.h>
 
-#include "conn.h"
+#include "rping.h"
 
 static void
 offer(struct rping_conn *conn, const char *buffer, const struct ibv_mr *mr)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Connections: creates their objects, posts, completes, and closes them. Main thread.
+ * Connections: creates their objects, posts work requests, and closes them. Main thread.
  */
 
 #include <errno.h>
@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <rte_byteorder.h>
 #include <rte_common.h>
 #include <rte_cycles.h>
 
@@ -20,7 +19,6 @@
 #define SEND_DEPTH 4 /* one at a time, and the one before it not yet taken */
 #define RECV_DEPTH 2
 #define CQ_DEPTH   (SEND_DEPTH + RECV_DEPTH)
-#define PROBE_ID   1 /* wr_id; of the others 0 */
 
 struct rping_conn *
 uroce_rping_conn_create(const struct rping_options *o, struct rdma_cm_id *id, bool server)
@@ -252,88 +250,14 @@ uroce_rping_conn_rdma(struct rping_conn *conn, enum ibv_wr_opcode opcode, uint32
 	return posted(conn, ibv_post_send(conn->qp, &wr, &bad));
 }
 
-/* Nothing has come for long, and perhaps nothing is outstanding that would tell that the other end is gone: a WRITE of
- * no length does, and needs no memory there (R19). */
-static void
-probe(struct rping_conn *conn)
+int
+uroce_rping_conn_probe(struct rping_conn *conn)
 {
 	struct ibv_send_wr *bad, wr = {
-		.wr_id = PROBE_ID,
+		.wr_id = RPING_PROBE_ID,
 		.opcode = IBV_WR_RDMA_WRITE,
 		.send_flags = IBV_SEND_SIGNALED,
 	};
 
-	conn->probing = true;
-	(void)posted(conn, ibv_post_send(conn->qp, &wr, &bad));
-}
-
-static void
-probe_if_silent(struct rping_conn *conn, bool heard)
-{
-	const uint64_t now = rte_rdtsc();
-
-	if (heard || !conn->established)
-		conn->heard_tsc = now;
-	else if (!conn->probing && conn->phase < RPING_LEAVING &&
-		 now - conn->heard_tsc > UROCE_RPING_PROBE_S * rte_get_tsc_hz())
-		probe(conn);
-}
-
-/* ---- completions ---- */
-
-static void
-message_received(struct rping_conn *conn, const struct ibv_wc *wc)
-{
-	if (wc->byte_len != sizeof(conn->recv_info)) {
-		uroce_rping_conn_fail(conn, "a message of %u bytes, not rping's %zu", wc->byte_len,
-				      sizeof(conn->recv_info));
-		return;
-	}
-	/* its RTU may be lost: who sends is connected */
-	if (!conn->established)
-		(void)uroce_rdma_notify(conn->id, IBV_EVENT_COMM_EST);
-	conn->peer = (struct rping_info){
-		.addr = rte_be_to_cpu_64(conn->recv_info.addr),
-		.rkey = rte_be_to_cpu_32(conn->recv_info.rkey),
-		.size = rte_be_to_cpu_32(conn->recv_info.size),
-	};
-	if (uroce_rping_conn_receive(conn) != 0)
-		return;
-	if (conn->server)
-		uroce_rping_server_received(conn);
-	else
-		uroce_rping_client_received(conn);
-}
-
-static void
-completed(struct rping_conn *conn, const struct ibv_wc *wc)
-{
-	if (wc->status == IBV_WC_WR_FLUSH_ERR || conn->phase >= RPING_LEAVING)
-		return;
-	if (wc->status == IBV_WC_SUCCESS && wc->wr_id == PROBE_ID)
-		conn->probing = false;
-	else if (wc->status != IBV_WC_SUCCESS)
-		uroce_rping_conn_fail(conn, "%s (work completion status %d)",
-				      uroce_wc_status_str(wc->status), (int)wc->status);
-	else if (wc->opcode == IBV_WC_RECV)
-		message_received(conn, wc);
-	else if (conn->server)
-		uroce_rping_server_done(conn, wc->opcode);
-}
-
-unsigned int
-uroce_rping_conn_poll(struct rping_conn *conn)
-{
-	struct ibv_wc wcs[CQ_DEPTH];
-	int n;
-
-	if (conn->cq == NULL)
-		return 0;
-	n = uroce_poll_cq(conn->cq, RTE_DIM(wcs), wcs);
-	for (int i = 0; i < n; i++)
-		completed(conn, &wcs[i]);
-	if (n < 0)
-		uroce_rping_conn_fail(conn, "the completion queue has overrun");
-	probe_if_silent(conn, n > 0);
-	return n > 0 ? (unsigned int)n : 0;
+	return posted(conn, ibv_post_send(conn->qp, &wr, &bad));
 }

@@ -17,6 +17,8 @@
 #include "options.h"
 #include "ping.h"
 
+#define RPING_PROBE_ID 1 /* wr_id of a probe; of other work requests 0 */
+
 enum rping_phase {
 	RPING_CONNECTING,
 	RPING_WAIT_START, /* server: for the address to read from */
@@ -38,7 +40,7 @@ struct rping_conn {
 	bool failed;
 	enum rping_phase phase;
 	uint32_t round;
-	bool probing;       /* whether the other end is there */
+	bool probing;       /* a probe is outstanding */
 	uint64_t heard_tsc; /* something completed last */
 	uint64_t leave_tsc; /* LEAVING: when to wait no longer */
 	struct ibv_pd *pd;
@@ -69,6 +71,8 @@ int uroce_rping_conn_modify(struct rping_conn *conn);
 int uroce_rping_conn_receive(struct rping_conn *conn);
 /** SEND send_info. */
 int uroce_rping_conn_send(struct rping_conn *conn);
+/** WRITE no bytes, with RPING_PROBE_ID. */
+int uroce_rping_conn_probe(struct rping_conn *conn);
 /** Between data and the peer's memory. */
 int uroce_rping_conn_rdma(struct rping_conn *conn, enum ibv_wr_opcode opcode, uint32_t bytes);
 
@@ -77,14 +81,5 @@ void uroce_rping_conn_fail(struct rping_conn *conn, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 /** Disconnect, and wait for the other end to have heard of it. */
 void uroce_rping_conn_leave(struct rping_conn *conn);
-
-/** Take what has completed. @return how many completions */
-unsigned int uroce_rping_conn_poll(struct rping_conn *conn);
-
-/* client.c, server.c: a message has come; an RDMA operation is done */
-void uroce_rping_client_start(struct rping_conn *conn);
-void uroce_rping_client_received(struct rping_conn *conn);
-void uroce_rping_server_received(struct rping_conn *conn);
-void uroce_rping_server_done(struct rping_conn *conn, enum ibv_wc_opcode opcode);
 
 #endif /* UROCE_RPING_CONN_H */

@@ -110,7 +110,7 @@ uroce_rping_round(struct rping *r)
 
 	for (conn = TAILQ_FIRST(&r->conns); conn != NULL; conn = next) {
 		next = TAILQ_NEXT(conn, link);
-		work += uroce_rping_conn_poll(conn);
+		work += uroce_rping_poll(conn);
 		if (conn->phase == RPING_LEAVING && rte_rdtsc() > conn->leave_tsc)
 			conn->phase = RPING_OVER;
 		if (conn->phase == RPING_OVER)

@@ -30,10 +30,19 @@ struct rping {
  * messages printed */
 int uroce_rping_run(struct rping *r);
 
-/** A round of everything. Also for whoever waits for something else. */
+/** A round of everything. Also for a caller that waits for something else. */
 void uroce_rping_round(struct rping *r);
 
 /* event.c: the channel's events. @return how many there were */
 unsigned int uroce_rping_events(struct rping *r);
+
+/* poll.c: take what has completed. @return how many completions */
+unsigned int uroce_rping_poll(struct rping_conn *conn);
+
+/* client.c, server.c: a message has come; an RDMA operation is done */
+void uroce_rping_client_start(struct rping_conn *conn);
+void uroce_rping_client_received(struct rping_conn *conn);
+void uroce_rping_server_received(struct rping_conn *conn);
+void uroce_rping_server_done(struct rping_conn *conn, enum ibv_wc_opcode opcode);
 
 #endif /* UROCE_RPING_RPING_H */

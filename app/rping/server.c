@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-#include "conn.h"
+#include "rping.h"
 
 void
 uroce_rping_server_received(struct rping_conn *conn)
