@@ -26,7 +26,12 @@ int uroce_context_query_port_compat(struct ibv_context *context, uint8_t port_nu
 /* qp.c */
 /** An XRC target, without what only its handles have. @return NULL and errno */
 struct uroce_qp *uroce_xrc_qp_create(struct uroce_device *dev, struct uroce_xrc_target *target);
+/** Withdraw and dispose of a QP, and wait between the two. */
 void uroce_qp_destroy(struct uroce_qp *qp);
+/** Makes the QP unreachable: after a grace period no worker uses it. */
+void uroce_qp_withdraw(struct uroce_qp *qp);
+/** Frees the QP: no worker uses it, and its events are acknowledged. */
+void uroce_qp_dispose(struct uroce_qp *qp);
 
 /* qp_modify.c: what a QP in RESET has */
 void uroce_qp_attr_reset(struct uroce_qp *qp);
@@ -34,8 +39,5 @@ void uroce_qp_attr_reset(struct uroce_qp *qp);
 /* cq_forget.c */
 /** Remove the QP's completions from its CQs. Control thread; the QP pushes no more. */
 void uroce_qp_forget_completions(const struct uroce_qp *qp);
-
-/* events.c: for the device's event queue */
-struct uroce_event_refs *uroce_async_event_refs(const void *record);
 
 #endif /* UROCE_VERBS_INTERNAL_H */

@@ -21,7 +21,7 @@
 #include "verbs/device/context.h"
 #include "verbs/cq/cq.h"
 #include "verbs/device/device.h"
-#include "verbs/memory/parent_domain.h"
+#include "verbs/memory/ring.h"
 
 static void
 channel_ref(struct ibv_comp_channel *channel, int n)

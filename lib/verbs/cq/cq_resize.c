@@ -13,7 +13,7 @@
 #include "uroce_config.h"
 #include "verbs/cq/cq.h"
 #include "verbs/device/device.h"
-#include "verbs/memory/parent_domain.h"
+#include "verbs/memory/ring.h"
 
 /* Indices run freely, so an entry keeps its own. */
 static int

@@ -2,15 +2,17 @@
  * Copyright 2026 The uroce authors
  *
  * Contexts of a device besides its own: copies, each with an event queue. A closed context stays until the last
- * object made from it is destroyed. Control threads; workers raise events, too.
+ * object made from it is destroyed. Control threads; workers queue events, too.
  */
 
 #include <errno.h>
 #include <stdlib.h>
 
 #include "uroce.h"
+#include "verbs/cq/cq.h"
 #include "verbs/device/context.h"
-#include "verbs/internal.h"
+#include "verbs/qp/qp.h"
+#include "verbs/srq/srq.h"
 
 struct uroce_context {
 	struct uroce_event_queue events;	/* its fd is vctx.context.async_fd */
@@ -18,6 +20,32 @@ struct uroce_context {
 	uint32_t refs;			/* atomic: one for who has it open, one for each PD, CQ, channel, XRC domain */
 	struct verbs_context vctx;	/* last: it grows upwards */
 };
+
+/* For event queues: the object that must stay until the application has acknowledged the event. */
+struct uroce_event_refs *
+uroce_async_event_refs(const void *record)
+{
+	const struct ibv_async_event *event = record;
+
+	switch (event->event_type) {
+	case IBV_EVENT_CQ_ERR:
+		return &uroce_cq_of(event->element.cq)->async_events;
+	case IBV_EVENT_SRQ_ERR:
+	case IBV_EVENT_SRQ_LIMIT_REACHED:
+		return &uroce_srq_of(event->element.srq)->events;
+	case IBV_EVENT_QP_FATAL:
+	case IBV_EVENT_QP_REQ_ERR:
+	case IBV_EVENT_QP_ACCESS_ERR:
+	case IBV_EVENT_COMM_EST:
+	case IBV_EVENT_SQ_DRAINED:
+	case IBV_EVENT_PATH_MIG:
+	case IBV_EVENT_PATH_MIG_ERR:
+	case IBV_EVENT_QP_LAST_WQE_REACHED:
+		return &uroce_qp_of(event->element.qp)->events;
+	default:
+		return NULL;
+	}
+}
 
 /* @return NULL: the device's own */
 static struct uroce_context *
@@ -35,8 +63,8 @@ uroce_context_events(struct ibv_context *ibv)
 	return context != NULL ? &context->events : &uroce_device_of(ibv)->events;
 }
 
-void
-uroce_contexts_event(struct uroce_device *dev, const struct ibv_async_event *event)
+static void
+put_all(struct uroce_device *dev, const struct ibv_async_event *event)
 {
 	struct uroce_context *context;
 
@@ -46,6 +74,33 @@ uroce_contexts_event(struct uroce_device *dev, const struct ibv_async_event *eve
 	LIST_FOREACH(context, &dev->contexts, link)
 		(void)uroce_event_queue_put(&context->events, event);
 	pthread_mutex_unlock(&dev->contexts_lock);
+}
+
+/* @return the context whose application gets the event; NULL: all contexts of the device do */
+static struct ibv_context *
+listener(const struct ibv_async_event *event)
+{
+	switch (event->event_type) {
+	case IBV_EVENT_CQ_ERR:
+		return event->element.cq->context;
+	case IBV_EVENT_SRQ_ERR:
+	case IBV_EVENT_SRQ_LIMIT_REACHED:
+		return event->element.srq->context;
+	default:
+		return uroce_async_event_refs(event) != NULL ? event->element.qp->context : NULL;
+	}
+}
+
+void
+uroce_device_event(struct uroce_device *dev, const struct ibv_async_event *event)
+{
+	struct ibv_context *context = listener(event);
+
+	if (context == NULL)
+		put_all(dev, event);
+	else
+		/* what is lost is counted in the queue */
+		(void)uroce_event_queue_put(uroce_context_events(context), event);
 }
 
 void

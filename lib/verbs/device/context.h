@@ -13,8 +13,8 @@
 /** The queue of a context's asynchronous events. */
 struct uroce_event_queue *uroce_context_events(struct ibv_context *context);
 
-/** Put an event of the port or the device into the queue of each context. Any thread; never blocks for long. */
-void uroce_contexts_event(struct uroce_device *dev, const struct ibv_async_event *event);
+/** For event queues: the counter of the event's object, which lives until they are acknowledged. @return NULL: none */
+struct uroce_event_refs *uroce_async_event_refs(const void *record);
 
 /** An object that is made from the context: it lives as long. */
 void uroce_context_get(struct ibv_context *context);

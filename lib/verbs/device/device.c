@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Creates and frees a device: its context, with which the inline calls of <infiniband/verbs.h> work, its tables, its
- * event queue, and the lists in which telemetry finds its CQs and SRQs by number. Control threads.
+ * Creates and frees a device: its parts in their order, and its context, with which the inline calls of
+ * <infiniband/verbs.h> work. Nothing in lib/verbs calls this file. Control threads.
  */
 
 #include <errno.h>
@@ -20,41 +20,10 @@
 #include "verbs/address/ah.h"
 #include "verbs/cq/cq.h"
 #include "verbs/device/congestion.h"
+#include "verbs/device/context.h"
 #include "verbs/device/device.h"
 #include "verbs/internal.h"
 #include "verbs/srq/srq.h"
-
-void *
-uroce_device_alloc(const struct uroce_device *dev, const char *type, size_t bytes)
-{
-	void *p = rte_zmalloc_socket(type, bytes, RTE_CACHE_LINE_SIZE, dev->numa_node);
-
-	if (p == NULL && dev->numa_node != SOCKET_ID_ANY)
-		p = rte_zmalloc_socket(type, bytes, RTE_CACHE_LINE_SIZE, SOCKET_ID_ANY);
-	return p;
-}
-
-bool
-uroce_device_count(struct uroce_device *dev, uint32_t *count, uint32_t limit)
-{
-	bool room;
-
-	pthread_mutex_lock(&dev->lock);
-	room = *count < limit;
-	if (room)
-		(*count)++;
-	pthread_mutex_unlock(&dev->lock);
-	return room;
-}
-
-void
-uroce_device_uncount(struct uroce_device *dev, uint32_t *count)
-{
-	pthread_mutex_lock(&dev->lock);
-	RTE_VERIFY(*count > 0);
-	(*count)--;
-	pthread_mutex_unlock(&dev->lock);
-}
 
 static int
 check_conf(const struct uroce_device_conf *conf)
@@ -220,44 +189,6 @@ uroce_device_fini(struct uroce_device *dev)
 	uroce_congestion_fini(dev);
 	return 0;
 }
-
-/* ---- what telemetry finds by number ---- */
-
-void
-uroce_device_add_cq(struct uroce_device *dev, struct uroce_cq *cq)
-{
-	pthread_mutex_lock(&dev->lock);
-	cq->ibv.handle = ++dev->handles;
-	TAILQ_INSERT_TAIL(&dev->cqs, cq, link);
-	pthread_mutex_unlock(&dev->lock);
-}
-
-void
-uroce_device_del_cq(struct uroce_device *dev, struct uroce_cq *cq)
-{
-	pthread_mutex_lock(&dev->lock);
-	TAILQ_REMOVE(&dev->cqs, cq, link);
-	pthread_mutex_unlock(&dev->lock);
-}
-
-void
-uroce_device_add_srq(struct uroce_device *dev, struct uroce_srq *srq)
-{
-	pthread_mutex_lock(&dev->lock);
-	srq->ibv.handle = ++dev->handles;
-	TAILQ_INSERT_TAIL(&dev->srq_list, srq, link);
-	pthread_mutex_unlock(&dev->lock);
-}
-
-void
-uroce_device_del_srq(struct uroce_device *dev, struct uroce_srq *srq)
-{
-	pthread_mutex_lock(&dev->lock);
-	TAILQ_REMOVE(&dev->srq_list, srq, link);
-	pthread_mutex_unlock(&dev->lock);
-}
-
-/* ---- fork ---- */
 
 /* The library accesses memory by the process's own addresses, or it is DPDK's, which a fork shares. */
 int

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Asynchronous events: workers and control threads queue them, the application gets and acknowledges them as
- * ibv_get_async_event(3) says. Destroying a CQ, QP or SRQ waits until those of its events that the application got
- * are acknowledged.
+ * The application's side of asynchronous events: it gets and acknowledges them as ibv_get_async_event(3) says.
+ * Destroying a CQ, QP or SRQ waits until those of its events that the application got are acknowledged. context.c
+ * queues them. Any thread.
  */
 
 #include <errno.h>
@@ -17,59 +17,6 @@
 #include "verbs/internal.h"
 #include "verbs/qp/qp.h"
 #include "verbs/srq/srq.h"
-
-/* For the event queue: who has to live until the event is accounted for. */
-struct uroce_event_refs *
-uroce_async_event_refs(const void *record)
-{
-	const struct ibv_async_event *event = record;
-
-	switch (event->event_type) {
-	case IBV_EVENT_CQ_ERR:
-		return &uroce_cq_of(event->element.cq)->async_events;
-	case IBV_EVENT_SRQ_ERR:
-	case IBV_EVENT_SRQ_LIMIT_REACHED:
-		return &uroce_srq_of(event->element.srq)->events;
-	case IBV_EVENT_QP_FATAL:
-	case IBV_EVENT_QP_REQ_ERR:
-	case IBV_EVENT_QP_ACCESS_ERR:
-	case IBV_EVENT_COMM_EST:
-	case IBV_EVENT_SQ_DRAINED:
-	case IBV_EVENT_PATH_MIG:
-	case IBV_EVENT_PATH_MIG_ERR:
-	case IBV_EVENT_QP_LAST_WQE_REACHED:
-		return &uroce_qp_of(event->element.qp)->events;
-	default:
-		return NULL;
-	}
-}
-
-/* Whose context hears of it; NULL: all of the device's. */
-static struct ibv_context *
-context_of(const struct ibv_async_event *event)
-{
-	switch (event->event_type) {
-	case IBV_EVENT_CQ_ERR:
-		return event->element.cq->context;
-	case IBV_EVENT_SRQ_ERR:
-	case IBV_EVENT_SRQ_LIMIT_REACHED:
-		return event->element.srq->context;
-	default:
-		return uroce_async_event_refs(event) != NULL ? event->element.qp->context : NULL;
-	}
-}
-
-void
-uroce_device_event(struct uroce_device *dev, const struct ibv_async_event *event)
-{
-	struct ibv_context *context = context_of(event);
-
-	if (context == NULL)
-		uroce_contexts_event(dev, event);
-	else
-		/* what is lost is counted in the queue */
-		(void)uroce_event_queue_put(uroce_context_events(context), event);
-}
 
 int
 uroce_get_async_event(struct ibv_context *context, struct ibv_async_event *event)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Allocates and frees protection domains (R47). The objects of a domain count themselves in and out (struct
- * uroce_pd). Control threads.
+ * Allocates and frees protection domains (R47), thread domains, and parent domains: second names of a protection
+ * domain, with the application's own allocator for the rings of queues. The objects of a domain count themselves in
+ * and out (struct uroce_pd). Posting takes its locks in any case: a thread domain is only counted. Control threads.
  */
 
 #include <errno.h>
@@ -13,7 +14,14 @@
 #include "uroce_config.h"
 #include "mem/pd.h"
 #include "verbs/device/context.h"
-#include "verbs/memory/parent_domain.h"
+#include "verbs/memory/ring.h"
+
+#define KNOWN_ATTR (IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS | IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT)
+
+struct thread_domain {
+	struct ibv_td ibv;
+	uint32_t refs; /* atomic: parent domains (R47) */
+};
 
 /* Count one more domain of the device, and number it. @return false when it has as many as it may have */
 static bool
@@ -39,8 +47,9 @@ count_out(struct uroce_device *dev)
 	pthread_mutex_unlock(&dev->lock);
 }
 
-struct uroce_pd *
-uroce_pd_create(struct ibv_context *context, size_t bytes)
+/* @param bytes of its struct, which begins with a struct uroce_pd. @return NULL and errno */
+static struct uroce_pd *
+pd_create(struct ibv_context *context, size_t bytes)
 {
 	struct uroce_device *dev = uroce_device_of(context);
 	struct uroce_pd *pd;
@@ -66,9 +75,88 @@ uroce_pd_create(struct ibv_context *context, size_t bytes)
 struct ibv_pd *
 uroce_alloc_pd(struct ibv_context *context)
 {
-	struct uroce_pd *pd = uroce_pd_create(context, sizeof(*pd));
+	struct uroce_pd *pd = pd_create(context, sizeof(*pd));
 
 	return pd == NULL ? NULL : &pd->ibv;
+}
+
+struct ibv_td *
+uroce_alloc_td(struct ibv_context *context, struct ibv_td_init_attr *init_attr)
+{
+	struct thread_domain *td;
+
+	if (init_attr->comp_mask != 0) {
+		errno = EINVAL;
+		return NULL;
+	}
+	td = calloc(1, sizeof(*td));
+	if (td == NULL)
+		return NULL;
+	td->ibv.context = context;
+	uroce_context_get(context);
+	return &td->ibv;
+}
+
+int
+uroce_dealloc_td(struct ibv_td *ibv)
+{
+	struct thread_domain *td = (struct thread_domain *)ibv;
+	struct ibv_context *context = ibv->context;
+
+	/* pairs with the release in leave() */
+	if (__atomic_load_n(&td->refs, __ATOMIC_ACQUIRE) != 0)
+		return EBUSY;
+	free(td);
+	uroce_context_put(context);
+	return 0;
+}
+
+static int
+check(const struct ibv_context *context, const struct ibv_parent_domain_init_attr *attr)
+{
+	if ((attr->comp_mask & ~(uint32_t)KNOWN_ATTR) != 0 || attr->pd == NULL || attr->pd->context != context ||
+	    uroce_pd_is_parent(attr->pd) || (attr->td != NULL && attr->td->context != context))
+		return EINVAL;
+	if ((attr->comp_mask & IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS) != 0 &&
+	    (attr->alloc == NULL || attr->free == NULL))
+		return EINVAL;
+	return 0;
+}
+
+struct ibv_pd *
+uroce_alloc_parent_domain(struct ibv_context *context, struct ibv_parent_domain_init_attr *attr)
+{
+	struct uroce_parent_domain *parent;
+	int ret = check(context, attr);
+
+	if (ret != 0) {
+		errno = ret;
+		return NULL;
+	}
+	parent = (struct uroce_parent_domain *)pd_create(context, sizeof(*parent));
+	if (parent == NULL)
+		return NULL;
+	parent->pd.protection = attr->pd;
+	uroce_pd_get(attr->pd);
+	if (attr->td != NULL)
+		__atomic_fetch_add(&((struct thread_domain *)attr->td)->refs, 1, __ATOMIC_RELAXED);
+	parent->attr = *attr;
+	if ((attr->comp_mask & IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS) == 0)
+		parent->attr.alloc = NULL;
+	if ((attr->comp_mask & IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT) == 0)
+		parent->attr.pd_context = NULL;
+	return &parent->pd.ibv;
+}
+
+static void
+leave(struct uroce_pd *pd)
+{
+	const struct ibv_parent_domain_init_attr *attr = &((struct uroce_parent_domain *)pd)->attr;
+
+	uroce_pd_put(attr->pd);
+	if (attr->td != NULL)
+		/* pairs with the acquire in uroce_dealloc_td() */
+		__atomic_fetch_sub(&((struct thread_domain *)attr->td)->refs, 1, __ATOMIC_RELEASE);
 }
 
 int
@@ -81,7 +169,7 @@ uroce_dealloc_pd(struct ibv_pd *ibv)
 	if (__atomic_load_n(&pd->refs, __ATOMIC_ACQUIRE) != 0)
 		return EBUSY;
 	if (uroce_pd_is_parent(ibv))
-		uroce_parent_domain_leave(pd);
+		leave(pd);
 	free(pd);
 	count_out(uroce_device_of(context));
 	uroce_context_put(context);

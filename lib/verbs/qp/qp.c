@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Queue pairs: creates them with their rings and number, publishes them to the workers, queries and destroys them.
- * State changes are in qp_modify.c. Control threads.
+ * Queue pairs: creates them with their rings and number, publishes them to the workers, queries them, and frees them
+ * for qp_destroy.c. State changes are in qp_modify.c. Control threads.
  */
 
 #include <errno.h>
-#include <sched.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -21,9 +20,8 @@
 #include "verbs/cq/cq.h"
 #include "verbs/device/device.h"
 #include "verbs/internal.h"
-#include "verbs/memory/parent_domain.h"
+#include "verbs/memory/ring.h"
 #include "verbs/qp/qp.h"
-#include "verbs/device/reclaim.h"
 #include "verbs/srq/srq.h"
 #include "verbs/srq/xrc.h"
 #include "wire/opcode.h"
@@ -312,9 +310,8 @@ uroce_xrc_qp_create(struct uroce_device *dev, struct uroce_xrc_target *target)
 	return qp_create(dev, NULL, &init, 0, target);
 }
 
-/* Makes the QP unreachable: after a grace period no worker uses it. */
-static void
-withdraw(struct uroce_qp *qp)
+void
+uroce_qp_withdraw(struct uroce_qp *qp)
 {
 	const struct uroce_device_ops *ops = &qp->dev->ops;
 
@@ -324,9 +321,8 @@ withdraw(struct uroce_qp *qp)
 	ops->worker->engine_exit(qp->engine);
 }
 
-/* Frees the QP: no worker uses it, and its events are acknowledged. */
-static void
-dispose(struct uroce_qp *qp)
+void
+uroce_qp_dispose(struct uroce_qp *qp)
 {
 	struct uroce_device *dev = qp->dev;
 
@@ -343,85 +339,13 @@ uroce_qp_destroy(struct uroce_qp *qp)
 {
 	struct ibv_qp *ibv = &qp->ibv;
 
-	withdraw(qp);
+	uroce_qp_withdraw(qp);
 	uroce_rcu_wait();
 	/* programs free the objects of wr_id, and the QPN may be reused soon */
 	uroce_qp_forget_completions(qp);
 	uroce_device_forget_events(ibv->context, &qp->events, &ibv->mutex, &ibv->cond,
 				   &ibv->events_completed);
-	dispose(qp);
-}
-
-static bool
-try_free(struct uroce_reclaim *r, uint64_t now_ns)
-{
-	struct uroce_qp *qp = r->object;
-
-	RTE_SET_USED(now_ns);
-	if (!uroce_rcu_has_ended(r->grace) ||
-	    !uroce_device_try_forget_events(qp->ibv.context, &qp->events, &qp->ibv.mutex, &qp->ibv.events_completed))
-		return false;
-	dispose(qp);
-	return true;
-}
-
-int
-uroce_destroy_qp_async(struct ibv_qp *ibv, void (*freed)(void *arg), void *arg)
-{
-	struct uroce_qp *qp = uroce_qp_of(ibv);
-	struct uroce_reclaim *r;
-
-	if (qp->target != NULL)
-		return EOPNOTSUPP;
-	if (uroce_mcast_is_attached(qp))
-		return EBUSY;	/* R49 */
-	r = uroce_reclaim_create(qp->dev, qp, try_free, freed, arg);
-	if (r == NULL)
-		return ENOMEM;
-	withdraw(qp);
-	/* nothing completes any more: the engine, which pushes completions, does not know the QP any more */
-	uroce_qp_forget_completions(qp);
-	r->grace = uroce_rcu_begin();
-	uroce_reclaim_add(r);
-	return 0;
-}
-
-/* Is there something to send that nobody will acknowledge? */
-static bool
-is_sending(const struct uroce_qp *qp)
-{
-	return (qp->transport == UROCE_TRANSPORT_UD || qp->transport == UROCE_TRANSPORT_UC) &&
-	       __atomic_load_n(&qp->state, __ATOMIC_RELAXED) == IBV_QPS_RTS &&
-	       /* pairs with the release in uroce_qp_complete_send() */
-	       __atomic_load_n(&qp->sq.head, __ATOMIC_ACQUIRE) != qp->sq.tail;
-}
-
-/* An RNIC sends from the doorbell on. Programs that have sent datagrams, which nobody will answer, count on it and
- * leave without waiting for their completions: so the worker is given time, or driven if nobody else does. */
-static void
-send_rest(struct uroce_qp *qp)
-{
-	if (qp->dev->ops.worker->poll == NULL)
-		return;
-	for (unsigned int i = 0; i < UROCE_DESTROY_POLLS && is_sending(qp); i++) {
-		qp->dev->ops.worker->poll(qp->dev);
-		sched_yield();
-	}
-}
-
-int
-uroce_destroy_qp(struct ibv_qp *ibv)
-{
-	struct uroce_qp *qp = uroce_qp_of(ibv);
-
-	if (uroce_mcast_is_attached(qp))
-		return EBUSY;	/* R49 */
-	send_rest(qp);
-	if (qp->target != NULL)
-		uroce_xrc_handle_destroy(qp);
-	else
-		uroce_qp_destroy(qp);
-	return 0;
+	uroce_qp_dispose(qp);
 }
 
 /* The PSNs that come next; before there is an engine's state, those that were set. */

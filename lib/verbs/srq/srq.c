@@ -17,7 +17,7 @@
 #include "mem/pd.h"
 #include "verbs/device/device.h"
 #include "verbs/internal.h"
-#include "verbs/memory/parent_domain.h"
+#include "verbs/memory/ring.h"
 #include "verbs/srq/srq.h"
 
 #define KNOWN_ATTR (IBV_SRQ_MAX_WR | IBV_SRQ_LIMIT)

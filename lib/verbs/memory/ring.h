@@ -5,13 +5,20 @@
  * domain. Control threads.
  */
 
-#ifndef UROCE_VERBS_MEMORY_PARENT_DOMAIN_H
-#define UROCE_VERBS_MEMORY_PARENT_DOMAIN_H
+#ifndef UROCE_VERBS_MEMORY_RING_H
+#define UROCE_VERBS_MEMORY_RING_H
 
 #include <stddef.h>
 
 #include "uroce.h"
+#include "mem/pd.h"
 #include "verbs/device/device.h"
+
+/* pd.c makes it. */
+struct uroce_parent_domain {
+	struct uroce_pd pd;
+	struct ibv_parent_domain_init_attr attr;	/* alloc NULL: DPDK's memory */
+};
 
 /** Memory for a ring, aligned to cache lines, all zeros. @param pd may be NULL. @return NULL: none */
 void *uroce_ring_alloc(const struct uroce_device *dev, struct ibv_pd *pd, enum uroce_res_type type, size_t bytes);
@@ -19,10 +26,4 @@ void *uroce_ring_alloc(const struct uroce_device *dev, struct ibv_pd *pd, enum u
 /** Give it back to where it came from: its domain is still there. NULL is fine. */
 void uroce_ring_free(void *ring);
 
-/** A protection domain of this size, the memory behind it zeros. @return NULL and errno */
-struct uroce_pd *uroce_pd_create(struct ibv_context *context, size_t bytes);
-
-/** It ends: what it belongs to may, too. */
-void uroce_parent_domain_leave(struct uroce_pd *pd);
-
-#endif /* UROCE_VERBS_MEMORY_PARENT_DOMAIN_H */
+#endif /* UROCE_VERBS_MEMORY_RING_H */

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * ibv_destroy_qp(3), also asynchronously, and of a handle of an XRC target QP. Control threads.
+ */
+
+#include <errno.h>
+#include <sched.h>
+
+#include "uroce.h"
+#include "uroce_config.h"
+#include "base/rcu.h"
+#include "verbs/address/mcast.h"
+#include "verbs/device/device.h"
+#include "verbs/device/reclaim.h"
+#include "verbs/internal.h"
+#include "verbs/qp/qp.h"
+#include "verbs/srq/xrc.h"
+#include "wire/opcode.h"
+
+static bool
+try_free(struct uroce_reclaim *r, uint64_t now_ns)
+{
+	struct uroce_qp *qp = r->object;
+
+	RTE_SET_USED(now_ns);
+	if (!uroce_rcu_has_ended(r->grace) ||
+	    !uroce_device_try_forget_events(qp->ibv.context, &qp->events, &qp->ibv.mutex, &qp->ibv.events_completed))
+		return false;
+	uroce_qp_dispose(qp);
+	return true;
+}
+
+int
+uroce_destroy_qp_async(struct ibv_qp *ibv, void (*freed)(void *arg), void *arg)
+{
+	struct uroce_qp *qp = uroce_qp_of(ibv);
+	struct uroce_reclaim *r;
+
+	if (qp->target != NULL)
+		return EOPNOTSUPP;
+	if (uroce_mcast_is_attached(qp))
+		return EBUSY;	/* R49 */
+	r = uroce_reclaim_create(qp->dev, qp, try_free, freed, arg);
+	if (r == NULL)
+		return ENOMEM;
+	uroce_qp_withdraw(qp);
+	/* nothing completes any more: the engine, which pushes completions, does not know the QP any more */
+	uroce_qp_forget_completions(qp);
+	r->grace = uroce_rcu_begin();
+	uroce_reclaim_add(r);
+	return 0;
+}
+
+/* Is there something to send that nobody will acknowledge? */
+static bool
+is_sending(const struct uroce_qp *qp)
+{
+	return (qp->transport == UROCE_TRANSPORT_UD || qp->transport == UROCE_TRANSPORT_UC) &&
+	       __atomic_load_n(&qp->state, __ATOMIC_RELAXED) == IBV_QPS_RTS &&
+	       /* pairs with the release in uroce_qp_complete_send() */
+	       __atomic_load_n(&qp->sq.head, __ATOMIC_ACQUIRE) != qp->sq.tail;
+}
+
+/* An RNIC sends from the doorbell on. Programs that have sent datagrams, which nobody will answer, count on it and
+ * leave without waiting for their completions: so the worker is given time, or driven if nobody else does. */
+static void
+send_rest(struct uroce_qp *qp)
+{
+	if (qp->dev->ops.worker->poll == NULL)
+		return;
+	for (unsigned int i = 0; i < UROCE_DESTROY_POLLS && is_sending(qp); i++) {
+		qp->dev->ops.worker->poll(qp->dev);
+		sched_yield();
+	}
+}
+
+int
+uroce_destroy_qp(struct ibv_qp *ibv)
+{
+	struct uroce_qp *qp = uroce_qp_of(ibv);
+
+	if (uroce_mcast_is_attached(qp))
+		return EBUSY;	/* R49 */
+	send_rest(qp);
+	if (qp->target != NULL)
+		uroce_xrc_handle_destroy(qp);
+	else
+		uroce_qp_destroy(qp);
+	return 0;
+}
