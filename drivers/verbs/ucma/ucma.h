@@ -27,7 +27,7 @@ struct uroce_ucma_file {
 	struct rdma_event_channel *channel;	/* constant; its fd is the descriptor */
 	LIST_HEAD(, uroce_ucma_id) ids;
 	uint32_t refs;				/* the descriptor's, and each call's that is under way */
-	bool inherited;				/* a parent process's: good for nothing */
+	bool inherited;				/* from a parent process: not usable */
 };
 
 struct uroce_ucma_mcast {
@@ -37,7 +37,7 @@ struct uroce_ucma_mcast {
 	uint64_t uid;
 	uint32_t handle;
 	uint32_t events_reported;
-	bool joined;				/* false: the call is under way, and nobody may leave */
+	bool joined;				/* false: the join is under way, and no call may leave */
 };
 
 struct uroce_ucma_id {
@@ -54,6 +54,7 @@ struct uroce_ucma_id {
 };
 
 extern pthread_mutex_t uroce_ucma_lock;
+extern pthread_cond_t uroce_ucma_released; /* no call uses an ID any more, or a move of it has ended */
 
 /* ---- ucma_file.c: the descriptors; as open(2), close(2), write(2) ---- */
 
@@ -66,12 +67,12 @@ void uroce_ucma_exit(void);
 /** The file of a descriptor, with a reference; NULL: it is none of ours. */
 struct uroce_ucma_file *uroce_ucma_file_get(int fd);
 void uroce_ucma_file_put(struct uroce_ucma_file *file);
-/** The thread that is about to fork has the table to itself, that the child has not half of a change; until
- * uroce_ucma_fork_over() in the parent, uroce_ucma_forked() in the child. */
+/** Before fork(2): lock the table, so that the child sees no half of a change. Until uroce_ucma_fork_over() in the
+ * parent, uroce_ucma_forked() in the child. */
 void uroce_ucma_fork(void);
 void uroce_ucma_fork_over(void);
-/** In the child of a fork: what it has inherited is of no use to it; and of devices that were started, it may have
- * nothing more. */
+/** In the child of a fork: the inherited descriptors are not usable. @param started	the parent has started devices:
+ * the child opens no descriptor either */
 void uroce_ucma_forked(bool started);
 
 /* ---- ucma_command.c ---- */
@@ -91,10 +92,12 @@ void uroce_ucma_ids_destroy(struct uroce_ucma_file *file);
 /** All that no call is under way on: the process ends, and a call may be one that will never return. */
 void uroce_ucma_ids_abandon(struct uroce_ucma_file *file);
 
-/* ---- ucma_mcast.c ---- */
-
-/** Those of an ID that is gone. Lock held. */
-void uroce_ucma_mcasts_free(struct uroce_ucma_id *id);
+/** The group has its id: give it a handle, and its ID the group. Lock held. @return 0; -ENOMEM */
+int uroce_ucma_mcast_insert(struct uroce_ucma_mcast *mcast);
+/** Lock held. */
+void uroce_ucma_mcast_remove(struct uroce_ucma_mcast *mcast);
+/** Lock held. @return NULL: there is none */
+struct uroce_ucma_mcast *uroce_ucma_mcast_find(uint32_t handle);
 
 /* ---- commands: cmd is the structure of the command, all of it; 0 or -errno ---- */
 

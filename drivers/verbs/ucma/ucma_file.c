@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The descriptors that librdmacm gets when it opens /dev/infiniband/rdma_cm. Any thread of the program.
+ * The descriptors that librdmacm gets when it opens /dev/infiniband/rdma_cm, and the command that moves an ID from one
+ * to another. Any thread of the program.
  */
 
 #include <errno.h>
@@ -11,11 +12,10 @@
 #include <rte_common.h>
 
 #include "ucma/ucma.h"
+#include "ucma/ucma_abi.h"
 #include "uroce_cma.h"
 
 #define FIRST_ROOM 64
-
-pthread_mutex_t uroce_ucma_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* By descriptor; NULL: none of ours. */
 static struct {
@@ -23,7 +23,7 @@ static struct {
 	int room;
 } table;
 
-static bool orphaned;	/* lib/cm and all of DPDK below it are the parent's; written before there is another thread */
+static bool orphaned;	/* lib/cm and DPDK are the parent process's; written before there is another thread */
 
 /* Lock held. */
 static bool
@@ -117,7 +117,7 @@ uroce_ucma_close(int fd)
 	if (file == NULL)
 		return 1;
 	pthread_mutex_lock(&uroce_ucma_lock);
-	opened = table.files[fd] == file;	/* nobody else has closed it meanwhile */
+	opened = table.files[fd] == file;	/* else another thread has closed it meanwhile */
 	inherited = file->inherited;
 	if (opened) {
 		table.files[fd] = NULL;
@@ -166,4 +166,73 @@ uroce_ucma_exit(void)
 			uroce_ucma_ids_abandon(file);
 		uroce_ucma_file_put(file);
 	}
+}
+
+/* Exclude other moves of the ID until end_moving(). Lock held, released while it waits.
+ * @return 0; -EINVAL: another call has moved it to another file */
+static int
+begin_moving(struct uroce_ucma_id *id, const struct uroce_ucma_file *from)
+{
+	while (id->moving)
+		pthread_cond_wait(&uroce_ucma_released, &uroce_ucma_lock);
+	if (id->file != from)
+		return -EINVAL;
+	id->moving = true;
+	return 0;
+}
+
+/* Lock held. */
+static void
+end_moving(struct uroce_ucma_id *id, struct uroce_ucma_file *to)
+{
+	id->moving = false;
+	pthread_cond_broadcast(&uroce_ucma_released);
+	id->file = to;
+	if (id->leaving)
+		return;
+	LIST_REMOVE(id, link);
+	LIST_INSERT_HEAD(&to->ids, id, link);
+}
+
+/* @return 0 and how many of its events were reported, or -errno */
+static int
+migrate(struct uroce_ucma_id *id, struct uroce_ucma_file *from, struct uroce_ucma_file *to, uint32_t *reported)
+{
+	int ret;
+
+	pthread_mutex_lock(&uroce_ucma_lock);
+	ret = begin_moving(id, from);
+	if (ret != 0)
+		goto unlock;
+	pthread_mutex_unlock(&uroce_ucma_lock);
+	if (from != to)	/* waits for a thread that takes an event of it */
+		ret = uroce_ucma_result(uroce_rdma_migrate_id(id->cm, to->channel));
+	pthread_mutex_lock(&uroce_ucma_lock);
+	end_moving(id, ret == 0 ? to : from);
+	*reported = id->events_reported;
+unlock:
+	pthread_mutex_unlock(&uroce_ucma_lock);
+	return ret;
+}
+
+/* The command is written to the descriptor that is moved to. */
+int
+uroce_ucma_migrate_id(struct uroce_ucma_file *file, const void *arg)
+{
+	const struct rdma_ucm_migrate_id *cmd = arg;
+	struct rdma_ucm_migrate_resp *resp = uroce_ucma_user(cmd->response);
+	struct uroce_ucma_file *from = uroce_ucma_file_get((int)cmd->fd);
+	struct uroce_ucma_id *id;
+	int ret;
+
+	if (from == NULL)
+		return -EBADF;
+	ret = uroce_ucma_id_get(from, cmd->id, &id);
+	if (ret != 0)
+		goto put_file;
+	ret = migrate(id, from, file, &resp->events_reported);
+	uroce_ucma_id_put(id);
+put_file:
+	uroce_ucma_file_put(from);
+	return ret;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Commands of the rdma_cm device that create, move and destroy IDs. An ID is destroyed once no call uses it. Any
- * thread of the program.
+ * The IDs of the rdma_cm device, with the groups that they have joined, and the commands that create and destroy
+ * them. An ID is destroyed once no call uses it. Any thread of the program.
  */
 
 #include <errno.h>
@@ -14,8 +14,10 @@
 #include "ucma/ucma_handles.h"
 #include "uroce_cma.h"
 
+pthread_mutex_t uroce_ucma_lock = PTHREAD_MUTEX_INITIALIZER;
+pthread_cond_t uroce_ucma_released = PTHREAD_COND_INITIALIZER;
 static struct uroce_ucma_handles handles;
-static pthread_cond_t released = PTHREAD_COND_INITIALIZER;	/* references of an ID are 0, or it has moved */
+static struct uroce_ucma_handles groups;
 
 struct uroce_ucma_id *
 uroce_ucma_id_new(struct uroce_ucma_file *file, struct rdma_cm_id *cm, uint64_t uid)
@@ -65,11 +67,46 @@ uroce_ucma_id_put(struct uroce_ucma_id *id)
 {
 	pthread_mutex_lock(&uroce_ucma_lock);
 	if (--id->refs == 0)
-		pthread_cond_broadcast(&released);
+		pthread_cond_broadcast(&uroce_ucma_released);
 	pthread_mutex_unlock(&uroce_ucma_lock);
 }
 
-/* Of a port space follows the type, but for RDMA_PS_IB. */
+int
+uroce_ucma_mcast_insert(struct uroce_ucma_mcast *mcast)
+{
+	int ret = uroce_ucma_handle_alloc(&groups, mcast, &mcast->handle);
+
+	if (ret == 0)
+		LIST_INSERT_HEAD(&mcast->id->mcasts, mcast, link);
+	return ret;
+}
+
+void
+uroce_ucma_mcast_remove(struct uroce_ucma_mcast *mcast)
+{
+	uroce_ucma_handle_free(&groups, mcast->handle);
+	LIST_REMOVE(mcast, link);
+}
+
+struct uroce_ucma_mcast *
+uroce_ucma_mcast_find(uint32_t handle)
+{
+	return uroce_ucma_handle_find(&groups, handle);
+}
+
+/* Lock held. */
+static void
+mcasts_free(struct uroce_ucma_id *id)
+{
+	struct uroce_ucma_mcast *mcast;
+
+	while ((mcast = LIST_FIRST(&id->mcasts)) != NULL) {
+		uroce_ucma_mcast_remove(mcast);
+		free(mcast);
+	}
+}
+
+/* The port space gives the type, except RDMA_PS_IB. */
 static int
 qp_type(const struct rdma_ucm_create_id *cmd, enum ibv_qp_type *type)
 {
@@ -107,7 +144,7 @@ uroce_ucma_create_id(struct uroce_ucma_file *file, const void *arg)
 	return -ENOMEM;
 }
 
-/* Nobody finds the ID any more, and calls on it are over. Lock held, let go while it waits. */
+/* Remove the ID from the table and its file, and wait for calls on it. Lock held, released while it waits. */
 static void
 detach(struct uroce_ucma_id *id)
 {
@@ -115,7 +152,7 @@ detach(struct uroce_ucma_id *id)
 	uroce_ucma_handle_free(&handles, id->handle);
 	LIST_REMOVE(id, link);
 	while (id->refs != 0)
-		pthread_cond_wait(&released, &uroce_ucma_lock);
+		pthread_cond_wait(&uroce_ucma_released, &uroce_ucma_lock);
 }
 
 /* Of a detached one. @return how many of its events were reported */
@@ -124,10 +161,10 @@ destroy(struct uroce_ucma_id *id)
 {
 	uint32_t reported;
 
-	uroce_rdma_destroy_id(id->cm);	/* waits for who is just taking an event of it */
+	uroce_rdma_destroy_id(id->cm);	/* waits for a thread that takes an event of it */
 	pthread_mutex_lock(&uroce_ucma_lock);
 	reported = id->events_reported;
-	uroce_ucma_mcasts_free(id);
+	mcasts_free(id);
 	pthread_mutex_unlock(&uroce_ucma_lock);
 	free(id);
 	return reported;
@@ -179,73 +216,4 @@ void
 uroce_ucma_ids_abandon(struct uroce_ucma_file *file)
 {
 	destroy_all(file, true);
-}
-
-/* To be the one who moves it, until end_moving(): it may have gone elsewhere meanwhile. Lock held, let go while it
- * waits. @return 0; -EINVAL: the ID is not the file's any more */
-static int
-begin_moving(struct uroce_ucma_id *id, const struct uroce_ucma_file *from)
-{
-	while (id->moving)
-		pthread_cond_wait(&released, &uroce_ucma_lock);
-	if (id->file != from)
-		return -EINVAL;
-	id->moving = true;
-	return 0;
-}
-
-/* Lock held. */
-static void
-end_moving(struct uroce_ucma_id *id, struct uroce_ucma_file *to)
-{
-	id->moving = false;
-	pthread_cond_broadcast(&released);
-	id->file = to;
-	if (id->leaving)
-		return;
-	LIST_REMOVE(id, link);
-	LIST_INSERT_HEAD(&to->ids, id, link);
-}
-
-/* @return 0 and how many of its events were reported, or -errno */
-static int
-migrate(struct uroce_ucma_id *id, struct uroce_ucma_file *from, struct uroce_ucma_file *to, uint32_t *reported)
-{
-	int ret;
-
-	pthread_mutex_lock(&uroce_ucma_lock);
-	ret = begin_moving(id, from);
-	if (ret != 0)
-		goto unlock;
-	pthread_mutex_unlock(&uroce_ucma_lock);
-	if (from != to)	/* waits for who is just taking an event of it */
-		ret = uroce_ucma_result(uroce_rdma_migrate_id(id->cm, to->channel));
-	pthread_mutex_lock(&uroce_ucma_lock);
-	end_moving(id, ret == 0 ? to : from);
-	*reported = id->events_reported;
-unlock:
-	pthread_mutex_unlock(&uroce_ucma_lock);
-	return ret;
-}
-
-/* The command is written to the descriptor that is moved to. */
-int
-uroce_ucma_migrate_id(struct uroce_ucma_file *file, const void *arg)
-{
-	const struct rdma_ucm_migrate_id *cmd = arg;
-	struct rdma_ucm_migrate_resp *resp = uroce_ucma_user(cmd->response);
-	struct uroce_ucma_file *from = uroce_ucma_file_get((int)cmd->fd);
-	struct uroce_ucma_id *id;
-	int ret;
-
-	if (from == NULL)
-		return -EBADF;
-	ret = uroce_ucma_id_get(from, cmd->id, &id);
-	if (ret != 0)
-		goto put_file;
-	ret = migrate(id, from, file, &resp->events_reported);
-	uroce_ucma_id_put(id);
-put_file:
-	uroce_ucma_file_put(from);
-	return ret;
 }

@@ -13,29 +13,7 @@
 #include "base/log.h"
 #include "ucma/ucma.h"
 #include "ucma/ucma_abi.h"
-#include "ucma/ucma_handles.h"
 #include "uroce_cma.h"
-
-static struct uroce_ucma_handles handles;
-
-/* Lock held. */
-static void
-drop(struct uroce_ucma_mcast *mcast)
-{
-	uroce_ucma_handle_free(&handles, mcast->handle);
-	LIST_REMOVE(mcast, link);
-}
-
-void
-uroce_ucma_mcasts_free(struct uroce_ucma_id *id)
-{
-	struct uroce_ucma_mcast *mcast;
-
-	while ((mcast = LIST_FIRST(&id->mcasts)) != NULL) {
-		drop(mcast);
-		free(mcast);
-	}
-}
 
 static struct uroce_ucma_mcast *
 create(struct uroce_ucma_id *id, uint64_t uid, const struct sockaddr *addr)
@@ -49,9 +27,7 @@ create(struct uroce_ucma_id *id, uint64_t uid, const struct sockaddr *addr)
 	mcast->uid = uid;
 	memcpy(&mcast->addr, addr, uroce_cma_addr_len(addr));
 	pthread_mutex_lock(&uroce_ucma_lock);
-	ret = uroce_ucma_handle_alloc(&handles, mcast, &mcast->handle);
-	if (ret == 0)
-		LIST_INSERT_HEAD(&id->mcasts, mcast, link);
+	ret = uroce_ucma_mcast_insert(mcast);
 	pthread_mutex_unlock(&uroce_ucma_lock);
 	if (ret == 0)
 		return mcast;
@@ -77,7 +53,7 @@ join_group(struct uroce_ucma_id *id, uint64_t uid, const struct sockaddr *addr, 
 	pthread_mutex_lock(&uroce_ucma_lock);
 	mcast->joined = ret == 0;
 	if (ret != 0)
-		drop(mcast);
+		uroce_ucma_mcast_remove(mcast);
 	pthread_mutex_unlock(&uroce_ucma_lock);
 	if (ret == 0)
 		UROCE_LOG(DEBUG, "joins a group\n");
@@ -122,22 +98,22 @@ uroce_ucma_join_mcast(struct uroce_ucma_file *file, const void *arg)
 	return join(file, cmd->id, cmd->uid, &cmd->addr, cmd->join_flags, uroce_ucma_user(cmd->response));
 }
 
-/* Whoever takes it out of the table frees it. @return 0; -ENOENT: also where the call that joins is under way, or the
- * ID is going, and the group with it; -EINVAL: it is another descriptor's */
+/* Remove the group from the table; the caller frees it. @return 0; -ENOENT: also while the join is under way, or while
+ * the ID is destroyed, which frees the group; -EINVAL: it is another descriptor's */
 static int
 take(struct uroce_ucma_file *file, uint32_t handle, struct uroce_ucma_mcast **mcast)
 {
 	int ret = 0;
 
 	pthread_mutex_lock(&uroce_ucma_lock);
-	*mcast = uroce_ucma_handle_find(&handles, handle);
+	*mcast = uroce_ucma_mcast_find(handle);
 	if (*mcast == NULL || !(*mcast)->joined || (*mcast)->id->leaving)
 		ret = -ENOENT;
 	else if ((*mcast)->id->file != file)
 		ret = -EINVAL;
 	if (ret == 0) {
 		(*mcast)->id->refs++;
-		drop(*mcast);
+		uroce_ucma_mcast_remove(*mcast);
 	}
 	pthread_mutex_unlock(&uroce_ucma_lock);
 	return ret;
@@ -153,7 +129,7 @@ uroce_ucma_leave_mcast(struct uroce_ucma_file *file, const void *arg)
 
 	if (ret != 0)
 		return ret;
-	/* waits for who is just taking its event */
+	/* waits for a thread that takes its event */
 	ret = uroce_ucma_result(uroce_rdma_leave_multicast(mcast->id->cm, (struct sockaddr *)&mcast->addr));
 	pthread_mutex_lock(&uroce_ucma_lock);
 	resp->events_reported = mcast->events_reported;
