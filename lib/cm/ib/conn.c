@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The life of a connection: created, moved between states, released by its consumer, and freed when it is over;
- * retransmits and gives up when its deadline comes. A connection is pinned while the consumer is called back about
- * it, so that it exists until that call returns, whatever the consumer does. Under the CM's lock.
+ * The life of a connection: created, moved between states, counted among unfinished handshakes, and freed when it is
+ * over. A connection is pinned while the consumer is called back about it, so that it exists until that call returns,
+ * whatever the consumer does. Under the CM's lock.
  */
 
 #include <errno.h>
@@ -78,13 +78,58 @@ timewait_ns(const struct uroce_cm_conn *conn)
 	return 2 * uroce_cm_timeout_ns(life) + uroce_cm_timeout_ns(delay);
 }
 
+/* Does the handshake wait for the peer? */
+static bool
+is_waiting(enum uroce_cm_state state)
+{
+	return state == UROCE_CM_REP_SENT || state == UROCE_CM_MRA_REP_RCVD;
+}
+
+static void
+half_open_begin(struct uroce_cm_conn *conn)
+{
+	struct uroce_cm *cm = conn->cm;
+
+	conn->source = uroce_cm_source(cm, &conn->path.dgid);
+	cm->half_open_of[conn->source]++;
+	cm->half_open++;
+}
+
+static void
+half_open_end(struct uroce_cm_conn *conn)
+{
+	struct uroce_cm *cm = conn->cm;
+
+	cm->half_open_of[conn->source]--;
+	cm->half_open--;
+}
+
+static void
+count_half_open(struct uroce_cm_conn *conn, enum uroce_cm_state from, enum uroce_cm_state to,
+		uint64_t now_ns)
+{
+	struct uroce_cm *cm = conn->cm;
+
+	if (uroce_cm_state_half_open(to) && !uroce_cm_state_half_open(from))
+		half_open_begin(conn);
+	else if (!uroce_cm_state_half_open(to) && uroce_cm_state_half_open(from))
+		half_open_end(conn);
+	if (is_waiting(to) && !is_waiting(from)) {
+		conn->give_up_ns = now_ns + UROCE_CM_HALF_OPEN_NS;
+		TAILQ_INSERT_TAIL(&cm->waiting, conn, waiting_link);
+	} else if (!is_waiting(to) && is_waiting(from)) {
+		conn->give_up_ns = UINT64_MAX;
+		TAILQ_REMOVE(&cm->waiting, conn, waiting_link);
+	}
+}
+
 static void
 count_state(struct uroce_cm_conn *conn, enum uroce_cm_state from, enum uroce_cm_state to,
 	    uint64_t now_ns)
 {
 	struct uroce_cm *cm = conn->cm;
 
-	uroce_cm_half_open_moved(conn, from, to, now_ns);
+	count_half_open(conn, from, to, now_ns);
 	cm->lingering += to == UROCE_CM_SIDR_REP_SENT;
 	cm->lingering -= from == UROCE_CM_SIDR_REP_SENT;
 }
@@ -179,52 +224,4 @@ uroce_cm_listen(struct uroce_cm_conn *conn, uint64_t service_id, uint64_t mask)
 	conn->state = UROCE_CM_LISTEN;
 	uroce_cm_listen_add(conn);
 	return 0;
-}
-
-/* Tell the peer what its state asks for, so that it does not wait for us. */
-static void
-hang_up(struct uroce_cm_conn *conn, uint64_t now_ns)
-{
-	static const struct uroce_cm_sidr_rep no = { .status = UROCE_CM_SIDR_REJECT };
-	uint64_t guid = conn->cm->conf.ca_guid;
-
-	switch ((enum uroce_cm_state)conn->state) {
-	case UROCE_CM_REQ_SENT:
-	case UROCE_CM_MRA_REQ_RCVD:
-		/* the peer has not told us its ID: it finds its end by ours */
-		uroce_cm_send_rej(conn, UROCE_CM_REJ_TIMEOUT, &guid, sizeof(guid), NULL, now_ns);
-		break;
-	case UROCE_CM_REQ_RCVD:
-	case UROCE_CM_MRA_REQ_SENT:
-	case UROCE_CM_REP_SENT:
-	case UROCE_CM_MRA_REP_RCVD:
-	case UROCE_CM_REP_RCVD:
-	case UROCE_CM_MRA_REP_SENT:
-		uroce_cm_send_rej(conn, UROCE_CM_REJ_CONSUMER_DEFINED, NULL, 0, NULL, now_ns);
-		break;
-	case UROCE_CM_ESTABLISHED:
-	case UROCE_CM_LAP_SENT:
-	case UROCE_CM_LAP_RCVD:
-	case UROCE_CM_MRA_LAP_SENT:
-	case UROCE_CM_MRA_LAP_RCVD: uroce_cm_send_dreq(conn, NULL, now_ns); break;
-	case UROCE_CM_DREQ_RCVD: uroce_cm_send_drep(conn, NULL, now_ns); break;
-	case UROCE_CM_SIDR_REQ_RCVD: uroce_cm_send_sidr_rep(conn, &no, now_ns); break;
-	case UROCE_CM_SIDR_REQ_SENT: uroce_cm_conn_enter(conn, UROCE_CM_IDLE, now_ns); break;
-	case UROCE_CM_LISTEN:
-		/* stays in its list while a caller goes through that */
-		conn->state = UROCE_CM_IDLE;
-		break;
-	default: break;
-	}
-}
-
-void
-uroce_cm_conn_destroy(struct uroce_cm_conn *conn, uint64_t now_ns)
-{
-	RTE_VERIFY(!conn->orphan);
-	uroce_cm_start(conn->cm, now_ns);
-	conn->user = NULL;
-	conn->orphan = true;
-	hang_up(conn, now_ns);
-	uroce_cm_conn_settle(conn);
 }

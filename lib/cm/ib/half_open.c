@@ -2,66 +2,12 @@
  * Copyright 2026 The uroce authors
  *
  * Limits the handshakes that peers have begun and not finished. Any host can begin a connection, under any address:
- * so their number is limited, in total and for each peer, and so is the time for which a peer may delay. When there
- * is no room, the one that has waited longest is rejected. Under the CM's lock.
+ * so their number is limited, in total and for each peer (conn.c counts them), and so is the time for which a peer may
+ * delay. When there is no room, the one that has waited longest is rejected. Under the CM's lock.
  */
 
 #include "cm/ib/internal.h"
 #include "uroce_config.h"
-
-/* Peers share a count when their addresses meet in the table: its key is secret, so that nobody can
- * choose whose. */
-static uint16_t
-source_of(const struct uroce_cm *cm, const union ibv_gid *gid)
-{
-	return (uint16_t)(uroce_cm_hash(cm, gid->global.subnet_prefix, gid->global.interface_id) %
-			  UROCE_CM_SOURCES);
-}
-
-/* It is the peer's turn. */
-static bool
-is_waiting(enum uroce_cm_state state)
-{
-	return state == UROCE_CM_REP_SENT || state == UROCE_CM_MRA_REP_RCVD;
-}
-
-static void
-begin(struct uroce_cm_conn *conn)
-{
-	struct uroce_cm *cm = conn->cm;
-
-	conn->source = source_of(cm, &conn->path.dgid);
-	cm->half_open_of[conn->source]++;
-	cm->half_open++;
-}
-
-static void
-end(struct uroce_cm_conn *conn)
-{
-	struct uroce_cm *cm = conn->cm;
-
-	cm->half_open_of[conn->source]--;
-	cm->half_open--;
-}
-
-void
-uroce_cm_half_open_moved(struct uroce_cm_conn *conn, enum uroce_cm_state from,
-			 enum uroce_cm_state to, uint64_t now_ns)
-{
-	struct uroce_cm *cm = conn->cm;
-
-	if (uroce_cm_state_half_open(to) && !uroce_cm_state_half_open(from))
-		begin(conn);
-	else if (!uroce_cm_state_half_open(to) && uroce_cm_state_half_open(from))
-		end(conn);
-	if (is_waiting(to) && !is_waiting(from)) {
-		conn->give_up_ns = now_ns + UROCE_CM_HALF_OPEN_NS;
-		TAILQ_INSERT_TAIL(&cm->waiting, conn, waiting_link);
-	} else if (!is_waiting(to) && is_waiting(from)) {
-		conn->give_up_ns = UINT64_MAX;
-		TAILQ_REMOVE(&cm->waiting, conn, waiting_link);
-	}
-}
 
 /* The connection is no more, for either end: there is no time for it to die out in. */
 static void
@@ -92,7 +38,7 @@ make_room(struct uroce_cm *cm, uint64_t now_ns)
 bool
 uroce_cm_half_open_admit(struct uroce_cm *cm, const union ibv_gid *gid, uint64_t now_ns)
 {
-	if (cm->half_open_of[source_of(cm, gid)] >= UROCE_CM_MAX_HALF_OPEN_GID) {
+	if (cm->half_open_of[uroce_cm_source(cm, gid)] >= UROCE_CM_MAX_HALF_OPEN_GID) {
 		UROCE_CM_BUMP(cm, drop_half_open_gid);
 		return false;
 	}

@@ -148,6 +148,9 @@ uroce_cm_same_gid(const union ibv_gid *a, const union ibv_gid *b)
 
 /** What a peer may choose, into a table: with a key that it does not know. */
 uint32_t uroce_cm_hash(const struct uroce_cm *cm, uint64_t a, uint64_t b);
+/** The peer's place in half_open_of. Peers share a place when their hashes meet; the key is secret, so that none can
+ * choose another's. */
+uint16_t uroce_cm_source(const struct uroce_cm *cm, const union ibv_gid *gid);
 
 /** @return 0 or -ENOMEM */
 int uroce_cm_tables_create(struct uroce_cm *cm);
@@ -190,11 +193,8 @@ void uroce_cm_conn_settle(struct uroce_cm_conn *conn);
  * @return what the consumer did */
 int uroce_cm_conn_raise(struct uroce_cm_conn *conn, struct uroce_cm_event *event);
 
-/* ---- half_open.c: what peers have begun ---- */
+/* ---- half_open.c: how much peers may begin ---- */
 
-/** Keep the counts, with each change of state. */
-void uroce_cm_half_open_moved(struct uroce_cm_conn *conn, enum uroce_cm_state from,
-			      enum uroce_cm_state to, uint64_t now_ns);
 /** Is there room for one more, of this peer? Another connection may be given up for it. Else it is
  * counted, and to be dropped. */
 bool uroce_cm_half_open_admit(struct uroce_cm *cm, const union ibv_gid *gid, uint64_t now_ns);

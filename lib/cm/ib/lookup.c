@@ -23,6 +23,13 @@ uroce_cm_hash(const struct uroce_cm *cm, uint64_t a, uint64_t b)
 	return (uint32_t)(folded ^ folded >> 32);
 }
 
+uint16_t
+uroce_cm_source(const struct uroce_cm *cm, const union ibv_gid *gid)
+{
+	return (uint16_t)(uroce_cm_hash(cm, gid->global.subnet_prefix, gid->global.interface_id) %
+			  UROCE_CM_SOURCES);
+}
+
 static struct uroce_cm_conn_list *
 bucket(const struct uroce_cm_table *table, uint32_t h)
 {
