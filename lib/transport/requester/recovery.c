@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Retransmits only the missing packets. Bitmaps and marks hold what the peer has received and answered. Two scans
- * retransmit each missing request and each missing response once; a packet that is still missing when the peer reports a
- * newer one was lost again, and is retransmitted again. On the QP's worker.
+ * Finds the packets to retransmit: only the missing ones. Bitmaps and marks hold what the peer has received and answered.
+ * Two scans find each missing request and each missing response once; a packet that is still missing when the peer reports
+ * a newer one was lost again, and is found again. The requester sends what is found. On the QP's worker.
  */
 
 #include <errno.h>
@@ -347,25 +347,6 @@ extent(const struct uroce_qp *qp, struct uroce_recovery *rec, const struct uroce
 	return run < room ? run : left;	/* no response beyond the window has been placed */
 }
 
-/* @return the number of PSNs of the packet that was sent, or as uroce_packet_build() */
-static int
-send_again(struct uroce_engine *e, struct uroce_qp *qp, struct uroce_recovery *rec, uint32_t psn,
-	   struct rte_mbuf **out)
-{
-	const struct uroce_sqe *sqe = find_wqe(qp, rec, psn);
-	uint32_t count;
-	int ret;
-
-	RTE_VERIFY(sqe != NULL);
-	count = extent(qp, rec, sqe, &psn);
-	ret = uroce_requester_again(e, qp, sqe, psn, count, out);
-	if (ret != 0)
-		return ret;
-	rec->resent[rec->resent_tail++ & (UROCE_RESENT - 1)] =
-		(struct uroce_resent){ .psn = psn, .count = count, .marker = qp->req.max_psn };
-	return (int)count;
-}
-
 /* Is a packet of these still missing? @param psn	set to the first one */
 static bool
 still_missing(const struct uroce_qp *qp, struct uroce_recovery *rec, const struct uroce_resent *r, uint32_t *psn)
@@ -396,81 +377,69 @@ lost_again(const struct uroce_qp *qp, struct uroce_recovery *rec, uint32_t *psn)
 
 		if (!still_missing(qp, rec, r, psn))
 			continue;
-		if (ahead_of(qp, rec->high) <= ahead_of(qp, r->marker))
-			return false;
-		rec->resent_head++;
-		return true;
+		return ahead_of(qp, rec->high) > ahead_of(qp, r->marker);
 	}
 	return false;
 }
 
-/* Send the next missing packet. @return 1: sent; 0: there is none; or as uroce_packet_build() */
-static int
-send_missing(struct uroce_engine *e, struct uroce_qp *qp, struct uroce_recovery *rec, struct rte_mbuf **out)
+/* Find the next missing packet. @param scan	set to the scan that found it; NULL: it was lost again */
+static bool
+find_missing(const struct uroce_qp *qp, struct uroce_recovery *rec, uint32_t *psn, uint32_t **scan)
 {
-	uint32_t *scan = NULL;
-	uint32_t psn;
-	int ret;
-
-	if (lost_again(qp, rec, &psn)) {
-		ret = send_again(e, qp, rec, psn, out);
-		if (ret < 0)
-			rec->resent_head--;
-		return ret < 0 ? ret : 1;
-	}
+	*scan = NULL;
+	if (lost_again(qp, rec, psn))
+		return true;
 	if (rec->resent_tail - rec->resent_head == UROCE_RESENT)
-		return 0;
+		return false;
 	if (missing_request(qp, rec, &rec->scan, known_requests(qp, rec->scan)))
-		scan = &rec->scan;
+		*scan = &rec->scan;
 	else if (missing_response(qp, rec, &rec->scan_answers, known_responses(qp, rec->scan_answers)))
-		scan = &rec->scan_answers;
-	if (scan == NULL)
-		return 0;
-	ret = send_again(e, qp, rec, *scan, out);
-	if (ret < 0)
-		return ret;
-	*scan = uroce_psn_add(rec->resent[(rec->resent_tail - 1) & (UROCE_RESENT - 1)].psn, (uint32_t)ret);
-	return 1;
+		*scan = &rec->scan_answers;
+	else
+		return false;
+	*psn = **scan;
+	return true;
 }
 
-static int
-send_next(struct uroce_engine *e, struct uroce_qp *qp, struct uroce_recovery *rec, struct rte_mbuf **out)
+enum uroce_resend_kind
+uroce_recovery_next(struct uroce_qp *qp, struct uroce_resend *next)
 {
-	int ret;
+	struct uroce_recovery *rec = qp->req.recovery;
 
-	if (rec->ask) {
-		ret = uroce_sack_ask(e, qp, out);
-		rec->ask = ret != 0;
-		return ret != 0 ? ret : 1;
-	}
+	if (rec->ask)
+		return next->kind = UROCE_RESEND_ASK;
 	if (rec->probe_state == UROCE_PROBE_DUE) {
-		const struct uroce_sqe *sqe = find_wqe(qp, rec, rec->probe_psn);
-
-		ret = uroce_requester_again(e, qp, sqe, rec->probe_psn,
-					    uroce_psn_distance(rec->probe_end, rec->probe_psn), out);
-		if (ret == 0)
-			rec->probe_state = rec->probe_next;
-		return ret != 0 ? ret : 1;
+		*next = (struct uroce_resend){
+			.kind = UROCE_RESEND_PROBE, .sqe = find_wqe(qp, rec, rec->probe_psn), .psn = rec->probe_psn,
+			.count = uroce_psn_distance(rec->probe_end, rec->probe_psn),
+		};
+		return next->kind;
 	}
-	return send_missing(e, qp, rec, out);
+	if (!find_missing(qp, rec, &next->psn, &next->scan))
+		return next->kind = UROCE_RESEND_NOTHING;
+	next->sqe = find_wqe(qp, rec, next->psn);
+	RTE_VERIFY(next->sqe != NULL);
+	next->count = extent(qp, rec, next->sqe, &next->psn);
+	return next->kind = UROCE_RESEND_MISSING;
 }
 
-unsigned int
-uroce_recovery_send(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf **frames, unsigned int room)
+void
+uroce_recovery_sent(struct uroce_qp *qp, const struct uroce_resend *sent)
 {
-	struct uroce_requester *req = &qp->req;
-	unsigned int n = 0;
-	int ret = 1;
+	struct uroce_recovery *rec = qp->req.recovery;
 
-	if (req->rnr_wait || (qp->state != IBV_QPS_RTS && qp->state != IBV_QPS_SQD))
-		return 0;
-	while (n < room && ret > 0) {
-		ret = send_next(e, qp, req->recovery, &frames[n]);
-		n += ret > 0;
+	if (sent->kind == UROCE_RESEND_ASK) {
+		rec->ask = false;
+		return;
 	}
-	if (unlikely(ret == -EACCES)) {	/* its memory is not registered any more: the WQE fails when it is the oldest */
-		uroce_recovery_end(e, qp);
-		uroce_retry_seek(qp, req->unacked);
+	if (sent->kind == UROCE_RESEND_PROBE) {
+		rec->probe_state = rec->probe_next;
+		return;
 	}
-	return n;
+	if (sent->scan == NULL)
+		rec->resent_head++;
+	else
+		*sent->scan = uroce_psn_add(sent->psn, sent->count);
+	rec->resent[rec->resent_tail++ & (UROCE_RESENT - 1)] =
+		(struct uroce_resent){ .psn = sent->psn, .count = sent->count, .marker = qp->req.max_psn };
 }

@@ -63,6 +63,24 @@ struct uroce_recovery {
 	bool ask;			/* an ASK is due */
 };
 
+struct uroce_sqe;
+
+enum uroce_resend_kind {
+	UROCE_RESEND_NOTHING,
+	UROCE_RESEND_ASK,
+	UROCE_RESEND_PROBE,
+	UROCE_RESEND_MISSING,
+};
+
+/* What a QP in recovery sends next. */
+struct uroce_resend {
+	enum uroce_resend_kind kind;
+	uint32_t psn;			/* `count` PSNs from here on, of one WQE */
+	uint32_t count;
+	const struct uroce_sqe *sqe;
+	uint32_t *scan;			/* the scan of the record that has found it; NULL: it was lost again */
+};
+
 /* The records of an engine. */
 struct uroce_recoveries {
 	struct uroce_recovery *entries;	/* UROCE_RECOVERIES */

@@ -240,9 +240,11 @@ resent(struct uroce_engine *e, struct uroce_qp *qp, uint32_t psn, uint32_t psns,
 	uroce_trace_retransmit(qp->dev->index, qp->ibv.qp_num, psn, psns, why);
 }
 
-int
-uroce_requester_again(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_sqe *sqe, uint32_t psn,
-		      uint32_t psns, struct rte_mbuf **out)
+/* Retransmit one packet: of a SEND or WRITE, an atomic, or a request for `psns` responses of a READ.
+ * @return as uroce_packet_build() */
+static int
+send_again(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_sqe *sqe, uint32_t psn, uint32_t psns,
+	   struct rte_mbuf **out)
 {
 	struct uroce_requester *req = &qp->req;
 	uint32_t next_psn = req->psn, next_offset = req->offset;
@@ -264,6 +266,49 @@ uroce_requester_again(struct uroce_engine *e, struct uroce_qp *qp, const struct 
 	if (req->rtt_timed && uroce_psn_distance(req->rtt_psn, psn) < psns)
 		req->rtt_timed = false;
 	return 0;
+}
+
+/* Send the next missing packet, probe or ASK. @return 1: sent; 0: there is none; or as uroce_packet_build() */
+static int
+recover_next(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf **out)
+{
+	struct uroce_resend next;
+	int ret;
+
+	switch (uroce_recovery_next(qp, &next)) {
+	case UROCE_RESEND_NOTHING:
+		return 0;
+	case UROCE_RESEND_ASK:
+		ret = uroce_sack_ask(e, qp, out);
+		break;
+	default:
+		ret = send_again(e, qp, next.sqe, next.psn, next.count, out);
+	}
+	if (ret != 0)
+		return ret;
+	uroce_recovery_sent(qp, &next);
+	return 1;
+}
+
+/* Send missing packets, probes and ASKs, up to `room`. @return the number of frames */
+static __rte_noinline unsigned int
+recover(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf **frames, unsigned int room)
+{
+	struct uroce_requester *req = &qp->req;
+	unsigned int n = 0;
+	int ret = 1;
+
+	if (req->rnr_wait || (qp->state != IBV_QPS_RTS && qp->state != IBV_QPS_SQD))
+		return 0;
+	while (n < room && ret > 0) {
+		ret = recover_next(e, qp, &frames[n]);
+		n += ret > 0;
+	}
+	if (unlikely(ret == -EACCES)) {	/* its memory is not registered any more: the WQE fails when it is the oldest */
+		uroce_recovery_end(e, qp);
+		uroce_retry_seek(qp, req->unacked);
+	}
+	return n;
 }
 
 /* Account for `psns` more PSNs sent from the current WQE. */
@@ -383,7 +428,7 @@ uroce_requester_send(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbu
 	unsigned int n = 0;
 
 	if (unlikely(req->recovery != NULL)) {
-		n = uroce_recovery_send(e, qp, frames, room);
+		n = recover(e, qp, frames, room);
 		if (req->recovery != NULL)
 			window = uroce_recovery_window(qp);
 	}

@@ -6,7 +6,7 @@
  *	requester.c	cuts send WQEs into request packets, in order, within the windows (R39, R30)
  *	completer.c	processes ACKs, NAKs, RNR NAKs and responses: progress, retries, RNR wait, completions
  *	retry.c		the transport timer (R36), the count of retries (R34), going back to a PSN
- *	recovery.c	retransmits only the missing packets
+ *	recovery.c	finds the missing packets, the only ones to retransmit
  *	sack.c		checks and processes SACKs, and sends ASKs
  *	peer_probe.c	classifies the peer: does it keep out-of-order packets? Sends probes before the transport timeout
  *	rtt.c		measures round trips, and derives the probe timer
@@ -48,11 +48,6 @@ struct uroce_burst uroce_requester_burst(const struct uroce_qp *qp, const struct
 /** Build packets of a SEND or WRITE, from req.offset of the WQE on. @return as uroce_packets_build() */
 int uroce_data_packets(struct uroce_engine *e, const struct uroce_qp *qp, const struct uroce_sqe *sqe,
 		       struct uroce_burst burst, struct rte_mbuf **frames);
-/** Retransmit one packet: of a SEND or WRITE, an atomic, or a request for `psns` responses of a READ.
- * @return as uroce_packet_build() */
-int uroce_requester_again(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_sqe *sqe, uint32_t psn,
-			  uint32_t psns, struct rte_mbuf **out);
-
 /* The kind of an answer of the peer. */
 enum uroce_answer {
 	UROCE_ANSWER_ACK,
@@ -100,9 +95,10 @@ bool uroce_recovery_done(const struct uroce_qp *qp);
 /** @return the number of PSNs that may be unanswered */
 uint32_t uroce_recovery_window(const struct uroce_qp *qp);
 const struct uroce_sqe *uroce_recovery_wqe(const struct uroce_qp *qp, uint32_t psn);
-/** Send missing packets, probes and ASKs, up to `room`. @return the number of frames */
-unsigned int uroce_recovery_send(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf **frames,
-				 unsigned int room);
+/** What to send next. The kind is returned, too; without UROCE_RESEND_PROBE and _MISSING the rest is not set. */
+enum uroce_resend_kind uroce_recovery_next(struct uroce_qp *qp, struct uroce_resend *next);
+/** The frame that uroce_recovery_next() named has been built. */
+void uroce_recovery_sent(struct uroce_qp *qp, const struct uroce_resend *sent);
 
 /* peer_probe.c */
 /** A sequence NAK names this PSN, which was sent. Retransmit it and classify the peer. @return false: go back N */
