@@ -33,7 +33,6 @@ enum uroce_cma_state {
 };
 
 struct uroce_cma_id;
-struct uroce_cma_mcast;
 struct uroce_cma_port;
 
 /* A device that IDs are bound to, with the PD that they share if they have none of their own. */
@@ -51,7 +50,20 @@ struct uroce_cma_device {
 struct uroce_cma_channel {
 	struct rdma_event_channel ibv;  /* first: what the user has */
 	struct uroce_event_queue queue; /* a record: the ID whose next event is to be taken */
-	uint32_t users;                 /* atomic: who made it, and its IDs */
+	uint32_t users;                 /* atomic: its creator, and its IDs */
+};
+
+/* A group that an ID has joined. */
+struct uroce_cma_mcast {
+	LIST_ENTRY(uroce_cma_mcast) link;
+	struct uroce_cma_id *id;
+	struct sockaddr_storage addr;
+	union ibv_gid mgid;
+	void *context;
+	bool send_only;
+	bool joined;   /* at the device */
+	bool attached; /* the ID's QP */
+	bool pending;  /* its event is queued, or was got and is not acknowledged */
 };
 
 /* What the thread that gets an event does with it first. */
@@ -156,9 +168,6 @@ uroce_cma_is_ud(const struct uroce_cma_id *id)
 	return id->id.qp_type == IBV_QPT_UD;
 }
 
-/** What a public function returns: 0, or -1 and errno, from 0 or -errno. */
-int uroce_cma_return(int ret);
-
 /* ---- cma_id.c ---- */
 
 /** Take the lock for a call on the ID. */
@@ -184,13 +193,10 @@ int uroce_cma_id_create(struct rdma_event_channel *channel, void *context, enum 
 /** One for a request that has come to a listener: on its channel, in state CONNECT. Lock held.
  * @return NULL: no memory */
 struct uroce_cma_id *uroce_cma_id_create_passive(struct uroce_cma_id *listener);
-/** It has not been given to anybody. Lock held. */
+/** Destroy an ID of a request whose event no thread has got. Lock held. */
 void uroce_cma_id_discard(struct uroce_cma_id *id);
-/** Its events come from another channel from now on. Lock held. */
-void uroce_cma_id_set_channel(struct uroce_cma_id *id, struct uroce_cma_channel *to);
-
-/** Copy addresses, device and route to the public part. Lock held. */
-void uroce_cma_id_publish(struct uroce_cma_id *id);
+/** Nothing refers to the ID any more. */
+void uroce_cma_id_free(struct uroce_cma_id *id);
 
 /* ---- cma_device.c ---- */
 
@@ -198,15 +204,8 @@ void uroce_cma_id_publish(struct uroce_cma_id *id);
 int uroce_cma_device_bind(struct uroce_cma_id *id, struct uroce_cm_agent *agent,
 			  uint8_t sgid_index);
 void uroce_cma_device_unbind(struct uroce_cma_id *id);
-
-/* ---- cma_users.c ---- */
-
-/** Have the service run: once for each channel and ID. Without the lock. @return 0 or -errno */
-int uroce_cma_users_get(void);
-void uroce_cma_users_put(void);
-/** Another one while there is one. Lock held. */
-void uroce_cma_users_more(void);
-void uroce_cma_users_less(void);
+/** Lock held. @return NULL: no ID is bound to it */
+struct uroce_cma_device *uroce_cma_device_find(const struct uroce_device *dev);
 
 /* ---- cma_port.c ---- */
 
@@ -216,15 +215,14 @@ int uroce_cma_port_bind(struct uroce_cma_id *id);
 void uroce_cma_port_unbind(struct uroce_cma_id *id);
 /** May it listen, where it is bound? @return 0; -EADDRINUSE */
 int uroce_cma_port_check_listen(const struct uroce_cma_id *id);
-/** Who listens on a port has changed: listen on the agents where somebody does, and on no others.
+/** An ID has begun or ceased to listen: listen on the agents where an ID does, and on no others.
  * @return 0, or -errno of the first agent that failed */
 int uroce_cma_port_sync(struct uroce_cma_port *port);
 /** All ports: a device has come. */
 void uroce_cma_ports_sync(void);
-/** A device goes: nobody listens on it any more. */
+/** A device is removed: no ID listens on it any more. */
 void uroce_cma_ports_forget(const struct uroce_cm_agent *agent);
-/** Who listens on the port for a request to dst? A specific address before a wildcard. NULL: nobody
- */
+/** The ID that listens on the port for a request to dst: a specific address before a wildcard. NULL: none */
 struct uroce_cma_id *uroce_cma_port_match(struct uroce_cma_port *port, const struct sockaddr *dst);
 /** The port and the service ID of a listening connection. */
 struct uroce_cma_port *uroce_cma_port_of(const struct uroce_cm_conn *listener);
@@ -245,10 +243,12 @@ void uroce_cma_event_simple(struct uroce_cma_id *id, enum rdma_cm_event_type typ
 			    enum uroce_cma_action action);
 /** The ID's next event, which was announced in its channel. Takes the lock. */
 struct uroce_cma_event *uroce_cma_event_take(struct uroce_cma_id *id);
+/** Acknowledge the event that a synchronous ID keeps, if there is one. Takes the lock. */
+void uroce_cma_event_kept_ack(struct rdma_cm_id *ibv);
 /** Forget the ID's events, but for those that were taken: wait for their acknowledgements. Lock
  * held, let go while it waits. */
 void uroce_cma_events_forget(struct uroce_cma_id *id);
-/** Take back a group's event that nobody has got. Lock held. @return was it there? */
+/** Take back a group's event that no thread has got. Lock held. @return was it there? */
 bool uroce_cma_events_remove(struct uroce_cma_id *id, const struct uroce_cma_mcast *mcast);
 /** Move the ID and the announcements of its events to another channel. Lock held.
  * @return how many of them were got from the old one */
@@ -256,11 +256,25 @@ uint32_t uroce_cma_events_move(struct uroce_cma_id *id, struct uroce_cma_channel
 
 /* ---- cma_channel.c ---- */
 
+/** Have the service run: once for each channel and ID. Without the lock. @return 0 or -errno */
+int uroce_cma_users_get(void);
+void uroce_cma_users_put(void);
+/** Another one while there is one. Lock held. */
+void uroce_cma_users_more(void);
+void uroce_cma_users_less(void);
+
 /** @return with one user; NULL and errno */
 struct uroce_cma_channel *uroce_cma_channel_create(void);
 /** One user more, or less. Any thread, with or without the lock. */
 void uroce_cma_channel_get(struct uroce_cma_channel *channel);
 void uroce_cma_channel_put(struct uroce_cma_channel *channel);
+/** The ID's events come from another channel from now on. Lock held. */
+void uroce_cma_id_set_channel(struct uroce_cma_id *id, struct uroce_cma_channel *to);
+/** The result of a public function: 0, or -1 and errno, from 0 or -errno. */
+int uroce_cma_return(int ret);
+
+/* ---- cma_get_event.c ---- */
+
 /** A synchronous ID waits for the event of a call and keeps it in id->event. @return 0 or -errno of
  * the event */
 int uroce_cma_complete(struct uroce_cma_id *id);
@@ -269,7 +283,15 @@ int uroce_cma_complete(struct uroce_cma_id *id);
 
 /** Stop resolving. Lock held. */
 void uroce_cma_resolve_cancel(struct uroce_cma_id *id);
+
+/* ---- cma_path.c: lock held ---- */
+
+/** The path from the ID's source to its destination. */
 void uroce_cma_path(const struct uroce_cma_id *id, struct uroce_cm_path *path);
+/** The same for an address handle. */
+void uroce_cma_ah_attr(const struct uroce_cma_id *id, struct ibv_ah_attr *attr);
+/** Copy addresses, device and route to the public part. */
+void uroce_cma_id_publish(struct uroce_cma_id *id);
 
 /* ---- cma_request.c, cma_datagram.c: what came from a device ---- */
 
@@ -278,7 +300,7 @@ int uroce_cma_request(struct uroce_cm_agent *agent, const struct uroce_cm_event 
 /** @return 0 or a status of the answer */
 int uroce_cma_sidr_request(struct uroce_cm_agent *agent, const struct uroce_cm_event *event);
 void uroce_cma_sidr_event(struct uroce_cma_id *id, const struct uroce_cm_event *event);
-/** Who is asked for, by what is asked: header, addresses and path agree. NULL: nobody */
+/** The listener for a request whose header, addresses and path agree. NULL: none, or they do not agree */
 struct uroce_cma_id *uroce_cma_request_listener(const struct uroce_cm_event *event,
 						const struct uroce_cm_path *path,
 						struct sockaddr_storage *src,
@@ -295,10 +317,13 @@ int uroce_cma_sidr_connect(struct uroce_cma_id *id, const struct rdma_conn_param
 int uroce_cma_sidr_answer(struct uroce_cma_id *id, uint8_t status, const void *private_data,
 			  uint8_t bytes);
 
-/** The way to the ID's dst, as an address handle has it. */
-void uroce_cma_ah_attr(const struct uroce_cma_id *id, struct ibv_ah_attr *attr);
+/* ---- cma_qp.c: of an ID's QP or SRQ, without the lock ---- */
 
-/* ---- cma_qp.c: without the lock, 0 or -errno ---- */
+/** CQs with channels, of these sizes; 0: none. @return 0 or -errno */
+int uroce_cma_cqs_create(struct rdma_cm_id *id, uint32_t send_size, uint32_t recv_size);
+void uroce_cma_cqs_destroy(struct rdma_cm_id *id);
+
+/* ---- cma_qp_state.c: without the lock, 0 or -errno ---- */
 
 /** INIT, and for UD RTR and RTS. */
 int uroce_cma_qp_init(struct uroce_cma_id *id, struct ibv_qp *qp);
@@ -307,11 +332,7 @@ int uroce_cma_qp_init(struct uroce_cma_id *id, struct ibv_qp *qp);
 int uroce_cma_qp_connect(struct uroce_cma_id *id, uint8_t responder_resources,
 			 uint8_t initiator_depth);
 int uroce_cma_qp_error(struct uroce_cma_id *id);
-
-/* ---- cma_connect.c ---- */
-
-/** The response has come: RTU, after the ID's QP has been connected. Without the lock. @return 0 or
- * -errno */
+/** The response has come: connect the ID's QP, then send an RTU. */
 int uroce_cma_establish(struct uroce_cma_id *id);
 
 /* ---- cma_multicast.c ---- */
@@ -322,8 +343,5 @@ void uroce_cma_mcasts_leave(struct uroce_cma_id *id);
 void uroce_cma_mcasts_detach(struct uroce_cma_id *id);
 /** Its events are acknowledged. */
 void uroce_cma_mcasts_free(struct uroce_cma_id *id);
-/** The join's event was got: attach the ID's QP. Without the lock. @return 0 or -errno */
-int uroce_cma_mcast_attach(struct uroce_cma_event *event);
-void uroce_cma_mcast_acked(struct uroce_cma_mcast *mcast);
 
 #endif /* UROCE_CM_RDMA_CMA_H */

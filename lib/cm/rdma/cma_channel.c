@@ -1,15 +1,75 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Event channels and rdma_get_cm_event(3). The thread that gets an event first does its work, as with librdmacm: it
- * updates the public part of the ID and connects its QP. The application's threads.
+ * Event channels: created and destroyed, counted by their users, and changed for an ID. Channels and IDs are also the
+ * users of the service: the first starts it, the last stops it, without uroce_cm_lock, since the service's thread takes
+ * that. The application's threads.
  */
 
 #include <errno.h>
 #include <stdlib.h>
 
+#include <rte_debug.h>
+
 #include "uroce_cma.h"
 #include "cm/rdma/cma.h"
+
+/* Held while the service starts or stops; before uroce_cm_lock. */
+static pthread_mutex_t transition = PTHREAD_MUTEX_INITIALIZER;
+static uint32_t users; /* under uroce_cm_lock */
+
+int
+uroce_cma_users_get(void)
+{
+	const struct uroce_cm_service_ops *service = uroce_cm_service();
+	bool first;
+	int ret = 0;
+
+	if (service == NULL)
+		return -ENODEV;
+	pthread_mutex_lock(&transition);
+	uroce_cma_lock();
+	first = users == 0;
+	uroce_cma_unlock();
+	if (first)
+		ret = service->start();
+	if (ret == 0) {
+		uroce_cma_lock();
+		users++;
+		uroce_cma_unlock();
+	}
+	pthread_mutex_unlock(&transition);
+	return ret;
+}
+
+void
+uroce_cma_users_put(void)
+{
+	bool last;
+
+	pthread_mutex_lock(&transition);
+	uroce_cma_lock();
+	uroce_cma_users_less();
+	last = users == 0;
+	uroce_cma_unlock();
+	if (last)
+		uroce_cm_service()->stop();
+	pthread_mutex_unlock(&transition);
+}
+
+void
+uroce_cma_users_more(void)
+{
+	RTE_VERIFY(users > 0);
+	users++;
+}
+
+void
+uroce_cma_users_less(void)
+{
+	RTE_VERIFY(users > 0);
+	users--;
+}
 
 int
 uroce_cma_return(int ret)
@@ -90,162 +150,12 @@ uroce_rdma_destroy_event_channel(struct rdma_event_channel *channel)
 	uroce_cma_users_put();
 }
 
-/* The new ID has the channel of its listener, which may have moved since the request came; that of
- * a synchronous listener is synchronous, too, and has one of its own. */
-static bool
-take_request(struct uroce_cma_event *event)
+void
+uroce_cma_id_set_channel(struct uroce_cma_id *id, struct uroce_cma_channel *to)
 {
-	struct uroce_cma_id *id = uroce_cma_id_of(event->event.id);
-	struct uroce_cma_channel *own = NULL;
+	struct uroce_cma_channel *from = uroce_cma_channel_of(id->id.channel);
 
-	if (event->owner->sync) {
-		own = uroce_cma_channel_create();
-		if (own == NULL) {
-			uroce_cma_lock();
-			uroce_cma_id_discard(id);
-			uroce_cma_unlock();
-			return false;
-		}
-	}
-	uroce_cma_lock();
-	id->sync = own != NULL;
-	uroce_cma_id_set_channel(id, own != NULL ? own
-						 : uroce_cma_channel_of(event->owner->id.channel));
-	uroce_cma_id_publish(id);
-	uroce_cma_unlock();
-	if (own != NULL)
-		uroce_cma_channel_put(own);
-	return true;
-}
-
-static void
-take_response(struct uroce_cma_event *event)
-{
-	struct uroce_cma_id *id = event->owner;
-	int ret;
-
-	if (id->id.qp == NULL)
-		return; /* the user's business, and rdma_establish(3) */
-	ret = uroce_cma_establish(id);
-	event->event.event = RDMA_CM_EVENT_ESTABLISHED;
-	if (ret != 0) {
-		event->event.event = RDMA_CM_EVENT_CONNECT_ERROR;
-		event->event.status = ret;
-		uroce_cma_lock();
-		id->connect_error = true;
-		uroce_cma_unlock();
-	}
-}
-
-static void
-take_join(struct uroce_cma_event *event)
-{
-	int ret = uroce_cma_mcast_attach(event);
-
-	if (ret != 0) {
-		event->event.event = RDMA_CM_EVENT_MULTICAST_ERROR;
-		event->event.status = ret;
-	}
-}
-
-/* The user has been told that the connection failed: what follows from that is not news. */
-static bool
-has_failed(const struct uroce_cma_id *id)
-{
-	bool failed;
-
-	uroce_cma_lock();
-	failed = id->connect_error;
-	uroce_cma_unlock();
-	return failed;
-}
-
-/* @return false: the event is not for the user */
-static bool
-act(struct uroce_cma_event *event)
-{
-	struct uroce_cma_id *id = event->owner;
-
-	switch (event->action) {
-	case UROCE_CMA_NONE: return true;
-	case UROCE_CMA_PUBLISH:
-		uroce_cma_lock();
-		uroce_cma_id_publish(id);
-		uroce_cma_unlock();
-		return true;
-	case UROCE_CMA_REQUEST: return take_request(event);
-	case UROCE_CMA_RESPONSE: take_response(event); return true;
-	case UROCE_CMA_REFUSED:
-		if (has_failed(id))
-			return false;
-		(void)uroce_cma_qp_error(id);
-		return true;
-	case UROCE_CMA_ENDED: return !has_failed(id);
-	case UROCE_CMA_JOINED: take_join(event); return true;
-	}
-	return true;
-}
-
-static int
-get_event(struct uroce_cma_channel *channel, struct uroce_cma_event **taken)
-{
-	struct uroce_cma_event *event;
-	struct uroce_cma_id *id;
-	int ret;
-
-	for (;;) {
-		ret = uroce_event_queue_get(&channel->queue, &id);
-		if (ret != 0)
-			return ret;
-		event = uroce_cma_event_take(id);
-		if (act(event))
-			break;
-		(void)uroce_rdma_ack_cm_event(&event->event);
-	}
-	*taken = event;
-	return 0;
-}
-
-int
-uroce_rdma_get_cm_event(struct rdma_event_channel *channel, struct rdma_cm_event **event)
-{
-	struct uroce_cma_event *taken;
-	int ret;
-
-	if (event == NULL)
-		return uroce_cma_return(-EINVAL);
-	ret = get_event(uroce_cma_channel_of(channel), &taken);
-	if (ret == 0)
-		*event = &taken->event;
-	return uroce_cma_return(ret);
-}
-
-/* The status of an event as an error of the call that has waited for it. */
-static int
-event_error(const struct rdma_cm_event *event)
-{
-	if (event->status == 0)
-		return 0;
-	if (event->event == RDMA_CM_EVENT_REJECTED)
-		return -ECONNREFUSED;
-	return event->status < 0 ? event->status : -event->status;
-}
-
-int
-uroce_cma_complete(struct uroce_cma_id *id)
-{
-	struct uroce_cma_event *event;
-	int ret;
-
-	if (!id->sync)
-		return 0;
-	if (id->id.event != NULL) {
-		(void)uroce_rdma_ack_cm_event(id->id.event);
-		id->id.event = NULL;
-	}
-	ret = get_event(uroce_cma_channel_of(id->id.channel), &event);
-	if (ret != 0)
-		return ret;
-	id->id.event = &event->event;
-	return event_error(&event->event);
+	uroce_cma_channel_get(to);
+	id->id.channel = &to->ibv;
+	uroce_cma_channel_put(from);
 }

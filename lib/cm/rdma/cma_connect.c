@@ -15,7 +15,6 @@
 #include "uroce_cma.h"
 #include "uroce_config.h"
 #include "cm/rdma/cma.h"
-#include "cm/rdma/cma_connect.h"
 #include "cm/rdma/cma_header.h"
 #include "cm/rdma/cma_sockaddr.h"
 
@@ -36,27 +35,6 @@ check_param(const struct uroce_cma_id *id, const struct rdma_conn_param *param)
 	    param->initiator_depth > id->device->max_initiator_depth)
 		return -EINVAL;
 	return 0;
-}
-
-/* The header, what rdma_create_ep(3) was given, and the user's. */
-int
-uroce_cma_private_build(const struct uroce_cma_id *id, const struct rdma_conn_param *param,
-			uint8_t *data, unsigned int room)
-{
-	const unsigned int user = param != NULL && param->private_data != NULL
-					  ? param->private_data_len
-					  : 0;
-	const unsigned int total = UROCE_CMA_HEADER_BYTES + id->connect_bytes + user;
-
-	if (total > room)
-		return -EINVAL;
-	uroce_cma_header_encode(data, (const struct sockaddr *)&id->src,
-				(const struct sockaddr *)&id->dst);
-	if (id->connect_bytes != 0)
-		memcpy(data + UROCE_CMA_HEADER_BYTES, id->connect_data, id->connect_bytes);
-	if (user != 0)
-		memcpy(data + total - user, param->private_data, user);
-	return (int)total;
 }
 
 static void
@@ -145,26 +123,6 @@ uroce_rdma_connect(struct rdma_cm_id *ibv, struct rdma_conn_param *conn_param)
 		ret = uroce_cma_complete(id);
 	}
 	return uroce_cma_return(ret);
-}
-
-int
-uroce_cma_establish(struct uroce_cma_id *id)
-{
-	const struct uroce_cm_private none = { .data = NULL };
-	int ret = uroce_cma_qp_connect(id, RDMA_MAX_RESP_RES, RDMA_MAX_INIT_DEPTH);
-
-	if (ret == 0) {
-		uroce_cma_lock();
-		ret = id->conn == NULL
-			      ? -EINVAL
-			      : uroce_cm_send_rtu(id->conn, &none, uroce_cm_service()->now_ns());
-		uroce_cma_unlock();
-	}
-	if (ret != 0)
-		(void)uroce_cma_qp_error(id);
-	else
-		uroce_cm_service()->kick();
-	return ret;
 }
 
 int
@@ -276,11 +234,9 @@ uroce_rdma_accept(struct rdma_cm_id *ibv, struct rdma_conn_param *conn_param)
 	uroce_cm_service()->kick();
 	if (!ud)
 		return uroce_cma_return(uroce_cma_complete(id));
-	/* there is nothing to wait for; the request's event is done with */
-	if (id->sync && ibv->event != NULL) {
-		(void)uroce_rdma_ack_cm_event(ibv->event);
-		ibv->event = NULL;
-	}
+	/* no event follows; the request's event is not needed any more */
+	if (id->sync)
+		uroce_cma_event_kept_ack(ibv);
 	return 0;
 }
 

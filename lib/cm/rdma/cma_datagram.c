@@ -10,7 +10,7 @@
 
 #include "uroce_config.h"
 #include "cm/rdma/cma.h"
-#include "cm/rdma/cma_connect.h"
+#include "cm/rdma/cma_header.h"
 #include "cm/rdma/cma_sockaddr.h"
 
 int
@@ -47,23 +47,6 @@ uroce_cma_sidr_answer(struct uroce_cma_id *id, uint8_t status, const void *priva
 	}
 	ret = uroce_cm_send_sidr_rep(id->conn, &rep, uroce_cm_service()->now_ns());
 	return ret == -EMSGSIZE ? -EINVAL : ret;
-}
-
-void
-uroce_cma_ah_attr(const struct uroce_cma_id *id, struct ibv_ah_attr *attr)
-{
-	struct uroce_cm_path path;
-
-	uroce_cma_path(id, &path);
-	memset(attr, 0, sizeof(*attr));
-	attr->is_global = 1;
-	attr->port_num = 1;
-	attr->sl = path.sl;
-	attr->grh.dgid = path.dgid;
-	attr->grh.sgid_index = path.sgid_index;
-	attr->grh.flow_label = path.flow_label;
-	attr->grh.hop_limit = path.hop_limit;
-	attr->grh.traffic_class = path.traffic_class;
 }
 
 static void

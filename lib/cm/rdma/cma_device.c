@@ -35,7 +35,7 @@ device_create(struct uroce_device *dev)
 	}
 	device->dev = dev;
 	LIST_INIT(&device->ids);
-	/* one less than what stands for 'the most' */
+	/* one less than the value that means 'the most' */
 	device->max_responder_resources = (uint8_t)RTE_MIN(attr.max_qp_rd_atom,
 							   RDMA_MAX_RESP_RES - 1);
 	device->max_initiator_depth = (uint8_t)RTE_MIN(attr.max_qp_init_rd_atom,
@@ -44,15 +44,15 @@ device_create(struct uroce_device *dev)
 	return device;
 }
 
-static struct uroce_cma_device *
-device_get(struct uroce_device *dev)
+struct uroce_cma_device *
+uroce_cma_device_find(const struct uroce_device *dev)
 {
 	struct uroce_cma_device *device;
 
 	LIST_FOREACH(device, &devices, link)
 	if (device->dev == dev)
-		return device;
-	return device_create(dev);
+		break;
+	return device;
 }
 
 int
@@ -63,7 +63,9 @@ uroce_cma_device_bind(struct uroce_cma_id *id, struct uroce_cm_agent *agent, uin
 	if (id->device != NULL && id->device->dev != agent->dev)
 		return -ENODEV;
 	if (id->device == NULL) {
-		device = device_get(agent->dev);
+		device = uroce_cma_device_find(agent->dev);
+		if (device == NULL)
+			device = device_create(agent->dev);
 		if (device == NULL)
 			return -ENOMEM;
 		id->device = device;
@@ -86,45 +88,10 @@ uroce_cma_device_unbind(struct uroce_cma_id *id)
 	id->agent = NULL;
 	if (!LIST_EMPTY(&device->ids))
 		return;
-	/* a user who still has objects in it keeps it: the device cannot be closed then, either */
+	/* a PD that still has objects stays: the device cannot be closed then, either */
 	(void)uroce_dealloc_pd(device->pd);
 	LIST_REMOVE(device, link);
 	free(device);
-}
-
-void
-uroce_cma_device_gone(struct uroce_cm_agent *agent)
-{
-	struct uroce_cma_device *device;
-	struct uroce_cma_id *id;
-
-	uroce_cma_ports_forget(agent);
-	LIST_FOREACH(device, &devices, link)
-	if (device->dev == agent->dev)
-		break;
-	if (device == NULL)
-		return;
-	LIST_FOREACH(id, &device->ids, device_link)
-	{
-		if (id->agent != agent)
-			continue;
-		uroce_cma_resolve_cancel(id);
-		uroce_cma_mcasts_leave(id); /* while it is known where */
-		/* its communication manager may run on, and must not know the ID any more */
-		if (id->conn != NULL)
-			uroce_cm_conn_destroy(id->conn, uroce_cm_service()->now_ns());
-		id->conn = NULL;
-		id->agent = NULL;
-		id->state = UROCE_CMA_REMOVED;
-		uroce_cma_event_simple(id, RDMA_CM_EVENT_DEVICE_REMOVAL, 0, UROCE_CMA_NONE);
-	}
-}
-
-void
-uroce_cma_device_come(struct uroce_cm_agent *agent)
-{
-	RTE_SET_USED(agent);
-	uroce_cma_ports_sync();
 }
 
 struct ibv_context **

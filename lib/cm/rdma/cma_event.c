@@ -128,12 +128,21 @@ uroce_rdma_ack_cm_event(struct rdma_cm_event *ibv)
 		return uroce_cma_return(-EINVAL);
 	uroce_cma_lock();
 	if (event->mcast != NULL)
-		uroce_cma_mcast_acked(event->mcast);
+		event->mcast->pending = false;
 	event->owner->acked++;
 	pthread_cond_broadcast(&event->owner->cond);
 	uroce_cma_unlock();
 	free(event);
 	return 0;
+}
+
+void
+uroce_cma_event_kept_ack(struct rdma_cm_id *ibv)
+{
+	if (ibv->event == NULL)
+		return;
+	(void)uroce_rdma_ack_cm_event(ibv->event);
+	ibv->event = NULL;
 }
 
 /* @return how many were got */
@@ -158,8 +167,7 @@ uroce_cma_events_forget(struct uroce_cma_id *id)
 	struct uroce_cma_event *event;
 	uint32_t reported;
 
-	/* who has read a record and not yet taken its event needs only the queue's lock to be
-	 * accounted for */
+	/* the queue's lock alone counts a thread that has read a record and not yet taken its event */
 	reported = purge(id);
 	while (id->acked != reported)
 		pthread_cond_wait(&id->cond, &uroce_cm_lock);
@@ -169,8 +177,8 @@ uroce_cma_events_forget(struct uroce_cma_id *id)
 	}
 }
 
-/* Announce the ID's events anew in its channel: those that nobody has read of, but for a group's.
- * @param reported	how many somebody has */
+/* Announce the ID's events anew in its channel, without a group's.
+ * @param reported	announcements that threads have read: their events stay out */
 static bool
 announce(struct uroce_cma_id *id, uint32_t reported, const struct uroce_cma_mcast *without)
 {

@@ -94,3 +94,24 @@ uroce_cma_header_decode(const void *data, uint32_t bytes, struct sockaddr_storag
 	uroce_cma_addr_set_port((struct sockaddr *)src, port);
 	return is_unicast(src) && is_unicast(dst) ? 0 : -EINVAL;
 }
+
+/* The header, what rdma_create_ep(3) was given, and the user's. */
+int
+uroce_cma_private_build(const struct uroce_cma_id *id, const struct rdma_conn_param *param,
+			uint8_t *data, unsigned int room)
+{
+	const unsigned int user = param != NULL && param->private_data != NULL
+					  ? param->private_data_len
+					  : 0;
+	const unsigned int total = UROCE_CMA_HEADER_BYTES + id->connect_bytes + user;
+
+	if (total > room)
+		return -EINVAL;
+	uroce_cma_header_encode(data, (const struct sockaddr *)&id->src,
+				(const struct sockaddr *)&id->dst);
+	if (id->connect_bytes != 0)
+		memcpy(data + UROCE_CMA_HEADER_BYTES, id->connect_data, id->connect_bytes);
+	if (user != 0)
+		memcpy(data + total - user, param->private_data, user);
+	return (int)total;
+}

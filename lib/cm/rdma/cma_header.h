@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The 36 bytes that rdma_cm puts before the application's private data in a REQ or SIDR_REQ: the IP addresses and
- * the source port of the active side. No state.
+ * The private data of a REQ or SIDR_REQ: the application's, behind the 36 bytes in which rdma_cm passes the IP
+ * addresses and the source port of the active side. No state.
  */
 
 #ifndef UROCE_CM_RDMA_CMA_HEADER_H
@@ -10,6 +10,8 @@
 
 #include <stdint.h>
 #include <sys/socket.h>
+
+#include "cm/rdma/cma.h"
 
 #define UROCE_CMA_HEADER_BYTES 36
 
@@ -26,5 +28,10 @@ void uroce_cma_header_encode(uint8_t header[UROCE_CMA_HEADER_BYTES], const struc
  */
 int uroce_cma_header_decode(const void *data, uint32_t bytes, struct sockaddr_storage *src,
 			    struct sockaddr_storage *dst);
+
+/** The private data of a request: the header, the data of rdma_create_ep(3) and the application's. Under uroce_cm_lock.
+ * @return bytes, or -EINVAL: too many */
+int uroce_cma_private_build(const struct uroce_cma_id *id, const struct rdma_conn_param *param,
+			    uint8_t *data, unsigned int room);
 
 #endif /* UROCE_CM_RDMA_CMA_HEADER_H */

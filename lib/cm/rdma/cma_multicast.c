@@ -15,18 +15,6 @@
 #include "cm/rdma/cma.h"
 #include "cm/rdma/cma_sockaddr.h"
 
-struct uroce_cma_mcast {
-	LIST_ENTRY(uroce_cma_mcast) link;
-	struct uroce_cma_id *id;
-	struct sockaddr_storage addr;
-	union ibv_gid mgid;
-	void *context;
-	bool send_only;
-	bool joined;   /* at the device */
-	bool attached; /* the ID's QP */
-	bool pending;  /* its event is queued, or was got and is not acknowledged */
-};
-
 /* Lock held. */
 static void
 leave(struct uroce_cma_mcast *mcast)
@@ -44,7 +32,7 @@ join(struct uroce_cma_mcast *mcast)
 	struct uroce_cm_agent *agent = mcast->id->agent;
 	int ret;
 
-	/* who only sends needs no membership */
+	/* a sender needs no membership */
 	if (mcast->send_only)
 		return 0;
 	if (agent->dev->ops.port->mcast_join == NULL)
@@ -155,27 +143,6 @@ uroce_rdma_join_multicast_ex(struct rdma_cm_id *id, struct rdma_cm_join_mc_attr_
 			   attr->join_flags == RDMA_MC_JOIN_FLAG_SENDONLY_FULLMEMBER, context));
 }
 
-/* The event is got: nobody leaves the group before it is acknowledged. */
-int
-uroce_cma_mcast_attach(struct uroce_cma_event *event)
-{
-	struct uroce_cma_mcast *mcast = event->mcast;
-	struct ibv_qp *qp = event->owner->id.qp;
-	int ret;
-
-	if (qp == NULL || mcast->send_only)
-		return 0;
-	ret = uroce_attach_mcast(qp, &mcast->mgid, 0);
-	mcast->attached = ret == 0;
-	return -ret;
-}
-
-void
-uroce_cma_mcast_acked(struct uroce_cma_mcast *mcast)
-{
-	mcast->pending = false;
-}
-
 static void
 detach(struct uroce_cma_mcast *mcast)
 {
@@ -211,10 +178,8 @@ uroce_rdma_leave_multicast(struct rdma_cm_id *ibv, struct sockaddr *addr)
 	if (uroce_cma_addr_len(addr) == 0)
 		return uroce_cma_return(-EINVAL);
 	/* a synchronous ID's last event is kept for its user only */
-	if (id->sync && ibv->event != NULL) {
-		(void)uroce_rdma_ack_cm_event(ibv->event);
-		ibv->event = NULL;
-	}
+	if (id->sync)
+		uroce_cma_event_kept_ack(ibv);
 	uroce_cma_lock();
 	mcast = find(id, addr);
 	if (mcast != NULL) {

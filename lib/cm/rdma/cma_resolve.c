@@ -269,23 +269,3 @@ uroce_rdma_resolve_route(struct rdma_cm_id *ibv, int timeout_ms)
 		ret = uroce_cma_complete(id);
 	return uroce_cma_return(ret);
 }
-
-void
-uroce_cma_path(const struct uroce_cma_id *id, struct uroce_cm_path *path)
-{
-	struct ibv_port_attr port = { .active_mtu = IBV_MTU_1024 };
-
-	memset(path, 0, sizeof(*path));
-	uroce_cma_addr_to_gid((const struct sockaddr *)&id->src, &path->sgid);
-	uroce_cma_addr_to_gid((const struct sockaddr *)&id->dst, &path->dgid);
-	(void)uroce_query_port(&id->device->dev->vctx.context, 1, &port);
-	path->sgid_index = id->sgid_index;
-	path->traffic_class = id->tos;
-	path->hop_limit = UROCE_CMA_HOP_LIMIT;
-	path->pkey = UROCE_CMA_PKEY;
-	path->mtu = (uint8_t)port.active_mtu;
-	path->packet_life_time = UROCE_CMA_PACKET_LIFE_TIME;
-	/* the QP's timeout is the life time doubled */
-	if (id->timeout_set && id->timeout > 0)
-		path->packet_life_time = id->timeout - 1;
-}

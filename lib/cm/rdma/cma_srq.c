@@ -10,7 +10,6 @@
 #include "uroce.h"
 #include "uroce_cma.h"
 #include "cm/rdma/cma.h"
-#include "cm/rdma/cma_qp.h"
 
 int
 uroce_rdma_create_srq_ex(struct rdma_cm_id *id, struct ibv_srq_init_attr_ex *attr)
