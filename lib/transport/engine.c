@@ -284,18 +284,28 @@ engine_timer_remove(struct uroce_engine *e, struct uroce_timer *timer)
 	uroce_wheel_remove(&e->cq_wheel, timer);
 }
 
-/* Send the QP's responses, then its requests. @return the number of frames */
+/* Send the QP's responses, then its requests. READs that the peer keeps posting must not hold up the requests for ever:
+ * after a turn full of responses the requests come first. @return the number of frames */
 static unsigned int
 take_turn(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf **frames, unsigned int room)
 {
-	unsigned int n;
+	unsigned int n = 0, requests;
 
 	if (unlikely(qp->transport == UROCE_TRANSPORT_UC))
 		return uroce_uc_send(e, qp, frames, room);
 	if (unlikely(qp->transport == UROCE_TRANSPORT_UD))
 		return uroce_ud_send(e, qp, frames, room);
-	n = uroce_response_send(e, qp, frames, room);
-	if (n < room)
+	if (unlikely(qp->resp.filled_turn)) {
+		qp->resp.filled_turn = false;
+		if (uroce_requests_may_pass(&qp->resp))
+			n = uroce_requester_send(e, qp, frames, room);
+	}
+	requests = n;
+	if (n < room && !e->acks.blocked)
+		n += uroce_response_send(e, qp, frames + n, room - n);
+	if (unlikely(n == room && requests == 0))
+		qp->resp.filled_turn = true;
+	else if (requests == 0)
 		n += uroce_requester_send(e, qp, frames + n, room - n);
 	return n;
 }

@@ -46,7 +46,9 @@ uroce_qp_complete_recv(struct uroce_engine *e, struct uroce_qp *qp, struct ibv_w
 	if (likely(qp->resp.srq == NULL))
 		qp->resp.credits = uroce_credits_encode(
 			__atomic_load_n(&qp->rq.tail, __ATOMIC_RELAXED) - qp->rq.head);
-	e->acks.lead = true;	/* messages posted after the completion leave behind the ACK */
+	/* messages posted after the completion leave behind the ACK */
+	e->acks.lead = true;
+	qp->resp.recv_resource = qp->resp.resource_tail;
 	if (uroce_cq_push(cq, e, wc, solicited))
 		return true;
 	uroce_qp_overrun(e, qp);

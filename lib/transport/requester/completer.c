@@ -531,12 +531,14 @@ uroce_completer_receive(struct uroce_engine *e, struct uroce_qp *qp, const struc
 }
 
 /* Has the requester sent an unanswered packet with AckReq? A lack of mbufs or of room in the port may have stopped it
- * before one, within a message. Then no answer is overdue. */
+ * before one, within a message. After it has gone back, it may not have had a turn yet. Then no answer is overdue. */
 static bool
 answer_is_due(const struct uroce_qp *qp)
 {
 	const struct uroce_requester *req = &qp->req;
 
+	if (req->psn == req->unacked && req->recovery == NULL)
+		return false;
 	return req->offset == 0 || req->psn != req->max_psn || req->recovery != NULL ||
 	       req->since_ack_req < uroce_psn_distance(req->max_psn, req->unacked);
 }

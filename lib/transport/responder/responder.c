@@ -35,7 +35,7 @@ uroce_responder_reset(struct uroce_qp *qp)
 	resp->selective = resp->sack_owed = false;
 	resp->read_again = false;
 	resp->asked = resp->gap_end = resp->psn;
-	resp->resource_head = resp->resource_tail = 0;
+	resp->resource_head = resp->resource_tail = resp->recv_resource = 0;
 	if (resp->resources != NULL)
 		memset(resp->resources, 0, (resp->resource_mask + 1) * sizeof(*resp->resources));
 }

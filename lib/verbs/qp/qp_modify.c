@@ -224,6 +224,7 @@ forget_resources(struct uroce_responder *resp)
 		resp->resources[i].op = UROCE_OP_NONE;
 	resp->resource_head = 0;
 	resp->resource_tail = 0;
+	resp->recv_resource = 0;
 }
 
 static void
