@@ -17,6 +17,7 @@
 #include <rte_common.h>
 
 #include "cm/ib/internal.h"
+#include "groups.h"
 #include "pair.h"
 #include "verbs/qp/qp.h"
 
@@ -183,8 +184,7 @@ states_without_a_peer_have_none(void **unused)
 	test_pair_fini(&p);
 }
 
-int
-main(void)
+UROCE_TESTS(cm_attr)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(ack_timeouts_cover_the_round_trip),

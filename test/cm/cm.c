@@ -16,6 +16,7 @@
 #include <rte_common.h>
 
 #include "cm/ib/internal.h"
+#include "groups.h"
 #include "pair.h"
 
 static struct test_pair pair;
@@ -228,8 +229,7 @@ counters_count(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
-int
-main(void)
+UROCE_TESTS(cm_cm)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(what_is_no_mad_is_counted_and_dropped),

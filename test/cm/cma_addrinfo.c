@@ -16,6 +16,7 @@
 
 #include <cmocka.h>
 
+#include "groups.h"
 #include "uroce_cma.h"
 
 static struct rdma_addrinfo *
@@ -151,8 +152,7 @@ test_errors(void **state)
 	uroce_rdma_freeaddrinfo(NULL);
 }
 
-int
-main(void)
+UROCE_TESTS(cma_addrinfo)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_active), cmocka_unit_test(test_passive),

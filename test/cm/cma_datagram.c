@@ -16,6 +16,7 @@
 
 #include "cma_fixture.h"
 #include "eal.h"
+#include "groups.h"
 #include "uroce.h"
 #include "uroce_config.h"
 
@@ -141,8 +142,7 @@ test_spaces_apart(void **state)
 	destroy(listener);
 }
 
-int
-main(void)
+UROCE_TESTS(cma_datagram)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(test_##name, channel_setup, channel_teardown)
 	const struct CMUnitTest tests[] = {

@@ -17,6 +17,7 @@
 
 #include "cma_fixture.h"
 #include "eal.h"
+#include "groups.h"
 #include "uroce.h"
 
 #define setup    world_setup_threaded
@@ -248,8 +249,7 @@ test_no_qp(void **state)
 	uroce_rdma_freeaddrinfo(res);
 }
 
-int
-main(void)
+UROCE_TESTS(cma_endpoint)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(test_##name, setup, teardown)
 	const struct CMUnitTest tests[] = {

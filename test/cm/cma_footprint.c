@@ -16,6 +16,7 @@
 
 #include "cma_world.h"
 #include "eal.h"
+#include "groups.h"
 
 #define PAIRS 256
 #define LIMIT_BYTES 2560 /* of an end */
@@ -65,8 +66,7 @@ test_footprint(void **state)
 	uroce_rdma_destroy_event_channel(channel);
 }
 
-int
-main(void)
+UROCE_TESTS(cma_footprint)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_footprint, world_setup, world_teardown),

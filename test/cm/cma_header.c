@@ -16,6 +16,7 @@
 #include <cmocka.h>
 
 #include "cm/rdma/cma_header.h"
+#include "groups.h"
 
 static const struct sockaddr_in src4 = { .sin_family = AF_INET,
 					 .sin_port = 0x3412,
@@ -151,8 +152,7 @@ test_addresses(void **state)
 	assert_int_equal(decode(h, sizeof(h)), -EINVAL);
 }
 
-int
-main(void)
+UROCE_TESTS(cma_header)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_ipv4),     cmocka_unit_test(test_ipv6),

@@ -21,6 +21,7 @@
 
 #include "cma_fixture.h"
 #include "eal.h"
+#include "groups.h"
 
 static bool
 readable(const struct rdma_event_channel *c)
@@ -320,8 +321,7 @@ test_strings(void **state)
 	assert_string_equal(uroce_rdma_event_str((enum rdma_cm_event_type) - 1), "UNKNOWN EVENT");
 }
 
-int
-main(void)
+UROCE_TESTS(cma_id)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(test_##name, channel_setup, channel_teardown)
 	const struct CMUnitTest tests[] = {

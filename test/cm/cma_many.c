@@ -20,6 +20,7 @@
 
 #include "cma_world.h"
 #include "eal.h"
+#include "groups.h"
 
 #define MANY 10000
 
@@ -111,8 +112,7 @@ test_many(void **state)
 	uroce_rdma_destroy_event_channel(servers_channel);
 }
 
-int
-main(void)
+UROCE_TESTS(cma_many)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_many, world_setup, world_teardown),

@@ -17,6 +17,7 @@
 
 #include "cma_fixture.h"
 #include "eal.h"
+#include "groups.h"
 #include "uroce.h"
 #include "uroce_config.h"
 
@@ -155,8 +156,7 @@ test_errors(void **state)
 	destroy(tcp);
 }
 
-int
-main(void)
+UROCE_TESTS(cma_multicast)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(test_##name, channel_setup, channel_teardown)
 	const struct CMUnitTest tests[] = {

@@ -17,6 +17,7 @@
 
 #include "cma_fixture.h"
 #include "eal.h"
+#include "groups.h"
 #include "uroce_config.h"
 
 static void
@@ -363,8 +364,7 @@ test_device_pulled(void **state)
 	uroce_rdma_destroy_event_channel(pair.channel);
 }
 
-int
-main(void)
+UROCE_TESTS(cma_port)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(test_##name, channel_setup, channel_teardown)
 	const struct CMUnitTest tests[] = {

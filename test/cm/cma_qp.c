@@ -17,6 +17,7 @@
 
 #include "cma_fixture.h"
 #include "eal.h"
+#include "groups.h"
 #include "uroce.h"
 
 static const struct ibv_qp_init_attr plain = {
@@ -247,8 +248,7 @@ test_devices(void **state)
 	uroce_rdma_free_devices(list);
 }
 
-int
-main(void)
+UROCE_TESTS(cma_qp)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(test_##name, channel_setup, channel_teardown)
 	const struct CMUnitTest tests[] = {

@@ -19,6 +19,7 @@
 #include "cm/rdma/cma_header.h"
 #include "cm/rdma/cma_sockaddr.h"
 #include "base/random.h"
+#include "groups.h"
 
 static struct rdma_cm_id *listener;
 static uint32_t qpn;
@@ -152,8 +153,7 @@ test_no_header(void **state)
 	}
 }
 
-int
-main(void)
+UROCE_TESTS(cma_request)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(test_##name, setup, teardown)
 	const struct CMUnitTest tests[] = {

@@ -17,6 +17,7 @@
 #include "cma_fixture.h"
 #include "cm/rdma/cma_sockaddr.h"
 #include "eal.h"
+#include "groups.h"
 #include "uroce_config.h"
 
 static struct rdma_cm_id *id;
@@ -304,8 +305,7 @@ test_route(void **state)
 	fails(uroce_rdma_resolve_route(id, 1), EINVAL);
 }
 
-int
-main(void)
+UROCE_TESTS(cma_resolve)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(test_##name, setup, teardown)
 	const struct CMUnitTest tests[] = {

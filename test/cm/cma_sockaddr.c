@@ -17,6 +17,7 @@
 #include <cmocka.h>
 
 #include "cm/rdma/cma_sockaddr.h"
+#include "groups.h"
 
 static struct sockaddr *
 v4(const char *text, uint16_t port)
@@ -136,8 +137,7 @@ test_ports(void **state)
 	assert_memory_equal(six, v6("fd00::1", 8), sizeof(struct sockaddr_in6));
 }
 
-int
-main(void)
+UROCE_TESTS(cma_sockaddr)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_lengths),   cmocka_unit_test(test_gids),

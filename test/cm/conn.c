@@ -17,6 +17,7 @@
 #include <rte_common.h>
 
 #include "cm/ib/internal.h"
+#include "groups.h"
 #include "pair.h"
 
 static int
@@ -393,8 +394,7 @@ an_idle_connection_connects_again_under_another_id(void **state)
 	check_nothing_left(p);
 }
 
-int
-main(void)
+UROCE_TESTS(cm_conn)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(connects_and_disconnects, setup, teardown),

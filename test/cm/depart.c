@@ -16,6 +16,7 @@
 #include <rte_common.h>
 
 #include "cm/ib/internal.h"
+#include "groups.h"
 #include "pair.h"
 
 static struct test_pair pair;
@@ -243,8 +244,7 @@ the_consumer_may_forget_all(void **state)
 	assert_int_equal(test_end_conns(server), 0);
 }
 
-int
-main(void)
+UROCE_TESTS(cm_depart)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(what_is_established_ends, setup, teardown),

@@ -16,6 +16,7 @@
 #include <rte_common.h>
 
 #include "cm/ib/internal.h"
+#include "groups.h"
 #include "pair.h"
 #include "uroce_config.h"
 
@@ -187,8 +188,7 @@ datagrams_count(void **state)
 	assert_int_equal(end->cm->half_open, 0);
 }
 
-int
-main(void)
+UROCE_TESTS(cm_half_open)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {

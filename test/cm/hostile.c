@@ -19,6 +19,7 @@
 #include <rte_common.h>
 
 #include "cm/ib/internal.h"
+#include "groups.h"
 #include "pair.h"
 #include "uroce_config.h"
 
@@ -360,8 +361,7 @@ a_peers_patience_holds_nothing_for_long(void **unused)
 	test_pair_fini(p);
 }
 
-int
-main(void)
+UROCE_TESTS(cm_hostile)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(anything_may_come),

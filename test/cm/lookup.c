@@ -16,6 +16,7 @@
 #include <rte_common.h>
 
 #include "cm/ib/internal.h"
+#include "groups.h"
 #include "pair.h"
 
 #define COUNT 1000
@@ -187,8 +188,7 @@ peers_cannot_choose_what_collides(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
-int
-main(void)
+UROCE_TESTS(cm_lookup)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(local_ids_are_unlike_each_other),

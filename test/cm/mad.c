@@ -18,6 +18,7 @@
 #include <rte_common.h>
 
 #include "cm/ib/mad.h"
+#include "groups.h"
 
 #define HEADER   24
 #define MAD_BITS (UROCE_CM_MAD_BYTES * 8)
@@ -220,8 +221,7 @@ private_data_fills_its_room_and_no_more(void **state)
 	}
 }
 
-int
-main(void)
+UROCE_TESTS(cm_mad)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(fields_keep_to_their_bits),

@@ -20,6 +20,7 @@
 #include "cm/ib/mad.h"
 #include "cm/ib/message.h"
 #include "frames.h"
+#include "groups.h"
 #include "wire/icrc.h"
 
 #define QP1_HEADERS (12 + 8) /* BTH, DETH */
@@ -396,8 +397,7 @@ values_beyond_their_fields_are_refused(void **state)
 	REFUSED_REP(ece_vendor_id = 1 << 24);
 }
 
-int
-main(void)
+UROCE_TESTS(cm_message)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(fields_of_captures_make_the_same_bytes),

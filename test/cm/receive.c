@@ -18,6 +18,7 @@
 #include <rte_common.h>
 
 #include "cm/ib/internal.h"
+#include "groups.h"
 #include "pair.h"
 
 /* ---- reaching a state --------------------------------------------------------------- */
@@ -643,8 +644,7 @@ a_rep_from_a_qp_that_is_connected_is_stale(void **unused)
 	test_pair_fini(&p);
 }
 
-int
-main(void)
+UROCE_TESTS(cm_receive)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_message_in_every_state),

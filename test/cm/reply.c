@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "cm/ib/internal.h"
+#include "groups.h"
 #include "pair.h"
 
 static struct test_pair pair;
@@ -110,8 +111,7 @@ sidr_rep(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
-int
-main(void)
+UROCE_TESTS(cm_reply)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(rej_of_a_rep), TEST(rej_of_a_req_has_one_id), TEST(drep), TEST(apr),

@@ -16,6 +16,7 @@
 #include <rte_common.h>
 
 #include "cm/ib/internal.h"
+#include "groups.h"
 #include "pair.h"
 #include "uroce_config.h"
 
@@ -445,8 +446,7 @@ without_room_it_is_rejected(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
-int
-main(void)
+UROCE_TESTS(cm_request)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(what_is_wrong_is_rejected_with_its_reason),

@@ -16,6 +16,7 @@
 #include <rte_common.h>
 
 #include "cm/ib/internal.h"
+#include "groups.h"
 #include "pair.h"
 #include "uroce_config.h"
 
@@ -212,8 +213,7 @@ what_cannot_be_asked_is_refused(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
-int
-main(void)
+UROCE_TESTS(cm_resolve)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(a_service_is_resolved),

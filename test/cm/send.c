@@ -17,6 +17,7 @@
 #include <rte_common.h>
 
 #include "cm/ib/internal.h"
+#include "groups.h"
 #include "pair.h"
 
 static struct test_pair pair;
@@ -280,8 +281,7 @@ answers_have_their_requests_transaction(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
-int
-main(void)
+UROCE_TESTS(cm_send)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(the_state_decides_what_may_be_sent),

@@ -20,6 +20,7 @@
 #include <rte_common.h>
 
 #include "cm/ib/internal.h"
+#include "groups.h"
 #include "pair.h"
 
 #define SEEDS      500
@@ -473,8 +474,7 @@ ten_thousand_at_once(void **unused)
 	test_pair_fini(p);
 }
 
-int
-main(void)
+UROCE_TESTS(cm_sim)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(consumers_at_random_over_a_bad_wire),

@@ -16,6 +16,7 @@
 #include <rte_common.h>
 
 #include "cm/ib/state.h"
+#include "groups.h"
 
 /* Columns: REQ MRA REJ REP RTU DREQ DREP SIDR_REQ SIDR_REP LAP APR.
  * - unexpected, d duplicate, a answered again, m MRA, s stale, otherwise the state that it leads to:
@@ -274,8 +275,7 @@ departures_are_what_the_peer_would_have_said(void **unused)
 	}
 }
 
-int
-main(void)
+UROCE_TESTS(cm_state)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(messages_do_what_the_diagrams_say),

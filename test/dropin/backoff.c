@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "groups.h"
 #include "progress/backoff.h"
 #include "uroce_config.h"
 
@@ -216,8 +217,7 @@ test_clock(void **state)
 	assert_int_equal(pace.spared_ns, 0);
 }
 
-int
-main(void)
+UROCE_TESTS(dropin_backoff)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(test_busy, setup),

@@ -17,6 +17,7 @@
 #include <cmocka.h>
 
 #include "complain.h"
+#include "groups.h"
 
 static char said[1024];
 static int ends[2], before;
@@ -96,8 +97,7 @@ test_descriptors(void **state)
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
 }
 
-int
-main(void)
+UROCE_TESTS(complain)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_line),

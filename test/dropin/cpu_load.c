@@ -17,6 +17,7 @@
 
 #include <cmocka.h>
 
+#include "groups.h"
 #include "progress/cpu_load.h"
 #include "uroce_config.h"
 
@@ -184,8 +185,7 @@ test_remembers(void **state)
 	assert_true(uroce_cpu_load_is_high(&crowd, now_ns + UROCE_VERBS_CROWD_NS - 1));
 }
 
-int
-main(void)
+UROCE_TESTS(dropin_cpu_load)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_count),

@@ -21,6 +21,7 @@
 
 #include <cmocka.h>
 
+#include "groups.h"
 #include "progress/memif_socket.h"
 
 static char directory[] = "/tmp/uroce-stale-XXXXXX";
@@ -151,8 +152,7 @@ teardown(void **state)
 	return rmdir(directory);
 }
 
-int
-main(void)
+UROCE_TESTS(memif_socket)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_left),

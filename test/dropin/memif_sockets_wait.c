@@ -19,6 +19,7 @@
 
 #include <cmocka.h>
 
+#include "groups.h"
 #include "progress/memif_socket.h"
 
 #define LONG_MS 60000
@@ -121,8 +122,7 @@ test_several(void **state)
 	assert_int_equal(unlink(path), 0);
 }
 
-int
-main(void)
+UROCE_TESTS(memif_sockets_wait)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_none),

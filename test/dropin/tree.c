@@ -19,6 +19,7 @@
 
 #include <cmocka.h>
 
+#include "groups.h"
 #include "sysfs/tree.h"
 
 #define AT_ROOT(name) at(root, name)
@@ -172,8 +173,7 @@ remove_root(void **state)
 	return system(command);
 }
 
-int
-main(void)
+UROCE_TESTS(tree)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_files),

@@ -16,6 +16,7 @@
 
 #include "cma_world.h"
 #include "eal.h"
+#include "groups.h"
 #include "ucma_fixture.h"
 
 static void
@@ -57,8 +58,7 @@ test_af_ib(void **state)
 	ucma_destroy(id);
 }
 
-int
-main(void)
+UROCE_TESTS(ucma_address)
 {
 	const struct CMUnitTest tests[] = {
 		UCMA_TEST(test_long_forms),

@@ -16,6 +16,7 @@
 
 #include "cma_world.h"
 #include "eal.h"
+#include "groups.h"
 #include "ucma_fixture.h"
 
 static void
@@ -52,8 +53,7 @@ test_wrong_commands(void **state)
 	assert_int_equal(ucma_command_of(ucma_file, RDMA_USER_CM_CMD_JOIN_MCAST + 1, zeros, 8, 0), EINVAL);
 }
 
-int
-main(void)
+UROCE_TESTS(ucma_command)
 {
 	const struct CMUnitTest tests[] = {
 		UCMA_TEST(test_wrong_commands),

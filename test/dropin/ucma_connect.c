@@ -15,6 +15,7 @@
 
 #include "cma_world.h"
 #include "eal.h"
+#include "groups.h"
 #include "ucma_fixture.h"
 
 static void
@@ -128,8 +129,7 @@ test_calls_out_of_turn(void **state)
 	ucma_destroy(id);
 }
 
-int
-main(void)
+UROCE_TESTS(ucma_connect)
 {
 	const struct CMUnitTest tests[] = {
 		UCMA_TEST(test_connection),

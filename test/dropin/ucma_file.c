@@ -20,6 +20,7 @@
 
 #include "cma_world.h"
 #include "eal.h"
+#include "groups.h"
 #include "ucma_fixture.h"
 
 #define MANY 200	/* descriptors: the table grows */
@@ -156,8 +157,7 @@ test_fork_while_opening(void **state)
 	pthread_join(thread, NULL);
 }
 
-int
-main(void)
+UROCE_TESTS(ucma_file)
 {
 	const struct CMUnitTest tests[] = {
 		UCMA_TEST(test_migrate),

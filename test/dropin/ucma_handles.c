@@ -15,6 +15,7 @@
 
 #include "cma_world.h"
 #include "eal.h"
+#include "groups.h"
 #include "ucma_fixture.h"
 #include "ucma/ucma_handles.h"
 #include "uroce_config.h"
@@ -42,8 +43,7 @@ test_handles(void **state)
 	free(handles.objects);
 }
 
-int
-main(void)
+UROCE_TESTS(ucma_handles)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_handles),

@@ -21,6 +21,7 @@
 
 #include "cma_world.h"
 #include "eal.h"
+#include "groups.h"
 #include "ucma_fixture.h"
 
 #define COMMANDS 50000	/* of each seed */
@@ -343,8 +344,7 @@ test_any(void **state)
 			fail_msg("command %u was never done", number);
 }
 
-int
-main(void)
+UROCE_TESTS(ucma_hostile)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_any, setup, teardown),

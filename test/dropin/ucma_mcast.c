@@ -16,6 +16,7 @@
 
 #include "cma_world.h"
 #include "eal.h"
+#include "groups.h"
 #include "ucma_fixture.h"
 
 static void
@@ -67,8 +68,7 @@ test_multicast(void **state)
 	assert_int_equal(COMMAND(LEAVE_MCAST, leave, sizeof(left)), ENOENT);
 }
 
-int
-main(void)
+UROCE_TESTS(ucma_mcast)
 {
 	const struct CMUnitTest tests[] = {
 		UCMA_TEST(test_multicast),

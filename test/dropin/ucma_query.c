@@ -18,6 +18,7 @@
 
 #include "cma_world.h"
 #include "eal.h"
+#include "groups.h"
 #include "ucma_fixture.h"
 
 static void
@@ -115,8 +116,7 @@ test_options(void **state)
 	ucma_destroy(id);
 }
 
-int
-main(void)
+UROCE_TESTS(ucma_query)
 {
 	const struct CMUnitTest tests[] = {
 		UCMA_TEST(test_query),

@@ -22,6 +22,7 @@
 
 #include "cma_world.h"
 #include "eal.h"
+#include "groups.h"
 #include "ucma_fixture.h"
 
 #define ROUNDS 100
@@ -334,8 +335,7 @@ test_exit(void **state)
 	ucma_destroy(id);
 }
 
-int
-main(void)
+UROCE_TESTS(ucma_threads)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {

@@ -24,6 +24,7 @@
 
 #include "cma_world.h"
 #include "eal.h"
+#include "groups.h"
 #include "ucma_fixture.h"
 #include "uroce_config.h"
 
@@ -196,8 +197,7 @@ test_options(void **state)
 	ucma_destroy(id);
 }
 
-int
-main(void)
+UROCE_TESTS(ucma_user)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_clear),

@@ -22,6 +22,7 @@
 
 #include <cmocka.h>
 
+#include "groups.h"
 #include "sysfs/view.h"
 
 #define CHECK(condition) \
@@ -153,8 +154,7 @@ remove_root(void **state)
 	return system(command);
 }
 
-int
-main(void)
+UROCE_TESTS(view)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_view),

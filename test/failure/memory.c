@@ -16,6 +16,7 @@
 #include <rte_malloc.h>
 
 #include "eal.h"
+#include "groups.h"
 #include "pair.h"
 
 #define LARGEST (16u << 20)
@@ -239,8 +240,7 @@ test_port(void **state)
 	assert_non_null(pair.ends[0].context);
 }
 
-int
-main(void)
+UROCE_TESTS(failure_memory)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(test_##name, setup, teardown)
 	const struct CMUnitTest tests[] = {

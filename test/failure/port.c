@@ -16,6 +16,7 @@
 #include <rte_ethdev.h>
 
 #include "eal.h"
+#include "groups.h"
 #include "pair.h"
 #include "uroce_config.h"
 
@@ -156,8 +157,7 @@ test_nobody_polls(void **state)
 	exchange(2);
 }
 
-int
-main(void)
+UROCE_TESTS(failure_port)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(test_##name, setup, teardown)
 	const struct CMUnitTest tests[] = {

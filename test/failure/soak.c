@@ -24,6 +24,7 @@
 #include <rte_mempool.h>
 
 #include "eal.h"
+#include "groups.h"
 #include "pair.h"
 #include "uroce_cma.h"
 #include "uroce_config.h"
@@ -299,8 +300,7 @@ test_by_cm(void **state)
 	assert_flat(&before);
 }
 
-int
-main(void)
+UROCE_TESTS(failure_soak)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(test_##name, setup, teardown)
 	const struct CMUnitTest tests[] = {

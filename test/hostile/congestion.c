@@ -14,6 +14,7 @@
 
 #include <cmocka.h>
 
+#include "groups.h"
 #include "peer.h"
 #include "uroce_config.h"
 #include "verbs/qp/qp.h"
@@ -128,8 +129,7 @@ marks_without_end(void **state)
 	peer_stop(&peer);
 }
 
-int
-main(void)
+UROCE_TESTS(hostile_congestion)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(cnps_from_elsewhere),

@@ -18,6 +18,7 @@
 #include <rte_ethdev.h>
 
 #include "eal.h"
+#include "groups.h"
 #include "port/worker/pool.h"
 #include "port/port.h"
 #include "rings.h"
@@ -416,8 +417,7 @@ flooded(void **state)
 	assert_int_equal(rte_mempool_in_use_count(pool), 0);
 }
 
-int
-main(void)
+UROCE_TESTS(hostile_flood)
 {
 	struct CMUnitTest tests[RTE_DIM(kinds) + 1] = { cmocka_unit_test(no_flood) };
 

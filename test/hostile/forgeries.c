@@ -15,6 +15,7 @@
 #include <rte_common.h>
 
 #include "cm/ib/internal.h"
+#include "groups.h"
 #include "pair.h"
 #include "uroce_config.h"
 
@@ -312,8 +313,7 @@ rej_in_the_peers_name(void **state)
 	answer_in_the_peers_name(UROCE_CM_REJ);
 }
 
-int
-main(void)
+UROCE_TESTS(hostile_forgeries)
 {
 #define CONNECTED(name) cmocka_unit_test_setup_teardown(name, connected, teardown)
 #define ASKING(name)    cmocka_unit_test_setup_teardown(name, asking, teardown)

@@ -15,6 +15,7 @@
 #include <rte_common.h>
 
 #include "base/random.h"
+#include "groups.h"
 #include "statistics.h"
 
 #define DRAWS 100000
@@ -149,8 +150,7 @@ what_cannot_is_not(void **state)
 	}
 }
 
-int
-main(void)
+UROCE_TESTS(hostile_generators)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_can_be_guessed_is_found),

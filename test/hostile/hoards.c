@@ -16,6 +16,7 @@
 #include <cmocka.h>
 #include <rte_common.h>
 
+#include "groups.h"
 #include "peer.h"
 #include "uroce_config.h"
 #include "verbs/qp/qp.h"
@@ -438,8 +439,7 @@ recoveries_that_never_end(void **state)
 	stop();
 }
 
-int
-main(void)
+UROCE_TESTS(hostile_hoards)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(early_packets_of_a_few_peers),

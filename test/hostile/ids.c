@@ -19,6 +19,7 @@
 #include "cm/ib/internal.h"
 #include "eal.h"
 #include "base/random.h"
+#include "groups.h"
 #include "pair.h"
 #include "statistics.h"
 #include "uroce_config.h"
@@ -149,8 +150,7 @@ rdma_cm_ports(void **state)
 	assert_int_equal(world_teardown(state), 0);
 }
 
-int
-main(void)
+UROCE_TESTS(hostile_ids)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(communication_ids),

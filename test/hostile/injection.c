@@ -14,6 +14,7 @@
 
 #include <cmocka.h>
 
+#include "groups.h"
 #include "peer.h"
 #include "uroce_config.h"
 #include "verbs/qp/qp.h"
@@ -191,8 +192,7 @@ who_knows_it_all_is_the_peer(void **state)
 	peer_stop(&peer);
 }
 
-int
-main(void)
+UROCE_TESTS(hostile_injection)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(requests_with_guessed_psns),

@@ -14,6 +14,7 @@
 
 #include <cmocka.h>
 
+#include "groups.h"
 #include "peer.h"
 #include "uroce_config.h"
 #include "verbs/qp/qp.h"
@@ -295,8 +296,7 @@ a_window_that_was_taken_back(void **state)
 	peer_stop(&peer);
 }
 
-int
-main(void)
+UROCE_TESTS(hostile_keys)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(one_guess_on_rc),

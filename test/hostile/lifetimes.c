@@ -15,6 +15,7 @@
 
 #include <cmocka.h>
 
+#include "groups.h"
 #include "peer.h"
 #include "uroce_config.h"
 #include "verbs/qp/qp.h"
@@ -239,8 +240,7 @@ sizes_that_overflow(void **state)
 	peer_stop(&peer);
 }
 
-int
-main(void)
+UROCE_TESTS(hostile_lifetimes)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(destroyed_with_its_timer_armed),

@@ -20,6 +20,7 @@
 
 #include "eal.h"
 #include "fake.h"
+#include "groups.h"
 #include "mem/mr.h"
 #include "mem/mw.h"
 #include "mem/pd.h"
@@ -242,8 +243,7 @@ setup(void **state)
 	return uroce_rcu_init();
 }
 
-int
-main(void)
+UROCE_TESTS(hostile_numbers)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(keys_of_many_regions),

@@ -19,6 +19,7 @@
 #include <rte_malloc.h>
 #include <rte_mbuf.h>
 
+#include "groups.h"
 #include "mem/mr.h"
 #include "mem/pd.h"
 #include "eal.h"
@@ -274,8 +275,7 @@ teardown(void **state)
 	return 0;
 }
 
-int
-main(void)
+UROCE_TESTS(attach)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_leads_into_the_region),

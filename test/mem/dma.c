@@ -21,6 +21,7 @@
 #include <rte_malloc.h>
 
 #include "eal.h"
+#include "groups.h"
 #include "mem/mr.h"
 #include "mem/pd.h"
 
@@ -353,8 +354,7 @@ teardown(void **state)
 	return munmap(memory, PAGES * PAGE);
 }
 
-int
-main(void)
+UROCE_TESTS(dma)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_shared_by_regions, setup, teardown),

@@ -18,6 +18,7 @@
 #include <rte_malloc.h>
 
 #include "eal.h"
+#include "groups.h"
 #include "mem/dpdk.h"
 
 #define BYTES (8 * 4096) /* of the heap: some pages */
@@ -151,8 +152,7 @@ test_external(void **state)
 	assert_int_equal(check(at, at, false), -EFAULT);
 }
 
-int
-main(void)
+UROCE_TESTS(dpdk)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_own),

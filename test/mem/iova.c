@@ -21,6 +21,7 @@
 #include <rte_memory.h>
 #include <rte_memzone.h>
 
+#include "groups.h"
 #include "mem/iova.h"
 #include "mem/mr.h"
 #include "mem/pd.h"
@@ -316,8 +317,7 @@ teardown(void **state)
 	return 0;
 }
 
-int
-main(void)
+UROCE_TESTS(iova)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_heap),

@@ -24,6 +24,7 @@
 #include <cmocka.h>
 #include <rte_common.h>
 
+#include "groups.h"
 #include "mem/mapped.h"
 
 #define PAGE ((size_t)sysconf(_SC_PAGESIZE))
@@ -365,8 +366,7 @@ test_changes_around(void **state)
 	munmap(n.va, 10 * PAGE);
 }
 
-int
-main(void)
+UROCE_TESTS(mapped)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_program),

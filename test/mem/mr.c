@@ -17,6 +17,7 @@
 #include <rte_bitops.h>
 #include <rte_common.h>
 
+#include "groups.h"
 #include "uroce_config.h"
 #include "uroce_verbs.h"
 #include "mem/mr.h"
@@ -408,8 +409,7 @@ test_numa_node(void **state)
 	uroce_mr_destroy(mr, NULL, NULL);
 }
 
-int
-main(void)
+UROCE_TESTS(mr)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_table_sizes),

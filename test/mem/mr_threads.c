@@ -18,6 +18,7 @@
 #include <rte_common.h>
 #include <rte_malloc.h>
 
+#include "groups.h"
 #include "mem/mr.h"
 #include "mem/pd.h"
 #include "base/rcu.h"
@@ -168,8 +169,7 @@ teardown(void **state)
 	return 0;
 }
 
-int
-main(void)
+UROCE_TESTS(mr_threads)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_lookups_and_registrations),

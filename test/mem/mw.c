@@ -16,6 +16,7 @@
 #include <cmocka.h>
 #include <rte_common.h>
 
+#include "groups.h"
 #include "uroce_verbs.h"
 #include "mem/mw.h"
 #include "mem/pd.h"
@@ -457,8 +458,7 @@ the_table_is_shared(void **state)
 	assert_int_equal(t.count, 1);
 }
 
-int
-main(void)
+UROCE_TESTS(mw)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 	const struct CMUnitTest tests[] = {

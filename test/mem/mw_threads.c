@@ -17,6 +17,7 @@
 #include <rte_common.h>
 #include <rte_debug.h>
 
+#include "groups.h"
 #include "mem/mw.h"
 #include "mem/pd.h"
 #include "base/rcu.h"
@@ -149,8 +150,7 @@ teardown(void **state)
 	return 0;
 }
 
-int
-main(void)
+UROCE_TESTS(mw_threads)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_lookups_and_binds),

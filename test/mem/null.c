@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "groups.h"
 #include "uroce_config.h"
 #include "mem/mr.h"
 #include "mem/pd.h"
@@ -67,8 +68,7 @@ is_local_and_its_pds(void **state)
 	assert_int_equal(uroce_mr_destroy(mr, NULL, NULL), 0);
 }
 
-int
-main(void)
+UROCE_TESTS(null)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(reads_zeros_and_swallows),

@@ -15,6 +15,7 @@
 #include <cmocka.h>
 #include <numa.h>
 
+#include "groups.h"
 #include "mem/numa.h"
 
 #define PAGES 8
@@ -84,8 +85,7 @@ test_page_that_is_bound(void **state)
 	munmap(va, PAGES * page);
 }
 
-int
-main(void)
+UROCE_TESTS(numa)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_page_that_is_there),

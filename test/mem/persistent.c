@@ -16,6 +16,7 @@
 
 #include <cmocka.h>
 
+#include "groups.h"
 #include "mem/persistent.h"
 
 static const char list[] =
@@ -76,8 +77,7 @@ ordinary_memory_is_not(void **state)
 		assert_int_equal(memory[i], 0xa5);
 }
 
-int
-main(void)
+UROCE_TESTS(persistent)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(lists),

@@ -17,6 +17,7 @@
 #include <cmocka.h>
 #include <rte_common.h>
 
+#include "groups.h"
 #include "uroce_config.h"
 #include "base/random.h"
 
@@ -186,8 +187,7 @@ test_child_of_fork_draws_others(void **state)
 	assert_all_different(words, RTE_DIM(words));
 }
 
-int
-main(void)
+UROCE_TESTS(random)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_no_repeats),

@@ -16,6 +16,7 @@
 
 #include "base/rcu.h"
 #include "eal.h"
+#include "groups.h"
 
 static void
 test_init_is_idempotent(void **state)
@@ -179,8 +180,7 @@ setup(void **state)
 	return 0;
 }
 
-int
-main(void)
+UROCE_TESTS(rcu)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_init_is_idempotent),

@@ -20,6 +20,7 @@
 
 #include "base/random.h"
 #include "base/slots.h"
+#include "groups.h"
 
 static void
 test_each_slot_once(void **state)
@@ -262,8 +263,7 @@ test_seeded_is_reproducible(void **state)
 	assert_memory_equal(ids[0], ids[1], sizeof(ids[0]));
 }
 
-int
-main(void)
+UROCE_TESTS(slots)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_each_slot_once),

@@ -14,6 +14,7 @@
 #include <cmocka.h>
 #include <rte_common.h>
 
+#include "groups.h"
 #include "model.h"
 #include "uroce_config.h"
 #include "uroce_netem.h"
@@ -104,8 +105,7 @@ test_wrong(void **state)
 	}
 }
 
-int
-main(void)
+UROCE_TESTS(netem_conf)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_all),

@@ -16,6 +16,7 @@
 #include <rte_ip.h>
 
 #include "ecn.h"
+#include "groups.h"
 
 #define FRAME_BYTES 128
 
@@ -125,8 +126,7 @@ test_not_whole(void **state)
 	assert_int_equal(uroce_netem_ecn(frame, sizeof(frame)), 0);
 }
 
-int
-main(void)
+UROCE_TESTS(netem_ecn)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_ipv4),

@@ -14,6 +14,7 @@
 #include <rte_mbuf.h>
 
 #include "eal.h"
+#include "groups.h"
 #include "held.h"
 
 #define FRAMES 1000
@@ -67,8 +68,7 @@ test_fini_frees(void **state)
 	assert_true(rte_mempool_full(pool));
 }
 
-int
-main(void)
+UROCE_TESTS(netem_held)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_order),

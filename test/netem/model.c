@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "groups.h"
 #include "model.h"
 #include "uroce_config.h"
 
@@ -191,8 +192,7 @@ test_empty(void **state)
 	assert_true(fate.corrupted && fate.bit < 8);
 }
 
-int
-main(void)
+UROCE_TESTS(netem_model)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_shares),

@@ -19,6 +19,7 @@
 #include <rte_mbuf.h>
 
 #include "eal.h"
+#include "groups.h"
 #include "port/rings.h"
 #include "uroce_netem.h"
 
@@ -312,8 +313,7 @@ test_wrong(void **state)
 	fixture_close(&f);
 }
 
-int
-main(void)
+UROCE_TESTS(netem_netem)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_loss),

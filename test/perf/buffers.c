@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "eal.h"
+#include "groups.h"
 #include "measure/endpoint.h"
 #include "measure/verify.h"
 
@@ -183,8 +184,7 @@ setup(void **state)
 	return 0;
 }
 
-int
-main(void)
+UROCE_TESTS(perf_buffers)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_layouts),

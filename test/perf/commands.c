@@ -16,6 +16,7 @@
 #include <cmdline_parse.h>
 #include <rte_common.h>
 
+#include "groups.h"
 #include "prompt/commands.h"
 
 static struct perf_bench bench;
@@ -143,8 +144,7 @@ teardown(void **state)
 	return 0;
 }
 
-int
-main(void)
+UROCE_TESTS(perf_commands)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_set),

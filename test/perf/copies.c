@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "floor/copies.h"
+#include "groups.h"
 
 #define GUARD 64
 #define MOST  4096
@@ -58,8 +59,7 @@ test_names(void **state)
 	}
 }
 
-int
-main(void)
+UROCE_TESTS(perf_copies)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_copies),

@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "groups.h"
 #include "measure/endpoints.h"
 
 #define ROUNDS 20000
@@ -87,8 +88,7 @@ test_threads(void **state)
 	assert_int_equal(uroce_perf_endpoints_visit(check, &wrong), 0);
 }
 
-int
-main(void)
+UROCE_TESTS(perf_endpoints)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_visit),

@@ -20,6 +20,7 @@
 
 #include "floor/copies.h"
 #include "eal.h"
+#include "groups.h"
 #include "measure/endpoint.h"
 #include "floor/floor.h"
 
@@ -119,8 +120,7 @@ test_small(void **state)
 	assert_true(f.gbps == 0 && f.mops > 0);
 }
 
-int
-main(void)
+UROCE_TESTS(perf_floor)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_bytes), cmocka_unit_test(test_no_memory),

@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "groups.h"
 #include "report.h"
 #include "floor/floor_ratio.h"
 
@@ -131,8 +132,7 @@ test_nothing_known(void **state)
 	expect(&row, 0, PERF_BOUND_NONE);
 }
 
-int
-main(void)
+UROCE_TESTS(perf_floor_ratio)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_bytes_bound),

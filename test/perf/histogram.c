@@ -13,6 +13,7 @@
 #include <cmocka.h>
 #include <rte_common.h>
 
+#include "groups.h"
 #include "measure/histogram.h"
 
 /* Bucket i ends where i + 1 begins, from 0 to the largest value. */
@@ -107,8 +108,7 @@ test_two_groups(void **state)
 	free(h);
 }
 
-int
-main(void)
+UROCE_TESTS(perf_histogram)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_buckets_cover_all),

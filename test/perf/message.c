@@ -17,6 +17,7 @@
 #include <cmocka.h>
 #include <rte_common.h>
 
+#include "groups.h"
 #include "peer/message.h"
 
 /* Two ends of a socket, both with struct perf_conn. */
@@ -321,8 +322,7 @@ test_listen_unix(void **state)
 	assert_int_equal(access(a.path, F_OK), -1);
 }
 
-int
-main(void)
+UROCE_TESTS(perf_message)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_params_come_back, setup, teardown),

@@ -14,6 +14,7 @@
 #include <cmocka.h>
 #include <rte_common.h>
 
+#include "groups.h"
 #include "options.h"
 
 #define MAX_ARGS 16
@@ -286,8 +287,7 @@ test_has(void **state)
 	assert_false(uroce_perf_options_has("-l"));
 }
 
-int
-main(void)
+UROCE_TESTS(perf_options)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_defaults),

@@ -13,6 +13,7 @@
 
 #include <cmocka.h>
 
+#include "groups.h"
 #include "report.h"
 
 static const struct perf_row row = {
@@ -211,8 +212,7 @@ test_json_floor(void **state)
 				     "   \"bound\": \"bytes\", \"share\": 0.2622}"));
 }
 
-int
-main(void)
+UROCE_TESTS(perf_report)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_figures),

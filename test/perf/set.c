@@ -13,6 +13,7 @@
 #include <cmocka.h>
 #include <rte_common.h>
 
+#include "groups.h"
 #include "prompt/set.h"
 
 static char error[512];
@@ -166,8 +167,7 @@ test_refused(void **state)
 	}
 }
 
-int
-main(void)
+UROCE_TESTS(perf_set)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_taken),	     cmocka_unit_test(test_time_and_iters),

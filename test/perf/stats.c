@@ -13,6 +13,7 @@
 
 #include <cmocka.h>
 
+#include "groups.h"
 #include "stats.h"
 
 static struct perf_stats_sample before, after;
@@ -130,8 +131,7 @@ test_off(void **state)
 	assert_int_equal(s.round, 0);
 }
 
-int
-main(void)
+UROCE_TESTS(perf_stats)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(test_rates, setup),   cmocka_unit_test_setup(test_trouble, setup),

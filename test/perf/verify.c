@@ -13,6 +13,7 @@
 #include <cmocka.h>
 #include <rte_common.h>
 
+#include "groups.h"
 #include "measure/verify.h"
 
 #define ROOM 8200
@@ -111,8 +112,7 @@ test_patterns_differ(void **state)
 	}
 }
 
-int
-main(void)
+UROCE_TESTS(perf_verify)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_fill_then_check),

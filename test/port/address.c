@@ -14,6 +14,7 @@
 #include <arpa/inet.h>
 #include <cmocka.h>
 
+#include "groups.h"
 #include "port/net/address.h"
 
 static void
@@ -220,8 +221,7 @@ test_own(void **state)
 	assert_false(uroce_addresses_have(&a, gid));
 }
 
-int
-main(void)
+UROCE_TESTS(port_address)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_parse_subnet), cmocka_unit_test(test_link_local),

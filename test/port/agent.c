@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "eal.h"
+#include "groups.h"
 #include "port/cm/agent.h"
 #include "base/clock.h"
 #include "tap.h"
@@ -188,8 +189,7 @@ test_backlog(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(test_##name, setup, teardown)
 
-int
-main(void)
+UROCE_TESTS(port_agent)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(answer),

@@ -17,6 +17,7 @@
 #include <rte_udp.h>
 
 #include "eal.h"
+#include "groups.h"
 #include "net.h"
 #include "port/worker/worker.h"
 #include "uroce_config.h"
@@ -219,8 +220,7 @@ test_acknowledged_before_the_end(void **state)
 	net_close(&net);
 }
 
-int
-main(void)
+UROCE_TESTS(port_answer)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_ack_first),

@@ -14,6 +14,7 @@
 
 #include "eal.h"
 #include "base/clock.h"
+#include "groups.h"
 #include "tap.h"
 
 static const char *const cidrs[] = { "10.0.0.1/24", NULL };
@@ -172,8 +173,7 @@ test_resolution(void **state)
 	tap_close(&t);
 }
 
-int
-main(void)
+UROCE_TESTS(port_arp)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_request),   cmocka_unit_test(test_request_vlan),

@@ -14,6 +14,7 @@
 
 #include "eal.h"
 #include "base/clock.h"
+#include "groups.h"
 
 static uint64_t
 system_ns(void)
@@ -101,8 +102,7 @@ test_years(void **state)
 	assert_true(ns / NS_PER_S < 2 * year);
 }
 
-int
-main(void)
+UROCE_TESTS(port_clock)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_start),

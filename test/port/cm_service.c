@@ -21,6 +21,7 @@
 
 #include "cm/service.h"
 #include "eal.h"
+#include "groups.h"
 #include "port/cm/agent.h"
 #include "port/worker/pool.h"
 #include "port/port.h"
@@ -455,8 +456,7 @@ test_signals(void **state)
 	uroce_rdma_destroy_event_channel(channel);
 }
 
-int
-main(void)
+UROCE_TESTS(port_cm_service)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_devices, setup, teardown),

@@ -20,6 +20,7 @@
 #include <rte_ethdev.h>
 
 #include "eal.h"
+#include "groups.h"
 #include "port/worker/pool.h"
 #include "rings.h"
 #include "uroce.h"
@@ -384,8 +385,7 @@ test_group(void **state)
 	uroce_rdma_destroy_ep(sender);
 }
 
-int
-main(void)
+UROCE_TESTS(port_connections)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_datagram, setup, teardown),

@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "eal.h"
+#include "groups.h"
 #include "port/counters.h"
 #include "port/port.h"
 #include "port/worker/worker.h"
@@ -131,8 +132,7 @@ test_engines(void **state)
 	}
 }
 
-int
-main(void)
+UROCE_TESTS(port_counters)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_names, setup, teardown),

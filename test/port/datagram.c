@@ -17,6 +17,7 @@
 #include <rte_ethdev.h>
 
 #include "eal.h"
+#include "groups.h"
 #include "port/worker/pool.h"
 #include "rings.h"
 #include "uroce.h"
@@ -389,8 +390,7 @@ test_uc(void **state)
 		run_uc(&confs[i]);
 }
 
-int
-main(void)
+UROCE_TESTS(port_datagram)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_ud),

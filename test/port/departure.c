@@ -17,6 +17,7 @@
 
 #include "cm/ib/internal.h"
 #include "eal.h"
+#include "groups.h"
 #include "port/cm/agent.h"
 #include "base/clock.h"
 #include "port/cm/departure.h"
@@ -248,8 +249,7 @@ test_false(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(test_##name, setup, teardown)
 
-int
-main(void)
+UROCE_TESTS(port_departure)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(all),

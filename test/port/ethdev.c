@@ -21,6 +21,7 @@
 #include <rte_ring.h>
 
 #include "eal.h"
+#include "groups.h"
 #include "port/ethdev/ethdev.h"
 #include "port/worker/pool.h"
 #include "rings.h"
@@ -227,8 +228,7 @@ test_signals(void **state)
 	assert_int_equal(rte_vdev_uninit("net_vhost0"), 0);
 }
 
-int
-main(void)
+UROCE_TESTS(port_ethdev)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_refused),

@@ -16,6 +16,7 @@
 #include <rte_malloc.h>
 
 #include "eal.h"
+#include "groups.h"
 #include "rings.h"
 
 #define MIB (UINT64_C(1) << 20)
@@ -80,8 +81,7 @@ test_footprint(void **state)
 	test_rings_destroy(&rings);
 }
 
-int
-main(void)
+UROCE_TESTS(port_footprint)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_footprint),

@@ -14,6 +14,7 @@
 #include <rte_ether.h>
 
 #include "eal.h"
+#include "groups.h"
 #include "port/worker/tx.h"
 #include "tap.h"
 
@@ -132,8 +133,7 @@ test_no_mbuf(void **state)
 	tap_close(&t);
 }
 
-int
-main(void)
+UROCE_TESTS(port_frame)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_untagged),

@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "eal.h"
+#include "groups.h"
 #include "port/net/gid.h"
 #include "port/path.h"
 #include "tap.h"
@@ -205,8 +206,7 @@ test_gateway(void **state)
 	tap_close(&t);
 }
 
-int
-main(void)
+UROCE_TESTS(port_gid)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_link_local_first), cmocka_unit_test(test_order),

@@ -16,6 +16,7 @@
 #include <rte_common.h>
 
 #include "base/random.h"
+#include "groups.h"
 #include "port/net/group.h"
 
 #define S  1000000000ull
@@ -376,8 +377,7 @@ test_renew(void **state)
 
 #define TEST(name) cmocka_unit_test_setup(test_##name, setup)
 
-int
-main(void)
+UROCE_TESTS(port_group)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(join_and_leave), TEST(rejoin),          TEST(not_reported),

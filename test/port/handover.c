@@ -14,6 +14,7 @@
 #include <rte_ethdev.h>
 
 #include "eal.h"
+#include "groups.h"
 #include "net.h"
 #include "port/worker/pool.h"
 
@@ -142,8 +143,7 @@ test_handover_to_nobody(void **state)
 	assert_int_equal(uroce_pools_retired(), 0);
 }
 
-int
-main(void)
+UROCE_TESTS(port_handover)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_handover),

@@ -13,6 +13,7 @@
 
 #include <cmocka.h>
 
+#include "groups.h"
 #include "port/counters.h"
 #include "port/telemetry/hw_counters.h"
 #include "port/ethdev/watch.h"
@@ -119,8 +120,7 @@ test_received(void **state)
 	tap_close(&t);
 }
 
-int
-main(void)
+UROCE_TESTS(port_hw_counters)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_names),

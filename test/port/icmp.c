@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "eal.h"
+#include "groups.h"
 #include "tap.h"
 
 #define IP    14
@@ -213,8 +214,7 @@ test_too_large(void **state)
 	rte_mempool_free(pool);
 }
 
-int
-main(void)
+UROCE_TESTS(port_icmp)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_ipv4),           cmocka_unit_test(test_ipv4_large),

@@ -15,6 +15,7 @@
 
 #include "eal.h"
 #include "base/clock.h"
+#include "groups.h"
 #include "port/net/igmp.h"
 #include "port/mcast.h"
 #include "tap.h"
@@ -239,8 +240,7 @@ test_vlan(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(test_##name, setup, teardown)
 
-int
-main(void)
+UROCE_TESTS(port_igmp)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(v3_join_and_leave), TEST(v3_query),  TEST(v2),   TEST(v1),

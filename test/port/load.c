@@ -15,6 +15,7 @@
 #include <rte_ring.h>
 
 #include "eal.h"
+#include "groups.h"
 #include "port/worker/worker.h"
 #include "tap.h"
 
@@ -108,8 +109,7 @@ test_not_polled(void **state)
 	tap_close(&t);
 }
 
-int
-main(void)
+UROCE_TESTS(port_load)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_idle),

@@ -18,6 +18,7 @@
 #include <rte_malloc.h>
 
 #include "eal.h"
+#include "groups.h"
 #include "mem/mr.h"
 #include "base/rcu.h"
 #include "port/worker/worker.h"
@@ -169,8 +170,7 @@ test_held_workers(void **state)
 	fixture_close(&f);
 }
 
-int
-main(void)
+UROCE_TESTS(port_memory_lock)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_burst),

@@ -15,6 +15,7 @@
 
 #include "eal.h"
 #include "base/clock.h"
+#include "groups.h"
 #include "port/mcast.h"
 #include "port/net/mld.h"
 #include "tap.h"
@@ -229,8 +230,7 @@ test_malformed(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(test_##name, setup, teardown)
 
-int
-main(void)
+UROCE_TESTS(port_mld)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(v2_join_and_leave),

@@ -13,6 +13,7 @@
 #include <cmocka.h>
 #include <net/if.h>
 
+#include "groups.h"
 #include "port/ethdev/mtu.h"
 #include "uroce_config.h"
 
@@ -91,8 +92,7 @@ test_interface(void **state)
 	assert_int_equal(got.configured, 1500);
 }
 
-int
-main(void)
+UROCE_TESTS(port_mtu)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_choose),

@@ -20,6 +20,7 @@
 #include <rte_ethdev.h>
 
 #include "eal.h"
+#include "groups.h"
 #include "port/mcast.h"
 #include "port/worker/pool.h"
 #include "tap.h"
@@ -401,8 +402,7 @@ test_drops(void **state)
 	tap_close(&t);
 }
 
-int
-main(void)
+UROCE_TESTS(port_multicast)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_members, setup, teardown),

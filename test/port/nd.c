@@ -14,6 +14,7 @@
 
 #include "eal.h"
 #include "base/clock.h"
+#include "groups.h"
 #include "tap.h"
 
 #define IP     14 /* offsets in an untagged frame */
@@ -214,8 +215,7 @@ test_resolution(void **state)
 	tap_close(&t);
 }
 
-int
-main(void)
+UROCE_TESTS(port_nd)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_solicit),      cmocka_unit_test(test_duplicate_address),

@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 #include "eal.h"
+#include "groups.h"
 #include "port/net/neighbor.h"
 
 #define CAPACITY 8
@@ -357,8 +358,7 @@ test_full(void **state)
 		uroce_neighbor_put(&table, n[i], S);
 }
 
-int
-main(void)
+UROCE_TESTS(port_neighbor)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_probes_back_off, setup, teardown),

@@ -17,6 +17,7 @@
 
 #include "eal.h"
 #include "base/clock.h"
+#include "groups.h"
 #include "port/worker/pool.h"
 #include "port/port.h"
 #include "port/worker/worker.h"
@@ -167,8 +168,7 @@ test_query_gid(void **state)
 	assert_int_equal(uroce_port_ops.port->query_gid(f->dev, 1, &entry), -ENODATA);
 }
 
-int
-main(void)
+UROCE_TESTS(port_ops)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_attach),

@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 #include "eal.h"
+#include "groups.h"
 #include "port/path.h"
 #include "tap.h"
 
@@ -289,8 +290,7 @@ test_loopback_vlan(void **state)
 	tap_close(&t);
 }
 
-int
-main(void)
+UROCE_TESTS(port_path)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_refused),  cmocka_unit_test(test_headers),

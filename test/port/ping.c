@@ -16,6 +16,7 @@
 #include <rte_ethdev.h>
 
 #include "eal.h"
+#include "groups.h"
 #include "port/net/address.h"
 #include "port/worker/pool.h"
 #include "rings.h"
@@ -162,8 +163,7 @@ test_errors(void **state)
 	net_close(&net);
 }
 
-int
-main(void)
+UROCE_TESTS(port_ping)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_ipv4),       cmocka_unit_test(test_ipv6),

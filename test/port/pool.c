@@ -19,6 +19,7 @@
 #include <rte_mempool.h>
 
 #include "eal.h"
+#include "groups.h"
 #include "port/worker/pool.h"
 #include "transport/engine.h"
 
@@ -135,8 +136,7 @@ test_retire(void **state)
 	}
 }
 
-int
-main(void)
+UROCE_TESTS(port_pool)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_create),

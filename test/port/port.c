@@ -20,6 +20,7 @@
 #include <rte_malloc.h>
 
 #include "eal.h"
+#include "groups.h"
 #include "port/ethdev/link.h"
 #include "port/path.h"
 #include "port/worker/pool.h"
@@ -546,8 +547,7 @@ test_retired_pool(void **state)
 	assert_int_equal(errno, EINVAL);
 }
 
-int
-main(void)
+UROCE_TESTS(port_port)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_nothing_is_lost),

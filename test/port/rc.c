@@ -15,6 +15,7 @@
 #include <rte_lcore.h>
 
 #include "eal.h"
+#include "groups.h"
 #include "net.h"
 #include "port/worker/pool.h"
 
@@ -157,8 +158,7 @@ test_loopback_self(void **state)
 	assert_int_equal(uroce_pools_retired(), 0);
 }
 
-int
-main(void)
+UROCE_TESTS(port_rc)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_wire),

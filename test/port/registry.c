@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "groups.h"
 #include "port/registry.h"
 
 static void
@@ -91,8 +92,7 @@ test_reserved_is_not_seen(void **state)
 	uroce_registry_release(0);
 }
 
-int
-main(void)
+UROCE_TESTS(port_registry)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_lowest_first),

@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 #include "eal.h"
+#include "groups.h"
 #include "port/registry.h"
 #include "port/resolve.h"
 #include "tap.h"
@@ -193,8 +194,7 @@ test_resolve(void **state)
 	assert_int_equal(uroce_set_gateway(tap.context, NULL), 0);
 }
 
-int
-main(void)
+UROCE_TESTS(port_resolve)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_find),

@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "eal.h"
+#include "groups.h"
 #include "tap.h"
 
 #define L3    14
@@ -278,8 +279,7 @@ test_on_vlan(void **state)
 	tap_open(&tap, 0, cidrs);
 }
 
-int
-main(void)
+UROCE_TESTS(port_rx)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_good),

@@ -15,6 +15,7 @@
 #include <rte_ring.h>
 
 #include "eal.h"
+#include "groups.h"
 #include "port/worker/rx_flow_cache.h"
 #include "port/worker/rx.h"
 #include "port/worker/worker.h"
@@ -284,8 +285,7 @@ test_burst(void **state)
 	}
 }
 
-int
-main(void)
+UROCE_TESTS(port_rx_flow_cache)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_every_bit), cmocka_unit_test(test_every_cut), cmocka_unit_test(test_elsewhere),

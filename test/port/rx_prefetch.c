@@ -16,6 +16,7 @@
 #include <rte_common.h>
 
 #include "eal.h"
+#include "groups.h"
 #include "port/worker/rx_prefetch.h"
 
 #define QPN  0x123456
@@ -126,8 +127,7 @@ test_burst(void **state)
 	free(dev);
 }
 
-int
-main(void)
+UROCE_TESTS(port_rx_prefetch)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_where_it_is),

@@ -19,6 +19,7 @@
 #include <rte_malloc.h>
 
 #include "eal.h"
+#include "groups.h"
 #include "rings.h"
 
 #define DEFAULT_MIB "64"
@@ -116,8 +117,7 @@ test_large_device(void **state)
 	assert_in_range(free_bytes(), before - 65536, before);
 }
 
-int
-main(void)
+UROCE_TESTS(port_shortage)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_default_memory),

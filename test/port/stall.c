@@ -15,6 +15,7 @@
 #include <rte_mbuf.h>
 
 #include "eal.h"
+#include "groups.h"
 #include "net.h"
 #include "port/worker/worker.h"
 #include "uroce_config.h"
@@ -196,8 +197,7 @@ test_loopback(void **state)
 	net_close(&net);
 }
 
-int
-main(void)
+UROCE_TESTS(port_stall)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_many_frames),

@@ -16,6 +16,7 @@
 #include <rte_malloc.h>
 
 #include "eal.h"
+#include "groups.h"
 #include "mem/mr.h"
 #include "base/clock.h"
 #include "port/worker/worker.h"
@@ -145,8 +146,7 @@ test_callback(void **state)
 	tap_close(&t);
 }
 
-int
-main(void)
+UROCE_TESTS(port_teardown)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_whose_worker),

@@ -14,6 +14,7 @@
 
 #include <cmocka.h>
 
+#include "groups.h"
 #include "port/mcast.h"
 #include "port/telemetry/page.h"
 #include "port/telemetry/telemetry.h"
@@ -339,8 +340,7 @@ test_numbers(void **state)
 	assert_int_equal(value, 0);
 }
 
-int
-main(void)
+UROCE_TESTS(port_telemetry)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_device),

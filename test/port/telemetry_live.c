@@ -15,6 +15,7 @@
 
 #include <cmocka.h>
 
+#include "groups.h"
 #include "port/worker/worker.h"
 #include "tap.h"
 #include "telemetry_client.h"
@@ -313,8 +314,7 @@ test_silence(void **state)
 	pair_close(&p);
 }
 
-int
-main(void)
+UROCE_TESTS(port_telemetry_live)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_traffic),

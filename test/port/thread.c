@@ -13,6 +13,7 @@
 
 #include "eal.h"
 #include "base/thread.h"
+#include "groups.h"
 
 static unsigned int handled;
 
@@ -70,8 +71,7 @@ test_block(void **state)
 	assert_int_equal(handled, 2);
 }
 
-int
-main(void)
+UROCE_TESTS(port_thread)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_create),

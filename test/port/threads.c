@@ -22,6 +22,7 @@
 
 #include "crowd.h"
 #include "eal.h"
+#include "groups.h"
 
 #define ROUNDS 100 /* of each thread */
 
@@ -344,8 +345,7 @@ test_ports_and_workers(void **state)
 	test_rings_destroy(&second);
 }
 
-int
-main(void)
+UROCE_TESTS(port_threads)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(test_##name, crowd_setup, crowd_teardown)
 	const struct CMUnitTest tests[] = {

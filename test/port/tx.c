@@ -17,6 +17,7 @@
 
 #include "eal.h"
 #include "base/clock.h"
+#include "groups.h"
 #include "port/net/icmp.h"
 #include "port/worker/pool.h"
 #include "port/worker/tx.h"
@@ -286,8 +287,7 @@ test_loopback_to_nobody(void **state)
 	duo_close(&d);
 }
 
-int
-main(void)
+UROCE_TESTS(port_tx)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_held_until_resolved), cmocka_unit_test(test_unresolved),

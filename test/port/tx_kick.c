@@ -14,6 +14,7 @@
 
 #include "eal.h"
 #include "base/clock.h"
+#include "groups.h"
 #include "port/worker/tx_kick.h"
 #include "port/worker/worker.h"
 #include "tap.h"
@@ -189,8 +190,7 @@ test_push(void **state)
 	tap_close(&t);
 }
 
-int
-main(void)
+UROCE_TESTS(port_tx_kick)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_nobody_waits),

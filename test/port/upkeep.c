@@ -14,6 +14,7 @@
 
 #include "eal.h"
 #include "base/clock.h"
+#include "groups.h"
 #include "port/net/upkeep.h"
 #include "tap.h"
 
@@ -115,8 +116,7 @@ test_probe(void **state)
 	tap_close(&t);
 }
 
-int
-main(void)
+UROCE_TESTS(port_upkeep)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_when),

@@ -15,6 +15,7 @@
 #include <rte_ring.h>
 
 #include "eal.h"
+#include "groups.h"
 #include "port/worker/worker.h"
 #include "tap.h"
 
@@ -196,8 +197,7 @@ test_inbox(void **state)
 	tap_close(&t);
 }
 
-int
-main(void)
+UROCE_TESTS(port_worker)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_counts),

@@ -17,6 +17,7 @@
 #include <rte_mbuf.h>
 
 #include "eal.h"
+#include "groups.h"
 #include "port/worker/pool.h"
 #include "port/worker/worker.h"
 #include "uroce.h"
@@ -251,8 +252,7 @@ test_hold(void **state)
 	destroy(workers, WORKERS);
 }
 
-int
-main(void)
+UROCE_TESTS(port_workers)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_index), cmocka_unit_test(test_limit),

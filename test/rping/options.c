@@ -17,6 +17,7 @@
 #include <cmocka.h>
 #include <rte_common.h>
 
+#include "groups.h"
 #include "options.h"
 
 static struct rping_options o;
@@ -147,8 +148,7 @@ test_many_addresses(void **state)
 	assert_int_equal(uroce_rping_options_parse(&o, argc - 2, argv, error, sizeof(error)), 0);
 }
 
-int
-main(void)
+UROCE_TESTS(rping_options)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_defaults), cmocka_unit_test(test_client),

@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "groups.h"
 #include "ping.h"
 
 static void
@@ -54,8 +55,7 @@ test_compare(void **state)
 	assert_int_equal(uroce_rping_compare("abc", "abx", 2), 2);
 }
 
-int
-main(void)
+UROCE_TESTS(rping_ping)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_text),

@@ -14,6 +14,7 @@
 #include <uroce_config.h>
 
 #include "backoff.h"
+#include "groups.h"
 
 #define START 5000000000ull
 
@@ -99,8 +100,7 @@ test_ethdevs(void **state)
 	assert_int_equal(p.wait_ns, UROCE_SWITCH_SLEEP_NS);
 }
 
-int
-main(void)
+UROCE_TESTS(switch_backoff)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_alone),

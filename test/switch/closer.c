@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "closer.h"
+#include "groups.h"
 
 /* The other end of a pipe says when it has been closed. */
 static void
@@ -140,8 +141,7 @@ test_without(void **state)
 	uroce_switch_closer_stop();
 }
 
-int
-main(void)
+UROCE_TESTS(switch_closer)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_thread),

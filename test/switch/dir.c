@@ -26,6 +26,7 @@
 #include <unistd.h>
 
 #include "dir.h"
+#include "groups.h"
 
 static char top[64];
 
@@ -266,8 +267,7 @@ test_refused(void **state)
 	assert_int_equal(uroce_switch_dir_take(&d, path), -EACCES);
 }
 
-int
-main(void)
+UROCE_TESTS(switch_dir)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_take),

@@ -16,6 +16,7 @@
 
 #include "eal.h"
 #include "fdb.h"
+#include "groups.h"
 #include "uroce_config.h"
 
 static struct switch_station
@@ -182,8 +183,7 @@ test_told(void **state)
 	uroce_switch_fdb_fini(&fdb);
 }
 
-int
-main(void)
+UROCE_TESTS(switch_fdb)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_learn),

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "eal.h"
+#include "groups.h"
 #include "memif/link.h"
 #include "memif_peer.h"
 
@@ -490,8 +491,7 @@ test_wake(void **state)
 	assert_int_equal(peer.out->flags, MEMIF_RING_NO_WAKING);
 }
 
-int
-main(void)
+UROCE_TESTS(switch_memif_link)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_frames, start, stop),

@@ -18,6 +18,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "groups.h"
 #include "memif/region.h"
 
 #define BYTES 8192
@@ -110,8 +111,7 @@ test_hugepages(void **state)
 	close(fd);
 }
 
-int
-main(void)
+UROCE_TESTS(switch_memif_region)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_bounds),

@@ -30,6 +30,7 @@
 #include <rte_common.h>
 
 #include "closer.h"
+#include "groups.h"
 #include "memif_peer.h"
 #include "memif/server.h"
 
@@ -583,8 +584,7 @@ test_open(void **state)
 	assert_int_equal(uroce_memif_server_open(&other, long_path, ports, PORTS), -ENAMETOOLONG);
 }
 
-int
-main(void)
+UROCE_TESTS(switch_memif_server)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_join, start, stop),

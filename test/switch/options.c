@@ -15,6 +15,7 @@
 
 #include <stdio.h>
 
+#include "groups.h"
 #include "options.h"
 #include "uroce_config.h"
 
@@ -74,8 +75,7 @@ test_wrong(void **state)
 	}
 }
 
-int
-main(void)
+UROCE_TESTS(switch_options)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_right),

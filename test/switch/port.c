@@ -16,6 +16,7 @@
 
 #include "eal.h"
 #include "ecn.h"
+#include "groups.h"
 #include "memif_peer.h"
 #include "world.h"
 
@@ -304,8 +305,7 @@ test_link(void **state)
 	world_stop(&w);
 }
 
-int
-main(void)
+UROCE_TESTS(switch_port)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_queue),

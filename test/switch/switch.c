@@ -15,6 +15,7 @@
 #include <rte_ethdev.h>
 
 #include "eal.h"
+#include "groups.h"
 #include "world.h"
 
 /* It has left by these ports, one bit for each, and by no other; each has a share of the mbuf. */
@@ -346,8 +347,7 @@ test_departures(void **state)
 	world_stop(&w);
 }
 
-int
-main(void)
+UROCE_TESTS(switch_switch)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_ways),

@@ -15,6 +15,7 @@
 #include <rte_ethdev.h>
 #include <unistd.h>
 
+#include "groups.h"
 #include "report.h"
 #include "telemetry.h"
 #include "telemetry_client.h"
@@ -109,8 +110,7 @@ test_report(void **state)
 	world_stop(&w);
 }
 
-int
-main(void)
+UROCE_TESTS(switch_telemetry)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_telemetry),

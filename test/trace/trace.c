@@ -22,6 +22,7 @@
 
 #include "eal.h"
 #include "base/trace.h"
+#include "groups.h"
 
 static const struct {
 	const char *name;
@@ -201,8 +202,7 @@ test_unknown_state(void **state)
 	assert_true(HAS(4, '?', 0));
 }
 
-int
-main(void)
+UROCE_TESTS(trace)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_names),	cmocka_unit_test(test_fields),	      cmocka_unit_test(test_written),

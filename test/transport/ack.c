@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "gaps.h"
+#include "groups.h"
 #include "peer.h"
 #include "transport/responder/responder.h"
 #include "uroce_config.h"
@@ -413,8 +414,7 @@ none_waits_without_rounds(void **state)
 	peer_stop(&p);
 }
 
-int
-main(void)
+UROCE_TESTS(ack)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(it_waits_for_one_round),

@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "gaps.h"
+#include "groups.h"
 #include "peer.h"
 #include "transport/responder/responder.h"
 #include "uroce_config.h"
@@ -420,8 +421,7 @@ the_send_completes_before_the_receive(void **state)
 	peer_stop(&p);
 }
 
-int
-main(void)
+UROCE_TESTS(ack_order)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_answer_follows_the_ack),

@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "gaps.h"
+#include "groups.h"
 #include "peer.h"
 #include "uroce_config.h"
 #include "verbs/qp/qp.h"
@@ -539,8 +540,7 @@ none_waits_unless_told(void **state)
 	stop(&g);
 }
 
-int
-main(void)
+UROCE_TESTS(ack_reply)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(it_waits_for_an_answer),

@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "groups.h"
 #include "peer.h"
 #include "transport/packet/packet.h"
 #include "transport/requester/requester.h"
@@ -277,8 +278,7 @@ waits_for_mbufs(void **state)
 	peer_stop(&p);
 }
 
-int
-main(void)
+UROCE_TESTS(builder)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(builds_every_opcode_alike_in_every_way),

@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "groups.h"
 #include "peer.h"
 #include "uroce_config.h"
 #include "wire/psn.h"
@@ -396,8 +397,7 @@ an_ack_gives_no_turn_for_nothing(void **state)
 	peer_stop(&p);
 }
 
-int
-main(void)
+UROCE_TESTS(completer)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(r37_one_ack_for_all_before_it),

@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "groups.h"
 #include "peer.h"
 #include "uroce_config.h"
 #include "verbs/qp/qp.h"
@@ -284,8 +285,7 @@ responses_are_read_for_credits(void **state)
 	peer_stop(&p);
 }
 
-int
-main(void)
+UROCE_TESTS(credits)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_responder_tells_what_is_posted),

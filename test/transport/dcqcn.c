@@ -13,6 +13,7 @@
 
 #include <rte_common.h>
 
+#include "groups.h"
 #include "transport/congestion/dcqcn.h"
 #include "uroce.h"
 #include "uroce_config.h"
@@ -263,8 +264,7 @@ more_than_a_stage_of_bytes_at_once_is_one(void **state)
 	assert_int_equal(d.bytes_left, 1000000);
 }
 
-int
-main(void)
+UROCE_TESTS(dcqcn)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_rate_is_what_the_paper_says),

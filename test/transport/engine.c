@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "groups.h"
 #include "peer.h"
 #include "uroce_config.h"
 #include "wire/psn.h"
@@ -275,8 +276,7 @@ completions_are_stamped_with_the_engines_time(void **state)
 	peer_stop(&p);
 }
 
-int
-main(void)
+UROCE_TESTS(engine)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_packet_must_be_for_this_connection),

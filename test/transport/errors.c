@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "groups.h"
 #include "peer.h"
 #include "transport/qp/qp.h"
 
@@ -217,8 +218,7 @@ test_messages(void **state)
 	peer_stop(&p);
 }
 
-int
-main(void)
+UROCE_TESTS(errors)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_statuses),

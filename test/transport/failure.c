@@ -14,6 +14,7 @@
 
 #include <cmocka.h>
 
+#include "groups.h"
 #include "peer.h"
 #include "uroce_config.h"
 #include "wire/psn.h"
@@ -250,8 +251,7 @@ the_first_request_raises_an_event(void **state)
 	peer_stop(&p);
 }
 
-int
-main(void)
+UROCE_TESTS(failure)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(r41_posting_in_error_is_accepted_and_flushed),

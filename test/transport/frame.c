@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "groups.h"
 #include "peer.h"
 #include "uroce_config.h"
 #include "wire/psn.h"
@@ -121,8 +122,7 @@ many_pieces_are_copied(void **state)
 	peer_stop(&p);
 }
 
-int
-main(void)
+UROCE_TESTS(frame)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(large_payloads_of_dpdk_memory_are_attached),

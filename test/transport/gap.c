@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "groups.h"
 #include "transport/responder/gap.h"
 
 static void
@@ -57,8 +58,7 @@ only_a_duplicate_tells_that_a_peer_goes_back(void **state)
 	assert_false(uroce_peer_goes_back(&resp));
 }
 
-int
-main(void)
+UROCE_TESTS(gap)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_gap_is_named_once),

@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "groups.h"
 #include "peer.h"
 #include "transport/congestion/pacer.h"
 #include "uroce_config.h"
@@ -414,8 +415,7 @@ a_flood_of_cnps_leaves_the_least_rate(void **state)
 	peer_stop(&p);
 }
 
-int
-main(void)
+UROCE_TESTS(marks)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_cnp_byte_by_byte),

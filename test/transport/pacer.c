@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "groups.h"
 #include "peer.h"
 #include "transport/congestion/pacer.h"
 #include "uroce_config.h"
@@ -329,8 +330,7 @@ an_engine_that_slept_goes_on(void **state)
 	peer_stop(&p);
 }
 
-int
-main(void)
+UROCE_TESTS(pacer)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_rate_is_kept_from_slow_to_fast),

@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "groups.h"
 #include "losses.h"
 #include "uroce_config.h"
 
@@ -204,8 +205,7 @@ another_peer(void **state)
 	peer_stop(&p);
 }
 
-int
-main(void)
+UROCE_TESTS(peer_probe)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_peer_that_keeps_is_found_out),

@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "groups.h"
 #include "mem/mr.h"
 #include "mem/persistent.h"
 #include "peer.h"
@@ -521,8 +522,7 @@ an_answer_with_payload_is_none(void **state)
 	}
 }
 
-int
-main(void)
+UROCE_TESTS(placement)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(flush_is_answered),

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "groups.h"
 #include "transport/psn_set.h"
 #include "wire/psn.h"
 
@@ -71,8 +72,7 @@ test_slides(void **state)
 	}
 }
 
-int
-main(void)
+UROCE_TESTS(psn_set)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_put),

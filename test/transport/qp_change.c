@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "groups.h"
 #include "transport/qp_change.h"
 #include "verbs/qp/qp.h"
 
@@ -58,8 +59,7 @@ reset_and_error_leave_nothing(void **state)
 	}
 }
 
-int
-main(void)
+UROCE_TESTS(qp_change)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_change_has_a_row),

@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "groups.h"
 #include "losses.h"
 #include "uroce_config.h"
 
@@ -475,8 +476,7 @@ memory_that_has_gone(void **state)
 	peer_stop(&p);
 }
 
-int
-main(void)
+UROCE_TESTS(recovery)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_device_that_goes_back_n),

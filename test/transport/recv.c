@@ -13,6 +13,7 @@
 
 #include <cmocka.h>
 
+#include "groups.h"
 #include "peer.h"
 #include "uroce_config.h"
 #include "verbs/qp/qp.h"
@@ -369,8 +370,7 @@ a_qp_without_one_keeps_its_own(void **state)
 	stop(&s);
 }
 
-int
-main(void)
+UROCE_TESTS(recv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(messages_take_in_the_order_in_which_they_begin),

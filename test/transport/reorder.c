@@ -15,6 +15,7 @@
 #include <rte_common.h>
 
 #include "gaps.h"
+#include "groups.h"
 
 #define NAK(code) (UROCE_AETH_NAK | (code))
 
@@ -306,8 +307,7 @@ no_receive_within_a_run(void **state)
 	peer_stop(&p);
 }
 
-int
-main(void)
+UROCE_TESTS(reorder)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_window_has_an_end),

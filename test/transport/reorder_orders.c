@@ -14,6 +14,7 @@
 #include <rte_common.h>
 
 #include "gaps.h"
+#include "groups.h"
 
 /* Packet `i` of five, of a kind of message. @return how many PSNs it takes */
 typedef uint32_t (*make_t)(const struct peer *p, unsigned int i, struct peer_packet *in);
@@ -210,8 +211,7 @@ every_order_is_executed_in_turn(void **state)
 	orders(make_mixed, false, 0);
 }
 
-int
-main(void)
+UROCE_TESTS(reorder_orders)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_order_is_executed_in_turn),

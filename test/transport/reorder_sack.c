@@ -15,6 +15,7 @@
 #include <rte_common.h>
 
 #include "gaps.h"
+#include "groups.h"
 
 static void
 a_gap_that_closes_in_the_burst_is_not_named(void **state)
@@ -288,8 +289,7 @@ a_nak_and_a_sack(void **state)
 	peer_stop(&p);
 }
 
-int
-main(void)
+UROCE_TESTS(reorder_sack)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_gap_that_closes_in_the_burst_is_not_named),

@@ -13,6 +13,7 @@
 
 #include <cmocka.h>
 
+#include "groups.h"
 #include "peer.h"
 #include "uroce_config.h"
 #include "wire/psn.h"
@@ -404,8 +405,7 @@ no_timeout_before_an_answer_is_due(void **state)
 	peer_stop(&p);
 }
 
-int
-main(void)
+UROCE_TESTS(requester)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(no_timeout_before_an_answer_is_due),

@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "groups.h"
 #include "peer.h"
 #include "uroce_config.h"
 #include "wire/psn.h"
@@ -507,8 +508,7 @@ a_receive_that_may_not_be_written(void **state)
 	peer_stop(&p);
 }
 
-int
-main(void)
+UROCE_TESTS(responder)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(write_is_placed_and_acknowledged),

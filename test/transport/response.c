@@ -15,6 +15,7 @@
 
 #include <rte_malloc.h>
 
+#include "groups.h"
 #include "peer.h"
 #include "transport/responder/responder.h"
 #include "uroce_config.h"
@@ -577,8 +578,7 @@ a_read_whose_memory_goes_is_refused_from_there(void **state)
 	peer_stop(&p);
 }
 
-int
-main(void)
+UROCE_TESTS(response)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_read_is_answered_packet_by_packet),

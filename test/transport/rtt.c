@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "groups.h"
 #include "peer.h"
 #include "transport/requester/recovery.h"
 #include "uroce_config.h"
@@ -289,8 +290,7 @@ when_there_are_no_probes(void **state)
 	peer_stop(&p);
 }
 
-int
-main(void)
+UROCE_TESTS(rtt)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(round_trips_are_smoothed),

@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "groups.h"
 #include "losses.h"
 #include "uroce_config.h"
 
@@ -262,8 +263,7 @@ more_holes_than_may_be_resent(void **state)
 	peer_stop(&p);
 }
 
-int
-main(void)
+UROCE_TESTS(sacks)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(holes_between_runs),

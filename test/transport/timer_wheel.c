@@ -18,6 +18,7 @@
 #include <rte_common.h>
 
 #include "base/timer_wheel.h"
+#include "groups.h"
 #include "uroce_config.h"
 
 #define TIMERS 64
@@ -316,8 +317,7 @@ test_boundaries(void **state)
 			}
 }
 
-int
-main(void)
+UROCE_TESTS(timer_wheel)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_rounds_up),

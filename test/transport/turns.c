@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "groups.h"
 #include "peer.h"
 #include "uroce_config.h"
 #include "wire/psn.h"
@@ -135,8 +136,7 @@ r34_no_retry_is_counted_for_a_packet_that_has_not_left(void **state)
 	peer_stop(&p);
 }
 
-int
-main(void)
+UROCE_TESTS(turns)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(requests_have_every_second_turn_while_the_peer_reads),

@@ -13,6 +13,7 @@
 #include <cmocka.h>
 #include <rte_malloc.h>
 
+#include "groups.h"
 #include "peer.h"
 #include "transport/packet/packet.h"
 #include "transport/requester/requester.h"
@@ -316,8 +317,7 @@ waits_for_mbufs(void **state)
 	stop(&p);
 }
 
-int
-main(void)
+UROCE_TESTS(tx_bulk)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(requests_are_the_same),

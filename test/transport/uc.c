@@ -14,6 +14,7 @@
 #include <cmocka.h>
 #include <rte_malloc.h>
 
+#include "groups.h"
 #include "peer.h"
 #include "uroce_config.h"
 #include "verbs/qp/qp.h"
@@ -557,8 +558,7 @@ without_mbufs_it_tries_again(void **state)
 	peer_stop(&p);
 }
 
-int
-main(void)
+UROCE_TESTS(uc)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(messages_arrive_and_nothing_answers),

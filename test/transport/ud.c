@@ -13,6 +13,7 @@
 
 #include <cmocka.h>
 
+#include "groups.h"
 #include "peer.h"
 #include "uroce_config.h"
 #include "verbs/address/ah.h"
@@ -540,8 +541,7 @@ r32_what_is_received_in_its_states(void **state)
 	peer_stop(&p);
 }
 
-int
-main(void)
+UROCE_TESTS(ud)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_datagram_arrives_behind_its_grh),

@@ -13,6 +13,7 @@
 
 #include <rte_common.h>
 
+#include "groups.h"
 #include "peer.h"
 #include "store_order.h"
 #include "uroce_config.h"
@@ -182,8 +183,7 @@ of_what_an_atomic_brings(void **state)
 	check_sizes(&rc, bring_atomic, 8, 8);
 }
 
-int
-main(void)
+UROCE_TESTS(visible_order)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(of_a_write),		    cmocka_unit_test(of_a_send_in_pieces),

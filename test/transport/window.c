@@ -15,6 +15,7 @@
 #include <rte_malloc.h>
 
 #include "base/rcu.h"
+#include "groups.h"
 #include "peer.h"
 #include "uroce_config.h"
 #include "verbs/qp/qp.h"
@@ -672,8 +673,7 @@ send_with_invalidate_is_sent(void **state)
 	peer_stop(&p);
 }
 
-int
-main(void)
+UROCE_TESTS(window)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_peer_uses_a_window),

@@ -18,6 +18,7 @@
 #include <cmocka.h>
 
 #include "base/rcu.h"
+#include "groups.h"
 #include "peer.h"
 #include "verbs/qp/qp.h"
 
@@ -191,8 +192,7 @@ a_window_of_type_1_that_is_unbound(void **state)
 	run(IBV_MW_TYPE_1);
 }
 
-int
-main(void)
+UROCE_TESTS(window_threads)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_window_that_is_invalidated_on_another_qp),

@@ -15,6 +15,7 @@
 
 #include <cmocka.h>
 
+#include "groups.h"
 #include "mem/pd.h"
 #include "peer.h"
 #include "uroce_config.h"
@@ -673,8 +674,7 @@ r2_other_transports_and_directions(void **state)
 	stop(&x);
 }
 
-int
-main(void)
+UROCE_TESTS(xrc)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_initiator_sends_each_request_with_an_xrceth),

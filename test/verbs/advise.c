@@ -15,6 +15,7 @@
 #include <cmocka.h>
 #include <rte_common.h>
 
+#include "groups.h"
 #include "uroce.h"
 #include "eal.h"
 #include "fake.h"
@@ -126,8 +127,7 @@ what_is_refused(void **state)
 	assert_int_equal(uroce_dealloc_pd(other), 0);
 }
 
-int
-main(void)
+UROCE_TESTS(advise)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(pages_are_provided, setup, teardown),

@@ -14,6 +14,7 @@
 #include <cmocka.h>
 #include <rte_common.h>
 
+#include "groups.h"
 #include "uroce.h"
 #include "uroce_config.h"
 #include "verbs/address/ah.h"
@@ -154,8 +155,7 @@ test_as_many_as_reported(void **state)
 	fake.dev.ah_count = 0;
 }
 
-int
-main(void)
+UROCE_TESTS(ah)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_refused, pair_setup, pair_teardown),

@@ -15,6 +15,7 @@
 #include <rte_byteorder.h>
 #include <rte_ip.h>
 
+#include "groups.h"
 #include "uroce.h"
 #include "eal.h"
 #include "fixture.h"
@@ -151,8 +152,7 @@ test_refused(void **state)
 	refused(1, IBV_WC_GRH, &grh);
 }
 
-int
-main(void)
+UROCE_TESTS(ah_wc)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_ipv4, pair_setup, pair_teardown),

@@ -19,6 +19,7 @@
 #include <cmocka.h>
 #include <rte_common.h>
 
+#include "groups.h"
 #include "uroce.h"
 #include "eal.h"
 #include "fake.h"
@@ -322,8 +323,7 @@ test_none_missed(void **state)
 	assert_int_equal(polled, MESSAGES);
 }
 
-int
-main(void)
+UROCE_TESTS(channel)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_create_destroy, setup, teardown),

@@ -20,6 +20,7 @@
 #include "eal.h"
 #include "fake.h"
 #include "base/rcu.h"
+#include "groups.h"
 #include "uroce.h"
 #include "uroce_config.h"
 #include "verbs/device/congestion.h"
@@ -167,8 +168,7 @@ workers_see_one_set_or_the_other(void **state)
 	rte_rcu_qsbr_thread_unregister(uroce_rcu, READER);
 }
 
-int
-main(void)
+UROCE_TESTS(congestion_parameters)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(defaults_are_filled_in, fake_setup, fake_teardown),

@@ -17,6 +17,7 @@
 
 #include <cmocka.h>
 
+#include "groups.h"
 #include "uroce.h"
 #include "eal.h"
 #include "fake.h"
@@ -200,8 +201,7 @@ test_objects(void **state)
 	assert_int_equal(fake.dev.context_count, 0);
 }
 
-int
-main(void)
+UROCE_TESTS(context)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_calls, fake_setup, fake_teardown),

@@ -18,6 +18,7 @@
 #include <cmocka.h>
 #include <rte_common.h>
 
+#include "groups.h"
 #include "uroce.h"
 #include "uroce_config.h"
 #include "eal.h"
@@ -424,8 +425,7 @@ test_poll_progress(void **state)
 	assert_int_equal(uroce_destroy_cq(polled_cq), 0);
 }
 
-int
-main(void)
+UROCE_TESTS(cq)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_create, fake_setup, fake_teardown),

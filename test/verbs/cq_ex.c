@@ -15,6 +15,7 @@
 #include <cmocka.h>
 #include <rte_common.h>
 
+#include "groups.h"
 #include "uroce.h"
 #include "uroce_config.h"
 #include "eal.h"
@@ -261,8 +262,7 @@ test_locking(void **state)
 	destroy(single);
 }
 
-int
-main(void)
+UROCE_TESTS(cq_ex)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_create, fake_setup, fake_teardown),

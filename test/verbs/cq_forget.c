@@ -17,6 +17,7 @@
 #include <cmocka.h>
 #include <rte_common.h>
 
+#include "groups.h"
 #include "uroce.h"
 #include "eal.h"
 #include "fake.h"
@@ -197,8 +198,7 @@ test_meanwhile(void **state)
 	assert_int_equal(uroce_destroy_cq(busy_cq), 0);
 }
 
-int
-main(void)
+UROCE_TESTS(cq_forget)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_every_pattern, fake_setup, fake_teardown),

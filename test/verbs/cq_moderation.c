@@ -16,6 +16,7 @@
 
 #include <cmocka.h>
 
+#include "groups.h"
 #include "uroce.h"
 #include "eal.h"
 #include "fake.h"
@@ -352,8 +353,7 @@ test_a_period_after_another(void **state)
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
-int
-main(void)
+UROCE_TESTS(cq_moderation)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_mask),

@@ -16,6 +16,7 @@
 #include <cmocka.h>
 #include <rte_common.h>
 
+#include "groups.h"
 #include "uroce.h"
 #include "uroce_config.h"
 #include "eal.h"
@@ -246,8 +247,7 @@ test_two_producers(void **state)
 	resize_meanwhile(2);
 }
 
-int
-main(void)
+UROCE_TESTS(cq_resize)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_refused, fake_setup, fake_teardown),

@@ -15,6 +15,7 @@
 #include <cmocka.h>
 #include <rte_common.h>
 
+#include "groups.h"
 #include "uroce.h"
 #include "uroce_config.h"
 #include "eal.h"
@@ -160,8 +161,7 @@ test_count(void **state)
 	assert_true(uroce_device_count(&fake.dev, &n, 2));
 }
 
-int
-main(void)
+UROCE_TESTS(device)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_configuration),

@@ -20,6 +20,7 @@
 
 #include <cmocka.h>
 
+#include "groups.h"
 #include "uroce_config.h"
 #include "base/event_queue.h"
 
@@ -302,8 +303,7 @@ test_signals(void **state)
 	assert_int_equal(waiter_result, 0);
 }
 
-int
-main(void)
+UROCE_TESTS(event_queue)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_order_and_readiness, setup, teardown),

@@ -18,6 +18,7 @@
 #include <cmocka.h>
 #include <rte_common.h>
 
+#include "groups.h"
 #include "uroce.h"
 #include "eal.h"
 #include "fake.h"
@@ -219,8 +220,7 @@ test_destroy_waits_for_acks(void **state)
 	assert_int_equal(uroce_dealloc_pd(pair.pd), 0);
 }
 
-int
-main(void)
+UROCE_TESTS(events)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_order, fake_setup, fake_teardown),

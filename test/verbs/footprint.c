@@ -15,6 +15,7 @@
 #include <cmocka.h>
 #include <rte_malloc.h>
 
+#include "groups.h"
 #include "uroce.h"
 #include "eal.h"
 #include "fixture.h"
@@ -117,8 +118,7 @@ test_footprint(void **state)
 	}
 }
 
-int
-main(void)
+UROCE_TESTS(footprint)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_footprint, pair_setup, pair_teardown),

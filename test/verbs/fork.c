@@ -15,6 +15,7 @@
 
 #include <cmocka.h>
 
+#include "groups.h"
 #include "uroce.h"
 #include "eal.h"
 #include "fake.h"
@@ -63,8 +64,7 @@ test_a_child_takes_nothing_away(void **state)
 	fake_pair_destroy(&pair);
 }
 
-int
-main(void)
+UROCE_TESTS(fork)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_unneeded),

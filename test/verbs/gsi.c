@@ -13,6 +13,7 @@
 #include <cmocka.h>
 #include <rte_common.h>
 
+#include "groups.h"
 #include "uroce.h"
 #include "verbs/qp/gsi.h"
 #include "eal.h"
@@ -108,8 +109,7 @@ test_others_beside_it(void **state)
 	assert_int_equal(uroce_destroy_qp(gsi), 0);
 }
 
-int
-main(void)
+UROCE_TESTS(gsi)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_life, pair_setup, pair_teardown),

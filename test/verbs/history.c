@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "groups.h"
 #include "verbs/qp/history.h"
 
 static void
@@ -106,8 +107,7 @@ test_cause(void **state)
 	assert_int_equal(h.cause_ns, 8);
 }
 
-int
-main(void)
+UROCE_TESTS(history)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_names),

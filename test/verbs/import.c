@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "groups.h"
 #include "uroce.h"
 
 static void
@@ -40,8 +41,7 @@ nothing_is_imported(void **state)
 	uroce_unimport_dm(NULL);
 }
 
-int
-main(void)
+UROCE_TESTS(import)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(nothing_is_imported),

@@ -16,6 +16,7 @@
 #include <rte_common.h>
 
 #include "base/rcu.h"
+#include "groups.h"
 #include "uroce.h"
 #include "uroce_config.h"
 #include "verbs/address/mcast.h"
@@ -239,8 +240,7 @@ test_look_ups_while_groups_change(void **state)
 	assert_int_equal(uroce_destroy_qp(moves), 0);
 }
 
-int
-main(void)
+UROCE_TESTS(mcast)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_refused, setup, teardown),

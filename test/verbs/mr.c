@@ -20,6 +20,7 @@
 #include <rte_common.h>
 #include <rte_malloc.h>
 
+#include "groups.h"
 #include "uroce.h"
 #include "uroce_config.h"
 #include "mem/mr.h"
@@ -417,8 +418,7 @@ teardown(void **state)
 	return uroce_device_fini(&dev);
 }
 
-int
-main(void)
+UROCE_TESTS(reg_mr)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_static_stack_and_heap),

@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "groups.h"
 #include "uroce.h"
 #include "mem/mw.h"
 #include "eal.h"
@@ -164,8 +165,7 @@ a_qp_goes(void **state)
 	assert_int_equal(ibv_dealloc_mw(mw), 0);
 }
 
-int
-main(void)
+UROCE_TESTS(verbs_mw)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {

@@ -16,6 +16,7 @@
 
 #include <cmocka.h>
 
+#include "groups.h"
 #include "uroce.h"
 #include "uroce_config.h"
 #include "mem/mr.h"
@@ -298,8 +299,7 @@ program_declines(void **state)
 	assert_int_equal(uroce_dealloc_pd(parent), 0);
 }
 
-int
-main(void)
+UROCE_TESTS(parent_domain)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(nothing_ends_early, setup, teardown),

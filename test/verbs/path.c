@@ -12,6 +12,7 @@
 #include <cmocka.h>
 #include <rte_common.h>
 
+#include "groups.h"
 #include "uroce.h"
 #include "uroce_config.h"
 #include "verbs/address/path.h"
@@ -73,8 +74,7 @@ test_wait_qp(void **state)
 	fake.dev.ops.worker = before;
 }
 
-int
-main(void)
+UROCE_TESTS(path)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_wait),

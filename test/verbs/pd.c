@@ -13,6 +13,7 @@
 
 #include <cmocka.h>
 
+#include "groups.h"
 #include "uroce.h"
 #include "uroce_config.h"
 #include "mem/pd.h"
@@ -100,8 +101,7 @@ teardown(void **state)
 	return uroce_device_fini(&dev);
 }
 
-int
-main(void)
+UROCE_TESTS(pd)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_one),

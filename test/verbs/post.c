@@ -16,6 +16,7 @@
 #include <cmocka.h>
 #include <rte_common.h>
 
+#include "groups.h"
 #include "uroce.h"
 #include "uroce_config.h"
 #include "eal.h"
@@ -574,8 +575,7 @@ test_threads(void **state)
 	assert_int_equal(fake.doorbells, POSTERS * PER_POSTER);
 }
 
-int
-main(void)
+UROCE_TESTS(post)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_states, qp_setup, qp_teardown),

@@ -15,6 +15,7 @@
 #include <rte_byteorder.h>
 #include <rte_common.h>
 
+#include "groups.h"
 #include "uroce.h"
 #include "uroce_config.h"
 #include "mem/mw.h"
@@ -158,8 +159,7 @@ what_is_refused(void **state)
 	assert_int_equal(uroce_dealloc_mw(two), 0);
 }
 
-int
-main(void)
+UROCE_TESTS(post_memory)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {

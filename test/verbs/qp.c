@@ -15,6 +15,7 @@
 #include <cmocka.h>
 #include <rte_common.h>
 
+#include "groups.h"
 #include "uroce.h"
 #include "uroce_config.h"
 #include "eal.h"
@@ -440,8 +441,7 @@ test_destroy_with_an_event_under_way(void **state)
 	assert_int_equal(uroce_destroy_comp_channel(channel), 0);
 }
 
-int
-main(void)
+UROCE_TESTS(qp)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_refused, pair_setup, pair_teardown),

@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "groups.h"
 #include "uroce.h"
 #include "eal.h"
 #include "fake.h"
@@ -42,8 +43,7 @@ test_capabilities(void **state)
 	fake_pair_destroy(&pair);
 }
 
-int
-main(void)
+UROCE_TESTS(qp_capability)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_capabilities, fake_setup, fake_teardown),

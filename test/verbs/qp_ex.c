@@ -14,6 +14,7 @@
 #include <cmocka.h>
 #include <rte_common.h>
 
+#include "groups.h"
 #include "uroce.h"
 #include "uroce_config.h"
 #include "eal.h"
@@ -172,8 +173,7 @@ test_xrc_modify(void **state)
 	}
 }
 
-int
-main(void)
+UROCE_TESTS(qp_ex)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_refused, xrcd_setup, xrcd_teardown),

@@ -15,6 +15,7 @@
 #include <cmocka.h>
 #include <rte_common.h>
 
+#include "groups.h"
 #include "uroce.h"
 #include "uroce_config.h"
 #include "wire/opcode.h"
@@ -424,8 +425,7 @@ test_engine_is_quicker(void **state)
 	fake.entering = NULL;
 }
 
-int
-main(void)
+UROCE_TESTS(qp_modify)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_the_usual_way, qp_setup, qp_teardown),

@@ -14,6 +14,7 @@
 #include <cmocka.h>
 #include <rte_common.h>
 
+#include "groups.h"
 #include "verbs/qp/qp.h"
 
 #define STATES (IBV_QPS_ERR + 1)
@@ -179,8 +180,7 @@ test_nonsense(void **state)
 	assert_int_equal(uroce_qp_transition_check(RESET, RESET, 0, IBV_QP_STATE), EINVAL);
 }
 
-int
-main(void)
+UROCE_TESTS(qp_state)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_every_transition),

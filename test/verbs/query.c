@@ -14,6 +14,7 @@
 #include <cmocka.h>
 #include <rte_common.h>
 
+#include "groups.h"
 #include "uroce.h"
 #include "uroce_config.h"
 #include "mem/persistent.h"
@@ -278,8 +279,7 @@ test_pkey(void **state)
 	assert_int_equal(uroce_query_pkey(fake.context, 2, 0, &pkey), -1);
 }
 
-int
-main(void)
+UROCE_TESTS(query)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_device, fake_setup, fake_teardown),

@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "groups.h"
 #include "uroce.h"
 
 static void
@@ -46,8 +47,7 @@ test_no_such_rate(void **state)
 	assert_int_equal(uroce_mbps_to_rate(2501), IBV_RATE_MAX);
 }
 
-int
-main(void)
+UROCE_TESTS(rate)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_rates),

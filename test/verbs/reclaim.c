@@ -13,6 +13,7 @@
 #include <cmocka.h>
 #include <rte_common.h>
 
+#include "groups.h"
 #include "uroce.h"
 #include "uroce_config.h"
 #include "eal.h"
@@ -149,8 +150,7 @@ test_many(void **state)
 	assert_int_equal(looks, RTE_DIM(many));
 }
 
-int
-main(void)
+UROCE_TESTS(reclaim)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_nobody_has_it, pair_setup, pair_teardown),

@@ -16,6 +16,7 @@
 #include <rte_common.h>
 #include <rte_malloc.h>
 
+#include "groups.h"
 #include "uroce.h"
 #include "mem/mr.h"
 #include "mem/mw.h"
@@ -232,8 +233,7 @@ optional_flags(void **state)
 	assert_int_equal(uroce_dereg_mr(relaxed), 0);
 }
 
-int
-main(void)
+UROCE_TESTS(rereg_mr)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {

@@ -16,6 +16,7 @@
 #include <cmocka.h>
 #include <rte_common.h>
 
+#include "groups.h"
 #include "uroce.h"
 #include "uroce_config.h"
 #include "eal.h"
@@ -400,8 +401,7 @@ test_destroy_with_events(void **state)
 	assert_false(event_pending());
 }
 
-int
-main(void)
+UROCE_TESTS(srq)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_refused, pair_setup, pair_teardown),

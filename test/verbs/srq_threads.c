@@ -18,6 +18,7 @@
 #include <cmocka.h>
 #include <rte_common.h>
 
+#include "groups.h"
 #include "uroce.h"
 #include "uroce_config.h"
 #include "eal.h"
@@ -136,8 +137,7 @@ test_threads(void **state)
 	fake_teardown(NULL);
 }
 
-int
-main(void)
+UROCE_TESTS(srq_threads)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_threads),

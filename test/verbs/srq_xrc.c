@@ -15,6 +15,7 @@
 #include <cmocka.h>
 #include <rte_common.h>
 
+#include "groups.h"
 #include "uroce.h"
 #include "uroce_config.h"
 #include "eal.h"
@@ -190,8 +191,7 @@ test_destroy_takes_it_from_targets(void **state)
 	assert_int_equal(uroce_destroy_srq(other), 0);
 }
 
-int
-main(void)
+UROCE_TESTS(srq_xrc)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_refused, xrcd_setup, xrcd_teardown),

@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "groups.h"
 #include "uroce.h"
 
 static void
@@ -64,8 +65,7 @@ test_port_state(void **state)
 			assert_string_not_equal(uroce_port_state_str(i), uroce_port_state_str(k));
 }
 
-int
-main(void)
+UROCE_TESTS(strings)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_wc_status),

@@ -15,6 +15,7 @@
 #include <cmocka.h>
 #include <rte_common.h>
 
+#include "groups.h"
 #include "uroce.h"
 #include "uroce_config.h"
 #include "verbs/address/ah.h"
@@ -267,8 +268,7 @@ test_the_rest_is_sent(void **state)
 	}
 }
 
-int
-main(void)
+UROCE_TESTS(unreliable)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_transports, setup, teardown),

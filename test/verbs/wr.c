@@ -14,6 +14,7 @@
 #include <cmocka.h>
 #include <rte_common.h>
 
+#include "groups.h"
 #include "uroce.h"
 #include "uroce_config.h"
 #include "verbs/address/ah.h"
@@ -339,8 +340,7 @@ test_xrc(void **state)
 	assert_int_equal(wr_take(wr_built())->rkey, 5);
 }
 
-int
-main(void)
+UROCE_TESTS(wr)
 {
 	const struct CMUnitTest tests[] = {
 		RC(test_create),

@@ -14,6 +14,7 @@
 
 #include <cmocka.h>
 
+#include "groups.h"
 #include "uroce.h"
 #include "verbs/address/ah.h"
 #include "eal.h"
@@ -94,8 +95,7 @@ test_reset_while_building(void **state)
 	assert_int_equal(uroce_ah_of(ah)->refs, 0);
 }
 
-int
-main(void)
+UROCE_TESTS(wr_threads)
 {
 	const struct CMUnitTest tests[] = {
 		UD(test_reset_while_building),

@@ -14,6 +14,7 @@
 
 #include <cmocka.h>
 
+#include "groups.h"
 #include "uroce.h"
 #include "uroce_config.h"
 #include "verbs/address/ah.h"
@@ -204,8 +205,7 @@ test_bad_xrc(void **state)
 	}
 }
 
-int
-main(void)
+UROCE_TESTS(wr_whole)
 {
 	const struct CMUnitTest tests[] = {
 		RC(test_lists),

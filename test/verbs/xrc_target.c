@@ -16,6 +16,7 @@
 #include <cmocka.h>
 #include <rte_common.h>
 
+#include "groups.h"
 #include "uroce.h"
 #include "uroce_config.h"
 #include "eal.h"
@@ -237,8 +238,7 @@ test_no_target_is_left_alone(void **state)
 	assert_true(kept);
 }
 
-int
-main(void)
+UROCE_TESTS(xrc_target)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_open_refused, xrcd_setup, xrcd_teardown),

@@ -17,6 +17,7 @@
 #include <cmocka.h>
 #include <rte_common.h>
 
+#include "groups.h"
 #include "uroce.h"
 #include "uroce_config.h"
 #include "eal.h"
@@ -155,8 +156,7 @@ test_refused(void **state)
 	fake.dev.xrcd_count = 0;
 }
 
-int
-main(void)
+UROCE_TESTS(xrcd)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_without_inode, fake_setup, fake_teardown),

@@ -19,6 +19,7 @@
 #include <rte_udp.h>
 
 #include "frames.h"
+#include "groups.h"
 #include "wire/icrc.h"
 #include "wire/packet.h"
 #include "wire/template.h"
@@ -541,8 +542,7 @@ test_udp_src_port(void **state)
 	test_chain_fini(&s.chain);
 }
 
-int
-main(void)
+UROCE_TESTS(wire_captures)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_round_trip), cmocka_unit_test(test_split),

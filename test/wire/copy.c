@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "groups.h"
 #include "wire/copy.h"
 
 #define MOST 40
@@ -76,8 +77,7 @@ test_long(void **state)
 	}
 }
 
-int
-main(void)
+UROCE_TESTS(wire_copy)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_every_length),

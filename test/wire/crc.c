@@ -17,6 +17,7 @@
 #include <rte_common.h>
 
 #include "frames.h"
+#include "groups.h"
 #include "wire/crc.h"
 
 #define ROOM (UROCE_CRC_MAX_BLOCKS * UROCE_CRC_BLOCK)
@@ -159,8 +160,7 @@ test_payloads_every_bit(void **state)
 		}
 }
 
-int
-main(void)
+UROCE_TESTS(wire_crc)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_every_bit),

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 #include <rte_common.h>
 
+#include "groups.h"
 #include "uroce_config.h"
 #include "wire/credit.h"
 #include "wire/headers.h"
@@ -44,8 +45,7 @@ test_encode(void **state)
 	assert_true(UROCE_MAX_QP_WR <= UROCE_CREDITS_MAX);
 }
 
-int
-main(void)
+UROCE_TESTS(wire_credit)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_decode),

@@ -13,6 +13,7 @@
 #include <arpa/inet.h>
 #include <cmocka.h>
 
+#include "groups.h"
 #include "wire/gid.h"
 
 /* What the text is to inet_pton(3), which knows nothing of ours. */
@@ -91,8 +92,7 @@ test_multicast(void **state)
 	}
 }
 
-int
-main(void)
+UROCE_TESTS(wire_gid)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_ipv4),

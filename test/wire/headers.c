@@ -16,6 +16,7 @@
 #include <rte_byteorder.h>
 #include <rte_common.h>
 
+#include "groups.h"
 #include "wire/headers.h"
 
 #define HEADER_MAX 32
@@ -184,8 +185,7 @@ test_bth_write(void **state)
 	assert_int_equal(bth.ack, 0x75);
 }
 
-int
-main(void)
+UROCE_TESTS(wire_headers)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_bth),     cmocka_unit_test(test_requests),

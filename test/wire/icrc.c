@@ -16,6 +16,7 @@
 #include <rte_common.h>
 
 #include "frames.h"
+#include "groups.h"
 #include "wire/headers.h"
 #include "wire/icrc.h"
 
@@ -312,8 +313,7 @@ teardown(void **state)
 	return 0;
 }
 
-int
-main(void)
+UROCE_TESTS(wire_icrc)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_every_length), cmocka_unit_test(test_every_cut),

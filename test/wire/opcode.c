@@ -15,6 +15,7 @@
 
 #include <rte_common.h>
 
+#include "groups.h"
 #include "wire/headers.h"
 #include "wire/opcode.h"
 
@@ -304,8 +305,7 @@ test_xrc_is_rc(void **state)
 	}
 }
 
-int
-main(void)
+UROCE_TESTS(wire_opcode)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_exactly_these_exist),

@@ -18,6 +18,7 @@
 #include <rte_udp.h>
 
 #include "frames.h"
+#include "groups.h"
 #include "wire/icrc.h"
 #include "wire/packet.h"
 #include "wire/template.h"
@@ -670,8 +671,7 @@ teardown(void **state)
 	return 0;
 }
 
-int
-main(void)
+UROCE_TESTS(wire_packet)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_values),

@@ -15,6 +15,7 @@
 
 #include <cmocka.h>
 
+#include "groups.h"
 #include "store_order.h"
 #include "wire/copy.h"
 
@@ -215,8 +216,7 @@ another_core_that_sees_the_last_byte_sees_all(void **state)
 			 shared.of_byte, shared.of_bytes);
 }
 
-int
-main(void)
+UROCE_TESTS(wire_place_order)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(no_byte_is_written_before_those_below_it),

@@ -13,6 +13,7 @@
 
 #include <rte_common.h>
 
+#include "groups.h"
 #include "wire/psn.h"
 
 static const uint32_t bases[] = {
@@ -84,8 +85,7 @@ test_every_difference(void **state)
 	}
 }
 
-int
-main(void)
+UROCE_TESTS(wire_psn)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_add_wraps),

@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "groups.h"
 #include "wire/sack.h"
 
 static void
@@ -45,8 +46,7 @@ test_layout(void **state)
 	assert_memory_equal(&sack, bytes, sizeof(bytes));
 }
 
-int
-main(void)
+UROCE_TESTS(wire_sack)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_lengths),

@@ -17,6 +17,7 @@
 #include <rte_common.h>
 #include <rte_ip.h>
 
+#include "groups.h"
 #include "wire/gid.h"
 #include "wire/template.h"
 
@@ -223,8 +224,7 @@ a_traffic_class_can_be_changed(void **state)
 	}
 }
 
-int
-main(void)
+UROCE_TESTS(wire_template)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_ipv4),

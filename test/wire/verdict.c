@@ -16,6 +16,7 @@
 #include <infiniband/verbs.h>
 #include <rte_common.h>
 
+#include "groups.h"
 #include "wire/headers.h"
 #include "wire/verdict.h"
 
@@ -119,8 +120,7 @@ test_names_match(void **state)
 	assert_string_equal(uroce_verdicts[UROCE_BAD_RESPONSE].name, "bad_response");
 }
 
-int
-main(void)
+UROCE_TESTS(wire_verdict)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_names_are_unique),

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "bottleneck.h"
+#include "groups.h"
 
 #define GBPS  UINT64_C(1000000000)
 #define BYTES (1000 - BOTTLENECK_FRAME_BYTES) /* of a frame that takes 1000 on the wire */
@@ -130,8 +131,7 @@ test_red_marks(void **state)
 		take(&b, now_ns, BOTTLENECK_MARKED);
 }
 
-int
-main(void)
+UROCE_TESTS(sim_bottleneck)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_no_rate),

@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "digest.h"
+#include "groups.h"
 #include "wire/headers.h"
 #include "wire/opcode.h"
 
@@ -111,8 +112,7 @@ completions_count(void **state)
 	assert_int_not_equal(of_completion(&wc), of_completion(&sent));
 }
 
-int
-main(void)
+UROCE_TESTS(sim_digest)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_byte_counts_but_addresses),

@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "eal.h"
+#include "groups.h"
 #include "stream.h"
 #include "trace.h"
 
@@ -159,8 +160,7 @@ test_busy_port(void **state)
 	fixture_close(&f);
 }
 
-int
-main(void)
+UROCE_TESTS(sim_end)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_stop),

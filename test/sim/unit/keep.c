@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "groups.h"
 #include "keep.h"
 
 /* What keep_print() says of one list. */
@@ -105,8 +106,7 @@ each_number_has_draws_of_its_own(void **state)
 	}
 }
 
-int
-main(void)
+UROCE_TESTS(sim_keep)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(without_a_list_all_is_kept),

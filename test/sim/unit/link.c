@@ -16,6 +16,7 @@
 
 #include "ecn.h"
 #include "frames.h"
+#include "groups.h"
 #include "link.h"
 #include "trace.h"
 #include "uroce_config.h"
@@ -349,8 +350,7 @@ test_captures_truncated(void **state)
 	link_fini(&t.link);
 }
 
-int
-main(void)
+UROCE_TESTS(sim_link)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_delay),
