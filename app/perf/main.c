@@ -19,6 +19,7 @@
 #include "measure/bench.h"
 #include "eal_start.h"
 #include "peer/local.h"
+#include "prompt/commands.h"
 #include "prompt/prompt.h"
 #include "peer/remote.h"
 #include "peer/service.h"
@@ -158,7 +159,7 @@ tests_run_by_prompt(struct perf_session *s, const struct perf_options *o, const 
 
 	if (uroce_perf_session_init(s, o) != 0)
 		return -1;
-	ret = uroce_perf_prompt_start(s, files->script);
+	ret = uroce_perf_prompt_start(s, uroce_perf_commands(s), files->script);
 	if (ret == 0) {
 		uroce_perf_session_run(s);
 		uroce_perf_prompt_join();
@@ -279,7 +280,7 @@ serve(struct app_host *host, const struct perf_options *o, const struct perf_fil
 		return uroce_perf_serve(host, o);
 	if (uroce_perf_session_init(&s, o) != 0)
 		return -1;
-	if (uroce_perf_prompt_start(&s, files->script) == 0) {
+	if (uroce_perf_prompt_start(&s, uroce_perf_commands(&s), files->script) == 0) {
 		ret = uroce_perf_serve(host, o);
 		uroce_perf_session_end(&s);
 		uroce_perf_prompt_join();

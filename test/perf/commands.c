@@ -130,8 +130,7 @@ setup(void **state)
 	session.bench = &bench;
 	if (uroce_perf_session_init(&session, &options) != 0)
 		return -1;
-	uroce_perf_commands_init(&session);
-	cl = cmdline_new(uroce_perf_commands, "", -1, -1);
+	cl = cmdline_new(uroce_perf_commands(&session), "", -1, -1);
 	return cl == NULL ? -1 : 0;
 }
 

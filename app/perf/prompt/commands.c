@@ -21,88 +21,17 @@
 #include "prompt/set.h"
 #include "prompt/show.h"
 
-#define WORD_BYTES 256 /* with its end */
-
 /* What every command is parsed into: as many words as it has. */
 struct command {
 	cmdline_fixed_string_t verb;
 	cmdline_fixed_string_t noun;
-	char word[WORD_BYTES];
-};
-
-/* Any word; `words`, with # in between, are those that it is completed to. */
-struct word_token {
-	struct cmdline_token_hdr hdr;
-	const char *words;
+	cmdline_fixed_string_t word;
 };
 
 static struct perf_session *session;
 static char *impairment; /* that session->options points to */
 
-static int
-word_parse(cmdline_parse_token_hdr_t *token, const char *line, void *result, unsigned int room)
-{
-	char *word = result;
-	unsigned int n = 0;
-
-	RTE_SET_USED(token);
-	while (!cmdline_isendoftoken(line[n]))
-		n++;
-	if (n == 0 || n >= WORD_BYTES || (word != NULL && n >= room))
-		return -1;
-	if (word != NULL) {
-		memcpy(word, line, n);
-		word[n] = '\0';
-	}
-	return (int)n;
-}
-
-static int
-word_count(cmdline_parse_token_hdr_t *token)
-{
-	const char *at = ((const struct word_token *)token)->words;
-	int n = 0;
-
-	for (; at != NULL && *at != '\0'; n++)
-		at += strcspn(at, "#") + (at[strcspn(at, "#")] == '#');
-	return n;
-}
-
-static int
-word_complete(cmdline_parse_token_hdr_t *token, int i, char *word, unsigned int room)
-{
-	const char *at = ((const struct word_token *)token)->words;
-
-	if (i >= word_count(token))
-		return -1;
-	while (i-- > 0)
-		at += strcspn(at, "#") + 1;
-	return snprintf(word, room, "%.*s", (int)strcspn(at, "#"), at) < (int)room ? 0 : -1;
-}
-
-static int
-word_help(cmdline_parse_token_hdr_t *token, char *text, unsigned int room)
-{
-	const char *words = ((const struct word_token *)token)->words;
-
-	snprintf(text, room, "%s", words != NULL && words[0] != '\0' ? words : "VALUE");
-	return 0;
-}
-
-static struct cmdline_token_ops word_ops = {
-	.parse = word_parse,
-	.complete_get_nb = word_count,
-	.complete_get_elt = word_complete,
-	.get_help = word_help,
-};
-
-#define VERB(name) TOKEN_STRING_INITIALIZER(struct command, verb, name)
-#define NOUN(names) TOKEN_STRING_INITIALIZER(struct command, noun, names)
-#define WORD(choices) { { &word_ops, offsetof(struct command, word) }, choices }
-
 /* ---- show and clear */
-
-#define SHOWN "port#qp#mr#cq#counters#config#worker#results"
 
 static void
 show(void *parsed, struct cmdline *cl, void *data)
@@ -116,23 +45,6 @@ show(void *parsed, struct cmdline *cl, void *data)
 		uroce_perf_prompt_refuse("%s", error);
 }
 
-static cmdline_parse_token_string_t show_verb = VERB("show");
-static cmdline_parse_token_string_t show_noun = NOUN(SHOWN);
-static struct word_token show_word = WORD("all");
-
-static cmdline_parse_inst_t show_command = {
-	.f = show,
-	.help_str = "show " SHOWN,
-	.tokens = { (void *)&show_verb, (void *)&show_noun, NULL },
-};
-
-static cmdline_parse_inst_t show_some_command = {
-	.f = show,
-	.data = &show_word,
-	.help_str = "show " SHOWN " NUMBER|all",
-	.tokens = { (void *)&show_verb, (void *)&show_noun, (void *)&show_word, NULL },
-};
-
 static void
 clear(void *parsed, struct cmdline *cl, void *data)
 {
@@ -141,15 +53,6 @@ clear(void *parsed, struct cmdline *cl, void *data)
 	RTE_SET_USED(data);
 	uroce_perf_show_clear(session);
 }
-
-static cmdline_parse_token_string_t clear_verb = VERB("clear");
-static cmdline_parse_token_string_t clear_noun = NOUN("counters");
-
-static cmdline_parse_inst_t clear_command = {
-	.f = clear,
-	.help_str = "clear counters",
-	.tokens = { (void *)&clear_verb, (void *)&clear_noun, NULL },
-};
 
 /* ---- set */
 
@@ -188,31 +91,6 @@ set(void *parsed, struct cmdline *cl, void *data)
 	}
 	free(value);
 }
-
-static cmdline_parse_token_string_t set_verb = VERB("set");
-
-#define SET(name, text, words) \
-	static cmdline_parse_token_string_t set_##name##_noun = NOUN(#name); \
-	static struct word_token set_##name##_word = WORD(words); \
-	static cmdline_parse_inst_t set_##name##_command = { \
-		.f = set, \
-		.help_str = "set " #name " " text, \
-		.tokens = { (void *)&set_verb, (void *)&set_##name##_noun, (void *)&set_##name##_word, NULL }, \
-	}
-
-SET(op, "OP", "write#write-imm#read#send#send-imm#fetch-add#cmp-swap");
-SET(transport, "rc|uc|ud", "rc#uc#ud");
-SET(mode, "bw|rate|lat", "bw#rate#lat");
-SET(size, "BYTES[K|M]|all", "all");
-SET(mtu, "256..4096", "256#512#1024#2048#4096");
-SET(qps, "N", NULL);
-SET(depth, "N", NULL);
-SET(time, "SECONDS", NULL);
-SET(iters, "N", NULL);
-SET(verify, "on|off", "on#off");
-SET(fault, "N|off", "off");
-SET(impair, "loss=P,...|off", "off");
-SET(congestion, "on|off", "on#off");
 
 /* ---- what runs */
 
@@ -273,34 +151,6 @@ quit(void *parsed, struct cmdline *cl, void *data)
 	uroce_perf_prompt_quit();
 }
 
-#define PLAIN(name) \
-	static cmdline_parse_token_string_t name##_verb = VERB(#name); \
-	static cmdline_parse_inst_t name##_command = { \
-		.f = name, \
-		.help_str = #name, \
-		.tokens = { (void *)&name##_verb, NULL }, \
-	}
-
-PLAIN(start);
-PLAIN(stop);
-PLAIN(quit);
-
-static cmdline_parse_token_string_t wait_verb = VERB("wait");
-static struct word_token wait_word = WORD(NULL);
-
-static cmdline_parse_inst_t wait_command = {
-	.f = wait_some,
-	.help_str = "wait",
-	.tokens = { (void *)&wait_verb, NULL },
-};
-
-static cmdline_parse_inst_t wait_some_command = {
-	.f = wait_some,
-	.data = &wait_word,
-	.help_str = "wait SECONDS",
-	.tokens = { (void *)&wait_verb, (void *)&wait_word, NULL },
-};
-
 /* ---- help */
 
 static const struct {
@@ -351,51 +201,125 @@ help(void *parsed, struct cmdline *cl, void *data)
 		uroce_perf_prompt_refuse("help %s: there is show, set and run", c->word);
 }
 
-static cmdline_parse_token_string_t help_verb = VERB("help");
-static struct word_token help_word = WORD("show#set#run");
+/* ---- the table */
 
-static cmdline_parse_inst_t help_command = {
-	.f = help,
-	.help_str = "help",
-	.tokens = { (void *)&help_verb, NULL },
+/* The words of a command as its help shows them; of alternatives, one is given. With `choices`, the last word is any,
+ * and is completed to these. */
+static const struct {
+	void (*f)(void *parsed, struct cmdline *cl, void *data);
+	const char *words;
+	const char *choices;
+} table[] = {
+	{ help, "help", NULL },
+	{ help, "help show|set|run", "show#set#run" },
+	{ show, "show port|qp|mr|cq|counters|config|worker|results", NULL },
+	{ show, "show port|qp|mr|cq|counters|config|worker|results NUMBER|all", "all" },
+	{ clear, "clear counters", NULL },
+	{ set, "set op OP", "write#write-imm#read#send#send-imm#fetch-add#cmp-swap" },
+	{ set, "set transport rc|uc|ud", "rc#uc#ud" },
+	{ set, "set mode bw|rate|lat", "bw#rate#lat" },
+	{ set, "set size BYTES[K|M]|all", "all" },
+	{ set, "set mtu 256..4096", "256#512#1024#2048#4096" },
+	{ set, "set qps N", "" },
+	{ set, "set depth N", "" },
+	{ set, "set time SECONDS", "" },
+	{ set, "set iters N", "" },
+	{ set, "set verify on|off", "on#off" },
+	{ set, "set fault N|off", "off" },
+	{ set, "set impair loss=P,...|off", "off" },
+	{ set, "set congestion on|off", "on#off" },
+	{ start, "start", NULL },
+	{ stop, "stop", NULL },
+	{ wait_some, "wait", NULL },
+	{ wait_some, "wait SECONDS", "" },
+	{ quit, "quit", NULL },
 };
 
-static cmdline_parse_inst_t help_topic_command = {
-	.f = help,
-	.data = &help_word,
-	.help_str = "help show|set|run",
-	.tokens = { (void *)&help_verb, (void *)&help_word, NULL },
+#define MOST_WORDS 3
+
+/* A command for rte_cmdline. */
+struct built {
+	struct cmdline_token_string tokens[MOST_WORDS];
+	char words[MOST_WORDS][STR_TOKEN_SIZE];
+	cmdline_parse_inst_t instance; /* last: its tokens follow */
 };
 
-cmdline_parse_ctx_t uroce_perf_commands[] = {
-	&help_command,
-	&help_topic_command,
-	&show_command,
-	&show_some_command,
-	&clear_command,
-	&set_op_command,
-	&set_transport_command,
-	&set_mode_command,
-	&set_size_command,
-	&set_mtu_command,
-	&set_qps_command,
-	&set_depth_command,
-	&set_time_command,
-	&set_iters_command,
-	&set_verify_command,
-	&set_fault_command,
-	&set_impair_command,
-	&set_congestion_command,
-	&start_command,
-	&stop_command,
-	&wait_command,
-	&wait_some_command,
-	&quit_command,
-	NULL,
-};
-
-void
-uroce_perf_commands_init(struct perf_session *s)
+static int
+word_parse(cmdline_parse_token_hdr_t *token, const char *line, void *result, unsigned int room)
 {
+	struct cmdline_token_string any = { .string_data.str = NULL };
+
+	RTE_SET_USED(token);
+	return cmdline_parse_string(&any.hdr, line, result, room);
+}
+
+static int
+word_help(cmdline_parse_token_hdr_t *token, char *text, unsigned int room)
+{
+	const char *choices = ((const struct cmdline_token_string *)token)->string_data.str;
+
+	snprintf(text, room, "%s", choices != NULL ? choices : "VALUE");
+	return 0;
+}
+
+/* Any word, which is completed to the token's choices. */
+static struct cmdline_token_ops word_ops = {
+	.parse = word_parse,
+	.complete_get_nb = cmdline_complete_get_nb_string,
+	.complete_get_elt = cmdline_complete_get_elt_string,
+	.get_help = word_help,
+};
+
+/* The token of one word of table[row]. */
+static void
+token_build(struct built *b, unsigned int i, const char *word, size_t length, unsigned int row, bool last)
+{
+	static const size_t offsets[] = { offsetof(struct command, verb), offsetof(struct command, noun),
+					  offsetof(struct command, word) };
+	const char *choices = last ? table[row].choices : NULL;
+	struct cmdline_token_string *token = &b->tokens[i];
+
+	snprintf(b->words[i], sizeof(b->words[i]), "%.*s", (int)length, word);
+	for (char *c = b->words[i]; *c != '\0'; c++)
+		*c = *c == '|' ? '#' : *c;
+	token->hdr.ops = choices != NULL ? &word_ops : &cmdline_token_string_ops;
+	token->hdr.offset = (unsigned int)(choices != NULL ? offsetof(struct command, word) : offsets[i]);
+	token->string_data.str = choices == NULL ? b->words[i] : choices[0] != '\0' ? choices : NULL;
+	b->instance.tokens[i] = &token->hdr;
+}
+
+static cmdline_parse_inst_t *
+instance_build(unsigned int row)
+{
+	struct built *b = calloc(1, sizeof(*b) + (MOST_WORDS + 1) * sizeof(b->instance.tokens[0]));
+	const char *word = table[row].words;
+	unsigned int n = 0;
+
+	if (b == NULL)
+		return NULL;
+	for (; *word != '\0'; n++) {
+		const size_t length = strcspn(word, " ");
+
+		token_build(b, n, word, length, row, word[length] == '\0');
+		word += length + (word[length] == ' ');
+	}
+	b->instance.f = table[row].f;
+	b->instance.data = table[row].choices != NULL ? &b->instance : NULL;
+	b->instance.help_str = table[row].words;
+	return &b->instance;
+}
+
+cmdline_parse_ctx_t *
+uroce_perf_commands(struct perf_session *s)
+{
+	static cmdline_parse_ctx_t commands[RTE_DIM(table) + 1]; /* for the process's life */
+
 	session = s;
+	for (unsigned int i = 0; i < RTE_DIM(table); i++) {
+		if (commands[i] == NULL)
+			commands[i] = instance_build(i);
+		if (commands[i] == NULL)
+			return NULL;
+	}
+	return commands;
 }

@@ -11,9 +11,7 @@
 
 #include "prompt/session.h"
 
-extern cmdline_parse_ctx_t uroce_perf_commands[];
-
-/** What they are about: before the first one. */
-void uroce_perf_commands_init(struct perf_session *s);
+/** The commands, about a session. @return NULL: no memory */
+cmdline_parse_ctx_t *uroce_perf_commands(struct perf_session *s);
 
 #endif /* UROCE_PERF_PROMPT_COMMANDS_H */

@@ -23,7 +23,6 @@
 #include <rte_debug.h>
 #include <rte_lcore.h>
 
-#include "prompt/commands.h"
 #include "prompt/prompt.h"
 
 #define CTRL_C '\x03'
@@ -39,6 +38,7 @@ struct input {
 /* The one there is: rte_cmdline's callbacks have no room for a context. */
 static struct prompt {
 	struct perf_session *session;
+	cmdline_parse_ctx_t *commands;
 	pthread_t thread;
 	FILE *script; /* NULL: none */
 	FILE *out;
@@ -275,7 +275,7 @@ line_run(struct prompt *p, struct cmdline *parser, const char *line)
 static void
 script_run(struct prompt *p, int fd, const char *name, bool go_on)
 {
-	struct cmdline *parser = cmdline_new(uroce_perf_commands, "", -1, -1);
+	struct cmdline *parser = cmdline_new(p->commands, "", -1, -1);
 	struct input in = { .fd = fd };
 	char line[UROCE_PERF_COMMAND_BYTES];
 
@@ -321,7 +321,7 @@ terminal_run(struct prompt *p)
 	mode = p->mode;
 	mode.c_lflag &= ~(tcflag_t)(ICANON | ECHO | ISIG);
 	tcsetattr(STDIN_FILENO, TCSANOW, &mode);
-	p->terminal = cmdline_new(uroce_perf_commands, "uroce-perf> ", STDIN_FILENO, STDOUT_FILENO);
+	p->terminal = cmdline_new(p->commands, "uroce-perf> ", STDIN_FILENO, STDOUT_FILENO);
 	if (p->terminal == NULL) {
 		tcsetattr(STDIN_FILENO, TCSANOW, &p->mode);
 		fprintf(stderr, "uroce-perf: no memory for a prompt\n");
@@ -378,17 +378,17 @@ prompt_main(void *arg)
 }
 
 int
-uroce_perf_prompt_start(struct perf_session *s, FILE *script)
+uroce_perf_prompt_start(struct perf_session *s, cmdline_parse_ctx_t *commands, FILE *script)
 {
 	const char *json = s->options.json;
 	int ret;
 
 	prompt.session = s;
+	prompt.commands = commands;
 	prompt.script = script;
 	prompt.out = json != NULL && strcmp(json, "-") == 0 ? stderr : stdout;
 	s->on_terminal = s->options.interactive && isatty(STDIN_FILENO);
-	uroce_perf_commands_init(s);
-	ret = rte_ctrl_thread_create(&prompt.thread, "uroce-prompt", NULL, prompt_main, &prompt);
+	ret = commands == NULL ? -ENOMEM : rte_ctrl_thread_create(&prompt.thread, "uroce-prompt", NULL, prompt_main, &prompt);
 	if (ret == 0)
 		return 0;
 	fprintf(stderr, "uroce-perf: no prompt: %s\n", strerror(-ret));

@@ -7,11 +7,13 @@
 #ifndef UROCE_PERF_PROMPT_PROMPT_H
 #define UROCE_PERF_PROMPT_PROMPT_H
 
+#include <cmdline_parse.h>
+
 #include "prompt/session.h"
 
-/** Start reading: first the commands of the file, if there is one, then the prompt if it is asked for. Where there is
- * none any more, the session ends. @return 0 or -1, a message printed */
-int uroce_perf_prompt_start(struct perf_session *s, FILE *script);
+/** Start reading commands: first those of the file, if there is one, then the prompt's, if there is one. The session ends
+ * with the input. @return 0 or -1, a message printed */
+int uroce_perf_prompt_start(struct perf_session *s, cmdline_parse_ctx_t *commands, FILE *script);
 
 /** The session ends: wait for the thread. Call it once, after uroce_perf_prompt_start() was successful. */
 void uroce_perf_prompt_join(void);

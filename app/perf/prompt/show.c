@@ -52,6 +52,16 @@ is_wanted(const struct show *v, uint64_t number)
 	return !v->one || v->number == number;
 }
 
+/* @return 0, or -EINVAL: nothing has the number that is asked for */
+static int
+missing(struct show *v, const char *what)
+{
+	if (v->found > 0)
+		return 0;
+	snprintf(v->error, v->room, "there is no %s%" PRIu64, what, v->number);
+	return -EINVAL;
+}
+
 /* ---- ports */
 
 static void
@@ -109,10 +119,7 @@ ports_show(struct show *v)
 			v->found++;
 		}
 	}
-	if (v->found > 0)
-		return 0;
-	snprintf(v->error, v->room, "there is no port %" PRIu64, v->number);
-	return -EINVAL;
+	return missing(v, "port ");
 }
 
 /* ---- what a test has */
@@ -288,10 +295,7 @@ counters_show(struct show *v)
 			}
 		}
 	}
-	if (v->found > 0)
-		return 0;
-	snprintf(v->error, v->room, "there is no port %" PRIu64, v->number);
-	return -EINVAL;
+	return missing(v, "port ");
 }
 
 void
@@ -369,10 +373,7 @@ workers_show(struct show *v)
 			worker_show(v, h, w);
 		}
 	}
-	if (v->found > 0)
-		return 0;
-	snprintf(v->error, v->room, "there is no worker %" PRIu64, v->number);
-	return -EINVAL;
+	return missing(v, "worker ");
 }
 
 static int
