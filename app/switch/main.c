@@ -27,7 +27,6 @@
 #include "options.h"
 #include "backoff.h"
 #include "program.h"
-#include "report.h"
 #include "signals.h"
 #include "switch.h"
 #include "telemetry.h"

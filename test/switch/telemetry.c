@@ -16,7 +16,6 @@
 #include <unistd.h>
 
 #include "groups.h"
-#include "report.h"
 #include "telemetry.h"
 #include "telemetry_client.h"
 #include "world.h"

@@ -2,8 +2,9 @@
  * Copyright 2026 The uroce authors
  *
  * The communication manager of a device: finds the connection that a MAD is for, the connections whose deadline has
- * come, and those to a peer that has gone. A kernel disconnects for a process that is killed; a process that is its
- * own kernel cannot, so the caller reports such a peer, and its connections end. The caller holds a lock during a call and passes the time in.
+ * come, and those to a peer that has gone; ends a connection that its consumer releases. A kernel disconnects for a
+ * process that is killed; a process that is its own kernel cannot, so the caller reports such a peer, and its
+ * connections end. The caller holds a lock during a call and passes the time in.
  */
 
 #include <stdlib.h>
@@ -50,6 +51,56 @@ uroce_cm_destroy(struct uroce_cm *cm)
 	}
 	uroce_cm_tables_destroy(cm);
 	free(cm);
+}
+
+/* ---- release ---- */
+
+/* Send the message that ends the connection in its state, so that the peer does not wait for a timeout. */
+static void
+hang_up(struct uroce_cm_conn *conn, uint64_t now_ns)
+{
+	static const struct uroce_cm_sidr_rep no = { .status = UROCE_CM_SIDR_REJECT };
+	uint64_t guid = conn->cm->conf.ca_guid;
+
+	switch ((enum uroce_cm_state)conn->state) {
+	case UROCE_CM_REQ_SENT:
+	case UROCE_CM_MRA_REQ_RCVD:
+		/* the peer has not told us its ID: it finds its end by ours */
+		uroce_cm_send_rej(conn, UROCE_CM_REJ_TIMEOUT, &guid, sizeof(guid), NULL, now_ns);
+		break;
+	case UROCE_CM_REQ_RCVD:
+	case UROCE_CM_MRA_REQ_SENT:
+	case UROCE_CM_REP_SENT:
+	case UROCE_CM_MRA_REP_RCVD:
+	case UROCE_CM_REP_RCVD:
+	case UROCE_CM_MRA_REP_SENT:
+		uroce_cm_send_rej(conn, UROCE_CM_REJ_CONSUMER_DEFINED, NULL, 0, NULL, now_ns);
+		break;
+	case UROCE_CM_ESTABLISHED:
+	case UROCE_CM_LAP_SENT:
+	case UROCE_CM_LAP_RCVD:
+	case UROCE_CM_MRA_LAP_SENT:
+	case UROCE_CM_MRA_LAP_RCVD: uroce_cm_send_dreq(conn, NULL, now_ns); break;
+	case UROCE_CM_DREQ_RCVD: uroce_cm_send_drep(conn, NULL, now_ns); break;
+	case UROCE_CM_SIDR_REQ_RCVD: uroce_cm_send_sidr_rep(conn, &no, now_ns); break;
+	case UROCE_CM_SIDR_REQ_SENT: uroce_cm_conn_enter(conn, UROCE_CM_IDLE, now_ns); break;
+	case UROCE_CM_LISTEN:
+		/* stays in its list while a caller goes through that */
+		conn->state = UROCE_CM_IDLE;
+		break;
+	default: break;
+	}
+}
+
+void
+uroce_cm_conn_destroy(struct uroce_cm_conn *conn, uint64_t now_ns)
+{
+	RTE_VERIFY(!conn->orphan);
+	uroce_cm_start(conn->cm, now_ns);
+	conn->user = NULL;
+	conn->orphan = true;
+	hang_up(conn, now_ns);
+	uroce_cm_conn_settle(conn);
 }
 
 /* ---- receiving ---- */
@@ -110,7 +161,7 @@ find(struct uroce_cm *cm, enum uroce_cm_message message, const uint8_t *mad,
 	}
 }
 
-/* Nobody here has the ID: who waits for an answer gets one. */
+/* No connection has the ID: answer a peer that waits. */
 static void
 answer_unknown(struct uroce_cm *cm, enum uroce_cm_message message, const uint8_t *mad,
 	       const struct uroce_cm_path *path)
