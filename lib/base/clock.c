@@ -18,7 +18,7 @@ clock_start(void)
 	uint64_t hz = rte_get_tsc_hz();
 
 	uroce_clock.ns_per_cycle = (uint64_t)(((unsigned __int128)NS_PER_S << 32) / hz);
-	/* A second back, so that it is never 0, and no core whose TSC lags sees it wrap. */
+	/* The base lies a second back: the clock is never 0, and does not wrap on a core whose TSC lags. */
 	uroce_clock.base = rte_rdtsc() - hz;
 }
 

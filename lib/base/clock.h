@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The process's clock, which port/ passes down to the lower layers: nanoseconds since the first worker was created,
- * from the TSC. Any thread.
+ * The process's clock, from the TSC. port/ reads it and passes the time down to the lower layers. Any thread.
  */
 
 #ifndef UROCE_BASE_CLOCK_H
@@ -13,16 +12,16 @@
 #include <rte_cycles.h>
 
 struct uroce_clock {
-	uint64_t base;         /* TSC */
-	uint64_t ns_per_cycle; /* << 32 */
+	uint64_t base;         /* TSC value at time 0 */
+	uint64_t ns_per_cycle; /* fixed point, << 32 */
 };
 
 extern struct uroce_clock uroce_clock;
 
-/** Idempotent, after rte_eal_init(). Any thread. */
+/** Start the clock; idempotent, after rte_eal_init(). Any thread. */
 void uroce_clock_init(void);
 
-/** Never 0, which timers take for 'not armed'. */
+/** @return nanoseconds; never 0, which in a timer means 'not armed' */
 static inline uint64_t
 uroce_clock_ns(void)
 {

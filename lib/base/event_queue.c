@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Carries events over a socket pair, so that poll(2), epoll(7) and a blocking read work on its descriptor. Events
- * that do not fit wait in a backlog, which the reader moves on. Any thread; workers put.
+ * Queues events in a socket pair, so that poll(2), epoll(7) and a blocking read work on its descriptor. Events that
+ * do not fit into the socket wait in a backlog, which the reader moves to the socket. Any thread; workers put.
  */
 
 #include <errno.h>
@@ -51,8 +51,8 @@ uroce_event_queue_fini(struct uroce_event_queue *q)
 	pthread_mutex_destroy(&q->lock);
 }
 
-/* Hand a record to the socket; false when that is full. Not by send(2), for there a thread may be cancelled that has
- * locks. */
+/* @return false: the socket is full. Calls the kernel directly, since send(2) is a cancellation point and the caller
+ * holds the lock. */
 static bool
 send_record(struct uroce_event_queue *q, const void *record)
 {
@@ -71,7 +71,7 @@ backlog_at(const struct uroce_event_queue *q, uint32_t i)
 	return q->backlog + (size_t)i * q->record_bytes;
 }
 
-/* Room for one more record at backlog_tail: what has been sent makes room, or it grows. */
+/* Make room for one record at backlog_tail: move the records to the front, or grow the backlog. */
 static int
 backlog_reserve(struct uroce_event_queue *q)
 {
@@ -127,7 +127,7 @@ uroce_event_queue_put(struct uroce_event_queue *q, const void *record)
 	int ret = 0;
 
 	pthread_mutex_lock(&q->lock);
-	/* in order: past a backlog only through it */
+	/* a record must not overtake the backlog */
 	if (q->backlog_head != q->backlog_tail || !send_record(q, record))
 		ret = backlog_add(q, record);
 	if (ret == 0 && refs != NULL)
@@ -145,7 +145,7 @@ uroce_event_queue_get(struct uroce_event_queue *q, void *record)
 	if (n != (ssize_t)q->record_bytes)
 		return n < 0 ? -errno : -EIO;
 
-	/* Between recv() and here the object still counts the record as queued: it cannot go away. */
+	/* The object counts the record as queued until here, so that a purge of the object waits. */
 	refs = q->refs_of(record);
 	pthread_mutex_lock(&q->lock);
 	if (refs != NULL) {
@@ -158,7 +158,7 @@ uroce_event_queue_get(struct uroce_event_queue *q, void *record)
 	return 0;
 }
 
-/* Keep a record that was taken out of the queue, unless it is the object's who goes away. */
+/* Put a record into the new backlog, unless it belongs to the object that is destroyed. */
 static void
 keep_record(struct uroce_event_queue *q, const void *record, const struct uroce_event_refs *leaving)
 {
@@ -168,7 +168,7 @@ keep_record(struct uroce_event_queue *q, const void *record, const struct uroce_
 		refs->queued--;
 }
 
-/* Everything moves to a new backlog: what is in the socket, then what is in the old one. */
+/* Move the records of the socket, then those of the old backlog, to a new backlog. */
 static void
 drain(struct uroce_event_queue *q, const struct uroce_event_refs *leaving)
 {
@@ -198,7 +198,7 @@ uroce_event_queue_purge(struct uroce_event_queue *q, struct uroce_event_refs *re
 		drain(q, refs);
 		backlog_flush(q);
 	}
-	/* the rest is in the hands of threads between recv() and the lock */
+	/* the remaining records were read by threads that wait for the lock */
 	while (refs->queued != 0)
 		pthread_cond_wait(&q->accounted, &q->lock);
 	reported = refs->reported;

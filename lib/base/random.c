@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Fetches the kernel's random numbers a buffer at a time for each thread, so that drawing a key costs no system
- * call. With a seed, a generator that returns the same numbers in every run replaces them.
+ * Fills a buffer of each thread with random numbers from the kernel, so that drawing a key rarely costs a system
+ * call. With a seed, a generator whose numbers are the same in every run replaces the kernel.
  */
 
 #include <errno.h>
@@ -19,17 +19,16 @@
 
 struct buffer {
 	uint64_t words[UROCE_RANDOM_WORDS];
-	unsigned int left; /* words[0 .. left - 1] have not been given out */
+	unsigned int left; /* words[0 .. left - 1] are unused */
 };
 
 static __thread struct buffer buffer;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-/* Of the seeded generator: written by the one thread of a simulation. */
-static uint64_t seed_state;
-static int seeded; /* atomic, so that threads of an ordinary process may look at it */
+static uint64_t seed_state; /* of the seeded generator: only the one thread of a simulation uses it */
+static int seeded; /* atomic */
 
-/* The child of a fork, which has but the thread that forked, must not give out the same. */
+/* The child of a fork, which has only the forking thread, must not draw the parent's numbers. */
 static void
 forget(void)
 {
@@ -54,7 +53,7 @@ refill(void)
 
 		if (n < 0 && errno == EINTR)
 			continue;
-		/* without entropy every key could be guessed: better not to run */
+		/* without entropy every key could be guessed */
 		RTE_VERIFY(n > 0);
 		at += n;
 		missing -= (size_t)n;
@@ -62,7 +61,7 @@ refill(void)
 	buffer.left = RTE_DIM(buffer.words);
 }
 
-/* splitmix64: every seed is a good one, 0 too */
+/* splitmix64: good for every seed */
 static uint64_t
 seeded_next(void)
 {
@@ -95,8 +94,8 @@ uroce_random_below(uint32_t bound)
 	uint64_t product;
 
 	RTE_VERIFY(bound > 0);
-	/* The high word of a 32 x 32 bit product is below bound; 2^32 mod bound of the low words
-	 * would make some results likelier than others. */
+	/* The result is the high word of a 32 x 32 bit product. Rejecting the 2^32 mod bound smallest low words makes
+	 * all results equally likely. */
 	reject = -bound % bound;
 	do {
 		product = (uroce_random() >> 32) * bound;

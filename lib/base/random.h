@@ -12,7 +12,7 @@
 uint64_t uroce_random(void);
 /** A number below bound (> 0), without bias. */
 uint32_t uroce_random_below(uint32_t bound);
-/** Make what follows reproducible: for simulations only; single thread. 0: getrandom again. */
+/** Make later numbers reproducible, for simulations of one thread. @param seed	0: use getrandom(2) again */
 void uroce_random_seed(uint64_t seed);
 
 #endif /* UROCE_BASE_RANDOM_H */

@@ -20,7 +20,7 @@
 #include "uroce_config.h"
 #include "base/rcu.h"
 
-#define OFFLINE 0 /* a reader's count; the name in rte_rcu_qsbr.h depends on DPDK's release */
+#define OFFLINE 0 /* count of a reader outside of a poll; its name in rte_rcu_qsbr.h differs between DPDK releases */
 
 struct rte_rcu_qsbr *uroce_rcu;
 struct uroce_rcu_driver uroce_rcu_drivers[UROCE_RCU_READERS];
@@ -36,7 +36,7 @@ create(void)
 
 	if (v == NULL)
 		return NULL;
-	/* before the first reader runs */
+	/* must come before the first reader runs */
 	uroce_rcu_has_no_membarrier = syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) != 0;
 	RTE_VERIFY(rte_rcu_qsbr_init(v, UROCE_RCU_READERS) == 0);
 	RTE_VERIFY(rte_rcu_qsbr_thread_register(v, UROCE_RCU_WATCHER) == 0);
@@ -67,7 +67,7 @@ uroce_rcu_begin(void)
 	return token;
 }
 
-/* Without rte_rcu_qsbr_check(), which writes a variable that only one thread at a time may write. */
+/* Does not call rte_rcu_qsbr_check(), which only one thread at a time may call. */
 bool
 uroce_rcu_has_ended(uint64_t token)
 {

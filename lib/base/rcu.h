@@ -6,8 +6,8 @@
  *
  * A thread that frees DPDK's memory holds EAL's memory lock while it waits for the readers
  * (uroce_rcu_wait_for_memory()). A driver may take that lock, or a heap's lock, within a burst: mlx5 does so for
- * memory that it sees for the first time. So a worker announces that it is in a driver, where it uses nothing that
- * it found by a key, and the waiting thread skips it. Outside of a driver a reader must not take a lock of EAL: no
+ * memory that it has not seen before. So a worker announces each call of a driver, during which it uses no key that it
+ * has looked up, and the waiting thread skips this worker. Otherwise a reader must not take a lock of EAL: no
  * rte_malloc().
  */
 
@@ -23,14 +23,14 @@
 
 #include "uroce_config.h"
 
-/* The only reader that is no worker: telemetry, on a thread of EAL. */
+/* The only reader that is not a worker: telemetry, on a thread of EAL. */
 #define UROCE_RCU_WATCHER UROCE_MAX_WORKERS
 #define UROCE_RCU_READERS (UROCE_MAX_WORKERS + 1)
 
 /* Set by uroce_rcu_init(), never freed. */
 extern struct rte_rcu_qsbr *uroce_rcu;
 
-/* The reader with this index writes it, in its poll. */
+/* Only the reader with this index writes it, in its poll. */
 struct uroce_rcu_driver {
 	uint32_t is_in; /* atomic */
 } __rte_cache_aligned;
@@ -42,15 +42,15 @@ extern bool uroce_rcu_has_no_membarrier;
 /** Allocate; idempotent, any thread, after rte_eal_init(). @return 0 or -ENOMEM */
 int uroce_rcu_init(void);
 
-/** Wait until every reader that was in a poll has left it. Not from within a poll. */
+/** Wait until every reader that is in a poll has left it. Not from within a poll. */
 void uroce_rcu_wait(void);
 
 /** Begin a grace period, which ends when every reader that is in a poll now has left it. Any thread, within a poll too;
  * does not wait. @return a token for uroce_rcu_has_ended(), not 0 */
 uint64_t uroce_rcu_begin(void);
 
-/** Has the grace period ended? One that began in the caller's own poll has not before its next poll. Any thread, without
- * a lock. */
+/** Has the grace period ended? A period that began in the caller's own poll lasts at least until that poll ends. Any
+ * thread, without a lock. */
 bool uroce_rcu_has_ended(uint64_t token);
 
 /**
@@ -63,8 +63,8 @@ void uroce_rcu_wait_for_memory(void);
 bool uroce_rcu_is_in_driver(void);
 
 /**
- * Announce a call of a driver, within a poll. Until uroce_rcu_leave_driver() the reader must not use what it found by
- * keys, and afterwards it must look it up again. Calls do not nest.
+ * Announce a call of a driver, within a poll. Until uroce_rcu_leave_driver() the reader must not use keys that it has
+ * looked up, and afterwards it must look them up again. Calls do not nest.
  */
 static inline void
 uroce_rcu_enter_driver(unsigned int reader)
@@ -73,8 +73,8 @@ uroce_rcu_enter_driver(unsigned int reader)
 	__atomic_store_n(&uroce_rcu_drivers[reader].is_in, 1, __ATOMIC_RELEASE);
 }
 
-/** Later look-ups see what was published before uroce_rcu_wait_for_memory() skipped this reader. That function makes
- * the barrier on behalf of the reader, so that this one costs a store. */
+/** Later look-ups see all keys as they were when uroce_rcu_wait_for_memory() skipped this reader. That function
+ * executes the barrier for the reader, so that this function costs only a store. */
 static inline void
 uroce_rcu_leave_driver(unsigned int reader)
 {
@@ -85,8 +85,8 @@ uroce_rcu_leave_driver(unsigned int reader)
 		__atomic_signal_fence(__ATOMIC_SEQ_CST);
 }
 
-/** A section in which the watcher is a reader: objects that it looks up are not freed. The caller ensures that only one
- * thread at a time is in it. */
+/** Begin and end a section in which the watcher is a reader: objects that it looks up are not freed. Only one thread at
+ * a time may be in the section. */
 void uroce_rcu_watch_begin(void);
 void uroce_rcu_watch_end(void);
 

@@ -3,8 +3,8 @@
  *
  * Draws table slots and their identifiers so that known identifiers reveal nothing about the next one: slots are
  * random, and the low bits come from a permutation with a 128-bit secret. Each slot has its own permutation, and
- * gets a new one when all its identifiers have been used. Control threads call with the table's lock; posters renew
- * identifiers without it.
+ * gets a new one when all its identifiers have been used. Control threads hold the table's lock; threads that post
+ * renew identifiers without it.
  */
 
 #include <errno.h>
@@ -17,7 +17,7 @@
 #include "base/random.h"
 #include "base/slots.h"
 
-#define ROUNDS 8 /* as format-preserving encryption takes for so few bits */
+#define ROUNDS 8 /* the number that format-preserving encryption (NIST SP 800-38G, FF3-1) uses */
 
 static inline uint64_t
 rotate(uint64_t v, unsigned int bits)
@@ -39,7 +39,7 @@ sip_round(uint64_t v[4])
 	v[2] = rotate(v[2], 32);
 }
 
-/* SipHash-1-3 of one word, without its length padding: what a secret makes of a number. */
+/* SipHash-1-3 of one word, without its length padding. */
 static uint64_t
 keyed_hash(const uint32_t secret[4], uint64_t word)
 {
@@ -59,8 +59,8 @@ keyed_hash(const uint32_t secret[4], uint64_t word)
 	return v[0] ^ v[1] ^ v[2] ^ v[3];
 }
 
-/* A Feistel network over `bits` bits, which need not be even: each half in turn is changed by a
- * function of the other, so whatever that function is, every step can be undone. */
+/* A Feistel network over `bits` bits, which may be an odd number. Each round XORs one half with a hash of the other,
+ * which can be undone: so the network is a permutation. */
 static uint32_t
 permute(const uint32_t secret[4], uint64_t tweak, uint32_t x, unsigned int bits)
 {
@@ -79,7 +79,7 @@ permute(const uint32_t secret[4], uint64_t tweak, uint32_t x, unsigned int bits)
 	return high << low_bits | low;
 }
 
-/* What the slot's identifier is after so many uses. */
+/* @return the slot's identifier after this number of uses */
 static uint32_t
 id_at(const struct uroce_slots *s, uint32_t slot, uint32_t uses)
 {
@@ -104,7 +104,7 @@ uroce_slots_init(struct uroce_slots *s, unsigned int log2, unsigned int id_bits)
 {
 	const uint32_t n = RTE_BIT32(log2);
 
-	/* four identifiers a slot at least: the reserved ones must not be all that one has */
+	/* at least four identifiers per slot, of which three may be reserved */
 	RTE_VERIFY(id_bits <= 32 && log2 + 2 <= id_bits && id_bits - log2 < 32);
 	s->order = malloc(n * sizeof(*s->order));
 	s->uses = malloc(n * sizeof(*s->uses));

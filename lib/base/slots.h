@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Draws random table slots, and for each use of a slot an identifier that no earlier use had (until all are used
- * up): QPNs and memory keys. The caller holds its table's lock, except for uroce_slots_renew().
+ * Draws random table slots, and for each use of a slot an identifier (a QPN or a memory key) that no earlier use had,
+ * until all identifiers are used up. The caller holds its table's lock, except for uroce_slots_renew().
  */
 
 #ifndef UROCE_BASE_SLOTS_H
@@ -10,9 +10,8 @@
 
 #include <stdint.h>
 
-/* An identifier of id_bits bits: the slot in the uppermost log2 bits, below it a permutation,
- * secret to this table, of the number of times the slot has been used. When all have been used, they
- * come again in another order. */
+/* An identifier has id_bits bits: the slot in the uppermost log2 bits, and below it the number of uses of the slot,
+ * permuted with the table's secret. When all identifiers of a slot have been used, they return in another order. */
 struct uroce_slots {
 	uint32_t *order; /* free slots are order[0 .. free - 1] */
 	uint32_t *uses;  /* per slot; atomic: renewing an identifier takes no lock */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Starts threads with all signals blocked. The creating thread blocks them during the creation, since a new thread
- * inherits its mask; a thread that blocked them itself would take signals until then.
+ * Starts threads with all signals blocked. The creating thread blocks them during the creation, since the new thread
+ * inherits this mask. A thread that blocked signals itself could receive one before that.
  */
 
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Starts control threads for the library and its drivers with all signals blocked, so that the application may
- * block a signal on its own threads at any time and read it by signalfd(2) or sigwait(3).
+ * Starts control threads for the library and its drivers with all signals blocked. So the application can block a
+ * signal on its own threads and read it with signalfd(2) or sigwait(3).
  */
 
 #ifndef UROCE_BASE_THREAD_H

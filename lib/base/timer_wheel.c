@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The timer wheel of an engine. A timer lies on the level of the highest byte in which its tick
- * differs from the wheel's: there its slot is ahead of the wheel's own, and all of a lower level comes
- * before all of a higher one. The engine's thread.
+ * The timer wheel of an engine. A timer's level is the highest byte in which its tick differs from the wheel's tick.
+ * On this level its slot is ahead of the wheel's slot, and all timers of a lower level fire earlier. The engine's
+ * thread.
  */
 
 #include "base/timer_wheel.h"
@@ -46,7 +46,7 @@ place(struct uroce_wheel *w, struct uroce_timer *t)
 	unsigned int level, slot;
 
 	if ((tick ^ w->tick) > SPAN_MASK)
-		tick = w->tick | SPAN_MASK;	/* too far ahead: looked at again where the span ends */
+		tick = w->tick | SPAN_MASK;	/* beyond the wheel: placed again when the span ends */
 	level = level_of(w, tick);
 	slot = slot_of(tick, level);
 	t->slot_ns = tick * UROCE_TICK_NS;
@@ -63,7 +63,7 @@ unlink_timer(struct uroce_wheel *w, struct uroce_timer *t)
 
 	LIST_REMOVE(t, link);
 	t->slot_ns = 0;
-	/* A timer that an expire has taken out of its slot already may name another's here. */
+	/* An expire may have taken the timer out of this slot: the slot may hold other timers now. */
 	if (LIST_EMPTY(&w->slots[level][slot]))
 		w->occupied[level][slot / 64] &= ~(UINT64_C(1) << (slot % 64));
 }
@@ -152,11 +152,11 @@ uroce_wheel_expire(struct uroce_wheel *w, uint64_t now_ns,
 
 	if (tick < old)
 		return;
-	/* most rounds are within one tick */
+	/* fast path: most calls come within one tick */
 	if (tick == old && (w->occupied[0][slot_of(tick, 0) / 64] >> (slot_of(tick, 0) % 64) & 1) == 0)
 		return;
-	/* All slots that the wheel passes, then move it, so that what is armed from here on is relative to
-	 * `now`, however far that is from the last call. */
+	/* Empty all slots that the wheel passes, then move the wheel: a timer that `fire` arms is placed relative to
+	 * `now`. */
 	for (unsigned int level = 0; level < UROCE_WHEEL_LEVELS; level++) {
 		unsigned int shift = level * UROCE_WHEEL_LOG2_SLOTS;
 		bool round = (old ^ tick) >> shift > SLOT_MASK;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Writes trace points out of line, so that their callers do not include rte_trace. Any thread.
+ * Writes the trace points out of line, so that their callers need not include rte_trace.h. Any thread.
  */
 
 #define ALLOW_EXPERIMENTAL_API

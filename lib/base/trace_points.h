@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The trace points for rte_trace's macros, which expand them twice: trace_points.c registers them, trace.c writes
- * them. A field is named after its argument. No other file includes this: rte_trace is experimental in DPDK 22.11.
+ * The fields of each trace point, for the macros of rte_trace. Only trace_points.c, which registers the trace points,
+ * and trace.c, which writes them, include this file: rte_trace is experimental in DPDK 22.11.
  */
 
 #ifndef UROCE_BASE_TRACE_POINTS_H
@@ -12,7 +12,7 @@
 
 #include <rte_trace_point.h>
 
-/* RTE_TRACE_POINT() calls the point's state __NAME; our symbols begin with uroce_. */
+/* RTE_TRACE_POINT() names the point's state __NAME, but all symbols of the library begin with uroce_. */
 #define UROCE_TRACE_POINT(name, args, ...) \
 	extern rte_trace_point_t __##name __asm__("uroce_trace_point_" #name); \
 	RTE_TRACE_POINT(name, args, __VA_ARGS__)
