@@ -24,7 +24,7 @@ uroce_mr_mbuf_freed(void *data, void *arg)
 	struct uroce_mr *mr = arg;
 
 	RTE_SET_USED(data);
-	/* The last touch: pairs with the acquire in uroce_mr_inflight(); then the region may be freed. */
+	/* Pairs with the acquire in uroce_mr_inflight(), after which the region may be freed. */
 	__atomic_add_fetch(&mr->released, 1, __ATOMIC_RELEASE);
 }
 

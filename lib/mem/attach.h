@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Attaches many mbufs to a region's memory at once: counted together, attached one by one. uroce_mr_attach() is for
- * one. Workers, within a poll.
+ * Attaches a burst of mbufs to a region's memory, with one update of the region's count. uroce_mr_attach() attaches a
+ * single mbuf. Workers, within a poll.
  */
 
 #ifndef UROCE_MEM_ATTACH_H
@@ -14,17 +14,17 @@
 
 #include "mem/mr.h"
 
-/** What such an mbuf calls when it is freed, on whatever thread. */
+/** The free callback of attached mbufs. Any thread. */
 void uroce_mr_mbuf_freed(void *data, void *mr);
 
-/** Hold the region for n mbufs, each of which uroce_mr_attach_held() is to attach. */
+/** Hold the region for n mbufs that the caller will attach with uroce_mr_attach_held(). */
 static inline void
 uroce_mr_hold(const struct uroce_mr_key *k, uint32_t n)
 {
 	__atomic_add_fetch(&k->mr->attached, n, __ATOMIC_RELAXED);
 }
 
-/** Attach length bytes at va, whose IOVA that is, to an mbuf as uroce_mr_attach() says. */
+/** As uroce_mr_attach(), for a region that is held and an IOVA that is known. */
 static inline void
 uroce_mr_attach_held(const struct uroce_mr_key *k, uint8_t *va, rte_iova_t iova, uint16_t length, struct rte_mbuf *m)
 {

@@ -13,7 +13,7 @@
 #include "mem/dma.h"
 #include "mem/dpdk.h"
 
-/* Held while devices map and unmap; external memory only; no other lock is held. Protects areas and their maps. */
+/* Protects areas and their maps, also while a device maps or unmaps. The caller holds no other lock. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static LIST_HEAD(, uroce_dma_area) areas = LIST_HEAD_INITIALIZER(areas);
 
@@ -49,7 +49,7 @@ area_create(uint64_t va, struct uroce_dma_area **area)
 	a->va = msl->addr_64;
 	a->bytes = msl->len;
 	LIST_INIT(&a->maps);
-	/* the segments of a list are contiguous in its array */
+	/* a list's segments are contiguous in its array */
 	pages = rte_fbarray_get(&msl->memseg_arr, 0);
 	for (size_t i = 0; i < n; i++)
 		add_page(a, &pages[i], msl->page_sz);
@@ -67,7 +67,7 @@ unmap(struct uroce_dma_map *m)
 	}
 }
 
-/* Maps the runs that are not mapped yet. */
+/* Map the runs that are not mapped yet. */
 static void
 map(struct uroce_dma_map *m)
 {
@@ -96,7 +96,7 @@ is_needed(const struct uroce_dma_area *a)
 	return false;
 }
 
-/* Unmaps the area if no device needs it, and frees mappings that have neither regions nor mapped runs. */
+/* Unmap the area if no device needs it, and free mappings that have neither regions nor mapped runs. */
 static void
 settle(struct uroce_dma_area *a)
 {

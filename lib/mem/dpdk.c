@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Asks DPDK's memory subsystem about an address, for registration. Control threads.
+ * Checks with DPDK's memory subsystem that a range is mapped, for registration. Control threads.
  */
 
 #include <errno.h>
@@ -27,7 +27,7 @@ uroce_dpdk_overlaps(uint64_t first, uint64_t last)
 {
 	struct range r = { first, last };
 
-	/* "unsafe" does not take the lock, which the caller has */
+	/* the "unsafe" function takes no lock: the caller holds it */
 	return rte_memseg_list_walk_thread_unsafe(is_overlapped, &r) == 1;
 }
 
@@ -37,8 +37,8 @@ uroce_dpdk_check(const struct uroce_dpdk_area *area, uint64_t first, uint64_t la
 	struct uroce_dpdk_area a = *area;
 	uint64_t at = first;
 
-	/* DPDK's own memory is mapped for reading and writing where a page of it is in use.
-	 * External memory belongs to somebody else, who may have mapped it in any way. */
+	/* DPDK maps its own pages in use for reading and writing. The application may have mapped external memory in
+	 * any way. */
 	for (;;) {
 		if (a.msl == NULL || a.msl->external)
 			return uroce_mapped_check(at, last, write);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * What DPDK's memory subsystem says about an address: its segment list, and whether its page is in use.
- * Registration only. The caller holds rte_mcfg_mem_read_lock().
+ * Finds the segment list of an address in DPDK's memory subsystem, and whether its page is in use, for registration.
+ * The caller holds rte_mcfg_mem_read_lock().
  */
 
 #ifndef UROCE_MEM_DPDK_H
@@ -21,7 +21,7 @@ uroce_dpdk_page(const struct rte_memseg_list *msl, uint64_t addr)
 	return (addr - msl->addr_64) / msl->page_sz;
 }
 
-/** @return the first address from `addr` on that is not in a page in use */
+/** @return the first address from `addr` on that lies in no page in use */
 static inline uint64_t
 uroce_dpdk_extent(struct rte_memseg_list *msl, uint64_t addr)
 {
@@ -37,10 +37,10 @@ uroce_dpdk_list(uint64_t addr)
 	return rte_mem_virt2memseg_list((const void *)(uintptr_t)addr);
 }
 
-/* What DPDK knows about an address: looked for once. */
+/* The result of one look-up of an address in DPDK. */
 struct uroce_dpdk_area {
-	struct rte_memseg_list *msl; /* NULL: it is not DPDK's */
-	uint64_t end; /* the first address from it on that is not in a page in use */
+	struct rte_memseg_list *msl; /* NULL: not memory that DPDK knows */
+	uint64_t end;                /* as uroce_dpdk_extent() */
 };
 
 static inline struct uroce_dpdk_area
@@ -52,7 +52,7 @@ uroce_dpdk_area(uint64_t addr)
 	return area;
 }
 
-/** The NUMA node of DPDK's own hugepages, which it has verified; -1: of other memory, not known. */
+/** @return the NUMA node of DPDK's own hugepages, which DPDK has verified; -1: other memory */
 static inline int
 uroce_dpdk_node(uint64_t addr)
 {
@@ -61,10 +61,10 @@ uroce_dpdk_node(uint64_t addr)
 	return msl != NULL && !msl->external && rte_eal_has_hugepages() ? msl->socket_id : -1;
 }
 
-/** As uroce_mapped_check(), where DPDK answers for its own. @param area	of `first` */
+/** As uroce_mapped_check(), without asking the kernel about DPDK's own memory. @param area	of `first` */
 int uroce_dpdk_check(const struct uroce_dpdk_area *area, uint64_t first, uint64_t last, bool write);
 
-/** Is a byte of first .. last in an address range of DPDK, its own or external, in use or not? */
+/** Does first .. last overlap an address range that DPDK knows, its own or external, in use or not? */
 bool uroce_dpdk_overlaps(uint64_t first, uint64_t last);
 
 #endif /* UROCE_MEM_DPDK_H */

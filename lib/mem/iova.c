@@ -3,8 +3,8 @@
  *
  * Builds the IOVA map of a region from DPDK's segment lists (control threads) and looks addresses up in it
  * (workers). Pages with consecutive IOVAs, which are all pages with IOVA as VA, need no table. For EAL's own pages
- * EAL's table is used, so that a large region is registered without reading it. The table of external memory may be
- * freed by its owner, so it is copied.
+ * the map points to EAL's table, so that registering a large region reads no table. The table of external memory is
+ * copied, since the application may free it.
  */
 
 #include <errno.h>
@@ -20,11 +20,11 @@
 #include "mem/dpdk.h"
 #include "mem/iova.h"
 
-/* Do these pages follow each other in IOVA space? */
+/* Do these pages have consecutive IOVAs? */
 static bool
 is_contiguous(const struct rte_memseg_list *msl, const struct rte_memseg *pages, uint32_t n)
 {
-	/* DPDK's own memory, not an application's: no need to look at every page */
+	/* of DPDK's own memory, not every page needs to be read */
 	if (!msl->external) {
 		if (rte_eal_iova_mode() == RTE_IOVA_VA)
 			return true;
@@ -40,7 +40,7 @@ is_contiguous(const struct rte_memseg_list *msl, const struct rte_memseg *pages,
 	return true;
 }
 
-/* @param n_own	pages of which the IOVAs are copied */
+/* @param n_own	number of pages whose IOVAs will be copied */
 static struct uroce_iova_map *
 create_map(const struct rte_memseg_list *msl, const struct rte_memseg *pages, uint32_t n_own)
 {
@@ -57,7 +57,7 @@ create_map(const struct rte_memseg_list *msl, const struct rte_memseg *pages, ui
 	return map;
 }
 
-/* A page's IOVA or RTE_BAD_IOVA for each; @return how many have one */
+/* @return number of pages with an IOVA */
 static uint32_t
 copy_pages(struct uroce_iova_map *map, const struct rte_memseg *pages, uint32_t n)
 {
@@ -73,7 +73,7 @@ copy_pages(struct uroce_iova_map *map, const struct rte_memseg *pages, uint32_t 
 	return valid;
 }
 
-/* EAL's entries stay where they are while their pages do. */
+/* Point to EAL's entries, which are valid as long as their pages are in use. */
 static void
 borrow_pages(struct uroce_iova_map *map, const struct rte_memseg *pages, uint32_t n)
 {
@@ -94,7 +94,7 @@ uroce_iova_map_create(const struct uroce_dpdk_area *area, uint64_t first, uint64
 	*map = NULL;
 	if (msl == NULL || area->end <= last)
 		return 0;
-	/* one after the other, in an array */
+	/* a list's segments are contiguous in its array */
 	pages = rte_fbarray_get(&msl->memseg_arr, uroce_dpdk_page(msl, first));
 	n = uroce_dpdk_page(msl, last) - uroce_dpdk_page(msl, first) + 1;
 	contiguous = is_contiguous(msl, pages, n);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Checks the kernel's list of mappings for memory that is to be registered. Control threads.
+ * Looks memory that is to be registered up in the kernel's list of mappings. Control threads.
  */
 
 #include <assert.h>
@@ -17,7 +17,7 @@
 
 #include "mem/mapped.h"
 
-/* From Linux 6.11 on the list can be asked about an address. Older headers do not have it. */
+/* The query of Linux 6.11 for the mapping of an address, which older kernel headers do not define. */
 struct procmap_query {
 	uint64_t size;
 	uint64_t query_flags;
@@ -34,22 +34,21 @@ static_assert(sizeof(struct procmap_query) == 104, "part of the number of the re
 #define VMA_READABLE  1
 #define VMA_WRITABLE  2
 
-/* "start-end rwxp": what matters of a line. A file's name may follow, of any length. */
+/* The part of a line that is needed, "start-end rwxp". A file name of any length may follow. */
 #define HEAD_BYTES 48
 
 struct scan {
-	uint64_t at;   /* all before it is mapped as it should be */
-	uint64_t last; /* the last byte asked for */
+	uint64_t at;   /* all bytes before it are mapped as required */
+	uint64_t last; /* the last byte of the range */
 	bool write;
 	bool done;
-	size_t head_bytes; /* of the current line, as much as fits */
-	char head[HEAD_BYTES];
+	size_t head_bytes;     /* bytes in head[] */
+	char head[HEAD_BYTES]; /* beginning of the current line */
 };
 
 /*
- * The list can change while it is read. The kernel promises that addresses only go up, and that
- * something is said about whatever stays mapped all the while; so mappings that overlap after a
- * merge are normal.
+ * The list may change while it is read. The kernel guarantees ascending addresses, and a line for each mapping that
+ * exists all the time. Lines may overlap, if mappings are merged meanwhile.
  */
 static int
 scan_line(struct scan *s)
@@ -115,7 +114,7 @@ uroce_mapped_scan(int fd, uint64_t first, uint64_t last, bool write)
 	return rc;
 }
 
-/* Ask about the range only. @return as uroce_mapped_check(), or -ENOTSUP: read the list */
+/* @return as uroce_mapped_check(), or -ENOTSUP: the kernel has no query, read the list */
 static int
 query(int fd, uint64_t first, uint64_t last, bool write)
 {

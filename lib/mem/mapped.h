@@ -13,13 +13,13 @@
 /**
  * Is every byte of first .. last mapped, readable, and writable if `write`? Any thread.
  *
- * What is mapped beyond the end of a file counts: the system finds out only when it is touched.
+ * A mapping beyond the end of its file counts as mapped: the kernel notices only when the page is touched.
  *
- * @return 0; -EFAULT; or what kept us from reading /proc/self/maps: -EMFILE, -ENOENT, …
+ * @return 0; -EFAULT; or the error of reading /proc/self/maps: -EMFILE, -ENOENT, …
  */
 int uroce_mapped_check(uint64_t first, uint64_t last, bool write);
 
-/** The same from all of /proc/self/maps, open as fd: for kernels before 6.11. */
+/** As uroce_mapped_check(), from all of /proc/self/maps, open as fd: for kernels before 6.11. */
 int uroce_mapped_scan(int fd, uint64_t first, uint64_t last, bool write);
 
 #endif /* UROCE_MEM_MAPPED_H */

@@ -24,12 +24,12 @@
 #include "mem/persistent.h"
 #include "base/rcu.h"
 
-/* What a key can grant. */
+/* Rights that a key can grant. */
 #define RIGHTS \
 	(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | \
 	 IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_MW_BIND | IBV_ACCESS_FLUSH_GLOBAL | \
 	 IBV_ACCESS_FLUSH_PERSISTENT | UROCE_ACCESS_STABLE)
-/* What may be asked for beside: how the caller names addresses, and hints. */
+/* Other flags that are accepted. */
 #define HINTS (IBV_ACCESS_ZERO_BASED | IBV_ACCESS_HUGETLB | IBV_ACCESS_OPTIONAL_RANGE)
 
 static int
@@ -45,7 +45,7 @@ check_arguments(const void *va, size_t length, uint64_t addr, unsigned int acces
 		return -EINVAL;
 	if ((uintptr_t)va + (length - 1) < (uintptr_t)va || addr + (length - 1) < addr)
 		return -EINVAL;
-	/* nothing is pinned, but it must be mapped by now: not what this flag says */
+	/* on-demand paging would allow memory that is not mapped yet */
 	if ((access & IBV_ACCESS_ON_DEMAND) != 0)
 		return -EOPNOTSUPP;
 	if ((access & IBV_ACCESS_FLUSH_PERSISTENT) != 0)
@@ -72,7 +72,7 @@ alloc_mr(struct uroce_mrs *t, const struct uroce_mr_change *as)
 	return mr;
 }
 
-/* The region as workers see it, behind its key. Under the table's lock. */
+/* Fill in the key's slot. The caller holds the table's lock. */
 static void
 describe(struct uroce_mr *mr, uint64_t addr)
 {
@@ -91,7 +91,7 @@ describe(struct uroce_mr *mr, uint64_t addr)
 		__atomic_store_n(&k->key, mr->ibv.lkey, __ATOMIC_RELEASE);
 }
 
-/* Under the table's lock. */
+/* The caller holds the table's lock. */
 static int
 get_slot(struct uroce_mr *mr)
 {
@@ -109,7 +109,7 @@ get_slot(struct uroce_mr *mr)
 	return 0;
 }
 
-/* Let workers see the region, or, without a key, only those who give memory back to the system. */
+/* Publish the region to uroce_mrs_give_back(), and with a key to the workers too. */
 static int
 publish(struct uroce_mr *mr, uint64_t addr, bool with_key)
 {
@@ -127,7 +127,7 @@ publish(struct uroce_mr *mr, uint64_t addr, bool with_key)
 	return rc;
 }
 
-/* EAL's memory lock is held: what is found out here stays true until the key is published. */
+/* The caller holds EAL's memory lock: DPDK frees no page between the check and the publication. */
 static int
 publish_of_dpdk(struct uroce_mr *mr, const struct uroce_dpdk_area *area, uint64_t addr, bool with_key)
 {
@@ -137,7 +137,7 @@ publish_of_dpdk(struct uroce_mr *mr, const struct uroce_dpdk_area *area, uint64_
 
 	if (rc == 0 && uroce_dma_is_needed(&mr->table->dma, area->msl) && mr->dma == NULL)
 		rc = -EAGAIN;
-	/* payloads that the device cannot access are copied */
+	/* no IOVA map for memory that the device cannot access: payloads are copied */
 	if (rc == 0 && (mr->dma == NULL || mr->dma->is_visible))
 		rc = uroce_iova_map_create(area, first, last, &mr->iova);
 	if (rc == 0)
@@ -162,7 +162,7 @@ look_and_publish(struct uroce_mr *mr, uint64_t addr, bool with_key)
 	rte_mcfg_mem_read_unlock();
 	if (mr->is_of_dpdk)
 		return rc;
-	/* not under a lock that others spin on */
+	/* a system call: not under EAL's spinlock */
 	rc = uroce_mapped_check(first, last, (mr->access & IBV_ACCESS_LOCAL_WRITE) != 0);
 	return rc == 0 ? publish(mr, addr, with_key) : rc;
 }
@@ -226,7 +226,7 @@ uroce_mr_retire(struct uroce_mr *mr)
 		pthread_mutex_unlock(&t->lock);
 		return -EBUSY;
 	}
-	/* the wait for workers that follows orders it */
+	/* relaxed: the grace period orders it */
 	__atomic_store_n(&mr->slot->key, 0, __ATOMIC_RELAXED);
 	pthread_mutex_unlock(&t->lock);
 	mr->retired = uroce_rcu_begin();
@@ -292,7 +292,8 @@ uroce_mr_numa_node(const struct uroce_mr *mr)
 	return node >= 0 ? node : uroce_numa_node(mr->ibv.addr);
 }
 
-/* Under the table's lock; the region's key resolves to nothing. What it was is in `next` then. */
+/* Take over the properties of `next`, and leave the old ones to be freed in it. The caller holds the table's lock, and
+ * the region's key is invalid. */
 static void
 become(struct uroce_mr *mr, struct uroce_mr *next, uint64_t addr)
 {

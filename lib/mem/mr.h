@@ -2,8 +2,8 @@
  * Copyright 2026 The uroce authors
  *
  * Memory regions and the key table: for each lkey and rkey its PD, bounds, rights and translation (R18, R20).
- * Control threads register and deregister under the table's lock; workers look keys up under uroce_rcu without it:
- * a key that a worker has read does not change until the worker leaves its poll.
+ * Control threads register and deregister under the table's lock. Workers look keys up under uroce_rcu, without the
+ * lock: a key that a worker has looked up does not change until the worker leaves its poll.
  */
 
 #ifndef UROCE_MEM_MR_H
@@ -30,25 +30,25 @@ struct uroce_mw;
 struct uroce_mw_owner;
 struct uroce_iova_map;
 
-/* In a key's access, beside what it grants. Neither belongs to the PD that `pd` says. */
-#define UROCE_KEY_NULL     (1u << 14) /* of a null MR */
-#define UROCE_KEY_WINDOW   (1u << 15) /* of a window, bound or not; above it is its version */
-#define UROCE_KEY_CHANGING (1u << 16) /* an odd version: the window is being bound */
+/* Flags in a key's access. The `pd` of such a key never equals a PD, so that a look-up takes the slow path. */
+#define UROCE_KEY_NULL     (1u << 14) /* the key of a null MR */
+#define UROCE_KEY_WINDOW   (1u << 15) /* the key of a window, bound or not; the bits above are its version */
+#define UROCE_KEY_CHANGING (1u << 16) /* lowest bit of the version: a worker is binding the window */
 
-/* One cache line of the hugepage-backed table; key k is in the slot of its uppermost log2 bits. */
+/* One slot of the hugepage-backed table, whose index is the uppermost log2 bits of the key. */
 struct uroce_mr_key {
-	uint32_t key;    /* control: release; worker: acquire. 0: resolves to nothing */
+	uint32_t key;    /* control: release; worker: acquire. 0: invalid */
 	uint32_t access; /* enum ibv_access_flags, UROCE_KEY_* */
 	union {
-		const struct ibv_pd *pd; /* NULL: of a null MR */
-		struct uroce_mw *mw;     /* UROCE_KEY_WINDOW: so it is no PD's */
+		const struct ibv_pd *pd; /* NULL: a null MR */
+		struct uroce_mw *mw;     /* UROCE_KEY_WINDOW */
 	};
-	uint64_t addr; /* of the first byte, as work requests and peers name it */
+	uint64_t addr; /* of the first byte, in work requests and for peers */
 	uint64_t length;
-	uint8_t *va; /* of the first byte, in this process */
-	const struct uroce_iova_map *iova; /* NULL: not memory that DPDK knows: copied */
-	struct uroce_mr *mr; /* that the mbufs hold: of a window the one that it is bound to */
-	const void *owner;   /* whose packets may use a window or a null MR: a PD or a QP's windows */
+	uint8_t *va;                       /* of the first byte, in this process */
+	const struct uroce_iova_map *iova; /* NULL: payloads are copied */
+	struct uroce_mr *mr;               /* mbufs hold it; of a window, the region that it is bound to */
+	const void *owner;                 /* of a window or a null MR: the PD or QP that may use it */
 } __rte_cache_aligned;
 
 static_assert(sizeof(struct uroce_mr_key) == RTE_CACHE_LINE_SIZE, "one cache miss a look-up");
@@ -56,72 +56,71 @@ static_assert(sizeof(struct uroce_mr_key) == RTE_CACHE_LINE_SIZE, "one cache mis
 struct uroce_mr {
 	struct ibv_mr ibv;
 	unsigned int access;
-	bool is_retired; /* its key is invalid; deregistration goes on */
+	bool is_retired; /* its key is invalid, it waits to be freed */
 	bool zero_based;
 	uint64_t retired; /* token of the grace period, if is_retired */
 	struct uroce_mrs *table;
 	struct uroce_iova_map *iova;
 	struct uroce_dma_map *dma; /* of its area of external memory; NULL: nothing to map */
 	struct uroce_mr_key *slot;
-	/* under table->lock */
-	LIST_ENTRY(uroce_mr) link; /* table->of_dpdk, if is_of_dpdk */
-	LIST_HEAD(, uroce_mw) windows; /* bound to it (R47) */
+	/* protected by table->lock */
+	LIST_ENTRY(uroce_mr) link;     /* table->of_dpdk, if is_of_dpdk */
+	LIST_HEAD(, uroce_mw) windows; /* bound to the region (R47) */
 	bool is_of_dpdk;
-	bool is_gone; /* DPDK has given the memory back: its key resolves to nothing any more */
-	/* mbufs that lead into this memory: atomic, and where those who attach them and those who
-	 * free them, on another core if it is a ring that they go through, do not meet */
-	uint32_t attached __rte_cache_aligned;
-	uint32_t released __rte_cache_aligned;
+	bool is_gone; /* DPDK has freed the memory: its key is invalid for good */
+	/* atomic counts of mbufs; on separate cache lines, since different cores may attach and free */
+	uint32_t attached __rte_cache_aligned; /* mbufs attached to the memory so far */
+	uint32_t released __rte_cache_aligned; /* of these, mbufs freed so far */
 };
 
 struct uroce_mrs {
 	struct uroce_mr_key *keys; /* 1 << log2 */
 	uint8_t log2;
 	struct uroce_dma dma;
-	/* Taken with or without EAL's memory lock held, by its callback too: so nothing that takes
-	 * a lock of EAL (rte_malloc, rte_free, …) may be called under it. */
+	/* A thread may take it while it holds EAL's memory lock. So its holder must not take a lock of EAL
+	 * (rte_malloc, rte_free, …). */
 	pthread_mutex_t lock;
-	/* control threads, under lock; posters renew identifiers without it */
-	struct uroce_slots slots;
+	struct uroce_slots slots;      /* control: under lock; threads that post renew identifiers without it */
 	LIST_HEAD(, uroce_mr) of_dpdk; /* regions in memory that DPDK may free */
-	uint32_t count;
+	uint32_t count;                /* keys in use */
 };
 
 /**
  * @param log2		of the number of keys, 1 .. UROCE_LOG2_LIMIT_MR
- * @param numa_node	where the keys should be; -1: anywhere
+ * @param numa_node	preferred node of the keys' memory; -1: any
  * @return 0, -EINVAL or -ENOMEM
  */
 int uroce_mrs_init(struct uroce_mrs *t, unsigned int log2, int numa_node);
 /**
- * DPDK is about to free memory: invalidate the keys of regions and windows in it, and wait until no
- * worker uses them. The caller holds EAL's memory lock for writing. This does not wait for workers in
- * a driver, which may wait for that lock; only if mbufs reference the memory, it waits for them for up
- * to UROCE_GIVE_BACK_LOOKS times UROCE_GIVE_BACK_PAUSE_NS.
+ * DPDK is about to free memory: invalidate the keys of regions and windows in it, and wait until no worker uses
+ * them. The caller holds EAL's memory lock for writing. This function does not wait for workers in a driver, which
+ * may wait for that lock. Only if mbufs reference the memory, it waits for these workers, for at most
+ * UROCE_GIVE_BACK_LOOKS times UROCE_GIVE_BACK_PAUSE_NS.
  */
 void uroce_mrs_give_back(struct uroce_mrs *t, const void *addr, size_t len);
 /** The table must be empty. */
 void uroce_mrs_fini(struct uroce_mrs *t);
 
 /**
- * ibv_reg_mr(3), ibv_reg_mr_iova(3): `addr` is what peers will use for the byte at `va`.
+ * ibv_reg_mr(3), ibv_reg_mr_iova(3).
  *
- * When DPDK gives the memory back to the system, or takes it out of a heap, the region's keys stop
- * resolving; the region itself stays until it is destroyed. Memory of DPDK must not be given back,
- * nor external memory be unregistered, while work requests on it are under way.
+ * When DPDK frees the memory, or takes it out of a heap, the region's keys become invalid; the region exists until it
+ * is destroyed. The application must not free memory of DPDK, nor unregister external memory, while work requests
+ * that use it are outstanding.
  *
- * @param access	enum ibv_access_flags; IBV_ACCESS_HUGETLB and the optional ones: no effect
+ * @param addr		address of the byte at `va` in work requests and for peers
+ * @param access	enum ibv_access_flags; IBV_ACCESS_HUGETLB and the optional flags: no effect
  * @return the region, or NULL and errno: EINVAL: length, flags, or remote write or atomic without
  *	local write (R46); EOPNOTSUPP: IBV_ACCESS_ON_DEMAND; EFAULT: not mapped, not readable, or not
- *	writable where local write is asked for; ENOMEM: the table is full; else why
- *	/proc/self/maps cannot be read
+ *	writable although `access` has local write; ENOMEM: the table is full; or the error of reading
+ *	/proc/self/maps
  */
 struct uroce_mr *uroce_mr_create(struct uroce_mrs *t, struct ibv_pd *pd, void *va, size_t length,
 				 uint64_t addr, unsigned int access);
 
 /**
- * ibv_alloc_null_mr(3): every address is within it; what is read there is zero, what is written is
- * lost. For local use only: its rkey resolves to nothing. @return NULL and errno: ENOMEM
+ * ibv_alloc_null_mr(3): a region that contains every address. Reads return zeros, writes are discarded. Peers cannot
+ * use its rkey. @return NULL and errno: ENOMEM
  */
 struct uroce_mr *uroce_mr_create_null(struct uroce_mrs *t, struct ibv_pd *pd);
 
@@ -142,39 +141,39 @@ void uroce_mr_free(struct uroce_mr *mr);
  */
 int uroce_mr_destroy(struct uroce_mr *mr, bool (*progress)(void *), void *arg);
 
-/* What a region is to become. */
+/* The new properties of a region. */
 struct uroce_mr_change {
 	struct ibv_pd *pd;
 	void *va;
 	size_t length;
-	uint64_t addr; /* what peers will use for the byte at va */
+	uint64_t addr; /* of the byte at va, in work requests and for peers */
 	unsigned int access;
 };
 
 /**
- * ibv_rereg_mr(3), all or nothing. The keys stay, but resolve to nothing in between: nobody may be
- * using them meanwhile.
+ * ibv_rereg_mr(3), all or nothing. The keys do not change, but are invalid during the call: neither the application
+ * nor a peer may use them.
  * @param progress	as for uroce_mr_destroy()
  * @return	0; -EBUSY: windows are bound to it; -ETIMEDOUT; -EINVAL: it is retired; or -errno as
- *		uroce_mr_create(). After an error it is unchanged
+ *		uroce_mr_create(). After an error the region is unchanged
  */
 int uroce_mr_change(struct uroce_mr *mr, const struct uroce_mr_change *to, bool (*progress)(void *),
 		    void *arg);
 
-/** How many mbufs lead into the memory; once none can be attached, 0 stays 0. */
+/** @return number of mbufs that reference the memory; final once it is 0 and no worker can attach another */
 static inline uint32_t
 uroce_mr_inflight(const struct uroce_mr *mr)
 {
-	/* First, so that what has been attached and freed meanwhile does not count as less than none. Pairs with the
-	 * release in uroce_mr_mbuf_freed(). */
+	/* Read `released` first, so that the difference is never negative. Pairs with the release in
+	 * uroce_mr_mbuf_freed(). */
 	uint32_t released = __atomic_load_n(&mr->released, __ATOMIC_ACQUIRE);
 
 	return __atomic_load_n(&mr->attached, __ATOMIC_RELAXED) - released;
 }
 
 /**
- * Of the first page; -1: not known, or it is not there. Asked for when somebody wants to know, for
- * the kernel's answer takes longer than all else that registration does.
+ * The NUMA node of the first page; -1: not known, or there is no page. Not called at registration: the kernel's
+ * answer takes longer than the rest of a registration.
  */
 int uroce_mr_numa_node(const struct uroce_mr *mr);
 
@@ -192,7 +191,7 @@ uroce_mr_addr(const struct uroce_mr *mr)
 }
 
 /**
- * The rest of uroce_key_lookup(), for keys that are not of a region of this PD: windows, null MRs.
+ * The slow path of uroce_key_lookup(): windows, null MRs, and regions whose PD is another name of this one.
  * @return a copy of the key, valid until the calling thread's next look-up; or NULL
  */
 const struct uroce_mr_key *uroce_key_resolve(const struct uroce_mr_key *k, uint32_t key,
@@ -200,11 +199,11 @@ const struct uroce_mr_key *uroce_key_resolve(const struct uroce_mr_key *k, uint3
 					     const struct uroce_mw_owner *qp, uint64_t addr,
 					     uint64_t length, uint32_t access) __rte_cold;
 
-/* Known, with every one of these rights, and addr .. addr + length within it (R18, R20)? */
+/* Does the key grant all these rights to length bytes at addr (R18, R20)? */
 static inline bool
 uroce_key_grants(const struct uroce_mr_key *k, uint64_t addr, uint64_t length, uint32_t access)
 {
-	/* nothing here can wrap: addr >= k->addr, then only differences */
+	/* none of these differences can wrap */
 	return (k->access & access) == access && addr >= k->addr &&
 	       length <= k->length && addr - k->addr <= k->length - length;
 }
@@ -216,20 +215,20 @@ uroce_key_is_stable(const struct uroce_mr_key *k)
 	return (k->access & (UROCE_ACCESS_STABLE | UROCE_KEY_WINDOW)) == UROCE_ACCESS_STABLE;
 }
 
-/** Have brought near what a look-up of the key reads. */
+/** Prefetch the key for a look-up. */
 static inline void
 uroce_key_prefetch(const struct uroce_mrs *t, uint32_t key)
 {
 	rte_prefetch0(&t->keys[uroce_slots_index(t->log2, 32, key)]);
 }
 
-/** ... and what uroce_mr_attach() needs beside that. Worker, within a poll. */
+/** Prefetch the fields of the region that uroce_mr_attach() reads and writes. Worker, within a poll. */
 static inline void
 uroce_key_prefetch_region(const struct uroce_mrs *t, uint32_t key)
 {
 	const struct uroce_mr_key *k = &t->keys[uroce_slots_index(t->log2, 32, key)];
 
-	/* as for a look-up: what has been published stays what it is during the poll; 0 is a free slot's */
+	/* as in a look-up: a published key does not change during the poll; 0 is the key of a free slot */
 	if (__atomic_load_n(&k->key, __ATOMIC_ACQUIRE) != key || key == 0 ||
 	    (k->access & (UROCE_KEY_WINDOW | UROCE_KEY_NULL)) != 0)
 		return;
@@ -238,11 +237,11 @@ uroce_key_prefetch_region(const struct uroce_mrs *t, uint32_t key)
 }
 
 /**
- * Resolve a key for an access (R18, R20): of a region of this PD, or of a window that packets of
- * this QP may use. Worker, within a poll. lkeys and rkeys are the same.
- * @param qp		the QP's windows; NULL: of no QP
+ * Resolve an lkey or rkey for an access (R18, R20): of a region of this PD, or of a window that packets of
+ * this QP may use. Worker, within a poll.
+ * @param qp		the QP's windows; NULL: no QP
  * @param access	enum ibv_access_flags, 0 for local read
- * @return what the key stands for, until the thread's next look-up; or NULL
+ * @return the key's slot or a copy of it, valid until the thread's next look-up; or NULL
  */
 static inline const struct uroce_mr_key *
 uroce_key_lookup(const struct uroce_mrs *t, uint32_t key, const struct ibv_pd *pd,
@@ -260,7 +259,7 @@ uroce_key_lookup(const struct uroce_mrs *t, uint32_t key, const struct ibv_pd *p
 	return k;
 }
 
-/** The same for all that the key stands for, which is what it returns. */
+/** As uroce_key_lookup(), for the whole region or window. */
 static inline const struct uroce_mr_key *
 uroce_key_lookup_whole(const struct uroce_mrs *t, uint32_t key, const struct ibv_pd *pd,
 		       const struct uroce_mw_owner *qp, uint32_t access)
@@ -271,7 +270,7 @@ uroce_key_lookup_whole(const struct uroce_mrs *t, uint32_t key, const struct ibv
 				access);
 }
 
-/** The same for who has no QP. */
+/** As uroce_key_lookup(), for a caller without a QP. */
 static inline const struct uroce_mr_key *
 uroce_mr_lookup(const struct uroce_mrs *t, uint32_t key, const struct ibv_pd *pd, uint64_t addr,
 		uint64_t length, uint32_t access)
@@ -285,14 +284,14 @@ uroce_mr_va(const struct uroce_mr_key *k, uint64_t addr)
 	return k->va + (addr - k->addr);
 }
 
-/** IOVA of length bytes at addr when they have one, contiguous; else RTE_BAD_IOVA: copy them. */
+/** @return the IOVA of length bytes at addr; RTE_BAD_IOVA: none, or not contiguous: copy the bytes */
 rte_iova_t uroce_mr_iova(const struct uroce_mr_key *k, uint64_t addr, uint32_t length);
 
 /**
  * Attach length bytes at addr of the region to an mbuf as external data, and hold the region until
- * the mbuf is freed. The mbuf comes from a pool whose private area has room for struct
- * rte_mbuf_ext_shared_info, and is never cloned with rte_pktmbuf_clone(): that area is the
- * original's. Worker, within a poll.
+ * the mbuf is freed. The mbuf's private area must have room for struct rte_mbuf_ext_shared_info.
+ * The mbuf must not be cloned with rte_pktmbuf_clone(), since a clone would refer to that area. Worker,
+ * within a poll.
  * @return 0, or -ENOTSUP when the bytes have no IOVA
  */
 int uroce_mr_attach(const struct uroce_mr_key *k, uint64_t addr, uint16_t length,

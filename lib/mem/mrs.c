@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The key table's memory; and invalidates the keys of memory that DPDK frees. Control threads; a thread that frees
+ * Allocates the key table, and invalidates the keys of memory that DPDK frees. Control threads; a thread that frees
  * DPDK's memory runs on_mem_event().
  *
  * Lock order: EAL's memory lock, then the table's; no function of EAL is called under the table's.
@@ -22,7 +22,7 @@
 
 #define EVENT_NAME "uroce_mrs"
 
-/* The region's key, and those of the windows on it. The wait for workers that follows orders it. */
+/* Invalidate the keys of a region and its windows. Relaxed: the grace period orders the stores. */
 static void
 take_back(struct uroce_mr *mr)
 {
@@ -43,8 +43,8 @@ is_in(const struct uroce_mr *mr, uint64_t first, size_t len)
 	return va - first < len || first - va < mr->ibv.length;
 }
 
-/* The caller holds the table's lock. @param frames        mbufs that reference them. @return number of invalidated
- * regions */
+/* The caller holds the table's lock. @param frames	set to the number of mbufs that reference the regions
+ * @return number of invalidated regions */
 static unsigned int
 take_back_all(struct uroce_mrs *t, uint64_t first, size_t len, uint32_t *frames)
 {
@@ -62,8 +62,8 @@ take_back_all(struct uroce_mrs *t, uint64_t first, size_t len, uint32_t *frames)
 	return n;
 }
 
-/* A driver in a burst may be copying from the memory, or waiting for the lock that the caller holds. The two cases look
- * the same, so the wait is limited. */
+/* A driver in a burst may be copying from the memory, or waiting for the lock that the caller holds. The caller cannot
+ * distinguish these cases, so it waits for a limited time. */
 static void
 wait_for_drivers(struct uroce_mrs *t, uint64_t first, size_t len)
 {
@@ -110,7 +110,7 @@ alloc_keys(unsigned int log2, int numa_node)
 	const size_t bytes = sizeof(struct uroce_mr_key) << log2;
 	void *keys = rte_zmalloc_socket("uroce_mr_keys", bytes, RTE_CACHE_LINE_SIZE, numa_node);
 
-	/* far memory is better than none */
+	/* memory of another node is better than none */
 	if (keys == NULL && numa_node != SOCKET_ID_ANY)
 		keys = rte_zmalloc("uroce_mr_keys", bytes, RTE_CACHE_LINE_SIZE);
 	return keys;
@@ -136,7 +136,7 @@ uroce_mrs_init(struct uroce_mrs *t, unsigned int log2, int numa_node)
 	t->count = 0;
 	LIST_INIT(&t->of_dpdk);
 	pthread_mutex_init(&t->lock, NULL);
-	/* not supported: then nothing is ever given back */
+	/* ENOTSUP: DPDK never frees memory in this mode */
 	if (rte_mem_event_callback_register(EVENT_NAME, on_mem_event, t) != 0 &&
 	    rte_errno != ENOTSUP) {
 		rc = -rte_errno;
@@ -157,7 +157,7 @@ void
 uroce_mrs_fini(struct uroce_mrs *t)
 {
 	RTE_VERIFY(t->count == 0);
-	/* fails where registering was not supported */
+	/* fails if the callback could not be registered */
 	(void)rte_mem_event_callback_unregister(EVENT_NAME, t);
 	pthread_mutex_destroy(&t->lock);
 	uroce_slots_fini(&t->slots);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Allocates, binds, invalidates and looks up memory windows (R48, R33). They change under the table's lock, which
- * is held briefly and never while waiting. A worker looks a window up without it, while another worker may be
- * binding it anew: so the look-up copies the slot, and the slot's version (in `access`) tells whether the copy is
+ * Allocates, binds, invalidates and looks up memory windows (R48, R33). A thread changes a window under the table's
+ * lock, which it never holds while it waits. A worker looks a window up without the lock, while another worker may be
+ * binding it. So the look-up copies the slot, and the slot's version (in `access`) shows whether the copy is
  * consistent.
  */
 
@@ -21,7 +21,7 @@
 #define RIGHTS (IBV_ACCESS_REMOTE_READ | WRITES | FLUSHES)
 
 #define VERSION_MASK (~(UROCE_KEY_CHANGING - 1))
-#define CONSUMER_BITS 0xffu /* of a key of type 2 */
+#define CONSUMER_BITS 0xffu /* the bits of a type 2 rkey that the application chooses */
 
 static struct uroce_mr_key *
 slot_of(const struct uroce_mrs *t, uint32_t key)
@@ -29,7 +29,7 @@ slot_of(const struct uroce_mrs *t, uint32_t key)
 	return &t->keys[uroce_slots_index(t->log2, 32, key)];
 }
 
-/* A key that stays other than 0, whatever its low bits become. */
+/* Draw a key that is not 0 for any value of its low bits. */
 static int
 get_key(struct uroce_slots *slots, uint32_t *key)
 {
@@ -81,7 +81,7 @@ fail:
 	return NULL;
 }
 
-/* Under the table's lock. */
+/* The caller holds the table's lock. */
 static void
 unbind(struct uroce_mw *mw)
 {
@@ -101,7 +101,7 @@ uroce_mw_destroy(struct uroce_mw *mw)
 
 	pthread_mutex_lock(&t->lock);
 	unbind(mw);
-	/* whoever wants to bind it finds that it is gone */
+	/* later binds fail */
 	__atomic_store_n(&mw->slot->access, 0, __ATOMIC_RELAXED);
 	pthread_mutex_unlock(&t->lock);
 	uroce_rcu_wait();
@@ -121,7 +121,7 @@ uroce_mw_next_rkey(struct uroce_mw *mw, uint32_t wanted)
 	return uroce_slots_renew(&mw->table->slots, mw->key);
 }
 
-/* The region of a key; NULL: there is none. Under the table's lock. */
+/* @return the region with this lkey, or NULL. The caller holds the table's lock. */
 static struct uroce_mr *
 region_of(const struct uroce_mrs *t, uint32_t lkey)
 {
@@ -133,7 +133,7 @@ region_of(const struct uroce_mrs *t, uint32_t lkey)
 	return k->mr;
 }
 
-/* What the type of the window allows. */
+/* Do the rules of the window's type allow the bind? */
 static bool
 type_allows(const struct uroce_mw *mw, const struct uroce_mw_bind *b)
 {
@@ -141,14 +141,14 @@ type_allows(const struct uroce_mw *mw, const struct uroce_mw_bind *b)
 		return false;
 	if (mw->ibv.type == IBV_MW_TYPE_1)
 		return (b->access & IBV_ACCESS_ZERO_BASED) == 0; /* o10-36.2.2 */
-	/* it may have been posted for a window that had the slot, and the address, before */
+	/* the bind may have been posted for an earlier window with the same slot and address */
 	if (((b->rkey ^ mw->key) & ~CONSUMER_BITS) != 0)
 		return false;
-	/* o10-37.2.30: not bound; o10-37.2.40: nor to be unbound by this */
+	/* o10-37.2.30: the window is not bound; o10-37.2.40: this bind does not unbind it */
 	return mw->mr == NULL && b->length != 0;
 }
 
-/* What the region allows. */
+/* Does the region allow the bind? */
 static bool
 region_allows(const struct uroce_mr *mr, const struct uroce_mw_bind *b)
 {
@@ -160,12 +160,12 @@ region_allows(const struct uroce_mr *mr, const struct uroce_mw_bind *b)
 		return false;
 	if ((b->access & WRITES) != 0 && (mr->access & IBV_ACCESS_LOCAL_WRITE) == 0) /* C10-74 */
 		return false;
-	if ((b->access & FLUSHES & ~mr->access) != 0) /* persistent is what its memory is */
+	if ((b->access & FLUSHES & ~mr->access) != 0) /* only the region's memory can be persistent */
 		return false;
 	return uroce_key_grants(k, b->addr, b->length, 0); /* C10-75 */
 }
 
-/* The slot's contents, piece by piece, for readers who may be looking: see copy_of(). The key is 0. */
+/* Fill in the slot, whose key is 0. Workers may be reading it: each field is stored atomically, see copy_of(). */
 static void
 describe(struct uroce_mw *mw, const struct uroce_mw_bind *b)
 {
@@ -176,7 +176,7 @@ describe(struct uroce_mw *mw, const struct uroce_mw_bind *b)
 	const uint32_t changing = ((k->access & VERSION_MASK) | UROCE_KEY_WINDOW) + UROCE_KEY_CHANGING;
 
 	__atomic_store_n(&k->access, changing, __ATOMIC_RELAXED);
-	/* releases: who sees a new piece sees the odd version too */
+	/* releases: a worker that reads a new field also reads the odd version */
 	__atomic_store_n(&k->addr, addr, __ATOMIC_RELEASE);
 	__atomic_store_n(&k->length, b->length, __ATOMIC_RELEASE);
 	__atomic_store_n(&k->va, uroce_mr_va(r, b->addr), __ATOMIC_RELEASE);
@@ -189,7 +189,7 @@ describe(struct uroce_mw *mw, const struct uroce_mw_bind *b)
 	__atomic_store_n(&k->key, b->rkey, __ATOMIC_RELEASE);
 }
 
-/* Workers that found the key before it was invalidated may use it until their current polls end. */
+/* Workers that have looked the key up before it was invalidated may use it until their current polls end. */
 static void
 begin_grace(uint64_t *grace)
 {
@@ -197,7 +197,7 @@ begin_grace(uint64_t *grace)
 		*grace = uroce_rcu_begin();
 }
 
-/* Under the table's lock. */
+/* The caller holds the table's lock. */
 static int
 bind_window(struct uroce_mrs *t, const struct uroce_mw_bind *b)
 {
@@ -293,11 +293,11 @@ uroce_mw_owner_gone(struct uroce_mrs *t, struct uroce_mw_owner *qp)
 	pthread_mutex_unlock(&t->lock);
 }
 
-/* One piece, or NULL: it is being bound, or not the same any more. */
+/* @return a consistent copy of the slot; NULL: a worker is binding the window, or the key has changed */
 static const struct uroce_mr_key *
 copy_of(const struct uroce_mr_key *k, uint32_t key, struct uroce_mr_key *copy)
 {
-	/* acquires: pair with the releases in describe(); what is read after is not older */
+	/* acquires: pair with the releases in describe(); a later load returns nothing older */
 	copy->access = __atomic_load_n(&k->access, __ATOMIC_ACQUIRE);
 	copy->addr = __atomic_load_n(&k->addr, __ATOMIC_ACQUIRE);
 	copy->length = __atomic_load_n(&k->length, __ATOMIC_ACQUIRE);
@@ -324,9 +324,9 @@ uroce_key_resolve(const struct uroce_mr_key *k, uint32_t key, const struct ibv_p
 		return NULL;
 	if ((kind & UROCE_KEY_NULL) != 0)
 		return uroce_null_lookup(k, owner, addr, length, access, &copy);
-	if ((kind & UROCE_KEY_WINDOW) == 0) /* by another name of the domain */
+	if ((kind & UROCE_KEY_WINDOW) == 0) /* the PD may be another name of the region's PD */
 		return uroce_pd_same(k->pd, pd) && uroce_key_grants(k, addr, length, access) ? k : NULL;
-	/* only for peers: a window's key is not an lkey */
+	/* a window's key is an rkey only */
 	if ((access & RIGHTS) == 0)
 		return NULL;
 	k = copy_of(k, key, &copy);

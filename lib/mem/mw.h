@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Memory windows (R48): keys of their own to a part of a region, for packets of a PD (type 1) or of a QP (type 2).
- * Control threads allocate and free; workers bind and invalidate, within a poll; posters read. A window is in the
- * key table, and is looked up like a region's key.
+ * Memory windows (R48): additional rkeys for a part of a region, for packets of a PD (type 1) or of a QP (type 2).
+ * Control threads allocate and free windows. Workers bind and invalidate them, within a poll. Windows share the key
+ * table with regions.
  */
 
 #ifndef UROCE_MEM_MW_H
@@ -17,52 +17,52 @@
 
 #include "mem/mr.h"
 
-/* A QP as windows know it: those of type 2 that are bound to it. Zeroed: none. Under the table's lock. */
+/* The type 2 windows that are bound to a QP. Zeroed: none. Protected by the table's lock. */
 struct uroce_mw_owner {
 	LIST_HEAD(, uroce_mw) windows;
 };
 
 struct uroce_mw {
-	struct ibv_mw ibv; /* rkey: what the last bind that was posted makes of it; posters: rw */
+	struct ibv_mw ibv; /* rkey: of the last posted bind; threads that post: rw */
 	struct uroce_mrs *table;
 	struct uroce_mr_key *slot;
-	uint32_t key; /* as allocated: says which slot */
-	/* under table->lock */
-	struct uroce_mr *mr; /* that it is bound to; NULL: to none */
+	uint32_t key; /* as allocated; identifies the slot */
+	/* protected by table->lock */
+	struct uroce_mr *mr; /* NULL: not bound */
 	LIST_ENTRY(uroce_mw) mr_link;
-	LIST_ENTRY(uroce_mw) owner_link; /* type 2, bound */
+	LIST_ENTRY(uroce_mw) owner_link; /* only of a bound window of type 2 */
 };
 
-/** @return the window, bound to nothing, or NULL and errno: EINVAL: type; ENOMEM: the table is full */
+/** @return the window, not bound, or NULL and errno: EINVAL: type; ENOMEM: the table is full */
 struct uroce_mw *uroce_mw_create(struct uroce_mrs *t, struct ibv_pd *pd, enum ibv_mw_type type);
 
-/** Unbind, wait until no worker looks at it, free. A bind of it that is still to come fails. */
+/** Unbind the window, wait until no worker uses it, and free it. A bind that a worker executes later fails. */
 void uroce_mw_destroy(struct uroce_mw *mw);
 
 /**
- * Choose the rkey that a bind will give the window. Any thread; takes no lock, since posting calls it.
- * @param wanted	type 2: its low 8 bits are taken. Of type 1 it is drawn.
+ * Choose the rkey of the window's next bind. Any thread; takes no lock, since posting calls it.
+ * @param wanted	type 2: the low 8 bits of the rkey. Type 1: ignored, the rkey is drawn
  */
 uint32_t uroce_mw_next_rkey(struct uroce_mw *mw, uint32_t wanted);
 
 struct uroce_mw_bind {
-	const struct uroce_mw *mw; /* need not exist any more */
+	const struct uroce_mw *mw; /* only compared: the window may have been freed */
 	uint32_t rkey;             /* from uroce_mw_next_rkey() */
-	uint32_t lkey;             /* of the region; 0: none, which unbinds type 1 */
-	uint64_t addr;             /* as the region's addresses go */
+	uint32_t lkey;             /* of the region; 0: none, to unbind type 1 */
+	uint64_t addr;             /* an address of the region */
 	uint64_t length;           /* 0: unbind */
 	uint32_t access;           /* IBV_ACCESS_REMOTE_*, _FLUSH_*, IBV_ACCESS_ZERO_BASED */
 	const struct ibv_pd *pd;   /* of the QP */
 	struct uroce_mw_owner *qp;
-	/* Out: if the bind invalidates a key that other workers may be using, the token of the grace period that it
-	 * must wait for; else unchanged. NULL: not wanted. */
+	/* Out, NULL: not wanted. Set only if the bind invalidates a key that other workers may be using: the token of
+	 * the grace period that the bind must wait for. */
 	uint64_t *grace;
 };
 
 /**
  * Bind a window, all or nothing (R48). Worker, within a poll.
- * @return	0; -EINVAL: the window is gone, or not of this PD, or of type 2 and bound already, or the
- *		rules of its type, or the region, do not allow it
+ * @return	0; -EINVAL: the window was freed, is not of this PD, or is of type 2 and bound; or the rules of its
+ *		type or the region do not allow the bind
  */
 int uroce_mw_bind(struct uroce_mrs *t, const struct uroce_mw_bind *b);
 
@@ -76,14 +76,14 @@ int uroce_mw_invalidate(struct uroce_mrs *t, uint32_t rkey, const struct ibv_pd 
 			const struct uroce_mw_owner *qp);
 
 /**
- * Invalidate the rkey for the application, which may do so on any QP of the PD.
+ * Invalidate the rkey of a type 2 window for the application, on any QP of the PD.
  * @param qp	the QP that the request was posted to
  * @param grace	out: as in struct uroce_mw_bind
  */
 int uroce_mw_invalidate_local(struct uroce_mrs *t, uint32_t rkey, const struct ibv_pd *pd,
 			      const struct uroce_mw_owner *qp, uint64_t *grace);
 
-/** The QP is being destroyed: its windows become free to be bound. */
+/** Unbind the windows of a QP that is destroyed. */
 void uroce_mw_owner_gone(struct uroce_mrs *t, struct uroce_mw_owner *qp);
 
 #endif /* UROCE_MEM_MW_H */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * ibv_alloc_null_mr(3): a key without memory. Reads get a page of zeros; writes go to a page of each thread that no
- * thread reads. Control threads create; workers look up.
+ * Null regions, for ibv_alloc_null_mr(3): keys without memory. Reads get a page of zeros. Writes go to a page of the
+ * thread, which is never read. Control threads create them; workers look them up.
  */
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The part of a key's look-up that is for null regions: any address is valid, and no memory is behind it.
+ * Looks up the keys of null regions, which contain every address and have no memory.
  */
 
 #ifndef UROCE_MEM_NULL_H
@@ -13,7 +13,7 @@
 
 #include "mem/mr.h"
 
-/** For uroce_key_resolve(): `copy` with memory for this access; at most UROCE_NULL_BYTES at a time. */
+/** @param length	at most UROCE_NULL_BYTES. @return `copy`, with memory for this access; or NULL */
 const struct uroce_mr_key *uroce_null_lookup(const struct uroce_mr_key *k, const struct ibv_pd *owner,
 					     uint64_t addr, uint64_t length, uint32_t access,
 					     struct uroce_mr_key *copy);

@@ -13,7 +13,7 @@
 
 #include "mem/numa.h"
 
-/* The only node that the memory policy of the address allows; -1 where it leaves a choice. */
+/* @return the node, if the memory policy of the address allows a single one; else -1 */
 static int
 node_by_policy(void *va)
 {
@@ -21,7 +21,7 @@ node_by_policy(void *va)
 	int mode;
 	int node = -1;
 
-	/* the library is undefined where this fails */
+	/* if this fails, other calls of the library are undefined */
 	if (numa_available() < 0)
 		return -1;
 	nodes = numa_allocate_nodemask();
@@ -43,8 +43,7 @@ uroce_numa_node(const void *va)
 	void *page = (void *)((uintptr_t)va & ~((uintptr_t)sysconf(_SC_PAGESIZE) - 1));
 	int status = -1;
 
-	/* A system call, not the library's state. Without target nodes it moves nothing and tells
-	 * where the page is. */
+	/* A plain system call, which needs no numa_available(). Without target nodes it only returns the node. */
 	if (move_pages(0, 1, &page, NULL, &status, 0) == 0 && status >= 0)
 		return status;
 	return node_by_policy(page);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * A protection domain as keys see it: an identity, and a count of the objects that belong to it. A parent domain
- * (verbs/memory/parent_domain.c) is a second name of one: objects of either can be used with the other.
+ * A protection domain: an identity that keys are compared with, and a count of its objects. A parent domain
+ * (verbs/memory/parent_domain.c) is another name of a protection domain: their objects can be used together.
  */
 
 #ifndef UROCE_MEM_PD_H
@@ -15,7 +15,7 @@
 
 struct uroce_pd {
 	struct ibv_pd ibv;
-	struct ibv_pd *protection;	/* itself, or whose parent domain it is. Constant */
+	struct ibv_pd *protection;	/* itself; of a parent domain, its protection domain. Constant */
 	uint32_t refs;			/* atomic: MRs, QPs, … (R47) */
 };
 
@@ -31,7 +31,7 @@ uroce_pd_protection(const struct ibv_pd *pd)
 	return ((const struct uroce_pd *)pd)->protection;
 }
 
-/** What keys are compared by, where the pointers are not equal. NULL is equal to none. */
+/** Are a and b names of the same protection domain? NULL is equal to none. */
 static inline bool
 uroce_pd_same(const struct ibv_pd *a, const struct ibv_pd *b)
 {

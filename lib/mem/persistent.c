@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Recognizes persistent memory by a mapping with MAP_SYNC, for which the file system keeps no metadata in memory:
- * bytes are durable once the caches are written back. The kernel marks it with "sf" among the VmFlags in smaps.
+ * Recognizes persistent memory by its mapping with MAP_SYNC, whose file system metadata is always durable: so bytes
+ * are durable once the caches are written back. The kernel marks such a mapping with "sf" among the VmFlags in smaps.
  * Control threads check, workers write back.
  */
 
@@ -22,14 +22,14 @@
 
 #define FLAGS "VmFlags:"
 
-/* "start-end rwxp …": the mapping that the lines after it are about. */
+/* Is the line "start-end rwxp …", the first of a mapping? */
 static bool
 is_header(const char *line, uint64_t *start, uint64_t *end)
 {
 	return sscanf(line, "%" SCNx64 "-%" SCNx64 " ", start, end) == 2;
 }
 
-/* Mappings come in order of address, each with its flags last. */
+/* Mappings are in the order of their addresses; the flags are the last line of each. */
 static int
 scan(FILE *f, uint64_t first, uint64_t last)
 {

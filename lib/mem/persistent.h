@@ -16,21 +16,20 @@
 #if defined(RTE_ARCH_X86)
 #define UROCE_CAN_PERSIST true
 #else
-#define UROCE_CAN_PERSIST false /* nobody has told us how to write these caches back */
+#define UROCE_CAN_PERSIST false /* not implemented for this processor */
 #endif
 
 /**
- * Is every byte of first .. last persistent as soon as it has left the caches: mapped with MAP_SYNC?
+ * Is every byte of first .. last mapped with MAP_SYNC, so that it is persistent once it has left the caches?
  * Control threads, at registration.
- * @return	0; -EINVAL: it is not, or this processor cannot be told to write its caches back; or what
- *		kept us from reading /proc/self/smaps
+ * @return	0; -EINVAL: it is not, or UROCE_CAN_PERSIST is false; or the error of reading /proc/self/smaps
  */
 int uroce_persistent_check(uint64_t first, uint64_t last);
 
-/** The same from all of /proc/self/smaps, open as fd. */
+/** As uroce_persistent_check(), from all of /proc/self/smaps, open as fd. */
 int uroce_persistent_scan(int fd, uint64_t first, uint64_t last);
 
-/** Write the caches back. Worker. */
+/** Write the caches back to persistent memory. Worker. */
 void uroce_persist(const void *va, size_t bytes);
 
 #endif /* UROCE_MEM_PERSISTENT_H */
