@@ -12,14 +12,14 @@ typedef uint32_t u32 __attribute__((may_alias));
 typedef uint16_t u16 __attribute__((may_alias));
 typedef uint64_t vec __attribute__((vector_size(16), may_alias));
 
-/* The order of all stores but that of the last word, which always has release semantics. */
+/* The order of all stores except that of the last word, which always has release semantics. */
 #ifdef RTE_ARCH_X86_64
 #define IN_ORDER __ATOMIC_RELEASE	/* costs nothing */
 #else
 #define IN_ORDER __ATOMIC_RELAXED
 #endif
 
-/* Copies one word to an aligned address, and advances. */
+/* Copy one word to an aligned address, and advance. */
 #define STORE(type, order) \
 	do { \
 		type word_; \
@@ -54,7 +54,7 @@ store(uint8_t *to, vec v)
 #ifdef RTE_ARCH_X86_64
 #include <immintrin.h>
 
-/* Tuned for processors with AVX2: for the library's target GCC splits each load into two. */
+/* Tuned for processors with AVX2: for the library's own target GCC would split each load in two. */
 #define WIDE __attribute__((target("avx2,tune=haswell")))
 
 #define STEP 128
@@ -72,7 +72,7 @@ store_wide(uint8_t *to, __m256i v)
 	COMPILER_BARRIER();
 }
 
-/* Copies whole steps to an address that is aligned to 32 bytes. */
+/* Copy whole steps to an address that is aligned to 32 bytes. */
 static WIDE void
 place_wide(uint8_t *to, const uint8_t *from, uint32_t bytes)
 {
@@ -87,7 +87,7 @@ place_wide(uint8_t *to, const uint8_t *from, uint32_t bytes)
 	}
 }
 
-/* As place_vectors(), for all but the end of a long payload. */
+/* As place_vectors(), for a long payload except its end. */
 static uint32_t
 place_steps(uint8_t *to, const uint8_t *from, uint32_t bytes)
 {
@@ -112,7 +112,7 @@ place_steps(uint8_t *to, const uint8_t *from, uint32_t bytes)
 }
 #endif
 
-/* Copies to an address aligned to 16 bytes, all but the last 16 bytes or fewer. @return bytes copied */
+/* Copy to an address that is aligned to 16 bytes, except for the last 1 to 16 bytes. @return bytes copied */
 static uint32_t
 place_vectors(uint8_t *to, const uint8_t *from, uint32_t bytes)
 {

@@ -19,7 +19,7 @@
 /* the application may access its memory as any type */
 typedef uint64_t uroce_copy_u64 __attribute__((may_alias));
 
-/* Copies as two words, the first and the last, which may overlap. */
+/* Copy the first and the last word, which may overlap. */
 #define UROCE_COPY_WORDS(type, to, from, bytes) \
 	do { \
 		type first_, last_; \
@@ -33,14 +33,14 @@ typedef uint64_t uroce_copy_u64 __attribute__((may_alias));
 void uroce_place_bytes(uint8_t *to, const uint8_t *from, uint32_t bytes);
 
 /**
- * Copy in address order, after everything that this thread has placed before. So a program that polls the last byte of
- * a message sees the whole message and all messages before it. Each byte is stored only once, since the program may
- * change it at once. Aligned words of up to 8 bytes are stored whole. The last word is stored with release semantics,
+ * Copy in address order, after all bytes that this thread has placed before. So a program that polls the last byte
+ * of a message sees the whole message and all messages before it. Each byte is stored only once, since the program
+ * may change it at once. Aligned words of up to 8 bytes are stored whole. The store of the last word is a release,
  * and pairs with an acquire load of the last byte.
  *
- * x86-64 keeps stores in order, but not the parts of a store that crosses a cache line, so no store does. The last word
- * is a store of its own: nothing depends on the order of the bytes within a store of 16 or 32 bytes. On other processors
- * only the last word of each call is ordered.
+ * x86-64 keeps stores in order, but not the parts of a store that crosses a cache line, so no store does. The last
+ * word is a store of its own: nothing depends on the order of the bytes within a store of 16 or 32 bytes. On other
+ * processors only the last word of each call is ordered.
  */
 static inline void
 uroce_place(uint8_t *to, const uint8_t *from, uint32_t bytes)
@@ -58,7 +58,7 @@ uroce_place(uint8_t *to, const uint8_t *from, uint32_t bytes)
 	}
 }
 
-/** As memcpy(). */
+/** As memcpy(), in any order; inline for short payloads. */
 static inline void
 uroce_copy(uint8_t *to, const uint8_t *from, uint32_t bytes)
 {

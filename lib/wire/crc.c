@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Computes the CRC of a few blocks by carry-less multiplication: a constant for each block shifts it to the
- * position of the last one, so that no block waits for another; then one reduction. Payloads are folded so many
- * blocks at a time. Workers call both for each frame. No state.
+ * Computes CRCs by carry-less multiplication. For a few blocks, each block is multiplied by a constant that shifts it
+ * to the position of the last one, independently of the others; one reduction follows. A payload is folded
+ * UROCE_CRC_STEP bytes at a time. Workers call both for each frame. No state.
  */
 
 #include <assert.h>
@@ -34,10 +34,9 @@ uroce_crc_masked_portable(const uint8_t *data, const uint8_t *clear, const uint8
 #define CLMUL __attribute__((target("pclmul,sse4.1")))
 
 /*
- * Of a block with d blocks from it to the last: by what its first and its second 8 bytes are
- * multiplied, x^(128 * d + 32) and x^(128 * d - 32) modulo the polynomial P, bit-reflected in 64
- * bits and shifted left by one. V. Gopal et al., "Fast CRC Computation for Generic Polynomials
- * Using PCLMULQDQ Instruction", Intel, 2009.
+ * The factors of the first and the second 8 bytes of a block that is d blocks before the last one:
+ * x^(128 * d + 32) and x^(128 * d - 32) modulo the polynomial P, bit-reflected in 64 bits and shifted left by one.
+ * V. Gopal et al., "Fast CRC Computation for Generic Polynomials Using PCLMULQDQ Instruction", Intel, 2009.
  */
 static const uint64_t fold[UROCE_CRC_MAX_BLOCKS - 1][2] __rte_aligned(16) = {
 	/* 7 */ { 0x1ea89367e, 0x1d7cfc6ac },
@@ -65,7 +64,7 @@ masked(const uint8_t *data, const uint8_t *clear, const uint8_t *flip)
 	return _mm_xor_si128(_mm_andnot_si128(load(clear), load(data)), load(flip));
 }
 
-/* 128 bits, and 32 zeros behind them, modulo P. */
+/* @return the 128 bits of v, followed by 32 zeros, modulo P */
 static inline CLMUL uint32_t
 reduce(__m128i v)
 {
@@ -73,12 +72,12 @@ reduce(__m128i v)
 	const __m128i barrett = _mm_set_epi64x(P, BARRETT);
 	__m128i t;
 
-	/* to 96 bits, and to 64 */
+	/* fold to 96 bits, then to 64 */
 	t = _mm_clmulepi64_si128(v, load(fold[UROCE_CRC_MAX_BLOCKS - 2]), 0x10);
 	v = _mm_xor_si128(_mm_srli_si128(v, 8), t);
 	t = _mm_clmulepi64_si128(_mm_and_si128(v, low32), _mm_set_epi64x(0, FOLD_64), 0x00);
 	v = _mm_xor_si128(_mm_srli_si128(v, 4), t);
-	/* what is a multiple of P in these, and what is left */
+	/* Barrett reduction: subtract the multiple of P */
 	t = _mm_clmulepi64_si128(_mm_and_si128(v, low32), barrett, 0x00);
 	t = _mm_clmulepi64_si128(_mm_and_si128(t, low32), barrett, 0x10);
 	return (uint32_t)_mm_extract_epi32(_mm_xor_si128(v, t), 1);
@@ -106,13 +105,13 @@ crc_masked_clmul(const uint8_t *data, const uint8_t *clear, const uint8_t *flip,
 }
 
 /*
- * Two blocks in a register, of which processors multiply as many in a cycle as of those with one. ISA-L has loops for
- * one block and, with AVX-512, for four: for those that have VPCLMULQDQ without AVX-512, and virtual machines that are
- * told so, this is twice as fast.
+ * VPCLMULQDQ multiplies two blocks of a 256-bit register as fast as one block. ISA-L has loops for one block and, with
+ * AVX-512, for four. This loop is twice as fast on processors and virtual machines that have VPCLMULQDQ without
+ * AVX-512.
  */
 #define WIDE __attribute__((target("avx2,pclmul,vpclmulqdq")))
 
-/* As in fold[], for as many blocks as there are in a step. */
+/* As in fold[], with d the number of blocks in a step. */
 #define STEP_FIRST  0x1e88ef372
 #define STEP_SECOND 0x14a7fe880
 static_assert(UROCE_CRC_STEP == 8 * UROCE_CRC_BLOCK, "STEP_FIRST, STEP_SECOND");
@@ -126,10 +125,10 @@ uroce_crc_wide_can(void)
 static inline WIDE __m256i
 load_wide(const void *at)
 {
-	return _mm256_lddqu_si256(at); /* of _mm256_loadu_si256() GCC makes two, for processors without AVX2 */
+	return _mm256_lddqu_si256(at); /* GCC would split _mm256_loadu_si256() in two loads */
 }
 
-/* v, taken to where `there` is. */
+/* Shift v to the position of `there`, and add them. */
 static inline WIDE __m256i
 fold_wide(__m256i v, __m256i by, __m256i there)
 {
@@ -154,7 +153,7 @@ uroce_crc_wide(uint32_t crc, const uint8_t *data, uint32_t bytes)
 		c = fold_wide(c, by, load_wide(data + 64));
 		d = fold_wide(d, by, load_wide(data + 96));
 	}
-	/* all to where the last block is */
+	/* shift all blocks to the position of the last one */
 	a = fold_wide(a, load_wide(fold[0]), fold_wide(b, load_wide(fold[2]), _mm256_setzero_si256()));
 	a = fold_wide(c, load_wide(fold[4]), a);
 	v = _mm_xor_si128(_mm256_castsi256_si128(a), _mm256_extracti128_si256(a, 1));

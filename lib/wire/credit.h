@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Encodes end-to-end credits as an ACK's AETH carries them (R30): 5 bits for a number of receive WQEs, in steps of
- * a third to a half. Code 0x1f, UROCE_AETH_CREDITS_UNLIMITED, is no number.
+ * Encodes the end-to-end credits of an ACK's AETH (R30): 5 bits for a number of receive WQEs. From 2 on, each number is
+ * a third to a half larger than the one before. Code 0x1f, UROCE_AETH_CREDITS_UNLIMITED, is not a number.
  */
 
 #ifndef UROCE_WIRE_CREDIT_H
@@ -12,14 +12,14 @@
 
 #define UROCE_CREDITS_MAX 32768		/* code 30 */
 
-/* What a code stands for: 0, 1, 2, 3, 4, 6, 8, 12, 16, 24 … 32768. Not of 0x1f. */
+/* @param code	not 0x1f. @return 0, 1, 2, 3, 4, 6, 8, 12, 16, 24 … 32768 */
 static inline uint32_t
 uroce_credits_decode(uint8_t code)
 {
 	return code < 2 ? code : (2u + (code & 1)) << (code / 2 - 1);
 }
 
-/* The code of the largest number that is not more than this. */
+/* Round the count down to a number that has a code. */
 static inline uint8_t
 uroce_credits_encode(uint32_t count)
 {

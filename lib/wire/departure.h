@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The frame by which a switch whose ports are processes tells the other processes that the owner of an Ethernet
- * address has gone. It is sent to the group address of IEEE 802.1Q's nearest bridge, which no bridge forwards: so
- * it comes from the other end of the link. Its Ethertype is one of IEEE 802's for local experiments, which are told
- * apart by their first bytes.
+ * The frame by which uroce-switch, whose ports are processes, tells the other processes that the owner of an Ethernet
+ * address has disconnected. Its destination is the nearest-bridge group address of IEEE 802.1Q, which no bridge
+ * forwards: so the sender is at the other end of the link. Its Ethertype is one of IEEE 802's for local experiments;
+ * the first bytes behind it identify the protocol.
  */
 
 #ifndef UROCE_WIRE_DEPARTURE_H
@@ -21,14 +21,14 @@
 #define UROCE_DEPARTURE_PROTOCOL  0x75726f63 /* "uroc" */
 #define UROCE_DEPARTURE_VERSION   1
 
-/* Behind the Ethernet header, or the VLAN tag that the one who has gone had; then zeros. */
+/* Follows the Ethernet header, or the VLAN tag of the disconnected owner; zeros follow. */
 struct uroce_departure {
 	rte_be32_t protocol;
 	rte_be16_t version;
 	struct rte_ether_addr mac;
 } __attribute__((packed, aligned(2)));
 
-static_assert(sizeof(struct uroce_departure) == 12, "what follows is padding");
+static_assert(sizeof(struct uroce_departure) == 12, "struct uroce_departure");
 
 static inline struct rte_ether_addr
 uroce_departure_group(void)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Converts IP addresses and RoCEv2 GIDs: an IPv6 address is a GID as it is, an IPv4 one is ::ffff:a.b.c.d. No
- * state; any thread, workers included.
+ * Converts IP addresses to RoCEv2 GIDs and back: an IPv6 address is its own GID, the GID of an IPv4 address is
+ * ::ffff:a.b.c.d. No state; any thread.
  */
 
 #ifndef UROCE_WIRE_GID_H
@@ -14,9 +14,9 @@
 
 #include <rte_byteorder.h>
 
-#define UROCE_GID_IPV4_OFFSET 12 /* of the address in such a GID, behind its prefix */
+#define UROCE_GID_IPV4_OFFSET 12 /* of the IPv4 address in its GID, behind the prefix */
 
-/* As an initializer. */
+/* An initializer for the GID of an IPv4 address. */
 #define UROCE_GID_IPV4(a, b, c, d) { [10] = 0xff, [11] = 0xff, [12] = (a), [13] = (b), [14] = (c), [15] = (d) }
 
 static inline void
@@ -28,7 +28,7 @@ uroce_gid_from_ipv4(uint8_t gid[16], rte_be32_t address)
 	memcpy(gid + UROCE_GID_IPV4_OFFSET, &address, sizeof(address));
 }
 
-/** The IPv4 address of such a GID. */
+/** @param gid	of an IPv4 address */
 static inline rte_be32_t
 uroce_gid_to_ipv4(const uint8_t gid[16])
 {
@@ -38,7 +38,7 @@ uroce_gid_to_ipv4(const uint8_t gid[16])
 	return address;
 }
 
-/** From an address as it is in a header of IP version 4 or 6, aligned or not. */
+/** @param address	of an IPv4 or IPv6 header, at any alignment */
 static inline void
 uroce_gid_from_ip(uint8_t gid[16], uint8_t ip_version, const uint8_t *address)
 {
@@ -61,7 +61,7 @@ uroce_gid_is_ipv4(const uint8_t gid[16])
 	return memcmp(gid, prefix, UROCE_GID_IPV4_OFFSET) == 0;
 }
 
-/** Is it that of a multicast group, ::ffff:224.0.0.0/4 or ff00::/8? */
+/** Is it the GID of a multicast group, ::ffff:224.0.0.0/4 or ff00::/8? */
 static inline bool
 uroce_gid_is_multicast(const uint8_t gid[16])
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The transport headers of the InfiniBand Architecture as they are on the wire: bytes and big-endian fields, no
- * bitfields. 24-bit fields go through uroce_get24() and uroce_put24() only.
+ * The layout of the InfiniBand Architecture's transport headers: bytes and big-endian fields, no bitfields. Use
+ * uroce_get24() and uroce_put24() for 24-bit fields.
  */
 
 #ifndef UROCE_WIRE_HEADERS_H
@@ -34,8 +34,8 @@
 #define UROCE_BTH_TVER_MASK 0x0f
 /* ECN, the low bits of a traffic class */
 #define UROCE_ECN_MASK 0x03
-#define UROCE_ECN_ECT0 0x02 /* may be marked, rather than dropped */
-#define UROCE_ECN_CE   0x03 /* was */
+#define UROCE_ECN_ECT0 0x02 /* ECN-capable transport: a switch may mark the packet instead of dropping it */
+#define UROCE_ECN_CE   0x03 /* congestion experienced: a switch has marked the packet */
 /* BTH.ecn */
 #define UROCE_BTH_FECN 0x80
 #define UROCE_BTH_BECN 0x40
@@ -128,7 +128,7 @@ enum uroce_nak {
 	UROCE_NAK_INVALID_RD_REQUEST = 4,
 };
 
-/* The syndrome of a NAK that asks for what is missing (R12). */
+/* The syndrome of a NAK that reports a PSN sequence error (R12). */
 #define UROCE_AETH_SEQUENCE_NAK (UROCE_AETH_NAK | UROCE_NAK_PSN_SEQUENCE_ERROR)
 
 static inline uint32_t
@@ -151,7 +151,7 @@ struct uroce_bth_values {
 	uint16_t pkey;
 	uint32_t dest_qpn; /* 24 bits */
 	uint8_t opcode;
-	uint8_t flags; /* SE, MigReq, pad count in its place */
+	uint8_t flags; /* SE, MigReq, pad count, shifted as in the BTH */
 	uint8_t ecn;
 	uint8_t ack; /* AckReq, reserved bits */
 };
@@ -170,7 +170,6 @@ uroce_bth_write(void *at, const struct uroce_bth_values *v)
 	memcpy((uint8_t *)at + sizeof(first), &last, sizeof(last));
 }
 
-/** Fill in a RETH. */
 static inline void
 uroce_reth_write(void *at, uint64_t va, uint32_t rkey, uint32_t dma_len)
 {

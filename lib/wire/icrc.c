@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Computes the ICRC: a copy of the headers, in which the fields that may change on the way are set to ones, then
- * the rest in place, segment by segment. Workers call it for each frame, received or sent. The only state is each
+ * Computes the ICRC, first over the headers with all ones in the fields that may change on the way, then over the
+ * payload in place, segment by segment. Workers call it for each frame, received or sent. The only state is each
  * thread's copy of the last large frame's headers.
  */
 
@@ -22,13 +22,13 @@
 #include "wire/headers.h"
 #include "wire/icrc.h"
 
-/* The CRC's state after the 8 bytes of 0xff in front; crc32_gzip_refl() has it inverted. */
+/* The CRC's state after the 8 bytes of 0xff that precede the IP header; crc32_gzip_refl() takes it inverted. */
 #define ICRC_STATE 0xdebb20e3u
 #define CRC_POLYNOMIAL 0xedb88320u
-/* Byte i of it, in the order in which the CRC takes bytes. */
+/* Byte i of ICRC_STATE, in the order in which the CRC takes bytes. */
 #define STATE_BYTE(i) (uint8_t)(ICRC_STATE >> 8 * (i))
 
-/* Behind the IP header, which has at most 60 bytes, these may have masked fields. */
+/* The headers behind the IP header that have masked fields. The IP header has at most 60 bytes. */
 #define MASKED_BYTES        (sizeof(struct rte_udp_hdr) + sizeof(struct uroce_bth))
 #define UDP_CKSUM(l3_bytes) ((l3_bytes) + offsetof(struct rte_udp_hdr, dgram_cksum))
 #define BTH_ECN(l3_bytes) \
@@ -44,10 +44,9 @@ static_assert(UROCE_ICRC_COPY_BYTES <= UROCE_CRC_MAX_BLOCKS * UROCE_CRC_BLOCK, "
 static_assert(VEC_BYTES == UROCE_CRC_BLOCK, "UROCE_CRC_BLOCK");
 
 /*
- * How the first bytes are changed: (byte & ~clear) ^ flip. A CRC from state s on is one from 0 on
- * with s xored into the first bytes, and a CRC stays 0 over zeros. So zeros may go first, as many
- * as make whole vectors of the copy: then each load of the CRC is of just what one store wrote,
- * which a processor forwards, and it does not wait as it does behind stores of single bytes.
+ * Each header byte counts as (byte & ~clear) ^ flip. A CRC from state s equals a CRC from state 0 with s XORed into
+ * the first bytes, and a CRC of state 0 stays 0 over zeros. So zeros may precede the headers, to fill whole vectors:
+ * then each load of the CRC reads one whole store of the copy, which the processor forwards without a stall.
  */
 struct icrc_mask {
 	uint8_t clear[VEC_BYTES + UROCE_ICRC_COPY_BYTES];
@@ -61,7 +60,7 @@ struct icrc_mask {
 	AT(UDP_CKSUM(l3_bytes)) = 0xff, AT(UDP_CKSUM(l3_bytes) + 1) = 0xff, \
 	AT(BTH_ECN(l3_bytes)) = 0xff
 
-/* TOS, TTL, header checksum. */
+/* Masks TOS, TTL, header checksum. */
 static const struct icrc_mask mask_ipv4 = {
 	.clear = {
 		ZEROS = 0xff,
@@ -74,7 +73,7 @@ static const struct icrc_mask mask_ipv4 = {
 	},
 };
 
-/* Traffic class, flow label, hop limit. */
+/* Masks traffic class, flow label, hop limit. */
 static const struct icrc_mask mask_ipv6 = {
 	.clear = {
 		ZEROS = 0xff,
@@ -88,7 +87,7 @@ static const struct icrc_mask mask_ipv6 = {
 };
 /* clang-format on */
 
-/* The mask for an IP header; NULL: it has options. */
+/* @return NULL: the IPv4 header has options */
 static const struct icrc_mask *
 mask_of(const uint8_t *ip, uint32_t l3_bytes)
 {
@@ -97,8 +96,8 @@ mask_of(const uint8_t *ip, uint32_t l3_bytes)
 	return ip[0] >> 4 == 6 ? &mask_ipv6 : NULL;
 }
 
-/* A copy of the first bytes from the IP header on, as many as `zeros` in front of it included, as the
- * CRC takes them. @return how many: whole vectors */
+/* Copy the masked headers: `zeros` bytes of zero, then `bytes` from the IP header on. @return bytes copied, in whole
+ * vectors */
 static inline uint32_t
 head_copy(uint8_t copy[UROCE_ICRC_COPY_BYTES], const struct icrc_mask *mask, const uint8_t *ip,
 	  uint32_t bytes, uint32_t zeros)
@@ -118,7 +117,7 @@ head_copy(uint8_t copy[UROCE_ICRC_COPY_BYTES], const struct icrc_mask *mask, con
 	return i;
 }
 
-/* The CRC of a small packet: none waits for a copy of it. */
+/* The CRC of a small packet, without a copy of its headers. */
 static uint32_t
 head_crc(const struct icrc_mask *mask, const uint8_t *ip, uint32_t bytes, uint32_t zeros)
 {
@@ -127,20 +126,19 @@ head_crc(const struct icrc_mask *mask, const uint8_t *ip, uint32_t bytes, uint32
 }
 
 /*
- * The headers of the last large frame, as the CRC takes them, and their CRC. The next packet of a
- * message differs in the last word of its BTH, AckReq and PSN, and nowhere else: its CRC is that
- * one, changed by the CRC of the difference.
+ * The masked headers of the last large frame, and their CRC. The next packet of the message differs only in the last
+ * word of its BTH (AckReq and PSN). Its CRC is the last one, XORed with the CRC of the difference.
  */
 struct icrc_memo {
 	uint8_t head[UROCE_ICRC_COPY_BYTES] __rte_aligned(VEC_BYTES);
-	const struct icrc_mask *mask; /* NULL: nothing is remembered */
+	const struct icrc_mask *mask; /* NULL: empty */
 	uint32_t crc;
 };
 
-/* Not of the initial-exec model: a program that loads libibverbs.so.1 late has no static TLS left for it. */
+/* Without the initial-exec model: a program that loads libibverbs.so.1 late may have no static TLS left. */
 static __thread struct icrc_memo last_head;
 
-/* What a byte of a difference makes of the CRC, by the number of bytes behind it. */
+/* The CRC of each byte of a difference, by the number of bytes behind it. */
 static uint32_t difference_crc[sizeof(uint32_t)][256];
 
 RTE_INIT(difference_crc_init)
@@ -156,7 +154,7 @@ RTE_INIT(difference_crc_init)
 	}
 }
 
-/* What a difference in the last four bytes makes of the CRC; `word` as it is in memory. */
+/* The CRC of a difference in the last four bytes. @param word	as in memory */
 static inline uint32_t
 word_difference(uint32_t word)
 {
@@ -165,7 +163,7 @@ word_difference(uint32_t word)
 	       difference_crc[1][word >> 16 & 0xff] ^ difference_crc[0][word >> 24];
 }
 
-/* Are they the same but for their last word? */
+/* Are they equal except for their last word? */
 static inline bool
 head_is_like(const uint8_t *a, const uint8_t *b, uint32_t bytes)
 {
@@ -182,7 +180,7 @@ head_is_like(const uint8_t *a, const uint8_t *b, uint32_t bytes)
 	return (halves[0] | halves[1]) == 0;
 }
 
-/* The same for headers that may be like the last ones: up to the end of the BTH. */
+/* The CRC of a large packet's headers, up to the end of its BTH, from that of the last ones if possible. */
 static __rte_noinline uint32_t
 head_crc_remembered(const struct icrc_mask *mask, const uint8_t *ip, uint32_t bytes, uint32_t zeros)
 {
@@ -205,7 +203,7 @@ head_crc_remembered(const struct icrc_mask *mask, const uint8_t *ip, uint32_t by
 	return memo->crc;
 }
 
-/* Set to ones what is not covered. */
+/* Set the fields that the ICRC does not cover to all ones. */
 static void
 icrc_mask(uint8_t *ip, uint32_t l3_bytes)
 {
@@ -222,13 +220,13 @@ icrc_mask(uint8_t *ip, uint32_t l3_bytes)
 	ip[BTH_ECN(l3_bytes)] = 0xff;
 }
 
-/* Where the covered bytes of a frame end. */
+/* The end of the covered bytes. */
 struct icrc_end {
-	const struct rte_mbuf *mbuf;
-	uint32_t offset;
+	const struct rte_mbuf *mbuf; /* the segment of the last covered byte */
+	uint32_t offset;             /* in this segment, behind that byte */
 };
 
-/* The same byte by byte: for IPv4 options, and headers that begin too early in the segment. */
+/* The CRC of headers with IPv4 options, or with too few bytes before them in the segment for the zeros. */
 static __rte_noinline uint32_t
 head_crc_bytewise(const uint8_t *ip, uint32_t l3_bytes, uint32_t bytes)
 {
@@ -239,7 +237,6 @@ head_crc_bytewise(const uint8_t *ip, uint32_t l3_bytes, uint32_t bytes)
 	return crc32_gzip_refl(~ICRC_STATE, copy, bytes);
 }
 
-/* @param end	becomes where the last covered byte is: the segment, and how far in it is behind that */
 static inline uint32_t
 frame_crc(const struct rte_mbuf *m, uint32_t l3_offset, uint32_t l4_offset, uint32_t covered_bytes,
 	  struct icrc_end *end)
@@ -251,7 +248,7 @@ frame_crc(const struct rte_mbuf *m, uint32_t l3_offset, uint32_t l4_offset, uint
 	uint32_t head, zeros, crc;
 
 	RTE_ASSERT(len >= l3_bytes + MASKED_BYTES);
-	/* a small packet whole; of a large one the least, the rest is taken in place */
+	/* the whole of a small packet, or only the headers with masked fields of a large one */
 	head = covered_bytes <= UROCE_ICRC_COPY_BYTES ? len : l3_bytes + (uint32_t)MASKED_BYTES;
 	zeros = -head % VEC_BYTES;
 	if (unlikely(mask == NULL || zeros > l3_offset))
@@ -315,7 +312,7 @@ uroce_icrc_is_right(const struct rte_mbuf *m, uint32_t l3_offset, uint32_t l4_of
 	const void *stored;
 	rte_le32_t value;
 
-	/* behind a payload in a mbuf of its own it is in the next one */
+	/* the ICRC may begin in the next segment */
 	if (rte_pktmbuf_data_len(end.mbuf) == end.offset) {
 		end.mbuf = end.mbuf->next;
 		end.offset = 0;

@@ -15,58 +15,54 @@
 /**
  * Compute the ICRC of a frame.
  *
- * IP, UDP and BTH headers must be contiguous in the first segment; the rest may lie in any.
+ * The IP, UDP and BTH headers must be in the first segment.
  *
  * @param m	the frame, starting at its Ethernet header
  * @param l3_offset	where the IP header begins, bytes
  * @param l4_offset	where the UDP header begins, bytes
  * @param covered_bytes	from the IP header up to, not including, the ICRC
- * @return	the four bytes as a value: stored little-endian on the wire
+ * @return	the ICRC, which is little-endian on the wire
  */
 uint32_t uroce_icrc(const struct rte_mbuf *m, uint32_t l3_offset, uint32_t l4_offset,
 		    uint32_t covered_bytes);
 
 /**
- * The same of a frame in one piece, whose IP header has no options.
+ * As uroce_icrc(), for a contiguous frame whose IP header has no options.
  *
- * @param ip	where it begins, behind the Ethernet header of the frame
+ * @param ip	the IP header, behind an Ethernet header
  * @param l3_bytes	of the IP header: 20 or 40
- * @param covered_bytes	as above, and a multiple of 4
+ * @param covered_bytes	as for uroce_icrc(), and a multiple of 4
  */
 uint32_t uroce_icrc_plain(const uint8_t *ip, uint32_t l3_bytes, uint32_t covered_bytes);
 
 /**
- * The CRC of a frame's headers up to the end of its BTH, for uroce_icrc_of_run(): of packets that differ in their PSN
- * and what is behind the BTH.
+ * Compute the CRC of a frame's headers up to the end of its BTH, for uroce_icrc_of_run().
  *
- * @param ip	where the IP header begins, behind the Ethernet header; IPv4's has no options
+ * @param ip	the IP header, behind an Ethernet header; without options
  * @param l3_bytes	of the IP header: 20 or 40
  */
 uint32_t uroce_icrc_head(const uint8_t *ip, uint32_t l3_bytes);
 
 /**
- * The ICRC of a packet whose headers are those of uroce_icrc_head() but for the last word of the BTH.
+ * Compute the ICRC of a packet whose headers differ from those of uroce_icrc_head() only in the last word of the BTH.
  *
- * @param change	that word of the one, xor that of the other
- * @param payload	all that is covered behind the BTH
+ * @param change	XOR of the two words
+ * @param payload	the covered bytes behind the BTH
  */
 uint32_t uroce_icrc_of_run(uint32_t head_crc, rte_be32_t change, const uint8_t *payload, uint32_t payload_bytes);
 
 /**
- * Is the ICRC of a frame right, which is behind the bytes that it covers, in any segment?
- *
- * As uroce_icrc(); the frame is long enough for the ICRC.
+ * Is the ICRC of a frame right? Arguments as for uroce_icrc(). The ICRC follows the covered bytes, in any segment; the
+ * frame must be long enough for it.
  */
 bool uroce_icrc_is_right(const struct rte_mbuf *m, uint32_t l3_offset, uint32_t l4_offset,
 			 uint32_t covered_bytes);
 
 /**
- * Finish a frame: append pad bytes of zero and the ICRC.
- *
- * All headers must be in place, and their lengths count pad and ICRC already.
+ * Append pad bytes of zero and the ICRC to a frame. The lengths in its headers include both already.
  *
  * @param head	the frame, starting at its Ethernet header
- * @param tail	its last segment, may be head or empty; direct, and with 8 bytes of tailroom
+ * @param tail	its last segment, which may be head or empty; a direct mbuf with 8 bytes of tailroom
  * @param l3_offset	where the IP header begins, bytes
  * @param l4_offset	where the UDP header begins, bytes
  * @param pad	0..3, the same as in the BTH

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The opcode table: a row for each opcode that exists. A row names the set of extension headers; header length and
- * the offset of each extension header follow from it. Constant; any thread.
+ * The opcode table, with a row for each opcode. The header length and the offsets of the extension headers are derived
+ * from the row's set of extension headers. Constant; any thread.
  */
 
 #include "wire/headers.h"
@@ -21,7 +21,7 @@
 #define E_IETH         UROCE_EXT_BIT(UROCE_EXT_IETH)
 #define E_CNP          UROCE_EXT_BIT(UROCE_EXT_CNP)
 
-/* Where the headers up to and including one end; the order is that of enum uroce_ext. */
+/* The end of each header, if the set has it, in the order of enum uroce_ext. */
 #define HAS(set, e)         (((set) >> UROCE_EXT_##e) & 1u)
 #define END_BTH             sizeof(struct uroce_bth)
 #define END_XRCETH(s)       (END_BTH + HAS(s, XRCETH) * sizeof(struct uroce_xrceth))
@@ -62,7 +62,7 @@ static_assert(UROCE_EXT_COUNT == UROCE_EXT_CNP + 1, "END_CNP must be the end of 
 	ROW(UROCE_XRC_SEND_FIRST + UROCE_RC_##opcode, "XRC_" #opcode, XRC, op, flags, set)
 #define UD(opcode, op, flags, set) ROW(UROCE_UD_##opcode, "UD_" #opcode, UD, op, flags, set)
 
-/* Place in the message | direction | payload | receive work request taken. */
+/* Flags: place in the message, direction, payload, consumption of a receive WQE. */
 #define FIRST  UROCE_OPF_FIRST
 #define MIDDLE 0
 #define LAST   UROCE_OPF_LAST

@@ -36,13 +36,13 @@ enum uroce_op {
 	UROCE_OP_SACK,
 };
 
-/* The place of a packet in its message; ONLY is both. */
+/* Flags of an opcode, beginning with the place of a packet in its message. */
 #define UROCE_OPF_FIRST   0x01
 #define UROCE_OPF_LAST    0x02
 #define UROCE_OPF_ONLY    (UROCE_OPF_FIRST | UROCE_OPF_LAST)
-#define UROCE_OPF_REQUEST 0x04 /* goes to the responder; else to the requester */
+#define UROCE_OPF_REQUEST 0x04 /* for the responder; else for the requester */
 #define UROCE_OPF_PAYLOAD 0x08 /* may carry payload */
-#define UROCE_OPF_RECV    0x10 /* takes a receive WQE: a SEND's first packet */
+#define UROCE_OPF_RECV    0x10 /* consumes a receive WQE: the first of a SEND, the last of a WRITE with immediate */
 
 /* Extension headers, in the order in which they follow the BTH. */
 enum uroce_ext {
@@ -87,18 +87,18 @@ enum uroce_opcode {
 	UROCE_RC_SEND_ONLY_INV = 0x17,
 	UROCE_RC_FLUSH = 0x1c,
 	UROCE_RC_ATOMIC_WRITE = 0x1d,
-	UROCE_UC_SEND_FIRST = 0x20, /* UC: RC's SEND and WRITE + 0x20 */
+	UROCE_UC_SEND_FIRST = 0x20, /* other UC opcodes: SEND and WRITE of RC, + 0x20 */
 	UROCE_UD_SEND_ONLY = 0x64,
 	UROCE_UD_SEND_ONLY_IMM = 0x65,
 	UROCE_CNP = 0x81,
-	UROCE_XRC_SEND_FIRST = 0xa0, /* XRC: RC's + 0xa0, requests with an XRCETH */
-	/* Of those left to manufacturers; between uroce's own ends only (wire/sack.h) */
+	UROCE_XRC_SEND_FIRST = 0xa0, /* other XRC opcodes: those of RC, + 0xa0; requests have an XRCETH */
+	/* manufacturer opcodes, only between two uroce peers (wire/sack.h) */
 	UROCE_RC_ASK = 0xd0,
 	UROCE_RC_SACK = 0xd1,
 };
 
 struct uroce_opcode_info {
-	const char *name;             /* NULL: no such opcode */
+	const char *name;             /* NULL: the opcode does not exist */
 	uint8_t transport;            /* enum uroce_transport */
 	uint8_t op;                   /* enum uroce_op */
 	uint8_t flags;                /* UROCE_OPF_* */

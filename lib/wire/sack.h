@@ -20,9 +20,9 @@
 #include "wire/headers.h"
 
 /*
- * The mark by which a responder identifies itself: 'u' in ASCII, in the 7 reserved bits of BTH byte 8 of its NAKs 0.
- * Other peers ignore these bits (R1, C9-6); the ICRC covers them. ASK and SACK have the mark, too: without it these
- * opcodes are another manufacturer's.
+ * The mark by which a responder identifies itself: 'u' in ASCII, in the 7 reserved bits of BTH byte 8 of its NAKs of a
+ * PSN sequence error. Other peers ignore these bits (R1, C9-6); the ICRC covers them. ASK and SACK carry the mark, too:
+ * without it their opcodes belong to another manufacturer.
  */
 #define UROCE_BTH_MARK 0x75
 
@@ -32,17 +32,17 @@ uroce_bth_is_marked(const struct uroce_bth *bth)
 	return (bth->ack & UROCE_BTH_RESV7_MASK) == UROCE_BTH_MARK;
 }
 
-/* PSNs that have come: `count` of them, the first `offset` (> 0) after the PSN of the BTH. */
+/* A run of `count` received PSNs, of which the first is the BTH's PSN plus `offset` (> 0). */
 struct uroce_sack_run {
 	rte_be16_t offset;
 	rte_be16_t count;
 } __rte_packed;
 
-/* The payload: in ascending order, with a gap before each. */
+/* The payload of a SACK. */
 struct uroce_sack {
 	uint8_t reserved;
-	uint8_t asked[3]; /* the PSN of the latest ASK: all before it that is not named is missing */
-	struct uroce_sack_run runs[UROCE_SACK_RUNS];
+	uint8_t asked[3]; /* PSN of the latest ASK: earlier PSNs that are in no run are missing */
+	struct uroce_sack_run runs[UROCE_SACK_RUNS]; /* ascending, with a gap before each */
 } __rte_packed;
 
 static_assert(sizeof(struct uroce_sack_run) == 4, "run of a SACK");
@@ -51,7 +51,7 @@ static_assert(UROCE_REORDER_WINDOW <= UINT16_MAX, "offsets of a SACK");
 
 #define UROCE_SACK_BYTES(runs) (4u + 4u * (runs))
 
-/** How many runs a payload of so many bytes has. @return -1: it is none of a SACK */
+/** @return the number of runs in a payload of this size; -1: not a SACK */
 static inline int
 uroce_sack_runs(uint32_t payload_bytes)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Builds the Ethernet to UDP headers of a path once, and writes them in front of each packet. Control threads
+ * Builds the Ethernet, IP and UDP headers of a path once, and writes them in front of each packet. Control threads
  * build; the worker of the path's QP writes.
  */
 
@@ -99,7 +99,7 @@ uroce_template_init(struct uroce_template *t, const struct uroce_template_conf *
 		ipv4_init(t, conf);
 	else
 		ipv6_init(t, conf);
-	/* The UDP checksum stays 0, over IPv6 too: the ICRC covers what it would. */
+	/* The UDP checksum is 0, over IPv6 too: the ICRC covers the same bytes. */
 	udp = (struct rte_udp_hdr *)(t->bytes + t->l2_bytes + t->l3_bytes);
 	udp->src_port = rte_cpu_to_be_16(conf->udp_src_port);
 	udp->dst_port = rte_cpu_to_be_16(UROCE_UDP_PORT);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * A path's Ethernet to UDP headers, to be copied in front of each packet; only lengths and the IPv4 checksum are
- * filled in per packet. Written when a path is set up, read by its QP's worker.
+ * The Ethernet, IP and UDP headers of a path, copied in front of each packet; only lengths and the IPv4 checksum are
+ * computed per packet. Control threads write it when a path is set up; the worker of the path's QP reads it.
  */
 
 #ifndef UROCE_WIRE_TEMPLATE_H
@@ -12,16 +12,16 @@
 
 #include <rte_ether.h>
 
-/* Ethernet, 802.1Q, IPv6, UDP; copied whole, so a multiple of 16. */
+/* Ethernet, 802.1Q, IPv6, UDP; a multiple of 16, since the template is copied whole. */
 #define UROCE_TEMPLATE_BYTES 80
 
-#define UROCE_NO_VLAN 0xffff /* in place of a tag: no 802.1Q header */
+#define UROCE_NO_VLAN 0xffff /* as vlan_tci: no 802.1Q header */
 
 struct uroce_template_conf {
 	struct rte_ether_addr src_mac;
-	struct rte_ether_addr dst_mac; /* zero while it is not known */
+	struct rte_ether_addr dst_mac; /* zero: not known yet */
 	uint16_t vlan_tci;             /* or UROCE_NO_VLAN */
-	uint8_t src_gid[16];           /* an IPv4 address is ::ffff:a.b.c.d; both of one family */
+	uint8_t src_gid[16];           /* of the same address family as dst_gid */
 	uint8_t dst_gid[16];
 	uint8_t traffic_class;
 	uint8_t hop_limit;
@@ -34,13 +34,13 @@ struct uroce_template {
 	uint8_t l2_bytes;     /* 14 or 18 */
 	uint8_t l3_bytes;     /* 20 or 40 */
 	uint8_t header_bytes; /* l2 + l3 + 8 */
-	uint32_t ip_sum;      /* IPv4 header's one's complement sum without its length */
+	uint32_t ip_sum;      /* one's complement sum of the IPv4 header without its length */
 };
 
-/** Build a template. @return 0, or -EINVAL when the two addresses are not of one family */
+/** @return 0, or -EINVAL: the two addresses are not of the same family */
 int uroce_template_init(struct uroce_template *t, const struct uroce_template_conf *conf);
 
-/** Change the traffic class, DSCP and ECN, of what it writes. */
+/** Change the traffic class (DSCP and ECN). */
 void uroce_template_set_traffic_class(struct uroce_template *t, uint8_t traffic_class);
 uint8_t uroce_template_traffic_class(const struct uroce_template *t);
 
@@ -48,7 +48,7 @@ uint8_t uroce_template_traffic_class(const struct uroce_template *t);
  * UROCE_TEMPLATE_BYTES of room. */
 void uroce_template_write(const struct uroce_template *t, uint8_t *dst, uint32_t udp_payload_bytes);
 
-/** The UDP source port for a flow label (20 bits); with 0, one made of the two QPNs. */
+/** @return the UDP source port for a 20-bit flow label, or for the two QPNs if the label is 0 */
 uint16_t uroce_udp_src_port(uint32_t flow_label, uint32_t local_qpn, uint32_t remote_qpn);
 
 #endif /* UROCE_WIRE_TEMPLATE_H */

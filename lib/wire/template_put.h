@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * uroce_template_write() inline, for callers that use it for every packet. No state; the worker of the path's QP.
+ * uroce_template_write() as an inline function, for packet builders. No state; the worker of the path's QP.
  */
 
 #ifndef UROCE_WIRE_TEMPLATE_PUT_H
@@ -16,7 +16,7 @@
 
 #include "wire/template.h"
 
-/* IPv4's: copied as a whole, and alone. */
+/* Enough for IPv4: the rest is copied for IPv6 only. */
 #define UROCE_TEMPLATE_SHORT 48
 
 static inline void

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The verdict table: for each outcome of a received packet its counter's name, its rule, the NAK that it causes,
- * and the status of the receive that it completes. Constant; any thread.
+ * The verdict table: for each outcome of a received packet the counter's name, the rule, the NAK, and the status of the
+ * receive that it completes. Constant; any thread.
  */
 
 #include <infiniband/verbs.h>

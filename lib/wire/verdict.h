@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Verdicts: the outcomes of a received packet. Each is also a counter of the same name (R9) and a row of
- * uroce_verdicts[]: what is sent, and the responder's own completion.
+ * Verdicts: the outcomes of a received packet. Each has a counter of the same name (R9), and a row of uroce_verdicts[]
+ * with the NAK and the responder's completion.
  */
 
 #ifndef UROCE_WIRE_VERDICT_H
@@ -12,21 +12,21 @@
 
 enum uroce_verdict {
 	UROCE_OK,
-	/* L2 to UDP, before anything is known of the transport */
-	UROCE_DROP_L2_SHORT,   /* headers cut short, or not in the first segment */
-	UROCE_DROP_L2_ADDRESS, /* not our MAC address, nor one that we listen to */
-	UROCE_DROP_VLAN,       /* not our VLAN */
+	/* L2 to UDP */
+	UROCE_DROP_L2_SHORT,   /* headers truncated, or not in the first segment */
+	UROCE_DROP_L2_ADDRESS, /* neither the port's MAC address nor one of its groups */
+	UROCE_DROP_VLAN,       /* not the port's VLAN */
 	UROCE_DROP_ETHERTYPE,  /* neither IPv4, IPv6 nor ARP */
 	UROCE_DROP_IP_HEADER,  /* version, header length, total length, checksum */
 	UROCE_DROP_IP_FRAGMENT,
-	UROCE_DROP_IP_ADDRESS, /* not one of our addresses */
+	UROCE_DROP_IP_ADDRESS, /* not an address of the device */
 	UROCE_DROP_IP_PROTOCOL,
 	UROCE_DROP_UDP_PORT,
 	UROCE_DROP_UDP_LENGTH,
-	UROCE_DROP_ARP,  /* malformed, or claims one of our addresses */
-	UROCE_DROP_ICMP, /* malformed, or for nobody here; MLD too */
+	UROCE_DROP_ARP,  /* malformed, or claims an address of the device */
+	UROCE_DROP_ICMP, /* malformed, or not expected; MLD too */
 	UROCE_DROP_IGMP, /* malformed */
-	/* every RoCEv2 packet */
+	/* RoCEv2 packets of all transports */
 	UROCE_DROP_TVER,      /* R1 */
 	UROCE_DROP_OPCODE,    /* R2: unknown */
 	UROCE_DROP_LENGTH,    /* R3 */
@@ -36,16 +36,16 @@ enum uroce_verdict {
 	UROCE_DROP_QKEY,      /* R7 */
 	UROCE_DROP_SOURCE,    /* R8 */
 	UROCE_DROP_QPN,       /* no such QP */
-	UROCE_DROP_QP_STATE,  /* the QP does not receive in its state (R32) */
+	UROCE_DROP_QP_STATE,  /* the QP is in a state in which it does not receive (R32) */
 	UROCE_DROP_TRANSPORT, /* R2: an opcode of another transport */
-	UROCE_DROP_HANDOVER,  /* the other worker's inbox is full */
+	UROCE_DROP_HANDOVER,  /* the hand-off ring of the QP's worker is full */
 	UROCE_DROP_CNP,       /* a CNP for a port without congestion control */
 	UROCE_CNP_RECEIVED,
 	/* responder */
 	UROCE_DUPLICATE,            /* R26: acknowledged again */
-	UROCE_DROP_DUPLICATE,       /* R27, R28: cannot be answered any more */
-	UROCE_DROP_AHEAD,           /* R12: the NAK has been sent already */
-	UROCE_EARLY,                /* ahead, and kept until what is before it has come */
+	UROCE_DROP_DUPLICATE,       /* R27, R28: the response is not available any more */
+	UROCE_DROP_AHEAD,           /* R12: out of order, after the NAK */
+	UROCE_EARLY,                /* out of order, kept in the reorder buffer */
 	UROCE_NAK_SEQUENCE,         /* R12 */
 	UROCE_NAK_OPCODE_SEQUENCE,  /* R13 */
 	UROCE_NAK_PAYLOAD,          /* R14 */
@@ -56,34 +56,34 @@ enum uroce_verdict {
 	UROCE_NAK_RD_ATOMIC,        /* R22 */
 	UROCE_NAK_ATOMIC_ALIGNMENT, /* R23 */
 	UROCE_NAK_ATOMIC_WRITE,     /* R24 */
-	UROCE_NAK_FLUSH,            /* R25: no type, or no selectivity, that there is */
-	UROCE_NAK_FLUSH_RESOURCES,  /* more FLUSHes than can be remembered: asked for again */
-	UROCE_NAK_FLUSH_PENDING,    /* an ATOMIC_WRITE behind a FLUSH that is not done: asked for again */
-	UROCE_NAK_INVALIDATE,       /* R33: not the rkey of a window that is this QP's */
+	UROCE_NAK_FLUSH,            /* R25: unknown placement type or selectivity */
+	UROCE_NAK_FLUSH_RESOURCES,  /* too many FLUSHes outstanding: the requester retries */
+	UROCE_NAK_FLUSH_PENDING,    /* an ATOMIC_WRITE behind a pending FLUSH: the requester retries */
+	UROCE_NAK_INVALIDATE,       /* R33: not the rkey of a window of this QP */
 	UROCE_NAK_RNR,              /* R21 */
 	UROCE_NAK_XRC_SRQ,          /* no such XRC SRQ in the QP's domain, or not the message's */
-	UROCE_NAK_LOCAL_PROTECTION, /* a receive WQE's SGE may not be written */
+	UROCE_NAK_LOCAL_PROTECTION, /* an SGE of the receive WQE may not be written */
 	/* requester */
-	UROCE_DROP_ACK_UNEXPECTED, /* R37: nothing outstanding that it could mean */
+	UROCE_DROP_ACK_UNEXPECTED, /* R37: its PSN is not outstanding */
 	UROCE_DROP_ACK_SYNDROME,   /* R30: a reserved syndrome */
 	UROCE_DROP_RESPONSE_DUPLICATE,
-	UROCE_RESPONSE_GAP, /* a response before it was lost */
-	UROCE_DROP_SACK,    /* malformed, or names what was not sent */
-	UROCE_BAD_RESPONSE, /* opcode or length is not what was asked for */
-	/* UC and UD: nothing goes back on the wire */
-	UROCE_DROP_SEQUENCE,    /* R13: a packet of a UC message before it was lost */
-	UROCE_DROP_PAYLOAD,     /* R15: not what the opcode or the path MTU allows, or too long for the receive */
+	UROCE_RESPONSE_GAP, /* an earlier response was lost */
+	UROCE_DROP_SACK,    /* malformed, or lists PSNs that were not sent */
+	UROCE_BAD_RESPONSE, /* opcode or length does not match the request */
+	/* UC and UD, which send no NAK */
+	UROCE_DROP_SEQUENCE,    /* R13: an earlier packet of the UC message was lost */
+	UROCE_DROP_PAYLOAD,     /* R15: a length that the opcode, the path MTU or the receive does not allow */
 	UROCE_DROP_NO_RECV,     /* no receive WQE */
 	UROCE_DROP_ACCESS,      /* R18: a UC WRITE that the QP or the rkey does not allow */
-	UROCE_DROP_LOCAL_PROTECTION, /* a receive WQE's SGE may not be written: the QP is in error */
+	UROCE_DROP_LOCAL_PROTECTION, /* an SGE of the receive WQE may not be written: the QP enters the error state */
 	UROCE_VERDICT_COUNT,
 };
 
 struct uroce_verdict_info {
-	const char *name;  /* the counter's */
+	const char *name;  /* of the counter */
 	const char *rule;  /* "R12", or "" */
-	uint8_t syndrome;  /* AETH syndrome of the NAK that it causes; 0: none */
-	uint8_t wc_status; /* enum ibv_wc_status of the receive that it ends; 0: none */
+	uint8_t syndrome;  /* AETH syndrome of the NAK; 0: none */
+	uint8_t wc_status; /* enum ibv_wc_status of the receive that it completes; 0: none */
 };
 
 extern const struct uroce_verdict_info uroce_verdicts[UROCE_VERDICT_COUNT];
