@@ -5,6 +5,7 @@
  */
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -96,6 +97,39 @@ eal_explain(int argc, char **argv)
 		rte_errno != 0 ? ": " : "", rte_errno != 0 ? rte_strerror(rte_errno) : "", hint);
 }
 
+static bool
+wants_usage(int argc, char **argv)
+{
+	for (int i = 1; i < argc; i++) {
+		if (strcmp(argv[i], "-h") == 0 || strcmp(argv[i], "--help") == 0)
+			return true;
+	}
+	return false;
+}
+
+/* EAL prints its usage, 150 lines, after the message that names a wrong argument, and hides that message. The usage
+ * goes to standard output, messages do not. */
+static int
+eal_init_quietly(int argc, char **argv)
+{
+	const int null = open("/dev/null", O_WRONLY | O_CLOEXEC), out = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+	const bool mute = null >= 0 && out >= 0 && !wants_usage(argc, argv);
+	int ret;
+
+	fflush(stdout);
+	if (mute)
+		dup2(null, STDOUT_FILENO);
+	ret = rte_eal_init(argc, argv);
+	fflush(stdout);
+	if (mute)
+		dup2(out, STDOUT_FILENO);
+	if (null >= 0)
+		close(null);
+	if (out >= 0)
+		close(out);
+	return ret;
+}
+
 bool
 uroce_app_eal_device_given(void)
 {
@@ -168,7 +202,7 @@ uroce_app_eal_init(int argc, char **argv)
 	/* Results alone go to standard output. */
 	rte_openlog_stream(stderr);
 	rte_set_application_usage_hook(usage_hook);
-	n = rte_eal_init(n, args);
+	n = eal_init_quietly(n, args);
 	if (n < 0)
 		eal_explain(argc, argv);
 	else

@@ -144,6 +144,13 @@ run(const struct rping_options *o)
 	return ret == 0 ? STATUS_OK : STATUS_FAILED;
 }
 
+/* EAL's -s has a mask of service cores. */
+static bool
+is_coremask(int argc, char **argv, int i)
+{
+	return strncmp(argv[i], "-s", 2) == 0 && (argv[i][2] != '\0' || (i + 1 < argc && argv[i + 1][0] != '-'));
+}
+
 int
 main(int argc, char **argv)
 {
@@ -157,9 +164,12 @@ main(int argc, char **argv)
 			printf("%s " UROCE_VERSION "\n", uroce_app_name);
 			return STATUS_OK;
 		}
-		if (strcmp(argv[i], "-s") == 0 && i == 1 && nb_eal == argc)
-			return usage_error(
-				"-s is not EAL's: put -- before it, as in uroce-rping --no-huge -- -s");
+		if (nb_eal == argc && uroce_rping_options_has(argv[i]) && !is_coremask(argc, argv, i)) {
+			snprintf(error, sizeof(error),
+				 "%s is not EAL's: put -- before it, as in uroce-rping --no-huge -- %s", argv[i],
+				 argv[i]);
+			return usage_error(error);
+		}
 	}
 	if (uroce_rping_options_parse(&options, nb_eal < argc ? argc - nb_eal : 1,
 				      argv + RTE_MIN(nb_eal, argc - 1), error, sizeof(error)) != 0)

@@ -244,3 +244,16 @@ uroce_rping_options_parse(struct rping_options *o, int argc, char **argv, char *
 		return wrong(&p, "'%s' is not an option: --help lists them", argv[optind]);
 	return check_together(&p);
 }
+
+bool
+uroce_rping_options_has(const char *arg)
+{
+	/* EAL has -a, -c, -d, -h, -S and -v, too */
+	static const char *const ours[] = { "-s", "-I", "-p", "-P", "-C", "-V", "-q", "--addr", "--fault" };
+
+	for (unsigned int i = 0; i < RTE_DIM(ours); i++) {
+		if (strncmp(arg, ours[i], strlen(ours[i])) == 0)
+			return true;
+	}
+	return false;
+}

@@ -48,4 +48,7 @@ struct rping_options {
 int uroce_rping_options_parse(struct rping_options *o, int argc, char **argv, char *error,
 			      size_t error_room);
 
+/** Is this an option of ours, and none of EAL's? */
+bool uroce_rping_options_has(const char *arg);
+
 #endif /* UROCE_RPING_OPTIONS_H */
