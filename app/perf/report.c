@@ -111,14 +111,14 @@ uroce_perf_report_table(FILE *out, const struct perf_row *rows, unsigned int n)
 		return;
 	for (unsigned int i = 0; i < n; i++)
 		with_share |= has_floor(&rows[i]);
-	fprintf(out, "\n%-9s %-2s %-4s %7s %5s %5s %6s %6s %9s %9s %9s %9s %9s %9s %7s %6s%s\n", "op", "tp",
+	fprintf(out, "\n%-9s %-9s %-4s %7s %5s %5s %6s %6s %9s %9s %9s %9s %9s %9s %7s %6s%s\n", "op", "transport",
 		"mode", "size", "mtu", "qps", "depth", "lcores", "Gb/s", "Mops/s", "min us",
 		"p50 us", "p99 us", "max us", "retrans", "errors", with_share ? "  share" : "");
 	for (unsigned int i = 0; i < n; i++) {
 		const struct perf_row *r = &rows[i];
 
 		fprintf(out,
-			"%-9s %-2s %-4s %7s %5u %5u %6u %6u %9.3f %9.4f %9.2f %9.2f %9.2f %9.2f %7llu %6llu",
+			"%-9s %-9s %-4s %7s %5u %5u %6u %6u %9.3f %9.4f %9.2f %9.2f %9.2f %9.2f %7llu %6llu",
 			uroce_perf_ops[r->params.op].name,
 			uroce_perf_transports[r->params.transport].name,
 			uroce_perf_modes[r->params.mode],
