@@ -101,7 +101,7 @@ test_ipv6(void **state)
 	struct ibv_grh grh;
 
 	(void)state;
-	fake.gid2 = ours_v6;
+	fake.gids[2] = ours_v6;
 	put_ipv6(&grh, &theirs_v6, &ours_v6);
 	attr = accepted(&grh);
 	assert_memory_equal(&attr.grh.dgid, &theirs_v6, 16);
@@ -121,7 +121,7 @@ test_multicast(void **state)
 	assert_int_equal(accepted(&grh).grh.sgid_index, 1);
 	put_ipv6(&grh, &theirs_v6, &group);
 	refused(1, IBV_WC_GRH, &grh);
-	fake.gid2 = ours_v6;
+	fake.gids[2] = ours_v6;
 	assert_int_equal(accepted(&grh).grh.sgid_index, 2);
 }
 

@@ -128,8 +128,8 @@ test_every_field(void **state)
 
 	fake.dev.vlan = 0x0abc;
 	fake.engines[0].now_ns = 1000;
-	fake.clock_ns = 5000;
-	fake.wall_ns = 1700000000000005000;
+	fake.now_ns = 5000;
+	fake.wall_offset_ns = 1700000000000000000;
 	assert_true(uroce_cq_push(uroce_cq_of(ibv_cq_ex_to_cq(cq)), fake_engine(0), &wc, false));
 	assert_int_equal(ibv_start_poll(cq, NULL), 0);
 	assert_int_equal(cq->wr_id, wc.wr_id);

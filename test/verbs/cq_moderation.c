@@ -69,7 +69,7 @@ expect_events(unsigned int n)
 static void
 turn(unsigned int engine, uint64_t now_ns)
 {
-	struct fake_engine *e = &fake.engines[engine];
+	struct harness_engine *e = &fake.engines[engine];
 	struct uroce_timer *timer = e->timer;
 
 	e->now_ns = now_ns;

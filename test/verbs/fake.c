@@ -2,246 +2,50 @@
  * Copyright 2026 The uroce authors
  */
 
-#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <string.h>
+#include <stdint.h>
 
 #include <cmocka.h>
-#include <rte_common.h>
 
-#include "uroce.h"
 #include "fake.h"
-#include "wire/gid.h"
+#include "uroce.h"
+#include "verbs/address/mcast.h"
 
-struct fake fake;
+struct harness_device fake;
+static const struct uroce_port_ops *harness_ops;
 
-struct uroce_engine *
-fake_engine(unsigned int i)
-{
-	return (struct uroce_engine *)&fake.engines[i];
-}
-
-static struct fake_engine *
-engine_of(struct uroce_engine *engine)
-{
-	return (struct fake_engine *)engine;
-}
-
-static int
-qp_attach(struct uroce_qp *qp)
-{
-	if (fake.attach_error != 0)
-		return fake.attach_error;
-	assert_int_not_equal(qp->ibv.qp_num, 0);
-	qp->engine = fake_engine(fake.engine);
-	fake.attached++;
-	return 0;
-}
-
-static void
-qp_detach(struct uroce_qp *qp)
-{
-	assert_true(engine_of(qp->engine)->inside);
-	/* who comes later does not find it any more */
-	assert_null(uroce_qp_lookup(&fake.dev, qp->ibv.qp_num));
-	fake.attached--;
-}
-
-static void
-engine_enter(struct uroce_engine *engine)
-{
-	if (fake.entering != NULL)
-		fake.entering();
-	pthread_mutex_lock(&engine_of(engine)->lock);
-	engine_of(engine)->inside = true;
-}
-
-static void
-engine_exit(struct uroce_engine *engine)
-{
-	engine_of(engine)->inside = false;
-	pthread_mutex_unlock(&engine_of(engine)->lock);
-}
-
-static void
-qp_changed(struct uroce_qp *qp, enum ibv_qp_state from, int attr_mask)
-{
-	assert_true(engine_of(qp->engine)->inside);
-	fake.changes++;
-	fake.changed_qp = qp;
-	fake.changed_from = from;
-	fake.changed_to = qp->state;
-	fake.changed_mask = attr_mask;
-}
-
-static void
-doorbell(struct uroce_qp *qp)
-{
-	(void)qp;
-	__atomic_fetch_add(&fake.doorbells, 1, __ATOMIC_RELAXED);
-}
-
-static int
-path_init(struct uroce_device *dev, const struct ibv_ah_attr *attr, uint32_t local_qpn,
-	  uint32_t remote_qpn, struct uroce_path *path)
-{
-	assert_ptr_equal(dev, &fake.dev);
-	fake.path_inits++;
-	if (fake.path_error != 0)
-		return fake.path_error;
-	fake.path_local_qpn = local_qpn;
-	fake.path_remote_qpn = remote_qpn;
-	path->dgid = attr->grh.dgid;
-	path->set_up = true;
-	fake.paths++;
-	return 0;
-}
-
-static void
-path_fini(struct uroce_device *dev, struct uroce_path *path)
-{
-	assert_ptr_equal(dev, &fake.dev);
-	assert_true(path->set_up);
-	fake.paths--;
-}
-
-static void
-progress(struct uroce_device *dev)
-{
-	(void)dev;
-}
-
-static int
-query_port(struct uroce_device *dev, struct ibv_port_attr *attr)
-{
-	(void)dev;
-	attr->state = IBV_PORT_ACTIVE;
-	attr->max_mtu = IBV_MTU_4096;
-	attr->active_mtu = fake.active_mtu;
-	return fake.port_error;
-}
-
-/* Entry 1 of the table is ::ffff:10.0.0.1, entry 2 is up to the test, the others are empty. */
-static int
-query_gid(struct uroce_device *dev, unsigned int index, struct ibv_gid_entry *entry)
-{
-	static const union ibv_gid gid = {
-		.raw = { [10] = 0xff, [11] = 0xff, [12] = 10, [15] = 1 },
-	};
-
-	(void)dev;
-	if (fake.port_error != 0)
-		return fake.port_error;
-	if (index != 1 && !fake.all_gids && (index != 2 || fake.gid2.global.interface_id == 0))
-		return -ENODATA;
-	entry->gid = index == 2 ? fake.gid2 : gid;
-	entry->gid_type = IBV_GID_TYPE_ROCE_V2;
-	return 0;
-}
-
-static uint64_t
-engine_now(const struct uroce_engine *engine)
-{
-	return ((const struct fake_engine *)engine)->now_ns;
-}
-
-static void
-timer_arm(struct uroce_engine *engine, struct uroce_timer *timer, uint64_t deadline_ns)
-{
-	assert_null(engine_of(engine)->timer);
-	engine_of(engine)->timer = timer;
-	engine_of(engine)->deadline_ns = deadline_ns;
-}
-
-static void
-timer_remove(struct uroce_engine *engine, struct uroce_timer *timer)
-{
-	assert_true(engine_of(engine)->inside);
-	assert_ptr_equal(engine_of(engine)->timer, timer);
-	engine_of(engine)->timer = NULL;
-}
-
-static void
-clocks(struct uroce_device *dev, uint64_t *device_ns, uint64_t *wall_ns)
-{
-	assert_ptr_equal(dev, &fake.dev);
-	*device_ns = fake.clock_ns;
-	*wall_ns = fake.wall_ns;
-}
-
-static int
-mcast_join(struct uroce_device *dev, const union ibv_gid *mgid)
-{
-	assert_ptr_equal(dev, &fake.dev);
-	assert_true(uroce_gid_is_multicast(mgid->raw));
-	fake.joined += fake.join_error == 0;
-	return fake.join_error;
-}
-
+/* The last QP has been detached: none is given a packet any more. */
 static void
 mcast_leave(struct uroce_device *dev, const union ibv_gid *mgid)
 {
 	struct uroce_qp *qps[UROCE_MAX_MCAST_QPS];
 
-	/* nobody is given anything any more */
 	assert_int_equal(uroce_mcast_receivers(dev, mgid->raw, qps), 0);
-	fake.joined--;
+	harness_ops->mcast_leave(dev, mgid);
 }
-
-static const struct uroce_transport_ops transport_ops = {
-	.qp_detach = qp_detach,
-	.engine_now = engine_now,
-	.timer_arm = timer_arm,
-	.timer_remove = timer_remove,
-	.qp_changed = qp_changed,
-};
-
-static const struct uroce_worker_ops worker_ops = {
-	.qp_attach = qp_attach,
-	.engine_enter = engine_enter,
-	.engine_exit = engine_exit,
-	.doorbell = doorbell,
-	.progress = progress,
-};
-
-static const struct uroce_port_ops port_ops = {
-	.clocks = clocks,
-	.path_init = path_init,
-	.path_fini = path_fini,
-	.query_port = query_port,
-	.query_gid = query_gid,
-	.mcast_join = mcast_join,
-	.mcast_leave = mcast_leave,
-};
-
-static const struct uroce_device_ops ops = {
-	.transport = &transport_ops,
-	.worker = &worker_ops,
-	.port = &port_ops,
-};
 
 void
 fake_open(unsigned int log2_max_qp)
 {
-	static const struct uroce_device_conf model = {
+	static struct uroce_port_ops port_ops;
+	const struct uroce_device_conf conf = {
 		.name = "fake0",
 		.node_guid = 0x0807060504030201,
 		.index = 3,
 		.port_id = 5,
 		.numa_node = -1,
 		.log2_max_mr = 8,
+		.log2_max_qp = log2_max_qp,
 	};
-	struct uroce_device_conf conf = model;
 
-	conf.log2_max_qp = log2_max_qp;
-	memset(&fake, 0, sizeof(fake));
-	fake.active_mtu = IBV_MTU_4096;
-	for (unsigned int i = 0; i < RTE_DIM(fake.engines); i++)
-		pthread_mutex_init(&fake.engines[i].lock, NULL);
-	assert_int_equal(uroce_device_init(&fake.dev, &ops, &conf), 0);
-	fake.context = &fake.dev.vctx.context;
+	harness_device_init_standin(&fake, &conf);
+	harness_ops = fake.dev.ops.port;
+	port_ops = *harness_ops;
+	port_ops.mcast_leave = mcast_leave;
+	fake.dev.ops.port = &port_ops;
+	fake.gids[1] = (union ibv_gid){ .raw = { [10] = 0xff, [11] = 0xff, [12] = 10, [15] = 1 } };
 }
 
 int
@@ -256,11 +60,9 @@ int
 fake_teardown(void **state)
 {
 	(void)state;
-	assert_int_equal(uroce_device_fini(&fake.dev), 0);
+	assert_int_equal(harness_device_fini(&fake), 0);
 	assert_int_equal(fake.attached, 0);
 	assert_int_equal(fake.paths, 0);
-	for (unsigned int i = 0; i < RTE_DIM(fake.engines); i++)
-		pthread_mutex_destroy(&fake.engines[i].lock);
 	return 0;
 }
 
@@ -343,21 +145,10 @@ fake_attr(enum ibv_qp_state to)
 void
 fake_qp_to(struct ibv_qp *qp, enum ibv_qp_state to)
 {
-	static const int masks[] = {
-		[IBV_QPS_INIT] = FAKE_INIT_MASK,
-		[IBV_QPS_RTR] = FAKE_RTR_MASK,
-		[IBV_QPS_RTS] = FAKE_RTS_MASK,
-		[IBV_QPS_SQD] = IBV_QP_STATE,
-	};
-	struct ibv_qp_attr attr;
+	struct ibv_qp_attr attr = fake_attr(to);
 
-	if (to == IBV_QPS_ERR) {
-		attr = fake_attr(to);
+	if (to == IBV_QPS_ERR)
 		assert_int_equal(uroce_modify_qp(qp, &attr, IBV_QP_STATE), 0);
-		return;
-	}
-	for (enum ibv_qp_state s = IBV_QPS_INIT; s <= to; s++) {
-		attr = fake_attr(s);
-		assert_int_equal(uroce_modify_qp(qp, &attr, masks[s]), 0);
-	}
+	else
+		harness_qp_to(qp, attr, to);
 }

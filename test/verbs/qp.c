@@ -257,10 +257,10 @@ test_two_engines(void **state)
 {
 	struct ibv_qp *a, *b;
 
-	fake.engine = 0;
+	fake.engine = fake_engine(0);
 	a = fake_qp_create(&pair);
 	assert_false(uroce_cq_of(pair.cq)->shared);
-	fake.engine = 1;
+	fake.engine = fake_engine(1);
 	b = fake_qp_create(&pair);
 	assert_true(uroce_cq_of(pair.cq)->shared);
 	assert_int_equal(uroce_destroy_qp(a), 0);

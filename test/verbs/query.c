@@ -156,7 +156,7 @@ test_rt_values(void **state)
 	assert_int_equal(values.raw_clock.tv_nsec, 77);
 	values.comp_mask = IBV_VALUES_MASK_RAW_CLOCK;
 	values.raw_clock.tv_sec = 77;
-	fake.clock_ns = 5000000001;
+	fake.now_ns = 5000000001;
 	assert_int_equal(uroce_query_rt_values_ex(fake.context, &values), 0);
 	assert_int_equal(values.comp_mask, IBV_VALUES_MASK_RAW_CLOCK);
 	assert_int_equal(values.raw_clock.tv_sec, 0);
