@@ -49,7 +49,7 @@ test_join(void **state)
 
 	world_qp(id);
 	assert_int_equal(uroce_rdma_join_multicast(id, group(1), &world), 0);
-	assert_int_equal(world.devices[1].groups, 1);
+	assert_int_equal(world.devices[1].host.joined, 1);
 	event = world_event(channel, RDMA_CM_EVENT_MULTICAST_JOIN);
 	assert_ptr_equal(event->id, id);
 	assert_ptr_equal(event->param.ud.private_data, &world);
@@ -63,7 +63,7 @@ test_join(void **state)
 	assert_int_equal(uroce_rdma_ack_cm_event(event), 0);
 	fails(uroce_rdma_join_multicast(id, group(1), NULL), EADDRINUSE);
 	assert_int_equal(uroce_rdma_leave_multicast(id, group(1)), 0);
-	assert_int_equal(world.devices[1].groups, 0);
+	assert_int_equal(world.devices[1].host.joined, 0);
 	fails(uroce_rdma_leave_multicast(id, group(1)), EADDRNOTAVAIL);
 	uroce_rdma_destroy_ep(id);
 }
@@ -93,7 +93,7 @@ test_destroy(void **state)
 	world_take(channel, RDMA_CM_EVENT_MULTICAST_JOIN, 0);
 	assert_int_equal(uroce_rdma_join_multicast(id, group(2), NULL), 0);
 	uroce_rdma_destroy_ep(id);
-	assert_int_equal(world.devices[1].groups, 0);
+	assert_int_equal(world.devices[1].host.joined, 0);
 }
 
 /* Their device goes while IDs are members: it may be opened still, and is a member no longer. */
@@ -108,7 +108,7 @@ test_device_gone(void **state)
 	uroce_cma_device_gone(&world.devices[1].agent);
 	world.devices[1].gone = true;
 	pthread_mutex_unlock(&uroce_cm_lock);
-	assert_int_equal(world.devices[1].groups, 0);
+	assert_int_equal(world.devices[1].host.joined, 0);
 	world_take(channel, RDMA_CM_EVENT_DEVICE_REMOVAL, 0);
 	assert_int_equal(uroce_rdma_leave_multicast(id, group(1)), 0);
 	destroy(id);
@@ -127,9 +127,9 @@ test_ex(void **state)
 
 	world_qp(id);
 	assert_int_equal(uroce_rdma_join_multicast_ex(id, &attr, NULL), 0);
-	assert_int_equal(world.devices[1].groups, 0); /* who only sends is no member */
+	assert_int_equal(world.devices[1].host.joined, 0); /* who only sends is no member */
 	world_take(channel, RDMA_CM_EVENT_MULTICAST_JOIN, 0);
-	assert_int_equal(world.devices[1].groups, 0);
+	assert_int_equal(world.devices[1].host.joined, 0);
 	attr.join_flags = RDMA_MC_JOIN_FLAG_RESERVED;
 	fails(uroce_rdma_join_multicast_ex(id, &attr, NULL), EINVAL);
 	attr.comp_mask = RDMA_CM_JOIN_MC_ATTR_ADDRESS;

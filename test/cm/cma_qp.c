@@ -150,11 +150,11 @@ test_default_pd(void **state)
 	struct ibv_pd *pd = a->pd;
 
 	assert_ptr_equal(b->pd, pd);
-	assert_int_equal(world.devices[0].dev.pd_count, 1);
+	assert_int_equal(world.devices[0].host.dev.pd_count, 1);
 	destroy(a);
-	assert_int_equal(world.devices[0].dev.pd_count, 1);
+	assert_int_equal(world.devices[0].host.dev.pd_count, 1);
 	destroy(b);
-	assert_int_equal(world.devices[0].dev.pd_count, 0);
+	assert_int_equal(world.devices[0].host.dev.pd_count, 0);
 }
 
 static void

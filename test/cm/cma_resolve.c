@@ -212,14 +212,14 @@ test_error_leaves_device(void **state)
 
 	world.resolve = -EINPROGRESS;
 	assert_int_equal(uroce_rdma_resolve_addr(id, NULL, world_v4(100, 9), 1000), 0);
-	assert_int_equal(world.devices[0].dev.pd_count, 1);
+	assert_int_equal(world.devices[0].host.dev.pd_count, 1);
 	port = uroce_cma_addr_port(uroce_cma_src(uroce_cma_id_of(id)));
 	world_pass(1020 * WORLD_MS);
 	world_take(channel, RDMA_CM_EVENT_ADDR_ERROR, -ETIMEDOUT);
-	assert_int_equal(world.devices[0].dev.pd_count, 0);
+	assert_int_equal(world.devices[0].host.dev.pd_count, 0);
 	assert_int_equal(uroce_rdma_resolve_addr(id, NULL, (struct sockaddr *)&far, 1000), 0);
 	world_take(channel, RDMA_CM_EVENT_ADDR_ERROR, -ENETUNREACH);
-	assert_int_equal(world.devices[0].dev.pd_count, 0);
+	assert_int_equal(world.devices[0].host.dev.pd_count, 0);
 	pthread_mutex_lock(&uroce_cm_lock);
 	uroce_cma_device_gone(&world.devices[0].agent);
 	pthread_mutex_unlock(&uroce_cm_lock);
@@ -243,7 +243,7 @@ test_error_keeps_bound(void **state)
 	world.resolve = -EHOSTUNREACH;
 	assert_int_equal(uroce_rdma_resolve_addr(id, NULL, world_v4(100, 9), 1000), 0);
 	world_take(channel, RDMA_CM_EVENT_ADDR_ERROR, -EHOSTUNREACH);
-	assert_int_equal(world.devices[0].dev.pd_count, 1);
+	assert_int_equal(world.devices[0].host.dev.pd_count, 1);
 	assert_memory_equal(uroce_cma_src(uroce_cma_id_of(id)), world_v4(1, 44),
 			    sizeof(struct sockaddr_in));
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * What the service does for the two devices. One thread turns the clock, the test's or one of its own.
+ * The service of the two devices. One thread turns the clock, the test's or one of its own.
  */
 
 #include <errno.h>
@@ -35,146 +35,17 @@ static STAILQ_HEAD(, mad) under_way = STAILQ_HEAD_INITIALIZER(under_way);
 static pthread_t thread;
 static bool thread_runs; /* atomic */
 
-/* ---- devices ---- */
-
-struct engine {
-	pthread_mutex_t lock;
-};
-
-static struct engine engine = { PTHREAD_MUTEX_INITIALIZER };
-
 static struct world_device *
 device_of(struct uroce_device *dev)
 {
-	return container_of(dev, struct world_device, dev);
-}
-
-static int
-qp_attach(struct uroce_qp *qp)
-{
-	qp->engine = (struct uroce_engine *)&engine;
-	device_of(qp->dev)->qps++;
-	return 0;
-}
-
-static void
-qp_detach(struct uroce_qp *qp)
-{
-	device_of(qp->dev)->qps--;
-}
-
-static void
-engine_enter(struct uroce_engine *e)
-{
-	pthread_mutex_lock(&((struct engine *)e)->lock);
-}
-
-static void
-engine_exit(struct uroce_engine *e)
-{
-	pthread_mutex_unlock(&((struct engine *)e)->lock);
-}
-
-static void
-qp_changed(struct uroce_qp *qp, enum ibv_qp_state from, int attr_mask)
-{
-}
-
-static void
-doorbell(struct uroce_qp *qp)
-{
-}
-
-static int
-path_init(struct uroce_device *dev, const struct ibv_ah_attr *attr, uint32_t local_qpn,
-	  uint32_t remote_qpn, struct uroce_path *path)
-{
-	path->dgid = attr->grh.dgid;
-	path->set_up = true;
-	device_of(dev)->paths++;
-	return 0;
-}
-
-static void
-path_fini(struct uroce_device *dev, struct uroce_path *path)
-{
-	device_of(dev)->paths--;
-}
-
-static void
-progress(struct uroce_device *dev)
-{
-}
-
-static int
-query_port(struct uroce_device *dev, struct ibv_port_attr *attr)
-{
-	attr->state = IBV_PORT_ACTIVE;
-	attr->max_mtu = IBV_MTU_4096;
-	attr->active_mtu = IBV_MTU_2048;
-	return 0;
+	return container_of(harness_device_of(dev), struct world_device, host);
 }
 
 static union ibv_gid
 gid_of(unsigned int device, unsigned int index)
 {
-	union ibv_gid gid;
-
-	uroce_cma_addr_to_gid(index == 0 ? world_v4(1 + device, 0) : world_v6(1 + device, 0), &gid);
-	return gid;
+	return world.devices[device].host.gids[index];
 }
-
-static int
-query_gid(struct uroce_device *dev, unsigned int index, struct ibv_gid_entry *entry)
-{
-	if (index > 1)
-		return -ENODATA;
-	entry->gid = gid_of(dev->index, index);
-	entry->gid_type = IBV_GID_TYPE_ROCE_V2;
-	return 0;
-}
-
-static int
-mcast_join(struct uroce_device *dev, const union ibv_gid *mgid)
-{
-	device_of(dev)->groups++;
-	return 0;
-}
-
-static void
-mcast_leave(struct uroce_device *dev, const union ibv_gid *mgid)
-{
-	assert_int_not_equal(device_of(dev)->groups, 0);
-	device_of(dev)->groups--;
-}
-
-static const struct uroce_transport_ops transport_ops = {
-	.qp_detach = qp_detach,
-	.qp_changed = qp_changed,
-};
-
-static const struct uroce_worker_ops worker_ops = {
-	.qp_attach = qp_attach,
-	.engine_enter = engine_enter,
-	.engine_exit = engine_exit,
-	.doorbell = doorbell,
-	.progress = progress,
-};
-
-static const struct uroce_port_ops port_ops = {
-	.path_init = path_init,
-	.path_fini = path_fini,
-	.query_port = query_port,
-	.query_gid = query_gid,
-	.mcast_join = mcast_join,
-	.mcast_leave = mcast_leave,
-};
-
-static const struct uroce_device_ops device_ops = {
-	.transport = &transport_ops,
-	.worker = &worker_ops,
-	.port = &port_ops,
-};
 
 /* ---- the service ---- */
 
@@ -401,8 +272,11 @@ device_create(unsigned int d)
 		.max_conns = world_max_conns,
 	};
 
-	assert_int_equal(uroce_device_init(&device->dev, &device_ops, &conf), 0);
-	device->agent.dev = &device->dev;
+	harness_device_init_standin(&device->host, &conf);
+	device->host.active_mtu = IBV_MTU_2048;
+	uroce_cma_addr_to_gid(world_v4(1 + d, 0), &device->host.gids[0]);
+	uroce_cma_addr_to_gid(world_v6(1 + d, 0), &device->host.gids[1]);
+	device->agent.dev = &device->host.dev;
 	device->agent.cm = uroce_cm_create(&cm_conf);
 	assert_non_null(device->agent.cm);
 }
@@ -445,11 +319,11 @@ world_teardown(void **state)
 	for (unsigned int d = 0; d < 2; d++) {
 		struct world_device *device = &world.devices[d];
 
-		assert_int_equal(device->qps, 0);
-		assert_int_equal(device->paths, 0);
-		assert_int_equal(device->groups, 0);
+		assert_int_equal(device->host.attached, 0);
+		assert_int_equal(device->host.paths, 0);
+		assert_int_equal(device->host.joined, 0);
 		uroce_cm_destroy(device->agent.cm);
-		assert_int_equal(uroce_device_fini(&device->dev), 0);
+		assert_int_equal(harness_device_fini(&device->host), 0);
 	}
 	assert_int_equal(uroce_cma_deadline(), UINT64_MAX);
 	return 0;
@@ -458,5 +332,5 @@ world_teardown(void **state)
 struct ibv_context *
 world_context(unsigned int device)
 {
-	return &world.devices[device].dev.vctx.context;
+	return world.devices[device].host.context;
 }

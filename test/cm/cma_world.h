@@ -16,18 +16,16 @@
 #include "uroce_cma.h"
 #include "cm/rdma/cma.h"
 #include "cm/service.h"
+#include "harness/device.h"
 
 #define WORLD_MS 1000000ull
 
 /* Addresses: 10.0.0.(1 + device), fd00::(1 + device); from 10.0.0.100 on are neighbors of device 0
  * that depend on world.resolve; all else is not reachable. */
 struct world_device {
-	struct uroce_device dev;
+	struct harness_device host;
 	struct uroce_cm_agent agent;
 	bool gone;
-	unsigned int qps;
-	unsigned int paths;
-	unsigned int groups; /* joined */
 };
 
 struct world {

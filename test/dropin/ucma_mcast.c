@@ -49,7 +49,7 @@ test_multicast(void **state)
 	assert_int_equal(COMMAND(JOIN_IP_MCAST, cmd, sizeof(joined)), 0);
 	wide.join_flags = RDMA_MC_JOIN_FLAG_SENDONLY_FULLMEMBER;
 	assert_int_equal(COMMAND(JOIN_MCAST, wide, sizeof(again)), EADDRINUSE);
-	assert_int_equal(world.devices[0].groups, 1);
+	assert_int_equal(world.devices[0].host.joined, 1);
 	resp = ucma_event(RDMA_CM_EVENT_MULTICAST_JOIN, UID(7));
 	assert_int_equal(resp.id, joined.id);
 	assert_int_equal(resp.param.ud.qp_num, 0xffffff);
@@ -60,7 +60,7 @@ test_multicast(void **state)
 	assert_int_equal(COMMAND(LEAVE_MCAST, leave, sizeof(left)), 0);
 	assert_int_equal(left.events_reported, 1);
 	assert_int_equal(COMMAND(LEAVE_MCAST, leave, sizeof(left)), ENOENT);
-	assert_int_equal(world.devices[0].groups, 0);
+	assert_int_equal(world.devices[0].host.joined, 0);
 	/* those that it has not left go with it */
 	assert_int_equal(COMMAND(JOIN_IP_MCAST, cmd, sizeof(joined)), 0);
 	assert_int_equal(ucma_destroy(id), 1);

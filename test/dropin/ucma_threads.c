@@ -290,7 +290,7 @@ test_groups(void **state)
 		__atomic_store_n(&done, true, __ATOMIC_RELEASE);
 		for (unsigned int n = 0; n < RTE_DIM(threads); n++)
 			pthread_join(threads[n], NULL);
-		assert_int_equal(world.devices[0].groups, 0);
+		assert_int_equal(world.devices[0].host.joined, 0);
 	}
 }
 
