@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Decodes received frames: IP, UDP, then R1 to R5 in their order, each check a line, each failure a
- * verdict. Nothing is read before its length was checked. Workers call it for each frame. No state.
+ * Parses received frames in one pass: Ethernet, VLAN, IP, UDP, then R1 to R4 in their order, each check a line, each
+ * failure a verdict; R5, which reads the whole frame, is a step of its own. Nothing is read before its length is
+ * checked. Workers call it for each frame. No state.
  */
 
 #include <string.h>
@@ -13,18 +14,14 @@
 #include <rte_byteorder.h>
 #include <rte_common.h>
 #include <rte_debug.h>
+#include <rte_ether.h>
 #include <rte_ip.h>
 #include <rte_udp.h>
 
 #include "wire/copy.h"
 #include "wire/icrc.h"
 #include "wire/packet.h"
-
-/* Where the bytes of a layer are, from the start of the frame. */
-struct span {
-	uint32_t offset;
-	uint32_t bytes;
-};
+#include "wire/template.h"
 
 /* Of a header without options, by words: the loop of rte_raw_cksum() is for any length. */
 static bool
@@ -56,8 +53,34 @@ ipv4_checksum_ok(const struct rte_mbuf *m, const struct rte_ipv4_hdr *ip, uint32
 	}
 }
 
+/* The Ethernet header and the VLAN tag, if there is one. */
 static enum uroce_verdict
-ipv4_decode(struct uroce_packet *p, struct span *l4)
+ether_parse(struct uroce_packet *p)
+{
+	const struct rte_mbuf *m = p->mbuf;
+	const struct rte_ether_hdr *eth = rte_pktmbuf_mtod(m, const struct rte_ether_hdr *);
+	const struct rte_vlan_hdr *tag = (const struct rte_vlan_hdr *)(eth + 1);
+
+	if (rte_pktmbuf_data_len(m) < sizeof(*eth))
+		return UROCE_DROP_L2_SHORT;
+	p->to_group = rte_is_multicast_ether_addr(&eth->dst_addr);
+	p->ether_type = eth->ether_type;
+	if ((m->ol_flags & RTE_MBUF_F_RX_VLAN_STRIPPED) != 0) {
+		p->vlan_tci = m->vlan_tci;
+	} else if (p->ether_type == rte_cpu_to_be_16(RTE_ETHER_TYPE_VLAN)) {
+		if (rte_pktmbuf_data_len(m) < sizeof(*eth) + sizeof(*tag))
+			return UROCE_DROP_L2_SHORT;
+		p->vlan_tci = rte_be_to_cpu_16(tag->vlan_tci);
+		p->ether_type = tag->eth_proto;
+		p->l3_offset = sizeof(*eth) + sizeof(*tag);
+		return UROCE_OK;
+	}
+	p->l3_offset = sizeof(*eth);
+	return UROCE_OK;
+}
+
+static enum uroce_verdict
+ipv4_parse(struct uroce_packet *p)
 {
 	const struct rte_mbuf *m = p->mbuf;
 	const struct rte_ipv4_hdr *ip = rte_pktmbuf_mtod_offset(m, const void *, p->l3_offset);
@@ -66,6 +89,13 @@ ipv4_decode(struct uroce_packet *p, struct span *l4)
 
 	if (room < sizeof(*ip))
 		return UROCE_DROP_L2_SHORT;
+	if (ip->version != 4)
+		return UROCE_DROP_IP_HEADER;
+	p->ip_version = 4;
+	p->ip_protocol = ip->next_proto_id;
+	p->traffic_class = ip->type_of_service;
+	p->src_ip = (const uint8_t *)&ip->src_addr;
+	p->dst_ip = (const uint8_t *)&ip->dst_addr;
 	header_bytes = rte_ipv4_hdr_len(ip);
 	if (header_bytes < sizeof(*ip))
 		return UROCE_DROP_IP_HEADER;
@@ -79,101 +109,61 @@ ipv4_decode(struct uroce_packet *p, struct span *l4)
 	if ((ip->fragment_offset &
 	     rte_cpu_to_be_16(RTE_IPV4_HDR_MF_FLAG | RTE_IPV4_HDR_OFFSET_MASK)) != 0)
 		return UROCE_DROP_IP_FRAGMENT;
-	if (ip->next_proto_id != IPPROTO_UDP)
-		return UROCE_DROP_IP_PROTOCOL;
-	p->ip_version = 4;
-	p->traffic_class = ip->type_of_service;
-	p->src_ip = (const uint8_t *)&ip->src_addr;
-	p->dst_ip = (const uint8_t *)&ip->dst_addr;
-	l4->offset = p->l3_offset + header_bytes;
-	l4->bytes = total_bytes - header_bytes;
+	p->l4_offset = (uint16_t)(p->l3_offset + header_bytes);
+	p->payload_bytes = total_bytes - header_bytes;
 	return UROCE_OK;
 }
 
 static enum uroce_verdict
-ipv6_decode(struct uroce_packet *p, struct span *l4)
+ipv6_parse(struct uroce_packet *p)
 {
 	const struct rte_mbuf *m = p->mbuf;
 	const struct rte_ipv6_hdr *ip = rte_pktmbuf_mtod_offset(m, const void *, p->l3_offset);
-	uint32_t room = rte_pktmbuf_data_len(m) - p->l3_offset;
-	uint32_t payload_bytes;
+	uint32_t vtc_flow;
 
-	if (room < sizeof(*ip))
+	if ((uint32_t)rte_pktmbuf_data_len(m) - p->l3_offset < sizeof(*ip))
 		return UROCE_DROP_L2_SHORT;
-	payload_bytes = rte_be_to_cpu_16(ip->payload_len);
-	if (sizeof(*ip) + payload_bytes > rte_pktmbuf_pkt_len(m) - p->l3_offset)
+	vtc_flow = rte_be_to_cpu_32(ip->vtc_flow);
+	if (vtc_flow >> 28 != 6)
+		return UROCE_DROP_IP_HEADER;
+	p->ip_version = 6;
+	p->ip_protocol = ip->proto;
+	p->traffic_class = (uint8_t)(vtc_flow >> 20);
+	p->src_ip = ip->src_addr;
+	p->dst_ip = ip->dst_addr;
+	p->payload_bytes = rte_be_to_cpu_16(ip->payload_len);
+	if (sizeof(*ip) + p->payload_bytes > rte_pktmbuf_pkt_len(m) - p->l3_offset)
 		return UROCE_DROP_IP_HEADER;
 	if (ip->proto == IPPROTO_FRAGMENT)
 		return UROCE_DROP_IP_FRAGMENT;
-	if (ip->proto != IPPROTO_UDP)
-		return UROCE_DROP_IP_PROTOCOL;
-	p->ip_version = 6;
-	p->traffic_class = (uint8_t)(rte_be_to_cpu_32(ip->vtc_flow) >> 20);
-	p->src_ip = ip->src_addr;
-	p->dst_ip = ip->dst_addr;
-	l4->offset = p->l3_offset + sizeof(*ip);
-	l4->bytes = payload_bytes;
+	p->l4_offset = (uint16_t)(p->l3_offset + sizeof(*ip));
 	return UROCE_OK;
 }
 
-static enum uroce_verdict
-ip_decode(struct uroce_packet *p, struct span *l4)
+/* What is behind the UDP header, `bytes` up to the end of the IP packet. */
+static inline enum uroce_verdict
+ib_parse(struct uroce_packet *p, uint32_t bytes)
 {
-	const struct rte_mbuf *m = p->mbuf;
-
-	if (rte_pktmbuf_data_len(m) <= p->l3_offset)
-		return UROCE_DROP_L2_SHORT;
-	switch (*rte_pktmbuf_mtod_offset(m, const uint8_t *, p->l3_offset) >> 4) {
-	case 4: return ipv4_decode(p, l4);
-	case 6: return ipv6_decode(p, l4);
-	default: return UROCE_DROP_IP_HEADER;
-	}
-}
-
-static enum uroce_verdict
-udp_decode(struct uroce_packet *p, const struct span *l4, struct span *ib)
-{
-	const struct rte_mbuf *m = p->mbuf;
-	const struct rte_udp_hdr *udp = rte_pktmbuf_mtod_offset(m, const void *, l4->offset);
-
-	if (l4->bytes < sizeof(*udp))
-		return UROCE_DROP_UDP_LENGTH;
-	if (rte_pktmbuf_data_len(m) - l4->offset < sizeof(*udp))
-		return UROCE_DROP_L2_SHORT;
-	if (udp->dst_port != rte_cpu_to_be_16(UROCE_UDP_PORT))
-		return UROCE_DROP_UDP_PORT;
-	/* The ICRC ends the IP packet, so there is nothing behind the datagram. */
-	if (rte_be_to_cpu_16(udp->dgram_len) != l4->bytes)
-		return UROCE_DROP_UDP_LENGTH;
-	p->udp_src_port = rte_be_to_cpu_16(udp->src_port);
-	ib->offset = l4->offset + sizeof(*udp);
-	ib->bytes = l4->bytes - sizeof(*udp);
-	return UROCE_OK;
-}
-
-static enum uroce_verdict
-bth_decode(struct uroce_packet *p, const struct span *ib)
-{
-	uint32_t room = rte_pktmbuf_data_len(p->mbuf) - ib->offset;
+	uint32_t offset = p->l4_offset + (uint32_t)sizeof(struct rte_udp_hdr);
+	const struct uroce_bth *bth = rte_pktmbuf_mtod_offset(p->mbuf, const struct uroce_bth *, offset);
+	uint32_t room = rte_pktmbuf_data_len(p->mbuf) - offset;
 	const struct uroce_opcode_info *info;
-	const struct uroce_bth *bth;
 	uint32_t pad, rest;
 
 	/* Without a BTH there is no opcode to look at: R3 comes first here, and only here. */
-	if (ib->bytes < sizeof(*bth) + UROCE_ICRC_BYTES)
+	if (bytes < sizeof(*bth) + UROCE_ICRC_BYTES)
 		return UROCE_DROP_LENGTH;
 	if (room < sizeof(*bth))
 		return UROCE_DROP_L2_SHORT;
-	bth = rte_pktmbuf_mtod_offset(p->mbuf, const void *, ib->offset);
 	if ((bth->flags & UROCE_BTH_TVER_MASK) != 0)
 		return UROCE_DROP_TVER; /* R1 */
 	info = &uroce_opcodes[bth->opcode];
 	if (info->name == NULL)
 		return UROCE_DROP_OPCODE; /* R2 */
 	pad = (bth->flags & UROCE_BTH_PAD_MASK) >> UROCE_BTH_PAD_SHIFT;
-	if (ib->bytes < info->header_bytes + pad + UROCE_ICRC_BYTES)
+	if (bytes < info->header_bytes + pad + UROCE_ICRC_BYTES)
 		return UROCE_DROP_LENGTH; /* R3 */
-	rest = ib->bytes - info->header_bytes - UROCE_ICRC_BYTES;
+	rest = bytes - info->header_bytes - UROCE_ICRC_BYTES;
 	if (rest != 0 && (info->flags & UROCE_OPF_PAYLOAD) == 0)
 		return UROCE_DROP_LENGTH; /* R3 */
 	if (rest % 4 != 0)
@@ -183,37 +173,146 @@ bth_decode(struct uroce_packet *p, const struct span *ib)
 	p->info = info;
 	p->bth = bth;
 	p->opcode = bth->opcode;
-	p->payload_offset = ib->offset + info->header_bytes;
+	p->payload_offset = offset + info->header_bytes;
 	p->payload_bytes = rest - pad;
+	p->dest_qpn = uroce_get24(bth->dest_qp);
+	p->psn = uroce_get24(bth->psn);
+	p->pkey = rte_be_to_cpu_16(bth->pkey);
+	p->ack_req = (bth->ack & UROCE_BTH_ACKREQ) != 0;
+	p->solicited = (bth->flags & UROCE_BTH_SE) != 0;
 	return UROCE_OK;
 }
 
 static enum uroce_verdict
-icrc_check(const struct uroce_packet *p, const struct span *l4)
+udp_parse(struct uroce_packet *p)
 {
-	uint32_t end = l4->offset + l4->bytes - UROCE_ICRC_BYTES;
+	const struct rte_mbuf *m = p->mbuf;
+	const struct rte_udp_hdr *udp = rte_pktmbuf_mtod_offset(m, const void *, p->l4_offset);
 
-	if (!uroce_icrc_is_right(p->mbuf, p->l3_offset, l4->offset, end - p->l3_offset))
-		return UROCE_DROP_ICRC; /* R5 */
-	return UROCE_OK;
+	if (p->payload_bytes < sizeof(*udp))
+		return UROCE_DROP_UDP_LENGTH;
+	if ((uint32_t)rte_pktmbuf_data_len(m) - p->l4_offset < sizeof(*udp))
+		return UROCE_DROP_L2_SHORT;
+	if (udp->dst_port != rte_cpu_to_be_16(UROCE_UDP_PORT))
+		return UROCE_DROP_UDP_PORT;
+	/* The ICRC ends the IP packet, so there is nothing behind the datagram. */
+	if (rte_be_to_cpu_16(udp->dgram_len) != p->payload_bytes)
+		return UROCE_DROP_UDP_LENGTH;
+	p->udp_src_port = rte_be_to_cpu_16(udp->src_port);
+	return ib_parse(p, p->payload_bytes - (uint32_t)sizeof(*udp));
 }
 
-/* What is behind the UDP header, and all of it at the end. */
-static inline enum uroce_verdict
-ib_decode(struct uroce_packet *p, const struct span *l4, const struct span *ib)
+static void
+packet_init(struct uroce_packet *p, struct rte_mbuf *m)
 {
-	enum uroce_verdict v = bth_decode(p, ib);
+	p->mbuf = m;
+	p->info = NULL;
+	p->l3_offset = 0;
+	p->vlan_tci = UROCE_NO_VLAN;
+	p->ip_version = 0;
+	p->to_group = false;
+	p->in_flow = false;
+}
 
+static enum uroce_verdict
+frame_parse(struct rte_mbuf *m, struct uroce_packet *p)
+{
+	enum uroce_verdict v;
+
+	packet_init(p, m);
+	v = ether_parse(p);
 	if (v != UROCE_OK)
 		return v;
-	v = icrc_check(p, l4);
-	if (v != UROCE_OK)
+	if (likely(p->ether_type == rte_cpu_to_be_16(RTE_ETHER_TYPE_IPV4)))
+		v = ipv4_parse(p);
+	else if (p->ether_type == rte_cpu_to_be_16(RTE_ETHER_TYPE_IPV6))
+		v = ipv6_parse(p);
+	if (v != UROCE_OK || p->ip_version == 0 || p->ip_protocol != IPPROTO_UDP)
 		return v;
-	p->dest_qpn = uroce_get24(p->bth->dest_qp);
-	p->psn = uroce_get24(p->bth->psn);
-	p->pkey = rte_be_to_cpu_16(p->bth->pkey);
-	p->ack_req = (p->bth->ack & UROCE_BTH_ACKREQ) != 0;
-	p->solicited = (p->bth->flags & UROCE_BTH_SE) != 0;
+	return udp_parse(p);
+}
+
+#define FLOW_IP  sizeof(struct rte_ether_hdr)
+#define FLOW_UDP (FLOW_IP + sizeof(struct rte_ipv4_hdr))
+
+typedef uint64_t flow_vec __attribute__((vector_size(16)));
+
+/* Is the frame from the same host to the same of our addresses, by UDP and in IPv4 without options, to RoCE's port? */
+static inline bool
+flow_has(const struct uroce_flow *f, const struct rte_mbuf *m)
+{
+	/* flow_parse() checks the lengths and the checksum; nobody reads identification and TTL. */
+	static const uint8_t same[UROCE_FLOW_BYTES] __rte_aligned(sizeof(flow_vec)) = {
+		[0 ... FLOW_IP] = 0xff,			/* Ethernet, IP version and header length */
+		[FLOW_IP + 6 ... FLOW_IP + 7] = 0xff,	/* fragment */
+		[FLOW_IP + 9] = 0xff,			/* protocol */
+		[FLOW_IP + 12 ... FLOW_IP + 19] = 0xff, /* addresses */
+		[FLOW_UDP + 2 ... FLOW_UDP + 3] = 0xff, /* destination port */
+	};
+	flow_vec differs = { 0 }, mask, was, is;
+
+	if (!f->valid || rte_pktmbuf_data_len(m) < UROCE_FLOW_BYTES ||
+	    (m->ol_flags & RTE_MBUF_F_RX_VLAN_STRIPPED) != 0)
+		return false;
+	for (unsigned int i = 0; i < UROCE_FLOW_BYTES; i += sizeof(is)) {
+		memcpy(&mask, same + i, sizeof(mask));
+		memcpy(&was, f->head + i, sizeof(was));
+		memcpy(&is, rte_pktmbuf_mtod_offset(m, const uint8_t *, i), sizeof(is));
+		differs |= (was ^ is) & mask;
+	}
+	return (differs[0] | differs[1]) == 0;
+}
+
+void
+uroce_flow_set(struct uroce_flow *f, const struct uroce_packet *p)
+{
+	const struct rte_mbuf *m = p->mbuf;
+
+	f->valid = p->ip_version == 4 && p->l4_offset == FLOW_UDP && !p->to_group &&
+		   (m->ol_flags & RTE_MBUF_F_RX_VLAN_STRIPPED) == 0 && rte_pktmbuf_data_len(m) >= UROCE_FLOW_BYTES;
+	if (f->valid)
+		memcpy(f->head, rte_pktmbuf_mtod(m, const void *), sizeof(f->head));
+}
+
+enum uroce_verdict
+uroce_packet_parse(const struct uroce_flow *flow, struct rte_mbuf *m, struct uroce_packet *p)
+{
+	const struct rte_ipv4_hdr *ip = rte_pktmbuf_mtod_offset(m, const void *, FLOW_IP);
+	const struct rte_udp_hdr *udp = (const struct rte_udp_hdr *)(ip + 1);
+	uint32_t total_bytes;
+
+	if (unlikely(!flow_has(flow, m)))
+		return frame_parse(m, p);
+	total_bytes = rte_be_to_cpu_16(ip->total_length);
+	if (unlikely(total_bytes < sizeof(*ip) + sizeof(*udp) || total_bytes > rte_pktmbuf_pkt_len(m) - FLOW_IP ||
+		     !ipv4_checksum_ok(m, ip, sizeof(*ip)) ||
+		     rte_be_to_cpu_16(udp->dgram_len) != total_bytes - sizeof(*ip)))
+		return frame_parse(m, p);	/* which says what is wrong */
+	p->mbuf = m;
+	p->info = NULL;
+	p->l3_offset = FLOW_IP;
+	p->l4_offset = FLOW_UDP;
+	p->ether_type = rte_cpu_to_be_16(RTE_ETHER_TYPE_IPV4);
+	p->vlan_tci = UROCE_NO_VLAN;
+	p->ip_version = 4;
+	p->ip_protocol = IPPROTO_UDP;
+	p->traffic_class = ip->type_of_service;
+	p->src_ip = (const uint8_t *)&ip->src_addr;
+	p->dst_ip = (const uint8_t *)&ip->dst_addr;
+	p->udp_src_port = rte_be_to_cpu_16(udp->src_port);
+	p->to_group = false;
+	p->in_flow = true;
+	return ib_parse(p, total_bytes - (uint32_t)(sizeof(*ip) + sizeof(*udp)));
+}
+
+enum uroce_verdict
+uroce_packet_check_icrc(const struct uroce_packet *p)
+{
+	uint32_t pad = (p->bth->flags & UROCE_BTH_PAD_MASK) >> UROCE_BTH_PAD_SHIFT;
+	uint32_t end = p->payload_offset + p->payload_bytes + pad;
+
+	if (!uroce_icrc_is_right(p->mbuf, p->l3_offset, p->l4_offset, end - p->l3_offset))
+		return UROCE_DROP_ICRC; /* R5 */
 	return UROCE_OK;
 }
 
@@ -221,39 +320,20 @@ enum uroce_verdict
 uroce_packet_decode(struct rte_mbuf *m, uint16_t l3_offset, struct uroce_packet *p)
 {
 	enum uroce_verdict v;
-	struct span l4, ib;
 
-	p->mbuf = m;
+	packet_init(p, m);
+	if (rte_pktmbuf_data_len(m) <= l3_offset)
+		return UROCE_DROP_L2_SHORT;
+	ether_parse(p);
 	p->l3_offset = l3_offset;
-	v = ip_decode(p, &l4);
-	if (v != UROCE_OK)
-		return v;
-	v = udp_decode(p, &l4, &ib);
-	if (v != UROCE_OK)
-		return v;
-	return ib_decode(p, &l4, &ib);
-}
-
-enum uroce_verdict
-uroce_packet_decode_alike(struct rte_mbuf *m, uint16_t l3_offset, struct uroce_packet *p)
-{
-	const struct rte_ipv4_hdr *ip = rte_pktmbuf_mtod_offset(m, const void *, l3_offset);
-	const struct rte_udp_hdr *udp = (const struct rte_udp_hdr *)(ip + 1);
-	uint32_t total_bytes = rte_be_to_cpu_16(ip->total_length);
-	struct span l4 = { l3_offset + sizeof(*ip), total_bytes - sizeof(*ip) };
-	struct span ib = { l4.offset + sizeof(*udp), l4.bytes - sizeof(*udp) };
-
-	if (unlikely(total_bytes < sizeof(*ip) + sizeof(*udp) || total_bytes > rte_pktmbuf_pkt_len(m) - l3_offset ||
-		     !ipv4_checksum_ok(m, ip, sizeof(*ip)) || rte_be_to_cpu_16(udp->dgram_len) != l4.bytes))
-		return uroce_packet_decode(m, l3_offset, p);	/* which says what is wrong */
-	p->mbuf = m;
-	p->l3_offset = l3_offset;
-	p->ip_version = 4;
-	p->traffic_class = ip->type_of_service;
-	p->src_ip = (const uint8_t *)&ip->src_addr;
-	p->dst_ip = (const uint8_t *)&ip->dst_addr;
-	p->udp_src_port = rte_be_to_cpu_16(udp->src_port);
-	return ib_decode(p, &l4, &ib);
+	switch (*rte_pktmbuf_mtod_offset(m, const uint8_t *, l3_offset) >> 4) {
+	case 4: v = ipv4_parse(p); break;
+	case 6: v = ipv6_parse(p); break;
+	default: return UROCE_DROP_IP_HEADER;
+	}
+	if (v == UROCE_OK)
+		v = p->ip_protocol == IPPROTO_UDP ? udp_parse(p) : UROCE_DROP_IP_PROTOCOL;
+	return v == UROCE_OK ? uroce_packet_check_icrc(p) : v;
 }
 
 void

@@ -1,239 +1,352 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Checks a received frame's Ethernet, VLAN, IP and UDP headers in order, each check a line and each failure a
- * verdict, and passes the frame to its protocol. Nothing is read before its length is checked. Workers; the caller
- * frees the frame.
+ * Receives bursts of frames in two passes: the first parses each frame once and prefetches its QP, the second checks its
+ * ICRC, looks its QP up, and delivers it to the engine, to another worker or to a multicast group. Workers, within a
+ * poll.
  */
 
-#include <netinet/in.h>
+#include <rte_prefetch.h>
 
-#include <rte_ip.h>
-
-#include "port/cm/departure.h"
+#include "base/rcu.h"
 #include "port/worker/rx.h"
+#include "port/worker/worker.h"
+#include "uroce.h"
+#include "verbs/address/mcast.h"
+#include "verbs/qp/qp.h"
+#include "wire/gid.h"
 
-#define ALL_HOSTS RTE_IPV4(224u, 0, 0, 1)
+/* Received packets on their way to the engine. */
+struct batch {
+	unsigned int first;	/* the engine has received those before */
+	unsigned int count;	/* packets that have been parsed */
+	unsigned int done_count;
+	uint32_t payload_bytes; /* of the packets from first on */
+	struct uroce_flow flow;
+	struct uroce_qp *qps[UROCE_BURST];
+	struct uroce_packet packets[UROCE_BURST];
+	struct rte_mbuf *done[UROCE_BURST]; /* freed when the engine has read them */
+};
 
-/* Find the ethertype behind the VLAN tag, if there is one, and check whether it is ours. A tag of
- * VLAN 0 is a priority, not a VLAN. */
-static enum uroce_verdict
-vlan_check(const struct uroce_rx *rx, uint16_t *l3_offset, rte_be16_t *ether_type)
+/* Not an initializer: that would clear all of it, in every poll. */
+static void
+batch_init(struct batch *b)
 {
-	const struct rte_mbuf *m = rx->mbuf;
-	const struct rte_vlan_hdr *tag = rte_pktmbuf_mtod_offset(m, const struct rte_vlan_hdr *,
-								 sizeof(struct rte_ether_hdr));
-	uint16_t vlan = 0;
+	b->first = 0;
+	b->count = 0;
+	b->done_count = 0;
+	b->payload_bytes = 0;
+	b->flow.valid = false;
+}
 
-	*l3_offset = sizeof(struct rte_ether_hdr);
-	*ether_type = uroce_rx_ether(rx)->ether_type;
-	if ((m->ol_flags & RTE_MBUF_F_RX_VLAN_STRIPPED) != 0) {
-		vlan = m->vlan_tci & RTE_VLAN_ID_MASK;
-	} else if (*ether_type == rte_cpu_to_be_16(RTE_ETHER_TYPE_VLAN)) {
-		if (rte_pktmbuf_data_len(m) < sizeof(struct rte_ether_hdr) + sizeof(*tag))
-			return UROCE_DROP_L2_SHORT;
-		vlan = rte_be_to_cpu_16(tag->vlan_tci) & RTE_VLAN_ID_MASK;
-		*ether_type = tag->eth_proto;
-		*l3_offset += sizeof(*tag);
+/* Deliver the packets before `end`. What they lie in is not freed yet. */
+static void
+batch_deliver(struct uroce_worker *w, struct batch *b, unsigned int end)
+{
+	if (end != b->first)
+		uroce_engine_receive(&w->engine, &b->qps[b->first], &b->packets[b->first], end - b->first, w->now_ns);
+	b->first = end;
+	b->payload_bytes = 0;
+}
+
+static void
+batch_finish(struct uroce_worker *w, struct batch *b)
+{
+	batch_deliver(w, b, b->count);
+	if (b->done_count != 0)
+		rte_pktmbuf_free_bulk(b->done, b->done_count);
+}
+
+static bool
+hand_over(struct uroce_worker *to, const struct uroce_packet *p, uint16_t port_id)
+{
+	struct uroce_inbox_item item = { .packet = *p, .port_id = port_id };
+
+	return rte_ring_mp_enqueue_elem(to->inbox, &item, sizeof(item)) == 0;
+}
+
+/* One of a group's QPs is another worker's, which gets the same frame: nobody changes it. */
+static void
+group_hand_over(struct uroce_port_queue *q, const struct uroce_packet *p, const struct uroce_qp *qp)
+{
+	struct uroce_packet copy = *p;
+
+	copy.dest_qpn = qp->ibv.qp_num; /* there it is for this QP alone */
+	copy.to_group = false;
+	rte_pktmbuf_refcnt_update(p->mbuf, 1);
+	if (hand_over(uroce_worker_of(qp->engine), &copy, q->port_id)) {
+		uroce_counter_add(&q->counters[UROCE_PORT_HANDED_OVER], 1);
+		return;
 	}
-	return vlan == rx->q->port->vlan ? UROCE_OK : UROCE_DROP_VLAN;
+	rte_pktmbuf_refcnt_update(p->mbuf, -1);
+	uroce_counter_add(&q->verdicts[UROCE_DROP_HANDOVER], 1);
 }
 
-static enum uroce_verdict
-l2_check(const struct uroce_rx *rx)
+/* IBV_QP_CREATE_BLOCK_SELF_MCAST_LB: it has sent the packet, and does not want it back. */
+static bool
+group_leaves_out(const struct uroce_port_queue *q, const struct uroce_packet *p, const struct uroce_qp *qp)
 {
-	const struct rte_ether_addr *dst;
-
-	if (rte_pktmbuf_data_len(rx->mbuf) < sizeof(struct rte_ether_hdr))
-		return UROCE_DROP_L2_SHORT;
-	dst = &uroce_rx_ether(rx)->dst_addr;
-	if (likely(rte_is_same_ether_addr(dst, &rx->q->port->mac)))
-		return UROCE_OK;
-	if (rte_is_broadcast_ether_addr(dst) || uroce_addresses_listen(rx->own, dst) ||
-	    uroce_addresses_may_be_group(rx->own, dst) || uroce_departure_may_be(rx->q->port, dst))
-		return UROCE_OK;
-	return UROCE_DROP_L2_ADDRESS;
-}
-
-/* What uroce_packet_decode() checks of a packet with UDP, for one without; and it must be in one
- * piece. */
-static enum uroce_verdict
-ipv4_check(struct uroce_rx *rx, const struct rte_ipv4_hdr *ip)
-{
-	uint32_t header_bytes = rte_ipv4_hdr_len(ip);
-	uint32_t total_bytes = rte_be_to_cpu_16(ip->total_length);
-
-	if (header_bytes < sizeof(*ip) || total_bytes < header_bytes)
-		return UROCE_DROP_IP_HEADER;
-	if (total_bytes > rte_pktmbuf_pkt_len(rx->mbuf) - rx->l3_offset)
-		return UROCE_DROP_IP_HEADER;
-	if (total_bytes > uroce_rx_room(rx))
-		return UROCE_DROP_L2_SHORT;
-	if (rte_raw_cksum(ip, header_bytes) != 0xffff)
-		return UROCE_DROP_IP_HEADER;
-	if ((ip->fragment_offset &
-	     rte_cpu_to_be_16(RTE_IPV4_HDR_MF_FLAG | RTE_IPV4_HDR_OFFSET_MASK)) != 0)
-		return UROCE_DROP_IP_FRAGMENT;
-	rx->l4_offset = (uint16_t)(rx->l3_offset + header_bytes);
-	rx->l4_bytes = total_bytes - header_bytes;
-	return UROCE_OK;
-}
-
-/* To a group of IP's, RoCE's is the only QP number. */
-static enum uroce_verdict
-group_packet_decode(const struct uroce_rx *rx, struct uroce_packet *p)
-{
-	enum uroce_verdict v = uroce_packet_decode(rx->mbuf, rx->l3_offset, p);
-
-	if (v == UROCE_OK && p->dest_qpn != UROCE_MULTICAST_QPN)
-		v = UROCE_DROP_QPN;
-	return v;
-}
-
-/* Not for one of our addresses: for a group that QPs are in, or a querier's question? */
-static enum uroce_verdict
-ipv4_group_receive(struct uroce_rx *rx, const struct rte_ipv4_hdr *ip, struct uroce_packet *p)
-{
-	struct rte_ether_addr mac;
-	enum uroce_verdict v;
+	const struct uroce_deth *deth;
 	uint8_t gid[16];
-	bool joined;
 
-	uroce_gid_from_ipv4(gid, ip->dst_addr);
-	joined = uroce_addresses_in_group(rx->own, gid);
-	if (!joined && (ip->dst_addr != rte_cpu_to_be_32(ALL_HOSTS) ||
-			ip->next_proto_id != IPPROTO_IGMP))
-		return UROCE_DROP_IP_ADDRESS;
-	uroce_multicast_mac(&mac, gid);
-	if (!rte_is_same_ether_addr(&uroce_rx_ether(rx)->dst_addr, &mac))
-		return UROCE_DROP_L2_ADDRESS;
-	if (ip->next_proto_id == IPPROTO_UDP)
-		return group_packet_decode(rx, p);
-	v = ipv4_check(rx, ip);
-	if (v != UROCE_OK)
-		return v;
-	return ip->next_proto_id == IPPROTO_IGMP ? uroce_igmp_receive(rx) : UROCE_DROP_IP_PROTOCOL;
+	if (!qp->mcast_block_self || p->info->ext[UROCE_EXT_DETH] == 0)
+		return false;
+	deth = uroce_packet_ext(p, UROCE_EXT_DETH);
+	uroce_gid_from_ip(gid, p->ip_version, p->src_ip);
+	return uroce_get24(deth->src_qp) == qp->ibv.qp_num &&
+	       uroce_addresses_have(uroce_port_addresses(q->port), gid);
 }
 
+/* A packet that is for no QP by its number: is it for a group's? Each gets it as if it had come for that one. */
 static enum uroce_verdict
-ipv4_receive(struct uroce_rx *rx, struct uroce_packet *p)
+group_receive(struct uroce_worker *w, struct uroce_port_queue *q, const struct uroce_packet *p)
 {
-	const struct rte_mbuf *m = rx->mbuf;
-	const struct rte_ipv4_hdr *ip = rte_pktmbuf_mtod_offset(m, const struct rte_ipv4_hdr *,
-								rx->l3_offset);
-	enum uroce_verdict v;
+	struct uroce_qp *qps[UROCE_MAX_MCAST_QPS];
+	unsigned int n = 0, left_out = 0;
+	uint8_t gid[16];
 
-	if (uroce_rx_room(rx) < sizeof(*ip))
-		return UROCE_DROP_L2_SHORT;
-	if (ip->version != 4)
-		return UROCE_DROP_IP_HEADER;
-	if (unlikely(!uroce_addresses_have_ipv4(rx->own, ip->dst_addr)))
-		return ipv4_group_receive(rx, ip, p);
-	/* a unicast packet in a frame for a group is not for us (RFC 1122, 3.3.6) */
-	if (rte_is_multicast_ether_addr(&uroce_rx_ether(rx)->dst_addr))
-		return UROCE_DROP_L2_ADDRESS;
-	if (likely(ip->next_proto_id == IPPROTO_UDP))
-		return uroce_packet_decode(rx->mbuf, rx->l3_offset, p);
-	v = ipv4_check(rx, ip);
-	if (v != UROCE_OK)
-		return v;
-	if (ip->next_proto_id == IPPROTO_IGMP)
-		return uroce_igmp_receive(rx); /* a query may be unicast (RFC 3376, 4.1.12) */
-	if (ip->next_proto_id != IPPROTO_ICMP)
-		return UROCE_DROP_IP_PROTOCOL;
-	return uroce_icmp_receive(rx);
-}
-
-static enum uroce_verdict
-ipv6_check(struct uroce_rx *rx, const struct rte_ipv6_hdr *ip)
-{
-	uint32_t total_bytes = sizeof(*ip) + rte_be_to_cpu_16(ip->payload_len);
-
-	if (total_bytes > rte_pktmbuf_pkt_len(rx->mbuf) - rx->l3_offset)
-		return UROCE_DROP_IP_HEADER;
-	if (ip->proto == IPPROTO_FRAGMENT)
-		return UROCE_DROP_IP_FRAGMENT;
-	if (total_bytes > uroce_rx_room(rx))
-		return UROCE_DROP_L2_SHORT;
-	rx->l4_offset = (uint16_t)(rx->l3_offset + sizeof(*ip));
-	rx->l4_bytes = total_bytes - sizeof(*ip);
+	uroce_gid_from_ip(gid, p->ip_version, p->dst_ip);
+	if (p->dest_qpn == UROCE_MULTICAST_QPN && uroce_gid_is_multicast(gid))
+		n = uroce_mcast_receivers(&q->port->dev, gid, qps);
+	if (n == 0)
+		return UROCE_DROP_QPN;
+	for (unsigned int i = 0; i < n; i++) {
+		if (group_leaves_out(q, p, qps[i]))
+			left_out++;
+		else if (qps[i]->engine != &w->engine)
+			group_hand_over(q, p, qps[i]);
+		else
+			uroce_engine_receive(&w->engine, &qps[i], p, 1, w->now_ns);
+	}
+	uroce_counter_add(&q->counters[UROCE_PORT_GROUP_DELIVERIES], n - left_out);
 	return UROCE_OK;
 }
 
-/* Is the packet for one of our addresses, or for a group that we are in, in a frame that fits? */
+/* A packet that is not for one of our own engine's QPs. */
 static enum uroce_verdict
-ipv6_address_check(const struct uroce_rx *rx, const struct rte_ipv6_hdr *ip)
+other_receive(struct uroce_worker *w, struct uroce_port_queue *q, struct batch *b, const struct uroce_packet *p,
+	      const struct uroce_qp *qp)
 {
-	const struct rte_ether_addr *mac = &uroce_rx_ether(rx)->dst_addr;
-	struct rte_ether_addr group_mac;
-
-	if (uroce_addresses_have_ipv6(rx->own, ip->dst_addr))
-		return rte_is_multicast_ether_addr(mac) ? UROCE_DROP_L2_ADDRESS : UROCE_OK;
-	uroce_multicast_mac(&group_mac, ip->dst_addr);
-	if (uroce_addresses_in_group(rx->own, ip->dst_addr))
-		return rte_is_same_ether_addr(mac, &group_mac) ? UROCE_OK : UROCE_DROP_L2_ADDRESS;
-	if (ip->dst_addr[0] != 0xff || !uroce_addresses_listen(rx->own, &group_mac))
-		return UROCE_DROP_IP_ADDRESS;
-	return ip->proto == IPPROTO_ICMPV6 || ip->proto == IPPROTO_HOPOPTS ? UROCE_OK
-									   : UROCE_DROP_IP_ADDRESS;
+	if (qp == NULL || p->to_group)
+		return group_receive(w, q, p);
+	if (!hand_over(uroce_worker_of(qp->engine), p, q->port_id))
+		return UROCE_DROP_HANDOVER;
+	uroce_counter_add(&q->counters[UROCE_PORT_HANDED_OVER], 1);
+	b->done_count--; /* the other worker frees it */
+	return UROCE_OK;
 }
 
-static enum uroce_verdict
-ipv6_receive(struct uroce_rx *rx, struct uroce_packet *p)
+/* By the time that all of the batch is decoded it is there. */
+static inline void
+prefetch_key(const struct uroce_device *dev, const struct uroce_packet *p)
 {
-	const struct rte_mbuf *m = rx->mbuf;
-	const struct rte_ipv6_hdr *ip = rte_pktmbuf_mtod_offset(m, const struct rte_ipv6_hdr *,
-								rx->l3_offset);
-	enum uroce_verdict v;
+	const struct uroce_reth *reth = uroce_packet_ext(p, UROCE_EXT_RETH);
 
-	if (uroce_rx_room(rx) < sizeof(*ip))
-		return UROCE_DROP_L2_SHORT;
-	if (rte_be_to_cpu_32(ip->vtc_flow) >> 28 != 6)
-		return UROCE_DROP_IP_HEADER;
-	v = ipv6_address_check(rx, ip);
-	if (v != UROCE_OK)
-		return v;
-	if (unlikely(ip->proto == IPPROTO_UDP && ip->dst_addr[0] == 0xff))
-		return group_packet_decode(rx, p);
-	if (likely(ip->proto == IPPROTO_UDP))
-		return uroce_packet_decode(rx->mbuf, rx->l3_offset, p);
-	v = ipv6_check(rx, ip);
-	if (v != UROCE_OK)
-		return v;
-	if (ip->proto == IPPROTO_HOPOPTS)
-		return uroce_mld_receive(rx);
-	if (ip->proto != IPPROTO_ICMPV6)
-		return UROCE_DROP_IP_PROTOCOL;
-	return uroce_icmp6_receive(rx);
+	uroce_key_prefetch(&dev->mrs, rte_be_to_cpu_32(reth->rkey));
 }
 
-enum uroce_verdict
-uroce_rx_frame(struct uroce_port_queue *q, struct rte_mbuf *m, uint64_t now_ns,
-	       struct uroce_packet *p)
+/* Find the QP of packet i, whose verdict is v so far, and deliver the batch up to here if that is enough. */
+static inline void
+batch_take(struct uroce_worker *w, struct uroce_port_queue *q, struct batch *b, unsigned int i, enum uroce_verdict v)
 {
-	struct uroce_rx rx = {
-		.q = q,
-		.own = uroce_port_addresses(q->port),
-		.mbuf = m,
-		.now_ns = now_ns,
-	};
-	enum uroce_verdict v;
-	rte_be16_t ether_type;
+	const struct uroce_packet *p = &b->packets[i];
+	struct uroce_qp *qp = NULL;
 
-	p->info = NULL;
-	v = l2_check(&rx);
+	b->done[b->done_count++] = p->mbuf;
+	if (likely(v == UROCE_OK)) {
+		qp = uroce_qp_lookup(&q->port->dev, p->dest_qpn);
+		if (likely(qp != NULL && qp->engine == &w->engine && !p->to_group)) {
+			if (p->info->ext[UROCE_EXT_RETH] != 0)
+				prefetch_key(&q->port->dev, p);
+			b->qps[i] = qp;
+			b->payload_bytes += p->payload_bytes;
+			if (b->payload_bytes >= UROCE_BATCH_BYTES)
+				batch_deliver(w, b, i + 1);
+			return;
+		}
+	}
+	batch_deliver(w, b, i);
+	b->first = i + 1;
+	if (likely(v == UROCE_OK))
+		v = other_receive(w, q, b, p, qp);
+	if (unlikely(v != UROCE_OK))
+		uroce_counter_add(&q->verdicts[v], 1);
+}
+
+/* Parse a frame as the batch's next packet. @return false: it is none, and done with */
+static inline bool
+batch_parse(struct uroce_worker *w, struct uroce_port_queue *q, struct batch *b, struct rte_mbuf *m)
+{
+	struct uroce_packet *p = &b->packets[b->count];
+	enum uroce_verdict v = uroce_rx_frame(q, &b->flow, m, w->now_ns, p);
+
+	if (likely(v == UROCE_OK && p->info != NULL)) {
+		b->count++;
+		return true;
+	}
 	if (v != UROCE_OK)
-		return v;
-	v = vlan_check(&rx, &rx.l3_offset, &ether_type);
-	if (v != UROCE_OK)
-		return v;
-	if (likely(ether_type == rte_cpu_to_be_16(RTE_ETHER_TYPE_IPV4)))
-		return ipv4_receive(&rx, p);
-	if (ether_type == rte_cpu_to_be_16(RTE_ETHER_TYPE_IPV6))
-		return ipv6_receive(&rx, p);
-	if (ether_type == rte_cpu_to_be_16(RTE_ETHER_TYPE_ARP))
-		return uroce_arp_receive(&rx);
-	if (ether_type == rte_cpu_to_be_16(UROCE_DEPARTURE_ETHERTYPE))
-		return uroce_departure_receive(&rx);
-	return UROCE_DROP_ETHERTYPE;
+		uroce_counter_add(&q->verdicts[v], 1);
+	b->done[b->done_count++] = m;
+	return false;
+}
+
+static void
+batch_item(struct uroce_worker *w, struct batch *b, const struct uroce_inbox_item *item)
+{
+	struct uroce_port_queue *q = w->by_port[item->port_id];
+	unsigned int i = b->count;
+
+	if (unlikely(q == NULL)) {
+		rte_pktmbuf_free(item->packet.mbuf);
+		uroce_counter_add(&w->lost, 1);
+		return;
+	}
+	if (item->packet.info != NULL) {
+		/* What another worker checked stands: the frame has not been anywhere since. */
+		b->packets[b->count++] = item->packet;
+		batch_take(w, q, b, i, UROCE_OK);
+		return;
+	}
+	b->flow.valid = false;	/* the frame before may have been another port's */
+	if (batch_parse(w, q, b, item->packet.mbuf))
+		batch_take(w, q, b, i, uroce_packet_check_icrc(&b->packets[i]));
+}
+
+unsigned int
+uroce_rx_inbox(struct uroce_worker *w)
+{
+	struct uroce_inbox_item items[UROCE_BURST];
+	struct batch b;
+	unsigned int n;
+
+	n = rte_ring_sc_dequeue_burst_elem(w->inbox, items, sizeof(items[0]), RTE_DIM(items), NULL);
+	if (n == 0)
+		return 0;
+	batch_init(&b);
+	for (unsigned int i = 0; i < n; i++)
+		rte_prefetch0(rte_pktmbuf_mtod(items[i].packet.mbuf, void *));
+	for (unsigned int i = 0; i < n; i++)
+		batch_item(w, &b, &items[i]);
+	batch_finish(w, &b);
+	return n;
+}
+
+/* The mbufs of every frame, segment by segment, and where their data begin: all of it another core
+ * may have written. Where that is, the mbuf says; most are like ours, whose first data are fetched
+ * at the same time. */
+static void
+prefetch_frames(struct rte_mbuf *const *frames, unsigned int n)
+{
+	struct rte_mbuf *segs[UROCE_BURST];
+
+	for (unsigned int i = 0; i < n; i++) {
+		segs[i] = frames[i];
+		rte_prefetch0(segs[i]);
+		rte_mbuf_prefetch_part2(segs[i]);
+		rte_prefetch0((const uint8_t *)segs[i] + UROCE_ENGINE_DATA_OFFSET);
+		rte_prefetch0((const uint8_t *)segs[i] + UROCE_ENGINE_DATA_OFFSET + RTE_CACHE_LINE_SIZE);
+	}
+	while (n != 0) {
+		unsigned int left = 0;
+
+		for (unsigned int i = 0; i < n; i++) {
+			struct rte_mbuf *next = segs[i]->next;
+
+			rte_prefetch0(rte_pktmbuf_mtod(segs[i], void *));
+			if (next == NULL)
+				continue;
+			rte_prefetch0(next);
+			rte_mbuf_prefetch_part2(next);
+			segs[left++] = next;
+		}
+		n = left;
+	}
+}
+
+/* With many QPs, what a packet needs of its own is in no cache: it is prefetched while packets before it are checked. */
+static inline const struct uroce_qp *
+qp_ahead(const struct uroce_device *dev, const struct batch *b, unsigned int i)
+{
+	if (i >= b->count || (i != 0 && b->packets[i].dest_qpn == b->packets[i - 1].dest_qpn))
+		return NULL;
+	return uroce_qp_lookup_unchecked(dev, b->packets[i].dest_qpn);
+}
+
+/* Whose the QP of packet i is. */
+static inline void
+prefetch_owner(const struct uroce_device *dev, const struct batch *b, unsigned int i)
+{
+	const struct uroce_qp *qp = qp_ahead(dev, b, i);
+
+	if (qp != NULL)
+		uroce_qp_prefetch_constant(qp);
+}
+
+/* ... and the rest of it, UROCE_RX_AHEAD packets later; nothing of another worker's QP, which that one is writing. */
+static inline void
+prefetch_state(const struct uroce_worker *w, const struct uroce_device *dev, const struct batch *b, unsigned int i)
+{
+	const struct uroce_qp *qp = qp_ahead(dev, b, i);
+
+	if (qp != NULL && qp->engine == &w->engine)
+		uroce_qp_prefetch_variable(qp);
+}
+
+/* @return how often the QP changes: with one for all there is nothing to prefetch that its first packet does not fetch */
+static unsigned int
+parse_all(struct uroce_worker *w, struct uroce_port_queue *q, struct batch *b, struct rte_mbuf *const *frames,
+	  unsigned int n)
+{
+	uint32_t last = UINT32_MAX;
+	unsigned int qps = 0;
+
+	for (unsigned int i = 0; i < n; i++) {
+		const struct uroce_packet *p = &b->packets[b->count];
+
+		if (batch_parse(w, q, b, frames[i]) && p->dest_qpn != last) {
+			last = p->dest_qpn;
+			uroce_qp_lookup_prefetch(&q->port->dev, last);
+			qps++;
+		}
+	}
+	return qps;
+}
+
+static void
+take_all(struct uroce_worker *w, struct uroce_port_queue *q, struct batch *b, bool prefetch)
+{
+	const struct uroce_device *dev = &q->port->dev;
+
+	for (unsigned int i = 0; prefetch && i < 2 * UROCE_RX_AHEAD; i++)
+		prefetch_owner(dev, b, i);
+	for (unsigned int i = 0; prefetch && i < UROCE_RX_AHEAD; i++)
+		prefetch_state(w, dev, b, i);
+	for (unsigned int i = 0; i < b->count; i++) {
+		if (prefetch) {
+			prefetch_owner(dev, b, i + 2 * UROCE_RX_AHEAD);
+			prefetch_state(w, dev, b, i + UROCE_RX_AHEAD);
+		}
+		batch_take(w, q, b, i, uroce_packet_check_icrc(&b->packets[i]));
+	}
+}
+
+/* One burst, then it is answered: with several, a peer whose window they fill waits for the last of them. */
+unsigned int
+uroce_rx_queue(struct uroce_worker *w, struct uroce_port_queue *q)
+{
+	struct rte_mbuf *frames[UROCE_BURST];
+	struct batch b;
+	unsigned int n;
+
+	uroce_rcu_enter_driver(w->index);
+	n = rte_eth_rx_burst(q->port_id, q->id, frames, RTE_DIM(frames));
+	uroce_rcu_leave_driver(w->index);
+	if (n == 0)
+		return 0;
+	batch_init(&b);
+	prefetch_frames(frames, n);
+	take_all(w, q, &b, parse_all(w, q, &b, frames, n) > 1);
+	batch_finish(w, &b);
+	uroce_counter_add(&q->counters[UROCE_PORT_RX_FRAMES], n);
+	return n;
 }

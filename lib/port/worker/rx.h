@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Passes a received frame on: to the RoCEv2 decoder, ARP, neighbor discovery, ICMP, IGMP or MLD.
+ * The worker's receive side: bursts of frames to the engine, and what is not RoCEv2 to the protocols of lib/port/net.
  */
 
 #ifndef UROCE_PORT_WORKER_RX_H
@@ -14,7 +14,7 @@
 #include "port/port.h"
 #include "wire/packet.h"
 
-/* What is known of a frame below UDP: for the protocols that the port answers itself. */
+/* What was parsed of a frame without UDP: for the protocols that the port answers itself. */
 struct uroce_rx {
 	struct uroce_port_queue *q;
 	const struct uroce_addresses *own;
@@ -25,15 +25,37 @@ struct uroce_rx {
 	uint32_t l4_bytes; /* contiguous in the first segment */
 };
 
+/** Receive a burst of a queue's frames, and deliver it. Worker, within a poll. @return the number of frames */
+unsigned int uroce_rx_queue(struct uroce_worker *w, struct uroce_port_queue *q);
+/** The same of the frames that other workers handed over, and of the loopback frames of our own QPs. */
+unsigned int uroce_rx_inbox(struct uroce_worker *w);
+
 /**
- * Check a frame and decode it. Answers what is not RoCEv2 but for us. Worker, within a poll.
+ * Accept a parsed frame that belongs to no flow, or drop it for its addresses. Answers what is not RoCEv2 but for us.
  *
- * @param m	the caller's, also afterwards
- * @param p	p->info is NULL unless it is a RoCEv2 packet
+ * @param flow	set to the frame if it is RoCEv2
+ * @param parsed	the parser's verdict
  * @return	UROCE_OK, or the verdict with which to drop the frame; not counted here
  */
-enum uroce_verdict uroce_rx_frame(struct uroce_port_queue *q, struct rte_mbuf *m, uint64_t now_ns,
-				  struct uroce_packet *p);
+enum uroce_verdict uroce_rx_admit(struct uroce_port_queue *q, struct uroce_flow *flow, const struct uroce_packet *p,
+				  enum uroce_verdict parsed, uint64_t now_ns);
+
+/**
+ * Parse a frame, and decide whether it is for the port. Worker, within a poll.
+ *
+ * @param flow	of this queue and this burst, within which neither addresses nor VLANs of a port change
+ * @param m	the caller's, also afterwards
+ * @param p	p->info is NULL unless it is a RoCEv2 packet
+ * @return	UROCE_OK, or the verdict with which to drop the frame; not counted here. The ICRC is not checked
+ */
+static inline enum uroce_verdict
+uroce_rx_frame(struct uroce_port_queue *q, struct uroce_flow *flow, struct rte_mbuf *m, uint64_t now_ns,
+	       struct uroce_packet *p)
+{
+	enum uroce_verdict v = uroce_packet_parse(flow, m, p);
+
+	return likely(p->in_flow) ? v : uroce_rx_admit(q, flow, p, v, now_ns);
+}
 
 static inline const struct rte_ether_hdr *
 uroce_rx_ether(const struct uroce_rx *rx)

@@ -7,14 +7,10 @@
 
 #include <pthread.h>
 #include <sched.h>
-#include <string.h>
 
 #include <rte_pause.h>
-#include <rte_prefetch.h>
 
 #include "base/rcu.h"
-#include "port/worker/rx_prefetch.h"
-#include "port/worker/rx_flow_cache.h"
 #include "base/clock.h"
 #include "port/worker/tx_kick.h"
 #include "port/worker/rx.h"
@@ -22,285 +18,9 @@
 #include "port/net/upkeep.h"
 #include "port/worker/worker.h"
 #include "uroce.h"
-#include "verbs/address/mcast.h"
-#include "verbs/qp/qp.h"
 #include "verbs/device/reclaim.h"
-#include "wire/gid.h"
 
 #define SPINS 1000 /* before a thread that waits for its turn lets others run */
-
-/* Received packets on their way to the engine. */
-struct batch {
-	unsigned int packet_count;
-	unsigned int done_count;
-	uint32_t payload_bytes; /* of the packets */
-	struct uroce_rx_flow_cache alike; /* the last one that was checked header by header */
-	struct uroce_qp *qps[UROCE_BURST];
-	struct uroce_packet packets[UROCE_BURST];
-	struct rte_mbuf *done[UROCE_BURST]; /* freed when the engine has read them */
-};
-
-/* Not an initialiser: that would clear all of it, in every poll. */
-static void
-batch_init(struct batch *b)
-{
-	b->packet_count = 0;
-	b->done_count = 0;
-	b->payload_bytes = 0;
-	b->alike.q = NULL;
-}
-
-/* What the packets lie in is not freed yet. */
-static void
-batch_deliver(struct uroce_worker *w, struct batch *b)
-{
-	if (b->packet_count != 0)
-		uroce_engine_receive(&w->engine, b->qps, b->packets, b->packet_count, w->now_ns);
-	b->packet_count = 0;
-	b->payload_bytes = 0;
-}
-
-static void
-batch_finish(struct uroce_worker *w, struct batch *b)
-{
-	batch_deliver(w, b);
-	if (b->done_count != 0)
-		rte_pktmbuf_free_bulk(b->done, b->done_count);
-	batch_init(b);
-}
-
-static bool
-hand_over(struct uroce_worker *to, const struct uroce_packet *p, uint16_t port_id)
-{
-	struct uroce_inbox_item item = { .packet = *p, .port_id = port_id };
-
-	return rte_ring_mp_enqueue_elem(to->inbox, &item, sizeof(item)) == 0;
-}
-
-/* One of a group's QPs is another worker's, which gets the same frame: nobody changes it. */
-static void
-group_hand_over(struct uroce_port_queue *q, const struct uroce_packet *p, const struct uroce_qp *qp)
-{
-	struct uroce_packet copy = *p;
-
-	copy.dest_qpn = qp->ibv.qp_num; /* there it is for this QP alone */
-	rte_pktmbuf_refcnt_update(p->mbuf, 1);
-	if (hand_over(uroce_worker_of(qp->engine), &copy, q->port_id)) {
-		uroce_counter_add(&q->counters[UROCE_PORT_HANDED_OVER], 1);
-		return;
-	}
-	rte_pktmbuf_refcnt_update(p->mbuf, -1);
-	uroce_counter_add(&q->verdicts[UROCE_DROP_HANDOVER], 1);
-}
-
-/* IBV_QP_CREATE_BLOCK_SELF_MCAST_LB: it has sent the packet, and does not want it back. */
-static bool
-group_leaves_out(const struct uroce_port_queue *q, const struct uroce_packet *p, const struct uroce_qp *qp)
-{
-	const struct uroce_deth *deth;
-	uint8_t gid[16];
-
-	if (!qp->mcast_block_self || p->info->ext[UROCE_EXT_DETH] == 0)
-		return false;
-	deth = uroce_packet_ext(p, UROCE_EXT_DETH);
-	uroce_gid_from_ip(gid, p->ip_version, p->src_ip);
-	return uroce_get24(deth->src_qp) == qp->ibv.qp_num &&
-	       uroce_addresses_have(uroce_port_addresses(q->port), gid);
-}
-
-/* The packet that has been decoded at the batch's end is for no QP by number: is it for a group's?
- * Each gets it as if it had come for that one. */
-static enum uroce_verdict
-group_add(struct uroce_worker *w, struct uroce_port_queue *q, struct batch *b)
-{
-	const struct uroce_packet p = b->packets[b->packet_count];
-	struct uroce_qp *qps[UROCE_MAX_MCAST_QPS];
-	unsigned int n = 0, left_out = 0;
-	uint8_t gid[16];
-
-	uroce_gid_from_ip(gid, p.ip_version, p.dst_ip);
-	if (p.dest_qpn == UROCE_MULTICAST_QPN && uroce_gid_is_multicast(gid))
-		n = uroce_mcast_receivers(&q->port->dev, gid, qps);
-	if (n == 0)
-		return UROCE_DROP_QPN;
-	batch_deliver(w, b); /* there is room for a burst of them now */
-	for (unsigned int i = 0; i < n; i++) {
-		if (group_leaves_out(q, &p, qps[i])) {
-			left_out++;
-			continue;
-		}
-		if (qps[i]->engine != &w->engine) {
-			group_hand_over(q, &p, qps[i]);
-			continue;
-		}
-		b->qps[b->packet_count] = qps[i];
-		b->packets[b->packet_count++] = p;
-		if (b->packet_count == RTE_DIM(b->packets))
-			batch_deliver(w, b);
-	}
-	batch_deliver(w, b);
-	uroce_counter_add(&q->counters[UROCE_PORT_GROUP_DELIVERIES], n - left_out);
-	return UROCE_OK;
-}
-
-/* By the time that all of the batch is decoded it is there. */
-static inline void
-prefetch_key(const struct uroce_device *dev, const struct uroce_packet *p)
-{
-	const struct uroce_reth *reth = uroce_packet_ext(p, UROCE_EXT_RETH);
-
-	uroce_key_prefetch(&dev->mrs, rte_be_to_cpu_32(reth->rkey));
-}
-
-/* Add the packet that has been decoded at the batch's end, if its QP is ours. */
-static enum uroce_verdict
-batch_add(struct uroce_worker *w, struct uroce_port_queue *q, struct batch *b)
-{
-	struct uroce_packet *p = &b->packets[b->packet_count];
-	struct uroce_qp *qp = uroce_qp_lookup(&q->port->dev, p->dest_qpn);
-
-	if (unlikely(qp == NULL))
-		return group_add(w, q, b);
-	if (unlikely(qp->engine != &w->engine)) {
-		if (!hand_over(uroce_worker_of(qp->engine), p, q->port_id))
-			return UROCE_DROP_HANDOVER;
-		uroce_counter_add(&q->counters[UROCE_PORT_HANDED_OVER], 1);
-		b->done_count--; /* the other worker frees it */
-		return UROCE_OK;
-	}
-	if (p->info->ext[UROCE_EXT_RETH] != 0)
-		prefetch_key(&q->port->dev, p);
-	b->qps[b->packet_count++] = qp;
-	b->payload_bytes += p->payload_bytes;
-	if (b->payload_bytes >= UROCE_BATCH_BYTES)
-		batch_deliver(w, b);
-	return UROCE_OK;
-}
-
-static void
-batch_frame(struct uroce_worker *w, struct uroce_port_queue *q, struct batch *b, struct rte_mbuf *m)
-{
-	struct uroce_packet *p = &b->packets[b->packet_count];
-	enum uroce_verdict v;
-
-	b->done[b->done_count++] = m;
-	if (likely(uroce_rx_flow_cache_is(&b->alike, q, m))) {
-		v = uroce_packet_decode_alike(m, UROCE_RX_FLOW_CACHE_IP, p);
-	} else {
-		v = uroce_rx_frame(q, m, w->now_ns, p);
-		if (v == UROCE_OK && p->info != NULL)
-			uroce_rx_flow_cache_set(&b->alike, q, p);
-	}
-	if (likely(v == UROCE_OK && p->info != NULL))
-		v = batch_add(w, q, b);
-	if (unlikely(v != UROCE_OK))
-		uroce_counter_add(&q->verdicts[v], 1);
-}
-
-static void
-batch_item(struct uroce_worker *w, struct batch *b, const struct uroce_inbox_item *item)
-{
-	struct uroce_port_queue *q = w->by_port[item->port_id];
-	enum uroce_verdict v;
-
-	if (unlikely(q == NULL)) {
-		rte_pktmbuf_free(item->packet.mbuf);
-		uroce_counter_add(&w->lost, 1);
-		return;
-	}
-	if (item->packet.info == NULL) {
-		batch_frame(w, q, b, item->packet.mbuf);
-		return;
-	}
-	/* What another worker decoded stands: the frame has not been anywhere since. */
-	b->packets[b->packet_count] = item->packet;
-	b->done[b->done_count++] = item->packet.mbuf;
-	v = batch_add(w, q, b);
-	if (unlikely(v != UROCE_OK))
-		uroce_counter_add(&q->verdicts[v], 1);
-}
-
-static unsigned int
-inbox_receive(struct uroce_worker *w)
-{
-	struct uroce_inbox_item items[UROCE_BURST];
-	struct batch b;
-	unsigned int n;
-
-	n = rte_ring_sc_dequeue_burst_elem(w->inbox, items, sizeof(items[0]), RTE_DIM(items), NULL);
-	if (n == 0)
-		return 0;
-	batch_init(&b);
-	for (unsigned int i = 0; i < n; i++)
-		rte_prefetch0(rte_pktmbuf_mtod(items[i].packet.mbuf, void *));
-	for (unsigned int i = 0; i < n; i++)
-		batch_item(w, &b, &items[i]);
-	batch_finish(w, &b);
-	return n;
-}
-
-/* The mbufs of every frame, segment by segment, and where their data begin: all of it another core
- * may have written. Where that is, the mbuf says; most are like ours, whose first data are fetched
- * at the same time. */
-static void
-prefetch(struct rte_mbuf *const *frames, unsigned int n)
-{
-	struct rte_mbuf *segs[UROCE_BURST];
-
-	for (unsigned int i = 0; i < n; i++) {
-		segs[i] = frames[i];
-		rte_prefetch0(segs[i]);
-		rte_mbuf_prefetch_part2(segs[i]);
-		rte_prefetch0((const uint8_t *)segs[i] + UROCE_ENGINE_DATA_OFFSET);
-		rte_prefetch0((const uint8_t *)segs[i] + UROCE_ENGINE_DATA_OFFSET + RTE_CACHE_LINE_SIZE);
-	}
-	while (n != 0) {
-		unsigned int left = 0;
-
-		for (unsigned int i = 0; i < n; i++) {
-			struct rte_mbuf *next = segs[i]->next;
-
-			rte_prefetch0(rte_pktmbuf_mtod(segs[i], void *));
-			if (next == NULL)
-				continue;
-			rte_prefetch0(next);
-			rte_mbuf_prefetch_part2(next);
-			segs[left++] = next;
-		}
-		n = left;
-	}
-}
-
-/* One burst, then it is answered: with several, a peer whose window they fill waits for the last of them. */
-static unsigned int
-queue_receive(struct uroce_worker *w, struct uroce_port_queue *q)
-{
-	struct rte_mbuf *frames[UROCE_BURST];
-	struct uroce_rx_prefetch ahead;
-	struct batch b;
-	unsigned int n;
-
-	uroce_rcu_enter_driver(w->index);
-	n = rte_eth_rx_burst(q->port_id, q->id, frames, RTE_DIM(frames));
-	uroce_rcu_leave_driver(w->index);
-	if (n == 0)
-		return 0;
-	batch_init(&b);
-	prefetch(frames, n);
-	uroce_rx_prefetch_init(&ahead, &q->port->dev, frames, n > 1 ? n : 0);
-	for (unsigned int i = 0; i < 2 * UROCE_RX_AHEAD; i++)
-		uroce_rx_prefetch_look(&ahead, i);
-	for (unsigned int i = 0; i < UROCE_RX_AHEAD; i++)
-		uroce_rx_prefetch_take(&ahead, i, &w->engine);
-	for (unsigned int i = 0; i < n; i++) {
-		uroce_rx_prefetch_look(&ahead, i + 2 * UROCE_RX_AHEAD);
-		uroce_rx_prefetch_take(&ahead, i + UROCE_RX_AHEAD, &w->engine);
-		batch_frame(w, q, &b, frames[i]);
-	}
-	batch_finish(w, &b);
-	uroce_counter_add(&q->counters[UROCE_PORT_RX_FRAMES], n);
-	return n;
-}
 
 /* For a thread that may be the last one to run this worker. */
 static void
@@ -403,13 +123,13 @@ worker_round(struct uroce_worker *w)
 	read_clock(w);
 	if (uroce_engine_is_rung(&w->engine))
 		n += worker_send(w);
-	received = inbox_receive(w);
+	received = uroce_rx_inbox(w);
 	n += received;
 	drained = is_drained(received);
 	for (unsigned int i = 0; i < w->nb_queues; i++) {
 		struct uroce_port_queue *q = w->queues[i];
 
-		received = queue_receive(w, q);
+		received = uroce_rx_queue(w, q);
 		n += received;
 		drained &= is_drained(received);
 		if (unlikely(q->id == 0 &&

@@ -13,6 +13,7 @@
 
 #include "transport/packet/packet.h"
 #include "transport/unreliable/unreliable.h"
+#include "wire/template.h"
 
 /* The SL of a frame without a VLAN tag. mlx5 reports the kind of header in the GRH's 40 bytes there (A17.4.5.1), and UCX
  * uses it to find the address in them. */
@@ -64,15 +65,9 @@ payload_fits(const struct uroce_qp *qp, const struct uroce_rqe *rqe, const struc
 static uint8_t
 sl_of(const struct uroce_packet *p)
 {
-	const struct rte_vlan_hdr *tag;
-
-	if (likely(p->l3_offset == sizeof(struct rte_ether_hdr))) {
-		if (unlikely((p->mbuf->ol_flags & RTE_MBUF_F_RX_VLAN_STRIPPED) != 0))
-			return RTE_VLAN_TCI_PRI(p->mbuf->vlan_tci);
-		return p->ip_version == 6 ? SL_IPV6 : SL_IPV4;
-	}
-	tag = rte_pktmbuf_mtod_offset(p->mbuf, const struct rte_vlan_hdr *, sizeof(struct rte_ether_hdr));
-	return RTE_VLAN_TCI_PRI(rte_be_to_cpu_16(tag->vlan_tci));
+	if (p->vlan_tci != UROCE_NO_VLAN)
+		return RTE_VLAN_TCI_PRI(p->vlan_tci);
+	return p->ip_version == 6 ? SL_IPV6 : SL_IPV4;
 }
 
 enum uroce_verdict

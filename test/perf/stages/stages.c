@@ -13,7 +13,6 @@
 
 #include <uroce.h>
 
-#include "port/worker/rx_flow_cache.h"
 #include "base/clock.h"
 #include "port/worker/rx.h"
 #include "port/worker/tx.h"
@@ -99,22 +98,17 @@ send_burst(struct pass *p)
 
 /* As a worker does it. */
 static inline enum uroce_verdict
-decode(struct pair_end *to, struct uroce_rx_flow_cache *alike, struct rte_mbuf *m, struct uroce_packet *p)
+decode(struct pair_end *to, struct uroce_flow *flow, struct rte_mbuf *m, struct uroce_packet *p)
 {
-	enum uroce_verdict v;
+	enum uroce_verdict v = uroce_rx_frame(to->queue, flow, m, to->worker->now_ns, p);
 
-	if (likely(uroce_rx_flow_cache_is(alike, to->queue, m)))
-		return uroce_packet_decode_alike(m, UROCE_RX_FLOW_CACHE_IP, p);
-	v = uroce_rx_frame(to->queue, m, to->worker->now_ns, p);
-	if (v == UROCE_OK)
-		uroce_rx_flow_cache_set(alike, to->queue, p);
-	return v;
+	return likely(v == UROCE_OK) ? uroce_packet_check_icrc(p) : v;
 }
 
 static bool
 decode_burst(struct pass *p)
 {
-	struct uroce_rx_flow_cache alike = { .q = NULL };
+	struct uroce_flow flow = { .valid = false };
 	struct pair_end *to = p->to;
 	unsigned int n, right = 0;
 
@@ -125,7 +119,7 @@ decode_burst(struct pass *p)
 		return false;
 	p->mark = rte_rdtsc_precise();
 	for (unsigned int i = 0; i < UROCE_BURST; i++)
-		right += decode(to, &alike, p->frames[i], &p->packets[i]) == UROCE_OK;
+		right += decode(to, &flow, p->frames[i], &p->packets[i]) == UROCE_OK;
 	done(p, STAGE_DECODE);
 	for (unsigned int i = 0; i < UROCE_BURST; i++)
 		p->qps[i] = uroce_qp_lookup(&to->queue->port->dev, p->packets[i].dest_qpn);
@@ -169,6 +163,7 @@ answer_burst(struct pass *p)
 {
 	struct uroce_worker *from = p->from->worker, *to = p->to->worker;
 	struct uroce_qp *qp = uroce_qp_of(p->from->qp);
+	struct uroce_flow flow = { .valid = false };
 	struct ibv_wc wcs[UROCE_BURST];
 	struct rte_mbuf *ack;
 	enum uroce_verdict v;
@@ -185,7 +180,7 @@ answer_burst(struct pass *p)
 	if (!is("acknowledgements", n, 1))
 		return false;
 	p->mark = rte_rdtsc_precise();
-	v = uroce_rx_frame(p->from->queue, ack, from->now_ns, p->packets);
+	v = decode(p->from, &flow, ack, p->packets);
 	done(p, STAGE_ACK_DECODE);
 	if (!is("verdict of the acknowledgement", v, UROCE_OK))
 		return false;

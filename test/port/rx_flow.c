@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Frames that are like the one before: every bit of their headers changed once, and what becomes of them is what the
- * check of each header says.
+ * The flow cache: after a good frame, each bit of its headers is changed once, and the next frame's verdict and values
+ * are those that the parser finds without a flow.
  */
 
 #include <setjmp.h>
@@ -16,7 +16,6 @@
 
 #include "eal.h"
 #include "groups.h"
-#include "port/worker/rx_flow_cache.h"
 #include "port/worker/rx.h"
 #include "port/worker/worker.h"
 #include "tap.h"
@@ -63,9 +62,27 @@ mend(uint8_t *frame, size_t l3, size_t bytes)
 	tap_put_icrc(&tap, frame, bytes, l3, l3 + 20);
 }
 
-/* A frame that is right, and what others may be like then. */
+/* As a worker does it. */
+static enum uroce_verdict
+receive(struct uroce_flow *flow, struct rte_mbuf *m, struct uroce_packet *p)
+{
+	enum uroce_verdict v = uroce_rx_frame(queue, flow, m, 0, p);
+
+	return v == UROCE_OK && p->info != NULL ? uroce_packet_check_icrc(p) : v;
+}
+
+static bool
+is_in_flow(const struct uroce_flow *flow, struct rte_mbuf *m)
+{
+	struct uroce_packet p;
+
+	uroce_packet_parse(flow, m, &p);
+	return p.in_flow;
+}
+
+/* A good frame, and the flow that it leaves. */
 static void
-first(uint8_t frame[TAP_BYTES], struct uroce_rx_flow_cache *alike)
+first(uint8_t frame[TAP_BYTES], struct uroce_flow *flow)
 {
 	struct uroce_packet p;
 	struct rte_mbuf *m;
@@ -73,10 +90,11 @@ first(uint8_t frame[TAP_BYTES], struct uroce_rx_flow_cache *alike)
 	assert_int_equal(tap_frame(&tap, frame, ACK), BYTES);
 	mend(frame, L3, BYTES);
 	m = tap_mbuf(&tap, frame, BYTES);
-	assert_int_equal(uroce_rx_frame(queue, m, 0, &p), UROCE_OK);
-	uroce_rx_flow_cache_set(alike, queue, &p);
-	assert_ptr_equal(alike->q, queue);
-	assert_true(uroce_rx_flow_cache_is(alike, queue, m));
+	flow->valid = false;
+	assert_int_equal(receive(flow, m, &p), UROCE_OK);
+	assert_false(p.in_flow);
+	assert_true(flow->valid);
+	assert_true(is_in_flow(flow, m));
 	rte_pktmbuf_free(m);
 }
 
@@ -107,27 +125,35 @@ assert_same_packet(const struct uroce_packet *a, const struct uroce_packet *b)
 	assert_int_equal(a->l3_offset, b->l3_offset);
 	assert_int_equal(a->udp_src_port, b->udp_src_port);
 	assert_int_equal(a->opcode, b->opcode);
+	assert_int_equal(a->l4_offset, b->l4_offset);
+	assert_int_equal(a->ether_type, b->ether_type);
+	assert_int_equal(a->vlan_tci, b->vlan_tci);
 	assert_int_equal(a->ip_version, b->ip_version);
+	assert_int_equal(a->ip_protocol, b->ip_protocol);
+	assert_int_equal(a->to_group, b->to_group);
 	assert_int_equal(a->traffic_class, b->traffic_class);
 	assert_int_equal(a->ack_req, b->ack_req);
 	assert_int_equal(a->solicited, b->solicited);
 }
 
-/* It is said to be alike only if it may be, and comes to the same then. @return 1 if it is right */
+/* The frame may be in the flow only if may_differ(), with lengths and a checksum that are right; and with a flow and
+ * without, verdict and values are the same. @return 1 if it is right */
 static unsigned int
-compare(const struct uroce_rx_flow_cache *alike, struct rte_mbuf *m, unsigned int changed)
+compare(const struct uroce_flow *flow, struct rte_mbuf *m, unsigned int changed)
 {
+	struct uroce_flow copy = *flow, none = { .valid = false };
 	struct uroce_packet p, expected;
-	enum uroce_verdict verdict = uroce_rx_frame(queue, m, 0, &expected);
+	enum uroce_verdict verdict = receive(&none, m, &expected);
 
-	assert_int_equal(uroce_rx_flow_cache_is(alike, queue, m), may_differ(changed));
-	if (!may_differ(changed))
-		return 0;
-	assert_int_equal(uroce_packet_decode_alike(m, L3, &p), verdict);
+	assert_false(expected.in_flow);
+	assert_int_equal(receive(&copy, m, &p), verdict);
+	assert_true(!p.in_flow || may_differ(changed));
+	if (may_differ(changed))
+		assert_int_equal(p.in_flow, verdict != UROCE_DROP_IP_HEADER && verdict != UROCE_DROP_UDP_LENGTH);
 	if (verdict != UROCE_OK)
 		return 0;
 	assert_same_packet(&p, &expected);
-	return 1;
+	return may_differ(changed);
 }
 
 static void
@@ -135,11 +161,11 @@ test_every_bit(void **state)
 {
 	uint8_t frame[TAP_BYTES], changed[TAP_BYTES];
 	unsigned int right[2] = { 0, 0 };
-	struct uroce_rx_flow_cache alike;
+	struct uroce_flow flow;
 	struct rte_mbuf *m;
 
 	uroce_worker_enter(tap.worker);
-	first(frame, &alike);
+	first(frame, &flow);
 	for (unsigned int i = 0; i < 2 * 8 * BYTES; i++) {
 		unsigned int bit = i / 2;
 
@@ -148,7 +174,7 @@ test_every_bit(void **state)
 		if (i % 2 != 0)
 			mend(changed, L3, BYTES);
 		m = tap_mbuf(&tap, changed, BYTES);
-		right[i % 2] += compare(&alike, m, bit / 8);
+		right[i % 2] += compare(&flow, m, bit / 8);
 		rte_pktmbuf_free(m);
 	}
 	uroce_worker_exit(tap.worker);
@@ -161,20 +187,20 @@ test_every_bit(void **state)
 static void
 test_every_cut(void **state)
 {
-	struct uroce_rx_flow_cache alike;
+	struct uroce_flow flow;
 	uint8_t frame[TAP_BYTES];
 	struct rte_mbuf *m, *rest;
 
 	uroce_worker_enter(tap.worker);
-	first(frame, &alike);
-	for (unsigned int cut = UROCE_RX_FLOW_CACHE_BYTES - 1; cut < BYTES; cut++) {
+	first(frame, &flow);
+	for (unsigned int cut = UROCE_FLOW_BYTES - 1; cut < BYTES; cut++) {
 		m = tap_mbuf(&tap, frame, cut);
 		rest = tap_mbuf(&tap, frame + cut, BYTES - cut);
 		assert_int_equal(rte_pktmbuf_chain(m, rest), 0);
-		if (cut >= UROCE_RX_FLOW_CACHE_BYTES)
-			compare(&alike, m, UDP);
+		if (cut >= UROCE_FLOW_BYTES)
+			compare(&flow, m, UDP);
 		else
-			assert_false(uroce_rx_flow_cache_is(&alike, queue, m));
+			assert_false(is_in_flow(&flow, m));
 		rte_pktmbuf_free(m);
 	}
 	uroce_worker_exit(tap.worker);
@@ -183,29 +209,27 @@ test_every_cut(void **state)
 static void
 test_elsewhere(void **state)
 {
-	struct uroce_port_queue other;
-	struct uroce_rx_flow_cache alike;
+	struct uroce_flow flow;
 	uint8_t frame[TAP_BYTES];
 	struct rte_mbuf *m;
 
 	uroce_worker_enter(tap.worker);
-	first(frame, &alike);
+	first(frame, &flow);
 	m = tap_mbuf(&tap, frame, BYTES);
-	assert_false(uroce_rx_flow_cache_is(&alike, &other, m));
 	m->ol_flags |= RTE_MBUF_F_RX_VLAN_STRIPPED;
-	assert_false(uroce_rx_flow_cache_is(&alike, queue, m));
+	assert_false(is_in_flow(&flow, m));
 	m->ol_flags &= ~RTE_MBUF_F_RX_VLAN_STRIPPED;
-	assert_true(uroce_rx_flow_cache_is(&alike, queue, m));
+	assert_true(is_in_flow(&flow, m));
 	/* a NIC that knows it to be wrong */
 	m->ol_flags |= RTE_MBUF_F_RX_IP_CKSUM_BAD;
-	compare(&alike, m, UDP);
+	compare(&flow, m, UDP);
 	rte_pktmbuf_free(m);
 	uroce_worker_exit(tap.worker);
 }
 
-/* Of these nothing is kept that others could be like. */
+/* These leave no flow. */
 static void
-test_no_model(void **state)
+test_no_flow(void **state)
 {
 	static const char *const texts[] = {
 		"M P 8100 6000 0800" BEHIND_ETHERNET,
@@ -214,7 +238,7 @@ test_no_model(void **state)
 	};
 	static const size_t l4_of[] = { UDP + 4, L3 + 40 }, l3_of[] = { L3 + 4, L3 };
 	uint8_t frame[TAP_BYTES];
-	struct uroce_rx_flow_cache alike;
+	struct uroce_flow flow;
 	struct uroce_packet p;
 	struct rte_mbuf *m;
 	uint32_t icrc;
@@ -222,7 +246,7 @@ test_no_model(void **state)
 
 	uroce_worker_enter(tap.worker);
 	for (unsigned int i = 0; i < RTE_DIM(texts); i++) {
-		first(frame, &alike);
+		first(frame, &flow);
 		bytes = tap_frame(&tap, frame, texts[i]);
 		if (i == 0)
 			tap_checksum_ipv4(frame, l3_of[i]);
@@ -230,10 +254,9 @@ test_no_model(void **state)
 		icrc = uroce_icrc(m, (uint32_t)l3_of[i], (uint32_t)l4_of[i], (uint32_t)(bytes - 4 - l3_of[i]));
 		for (unsigned int b = 0; b < 4; b++)
 			*rte_pktmbuf_mtod_offset(m, uint8_t *, bytes - 4 + b) = (uint8_t)(icrc >> 8 * b);
-		assert_int_equal(uroce_rx_frame(queue, m, 0, &p), UROCE_OK);
-		uroce_rx_flow_cache_set(&alike, queue, &p);
-		assert_null(alike.q);
-		assert_false(uroce_rx_flow_cache_is(&alike, queue, m));
+		assert_int_equal(receive(&flow, m, &p), UROCE_OK);
+		assert_false(flow.valid);
+		assert_false(is_in_flow(&flow, m));
 		rte_pktmbuf_free(m);
 	}
 	uroce_worker_exit(tap.worker);
@@ -263,13 +286,13 @@ test_burst(void **state)
 		{ L3 + 8, 0x01, "drop_qpn" },
 	};
 	uint64_t before[RTE_DIM(changes)];
-	struct uroce_rx_flow_cache alike;
+	struct uroce_flow flow;
 	uint8_t frame[TAP_BYTES];
 
 	for (unsigned int i = 0; i < RTE_DIM(changes); i++) {
 		before[i] = tap_counter(&tap, changes[i].counter);
 		uroce_worker_enter(tap.worker);
-		first(frame, &alike);
+		first(frame, &flow);
 		uroce_worker_exit(tap.worker);
 		frame[changes[i].offset] = changes[i].value;
 		mend(frame, L3, BYTES);
@@ -285,11 +308,32 @@ test_burst(void **state)
 	}
 }
 
-UROCE_TESTS(port_rx_flow_cache)
+/* QPs that are not there, several, in a burst: they are looked up ahead, and each frame is dropped and counted. */
+static void
+test_burst_of_unknown_qps(void **state)
+{
+	static const uint32_t qpns[] = { 7, 7, 8, UROCE_MULTICAST_QPN, 7, 0, 8 };
+	const uint64_t before = tap_counter(&tap, "drop_qpn");
+	struct uroce_flow flow;
+	uint8_t frame[TAP_BYTES];
+
+	for (unsigned int i = 0; i < UROCE_BURST; i++) {
+		uroce_worker_enter(tap.worker);
+		first(frame, &flow);
+		uroce_worker_exit(tap.worker);
+		uroce_put24(((struct uroce_bth *)(frame + BTH))->dest_qp, qpns[i % RTE_DIM(qpns)]);
+		mend(frame, L3, BYTES);
+		assert_int_equal(rte_ring_enqueue(tap.wire.rx[0], tap_mbuf(&tap, frame, BYTES)), 0);
+	}
+	assert_int_equal(uroce_worker_poll(tap.worker), UROCE_BURST);
+	assert_int_equal(tap_counter(&tap, "drop_qpn"), before + UROCE_BURST);
+}
+
+UROCE_TESTS(port_rx_flow)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_every_bit), cmocka_unit_test(test_every_cut), cmocka_unit_test(test_elsewhere),
-		cmocka_unit_test(test_no_model),  cmocka_unit_test(test_burst),
+		cmocka_unit_test(test_no_flow),   cmocka_unit_test(test_burst), cmocka_unit_test(test_burst_of_unknown_qps),
 	};
 
 	test_eal_init(NULL);
