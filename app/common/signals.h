@@ -19,7 +19,7 @@ uroce_app_stopped(void)
 	return uroce_app_stop_signal != 0;
 }
 
-/** As if the user had pressed Ctrl-C; and as if nobody had. Any thread. */
+/** As if the user had pressed Ctrl-C; and undo that. Any thread. */
 static inline void
 uroce_app_stop(void)
 {

@@ -53,7 +53,7 @@ change(const struct perf_stats_sample *before, const struct perf_stats_sample *a
 	return 0;
 }
 
-/* What somebody may have to look into. */
+/* Counters that hint at a problem. */
 static bool
 is_trouble(const char *name)
 {

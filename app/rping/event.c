@@ -140,7 +140,7 @@ refused(const struct rping *r, struct rping_conn *conn, const struct rdma_cm_eve
 			event->status, port);
 		break;
 	case RDMA_CM_EVENT_UNREACHABLE:
-		uroce_rping_conn_fail(conn, "nobody answers the request: %s",
+		uroce_rping_conn_fail(conn, "no answer to the connection request: %s",
 				      strerror(-event->status));
 		break;
 	default:

@@ -17,7 +17,7 @@
 #include "rping.h"
 #include "signals.h"
 
-#define IDLE_ROUNDS 200 /* then the processor is somebody else's for a while */
+#define IDLE_ROUNDS 200 /* then sleep */
 #define IDLE_US     20
 
 static int

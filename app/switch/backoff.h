@@ -20,7 +20,7 @@ enum switch_step {
 
 struct switch_backoff {
 	bool busy;           /* never waits */
-	bool ethdevs;        /* there are ports that wake nobody */
+	bool ethdevs;        /* there are ports that do not wake the switch */
 	bool asked;          /* the clients do */
 	uint64_t moved_ns;   /* the last frame */
 	uint64_t asked_ns;

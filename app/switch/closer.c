@@ -14,7 +14,7 @@
 
 #include "closer.h"
 
-static int pipe_end = -1; /* where descriptors are given; -1: nobody takes them */
+static int pipe_end = -1; /* where descriptors are given; -1: no thread closes them */
 
 static void *
 run(void *arg)
@@ -28,7 +28,7 @@ run(void *arg)
 	return NULL;
 }
 
-/* Signals are the main thread's. Nobody waits for the end of the thread: it may be waiting itself. */
+/* The main thread takes signals. No thread joins this one: it may block in close(2). */
 static int
 start_thread(int from)
 {

@@ -59,7 +59,7 @@ make(const char *path)
 	return st.st_uid == geteuid() ? 0 : -EACCES;
 }
 
-/* Who wants to know whether there is a switch has the lock for a moment. */
+/* A process that asks whether there is a switch holds the lock for a moment. */
 static int
 take_lock(int fd)
 {
@@ -114,7 +114,7 @@ uroce_switch_dir_take(struct switch_dir *d, const char *path)
 int
 uroce_switch_dir_open(const struct switch_dir *d, unsigned int ports)
 {
-	/* there was none: who else may write here has none of our files emptied by a link */
+	/* a new file only: a link that another user has made here must not truncate one of our files */
 	FILE *f = fopen(d->ports, "wxe");
 	int ret;
 

@@ -21,9 +21,9 @@ struct switch_dir {
 	int lock; /* a descriptor; it goes with the process */
 };
 
-/** Make the directory if need be, become its switch, and remove what one that was killed has left.
+/** Make the directory if need be, become its switch, and remove the files of a switch that was killed.
  * @param path	NULL: the user's own
- * @return	0 or -errno: EBUSY, it has a switch; EACCES, it is somebody else's; ENAMETOOLONG, of the socket;
+ * @return	0 or -errno: EBUSY, it has a switch; EACCES, it is another user's; ENAMETOOLONG, of the socket;
  *	EINVAL, there is a comma or a blank in it, which a device's arguments cannot hold */
 int uroce_switch_dir_take(struct switch_dir *d, const char *path);
 

@@ -43,11 +43,11 @@ void uroce_switch_fdb_fini(struct switch_fdb *fdb);
 void uroce_switch_fdb_learn(struct switch_fdb *fdb, const struct switch_station *station, uint16_t port,
 			    uint64_t now_ns);
 
-/** @return the port, or -1: nobody knows */
+/** @return the port, or -1: not known */
 int uroce_switch_fdb_find(const struct switch_fdb *fdb, const struct switch_station *station);
 
 /** Forget the stations of a port whose link has gone.
- * @param gone	called for each, with arg and where it was before; NULL: nobody wants to know */
+ * @param gone	called for each, with arg and where it was before; or NULL */
 void uroce_switch_fdb_forget(struct switch_fdb *fdb, uint16_t port,
 			     void (*gone)(void *arg, const struct switch_station *station, uint16_t before), void *arg);
 

@@ -33,7 +33,7 @@
 
 enum { STATUS_OK, STATUS_FAILED, STATUS_USAGE };
 
-/* Whose it is may use the ports: a round of the loop, or the interrupt thread when it takes memory from under them. */
+/* Held by the thread that uses the ports: in a round of the loop, or the interrupt thread while it unmaps their memory. */
 static rte_ticketlock_t turn = RTE_TICKETLOCK_INITIALIZER;
 static volatile sig_atomic_t report_signal;
 

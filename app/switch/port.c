@@ -167,7 +167,7 @@ uroce_switch_port_receive(struct switch_port *p, struct rte_mbuf **frames, uint1
 	return n;
 }
 
-/* Whoever can slow down is told to, before frames are lost. Not of a frame that others have, too. */
+/* Set an ECN mark, so that a sender slows down before frames are dropped. Not in a frame that other ports share. */
 static bool
 mark(struct rte_mbuf *frame)
 {

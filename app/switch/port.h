@@ -22,7 +22,7 @@ struct switch_port {
 	bool is_memif;
 	bool up;                 /* the link, as it was last looked at */
 	bool gone;               /* the client has, since then */
-	struct memif_link *link; /* of the client; NULL: nobody is there */
+	struct memif_link *link; /* of the client; NULL: no client */
 	struct rte_mempool *pool;
 	uint32_t head;           /* queue[head .. tail - 1], modulo its slots */
 	uint32_t tail;
@@ -62,8 +62,8 @@ bool uroce_switch_port_watch(struct switch_port *p, uint64_t now_ns);
 /** Frames that have come in; the caller frees them. @return how many */
 uint16_t uroce_switch_port_receive(struct switch_port *p, struct rte_mbuf **frames, uint16_t room);
 
-/** Have a frame sent that came in at frame->port; the port frees it. It is marked when many wait, if it can be and is
- * nobody else's. */
+/** Queue a frame that came in at frame->port; the port frees it. With a long queue the frame gets an ECN mark, if it is
+ * ECN-capable and no other port shares it. */
 void uroce_switch_port_queue(struct switch_port *p, struct rte_mbuf *frame);
 
 /** The same of a frame that no other may keep out, of which there are few: it has slots beyond those of all others. */

@@ -58,7 +58,7 @@ flood(struct uroce_switch *s, unsigned int from, struct rte_mbuf *frame)
 }
 
 /* What is behind a client's port is that client: its addresses stay its own for as long as it is there and does not
- * fall silent. Who has come by a network may have moved. @return false: the address is another client's */
+ * fall silent. A host on a network may have moved. @return false: the address is another client's */
 static bool
 learn(struct uroce_switch *s, uint16_t from, const struct switch_station *src, uint64_t now_ns)
 {
@@ -94,12 +94,12 @@ uroce_switch_forward(struct uroce_switch *s, uint16_t from, struct rte_mbuf *fra
 	if (to < 0)
 		flood(s, from, frame);
 	else if (to == from)
-		rte_pktmbuf_free(frame); /* who it is for has it already */
+		rte_pktmbuf_free(frame); /* the destination is on the segment it came from */
 	else
 		uroce_switch_port_queue(&s->ports[to], frame);
 }
 
-/* Where a port's queue is full, whose frames come first get the room: each in turn. */
+/* The port that is polled first gets the room in a full queue: each port in turn. */
 unsigned int
 uroce_switch_poll(struct uroce_switch *s, uint64_t now_ns)
 {
@@ -156,9 +156,9 @@ struct leaving {
 	uint16_t from;
 };
 
-/* The process has gone, killed perhaps, and nobody else will say so: to the other processes, for on a network this says
- * nothing. Before anything of who takes its port. But not of an address that it had taken from a host on a network, who
- * may be there yet. */
+/* A process has gone, killed perhaps, and cannot tell its peers: tell the other processes; on a network the message has
+ * no meaning. This comes before any frame of the next client of the port. Say nothing of an address that the process had
+ * taken from a host on a network: that host may still be there. */
 static void
 tell_departure(void *arg, const struct switch_station *station, uint16_t before)
 {

@@ -24,7 +24,7 @@ void uroce_switch_forward(struct uroce_switch *s, uint16_t from, struct rte_mbuf
 /** One round over all ports. @return frames received and sent */
 unsigned int uroce_switch_poll(struct uroce_switch *s, uint64_t now_ns);
 
-/** Look at the links, and forget who has gone. Now and then. */
+/** Check the links, and forget the stations of clients that have gone. At intervals. */
 void uroce_switch_watch(struct uroce_switch *s, uint64_t now_ns);
 
 #endif /* UROCE_SWITCH_SWITCH_H */

@@ -34,7 +34,7 @@ uroce_lid_resolve(struct ibv_context *context, struct ibv_ah_attr *attr)
 	return false;
 }
 
-/* As with the kernel, who has a handle can send by it as much as the queue holds: the MAC address is known. */
+/* As with the kernel, a program can fill its send queue as soon as it has a handle: the MAC address is known. */
 struct ibv_ah *
 ibv_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *attr)
 {

@@ -316,7 +316,7 @@ run(void *arg)
 	return NULL;
 }
 
-/* The child of a fork has neither our thread nor, perhaps, whoever held a lock. */
+/* The child of a fork has neither our thread nor, perhaps, the thread that held a lock. */
 static void
 forked(void)
 {
@@ -360,7 +360,8 @@ uroce_host_devices(struct ibv_context *const **devices)
 	static bool registered;
 	int cancel;
 
-	/* who is cancelled while he waits for the start would leave a lock and, on his stack, what is written to */
+	/* a thread that is canceled while it waits for the start would leave the lock held, and on its stack a result that
+	 * is written later */
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	pthread_mutex_lock(&lock);
 	if (!registered)

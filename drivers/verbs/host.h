@@ -11,7 +11,7 @@
 #include <infiniband/verbs.h>
 
 /**
- * The process's devices, EAL and all being started by the first who asks. Any thread.
+ * The process's devices, which the first caller opens, after starting EAL. Any thread.
  *
  * @param devices	set to their contexts, which live as long as the process
  * @return	how many; 0 after a line on stderr that says why

@@ -76,8 +76,8 @@ ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
 	return qp;
 }
 
-/* As with the kernel, who has given it an address vector can send as much as the queue holds: the MAC address is known.
- * The kernel refuses a vector that leads nowhere; here the peer may yet come. */
+/* As with the kernel, a program can fill its send queue as soon as the QP has an address vector: the MAC address is
+ * known. The kernel refuses a vector that leads nowhere; here the peer may still come. */
 int
 ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
 {
@@ -89,7 +89,7 @@ ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
 }
 
 /* Debian's qperf destroys the QP of its listening ID, which has none. rdma-core crashes, the kernel hangs up for the
- * process that has died, and nobody notices; nobody would hang up here. */
+ * process that has died, and the crash goes unnoticed; here no kernel would hang up. */
 int
 ibv_destroy_qp(struct ibv_qp *qp)
 {

@@ -38,7 +38,7 @@ query_port(struct ibv_context *context, uint8_t port_num, struct ibv_port_attr *
 	return 0;
 }
 
-/* The structure of those who know nothing of a length: it begins as the other does, and is shorter. */
+/* The structure of programs that were built before it had a length: a shorter one with the same beginning. */
 static int
 query_port_compat(struct ibv_context *context, uint8_t port_num, struct _compat_ibv_port_attr *compat)
 {
@@ -115,7 +115,7 @@ ask_again(uint16_t port_id)
 		if (limit_ms > UROCE_VERBS_LAST_LINK_WAIT_MS)
 			return;
 		uroce_ethdev_halt(port_id);
-		if (rte_eth_dev_start(port_id) != 0)	/* he has gone */
+		if (rte_eth_dev_start(port_id) != 0)	/* the peer has gone */
 			return;
 	}
 }

@@ -33,13 +33,13 @@ struct uroce_cm_service_ops {
 	void (*stop)(void);
 	/* The agents of all devices. @return how many there are */
 	unsigned int (*agents)(struct uroce_cm_agent **agents, unsigned int room);
-	/* Whose address is it? NULL: nobody's here */
+	/* The agent whose device has the address; NULL: none */
 	struct uroce_cm_agent *(*find)(const union ibv_gid *gid, uint8_t *sgid_index);
 	/* Which device and which of its addresses leads to dgid; sgid: NULL, or the address that it must be.
 	 * NULL: -ENETUNREACH */
 	struct uroce_cm_agent *(*route)(const union ibv_gid *sgid, const union ibv_gid *dgid, uint8_t *sgid_index);
 	/* Is the neighbor's Ethernet address known? Asks for it, and again, until it is.
-	 * @return 0: it is; -EINPROGRESS: ask again at uroce_cma_deadline(); -EHOSTUNREACH: nobody answers */
+	 * @return 0: it is; -EINPROGRESS: ask again at uroce_cma_deadline(); -EHOSTUNREACH: no answer */
 	int (*resolve)(struct uroce_cm_agent *agent, uint8_t sgid_index, const union ibv_gid *dgid);
 };
 

@@ -141,7 +141,7 @@ qp_create(struct perf_end *end, unsigned int dev)
 	return NULL;
 }
 
-/* Guessed neither here nor by whoever sends us frames. */
+/* Random, so that no sender of forged frames can guess it. */
 static uint32_t
 random_psn(void)
 {

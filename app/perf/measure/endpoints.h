@@ -11,7 +11,7 @@
 
 /** It is complete. */
 void uroce_perf_endpoints_add(struct perf_end *end);
-/** It is about to go: waits until nobody looks at it. Also for one that was never added. */
+/** Before it is destroyed: waits until no thread reads it. Also for one that was never added. */
 void uroce_perf_endpoints_remove(struct perf_end *end);
 
 /** Call fn for each of them. They stay meanwhile, so be quick. @return how many there were */

@@ -53,7 +53,7 @@ is_answered(struct lat *l, const struct perf_qp *q)
 	return l->kind == PERF_LAT_COMPLETION ? l->unreaped == 0 : l->over;
 }
 
-/* Nobody has answered for long, and what comes late must not be taken for the answer to the next. */
+/* No answer for long; a late answer must not be taken for that to the next message. */
 static bool
 is_lost(struct lat *l, const struct perf_qp *q)
 {

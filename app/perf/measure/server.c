@@ -286,7 +286,7 @@ uroce_perf_server_finish(struct perf_server *s, uint64_t ops, const uint64_t *co
 	const uint64_t deadline = now + (lossy ? hz / 1000 * UROCE_PERF_LOST_MS : SETTLE_S * hz);
 	unsigned int work = 0;
 
-	/* what is there is taken, also where somebody else had the processor all that time */
+	/* take what has arrived, even if another process had the CPU until the deadline */
 	while (!is_settled(s, ops) && s->verdict.errors == 0 && (now < deadline || work > 0)) {
 		now = rte_rdtsc();
 		work = idle(arg);

@@ -26,7 +26,7 @@ server_lcore(void *arg)
 	while (!__atomic_load_n(&local->stop, __ATOMIC_ACQUIRE)) {
 		uroce_worker_poll(worker);
 		uroce_perf_server_round(&local->server);
-		/* pairs with the acquire of who waits for some (ping.c) */
+		/* pairs with the acquire in ping.c, which waits for rounds */
 		__atomic_store_n(&local->server.rounds, local->server.rounds + 1, __ATOMIC_RELEASE);
 	}
 	return 0;

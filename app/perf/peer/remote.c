@@ -128,7 +128,7 @@ connect_explain(const struct perf_options *o, int error)
 	else if (error == EADDRNOTAVAIL)
 		hint = "is the host of --oob right?";
 	else if (error == ETIMEDOUT && !o->use_oob)
-		hint = "somebody is there, but no server: does it run, and without --oob?";
+		hint = "the host answers, but no server on it: does it run, and without --oob?";
 	fprintf(stderr, "uroce-perf: no connection to %s: %s: %s\n",
 		o->use_oob ? o->oob.text : o->peer_text, strerror(error), hint);
 }

@@ -29,7 +29,7 @@ struct service {
 	struct perf_server server;
 	union ibv_gid wanted; /* our address, as the client knows it */
 	bool serving;         /* server has an end */
-	bool silent;          /* the client has been: nobody to wait for */
+	bool silent;          /* the client has been: do not wait for it */
 	uint64_t *counts;     /* atomics: what the client did on each QP */
 	unsigned int rows;
 	uint64_t errors;
@@ -310,7 +310,7 @@ client_serve(struct service *s)
 		if (ret == 0 && uroce_perf_message_is(line, "bye"))
 			return 0;
 		if (ret == 0 && uroce_perf_message_is(line, "alive"))
-			continue; /* its prompt waits for somebody */
+			continue; /* its prompt waits for its user */
 		if (ret != 0)
 			return lost(s, ret);
 		ret = row_begin(s, line);
@@ -372,7 +372,7 @@ uroce_perf_serve(struct app_host *host, const struct perf_options *o)
 		fprintf(stderr, "uroce-perf: no client on %s: %s\n",
 			o->use_oob ? o->oob.text : "the RDMA CM", strerror(-ret));
 	} else {
-		ret = 0; /* nobody came, and nobody is waited for any more */
+		ret = 0; /* no client came, and the server waits no more */
 	}
 	return ret != 0 || s.errors != 0 ? 1 : 0;
 }

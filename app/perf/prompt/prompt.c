@@ -271,7 +271,7 @@ line_run(struct prompt *p, struct cmdline *parser, const char *line)
 	fflush(p->out);
 }
 
-/* One that is wrong ends a file. Who writes to a pipe may want to go on; the exit status tells. */
+/* A wrong command ends a file. A pipe's writer may want to go on: the exit status reports it. */
 static void
 script_run(struct prompt *p, int fd, const char *name, bool go_on)
 {

@@ -29,7 +29,7 @@ struct perf_session {
 	enum perf_session_state state;
 	bool stopping;     /* the test that runs, by the prompt */
 	unsigned int ended;       /* tests */
-	char line[PERF_TEXT_BYTES]; /* progress that nobody has read yet, or empty */
+	char line[PERF_TEXT_BYTES]; /* progress that the prompt has not read yet, or empty */
 	bool failed;       /* a test, or a command of a script */
 	int event;         /* eventfd: something above has changed */
 	bool on_terminal;  /* progress goes through the prompt; constant */

@@ -14,7 +14,7 @@
 #include "closer.h"
 #include "memif/client.h"
 
-/* One who does not read what he is told has no use for it. */
+/* A message to a client that does not read is lost. */
 static bool
 say(const struct memif_client *c, const struct memif_message *m)
 {
@@ -60,7 +60,7 @@ uroce_memif_client_fini(struct memif_client *c, const char *reason)
 		snprintf(m.disconnect.reason, sizeof(m.disconnect.reason), "%s", reason);
 		say(c, &m);
 	}
-	shutdown(c->fd, SHUT_RDWR); /* he sees that it is over though the thread waits */
+	shutdown(c->fd, SHUT_RDWR); /* the client sees the end though the closing thread may block */
 	uroce_switch_close(c->fd);
 	uroce_memif_link_fini(&c->link);
 	c->fd = -1; /* the next one here begins anew */

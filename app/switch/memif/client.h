@@ -13,7 +13,7 @@
 #include "memif/link.h"
 
 struct memif_client {
-	int fd;            /* the socket, non-blocking; -1: nobody */
+	int fd;            /* the socket, non-blocking; -1: no client */
 	uint64_t since_ns; /* it has come */
 	uint32_t id;       /* of the port that it wants */
 	bool named;        /* it has said which */
@@ -21,7 +21,7 @@ struct memif_client {
 	struct memif_link link;
 };
 
-/* What a message was, for who has the ports. */
+/* What a message was, for the server, which has the ports. */
 enum memif_said {
 	MEMIF_SAID_NOTHING, /* there was none */
 	MEMIF_SAID_ENOUGH,  /* all is done that has to be */
@@ -32,15 +32,15 @@ enum memif_said {
 	MEMIF_SAID_WRONG,   /* *reason says what */
 };
 
-/** Somebody has come: greet him. @return false: he has gone already, and the socket is given up */
+/** A client has connected: send it a HELLO. @return false: it has gone already, and the socket is given up */
 bool uroce_memif_client_init(struct memif_client *c, int fd, uint64_t now_ns);
-/** Tell him why, unless reason is NULL, and take all back. */
+/** Disconnect the client, with the reason unless that is NULL, and free all it has. */
 void uroce_memif_client_fini(struct memif_client *c, const char *reason);
 
 /** Read one message, if there is one, and answer it, but those that are the caller's to answer. */
 enum memif_said uroce_memif_client_listen(struct memif_client *c, const char **reason);
 
-/** Answer MEMIF_SAID_NAME. @return false: he does not take it */
+/** Answer MEMIF_SAID_NAME. @return false: the client does not take it */
 bool uroce_memif_client_acknowledge(const struct memif_client *c);
 /** Answer MEMIF_SAID_CONNECT: the rings begin. @return NULL, or what is wrong */
 const char *uroce_memif_client_connect(struct memif_client *c);

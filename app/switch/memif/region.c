@@ -14,7 +14,8 @@
 
 #include "memif/region.h"
 
-/* Ordinary memory that is sealed against shrinking. Who is asked for seals first is the kernel and no file system. */
+/* Ordinary memory that is sealed against shrinking. Asking for seals first makes sure that it is the kernel's and not a
+ * file system's. */
 static int
 check(int fd, uint64_t bytes)
 {

@@ -52,8 +52,8 @@ uroce_memif_server_open(struct memif_server *s, const char *path, struct switch_
 	return ret;
 }
 
-/* The epoll knows an eventfd for as long as the client has it, and his socket for as long as it is open, unless it is
- * told. */
+/* Remove the client's descriptors from the epoll: it would keep an eventfd as long as the client has it, and the socket
+ * as long as it is open. */
 static void
 end(struct memif_server *s, struct memif_client *c, const char *reason)
 {
@@ -80,7 +80,7 @@ uroce_memif_server_close(struct memif_server *s)
 	s->epoll = s->listener = -1;
 }
 
-/* Somebody is told, but not by each client of one that comes again and again. */
+/* Log the refusal, but not for each attempt of a client that retries. */
 static void
 refuse(struct memif_server *s, struct memif_client *c, const char *reason, uint64_t now_ns)
 {
@@ -168,7 +168,7 @@ serve(struct memif_server *s, struct memif_client *c, uint64_t now_ns)
 	}
 }
 
-/* @return who has had most time for what takes no time; NULL: all have their ports */
+/* @return the client that has been without a port for longest; NULL: all have their ports */
 static struct memif_client *
 oldest_guest(struct memif_server *s)
 {
@@ -183,7 +183,8 @@ oldest_guest(struct memif_server *s)
 	return oldest;
 }
 
-/* A place for one who has come: where all are taken, that of the oldest, for there are more places than ports. */
+/* A place for a new client. If all are taken, that of the oldest client without a port: there are more places than
+ * ports. */
 static struct memif_client *
 find_place(struct memif_server *s)
 {
@@ -204,8 +205,8 @@ accept_client(struct memif_server *s, int fd, uint64_t now_ns)
 		end(s, c, "No room");
 }
 
-/* Where guests have all descriptors that there are, their rings' most likely, they give them back one after the other:
- * nobody could come, and the switch would not sleep for who has knocked. */
+/* If clients without a port hold all descriptors, the oldest of them gives its own back: no client could connect
+ * otherwise, and a pending connection would keep the switch from sleeping. */
 static void
 accept_clients(struct memif_server *s, uint64_t now_ns)
 {

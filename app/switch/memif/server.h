@@ -18,7 +18,7 @@ struct memif_server {
 	struct memif_client *owners[UROCE_SWITCH_PORTS]; /* NULL: the port is free */
 	struct memif_client clients[UROCE_SWITCH_PORTS + UROCE_SWITCH_GUESTS];
 	bool waking; /* the clients are to say when they have filled slots */
-	uint64_t refused; /* who said or shared what makes no sense */
+	uint64_t refused; /* clients with wrong messages or memory */
 	uint64_t said_ns; /* the last time that this was said */
 };
 
@@ -27,7 +27,8 @@ int uroce_memif_server_open(struct memif_server *s, const char *path, struct swi
 /** Tell all clients that it is over. */
 void uroce_memif_server_close(struct memif_server *s);
 
-/** Who comes gets a port, who goes leaves it, and who takes too long is left. Does not wait. */
+/** Give new clients a port, take it back from clients that have gone, and disconnect a client that takes too long to
+ * connect. Does not wait. */
 void uroce_memif_server_poll(struct memif_server *s, uint64_t now_ns);
 
 /** Have the clients say when they have filled slots: uroce_memif_server_wait() sees that, sooner or later. */

@@ -25,7 +25,7 @@ enum memif_type {
 	MEMIF_HELLO,      /* server to client; then, each of them answered by an ACK: */
 	MEMIF_INIT,
 	MEMIF_ADD_REGION, /* with a descriptor of the memory */
-	MEMIF_ADD_RING,   /* with an eventfd, written to by who has filled slots */
+	MEMIF_ADD_RING,   /* with an eventfd, which the side that has filled slots writes to */
 	MEMIF_CONNECT,    /* answered by: */
 	MEMIF_CONNECTED,
 	MEMIF_DISCONNECT, /* either way, at any time */
@@ -100,7 +100,7 @@ struct memif_desc {
 	uint32_t metadata;
 };
 
-#define MEMIF_RING_NO_WAKING 1 /* in memif_ring.flags: who reads it polls */
+#define MEMIF_RING_NO_WAKING 1 /* in memif_ring.flags: the reader polls */
 
 /* Client to server: the client fills from head on, the server frees from tail on. Server to client: the client frees
  * from head on, the server fills from tail on. Both run freely; modulo the number of slots they are indices. */

@@ -5,7 +5,7 @@
 /**
  * @file
  * uroce: a bad network on a good port. What a DPDK port receives is lost, reordered, doubled, damaged, delayed or
- * marked as congested, all from a seed, before uroce or whoever else polls the port sees it: for tests of
+ * marked as congested, all from a seed, before the program that polls the port sees it, uroce or another: for tests of
  * programs, not of the link. Frames between devices of one process that do not go through the port are spared.
  */
 
@@ -35,8 +35,8 @@ struct uroce_netem_stats {
 };
 
 /**
- * Impair what a port receives from now on. The port has been configured; whoever polls it is an uroce worker, or
- * does not poll it during uroce_netem_detach().
+ * Impair what a port receives from now on. The port has been configured. Only uroce workers may poll it during
+ * uroce_netem_detach().
  *
  * @param impairment	key=value, separated by commas; what is not named does not happen:
  *	loss=P		the share of frames that is lost, 0..1

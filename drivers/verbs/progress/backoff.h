@@ -39,14 +39,14 @@ bool uroce_backoff_asks(const struct uroce_backoff *p, uint64_t now_ns);
 uint64_t uroce_backoff_spare(struct uroce_backoff *p, uint64_t now_ns, bool crowded);
 
 /**
- * After a look at one that nobody else has polled.
+ * After the thread has polled a worker that no other thread has polled.
  * @param frames	that the thread itself has moved
  * @param crowded	others want its core
  * @return how long to sleep; 0: look again at once
  */
 uint64_t uroce_backoff_step(struct uroce_backoff *p, uint64_t now_ns, unsigned int frames, bool crowded);
 
-/** Somebody expects frames. */
+/** A thread waits for frames. */
 void uroce_backoff_wake(struct uroce_backoff *p, uint64_t now_ns);
 
 #endif /* UROCE_DRIVERS_VERBS_PROGRESS_BACKOFF_H */

@@ -29,14 +29,14 @@
 #include "uroce.h"
 #include "uroce_config.h"
 
-/* What the thread has for those who wait. */
+/* The thread's state, shared with the threads that wait for it. */
 static struct {
 	struct uroce_worker *worker;	/* release; acquire: then the rest is there, too */
 	uint64_t busy_ns;
 	struct uroce_cpu_load crowd;
-	/* who ends asks (release), the thread answers (release) */
+	/* the thread that ends the process asks (release), the progress thread answers (release) */
 	enum end { STAYS, LEAVES, HAS_HUNG_UP, HAS_LEFT } end;
-	void (*hang_up)(void);	/* before he asks */
+	void (*hang_up)(void);	/* written before it asks */
 	bool is_read;	/* thread: before it answers */
 } progress;
 
@@ -47,7 +47,7 @@ spin(void)
 		rte_pause();
 }
 
-/* Has somebody polled since the last look, and so lately that he is going to again? Or does he, now? */
+/* Has the application polled since the last check, so recently that it is likely to poll again? Or does it poll now? */
 static bool
 others_poll(struct uroce_worker *worker, uint64_t *seen_ns)
 {
@@ -80,8 +80,8 @@ look(struct uroce_worker *worker, struct uroce_backoff *pace, uint64_t *seen_ns)
 {
 	uint64_t last_ns = *seen_ns;
 	bool polled = others_poll(worker, seen_ns);
-	/* Who has polled for long, and since the last look, may have lost his core for a moment. To take his turn now
-	 * is to keep him from it for longer. */
+	/* An application that has been polling for long, and since the last check, may have lost its core for a moment.
+	 * Polling in its place would keep it off the core for longer. */
 	bool is_away = uroce_backoff_trusts(pace) && *seen_ns != last_ns;
 	unsigned int frames = 0;
 	uint64_t now_ns, ns;

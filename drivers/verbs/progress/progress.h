@@ -15,7 +15,7 @@ struct uroce_worker;
 
 /**
  * Drive a worker while the program does not, until the process ends. On a thread of its own.
- * @param busy_ns	who waits for frames polls for so long before it sleeps
+ * @param busy_ns	how long a wait for frames polls before it sleeps
  */
 void uroce_progress_run(struct uroce_worker *worker, uint64_t busy_ns) __attribute__((noreturn));
 
@@ -32,7 +32,7 @@ struct uroce_cpu_load *uroce_progress_crowd(void);
  * The program ends: have the thread see to it that what was sent last has been read, where the port takes it along.
  * @param hang_up	what the thread does before that: a call that a signal has interrupted, in whose handler the
  *			program ends, may have what this waits for, and is not waited for in vain
- * @return false: it has not been read, or nobody can tell
+ * @return false: it has not been read, or that is not known
  */
 bool uroce_progress_leave(void (*hang_up)(void));
 

@@ -168,7 +168,7 @@ put_port(struct uroce_tree *tree, const char *device, struct ibv_context *contex
 }
 
 /* What is behind the device has neither a bus nor, as far as libibverbs knows, a node of its own. Its interface, where
- * there is one, is where those look who begin with the device; without one there is no such directory, either. */
+ * there is one, is where programs look that begin with the device; without one there is no such directory. */
 static void
 put_parent(struct uroce_tree *tree, const char *device, struct ibv_context *context,
 	   const struct ibv_device_attr *attr)

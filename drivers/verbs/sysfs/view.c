@@ -36,7 +36,7 @@ write_text(const char *path, const char *text)
 	return n == (ssize_t)strlen(text) ? 0 : -EIO;
 }
 
-/* Who one was, one is in the new namespace, too; one has all rights there until the next exec. */
+/* Keep the user's ID in the new namespace; the process has all capabilities there until its next exec. */
 static int
 enter_as_user(void)
 {

@@ -74,7 +74,7 @@ put_file(void *file)
 	uroce_ucma_file_put(file);
 }
 
-/* Who waits for an event may be cancelled there. */
+/* A thread that waits for an event may be canceled there. */
 static ssize_t
 write_instead(int fd, const void *buf, size_t bytes)
 {

@@ -48,8 +48,8 @@ is_mcast(const struct rdma_cm_event *event)
 	return event->event == RDMA_CM_EVENT_MULTICAST_JOIN || event->event == RDMA_CM_EVENT_MULTICAST_ERROR;
 }
 
-/* Whose it is by name, counted as reported; a request's ID is of the file that it is got from, where its listener is
- * going if it is not there. Lock held. @return false: there is no memory for a request's ID */
+/* Name the ID of the event, and count the event as reported. The ID of a request belongs to the file that the event is
+ * got from, to which its listener moves if it is not there. Lock held. @return false: no memory for a request's ID */
 static bool
 put_names(struct uroce_ucma_file *file, struct rdma_ucm_event_resp *resp, const struct rdma_cm_event *event)
 {

@@ -240,7 +240,7 @@ time_out(struct uroce_cm_conn *conn, uint64_t now_ns)
 	uint64_t guid = conn->cm->conf.ca_guid;
 
 	RTE_VERIFY(row->action != UROCE_CM_UNEXPECTED);
-	/* Who has not answered need not wait for us either. */
+	/* Tell the peer that did not answer, so that it does not wait. */
 	if (uroce_cm_sends[conn->state][UROCE_CM_REJ] != UROCE_CM_STATE_NONE)
 		uroce_cm_send_rej(conn, UROCE_CM_REJ_TIMEOUT, &guid, sizeof(guid), NULL, now_ns);
 	else

@@ -152,7 +152,7 @@ enum uroce_cm_sidr_status {
 
 enum uroce_cm_event_type {
 	UROCE_CM_REQ_RECEIVED,		/* conn: a new one, whose listener is conn_listener */
-	UROCE_CM_REQ_ERROR,		/* nobody has answered */
+	UROCE_CM_REQ_ERROR,		/* no answer */
 	UROCE_CM_REP_RECEIVED,
 	UROCE_CM_REP_ERROR,
 	UROCE_CM_RTU_RECEIVED,		/* or what else shows that the peer is connected */
@@ -237,9 +237,9 @@ void uroce_cm_expire(struct uroce_cm *cm, uint64_t now_ns);
 /** When uroce_cm_expire() has something to do, ns; UINT64_MAX: never. */
 uint64_t uroce_cm_deadline(const struct uroce_cm *cm);
 
-/** The processes at the other end of some paths have gone, killed perhaps: what is connected by those, or about to
- * be, is as if their ends had been hung up. Nothing is sent. Requests that nobody has answered go on: who comes in
- * their place may.
+/** The processes at the other end of some paths have gone, killed perhaps: connections over these paths, and those that
+ * are being made, end as if the peers had disconnected. Nothing is sent. Requests without an answer go on: a successor of
+ * the peer may answer them.
  * @param is_gone	of a path; calls none of uroce_cm_*() */
 void uroce_cm_depart(struct uroce_cm *cm, bool (*is_gone)(void *arg, const struct uroce_cm_path *path), void *arg,
 		     uint64_t now_ns);

@@ -155,8 +155,8 @@ uint16_t uroce_cm_source(const struct uroce_cm *cm, const union ibv_gid *gid);
 /** @return 0 or -ENOMEM */
 int uroce_cm_tables_create(struct uroce_cm *cm);
 void uroce_cm_tables_destroy(struct uroce_cm *cm);
-/** Give the connection a communication ID that nobody could guess and none has, and transactions
- * that nobody could guess. */
+/** Give the connection a random communication ID that no other has, and random transaction IDs, so that no peer can
+ * guess them. */
 void uroce_cm_local_add(struct uroce_cm_conn *conn);
 void uroce_cm_local_remove(struct uroce_cm_conn *conn);
 struct uroce_cm_conn *uroce_cm_local_find(struct uroce_cm *cm, uint32_t id);
@@ -213,14 +213,14 @@ void uroce_cm_transmit(struct uroce_cm *cm, const struct uroce_cm_path *path,
 		       enum uroce_cm_message message, const uint8_t *mad);
 /** Send the last answer again, or what it was without its private data. */
 void uroce_cm_answer_again(struct uroce_cm_conn *conn, enum uroce_cm_message duplicate);
-/** Send the request again whose answer is awaited, and wait. */
+/** Retransmit the request that waits for its answer, and wait. */
 void uroce_cm_retransmit(struct uroce_cm_conn *conn, uint64_t now_ns);
 /** Probe the peer of an established connection: a peer that has lost the connection answers by DREP. */
 void uroce_cm_send_probe(struct uroce_cm_conn *conn, uint64_t now_ns);
 /** Is the DREP the answer to a probe? */
 bool uroce_cm_answers_probe(const struct uroce_cm_conn *conn, const uint8_t *drep);
 
-/* ---- reply.c: to whom there is no connection ---- */
+/* ---- reply.c: answers to messages without a connection ---- */
 
 void uroce_cm_reply_rej(struct uroce_cm *cm, const struct uroce_cm_path *path, const uint8_t *mad,
 			enum uroce_cm_about about, uint16_t reason, const void *info,
@@ -237,8 +237,8 @@ void uroce_cm_receive_req(struct uroce_cm *cm, const uint8_t *mad, const struct 
 			  uint64_t now_ns);
 void uroce_cm_receive_sidr_req(struct uroce_cm *cm, const uint8_t *mad,
 			       const struct uroce_cm_path *path, uint64_t now_ns);
-/** Ask the listeners in turn. @return 0: one has taken it; else what the last one said, `none` if
- * nobody did */
+/** Ask the listeners in turn. @return 0: one has taken it; else the last one's answer, or `none` if
+ * there is no listener */
 int uroce_cm_offer(struct uroce_cm_conn *conn, struct uroce_cm_event *event, int none);
 
 /* ---- receive.c: what goes on ---- */

@@ -171,7 +171,7 @@ transport_decode(const uint8_t *mad)
 	case SERVICE_EXTENDED:
 		return uroce_cm_get(mad, REQ, EXTENDED_TRANSPORT) == EXTENDED_XRC ? IBV_QPT_XRC_RECV
 										  : 0;
-	default: return 0; /* reliable datagrams: nobody has them */
+	default: return 0; /* reliable datagrams: not implemented anywhere */
 	}
 }
 

@@ -219,7 +219,7 @@ is_rejected_already(const struct uroce_cm_conn *conn, enum uroce_cm_message mess
 	       message == (conn->active ? UROCE_CM_REP : UROCE_CM_REQ);
 }
 
-/* A REP for who has sent one. */
+/* A REP to the side that has sent one. */
 static bool
 is_not_its_role(const struct uroce_cm_conn *conn, enum uroce_cm_message message)
 {

@@ -25,8 +25,8 @@ wrong(const struct uroce_cm_req *req, const struct uroce_cm_path *path)
 {
 	if (req->qp_type == 0)
 		return UROCE_CM_REJ_INVALID_TRANSPORT_TYPE;
-	/* Its QP is where it comes from: else we would be made to send to somebody who has not
-	 * asked for it. */
+	/* Its QP must be at the address that it comes from: a forger could direct our packets to a
+	 * third host. */
 	if (!uroce_cm_same_gid(&req->path.dgid, &path->dgid) ||
 	    !uroce_cm_same_gid(&req->path.sgid, &path->sgid))
 		return UROCE_CM_REJ_INVALID_GID;
@@ -56,7 +56,7 @@ reject_wrong(struct uroce_cm *cm, const uint8_t *mad, const struct uroce_cm_path
 	uroce_cm_reply_rej(cm, path, mad, UROCE_CM_ABOUT_REQ, reason, info, info_bytes);
 }
 
-/* Is there room, and somebody to ask? What is not rejected here comes again. */
+/* Is there room, and a listener? The peer retransmits a REQ that is dropped here without a REJ. */
 static bool
 admit(struct uroce_cm *cm, const struct uroce_cm_req *req, const uint8_t *mad,
       const struct uroce_cm_path *path, uint64_t now_ns)

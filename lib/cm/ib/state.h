@@ -60,17 +60,17 @@ struct uroce_cm_row {
 extern const struct uroce_cm_row uroce_cm_receives[UROCE_CM_STATE_COUNT][UROCE_CM_MESSAGE_COUNT];
 /* Where sending a message leads; UROCE_CM_STATE_NONE: it may not be sent. */
 extern const uint8_t uroce_cm_sends[UROCE_CM_STATE_COUNT][UROCE_CM_MESSAGE_COUNT];
-/* Nobody has answered, or the time to wait is over. UROCE_CM_TAKE: there is an event; UROCE_CM_DUPLICATE: none;
+/* The deadline has passed, for an answer or for TIMEWAIT. UROCE_CM_TAKE: there is an event; UROCE_CM_DUPLICATE: none;
  * UROCE_CM_UNEXPECTED: the state has no end of time. */
 extern const struct uroce_cm_row uroce_cm_timeouts[UROCE_CM_STATE_COUNT];
 
-/* The process at the other end has gone without a word: what the kernel of one with an RNIC would have said for it, and
- * nobody answers. UROCE_CM_UNEXPECTED: it waits for nothing of the peer's, or another one may answer. */
+/* The process at the other end has gone without a message: behave as if the peer had disconnected, as a kernel does for a
+ * process with an RNIC, without an answer. UROCE_CM_UNEXPECTED: no wait for this peer, or another one may answer. */
 extern const struct uroce_cm_row uroce_cm_departures[UROCE_CM_STATE_COUNT];
 
 extern const char *const uroce_cm_state_names[UROCE_CM_STATE_COUNT];
 
-/** What is being set up at the wish of a peer, who may be nobody: bounded by UROCE_CM_MAX_HALF_OPEN. */
+/** A handshake that a peer has begun, perhaps with a forged address: bounded by UROCE_CM_MAX_HALF_OPEN. */
 bool uroce_cm_state_half_open(enum uroce_cm_state state);
 /** Established, whatever of the alternate path. */
 bool uroce_cm_state_established(enum uroce_cm_state state);

@@ -133,7 +133,7 @@ uroce_rdma_get_request(struct rdma_cm_id *listen, struct rdma_cm_id **id)
 	if (request_of(listener, event) != 0) {
 		const int error = errno;
 
-		/* nobody else will: the caller has not got it */
+		/* the caller has not got the ID, and cannot destroy it */
 		if (event->event == RDMA_CM_EVENT_CONNECT_REQUEST)
 			(void)uroce_rdma_destroy_id(event->id);
 		listen->event = event;

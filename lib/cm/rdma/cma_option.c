@@ -30,7 +30,7 @@ set_reuseaddr(struct uroce_cma_id *id, const void *value)
 	int on;
 
 	memcpy(&on, value, sizeof(on));
-	/* who is bound is checked against; who listens stays alone */
+	/* later binds are checked against an ID that is bound; a listener stays exclusive */
 	if (id->state != UROCE_CMA_IDLE && (on == 0 || id->state == UROCE_CMA_LISTEN))
 		return -EINVAL;
 	id->reuseaddr = on != 0;

@@ -119,7 +119,7 @@ bind_to(struct uroce_cma_id *id, uint16_t number)
 	return 0;
 }
 
-/* A port that nobody has, at a random place: who knows one knows no other. */
+/* A free port, at a random place: a peer that knows one cannot guess the next. */
 static int
 bind_any(struct uroce_cma_id *id)
 {

@@ -29,7 +29,7 @@ uroce_cma_request_listener(const struct uroce_cm_event *event, const struct uroc
 
 	if (uroce_cma_header_decode(event->priv.data, event->priv.bytes, src, dst) != 0)
 		return NULL;
-	/* a GID is an IP address: who says another than that on the wire lies */
+	/* a GID is an IP address: the header must not claim another than the packet's */
 	if (!address_is(src, &path->dgid) || !address_is(dst, &path->sgid))
 		return NULL;
 	uroce_cma_addr_set_port((struct sockaddr *)dst, uroce_cma_port_number(port));
@@ -65,7 +65,7 @@ refuse(struct uroce_cma_id *id)
 	uroce_cma_id_discard(id);
 }
 
-/* The event of a new ID is its listener's, and takes of its backlog until somebody gets it. */
+/* The event of a new ID is its listener's, and counts against its backlog until a thread gets it. */
 static bool
 post_request(struct uroce_cma_id *listener, struct uroce_cma_id *id, struct uroce_cma_event *event)
 {

@@ -20,7 +20,7 @@ void uroce_cma_addr_to_gid(const struct sockaddr *addr, union ibv_gid *gid);
 
 /** INADDR_ANY, in6addr_any or ::ffff:0.0.0.0. */
 bool uroce_cma_addr_any(const struct sockaddr *addr);
-/** One of those, or 127.0.0.0/8 or ::1: for who binds to it, Linux takes them for the same. */
+/** One of those, or 127.0.0.0/8 or ::1: Linux treats them alike when an ID is bound. */
 bool uroce_cma_addr_unspecific(const struct sockaddr *addr);
 bool uroce_cma_addr_multicast(const struct sockaddr *addr);
 /** IPv4, as AF_INET or mapped into IPv6: the same peers reach it. */

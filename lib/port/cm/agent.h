@@ -54,7 +54,7 @@ struct uroce_agent {
 
 /** Make QP1 and the CM. Control threads, without uroce_cm_lock. @return NULL and errno */
 struct uroce_agent *uroce_agent_create(struct uroce_port *port);
-/** Nobody knows it any more. Control threads, without uroce_cm_lock. */
+/** No thread refers to it any more. Control threads, without uroce_cm_lock. */
 void uroce_agent_destroy(struct uroce_agent *a);
 
 /** Give the CM what has come, up to UROCE_CM_ROUND, and its time. @return how many MADs came and

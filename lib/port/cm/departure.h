@@ -21,7 +21,7 @@ struct uroce_departures {
 	uint64_t of_neighbors;
 };
 
-/** Everybody that the port leads to has gone; who comes in their place, comes after this. Any thread. */
+/** All peers of the port have departed; their successors come after this call. Any thread. */
 void uroce_depart_all(struct uroce_port *port);
 
 /** Of one neighbor, as a switch says; there is a whole Ethernet header. Worker, within a poll. */
@@ -40,7 +40,7 @@ struct uroce_departures uroce_departures_now(const struct uroce_port *port);
 /**
  * Report peers that have departed since `seen` to the CM, which hangs up their connections.
  * The caller must have read the MADs of a successor before this call, and must pass them to the CM after it, so that the
- * CM does not hang up the successor's connections. A REQ of the departed peer among them gets an answer that nobody
+ * CM does not hang up the successor's connections. A REQ of the departed peer among them gets an answer that no peer
  * receives, and times out. Under uroce_cm_lock.
  */
 void uroce_departures_tell(struct uroce_port *port, struct uroce_cm *cm, struct uroce_departures *seen,

@@ -26,13 +26,13 @@
 #include "port/worker/worker.h"
 
 static struct {
-	/* service_lock, and uroce_cm_lock: who has one of them may read */
+	/* written under service_lock and uroce_cm_lock, read under either */
 	struct uroce_agent *agents[UROCE_MAX_DEVICES];
 	unsigned int agent_count;
 	/* service_lock */
 	bool running;
 	pthread_t thread;
-	int wake_fd; /* once it has run, it stays: whoever sees somebody go may kick at any time */
+	int wake_fd; /* kept once created: a thread that sees a peer depart may kick at any time */
 	bool stop;   /* atomic */
 	/* the service's thread */
 	uint64_t busy_until_ns;
@@ -137,7 +137,7 @@ wait_until(uint64_t when_ns)
 			service.fds[i].revents = 0;
 }
 
-/* Somebody has to poll the workers: often while something happens, else seldom. */
+/* When to poll the workers next: soon while there is work, else rarely. */
 static uint64_t
 next_poll(uint64_t now_ns, bool busy)
 {
@@ -157,8 +157,8 @@ service_main(void *arg)
 	for (;;) {
 		helped = uroce_workers_help(&frames);
 		mads = round_do(&next_ns);
-		/* Behind the reading of what has woken it: who stops it sets this before he wakes it, and what has been
-		 * read wakes no more. Pairs with the release in thread_stop() */
+		/* After the read of wake_fd: the thread that stops this one sets the flag before it writes there, and a
+		 * write that was read wakes no more. Pairs with the release in thread_stop() */
 		if (__atomic_load_n(&service.stop, __ATOMIC_ACQUIRE))
 			return NULL;
 		now_ns = uroce_clock_ns();

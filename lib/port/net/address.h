@@ -79,7 +79,7 @@ uroce_addresses_may_be_group(const struct uroce_addresses *a, const struct rte_e
  */
 bool uroce_addresses_listen(const struct uroce_addresses *a, const struct rte_ether_addr *mac);
 
-/** Whom to give a frame for dst to: itself, or the gateway. @return 0 or -ENETUNREACH */
+/** The next hop of a frame for dst: dst itself, or the gateway. @return 0 or -ENETUNREACH */
 int uroce_addresses_next_hop(const struct uroce_addresses *a, const uint8_t dst[16],
 			     uint8_t hop[16]);
 /** With which address to speak to dst: one of its subnet, else any of its family; NULL: there is

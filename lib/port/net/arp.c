@@ -93,7 +93,7 @@ uroce_arp_receive(const struct uroce_rx *rx)
 		return UROCE_DROP_ARP;
 	sender_be = arp->arp_data.arp_sip;
 	target_be = arp->arp_data.arp_tip;
-	/* somebody else has our address: that is the administrator's to sort out, and not to be
+	/* another host has our address: the administrator must resolve that, and it must not be
 	 * learned */
 	if (uroce_addresses_have_ipv4(rx->own, sender_be))
 		return UROCE_DROP_ARP;

@@ -13,7 +13,7 @@
 
 struct uroce_port_queue;
 
-/** Ask who has target; with sender == target, announce it. @param dst zero: everybody */
+/** Request target's MAC address; with sender == target, announce it. @param dst zero: broadcast */
 void uroce_arp_request(struct uroce_port_queue *q, const struct rte_ether_addr *dst,
 		       uint32_t sender_be, uint32_t target_be);
 

@@ -167,7 +167,7 @@ uroce_groups_leaving(struct uroce_groups *g)
 
 /* What we speak follows the oldest querier that was heard lately. When an older one turns up, all
  * that is pending ends (RFC 3376, 7.2.1; RFC 3810, 8.2.1): it asks, too. When it is gone, what is
- * pending is said in the newer version, or a group that was joined since would be told to nobody.
+ * pending is said in the newer version, or no querier would learn of a group joined since.
  */
 static void
 version_update(struct uroce_groups *g, enum uroce_group_family family, uint64_t now_ns)
@@ -225,7 +225,7 @@ uint64_t
 uroce_groups_query(struct uroce_groups *g, const struct uroce_group_query *query, uint64_t now_ns)
 {
 	struct uroce_group_querier *querier = &g->queriers[query->family];
-	/* however often somebody asks */
+	/* a lower bound, however often a host asks */
 	uint64_t delay_ns = RTE_MAX(query->max_delay_ns, UROCE_GROUP_MIN_DELAY_NS);
 	uint64_t due_ns;
 

@@ -87,7 +87,7 @@ void uroce_groups_init(struct uroce_groups *g);
 /** Hold a group; the first time its joining is due to be reported at once.
  * @return 1: it is new; 0: it was held already; -ENOSPC */
 int uroce_groups_join(struct uroce_groups *g, const uint8_t gid[16]);
-/** @return true: nobody holds it any more; that is due to be reported */
+/** @return true: it has no holder any more, which is to be reported */
 bool uroce_groups_leave(struct uroce_groups *g, const uint8_t gid[16]);
 /** Report every group anew: the link has come back. */
 void uroce_groups_renew(struct uroce_groups *g);
@@ -97,7 +97,7 @@ bool uroce_groups_leaving(struct uroce_groups *g);
 /** A querier asks. @return when the answer is due, ns */
 uint64_t uroce_groups_query(struct uroce_groups *g, const struct uroce_group_query *query,
 			    uint64_t now_ns);
-/** Another host has reported the group, in V1 or V2: who speaks those, too, need not. */
+/** Another host has reported the group, in V1 or V2: a host that speaks these need not report it. */
 void uroce_groups_heard(struct uroce_groups *g, const uint8_t gid[16], uint64_t now_ns);
 
 /**

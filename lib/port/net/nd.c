@@ -168,7 +168,7 @@ solicit_receive(const struct uroce_rx *rx, const struct rte_ipv6_hdr *ip, const 
 	if (!uroce_addresses_have_ipv6(rx->own, nd->target))
 		return UROCE_DROP_IP_ADDRESS;
 	if (is_unspecified(ip->src_addr)) {
-		/* Somebody wants to use our address: only via its group, and without saying who */
+		/* Duplicate address detection for our address: only to its group, and without a source */
 		if (ip->dst_addr[0] != 0xff || source != NULL)
 			return UROCE_DROP_ICMP;
 		advertise_to_all(rx->q, nd->target);
@@ -207,7 +207,7 @@ advert_receive(const struct uroce_rx *rx, const struct rte_ipv6_hdr *ip, const s
 		how |= UROCE_NEIGHBOR_OVERRIDE;
 	if (uroce_addresses_have_ipv6(rx->own, nd->target))
 		return UROCE_DROP_ICMP;
-	/* An answer to a unicast probe may leave the option out: it is from who was asked. */
+	/* An answer to a unicast probe may omit the option: it comes from the host that was asked. */
 	if (target != NULL)
 		peer = target->mac;
 	learn(rx, nd->target, &peer, how);

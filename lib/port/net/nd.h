@@ -13,7 +13,7 @@
 
 struct uroce_port_queue;
 
-/** Ask who has target. @param dst zero: its solicited-node group */
+/** Solicit target's MAC address. @param dst zero: its solicited-node group */
 void uroce_nd_solicit(struct uroce_port_queue *q, const struct rte_ether_addr *dst,
 		      const uint8_t src[16], const uint8_t target[16]);
 /** Tell all nodes that we have the address. */

@@ -172,7 +172,7 @@ uroce_neighbor_put(struct uroce_neighbors *t, struct uroce_neighbor *n, uint64_t
 	rte_spinlock_lock(&t->lock);
 	RTE_VERIFY(n->refs > 0);
 	n->refs--;
-	/* Nobody asks again for one that nobody uses: it goes when its age is over. */
+	/* An entry without users is not probed again: it expires at its age limit. */
 	if (n->refs == 0)
 		n->due_ns = RTE_MIN(n->due_ns, now_ns + UROCE_NEIGHBOR_AGE_NS);
 	rte_spinlock_unlock(&t->lock);
@@ -199,7 +199,7 @@ answer_state(struct uroce_neighbor *n, uint64_t now_ns)
 	if (n->state != UROCE_NEIGHBOR_FAILED)
 		return -EINPROGRESS;
 	if (asked) {
-		n->wanted_ns = 0; /* the answer to this question: who asks again starts anew */
+		n->wanted_ns = 0; /* reported once: the next call starts a new probe */
 		return -EHOSTUNREACH;
 	}
 	ask(n);

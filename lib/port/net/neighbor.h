@@ -67,7 +67,7 @@ enum uroce_hold {
 /* A question to be asked on the wire. */
 struct uroce_probe {
 	uint8_t addr[16];
-	struct rte_ether_addr mac; /* whom to ask; zero: everybody */
+	struct rte_ether_addr mac; /* destination; zero: all hosts */
 };
 
 /** @return 0 or -errno */
@@ -87,8 +87,8 @@ void uroce_neighbor_put_lladdr(struct uroce_neighbors *t, const uint64_t *lladdr
 /**
  * Is the address known? If not it is probed, and stays wanted as long as this is called every
  * UROCE_NEIGHBOR_WANTED_NS; a failure is told once, then it is probed anew.
- * @return	0: it is; -EINPROGRESS: not yet; -EHOSTUNREACH: nobody answers; -ENOBUFS: every
- *entry is held
+ * @return	0: it is; -EINPROGRESS: not yet; -EHOSTUNREACH: no answer; -ENOBUFS: every
+ * entry is held
  */
 int uroce_neighbor_ask(struct uroce_neighbors *t, const uint8_t addr[16], uint64_t now_ns);
 
@@ -97,8 +97,8 @@ enum uroce_hold uroce_neighbor_hold(struct uroce_neighbors *t, const uint8_t add
 				     struct rte_mbuf *m, struct rte_ether_addr *mac);
 
 /**
- * Take note of what a peer said. Only addresses that somebody here asked for are in the table,
- * others are not learned: nobody can fill it from outside.
+ * Learn a peer's MAC address. The table holds only addresses that this host has asked for,
+ * so no peer can fill it.
  * @param how	UROCE_NEIGHBOR_*
  * @param frames	room for UROCE_NEIGHBOR_PENDING: what waited for this; the caller's to send
  * to mac

@@ -13,7 +13,7 @@
 
 struct uroce_neighbor;
 
-/* Who may touch the slot; each transition is an atomic exchange, with acquire and release. */
+/* Which thread may use the slot; each transition is an atomic exchange, with acquire and release. */
 enum uroce_ping_state {
 	UROCE_PING_FREE,
 	UROCE_PING_CLAIMED, /* the control thread fills it in */
