@@ -310,6 +310,30 @@ r35_rnr_waits_at_least_its_timer(void **state)
 	}
 }
 
+/* What the requester has sent before the RNR NAK it retransmits after the wait anyway. */
+static void
+r34_a_lost_response_is_not_charged_during_an_rnr_wait(void **state)
+{
+	struct peer_conf conf = { .go_back_n = true };
+	struct peer_packet out;
+	struct peer p;
+
+	(void)state;
+	peer_start(&p, &conf);
+	peer_post(&p, IBV_WR_SEND, 0, 8, 1, 0);
+	peer_post(&p, IBV_WR_RDMA_READ, 0, 8, 2, 0);
+	peer_post(&p, IBV_WR_SEND, 0, 8, 3, 0);
+	drain(&p);
+	assert_int_equal(ack(&p, UROCE_AETH_RNR_NAK | 12, PEER_SQ_PSN), UROCE_OK);
+	assert_int_equal(ack(&p, UROCE_AETH_ACK, PEER_SQ_PSN + 2), UROCE_RESPONSE_GAP);
+	assert_int_equal(uroce_qp_of(p.qp)->history.counters[UROCE_QP_RETRIES], 0);
+	peer_expect_nothing(&p);
+	while (!peer_out(&p, &out))
+		peer_wait(&p);
+	assert_int_equal(out.psn, PEER_SQ_PSN + 1);
+	peer_stop(&p);
+}
+
 static void
 r35_rnr_retries_end_unless_they_are_seven(void **state)
 {
@@ -410,6 +434,7 @@ UROCE_TESTS(completer)
 		cmocka_unit_test(r34_progress_resets_the_retries),
 		cmocka_unit_test(r34_a_doubled_nak_is_charged_once),
 		cmocka_unit_test(r35_rnr_waits_at_least_its_timer),
+		cmocka_unit_test(r34_a_lost_response_is_not_charged_during_an_rnr_wait),
 		cmocka_unit_test(r35_rnr_retries_end_unless_they_are_seven),
 		cmocka_unit_test(r38_naks_complete_the_request_they_name),
 		cmocka_unit_test(an_ack_gives_no_turn_for_nothing),

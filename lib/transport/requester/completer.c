@@ -215,11 +215,11 @@ retry(struct uroce_engine *e, struct uroce_qp *qp, const char *why)
 }
 
 /* As retry(), for a missing response. Only once until there is progress: further answers that show the same gap are to
- * packets sent earlier. */
+ * packets sent earlier. An RNR NAK has made the requester go back already. */
 static void
 retry_gap(struct uroce_engine *e, struct uroce_qp *qp, const char *why)
 {
-	if (qp->req.gap_retried)
+	if (qp->req.gap_retried || qp->req.rnr_wait)
 		return;
 	qp->req.gap_retried = true;
 	retry(e, qp, why);
@@ -255,6 +255,7 @@ rnr_nak(struct uroce_engine *e, struct uroce_qp *qp, uint8_t timer_code, uint32_
 	}
 	go_back(e, qp, "RNR NAK");
 	req->rnr_wait = true;
+	req->gap_retried = false;
 	uroce_wheel_arm(&e->wheel, &req->timer, e->now_ns + rnr_timer_ns(timer_code));
 	return UROCE_OK;
 }
