@@ -65,7 +65,7 @@ static void
 stop_requester(struct uroce_engine *e, struct uroce_qp *qp)
 {
 	uroce_wheel_disarm(&qp->req.timer);
-	uroce_recovery_end(e, qp);
+	uroce_requester_on(e, qp, UROCE_ON_STOP);
 }
 
 static void
@@ -135,7 +135,7 @@ uroce_qp_leave(struct uroce_engine *e, struct uroce_qp *qp)
 {
 	uroce_qp_deactivate(e, qp);
 	uroce_acks_forget(e, qp);
-	uroce_recovery_end(e, qp);
+	uroce_requester_on(e, qp, UROCE_ON_STOP);
 	uroce_pacer_release(e, qp);
 	uroce_wheel_remove(&e->wheel, &qp->req.timer);
 	uroce_reorder_drop(e, qp);

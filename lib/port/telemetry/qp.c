@@ -19,6 +19,7 @@
 #include "port/telemetry/page.h"
 #include "port/telemetry/telemetry.h"
 #include "port/worker/worker.h"
+#include "transport/requester/state.h"
 #include "uroce.h"
 #include "uroce_config.h"
 #include "verbs/qp/qp.h"
@@ -120,7 +121,7 @@ timer_name(const struct uroce_requester *req)
 {
 	if (req->timer.deadline_ns == 0)
 		return "none";
-	if (req->rnr_wait)
+	if (uroce_requester_waits(req->state))
 		return "rnr";
 	return req->timer.deadline_ns < req->timeout_ns ? "probe" : "timeout";
 }

@@ -57,14 +57,15 @@ uroce_completer_locals(struct uroce_engine *e, struct uroce_qp *qp)
 }
 
 static void
-progress(struct uroce_qp *qp, uint32_t unacked)
+progress(struct uroce_engine *e, struct uroce_qp *qp, uint32_t unacked)
 {
 	struct uroce_requester *req = &qp->req;
 
 	req->unacked = unacked;
 	req->retries_left = qp->retry_cnt;	/* R34 */
 	req->rnr_retries_left = qp->rnr_retry;
-	req->gap_retried = false;
+	if (unlikely(req->state != UROCE_REQUESTER_IN_ORDER))
+		uroce_requester_on(e, qp, UROCE_ON_PROGRESS);
 }
 
 /* Answers have advanced unacked from `from`. In this pass the requester had sent `behind` PSNs from there on. */
@@ -73,7 +74,7 @@ moved_on(struct uroce_engine *e, struct uroce_qp *qp, uint32_t from, uint32_t be
 {
 	/* the answers are to packets that were to be retransmitted: skip these */
 	if (uroce_psn_distance(qp->req.unacked, from) > behind)
-		uroce_retry_seek(qp, qp->req.unacked);
+		uroce_requester_on(e, qp, UROCE_ON_SKIP);
 	uroce_retry_arm(e, qp);
 	/* later posts ring the doorbell */
 	if (qp->req.next != __atomic_load_n(&qp->sq.tail, __ATOMIC_RELAXED) || qp->req.recovery != NULL)
@@ -99,10 +100,10 @@ acknowledge(struct uroce_engine *e, struct uroce_qp *qp, uint32_t psn)
 		if (uroce_is_rd_atomic(sqe->opcode))
 			break;
 		if (done < sqe->psn_count) {
-			progress(qp, psn);
+			progress(e, qp, psn);
 			break;
 		}
-		progress(qp, uroce_psn_add(sqe->first_psn, sqe->psn_count));
+		progress(e, qp, uroce_psn_add(sqe->first_psn, sqe->psn_count));
 		complete_head(e, qp);
 		if (unlikely(qp->state == IBV_QPS_ERR))
 			return false;
@@ -133,7 +134,7 @@ settle(struct uroce_engine *e, struct uroce_qp *qp)
 
 		if (to != req->unacked) {
 			uroce_recovery_passed(qp, to);
-			progress(qp, to);
+			progress(e, qp, to);
 		}
 		if (to != uroce_psn_add(sqe->first_psn, sqe->psn_count))
 			break;
@@ -148,18 +149,7 @@ settle(struct uroce_engine *e, struct uroce_qp *qp)
 		moved_on(e, qp, from, behind);
 	}
 	if (uroce_recovery_done(qp))
-		uroce_recovery_end(e, qp);
-}
-
-/* Go back to the oldest PSN without an answer. */
-static void
-go_back(struct uroce_engine *e, struct uroce_qp *qp, const char *why)
-{
-	const struct uroce_requester *req = &qp->req;
-
-	uroce_trace_go_back(qp->dev->index, qp->ibv.qp_num, req->unacked, req->max_psn, req->retries_left, why);
-	uroce_recovery_end(e, qp);
-	uroce_retry_seek(qp, req->unacked);
+		uroce_requester_on(e, qp, UROCE_ON_REPAIRED);
 }
 
 /* As acknowledge(), during recovery: the record also holds answers behind a missing response. */
@@ -174,11 +164,9 @@ acknowledge_in_recovery(struct uroce_engine *e, struct uroce_qp *qp, uint32_t ps
 	settle(e, qp);
 	if (unlikely(qp->state == IBV_QPS_ERR))
 		return false;
-	if (back && qp->req.psn != qp->req.unacked) {
-		if (answer == UROCE_ANSWER_NAK && !probed && !uroce_retry_charge(e, qp))
-			return false;
-		go_back(e, qp, "early ones lost");
-	}
+	if (back && qp->req.psn != qp->req.unacked &&
+	    !uroce_requester_on(e, qp, answer == UROCE_ANSWER_NAK && !probed ? UROCE_ON_PROBE_NAK : UROCE_ON_PROBE_BACK))
+		return false;
 	uroce_qp_activate(e, qp);
 	return qp->req.unacked == psn;
 }
@@ -203,28 +191,6 @@ answered_before(struct uroce_engine *e, struct uroce_qp *qp, uint32_t psn, enum 
 	return acknowledge_in_recovery(e, qp, psn, answer);
 }
 
-/* Charge a retry and go back (R34). */
-static void
-retry(struct uroce_engine *e, struct uroce_qp *qp, const char *why)
-{
-	if (!uroce_retry_charge(e, qp))
-		return;
-	go_back(e, qp, why);
-	uroce_retry_arm(e, qp);
-	uroce_qp_activate(e, qp);
-}
-
-/* As retry(), for a missing response. Only once until there is progress: further answers that show the same gap are to
- * packets sent earlier. An RNR NAK has made the requester go back already. */
-static void
-retry_gap(struct uroce_engine *e, struct uroce_qp *qp, const char *why)
-{
-	if (qp->req.gap_retried || qp->req.rnr_wait)
-		return;
-	qp->req.gap_retried = true;
-	retry(e, qp, why);
-}
-
 /* An answer shows that a response before it was lost. */
 static enum uroce_verdict
 gap(struct uroce_engine *e, struct uroce_qp *qp)
@@ -232,7 +198,7 @@ gap(struct uroce_engine *e, struct uroce_qp *qp)
 	if (qp->state == IBV_QPS_ERR)
 		return UROCE_OK;
 	if (uroce_recovery_begin(e, qp) == NULL)
-		retry_gap(e, qp, "response gap");
+		uroce_requester_on(e, qp, UROCE_ON_RESPONSE_GAP);
 	return UROCE_RESPONSE_GAP;
 }
 
@@ -244,7 +210,7 @@ rnr_nak(struct uroce_engine *e, struct uroce_qp *qp, uint8_t timer_code, uint32_
 	uroce_count(e, UROCE_RNR_NAKS_RECEIVED, 1);
 	uroce_qp_history_count(&qp->history, UROCE_QP_RNR_NAKS_RECEIVED, 1);
 	uroce_trace_rnr_received(qp->dev->index, qp->ibv.qp_num, psn, timer_code, req->rnr_retries_left);
-	if (req->rnr_wait)
+	if (uroce_requester_waits(req->state))
 		return UROCE_OK;
 	if (qp->rnr_retry != 7) {
 		if (req->rnr_retries_left == 0) {
@@ -253,9 +219,7 @@ rnr_nak(struct uroce_engine *e, struct uroce_qp *qp, uint8_t timer_code, uint32_
 		}
 		req->rnr_retries_left--;
 	}
-	go_back(e, qp, "RNR NAK");
-	req->rnr_wait = true;
-	req->gap_retried = false;
+	uroce_requester_on(e, qp, UROCE_ON_RNR_NAK);
 	uroce_wheel_arm(&e->wheel, &req->timer, e->now_ns + rnr_timer_ns(timer_code));
 	return UROCE_OK;
 }
@@ -278,10 +242,7 @@ nak(struct uroce_engine *e, struct uroce_qp *qp, uint8_t code, uint32_t psn)
 		/* there is nothing to retransmit, or the requester sends this PSN next anyway */
 		if (psn == qp->req.max_psn || psn == qp->req.psn || uroce_peer_probe_nak(e, qp, psn))
 			return UROCE_OK;
-		if (psn == qp->req.unacked)
-			retry(e, qp, "NAK");
-		else
-			retry_gap(e, qp, "NAK behind a response gap");
+		uroce_requester_on(e, qp, psn == qp->req.unacked ? UROCE_ON_NAK : UROCE_ON_RESPONSE_GAP);
 		return UROCE_OK;
 	}
 	if (code >= RTE_DIM(status))
@@ -370,7 +331,7 @@ response_placed(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_
 	}
 	if (req->rtt_timed && req->rtt_psn == psn)
 		uroce_rtt_measured(e, qp);
-	progress(qp, uroce_psn_add(psn, 1));
+	progress(e, qp, uroce_psn_add(psn, 1));
 	if (req->unacked == uroce_psn_add(sqe->first_psn, sqe->psn_count))
 		complete_head(e, qp);
 	if (unlikely(req->locals > 0) && qp->state != IBV_QPS_ERR)
@@ -378,7 +339,7 @@ response_placed(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_
 	if (unlikely(qp->state == IBV_QPS_ERR))
 		return;
 	if (behind)
-		uroce_retry_seek(qp, req->unacked);
+		uroce_requester_on(e, qp, UROCE_ON_SKIP);
 	uroce_retry_arm(e, qp);
 	uroce_qp_activate(e, qp);
 }
@@ -549,10 +510,8 @@ uroce_completer_timeout(struct uroce_engine *e, struct uroce_qp *qp)
 {
 	struct uroce_requester *req = &qp->req;
 
-	if (req->rnr_wait) {
-		req->rnr_wait = false;
-		uroce_retry_arm(e, qp);
-		uroce_qp_activate(e, qp);
+	if (uroce_requester_waits(req->state)) {
+		uroce_requester_on(e, qp, UROCE_ON_RNR_OVER);
 		return;
 	}
 	if (!answer_is_due(qp)) {
@@ -565,7 +524,5 @@ uroce_completer_timeout(struct uroce_engine *e, struct uroce_qp *qp)
 	}
 	uroce_count(e, UROCE_TIMEOUTS, 1);
 	uroce_qp_history_count(&qp->history, UROCE_QP_TIMEOUTS, 1);
-	req->gap_retried = false;
-	retry(e, qp, "timeout");
-	req->timed_out = true;
+	uroce_requester_on(e, qp, UROCE_ON_TIMEOUT);
 }

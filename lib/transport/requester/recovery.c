@@ -62,6 +62,7 @@ uroce_recovery_begin(struct uroce_engine *e, struct uroce_qp *qp)
 	rec->probe_state = UROCE_PROBE_NONE;
 	rec->ask = false;
 	req->recovery = rec;
+	req->state = uroce_requester_step(UROCE_ON_MISSING)->next[req->state];
 	return rec;
 }
 
@@ -272,7 +273,7 @@ known_requests(const struct uroce_qp *qp, uint32_t from)
 static uint32_t
 known_responses(const struct uroce_qp *qp, uint32_t from)
 {
-	if (unlikely(is_going_again(qp)) && !qp->req.timed_out)
+	if (unlikely(is_going_again(qp)) && qp->req.state != UROCE_REQUESTER_TIMEOUT_RECOVERS)
 		return 0;
 	return before_mark(qp, from, qp->req.recovery->answered);
 }

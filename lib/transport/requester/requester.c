@@ -21,14 +21,13 @@ uroce_requester_reset(struct uroce_qp *qp, uint32_t psn)
 {
 	struct uroce_requester *req = &qp->req;
 
-	uroce_recovery_end(qp->engine, qp);
+	uroce_requester_on(qp->engine, qp, UROCE_ON_STOP);
 	uroce_rtt_reset(qp);
 	uroce_wheel_disarm(&req->timer);
 	req->peer = UROCE_PEER_UNKNOWN;
 	req->doubts = 0;
 	req->marked = false;
 	req->parts = false;
-	req->timed_out = false;
 	req->went_back = psn;
 	req->next = req->started = qp->sq.head;
 	req->offset = 0;
@@ -38,8 +37,6 @@ uroce_requester_reset(struct uroce_qp *qp, uint32_t psn)
 	req->locals = 0;
 	req->retries_left = qp->retry_cnt;
 	req->rnr_retries_left = qp->rnr_retry;
-	req->rnr_wait = false;
-	req->gap_retried = false;
 	req->ssn = req->lsn = 0;
 	req->credited = false;
 }
@@ -294,20 +291,17 @@ recover_next(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf **out)
 static __rte_noinline unsigned int
 recover(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf **frames, unsigned int room)
 {
-	struct uroce_requester *req = &qp->req;
 	unsigned int n = 0;
 	int ret = 1;
 
-	if (req->rnr_wait || (qp->state != IBV_QPS_RTS && qp->state != IBV_QPS_SQD))
+	if (uroce_requester_waits(qp->req.state) || (qp->state != IBV_QPS_RTS && qp->state != IBV_QPS_SQD))
 		return 0;
 	while (n < room && ret > 0) {
 		ret = recover_next(e, qp, &frames[n]);
 		n += ret > 0;
 	}
-	if (unlikely(ret == -EACCES)) {	/* its memory is not registered any more: the WQE fails when it is the oldest */
-		uroce_recovery_end(e, qp);
-		uroce_retry_seek(qp, req->unacked);
-	}
+	if (unlikely(ret == -EACCES))	/* the WQE fails when it is the oldest */
+		uroce_requester_on(e, qp, UROCE_ON_UNREADABLE);
 	return n;
 }
 
@@ -345,7 +339,7 @@ may_send(const struct uroce_qp *qp)
 	const struct uroce_requester *req = &qp->req;
 
 	/* pairs with the release in uroce_post_send() */
-	if (req->rnr_wait || req->next == __atomic_load_n(&qp->sq.tail, __ATOMIC_ACQUIRE))
+	if (uroce_requester_waits(req->state) || req->next == __atomic_load_n(&qp->sq.tail, __ATOMIC_ACQUIRE))
 		return false;
 	return qp->state == IBV_QPS_RTS || (qp->state == IBV_QPS_SQD && req->next != req->started);
 }

@@ -5,7 +5,8 @@
  *
  *	requester.c	cuts send WQEs into request packets, in order, within the windows (R39, R30)
  *	completer.c	processes ACKs, NAKs, RNR NAKs and responses: progress, retries, RNR wait, completions
- *	retry.c		the transport timer (R36), the count of retries (R34), going back to a PSN
+ *	state.c		the table of the requester's states and events
+ *	retry.c		applies this table: the transport timer (R36), the count of retries (R34), going back
  *	recovery.c	finds the missing packets, the only ones to retransmit
  *	sack.c		checks and processes SACKs, and sends ASKs
  *	peer_probe.c	classifies the peer: does it keep out-of-order packets? Sends probes before the transport timeout
@@ -23,6 +24,7 @@
 #include "transport/engine.h"
 #include "transport/qp/qp.h"
 #include "transport/requester/recovery.h"
+#include "transport/requester/state.h"
 #include "verbs/qp/qp.h"
 #include "wire/packet.h"
 #include "wire/sack.h"
@@ -58,8 +60,8 @@ enum uroce_answer {
 };
 
 /* retry.c */
-/** Continue sending from this PSN: go back to a PSN that was sent, or skip to one that is ahead. */
-void uroce_retry_seek(struct uroce_qp *qp, uint32_t psn);
+/** Change the requester's state, and do what the table says. @return false: the QP has failed */
+bool uroce_requester_on(struct uroce_engine *e, struct uroce_qp *qp, enum uroce_requester_event event);
 /** Start the transport timer (R36) and the probe timer, or stop them if no packet is outstanding. */
 void uroce_retry_arm(struct uroce_engine *e, struct uroce_qp *qp);
 /** Charge a retry (R34). False: it was the last, and the QP has failed. */
@@ -70,7 +72,7 @@ int uroce_recoveries_init(struct uroce_recoveries *r, int numa_node);
 void uroce_recoveries_fini(struct uroce_recoveries *r);
 /** The QP's record, or a new one. NULL: none is free, or the device or the QP goes back N. */
 struct uroce_recovery *uroce_recovery_begin(struct uroce_engine *e, struct uroce_qp *qp);
-/** Release the QP's record, if it has one. */
+/** Release the QP's record, if it has one. The caller changes the state. */
 void uroce_recovery_end(struct uroce_engine *e, struct uroce_qp *qp);
 /* Call these only while the QP has a record. PSNs are from req.unacked to req.max_psn. */
 /** The peer has received n request packets from psn on. */

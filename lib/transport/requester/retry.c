@@ -1,28 +1,31 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Retries: the transport timer (R36), the count of retries (R34), and going back to a PSN. The requester keeps no copies
- * of packets; it builds them again from its WQEs. On the QP's worker.
+ * Applies the table of the requester's states: the transport timer (R36), the count of retries (R34), and going back to
+ * the oldest unanswered PSN. The requester keeps no copies of packets; it builds them again from its WQEs. On the QP's
+ * worker.
  */
 
 #include <rte_branch_prediction.h>
+#include <rte_debug.h>
 
+#include "transport/qp/turns.h"
 #include "transport/requester/requester.h"
 
-void
-uroce_retry_seek(struct uroce_qp *qp, uint32_t psn)
+/* Continue from the oldest PSN without an answer: go back to it, or skip to it. */
+static void
+seek(struct uroce_qp *qp)
 {
 	struct uroce_requester *req = &qp->req;
 
 	req->rtt_timed = false;
 	req->went_back = req->max_psn;
-	req->timed_out = false;
 	req->rd_atomics = 0;
-	req->psn = psn;
+	req->psn = req->unacked;
 	req->offset = 0;
 	for (req->next = qp->sq.head; req->next != req->started; req->next++) {
 		const struct uroce_sqe *sqe = uroce_sqe_at(&qp->sq, req->next);
-		uint32_t offset = uroce_psn_distance(psn, sqe->first_psn);
+		uint32_t offset = uroce_psn_distance(req->psn, sqe->first_psn);
 
 		if (offset < sqe->psn_count) {
 			req->offset = offset;
@@ -38,7 +41,7 @@ uroce_retry_arm(struct uroce_engine *e, struct uroce_qp *qp)
 	struct uroce_requester *req = &qp->req;
 	uint64_t deadline_ns;
 
-	if (req->rnr_wait)
+	if (uroce_requester_waits(req->state))
 		return;
 	if (req->unacked == req->max_psn || qp->timeout == 0) {
 		uroce_wheel_disarm(&req->timer);
@@ -62,5 +65,32 @@ uroce_retry_charge(struct uroce_engine *e, struct uroce_qp *qp)
 	qp->req.retries_left--;
 	uroce_count(e, UROCE_COMPLETER_RETRY_ERR, 1);
 	uroce_qp_history_count(&qp->history, UROCE_QP_RETRIES, 1);
+	return true;
+}
+
+bool
+uroce_requester_on(struct uroce_engine *e, struct uroce_qp *qp, enum uroce_requester_event event)
+{
+	struct uroce_requester *req = &qp->req;
+	const struct uroce_requester_step *step = uroce_requester_step(event);
+	const uint8_t next = step->next[req->state];
+
+	if (next == UROCE_REQUESTER_IGNORES)
+		return true;
+	if ((step->actions & UROCE_DO_CHARGE) && !uroce_retry_charge(e, qp))
+		return false;
+	if (step->why != NULL)
+		uroce_trace_go_back(qp->dev->index, qp->ibv.qp_num, req->unacked, req->max_psn, req->retries_left,
+				    step->why);
+	if (step->actions & UROCE_DO_RELEASE)
+		uroce_recovery_end(e, qp);
+	req->state = next;
+	RTE_ASSERT(uroce_requester_recovers(next) == (req->recovery != NULL));
+	if (step->actions & UROCE_DO_BACK)
+		seek(qp);
+	if (step->actions & UROCE_DO_ARM)
+		uroce_retry_arm(e, qp);
+	if (step->actions & UROCE_DO_TURN)
+		uroce_qp_activate(e, qp);
 	return true;
 }

@@ -158,8 +158,7 @@ struct uroce_requester {
 	uint32_t locals;		/* binds and invalidations that are done, but not complete yet */
 	uint8_t retries_left;
 	uint8_t rnr_retries_left;
-	bool rnr_wait;			/* send nothing until the timer fires (R35) */
-	bool gap_retried;		/* a lost response was re-requested; wait for progress or timeout */
+	uint8_t state;			/* enum uroce_requester_state */
 	uint32_t ssn;			/* messages begun, 24 bits */
 	uint32_t probe_ns;		/* delay of a probe without progress; 0: no probes */
 	struct uroce_timer timer;	/* transport timeout, probe, or RNR wait */
@@ -179,7 +178,6 @@ struct uroce_requester {
 	uint8_t doubts;			/* answers in a row that contradict `peer` */
 	bool marked;			/* the peer has identified itself as uroce, and understands an ASK */
 	bool parts;			/* READs were requested in parts: a response may be LAST anywhere */
-	bool timed_out;			/* it went back at a timeout: earlier responses are not expected */
 };
 
 /* A READ or atomic that the responder keeps, to answer duplicates (R27, R28). */
