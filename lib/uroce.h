@@ -6,13 +6,13 @@
  * @file
  * uroce: RDMA (RoCEv2) on any DPDK port.
  *
- * Data types are those of <infiniband/verbs.h>; functions are verbs functions with the prefix uroce_ for
- * ibv_, and behave as their man pages say. ibv_post_send(), ibv_post_recv(), ibv_poll_cq() and
- * ibv_req_notify_cq() of that header work on these objects as they are. All functions are thread-safe
- * unless they say otherwise; functions that return int return 0 or a positive errno unless they say otherwise,
- * those that return a pointer return NULL and set errno.
+ * Data types are those of <infiniband/verbs.h>. Functions have the names of verbs functions with uroce_ in place of
+ * ibv_, and behave as the man pages of verbs say. The inline functions ibv_post_send(), ibv_post_recv(),
+ * ibv_poll_cq() and ibv_req_notify_cq() of that header work on these objects. Unless its comment says otherwise, a
+ * function is thread-safe. If it returns int, it returns 0 or a positive errno; if it returns a pointer, it returns
+ * NULL and sets errno on error.
  *
- * Needs rte_eal_init() first.
+ * Call rte_eal_init() first.
  */
 
 #ifndef UROCE_H
@@ -30,45 +30,46 @@
 extern "C" {
 #endif
 
-#pragma GCC visibility push(default)	/* all else of the library is hidden */
+#pragma GCC visibility push(default)	/* other symbols of the library are hidden */
 
 /* ---- our own: workers and ports ------------------------------------------------------------------- */
 
 struct uroce_worker;
 
 /**
- * Create a worker: the thread's worth of work that drives some QPs. Nothing runs until somebody polls it.
+ * Create a worker, which drives some of a device's QPs. It makes progress only when it is polled, by
+ * uroce_worker_poll() or uroce_worker_launch().
  *
- * @param numa_node	where its memory should be; -1: the caller's
+ * @param numa_node	preferred node of its memory; -1: the caller's
  * @return	NULL and errno: ENOMEM; ENOSPC after UROCE_MAX_WORKERS
  */
 struct uroce_worker *uroce_create_worker(int numa_node);
 
-/** @return 0; EBUSY while it runs on an lcore or a device uses it */
+/** @return 0; EBUSY: it runs on an lcore or a device uses it */
 int uroce_destroy_worker(struct uroce_worker *worker);
 
 /**
- * One round: send what was posted, receive, process, send, timers. Any thread, one at a time: while another is in it,
- * returns 0 at once. Never blocks. Call it often: nothing else makes progress. What a round receives is acknowledged by
- * the next one, behind what is posted in between; so after one that is not 0 there should be another soon.
+ * Run one round: send posted requests, receive and process frames, send responses, run timers. Any thread, one at a
+ * time: while another thread polls the worker, the function returns 0 at once. Never blocks. Call it often: the worker
+ * makes no progress otherwise. A round acknowledges the packets that the previous round received, behind the requests
+ * that the application has posted in between. So after a round that is not 0, call it again soon.
  *
- * @return	how many frames were received and sent
+ * @return	number of frames that were received and sent
  */
 unsigned int uroce_worker_poll(struct uroce_worker *worker);
 
-/* What a worker's time goes into. */
+/* The load of a worker. */
 struct uroce_worker_load {
-	uint64_t busy_ns;	/* of rounds that received or sent frames, at most 1 ms each: what is beyond that, the
-				 * worker has not been polled */
-	uint64_t total_ns;	/* since it was made */
+	uint64_t busy_ns;	/* time of busy rounds, at most 1 ms each */
+	uint64_t total_ns;	/* since the worker was created */
 	uint64_t rounds;
-	uint64_t busy_rounds;
+	uint64_t busy_rounds;	/* rounds that received or sent frames */
 };
 
 /**
- * What the worker has done so far: the difference of two of these is what it did in between. A round ends, here, where
- * the next one begins, so a program's own work between two polls is counted with the round before.
- * Any thread, also while it is polled.
+ * Get the worker's load since its creation; subtract two results for the load of an interval. A round lasts until the
+ * next one begins, so it includes the program's own work between the two polls. Any thread, also while the worker is
+ * polled.
  */
 void uroce_query_worker(struct uroce_worker *worker, struct uroce_worker_load *load);
 
@@ -76,36 +77,37 @@ void uroce_query_worker(struct uroce_worker *worker, struct uroce_worker_load *l
  * @return 0; EBUSY: it runs already or the lcore is not idle; EINVAL: no such lcore */
 int uroce_worker_launch(struct uroce_worker *worker, unsigned int lcore_id);
 
-/** Stop what uroce_worker_launch() started and wait for it. @return 0; EINVAL: it does not run */
+/** Stop polling on the lcore of uroce_worker_launch(), and wait for its end. @return 0; EINVAL: not launched */
 int uroce_worker_stop(struct uroce_worker *worker);
 
 /**
- * Call fn(arg) while no worker of the process polls its ports: for what takes memory from under a driver that has no
- * lock of its own against its readers. MT-safe; not within a poll. Within fn it calls what it is given at once.
+ * Call fn(arg) while no worker of the process polls its ports, to change memory that a driver reads without a lock.
+ * MT-safe; not within a poll. May be called within fn.
  */
 void uroce_hold_workers(void (*fn)(void *arg), void *arg);
 
 /**
- * Congestion control of a port: packets are marked as capable of ECN (where the traffic class leaves its ECN bits 0),
- * those that come with CE are answered by CNPs, and a QP that CNPs come for is held to a rate, DCQCN's. Names and
- * meanings are those that ConnectX gives them; 0: the default. doc/congestion.
+ * Congestion control of a port, DCQCN: the port marks the packets that it sends as ECN-capable (if the ECN bits of the
+ * traffic class are 0), answers packets marked CE with CNPs, and limits the rate of a QP that receives CNPs. Names and
+ * meanings of the parameters are those of ConnectX. 0 stands for the default, which each comment gives last. See
+ * doc/congestion.
  */
 struct uroce_congestion {
-	uint8_t off;			/* 1: none of it; what is below has no effect */
-	uint8_t np_cnp_dscp;		/* of CNPs, 1..63; default 48; UROCE_CNP_DSCP_OF_QP: the QP's own */
-	uint8_t rpg_threshold;		/* increases before the target grows, and before it grows fast; 5 */
-	uint8_t rpg_min_dec_fac;	/* %: of the rate is left by a CNP at least; 50 */
-	uint16_t dce_tcp_g;		/* of 1024: of alpha is kept when it is updated; 1020 */
-	uint16_t initial_alpha_value;	/* of 1024: at the first CNP; 1024 */
-	uint32_t np_min_time_between_cnps;	/* us, for a QP; 50 */
-	uint32_t rpg_max_rate;		/* Mb/s: above it a QP has no rate; the link's, or 100,000 if unknown */
+	uint8_t off;			/* 1: no congestion control; the other parameters have no effect */
+	uint8_t np_cnp_dscp;		/* DSCP of CNPs, 1..63, or UROCE_CNP_DSCP_OF_QP for that of the QP; 48 */
+	uint8_t rpg_threshold;		/* increases before additive, and again before hyper increase; 5 */
+	uint8_t rpg_min_dec_fac;	/* %: least part of the rate that a CNP leaves; 50 */
+	uint16_t dce_tcp_g;		/* of 1024: part of alpha that an update keeps; 1020 */
+	uint16_t initial_alpha_value;	/* of 1024: alpha at the first CNP; 1024 */
+	uint32_t np_min_time_between_cnps;	/* us between two CNPs of a QP; 50 */
+	uint32_t rpg_max_rate;		/* Mb/s: a QP above it has no limit; the link's, or 100,000 if unknown */
 	uint32_t rpg_min_rate;		/* Mb/s; 10 */
-	uint32_t rpg_ai_rate;		/* Mb/s: the target grows by; 40 */
-	uint32_t rpg_hai_rate;		/* ... when it grows fast; 200 */
+	uint32_t rpg_ai_rate;		/* Mb/s: additive increase of the target rate; 40 */
+	uint32_t rpg_hai_rate;		/* Mb/s: hyper increase of the target rate; 200 */
 	uint32_t rpg_time_reset;	/* us without a CNP to the next increase; 55 */
 	uint32_t rpg_byte_reset;	/* bytes without a CNP to the next increase; 10,000,000 */
-	uint32_t rate_to_set_on_first_cnp;	/* Mb/s: what the first CNP reduces; rpg_max_rate */
-	uint32_t rate_reduce_monitor_period;	/* us: CNPs that come sooner after one do not reduce again; 4 */
+	uint32_t rate_to_set_on_first_cnp;	/* Mb/s: the rate that the first CNP reduces; rpg_max_rate */
+	uint32_t rate_reduce_monitor_period;	/* us after a reduction in which CNPs do not reduce again; 4 */
 	uint32_t dce_tcp_rtt;		/* us without a CNP until alpha decays; 55 */
 };
 
@@ -113,85 +115,83 @@ struct uroce_congestion {
 
 struct uroce_port_conf {
 	uint16_t vlan;			/* VLAN ID 1..4094; 0: untagged */
-	uint16_t nb_rx_desc;		/* 0: the port's or uroce's default */
-	uint16_t nb_tx_desc;
-	uint16_t mtu;			/* Ethernet MTU to set on the port; 0: the most that the path MTU 4096 needs and
-					 * the port can do */
+	uint16_t nb_rx_desc;		/* 0: the default of the port or of uroce */
+	uint16_t nb_tx_desc;		/* 0: as above */
+	uint16_t mtu;			/* Ethernet MTU; 0: enough for path MTU 4096, or the port's maximum */
 	unsigned int log2_max_qp;	/* 0: default */
-	unsigned int log2_max_mr;
+	unsigned int log2_max_mr;	/* 0: default */
 	const char *name;		/* device name; NULL: "uroce<n>" */
-	uint8_t go_back_n;		/* 1: keep no out-of-order packets, go back N after a loss, and send no
-					 * probes before the transport timeout */
-	uint8_t poll_progress;		/* 1: a poll of an empty CQ polls the device's workers. For programs that
-					 * do not poll workers; while they sleep, another thread has to poll */
-	uint8_t no_owner;		/* 1: the port does not stay uroce's for ethdev (rte_eth_dev_owner_set()), so
-					 * that RTE_ETH_FOREACH_DEV() and with it dpdk-dumpcap see it */
-	uint8_t no_loopback;		/* 1: the other devices of this process are reached through the port, as
-					 * other hosts are; only the device's own addresses are looped back */
+	uint8_t go_back_n;		/* 1: go back N after a loss, without reorder buffer and early probes */
+	uint8_t poll_progress;		/* 1: a poll of an empty CQ polls the device's workers, for programs that do
+					 * not poll workers; another thread must poll while the program sleeps */
+	uint8_t no_owner;		/* 1: do not claim the port (rte_eth_dev_owner_set()), so that
+					 * RTE_ETH_FOREACH_DEV() and dpdk-dumpcap see it */
+	uint8_t no_loopback;		/* 1: reach other devices of this process through the port; loop back only
+					 * packets to the device's own addresses */
 	struct uroce_congestion congestion;
 };
 
 /**
- * Make a DPDK port an RDMA device: configure and start it with a queue for each worker.
+ * Turn a DPDK port into an RDMA device: configure and start the port with a queue for each worker.
  *
- * @param port_id	an ethdev port which nobody else uses
+ * @param port_id	an ethdev port that no other code uses
  * @param conf		NULL: all defaults
- * @param workers	worker i drives queue i; the device's QPs are spread over them
+ * @param workers	worker i polls queue i; the device's QPs are distributed over the workers
  * @return	the device's context; NULL and errno: EINVAL, EBUSY, ENODEV, ENOMEM, or the port's error
  */
 struct ibv_context *uroce_open_port(uint16_t port_id, const struct uroce_port_conf *conf,
 				    struct uroce_worker *const *workers, unsigned int nb_workers);
 
 /**
- * ibv_open_device(3): a context besides the one that uroce_open_port() has given, with asynchronous events of its own.
- * Objects of two contexts do not go together.
+ * ibv_open_device(3): open another context of a device, with its own asynchronous events. Objects of different
+ * contexts cannot be combined.
  *
- * @param device	`device` of that one
+ * @param device	`device` of the context of uroce_open_port()
  * @return	NULL and errno: ENOMEM, EMFILE
  */
 struct ibv_context *uroce_open_device(struct ibv_device *device);
 
 /**
- * ibv_close_device(3). The context of uroce_open_port() stops the port. One of uroce_open_device() is gone when the
- * last object made from it is destroyed, which goes on working until then.
+ * ibv_close_device(3). Closing the context of uroce_open_port() stops the port. A context of uroce_open_device() is
+ * freed when its last object is destroyed; until then its objects keep working.
  *
- * @return	0; EBUSY while objects of the port exist, or other contexts
+ * @return	0; EBUSY: objects or other contexts of the port exist
  */
 int uroce_close_device(struct ibv_context *context);
 
 /**
- * Give the device an address: GID table entries, ARP or neighbor discovery, ICMP echo. Raises
+ * Add an address to the device: to its GID table, and for ARP or neighbor discovery and ICMP echo. Raises
  * IBV_EVENT_GID_CHANGE.
  *
  * @param cidr	"10.0.0.1/24" or "fd00::1/64"
  * @return	EINVAL: not an address; EEXIST; ENOSPC: the GID table is full
  */
 int uroce_add_address(struct ibv_context *context, const char *cidr);
-/** Raises IBV_EVENT_GID_CHANGE.
- * @return EINVAL: not an address; ENOENT: not one of the device's; EBUSY: QPs or address handles use it */
+/** Remove an address from the device. Raises IBV_EVENT_GID_CHANGE.
+ * @return EINVAL: not an address; ENOENT: the device does not have it; EBUSY: QPs or address handles use it */
 int uroce_del_address(struct ibv_context *context, const char *cidr);
 
-/** Answers to a peer outside every subnet of the device go through this router, "10.0.0.254". NULL: none. */
+/** Set the router for destinations outside of the device's subnets. @param address	"10.0.0.254"; NULL: none */
 int uroce_set_gateway(struct ibv_context *context, const char *address);
 
 /**
- * Send an ICMP or ICMPv6 echo request and wait for the answer. Makes progress meanwhile.
+ * Send an ICMP or ICMPv6 echo request and wait for the reply. Polls workers while it waits.
  *
- * @return	0; ETIMEDOUT; EINVAL: not an address; ENETUNREACH; ENOBUFS: UROCE_MAX_PINGS under way
+ * @return	0; ETIMEDOUT; EINVAL: not an address; ENETUNREACH; ENOBUFS: UROCE_MAX_PINGS are outstanding
  */
 int uroce_ping(struct ibv_context *context, const char *address, unsigned int timeout_ms);
 
 /**
- * Change the parameters of congestion control, while QPs send. Rates that QPs have go on from what they are, or end
- * at once with `off`. Packets of connections and address handles that were made before keep the ECN bits that they
- * had; CNPs are sent for them, and obeyed, as the parameters say.
+ * Change the parameters of congestion control, also while QPs send. QPs keep their current rates, unless `off` removes
+ * them at once. Existing connections and address handles keep the ECN bits of their packets; the new parameters apply
+ * to CNPs of all QPs.
  *
  * @param congestion	NULL: all defaults
  * @return	0; EINVAL: out of range; ENOMEM
  */
 int uroce_set_congestion(struct ibv_context *context, const struct uroce_congestion *congestion);
 
-/** The parameters as they are, with defaults filled in; rpg_max_rate 0: that of the link. */
+/** Get the parameters of congestion control, with defaults filled in; rpg_max_rate 0: that of the link. */
 void uroce_get_congestion(struct ibv_context *context, struct uroce_congestion *congestion);
 
 struct uroce_counter {
@@ -200,12 +200,11 @@ struct uroce_counter {
 };
 
 /**
- * Read the device's counters: one for every way to be dropped (named for its verdict), and what was sent.
- * What the transport counts, it counts for each worker: with a worker that drives several devices, for all of
- * them.
+ * Read the device's counters: one for each verdict on a received packet, and those of sent packets. The transport has
+ * one set of counters per worker: if a worker drives several devices, its counts include all of them.
  *
  * @param counters	room for `room` entries
- * @return	how many there are; the first `room` of them are written
+ * @return	number of counters; the first `room` of them are written
  */
 unsigned int uroce_query_counters(struct ibv_context *context, struct uroce_counter *counters,
 				  unsigned int room);
@@ -216,8 +215,8 @@ unsigned int uroce_query_counters(struct ibv_context *context, struct uroce_coun
 int uroce_query_device(struct ibv_context *context, struct ibv_device_attr *attr);
 
 /**
- * ibv_query_device_ex(3). completion_timestamp_mask: all 64 bits; hca_core_clock: 1,000,000 kHz, time stamps are
- * nanoseconds.
+ * ibv_query_device_ex(3). completion_timestamp_mask has all 64 bits; hca_core_clock is 1,000,000 kHz, since time
+ * stamps are nanoseconds.
  *
  * @param input	NULL, or comp_mask 0
  * @return	0; EINVAL: comp_mask
@@ -228,52 +227,52 @@ int uroce_query_device_ex(struct ibv_context *context, const struct ibv_query_de
 /**
  * ibv_query_rt_values_ex(3).
  *
- * @param values	comp_mask IBV_VALUES_MASK_RAW_CLOCK: raw_clock.tv_nsec becomes the time of the clock that
- *			stamps completions, tv_sec 0
+ * @param values	comp_mask IBV_VALUES_MASK_RAW_CLOCK: raw_clock.tv_nsec is set to the time of the clock of
+ *			completion time stamps, tv_sec to 0
  * @return	0; EINVAL: comp_mask
  */
 int uroce_query_rt_values_ex(struct ibv_context *context, struct ibv_values_ex *values);
 
-/** ibv_query_port(3). @return 0; EINVAL: the one port is number 1 */
+/** ibv_query_port(3). @return 0; EINVAL: port_num is not 1 */
 int uroce_query_port(struct ibv_context *context, uint8_t port_num, struct ibv_port_attr *attr);
 
-/** ibv_query_gid(3); an empty entry reads as zeros. @return 0; -1 and errno: EINVAL */
+/** ibv_query_gid(3); an empty entry is all zeros. @return 0; -1 and errno: EINVAL */
 int uroce_query_gid(struct ibv_context *context, uint8_t port_num, int index, union ibv_gid *gid);
 
-/** ibv_query_gid_ex(3). @return 0; ENODATA: an empty entry; EINVAL, also for flags */
+/** ibv_query_gid_ex(3). @return 0; ENODATA: an empty entry; EINVAL: port, index, or flags not 0 */
 int uroce_query_gid_ex(struct ibv_context *context, uint32_t port_num, uint32_t gid_index,
 		       struct ibv_gid_entry *entry, uint32_t flags);
 
 /**
  * ibv_query_gid_table(3).
  *
- * @param max_entries	room for as many, not 0
+ * @param max_entries	room in `entries`, not 0
  * @param flags		0
- * @return	how many there are; -EINVAL: there are more, or an argument
+ * @return	number of entries; -EINVAL: more than max_entries, or an argument
  */
 ssize_t uroce_query_gid_table(struct ibv_context *context, struct ibv_gid_entry *entries, size_t max_entries,
 			      uint32_t flags);
 
-/** ibv_query_pkey(3): entry 0, 0xffff, is the only one. @return 0; -1 and errno: EINVAL */
+/** ibv_query_pkey(3). The only entry is number 0, 0xffff. @return 0; -1 and errno: EINVAL */
 int uroce_query_pkey(struct ibv_context *context, uint8_t port_num, int index, __be16 *pkey);
 /** ibv_get_pkey_index(3). @return 0; -1 and errno: EINVAL: another port, or not 0xffff */
 int uroce_get_pkey_index(struct ibv_context *context, uint8_t port_num, __be16 pkey);
 const char *uroce_get_device_name(struct ibv_device *device);
-/** ibv_get_device_index(3): among the process's devices, from 0. */
+/** ibv_get_device_index(3): devices of a process are numbered from 0. */
 int uroce_get_device_index(struct ibv_device *device);
 __be64 uroce_get_device_guid(struct ibv_device *device);
 
 /**
- * ibv_get_async_event(3). context->async_fd can be polled, and set to O_NONBLOCK. The port's events:
- * IBV_EVENT_PORT_ERR and PORT_ACTIVE when its link goes and comes, noticed within UROCE_LINK_POLL_NS by the
- * worker of its first queue or at once where the driver has interrupts; GID_CHANGE; DEVICE_FATAL when the device
- * has been pulled out.
+ * ibv_get_async_event(3). context->async_fd can be polled, and set to O_NONBLOCK. Events of a port:
+ * IBV_EVENT_PORT_ERR and IBV_EVENT_PORT_ACTIVE when its link goes down and up (reported at once if the driver has
+ * interrupts, else within UROCE_LINK_POLL_NS by the worker of its first queue), IBV_EVENT_GID_CHANGE, and
+ * IBV_EVENT_DEVICE_FATAL when the device has been removed.
  *
  * @return	0; -1 and errno: EAGAIN, EINTR
  */
 int uroce_get_async_event(struct ibv_context *context, struct ibv_async_event *event);
 
-/** ibv_ack_async_event(3). What an event is about cannot be destroyed before: that call waits. */
+/** ibv_ack_async_event(3). The call that destroys the event's object waits for this. */
 void uroce_ack_async_event(struct ibv_async_event *event);
 
 /** ibv_alloc_pd(3). @return NULL and errno: ENOMEM, also after UROCE_MAX_PD */
@@ -282,13 +281,13 @@ struct ibv_pd *uroce_alloc_pd(struct ibv_context *context);
 /** ibv_dealloc_pd(3). @return 0; EBUSY: MRs, memory windows, QPs or a parent domain belong to it */
 int uroce_dealloc_pd(struct ibv_pd *pd);
 
-/** ibv_alloc_td(3): a promise that nothing here needs; it changes nothing. @return NULL and errno: ENOMEM, EINVAL */
+/** ibv_alloc_td(3). Has no effect on locking. @return NULL and errno: ENOMEM, EINVAL */
 struct ibv_td *uroce_alloc_td(struct ibv_context *context, struct ibv_td_init_attr *init_attr);
 
 /** ibv_dealloc_td(3). @return 0; EBUSY: it is in a parent domain */
 int uroce_dealloc_td(struct ibv_td *td);
 
-/** What the memory is for that a parent domain's alloc() and free() are asked for. */
+/** The purpose of memory, for a parent domain's alloc() and free(). */
 enum uroce_res_type {
 	UROCE_RES_TYPE_QP = 1, /**< a send or a receive queue */
 	UROCE_RES_TYPE_SRQ = 2,
@@ -296,12 +295,12 @@ enum uroce_res_type {
 };
 
 /**
- * ibv_alloc_parent_domain(3): another name of attr->pd, for whatever takes one; what belongs to either can be used
- * with the other. The rings of queues are in the memory of attr->alloc(), called with an enum uroce_res_type, in the
- * thread that creates or resizes the queue. uroce_dealloc_pd() ends it.
+ * ibv_alloc_parent_domain(3): another name of attr->pd, for each function that takes a PD. Objects of either can be
+ * used with the other. The rings of queues are allocated by attr->alloc(), called with an enum uroce_res_type by the
+ * thread that creates or resizes the queue. Freed by uroce_dealloc_pd().
  *
- * @return	NULL and errno: EINVAL: attr->pd is none or a parent domain itself, or of another context; one of the
- *		allocators is missing; ENOMEM, also after UROCE_MAX_PD
+ * @return	NULL and errno: EINVAL: attr->pd is NULL, a parent domain, or of another context, or an
+ *		allocator is missing; ENOMEM, also after UROCE_MAX_PD
  */
 struct ibv_pd *uroce_alloc_parent_domain(struct ibv_context *context, struct ibv_parent_domain_init_attr *attr);
 
@@ -310,32 +309,33 @@ struct ibv_pd *uroce_alloc_parent_domain(struct ibv_context *context, struct ibv
  *
  * @param length	bytes, 1 .. max_mr_size
  * @param access	remote write and atomic access need local write; IBV_ACCESS_FLUSH_PERSISTENT needs memory
- *		mapped with MAP_SYNC. Relaxed ordering is accepted, and changes nothing: order is kept
- * @return	NULL and errno: EINVAL: length or access; EFAULT: not mapped, or not writable where that is
- *		asked for; ENOMEM: the table is full; EOPNOTSUPP: IBV_ACCESS_ON_DEMAND
+ *		mapped with MAP_SYNC; relaxed ordering is accepted and has no effect
+ * @return	NULL and errno: EINVAL: length or access; EFAULT: not mapped, or not writable although access has
+ *		local write; ENOMEM: the table is full; EOPNOTSUPP: IBV_ACCESS_ON_DEMAND
  */
 struct ibv_mr *uroce_reg_mr(struct ibv_pd *pd, void *addr, size_t length, int access);
 
-/** ibv_reg_mr_iova(3): peers and work requests call the first byte iova. @return as uroce_reg_mr() */
+/** ibv_reg_mr_iova(3). @param iova	address of the first byte in work requests and for peers
+ * @return as uroce_reg_mr() */
 struct ibv_mr *uroce_reg_mr_iova(struct ibv_pd *pd, void *addr, size_t length, uint64_t iova, int access);
 
-/** The same: what ibv_reg_mr() and ibv_reg_mr_iova() become where access has optional flags. */
+/** ibv_reg_mr_iova2(), to which verbs.h redirects ibv_reg_mr() and ibv_reg_mr_iova() if access has optional flags. */
 struct ibv_mr *uroce_reg_mr_iova2(struct ibv_pd *pd, void *addr, size_t length, uint64_t iova,
 				  unsigned int access);
 
-/** ibv_reg_dmabuf_mr(3). @return NULL and errno: EOPNOTSUPP: a dma-buf is not this process's memory */
+/** ibv_reg_dmabuf_mr(3). Not supported. @return NULL and errno: EOPNOTSUPP */
 struct ibv_mr *uroce_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset, size_t length, uint64_t iova, int fd,
 				   int access);
 
-/** ibv_alloc_null_mr(3): reads as zeros, swallows what is written; its rkey is good for nothing.
+/** ibv_alloc_null_mr(3). Reads return zeros, writes are discarded; peers cannot use its rkey.
  * @return NULL and errno: ENOMEM */
 struct ibv_mr *uroce_alloc_null_mr(struct ibv_pd *pd);
 
 /**
- * ibv_rereg_mr(3), all or nothing: the region is as it was unless 0 is returned. The keys stay what they are.
- * Nobody may use the region meanwhile: a peer that does is refused.
+ * ibv_rereg_mr(3), all or nothing: after an error the region is unchanged. The keys do not change. Neither the
+ * application nor a peer may use the region during the call: the access of a peer is refused.
  *
- * @param flags	enum ibv_rereg_mr_flags, one at least
+ * @param flags	enum ibv_rereg_mr_flags, at least one
  * @return	0; IBV_REREG_MR_ERR_INPUT and errno: as uroce_reg_mr(); EINVAL also: flags, a null MR, a PD of
  *		another device; EBUSY: memory windows are bound to it
  */
@@ -343,12 +343,12 @@ int uroce_rereg_mr(struct ibv_mr *mr, int flags, struct ibv_pd *pd, void *addr, 
 
 /**
  * ibv_dereg_mr(3). Waits until no outgoing packet references the memory, and logs a warning after
- * UROCE_MR_WAIT_TELL_NS. Meanwhile polls the calling thread's own workers, and those without an owner. MT-safe; not
- * from within uroce_worker_poll().
+ * UROCE_MR_WAIT_TELL_NS. While it waits, it polls the calling thread's own workers, and those without an owner.
+ * MT-safe; not from within uroce_worker_poll().
  *
- * @return	0: the memory may be freed; EBUSY: memory windows are bound to it, nothing has changed; ETIMEDOUT: a port
- *		has kept packets for UROCE_MR_WAIT_MAX_NS. Then the keys are invalid for good, but the memory must stay,
- *		and mr is valid for another call of this or of uroce_dereg_mr_async()
+ * @return	0: the memory may be freed; EBUSY: memory windows are bound to it, nothing has changed; ETIMEDOUT: a
+ *		port has kept packets for UROCE_MR_WAIT_MAX_NS. Then the keys are invalid for good, but the memory must
+ *		stay: call this function or uroce_dereg_mr_async() again
  */
 int uroce_dereg_mr(struct ibv_mr *mr);
 
@@ -364,42 +364,42 @@ int uroce_dereg_mr(struct ibv_mr *mr);
 int uroce_dereg_mr_async(struct ibv_mr *mr, void (*freed)(void *arg), void *arg);
 
 /**
- * ibv_advise_mr(3). Nothing is pinned: to prefetch is to have the system provide the pages now, which it does before
- * this returns, but for PREFETCH_NO_FAULT, which is a hint to it.
+ * ibv_advise_mr(3). Prefetching makes the kernel provide the pages before the function returns; PREFETCH_NO_FAULT is
+ * only a hint to the kernel. No page is pinned.
  *
- * @return	0; EINVAL: advice or flags; EFAULT: an lkey is not one of the PD, a range is not within its
- *		region, or not writable for PREFETCH_WRITE; ENOTSUP: the kernel is too old; or what kept it from
- *		providing the pages
+ * @return	0; EINVAL: advice or flags; EFAULT: an lkey does not belong to the PD, a range is not within its
+ *		region, or not writable for PREFETCH_WRITE; ENOTSUP: the kernel is too old; or the kernel's error
  */
 int uroce_advise_mr(struct ibv_pd *pd, enum ibv_advise_mr_advice advice, uint32_t flags, struct ibv_sge *sg_list,
 		    uint32_t num_sge);
 
 /**
- * ibv_alloc_mw(3). A window of type 2 belongs to the QP to which it is bound, and QP and PD are checked: type 2B,
- * which includes what 2A asks for. Windows share the table of keys with MRs.
+ * ibv_alloc_mw(3). Type 2 windows are of type 2B, which includes 2A: the QP to which a window is bound and the PD are
+ * checked. Windows share the table of keys with MRs.
  *
  * @return	NULL and errno: EINVAL: type; ENOMEM: memory, or the table is full
  */
 struct ibv_mw *uroce_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type);
 
-/** ibv_dealloc_mw(3): bound or not. No work request may be about it any more. @return 0 */
+/** ibv_dealloc_mw(3), of a window that is bound or not. No outstanding work request may use it. @return 0 */
 int uroce_dealloc_mw(struct ibv_mw *mw);
 
 /**
- * ibv_bind_mw(3): of type 1. mw->rkey is the new key when it returns, and good for peers when the work request
- * has completed; length 0 unbinds. A bind that the rules do not allow completes with IBV_WC_MW_BIND_ERR.
+ * ibv_bind_mw(3), for type 1. When it returns, mw->rkey is the new key; peers can use the key when the work request
+ * has completed. Length 0 unbinds. A bind that the rules do not allow completes with IBV_WC_MW_BIND_ERR.
  *
- * @return	0; EINVAL: not of type 1, no MR but a range, unknown access flags, or the QP's type or state; EPERM:
- *		the MR is of another PD; ENOMEM: the send queue is full
+ * @return	0; EINVAL: not of type 1, a range without an MR, unknown access flags, or the QP's type or state;
+ *		EPERM: the MR is of another PD; ENOMEM: the send queue is full
  */
 int uroce_bind_mw(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind);
 
-/** ibv_import_device(3) and what goes with it: a device is its process's. @return NULL and errno: EOPNOTSUPP */
+/** ibv_import_device(3) and related functions. Not supported: processes cannot share a device.
+ * @return NULL and errno: EOPNOTSUPP */
 struct ibv_context *uroce_import_device(int cmd_fd);
 struct ibv_pd *uroce_import_pd(struct ibv_context *context, uint32_t pd_handle);
 struct ibv_mr *uroce_import_mr(struct ibv_pd *pd, uint32_t mr_handle);
 struct ibv_dm *uroce_import_dm(struct ibv_context *context, uint32_t dm_handle);
-/** Nothing was imported, so there is nothing to do. */
+/** No-op, since no object can be imported. */
 void uroce_unimport_pd(struct ibv_pd *pd);
 void uroce_unimport_mr(struct ibv_mr *mr);
 void uroce_unimport_dm(struct ibv_dm *dm);
@@ -413,8 +413,8 @@ int uroce_destroy_comp_channel(struct ibv_comp_channel *channel);
 /**
  * ibv_create_cq(3).
  *
- * @param cqe		entries, 1 .. UROCE_MAX_CQE: as many are granted
- * @param channel	where its events go; NULL: nowhere
+ * @param cqe		entries, 1 .. UROCE_MAX_CQE; the CQ gets exactly this number
+ * @param channel	receives the CQ's events; NULL: none
  * @param comp_vector	0 .. context->num_comp_vectors - 1
  * @return	NULL and errno: EINVAL, ENOMEM
  */
@@ -422,47 +422,48 @@ struct ibv_cq *uroce_create_cq(struct ibv_context *context, int cqe, void *cq_co
 			       struct ibv_comp_channel *channel, int comp_vector);
 
 /**
- * ibv_create_cq_ex(3). Between start_poll, which returns ENOENT when there is nothing (EIO: and nothing will
- * come, the CQ has overrun), and end_poll, other threads that poll or resize the CQ wait. The same CQ can be
- * polled with uroce_poll_cq(), of ibv_cq_ex_to_cq().
+ * ibv_create_cq_ex(3). start_poll returns ENOENT: the CQ is empty; EIO: it is empty and has overrun. Between
+ * start_poll and end_poll, other threads that poll or resize the CQ wait. uroce_poll_cq() can poll the same CQ, from
+ * ibv_cq_ex_to_cq().
  *
- * @param attr	wc_flags: all but IBV_WC_EX_WITH_TM_INFO, what is not asked for cannot be read; flags:
- *		IBV_CREATE_CQ_ATTR_SINGLE_THREADED: one thread at a time polls and resizes it;
- *		IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN: a completion for which there is no room is lost
+ * @param attr	wc_flags: all except IBV_WC_EX_WITH_TM_INFO; a field without its flag cannot be read. flags:
+ *		IBV_CREATE_CQ_ATTR_SINGLE_THREADED: the application polls and resizes the CQ by one thread at a time;
+ *		IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN: completions that do not fit are lost
  * @return	NULL and errno: EOPNOTSUPP: flags, wc_flags or comp_mask; else as uroce_create_cq()
  */
 struct ibv_cq_ex *uroce_create_cq_ex(struct ibv_context *context, struct ibv_cq_init_attr_ex *attr);
 
 /**
- * ibv_resize_cq(3): exactly cqe entries from now on; what is in it stays. Others may poll it meanwhile, QPs
- * complete to it.
+ * ibv_resize_cq(3), to exactly cqe entries. Completions stay in the CQ. Threads may poll the CQ, and QPs may complete
+ * to it, during the call.
  *
- * @return	0; EINVAL: not 1 .. UROCE_MAX_CQE, or more than that is in it; ENOMEM
+ * @return	0; EINVAL: not 1 .. UROCE_MAX_CQE, or the CQ holds more completions; ENOMEM
  */
 int uroce_resize_cq(struct ibv_cq *cq, int cqe);
 
 /**
- * ibv_modify_cq(3): when the CQ is armed, an event comes after moderate.cq_count completions or
- * moderate.cq_period microseconds after the first of them, whatever is sooner. A count of 0: after the period
- * alone; a period of 0: after the count alone; both 0: at once, as before. What waits is told of at once.
+ * ibv_modify_cq(3). An armed CQ raises its event after moderate.cq_count completions, or moderate.cq_period
+ * microseconds after the first of them, whichever is sooner. Count 0: after the period; period 0: after the count; both
+ * 0, the default: at once. The call raises the event for completions that wait.
  *
  * @param attr	attr_mask: IBV_CQ_ATTR_MODERATE
  * @return	0; EINVAL: attr_mask
  */
 int uroce_modify_cq(struct ibv_cq *cq, struct ibv_modify_cq_attr *attr);
 
-/** Waits until its events that were got are acknowledged. @return 0; EBUSY: QPs use it */
+/** ibv_destroy_cq(3). Waits until the application has acknowledged the CQ's events that it got.
+ * @return 0; EBUSY: QPs use it */
 int uroce_destroy_cq(struct ibv_cq *cq);
 
 /**
- * ibv_poll_cq(3). Never blocks, and makes no progress by itself.
+ * ibv_poll_cq(3). Never blocks. Polls no worker, unless uroce_port_conf.poll_progress is set.
  *
- * @return	how many completions were written; -1: the CQ has overrun, and all that was in it before has
+ * @return	number of completions that were written; -1: the CQ has overrun, and all earlier completions have
  *		been polled
  */
 int uroce_poll_cq(struct ibv_cq *cq, int num_entries, struct ibv_wc *wc);
 
-/** ibv_req_notify_cq(3): one event, for the next completion to come. @return 0 */
+/** ibv_req_notify_cq(3): arm the CQ for one event, at its next completion. @return 0 */
 int uroce_req_notify_cq(struct ibv_cq *cq, int solicited_only);
 
 /** ibv_get_cq_event(3). @return 0; -1 and errno: EAGAIN, EINTR */
@@ -472,115 +473,114 @@ int uroce_get_cq_event(struct ibv_comp_channel *channel, struct ibv_cq **cq, voi
 void uroce_ack_cq_events(struct ibv_cq *cq, unsigned int nevents);
 
 /**
- * ibv_create_srq(3). A receive posted to it goes to the message that begins next at any of its QPs. Its memory is of
- * the SRQ's domain, whatever the QP's.
+ * ibv_create_srq(3). The next message to any QP of the SRQ consumes the next posted receive. Its lkeys are those of
+ * the SRQ's protection domain, not of the QP's.
  *
- * @param init_attr	attr: max_wr, 1 .. max_srq_wr, and max_sge, up to max_srq_sge; what is granted is written
- *		back. srq_limit does not count
- * @return	NULL and errno: EINVAL, ENOMEM: memory, or there are max_srq of them
+ * @param init_attr	attr: max_wr, 1 .. max_srq_wr, and max_sge, up to max_srq_sge; the granted values are written
+ *		back. srq_limit is ignored
+ * @return	NULL and errno: EINVAL; ENOMEM: memory, or max_srq SRQs exist
  */
 struct ibv_srq *uroce_create_srq(struct ibv_pd *pd, struct ibv_srq_init_attr *init_attr);
 
 /**
- * ibv_create_srq_ex(3). IBV_SRQT_XRC: also with an XRCD and a CQ, where its receives complete; it is found by its
- * number, which peers put into their requests, and what these do to memory has to be allowed in the SRQ's domain.
+ * ibv_create_srq_ex(3). IBV_SRQT_XRC: needs also an XRCD, and a CQ for its completions. Peers put the SRQ's number into
+ * their requests; the SRQ's protection domain must allow the memory accesses of these requests.
  *
  * @return	as uroce_create_srq(); EOPNOTSUPP: IBV_SRQT_TM
  */
 struct ibv_srq *uroce_create_srq_ex(struct ibv_context *context, struct ibv_srq_init_attr_ex *init_attr);
 
 /**
- * ibv_modify_srq(3), all or nothing, while it is in use. IBV_SRQ_MAX_WR: a new size; what is queued stays.
- * IBV_SRQ_LIMIT: one IBV_EVENT_SRQ_LIMIT_REACHED when fewer than srq_limit receives are queued, at once if that is
- * so already; 0: none.
+ * ibv_modify_srq(3), all or nothing, also while the SRQ is in use. IBV_SRQ_MAX_WR: resize it; queued receives stay.
+ * IBV_SRQ_LIMIT: raise one IBV_EVENT_SRQ_LIMIT_REACHED when fewer than srq_limit receives are queued, at once if there
+ * are fewer already; 0: never.
  *
- * @return	0; EINVAL: beyond max_srq_wr, fewer than are queued, or a limit beyond the size; ENOMEM
+ * @return	0; EINVAL: a size beyond max_srq_wr or below the queued receives, or a limit beyond the size; ENOMEM
  */
 int uroce_modify_srq(struct ibv_srq *srq, struct ibv_srq_attr *attr, int attr_mask);
 
-/** ibv_query_srq(3); srq_limit is 0 unless it is armed. @return 0 */
+/** ibv_query_srq(3); srq_limit is 0 if no limit is armed. @return 0 */
 int uroce_query_srq(struct ibv_srq *srq, struct ibv_srq_attr *attr);
 
 /** ibv_get_srq_num(3). @return 0; EOPNOTSUPP: not an XRC SRQ */
 int uroce_get_srq_num(struct ibv_srq *srq, uint32_t *srq_num);
 
-/** ibv_destroy_srq(3). Waits until its events that were got are acknowledged. What is queued, and what a message to an
- * XRC SRQ has taken, is gone. @return 0; EBUSY: QPs use it */
+/** ibv_destroy_srq(3). Waits until the application has acknowledged the SRQ's events that it got. Queued receives, and
+ * those of incomplete messages to an XRC SRQ, do not complete. @return 0; EBUSY: QPs use it */
 int uroce_destroy_srq(struct ibv_srq *srq);
 
 /** ibv_post_srq_recv(3), as uroce_post_send(). @return 0; EINVAL: SGEs; ENOMEM: full */
 int uroce_post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad_wr);
 
 /**
- * ibv_open_xrcd(3). Each inode has one domain, within the process, and all that open it share that; fd -1 makes one
- * that nobody else can open.
+ * ibv_open_xrcd(3). Within the process, all that open the same inode share one domain; fd -1 creates a private domain.
  *
- * @param init_attr	oflags: O_CREAT, and O_EXCL with it; other flags do not count
- * @return	NULL and errno: EAGAIN: there is none, and no O_CREAT; EINVAL: there is one, and O_EXCL; or comp_mask;
+ * @param init_attr	oflags: O_CREAT, and O_EXCL with it; other flags are ignored
+ * @return	NULL and errno: EAGAIN: no such domain, and no O_CREAT; EINVAL: it exists, and O_EXCL; or comp_mask;
  *		EBADF; ENOMEM
  */
 struct ibv_xrcd *uroce_open_xrcd(struct ibv_context *context, struct ibv_xrcd_init_attr *init_attr);
 
-/** ibv_close_xrcd(3). @return 0; EBUSY: SRQs or QPs were made with it */
+/** ibv_close_xrcd(3). @return 0; EBUSY: SRQs or QPs use it */
 int uroce_close_xrcd(struct ibv_xrcd *xrcd);
 
 /**
  * ibv_create_qp(3).
  *
- * @param init_attr	qp_type: IBV_QPT_RC, _UC or _UD; cap: what is granted is written back; sq_sig_all; srq: then
- *		receives come from that, and what cap says of them does not count
- * @return	NULL and errno: EOPNOTSUPP: another type; EINVAL: beyond a limit of the device,
- *		or a CQ of another; ENOMEM: memory, or there are max_qp of them
+ * @param init_attr	qp_type: IBV_QPT_RC, _UC or _UD; cap: the granted values are written back; sq_sig_all; srq:
+ *		the QP consumes receives of this SRQ, and the receive values of cap are ignored
+ * @return	NULL and errno: EOPNOTSUPP: another type; EINVAL: beyond a limit of the device, or a CQ of another
+ *		device; ENOMEM: memory, or max_qp QPs exist
  */
 struct ibv_qp *uroce_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *init_attr);
 
 /**
- * ibv_create_qp_ex(3): as uroce_create_qp(), with the calls of struct ibv_qp_ex if they are asked for. Then
- * ibv_wr_start() and the other inline calls of that kind work; until wr_complete or wr_abort other threads that post
- * to the QP wait. wr_complete returns EINVAL: state, flags, data or addresses that a call does not take; ENOMEM: the
- * queue is full; nothing is posted then.
+ * ibv_create_qp_ex(3): as uroce_create_qp(). With IBV_QP_INIT_ATTR_SEND_OPS_FLAGS, ibv_wr_start() and the other inline
+ * functions of struct ibv_qp_ex work. Between ibv_wr_start() and ibv_wr_complete() or ibv_wr_abort(), other threads
+ * that post to the QP wait. ibv_wr_complete() posts all requests, or none and returns EINVAL: state, flags, data or
+ * address; ENOMEM: the queue is full.
  *
- * IBV_QPT_XRC_RECV has an XRCD; the QP itself lives as long as one that was created, or opened with uroce_open_qp(),
- * does.
+ * An IBV_QPT_XRC_RECV QP needs an XRCD. It exists until each handle of it, created or opened with uroce_open_qp(), has
+ * been destroyed.
  *
- * @param attr	comp_mask: IBV_QP_INIT_ATTR_PD, or for IBV_QPT_XRC_RECV IBV_QP_INIT_ATTR_XRCD, which must be
- *		there; IBV_QP_INIT_ATTR_SEND_OPS_FLAGS: what
- *		uroce_post_send() takes for the type of QP; IBV_QP_INIT_ATTR_CREATE_FLAGS: for IBV_QPT_UD
- *		IBV_QP_CREATE_BLOCK_SELF_MCAST_LB, not to hear one's own messages to a group; else 0
+ * @param attr	comp_mask: IBV_QP_INIT_ATTR_PD is required, for IBV_QPT_XRC_RECV IBV_QP_INIT_ATTR_XRCD instead;
+ *		IBV_QP_INIT_ATTR_SEND_OPS_FLAGS: opcodes that uroce_post_send() accepts for the type of QP;
+ *		IBV_QP_INIT_ATTR_CREATE_FLAGS: 0, or for IBV_QPT_UD IBV_QP_CREATE_BLOCK_SELF_MCAST_LB, not to receive
+ *		the QP's own messages to a group
  * @return	NULL and errno: EOPNOTSUPP: comp_mask, send_ops_flags or create_flags; else as uroce_create_qp()
  */
 struct ibv_qp *uroce_create_qp_ex(struct ibv_context *context, struct ibv_qp_init_attr_ex *attr);
 
-/** ibv_qp_to_qp_ex(). @return NULL: the QP was made without IBV_QP_INIT_ATTR_SEND_OPS_FLAGS */
+/** ibv_qp_to_qp_ex(). @return NULL: the QP was created without IBV_QP_INIT_ATTR_SEND_OPS_FLAGS */
 struct ibv_qp_ex *uroce_qp_to_qp_ex(struct ibv_qp *qp);
 
-/** ibv_open_qp(3): a second way to an IBV_QPT_XRC_RECV QP of the same XRCD, with events of its own.
- * @return NULL and errno: EINVAL, also when there is no such QP; EOPNOTSUPP: a bit of comp_mask; ENOMEM */
+/** ibv_open_qp(3): another handle of an IBV_QPT_XRC_RECV QP of the same XRCD, with its own events.
+ * @return NULL and errno: EINVAL, also if there is no such QP; EOPNOTSUPP: a bit of comp_mask; ENOMEM */
 struct ibv_qp *uroce_open_qp(struct ibv_context *context, struct ibv_qp_open_attr *attr);
 
 /**
  * ibv_modify_qp(3), all or nothing.
  *
- * @return	0; EINVAL: transition, mask or value; ENETUNREACH: no subnet of the device and no router leads to the
- *		address; ENOMEM
+ * @return	0; EINVAL: transition, mask or value; ENETUNREACH: the address is in no subnet of the device, and
+ *		there is no router; ENOMEM
  */
 int uroce_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int attr_mask);
 
-/** ibv_query_qp(3): all attributes, whatever the mask; sq_psn and rq_psn are the next ones. @return 0 */
+/** ibv_query_qp(3). Ignores the mask and returns all attributes; sq_psn and rq_psn are the next PSNs. @return 0 */
 int uroce_query_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int attr_mask,
 		   struct ibv_qp_init_attr *init_attr);
 
 /** ibv_destroy_qp(3). Waits until the application has acknowledged the QP's events that it got. Waits for another
- * thread between ibv_start_poll() and ibv_end_poll() of one of its CQs. For UD and UC, gives queued messages a moment
- * to leave. Removes the QP's unpolled completions from its CQs.
+ * thread between ibv_start_poll() and ibv_end_poll() of one of its CQs. For UD and UC, polls the worker up to
+ * UROCE_DESTROY_POLLS times so that queued messages are sent. Removes the QP's unpolled completions from its CQs.
  * @return 0; EBUSY: it is attached to a multicast group (R49) */
 int uroce_destroy_qp(struct ibv_qp *qp);
 
 /**
- * uroce_destroy_qp() that waits only for a round of the QP's worker, and for a thread that reads the QP's completions.
- * When it returns 0, qp must not be used any more, its completions have been removed from its CQs, and nothing more is
- * sent, not even queued messages of UD and UC. freed(arg) is called as by uroce_dereg_mr_async(), when no worker reads
- * or writes for the QP, and the application has acknowledged the QP's events that it got. Until then the CQs, the SRQ
+ * As uroce_destroy_qp(), but waits only for a round of the QP's worker, and for a thread that reads the QP's
+ * completions. When it returns 0, qp must not be used any more, its completions have been removed from its CQs, and it
+ * sends no more packets, not even queued messages of UD and UC. freed(arg) is called as by uroce_dereg_mr_async(), when
+ * no worker uses the QP, and the application has acknowledged the QP's events that it got. Until then the CQs, the SRQ
  * and the protection domain are in use, and the memory of posted requests must stay. MT-safe; not from within
  * uroce_worker_poll().
  *
@@ -590,12 +590,12 @@ int uroce_destroy_qp(struct ibv_qp *qp);
 int uroce_destroy_qp_async(struct ibv_qp *qp, void (*freed)(void *arg), void *arg);
 
 /**
- * ibv_create_ah(3). The handle can be used by any number of UD QPs of its PD.
+ * ibv_create_ah(3). All UD QPs of the PD can use the handle.
  *
- * @param attr	is_global is not 0, port_num 1; dgid: a host's or a multicast group's; flow_label 0: the UDP source
- *		port is made of the numbers of the two QPs, else of it
- * @return	NULL and errno: EINVAL: attributes; ENETUNREACH: no subnet of the device and no router leads to the
- *		address; ENOMEM: memory, or there are max_ah of them
+ * @param attr	is_global: not 0; port_num: 1; dgid: of a host or a multicast group; flow_label: determines the
+ *		UDP source port; 0: the numbers of the two QPs do
+ * @return	NULL and errno: EINVAL: attributes; ENETUNREACH: the address is in no subnet of the device, and there
+ *		is no router; ENOMEM: memory, or max_ah handles exist
  */
 struct ibv_ah *uroce_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *attr);
 
@@ -603,39 +603,39 @@ struct ibv_ah *uroce_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *attr);
 int uroce_destroy_ah(struct ibv_ah *ah);
 
 /**
- * ibv_init_ah_from_wc(3): the address vector with which to answer a datagram.
+ * ibv_init_ah_from_wc(3): the address vector for the reply to a datagram. For a multicast datagram, the source is the
+ * first entry of the GID table with the sender's address family.
  *
  * @param grh	the first 40 bytes of the receive buffer
- * @return	0; -1 and errno: EINVAL: not a receive of a UD QP, or to none of the device's addresses. For one that
- *		came by multicast, the first entry of the GID table that has the kind of the sender's address speaks.
+ * @return	0; -1 and errno: EINVAL: not a receive of a UD QP, or not sent to an address of the device
  */
 int uroce_init_ah_from_wc(struct ibv_context *context, uint8_t port_num, struct ibv_wc *wc,
 			  struct ibv_grh *grh, struct ibv_ah_attr *ah_attr);
 
-/** ibv_create_ah_from_wc(3). @return NULL and errno, of the two above */
+/** ibv_create_ah_from_wc(3). @return NULL and errno, as uroce_init_ah_from_wc() and uroce_create_ah() */
 struct ibv_ah *uroce_create_ah_from_wc(struct ibv_pd *pd, struct ibv_wc *wc, struct ibv_grh *grh,
 				       uint8_t port_num);
 
 /**
- * ibv_attach_mcast(3): from now on the QP receives what is sent to the group with its Q_Key. Its device joins the
- * group. A QP of it that sends to the group does not receive its own unless it is attached. To send, make an address
- * handle for the group and give 0xffffff as the remote QPN.
+ * ibv_attach_mcast(3): the QP receives messages to the group that have its Q_Key, and its device joins the group. A QP
+ * need not be attached to send to a group; it receives its own messages only if it is attached. To send, create an
+ * address handle for the group, and use 0xffffff as the remote QPN.
  *
- * @param gid	of the group: an IPv6 address in ff00/8, or one of IPv4 in 224.0.0.0/4, mapped into IPv6
- * @param lid	no matter
- * @return	0, also if it was attached before; EINVAL: not a UD QP, or not a group; ENOMEM: memory, max_mcast_grp or
- *		max_mcast_qp_attach; EOPNOTSUPP: max_mcast_grp is 0; and why the port cannot join
+ * @param gid	of the group: an IPv6 address in ff00::/8, or an IPv4 address in 224.0.0.0/4, mapped into IPv6
+ * @param lid	ignored
+ * @return	0, also if the QP is attached already; EINVAL: not a UD QP, or not a group; ENOMEM: memory,
+ *		max_mcast_grp or max_mcast_qp_attach; EOPNOTSUPP: max_mcast_grp is 0; or the port's error
  */
 int uroce_attach_mcast(struct ibv_qp *qp, const union ibv_gid *gid, uint16_t lid);
 
-/** ibv_detach_mcast(3). @return 0; EINVAL: not attached; ENOMEM; EOPNOTSUPP as above */
+/** ibv_detach_mcast(3). @return 0; EINVAL: not attached; ENOMEM; EOPNOTSUPP: max_mcast_grp is 0 */
 int uroce_detach_mcast(struct ibv_qp *qp, const union ibv_gid *gid, uint16_t lid);
 
 /**
- * ibv_post_send(3). No system call, no allocation. What is posted to a QP in the error state is flushed; to a UC or
- * UD QP whose send queue is in error (IBV_QPS_SQE), too.
+ * ibv_post_send(3). No system call, no allocation. A QP in the error state, and a UC or UD QP whose send queue is in
+ * error (IBV_QPS_SQE), flushes the requests.
  *
- * @param bad_wr	where it stopped; those before are posted
+ * @param bad_wr	the first request that was not posted
  * @return	0; EINVAL: opcode, flags, SGEs, inline data, address or the QP's state; ENOMEM: the queue is full
  */
 int uroce_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad_wr);
@@ -644,35 +644,35 @@ int uroce_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_w
  * SRQ; ENOMEM: full */
 int uroce_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad_wr);
 
-/** ibv_query_qp_data_in_order(3). @return 0: no order is promised of every byte, only that the last one comes last */
+/** ibv_query_qp_data_in_order(3). @return 0: bytes may be placed in any order, except that the last one comes last */
 int uroce_query_qp_data_in_order(struct ibv_qp *qp, enum ibv_wr_opcode op, uint32_t flags);
 
-/** ibv_query_ece(3): nobody's, all zeros. @return 0 */
+/** ibv_query_ece(3): no vendor, all zeros. @return 0 */
 int uroce_query_ece(struct ibv_qp *qp, struct ibv_ece *ece);
-/** ibv_set_ece(3). @return 0; EOPNOTSUPP: anything but zeros */
+/** ibv_set_ece(3). @return 0; EOPNOTSUPP: a field is not zero */
 int uroce_set_ece(struct ibv_qp *qp, struct ibv_ece *ece);
 
-/** ibv_fork_init(3): nothing to be done. Only the parent may go on to use uroce. @return 0 */
+/** ibv_fork_init(3): no-op. After a fork, only the parent may use uroce. @return 0 */
 int uroce_fork_init(void);
 /** ibv_is_fork_initialized(3). @return IBV_FORK_UNNEEDED */
 enum ibv_fork_status uroce_is_fork_initialized(void);
 
-/** ibv_rate_to_mult(3). @return -1: no such rate */
+/** ibv_rate_to_mult(3). @return -1: unknown rate */
 int uroce_rate_to_mult(enum ibv_rate rate);
-/** mult_to_ibv_rate(3). @return IBV_RATE_MAX: no rate is this multiple of 2.5 Gb/s */
+/** mult_to_ibv_rate(3). @return IBV_RATE_MAX: no rate with this multiple of 2.5 Gb/s */
 enum ibv_rate uroce_mult_to_rate(int mult);
-/** ibv_rate_to_mbps(3). @return -1: no such rate */
+/** ibv_rate_to_mbps(3). @return -1: unknown rate */
 int uroce_rate_to_mbps(enum ibv_rate rate);
 /** mbps_to_ibv_rate(3). @return IBV_RATE_MAX: no rate is exactly this */
 enum ibv_rate uroce_mbps_to_rate(int mbps);
 
-/** The node type in words; never NULL. */
+/** ibv_node_type_str(): the node type in words, never NULL. */
 const char *uroce_node_type_str(enum ibv_node_type type);
-/** The port state in words; never NULL. */
+/** ibv_port_state_str(): the port state in words, never NULL. */
 const char *uroce_port_state_str(enum ibv_port_state state);
-/** The status in words; never NULL. */
+/** ibv_wc_status_str(): the status in words, never NULL. */
 const char *uroce_wc_status_str(enum ibv_wc_status status);
-/** The event in words; never NULL. */
+/** ibv_event_type_str(3): the event in words, never NULL. */
 const char *uroce_event_type_str(enum ibv_event_type event);
 
 #pragma GCC visibility pop

@@ -4,14 +4,14 @@
 
 /**
  * @file
- * uroce: connections, as librdmacm makes them.
+ * uroce: connection management with the API of librdmacm.
  *
- * Data types are those of <rdma/rdma_cma.h>; functions are its functions with the prefix uroce_, and behave as their
- * man pages say. They meet librdmacm on the wire: the peer may be any RoCEv2 host. All functions are thread-safe;
- * functions that return int return 0, or -1 and set errno, those that return a pointer return NULL and set errno.
- * verbs objects that they make are uroce's (uroce.h).
+ * Data types are those of <rdma/rdma_cma.h>. Functions have the names of librdmacm's with the prefix uroce_, and behave
+ * as their man pages say. They use the same protocol as librdmacm: the peer may be any RoCEv2 host. All functions are
+ * thread-safe. A function that returns int returns 0, or -1 and sets errno. A function that returns a pointer returns
+ * NULL and sets errno on error. The verbs objects that they create are those of uroce.h.
  *
- * Needs rte_eal_init() and a device (uroce_open_port()) first; the device's workers must be polled.
+ * Call rte_eal_init() and open a device (uroce_open_port()) first; the device's workers must be polled.
  */
 
 #ifndef UROCE_CMA_H
@@ -29,13 +29,13 @@ extern "C" {
 
 /** rdma_create_event_channel(3). channel->fd can be polled, and set to O_NONBLOCK. */
 struct rdma_event_channel *uroce_rdma_create_event_channel(void);
-/** rdma_destroy_event_channel(3). Its IDs are destroyed before. */
+/** rdma_destroy_event_channel(3). Destroy its IDs first. */
 void uroce_rdma_destroy_event_channel(struct rdma_event_channel *channel);
 
-/** rdma_create_id(3). @param channel NULL: synchronous: calls wait for their result. */
+/** rdma_create_id(3). @param channel	NULL: synchronous, calls on the ID wait for their result */
 int uroce_rdma_create_id(struct rdma_event_channel *channel, struct rdma_cm_id **id, void *context,
 			 enum rdma_port_space ps);
-/** rdma_destroy_id(3). Waits until its events that were got are acknowledged. */
+/** rdma_destroy_id(3). Waits until the application has acknowledged the ID's events that it got. */
 int uroce_rdma_destroy_id(struct rdma_cm_id *id);
 
 /** rdma_create_ep(3) */
@@ -77,7 +77,7 @@ int uroce_rdma_get_request(struct rdma_cm_id *listen, struct rdma_cm_id **id);
 int uroce_rdma_accept(struct rdma_cm_id *id, struct rdma_conn_param *conn_param);
 /** rdma_reject(3) */
 int uroce_rdma_reject(struct rdma_cm_id *id, const void *private_data, uint8_t private_data_len);
-/** As rdma_reject(3), with the reason 'vendor option not supported'. */
+/** rdma_reject_ece(): as rdma_reject(3), with the reason 'vendor option not supported'. */
 int uroce_rdma_reject_ece(struct rdma_cm_id *id, const void *private_data, uint8_t private_data_len);
 /** rdma_notify(3) */
 int uroce_rdma_notify(struct rdma_cm_id *id, enum ibv_event_type event);
@@ -102,7 +102,7 @@ __be16 uroce_rdma_get_src_port(struct rdma_cm_id *id);
 /** rdma_get_dst_port(3) */
 __be16 uroce_rdma_get_dst_port(struct rdma_cm_id *id);
 
-/** rdma_get_devices(3): the ports that were opened; a NULL-terminated array. */
+/** rdma_get_devices(3). @return a NULL-terminated array of the open ports' contexts */
 struct ibv_context **uroce_rdma_get_devices(int *num_devices);
 /** rdma_free_devices(3) */
 void uroce_rdma_free_devices(struct ibv_context **list);
@@ -112,7 +112,7 @@ const char *uroce_rdma_event_str(enum rdma_cm_event_type event);
 int uroce_rdma_set_option(struct rdma_cm_id *id, int level, int optname, void *optval, size_t optlen);
 /** rdma_migrate_id(3) */
 int uroce_rdma_migrate_id(struct rdma_cm_id *id, struct rdma_event_channel *channel);
-/** rdma_getaddrinfo(3). Numeric addresses are not looked up anywhere. */
+/** rdma_getaddrinfo(3). Resolves numeric addresses without a name service. */
 int uroce_rdma_getaddrinfo(const char *node, const char *service, const struct rdma_addrinfo *hints,
 			   struct rdma_addrinfo **res);
 /** rdma_freeaddrinfo(3) */

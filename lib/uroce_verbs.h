@@ -4,9 +4,8 @@
 
 /**
  * @file
- * Names of <infiniband/verbs.h> that not every version of it has, with their values: FLUSH and ATOMIC_WRITE
- * (InfiniBand Architecture, annex A19). Macros, so that they agree with the enums of a version that has them. Also an
- * access flag of uroce's own.
+ * Names of <infiniband/verbs.h> that older versions lack, for FLUSH and ATOMIC_WRITE (InfiniBand Architecture, annex
+ * A19), and an access flag that only uroce has. The names are macros, with the values of the enums of later versions.
  */
 
 #ifndef UROCE_VERBS_H
@@ -20,23 +19,23 @@
 #define IBV_WR_FLUSH ((enum ibv_wr_opcode)14)
 #define IBV_WC_FLUSH ((enum ibv_wc_opcode)8)
 
-/** What IBV_WR_FLUSH is asked for: what was written before is visible to all, or persistent. */
+/** Types of IBV_WR_FLUSH: make earlier writes globally visible, or persistent. */
 #define IBV_FLUSH_GLOBAL 1u
 #define IBV_FLUSH_PERSISTENT 2u
 
-/** Of what: a range of the region or window, or all of it. */
+/** Levels of IBV_WR_FLUSH: a range of the region or window, or all of it. */
 #define IBV_FLUSH_RANGE 0u
 #define IBV_FLUSH_MR 1u
 
-/** Rights of a memory region, a window, a QP: which FLUSH a peer may ask for. */
+/** Access flags of a memory region, a window or a QP: the types of FLUSH that a peer may request. */
 #define IBV_ACCESS_FLUSH_GLOBAL (1 << 8)
 #define IBV_ACCESS_FLUSH_PERSISTENT (1 << 9)
 
 /**
- * The application promises that neither it nor a peer writes the region while a peer READs it. READ responses then
- * leave without a copy, if the memory is DPDK's and the port sends chains of mbufs. If the memory is written anyway,
- * the peer drops the response and requests it again. One of the optional access flags, which other devices ignore. READ
- * responses through a memory window are always copied.
+ * The application promises that neither it nor a peer writes the region while a peer READs it. READ responses are then
+ * sent without a copy, if the memory is DPDK's and the port sends chains of mbufs. If the memory is written anyway, the
+ * peer drops the response and retries. READ responses through a memory window are always copied. This is one of the
+ * optional access flags, which other devices ignore.
  */
 #define UROCE_ACCESS_STABLE (1 << 29)
 
@@ -50,11 +49,12 @@ extern "C" {
 #endif
 
 /**
- * Make the work request, whose wr_id, next and send_flags are the caller's, a FLUSH: what was written before it, on
- * this QP, is visible to all, or persistent, when it completes. struct ibv_send_wr has no fields for that; these are
+ * Turn a work request into a FLUSH; the caller sets wr_id, next and send_flags. When it completes, earlier writes on
+ * this QP are globally visible, or persistent. Since struct ibv_send_wr has no fields for FLUSH, the values are stored
  * in those of atomics.
  *
- * @param length	bytes, up to max_msg_sz; IBV_FLUSH_MR: does not count, nor does remote_addr
+ * @param remote_addr	ignored with IBV_FLUSH_MR
+ * @param length	bytes, up to max_msg_sz; ignored with IBV_FLUSH_MR
  * @param type		IBV_FLUSH_GLOBAL, IBV_FLUSH_PERSISTENT, or both
  * @param level		IBV_FLUSH_RANGE or IBV_FLUSH_MR
  */

@@ -2,7 +2,7 @@
  * Copyright 2026 The uroce authors
  *
  * A protection domain: an identity that keys are compared with, and a count of its objects. A parent domain
- * (verbs/memory/parent_domain.c) is another name of a protection domain: their objects can be used together.
+ * (verbs/memory/pd.c) is another name of a protection domain: their objects can be used together.
  */
 
 #ifndef UROCE_MEM_PD_H
