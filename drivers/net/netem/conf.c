@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Parses and checks the text that describes a bad network. Any thread.
+ * Parses and checks the text of an impairment. Any thread.
  */
 
 #include <errno.h>
@@ -123,7 +123,7 @@ parse_pair(const char *key, const char *text, void *arg)
 	return ret;
 }
 
-/* Which of two values would be meant? @return 0, or -EINVAL */
+/* @return 0, or -EINVAL: a key has two values */
 static int
 check_once(struct parse *p, const struct rte_kvargs *list)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Finds the IP header, behind a VLAN tag or not, and reads or sets its ECN field.
+ * Finds the IP header of a frame with or without a VLAN tag, and reads or sets its ECN field.
  */
 
 #include <rte_byteorder.h>
@@ -12,7 +12,7 @@
 
 #define ECN_MASK 3
 
-/* @return the version and, if it is 4 or 6, where its header is; 0: neither is there as a whole */
+/* @return the IP version, 4 or 6, and the offset of the header; 0: no complete IP header */
 static unsigned int
 find_ip(const uint8_t *frame, uint32_t bytes, uint32_t *l3)
 {
@@ -53,7 +53,7 @@ uroce_netem_ecn(const uint8_t *frame, uint32_t bytes)
 	}
 }
 
-/* RFC 1624: the sum of the header changes by what the field does, so that a header which was damaged stays so. */
+/* Update the checksum by the difference (RFC 1624), so that a wrong checksum stays wrong. */
 static void
 mark_ipv4(struct rte_ipv4_hdr *ip)
 {

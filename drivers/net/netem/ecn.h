@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The ECN field of a frame's IP header, which a congested switch reads and sets. The frame is contiguous bytes from
- * the Ethernet header on, of a live port's mbuf or of a simulation. Any thread.
+ * Reads and sets the ECN field of a frame's IP header, as a congested switch does. The frame is contiguous from the
+ * Ethernet header on; it may be an mbuf of a live port, or part of a simulation. Any thread.
  */
 
 #ifndef UROCE_NETEM_ECN_H
@@ -13,11 +13,11 @@
 
 #include "wire/headers.h"
 
-/** @return the codepoint, 0 where there is no whole IP header in so many bytes */
+/** @return the codepoint; 0: the bytes contain no complete IP header */
 unsigned int uroce_netem_ecn(const uint8_t *frame, uint32_t bytes);
 
-/** Set CE; the header checksum of IPv4 stays as right, or wrong, as it was. @return false: there is no whole IP
- * header in so many bytes, and the frame is as it was */
+/** Set CE; a wrong header checksum of IPv4 stays wrong.
+ * @return false: the bytes contain no complete IP header, and the frame is unchanged */
 bool uroce_netem_mark(uint8_t *frame, uint32_t bytes);
 
 #endif /* UROCE_NETEM_ECN_H */

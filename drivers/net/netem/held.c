@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The heap of delayed frames. Runs on the thread that polls its queue.
+ * The heap of delayed frames. Called by the thread that polls the queue.
  */
 
 #include <errno.h>

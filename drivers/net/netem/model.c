@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Decides what happens to each frame. Losses come in runs, as in Gilbert's model: one state in which every frame is
- * lost, one in which none is, and fixed probabilities of going from one to the other.
+ * Decides what happens to each frame. Losses follow Gilbert's model: in one state every frame is lost, in the other
+ * none is; the probabilities of a transition are constant.
  */
 
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "model.h"
 #include "uroce_config.h"
 
-/* splitmix64: its state is a counter, so streams are as many as there are seeds */
+/* splitmix64: its state is a counter, so each seed gives a stream of its own */
 static uint64_t
 mix(uint64_t x)
 {
@@ -26,7 +26,7 @@ draw(struct uroce_netem_model *m)
 	return mix(m->random);
 }
 
-/* No number is drawn for what never happens, so that it leaves the rest as it is. */
+/* Draws no number for a share of 0: an impairment that is off does not change the random numbers of the others. */
 static bool
 happens(struct uroce_netem_model *m, uint32_t share)
 {
@@ -50,7 +50,7 @@ uroce_netem_model_init(struct uroce_netem_model *m, const struct uroce_netem_con
 	m->random = mix(conf->seed) ^ mix(~stream);
 	if (conf->loss == UINT32_MAX || run == 1)
 		return;
-	/* a run of `run` frames in so many that they are `loss` of all */
+	/* begin runs of `run` frames so often that the share of lost frames is `loss` */
 	m->end_run = (uint32_t)(UINT32_MAX / run);
 	loss /= run * (1 - loss);
 	m->begin_run = loss < 1 ? (uint32_t)(UINT32_MAX * loss) : UINT32_MAX;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * A bad network on a live port: a receive callback on each queue applies the model's decisions to every frame. It
- * runs on the thread that polls the queue; control threads attach and detach. A frame may reference memory of its
- * sender (net_ring hands mbufs over), so a frame that is delayed, duplicated or changed is a copy.
+ * Impairs a live port: a receive callback on each queue applies the model's decisions to every frame. It runs on the
+ * thread that polls the queue; control threads attach and detach. A frame may reference memory of its sender (net_ring
+ * passes mbufs on), so a frame is copied before it is delayed, duplicated or changed.
  */
 
 #include <errno.h>
@@ -32,8 +32,8 @@ struct netem_queue {
 	const struct rte_eth_rxtx_callback *callback;
 	struct uroce_netem_model model;
 	struct uroce_netem_held held;
-	struct rte_mempool *pool;	/* of copies */
-	struct uroce_netem_stats stats;	/* poller: rw, others: relaxed read */
+	struct rte_mempool *pool;	/* for copies */
+	struct uroce_netem_stats stats;	/* polling thread: rw, others: relaxed read */
 } __rte_cache_aligned;
 
 struct uroce_netem {
@@ -49,7 +49,7 @@ count(uint64_t *counter)
 	__atomic_store_n(counter, *counter + 1, __ATOMIC_RELAXED);
 }
 
-/* A copy in place of m, which is freed; NULL: there is no mbuf for it. */
+/* Replace m by a copy, unless it is one, and free m. @return NULL: no mbuf for a copy */
 static struct rte_mbuf *
 make_own(struct netem_queue *q, struct rte_mbuf *m)
 {
@@ -90,7 +90,7 @@ hold(struct netem_queue *q, struct rte_mbuf *m, uint64_t due)
 	rte_pktmbuf_free(m);
 }
 
-/* The frame that arrives twice does so unharmed. */
+/* Duplicate a frame. The duplicate is neither corrupted nor marked. */
 static void
 repeat(struct netem_queue *q, const struct rte_mbuf *m, uint64_t due)
 {
@@ -104,7 +104,7 @@ repeat(struct netem_queue *q, const struct rte_mbuf *m, uint64_t due)
 	hold(q, copy, due);
 }
 
-/* @return the frame if it goes on at once; NULL: it has been taken care of */
+/* @return the frame, or its copy, if it is received now; NULL: it was dropped or delayed */
 static struct rte_mbuf *
 pass(struct netem_queue *q, struct rte_mbuf *m, uint64_t now)
 {
@@ -170,13 +170,13 @@ pool_create(const struct uroce_netem *n, uint16_t queue, uint32_t limit)
 
 	rte_eth_dev_get_mtu(n->port_id, &mtu);
 	snprintf(name, sizeof(name), "uroce_netem_%u_%u", n->port_id, queue);
-	/* those held back, and those that have been handed on and are not free yet */
+	/* for delayed frames, and for received frames that the application has not freed yet */
 	return rte_pktmbuf_pool_create(name, limit + UROCE_NETEM_SPARE, UROCE_BURST, 0,
 				       RTE_PKTMBUF_HEADROOM + mtu + RTE_ETHER_HDR_LEN + RTE_VLAN_HLEN,
 				       rte_eth_dev_socket_id(n->port_id));
 }
 
-/* What is on its way through the workers comes back soon; a pool that is not whole then is left as it is. */
+/* Wait for workers to free the received frames. A pool that still lacks mbufs afterwards is not freed. */
 static void
 pool_free(struct rte_mempool *pool)
 {
@@ -195,7 +195,7 @@ uroce_netem_detach(struct uroce_netem *n)
 		if (n->queues[i].callback != NULL)
 			rte_eth_remove_rx_callback(n->port_id, i, n->queues[i].callback);
 	}
-	uroce_rcu_wait();	/* no worker is in a callback any more */
+	uroce_rcu_wait();	/* until no worker is in a callback */
 	for (uint16_t i = 0; i < n->nb_queues; i++) {
 		struct netem_queue *q = &n->queues[i];
 
@@ -214,7 +214,7 @@ queue_init(struct uroce_netem *n, uint16_t i, const struct uroce_netem_conf *con
 	struct netem_queue *q = &n->queues[i];
 
 	q->netem = n;
-	/* the ends of a wire meet fates of their own */
+	/* each queue of each port draws its own random numbers */
 	uroce_netem_model_init(&q->model, conf, (uint64_t)n->port_id << 16 | i);
 	if (uroce_netem_held_init(&q->held, conf->limit) != 0)
 		return ENOMEM;
