@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Defines munmap.h's function for programs whose ports are polled by workers only.
+ * Defines the function of munmap.h for programs in which only workers poll ports.
  */
 
 #include <uroce.h>

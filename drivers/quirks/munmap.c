@@ -17,7 +17,7 @@
 struct unmapping {
 	void *addr;
 	size_t length;
-	int ret;	/* errno goes with it: all of this is one thread's */
+	int ret;	/* errno is set too: fn runs on the calling thread */
 };
 
 static void

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * What a program that links drivers/quirks/munmap.c must define.
+ * The function that a program which links drivers/quirks/munmap.c must define.
  */
 
 #ifndef UROCE_DRIVERS_QUIRKS_MUNMAP_H

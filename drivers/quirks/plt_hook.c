@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Patches the global offset table of a shared object: the slots that relocations of kind JUMP_SLOT and GLOB_DAT
- * name. With immediate binding the dynamic linker has made their pages read-only; they are read-only again
- * afterwards.
+ * Patches the global offset table of a shared object: the slots of its JUMP_SLOT and GLOB_DAT relocations. With
+ * immediate binding the dynamic linker makes the pages of these slots read-only; they are read-only again afterwards.
  */
 
 #include <dlfcn.h>
@@ -30,7 +29,7 @@ struct object {
 	const struct link_map *map;
 	const ElfW(Sym) *symbols;
 	const char *strings;
-	const ElfW(Rela) *relocations[2];	/* of calls, and all others */
+	const ElfW(Rela) *relocations[2];	/* DT_JMPREL, DT_RELA */
 	size_t counts[2];
 	const char *soname;
 };
@@ -46,7 +45,7 @@ object_at(const void *address, struct object *object)
 	if (dladdr1(address, &info, (void **)&map, RTLD_DL_LINKMAP) == 0 || map == NULL || map->l_ld == NULL)
 		return false;
 	*object = (struct object){ .map = map };
-	/* the dynamic linker has made addresses of these offsets */
+	/* the dynamic linker has replaced the offsets by addresses */
 	for (const ElfW(Dyn) *dyn = map->l_ld; dyn->d_tag != DT_NULL; dyn++) {
 		const void *at = (const void *)dyn->d_un.d_ptr;
 
@@ -101,7 +100,7 @@ struct relro {
 	uintptr_t to;
 };
 
-/* The part of an object that is read-only since it was relocated. */
+/* Find the part of an object that the dynamic linker has made read-only after relocation. */
 static int
 find_relro(struct dl_phdr_info *info, size_t size, void *arg)
 {
@@ -128,7 +127,7 @@ write_slot(const struct object *object, void **slot, void (*instead)(void))
 	bool read_only;
 
 	dl_iterate_phdr(find_relro, &relro);
-	/* of its last page the rest is writable: then all of it is */
+	/* a page that is only partly in the segment stays writable */
 	read_only = page >= (relro.from & ~(page_bytes - 1)) && page + page_bytes <= relro.to;
 	if (mprotect((void *)page, page_bytes, PROT_READ | PROT_WRITE) != 0)
 		return false;

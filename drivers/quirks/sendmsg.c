@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Replaces sendmsg(2) in programs with net_memif ports, so that a peer that exits before the server has greeted it
- * does not end the program. The driver closes such a connection and lets EAL's interrupt thread wait for itself, which
- * panics. On that thread, a message to a peer that has gone counts as sent, and the driver finds the end of the
- * connection with its next read. It also marks the driver's sockets close-on-exec before they connect: a child of the
- * program would keep a connection open.
+ * Replaces sendmsg(2) in programs with net_memif ports, so that a peer that exits before the server's greeting does not
+ * crash the program. If the greeting fails, the driver closes the connection, and EAL's interrupt thread waits for
+ * itself and panics. On that thread, the replacement treats a message to a peer that has exited as sent; the driver
+ * finds the end of the connection with its next read. It also sets close-on-exec on the driver's sockets before they
+ * connect, since a child of the program would keep a connection open.
  */
 
 #include <errno.h>
