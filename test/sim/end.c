@@ -20,6 +20,7 @@
 #include "uroce_config.h"
 #include "verbs/address/mcast.h"
 #include "verbs/qp/qp.h"
+#include "wire/template.h"
 #include "world.h"
 
 #define RX_FIRST_SEGMENT 192 /* all headers are in the first segment */
@@ -32,6 +33,13 @@ end_set_gid(struct end *e)
 
 	memcpy(e->gid.raw, e->world->conf.ipv6 ? ipv6 : ipv4, sizeof(e->gid.raw));
 	e->gid.raw[15] = (uint8_t)e->index;
+}
+
+/* Deregistration waits for frames that are held. */
+static void
+release_all(struct uroce_device *dev)
+{
+	end_release(container_of(harness_device_of(dev), struct end, host), UINT64_MAX);
 }
 
 struct end *
@@ -63,9 +71,13 @@ end_create(struct world *w, unsigned int index)
 					    UROCE_ENGINE_ROOM(LARGEST_MTU));
 	ret = uroce_engine_init(&e->engine, e->header_pool, e->payload_pool, w->now_ns);
 	SIM_CHECK(ret == 0, "uroce_engine_init: %s", strerror(-ret));
-	ret = uroce_device_init(&e->device, &end_device_ops, &conf);
-	SIM_CHECK(ret == 0, "uroce_device_init: %s", strerror(-ret));
-	e->device.link_mbps = (uint32_t)(w->conf.link.wire.rate / 1000000);
+	harness_device_init(&e->host, &e->engine, &conf);
+	e->host.gids[0] = e->gid;
+	e->host.vlan_tci = w->conf.vlan ? END_VLAN_TCI : UROCE_NO_VLAN;
+	e->host.multi_seg = w->conf.multi_seg;
+	e->host.clock_ns = &e->engine.now_ns;
+	e->host.progress = release_all;
+	e->host.dev.link_mbps = (uint32_t)(w->conf.link.wire.rate / 1000000);
 	SIM_CHECK(fcntl(end_context(e)->async_fd, F_SETFL, O_NONBLOCK) == 0, "fcntl: %s",
 		  strerror(errno));
 	e->pd = uroce_alloc_pd(end_context(e));
@@ -150,7 +162,7 @@ end_destroy(struct end *e)
 		memory_fini(&e->memory);
 	}
 	SIM_CHECK(uroce_dealloc_pd(e->pd) == 0, "uroce_dealloc_pd fails");
-	ret = uroce_device_fini(&e->device);
+	ret = harness_device_fini(&e->host);
 	SIM_CHECK(ret == 0, "uroce_device_fini: %s", strerror(-ret));
 	end_release(e, UINT64_MAX);
 	feed(e);
@@ -210,7 +222,7 @@ group_deliver(struct end *e, const struct uroce_packet *packet, uint64_t now_ns)
 	unsigned int n;
 
 	memcpy(packet->ip_version == 6 ? gid : gid + 12, packet->dst_ip, packet->ip_version == 6 ? 16 : 4);
-	n = uroce_mcast_receivers(&e->device, gid, qps);
+	n = uroce_mcast_receivers(&e->host.dev, gid, qps);
 	for (unsigned int i = 0; i < n; i++)
 		uroce_engine_receive(&e->engine, &qps[i], packet, 1, now_ns);
 }
@@ -237,7 +249,7 @@ frame_accept(struct end *e, const struct link_frame *f, struct rte_mbuf *m,
 		e->engine.verdicts[v]++;
 		return FRAME_DROPPED;
 	}
-	*qp = uroce_qp_lookup(&e->device, packet->dest_qpn);
+	*qp = uroce_qp_lookup(&e->host.dev, packet->dest_qpn);
 	if (*qp != NULL)
 		return FRAME_FOR_QP;
 	if (packet->dest_qpn == UROCE_MULTICAST_QPN)
@@ -294,8 +306,8 @@ frame_destination(const struct end *e, const struct rte_mbuf *m)
 	unsigned int to = eth->dst_addr.addr_bytes[5];
 
 	SIM_CHECK(to < e->world->conf.ends, "a frame for nobody: end %u", to);
-	SIM_CHECK(m->port == e->device.port_id, "a frame for port %u leaves by port %u", m->port,
-		  e->device.port_id);
+	SIM_CHECK(m->port == e->host.dev.port_id, "a frame for port %u leaves by port %u", m->port,
+		  e->host.dev.port_id);
 	SIM_CHECK(e->world->conf.multi_seg || m->nb_segs == 1,
 		  "a chain for a port that takes none");
 	return to;

@@ -11,9 +11,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "harness/device.h"
 #include "memory.h"
 #include "transport/engine.h"
-#include "verbs/device/device.h"
 
 #define END_HELD_FRAMES 512
 #define END_VLAN_TCI    0x6042
@@ -35,7 +35,7 @@ struct hoard {
 };
 
 struct end {
-	struct uroce_device device;
+	struct harness_device host;
 	struct uroce_engine engine;
 	struct world *world;
 	unsigned int index;
@@ -56,8 +56,6 @@ struct end {
 	void (*departing)(void *arg); /* called between the engine and the wire, where frames are ready; NULL: nothing */
 	void *departing_arg;
 };
-
-extern const struct uroce_device_ops end_device_ops;
 
 struct end *end_create(struct world *w, unsigned int index);
 /** Everything made on its device must have been destroyed. */
@@ -89,7 +87,7 @@ void end_deafen(struct end *e, uint64_t until_ns);
 static inline struct ibv_context *
 end_context(struct end *e)
 {
-	return &e->device.vctx.context;
+	return e->host.context;
 }
 
 #endif /* UROCE_TEST_SIM_END_H */
