@@ -12,8 +12,8 @@
 
 #include <rte_ip.h>
 
-#include "base/rcu.h"
-#include "eal.h"
+#include "harness/qp.h"
+#include "harness/setup.h"
 #include "peer.h"
 #include "transport/responder/responder.h"
 #include "uroce_config.h"
@@ -22,135 +22,10 @@
 #include "wire/packet.h"
 #include "wire/sack.h"
 
-static const uint8_t our_gid[16] = { [10] = 0xff, 0xff, 10, 0, 0, 1 };
-static const uint8_t peer_gid[16] = { [10] = 0xff, 0xff, 10, 0, 0, 2 };
-static struct peer *current;
-static enum ibv_mtu port_mtu;
-static bool copy_only;
+#define POOL_MBUFS 1023
 
-static int
-qp_attach(struct uroce_qp *qp)
-{
-	qp->engine = current->second != NULL ? current->second : &current->engine;
-	return 0;
-}
-
-static void
-engine_turn(struct uroce_engine *engine)
-{
-	assert_true(engine == &current->engine || engine == current->second);
-}
-
-static int
-path_init(struct uroce_device *dev, const struct ibv_ah_attr *attr, uint32_t local_qpn, uint32_t remote_qpn,
-	  struct uroce_path *path)
-{
-	struct uroce_template_conf conf = {
-		.src_mac.addr_bytes = { 2, 0, 0, 0, 0, 1 }, .dst_mac.addr_bytes = { 2, 0, 0, 0, 0, 2 },
-		.vlan_tci = 0xffff, .hop_limit = 64,
-		.udp_src_port = uroce_udp_src_port(0, local_qpn, remote_qpn),
-	};
-
-	(void)dev;
-	memcpy(conf.src_gid, our_gid, 16);
-	memcpy(conf.dst_gid, &attr->grh.dgid, 16);
-	path->dgid = attr->grh.dgid;
-	path->multi_seg = !copy_only;
-	path->set_up = true;
-	return uroce_template_init(&path->headers, &conf);
-}
-
-static void
-path_fini(struct uroce_device *dev, struct uroce_path *path)
-{
-	(void)dev;
-	path->set_up = false;
-}
-
-static void
-no_progress(struct uroce_device *dev)
-{
-	(void)dev;
-}
-
-static int
-query_port(struct uroce_device *dev, struct ibv_port_attr *attr)
-{
-	(void)dev;
-	memset(attr, 0, sizeof(*attr));
-	attr->state = IBV_PORT_ACTIVE;
-	attr->max_mtu = IBV_MTU_4096;
-	attr->active_mtu = port_mtu;
-	attr->gid_tbl_len = 1;
-	attr->pkey_tbl_len = 1;
-	attr->max_msg_sz = UROCE_MAX_MSG_BYTES;
-	return 0;
-}
-
-static int
-query_gid(struct uroce_device *dev, unsigned int index, struct ibv_gid_entry *entry)
-{
-	(void)dev;
-	(void)index;
-	memset(entry, 0, sizeof(*entry));
-	memcpy(entry->gid.raw, our_gid, 16);
-	return 0;
-}
-
-static void
-clocks(struct uroce_device *dev, uint64_t *device_ns, uint64_t *wall_ns)
-{
-	(void)dev;
-	*device_ns = current->now_ns;
-	*wall_ns = PEER_WALL_NS + current->now_ns;
-}
-
-static const struct uroce_worker_ops worker_ops = {
-	.qp_attach = qp_attach,
-	.engine_enter = engine_turn,
-	.engine_exit = engine_turn,
-	.doorbell = uroce_engine_doorbell,
-	.progress = no_progress,
-};
-
-static const struct uroce_port_ops port_ops = {
-	.clocks = clocks,
-	.path_init = path_init,
-	.path_fini = path_fini,
-	.query_port = query_port,
-	.query_gid = query_gid,
-};
-
-static const struct uroce_device_ops ops = {
-	.transport = &uroce_transport_ops,
-	.worker = &worker_ops,
-	.port = &port_ops,
-};
-
-/* The attributes that each transition needs. */
-static int
-mask_of(enum ibv_qp_type type, enum ibv_qp_state to)
-{
-	int init = IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT;
-	int rtr = IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN;
-	int rts = IBV_QP_STATE | IBV_QP_SQ_PSN;
-
-	/* XRC's ends have half of RC's each */
-	if (type == IBV_QPT_RC || type == IBV_QPT_XRC_RECV)
-		rtr |= IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
-	if (type == IBV_QPT_RC || type == IBV_QPT_XRC_SEND)
-		rts |= IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC;
-	if (type != IBV_QPT_UC && type != IBV_QPT_UD)
-		rts |= IBV_QP_TIMEOUT;
-	switch (to) {
-	case IBV_QPS_INIT:
-		return init | (type == IBV_QPT_UD ? IBV_QP_QKEY : IBV_QP_ACCESS_FLAGS);
-	case IBV_QPS_RTR:
-		return type == IBV_QPT_UD ? IBV_QP_STATE : rtr;
-	default:
-		return rts;
-	}
-}
+static const union ibv_gid our_gid = { .raw = { [10] = 0xff, 0xff, 10, 0, 0, 1 } };
+static const union ibv_gid peer_gid = { .raw = { [10] = 0xff, 0xff, 10, 0, 0, 2 } };
 
 /* To the peer. */
 static struct ibv_ah *
@@ -159,7 +34,7 @@ make_ah(struct ibv_pd *pd)
 	struct ibv_ah_attr attr = { .is_global = 1, .port_num = 1, .grh = { .hop_limit = 64 } };
 	struct ibv_ah *ah;
 
-	memcpy(attr.grh.dgid.raw, peer_gid, 16);
+	attr.grh.dgid = peer_gid;
 	ah = uroce_create_ah(pd, &attr);
 	assert_non_null(ah);
 	return ah;
@@ -182,60 +57,39 @@ peer_connect(struct ibv_qp *qp, const struct peer_conf *c)
 		.rnr_retry = c->rnr_retry ? c->rnr_retry : 7,
 		.qkey = PEER_QKEY, .ah_attr = { .is_global = 1, .port_num = 1, .grh = { .hop_limit = 64 } },
 	};
-	enum ibv_qp_state last = c->state ? c->state : IBV_QPS_RTS;
 
-	memcpy(attr.ah_attr.grh.dgid.raw, peer_gid, 16);
-	for (attr.qp_state = IBV_QPS_INIT; attr.qp_state <= last; attr.qp_state++)
-		assert_int_equal(uroce_modify_qp(qp, &attr, mask_of(qp->qp_type, attr.qp_state)), 0);
-}
-
-static struct rte_mempool *
-make_pool(const char *name, uint32_t payload)
-{
-	struct rte_mempool *pool = rte_pktmbuf_pool_create(name, 1023, 0, UROCE_ENGINE_PRIV_BYTES,
-		RTE_PKTMBUF_HEADROOM + UROCE_ENGINE_ROOM(payload), SOCKET_ID_ANY);
-
-	assert_non_null(pool);
-	return pool;
+	attr.ah_attr.grh.dgid = peer_gid;
+	harness_qp_to(qp, attr, c->state ? c->state : IBV_QPS_RTS);
 }
 
 void
 peer_start(struct peer *p, const struct peer_conf *conf)
 {
-	static bool initialised;
 	static const struct peer_conf defaults;
 	struct uroce_device_conf dev_conf = { .name = "uroce0", .numa_node = -1, .log2_max_qp = 4,
 					      .log2_max_mr = 6 };
 	struct ibv_qp_init_attr init = { .cap = { .max_send_wr = 64, .max_recv_wr = 64,
 		.max_send_sge = 16, .max_recv_sge = 16, .max_inline_data = 64 } };
-	struct uroce_template_conf back = {
-		.src_mac.addr_bytes = { 2, 0, 0, 0, 0, 2 }, .dst_mac.addr_bytes = { 2, 0, 0, 0, 0, 1 },
-		.vlan_tci = 0xffff, .hop_limit = 64, .udp_src_port = 0xc001,
-	};
 
-	if (!initialised) {
-		test_eal_init(NULL);
-		assert_int_equal(uroce_rcu_init(), 0);
-		initialised = true;
-	}
+	harness_eal();
 	if (conf == NULL)
 		conf = &defaults;
 	dev_conf.go_back_n = conf->go_back_n;
 	if (conf->log2_max_qp != 0)
 		dev_conf.log2_max_qp = conf->log2_max_qp;
 	memset(p, 0, sizeof(*p));
-	current = p;
-	copy_only = conf->copy;
-	/* a datagram has all that the port can do */
-	port_mtu = conf->type == IBV_QPT_UD && conf->mtu ? conf->mtu : IBV_MTU_4096;
-	memcpy(back.src_gid, peer_gid, 16);
-	memcpy(back.dst_gid, our_gid, 16);
-	assert_int_equal(uroce_template_init(&p->to_engine, &back), 0);
-	p->headers = make_pool("headers", UROCE_TX_INLINE_BYTES);
-	p->payloads = make_pool("payloads", 4096);
+	harness_headers(&p->to_engine, &peer_gid, &our_gid);
+	p->headers = harness_pool("headers", POOL_MBUFS, UROCE_TX_INLINE_BYTES);
+	p->payloads = harness_pool("payloads", POOL_MBUFS, 4096);
 	p->now_ns = 1000000;
 	assert_int_equal(uroce_engine_init(&p->engine, p->headers, p->payloads, p->now_ns), 0);
-	assert_int_equal(uroce_device_init(&p->dev, &ops, &dev_conf), 0);
+	harness_device_init(&p->host, &p->engine, &dev_conf);
+	p->host.gids[0] = our_gid;
+	p->host.clock_ns = &p->now_ns;
+	p->host.wall_offset_ns = PEER_WALL_NS;
+	p->host.multi_seg = !conf->copy;
+	if (conf->type == IBV_QPT_UD && conf->mtu)	/* a datagram has all that the port can do */
+		p->host.active_mtu = conf->mtu;
 	p->pd = uroce_alloc_pd(&p->dev.vctx.context);
 	p->send_cq = uroce_create_cq(&p->dev.vctx.context, conf->cqe ? conf->cqe : 256, NULL, NULL, 0);
 	p->recv_cq = uroce_create_cq(&p->dev.vctx.context, conf->cqe ? conf->cqe : 256, NULL, NULL, 0);
@@ -266,7 +120,7 @@ peer_stop(struct peer *p)
 	assert_int_equal(uroce_destroy_cq(p->send_cq), 0);
 	assert_int_equal(uroce_destroy_cq(p->recv_cq), 0);
 	assert_int_equal(uroce_dealloc_pd(p->pd), 0);
-	assert_int_equal(uroce_device_fini(&p->dev), 0);
+	assert_int_equal(harness_device_fini(&p->host), 0);
 	assert_int_equal(uroce_wheel_next(&p->engine.wheel), UINT64_MAX);
 	uroce_engine_fini(&p->engine);
 	assert_int_equal(rte_mempool_in_use_count(p->headers), 0);

@@ -14,6 +14,7 @@
 #include <uroce.h>
 #include <rte_mbuf.h>
 
+#include "harness/device.h"
 #include "transport/engine.h"
 
 #define PEER_QPN 0x123456
@@ -42,7 +43,10 @@ struct peer_conf {
 };
 
 struct peer {
-	struct uroce_device dev;
+	union {
+		struct harness_device host;
+		struct uroce_device dev;	/* host.dev */
+	};
 	struct uroce_engine engine;
 	struct rte_mempool *headers;
 	struct rte_mempool *payloads;
@@ -55,7 +59,6 @@ struct peer {
 	struct ibv_mr *mr;
 	struct ibv_ah *ah;		/* UD: to the peer; peer_stop() destroys it unless it is NULL */
 	uint8_t *buffer;		/* of mr, PEER_BUFFER_BYTES */
-	struct uroce_engine *second;	/* another worker's: QPs are created on it; NULL: there is none */
 };
 
 /* A packet by its fields; which of them count is up to the opcode. */

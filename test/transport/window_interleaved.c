@@ -198,7 +198,7 @@ start(void)
 	assert_int_equal(rte_rcu_qsbr_thread_register(uroce_rcu, THEIR_READER), 0);
 	assert_int_equal(rte_rcu_qsbr_thread_register(uroce_rcu, OUR_READER), 0);
 	assert_int_equal(uroce_engine_init(&our_engine, p.headers, p.payloads, p.now_ns), 0);
-	p.second = &our_engine;
+	p.host.engine = &our_engine;
 	init.send_cq = init.recv_cq = p.send_cq;
 	our_qp = uroce_create_qp(p.pd, &init);
 	assert_non_null(our_qp);
