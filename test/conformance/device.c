@@ -12,8 +12,7 @@
 #include <rte_malloc.h>
 
 #include "device.h"
-#include "eal.h"
-#include "base/rcu.h"
+#include "harness/setup.h"
 #include "uroce_config.h"
 #include "verbs/address/mcast.h"
 #include "verbs/qp/qp.h"
@@ -23,14 +22,14 @@
 #define POOL_MBUFS 2047
 
 const struct device_conf device_ipv4 = {
-	.our_gid = { [10] = 0xff, 0xff, 10, 0, 0, 1 }, .peer_gid = { [10] = 0xff, 0xff, 10, 0, 0, 2 },
+	.our_gid.raw = { [10] = 0xff, 0xff, 10, 0, 0, 1 }, .peer_gid.raw = { [10] = 0xff, 0xff, 10, 0, 0, 2 },
 };
 const struct device_conf device_ipv6 = {
-	.our_gid = { 0xfd, [15] = 1 }, .peer_gid = { 0xfd, [15] = 2 },
+	.our_gid.raw = { 0xfd, [15] = 1 }, .peer_gid.raw = { 0xfd, [15] = 2 },
 };
 
 static struct {
-	struct uroce_device dev;
+	struct harness_device host;
 	struct uroce_engine engine;
 	struct device_conf conf;
 	struct uroce_template to_engine;
@@ -42,143 +41,15 @@ static struct {
 	uint32_t queue_head, queue_tail;
 } device;
 
-static int
-qp_attach(struct uroce_qp *qp)
-{
-	qp->engine = &device.engine;
-	return 0;
-}
-
-static void
-engine_turn(struct uroce_engine *engine)
-{
-	RTE_VERIFY(engine == &device.engine);
-}
-
-static void
-clocks(struct uroce_device *dev, uint64_t *device_ns, uint64_t *wall_ns)
-{
-	(void)dev;
-	*device_ns = *wall_ns = device.now_ns;
-}
-
-/* Frames come with their group's address already. */
-static int
-mcast_join(struct uroce_device *dev, const union ibv_gid *mgid)
-{
-	(void)dev;
-	(void)mgid;
-	return 0;
-}
-
-static void
-mcast_leave(struct uroce_device *dev, const union ibv_gid *mgid)
-{
-	(void)dev;
-	(void)mgid;
-}
-
-static int
-path_init(struct uroce_device *dev, const struct ibv_ah_attr *attr, uint32_t local_qpn, uint32_t remote_qpn,
-	  struct uroce_path *path)
-{
-	struct uroce_template_conf conf = {
-		.src_mac.addr_bytes = { 2, 0, 0, 0, 0, 1 }, .dst_mac.addr_bytes = { 2, 0, 0, 0, 0, 2 },
-		.vlan_tci = 0xffff, .hop_limit = attr->grh.hop_limit,
-		.udp_src_port = uroce_udp_src_port(attr->grh.flow_label, local_qpn, remote_qpn),
-	};
-
-	(void)dev;
-	memcpy(conf.src_gid, device.conf.our_gid, 16);
-	memcpy(conf.dst_gid, &attr->grh.dgid, 16);
-	memcpy(&path->sgid, conf.src_gid, 16);
-	path->dgid = attr->grh.dgid;
-	path->multi_seg = !device.conf.copy;
-	path->set_up = true;
-	return uroce_template_init(&path->headers, &conf);
-}
-
-static void
-path_fini(struct uroce_device *dev, struct uroce_path *path)
-{
-	(void)dev;
-	path->set_up = false;
-}
-
-static void
-no_progress(struct uroce_device *dev)
-{
-	(void)dev;
-}
-
-static int
-query_port(struct uroce_device *dev, struct ibv_port_attr *attr)
-{
-	(void)dev;
-	attr->state = IBV_PORT_ACTIVE;
-	attr->max_mtu = attr->active_mtu = IBV_MTU_4096;
-	return 0;
-}
-
-static int
-query_gid(struct uroce_device *dev, unsigned int index, struct ibv_gid_entry *entry)
-{
-	(void)dev;
-	if (index != 0)
-		return -ENODATA;
-	memcpy(entry->gid.raw, device.conf.our_gid, 16);
-	entry->gid_type = IBV_GID_TYPE_ROCE_V2;
-	return 0;
-}
-
-static const struct uroce_worker_ops worker_ops = {
-	.qp_attach = qp_attach,
-	.engine_enter = engine_turn,
-	.engine_exit = engine_turn,
-	.doorbell = uroce_engine_doorbell,
-	.progress = no_progress,
-};
-
-static const struct uroce_port_ops port_ops = {
-	.clocks = clocks,
-	.path_init = path_init,
-	.path_fini = path_fini,
-	.query_port = query_port,
-	.query_gid = query_gid,
-	.mcast_join = mcast_join,
-	.mcast_leave = mcast_leave,
-};
-
-static const struct uroce_device_ops ops = {
-	.transport = &uroce_transport_ops,
-	.worker = &worker_ops,
-	.port = &port_ops,
-};
-
-static struct rte_mempool *
-make_pool(const char *name, uint32_t payload)
-{
-	struct rte_mempool *pool = rte_pktmbuf_pool_create(name, POOL_MBUFS, 0, UROCE_ENGINE_PRIV_BYTES,
-		RTE_PKTMBUF_HEADROOM + UROCE_ENGINE_ROOM(payload), SOCKET_ID_ANY);
-
-	if (pool == NULL)
-		rte_panic("%s: %s\n", name, rte_strerror(rte_errno));
-	return pool;
-}
-
 static void
 open_once(void)
 {
-	static bool opened;
-
-	if (opened)
+	if (device.headers != NULL)
 		return;
-	opened = true;
-	test_eal_init(NULL);
-	RTE_VERIFY(uroce_rcu_init() == 0);
-	device.headers = make_pool("headers", UROCE_TX_INLINE_BYTES);
-	device.payloads = make_pool("payloads", 4096);
-	device.received = make_pool("received", DEVICE_FRAME_BYTES);
+	harness_eal();
+	device.headers = harness_pool("headers", POOL_MBUFS, UROCE_TX_INLINE_BYTES);
+	device.payloads = harness_pool("payloads", POOL_MBUFS, 4096);
+	device.received = harness_pool("received", POOL_MBUFS, DEVICE_FRAME_BYTES);
 }
 
 void
@@ -186,29 +57,25 @@ device_open(const struct device_conf *conf)
 {
 	const struct uroce_device_conf dev_conf = { .name = "uroce0", .numa_node = -1, .log2_max_qp = 6,
 						    .log2_max_mr = 8, .go_back_n = conf->go_back_n };
-	struct uroce_template_conf back = {
-		.src_mac.addr_bytes = { 2, 0, 0, 0, 0, 2 }, .dst_mac.addr_bytes = { 2, 0, 0, 0, 0, 1 },
-		.vlan_tci = 0xffff, .hop_limit = 64, .udp_src_port = 0xc001,
-	};
 
 	open_once();
 	device.conf = *conf;
-	memcpy(back.src_gid, conf->peer_gid, 16);
-	memcpy(back.dst_gid, conf->our_gid, 16);
-	RTE_VERIFY(uroce_template_init(&device.to_engine, &back) == 0);
+	harness_headers(&device.to_engine, &conf->peer_gid, &conf->our_gid);
 	memset(device.verdicts, 0, sizeof(device.verdicts));
-	memset(&device.dev, 0, sizeof(device.dev));
 	device.queue_head = device.queue_tail = 0;
 	device.now_ns = 1000000000;
 	device.stalled = false;
 	RTE_VERIFY(uroce_engine_init(&device.engine, device.headers, device.payloads, device.now_ns) == 0);
-	RTE_VERIFY(uroce_device_init(&device.dev, &ops, &dev_conf) == 0);
+	harness_device_init(&device.host, &device.engine, &dev_conf);
+	device.host.gids[0] = conf->our_gid;
+	device.host.clock_ns = &device.now_ns;
+	device.host.multi_seg = !conf->copy;
 }
 
 const char *
 device_close(void)
 {
-	if (uroce_device_fini(&device.dev) != 0)
+	if (harness_device_fini(&device.host) != 0)
 		return "objects of the device";
 	if (rte_mempool_in_use_count(device.headers) != 0 || rte_mempool_in_use_count(device.payloads) != 0 ||
 	    rte_mempool_in_use_count(device.received) != 0)
@@ -220,7 +87,7 @@ device_close(void)
 struct ibv_context *
 device_context(void)
 {
-	return &device.dev.vctx.context;
+	return device.host.context;
 }
 
 const struct device_conf *
@@ -249,11 +116,11 @@ receivers_of(const struct uroce_packet *p, struct uroce_qp **to)
 	uint8_t mgid[16] = { [10] = 0xff, 0xff };
 
 	if (p->dest_qpn != UROCE_MULTICAST_QPN) {
-		to[0] = uroce_qp_lookup(&device.dev, p->dest_qpn);
+		to[0] = uroce_qp_lookup(&device.host.dev, p->dest_qpn);
 		return to[0] != NULL;
 	}
 	memcpy(p->ip_version == 4 ? mgid + 12 : mgid, p->dst_ip, p->ip_version == 4 ? 4 : 16);
-	return uroce_mcast_receivers(&device.dev, mgid, to);
+	return uroce_mcast_receivers(&device.host.dev, mgid, to);
 }
 
 /* As a port does it: the engine may keep it. */

@@ -13,6 +13,7 @@
 
 #include <uroce.h>
 
+#include "harness/device.h"
 #include "transport/engine.h"
 
 #define DEVICE_FRAME_BYTES 4608
@@ -25,8 +26,8 @@ struct device_frame {
 };
 
 struct device_conf {
-	uint8_t our_gid[16];	/* both of one family */
-	uint8_t peer_gid[16];
+	union ibv_gid our_gid;	/* both of one family */
+	union ibv_gid peer_gid;
 	bool copy;		/* the port takes no chains */
 	bool go_back_n;		/* nothing early is kept, and all is sent again: as rxe does it */
 };

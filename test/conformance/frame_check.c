@@ -90,8 +90,8 @@ check_fields(struct lexer *l, const struct frame *expected, const struct uroce_p
 static void
 check_addresses(struct lexer *l, const struct frame *expected, const struct uroce_packet *p)
 {
-	const uint8_t *ours = device_conf_get()->our_gid;
-	const uint8_t *theirs = expected->has_address ? expected->address : device_conf_get()->peer_gid;
+	const uint8_t *ours = device_conf_get()->our_gid.raw;
+	const uint8_t *theirs = expected->has_address ? expected->address : device_conf_get()->peer_gid.raw;
 	unsigned int skip = p->ip_version == 4 ? 12 : 0;
 
 	if (memcmp(p->src_ip, ours + skip, 16 - skip) != 0)

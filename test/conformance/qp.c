@@ -141,7 +141,7 @@ qp_usual_attributes(void)
 				   IBV_ACCESS_REMOTE_ATOMIC,
 	};
 
-	peer_address(&attr.ah_attr, device_conf_get()->peer_gid);
+	peer_address(&attr.ah_attr, device_conf_get()->peer_gid.raw);
 	return attr;
 }
 

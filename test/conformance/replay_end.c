@@ -93,7 +93,7 @@ replay_end_open(struct replay_end *end, const struct exchange *x, enum replay_ro
 	end->qp = uroce_create_qp(end->pd, &init);
 	RTE_VERIFY(end->qp != NULL);
 	if (init.qp_type == IBV_QPT_UD) {
-		memcpy(ah.grh.dgid.raw, device_conf_get()->peer_gid, 16);
+		memcpy(ah.grh.dgid.raw, device_conf_get()->peer_gid.raw, 16);
 		end->ah = uroce_create_ah(end->pd, &ah);
 		RTE_VERIFY(end->ah != NULL);
 	}

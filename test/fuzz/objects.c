@@ -109,7 +109,7 @@ make_ah(struct fuzz_input *in, unsigned int i)
 	struct ibv_ah_attr attr = { .is_global = 1, .port_num = 1, .grh = { .hop_limit = 64 } };
 	uint8_t how = fuzz_u8(in);
 
-	memcpy(attr.grh.dgid.raw, device_conf_get()->peer_gid, 16);
+	memcpy(attr.grh.dgid.raw, device_conf_get()->peer_gid.raw, 16);
 	if ((how & 1) != 0)
 		fuzz_bytes(in, attr.grh.dgid.raw, 16);
 	if ((how & 2) != 0) {

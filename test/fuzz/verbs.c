@@ -46,7 +46,7 @@ good_attr(enum ibv_qp_state to)
 		.ah_attr = { .is_global = 1, .port_num = 1, .grh = { .hop_limit = 64 } },
 	};
 
-	memcpy(attr.ah_attr.grh.dgid.raw, device_conf_get()->peer_gid, 16);
+	memcpy(attr.ah_attr.grh.dgid.raw, device_conf_get()->peer_gid.raw, 16);
 	return attr;
 }
 

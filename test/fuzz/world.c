@@ -193,7 +193,7 @@ peer_address(void)
 {
 	struct ibv_ah_attr attr = { .is_global = 1, .port_num = 1, .grh = { .hop_limit = 64 } };
 
-	memcpy(attr.grh.dgid.raw, device_conf_get()->peer_gid, 16);
+	memcpy(attr.grh.dgid.raw, device_conf_get()->peer_gid.raw, 16);
 	return attr;
 }
 
