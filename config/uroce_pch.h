@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * What takes the compiler longest of what most files include, so that a build with -Db_pch=true reads it once for each
- * target of many files. No file includes this one: each includes what it needs, which builds without show. Nothing of
- * DPDK is in it, whose headers depend on what is defined before (lib/base/trace_points.c).
+ * The precompiled header of builds with -Db_pch=true: the headers that most files include and that take the compiler
+ * longest. No file includes this one: each includes the headers that it needs, as builds without -Db_pch verify. It has
+ * no header of DPDK, since those depend on earlier definitions (lib/base/trace_points.c).
  */
 
 #include <stdio.h>
