@@ -34,29 +34,25 @@ static char *impairment; /* that session->options points to */
 /* ---- show and clear */
 
 static void
-show(void *parsed, struct cmdline *cl, void *data)
+show(void *parsed, struct cmdline *cl __rte_unused, void *data)
 {
 	const struct command *c = parsed;
 	char error[PERF_TEXT_BYTES];
 
-	RTE_SET_USED(cl);
 	if (uroce_perf_show(session, uroce_perf_prompt_out(), c->noun, data != NULL ? c->word : NULL, error,
 			    sizeof(error)) != 0)
 		uroce_perf_prompt_refuse("%s", error);
 }
 
 static void
-clear(void *parsed, struct cmdline *cl, void *data)
+clear(void *parsed __rte_unused, struct cmdline *cl __rte_unused, void *data __rte_unused)
 {
-	RTE_SET_USED(parsed);
-	RTE_SET_USED(cl);
-	RTE_SET_USED(data);
 	uroce_perf_show_clear(session);
 }
 
 /* ---- set */
 
-/* A server's tests are its client's. */
+/* The client decides which tests a server runs. */
 static bool
 is_idle(const char *what)
 {
@@ -70,13 +66,11 @@ is_idle(const char *what)
 }
 
 static void
-set(void *parsed, struct cmdline *cl, void *data)
+set(void *parsed, struct cmdline *cl __rte_unused, void *data __rte_unused)
 {
 	const struct command *c = parsed;
 	char error[PERF_TEXT_BYTES], *value;
 
-	RTE_SET_USED(cl);
-	RTE_SET_USED(data);
 	if (!is_idle("set"))
 		return;
 	value = strdup(c->word);
@@ -95,25 +89,19 @@ set(void *parsed, struct cmdline *cl, void *data)
 /* ---- what runs */
 
 static void
-start(void *parsed, struct cmdline *cl, void *data)
+start(void *parsed __rte_unused, struct cmdline *cl __rte_unused, void *data __rte_unused)
 {
-	RTE_SET_USED(parsed);
-	RTE_SET_USED(cl);
-	RTE_SET_USED(data);
 	if (!is_idle("start"))
 		return;
-	uroce_perf_prompt_wait(0); /* results that are not printed yet are about to go */
+	uroce_perf_prompt_wait(0); /* print pending results before the next test replaces them */
 	if (!uroce_perf_session_start(session))
 		uroce_perf_prompt_refuse("start: the program ends");
 }
 
-/* What follows finds it stopped. */
+/* The next command finds the test stopped. */
 static void
-stop(void *parsed, struct cmdline *cl, void *data)
+stop(void *parsed __rte_unused, struct cmdline *cl __rte_unused, void *data __rte_unused)
 {
-	RTE_SET_USED(parsed);
-	RTE_SET_USED(cl);
-	RTE_SET_USED(data);
 	if (session->bench == NULL) {
 		uroce_perf_prompt_refuse("stop: the client says what runs: quit ends this end");
 		return;
@@ -123,13 +111,12 @@ stop(void *parsed, struct cmdline *cl, void *data)
 }
 
 static void
-wait_some(void *parsed, struct cmdline *cl, void *data)
+wait_some(void *parsed, struct cmdline *cl __rte_unused, void *data)
 {
 	const struct command *c = parsed;
 	double seconds = -1;
 	char *end;
 
-	RTE_SET_USED(cl);
 	if (data != NULL) {
 		seconds = strtod(c->word, &end);
 		if (end == c->word || *end != '\0' || !isfinite(seconds) || seconds < 0 ||
@@ -143,11 +130,8 @@ wait_some(void *parsed, struct cmdline *cl, void *data)
 }
 
 static void
-quit(void *parsed, struct cmdline *cl, void *data)
+quit(void *parsed __rte_unused, struct cmdline *cl __rte_unused, void *data __rte_unused)
 {
-	RTE_SET_USED(parsed);
-	RTE_SET_USED(cl);
-	RTE_SET_USED(data);
 	uroce_perf_prompt_quit();
 }
 
@@ -184,13 +168,12 @@ static const struct {
 };
 
 static void
-help(void *parsed, struct cmdline *cl, void *data)
+help(void *parsed, struct cmdline *cl __rte_unused, void *data)
 {
 	const struct command *c = parsed;
 	FILE *out = uroce_perf_prompt_out();
 	bool found = false;
 
-	RTE_SET_USED(cl);
 	for (unsigned int i = 0; i < RTE_DIM(topics); i++) {
 		if (data != NULL && strcmp(c->word, topics[i].topic) != 0)
 			continue;

@@ -27,7 +27,7 @@
 
 #define CTRL_C '\x03'
 
-/* What has been read and not been looked at. */
+/* Bytes that were read and not yet handled. */
 struct input {
 	int fd;
 	bool over;
@@ -35,7 +35,7 @@ struct input {
 	char bytes[2 * UROCE_PERF_COMMAND_BYTES];
 };
 
-/* The one there is: rte_cmdline's callbacks have no room for a context. */
+/* One for the process: rte_cmdline's callbacks have no context. */
 static struct prompt {
 	struct perf_session *session;
 	cmdline_parse_ctx_t *commands;
@@ -85,7 +85,7 @@ uroce_perf_prompt_refuse(const char *format, ...)
 	uroce_perf_session_fail(prompt.session);
 }
 
-/* Make room on the terminal for what is not typed, and say again what was: ^L begins a line higher. */
+/* Clear the line that is being typed before output; afterwards ^L has rte_cmdline print it again, a line higher. */
 static void
 line_leave(struct prompt *p)
 {
@@ -105,7 +105,7 @@ line_return(struct prompt *p)
 		cmdline_in(p->terminal, &ctrl_l, 1);
 }
 
-/* What the main thread has to say. */
+/* Print the main thread's progress and results. */
 static void
 news(struct prompt *p)
 {
@@ -114,7 +114,7 @@ news(struct prompt *p)
 	unsigned int ended;
 	uint64_t count;
 
-	/* not there: another look has taken it */
+	/* EAGAIN: an earlier call has read it */
 	RTE_VERIFY(read(s->event, &count, sizeof(count)) > 0 || errno == EAGAIN);
 	pthread_mutex_lock(&s->lock);
 	memcpy(line, s->line, sizeof(line));
@@ -137,7 +137,7 @@ news(struct prompt *p)
 	line_return(p);
 }
 
-/* Wait for input, or for the main thread, and hear that. fd -1: no input. @return there is input */
+/* Wait for input and for the main thread, whose news it prints. fd -1: no input. @return is there input? */
 static bool
 listen_for(struct prompt *p, int fd, int timeout_ms)
 {
@@ -168,7 +168,7 @@ input_drop(struct input *in, size_t n)
 	memmove(in->bytes, in->bytes + n, in->length);
 }
 
-/* The first one stops the test, the second one does not wait for that; with no test it ends the prompt. */
+/* The first Ctrl-C stops the test, the second ends the process; without a test it ends the prompt. */
 static void
 interrupt(struct prompt *p)
 {
@@ -184,8 +184,8 @@ interrupt(struct prompt *p)
 	uroce_perf_session_stop(p->session);
 }
 
-/* A Ctrl-C does not wait until the command has ended that was typed before it. What is between them goes, as with
- * terminals; what is behind it stays. */
+/* A Ctrl-C takes effect before the command that was typed before it has ended. Keys between the two are discarded, as
+ * terminals do; keys behind it stay. */
 static void
 keys_look(struct prompt *p)
 {
@@ -197,7 +197,7 @@ keys_look(struct prompt *p)
 	}
 }
 
-/* While a command waits, keys are kept for later, but for Ctrl-C. */
+/* While a command waits, keys other than Ctrl-C are kept for later. */
 static void
 keys_keep(struct prompt *p)
 {
@@ -228,7 +228,7 @@ uroce_perf_prompt_wait(double seconds)
 
 /* ---- scripts */
 
-/* @return true: a line, with the \n that cmdline_parse() wants; false: the end, or what is no line */
+/* @return true: a line, with the \n that cmdline_parse() wants; false: the end of the input, or a wrong line */
 static bool
 line_read(struct prompt *p, struct input *in, char line[UROCE_PERF_COMMAND_BYTES])
 {

@@ -11,8 +11,8 @@
 
 #include "prompt/session.h"
 
-/** Start reading commands: first those of the file, if there is one, then the prompt's, if there is one. The session ends
- * with the input. @return 0 or -1, a message printed */
+/** Start reading commands: first those of the file, if there is one, then the prompt's, if there is one. The session
+ * ends with the input. @return 0 or -1, a message printed */
 int uroce_perf_prompt_start(struct perf_session *s, cmdline_parse_ctx_t *commands, FILE *script);
 
 /** The session ends: wait for the thread. Call it once, after uroce_perf_prompt_start() was successful. */

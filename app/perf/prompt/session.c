@@ -108,7 +108,7 @@ uroce_perf_session_fail(struct perf_session *s)
 	pthread_mutex_unlock(&s->lock);
 }
 
-/* What the prompt has set, where it is not so already. @return 0 or -1, a message printed */
+/* Apply the impairment that the prompt has set, if it has changed. @return 0 or -1, a message printed */
 static int
 impair(struct perf_session *s)
 {
@@ -141,7 +141,7 @@ control(struct perf_session *s)
 	return 0;
 }
 
-/* For --json, which tells of all tests. */
+/* For --json, which has the rows of all tests. */
 static int
 rows_keep(struct perf_session *s)
 {
@@ -187,7 +187,7 @@ test_run(struct perf_session *s)
 	tell(s);
 }
 
-/* The other end wants answers, and a sign of life. */
+/* Answer the other end, and show it that this process lives. */
 static void
 idle(struct perf_session *s)
 {
@@ -209,7 +209,7 @@ idle(struct perf_session *s)
 	}
 }
 
-/* The prompt prints it where it does not tear what is being typed. */
+/* The prompt prints it, without breaking the line that is being typed. */
 static void
 progress(void *arg, const char *line)
 {

@@ -13,13 +13,7 @@
 
 #include "prompt/set.h"
 
-/* What a test that is about to start can still be told. */
-static const char *const settable[] = {
-	"op", "transport", "mode", "size", "mtu", "qps", "depth", "time", "iters", "verify", "fault", "impair",
-	"congestion",
-};
-
-/* In the words of the prompt, options have no dashes. */
+/* Options have no dashes in the prompt. */
 static void
 undash(char *text)
 {
@@ -34,17 +28,7 @@ undash(char *text)
 	*to = '\0';
 }
 
-static bool
-is_settable(const char *name)
-{
-	for (unsigned int i = 0; i < RTE_DIM(settable); i++) {
-		if (strcmp(name, settable[i]) == 0)
-			return true;
-	}
-	return false;
-}
-
-/* What the command line turns off by not saying it. @return false: it is something else */
+/* Options that the command line turns off by their absence. @return false: another option or value */
 static bool
 turn(struct perf_options *o, const char *name, const char *value)
 {
@@ -72,17 +56,13 @@ uroce_perf_set(struct perf_options *o, const char *name, const char *value, char
 
 	snprintf(option, sizeof(option), "--%s", name);
 	snprintf(argument, sizeof(argument), "%s", value);
-	if (!is_settable(name)) {
-		snprintf(error, room, "%.64s cannot be set: help set says what can", name);
-		return -EINVAL;
-	}
 	if (turn(&changed, name, value)) {
 		argc = 1;
 	} else if (strcmp(name, "verify") == 0) {
 		snprintf(error, room, "verify %.64s: on or off", value);
 		return -EINVAL;
 	}
-	if (strcmp(name, "time") == 0) /* of time and iters the later one counts */
+	if (strcmp(name, "time") == 0) /* the later one of time and iters counts */
 		changed.iters = 0;
 	if (strcmp(name, "iters") == 0)
 		changed.asked.time_given = false;
@@ -91,7 +71,7 @@ uroce_perf_set(struct perf_options *o, const char *name, const char *value, char
 		return -EINVAL;
 	}
 	if (strcmp(name, "impair") == 0 && changed.impair != NULL)
-		changed.impair = value; /* as the caller has it, not as it was copied */
+		changed.impair = value; /* the caller's string, which lives on, not the copy */
 	*o = changed;
 	return 0;
 }

@@ -11,7 +11,7 @@
 
 /**
  * Change an option, all or nothing: by its name without dashes, with the words of the command line. verify, which is a
- * flag there, takes on or off; impair and fault take off, too.
+ * flag there, takes on or off; impair and fault take off, too. The prompt's commands say which options can change.
  *
  * @param value	has to live as long as *o
  * @param error	what is wrong and what to do about it, when -EINVAL is returned

@@ -19,7 +19,7 @@
 #include "measure/endpoints.h"
 #include "prompt/show.h"
 
-/* A command's way through the ends. */
+/* One command show, while it visits the endpoints. */
 struct show {
 	struct perf_session *session;
 	FILE *out;
@@ -31,11 +31,11 @@ struct show {
 	size_t room;
 };
 
-/* What counters were when they were cleared. */
+/* The counters at the last `clear counters`. */
 static struct uroce_counter cleared[PERF_MAX_HOSTS][UROCE_APP_MAX_PORTS][UROCE_PERF_COUNTERS];
 static unsigned int nb_cleared[PERF_MAX_HOSTS][UROCE_APP_MAX_PORTS];
 
-/* What the workers had done when they were shown last. */
+/* The workers' loads when they were shown last. */
 static struct uroce_worker_load loads[PERF_MAX_HOSTS][UROCE_MAX_WORKERS];
 
 static const char *
@@ -213,7 +213,7 @@ cqs_of(struct perf_end *end, void *arg)
 	}
 }
 
-/* There are some while a test runs. */
+/* Endpoints exist while a test runs. */
 static int
 ends_show(struct show *v, void (*fn)(struct perf_end *end, void *arg))
 {
@@ -338,7 +338,7 @@ config_show(struct show *v)
 	return 0;
 }
 
-/* What it has done since it was shown last. */
+/* Its load since it was shown last. */
 static void
 worker_show(struct show *v, unsigned int h, unsigned int w)
 {
