@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * What lib/port lends lib/cm: devices, addresses, QP1, the clock, and a control thread that takes uroce_cm_lock,
- * feeds MADs in, and calls back when a deadline has come. uroce_cm_lock protects all of lib/cm's state.
+ * Where lib/port's service and lib/cm meet: the devices that may have connections, an agent for each of them, and the
+ * lock of lib/cm's state. The service's thread takes uroce_cm_lock, passes MADs to the agents' communication managers,
+ * and calls lib/cm when a deadline has come. The calls that lib/cm makes are in the device's ops (device.h).
  */
 
 #ifndef UROCE_CM_SERVICE_H
@@ -10,54 +11,68 @@
 
 #include <stdint.h>
 #include <pthread.h>
+#include <sys/queue.h>
 
 #include <infiniband/verbs.h>
 
 #include "cm/ib/cm.h"
 #include "verbs/device/device.h"
 
-/* A device's end of the service: made by lib/port when the service starts, or a device opens while it runs. */
+/* A device's end of the service: from start() to stop() of struct uroce_service_ops. */
 struct uroce_cm_agent {
+	TAILQ_ENTRY(uroce_cm_agent) link;	/* uroce_cm_agents, until its device is gone */
 	struct uroce_device *dev;
 	struct uroce_cm *cm;		/* its ops.event is uroce_cma_event(), its arg the agent */
 };
 
-/* All but now and kick with uroce_cm_lock held; none of them blocks for long. */
-struct uroce_cm_service_ops {
-	uint64_t (*now_ns)(void);
-	/* Have the service's thread look at uroce_cma_deadline() and uroce_cm_deadline() again. Any thread. */
-	void (*kick)(void);
-	/* Counted: the first starts QP1 on every device and the thread, the last stops them (without the lock
-	 * held). @return 0 or -errno */
-	int (*start)(void);
-	void (*stop)(void);
-	/* The agents of all devices. @return how many there are */
-	unsigned int (*agents)(struct uroce_cm_agent **agents, unsigned int room);
-	/* The agent whose device has the address; NULL: none */
-	struct uroce_cm_agent *(*find)(const union ibv_gid *gid, uint8_t *sgid_index);
-	/* Which device and which of its addresses leads to dgid; sgid: NULL, or the address that it must be.
-	 * NULL: -ENETUNREACH */
-	struct uroce_cm_agent *(*route)(const union ibv_gid *sgid, const union ibv_gid *dgid, uint8_t *sgid_index);
-	/* Is the neighbor's Ethernet address known? Asks for it, and again, until it is.
-	 * @return 0: it is; -EINPROGRESS: ask again at uroce_cma_deadline(); -EHOSTUNREACH: no answer */
-	int (*resolve)(struct uroce_cm_agent *agent, uint8_t sgid_index, const union ibv_gid *dgid);
-};
+TAILQ_HEAD(uroce_cm_agents, uroce_cm_agent);
 
+/** Protects all of lib/cm's state. */
 extern pthread_mutex_t uroce_cm_lock;
 
-/** By lib/port, before a device opens. */
-void uroce_cm_service_register(const struct uroce_cm_service_ops *ops);
-/** NULL: there is no service. */
-const struct uroce_cm_service_ops *uroce_cm_service(void);
+/** The agents whose devices are there, by the time that they came. With the lock held. */
+extern struct uroce_cm_agents uroce_cm_agents;
+
+/** The agent of the device that has the GID. With the lock held. @return NULL: none has it */
+struct uroce_cm_agent *uroce_cm_find(const union ibv_gid *gid, uint8_t *sgid_index);
+/**
+ * The agent of the device that leads to dgid most directly, and the GID by which it does. With the lock held.
+ *
+ * @param sgid	the GID that it must be; NULL: any
+ * @return	NULL: none leads there
+ */
+struct uroce_cm_agent *uroce_cm_route(const union ibv_gid *sgid, const union ibv_gid *dgid, uint8_t *sgid_index);
+
+/** The time: ns of the device's clock. */
+uint64_t uroce_cm_now(const struct uroce_cm_agent *agent);
+/** Have the service's thread look at uroce_cma_deadline() and uroce_cm_deadline() again. With the lock held. */
+void uroce_cm_kick(const struct uroce_cm_agent *agent);
+
+/**
+ * An event channel or an ID uses the service. The first user starts it on all open devices, the last stops it. Without
+ * the lock. @return 0 or -errno: there are devices, and it could start on none
+ */
+int uroce_cm_users_get(void);
+void uroce_cm_users_put(void);
+/** One more while there is one, and one less while others are left. With the lock held. */
+void uroce_cm_users_more(void);
+void uroce_cm_users_less(void);
+
+/**
+ * lib/port has opened a device, or is about to close it. The service is started for the device while there are event
+ * channels or IDs. Control threads, without the lock.
+ */
+void uroce_cm_device_opened(struct uroce_device *dev);
+void uroce_cm_device_closing(struct uroce_device *dev);
 
 /* rdma_cm's side, called by the service's thread with uroce_cm_lock held. */
 int uroce_cma_event(void *agent, const struct uroce_cm_event *event);	/* struct uroce_cm_ops.event */
 void uroce_cma_expire(uint64_t now_ns);
 uint64_t uroce_cma_deadline(void);
 
-/** A device closes or its port is gone: its IDs get DEVICE_REMOVAL and are bound no more. With the lock held. */
-void uroce_cma_device_gone(struct uroce_cm_agent *agent);
-/** A device has opened while the service runs: wildcard listeners listen on it, too. With the lock held. */
+/** The service has started for a device: it can be found, and wildcard listeners listen on it. With the lock held. */
 void uroce_cma_device_come(struct uroce_cm_agent *agent);
+/** The device closes or is removed: it cannot be found, and its IDs get DEVICE_REMOVAL. Once. With the lock held. */
+void uroce_cma_device_gone(struct uroce_cm_agent *agent);
 
 #endif /* UROCE_CM_SERVICE_H */

@@ -19,8 +19,11 @@
 #include "port/ethdev/link.h"
 #include "base/log.h"
 #include "port/mcast.h"
+#include "port/cm/service.h"
 #include "port/path.h"
 #include "port/port.h"
+#include "port/registry.h"
+#include "port/resolve.h"
 #include "port/worker/sleep.h"
 #include "port/worker/worker.h"
 #include "uroce.h"
@@ -149,12 +152,46 @@ query_gid(struct uroce_device *dev, unsigned int index, struct ibv_gid_entry *en
 	return ret;
 }
 
+static int
+find_gid(struct uroce_device *dev, const union ibv_gid *gid)
+{
+	return uroce_port_find_gid(uroce_port_of(dev), gid->raw);
+}
+
+static int
+route(struct uroce_device *dev, const union ibv_gid *sgid, const union ibv_gid *dgid, uint8_t *sgid_index)
+{
+	unsigned int index = 0;
+	int ret;
+
+	uroce_registry_lock();
+	ret = uroce_port_route(uroce_port_of(dev), sgid != NULL ? sgid->raw : NULL, dgid->raw, &index);
+	uroce_registry_unlock();
+	*sgid_index = (uint8_t)index;
+	return ret;
+}
+
+static int
+resolve(struct uroce_device *dev, const union ibv_gid *dgid)
+{
+	int ret;
+
+	uroce_registry_lock();
+	ret = uroce_port_resolve(uroce_port_of(dev), dgid->raw);
+	uroce_registry_unlock();
+	/* no room for a neighbor, or no way any more */
+	return ret == 0 || ret == -EINPROGRESS ? ret : -EHOSTUNREACH;
+}
+
 static const struct uroce_port_ops port_ops = {
 	.clocks = clocks,
 	.path_init = uroce_port_path_init,
 	.path_fini = uroce_port_path_fini,
 	.query_port = uroce_port_query,
 	.query_gid = query_gid,
+	.find_gid = find_gid,
+	.route = route,
+	.resolve = resolve,
 	.mcast_join = uroce_port_mcast_join,
 	.mcast_leave = uroce_port_mcast_leave,
 	.mr_waits = mr_waits,
@@ -182,10 +219,12 @@ const struct uroce_device_ops uroce_port_ops = {
 	.transport = &uroce_transport_ops,
 	.worker = &worker_ops,
 	.port = &port_ops,
+	.service = &uroce_service_ops,
 };
 
 const struct uroce_device_ops uroce_driven_port_ops = {
 	.transport = &uroce_transport_ops,
 	.worker = &driven_worker_ops,
 	.port = &port_ops,
+	.service = &uroce_service_ops,
 };

@@ -14,7 +14,7 @@
 
 #include "base/rcu.h"
 #include "port/cm/agent.h"
-#include "port/cm/service.h"
+#include "cm/service.h"
 #include "port/ethdev/dma.h"
 #include "port/ethdev/ethdev.h"
 #include "base/log.h"
@@ -256,7 +256,7 @@ uroce_open_port(uint16_t port_id, const struct uroce_port_conf *conf,
 		goto free_port;
 	port_attach(port);
 	uroce_telemetry_init();
-	uroce_cm_service_device_come(port);
+	uroce_cm_device_opened(&port->dev);
 	return &port->dev.vctx.context;
 free_port:
 	port_free(port);
@@ -299,12 +299,12 @@ port_close(struct uroce_port *port)
 
 	if (in_use(port))
 		return EBUSY;
-	uroce_cm_service_device_gone(port);
+	uroce_cm_device_closing(&port->dev);
 	port_detach(port);
 	ret = uroce_device_fini(&port->dev);
 	if (ret < 0) {
 		port_attach(port); /* an object has just been made: as you were */
-		uroce_cm_service_device_come(port);
+		uroce_cm_device_opened(&port->dev);
 		return -ret;
 	}
 	for (unsigned int i = 0; i < nb_workers; i++)

@@ -24,18 +24,24 @@ index_of(const struct uroce_addresses *a, const uint8_t gid[16])
 	return -1;
 }
 
+int
+uroce_port_find_gid(struct uroce_port *port, const uint8_t gid[16])
+{
+	int index;
+
+	pthread_mutex_lock(&port->lock);
+	index = index_of(port->published, gid);
+	pthread_mutex_unlock(&port->lock);
+	return index >= 0 ? index : -ENOENT;
+}
+
 struct uroce_port *
 uroce_port_find(const uint8_t gid[16], unsigned int *sgid_index)
 {
 	for (unsigned int i = 0; i < UROCE_MAX_DEVICES; i++) {
 		struct uroce_port *port = uroce_registry_port(i);
-		int index;
+		int index = port != NULL ? uroce_port_find_gid(port, gid) : -ENOENT;
 
-		if (port == NULL)
-			continue;
-		pthread_mutex_lock(&port->lock);
-		index = index_of(port->published, gid);
-		pthread_mutex_unlock(&port->lock);
 		if (index >= 0) {
 			*sgid_index = (unsigned int)index;
 			return port;

@@ -10,6 +10,9 @@
 
 #include "port/port.h"
 
+/** @return the GID index of the address; -ENOENT: the device does not have it */
+int uroce_port_find_gid(struct uroce_port *port, const uint8_t gid[16]);
+
 /** The device that has the address, and its GID index. Registry locked. @return NULL: none */
 struct uroce_port *uroce_port_find(const uint8_t gid[16], unsigned int *sgid_index);
 

@@ -55,6 +55,30 @@ test_service_runs(void **state)
 	assert_int_equal(world.starts, 2);
 }
 
+/* A device on which the service cannot start takes no part; the next start tries again. */
+static void
+test_one_device_fails(void **state)
+{
+	struct ibv_context **list;
+	int n;
+
+	uroce_rdma_destroy_event_channel(channel);
+	world.second_fails = true;
+	channel = world_channel();
+	list = uroce_rdma_get_devices(&n);
+	assert_non_null(list);
+	assert_int_equal(n, 1);
+	assert_ptr_equal(list[0], world_context(0));
+	uroce_rdma_free_devices(list);
+	uroce_rdma_destroy_event_channel(channel);
+	world.second_fails = false;
+	channel = world_channel();
+	list = uroce_rdma_get_devices(&n);
+	assert_non_null(list);
+	assert_int_equal(n, 2);
+	uroce_rdma_free_devices(list);
+}
+
 static void
 test_create(void **state)
 {
@@ -325,7 +349,7 @@ UROCE_TESTS(cma_id)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(test_##name, channel_setup, channel_teardown)
 	const struct CMUnitTest tests[] = {
-		TEST(service_runs),
+		TEST(service_runs), TEST(one_device_fails),
 		TEST(create),
 		TEST(descriptor),
 		TEST(destroy_with_queued),

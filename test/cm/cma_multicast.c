@@ -104,15 +104,11 @@ test_device_gone(void **state)
 
 	assert_int_equal(uroce_rdma_join_multicast(id, group(1), NULL), 0);
 	world_take(channel, RDMA_CM_EVENT_MULTICAST_JOIN, 0);
-	pthread_mutex_lock(&uroce_cm_lock);
-	uroce_cma_device_gone(&world.devices[1].agent);
-	world.devices[1].gone = true;
-	pthread_mutex_unlock(&uroce_cm_lock);
+	world_go(1);
 	assert_int_equal(world.devices[1].host.joined, 0);
 	world_take(channel, RDMA_CM_EVENT_DEVICE_REMOVAL, 0);
 	assert_int_equal(uroce_rdma_leave_multicast(id, group(1)), 0);
 	destroy(id);
-	world.devices[1].gone = false;
 }
 
 static void

@@ -319,18 +319,12 @@ test_devices(void **state)
 	struct rdma_cm_id *two = world_listener(channel, 2, 501, RDMA_PS_TCP, 0);
 	struct rdma_cm_id *client = world_resolved(channel, 2, 500, RDMA_PS_TCP);
 
-	pthread_mutex_lock(&uroce_cm_lock);
-	uroce_cma_device_gone(&world.devices[1].agent);
-	world.devices[1].gone = true;
-	pthread_mutex_unlock(&uroce_cm_lock);
+	world_go(1);
 	assert_ptr_equal(world_take(channel, RDMA_CM_EVENT_DEVICE_REMOVAL, 0), two);
 	world_no_event(channel);
 	fails(uroce_rdma_listen(two, 1), EINVAL);
 	destroy(two);
-	pthread_mutex_lock(&uroce_cm_lock);
-	world.devices[1].gone = false;
-	uroce_cma_device_come(&world.devices[1].agent);
-	pthread_mutex_unlock(&uroce_cm_lock);
+	world_come(1);
 	expect(NULL, world_v4(2, 500), any);
 	destroy(client);
 	destroy(any);
@@ -344,9 +338,7 @@ test_device_pulled(void **state)
 	struct world_pair pair;
 
 	world_connect(&pair);
-	pthread_mutex_lock(&uroce_cm_lock);
-	uroce_cma_device_gone(&world.devices[1].agent);
-	pthread_mutex_unlock(&uroce_cm_lock);
+	world_go(1);
 	for (unsigned int i = 0; i < 2; i++) {
 		gone = world_take(pair.channel, RDMA_CM_EVENT_DEVICE_REMOVAL, 0);
 		assert_true(gone == pair.server || gone == pair.listener);

@@ -220,10 +220,9 @@ test_error_leaves_device(void **state)
 	assert_int_equal(uroce_rdma_resolve_addr(id, NULL, (struct sockaddr *)&far, 1000), 0);
 	world_take(channel, RDMA_CM_EVENT_ADDR_ERROR, -ENETUNREACH);
 	assert_int_equal(world.devices[0].host.dev.pd_count, 0);
-	pthread_mutex_lock(&uroce_cm_lock);
-	uroce_cma_device_gone(&world.devices[0].agent);
-	pthread_mutex_unlock(&uroce_cm_lock);
+	world_go(0);
 	world_no_event(channel);
+	world_come(0);
 	/* as a wildcard again, with the port that it had */
 	src = uroce_cma_src(uroce_cma_id_of(id));
 	assert_int_equal(((const struct sockaddr_in *)src)->sin_addr.s_addr, 0);

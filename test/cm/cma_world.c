@@ -41,12 +41,6 @@ device_of(struct uroce_device *dev)
 	return container_of(harness_device_of(dev), struct world_device, host);
 }
 
-static union ibv_gid
-gid_of(unsigned int device, unsigned int index)
-{
-	return world.devices[device].host.gids[index];
-}
-
 /* ---- the service ---- */
 
 static void
@@ -68,24 +62,19 @@ send_mad(void *arg, const struct uroce_cm_path *path, const uint8_t *bytes)
 
 static const struct uroce_cm_ops cm_ops = { .send = send_mad, .event = uroce_cma_event };
 
-static bool
-same(const union ibv_gid *a, const union ibv_gid *b)
+/* The communication manager of a removed device runs on. */
+static struct uroce_cm *
+manager_at(const union ibv_gid *gid, uint8_t *sgid_index)
 {
-	return memcmp(a, b, sizeof(*a)) == 0;
-}
+	for (unsigned int d = 0; d < 2; d++) {
+		struct uroce_device *dev = &world.devices[d].host.dev;
+		int index = dev->ops.port->find_gid(dev, gid);
 
-static struct uroce_cm_agent *
-find(const union ibv_gid *gid, uint8_t *sgid_index)
-{
-	for (unsigned int d = 0; d < 2; d++)
-		for (uint8_t i = 0; i < 2; i++) {
-			const union ibv_gid own = gid_of(d, i);
-
-			if (!same(&own, gid) || world.devices[d].gone)
-				continue;
-			*sgid_index = i;
-			return &world.devices[d].agent;
-		}
+		if (index < 0)
+			continue;
+		*sgid_index = (uint8_t)index;
+		return world.devices[d].agent.cm;
+	}
 	return NULL;
 }
 
@@ -97,16 +86,15 @@ deliver(void)
 
 	while ((mad = STAILQ_FIRST(&under_way)) != NULL) {
 		struct uroce_cm_path back = mad->path;
-		struct uroce_cm_agent *to;
+		struct uroce_cm *to;
 
 		STAILQ_REMOVE_HEAD(&under_way, link);
 		back.sgid = mad->path.dgid;
 		back.dgid = mad->path.sgid;
 		back.mtu = IBV_MTU_2048;
-		to = find(&back.sgid, &back.sgid_index);
+		to = manager_at(&back.sgid, &back.sgid_index);
 		if (to != NULL)
-			uroce_cm_receive(to->cm, mad->bytes, sizeof(mad->bytes), &back,
-					 world.now_ns);
+			uroce_cm_receive(to, mad->bytes, sizeof(mad->bytes), &back, world.now_ns);
 		free(mad);
 	}
 }
@@ -125,8 +113,7 @@ next_deadline(void)
 	uint64_t next = uroce_cma_deadline();
 
 	for (unsigned int d = 0; d < 2; d++)
-		if (!world.devices[d].gone)
-			next = RTE_MIN(next, uroce_cm_deadline(world.devices[d].agent.cm));
+		next = RTE_MIN(next, uroce_cm_deadline(world.devices[d].agent.cm));
 	return next;
 }
 
@@ -135,8 +122,7 @@ expire(uint64_t now_ns)
 {
 	world.now_ns = now_ns;
 	for (unsigned int d = 0; d < 2; d++)
-		if (!world.devices[d].gone)
-			uroce_cm_expire(world.devices[d].agent.cm, now_ns);
+		uroce_cm_expire(world.devices[d].agent.cm, now_ns);
 	uroce_cma_expire(now_ns);
 	deliver();
 }
@@ -154,47 +140,69 @@ world_pass(uint64_t ns)
 	pthread_mutex_unlock(&uroce_cm_lock);
 }
 
-static uint64_t
-now_ns(void)
-{
-	return world.now_ns;
-}
-
 static void
-kick(void)
+kick(struct uroce_device *dev)
 {
 	__atomic_fetch_add(&world.kicks, 1, __ATOMIC_RELAXED);
 }
 
+/* The first device stands for both in what is counted. */
 static int
-start(void)
+start(struct uroce_device *dev)
 {
 	assert_int_equal(pthread_mutex_trylock(&uroce_cm_lock), 0);
 	pthread_mutex_unlock(&uroce_cm_lock);
 	if (world.start_error != 0)
 		return world.start_error;
-	assert_int_equal(world.started, 0);
-	world.started++;
-	world.starts++;
+	if (world.second_fails && dev->index == 1)
+		return -ENOMEM;
+	if (dev->index == 0) {
+		assert_int_equal(world.started, 0);
+		world.started++;
+		world.starts++;
+	}
+	world_come(dev->index);
 	return 0;
 }
 
 static void
-stop(void)
+stop(struct uroce_device *dev)
 {
-	assert_int_equal(world.started, 1);
-	world.started--;
+	struct world_device *device = device_of(dev);
+
+	if (!device->come && !device->gone)
+		return;
+	if (dev->index == 0) {
+		assert_int_equal(world.started, 1);
+		world.started--;
+	}
+	if (!device->gone)
+		world_go(dev->index);
+	device->gone = false;
 }
 
-static unsigned int
-agents(struct uroce_cm_agent **list, unsigned int room)
+void
+world_come(unsigned int d)
 {
-	unsigned int n = 0;
+	struct world_device *device = &world.devices[d];
 
-	for (unsigned int d = 0; d < 2; d++)
-		if (!world.devices[d].gone && n < room)
-			list[n++] = &world.devices[d].agent;
-	return n;
+	pthread_mutex_lock(&uroce_cm_lock);
+	uroce_cma_device_come(&device->agent);
+	device->come = true;
+	device->gone = false;
+	pthread_mutex_unlock(&uroce_cm_lock);
+}
+
+void
+world_go(unsigned int d)
+{
+	struct world_device *device = &world.devices[d];
+
+	pthread_mutex_lock(&uroce_cm_lock);
+	uroce_cma_device_gone(&device->agent);
+	device->come = false;
+	device->gone = true;
+	pthread_mutex_unlock(&uroce_cm_lock);
 }
 
 /* 10.0.0.* and fd00::* */
@@ -207,34 +215,32 @@ in_subnet(const union ibv_gid *gid)
 	return memcmp(gid->raw, v4, sizeof(v4)) == 0 || memcmp(gid->raw, v6, sizeof(v6)) == 0;
 }
 
-static struct uroce_cm_agent *
-route(const union ibv_gid *sgid, const union ibv_gid *dgid, uint8_t *sgid_index)
+/* Without a source address only the first device leads anywhere. */
+static int
+route(struct uroce_device *dev, const union ibv_gid *sgid, const union ibv_gid *dgid, uint8_t *sgid_index)
 {
-	if (!in_subnet(dgid))
-		return NULL;
+	int index = dgid->raw[10] == 0xff ? 0 : 1;
+
+	if (!in_subnet(dgid) || (sgid == NULL && dev->index != 0))
+		return -ENETUNREACH;
 	if (sgid != NULL)
-		return find(sgid, sgid_index);
-	*sgid_index = dgid->raw[10] == 0xff ? 0 : 1;
-	return world.devices[0].gone ? NULL : &world.devices[0].agent;
+		index = dev->ops.port->find_gid(dev, sgid);
+	*sgid_index = (uint8_t)index;
+	return index < 0 ? -ENETUNREACH : 0;
 }
 
 static int
-resolve(struct uroce_cm_agent *agent, uint8_t sgid_index, const union ibv_gid *dgid)
+resolve(struct uroce_device *dev, const union ibv_gid *dgid)
 {
 	uint8_t index;
 
-	return find(dgid, &index) != NULL ? 0 : world.resolve;
+	return uroce_cm_find(dgid, &index) != NULL ? 0 : world.resolve;
 }
 
-static const struct uroce_cm_service_ops service_ops = {
-	.now_ns = now_ns,
-	.kick = kick,
+static const struct uroce_service_ops service_ops = {
 	.start = start,
 	.stop = stop,
-	.agents = agents,
-	.find = find,
-	.route = route,
-	.resolve = resolve,
+	.kick = kick,
 };
 
 /* ---- set-up ---- */
@@ -273,12 +279,19 @@ device_create(unsigned int d)
 	};
 
 	harness_device_init_standin(&device->host, &conf);
+	device->port_ops = *device->host.dev.ops.port;
+	device->port_ops.route = route;
+	device->port_ops.resolve = resolve;
+	device->host.dev.ops.port = &device->port_ops;
+	device->host.dev.ops.service = &service_ops;
+	device->host.clock_ns = &world.now_ns;
 	device->host.active_mtu = IBV_MTU_2048;
 	uroce_cma_addr_to_gid(world_v4(1 + d, 0), &device->host.gids[0]);
 	uroce_cma_addr_to_gid(world_v6(1 + d, 0), &device->host.gids[1]);
 	device->agent.dev = &device->host.dev;
 	device->agent.cm = uroce_cm_create(&cm_conf);
 	assert_non_null(device->agent.cm);
+	uroce_cm_device_opened(&device->host.dev);
 }
 
 int
@@ -288,7 +301,6 @@ world_setup(void **state)
 	world.now_ns = WORLD_MS;
 	for (unsigned int d = 0; d < 2; d++)
 		device_create(d);
-	uroce_cm_service_register(&service_ops);
 	return 0;
 }
 
@@ -322,6 +334,7 @@ world_teardown(void **state)
 		assert_int_equal(device->host.attached, 0);
 		assert_int_equal(device->host.paths, 0);
 		assert_int_equal(device->host.joined, 0);
+		uroce_cm_device_closing(&device->host.dev);
 		uroce_cm_destroy(device->agent.cm);
 		assert_int_equal(harness_device_fini(&device->host), 0);
 	}

@@ -24,8 +24,10 @@
  * that depend on world.resolve; all else is not reachable. */
 struct world_device {
 	struct harness_device host;
+	struct uroce_port_ops port_ops;
 	struct uroce_cm_agent agent;
-	bool gone;
+	bool come; /* it can be found */
+	bool gone; /* it was removed while the service ran */
 };
 
 struct world {
@@ -37,6 +39,7 @@ struct world {
 	unsigned int mads; /* sent */
 	/* what the service does */
 	int start_error;
+	bool second_fails; /* ... to start, on the second device only */
 	int resolve; /* of neighbors: 0 or -errno */
 	bool (*lose)(const uint8_t *mad);
 	bool threaded; /* a thread turns the clock and delivers, for calls that wait */
@@ -57,6 +60,9 @@ void world_deliver(void);
 /* Let time pass, in steps up to the next deadline. */
 void world_pass(uint64_t ns);
 struct ibv_context *world_context(unsigned int device);
+/* The device is removed, or comes back. */
+void world_go(unsigned int device);
+void world_come(unsigned int device);
 
 struct sockaddr *world_v4(unsigned int host, uint16_t port); /* 10.0.0.host; 0: the wildcard */
 struct sockaddr *world_v6(unsigned int host, uint16_t port);

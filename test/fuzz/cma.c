@@ -319,10 +319,7 @@ device_go(unsigned int d)
 {
 	if (world.devices[d].gone || world.started == 0)
 		return;
-	pthread_mutex_lock(&uroce_cm_lock);
-	uroce_cma_device_gone(&world.devices[d].agent);
-	world.devices[d].gone = true;
-	pthread_mutex_unlock(&uroce_cm_lock);
+	world_go(d);
 }
 
 /* ---- the target ------------------------------------------------------------------------------ */

@@ -140,6 +140,17 @@ query_gid(struct uroce_device *dev, unsigned int index, struct ibv_gid_entry *en
 	return 0;
 }
 
+static int
+find_gid(struct uroce_device *dev, const union ibv_gid *gid)
+{
+	const struct harness_device *d = harness_device_of(dev);
+
+	for (int i = 0; i < HARNESS_GIDS; i++)
+		if (!is_empty(&d->gids[i]) && memcmp(&d->gids[i], gid, sizeof(*gid)) == 0)
+			return i;
+	return -ENOENT;
+}
+
 /* Packets for a group come by themselves. */
 static int
 mcast_join(struct uroce_device *dev, const union ibv_gid *mgid)
@@ -176,7 +187,7 @@ static const struct uroce_worker_ops standin_worker_ops = {
 
 #define PORT_OPS \
 	.clocks = clocks, .path_fini = path_fini, .query_port = query_port, .query_gid = query_gid, \
-	.mcast_join = mcast_join, .mcast_leave = mcast_leave
+	.find_gid = find_gid, .mcast_join = mcast_join, .mcast_leave = mcast_leave
 
 static const struct uroce_port_ops port_ops = { PORT_OPS, .path_init = path_init_with_headers };
 static const struct uroce_port_ops standin_port_ops = { PORT_OPS, .path_init = path_init };

@@ -92,7 +92,7 @@ pthread_join(pthread_t thread, void **value)
 
 /* What uses the service: a channel, while there is a device. */
 static void
-start_and_stop(void)
+start_and_stop(struct uroce_device *dev)
 {
 	struct rdma_event_channel *channel;
 
@@ -101,7 +101,7 @@ start_and_stop(void)
 	channel = uroce_rdma_create_event_channel();
 	assert_non_null(channel);
 	set(&hold, true);
-	uroce_cm_service()->kick();
+	dev->ops.service->kick(dev);
 	wait_for(&held);
 	uroce_rdma_destroy_event_channel(channel);
 	assert_int_equal(sleeps, 0);
@@ -120,7 +120,7 @@ test_stop_while_woken(void **state)
 	device = uroce_open_port(a.port_id, &conf, &worker, 1);
 	assert_non_null(device);
 	for (unsigned int i = 0; i < ROUNDS; i++)
-		start_and_stop();
+		start_and_stop(uroce_device_of(device));
 	assert_int_equal(uroce_close_device(device), 0);
 	rte_eth_dev_close(a.port_id);
 	test_rings_destroy(&b);

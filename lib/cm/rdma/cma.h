@@ -256,13 +256,6 @@ uint32_t uroce_cma_events_move(struct uroce_cma_id *id, struct uroce_cma_channel
 
 /* ---- cma_channel.c ---- */
 
-/** Have the service run: once for each channel and ID. Without the lock. @return 0 or -errno */
-int uroce_cma_users_get(void);
-void uroce_cma_users_put(void);
-/** Another one while there is one. Lock held. */
-void uroce_cma_users_more(void);
-void uroce_cma_users_less(void);
-
 /** @return with one user; NULL and errno */
 struct uroce_cma_channel *uroce_cma_channel_create(void);
 /** One user more, or less. Any thread, with or without the lock. */

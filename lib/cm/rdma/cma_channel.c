@@ -1,75 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Event channels: created and destroyed, counted by their users, and changed for an ID. Channels and IDs are also the
- * users of the service: the first starts it, the last stops it, without uroce_cm_lock, since the service's thread takes
- * that. The application's threads.
+ * Event channels: created and destroyed, counted by their users, and changed for an ID. The application's threads.
  */
 
 #include <errno.h>
 #include <stdlib.h>
 
-#include <rte_debug.h>
-
 #include "uroce_cma.h"
 #include "cm/rdma/cma.h"
-
-/* Held while the service starts or stops; before uroce_cm_lock. */
-static pthread_mutex_t transition = PTHREAD_MUTEX_INITIALIZER;
-static uint32_t users; /* under uroce_cm_lock */
-
-int
-uroce_cma_users_get(void)
-{
-	const struct uroce_cm_service_ops *service = uroce_cm_service();
-	bool first;
-	int ret = 0;
-
-	if (service == NULL)
-		return -ENODEV;
-	pthread_mutex_lock(&transition);
-	uroce_cma_lock();
-	first = users == 0;
-	uroce_cma_unlock();
-	if (first)
-		ret = service->start();
-	if (ret == 0) {
-		uroce_cma_lock();
-		users++;
-		uroce_cma_unlock();
-	}
-	pthread_mutex_unlock(&transition);
-	return ret;
-}
-
-void
-uroce_cma_users_put(void)
-{
-	bool last;
-
-	pthread_mutex_lock(&transition);
-	uroce_cma_lock();
-	uroce_cma_users_less();
-	last = users == 0;
-	uroce_cma_unlock();
-	if (last)
-		uroce_cm_service()->stop();
-	pthread_mutex_unlock(&transition);
-}
-
-void
-uroce_cma_users_more(void)
-{
-	RTE_VERIFY(users > 0);
-	users++;
-}
-
-void
-uroce_cma_users_less(void)
-{
-	RTE_VERIFY(users > 0);
-	users--;
-}
 
 int
 uroce_cma_return(int ret)
@@ -127,7 +66,7 @@ struct rdma_event_channel *
 uroce_rdma_create_event_channel(void)
 {
 	struct uroce_cma_channel *channel;
-	int ret = uroce_cma_users_get();
+	int ret = uroce_cm_users_get();
 
 	if (ret != 0) {
 		errno = -ret;
@@ -136,7 +75,7 @@ uroce_rdma_create_event_channel(void)
 	channel = uroce_cma_channel_create();
 	if (channel == NULL) {
 		ret = errno;
-		uroce_cma_users_put();
+		uroce_cm_users_put();
 		errno = ret;
 		return NULL;
 	}
@@ -147,7 +86,7 @@ void
 uroce_rdma_destroy_event_channel(struct rdma_event_channel *channel)
 {
 	uroce_cma_channel_put(uroce_cma_channel_of(channel));
-	uroce_cma_users_put();
+	uroce_cm_users_put();
 }
 
 void

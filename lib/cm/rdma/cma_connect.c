@@ -80,7 +80,7 @@ send_req(struct uroce_cma_id *id, const struct rdma_conn_param *param)
 	if (param != NULL && param->responder_resources != RDMA_MAX_RESP_RES)
 		id->responder_resources = param->responder_resources;
 	fill_req(id, param, &req);
-	return uroce_cm_send_req(id->conn, &req, uroce_cm_service()->now_ns());
+	return uroce_cm_send_req(id->conn, &req, uroce_cm_now(id->agent));
 }
 
 static int
@@ -98,7 +98,7 @@ start_connecting(struct uroce_cma_id *id, const struct rdma_conn_param *param)
 		return -ENOMEM;
 	ret = uroce_cma_is_ud(id) ? uroce_cma_sidr_connect(id, param) : send_req(id, param);
 	if (ret != 0) {
-		uroce_cm_conn_destroy(id->conn, uroce_cm_service()->now_ns());
+		uroce_cm_conn_destroy(id->conn, uroce_cm_now(id->agent));
 		id->conn = NULL;
 		return ret;
 	}
@@ -117,11 +117,11 @@ uroce_rdma_connect(struct rdma_cm_id *ibv, struct rdma_conn_param *conn_param)
 
 	uroce_cma_lock();
 	ret = start_connecting(id, conn_param);
+	if (ret == 0)
+		uroce_cm_kick(id->agent);
 	uroce_cma_unlock();
-	if (ret == 0) {
-		uroce_cm_service()->kick();
+	if (ret == 0)
 		ret = uroce_cma_complete(id);
-	}
 	return uroce_cma_return(ret);
 }
 
@@ -174,7 +174,7 @@ send_rep(struct uroce_cma_id *id, const struct rdma_conn_param *param)
 			rep.priv.bytes = param->private_data_len;
 		}
 	}
-	return uroce_cm_send_rep(id->conn, &rep, uroce_cm_service()->now_ns());
+	return uroce_cm_send_rep(id->conn, &rep, uroce_cm_now(id->agent));
 }
 
 /* With the lock held; let go while the QP is moved. */
@@ -228,10 +228,11 @@ uroce_rdma_accept(struct rdma_cm_id *ibv, struct rdma_conn_param *conn_param)
 	uroce_cma_lock();
 	if (id->passive && !id->answered && id->state == UROCE_CMA_CONNECT && id->conn != NULL)
 		ret = ud ? accept_datagram(id, conn_param) : accept_connection(id, conn_param);
+	if (ret == 0)
+		uroce_cm_kick(id->agent);
 	uroce_cma_unlock();
 	if (ret != 0)
 		return uroce_cma_return(ret);
-	uroce_cm_service()->kick();
 	if (!ud)
 		return uroce_cma_return(uroce_cma_complete(id));
 	/* no event follows; the request's event is not needed any more */
@@ -251,10 +252,10 @@ reject(struct uroce_cma_id *id, uint16_t reason, const void *data, uint8_t bytes
 		ret = uroce_cma_sidr_answer(id, UROCE_CM_SIDR_REJECT, priv.data, priv.bytes);
 	else if (id->conn != NULL)
 		ret = uroce_cm_send_rej(id->conn, reason, NULL, 0, &priv,
-					uroce_cm_service()->now_ns());
-	uroce_cma_unlock();
+					uroce_cm_now(id->agent));
 	if (ret == 0)
-		uroce_cm_service()->kick();
+		uroce_cm_kick(id->agent);
+	uroce_cma_unlock();
 	return uroce_cma_return(ret == -EMSGSIZE ? -EINVAL : ret);
 }
 
@@ -280,7 +281,7 @@ uroce_rdma_notify(struct rdma_cm_id *ibv, enum ibv_event_type event)
 
 	uroce_cma_lock();
 	if (id->conn != NULL && event == IBV_EVENT_COMM_EST && !uroce_cma_is_ud(id))
-		ret = uroce_cm_established(id->conn, uroce_cm_service()->now_ns());
+		ret = uroce_cm_established(id->conn, uroce_cm_now(id->agent));
 	uroce_cma_unlock();
 	return uroce_cma_return(ret);
 }
@@ -290,7 +291,7 @@ static bool
 send_disconnect(struct uroce_cma_id *id)
 {
 	const struct uroce_cm_private none = { .data = NULL };
-	const uint64_t now_ns = uroce_cm_service()->now_ns();
+	const uint64_t now_ns = uroce_cm_now(id->agent);
 
 	return uroce_cm_send_dreq(id->conn, &none, now_ns) == 0 ||
 	       uroce_cm_send_drep(id->conn, &none, now_ns) == 0 || !STAILQ_EMPTY(&id->events);
@@ -315,9 +316,9 @@ uroce_rdma_disconnect(struct rdma_cm_id *ibv)
 		id->disconnecting = true;
 		wait = send_disconnect(id);
 	}
-	uroce_cma_unlock();
 	if (ret == 0)
-		uroce_cm_service()->kick();
+		uroce_cm_kick(id->agent);
+	uroce_cma_unlock();
 	if (wait)
 		ret = uroce_cma_complete(id);
 	return uroce_cma_return(ret);

@@ -28,7 +28,7 @@ uroce_cma_sidr_connect(struct uroce_cma_id *id, const struct rdma_conn_param *pa
 	return uroce_cm_send_sidr_req(
 		id->conn, uroce_cma_service_id(id->id.ps, uroce_cma_addr_port(uroce_cma_dst(id))),
 		&path, UROCE_CMA_SIDR_TIMEOUT_MS, UROCE_CMA_MAX_RETRIES, &priv,
-		uroce_cm_service()->now_ns());
+		uroce_cm_now(id->agent));
 }
 
 int
@@ -45,7 +45,7 @@ uroce_cma_sidr_answer(struct uroce_cma_id *id, uint8_t status, const void *priva
 		rep.qpn = id->sidr_qpn;
 		rep.qkey = UROCE_CMA_QKEY;
 	}
-	ret = uroce_cm_send_sidr_rep(id->conn, &rep, uroce_cm_service()->now_ns());
+	ret = uroce_cm_send_sidr_rep(id->conn, &rep, uroce_cm_now(id->agent));
 	return ret == -EMSGSIZE ? -EINVAL : ret;
 }
 

@@ -20,7 +20,7 @@ leave_device(struct uroce_cma_id *id, enum uroce_cma_state state)
 	uroce_cma_resolve_cancel(id);
 	uroce_cma_mcasts_leave(id);
 	if (id->conn != NULL)
-		uroce_cm_conn_destroy(id->conn, uroce_cm_service()->now_ns());
+		uroce_cm_conn_destroy(id->conn, uroce_cm_now(id->agent));
 	id->conn = NULL;
 	id->state = state;
 }
@@ -39,12 +39,12 @@ uroce_rdma_destroy_id(struct rdma_cm_id *ibv)
 	if (id->port != NULL)
 		uroce_cma_port_unbind(id);
 	uroce_cma_events_forget(id);
+	uroce_cm_kick(id->agent);
 	uroce_cma_device_unbind(id);
 	uroce_cma_unlock();
-	uroce_cm_service()->kick();
 	uroce_cma_mcasts_free(id);
 	uroce_cma_id_free(id);
-	uroce_cma_users_put();
+	uroce_cm_users_put();
 	return 0;
 }
 
@@ -81,6 +81,7 @@ uroce_cma_device_gone(struct uroce_cm_agent *agent)
 	struct uroce_cma_device *device;
 	struct uroce_cma_id *id;
 
+	TAILQ_REMOVE(&uroce_cm_agents, agent, link);
 	uroce_cma_ports_forget(agent);
 	device = uroce_cma_device_find(agent->dev);
 	if (device == NULL)
@@ -98,6 +99,6 @@ uroce_cma_device_gone(struct uroce_cm_agent *agent)
 void
 uroce_cma_device_come(struct uroce_cm_agent *agent)
 {
-	RTE_SET_USED(agent);
+	TAILQ_INSERT_TAIL(&uroce_cm_agents, agent, link);
 	uroce_cma_ports_sync();
 }

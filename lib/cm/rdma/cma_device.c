@@ -97,11 +97,9 @@ uroce_cma_device_unbind(struct uroce_cma_id *id)
 struct ibv_context **
 uroce_rdma_get_devices(int *num_devices)
 {
-	const struct uroce_cm_service_ops *service = uroce_cm_service();
-	struct uroce_cm_agent *agents[UROCE_MAX_DEVICES];
+	const struct uroce_cm_agent *agent;
 	struct ibv_context **list;
-	unsigned int n;
-	int ret = uroce_cma_users_get();
+	int n = 0, ret = uroce_cm_users_get();
 
 	if (ret != 0) {
 		errno = -ret;
@@ -110,14 +108,13 @@ uroce_rdma_get_devices(int *num_devices)
 	list = calloc(UROCE_MAX_DEVICES + 1, sizeof(struct ibv_context *));
 	if (list != NULL) {
 		uroce_cma_lock();
-		n = service->agents(agents, UROCE_MAX_DEVICES);
-		for (unsigned int i = 0; i < n; i++)
-			list[i] = &agents[i]->dev->vctx.context;
+		TAILQ_FOREACH(agent, &uroce_cm_agents, link)
+			list[n++] = &agent->dev->vctx.context;
 		uroce_cma_unlock();
 		if (num_devices != NULL)
-			*num_devices = (int)n;
+			*num_devices = n;
 	}
-	uroce_cma_users_put();
+	uroce_cm_users_put();
 	return list;
 }
 

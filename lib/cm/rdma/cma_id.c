@@ -78,7 +78,7 @@ uroce_cma_id_create(struct rdma_event_channel *channel, void *context, enum rdma
 	/* RDMA_PS_IPOIB is InfiniBand's only */
 	if (!port_space_known(ps))
 		return ps == RDMA_PS_IPOIB ? -EPROTONOSUPPORT : -EINVAL;
-	ret = uroce_cma_users_get();
+	ret = uroce_cm_users_get();
 	if (ret != 0)
 		return ret;
 	if (channel == NULL) {
@@ -102,7 +102,7 @@ uroce_cma_id_create(struct rdma_event_channel *channel, void *context, enum rdma
 	return 0;
 
 put_user:
-	uroce_cma_users_put();
+	uroce_cm_users_put();
 	return ret;
 }
 
@@ -120,7 +120,7 @@ uroce_cma_id_create_passive(struct uroce_cma_id *listener)
 	id->timeout_set = listener->timeout_set;
 	id->timeout = listener->timeout;
 	id->afonly = listener->afonly;
-	uroce_cma_users_more();
+	uroce_cm_users_more();
 	return id;
 }
 
@@ -142,8 +142,8 @@ uroce_cma_id_discard(struct uroce_cma_id *id)
 {
 	id->leaving = true;
 	if (id->conn != NULL)
-		uroce_cm_conn_destroy(id->conn, uroce_cm_service()->now_ns());
+		uroce_cm_conn_destroy(id->conn, uroce_cm_now(id->agent));
 	uroce_cma_device_unbind(id);
-	uroce_cma_users_less();
+	uroce_cm_users_less();
 	uroce_cma_id_free(id);
 }

@@ -209,7 +209,7 @@ listener_create(struct uroce_cma_port *port, struct uroce_cm_agent *agent)
 	ret = uroce_cm_listen(l->conn, uroce_cma_service_id(port->ps, htons(port->number)),
 			      UINT64_MAX);
 	if (ret != 0) {
-		uroce_cm_conn_destroy(l->conn, uroce_cm_service()->now_ns());
+		uroce_cm_conn_destroy(l->conn, uroce_cm_now(l->agent));
 		free(l);
 		return ret;
 	}
@@ -221,24 +221,23 @@ static void
 listener_destroy(struct listener *l)
 {
 	LIST_REMOVE(l, link);
-	uroce_cm_conn_destroy(l->conn, uroce_cm_service()->now_ns());
+	uroce_cm_conn_destroy(l->conn, uroce_cm_now(l->agent));
 	free(l);
 }
 
 int
 uroce_cma_port_sync(struct uroce_cma_port *port)
 {
-	struct uroce_cm_agent *agents[UROCE_MAX_DEVICES];
-	const unsigned int n = uroce_cm_service()->agents(agents, UROCE_MAX_DEVICES);
+	struct uroce_cm_agent *agent;
 	int ret = 0;
 
-	for (unsigned int i = 0; i < RTE_MIN(n, RTE_DIM(agents)); i++) {
-		const bool wanted = wanted_on(port, agents[i]);
-		struct listener *l = listener_find(port, agents[i]);
+	TAILQ_FOREACH(agent, &uroce_cm_agents, link) {
+		const bool wanted = wanted_on(port, agent);
+		struct listener *l = listener_find(port, agent);
 		int error = 0;
 
 		if (wanted && l == NULL)
-			error = listener_create(port, agents[i]);
+			error = listener_create(port, agent);
 		else if (!wanted && l != NULL)
 			listener_destroy(l);
 		if (ret == 0)

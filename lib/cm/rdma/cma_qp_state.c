@@ -153,12 +153,12 @@ uroce_cma_establish(struct uroce_cma_id *id)
 		uroce_cma_lock();
 		ret = id->conn == NULL
 			      ? -EINVAL
-			      : uroce_cm_send_rtu(id->conn, &none, uroce_cm_service()->now_ns());
+			      : uroce_cm_send_rtu(id->conn, &none, uroce_cm_now(id->agent));
+		if (ret == 0)
+			uroce_cm_kick(id->agent);
 		uroce_cma_unlock();
 	}
 	if (ret != 0)
 		(void)uroce_cma_qp_error(id);
-	else
-		uroce_cm_service()->kick();
 	return ret;
 }

@@ -200,7 +200,7 @@ disconnected(struct uroce_cma_id *id, const struct uroce_cm_event *event)
 
 	/* both ends have begun it: the user has said what there is to say */
 	if (event->type == UROCE_CM_DREQ_RECEIVED && id->disconnecting)
-		(void)uroce_cm_send_drep(id->conn, &none, uroce_cm_service()->now_ns());
+		(void)uroce_cm_send_drep(id->conn, &none, uroce_cm_now(id->agent));
 	if (id->state != UROCE_CMA_CONNECT)
 		return;
 	id->state = UROCE_CMA_DISCONNECT;

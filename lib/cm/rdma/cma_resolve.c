@@ -23,7 +23,6 @@ static TAILQ_HEAD(,
 static int
 bind_address(struct uroce_cma_id *id, const struct sockaddr *addr)
 {
-	const struct uroce_cm_service_ops *service = uroce_cm_service();
 	struct uroce_cm_agent *agent;
 	union ibv_gid gid;
 	uint8_t sgid_index;
@@ -35,7 +34,7 @@ bind_address(struct uroce_cma_id *id, const struct sockaddr *addr)
 	if (uroce_cma_addr_unspecific(addr))
 		return 0;
 	uroce_cma_addr_to_gid(addr, &gid);
-	agent = service->find(&gid, &sgid_index);
+	agent = uroce_cm_find(&gid, &sgid_index);
 	return agent == NULL ? -EADDRNOTAVAIL : uroce_cma_device_bind(id, agent, sgid_index);
 }
 
@@ -89,7 +88,7 @@ route(struct uroce_cma_id *id, const struct sockaddr *dst)
 	id->src_chosen = any;
 	uroce_cma_addr_to_gid(uroce_cma_src(id), &sgid);
 	uroce_cma_addr_to_gid(dst, &dgid);
-	agent = uroce_cm_service()->route(any ? NULL : &sgid, &dgid, &sgid_index);
+	agent = uroce_cm_route(any ? NULL : &sgid, &dgid, &sgid_index);
 	if (agent == NULL)
 		return -ENETUNREACH;
 	ret = uroce_cma_device_bind(id, agent, sgid_index);
@@ -139,7 +138,7 @@ ask_neighbor(struct uroce_cma_id *id)
 	union ibv_gid dgid;
 
 	uroce_cma_addr_to_gid(uroce_cma_dst(id), &dgid);
-	return uroce_cm_service()->resolve(id->agent, id->sgid_index, &dgid);
+	return id->agent->dev->ops.port->resolve(id->agent->dev, &dgid);
 }
 
 static void
@@ -152,8 +151,8 @@ wait_on(struct uroce_cma_id *id, uint64_t now_ns)
 static void
 start_resolving(struct uroce_cma_id *id, int timeout_ms)
 {
-	const uint64_t now_ns = uroce_cm_service()->now_ns();
 	int ret = route(id, uroce_cma_dst(id));
+	uint64_t now_ns;
 
 	if (ret == 0)
 		ret = ask_neighbor(id);
@@ -162,6 +161,7 @@ start_resolving(struct uroce_cma_id *id, int timeout_ms)
 		return;
 	}
 	id->state = UROCE_CMA_ADDR_QUERY;
+	now_ns = uroce_cm_now(id->agent);
 	id->resolve_until_ns = now_ns + (uint64_t)(timeout_ms > 0 ? timeout_ms : 0) * NS_PER_MS;
 	wait_on(id, now_ns);
 }
@@ -243,11 +243,11 @@ uroce_rdma_resolve_addr(struct rdma_cm_id *ibv, struct sockaddr *src_addr,
 		return uroce_cma_return(-EINVAL);
 	uroce_cma_lock();
 	ret = resolve_addr(id, src_addr, dst_addr, timeout_ms);
+	if (ret == 0)
+		uroce_cm_kick(id->agent);
 	uroce_cma_unlock();
-	if (ret == 0) {
-		uroce_cm_service()->kick();
+	if (ret == 0)
 		ret = uroce_cma_complete(id);
-	}
 	return uroce_cma_return(ret);
 }
 

@@ -14,7 +14,7 @@ uroce_depart_all(struct uroce_port *port)
 {
 	/* pairs with the acquire in uroce_departures_now() */
 	__atomic_add_fetch(&port->departures, 1, __ATOMIC_RELEASE);
-	uroce_cm_service()->kick();
+	port->dev.ops.service->kick(&port->dev);
 }
 
 enum uroce_verdict
@@ -33,7 +33,7 @@ uroce_departure_receive(const struct uroce_rx *rx)
 	    said->version != rte_cpu_to_be_16(UROCE_DEPARTURE_VERSION))
 		return UROCE_DROP_ETHERTYPE;
 	if (uroce_neighbors_depart(&port->neighbors, &said->mac))
-		uroce_cm_service()->kick();
+		port->dev.ops.service->kick(&port->dev);
 	return UROCE_OK;
 }
 

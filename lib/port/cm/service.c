@@ -3,7 +3,7 @@
  *
  * The service that drives lib/cm while event channels or IDs exist: an agent for each open device, and one thread
  * for all of them, which feeds MADs in, keeps the CM's deadlines, and polls workers that no other thread polls.
- * Control threads. Lock order: service_lock, uroce_cm_lock, the registry's, a port's.
+ * Control threads. lib/cm starts and stops one device at a time. Lock order: uroce_cm_lock, the registry's, a port's.
  */
 
 #include <errno.h>
@@ -20,17 +20,15 @@
 #include "port/cm/service.h"
 #include "base/log.h"
 #include "port/registry.h"
-#include "port/resolve.h"
 #include "base/thread.h"
 #include "port/ethdev/watch.h"
 #include "port/worker/worker.h"
 
 static struct {
-	/* written under service_lock and uroce_cm_lock, read under either */
+	/* written by start() and stop() under uroce_cm_lock, read by them or under that lock */
 	struct uroce_agent *agents[UROCE_MAX_DEVICES];
 	unsigned int agent_count;
-	/* service_lock */
-	bool running;
+	/* start() and stop() */
 	pthread_t thread;
 	int wake_fd; /* kept once created: a thread that sees a peer depart may kick at any time */
 	bool stop;   /* atomic */
@@ -40,14 +38,13 @@ static struct {
 	struct pollfd fds[UROCE_MAX_DEVICES + 1];
 } service = { .wake_fd = -1 };
 
-static pthread_mutex_t service_lock = PTHREAD_MUTEX_INITIALIZER;
-
 static void
-kick(void)
+kick(struct uroce_device *dev)
 {
 	const uint64_t one = 1;
 	int fd = __atomic_load_n(&service.wake_fd, __ATOMIC_ACQUIRE);
 
+	RTE_SET_USED(dev); /* one thread drives all devices */
 	/* a counter that is full already wakes as well */
 	if (fd >= 0 && write(fd, &one, sizeof(one)) < 0)
 		return;
@@ -179,7 +176,7 @@ port_set_agent(struct uroce_port *port, struct uroce_agent *a)
 	uroce_registry_unlock();
 }
 
-/* Under service_lock and uroce_cm_lock. */
+/* With uroce_cm_lock held. */
 static void
 agent_add(struct uroce_agent *a)
 {
@@ -217,49 +214,6 @@ agent_flush(struct uroce_agent *a)
 	}
 }
 
-static void
-agent_remove(struct uroce_agent *a)
-{
-	agent_flush(a);
-	pthread_mutex_lock(&uroce_cm_lock);
-	agent_del(a);
-	pthread_mutex_unlock(&uroce_cm_lock);
-	uroce_agent_destroy(a);
-}
-
-/* An agent for each open device. A device that cannot have one takes no part. */
-static void
-agents_create(void)
-{
-	struct uroce_agent *created[UROCE_MAX_DEVICES];
-	unsigned int n = 0;
-
-	uroce_registry_lock();
-	for (unsigned int i = 0; i < UROCE_MAX_DEVICES; i++) {
-		struct uroce_port *port = uroce_registry_port(i);
-
-		if (port == NULL)
-			continue;
-		created[n] = uroce_agent_create(port);
-		if (created[n] != NULL)
-			n++;
-		else
-			UROCE_LOG(ERR, "%s: no QP1: %s\n", port->dev.ibv.name, rte_strerror(errno));
-	}
-	uroce_registry_unlock();
-	pthread_mutex_lock(&uroce_cm_lock);
-	for (unsigned int i = 0; i < n; i++)
-		agent_add(created[i]);
-	pthread_mutex_unlock(&uroce_cm_lock);
-}
-
-static void
-agents_destroy(void)
-{
-	while (service.agent_count > 0)
-		agent_remove(service.agents[0]);
-}
-
 /* @return 0 or -errno */
 static int
 thread_start(void)
@@ -278,158 +232,57 @@ thread_start(void)
 }
 
 static void
-thread_stop(void)
+thread_stop(struct uroce_device *dev)
 {
 	__atomic_store_n(&service.stop, true, __ATOMIC_RELEASE);
-	kick();
+	kick(dev);
 	pthread_join(service.thread, NULL);
 }
 
 static int
-start(void)
+start(struct uroce_device *dev)
 {
-	int ret;
+	struct uroce_agent *a = uroce_agent_create(uroce_port_of(dev));
+	int ret = a == NULL ? -errno : 0;
 
-	pthread_mutex_lock(&service_lock);
-	uroce_clock_init();
-	agents_create();
-	ret = thread_start();
-	if (ret < 0)
-		agents_destroy();
-	service.running = ret == 0;
-	pthread_mutex_unlock(&service_lock);
-	return ret;
-}
-
-static void
-stop(void)
-{
-	pthread_mutex_lock(&service_lock);
-	thread_stop();
-	agents_destroy();
-	service.running = false;
-	pthread_mutex_unlock(&service_lock);
-}
-
-static unsigned int
-agents(struct uroce_cm_agent **list, unsigned int room)
-{
-	unsigned int n = 0;
-
-	for (unsigned int i = 0; i < service.agent_count; i++) {
-		if (service.agents[i]->gone)
-			continue;
-		if (n < room)
-			list[n] = &service.agents[i]->ibcm;
-		n++;
-	}
-	return n;
-}
-
-static struct uroce_cm_agent *
-find(const union ibv_gid *gid, uint8_t *sgid_index)
-{
-	struct uroce_agent *a = NULL;
-	struct uroce_port *port;
-	unsigned int index;
-
-	uroce_registry_lock();
-	port = uroce_port_find(gid->raw, &index);
-	if (port != NULL) {
-		a = port->agent;
-		*sgid_index = (uint8_t)index;
-	}
-	uroce_registry_unlock();
-	return a != NULL && !a->gone ? &a->ibcm : NULL;
-}
-
-/* Of several devices the one that leads there most directly. */
-static struct uroce_cm_agent *
-route(const union ibv_gid *sgid, const union ibv_gid *dgid, uint8_t *sgid_index)
-{
-	const uint8_t *from = sgid != NULL ? sgid->raw : NULL;
-	struct uroce_agent *best = NULL;
-	int least = INT_MAX;
-
-	uroce_registry_lock();
-	for (unsigned int i = 0; i < service.agent_count; i++) {
-		unsigned int index;
-		int ret = uroce_port_route(service.agents[i]->port, from, dgid->raw, &index);
-
-		if (ret >= 0 && ret < least && !service.agents[i]->gone) {
-			least = ret;
-			best = service.agents[i];
-			*sgid_index = (uint8_t)index;
-		}
-	}
-	uroce_registry_unlock();
-	return best != NULL ? &best->ibcm : NULL;
-}
-
-static int
-resolve(struct uroce_cm_agent *agent, uint8_t sgid_index, const union ibv_gid *dgid)
-{
-	struct uroce_agent *a = container_of(agent, struct uroce_agent, ibcm);
-	int ret;
-
-	RTE_SET_USED(sgid_index); /* the way depends on where to */
-	uroce_registry_lock();
-	ret = uroce_port_resolve(a->port, dgid->raw);
-	uroce_registry_unlock();
-	/* no more neighbors, or no way any more: not reached, either way */
-	return ret == 0 || ret == -EINPROGRESS ? ret : -EHOSTUNREACH;
-}
-
-static const struct uroce_cm_service_ops ops = {
-	.now_ns = uroce_clock_ns,
-	.kick = kick,
-	.start = start,
-	.stop = stop,
-	.agents = agents,
-	.find = find,
-	.route = route,
-	.resolve = resolve,
-};
-
-RTE_INIT(uroce_cm_service_init)
-{
-	uroce_cm_service_register(&ops);
-}
-
-void
-uroce_cm_service_device_come(struct uroce_port *port)
-{
-	struct uroce_agent *a;
-
-	pthread_mutex_lock(&service_lock);
-	if (!service.running || port->agent != NULL)
-		goto unlock;
-	a = uroce_agent_create(port);
-	if (a == NULL) {
-		UROCE_LOG(ERR, "%s: no QP1: %s\n", port->dev.ibv.name, rte_strerror(errno));
-		goto unlock;
+	if (ret == 0 && service.agent_count == 0)
+		ret = thread_start();
+	if (ret < 0) {
+		UROCE_LOG(ERR, "%s: no connections: cannot create QP1 or a thread for it: %s\n", dev->ibv.name,
+			  rte_strerror(-ret));
+		if (a != NULL)
+			uroce_agent_destroy(a);
+		return ret;
 	}
 	pthread_mutex_lock(&uroce_cm_lock);
 	agent_add(a);
 	uroce_cma_device_come(&a->ibcm);
 	pthread_mutex_unlock(&uroce_cm_lock);
-	kick();
-unlock:
-	pthread_mutex_unlock(&service_lock);
+	kick(dev);
+	return 0;
 }
 
-void
-uroce_cm_service_device_gone(struct uroce_port *port)
+static void
+stop(struct uroce_device *dev)
 {
-	struct uroce_agent *a;
+	struct uroce_agent *a = uroce_port_of(dev)->agent;
 
-	pthread_mutex_lock(&service_lock);
-	a = port->agent;
-	if (a != NULL) {
-		pthread_mutex_lock(&uroce_cm_lock);
-		agent_gone(a);
-		pthread_mutex_unlock(&uroce_cm_lock);
-		agent_remove(a);
-	}
-	pthread_mutex_unlock(&service_lock);
+	if (a == NULL)
+		return;
+	pthread_mutex_lock(&uroce_cm_lock);
+	agent_gone(a);
+	pthread_mutex_unlock(&uroce_cm_lock);
+	agent_flush(a);
+	pthread_mutex_lock(&uroce_cm_lock);
+	agent_del(a);
+	pthread_mutex_unlock(&uroce_cm_lock);
+	if (service.agent_count == 0)
+		thread_stop(dev);
+	uroce_agent_destroy(a);
 }
+
+const struct uroce_service_ops uroce_service_ops = {
+	.start = start,
+	.stop = stop,
+	.kick = kick,
+};

@@ -88,6 +88,15 @@ struct uroce_port_ops {
 	void (*path_fini)(struct uroce_device *dev, struct uroce_path *path);
 	int (*query_port)(struct uroce_device *dev, struct ibv_port_attr *attr);
 	int (*query_gid)(struct uroce_device *dev, unsigned int index, struct ibv_gid_entry *entry);
+	/* @return the index of the GID, or -ENOENT: it is not the device's */
+	int (*find_gid)(struct uroce_device *dev, const union ibv_gid *gid);
+	/* How well the device leads to dgid, and by which of its GIDs. sgid: the GID that it must be; NULL: any.
+	 * @return the lower, the better; or -ENETUNREACH */
+	int (*route)(struct uroce_device *dev, const union ibv_gid *sgid, const union ibv_gid *dgid,
+		     uint8_t *sgid_index);
+	/* Is the MAC address of the next hop to dgid known? If not, asks for it. @return 0: it is; -EINPROGRESS: call
+	 * again; -EHOSTUNREACH: no answer, or no way */
+	int (*resolve)(struct uroce_device *dev, const union ibv_gid *dgid);
 	/* The first QP is attached to a multicast group, the last one is detached. One call at a time. The port
 	 * gives what it receives for the group to uroce_mcast_receivers(). NULL: no multicast.
 	 * @return 0 or -errno */
@@ -97,11 +106,23 @@ struct uroce_port_ops {
 	void (*mr_waits)(struct uroce_device *dev, const struct ibv_mr *mr, uint32_t frames, uint64_t ns);
 };
 
-/* The calls that a device makes of the layers above it, by the layer that implements them. Constant. */
+/* The control thread that drives connections of the device (lib/cm). The service of lib/port/cm fills it in. */
+struct uroce_service_ops {
+	/* Create the device's QP1, pass its MADs to the communication manager, and keep its deadlines; then
+	 * uroce_cma_device_come(). One call at a time, without uroce_cm_lock. @return 0 or -errno */
+	int (*start)(struct uroce_device *dev);
+	/* uroce_cma_device_gone(), and end all that start() began, if it did. As start(). */
+	void (*stop)(struct uroce_device *dev);
+	/* A deadline is nearer, or a neighbor has departed. Any thread. */
+	void (*kick)(struct uroce_device *dev);
+};
+
+/* The calls that a device makes of the layers above it, by the part that implements them. Constant. */
 struct uroce_device_ops {
 	const struct uroce_transport_ops *transport;
 	const struct uroce_worker_ops *worker;
 	const struct uroce_port_ops *port;
+	const struct uroce_service_ops *service;	/* NULL: no connections */
 };
 
 struct uroce_device_conf {
