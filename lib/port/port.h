@@ -24,6 +24,7 @@
 #include "port/net/neighbor.h"
 #include "port/net/ping.h"
 #include "verbs/device/device.h"
+#include "wire/packet.h"
 #include "wire/verdict.h"
 
 struct uroce_agent;
@@ -44,6 +45,8 @@ struct uroce_port_queue {
 	uint16_t nb_tx;
 	bool tx_stalled;      /* it has taken nothing for long: what it does not take is dropped */
 	uint64_t tx_since_ns; /* the port has taken nothing since; 0: it does */
+	uint64_t flow_generation; /* of the addresses for which flow is valid */
+	struct uroce_flow flow;   /* of the last frame whose addresses were checked */
 	struct rte_mbuf *tx[UROCE_TX_ROOM];
 	/* worker: adds, others: relaxed read */
 	uint64_t verdicts[UROCE_VERDICT_COUNT];

@@ -46,8 +46,9 @@ struct uroce_packet {
 
 #define UROCE_FLOW_BYTES 48
 
-/* The flow cache: the headers of a frame whose addresses and VLAN were accepted. The frames of a burst mostly come from
- * one host: what must be equal in the next frame is compared as a whole, and then need not be checked again. */
+/* The flow cache: the headers of a frame whose addresses and VLAN were accepted. Frames that follow each other mostly
+ * come from one host: what must be equal in the next frame is compared as a whole, and then need not be checked again,
+ * as long as the addresses stay. */
 struct uroce_flow {
 	bool valid;
 	uint8_t head[UROCE_FLOW_BYTES];

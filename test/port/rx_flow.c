@@ -19,6 +19,7 @@
 #include "port/worker/rx.h"
 #include "port/worker/worker.h"
 #include "tap.h"
+#include "uroce.h"
 #include "wire/icrc.h"
 
 #define L3    14
@@ -66,8 +67,11 @@ mend(uint8_t *frame, size_t l3, size_t bytes)
 static enum uroce_verdict
 receive(struct uroce_flow *flow, struct rte_mbuf *m, struct uroce_packet *p)
 {
-	enum uroce_verdict v = uroce_rx_frame(queue, flow, m, 0, p);
+	enum uroce_verdict v;
 
+	queue->flow = *flow;
+	v = uroce_rx_frame(queue, m, 0, p);
+	*flow = queue->flow;
 	return v == UROCE_OK && p->info != NULL ? uroce_packet_check_icrc(p) : v;
 }
 
@@ -308,6 +312,34 @@ test_burst(void **state)
 	}
 }
 
+static void
+poll_one(const uint8_t *frame, const char *counter)
+{
+	const uint64_t before = tap_counter(&tap, counter);
+
+	assert_int_equal(rte_ring_enqueue(tap.wire.rx[0], tap_mbuf(&tap, frame, BYTES)), 0);
+	uroce_worker_poll(tap.worker);
+	assert_int_equal(tap_counter(&tap, counter), before + 1);
+}
+
+/* The flow ends with the address that its frames are for. */
+static void
+test_address_changed(void **state)
+{
+	uint8_t frame[TAP_BYTES];
+
+	assert_int_equal(tap_frame(&tap, frame, ACK), BYTES);
+	mend(frame, L3, BYTES);
+	for (unsigned int i = 0; i < 2; i++) {
+		poll_one(frame, "drop_qpn");
+		assert_true(queue->flow.valid);
+		assert_int_equal(uroce_del_address(tap.context, cidrs[0]), 0);
+		poll_one(frame, "drop_ip_address");
+		assert_false(queue->flow.valid);
+		assert_int_equal(uroce_add_address(tap.context, cidrs[0]), 0);
+	}
+}
+
 /* QPs that are not there, several, in a burst: they are looked up ahead, and each frame is dropped and counted. */
 static void
 test_burst_of_unknown_qps(void **state)
@@ -334,6 +366,7 @@ UROCE_TESTS(port_rx_flow)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_every_bit), cmocka_unit_test(test_every_cut), cmocka_unit_test(test_elsewhere),
 		cmocka_unit_test(test_no_flow),   cmocka_unit_test(test_burst), cmocka_unit_test(test_burst_of_unknown_qps),
+		cmocka_unit_test(test_address_changed),
 	};
 
 	test_eal_init(NULL);

@@ -23,6 +23,7 @@ struct uroce_subnet {
 };
 
 struct uroce_addresses {
+	uint64_t generation; /* changes with each snapshot of a port */
 	uint16_t count;
 	uint16_t ipv4_count;
 	uint16_t ipv6_count;

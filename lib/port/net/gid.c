@@ -58,6 +58,7 @@ uroce_gids_publish(struct uroce_port *port)
 	a = rte_zmalloc_socket("uroce_addresses", sizeof(*a), RTE_CACHE_LINE_SIZE, port->numa_node);
 	if (a == NULL)
 		return -ENOMEM;
+	a->generation = old != NULL ? old->generation + 1 : 1;
 	for (unsigned int i = 0; i < UROCE_MAX_GID; i++)
 		if (port->gids[i].used)
 			snapshot_add(a, &port->gids[i].subnet, i);

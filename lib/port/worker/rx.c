@@ -22,7 +22,6 @@ struct batch {
 	unsigned int count;	/* packets that have been parsed */
 	unsigned int done_count;
 	uint32_t payload_bytes; /* of the packets from first on */
-	struct uroce_flow flow;
 	struct uroce_qp *qps[UROCE_BURST];
 	struct uroce_packet packets[UROCE_BURST];
 	struct rte_mbuf *done[UROCE_BURST]; /* freed when the engine has read them */
@@ -36,7 +35,6 @@ batch_init(struct batch *b)
 	b->count = 0;
 	b->done_count = 0;
 	b->payload_bytes = 0;
-	b->flow.valid = false;
 }
 
 /* Deliver the packets before `end`. What they lie in is not freed yet. */
@@ -178,7 +176,7 @@ static inline bool
 batch_parse(struct uroce_worker *w, struct uroce_port_queue *q, struct batch *b, struct rte_mbuf *m)
 {
 	struct uroce_packet *p = &b->packets[b->count];
-	enum uroce_verdict v = uroce_rx_frame(q, &b->flow, m, w->now_ns, p);
+	enum uroce_verdict v = uroce_rx_frame(q, m, w->now_ns, p);
 
 	if (likely(v == UROCE_OK && p->info != NULL)) {
 		b->count++;
@@ -207,7 +205,7 @@ batch_item(struct uroce_worker *w, struct batch *b, const struct uroce_inbox_ite
 		batch_take(w, q, b, i, UROCE_OK);
 		return;
 	}
-	b->flow.valid = false;	/* the frame before may have been another port's */
+	uroce_rx_flow_renew(q);
 	if (batch_parse(w, q, b, item->packet.mbuf))
 		batch_take(w, q, b, i, uroce_packet_check_icrc(&b->packets[i]));
 }
@@ -345,6 +343,7 @@ uroce_rx_queue(struct uroce_worker *w, struct uroce_port_queue *q)
 		return 0;
 	batch_init(&b);
 	prefetch_frames(frames, n);
+	uroce_rx_flow_renew(q);
 	take_all(w, q, &b, parse_all(w, q, &b, frames, n) > 1);
 	batch_finish(w, &b);
 	uroce_counter_add(&q->counters[UROCE_PORT_RX_FRAMES], n);

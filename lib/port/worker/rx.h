@@ -33,28 +33,38 @@ unsigned int uroce_rx_inbox(struct uroce_worker *w);
 /**
  * Accept a parsed frame that belongs to no flow, or drop it for its addresses. Answers what is not RoCEv2 but for us.
  *
- * @param flow	set to the frame if it is RoCEv2
+ * @param q	its flow is set to the frame if it is RoCEv2
  * @param parsed	the parser's verdict
  * @return	UROCE_OK, or the verdict with which to drop the frame; not counted here
  */
-enum uroce_verdict uroce_rx_admit(struct uroce_port_queue *q, struct uroce_flow *flow, const struct uroce_packet *p,
-				  enum uroce_verdict parsed, uint64_t now_ns);
+enum uroce_verdict uroce_rx_admit(struct uroce_port_queue *q, const struct uroce_packet *p, enum uroce_verdict parsed,
+				  uint64_t now_ns);
+
+/** Forget the queue's flow if the port's addresses have changed. Worker, before it parses the frames of a burst. */
+static inline void
+uroce_rx_flow_renew(struct uroce_port_queue *q)
+{
+	uint64_t generation = uroce_port_addresses(q->port)->generation;
+
+	if (likely(q->flow_generation == generation))
+		return;
+	q->flow_generation = generation;
+	q->flow.valid = false;
+}
 
 /**
  * Parse a frame, and decide whether it is for the port. Worker, within a poll.
  *
- * @param flow	of this queue and this burst, within which neither addresses nor VLANs of a port change
  * @param m	the caller's, also afterwards
  * @param p	p->info is NULL unless it is a RoCEv2 packet
  * @return	UROCE_OK, or the verdict with which to drop the frame; not counted here. The ICRC is not checked
  */
 static inline enum uroce_verdict
-uroce_rx_frame(struct uroce_port_queue *q, struct uroce_flow *flow, struct rte_mbuf *m, uint64_t now_ns,
-	       struct uroce_packet *p)
+uroce_rx_frame(struct uroce_port_queue *q, struct rte_mbuf *m, uint64_t now_ns, struct uroce_packet *p)
 {
-	enum uroce_verdict v = uroce_packet_parse(flow, m, p);
+	enum uroce_verdict v = uroce_packet_parse(&q->flow, m, p);
 
-	return likely(p->in_flow) ? v : uroce_rx_admit(q, flow, p, v, now_ns);
+	return likely(p->in_flow) ? v : uroce_rx_admit(q, p, v, now_ns);
 }
 
 static inline const struct rte_ether_hdr *

@@ -102,7 +102,7 @@ ip_receive(struct uroce_rx *rx, const struct uroce_packet *p)
 
 /* Verdicts about addresses come before `parsed`, the parser's about the IP header and what is behind it. */
 static enum uroce_verdict
-ip_admit(struct uroce_rx *rx, struct uroce_flow *flow, const struct uroce_packet *p, enum uroce_verdict parsed)
+ip_admit(struct uroce_rx *rx, const struct uroce_packet *p, enum uroce_verdict parsed)
 {
 	enum uroce_verdict v;
 
@@ -115,13 +115,12 @@ ip_admit(struct uroce_rx *rx, struct uroce_flow *flow, const struct uroce_packet
 		return parsed;
 	if (p->info == NULL)
 		return ip_receive(rx, p);
-	uroce_flow_set(flow, p);
+	uroce_flow_set(&rx->q->flow, p);
 	return UROCE_OK;
 }
 
 enum uroce_verdict
-uroce_rx_admit(struct uroce_port_queue *q, struct uroce_flow *flow, const struct uroce_packet *p,
-	       enum uroce_verdict parsed, uint64_t now_ns)
+uroce_rx_admit(struct uroce_port_queue *q, const struct uroce_packet *p, enum uroce_verdict parsed, uint64_t now_ns)
 {
 	struct uroce_rx rx = {
 		.q = q,
@@ -143,7 +142,7 @@ uroce_rx_admit(struct uroce_port_queue *q, struct uroce_flow *flow, const struct
 		return UROCE_DROP_VLAN;
 	switch (rte_be_to_cpu_16(p->ether_type)) {
 	case RTE_ETHER_TYPE_IPV4:
-	case RTE_ETHER_TYPE_IPV6: return ip_admit(&rx, flow, p, parsed);
+	case RTE_ETHER_TYPE_IPV6: return ip_admit(&rx, p, parsed);
 	case RTE_ETHER_TYPE_ARP: return uroce_arp_receive(&rx);
 	case UROCE_DEPARTURE_ETHERTYPE: return uroce_departure_receive(&rx);
 	default: return UROCE_DROP_ETHERTYPE;

@@ -98,9 +98,9 @@ send_burst(struct pass *p)
 
 /* As a worker does it. */
 static inline enum uroce_verdict
-decode(struct pair_end *to, struct uroce_flow *flow, struct rte_mbuf *m, struct uroce_packet *p)
+decode(struct pair_end *to, struct rte_mbuf *m, struct uroce_packet *p)
 {
-	enum uroce_verdict v = uroce_rx_frame(to->queue, flow, m, to->worker->now_ns, p);
+	enum uroce_verdict v = uroce_rx_frame(to->queue, m, to->worker->now_ns, p);
 
 	return likely(v == UROCE_OK) ? uroce_packet_check_icrc(p) : v;
 }
@@ -108,7 +108,6 @@ decode(struct pair_end *to, struct uroce_flow *flow, struct rte_mbuf *m, struct 
 static bool
 decode_burst(struct pass *p)
 {
-	struct uroce_flow flow = { .valid = false };
 	struct pair_end *to = p->to;
 	unsigned int n, right = 0;
 
@@ -119,7 +118,7 @@ decode_burst(struct pass *p)
 		return false;
 	p->mark = rte_rdtsc_precise();
 	for (unsigned int i = 0; i < UROCE_BURST; i++)
-		right += decode(to, &flow, p->frames[i], &p->packets[i]) == UROCE_OK;
+		right += decode(to, p->frames[i], &p->packets[i]) == UROCE_OK;
 	done(p, STAGE_DECODE);
 	for (unsigned int i = 0; i < UROCE_BURST; i++)
 		p->qps[i] = uroce_qp_lookup(&to->queue->port->dev, p->packets[i].dest_qpn);
@@ -163,7 +162,6 @@ answer_burst(struct pass *p)
 {
 	struct uroce_worker *from = p->from->worker, *to = p->to->worker;
 	struct uroce_qp *qp = uroce_qp_of(p->from->qp);
-	struct uroce_flow flow = { .valid = false };
 	struct ibv_wc wcs[UROCE_BURST];
 	struct rte_mbuf *ack;
 	enum uroce_verdict v;
@@ -180,7 +178,7 @@ answer_burst(struct pass *p)
 	if (!is("acknowledgements", n, 1))
 		return false;
 	p->mark = rte_rdtsc_precise();
-	v = decode(p->from, &flow, ack, p->packets);
+	v = decode(p->from, ack, p->packets);
 	done(p, STAGE_ACK_DECODE);
 	if (!is("verdict of the acknowledgement", v, UROCE_OK))
 		return false;
