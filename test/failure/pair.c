@@ -12,6 +12,7 @@
 #include <rte_ethdev.h>
 #include <rte_malloc.h>
 
+#include "harness/qp.h"
 #include "pair.h"
 #include "port/worker/pool.h"
 
@@ -106,13 +107,6 @@ pair_end_destroy(struct pair_end *e)
 	e->memory = NULL;
 }
 
-static void
-modify(struct pair_end *e, struct ibv_qp_attr *attr, enum ibv_qp_state state, int mask)
-{
-	attr->qp_state = state;
-	assert_int_equal(uroce_modify_qp(e->qp, attr, mask | IBV_QP_STATE), 0);
-}
-
 void
 pair_connect(struct pair *p)
 {
@@ -130,14 +124,7 @@ pair_connect(struct pair *p)
 		};
 
 		assert_int_equal(uroce_query_gid(p->ends[1 - i].context, 1, 1, &attr.ah_attr.grh.dgid), 0);
-		modify(&p->ends[i], &attr, IBV_QPS_INIT,
-		       IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
-		modify(&p->ends[i], &attr, IBV_QPS_RTR,
-		       IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
-			       IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER);
-		modify(&p->ends[i], &attr, IBV_QPS_RTS,
-		       IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN |
-			       IBV_QP_MAX_QP_RD_ATOMIC);
+		harness_qp_to(p->ends[i].qp, attr, IBV_QPS_RTS);
 	}
 }
 

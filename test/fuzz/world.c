@@ -15,6 +15,7 @@
 #include "device.h"
 #include "frames.h"
 #include "base/random.h"
+#include "harness/qp.h"
 #include "uroce_config.h"
 #include "verbs/srq/xrc.h"
 #include "wire/packet.h"
@@ -167,27 +168,6 @@ memory_close(void)
 
 /* ---- QPs -------------------------------------------------------------------------------- */
 
-static int
-mask_of(enum ibv_qp_type type, enum ibv_qp_state to)
-{
-	const int connected = IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN;
-	const int sends = IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
-			  IBV_QP_MAX_QP_RD_ATOMIC;
-	const int receives = IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
-
-	if (to == IBV_QPS_INIT)
-		return IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
-		       (type == IBV_QPT_UD ? IBV_QP_QKEY : IBV_QP_ACCESS_FLAGS);
-	if (type == IBV_QPT_UD)
-		return IBV_QP_STATE | (to == IBV_QPS_RTS ? IBV_QP_SQ_PSN : 0);
-	if (to == IBV_QPS_RTR)
-		return IBV_QP_STATE | connected |
-		       (type == IBV_QPT_RC || type == IBV_QPT_XRC_RECV ? receives : 0);
-	if (type == IBV_QPT_XRC_RECV)
-		return IBV_QP_STATE | IBV_QP_SQ_PSN | IBV_QP_TIMEOUT;
-	return IBV_QP_STATE | IBV_QP_SQ_PSN | (type == IBV_QPT_UC ? 0 : sends);
-}
-
 static struct ibv_ah_attr
 peer_address(void)
 {
@@ -219,7 +199,7 @@ world_connect(struct ibv_qp *qp)
 	};
 
 	for (attr.qp_state = IBV_QPS_INIT; attr.qp_state <= IBV_QPS_RTS; attr.qp_state++)
-		if (uroce_modify_qp(qp, &attr, mask_of(qp->qp_type, attr.qp_state)) != 0)
+		if (uroce_modify_qp(qp, &attr, harness_qp_mask(qp->qp_type, attr.qp_state)) != 0)
 			return false;
 	return true;
 }

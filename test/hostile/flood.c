@@ -19,6 +19,7 @@
 
 #include "eal.h"
 #include "groups.h"
+#include "harness/qp.h"
 #include "port/worker/pool.h"
 #include "port/port.h"
 #include "rings.h"
@@ -82,13 +83,6 @@ end_open(struct end *e, const char *cidr)
 static void
 end_connect(struct end *e, const struct end *peer)
 {
-	static const int masks[] = {
-		[IBV_QPS_INIT] = IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS,
-		[IBV_QPS_RTR] = IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
-				IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER,
-		[IBV_QPS_RTS] = IBV_QP_SQ_PSN | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
-				IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC,
-	};
 	struct ibv_qp_attr attr = {
 		.port_num = 1,
 		.qp_access_flags = IBV_ACCESS_REMOTE_WRITE,
@@ -105,9 +99,7 @@ end_connect(struct end *e, const struct end *peer)
 	};
 
 	assert_int_equal(uroce_query_gid(peer->context, 1, 1, &attr.ah_attr.grh.dgid), 0);
-	for (attr.qp_state = IBV_QPS_INIT; attr.qp_state <= IBV_QPS_RTS; attr.qp_state++)
-		assert_int_equal(uroce_modify_qp(e->qp, &attr, IBV_QP_STATE | masks[attr.qp_state]),
-				 0);
+	harness_qp_to(e->qp, attr, IBV_QPS_RTS);
 }
 
 static void

@@ -12,6 +12,7 @@
 #include <rte_malloc.h>
 
 #include "crowd.h"
+#include "harness/qp.h"
 #include "port/worker/pool.h"
 
 #define MAX_THREADS 16
@@ -126,13 +127,6 @@ crowd_end_to(struct crowd_end *e, enum ibv_qp_state state)
 	RTE_VERIFY(uroce_modify_qp(e->qp, &attr, IBV_QP_STATE) == 0);
 }
 
-static void
-modify(struct crowd_end *e, struct ibv_qp_attr *attr, enum ibv_qp_state state, int mask)
-{
-	attr->qp_state = state;
-	RTE_VERIFY(uroce_modify_qp(e->qp, attr, mask | IBV_QP_STATE) == 0);
-}
-
 void
 crowd_end_ready(struct crowd_end *e, const struct crowd_end *peer)
 {
@@ -150,19 +144,9 @@ crowd_end_ready(struct crowd_end *e, const struct crowd_end *peer)
 		.rnr_retry = 7,
 		.ah_attr = { .is_global = 1, .port_num = 1, .grh = { .sgid_index = 1, .hop_limit = 64 } },
 	};
-	const bool ud = e->qp->qp_type == IBV_QPT_UD;
 
 	RTE_VERIFY(uroce_query_gid(crowd_context, 1, 1, &attr.ah_attr.grh.dgid) == 0);
-	modify(e, &attr, IBV_QPS_INIT,
-	       IBV_QP_PKEY_INDEX | IBV_QP_PORT | (ud ? IBV_QP_QKEY : IBV_QP_ACCESS_FLAGS));
-	modify(e, &attr, IBV_QPS_RTR,
-	       ud ? 0 :
-		    IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
-			       IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER);
-	modify(e, &attr, IBV_QPS_RTS,
-	       ud ? IBV_QP_SQ_PSN :
-		    IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN |
-			       IBV_QP_MAX_QP_RD_ATOMIC);
+	harness_qp_to(e->qp, attr, IBV_QPS_RTS);
 }
 
 int

@@ -13,6 +13,7 @@
 #include <rte_ethdev.h>
 #include <rte_malloc.h>
 
+#include "harness/qp.h"
 #include "net.h"
 #include "port/worker/pool.h"
 
@@ -64,45 +65,24 @@ void
 end_connect(struct end *e, const struct end *peer)
 {
 	struct ibv_qp_attr attr = {
-		.qp_state = IBV_QPS_INIT,
 		.port_num = 1,
 		.qp_access_flags = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
 				   IBV_ACCESS_REMOTE_ATOMIC,
+		.path_mtu = IBV_MTU_4096,
+		.dest_qp_num = peer->qp->qp_num,
+		.rq_psn = 0xfffff0,
+		.sq_psn = 0xfffff0,
+		.max_dest_rd_atomic = 8,
+		.max_rd_atomic = 8,
+		.min_rnr_timer = 1,
+		.timeout = 18, /* a second: a busy machine is not a lossy one */
+		.retry_cnt = 7,
+		.rnr_retry = 7,
+		.ah_attr = { .is_global = 1, .port_num = 1, .grh = { .sgid_index = 1, .hop_limit = 64 } },
 	};
-	union ibv_gid gid;
 
-	assert_int_equal(uroce_modify_qp(e->qp, &attr,
-					 IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
-						 IBV_QP_ACCESS_FLAGS),
-			 0);
-	assert_int_equal(uroce_query_gid(peer->context, 1, 1, &gid), 0);
-	attr.qp_state = IBV_QPS_RTR;
-	attr.path_mtu = IBV_MTU_4096;
-	attr.dest_qp_num = peer->qp->qp_num;
-	attr.rq_psn = 0xfffff0;
-	attr.max_dest_rd_atomic = 8;
-	attr.min_rnr_timer = 1;
-	attr.ah_attr.is_global = 1;
-	attr.ah_attr.port_num = 1;
-	attr.ah_attr.grh.dgid = gid;
-	attr.ah_attr.grh.sgid_index = 1;
-	attr.ah_attr.grh.hop_limit = 64;
-	assert_int_equal(uroce_modify_qp(e->qp, &attr,
-					 IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU |
-						 IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
-						 IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER),
-			 0);
-	attr.qp_state = IBV_QPS_RTS;
-	attr.timeout = 18; /* a second: a busy machine is not a lossy one */
-	attr.retry_cnt = 7;
-	attr.rnr_retry = 7;
-	attr.sq_psn = 0xfffff0;
-	attr.max_rd_atomic = 8;
-	assert_int_equal(uroce_modify_qp(e->qp, &attr,
-					 IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
-						 IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN |
-						 IBV_QP_MAX_QP_RD_ATOMIC),
-			 0);
+	assert_int_equal(uroce_query_gid(peer->context, 1, 1, &attr.ah_attr.grh.dgid), 0);
+	harness_qp_to(e->qp, attr, IBV_QPS_RTS);
 }
 
 static void

@@ -16,6 +16,7 @@
 #include <cmocka.h>
 
 #include "groups.h"
+#include "harness/qp.h"
 #include "port/worker/worker.h"
 #include "tap.h"
 #include "telemetry_client.h"
@@ -39,13 +40,6 @@ struct pair {
 };
 
 static void
-move(struct ibv_qp *qp, struct ibv_qp_attr *attr, enum ibv_qp_state to, int mask)
-{
-	attr->qp_state = to;
-	assert_int_equal(uroce_modify_qp(qp, attr, IBV_QP_STATE | mask), 0);
-}
-
-static void
 connect_to(struct pair *p, struct ibv_qp *qp, uint32_t dest_qpn)
 {
 	struct ibv_qp_attr attr = {
@@ -65,12 +59,7 @@ connect_to(struct pair *p, struct ibv_qp *qp, uint32_t dest_qpn)
 	};
 
 	assert_int_equal(uroce_query_gid(p->t.context, 1, 1, &attr.ah_attr.grh.dgid), 0);
-	move(qp, &attr, IBV_QPS_INIT, IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
-	move(qp, &attr, IBV_QPS_RTR,
-	     IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC |
-		     IBV_QP_MIN_RNR_TIMER);
-	move(qp, &attr, IBV_QPS_RTS,
-	     IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC);
+	harness_qp_to(qp, attr, IBV_QPS_RTS);
 }
 
 static void

@@ -18,6 +18,7 @@
 #include "eal.h"
 #include "base/clock.h"
 #include "groups.h"
+#include "harness/qp.h"
 #include "port/net/icmp.h"
 #include "port/worker/pool.h"
 #include "port/worker/tx.h"
@@ -234,32 +235,16 @@ test_inbox_full(void **state)
 static void
 connect_self(struct ibv_qp *qp, uint32_t dest_qpn, const union ibv_gid *gid)
 {
-	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_INIT, .port_num = 1 };
+	const struct ibv_qp_attr attr = {
+		.port_num = 1,
+		.path_mtu = IBV_MTU_1024,
+		.dest_qp_num = dest_qpn,
+		.timeout = 8, /* a millisecond */
+		.retry_cnt = 1,
+		.ah_attr = { .is_global = 1, .port_num = 1, .grh = { .dgid = *gid, .sgid_index = 1 } },
+	};
 
-	assert_int_equal(uroce_modify_qp(qp, &attr,
-					 IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
-						 IBV_QP_ACCESS_FLAGS),
-			 0);
-	attr.qp_state = IBV_QPS_RTR;
-	attr.path_mtu = IBV_MTU_1024;
-	attr.dest_qp_num = dest_qpn;
-	attr.ah_attr.is_global = 1;
-	attr.ah_attr.port_num = 1;
-	attr.ah_attr.grh.dgid = *gid;
-	attr.ah_attr.grh.sgid_index = 1;
-	assert_int_equal(uroce_modify_qp(qp, &attr,
-					 IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU |
-						 IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
-						 IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER),
-			 0);
-	attr.qp_state = IBV_QPS_RTS;
-	attr.timeout = 8; /* a millisecond */
-	attr.retry_cnt = 1;
-	assert_int_equal(uroce_modify_qp(qp, &attr,
-					 IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
-						 IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN |
-						 IBV_QP_MAX_QP_RD_ATOMIC),
-			 0);
+	harness_qp_to(qp, attr, IBV_QPS_RTS);
 }
 
 /* The peer is a QP of ours that has gone: frames to it are dropped, and the work request fails in

@@ -12,6 +12,7 @@
 #include <rte_common.h>
 
 #include "digest.h"
+#include "harness/qp.h"
 #include "load.h"
 #include "shared.h"
 #include "uroce.h"
@@ -100,23 +101,9 @@ create_qps(struct shared *s, struct pair *p)
 }
 
 static void
-modify(struct ibv_qp *qp, struct ibv_qp_attr *attr, enum ibv_qp_state to, int mask)
-{
-	int ret;
-
-	attr->qp_state = to;
-	ret = uroce_modify_qp(qp, attr, mask | IBV_QP_STATE);
-	SIM_CHECK(ret == 0, "uroce_modify_qp to %d: %s", (int)to, strerror(ret));
-}
-
-/* Each end of XRC has half of RC's attributes. */
-static void
 connect_qp(struct shared *s, struct ibv_qp *qp, const struct ibv_qp *peer, const struct end *peer_end, uint32_t psn)
 {
 	uint64_t round_trip_ns = link_round_trip_ns(&s->world->conf.link);
-	int responder = qp->qp_type == IBV_QPT_XRC_SEND ? 0 : IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
-	int requester = qp->qp_type == IBV_QPT_XRC_RECV
-			? 0 : IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC;
 	struct ibv_qp_attr attr = {
 		.port_num = 1,
 		.qp_access_flags = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC,
@@ -128,10 +115,7 @@ connect_qp(struct shared *s, struct ibv_qp *qp, const struct ibv_qp *peer, const
 
 	while ((UINT64_C(4096) << attr.timeout) < 4 * round_trip_ns + 1000000)
 		attr.timeout++;
-	modify(qp, &attr, IBV_QPS_INIT, IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
-	modify(qp, &attr, IBV_QPS_RTR,
-	       IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN | responder);
-	modify(qp, &attr, IBV_QPS_RTS, IBV_QP_TIMEOUT | IBV_QP_SQ_PSN | requester);
+	harness_qp_to(qp, attr, IBV_QPS_RTS);
 }
 
 void
@@ -329,7 +313,7 @@ to_error(struct ibv_qp *qp)
 {
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
 
-	modify(qp, &attr, IBV_QPS_ERR, 0);
+	SIM_CHECK(uroce_modify_qp(qp, &attr, IBV_QP_STATE) == 0, "uroce_modify_qp to ERR fails");
 }
 
 void

@@ -11,6 +11,7 @@
 
 #include <rte_malloc.h>
 
+#include "harness/qp.h"
 #include "uroce.h"
 #include "uroce_verbs.h"
 
@@ -48,16 +49,6 @@ create_half(struct stream *s, unsigned int i)
 }
 
 static void
-modify(struct ibv_qp *qp, struct ibv_qp_attr *attr, enum ibv_qp_state to, int mask)
-{
-	int ret;
-
-	attr->qp_state = to;
-	ret = uroce_modify_qp(qp, attr, mask | IBV_QP_STATE);
-	SIM_CHECK(ret == 0, "uroce_modify_qp to %d: %s", (int)to, strerror(ret));
-}
-
-static void
 connect_half(struct stream *s, unsigned int i)
 {
 	struct ibv_qp_attr attr = {
@@ -84,14 +75,7 @@ connect_half(struct stream *s, unsigned int i)
 		},
 	};
 
-	modify(s->qps[i], &attr, IBV_QPS_INIT,
-	       IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
-	modify(s->qps[i], &attr, IBV_QPS_RTR,
-	       IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
-		       IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER);
-	modify(s->qps[i], &attr, IBV_QPS_RTS,
-	       IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN |
-		       IBV_QP_MAX_QP_RD_ATOMIC);
+	harness_qp_to(s->qps[i], attr, IBV_QPS_RTS);
 }
 
 static void
