@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Operands are random 64-bit numbers, so no value comes twice and the order can be followed from
- * each value to the next, but for those that failed, which were executed or not: the order is searched for.
+ * Finds an order of execution that explains the results of atomics. Operands are random 64-bit numbers, so no value
+ * occurs twice, and each value leads to the next atomic. Only where a failed atomic may have been executed or not, the
+ * order must be searched for.
  */
 
 #include "atomics.h"
@@ -12,7 +13,7 @@
 #include <string.h>
 
 #define GUARD	   UINT64_C(0xfeedc0dedeadbeef)
-#define MOST_TRIES 20000 /* then it is given up: so many have failed at once */
+#define MOST_TRIES 20000 /* steps of a search: with many failed atomics it gives up */
 
 void
 word_init(struct word *w, struct sim_random *r)
@@ -57,7 +58,7 @@ value_after(const struct word_result *r, uint64_t value)
 	return value == r->compare_add ? r->swap : value;
 }
 
-/* Is the i-th the next of its QP's that has not been placed? */
+/* Is result i the first of its QP that has not been placed? */
 static bool
 is_next_of_owner(const struct word *w, uint32_t i)
 {
@@ -82,7 +83,7 @@ take_back(struct word *w, uint32_t ordered)
 		w->results[w->order[--w->ordered]].placed = false;
 }
 
-/* What found `value` there must be next: first all that left it alone, then the one that did not. */
+/* Place the results that returned `value`: first those that did not change the word, then the one that did. */
 static bool
 place_known(struct word *w, uint64_t *value)
 {
@@ -110,7 +111,7 @@ known_left(const struct word *w)
 	return left;
 }
 
-/* Where nothing known goes on one that failed must have been executed: the next of some QP, any. */
+/* If no known result continues the order, a failed atomic was executed: try the next one of each QP. */
 static bool
 find_order(struct word *w, uint64_t value)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Words for atomics: what every one of them returned must be explained by some order in which each
- * was executed exactly once, and in which those of one QP are as they were posted.
+ * Words for atomics. Some order of execution must explain all returned values: each atomic was executed exactly once,
+ * and those of a QP in the order of posting.
  */
 
 #ifndef UROCE_TEST_SIM_ATOMICS_H
@@ -16,13 +16,13 @@
 #include "sim.h"
 
 struct word_result {
-	uint64_t owner; /* the QP, from one connection to the next */
+	uint64_t owner; /* the QP; a renewed connection has another owner */
 	enum ibv_wr_opcode opcode;
 	uint64_t compare_add;
 	uint64_t swap;
-	uint64_t original; /* what it returned */
-	bool unknown;      /* it failed: was executed once or not at all */
-	bool placed;       /* in the order that is being found */
+	uint64_t original; /* the returned value */
+	bool unknown;      /* it failed: executed once or not at all */
+	bool placed;       /* it has a place in the order */
 };
 
 struct word {
@@ -30,11 +30,11 @@ struct word {
 	volatile uint64_t value;
 	volatile uint64_t guard_after;
 	uint64_t initial;
-	uint64_t guess; /* what it may be just now, so that some CMP_AND_SWPs hit */
+	uint64_t guess; /* a likely current value, so that some CMP_AND_SWPs succeed */
 	struct word_result *results;
-	uint32_t *order; /* the results that have been placed */
+	uint32_t *order; /* the placed results */
 	uint32_t ordered;
-	uint32_t tries; /* to go */
+	uint32_t tries; /* remaining steps of the search */
 	uint32_t count;
 	uint32_t room;
 };
@@ -42,10 +42,10 @@ struct word {
 void word_init(struct word *w, struct sim_random *r);
 void word_fini(struct word *w);
 
-/** An atomic has completed: in the order in which its QP's complete. */
+/** Record the result of an atomic, in the order in which those of its QP complete. */
 void word_note(struct word *w, const struct word_result *result);
 
-/** All have completed, and the word is at rest: is there an order? */
+/** Check that an order exists, when all atomics have completed. */
 void word_check(struct word *w);
 
 #endif /* UROCE_TEST_SIM_ATOMICS_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The queue is no list: its length is the time until the wire is free.
+ * The output port keeps no list of frames: the time until the wire is free gives the length of the queue.
  */
 
 #include "bottleneck.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * One call for what a request does, another for its data.
+ * Posts a request by one call for the operation and one for its data.
  */
 
 #include "builder.h"
@@ -31,7 +31,7 @@ builder_takes(struct request *const *requests, unsigned int n)
 	return true;
 }
 
-/* An ATOMIC_WRITE's bytes are copied by the call. */
+/* The call copies the bytes of an ATOMIC_WRITE. */
 static void
 atomic_write(struct ibv_qp_ex *qp, const struct ibv_send_wr *wr)
 {
@@ -104,7 +104,7 @@ builder_post(struct ibv_qp *ibv, struct request *const *requests, unsigned int n
 		}
 		if (!again)
 			break;
-		/* what is given up has not been posted */
+		/* aborted requests are not posted */
 		ibv_wr_abort(qp);
 	}
 	ret = ibv_wr_complete(qp);

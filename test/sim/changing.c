@@ -3,9 +3,10 @@
  *
  *	changing FIRST LAST
  *
- * READs of memory that the application writes all the time, also between the ICRC of a response and its departure, in a
- * world of each seed whose wires lose nothing: none is retried, for there are no retries and no timeouts. Then the
- * same of memory that was said to be stable: what a queue pair loses is asked for again, and it loses nothing more.
+ * READs of memory that the application writes all the time, also between the computation of a response's ICRC and its
+ * transmission, in a world of each seed without losses. The QPs have no retries and no timeouts, so a wrong ICRC would
+ * fail them. Then the same with memory that was registered as stable: dropped responses are retried and nothing is
+ * lost.
  */
 
 #include <stdio.h>
@@ -19,8 +20,8 @@
 #include "uroce_config.h"
 
 #define MS	    UINT64_C(1000000)
-#define MOST_BYTES  (1 << 19) /* of a stream's memory */
-#define LONG_ENOUGH 14	      /* a timeout that nothing but a lost packet takes */
+#define MOST_BYTES  (1 << 19) /* memory of a stream */
+#define LONG_ENOUGH 14	      /* a timeout that only a lost packet exceeds */
 
 static void
 draw_world(struct sim_random *r, struct world_conf *c)
@@ -55,14 +56,14 @@ draw_stream(struct sim_random *r, struct stream_conf *c)
 	c->depth = random_between(r, 1, RTE_MIN(32, MOST_BYTES / c->message_bytes));
 }
 
-/* Of responses that were dropped. */
+/* @return number of responses dropped for a wrong ICRC */
 static uint64_t
 wrong(void)
 {
 	return world_verdicts(&world, UROCE_DROP_ICRC);
 }
 
-/* @return how many responses were dropped */
+/* @return number of dropped responses */
 static uint64_t
 run(uint64_t seed, bool stable)
 {

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Every signaled request completes once, in order, with the right fields; when it does, what it was
- * to do has been done, at both ends. After the first error nothing succeeds and everything is
- * flushed.
+ * Checks that every signaled request completes once, in order, with the right fields, and that its effects are then
+ * visible at both ends. After the first error nothing succeeds and all requests are flushed.
  */
 
 #include "completions.h"
@@ -65,7 +64,7 @@ note_atomic(struct side *s, struct op *op, bool unknown)
 	word_note(op->word, &result);
 }
 
-/* The application may use its buffers again, and does at once. */
+/* The application reuses its buffers at once. */
 static void
 release_regions(struct region *const *regions, unsigned int n)
 {
@@ -76,7 +75,7 @@ release_regions(struct region *const *regions, unsigned int n)
 	}
 }
 
-/* The sender's completion is proof that the message has been received. */
+/* The sender's completion proves that the peer has received the message. */
 static void
 check_delivered(struct side *s, struct message *m)
 {
@@ -117,8 +116,8 @@ op_succeeded(struct side *s, struct op *op)
 	free(op);
 }
 
-/* From its completion on a failed request touches its local memory no more; the remote side may
- * still execute what is on its way. */
+/* After its completion a failed request does not access its local memory. The remote side may still execute packets in
+ * flight. */
 static void
 op_failed(struct side *s, struct op *op)
 {
@@ -197,7 +196,7 @@ check_send(struct side *s, const struct ibv_wc *wc)
 	}
 }
 
-/* A receive completes after all that was posted before its message, so WRITEs are in place. */
+/* A receive completes after the effects of all requests before its message, such as WRITEs. */
 static void
 check_order(struct side *s, const struct message *m)
 {
@@ -214,7 +213,7 @@ check_order(struct side *s, const struct message *m)
 	}
 }
 
-/* @return whether it was a solicited one */
+/* @return whether the message was solicited */
 static bool
 check_recv_success(struct side *s, const struct ibv_wc *wc, struct receive *r)
 {
@@ -332,7 +331,7 @@ completions_drop(struct side *s)
 	}
 }
 
-/* With one CQ for both, a wr_id tells: the lowest bit is set for receives. */
+/* The lowest bit of a wr_id is set for receives, in case both share a CQ. */
 static unsigned int
 poll_cq(struct side *s, struct ibv_cq *cq, unsigned int room)
 {

@@ -9,11 +9,10 @@
 
 #include "conn.h"
 
-/** @return whether it wakes who waits for solicited completions only */
+/** @return whether the completion raises the event of a CQ armed for solicited completions only */
 bool completion_check(struct side *s, const struct ibv_wc *wc, bool is_recv);
 
-/** No more completions will come, of a CQ in error or of a QP that is destroyed: what was posted
- * has failed, for all that is known. */
+/** No more completions will come, from a CQ in error or for a destroyed QP: treat posted requests as failed. */
 void completions_drop(struct side *s);
 
 #endif /* UROCE_TEST_SIM_COMPLETIONS_H */

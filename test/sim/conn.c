@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Making, connecting and destroying pairs of QPs through the public API, every attribute from the
- * seed.
+ * Creates, connects and destroys pairs of QPs through the public API. The seed determines every attribute.
  */
 
 #include "conn.h"
@@ -129,12 +128,12 @@ conn_create(struct world *w, struct sim_random *r, unsigned int index, const str
 	c->index = index;
 	c->mtu_bytes = (uint32_t)mtus[mtu];
 	c->mtu = (enum ibv_mtu)(IBV_MTU_256 + mtu);
-	/* where nothing is lost no retry is needed */
+	/* without losses no retry is needed */
 	c->retry_cnt = link_does_harm(link) ? 7 : (uint8_t)random_below(r, 8);
 	c->rnr_retry = conf->rnr_retry;
 	c->min_rnr_timer = (uint8_t)random_between(r, 1, 20);
 	c->eager_receives = conf->eager_receives;
-	/* Well above the round trip, so that only what is lost or held back for long times out. */
+	/* Well above the round trip, so that only lost packets and long delays cause timeouts. */
 	for (c->timeout = 4; (UINT64_C(4096) << c->timeout) < 4 * round_trip_ns + 1000000;
 	     c->timeout++)
 		;
@@ -145,7 +144,7 @@ conn_create(struct world *w, struct sim_random *r, unsigned int index, const str
 	return c;
 }
 
-/* Anywhere, but often just before the wrap. */
+/* Any PSN, but often one just before the wrap. */
 static uint32_t
 draw_psn(struct sim_random *r)
 {
@@ -193,7 +192,7 @@ to_rtr(struct side *s, struct sim_random *r)
 		.path_mtu = s->conn->mtu,
 		.dest_qp_num = s->peer->qp->qp_num,
 		.rq_psn = s->peer->sq_psn,
-		/* at least what the peer is going to use */
+		/* at least the peer's max_rd_atomic */
 		.max_dest_rd_atomic = (uint8_t)random_between(r, s->peer->max_rd_atomic, 16),
 		.min_rnr_timer = s->conn->min_rnr_timer,
 		.ah_attr = {
@@ -246,7 +245,7 @@ conn_connect(struct sim_random *r, struct conn *c)
 		to_init(&c->side[i]);
 		to_rtr(&c->side[i], r);
 	}
-	/* Only now: a request may come before its responder is ready, but then costs a retry. */
+	/* After both are in RTR: a request that arrives earlier would cost a retry. */
 	for (unsigned int i = 0; i < 2; i++)
 		to_rts(&c->side[i]);
 }
@@ -268,7 +267,7 @@ drop_spare_mr(struct conn *c)
 	c->spare_mr = NULL;
 }
 
-/* What failed is forgotten: nothing of it is expected any more. */
+/* Drop the failed requests and their expectations. */
 static void
 renew_side(struct side *s)
 {
@@ -292,7 +291,7 @@ void
 conn_renew(struct sim_random *r, struct conn *c, bool again)
 {
 	drop_spare_mr(c);
-	/* both go first: the new ones know nothing of the old */
+	/* destroy both before creating new ones */
 	for (unsigned int i = 0; i < 2 && !again; i++)
 		conn_destroy_qp(&c->side[i]);
 	c->cut_off = false;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Connections: two RC queue pairs, and for each of them all that was posted and has not completed
- * yet. The oracle's state: it is built from what is posted, never from what the engine does.
+ * Connections: two RC queue pairs, and the outstanding requests of each. This is the oracle's state, which is built
+ * from posted requests, never from the engine's actions.
  */
 
 #ifndef UROCE_TEST_SIM_CONN_H
@@ -25,11 +25,11 @@
 struct scenario;
 struct side;
 
-/* What a SEND, or a WRITE with immediate, means for the other end. */
+/* A SEND or WRITE with immediate that the other end is to receive. */
 struct message {
 	STAILQ_ENTRY(message) link;
-	struct op *op;           /* the sender's; NULL once that has completed */
-	struct receive *receive; /* the one that it will take; NULL: not posted yet */
+	struct op *op;           /* the sender's request; NULL: completed */
+	struct receive *receive; /* the receive that it will consume; NULL: not posted yet */
 	uint8_t *data;           /* SEND */
 	uint32_t length;
 	uint32_t imm; /* as in wc.imm_data */
@@ -39,7 +39,7 @@ struct message {
 	bool solicited;
 };
 
-/* A receive that was posted. */
+/* A posted receive. */
 struct receive {
 	STAILQ_ENTRY(receive) link;
 	uint64_t wr_id;
@@ -48,11 +48,11 @@ struct receive {
 	unsigned int num_sge;
 	struct region *regions[UROCE_MAX_SGE];
 	uint32_t lkeys[UROCE_MAX_SGE];
-	bool bad;	/* one of its keys does not let it be written */
-	bool must_fail; /* ... any more, and its message was not in place by then */
+	bool bad;	/* one of its keys does not allow writing */
+	bool must_fail; /* the key was invalidated before its message was placed */
 };
 
-/* A send that was posted. */
+/* A posted send request. */
 struct op {
 	STAILQ_ENTRY(op) link;
 	uint64_t wr_id;
@@ -61,8 +61,8 @@ struct op {
 	bool inlined;
 	bool solicited;
 	bool must_fail;
-	bool forbidden; /* must not be executed either */
-	bool cut;	/* the key that it names went when it was not done */
+	bool forbidden; /* the responder must not execute it */
+	bool cut;	/* its key was invalidated before it was done */
 	uint32_t imm;
 	uint32_t length;
 	unsigned int num_sge;
@@ -85,8 +85,8 @@ struct side {
 	struct conn *conn;
 	struct side *peer;
 	struct end *end;
-	struct ibv_qp *qp; /* NULL once it is destroyed */
-	uint64_t life;	   /* each connection's is another one's */
+	struct ibv_qp *qp; /* NULL: destroyed */
+	uint64_t life;	   /* unique to each connection and renewal */
 	uint32_t qpn;
 	struct ibv_cq *send_cq;
 	struct ibv_comp_channel *channel; /* NULL: without events */
@@ -100,27 +100,27 @@ struct side {
 	bool built;    /* some requests are posted by builder.c */
 	uint8_t max_rd_atomic;
 	uint32_t sq_psn;
-	uint32_t largest_send; /* bytes: what this side's receives have room for */
+	uint32_t largest_send; /* bytes that this side's receives have room for */
 	uint64_t next_wr_id;
 	struct op_list ops;      /* posted, not completed */
-	struct op_list dead_ops; /* failed; what became of them is checked when all is at rest */
+	struct op_list dead_ops; /* failed; their effects are checked when the world is at rest */
 	unsigned int op_count;
-	unsigned int unsignaled; /* since the last signaled one */
+	unsigned int unsignaled; /* requests since the last signaled one */
 	struct receive_list receives;
 	unsigned int receive_count;
 	struct message_list messages; /* for this side, not received yet */
 	bool draining;                /* in SQD */
-	bool drained;                 /* ... and the event has come */
-	/* what a scenario expects; without one, success alone */
+	bool drained;                 /* in SQD, after its event */
+	/* what a scenario expects; without one, only success */
 	bool may_fail;
 	bool must_fail;       /* with one of send_errors */
 	uint32_t send_errors; /* bit per enum ibv_wc_status that may be the first error */
 	uint32_t recv_errors;
-	const struct op *culprit; /* the one to complete with the error; NULL: any */
-	bool send_failed;         /* the first error, or flush, has come */
+	const struct op *culprit; /* the request that must complete with the error; NULL: any */
+	bool send_failed;         /* an error or flush has been polled */
 	bool recv_failed;
 	enum ibv_wc_status
-		send_status; /* of the first error; IBV_WC_SUCCESS: none came, only flushes */
+		send_status; /* of the first error; IBV_WC_SUCCESS: only flushes */
 	enum ibv_wc_status recv_status;
 	unsigned int fatal_events;   /* IBV_EVENT_QP_FATAL */
 	unsigned int request_events; /* ... QP_REQ_ERR or QP_ACCESS_ERR */
@@ -130,9 +130,9 @@ struct side {
 
 enum conn_phase {
 	CONN_UP,
-	CONN_QUIET,   /* what is posted completes, nothing else begins: a scenario is to start */
-	CONN_FAILING, /* it has */
-	CONN_FLUSHED, /* both QPs are in error: everything completes */
+	CONN_QUIET,   /* posts nothing and waits for completions, then a scenario starts */
+	CONN_FAILING, /* the scenario has started */
+	CONN_FLUSHED, /* both QPs are in error and flush their requests */
 };
 
 struct conn {
@@ -140,20 +140,20 @@ struct conn {
 	enum conn_phase phase;
 	const struct scenario *scenario;
 	struct side *failing;
-	bool again;   /* the QPs that fail are used again */
-	bool cut_off; /* the link loses its frames for ever */
-	struct ibv_mr *spare_mr; /* that a scenario has left; NULL: none */
+	bool again;   /* failed QPs are reused after a reset */
+	bool cut_off; /* the link drops all of its frames from now on */
+	struct ibv_mr *spare_mr; /* left over from a scenario; NULL: none */
 	uint32_t mtu_bytes;
 	enum ibv_mtu mtu;
 	uint8_t timeout;
 	uint8_t retry_cnt;
 	uint8_t rnr_retry;
 	uint8_t min_rnr_timer;
-	bool eager_receives; /* always posted before they are needed */
+	bool eager_receives; /* receives are always posted before they are needed */
 	struct side side[2];
 };
 
-/** How to make a connection; drawn from the seed where it is not given. */
+/** Attributes of a new connection; the seed determines the others. */
 struct conn_conf {
 	unsigned int ends[2];
 	uint8_t rnr_retry;
@@ -164,15 +164,15 @@ struct conn_conf {
 
 struct conn *conn_create(struct world *w, struct sim_random *r, unsigned int index,
 			 const struct conn_conf *conf);
-/** New QPs, connected, instead of those that have failed.
- * @param again	the same QPs: no frame may be on its way */
+/** Replace failed QPs by new, connected ones.
+ * @param again	reset and reuse the same QPs; no frame may be in flight */
 void conn_renew(struct sim_random *r, struct conn *c, bool again);
-/** Both QPs RESET to RTS, with new PSNs. */
+/** Move both QPs from RESET to RTS, with new PSNs. */
 void conn_connect(struct sim_random *r, struct conn *c);
 void conn_modify(struct side *s, enum ibv_qp_state state);
-/** Destroy one side's QP, where it still has one. */
+/** Destroy one side's QP, if it has one. */
 void conn_destroy_qp(struct side *s);
-/** Free all; nothing may be posted any more. */
+/** Free all; no request may be outstanding. */
 void conn_destroy(struct conn *c);
 
 #endif /* UROCE_TEST_SIM_CONN_H */

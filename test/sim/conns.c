@@ -18,8 +18,8 @@
 #include "traffic.h"
 #include "uroce.h"
 
-#define FAIL_TURNS  60 /* once in so many, a connection fails */
-#define CHURN_TURNS 20 /* ... memory is registered anew */
+#define FAIL_TURNS  60 /* mean interval of failures of a connection, in turns */
+#define CHURN_TURNS 20 /* mean interval of registrations of memory, in turns */
 
 static struct side *
 side_at(struct sim *sim, unsigned int i)
@@ -110,7 +110,7 @@ rest(struct sim *sim)
 		watch_rest(side_at(sim, i));
 }
 
-/* What the events of a QP say of it must be so. */
+/* Check a QP's event against the QP's state. */
 static void
 side_event(struct side *s, enum ibv_event_type type)
 {
@@ -167,7 +167,7 @@ static void
 destroy(struct sim *sim)
 {
 	for (unsigned int i = 0; i < sim->conn_count; i++) {
-		/* receives that no message came for */
+		/* receives without a message */
 		completions_drop(&sim->conns[i]->side[0]);
 		completions_drop(&sim->conns[i]->side[1]);
 		conn_destroy(sim->conns[i]);

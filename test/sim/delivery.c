@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * What arrives on UC and UD, against what was posted: never a message that is cut, mixed with another,
- * or with a wrong Q_Key; in order, where the link keeps it; and all of them, where it loses none.
+ * Checks messages received on UC and UD: each is complete, is not mixed with another one, and has the right Q_Key. They
+ * arrive in order if the link keeps the order, and all of them if it loses none.
  */
 
 #include <string.h>
@@ -45,7 +45,7 @@ check_send(struct node *n, const struct ibv_wc *wc)
 		back_to_rts(n);
 }
 
-/* Who has sent it, as it says itself. */
+/* Find a message, and its sender, by its id. */
 static struct letter *
 find_letter(struct unreliable *u, uint32_t id, unsigned int *from, unsigned int *number)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Hashes frames and completions, and keeps the digests that a file says seeds have.
+ * Hashes frames and completions, and reads a file of expected digests.
  */
 
 #include "digest.h"
@@ -18,7 +18,7 @@
 #include "wire/headers.h"
 #include "wire/opcode.h"
 
-#define VA_BYTES 8 /* of a RETH and of an AtomicETH: their first field */
+#define VA_BYTES 8 /* the first field of a RETH and of an AtomicETH */
 
 struct expected {
 	uint64_t seed;
@@ -57,13 +57,13 @@ add_bytes(const uint8_t *data, uint32_t bytes)
 		memcpy(&word, data, sizeof(word));
 		add(word);
 	}
-	word = bytes; /* so that zeros at the end count */
+	word = bytes; /* so that trailing zeros count */
 	for (uint32_t i = 0; i < bytes; i++)
 		word = word << 8 | data[i];
 	add(word);
 }
 
-/* The offset of the virtual address in a frame; 0: it has none. */
+/* @return the offset of the virtual address in a frame; 0: it has none */
 static uint32_t
 va_offset(const uint8_t *data, uint32_t bytes)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * SQD. Between the event and the way back to RTS no request may complete: completions.c looks at
- * `drained`.
+ * Drains send queues by SQD. Between the event and the return to RTS no request may complete, which completions.c
+ * checks by `drained`.
  */
 
 #include "drain.h"
@@ -46,7 +46,7 @@ drain_event(struct side *s)
 	note(s, "is drained");
 	SIM_CHECK(s->draining && !s->drained, "QP 0x%06x: drained twice, or never asked to be",
 		  s->qpn);
-	/* what had begun has its completions before the event */
+	/* requests that had begun complete before the event */
 	oracle_poll_all(s);
 	s->drained = true;
 }
@@ -58,7 +58,7 @@ drain_end(struct side *s)
 
 	if (!s->drained)
 		return;
-	/* still nothing has begun */
+	/* no request has begun in SQD */
 	oracle_poll_all(s);
 	note(s, "back to RTS");
 	s->draining = s->drained = false;

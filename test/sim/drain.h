@@ -11,10 +11,10 @@
 
 struct side;
 
-/** RTS to SQD: what has begun completes, then there is an event, and nothing else begins. */
+/** RTS to SQD: requests that have begun complete, an event follows, and no further request begins. */
 void drain_begin(struct side *s);
 
-/** The event has come. */
+/** The event has been received. */
 void drain_event(struct side *s);
 
 /** SQD to RTS, if the queue is drained. */

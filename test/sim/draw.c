@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * What kind of world a seed makes.
+ * Draws the configuration of a world from the seed.
  */
 
 #include <string.h>
@@ -9,12 +9,12 @@
 #include "uroce_config.h"
 #include "world.h"
 
-#define MEMORY_BYTES	 (1 << 20) /* of an end, where there are few */
-#define MEMORY_ALL_BYTES (4 << 20) /* of all of them */
+#define MEMORY_BYTES	 (1 << 20) /* memory of an end, if there are few ends */
+#define MEMORY_ALL_BYTES (4 << 20) /* memory of all ends */
 #define MOST_ENDS	 16
-#define LEAST_RX_MBUFS	 (2 * UROCE_BURST + 1) /* of one round: frames may be chains of two */
-#define LONGEST_RUN	 3 /* lost: a request and its answers may be, more than once, within 7 retries */
-#define MOST_HARMED	 3 /* so 5 of 8 transmissions arrive, and 2 of their answers */
+#define LEAST_RX_MBUFS	 (2 * UROCE_BURST + 1) /* enough for a round: frames may be chains of two */
+#define LONGEST_RUN	 3 /* lost frames in a row: a request and its responses may be lost several times within 7 retries */
+#define MOST_HARMED	 3 /* so 5 of 8 transmissions arrive, and 2 of their responses */
 #define SHARE(x)	 ((uint32_t)((x) * UINT32_MAX))
 
 static uint32_t
@@ -36,7 +36,7 @@ draw_impairment(struct sim_random *r, struct uroce_netem_conf *c)
 	c->jitter_ns = random_once_in(r, 2) ? 0 : random_below(r, 100000);
 }
 
-/* A wire that is no bottleneck for long: its queue takes what all queue pairs may have on their way, or half of it. */
+/* A wire that is not a bottleneck for long: its queue holds all, or half, of the packets that QPs have in flight. */
 static void
 draw_wire(struct sim_random *r, struct link_conf *c, bool perfect)
 {
@@ -72,7 +72,7 @@ draw_link(struct sim_random *r, struct link_conf *c)
 		c->rx_frames = random_between(r, 256, 4096);
 }
 
-/* Two, three, or more: with few, more happens between the same. */
+/* Few ends are likelier: more happens between the same two. */
 static unsigned int
 draw_ends(struct sim_random *r)
 {
@@ -88,7 +88,7 @@ world_draw(struct sim_random *r, struct world_conf *c)
 	c->ends = draw_ends(r);
 	c->ipv6 = random_once_in(r, 2);
 	c->vlan = random_once_in(r, 4);
-	c->least_mbps = 1000; /* a packet takes much less than any timeout */
+	c->least_mbps = 1000; /* a packet takes much less time than any timeout */
 	c->multi_seg = !random_once_in(r, 3);
 	c->split = random_once_in(r, 2);
 	c->plain_ends = random_once_in(r, 3) ? random_draw(r) : 0;

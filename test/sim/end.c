@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Ends and their rounds: frames from the network to the engine and back.
+ * Runs the rounds of an end: passes frames from the network to the engine and back.
  */
 
 #include "end.h"
@@ -35,7 +35,7 @@ end_set_gid(struct end *e)
 	e->gid.raw[15] = (uint8_t)e->index;
 }
 
-/* Deregistration waits for frames that are held. */
+/* Deregistration waits for held frames. */
 static void
 release_all(struct uroce_device *dev)
 {
@@ -89,7 +89,7 @@ end_create(struct world *w, unsigned int index)
 	return e;
 }
 
-/* ---- what its host does to it ---- */
+/* ---- the host's interference ---- */
 
 static void
 hoard_take(struct hoard *h, struct rte_mempool *pool)
@@ -150,7 +150,7 @@ end_release(struct end *e, uint64_t now_ns)
 		rte_pktmbuf_free(held->mbufs[held->head++ % END_HELD_FRAMES]);
 }
 
-/* ---- its life ---- */
+/* ---- creation and destruction ---- */
 
 void
 end_destroy(struct end *e)
@@ -186,7 +186,7 @@ end_restart(struct end *e)
 
 /* ---- a round ---- */
 
-/* A received frame as the driver of a port would give it; NULL: there are no mbufs. */
+/* Copy a received frame to mbufs, as a port's driver does. @return NULL: no mbuf is free */
 static struct rte_mbuf *
 frame_to_mbuf(struct end *e, const struct link_frame *f)
 {
@@ -213,7 +213,7 @@ frame_to_mbuf(struct end *e, const struct link_frame *f)
 	return m;
 }
 
-/* As lib/port: each QP that is in the group gets the packet as if it had come for that one. */
+/* As lib/port: each QP of the group receives the packet as if it were the only one. */
 static void
 group_deliver(struct end *e, const struct uroce_packet *packet, uint64_t now_ns)
 {
@@ -233,7 +233,7 @@ enum frame_fate {
 	FRAME_FOR_GROUP,
 };
 
-/* As lib/port: decode, look the QP up. */
+/* As lib/port: decode the packet and look the QP up. */
 static enum frame_fate
 frame_accept(struct end *e, const struct link_frame *f, struct rte_mbuf *m,
 	     struct uroce_packet *packet, struct uroce_qp **qp)
@@ -313,7 +313,7 @@ frame_destination(const struct end *e, const struct rte_mbuf *m)
 	return to;
 }
 
-/* One for a group goes to all, and back to QPs of its own device. */
+/* A multicast frame goes to all ends, and back to QPs of its own device. */
 static void
 send_frame(struct end *e, const struct rte_mbuf *m, uint64_t now_ns)
 {
@@ -369,7 +369,7 @@ end_poll(struct end *e, uint64_t now_ns)
 	return end_send(e, now_ns) || busy;
 }
 
-/* When it gets mbufs back. */
+/* @return when the port frees sent mbufs */
 static uint64_t
 refill_next(const struct end *e)
 {
@@ -391,7 +391,7 @@ end_next(const struct end *e)
 
 	if (e->has_more)
 		next_ns = now_ns;
-	/* at once, and yet it sent nothing: it has to wait for mbufs */
+	/* the engine is due, but could not send: wait for mbufs */
 	if (e->starved && refill_ns != UINT64_MAX && next_ns <= now_ns)
 		next_ns = refill_ns;
 	if (next_ns != UINT64_MAX)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * An end: a device with one engine, at one port of the network, and what its host does to it: it is polled or not,
- * its pools have mbufs or not, it is there or is started anew.
+ * An end: a device with one engine, at one port of the network. Its host may stop polling it, take the mbufs of its
+ * pools, and restart it.
  */
 
 #ifndef UROCE_TEST_SIM_END_H
@@ -20,7 +20,7 @@
 
 struct world;
 
-/* Sent frames that the port has not given back yet. */
+/* Sent frames whose mbufs the port has not freed yet. */
 struct held_frames {
 	struct rte_mbuf *mbufs[END_HELD_FRAMES];
 	uint64_t until_ns[END_HELD_FRAMES];
@@ -28,9 +28,9 @@ struct held_frames {
 	uint32_t tail;
 };
 
-/* All that was left in a pool, taken by others for a while. */
+/* All free mbufs of a pool, taken by the host for a while. */
 struct hoard {
-	struct rte_mbuf **mbufs; /* NULL: none are taken */
+	struct rte_mbuf **mbufs; /* NULL: none is taken */
 	unsigned int count;
 };
 
@@ -48,40 +48,40 @@ struct end {
 	struct hoard hoards[2];
 	uint64_t hoard_until_ns;
 	uint64_t stopped_until_ns;
-	uint64_t deaf_until_ns; /* there are no mbufs to receive with */
+	uint64_t deaf_until_ns; /* no mbufs to receive with until then */
 	bool has_more;		/* the last round ended because the burst was full */
 	bool starved;		/* it sent nothing, because a pool was empty */
-	uint64_t unknown_qpn;	/* frames for QPs that are no more */
-	uint64_t no_rx_mbuf;	/* frames that were lost for want of mbufs */
-	void (*departing)(void *arg); /* called between the engine and the wire, where frames are ready; NULL: nothing */
+	uint64_t unknown_qpn;	/* frames for QPs that do not exist */
+	uint64_t no_rx_mbuf;	/* frames lost because no mbuf was free */
+	void (*departing)(void *arg); /* called for built frames before they are sent; NULL: none */
 	void *departing_arg;
 };
 
 struct end *end_create(struct world *w, unsigned int index);
-/** Everything made on its device must have been destroyed. */
+/** Destroy an end; all objects of its device must have been destroyed. */
 void end_destroy(struct end *e);
 
-/** The process has died and is started anew, with the same address: nothing is sent any more, what was to come is
- * lost, memory and keys are others. Everything made on its device must have been destroyed, without a world_poll()
- * since, but for its own PD and MRs. @return the new end: the old one is freed */
+/** The process is killed and restarted with the same address: it sends no more, frames in flight to it are lost, and it
+ * has other memory and keys. All objects of its device except its own PD and MRs must have been destroyed, without a
+ * world_poll() since. @return the new end; the old one is freed */
 struct end *end_restart(struct end *e);
 
-/** One round: receive what has arrived, send. @return false if there was nothing to do */
+/** One round: receive the frames that have arrived, and send. @return false: nothing to do */
 bool end_poll(struct end *e, uint64_t now_ns);
 
-/** When end_poll() has something to do again; UINT64_MAX: never, if nothing comes. */
+/** @return when end_poll() has something to do; UINT64_MAX: not before a frame arrives */
 uint64_t end_next(const struct end *e);
 
-/** Give the frames back that are held no longer than that. */
+/** Free the mbufs of sent frames that are due by now. */
 void end_release(struct end *e, uint64_t now_ns);
 
-/** Do not poll it until then: what comes waits, as much as the port keeps. */
+/** Do not poll the end until then; its port keeps as many received frames as fit. */
 void end_stop(struct end *e, uint64_t until_ns);
 
-/** Its pools are empty until then: their mbufs are others'. */
+/** Take all mbufs of its pools until then. */
 void end_starve(struct end *e, uint64_t until_ns);
 
-/** So is the pool that it receives with: what comes is lost. */
+/** Take all mbufs of its receive pool until then; frames to it are lost. */
 void end_deafen(struct end *e, uint64_t until_ns);
 
 static inline struct ibv_context *

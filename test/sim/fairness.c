@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * N senders into one bottleneck, in virtual time: ends on a switch, each with a stream to end 0, whose output queue
- * marks and drops. Prints what share each has, and how fair that is: a table of reStructuredText, or JSON.
+ * Measures N senders that share a bottleneck, in virtual time: ends on a switch, each with a stream to end 0, whose
+ * output queue marks and drops frames. Prints each sender's share and the fairness as a table of reStructuredText, or
+ * JSON.
  */
 
 #include <getopt.h>
@@ -29,7 +30,7 @@ struct options {
 	bool uncontrolled;
 	uint64_t seed;
 	bool json;
-	/* what it has to come to, or the program fails */
+	/* bounds of the result, outside of which the program fails */
 	double least_jain;
 	double least_utilisation;
 	double most_dropped; /* share of the frames */
@@ -46,7 +47,7 @@ struct result {
 	uint32_t deepest_bytes;
 	uint64_t resent;
 	uint64_t timeouts;
-	uint64_t cnps; /* sent, and */
+	uint64_t cnps; /* CNPs sent */
 	uint64_t obeyed;
 };
 
@@ -73,7 +74,7 @@ make_world(const struct options *o)
 		SIM_CHECK(uroce_set_congestion(end_context(world.ends[i]), &off) == 0, "uroce_set_congestion fails");
 }
 
-/* They begin one after the other. */
+/* Start the senders one after the other. */
 static void
 start(const struct options *o)
 {
@@ -256,7 +257,7 @@ main(int argc, char **argv)
 {
 	struct options o = {
 		.stream = { .opcode = IBV_WR_RDMA_WRITE, .message_bytes = 65536, .depth = 32, .timeout = 14 },
-		/* the queue's limits are those that DCQCN's authors recommend for 40 Gb/s, in a shallow switch */
+		/* limits of the queue as the authors of DCQCN recommend them for 40 Gb/s, in a shallow switch */
 		.wire = { .rate = UINT64_C(25000000000), .limit_bytes = 1 << 20, .mark_min_bytes = 5 << 10,
 			  .mark_max_bytes = 200 << 10, .mark_share = UINT32_MAX / 100 },
 		.rtt_ns = 20000, .warm_ns = 50000000, .run_ns = 100000000, .stagger_ns = 100000,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Goodput against loss, in virtual time: two ends, a wire of some rate and round trip, streams from one to the other.
- * An engine takes no time, so what bounds it is the wire, or UROCE_WINDOW_PACKETS in a round trip. Frames are lost
- * both ways, answers as well. Prints a table of reStructuredText, or JSON.
+ * Measures goodput against loss, in virtual time: streams between two ends over a wire with a given rate and round trip.
+ * An engine takes no time, so the bound is the wire, or UROCE_WINDOW_PACKETS per round trip. Frames are lost in both
+ * directions. Prints a table of reStructuredText, or JSON.
  */
 
 #include <getopt.h>
@@ -31,7 +31,7 @@ struct options {
 	uint64_t seed;
 	uint32_t burst;
 	uint64_t plain_ends;
-	double least; /* share that any row has to reach, or the program fails */
+	double least; /* least share of each row, below which the program fails */
 	bool json;
 };
 
@@ -40,7 +40,7 @@ struct row {
 	double loss;
 	double gbps;
 	double share;
-	double resent; /* of the packets sent */
+	double resent; /* share of retransmitted packets */
 	uint64_t timeouts;
 	uint64_t naks;
 };
@@ -78,7 +78,7 @@ completed_bytes(const struct options *o)
 	return bytes;
 }
 
-/* What is measured begins when the windows are full. */
+/* The measurement begins when the windows are full. */
 static void
 measure(const struct options *o, uint64_t rtt_ns, double loss, struct row *row)
 {
@@ -148,7 +148,7 @@ print_head(const struct options *o)
 	printf("%sRTT us  loss %%    Gb/s   share  resent timeouts  NAKs\n%s", rule, rule);
 }
 
-/* @return is every share what it has to be? */
+/* @return whether each share is at least the required one */
 static bool
 run(const struct options *o)
 {
@@ -203,7 +203,7 @@ parse_op(void)
 	return IBV_WR_SEND;
 }
 
-/* The second end, which answers, or both. */
+/* Parse which end is a plain peer: the responder, or both. */
 static uint64_t
 parse_peer(void)
 {

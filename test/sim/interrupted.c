@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Scenarios that come in the middle of traffic: a QP goes, the link to it, or the memory that requests name. Some of
- * what is under way is done by then; what is not never will be.
+ * Scenarios in the middle of traffic: a QP is reset or destroyed, its link is cut, or the memory of requests is
+ * deregistered. Requests that have not been executed by then never are.
  */
 
 #include <errno.h>
@@ -17,7 +17,7 @@
 #include "traffic.h"
 #include "uroce.h"
 
-#define MOST_NAMED  8 /* requests that name what goes */
+#define MOST_NAMED  8 /* requests that name the memory */
 #define MOST_ROUNDS 12
 
 static void
@@ -59,7 +59,7 @@ interrupted_error_state(struct sim *sim, struct side *a)
 	return true;
 }
 
-/* What has completed is in the CQ; what has not never will be. */
+/* Completions so far are in the CQ; no more will come. */
 bool
 interrupted_reset(struct sim *sim, struct side *a)
 {
@@ -101,7 +101,7 @@ interrupted_dead_link(struct sim *sim, struct side *a)
 	return true;
 }
 
-/* ---- memory that goes ---- */
+/* ---- memory that is deregistered ---- */
 
 static struct ibv_mr *
 register_all(struct end *e)
@@ -128,7 +128,7 @@ draw_bytes(struct sim *sim, const struct side *s)
 	return random_between(&sim->random, 1, 3 * s->conn->mtu_bytes);
 }
 
-/* @param local	of the requests' own end, else of the peer's */
+/* @param local	memory of the requester, else of the peer */
 static void
 post_named(struct sim *sim, struct side *a, const struct ibv_mr *mr, bool local)
 {
@@ -159,7 +159,7 @@ interrupted_deregister(struct sim *sim, struct side *a)
 	return true;
 }
 
-/* It stays, but is somewhere else, or may not be written any more. */
+/* The region gets another address, or loses the right to write. */
 bool
 interrupted_reregister(struct sim *sim, struct side *a)
 {
@@ -179,7 +179,7 @@ interrupted_reregister(struct sim *sim, struct side *a)
 	return true;
 }
 
-/* What a request is to send, or where its answer goes. */
+/* Memory that a request sends, or that its response is written to. */
 bool
 interrupted_local_key(struct sim *sim, struct side *a)
 {
@@ -191,7 +191,7 @@ interrupted_local_key(struct sim *sim, struct side *a)
 	return true;
 }
 
-/* Where the peer receives. */
+/* Memory of the peer's receives. */
 bool
 interrupted_receive_key(struct sim *sim, struct side *a)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Lists of ranges: what is kept, and what was done.
+ * Lists of ranges of numbers: those that are kept, and those that were done.
  */
 
 #include "keep.h"
@@ -23,7 +23,7 @@ struct range {
 	uint64_t last;
 };
 
-/* Ascending, and apart from each other. */
+/* Ranges in ascending order, with a gap between any two. */
 struct ranges {
 	struct range *of;
 	uint32_t count;
@@ -49,7 +49,7 @@ append(struct ranges *r, uint64_t first, uint64_t last)
 	r->of[r->count++] = (struct range){ first, last };
 }
 
-/* The first range that ends at or behind a number, or count. */
+/* @return index of the first range that does not end before the number, or count */
 static uint32_t
 find(const struct ranges *r, uint64_t number)
 {
@@ -73,7 +73,7 @@ keep_reset(void)
 		done[i].count = 0;
 }
 
-/* @return what is behind a number; NULL: there is none */
+/* @return the text behind the number; NULL: not a number */
 static const char *
 parse_number(const char *text, uint64_t *number)
 {
@@ -156,6 +156,6 @@ void
 keep_draw_anew(struct sim_random *r, uint64_t seed, uint64_t stream, uint64_t number)
 {
 	random_init(r, seed, stream);
-	/* far from where any stream begins */
+	/* far from the beginning of any stream */
 	r->state ^= (number + 1) * UINT64_C(0x9fb21c651e98df25);
 }

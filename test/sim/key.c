@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Looks through all that is posted on reliable connections for a key.
+ * Searches the outstanding requests of reliable connections for a key.
  */
 
 #include "key.h"
@@ -34,7 +34,7 @@ side_names(const struct side *s, uint32_t key)
 	const struct receive *r;
 	const struct op *op;
 
-	/* those that failed may still be on their way to the peer */
+	/* packets of failed requests may still be in flight */
 	STAILQ_FOREACH(op, &s->ops, link)
 		if (op_names(op, key))
 			return true;
@@ -56,7 +56,7 @@ key_is_used(const struct sim *sim, uint32_t key)
 	return false;
 }
 
-/* What is to be written there stays as it is from now on. @return whether all of it is in place */
+/* Writes to the region have no effect from now on. @return whether all were placed before */
 static bool
 freeze(struct region *r)
 {
@@ -76,7 +76,7 @@ cut_remote(struct op *op)
 		op->cut |= !freeze(op->remote);
 }
 
-/* What was to be sent is something else now: if it leaves all the same, it shows where it arrives. */
+/* Overwrite the bytes to be sent: if they are sent nevertheless, the receiver notices. */
 static void
 cut_local(struct op *op)
 {
@@ -133,7 +133,7 @@ void
 key_churn(struct sim *sim)
 {
 	struct end *e = sim->world.ends[random_below(&sim->random, sim->world.conf.ends)];
-	/* windows are bound to the first */
+	/* not the first: windows are bound to it */
 	unsigned int i = random_between(&sim->random, 1, MEMORY_MRS - 1);
 
 	if (!key_is_used(sim, e->memory.mrs[i]->rkey))

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * What work requests name: as long as one of them may use a key it is not taken away, or else it is, and then
- * nothing is read or written by it any more.
+ * Keys that work requests name. Normally a key is not invalidated while a request may use it. If a scenario invalidates
+ * it nevertheless, no memory may be read or written by it afterwards.
  */
 
 #ifndef UROCE_TEST_SIM_KEY_H
@@ -13,13 +13,13 @@
 
 struct sim;
 
-/** Does anything that has not completed name it? */
+/** Does any outstanding request name the key? */
 bool key_is_used(const struct sim *sim, uint32_t key);
 
-/** It is no more. What is in place stays; a request that is not done by now must fail. */
+/** The key was invalidated. Placed data stays; requests that are not done must fail. */
 void key_gone(struct sim *sim, uint32_t key);
 
-/** Have one of an end's regions of memory another key, or other bounds, if nobody uses it just now. */
+/** Give one of an end's regions another key or other bounds, if no request uses it. */
 void key_churn(struct sim *sim);
 
 #endif /* UROCE_TEST_SIM_KEY_H */
