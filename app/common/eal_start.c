@@ -281,7 +281,7 @@ uroce_app_eal_fini(void)
 	RTE_ETH_FOREACH_DEV(port)
 		rte_eth_dev_close(port);
 	interrupts_settle();
-	interrupts_settle(); /* what the first one's round has put off */
+	interrupts_settle(); /* for callbacks that the first round has deferred */
 	interrupts_end();
 	rte_eal_cleanup();
 }

@@ -79,7 +79,7 @@ const struct app_address *uroce_app_device_address(const struct app_device *dev,
 /** Packets that the host's devices have sent again so far. */
 uint64_t uroce_app_host_retransmits(const struct app_host *host);
 
-/** What the host's devices have counted so far. 0: there is no such counter, or no device */
+/** The sum of a counter over the host's devices. 0: no such counter, or no device */
 uint64_t uroce_app_host_counter(const struct app_host *host, const char *name);
 
 /** Make two ethdev ports whose ends are crossed. @return 0 or -1, a message printed */

@@ -33,7 +33,7 @@ uroce_rping_client_start(struct rping_conn *conn)
 		return;
 	}
 	uroce_rping_fill(conn->start, o->size, conn->round);
-	memset(conn->data, 0xff, o->size); /* what is not written is not right by chance */
+	memset(conn->data, 0xff, o->size); /* so that a byte that is not written cannot be right by chance */
 	conn->phase = RPING_WAIT_SINK;
 	offer(conn, conn->start, conn->start_mr);
 }

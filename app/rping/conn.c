@@ -75,7 +75,7 @@ buffers_register(struct rping_conn *conn)
 
 	conn->info_mr = uroce_reg_mr(conn->pd, &conn->recv_info, 2 * sizeof(conn->recv_info),
 				     IBV_ACCESS_LOCAL_WRITE);
-	/* of the server's, nothing is given away */
+	/* the server gives no access to its memory */
 	conn->start_mr = uroce_reg_mr(conn->pd, conn->start, sizeof(conn->start),
 				      conn->server ? 0 : IBV_ACCESS_REMOTE_READ);
 	conn->data_mr = uroce_reg_mr(conn->pd, conn->data, sizeof(conn->data),

@@ -76,7 +76,7 @@ int uroce_rping_conn_probe(struct rping_conn *conn);
 /** Between data and the peer's memory. */
 int uroce_rping_conn_rdma(struct rping_conn *conn, enum ibv_wr_opcode opcode, uint32_t bytes);
 
-/** What makes the connection useless: said once. */
+/** Print the first error of a connection, and leave. */
 void uroce_rping_conn_fail(struct rping_conn *conn, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 /** Disconnect, and wait for the other end to have heard of it. */

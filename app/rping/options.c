@@ -185,7 +185,7 @@ set_option(const struct parse *p, int option, const char *arg)
 	}
 }
 
-/* What can only be judged when all options are known. */
+/* Checks that need all options. */
 static int
 check_together(const struct parse *p)
 {

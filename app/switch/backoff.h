@@ -25,7 +25,7 @@ struct switch_backoff {
 	uint64_t moved_ns;   /* the last frame */
 	uint64_t asked_ns;
 	uint64_t yielded_ns; /* 0: it has not just yielded */
-	uint64_t crowd_ns;   /* others want the CPU, until then */
+	uint64_t crowd_ns;   /* until then other processes want the CPU */
 	uint64_t wait_ns;
 };
 

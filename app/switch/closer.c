@@ -14,7 +14,7 @@
 
 #include "closer.h"
 
-static int pipe_end = -1; /* where descriptors are given; -1: no thread closes them */
+static int pipe_end = -1; /* descriptors to close are written here; -1: no closing thread */
 
 static void *
 run(void *arg)

@@ -11,7 +11,7 @@
 
 /** Start the thread. Main thread. @return 0 or -errno */
 int uroce_switch_closer_start(void);
-/** It ends when it has closed what it was given. */
+/** The thread ends when it has closed all descriptors that it was given. */
 void uroce_switch_closer_stop(void);
 
 /** Close it, at some time. Does not wait, while there is the thread. Main thread. */

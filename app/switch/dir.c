@@ -28,7 +28,7 @@ join(char to[PATH_MAX], const char *dir, const char *name)
 	return n >= PATH_MAX ? -ENAMETOOLONG : 0;
 }
 
-/* One that is cut here is too long for its files, too. */
+/* A path that is truncated here is too long for its files, too. */
 static void
 name_own(char path[PATH_MAX])
 {

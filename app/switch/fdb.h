@@ -24,7 +24,7 @@ struct switch_station {
 struct switch_entry {
 	uint64_t seen_ns;
 	uint16_t port;
-	uint16_t before; /* where it was before it came there; port itself: nowhere */
+	uint16_t before; /* its previous port; `port` itself: none */
 };
 
 struct switch_fdb {

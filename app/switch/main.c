@@ -85,7 +85,7 @@ start_eal(int argc, char **argv, unsigned int ports)
 	return uroce_app_eal_init(RTE_DIM(args), args);
 }
 
-/* Those of the socket come first: port i has the id i there. */
+/* The ports of the socket come first: there, port i has the ID i. */
 static int
 open_ports(struct uroce_switch *s, unsigned int memif)
 {
@@ -153,7 +153,7 @@ run(struct uroce_switch *s, struct memif_server *server, bool busy)
 		case SWITCH_THANK: uroce_memif_server_wake(server, false); break;
 		case SWITCH_WAIT:
 			uroce_memif_server_wait(server, backoff.wait_ns);
-			watched_ns = 0; /* what has woken it */
+			watched_ns = 0; /* handle the event that ended the wait */
 		}
 	}
 }

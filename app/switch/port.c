@@ -39,7 +39,7 @@ uroce_switch_port_open(struct switch_port *p, uint16_t id, struct rte_mempool *p
 	if (ret == 0)
 		ret = rte_eth_dev_start(id);
 	if (ret == 0)
-		rte_eth_promiscuous_enable(id); /* what has no filter takes all */
+		rte_eth_promiscuous_enable(id); /* a port without MAC filters receives all frames */
 	return ret;
 }
 
@@ -106,7 +106,7 @@ is_up(const struct switch_port *p)
 	return rte_eth_link_get_nowait(p->id, &link) == 0 && link.link_status == RTE_ETH_LINK_UP;
 }
 
-/* One that the driver will never take would keep all others from leaving. */
+/* A frame that the driver never takes would block all behind it. */
 static void
 watch_head(struct switch_port *p, uint64_t now_ns)
 {

@@ -52,7 +52,7 @@ void uroce_switch_port_close(struct switch_port *p);
 void uroce_switch_port_attach(struct switch_port *p, struct memif_link *link);
 void uroce_switch_port_detach(struct switch_port *p);
 
-/** What it is called; of RTE_ETH_NAME_MAX_LEN bytes. */
+/** The port's name, in RTE_ETH_NAME_MAX_LEN bytes. */
 void uroce_switch_port_name(const struct switch_port *p, char *name);
 
 /** Look at the link, and at a frame that does not leave.
@@ -66,7 +66,7 @@ uint16_t uroce_switch_port_receive(struct switch_port *p, struct rte_mbuf **fram
  * ECN-capable and no other port shares it. */
 void uroce_switch_port_queue(struct switch_port *p, struct rte_mbuf *frame);
 
-/** The same of a frame that no other may keep out, of which there are few: it has slots beyond those of all others. */
+/** The same for a control frame, of which there are few: it has slots that other frames do not get. */
 void uroce_switch_port_tell(struct switch_port *p, struct rte_mbuf *frame);
 
 /** Send what waits, as far as there is room. @return frames */

@@ -14,7 +14,7 @@
 
 #define LEAST_FRAME_BYTES 60
 
-/* What is for bridges themselves is not forwarded: 01:80:c2:00:00:00 to 0f. */
+/* Frames for bridges themselves are not forwarded: 01:80:c2:00:00:00 to 0f. */
 static bool
 is_for_bridges(const struct rte_ether_addr *mac)
 {
@@ -144,7 +144,7 @@ departure(struct rte_mempool *pool, const struct switch_station *station)
 	eth = rte_pktmbuf_mtod(frame, struct rte_ether_hdr *);
 	memset(eth, 0, LEAST_FRAME_BYTES);
 	eth->dst_addr = uroce_departure_group();
-	eth->src_addr = station->mac; /* it is the last that there is from there */
+	eth->src_addr = station->mac; /* the last frame from this address */
 	eth->ether_type = tag_bytes != 0 ? RTE_BE16(RTE_ETHER_TYPE_VLAN) : tag.eth_proto;
 	memcpy(eth + 1, &tag, tag_bytes);
 	memcpy((uint8_t *)(eth + 1) + tag_bytes, &says, sizeof(says));

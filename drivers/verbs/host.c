@@ -223,7 +223,7 @@ add_addresses(struct ibv_context *context, const char *from, size_t bytes)
 	return ok;
 }
 
-/* What has happened to a port before the program knows of it is not news to it. */
+/* Drop events of a port from before the program knows it. */
 static void
 forget_events(struct ibv_context *context)
 {
@@ -301,7 +301,7 @@ run(void *arg)
 	struct uroce_worker *worker = NULL;
 	uint64_t busy_ns;
 
-	if (__lsan_disable != NULL)	/* it does not see what DPDK's memory leads to, and would report that as lost */
+	if (__lsan_disable != NULL)	/* it does not scan DPDK's memory, and would report what only that refers to */
 		__lsan_disable();
 	run_anywhere();
 	uroce_complain_descriptors(UROCE_VERBS_FILES);

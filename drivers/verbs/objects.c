@@ -125,7 +125,7 @@ mbps_to_ibv_rate(int mbps)
 	return uroce_mbps_to_rate(mbps);
 }
 
-/* Nothing of ours is kept out of a child's memory: it may be copied. */
+/* No memory needs protection from fork(2): a child may copy all of it. */
 int ibv_dontfork_range(void *base, size_t size);
 int ibv_dofork_range(void *base, size_t size);
 

@@ -12,7 +12,7 @@
 
 struct ibv_context;
 
-/** Of a port whose link is another process: tell programs that it is there. Before the program has the context. */
+/** Report the port as active if its link is another process. Before the program has the context. */
 void uroce_port_state_assume(struct ibv_context *context, uint16_t port_id);
 
 /** Is the other end a process that shares memory with this one? What is in there goes with this one. */

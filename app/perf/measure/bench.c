@@ -61,7 +61,7 @@ params_make(const struct perf_bench *b, uint32_t size, struct perf_params *p)
 		return -1;
 	if (o->transport != PERF_UD || p->size <= p->mtu)
 		return 0;
-	if (!o->size_given) { /* one packet is what a UD message can be */
+	if (!o->size_given) { /* a UD message has at most one packet */
 		p->size = p->mtu;
 		return 0;
 	}
@@ -77,7 +77,7 @@ verdict_take(struct perf_run *r, const struct perf_verdict *v)
 
 	if (!uroce_perf_ops[p->op].fetches)
 		r->verified_bytes += v->verified_bytes;
-	/* what has arrived counts, where the server knows of it */
+	/* messages that the server has seen count */
 	if (uroce_perf_is_lossy(p) && uroce_perf_params_receives(p) && p->mode != PERF_LAT &&
 	    !r->failed) {
 		r->lost = r->ops - RTE_MIN(r->ops, v->received);
@@ -89,7 +89,7 @@ verdict_take(struct perf_run *r, const struct perf_verdict *v)
 		uroce_perf_run_fail(r, "%s", v->text[0] != '\0' ? v->text : "errors at the server");
 }
 
-/* What is on its way arrives, before the server counts; or the server is gone, and finish() says so. */
+/* Wait for messages in flight before the server counts; if the server is gone, finish() reports it. */
 static void
 settle(struct perf_run *r)
 {

@@ -25,7 +25,7 @@ struct perf_bench {
 /** Run all rows, until one fails or the user stops. @return 0, or -1 with messages printed */
 int uroce_perf_bench_run(struct perf_bench *b);
 
-/** What they came to, for people. */
+/** Print the results for the user. */
 void uroce_perf_bench_report(FILE *out, const struct perf_bench *b);
 
 #endif /* UROCE_PERF_MEASURE_BENCH_H */

@@ -36,14 +36,14 @@ struct perf_params {
 	int64_t fault; /* -1: none */
 };
 
-/* What an end tells the other of one of its QPs. */
+/* The description of a QP that an end sends to the other. */
 struct perf_qp_info {
 	uint32_t qpn;
 	uint32_t psn;
 	union ibv_gid gid;
 	uint32_t rkey;
-	uint64_t out;    /* where messages to the other end are, for READ */
-	uint64_t in;     /* where messages from the other end go; an atomic's counter */
+	uint64_t out;    /* address of messages to the other end, for READ */
+	uint64_t in;     /* address for messages from the other end; an atomic's counter */
 	uint64_t credit; /* credits: up to which message the other end has checked */
 };
 

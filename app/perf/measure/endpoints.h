@@ -9,7 +9,7 @@
 
 #include "measure/endpoint.h"
 
-/** It is complete. */
+/** Add an endpoint that is complete. */
 void uroce_perf_endpoints_add(struct perf_end *end);
 /** Before it is destroyed: waits until no thread reads it. Also for one that was never added. */
 void uroce_perf_endpoints_remove(struct perf_end *end);

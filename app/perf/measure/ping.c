@@ -121,7 +121,7 @@ uroce_perf_probe(struct perf_run *r)
 	for (uint32_t i = 0; i < r->end.params.qps && !r->failed; i++) {
 		struct perf_qp *q = &r->end.qps[i];
 		struct ibv_send_wr *bad, wr = {
-			/* of no length: R19, its key is not looked at */
+			/* empty: its key is not checked (R19) */
 			.wr_id = uroce_perf_wr_id(q, 0),
 			.opcode = IBV_WR_RDMA_WRITE,
 			.send_flags = IBV_SEND_SIGNALED,

@@ -72,7 +72,7 @@ fill_message(const struct perf_end *end, const struct perf_qp *q, uint64_t seq, 
 		slot[p->size - 1] = uroce_perf_lat_marker(seq);
 }
 
-/* What the operation works on: READ, atomics. */
+/* Fill the addresses and operands of a READ or atomic. */
 static void
 fetch_fill(const struct perf_end *end, const struct perf_qp *q, uint64_t seq,
 	   struct ibv_send_wr *wr)

@@ -55,7 +55,7 @@ struct perf_run {
 	bool failed;
 	char error[PERF_TEXT_BYTES]; /* the first one, or empty */
 	/* running */
-	bool stopping; /* nothing more is posted */
+	bool stopping; /* post no more */
 	unsigned int seconds_shown;
 	unsigned int stall_s; /* without a completion: the run is given up */
 	uint64_t hz;
@@ -77,7 +77,7 @@ void uroce_perf_run_bad_completion(struct perf_run *r, const struct ibv_wc *wc);
 /** Set the clock. */
 void uroce_perf_run_start(struct perf_run *r);
 
-/** What is done some times a second: end by time or signal, progress, stalls, the peer. */
+/** Some times a second: end by time or signal, report progress, detect stalls, check the peer. */
 void uroce_perf_run_tick(struct perf_run *r, uint64_t now);
 
 /** One round of the worker, and of the server's end when it shares the thread. */

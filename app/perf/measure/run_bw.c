@@ -12,7 +12,7 @@
 #include "signals.h"
 #include "measure/verify.h"
 
-/* What stays the same during the loop. */
+/* Constant during the loop. */
 struct bw {
 	struct perf_run *run;
 	uint32_t depth;

@@ -153,7 +153,7 @@ uroce_perf_run_lat(struct perf_run *r)
 			break;
 		if (!one_round_trip(&l, q))
 			break;
-		if (unlikely(l.lost)) { /* it or its answer: the next one goes the same way */
+		if (unlikely(l.lost)) { /* the message or its answer: the next message uses the same QP */
 			r->lost++;
 			q->done++;
 		} else {

@@ -104,7 +104,7 @@ message_check(struct perf_server *s, struct perf_qp *q)
 				  uroce_perf_pattern(q->index, q->expected + end->slots));
 }
 
-/* What the completion says of the message: its length and its number. */
+/* Check the message's length and number in the completion. */
 static void
 completion_check(struct perf_server *s, struct perf_qp *q, const struct ibv_wc *wc)
 {

@@ -14,7 +14,7 @@
 
 #define PERF_TEXT_BYTES 256
 
-/* What the server has seen of a run. */
+/* The server's counts of a run. */
 struct perf_verdict {
 	uint64_t received; /* messages that it knows of; of a lossy transport fewer than were sent */
 	uint64_t verified_bytes;
@@ -31,7 +31,7 @@ struct perf_server {
 	uint32_t next_qp; /* lat: whose message comes next */
 	uint64_t rounds;	/* on an lcore of its own; atomic */
 	uint64_t next_reminder; /* TSC: lost credits are given again */
-	bool passive;     /* nothing to do but to poll the worker */
+	bool passive;     /* only polls the worker */
 };
 
 /** The end has been created and connected. */

@@ -88,7 +88,7 @@ cm_alloc(struct rdma_cm_id **id)
 	return NULL;
 }
 
-/* What an event that ends an attempt says, as -errno. */
+/* The reason of an event that ends an attempt, as -errno. */
 static int
 event_errno(const struct rdma_cm_event *event)
 {
@@ -191,7 +191,7 @@ qp_create(struct perf_cm *cm)
 	return ret;
 }
 
-/* What has completed: arrivals queue up until they are read. */
+/* Take completions: messages queue up until they are read. */
 static void
 completions_take(struct perf_cm *cm)
 {
@@ -261,7 +261,7 @@ cm_wait(struct perf_conn *conn, bool write)
 	poll(&pfd, 1, 1);
 }
 
-/* What was sent has arrived first; then the peer knows that we are gone. */
+/* Disconnect after the messages that were sent have arrived. */
 static void
 cm_close(struct perf_conn *conn)
 {

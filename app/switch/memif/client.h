@@ -14,21 +14,21 @@
 
 struct memif_client {
 	int fd;            /* the socket, non-blocking; -1: no client */
-	uint64_t since_ns; /* it has come */
+	uint64_t since_ns; /* when it connected */
 	uint32_t id;       /* of the port that it wants */
-	bool named;        /* it has said which */
+	bool named;        /* it has sent the port's ID */
 	bool connected;    /* and has got it */
 	struct memif_link link;
 };
 
-/* What a message was, for the server, which has the ports. */
+/* The kinds of a client's messages, for the server, which has the ports. */
 enum memif_said {
 	MEMIF_SAID_NOTHING, /* there was none */
 	MEMIF_SAID_ENOUGH,  /* all is done that has to be */
 	MEMIF_SAID_RING,    /* ... it has given a ring to read from */
 	MEMIF_SAID_NAME,    /* it wants the port c->id: to be acknowledged */
 	MEMIF_SAID_CONNECT, /* ... now: to be answered */
-	MEMIF_SAID_BYE,     /* it has gone, or says that it does */
+	MEMIF_SAID_BYE,     /* it has gone, or has disconnected */
 	MEMIF_SAID_WRONG,   /* *reason says what */
 };
 

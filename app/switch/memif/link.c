@@ -34,7 +34,7 @@ uroce_memif_link_fini(struct memif_link *link)
 	uroce_memif_link_init(link);
 }
 
-/* What is asked of it may block, unless it is what it should be. */
+/* Calls on a descriptor that is no eventfd may block. */
 static bool
 is_eventfd(int fd)
 {
@@ -257,7 +257,7 @@ scatter(struct memif_link *link, struct memif_queue *queue, uint16_t vacant, con
 uint16_t
 uroce_memif_link_send(struct memif_link *link, struct rte_mbuf **frames, uint16_t n)
 {
-	struct memif_queue *queue = &link->out[0]; /* its other ones stay empty */
+	struct memif_queue *queue = &link->out[0]; /* the client's other rings stay empty */
 	uint16_t head, vacant, done = 0;
 
 	link->too_long = false;

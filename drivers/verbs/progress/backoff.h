@@ -13,7 +13,7 @@
 
 struct uroce_backoff {
 	uint64_t busy_ns;	/* constant: how long it goes on without a pause */
-	uint64_t needed_ns;	/* it has moved frames, or was woken */
+	uint64_t needed_ns;	/* when it last moved frames, or was woken */
 	uint64_t looked_ns;	/* the last look */
 	uint64_t spared_ns;	/* the program has polled for so long, and did not need it */
 };

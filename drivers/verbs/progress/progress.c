@@ -113,7 +113,7 @@ turn_ring(struct uroce_worker *worker, struct uroce_port_queue *q, unsigned int 
 	unsigned int taken = 0, n;
 
 	while (taken < UROCE_VERBS_RING_MAX && uroce_port_state_is_up(q->port_id)) {
-		uroce_worker_poll(worker);	/* what is owed goes first */
+		uroce_worker_poll(worker);	/* send owed ACKs first */
 		uroce_worker_enter(worker);
 		n = uroce_tx_kick_push(q);
 		uroce_worker_exit(worker);

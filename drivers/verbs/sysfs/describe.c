@@ -167,7 +167,7 @@ put_port(struct uroce_tree *tree, const char *device, struct ibv_context *contex
 	return tree->error;
 }
 
-/* What is behind the device has neither a bus nor, as far as libibverbs knows, a node of its own. Its interface, where
+/* The device's parent has neither a bus nor, as far as libibverbs knows, a node of its own. Its interface, if
  * there is one, is where programs look that begin with the device; without one there is no such directory. */
 static void
 put_parent(struct uroce_tree *tree, const char *device, struct ibv_context *context,

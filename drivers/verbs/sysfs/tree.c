@@ -50,7 +50,7 @@ uroce_tree_within(struct uroce_tree *tree, const char *format, ...)
 	va_list args;
 
 	va_start(args, format);
-	vsnprintf(tree->within, sizeof(tree->within), format, args); /* what is cut is too long with the root, too */
+	vsnprintf(tree->within, sizeof(tree->within), format, args); /* a truncated path is too long with the root, too */
 	va_end(args);
 	make_directories(tree);
 }

@@ -13,7 +13,7 @@
 
 struct uroce_tree {
 	const char *root;
-	char within[UROCE_VERBS_PATH_BYTES];	/* what the next files are in, below root */
+	char within[UROCE_VERBS_PATH_BYTES];	/* the directory of the next files, below root */
 	int error;	/* the first, an errno; what comes after it does nothing */
 };
 

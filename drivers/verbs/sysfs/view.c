@@ -21,7 +21,7 @@
 #include "sysfs/view.h"
 
 #define PTMX makedev(5, 2)
-#define WHOLE ".system"	/* where all of a directory is, as it was */
+#define WHOLE ".system"	/* the original directory, whole */
 
 static int
 write_text(const char *path, const char *text)
@@ -109,7 +109,7 @@ copy_ptmx(int from, const char *to, const char *directory)
 	return symlink(WHOLE "/ptmx", to) == 0 ? 0 : -errno;
 }
 
-/* What has gone since it was listed is none of ours. */
+/* An entry that has gone since the listing is not one of ours. */
 static int
 copy_entry(int from, const char *name, const char *directory)
 {

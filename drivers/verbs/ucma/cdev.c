@@ -52,7 +52,7 @@ open_instead(const char *path, int flags, ...)
 	return open(path, flags, mode);
 }
 
-/* It looks whether what it has opened is a character device, and the kernel's, if that has one, too. */
+/* librdmacm checks that it has opened a character device, and the kernel's if the kernel has one. */
 static int
 fstat_instead(int fd, struct stat *st)
 {

@@ -43,10 +43,10 @@ struct row {
 	int (*run)(struct uroce_ucma_file *file, const void *cmd);
 	int (*run_room)(struct uroce_ucma_file *file, const void *cmd, uint32_t room);
 	uint16_t in_bytes;	/* at least */
-	uint16_t size;		/* what more there is counts as zero where it is missing */
+	uint16_t size;		/* bytes beyond a shorter command count as zero */
 	uint16_t out_bytes;	/* of the answer, at least; 0: none */
-	uint16_t out_most;	/* where the caller has room for it */
-	uint16_t response;	/* where its address is in the command */
+	uint16_t out_most;	/* if the caller has room for it */
+	uint16_t response;	/* offset of its address in the command */
 };
 
 #define COMMAND(type, name) { .run = (name), .in_bytes = sizeof(struct type), .size = sizeof(struct type) }
@@ -98,7 +98,7 @@ static const struct row rows[] = {
 						 sizeof(struct rdma_ucm_create_id_resp)),
 };
 
-/* Where the answer goes, while nothing has been done yet that would be lost with it. @return 0; -EFAULT */
+/* Check the address of the answer before the command takes effect. @return 0; -EFAULT */
 static int
 clear_answer(const struct row *row, const union command *cmd, uint16_t room)
 {

@@ -69,7 +69,7 @@ put_names(struct uroce_ucma_file *file, struct rdma_ucm_event_resp *resp, const 
 	resp->id = id->handle;
 	id->events_reported++;
 	if (is_mcast(event)) {
-		/* what was given as the context of the join */
+		/* the context of the join */
 		struct uroce_ucma_mcast *mcast = (struct uroce_ucma_mcast *)(uintptr_t)event->param.ud.private_data;
 
 		mcast->events_reported++;

@@ -125,7 +125,7 @@ uroce_ucma_close(int fd)
 	}
 	pthread_mutex_unlock(&uroce_ucma_lock);
 	if (inherited)
-		return 1;	/* its memory is the price of a fork */
+		return 1;	/* its memory stays allocated in the child */
 	uroce_ucma_file_put(file);
 	return opened ? 0 : 1;
 }

@@ -155,7 +155,7 @@ detach(struct uroce_ucma_id *id)
 		pthread_cond_wait(&uroce_ucma_released, &uroce_ucma_lock);
 }
 
-/* Of a detached one. @return how many of its events were reported */
+/* Destroy an ID that is detached. @return how many of its events were reported */
 static uint32_t
 destroy(struct uroce_ucma_id *id)
 {

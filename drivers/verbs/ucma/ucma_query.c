@@ -117,7 +117,7 @@ put_gids(const struct rdma_cm_id *cm, struct rdma_ucm_query_addr_resp *resp)
 	resp->dst_size = put_gid(cm, &ib->dgid, uroce_cma_addr_port(&cm->route.addr.dst_addr), &resp->dst_addr);
 }
 
-/* As a subnet administrator's answer has it. */
+/* The path in the format of a subnet administrator's answer. */
 static void
 put_path(const struct ibv_sa_path_rec *rec, struct ibv_path_data *path)
 {

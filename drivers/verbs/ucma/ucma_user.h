@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/** Where a command's answer goes, which uroce_ucma_user_clear() has looked at. */
+/** The address for a command's answer, which uroce_ucma_user_clear() has checked. */
 static inline void *
 uroce_ucma_user(uint64_t address)
 {

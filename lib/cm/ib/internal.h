@@ -109,7 +109,7 @@ struct uroce_cm {
 	TAILQ_HEAD(, uroce_cm_conn) waiting; /* those whose REP waits for its answer, oldest first */
 	uint32_t lingering;
 	bool started;       /* the wheel knows the time */
-	uint64_t secret[2]; /* of the tables: no peer can choose what collides */
+	uint64_t secret[2]; /* key of the tables' hash: no peer can choose IDs that collide */
 	struct uroce_cm_table local;  /* by our communication ID */
 	struct uroce_cm_table remote; /* by the peer's, and its CA's GUID; SIDR: and its GID */
 	struct uroce_cm_table qpns;   /* by the peer's QPN and its CA's GUID: until TIMEWAIT */
@@ -146,7 +146,7 @@ uroce_cm_same_gid(const union ibv_gid *a, const union ibv_gid *b)
 
 /* ---- lookup.c: tables ---- */
 
-/** What a peer may choose, into a table: with a key that it does not know. */
+/** The hash of values that a peer chooses, with a key that it does not know. */
 uint32_t uroce_cm_hash(const struct uroce_cm *cm, uint64_t a, uint64_t b);
 /** The peer's place in half_open_of. Peers share a place when their hashes meet; the key is secret, so that none can
  * choose another's. */
@@ -243,7 +243,7 @@ int uroce_cm_offer(struct uroce_cm_conn *conn, struct uroce_cm_event *event, int
 
 /* ---- receive.c: what goes on ---- */
 
-/** What the table says that the message does to the connection, from where it came. */
+/** Apply a message to its connection as the state table says. */
 void uroce_cm_handle(struct uroce_cm_conn *conn, enum uroce_cm_message message, const uint8_t *mad,
 		     uint64_t now_ns);
 /** A REQ or REP names the peer's QP of the connection. It may be forged, so the connection does not end:
@@ -252,7 +252,7 @@ void uroce_cm_suspect_stale(struct uroce_cm_conn *conn, uint64_t now_ns);
 
 /* ---- attr.c ---- */
 
-/** Of an ACK: round trip and the responder's delay, as the power of two that covers both. */
+/** The local ACK timeout: the power of two that covers the round trip and the responder's delay. */
 uint8_t uroce_cm_ack_timeout(uint8_t ack_delay, uint8_t packet_life_time);
 
 #endif /* UROCE_CM_IB_INTERNAL_H */

@@ -220,7 +220,7 @@ uroce_cm_listen_remove(struct uroce_cm_conn *conn)
 	conn->in_listen = false;
 }
 
-/* One that still listens, from here on. */
+/* The next connection of the list that still listens. */
 static struct uroce_cm_conn *
 listens(struct uroce_cm_conn *conn, uint64_t service_id)
 {

@@ -64,7 +64,7 @@ struct uroce_cm_message_info {
 
 extern const struct uroce_cm_message_info uroce_cm_messages[UROCE_CM_MESSAGE_COUNT];
 
-/* What MRA and REJ say that they are about. */
+/* The message that an MRA or REJ refers to. */
 enum uroce_cm_about {
 	UROCE_CM_ABOUT_REQ,
 	UROCE_CM_ABOUT_REP,

@@ -73,7 +73,7 @@ remember_rep(struct uroce_cm_conn *conn, const struct uroce_cm_rep *rep, const u
 
 /* ---- taking a message ---- */
 
-/* What has to be right beside the IDs. False: counted, dropped or answered. */
+/* Check the message beyond its IDs. @return false: it is counted, and dropped or answered */
 static bool
 admit(struct uroce_cm_conn *conn, enum uroce_cm_message message, const uint8_t *mad)
 {
@@ -110,7 +110,7 @@ next_of(const struct uroce_cm_row *row, enum uroce_cm_message message, const uin
 	return (enum uroce_cm_state)row->next;
 }
 
-/* What the consumer does not do itself. */
+/* Answer what the consumer leaves to the manager. */
 static void
 after_event(struct uroce_cm_conn *conn, int answer, uint64_t now_ns)
 {

@@ -19,7 +19,7 @@ is_connectable(uint32_t qpn)
 	return qpn > 1 && qpn < UROCE_MULTICAST_QPN;
 }
 
-/* What is wrong with the request itself. @return a reason to reject it, or 0 */
+/* Check the request's fields. @return a reason to reject it, or 0 */
 static uint16_t
 wrong(const struct uroce_cm_req *req, const struct uroce_cm_path *path)
 {

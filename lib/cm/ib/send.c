@@ -34,7 +34,7 @@ own_tid(const struct uroce_cm_conn *conn)
 	return (uint64_t)(conn->tid_high + conn->lap_count) << 32 | conn->local_id;
 }
 
-/* Where every message but a REQ and those of SIDR has its two IDs. */
+/* Write the two IDs. All messages but REQ and those of SIDR have them in one place. */
 static void
 put_ids(uint8_t *mad, uint32_t local_id, uint32_t remote_id)
 {

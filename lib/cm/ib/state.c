@@ -14,7 +14,7 @@
 #define ANSWER { UROCE_CM_ANSWER, 0, 0 }
 #define STALE { UROCE_CM_STALE, 0, 0 }
 
-/* What the states round an alternate path have of established. */
+/* The part of ESTABLISHED that the states of an alternate path share. */
 #define ESTABLISHED_ROWS \
 	[UROCE_CM_REQ] = DUPLICATE, \
 	[UROCE_CM_REP] = ANSWER, \

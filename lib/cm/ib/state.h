@@ -56,9 +56,9 @@ struct uroce_cm_row {
 	uint8_t event;			/* enum uroce_cm_event_type */
 };
 
-/* What a message does to the connection that it is for. */
+/* The effect of a message on its connection, by state. */
 extern const struct uroce_cm_row uroce_cm_receives[UROCE_CM_STATE_COUNT][UROCE_CM_MESSAGE_COUNT];
-/* Where sending a message leads; UROCE_CM_STATE_NONE: it may not be sent. */
+/* The state after a message is sent; UROCE_CM_STATE_NONE: it may not be sent. */
 extern const uint8_t uroce_cm_sends[UROCE_CM_STATE_COUNT][UROCE_CM_MESSAGE_COUNT];
 /* The deadline has passed, for an answer or for TIMEWAIT. UROCE_CM_TAKE: there is an event; UROCE_CM_DUPLICATE: none;
  * UROCE_CM_UNEXPECTED: the state has no end of time. */

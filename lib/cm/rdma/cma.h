@@ -66,7 +66,7 @@ struct uroce_cma_mcast {
 	bool pending;  /* its event is queued, or was got and is not acknowledged */
 };
 
-/* What the thread that gets an event does with it first. */
+/* The work that an event asks of the thread that gets it. */
 enum uroce_cma_action {
 	UROCE_CMA_NONE,
 	UROCE_CMA_PUBLISH,  /* addresses or route resolved */
@@ -94,7 +94,7 @@ struct uroce_cma_id {
 	struct uroce_cm_agent *agent; /* the device's; NULL: none, or gone */
 	uint8_t sgid_index;
 	struct sockaddr_storage src;
-	bool src_chosen; /* it and the device, to lead to dst: the user had bound to a wildcard */
+	bool src_chosen; /* src and the device were chosen for dst: the ID was bound to a wildcard */
 	struct sockaddr_storage dst;
 	struct uroce_cma_port *port; /* bound to; NULL: no port, or a request's listener's */
 	LIST_ENTRY(uroce_cma_id) port_link;
@@ -128,10 +128,10 @@ struct uroce_cma_id {
 	uint8_t tos;
 	uint8_t responder_resources;
 	uint8_t initiator_depth;
-	uint32_t starting_psn;              /* that the peer begins at */
-	uint32_t sidr_qpn;                  /* what the answer to a SIDR_REQ tells */
+	uint32_t starting_psn;              /* the peer's first PSN */
+	uint32_t sidr_qpn;                  /* the QPN in the answer to a SIDR_REQ */
 	struct ibv_ece local_ece;           /* offered */
-	struct ibv_ece remote_ece;          /* that the peer offered or took up */
+	struct ibv_ece remote_ece;          /* offered or accepted by the peer */
 	struct ibv_qp_init_attr *init_attr; /* rdma_create_ep(3): of the QPs for its requests */
 	void *connect_data;                 /* rdma_create_ep(3): goes before the user's */
 	uint8_t connect_bytes;
@@ -190,12 +190,12 @@ void uroce_cma_call_resume(struct uroce_cma_id *id);
 /** @param channel	NULL: one of its own. Without the lock. @return 0 or -errno */
 int uroce_cma_id_create(struct rdma_event_channel *channel, void *context, enum rdma_port_space ps,
 			enum ibv_qp_type qp_type, struct uroce_cma_id **created);
-/** One for a request that has come to a listener: on its channel, in state CONNECT. Lock held.
+/** Create an ID for a listener's request: on its channel, in state CONNECT. Lock held.
  * @return NULL: no memory */
 struct uroce_cma_id *uroce_cma_id_create_passive(struct uroce_cma_id *listener);
 /** Destroy an ID of a request whose event no thread has got. Lock held. */
 void uroce_cma_id_discard(struct uroce_cma_id *id);
-/** Nothing refers to the ID any more. */
+/** Free an ID that nothing refers to. */
 void uroce_cma_id_free(struct uroce_cma_id *id);
 
 /* ---- cma_device.c ---- */
@@ -258,7 +258,7 @@ uint32_t uroce_cma_events_move(struct uroce_cma_id *id, struct uroce_cma_channel
 
 /** @return with one user; NULL and errno */
 struct uroce_cma_channel *uroce_cma_channel_create(void);
-/** One user more, or less. Any thread, with or without the lock. */
+/** Add or drop a user. Any thread, with or without the lock. */
 void uroce_cma_channel_get(struct uroce_cma_channel *channel);
 void uroce_cma_channel_put(struct uroce_cma_channel *channel);
 /** The ID's events come from another channel from now on. Lock held. */
@@ -332,9 +332,9 @@ int uroce_cma_establish(struct uroce_cma_id *id);
 
 /** An ID leaves its groups. Lock held. */
 void uroce_cma_mcasts_leave(struct uroce_cma_id *id);
-/** Its QP goes: detach it. Without the lock. */
+/** Detach its QP, which is about to be destroyed. Without the lock. */
 void uroce_cma_mcasts_detach(struct uroce_cma_id *id);
-/** Its events are acknowledged. */
+/** Free its groups; their events are acknowledged. */
 void uroce_cma_mcasts_free(struct uroce_cma_id *id);
 
 #endif /* UROCE_CM_RDMA_CMA_H */

@@ -118,7 +118,7 @@ look_up(struct rdma_addrinfo *rai, const char *node, const char *service,
 	return ret;
 }
 
-/* Nothing to look up: what the hints have. */
+/* Without a name to look up: copy the hints. */
 static int
 copy_hints(struct rdma_addrinfo *rai, const struct rdma_addrinfo *hints)
 {

@@ -23,7 +23,7 @@
 static int
 check_param(const struct uroce_cma_id *id, const struct rdma_conn_param *param)
 {
-	/* what the ID is, not its port space: rdma_create_ep(3) takes both */
+	/* the ID's QP type, not its port space: rdma_create_ep(3) takes both */
 	if (uroce_cma_is_ud(id))
 		return 0;
 	if (param == NULL)

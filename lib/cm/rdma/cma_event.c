@@ -63,7 +63,7 @@ uroce_cma_event_private(struct uroce_cma_event *event, const struct uroce_cm_pri
 	if (bytes == 0)
 		return;
 	memcpy(event->private_data, priv->data, bytes);
-	/* the same place in either */
+	/* both kinds of parameters begin with the private data */
 	if (uroce_cma_is_ud(event->owner)) {
 		event->event.param.ud.private_data = event->private_data;
 		event->event.param.ud.private_data_len = bytes;
@@ -152,7 +152,7 @@ purge(struct uroce_cma_id *id)
 	return uroce_event_queue_purge(&uroce_cma_channel_of(id->id.channel)->queue, &id->refs);
 }
 
-/* It will not be got. */
+/* Free an event that no thread will get. */
 static void
 event_drop(struct uroce_cma_event *event)
 {

@@ -151,7 +151,7 @@ detach(struct uroce_cma_mcast *mcast)
 	mcast->attached = false;
 }
 
-/* It is in no list any more. Lock held, let go while an event of it is out. */
+/* Free a group that is in no list any more. Lock held, released while an event of it is not acknowledged. */
 static void
 forget(struct uroce_cma_mcast *mcast)
 {

@@ -253,7 +253,7 @@ uroce_cma_ports_sync(void)
 
 	for (unsigned int i = 0; i < RTE_DIM(ports); i++)
 		LIST_FOREACH(port, &ports[i], link)
-	(void)uroce_cma_port_sync(port); /* those that can, listen */
+	(void)uroce_cma_port_sync(port); /* a device that fails has no listener */
 }
 
 void

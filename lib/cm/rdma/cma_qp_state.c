@@ -14,7 +14,7 @@
 #include "uroce_config.h"
 #include "cm/rdma/cma.h"
 
-/* Of a QP whose connection has not begun, or which has none. */
+/* The attributes of a QP whose connection has not begun, or which has none. */
 static int
 unconnected_attr(const struct uroce_cma_id *id, struct ibv_qp_attr *attr, int *attr_mask)
 {
@@ -58,7 +58,7 @@ state_attr(struct uroce_cma_id *id, struct ibv_qp_attr *attr, int *attr_mask)
 		ret = unconnected_attr(id, attr, attr_mask);
 	else
 		ret = uroce_cm_qp_attr(id->conn, attr, attr_mask);
-	/* what the request or the answer tells the peer to begin at; the answer is not yet sent */
+	/* the first PSN, which the request or the answer tells the peer; the answer is not sent yet */
 	if (ret == 0 && (*attr_mask & IBV_QP_RQ_PSN))
 		attr->rq_psn = id->starting_psn;
 	if (ret == 0 && (*attr_mask & IBV_QP_TIMEOUT) && id->timeout_set)

@@ -80,7 +80,7 @@ post_request(struct uroce_cma_id *listener, struct uroce_cma_id *id, struct uroc
 	return false;
 }
 
-/* What the user has of the private data: all the room behind the header, which was there. */
+/* The application gets the private data behind the header. */
 static void
 put_user_data(struct uroce_cma_event *posted, const struct uroce_cm_event *event)
 {
@@ -191,7 +191,7 @@ post(struct uroce_cma_id *id, const struct uroce_cm_event *event, enum rdma_cm_e
 	(void)uroce_cma_event_post(posted);
 }
 
-/* Once for each connection, whichever end began it. */
+/* Report the end once for each connection, whichever side disconnects first. */
 static void
 disconnected(struct uroce_cma_id *id, const struct uroce_cm_event *event)
 {

@@ -117,7 +117,7 @@ unroute(struct uroce_cma_id *id)
 	uroce_cma_addr_set_port(uroce_cma_src(id), port);
 }
 
-/* It is over, one way or the other. */
+/* End a resolution, with its event. */
 static void
 resolved(struct uroce_cma_id *id, int ret)
 {
@@ -125,7 +125,7 @@ resolved(struct uroce_cma_id *id, int ret)
 		id->state = UROCE_CMA_ADDR_RESOLVED;
 		uroce_cma_event_simple(id, RDMA_CM_EVENT_ADDR_RESOLVED, 0, UROCE_CMA_PUBLISH);
 	} else {
-		/* it can be tried again */
+		/* the application can retry */
 		unroute(id);
 		id->state = UROCE_CMA_BOUND;
 		uroce_cma_event_simple(id, RDMA_CM_EVENT_ADDR_ERROR, ret, UROCE_CMA_NONE);

@@ -39,14 +39,14 @@ struct uroce_agent {
 	struct ibv_mr *mr;
 	uint8_t *buffers;
 	struct uroce_departures departures; /* of the port's, those that the CM knows of */
-	bool gone;        /* its device has been pulled out, and its IDs told */
+	bool gone;        /* its device is removed, and its IDs are notified */
 	uint32_t sending; /* posted and not completed */
 	uint32_t unsent_count;
 	STAILQ_HEAD(, uroce_unsent) unsent;
 	uint64_t counters[UROCE_AGENT_COUNTER_COUNT]; /* relaxed read */
 };
 
-/* What an agent has of its device's objects, which are not the application's. */
+/* How many of its device's objects are the agent's, and not the application's. */
 #define UROCE_AGENT_PDS      1
 #define UROCE_AGENT_CQS      2
 #define UROCE_AGENT_QPS      1

@@ -15,7 +15,7 @@
 #include "port/worker/rx.h"
 #include "wire/departure.h"
 
-/* What the CM has been told of. Under uroce_cm_lock. */
+/* Departures that the CM has been told of. Under uroce_cm_lock. */
 struct uroce_departures {
 	uint64_t of_all;
 	uint64_t of_neighbors;

@@ -85,7 +85,7 @@ fds_init(void)
 		};
 }
 
-/* Its device is no more: nothing leads there from now on. */
+/* The agent's device is removed: no lookup finds it from now on. */
 static void
 agent_gone(struct uroce_agent *a)
 {

@@ -45,7 +45,7 @@ int uroce_subnet_parse(struct uroce_subnet *s, const char *cidr);
 int uroce_gid_parse(uint8_t gid[16], const char *address);
 /** A GID as an address, for messages. */
 const char *uroce_gid_format(const uint8_t gid[16], char *buffer, size_t bytes);
-/** What a MAC makes of fe80::/64, modified EUI-64. */
+/** The link-local address of a MAC: fe80::/64 and its modified EUI-64. */
 void uroce_gid_link_local(uint8_t gid[16], const struct rte_ether_addr *mac);
 /** Can it be the address of a host, on the wire? Not multicast, not unspecified, not loopback. */
 bool uroce_gid_is_host(const uint8_t gid[16]);

@@ -84,7 +84,7 @@ find_free(struct uroce_groups *g)
 	return NULL;
 }
 
-/* It has been joined or left: that is to be told, from now on. */
+/* A group was joined or left: report that from now on. */
 static void
 change(struct uroce_groups *g, struct uroce_group *e)
 {

@@ -46,9 +46,9 @@ struct uroce_group {
 	bool used;
 };
 
-/* What is known of a family's querier. */
+/* A family's querier. */
 struct uroce_group_querier {
-	uint64_t v1_until_ns; /* it spoke this version; 0: never */
+	uint64_t v1_until_ns; /* until then a V1 querier is present; 0: never */
 	uint64_t v2_until_ns;
 	uint64_t answer_ns; /* a general query is answered with all groups then; UINT64_MAX */
 	uint8_t version;    /* enum uroce_group_version: what we speak */

@@ -296,7 +296,7 @@ overdue(struct uroce_neighbors *t, struct uroce_neighbor *n, uint64_t now_ns)
 	case UROCE_NEIGHBOR_PROBED:
 		if (n->probes < UROCE_NEIGHBOR_PROBES)
 			return true;
-		/* It has moved or gone: ask everybody, as for one that was never known. */
+		/* The neighbor has moved or gone: broadcast, as for an unknown one. */
 		__atomic_store_n(&n->lladdr, 0, __ATOMIC_RELEASE);
 		ask(n);
 		return true;

@@ -53,7 +53,7 @@ struct uroce_neighbors {
 	uint64_t dropped;    /* frames; under lock, relaxed read */
 };
 
-/* What a message says about an address, beside the MAC. */
+/* Properties of a message about an address, beside the MAC. */
 #define UROCE_NEIGHBOR_SOLICITED 0x1 /* it answers a probe */
 #define UROCE_NEIGHBOR_OVERRIDE  0x2 /* may replace a MAC that is known */
 
