@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Measures goodput against loss, in virtual time: streams between two ends over a wire with a given rate and round trip.
- * An engine takes no time, so the bound is the wire, or UROCE_WINDOW_PACKETS per round trip. Frames are lost in both
- * directions. Prints a table of reStructuredText, or JSON.
+ * Measures goodput against loss, in virtual time: streams between two ends over a wire with a given rate and round
+ * trip. An engine takes no time, so the bound is the wire, or UROCE_WINDOW_PACKETS per round trip. Frames are lost in
+ * both directions. Prints a table of reStructuredText, or JSON.
  */
 
 #include <getopt.h>

@@ -10,7 +10,7 @@
 #include "scenario.h"
 #include "traffic.h"
 
-#define LAST_TURNS 8 /* once in so many turns what may end does */
+#define LAST_TURNS 8 /* mean number of turns until a phase ends that may end */
 
 static void
 begin(struct sim *sim, struct conn *c)
@@ -43,7 +43,7 @@ is_idle(const struct conn *c)
 	return traffic_is_idle(&c->side[0]) && traffic_is_idle(&c->side[1]);
 }
 
-/* Empty messages take the receives that the scenario does not want. */
+/* Send empty messages to consume the receives, which the scenario must not have. */
 static void
 use_up_receives(struct sim *sim, struct side *a)
 {
@@ -91,7 +91,7 @@ flush(struct sim *sim, struct conn *c, bool hurry)
 		if (!STAILQ_EMPTY(&c->side[i].ops) || !STAILQ_EMPTY(&c->side[i].receives))
 			return;
 	}
-	/* the same QPs only where nothing of the old can come any more, which it does not while others act */
+	/* reuse the QPs only when no old packet can arrive any more: the world is at rest */
 	if (hurry && c->again && !c->cut_off && !still)
 		return;
 	oracle_finish(&c->side[0]);

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * What a connection goes through when it fails, while the others go on: its traffic ends or is
- * interrupted, a scenario runs, both QPs are flushed, what became of it all is checked, and it is made
- * anew.
+ * The phases of a connection that fails while the others continue: its traffic ends or is interrupted, a scenario runs,
+ * both QPs are flushed, the results are checked, and the connection is renewed.
  */
 
 #ifndef UROCE_TEST_SIM_LIFE_H
@@ -14,11 +13,11 @@
 struct conn;
 struct sim;
 
-/** It is up; from now on it is not. */
+/** Begin the failure of a connection that is up. */
 void life_begin(struct sim *sim, struct conn *c);
 
-/** It is not up: do what is next, if it is time.
- * @param hurry	what may last any time lasts no longer
+/** Continue with a connection that is not up, if its phase can end.
+ * @param hurry	end phases of any length now
  * @return whether it is up again */
 bool life_go_on(struct sim *sim, struct conn *c, bool hurry);
 

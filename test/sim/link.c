@@ -2,7 +2,7 @@
  * Copyright 2026 The uroce authors
  *
  * Carries a frame through the sender's port, the wire, the queue of the switch if there is one, and the receiver's port,
- * which keeps it until it is polled. The model decides at the wire which frames it harms.
+ * which keeps it until it is polled. At the wire the netem model decides which frames are harmed.
  */
 
 #include "link.h"
@@ -19,8 +19,8 @@
 #include "trace.h"
 #include "wire/headers.h"
 
-#define WIRE_STREAM   (1 << 20) /* and on: two for each end */
-#define LATE_NS	      1000000	/* less than any timeout: a frame that is delayed for less costs no retry */
+#define WIRE_STREAM   (1 << 20) /* first number: two for each end */
+#define LATE_NS	      1000000	/* less than any timeout: a shorter delay of a frame costs no retry */
 
 void
 link_init(struct link *l, const struct link_conf *conf, unsigned int ends, uint64_t seed)
@@ -125,7 +125,7 @@ frame_bth(const struct link_frame *f)
 	return (const void *)(f->data + udp_offset(f) + 8);
 }
 
-/* Is the bit one that the ICRC does not see? Switches change some of these, too. */
+/* Is the bit not covered by the ICRC? Switches change some of these bits, too. */
 static bool
 is_masked(const struct link_frame *f, uint32_t bit)
 {
@@ -138,7 +138,7 @@ is_masked(const struct link_frame *f, uint32_t bit)
 	return byte == l3 + 1 || byte == l3 + 8 || byte == l3 + 10 || byte == l3 + 11;
 }
 
-/* @return false: with this bit wrong no receiver accepts the frame */
+/* @return false: no receiver may accept the frame with this bit flipped */
 static bool
 frame_corrupt(struct link_frame *f, uint32_t bit)
 {
@@ -160,7 +160,7 @@ frame_truncate(struct link *l, struct link_frame *f)
 	f->damaged = true;
 }
 
-/* ---- the way ---- */
+/* ---- transmission ---- */
 
 static struct link_path *
 path_of(struct link *l, const struct link_frame *f)
@@ -168,7 +168,7 @@ path_of(struct link *l, const struct link_frame *f)
 	return &l->paths[f->from * l->ends + f->to];
 }
 
-/* Call it before the bits of the frame are changed: it reads the BTH. */
+/* Must be called before bits of the frame are changed, since it reads the BTH. */
 static void
 count_harm(struct link *l, struct link_frame *f)
 {
@@ -234,8 +234,7 @@ dispatch(struct link *l, struct link_frame *f, uint64_t due_ns)
 	link_queue_push(&l->ports[f->to].to_switch, f);
 }
 
-/* The model's runs are of frames, however long it takes until the next: the retries of a lone packet would be used
- * up. */
+/* The model's runs of losses count frames, not time: a run could use up all retries of a single packet. */
 static bool
 is_spared(struct link *l, struct link_path *p)
 {
@@ -274,7 +273,7 @@ decide(struct link *l, struct link_path *p, struct link_frame *f, struct uroce_n
 	return false;
 }
 
-/* What happens to it on the wire that it is on from now on. */
+/* Put a frame on the wire, and decide what happens to it there. */
 static void
 wire(struct link *l, struct link_frame *f, uint64_t now_ns)
 {
@@ -406,7 +405,7 @@ link_next(const struct link *l)
 	return next_ns;
 }
 
-/* ---- what is done to it on purpose ---- */
+/* ---- requested losses and cuts ---- */
 
 void
 link_kill(struct link *l, uint32_t qpn)

@@ -9,10 +9,10 @@
 
 #include "link.h"
 
-/** The queue owns the frame from now on. */
+/** Takes ownership of the frame. */
 void link_queue_push(struct link_queue *q, struct link_frame *f);
 
-/** Take the first frame that is due by now, for the caller to free; NULL: none is. */
+/** @return the first frame that is due by now, which the caller frees; NULL: none is due */
 struct link_frame *link_queue_due(struct link_queue *q, uint64_t now_ns);
 
 /** Free the queue's frames. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Whose turn it is, and whose event.
+ * Gives turns to the parts of the workload, and dispatches events to them.
  */
 
 #include "load.h"

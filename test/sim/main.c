@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The simulation: a whole network of devices in one thread, with a virtual clock, every decision
- * from one seed.
+ * The simulation: a network of devices in one thread, with a virtual clock. One seed determines every decision.
  */
 
 #include <inttypes.h>
@@ -31,16 +30,16 @@
 #include "without.h"
 #include "workload.h"
 
-#define PROGRESS_SEEDS 1000 /* a line for each so many */
+#define PROGRESS_SEEDS 1000 /* seeds per line of progress */
 
 static struct sim sim;
 static struct options options;
 static unsigned int changed; /* seeds whose digest is not the expected one */
 
-/* Set by sanitizers alone, which call it before they end the process. */
+/* Only sanitizers define it; they call the callback before they end the process. */
 void __sanitizer_set_death_callback(void (*callback)(void)) __attribute__((weak));
 
-/* For shrink.py: what there is to leave out. */
+/* Print for shrink.py what it can leave out. */
 static void
 account(void)
 {
@@ -66,11 +65,11 @@ sim_fail(const char *format, ...)
 	va_end(args);
 	printf("\n");
 	fflush(stdout);
-	/* at once: what is left allocated is no news now, and a sanitizer would call this again for it */
+	/* without exit handlers: a leak checker would report the memory in use, and call this again */
 	_exit(1);
 }
 
-/* The process is as good as dead: what it says before is worth the risk. */
+/* Not safe in a signal handler, but the process ends anyway, and the report helps. */
 static void
 ended_by_sanitizer(void)
 {
@@ -124,8 +123,7 @@ destroy_words(struct sim *s, unsigned int end)
 	rte_free(s->words[end]);
 }
 
-/* Some connections are taken down and made again, from the same QPs: nothing of the old may be
- * left. */
+/* Reset and reconnect some connections with the same QPs, which must keep no old state. */
 static void
 reconnect_some(struct sim *s)
 {
@@ -143,7 +141,7 @@ reconnect_some(struct sim *s)
 
 /* ---- a run ---- */
 
-/* Nothing in these worlds asks for them, whatever the link does. */
+/* Check counters that no action in these worlds may increase, whatever the link does. */
 static void
 check_never(const struct world *w)
 {
@@ -160,16 +158,15 @@ check_never(const struct world *w)
 			  (uintmax_t)world_verdicts(w, never[i]), uroce_verdicts[never[i]].name);
 }
 
-/* An answer may be behind so much on a wire with a rate that the requester asks for it with a probe. A probe
- * retransmits one packet, and one more to learn whether others were lost. */
+/* On a wire with a rate an ACK may be delayed so long that the requester probes the peer. A probe retransmits one
+ * packet, and another one to learn whether packets were lost. */
 static uint64_t
 most_retransmissions(const struct world *w)
 {
 	return w->conf.link.wire.rate != 0 ? 2 * world_counters(w, UROCE_PROBES) : 0;
 }
 
-/* On a link that does no harm nothing is sent twice, but by probes, after RNR NAKs, or when answers had to wait
- * for mbufs for long. */
+/* On a link without harm, retransmissions are due only to probes, RNR NAKs, and long waits of responses for mbufs. */
 static void
 check_perfect(const struct world *w)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * What the programs that measure in virtual time have in common: a world with streams in it, and options that are
- * numbers. A check that fails ends the program, with the last frames and the time.
+ * Common parts of the programs that measure in virtual time: a world with streams, and numeric options. A failed check
+ * prints the last frames and the time, and ends the program.
  */
 
 #ifndef UROCE_TEST_SIM_MEASURED_H
@@ -14,10 +14,10 @@
 extern struct world world;
 extern struct stream streams[STREAM_MOST];
 
-/** End the first n streams, and the world. */
+/** Destroy the first n streams, and the world. */
 void measured_stop(unsigned int n);
 
-/** The argument of an option; usage() does not return. */
+/** @return the argument of an option; calls usage(), which does not return, if it is out of range */
 double measured_number(double least, double most, void (*usage)(const char *problem));
 
 #endif /* UROCE_TEST_SIM_MEASURED_H */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Memory and its shadow. Regions begin and end anywhere in granules of their own, so that there are
- * bytes that must not change next to all that may.
+ * Memory and its shadow. A region begins and ends anywhere within its granules, so that bytes which must not change
+ * surround it.
  */
 
 #include "memory.h"
@@ -22,7 +22,7 @@
 	(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | \
 	 IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_FLUSH_GLOBAL | IBV_ACCESS_MW_BIND)
 
-#define WHOLE 6 /* the regions from here on are parts, which begin and end anywhere */
+#define WHOLE 6 /* index of the first MR that covers only a part, with any bounds */
 
 static const int rights[MEMORY_MRS] = {
 	ALL_RIGHTS,
@@ -66,7 +66,7 @@ memory_init(struct memory *m, struct sim_random *random, uint32_t bytes, bool dp
 	memcpy(m->after, m->real, bytes);
 }
 
-/* The first part begins somewhere, the second ends there. */
+/* The first part begins at a random place, the second ends at one. */
 static size_t
 draw_part(struct memory *m, unsigned int i, uint8_t **from)
 {
@@ -154,7 +154,7 @@ granules_flip(struct memory *m, uint32_t from, uint32_t n)
 		m->used[g / 64] ^= UINT64_C(1) << g % 64;
 }
 
-/* First fit from the cursor on, once around. @return the first of n free granules, or UINT32_MAX */
+/* First fit from the cursor on, with one wrap. @return the first of n free granules, or UINT32_MAX */
 static uint32_t
 granules_find(struct memory *m, uint32_t n)
 {

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * An end's registered memory, and what every byte of it has to be: `before` what is posted is
- * executed, and `after`. A byte which nothing is posted for has one value, and a byte in flight one
- * of the two.
+ * An end's registered memory, and the expected value of every byte `before` and `after` the outstanding requests are
+ * executed. Both are equal for a byte that no request writes; a byte in flight has either value.
  */
 
 #ifndef UROCE_TEST_SIM_MEMORY_H
@@ -24,19 +23,19 @@ struct memory {
 	uint8_t *after;
 	uint64_t *used; /* bitmap of granules */
 	uint32_t bytes;
-	uint32_t cursor;     /* granule to look for room from */
+	uint32_t cursor;     /* granule at which the next search begins */
 	uint32_t used_count; /* granules */
-	bool dpdk;           /* from rte_malloc(): payloads may leave without a copy */
+	bool dpdk;           /* from rte_malloc(): payloads may be sent without a copy */
 	struct sim_random *random;
 	struct ibv_mr *mrs[MEMORY_MRS]; /* overlapping, with different rights */
 };
 
-/* Some bytes for a work request. Around it are bytes which nobody may touch. */
+/* Bytes of a work request, between bytes that must not change. */
 struct region {
 	struct memory *memory;
 	uint32_t offset;
 	uint32_t bytes;
-	uint32_t refs; /* work requests and receives that it is in use by */
+	uint32_t refs; /* work requests and receives that use it */
 };
 
 enum memory_placed {
@@ -47,35 +46,32 @@ enum memory_placed {
 
 void memory_init(struct memory *m, struct sim_random *random, uint32_t bytes, bool dpdk);
 void memory_register(struct memory *m, struct ibv_pd *pd);
-/** One of the regions, which nobody names just now, gets another key, or other bounds. */
+/** Give an MR that no request names another key, or other bounds. */
 void memory_register_again(struct memory *m, unsigned int i, struct ibv_pd *pd);
 /** Deregister and free; every region must have been put. */
 void memory_fini(struct memory *m);
 
-/** Compare every byte; `who` is for the message. */
+/** Compare every byte. @param who	number of the end, for the message */
 void memory_sweep(const struct memory *m, unsigned int who);
 
-/** @return a region at a random alignment; NULL: there is no room now without filling the memory to
- * more than `percent` */
+/** @return a region at a random alignment; NULL: it would fill the memory to more than `percent` */
 struct region *region_get(struct memory *m, uint32_t bytes, unsigned int percent);
 void region_put(struct region *r);
 
-/** A key that gives all these rights (0: local read) to the whole region, drawn from those that do.
- */
+/** @return a random one of the keys that grant all these rights (0: local read) to the whole region */
 uint32_t region_key(const struct region *r, int access);
 
-/** Write random bytes, as the application. */
+/** Fill the region with random bytes, as the application. */
 void region_fill(struct region *r);
-/** Bytes from `offset` on will be these when what is posted has been executed. */
+/** Expect these bytes from `offset` on when the outstanding requests have been executed. */
 void region_expect(struct region *r, uint32_t offset, const uint8_t *data, uint32_t bytes);
-/** Nothing that is posted may be executed any more: what is there stays. */
+/** Expect that no outstanding request writes the region any more. */
 void region_forbid(struct region *r);
-/** Does the region hold what was posted? */
+/** Does the region contain the expected bytes? */
 enum memory_placed region_placed(const struct region *r);
-/** It does, and nothing is in flight any more; else the simulation fails. */
+/** Fail the simulation unless the region contains the expected bytes; then nothing is in flight any more. */
 void region_settle(struct region *r, const char *what);
-/** Whatever is there now (each byte as before or as after, or anything at all) is right, and stays.
- */
+/** Accept the current bytes as expected. @param anything	else each must have its value before or after */
 void region_adopt(struct region *r, bool anything);
 
 static inline uint8_t *

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * A table of mishaps. They are no reason for the world to go on: who is at rest stays so.
+ * A table of mishaps. A mishap alone does not advance the clock: a world at rest stays at rest.
  */
 
 #include "mishap.h"
@@ -14,8 +14,8 @@
 
 #define RANDOM_STREAM 17
 #define LEAST_NS      1000
-#define TIMEOUT_NS    1000000 /* timeouts are longer than that, by round trips: one or two are used up */
-#define GAP	      20      /* times the longest, at most, until the next */
+#define TIMEOUT_NS    1000000 /* timeouts exceed it by some round trips: it costs one or two retries */
+#define GAP	      20      /* most time until the next mishap, as a multiple of the longest one */
 
 static unsigned int
 draw_end(struct mishaps *m, const struct world *w)
@@ -59,7 +59,7 @@ deafen_end(struct mishaps *m, struct world *w, uint64_t until_ns)
 	end_deafen(w->ends[draw_end(m, w)], until_ns);
 }
 
-/* An answer, or the last packet of a message: what is sent only once, and waited for. */
+/* Lose a response or the last packet of a message: a peer waits for these, and no later packet replaces them. */
 static void
 lose_one(struct mishaps *m, struct world *w, uint64_t until_ns)
 {
@@ -86,7 +86,7 @@ static const struct mishap {
 	{ "a chosen loss", lose_one },
 };
 
-/* As many short ones as long ones. */
+/* A logarithmic distribution: short times are as likely as long ones. */
 static uint64_t
 draw_time(struct mishaps *m, uint64_t longest_ns)
 {
@@ -112,7 +112,7 @@ mishaps_init(struct mishaps *m, const struct world *w, uint64_t seed)
 	m->next_ns = w->now_ns + draw_time(m, GAP * m->longest_ns);
 }
 
-/* Those that are over by now happened when nothing else did. */
+/* Mishaps that are over by now took place while the world was at rest. */
 void
 mishaps_happen(struct mishaps *m, struct world *w)
 {

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * What happens to wires and ends of a world now and then, drawn from the seed: one thing at a time, for a time that
- * a connection survives.
+ * Mishaps of wires and ends, drawn from the seed: one at a time, short enough for connections to survive.
  */
 
 #ifndef UROCE_TEST_SIM_MISHAP_H
@@ -21,10 +20,10 @@ struct mishaps {
 	uint64_t count;
 };
 
-/** None, if the world's link_conf has no mishaps. */
+/** Prepare the mishaps; none, unless the world's link_conf has them. */
 void mishaps_init(struct mishaps *m, const struct world *w, uint64_t seed);
 
-/** The next one, if it is due. */
+/** Execute the next mishap, if it is due. */
 void mishaps_happen(struct mishaps *m, struct world *w);
 
 #endif /* UROCE_TEST_SIM_MISHAP_H */

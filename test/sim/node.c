@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The queue pairs of unreliable.c, and what their messages consist of.
+ * The queue pairs of unreliable.c, and the contents of their messages.
  */
 
 #include <errno.h>
@@ -63,7 +63,7 @@ node_connect(struct unreliable *u, struct node *n)
 	struct ibv_qp_attr attr = {
 		.port_num = 1, .qkey = NODE_QKEY, .qp_access_flags = IBV_ACCESS_REMOTE_WRITE,
 		.path_mtu = IBV_MTU_1024, .dest_qp_num = peer->qp->qp_num,
-		/* a UC responder takes the first message whatever its PSN */
+		/* a UC responder accepts the first message with any PSN */
 		.rq_psn = random_below(&u->random, UROCE_PSN_MASK + 1),
 		.sq_psn = UROCE_PSN_MASK - random_below(&u->random, 100),
 		.ah_attr = { .is_global = 1, .port_num = 1, .grh = { .dgid = peer->end->gid, .hop_limit = 9 } },
@@ -82,7 +82,7 @@ node_attach(struct unreliable *u, struct node *n)
 {
 	SIM_CHECK(uroce_attach_mcast(n->qp, &u->group, 0) == 0, "uroce_attach_mcast fails");
 	n->member = true;
-	/* what is on its way may come to it */
+	/* messages in flight may reach it */
 	for (unsigned int i = NODE_UC_COUNT; i < NODE_COUNT; i++)
 		for (unsigned int j = 0; j < u->nodes[i].posted; j++)
 			u->nodes[i].letters[j].members |= 1u << n->index;

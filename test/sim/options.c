@@ -3,7 +3,7 @@
  *
  *	sim [--seed N | --seeds A..B] [--steps M] [-v] [--digests | --expect FILE]
  *
- * and what shrink.py adds to leave things out.
+ * and options with which shrink.py leaves parts out.
  */
 
 #include "options.h"
@@ -19,7 +19,7 @@
 #include "without.h"
 
 #define DEFAULT_STEPS 200
-#define KEEP_OPTION   256 /* and on: a list for each of enum keep_what */
+#define KEEP_OPTION   256 /* first of the options with a list, one for each enum keep_what */
 
 static const char help[] =
 	"usage: sim [--seed N | --seeds A..B] [--steps M] [-v]\n"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The command line.
+ * The command line of the simulation.
  */
 
 #ifndef UROCE_TEST_SIM_OPTIONS_H
@@ -16,13 +16,13 @@ struct options {
 	unsigned int steps;
 	unsigned int conns; /* at most; 0: as drawn */
 	bool verbose;
-	bool digests;	    /* print each seed's */
-	const char *expect; /* the file that they have to be in; NULL: no file */
+	bool digests;	    /* print the digest of each seed */
+	const char *expect; /* file of the expected digests; NULL: none */
 	bool unspared; /* harm packets any number of times: QPs may run out of retries */
-	bool account; /* if it fails, say what the run has consisted of */
+	bool account; /* on failure, print the parts of the run */
 };
 
-/** Exits, with a word about it, unless they can be understood. */
+/** Parse the options. Exits with a message on error. */
 void options_parse(struct options *o, int argc, char **argv);
 
 #endif /* UROCE_TEST_SIM_OPTIONS_H */

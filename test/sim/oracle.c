@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * What is posted: expectations for memory and for the peer's receives. What completes is in
- * completions.c.
+ * Derives from posted requests what memory and the peer's receives must contain. completions.c checks completions.
  */
 
 #include "oracle.h"
@@ -15,8 +14,8 @@
 #include "completions.h"
 #include "trace.h"
 
-/* What the work request's entries hold when it is its turn, which is not yet for memory that an
- * earlier fenced READ is to fill. */
+/* @return the bytes of the request's SGEs at the time of its execution: an earlier READ may change them before a fenced
+ * request */
 static uint8_t *
 gather(const struct op *op)
 {
@@ -43,7 +42,7 @@ scatter(struct region *const *regions, unsigned int n, const uint8_t *data, uint
 	}
 }
 
-/* The n-th message takes the n-th receive, whichever is posted first. */
+/* Assign the n-th receive to the n-th message, in any order of posting. */
 static void
 match(struct side *s)
 {
@@ -107,7 +106,7 @@ oracle_send(struct side *s, struct op *op)
 	case IBV_WR_SEND:
 	case IBV_WR_SEND_WITH_INV:
 	case IBV_WR_SEND_WITH_IMM: send_message(s, op, gather(op)); break;
-	default: /* what an atomic returns is for word_check(); others change no memory */ break;
+	default: /* word_check() checks atomics; other operations change no memory */ break;
 	}
 }
 
@@ -130,8 +129,7 @@ oracle_wants_receive(const struct side *s)
 	return false;
 }
 
-/* A failed request has done all, some or nothing of what it was to do, and less than the one before
- * it. */
+/* A failed request was executed completely, partly or not at all, and not further than the request before it. */
 static enum memory_placed
 check_dead(struct side *s, struct op *op, enum memory_placed before)
 {
@@ -183,7 +181,7 @@ oracle_finish(struct side *s)
 	}
 }
 
-/* What an atomic returns is not known beforehand. */
+/* Accept the values that atomics have returned, which the oracle cannot predict. */
 static void
 adopt_atomics(struct side *s)
 {

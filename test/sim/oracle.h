@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The oracle: told what is posted, it says what must become of it, and compares every completion
- * and every byte. It knows verbs' rules and nothing of the engine.
+ * The oracle: derives the results of posted requests, and compares every completion and every byte with them. It knows
+ * the rules of verbs, but not the engine.
  */
 
 #ifndef UROCE_TEST_SIM_ORACLE_H
@@ -12,21 +12,21 @@
 
 #include "conn.h"
 
-/** About to be posted, with its regions and keys chosen: note what it has to do. */
+/** Record a request that is about to be posted, with its regions and keys, and its expected effects. */
 void oracle_send(struct side *s, struct op *op);
 void oracle_receive(struct side *s, struct receive *r);
 
-/** Is there a message that no receive is posted for? */
+/** Is there a message without a posted receive? */
 bool oracle_wants_receive(const struct side *s);
 
-/** Poll a side's CQs for up to n completions each, and check them. @return how many there were */
+/** Poll a side's CQs for up to n completions each, and check them. @return number of completions */
 unsigned int oracle_poll(struct side *s, unsigned int n);
 
 /** Poll until both CQs are empty, and check their events. */
 void oracle_poll_all(struct side *s);
 
-/** All is at rest and every completion has come: what became of the requests that failed must be
- * some beginning of what was posted. Drops what is left. */
+/** When all is at rest and all completions were polled: check that the failed requests were executed up to some point
+ * of the order of posting, and drop them. */
 void oracle_finish(struct side *s);
 
 /** Compare every byte of every end's memory. */

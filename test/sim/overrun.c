@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * A CQ that is too small and that nobody polls (R43): what is in it stays and is right, what is not
- * is reported by the event, and the QP goes on no more.
+ * A CQ that is too small and is not polled (R43): its completions stay and are right, an event reports the lost ones,
+ * and the QP stops.
  */
 
 #include <rte_common.h>
@@ -38,7 +38,7 @@ check_overrun(struct side *s)
 	struct ibv_qp_init_attr init;
 	struct ibv_qp_attr attr;
 
-	do { /* earlier ones are of QPs that have failed */
+	do { /* skip earlier events, of failed QPs */
 		SIM_CHECK(uroce_get_async_event(end_context(s->end), &event) == 0,
 			  "no event says that a CQ is full");
 		uroce_ack_async_event(&event);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Senders to shared receive queues: RC, and XRC from initiator to target. What they post says who it is; what
- * completes has been done, in order, and once.
+ * Senders to shared receive queues: RC, and XRC from initiator to target. Each message contains its sender and number.
+ * Completed requests were executed in order, and once.
  */
 
 #include <errno.h>
@@ -29,7 +29,7 @@ parcel_byte(const struct shared *s, unsigned int pair, unsigned int number, uint
 	return (uint8_t)((z ^ z >> 27) >> (offset % 8 * 8));
 }
 
-/* ---- making it ---- */
+/* ---- creation ---- */
 
 static void
 make_memory(struct end *e, size_t bytes, uint8_t **memory, struct ibv_mr **mr)
@@ -152,7 +152,7 @@ write_slot_of(const struct pair *p, unsigned int number)
 	return p->writes + number * (size_t)SHARED_SLOT_BYTES;
 }
 
-/* Its own, or the one that all of them use. */
+/* @return the pair's own word, or the one that all pairs share */
 static struct word *
 word_of(const struct shared *s, const struct pair *p, unsigned int number)
 {

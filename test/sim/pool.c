@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Shared receive queues: whoever sends takes the oldest receive, and what completes is a message for this queue,
- * whole, and the next of its sender's. They are resized and armed meanwhile.
+ * Shared receive queues: each message consumes the oldest receive, and completes whole and in its sender's order. The
+ * queues are resized and armed meanwhile.
  */
 
 #include <errno.h>
@@ -69,7 +69,7 @@ pool_post(struct shared *s, struct pool *p)
 	memset(at, 0, SHARED_MOST_BYTES);
 	memset(at + SHARED_MOST_BYTES, SHARED_GUARD, SHARED_GUARD_BYTES);
 	ret = uroce_post_srq_recv(p->srq, &wr, &bad);
-	/* what messages have taken does not count against the size */
+	/* consumed receives do not count against the size */
 	SIM_CHECK(ret == 0 || (ret == ENOMEM && p->outstandings >= p->max_wr), "uroce_post_srq_recv: %s",
 		  strerror(ret));
 	if (ret != 0)
@@ -117,7 +117,7 @@ pool_check_limit(struct shared *s, const struct pool *p)
 
 /* ---- checking ---- */
 
-/* Oldest first: those before it that have not completed are in the hands of other QPs, one each. */
+/* Messages consume the oldest receives: an older one that has not completed belongs to another QP, at most one each. */
 static void
 check_taken_in_order(const struct shared *s, const struct pool *p, unsigned int slot)
 {
@@ -128,7 +128,7 @@ check_taken_in_order(const struct shared *s, const struct pool *p, unsigned int 
 	SIM_CHECK(older < takers, "receive %u is taken before %u older ones", slot, older);
 }
 
-/* @return which message it is, of *pair */
+/* @return the number of the message; sets *pair */
 static unsigned int
 identify(const struct shared *s, const uint8_t *slot, const struct ibv_wc *wc, unsigned int *pair)
 {
@@ -165,7 +165,7 @@ check_message(struct shared *s, unsigned int pool, const uint8_t *slot, const st
 	p->next_of[pool] = number + 1;
 }
 
-/* A message that has begun, or a WRITE with immediate that is refused, has taken a receive. */
+/* A message that has begun, or a refused WRITE with immediate, has consumed a receive, which is flushed. */
 static void
 check_flushed(const struct shared *s, const struct ibv_wc *wc)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Completions as they are read, field by field, from an extended CQ are the same as from a plain one.
+ * Reads the completions of plain and extended CQs, which must have the same fields.
  */
 
 #include "queues.h"
@@ -13,7 +13,7 @@
 #include "uroce.h"
 #include "watch.h"
 
-#define MOST_SPARE     64 /* entries that a CQ has more than it needs */
+#define MOST_SPARE     64 /* most spare entries of a CQ */
 #define MOST_COUNT     8
 #define MOST_PERIOD_US 200
 
@@ -40,7 +40,7 @@ read_completion(struct ibv_cq_ex *cq, struct ibv_wc *wc)
 	wc->qp_num = ibv_wc_read_qp_num(cq);
 	wc->opcode = ibv_wc_read_opcode(cq);
 	if (wc->status != IBV_WC_SUCCESS)
-		return; /* nothing else counts */
+		return; /* the other fields are undefined */
 	wc->byte_len = ibv_wc_read_byte_len(cq);
 	wc->wc_flags = ibv_wc_read_wc_flags(cq);
 	wc->src_qp = ibv_wc_read_src_qp(cq);
@@ -88,7 +88,7 @@ resize(struct sim_random *r, struct side *s, struct ibv_cq *cq)
 	SIM_CHECK(ret == 0, "uroce_resize_cq: %s", strerror(ret));
 }
 
-/* Events may come later then, but do. */
+/* Moderated events may be late, but must not be lost. */
 static void
 moderate(struct sim_random *r, struct side *s, struct ibv_cq *cq)
 {

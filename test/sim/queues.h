@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The completion queues of a connection: plain or extended ones, polled in either way, resized and moderated while
- * they are in use.
+ * The completion queues of a connection, plain or extended, which are resized and moderated while they are in use.
  */
 
 #ifndef UROCE_TEST_SIM_QUEUES_H
@@ -18,7 +17,7 @@ struct ibv_cq *queue_create(struct side *s, int cqe);
 /** As uroce_poll_cq(). */
 int queue_poll(struct side *s, struct ibv_cq *cq, int room, struct ibv_wc *wc);
 
-/** Another size, or another moderation. */
+/** Resize or moderate a CQ. */
 void queue_change(struct sim_random *r, struct side *s);
 
 #endif /* UROCE_TEST_SIM_QUEUES_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Scenarios in which one request is wrong: it fails with the error that says so, and what is behind it is flushed.
+ * Scenarios in which one request is wrong: it fails with the right error, and the requests behind it are flushed.
  */
 
 #include <errno.h>
@@ -17,7 +17,7 @@
 #define BAD_RECEIVE_BYTES 5000
 #define LATE_ROUNDS	  8 /* more than any rnr_retry */
 
-/* Requests that go well and are nothing to the peer's receives. */
+/* Post requests that succeed and consume no receives of the peer. */
 static void
 post_good(struct sim *sim, struct side *s, unsigned int n)
 {
@@ -47,7 +47,7 @@ scenario_post_behind(struct sim *sim, struct side *s, bool forbidden)
 	struct request *q;
 
 	for (; n > 0 && s->op_count < s->cap.max_send_wr; n--) {
-		/* if it is executed after all, then without a fault of its own */
+		/* without an error of its own, in case the responder executes it */
 		q = request_make(sim, s, opcodes[random_below(&sim->random, RTE_DIM(opcodes))],
 				 random_below(&sim->random, s->peer->largest_send + 1));
 		if (q == NULL)
@@ -58,7 +58,7 @@ scenario_post_behind(struct sim *sim, struct side *s, bool forbidden)
 	}
 }
 
-/* @return NULL: there is no memory for it just now */
+/* @return NULL: no memory is free for it */
 static struct request *
 make_culprit(struct sim *sim, struct side *s, enum ibv_wr_opcode opcode, uint32_t length)
 {
@@ -69,11 +69,11 @@ make_culprit(struct sim *sim, struct side *s, enum ibv_wr_opcode opcode, uint32_
 	return q;
 }
 
-/* @param partly	something of it may be executed before it fails */
+/* @param partly	the responder may execute a part of it before it fails */
 static bool
 post_culprit(struct sim *sim, struct side *s, struct request *q, bool partly)
 {
-	/* A READ or atomic that fails when its response comes: by then others are on their way. */
+	/* A READ or atomic that fails when its response arrives: later requests are in flight by then. */
 	bool answered = partly && (q->op->opcode == IBV_WR_RDMA_READ || q->op->word != NULL);
 
 	q->op->must_fail = true;
@@ -105,19 +105,19 @@ refused_bad_rkey(struct sim *sim, struct side *a)
 	q = make_culprit(sim, a, atomic ? IBV_WR_ATOMIC_WRITE : draw_rdma(sim), draw_some_bytes(sim, a));
 	if (q == NULL)
 		return false;
-	/* elsewhere an ATOMIC_WRITE would not be aligned, which is another fault */
+	/* at other addresses an ATOMIC_WRITE would fail for its alignment */
 	switch (atomic ? 0 : random_below(&sim->random, 4)) {
-	case 0: /* of nothing, or of something else, but not of this */
+	case 0: /* an unknown key, or the key of other memory */
 		q->wr.wr.rdma.rkey ^= 1 + random_below(&sim->random, UINT32_MAX);
 		break;
-	case 1: /* out of its bounds */
+	case 1: /* out of bounds */
 		q->wr.wr.rdma.remote_addr = (uintptr_t)a->peer->end->memory.real +
 					    a->peer->end->memory.bytes - q->op->length + 1;
 		break;
 	case 2: /* R20 */
 		q->wr.wr.rdma.remote_addr = 0 - (uint64_t)random_below(&sim->random, q->op->length);
 		break;
-	default: /* without the right: the third allows local reading only */
+	default: /* a missing right: MR 3 allows local reads only */
 		q->wr.wr.rdma.rkey = a->peer->end->memory.mrs[2]->rkey;
 		break;
 	}
@@ -133,7 +133,7 @@ refused_bad_atomic_rkey(struct sim *sim, struct side *a)
 	q = make_culprit(sim, a, IBV_WR_ATOMIC_FETCH_AND_ADD, 8);
 	if (q == NULL)
 		return false;
-	/* neither of these allows atomics */
+	/* MRs 2 to 5 do not allow atomics */
 	q->wr.wr.atomic.rkey = a->peer->end->memory.mrs[random_between(&sim->random, 2, 5)]->rkey;
 	q->wr.wr.atomic.remote_addr = RTE_ALIGN((uintptr_t)a->peer->end->memory.real, 8);
 	return post_culprit(sim, a, q, false);
@@ -152,7 +152,7 @@ refused_misaligned_atomic(struct sim *sim, struct side *a)
 	return post_culprit(sim, a, q, false);
 }
 
-/* The key was good when the requests before were executed. */
+/* The key is invalidated after the earlier requests were executed. */
 bool
 refused_deregistered(struct sim *sim, struct side *a)
 {
@@ -226,7 +226,7 @@ refused_bad_lkey(struct sim *sim, struct side *a)
 	return post_culprit(sim, a, q, true);
 }
 
-/* The second end's receive may not be written. */
+/* The keys of the peer's receive do not allow writing. */
 bool
 refused_bad_receive(struct sim *sim, struct side *a)
 {
@@ -250,11 +250,11 @@ refused_rnr(struct sim *sim, struct side *a)
 			 random_below(&sim->random, 3 * a->conn->mtu_bytes));
 	if (q == NULL)
 		return false;
-	/* a message of several packets may have begun to be written before the RNR NAK of its last */
+	/* earlier packets of a WRITE may be placed before the RNR NAK of the last one */
 	return post_culprit(sim, a, q, q->op->opcode == IBV_WR_RDMA_WRITE_WITH_IMM);
 }
 
-/* R35, for the codes that connections have. */
+/* R35, for the timer codes that connections use. */
 static uint64_t
 rnr_timer_ns(uint8_t code)
 {
@@ -265,7 +265,7 @@ rnr_timer_ns(uint8_t code)
 	return timers_10us[code] * UINT64_C(10000);
 }
 
-/* Who else waits for receives gets them meanwhile: where frames are lost too many RNR NAKs may be, in the end. */
+/* Post receives for the other connections meanwhile: if frames are lost, their RNR retries could run out. */
 static void
 go_on_until(struct sim *sim, uint64_t until_ns)
 {
@@ -284,8 +284,8 @@ go_on_until(struct sim *sim, uint64_t until_ns)
 	sim->world.now_ns = until_ns;
 }
 
-/* Receives that come a little later than their messages: so often that retries would run out, were they not counted
- * anew with each. Nothing fails. */
+/* Receives are posted a little later than their messages, more often than the RNR retry count allows for one message.
+ * Each message has its own retries, so nothing fails. */
 bool
 refused_late(struct sim *sim, struct side *a)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Puts single work requests together: memory at both ends, cut into entries anywhere, with keys
- * that give just enough rights, and what need not be right wrong.
+ * Creates work requests: memory at both ends, cut into random SGEs, with keys that grant just enough rights. Fields that
+ * do not matter get wrong values.
  */
 
 #include <errno.h>
@@ -17,8 +17,8 @@
 #include "uroce.h"
 #include "workload.h"
 
-#define SEND_PERCENT  70 /* of an end's memory, for requests */
-#define SPARE_PERCENT 40 /* ... and for receives that no message waits for */
+#define SEND_PERCENT  70 /* most of an end's memory for requests */
+#define SPARE_PERCENT 40 /* most of it including receives without a message */
 
 static bool
 is_atomic(enum ibv_wr_opcode opcode)
@@ -26,14 +26,14 @@ is_atomic(enum ibv_wr_opcode opcode)
 	return opcode == IBV_WR_ATOMIC_CMP_AND_SWP || opcode == IBV_WR_ATOMIC_FETCH_AND_ADD;
 }
 
-/* About memory, without data. */
+/* Is it an operation on memory keys, without data? */
 static bool
 is_of_memory(enum ibv_wr_opcode opcode)
 {
 	return opcode == IBV_WR_FLUSH || opcode == IBV_WR_BIND_MW || opcode == IBV_WR_LOCAL_INV;
 }
 
-/* Regions of together `length` bytes, 1 to max_sge of them; a few are empty. */
+/* Allocate 1 to max_sge regions of `length` bytes in all; some are empty. */
 static unsigned int
 cut(struct sim *sim, struct side *s, uint32_t length, unsigned int max_sge, unsigned int percent,
     struct region **regions)
@@ -63,7 +63,7 @@ fill_sge(struct ibv_sge *sge, const struct region *r, int access)
 	sge->lkey = region_key(r, access);
 }
 
-/* What a scenario needs it gets: what is there by then stays as it is. */
+/* A scenario may use all memory. */
 static unsigned int
 send_percent(const struct side *s)
 {
@@ -84,7 +84,7 @@ make_locals(struct sim *sim, struct side *s, struct request *q)
 	struct op *op = q->op;
 
 	if (op->length == 0 && random_once_in(&sim->random, 2))
-		return true; /* no entry at all */
+		return true; /* no SGE */
 	op->num_sge = cut(sim, s, op->length, max_sge, send_percent(s), op->locals);
 	for (unsigned int i = 0; i < op->num_sge; i++)
 		fill_sge(&q->sge[i], op->locals[i], to_local ? IBV_ACCESS_LOCAL_WRITE : 0);
@@ -102,7 +102,7 @@ remote_access(enum ibv_wr_opcode opcode)
 	}
 }
 
-/* At the peer; for an ATOMIC_WRITE aligned, which one in eight is. */
+/* Allocate the peer's region; for an ATOMIC_WRITE, retry until it is aligned. */
 static struct region *
 remote_region(struct side *s, const struct op *op)
 {
@@ -137,7 +137,7 @@ make_remote(struct sim *sim, struct side *s, struct request *q)
 	if (rkey == 0)
 		rkey = region_key(op->remote, remote_access(op->opcode));
 	if (op->opcode == IBV_WR_FLUSH) {
-		/* the window of type 2 grants that, too */
+		/* the type 2 window grants these rights, too */
 		if (window_is_lent(s) && random_once_in(&sim->random, 2))
 			rkey = s->peer->window.rkey;
 		uroce_send_wr_flush(&q->wr, rkey, addr, op->length, IBV_FLUSH_GLOBAL,
@@ -223,7 +223,7 @@ request_free(struct request *q)
 	free(q);
 }
 
-/* What is peculiar to the opcode. False: there is no memory for it, or a window is not where it would have to be. */
+/* Fill in the fields of the opcode. @return false: no memory is free, or a window is not in the required state */
 static bool
 make_special(struct sim *sim, struct side *s, struct request *q)
 {
@@ -244,7 +244,7 @@ length_of(enum ibv_wr_opcode opcode, uint32_t length)
 	if (is_atomic(opcode) || opcode == IBV_WR_ATOMIC_WRITE)
 		return 8;
 	if (opcode == IBV_WR_FLUSH)
-		return RTE_MAX(length, 1u); /* R19: its rkey counts anyway */
+		return RTE_MAX(length, 1u); /* R19: the rkey is checked even for length 0 */
 	return opcode == IBV_WR_BIND_MW ? 0 : length;
 }
 
@@ -274,7 +274,7 @@ request_signal(struct side *s, struct request *q)
 	s->unsignaled = 0;
 }
 
-/* What is inline has been copied: the application writes over it at once. */
+/* Posting has copied inline data: the application overwrites it at once. */
 static void
 reuse_inlined(struct op *op)
 {
@@ -286,7 +286,7 @@ reuse_inlined(struct op *op)
 	op->num_sge = 0;
 }
 
-/* As posted, for key.c. */
+/* Record the keys of the request for key.c. */
 static void
 note_keys(struct op *op, const struct ibv_send_wr *wr)
 {
@@ -309,7 +309,7 @@ request_post(struct side *s, struct request **requests, unsigned int n)
 	for (unsigned int i = 0; i < n; i++) {
 		struct op *op = requests[i]->op;
 
-		/* the call copies them */
+		/* ibv_wr_atomic_write() copies the data */
 		op->inlined |= built && op->opcode == IBV_WR_ATOMIC_WRITE;
 
 		requests[i]->wr.next = i + 1 < n ? &requests[i + 1]->wr : NULL;
@@ -334,7 +334,7 @@ request_post(struct side *s, struct request **requests, unsigned int n)
 	}
 }
 
-/* Keys that do not exist, or do not allow writing. */
+/* Replace keys by unknown ones, or by ones that do not allow writing. */
 static void
 spoil(struct sim *sim, struct side *s, struct ibv_sge *sge, unsigned int n)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * One end loses its peer, to which it goes on sending: its requests fail when the retries are used up (R34), and what
- * is left of the old connections, on the wire or sent again, gets into none of the new ones, which work at once.
+ * An end loses its peer and continues to send: its requests fail when the retries are used up (R34). Packets of the old
+ * connections, in flight or retransmitted, do not reach the new connections, which work at once.
  */
 
 #include "restart.h"
@@ -29,7 +29,7 @@ draw_stream(struct sim_random *r, const struct world *w, struct stream_conf *c)
 		c->timeout++;
 }
 
-/* One each way. */
+/* Create one stream in each direction. */
 static void
 create_pair(struct sim_random *r, struct world *w, struct stream s[2], unsigned int a, unsigned int b)
 {
@@ -49,7 +49,7 @@ go_on_for_a_while(struct sim_random *r, struct world *w, struct stream *s, unsig
 	streams_run(w, s, n, w->now_ns + 1 + random_draw(r) % (3 * round_trip_ns));
 }
 
-/* What was posted when the peer had died has failed; what was before may have been answered. */
+/* Requests posted after the peer was killed have failed; earlier ones may have completed. */
 static void
 check_survivor(const struct stream *s, uint64_t posted_before)
 {
@@ -64,7 +64,7 @@ void
 restart_run(struct world *w, uint64_t seed)
 {
 	struct sim_random r;
-	struct stream s[4]; /* to and from the one that dies, and to and from his successor */
+	struct stream s[4]; /* to and from the killed end, and to and from its successor */
 	uint64_t posted_before;
 	unsigned int a, b;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * An end that dies in the middle of traffic, and is started anew with the same address.
+ * Kills an end in the middle of traffic, and restarts it with the same address.
  */
 
 #ifndef UROCE_TEST_SIM_RESTART_H
@@ -9,7 +9,7 @@
 
 #include "world.h"
 
-/** In a world that is at rest, and is at rest again afterwards. Nothing may be left on its devices. */
+/** Run in a world at rest, which is at rest again afterwards. Its devices must have no objects. */
 void restart_run(struct world *w, uint64_t seed);
 
 #endif /* UROCE_TEST_SIM_RESTART_H */

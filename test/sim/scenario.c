@@ -13,8 +13,8 @@
 #include "trace.h"
 #include "uroce.h"
 
-#define LATE_RNR_RETRIES  3 /* or more, for a receive that is late by one or two timers */
-#define LATE_RNR_TIMER	  8 /* at most: it is to take no more time than others survive */
+#define LATE_RNR_RETRIES  3 /* least RNR retries, for a receive that is late by one or two timers */
+#define LATE_RNR_TIMER	  8 /* longest timer code: other connections must survive the scenario */
 #define ERROR_BIT(status) (1u << IBV_WC_##status)
 
 static const struct scenario scenarios[] = {
@@ -60,7 +60,7 @@ scenario_draw(struct sim *sim, const struct conn *c)
 {
 	const struct scenario *s;
 
-	do /* one that waits for ever for receives cannot run out of retries */
+	do /* a connection with infinite RNR retries cannot run out of them */
 		s = &scenarios[random_below(&sim->random, RTE_DIM(scenarios))];
 	while ((s->start == refused_rnr && c->rnr_retry == 7) ||
 	       (s->start == refused_late &&
@@ -77,7 +77,7 @@ scenario_begin(struct sim *sim, struct side *a, const struct scenario *scenario)
 	a->must_fail = scenario->must_fail;
 	a->peer->recv_errors = scenario->recv_errors;
 	a->peer->send_errors = ERROR_BIT(RETRY_EXC_ERR);
-	/* b's last word is said only once: lost or late, a hears nothing more */
+	/* b sends its NAK only once: if it is lost or late, a runs out of retries */
 	if (link_does_harm(&sim->world.conf.link) && scenario->by_nak)
 		a->send_errors |= ERROR_BIT(RETRY_EXC_ERR);
 	if (!scenario->start(sim, a))
@@ -91,7 +91,7 @@ scenario_is_over(const struct side *a)
 				 (a->peer->recv_errors == 0 || a->peer->recv_status != IBV_WC_SUCCESS));
 }
 
-/* What is posted to a QP in ERR is accepted, and flushed (R41). */
+/* A QP in ERR accepts requests and flushes them (R41). */
 static void
 to_error(struct sim *sim, struct side *s)
 {
@@ -103,7 +103,7 @@ to_error(struct sim *sim, struct side *s)
 		receive_post(sim, s, 100, NULL, false);
 }
 
-/* Who has failed is in ERR. */
+/* A QP that has failed is in ERR. */
 static void
 check_state(struct side *s)
 {
@@ -144,12 +144,12 @@ scenario_check_events(const struct side *a)
 	bool refused = a->send_status == IBV_WC_REM_ACCESS_ERR || a->send_status == IBV_WC_REM_INV_REQ_ERR ||
 		       a->send_status == IBV_WC_REM_OP_ERR;
 
-	/* those of a QP that is destroyed are gone with it */
+	/* a destroyed QP has no events */
 	if (a->qp != NULL)
 		check_side_events(a);
 	if (a->peer->qp != NULL)
 		check_side_events(a->peer);
-	/* a READ that was answered before is refused in silence: the network may have doubled it */
+	/* a repeated READ is refused without an event: the network may have duplicated it */
 	SIM_CHECK(!refused || !a->must_fail || a->peer->request_events == 1,
 		  "QP 0x%06x: no event tells that it refused a request", a->peer->qpn);
 }

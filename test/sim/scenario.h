@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Scenarios: ways in which a connection fails. What may become of it is known when it starts; what
- * completes is compared with that.
+ * Scenarios: ways in which a connection fails. The allowed results are known when a scenario starts, and completions are
+ * compared with them.
  */
 
 #ifndef UROCE_TEST_SIM_SCENARIO_H
@@ -18,30 +18,30 @@ struct scenario {
 	/* side a's request is what fails.
 	 * @return false: there is no memory for it, or no room, just now */
 	bool (*start)(struct sim *sim, struct side *a);
-	uint32_t send_errors; /* a's; b's may only run out of retries */
-	uint32_t recv_errors; /* b's */
+	uint32_t send_errors; /* allowed for a; b may only run out of retries */
+	uint32_t recv_errors; /* allowed for b */
 	bool must_fail;	      /* a gets one of send_errors, b's receive one of recv_errors */
-	bool by_nak;	      /* it is b that refuses */
-	bool at_once;	      /* in the middle of traffic; else when all that was posted has completed */
+	bool by_nak;	      /* b refuses the request by a NAK */
+	bool at_once;	      /* starts in the middle of traffic; else when all requests have completed */
 	bool no_receives;     /* b must have none posted */
 };
 
-/** One that is possible on this connection. */
+/** @return a random scenario that is possible on this connection */
 const struct scenario *scenario_draw(struct sim *sim, const struct conn *c);
 
 void scenario_begin(struct sim *sim, struct side *a, const struct scenario *scenario);
 
-/** Has failed what must fail? */
+/** Have the requests failed that must fail? */
 bool scenario_is_over(const struct side *a);
 
-/** Both QPs go to ERR. */
+/** Move both QPs to ERR. */
 void scenario_end(struct sim *sim, struct side *a);
 
-/** It is over, and all events have come: who has failed was told so, once. */
+/** Check at the end of a scenario that each failed QP had one event. */
 void scenario_check_events(const struct side *a);
 
-/** Requests behind one that fails: all are flushed.
- * @param forbidden	none of it may be executed either */
+/** Post requests behind one that fails, all of which must be flushed.
+ * @param forbidden	the responder must not execute them */
 void scenario_post_behind(struct sim *sim, struct side *s, bool forbidden);
 
 /* refused.c */
@@ -66,7 +66,7 @@ bool interrupted_reregister(struct sim *sim, struct side *a);
 bool interrupted_local_key(struct sim *sim, struct side *a);
 bool interrupted_receive_key(struct sim *sim, struct side *a);
 
-/** A CQ that is too small (overrun.c). In a world that is at rest. */
+/** Run the scenario of a CQ that is too small (overrun.c), in a world at rest. */
 void scenario_overrun(struct sim *sim);
 
 #endif /* UROCE_TEST_SIM_SCENARIO_H */

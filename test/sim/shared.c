@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The part of the workload that shares receive queues: messages of all pairs, receives for whoever comes, often too
- * late, and pairs that fail and are made anew.
+ * The part of the workload with shared receive queues: messages of all pairs, receives that are often posted too late,
+ * and pairs that fail and are renewed.
  */
 
 #include "shared.h"
@@ -20,7 +20,7 @@
 #include "uroce.h"
 #include "workload.h"
 
-#define BREAK_TURNS 80 /* once in so many, a pair fails */
+#define BREAK_TURNS 80 /* mean interval of failures of a pair, in turns */
 
 static void
 create_words(struct shared *s)
@@ -130,7 +130,7 @@ is_done(const struct shared *s)
 	return true;
 }
 
-/* With receives for all that is under way; RNR timers make sure that there is always something next. */
+/* Posts receives for all messages in flight. RNR timers guarantee that the world has a next event. */
 static bool
 settle(struct sim *sim, bool receives)
 {
@@ -147,7 +147,7 @@ settle(struct sim *sim, bool receives)
 	return is_done(s);
 }
 
-/* What is queued is as many as the limit, and a message takes one. */
+/* Queue exactly as many receives as the limit, and send a message that consumes one. */
 static void
 cross_limit(struct shared *s, unsigned int pool)
 {
@@ -193,7 +193,7 @@ pair_event(struct shared *s, struct pair *p, enum ibv_event_type type, const str
 		return false;
 	if (type == IBV_EVENT_QP_LAST_WQE_REACHED) {
 		SIM_CHECK(qp == p->receiver && p->broken, "pair %u: there is no last receive", p->index);
-		/* what it had taken has completed before the event */
+		/* consumed receives complete before the event */
 		poll_all(s);
 		p->last_wqes++;
 		return true;
@@ -238,7 +238,7 @@ report(struct sim *sim)
 				   s->pairs[i].completed, s->pairs[i].posted);
 }
 
-/* An SRQ of XRC may go before the targets, one of RC's QPs may not. */
+/* An XRC SRQ can be destroyed before the targets, an SRQ of RC QPs cannot. */
 static void
 destroy(struct sim *sim)
 {

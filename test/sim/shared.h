@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Several queue pairs that receive from a few shared queues: RC's from one, XRC's from the one that each request
- * names. Every message arrives once, whole, in its queue pair's order, whatever the link does; and not at all, or
- * once, when a queue pair fails meanwhile.
+ * Several queue pairs with a few shared receive queues: RC QPs use one of them, XRC requests name theirs. Every message
+ * arrives once, whole, and in the order of its queue pair, whatever the link does; at most once if a queue pair fails.
  */
 
 #ifndef UROCE_TEST_SIM_SHARED_H
@@ -18,8 +17,8 @@
 #include "sim.h"
 #include "world.h"
 
-#define SHARED_PAIRS      6 /* the first half of them RC, the others XRC */
-#define SHARED_POOLS      3 /* SRQs: the first is RC's, the others XRC's */
+#define SHARED_PAIRS      6 /* the first half is RC, the other XRC */
+#define SHARED_POOLS      3 /* SRQs: the first is for RC, the others for XRC */
 #define SHARED_MESSAGES   96
 #define SHARED_DEPTH      8 /* of a send queue */
 #define SHARED_SLOTS      16
@@ -39,7 +38,7 @@ struct parcel {
 	bool failed;
 };
 
-/* A sender, and the QP that it is connected to. */
+/* A sending QP, and the QP that it is connected to. */
 struct pair {
 	unsigned int index;
 	bool xrc;
@@ -49,16 +48,16 @@ struct pair {
 	struct ibv_cq *cq;
 	struct ibv_mr *mr;
 	uint8_t *sends;	 /* SHARED_DEPTH slots */
-	uint8_t *writes; /* at the receiver's end: a slot for each message */
+	uint8_t *writes; /* target of WRITEs: a slot for each message */
 	struct ibv_mr *writes_mr;
 	struct parcel parcels[SHARED_MESSAGES];
 	unsigned int posted;
 	unsigned int completed;
-	unsigned int next_of[SHARED_POOLS]; /* messages are received in this order */
-	uintptr_t life;		 /* it has been made so often */
-	bool broken;		 /* one of its QPs is in error: it is to be made anew */
-	bool failed;		 /* ... and a request has failed */
-	bool refused;		 /* ... because it was not allowed */
+	unsigned int next_of[SHARED_POOLS]; /* number of the next message, by pool */
+	uintptr_t life;		 /* number of renewals */
+	bool broken;		 /* one of its QPs is in error, to be renewed */
+	bool failed;		 /* a request has failed */
+	bool refused;		 /* a request was refused */
 	unsigned int last_wqes;	 /* events of this life */
 };
 
@@ -69,10 +68,10 @@ struct pool {
 	uint8_t *memory;
 	uint32_t number; /* XRC */
 	uint32_t max_wr;
-	uint32_t limit;			   /* 0: not armed, or it has been reached */
-	uint64_t posted;		   /* of all; a slot is used for every SHARED_SLOTS-th */
+	uint32_t limit;			   /* 0: not armed, or reached */
+	uint64_t posted;		   /* number of posted receives; receive n uses slot n % SHARED_SLOTS */
 	bool outstanding[SHARED_SLOTS];	   /* posted, not completed */
-	uint64_t post_of[SHARED_SLOTS];	   /* which post it was */
+	uint64_t post_of[SHARED_SLOTS];	   /* number of the receive */
 	unsigned int outstandings;
 };
 
@@ -81,15 +80,15 @@ struct shared {
 	struct world *world;
 	struct sim_random random;
 	uint64_t seed;
-	struct end *home; /* where all is received */
+	struct end *home; /* the receiving end */
 	struct ibv_xrcd *xrcd;
-	struct word *words; /* a pair's own each, and one for all of them */
+	struct word *words; /* one for each pair, and one for all */
 	struct ibv_mr *words_mr;
 	struct pool pools[SHARED_POOLS];
 	struct pair pairs[SHARED_PAIRS];
 };
 
-/* What tells a message: in its immediate, or its first 4 bytes. */
+/* The identity of a message, in its immediate data or its first 4 bytes. */
 static inline uint32_t
 parcel_id(unsigned int pair, unsigned int number)
 {
@@ -102,7 +101,7 @@ parcel_is_atomic(const struct parcel *l)
 	return l->opcode == IBV_WR_ATOMIC_CMP_AND_SWP || l->opcode == IBV_WR_ATOMIC_FETCH_AND_ADD;
 }
 
-/* Does it take a receive? */
+/* Does it consume a receive? */
 static inline bool
 parcel_is_message(const struct parcel *l)
 {
@@ -113,32 +112,32 @@ parcel_is_message(const struct parcel *l)
 /* pair.c */
 void pair_create(struct shared *s, struct pair *p);
 void pair_destroy(struct pair *p);
-/** Two QPs, connected. */
+/** Connect the pair's QPs. */
 void pair_connect(struct shared *s, struct pair *p);
-/** The byte at `offset` of a message. */
+/** @return the byte at `offset` of a message */
 uint8_t parcel_byte(const struct shared *s, unsigned int pair, unsigned int number, uint32_t offset);
 bool pair_may_post(const struct pair *p);
 void pair_post(struct shared *s, struct pair *p, struct parcel parcel);
-/** Check all that has completed at the sender. @return whether there was anything */
+/** Poll and check completions of the sender. @return whether there was one */
 bool pair_poll(struct shared *s, struct pair *p);
 void pair_check_bytes(const struct shared *s, unsigned int pair, unsigned int number, const uint8_t *bytes,
 		      const char *what);
-/** Everything has completed: what succeeded was received. */
+/** Check that each successful message was received, when all have completed. */
 void pair_check_delivered(const struct pair *p);
-/** One of the QPs goes into the error state, with what is under way. */
+/** Move one of the QPs to the error state, with requests in flight. */
 void pair_break(struct shared *s, struct pair *p);
-/** After that: both go, with all that they had completed, and new ones come. */
+/** Replace both QPs of a broken pair. */
 void pair_renew(struct shared *s, struct pair *p);
 
 /* pool.c */
 void pool_create(struct shared *s, struct pool *p);
 void pool_destroy(struct pool *p);
 void pool_post(struct shared *s, struct pool *p);
-/** Check all that has completed. @return whether there was anything */
+/** Poll and check completions of the receives. @return whether there was one */
 bool pool_poll(struct shared *s, struct pool *p);
-/** Larger, smaller, armed: what was queued stays, whoever is at it. */
+/** Resize or arm the SRQ while it is in use; queued receives stay. */
 void pool_modify(struct shared *s, struct pool *p);
-/** No message is under way: a limit that is armed has not been reached. */
+/** Check that an armed limit has not been reached, when no message is in flight. */
 void pool_check_limit(struct shared *s, const struct pool *p);
 
 #endif /* UROCE_TEST_SIM_SHARED_H */
