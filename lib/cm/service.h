@@ -30,7 +30,7 @@ TAILQ_HEAD(uroce_cm_agents, uroce_cm_agent);
 /** Protects all of lib/cm's state. */
 extern pthread_mutex_t uroce_cm_lock;
 
-/** The agents whose devices are there, by the time that they came. With the lock held. */
+/** The agents of devices that are there, in the order in which they came. With the lock held. */
 extern struct uroce_cm_agents uroce_cm_agents;
 
 /** The agent of the device that has the GID. With the lock held. @return NULL: none has it */
