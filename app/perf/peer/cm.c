@@ -428,7 +428,9 @@ uroce_perf_cm_leave(struct perf_conn *conn)
 	struct rdma_cm_id *id;
 
 	conn->interruptible = false;
-	if (conn->cm != NULL && !conn->cm->disconnected)
-		event_wait(conn, conn->cm, RDMA_CM_EVENT_DISCONNECTED, &id,
-			   UROCE_PERF_OOB_TIMEOUT_MS);
+	if (conn->cm == NULL || conn->cm->disconnected)
+		return;
+	if (event_wait(conn, conn->cm, RDMA_CM_EVENT_DISCONNECTED, &id, UROCE_PERF_OOB_TIMEOUT_MS) == -ETIMEDOUT)
+		fprintf(stderr, "uroce-perf: the client has not disconnected within %u s\n",
+			UROCE_PERF_OOB_TIMEOUT_MS / 1000);
 }
