@@ -289,27 +289,26 @@ uroce_packet_parse(const struct uroce_flow *flow, struct rte_mbuf *m, struct uro
 		     rte_be_to_cpu_16(udp->dgram_len) != total_bytes - sizeof(*ip)))
 		return frame_parse(m, p);	/* which says what is wrong */
 	p->mbuf = m;
-	p->info = NULL;
+	p->src_ip = (const uint8_t *)&ip->src_addr;
+	p->dst_ip = (const uint8_t *)&ip->dst_addr;
 	p->l3_offset = FLOW_IP;
 	p->l4_offset = FLOW_UDP;
 	p->ether_type = rte_cpu_to_be_16(RTE_ETHER_TYPE_IPV4);
 	p->vlan_tci = UROCE_NO_VLAN;
 	p->ip_version = 4;
 	p->ip_protocol = IPPROTO_UDP;
-	p->traffic_class = ip->type_of_service;
-	p->src_ip = (const uint8_t *)&ip->src_addr;
-	p->dst_ip = (const uint8_t *)&ip->dst_addr;
-	p->udp_src_port = rte_be_to_cpu_16(udp->src_port);
 	p->to_group = false;
 	p->in_flow = true;
+	p->udp_src_port = rte_be_to_cpu_16(udp->src_port);
+	p->traffic_class = ip->type_of_service;
 	return ib_parse(p, total_bytes - (uint32_t)(sizeof(*ip) + sizeof(*udp)));
 }
 
 enum uroce_verdict
 uroce_packet_check_icrc(const struct uroce_packet *p)
 {
-	uint32_t pad = (p->bth->flags & UROCE_BTH_PAD_MASK) >> UROCE_BTH_PAD_SHIFT;
-	uint32_t end = p->payload_offset + p->payload_bytes + pad;
+	/* R4: with its pad, the payload is a multiple of 4 */
+	uint32_t end = p->payload_offset + RTE_ALIGN_CEIL(p->payload_bytes, 4);
 
 	if (!uroce_icrc_is_right(p->mbuf, p->l3_offset, p->l4_offset, end - p->l3_offset))
 		return UROCE_DROP_ICRC; /* R5 */

@@ -28,18 +28,19 @@ struct uroce_packet {
 	uint32_t psn;
 	uint32_t payload_offset; /* from the start of the frame */
 	uint32_t payload_bytes;  /* without pad; if info is NULL, all that is behind the IP header */
-	uint16_t pkey;
+	/* these four, and the last four below, are constants in a flow: written at once */
 	uint16_t l3_offset; /* of the header behind Ethernet and tag; 0: these are cut short */
 	uint16_t l4_offset;
-	uint16_t udp_src_port;
 	rte_be16_t ether_type; /* behind the tag */
 	uint16_t vlan_tci;     /* of the tag, which the port may have stripped; UROCE_NO_VLAN: there is none */
+	uint16_t udp_src_port;
+	uint16_t pkey;
 	uint8_t opcode;
-	uint8_t ip_version; /* 4 or 6; 0: no IP header, or one without its addresses */
-	uint8_t ip_protocol;
 	uint8_t traffic_class; /* DSCP and ECN */
 	bool ack_req;
 	bool solicited;
+	uint8_t ip_version; /* 4 or 6; 0: no IP header, or one without its addresses */
+	uint8_t ip_protocol;
 	bool to_group; /* by its MAC address */
 	bool in_flow;  /* the headers up to UDP are those of struct uroce_flow */
 };
