@@ -59,7 +59,7 @@ deafen_end(struct mishaps *m, struct world *w, uint64_t until_ns)
 	end_deafen(w->ends[draw_end(m, w)], until_ns);
 }
 
-/* Lose a response or the last packet of a message: a peer waits for these, and no later packet replaces them. */
+/* Lose a response or the last packet of a request: a peer waits for these, and no later packet replaces them. */
 static void
 lose_one(struct mishaps *m, struct world *w, uint64_t until_ns)
 {
@@ -86,7 +86,7 @@ static const struct mishap {
 	{ "a chosen loss", lose_one },
 };
 
-/* A logarithmic distribution: short times are as likely as long ones. */
+/* Halves the longest time at random, so that short times are about as likely as long ones. */
 static uint64_t
 draw_time(struct mishaps *m, uint64_t longest_ns)
 {

@@ -117,7 +117,7 @@ refused_bad_rkey(struct sim *sim, struct side *a)
 	case 2: /* R20 */
 		q->wr.wr.rdma.remote_addr = 0 - (uint64_t)random_below(&sim->random, q->op->length);
 		break;
-	default: /* a missing right: MR 3 allows local reads only */
+	default: /* a missing right: mrs[2] allows local reads only */
 		q->wr.wr.rdma.rkey = a->peer->end->memory.mrs[2]->rkey;
 		break;
 	}
@@ -133,7 +133,7 @@ refused_bad_atomic_rkey(struct sim *sim, struct side *a)
 	q = make_culprit(sim, a, IBV_WR_ATOMIC_FETCH_AND_ADD, 8);
 	if (q == NULL)
 		return false;
-	/* MRs 2 to 5 do not allow atomics */
+	/* mrs[2] to mrs[5] do not allow atomics */
 	q->wr.wr.atomic.rkey = a->peer->end->memory.mrs[random_between(&sim->random, 2, 5)]->rkey;
 	q->wr.wr.atomic.remote_addr = RTE_ALIGN((uintptr_t)a->peer->end->memory.real, 8);
 	return post_culprit(sim, a, q, false);

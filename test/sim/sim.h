@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * What every part of the simulation uses: random numbers from the seed, and the way to fail.
+ * Common parts of the simulation: random numbers from the seed, and checks that end a run.
  */
 
 #ifndef UROCE_TEST_SIM_SIM_H
@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Streams are independent: what the link draws does not change what the workload does. */
+/* Streams are independent: numbers that the link draws do not change those of the workload. */
 struct sim_random {
 	uint64_t state;
 };
@@ -41,28 +41,28 @@ random_draw(struct sim_random *r)
 	return z ^ z >> 31;
 }
 
-/* 0 .. bound - 1 */
+/* @return 0 .. bound - 1 */
 static inline uint32_t
 random_below(struct sim_random *r, uint32_t bound)
 {
 	return (uint32_t)((random_draw(r) >> 32) * bound >> 32);
 }
 
-/* low .. high */
+/* @return low .. high */
 static inline uint32_t
 random_between(struct sim_random *r, uint32_t low, uint32_t high)
 {
 	return low + random_below(r, high - low + 1);
 }
 
-/* True once in `in` times. */
+/* @return true with probability 1 / in */
 static inline bool
 random_once_in(struct sim_random *r, uint32_t in)
 {
 	return random_below(r, in) == 0;
 }
 
-/** Print what is wrong, the seed and the last frames, and exit: the simulation cannot go on. */
+/** Print the message, the seed and the last frames, and exit. */
 void sim_fail(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
 
 #define SIM_CHECK(condition, ...)              \

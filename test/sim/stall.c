@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * An end that is not polled for longer than its timeouts, while answers to more connections than a burst has frames wait
- * for it. On a network that loses nothing all of them are read before a timer fires: with retry_cnt 0 everything
- * completes, and nothing is sent twice.
+ * Stops an end for longer than its timeouts, while responses of more connections than a burst has frames wait in its
+ * port. On a network without losses the engine must process all of them before a timer fires: with retry_cnt 0
+ * everything completes, and no packet is retransmitted.
  */
 
 #include "stall.h"
@@ -17,15 +17,15 @@
 #include "verbs/qp/qp.h"
 
 #define RANDOM_STREAM 19
-#define ONCE_IN	      2 /* worlds without harm */
+#define ONCE_IN	      2 /* mean interval in worlds without harm */
 #define LEAST_STREAMS (UROCE_BURST + 8)
 #define MOST_BYTES    512
 #define MOST_DEPTH    4
-#define WIRE_BITS     (STREAM_MOST * MOST_DEPTH * (MOST_BYTES + 128) * UINT64_C(8)) /* of all frames of one way */
+#define WIRE_BITS     (STREAM_MOST * MOST_DEPTH * (MOST_BYTES + 128) * UINT64_C(8)) /* all frames of one direction */
 
 static struct stream streams[STREAM_MOST];
 
-/* None ends because others use the wire. */
+/* @return a timeout that does not expire while other connections use the wire */
 static uint64_t
 least_timeout_ns(const struct link_conf *c)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * An end that stalls while answers wait for it.
+ * Stalls an end while responses wait for it.
  */
 
 #ifndef UROCE_TEST_SIM_STALL_H
@@ -9,7 +9,7 @@
 
 #include "world.h"
 
-/** In some of the worlds that do no harm, and are at rest. Draws from a stream of its own. */
+/** Run in some of the worlds without harm, at rest. Draws from its own stream of random numbers. */
 void stall_run(struct world *w, uint64_t seed);
 
 #endif /* UROCE_TEST_SIM_STALL_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Posts as fast as messages complete.
+ * Streams of messages, posted as fast as they complete.
  */
 
 #include "stream.h"
@@ -16,9 +16,9 @@
 #include "uroce_verbs.h"
 
 #define MTU_BYTES    4096
-#define FIRST_PSN    0xfff000 /* it wraps soon */
-#define STILL_ROUNDS 1000000  /* at one and the same time: the engines do not stop */
-#define POST_ROUNDS  1000     /* at one time streams post: a link without delay and rate would carry messages for ever */
+#define FIRST_PSN    0xfff000 /* the PSN wraps soon */
+#define STILL_ROUNDS 1000000  /* most rounds at the same time: more are an endless loop */
+#define POST_ROUNDS  1000     /* most rounds at the same time that post: a link without delay never stops them */
 #define RIGHTS	     (IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ)
 
 static size_t
@@ -91,7 +91,7 @@ post_receive(struct stream *s, uint64_t slot)
 	SIM_CHECK(uroce_post_recv(s->qps[1], &wr, &bad) == 0, "uroce_post_recv fails");
 }
 
-/* What is sent is random; where it goes there are zeros. */
+/* Fill the source with random bytes, and the destination with zeros. */
 static void
 fill(struct stream *s)
 {
@@ -106,11 +106,11 @@ fill(struct stream *s)
 	}
 }
 
-/* ---- memory that changes: each word says which one it is, and how often it has changed ---- */
+/* ---- changing memory: each word contains its index and the number of its changes ---- */
 
 #define WORD_BYTES 8
 
-/* The second end's memory, while frames are ready to leave it: some words of each packet. */
+/* Change some words of each packet in the responder's memory, while built frames wait to be sent. */
 static void
 change(void *arg)
 {
@@ -133,7 +133,7 @@ number_words(struct stream *s)
 	s->ends[1]->departing_arg = s;
 }
 
-/* A message that was read in slot `offset`: no older than the last one there, and nothing that never was. */
+/* Check the words READ to slot `offset`: none is older than at the last READ, and each value has existed. */
 static void
 check_words(const struct stream *s, uint64_t offset)
 {
@@ -219,7 +219,7 @@ poll_one(struct stream *s, unsigned int i, const struct ibv_wc *wc)
 	s->completed++;
 }
 
-/* @return something was done */
+/* @return whether there was something to do */
 static bool
 go_on(struct stream *s, bool may_post)
 {
@@ -236,7 +236,7 @@ go_on(struct stream *s, bool may_post)
 	return s->posted + s->completed != before;
 }
 
-/* All that happens at this time. */
+/* Run all rounds of the current time. */
 static void
 now(struct world *w, struct stream *streams, unsigned int n)
 {

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * A ring of text lines. Frames are taken apart here without lib/wire's decoder, which is under
- * test.
+ * A ring of text lines. It decodes frames without lib/wire, which is under test.
  */
 
 #include "trace.h"
@@ -42,7 +41,7 @@ show_if_live(const char *line)
 		printf("%s\n", line);
 }
 
-/* Where the BTH is, or 0. */
+/* @return the offset of the BTH; 0: none */
 static uint32_t
 find_bth(const uint8_t *data, uint32_t bytes)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * What the application does on its reliable connections: it posts random requests and receives, polls
- * its CQs now and then, and drains a queue.
+ * The application's actions on a reliable connection: it posts random requests and receives, polls its CQs now and
+ * then, and drains send queues.
  */
 
 #include "traffic.h"
@@ -18,16 +18,16 @@
 #include "uroce.h"
 
 #define LARGE_BYTES   100000
-#define DRAIN_ACTIONS 200    /* once in so many, a queue is drained */
-#define WINDOW_ACTIONS 6     /* ... a window of type 1 is bound, or unbound */
-#define QUEUE_ACTIONS 30     /* ... a CQ gets another size, or is moderated */
+#define DRAIN_ACTIONS 200    /* mean interval of drains of a send queue, in actions */
+#define WINDOW_ACTIONS 6     /* mean interval of binds of a type 1 window */
+#define QUEUE_ACTIONS 30     /* mean interval of resizes or moderations of a CQ */
 
 static const enum ibv_wr_opcode opcodes[] = {
 	IBV_WR_SEND,       IBV_WR_SEND_WITH_IMM,       IBV_WR_RDMA_WRITE,
 	IBV_WR_RDMA_WRITE, IBV_WR_RDMA_WRITE_WITH_IMM, IBV_WR_RDMA_READ,
 	IBV_WR_RDMA_READ,  IBV_WR_ATOMIC_CMP_AND_SWP,  IBV_WR_ATOMIC_FETCH_AND_ADD,
 	IBV_WR_FLUSH,      IBV_WR_ATOMIC_WRITE,        IBV_WR_SEND_WITH_INV,
-	IBV_WR_BIND_MW, /* or the local invalidation of what was bound */
+	IBV_WR_BIND_MW, /* or a local invalidation of the bound window */
 };
 
 static bool
@@ -37,7 +37,7 @@ is_message(enum ibv_wr_opcode opcode)
 	       opcode == IBV_WR_SEND_WITH_INV || opcode == IBV_WR_RDMA_WRITE_WITH_IMM;
 }
 
-/* Small, about a multiple of the MTU, a few of them, or large. */
+/* Lengths: small, about one or a few times the MTU, or large. */
 static uint32_t
 draw_length(struct sim *sim, struct side *s)
 {
@@ -68,7 +68,7 @@ traffic_messages(const struct side *s)
 	return n;
 }
 
-/* The second reads or writes at the peer where the first did. */
+/* Make a request with the same remote memory as the first one. */
 static struct request *
 make_on_same_remote(struct sim *sim, struct side *s, const struct request *first,
 		    enum ibv_wr_opcode opcode)
@@ -87,7 +87,7 @@ make_on_same_remote(struct sim *sim, struct side *s, const struct request *first
 	return q;
 }
 
-/* The second WRITEs what the first has READ. */
+/* Make a WRITE of the bytes that the first request READs. */
 static struct request *
 make_from_same_local(struct sim *sim, struct side *s, const struct request *first)
 {
@@ -109,8 +109,8 @@ make_from_same_local(struct sim *sim, struct side *s, const struct request *firs
 	return q;
 }
 
-/* One that only goes well if the first has been executed before it: what was written is read back;
- * what was read is overwritten, or sent on, for which it takes a fence. */
+/* Make a request that is right only if the first one was executed before it: it READs the bytes of a WRITE, overwrites
+ * the bytes of a READ, or sends them on, with a fence. */
 static struct request *
 make_second(struct sim *sim, struct side *s, const struct request *first)
 {
@@ -206,7 +206,7 @@ traffic_act(struct sim *sim, struct side *s)
 	}
 }
 
-/* Has all completed that is going to? */
+/* Have all requests completed that will? */
 bool
 traffic_is_idle(const struct side *s)
 {
@@ -215,7 +215,7 @@ traffic_is_idle(const struct side *s)
 	return STAILQ_EMPTY(&s->ops) && !s->draining && (s->may_fail || STAILQ_EMPTY(&s->messages));
 }
 
-/* A request that is not signaled completes with the next that is. */
+/* Post a signaled request, with which the unsignaled ones complete. */
 static void
 close_unsignaled(struct sim *sim, struct side *s)
 {

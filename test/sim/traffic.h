@@ -13,19 +13,19 @@
 #include "load.h"
 #include "workload.h"
 
-/** Do one thing. @return whether something was sent */
+/** Do one random action. @return whether something was posted */
 bool traffic_act(struct sim *sim, struct side *s);
 
-/** Poll, and post what it takes for all that was posted to complete. */
+/** Poll, and post the receives and signaled requests that outstanding requests need to complete. */
 void traffic_settle(struct sim *sim, struct side *s, bool post_receives);
 
-/** Has all completed that is going to? */
+/** Have all requests completed that will? */
 bool traffic_is_idle(const struct side *s);
 
-/** Post up to `most` random requests, if there is room. @return how many */
+/** Post up to `most` random requests, if there is room. @return number of requests */
 unsigned int traffic_send(struct sim *sim, struct side *s, unsigned int most);
 
-/** How many messages for this side it has not received yet. */
+/** @return number of messages that this side has not received yet */
 unsigned int traffic_messages(const struct side *s);
 
 #endif /* UROCE_TEST_SIM_TRAFFIC_H */

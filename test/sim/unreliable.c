@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The part of the workload that is UC and UD: messages that tell who they are. What arrives is for
- * delivery.c.
+ * The UC and UD part of the workload: sends messages that contain their identity. delivery.c checks received messages.
  */
 
 #include "unreliable.h"
@@ -76,7 +75,7 @@ make_ah(struct unreliable *u, struct node *n, const union ibv_gid *to)
 	return ah;
 }
 
-/* Who is in the group may get it. */
+/* Record the members of the group, each of which may receive the message. */
 static void
 note_group(struct unreliable *u, struct letter *l)
 {
@@ -85,7 +84,7 @@ note_group(struct unreliable *u, struct letter *l)
 		l->members |= (unsigned int)u->nodes[i].member << i;
 }
 
-/* The handle goes as soon as it is posted. */
+/* The address handle is destroyed right after posting. */
 static void
 post_ud(struct unreliable *u, struct node *n, struct letter *l, struct ibv_send_wr *wr)
 {
@@ -118,7 +117,7 @@ post_letter(struct unreliable *u, struct node *n)
 	unsigned int number = n->posted++;
 	struct letter *l = &n->letters[number];
 	uint8_t *slot = n->sends + number % NODE_DEPTH * NODE_SLOT_BYTES;
-	/* one that is to fail has a key that does not exist */
+	/* a message that must fail has an unknown lkey */
 	uint32_t lkey = l->status == IBV_WC_LOC_PROT_ERR ? n->mr->lkey ^ 0x00ffff00 : n->mr->lkey;
 	uint32_t first = random_below(&u->random, l->length + 1);
 	struct ibv_sge sge[] = {
@@ -147,7 +146,7 @@ may_post(const struct node *n, unsigned int count)
 static void
 send_one(struct unreliable *u, struct node *n)
 {
-	/* what is not signaled completes with the next that is */
+	/* an unsignaled request completes with the next signaled one */
 	bool last = n->posted - n->completed + 1 == NODE_DEPTH || n->posted + 1 == NODE_MESSAGES;
 
 	if (!may_post(n, 1))
@@ -157,7 +156,7 @@ send_one(struct unreliable *u, struct node *n)
 	post_letter(u, n);
 }
 
-/* One that fails, and one behind it that is flushed: SQE. */
+/* Send a message that fails, and one behind it that is flushed: the QP enters SQE. */
 static void
 send_failing(struct unreliable *u, struct node *n)
 {
@@ -212,7 +211,7 @@ change_membership(struct unreliable *u, struct node *n)
 		node_attach(u, n);
 		return;
 	}
-	/* what has come by now is its own, and nothing that comes later */
+	/* the QP receives the messages that have arrived by now, and none later */
 	delivery_poll(u, n);
 	node_detach(u, n);
 }
@@ -243,14 +242,14 @@ is_done(const struct node *n)
 	return n->completed == n->posted;
 }
 
-/* The last message of each is signaled, so that all complete. */
+/* The last message of each node is signaled, so that all complete. */
 static bool
 settle(struct sim *sim, bool receives)
 {
 	struct unreliable *u = sim->unreliable;
 	bool idle = true;
 
-	(void)receives; /* nobody waits for them */
+	(void)receives; /* no sender waits for receives */
 	for (unsigned int i = 0; i < NODE_COUNT; i++) {
 		struct node *n = &u->nodes[i];
 		bool came = delivery_poll(u, n);
@@ -274,7 +273,7 @@ rest(struct sim *sim)
 
 	for (unsigned int i = 0; i < NODE_COUNT; i++)
 		delivery_poll(u, &u->nodes[i]);
-	/* what was dropped may have been the group's */
+	/* dropped messages may have been multicast */
 	SIM_CHECK(link_does_harm(&u->world->conf.link) || u->delivered + dropped == delivery_expected(u) ||
 			  (u->has_group && u->delivered + dropped > delivery_expected(u) &&
 			   u->delivered <= delivery_expected(u)),
@@ -284,7 +283,7 @@ rest(struct sim *sim)
 		delivery_check_writes(u, &u->nodes[i]);
 }
 
-/* That a send fails is no event, and nothing else does. */
+/* A failed send raises no event. */
 static bool
 event(struct sim *sim, struct end *e, const struct ibv_async_event *event)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Completion events, checked whenever a side has emptied its CQs.
+ * Checks completion events when a side has emptied its CQs.
  */
 
 #include "watch.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * CQs that are armed: an event comes if, and only if, there was a completion that it was asked for.
+ * Armed CQs: an event is raised if and only if there was a completion for which the CQ was armed.
  */
 
 #ifndef UROCE_TEST_SIM_WATCH_H
@@ -13,9 +13,9 @@
 
 struct side;
 
-/* What came into a CQ since it was armed. */
+/* The completions of a CQ since it was armed. */
 struct watch {
-	struct ibv_cq *cq; /* NULL: nobody watches */
+	struct ibv_cq *cq; /* NULL: none */
 	bool armed;
 	bool solicited_only;
 	bool saw_any;
@@ -24,16 +24,16 @@ struct watch {
 	bool moderated; /* an event may come later than its completions */
 };
 
-/** A completion was taken from a CQ. */
+/** Record a polled completion. */
 void watch_saw(struct side *s, const struct ibv_cq *cq, bool solicited);
 
-/** Both CQs are empty: compare events with completions, and arm again, or not. */
+/** Compare events with completions when both CQs are empty, and arm them again at random. */
 void watch_check(struct side *s);
 
-/** From now on the CQ's events may come late. */
+/** The CQ is moderated from now on: its events may be late. */
 void watch_moderate(struct side *s, const struct ibv_cq *cq);
 
-/** All is at rest: those have come, too. */
+/** Check that late events have been raised, when all is at rest. */
 void watch_rest(struct side *s);
 
 #endif /* UROCE_TEST_SIM_WATCH_H */

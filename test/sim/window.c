@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * When a window may be bound, used and invalidated: by what is posted and what has completed, nothing else.
+ * Decides when a window may be bound, used and invalidated, only from posted requests and completions.
  */
 
 #include "window.h"
@@ -69,7 +69,7 @@ window_request(struct sim *sim, struct side *s, struct request *q)
 	if (w->state == WINDOW_FREE) {
 		make_bind(sim, s, q);
 	} else if (w->kept && w->state != WINDOW_GOING) {
-		/* the bind, which may still be on its way, comes first */
+		/* the bind may be outstanding, and is executed first */
 		w->state = WINDOW_GOING;
 		q->op->opcode = IBV_WR_LOCAL_INV;
 		q->wr.invalidate_rkey = w->rkey;
@@ -81,7 +81,7 @@ window_request(struct sim *sim, struct side *s, struct request *q)
 	return true;
 }
 
-/* Of nothing: unbind it. */
+/* @param length	0: unbind */
 static void
 bind_first(struct side *s, uint64_t length)
 {
@@ -144,7 +144,7 @@ window_invalidate(struct side *s, struct request *q)
 	s->peer->window.state = WINDOW_GOING;
 	q->wr.opcode = IBV_WR_SEND_WITH_INV;
 	q->wr.invalidate_rkey = s->peer->window.rkey;
-	/* READs by it may still be answered */
+	/* READs through the window may be outstanding */
 	q->wr.send_flags |= IBV_SEND_FENCE;
 	q->op->opcode = IBV_WR_SEND_WITH_INV;
 }

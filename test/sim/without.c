@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * A table of features: a field of the world's configuration each, and the value that means that it is not there. The
- * delay is none of them: without one, an end that goes on and on would let no time pass.
+ * A table of features: for each, a field of the world's configuration and the value that disables it. The delay cannot
+ * be disabled: without it, an end that never stops would not advance the clock.
  */
 
 #include "without.h"
@@ -68,7 +68,7 @@ without_parse(const char *list)
 	}
 }
 
-/* All fields are integers of the host's byte order: the value's first bytes. */
+/* A field is set to the first bytes of the value, so the host must be little-endian. */
 static_assert(RTE_BYTE_ORDER == RTE_LITTLE_ENDIAN, "without.c");
 
 void

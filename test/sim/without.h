@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * What a world can do without: features that a seed has drawn, switched off by their names.
+ * Disables features of a world, which the seed has drawn, by name.
  */
 
 #ifndef UROCE_TEST_SIM_WITHOUT_H
@@ -11,13 +11,13 @@
 
 struct world_conf;
 
-/** Names with commas between them. @return false: one is not known */
+/** Parse names, separated by commas. @return false: a name is unknown */
 bool without_parse(const char *list);
 
-/** Make a world do without them. */
+/** Disable these features in a world. */
 void without_apply(struct world_conf *c);
 
-/** Print the names of those that a world has. */
+/** Print the names of a world's features. */
 void without_print(const struct world_conf *c);
 
 #endif /* UROCE_TEST_SIM_WITHOUT_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The loop that drives the world, and gives the parts of the workload their turns meanwhile.
+ * The loop that runs the world, and gives turns to the parts of the workload.
  */
 
 #include "workload.h"
@@ -16,10 +16,10 @@
 #include "shared.h"
 #include "unreliable.h"
 
-#define SWEEP_ACTIONS 256    /* every so many, all memory is compared */
-#define STILL_ROUNDS  100000 /* at one and the same time: the engines do not stop */
+#define SWEEP_ACTIONS 256    /* interval of comparisons of all memory, in actions */
+#define STILL_ROUNDS  100000 /* most rounds at the same time: more are an endless loop */
 #define LIMIT_NS      (UINT64_C(3600) * 1000000000)
-#define LIMIT_ROUNDS  500000 /* ten times what any seed has taken, and more */
+#define LIMIT_ROUNDS  500000 /* more than ten times the most of any seed */
 
 static void
 poll_world(struct sim *sim)
@@ -37,7 +37,7 @@ advance(struct sim *sim, uint64_t to_ns)
 
 	still = to_ns > sim->world.now_ns ? 0 : still + 1;
 	SIM_CHECK(still < STILL_ROUNDS, "the clock stands still: a deadline is never met");
-	/* in the time of the world, or in ours */
+	/* limits of virtual time, and of rounds */
 	SIM_CHECK(to_ns < LIMIT_NS && ++sim->rounds < LIMIT_ROUNDS, "there is no end to it");
 	sim->world.now_ns = to_ns;
 }
@@ -52,7 +52,7 @@ workload_draw_anew(struct sim *sim, uint64_t number)
 		keep_draw_anew(&sim->shared->random, sim->seed, SHARED_STREAM, number);
 }
 
-/* How the world goes on is drawn apart from what is done in it: it is the same if that is left out. */
+/* The progress of the world has its own random numbers: it does not change if actions are left out. */
 void
 workload_run(struct sim *sim, unsigned int steps)
 {
@@ -104,7 +104,7 @@ workload_settle(struct sim *sim, bool post_receives)
 		} else if (!world_poll(&sim->world)) {
 			if (idle)
 				break;
-			/* a load that has just polled a completion posts what it still needs the next time */
+			/* once more: a part that has just polled a completion posts what it needs in its next call */
 			if (rests++ == 0)
 				continue;
 			loads_report(sim);

@@ -2,7 +2,7 @@
  * Copyright 2026 The uroce authors
  *
  * The application of a simulation: it posts random requests and receives on random connections,
- * polls its CQs now and then, and uses its memory again as soon as it may.
+ * polls its CQs now and then, and reuses its memory as soon as verbs allow it.
  */
 
 #ifndef UROCE_TEST_SIM_WORKLOAD_H
@@ -21,50 +21,49 @@ struct sim {
 	struct world world;
 	struct sim_random random;
 	unsigned int conn_count;
-	unsigned int conn_drawn; /* so many it would be if none were left out */
+	unsigned int conn_drawn; /* number of connections, including those left out */
 	struct conn *conns[SIM_CONNS];
 	struct word *words[LINK_ENDS]; /* SIM_WORDS each */
 	struct ibv_mr *word_mrs[LINK_ENDS];
 	uint64_t posted;
 	uint64_t actions;
-	uint64_t rounds; /* that the clock has gone on */
-	bool calm; /* receives are there when they are needed, nothing fails on purpose */
+	uint64_t rounds; /* number of advances of the clock */
+	bool calm; /* receives are posted in time, and no scenario runs */
 	struct unreliable *unreliable;
 	struct shared *shared;
 };
 
-/* A work request that is being put together. */
+/* A work request before it is posted. */
 struct request {
 	struct ibv_send_wr wr;
 	struct ibv_sge sge[UROCE_MAX_SGE];
 	struct op *op;
 };
 
-/** Post about so many requests, with the world going on, then let everything complete and come to
- * rest. */
+/** Post about `steps` requests while the world runs, then let all complete and come to rest. */
 void workload_run(struct sim *sim, unsigned int steps);
 
-/** What is drawn from here on depends on nothing but the seed and this number: see keep.h. */
+/** Restart the random numbers: they depend only on the seed and this number, see keep.h. */
 void workload_draw_anew(struct sim *sim, uint64_t number);
 
-/** Let the world go on until every side that can still complete has, and all is at rest.
- * @param post_receives	for messages that have none yet */
+/** Run the world until all requests have completed that can, and all is at rest.
+ * @param post_receives	for messages without a receive */
 void workload_settle(struct sim *sim, bool post_receives);
 
-/** Make one request of this opcode; NULL: there is no memory for it just now. The caller may change
- * it before request_post(). */
+/** Make a request with this opcode, which the caller may change before request_post().
+ * @return NULL: no memory is free */
 struct request *request_make(struct sim *sim, struct side *s, enum ibv_wr_opcode opcode,
 			     uint32_t length);
-/** Tell the oracle, and post a list of them; frees the requests. */
+/** Record the requests in the oracle, post them as a list, and free them. */
 void request_post(struct side *s, struct request **requests, unsigned int n);
 
 /** Post a receive with room for `length` bytes.
- * @param mr	to name; NULL: any that fits
- * @param bad	it may not be written with its keys
- * @return false: there is no memory for it just now */
+ * @param mr	whose key it uses; NULL: any that fits
+ * @param bad	its keys do not allow writing
+ * @return false: no memory is free */
 bool receive_post(struct sim *sim, struct side *s, uint32_t length, const struct ibv_mr *mr, bool bad);
 
-/** Have it signaled. Before request_post(). */
+/** Make the request signaled, before request_post(). */
 void request_signal(struct side *s, struct request *q);
 
 #endif /* UROCE_TEST_SIM_WORKLOAD_H */

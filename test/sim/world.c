@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * All ends, their pools, and the clock.
+ * Creates and runs the ends of a world, their pools, and the clock.
  */
 
 #include "world.h"
