@@ -7,8 +7,8 @@
 #ifndef UROCE_TEST_EAL_H
 #define UROCE_TEST_EAL_H
 
-/** Initialise once. Further EAL arguments may be given, NULL-terminated: test_eal_init("-l", "0,1", NULL).
- * Exits with a message when EAL cannot be initialised. */
+/** Initialize EAL once. Further EAL arguments are NULL-terminated: test_eal_init("-l", "0,1", NULL).
+ * Exits with a message if EAL cannot be initialized. */
 void test_eal_init(const char *arg, ...);
 
 #endif /* UROCE_TEST_EAL_H */

@@ -20,7 +20,7 @@ static struct {
 	volatile uint32_t below;
 } order;
 
-/* The store that was refused comes again when this returns. */
+/* The refused store is retried when the handler returns. */
 static void
 refused(int sig, siginfo_t *info, void *context)
 {
@@ -30,7 +30,7 @@ refused(int sig, siginfo_t *info, void *context)
 	(void)sig;
 	(void)context;
 	if (at < order.boundary || at >= order.boundary + STORE_ORDER_BYTES) {
-		sigaction(SIGSEGV, &order.before, NULL);	/* a fault of another kind, which comes again */
+		sigaction(SIGSEGV, &order.before, NULL);	/* another fault: the old handler gets it when it is retried */
 		return;
 	}
 	while (n < STORE_ORDER_BYTES && order.boundary[-1 - (ptrdiff_t)n] != order.fill)

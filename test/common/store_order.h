@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Shows in which order memory is written, without a second thread: of two pages the upper one cannot be written until a
- * store to it has been noted. One at a time.
+ * Shows in which order memory is written, without a second thread: the upper of two pages is read-only until a store to
+ * it has been recorded. One at a time.
  */
 
 #ifndef UROCE_TEST_STORE_ORDER_H
@@ -10,17 +10,17 @@
 
 #include <stdint.h>
 
-#define STORE_ORDER_BYTES 8192	/* writable below the boundary, and as many above it */
+#define STORE_ORDER_BYTES 8192	/* bytes below the boundary, and above it */
 
-/** Map the pages, all of them writable. @return the boundary */
+/** Map both pages writable. @return the boundary */
 uint8_t *store_order_init(void);
 void store_order_fini(void);
 
-/** All bytes become `fill`; then the page above the boundary is watched. */
+/** Set all bytes to `fill`, and watch the page above the boundary. */
 void store_order_watch(uint8_t fill);
 
-/** End the watch. @return how many bytes directly below the boundary were not `fill` any more when the page above it was
- * written first; UINT32_MAX: it was not written */
+/** End the watch. @return the number of bytes directly below the boundary that had been written before the first store
+ * above it; UINT32_MAX: no store above it */
 uint32_t store_order_below(void);
 
 #endif /* UROCE_TEST_STORE_ORDER_H */

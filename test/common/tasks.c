@@ -12,7 +12,7 @@
 
 #include "tasks.h"
 
-#define SIGCANCEL 32	/* glibc keeps these two for itself: no program can block them */
+#define SIGCANCEL 32	/* glibc reserves these two: no program can block them */
 #define SIGSETXID 33
 
 static bool

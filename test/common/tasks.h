@@ -38,7 +38,7 @@ pid_t test_task_named(const struct test_tasks *tasks, const char *name);
 /**
  * Print to stderr each of the threads that does not block every signal that can be blocked.
  * @param except	signals that it need not block, or NULL
- * @return	how many do not
+ * @return	number of such threads
  */
 unsigned int test_tasks_take_signals(const struct test_tasks *tasks, const sigset_t *except);
 

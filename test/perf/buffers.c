@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Slots and queues of a run, for every operation, mode and end; and what is in the buffers before
- * it. Both ends must come to the same slots, or messages would go astray.
+ * Tests the slots and queues of a run for every operation, mode and end, and the contents of the buffers before it. Both
+ * ends must compute the same slots.
  */
 
 #include <setjmp.h>
@@ -47,12 +47,12 @@ check_layout(const struct perf_params *p)
 	assert_true(client.slots == 1 ||
 		    (uint64_t)client.slots * client.stride * p->qps <= UROCE_PERF_BUFFER_BYTES);
 	assert_true(client.stamp_mask + 1 >= p->depth);
-	/* what one end writes to or reads from, the other one has */
+	/* if one end writes to or reads from slots, the other end has them */
 	assert_true(client.has_out || client.has_in);
 	assert_true(!client.has_out || fetches || server.has_in);
 	assert_true(!fetches || (client.has_in && (server.has_out || server.has_in)));
 	assert_true(client.send_depth >= (p->mode == PERF_LAT ? 1 : p->depth));
-	/* a receive for all that the client may have outstanding, or none at all */
+	/* a receive for each message that the client may have outstanding, or none */
 	assert_true(server.recv_depth == 0 || server.recv_depth >= RTE_MIN(p->depth, 2u));
 	assert_true((server.recv_depth > 0) == uroce_perf_params_receives(p));
 	assert_true(client.recv_depth == 0 || p->mode == PERF_LAT);
@@ -105,7 +105,7 @@ destroy(struct perf_end *end)
 	free(end->qps);
 }
 
-/* No two slots, windows or credits overlap, and all are within the buffer. */
+/* Slots, windows and credits do not overlap, and all are within the buffer. */
 static void
 test_places(void **state)
 {
@@ -127,7 +127,7 @@ test_places(void **state)
 	destroy(&end);
 }
 
-/* Before the run nothing at the destination is right already. */
+/* Before the run no byte at the destination has its final value. */
 static void
 test_destination_is_poisoned(void **state)
 {
@@ -158,7 +158,7 @@ test_source_of_reads(void **state)
 	destroy(&server);
 }
 
-/* --fault for what the client does not fill: one byte of one slot, one counter. */
+/* --fault for data that the client does not write: one byte of one slot, one counter. */
 static void
 test_faults(void **state)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The table of commands: each line is one command, or none; words are completed to those that there are. What commands
- * do is the program's tests' (functional).
+ * Tests the table of commands: each line matches at most one command, and words are completed. The program's tests
+ * (functional) execute commands.
  */
 
 #include <setjmp.h>
@@ -71,11 +71,11 @@ test_no_command(void **state)
 	}
 	assert_true(parse("") >= 0);
 	assert_true(parse("# nothing") >= 0);
-	snprintf(line, sizeof(line), "set impair %0300d", 0);	/* more than a word has room for */
+	snprintf(line, sizeof(line), "set impair %0300d", 0);	/* longer than a word may be */
 	assert_int_equal(parse(line), CMDLINE_PARSE_BAD_ARGS);
 }
 
-/* What can follow, in the order in which it is offered. */
+/* @return the possible completions, in the order in which the prompt offers them */
 static void
 completions(const char *begun, char *all, size_t room)
 {

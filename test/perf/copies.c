@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Every copy of the floor copies: all bytes, and none beside them.
+ * Tests that each copy function of the floor copies all bytes, and no others.
  */
 
 #include <setjmp.h>
@@ -47,7 +47,7 @@ test_copies(void **state)
 		check(c, MOST, GUARD);
 		check(c, MOST - 1, 1);
 	}
-	assert_true(can >= 2); /* two of them are everywhere */
+	assert_true(can >= 2); /* each processor has two of them */
 }
 
 static void

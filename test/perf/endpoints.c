@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The list of ends: those that are there are visited, and none goes while it is looked at.
+ * Tests the list of ends: each end is visited, and none is removed during a visit.
  */
 
 #include <pthread.h>
@@ -46,7 +46,7 @@ test_visit(void **state)
 	assert_int_equal(uroce_perf_endpoints_visit(note, &seen), 0);
 }
 
-/* It is whole all the time, which its maker undoes when it has been removed. */
+/* An end is valid during a visit; its owner invalidates it after the removal. */
 static void
 check(struct perf_end *end, void *arg)
 {

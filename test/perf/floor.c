@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The floors are measured: on one lcore and on two, for loads of every shape, and the better of two
- * measurements counts. How fast they are is the machine's.
+ * Tests the measurement of the floors, on one lcore and on two, for loads of every shape. The better of two
+ * measurements counts. The speed depends on the machine and is not checked.
  */
 
 #include <errno.h>
@@ -71,7 +71,7 @@ test_no_memory(void **state)
 static void
 check_rings(unsigned int lcore)
 {
-	/* the second time: nothing of the first one is left in the way */
+	/* twice: the first measurement must leave no state */
 	for (unsigned int i = 0; i < 2; i++) {
 		struct perf_floor f = { 0 };
 
@@ -107,7 +107,7 @@ test_take(void **state)
 	assert_true(f.gbps > 0 && f.mops == 0 && f.rtt_ns == 0 && f.cores == 3);
 }
 
-/* What is in the header's lines is a matter of packets. */
+/* For payloads in the header's cache lines, packets are the bound. */
 static void
 test_small(void **state)
 {
@@ -128,6 +128,6 @@ UROCE_TESTS(perf_floor)
 		cmocka_unit_test(test_small),
 	};
 
-	test_eal_init("--lcores", "0@0,1@0", NULL); /* CPU 0 is everywhere */
+	test_eal_init("--lcores", "0@0,1@0", NULL); /* each machine has CPU 0 */
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Which floor bounds a result, and its share of it.
+ * Tests which floor bounds a result, and the result's share of it.
  */
 
 #include <math.h>
@@ -65,7 +65,7 @@ test_packets_bound(void **state)
 	expect(&row, 0.3, PERF_BOUND_PACKETS);
 }
 
-/* Where the bytes of a small packet are faster than packets can be. */
+/* For small packets the packet rate is the bound. */
 static void
 test_the_scarcer_bounds(void **state)
 {
@@ -86,11 +86,11 @@ test_round_trip_bound(void **state)
 	row.params.size = 8;
 	row.floor.gbps = 0;
 	expect(&row, 0.125, PERF_BOUND_ROUND_TRIP);
-	/* there and back */
+	/* round trip: both directions */
 	row.floor.gbps = 100;
 	row.params.size = 12500;
 	expect(&row, 0.5, PERF_BOUND_BYTES);
-	/* one way */
+	/* payload in one direction */
 	row.params.op = PERF_READ;
 	expect(&row, 0.25, PERF_BOUND_BYTES);
 }
@@ -105,7 +105,7 @@ test_between_processes(void **state)
 	expect(&row, 65536 * 8 / 100e9 * 1e5, PERF_BOUND_BYTES);
 	row.params.size = 4096;
 	expect(&row, 4096 * 8 / 100e9 * 1e5, PERF_BOUND_BYTES);
-	row.params.size = 4095; /* of what bounds less than a packet nothing is known */
+	row.params.size = 4095; /* less than a packet: the bound is unknown */
 	expect(&row, 0, PERF_BOUND_NONE);
 	row = base;
 	row.params.mode = PERF_LAT;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The histogram of latencies: its buckets cover all values once, and quantiles are right to within
- * one.
+ * Tests the histogram of latencies: its buckets cover each value once, and quantiles are right to within one bucket.
  */
 
 #include <setjmp.h>
@@ -92,7 +91,7 @@ test_quantiles(void **state)
 	free(h);
 }
 
-/* Nine of ten are fast: the median is theirs, p99 the slow ones'. */
+/* Nine of ten values are fast: the median is fast, p99 is slow. */
 static void
 test_two_groups(void **state)
 {

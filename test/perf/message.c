@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The handshake between two processes: lines come back as they were sent, and what a hostile or a
- * mistaken peer sends instead is refused.
+ * Tests the handshake between two processes: lines are parsed to the values that were sent, and wrong lines of a hostile
+ * or mistaken peer are refused.
  */
 
 #include <errno.h>
@@ -135,7 +135,7 @@ test_verdict_comes_back(void **state)
 	assert_string_equal(got.text, v.text);
 }
 
-/* Rows that no client of ours sends. */
+/* Rows that uroce-perf never sends. */
 static const char *const wrong_params[] = {
 	"",
 	"row",
@@ -297,7 +297,7 @@ test_oob_addresses(void **state)
 	assert_int_equal(uroce_perf_oob_parse(&a, path), 0);
 }
 
-/* A socket file that a killed server left behind is taken over, a living server's is not. */
+/* A server takes over the socket file of a killed server, but not that of a running one. */
 static void
 test_listen_unix(void **state)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The command line of uroce-perf: what is taken, and what every wrong argument is answered.
+ * Tests the command line of uroce-perf: valid arguments, and the message for each wrong one.
  */
 
 #include <errno.h>
@@ -124,7 +124,7 @@ test_every_op_and_mode(void **state)
 	}
 }
 
-/* Each wrong argument, and words of the answer that say what to do. */
+/* Wrong arguments, and words of the message that state the remedy. */
 static const struct {
 	const char *line;
 	const char *says;
@@ -273,7 +273,7 @@ test_addresses(void **state)
 	assert_int_equal(uroce_app_cidr_parse("::ffff:10.1.2.3/64", &gid), -EINVAL);
 }
 
-/* Found among EAL's arguments when the -- is missing; what both have is EAL's. */
+/* Options of uroce-perf that are found among EAL's arguments if the -- is missing. EAL gets options that both have. */
 static void
 test_has(void **state)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * When all that was sent has arrived, with an answer to each ping and a server's thread that are made up here.
+ * Tests the wait until all sent messages have arrived, with fake ping replies and a fake server thread.
  */
 
 #include <errno.h>
@@ -19,7 +19,7 @@
 
 #define QPS 3
 #define DEVS 2
-#define QUESTIONS 3 /* until it is settled */
+#define QUESTIONS 3 /* number of questions until the peer is settled */
 
 static struct perf_qp qps[QPS];
 static struct app_host host;
@@ -30,8 +30,8 @@ static uint64_t rounds;
 static struct {
 	unsigned int pings, polls;
 	const char *addresses[DEVS];
-	unsigned int fails; /* this ping */
-	uint64_t rounds;    /* of the server's thread meanwhile */
+	unsigned int fails; /* number of the ping that fails */
+	uint64_t rounds;    /* rounds of the server's thread */
 } did;
 
 int
@@ -54,7 +54,7 @@ uroce_worker_poll(struct uroce_worker *worker)
 	return 0;
 }
 
-/* It has a thread of its own, or is in another process. */
+/* Not called: the server has its own thread, or is in another process. */
 unsigned int
 uroce_perf_server_round(struct perf_server *server)
 {
@@ -74,7 +74,7 @@ setup(void **state)
 	memcpy(qps[1].remote.gid.raw, v6, sizeof(v6));
 	host.nb_devs = DEVS;
 	for (unsigned int i = 0; i < DEVS; i++)
-		host.devs[i].ctx = (struct ibv_context *)&host.devs[i]; /* never looked into */
+		host.devs[i].ctx = (struct ibv_context *)&host.devs[i]; /* never dereferenced */
 	peer.rounds = NULL;
 	run.peer = &peer;
 	run.end.host = &host;
@@ -83,7 +83,7 @@ setup(void **state)
 	return 0;
 }
 
-/* Each device asks the peer of its first queue pair, until one has no answer. */
+/* Each device pings the peer of its first queue pair, until one ping fails. */
 static void
 test_ping(void **state)
 {
@@ -100,7 +100,7 @@ test_ping(void **state)
 	assert_int_equal(did.pings, 1);
 }
 
-/* A peer in another process: its answers say it. */
+/* A peer in another process: its replies say whether it has settled. */
 static void
 test_settled(void **state)
 {
@@ -109,7 +109,7 @@ test_settled(void **state)
 	assert_int_equal(did.polls, QUESTIONS);
 }
 
-/* One on another lcore: two rounds of its thread after each answer. This thread may have been kept from its own. */
+/* A server on another lcore: two rounds of its thread after each reply, as the scheduler may have stopped this thread. */
 static void
 test_rounds(void **state)
 {
@@ -133,7 +133,7 @@ test_no_answer(void **state)
 	assert_int_equal(did.pings, 2 * DEVS);
 }
 
-/* Its thread is kept from its processor. */
+/* The scheduler does not run the server's thread. */
 static void
 test_no_round(void **state)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The results: figures from a run's counts, and the two forms that they are printed in.
+ * Tests the results: figures derived from a run's counts, printed as text and as JSON.
  */
 
 #include <setjmp.h>
@@ -127,7 +127,7 @@ test_json_rows(void **state)
 	assert_non_null(strstr(text, "}\n]\n"));
 }
 
-/* A disk that is full is not passed over. */
+/* A full disk is an error. */
 static void
 test_json_not_written(void **state)
 {
@@ -170,13 +170,13 @@ test_floor(void **state)
 	assert_non_null(strstr(text, "      1  0.241\n"));
 	assert_non_null(strstr(text, "floor 64: mbufs over a ring 140.3 M/s, there and back 301 ns; round trip: "
 				     "0.241 of what it allows\n"));
-	assert_non_null(strstr(text, "      1\n")); /* nothing is said of the third */
+	assert_non_null(strstr(text, "      1\n")); /* the third row has no share */
 	print(NULL, &row, 1);
 	assert_null(strstr(text, "share"));
 	assert_null(strstr(text, "floor"));
 }
 
-/* Of less than a packet between two processes nothing is known. */
+/* The bound of less than a packet between two processes is unknown. */
 static void
 test_no_share(void **state)
 {
@@ -189,7 +189,7 @@ test_no_share(void **state)
 	assert_non_null(strstr(text, "floor 1000: CRC and copy (avx512) 250.0 Gb/s a core\n"));
 	print(uroce_perf_report_json, &r, 1);
 	assert_non_null(strstr(text, "\"bound\": null, \"share\": null}"));
-	/* nothing that was measured applies */
+	/* no measured floor applies */
 	r.floor.gbps = 0;
 	print(NULL, &r, 1);
 	assert_non_null(strstr(text, "      1      -\n"));

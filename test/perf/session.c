@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The states of a session, as the prompt's thread sees and changes them, and what it does before, after and between
- * tests. The tests themselves, the network and workers are made up here; those that are real are the program's tests
- * (functional).
+ * Tests the states of a session, as the prompt's thread sees and changes them, and the session's actions before, after
+ * and between tests. Tests, network and workers are fakes; the program's tests (functional) run real ones.
  */
 
 #include <poll.h>
@@ -27,7 +26,7 @@ static struct perf_session s;
 static struct perf_peer peer;
 static struct app_host hosts[HOSTS];
 
-/* What has been done, and what comes of it. */
+/* Calls of the fakes, and their results. */
 static struct {
 	unsigned int runs, polls, signs, impaired, unimpaired, controlled;
 	const char *impairment;	/* of all hosts; NULL: none */
@@ -105,7 +104,7 @@ setup(void **state)
 	bench = (struct perf_bench){ .peer = &peer };
 	s.bench = &bench;
 	for (unsigned int i = 0; i < HOSTS; i++) {
-		hosts[i].workers[0] = (struct uroce_worker *)&hosts[i]; /* never looked into */
+		hosts[i].workers[0] = (struct uroce_worker *)&hosts[i]; /* never dereferenced */
 		s.hosts[s.nb_hosts++] = &hosts[i];
 	}
 	uroce_app_stop_clear();
@@ -193,7 +192,7 @@ run(void (*while_running)(void), void (*while_idle)(void))
 	uroce_perf_session_run(&s);
 }
 
-/* Has somebody been told, since the last time? */
+/* Has the session notified the prompt since the last call? */
 static bool
 was_told(void)
 {
@@ -202,7 +201,7 @@ was_told(void)
 	return read(s.event, &times, sizeof(times)) == (ssize_t)sizeof(times);
 }
 
-/* As the prompt does between two tests: the network changes only where it has to. */
+/* Start a test as the prompt does: the network changes only if its options have changed. */
 static void
 next_test(void)
 {
@@ -252,7 +251,7 @@ test_in_turn(void **state)
 	assert_false(s.failed);
 }
 
-/* One that fails is told of, with what it had, whatever comes after it. */
+/* A failed test is reported with its results, whatever follows it. */
 static void
 test_failed_run(void **state)
 {
@@ -263,7 +262,7 @@ test_failed_run(void **state)
 	assert_int_equal(s.ended, 1);
 }
 
-/* Nothing runs in a network that is not as it was said. */
+/* No test runs if the network could not be set up. */
 static void
 test_no_network(void **state)
 {
@@ -274,7 +273,7 @@ test_no_network(void **state)
 	assert_int_equal(did.runs, 0);
 	assert_int_equal(s.nb_rows, 0);
 	assert_int_equal(s.ended, 1);
-	assert_null(s.impairment); /* it is asked for again */
+	assert_null(s.impairment); /* the next test tries again */
 }
 
 static void
@@ -302,7 +301,7 @@ after_stop(void)
 	end();
 }
 
-/* By the prompt: that goes on. */
+/* The prompt stops a test: the session continues. */
 static void
 test_stopped_run(void **state)
 {
@@ -311,7 +310,7 @@ test_stopped_run(void **state)
 	assert_false(s.failed);
 }
 
-/* By a signal: that ends the session, during a test or between two. */
+/* A signal ends the session, during a test or between two. */
 static void
 test_signal(void **state)
 {
@@ -334,7 +333,7 @@ test_end_of_run(void **state)
 	assert_true(uroce_app_stopped());
 }
 
-/* While nothing runs the other end is looked at, now and then. */
+/* While no test runs, the session checks the other end at intervals. */
 static void
 test_peer_gone(void **state)
 {
@@ -399,7 +398,7 @@ test_no_descriptor(void **state)
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &most), 0);
 }
 
-/* As the command line has said it, main() has set it up. */
+/* main() has set up congestion control as on the command line: no change. */
 static void
 test_no_congestion(void **state)
 {
@@ -411,7 +410,7 @@ test_no_congestion(void **state)
 	assert_null(s.impairment);
 }
 
-/* What a server runs is not the prompt's. */
+/* The prompt cannot run tests on a server. */
 static void
 test_server(void **state)
 {

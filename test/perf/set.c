@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * set: what it takes, what it refuses and in which words, and that what is refused changes nothing.
+ * Tests the command set: valid values, the message for each wrong one, and that a refused value changes nothing.
  */
 
 #include <errno.h>
@@ -86,7 +86,7 @@ test_time_and_iters(void **state)
 	assert_true(o.time_s == 3);
 }
 
-/* What follows from an option ends with it. */
+/* Consequences of an option end with it. */
 static void
 test_consequences(void **state)
 {
@@ -108,7 +108,7 @@ test_consequences(void **state)
 	assert_false(o.all_sizes);
 }
 
-/* UD sends, unless the user has said what to do. */
+/* The default operation of UD is SEND. */
 static void
 test_datagrams(void **state)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * What --stats-period prints of two samples: rates of what has changed in between, and nothing of what has not.
+ * Tests the output of --stats-period for two samples: rates of counters that have changed, and no others.
  */
 
 #include <setjmp.h>
@@ -72,7 +72,7 @@ test_rates(void **state)
 			    "stats 4.0 s  client uroce0: rx 1.500 Mpps, tx 0.500 Mpps\n");
 }
 
-/* What has gone wrong, and only that. */
+/* Error counters are printed only if they have changed. */
 static void
 test_trouble(void **state)
 {
@@ -87,7 +87,7 @@ test_trouble(void **state)
 						  "timeouts 6\n"));
 }
 
-/* A worker that another end tells of: the ports only. */
+/* A worker that another end reports: only the ports are printed. */
 static void
 test_borrowed(void **state)
 {
@@ -106,7 +106,7 @@ test_several_ports(void **state)
 	assert_non_null(strstr(text, "client uroce1: rx 0.000 Mpps, tx 0.000 Mpps\n"));
 }
 
-/* No time has passed, or there is no port: nothing can be said. */
+/* No time has passed, or there is no port: nothing is printed. */
 static void
 test_nothing(void **state)
 {
@@ -118,7 +118,7 @@ test_nothing(void **state)
 	assert_string_equal(written("client"), "");
 }
 
-/* Not asked for: no thread, and stopping it is no harm. */
+/* Without the option there is no thread, and stopping it is a no-op. */
 static void
 test_off(void **state)
 {

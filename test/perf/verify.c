@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * --verify has to find every wrong byte: one flipped bit anywhere, a message of another number or
- * queue pair, one shifted within itself, and what never arrived.
+ * Tests that --verify finds every wrong byte: a flipped bit anywhere, a message with another number or of another queue
+ * pair, a shifted message, and a message that never arrived.
  */
 
 #include <setjmp.h>
@@ -18,7 +18,7 @@
 
 #define ROOM 8200
 
-/* Around the message: nothing may be written there. */
+/* Bytes around the message, which must not be written. */
 #define GUARD 0xa5
 
 static uint8_t room[ROOM + 32];
@@ -76,7 +76,7 @@ test_poison_is_wrong_everywhere(void **state)
 	}
 }
 
-/* What was meant for another place: message, queue pair, offset. */
+/* A message of another number, queue pair or offset. */
 static void
 test_stale_and_misplaced(void **state)
 {

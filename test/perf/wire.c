@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Rings, and net_ring ports on them. Main thread.
+ * Creates rings, and net_ring ports on them. Main thread.
  */
 
 #include <stdio.h>

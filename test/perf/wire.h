@@ -10,8 +10,9 @@
 #include <stdint.h>
 
 /**
- * What port 0 sends on queue i comes to queue (i + turned) % queues of port 1, and the other way round: with `turned`
- * 0 as RSS should bring it, else always to a wrong queue. Ports stay until EAL ends.
+ * Create two ports. Frames that port 0 sends on queue i arrive at queue (i + turned) % queues of port 1, and vice versa:
+ * with `turned` 0 at the queue to which RSS would send them, else always at a wrong queue. The ports exist until EAL
+ * ends.
  * @return 0 or -1
  */
 int test_wire_create(uint16_t ports[2], unsigned int queues, unsigned int turned);

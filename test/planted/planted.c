@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Part of the library in a build with planted faults: before main(), reads from the environment which fault to show.
+ * Part of the library in a build with planted faults: before main(), reads from the environment which fault is active.
  */
 
 #include <stdio.h>

@@ -16,7 +16,7 @@ enum uroce_planted {
 #undef FAULT_CONSTANT
 };
 
-/* The fault that UROCE_PLANTED_FAULT in the environment names. Set before main(); any thread reads it. */
+/* The active fault, named by UROCE_PLANTED_FAULT in the environment. Set before main(); any thread reads it. */
 extern enum uroce_planted uroce_planted;
 
 /* Execute a request of one packet again: this changes memory and receive WQEs, but not the state of the responder. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * An output port: how long frames take, what its queue holds, and what it marks.
+ * Tests output ports: the transmission time of frames, the limit of the queue, and marking.
  */
 
 #include <setjmp.h>
@@ -15,7 +15,7 @@
 #include "groups.h"
 
 #define GBPS  UINT64_C(1000000000)
-#define BYTES (1000 - BOTTLENECK_FRAME_BYTES) /* of a frame that takes 1000 on the wire */
+#define BYTES (1000 - BOTTLENECK_FRAME_BYTES) /* of a frame that takes 1000 bytes on the wire */
 
 static struct bottleneck
 make(struct bottleneck_conf conf)
@@ -57,13 +57,13 @@ test_one_after_the_other(void **state)
 	assert_int_equal(bottleneck_backlog(&b, 600), 1500);
 	assert_int_equal(bottleneck_falls_to(&b, 600, 1500), 600);
 	assert_int_equal(bottleneck_falls_to(&b, 600, 400), 1700);
-	assert_int_equal(take(&b, 5000, BOTTLENECK_PASSED), 6000); /* it was idle */
+	assert_int_equal(take(&b, 5000, BOTTLENECK_PASSED), 6000); /* the port was idle */
 	assert_int_equal(b.frames, 3);
 	assert_int_equal(b.bytes, 3000);
 	assert_int_equal(b.deepest_bytes, 1000);
 }
 
-/* Fractions of a nanosecond add up: at 3 Gb/s 300 frames take what they should. */
+/* Fractions of a nanosecond add up to the right time for 300 frames at 3 Gb/s. */
 static void
 test_rounding(void **state)
 {
@@ -89,7 +89,7 @@ test_limit(void **state)
 	assert_int_equal(b.frames, 4);
 }
 
-/* DCTCP: none below, all from there on. */
+/* DCTCP: no marks below the threshold, all frames above. */
 static void
 test_step_marks(void **state)
 {
@@ -105,7 +105,7 @@ test_step_marks(void **state)
 	assert_int_equal(b.marked, 1);
 }
 
-/* RED: half of the way between the thresholds half of the share is marked. */
+/* RED: half-way between the thresholds half of the share is marked. */
 static void
 test_red_marks(void **state)
 {
@@ -116,7 +116,7 @@ test_red_marks(void **state)
 	uint64_t now_ns = 0, out_ns;
 
 	for (unsigned int i = 0; i < 11; i++)
-		take(&b, now_ns, BOTTLENECK_PASSED); /* no more than 10000 is in front of any */
+		take(&b, now_ns, BOTTLENECK_PASSED); /* the queue is never longer than 10000 bytes */
 	for (unsigned int i = 0; i < 10; i++)
 		bottleneck_take(&b, now_ns, BYTES, true, &out_ns);
 	b.marked = 0;

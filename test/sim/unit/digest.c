@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The digest of a seed: everything that a peer or an application can see changes it, an address of this process does
- * not.
+ * Tests the digest of a seed: all bytes that a peer or an application can see change it, virtual addresses do not.
  */
 
 #include <setjmp.h>
@@ -23,7 +22,7 @@
 
 static const struct ibv_wc sent = { .wr_id = 1, .qp_num = 2, .opcode = IBV_WC_SEND };
 
-/* A WRITE ONLY over IPv4, of ones. */
+/* A WRITE ONLY over IPv4, with a payload of ones. */
 static void
 make_write(uint8_t *frame)
 {
@@ -48,7 +47,7 @@ of_completion(const struct ibv_wc *wc)
 	return digest_get();
 }
 
-/* The first 8 bytes of the RETH are an address, the last 4 bytes of the frame the ICRC over it. */
+/* The exceptions are the first 8 bytes of the RETH, an address, and the last 4 bytes of the frame, the ICRC. */
 static void
 every_byte_counts_but_addresses(void **state)
 {

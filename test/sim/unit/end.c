@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Ends that are stopped, starved or deaf, and wires that are cut: with a stream between two of them, which stands still
- * meanwhile, and of which nothing is wrong afterwards. A busy port makes its end wait.
+ * Tests stopped, starved and deaf ends, and cut wires: a stream between two ends makes no progress meanwhile, and is
+ * right afterwards. A busy port makes its end wait.
  */
 
 #include <setjmp.h>
@@ -47,7 +47,7 @@ fixture_open(struct fixture *f, struct link_conf link)
 	assert_true(f->stream.completed > 40);
 }
 
-/* It goes on, and everything is right. */
+/* The stream continues, and its data is right. */
 static void
 fixture_close(struct fixture *f)
 {
@@ -60,7 +60,7 @@ fixture_close(struct fixture *f)
 	world_fini(&f->world);
 }
 
-/* What was on its way completes, and nothing else until then. */
+/* Until then only messages in flight complete. */
 static void
 assert_still(struct fixture *f, uint64_t until_ns)
 {
@@ -110,7 +110,7 @@ test_deafen(void **state)
 	uint64_t until_ns;
 
 	fixture_open(&f, (struct link_conf){ .mishaps = true });
-	f.world.mishaps.next_ns = UINT64_MAX; /* but for this one */
+	f.world.mishaps.next_ns = UINT64_MAX; /* no other mishaps */
 	until_ns = f.world.now_ns + 2 * MS;
 	end_deafen(f.world.ends[1], until_ns);
 	assert_still(&f, until_ns);
@@ -132,7 +132,7 @@ test_cut(void **state)
 	fixture_close(&f);
 }
 
-/* All kinds of them, one after the other. */
+/* Each kind of mishap, one after the other. */
 static void
 test_mishaps(void **state)
 {
@@ -144,7 +144,7 @@ test_mishaps(void **state)
 	fixture_close(&f);
 }
 
-/* A port that is busy is not given more than it takes, so nothing waits longer than that. */
+/* An end sends a busy port no more frames than it accepts, so that no frame waits longer than that. */
 static void
 test_busy_port(void **state)
 {

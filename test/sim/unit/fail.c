@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * A check of the simulation that fails in one of its own tests.
+ * Defines sim_fail() for the simulation's own tests.
  */
 
 #include <setjmp.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Lists of what is kept of a run.
+ * Tests the lists of parts of a run that are kept.
  */
 
 #include <setjmp.h>
@@ -15,7 +15,7 @@
 #include "groups.h"
 #include "keep.h"
 
-/* What keep_print() says of one list. */
+/* Compare the output of keep_print() for one list. */
 static void
 expect_done(enum keep_what what, const char *list)
 {
@@ -71,7 +71,7 @@ a_list_limits(void **state)
 	assert_false(keep_do(KEEP_ACTIONS, 4));
 	assert_true(keep_do(KEEP_ACTIONS, 5));
 	expect_done(KEEP_ACTIONS, "5");
-	/* the others are as they were */
+	/* the other lists do not change */
 	assert_true(keep_has(KEEP_SCENARIOS, 4));
 	assert_true(keep_parse(KEEP_ACTIONS, "none"));
 	assert_false(keep_has(KEEP_ACTIONS, 1));

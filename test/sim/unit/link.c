@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The network: what arrives, when, in what state; what is cut, chosen, overrun; that every captured frame is still a
- * right one when it has been marked, and none that was damaged where the ICRC sees it.
+ * Tests the network: arrival times, harm, cuts, requested losses and overruns. Captured frames are accepted after
+ * marking, and dropped after corruption of a byte that the ICRC covers.
  */
 
 #include <setjmp.h>
@@ -36,7 +36,7 @@ open_link(struct link *l, struct link_conf conf)
 	link_init(l, &conf, 4, 1);
 }
 
-/* RoCEv2 over IPv4, ECT(0), with a number as PSN and behind the BTH. */
+/* Send a RoCEv2 frame over IPv4, ECT(0), with a number as PSN and behind the BTH. */
 static void
 send_at(struct link *l, uint64_t now_ns, unsigned int from, unsigned int to, uint8_t opcode, uint8_t number)
 {
@@ -97,7 +97,7 @@ test_cut(void **state)
 	struct link l;
 
 	open_link(&l, (struct link_conf){ .netem.delay_ns = 100 });
-	send_at(&l, 1000, 0, 1, 4, 1); /* on its way */
+	send_at(&l, 1000, 0, 1, 4, 1); /* in flight */
 	link_cut(&l, 1, 0, 2000);
 	send_at(&l, 1500, 0, 1, 4, 2);
 	send_at(&l, 1500, 1, 0, 4, 3);
@@ -111,7 +111,7 @@ test_cut(void **state)
 	link_fini(&l);
 }
 
-/* Who of 4 hears whom. */
+/* Check which of 4 ends receive frames of each end. */
 static void
 assert_reaches(struct link *l, uint64_t now_ns, const char *const who[4])
 {
@@ -219,7 +219,7 @@ test_overrun(void **state)
 	link_fini(&l);
 }
 
-/* Two senders at once: their ports take 1 us a frame, and so does the switch's. */
+/* Two senders at once: their ports and that of the switch take 1 us per frame. */
 static void
 test_switch(void **state)
 {
@@ -240,7 +240,7 @@ test_switch(void **state)
 		send_at(&l, 0, 0, 3, 4, i);
 		send_at(&l, 0, 1, 3, 4, 10 + i);
 	}
-	/* at the switch two frames come in each us, one goes: queues of 0, 1, 1, 2, 2, 3 -> dropped, … */
+	/* per us two frames arrive at the switch and one leaves: queues of 0, 1, 1, 2, 2, 3 -> dropped, … */
 	link_advance(&l, UINT64_MAX / 2000);
 	for (; (f = link_receive(&l, 3)) != NULL; n++) {
 		assert_int_equal(f->due_ns, 12000 + n * 1000);
@@ -289,7 +289,7 @@ send_captured(const struct test_frame *frame, void *arg)
 	test_mbuf_init(&m, frame_buf, sizeof(frame_buf), frame->len);
 	memcpy(rte_pktmbuf_mtod(&m, uint8_t *), frame->bytes, frame->len);
 	if (decode(&m) != UROCE_OK) {
-		t->wrong++; /* one was captured so on purpose */
+		t->wrong++; /* one capture has a wrong ICRC on purpose */
 		return;
 	}
 	link_send(&t->link, 0, 0, 1, &m);
@@ -332,7 +332,7 @@ test_captures_damaged(void **state)
 		test_frames_each(send_captured, &t);
 		link_fini(&t.link);
 	}
-	/* some bits are not covered, some lead to nobody; most are seen */
+	/* some bits are not covered, some change the destination; most corruptions are noticed */
 	assert_true(t.right > 0);
 	assert_true(t.touched > t.damaged);
 	assert_true(t.damaged > 20 * TEST_CAPTURE_FRAMES / 2);
