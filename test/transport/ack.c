@@ -302,6 +302,49 @@ no_mbuf(void **state)
 	peer_stop(&p);
 }
 
+/* The peer sees the completion of its SEND before the memory of the reply. */
+static void
+expect_write_behind_response(uint32_t read_psn, uint32_t send_psn)
+{
+	static struct rte_mbuf *mbufs[1023];
+	struct peer_packet read = { .opcode = UROCE_RC_READ_REQUEST, .psn = read_psn, .ack_req = true, .dma_len = 1024 };
+	struct peer_packet send = { .opcode = UROCE_RC_SEND_ONLY, .psn = send_psn, .ack_req = true };
+	struct peer p;
+
+	start(&p, &(struct peer_conf){ .copy = true });
+	peer_post_recv(&p, 0, 64, 1);
+	read.rkey = p.mr->rkey;
+	read.va = (uintptr_t)p.buffer;
+	assert_int_equal(peer_in(&p, read_psn < send_psn ? &read : &send), UROCE_OK);
+	assert_int_equal(peer_in(&p, read_psn < send_psn ? &send : &read), UROCE_OK);
+	assert_int_equal(rte_pktmbuf_alloc_bulk(p.payloads, mbufs, RTE_DIM(mbufs)), 0);
+	peer_expect_wc(p.recv_cq, IBV_WC_SUCCESS, 1);
+	peer_next_round(&p);
+	expect_no_deferred(&p);
+	peer_post(&p, IBV_WR_RDMA_WRITE, 0, 8, 2, IBV_SEND_INLINE);
+	peer_expect_nothing(&p);
+	rte_pktmbuf_free_bulk(mbufs, RTE_DIM(mbufs));
+	peer_expect(&p, UROCE_RC_READ_RESPONSE_ONLY, read_psn);
+	if (read_psn < send_psn)
+		peer_expect_ack(&p, PEER_UNLIMITED & ~UROCE_AETH_VALUE_MASK, send_psn, 2);
+	peer_expect(&p, UROCE_RC_WRITE_ONLY, PEER_SQ_PSN);
+	peer_stop(&p);
+}
+
+static void
+a_write_leaves_behind_the_ack_of_a_send_that_awaits_a_response(void **state)
+{
+	(void)state;
+	expect_write_behind_response(PEER_RQ_PSN, PEER_RQ_PSN + 1);
+}
+
+static void
+a_write_leaves_behind_the_response_that_acknowledges_a_send(void **state)
+{
+	(void)state;
+	expect_write_behind_response(PEER_RQ_PSN + 1, PEER_RQ_PSN);
+}
+
 /* The number of QPs in the ring. */
 static unsigned int
 deferred(const struct uroce_engine *e)
@@ -427,6 +470,8 @@ UROCE_TESTS(ack)
 		cmocka_unit_test(a_response_does_not_wait),
 		cmocka_unit_test(it_waits_for_a_response),
 		cmocka_unit_test(no_mbuf),
+		cmocka_unit_test(a_write_leaves_behind_the_ack_of_a_send_that_awaits_a_response),
+		cmocka_unit_test(a_write_leaves_behind_the_response_that_acknowledges_a_send),
 		cmocka_unit_test(the_qp_begins_anew),
 		cmocka_unit_test(the_qp_goes),
 		cmocka_unit_test(too_many),

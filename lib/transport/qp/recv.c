@@ -49,6 +49,7 @@ uroce_qp_complete_recv(struct uroce_engine *e, struct uroce_qp *qp, struct ibv_w
 	/* messages posted after the completion leave behind the ACK */
 	e->acks.lead = true;
 	qp->resp.recv_resource = qp->resp.resource_tail;
+	qp->resp.recv_unacked = true;
 	if (uroce_cq_push(cq, e, wc, solicited))
 		return true;
 	uroce_qp_overrun(e, qp);

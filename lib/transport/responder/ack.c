@@ -220,8 +220,9 @@ uroce_acks_block_slow(struct uroce_engine *e, struct uroce_qp *qp, const struct 
 {
 	struct uroce_acks *a = &e->acks;
 	const bool receives = uroce_wr_is(sqe->opcode, UROCE_WR_RECEIVES);
+	const bool waits = uroce_recv_ack_waits(&qp->resp);
 
-	if (!a->lead && !receives)
+	if (!a->lead && !receives && !waits)
 		return false;
 	while (receives && a->reply_count != 0)
 		defer_reply(a, a->replies[0]);
@@ -229,7 +230,7 @@ uroce_acks_block_slow(struct uroce_engine *e, struct uroce_qp *qp, const struct 
 		defer_reply(a, qp);
 	a->blocked = uroce_acks_any(e);
 	/* if only this QP's ACK is left, it waits for a READ response or an mbuf, and so does the message */
-	return a->blocked || qp->resp.ack_owed;
+	return a->blocked || qp->resp.ack_owed || waits;
 }
 
 void

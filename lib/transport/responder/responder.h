@@ -104,12 +104,21 @@ void uroce_acks_due_now(struct uroce_engine *e);
 /** Send due ACKs. @return the number of frames; less than n: no other is due, or there is no mbuf */
 unsigned int uroce_acks_send(struct uroce_engine *e, struct rte_mbuf **frames, unsigned int n);
 
+/** Does the ACK for a request that completed a receive wait for READ responses, or for an mbuf? A response to a later READ
+ * may take its place. */
+static inline bool
+uroce_recv_ack_waits(const struct uroce_responder *resp)
+{
+	return unlikely(resp->recv_unacked) && (resp->ack_owed || resp->resource_head != resp->resource_tail);
+}
+
 /** Must an owed ACK leave before the QP's next message, which may have been posted after the ACK became owed? Then the
  * turn ends here, and the engine sends the ACKs before it continues the turn. */
 static inline bool
 uroce_acks_block(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_sqe *sqe)
 {
-	if (likely(!uroce_acks_any(e) && !qp->resp.ack_owed && e->acks.reply_count == 0))
+	if (likely(!uroce_acks_any(e) && !qp->resp.ack_owed && e->acks.reply_count == 0 &&
+		   !uroce_recv_ack_waits(&qp->resp)))
 		return false;
 	return uroce_acks_block_slow(e, qp, sqe);
 }

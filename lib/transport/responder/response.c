@@ -170,7 +170,7 @@ acknowledge_early(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf *
 	uroce_count(e, UROCE_SENT_SACKS, 1);
 	uroce_qp_history_count(&qp->history, UROCE_QP_SACKS_SENT, 1);
 	uroce_trace_sack_sent(qp->dev->index, qp->ibv.qp_num, psn);
-	resp->ack_owed = resp->sack_owed = false;
+	resp->ack_owed = resp->sack_owed = resp->recv_unacked = false;
 	return 0;
 }
 
@@ -237,7 +237,7 @@ uroce_response_acknowledge(struct uroce_engine *e, struct uroce_qp *qp, struct r
 	if (unlikely(ret < 0))
 		return ret;
 	count_answer(e, qp, resp->ack_syndrome, psn);
-	resp->ack_owed = false;
+	resp->ack_owed = resp->recv_unacked = false;
 	if (sequence)
 		uroce_nak_on(resp, UROCE_ON_NAK_SENT);	/* R12: the NAK names resp->psn, which may have advanced since */
 	if (resp->nak_state == UROCE_STATE_CLOSING)
@@ -319,6 +319,9 @@ uroce_response_send(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf
 		if (unlikely(ret < 0))
 			return n;
 		sent(r, (unsigned int)ret);
+		/* the response acknowledges all requests before its READ */
+		if ((int32_t)(resp->resource_head - resp->recv_resource) >= 0)
+			resp->recv_unacked = false;
 		n += (unsigned int)ret;
 	}
 	if (n < room && resp->ack_owed && !uroce_ack_is_deferred(qp) && resp->resource_head == resp->resource_tail &&

@@ -242,7 +242,8 @@ struct uroce_responder {
 	bool selective;			/* the requester understands SACKs: it has sent an ASK */
 	bool sack_owed;			/* a SACK is owed in place of an ACK, and behind an owed NAK */
 	bool read_again;		/* a READ response was requested again: all are copied from then on */
-	bool filled_turn;		/* responses took the whole of the QP's last turn */
+	bool filled_turn : 1;		/* responses took the whole of the QP's last turn */
+	bool recv_unacked : 1;		/* no ACK or response has left since a request last completed a receive */
 	uint32_t recv_resource;		/* the ring's tail when a request last completed a receive */
 };
 

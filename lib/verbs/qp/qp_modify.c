@@ -225,6 +225,7 @@ forget_resources(struct uroce_responder *resp)
 	resp->resource_head = 0;
 	resp->resource_tail = 0;
 	resp->recv_resource = 0;
+	resp->recv_unacked = false;
 }
 
 static void
