@@ -428,6 +428,28 @@ rnr_in_the_middle(void **state)
 	peer_stop(&p);
 }
 
+/* A late response answers the probe; no other answer will come that would end it. */
+static void
+a_probed_read_that_is_the_last_request(void **state)
+{
+	static const uint8_t data[8];
+	struct peer_packet out;
+	struct peer p;
+
+	(void)state;
+	peer_start(&p, NULL);
+	peer_post(&p, IBV_WR_RDMA_READ, 0, 8, 1, 0);
+	peer_expect(&p, UROCE_RC_READ_REQUEST, PEER_SQ_PSN);
+	while (!peer_out(&p, &out))
+		peer_wait(&p);
+	assert_int_equal(out.opcode, UROCE_RC_READ_REQUEST);
+	assert_int_equal(p.engine.recoveries.lent, 1);
+	assert_int_equal(peer_response(&p, UROCE_RC_READ_RESPONSE_ONLY, PEER_SQ_PSN, data, 8), UROCE_OK);
+	peer_expect_wc(p.send_cq, IBV_WC_SUCCESS, 1);
+	assert_int_equal(p.engine.recoveries.lent, 0);
+	peer_stop(&p);
+}
+
 /* In SQD the QP finishes started WQEs, including their retransmissions. */
 static void
 a_queue_that_drains(void **state)
@@ -492,6 +514,7 @@ UROCE_TESTS(recovery)
 		cmocka_unit_test(atomics_and_fences),
 		cmocka_unit_test(bad_responses_that_are_early),
 		cmocka_unit_test(rnr_in_the_middle),
+		cmocka_unit_test(a_probed_read_that_is_the_last_request),
 		cmocka_unit_test(a_queue_that_drains),
 		cmocka_unit_test(memory_that_has_gone),
 	};

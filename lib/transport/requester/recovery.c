@@ -192,6 +192,16 @@ uroce_recovery_reached(struct uroce_qp *qp, const struct uroce_sqe *sqe)
 	return uroce_psn_add(qp->req.unacked, n);
 }
 
+/* Does the probe end when the next n PSNs have been answered? Its packet was only late, or a packet behind it has been
+ * answered, or there is none: then no answer will follow that of the probe's packet. */
+static bool
+probe_has_ended(const struct uroce_qp *qp, const struct uroce_recovery *rec, uint32_t n)
+{
+	if (rec->probe_state == UROCE_PROBE_DUE)
+		return ahead_of(qp, rec->probe_psn) < n;
+	return ahead_of(qp, rec->probe_end) < n || (ahead_of(qp, rec->probe_end) == n && rec->probe_end == rec->probe_max);
+}
+
 void
 uroce_recovery_passed(struct uroce_qp *qp, uint32_t to)
 {
@@ -204,9 +214,7 @@ uroce_recovery_passed(struct uroce_qp *qp, uint32_t to)
 	for (unsigned int i = 0; i < RTE_DIM(marks); i++)
 		if (ahead_of(qp, *marks[i]) < n)
 			*marks[i] = to;
-	/* end the probe: its packet was only late, or all before probe_end has been answered */
-	if (rec->probe_state != UROCE_PROBE_NONE &&
-	    ahead_of(qp, rec->probe_state == UROCE_PROBE_DUE ? rec->probe_psn : rec->probe_end) < n)
+	if (rec->probe_state != UROCE_PROBE_NONE && probe_has_ended(qp, rec, n))
 		rec->probe_state = UROCE_PROBE_NONE;
 }
 
