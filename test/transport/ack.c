@@ -345,6 +345,31 @@ a_write_leaves_behind_the_response_that_acknowledges_a_send(void **state)
 	expect_write_behind_response(PEER_RQ_PSN + 1, PEER_RQ_PSN);
 }
 
+/* The RNR NAK would have acknowledged the SEND before the refused one. */
+static void
+an_rnr_nak_that_is_withdrawn_leaves_the_ack(void **state)
+{
+	struct peer_packet first = { .opcode = UROCE_RC_SEND_ONLY, .psn = PEER_RQ_PSN, .ack_req = true };
+	struct peer_packet refused = { .opcode = UROCE_RC_SEND_FIRST, .psn = PEER_RQ_PSN + 1, .payload_bytes = 1024 };
+	struct peer_packet out;
+	struct peer p;
+
+	(void)state;
+	start(&p, NULL);
+	peer_post_recv(&p, 0, 64, 1);
+	assert_int_equal(peer_in(&p, &first), UROCE_OK);
+	assert_int_equal(peer_in(&p, &refused), UROCE_NAK_RNR);
+	peer_post_recv(&p, 0, 2048, 2);
+	assert_int_equal(peer_in(&p, &refused), UROCE_OK);
+	peer_next_round(&p);
+	assert_true(peer_out_due(&p, &out) || peer_out(&p, &out));
+	assert_int_equal(out.opcode, UROCE_RC_ACKNOWLEDGE);
+	assert_int_equal(out.syndrome & UROCE_AETH_CLASS_MASK, UROCE_AETH_ACK);
+	assert_int_equal(out.psn, PEER_RQ_PSN + 1);
+	assert_int_equal(out.msn, 1);
+	peer_stop(&p);
+}
+
 /* The number of QPs in the ring. */
 static unsigned int
 deferred(const struct uroce_engine *e)
@@ -470,6 +495,7 @@ UROCE_TESTS(ack)
 		cmocka_unit_test(a_response_does_not_wait),
 		cmocka_unit_test(it_waits_for_a_response),
 		cmocka_unit_test(no_mbuf),
+		cmocka_unit_test(an_rnr_nak_that_is_withdrawn_leaves_the_ack),
 		cmocka_unit_test(a_write_leaves_behind_the_ack_of_a_send_that_awaits_a_response),
 		cmocka_unit_test(a_write_leaves_behind_the_response_that_acknowledges_a_send),
 		cmocka_unit_test(the_qp_begins_anew),

@@ -436,7 +436,8 @@ uroce_responder_receive(struct uroce_engine *e, struct uroce_qp *qp, const struc
 	if (unlikely(resp->nak_state != UROCE_STATE_IN_ORDER))
 		uroce_nak_on(resp, UROCE_ON_EXPECTED);
 	if (resp->ack_owed && (resp->ack_syndrome & UROCE_AETH_CLASS_MASK) == UROCE_AETH_RNR_NAK)
-		resp->ack_owed = false;		/* the request that it refused has arrived again */
+		/* the request that it refused has arrived again: the NAK may have replaced an ACK for earlier ones */
+		resp->ack_syndrome = UROCE_AETH_ACK;
 	if (unlikely(qp->state == IBV_QPS_RTR))
 		uroce_qp_established(qp);
 	verdict = uroce_responder_execute(e, qp, p);
