@@ -3,6 +3,7 @@
  */
 
 #include <dirent.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -107,4 +108,25 @@ test_tasks_take_signals(const struct test_tasks *tasks, const sigset_t *except)
 		count++;
 	}
 	return count;
+}
+
+pid_t
+test_task_start(pthread_t *thread, void *(*start)(void *), void *arg)
+{
+	struct test_tasks before, tasks;
+
+	test_tasks_list(&before);
+	if (pthread_create(thread, NULL, start, arg) != 0)
+		abort();
+	test_tasks_since(&before, &tasks);
+	return tasks.count > 0 ? tasks.ids[0] : 0;	/* 0: it has ended */
+}
+
+void
+test_task_await_sleep(pid_t id)
+{
+	char line[TEST_TASK_LINE];
+
+	while (id != 0 && test_task_status(id, "State:\t", line) == 0 && line[0] != 'S')
+		sched_yield();
 }

@@ -7,6 +7,7 @@
 #ifndef UROCE_TEST_TASKS_H
 #define UROCE_TEST_TASKS_H
 
+#include <pthread.h>
 #include <signal.h>
 #include <sys/types.h>
 
@@ -34,6 +35,12 @@ int test_task_status(pid_t id, const char *title, char line[TEST_TASK_LINE]);
 
 /** @return the first of the threads with this name, or 0 */
 pid_t test_task_named(const struct test_tasks *tasks, const char *name);
+
+/** Create a thread. @return its number */
+pid_t test_task_start(pthread_t *thread, void *(*start)(void *), void *arg);
+
+/** Wait until a thread sleeps: until it has come as far as others let it. Not one that waits for a spinlock. */
+void test_task_await_sleep(pid_t id);
 
 /**
  * Print to stderr each of the threads that does not block every signal that can be blocked.

@@ -20,6 +20,7 @@
 #include <rte_common.h>
 
 #include "groups.h"
+#include "tasks.h"
 #include "uroce.h"
 #include "eal.h"
 #include "fake.h"
@@ -260,6 +261,7 @@ test_destroy_waits_for_acks(void **state)
 {
 	pthread_t thread;
 	void *ret;
+	pid_t id;
 
 	for (int i = 0; i < 2; i++) {
 		arm(0);
@@ -267,9 +269,10 @@ test_destroy_waits_for_acks(void **state)
 		expect_event(cq);
 	}
 	destroyed = 0;
-	assert_int_equal(pthread_create(&thread, NULL, destroy_cq, cq), 0);
+	id = test_task_start(&thread, destroy_cq, cq);
+	test_task_await_sleep(id);
 	uroce_ack_cq_events(cq, 1);
-	usleep(50000);
+	test_task_await_sleep(id);
 	assert_int_equal(__atomic_load_n(&destroyed, __ATOMIC_ACQUIRE), 0);
 	uroce_ack_cq_events(cq, 1);
 	pthread_join(thread, &ret);

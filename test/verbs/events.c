@@ -19,6 +19,7 @@
 #include <rte_common.h>
 
 #include "groups.h"
+#include "tasks.h"
 #include "uroce.h"
 #include "eal.h"
 #include "fake.h"
@@ -181,11 +182,13 @@ check_waits(void *(*destroy)(void *), void *object, struct ibv_async_event event
 {
 	pthread_t thread;
 	void *ret;
+	pid_t id;
 
 	destroyed = 0;
-	assert_int_equal(pthread_create(&thread, NULL, destroy, object), 0);
+	id = test_task_start(&thread, destroy, object);
+	test_task_await_sleep(id);
 	uroce_ack_async_event(&events[0]);
-	usleep(50000);
+	test_task_await_sleep(id);
 	assert_int_equal(__atomic_load_n(&destroyed, __ATOMIC_ACQUIRE), 0);
 	uroce_ack_async_event(&events[1]);
 	pthread_join(thread, &ret);
