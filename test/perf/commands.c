@@ -32,7 +32,7 @@ parse(const char *command)
 	return cmdline_parse(cl, line);
 }
 
-/* They say nothing of the session: options, that the prompt has while nothing runs. */
+/* set changes the session's options while no test runs. */
 static void
 test_set(void **state)
 {

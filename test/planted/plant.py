@@ -29,7 +29,7 @@ class Mistake(Exception):
 
 @dataclasses.dataclass
 class Edit:
-    code: str       # a piece of the library; backticks mark what is replaced if that is not all of it
+    code: str       # code of the library; backticks mark the replaced part, if it is not all of the code
     becomes: str = None
 
 
@@ -47,7 +47,7 @@ class Fault:
 
 @dataclasses.dataclass
 class Match:
-    """Where a fault replaces code: what is at begin .. end of the file."""
+    """The place where a fault replaces code: begin .. end of the file."""
     path: pathlib.Path
     begin: int
     end: int
@@ -97,7 +97,7 @@ def read_faults(text):
 
 
 def pattern_of(code):
-    """Tokens, with any space and comments between them. The group is what is replaced."""
+    """Tokens, with any space and comments between them. The group is the replaced part."""
     marked = code.count('`')
     if marked not in (0, 2):
         raise Mistake('backticks mark one part of the code, from one to the other')
@@ -153,7 +153,7 @@ def find_all(faults, texts):
 
 
 def replacement(original, matches):
-    """@return code that does what the chosen fault does, and else what the original does"""
+    """@return code that behaves as the active fault, or, without one, as the original"""
     for match in matches:
         if original.endswith(';') != match.edit.becomes.endswith((';', '}')):
             raise Mistake(f'fault {match.fault.name}: a statement becomes statements, and an expression an '

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 # Copyright 2026 The uroce authors
-"""Makes a failing seed of the simulation as small as it gets: leaves out actions of the workload, harm that the link
-does, reconnections, scenarios, connections, features of the world, as long as it fails in the same way. Ends with
-the command that replays what is left, and its trace of frames."""
+"""Shrinks a failing seed of the simulation: leaves out actions of the workload, harm by the link, reconnections,
+scenarios, connections and features of the world, as long as the seed fails in the same way. At the end prints the
+command that replays the shrunk run, and its trace of frames."""
 
 import argparse
 import concurrent.futures
@@ -42,7 +42,7 @@ def format_list(numbers):
 
 
 class Outcome:
-    """How a run has ended."""
+    """The result of a run."""
     def __init__(self, status, output):
         found = FAILED.search(output)
         self.message = found.group(3) if found else f'exit status {status}: {output[-200:].strip()}' if status else ''
@@ -102,7 +102,7 @@ class Shrinker:
         return time.monotonic() < self.deadline and self.simulation.runs < self.most_runs
 
     def take_first(self, candidates):
-        """the first of these options with which it still fails so. @return which, or None"""
+        """@return the first of these options with which the run fails in the same way, or None"""
         width = os.cpu_count()
         for start in range(0, len(candidates), width):
             if not self.in_time:
@@ -122,7 +122,7 @@ class Shrinker:
         """delta debugging: leave out ever smaller pieces"""
         pieces = 1
         while self.in_time:
-            # what was done, of what may be done: the rest is of no use
+            # keep only the parts that the run has done
             numbers = self.best.listed(name)
             if not numbers:
                 self.options = self.without(name, [])
@@ -137,7 +137,7 @@ class Shrinker:
             pieces = pieces * 2 if found is None else max(pieces - 1, 1)
 
     def shrink_conns(self):
-        """the fewest of the first that there are"""
+        """find the smallest number with which the run fails"""
         for conns in range(1, int(self.best.did.get('conns', 1))):
             if self.take_first([self.options | {'conns': conns}]) is not None:
                 return
