@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Arguments, EAL, a device; then for each kind of memory and each size registration and pinning in
- * turn, on the same memory.
+ * Parses arguments, opens a device, and measures registration and pinning in turn, on the same memory, for each kind of
+ * memory and each size.
  */
 
 #include <errno.h>
@@ -22,7 +22,7 @@
 
 #define REG_TURN    4096
 #define PIN_TURN    4
-#define TIMES_MOST  (16 * REG_TURN) /* measured of a row */
+#define TIMES_MOST  (16 * REG_TURN) /* most measurements of a row */
 #define ACCESS	    (IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ)
 
 const char uroce_app_name[] = "registration";
@@ -93,7 +93,7 @@ registered(struct ibv_pd *pd, void *va, size_t bytes, struct measurement *m)
 	m->dereg.us[m->dereg.n++] = now_us() - middle;
 }
 
-/* @return 0 or -errno: it cannot be pinned */
+/* @return 0 or -errno: the memory cannot be pinned */
 static int
 pinned(int fd, void *va, size_t bytes, struct measurement *m)
 {
@@ -111,8 +111,8 @@ pinned(int fd, void *va, size_t bytes, struct measurement *m)
 	return 0;
 }
 
-/* Some of each in turn, so that both are measured on the machine as it is. A large pinning leaves
- * nothing of anybody else's in the caches: enough registrations follow it to find them warm. */
+/* Measure some of each in turn, so that other load affects both alike. A large pinning evicts all other data from the
+ * caches: enough registrations follow for a warm cache. */
 static void
 measure(struct row *row, struct ibv_pd *pd, int fd, void *va, double seconds)
 {
@@ -239,7 +239,7 @@ results_write(const struct options *o, const struct row *rows, unsigned int n)
 	return ret;
 }
 
-/* One device with its worker: nobody polls it, so nobody is waited for. */
+/* Open a device whose worker is not polled, so that deregistration never waits for it. */
 static struct ibv_pd *
 device_open(struct app_host *host)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Memory to be registered: all of its pages are there, so nobody pays for bringing them in.
+ * Allocates memory to be registered, with all of its pages: no measurement includes a page fault.
  */
 
 #include <errno.h>
@@ -26,7 +26,7 @@ ordinary_get(size_t bytes, char *left_out, size_t room)
 	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	void *va;
 
-	/* half of what is free at most: a benchmark must not drive a machine out of memory */
+	/* at most half of the free memory: a benchmark must not exhaust the machine's memory */
 	if (bytes / page > (size_t)sysconf(_SC_AVPHYS_PAGES) / 2) {
 		snprintf(left_out, room, "too little free memory");
 		return NULL;
@@ -36,7 +36,7 @@ ordinary_get(size_t bytes, char *left_out, size_t room)
 		snprintf(left_out, room, "no memory: %s", strerror(errno));
 		return NULL;
 	}
-	/* what "ordinary" says, whatever the machine makes of it: a kernel without them refuses */
+	/* a kernel without transparent hugepages refuses: the pages are ordinary then */
 	(void)madvise(va, bytes, MADV_NOHUGEPAGE);
 	memset(va, 1, bytes);
 	return va;

@@ -15,7 +15,7 @@
 
 #include "registration.h"
 
-#define BUFFER_BYTES ((size_t)1 << 30) /* the kernel's most */
+#define BUFFER_BYTES ((size_t)1 << 30) /* the kernel's maximum */
 #define BUFFERS	     64
 
 int

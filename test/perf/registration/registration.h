@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * What it costs to register memory, beside what the kernel takes to pin the same memory, which is
- * what a device with its own DMA needs of it. Main thread.
+ * Measures the cost of registering memory, and that of pinning the same memory by the kernel, which registration for an
+ * RDMA NIC includes. Main thread.
  */
 
 #ifndef UROCE_TEST_PERF_REGISTRATION_H
@@ -15,17 +15,17 @@
 
 #include "uroce.h"
 
-/* What a row is of. */
+/* The kind of memory of a row. */
 enum memory_kind {
 	MEMORY_HUGEPAGES, /* EAL's */
-	MEMORY_ORDINARY,  /* anonymous pages, all there */
+	MEMORY_ORDINARY,  /* anonymous pages, all present */
 	MEMORY_KINDS,
 };
 
 /** @return "hugepages", which EAL has been started with, or "no-huge"; or "ordinary" */
 const char *memory_name(enum memory_kind kind);
 
-/* Microseconds: the median and the best of all that were measured. */
+/* Microseconds: the median and the best of all measurements. */
 struct cost {
 	double median_us;
 	double best_us;
@@ -38,19 +38,19 @@ struct row {
 	struct cost dereg;
 	struct cost pin;
 	struct cost unpin;
-	char left_out[96]; /* why there is nothing here, or no pinning; "": all is there */
+	char left_out[96]; /* why the row, or its pinning, is missing; "": complete */
 };
 
 /**
- * Pages that are all there.
+ * Allocate memory with all of its pages.
  * @param left_out	set when NULL is returned
  */
 void *memory_get(enum memory_kind kind, size_t bytes, char *left_out, size_t room);
 void memory_put(enum memory_kind kind, void *va, size_t bytes);
 
 /**
- * io_uring_register(2) of fixed buffers pins memory for good with the call that kernel drivers take
- * for ibv_reg_mr(3). @return a descriptor, or -errno
+ * Prepare pinning by io_uring_register(2) of fixed buffers, which uses the same function of the kernel as drivers do for
+ * ibv_reg_mr(3). @return a descriptor, or -errno
  */
 int pin_open(void);
 /** @return 0 or -errno */

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Connections through the CM: how long one takes when one is made after the other, and when a client has many under way
- * at a time. Both ends are the main thread's, as is the channel that has the events of both; the CM's thread sends
- * and receives.
+ * Measures the time of a connection through the CM, one after the other, and with many in progress at a time. The main
+ * thread runs both ends, with one event channel for both; the CM's thread sends and receives.
  */
 
 #include <arpa/inet.h>
@@ -26,7 +25,7 @@ struct cm {
 	struct scale_pair *pair;
 	struct rdma_event_channel *channel;
 	struct rdma_cm_id *listener;
-	struct rdma_cm_id **ids; /* both ends' */
+	struct rdma_cm_id **ids; /* of both ends */
 	uint32_t nb_ids;
 	uint32_t begun;
 	uint32_t wanted;
@@ -66,12 +65,12 @@ begin(struct cm *cm)
 	scale_check(uroce_rdma_create_id(cm->channel, &id, NULL, RDMA_PS_TCP) == 0, "a connection's ID");
 	cm->ids[cm->nb_ids++] = id;
 	cm->begun++;
-	/* from the first end: by itself the server's address would be looped back */
+	/* with the first end's address: without a source, the connection would use the loopback */
 	scale_check(uroce_rdma_resolve_addr(id, address(&from, CLIENT, 0), address(&to, SERVER, PORT), RESOLVE_MS) == 0,
 		    "resolving an address");
 }
 
-/* The next step of the connection that the event is about. */
+/* Take the next step of the event's connection. */
 static void
 step(struct cm *cm, enum rdma_cm_event_type type, struct rdma_cm_id *id)
 {
@@ -100,7 +99,7 @@ step(struct cm *cm, enum rdma_cm_event_type type, struct rdma_cm_id *id)
 	}
 }
 
-/* So many connections, of which so many are under way at a time. @return us for each */
+/* @return us per connection */
 static double
 connect_many(struct cm *cm, uint32_t n, uint32_t at_a_time)
 {
@@ -124,7 +123,7 @@ connect_many(struct cm *cm, uint32_t n, uint32_t at_a_time)
 	return (scale_now() - start) / 1e3 / n;
 }
 
-/* Without a word to the other end: what is measured is how connections begin. */
+/* Destroy connections without a disconnect, which is not measured. */
 static void
 drop_all(struct cm *cm)
 {

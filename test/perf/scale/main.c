@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Arguments, EAL, one table after the other. With no list of counts at all, the tables of doc/performance.
+ * Parses arguments and measures one table after the other. Without a list of counts, measures the tables of
+ * doc/performance.
  */
 
 #include <errno.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Memory regions: what it costs to register one among many, and WRITEs each of which names another one, at random,
- * at both ends, beside the same WRITEs with one. All are of the same memory, so only keys differ.
+ * Measures the registration of one memory region among many, and WRITEs that each use random regions at both ends,
+ * compared with WRITEs that use a single one. All regions have the same memory, so only keys differ.
  */
 
 #include <errno.h>
@@ -21,10 +21,10 @@
 struct cost {
 	double reg_ns; /* of one */
 	double dereg_ns;
-	double bytes; /* of one, beside its key */
+	double bytes; /* of one, without its key */
 };
 
-/* Their keys in a random order, which is gone through again and again. */
+/* @return the keys in a random order, which the WRITEs repeat */
 static uint32_t *
 keys_of(struct ibv_mr *const *mrs, uint32_t n, bool remote)
 {
@@ -64,7 +64,7 @@ mrs_destroy(struct ibv_mr **mrs, uint32_t n, double *ns)
 	free(mrs);
 }
 
-/* WRITEs with all keys and with one, in turn: the best of each counts. */
+/* Measure WRITEs with all keys and with one, in turn; the best of each counts. */
 static void
 compare(struct scale_pair *p, struct scale_load *load, uint32_t n, double *one, double *all)
 {
@@ -108,7 +108,7 @@ measure(const struct scale_options *o, struct scale_report *report, uint32_t n)
 	load.lkeys = lkeys = keys_of(mrs[0], n, false);
 	load.rkeys = rkeys = keys_of(mrs[1], n, true);
 	load.size = SMALL;
-	load.inlined = true; /* so the key of the memory at the near end is not looked at */
+	load.inlined = true; /* so that the local key is not used */
 	compare(&p, &load, n, &small[0], &small[1]);
 	load.size = SCALE_MTU;
 	load.inlined = false;

@@ -20,7 +20,7 @@
 #include "host.h"
 #include "scale.h"
 
-#define TIMEOUT   18 /* 1 s (R36): a busy machine's scheduler is no loss */
+#define TIMEOUT   18 /* 1 s (R36): longer than delays by the scheduler of a busy machine */
 #define RETRY_CNT 7
 #define REMOTE_ACCESS (IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE)
 #define STALL_NS  20e9
@@ -81,7 +81,7 @@ scale_pair_open(struct scale_pair *p, const struct scale_conf *conf)
 	static uint16_t ports[2];
 	static bool made;
 
-	/* EAL keeps ports that are made of rings until it ends */
+	/* ports of net_ring exist until EAL ends */
 	if (!made)
 		scale_check(uroce_app_ring_ports(ports, 1) == 0, "a wire");
 	made = true;
@@ -241,21 +241,21 @@ scale_memory(void)
 	return m;
 }
 
-/* A run under way. */
+/* A run of WRITEs. */
 struct writes {
 	struct scale_pair *pair;
 	const struct scale_load *load;
 	uint64_t posted;
 	uint64_t done;
 	uint32_t turn; /* index of load->order */
-	uint32_t slots; /* messages that the buffer has room for */
+	uint32_t slots; /* messages that fit into the buffer */
 	uint32_t slot;
 	uint32_t key;
 	struct ibv_send_wr wrs[SCALE_WINDOW];
 	struct ibv_sge sges[SCALE_WINDOW];
 };
 
-/* Both ends use the same place of their buffers; it goes round in what stays in cache. */
+/* Both ends use the same slot of their buffers, in turn within a part that stays in cache. */
 static void
 fill(struct writes *w, unsigned int i)
 {
@@ -273,7 +273,7 @@ fill(struct writes *w, unsigned int i)
 	w->wrs[i].wr.rdma.rkey = load->rkeys[w->key];
 }
 
-/* One QP's turn. @return false: it takes no more for now */
+/* Post a turn of one QP. @return false: its queue is full */
 static bool
 post(struct writes *w)
 {
@@ -291,7 +291,7 @@ post(struct writes *w)
 	scale_check(ret == 0, "posting a WRITE");
 	w->posted += load->batch;
 	w->turn = w->turn + 1 < load->nb_order ? w->turn + 1 : 0;
-	/* who has many QPs knows whose turn comes next */
+	/* as an application with many QPs can do, too */
 	rte_prefetch0(w->pair->ends[0].qps[load->order[(w->turn + AHEAD) % load->nb_order]]);
 	return true;
 }

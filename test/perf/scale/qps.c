@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Queue pairs: what each takes of memory and time, and what WRITEs over many of them cost beside the same over one.
- * Their turns come in a random order that is gone through again and again, so that whatever a cache has of a QP is of
- * the round before. Two loads: a WRITE in each turn, which is the worst that can be asked for, and sixteen of them.
+ * Measures the memory and time of a queue pair, and WRITEs over many of them compared with one. The turns are in a random
+ * order, which repeats: cached data of a QP is from the previous pass. There are two loads: one WRITE per turn, which is
+ * the worst case, and sixteen.
  */
 
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 #include "scale.h"
 #include "verbs/qp/qp.h"
 
-#define BATCH 16 /* of the second load */
+#define BATCH 16 /* WRITEs per turn of the second load */
 #define DEPTH (2 * BATCH)
 
 /* Of both ends' QPs. */
@@ -21,7 +21,7 @@ struct cost {
 	double create_us; /* of one */
 	double connect_us;
 	double destroy_us;
-	double bytes; /* of one, beside its queues */
+	double bytes; /* of one, without its queues */
 	double queue_bytes;
 	double process_bytes; /* of all */
 };
@@ -65,7 +65,7 @@ qps_unmake(struct scale_pair *p, uint32_t n, struct cost *c)
 	c->destroy_us = (scale_now() - start) / 1e3 / (2.0 * n);
 }
 
-/* WRITEs over all QPs and over the first only, in turn: the best of each counts. */
+/* Measure WRITEs over all QPs and over the first one, in turn; the best of each counts. */
 static void
 compare(struct scale_pair *p, const struct scale_options *o, const uint32_t *order, uint32_t n, uint32_t batch,
 	double *one, double *all)
@@ -100,7 +100,7 @@ measure(const struct scale_options *o, struct scale_report *report, uint32_t n)
 
 	scale_pair_open(&p, &conf);
 	qps_make(&p, n, &c);
-	/* the one that is compared with has a window for itself */
+	/* the single QP has the whole window */
 	compare(&p, o, order, n, 1, &one[0], &all[0]);
 	compare(&p, o, order, n, BATCH, &one[1], &all[1]);
 	qps_unmake(&p, n, &c);

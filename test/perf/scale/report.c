@@ -49,7 +49,7 @@ width_of(const char *name)
 	return length < 9 ? 10 : (int)length + 1;
 }
 
-/* Counts as they are, measures with four digits; nothing where the time was too short to measure anything. */
+/* Print counts completely, and measurements with four digits; nothing if the time was too short for a measurement. */
 static void
 value_print(FILE *out, int width, double value)
 {

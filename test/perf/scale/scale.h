@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * What grows with the number of objects: a program that measures it, a file for each kind of object. Two devices of
- * one process on a wire of net_ring; the main thread posts, polls CQs and the first end's worker, a second lcore, if
- * there is one, polls the other end's.
+ * Measures how costs grow with the number of objects, with a file for each kind of object. Two devices of one process are
+ * connected by net_ring. The main thread posts, and polls the CQs and the first end's worker; a second lcore, if there is
+ * one, polls the other end's worker.
  */
 
 #ifndef UROCE_TEST_PERF_SCALE_H
@@ -17,12 +17,12 @@
 #include "uroce.h"
 #include "uroce_config.h"
 
-#define SCALE_COUNTS  16 /* in a list of counts */
+#define SCALE_COUNTS  16 /* most counts in a list */
 #define SCALE_FIELDS  16
 #define SCALE_ROWS    128
-#define SCALE_WINDOW  256 /* messages that are posted and not complete, of all QPs together */
+#define SCALE_WINDOW  256 /* outstanding messages of all QPs */
 #define SCALE_MTU     4096
-#define SCALE_RUNS    5 /* of each measurement, in turn with what it is compared with: the best counts */
+#define SCALE_RUNS    5 /* runs of each measurement and its comparison, in turn: the best counts */
 
 struct scale_counts {
 	uint32_t n[SCALE_COUNTS];
@@ -40,7 +40,7 @@ struct scale_options {
 	const char *json; /* NULL: none; "-": standard output */
 };
 
-/* One line of the results: a table by the name `what`. */
+/* A row of the results, in the table `what`. */
 struct scale_row {
 	const char *what;
 	unsigned int count;
@@ -55,7 +55,7 @@ struct scale_report {
 	struct scale_row rows[SCALE_ROWS];
 };
 
-/** A row of the table; fields follow. They stay what they are: `what` and names are constants. */
+/** Add a row, whose fields follow. `what` and the names of fields are constants. */
 struct scale_row *scale_row_add(struct scale_report *report, const char *what);
 void scale_row_set(struct scale_row *row, const char *name, double value);
 void scale_report_text(const struct scale_report *report, FILE *out);
@@ -77,27 +77,27 @@ struct scale_end {
 	uint32_t nb_qps;
 };
 
-/* ends[0] is the main thread's, and asks; ends[1] answers. */
+/* ends[0] is the requester, on the main thread; ends[1] is the responder. */
 struct scale_pair {
 	struct scale_end ends[2];
-	unsigned int lcore; /* that polls ends[1]; LCORE_ID_ANY: the main thread does */
+	unsigned int lcore; /* polls ends[1]; LCORE_ID_ANY: the main thread does */
 };
 
 struct scale_conf {
 	unsigned int log2_max_qp; /* 0: the default */
 	unsigned int log2_max_mr;
-	size_t bytes; /* of each end's buffer, of hugepages */
+	size_t bytes; /* of each end's buffer, in hugepages */
 	uint32_t cqes;
 };
 
 extern const char *const scale_addresses[2];
 
-/** Fails with a message when something cannot be had: there is nothing to measure then. */
+/** Exit with a message unless ok. */
 void scale_check(bool ok, const char *what);
 
 void scale_pair_open(struct scale_pair *p, const struct scale_conf *conf);
 void scale_pair_close(struct scale_pair *p);
-/** Let both ends get on, as far as they are the main thread's. */
+/** Poll the workers of the main thread. */
 static inline void
 scale_pair_poll(const struct scale_pair *p)
 {
@@ -106,21 +106,21 @@ scale_pair_poll(const struct scale_pair *p)
 		uroce_worker_poll(p->ends[1].workers[0]);
 }
 
-/** RC QPs with a send queue of so many, the first with one that holds all the window, and no receives. */
+/** Create n RC QPs without receives; the send queue of the first one holds the whole window. */
 void scale_qps_create(struct scale_end *e, uint32_t n, uint32_t send_depth);
-/** QP i of the end to QP i of the peer, by modify: INIT, RTR, RTS. */
+/** Connect QP i of the end to QP i of the peer, by uroce_modify_qp(): INIT, RTR, RTS. */
 void scale_qp_connect(struct scale_end *e, const struct scale_end *peer, uint32_t i);
-/** QP i of one end with QP i of the other, all of them. */
+/** Connect QP i of each end with QP i of the other, for all i. */
 void scale_qps_connect(struct scale_pair *p);
 void scale_qps_destroy(struct scale_end *e);
 
-/* What a run of WRITEs does. */
+/* The load of a run of WRITEs. */
 struct scale_load {
-	const uint32_t *order; /* of QPs: a turn of `batch` WRITEs for each, round and round */
+	const uint32_t *order; /* QPs in the order of their turns of `batch` WRITEs, repeated */
 	uint32_t nb_order;
-	uint32_t batch; /* WRITEs of a post, the last of them signaled */
+	uint32_t batch; /* WRITEs per post, the last one signaled */
 	uint32_t size;
-	/* keys, the next one for each WRITE, round and round; NULL: that of the end's one region */
+	/* keys of successive WRITEs, repeated; NULL: that of the end's own region */
 	const uint32_t *lkeys;
 	const uint32_t *rkeys;
 	uint32_t nb_keys;
@@ -128,31 +128,31 @@ struct scale_load {
 	bool inlined;
 };
 
-/** @return WRITEs a second */
+/** @return WRITEs per second */
 double scale_writes(struct scale_pair *p, const struct scale_load *load);
 
-/** 0 .. n-1 in a random order, the same in each run. free() */
+/** @return 0 .. n-1 in a random order, the same in each run; the caller frees it */
 uint32_t *scale_shuffle(uint32_t n);
 
 static inline uint64_t
 scale_random(uint64_t *state)
 {
-	/* xorshift: what it decides needs to be scattered, not unpredictable */
+	/* xorshift: the order needs to be scattered, not unpredictable */
 	*state ^= *state << 13;
 	*state ^= *state >> 7;
 	*state ^= *state << 17;
 	return *state;
 }
 
-/* Memory that objects take. */
+/* Memory used by objects. */
 struct scale_memory {
-	size_t heap_bytes; /* of DPDK's heap, with what it takes for itself */
+	size_t heap_bytes; /* of DPDK's heap, with its overhead */
 	size_t malloc_bytes;
 	size_t process_bytes; /* resident, and hugepages */
 };
 
 struct scale_memory scale_memory(void);
-/** ns since some time. */
+/** @return ns since an arbitrary time */
 double scale_now(void);
 
 /* The tables. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Timers: what a worker's round costs while many are pending, and what it costs to move one, to let one expire, and
- * to have the wheel look at one that was moved. Time is the wheel's, so a timeout of half a second is over at once.
+ * Measures a worker's round while many timers are pending, and the cost to re-arm a timer, to expire it, and to move a
+ * re-armed one in the wheel. The wheel's time is virtual, so a timeout of half a second passes at once.
  */
 
 #include <stdlib.h>
@@ -19,7 +19,7 @@
 struct fired {
 	struct uroce_wheel *wheel;
 	uint64_t count;
-	uint64_t again_ns; /* 0: no; so long from now: the wheel has it again */
+	uint64_t again_ns; /* re-arm an expired timer for this long from now; 0: no */
 	uint64_t now_ns;
 };
 
@@ -33,7 +33,7 @@ fire(struct uroce_timer *t, void *arg)
 		uroce_wheel_arm(f->wheel, t, f->now_ns + f->again_ns);
 }
 
-/* Turn the wheel for so long. @return ns of one round */
+/* Advance the wheel. @return ns of one round */
 static double
 turn(struct fired *f, uint64_t for_ns, uint64_t step_ns)
 {
@@ -47,7 +47,7 @@ turn(struct fired *f, uint64_t for_ns, uint64_t step_ns)
 	return (scale_now() - start) / ((double)for_ns / (double)step_ns);
 }
 
-/* Deadlines of timers that were armed one after the other through the length of a timeout. */
+/* Arm timers with deadlines spread over the length of a timeout. */
 static double
 arm_all(struct fired *f, struct uroce_timer *timers, const uint32_t *order, uint32_t n)
 {
@@ -72,11 +72,11 @@ measure(struct scale_report *report, uint32_t n)
 	scale_check(timers != NULL && wheel != NULL, "memory");
 	uroce_wheel_init(wheel, f.now_ns);
 	arm_ns = n == 0 ? 0 : arm_all(&f, timers, order, n);
-	/* a round in which nothing is due: time stands */
+	/* rounds in which no timer is due: time hardly advances */
 	idle_ns = turn(&f, 0x100000, 1);
 	/* progress, as in each round of busy queue pairs: a store */
 	move_ns = n == 0 ? 0 : arm_all(&f, timers, order, n);
-	/* time goes on, and all are moved before they are due: the wheel looks at each once */
+	/* all timers are re-armed before they are due: the wheel moves each once */
 	for (uint64_t half = 0; n != 0 && half < 2; half++) {
 		arm_all(&f, timers, order, n);
 		looked_ns = turn(&f, TIMEOUT_NS / 2, ROUNDS_NS);
@@ -84,7 +84,7 @@ measure(struct scale_report *report, uint32_t n)
 	if (n == 0)
 		looked_ns = turn(&f, TIMEOUT_NS, ROUNDS_NS);
 	scale_check(f.count == 0, "no timer is due");
-	/* and all expire, and are armed again */
+	/* all timers expire, and are armed again */
 	f.again_ns = 2 * TIMEOUT_NS;
 	expire_ns = turn(&f, 2 * TIMEOUT_NS, ROUNDS_NS);
 	scale_check(f.count == n, "every timer expires once");

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Workers: two on one port against one, and what it costs when RSS brings a frame to the wrong one. An lcore is a
- * lane: it has a worker of each end, and posts on QPs of its own. Both ends on each lcore, so that two lanes are twice
- * the machine that one is.
+ * Measures two workers on one port compared with one, and the cost of a frame that RSS sends to the wrong worker. Each
+ * lcore is a lane: it has a worker of each end, and posts on its own QPs. Since each lcore has both ends, two lanes have
+ * twice the CPU time of one.
  */
 
 #include <errno.h>
@@ -30,7 +30,7 @@ struct lanes;
 struct lane {
 	struct lanes *all;
 	unsigned int index;
-	struct scale_end ends[2]; /* what is this lane's: CQ, memory, region */
+	struct scale_end ends[2]; /* this lane's CQ, memory and region */
 	struct ibv_qp *qps[2][QPS];
 	uint64_t done;
 	double ns;
@@ -65,7 +65,7 @@ lane_open(struct lane *l)
 	}
 }
 
-/* QP i of the device is worker i % LANES's. */
+/* Worker i % LANES drives QP i of the device. */
 static void
 qps_open(struct lanes *a)
 {
@@ -172,7 +172,7 @@ lane_take(const struct lane *l)
 	return (uint64_t)RTE_MAX(n, 0) * BATCH;
 }
 
-/* BATCH WRITEs, the last one signaled. */
+/* Post BATCH WRITEs, the last one signaled. */
 static void
 lane_post(const struct lane *l, unsigned int qp, uint32_t *slot)
 {
@@ -197,7 +197,7 @@ lane_post(const struct lane *l, unsigned int qp, uint32_t *slot)
 	scale_check(errno == 0, "posting WRITEs");
 }
 
-/* Until somebody says stop; then until all has completed, and others need nothing of this lane's workers any more. */
+/* Run until stopped; then until all WRITEs have completed, and the other lanes no longer need this lane's workers. */
 static int
 lane_run(void *arg)
 {
@@ -227,7 +227,7 @@ lane_run(void *arg)
 	return 0;
 }
 
-/* @return WRITEs a second of all lanes */
+/* @return WRITEs per second of all lanes */
 static double
 lanes_run(struct lanes *a, unsigned int n)
 {
@@ -279,7 +279,7 @@ scale_workers(const struct scale_options *o, struct scale_report *report)
 	}
 	for (unsigned int i = 0; i < 2; i++)
 		scale_check(test_wire_create(ports[i], LANES, i) == 0, "a wire");
-	/* one after the other: addresses are the same */
+	/* one after the other, since both use the same addresses */
 	lanes_open(&straight, ports[0], o);
 	for (unsigned int i = 0; i < SCALE_RUNS; i++) {
 		one = RTE_MAX(one, lanes_run(&straight, 1));
@@ -297,7 +297,7 @@ scale_workers(const struct scale_options *o, struct scale_report *report)
 	frames = handed_over(&turned) / writes;
 	lanes_close(&turned);
 	scale_check(frames > 0, "frames have come to the wrong workers");
-	/* of an lcore, for a WRITE */
+	/* additional time of an lcore per WRITE */
 	ns = LANES * 1e9 / wrong - LANES * 1e9 / two;
 
 	row = scale_row_add(report, "workers");

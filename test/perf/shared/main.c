@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Workers share nothing on the data path: counted. Three workers of one device, each on an lcore of its own, post,
- * send, receive and complete on queue pairs of their own, as requester and as responder; afterwards no cache line has
- * been written by one of them and touched by another. The other end of the wire is the main thread's, and not
- * watched. Where something has to be shared, as a CQ or what a wrong RSS brings, it is that and nothing else.
+ * Tests that workers share no cache lines on the data path. Three workers of one device, each on its own lcore, post,
+ * send, receive and complete on their own queue pairs, as requester and as responder. Afterwards no cache line has been
+ * written by one worker and accessed by another. The main thread runs the other end of the wire, which is not watched.
+ * If workers must share something, such as a CQ or frames for another worker, they share only that.
  */
 
 #include <setjmp.h>
@@ -31,11 +31,11 @@
 #include "wire.h"
 
 #define WORKERS	   3
-#define QPS	   (2 * WORKERS) /* of an end; QP i is worker i % WORKERS's */
+#define QPS	   (2 * WORKERS) /* of an end; worker i % WORKERS drives QP i */
 #define BYTES	   16384 /* of a worker's memory */
 #define MTU	   4096
 #define DEPTH	   32
-#define WARM	   200 /* rounds until caches, pools and rings have been through all they have */
+#define WARM	   200 /* rounds until caches, pools and rings have used all of their elements */
 #define ROUNDS	   50
 #define ACCESS \
 	(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC)
@@ -51,14 +51,14 @@ struct end {
 	uint8_t *memory[WORKERS];
 	struct ibv_qp *qps[QPS];
 	unsigned int outstanding[QPS];
-	unsigned int received[QPS]; /* receives that have completed, and are posted again by who has the QP */
+	unsigned int received[QPS]; /* completed receives, which the QP's worker posts again */
 };
 
-/* What the workers of the watched end share, beside the device. */
+/* Objects that the workers of the watched end share, beside the device. */
 struct sharing {
 	bool cq;
 	bool mr;
-	bool crossed; /* frames come to the queue of another worker */
+	bool crossed; /* frames arrive at the queue of another worker */
 };
 
 static struct end ends[2]; /* the first is watched */
@@ -80,7 +80,7 @@ objects_create(struct end *e, const struct sharing *s)
 	for (unsigned int i = 0; i < WORKERS; i++) {
 		e->cqs[i] = s->cq && i > 0 ? e->cqs[0] : uroce_create_cq(e->ctx, 1024, NULL, NULL, 0);
 		assert_non_null(e->cqs[i]);
-		/* each on lines of its own, as a program has it that knows */
+		/* on separate cache lines, as a well-written program does */
 		e->memory[i] = rte_zmalloc("shared", BYTES, RTE_CACHE_LINE_SIZE);
 		assert_non_null(e->memory[i]);
 		e->mrs[i] = uroce_reg_mr(e->pd, e->memory[i], BYTES, ACCESS);
@@ -162,7 +162,7 @@ connect_to(struct end *e, const struct end *peer, unsigned int i)
 						 IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC), 0);
 }
 
-/* ---- what a program does in a round, on the lcore of a worker ---- */
+/* ---- a round of the program, on the lcore of a worker ---- */
 
 static struct ibv_mr *
 mr_of(const struct end *e, unsigned int worker, const struct sharing *s)
@@ -280,19 +280,19 @@ rounds(unsigned int n, const struct sharing *s)
 	}
 }
 
-/* ---- who has touched what ---- */
+/* ---- evaluation of accesses ---- */
 
 struct allowed {
 	const char *name;
 	uintptr_t first;
 	uintptr_t last;
-	unsigned int lines; /* that were found */
+	unsigned int lines; /* lines that were found */
 };
 
 struct verdict {
 	struct allowed allowed[8];
 	unsigned int nb_allowed;
-	bool frames; /* mbufs and what they lead to */
+	bool frames; /* mbufs and their data */
 	unsigned int frame_lines;
 	unsigned int unknown;
 };
@@ -363,7 +363,7 @@ report(const struct verdict *v)
 	for (unsigned int w = 0; w < WORKERS; w++) {
 		touched_count(w, &written, &read);
 		print_message("worker %u: %u lines written, %u only read\n", w, written, read);
-		/* else nothing was watched */
+		/* the watch works */
 		assert_true(written > 20);
 	}
 	for (unsigned int i = 0; i < v->nb_allowed; i++)
@@ -398,13 +398,13 @@ run(const struct sharing *s)
 static void
 end_run(const struct sharing *s)
 {
-	/* what is under way arrives, and its mbufs go home */
+	/* packets in flight arrive, and their mbufs return to their pools */
 	rounds(20, s);
 	end_close(&ends[0], s);
 	end_close(&ends[1], &nothing);
 }
 
-/* Queue pairs of their own: nothing at all. */
+/* With separate queue pairs, workers share nothing. */
 static void
 test_nothing_is_shared(void **state)
 {
@@ -418,7 +418,7 @@ test_nothing_is_shared(void **state)
 	end_run(&s);
 }
 
-/* What they have in common is found: else the test above would prove nothing. */
+/* A shared CQ is found: else the test above would prove nothing. */
 static void
 test_a_cq_is_shared(void **state)
 {
@@ -433,13 +433,12 @@ test_a_cq_is_shared(void **state)
 	touched_shared(judge, &v);
 	report(&v);
 	assert_int_equal(v.unknown, 0);
-	assert_true(v.allowed[0].lines >= 2); /* producers' and consumers' */
+	assert_true(v.allowed[0].lines >= 2); /* of producers and of consumers */
 	assert_true(v.allowed[1].lines > 0);
 	end_run(&s);
 }
 
-/* One region for all, as a program has it that registers its pool once: what is counted there is how many mbufs lead
- * into it. */
+/* One region for all workers, as in a program that registers its pool once: they share its count of mbufs. */
 static void
 test_a_region_is_shared(void **state)
 {
@@ -451,7 +450,7 @@ test_a_region_is_shared(void **state)
 	mr = (struct uroce_mr *)ends[0].mrs[0];
 	allow(&v, "mbufs attached", &mr->attached, sizeof(mr->attached));
 	allow(&v, "mbufs released", &mr->released, sizeof(mr->released));
-	/* all their data go to and come from the same place */
+	/* all workers use the same memory */
 	allow(&v, "memory", ends[0].memory[0], BYTES);
 	touched_shared(judge, &v);
 	report(&v);
@@ -459,7 +458,7 @@ test_a_region_is_shared(void **state)
 	end_run(&s);
 }
 
-/* Every frame comes to the wrong worker, and is handed over: frames and the rings for that. */
+/* Every frame arrives at the wrong worker and is handed over: workers share frames and the hand-off rings. */
 static void
 test_frames_are_handed_over(void **state)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * What the compiler calls in code that is compiled with -fsanitize=thread, for each load, store and atomic operation.
- * An atomic operation that may write has written: it takes the line for itself, whatever it finds there. Locks in
- * assembly are not seen: the library is compiled with RTE_FORCE_INTRINSICS.
+ * The functions that code compiled with -fsanitize=thread calls for each load, store and atomic operation. An atomic
+ * operation that may write counts as a write, since it takes the line exclusively. Locks in assembly are not seen, so
+ * the library is compiled with RTE_FORCE_INTRINSICS.
  */
 
 #include <stdbool.h>
@@ -109,7 +109,7 @@ touched_count(uint32_t thread, unsigned int *written, unsigned int *read)
 	}
 }
 
-/* ---- what the compiler calls; it declares them itself, if at all ---- */
+/* ---- functions called by the compiler, which has its own declarations, if any ---- */
 
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 #pragma GCC diagnostic ignored "-Wmissing-declarations"
@@ -158,7 +158,7 @@ __tsan_write_range(void *p, unsigned long bytes)
 	touch(p, bytes, true, CODE);
 }
 
-/* Calls that are left as calls: by gcc through the linker's --wrap, by clang under these names. */
+/* Calls of library functions: gcc's through the linker's --wrap, clang's under these names. */
 #define COPY(name, real) \
 	void *name(void *to, const void *from, size_t n) \
 	{ \

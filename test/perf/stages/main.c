@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * What each stage of the packet path costs: many bursts, of which the median and the best count. EAL's arguments,
- * `--`, its own. A benchmark: it fails when a stage does not do its work, never for being slow.
+ * Measures the cost of each stage of the packet path, as the median and the best of many bursts. Its arguments follow
+ * EAL's and `--`. It fails if a stage does not do its work, never because it is slow.
  */
 
 #include <getopt.h>
@@ -91,7 +91,7 @@ measure(struct pair_end ends[2], const struct options *o)
 	return 0;
 }
 
-/* Of one packet, timer, round: from all of a pass. */
+/* @return cycles of one packet, timer or round, from those of a pass */
 static double
 each(unsigned int stage, uint32_t all)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The two ends of the benchmark, and their first message: the neighbors know each other then. Main thread.
+ * Creates the two ends of the benchmark, and sends a first message, which resolves the neighbors. Main thread.
  */
 
 #include <stdio.h>
@@ -28,7 +28,7 @@ end_open(struct pair_end *e, uint16_t port_id, const char *address)
 			 .max_inline_data = UROCE_PERF_INLINE_BYTES },
 	};
 
-	/* through the rings, although both devices are of one process */
+	/* without loopback: through the rings, although both devices are in one process */
 	if (uroce_app_host_workers(&e->host, 1) != 0 || uroce_app_host_open(&e->host, port_id, 1, true) != 0 ||
 	    uroce_app_host_address(&e->host, 0, address) != 0)
 		return -1;
@@ -76,7 +76,7 @@ end_connect(struct pair_end *e, const struct pair_end *peer)
 			       IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC) == 0 ? 0 : -1;
 }
 
-/* An empty WRITE, which waits for the neighbor's address. */
+/* Send an empty WRITE, which waits for the neighbor's address. */
 static int
 greet(struct pair_end ends[2])
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Two ends on one thread: a queue pair each, connected over two net_ring ports, and workers that nobody polls
- * while the benchmark does their work stage by stage.
+ * Two ends on one thread, each with a queue pair, connected over two net_ring ports. Their workers are not polled: the
+ * benchmark does their work stage by stage.
  */
 
 #ifndef UROCE_STAGES_PAIR_H
@@ -28,7 +28,7 @@ struct pair_end {
 	uint8_t *buffer;
 };
 
-/** Open both ends and connect them; ends[0] has sent to ends[1]. @return 0 or -1, a message printed */
+/** Open and connect both ends, and send a message from ends[0] to ends[1]. @return 0 or -1, and a printed message */
 int pair_open(struct pair_end ends[2]);
 void pair_close(struct pair_end ends[2]);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * One burst of WRITEs, stage by stage, as two workers would do it, with a look at the TSC in between. All of it is in
- * the caches of one core: what is to be added where it is not, two lcores show. Main thread, which has the
- * turns of both workers.
+ * Runs a burst of WRITEs stage by stage, as two workers would, and reads the TSC in between. All data is in the caches of
+ * one core; a run with two lcores shows the cost of transfers between caches. Main thread, which has the turns of both
+ * workers.
  */
 
 #include <stdio.h>
@@ -25,7 +25,7 @@ const struct stage_info stage_infos[STAGE_COUNT] = {
 #undef STAGE
 };
 
-#define LIST (UROCE_BURST / 2)	/* work requests in one post */
+#define LIST (UROCE_BURST / 2)	/* work requests per post */
 
 struct pass {
 	struct pair_end *from, *to;
@@ -73,7 +73,7 @@ prepare(struct pass *p, uint32_t bytes)
 	}
 }
 
-/* From the work requests to the ring between the ports. */
+/* Run the stages from the work requests to the ring between the ports. */
 static bool
 send_burst(struct pass *p)
 {
@@ -96,7 +96,7 @@ send_burst(struct pass *p)
 	return is("frames sent", n, UROCE_BURST);
 }
 
-/* As a worker does it. */
+/* Decode a packet as a worker does. */
 static inline enum uroce_verdict
 decode(struct pair_end *to, struct rte_mbuf *m, struct uroce_packet *p)
 {
@@ -128,7 +128,7 @@ decode_burst(struct pass *p)
 	return is("packets for the queue pair", right, 2 * UROCE_BURST);
 }
 
-/* What the stages before and after have done, by itself. */
+/* Measure parts of the stages separately. */
 static bool
 parts(struct pass *p)
 {
@@ -152,11 +152,11 @@ parts(struct pass *p)
 	for (unsigned int i = 0; i < UROCE_BURST; i++)
 		uroce_packet_copy(&p->packets[i], 0, p->to->buffer, p->packets[i].payload_bytes);
 	done(p, STAGE_PLACEMENT);
-	/* an ICRC may be 0, once in a while */
+	/* a correct ICRC may be 0 */
 	return is("look-ups", RTE_MAX(right, 2u * UROCE_BURST - 1), right);
 }
 
-/* The responder, its acknowledgement, and what that completes. */
+/* Run the responder, its acknowledgement, and the completion. */
 static bool
 answer_burst(struct pass *p)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The stages of a WRITE of one packet, both ends, and what each takes of the TSC.
+ * The stages of a WRITE of one packet at both ends, and their TSC cycles.
  */
 
 #ifndef UROCE_STAGES_H
@@ -12,7 +12,7 @@
 
 #include "pair.h"
 
-/* In their order. The indented ones are parts of others, measured once more by themselves. */
+/* In the order of execution. Indented stages are parts of others, measured again separately. */
 #define STAGES \
 	STAGE(POST, "post", "packet", true) \
 	STAGE(REQUESTER, "requester: frames with ICRC", "packet", true) \
@@ -42,17 +42,17 @@ enum stage {
 
 struct stage_info {
 	const char *text;
-	const char *per;	/* of what the cycles are */
-	bool sums;		/* it is a step of the way, not part of another one */
+	const char *per;	/* unit of the cycles */
+	bool sums;		/* counts for the sum: not part of another stage */
 };
 
 extern const struct stage_info stage_infos[STAGE_COUNT];
 
 /**
- * One burst from post to completion.
+ * Run one burst from post to completion.
  * @param bytes		of each message, one packet at most
  * @param cycles	of the TSC, all UROCE_BURST packets together, or as many timers, rounds, polls
- * @return	0, or -1 and a message printed: a stage has not done what it is there for
+ * @return	0, or -1 and a printed message: a stage has not done its work
  */
 int stages_pass(struct pair_end ends[2], uint32_t bytes, uint32_t cycles[STAGE_COUNT]);
 
