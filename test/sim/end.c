@@ -305,7 +305,7 @@ frame_destination(const struct end *e, const struct rte_mbuf *m)
 	const struct rte_ether_hdr *eth = rte_pktmbuf_mtod(m, const struct rte_ether_hdr *);
 	unsigned int to = eth->dst_addr.addr_bytes[5];
 
-	SIM_CHECK(to < e->world->conf.ends, "a frame for nobody: end %u", to);
+	SIM_CHECK(to < e->world->conf.ends, "a frame for end %u, which does not exist", to);
 	SIM_CHECK(m->port == e->host.dev.port_id, "a frame for port %u leaves by port %u", m->port,
 		  e->host.dev.port_id);
 	SIM_CHECK(e->world->conf.multi_seg || m->nb_segs == 1,

@@ -76,7 +76,7 @@ give(struct sim *sim, struct end *e, const struct ibv_async_event *event)
 	for (unsigned int i = 0; i < RTE_DIM(loads); i++)
 		if (loads[i]->event(sim, e, event))
 			return;
-	sim_fail("end %u: an event that is nobody's: %s", e->index,
+	sim_fail("end %u: an event of no known object: %s", e->index,
 		 uroce_event_type_str(event->event_type));
 }
 

@@ -179,7 +179,7 @@ check_flushed(const struct shared *s, const struct ibv_wc *wc)
 			return;
 		}
 	}
-	sim_fail("a receive of QP 0x%06x fails, which is nobody's", wc->qp_num);
+	sim_fail("a receive of QP 0x%06x fails, and the QP belongs to no pair", wc->qp_num);
 }
 
 static void
