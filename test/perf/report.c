@@ -146,7 +146,7 @@ test_table(void **state)
 	big.params.size = 64 << 10;
 	print(NULL, &row, 1);
 	assert_non_null(strstr(
-		text, "send-imm  rc rate    4097  1024     3      9      2    65.552    2.0000"));
+		text, "send-imm  rc        rate    4097  1024     3      9      2    65.552    2.0000"));
 	assert_non_null(strstr(text, "verified 4097: 77 of 16388000000 bytes"));
 	print(NULL, &big, 1);
 	assert_non_null(strstr(text, " 64K "));
