@@ -248,7 +248,7 @@ take_doorbells(struct uroce_engine *e)
 static void
 timer_fired(struct uroce_timer *t, void *arg)
 {
-	uroce_completer_timeout(arg, container_of(t, struct uroce_qp, req.timer));
+	uroce_completer_timeout(arg, uroce_qp_of_timer(t));
 	uroce_qp_end_failed(arg);
 }
 
@@ -295,16 +295,16 @@ take_turn(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf **frames,
 		return uroce_uc_send(e, qp, frames, room);
 	if (unlikely(qp->transport == UROCE_TRANSPORT_UD))
 		return uroce_ud_send(e, qp, frames, room);
-	if (unlikely(qp->resp.filled_turn)) {
-		qp->resp.filled_turn = false;
-		if (uroce_requests_may_pass(&qp->resp))
+	if (unlikely(uroce_responder_of(qp)->filled_turn)) {
+		uroce_responder_of(qp)->filled_turn = false;
+		if (uroce_requests_may_pass(uroce_responder_of(qp)))
 			n = uroce_requester_send(e, qp, frames, room);
 	}
 	requests = n;
 	if (n < room && !e->acks.blocked)
 		n += uroce_response_send(e, qp, frames + n, room - n);
 	if (unlikely(n == room && requests == 0))
-		qp->resp.filled_turn = true;
+		uroce_responder_of(qp)->filled_turn = true;
 	else if (requests == 0)
 		n += uroce_requester_send(e, qp, frames + n, room - n);
 	return n;
@@ -342,8 +342,8 @@ prefetch_turns(const struct uroce_qp *qp)
 
 	if (next == NULL)
 		return;
-	if (next->req.next != __atomic_load_n(&next->sq.tail, __ATOMIC_RELAXED))
-		uroce_sqe_prefetch(&next->sq, next->req.next);
+	if (uroce_requester_of(next)->next != __atomic_load_n(&next->sq.tail, __ATOMIC_RELAXED))
+		uroce_sqe_prefetch(&next->sq, uroce_requester_of(next)->next);
 	next = TAILQ_NEXT(next, active_link);
 	if (next == NULL)
 		return;
@@ -494,6 +494,8 @@ engine_qp_detach(struct uroce_qp *qp)
 const struct uroce_transport_ops uroce_transport_ops = {
 	.qp_detach = engine_qp_detach,
 	.qp_changed = uroce_engine_qp_changed,
+	.qp_query = uroce_engine_qp_query,
+	.qp_rd_atomics = uroce_responder_take_ring,
 	.engine_now = engine_now,
 	.timer_arm = engine_timer_arm,
 	.timer_remove = engine_timer_remove,

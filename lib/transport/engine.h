@@ -226,6 +226,7 @@ uint64_t uroce_engine_deadline(const struct uroce_engine *e);
 /* The calls that a device makes of its QPs' engines. */
 extern const struct uroce_transport_ops uroce_transport_ops;
 void uroce_engine_qp_changed(struct uroce_qp *qp, enum ibv_qp_state from, int attr_mask);
+void uroce_engine_qp_query(const struct uroce_qp *qp, struct ibv_qp_attr *attr);
 void uroce_engine_doorbell(struct uroce_qp *qp);		/* any thread */
 
 #endif /* UROCE_TRANSPORT_ENGINE_H */

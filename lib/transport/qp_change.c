@@ -64,7 +64,7 @@ uroce_qp_effects(enum ibv_qp_state from, enum ibv_qp_state to)
 static void
 stop_requester(struct uroce_engine *e, struct uroce_qp *qp)
 {
-	uroce_wheel_disarm(&qp->req.timer);
+	uroce_wheel_disarm(&uroce_requester_of(qp)->timer);
 	uroce_requester_on(e, qp, UROCE_ON_STOP);
 }
 
@@ -116,6 +116,19 @@ uroce_engine_qp_changed(struct uroce_qp *qp, enum ibv_qp_state from, int attr_ma
 }
 
 void
+uroce_engine_qp_query(const struct uroce_qp *qp, struct ibv_qp_attr *attr)
+{
+	const struct uroce_requester *req = uroce_requester_of(qp);
+
+	/* before there is an engine's state, the PSNs that were set */
+	if (qp->state >= IBV_QPS_RTR)
+		attr->rq_psn = uroce_responder_of(qp)->psn & UROCE_PSN_MASK;
+	if (qp->state >= IBV_QPS_RTS)
+		attr->sq_psn = req->psn & UROCE_PSN_MASK;
+	attr->sq_draining = qp->state == IBV_QPS_SQD && qp->sq.head != req->started;
+}
+
+void
 uroce_qp_end_all_failed(struct uroce_engine *e)
 {
 	struct uroce_qp *qp;
@@ -137,6 +150,6 @@ uroce_qp_leave(struct uroce_engine *e, struct uroce_qp *qp)
 	uroce_acks_forget(e, qp);
 	uroce_requester_on(e, qp, UROCE_ON_STOP);
 	uroce_pacer_release(e, qp);
-	uroce_wheel_remove(&e->wheel, &qp->req.timer);
+	uroce_wheel_remove(&e->wheel, &uroce_requester_of(qp)->timer);
 	uroce_reorder_drop(e, qp);
 }

@@ -10,6 +10,7 @@
 
 #include "device.h"
 #include "frames.h"
+#include "transport/qp/state.h"
 #include "wire/headers.h"
 #include "wire/icrc.h"
 #include "wire/opcode.h"
@@ -59,7 +60,7 @@ psn_of(const struct packet *p, struct fuzz_input *in)
 	uint32_t psn;
 
 	if ((p->info->flags & UROCE_OPF_REQUEST) != 0) {
-		psn = qp->resp.psn;
+		psn = uroce_responder_of(qp)->psn;
 		/* what is gathered already comes before */
 		for (unsigned int i = 0; i < gathered; i++)
 			psn = uroce_psn_add(psn, 1);
@@ -67,7 +68,7 @@ psn_of(const struct packet *p, struct fuzz_input *in)
 			       ? uroce_psn_add(psn, (uint32_t)delta & UROCE_PSN_MASK)
 			       : psn;
 	}
-	psn = qp->req.unacked;
+	psn = uroce_requester_of(qp)->unacked;
 	delta = (p->how & PLAYER_ODD_PSN) != 0 ? delta : (int8_t)(delta & 7);
 	return uroce_psn_add(psn, (uint32_t)delta & UROCE_PSN_MASK);
 }

@@ -6,6 +6,8 @@
 
 #include "device.h"
 #include "engine.h"
+#include "transport/engine.h"
+#include "transport/responder/responder.h"
 #include "verbs/qp/qp.h"
 
 static struct harness_engine *
@@ -95,4 +97,6 @@ const struct uroce_transport_ops harness_engine_transport_ops = {
 	.timer_arm = timer_arm,
 	.timer_remove = timer_remove,
 	.qp_changed = qp_changed,
+	.qp_query = uroce_engine_qp_query,
+	.qp_rd_atomics = uroce_responder_take_ring,
 };

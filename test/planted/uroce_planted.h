@@ -21,12 +21,12 @@ extern enum uroce_planted uroce_planted;
 
 /* Execute a request of one packet again: this changes memory and receive WQEs, but not the state of the responder. */
 #define UROCE_PLANTED_EXECUTE_AGAIN(e, qp, p) do { \
-	struct uroce_responder before = (qp)->resp; \
+	struct uroce_responder before = *uroce_responder_of(qp); \
 	\
 	if (((p)->info->flags & UROCE_OPF_FIRST) && ((p)->info->flags & UROCE_OPF_LAST)) { \
 		uroce_responder_execute(e, qp, p); \
 		if ((qp)->state != IBV_QPS_ERR) \
-			(qp)->resp = before; \
+			*uroce_responder_of(qp) = before; \
 	} \
 } while (0)
 

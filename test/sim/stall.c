@@ -12,6 +12,7 @@
 
 #include "stream.h"
 #include "trace.h"
+#include "transport/qp/state.h"
 #include "uroce.h"
 #include "uroce_config.h"
 #include "verbs/qp/qp.h"
@@ -56,7 +57,7 @@ all_have_left(const struct stream *s, unsigned int n)
 	for (unsigned int i = 0; i < n; i++) {
 		const struct uroce_qp *qp = uroce_qp_of(s[i].qps[0]);
 
-		if (qp->req.next != qp->sq.tail)
+		if (uroce_requester_of(qp)->next != qp->sq.tail)
 			return false;
 	}
 	return true;

@@ -50,7 +50,7 @@ peer_response(struct peer *p, uint8_t opcode, uint32_t psn, const uint8_t *paylo
 struct uroce_requester *
 peer_requester(struct peer *p)
 {
-	return &uroce_qp_of(p->qp)->req;
+	return uroce_requester_of(uroce_qp_of(p->qp));
 }
 
 void

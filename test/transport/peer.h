@@ -16,6 +16,7 @@
 
 #include "harness/device.h"
 #include "transport/engine.h"
+#include "transport/qp/state.h"
 
 #define PEER_QPN 0x123456
 #define PEER_RQ_PSN 0x1000	/* the first that the engine expects */

@@ -270,7 +270,7 @@ atomic_write_after_persistence(void **state)
 	/* a short one is done at once */
 	assert_int_equal(peer_in(&p, &in[0]), UROCE_OK);
 	assert_int_equal(peer_in(&p, &in[1]), UROCE_OK);
-	first = &((struct uroce_qp *)p.qp)->resp.resources[0];
+	first = &uroce_responder_of(((struct uroce_qp *)p.qp))->resources[0];
 	assert_int_equal(first->op, UROCE_OP_FLUSH);
 	assert_int_equal(first->flushed, 4096);
 	expect_answer(&p, PEER_RQ_PSN, 1);

@@ -41,7 +41,7 @@ the_window_has_an_end(void **state)
 		assert_int_equal(gap_in_write(&p, PSN(i), false), UROCE_OK);
 	assert_int_equal(gap_kept(&p), 0);
 	gap_drain(&p);
-	assert_int_equal(uroce_qp_of(p.qp)->resp.psn, PSN(UROCE_REORDER_WINDOW + 1));
+	assert_int_equal(uroce_responder_of(uroce_qp_of(p.qp))->psn, PSN(UROCE_REORDER_WINDOW + 1));
 	peer_stop(&p);
 }
 
@@ -99,7 +99,7 @@ a_pool_is_not_emptied(void **state)
 	assert_in_range(rte_mempool_avail_count(p.payloads), least - UROCE_REORDER_SPARE_FRAMES - 1, least);
 	assert_int_equal(gap_in_write(&p, PSN(0), false), UROCE_OK);
 	gap_drain(&p);
-	assert_int_equal(uroce_qp_of(p.qp)->resp.psn, PSN(n + 1));
+	assert_int_equal(uroce_responder_of(uroce_qp_of(p.qp))->psn, PSN(n + 1));
 	assert_int_equal(rte_mempool_in_use_count(p.payloads), 0);
 	peer_stop(&p);
 }
@@ -159,7 +159,7 @@ kept_frames_are_dropped_with_the_qp(void **state)
 		modify_state(&p, states[i]);
 		assert_int_equal(gap_kept(&p), 0);
 		assert_int_equal(rte_mempool_in_use_count(p.payloads), 0);
-		assert_false(uroce_qp_of(p.qp)->resp.selective);
+		assert_false(uroce_responder_of(uroce_qp_of(p.qp))->selective);
 		assert_int_equal(gap_in_ask(&p, PSN(2)), UROCE_DROP_QP_STATE);
 		peer_stop(&p);
 	}
@@ -237,7 +237,7 @@ a_read_and_others_claim_the_same_psns(void **state)
 	assert_int_equal(peer_in(&p, &read), UROCE_OK);
 	assert_int_equal(gap_counter(&p, UROCE_EARLY_DROPPED), 1);
 	assert_int_equal(gap_kept(&p), 0);
-	assert_int_equal(uroce_qp_of(p.qp)->resp.psn, PSN(5));
+	assert_int_equal(uroce_responder_of(uroce_qp_of(p.qp))->psn, PSN(5));
 	assert_true(gap_is_written(&p, PSN(4)));
 	gap_drain(&p);
 	/* the end of a READ's answer alone is nothing that is kept */
@@ -249,7 +249,7 @@ a_read_and_others_claim_the_same_psns(void **state)
 	assert_int_equal(gap_kept(&p), 1);
 	assert_int_equal(gap_in_write(&p, PSN(7), false), UROCE_OK);
 	assert_int_equal(gap_in_write(&p, PSN(8), false), UROCE_OK);
-	assert_int_equal(uroce_qp_of(p.qp)->resp.psn, PSN(10));
+	assert_int_equal(uroce_responder_of(uroce_qp_of(p.qp))->psn, PSN(10));
 	gap_drain(&p);
 	peer_stop(&p);
 }

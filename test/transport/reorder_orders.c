@@ -122,7 +122,7 @@ static void
 check_in_turn(const struct peer *p, const uint32_t *psns, const bool *here, uint32_t first, uint32_t msn,
 	      bool message)
 {
-	const struct uroce_responder *resp = &uroce_qp_of(p->qp)->resp;
+	const struct uroce_responder *resp = uroce_responder_of(uroce_qp_of(p->qp));
 	unsigned int run = 0, beyond = 0;
 	uint32_t psn = first;
 

@@ -189,7 +189,7 @@ an_old_ask_is_forgotten(void **state)
 	assert_int_equal(gap_in_ask(&p, PSN(0)), UROCE_OK);
 	expect_sack(&p, PSN(0), 0, PSN(0), 0, NULL);
 	assert_int_equal(gap_in_write(&p, PSN(0), true), UROCE_OK);	/* with each acknowledgement that is owed */
-	assert_int_equal(uroce_qp_of(p.qp)->resp.asked, PSN(1));
+	assert_int_equal(uroce_responder_of(uroce_qp_of(p.qp))->asked, PSN(1));
 	peer_expect_ack(&p, PEER_UNLIMITED, PSN(0), 1);
 	struct peer_packet in = { .opcode = UROCE_RC_READ_REQUEST, .psn = PSN(1), .rkey = mr->rkey,
 				  .va = (uintptr_t)memory, .dma_len = UROCE_MAX_MSG_BYTES };

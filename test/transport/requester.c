@@ -376,7 +376,7 @@ no_timeout_before_an_answer_is_due(void **state)
 
 	(void)state;
 	peer_start(&p, NULL);
-	uroce_qp_of(p.qp)->retry_cnt = uroce_qp_of(p.qp)->req.retries_left = 0;
+	uroce_qp_of(p.qp)->retry_cnt = uroce_requester_of(uroce_qp_of(p.qp))->retries_left = 0;
 	peer_post(&p, IBV_WR_RDMA_WRITE, 0, 4096, 1, 0);
 	out = peer_expect(&p, UROCE_RC_WRITE_FIRST, PEER_SQ_PSN);
 	assert_false(out.ack_req);

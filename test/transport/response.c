@@ -416,6 +416,27 @@ r28_a_forgotten_atomic_is_dropped(void **state)
 }
 
 static void
+r28_an_atomic_from_before_a_reset_is_forgotten(void **state)
+{
+	struct peer_packet in = { .opcode = UROCE_RC_FETCH_ADD, .psn = PEER_RQ_PSN, .swap_add = 1 };
+	struct ibv_qp_attr reset = { .qp_state = IBV_QPS_RESET };
+	const struct peer_conf again = { .rq_psn = PEER_RQ_PSN + 1 };
+	struct peer p;
+
+	(void)state;
+	peer_start(&p, NULL);
+	in.rkey = p.mr->rkey;
+	in.va = (uintptr_t)p.buffer;
+	assert_int_equal(peer_in(&p, &in), UROCE_OK);
+	peer_expect(&p, UROCE_RC_ATOMIC_ACKNOWLEDGE, PEER_RQ_PSN);
+	assert_int_equal(uroce_modify_qp(p.qp, &reset, IBV_QP_STATE), 0);
+	peer_connect(p.qp, &again);
+	assert_int_equal(peer_in(&p, &in), UROCE_DROP_DUPLICATE);
+	peer_expect_nothing(&p);
+	peer_stop(&p);
+}
+
+static void
 r22_no_more_than_agreed(void **state)
 {
 	struct peer_conf conf = { .max_rd_atomic = 2 };
@@ -593,6 +614,7 @@ UROCE_TESTS(response)
 		cmocka_unit_test(r28_atomics_are_executed_once),
 		cmocka_unit_test(r28_a_forgotten_atomic_is_dropped),
 		cmocka_unit_test(r28_an_atomic_where_a_read_was_before),
+		cmocka_unit_test(r28_an_atomic_from_before_a_reset_is_forgotten),
 		cmocka_unit_test(r22_no_more_than_agreed),
 		cmocka_unit_test(r22_replays_do_not_count),
 		cmocka_unit_test(r22_the_rest_of_an_answer_does_not_count),

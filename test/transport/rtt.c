@@ -24,7 +24,7 @@
 static struct uroce_requester *
 requester(struct peer *p)
 {
-	return &uroce_qp_of(p->qp)->req;
+	return uroce_requester_of(uroce_qp_of(p->qp));
 }
 
 static void

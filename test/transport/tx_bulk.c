@@ -152,7 +152,7 @@ send_messages(struct sent *sent, enum ibv_wr_opcode opcode, unsigned int kind, u
 	/* all but the last packet of the first message, which is copied */
 	assert_int_equal(p.engine.counters[UROCE_ZERO_COPY_PACKETS], UROCE_WINDOW_PACKETS - 1);
 	assert_int_equal(p.engine.counters[UROCE_SENT_BYTES], (UROCE_WINDOW_PACKETS - 1) * MTU + MESSAGE_BYTES % MTU);
-	assert_int_not_equal(uroce_qp_of(p.qp)->req.timer.deadline_ns, 0);
+	assert_int_not_equal(uroce_requester_of(uroce_qp_of(p.qp))->timer.deadline_ns, 0);
 	stop(&p);
 }
 
@@ -212,7 +212,7 @@ run_of(struct peer *p, uint32_t window, unsigned int room)
 {
 	struct uroce_qp *qp = uroce_qp_of(p->qp);
 	struct rte_mbuf *frames[UROCE_BURST];
-	const struct uroce_sqe *sqe = uroce_sqe_at(&qp->sq, qp->req.next);
+	const struct uroce_sqe *sqe = uroce_sqe_at(&qp->sq, uroce_requester_of(qp)->next);
 	int n = uroce_data_packets(&p->engine, qp, sqe, uroce_requester_burst(qp, sqe, window, room), frames);
 
 	if (n > 0)
@@ -245,18 +245,18 @@ is_as_long_as_may_be(void **state)
 	assert_int_equal(run_of(&p, 9, 32), 8);	/* the last one of the window asks for an answer */
 	assert_int_equal(run_of(&p, UROCE_RUN_PACKETS, 32), 0);
 	assert_int_equal(run_of(&p, 0, 32), 0);
-	qp->req.since_ack_req = UROCE_ACK_REQ_PACKETS - 1 - UROCE_RUN_PACKETS;
+	uroce_requester_of(qp)->since_ack_req = UROCE_ACK_REQ_PACKETS - 1 - UROCE_RUN_PACKETS;
 	assert_int_equal(run_of(&p, 256, 32), UROCE_RUN_PACKETS);
-	qp->req.since_ack_req++;
+	uroce_requester_of(qp)->since_ack_req++;
 	assert_int_equal(run_of(&p, 256, 32), 0);
-	qp->req.since_ack_req = UROCE_ACK_REQ_PACKETS + 3;
+	uroce_requester_of(qp)->since_ack_req = UROCE_ACK_REQ_PACKETS + 3;
 	assert_int_equal(run_of(&p, 256, 32), 0);
-	qp->req.since_ack_req = 0;
-	qp->req.offset = MESSAGE_BYTES / MTU - UROCE_RUN_PACKETS;
+	uroce_requester_of(qp)->since_ack_req = 0;
+	uroce_requester_of(qp)->offset = MESSAGE_BYTES / MTU - UROCE_RUN_PACKETS;
 	assert_int_equal(run_of(&p, 256, 32), UROCE_RUN_PACKETS);	/* not the last packet of the message */
-	qp->req.offset++;
+	uroce_requester_of(qp)->offset++;
 	assert_int_equal(run_of(&p, 256, 32), 0);
-	qp->req.offset = 1;
+	uroce_requester_of(qp)->offset = 1;
 	stop(&p);
 }
 
@@ -277,10 +277,10 @@ others_are_no_runs(void **state)
 	stop(&p);
 	begin(&p, NULL, IBV_WR_SEND);
 	qp = uroce_qp_of(p.qp);
-	sqe = uroce_sqe_at(&qp->sq, qp->req.next);
-	qp->req.max_psn = uroce_psn_add(qp->req.max_psn, 1);	/* a retransmission */
+	sqe = uroce_sqe_at(&qp->sq, uroce_requester_of(qp)->next);
+	uroce_requester_of(qp)->max_psn = uroce_psn_add(uroce_requester_of(qp)->max_psn, 1);	/* a retransmission */
 	assert_int_equal(run_of(&p, 256, 32), 0);
-	qp->req.max_psn = qp->req.psn;
+	uroce_requester_of(qp)->max_psn = uroce_requester_of(qp)->psn;
 	sqe->num_sge = 2;
 	assert_int_equal(run_of(&p, 256, 32), 0);
 	sqe->num_sge = 1;

@@ -16,6 +16,7 @@
 #include <rte_common.h>
 
 #include "groups.h"
+#include "transport/qp/state.h"
 #include "uroce.h"
 #include "uroce_config.h"
 #include "eal.h"
@@ -292,8 +293,8 @@ test_query(void **state)
 
 	fake_qp_to(&qp->ibv, IBV_QPS_RTS);
 	/* the transport has moved on */
-	qp->resp.psn = 0x000005;
-	qp->req.psn = 0x777777;
+	uroce_responder_of(qp)->psn = 0x000005;
+	uroce_requester_of(qp)->psn = 0x777777;
 	assert_int_equal(uroce_query_qp(&qp->ibv, &got, ~0, &got_init), 0);
 	assert_int_equal(got.qp_state, IBV_QPS_RTS);
 	assert_int_equal(got.cur_qp_state, IBV_QPS_RTS);
@@ -324,7 +325,7 @@ test_query_draining_and_error(void **state)
 	struct ibv_qp_attr got;
 
 	fake_qp_to(&qp->ibv, IBV_QPS_SQD);
-	qp->req.started = qp->sq.head + 1;
+	uroce_requester_of(qp)->started = qp->sq.head + 1;
 	assert_int_equal(uroce_query_qp(&qp->ibv, &got, IBV_QP_STATE, &init), 0);
 	assert_int_equal(got.qp_state, IBV_QPS_SQD);
 	assert_int_equal(got.sq_draining, 1);
@@ -349,8 +350,8 @@ test_query_psns(void **state)
 	struct ibv_qp_init_attr init;
 	struct ibv_qp_attr got;
 
-	qp->resp.psn = 3;
-	qp->req.psn = 4;
+	uroce_responder_of(qp)->psn = 3;
+	uroce_requester_of(qp)->psn = 4;
 	fake_qp_to(&qp->ibv, IBV_QPS_INIT);
 	assert_int_equal(uroce_query_qp(&qp->ibv, &got, IBV_QP_RQ_PSN, &init), 0);
 	assert_int_equal(got.rq_psn, 0);

@@ -16,6 +16,7 @@
 #include <rte_common.h>
 
 #include "groups.h"
+#include "transport/qp/state.h"
 #include "uroce.h"
 #include "uroce_config.h"
 #include "wire/opcode.h"
@@ -36,7 +37,7 @@ refused_with(struct ibv_qp_attr attr, int mask, int error)
 	assert_int_equal(qp->ibv.state, before.ibv.state);
 	assert_memory_equal(&qp->attr, &before.attr, sizeof(before.attr));
 	assert_memory_equal(&qp->path, &before.path, sizeof(before.path));
-	assert_ptr_equal(qp->resp.resources, before.resp.resources);
+	assert_ptr_equal(uroce_responder_of(qp)->resources, uroce_responder_of(&before)->resources);
 	assert_int_equal(qp->access, before.access);
 	assert_int_equal(qp->mtu_bytes, before.mtu_bytes);
 	assert_int_equal(fake.changes, changes);
@@ -319,16 +320,10 @@ test_resources(void **state)
 		attr = fake_attr(IBV_QPS_RTR);
 		attr.max_dest_rd_atomic = sizes[i].asked;
 		accepted(attr, FAKE_RTR_MASK, IBV_QPS_RTR);
-		assert_non_null(qp->resp.resources);
-		assert_true(qp->resp.resource_mask + 1 >= sizes[i].entries);
-		for (uint32_t k = 0; k <= qp->resp.resource_mask; k++) {
-			assert_int_equal(qp->resp.resources[k].op, UROCE_OP_NONE);
-			/* for the next round to find forgotten */
-			qp->resp.resources[k].op = UROCE_OP_READ_REQUEST;
-		}
-		assert_int_equal(qp->resp.resource_head, 0);
-		assert_int_equal(qp->resp.resource_tail, 0);
-		qp->resp.resource_tail = 3;
+		assert_non_null(uroce_responder_of(qp)->resources);
+		assert_true(uroce_responder_of(qp)->resource_mask + 1 >= sizes[i].entries);
+		for (uint32_t k = 0; k <= uroce_responder_of(qp)->resource_mask; k++)
+			assert_int_equal(uroce_responder_of(qp)->resources[k].op, UROCE_OP_NONE);
 		attr.qp_state = IBV_QPS_RESET;
 		accepted(attr, IBV_QP_STATE, IBV_QPS_RESET);
 	}
@@ -336,7 +331,7 @@ test_resources(void **state)
 	assert_int_equal(uroce_destroy_qp(&qp->ibv), 0);
 	qp = uroce_qp_of(fake_qp_create(&pair));
 	fake_qp_to(&qp->ibv, IBV_QPS_RTR);
-	assert_int_equal(qp->resp.resource_mask, 7);
+	assert_int_equal(uroce_responder_of(qp)->resource_mask, 7);
 }
 
 /* More of them while drained: what is remembered moves along, wherever the ring's indices are. */
@@ -344,7 +339,7 @@ static void
 test_resources_grow(void **state)
 {
 	struct ibv_qp_attr attr = fake_attr(IBV_QPS_SQD);
-	struct uroce_responder *resp = &qp->resp;
+	struct uroce_responder *resp = uroce_responder_of(qp);
 	struct uroce_rd_atomic *ring;
 
 	fake_qp_to(&qp->ibv, IBV_QPS_SQD);
@@ -417,7 +412,7 @@ test_engine_is_quicker(void **state)
 	assert_int_equal(fake.changes, changes);
 	assert_int_equal(fake.paths, 1);
 	assert_int_equal(qp->path.dgid.raw[15], 9);
-	assert_int_equal(qp->resp.resource_mask, 7);
+	assert_int_equal(uroce_responder_of(qp)->resource_mask, 7);
 	assert_int_equal(qp->state, IBV_QPS_ERR);
 	/* what is allowed from there */
 	attr.qp_state = IBV_QPS_RESET;

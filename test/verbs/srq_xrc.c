@@ -175,16 +175,16 @@ test_destroy_takes_it_from_targets(void **state)
 		qps[i] = uroce_create_qp_ex(fake.context, &init);
 		assert_non_null(qps[i]);
 		real = uroce_qp_real(uroce_qp_of(qps[i]));
-		real->resp.srq = uroce_srq_of(i == 0 ? srq : other);
-		real->resp.recv_taken = true;
+		real->recv_srq = uroce_srq_of(i == 0 ? srq : other);
+		real->recv_taken = true;
 		real->rq.tail = real->rq.head + 1;
 	}
 	assert_int_equal(uroce_destroy_srq(srq), 0);
 	for (int i = 0; i < 2; i++) {
 		struct uroce_qp *real = uroce_qp_real(uroce_qp_of(qps[i]));
 
-		assert_ptr_equal(real->resp.srq, i == 0 ? NULL : uroce_srq_of(other));
-		assert_int_equal(real->resp.recv_taken, i == 1);
+		assert_ptr_equal(real->recv_srq, i == 0 ? NULL : uroce_srq_of(other));
+		assert_int_equal(real->recv_taken, i == 1);
 		assert_int_equal(real->rq.tail - real->rq.head, i);
 		assert_int_equal(uroce_destroy_qp(qps[i]), 0);
 	}

@@ -19,6 +19,7 @@
 #include "port/telemetry/page.h"
 #include "port/telemetry/telemetry.h"
 #include "port/worker/worker.h"
+#include "transport/qp/state.h"
 #include "transport/requester/state.h"
 #include "uroce.h"
 #include "uroce_config.h"
@@ -29,6 +30,8 @@
 /* One that is in use, as it was at one time. What it points to stays: the watcher is a reader. */
 struct view {
 	struct uroce_qp qp;
+	struct uroce_requester req;
+	struct uroce_responder resp;
 	struct uroce_dcqcn dcqcn; /* if it is rated */
 	uint32_t early_frames;
 	uint64_t now_ns;
@@ -44,9 +47,11 @@ view_take(struct view *v, const struct uroce_qp *qp)
 	if (!uroce_worker_enter_within(w, UROCE_TELEMETRY_WAIT_NS))
 		return false;
 	memcpy(&v->qp, qp, sizeof(v->qp));
+	v->req = *uroce_requester_of(qp);
+	v->resp = *uroce_responder_of(qp);
 	if (qp->rate != NULL)
 		v->dcqcn = qp->rate->dcqcn;
-	v->early_frames = qp->resp.reorder != NULL ? qp->resp.reorder->frames : 0;
+	v->early_frames = uroce_responder_of(qp)->reorder != NULL ? uroce_responder_of(qp)->reorder->frames : 0;
 	uroce_worker_exit(w);
 	v->now_ns = uroce_clock_ns();
 	v->worker = w->index;
@@ -130,7 +135,7 @@ static void
 describe_requester(const struct view *v, struct rte_tel_data *d)
 {
 	static const char *const kinds[] = { "unknown", "plain", "keeps", "sacks" };
-	const struct uroce_requester *req = &v->qp.req;
+	const struct uroce_requester *req = &v->req;
 	uint64_t due_ns = req->timer.deadline_ns;
 
 	add_int(d, "psn", req->psn);
@@ -154,7 +159,7 @@ describe_requester(const struct view *v, struct rte_tel_data *d)
 static void
 describe_responder(const struct view *v, struct rte_tel_data *d)
 {
-	const struct uroce_responder *resp = &v->qp.resp;
+	const struct uroce_responder *resp = &v->resp;
 
 	add_int(d, "expected_psn", resp->psn);
 	add_int(d, "msn", resp->msn);

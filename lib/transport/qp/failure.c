@@ -23,7 +23,7 @@ void
 uroce_qp_drained(struct uroce_qp *qp)
 {
 	if (qp->state != IBV_QPS_SQD || !qp->attr.en_sqd_async_notify ||
-	    qp->sq.head != qp->req.started)
+	    qp->sq.head != uroce_requester_of(qp)->started)
 		return;
 	qp->attr.en_sqd_async_notify = 0;
 	uroce_qp_event(qp, IBV_EVENT_SQ_DRAINED);
@@ -75,8 +75,8 @@ uroce_qp_overrun(struct uroce_engine *e, struct uroce_qp *qp)
 void
 uroce_qp_established(struct uroce_qp *qp)
 {
-	if (qp->resp.established)
+	if (uroce_responder_of(qp)->established)
 		return;
-	qp->resp.established = true;
+	uroce_responder_of(qp)->established = true;
 	uroce_qp_event(qp, IBV_EVENT_COMM_EST);
 }

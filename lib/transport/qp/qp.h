@@ -3,6 +3,7 @@
  *
  * Code for QPs of all transports: turns to send, WQEs, and the transition to the error state. On the engine's thread.
  *
+ *	state.h		the state of a QP's requester and responder
  *	turns.h		the lists of QPs that get a turn to send
  *	send.c		completes, flushes and fails send WQEs
  *	recv.c		takes receive WQEs, from the QP's queue or an SRQ; completes, flushes and fails them
@@ -22,6 +23,7 @@
 #include "transport/engine.h"
 #include "uroce_config.h"
 #include "uroce_verbs.h"
+#include "transport/qp/state.h"
 #include "verbs/qp/qp.h"
 #include "verbs/srq/srq.h"
 #include "wire/packet.h"
@@ -86,12 +88,12 @@ uroce_count_verdict(struct uroce_engine *e, enum uroce_verdict v)
 static inline const struct uroce_rqe *
 uroce_recv_take(struct uroce_qp *qp)
 {
-	if (!qp->resp.recv_taken) {
+	if (!qp->recv_taken) {
 		/* pairs with the release in uroce_post_recv() */
 		if (unlikely(qp->rq.head == __atomic_load_n(&qp->rq.tail, __ATOMIC_ACQUIRE)) &&
 		    !uroce_recv_take_shared(qp))
 			return NULL;
-		qp->resp.recv_taken = true;
+		qp->recv_taken = true;
 	}
 	return uroce_rqe_at(&qp->rq, qp->rq.head);
 }
@@ -109,7 +111,7 @@ uroce_recv_immediate(const struct uroce_packet *p, struct ibv_wc *wc)
 static inline const struct ibv_pd *
 uroce_recv_pd(const struct uroce_qp *qp)
 {
-	return likely(qp->resp.srq == NULL) ? qp->ibv.pd : qp->resp.srq->ibv.pd;
+	return likely(qp->recv_srq == NULL) ? qp->ibv.pd : qp->recv_srq->ibv.pd;
 }
 
 /** The protection domain of a READ; NULL: none. An XRC target's READ has the domain of its SRQ, and loses its rights
@@ -130,7 +132,7 @@ static inline const struct ibv_pd *
 uroce_rkey_pd(const struct uroce_qp *qp)
 {
 	/* an XRC target has none: use that of the SRQ, which each request names */
-	return likely(qp->ibv.pd != NULL) ? qp->ibv.pd : qp->resp.srq->ibv.pd;
+	return likely(qp->ibv.pd != NULL) ? qp->ibv.pd : qp->recv_srq->ibv.pd;
 }
 
 static inline uint32_t

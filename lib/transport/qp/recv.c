@@ -19,7 +19,7 @@ uroce_recv_take_shared(struct uroce_qp *qp)
 {
 	struct uroce_wq *rq = &qp->rq;
 
-	if (qp->resp.srq == NULL || !uroce_srq_take(qp->resp.srq, uroce_rqe_at(rq, rq->head)))
+	if (qp->recv_srq == NULL || !uroce_srq_take(qp->recv_srq, uroce_rqe_at(rq, rq->head)))
 		return false;
 	__atomic_store_n(&rq->tail, rq->head + 1, __ATOMIC_RELAXED);
 	return true;
@@ -30,7 +30,7 @@ uroce_qp_complete_recv(struct uroce_engine *e, struct uroce_qp *qp, struct ibv_w
 {
 	const struct uroce_rqe *rqe = uroce_rqe_at(&qp->rq, qp->rq.head);
 	/* an XRC target has no CQ, its SRQs have */
-	struct uroce_cq *cq = likely(qp->ibv.recv_cq != NULL) ? uroce_cq_of(qp->ibv.recv_cq) : qp->resp.srq->cq;
+	struct uroce_cq *cq = likely(qp->ibv.recv_cq != NULL) ? uroce_cq_of(qp->ibv.recv_cq) : qp->recv_srq->cq;
 
 	if (likely(wc->status == IBV_WC_SUCCESS))
 		uroce_count(e, UROCE_RDMA_RECVS, 1);
@@ -39,17 +39,17 @@ uroce_qp_complete_recv(struct uroce_engine *e, struct uroce_qp *qp, struct ibv_w
 	wc->wr_id = rqe->wr_id;
 	wc->qp_num = qp->ibv.qp_num;
 	wc->src_qp |= qp->dest_qpn;	/* one of them is 0: only UD sets src_qp, only other QPs have dest_qpn */
-	qp->resp.recv_taken = false;
+	qp->recv_taken = false;
 	/* pairs with the acquire in uroce_post_recv(): the slot is free */
 	__atomic_store_n(&qp->rq.head, qp->rq.head + 1, __ATOMIC_RELEASE);
 	/* R30: the WQEs that are left. Those of an SRQ are not the QP's alone */
-	if (likely(qp->resp.srq == NULL))
-		qp->resp.credits = uroce_credits_encode(
+	if (likely(qp->recv_srq == NULL))
+		uroce_responder_of(qp)->credits = uroce_credits_encode(
 			__atomic_load_n(&qp->rq.tail, __ATOMIC_RELAXED) - qp->rq.head);
 	/* messages posted after the completion leave behind the ACK */
 	e->acks.lead = true;
-	qp->resp.recv_resource = qp->resp.resource_tail;
-	qp->resp.recv_unacked = true;
+	uroce_responder_of(qp)->recv_resource = uroce_responder_of(qp)->resource_tail;
+	uroce_responder_of(qp)->recv_unacked = true;
 	if (uroce_cq_push(cq, e, wc, solicited))
 		return true;
 	uroce_qp_overrun(e, qp);

@@ -32,7 +32,7 @@ rnr_timer_ns(uint8_t code)
 static void
 complete_head(struct uroce_engine *e, struct uroce_qp *qp)
 {
-	struct uroce_requester *req = &qp->req;
+	struct uroce_requester *req = uroce_requester_of(qp);
 	const struct uroce_sqe *sqe = uroce_sqe_at(&qp->sq, qp->sq.head);
 
 	/* rd_atomics does not count a WQE that the requester has gone back to */
@@ -48,7 +48,7 @@ complete_head(struct uroce_engine *e, struct uroce_qp *qp)
 void
 uroce_completer_locals(struct uroce_engine *e, struct uroce_qp *qp)
 {
-	while (qp->req.locals > 0 && qp->sq.head != qp->req.started &&
+	while (uroce_requester_of(qp)->locals > 0 && qp->sq.head != uroce_requester_of(qp)->started &&
 	       uroce_wr_is(uroce_sqe_at(&qp->sq, qp->sq.head)->opcode, UROCE_WR_LOCALS)) {
 		complete_head(e, qp);
 		if (unlikely(qp->state == IBV_QPS_ERR))
@@ -59,7 +59,7 @@ uroce_completer_locals(struct uroce_engine *e, struct uroce_qp *qp)
 static void
 progress(struct uroce_engine *e, struct uroce_qp *qp, uint32_t unacked)
 {
-	struct uroce_requester *req = &qp->req;
+	struct uroce_requester *req = uroce_requester_of(qp);
 
 	req->unacked = unacked;
 	req->retries_left = qp->retry_cnt;	/* R34 */
@@ -73,11 +73,11 @@ static void
 moved_on(struct uroce_engine *e, struct uroce_qp *qp, uint32_t from, uint32_t behind)
 {
 	/* the answers are to packets that were to be retransmitted: skip these */
-	if (uroce_psn_distance(qp->req.unacked, from) > behind)
+	if (uroce_psn_distance(uroce_requester_of(qp)->unacked, from) > behind)
 		uroce_requester_on(e, qp, UROCE_ON_SKIP);
 	uroce_retry_arm(e, qp);
 	/* later posts ring the doorbell */
-	if (qp->req.next != __atomic_load_n(&qp->sq.tail, __ATOMIC_RELAXED) || qp->req.recovery != NULL)
+	if (uroce_requester_of(qp)->next != __atomic_load_n(&qp->sq.tail, __ATOMIC_RELAXED) || uroce_requester_of(qp)->recovery != NULL)
 		uroce_qp_activate(e, qp);
 }
 
@@ -88,7 +88,7 @@ moved_on(struct uroce_engine *e, struct uroce_qp *qp, uint32_t from, uint32_t be
 static bool
 acknowledge(struct uroce_engine *e, struct uroce_qp *qp, uint32_t psn)
 {
-	struct uroce_requester *req = &qp->req;
+	struct uroce_requester *req = uroce_requester_of(qp);
 	uint32_t behind = uroce_psn_distance(req->psn, req->unacked);
 	uint32_t acked = uroce_psn_distance(psn, req->unacked);
 	uint32_t from = req->unacked;
@@ -124,7 +124,7 @@ acknowledge(struct uroce_engine *e, struct uroce_qp *qp, uint32_t psn)
 static void
 settle(struct uroce_engine *e, struct uroce_qp *qp)
 {
-	struct uroce_requester *req = &qp->req;
+	struct uroce_requester *req = uroce_requester_of(qp);
 	uint32_t behind = uroce_psn_distance(req->psn, req->unacked);
 	uint32_t from = req->unacked;
 
@@ -156,7 +156,7 @@ settle(struct uroce_engine *e, struct uroce_qp *qp)
 static bool
 acknowledge_in_recovery(struct uroce_engine *e, struct uroce_qp *qp, uint32_t psn, enum uroce_answer answer)
 {
-	const enum uroce_probe_state probe = qp->req.recovery->probe_state;
+	const enum uroce_probe_state probe = uroce_requester_of(qp)->recovery->probe_state;
 	const bool probed = probe == UROCE_PROBE_IDLE || probe == UROCE_PROBE_NEWEST;
 	bool back = uroce_peer_probe_answered(e, qp, psn, answer);
 
@@ -164,25 +164,25 @@ acknowledge_in_recovery(struct uroce_engine *e, struct uroce_qp *qp, uint32_t ps
 	settle(e, qp);
 	if (unlikely(qp->state == IBV_QPS_ERR))
 		return false;
-	if (back && qp->req.psn != qp->req.unacked &&
+	if (back && uroce_requester_of(qp)->psn != uroce_requester_of(qp)->unacked &&
 	    !uroce_requester_on(e, qp, answer == UROCE_ANSWER_NAK && !probed ? UROCE_ON_PROBE_NAK : UROCE_ON_PROBE_BACK))
 		return false;
 	uroce_qp_activate(e, qp);
-	return qp->req.unacked == psn;
+	return uroce_requester_of(qp)->unacked == psn;
 }
 
 /* Is the QP in recovery, and not failed? */
 static bool
 recovers(const struct uroce_qp *qp)
 {
-	return qp->req.recovery != NULL && qp->state != IBV_QPS_ERR;
+	return uroce_requester_of(qp)->recovery != NULL && qp->state != IBV_QPS_ERR;
 }
 
 /* An answer acknowledges all before psn. True: no response before it is missing. */
 static bool
 answered_before(struct uroce_engine *e, struct uroce_qp *qp, uint32_t psn, enum uroce_answer answer)
 {
-	if (likely(qp->req.recovery == NULL)) {
+	if (likely(uroce_requester_of(qp)->recovery == NULL)) {
 		if (likely(acknowledge(e, qp, psn)))
 			return true;
 		if (qp->state == IBV_QPS_ERR || uroce_recovery_begin(e, qp) == NULL)
@@ -205,7 +205,7 @@ gap(struct uroce_engine *e, struct uroce_qp *qp)
 static enum uroce_verdict
 rnr_nak(struct uroce_engine *e, struct uroce_qp *qp, uint8_t timer_code, uint32_t psn)
 {
-	struct uroce_requester *req = &qp->req;
+	struct uroce_requester *req = uroce_requester_of(qp);
 
 	uroce_count(e, UROCE_RNR_NAKS_RECEIVED, 1);
 	uroce_qp_history_count(&qp->history, UROCE_QP_RNR_NAKS_RECEIVED, 1);
@@ -240,14 +240,14 @@ nak(struct uroce_engine *e, struct uroce_qp *qp, uint8_t code, uint32_t psn)
 	if (code == UROCE_NAK_PSN_SEQUENCE_ERROR) {
 		uroce_count(e, UROCE_PACKET_SEQ_ERR, 1);
 		/* there is nothing to retransmit, or the requester sends this PSN next anyway */
-		if (psn == qp->req.max_psn || psn == qp->req.psn || uroce_peer_probe_nak(e, qp, psn))
+		if (psn == uroce_requester_of(qp)->max_psn || psn == uroce_requester_of(qp)->psn || uroce_peer_probe_nak(e, qp, psn))
 			return UROCE_OK;
-		uroce_requester_on(e, qp, psn == qp->req.unacked ? UROCE_ON_NAK : UROCE_ON_RESPONSE_GAP);
+		uroce_requester_on(e, qp, psn == uroce_requester_of(qp)->unacked ? UROCE_ON_NAK : UROCE_ON_RESPONSE_GAP);
 		return UROCE_OK;
 	}
 	if (code >= RTE_DIM(status))
 		return UROCE_DROP_ACK_SYNDROME;
-	if (qp->req.unacked == qp->req.max_psn)
+	if (uroce_requester_of(qp)->unacked == uroce_requester_of(qp)->max_psn)
 		return UROCE_DROP_ACK_UNEXPECTED;
 	uroce_qp_fail_send(e, qp, status[code]);
 	return UROCE_OK;
@@ -261,7 +261,7 @@ nak(struct uroce_engine *e, struct uroce_qp *qp, uint8_t code, uint32_t psn)
 static bool
 receive_credits(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_aeth *aeth)
 {
-	struct uroce_requester *req = &qp->req;
+	struct uroce_requester *req = uroce_requester_of(qp);
 	uint8_t code = aeth->syndrome & UROCE_AETH_VALUE_MASK;
 	bool was_credited = req->credited;
 	uint32_t lsn;
@@ -304,7 +304,7 @@ receive_ack(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_pack
 		return answered_before(e, qp, p->psn, UROCE_ANSWER_RNR_NAK) ? rnr_nak(e, qp, value, p->psn)
 									    : gap(e, qp);
 	case UROCE_AETH_NAK:
-		qp->req.marked |= value == UROCE_NAK_PSN_SEQUENCE_ERROR && uroce_bth_is_marked(p->bth);
+		uroce_requester_of(qp)->marked |= value == UROCE_NAK_PSN_SEQUENCE_ERROR && uroce_bth_is_marked(p->bth);
 		if (answered_before(e, qp, p->psn, value == UROCE_NAK_PSN_SEQUENCE_ERROR ? UROCE_ANSWER_NAK
 											 : UROCE_ANSWER_REFUSAL))
 			return nak(e, qp, value, p->psn);
@@ -320,7 +320,7 @@ receive_ack(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_pack
 static void
 response_placed(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_sqe *sqe, uint32_t psn)
 {
-	struct uroce_requester *req = &qp->req;
+	struct uroce_requester *req = uroce_requester_of(qp);
 	bool behind = req->psn == req->unacked;
 
 	if (unlikely(req->recovery != NULL)) {
@@ -364,7 +364,7 @@ place_read_response(struct uroce_engine *e, const struct uroce_qp *qp, const str
 		return IBV_WC_BAD_RESP_ERR;
 	/* The answer to a re-request from the middle may begin with FIRST or with MIDDLE. The answer to a re-request for
 	 * a part ends with that part. */
-	if (p->payload_bytes != slice.length || (last != ends && !(ends && qp->req.parts)))
+	if (p->payload_bytes != slice.length || (last != ends && !(ends && uroce_requester_of(qp)->parts)))
 		return IBV_WC_BAD_RESP_ERR;
 	if (slice.length > 0 && unlikely(uroce_slice_scatter(qp, &slice, p) != 0))
 		return IBV_WC_LOC_PROT_ERR;
@@ -404,7 +404,7 @@ early_response(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_p
 
 	if (sqe == NULL || !uroce_is_rd_atomic(sqe->opcode))
 		return UROCE_BAD_RESPONSE;
-	if (uroce_psn_distance(p->psn, qp->req.unacked) < UROCE_REORDER_WINDOW) {
+	if (uroce_psn_distance(p->psn, uroce_requester_of(qp)->unacked) < UROCE_REORDER_WINDOW) {
 		if (uroce_recovery_placed(qp, p->psn))
 			return UROCE_DROP_RESPONSE_DUPLICATE;
 		if (place(e, qp, sqe, p) == IBV_WC_SUCCESS)
@@ -460,14 +460,14 @@ only_gives_credits(struct uroce_engine *e, struct uroce_qp *qp, const struct uro
 {
 	const struct uroce_aeth *aeth = uroce_packet_ext(p, UROCE_EXT_AETH);
 
-	return uroce_psn_add(p->psn, 1) == qp->req.unacked && qp->req.credited &&
+	return uroce_psn_add(p->psn, 1) == uroce_requester_of(qp)->unacked && uroce_requester_of(qp)->credited &&
 	       (aeth->syndrome & UROCE_AETH_CLASS_MASK) == UROCE_AETH_ACK && receive_credits(e, qp, aeth);
 }
 
 enum uroce_verdict
 uroce_completer_receive(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p)
 {
-	const struct uroce_requester *req = &qp->req;
+	const struct uroce_requester *req = uroce_requester_of(qp);
 	uint32_t outstanding = uroce_psn_distance(req->max_psn, req->unacked);
 	uint32_t ahead = uroce_psn_distance(p->psn, req->unacked);
 
@@ -497,7 +497,7 @@ uroce_completer_receive(struct uroce_engine *e, struct uroce_qp *qp, const struc
 static bool
 answer_is_due(const struct uroce_qp *qp)
 {
-	const struct uroce_requester *req = &qp->req;
+	const struct uroce_requester *req = uroce_requester_of(qp);
 
 	if (req->psn == req->unacked && req->recovery == NULL)
 		return false;
@@ -508,7 +508,7 @@ answer_is_due(const struct uroce_qp *qp)
 void
 uroce_completer_timeout(struct uroce_engine *e, struct uroce_qp *qp)
 {
-	struct uroce_requester *req = &qp->req;
+	struct uroce_requester *req = uroce_requester_of(qp);
 
 	if (uroce_requester_waits(req->state)) {
 		uroce_requester_on(e, qp, UROCE_ON_RNR_OVER);

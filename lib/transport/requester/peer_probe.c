@@ -20,7 +20,7 @@ static void
 begin_probe(struct uroce_engine *e, struct uroce_qp *qp, struct uroce_recovery *rec, uint32_t psn,
 	    enum uroce_probe_state next)
 {
-	struct uroce_requester *req = &qp->req;
+	struct uroce_requester *req = uroce_requester_of(qp);
 	const struct uroce_sqe *sqe = uroce_recovery_wqe(qp, psn);
 	uint32_t outstanding = uroce_psn_distance(req->max_psn, req->unacked);
 	uint32_t back = uroce_psn_distance(req->went_back, req->unacked);
@@ -42,13 +42,13 @@ begin_probe(struct uroce_engine *e, struct uroce_qp *qp, struct uroce_recovery *
 static bool
 can_ask(const struct uroce_qp *qp)
 {
-	return qp->transport == UROCE_TRANSPORT_RC && qp->req.marked && qp->req.peer >= UROCE_PEER_KEEPS;
+	return qp->transport == UROCE_TRANSPORT_RC && uroce_requester_of(qp)->marked && uroce_requester_of(qp)->peer >= UROCE_PEER_KEEPS;
 }
 
 bool
 uroce_peer_probe_nak(struct uroce_engine *e, struct uroce_qp *qp, uint32_t psn)
 {
-	struct uroce_requester *req = &qp->req;
+	struct uroce_requester *req = uroce_requester_of(qp);
 	struct uroce_recovery *rec = req->recovery;
 
 	if (rec != NULL && rec->probe_state == UROCE_PROBE_DUE && rec->probe_psn == psn)
@@ -92,7 +92,7 @@ doubt(struct uroce_requester *req)
 static void
 send_newest(struct uroce_engine *e, struct uroce_qp *qp, struct uroce_recovery *rec)
 {
-	uint32_t psn = uroce_psn_add(qp->req.max_psn, UROCE_PSN_MASK);
+	uint32_t psn = uroce_psn_add(uroce_requester_of(qp)->max_psn, UROCE_PSN_MASK);
 	const struct uroce_sqe *sqe = uroce_recovery_wqe(qp, psn);
 
 	if (sqe->opcode == IBV_WR_RDMA_READ) {
@@ -160,9 +160,9 @@ static const struct probe_step probe_steps[UROCE_PROBE_STATES][PROBE_EVENTS] = {
 static enum probe_event
 probe_event(const struct uroce_qp *qp, uint32_t psn, enum uroce_answer answer)
 {
-	const struct uroce_recovery *rec = qp->req.recovery;
-	uint32_t to = uroce_psn_distance(psn, qp->req.unacked);
-	uint32_t end = uroce_psn_distance(rec->probe_end, qp->req.unacked);
+	const struct uroce_recovery *rec = uroce_requester_of(qp)->recovery;
+	uint32_t to = uroce_psn_distance(psn, uroce_requester_of(qp)->unacked);
+	uint32_t end = uroce_psn_distance(rec->probe_end, uroce_requester_of(qp)->unacked);
 
 	if (to < end)
 		return answer == UROCE_ANSWER_NAK ? NAK_BEFORE : BEFORE;
@@ -181,7 +181,7 @@ probe_event(const struct uroce_qp *qp, uint32_t psn, enum uroce_answer answer)
 static bool
 act(struct uroce_engine *e, struct uroce_qp *qp, enum probe_action action)
 {
-	struct uroce_requester *req = &qp->req;
+	struct uroce_requester *req = uroce_requester_of(qp);
 
 	if ((action == DOUBT_BACK || action == DOUBT_BACK_UNLESS_KEEPS) && req->peer != UROCE_PEER_PLAIN)
 		doubt(req);
@@ -208,7 +208,7 @@ act(struct uroce_engine *e, struct uroce_qp *qp, enum probe_action action)
 bool
 uroce_peer_probe_answered(struct uroce_engine *e, struct uroce_qp *qp, uint32_t psn, enum uroce_answer answer)
 {
-	struct uroce_recovery *rec = qp->req.recovery;
+	struct uroce_recovery *rec = uroce_requester_of(qp)->recovery;
 	struct probe_step step;
 
 	if (rec->probe_state == UROCE_PROBE_NONE || rec->probe_state == UROCE_PROBE_DUE)
@@ -222,7 +222,7 @@ uroce_peer_probe_answered(struct uroce_engine *e, struct uroce_qp *qp, uint32_t 
 static bool
 may_repeat(const struct uroce_qp *qp)
 {
-	const struct uroce_requester *req = &qp->req;
+	const struct uroce_requester *req = uroce_requester_of(qp);
 	const struct uroce_sqe *sqe = uroce_recovery_wqe(qp, req->unacked);
 
 	return req->psn != req->unacked &&
@@ -232,7 +232,7 @@ may_repeat(const struct uroce_qp *qp)
 void
 uroce_peer_probe_stalled(struct uroce_engine *e, struct uroce_qp *qp)
 {
-	struct uroce_requester *req = &qp->req;
+	struct uroce_requester *req = uroce_requester_of(qp);
 	struct uroce_recovery *rec = uroce_recovery_begin(e, qp);
 
 	req->probes += req->probes < PROBE_MAX_SHIFT;

@@ -43,7 +43,7 @@ uroce_recoveries_fini(struct uroce_recoveries *r)
 struct uroce_recovery *
 uroce_recovery_begin(struct uroce_engine *e, struct uroce_qp *qp)
 {
-	struct uroce_requester *req = &qp->req;
+	struct uroce_requester *req = uroce_requester_of(qp);
 	struct uroce_recovery *rec = req->recovery;
 
 	/* without a timer a retransmitted packet that is lost again would stay lost: go back N at each NAK */
@@ -69,11 +69,11 @@ uroce_recovery_begin(struct uroce_engine *e, struct uroce_qp *qp)
 void
 uroce_recovery_end(struct uroce_engine *e, struct uroce_qp *qp)
 {
-	struct uroce_recovery *rec = qp->req.recovery;
+	struct uroce_recovery *rec = uroce_requester_of(qp)->recovery;
 
 	if (rec == NULL)
 		return;
-	qp->req.recovery = NULL;
+	uroce_requester_of(qp)->recovery = NULL;
 	rec->next = e->recoveries.free;
 	e->recoveries.free = rec;
 	e->recoveries.lent--;
@@ -86,11 +86,11 @@ find_wqe(const struct uroce_qp *qp, struct uroce_recovery *rec, uint32_t psn)
 	uint32_t base = uroce_sqe_at(&qp->sq, qp->sq.head)->first_psn;
 	const struct uroce_sqe *sqe;
 
-	RTE_ASSERT(qp->sq.head != qp->req.started);	/* else the head's PSN may be struct uroce_sqe.grace */
-	if (rec->cursor - qp->sq.head >= qp->req.started - qp->sq.head ||
+	RTE_ASSERT(qp->sq.head != uroce_requester_of(qp)->started);	/* else the head's PSN may be struct uroce_sqe.grace */
+	if (rec->cursor - qp->sq.head >= uroce_requester_of(qp)->started - qp->sq.head ||
 	    uroce_psn_distance(uroce_sqe_at(&qp->sq, rec->cursor)->first_psn, base) > uroce_psn_distance(psn, base))
 		rec->cursor = qp->sq.head;
-	for (; rec->cursor != qp->req.started; rec->cursor++) {
+	for (; rec->cursor != uroce_requester_of(qp)->started; rec->cursor++) {
 		sqe = uroce_sqe_at(&qp->sq, rec->cursor);
 		if (uroce_psn_distance(psn, sqe->first_psn) < sqe->psn_count)
 			return sqe;
@@ -101,13 +101,13 @@ find_wqe(const struct uroce_qp *qp, struct uroce_recovery *rec, uint32_t psn)
 const struct uroce_sqe *
 uroce_recovery_wqe(const struct uroce_qp *qp, uint32_t psn)
 {
-	return find_wqe(qp, qp->req.recovery, psn);
+	return find_wqe(qp, uroce_requester_of(qp)->recovery, psn);
 }
 
 static uint32_t
 ahead_of(const struct uroce_qp *qp, uint32_t psn)
 {
-	return uroce_psn_distance(psn, qp->req.unacked);
+	return uroce_psn_distance(psn, uroce_requester_of(qp)->unacked);
 }
 
 static void
@@ -129,7 +129,7 @@ within_window(const struct uroce_qp *qp, uint32_t psn, uint32_t n)
 void
 uroce_recovery_sacked(struct uroce_qp *qp, uint32_t psn, uint32_t n)
 {
-	struct uroce_recovery *rec = qp->req.recovery;
+	struct uroce_recovery *rec = uroce_requester_of(qp)->recovery;
 
 	uroce_psn_set_put(&rec->sacked, psn, within_window(qp, psn, n), true);
 	raise_mark(qp, &rec->high, uroce_psn_add(psn, n));
@@ -138,7 +138,7 @@ uroce_recovery_sacked(struct uroce_qp *qp, uint32_t psn, uint32_t n)
 void
 uroce_recovery_heard(struct uroce_qp *qp, uint32_t expected, uint32_t answered)
 {
-	struct uroce_recovery *rec = qp->req.recovery;
+	struct uroce_recovery *rec = uroce_requester_of(qp)->recovery;
 
 	if (ahead_of(qp, expected) > ahead_of(qp, rec->expected)) {
 		uroce_recovery_sacked(qp, rec->expected, uroce_psn_distance(expected, rec->expected));
@@ -151,19 +151,19 @@ uroce_recovery_heard(struct uroce_qp *qp, uint32_t expected, uint32_t answered)
 void
 uroce_recovery_asked(struct uroce_qp *qp, uint32_t psn)
 {
-	raise_mark(qp, &qp->req.recovery->high, psn);
+	raise_mark(qp, &uroce_requester_of(qp)->recovery->high, psn);
 }
 
 void
 uroce_recovery_missing(struct uroce_qp *qp, uint32_t psn)
 {
-	raise_mark(qp, &qp->req.recovery->high, uroce_psn_add(psn, 1));
+	raise_mark(qp, &uroce_requester_of(qp)->recovery->high, uroce_psn_add(psn, 1));
 }
 
 bool
 uroce_recovery_place(struct uroce_qp *qp, uint32_t psn)
 {
-	struct uroce_recovery *rec = qp->req.recovery;
+	struct uroce_recovery *rec = uroce_requester_of(qp)->recovery;
 
 	if (ahead_of(qp, psn) >= UROCE_REORDER_WINDOW || uroce_psn_set_has(&rec->placed, psn))
 		return false;
@@ -174,22 +174,22 @@ uroce_recovery_place(struct uroce_qp *qp, uint32_t psn)
 bool
 uroce_recovery_placed(struct uroce_qp *qp, uint32_t psn)
 {
-	return uroce_psn_set_has(&qp->req.recovery->placed, psn);
+	return uroce_psn_set_has(&uroce_requester_of(qp)->recovery->placed, psn);
 }
 
 uint32_t
 uroce_recovery_reached(struct uroce_qp *qp, const struct uroce_sqe *sqe)
 {
-	struct uroce_recovery *rec = qp->req.recovery;
-	uint32_t left = uroce_psn_distance(uroce_psn_add(sqe->first_psn, sqe->psn_count), qp->req.unacked);
+	struct uroce_recovery *rec = uroce_requester_of(qp)->recovery;
+	uint32_t left = uroce_psn_distance(uroce_psn_add(sqe->first_psn, sqe->psn_count), uroce_requester_of(qp)->unacked);
 	uint32_t n;
 
 	if (uroce_is_rd_atomic(sqe->opcode))
-		n = uroce_psn_set_run(&rec->placed, qp->req.unacked, RTE_MIN(left, (uint32_t)UROCE_REORDER_WINDOW),
+		n = uroce_psn_set_run(&rec->placed, uroce_requester_of(qp)->unacked, RTE_MIN(left, (uint32_t)UROCE_REORDER_WINDOW),
 				      true);
 	else
 		n = RTE_MIN(left, ahead_of(qp, rec->expected));
-	return uroce_psn_add(qp->req.unacked, n);
+	return uroce_psn_add(uroce_requester_of(qp)->unacked, n);
 }
 
 /* Does the probe end when the next n PSNs have been answered? Its packet was only late, or a packet behind it has been
@@ -205,12 +205,12 @@ probe_has_ended(const struct uroce_qp *qp, const struct uroce_recovery *rec, uin
 void
 uroce_recovery_passed(struct uroce_qp *qp, uint32_t to)
 {
-	struct uroce_recovery *rec = qp->req.recovery;
+	struct uroce_recovery *rec = uroce_requester_of(qp)->recovery;
 	uint32_t n = ahead_of(qp, to);
 	uint32_t *const marks[] = { &rec->expected, &rec->answered, &rec->high, &rec->scan, &rec->scan_answers };
 
-	uroce_psn_set_put(&rec->sacked, qp->req.unacked, RTE_MIN(n, (uint32_t)UROCE_REORDER_WINDOW), false);
-	uroce_psn_set_put(&rec->placed, qp->req.unacked, RTE_MIN(n, (uint32_t)UROCE_REORDER_WINDOW), false);
+	uroce_psn_set_put(&rec->sacked, uroce_requester_of(qp)->unacked, RTE_MIN(n, (uint32_t)UROCE_REORDER_WINDOW), false);
+	uroce_psn_set_put(&rec->placed, uroce_requester_of(qp)->unacked, RTE_MIN(n, (uint32_t)UROCE_REORDER_WINDOW), false);
 	for (unsigned int i = 0; i < RTE_DIM(marks); i++)
 		if (ahead_of(qp, *marks[i]) < n)
 			*marks[i] = to;
@@ -221,29 +221,29 @@ uroce_recovery_passed(struct uroce_qp *qp, uint32_t to)
 bool
 uroce_recovery_done(const struct uroce_qp *qp)
 {
-	const struct uroce_recovery *rec = qp->req.recovery;
+	const struct uroce_recovery *rec = uroce_requester_of(qp)->recovery;
 
-	return rec->high == qp->req.unacked && rec->probe_state == UROCE_PROBE_NONE && !rec->ask;
+	return rec->high == uroce_requester_of(qp)->unacked && rec->probe_state == UROCE_PROBE_NONE && !rec->ask;
 }
 
 void
 uroce_recovery_forget_requests(struct uroce_qp *qp)
 {
-	struct uroce_recovery *rec = qp->req.recovery;
+	struct uroce_recovery *rec = uroce_requester_of(qp)->recovery;
 
 	memset(&rec->sacked, 0, sizeof(rec->sacked));
-	uroce_psn_set_put(&rec->sacked, qp->req.unacked,
+	uroce_psn_set_put(&rec->sacked, uroce_requester_of(qp)->unacked,
 			  RTE_MIN(ahead_of(qp, rec->expected), (uint32_t)UROCE_REORDER_WINDOW), true);
 	rec->high = rec->expected;
 	raise_mark(qp, &rec->high, rec->answered);
-	rec->scan = rec->scan_answers = qp->req.unacked;
+	rec->scan = rec->scan_answers = uroce_requester_of(qp)->unacked;
 	rec->resent_head = rec->resent_tail;
 }
 
 uint32_t
 uroce_recovery_window(const struct uroce_qp *qp)
 {
-	const struct uroce_recovery *rec = qp->req.recovery;
+	const struct uroce_recovery *rec = uroce_requester_of(qp)->recovery;
 	uint32_t arrived = 0;
 
 	for (unsigned int i = 0; i < UROCE_PSN_SET_WORDS; i++)
@@ -255,9 +255,9 @@ uroce_recovery_window(const struct uroce_qp *qp)
 static bool
 is_going_again(const struct uroce_qp *qp)
 {
-	uint32_t back = ahead_of(qp, qp->req.went_back);
+	uint32_t back = ahead_of(qp, uroce_requester_of(qp)->went_back);
 
-	return back <= ahead_of(qp, qp->req.max_psn) && ahead_of(qp, qp->req.recovery->high) <= back && back > 0;
+	return back <= ahead_of(qp, uroce_requester_of(qp)->max_psn) && ahead_of(qp, uroce_requester_of(qp)->recovery->high) <= back && back > 0;
 }
 
 /* The number of PSNs from `from` to `mark` within the bitmaps. */
@@ -273,7 +273,7 @@ before_mark(const struct uroce_qp *qp, uint32_t from, uint32_t mark)
 static uint32_t
 known_requests(const struct uroce_qp *qp, uint32_t from)
 {
-	return unlikely(is_going_again(qp)) ? 0 : before_mark(qp, from, qp->req.recovery->high);
+	return unlikely(is_going_again(qp)) ? 0 : before_mark(qp, from, uroce_requester_of(qp)->recovery->high);
 }
 
 /* The number of PSNs from `from` on in which a missing response counts as lost. After a timeout, a response answers the
@@ -281,9 +281,9 @@ known_requests(const struct uroce_qp *qp, uint32_t from)
 static uint32_t
 known_responses(const struct uroce_qp *qp, uint32_t from)
 {
-	if (unlikely(is_going_again(qp)) && qp->req.state != UROCE_REQUESTER_TIMEOUT_RECOVERS)
+	if (unlikely(is_going_again(qp)) && uroce_requester_of(qp)->state != UROCE_REQUESTER_TIMEOUT_RECOVERS)
 		return 0;
-	return before_mark(qp, from, qp->req.recovery->answered);
+	return before_mark(qp, from, uroce_requester_of(qp)->recovery->answered);
 }
 
 /* Find the first request among n PSNs from *psn on that the peer lacks. @param psn	set to it, or to the end */
@@ -314,7 +314,7 @@ missing_response(const struct uroce_qp *qp, struct uroce_recovery *rec, uint32_t
 {
 	uint32_t end = uroce_psn_add(*psn, n);
 
-	while (*psn != end && qp->req.rd_atomics > 0) {
+	while (*psn != end && uroce_requester_of(qp)->rd_atomics > 0) {
 		const struct uroce_sqe *sqe = find_wqe(qp, rec, *psn);
 		uint32_t left = sqe == NULL ? 1 : sqe->psn_count - uroce_psn_distance(*psn, sqe->first_psn);
 
@@ -342,7 +342,7 @@ extent(const struct uroce_qp *qp, struct uroce_recovery *rec, const struct uroce
 	uint32_t base = uroce_sqe_at(&qp->sq, qp->sq.head)->first_psn;
 	uint32_t left, room, run;
 
-	RTE_ASSERT(qp->sq.head != qp->req.started);	/* as in find_wqe() */
+	RTE_ASSERT(qp->sq.head != uroce_requester_of(qp)->started);	/* as in find_wqe() */
 	if (sqe->opcode != IBV_WR_RDMA_READ)
 		return 1;
 	if (uroce_psn_distance(executed, base) <= uroce_psn_distance(sqe->first_psn, base)) {
@@ -360,19 +360,19 @@ extent(const struct uroce_qp *qp, struct uroce_recovery *rec, const struct uroce
 static bool
 still_missing(const struct uroce_qp *qp, struct uroce_recovery *rec, const struct uroce_resent *r, uint32_t *psn)
 {
-	uint32_t passed = uroce_psn_distance(qp->req.unacked, r->psn);
+	uint32_t passed = uroce_psn_distance(uroce_requester_of(qp)->unacked, r->psn);
 	uint32_t n = r->count;
 
 	*psn = r->psn;
-	if (uroce_psn_diff(qp->req.unacked, r->psn) > 0) {
+	if (uroce_psn_diff(uroce_requester_of(qp)->unacked, r->psn) > 0) {
 		if (passed >= n)
 			return false;
-		*psn = qp->req.unacked;
+		*psn = uroce_requester_of(qp)->unacked;
 		n -= passed;
 	}
 	if (missing_request(qp, rec, psn, RTE_MIN(n, known_requests(qp, *psn))))
 		return true;
-	*psn = uroce_psn_diff(qp->req.unacked, r->psn) > 0 ? qp->req.unacked : r->psn;
+	*psn = uroce_psn_diff(uroce_requester_of(qp)->unacked, r->psn) > 0 ? uroce_requester_of(qp)->unacked : r->psn;
 	return missing_response(qp, rec, psn, RTE_MIN(n, known_responses(qp, *psn)));
 }
 
@@ -413,7 +413,7 @@ find_missing(const struct uroce_qp *qp, struct uroce_recovery *rec, uint32_t *ps
 enum uroce_resend_kind
 uroce_recovery_next(struct uroce_qp *qp, struct uroce_resend *next)
 {
-	struct uroce_recovery *rec = qp->req.recovery;
+	struct uroce_recovery *rec = uroce_requester_of(qp)->recovery;
 
 	if (rec->ask)
 		return next->kind = UROCE_RESEND_ASK;
@@ -435,7 +435,7 @@ uroce_recovery_next(struct uroce_qp *qp, struct uroce_resend *next)
 void
 uroce_recovery_sent(struct uroce_qp *qp, const struct uroce_resend *sent)
 {
-	struct uroce_recovery *rec = qp->req.recovery;
+	struct uroce_recovery *rec = uroce_requester_of(qp)->recovery;
 
 	if (sent->kind == UROCE_RESEND_ASK) {
 		rec->ask = false;
@@ -450,5 +450,5 @@ uroce_recovery_sent(struct uroce_qp *qp, const struct uroce_resend *sent)
 	else
 		*sent->scan = uroce_psn_add(sent->psn, sent->count);
 	rec->resent[rec->resent_tail++ & (UROCE_RESENT - 1)] =
-		(struct uroce_resent){ .psn = sent->psn, .count = sent->count, .marker = qp->req.max_psn };
+		(struct uroce_resent){ .psn = sent->psn, .count = sent->count, .marker = uroce_requester_of(qp)->max_psn };
 }

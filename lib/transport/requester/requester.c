@@ -19,7 +19,7 @@
 void
 uroce_requester_reset(struct uroce_qp *qp, uint32_t psn)
 {
-	struct uroce_requester *req = &qp->req;
+	struct uroce_requester *req = uroce_requester_of(qp);
 
 	uroce_requester_on(qp->engine, qp, UROCE_ON_STOP);
 	uroce_rtt_reset(qp);
@@ -46,7 +46,7 @@ uroce_requester_reset(struct uroce_qp *qp, uint32_t psn)
 static bool
 has_credit(const struct uroce_qp *qp, uint8_t wr_opcode)
 {
-	const struct uroce_requester *req = &qp->req;
+	const struct uroce_requester *req = uroce_requester_of(qp);
 
 	return req->next != req->started || req->next == qp->sq.head || !uroce_wr_is(wr_opcode, UROCE_WR_RECEIVES) ||
 	       uroce_psn_diff(req->ssn, req->lsn) <= 0;
@@ -56,7 +56,7 @@ has_credit(const struct uroce_qp *qp, uint8_t wr_opcode)
 static bool
 may_start(const struct uroce_qp *qp, const struct uroce_sqe *sqe, uint32_t outstanding)
 {
-	const struct uroce_requester *req = &qp->req;
+	const struct uroce_requester *req = uroce_requester_of(qp);
 
 	if ((sqe->flags & IBV_SEND_FENCE) && req->rd_atomics > 0)
 		return false;
@@ -72,7 +72,7 @@ may_start(const struct uroce_qp *qp, const struct uroce_sqe *sqe, uint32_t outst
 static bool
 start_wqe(struct uroce_engine *e, struct uroce_qp *qp, struct uroce_sqe *sqe, uint32_t outstanding)
 {
-	struct uroce_requester *req = &qp->req;
+	struct uroce_requester *req = uroce_requester_of(qp);
 
 	if (req->next == req->started)
 		sqe->psn_count = uroce_wr_is(sqe->opcode, UROCE_WR_SINGLES) ? 1
@@ -94,11 +94,11 @@ static int
 read_request(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_sqe *sqe, uint32_t psns,
 	     struct rte_mbuf **out)
 {
-	uint32_t done = qp->req.offset * qp->mtu_bytes;
-	bool rest = qp->req.offset + psns == sqe->psn_count;
+	uint32_t done = uroce_requester_of(qp)->offset * qp->mtu_bytes;
+	bool rest = uroce_requester_of(qp)->offset + psns == sqe->psn_count;
 	const struct uroce_packet_desc d = {
 		.path = &qp->path,
-		.bth = UROCE_BTH_TO_PEER(qp, qp->opcode_base + UROCE_RC_READ_REQUEST, qp->req.psn, UROCE_BTH_ACKREQ),
+		.bth = UROCE_BTH_TO_PEER(qp, qp->opcode_base + UROCE_RC_READ_REQUEST, uroce_requester_of(qp)->psn, UROCE_BTH_ACKREQ),
 		.srqn = sqe->remote_srqn,
 		.va = sqe->remote_addr + done, .rkey = sqe->rkey,
 		.dma_len = rest ? sqe->length - done : psns * qp->mtu_bytes,
@@ -114,7 +114,7 @@ atomic_request(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_s
 	bool cas = sqe->opcode == IBV_WR_ATOMIC_CMP_AND_SWP;
 	uint8_t opcode = qp->opcode_base + (cas ? UROCE_RC_CMP_SWAP : UROCE_RC_FETCH_ADD);
 	const struct uroce_packet_desc d = {
-		.path = &qp->path, .bth = UROCE_BTH_TO_PEER(qp, opcode, qp->req.psn, UROCE_BTH_ACKREQ),
+		.path = &qp->path, .bth = UROCE_BTH_TO_PEER(qp, opcode, uroce_requester_of(qp)->psn, UROCE_BTH_ACKREQ),
 		.srqn = sqe->remote_srqn, .va = sqe->remote_addr, .rkey = sqe->rkey,
 		.swap_add = cas ? sqe->swap : sqe->compare_add, .compare = cas ? sqe->compare_add : 0,
 	};
@@ -156,13 +156,13 @@ static const uint8_t data_opcodes[][4] = {
 static __rte_always_inline void
 describe(const struct uroce_qp *qp, const struct uroce_sqe *sqe, bool ack_req, struct uroce_packet_desc *d)
 {
-	const bool last = qp->req.offset + 1 == sqe->psn_count;
-	const uint8_t place = (last ? UROCE_OPF_LAST : 0) | (qp->req.offset == 0 ? UROCE_OPF_FIRST : 0);
+	const bool last = uroce_requester_of(qp)->offset + 1 == sqe->psn_count;
+	const uint8_t place = (last ? UROCE_OPF_LAST : 0) | (uroce_requester_of(qp)->offset == 0 ? UROCE_OPF_FIRST : 0);
 	const uint8_t opcode = qp->opcode_base + data_opcodes[sqe->opcode][place];
 
 	*d = (struct uroce_packet_desc){
 		.path = &qp->path,
-		.bth = UROCE_BTH_TO_PEER(qp, opcode, qp->req.psn, ack_req ? UROCE_BTH_ACKREQ : 0),
+		.bth = UROCE_BTH_TO_PEER(qp, opcode, uroce_requester_of(qp)->psn, ack_req ? UROCE_BTH_ACKREQ : 0),
 		.srqn = sqe->remote_srqn, .imm = sqe->imm,
 		.va = sqe->remote_addr, .rkey = sqe->rkey, .dma_len = sqe->length,
 	};
@@ -175,7 +175,7 @@ static __rte_always_inline int
 data_packets(struct uroce_engine *e, const struct uroce_qp *qp, const struct uroce_sqe *sqe, struct uroce_burst burst,
 	     struct rte_mbuf **frames)
 {
-	const uint32_t done = qp->req.offset * qp->mtu_bytes;
+	const uint32_t done = uroce_requester_of(qp)->offset * qp->mtu_bytes;
 	const uint32_t length = RTE_MIN(sqe->length - done, qp->mtu_bytes);
 	int n;
 
@@ -213,7 +213,7 @@ uroce_data_packets(struct uroce_engine *e, const struct uroce_qp *qp, const stru
 struct uroce_burst
 uroce_requester_burst(const struct uroce_qp *qp, const struct uroce_sqe *sqe, uint32_t window, unsigned int room)
 {
-	const struct uroce_requester *req = &qp->req;
+	const struct uroce_requester *req = uroce_requester_of(qp);
 	const uint32_t left = sqe->psn_count - req->offset - 1;
 	uint32_t since, n;
 
@@ -243,7 +243,7 @@ static int
 send_again(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_sqe *sqe, uint32_t psn, uint32_t psns,
 	   struct rte_mbuf **out)
 {
-	struct uroce_requester *req = &qp->req;
+	struct uroce_requester *req = uroce_requester_of(qp);
 	uint32_t next_psn = req->psn, next_offset = req->offset;
 	int ret;
 
@@ -294,7 +294,7 @@ recover(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf **frames, u
 	unsigned int n = 0;
 	int ret = 1;
 
-	if (uroce_requester_waits(qp->req.state) || (qp->state != IBV_QPS_RTS && qp->state != IBV_QPS_SQD))
+	if (uroce_requester_waits(uroce_requester_of(qp)->state) || (qp->state != IBV_QPS_RTS && qp->state != IBV_QPS_SQD))
 		return 0;
 	while (n < room && ret > 0) {
 		ret = recover_next(e, qp, &frames[n]);
@@ -309,7 +309,7 @@ recover(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf **frames, u
 static void
 advance(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_sqe *sqe, uint32_t psns)
 {
-	struct uroce_requester *req = &qp->req;
+	struct uroce_requester *req = uroce_requester_of(qp);
 
 	if (uroce_psn_diff(req->psn, req->max_psn) < 0) {
 		resent(e, qp, req->psn, psns, "gone back");
@@ -336,7 +336,7 @@ advance(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_sqe *sqe
 static bool
 may_send(const struct uroce_qp *qp)
 {
-	const struct uroce_requester *req = &qp->req;
+	const struct uroce_requester *req = uroce_requester_of(qp);
 
 	/* pairs with the release in uroce_post_send() */
 	if (uroce_requester_waits(req->state) || req->next == __atomic_load_n(&qp->sq.tail, __ATOMIC_ACQUIRE))
@@ -359,7 +359,7 @@ static bool
 fail_wqe(struct uroce_engine *e, struct uroce_qp *qp, struct uroce_sqe *sqe, enum ibv_wc_status status)
 {
 	sqe->posted_status = (uint8_t)status;
-	if (qp->req.next != qp->sq.head)
+	if (uroce_requester_of(qp)->next != qp->sq.head)
 		return false;
 	uroce_qp_fail_send(e, qp, status);
 	return true;
@@ -369,7 +369,7 @@ fail_wqe(struct uroce_engine *e, struct uroce_qp *qp, struct uroce_sqe *sqe, enu
 static bool
 local_wqe(struct uroce_engine *e, struct uroce_qp *qp, struct uroce_sqe *sqe)
 {
-	struct uroce_requester *req = &qp->req;
+	struct uroce_requester *req = uroce_requester_of(qp);
 	enum ibv_wc_status status;
 
 	if (req->next != req->started) {	/* in an earlier pass */
@@ -417,7 +417,7 @@ prefetch_keys(const struct uroce_qp *qp, uint32_t i)
 unsigned int
 uroce_requester_send(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf **frames, unsigned int room)
 {
-	struct uroce_requester *req = &qp->req;
+	struct uroce_requester *req = uroce_requester_of(qp);
 	uint32_t window = UROCE_WINDOW_PACKETS;
 	unsigned int n = 0;
 

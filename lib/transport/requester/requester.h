@@ -25,6 +25,7 @@
 #include "transport/qp/qp.h"
 #include "transport/requester/recovery.h"
 #include "transport/requester/state.h"
+#include "transport/qp/state.h"
 #include "verbs/qp/qp.h"
 #include "wire/packet.h"
 #include "wire/sack.h"

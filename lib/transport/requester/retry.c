@@ -16,7 +16,7 @@
 static void
 seek(struct uroce_qp *qp)
 {
-	struct uroce_requester *req = &qp->req;
+	struct uroce_requester *req = uroce_requester_of(qp);
 
 	req->rtt_timed = false;
 	req->went_back = req->max_psn;
@@ -38,7 +38,7 @@ seek(struct uroce_qp *qp)
 void
 uroce_retry_arm(struct uroce_engine *e, struct uroce_qp *qp)
 {
-	struct uroce_requester *req = &qp->req;
+	struct uroce_requester *req = uroce_requester_of(qp);
 	uint64_t deadline_ns;
 
 	if (uroce_requester_waits(req->state))
@@ -58,11 +58,11 @@ uroce_retry_arm(struct uroce_engine *e, struct uroce_qp *qp)
 bool
 uroce_retry_charge(struct uroce_engine *e, struct uroce_qp *qp)
 {
-	if (qp->req.retries_left == 0) {
+	if (uroce_requester_of(qp)->retries_left == 0) {
 		uroce_qp_fail_send(e, qp, IBV_WC_RETRY_EXC_ERR);
 		return false;
 	}
-	qp->req.retries_left--;
+	uroce_requester_of(qp)->retries_left--;
 	uroce_count(e, UROCE_COMPLETER_RETRY_ERR, 1);
 	uroce_qp_history_count(&qp->history, UROCE_QP_RETRIES, 1);
 	return true;
@@ -71,7 +71,7 @@ uroce_retry_charge(struct uroce_engine *e, struct uroce_qp *qp)
 bool
 uroce_requester_on(struct uroce_engine *e, struct uroce_qp *qp, enum uroce_requester_event event)
 {
-	struct uroce_requester *req = &qp->req;
+	struct uroce_requester *req = uroce_requester_of(qp);
 	const struct uroce_requester_step *step = uroce_requester_step(event);
 	const uint8_t next = step->next[req->state];
 

@@ -12,7 +12,7 @@
 void
 uroce_rtt_reset(struct uroce_qp *qp)
 {
-	struct uroce_requester *req = &qp->req;
+	struct uroce_requester *req = uroce_requester_of(qp);
 
 	req->rtt_timed = false;
 	req->srtt_ns = req->rttvar_ns = 0;
@@ -24,7 +24,7 @@ uroce_rtt_reset(struct uroce_qp *qp)
 void
 uroce_rtt_measured(struct uroce_engine *e, struct uroce_qp *qp)
 {
-	struct uroce_requester *req = &qp->req;
+	struct uroce_requester *req = uroce_requester_of(qp);
 	uint64_t rtt_ns = RTE_MIN(e->now_ns - req->rtt_sent_ns, (uint64_t)UINT32_MAX / 8);
 	uint32_t rtt = RTE_MAX((uint32_t)rtt_ns, 1u);
 

@@ -14,7 +14,7 @@ int
 uroce_sack_ask(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf **out)
 {
 	const struct uroce_packet_desc d = {
-		.path = &qp->path, .bth = UROCE_BTH_TO_PEER(qp, UROCE_RC_ASK, qp->req.max_psn, UROCE_BTH_MARK),
+		.path = &qp->path, .bth = UROCE_BTH_TO_PEER(qp, UROCE_RC_ASK, uroce_requester_of(qp)->max_psn, UROCE_BTH_MARK),
 	};
 	int ret = uroce_packet_build(e, qp, &d, out);
 
@@ -49,7 +49,7 @@ take_runs(struct uroce_engine *e, struct uroce_qp *qp, uint32_t psn, const struc
 		uint32_t first = uroce_psn_add(psn, rte_be_to_cpu_16(sack->runs[i].offset));
 		uint32_t count = rte_be_to_cpu_16(sack->runs[i].count);
 
-		if (qp->req.rtt_timed && uroce_psn_distance(qp->req.rtt_psn, first) < count)
+		if (uroce_requester_of(qp)->rtt_timed && uroce_psn_distance(uroce_requester_of(qp)->rtt_psn, first) < count)
 			uroce_rtt_measured(e, qp);
 		uroce_recovery_sacked(qp, first, count);
 	}
@@ -60,7 +60,7 @@ uroce_sack_check(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce
 		 uint32_t *asked)
 {
 	const struct uroce_aeth *aeth = uroce_packet_ext(p, UROCE_EXT_AETH);
-	struct uroce_requester *req = &qp->req;
+	struct uroce_requester *req = uroce_requester_of(qp);
 	uint32_t outstanding = uroce_psn_distance(req->max_psn, req->unacked);
 	uint32_t ahead = uroce_psn_distance(p->psn, req->unacked);
 	int runs = uroce_sack_runs(p->payload_bytes);
@@ -88,7 +88,7 @@ void
 uroce_sack_apply(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p,
 		 const struct uroce_sack *sack, uint32_t asked)
 {
-	struct uroce_requester *req = &qp->req;
+	struct uroce_requester *req = uroce_requester_of(qp);
 
 	req->peer = UROCE_PEER_SACKS;
 	req->marked = true;

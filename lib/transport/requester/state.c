@@ -6,6 +6,8 @@
 
 #include "transport/requester/state.h"
 
+#include <stddef.h>
+
 #define S(state) UROCE_REQUESTER_##state
 #define RETRY (UROCE_DO_CHARGE | UROCE_DO_RELEASE | UROCE_DO_BACK | UROCE_DO_ARM | UROCE_DO_TURN)
 #define ______ UROCE_REQUESTER_IGNORES

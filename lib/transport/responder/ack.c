@@ -185,7 +185,7 @@ has_rounds(const struct uroce_engine *e)
 void
 uroce_ack_owe(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p)
 {
-	struct uroce_responder *resp = &qp->resp;
+	struct uroce_responder *resp = uroce_responder_of(qp);
 	struct uroce_acks *a = &e->acks;
 	/* the ACK was due, but a READ response or a lack of mbufs has blocked it: send it in this round */
 	const bool has_a_turn = resp->ack_owed && qp->ack_place == UROCE_ACK_TURN;
@@ -209,9 +209,9 @@ uroce_ack_owe(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_pa
 void
 uroce_ack_owe_sack(struct uroce_engine *e, struct uroce_qp *qp)
 {
-	if (!qp->resp.selective)
+	if (!uroce_responder_of(qp)->selective)
 		return;
-	qp->resp.sack_owed = true;
+	uroce_responder_of(qp)->sack_owed = true;
 	uroce_ack_owe(e, qp, NULL);
 }
 
@@ -220,7 +220,7 @@ uroce_acks_block_slow(struct uroce_engine *e, struct uroce_qp *qp, const struct 
 {
 	struct uroce_acks *a = &e->acks;
 	const bool receives = uroce_wr_is(sqe->opcode, UROCE_WR_RECEIVES);
-	const bool waits = uroce_recv_ack_waits(&qp->resp);
+	const bool waits = uroce_recv_ack_waits(uroce_responder_of(qp));
 
 	if (!a->lead && !receives && !waits)
 		return false;
@@ -230,7 +230,7 @@ uroce_acks_block_slow(struct uroce_engine *e, struct uroce_qp *qp, const struct 
 		defer_reply(a, qp);
 	a->blocked = uroce_acks_any(e);
 	/* if only this QP's ACK is left, it waits for a READ response or an mbuf, and so does the message */
-	return a->blocked || qp->resp.ack_owed || waits;
+	return a->blocked || uroce_responder_of(qp)->ack_owed || waits;
 }
 
 void

@@ -83,7 +83,7 @@ replay_read(struct uroce_qp *qp, struct uroce_rd_atomic *r, const struct uroce_p
 	 * expects MIDDLE in the middle of the READ; some versions also accept FIRST. Hardware sends MigReq 1, rxe 0.
 	 */
 	r->restart = p->bth->flags & UROCE_BTH_MIGREQ;
-	qp->resp.read_again = true;
+	uroce_responder_of(qp)->read_again = true;
 	r->by_reference = false;
 	return true;
 }
@@ -102,7 +102,7 @@ withdraw_nak(struct uroce_responder *resp)
 enum uroce_verdict
 uroce_duplicate_receive(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p)
 {
-	struct uroce_responder *resp = &qp->resp;
+	struct uroce_responder *resp = uroce_responder_of(qp);
 	struct uroce_rd_atomic *r;
 	uint32_t index;
 

@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 
+#include "transport/qp/state.h"
 #include "verbs/qp/qp.h"
 
 /* uroce_responder.nak_state */

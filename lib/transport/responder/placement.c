@@ -76,10 +76,10 @@ uroce_flush_receive(struct uroce_qp *qp, const struct uroce_packet *p)
 		return UROCE_NAK_DMA_LEN;
 	if (flush_lookup(qp, feth, rkey, va, length) == NULL)
 		return UROCE_NAK_ACCESS;
-	r = uroce_rd_atomic_add(&qp->resp);
+	r = uroce_rd_atomic_add(uroce_responder_of(qp));
 	*r = (struct uroce_rd_atomic){
 		.op = UROCE_OP_FLUSH, .addr = va, .rkey = rkey, .length = length, .feth = feth,
-		.first_psn = qp->resp.psn, .psn_count = 1, .end = 1, .msn = uroce_psn_add(qp->resp.msn, 1),
+		.first_psn = uroce_responder_of(qp)->psn, .psn_count = 1, .end = 1, .msn = uroce_psn_add(uroce_responder_of(qp)->msn, 1),
 	};
 	return UROCE_OK;
 }
@@ -115,7 +115,7 @@ flush(struct uroce_engine *e, const struct uroce_qp *qp, struct uroce_rd_atomic 
 static bool
 flushed_before(struct uroce_engine *e, const struct uroce_qp *qp)
 {
-	const struct uroce_responder *resp = &qp->resp;
+	const struct uroce_responder *resp = uroce_responder_of(qp);
 	int ret = 0;
 
 	for (uint32_t i = resp->resource_head; i != resp->resource_tail && ret == 0; i++) {
@@ -156,10 +156,10 @@ uroce_atomic_write_receive(struct uroce_engine *e, struct uroce_qp *qp, const st
 	uroce_packet_copy(p, 0, &value, sizeof(value));
 	/* pairs with an acquire of the reader: earlier writes are visible before this value */
 	__atomic_store_n(va, value, __ATOMIC_RELEASE);
-	r = uroce_rd_atomic_add(&qp->resp);
+	r = uroce_rd_atomic_add(uroce_responder_of(qp));
 	*r = (struct uroce_rd_atomic){
-		.op = UROCE_OP_ATOMIC_WRITE, .first_psn = qp->resp.psn, .psn_count = 1, .end = 1,
-		.msn = uroce_psn_add(qp->resp.msn, 1),
+		.op = UROCE_OP_ATOMIC_WRITE, .first_psn = uroce_responder_of(qp)->psn, .psn_count = 1, .end = 1,
+		.msn = uroce_psn_add(uroce_responder_of(qp)->msn, 1),
 	};
 	return UROCE_OK;
 }
@@ -170,7 +170,7 @@ uroce_placement_response(struct uroce_engine *e, struct uroce_qp *qp, struct uro
 {
 	const struct uroce_packet_desc d = {
 		.path = &qp->path, .bth = UROCE_BTH_TO_PEER(qp, UROCE_RC_READ_RESPONSE_ONLY, r->first_psn, 0),
-		.syndrome = UROCE_AETH_ACK | qp->resp.credits, .msn = r->msn,
+		.syndrome = UROCE_AETH_ACK | uroce_responder_of(qp)->credits, .msn = r->msn,
 	};
 	int ret = 0;
 

@@ -90,13 +90,13 @@ waits_for_all(const struct uroce_responder *resp)
 static bool
 may_be_kept(const struct uroce_engine *e, const struct uroce_qp *qp, const struct uroce_packet *p, uint32_t psns)
 {
-	const struct uroce_reorder *reorder = qp->resp.reorder;
+	const struct uroce_reorder *reorder = uroce_responder_of(qp)->reorder;
 	const struct uroce_reorder_store *s = &e->reorder;
 	uint32_t end = uroce_psn_add(p->psn, psns);
 
 	if (s->frames_free == 0 || (reorder == NULL && TAILQ_EMPTY(&s->free)))
 		return false;
-	if (waits_for_all(&qp->resp))
+	if (waits_for_all(uroce_responder_of(qp)))
 		return false;
 	/* counting the mbufs of a pool is expensive */
 	if (s->frames_free % UROCE_REORDER_SPARE_FRAMES == 0 && !is_spared(p->mbuf))
@@ -114,17 +114,17 @@ hold(struct uroce_engine *e, struct uroce_qp *qp)
 	TAILQ_INSERT_TAIL(&e->reorder.holders, reorder, link);
 	reorder->qp = qp;
 	reorder->since_ns = e->now_ns;
-	reorder->psn = reorder->end = reorder->refused = qp->resp.psn;
+	reorder->psn = reorder->end = reorder->refused = uroce_responder_of(qp)->psn;
 	reorder->frames = 0;
 	memset(&reorder->present, 0, sizeof(reorder->present));
-	qp->resp.reorder = reorder;
+	uroce_responder_of(qp)->reorder = reorder;
 	return reorder;
 }
 
 static void
 release(struct uroce_engine *e, struct uroce_reorder *reorder)
 {
-	struct uroce_responder *resp = &reorder->qp->resp;
+	struct uroce_responder *resp = uroce_responder_of(reorder->qp);
 
 	RTE_ASSERT(reorder->frames == 0);
 	TAILQ_REMOVE(&e->reorder.holders, reorder, link);
@@ -164,7 +164,7 @@ enum uroce_verdict
 uroce_reorder_keep(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p, uint32_t ahead,
 		   bool *report)
 {
-	struct uroce_reorder *reorder = qp->resp.reorder;
+	struct uroce_reorder *reorder = uroce_responder_of(qp)->reorder;
 	bool appended = reorder != NULL && p->psn == reorder->end;
 	uint32_t psns;
 
@@ -215,12 +215,12 @@ advance(struct uroce_engine *e, struct uroce_reorder *reorder, uint32_t psn)
 bool
 uroce_reorder_take(struct uroce_engine *e, struct uroce_qp *qp, struct uroce_packet *p)
 {
-	struct uroce_reorder *reorder = qp->resp.reorder;
-	uint32_t i = qp->resp.psn & UROCE_REORDER_MASK;
+	struct uroce_reorder *reorder = uroce_responder_of(qp)->reorder;
+	uint32_t i = uroce_responder_of(qp)->psn & UROCE_REORDER_MASK;
 
 	if (reorder == NULL)	/* the request that was just executed has ended the QP */
 		return false;
-	advance(e, reorder, qp->resp.psn);
+	advance(e, reorder, uroce_responder_of(qp)->psn);
 	if (!uroce_psn_set_has(&reorder->present, reorder->psn) || reorder->slots[i] == UROCE_REORDER_FRAMES)
 		return false;
 	*p = e->reorder.frames[reorder->slots[i]].packet;
@@ -232,7 +232,7 @@ uroce_reorder_take(struct uroce_engine *e, struct uroce_qp *qp, struct uroce_pac
 bool
 uroce_reorder_settle(struct uroce_engine *e, struct uroce_qp *qp)
 {
-	struct uroce_reorder *reorder = qp->resp.reorder;
+	struct uroce_reorder *reorder = uroce_responder_of(qp)->reorder;
 	bool gap;
 
 	if (reorder->frames == 0) {
@@ -249,7 +249,7 @@ uroce_reorder_settle(struct uroce_engine *e, struct uroce_qp *qp)
 void
 uroce_reorder_drop(struct uroce_engine *e, struct uroce_qp *qp)
 {
-	struct uroce_reorder *reorder = qp->resp.reorder;
+	struct uroce_reorder *reorder = uroce_responder_of(qp)->reorder;
 
 	if (likely(reorder == NULL))
 		return;
@@ -301,7 +301,7 @@ runs_of(const struct uroce_reorder *reorder, struct uroce_sack_run *runs, uint32
 unsigned int
 uroce_reorder_sack(const struct uroce_qp *qp, struct uroce_sack *sack)
 {
-	const struct uroce_responder *resp = &qp->resp;
+	const struct uroce_responder *resp = uroce_responder_of(qp);
 	/* the ASK may be older than the expected PSN */
 	uint32_t asked = uroce_psn_diff(resp->asked, resp->psn) < 0 ? resp->psn : resp->asked;
 	uint32_t told = asked;

@@ -19,7 +19,7 @@
 void
 uroce_responder_reset(struct uroce_qp *qp)
 {
-	struct uroce_responder *resp = &qp->resp;
+	struct uroce_responder *resp = uroce_responder_of(qp);
 
 	uroce_reorder_drop(qp->engine, qp);
 	resp->psn = qp->attr.rq_psn;
@@ -28,7 +28,7 @@ uroce_responder_reset(struct uroce_qp *qp)
 	resp->nak_state = UROCE_STATE_IN_ORDER;
 	resp->peer_state = UROCE_PEER_UNTOLD;
 	resp->message_op = UROCE_OP_NONE;
-	resp->recv_taken = false;
+	qp->recv_taken = false;
 	resp->credits = UROCE_AETH_CREDITS_UNLIMITED;
 	resp->established = false;
 	resp->wrong_keys = 0;
@@ -39,6 +39,22 @@ uroce_responder_reset(struct uroce_qp *qp)
 	resp->recv_unacked = false;
 	if (resp->resources != NULL)
 		memset(resp->resources, 0, (resp->resource_mask + 1) * sizeof(*resp->resources));
+}
+
+void *
+uroce_responder_take_ring(struct uroce_qp *qp, void *ring, uint32_t entries)
+{
+	struct uroce_responder *resp = uroce_responder_of(qp);
+	struct uroce_rd_atomic *old = resp->resources, *new = ring;
+
+	for (uint32_t i = 1; old != NULL && new != NULL && i <= resp->resource_mask + 1; i++) {
+		uint32_t at = resp->resource_tail - i;
+
+		new[at & (entries - 1)] = old[at & resp->resource_mask];
+	}
+	resp->resources = new;
+	resp->resource_mask = new != NULL ? entries - 1 : 0;
+	return old;
 }
 
 /* R13: FIRST and ONLY begin a message, MIDDLE and LAST continue one of the same operation. */
@@ -77,7 +93,7 @@ allowed(const struct uroce_qp *qp, const struct uroce_opcode_info *info)
 static enum uroce_verdict
 executed(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p, uint32_t psns)
 {
-	struct uroce_responder *resp = &qp->resp;
+	struct uroce_responder *resp = uroce_responder_of(qp);
 
 	resp->psn = uroce_psn_add(resp->psn, psns);
 	if (p->info->flags & UROCE_OPF_LAST) {
@@ -111,7 +127,7 @@ invalidate(struct uroce_qp *qp, const struct uroce_packet *p, struct ibv_wc *wc)
 static enum uroce_verdict
 receive_send(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p)
 {
-	struct uroce_responder *resp = &qp->resp;
+	struct uroce_responder *resp = uroce_responder_of(qp);
 	const struct uroce_rqe *rqe = uroce_recv_take(qp);
 	struct ibv_wc wc = { .status = IBV_WC_SUCCESS, .opcode = IBV_WC_RECV };
 	struct uroce_slice slice;
@@ -145,7 +161,7 @@ receive_send(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_pac
 static enum uroce_verdict
 receive_write(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p)
 {
-	struct uroce_responder *resp = &qp->resp;
+	struct uroce_responder *resp = uroce_responder_of(qp);
 	struct ibv_wc wc = { .status = IBV_WC_SUCCESS, .opcode = IBV_WC_RECV_RDMA_WITH_IMM };
 	const struct uroce_mr_key *key = NULL;
 
@@ -185,7 +201,7 @@ static enum uroce_verdict
 receive_read(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p)
 {
 	const struct uroce_reth *reth = uroce_packet_ext(p, UROCE_EXT_RETH);
-	struct uroce_responder *resp = &qp->resp;
+	struct uroce_responder *resp = uroce_responder_of(qp);
 	uint32_t length = rte_be_to_cpu_32(reth->dma_len);
 	uint32_t rkey = rte_be_to_cpu_32(reth->rkey);
 	uint64_t va = rte_be_to_cpu_64(reth->va);
@@ -210,7 +226,7 @@ receive_read(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_pac
 	r = uroce_rd_atomic_add(resp);
 	*r = (struct uroce_rd_atomic){
 		.op = UROCE_OP_READ_REQUEST, .addr = va, .rkey = rkey, .length = length,
-		.srqn = unlikely(qp->transport == UROCE_TRANSPORT_XRC) ? resp->srq->number : 0,
+		.srqn = unlikely(qp->transport == UROCE_TRANSPORT_XRC) ? qp->recv_srq->number : 0,
 		.first_psn = resp->psn, .psn_count = psns, .end = psns,
 		.msn = uroce_psn_add(resp->msn, 1),
 		.by_reference = key != NULL && uroce_key_is_stable(key) && !resp->read_again,
@@ -222,7 +238,7 @@ static enum uroce_verdict
 receive_atomic(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p)
 {
 	const struct uroce_atomiceth *eth = uroce_packet_ext(p, UROCE_EXT_ATOMICETH);
-	struct uroce_responder *resp = &qp->resp;
+	struct uroce_responder *resp = uroce_responder_of(qp);
 	uint64_t addr = rte_be_to_cpu_64(eth->va);
 	uint64_t swap_add = rte_be_to_cpu_64(eth->swap_add);
 	uint64_t original = rte_be_to_cpu_64(eth->compare);
@@ -276,16 +292,16 @@ find_srq(struct uroce_qp *qp, const struct uroce_packet *p)
 
 	if (srq == NULL || srq->domain != qp->target->domain)
 		return false;
-	if (qp->resp.message_op != UROCE_OP_NONE && srq != qp->resp.srq)
+	if (uroce_responder_of(qp)->message_op != UROCE_OP_NONE && srq != qp->recv_srq)
 		return false;
-	qp->resp.srq = srq;
+	qp->recv_srq = srq;
 	return true;
 }
 
 enum uroce_verdict
 uroce_responder_execute(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p)
 {
-	if (!in_sequence(&qp->resp, p->info))
+	if (!in_sequence(uroce_responder_of(qp), p->info))
 		return UROCE_NAK_OPCODE_SEQUENCE;
 	if (!allowed(qp, p->info))
 		return UROCE_NAK_NOT_ALLOWED;
@@ -310,7 +326,7 @@ uroce_responder_execute(struct uroce_engine *e, struct uroce_qp *qp, const struc
 static void
 refuse(struct uroce_engine *e, struct uroce_qp *qp, enum uroce_verdict verdict)
 {
-	struct uroce_responder *resp = &qp->resp;
+	struct uroce_responder *resp = uroce_responder_of(qp);
 	uint8_t syndrome = uroce_verdicts[verdict].syndrome;
 	struct ibv_wc wc = { .status = uroce_verdicts[verdict].wc_status, .opcode = IBV_WC_RECV };
 
@@ -323,7 +339,7 @@ refuse(struct uroce_engine *e, struct uroce_qp *qp, enum uroce_verdict verdict)
 		return;
 	}
 	uroce_qp_history_failed(&qp->history, UROCE_CAUSE_REFUSED, IBV_WC_SUCCESS, verdict, e->now_ns);
-	if (resp->recv_taken && wc.status != IBV_WC_SUCCESS && !uroce_qp_complete_recv(e, qp, &wc, true))
+	if (qp->recv_taken && wc.status != IBV_WC_SUCCESS && !uroce_qp_complete_recv(e, qp, &wc, true))
 		return;
 	uroce_nak_on(resp, UROCE_ON_FATAL);
 	uroce_response_nak(e, qp, syndrome, resp->psn);
@@ -336,7 +352,7 @@ refuse(struct uroce_engine *e, struct uroce_qp *qp, enum uroce_verdict verdict)
 static __rte_noinline enum uroce_verdict
 receive_ahead(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p, uint32_t ahead)
 {
-	struct uroce_responder *resp = &qp->resp;
+	struct uroce_responder *resp = uroce_responder_of(qp);
 	bool report = false;
 	enum uroce_verdict verdict = uroce_reorder_keep(e, qp, p, ahead, &report);
 
@@ -356,7 +372,7 @@ receive_ahead(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_pa
 static void
 answer_progress(struct uroce_engine *e, struct uroce_qp *qp, bool leapt)
 {
-	struct uroce_responder *resp = &qp->resp;
+	struct uroce_responder *resp = uroce_responder_of(qp);
 	bool gap = uroce_reorder_settle(e, qp);
 
 	if (gap && resp->selective && resp->reorder != NULL) {
@@ -379,7 +395,7 @@ answer_progress(struct uroce_engine *e, struct uroce_qp *qp, bool leapt)
 static __rte_noinline void
 resume(struct uroce_engine *e, struct uroce_qp *qp, enum uroce_verdict verdict)
 {
-	struct uroce_responder *resp = &qp->resp;
+	struct uroce_responder *resp = uroce_responder_of(qp);
 	uint32_t filled = resp->psn;
 	struct uroce_packet p;
 
@@ -406,7 +422,7 @@ static bool
 is_responding(const struct uroce_qp *qp)
 {
 	return (qp->state == IBV_QPS_RTR || qp->state == IBV_QPS_RTS || qp->state == IBV_QPS_SQD) &&
-	       qp->resp.nak_state != UROCE_STATE_CLOSING;
+	       uroce_responder_of(qp)->nak_state != UROCE_STATE_CLOSING;
 }
 
 enum uroce_verdict
@@ -414,8 +430,8 @@ uroce_responder_ask(struct uroce_engine *e, struct uroce_qp *qp, const struct ur
 {
 	if (!is_responding(qp))
 		return UROCE_DROP_QP_STATE;
-	qp->resp.selective = true;
-	qp->resp.asked = p->psn;
+	uroce_responder_of(qp)->selective = true;
+	uroce_responder_of(qp)->asked = p->psn;
 	uroce_ack_owe_sack(e, qp);
 	return UROCE_OK;
 }
@@ -423,7 +439,7 @@ uroce_responder_ask(struct uroce_engine *e, struct uroce_qp *qp, const struct ur
 enum uroce_verdict
 uroce_responder_receive(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p)
 {
-	struct uroce_responder *resp = &qp->resp;
+	struct uroce_responder *resp = uroce_responder_of(qp);
 	int32_t ahead = uroce_psn_diff(p->psn, resp->psn);
 	enum uroce_verdict verdict;
 

@@ -24,6 +24,7 @@
 #include "transport/qp/qp.h"
 #include "transport/responder/gap.h"
 #include "transport/responder/reorder.h"
+#include "transport/qp/state.h"
 #include "verbs/qp/qp.h"
 #include "wire/packet.h"
 #include "wire/psn.h"
@@ -117,8 +118,8 @@ uroce_recv_ack_waits(const struct uroce_responder *resp)
 static inline bool
 uroce_acks_block(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_sqe *sqe)
 {
-	if (likely(!uroce_acks_any(e) && !qp->resp.ack_owed && e->acks.reply_count == 0 &&
-		   !uroce_recv_ack_waits(&qp->resp)))
+	if (likely(!uroce_acks_any(e) && !uroce_responder_of(qp)->ack_owed && e->acks.reply_count == 0 &&
+		   !uroce_recv_ack_waits(uroce_responder_of(qp))))
 		return false;
 	return uroce_acks_block_slow(e, qp, sqe);
 }
@@ -128,7 +129,7 @@ uroce_acks_block(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce
 static inline bool
 uroce_rd_atomic_full(const struct uroce_qp *qp)
 {
-	const struct uroce_responder *resp = &qp->resp;
+	const struct uroce_responder *resp = uroce_responder_of(qp);
 	uint32_t unanswered = 0;
 
 	for (uint32_t i = resp->resource_head; i != resp->resource_tail; i++)
@@ -147,6 +148,9 @@ uroce_rd_atomic_add(struct uroce_responder *resp)
 		resp->resource_head = resp->resource_tail - (resp->resource_mask + 1);
 	return r;
 }
+
+/** uroce_transport_ops.qp_rd_atomics: a larger ring takes over what the smaller one remembers. */
+void *uroce_responder_take_ring(struct uroce_qp *qp, void *ring, uint32_t entries);
 
 /** May requests leave ahead of the READ responses that wait? Only if the peer has every response and ACK for the requests
  * that completed a receive: the messages posted since may be replies to them. */
@@ -175,7 +179,7 @@ uroce_response_is_plain_ack(const struct uroce_responder *resp)
 static inline bool
 uroce_ack_is_deferred(const struct uroce_qp *qp)
 {
-	return qp->ack_place != UROCE_ACK_TURN && uroce_response_is_plain_ack(&qp->resp);
+	return qp->ack_place != UROCE_ACK_TURN && uroce_response_is_plain_ack(uroce_responder_of(qp));
 }
 
 /** Keep `asked` from falling behind the expected PSN: half the PSN space later it would seem to be ahead. */

@@ -20,21 +20,21 @@
 void
 uroce_response_supersede_ack(struct uroce_qp *qp)
 {
-	uroce_response_forget_asked(&qp->resp);
-	if ((qp->resp.ack_syndrome & UROCE_AETH_CLASS_MASK) == UROCE_AETH_ACK && !qp->resp.sack_owed)
-		qp->resp.ack_owed = false;
+	uroce_response_forget_asked(uroce_responder_of(qp));
+	if ((uroce_responder_of(qp)->ack_syndrome & UROCE_AETH_CLASS_MASK) == UROCE_AETH_ACK && !uroce_responder_of(qp)->sack_owed)
+		uroce_responder_of(qp)->ack_owed = false;
 }
 
 bool
 uroce_response_pending(const struct uroce_qp *qp)
 {
-	return (qp->resp.ack_owed && !uroce_ack_is_deferred(qp)) || qp->resp.resource_head != qp->resp.resource_tail;
+	return (uroce_responder_of(qp)->ack_owed && !uroce_ack_is_deferred(qp)) || uroce_responder_of(qp)->resource_head != uroce_responder_of(qp)->resource_tail;
 }
 
 bool
 uroce_response_is_ack(struct uroce_qp *qp)
 {
-	struct uroce_responder *resp = &qp->resp;
+	struct uroce_responder *resp = uroce_responder_of(qp);
 
 	if (!resp->ack_owed || uroce_ack_is_deferred(qp))
 		return false;
@@ -50,9 +50,9 @@ uroce_response_is_ack(struct uroce_qp *qp)
 void
 uroce_response_nak(struct uroce_engine *e, struct uroce_qp *qp, uint8_t syndrome, uint32_t psn)
 {
-	qp->resp.ack_syndrome = syndrome;
-	qp->resp.ack_psn = psn;
-	qp->resp.ack_owed = true;
+	uroce_responder_of(qp)->ack_syndrome = syndrome;
+	uroce_responder_of(qp)->ack_psn = psn;
+	uroce_responder_of(qp)->ack_owed = true;
 	uroce_qp_activate(e, qp);
 }
 
@@ -104,12 +104,12 @@ read_responses(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_r
 		.pd = uroce_read_pd(qp, r),
 		/* a write between the ICRC and the departure of a frame that references the memory would make the
 		 * ICRC wrong */
-		.copy = !r->by_reference || qp->resp.read_again, .only_stable = true,
+		.copy = !r->by_reference || uroce_responder_of(qp)->read_again, .only_stable = true,
 	};
 	const struct uroce_packet_desc d = {
 		.path = &qp->path, .slice = &slice,
 		.bth = UROCE_BTH_TO_PEER(qp, qp->opcode_base + opcode, uroce_psn_add(r->first_psn, offset), 0),
-		.syndrome = UROCE_AETH_ACK | qp->resp.credits, .msn = r->msn,
+		.syndrome = UROCE_AETH_ACK | uroce_responder_of(qp)->credits, .msn = r->msn,
 	};
 	int n = uroce_packets_build(e, qp, &d, frames, alike_responses(r, room));
 
@@ -125,7 +125,7 @@ atomic_response(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_
 	const struct uroce_packet_desc d = {
 		.path = &qp->path,
 		.bth = UROCE_BTH_TO_PEER(qp, qp->opcode_base + UROCE_RC_ATOMIC_ACKNOWLEDGE, r->first_psn, 0),
-		.syndrome = UROCE_AETH_ACK | qp->resp.credits, .msn = r->msn, .original = r->original,
+		.syndrome = UROCE_AETH_ACK | uroce_responder_of(qp)->credits, .msn = r->msn, .original = r->original,
 	};
 
 	return uroce_packets_build(e, qp, &d, out, 1);
@@ -154,7 +154,7 @@ responses(struct uroce_engine *e, struct uroce_qp *qp, struct uroce_rd_atomic *r
 static int
 acknowledge_early(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf **out)
 {
-	struct uroce_responder *resp = &qp->resp;
+	struct uroce_responder *resp = uroce_responder_of(qp);
 	struct uroce_sack sack;
 	const uint32_t sack_bytes = UROCE_SACK_BYTES((uint32_t)uroce_reorder_sack(qp, &sack));
 	const uint32_t psn = resp->psn;
@@ -205,7 +205,7 @@ answered_psn(const struct uroce_responder *resp)
 static void
 owe_sack_after_nak(struct uroce_engine *e, struct uroce_qp *qp)
 {
-	struct uroce_responder *resp = &qp->resp;
+	struct uroce_responder *resp = uroce_responder_of(qp);
 
 	if (!resp->selective)
 		return;
@@ -218,7 +218,7 @@ owe_sack_after_nak(struct uroce_engine *e, struct uroce_qp *qp)
 int
 uroce_response_acknowledge(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf **out)
 {
-	struct uroce_responder *resp = &qp->resp;
+	struct uroce_responder *resp = uroce_responder_of(qp);
 	uint8_t class = resp->ack_syndrome & UROCE_AETH_CLASS_MASK;
 	bool sequence = resp->ack_syndrome == UROCE_AETH_SEQUENCE_NAK;
 	uint32_t psn = answered_psn(resp);
@@ -252,10 +252,10 @@ static void
 refuse_read(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_rd_atomic *r)
 {
 	uint32_t psn = uroce_psn_add(r->first_psn, r->next);
-	bool told = qp->resp.nak_state == UROCE_STATE_CLOSING;	/* a request behind the READ was refused meanwhile */
+	bool told = uroce_responder_of(qp)->nak_state == UROCE_STATE_CLOSING;	/* a request behind the READ was refused meanwhile */
 
-	qp->resp.resource_head = qp->resp.resource_tail;
-	uroce_nak_on(&qp->resp, UROCE_ON_FATAL);
+	uroce_responder_of(qp)->resource_head = uroce_responder_of(qp)->resource_tail;
+	uroce_nak_on(uroce_responder_of(qp), UROCE_ON_FATAL);
 	uroce_qp_history_failed(&qp->history, UROCE_CAUSE_REFUSED, IBV_WC_SUCCESS, UROCE_NAK_ACCESS, e->now_ns);
 	uroce_response_nak(e, qp, uroce_verdicts[UROCE_NAK_ACCESS].syndrome, psn);
 	if (!told)
@@ -268,7 +268,7 @@ refuse_read(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_rd_a
 static void
 refuse_replay(struct uroce_engine *e, struct uroce_qp *qp, struct uroce_rd_atomic *r)
 {
-	struct uroce_responder *resp = &qp->resp;
+	struct uroce_responder *resp = uroce_responder_of(qp);
 	uint32_t psn = uroce_psn_add(r->first_psn, r->next);
 
 	r->next = r->end;
@@ -296,7 +296,7 @@ sent(struct uroce_rd_atomic *r, unsigned int n)
 unsigned int
 uroce_response_send(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf **frames, unsigned int room)
 {
-	struct uroce_responder *resp = &qp->resp;
+	struct uroce_responder *resp = uroce_responder_of(qp);
 	unsigned int n = 0;
 	int ret;
 

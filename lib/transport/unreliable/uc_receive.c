@@ -15,7 +15,7 @@
 static void
 complete(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p, enum ibv_wc_opcode opcode)
 {
-	struct ibv_wc wc = { .status = IBV_WC_SUCCESS, .opcode = opcode, .byte_len = qp->resp.offset };
+	struct ibv_wc wc = { .status = IBV_WC_SUCCESS, .opcode = opcode, .byte_len = uroce_responder_of(qp)->offset };
 
 	uroce_recv_immediate(p, &wc);
 	uroce_qp_complete_recv(e, qp, &wc, p->solicited);
@@ -25,7 +25,7 @@ static enum uroce_verdict
 receive_send(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p)
 {
 	const struct uroce_rqe *rqe = uroce_recv_take(qp);
-	struct uroce_responder *resp = &qp->resp;
+	struct uroce_responder *resp = uroce_responder_of(qp);
 	struct uroce_slice slice;
 
 	if (rqe == NULL)
@@ -51,7 +51,7 @@ receive_send(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_pac
 static enum uroce_verdict
 wrong_key(struct uroce_engine *e, struct uroce_qp *qp)
 {
-	if (++qp->resp.wrong_keys < UROCE_UC_MAX_WRONG_KEYS)
+	if (++uroce_responder_of(qp)->wrong_keys < UROCE_UC_MAX_WRONG_KEYS)
 		return UROCE_DROP_ACCESS;
 	uroce_qp_history_failed(&qp->history, UROCE_CAUSE_REFUSED, IBV_WC_SUCCESS, UROCE_DROP_ACCESS, e->now_ns);
 	uroce_qp_fail(e, qp, IBV_EVENT_QP_ACCESS_ERR);
@@ -61,7 +61,7 @@ wrong_key(struct uroce_engine *e, struct uroce_qp *qp)
 static enum uroce_verdict
 receive_write(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p)
 {
-	struct uroce_responder *resp = &qp->resp;
+	struct uroce_responder *resp = uroce_responder_of(qp);
 	const struct uroce_mr_key *key;
 
 	if (p->info->flags & UROCE_OPF_FIRST) {
@@ -105,7 +105,7 @@ in_sequence(struct uroce_responder *resp, const struct uroce_packet *p)
 enum uroce_verdict
 uroce_uc_receive(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p)
 {
-	struct uroce_responder *resp = &qp->resp;
+	struct uroce_responder *resp = uroce_responder_of(qp);
 	enum uroce_verdict verdict = UROCE_DROP_SEQUENCE;
 
 	if (unlikely(!uroce_is_receiving(qp)))

@@ -17,7 +17,7 @@
 static void
 begin_wqe(struct uroce_qp *qp, struct uroce_sqe *sqe)
 {
-	struct uroce_requester *req = &qp->req;
+	struct uroce_requester *req = uroce_requester_of(qp);
 
 	sqe->first_psn = req->psn;
 	sqe->psn_count = uroce_message_packets(qp, sqe->length);
@@ -27,7 +27,7 @@ begin_wqe(struct uroce_qp *qp, struct uroce_sqe *sqe)
 static void
 advance(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_sqe *sqe)
 {
-	struct uroce_requester *req = &qp->req;
+	struct uroce_requester *req = uroce_requester_of(qp);
 
 	req->psn = uroce_psn_add(req->psn, 1);
 	if (++req->offset < sqe->psn_count)
@@ -49,7 +49,7 @@ local_wqe(struct uroce_engine *e, struct uroce_qp *qp, struct uroce_sqe *sqe)
 		uroce_qp_fail_sends(e, qp, status);
 		return false;
 	}
-	qp->req.started = qp->sq.head + 1;
+	uroce_requester_of(qp)->started = qp->sq.head + 1;
 	uroce_qp_complete_send(e, qp, IBV_WC_SUCCESS);
 	uroce_qp_drained(qp);
 	return true;
@@ -75,9 +75,9 @@ uroce_uc_send(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf **fra
 				break;
 			continue;
 		}
-		if (qp->req.offset == 0 && uroce_acks_block(e, qp, sqe))
+		if (uroce_requester_of(qp)->offset == 0 && uroce_acks_block(e, qp, sqe))
 			break;
-		if (qp->req.offset == 0)
+		if (uroce_requester_of(qp)->offset == 0)
 			begin_wqe(qp, sqe);
 		ret = uroce_data_packets(e, qp, sqe, (struct uroce_burst){ .count = 1 }, &frames[n]);
 		if (unlikely(ret < 0)) {

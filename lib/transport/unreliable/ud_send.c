@@ -30,7 +30,7 @@ packet(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_sqe *sqe,
 		.bth = {
 			.opcode = sqe->opcode == IBV_WR_SEND_WITH_IMM ? UROCE_UD_SEND_ONLY_IMM : UROCE_UD_SEND_ONLY,
 			.flags = sqe->flags & IBV_SEND_SOLICITED ? UROCE_BTH_SE : 0,
-			.dest_qpn = sqe->ud.remote_qpn, .psn = qp->req.psn,
+			.dest_qpn = sqe->ud.remote_qpn, .psn = uroce_requester_of(qp)->psn,
 		},
 		.qkey = sqe->ud.qkey & QKEY_OF_QP ? qp->attr.qkey : sqe->ud.qkey,
 		.src_qpn = qp->ibv.qp_num, .imm = sqe->imm,
@@ -85,8 +85,8 @@ uroce_ud_send(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf **fra
 			break;
 		}
 		n++;
-		qp->req.psn = uroce_psn_add(qp->req.psn, 1);
-		qp->req.started = qp->sq.head + 1;
+		uroce_requester_of(qp)->psn = uroce_psn_add(uroce_requester_of(qp)->psn, 1);
+		uroce_requester_of(qp)->started = qp->sq.head + 1;
 		uroce_qp_complete_send(e, qp, IBV_WC_SUCCESS);
 	}
 	return n;

@@ -16,6 +16,7 @@
 
 #include "transport/engine.h"
 #include "transport/qp/qp.h"
+#include "transport/qp/state.h"
 #include "verbs/qp/qp.h"
 #include "wire/packet.h"
 
@@ -43,7 +44,7 @@ uroce_unreliable_next(const struct uroce_qp *qp)
 	/* pairs with the release in uroce_post_send() */
 	if (qp->sq.head == __atomic_load_n(&qp->sq.tail, __ATOMIC_ACQUIRE))
 		return NULL;
-	if (qp->state != IBV_QPS_RTS && (qp->state != IBV_QPS_SQD || qp->req.offset == 0))
+	if (qp->state != IBV_QPS_RTS && (qp->state != IBV_QPS_SQD || uroce_requester_of(qp)->offset == 0))
 		return NULL;
 	return uroce_sqe_at(&qp->sq, qp->sq.head);
 }

@@ -55,6 +55,11 @@ struct uroce_transport_ops {
 	void (*qp_detach)(struct uroce_qp *qp);
 	/* The QP's state or attributes have changed. */
 	void (*qp_changed)(struct uroce_qp *qp, enum ibv_qp_state from, int attr_mask);
+	/* The PSNs that come next, and whether the send queue still drains. */
+	void (*qp_query)(const struct uroce_qp *qp, struct ibv_qp_attr *attr);
+	/* The responder keeps READs and atomics in this ring from now on, a power of two of entries of
+	 * UROCE_RD_ATOMIC_BYTES, all zeros; NULL: in none. @return the ring that it replaces, or NULL */
+	void *(*qp_rd_atomics)(struct uroce_qp *qp, void *ring, uint32_t entries);
 	/* The engine's time, ns of the device's clock. */
 	uint64_t (*engine_now)(const struct uroce_engine *engine);
 	/* Call uroce_cq_timeout() at a time, or no more. */

@@ -132,7 +132,7 @@ qp_free(struct uroce_qp *qp)
 {
 	pthread_cond_destroy(&qp->ibv.cond);
 	pthread_mutex_destroy(&qp->ibv.mutex);
-	rte_free(qp->resp.resources);
+	rte_free(qp->dev->ops.transport->qp_rd_atomics(qp, NULL, 0));
 	if (qp->sq.ring != NULL)
 		uroce_ah_put_queued(qp);
 	uroce_ring_free(qp->sq.ring);
@@ -155,7 +155,7 @@ qp_alloc(struct uroce_device *dev, struct ibv_pd *pd, const struct ibv_qp_init_a
 	qp->ibv.send_cq = init->send_cq;
 	qp->ibv.recv_cq = receives ? init->recv_cq : NULL;
 	qp->ibv.srq = receives ? init->srq : NULL;
-	qp->resp.srq = uroce_srq_of(qp->ibv.srq);
+	qp->recv_srq = uroce_srq_of(qp->ibv.srq);
 	qp->ibv.qp_type = init->qp_type;
 	qp->transport = uroce_qp_transport(init->qp_type);
 	qp->opcode_base = qp->transport == UROCE_TRANSPORT_XRC  ? UROCE_XRC_SEND_FIRST
@@ -348,16 +348,6 @@ uroce_qp_destroy(struct uroce_qp *qp)
 	uroce_qp_dispose(qp);
 }
 
-/* The PSNs that come next; before there is an engine's state, those that were set. */
-static void
-query_psns(const struct uroce_qp *qp, enum ibv_qp_state state, struct ibv_qp_attr *attr)
-{
-	if (state >= IBV_QPS_RTR)
-		attr->rq_psn = qp->resp.psn & UROCE_PSN_MASK;
-	if (state >= IBV_QPS_RTS)
-		attr->sq_psn = qp->req.psn & UROCE_PSN_MASK;
-}
-
 int
 uroce_query_qp(struct ibv_qp *ibv, struct ibv_qp_attr *attr, int attr_mask,
 	       struct ibv_qp_init_attr *init_attr)
@@ -370,8 +360,7 @@ uroce_query_qp(struct ibv_qp *ibv, struct ibv_qp_attr *attr, int attr_mask,
 	qp->dev->ops.worker->engine_enter(qp->engine);
 	state = qp->state;
 	*attr = qp->attr;
-	query_psns(qp, state, attr);
-	attr->sq_draining = state == IBV_QPS_SQD && qp->sq.head != qp->req.started;
+	qp->dev->ops.transport->qp_query(qp, attr);
 	qp->dev->ops.worker->engine_exit(qp->engine);
 	ibv->state = qp->ibv.state = state;
 	pthread_mutex_unlock(&qp->ibv.mutex);

@@ -37,8 +37,8 @@
 /* What a modification needs ready before it is applied; after that, what it has replaced. */
 struct preparation {
 	struct uroce_path path;
-	struct uroce_rd_atomic *resources;
-	uint32_t resource_mask;
+	void *ring;			/* larger, for READs and atomics; NULL: the present one suffices */
+	uint32_t rd_atomics;		/* its entries */
 	enum ibv_mtu port_mtu;		/* UD: what a message may have; 0: as before */
 };
 
@@ -127,19 +127,16 @@ check(struct uroce_qp *qp, const struct ibv_qp_attr *a, int mask)
 
 /* A ring that remembers the last READs and atomics; at least one entry, so that there is a ring. */
 static int
-prepare_resources(const struct uroce_qp *qp, unsigned int max_dest_rd_atomic, struct preparation *p)
+prepare_rd_atomics(const struct uroce_qp *qp, unsigned int max_dest_rd_atomic, struct preparation *p)
 {
 	uint32_t entries = rte_align32pow2(RTE_MAX(max_dest_rd_atomic, 1u));
 
-	if (qp->resp.resources != NULL && entries <= qp->resp.resource_mask + 1)
+	if (entries <= qp->rd_atomics)
 		return 0;
-	p->resources = uroce_device_alloc(qp->dev, "uroce_rd_atomic",
-					  entries * sizeof(p->resources[0]));
-	if (p->resources == NULL)
+	p->ring = uroce_device_alloc(qp->dev, "uroce_rd_atomic", (size_t)entries * UROCE_RD_ATOMIC_BYTES);
+	if (p->ring == NULL)
 		return ENOMEM;
-	p->resource_mask = entries - 1;
-	for (uint32_t i = 0; i < entries; i++)
-		p->resources[i].op = UROCE_OP_NONE;
+	p->rd_atomics = entries;
 	return 0;
 }
 
@@ -152,7 +149,7 @@ prepare(struct uroce_qp *qp, const struct ibv_qp_attr *a, int mask, struct prepa
 
 	memset(p, 0, sizeof(*p));
 	if (mask & IBV_QP_MAX_DEST_RD_ATOMIC)
-		ret = prepare_resources(qp, a->max_dest_rd_atomic, p);
+		ret = prepare_rd_atomics(qp, a->max_dest_rd_atomic, p);
 	/* R40: no path says what a datagram may have */
 	if (ret == 0 && qp->transport == UROCE_TRANSPORT_UD && (mask & IBV_QP_STATE) &&
 	    a->qp_state == IBV_QPS_RTR)
@@ -171,7 +168,7 @@ dispose(struct uroce_device *dev, struct preparation *p)
 {
 	if (p->path.set_up)
 		dev->ops.port->path_fini(dev, &p->path);
-	rte_free(p->resources);
+	rte_free(p->ring);
 }
 
 void
@@ -196,36 +193,6 @@ clear_queues(struct uroce_qp *qp)
 	rte_spinlock_lock(&qp->rq.lock);
 	__atomic_store_n(&qp->rq.head, qp->rq.tail, __ATOMIC_RELEASE);
 	rte_spinlock_unlock(&qp->rq.lock);
-}
-
-/* A larger ring takes over what the smaller one remembers. */
-static void
-apply_resources(struct uroce_responder *resp, struct preparation *p)
-{
-	struct uroce_rd_atomic *old = resp->resources;
-
-	if (p->resources == NULL)
-		return;
-	for (uint32_t i = 1; old != NULL && i <= resp->resource_mask + 1; i++) {
-		uint32_t at = resp->resource_tail - i;
-
-		p->resources[at & p->resource_mask] = old[at & resp->resource_mask];
-	}
-	resp->resources = p->resources;
-	resp->resource_mask = p->resource_mask;
-	p->resources = old;
-}
-
-/* RC only: another type of QP has none */
-static void
-forget_resources(struct uroce_responder *resp)
-{
-	for (uint32_t i = 0; resp->resources != NULL && i <= resp->resource_mask; i++)
-		resp->resources[i].op = UROCE_OP_NONE;
-	resp->resource_head = 0;
-	resp->resource_tail = 0;
-	resp->recv_resource = 0;
-	resp->recv_unacked = false;
 }
 
 static void
@@ -284,6 +251,15 @@ apply_transport(struct uroce_qp *qp, const struct ibv_qp_attr *a, int mask)
 		to->en_sqd_async_notify = a->en_sqd_async_notify != 0;
 }
 
+static void
+apply_rd_atomics(struct uroce_qp *qp, struct preparation *p)
+{
+	if (p->ring == NULL)
+		return;
+	qp->rd_atomics = p->rd_atomics;
+	p->ring = qp->dev->ops.transport->qp_rd_atomics(qp, p->ring, p->rd_atomics);
+}
+
 /* As the engine's thread; cannot fail. */
 static void
 apply(struct uroce_qp *qp, const struct ibv_qp_attr *a, int mask, struct preparation *p)
@@ -295,9 +271,7 @@ apply(struct uroce_qp *qp, const struct ibv_qp_attr *a, int mask, struct prepara
 	if (from != to)
 		qp->attr.en_sqd_async_notify = 0;	/* asked for each time */
 	apply_transport(qp, a, mask);
-	apply_resources(&qp->resp, p);
-	if (to == IBV_QPS_RTR)
-		forget_resources(&qp->resp);
+	apply_rd_atomics(qp, p);
 	qp->attr.qp_state = to;
 	/* posters look at it under the queues' locks */
 	__atomic_store_n(&qp->state, to, __ATOMIC_RELAXED);
@@ -328,7 +302,7 @@ uroce_modify_qp(struct ibv_qp *ibv, struct ibv_qp_attr *attr, int attr_mask)
 {
 	struct uroce_qp *qp = uroce_qp_real(uroce_qp_of(ibv));
 	const struct uroce_worker_ops *worker = qp->dev->ops.worker;
-	struct preparation p = { .resources = NULL };
+	struct preparation p = { .ring = NULL };
 	int ret;
 
 	attr_mask = own_mask(ibv->qp_type, attr_mask);

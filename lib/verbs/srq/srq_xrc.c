@@ -71,12 +71,10 @@ uroce_srq_xrc_init(struct uroce_srq *srq, struct ibv_xrcd *xrcd, struct ibv_cq *
 static void
 forget(struct uroce_qp *qp, const struct uroce_srq *srq)
 {
-	struct uroce_responder *resp = &qp->resp;
-
-	if (resp->srq != srq)
+	if (qp->recv_srq != srq)
 		return;
-	resp->srq = NULL;
-	resp->recv_taken = false;
+	qp->recv_srq = NULL;
+	qp->recv_taken = false;
 	__atomic_store_n(&qp->rq.tail, qp->rq.head, __ATOMIC_RELAXED);
 }
 

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * The state of a QP's requester and responder, in the storage that struct uroce_qp has for it. On the QP's worker.
+ */
+
+#ifndef UROCE_TRANSPORT_QP_STATE_H
+#define UROCE_TRANSPORT_QP_STATE_H
+
+#include <assert.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <rte_common.h>
+
+#include "base/timer_wheel.h"
+#include "verbs/qp/qp.h"
+
+struct uroce_recovery;
+
+/* lib/transport/requester */
+struct uroce_requester {
+	uint32_t next;			/* send queue index of the WQE to send from, head .. started */
+	uint32_t started;		/* one past the last WQE that has PSNs */
+	uint32_t offset;		/* PSNs of that WQE already sent in this pass */
+	uint32_t psn;			/* of the next packet */
+	uint32_t max_psn;		/* one past the highest PSN ever sent */
+	uint32_t unacked;		/* oldest PSN without an answer */
+	uint32_t since_ack_req;		/* packets since the last AckReq */
+	uint32_t rd_atomics;		/* READs, atomics, FLUSHes outstanding (R39) */
+	uint32_t locals;		/* binds and invalidations that are done, but not complete yet */
+	uint8_t retries_left;
+	uint8_t rnr_retries_left;
+	uint8_t state;			/* enum uroce_requester_state */
+	uint32_t ssn;			/* messages begun, 24 bits */
+	uint32_t probe_ns;		/* delay of a probe without progress; 0: no probes */
+	struct uroce_timer timer;	/* transport timeout, probe, or RNR wait */
+	uint64_t timeout_ns;		/* when the transport timeout is due (R36) */
+	struct uroce_recovery *recovery;	/* recovery record; NULL: no packet is known to be missing */
+	uint32_t rtt_psn;		/* the packet whose round trip is being measured */
+	bool rtt_timed;			/* a round trip is being measured */
+	uint8_t peer;			/* enum uroce_peer_kind */
+	uint8_t probes;			/* probes since the last measured round trip */
+	bool credited;			/* R30: the peer gives credits */
+	/* the hot part ends here */
+	uint64_t rtt_sent_ns;
+	uint32_t srtt_ns;		/* smoothed round trip; 0: none measured yet */
+	uint32_t rttvar_ns;		/* variation of the round trip */
+	uint32_t went_back;		/* PSNs before this one may have been sent more than once */
+	uint32_t lsn;			/* R30: the last message that has a credit */
+	uint8_t doubts;			/* answers in a row that contradict `peer` */
+	bool marked;			/* the peer has identified itself as uroce, and understands an ASK */
+	bool parts;			/* READs were requested in parts: a response may be LAST anywhere */
+};
+
+/* A READ or atomic that the responder keeps, to answer duplicates (R27, R28). */
+struct uroce_rd_atomic {
+	uint64_t addr;
+	union {
+		uint64_t original;	/* atomics: the value before */
+		uint64_t flushed;	/* FLUSH: bytes that are persistent */
+	};
+	uint32_t srqn;			/* READ of an XRC target: the SRQ that gives the domain */
+	uint32_t rkey;
+	uint32_t length;
+	uint32_t first_psn;
+	uint32_t psn_count;
+	union {
+		uint32_t start;		/* PSN offset: the last request was for [start, end) */
+		uint32_t feth;		/* FLUSH: its type and level */
+	};
+	uint32_t end;
+	uint32_t next;			/* PSN offset of the next response; end: all are sent */
+	uint32_t msn;
+	uint64_t again;			/* READ: bitmap of offsets from again_base on, to send before `next` */
+	uint32_t again_base;
+	uint8_t op;			/* enum uroce_op; UROCE_OP_NONE: free */
+	bool restart;			/* responses from start on open with FIRST */
+	bool answered;			/* all responses have been sent once */
+	bool by_reference;		/* READ: responses may reference the memory */
+	bool again_goes_on;		/* the next response in `again` continues a run */
+};
+
+struct uroce_reorder;
+
+/* lib/transport/responder */
+struct uroce_responder {
+	uint32_t psn;			/* expected PSN */
+	uint32_t msn;
+	uint8_t ack_syndrome;		/* of the owed ACK or NAK */
+	bool ack_owed;
+	uint8_t nak_state;		/* enum uroce_nak_state (R12) */
+	uint8_t peer_state;		/* enum uroce_peer_state: does the peer go back N? */
+	uint8_t message_op;		/* enum uroce_op of the message in progress, UROCE_OP_NONE between */
+	uint8_t credits;		/* R30: AETH code; unlimited until a receive WQE has been used */
+	bool established;		/* COMM_EST has been raised */
+	uint32_t ack_psn;		/* of an owed NAK that is no sequence NAK */
+	uint32_t offset;		/* bytes of the message placed */
+	uint32_t length;		/* WRITE: DMALen. SEND: room in the receive WQE */
+	uint32_t rkey;
+	uint64_t addr;
+	/* ring of the last READs and atomics; [head, tail) are those with responses to send */
+	struct uroce_rd_atomic *resources;	/* resource_mask + 1 */
+	uint32_t resource_mask;
+	uint32_t resource_head;
+	uint32_t resource_tail;
+	uint32_t wrong_keys;		/* UC: wrong keys that the peer has named */
+	struct uroce_reorder *reorder;	/* requests ahead of psn; NULL: none is kept */
+	uint32_t asked;			/* PSN of the latest ASK; behind psn: no ASK counts */
+	uint32_t gap_end;		/* one past the PSN that closed the latest gap */
+	bool selective;			/* the requester understands SACKs: it has sent an ASK */
+	bool sack_owed;			/* a SACK is owed in place of an ACK, and behind an owed NAK */
+	bool read_again;		/* a READ response was requested again: all are copied from then on */
+	bool filled_turn : 1;		/* responses took the whole of the QP's last turn */
+	bool recv_unacked : 1;		/* no ACK or response has left since a request last completed a receive */
+	uint32_t recv_resource;		/* the ring's tail when a request last completed a receive */
+};
+
+struct uroce_transport_state {
+	struct uroce_requester req;
+	struct uroce_responder resp;
+};
+
+static_assert(sizeof(struct uroce_transport_state) == UROCE_QP_TRANSPORT_BYTES, "UROCE_QP_TRANSPORT_BYTES");
+static_assert(sizeof(struct uroce_rd_atomic) == UROCE_RD_ATOMIC_BYTES, "UROCE_RD_ATOMIC_BYTES");
+/* To send or acknowledge a packet, a requester needs only two cache lines. */
+static_assert(offsetof(struct uroce_qp, transport_state) + offsetof(struct uroce_requester, rtt_sent_ns) <=
+	      offsetof(struct uroce_qp, active_link) + 128, "hot part of a requester");
+
+static inline struct uroce_requester *
+uroce_requester_of(const struct uroce_qp *qp)
+{
+	return &((struct uroce_transport_state *)(uintptr_t)qp->transport_state)->req;
+}
+
+static inline struct uroce_responder *
+uroce_responder_of(const struct uroce_qp *qp)
+{
+	return &((struct uroce_transport_state *)(uintptr_t)qp->transport_state)->resp;
+}
+
+/** The QP of a requester's timer. */
+static inline struct uroce_qp *
+uroce_qp_of_timer(struct uroce_timer *timer)
+{
+	return RTE_PTR_SUB(timer, offsetof(struct uroce_qp, transport_state) + offsetof(struct uroce_requester, timer));
+}
+
+#endif /* UROCE_TRANSPORT_QP_STATE_H */
