@@ -297,8 +297,7 @@ take_turn(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf **frames,
 		return uroce_ud_send(e, qp, frames, room);
 	if (unlikely(uroce_responder_of(qp)->filled_turn)) {
 		uroce_responder_of(qp)->filled_turn = false;
-		if (uroce_requests_may_pass(uroce_responder_of(qp)))
-			n = uroce_requester_send(e, qp, frames, room);
+		n = uroce_requester_send(e, qp, frames, room);
 	}
 	requests = n;
 	if (n < room && !e->acks.blocked)
@@ -323,6 +322,8 @@ take_rated_turn(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf **f
 
 		if (paced && uroce_pacer_waits(qp))
 			break;
+		if (!paced)
+			uroce_responder_of(qp)->filled_turn = false;	/* no request takes the place of the ACK */
 		if (take_turn(e, qp, &frames[n], 1) == 0)
 			break;
 		if (paced)

@@ -13,6 +13,7 @@
 
 #include "groups.h"
 #include "peer.h"
+#include "transport/congestion/pacer.h"
 #include "uroce_config.h"
 #include "wire/psn.h"
 
@@ -20,23 +21,37 @@
 #define READS 4			/* outstanding at a time */
 #define MANY_FRAMES 1000
 
-/* A peer that posts a READ whenever one is answered. */
+/* A peer that posts a READ whenever one is answered, and a SEND behind it if `sends`. */
 struct reader {
 	struct peer p;
+	bool sends;
 	uint32_t psn;		/* of the next READ */
 	uint32_t answered;	/* PSN that follows the last response */
 };
 
 static void
+post_send(struct reader *r)
+{
+	struct peer_packet in = { .opcode = UROCE_RC_SEND_ONLY, .psn = r->psn, .ack_req = true };
+
+	peer_post_recv(&r->p, 4096, 64, 1);
+	assert_int_equal(peer_in(&r->p, &in), UROCE_OK);
+	peer_expect_wc(r->p.recv_cq, IBV_WC_SUCCESS, 1);
+	r->psn = uroce_psn_add(r->psn, 1);
+}
+
+static void
 post_reads(struct reader *r)
 {
-	while (uroce_psn_distance(r->psn, r->answered) <= (READS - 1) * READ_PACKETS) {
+	while (uroce_psn_distance(r->psn, r->answered) <= (READS - 1) * (READ_PACKETS + (r->sends ? 1u : 0u))) {
 		struct peer_packet in = { .opcode = UROCE_RC_READ_REQUEST, .psn = r->psn, .ack_req = true,
 					  .rkey = r->p.mr->rkey, .va = (uintptr_t)r->p.buffer,
 					  .dma_len = READ_PACKETS * 1024 };
 
 		assert_int_equal(peer_in(&r->p, &in), UROCE_OK);
 		r->psn = uroce_psn_add(r->psn, READ_PACKETS);
+		if (r->sends)
+			post_send(r);
 	}
 }
 
@@ -44,6 +59,7 @@ static void
 reader_start(struct reader *r, const struct peer_conf *conf)
 {
 	peer_start(&r->p, conf);
+	r->sends = false;
 	r->psn = r->answered = PEER_RQ_PSN;
 }
 
@@ -92,25 +108,104 @@ requests_have_every_second_turn_while_the_peer_reads(void **state)
 static void
 a_request_waits_for_the_answer_to_a_send_before_it(void **state)
 {
-	struct peer_packet send = { .opcode = UROCE_RC_SEND_ONLY, .ack_req = true }, out;
+	struct peer_packet out;
+	struct reader r;
+	uint32_t send;
+
+	(void)state;
+	reader_start(&r, NULL);
+	post_reads(&r);
+	assert_int_equal(next_opcode(&r, &out), UROCE_RC_READ_RESPONSE_FIRST);
+	send = r.psn;
+	post_send(&r);
+	peer_post(&r.p, IBV_WR_RDMA_WRITE, 0, 8, 2, 0);
+	while (next_opcode(&r, &out) != UROCE_RC_WRITE_ONLY) {
+		assert_true(out.opcode >= UROCE_RC_READ_RESPONSE_FIRST && out.opcode <= UROCE_RC_READ_RESPONSE_ONLY);
+		assert_true(uroce_psn_diff(out.psn, uroce_psn_add(send, 2)) < 0);
+	}
+	assert_int_equal(r.answered, uroce_psn_add(send, 2));
+	peer_stop(&r.p);
+}
+
+/* It waits only for the SENDs before it, of which READS are on their way. */
+static void
+a_request_leaves_while_the_peer_reads_and_sends(void **state)
+{
+	static const struct {
+		enum ibv_wr_opcode op;
+		uint8_t opcode;
+	} cases[] = { { IBV_WR_RDMA_WRITE, UROCE_RC_WRITE_ONLY }, { IBV_WR_SEND, UROCE_RC_SEND_ONLY } };
+
+	(void)state;
+	for (unsigned int i = 0; i < RTE_DIM(cases); i++) {
+		struct reader r;
+
+		reader_start(&r, NULL);
+		r.sends = true;
+		post_reads(&r);
+		peer_post(&r.p, cases[i].op, 0, 8, 2, 0);
+		assert_in_range(frames_before(&r, cases[i].opcode), 0, (READS + 1) * (READ_PACKETS + 1));
+		peer_stop(&r.p);
+	}
+}
+
+static void
+r34_a_lost_request_is_repeated_while_the_peer_reads_and_sends(void **state)
+{
 	struct reader r;
 
 	(void)state;
 	reader_start(&r, NULL);
-	peer_post_recv(&r.p, 4096, 64, 1);
+	r.sends = true;
+	peer_post(&r.p, IBV_WR_RDMA_WRITE, 0, 8, 1, 0);
+	peer_expect(&r.p, UROCE_RC_WRITE_ONLY, PEER_SQ_PSN);
 	post_reads(&r);
-	assert_int_equal(next_opcode(&r, &out), UROCE_RC_READ_RESPONSE_FIRST);
-	send.psn = r.psn;
-	assert_int_equal(peer_in(&r.p, &send), UROCE_OK);
-	r.psn = uroce_psn_add(r.psn, 1);
-	peer_expect_wc(r.p.recv_cq, IBV_WC_SUCCESS, 1);
-	peer_post(&r.p, IBV_WR_RDMA_WRITE, 0, 8, 2, 0);
-	while (next_opcode(&r, &out) != UROCE_RC_WRITE_ONLY) {
-		assert_true(out.opcode >= UROCE_RC_READ_RESPONSE_FIRST && out.opcode <= UROCE_RC_READ_RESPONSE_ONLY);
-		assert_true(uroce_psn_diff(out.psn, uroce_psn_add(send.psn, 2)) < 0);
-	}
-	assert_int_equal(r.answered, uroce_psn_add(send.psn, 2));
+	r.p.now_ns += 2 * (4096ull << 14);
+	assert_in_range(frames_before(&r, UROCE_RC_WRITE_ONLY), 0, 2);
 	peer_stop(&r.p);
+}
+
+/* Congestion control does not charge ACKs. No request may leave in the place of one. */
+static void
+a_request_keeps_to_the_rate_when_an_ack_is_owed(void **state)
+{
+	const struct uroce_congestion conf = {
+		.rpg_max_rate = UROCE_CONGESTION_MAX_RATE, .rate_to_set_on_first_cnp = 2, .rpg_min_rate = 1,
+		.rpg_time_reset = UROCE_CONGESTION_MAX_US, .rpg_byte_reset = UINT32_MAX,
+	};
+	struct peer_packet cnp = { .opcode = UROCE_CNP }, in = { .ack_req = true, .psn = PEER_RQ_PSN }, out;
+	struct peer p;
+
+	(void)state;
+	peer_start(&p, NULL);
+	assert_int_equal(uroce_set_congestion(p.qp->context, &conf), 0);
+	assert_int_equal(peer_in(&p, &cnp), UROCE_CNP_RECEIVED);
+	peer_post(&p, IBV_WR_RDMA_WRITE, 0, 32 * 1024, 1, 0);
+	in.va = (uintptr_t)p.buffer;
+	in.rkey = p.mr->rkey;
+	for (unsigned int i = 0; i < 8; i++) {
+		bool answered = false, waits = false;
+
+		in.opcode = UROCE_RC_READ_REQUEST;
+		in.dma_len = 1024;
+		assert_int_equal(peer_in(&p, &in), UROCE_OK);
+		in.psn++;
+		in.opcode = UROCE_RC_WRITE_ONLY;
+		in.dma_len = 0;
+		assert_int_equal(peer_in(&p, &in), UROCE_OK);
+		in.psn++;
+		while (!answered) {
+			if (!peer_out(&p, &out)) {
+				peer_wait(&p);
+				waits = false;
+				continue;
+			}
+			assert_true(!waits || out.opcode > UROCE_RC_WRITE_ONLY);
+			answered = out.opcode == UROCE_RC_ACKNOWLEDGE;
+			waits = uroce_pacer_waits(uroce_qp_of(p.qp));
+		}
+	}
+	peer_stop(&p);
 }
 
 /* The port takes nothing after the packet was lost: the retries are for packets that were sent. */
@@ -141,6 +236,9 @@ UROCE_TESTS(turns)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(requests_have_every_second_turn_while_the_peer_reads),
 		cmocka_unit_test(a_request_waits_for_the_answer_to_a_send_before_it),
+		cmocka_unit_test(a_request_leaves_while_the_peer_reads_and_sends),
+		cmocka_unit_test(r34_a_lost_request_is_repeated_while_the_peer_reads_and_sends),
+		cmocka_unit_test(a_request_keeps_to_the_rate_when_an_ack_is_owed),
 		cmocka_unit_test(r34_no_retry_is_counted_for_a_packet_that_has_not_left),
 	};
 

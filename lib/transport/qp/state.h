@@ -94,7 +94,13 @@ struct uroce_responder {
 	uint8_t peer_state;		/* enum uroce_peer_state: does the peer go back N? */
 	uint8_t message_op;		/* enum uroce_op of the message in progress, UROCE_OP_NONE between */
 	uint8_t credits;		/* R30: AETH code; unlimited until a receive WQE has been used */
-	bool established;		/* COMM_EST has been raised */
+	bool established : 1;		/* COMM_EST has been raised */
+	bool selective : 1;		/* the requester understands SACKs: it has sent an ASK */
+	bool sack_owed : 1;		/* a SACK is owed in place of an ACK, and behind an owed NAK */
+	bool read_again : 1;		/* a READ response was requested again: all are copied from then on */
+	bool filled_turn : 1;		/* responses took the whole of the QP's last turn */
+	bool recv_unacked : 1;		/* no ACK or response has left since a request last completed a receive */
+	bool holds_wqe : 1;		/* an owed ACK has held back the WQE held_wqe */
 	uint32_t ack_psn;		/* of an owed NAK that is no sequence NAK */
 	uint32_t offset;		/* bytes of the message placed */
 	uint32_t length;		/* WRITE: DMALen. SEND: room in the receive WQE */
@@ -105,15 +111,14 @@ struct uroce_responder {
 	uint32_t resource_mask;
 	uint32_t resource_head;
 	uint32_t resource_tail;
-	uint32_t wrong_keys;		/* UC: wrong keys that the peer has named */
+	union {
+		uint32_t wrong_keys;	/* UC: wrong keys that the peer has named */
+		uint32_t held_wqe;	/* RC: a send queue index */
+	};
 	struct uroce_reorder *reorder;	/* requests ahead of psn; NULL: none is kept */
 	uint32_t asked;			/* PSN of the latest ASK; behind psn: no ASK counts */
 	uint32_t gap_end;		/* one past the PSN that closed the latest gap */
-	bool selective;			/* the requester understands SACKs: it has sent an ASK */
-	bool sack_owed;			/* a SACK is owed in place of an ACK, and behind an owed NAK */
-	bool read_again;		/* a READ response was requested again: all are copied from then on */
-	bool filled_turn : 1;		/* responses took the whole of the QP's last turn */
-	bool recv_unacked : 1;		/* no ACK or response has left since a request last completed a receive */
+	uint32_t held_resource;		/* index in the ring of the READ whose response lets held_wqe go */
 	uint32_t recv_resource;		/* the ring's tail when a request last completed a receive */
 };
 

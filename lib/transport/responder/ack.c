@@ -215,14 +215,40 @@ uroce_ack_owe_sack(struct uroce_engine *e, struct uroce_qp *qp)
 	uroce_ack_owe(e, qp, NULL);
 }
 
+/* Does the next WQE wait for an ACK of its QP, or for the READ response that acknowledges in its place? It waits only for
+ * what was owed when it was first held back: a peer that keeps sending must not hold it up for ever.
+ * @param any	for any ACK; else only for those of requests that completed a receive */
+static bool
+waits_for_own_ack(struct uroce_qp *qp, bool any)
+{
+	struct uroce_responder *resp = uroce_responder_of(qp);
+	const uint32_t wqe = uroce_requester_of(qp)->next;
+	int32_t behind;
+
+	if (!(any && resp->ack_owed) && !uroce_recv_ack_waits(resp))
+		return false;
+	if (!resp->holds_wqe || resp->held_wqe != wqe) {
+		resp->holds_wqe = true;
+		resp->held_wqe = wqe;
+		resp->held_resource = any && resp->ack_owed ? resp->resource_tail : resp->recv_resource;
+	}
+	/* a response acknowledges all requests before its READ */
+	behind = (int32_t)(resp->resource_head - resp->held_resource);
+	if (behind != 0)
+		return behind < 0;
+	if (resp->resource_head == resp->resource_tail)
+		return resp->ack_owed;
+	return resp->resources[resp->resource_head & resp->resource_mask].next == 0;
+}
+
 bool
 uroce_acks_block_slow(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_sqe *sqe)
 {
 	struct uroce_acks *a = &e->acks;
 	const bool receives = uroce_wr_is(sqe->opcode, UROCE_WR_RECEIVES);
-	const bool waits = uroce_recv_ack_waits(uroce_responder_of(qp));
+	const bool any = receives || a->lead, waits = waits_for_own_ack(qp, any);
 
-	if (!a->lead && !receives && !waits)
+	if (!any && !waits)
 		return false;
 	while (receives && a->reply_count != 0)
 		defer_reply(a, a->replies[0]);
@@ -230,7 +256,7 @@ uroce_acks_block_slow(struct uroce_engine *e, struct uroce_qp *qp, const struct 
 		defer_reply(a, qp);
 	a->blocked = uroce_acks_any(e);
 	/* if only this QP's ACK is left, it waits for a READ response or an mbuf, and so does the message */
-	return a->blocked || uroce_responder_of(qp)->ack_owed || waits;
+	return a->blocked || waits;
 }
 
 void

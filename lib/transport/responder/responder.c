@@ -36,7 +36,7 @@ uroce_responder_reset(struct uroce_qp *qp)
 	resp->read_again = false;
 	resp->asked = resp->gap_end = resp->psn;
 	resp->resource_head = resp->resource_tail = resp->recv_resource = 0;
-	resp->recv_unacked = false;
+	resp->recv_unacked = resp->holds_wqe = false;
 	if (resp->resources != NULL)
 		memset(resp->resources, 0, (resp->resource_mask + 1) * sizeof(*resp->resources));
 }

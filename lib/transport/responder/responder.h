@@ -152,21 +152,6 @@ uroce_rd_atomic_add(struct uroce_responder *resp)
 /** uroce_transport_ops.qp_rd_atomics: a larger ring takes over what the smaller one remembers. */
 void *uroce_responder_take_ring(struct uroce_qp *qp, void *ring, uint32_t entries);
 
-/** May requests leave ahead of the READ responses that wait? Only if the peer has every response and ACK for the requests
- * that completed a receive: the messages posted since may be replies to them. */
-static inline bool
-uroce_requests_may_pass(const struct uroce_responder *resp)
-{
-	/* a READ response acknowledges all requests before the READ */
-	int32_t behind = (int32_t)(resp->resource_head - resp->recv_resource);
-
-	if (behind != 0)
-		return behind > 0;
-	if (resp->resource_head == resp->resource_tail)
-		return !resp->ack_owed;
-	return resp->resources[resp->resource_head & resp->resource_mask].next != 0;
-}
-
 /** Is the owed answer a plain ACK, which reports neither an error nor a gap? */
 static inline bool
 uroce_response_is_plain_ack(const struct uroce_responder *resp)
