@@ -59,6 +59,8 @@ program_free(struct ibv_pd *pd, void *pd_context, void *ptr, uint64_t resource_t
 {
 	assert_ptr_equal(pd_context, &program);
 	assert_ptr_equal(pd, program.pd);
+	/* another thread may try to deallocate the domain at any time: while it has memory to free, it is in use */
+	assert_int_equal(uroce_dealloc_pd(pd), EBUSY);
 	for (unsigned int i = 0; i < program.allocs; i++) {
 		if (program.blocks[i] != ptr)
 			continue;

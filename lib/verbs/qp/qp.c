@@ -128,15 +128,22 @@ init_queues(struct uroce_qp *qp, const struct ibv_qp_cap *cap)
 }
 
 static void
+free_rings(struct uroce_qp *qp)
+{
+	if (qp->sq.ring != NULL)
+		uroce_ah_put_queued(qp);
+	uroce_ring_free(qp->sq.ring);
+	uroce_ring_free(qp->rq.ring);
+	qp->sq.ring = qp->rq.ring = NULL;
+}
+
+static void
 qp_free(struct uroce_qp *qp)
 {
 	pthread_cond_destroy(&qp->ibv.cond);
 	pthread_mutex_destroy(&qp->ibv.mutex);
 	rte_free(qp->dev->ops.transport->qp_rd_atomics(qp, NULL, 0));
-	if (qp->sq.ring != NULL)
-		uroce_ah_put_queued(qp);
-	uroce_ring_free(qp->sq.ring);
-	uroce_ring_free(qp->rq.ring);
+	free_rings(qp);
 	rte_free(qp);
 }
 
@@ -329,6 +336,7 @@ uroce_qp_dispose(struct uroce_qp *qp)
 	uroce_mw_owner_gone(&dev->mrs, &qp->windows);
 	if (qp->path.set_up)
 		dev->ops.port->path_fini(dev, &qp->path);
+	free_rings(qp);		/* by the parent domain's allocator, before the domain can go */
 	put_refs(qp);
 	put_qpn(dev, qp->ibv.qp_num);
 	qp_free(qp);

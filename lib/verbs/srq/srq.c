@@ -95,10 +95,10 @@ srq_destroy(struct uroce_srq *srq)
 {
 	struct uroce_device *dev = srq->dev;
 
-	uroce_pd_put(srq->ibv.pd);
 	pthread_cond_destroy(&srq->ibv.cond);
 	pthread_mutex_destroy(&srq->ibv.mutex);
-	uroce_ring_free(srq->wq.ring);
+	uroce_ring_free(srq->wq.ring);		/* by the parent domain's allocator, before the domain can go */
+	uroce_pd_put(srq->ibv.pd);
 	rte_free(srq);
 	uroce_device_uncount(dev, &dev->srq_count);
 }
