@@ -101,7 +101,9 @@ static bool
 wants_usage(int argc, char **argv)
 {
 	for (int i = 1; i < argc; i++) {
-		if (strcmp(argv[i], "-h") == 0 || strcmp(argv[i], "--help") == 0)
+		if (strcmp(argv[i], "-h") == 0 || strcmp(argv[i], "--help") == 0 ||
+		    strcmp(argv[i], "--log-level=help") == 0 ||
+		    (strcmp(argv[i], "--log-level") == 0 && i + 1 < argc && strcmp(argv[i + 1], "help") == 0))
 			return true;
 	}
 	return false;
