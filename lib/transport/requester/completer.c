@@ -522,6 +522,7 @@ uroce_completer_timeout(struct uroce_engine *e, struct uroce_qp *qp)
 		uroce_peer_probe_stalled(e, qp);
 		return;
 	}
+	/* R36 */
 	uroce_count(e, UROCE_TIMEOUTS, 1);
 	uroce_qp_history_count(&qp->history, UROCE_QP_TIMEOUTS, 1);
 	uroce_requester_on(e, qp, UROCE_ON_TIMEOUT);

@@ -4,7 +4,7 @@
  * The requester: sends the application's work requests and completes them. On the engine's thread.
  *
  *	requester.c	cuts send WQEs into request packets, in order, within the windows (R39, R30)
- *	completer.c	processes ACKs, NAKs, RNR NAKs and responses: progress, retries, RNR wait, completions
+ *	completer.c	processes ACKs, NAKs, RNR NAKs, responses and timeouts: progress, retries, RNR wait, completions
  *	state.c		the table of the requester's states and events
  *	retry.c		applies this table: the transport timer (R36), the count of retries (R34), going back
  *	recovery.c	finds the missing packets, the only ones to retransmit
@@ -128,6 +128,7 @@ void uroce_rtt_measured(struct uroce_engine *e, struct uroce_qp *qp);
 /* completer.c */
 enum uroce_verdict uroce_completer_receive(struct uroce_engine *e, struct uroce_qp *qp,
 					   const struct uroce_packet *p);
+/** The QP's timer has fired: end the RNR wait (R35), send a probe, or time out (R36). */
 void uroce_completer_timeout(struct uroce_engine *e, struct uroce_qp *qp);
 /** Complete the local WQEs that have become the oldest. */
 void uroce_completer_locals(struct uroce_engine *e, struct uroce_qp *qp);

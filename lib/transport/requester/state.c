@@ -13,6 +13,11 @@
 #define ______ UROCE_REQUESTER_IGNORES
 
 static const struct uroce_requester_step requester_steps[UROCE_REQUESTER_EVENTS] = {
+	/*
+	 * [event] = { reason in the trace, actions, { next state from:
+	 *	IN_ORDER, IN_ORDER_RECOVERS, GAP, GAP_RECOVERS,
+	 *	TIMEOUT, TIMEOUT_RECOVERS, RNR, RNR_RECOVERS } }
+	 */
 	[UROCE_ON_MISSING] = { NULL, 0, {
 		S(IN_ORDER_RECOVERS), ______, S(GAP_RECOVERS), ______,
 		S(TIMEOUT_RECOVERS), ______, S(RNR_RECOVERS), ______ } },

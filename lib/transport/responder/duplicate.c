@@ -108,18 +108,18 @@ uroce_duplicate_receive(struct uroce_engine *e, struct uroce_qp *qp, const struc
 
 	if (p->psn == resp->gap_end && uroce_peer_on(resp, UROCE_ON_DUPLICATE))
 		withdraw_nak(resp);
-	if (p->info->op == UROCE_OP_SEND || p->info->op == UROCE_OP_WRITE) {
+	if (p->info->op == UROCE_OP_SEND || p->info->op == UROCE_OP_WRITE) {	/* R26 */
 		uroce_ack_owe(e, qp, NULL);
 		return UROCE_DUPLICATE;
 	}
 	r = find_resource(resp, p->psn, &index);
 	if (r == NULL || r->op != p->info->op)
-		return UROCE_DROP_DUPLICATE;
+		return UROCE_DROP_DUPLICATE;	/* R28: not known any more */
 	if (r->op == UROCE_OP_READ_REQUEST) {
 		if (!replay_read(qp, r, p))
 			return UROCE_DROP_DUPLICATE;
 	} else {
-		r->next = 0;
+		r->next = 0;	/* R28: send the saved result again */
 	}
 	if ((int32_t)(index - resp->resource_head) < 0)
 		resp->resource_head = index;

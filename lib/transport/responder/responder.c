@@ -133,13 +133,13 @@ receive_send(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_pac
 	struct uroce_slice slice;
 
 	if (rqe == NULL)
-		return UROCE_NAK_RNR;
+		return UROCE_NAK_RNR;		/* R21 */
 	if (p->info->flags & UROCE_OPF_FIRST)
 		resp->offset = 0;
 	if (!uroce_payload_fits(qp, p))
-		return UROCE_NAK_PAYLOAD;
+		return UROCE_NAK_PAYLOAD;	/* R14 */
 	if (p->payload_bytes > rqe->length - resp->offset)
-		return UROCE_NAK_RECV_LENGTH;
+		return UROCE_NAK_RECV_LENGTH;	/* R17 */
 	if (unlikely(p->info->ext[UROCE_EXT_IETH] != 0) && !invalidate(qp, p, &wc))
 		return UROCE_NAK_INVALIDATE;
 	slice = (struct uroce_slice){
@@ -166,7 +166,7 @@ receive_write(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_pa
 	const struct uroce_mr_key *key = NULL;
 
 	if ((p->info->flags & UROCE_OPF_RECV) && uroce_recv_take(qp) == NULL)
-		return UROCE_NAK_RNR;
+		return UROCE_NAK_RNR;		/* R21 */
 	if (p->info->flags & UROCE_OPF_FIRST) {
 		const struct uroce_reth *reth = uroce_packet_ext(p, UROCE_EXT_RETH);
 
@@ -177,9 +177,9 @@ receive_write(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_pa
 		uroce_count(e, UROCE_RX_WRITE_REQUESTS, 1);
 	}
 	if (!uroce_payload_fits(qp, p))
-		return UROCE_NAK_PAYLOAD;
+		return UROCE_NAK_PAYLOAD;	/* R14 */
 	if (!uroce_dma_length_fits(resp, p))
-		return UROCE_NAK_DMA_LEN;
+		return UROCE_NAK_DMA_LEN;	/* R16 */
 	if (resp->length > 0) {		/* R18, R20; R19: no check for length 0 */
 		key = uroce_key_lookup(&qp->dev->mrs, resp->rkey, uroce_rkey_pd(qp), &qp->windows,
 				       resp->addr, resp->length, IBV_ACCESS_REMOTE_WRITE);
@@ -210,12 +210,12 @@ receive_read(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_pac
 	uint32_t psns;
 
 	if (uroce_rd_atomic_full(qp))
-		return UROCE_NAK_RD_ATOMIC;
+		return UROCE_NAK_RD_ATOMIC;	/* R22 */
 	if (!uroce_payload_fits(qp, p))
-		return UROCE_NAK_PAYLOAD;
+		return UROCE_NAK_PAYLOAD;	/* R14 */
 	if (length > UROCE_MAX_MSG_BYTES)
-		return UROCE_NAK_DMA_LEN;
-	if (length > 0) {
+		return UROCE_NAK_DMA_LEN;	/* R16 */
+	if (length > 0) {		/* R18, R20; R19: no check for length 0 */
 		key = uroce_key_lookup(&qp->dev->mrs, rkey, uroce_rkey_pd(qp), &qp->windows, va, length,
 				       IBV_ACCESS_REMOTE_READ);
 		if (key == NULL)
@@ -247,15 +247,15 @@ receive_atomic(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_p
 	uint64_t *va;
 
 	if (uroce_rd_atomic_full(qp))
-		return UROCE_NAK_RD_ATOMIC;
+		return UROCE_NAK_RD_ATOMIC;	/* R22 */
 	if (!uroce_payload_fits(qp, p))
-		return UROCE_NAK_PAYLOAD;
+		return UROCE_NAK_PAYLOAD;	/* R14 */
 	if ((addr & 7) != 0)
-		return UROCE_NAK_ATOMIC_ALIGNMENT;
+		return UROCE_NAK_ATOMIC_ALIGNMENT;	/* R23 */
 	key = uroce_key_lookup(&qp->dev->mrs, rte_be_to_cpu_32(eth->rkey), uroce_rkey_pd(qp), &qp->windows,
 			       addr, sizeof(*va), IBV_ACCESS_REMOTE_ATOMIC);
 	if (key == NULL)
-		return UROCE_NAK_ACCESS;
+		return UROCE_NAK_ACCESS;	/* R18, R20 */
 	va = (uint64_t *)uroce_mr_va(key, addr);
 	/* the alignment of va may differ if addr is not an address of this process */
 	if (unlikely(((uintptr_t)va & 7) != 0))
@@ -418,6 +418,7 @@ resume(struct uroce_engine *e, struct uroce_qp *qp, enum uroce_verdict verdict)
 	answer_progress(e, qp, resp->psn != filled);
 }
 
+/* R32: a QP in error, or about to be, executes nothing. */
 static bool
 is_responding(const struct uroce_qp *qp)
 {

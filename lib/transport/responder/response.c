@@ -118,6 +118,7 @@ read_responses(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_r
 	return n;
 }
 
+/* The result that was saved at the execution, also for a duplicate (R28). */
 static int
 atomic_response(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_rd_atomic *r,
 		struct rte_mbuf **out)
