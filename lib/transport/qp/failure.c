@@ -2,7 +2,7 @@
  * Copyright 2026 The uroce authors
  *
  * Moves a QP to the error state: sets the state, traces the cause, raises events. qp_change.c stops the transport and
- * flushes the WQEs later, when the caller has returned to the engine. On the QP's worker.
+ * flushes the WQEs later, when the caller has returned to the engine. On the engine's thread.
  */
 
 #include "transport/qp/qp.h"

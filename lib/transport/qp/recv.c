@@ -2,7 +2,7 @@
  * Copyright 2026 The uroce authors
  *
  * Receive WQEs: takes them from an SRQ, completes, flushes and fails them, for all transports. uroce_recv_take() in qp.h
- * takes them from the QP's own queue. On the QP's worker.
+ * takes them from the QP's own queue. On the engine's thread.
  */
 
 #include <rte_branch_prediction.h>

@@ -2,7 +2,7 @@
  * Copyright 2026 The uroce authors
  *
  * Completes, flushes and fails send WQEs (R41, R42). On a UC or UD QP a failed send stops only the send queue. On the
- * QP's worker.
+ * engine's thread.
  */
 
 #include <rte_branch_prediction.h>

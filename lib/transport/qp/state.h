@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The state of a QP's requester and responder, in the storage that struct uroce_qp has for it. On the QP's worker.
+ * The state of a QP's requester and responder, in the storage that struct uroce_qp has for it. On the engine's thread.
  */
 
 #ifndef UROCE_TRANSPORT_QP_STATE_H

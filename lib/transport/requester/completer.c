@@ -2,8 +2,8 @@
  * Copyright 2026 The uroce authors
  *
  * The completer: turns the peer's answers into progress, retries and completions (R34-R38, R41, R42). The peer has
- * answered all before the PSN req.unacked: SENDs and WRITEs are acknowledged, and responses have been placed. On the QP's
- * worker.
+ * answered all before the PSN req.unacked: SENDs and WRITEs are acknowledged, and responses have been placed.
+ * On the engine's thread.
  */
 
 #include <rte_branch_prediction.h>

@@ -3,7 +3,7 @@
  *
  * Executes work requests that send nothing: binds and local invalidations. They take no PSN. A request that invalidates
  * a key which other workers may be using waits until those workers have ended their current polls; the requests behind
- * it wait, too. Called by the RC and UC requesters on the QP's worker.
+ * it wait, too. Called by the RC and UC requesters. On the engine's thread.
  */
 
 #include "base/rcu.h"

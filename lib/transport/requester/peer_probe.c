@@ -3,7 +3,7 @@
  *
  * Classifies the peer: does it keep out-of-order packets? The requester retransmits one packet; the answer either
  * acknowledges packets that were not retransmitted, or requests the next one. Also sends probes, which request an
- * answer before the transport timeout. On the QP's worker.
+ * answer before the transport timeout. On the engine's thread.
  */
 
 #include "transport/qp/turns.h"

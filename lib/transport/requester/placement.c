@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Builds FLUSH and ATOMIC_WRITE requests, the memory placement extensions (IBA annex A19). On the QP's worker.
+ * Builds FLUSH and ATOMIC_WRITE requests, the memory placement extensions (IBA annex A19). On the engine's thread.
  */
 
 #include "transport/packet/packet.h"

@@ -3,7 +3,7 @@
  *
  * Finds the packets to retransmit: only the missing ones. Bitmaps and marks hold what the peer has received and answered.
  * Two scans find each missing request and each missing response once; a packet that is still missing when the peer reports
- * a newer one was lost again, and is found again. The requester sends what is found. On the QP's worker.
+ * a newer one was lost again, and is found again. The requester sends what is found. On the engine's thread.
  */
 
 #include <errno.h>

@@ -2,7 +2,7 @@
  * Copyright 2026 The uroce authors
  *
  * Cuts send WQEs into packets, as far as the window, the fence, READ limits (R39) and credits (R30) allow. It keeps no
- * copies of packets: to retransmit, it cuts the WQEs again. On the QP's worker.
+ * copies of packets: to retransmit, it cuts the WQEs again. On the engine's thread.
  */
 
 #include <errno.h>

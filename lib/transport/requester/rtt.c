@@ -3,7 +3,7 @@
  *
  * Measures the round trip to a QP's peer, on one packet at a time, and derives the probe timer from it. A retransmitted
  * packet is never measured, since its answer may be to either transmission (Karn). For the same reason the probe
- * backoff lasts until a round trip has been measured. On the QP's worker.
+ * backoff lasts until a round trip has been measured. On the engine's thread.
  */
 
 #include "transport/requester/requester.h"

@@ -2,7 +2,7 @@
  * Copyright 2026 The uroce authors
  *
  * Selective acknowledgements at the requester: sends ASKs, checks SACKs, and enters their runs into the recovery record. A
- * SACK is valid only if it reports packets that were sent. On the QP's worker.
+ * SACK is valid only if it reports packets that were sent. On the engine's thread.
  */
 
 #include "transport/packet/packet.h"

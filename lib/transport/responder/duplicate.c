@@ -2,7 +2,7 @@
  * Copyright 2026 The uroce authors
  *
  * Answers duplicates of executed requests (R26-R28): acknowledges SENDs and WRITEs, and answers READs and atomics again
- * from the responder's ring of the last ones. On the QP's worker.
+ * from the responder's ring of the last ones. On the engine's thread.
  */
 
 #include "transport/qp/turns.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The tables of the state machines in gap.h. On the QP's worker.
+ * The tables of the state machines in gap.h. On the engine's thread.
  */
 
 #include "transport/responder/gap.h"

@@ -3,7 +3,7 @@
  *
  * Executes FLUSH and ATOMIC_WRITE, the memory placement extensions (IBA annex A19). The response to both is a READ
  * response without payload. The responder keeps both for duplicates, like READs and atomics. It executes a FLUSH when its
- * response is due, a piece at a time if it is long. On the QP's worker.
+ * response is due, a piece at a time if it is long. On the engine's thread.
  */
 
 #include <errno.h>

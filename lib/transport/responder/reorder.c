@@ -2,8 +2,8 @@
  * Copyright 2026 The uroce authors
  *
  * The reorder buffer: keeps requests that arrive ahead of the expected PSN until the requests before them have arrived.
- * The number of frames, of QPs and the time are bounded; the peer retransmits a request that is not kept. On the QP's
- * worker.
+ * The number of frames, of QPs and the time are bounded; the peer retransmits a request that is not kept.
+ * On the engine's thread.
  */
 
 #include <assert.h>

@@ -2,8 +2,8 @@
  * Copyright 2026 The uroce authors
  *
  * Checks and executes requests. A request goes through the checks of R10 in order; the first that fails is its verdict,
- * and uroce_verdicts[] gives the answer on the wire. A request is executed only if it passes all checks. On the QP's
- * worker.
+ * and uroce_verdicts[] gives the answer on the wire. A request is executed only if it passes all checks.
+ * On the engine's thread.
  */
 
 #include <string.h>

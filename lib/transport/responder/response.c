@@ -2,7 +2,7 @@
  * Copyright 2026 The uroce authors
  *
  * Sends the responder's answers in the order of the requests: READ and atomic responses first, then one ACK or NAK for
- * all other requests of the burst. On the QP's worker.
+ * all other requests of the burst. On the engine's thread.
  */
 
 #include <errno.h>

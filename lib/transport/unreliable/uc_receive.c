@@ -3,7 +3,7 @@
  *
  * Receives messages on unreliable connections, whole or not at all. After a packet that is out of sequence or refused, the
  * rest of its message is dropped (R13, R15). The next FIRST or ONLY begins a new message, whatever its PSN, and uses the
- * receive WQE of a dropped message. On the QP's worker.
+ * receive WQE of a dropped message. On the engine's thread.
  */
 
 #include <rte_branch_prediction.h>

@@ -2,7 +2,7 @@
  * Copyright 2026 The uroce authors
  *
  * Cuts SEND and WRITE WQEs of unreliable connections into packets, in order, once. There are no ACKs, so a WQE completes
- * with its last packet. Then the application may change the memory, so payloads are copied. On the QP's worker.
+ * with its last packet. Then the application may change the memory, so payloads are copied. On the engine's thread.
  */
 
 #include <errno.h>

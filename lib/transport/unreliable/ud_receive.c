@@ -2,7 +2,8 @@
  * Copyright 2026 The uroce authors
  *
  * Receives unreliable datagrams from any sender that knows the Q_Key (R7). The network header goes in front of the payload,
- * so that the application can answer. A datagram that does not fit its receive WQE is dropped (R15). On the QP's worker.
+ * so that the application can answer. A datagram that does not fit its receive WQE is dropped (R15).
+ * On the engine's thread.
  */
 
 #include <string.h>

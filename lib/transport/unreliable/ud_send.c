@@ -2,7 +2,7 @@
  * Copyright 2026 The uroce authors
  *
  * Sends each WQE of a UD QP as one datagram, along the path of its address handle. The payload is copied, so the WQE
- * completes at once, and the application may change its memory. On the QP's worker.
+ * completes at once, and the application may change its memory. On the engine's thread.
  */
 
 #include <errno.h>
