@@ -186,9 +186,10 @@ test_chain_set(struct test_chain *c, const uint8_t *bytes, uint32_t len, const u
 
 	for (unsigned int i = 0; i <= nb_cuts; i++) {
 		uint32_t n = (i < nb_cuts ? cuts[i] : len) - from;
-		uint8_t *buf = c->ends[i] - n;
+		/* An Ethernet header has an even address. */
+		uint8_t *buf = c->ends[i] - (i == 0 ? RTE_ALIGN_CEIL(n, sizeof(uint16_t)) : n);
 
-		ASAN_POISON_MEMORY_REGION(c->ends[i] - SEG_ROOM, SEG_ROOM - n);
+		ASAN_POISON_MEMORY_REGION(c->ends[i] - SEG_ROOM, SEG_ROOM);
 		ASAN_UNPOISON_MEMORY_REGION(buf, n);
 		memcpy(buf, bytes + from, n);
 		test_mbuf_init(&c->segs[i], buf, n, n);
