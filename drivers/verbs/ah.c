@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * libibverbs.so.1: ibv_create_ah(3). RoCE has no LIDs, and a handle without a GID is refused, as by the kernel. The
- * exception is a path by LID to the port itself, which librdmacm's rsockets create for each QP, and by which they
- * send the QP datagrams that arrived over UDP before the peers knew each other: it gets the GID of one of the
+ * libibverbs.so.1: ibv_create_ah(3). Like the kernel, it refuses an address handle without a GID, since RoCE has no
+ * LIDs. The exception is a path to the port's own LID: librdmacm's rsockets create one for each QP, to send the QP
+ * the datagrams that arrived over UDP before the peers knew each other. Such a handle gets the GID of one of the
  * port's addresses. Any thread of the program.
  */
 
@@ -34,7 +34,7 @@ uroce_lid_resolve(struct ibv_context *context, struct ibv_ah_attr *attr)
 	return false;
 }
 
-/* As with the kernel, a program can fill its send queue as soon as it has a handle: the MAC address is known. */
+/* Wait for the MAC address, so that the program can fill its send queue at once, as with the kernel. */
 struct ibv_ah *
 ibv_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *attr)
 {

@@ -45,7 +45,7 @@ unsupported(enum ibv_qp_type type)
 void
 uroce_complain_qp_type(enum ibv_qp_type type)
 {
-	static uint32_t said; /* atomic: a bit for each unsupported type, the last for unknown ones */
+	static uint32_t said; /* atomic: a bit for each unsupported type, the last one for unknown types */
 	const uint32_t bit = type == IBV_QPT_RAW_PACKET ? 1 : type == IBV_QPT_DRIVER ? 2 : 4;
 	const char *name = unsupported(type);
 

@@ -12,13 +12,13 @@
 /** Print a line to stderr. Any thread. */
 __attribute__((format(printf, 1, 2))) void uroce_complain(const char *format, ...);
 
-/** A QP could not be created: if its type is not supported, print so, once for each type. Any thread. */
+/** Print that a type of QP is not supported, once for each type; nothing if it is supported. Any thread. */
 void uroce_complain_qp_type(enum ibv_qp_type type);
 
 /**
  * Print a warning if the process has too few free file descriptors: the program's later errors will not name the cause.
  *
- * @param needed	descriptors of a device and of the objects of a program
+ * @param needed	descriptors that a device and a program's objects may use
  */
 void uroce_complain_descriptors(unsigned int needed);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * libibverbs.so.1: the calls that list, open and query devices. A port stays open, with a context that programs do
- * not see; each ibv_open_device(3) creates another.
+ * libibverbs.so.1: the calls that list, open and query devices. The library keeps a context of its own open on each
+ * port as long as the process runs; ibv_open_device(3) opens another.
  */
 
 #include <errno.h>
@@ -78,7 +78,7 @@ ibv_get_device_guid(struct ibv_device *device)
 	return context != NULL && uroce_query_device(context, &attr) == 0 ? attr.node_guid : 0;
 }
 
-/* ibv_create_qp_ex(3) is inline, and calls this through the context's ops. */
+/* ibv_create_qp_ex(3) is inline and calls this function through the context's operations. */
 static struct ibv_qp *
 create_qp_ex(struct ibv_context *context, struct ibv_qp_init_attr_ex *attr)
 {
@@ -116,7 +116,7 @@ ibv_query_port(struct ibv_context *context, uint8_t port_num, struct _compat_ibv
 	return context->ops._compat_query_port(context, port_num, port_attr);
 }
 
-/* An entry of a newer caller is longer, one of an older shorter. */
+/* A caller built against a newer libibverbs passes a longer entry, one built against an older version a shorter one. */
 int
 _ibv_query_gid_ex(struct ibv_context *context, uint32_t port_num, uint32_t gid_index,
 		  struct ibv_gid_entry *entry, uint32_t flags, size_t entry_size)
@@ -140,7 +140,7 @@ _ibv_query_gid_table(struct ibv_context *context, struct ibv_gid_entry *entries,
 	return uroce_query_gid_table(context, entries, max_entries, flags);
 }
 
-/* libibverbs' driver.h, which Debian does not install */
+/* Declared in libibverbs' driver.h, which Debian does not install. */
 int ibv_query_gid_type(struct ibv_context *context, uint8_t port_num, unsigned int index, int *type);
 
 int
@@ -150,7 +150,7 @@ ibv_query_gid_type(struct ibv_context *context, uint8_t port_num, unsigned int i
 	int error = uroce_query_gid_ex(context, port_num, index, &entry, 0);
 
 	*type = GID_TYPE_SYSFS_ROCE_V2;
-	if (error == 0 || error == ENODATA)	/* an empty entry has a type all the same */
+	if (error == 0 || error == ENODATA)	/* an empty entry has a type, too */
 		return 0;
 	errno = error;
 	return -1;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Starts EAL and its ports inside the application's process, from UROCE_EAL_ARGS and UROCE_ADDR. The progress
- * thread does so, and then drives the ports while the application does not. This thread and EAL's threads may run
- * on all CPUs of the process, even if the application has pinned the thread that asks for devices. Loading the
- * library starts nothing: a program may fork first, and its child may ask for devices.
+ * Starts EAL and opens its ports inside the application's process, as UROCE_EAL_ARGS and UROCE_ADDR say. The progress
+ * thread does both, and then polls the ports while the application does not. This thread and EAL's threads may run on
+ * all CPUs of the process, even if the application has pinned the thread that lists the devices. Loading the library
+ * starts nothing, so a program may fork first and its child may list the devices.
  */
 
 #include <errno.h>
@@ -39,7 +39,7 @@
 
 #define BLANKS " \t\n"
 #define MEMIF_LOG "pmd.net.memif"
-#define OUR_ARGS 4	/* uroce's own arguments of EAL */
+#define OUR_ARGS 4	/* EAL arguments that uroce adds */
 #define LCORES "--lcores=0@("	/* one lcore, on any CPU of the list that follows */
 #define RANGE_BYTES 12	/* "1022-1023," */
 #define NS_PER_US 1000ull
@@ -75,8 +75,8 @@ run_anywhere(void)
 		pthread_setaffinity_np(pthread_self(), sizeof(cpus), &cpus);
 }
 
-/* net_memif complains that it cannot talk to processes of its own, which there are none of. Later it may complain,
- * unless the user has said something else. */
+/* net_memif logs at its start that it cannot reach secondary processes, of which there are none. So EAL starts with
+ * this log at critical; restore the default level, unless the user has chosen another. */
 static void
 restore_memif_log(void)
 {
@@ -90,7 +90,7 @@ restore_memif_log(void)
 	"has this port already, and a port serves one process: let one of the two use RDMA, or start this one by " \
 	"uroce-run with a port of its own, as --peer NAME"
 
-/* @return true: the port cannot be shared. net_memif's peer accepts one process; with other drivers both get frames. */
+/* @return true: the port cannot be shared. A net_memif peer accepts one process; with other drivers both get frames. */
 static bool
 parent_has_port(const char *args)
 {
@@ -104,7 +104,7 @@ parent_has_port(const char *args)
 	return strstr(args, "net_memif") != NULL;
 }
 
-/* Is it a net_memif on whose socket another process listens? */
+/* Does this argument name a net_memif port on whose socket another process listens? */
 static bool
 is_taken(const char *word)
 {
@@ -153,7 +153,7 @@ lcores(void)
 	return arg;
 }
 
-/* Passes EAL the words of UROCE_EAL_ARGS and uroce's own arguments. */
+/* Starts EAL with the words of UROCE_EAL_ARGS and uroce's own arguments. */
 static bool
 start_eal(void)
 {
@@ -223,7 +223,7 @@ add_addresses(struct ibv_context *context, const char *from, size_t bytes)
 	return ok;
 }
 
-/* Drop events of a port from before the program knows it. */
+/* Drop the asynchronous events that the port raised before the program has the device. */
 static void
 forget_events(struct ibv_context *context)
 {
@@ -241,7 +241,7 @@ open_ports(struct uroce_worker *worker)
 {
 	const struct uroce_port_conf conf = { .poll_progress = 1 };
 	const char *addresses = getenv("UROCE_ADDR");
-	uint16_t port_id, port_ids[UROCE_MAX_DEVICES];	/* ours: they are in EAL's list of free ones no more */
+	uint16_t port_id, port_ids[UROCE_MAX_DEVICES];	/* RTE_ETH_FOREACH_DEV skips ports that are open */
 
 	if (addresses == NULL)
 		addresses = "";
@@ -272,10 +272,10 @@ open_ports(struct uroce_worker *worker)
 	return count > 0;
 }
 
-/* LeakSanitizer's, of a program that is built with it */
+/* Defined in a program that is built with LeakSanitizer. */
 extern void __lsan_disable(void) __attribute__((weak));
 
-/* UROCE_BUSY_US: how long a thread polls that waits for frames, before it sleeps. */
+/* UROCE_BUSY_US: how long a thread polls for frames before it sleeps. */
 static bool
 busy_time(uint64_t *ns)
 {
@@ -301,7 +301,7 @@ run(void *arg)
 	struct uroce_worker *worker = NULL;
 	uint64_t busy_ns;
 
-	if (__lsan_disable != NULL)	/* it does not scan DPDK's memory, and would report what only that refers to */
+	if (__lsan_disable != NULL)	/* it would report blocks to which only DPDK's memory points */
 		__lsan_disable();
 	run_anywhere();
 	uroce_complain_descriptors(UROCE_VERBS_FILES);
@@ -316,7 +316,7 @@ run(void *arg)
 	return NULL;
 }
 
-/* The child of a fork has neither our thread nor, perhaps, the thread that held a lock. */
+/* In the child of a fork: the progress thread does not exist here, nor perhaps the thread that held the lock. */
 static void
 forked(void)
 {
@@ -328,7 +328,7 @@ forked(void)
 	count = 0;
 }
 
-/* Signals are the program's threads' business. */
+/* The progress thread blocks all signals: they are for the program's threads. */
 static bool
 start_thread(void)
 {
@@ -360,8 +360,8 @@ uroce_host_devices(struct ibv_context *const **devices)
 	static bool registered;
 	int cancel;
 
-	/* a thread that is canceled while it waits for the start would leave the lock held, and on its stack a result that
-	 * is written later */
+	/* a thread canceled during the start would leave the lock held, and the progress thread would write its
+	 * result to that thread's freed stack */
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	pthread_mutex_lock(&lock);
 	if (!registered)
@@ -381,8 +381,8 @@ uroce_host_devices(struct ibv_context *const **devices)
 	return count;
 }
 
-/* A port whose peer is a process takes along what that has not read yet: the last ACK, the last datagram. On a wire
- * they would be out. */
+/* Frames that a net_memif peer has not read are lost when this process exits: the last ACK, the last datagram. On a
+ * wire they would have been sent. */
 __attribute__((destructor)) static void
 linger(void)
 {
@@ -390,7 +390,8 @@ linger(void)
 
 	if (state != STARTED)
 		return;
-	/* not in a handler of a signal that has interrupted a poll: this thread has the turn that it would wait for */
+	/* not in the handler of a signal that has interrupted a poll: this thread holds the turn that the progress
+	 * thread would wait for */
 	if (rte_lcore_id() == LCORE_ID_ANY && uroce_progress_leave(uroce_ucma_exit))
 		return;
 	nanosleep(&t, NULL);

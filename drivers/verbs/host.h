@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Starts DPDK inside a verbs program when the program first asks for devices: a device for each port, and a thread
- * that drives them while the program does not poll.
+ * Starts DPDK inside a verbs program when the program first lists devices: a device for each port, and a thread that
+ * polls the ports while the program does not.
  */
 
 #ifndef UROCE_DRIVERS_VERBS_HOST_H
@@ -11,10 +11,10 @@
 #include <infiniband/verbs.h>
 
 /**
- * The process's devices, which the first caller opens, after starting EAL. Any thread.
+ * Get the process's devices; the first call starts EAL and opens them. Any thread.
  *
  * @param devices	set to their contexts, which live as long as the process
- * @return	how many; 0 after a line on stderr that says why
+ * @return	number of devices; 0 after a message on stderr with the reason
  */
 unsigned int uroce_host_devices(struct ibv_context *const **devices);
 

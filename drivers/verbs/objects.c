@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * libibverbs.so.1: the calls on objects. Each is one of uroce.h; calls that are inline in <infiniband/verbs.h> use
- * the context's operations.
+ * libibverbs.so.1: the calls on PDs, MRs, CQs, QPs and other objects; each calls its counterpart in uroce.h. Calls
+ * that are inline in <infiniband/verbs.h> go through the context's operations instead.
  */
 
 #include <errno.h>
@@ -76,8 +76,8 @@ ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
 	return qp;
 }
 
-/* As with the kernel, a program can fill its send queue as soon as the QP has an address vector: the MAC address is
- * known. The kernel refuses a vector that leads nowhere; here the peer may still come. */
+/* Wait for the MAC address of a new address vector, so that the program can fill its send queue at once, as with the
+ * kernel. The kernel refuses an unreachable address; here it is accepted, since the peer may start later. */
 int
 ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
 {
@@ -88,16 +88,16 @@ ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
 	return ret;
 }
 
-/* Debian's qperf destroys the QP of its listening ID, which has none. rdma-core crashes, the kernel hangs up for the
- * process that has died, and the crash goes unnoticed; here no kernel would hang up. */
+/* Debian's qperf passes NULL, the QP of its listening ID. With rdma-core it crashes there, which goes unnoticed
+ * because the kernel disconnects for the dead process. Here no kernel would disconnect. */
 int
 ibv_destroy_qp(struct ibv_qp *qp)
 {
 	return qp != NULL ? uroce_destroy_qp(qp) : EINVAL;
 }
 
-/* RNICs have room for more than they are asked for, and programs rely on it: ib_send_lat -e has two sends complete into
- * a queue of one when the answer comes before the acknowledgement. */
+/* RNICs create larger CQs than requested, and programs rely on it: with ib_send_lat -e, two sends complete into a CQ
+ * of one entry if the reply arrives before the acknowledgment. */
 struct ibv_cq *
 ibv_create_cq(struct ibv_context *c, int cqe, void *cq_context, struct ibv_comp_channel *channel, int vector)
 {
@@ -111,7 +111,7 @@ ibv_get_cq_event(struct ibv_comp_channel *channel, struct ibv_cq **cq, void **cq
 	return uroce_get_cq_event(channel, cq, cq_context);
 }
 
-/* By names that do not begin with ibv_. */
+/* Calls whose names do not begin with ibv_. */
 
 enum ibv_rate
 mult_to_ibv_rate(int mult)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * libibverbs.so.1: reports a port's state to the program. A net_memif port's link is up only once its peer's
- * process has come, but most servers, which start first, refuse a port that is down: it is reported as active, like
- * a cable to a switch. Threads of the program.
+ * libibverbs.so.1: reports a port's state to the program. The link of a net_memif port is up only once its peer
+ * process has connected. Most servers start first and refuse a port that is down, so such a port is reported as
+ * active, like a port with a cable to a switch. Any thread of the program.
  */
 
 #include <string.h>
@@ -22,7 +22,7 @@
 typedef int (*query_port_fn)(struct ibv_context *, uint8_t, struct ibv_port_attr *, size_t);
 typedef int (*query_port_compat_fn)(struct ibv_context *, uint8_t, struct _compat_ibv_port_attr *);
 
-/* those of all devices of ours; constant once a device is known */
+/* uroce's own calls, the same for all devices; constant once a device is known */
 static query_port_fn real_query_port;
 static query_port_compat_fn real_query_port_compat;
 
@@ -38,7 +38,7 @@ query_port(struct ibv_context *context, uint8_t port_num, struct ibv_port_attr *
 	return 0;
 }
 
-/* The structure of programs that were built before it had a length: a shorter one with the same beginning. */
+/* Programs built against older headers pass a shorter structure, which begins with the same members. */
 static int
 query_port_compat(struct ibv_context *context, uint8_t port_num, struct _compat_ibv_port_attr *compat)
 {
@@ -81,7 +81,7 @@ uroce_port_state_is_up(uint16_t port_id)
 	return rte_eth_link_get_nowait(port_id, &link) == 0 && link.link_status == RTE_ETH_LINK_UP;
 }
 
-/* @return true: it is there, or there is no such port */
+/* @return true: the link is up, or the port does not exist */
 static bool
 wait_for_link(uint16_t port_id, unsigned int limit_ms)
 {
@@ -104,7 +104,8 @@ is_client(const struct rte_eth_dev_info *info)
 	return devargs != NULL && devargs->args != NULL && strstr(devargs->args, "role=client") != NULL;
 }
 
-/* A server of net_memif listens when it is made, and turns everybody away until it is started; a client asks once. */
+/* A net_memif server listens once its port is created, but refuses connections until the port is started. A client
+ * connects only when its port starts, so restart it. */
 static void
 ask_again(uint16_t port_id)
 {
@@ -115,7 +116,7 @@ ask_again(uint16_t port_id)
 		if (limit_ms > UROCE_VERBS_LAST_LINK_WAIT_MS)
 			return;
 		uroce_ethdev_halt(port_id);
-		if (rte_eth_dev_start(port_id) != 0)	/* the peer has gone */
+		if (rte_eth_dev_start(port_id) != 0)	/* the peer has exited */
 			return;
 	}
 }

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * libibverbs.so.1: symbols for libibverbs' own providers (IBVERBS_PRIVATE_34). Programs that link providers, as
- * perftest does mlx5's and efa's, need them to exist; no program calls them, since there are no devices of these
- * providers.
+ * libibverbs.so.1: symbols for libibverbs' own providers (IBVERBS_PRIVATE_34). They exist for programs that link
+ * providers, as perftest links mlx5's and efa's. No program calls them, since no device belongs to these providers.
  */
 
 #include <errno.h>

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The names of libibverbs' symbols for its own providers, by what they return.
+ * The names of libibverbs' symbols for its own providers, by return type.
  */
 
 #ifndef UROCE_DRIVERS_VERBS_PRIVATE_H
 #define UROCE_DRIVERS_VERBS_PRIVATE_H
 
-/* a positive errno */
+/* return a positive errno */
 #define UROCE_VERBS_PRIVATE(X) \
 	X(execute_ioctl) \
 	X(ibv_cmd_advise_mr) \
@@ -75,7 +75,7 @@
 	X(verbs_uninit_context) \
 	X(__ioctl_final_num_attrs)
 
-/* a pointer, or NULL and errno */
+/* return a pointer, or NULL and errno */
 #define UROCE_VERBS_PRIVATE_POINTERS(X) \
 	X(_verbs_init_and_alloc_context) \
 	X(verbs_open_device)

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Computes the progress thread's next sleep. For a while after the last frame it does not sleep. Then a sleep is a
- * fraction of the time waited so far: if it were as long as that time, two ends that wait for each other would slow
- * each other down more and more. On an oversubscribed CPU it sleeps from the start: a thread that wakes runs at
- * once, one that yields runs only after the others. The longer the application has been polling, the less often
- * this thread wakes; a gap in the application's polling halves that time but does not reset it, so that the thread
- * does not take the core from an application that is about to poll again.
+ * Computes the progress thread's next sleep. For a while after the last frame, the thread does not sleep. Then it
+ * sleeps for a fraction of the time waited so far: with longer sleeps, two ends that wait for each other would slow
+ * each other down more and more. On an oversubscribed CPU it sleeps from the start: a thread that wakes runs at once,
+ * one that yields runs only after the others.
+ *
+ * The longer the application has been polling, the less often this thread wakes. A gap in the application's polling
+ * halves that time but does not reset it, so that the thread does not take the core from an application that is about
+ * to poll again.
  */
 
 #include <rte_common.h>
@@ -42,7 +44,7 @@ uroce_backoff_is_busy(const struct uroce_backoff *p, uint64_t now_ns)
 	return idle_ns(p, now_ns) < p->busy_ns;
 }
 
-/* Has the program polled for so long that the thread has had nothing to do? */
+/* Has the application polled for at least busy_ns, so that this thread was not needed? */
 static bool
 is_spared(const struct uroce_backoff *p)
 {

@@ -2,8 +2,8 @@
  * Copyright 2026 The uroce authors
  *
  * Compares the machine's runnable threads (/proc/loadavg) with the CPUs that the progress thread may use. These are
- * the CPUs of the process: the program may pin its own threads, but not this one. Yielding and watching whether
- * others run would tell less, since the scheduler favors threads that have slept.
+ * the CPUs of the process: the program may pin its own threads, but not this one. Yielding and checking whether other
+ * threads run would tell less, since the scheduler favors threads that have slept.
  */
 
 #include <fcntl.h>
@@ -33,11 +33,11 @@ running(int fd)
 	if (n <= 0)
 		return 0;
 	line[n] = '\0';
-	/* not as numbers: the program may have a locale in which they are written otherwise */
+	/* skip the averages unparsed: the program's locale may have another decimal point */
 	return sscanf(line, "%*s %*s %*s %u/", &count) == 1 ? count : 0;
 }
 
-/* Read again each time: a cpuset or taskset(1) may change it. @return 0: unknown */
+/* The affinity is read each time: a cpuset or taskset(1) may change it. @return 0: unknown */
 static unsigned int
 processors(pid_t thread)
 {

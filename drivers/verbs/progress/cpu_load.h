@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Tells whether the process's CPUs are oversubscribed. Then a thread that polls without a pause keeps another from
- * running, perhaps the one that it waits for. Any thread.
+ * Tells whether the process's CPUs are oversubscribed. On such CPUs, a thread that polls without a pause keeps other
+ * threads from running, perhaps the one that it waits for. Any thread.
  */
 
 #ifndef UROCE_DRIVERS_VERBS_PROGRESS_CPU_LOAD_H
@@ -14,8 +14,8 @@
 
 struct uroce_cpu_load {
 	int fd;			/* of `path`; -1: not open */
-	pid_t thread;		/* whose CPUs count */
-	uint64_t looked_ns;	/* atomic */
+	pid_t thread;		/* the CPUs of this thread count */
+	uint64_t looked_ns;	/* atomic: time of the last reading */
 	unsigned int running;	/* atomic: runnable threads at looked_ns; 0: unknown */
 	unsigned int processors;	/* atomic: CPUs of `thread` at looked_ns; 0: unknown */
 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Finds the process that holds a port, by /proc: such a process has a progress thread, which has a name of its own.
- * Called once, by the thread that starts EAL.
+ * Finds the process that holds a port: searches /proc for a progress thread, which has a name of its own. Called
+ * once, by the thread that starts EAL.
  */
 
 #include <dirent.h>

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Prepares the sockets of net_memif ports before EAL starts: removes those that no process listens at, and waits for
- * those of other processes. A net_memif server leaves its socket when it ends, and does not start if the socket
- * exists: the second program of a script would have no port. A client connects at its start or never, but the other
- * process may open its port later: a server may wait for a client on TCP first. The thread that starts EAL.
+ * Prepares the sockets of net_memif ports before EAL starts: removes sockets without a listener, and waits for the
+ * sockets of other processes. A net_memif server leaves its socket behind when it exits, and does not start if the
+ * socket exists: the second program of a script would have no port. A client connects when its port starts or never,
+ * but the other process may open its port later: a server may first wait for a client on TCP. Runs on the thread that
+ * starts EAL.
  */
 
 #include <errno.h>
@@ -24,8 +25,8 @@
 #define MEMIF "net_memif"
 #define SOCKET ",socket="
 
-/* The socket of a --vdev argument, or of its word alone. @return false: it has none in the file system, or the name is too
- * long for one */
+/* Get the server socket of an EAL argument, with or without --vdev=. @return false: the argument names no net_memif
+ * server with a socket in the file system, or the path is too long */
 static bool
 server_of(const char *arg, struct sockaddr_un *address)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Drives the ports while the program polls no CQ. The progress thread does so while the program sleeps, computes,
- * or polls memory for incoming WRITEs; it keeps out of the way of a program that polls, since that would lose the
- * time that it takes. A thread of the program that waits for an event of a CQ drives the ports itself before it
- * sleeps. When the program ends, the progress thread ends its connections and waits until the last frames are sent.
+ * Polls the ports while the program polls no CQ. The progress thread does so while the program sleeps, computes, or
+ * polls memory for incoming WRITEs. It does not poll while the program does, since each would slow the other down. A
+ * thread of the program that waits for a CQ event polls the ports itself for a while before it sleeps. When the
+ * program ends, the progress thread disconnects and waits until the last frames are sent.
  */
 
 #include <fcntl.h>
@@ -31,13 +31,13 @@
 
 /* The thread's state, shared with the threads that wait for it. */
 static struct {
-	struct uroce_worker *worker;	/* release; acquire: then the rest is there, too */
+	struct uroce_worker *worker;	/* release/acquire: publishes the other members */
 	uint64_t busy_ns;
 	struct uroce_cpu_load crowd;
-	/* the thread that ends the process asks (release), the progress thread answers (release) */
+	/* release: LEAVES is set by the thread that ends the process, later states by the progress thread */
 	enum end { STAYS, LEAVES, HAS_HUNG_UP, HAS_LEFT } end;
-	void (*hang_up)(void);	/* written before it asks */
-	bool is_read;	/* thread: before it answers */
+	void (*hang_up)(void);	/* written before LEAVES */
+	bool is_read;	/* written before HAS_LEFT: the peers have read all frames */
 } progress;
 
 static void
@@ -47,7 +47,7 @@ spin(void)
 		rte_pause();
 }
 
-/* Has the application polled since the last check, so recently that it is likely to poll again? Or does it poll now? */
+/* Has the application polled since the last check, and is it likely to go on: was that recent, or is it polling now? */
 static bool
 others_poll(struct uroce_worker *worker, uint64_t *seen_ns)
 {
@@ -74,7 +74,7 @@ rest(struct uroce_worker *worker, struct uroce_backoff *pace, enum uroce_sleep h
 		uroce_backoff_wake(pace, uroce_clock_ns());
 }
 
-/* A look, and the pause after it. */
+/* Poll once unless the application polls, then pause. */
 static void
 look(struct uroce_worker *worker, struct uroce_backoff *pace, uint64_t *seen_ns)
 {
@@ -104,8 +104,8 @@ look(struct uroce_worker *worker, struct uroce_backoff *pace, uint64_t *seen_ns)
 		spin();
 }
 
-/* Until all that was sent has been read: the ring has been turned by frames that mean nothing. net_memif has nothing
- * that says so. @return false: not within so many pauses */
+/* Push dummy frames through the whole TX ring: then the peer has read all frames before them. net_memif has no other
+ * way to tell. @return false: the peer did not read them within so many pauses */
 static bool
 turn_ring(struct uroce_worker *worker, struct uroce_port_queue *q, unsigned int pauses)
 {
@@ -142,7 +142,7 @@ leave(struct uroce_worker *worker)
 	__atomic_store_n(&progress.end, HAS_LEFT, __ATOMIC_RELEASE);	/* has_come_to() */
 }
 
-/* @return false: not within so many pauses */
+/* @return false: the progress thread did not reach this state within so many pauses */
 static bool
 has_come_to(enum end end, unsigned int pauses)
 {
@@ -177,7 +177,7 @@ uroce_progress_run(struct uroce_worker *worker, uint64_t busy_ns)
 	struct uroce_backoff pace;
 	uint64_t seen_ns = 0;
 
-	prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0);	/* a sleep is not 50 us longer than it says */
+	prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0);	/* the default slack makes each sleep 50 us longer */
 	uroce_worker_drive(worker);
 	progress.busy_ns = busy_ns;
 	uroce_cpu_load_init(&progress.crowd, "/proc/loadavg", gettid());
@@ -202,10 +202,10 @@ is_readable(int fd)
 {
 	struct pollfd p = { .fd = fd, .events = POLLIN };
 
-	return poll(&p, 1, 0) != 0;	/* an error is the reader's */
+	return poll(&p, 1, 0) != 0;	/* on an error, the caller's read reports it */
 }
 
-/* @return whether the descriptor can be read */
+/* @return true: the descriptor is readable */
 static bool
 poll_until_readable(struct uroce_worker *worker, int fd, uint64_t until_ns)
 {
@@ -229,5 +229,5 @@ uroce_progress_wait(int fd)
 	now_ns = uroce_clock_ns();
 	if (!uroce_cpu_load_is_high(&progress.crowd, now_ns) && poll_until_readable(worker, fd, now_ns + progress.busy_ns))
 		return;
-	uroce_worker_wake(worker);	/* from here on it is the thread's turn again */
+	uroce_worker_wake(worker);	/* the progress thread polls from here on */
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Drives the ports while the program does not.
+ * Polls the ports while the program does not.
  */
 
 #ifndef UROCE_DRIVERS_VERBS_PROGRESS_PROGRESS_H
@@ -14,14 +14,14 @@ struct uroce_cpu_load;
 struct uroce_worker;
 
 /**
- * Drive a worker while the program does not, until the process ends. On a thread of its own.
- * @param busy_ns	how long a wait for frames polls before it sleeps
+ * Poll a worker while the program does not, until the process ends. Call it on a thread of its own.
+ * @param busy_ns	how long a thread polls for frames before it sleeps
  */
 void uroce_progress_run(struct uroce_worker *worker, uint64_t busy_ns) __attribute__((noreturn));
 
 /**
- * Before a thread blocks until the descriptor can be read: drive the worker itself for a while, for the answer may be
- * near. Any thread.
+ * Poll the worker on the calling thread for a while, before this thread blocks until the descriptor is readable: the
+ * reply may arrive soon. Any thread.
  */
 void uroce_progress_wait(int fd);
 
@@ -29,10 +29,11 @@ void uroce_progress_wait(int fd);
 struct uroce_cpu_load *uroce_progress_crowd(void);
 
 /**
- * The program ends: have the thread see to it that what was sent last has been read, where the port takes it along.
- * @param hang_up	what the thread does before that: a call that a signal has interrupted, in whose handler the
- *			program ends, may have what this waits for, and is not waited for in vain
- * @return false: it has not been read, or that is not known
+ * At the program's end: have the progress thread disconnect, and wait until the peers have read the last frames on
+ * ports that share memory with them.
+ * @param hang_up	disconnects; the progress thread calls it first. If the program ends in a signal handler, the
+ *			interrupted call may hold a lock that hang_up() needs, so this wait has a limit
+ * @return false: the last frames have not been read, or this is unknown
  */
 bool uroce_progress_leave(void (*hang_up)(void));
 

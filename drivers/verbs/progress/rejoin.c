@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Connects a net_memif client port again when the process at its other end is replaced: the driver connects when
- * the port starts, and never again. The new process has a new socket, and the port restarts while no thread polls.
- * A socket that the last connection used is not tried again: no process listens there.
+ * Reconnects a net_memif client port when the process at its other end is replaced: the driver connects only when the
+ * port starts. The new process creates a new socket; the port then restarts while no thread polls. The socket of the
+ * last connection is not tried again, since no process listens on it.
  *
- * If the other end is one other program, and not a switch, the end of the connection is the end of that program and
- * of everything that it was connected to: the driver frees its memory then, before it accepts another connection.
+ * If the other end is one program and not a switch, the end of the connection is the end of that program and of all
+ * its connections. The driver then frees its memory, before it accepts another connection.
  *
- * On EAL's interrupt thread, where the driver handles its connections.
+ * Runs on EAL's interrupt thread, on which the driver handles its connections.
  */
 
 #include <stdbool.h>
@@ -32,16 +32,15 @@
 
 #define SOCKET ",socket="
 
-/* Of each port, before it is tended, when it is counted (release; acquire: then all of it is there); from then on the
- * interrupt thread's. */
+/* Each is written before `count` includes it (release/acquire); later only the interrupt thread uses it. */
 static struct rejoin {
 	struct uroce_port *port;
 	uint16_t port_id;
-	bool is_pair;			/* at the other end is one program */
-	char path[sizeof(((struct sockaddr_un *)NULL)->sun_path)];	/* "": a server's, which others connect to */
-	struct stat asked;		/* the socket that was asked last for a connection */
-	unsigned int left;		/* ... so often it is asked again, */
-	unsigned int pause, ticks;	/* after so many looks, of these */
+	bool is_pair;			/* the other end is one program, not a switch */
+	char path[sizeof(((struct sockaddr_un *)NULL)->sun_path)];	/* to connect to; "": a server's port */
+	struct stat asked;		/* the socket of the last connection attempt */
+	unsigned int left;		/* connection attempts left for this socket */
+	unsigned int pause, ticks;	/* checks between two attempts; checks left */
 } ports[UROCE_MAX_DEVICES];
 static unsigned int count;
 
@@ -56,7 +55,7 @@ args_of(uint16_t port_id)
 	return devargs != NULL && devargs->args != NULL ? devargs->args : "";
 }
 
-/* @return the client's socket in path, or nothing */
+/* Write the client's socket to path; nothing if the port is not a client. */
 static void
 find_socket(const char *args, char *path, size_t room)
 {
@@ -78,7 +77,7 @@ is_same(const struct stat *a, const struct stat *b)
 	       a->st_ctim.tv_nsec == b->st_ctim.tv_nsec;
 }
 
-/* A new socket is asked several times: its server turns everybody away until it is started. */
+/* Try a new socket several times: its server refuses connections until its port is started. */
 static void
 note(struct rejoin *r, const struct stat *st)
 {
@@ -121,7 +120,7 @@ tend(void *arg)
 {
 	struct rejoin *r = arg;
 
-	uroce_watch_link(r->port);	/* before there is another one */
+	uroce_watch_link(r->port);	/* notice a lost link before the port gets a new one */
 	if (uroce_port_state_is_up(r->port_id))
 		r->left = 0;
 	else if (r->path[0] != '\0')
@@ -129,8 +128,8 @@ tend(void *arg)
 	(void)rte_eal_alarm_set(UROCE_VERBS_REJOIN_US, tend, r);
 }
 
-/* What others connect to leads to one of them; a switch is what one connects to, unless the socket is among those of
- * pairs. */
+/* A server's port has one client, which is a program. A client's port leads to a switch, unless UROCE_PEER lists its
+ * socket as that of a pair. */
 static bool
 is_pair(const char *args, const char *path)
 {
@@ -147,7 +146,7 @@ is_pair(const char *args, const char *path)
 	return false;
 }
 
-/* In place of that of drivers/quirks/memif_workers.c: the memory may have been that of a peer that has gone. */
+/* Replaces the function in drivers/quirks/memif_workers.c: the freed memory may be that of a peer that has exited. */
 void
 uroce_memif_hold(void (*fn)(void *arg), void *arg)
 {

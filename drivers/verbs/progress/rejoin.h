@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Connects a net_memif port again when the process at its other end is replaced.
+ * Reconnects a net_memif port when the process at its other end is replaced.
  */
 
 #ifndef UROCE_DRIVERS_VERBS_PROGRESS_REJOIN_H
@@ -11,9 +11,9 @@
 
 struct ibv_context;
 
-/** From now on, tell the CM when the other program of a pair has gone; and see within UROCE_VERBS_REJOIN_US when the
- * process at the other end of a port of net_memif has gone, and connect to the next one in its place. Once for a
- * port, when it is open; before the program has it. */
+/** From now on, tell the CM when the other program of a pair exits. Notice within UROCE_VERBS_REJOIN_US that the
+ * process at the other end of a net_memif port has exited, and connect to its successor. Call it once for each open
+ * port, before the program has the port. */
 void uroce_rejoin_watch(struct ibv_context *context, uint16_t port_id);
 
 #endif /* UROCE_DRIVERS_VERBS_PROGRESS_REJOIN_H */

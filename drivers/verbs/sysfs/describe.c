@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Writes the files below /sys/class in which programs find devices without libibverbs: names and formats are the
- * kernel's (Documentation/ABI/stable/sysfs-class-infiniband), contents what libibverbs says of the same device. One
- * thread.
+ * Writes the files below /sys/class in which programs find devices without libibverbs. Names and formats are the
+ * kernel's (Documentation/ABI/stable/sysfs-class-infiniband); the contents are libibverbs' description of the same
+ * device. One thread.
  */
 
 #include <endian.h>
@@ -19,7 +19,7 @@
 #include "sysfs/tree.h"
 
 #define CLASS "sys/class/"
-#define NOTHING_BEHIND "0:0"	/* the number of our character devices */
+#define NOTHING_BEHIND "0:0"	/* major:minor of the character devices, which have no driver */
 #define GID_TEXT_BYTES sizeof("0000:0000:0000:0000:0000:0000:0000:0000")
 
 /* Versions of the kernel's interfaces: IB_USER_VERBS_ABI_VERSION, RDMA_USER_CM_ABI_VERSION, IB_USER_MAD_ABI_VERSION. */
@@ -45,7 +45,7 @@ phys_state_name(uint8_t state)
 	return state >= 1 && state < sizeof(names) / sizeof(names[0]) ? names[state] : "<unknown>";
 }
 
-/* Of a lane, 100 Mb/s. */
+/* Speeds of one lane; the rate is in units of 100 Mb/s. */
 static const struct {
 	uint8_t speed;
 	uint16_t rate;
@@ -94,7 +94,7 @@ put_gid(struct uroce_tree *tree, unsigned int index, const union ibv_gid *gid)
 	uroce_tree_put(tree, name, "%s", text);
 }
 
-/* @return the interface behind the port, in name; NULL: there is none of the system's */
+/* Write the name of the port's network interface to `name`. @return NULL: the system has no such interface */
 static const char *
 interface_of(struct ibv_context *context, int index, char name[IF_NAMESIZE])
 {
@@ -105,7 +105,7 @@ interface_of(struct ibv_context *context, int index, char name[IF_NAMESIZE])
 	return if_indextoname(entry.ndev_ifindex, name);
 }
 
-/* An empty entry is zeros in gids, and has no type nor interface. */
+/* An empty entry has a GID of zeros, and neither a type nor an interface. */
 static void
 put_gids(struct uroce_tree *tree, const char *port, struct ibv_context *context, int count)
 {
@@ -167,8 +167,8 @@ put_port(struct uroce_tree *tree, const char *device, struct ibv_context *contex
 	return tree->error;
 }
 
-/* The device's parent has neither a bus nor, as far as libibverbs knows, a node of its own. Its interface, if
- * there is one, is where programs look that begin with the device; without one there is no such directory. */
+/* The device's parent has no bus, and libibverbs does not know its NUMA node. Programs look for a device's network
+ * interface in device/net; a device without an interface has no such directory. */
 static void
 put_parent(struct uroce_tree *tree, const char *device, struct ibv_context *context,
 	   const struct ibv_device_attr *attr)

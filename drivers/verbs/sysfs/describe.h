@@ -8,11 +8,11 @@
 #define UROCE_DRIVERS_VERBS_SYSFS_DESCRIBE_H
 
 /**
- * Describe all devices: ROOT/sys/class/{infiniband,infiniband_verbs,infiniband_mad,misc/rdma_cm} and
- * ROOT/dev/infiniband. Asks libibverbs, which starts.
+ * Describe all devices in ROOT/sys/class/{infiniband,infiniband_verbs,infiniband_mad,misc/rdma_cm} and
+ * ROOT/dev/infiniband. Calls libibverbs, which opens the devices.
  *
- * @param root	"" for the system's own directories; none of these is there yet
- * @return	0; -ENODEV: there are none, and stderr has the reason; -errno of a file
+ * @param root	"" for the system's own directories; these must not exist yet
+ * @return	0; -ENODEV: there is no device, and stderr has the reason; -errno: a file cannot be written
  */
 int uroce_describe(const char *root);
 

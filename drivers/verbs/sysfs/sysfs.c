@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * libibverbs.so.1: reads files below /sys for librdmacm and others.
+ * libibverbs.so.1: reads files below /sys for librdmacm and other callers.
  */
 
 #include <errno.h>
@@ -25,7 +25,7 @@ ibv_get_sysfs_path(void)
 	return "/sys";
 }
 
-/* The version of <rdma/rdma_user_cm.h>'s commands that our device takes. */
+/* The version of <rdma/rdma_user_cm.h> that uroce's rdma_cm device implements. */
 static int
 read_cm_version(char *buf, size_t size)
 {
@@ -37,7 +37,7 @@ read_cm_version(char *buf, size_t size)
 	return -1;
 }
 
-/* @return its length, without the newline at its end; -1 and errno */
+/* @return length of the contents, without the newline at the end; -1 and errno */
 int
 ibv_read_sysfs_file(const char *dir, const char *file, char *buf, size_t size)
 {
@@ -71,7 +71,7 @@ ibv_read_ibdev_sysfs_file(char *buf, size_t size, const void *device, const char
 	(void)size;
 	(void)device;
 	(void)format;
-	errno = ENOENT;		/* there is none for a device of ours */
+	errno = ENOENT;		/* a uroce device has no such file */
 	return -1;
 }
 
@@ -82,6 +82,6 @@ ibv_resolve_eth_l2_from_gid(struct ibv_context *context, struct ibv_ah_attr *att
 	(void)attr;
 	(void)mac;
 	(void)vlan;
-	errno = EOPNOTSUPP;	/* an address vector's is resolved where it is used */
+	errno = EOPNOTSUPP;	/* an AH or a QP resolves the address when it is created or modified */
 	return -1;
 }

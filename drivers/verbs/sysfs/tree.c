@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Writes files one after the other; the caller checks once, in the end, whether all went well. One thread.
+ * Writes files one after the other. After the first error no call does anything, so that the caller checks once at
+ * the end. One thread.
  */
 
 #include <errno.h>
@@ -16,7 +17,7 @@
 
 enum { DIRECTORY_MODE = 0755, FILE_MODE = 0644, DEVICE_MODE = 0666 };
 
-/* @return false: there is no such path, or something has failed before */
+/* @return false: the path is too long, or an earlier call has failed */
 static bool
 path_of(struct uroce_tree *tree, const char *name, char path[UROCE_VERBS_PATH_BYTES])
 {
@@ -50,7 +51,7 @@ uroce_tree_within(struct uroce_tree *tree, const char *format, ...)
 	va_list args;
 
 	va_start(args, format);
-	vsnprintf(tree->within, sizeof(tree->within), format, args); /* a truncated path is too long with the root, too */
+	vsnprintf(tree->within, sizeof(tree->within), format, args); /* path_of() refuses a truncated path */
 	va_end(args);
 	make_directories(tree);
 }
@@ -86,7 +87,7 @@ uroce_tree_link(struct uroce_tree *tree, const char *name, const char *target)
 		tree->error = errno;
 }
 
-/* Number 0:0 is the one that the kernel lets everybody make: there is nothing behind it. */
+/* The kernel lets every user create device 0:0, which has no driver. */
 void
 uroce_tree_device(struct uroce_tree *tree, const char *name)
 {

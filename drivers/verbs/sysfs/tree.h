@@ -14,20 +14,20 @@
 struct uroce_tree {
 	const char *root;
 	char within[UROCE_VERBS_PATH_BYTES];	/* the directory of the next files, below root */
-	int error;	/* the first, an errno; what comes after it does nothing */
+	int error;	/* errno of the first failure; later calls do nothing */
 };
 
-/** Go on in a directory below the root; it is made with those above it. */
+/** Write the next files to a directory below the root; creates it and its parents. */
 __attribute__((format(printf, 2, 3))) void uroce_tree_within(struct uroce_tree *tree, const char *format, ...);
 
-/** Make a file of one line. Its directory is there. */
+/** Write a file of one line to this directory. */
 __attribute__((format(printf, 3, 4))) void uroce_tree_put(struct uroce_tree *tree, const char *name,
 							  const char *format, ...);
 
-/** Make a symbolic link. */
+/** Create a symbolic link in this directory. */
 void uroce_tree_link(struct uroce_tree *tree, const char *name, const char *target);
 
-/** Make a character device that cannot be opened, and that anybody may make. */
+/** Create a character device that cannot be opened; this needs no privilege. */
 void uroce_tree_device(struct uroce_tree *tree, const char *name);
 
 #endif /* UROCE_DRIVERS_VERBS_SYSFS_TREE_H */

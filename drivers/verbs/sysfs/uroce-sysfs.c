@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * usage: uroce-sysfs EAL-ARGUMENTS PROGRAM [ARGUMENTS]; for uroce-run --sysfs. Runs a program that also finds its
- * devices below /sys/class and /dev/infiniband. A child opens the devices for a moment, with these arguments of EAL
- * in place of UROCE_EAL_ARGS, and writes the files. Exit status: the program's; 126, 127 as a shell's.
+ * Runs a program that also finds its devices below /sys/class and /dev/infiniband, for uroce-run --sysfs.
+ *
+ * usage: uroce-sysfs EAL-ARGUMENTS PROGRAM [ARGUMENTS]
+ *
+ * A child process opens the devices for a moment, with these EAL arguments in place of UROCE_EAL_ARGS, and writes the
+ * files. Exit status: the program's; 126 and 127 as a shell's.
  */
 
 #include <errno.h>
@@ -60,7 +63,7 @@ describe(const char *eal_args)
 	int ret;
 
 	umask(022);
-	unsetenv("UROCE_PEER");	/* these ports have no other end to wait for */
+	unsetenv("UROCE_PEER");	/* these ports have no peer to wait for */
 	ret = setenv("UROCE_EAL_ARGS", eal_args, 1) == 0 ? uroce_describe("") : -errno;
 	if (ret != 0 && ret != -ENODEV)
 		cannot("cannot describe the devices", ret);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Mounts a tmpfs over a directory of /sys or /dev, neither of which takes new directories, and mounts the old
- * entries into it, one by one; sysfs' symbolic links are relative and stay right. One thread.
+ * Mounts a tmpfs over a directory of /sys or /dev, where no directory can be created, and mounts the old entries into
+ * it, one by one. Symbolic links are copied: those of sysfs are relative and stay valid. One thread.
  */
 
 #include <dirent.h>
@@ -21,7 +21,7 @@
 #include "sysfs/view.h"
 
 #define PTMX makedev(5, 2)
-#define WHOLE ".system"	/* the original directory, whole */
+#define WHOLE ".system"	/* mount point of the whole original directory */
 
 static int
 write_text(const char *path, const char *text)
@@ -80,7 +80,7 @@ copy_link(int from, const char *name, const char *to)
 	return symlink(target, to) == 0 ? 0 : -errno;
 }
 
-/* An empty file or directory, and what was there is mounted on it, with what is mounted below. */
+/* Create an empty file or directory, and mount the original on it, with the mounts below it. */
 static int
 copy_mount(int from, const char *name, const char *to, bool directory)
 {
@@ -92,8 +92,8 @@ copy_mount(int from, const char *name, const char *to, bool directory)
 	return mount(source, to, NULL, MS_BIND | MS_REC, NULL) == 0 ? 0 : -errno;
 }
 
-/* The multiplexer of pseudo-terminals looks for "pts" beside itself, in its own file system: that has to be there as a
- * whole. */
+/* ptmx, the multiplexer of pseudo-terminals, looks for "pts" beside itself, in its own file system: mount the whole
+ * original directory. */
 static int
 copy_ptmx(int from, const char *to, const char *directory)
 {
@@ -104,12 +104,12 @@ copy_ptmx(int from, const char *to, const char *directory)
 		return -ENAMETOOLONG;
 	if (mkdir(whole, 0755) != 0 || mount(source, whole, NULL, MS_BIND | MS_REC, NULL) != 0)
 		return -errno;
-	if (umount2(whole, MNT_DETACH) != 0)	/* with it came what is mounted over it now */
+	if (umount2(whole, MNT_DETACH) != 0)	/* MS_REC includes the tmpfs that covers the directory now */
 		return -errno;
 	return symlink(WHOLE "/ptmx", to) == 0 ? 0 : -errno;
 }
 
-/* An entry that has gone since the listing is not one of ours. */
+/* Skips an entry that was removed after it was listed: it is not one of uroce's. */
 static int
 copy_entry(int from, const char *name, const char *directory)
 {

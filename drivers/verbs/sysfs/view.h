@@ -8,20 +8,20 @@
 #define UROCE_DRIVERS_VERBS_SYSFS_VIEW_H
 
 /**
- * From now on what this process mounts is seen by it and its children alone. Needs root, or a kernel that gives
- * users namespaces. Before there is a second thread.
+ * Enter a private mount namespace: only this process and its children see its later mounts. Needs root, or a kernel
+ * that allows user namespaces. Call it before a second thread starts.
  *
- * @return	0; -EPERM and others of unshare(2)
+ * @return	0; -EPERM and other errors of unshare(2)
  */
 int uroce_view_enter(void);
 
 /**
- * Have a directory of the system's that can be written to: entries are what they were, but for some. After
+ * Make a system directory writable in this view. Its entries stay, except those of `without`. Call it after
  * uroce_view_enter().
  *
- * @param path		the directory
- * @param without	names of entries that it shall not have; NULL ends them
- * @return		0 or -errno
+ * @param path	the directory
+ * @param without	names of entries to leave out, ended by NULL
+ * @return	0 or -errno
  */
 int uroce_view_open(const char *path, const char *const *without);
 

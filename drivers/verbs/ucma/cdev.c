@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Takes librdmacm's open(2), write(2) and close(2) of /dev/infiniband/rdma_cm; all other calls go on to the C
- * library. Any thread of the program.
+ * Intercepts librdmacm's open(2), fstat(2), write(2) and close(2) of /dev/infiniband/rdma_cm; all other calls go on
+ * to the C library. Any thread of the program.
  */
 
 #include <errno.h>
@@ -23,7 +23,7 @@
 #define DEVICE "/dev/infiniband/rdma_cm"
 #define LIBRARY "librdmacm.so."
 
-/* A thread that is cancelled (pthread_cancel(3)) in the middle would end with locks. */
+/* A thread canceled (pthread_cancel(3)) during the call would leave locks held. */
 static int
 open_device(void)
 {
@@ -52,7 +52,7 @@ open_instead(const char *path, int flags, ...)
 	return open(path, flags, mode);
 }
 
-/* librdmacm checks that it has opened a character device, and the kernel's if the kernel has one. */
+/* librdmacm checks that it has opened a character device, and that this is the kernel's if the kernel has one. */
 static int
 fstat_instead(int fd, struct stat *st)
 {
@@ -74,7 +74,7 @@ put_file(void *file)
 	uroce_ucma_file_put(file);
 }
 
-/* A thread that waits for an event may be canceled there. */
+/* A thread may be canceled while it waits for an event. */
 static ssize_t
 write_instead(int fd, const void *buf, size_t bytes)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Is /dev/infiniband/rdma_cm for the distribution's librdmacm.
+ * Emulates /dev/infiniband/rdma_cm for the distribution's librdmacm.
  */
 
 #ifndef UROCE_DRIVERS_VERBS_UCMA_CDEV_H
@@ -12,11 +12,11 @@
 #define UROCE_CDEV_ABI_FILE "class/misc/rdma_cm/abi_version"
 
 /**
- * Be the device for the librdmacm that a call comes from. It calls twice before it opens the device: one that meets
- * no kernel with rdma_cm reads the file of its ABI's version, and each asks for the devices.
+ * Emulate the device for the librdmacm that makes a call. Before librdmacm opens the device, it lists the devices,
+ * and on a kernel without rdma_cm it reads the file with the ABI version.
  *
  * @param caller	a return address
- * @return true; false: it is not librdmacm
+ * @return true; false: the call does not come from librdmacm
  */
 bool uroce_cdev_attach(const void *caller);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Calls of libibverbs' ABI whose header Debian does not install.
+ * Converts attributes between the kernel's format and that of verbs. Debian does not install the header of
+ * libibverbs' calls.
  */
 
 #ifndef UROCE_DRIVERS_VERBS_UCMA_KERN_H
@@ -19,7 +20,7 @@ void ibv_copy_qp_attr_from_kern(struct ibv_qp_attr *dst, const struct ib_uverbs_
 void ibv_copy_path_rec_from_kern(struct ibv_sa_path_rec *dst, const struct ib_user_path_rec *src);
 void ibv_copy_path_rec_to_kern(struct ib_user_path_rec *dst, const struct ibv_sa_path_rec *src);
 
-/** The other way round, for the device that librdmacm asks. */
+/** Convert attributes to the kernel's format, for replies to librdmacm. */
 void uroce_copy_ah_attr_to_kern(struct ib_uverbs_ah_attr *dst, const struct ibv_ah_attr *src);
 void uroce_copy_qp_attr_to_kern(struct ib_uverbs_qp_attr *dst, const struct ibv_qp_attr *src, int mask);
 

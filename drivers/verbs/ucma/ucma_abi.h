@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The kernel's <rdma/rdma_user_cm.h> beside librdmacm's <rdma/rdma_cma.h>: both define these names, with the same
- * values, and C accepts only one definition.
+ * Includes the kernel's <rdma/rdma_user_cm.h> together with librdmacm's <rdma/rdma_cma.h>. Both define these names,
+ * with the same values, and C accepts only one definition.
  */
 
 #ifndef UROCE_DRIVERS_VERBS_UCMA_UCMA_ABI_H

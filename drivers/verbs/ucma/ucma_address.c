@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Commands of the rdma_cm device that bind IDs to addresses and resolve others, in the short form, which has room
- * for IP addresses, and in the long one. AF_IB is refused: librdmacm tries it once, and then uses the short ones.
+ * Commands of the rdma_cm device that bind IDs to addresses and resolve addresses. Each has a short form, for IP
+ * addresses, and a long form. AF_IB is refused: librdmacm tries it once, and then uses the short forms.
  */
 
 #include <assert.h>
@@ -37,7 +37,7 @@ widen(const struct sockaddr_in6 *addr)
 	return wide;
 }
 
-/* An address of the long form says twice how long it is. */
+/* Does the length in a command of the long form match the address's family? */
 static bool
 length_is(const struct __kernel_sockaddr_storage *addr, uint16_t bytes)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Checks and dispatches what librdmacm writes to the rdma_cm device: a header, a command, and in most of them the
- * address of an answer. A row for each command has its lengths. Any thread of the program.
+ * Checks and dispatches the commands that librdmacm writes to the rdma_cm device. A command is a header and a
+ * structure, most of which have the address of a reply buffer. A table has the lengths of each. Any thread of the
+ * program.
  */
 
 #include <errno.h>
@@ -15,7 +16,7 @@
 #include "ucma/ucma_abi.h"
 #include "uroce_config.h"
 
-/* Every command, as it is read. */
+/* Room for any command. */
 union command {
 	struct rdma_ucm_create_id create_id;
 	struct rdma_ucm_destroy_id destroy_id;
@@ -42,15 +43,15 @@ union command {
 struct row {
 	int (*run)(struct uroce_ucma_file *file, const void *cmd);
 	int (*run_room)(struct uroce_ucma_file *file, const void *cmd, uint32_t room);
-	uint16_t in_bytes;	/* at least */
-	uint16_t size;		/* bytes beyond a shorter command count as zero */
-	uint16_t out_bytes;	/* of the answer, at least; 0: none */
-	uint16_t out_most;	/* if the caller has room for it */
-	uint16_t response;	/* offset of its address in the command */
+	uint16_t in_bytes;	/* minimum length of the command */
+	uint16_t size;		/* length of the structure; a shorter command is padded with zeros */
+	uint16_t out_bytes;	/* minimum length of the reply; 0: no reply */
+	uint16_t out_most;	/* length of the reply if the caller has room for it */
+	uint16_t response;	/* offset of the reply's address in the command */
 };
 
 #define COMMAND(type, name) { .run = (name), .in_bytes = sizeof(struct type), .size = sizeof(struct type) }
-/* An older librdmacm knows nothing of the last member. */
+/* An older librdmacm leaves out the last member. */
 #define GROWN(type, name, last) \
 	{ .run = (name), .in_bytes = offsetof(struct type, last), .size = sizeof(struct type) }
 #define ANSWERED(type, name, answer)                                                              \
@@ -98,7 +99,7 @@ static const struct row rows[] = {
 						 sizeof(struct rdma_ucm_create_id_resp)),
 };
 
-/* Check the address of the answer before the command takes effect. @return 0; -EFAULT */
+/* Check the address of the reply before the command takes effect. @return 0; -EFAULT */
 static int
 clear_answer(const struct row *row, const union command *cmd, uint16_t room)
 {
@@ -110,7 +111,7 @@ clear_answer(const struct row *row, const union command *cmd, uint16_t room)
 	return response == 0 ? -EFAULT : uroce_ucma_user_clear(response, RTE_MIN(room, row->out_most));
 }
 
-/* The caller's place for the answer need not be aligned. */
+/* Build the reply in an aligned buffer: the caller's need not be aligned. */
 static int
 run_answered(struct uroce_ucma_file *file, const struct row *row, union command *cmd)
 {
@@ -149,8 +150,8 @@ run(struct uroce_ucma_file *file, const struct row *row, const void *in, uint16_
 	return row->out_bytes != 0 ? run_answered(file, row, &cmd) : row->run(file, &cmd);
 }
 
-/* A thread that is cancelled (pthread_cancel(3)) in the middle would end with locks: it may be where it waits for an
- * event, and has none. */
+/* A thread canceled (pthread_cancel(3)) during a command would leave locks held. The exception is the command that
+ * waits for an event, which holds none while it waits. */
 static int
 run_guarded(struct uroce_ucma_file *file, const struct rdma_ucm_cmd_hdr *header, const void *in)
 {
@@ -172,7 +173,7 @@ uroce_ucma_write(struct uroce_ucma_file *file, const void *buf, size_t bytes)
 	int ret;
 
 	if (file->inherited)
-		ret = -EACCES;	/* the kernel's, of a descriptor that another process has opened */
+		ret = -EACCES;	/* the kernel's error for a descriptor that another process opened */
 	else if (bytes < sizeof(header))
 		ret = -EINVAL;
 	else {

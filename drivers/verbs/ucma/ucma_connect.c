@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Commands of the rdma_cm device that make and end connections. librdmacm owns the QPs: lib/cm's IDs have none, and
- * return the attributes with which librdmacm modifies its own. Any thread of the program.
+ * Commands of the rdma_cm device that establish and end connections. librdmacm owns the QPs: lib/cm's IDs have none,
+ * and return the attributes with which librdmacm modifies its QPs. Any thread of the program.
  */
 
 #include <errno.h>
@@ -34,7 +34,7 @@ conn_param(const struct rdma_ucm_conn_param *from)
 	};
 }
 
-/* Enhanced connection establishment: none is offered by a vendor of 0. */
+/* Enhanced connection establishment; a vendor ID of 0 offers none. */
 static int
 set_ece(struct rdma_cm_id *cm, const struct rdma_ucm_ece *ece)
 {
@@ -80,7 +80,7 @@ uroce_ucma_listen(struct uroce_ucma_file *file, const void *arg)
 	return ret;
 }
 
-/* From the acceptance on the ID has events, and they have to have its name. */
+/* Set the name first: an accepted ID has events, which carry its name. */
 static int
 accept_request(struct uroce_ucma_id *id, const struct rdma_ucm_accept *cmd)
 {
@@ -94,7 +94,7 @@ accept_request(struct uroce_ucma_id *id, const struct rdma_ucm_accept *cmd)
 	return uroce_rdma_accept(id->cm, &param);
 }
 
-/* Without parameters it says that the answer has come and the QP is connected. */
+/* Without parameters, the command reports that the reply has arrived and that librdmacm's QP is connected. */
 int
 uroce_ucma_accept(struct uroce_ucma_file *file, const void *arg)
 {

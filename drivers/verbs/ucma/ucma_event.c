@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Gets events for librdmacm: taken from lib/cm, copied out, and acknowledged at once. librdmacm counts
- * acknowledgements itself; the command that destroys an ID tells it for how many to wait. Any thread of the
- * program; waits, as the descriptor's flags say.
+ * Gets events for librdmacm: takes an event from lib/cm, copies it out, and acknowledges it at once. librdmacm counts
+ * acknowledgments itself; the reply to the command that destroys an ID says how many events to wait for. Any thread
+ * of the program; blocks unless the descriptor is non-blocking.
  */
 
 #include <errno.h>
@@ -48,8 +48,9 @@ is_mcast(const struct rdma_cm_event *event)
 	return event->event == RDMA_CM_EVENT_MULTICAST_JOIN || event->event == RDMA_CM_EVENT_MULTICAST_ERROR;
 }
 
-/* Name the ID of the event, and count the event as reported. The ID of a request belongs to the file that the event is
- * got from, to which its listener moves if it is not there. Lock held. @return false: no memory for a request's ID */
+/* Set the event's handle and name, and count the event as reported. The ID of a connection request belongs to the
+ * file that the event is read from: the listener is there, or is being moved there. Lock held. @return false: no
+ * memory for the ID of a request */
 static bool
 put_names(struct uroce_ucma_file *file, struct rdma_ucm_event_resp *resp, const struct rdma_cm_event *event)
 {
@@ -57,7 +58,7 @@ put_names(struct uroce_ucma_file *file, struct rdma_ucm_event_resp *resp, const 
 
 	resp->uid = id->uid;
 	if (event->event == RDMA_CM_EVENT_CONNECT_REQUEST) {
-		struct uroce_ucma_id *listener = id;	/* whose context it has inherited */
+		struct uroce_ucma_id *listener = id;	/* the request's ID has inherited its context */
 
 		id = uroce_ucma_id_new(file, event->id, 0);
 		if (id == NULL)
@@ -69,7 +70,7 @@ put_names(struct uroce_ucma_file *file, struct rdma_ucm_event_resp *resp, const 
 	resp->id = id->handle;
 	id->events_reported++;
 	if (is_mcast(event)) {
-		/* the context of the join */
+		/* points to the context of the join */
 		struct uroce_ucma_mcast *mcast = (struct uroce_ucma_mcast *)(uintptr_t)event->param.ud.private_data;
 
 		mcast->events_reported++;

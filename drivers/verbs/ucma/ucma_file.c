@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The descriptors that librdmacm gets when it opens /dev/infiniband/rdma_cm, and the command that moves an ID from one
- * to another. Any thread of the program.
+ * The descriptors that librdmacm gets when it opens /dev/infiniband/rdma_cm, and the command that moves an ID from
+ * one descriptor to another. Any thread of the program.
  */
 
 #include <errno.h>
@@ -17,13 +17,13 @@
 
 #define FIRST_ROOM 64
 
-/* By descriptor; NULL: none of ours. */
+/* Indexed by descriptor; NULL: not a descriptor of this device. */
 static struct {
 	struct uroce_ucma_file **files;
 	int room;
 } table;
 
-static bool orphaned;	/* lib/cm and DPDK are the parent process's; written before there is another thread */
+static bool orphaned;	/* the parent process has lib/cm and DPDK; written before a second thread starts */
 
 /* Lock held. */
 static bool
@@ -161,15 +161,15 @@ uroce_ucma_exit(void)
 		if (file == NULL)
 			continue;
 		uroce_ucma_close(fd);
-		/* a thread that waits for an event would keep all of it */
+		/* a thread that waits for an event holds a reference to the file */
 		if (!file->inherited)
 			uroce_ucma_ids_abandon(file);
 		uroce_ucma_file_put(file);
 	}
 }
 
-/* Exclude other moves of the ID until end_moving(). Lock held, released while it waits.
- * @return 0; -EINVAL: another call has moved it to another file */
+/* Exclude other moves of the ID until end_moving(). Lock held, but released during the wait.
+ * @return 0; -EINVAL: another call has moved the ID to another file */
 static int
 begin_moving(struct uroce_ucma_id *id, const struct uroce_ucma_file *from)
 {
@@ -194,7 +194,7 @@ end_moving(struct uroce_ucma_id *id, struct uroce_ucma_file *to)
 	LIST_INSERT_HEAD(&to->ids, id, link);
 }
 
-/* @return 0 and how many of its events were reported, or -errno */
+/* Move an ID. @return 0, with the number of its events that were reported; -errno */
 static int
 migrate(struct uroce_ucma_id *id, struct uroce_ucma_file *from, struct uroce_ucma_file *to, uint32_t *reported)
 {
@@ -205,7 +205,7 @@ migrate(struct uroce_ucma_id *id, struct uroce_ucma_file *from, struct uroce_ucm
 	if (ret != 0)
 		goto unlock;
 	pthread_mutex_unlock(&uroce_ucma_lock);
-	if (from != to)	/* waits for a thread that takes an event of it */
+	if (from != to)	/* waits for a thread that is taking one of its events */
 		ret = uroce_ucma_result(uroce_rdma_migrate_id(id->cm, to->channel));
 	pthread_mutex_lock(&uroce_ucma_lock);
 	end_moving(id, ret == 0 ? to : from);
@@ -215,7 +215,7 @@ unlock:
 	return ret;
 }
 
-/* The command is written to the descriptor that is moved to. */
+/* librdmacm writes the command to the descriptor to which the ID moves. */
 int
 uroce_ucma_migrate_id(struct uroce_ucma_file *file, const void *arg)
 {

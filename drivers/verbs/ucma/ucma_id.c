@@ -106,7 +106,7 @@ mcasts_free(struct uroce_ucma_id *id)
 	}
 }
 
-/* The port space gives the type, except RDMA_PS_IB. */
+/* The port space determines the type, except for RDMA_PS_IB. */
 static int
 qp_type(const struct rdma_ucm_create_id *cmd, enum ibv_qp_type *type)
 {
@@ -144,7 +144,7 @@ uroce_ucma_create_id(struct uroce_ucma_file *file, const void *arg)
 	return -ENOMEM;
 }
 
-/* Remove the ID from the table and its file, and wait for calls on it. Lock held, released while it waits. */
+/* Remove the ID from the table and its file, and wait for calls on it. Lock held, but released during the wait. */
 static void
 detach(struct uroce_ucma_id *id)
 {
@@ -155,13 +155,13 @@ detach(struct uroce_ucma_id *id)
 		pthread_cond_wait(&uroce_ucma_released, &uroce_ucma_lock);
 }
 
-/* Destroy an ID that is detached. @return how many of its events were reported */
+/* Destroy a detached ID. @return number of its events that were reported */
 static uint32_t
 destroy(struct uroce_ucma_id *id)
 {
 	uint32_t reported;
 
-	uroce_rdma_destroy_id(id->cm);	/* waits for a thread that takes an event of it */
+	uroce_rdma_destroy_id(id->cm);	/* waits for a thread that is taking one of its events */
 	pthread_mutex_lock(&uroce_ucma_lock);
 	reported = id->events_reported;
 	mcasts_free(id);

@@ -48,7 +48,7 @@ join_group(struct uroce_ucma_id *id, uint64_t uid, const struct sockaddr *addr, 
 	if (mcast == NULL)
 		return -ENOMEM;
 	attr.addr = (struct sockaddr *)&mcast->addr;
-	*handle = mcast->handle;	/* while it is sure to be there */
+	*handle = mcast->handle;	/* before another thread may free it */
 	ret = uroce_ucma_result(uroce_rdma_join_multicast_ex(id->cm, &attr, mcast));
 	pthread_mutex_lock(&uroce_ucma_lock);
 	mcast->joined = ret == 0;
@@ -98,8 +98,9 @@ uroce_ucma_join_mcast(struct uroce_ucma_file *file, const void *arg)
 	return join(file, cmd->id, cmd->uid, &cmd->addr, cmd->join_flags, uroce_ucma_user(cmd->response));
 }
 
-/* Remove the group from the table; the caller frees it. @return 0; -ENOENT: also while the join is under way, or while
- * the ID is destroyed, which frees the group; -EINVAL: it is another descriptor's */
+/* Remove the group from the table; the caller frees it.
+ * @return 0; -ENOENT: no such group, or its join is in progress, or its ID is being destroyed, which frees the group;
+ *		-EINVAL: it belongs to another descriptor */
 static int
 take(struct uroce_ucma_file *file, uint32_t handle, struct uroce_ucma_mcast **mcast)
 {
@@ -129,7 +130,7 @@ uroce_ucma_leave_mcast(struct uroce_ucma_file *file, const void *arg)
 
 	if (ret != 0)
 		return ret;
-	/* waits for a thread that takes its event */
+	/* waits for a thread that is taking the group's event */
 	ret = uroce_ucma_result(uroce_rdma_leave_multicast(mcast->id->cm, (struct sockaddr *)&mcast->addr));
 	pthread_mutex_lock(&uroce_ucma_lock);
 	resp->events_reported = mcast->events_reported;

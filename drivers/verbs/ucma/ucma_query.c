@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Commands of the rdma_cm device that ask what an ID is bound to: device, addresses, GIDs, paths. All of it is in
- * the public part of lib/cm's ID, which changes under its lock. Any thread of the program.
+ * Commands of the rdma_cm device that query the device, addresses, GIDs and paths of an ID. All of these are in the
+ * public part of lib/cm's ID, which lib/cm's lock protects. Any thread of the program.
  */
 
 #include <assert.h>
@@ -20,9 +20,9 @@
 #include "ucma/ucma_abi.h"
 #include "uroce.h"
 
-#define PATH_SELECTOR 2u	/* exactly */
+#define PATH_SELECTOR 2u	/* the value is exact */
 
-/* The ID's device as librdmacm looks for it among those of libibverbs. @return 0: none */
+/* Get the GUID and the index by which librdmacm finds the ID's device among those of libibverbs. @return 0: none */
 static uint64_t
 device_of(const struct rdma_cm_id *cm, uint32_t *index)
 {
@@ -117,7 +117,7 @@ put_gids(const struct rdma_cm_id *cm, struct rdma_ucm_query_addr_resp *resp)
 	resp->dst_size = put_gid(cm, &ib->dgid, uroce_cma_addr_port(&cm->route.addr.dst_addr), &resp->dst_addr);
 }
 
-/* The path in the format of a subnet administrator's answer. */
+/* Convert a path to the format of a subnet administrator's reply. */
 static void
 put_path(const struct ibv_sa_path_rec *rec, struct ibv_path_data *path)
 {

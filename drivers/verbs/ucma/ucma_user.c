@@ -16,7 +16,8 @@
 #include "ucma/ucma_user.h"
 #include "uroce_config.h"
 
-/* @return 0 or -EFAULT. Where a container's rules forbid the call the pointers are believed, as other libraries do. */
+/* @return 0; -EFAULT; 1: a container forbids the system call, and the caller trusts the pointer, as other libraries
+ *		do */
 static int
 result(ssize_t done, size_t bytes)
 {
@@ -28,7 +29,7 @@ result(ssize_t done, size_t bytes)
 int
 uroce_ucma_user_clear(uint64_t address, size_t bytes)
 {
-	static uint8_t zeros[UROCE_UCMA_MAX_BYTES];	/* only read */
+	static uint8_t zeros[UROCE_UCMA_MAX_BYTES];	/* never written */
 	struct iovec from = { .iov_base = zeros }, to = { .iov_base = uroce_ucma_user(address) };
 	int ret;
 

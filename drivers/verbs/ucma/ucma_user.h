@@ -11,16 +11,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/** The address for a command's answer, which uroce_ucma_user_clear() has checked. */
+/** Get the pointer to a command's reply buffer, which uroce_ucma_user_clear() has checked. */
 static inline void *
 uroce_ucma_user(uint64_t address)
 {
 	return (void *)(uintptr_t)address;
 }
 
-/** Zeros, where an answer will be. Any thread. @return 0; -EFAULT: it cannot be written */
+/** Fill a reply buffer with zeros. Any thread. @return 0; -EFAULT: the buffer cannot be written */
 int uroce_ucma_user_clear(uint64_t address, size_t bytes);
-/** @param bytes	up to UROCE_UCMA_MAX_BYTES. Any thread. @return 0; -EFAULT: it cannot be read */
+/** Read memory of the caller. Any thread.
+ * @param bytes	up to UROCE_UCMA_MAX_BYTES
+ * @return 0; -EFAULT: the memory cannot be read */
 int uroce_ucma_user_read(uint64_t address, void *to, size_t bytes);
 
 #endif /* UROCE_DRIVERS_VERBS_UCMA_UCMA_USER_H */
