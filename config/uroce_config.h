@@ -7,7 +7,7 @@
 #ifndef UROCE_CONFIG_H
 #define UROCE_CONFIG_H
 
-/* The IDs that a device reports; doc/verbs.rst explains them. */
+/* The IDs that a device reports; doc/reference/verbs.rst explains them. */
 #define UROCE_VENDOR_ID 0x726f63	/* "roc"; as an OUI it is administered locally */
 #define UROCE_VENDOR_PART_ID 0x7572	/* "ur" */
 

@@ -90,7 +90,7 @@ void uroce_hold_workers(void (*fn)(void *arg), void *arg);
  * Congestion control of a port, DCQCN: the port marks the packets that it sends as ECN-capable (if the ECN bits of the
  * traffic class are 0), answers packets marked CE with CNPs, and limits the rate of a QP that receives CNPs. Names and
  * meanings of the parameters are those of ConnectX. 0 stands for the default, which each comment gives last. See
- * doc/congestion.
+ * doc/explanation/congestion.
  */
 struct uroce_congestion {
 	uint8_t off;			/* 1: no congestion control; the other parameters have no effect */

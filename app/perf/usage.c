@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The text of --help. doc/perf.rst has the details.
+ * The text of --help. doc/reference/perf.rst has the details.
  */
 
 #include "program.h"

@@ -2,7 +2,7 @@
  * Copyright 2026 The uroce authors
  *
  * The trace points of all layers, one function for each, for rare events. A trace point that is not enabled in EAL
- * costs a call, a load and a branch. Any thread. See doc/tracing.rst.
+ * costs a call, a load and a branch. Any thread. See doc/howto/tracing.rst.
  */
 
 #ifndef UROCE_BASE_TRACE_H

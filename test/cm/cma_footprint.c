@@ -2,7 +2,7 @@
  * Copyright 2026 The uroce authors
  *
  * What an end of a connection takes of memory, beside its QP: its ID and what the communication manager knows of it.
- * Printed for doc/memory.rst, and kept to a limit.
+ * Printed for doc/explanation/memory.rst, and kept to a limit.
  */
 
 #include <malloc.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The statements that are verbs calls, each read from its second word on. doc/conformance.rst says what
+ * The statements that are verbs calls, each read from its second word on. doc/reference/conformance.rst says what
  * they look like. One thread.
  */
 

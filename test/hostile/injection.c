@@ -169,7 +169,7 @@ data_with_guessed_psns(void **state)
 	peer_stop(&peer);
 }
 
-/* Who sees the traffic is the peer, for all that the protocol can say (doc/security.rst). */
+/* Who sees the traffic is the peer, for all that the protocol can say (doc/explanation/security.rst). */
 static void
 who_knows_it_all_is_the_peer(void **state)
 {

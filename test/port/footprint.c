@@ -2,7 +2,7 @@
  * Copyright 2026 The uroce authors
  *
  * What a worker and a device take of DPDK's memory before there is any object: pools of mbufs and tables. Printed for
- * doc/memory.rst, and kept to a limit.
+ * doc/explanation/memory.rst, and kept to a limit.
  */
 
 #include <setjmp.h>

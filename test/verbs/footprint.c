@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * What each object takes of memory, DPDK's heap and the process's together; printed for doc/memory.rst, and kept to
- * a limit: of a QP at most 2 KiB beside its queues.
+ * Prints the memory that each object takes, from DPDK's heap and the process's, for doc/explanation/memory.rst, and
+ * checks it against limits: a QP takes at most 2 KiB beside its queues.
  */
 
 #include <malloc.h>

@@ -22,7 +22,7 @@ enum uroce_peer_kind {
 	UROCE_PEER_SACKS,	/* keeps them, and reports them in SACKs */
 };
 
-/* The one packet that is retransmitted to classify the peer, and why. doc/recovery.rst shows the table. */
+/* The one packet that is retransmitted to classify the peer, and why. doc/explanation/recovery.rst shows the table. */
 enum uroce_probe_state {
 	UROCE_PROBE_NONE,
 	UROCE_PROBE_DUE,	/* retransmit probe_psn; the next state is probe_next */

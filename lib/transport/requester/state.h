@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The states of a requester, and the events that change them. doc/recovery.rst shows the table.
+ * The states of a requester, and the events that change them. doc/explanation/recovery.rst shows the table.
  */
 
 #ifndef UROCE_TRANSPORT_REQUESTER_STATE_H

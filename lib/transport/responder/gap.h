@@ -2,7 +2,7 @@
  * Copyright 2026 The uroce authors
  *
  * Two state machines of the responder for missing packets: which NAK it has sent (R12), and whether the peer goes back N.
- * doc/recovery.rst shows their tables.
+ * doc/explanation/recovery.rst shows their tables.
  */
 
 #ifndef UROCE_TRANSPORT_RESPONDER_GAP_H

@@ -2,7 +2,7 @@
  * Copyright 2026 The uroce authors
  *
  * Parses arguments and measures one table after the other. Without a list of counts, measures the tables of
- * doc/performance.
+ * doc/reference/performance.
  */
 
 #include <errno.h>
