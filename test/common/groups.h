@@ -27,6 +27,11 @@ struct test_group {
 /** Called before main(). */
 void test_group_register(struct test_group *group);
 
+/** Run the tests that the pattern of --test matches. Parameters and return value: cmocka_run_group_tests(). */
+int test_group_run(const char *name, const struct CMUnitTest *tests, size_t count, CMFixtureFunction setup,
+		   CMFixtureFunction teardown);
+#define _cmocka_run_group_tests test_group_run	/* what cmocka_run_group_tests() calls */
+
 /* The function is not static: two groups of one name do not link. */
 #define UROCE_TESTS(group) \
 	int uroce_tests_##group(void); \
