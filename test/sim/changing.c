@@ -11,6 +11,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <rte_common.h>
 
@@ -93,13 +94,20 @@ run(uint64_t seed, bool stable)
 	return before;
 }
 
+static const char help[] = "usage: changing FIRST LAST\n"
+	"Simulates READs of memory that changes, with the seeds FIRST to LAST.\n";
+
 int
 main(int argc, char **argv)
 {
 	uint64_t first, last, dropped = 0;
 
+	if (argc == 2 && strcmp(argv[1], "--help") == 0) {
+		fputs(help, stdout);
+		return 0;
+	}
 	if (argc != 3) {
-		fprintf(stderr, "usage: changing FIRST LAST\n");
+		fputs(help, stderr);
 		return 2;
 	}
 	first = strtoull(argv[1], NULL, 0);

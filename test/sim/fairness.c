@@ -170,15 +170,16 @@ is_well(const struct options *o, const struct result *r)
 	return false;
 }
 
+static const char help[] =
+	"usage: fairness [--senders N] [--rate GBPS] [--rtt US] [--queue BYTES]\n"
+	"       [--mark-min BYTES] [--mark-max BYTES] [--mark-share SHARE] [--size BYTES] [--depth N]\n"
+	"       [--timeout N] [--stagger US] [--warm MS] [--ms MS] [--seed N] [--uncontrolled]\n"
+	"       [--least-jain X] [--least-utilisation X] [--most-dropped SHARE] [--json]\n";
+
 static void
 usage(const char *problem)
 {
-	fprintf(stderr,
-		"fairness: %s\nusage: fairness [--senders N] [--rate GBPS] [--rtt US] [--queue BYTES]\n"
-		"       [--mark-min BYTES] [--mark-max BYTES] [--mark-share SHARE] [--size BYTES] [--depth N]\n"
-		"       [--timeout N] [--stagger US] [--warm MS] [--ms MS] [--seed N] [--uncontrolled]\n"
-		"       [--least-jain X] [--least-utilisation X] [--most-dropped SHARE] [--json]\n",
-		problem);
+	fprintf(stderr, "fairness: %s\n%s", problem, help);
 	exit(2);
 }
 
@@ -211,7 +212,8 @@ parse_option(struct options *o, int c)
 	case 'D': o->most_dropped = number(0, 1); break;
 	case 'u': o->uncontrolled = true; break;
 	case 'j': o->json = true; break;
-	default: usage("an option that it does not know");
+	case 'h': fputs(help, stdout); exit(0);
+	default: usage("unknown option");
 	}
 }
 
@@ -238,6 +240,7 @@ parse_options(struct options *o, int argc, char **argv)
 		{ "most-dropped", required_argument, NULL, 'D' },
 		{ "uncontrolled", no_argument, NULL, 'u' },
 		{ "json", no_argument, NULL, 'j' },
+		{ "help", no_argument, NULL, 'h' },
 		{ NULL, 0, NULL, 0 },
 	};
 	int c;
@@ -245,7 +248,7 @@ parse_options(struct options *o, int argc, char **argv)
 	while ((c = getopt_long(argc, argv, "", names, NULL)) != -1)
 		parse_option(o, c);
 	if (optind != argc)
-		usage("an argument that it does not know");
+		usage("unexpected argument");
 	if (o->wire.mark_min_bytes > o->wire.mark_max_bytes)
 		usage("--mark-min is above --mark-max");
 	if ((uint64_t)o->senders * o->stream.depth * o->stream.message_bytes > 48 << 20)

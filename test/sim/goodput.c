@@ -173,15 +173,15 @@ run(const struct options *o)
 	return well;
 }
 
+static const char help[] =
+	"usage: goodput [--op write|read|send] [--peer uroce|plain|both] [--rtt US]... [--loss PERCENT]...\n"
+	"       [--burst FRAMES] [--rate GBPS] [--qps N] [--size BYTES] [--depth N] [--timeout N]\n"
+	"       [--ms MS] [--seed N] [--least SHARE] [--json]\n";
+
 static void
 usage(const char *problem)
 {
-	fprintf(stderr,
-		"goodput: %s\n"
-		"usage: goodput [--op write|read|send] [--peer uroce|plain|both] [--rtt US]... [--loss PERCENT]...\n"
-		"       [--burst FRAMES] [--rate GBPS] [--qps N] [--size BYTES] [--depth N] [--timeout N]\n"
-		"       [--ms MS] [--seed N] [--least SHARE] [--json]\n",
-		problem);
+	fprintf(stderr, "goodput: %s\n%s", problem, help);
 	exit(2);
 }
 
@@ -199,7 +199,7 @@ parse_op(void)
 	if (strcmp(optarg, "read") == 0)
 		return IBV_WR_RDMA_READ;
 	if (strcmp(optarg, "send") != 0)
-		usage("an operation that it does not know");
+		usage("unknown operation");
 	return IBV_WR_SEND;
 }
 
@@ -250,7 +250,8 @@ parse_option(struct options *o, int c)
 	case 'S': o->seed = (uint64_t)number(0, 1e15); break;
 	case 'L': o->least = number(0, 1); break;
 	case 'j': o->json = true; break;
-	default: usage("an option that it does not know");
+	case 'h': fputs(help, stdout); exit(0);
+	default: usage("unknown option");
 	}
 }
 
@@ -264,7 +265,8 @@ parse_options(struct options *o, int argc, char **argv)
 		{ "size", required_argument, NULL, 's' },  { "depth", required_argument, NULL, 'd' },
 		{ "timeout", required_argument, NULL, 'T' }, { "ms", required_argument, NULL, 'm' },
 		{ "seed", required_argument, NULL, 'S' },  { "least", required_argument, NULL, 'L' },
-		{ "peer", required_argument, NULL, 'p' }, { "json", no_argument, NULL, 'j' },	  { NULL, 0, NULL, 0 },
+		{ "peer", required_argument, NULL, 'p' }, { "json", no_argument, NULL, 'j' },
+		{ "help", no_argument, NULL, 'h' }, { NULL, 0, NULL, 0 },
 	};
 	static const double losses[] = { 0.01, 0.1, 1, 3 };
 	static const uint64_t rtts_ns[] = { 10000, 100000, 1000000 };
@@ -273,7 +275,7 @@ parse_options(struct options *o, int argc, char **argv)
 	while ((c = getopt_long(argc, argv, "", names, NULL)) != -1)
 		parse_option(o, c);
 	if (optind != argc)
-		usage("an argument that it does not know");
+		usage("unexpected argument");
 	if (o->loss_count == 0) {
 		memcpy(o->losses, losses, sizeof(losses));
 		o->loss_count = RTE_DIM(losses);

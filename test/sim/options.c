@@ -52,7 +52,7 @@ parse_count(const char *text)
 	uint64_t value = parse_number(text, &end);
 
 	if (*end != '\0' || value > UINT32_MAX)
-		usage("not a number that it can use");
+		usage("number out of range");
 	return (unsigned int)value;
 }
 
@@ -79,14 +79,15 @@ parse_option(struct options *o, int c)
 	case 'a': o->account = true; break;
 	case 'v': o->verbose = true; break;
 	case 'd': o->digests = true; break;
+	case 'h': fputs(help, stdout); exit(0);
 	case 'e': digest_load(o->expect = optarg); break;
 	case 'w':
 		if (!without_parse(optarg))
-			usage("a feature that it does not know");
+			usage("unknown feature");
 		break;
 	default:
 		if (c < KEEP_OPTION)
-			usage("an option that it does not know");
+			usage("unknown option");
 		if (!keep_parse((enum keep_what)(c - KEEP_OPTION), optarg))
 			usage("not a list");
 	}
@@ -106,6 +107,7 @@ options_parse(struct options *o, int argc, char **argv)
 		{ "no", required_argument, NULL, 'w' },
 		{ "unspared", no_argument, NULL, 'u' },
 		{ "account", no_argument, NULL, 'a' },
+		{ "help", no_argument, NULL, 'h' },
 		{ keep_names[KEEP_ACTIONS], required_argument, NULL, KEEP_OPTION + KEEP_ACTIONS },
 		{ keep_names[KEEP_HARM], required_argument, NULL, KEEP_OPTION + KEEP_HARM },
 		{ keep_names[KEEP_RECONNECTS], required_argument, NULL, KEEP_OPTION + KEEP_RECONNECTS },
@@ -120,5 +122,5 @@ options_parse(struct options *o, int argc, char **argv)
 	while ((c = getopt_long(argc, argv, "v", names, NULL)) != -1)
 		parse_option(o, c);
 	if (optind != argc)
-		usage("an argument that it does not know");
+		usage("unexpected argument");
 }
