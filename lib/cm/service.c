@@ -152,13 +152,19 @@ uroce_cm_device_opened(struct uroce_device *dev)
 	pthread_mutex_unlock(&transition);
 }
 
-void
-uroce_cm_device_closing(struct uroce_device *dev)
+bool
+uroce_cm_device_closing(struct uroce_device *dev, bool (*in_use)(struct uroce_device *dev))
 {
+	bool closes;
+
 	pthread_mutex_lock(&transition);
-	devices[dev->index] = NULL;
-	dev->ops.service->stop(dev);
+	closes = in_use == NULL || !in_use(dev);
+	if (closes) {
+		devices[dev->index] = NULL;
+		dev->ops.service->stop(dev);
+	}
 	pthread_mutex_unlock(&transition);
+	return closes;
 }
 
 void

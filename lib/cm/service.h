@@ -9,6 +9,7 @@
 #ifndef UROCE_CM_SERVICE_H
 #define UROCE_CM_SERVICE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <pthread.h>
 #include <sys/queue.h>
@@ -59,11 +60,18 @@ void uroce_cm_users_more(void);
 void uroce_cm_users_less(void);
 
 /**
- * lib/port has opened a device, or is about to close it. The service is started for the device while there are event
- * channels or IDs. Control threads, without the lock.
+ * lib/port has opened a device. While there are event channels or IDs, the service runs on it. Control threads, without
+ * the lock.
  */
 void uroce_cm_device_opened(struct uroce_device *dev);
-void uroce_cm_device_closing(struct uroce_device *dev);
+/**
+ * lib/port is about to close a device: stop the service on it. Control threads, without the lock.
+ *
+ * @param in_use	called while the service is not starting or stopping: the device has all objects of its agent, or none.
+ *			NULL: the device closes in any case
+ * @return	whether the service has stopped; false: the device is in use, and stays open
+ */
+bool uroce_cm_device_closing(struct uroce_device *dev, bool (*in_use)(struct uroce_device *dev));
 
 /* rdma_cm's side, called by the service's thread with uroce_cm_lock held. */
 int uroce_cma_event(void *agent, const struct uroce_cm_event *event);	/* struct uroce_cm_ops.event */

@@ -269,12 +269,12 @@ failed:
 	return NULL;
 }
 
-/* Ask before the port is taken from its workers, which costs frames under way. What the CM's agent
- * has goes with the device. */
+/* Does the device have objects beside those of the CM's agent, which are destroyed with it? Asked before the port leaves
+ * its workers, which drops frames in flight. */
 static bool
-in_use(struct uroce_port *port)
+in_use(struct uroce_device *dev)
 {
-	struct uroce_device *dev = &port->dev;
+	struct uroce_port *port = uroce_port_of(dev);
 	uint32_t own;
 	bool used;
 
@@ -297,9 +297,8 @@ port_close(struct uroce_port *port)
 	unsigned int index = port->dev.index;
 	int ret;
 
-	if (in_use(port))
+	if (!uroce_cm_device_closing(&port->dev, in_use))
 		return EBUSY;
-	uroce_cm_device_closing(&port->dev);
 	port_detach(port);
 	ret = uroce_device_fini(&port->dev);
 	if (ret < 0) {

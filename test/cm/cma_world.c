@@ -334,7 +334,7 @@ world_teardown(void **state)
 		assert_int_equal(device->host.attached, 0);
 		assert_int_equal(device->host.paths, 0);
 		assert_int_equal(device->host.joined, 0);
-		uroce_cm_device_closing(&device->host.dev);
+		uroce_cm_device_closing(&device->host.dev, NULL);
 		uroce_cm_destroy(device->agent.cm);
 		assert_int_equal(harness_device_fini(&device->host), 0);
 	}

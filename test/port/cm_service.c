@@ -289,6 +289,7 @@ test_unreachable(void **state)
 /* ---- everything at once ---- */
 
 #define CHURN_ROUNDS 50
+#define CLOSE_ROUNDS 100
 
 struct churn {
 	bool stop;            /* atomic */
@@ -440,6 +441,34 @@ test_churn(void **state)
 	assert_null(agent_of(0));
 }
 
+static void *
+create_and_destroy_channels(void *stop)
+{
+	while (!__atomic_load_n((bool *)stop, __ATOMIC_ACQUIRE)) {
+		struct rdma_event_channel *channel = uroce_rdma_create_event_channel();
+
+		assert_non_null(channel);
+		uroce_rdma_destroy_event_channel(channel);
+	}
+	return NULL;
+}
+
+/* A device on which the service starts or stops at this moment is not in use. */
+static void
+test_close_while_service_starts_and_stops(void **state)
+{
+	bool stop = false;
+	pthread_t channels;
+
+	assert_int_equal(pthread_create(&channels, NULL, create_and_destroy_channels, &stop), 0);
+	for (unsigned int i = 0; i < CLOSE_ROUNDS; i++) {
+		assert_int_equal(uroce_close_device(devices[1]), 0);
+		device_open(1);
+	}
+	__atomic_store_n(&stop, true, __ATOMIC_RELEASE);
+	pthread_join(channels, NULL);
+}
+
 /* The program that starts the CM's thread blocks no signal; it may block one later. */
 static void
 test_signals(void **state)
@@ -464,6 +493,7 @@ UROCE_TESTS(port_cm_service)
 		cmocka_unit_test_setup_teardown(test_wire, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_own_host, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_churn, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_close_while_service_starts_and_stops, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_signals, setup, teardown),
 	};
 
