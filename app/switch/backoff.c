@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Decides when the switch polls. With a CPU of its own it polls for a while, for the least delay. On a CPU that it
- * shares with clients that poll, yielding would give each of them its whole time slice (3 ms and more); a thread
- * that waits for an event runs as soon as the event comes.
+ * Decides when the switch polls. With a CPU of its own it polls for a while, for the lowest latency. On a CPU that it
+ * shares with polling clients, a yield would give each of them its whole time slice (3 ms and more). A thread that
+ * waits for an event runs as soon as the event arrives.
  */
 
 #include <uroce_config.h>
 
 #include "backoff.h"
 
-/* How long to wait: a client that had filled its slots just before it was asked has not seen that. */
+/* How long to wait. The first wait is short: a client that filled its slots just before the switch asked for a
+ * wake-up does not wake it. */
 static uint64_t
 patience(const struct switch_backoff *p, uint64_t now_ns)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * When the switch polls, and when it leaves its CPU to its clients, which produce the next frame. Main thread.
+ * Decides when the switch polls, and when it leaves its CPU to its clients, which produce the next frame. Main
+ * thread.
  */
 
 #ifndef UROCE_SWITCH_PACE_H
@@ -11,25 +12,25 @@
 #include <stdint.h>
 
 enum switch_step {
-	SWITCH_POLL,  /* at once */
-	SWITCH_YIELD, /* when others have had their turn */
-	SWITCH_ASK,   /* when the clients have been asked to wake the switch: something may have come meanwhile */
-	SWITCH_THANK, /* when they have been asked not to any more */
-	SWITCH_WAIT,  /* when something comes, or after wait_ns */
+	SWITCH_POLL,  /* poll again at once */
+	SWITCH_YIELD, /* yield the CPU, then poll */
+	SWITCH_ASK,   /* ask the clients to wake the switch, then poll: a frame may have arrived before that */
+	SWITCH_THANK, /* tell the clients not to wake the switch, then poll */
+	SWITCH_WAIT,  /* poll after an event, or after wait_ns */
 };
 
 struct switch_backoff {
-	bool busy;           /* never waits */
-	bool ethdevs;        /* there are ports that do not wake the switch */
-	bool asked;          /* the clients do */
-	uint64_t moved_ns;   /* the last frame */
+	bool busy;           /* never yields or waits */
+	bool ethdevs;        /* some ports do not wake the switch */
+	bool asked;          /* the clients have been asked to wake the switch */
+	uint64_t moved_ns;   /* time of the last frame */
 	uint64_t asked_ns;
-	uint64_t yielded_ns; /* 0: it has not just yielded */
-	uint64_t crowd_ns;   /* until then other processes want the CPU */
+	uint64_t yielded_ns; /* time of the yield; 0: the last step was no yield */
+	uint64_t crowd_ns;   /* until then the CPU counts as shared */
 	uint64_t wait_ns;
 };
 
-/** A round has ended in which frames moved, or not: what comes before the next. */
+/** Get the step before the next round. `moved`: frames moved in the last round. */
 enum switch_step uroce_switch_backoff(struct switch_backoff *p, bool moved, uint64_t now_ns);
 
 #endif /* UROCE_SWITCH_PACE_H */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Closes descriptors on a thread of its own, which gets their numbers by a pipe. If close(2) blocks and the pipe is
- * full, further descriptors stay open: frames go on, but in the end no new client can connect.
+ * Closes descriptors on a thread of its own, which gets their numbers through a pipe. If close(2) blocks and the pipe
+ * is full, further descriptors stay open: frames are still forwarded, but in the end no new client can connect.
  */
 
 #include <errno.h>
@@ -28,7 +28,7 @@ run(void *arg)
 	return NULL;
 }
 
-/* The main thread takes signals. No thread joins this one: it may block in close(2). */
+/* Signals are for the main thread. No thread joins this one: it may block in close(2). */
 static int
 start_thread(int from)
 {
@@ -76,5 +76,5 @@ uroce_switch_close(int fd)
 	if (pipe_end < 0)
 		close(fd);
 	else
-		(void)!write(pipe_end, &fd, sizeof(fd)); /* all of it, or nothing */
+		(void)!write(pipe_end, &fd, sizeof(fd)); /* a pipe takes the whole number or nothing */
 }

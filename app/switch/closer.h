@@ -2,8 +2,8 @@
  * Copyright 2026 The uroce authors
  *
  * Closes descriptors that clients have passed, and clients' sockets, which may contain more of them. The last
- * close(2) of a descriptor may block for as long as its creator likes (a FUSE file, a lingering socket), so a
- * thread does it.
+ * close(2) of a descriptor may block as long as its creator likes (a FUSE file, a lingering socket), so a thread of
+ * its own does it.
  */
 
 #ifndef UROCE_SWITCH_CLOSER_H
@@ -14,7 +14,7 @@ int uroce_switch_closer_start(void);
 /** The thread ends when it has closed all descriptors that it was given. */
 void uroce_switch_closer_stop(void);
 
-/** Close it, at some time. Does not wait, while there is the thread. Main thread. */
+/** Close a descriptor later; does not block while the thread runs. Main thread. */
 void uroce_switch_close(int fd);
 
 #endif /* UROCE_SWITCH_CLOSER_H */

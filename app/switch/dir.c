@@ -28,7 +28,7 @@ join(char to[PATH_MAX], const char *dir, const char *name)
 	return n >= PATH_MAX ? -ENAMETOOLONG : 0;
 }
 
-/* A path that is truncated here is too long for its files, too. */
+/* A path that is truncated here is too long for its files: join() refuses it. */
 static void
 name_own(char path[PATH_MAX])
 {
@@ -44,7 +44,7 @@ name_own(char path[PATH_MAX])
 		snprintf(path, PATH_MAX, "/tmp/uroce-%u", (unsigned int)geteuid());
 }
 
-/* In /tmp anybody could have made it, to sit between the processes. */
+/* In /tmp, another user may have made the directory to intercept the processes. */
 static int
 make(const char *path)
 {
@@ -59,7 +59,7 @@ make(const char *path)
 	return st.st_uid == geteuid() ? 0 : -EACCES;
 }
 
-/* A process that asks whether there is a switch holds the lock for a moment. */
+/* A process that checks for a switch holds the lock for a moment. */
 static int
 take_lock(int fd)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The forwarding database, an rte_hash whose positions index the entries of stations.
+ * The forwarding database: an rte_hash whose positions index the entries of the stations.
  */
 
 #include <assert.h>
@@ -74,7 +74,7 @@ uroce_switch_fdb_find(const struct switch_fdb *fdb, const struct switch_station 
 	return at < 0 ? -1 : fdb->entries[at].port;
 }
 
-/* Forget those of a port (-1: of any) that were last seen before then. */
+/* Forget the stations of a port (-1: of any port) that were last seen before `before_ns`. */
 static void
 forget(struct switch_fdb *fdb, int port, uint64_t before_ns,
        void (*gone)(void *arg, const struct switch_station *station, uint16_t before), void *arg)

@@ -33,7 +33,8 @@
 
 enum { STATUS_OK, STATUS_FAILED, STATUS_USAGE };
 
-/* Held by the thread that uses the ports: in a round of the loop, or the interrupt thread while it unmaps their memory. */
+/* Held while a thread uses the ports: by the main thread for each round, by the interrupt thread while it unmaps
+ * memory. */
 static rte_ticketlock_t turn = RTE_TICKETLOCK_INITIALIZER;
 static volatile sig_atomic_t report_signal;
 
@@ -67,8 +68,8 @@ clock_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-/* EAL with nothing said: ordinary memory, no devices, no file that another process would look for, and one thread
- * that may run on any CPU, since it sleeps where nothing moves. */
+/* Without EAL arguments: ordinary memory, no devices, no files that other processes look for, and one thread on any
+ * CPU, since it sleeps while no frames move. */
 static int
 start_eal(int argc, char **argv, unsigned int ports)
 {
@@ -85,7 +86,7 @@ start_eal(int argc, char **argv, unsigned int ports)
 	return uroce_app_eal_init(RTE_DIM(args), args);
 }
 
-/* The ports of the socket come first: there, port i has the ID i. */
+/* The socket's ports come first: port i is the one with ID i. */
 static int
 open_ports(struct uroce_switch *s, unsigned int memif)
 {
@@ -115,7 +116,7 @@ open_ports(struct uroce_switch *s, unsigned int memif)
 	return 0;
 }
 
-/* One round. @return frames moved */
+/* Run one round. @return frames moved */
 static unsigned int
 poll_all(struct uroce_switch *s, struct memif_server *server, uint64_t *watched_ns, uint64_t now_ns)
 {
@@ -158,7 +159,8 @@ run(struct uroce_switch *s, struct memif_server *server, bool busy)
 	}
 }
 
-/* A sleep is as long as it says, and when it ends its turn comes soon; where Linux knows slices, that is. */
+/* Make sleeps precise, and ask for a short time slice, so that this thread runs soon after it wakes. Older kernels
+ * ignore the slice. */
 static void
 be_quick(void)
 {
@@ -177,7 +179,7 @@ be_quick(void)
 	}
 }
 
-/* With the ports: the socket, the loop, and what it has counted. */
+/* Open the socket, run the loop, and report the counters. */
 static int
 serve_ports(struct uroce_switch *s, struct memif_server *server, struct switch_dir *dir, const struct switch_options *o)
 {
@@ -207,7 +209,7 @@ serve_ports(struct uroce_switch *s, struct memif_server *server, struct switch_d
 	return ret;
 }
 
-/* With EAL and its directory: ports, and all of it back. */
+/* Open the ports, serve them, and close them. */
 static int
 serve(struct uroce_switch *s, struct switch_dir *dir, const struct switch_options *o)
 {
@@ -248,7 +250,7 @@ take_dir(struct switch_dir *dir, const char *path)
 	return -1;
 }
 
-/* Without a "--" all arguments are ours. */
+/* Without a "--", all arguments are the switch's own. */
 int
 main(int argc, char **argv)
 {

@@ -53,7 +53,7 @@ uroce_switch_options_parse(struct switch_options *o, int argc, char **argv, char
 
 	*o = (struct switch_options){ .ports = UROCE_SWITCH_DEFAULT_PORTS };
 	optind = 0;
-	/* argv[at] is looked at: optind is not always behind it */
+	/* argv[at] is the argument in question: optind is not always just behind it */
 	for (int at = 1; (c = getopt_long(argc, argv, "+:", table, NULL)) != -1; at = optind) {
 		switch (c) {
 		case OPT_DIR: o->dir = optarg; break;

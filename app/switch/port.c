@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The ports of the switch: their ethdevs or clients, and the queue in front of each, which marks frames (ECN) when
- * it is long and drops them when it is full.
+ * The ports of the switch: an ethdev or a client each, and the queue in front of it, which sets ECN marks when it is
+ * long and drops frames when it is full.
  */
 
 #include <assert.h>
@@ -106,7 +106,7 @@ is_up(const struct switch_port *p)
 	return rte_eth_link_get_nowait(p->id, &link) == 0 && link.link_status == RTE_ETH_LINK_UP;
 }
 
-/* A frame that the driver never takes would block all behind it. */
+/* Drop a frame that the driver does not take: it would block all frames behind it. */
 static void
 watch_head(struct switch_port *p, uint64_t now_ns)
 {
@@ -167,7 +167,8 @@ uroce_switch_port_receive(struct switch_port *p, struct rte_mbuf **frames, uint1
 	return n;
 }
 
-/* Set an ECN mark, so that a sender slows down before frames are dropped. Not in a frame that other ports share. */
+/* Set an ECN mark, so that the sender slows down before frames are dropped. A frame that other ports share is left
+ * alone. */
 static bool
 mark(struct rte_mbuf *frame)
 {
@@ -216,7 +217,7 @@ uroce_switch_port_tell(struct switch_port *p, struct rte_mbuf *frame)
 		append(p, frame);
 }
 
-/* Frames that are sent are freed: what they were is kept. @return how many have left the queue */
+/* Send frames. Their source and length are read first, since a frame that was sent is freed. @return frames sent */
 static uint16_t
 send_some(struct switch_port *p, struct rte_mbuf **frames, uint16_t n)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Forwards frames as an IEEE 802.1Q bridge without VLANs of its own: tags are not changed, and a station is known
- * by its address and tag.
+ * Forwards frames as an IEEE 802.1Q bridge without VLANs of its own: it does not change tags, and a station is an
+ * address and a tag.
  */
 
 #include <string.h>
@@ -14,7 +14,7 @@
 
 #define LEAST_FRAME_BYTES 60
 
-/* Frames for bridges themselves are not forwarded: 01:80:c2:00:00:00 to 0f. */
+/* Frames to bridges are not forwarded: 01:80:c2:00:00:00 to 0f. */
 static bool
 is_for_bridges(const struct rte_ether_addr *mac)
 {
@@ -23,7 +23,7 @@ is_for_bridges(const struct rte_ether_addr *mac)
 	return memcmp(mac->addr_bytes, prefix, sizeof(prefix)) == 0 && mac->addr_bytes[5] < 16;
 }
 
-/* @return false: no switch forwards it */
+/* @return false: the frame is malformed, or is for bridges */
 static bool
 parse(const struct rte_mbuf *frame, struct switch_station *src, struct switch_station *dst)
 {
@@ -44,7 +44,7 @@ parse(const struct rte_mbuf *frame, struct switch_station *src, struct switch_st
 	       !is_for_bridges(&dst->mac);
 }
 
-/* To all but where it came from: one mbuf, of which each port has a share. */
+/* Send a frame to all ports except its source; all of them share one mbuf. */
 static void
 flood(struct uroce_switch *s, unsigned int from, struct rte_mbuf *frame)
 {
@@ -57,8 +57,9 @@ flood(struct uroce_switch *s, unsigned int from, struct rte_mbuf *frame)
 	rte_pktmbuf_free(frame);
 }
 
-/* What is behind a client's port is that client: its addresses stay its own for as long as it is there and does not
- * fall silent. A host on a network may have moved. @return false: the address is another client's */
+/* Learn the source address. Behind a client's port is only that client: its addresses stay its own while it is
+ * connected and not silent. A host on a network may move to another port. @return false: the address is another
+ * client's */
 static bool
 learn(struct uroce_switch *s, uint16_t from, const struct switch_station *src, uint64_t now_ns)
 {
@@ -94,12 +95,12 @@ uroce_switch_forward(struct uroce_switch *s, uint16_t from, struct rte_mbuf *fra
 	if (to < 0)
 		flood(s, from, frame);
 	else if (to == from)
-		rte_pktmbuf_free(frame); /* the destination is on the segment it came from */
+		rte_pktmbuf_free(frame); /* the destination is on the segment of the source */
 	else
 		uroce_switch_port_queue(&s->ports[to], frame);
 }
 
-/* The port that is polled first gets the room in a full queue: each port in turn. */
+/* The first port polled gets the room in a full queue, so each round starts at another port. */
 unsigned int
 uroce_switch_poll(struct uroce_switch *s, uint64_t now_ns)
 {
@@ -144,7 +145,7 @@ departure(struct rte_mempool *pool, const struct switch_station *station)
 	eth = rte_pktmbuf_mtod(frame, struct rte_ether_hdr *);
 	memset(eth, 0, LEAST_FRAME_BYTES);
 	eth->dst_addr = uroce_departure_group();
-	eth->src_addr = station->mac; /* the last frame from this address */
+	eth->src_addr = station->mac; /* as if from the departed station */
 	eth->ether_type = tag_bytes != 0 ? RTE_BE16(RTE_ETHER_TYPE_VLAN) : tag.eth_proto;
 	memcpy(eth + 1, &tag, tag_bytes);
 	memcpy((uint8_t *)(eth + 1) + tag_bytes, &says, sizeof(says));
@@ -156,9 +157,9 @@ struct leaving {
 	uint16_t from;
 };
 
-/* A process has gone, killed perhaps, and cannot tell its peers: tell the other processes; on a network the message has
- * no meaning. This comes before any frame of the next client of the port. Say nothing of an address that the process had
- * taken from a host on a network: that host may still be there. */
+/* Tell the other processes that a process has exited: if it was killed, it could not tell its peers. On a network the
+ * message has no meaning. It precedes all frames of the port's next client. It is not sent for an address that the
+ * process took from a host on a network: that host may still be there. */
 static void
 tell_departure(void *arg, const struct switch_station *station, uint16_t before)
 {

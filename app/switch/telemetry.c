@@ -16,7 +16,7 @@
 
 #include "telemetry.h"
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of the two below */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* protects the two below */
 static const struct uroce_switch *shown;
 static const uint64_t *refused;
 
@@ -99,7 +99,7 @@ info(const char *cmd, const char *params, struct rte_tel_data *d)
 	return ret;
 }
 
-/* EAL forgets no command, and has each once. */
+/* EAL cannot unregister a command, and registers each once. */
 void
 uroce_switch_telemetry_start(const struct uroce_switch *s, const uint64_t *refusals)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Handles the messages of a client. The client may send anything in any order, pass descriptors of anything, and
- * disconnect in between: the socket never blocks, and a send to a client that has gone raises no signal.
+ * Handles the messages of a client. The client may send anything in any order, pass any descriptors, and disconnect
+ * at any time: the socket never blocks, and a send to a client that has exited raises no signal.
  */
 
 #include <errno.h>
@@ -14,7 +14,7 @@
 #include "closer.h"
 #include "memif/client.h"
 
-/* A message to a client that does not read is lost. */
+/* A message is lost if the client does not read. */
 static bool
 say(const struct memif_client *c, const struct memif_message *m)
 {
@@ -60,10 +60,10 @@ uroce_memif_client_fini(struct memif_client *c, const char *reason)
 		snprintf(m.disconnect.reason, sizeof(m.disconnect.reason), "%s", reason);
 		say(c, &m);
 	}
-	shutdown(c->fd, SHUT_RDWR); /* the client sees the end though the closing thread may block */
+	shutdown(c->fd, SHUT_RDWR); /* the client sees the end even if the closing thread blocks */
 	uroce_switch_close(c->fd);
 	uroce_memif_link_fini(&c->link);
-	c->fd = -1; /* the next one here begins anew */
+	c->fd = -1; /* free for the next client */
 }
 
 bool
@@ -89,8 +89,8 @@ uroce_memif_client_connect(struct memif_client *c)
 	return NULL;
 }
 
-/* The first descriptor that came with a message; what else came with it is closed. There is room for all, for those
- * that had none the kernel would close on this thread. */
+/* Get the first descriptor that came with a message; the others are closed. The buffer has room for all of them: the
+ * kernel would close the rest on this thread. */
 static int
 passed(struct msghdr *h)
 {
@@ -113,7 +113,7 @@ passed(struct msghdr *h)
 	return first;
 }
 
-/* @return bytes, 0: it has gone; or -1: nothing yet */
+/* @return bytes; 0: the client has disconnected; -1: nothing yet */
 static ssize_t
 hear(const struct memif_client *c, struct memif_message *m, int *fd)
 {
@@ -164,7 +164,7 @@ on_region(struct memif_client *c, const struct memif_add_region *region, int fd)
 	}
 }
 
-/* A ring takes its descriptor. */
+/* On success the link owns the descriptor. */
 static const char *
 on_ring(struct memif_client *c, const struct memif_add_ring *ring, int *fd)
 {

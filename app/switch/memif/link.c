@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The rings of a client. Every field in them is read once, into a variable, and checked there: the client may
- * change it at any time. The switch waits for a client's eventfds, but neither reads nor writes them, since the
+ * The rings of a client. The switch reads each of their fields once, into a variable, and checks that: the client may
+ * change a field at any time. The switch waits for a client's eventfds, but neither reads nor writes them, since the
  * client could make that block.
  */
 
@@ -34,7 +34,7 @@ uroce_memif_link_fini(struct memif_link *link)
 	uroce_memif_link_init(link);
 }
 
-/* Calls on a descriptor that is no eventfd may block. */
+/* A call on any other kind of descriptor may block. */
 static bool
 is_eventfd(int fd)
 {
@@ -67,7 +67,7 @@ uroce_memif_link_add_ring(struct memif_link *link, const struct memif_add_ring *
 	queue = in ? &link->in[*count] : &link->out[*count];
 	*queue = (struct memif_queue){ .ring = at, .slots = (uint16_t)slots, .wake = in ? wake : -1 };
 	if (!in)
-		close(wake); /* the client polls */
+		close(wake); /* the client polls, so it needs no eventfd */
 	(*count)++;
 	return NULL;
 }
@@ -112,8 +112,8 @@ read_slot(const struct memif_queue *queue, uint16_t at)
 	};
 }
 
-/* The slots of one frame, of which there are so many at most. A frame that is too long, or without an end, becomes
- * empty. @return how many; 0: a fault */
+/* Collect the slots of one frame, at most `filled`. A frame that is too long, or has no last slot, becomes empty.
+ * @return number of slots; 0: a fault */
 static uint16_t
 gather(struct memif_link *link, struct memif_queue *queue, uint16_t filled, struct rte_mbuf *frame)
 {
@@ -149,7 +149,7 @@ gather(struct memif_link *link, struct memif_queue *queue, uint16_t filled, stru
 	return used;
 }
 
-/* @return how many slots lie between; more than there are is a fault, and none */
+/* @return number of slots from `from` to `to`; more than the ring has is a fault, and 0 is returned */
 static uint16_t
 between(struct memif_link *link, const struct memif_queue *queue, uint16_t from, uint16_t to)
 {
@@ -165,7 +165,7 @@ static uint16_t
 receive(struct memif_link *link, struct memif_queue *queue, struct rte_mempool *pool, struct rte_mbuf **frames,
 	uint16_t room)
 {
-	/* release: the client, when it has filled them */
+	/* pairs with the release of the client, which has filled them */
 	uint16_t head = __atomic_load_n(&queue->ring->head, __ATOMIC_ACQUIRE);
 	uint16_t filled = between(link, queue, queue->next, head);
 	uint16_t n = 0;
@@ -190,7 +190,7 @@ receive(struct memif_link *link, struct memif_queue *queue, struct rte_mempool *
 			break;
 		link->malformed++;
 	}
-	__atomic_store_n(&queue->ring->tail, queue->next, __ATOMIC_RELEASE); /* acquire: the client fills them again */
+	__atomic_store_n(&queue->ring->tail, queue->next, __ATOMIC_RELEASE); /* the client then refills them */
 	return n;
 }
 
@@ -209,7 +209,7 @@ uroce_memif_link_receive(struct memif_link *link, struct rte_mempool *pool, stru
 	return n;
 }
 
-/* Copy what a slot has room for. @return the bytes, with the segment and where in it to go on */
+/* Copy as much as a slot has room for. @return bytes; `segment` and `done` then say where to continue */
 static uint32_t
 fill(uint8_t *to, uint32_t room, const struct rte_mbuf **segment, uint32_t *done)
 {
@@ -229,7 +229,7 @@ fill(uint8_t *to, uint32_t room, const struct rte_mbuf **segment, uint32_t *done
 	return bytes;
 }
 
-/* One frame into free slots. @return how many it has taken; 0: there are not enough, or a fault */
+/* Copy one frame to free slots. @return number of slots; 0: not enough free slots, or a fault */
 static uint16_t
 scatter(struct memif_link *link, struct memif_queue *queue, uint16_t vacant, const struct rte_mbuf *frame)
 {
@@ -257,13 +257,13 @@ scatter(struct memif_link *link, struct memif_queue *queue, uint16_t vacant, con
 uint16_t
 uroce_memif_link_send(struct memif_link *link, struct rte_mbuf **frames, uint16_t n)
 {
-	struct memif_queue *queue = &link->out[0]; /* the client's other rings stay empty */
+	struct memif_queue *queue = &link->out[0]; /* other rings stay empty */
 	uint16_t head, vacant, done = 0;
 
 	link->too_long = false;
 	if (link->fault != NULL)
 		return 0;
-	/* release: the client, when it has read them */
+	/* pairs with the release of the client, which has read them */
 	head = __atomic_load_n(&queue->ring->head, __ATOMIC_ACQUIRE);
 	vacant = between(link, queue, queue->next, head);
 	for (; done < n && vacant > 0; done++) {
@@ -277,7 +277,7 @@ uroce_memif_link_send(struct memif_link *link, struct rte_mbuf **frames, uint16_
 		vacant -= used;
 		rte_pktmbuf_free(frames[done]);
 	}
-	if (done > 0) /* acquire: the client reads them */
+	if (done > 0) /* pairs with the acquire of the client, which reads them */
 		__atomic_store_n(&queue->ring->tail, queue->next, __ATOMIC_RELEASE);
 	return done;
 }

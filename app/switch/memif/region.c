@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Maps the memory that a client shares. The client may change any byte at any time; but the memory must not shrink,
- * nor lack a page when none is free, since both would raise SIGBUS in the switch. Main thread.
+ * Maps the memory that a client shares. The client may change any byte at any time. But the memory must not shrink,
+ * nor lack a page when no memory is free, since either would raise SIGBUS in the switch. Main thread.
  */
 
 #include <errno.h>
@@ -14,8 +14,8 @@
 
 #include "memif/region.h"
 
-/* Ordinary memory that is sealed against shrinking. Asking for seals first makes sure that it is the kernel's and not a
- * file system's. */
+/* Accept only ordinary memory that is sealed against shrinking. Check the seals first: only the kernel's own memory
+ * files have them, and a call on another file system's file may block. */
 static int
 check(int fd, uint64_t bytes)
 {

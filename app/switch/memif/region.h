@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The memory that a client shares with the switch, which the switch can access safely whatever the client does to
- * it.
+ * The memory that a client shares with the switch. The switch can access it safely, whatever the client does.
  */
 
 #ifndef UROCE_SWITCH_MEMIF_REGION_H
@@ -21,14 +20,15 @@ struct memif_regions {
 	} at[UROCE_SWITCH_REGIONS];
 };
 
-/** Map the next one; the descriptor stays the caller's.
- * @return 0 or -errno: EPERM, it could shrink under us; EINVAL, it is not so long; ENOSPC, too many, or too much */
+/** Map the next region; the caller keeps the descriptor.
+ * @return 0 or -errno: EPERM, the memory could shrink; EINVAL, it is shorter than `bytes`; ENOSPC, too many regions
+ *		or too much memory */
 int uroce_memif_region_add(struct memif_regions *r, int fd, uint64_t bytes);
 
-/** Unmap them all. */
+/** Unmap all regions. */
 void uroce_memif_regions_drop(struct memif_regions *r);
 
-/** @return where these bytes are; NULL: not within a region */
+/** @return the address of these bytes; NULL: not within a region */
 static inline void *
 uroce_memif_region_at(const struct memif_regions *r, uint16_t region, uint32_t offset, uint32_t bytes)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * A memif server in place of net_memif's (DPDK 22.11), which trusts its clients: a bad index, offset or length
- * makes it access any memory, a bad descriptor blocks it forever, and a client that connects and goes ends it.
+ * A memif server that replaces net_memif's (DPDK 22.11), which trusts its clients: a bad index, offset or length
+ * makes that server access any memory, a bad descriptor blocks it forever, and a client that connects and disconnects
+ * terminates it.
  */
 
 #include <errno.h>
@@ -52,8 +53,8 @@ uroce_memif_server_open(struct memif_server *s, const char *path, struct switch_
 	return ret;
 }
 
-/* Remove the client's descriptors from the epoll: it would keep an eventfd as long as the client has it, and the socket
- * as long as it is open. */
+/* Remove the client's descriptors from the epoll set: it would keep an eventfd as long as the client has it, and the
+ * socket as long as it is open. */
 static void
 end(struct memif_server *s, struct memif_client *c, const char *reason)
 {
@@ -80,7 +81,7 @@ uroce_memif_server_close(struct memif_server *s)
 	s->epoll = s->listener = -1;
 }
 
-/* Log the refusal, but not for each attempt of a client that retries. */
+/* Log a refusal, but not every attempt of a client that retries. */
 static void
 refuse(struct memif_server *s, struct memif_client *c, const char *reason, uint64_t now_ns)
 {
@@ -96,7 +97,7 @@ refuse(struct memif_server *s, struct memif_client *c, const char *reason, uint6
 	end(s, c, reason);
 }
 
-/* A process that has ended leaves its port, though its end be read later than the beginning of the next one. */
+/* Has the port's process exited? Its successor may connect before the switch has seen that. */
 static bool
 is_leaving(struct memif_client *c)
 {
@@ -108,7 +109,7 @@ is_leaving(struct memif_client *c)
 	return uroce_memif_client_listen(c, &reason) >= MEMIF_SAID_BYE;
 }
 
-/* @return NULL, or why the client cannot have the port */
+/* @return NULL, or the reason why the client cannot have the port */
 static const char *
 find(struct memif_server *s, uint32_t id)
 {
@@ -168,7 +169,7 @@ serve(struct memif_server *s, struct memif_client *c, uint64_t now_ns)
 	}
 }
 
-/* @return the client that has been without a port for longest; NULL: all have their ports */
+/* @return the client that has waited longest without a port; NULL: all clients have ports */
 static struct memif_client *
 oldest_guest(struct memif_server *s)
 {
@@ -183,7 +184,7 @@ oldest_guest(struct memif_server *s)
 	return oldest;
 }
 
-/* A place for a new client. If all are taken, that of the oldest client without a port: there are more places than
+/* Find a place for a new client. If all are taken, evict the oldest client without a port: there are more places than
  * ports. */
 static struct memif_client *
 find_place(struct memif_server *s)
@@ -205,8 +206,8 @@ accept_client(struct memif_server *s, int fd, uint64_t now_ns)
 		end(s, c, "No room");
 }
 
-/* If clients without a port hold all descriptors, the oldest of them gives its own back: no client could connect
- * otherwise, and a pending connection would keep the switch from sleeping. */
+/* Accept new clients. If clients without a port hold all descriptors, evict the oldest of them: no client could
+ * connect otherwise, and a pending connection would keep the switch from sleeping. */
 static void
 accept_clients(struct memif_server *s, uint64_t now_ns)
 {
@@ -252,7 +253,7 @@ uroce_memif_server_poll(struct memif_server *s, uint64_t now_ns)
 
 		if (events[i].data.ptr == &s->listener)
 			knocked = true;
-		else if (c != NULL && c->fd >= 0) /* none comes before the last one that went has been seen */
+		else if (c != NULL && c->fd >= 0) /* a place is reused only after all events of its last client */
 			serve(s, c, now_ns);
 	}
 	look_after(s, now_ns);
@@ -267,7 +268,7 @@ uroce_memif_server_wake(struct memif_server *s, bool wanted)
 	for (unsigned int i = 0; i < s->nb_ports; i++)
 		if (s->owners[i] != NULL)
 			uroce_memif_link_wake(&s->owners[i]->link, wanted);
-	__atomic_thread_fence(__ATOMIC_SEQ_CST); /* their rings are read afterwards */
+	__atomic_thread_fence(__ATOMIC_SEQ_CST); /* write the flags before the rings are read */
 }
 
 void

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * memif, version 2.0: the messages of server and client on their socket, and the layout of the rings in the memory
- * that the client shares. All in the host's byte order.
+ * memif, version 2.0: the messages between server and client on their socket, and the layout of the rings in the
+ * memory that the client shares. All fields are in the host's byte order.
  */
 
 #ifndef UROCE_SWITCH_MEMIF_WIRE_H
@@ -22,20 +22,20 @@
 
 enum memif_type {
 	MEMIF_ACK = 1,
-	MEMIF_HELLO,      /* server to client; then, each of them answered by an ACK: */
+	MEMIF_HELLO,      /* from the server; the client then sends these, each answered by an ACK: */
 	MEMIF_INIT,
-	MEMIF_ADD_REGION, /* with a descriptor of the memory */
-	MEMIF_ADD_RING,   /* with an eventfd, which the side that has filled slots writes to */
-	MEMIF_CONNECT,    /* answered by: */
+	MEMIF_ADD_REGION, /* passes a descriptor of the memory */
+	MEMIF_ADD_RING,   /* passes an eventfd, to which the side that fills slots writes */
+	MEMIF_CONNECT,    /* answered by CONNECTED */
 	MEMIF_CONNECTED,
-	MEMIF_DISCONNECT, /* either way, at any time */
+	MEMIF_DISCONNECT, /* in either direction, at any time */
 };
 
 struct memif_hello {
 	char name[MEMIF_NAME];
 	uint16_t min_version;
 	uint16_t max_version;
-	uint16_t max_region; /* the highest index, as of rings */
+	uint16_t max_region; /* the highest index, as for rings */
 	uint16_t max_s2c_ring;
 	uint16_t max_c2s_ring;
 	uint8_t max_log2_slots;
@@ -56,7 +56,7 @@ struct memif_add_region {
 	uint64_t bytes;
 } __rte_packed;
 
-#define MEMIF_RING_C2S 1 /* in memif_add_ring.flags: from client to server */
+#define MEMIF_RING_C2S 1 /* memif_add_ring.flags: from client to server */
 
 struct memif_add_ring {
 	uint16_t flags;
@@ -79,7 +79,7 @@ struct memif_message {
 		struct memif_init init;
 		struct memif_add_region region;
 		struct memif_add_ring ring;
-		char interface[MEMIF_NAME]; /* of CONNECT and CONNECTED */
+		char interface[MEMIF_NAME]; /* CONNECT and CONNECTED */
 		struct memif_disconnect disconnect;
 		uint8_t bytes[126];
 	};
@@ -90,20 +90,20 @@ static_assert(offsetof(struct memif_message, hello.max_log2_slots) == 44, "as bo
 static_assert(offsetof(struct memif_message, init.name) == 33, "as both ends have it");
 static_assert(offsetof(struct memif_message, ring.private_bytes) == 13, "as both ends have it");
 
-#define MEMIF_DESC_NEXT 1 /* the frame goes on in the next slot */
+#define MEMIF_DESC_NEXT 1 /* the frame continues in the next slot */
 
 struct memif_desc {
 	uint16_t flags;
 	uint16_t region;
-	uint32_t length; /* of the frame's part; in a free slot from server to client, of its room */
+	uint32_t length; /* bytes of the frame in this slot; of a free slot to the client: its room */
 	uint32_t offset;
 	uint32_t metadata;
 };
 
-#define MEMIF_RING_NO_WAKING 1 /* in memif_ring.flags: the reader polls */
+#define MEMIF_RING_NO_WAKING 1 /* memif_ring.flags: the reader polls */
 
-/* Client to server: the client fills from head on, the server frees from tail on. Server to client: the client frees
- * from head on, the server fills from tail on. Both run freely; modulo the number of slots they are indices. */
+/* Client to server: the client fills at head, the server frees at tail. Server to client: the client frees at head,
+ * the server fills at tail. Both count freely; modulo the number of slots they are indexes. */
 struct memif_ring {
 	uint32_t cookie;
 	uint16_t flags;
