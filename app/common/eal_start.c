@@ -28,7 +28,7 @@
 #include "eal_start.h"
 #include "program.h"
 
-/* The device that EAL was asked for; NULL: none. */
+/* The first device among EAL's arguments; NULL: none. */
 static const char *device_arg;
 
 static void
@@ -74,7 +74,7 @@ free_hugepages(void)
 	return n;
 }
 
-/* EAL has printed what it found wrong; say what to do. */
+/* EAL has printed the error; print the remedy. */
 static void
 eal_explain(int argc, char **argv)
 {
@@ -83,7 +83,7 @@ eal_explain(int argc, char **argv)
 		"See EAL's messages above: an argument that it does not know (our own come after a "
 		"--), an lcore or a device that does not exist, the --file-prefix of another process?";
 
-	if (rte_errno == 0) /* so EAL does for the lock of its configuration */
+	if (rte_errno == 0) /* EAL fails to lock its configuration without an errno */
 		hint = "Another process uses the same --file-prefix, or the default one: choose another, "
 		       "as --file-prefix mine.";
 	else if (huge && rte_errno != EINVAL && free_hugepages() == 0)
@@ -109,8 +109,8 @@ wants_usage(int argc, char **argv)
 	return false;
 }
 
-/* EAL prints its usage, 150 lines, after the message that names a wrong argument, and hides that message. The usage
- * goes to standard output, messages do not. */
+/* Discard EAL's usage: its 150 lines follow the message that names a wrong argument, and hide it. The usage goes to
+ * standard output, messages to standard error. */
 static int
 eal_init_quietly(int argc, char **argv)
 {
@@ -157,7 +157,7 @@ uroce_app_eal_no_port(void)
 	return text;
 }
 
-/* The first device that EAL is asked for, "--vdev=NAME", "--vdev NAME", "-a NAME" or "--allow". */
+/* Find the first device among EAL's arguments: "--vdev=NAME", "--vdev NAME", "-a NAME" or "--allow". */
 static const char *
 device_find(int argc, char **argv)
 {
@@ -174,8 +174,8 @@ device_find(int argc, char **argv)
 	return NULL;
 }
 
-/* dpdk-dumpcap attaches as a secondary process, so where EAL shares nothing (--in-memory, --no-shconf,
- * --no-huge) there is nothing to capture with, and nothing to be said about it. */
+/* dpdk-dumpcap attaches as a secondary process. Where EAL shares nothing (--in-memory, --no-shconf, --no-huge),
+ * nothing can be captured, which needs no message. */
 static void
 capture_init(void)
 {
@@ -184,7 +184,7 @@ capture_init(void)
 			rte_strerror(rte_errno));
 }
 
-/* EAL without hugepages takes 64 MiB if nothing is said. */
+/* Without hugepages, EAL's default is 64 MiB. */
 int
 uroce_app_eal_init(int argc, char **argv)
 {
@@ -201,7 +201,7 @@ uroce_app_eal_init(int argc, char **argv)
 		args[n++] = mib;
 	}
 	device_arg = device_find(argc, argv);
-	/* Results alone go to standard output. */
+	/* Standard output is for results only. */
 	rte_openlog_stream(stderr);
 	rte_set_application_usage_hook(usage_hook);
 	n = eal_init_quietly(n, args);
@@ -229,7 +229,7 @@ uroce_app_lcores(unsigned int *lcores)
 static void
 settled(void *done)
 {
-	__atomic_store_n((bool *)done, true, __ATOMIC_RELEASE); /* acquire: done_wait() */
+	__atomic_store_n((bool *)done, true, __ATOMIC_RELEASE); /* pairs with done_wait() */
 }
 
 static void
@@ -239,7 +239,7 @@ done_wait(const bool *done)
 		rte_delay_us_sleep(100);
 }
 
-/* Handlers run on EAL's interrupt thread, as alarms do: after one of ours, what had begun is over. */
+/* Handlers and alarms run on EAL's interrupt thread: once this alarm has run, earlier handlers have returned. */
 static void
 interrupts_settle(void)
 {
@@ -257,12 +257,12 @@ stay(void *done)
 		pause();
 }
 
-/* The interrupt thread stays in a handler of ours. net_memif (DPDK 22.11) leaves its listener's handle with it, in
- * memory that rte_eal_cleanup() unmaps. (Not in an alarm's, whose end that waits for.) */
+/* Keep the interrupt thread in a handler of our own: net_memif (DPDK 22.11) leaves its listener's handle registered,
+ * in memory that rte_eal_cleanup() unmaps. An alarm would not do: rte_eal_cleanup() waits for its end. */
 static void
 interrupts_end(void)
 {
-	static struct rte_intr_handle *handle;	/* the thread has it until the process ends */
+	static struct rte_intr_handle *handle;	/* the interrupt thread uses it until the process exits */
 	bool done = false;
 
 	handle = rte_intr_instance_alloc(RTE_INTR_INSTANCE_F_PRIVATE);
@@ -283,7 +283,7 @@ uroce_app_eal_fini(void)
 	RTE_ETH_FOREACH_DEV(port)
 		rte_eth_dev_close(port);
 	interrupts_settle();
-	interrupts_settle(); /* for callbacks that the first round has deferred */
+	interrupts_settle(); /* for callbacks that the first one has deferred */
 	interrupts_end();
 	rte_eal_cleanup();
 }

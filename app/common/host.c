@@ -49,7 +49,7 @@ open_explain(uint16_t port_id, int error)
 
 	if (error == ENOMEM)
 		hint = ": give EAL more memory, by hugepages or -m";
-	else if (error == EPERM) /* drivers say -1, net_memif when its socket is not there */
+	else if (error == EPERM) /* some drivers return -1, as net_memif without its socket */
 		hint = ": the driver does not start it; of net_memif, start the process with "
 		       "role=server first";
 	fprintf(stderr, "%s: port %u: %s%s\n", uroce_app_name, port_id, strerror(error), hint);
@@ -62,7 +62,7 @@ uroce_app_host_open(struct app_host *host, uint16_t port_id, uint32_t qps, bool 
 	struct uroce_port_conf conf = {
 		.no_loopback = no_loopback,
 		.go_back_n = host->go_back_n,
-		.no_owner = 1, /* dpdk-dumpcap sees no other ports */
+		.no_owner = 1, /* dpdk-dumpcap sees only ports without an owner */
 	};
 	struct ibv_port_attr port;
 
@@ -221,8 +221,8 @@ uroce_app_device_address(const struct app_device *dev, bool v4, const union ibv_
 	return found;
 }
 
-/* They are counted by worker, and the host's devices have the same workers: one of them tells for
- * all. Of a borrowed worker its owner tells. */
+/* The workers count, and all devices of the host share them: the counters of one device are enough. A borrowed worker
+ * counts for the host that owns it. */
 uint64_t
 uroce_app_host_counter(const struct app_host *host, const char *name)
 {

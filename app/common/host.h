@@ -19,7 +19,7 @@ struct uroce_netem;
 
 struct app_address {
 	union ibv_gid gid;
-	uint8_t index; /* in the GID table */
+	uint8_t index; /* index in the GID table */
 };
 
 struct app_device {
@@ -27,62 +27,63 @@ struct app_device {
 	uint16_t port_id;
 	struct ibv_device_attr attr;
 	uint32_t mtu; /* the largest path MTU of the port, bytes */
-	struct uroce_netem *netem; /* NULL: no --impair */
+	struct uroce_netem *netem; /* NULL: without --impair */
 	unsigned int nb_addrs;
 	struct app_address addrs[UROCE_APP_MAX_ADDRESSES];
 };
 
-/* Workers: the first is polled by the end's own loop, the others run on lcores of their own. */
+/* The devices and workers of one end: the end's own loop polls the first worker, the others run on lcores of their
+ * own. */
 struct app_host {
 	struct app_device devs[UROCE_APP_MAX_PORTS];
 	unsigned int nb_devs;
 	struct uroce_worker *workers[UROCE_MAX_WORKERS];
 	unsigned int nb_workers;
-	unsigned int nb_launched; /* workers[1 .. nb_launched] run */
-	bool borrowed;            /* workers[0] is another host's */
-	bool impaired;            /* frames will be lost, so wait less for them */
-	bool go_back_n;           /* of the devices that are opened */
+	unsigned int nb_launched; /* workers[1 .. nb_launched] are running */
+	bool borrowed;            /* workers[0] belongs to another host */
+	bool impaired;            /* expect losses: use shorter timeouts */
+	bool go_back_n;           /* conf.go_back_n of devices opened later */
 };
 
 /** Create n workers. @return 0 or -1, a message printed */
 int uroce_app_host_workers(struct app_host *host, unsigned int n);
 
-/** Make an ethdev port one of the host's devices. @return 0 or -1, a message printed */
+/** Open an ethdev port as a device of the host. @return 0 or -1, a message printed */
 int uroce_app_host_open(struct app_host *host, uint16_t port_id, uint32_t qps, bool no_loopback);
 
 /** Give device `dev` an address and find it in the GID table. @return 0 or -1, a message printed */
 int uroce_app_host_address(struct app_host *host, unsigned int dev, const char *cidr);
 
-/** Make the network in front of every device a bad one. NULL: leave it as it is. @return 0 or -1, a
- * message printed */
+/** Emulate network impairments in front of every device. NULL: none. @return 0 or -1, a message printed */
 int uroce_app_host_impair(struct app_host *host, const char *impairment);
 
-/** And a good one again. */
+/** Remove the impairments. */
 void uroce_app_host_unimpair(struct app_host *host);
 
-/** Switch congestion control on or off, for QPs to come. @return 0 or -1, a message printed */
+/** Switch congestion control on or off for QPs created later. @return 0 or -1, a message printed */
 int uroce_app_host_control(struct app_host *host, bool on);
 
 /** Run workers 1.. on these lcores. @return 0 or -1, a message printed */
 int uroce_app_host_launch(struct app_host *host, const unsigned int *lcores);
 
-/** Stop what uroce_app_host_launch() started; from then on only the caller polls. */
+/** Stop the workers that uroce_app_host_launch() started; from then on only the caller polls. */
 void uroce_app_host_stop(struct app_host *host);
 
 void uroce_app_host_close(struct app_host *host);
 
-/** The device's address of the peer's family, `wanted` itself if it is one (NULL: any). NULL: there
- * is none. */
+/** Get the device's address of the peer's family; `wanted` itself if the device has it (NULL: any). @return NULL: no
+ * such address */
 const struct app_address *uroce_app_device_address(const struct app_device *dev, bool v4,
 						     const union ibv_gid *wanted);
 
-/** Packets that the host's devices have sent again so far. */
+/** Get the number of packets that the host's devices have retransmitted. */
 uint64_t uroce_app_host_retransmits(const struct app_host *host);
 
-/** The sum of a counter over the host's devices. 0: no such counter, or no device */
+/** Get a counter of the host's workers, which all its devices share. @return 0: no such counter, no device, or the
+ * worker is borrowed */
 uint64_t uroce_app_host_counter(const struct app_host *host, const char *name);
 
-/** Make two ethdev ports whose ends are crossed. @return 0 or -1, a message printed */
+/** Create two net_ring ports that are connected to each other. @return 0 or -1, a message printed */
 int uroce_app_ring_ports(uint16_t ports[2], unsigned int queues);
 
 #endif /* UROCE_APP_HOST_H */

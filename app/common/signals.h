@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Ctrl-C: the first one ends the run and has the results printed, the second one ends the process.
+ * Ctrl-C: the first ends the run and has the results printed, the second ends the process.
  */
 
 #ifndef UROCE_APP_SIGNALS_H
@@ -19,7 +19,7 @@ uroce_app_stopped(void)
 	return uroce_app_stop_signal != 0;
 }
 
-/** As if the user had pressed Ctrl-C; and undo that. Any thread. */
+/** Request a stop as Ctrl-C does; uroce_app_stop_clear() withdraws it. Any thread. */
 static inline void
 uroce_app_stop(void)
 {
