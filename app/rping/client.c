@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The client's rounds: it offers a ping to be read, then room for it to be written, and checks what has come back.
- * Main thread.
+ * The client's rounds: offers a ping for the server's READ, then room for its WRITE, and checks the data. Main
+ * thread.
  */
 
 #include <stdio.h>
@@ -33,7 +33,7 @@ uroce_rping_client_start(struct rping_conn *conn)
 		return;
 	}
 	uroce_rping_fill(conn->start, o->size, conn->round);
-	memset(conn->data, 0xff, o->size); /* so that a byte that is not written cannot be right by chance */
+	memset(conn->data, 0xff, o->size); /* a byte that is not written cannot be right by chance */
 	conn->phase = RPING_WAIT_SINK;
 	offer(conn, conn->start, conn->start_mr);
 }

@@ -16,7 +16,7 @@
 #include "conn.h"
 #include "program.h"
 
-#define SEND_DEPTH 4 /* one at a time, and the one before it not yet taken */
+#define SEND_DEPTH 4 /* one in progress, and completions not polled yet */
 #define RECV_DEPTH 2
 #define CQ_DEPTH   (SEND_DEPTH + RECV_DEPTH)
 
@@ -66,7 +66,7 @@ say(const char *what)
 	return -1;
 }
 
-/* recv_info and send_info are side by side */
+/* one region covers recv_info and send_info, which are adjacent */
 static int
 buffers_register(struct rping_conn *conn)
 {
@@ -75,7 +75,7 @@ buffers_register(struct rping_conn *conn)
 
 	conn->info_mr = uroce_reg_mr(conn->pd, &conn->recv_info, 2 * sizeof(conn->recv_info),
 				     IBV_ACCESS_LOCAL_WRITE);
-	/* the server gives no access to its memory */
+	/* the server grants no access to its memory */
 	conn->start_mr = uroce_reg_mr(conn->pd, conn->start, sizeof(conn->start),
 				      conn->server ? 0 : IBV_ACCESS_REMOTE_READ);
 	conn->data_mr = uroce_reg_mr(conn->pd, conn->data, sizeof(conn->data),
@@ -85,7 +85,7 @@ buffers_register(struct rping_conn *conn)
 	return 0;
 }
 
-/* In INIT: receives can be posted. */
+/* Create a QP and move it to INIT, so that receives can be posted. */
 static int
 own_qp_create(struct rping_conn *conn, struct ibv_qp_init_attr *init)
 {
@@ -183,7 +183,7 @@ uroce_rping_conn_leave(struct rping_conn *conn)
 	conn->phase = RPING_OVER;
 	if (!conn->established && !conn->disconnected)
 		return;
-	/* the QP goes to ERR with it: what is outstanding is flushed */
+	/* moves the QP to ERR, which flushes its work requests */
 	if (uroce_rdma_disconnect(conn->id) != 0 || conn->disconnected)
 		return;
 	conn->phase = RPING_LEAVING;

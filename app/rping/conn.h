@@ -17,16 +17,15 @@
 #include "options.h"
 #include "ping.h"
 
-#define RPING_PROBE_ID 1 /* wr_id of a probe; of other work requests 0 */
+#define RPING_PROBE_ID 1 /* wr_id of a probe; other work requests have 0 */
 
 enum rping_phase {
 	RPING_CONNECTING,
-	RPING_WAIT_START, /* server: for the address to read from */
+	RPING_WAIT_START, /* server: waits for the address to read from */
 	RPING_READING,
-	RPING_WAIT_SINK, /* server: for the address to write to. Client: for the word that it was
-			    read */
-	RPING_WRITING,   /* Client: for the word that it was written */
-	RPING_LEAVING,   /* disconnects */
+	RPING_WAIT_SINK, /* server: waits for the address to write to; client: for the end of the READ */
+	RPING_WRITING,   /* client: waits for the end of the WRITE */
+	RPING_LEAVING,   /* disconnecting */
 	RPING_OVER,
 };
 
@@ -41,8 +40,8 @@ struct rping_conn {
 	enum rping_phase phase;
 	uint32_t round;
 	bool probing;       /* a probe is outstanding */
-	uint64_t heard_tsc; /* something completed last */
-	uint64_t leave_tsc; /* LEAVING: when to wait no longer */
+	uint64_t heard_tsc; /* time of the last completion */
+	uint64_t leave_tsc; /* LEAVING: deadline */
 	struct ibv_pd *pd;
 	struct ibv_cq *cq;
 	struct ibv_qp *qp;
@@ -51,35 +50,34 @@ struct rping_conn {
 	struct ibv_mr *data_mr;
 	struct rping_info recv_info;
 	struct rping_info send_info;
-	struct rping_info peer;               /* the server's client's, in host byte order */
-	char start[UROCE_RPING_BUFFER_BYTES]; /* the client's: is read */
-	char data[UROCE_RPING_BUFFER_BYTES];  /* the client's: is written. The server's: in between
-					       */
+	struct rping_info peer;               /* server: the client's buffer, in host byte order */
+	char start[UROCE_RPING_BUFFER_BYTES]; /* client: the server reads it */
+	char data[UROCE_RPING_BUFFER_BYTES];  /* client: the server writes it; server: holds the data in between */
 };
 
-/** @return NULL: no memory */
+/** Create a connection for an ID. @return NULL: out of memory */
 struct rping_conn *uroce_rping_conn_create(const struct rping_options *o, struct rdma_cm_id *id,
 					   bool server);
-/** With its ID. */
+/** Destroy a connection and its ID. */
 void uroce_rping_conn_destroy(struct rping_conn *conn);
 
-/** QP, CQ, buffers, and the first receive. @return 0 or -1, a message printed */
+/** Create the QP, the CQ and the buffers, and post the first receive. @return 0 or -1, a message printed */
 int uroce_rping_conn_prepare(struct rping_conn *conn);
-/** -q: move the QP of the user's own to RTS. @return 0 or -1, a message printed */
+/** With -q: move the program's own QP to RTS. @return 0 or -1, a message printed */
 int uroce_rping_conn_modify(struct rping_conn *conn);
 
 int uroce_rping_conn_receive(struct rping_conn *conn);
 /** SEND send_info. */
 int uroce_rping_conn_send(struct rping_conn *conn);
-/** WRITE no bytes, with RPING_PROBE_ID. */
+/** Post an empty WRITE, with RPING_PROBE_ID. */
 int uroce_rping_conn_probe(struct rping_conn *conn);
-/** Between data and the peer's memory. */
+/** Post a READ or a WRITE between `data` and the peer's memory. */
 int uroce_rping_conn_rdma(struct rping_conn *conn, enum ibv_wr_opcode opcode, uint32_t bytes);
 
-/** Print the first error of a connection, and leave. */
+/** Print a connection's first error, and disconnect. */
 void uroce_rping_conn_fail(struct rping_conn *conn, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
-/** Disconnect, and wait for the other end to have heard of it. */
+/** Disconnect, and wait for the peer to notice. */
 void uroce_rping_conn_leave(struct rping_conn *conn);
 
 #endif /* UROCE_RPING_CONN_H */

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Handles the events of the CM: requests become connections, a resolved address goes on to its route, errors are
- * explained. Main thread.
+ * Handles the events of the CM: accepts requests, resolves routes after addresses, and explains errors. Main thread.
  */
 
 #include <arpa/inet.h>
@@ -28,7 +27,7 @@ conn_param(const struct rping_conn *conn)
 		.initiator_depth = 1,
 		.retry_count = 7,
 		.rnr_retry_count = 7,
-		.qp_num = conn->qp->qp_num, /* with -q: else the ID knows */
+		.qp_num = conn->qp->qp_num, /* used with -q only: else the ID has the QP */
 	};
 }
 
@@ -59,8 +58,8 @@ accept_client(struct rping_conn *conn)
 	return uroce_rdma_accept(conn->id, conn->options->own_qp ? &param : NULL);
 }
 
-/* The ID is ours to destroy; after the event has been acknowledged. @return NULL: it is a
- * connection's now */
+/* Handle a connection request. @return the ID, to destroy after the event is acknowledged; NULL: a connection owns it
+ */
 static struct rdma_cm_id *
 requested(struct rping *r, struct rdma_cm_id *id)
 {

@@ -56,7 +56,8 @@ check_ports(const struct rping_options *o)
 		       : NULL;
 }
 
-/* Every port that EAL has, with the main lcore's worker; addresses in turn. */
+/* Open EAL's ports, as many as there are addresses, with the main lcore's worker; the addresses are assigned in turn.
+ */
 static int
 open_ports(struct rping *r)
 {
@@ -93,13 +94,13 @@ sockaddr_of(struct sockaddr_storage *to, const char *cidr, uint16_t port)
 		v4->sin_port = htons(port);
 	} else {
 		RTE_VERIFY(inet_pton(AF_INET6, text, &v6->sin6_addr) ==
-			   1); /* checked with the options */
+			   1); /* the options were checked */
 		v6->sin6_family = AF_INET6;
 		v6->sin6_port = htons(port);
 	}
 }
 
-/* Two net_ring ports, the client's first, and the main lcore's worker for both. */
+/* Open two net_ring ports, the client's first, with the main lcore's worker for both. */
 static int
 open_rings(struct rping *r)
 {
@@ -114,7 +115,7 @@ open_rings(struct rping *r)
 	for (unsigned int i = 0; i < 2; i++) {
 		const char *addr = o->nb_addrs == 2 ? o->addrs[i] : default_addrs[i];
 
-		/* through the rings, although both devices are of one process */
+		/* no loopback: frames go through the rings although both devices are in one process */
 		if (uroce_app_host_open(&r->hosts[i], ports[i], 1, true) != 0 ||
 		    uroce_app_host_address(&r->hosts[i], 0, addr) != 0)
 			return -1;
@@ -144,7 +145,7 @@ run(const struct rping_options *o)
 	return ret == 0 ? STATUS_OK : STATUS_FAILED;
 }
 
-/* EAL's -s has a mask of service cores. */
+/* EAL's -s takes a mask of service cores. */
 static bool
 is_coremask(int argc, char **argv, int i)
 {
@@ -160,7 +161,7 @@ main(int argc, char **argv)
 	int status;
 
 	for (int i = 1; i < nb_eal; i++) {
-		if (strcmp(argv[i], "--version") == 0) { /* EAL has none */
+		if (strcmp(argv[i], "--version") == 0) { /* EAL has no --version */
 			printf("%s " UROCE_VERSION "\n", uroce_app_name);
 			return STATUS_OK;
 		}

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Parses the command line of uroce-rping after the `--`, and has the text of --help: the letters are rping's. main()
- * calls it before EAL starts, so that a wrong argument is reported at once.
+ * Parses the command line of uroce-rping after the `--`, and has the text of --help. The letters are rping's. main()
+ * parses it before EAL starts, so that a wrong argument is reported at once.
  */
 
 #include <arpa/inet.h>
@@ -215,7 +215,7 @@ uroce_rping_options_parse(struct rping_options *o, int argc, char **argv, char *
 			  size_t error_room)
 {
 	struct parse p = { .o = o, .error = error, .room = error_room };
-	int option, at = 1, ret = 0; /* argv[at] is looked at: optind is not always behind it */
+	int option, at = 1, ret = 0; /* argv[at] is the argument in question: optind is not always just behind it */
 
 	memset(o, 0, sizeof(*o));
 	o->addr.ss_family = AF_INET;
@@ -237,7 +237,7 @@ uroce_rping_options_parse(struct rping_options *o, int argc, char **argv, char *
 		else
 			ret = set_option(&p, option, optarg);
 	}
-	opterr = 1; /* EAL says which argument it does not know */
+	opterr = 1; /* EAL's getopt shall report wrong arguments */
 	if (ret != 0)
 		return ret;
 	if (optind < argc)

@@ -22,12 +22,12 @@ enum rping_role {
 
 struct rping_options {
 	enum rping_role role;
-	struct sockaddr_storage addr;   /* -a, with the port: the server's */
+	struct sockaddr_storage addr;   /* -a and -p: the server's */
 	struct sockaddr_storage source; /* -I; family 0: none */
 	bool addr_given;
 	uint16_t port;
 	uint32_t size;  /* bytes of a ping */
-	uint32_t count; /* 0: without end */
+	uint32_t count; /* 0: no limit */
 	bool verbose;
 	bool validate;
 	bool debug;
@@ -48,7 +48,7 @@ struct rping_options {
 int uroce_rping_options_parse(struct rping_options *o, int argc, char **argv, char *error,
 			      size_t error_room);
 
-/** Is this an option of ours, and none of EAL's? */
+/** Is this an option of uroce-rping that EAL does not have? */
 bool uroce_rping_options_has(const char *arg);
 
 #endif /* UROCE_RPING_OPTIONS_H */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Fills and checks the text of a ping: a number, then letters that begin one further each time. No state.
+ * Fills and checks the text of a ping: a number, then the alphabet, which starts one letter later in each ping. No
+ * state.
  */
 
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * What the two ends tell each other, byte by byte as rping does: where the peer may read or write, and the text of
+ * The messages of the two ends, byte by byte as rping's: the memory that the peer may read or write, and the text of
  * a ping. No state.
  */
 
@@ -14,7 +14,7 @@
 
 #include <rte_byteorder.h>
 
-/* A SEND of either end; the server's say no more than that it is done. */
+/* A SEND of either end. The server's SENDs only report the end of an operation. */
 struct rping_info {
 	rte_be64_t addr;
 	rte_be32_t rkey;
@@ -23,13 +23,13 @@ struct rping_info {
 
 static_assert(sizeof(struct rping_info) == 16, "what rping sends");
 
-/** The text of ping n: size bytes with the zero at its end. */
+/** Write the text of ping n: `size` bytes, the last one zero. */
 void uroce_rping_fill(char *data, uint32_t size, uint32_t n);
 
-/** How many bytes go back: the text and its zero, at most size. */
+/** Get the number of bytes to write back: the text and its zero, at most `size`. */
 uint32_t uroce_rping_text_bytes(const char *data, uint32_t size);
 
-/** @return the first byte that is wrong, or size */
+/** @return offset of the first wrong byte; `size`: none */
 uint32_t uroce_rping_compare(const char *sent, const char *received, uint32_t size);
 
 #endif /* UROCE_RPING_PING_H */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Takes completions of a connection and hands them to its client's or server's rounds; probes a peer that is silent.
- * Main thread.
+ * Polls the completions of a connection and hands them to the client's or server's rounds; probes a silent peer. Main
+ * thread.
  */
 
 #include <rte_byteorder.h>
@@ -12,10 +12,10 @@
 #include "conn.h"
 #include "rping.h"
 
-#define POLLED 8 /* completions of one poll */
+#define POLLED 8 /* completions per poll */
 
-/* Perhaps nothing is outstanding that would tell that the peer is gone: an empty WRITE tells, and needs no memory there
- * (R19). */
+/* Without a request in flight, a dead peer goes unnoticed: probe a silent one with an empty WRITE, which needs no
+ * memory at the peer (R19). */
 static void
 probe_if_silent(struct rping_conn *conn, bool heard)
 {

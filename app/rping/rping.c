@@ -17,7 +17,7 @@
 #include "rping.h"
 #include "signals.h"
 
-#define IDLE_ROUNDS 200 /* then sleep */
+#define IDLE_ROUNDS 200 /* empty rounds before a sleep */
 #define IDLE_US     20
 
 static int
@@ -90,7 +90,7 @@ reap(struct rping *r, struct rping_conn *conn)
 	uroce_rping_conn_destroy(conn);
 }
 
-/* A wake-up for each port's worker 0; the others have lcores. */
+/* Poll worker 0 of each host; other workers have lcores of their own. */
 static unsigned int
 poll_workers(struct rping *r)
 {
@@ -131,7 +131,7 @@ over(const struct rping *r)
 	}
 }
 
-/* All disconnect; and what answers the other ends gets its time to leave. */
+/* Disconnect all, and poll for a while longer, so that the last replies to the peers are sent. */
 static void
 finish(struct rping *r)
 {

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * One run: the ends that this process is, with their ports, and the loop that drives them. Main
- * thread.
+ * One run: the one or two ends in this process, their ports, and the loop that polls them. Main thread.
  */
 
 #ifndef UROCE_RPING_RPING_H
@@ -13,33 +12,32 @@
 
 struct rping {
 	const struct rping_options *options;
-	struct app_host hosts[2]; /* the second: the server's, with both ends in this process */
+	struct app_host hosts[2]; /* the second is the server's, if both ends are in this process */
 	struct sockaddr_storage server;
-	struct sockaddr_storage source; /* the client's; family 0: any */
+	struct sockaddr_storage source; /* the client's address; family 0: any */
 	struct rdma_event_channel *channel;
 	struct rdma_cm_id *listener;
 	TAILQ_HEAD(, rping_conn) conns;
 	bool client_over;
-	bool server_over; /* the one connection that a server serves without -P */
+	bool server_over; /* without -P: the server's only connection has ended */
 	bool server_busy;
 	bool failed;
-	unsigned int idle; /* rounds in which nothing has happened */
+	unsigned int idle; /* consecutive rounds without work */
 };
 
-/** Listen, connect, ping, and disconnect. hosts, server and source are set. @return 0 or -1,
- * messages printed */
+/** Listen, connect, ping, and disconnect. hosts, server and source are set. @return 0 or -1, messages printed */
 int uroce_rping_run(struct rping *r);
 
-/** A round of everything. Also for a caller that waits for something else. */
+/** Run one round: poll workers, events and connections. Also for a caller that waits for something else. */
 void uroce_rping_round(struct rping *r);
 
-/* event.c: the channel's events. @return how many there were */
+/* event.c: handle the channel's events. @return number of events */
 unsigned int uroce_rping_events(struct rping *r);
 
-/* poll.c: take what has completed. @return how many completions */
+/* poll.c: handle a connection's completions. @return number of completions */
 unsigned int uroce_rping_poll(struct rping_conn *conn);
 
-/* client.c, server.c: a message has come; an RDMA operation is done */
+/* client.c, server.c: handle a received message, or the completion of an RDMA operation */
 void uroce_rping_client_start(struct rping_conn *conn);
 void uroce_rping_client_received(struct rping_conn *conn);
 void uroce_rping_server_received(struct rping_conn *conn);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The server's rounds: it reads what the client offers, writes it to where the client says, and reports both by
- * SENDs. It checks what the client says. Main thread.
+ * The server's rounds: reads the memory that the client offers, writes the data to the memory that the client then
+ * offers, and reports both by SENDs. It checks the client's messages. Main thread.
  */
 
 #include <stdio.h>
