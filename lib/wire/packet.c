@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Parses received frames in one pass: Ethernet, VLAN, IP, UDP, then R1 to R4 in their order, each check a line, each
- * failure a verdict; R5, which reads the whole frame, is a step of its own. Nothing is read before its length is
- * checked. Workers call it for each frame. No state.
+ * Parses a received frame in one pass, from Ethernet to the extension headers, with the checks R1 to R4 in order.
+ * Each header's length is checked before the header is read. R5, which reads the whole frame, is a call of its own.
+ * Stateless.
  */
 
 #include <string.h>
@@ -23,7 +23,7 @@
 #include "wire/packet.h"
 #include "wire/template.h"
 
-/* Of a header without options, by words: the loop of rte_raw_cksum() is for any length. */
+/* Verify the checksum of a header without options. Faster than rte_raw_cksum(), whose loop handles any length. */
 static bool
 plain_ipv4_sum_ok(const struct rte_ipv4_hdr *ip)
 {
@@ -44,7 +44,7 @@ ipv4_checksum_ok(const struct rte_mbuf *m, const struct rte_ipv4_hdr *ip, uint32
 	switch (m->ol_flags & RTE_MBUF_F_RX_IP_CKSUM_MASK) {
 	case RTE_MBUF_F_RX_IP_CKSUM_BAD: return false;
 	case RTE_MBUF_F_RX_IP_CKSUM_GOOD:
-	case RTE_MBUF_F_RX_IP_CKSUM_NONE: /* not filled in, but the header was verified */
+	case RTE_MBUF_F_RX_IP_CKSUM_NONE: /* the checksum is not filled in, but the port has verified the header */
 		return true;
 	default:
 		return likely(header_bytes == sizeof(*ip))
@@ -53,7 +53,7 @@ ipv4_checksum_ok(const struct rte_mbuf *m, const struct rte_ipv4_hdr *ip, uint32
 	}
 }
 
-/* The Ethernet header and the VLAN tag, if there is one. */
+/* Parse the Ethernet header, and the VLAN tag if the frame has one. */
 static enum uroce_verdict
 ether_parse(struct uroce_packet *p)
 {
@@ -140,7 +140,7 @@ ipv6_parse(struct uroce_packet *p)
 	return UROCE_OK;
 }
 
-/* What is behind the UDP header, `bytes` up to the end of the IP packet. */
+/* Parse the BTH and check its length, for a UDP payload of `bytes`. */
 static inline enum uroce_verdict
 ib_parse(struct uroce_packet *p, uint32_t bytes)
 {
@@ -150,7 +150,7 @@ ib_parse(struct uroce_packet *p, uint32_t bytes)
 	const struct uroce_opcode_info *info;
 	uint32_t pad, rest;
 
-	/* Without a BTH there is no opcode to look at: R3 comes first here, and only here. */
+	/* without a BTH there is no opcode for R2: only here, R3 comes first */
 	if (bytes < sizeof(*bth) + UROCE_ICRC_BYTES)
 		return UROCE_DROP_LENGTH;
 	if (room < sizeof(*bth))
@@ -195,7 +195,7 @@ udp_parse(struct uroce_packet *p)
 		return UROCE_DROP_L2_SHORT;
 	if (udp->dst_port != rte_cpu_to_be_16(UROCE_UDP_PORT))
 		return UROCE_DROP_UDP_PORT;
-	/* The ICRC ends the IP packet, so there is nothing behind the datagram. */
+	/* the ICRC ends the IP packet, so the datagram must fill the packet */
 	if (rte_be_to_cpu_16(udp->dgram_len) != p->payload_bytes)
 		return UROCE_DROP_UDP_LENGTH;
 	p->udp_src_port = rte_be_to_cpu_16(udp->src_port);
@@ -237,11 +237,12 @@ frame_parse(struct rte_mbuf *m, struct uroce_packet *p)
 
 typedef uint64_t flow_vec __attribute__((vector_size(16)));
 
-/* Is the frame from the same host to the same of our addresses, by UDP and in IPv4 without options, to RoCE's port? */
+/* Does the frame belong to the flow: same Ethernet header, IPv4 addresses, protocol and UDP destination port, no
+ * options? */
 static inline bool
 flow_has(const struct uroce_flow *f, const struct rte_mbuf *m)
 {
-	/* flow_parse() checks the lengths and the checksum; nobody reads identification and TTL. */
+	/* uroce_packet_parse() checks the lengths and the checksum; identification and TTL are not used */
 	static const uint8_t same[UROCE_FLOW_BYTES] __rte_aligned(sizeof(flow_vec)) = {
 		[0 ... FLOW_IP] = 0xff,			/* Ethernet, IP version and header length */
 		[FLOW_IP + 6 ... FLOW_IP + 7] = 0xff,	/* fragment */
@@ -287,7 +288,7 @@ uroce_packet_parse(const struct uroce_flow *flow, struct rte_mbuf *m, struct uro
 	if (unlikely(total_bytes < sizeof(*ip) + sizeof(*udp) || total_bytes > rte_pktmbuf_pkt_len(m) - FLOW_IP ||
 		     !ipv4_checksum_ok(m, ip, sizeof(*ip)) ||
 		     rte_be_to_cpu_16(udp->dgram_len) != total_bytes - sizeof(*ip)))
-		return frame_parse(m, p);	/* which says what is wrong */
+		return frame_parse(m, p);	/* returns the verdict of the failed check */
 	p->mbuf = m;
 	p->src_ip = (const uint8_t *)&ip->src_addr;
 	p->dst_ip = (const uint8_t *)&ip->dst_addr;
@@ -307,7 +308,7 @@ uroce_packet_parse(const struct uroce_flow *flow, struct rte_mbuf *m, struct uro
 enum uroce_verdict
 uroce_packet_check_icrc(const struct uroce_packet *p)
 {
-	/* R4: with its pad, the payload is a multiple of 4 */
+	/* R4: payload and pad together are a multiple of 4 bytes */
 	uint32_t end = p->payload_offset + RTE_ALIGN_CEIL(p->payload_bytes, 4);
 
 	if (!uroce_icrc_is_right(p->mbuf, p->l3_offset, p->l4_offset, end - p->l3_offset))

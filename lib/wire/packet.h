@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * A received frame as values: the one parser of frames. uroce_packet_parse() leaves what headers say in struct
- * uroce_packet, with R1 to R4 checked; uroce_packet_check_icrc() checks R5. Pointers lead into the mbuf. No state; any
- * thread.
+ * The parser of received frames. uroce_packet_parse() fills in struct uroce_packet from the headers and checks R1 to
+ * R4; uroce_packet_check_icrc() checks R5. Stateless; any thread.
  */
 
 #ifndef UROCE_WIRE_PACKET_H
@@ -18,8 +17,9 @@
 #include "wire/opcode.h"
 #include "wire/verdict.h"
 
+/* A parsed packet. Its pointers lead into the mbuf. */
 struct uroce_packet {
-	struct rte_mbuf *mbuf; /* owned by whoever owns the packet */
+	struct rte_mbuf *mbuf; /* the owner of the packet owns it */
 	const struct uroce_opcode_info *info;
 	const struct uroce_bth *bth; /* extension headers follow, contiguous */
 	const uint8_t *src_ip;       /* 4 or 16 bytes, by ip_version */
@@ -27,29 +27,28 @@ struct uroce_packet {
 	uint32_t dest_qpn;
 	uint32_t psn;
 	uint32_t payload_offset; /* from the start of the frame */
-	uint32_t payload_bytes;  /* without pad; if info is NULL, all that is behind the IP header */
-	/* these four, and the last four below, are constants in a flow: written at once */
-	uint16_t l3_offset; /* of the header behind Ethernet and tag; 0: these are cut short */
+	uint32_t payload_bytes;  /* without pad; if info is NULL, all bytes behind the IP header */
+	/* constant in a flow, as the last four fields: adjacent, so that one store writes them */
+	uint16_t l3_offset; /* offset of the network header; 0: the frame ends before it */
 	uint16_t l4_offset;
-	rte_be16_t ether_type; /* behind the tag */
-	uint16_t vlan_tci;     /* of the tag, which the port may have stripped; UROCE_NO_VLAN: there is none */
+	rte_be16_t ether_type; /* ethertype of the network header */
+	uint16_t vlan_tci;     /* VLAN tag, possibly stripped by the port; UROCE_NO_VLAN: none */
 	uint16_t udp_src_port;
 	uint16_t pkey;
 	uint8_t opcode;
 	uint8_t traffic_class; /* DSCP and ECN */
 	bool ack_req;
 	bool solicited;
-	uint8_t ip_version; /* 4 or 6; 0: no IP header, or one without its addresses */
+	uint8_t ip_version; /* 4 or 6; 0: no IP header, or too short for addresses */
 	uint8_t ip_protocol;
-	bool to_group; /* by its MAC address */
-	bool in_flow;  /* the headers up to UDP are those of struct uroce_flow */
+	bool to_group; /* its destination MAC address is multicast or broadcast */
+	bool in_flow;  /* its headers up to UDP match struct uroce_flow */
 };
 
 #define UROCE_FLOW_BYTES 48
 
-/* The flow cache: the headers of a frame whose addresses and VLAN were accepted. Frames that follow each other mostly
- * come from one host: what must be equal in the next frame is compared as a whole, and then need not be checked again,
- * as long as the addresses stay. */
+/* The flow cache: the headers of the last frame whose addresses and VLAN were accepted. A frame with equal headers
+ * needs no further address checks until the port's addresses change. */
 struct uroce_flow {
 	bool valid;
 	uint8_t head[UROCE_FLOW_BYTES];
@@ -58,34 +57,34 @@ struct uroce_flow {
 /**
  * Parse a frame, from Ethernet to the extension headers.
  *
- * A verdict other than UROCE_OK is that of the first header that is wrong. The fields before it are filled in: l3_offset,
- * ether_type, vlan_tci and to_group, unless l3_offset is 0; then ip_version, ip_protocol and the addresses, unless
- * ip_version is 0. The caller may so drop the frame for its addresses first.
+ * A verdict other than UROCE_OK names the first invalid header. The headers before it are in p, so that the caller
+ * can drop the frame for its addresses first: l3_offset, ether_type, vlan_tci and to_group, unless l3_offset is 0;
+ * ip_version, ip_protocol and the addresses, unless ip_version is 0.
  *
- * @param flow	what uroce_flow_set() left of a frame before
+ * @param flow	as set by uroce_flow_set() from an earlier frame, or not valid
  * @param m	the frame; not consumed
- * @param p	p->info is NULL if UROCE_OK is returned for what is not RoCEv2: another ethertype or IP protocol
+ * @param p	p->info is NULL if the frame is valid, but not RoCEv2: another ethertype or IP protocol
  * @return	UROCE_OK, or the verdict with which to drop the frame; the ICRC has not been checked
  */
 enum uroce_verdict uroce_packet_parse(const struct uroce_flow *flow, struct rte_mbuf *m, struct uroce_packet *p);
 
-/** Take a parsed RoCEv2 packet, whose addresses and VLAN the caller has accepted, as the flow of the next frames. */
+/** Set the flow to the headers of a parsed RoCEv2 packet. The caller has accepted its addresses and VLAN. */
 void uroce_flow_set(struct uroce_flow *f, const struct uroce_packet *p);
 
-/** R5. @param p	a RoCEv2 packet that was parsed */
+/** Check the ICRC (R5). @param p	a parsed RoCEv2 packet */
 enum uroce_verdict uroce_packet_check_icrc(const struct uroce_packet *p);
 
 /**
- * Parse a RoCEv2 packet, whatever its Ethernet header says, and check its ICRC.
+ * Parse a RoCEv2 packet without checking its ethertype, and check its ICRC.
  *
  * @param m		the frame; not consumed
- * @param l3_offset	where its IPv4 or IPv6 header begins
+ * @param l3_offset	offset of its IPv4 or IPv6 header
  * @param p		filled in when UROCE_OK is returned
  * @return	UROCE_OK, or the verdict with which to drop the frame
  */
 enum uroce_verdict uroce_packet_decode(struct rte_mbuf *m, uint16_t l3_offset, struct uroce_packet *p);
 
-/** Copy payload bytes from the mbuf chain in address order, as uroce_place() does; offset + len must lie within
+/** Copy payload bytes from the mbuf chain in address order, as uroce_place() does. offset + len is at most
  * payload_bytes. */
 void uroce_packet_copy(const struct uroce_packet *p, uint32_t offset, void *dst, uint32_t len);
 
