@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Adds up the counters of a device's queues and workers. Any thread; the workers may go on counting.
+ * Adds up the counters of a device's queues and workers. Any thread, while the workers run.
  */
 
 #include "port/counters.h"
@@ -28,7 +28,7 @@ const char *const uroce_port_counter_names[UROCE_PORT_COUNTER_COUNT] = {
 	[UROCE_PORT_FILLERS_SENT] = "fillers_sent",
 };
 
-/* Where the next counter goes. */
+/* The caller's array. `count` may exceed `room`: it is the number of counters that exist. */
 struct out {
 	struct uroce_counter *counters;
 	unsigned int room;
@@ -56,7 +56,7 @@ uroce_port_counter(const struct uroce_port *port, unsigned int which)
 
 	for (unsigned int i = 0; i < port->nb_queues; i++)
 		sum += read_relaxed(&port->queues[i].counters[which]);
-	/* frames that waited for a neighbor until it was given up */
+	/* the neighbor table counts frames whose neighbor did not answer */
 	if (which == UROCE_PORT_TX_DROP_UNRESOLVED)
 		sum += read_relaxed(&port->neighbors.dropped);
 	return sum;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Joins and leaves multicast groups for the QPs of a device: in the snapshot that workers read, in the port's
- * filter and, by worker 0, at the routers. Control threads, under the port's lock.
+ * Joins and leaves multicast groups for the QPs of a device: updates the snapshot that workers read and the port's
+ * filter, and has worker 0 report to routers. Control threads, under the port's lock.
  */
 
 #include <errno.h>
@@ -52,9 +52,12 @@ uroce_port_mcast_leave(struct uroce_device *dev, const union ibv_gid *mgid)
 
 	pthread_mutex_lock(&port->lock);
 	if (uroce_groups_leave(&port->groups, mgid->raw)) {
-		/* workers that go on with the old snapshot find no QP in the group */
+		/* without a new snapshot the workers still accept the group's packets, but find no QP for them */
 		if (uroce_gids_publish(port) < 0)
-			UROCE_LOG(NOTICE, "%s: no memory to leave a group\n", dev->ibv.name);
+			UROCE_LOG(NOTICE,
+				  "%s: no memory for %zu bytes of addresses: the device still accepts packets to a "
+				  "multicast group that it has left\n",
+				  dev->ibv.name, sizeof(struct uroce_addresses));
 		uroce_ethdev_listen(port, port->published);
 	}
 	pthread_mutex_unlock(&port->lock);

@@ -9,8 +9,8 @@
 
 #include "port/port.h"
 
-/* struct uroce_port_ops; each join has its leave. @return 0; -ENOSPC after
- * UROCE_MAX_MCAST_GROUPS; -ENOMEM */
+/* struct uroce_port_ops. Each join needs a leave. @return 0; -EINVAL: not a multicast GID; -ENOSPC: the port is in
+ * UROCE_MAX_MCAST_GROUPS groups; -ENOMEM */
 int uroce_port_mcast_join(struct uroce_device *dev, const union ibv_gid *mgid);
 void uroce_port_mcast_leave(struct uroce_device *dev, const union ibv_gid *mgid);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The calls that a device makes of its port and workers: engines for QPs, turns, paths, progress. Control threads,
- * except for the doorbell, which any thread rings.
+ * The operations that a device calls on its port and workers: engines for QPs, turns, paths, progress. Control threads;
+ * any thread may ring the doorbell.
  */
 
 #include <errno.h>
@@ -29,7 +29,7 @@
 #include "uroce.h"
 #include "verbs/qp/qp.h"
 
-/* QPs go round the device's workers. */
+/* Distribute QPs over the device's workers, round-robin. */
 static int
 qp_attach(struct uroce_qp *qp)
 {
@@ -57,7 +57,7 @@ static void
 progress(struct uroce_device *dev)
 {
 	uroce_tx_kick_wait(uroce_port_of(dev), uroce_clock_ns());
-	uroce_workers_progress(); /* what one device waits for, another may have to send */
+	uroce_workers_progress(); /* all workers: the awaited frame may come from another device of this process */
 }
 
 /* Poll the workers for an application that polls an empty CQ. After a while without frames the thread yields its CPU,
@@ -78,7 +78,7 @@ poll(struct uroce_device *dev)
 		sched_yield();
 }
 
-/* Polls the waiting thread's own workers, and those without an owner. */
+/* Poll the device's workers that the calling thread owns, and those without an owner. */
 static void
 poll_ours(struct uroce_device *dev)
 {
@@ -89,7 +89,7 @@ poll_ours(struct uroce_device *dev)
 			uroce_worker_round(port->queues[i].worker);
 }
 
-/* The thread that drives the worker for programs which do not poll may be asleep. */
+/* Ring the doorbell of a worker whose thread may be asleep (poll_progress). */
 static void
 driven_doorbell(struct uroce_qp *qp)
 {
@@ -117,13 +117,13 @@ clocks(struct uroce_device *dev, uint64_t *device_ns, uint64_t *wall_ns)
 {
 	struct timespec wall;
 
-	RTE_SET_USED(dev); /* the clock is the process's */
+	RTE_SET_USED(dev); /* all devices of the process share one clock */
 	*device_ns = uroce_clock_ns();
 	clock_gettime(CLOCK_REALTIME, &wall);
 	*wall_ns = (uint64_t)wall.tv_sec * 1000000000 + (uint64_t)wall.tv_nsec;
 }
 
-/* Of a port that is an interface of the kernel's. @return 0: it is none */
+/* @return the index of the kernel interface below the port; 0: there is none */
 static uint32_t
 if_index(uint16_t port_id)
 {
@@ -141,7 +141,7 @@ query_gid(struct uroce_device *dev, unsigned int index, struct ibv_gid_entry *en
 	if (index >= UROCE_MAX_GID)
 		return ret;
 	pthread_mutex_lock(&port->lock);
-	ret = -ENODATA; /* as ibv_query_gid_ex(3) says of an empty entry */
+	ret = -ENODATA; /* an empty entry, as in ibv_query_gid_ex(3) */
 	if (port->gids[index].used) {
 		memcpy(entry->gid.raw, port->gids[index].subnet.gid, sizeof(entry->gid.raw));
 		entry->gid_type = IBV_GID_TYPE_ROCE_V2;
@@ -179,7 +179,7 @@ resolve(struct uroce_device *dev, const union ibv_gid *dgid)
 	uroce_registry_lock();
 	ret = uroce_port_resolve(uroce_port_of(dev), dgid->raw);
 	uroce_registry_unlock();
-	/* no room for a neighbor, or no way any more */
+	/* the neighbor table is full, or the route is gone */
 	return ret == 0 || ret == -EINPROGRESS ? ret : -EHOSTUNREACH;
 }
 

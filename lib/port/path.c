@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Resolves an address vector to a path: the local address, the next hop (on the link, the gateway, or this
- * process), and the headers of each packet. Control threads. Does not wait for the next hop's MAC address; the
- * worker looks it up when it sends.
+ * Resolves an address vector to a path: the local address, the next hop (the peer, a gateway, or a device of this
+ * process), and the headers of each packet. It does not wait for the next hop's MAC address, which the worker looks up
+ * when it sends. Control threads.
  */
 
 #include <errno.h>
@@ -27,9 +27,8 @@ has_address(struct uroce_port *port, const uint8_t gid[16])
 	return has;
 }
 
-/* The device of this process that has the address: this one, or another that wants to be found so.
- * Link-local addresses name a device only with their link: they are never another's. With the
- * registry locked. */
+/* The device of this process that has the address: the port's own, or another one that allows loopback. A link-local
+ * address is valid only on its link, so it never names another device. Registry locked. */
 static struct uroce_port *
 loopback_find(struct uroce_port *port, const uint8_t gid[16])
 {
@@ -53,7 +52,7 @@ uroce_path_is_local(struct uroce_port *port, const uint8_t gid[16])
 	return loopback_find(port, gid) != NULL;
 }
 
-/* The SL is the priority of the VLAN's tag, as with RNICs. A frame without a tag has none. */
+/* The SL becomes the priority of the VLAN tag, as with RNICs. A frame without a tag has no priority. */
 static uint16_t
 vlan_tci(const struct uroce_port *port, const struct ibv_ah_attr *attr)
 {
@@ -61,7 +60,8 @@ vlan_tci(const struct uroce_port *port, const struct ibv_ah_attr *attr)
 			       : UROCE_NO_VLAN;
 }
 
-/* @return whether the peer is in this process; then the frame is as the peer's port would get it */
+/* Set up a path to a device of this process. Its frames have the destination MAC and VLAN of the peer's port.
+ * @return false: the peer is not in this process */
 static bool
 loopback_init(struct uroce_port *port, struct uroce_path *path, const struct ibv_ah_attr *attr,
 	      struct uroce_template_conf *conf)
@@ -80,8 +80,7 @@ loopback_init(struct uroce_port *port, struct uroce_path *path, const struct ibv
 	return peer != NULL;
 }
 
-/* Find the neighbor to send to, and have its MAC looked up. Under the port's lock. @return 0 or
- * -errno */
+/* Find the neighbor to send to, and request its MAC address if unknown. Under the port's lock. @return 0 or -errno */
 static int
 neighbor_init(struct uroce_port *port, struct uroce_path *path, struct uroce_template_conf *conf)
 {
@@ -101,7 +100,7 @@ neighbor_init(struct uroce_port *port, struct uroce_path *path, struct uroce_tem
 	if (n == NULL)
 		return -ENOMEM;
 	path->lladdr = &n->lladdr;
-	/* who is known is asked again when that is due */
+	/* a known address is probed again when its entry has aged */
 	if (__atomic_load_n(&n->lladdr, __ATOMIC_RELAXED) == 0)
 		uroce_port_upkeep_by(port, 0);
 	return 0;
@@ -115,7 +114,7 @@ conf_init(const struct uroce_port *port, const struct ibv_ah_attr *attr, uint16_
 		.src_mac = port->mac,
 		.vlan_tci = vlan_tci(port, attr),
 		.traffic_class = attr->grh.traffic_class,
-		/* as Linux does: 0 and 1, which programs leave there, would not leave the link */
+		/* as Linux: programs leave 0 or 1 there, with which no packet would leave the link */
 		.hop_limit = attr->grh.hop_limit > 1 ? attr->grh.hop_limit : UROCE_HOP_LIMIT,
 		.flow_label = attr->grh.flow_label & UROCE_FLOW_LABEL_MASK,
 		.udp_src_port = udp_src_port,

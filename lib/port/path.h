@@ -14,8 +14,7 @@ int uroce_port_path_init(struct uroce_device *dev, const struct ibv_ah_attr *att
 			 uint32_t local_qpn, uint32_t remote_qpn, struct uroce_path *path);
 void uroce_port_path_fini(struct uroce_device *dev, struct uroce_path *path);
 
-/** Is the address one of this process, which frames of the port reach without it? Registry locked.
- */
+/** Does a device of this process have the address, so that frames to it are looped back? Registry locked. */
 bool uroce_path_is_local(struct uroce_port *port, const uint8_t gid[16]);
 
 #endif /* UROCE_PORT_PATH_H */

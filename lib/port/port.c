@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * uroce_open_port(): makes a DPDK port an RDMA device, and takes it back. Control threads. Everything acquired here
- * is released here, in reverse order.
+ * Opens a DPDK port as an RDMA device (uroce_open_port()) and closes it (uroce_close_device()). Control threads.
  */
 
 #include <errno.h>
@@ -34,28 +33,30 @@ check(uint16_t port_id, const struct uroce_port_conf *conf, struct uroce_worker 
       unsigned int nb_workers)
 {
 	if (!rte_eth_dev_is_valid_port(port_id)) {
-		UROCE_LOG(ERR, "there is no port %u\n", port_id);
+		UROCE_LOG(ERR, "DPDK has no port %u: it has %u ports; check EAL's arguments (-a, --vdev)\n", port_id,
+			  rte_eth_dev_count_avail());
 		return -ENODEV;
 	}
 	if (conf->vlan > MAX_VLAN) {
-		UROCE_LOG(ERR, "port %u: VLAN %u is not in 1..%u\n", port_id, conf->vlan, MAX_VLAN);
+		UROCE_LOG(ERR, "port %u: VLAN %u is not in 1..%u (0: untagged)\n", port_id, conf->vlan, MAX_VLAN);
 		return -EINVAL;
 	}
 	if (workers == NULL || nb_workers == 0 || nb_workers > UROCE_MAX_WORKERS) {
-		UROCE_LOG(ERR, "port %u: %u workers, not 1..%u\n", port_id,
+		UROCE_LOG(ERR, "port %u: %u workers were passed: pass 1..%u\n", port_id,
 			  workers != NULL ? nb_workers : 0, UROCE_MAX_WORKERS);
 		return -EINVAL;
 	}
 	for (unsigned int i = 0; i < nb_workers; i++)
 		for (unsigned int j = 0; j < i; j++)
 			if (workers[i] == workers[j]) {
-				UROCE_LOG(ERR, "port %u: the same worker twice\n", port_id);
+				UROCE_LOG(ERR, "port %u: workers %u and %u are the same worker: pass each once\n",
+					  port_id, j, i);
 				return -EINVAL;
 			}
 	return 0;
 }
 
-/* EUI-64 of the MAC, as Linux has it for RoCE. */
+/* The EUI-64 of the MAC address, as in Linux for RoCE. */
 static uint64_t
 guid_of(const struct rte_ether_addr *mac)
 {
@@ -90,7 +91,7 @@ device_init(struct uroce_port *port, unsigned int index, const struct uroce_port
 	snprintf(name, sizeof(name), "uroce%u", index);
 	ret = uroce_device_init(&port->dev, ops, &dev_conf);
 	if (ret < 0)
-		UROCE_LOG(ERR, "port %u: cannot make a device: %s\n", port->port_id,
+		UROCE_LOG(ERR, "port %u: cannot create the device %s: %s\n", port->port_id, dev_conf.name,
 			  rte_strerror(-ret));
 	return ret;
 }
@@ -186,7 +187,7 @@ port_fini(struct uroce_port *port)
 	uroce_ethdev_stop(port);
 }
 
-/* Let the workers drive it, and others see it. */
+/* Add the port to its workers, and publish the device. */
 static void
 port_attach(struct uroce_port *port)
 {
@@ -197,12 +198,12 @@ port_attach(struct uroce_port *port)
 	uroce_port_upkeep_by(port, 0);
 }
 
-/* Afterwards no worker has anything of the port. */
+/* Remove the port from its workers: afterwards no worker holds any of its frames. */
 static void
 port_detach(struct uroce_port *port)
 {
 	if (uroce_groups_leaving(&port->groups))
-		uroce_workers_progress(); /* so that nobody sends what nobody reads */
+		uroce_workers_progress(); /* let worker 0 report the left groups, or routers keep forwarding them */
 	uroce_registry_unpublish(port);
 	uroce_watch_stop(port);
 	for (unsigned int i = 0; i < port->nb_queues; i++)
@@ -211,7 +212,7 @@ port_detach(struct uroce_port *port)
 	uroce_workers_drain();
 }
 
-/* The device could not be created for lack of memory; its parts have been freed. */
+/* Log the remedy if there was no memory for the device. Call after its parts have been freed. */
 static void
 log_shortage(const struct uroce_port *port, const struct uroce_port_conf *conf)
 {
@@ -269,8 +270,8 @@ failed:
 	return NULL;
 }
 
-/* Does the device have objects beside those of the CM's agent, which are destroyed with it? Asked before the port leaves
- * its workers, which drops frames in flight. */
+/* Does the application have objects of the device? Checked before the port is detached, which drops frames in flight.
+ * The objects of the CM's agent do not count: closing the device destroys them. */
 static bool
 in_use(struct uroce_device *dev)
 {
@@ -302,7 +303,7 @@ port_close(struct uroce_port *port)
 	port_detach(port);
 	ret = uroce_device_fini(&port->dev);
 	if (ret < 0) {
-		port_attach(port); /* an object has just been made: as you were */
+		port_attach(port); /* the application has just created an object: keep the device */
 		uroce_cm_device_opened(&port->dev);
 		return -ret;
 	}

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * A port: its device, its addresses and neighbors, and a queue for each worker. Control threads open and close it
- * and change its addresses; only a queue's worker touches the queue.
+ * A port: its device, its addresses and neighbors, and a queue for each worker. Control threads open and close it and
+ * change its addresses. Only the queue's worker accesses a queue.
  */
 
 #ifndef UROCE_PORT_PORT_H
@@ -32,7 +32,7 @@ struct uroce_port_conf;
 struct uroce_worker;
 
 #define UROCE_TX_ROOM \
-	(2 * UROCE_BURST) /* one burst of the engine, and what was left or is our own */
+	(2 * UROCE_BURST) /* one burst of the engine, and one of earlier frames and of the port's own */
 
 /* Queue i of a port, driven by its worker i. */
 struct uroce_port_queue {
@@ -43,15 +43,15 @@ struct uroce_port_queue {
 	uint16_t id;
 	uint16_t nb_rx_desc;
 	uint16_t nb_tx;
-	bool tx_stalled;      /* it has taken nothing for long: what it does not take is dropped */
-	uint64_t tx_since_ns; /* the port has taken nothing since; 0: it does */
-	uint64_t flow_generation; /* of the addresses for which flow is valid */
+	bool tx_stalled;      /* drop frames that the port does not accept, without waiting */
+	uint64_t tx_since_ns; /* the port has accepted no frame since then; 0: it accepts frames */
+	uint64_t flow_generation; /* generation of the addresses for which flow is valid */
 	struct uroce_flow flow;   /* of the last frame whose addresses were checked */
 	struct rte_mbuf *tx[UROCE_TX_ROOM];
-	/* worker: adds, others: relaxed read */
+	/* worker: rw, others: relaxed read */
 	uint64_t verdicts[UROCE_VERDICT_COUNT];
 	uint64_t counters[UROCE_PORT_COUNTER_COUNT];
-	uint64_t filler_ns; /* no frames that go nowhere before this */
+	uint64_t filler_ns; /* time of the next dummy frames */
 } __rte_cache_aligned;
 
 struct uroce_port {
@@ -59,45 +59,45 @@ struct uroce_port {
 	struct rte_ether_addr mac;
 	uint16_t port_id;
 	uint16_t vlan; /* 0: untagged */
-	uint16_t mtu;  /* Ethernet's */
+	uint16_t mtu;  /* Ethernet MTU */
 	uint16_t nb_queues;
 	bool multi_seg;   /* the port sends chains of mbufs */
 	bool at_process;  /* the other end of the link is a process of this host: a peer, or a switch */
-	bool no_loopback; /* reaches other devices of the process through the port only */
+	bool no_loopback; /* send to other devices of the process through the port */
 	int numa_node;
-	uint64_t owner; /* ethdev's owner id; RTE_ETH_DEV_NO_OWNER: not ours, for ethdev */
+	uint64_t owner; /* ethdev's owner id; RTE_ETH_DEV_NO_OWNER: the port is not claimed */
 	struct uroce_port_queue *queues;
 
 	/* control: release; workers: acquire, within RCU */
 	struct uroce_addresses *addresses;
-	/* worker 0 takes its lock in upkeep: not beside what all workers read */
+	/* a cache line of their own: worker 0 takes their lock in upkeep, and all workers read the fields above */
 	struct uroce_neighbors neighbors __rte_cache_aligned;
 	struct uroce_groups groups;
-	uint64_t upkeep_ns; /* atomic minimum: worker 0 has something to do then */
+	uint64_t upkeep_ns; /* atomic minimum: next time at which worker 0 runs uroce_port_upkeep() */
 	uint64_t announce;  /* atomic: GID indices to be announced */
 	struct uroce_ping pings[UROCE_MAX_PINGS];
 	struct uroce_tx_kick filler;
 	rte_spinlock_t link_lock; /* link_up, removed, and the order of their events */
-	bool link_up;             /* as the application was told */
-	bool removed;             /* the device is gone */
-	uint64_t link_downed;     /* how often it has gone; others: relaxed read */
-	uint64_t link_due_ns;     /* worker 0: rw */
-	uint64_t departures;      /* atomic: how often everybody has gone; others are neighbors' */
-	uint64_t polled_ns;       /* atomic: poll() of ops.c has moved frames */
+	bool link_up;             /* as last reported to the application */
+	bool removed;             /* the device has been removed */
+	uint64_t link_downed;     /* number of times that the link went down; others: relaxed read */
+	uint64_t link_due_ns;     /* next check of the link; worker 0: rw */
+	uint64_t departures;      /* atomic: departures of all peers at once; neighbors counts single ones */
+	uint64_t polled_ns;       /* atomic: time of the last poll() of ops.c that moved frames */
 
 	/* control threads */
-	size_t pool_bytes;    /* DPDK's memory per queue's pool */
-	pthread_mutex_t lock; /* gids, gateways, what is published from them, next_queue */
+	size_t pool_bytes;    /* DPDK's memory for the pool of one queue */
+	pthread_mutex_t lock; /* gids, gateways, published, next_queue */
 	struct uroce_gid gids[UROCE_MAX_GID];
-	struct uroce_addresses *published; /* the one at `addresses` */
+	struct uroce_addresses *published; /* the same snapshot as `addresses` */
 	bool has_ipv4_gateway;
 	bool has_ipv6_gateway;
 	uint8_t ipv4_gateway[16];
 	uint8_t ipv6_gateway[16];
-	unsigned int next_queue;   /* for the next QP */
-	struct uroce_agent *agent; /* of the CM; under its lock and the registry's */
+	unsigned int next_queue;   /* queue of the next QP, modulo nb_queues */
+	struct uroce_agent *agent; /* the CM's agent; under uroce_cm_lock and the registry's lock */
 
-	struct uroce_device dev; /* last: room for what providers read past it */
+	struct uroce_device dev;
 };
 
 static_assert(UROCE_MAX_GID <= 64, "uroce_port.announce has a bit for each");
@@ -114,7 +114,7 @@ uroce_port_of_context(struct ibv_context *context)
 	return uroce_port_of(uroce_device_of(context));
 }
 
-/** The addresses as they are now. Worker, within a poll. */
+/** @return the latest snapshot of the addresses. Worker, within a poll */
 static inline const struct uroce_addresses *
 uroce_port_addresses(const struct uroce_port *port)
 {
@@ -122,13 +122,13 @@ uroce_port_addresses(const struct uroce_port *port)
 	return __atomic_load_n(&port->addresses, __ATOMIC_ACQUIRE);
 }
 
-/** Have worker 0 look after the port at `when` or before. Any thread. */
+/** Have worker 0 run uroce_port_upkeep() at when_ns or earlier. Any thread. */
 static inline void
 uroce_port_upkeep_by(struct uroce_port *port, uint64_t when_ns)
 {
 	uint64_t old;
 
-	/* what there is to do has been written before, and is read after the exchange */
+	/* the caller has written its request before; worker 0 reads it after its exchange of upkeep_ns */
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	old = __atomic_load_n(&port->upkeep_ns, __ATOMIC_RELAXED);
 	/* pairs with the exchange in uroce_port_upkeep() */
@@ -139,7 +139,7 @@ uroce_port_upkeep_by(struct uroce_port *port, uint64_t when_ns)
 
 /* ops.c */
 extern const struct uroce_device_ops uroce_port_ops;
-/** ... of those that are opened with poll_progress */
+/** The operations of devices that are opened with poll_progress. */
 extern const struct uroce_device_ops uroce_driven_port_ops;
 
 #endif /* UROCE_PORT_PORT_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The table of open devices. Control threads write it under its lock; workers read it without.
+ * The table of open devices. Control threads write it under its lock; workers read it without the lock.
  */
 
 #include <errno.h>

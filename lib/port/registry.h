@@ -15,18 +15,19 @@
 extern struct uroce_port
 	*uroce_registry[UROCE_MAX_DEVICES]; /* control: release; workers: acquire */
 
-/** Keep devices from coming and going, meanwhile. Before any port's lock. Control threads. */
+/** Keep devices from being opened and closed until unlock. Take it before any port's lock. Control threads. */
 void uroce_registry_lock(void);
 void uroce_registry_unlock(void);
 
-/** Reserve an index. @return it, or -ENOSPC, -EBUSY: a device has the port already */
+/** Reserve an index for a device. @return the index; -ENOSPC: UROCE_MAX_DEVICES are open; -EBUSY: a device has the
+ * port */
 int uroce_registry_reserve(uint16_t port_id);
 void uroce_registry_release(unsigned int index);
-/** Let others see the device; from unpublish on, and after uroce_rcu_wait(), nobody does. */
+/** Publish the device to workers and telemetry. After unpublish and uroce_rcu_wait() no thread uses it. */
 void uroce_registry_publish(struct uroce_port *port);
 void uroce_registry_unpublish(struct uroce_port *port);
 
-/** The device of this index, or NULL. Worker, within a poll; others with the lock held. */
+/** @return the device of this index, or NULL. Workers within a poll; other threads with the lock held */
 static inline struct uroce_port *
 uroce_registry_port(unsigned int index)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Finds the device and the local address that lead to a peer, for rdma_cm, and asks for the next hop's MAC address.
+ * Finds the device and the local address that lead to a peer, for rdma_cm, and requests the next hop's MAC address.
  * Control threads, with the registry locked.
  */
 
@@ -50,7 +50,8 @@ uroce_port_find(const uint8_t gid[16], unsigned int *sgid_index)
 	return NULL;
 }
 
-/* How does the device lead to dgid, whatever its own address? Under its lock. */
+/* How does the device reach dgid? The source address does not matter. Under the port's lock.
+ * @return enum uroce_route, or -ENETUNREACH */
 static int
 route_to(const struct uroce_addresses *a, const uint8_t dgid[16], bool local)
 {

@@ -13,31 +13,32 @@
 /** @return the GID index of the address; -ENOENT: the device does not have it */
 int uroce_port_find_gid(struct uroce_port *port, const uint8_t gid[16]);
 
-/** The device that has the address, and its GID index. Registry locked. @return NULL: none */
+/** Find the device that has the address, and its GID index. Registry locked. @return NULL: no device has it */
 struct uroce_port *uroce_port_find(const uint8_t gid[16], unsigned int *sgid_index);
 
 /**
- * With which of its addresses does a device speak to dgid? Registry locked.
+ * Find the device's source address for packets to dgid, and how it reaches dgid. Registry locked.
  *
- * @param sgid	the address that it must be; NULL: any
- * @return	how well it leads there, the least is best: UROCE_ROUTE_*; or -ENETUNREACH
+ * @param sgid	the required source address; NULL: any
+ * @param sgid_index	set to the GID index of the source address
+ * @return	enum uroce_route, where a lower value is a better route; or -ENETUNREACH
  */
 int uroce_port_route(struct uroce_port *port, const uint8_t *sgid, const uint8_t dgid[16],
 		     unsigned int *sgid_index);
 
 enum uroce_route {
-	UROCE_ROUTE_OWN,     /* dgid is the device's own */
-	UROCE_ROUTE_LINK,    /* on a subnet of the device, or a group */
-	UROCE_ROUTE_PROCESS, /* another device of the process has it */
-	UROCE_ROUTE_GATEWAY,
+	UROCE_ROUTE_OWN,     /* dgid is an address of the device */
+	UROCE_ROUTE_LINK,    /* dgid is in a subnet of the device, or a multicast group */
+	UROCE_ROUTE_PROCESS, /* another device of the process has dgid */
+	UROCE_ROUTE_GATEWAY, /* through a gateway */
 };
 
 /**
- * Is everything known that a frame to dgid needs? If not it is asked for, as long as this is called
- * every UROCE_NEIGHBOR_WANTED_NS. Registry locked.
+ * Resolve the MAC address of the next hop to dgid. While it is unknown, call this again within
+ * UROCE_NEIGHBOR_WANTED_NS to keep the request going. Registry locked.
  *
- * @return	0: it is; -EINPROGRESS: ask again later; -EHOSTUNREACH: nobody answers;
- *-ENETUNREACH: no subnet or gateway leads there; -ENOBUFS: too many neighbors
+ * @return	0: it is known, or not needed; -EINPROGRESS: call again later; -EHOSTUNREACH: the next hop does not
+ *		answer; -ENETUNREACH: no subnet or gateway leads there; -ENOBUFS: the neighbor table is full
  */
 int uroce_port_resolve(struct uroce_port *port, const uint8_t dgid[16]);
 
