@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Polls a worker on threads that EAL does not know, such as an application's own. They have no mempool caches, and
- * without a cache each mbuf costs a lock. So such a thread borrows the lcore id of the thread that drives the worker.
- * Both touch mempools only while they have the worker's turn. drivers/quirks/README.rst says why there is no other way.
+ * Polls a worker on a thread that EAL does not know, such as the application's. Such a thread has no mempool cache, and
+ * without a cache each mbuf costs a lock. So it borrows the lcore id of the thread that drives the worker; both access
+ * mempools only while they hold the worker's turn. drivers/quirks/README.rst has the alternatives.
  */
 
 #ifndef UROCE_PORT_WORKER_BORROWED_LCORE_H

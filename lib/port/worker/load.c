@@ -16,6 +16,6 @@ uroce_query_worker(struct uroce_worker *w, struct uroce_worker_load *load)
 		.rounds = __atomic_load_n(&w->load.rounds, __ATOMIC_RELAXED),
 		.busy_rounds = __atomic_load_n(&w->load.busy_rounds, __ATOMIC_RELAXED),
 	};
-	/* after the rest: the share is at most 1 */
+	/* read last, so that the busy share is at most 1 */
 	load->total_ns = RTE_MAX(__atomic_load_n(&w->now_ns, __ATOMIC_RELAXED), uroce_clock_ns()) - w->since_ns;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Creates mbuf pools for workers and queues, and frees them. A sent frame may stay in another port's ring long
- * after its worker is gone, so a pool waits on a list until all its mbufs are back. Control threads.
+ * Creates and frees the mbuf pools of workers and queues. A sent frame may stay in another port's ring long after its
+ * worker was destroyed, so a pool waits on a list until all its mbufs are back. Control threads.
  *
  * Without hugepages, rte_pktmbuf_pool_create() takes up to twice the memory, since no mbuf may cross a page of 4
  * KiB. If I/O addresses are virtual addresses, page boundaries do not matter, and this file packs the mbufs.
@@ -142,8 +142,8 @@ uroce_pool_create(const char *kind, unsigned int mbufs, uint32_t room_bytes, int
 		pool = rte_pktmbuf_pool_create(name, mbufs, cache_size(mbufs), UROCE_ENGINE_PRIV_BYTES,
 					       (uint16_t)(RTE_PKTMBUF_HEADROOM + room_bytes), numa_node);
 	if (pool == NULL) {
-		UROCE_LOG(ERR, "no memory for %u mbufs of %u bytes: %s\n", mbufs, room_bytes,
-			  rte_strerror(rte_errno));
+		UROCE_LOG(ERR, "cannot create the mbuf pool %s of %u mbufs, %u bytes each: %s\n", name, mbufs,
+			  room_bytes, rte_strerror(rte_errno));
 		errno = rte_errno;
 	}
 	return pool;
@@ -179,8 +179,9 @@ uroce_pool_retire(struct rte_mempool *pool)
 	}
 	r = rte_zmalloc("uroce_retired", sizeof(*r), 0);
 	if (r == NULL) {
-		/* Memory lost is better than memory that a port still writes to. */
-		UROCE_LOG(ERR, "%s is lost: a port holds some of its mbufs\n", pool->name);
+		/* leak the pool: a port may still access the mbufs that are not back */
+		UROCE_LOG(ERR, "mbuf pool %s is leaked: a port holds %u of its mbufs, and no memory to wait for them\n",
+			  pool->name, rte_mempool_in_use_count(pool));
 		goto unlock;
 	}
 	r->pool = pool;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The mbuf pools of workers and queues, including those that still wait for their mbufs.
+ * The mbuf pools of workers and queues.
  */
 
 #ifndef UROCE_PORT_WORKER_POOL_H
@@ -12,17 +12,17 @@
 
 #include <rte_mempool.h>
 
-/** @param room_bytes	beside the headroom. @return NULL and errno */
+/** Create a pool. @param room_bytes	data room of an mbuf, without the headroom. @return NULL, with errno set */
 struct rte_mempool *uroce_pool_create(const char *kind, unsigned int mbufs, uint32_t room_bytes,
 				      int numa_node);
 
-/** DPDK's memory that a pool takes, if its mbufs are packed as without hugepages. */
+/** @return the bytes of DPDK's memory that a pool takes if its mbufs are packed */
 size_t uroce_pool_bytes(unsigned int mbufs, uint32_t room_bytes);
 
-/** Free the pool now if all its mbufs are back, or else in a later call. NULL is nothing to do. */
+/** Free the pool if all its mbufs are back; otherwise a later call frees it. NULL has no effect. */
 void uroce_pool_retire(struct rte_mempool *pool);
 
-/** Pools that wait for their mbufs. */
+/** @return the number of retired pools that still wait for mbufs */
 unsigned int uroce_pools_retired(void);
 
 #endif /* UROCE_PORT_WORKER_POOL_H */

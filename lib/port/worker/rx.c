@@ -16,18 +16,18 @@
 #include "verbs/qp/qp.h"
 #include "wire/gid.h"
 
-/* Received packets on their way to the engine. */
+/* Packets of a burst. The engine has received those before `first`. */
 struct batch {
-	unsigned int first;	/* the engine has received those before */
+	unsigned int first;	/* first packet that the engine has not received */
 	unsigned int count;	/* packets that have been parsed */
 	unsigned int done_count;
-	uint32_t payload_bytes; /* of the packets from first on */
+	uint32_t payload_bytes; /* payload of the packets from first on */
 	struct uroce_qp *qps[UROCE_BURST];
 	struct uroce_packet packets[UROCE_BURST];
-	struct rte_mbuf *done[UROCE_BURST]; /* freed when the engine has read them */
+	struct rte_mbuf *done[UROCE_BURST]; /* mbufs to free once the engine has received all packets */
 };
 
-/* Not an initializer: that would clear all of it, in every poll. */
+/* Initialize field by field: an initializer would clear the arrays, too, in every poll. */
 static void
 batch_init(struct batch *b)
 {
@@ -37,7 +37,7 @@ batch_init(struct batch *b)
 	b->payload_bytes = 0;
 }
 
-/* Deliver the packets before `end`. What they lie in is not freed yet. */
+/* Deliver the packets before `end` to the engine, without freeing their mbufs. */
 static void
 batch_deliver(struct uroce_worker *w, struct batch *b, unsigned int end)
 {
@@ -63,13 +63,13 @@ hand_over(struct uroce_worker *to, const struct uroce_packet *p, uint16_t port_i
 	return rte_ring_mp_enqueue_elem(to->inbox, &item, sizeof(item)) == 0;
 }
 
-/* One of a group's QPs is another worker's, which gets the same frame: nobody changes it. */
+/* Hand the frame over to the worker of one of the group's QPs. Workers share the mbuf, since none writes to it. */
 static void
 group_hand_over(struct uroce_port_queue *q, const struct uroce_packet *p, const struct uroce_qp *qp)
 {
 	struct uroce_packet copy = *p;
 
-	copy.dest_qpn = qp->ibv.qp_num; /* there it is for this QP alone */
+	copy.dest_qpn = qp->ibv.qp_num; /* the other worker delivers it to this QP only */
 	copy.to_group = false;
 	rte_pktmbuf_refcnt_update(p->mbuf, 1);
 	if (hand_over(uroce_worker_of(qp->engine), &copy, q->port_id)) {
@@ -80,7 +80,7 @@ group_hand_over(struct uroce_port_queue *q, const struct uroce_packet *p, const 
 	uroce_counter_add(&q->verdicts[UROCE_DROP_HANDOVER], 1);
 }
 
-/* IBV_QP_CREATE_BLOCK_SELF_MCAST_LB: it has sent the packet, and does not want it back. */
+/* Has the QP sent the packet itself, with IBV_QP_CREATE_BLOCK_SELF_MCAST_LB? */
 static bool
 group_leaves_out(const struct uroce_port_queue *q, const struct uroce_packet *p, const struct uroce_qp *qp)
 {
@@ -95,7 +95,7 @@ group_leaves_out(const struct uroce_port_queue *q, const struct uroce_packet *p,
 	       uroce_addresses_have(uroce_port_addresses(q->port), gid);
 }
 
-/* A packet that is for no QP by its number: is it for a group's? Each gets it as if it had come for that one. */
+/* Deliver a multicast packet to each QP in the group, as if it were addressed to that QP. */
 static enum uroce_verdict
 group_receive(struct uroce_worker *w, struct uroce_port_queue *q, const struct uroce_packet *p)
 {
@@ -120,7 +120,7 @@ group_receive(struct uroce_worker *w, struct uroce_port_queue *q, const struct u
 	return UROCE_OK;
 }
 
-/* A packet that is not for one of our own engine's QPs. */
+/* Process a packet that is not for a QP of this worker's engine. */
 static enum uroce_verdict
 other_receive(struct uroce_worker *w, struct uroce_port_queue *q, struct batch *b, const struct uroce_packet *p,
 	      const struct uroce_qp *qp)
@@ -134,7 +134,7 @@ other_receive(struct uroce_worker *w, struct uroce_port_queue *q, struct batch *
 	return UROCE_OK;
 }
 
-/* By the time that all of the batch is decoded it is there. */
+/* Prefetch the packet's key, which arrives while the other packets of the batch are checked. */
 static inline void
 prefetch_key(const struct uroce_device *dev, const struct uroce_packet *p)
 {
@@ -143,7 +143,7 @@ prefetch_key(const struct uroce_device *dev, const struct uroce_packet *p)
 	uroce_key_prefetch(&dev->mrs, rte_be_to_cpu_32(reth->rkey));
 }
 
-/* Find the QP of packet i, whose verdict is v so far, and deliver the batch up to here if that is enough. */
+/* Find the QP of packet i, whose verdict is v so far. Deliver the batch up to it once it has UROCE_BATCH_BYTES. */
 static inline void
 batch_take(struct uroce_worker *w, struct uroce_port_queue *q, struct batch *b, unsigned int i, enum uroce_verdict v)
 {
@@ -171,7 +171,7 @@ batch_take(struct uroce_worker *w, struct uroce_port_queue *q, struct batch *b, 
 		uroce_counter_add(&q->verdicts[v], 1);
 }
 
-/* Parse a frame as the batch's next packet. @return false: it is none, and done with */
+/* Parse a frame as the batch's next packet. @return false: it is dropped, or was not RoCEv2 and has been processed */
 static inline bool
 batch_parse(struct uroce_worker *w, struct uroce_port_queue *q, struct batch *b, struct rte_mbuf *m)
 {
@@ -200,7 +200,7 @@ batch_item(struct uroce_worker *w, struct batch *b, const struct uroce_inbox_ite
 		return;
 	}
 	if (item->packet.info != NULL) {
-		/* What another worker checked stands: the frame has not been anywhere since. */
+		/* another worker has parsed the packet and checked its ICRC */
 		b->packets[b->count++] = item->packet;
 		batch_take(w, q, b, i, UROCE_OK);
 		return;
@@ -229,9 +229,9 @@ uroce_rx_inbox(struct uroce_worker *w)
 	return n;
 }
 
-/* The mbufs of every frame, segment by segment, and where their data begin: all of it another core
- * may have written. Where that is, the mbuf says; most are like ours, whose first data are fetched
- * at the same time. */
+/* Prefetch the mbufs of all frames, segment by segment, and the start of their data, which another core may have
+ * written. The address of the data is in the mbuf; for most mbufs it is the same as in our pools, so that it is
+ * prefetched together with the mbuf. */
 static void
 prefetch_frames(struct rte_mbuf *const *frames, unsigned int n)
 {
@@ -261,7 +261,8 @@ prefetch_frames(struct rte_mbuf *const *frames, unsigned int n)
 	}
 }
 
-/* With many QPs, what a packet needs of its own is in no cache: it is prefetched while packets before it are checked. */
+/* The QP of packet i, for prefetching it while packets before i are checked: with many QPs it is in no cache. NULL:
+ * packet i - 1 has the same QP, or there is no such packet or QP. */
 static inline const struct uroce_qp *
 qp_ahead(const struct uroce_device *dev, const struct batch *b, unsigned int i)
 {
@@ -270,7 +271,7 @@ qp_ahead(const struct uroce_device *dev, const struct batch *b, unsigned int i)
 	return uroce_qp_lookup_unchecked(dev, b->packets[i].dest_qpn);
 }
 
-/* Whose the QP of packet i is. */
+/* Prefetch the constant part of packet i's QP, with its engine. */
 static inline void
 prefetch_owner(const struct uroce_device *dev, const struct batch *b, unsigned int i)
 {
@@ -280,7 +281,8 @@ prefetch_owner(const struct uroce_device *dev, const struct batch *b, unsigned i
 		uroce_qp_prefetch_constant(qp);
 }
 
-/* ... and the rest of it, UROCE_RX_AHEAD packets later; nothing of another worker's QP, which that one is writing. */
+/* Prefetch the variable part of packet i's QP, UROCE_RX_AHEAD packets later. Skip QPs of other workers, which write
+ * that part. */
 static inline void
 prefetch_state(const struct uroce_worker *w, const struct uroce_device *dev, const struct batch *b, unsigned int i)
 {
@@ -290,7 +292,8 @@ prefetch_state(const struct uroce_worker *w, const struct uroce_device *dev, con
 		uroce_qp_prefetch_variable(qp);
 }
 
-/* @return how often the QP changes: with one for all there is nothing to prefetch that its first packet does not fetch */
+/* Parse all frames of a burst. @return how often the QP changes from packet to packet; if once, prefetching is
+ * useless */
 static unsigned int
 parse_all(struct uroce_worker *w, struct uroce_port_queue *q, struct batch *b, struct rte_mbuf *const *frames,
 	  unsigned int n)
@@ -328,7 +331,7 @@ take_all(struct uroce_worker *w, struct uroce_port_queue *q, struct batch *b, bo
 	}
 }
 
-/* One burst, then it is answered: with several, a peer whose window they fill waits for the last of them. */
+/* Receive only one burst before answering: a peer whose window is full would wait for the last of several bursts. */
 unsigned int
 uroce_rx_queue(struct uroce_worker *w, struct uroce_port_queue *q)
 {

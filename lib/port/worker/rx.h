@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The worker's receive side: bursts of frames to the engine, and what is not RoCEv2 to the protocols of lib/port/net.
+ * The worker's receive side: passes RoCEv2 packets to the engine, and other frames to the protocols of lib/port/net.
  */
 
 #ifndef UROCE_PORT_WORKER_RX_H
@@ -14,26 +14,27 @@
 #include "port/port.h"
 #include "wire/packet.h"
 
-/* What was parsed of a frame without UDP: for the protocols that the port answers itself. */
+/* A parsed frame that is not RoCEv2, for the protocols that the port answers itself. */
 struct uroce_rx {
 	struct uroce_port_queue *q;
 	const struct uroce_addresses *own;
-	struct rte_mbuf *mbuf; /* the caller's, all the way */
+	struct rte_mbuf *mbuf; /* the caller owns it, also after the call */
 	uint64_t now_ns;
 	uint16_t l3_offset;
 	uint16_t l4_offset;
-	uint32_t l4_bytes; /* contiguous in the first segment */
+	uint32_t l4_bytes; /* in the first segment */
 };
 
 /** Receive a burst of a queue's frames, and deliver it. Worker, within a poll. @return the number of frames */
 unsigned int uroce_rx_queue(struct uroce_worker *w, struct uroce_port_queue *q);
-/** The same of the frames that other workers handed over, and of the loopback frames of our own QPs. */
+/** Deliver a burst of frames from the inbox: from other workers, and loopback frames. @return the number of frames */
 unsigned int uroce_rx_inbox(struct uroce_worker *w);
 
 /**
- * Accept a parsed frame that belongs to no flow, or drop it for its addresses. Answers what is not RoCEv2 but for us.
+ * Accept or drop a parsed frame that is not in the flow, by its addresses. Processes frames of other protocols than
+ * RoCEv2.
  *
- * @param q	its flow is set to the frame if it is RoCEv2
+ * @param q	the queue, whose flow is set to the frame if it is RoCEv2
  * @param parsed	the parser's verdict
  * @return	UROCE_OK, or the verdict with which to drop the frame; not counted here
  */
@@ -53,9 +54,9 @@ uroce_rx_flow_renew(struct uroce_port_queue *q)
 }
 
 /**
- * Parse a frame, and decide whether it is for the port. Worker, within a poll.
+ * Parse a frame, and check that its addresses are the port's. Worker, within a poll.
  *
- * @param m	the caller's, also afterwards
+ * @param m	the caller owns it, also after the call
  * @param p	p->info is NULL unless it is a RoCEv2 packet
  * @return	UROCE_OK, or the verdict with which to drop the frame; not counted here. The ICRC is not checked
  */
@@ -73,8 +74,7 @@ uroce_rx_ether(const struct uroce_rx *rx)
 	return rte_pktmbuf_mtod(rx->mbuf, const struct rte_ether_hdr *);
 }
 
-/* Bytes of the first segment from the network header on; there is a whole Ethernet header before
- * it. */
+/* The bytes of the first segment from the network header on. The Ethernet header before it is complete. */
 static inline uint32_t
 uroce_rx_room(const struct uroce_rx *rx)
 {
@@ -85,9 +85,9 @@ enum uroce_verdict uroce_arp_receive(const struct uroce_rx *rx);
 enum uroce_verdict uroce_icmp_receive(const struct uroce_rx *rx);
 enum uroce_verdict uroce_icmp6_receive(const struct uroce_rx *rx);
 enum uroce_verdict uroce_igmp_receive(const struct uroce_rx *rx);
-/** l4_offset is that of the hop-by-hop header. */
+/** @param rx	its l4_offset is the offset of the hop-by-hop header */
 enum uroce_verdict uroce_mld_receive(const struct uroce_rx *rx);
-/** Neighbor solicitations and advertisements; the ICMPv6 checksum is right. */
+/** Process a neighbor solicitation or advertisement, whose ICMPv6 checksum has been verified. */
 enum uroce_verdict uroce_nd_receive(const struct uroce_rx *rx);
 
 #endif /* UROCE_PORT_WORKER_RX_H */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Decides for a parsed frame whether its MAC address, VLAN and IP address are the port's, and passes what is not RoCEv2
- * to ARP, ICMP, IGMP, MLD or neighbor discovery. Workers; the caller frees the frame.
+ * Checks that the MAC address, VLAN and IP address of a parsed frame are the port's, and passes frames that are not
+ * RoCEv2 to ARP, ICMP, IGMP, MLD or neighbor discovery. The caller frees the frame. Workers.
  */
 
 #include <string.h>
@@ -39,7 +39,8 @@ is_in_vlan(const struct uroce_rx *rx, const struct uroce_packet *p)
 	return vlan == rx->q->port->vlan;
 }
 
-/* Is the packet for one of our addresses, for a group that QPs are in, or a querier's question, in a frame that fits? */
+/* Accept a packet to an address of the port, to a multicast group of its QPs, or an IGMP message to all hosts, if the
+ * frame's MAC address matches. */
 static enum uroce_verdict
 ipv4_address_check(const struct uroce_rx *rx, const struct uroce_packet *p)
 {
@@ -49,7 +50,7 @@ ipv4_address_check(const struct uroce_rx *rx, const struct uroce_packet *p)
 	rte_be32_t dst;
 
 	memcpy(&dst, p->dst_ip, sizeof(dst));
-	/* a unicast packet in a frame for a group is not for us (RFC 1122, 3.3.6) */
+	/* drop a unicast packet in a multicast frame (RFC 1122, 3.3.6) */
 	if (likely(uroce_addresses_have_ipv4(rx->own, dst)))
 		return p->to_group ? UROCE_DROP_L2_ADDRESS : UROCE_OK;
 	uroce_gid_from_ipv4(gid, dst);
@@ -77,7 +78,7 @@ ipv6_address_check(const struct uroce_rx *rx, const struct uroce_packet *p)
 										     : UROCE_DROP_IP_ADDRESS;
 }
 
-/* A packet for us without UDP; those who read it have it in one piece. */
+/* Process a packet that is not UDP. Its protocol reads it from the first segment, so it must be there as a whole. */
 static enum uroce_verdict
 ip_receive(struct uroce_rx *rx, const struct uroce_packet *p)
 {
@@ -100,7 +101,8 @@ ip_receive(struct uroce_rx *rx, const struct uroce_packet *p)
 	}
 }
 
-/* Verdicts about addresses come before `parsed`, the parser's about the IP header and what is behind it. */
+/* A verdict about the addresses takes precedence over `parsed`, the parser's verdict about the IP header and all behind
+ * it. */
 static enum uroce_verdict
 ip_admit(struct uroce_rx *rx, const struct uroce_packet *p, enum uroce_verdict parsed)
 {

@@ -14,7 +14,7 @@
 #include "port/worker/shortage.h"
 
 #define MIB	  ((size_t)1 << 20)
-#define SPARE_MIB 8 /* for the application's objects */
+#define SPARE_MIB 8 /* for QPs, CQs and other objects of the application */
 
 struct memory {
 	size_t total;
@@ -57,7 +57,7 @@ uroce_log_shortage(const char *what, size_t bytes)
 	count(&m);
 	if (rte_eal_has_hugepages())
 		UROCE_LOG(ERR,
-			  "%s needs %zu MiB of DPDK's memory, and there are too few free hugepages: reserve more "
+			  "%s needs %zu MiB of DPDK's memory, and too few hugepages are free: reserve more "
 			  "(dpdk-hugepages.py --reserve), or start the program with --no-huge -m %zu\n",
 			  what, in_mib(bytes), enough_mib(&m, bytes));
 	else

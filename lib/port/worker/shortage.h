@@ -10,8 +10,8 @@
 #include <stddef.h>
 
 /**
- * Log that `what` could not be created: the memory that it needs, DPDK's free memory, and the EAL option that gives
- * more. Call after its parts have been freed, so that the free memory counts them.
+ * Log that `what` could not be created: the memory that it needs, DPDK's free memory, and the EAL option that adds
+ * memory. Call this after the parts of `what` have been freed, so that the free memory includes them.
  */
 void uroce_log_shortage(const char *what, size_t bytes);
 

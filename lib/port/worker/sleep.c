@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Puts the worker's thread to sleep on a futex; a thread that posts a request, or is about to sleep itself, wakes
- * it. Drivers of shared memory and of Linux interfaces have no interrupt for received frames, so every sleep has a
- * limit.
+ * Puts the thread that drives a worker to sleep on a futex. A thread that posts a request, or is about to sleep itself,
+ * wakes it. Drivers of shared memory and of Linux interfaces have no interrupt for received frames, so every sleep has
+ * a time limit.
  */
 
 #include <limits.h>
@@ -49,7 +49,8 @@ uroce_worker_sleep(struct uroce_worker *w, enum uroce_sleep how, uint64_t ns)
 	__atomic_store_n(&w->sleep, how, __ATOMIC_SEQ_CST);
 	busy = how != UROCE_SLEEP_SPARE && uroce_worker_poll(w) > 0;
 	/* Sequentially consistent, as the doorbell is: either this thread sees the posted request, or the poster sees
-	 * the sleep. The poll may have had no turn, and the thread that had it may have looked too early. */
+	 * the sleep. The poll above does not suffice: another thread may have held the turn, and may have taken the
+	 * doorbells before the request was posted. */
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	busy = busy || (how != UROCE_SLEEP_SPARE && uroce_engine_is_rung(&w->engine));
 	if (!busy)
@@ -64,7 +65,7 @@ uroce_worker_wake(struct uroce_worker *w)
 		syscall(SYS_futex, &w->sleep, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
 }
 
-/* The frames leave before the system call. */
+/* Poll before waking the thread, so that the frames leave before the system call. */
 void
 uroce_worker_posted(struct uroce_worker *w)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The sleep of the thread that drives a worker for an application that polls only now and then (poll_progress): a
- * thread that posts meanwhile sees it, and does what is urgent itself.
+ * The sleep of the thread that drives a worker for an application that seldom polls (poll_progress). An application
+ * thread that posts during the sleep polls the worker once itself.
  */
 
 #ifndef UROCE_PORT_WORKER_SLEEP_H
@@ -18,12 +18,13 @@
 /* uroce_worker.sleep */
 enum uroce_sleep {
 	UROCE_AWAKE,
-	UROCE_SLEEP_SPARE,	/* another thread polls: this one only sleeps */
-	UROCE_SLEEP_NAP,	/* a poster polls once, to send its request, and does not end the sleep */
-	UROCE_SLEEP_LONG,	/* a poster polls once, and ends the sleep */
+	UROCE_SLEEP_SPARE,	/* another thread polls the worker; a poster does nothing */
+	UROCE_SLEEP_NAP,	/* a poster polls once to send its request; the sleep continues */
+	UROCE_SLEEP_LONG,	/* a poster polls once and ends the sleep */
 };
 
-/** This thread, an lcore, drives the worker from now on, and no other; it uses mempools in that worker's turn only. */
+/** Make the calling thread, which has an lcore id, the one that drives the worker. From now on it may access mempools
+ * only while it holds the worker's turn. */
 void uroce_worker_drive(struct uroce_worker *w);
 
 static inline bool
@@ -33,15 +34,16 @@ uroce_worker_is_driven(const struct uroce_worker *w)
 }
 
 /**
- * Sleep, unless there is something to do. The thread that drives the worker.
- * @return whether there was, or somebody has ended the sleep
+ * Poll once, and sleep unless the poll moved frames or a request was posted. The thread that drives the worker.
+ * @return false: the sleep has timed out; true: there was work, or another thread has ended the sleep
  */
 bool uroce_worker_sleep(struct uroce_worker *w, enum uroce_sleep how, uint64_t ns);
 
-/** End its sleep, of whatever kind. Any thread. */
+/** End the sleep of the worker's thread, of any kind. Any thread. */
 void uroce_worker_wake(struct uroce_worker *w);
 
-/** Something has been posted while the worker's thread slept. Any thread, not between enter and exit. */
+/** Poll the worker after a request was posted during the sleep. Any thread, not between uroce_worker_enter() and
+ * exit. */
 void uroce_worker_posted(struct uroce_worker *w);
 
 #endif /* UROCE_PORT_WORKER_SLEEP_H */

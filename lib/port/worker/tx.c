@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Sends frames: to the port, to a neighbor's queue while its MAC address is unknown, or to the inbox of another
- * worker. Frames that the port does not take wait in a small array, and the engine is not asked for more until
- * there is room. The worker, within a poll.
+ * Sends frames to the port, to a neighbor's queue while its MAC address is unknown, or to the inbox of another worker.
+ * Frames that the port does not accept wait in a small array; until it has room, the worker requests no more frames
+ * from the engine. The worker, within a poll.
  */
 
 #include <string.h>
@@ -26,8 +26,8 @@ uroce_tx_ready(const struct uroce_worker *w)
 	return true;
 }
 
-/* Note whether a receiver of frames has taken some. One that has taken none for too long counts as stalled, and delays no
- * other traffic, until it takes frames again. */
+/* Note whether a port, or the inboxes, have accepted frames. After UROCE_TX_STALL_NS without one they count as stalled:
+ * until they accept one again, their frames are dropped, so that they delay no other traffic. */
 static void
 note(uint64_t *since_ns, bool *stalled, bool moved, uint64_t now_ns)
 {
@@ -80,7 +80,7 @@ queue_push(struct uroce_port_queue *q, struct rte_mbuf *m)
 	q->tx[q->nb_tx++] = m;
 }
 
-/* The neighbor's address is not known: leave the frame with it. */
+/* The neighbor's MAC address is not known: keep the frame in the neighbor table until it is. */
 static void
 queue_hold(struct uroce_port_queue *q, struct rte_mbuf *m, const uint8_t dst[16])
 {
@@ -127,9 +127,8 @@ uroce_tx_resolved(struct uroce_port_queue *q, struct rte_mbuf **frames, unsigned
 	}
 }
 
-/* A frame for a multicast group: the port gets it, and so do our own QPs that are in the group, who
- * would not hear it from there. A copy, since the frame is the peer's to change once it has left.
- */
+/* Send a multicast frame to the port, and loop it back to the device's own QPs in the group, to which the port does not
+ * return it. They get a copy, because the other end of the port may change the frame. */
 static void
 group_push(struct uroce_worker *w, struct uroce_port_queue *q, struct rte_mbuf *m, const uint8_t gid[16])
 {
@@ -145,7 +144,7 @@ group_push(struct uroce_worker *w, struct uroce_port_queue *q, struct rte_mbuf *
 	queue_push(q, m);
 }
 
-/* A frame that does not simply leave by its port. */
+/* Send a frame that has a route: to an unresolved neighbor, to a multicast group, or to a device of this process. */
 static void
 send_routed(struct uroce_worker *w, struct rte_mbuf *m)
 {
@@ -184,7 +183,7 @@ uroce_tx_frames(struct uroce_worker *w, struct rte_mbuf **frames, unsigned int n
 	}
 }
 
-/* Which worker has the QP that a loopback frame is for? @return NULL: device or QP is gone */
+/* Find the worker of the QP that a loopback frame is for. @return NULL: the device or the QP is gone */
 static struct uroce_worker *
 loop_target(const struct uroce_loop *l, struct uroce_inbox_item *item)
 {
@@ -196,10 +195,10 @@ loop_target(const struct uroce_loop *l, struct uroce_inbox_item *item)
 	if (port == NULL)
 		return NULL;
 	item->packet.mbuf = l->mbuf;
-	item->packet.info = NULL; /* to be decoded at the other end */
+	item->packet.info = NULL; /* the receiving worker parses it */
 	item->port_id = port->port_id;
 	if (l->out == UROCE_OUT_GROUP)
-		return l->from->worker; /* which finds the QPs, as if the port had received it */
+		return l->from->worker; /* it finds the group's QPs, as if the port had received the frame */
 	qp = uroce_qp_lookup(&port->dev, l->dest_qpn);
 	if (qp == NULL)
 		return NULL;
@@ -213,8 +212,8 @@ loop_drop(const struct uroce_loop *l)
 	rte_pktmbuf_free(l->mbuf);
 }
 
-/* Frames from `first` on that go to the same worker, in one go. @return how many were dealt with;
- * 0: no room */
+/* Enqueue a run of loopback frames, from `first` on, that are for the same worker. @return the number of frames
+ * enqueued or dropped; 0: the inbox is full */
 static unsigned int
 loop_run(struct uroce_worker *w, unsigned int first)
 {

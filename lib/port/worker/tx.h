@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Sends the engine's frames and the port's own to ports, neighbors' queues and loopback inboxes. The worker, within
- * a poll. These functions take over the mbufs that they are given.
+ * Sends the engine's frames and the port's own frames to ports, neighbors' queues and loopback inboxes. These functions
+ * take ownership of the mbufs. The worker, within a poll.
  */
 
 #ifndef UROCE_PORT_WORKER_TX_H
@@ -16,37 +16,36 @@
 #include "port/port.h"
 #include "port/worker/worker.h"
 
-/** Is there room for a burst of the engine, wherever it may go? */
+/** Is there room for a burst of the engine in every queue, whichever ports the frames are for? */
 bool uroce_tx_ready(const struct uroce_worker *w);
 
-/** Send what the engine has cut; takes all. n up to UROCE_BURST, after uroce_tx_ready(). */
+/** Send frames of the engine. @param n	up to UROCE_BURST, after uroce_tx_ready() has returned true */
 void uroce_tx_frames(struct uroce_worker *w, struct rte_mbuf **frames, unsigned int n);
 
-/** Give the ports and inboxes what they have not yet taken; what stands too long is dropped and
- * counted.
- * @return how many frames left */
+/** Pass the queued frames to the ports and inboxes. Drops and counts the frames for one that has accepted none for
+ * UROCE_TX_STALL_NS. @return the number of frames sent */
 unsigned int uroce_tx_flush(struct uroce_worker *w, uint64_t now_ns);
 
-/** The worker has not run for a while, and perhaps nobody else has: what stands does not stand for longer by it. */
+/** The worker has not run for `ns`: do not count this time as a stall of the ports and inboxes. */
 void uroce_tx_away(struct uroce_worker *w, uint64_t ns);
 
-/** Free what waits for this port; it is being closed. */
+/** Free the queued frames of this port, which is being closed. */
 void uroce_tx_purge(struct uroce_port_queue *q);
 
-/** Queue one frame of our own, to a neighbor whose MAC address is in it. */
+/** Queue one frame that the port itself has built, with the destination MAC address in it. */
 void uroce_tx_local(struct uroce_port_queue *q, struct rte_mbuf *m);
-/** The same to an IP address; if the MAC address in the frame is zero, the frame waits for the neighbor's. */
+/** The same for a frame to an IP address: if its MAC address is zero, it waits until the neighbor's is known. */
 void uroce_tx_to(struct uroce_port_queue *q, struct rte_mbuf *m, const uint8_t dst[16]);
 
-/** Send what a neighbor's answer has released. */
+/** Queue the frames that waited for a neighbor's MAC address, which is now known. */
 void uroce_tx_resolved(struct uroce_port_queue *q, struct rte_mbuf **frames, unsigned int n,
 		       const struct rte_ether_addr *mac);
 
 /**
- * Begin a frame of our own: Ethernet header, VLAN tag, and room for l3_bytes, padded with zeros to
- * the least that Ethernet takes.
- * @param l3	where the rest goes
- * @return	NULL when there is no mbuf, or none so large (counted)
+ * Begin a frame that the port itself sends: Ethernet header, VLAN tag, and l3_bytes of zeros, padded to Ethernet's
+ * minimum.
+ * @param l3	set to the address of the network header
+ * @return	NULL: there is no mbuf, or none is large enough (counted)
  */
 struct rte_mbuf *uroce_frame_create(struct uroce_port_queue *q, const struct rte_ether_addr *dst,
 				    uint16_t ether_type, uint32_t l3_bytes, void **l3);

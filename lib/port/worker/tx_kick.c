@@ -3,8 +3,8 @@
  *
  * Sends dummy frames to make a driver free transmitted mbufs. Drivers without rte_eth_tx_done_cleanup() free them
  * only when they send more: mlx5 and iavf with the next burst, virtio when its ring is nearly full. A
- * deregistration that waits for the last frames would wait forever. The dummy is a frame that no switch forwards:
- * an Ethernet loopback test (type 0x9000) from the port's address to itself. Waiting threads and workers.
+ * deregistration that waits for the last frames would wait forever. A dummy is an Ethernet loopback test (type 0x9000)
+ * from the port's address to itself, which no switch forwards. Waiting threads and workers.
  */
 
 #include <rte_ethdev.h>
@@ -16,21 +16,21 @@
 #include "port/worker/worker.h"
 
 #define ETHER_TYPE_LOOPBACK 0x9000
-#define LOOPBACK_BYTES      4 /* skip count, function: zeros, which mean nothing */
-#define SHARE               64
+#define LOOPBACK_BYTES      4 /* skip count and function: zeros, without meaning */
+#define SHARE               64 /* the interval between bursts is this part of the wait */
 
 void
 uroce_tx_kick_wait(struct uroce_port *port, uint64_t now_ns)
 {
 	struct uroce_tx_kick *f = &port->filler;
 
-	/* a thread that waits looks again at once: this is another wait */
+	/* a waiting thread calls this all the time: after a pause, another wait has begun */
 	if (now_ns > __atomic_load_n(&f->last_ns, __ATOMIC_RELAXED) + UROCE_TX_KICK_WAIT_NS)
 		__atomic_store_n(&f->since_ns, now_ns, __ATOMIC_RELAXED);
 	__atomic_store_n(&f->last_ns, now_ns, __ATOMIC_RELAXED);
 }
 
-/* The interval grows with the wait: the frames may not be in this port's ring at all. */
+/* Are dummy frames due? The interval grows with the wait: the awaited frames may be in another port's ring. */
 static bool
 due(struct uroce_port_queue *q, uint64_t now_ns)
 {
@@ -46,7 +46,7 @@ due(struct uroce_port_queue *q, uint64_t now_ns)
 	return true;
 }
 
-/* @return how many of a burst there is memory for */
+/* Create a burst of dummy frames. @return their number; less than UROCE_BURST: no more mbufs */
 static unsigned int
 create(struct uroce_port_queue *q, struct rte_mbuf *frames[UROCE_BURST])
 {

@@ -12,22 +12,21 @@
 struct uroce_port;
 struct uroce_port_queue;
 
-/* Somebody waits for memory that the port's frames lead into. */
+/* The wait of a deregistration for mbufs of the port's frames. Waiting threads and workers: relaxed rw. */
 struct uroce_tx_kick {
-	/* who waits: rw, workers: relaxed read */
-	uint64_t since_ns;
-	uint64_t last_ns;
+	uint64_t since_ns; /* start of the wait */
+	uint64_t last_ns;  /* last call of uroce_tx_kick_wait() */
 };
 
-/** Note that somebody still waits. Any thread but a worker's. */
+/** Note that a deregistration still waits. A waiting thread, or the worker that cleans up for its callback. */
 void uroce_tx_kick_wait(struct uroce_port *port, uint64_t now_ns);
 
-/** The port of this queue cannot be asked for what it has sent: if somebody has waited for long,
- * give it something to send. Worker, within a poll. */
+/** For a driver without rte_eth_tx_done_cleanup(): queue dummy frames if a deregistration has waited for
+ * UROCE_TX_KICK_WAIT_NS. Worker, within a poll. */
 void uroce_tx_kick_send(struct uroce_port_queue *q, uint64_t now_ns);
 
-/** Give the port some behind all that was sent, if that has left. A ring that has taken as many as it has room for has
- * nothing in it any more that was sent before. Worker's turn. @return how many the port has taken */
+/** Pass dummy frames to the port, if no frame is queued before them. Once the port has accepted as many as its ring has
+ * room for, no frame sent earlier is in the ring. Worker's turn. @return the number of frames that the port accepted */
 unsigned int uroce_tx_kick_push(struct uroce_port_queue *q);
 
 #endif /* UROCE_PORT_WORKER_TX_KICK_H */

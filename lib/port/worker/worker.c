@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The worker's round: posted requests, inbox, RX, engine, TX. The polling thread that holds
- * the turn runs it; control threads take the turn to change the engine's state.
+ * The worker's round: posted requests, inbox, RX, engine, TX. The polling thread that holds the turn runs it; control
+ * threads take the turn to change the engine's state.
  */
 
 #include <pthread.h>
@@ -20,9 +20,9 @@
 #include "uroce.h"
 #include "verbs/device/reclaim.h"
 
-#define SPINS 1000 /* before a thread that waits for its turn lets others run */
+#define SPINS 1000 /* iterations after which a thread that waits for the turn yields its core */
 
-/* For a thread that may be the last one to run this worker. */
+/* Send the owed ACKs only: this may be the last time that a thread runs this worker. */
 static void
 worker_send_owed(struct uroce_worker *w)
 {
@@ -57,7 +57,7 @@ worker_send(struct uroce_worker *w)
 	return sent;
 }
 
-/* A deregistration, in a thread or with a callback, waits for mbufs that reference its memory. */
+/* Have the ports free transmitted mbufs: a deregistration waits for mbufs that reference its memory. */
 static void
 worker_cleanup(struct uroce_worker *w)
 {
@@ -94,7 +94,7 @@ load_add(struct uroce_worker *w, bool is_busy)
 	w->was_busy = is_busy;
 }
 
-/* The TSC of the core that polls now may be behind that of the last one. */
+/* Set now_ns, which never goes back: the TSC of this core may be behind that of the core that polled last. */
 static void
 read_clock(struct uroce_worker *w)
 {
@@ -147,7 +147,7 @@ worker_round(struct uroce_worker *w)
 static inline bool
 try_turn(struct uroce_worker *w)
 {
-	/* a guest only tries the lock, too, and would never find it free */
+	/* a guest also only tries the lock, so polling threads leave it free for the guest */
 	return likely(__atomic_load_n(&w->guests, __ATOMIC_RELAXED) == 0) && rte_ticketlock_trylock(&w->turn);
 }
 
@@ -185,8 +185,7 @@ uroce_worker_poll(struct uroce_worker *w)
 	return n;
 }
 
-/* As rte_ticketlock_lock(), but lets others run: who has the turn may have lost its core to this
- * thread. */
+/* As rte_ticketlock_lock(), but yields the core, on which the thread that holds the turn may have to run. */
 static void
 turn_wait(rte_ticketlock_t *turn)
 {
@@ -202,8 +201,8 @@ turn_wait(rte_ticketlock_t *turn)
 	}
 }
 
-/* Send what the engine owes to peers before a control call changes a QP: it may be the last poll of this worker. A
- * driver may write to a file, where the thread could be canceled; it would keep the turn. */
+/* Send owed ACKs before a control call changes a QP: it may be the last poll of this worker. Cancellation is disabled,
+ * because a driver may write to a file: a thread canceled there would keep the turn. */
 void
 uroce_worker_enter(struct uroce_worker *w)
 {
@@ -216,7 +215,7 @@ uroce_worker_enter(struct uroce_worker *w)
 	pthread_setcancelstate(cancel, &cancel);
 }
 
-/* A ticket cannot be given back: so none is taken before the turn is free. */
+/* A ticket cannot be returned, so the thread tries the lock instead of waiting with a ticket. */
 bool
 uroce_worker_enter_within(struct uroce_worker *w, uint64_t timeout_ns)
 {

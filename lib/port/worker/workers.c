@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The process's workers: creates and destroys them, runs them on lcores, and polls all of them while a control
- * thread waits. Control threads, under workers_lock. An lcore that runs a worker does nothing else.
+ * The process's workers: creates and destroys them, runs them on lcores, and polls them while a control thread waits.
+ * An lcore that runs a worker does nothing else. Control threads, under workers_lock.
  */
 
 #include <errno.h>
@@ -25,13 +25,12 @@
 #include "port/worker/worker.h"
 #include "uroce.h"
 
-#define TABLES_BYTES ((size_t)1 << 20) /* at most, for an engine and its inbox */
+#define TABLES_BYTES ((size_t)1 << 20) /* an upper bound for the tables of an engine and its inbox */
 
 static pthread_mutex_t workers_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct uroce_worker *workers[UROCE_MAX_WORKERS]; /* under workers_lock */
 
-/* What lies with a worker that nobody polls must leave mbufs for those that are polled. (A ring
- * keeps one slot free.) */
+/* The full inbox of a worker that no thread polls must leave mbufs for other workers. (A ring keeps one slot free.) */
 static_assert(UROCE_INBOX - 1 <= (UROCE_RX_MBUFS - UROCE_RX_DESC) / 2, "UROCE_INBOX");
 static_assert(UROCE_INBOX - 1 <= UROCE_PAYLOAD_MBUFS / 4, "UROCE_INBOX");
 
@@ -47,7 +46,7 @@ inbox_create(struct uroce_worker *w)
 	return w->inbox != NULL ? 0 : -rte_errno;
 }
 
-/* DPDK's memory that a worker takes, without tables of less than a MiB. */
+/* @return an estimate of the bytes of DPDK's memory that a worker takes */
 static size_t
 worker_bytes(void)
 {
@@ -153,14 +152,18 @@ unlock:
 		return w;
 	rte_free(w);
 failed:
-	UROCE_LOG(ERR, "cannot create a worker: %s\n", rte_strerror(-ret));
+	if (ret == -ENOSPC)
+		UROCE_LOG(ERR, "cannot create a worker: the process has %u, the limit: destroy one first\n",
+			  UROCE_MAX_WORKERS);
+	else
+		UROCE_LOG(ERR, "cannot create a worker: %s\n", rte_strerror(-ret));
 	if (ret == -ENOMEM)
 		uroce_log_shortage("a worker", worker_bytes());
 	errno = -ret;
 	return NULL;
 }
 
-/* Take all from the inbox; nothing is added, as no device is left that uses the worker. */
+/* Empty and free the inbox. No device uses the worker, so no thread enqueues. */
 static void
 inbox_free(struct uroce_worker *w)
 {
@@ -180,7 +183,7 @@ uroce_destroy_worker(struct uroce_worker *w)
 	if (w->devices != 0 || w->lcore != LCORE_ID_ANY) {
 		ret = EBUSY;
 	} else {
-		/* before the index can be the next worker's, which must stay registered */
+		/* first: another worker may get the index, and must stay registered */
 		rte_rcu_qsbr_thread_unregister(uroce_rcu, w->index);
 		workers[w->index] = NULL;
 	}
@@ -242,7 +245,8 @@ uroce_worker_stop(struct uroce_worker *w)
 	return lcore_id != LCORE_ID_ANY ? 0 : EINVAL;
 }
 
-/* A thread that has not polled the worker for UROCE_WORKER_LEFT_NS, or has ended, no longer owns it. */
+/* The thread that polled the worker last owns it until it has not polled for UROCE_WORKER_LEFT_NS. A thread that drives
+ * the worker does not own it. */
 bool
 uroce_worker_is_ours(const struct uroce_worker *w)
 {
@@ -252,7 +256,8 @@ uroce_worker_is_ours(const struct uroce_worker *w)
 	       __atomic_load_n(&w->polled_ns, __ATOMIC_RELAXED) + UROCE_WORKER_LEFT_NS <= uroce_clock_ns();
 }
 
-/* There is no application that would have its turn now: what was received is acknowledged at once. */
+/* Poll twice if the first round moved frames: the second sends the ACKs that the first deferred. No application thread
+ * polls next, so waiting for its reply is useless. */
 static unsigned int
 poll_for_others(struct uroce_worker *w)
 {
@@ -281,19 +286,19 @@ uroce_workers_progress(void)
 {
 	int cancel;
 
-	/* one helper at a time is enough */
+	/* one thread at a time polls for all waiting threads */
 	if (pthread_mutex_trylock(&workers_lock) != 0) {
 		sched_yield();
 		return;
 	}
-	/* a driver writes, where a thread that is cancelled would end with the locks */
+	/* a driver may write to a file: a thread canceled there would keep the locks */
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	poll_all_for_others();
 	pthread_setcancelstate(cancel, &cancel);
 	pthread_mutex_unlock(&workers_lock);
 }
 
-/* Has nobody polled it lately but uroce_workers_help()? */
+/* Has no thread polled the worker for UROCE_CM_POLL_NS, except in uroce_workers_help()? */
 static bool
 is_alone(const struct uroce_worker *w, uint64_t now_ns)
 {
@@ -310,13 +315,13 @@ uroce_workers_help(unsigned int *frames)
 
 	*frames = 0;
 	if (pthread_mutex_trylock(&workers_lock) != 0)
-		return true; /* its holder may be polling, but not for this caller */
+		return true; /* another thread holds the lock: a worker may need help later */
 	for (unsigned int i = 0; i < UROCE_MAX_WORKERS; i++) {
 		struct uroce_worker *w = workers[i];
 
 		if (w == NULL || w->lcore != LCORE_ID_ANY || uroce_worker_is_driven(w))
 			continue;
-		any = true; /* if not now, then when its poller stops */
+		any = true; /* if not now, then once its polling thread stops */
 		if (!is_alone(w, now_ns))
 			continue;
 		*frames += poll_for_others(w);
@@ -326,7 +331,7 @@ uroce_workers_help(unsigned int *frames)
 	return any;
 }
 
-/* Once round the inbox: what is for a port that is no longer driven is freed. */
+/* Free the items of the inbox whose port has been removed; enqueue the others again. */
 static void
 worker_drain(struct uroce_worker *w)
 {
@@ -356,7 +361,8 @@ uroce_hold_workers(void (*fn)(void *arg), void *arg)
 	}
 	pthread_mutex_lock(&workers_lock);
 	has_them = true;
-	/* this thread calls drivers as the workers' RCU readers, also while it waits for the next turn */
+	/* this thread is the RCU reader of all workers: mark it as in a driver, also while it waits for the next turn
+	 * */
 	for (unsigned int i = 0; i < UROCE_MAX_WORKERS; i++)
 		if (workers[i] != NULL) {
 			uroce_worker_enter(workers[i]);
