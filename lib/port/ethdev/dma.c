@@ -21,7 +21,7 @@
 #include "base/log.h"
 #include "port/port.h"
 
-/* A virtual device may send through a NIC: net_bonding and net_failsafe do, and map nothing for it. */
+/* Can the device send through a NIC behind an IOMMU without mapping memory for it? net_bonding and net_failsafe do. */
 static bool
 may_hide_an_iommu(const struct rte_device *device)
 {
@@ -41,12 +41,12 @@ map(void *arg, void *va, rte_iova_t iova, size_t bytes)
 	if (error == ENOTSUP && !may_hide_an_iommu(device))
 		return -ENOTSUP;
 	UROCE_LOG(WARNING,
-		  "device %s cannot map %zu bytes of external memory at %p: %s: payloads from there are copied\n",
+		  "device %s cannot map %zu bytes of external memory at %p: %s: payloads in this memory are copied\n",
 		  rte_dev_name(device), bytes, va, rte_strerror(error));
 	return error != ENOTSUP ? -error : -EIO;
 }
 
-/* The device may have been removed while another port kept the area mapped. */
+/* Does the device still exist? It may have been removed while another port kept the area mapped. */
 static bool
 is_there(const struct rte_device *device)
 {
@@ -78,6 +78,6 @@ uroce_port_dma_init(struct uroce_port *port)
 	if (rte_eth_dev_info_get(port->port_id, &info) != 0 || info.device == NULL)
 		return;
 	port->dev.mrs.dma.ops = &ops;
-	/* not the port, which may be closed before the area is unmapped */
+	/* the device, not the port, which may be closed before the area is unmapped */
 	port->dev.mrs.dma.arg = info.device;
 }

@@ -2,8 +2,8 @@
  * Copyright 2026 The uroce authors
  *
  * Configures and starts the Ethernet device of a port: a queue for each worker, pools for the largest frame, RSS if
- * there are several queues, checksum offload on receive if the device has it. Not on send: adding to the path's
- * prepared IPv4 checksum costs less than an offload's flags. Control threads, when a port is opened and closed.
+ * there are several queues, IPv4 checksum offload for RX if the device has it. TX uses no checksum offload: updating
+ * the path's prepared IPv4 checksum costs less than setting an offload's flags. Control threads.
  */
 
 #include <errno.h>
@@ -22,10 +22,10 @@
 #include "uroce.h"
 
 #define VLAN_BYTES 4
-#define ROOM_STEP  1024 /* some devices take the room of an mbuf in steps of this */
+#define ROOM_STEP  1024 /* some devices use the data room of an mbuf in steps of this size */
 
-/* Rooms to try: what the MTU needs, then for ports that want mbufs for frames larger than they will
- * get. */
+/* Data rooms to try, beside the one that the MTU needs: some ports require mbufs larger than any frame that they
+ * receive. */
 static const uint32_t rooms[] = { 0, 9 * 1024 + 512, 16 * 1024, 32 * 1024 };
 
 static int
@@ -43,7 +43,7 @@ give_back(struct uroce_port *port)
 	port->owner = RTE_ETH_DEV_NO_OWNER;
 }
 
-/* Somebody else's is refused, whether it stays ours or not. */
+/* Claim the port, so that a port of another owner is refused. With no_owner, release it at once. */
 static int
 take(struct uroce_port *port, const struct uroce_port_conf *conf)
 {
@@ -54,7 +54,7 @@ take(struct uroce_port *port, const struct uroce_port_conf *conf)
 	if (ret == 0)
 		ret = rte_eth_dev_owner_set(port->port_id, &owner);
 	if (ret < 0) {
-		complain(port, "somebody else has it", ret);
+		complain(port, "cannot claim the port: another component of the program owns it, or it is gone", ret);
 		return ret == -ENODEV ? ret : -EBUSY;
 	}
 	port->owner = owner.id;
@@ -63,8 +63,8 @@ take(struct uroce_port *port, const struct uroce_port_conf *conf)
 	return 0;
 }
 
-/* A device without an address of its own, such as net_ring, gets one from us, if only in our
- * frames. */
+/* Read the MAC address. A device without one, such as net_ring, gets a random address; if the driver does not accept
+ * it, the address is used in frames only. */
 static int
 mac_init(struct uroce_port *port)
 {
@@ -72,13 +72,13 @@ mac_init(struct uroce_port *port)
 
 	ret = rte_eth_macaddr_get(port->port_id, &port->mac);
 	if (ret < 0)
-		return complain(port, "no MAC address", ret);
+		return complain(port, "cannot read the MAC address", ret);
 	if (rte_is_valid_assigned_ether_addr(&port->mac))
 		return 0;
 	rte_eth_random_addr(port->mac.addr_bytes);
 	if (rte_eth_dev_default_mac_addr_set(port->port_id, &port->mac) < 0 &&
 	    rte_eth_promiscuous_enable(port->port_id) < 0)
-		UROCE_LOG(DEBUG, "port %u has neither a MAC address nor a promiscuous mode\n",
+		UROCE_LOG(DEBUG, "port %u has no MAC address, accepts none, and has no promiscuous mode\n",
 			  port->port_id);
 	return 0;
 }
@@ -92,7 +92,7 @@ configure(struct uroce_port *port, const struct rte_eth_dev_info *info, uint16_t
 			.offloads = info->rx_offload_capa & RTE_ETH_RX_OFFLOAD_IPV4_CKSUM,
 		},
 		.txmode.offloads = info->tx_offload_capa & RTE_ETH_TX_OFFLOAD_MULTI_SEGS,
-		/* asked for where there are none, they are an error */
+		/* rte_eth_dev_configure() fails if an interrupt is requested that the device does not have */
 		.intr_conf.lsc = (*info->dev_flags & RTE_ETH_DEV_INTR_LSC) != 0,
 		.intr_conf.rmv = (*info->dev_flags & RTE_ETH_DEV_INTR_RMV) != 0,
 	};
@@ -100,11 +100,12 @@ configure(struct uroce_port *port, const struct rte_eth_dev_info *info, uint16_t
 
 	if (port->nb_queues > info->max_rx_queues || port->nb_queues > info->max_tx_queues) {
 		UROCE_LOG(ERR,
-			  "port %u has %u RX and %u TX queues, which is too few for %u workers\n",
+			  "port %u has %u RX and %u TX queues, and %u workers need one each: use fewer workers, or "
+			  "more queues\n",
 			  port->port_id, info->max_rx_queues, info->max_tx_queues, port->nb_queues);
 		return -EINVAL;
 	}
-	/* Without RSS all frames come to one worker, which hands them over. */
+	/* without RSS one worker receives all frames, and hands them over to the others */
 	if (port->nb_queues > 1 && info->flow_type_rss_offloads != 0) {
 		conf.rxmode.mq_mode = RTE_ETH_MQ_RX_RSS;
 		conf.rx_adv_conf.rss_conf.rss_hf = (RTE_ETH_RSS_UDP | RTE_ETH_RSS_IP) &
@@ -112,13 +113,15 @@ configure(struct uroce_port *port, const struct rte_eth_dev_info *info, uint16_t
 	}
 	ret = rte_eth_dev_configure(port->port_id, port->nb_queues, port->nb_queues, &conf);
 	if (ret < 0)
-		return complain(port, ret == -EBUSY ? "it is started already" : "cannot configure",
+		return complain(port,
+				ret == -EBUSY ? "cannot configure the port, because it is started: stop it first"
+					      : "cannot configure the port",
 				ret);
 	port->multi_seg = (conf.txmode.offloads & RTE_ETH_TX_OFFLOAD_MULTI_SEGS) != 0;
 	return 0;
 }
 
-/* Mbufs for the ring, for as many frames in the worker, and for the out-of-order frames that it keeps. */
+/* @return the number of mbufs for the ring, for as many frames in the worker, and for the reorder buffer */
 static unsigned int
 rx_mbufs(const struct uroce_port_conf *conf, uint16_t nb_desc)
 {
@@ -127,7 +130,8 @@ rx_mbufs(const struct uroce_port_conf *conf, uint16_t nb_desc)
 	return nb_desc + others + (conf->go_back_n ? 0 : UROCE_REORDER_FRAMES);
 }
 
-/* A pool for the queue, and the queue; with more room if the port refuses what the MTU needs. */
+/* Create the queue's pool and set up the queue. Retry with a larger data room if the port refuses the one that the MTU
+ * needs. */
 static int
 rx_queue_setup(struct uroce_port_queue *q, uint16_t nb_desc, unsigned int mbufs, uint32_t room)
 {
@@ -207,11 +211,11 @@ start(struct uroce_port *port, const struct uroce_port_conf *conf)
 
 	ret = rte_eth_dev_info_get(port->port_id, &info);
 	if (ret < 0)
-		return complain(port, "no information", ret);
+		return complain(port, "cannot read the device's information", ret);
 	ret = uroce_mtu_choose(&info, conf->mtu, &mtu);
 	if (ret < 0) {
-		UROCE_LOG(ERR, "port %u: an MTU of %u..%u is possible, not %u\n", port->port_id,
-			  mtu.least, mtu.most, conf->mtu != 0 ? conf->mtu : UROCE_PORT_MTU);
+		UROCE_LOG(ERR, "port %u: Ethernet MTU %u is not in %u..%u, the range of this device: pass another\n", port->port_id,
+			  conf->mtu != 0 ? conf->mtu : UROCE_PORT_MTU, mtu.least, mtu.most);
 		return ret;
 	}
 	port->mtu = mtu.mtu;
@@ -224,7 +228,7 @@ start(struct uroce_port *port, const struct uroce_port_conf *conf)
 	if (ret < 0)
 		return ret;
 	ret = rte_eth_dev_start(port->port_id);
-	return ret < 0 ? complain(port, "cannot start", ret) : 0;
+	return ret < 0 ? complain(port, "cannot start the port", ret) : 0;
 }
 
 int
@@ -236,7 +240,7 @@ uroce_ethdev_start(struct uroce_port *port, const struct uroce_port_conf *conf)
 	ret = take(port, conf);
 	if (ret < 0)
 		return ret;
-	uroce_thread_block_signals(&before); /* net_vhost starts a thread */
+	uroce_thread_block_signals(&before); /* a thread that a driver starts, such as net_vhost's, gets no signals */
 	ret = start(port, conf);
 	uroce_thread_restore_signals(&before);
 	if (ret < 0) {
@@ -254,7 +258,7 @@ uroce_ethdev_stop(struct uroce_port *port)
 	give_back(port);
 }
 
-/* The port's filter: each MAC once, however many groups share it. */
+/* The port's multicast filter. Groups that share a MAC address have one entry. */
 struct filter {
 	uint32_t count;
 	struct rte_ether_addr macs[UROCE_MAX_GID + UROCE_MAX_MCAST_GROUPS + 2];
@@ -294,5 +298,6 @@ uroce_ethdev_listen(const struct uroce_port *port, const struct uroce_addresses 
 	if (rte_eth_allmulticast_enable(port->port_id) == 0 ||
 	    rte_eth_promiscuous_enable(port->port_id) == 0)
 		return;
-	UROCE_LOG(DEBUG, "port %u has no filter for multicast that could be set\n", port->port_id);
+	UROCE_LOG(DEBUG, "port %u accepts neither a multicast filter nor allmulticast or promiscuous mode\n",
+		  port->port_id);
 }

@@ -11,12 +11,12 @@
 
 struct uroce_port_conf;
 
-/** Take port->port_id, configure it with port->nb_queues queues and start it; sets what port says
- * of it: MAC, MTU, multi_seg. @return 0 or -errno, with a message in the log */
+/** Claim port->port_id, configure it with port->nb_queues queues and start it. Sets the port's fields mac, mtu,
+ * multi_seg, at_process and owner, and its queues. @return 0 or -errno; logs the error */
 int uroce_ethdev_start(struct uroce_port *port, const struct uroce_port_conf *conf);
-/** Stop it and give it back; its pools are retired. */
+/** Stop and release the port, and retire its pools. */
 void uroce_ethdev_stop(struct uroce_port *port);
-/** Let frames for the addresses' solicited-node groups, and for groups of QPs, through. */
+/** Set the port's filter: all nodes, all hosts, the solicited-node groups of the addresses, and the QPs' groups. */
 void uroce_ethdev_listen(const struct uroce_port *port, const struct uroce_addresses *own);
 
 #endif /* UROCE_PORT_ETHDEV_ETHDEV_H */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Drains and stops an Ethernet device, when a port is closed. net_memif takes a port down on EAL's interrupt thread
- * when its peer goes, without a lock; so a memif port is stopped on that thread, too. Handlers of any driver that
- * had begun by then may still use the queues' pools; an alarm of our own on the same thread tells when they have
+ * Drains and stops an Ethernet device when a port is closed. When its peer disconnects, net_memif takes a port
+ * down on EAL's interrupt thread, without a lock; so a memif port is stopped on that thread, too. Handlers of any
+ * driver on that thread may still use the queues' pools; an alarm that runs behind them shows when they have
  * ended. Control threads.
  */
 
@@ -21,7 +21,7 @@
 
 #define SETTLE_US 100
 
-/* What has come and nobody will read, so that its mbufs go home. */
+/* Receive and free the frames in a queue, so that their mbufs return to the pool. */
 static void
 drain(uint16_t port_id, uint16_t queue)
 {
@@ -48,7 +48,7 @@ stop(uint16_t port_id, const struct rte_eth_dev_info *info)
 
 struct halting {
 	uint16_t port_id;
-	const struct rte_eth_dev_info *info; /* NULL: nothing to be done but to have the turn */
+	const struct rte_eth_dev_info *info; /* NULL: do nothing, only wait for the interrupt thread */
 	bool done;
 };
 
@@ -62,7 +62,8 @@ halt_in_turn(void *arg)
 	__atomic_store_n(&h->done, true, __ATOMIC_RELEASE); /* acquire: on_interrupt_thread() */
 }
 
-/* @return false: it could not be done there */
+/* Stop the device on EAL's interrupt thread, or with info NULL only wait for the handlers that run there.
+ * @return false: this is the interrupt thread, or there is no alarm; nothing was done */
 static bool
 on_interrupt_thread(uint16_t port_id, const struct rte_eth_dev_info *info)
 {

@@ -9,8 +9,8 @@
 
 #include <stdint.h>
 
-/** Read what has come to its queues, and stop it. Nobody polls it any more. Afterwards nothing of the driver's looks at
- * its queues' pools. */
+/** Drain the device's queues and stop it. No thread polls the device any more. Afterwards its driver does not access
+ * the queues' pools. */
 void uroce_ethdev_halt(uint16_t port_id);
 
 #endif /* UROCE_PORT_ETHDEV_ETHDEV_HALT_H */

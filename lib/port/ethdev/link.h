@@ -13,7 +13,7 @@
 
 #include "port/port.h"
 
-/** The largest path MTU whose packets fit, with all their headers; 0: none does. */
+/** @return the largest path MTU whose packets, with all headers, fit the Ethernet MTU; 0: none does */
 enum ibv_mtu uroce_mtu_of_ethernet(uint16_t ethernet_mtu);
 
 /* struct uroce_port_ops */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Chooses a port's Ethernet MTU when the port is opened: what path MTU 4096 needs, or the most that the device
- * allows.
+ * Chooses a port's Ethernet MTU when the port is opened: the MTU that path MTU 4096 needs, or the device's maximum if
+ * that is lower.
  */
 
 #include <errno.h>
@@ -22,12 +22,12 @@
 #include "uroce_config.h"
 
 #define L2_BYTES           18   /* Ethernet header and VLAN tag */
-#define MEMIF_BUFFER_BYTES 2048 /* its default */
-#define XDP_ROOM_BYTES     3072 /* of an mbuf that is not larger than a page, in whole KiB */
-#define XDP_KERNEL_BYTES   256  /* before each frame, which the kernel keeps for XDP */
+#define MEMIF_BUFFER_BYTES 2048 /* default of net_memif's bsize */
+#define XDP_ROOM_BYTES     3072 /* largest data room, in whole KiB, of an mbuf that fits a page */
+#define XDP_KERNEL_BYTES   256  /* bytes before each frame that the kernel reserves for XDP */
 #define MIN_MTU            (256 + UROCE_MTU_OVERHEAD)
 
-/* The MTU of the kernel's interface below the port, 0 when there is none. */
+/* @return the MTU of the kernel's interface below the port; 0: there is none */
 static uint32_t
 interface_mtu(const struct rte_eth_dev_info *info)
 {
@@ -52,8 +52,8 @@ packet_mtu(const struct rte_eth_dev_info *info, uint32_t announced)
 	return RTE_MAX(interface_mtu(info), announced);
 }
 
-/* A frame of AF_XDP lies in one page, with its mbuf and what the kernel wants before it. What the
- * interface below carries may be less, which the driver does not ask. */
+/* A frame of AF_XDP shares one page with its mbuf and the bytes that the kernel reserves. The MTU of the interface
+ * below may be lower; the driver does not check that. */
 static uint32_t
 xdp_mtu(const struct rte_eth_dev_info *info, uint32_t announced)
 {
@@ -64,9 +64,9 @@ xdp_mtu(const struct rte_eth_dev_info *info, uint32_t announced)
 	return interface != 0 ? RTE_MIN(interface, announced) : announced;
 }
 
-/* One buffer of net_memif, which its argument bsize sets. Larger frames it spreads over several,
- * but loses count of them when its ring is full (DPDK 22.11): it sends into one slot more than is
- * free, and all is garbage. */
+/* The size of one buffer of net_memif, which its argument bsize sets. The driver can spread a frame over several
+ * buffers, but then miscounts the slots when its ring is nearly full (DPDK 22.11): it writes to one slot more than is
+ * free, and corrupts the ring. */
 static uint32_t
 memif_mtu(const struct rte_eth_dev_info *info, uint32_t announced)
 {
@@ -86,8 +86,8 @@ memif_mtu(const struct rte_eth_dev_info *info, uint32_t announced)
 	return bytes > L2_BYTES ? RTE_MAX(bytes - L2_BYTES, announced) : announced;
 }
 
-/* Drivers that pass other frames than they announce: larger ones than 1518 bytes, or only smaller
- * ones. */
+/* Drivers whose real limit differs from the one that they announce: higher, for frames larger than 1518 bytes, or
+ * lower. */
 static const struct {
 	const char *driver;
 	uint32_t (*limit)(const struct rte_eth_dev_info *info, uint32_t announced);
@@ -97,7 +97,7 @@ static const struct {
 	{ "net_memif", memif_mtu },
 };
 
-/* What rte_eth_dev_configure() accepts. */
+/* @return the highest MTU that rte_eth_dev_configure() accepts */
 static uint32_t
 announced_mtu(const struct rte_eth_dev_info *info)
 {
@@ -119,7 +119,7 @@ uroce_mtu_choose(const struct rte_eth_dev_info *info, uint16_t wanted, struct ur
 	for (unsigned int i = 0; i < RTE_DIM(others); i++)
 		if (info->driver_name != NULL && strcmp(info->driver_name, others[i].driver) == 0)
 			limit = others[i].limit(info, announced);
-	limit = RTE_MIN(limit, UINT16_MAX); /* as the loopback interface's 65536 is not */
+	limit = RTE_MIN(limit, UINT16_MAX); /* the loopback interface has an MTU of 65536 */
 	if (wanted == 0)
 		wanted = (uint16_t)RTE_MIN(limit, UROCE_PORT_MTU);
 	chosen->least = RTE_MAX((uint16_t)MIN_MTU, info->min_mtu);

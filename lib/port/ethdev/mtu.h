@@ -12,13 +12,13 @@
 #include <rte_ethdev.h>
 
 struct uroce_mtu {
-	uint16_t mtu;        /* to work with */
-	uint16_t configured; /* to give to rte_eth_dev_configure() */
-	uint16_t least;      /* what the port can have, for messages */
-	uint16_t most;
+	uint16_t mtu;        /* the port's MTU */
+	uint16_t configured; /* MTU to pass to rte_eth_dev_configure() */
+	uint16_t least;      /* lowest MTU of the port, for messages */
+	uint16_t most;       /* highest MTU of the port, for messages */
 };
 
-/** @param wanted	0: the default. @return 0, or -EINVAL: the port cannot */
+/** Choose the MTU. @param wanted	0: the default. @return 0; -EINVAL: not in least..most */
 int uroce_mtu_choose(const struct rte_eth_dev_info *info, uint16_t wanted,
 		     struct uroce_mtu *chosen);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Raises PORT_ERR and PORT_ACTIVE when a port's link goes and comes, and DEVICE_FATAL when its device is removed.
- * Drivers that have interrupts call back on EAL's interrupt thread; the others (net_ring, net_memif, net_af_packet)
- * must be asked, which worker 0 does every UROCE_LINK_POLL_NS.
+ * Raises PORT_ERR and PORT_ACTIVE when a port's link goes down and up, and DEVICE_FATAL when its device is removed.
+ * Drivers with interrupts call back on EAL's interrupt thread. For the others (net_ring, net_memif, net_af_packet)
+ * worker 0 polls the link every UROCE_LINK_POLL_NS.
  */
 
 #include <errno.h>
@@ -26,7 +26,7 @@ tell(struct uroce_port *port, enum ibv_event_type type)
 	uroce_device_event(&port->dev, &event);
 }
 
-/* What congestion control begins with. A link that is down has none, and nothing is sent. */
+/* Store the link's speed, the first rate of congestion control; 0: unknown, or the link is down. */
 static void
 note_speed(struct uroce_port *port, const struct rte_eth_link *link)
 {
@@ -41,7 +41,7 @@ uroce_watch_link(struct uroce_port *port)
 	struct rte_eth_link link;
 	bool up;
 
-	/* One at a time, so that the last event tells how the link is. */
+	/* one thread at a time, so that the last event has the current state of the link */
 	rte_spinlock_lock(&port->link_lock);
 	if (port->removed || rte_eth_link_get_nowait(port->port_id, &link) < 0)
 		goto unlock;
@@ -54,7 +54,7 @@ uroce_watch_link(struct uroce_port *port)
 		uroce_counter_add(&port->link_downed, 1);
 	uroce_neighbors_link(&port->neighbors, up);
 	if (up) {
-		/* behind it may be another switch */
+		/* the link may lead to another switch, which knows none of the port's groups */
 		uroce_groups_renew(&port->groups);
 		uroce_port_upkeep_by(port, 0);
 	}
@@ -84,7 +84,7 @@ uroce_watch_upkeep(struct uroce_port *port, uint64_t now_ns)
 	return port->link_due_ns;
 }
 
-/* The device is gone, and its driver answers nothing more: R43's last event. */
+/* The device was removed: raise the last events (R43). */
 static void
 removed(struct uroce_port *port)
 {
@@ -100,7 +100,8 @@ removed(struct uroce_port *port)
 			tell(port, IBV_EVENT_PORT_ERR);
 		}
 		tell(port, IBV_EVENT_DEVICE_FATAL);
-		UROCE_LOG(ERR, "%s: port %u has been removed\n", port->dev.ibv.name, port->port_id);
+		UROCE_LOG(ERR, "%s: port %u was removed: the device is unusable, close it\n", port->dev.ibv.name,
+			  port->port_id);
 	}
 	rte_spinlock_unlock(&port->link_lock);
 }
@@ -133,7 +134,8 @@ uroce_watch_start(struct uroce_port *port)
 	port->link_due_ns = 0;
 	for (unsigned int i = 0; i < RTE_DIM(types); i++)
 		if (rte_eth_dev_callback_register(port->port_id, types[i], on_event, port) != 0)
-			UROCE_LOG(NOTICE, "port %u: no memory to watch it\n", port->port_id);
+			UROCE_LOG(NOTICE, "port %u: no memory for a callback: its %s is not noticed by interrupt\n",
+				  port->port_id, types[i] == RTE_ETH_EVENT_INTR_RMV ? "removal" : "change of link");
 }
 
 void
@@ -142,5 +144,5 @@ uroce_watch_stop(struct uroce_port *port)
 	for (unsigned int i = 0; i < RTE_DIM(types); i++)
 		while (rte_eth_dev_callback_unregister(port->port_id, types[i], on_event, port) ==
 		       -EAGAIN)
-			rte_pause(); /* it is running */
+			rte_pause(); /* the callback is running */
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Tells the application when a port's link changes or its device is removed.
+ * Raises an event when a port's link changes or its device is removed.
  */
 
 #ifndef UROCE_PORT_ETHDEV_WATCH_H
@@ -11,18 +11,19 @@
 
 #include "port/port.h"
 
-/** Note the link as it is and have ethdev tell of changes. Control threads, before workers drive
- * the port. */
+/** Store the current state of the link, and register callbacks for changes. Control threads, before workers poll the
+ * port. */
 void uroce_watch_start(struct uroce_port *port);
-/** No more events of the port come from ethdev, and none is under way. Control threads. */
+/** Remove the callbacks. Afterwards none is running. Control threads. */
 void uroce_watch_stop(struct uroce_port *port);
 
-/** Look at the link: IBV_EVENT_PORT_ACTIVE or PORT_ERR when it has changed. Any thread. */
+/** Check the link, and raise IBV_EVENT_PORT_ACTIVE or PORT_ERR if it has changed. Any thread. */
 void uroce_watch_link(struct uroce_port *port);
 
-/** The same when it is time. Worker 0 of the port, within a poll. @return when to call again, ns */
+/** Check the link if the last check was UROCE_LINK_POLL_NS ago. Worker 0 of the port, within a poll.
+ * @return the time of the next call, ns */
 uint64_t uroce_watch_upkeep(struct uroce_port *port, uint64_t now_ns);
-/** Has the device been pulled out? Any thread. */
+/** Has the device been removed? Any thread. */
 bool uroce_watch_is_removed(struct uroce_port *port);
 
 #endif /* UROCE_PORT_ETHDEV_WATCH_H */
