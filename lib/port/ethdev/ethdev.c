@@ -214,8 +214,8 @@ start(struct uroce_port *port, const struct uroce_port_conf *conf)
 		return complain(port, "cannot read the device's information", ret);
 	ret = uroce_mtu_choose(&info, conf->mtu, &mtu);
 	if (ret < 0) {
-		UROCE_LOG(ERR, "port %u: Ethernet MTU %u is not in %u..%u, the range of this device: pass another\n", port->port_id,
-			  conf->mtu != 0 ? conf->mtu : UROCE_PORT_MTU, mtu.least, mtu.most);
+		UROCE_LOG(ERR, "port %u: Ethernet MTU %u is not in %u..%u, the range of this device: pass another\n",
+			  port->port_id, conf->mtu != 0 ? conf->mtu : UROCE_PORT_MTU, mtu.least, mtu.most);
 		return ret;
 	}
 	port->mtu = mtu.mtu;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Addresses as values: text to GID and back, subnets, multicast MACs; and look-ups in the snapshot that workers
- * read. No state; any thread.
+ * Functions on addresses: text to GID and back, subnets, multicast MAC addresses, look-ups in the snapshot that workers
+ * read. Stateless; any thread.
  */
 
 #include <errno.h>
@@ -13,7 +13,7 @@
 
 #include "port/net/address.h"
 
-#define IPV4_BITS (8 * UROCE_GID_IPV4_OFFSET) /* of ::ffff:0:0/96 */
+#define IPV4_BITS (8 * UROCE_GID_IPV4_OFFSET) /* prefix length of ::ffff:0:0/96 */
 
 bool
 uroce_gid_is_host(const uint8_t gid[16])
@@ -207,7 +207,7 @@ uroce_addresses_source(const struct uroce_addresses *a, const uint8_t dst[16])
 	for (unsigned int i = 0; i < a->count; i++) {
 		if (subnet_contains(&a->subnets[i], dst))
 			return a->subnets[i].gid;
-		/* a link-local address speaks to its link only: the last choice */
+		/* a link-local address reaches only its own link: it is the last choice */
 		if (uroce_gid_is_ipv4(a->subnets[i].gid) == uroce_gid_is_ipv4(dst) &&
 		    (any == NULL || any[0] == 0xfe))
 			any = a->subnets[i].gid;

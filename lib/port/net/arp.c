@@ -93,8 +93,7 @@ uroce_arp_receive(const struct uroce_rx *rx)
 		return UROCE_DROP_ARP;
 	sender_be = arp->arp_data.arp_sip;
 	target_be = arp->arp_data.arp_tip;
-	/* another host has our address: the administrator must resolve that, and it must not be
-	 * learned */
+	/* another host uses the port's address: do not learn it; the administrator must resolve the conflict */
 	if (uroce_addresses_have_ipv4(rx->own, sender_be))
 		return UROCE_DROP_ARP;
 	if (!uroce_addresses_have_ipv4(rx->own, target_be)) {

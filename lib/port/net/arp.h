@@ -13,7 +13,8 @@
 
 struct uroce_port_queue;
 
-/** Request target's MAC address; with sender == target, announce it. @param dst zero: broadcast */
+/** Send a request for target's MAC address; with sender == target it announces the address. @param dst	zero:
+ * broadcast */
 void uroce_arp_request(struct uroce_port_queue *q, const struct rte_ether_addr *dst,
 		       uint32_t sender_be, uint32_t target_be);
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Begins the frames that a port sends beside RoCEv2: ARP, neighbor discovery, ICMP, IGMP, MLD. The worker, within a
- * poll.
+ * Begins the frames that a port itself sends: ARP, neighbor discovery, ICMP, IGMP, MLD. The worker, within a poll.
  */
 
 #include <string.h>

@@ -38,7 +38,7 @@ compare(const void *a, const void *b)
 	return memcmp(a, b, 16);
 }
 
-/* Groups that have been left are not the workers' any more. */
+/* Add the groups to the snapshot, without those that have been left and are only still to be reported. */
 static void
 snapshot_groups(struct uroce_addresses *a, const struct uroce_groups *g)
 {
@@ -213,7 +213,7 @@ uroce_del_address(struct ibv_context *context, const char *cidr)
 
 	if (uroce_subnet_parse(&s, cidr) < 0)
 		return EINVAL;
-	uroce_ahs_reap(&port->dev); /* they may be all that held it */
+	uroce_ahs_reap(&port->dev); /* destroyed address handles may still hold the address */
 	pthread_mutex_lock(&port->lock);
 	ret = del(port, &s);
 	if (ret == 0)

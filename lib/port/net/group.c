@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Decides when to report a port's multicast groups to routers: a change as often as the querier's robustness asks
- * for, an answer after a random time within the query's limit, in the oldest version that a querier of the link has
- * used lately. Sources are not filtered: a query for some sources is answered as a query for the group. Workers and
- * control threads, under the table's lock.
+ * Decides when to report a port's multicast groups to routers. A change is reported as often as the querier's
+ * robustness requires, a query is answered after a random delay up to the query's limit. Reports have the oldest
+ * version that a querier of the link has used lately. A query for certain sources is answered as a query for the group.
+ * Workers and control threads, under the table's lock.
  */
 
 #include <errno.h>
@@ -24,8 +24,8 @@ family_of(const uint8_t gid[16])
 	return uroce_gid_is_ipv4(gid) ? UROCE_GROUP_IPV4 : UROCE_GROUP_IPV6;
 }
 
-/* All hosts are in 224.0.0.1 and ff02::1 anyway, and IPv6's scopes 0 and 1 do not leave the host.
- */
+/* Is the group reported to routers? Not 224.0.0.1 and ff02::1, which contain all hosts, and not IPv6's scopes 0 and 1,
+ * whose packets do not leave the host. */
 static bool
 is_reported(const uint8_t gid[16])
 {
@@ -40,7 +40,7 @@ is_reported(const uint8_t gid[16])
 static uint64_t
 random_delay(uint64_t max_ns)
 {
-	/* in microseconds, which makes 32 bits more than an hour */
+	/* in microseconds: 32 bits are more than an hour */
 	return (uroce_random_below((uint32_t)RTE_MIN(max_ns / 1000, UINT32_MAX - 1)) + 1) *
 	       UINT64_C(1000);
 }
@@ -77,21 +77,21 @@ find_free(struct uroce_groups *g)
 			return &g->entries[i];
 	if (g->limit < RTE_DIM(g->entries))
 		return &g->entries[g->limit++];
-	/* rather than a new one, one that has been left may be forgotten */
+	/* reuse an entry whose leave is still to be reported: the new group matters more */
 	for (unsigned int i = 0; i < g->limit; i++)
 		if (g->entries[i].refs == 0)
 			return &g->entries[i];
 	return NULL;
 }
 
-/* A group was joined or left: report that from now on. */
+/* Schedule the reports of a join or leave. */
 static void
 change(struct uroce_groups *g, struct uroce_group *e)
 {
 	const struct uroce_group_querier *querier = &g->queriers[family_of(e->gid)];
 
 	e->changes = is_reported(e->gid) ? querier->robustness : 0;
-	/* leaving is said once in version 2, and not at all in 1 */
+	/* version 2 reports a leave once, version 1 does not report it */
 	if (e->refs == 0 && querier->version < UROCE_GROUP_V3)
 		e->changes = querier->version == UROCE_GROUP_V2 ? RTE_MIN(e->changes, 1) : 0;
 	e->change_ns = 0;
@@ -165,10 +165,9 @@ uroce_groups_leaving(struct uroce_groups *g)
 	return leaving;
 }
 
-/* What we speak follows the oldest querier that was heard lately. When an older one turns up, all
- * that is pending ends (RFC 3376, 7.2.1; RFC 3810, 8.2.1): it asks, too. When it is gone, what is
- * pending is said in the newer version, or no querier would learn of a group joined since.
- */
+/* Set our version to that of the oldest querier that was heard lately. When an older querier appears, cancel all
+ * pending reports (RFC 3376, 7.2.1; RFC 3810, 8.2.1): it queries, too. When it has gone, keep the pending reports, in
+ * the newer version: otherwise no querier would learn of a group that was joined meanwhile. */
 static void
 version_update(struct uroce_groups *g, enum uroce_group_family family, uint64_t now_ns)
 {
@@ -203,7 +202,7 @@ answer_by(uint64_t *answer_ns, uint64_t max_delay_ns, uint64_t now_ns)
 	return *answer_ns;
 }
 
-/* Groups answer one by one: all of the family, or the one that is asked for. */
+/* Schedule an answer for each group by itself: for all groups of the family, or for the group of the query. */
 static uint64_t
 answer_each(struct uroce_groups *g, const struct uroce_group_query *query, uint64_t delay_ns,
 	    uint64_t now_ns)
@@ -225,7 +224,7 @@ uint64_t
 uroce_groups_query(struct uroce_groups *g, const struct uroce_group_query *query, uint64_t now_ns)
 {
 	struct uroce_group_querier *querier = &g->queriers[query->family];
-	/* a lower bound, however often a host asks */
+	/* a lower bound, so that frequent queries do not cause as many reports */
 	uint64_t delay_ns = RTE_MAX(query->max_delay_ns, UROCE_GROUP_MIN_DELAY_NS);
 	uint64_t due_ns;
 
@@ -261,7 +260,7 @@ uroce_groups_heard(struct uroce_groups *g, const uint8_t gid[16], uint64_t now_n
 	rte_spinlock_unlock(&g->lock);
 }
 
-/* A general query's time has come: every group answers. */
+/* If the answer to a general query is due, make the answer of each group due. */
 static void
 answer_all(struct uroce_groups *g, enum uroce_group_family family, uint64_t now_ns)
 {
@@ -284,7 +283,7 @@ is_due(const struct uroce_group *e, uint64_t now_ns)
 	return e->answer_ns <= now_ns || (e->changes != 0 && e->change_ns <= now_ns);
 }
 
-/* Put the entry's report into the message. A change says all that an answer would. */
+/* Add the entry's record to the report. The record of a change also answers a query. */
 static void
 record(struct uroce_groups *g, struct uroce_group *e, uint64_t now_ns,
        struct uroce_group_report *report)
@@ -312,7 +311,7 @@ due_of(const struct uroce_group *e)
 	return e->changes != 0 ? RTE_MIN(e->answer_ns, e->change_ns) : e->answer_ns;
 }
 
-/* Collect what is due of a family, up to a message. */
+/* Collect the due records of a family, up to one message. */
 static bool
 collect(struct uroce_groups *g, enum uroce_group_family family, uint64_t now_ns,
 	struct uroce_group_report *report, uint64_t *next_ns)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Answers ICMP and ICMPv6 echo requests, sends those of uroce_ping() and takes their replies, and passes other ICMPv6
- * messages on to neighbor discovery. The worker, within a poll.
+ * Answers ICMP and ICMPv6 echo requests, sends the requests of uroce_ping() and matches their replies, and passes
+ * neighbor discovery's messages on to it. The worker, within a poll.
  */
 
 #include <string.h>
@@ -35,7 +35,7 @@ struct echo {
 
 static_assert(sizeof(struct echo) == 8, "ICMP echo");
 
-/* IPv4 header, and the checksums; the message is in place behind it. */
+/* Write the IPv4 header and the checksums. The message is behind the header. */
 static void
 ipv4_finish(struct rte_ipv4_hdr *ip, const uint8_t src[16], const uint8_t dst[16],
 	    uint32_t icmp_bytes)
@@ -70,7 +70,7 @@ ipv6_finish(struct rte_ipv6_hdr *ip, const uint8_t src[16], const uint8_t dst[16
 	echo->checksum = rte_ipv6_udptcp_cksum(ip, echo);
 }
 
-/* Send an echo message with the data that follows head, or with a pattern of our own. */
+/* Send an echo message: head, then data. @return false: no mbuf */
 static bool
 echo_send(struct uroce_port_queue *q, const struct rte_ether_addr *mac, const uint8_t src[16],
 	  const uint8_t dst[16], const struct echo *head, const void *data, uint32_t data_bytes)
@@ -128,12 +128,12 @@ uroce_pings_send(struct uroce_port_queue *q)
 		word = __atomic_load_n(&ping->neighbor->lladdr, __ATOMIC_RELAXED);
 		memcpy(&mac, &word, sizeof(mac));
 		uroce_icmp_echo(q, &mac, ping->src, ping->dst, ping->id, ping->sequence);
-		/* before the frame leaves: that happens at the end of the poll */
+		/* the frame leaves later, at the end of the poll: no reply arrives before this store */
 		__atomic_store_n(&ping->state, UROCE_PING_SENT, __ATOMIC_RELEASE);
 	}
 }
 
-/* The request comes back with its data, to where it came from. */
+/* Reply to an echo request, with its data. */
 static enum uroce_verdict
 request_receive(const struct uroce_rx *rx, const uint8_t src[16], const uint8_t dst[16],
 		uint8_t reply_type)
@@ -218,7 +218,7 @@ uroce_icmp6_receive(const struct uroce_rx *rx)
 		return UROCE_DROP_ICMP;
 	if (ip->dst_addr[0] != 0xff)
 		return request_receive(rx, src, ip->dst_addr, ICMP6_ECHO_REPLY);
-	/* to a group: answered from an address of our own (RFC 4443, 2.2) */
+	/* a request to a group is answered from one of the port's addresses (RFC 4443, 2.2) */
 	src = uroce_addresses_source(rx->own, ip->src_addr);
 	return src != NULL ? request_receive(rx, ip->src_addr, src, ICMP6_ECHO_REPLY)
 			   : UROCE_DROP_ICMP;

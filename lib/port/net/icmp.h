@@ -12,7 +12,7 @@
 struct rte_ether_addr;
 struct uroce_port_queue;
 
-/** Send an echo request; src and dst are of one family. @param mac zero: to be looked up */
+/** Send an echo request; src and dst are of one family. @param mac	zero: look up the next hop's */
 void uroce_icmp_echo(struct uroce_port_queue *q, const struct rte_ether_addr *mac,
 		     const uint8_t src[16], const uint8_t dst[16], uint16_t id, uint16_t sequence);
 

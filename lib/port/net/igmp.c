@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * IGMP on the wire: parses queries and other hosts' reports for group.c, and sends its reports, all with the router
+ * IGMP messages: parses queries and other hosts' reports for group.c, and sends the reports of group.c, with the router
  * alert option (RFC 2113). The worker, within a poll.
  */
 
@@ -23,19 +23,18 @@
 #define LEAVE_V2  0x17
 #define REPORT_V3 0x22
 
-#define TTL             1    /* not beyond the link */
+#define TTL             1    /* no router forwards the message */
 #define TYPE_OF_SERVICE 0xc0 /* internetwork control (RFC 3376, 4) */
 #define ROUTERS_V2      RTE_IPV4(224u, 0, 0, 2)
 #define ROUTERS_V3      RTE_IPV4(224u, 0, 0, 22)
 
 #define TENTH_NS   100000000ull /* unit of a query's response time */
-#define V1_TENTHS  100          /* version 1 has none: 10 s */
-#define FLOAT_CODE 128          /* from here on it is a mantissa and an exponent */
+#define V1_TENTHS  100          /* response time of a version 1 query, which has no such field: 10 s */
+#define FLOAT_CODE 128          /* a response time from here on is a mantissa and an exponent */
 
 static const uint8_t router_alert[4] = { 0x94, 4, 0, 0 };
 
-/* All messages begin so. In a query `code` is its response time, in a version 3 report it is
- * reserved. */
+/* The header of all messages. `code` is the response time of a query, and reserved in a version 3 report. */
 struct igmp {
 	uint8_t type;
 	uint8_t code;
@@ -43,7 +42,7 @@ struct igmp {
 	rte_be32_t group; /* version 3 report: the number of records, in the last two bytes */
 } __rte_packed;
 
-/* What a version 3 query has beyond that, but for its sources. */
+/* A version 3 query, without its sources. */
 struct igmp_query_v3 {
 	struct igmp igmp;
 	uint8_t flags; /* 4 reserved, suppress, 3 robustness */
@@ -106,7 +105,7 @@ message_send(struct uroce_port_queue *q, struct rte_mbuf *m, struct igmp *igmp, 
 	uroce_counter_add(&q->counters[UROCE_PORT_GROUP_REPORTS], 1);
 }
 
-/* Versions 1 and 2: to the group itself, so that other members hear it; leaving, to all routers. */
+/* Versions 1 and 2: send a report to the group itself, so that other members receive it, and a leave to all routers. */
 static void
 send_old(struct uroce_port_queue *q, const struct uroce_group_report *report)
 {

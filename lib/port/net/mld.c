@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * MLD on the wire: parses queries and reports for group.c, and sends its reports: ICMPv6 behind a hop-by-hop header
- * with the router alert option (RFC 2711), without which a message is neither sent nor accepted. The worker, within
- * a poll.
+ * MLD messages: parses queries and other hosts' reports for group.c, and sends the reports of group.c. Each message is
+ * ICMPv6 behind a hop-by-hop header with the router alert option (RFC 2711); a message without it is dropped. The
+ * worker, within a poll.
  */
 
 #include <string.h>
@@ -23,15 +23,15 @@
 #define DONE_V1   132
 #define REPORT_V2 143
 
-#define HOP_LIMIT 1 /* not beyond the link */
+#define HOP_LIMIT 1 /* no router forwards the message */
 
 #define OPTION_PAD1         0
 #define OPTION_PADN         1
 #define OPTION_ROUTER_ALERT 5
-#define OPTION_ACTION       0xc0 /* what to do with an unknown one; 0: skip it */
+#define OPTION_ACTION       0xc0 /* action for an unknown option; 0: skip it */
 
 #define NS_PER_MS  1000000ull
-#define FLOAT_CODE 32768 /* from here on a response time is a mantissa and an exponent */
+#define FLOAT_CODE 32768 /* a response time from here on is a mantissa and an exponent */
 
 static const uint8_t hop_by_hop[8] = {
 	IPPROTO_ICMPV6, 0, OPTION_ROUTER_ALERT, 2, 0, 0, OPTION_PADN, 0,
@@ -42,23 +42,22 @@ struct ip_alert {
 	uint8_t hop_by_hop[sizeof(hop_by_hop)];
 } __rte_packed;
 
-/* All messages begin so; `value` is a query's response time, or the number of a report's records.
- */
+/* The header of all messages. */
 struct mld {
 	uint8_t type;
 	uint8_t code;
 	rte_be16_t checksum;
-	rte_be16_t delay;
-	rte_be16_t count;
+	rte_be16_t delay; /* query: response time */
+	rte_be16_t count; /* version 2 report: number of records */
 } __rte_packed;
 
-/* Query, and all messages of version 1. */
+/* A version 1 message, and the start of a version 2 query. */
 struct mld_v1 {
 	struct mld mld;
 	uint8_t group[16];
 } __rte_packed;
 
-/* What a version 2 query has beyond that, but for its sources. */
+/* A version 2 query, without its sources. */
 struct mld_query_v2 {
 	struct mld_v1 v1;
 	uint8_t flags; /* 4 reserved, suppress, 3 robustness */
@@ -83,7 +82,7 @@ is_link_local(const uint8_t address[16])
 	return address[0] == 0xfe && (address[1] & 0xc0) == 0x80;
 }
 
-/* The source of all messages; without one, :: (RFC 3810, 5.2.13). */
+/* Set the source of a message: the port's link-local address, or :: if it has none (RFC 3810, 5.2.13). */
 static void
 put_source(const struct uroce_addresses *own, uint8_t src[16])
 {
@@ -94,7 +93,8 @@ put_source(const struct uroce_addresses *own, uint8_t src[16])
 		}
 }
 
-/* The checksum's pseudo header is that of the ICMPv6 message, not of what is around it. */
+/* The pseudo header of the checksum has the protocol and length of the ICMPv6 message, without the hop-by-hop
+ * header. */
 static uint16_t
 checksum(const struct rte_ipv6_hdr *ip, const void *mld, uint32_t mld_bytes)
 {
@@ -139,7 +139,7 @@ message_send(struct uroce_port_queue *q, struct rte_mbuf *m, struct ip_alert *ip
 	uroce_counter_add(&q->counters[UROCE_PORT_GROUP_REPORTS], 1);
 }
 
-/* Version 1: to the group itself, so that other members hear it; leaving, to all routers. */
+/* Version 1: send a report to the group itself, so that other members receive it, and a leave to all routers. */
 static void
 send_v1(struct uroce_port_queue *q, const struct uroce_group_report *report)
 {
@@ -227,7 +227,7 @@ query_receive(const struct uroce_rx *rx, const struct mld_v1 *v1, uint32_t bytes
 	return UROCE_OK;
 }
 
-/* Walk the options: is there a router alert, and nothing that has to be understood? */
+/* Do the options have a router alert, and no unknown option that must not be skipped? */
 static bool
 options_check(const uint8_t *p, uint32_t bytes)
 {
@@ -286,7 +286,7 @@ uroce_mld_receive(const struct uroce_rx *rx)
 	bytes = (options[1] + 1u) * 8;
 	if (bytes > rx->l4_bytes)
 		return UROCE_DROP_IP_HEADER;
-	/* RFC 3810, 6.2: else it is none, and nothing else has such a header */
+	/* RFC 3810, 6.2. The port accepts no other packet with a hop-by-hop header */
 	if (!options_check(options, bytes) || ip->hop_limits != HOP_LIMIT)
 		return UROCE_DROP_ICMP;
 	return message_receive(rx, ip, (const struct mld_v1 *)(options + bytes),

@@ -25,7 +25,7 @@
 #define OPTION_SOURCE 1
 #define OPTION_TARGET 2
 
-/* Solicitation and advertisement look alike. */
+/* A neighbor solicitation or advertisement, without options. */
 struct nd {
 	uint8_t type;
 	uint8_t code;
@@ -37,7 +37,7 @@ struct nd {
 
 struct nd_option {
 	uint8_t type;
-	uint8_t length; /* 8 bytes each */
+	uint8_t length; /* in units of 8 bytes */
 	struct rte_ether_addr mac;
 } __rte_packed;
 
@@ -112,7 +112,8 @@ uroce_nd_announce(struct uroce_port_queue *q, const uint8_t address[16])
 	advertise_to_all(q, address);
 }
 
-/* Walk the options for one with a MAC address. @return false: they are malformed */
+/* Find the option of this type with a MAC address. @param found	set to the option, or NULL.
+ * @return false: the options are malformed */
 static bool
 option_find(const struct uroce_rx *rx, uint8_t type, const struct nd_option **found)
 {
@@ -168,7 +169,7 @@ solicit_receive(const struct uroce_rx *rx, const struct rte_ipv6_hdr *ip, const 
 	if (!uroce_addresses_have_ipv6(rx->own, nd->target))
 		return UROCE_DROP_IP_ADDRESS;
 	if (is_unspecified(ip->src_addr)) {
-		/* Duplicate address detection for our address: only to its group, and without a source */
+		/* duplicate address detection for the port's address: valid only to its group, without the option */
 		if (ip->dst_addr[0] != 0xff || source != NULL)
 			return UROCE_DROP_ICMP;
 		advertise_to_all(rx->q, nd->target);
@@ -207,7 +208,7 @@ advert_receive(const struct uroce_rx *rx, const struct rte_ipv6_hdr *ip, const s
 		how |= UROCE_NEIGHBOR_OVERRIDE;
 	if (uroce_addresses_have_ipv6(rx->own, nd->target))
 		return UROCE_DROP_ICMP;
-	/* An answer to a unicast probe may omit the option: it comes from the host that was asked. */
+	/* the answer to a unicast probe may omit the option: its sender is the host that was probed */
 	if (target != NULL)
 		peer = target->mac;
 	learn(rx, nd->target, &peer, how);

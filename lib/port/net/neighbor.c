@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The neighbor table. A path or a frame to send creates an entry, the reply to a probe resolves it, it is probed
- * again when it has aged, and it stays while a path points to it. Workers and control threads, under the table's
- * lock.
+ * The neighbor table. A path, a ping or a request of rdma_cm creates an entry, and the reply to a probe resolves
+ * it. An aged entry is probed again. An entry stays while a path points to it. Workers and control threads, under
+ * the table's lock.
  */
 
 #include <errno.h>
@@ -22,7 +22,7 @@
 
 #define MAX_BACKOFF 5 /* doublings */
 
-/* An address inside a frame is not aligned, which rte_jhash() takes for granted. */
+/* Copy the address first: in a frame it may be unaligned, and rte_jhash() requires alignment. */
 static uint32_t
 address_hash(const void *addr, uint32_t length, uint32_t seed)
 {
@@ -85,7 +85,7 @@ uroce_neighbors_fini(struct uroce_neighbors *t)
 static struct uroce_neighbor *
 find(struct uroce_neighbors *t, const uint8_t addr[16])
 {
-	uint32_t key[4]; /* in a frame it may lie anywhere, which the hash does not take */
+	uint32_t key[4]; /* an aligned copy: an address in a frame may be unaligned */
 	int32_t position;
 
 	memcpy(key, addr, sizeof(key));
@@ -103,7 +103,7 @@ entry_remove(struct uroce_neighbors *t, struct uroce_neighbor *n)
 	n->state = UROCE_NEIGHBOR_FREE;
 }
 
-/* Make room: an entry that no path needs. */
+/* Make room: remove an entry that no path points to. @return false: there is none */
 static bool
 evict(struct uroce_neighbors *t)
 {
@@ -172,7 +172,7 @@ uroce_neighbor_put(struct uroce_neighbors *t, struct uroce_neighbor *n, uint64_t
 	rte_spinlock_lock(&t->lock);
 	RTE_VERIFY(n->refs > 0);
 	n->refs--;
-	/* An entry without users is not probed again: it expires at its age limit. */
+	/* an entry without users is not probed again: it expires at its age limit */
 	if (n->refs == 0)
 		n->due_ns = RTE_MIN(n->due_ns, now_ns + UROCE_NEIGHBOR_AGE_NS);
 	rte_spinlock_unlock(&t->lock);
@@ -187,7 +187,7 @@ uroce_neighbor_put_lladdr(struct uroce_neighbors *t, const uint64_t *lladdr, uin
 	uroce_neighbor_put(t, &t->entries[offset / sizeof(*t->entries)], now_ns);
 }
 
-/* Under the lock. */
+/* The result of uroce_neighbor_ask(). Under the lock. */
 static int
 answer_state(struct uroce_neighbor *n, uint64_t now_ns)
 {
@@ -269,8 +269,7 @@ uroce_neighbor_learn(struct uroce_neighbors *t, const uint8_t addr[16],
 		goto unlock;
 	if (n->lladdr != 0 && n->lladdr != word && (how & UROCE_NEIGHBOR_OVERRIDE) == 0)
 		goto unlock;
-	/* What is in the table is not confirmed by a message that says the same but answers
-	 * nothing. */
+	/* only an answer to a probe confirms an entry and resets its age */
 	if (n->lladdr == word && (how & UROCE_NEIGHBOR_SOLICITED) == 0)
 		goto unlock;
 	__atomic_store_n(&n->lladdr, word, __ATOMIC_RELEASE);
@@ -287,7 +286,7 @@ unlock:
 	return count;
 }
 
-/* The entry did not answer in time: what now? @return whether to probe again */
+/* The entry has aged, or has not answered the last probe. @return whether to probe it again */
 static bool
 overdue(struct uroce_neighbors *t, struct uroce_neighbor *n, uint64_t now_ns)
 {
@@ -296,7 +295,7 @@ overdue(struct uroce_neighbors *t, struct uroce_neighbor *n, uint64_t now_ns)
 	case UROCE_NEIGHBOR_PROBED:
 		if (n->probes < UROCE_NEIGHBOR_PROBES)
 			return true;
-		/* The neighbor has moved or gone: broadcast, as for an unknown one. */
+		/* the neighbor may have a new MAC address: broadcast the probe, as for an unknown one */
 		__atomic_store_n(&n->lladdr, 0, __ATOMIC_RELEASE);
 		ask(n);
 		return true;
@@ -305,7 +304,7 @@ overdue(struct uroce_neighbors *t, struct uroce_neighbor *n, uint64_t now_ns)
 			return true;
 		drop_pending(t, n);
 		n->state = UROCE_NEIGHBOR_FAILED;
-		/* a path's stays, as the path does */
+		/* the entry stays while a path points to it */
 		n->due_ns = n->refs != 0 ? UINT64_MAX : now_ns + UROCE_NEIGHBOR_AGE_NS;
 		return false;
 	default: n->due_ns = UINT64_MAX; return false;

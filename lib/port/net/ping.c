@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * uroce_ping(): claims a slot, has worker 0 send the echo request (icmp.c), and polls until the reply has come.
+ * uroce_ping(): claims a slot, has worker 0 send the echo request (icmp.c), and polls until the reply has arrived.
  * Control threads.
  */
 
@@ -19,7 +19,7 @@
 #include "uroce.h"
 
 #define NS_PER_MS 1000000ull
-#define WAIT_NS   20000 /* between looks at the answer */
+#define WAIT_NS   20000 /* interval of polling for the reply */
 
 static struct uroce_ping *
 claim(struct uroce_port *port)
@@ -30,7 +30,7 @@ claim(struct uroce_port *port)
 	return NULL;
 }
 
-/* Give the slot back, from whatever state it is in. @return whether the answer had come */
+/* Release the slot, whatever its state. @return whether the reply has arrived */
 static bool
 unclaim(struct uroce_ping *ping)
 {
@@ -41,11 +41,12 @@ unclaim(struct uroce_ping *ping)
 		    uroce_ping_transit(ping, UROCE_PING_WANTED, UROCE_PING_FREE) ||
 		    uroce_ping_transit(ping, UROCE_PING_CLAIMED, UROCE_PING_FREE))
 			return false;
-		rte_pause(); /* SENDING: worker 0 is about to be done */
+		rte_pause(); /* SENDING: worker 0 finishes soon */
 	}
 }
 
-/* Find the way. Under the port's lock. @return 0, 1: it is one of ours, or -errno */
+/* Find the next hop and the source address. Under the port's lock. @return 0; 1: dst is an address of the device;
+ * -errno */
 static int
 route(struct uroce_port *port, struct uroce_ping *ping)
 {

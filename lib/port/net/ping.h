@@ -13,13 +13,13 @@
 
 struct uroce_neighbor;
 
-/* Which thread may use the slot; each transition is an atomic exchange, with acquire and release. */
+/* The owner of a slot. Each transition is an atomic compare-and-exchange, with acquire and release. */
 enum uroce_ping_state {
 	UROCE_PING_FREE,
 	UROCE_PING_CLAIMED, /* the control thread fills it in */
 	UROCE_PING_WANTED,  /* worker 0 may take it */
-	UROCE_PING_SENDING, /* worker 0 has it */
-	UROCE_PING_SENT,    /* waits for its answer */
+	UROCE_PING_SENDING, /* worker 0 builds the request */
+	UROCE_PING_SENT,    /* waits for the reply */
 	UROCE_PING_ANSWERED,
 };
 
@@ -30,7 +30,7 @@ struct uroce_ping {
 	uint8_t src[16];
 	uint8_t dst[16];
 	uint8_t hop[16];                   /* the neighbor to send to */
-	struct uroce_neighbor *neighbor; /* held */
+	struct uroce_neighbor *neighbor; /* entry of hop, held */
 };
 
 /** @return false: the slot is not in `from` */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Sends what a port owes its network without being asked, on worker 0 within a poll. Control threads only set what
- * is due (uroce_port_upkeep_by()): no thread but a worker sends.
+ * Sends the frames of a port that are due by time. Control threads only request them (uroce_port_upkeep_by()), because
+ * only workers send. Worker 0, within a poll.
  */
 
 #include <string.h>
@@ -44,7 +44,7 @@ probe(struct uroce_port_queue *q, const struct uroce_addresses *own, const struc
 	const uint8_t *src = uroce_addresses_source(own, p->addr);
 
 	if (src == NULL)
-		return; /* the last address of its family is gone */
+		return; /* the device's last address of this family was removed */
 	if (uroce_gid_is_ipv4(p->addr))
 		uroce_arp_request(q, &p->mac, uroce_gid_to_ipv4(src), uroce_gid_to_ipv4(p->addr));
 	else
@@ -79,8 +79,7 @@ uroce_port_upkeep(struct uroce_port_queue *q, uint64_t now_ns)
 	uint64_t next_ns;
 	unsigned int n;
 
-	/* First, so that what is asked for from here on is not forgotten. Pairs with
-	 * uroce_port_upkeep_by() */
+	/* First: a request from here on sets upkeep_ns again. Pairs with uroce_port_upkeep_by() */
 	__atomic_exchange_n(&port->upkeep_ns, UINT64_MAX, __ATOMIC_ACQ_REL);
 	n = uroce_neighbors_due(&port->neighbors, now_ns, probes, RTE_DIM(probes), &next_ns);
 	uroce_port_upkeep_by(port, next_ns);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * What a port sends without being asked: probes for neighbors, announcements, membership reports, pings.
+ * Sends the frames of a port that are due by time: probes for neighbors, announcements, membership reports, pings.
  */
 
 #ifndef UROCE_PORT_NET_UPKEEP_H
@@ -11,7 +11,7 @@
 
 #include "port/port.h"
 
-/** Do what is due. Worker 0 of the port, within a poll, when now_ns has reached port->upkeep_ns. */
+/** Send all frames that are due. Worker 0 of the port, within a poll, when now_ns has reached port->upkeep_ns. */
 void uroce_port_upkeep(struct uroce_port_queue *q, uint64_t now_ns);
 
 #endif /* UROCE_PORT_NET_UPKEEP_H */
