@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Carries MADs between QP1 and the CM of a device. Received MADs fill at most the receive queue; a MAD to send is
- * posted inline, with an address handle of its own, or waits in a bounded list while the send queue is full. The
- * service's thread and the CM's callers, under uroce_cm_lock.
+ * Carries MADs between QP1 and the CM of a device. The receive queue bounds the received MADs. A MAD to send is posted
+ * inline, with an address handle of its own; while the send queue is full it waits in a bounded list. The service's
+ * thread and the CM's callers, under uroce_cm_lock.
  */
 
 #include <errno.h>
@@ -21,7 +21,7 @@
 
 #define BUFFER_BYTES     (sizeof(struct ibv_grh) + UROCE_CM_MAD_BYTES)
 #define BURST            32
-#define PACKET_LIFE_TIME 18 /* as Linux has it for RoCE */
+#define PACKET_LIFE_TIME 18 /* the value of Linux for RoCE */
 
 const char *const uroce_agent_counter_names[UROCE_AGENT_COUNTER_COUNT] = {
 	[UROCE_AGENT_RECEIVED] = "mads_received",        [UROCE_AGENT_SENT] = "mads_sent",
@@ -77,7 +77,7 @@ ah_create(const struct uroce_agent *a, const struct uroce_cm_path *path)
 	};
 	union ibv_gid gid;
 
-	/* the entry may be another address's by now */
+	/* the GID table's entry may have another address by now */
 	if (uroce_query_gid(context_of(a), 1, path->sgid_index, &gid) != 0 ||
 	    memcmp(&gid, &path->sgid, sizeof(gid)) != 0)
 		return NULL;
@@ -112,7 +112,7 @@ post(struct uroce_agent *a, const struct uroce_cm_path *path, const uint8_t *mad
 	} else {
 		count(a, UROCE_AGENT_DROP_PATH);
 	}
-	uroce_destroy_ah(wr.wr.ud.ah); /* the WQE holds what it needs of it */
+	uroce_destroy_ah(wr.wr.ud.ah); /* the WQE holds a reference */
 	return true;
 }
 
@@ -136,7 +136,7 @@ send_mad(void *arg, const struct uroce_cm_path *path, const uint8_t mad[UROCE_CM
 	a->unsent_count++;
 }
 
-/* @return how many could be posted */
+/* Post waiting MADs, as far as the send queue has room. @return their number */
 static unsigned int
 backlog_send(struct uroce_agent *a)
 {
@@ -160,7 +160,7 @@ uroce_agent_flushed(struct uroce_agent *a)
 	return a->sending == 0 && a->unsent_count == 0;
 }
 
-/* The way back to the sender. @return 0 or errno */
+/* Make the path back to the sender of a MAD. @return 0 or errno */
 static int
 path_back(const struct uroce_agent *a, struct ibv_wc *wc, struct ibv_grh *grh,
 	  struct uroce_cm_path *path)
@@ -228,7 +228,7 @@ uroce_agent_round(struct uroce_agent *a, uint64_t now_ns)
 		uroce_departures_tell(a->port, a->ibcm.cm, &a->departures, now_ns);
 		for (int i = 0; i < n; i++) {
 			mad_receive(a, &wc[i], now_ns);
-			buffer_post(a, wc[i].wr_id); /* there is room for as many as there are */
+			buffer_post(a, wc[i].wr_id); /* the receive queue has room for all buffers */
 		}
 		total += n > 0 ? (unsigned int)n : 0;
 	} while (n == (int)RTE_DIM(wc) && total < UROCE_CM_ROUND);
@@ -286,7 +286,7 @@ qp_create(struct uroce_agent *a)
 
 	static_assert(UROCE_CM_RECVS <= UROCE_MAX_QP_WR, "UROCE_CM_RECVS");
 	static_assert(UROCE_CM_MAD_BYTES <= UROCE_MAX_INLINE_BYTES, "a MAD is sent inline");
-	/* not DPDK's memory: it is touched when MADs come, and only as far as they go */
+	/* not DPDK's memory: the kernel allocates a page only when a MAD is written to it */
 	a->buffers = calloc(UROCE_CM_RECVS, BUFFER_BYTES);
 	if (a->buffers == NULL)
 		return ENOMEM;

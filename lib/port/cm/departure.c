@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Notes the peers that are known to have gone; the CM service's thread tells the CM. Any thread notes.
+ * Records the peers that have departed (any thread), and reports them to the CM (the CM service's thread).
  */
 
 #include "cm/service.h"
@@ -24,7 +24,7 @@ uroce_departure_receive(const struct uroce_rx *rx)
 		rte_pktmbuf_mtod_offset(rx->mbuf, const struct uroce_departure *, rx->l3_offset);
 	struct uroce_port *port = rx->q->port;
 
-	/* to us alone, or over a network, anybody could have sent it */
+	/* another destination or link is not safe: any host of the network could have sent the frame */
 	if (!uroce_departure_may_be(port, &uroce_rx_ether(rx)->dst_addr))
 		return UROCE_DROP_ETHERTYPE;
 	if (uroce_rx_room(rx) < sizeof(*said))
@@ -62,7 +62,7 @@ is_gone(void *arg, const struct uroce_cm_path *path)
 
 	if (!t->all && !uroce_neighbor_departed(&t->port->neighbors, path->dgid.raw, t->since))
 		return false;
-	/* connections of the process with itself do not go by the link */
+	/* connections within this process do not use the link */
 	uroce_registry_lock();
 	own = uroce_port_find(path->dgid.raw, &index);
 	uroce_registry_unlock();

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Peers that are known to have gone, because the other end of the port's link is a process that ended. The CM ends
- * its connections to them, as a kernel does for a process that is killed.
+ * Peers that have departed: the other end of the port's link is a process that has ended, or a switch has reported that
+ * a process has ended. The CM closes the connections to them, as a kernel does for a process that is killed.
  */
 
 #ifndef UROCE_PORT_CM_DEPARTURE_H
@@ -15,18 +15,18 @@
 #include "port/worker/rx.h"
 #include "wire/departure.h"
 
-/* Departures that the CM has been told of. Under uroce_cm_lock. */
+/* Numbers of departures until some time. */
 struct uroce_departures {
-	uint64_t of_all;
-	uint64_t of_neighbors;
+	uint64_t of_all;       /* departures of all peers at once */
+	uint64_t of_neighbors; /* departures of single neighbors */
 };
 
-/** All peers of the port have departed; their successors come after this call. Any thread. */
+/** All peers of the port have departed. Call this before MADs of their successors can arrive. Any thread. */
 void uroce_depart_all(struct uroce_port *port);
 
-/** Of one neighbor, as a switch says; there is a whole Ethernet header. Worker, within a poll. */
+/** Process a switch's report that a neighbor has departed. The Ethernet header is complete. Worker, within a poll. */
 enum uroce_verdict uroce_departure_receive(const struct uroce_rx *rx);
-/** May a frame to this group be one that says so? */
+/** May a frame to this MAC address be such a report? Only on a link to a process of this host. */
 static inline bool
 uroce_departure_may_be(const struct uroce_port *port, const struct rte_ether_addr *dst)
 {

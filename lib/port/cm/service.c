@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The service that drives lib/cm while event channels or IDs exist: an agent for each open device, and one thread
- * for all of them, which feeds MADs in, keeps the CM's deadlines, and polls workers that no other thread polls.
- * Control threads. lib/cm starts and stops one device at a time. Lock order: uroce_cm_lock, the registry's, a port's.
+ * The service that drives lib/cm while event channels or IDs exist: an agent for each open device, and one thread for
+ * all of them, which passes MADs to the CM, runs its timers, and polls workers that no other thread polls. lib/cm
+ * starts and stops the service for one device at a time. Control threads. Lock order: uroce_cm_lock, the registry's
+ * lock, a port's lock.
  */
 
 #include <errno.h>
@@ -28,11 +29,11 @@ static struct {
 	/* written by start() and stop() under uroce_cm_lock, read by them or under that lock */
 	struct uroce_agent *agents[UROCE_MAX_DEVICES];
 	unsigned int agent_count;
-	/* start() and stop() */
+	/* used by start() and stop() */
 	pthread_t thread;
-	int wake_fd; /* kept once created: a thread that sees a peer depart may kick at any time */
+	int wake_fd; /* never closed: any thread may call kick() at any time, such as when a peer departs */
 	bool stop;   /* atomic */
-	/* the service's thread */
+	/* used by the service's thread */
 	uint64_t busy_until_ns;
 	unsigned int fd_count;
 	struct pollfd fds[UROCE_MAX_DEVICES + 1];
@@ -45,7 +46,7 @@ kick(struct uroce_device *dev)
 	int fd = __atomic_load_n(&service.wake_fd, __ATOMIC_ACQUIRE);
 
 	RTE_SET_USED(dev); /* one thread drives all devices */
-	/* a counter that is full already wakes as well */
+	/* if the write fails, the eventfd's counter is full, and wakes the thread as well */
 	if (fd >= 0 && write(fd, &one, sizeof(one)) < 0)
 		return;
 }
@@ -58,7 +59,7 @@ rearm(int fd)
 			uroce_agent_rearm(service.agents[i]);
 }
 
-/* Take what woke the thread. Under uroce_cm_lock: an agent may have gone meanwhile. */
+/* Read the descriptors that have woken the thread. Under uroce_cm_lock; an agent may have been removed meanwhile. */
 static void
 fds_read(void)
 {
@@ -67,7 +68,7 @@ fds_read(void)
 	if (service.fd_count == 0)
 		return;
 	if (service.fds[0].revents != 0 && read(service.fds[0].fd, &value, sizeof(value)) < 0)
-		UROCE_LOG(DEBUG, "nothing to be read of what woke the CM\n");
+		UROCE_LOG(DEBUG, "CM service: the eventfd was readable, but had no value\n");
 	for (unsigned int i = 1; i < service.fd_count; i++)
 		if (service.fds[i].revents != 0)
 			rearm(service.fds[i].fd);
@@ -85,7 +86,7 @@ fds_init(void)
 		};
 }
 
-/* The agent's device is removed: no lookup finds it from now on. */
+/* The agent's device is removed or stops: notify its IDs, once. From now on no look-up finds the device. */
 static void
 agent_gone(struct uroce_agent *a)
 {
@@ -95,8 +96,8 @@ agent_gone(struct uroce_agent *a)
 	uroce_cma_device_gone(&a->ibcm);
 }
 
-/* @param next_ns	when something is due, at the latest
- * @return	how many MADs came and went */
+/* One round for all agents. @param next_ns	set to the earliest deadline
+ * @return	the number of MADs received and posted */
 static unsigned int
 round_do(uint64_t *next_ns)
 {
@@ -167,7 +168,7 @@ service_main(void *arg)
 	}
 }
 
-/* The port has this agent, or none, from now on. */
+/* Set the port's agent, or clear it with NULL. */
 static void
 port_set_agent(struct uroce_port *port, struct uroce_agent *a)
 {
@@ -193,7 +194,7 @@ agent_del(struct uroce_agent *a)
 			service.agents[i] = service.agents[--service.agent_count];
 }
 
-/* Let what was sent last, farewells among it, leave. */
+/* Wait until the last MADs have been sent, such as DREQs, for at most UROCE_CM_LEAVE_NS. */
 static void
 agent_flush(struct uroce_agent *a)
 {
@@ -209,7 +210,7 @@ agent_flush(struct uroce_agent *a)
 		if (flushed || uroce_clock_ns() >= until_ns)
 			return;
 		uroce_workers_progress();
-		(void)uroce_workers_help(&frames); /* this thread may own no worker */
+		(void)uroce_workers_help(&frames); /* polls the workers that another thread owns but does not poll */
 		nanosleep(&pause, NULL);
 	}
 }
@@ -248,8 +249,8 @@ start(struct uroce_device *dev)
 	if (ret == 0 && service.agent_count == 0)
 		ret = thread_start();
 	if (ret < 0) {
-		UROCE_LOG(ERR, "%s: no connections: cannot create QP1 or a thread for it: %s\n", dev->ibv.name,
-			  rte_strerror(-ret));
+		UROCE_LOG(ERR, "%s: rdma_cm cannot use this device: cannot create %s: %s\n", dev->ibv.name,
+			  a == NULL ? "QP1 or its CM" : "the CM service's thread", rte_strerror(-ret));
 		if (a != NULL)
 			uroce_agent_destroy(a);
 		return ret;

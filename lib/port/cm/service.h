@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The service of the connection manager, as the ops of a port's device.
+ * The operations that start, stop and wake the connection manager's service for a device.
  */
 
 #ifndef UROCE_PORT_CM_SERVICE_H

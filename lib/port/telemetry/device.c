@@ -19,7 +19,7 @@
 #include "uroce.h"
 
 #define MAX_COUNTERS 256
-#define MAX_LISTED   256 /* strings in an array; rte_telemetry's own limit is about this */
+#define MAX_LISTED   256 /* strings in an array; rte_telemetry has about the same limit */
 
 static void
 add_addresses(struct uroce_port *port, struct rte_tel_data *d)
@@ -144,7 +144,7 @@ uroce_telemetry_hw_counters(struct uroce_port *port, const char *argument, struc
 int
 uroce_telemetry_cm(struct uroce_port *port, const char *argument, struct rte_tel_data *d)
 {
-	const struct uroce_agent *a = port->agent; /* stays while the registry is locked */
+	const struct uroce_agent *a = port->agent; /* the registry's lock keeps it alive */
 	uint64_t values[MAX_COUNTERS];
 	const char *names[MAX_COUNTERS];
 	unsigned int n;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The table of Linux's counters: rxe's and mlx5's names, and the uroce counters that each of them adds up, after
- * their drivers and mlx5's manual. A counter without a counterpart is left out, not shown as 0. Constant; any
- * thread.
+ * The table of Linux's counters: the names of rxe and mlx5, and the uroce counters that each of them sums up, after the
+ * drivers and mlx5's manual. A counter that uroce does not have is left out, not shown as 0. Constant; any thread.
  */
 
 #include <rte_common.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * A device's counters under the names that Linux has for them in /sys/class/infiniband/.../hw_counters, so that
- * monitoring for RNICs and Soft-RoCE works with uroce. Any thread; the workers may go on counting.
+ * A device's counters under Linux's names in /sys/class/infiniband/.../hw_counters, so that monitoring for RNICs and
+ * Soft-RoCE works with uroce. Any thread, while the workers run.
  */
 
 #ifndef UROCE_PORT_TELEMETRY_HW_COUNTERS_H
@@ -14,25 +14,25 @@ struct uroce_port;
 
 #define UROCE_HW_COUNTER_SOURCES 4
 
-/* Where a counter comes from. */
+/* The kind of a counter's source. */
 enum uroce_hw_source_kind {
 	UROCE_HW_END,      /* no more sources */
 	UROCE_HW_ENGINE,   /* enum uroce_engine_counter */
 	UROCE_HW_VERDICT,  /* enum uroce_verdict */
 	UROCE_HW_PORT,     /* enum uroce_port_counter */
-	UROCE_HW_RECEIVED, /* packets that have reached an engine, whatever became of them */
-	UROCE_HW_LINK,     /* how often the link has gone */
+	UROCE_HW_RECEIVED, /* packets that have reached an engine, with any verdict */
+	UROCE_HW_LINK,     /* number of times that the link went down */
 };
 
 struct uroce_hw_source {
 	uint8_t kind;  /* enum uroce_hw_source_kind */
-	uint8_t index; /* which of these */
+	uint8_t index; /* index in the enum of this kind */
 };
 
-/* The sum of its sources. */
+/* A counter: the sum of its sources. */
 struct uroce_hw_counter {
 	const char *name;
-	const char *of; /* who has it in Linux: "rxe", "mlx5", "both" */
+	const char *of; /* Linux driver that has the counter: "rxe", "mlx5", "both" */
 	struct uroce_hw_source sources[UROCE_HW_COUNTER_SOURCES];
 };
 

@@ -16,7 +16,7 @@
 #include "port/telemetry/page.h"
 #include "port/telemetry/telemetry.h"
 
-/* The keys that resolve. Workers look them up the same way, without the lock. */
+/* List the valid keys. Reads the table without the lock, as workers do. */
 int
 uroce_telemetry_mrs(struct uroce_port *port, const char *argument, struct rte_tel_data *d)
 {
@@ -56,7 +56,7 @@ describe_key(const struct uroce_mr_key *k, const char *type, struct rte_tel_data
 	rte_tel_data_add_dict_int(d, "remote_atomic", (k->access & IBV_ACCESS_REMOTE_ATOMIC) != 0);
 }
 
-/* A window lies in the region that it is bound to. */
+/* Describe a region, or the region that a window is bound to. */
 static void
 describe_region(const struct uroce_mr *mr, struct rte_tel_data *d)
 {

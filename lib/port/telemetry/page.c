@@ -16,7 +16,7 @@ uroce_telemetry_number(const char *text, uint64_t max, uint64_t *value)
 {
 	char *end;
 
-	/* strtoull() would take blanks and signs */
+	/* strtoull() accepts blanks and signs */
 	if (text == NULL || !isdigit((unsigned char)text[0]))
 		return -EINVAL;
 	errno = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * What the answers to telemetry commands share: numbers in parameters, and lists in pages. EAL's telemetry threads.
+ * Parses numbers in the parameters of telemetry commands, and splits lists into pages. EAL's telemetry threads.
  */
 
 #ifndef UROCE_PORT_TELEMETRY_PAGE_H
@@ -12,23 +12,23 @@
 
 #include <rte_telemetry.h>
 
-/** The number that a parameter is, decimal or 0x…, with nothing behind it. @return 0; -EINVAL: NULL, none, or > max */
+/** Parse a decimal, octal (0…) or hexadecimal (0x…) number. @return 0; -EINVAL: NULL, no number, or greater than max */
 int uroce_telemetry_number(const char *text, uint64_t max, uint64_t *value);
-/** The same of what a list starts with: 0 where nothing is given. */
+/** Parse the number at which a list starts. @param text	NULL: the list starts at 0 */
 int uroce_telemetry_from(const char *text, uint64_t max, uint64_t *from);
 
-/* A page of a list: an answer holds UROCE_TELEMETRY_PAGE of them, and says where the next one starts. */
+/* A page of a list: up to UROCE_TELEMETRY_PAGE numbers, and the start of the next page. */
 struct uroce_telemetry_page {
 	struct rte_tel_data *items; /* an array of numbers */
 	unsigned int n;
-	uint64_t next; /* UINT64_MAX: this is the end */
+	uint64_t next; /* start of the next page; UINT64_MAX: this is the last */
 };
 
 /** @return 0 or -ENOMEM */
 int uroce_telemetry_page_begin(struct uroce_telemetry_page *page);
-/** @return false: it is full, and the next one starts with `at` */
+/** Add `value`, the list's entry `at`. @return false: the page is full; the next one starts at `at` */
 bool uroce_telemetry_page_add(struct uroce_telemetry_page *page, uint64_t at, uint64_t value);
-/** {"count": …, name: […], "next": …} */
+/** Write the page to d: {"count": …, name: […], "next": …}. */
 void uroce_telemetry_page_end(struct uroce_telemetry_page *page, const char *name, uint64_t count,
 			      struct rte_tel_data *d);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Telemetry of one QP: its state and PSNs, what it waits for, its retransmissions, and why it failed. The QP is
- * copied in its worker's turn, which takes less than a microsecond, and printed afterwards. EAL's telemetry
- * threads, with the registry's lock.
+ * Telemetry of one QP: its state and PSNs, its timer, its retransmissions, and the cause of its failure. The QP is
+ * copied in its worker's turn, which takes less than a microsecond, and printed afterwards. EAL's telemetry threads,
+ * with the registry's lock.
  */
 
 #include <errno.h>
@@ -27,18 +27,18 @@
 #include "verbs/srq/srq.h"
 #include "wire/psn.h"
 
-/* One that is in use, as it was at one time. What it points to stays: the watcher is a reader. */
+/* A copy of a QP at one time. The objects that it points to stay: this thread is an RCU reader. */
 struct view {
 	struct uroce_qp qp;
 	struct uroce_requester req;
 	struct uroce_responder resp;
-	struct uroce_dcqcn dcqcn; /* if it is rated */
+	struct uroce_dcqcn dcqcn; /* set if the QP has a rate */
 	uint32_t early_frames;
 	uint64_t now_ns;
 	unsigned int worker;
 };
 
-/* Posters write their part of it meanwhile: a number is as old or as new as it is. */
+/* Copy the QP. Threads that post write the indices of its queues meanwhile, so those are not of the same instant. */
 static bool
 view_take(struct view *v, const struct uroce_qp *qp)
 {
@@ -120,7 +120,7 @@ describe_queues(const struct view *v, struct rte_tel_data *d)
 		add_int(d, "recv_cq", ibv->recv_cq->handle);
 }
 
-/* What the timer is for follows from the requester's state, as it does when it fires (completer.c). */
+/* The purpose of the timer follows from the requester's state, as in uroce_completer_timeout(). */
 static const char *
 timer_name(const struct uroce_requester *req)
 {
@@ -248,7 +248,7 @@ describe_one(struct uroce_device *dev, const char *argument, struct rte_tel_data
 	return 0;
 }
 
-/* Without a number, the first there are, in an array. */
+/* List the device's first QPs, in an array. */
 static int
 list_first(const struct uroce_device *dev, struct rte_tel_data *d)
 {

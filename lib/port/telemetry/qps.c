@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Telemetry of all QPs of a device: pages of QPNs, the QPs in a state, and those with the highest counts, for a
- * reader who looks for a slow one. EAL's telemetry threads, with the registry's lock; workers go on, and each value
- * is read by itself.
+ * Telemetry of all QPs of a device: pages of QPNs, the QPs in a state, and the QPs with the highest value of a counter.
+ * The workers run meanwhile, so the values are not of the same instant. EAL's telemetry threads, with the registry's
+ * lock.
  */
 
 #include <errno.h>
@@ -27,7 +27,7 @@ qp_at(const struct uroce_device *dev, uint64_t slot)
 	return __atomic_load_n(&dev->qps.qps[slot], __ATOMIC_ACQUIRE);
 }
 
-/* "RTS". @return 0 or -EINVAL */
+/* Parse a state's name, such as "RTS". @return 0 or -EINVAL */
 static int
 state_parse(const char *text, uint32_t *state)
 {
@@ -37,7 +37,7 @@ state_parse(const char *text, uint32_t *state)
 	return -EINVAL;
 }
 
-/* "from,state", both optional */
+/* Parse "from,state", both optional. */
 static int
 page_parse(const char *argument, uint64_t last, uint64_t *from, uint32_t *state)
 {
@@ -87,7 +87,7 @@ uroce_telemetry_qps(struct uroce_port *port, const char *argument, struct rte_te
 	return 0;
 }
 
-/* The highest values so far, in falling order. */
+/* The QPs with the highest values so far, in descending order. */
 struct top {
 	unsigned int n;
 	struct {
@@ -110,7 +110,7 @@ top_add(struct top *top, uint32_t qpn, uint32_t value)
 	top->n += top->n < UROCE_TELEMETRY_TOP;
 }
 
-/* What a QP can have most of. @return 0 or -EINVAL */
+/* Parse the name of a QP's counter. @return 0 or -EINVAL */
 static int
 counter_parse(const char *argument, unsigned int *counter)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Telemetry of completion queues and shared receive queues: how full they are and whether they are armed. A QP's
- * telemetry refers to them by their numbers. EAL's telemetry threads, with the registry's lock; the device's lock
- * keeps a queue from being freed.
+ * Telemetry of completion queues and shared receive queues: their fill and whether they are armed. A QP's telemetry
+ * refers to them by number. EAL's telemetry threads, with the registry's lock; the device's lock keeps a queue from
+ * being freed.
  */
 
 #include <errno.h>
@@ -39,7 +39,7 @@ uroce_telemetry_cqs(struct uroce_port *port, const char *argument, struct rte_te
 	return 0;
 }
 
-/* Its producers and consumers go on: each number is as it was at one time, not all at the same. */
+/* Describe a CQ while its producers and consumers run: the values are not of the same instant. */
 static void
 cq_describe(struct uroce_cq *cq, struct rte_tel_data *d)
 {
@@ -54,7 +54,7 @@ cq_describe(struct uroce_cq *cq, struct rte_tel_data *d)
 	rte_tel_data_add_dict_int(d, "size", cq->ibv.cqe);
 	rte_tel_data_add_dict_int(d, "queues", (int)cq->refs);
 	pthread_mutex_unlock(&cq->ibv.mutex);
-	/* tail was read after head, which may have moved on by then: never fewer than none */
+	/* tail was read after head, so the difference is never negative */
 	rte_tel_data_add_dict_u64(d, "completions", tail - head);
 	rte_tel_data_add_dict_u64(d, "completed", tail);
 	rte_tel_data_add_dict_int(d, "overrun", __atomic_load_n(&cq->overrun, __ATOMIC_RELAXED));

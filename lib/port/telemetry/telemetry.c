@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The table of telemetry commands. EAL's telemetry threads, one at a time: the registry's lock keeps devices from
- * being closed.
+ * Registers the telemetry commands with EAL, and passes each command to its function. EAL's telemetry threads run the
+ * functions one at a time, under the registry's lock, which keeps devices from being closed.
  */
 
 #include <errno.h>
@@ -19,15 +19,15 @@
 static const struct {
 	const char *name;
 	uroce_telemetry_fn answer;
-	const char *help; /* rte_telemetry takes less than 64 characters */
+	const char *help; /* fewer than 64 characters, the limit of rte_telemetry */
 } commands[] = {
 	{ "/uroce/info", uroce_telemetry_info, "A device's port and addresses. Parameter: name" },
 	{ "/uroce/stats", uroce_telemetry_stats, "A device's counters. Parameter: name" },
-	{ "/uroce/hw_counters", uroce_telemetry_hw_counters, "The same by Linux's names. Parameter: name" },
-	{ "/uroce/cm", uroce_telemetry_cm, "What connection management has counted. Parameter: name" },
+	{ "/uroce/hw_counters", uroce_telemetry_hw_counters, "Counters under Linux's names. Parameter: name" },
+	{ "/uroce/cm", uroce_telemetry_cm, "Counters of the connection manager. Parameter: name" },
 	{ "/uroce/qp", uroce_telemetry_qp, "A device's first QPs, or one. Parameters: name[,qpn]" },
 	{ "/uroce/qps", uroce_telemetry_qps, "A page of QPs. Parameters: name[,from[,state]]" },
-	{ "/uroce/top", uroce_telemetry_top, "QPs with the most of it. Parameters: name[,counter]" },
+	{ "/uroce/top", uroce_telemetry_top, "QPs with the highest counter. Parameters: name[,counter]" },
 	{ "/uroce/mrs", uroce_telemetry_mrs, "A page of memory keys. Parameters: name[,from]" },
 	{ "/uroce/mr", uroce_telemetry_mr, "A memory region or window. Parameters: name,rkey" },
 	{ "/uroce/cqs", uroce_telemetry_cqs, "A page of CQs. Parameters: name[,from]" },
@@ -58,7 +58,7 @@ find_command(const char *name)
 	return NULL;
 }
 
-/* Parameters are the device's name, a comma, and what else the command takes. */
+/* Run a command about a device. Its parameters are the device's name, a comma, and the function's argument. */
 static int
 device_command(const char *cmd, const char *params, struct rte_tel_data *d)
 {
@@ -116,7 +116,7 @@ init(void)
 	for (unsigned int i = 0; i < RTE_DIM(commands); i++)
 		ret |= rte_telemetry_register_cmd(commands[i].name, device_command, commands[i].help);
 	if (ret != 0)
-		UROCE_LOG(NOTICE, "no telemetry\n");
+		UROCE_LOG(NOTICE, "cannot register telemetry commands: some /uroce/... commands are missing\n");
 }
 
 void

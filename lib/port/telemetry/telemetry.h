@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The commands of dpdk-telemetry.py. EAL's telemetry threads, one at a time: the registry's lock is held, which keeps
+ * The commands of dpdk-telemetry.py. EAL's telemetry threads, one at a time, under the registry's lock, which keeps
  * devices from being closed.
  */
 
@@ -15,7 +15,8 @@ struct uroce_port;
 /** Register the commands; idempotent. Control threads. */
 void uroce_telemetry_init(void);
 
-/* Answers about a device. `argument` is what follows its name, NULL: nothing does. @return 0 or -errno: null */
+/* A command about a device. @param argument	the text behind the device's name and comma; NULL: none.
+ * @return 0, or -errno: the reply is null */
 typedef int (*uroce_telemetry_fn)(struct uroce_port *port, const char *argument, struct rte_tel_data *d);
 
 /* device.c */
@@ -24,10 +25,10 @@ int uroce_telemetry_stats(struct uroce_port *port, const char *argument, struct 
 int uroce_telemetry_hw_counters(struct uroce_port *port, const char *argument, struct rte_tel_data *d);
 int uroce_telemetry_cm(struct uroce_port *port, const char *argument, struct rte_tel_data *d);
 
-/* qp.c: one, in its worker's turn */
+/* qp.c: one QP, copied in its worker's turn */
 int uroce_telemetry_qp(struct uroce_port *port, const char *argument, struct rte_tel_data *d);
 
-/* qps.c: many, while their workers go on */
+/* qps.c: all QPs, while the workers run */
 int uroce_telemetry_qps(struct uroce_port *port, const char *argument, struct rte_tel_data *d);
 int uroce_telemetry_top(struct uroce_port *port, const char *argument, struct rte_tel_data *d);
 extern const char *const uroce_telemetry_qp_states[7];
@@ -42,7 +43,7 @@ int uroce_telemetry_cq(struct uroce_port *port, const char *argument, struct rte
 int uroce_telemetry_srqs(struct uroce_port *port, const char *argument, struct rte_tel_data *d);
 int uroce_telemetry_srq(struct uroce_port *port, const char *argument, struct rte_tel_data *d);
 
-/* worker.c: of no device */
+/* worker.c: a worker, which belongs to no device */
 int uroce_telemetry_worker(const char *argument, struct rte_tel_data *d);
 
 #endif /* UROCE_PORT_TELEMETRY_TELEMETRY_H */

@@ -77,7 +77,7 @@ count_qps(const struct uroce_worker *w, const struct uroce_port *port)
 	return n;
 }
 
-/* Its queues, one of each device that it drives, and the QPs of these. */
+/* Describe the worker's queues, one of each device that it drives, and its QPs. */
 static void
 describe_devices(const struct uroce_worker *w, struct rte_tel_data *d)
 {
@@ -108,7 +108,7 @@ describe_devices(const struct uroce_worker *w, struct rte_tel_data *d)
 	rte_tel_data_add_dict_container(d, "queues", queues, 0);
 }
 
-/* Under the lock of the workers. */
+/* Describe a worker. Under workers_lock. */
 static void
 describe(struct uroce_worker *w, void *arg)
 {
