@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * uroce-perf: arguments, EAL, which end or ends this process is, and the exit status: 0; 1 if something failed or a
- * byte was wrong; 2 for a wrong argument.
+ * uroce-perf: arguments, EAL, the end or ends that run in this process, and the exit status: 0; 1 if something failed
+ * or a byte was wrong; 2 for a wrong argument.
  */
 
 #include <errno.h>
@@ -32,7 +32,7 @@ enum {
 	STATUS_USAGE
 };
 
-/* What was opened before EAL started. */
+/* Files that are opened before EAL starts. */
 struct perf_files {
 	FILE *json;   /* --json; NULL: none */
 	FILE *script; /* --cmdline-file; NULL: none */
@@ -44,7 +44,7 @@ is_prompted(const struct perf_options *o)
 	return o->interactive || o->cmdline_file != NULL;
 }
 
-static struct perf_stats stats; /* of the ends in this process */
+static struct perf_stats stats; /* counters of the ends in this process */
 
 static int
 usage_error(const char *text)
@@ -53,7 +53,7 @@ usage_error(const char *text)
 	return STATUS_USAGE;
 }
 
-/* A worker has a queue of its own on every port: as many lcores as all ports have queues for. */
+/* Get the number of lcores to use: each worker needs a queue of its own on every port. */
 static unsigned int
 lcores_used(const struct perf_options *o, unsigned int nb_lcores)
 {
@@ -62,7 +62,7 @@ lcores_used(const struct perf_options *o, unsigned int nb_lcores)
 	uint16_t port;
 
 	if (o->mode == PERF_LAT)
-		return 1; /* one message at a time keeps one busy */
+		return 1; /* one message at a time occupies one lcore */
 	RTE_ETH_FOREACH_DEV(port) {
 		if (rte_eth_dev_info_get(port, &info) == 0)
 			n = RTE_MIN(n,
@@ -75,7 +75,7 @@ lcores_used(const struct perf_options *o, unsigned int nb_lcores)
 	return n;
 }
 
-/* The network, and what is done about it. */
+/* Apply --impair and --congestion. */
 static int
 spoil(struct app_host *host, const struct perf_options *o)
 {
@@ -84,7 +84,7 @@ spoil(struct app_host *host, const struct perf_options *o)
 	return uroce_app_host_impair(host, o->impair);
 }
 
-/* Every port that EAL has, with a worker for each lcore; addresses in turn. */
+/* Open EAL's ports, with a worker for each lcore; the addresses are assigned in turn. */
 static int
 host_open(struct app_host *host, const struct perf_options *o, const unsigned int *lcores,
 	  unsigned int nb_lcores)
@@ -132,7 +132,7 @@ check_ports(const struct perf_options *o)
 	return NULL;
 }
 
-/* An end that is not in this process: NULL. */
+/* Start --stats-period; an end that is not in this process is NULL. */
 static int
 stats_start(const struct perf_options *o, const struct app_host *client, const struct app_host *server)
 {
@@ -151,7 +151,7 @@ json_write(const struct perf_row *rows, unsigned int n, FILE *json, const char *
 	return -1;
 }
 
-/* One test after the other, as the prompt says. */
+/* Run tests one after the other, as the prompt asks. */
 static int
 tests_run_by_prompt(struct perf_session *s, const struct perf_options *o, const struct perf_files *files)
 {
@@ -171,11 +171,11 @@ tests_run_by_prompt(struct perf_session *s, const struct perf_options *o, const 
 	return ret;
 }
 
-/* The hosts are open: run what there is to run, and show it. */
+/* With open hosts: run the tests, and print the results. */
 static int
 tests_run(struct perf_bench *b, struct app_host *server, const struct perf_files *files)
 {
-	/* standard output is either for people or for programs */
+	/* with --json -, standard output is for programs */
 	FILE *people = files->json == stdout ? stderr : stdout;
 	const struct perf_options *o = b->options;
 	int ret;
@@ -222,10 +222,10 @@ run_client(const struct perf_options *o, const struct perf_files *files, const u
 	} else {
 		json_write(NULL, 0, files->json, o->json);
 	}
-	if (remote->conn.cm != NULL) { /* it needs the port; the server gives us time for ours */
+	if (remote->conn.cm != NULL) { /* the CM needs the port; the server waits with closing its own */
 		uroce_perf_remote_close(remote);
 		uroce_app_host_close(host);
-	} else { /* the server waits with its own port */
+	} else { /* the server closes its port after ours */
 		uroce_app_host_close(host);
 		uroce_perf_remote_close(remote);
 	}
@@ -269,7 +269,7 @@ run_both(const struct perf_options *o, const struct perf_files *files, const uns
 	return ret;
 }
 
-/* The prompt shows, while the main thread does what the client says. */
+/* Serve a client on the main thread, while the prompt only shows. */
 static int
 serve(struct app_host *host, const struct perf_options *o, const struct perf_files *files)
 {
@@ -326,7 +326,7 @@ run(const struct perf_options *o, const struct perf_files *files)
 	return ret == 0 ? STATUS_OK : STATUS_FAILED;
 }
 
-/* A directory can be opened to be read, but not be read. */
+/* Reject a directory: it can be opened but not read. */
 static FILE *
 script_open(const char *name)
 {
@@ -343,7 +343,7 @@ script_open(const char *name)
 	return script;
 }
 
-/* Before EAL starts: a wrong name is answered at once. */
+/* Open the files before EAL starts, so that a wrong name is reported at once. */
 static int
 files_open(const struct perf_options *o, struct perf_files *files)
 {
@@ -379,7 +379,7 @@ main(int argc, char **argv)
 	int status;
 
 	for (int i = 1; i < nb_eal; i++) {
-		if (strcmp(argv[i], "--version") == 0) { /* EAL has none */
+		if (strcmp(argv[i], "--version") == 0) { /* EAL has no --version */
 			printf("uroce-perf " UROCE_VERSION "\n");
 			return STATUS_OK;
 		}

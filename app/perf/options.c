@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Parses the command line of uroce-perf after the `--`. main() calls it before EAL starts, so that a wrong argument
- * is reported at once. Every error says what would have been right.
+ * Parses the command line of uroce-perf after the `--`. main() parses it before EAL starts, so that a wrong argument
+ * is reported at once. Each error names the remedy.
  */
 
 #include <errno.h>
@@ -44,7 +44,7 @@ const char *const uroce_perf_modes[PERF_MODE_COUNT] = {
 	[PERF_LAT] = "lat",
 };
 
-/* What the parser carries along: the options, what was given, and where an error goes. */
+/* The parser's state: the options, and the buffer for an error message. */
 struct parse {
 	struct perf_options *o;
 	const char *oob_text;
@@ -358,7 +358,7 @@ set_option(struct parse *p, int option, const char *arg)
 	return -EINVAL;
 }
 
-/* What can only be judged when all options are known. */
+/* Checks that need all options. */
 static int
 check_transport(struct parse *p)
 {
@@ -410,11 +410,11 @@ check_together(struct parse *p)
 	return 0;
 }
 
-/* The arguments, each by itself. */
+/* Parse each argument by itself. */
 static int
 parse_all(struct parse *p, int argc, char **argv)
 {
-	int option, at = 1, ret = 0; /* argv[at] is looked at: optind is not always behind it */
+	int option, at = 1, ret = 0; /* argv[at] is the argument in question: optind is not always just behind it */
 
 	opterr = 0;
 	optind = 0; /* glibc: start again, EAL may have used getopt */
@@ -428,7 +428,7 @@ parse_all(struct parse *p, int argc, char **argv)
 		else
 			ret = set_option(p, option, optarg);
 	}
-	opterr = 1; /* EAL says which argument it does not know */
+	opterr = 1; /* EAL's getopt shall report wrong arguments */
 	if (ret == 0 && optind < argc)
 		ret = wrong(p, "'%s' is not an option: --help lists them", argv[optind]);
 	return ret;

@@ -33,8 +33,8 @@ enum perf_op {
 struct perf_op_info {
 	const char *name;
 	enum ibv_wr_opcode opcode;
-	bool receives; /* a message takes a receive at its destination */
-	bool fetches;  /* the requester gets the data: READ and atomics */
+	bool receives; /* a message consumes a receive at its destination */
+	bool fetches;  /* data flows to the requester: READ and atomics */
 	bool atomic;
 };
 
@@ -50,7 +50,7 @@ enum perf_transport {
 struct perf_transport_info {
 	const char *name;
 	enum ibv_qp_type qp_type;
-	uint32_t ops; /* a bit for each enum perf_op that it has */
+	uint32_t ops; /* a bit for each enum perf_op that the transport has */
 };
 
 extern const struct perf_transport_info uroce_perf_transports[PERF_TRANSPORT_COUNT];
@@ -70,7 +70,7 @@ enum perf_role {
 	PERF_CLIENT,
 };
 
-/* What was said, where something else may follow from it; the prompt says it word by word. */
+/* Options as given, from which others are derived; the prompt changes them one by one. */
 struct perf_asked {
 	enum perf_op op;
 	bool op_given;
@@ -85,33 +85,33 @@ struct perf_options {
 	enum perf_transport transport;
 	enum perf_mode mode;
 	enum perf_role role;
-	uint32_t size; /* bytes; not with all_sizes */
+	uint32_t size; /* bytes; unused with all_sizes */
 	uint32_t mtu;
 	uint32_t qps;
 	uint32_t depth;
 	double time_s;
-	double stats_period_s; /* 0: none are shown */
-	uint64_t iters; /* 0: time_s decides */
+	double stats_period_s; /* 0: not printed */
+	uint64_t iters; /* 0: time_s limits the run */
 	bool all_sizes;
 	bool size_given;
 	bool mtu_given;
-	bool size_ignored; /* atomics are 8 bytes whatever was said */
+	bool size_ignored; /* an atomic has 8 bytes, --size does not apply */
 	bool verify;
 	bool floor;
 	bool help;
 	bool version;
-	int64_t fault;      /* spoil this message of QP 0; -1: none */
+	int64_t fault;      /* corrupt this message of QP 0; -1: none */
 	union ibv_gid peer; /* --client */
 	const char *peer_text;
 	const char *addrs[UROCE_APP_MAX_ADDRESSES];
 	unsigned int nb_addrs;
-	const char *impair; /* NULL: the network is as it is */
+	const char *impair; /* NULL: no impairments */
 	bool no_congestion; /* without congestion control */
-	bool go_back_n;     /* recover from losses as others do */
+	bool go_back_n;     /* answer a loss by go-back-N */
 	const char *json; /* NULL: none; "-": standard output */
 	bool interactive;
 	const char *cmdline_file; /* NULL: none */
-	bool use_oob;      /* else the RDMA CM */
+	bool use_oob;      /* false: the RDMA CM */
 	struct perf_oob_addr oob;
 };
 
@@ -123,15 +123,10 @@ struct perf_options {
 int uroce_perf_options_parse(struct perf_options *o, int argc, char **argv, char *error,
 			     size_t error_room);
 
-/**
- * The same on top of what *o has, all or nothing. Strings stay argv's.
- *
- * @return	0 or -EINVAL, as above
- */
+/** Change options in *o: all arguments take effect, or none. Strings stay argv's. */
 int uroce_perf_options_change(struct perf_options *o, int argc, char **argv, char *error, size_t error_room);
 
-/** Is it one of our options, "--op" or "--op=read"? They are found among EAL's when a `--` is
- * missing. */
+/** Is this an option of uroce-perf, "--op" or "--op=read"? It is among EAL's arguments if the `--` is missing. */
 bool uroce_perf_options_has(const char *arg);
 
 /** Parse "64K". @return 0 or -EINVAL: not a number, or more than UROCE_PERF_MAX_SIZE */

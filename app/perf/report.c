@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Prints results. One thread at a time: the main thread, or the prompt's between two tests.
+ * Prints results. One thread at a time: the main thread, or the prompt's thread between two tests.
  */
 
 #include <string.h>
@@ -36,7 +36,7 @@ uroce_perf_row_mops(const struct perf_row *row)
 	return row->seconds > 0 ? (double)row->ops / row->seconds / 1e6 : 0;
 }
 
-/* "64K" for what is a whole number of them. */
+/* Format a size: "64K" if it is a whole number of K or M. */
 static const char *
 size_text(uint32_t bytes, char *text, size_t room)
 {
@@ -66,7 +66,7 @@ has_floor(const struct perf_row *r)
 	return r->floor.cores > 0;
 }
 
-/* What was measured, and which of it bounds the row. */
+/* Print the measured floors, and the one that bounds the row. */
 static void
 floor_line(FILE *out, const struct perf_row *r)
 {
@@ -143,7 +143,7 @@ uroce_perf_report_table(FILE *out, const struct perf_row *rows, unsigned int n)
 	fflush(out);
 }
 
-/* Nothing where it was not asked for. */
+/* Print the floor, if --floor was given. */
 static void
 json_floor(FILE *out, const struct perf_row *r)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Samples counters and prints what has changed. A thread of its own, which the main thread starts and stops.
+ * Samples counters and prints their changes. A thread of its own, which the main thread starts and stops.
  */
 
 #include <errno.h>
@@ -42,7 +42,7 @@ sample_take(struct perf_stats_sample *s, const struct app_host *host)
 	s->at_ns = clock_ns();
 }
 
-/* How much more it is than before. */
+/* Get the change of a counter between two samples. */
 static uint64_t
 change(const struct perf_stats_sample *before, const struct perf_stats_sample *after, unsigned int dev,
        const char *name)
@@ -68,7 +68,7 @@ is_trouble(const char *name)
 	return false;
 }
 
-/* The share of its time in which each worker had something to do. */
+/* Print the load of each worker: the share of its time in which it had work. */
 static void
 write_workers(FILE *out, const struct perf_stats_sample *before, const struct perf_stats_sample *after)
 {
@@ -90,7 +90,7 @@ uroce_perf_stats_write(FILE *out, double second, const char *end, const struct p
 
 	if (seconds <= 0 || after->nb_devs == 0)
 		return;
-	/* The transport counts for each worker, and the end's devices share those: one tells for all. */
+	/* all devices of an end share its workers' transport counters: those of one device are enough */
 	if (after->nb_workers != 0) {
 		fprintf(out, "stats %.1f s  %s: %.2f Gb/s sent, %.2f Gb/s received, %" PRIu64 " retransmitted",
 			second, end, (double)change(before, after, 0, "sent_bytes") * 8 / seconds / 1e9,
@@ -127,7 +127,7 @@ show(struct perf_stats *s)
 	fflush(stderr);
 }
 
-/* Under the lock. @return false: stop */
+/* Lock held. @return false: stop */
 static bool
 wait_until(struct perf_stats *s, uint64_t ns)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The implementations of a memory copy that this machine can run. DPDK may be built without wide registers that the
- * machine has. No state.
+ * The memory copies that this machine can run: DPDK may be built without the wide registers that the machine has. No
+ * state.
  */
 
 #include <string.h>

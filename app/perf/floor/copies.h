@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The implementations of a memory copy, to find the fastest on a machine.
+ * Implementations of a memory copy, to find the fastest on a machine.
  */
 
 #ifndef UROCE_PERF_FLOOR_COPIES_H
@@ -14,7 +14,7 @@
 struct perf_copy {
 	const char *name;
 	void (*copy)(uint8_t *to, const uint8_t *from, size_t n);
-	bool (*can)(void); /* can this machine? */
+	bool (*can)(void); /* can this machine run it? */
 };
 
 extern const struct perf_copy uroce_perf_copies[];

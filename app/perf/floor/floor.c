@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * --floor: measures the floors of a run before it and after it, on the lcores that it uses. Main thread.
+ * --floor: measures the floors of a run before and after it, on the lcores of the run. Main thread.
  */
 
 #include <stdlib.h>
@@ -9,10 +9,10 @@
 #include "measure/endpoint.h"
 #include "floor/floor.h"
 
-/* Beyond any cache it makes no difference how far. */
+/* larger than any cache */
 #define WINDOW_BYTES UROCE_PERF_BUFFER_BYTES
 
-/* The buffers that the run will have. */
+/* Get the size of the run's buffers. */
 static int
 load_of(const struct perf_params *p, struct perf_floor_load *load)
 {
@@ -39,7 +39,7 @@ uroce_perf_floor_take(struct perf_floor *f, const struct perf_params *p,
 	struct perf_floor now = { 0 };
 	int ret = load_of(p, &load);
 
-	/* less is in the lines that a packet's header is in: a matter of packets */
+	/* a smaller message is in the cache line of the packet's header, so it costs only packets */
 	if (ret == 0 && p->size >= RTE_CACHE_LINE_SIZE)
 		ret = uroce_perf_floor_bytes(&now, &load);
 	if (ret == 0 && place->both_ends)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The floors of a run: what a transport in software cannot exceed on these lcores, measured without one. The CRC
- * and the copy of payloads on a core, and bare mbufs over rings between the two ends.
+ * The floors of a run: limits that no software transport can exceed on these lcores, measured without a transport.
+ * They are the CRC and the copy of payloads on one core, and bare mbufs over rings between the two ends.
  */
 
 #ifndef UROCE_PERF_FLOOR_FLOOR_H
@@ -15,46 +15,46 @@
 struct perf_params;
 
 struct perf_floor {
-	double gbps;	    /* CRC and copy on one core; 0: not measured, or too few bytes */
-	const char *copy;   /* the copy that was the fastest; "": none */
-	unsigned int cores; /* that an end has for it; 0: nothing was measured */
+	double gbps;	    /* CRC and copy on one core; 0: not measured, or small messages */
+	const char *copy;   /* the fastest copy; "": none */
+	unsigned int cores; /* cores of an end; 0: nothing was measured */
 	double mops;	    /* 10^6 mbufs a second over a ring, one way; 0: not measured */
-	double rtt_ns;	    /* of one mbuf there and another one back, the median; 0: not measured */
+	double rtt_ns;	    /* round trip of one mbuf, median; 0: not measured */
 };
 
-/* What a run does with memory. */
+/* A run's use of memory. */
 struct perf_floor_load {
 	uint32_t message_bytes;
 	uint32_t packet_bytes; /* at most */
-	size_t window_bytes;   /* of all buffers that messages come from; and as much that they go to */
+	size_t window_bytes;   /* all source buffers; the destination buffers have the same size */
 };
 
-/* Where a run takes place. */
+/* The lcores of a run. */
 struct perf_floor_place {
-	bool both_ends;	    /* in this process, so that there are rings between them */
-	unsigned int lcore; /* of the other one, idle now; LCORE_ID_ANY: there is but one lcore */
-	unsigned int cores; /* of one end */
+	bool both_ends;	    /* both ends are in this process, with rings between them */
+	unsigned int lcore; /* of the other end, idle now; LCORE_ID_ANY: both ends share one */
+	unsigned int cores; /* lcores of one end */
 };
 
 /**
- * Measure what bounds a run with these parameters, on the calling thread and the other end's lcore.
- * Once more: the better figures count, for what disturbs a measurement only makes it worse.
- * @param f	all 0, or of the call before
- * @return 0, or -ENOMEM
+ * Measure the floors of a run with these parameters, on the calling thread and the other end's lcore. A second call
+ * keeps the better figures, since a disturbance only makes a measurement worse.
+ * @param f	all 0, or the result of the previous call
+ * @return 0 or -ENOMEM
  */
 int uroce_perf_floor_take(struct perf_floor *f, const struct perf_params *p,
 			  const struct perf_floor_place *place);
 
 /**
- * CRC and copy, packet by packet, on the calling thread, with each copy that there is: the fastest
- * one counts.
+ * Measure CRC and copy, packet by packet, on the calling thread, with each implementation of a copy: the fastest
+ * counts.
  * @return 0 with gbps and copy set, or -ENOMEM
  */
 int uroce_perf_floor_bytes(struct perf_floor *f, const struct perf_floor_load *load);
 
 /**
- * Mbufs over rings, between the calling thread and `lcore`, which must be idle; LCORE_ID_ANY: the
- * calling thread is both ends.
+ * Measure mbufs over rings, between the calling thread and `lcore`, which must be idle; LCORE_ID_ANY: the calling
+ * thread is both ends.
  * @return 0 with mops and rtt_ns set, or -ENOMEM
  */
 int uroce_perf_floor_rings(struct perf_floor *f, unsigned int lcore);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * --floor, bytes: how fast one core computes the CRC of payloads and copies them, and does nothing else. The
- * receiving end must do both, so no RoCEv2 transport in software moves more bytes over a core. Main thread, before
- * a run.
+ * --floor, bytes: measures how fast one core computes the CRC of payloads and copies them, and does nothing else. The
+ * receiving end must do both, so no RoCEv2 transport in software moves more bytes on one core. Main thread, before a
+ * run.
  */
 
 #include <errno.h>
@@ -18,21 +18,21 @@
 #include "floor/floor.h"
 #include "wire/crc.h"
 
-#define SLICES	    15 /* of each copy; the best one counts: the others may have been interrupted */
+#define SLICES	    15 /* per copy; the best one counts, since others may have been interrupted */
 #define SLICE_MS    4
-#define CHECK_BYTES 65536u /* between two looks at the clock, about */
+#define CHECK_BYTES 65536u /* between two clock reads, about */
 
-/* A wave of packets, as they lie in the buffers. */
+/* The packets of a pass over the buffers. */
 struct wave {
 	uint8_t *to;
 	const uint8_t *from;
 	const struct perf_floor_load *load;
-	size_t stride; /* from message to message */
+	size_t stride; /* bytes between two messages */
 	const struct perf_copy *copy;
 	uint32_t crc;
 };
 
-/* The CRC of a packet, then its copy: out of the cache that the CRC has just brought it into. */
+/* Compute the CRC of a packet, then copy it: the CRC has just brought it into the cache. */
 static void
 message(struct wave *w, size_t at)
 {
@@ -43,13 +43,13 @@ message(struct wave *w, size_t at)
 		const size_t offset = at + done;
 
 		packet = RTE_MIN(load->packet_bytes, load->message_bytes - done);
-		/* each CRC begins where the last one ended, so that none can be left out */
+		/* chain the CRCs, so that the compiler cannot drop one */
 		w->crc = uroce_crc(w->crc, w->from + offset, packet);
 		w->copy->copy(w->to + offset, w->from + offset, packet);
 	}
 }
 
-/* One slice of time. @return bytes per second */
+/* Measure one time slice. @return bytes per second */
 static double
 slice(struct wave *w)
 {
@@ -83,7 +83,7 @@ uroce_perf_floor_bytes(struct perf_floor *f, const struct perf_floor_load *load)
 	f->gbps = 0;
 	f->copy = "";
 	for (unsigned int s = 0; s < SLICES && from != NULL && to != NULL; s++) {
-		/* in turn, so that what disturbs one of them disturbs all */
+		/* in turn, so that a disturbance affects all copies */
 		for (unsigned int i = 0; i < uroce_perf_nb_copies; i++) {
 			double gbps;
 
@@ -97,7 +97,7 @@ uroce_perf_floor_bytes(struct perf_floor *f, const struct perf_floor_load *load)
 			}
 		}
 	}
-	/* what is used cannot be left out */
+	/* a result that is used cannot be optimized away */
 	if (from != NULL && to != NULL)
 		from[0] = (uint8_t)w.crc;
 	rte_free(from);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Which floor bounds a result, and how close the result comes. No state.
+ * Finds the floor that bounds a result, and the share of it that was reached. No state.
  */
 
 #include <rte_common.h>
@@ -11,7 +11,7 @@
 
 const char *const uroce_perf_bounds[PERF_BOUND_COUNT] = { "none", "bytes", "packets", "round trip" };
 
-/* Seconds that the bytes of a message take of the cores that receive it; 0: no such floor. */
+/* Get the time that a message's bytes take on the receiver's cores, in seconds; 0: no such floor. */
 static double
 bytes_time(const struct perf_row *row)
 {
@@ -20,7 +20,7 @@ bytes_time(const struct perf_row *row)
 	return f->gbps > 0 ? row->params.size * 8 / (f->gbps * 1e9 * RTE_MAX(f->cores, 1u)) : 0;
 }
 
-/* ... and that its packets take on a ring. */
+/* Get the time that a message's packets take on a ring, in seconds; 0: no such floor. */
 static double
 packets_time(const struct perf_row *row)
 {
@@ -37,7 +37,7 @@ rate_share(const struct perf_row *row, enum perf_bound *bound)
 
 	if (row->ops == 0 || row->seconds <= 0)
 		return 0;
-	/* Of the packets between two processes nothing is known. */
+	/* Between two processes, the floor of packets is unknown. */
 	if (packets > bytes)
 		*bound = PERF_BOUND_PACKETS;
 	else if (bytes > 0 && (packets > 0 || row->params.size >= row->params.mtu))
@@ -50,7 +50,7 @@ rate_share(const struct perf_row *row, enum perf_bound *bound)
 static double
 latency_share(const struct perf_row *row, enum perf_bound *bound)
 {
-	/* what a ping brings a pong takes back */
+	/* a pong carries as many bytes as its ping */
 	const unsigned int ways = uroce_perf_ops[row->params.op].fetches ? 1 : 2;
 	const double bytes = bytes_time(row) * ways, round_trip = row->floor.rtt_ns / 1e9;
 

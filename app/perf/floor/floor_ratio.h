@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * How close a result comes to its floor.
+ * Computes how close a result comes to its floor.
  */
 
 #ifndef UROCE_PERF_FLOOR_FLOOR_RATIO_H
@@ -13,16 +13,16 @@ enum perf_bound {
 	PERF_BOUND_NONE,
 	PERF_BOUND_BYTES,      /* CRC and copy */
 	PERF_BOUND_PACKETS,    /* mbufs over a ring */
-	PERF_BOUND_ROUND_TRIP, /* one mbuf there and back */
+	PERF_BOUND_ROUND_TRIP, /* round trip of one mbuf */
 	PERF_BOUND_COUNT,
 };
 
 extern const char *const uroce_perf_bounds[PERF_BOUND_COUNT];
 
 /**
- * A result as a share of the floor that was measured for it: of the rate that the scarcer of bytes
- * and packets allows; in lat mode what takes longer of them, as a share of the median latency.
- * @param bound	which it is; PERF_BOUND_NONE: no floor is known, or nothing was measured
+ * Get a result as a share of its measured floor. Rates compare with the rate that the scarcer of bytes and packets
+ * allows. In lat mode, the larger of the floors is compared with the median latency.
+ * @param bound	set to the floor that counts; PERF_BOUND_NONE: no floor is known, or nothing was measured
  */
 double uroce_perf_floor_ratio(const struct perf_row *row, enum perf_bound *bound);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * --floor, packets: mbufs are taken from a pool, get a header, go over a ring, are read and freed, and nothing
- * else: what two net_ring ports do below a transport. Main thread, before a run, and the other end's lcore.
+ * --floor, packets: takes mbufs from a pool, writes a header, passes them over a ring, reads and frees them, and does
+ * nothing else, as two net_ring ports do below a transport. Main thread, before a run, and the other end's lcore.
  */
 
 #include <errno.h>
@@ -23,15 +23,15 @@
 #include "floor/floor.h"
 #include "measure/histogram.h"
 
-#define SLICES	    10 /* of each pool; the best one counts: the others may have been interrupted */
+#define SLICES	    10 /* per pool; the best one counts, since others may have been interrupted */
 #define SLICE_MS    4
-#define ROUNDS_MS   50 /* of one mbuf there and one back, after each other */
-#define FRAME_BYTES 82 /* Ethernet, IPv4, UDP, BTH, RETH, 8 bytes and the ICRC: of a WRITE */
+#define ROUNDS_MS   50 /* of round trips, one after the other */
+#define FRAME_BYTES 82 /* of a WRITE: Ethernet, IPv4, UDP, BTH, RETH, 8 bytes and the ICRC */
 #define POOL_CACHE  512
 #define ROOM_BYTES  (RTE_PKTMBUF_HEADROOM + 128)
 
-/* Few mbufs stay in the caches, but dirty ones of the other core; many have left it. The faster
- * counts. */
+/* Few mbufs stay in the caches, but are dirty in the other core's; many have left the caches. The faster pool counts.
+ */
 static const unsigned int pool_mbufs[] = { 2047, 16383 };
 
 struct rings {
@@ -39,7 +39,7 @@ struct rings {
 	struct rte_ring *back;
 	struct rte_mempool *pool;
 	bool stop; /* main: release; the other lcore: acquire */
-	/* what the headers said: kept, so that no reading of them can be left out */
+	/* results of reading the headers, kept so that no read is optimized away */
 	uint64_t read_there __rte_cache_aligned; /* the other lcore */
 	uint64_t read_back __rte_cache_aligned;	 /* main */
 };
@@ -63,14 +63,14 @@ header_read(const struct rte_mbuf *m)
 	return line[0] + m->data_len;
 }
 
-/* @return mbufs sent. What the ring does not take is freed. */
+/* Send a burst. @return mbufs sent: a whole burst, or 0 if the ring or the pool has too few left */
 static unsigned int
 burst_send(struct rings *r, uint64_t value)
 {
 	struct rte_mbuf *burst[UROCE_BURST];
 	unsigned int n = RTE_MIN(rte_ring_free_count(r->there), RTE_DIM(burst));
 
-	/* as drivers do: a pool's mbufs are as rte_pktmbuf_init() and the last one left them */
+	/* no reset, as in drivers: rte_pktmbuf_init() and the last free leave mbufs ready for use */
 	if (n < RTE_DIM(burst) || rte_mempool_get_bulk(r->pool, (void **)burst, n) != 0)
 		return 0;
 	for (unsigned int i = 0; i < n; i++)
@@ -115,14 +115,14 @@ one_send(struct rings *r, struct rte_ring *ring, uint64_t value)
 {
 	void *m;
 
-	/* one or two are under way */
+	/* one or two are in flight */
 	if (likely(rte_mempool_get(r->pool, &m) == 0)) {
 		header_write(m, value);
 		rte_ring_sp_enqueue(ring, m);
 	}
 }
 
-/* @return whether one was there */
+/* @return true: an mbuf was received */
 static bool
 one_receive(struct rings *r, struct rte_ring *ring, uint64_t *read)
 {
@@ -168,7 +168,7 @@ join(struct rings *r, unsigned int lcore)
 		rte_eal_wait_lcore(lcore);
 }
 
-/* One slice of time. @return mbufs per second */
+/* Measure one time slice. @return mbufs per second */
 static double
 slice(struct rings *r, bool both)
 {
@@ -199,7 +199,7 @@ rate(struct rings *r, unsigned int lcore)
 	return best;
 }
 
-/* @return cycles, the median */
+/* @return median in cycles */
 static uint64_t
 round_trip(struct rings *r, unsigned int lcore, struct perf_histogram *h)
 {
@@ -208,7 +208,7 @@ round_trip(struct rings *r, unsigned int lcore, struct perf_histogram *h)
 	uroce_perf_histogram_init(h);
 	launch(r, answer_all, lcore);
 	end = rte_rdtsc() + rte_get_tsc_hz() / 1000 * ROUNDS_MS;
-	do { /* one at least, however late the other lcore begins */
+	do { /* at least one, even if the other lcore starts late */
 		start = rte_rdtsc();
 		one_send(r, r->there, start);
 		do {
@@ -237,7 +237,7 @@ measure(struct perf_floor *f, struct rings *r, unsigned int lcore, struct perf_h
 		if (r->pool == NULL)
 			return -ENOMEM;
 		f->mops = RTE_MAX(f->mops, rate(r, lcore) / 1e6);
-		if (i == 0) /* one mbuf or two go round, whatever the pool */
+		if (i == 0) /* only one or two mbufs circulate, so any pool will do */
 			f->rtt_ns = (double)round_trip(r, lcore, h) * 1e9 / (double)rte_get_tsc_hz();
 		rte_mempool_free(r->pool);
 	}

@@ -2,7 +2,7 @@
  * Copyright 2026 The uroce authors
  *
  * Runs a test from its options: agrees on parameters with the peer, sets up both ends, measures, has the server
- * check, and takes all down. The client's main thread.
+ * check, and destroys both ends. The client's main thread.
  */
 
 #include <inttypes.h>
@@ -15,8 +15,8 @@
 #include "measure/ping.h"
 #include "signals.h"
 
-/* The largest path MTU that all ports carry. A smaller one than was asked for is an error here, but
- * the peer's ports are what they are. @return 0 or -1, a message printed */
+/* Choose the largest path MTU that all ports support. A given --mtu above that of this end's ports is an error; one
+ * above that of the peer's ports is reduced. @return 0 or -1, a message printed */
 static int
 agree_mtu(const struct perf_bench *b, uint32_t *mtu)
 {
@@ -61,7 +61,7 @@ params_make(const struct perf_bench *b, uint32_t size, struct perf_params *p)
 		return -1;
 	if (o->transport != PERF_UD || p->size <= p->mtu)
 		return 0;
-	if (!o->size_given) { /* a UD message has at most one packet */
+	if (!o->size_given) { /* a UD message is at most one packet */
 		p->size = p->mtu;
 		return 0;
 	}
@@ -77,7 +77,7 @@ verdict_take(struct perf_run *r, const struct perf_verdict *v)
 
 	if (!uroce_perf_ops[p->op].fetches)
 		r->verified_bytes += v->verified_bytes;
-	/* messages that the server has seen count */
+	/* only messages that the server has received count */
 	if (uroce_perf_is_lossy(p) && uroce_perf_params_receives(p) && p->mode != PERF_LAT &&
 	    !r->failed) {
 		r->lost = r->ops - RTE_MIN(r->ops, v->received);
@@ -89,7 +89,7 @@ verdict_take(struct perf_run *r, const struct perf_verdict *v)
 		uroce_perf_run_fail(r, "%s", v->text[0] != '\0' ? v->text : "errors at the server");
 }
 
-/* Wait for messages in flight before the server counts; if the server is gone, finish() reports it. */
+/* Wait for messages in flight before the server counts; if the server has exited, finish() reports it. */
 static void
 settle(struct perf_run *r)
 {
@@ -98,7 +98,7 @@ settle(struct perf_run *r)
 			return;
 }
 
-/* Both ends stand: measure. */
+/* Measure, with both ends set up. */
 static void
 measure(struct perf_run *r)
 {
@@ -137,7 +137,7 @@ connect_and_measure(struct perf_run *r)
 		uroce_perf_run_fail(r, "%s", error);
 }
 
-/* Of a ping-pong whose answer was lost the server has verified its half. */
+/* Have all bytes been verified? If a reply was lost, the server has still verified the ping. */
 static bool
 verified_all(const struct perf_row *row)
 {
@@ -171,7 +171,7 @@ row_fill(const struct perf_bench *b, struct perf_run *r, struct perf_row *row)
 	}
 }
 
-/* Before the run and after it: what disturbs the machine comes and goes. */
+/* Measure the floor before and after a run: disturbances of the machine are temporary. */
 static void
 floor_take(const struct perf_bench *b, struct perf_row *row)
 {
@@ -236,7 +236,7 @@ uroce_perf_bench_run(struct perf_bench *b)
 	return ret;
 }
 
-/* Of what there was any. */
+/* Print the congestion counters that are not 0. */
 static void
 congestion_write(FILE *out, const struct app_host *host)
 {

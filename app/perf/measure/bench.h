@@ -15,14 +15,14 @@ struct perf_bench {
 	struct app_host *host;
 	struct perf_peer *peer;
 	unsigned int lcores;
-	struct perf_floor_place place; /* for --floor */
-	void (*progress)(void *arg, const char *line); /* as of a run */
+	struct perf_floor_place place; /* lcores, for --floor */
+	void (*progress)(void *arg, const char *line); /* as in struct perf_run */
 	void *progress_arg;
 	unsigned int nb_rows;
 	struct perf_row rows[UROCE_PERF_ALL_SIZES_LOG2 + 1];
 };
 
-/** Run all rows, until one fails or the user stops. @return 0, or -1 with messages printed */
+/** Run all rows, until one fails or the user stops the test. @return 0 or -1, messages printed */
 int uroce_perf_bench_run(struct perf_bench *b);
 
 /** Print the results for the user. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The message buffers of one end: how many slots each QP has, where they are, and their contents at the start. They
- * are DPDK's memory, which is sent without a copy, while there is enough of it. Main thread.
+ * The message buffers of one end: the number of slots of each QP, their place, and their initial contents. They are
+ * in DPDK's memory, which is sent without a copy, if there is enough of it. Main thread.
  */
 
 #include <errno.h>
@@ -17,8 +17,8 @@
 #include "measure/endpoint.h"
 #include "measure/verify.h"
 
-/* A QP's buffers each way: few enough to stay in cache, or with --verify as many as are
- * outstanding, for none may be overwritten before it has been checked. */
+/* Get a QP's slots in each direction: few enough to stay in the cache, or with --verify one for each message
+ * outstanding, since a slot must not be overwritten before it is checked. */
 static uint32_t
 slots_of(const struct perf_params *p, uint32_t stride, uint32_t depth)
 {
@@ -32,7 +32,7 @@ slots_of(const struct perf_params *p, uint32_t stride, uint32_t depth)
 	return rte_align32prevpow2((uint32_t)RTE_MIN(slots, rte_align32pow2(depth)));
 }
 
-/* Receives of one QP: what is lost without one comes again with RC only. */
+/* Get the number of receives of one QP. A message that finds no receive is retransmitted with RC only. */
 static uint32_t
 recv_depth_of(const struct perf_params *p)
 {
@@ -58,7 +58,8 @@ uroce_perf_layout(struct perf_end *end)
 	end->stride = RTE_ALIGN(RTE_MAX(p->size + end->grh, 1u), RTE_CACHE_LINE_SIZE);
 	end->slots = slots_of(p, end->stride,
 			      uroce_perf_is_lossy(p) ? recv_depth_of(p) : p->depth);
-	/* No more of a lossy transport than a ring holds beside pings and ARP: a port drops what finds no room. */
+	/* On a lossy transport, send no more than a ring holds beside pings and ARP: a port drops frames that do not
+	 * fit. */
 	end->window = uroce_perf_is_lossy(p) ? RTE_MAX(2 * p->depth, (uint32_t)UROCE_PERF_LOSSY_WINDOW) : end->slots;
 	end->window = RTE_MIN(end->window, end->slots);
 	end->stamp_mask = rte_align32pow2(p->depth) - 1;
@@ -66,7 +67,7 @@ uroce_perf_layout(struct perf_end *end)
 	end->has_in = end->server ? p->op != PERF_READ : op->fetches || lat;
 	end->send_depth = end->server || p->mode == PERF_LAT ? PERF_SHORT_QUEUE
 							     : p->depth * (announced ? 2 : 1);
-	/* a receive that waits has a buffer that nothing else is in */
+	/* each posted receive has a slot of its own */
 	if (receives && p->verify && uroce_perf_is_lossy(p) && !lat)
 		end->recv_depth = RTE_MIN(end->recv_depth, end->slots);
 }
@@ -101,7 +102,7 @@ memory_get(struct perf_end *end)
 	end->buffer = rte_malloc("uroce-perf", end->buffer_bytes, RTE_CACHE_LINE_SIZE);
 	if (end->buffer != NULL)
 		return 0;
-	/* Half of what is free at most: a benchmark must not drive the machine out of memory. */
+	/* Use at most half of the free memory: a benchmark must not exhaust the machine. */
 	if (end->buffer_bytes / (size_t)sysconf(_SC_PAGESIZE) >
 	    (size_t)sysconf(_SC_AVPHYS_PAGES) / 2)
 		return -ENOMEM;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * One end of one run: protection domains, regions, completion queues and queue pairs on the host's devices, to
- * which the QPs are dealt in turn. Main thread.
+ * One end of one run: protection domains, regions, completion queues and queue pairs on the host's devices; the QPs
+ * are assigned to the devices in turn. Main thread.
  */
 
 #include <errno.h>
@@ -17,13 +17,13 @@
 #include "measure/endpoint.h"
 #include "measure/endpoints.h"
 
-/* QP attributes that the benchmark has no reason to vary. */
+/* QP attributes that the benchmark does not vary. */
 #define MIN_RNR_TIMER   1          /* 0.01 ms (R35) */
-#define TIMEOUT         17         /* 537 ms (R36): a busy machine's scheduler is no loss */
-#define TIMEOUT_IMPAIRED 12        /* 17 ms: much is lost */
-#define TIMEOUT_PACKETS (1u << 18) /* as long as no more are outstanding */
+#define TIMEOUT         17         /* 537 ms (R36): a delay by a busy machine's scheduler is no loss */
+#define TIMEOUT_IMPAIRED 12        /* 17 ms: many packets are lost */
+#define TIMEOUT_PACKETS (1u << 18) /* valid up to this many packets in flight */
 #define RETRY_CNT       7
-#define RNR_RETRY       7 /* without end */
+#define RNR_RETRY       7 /* unlimited */
 #define HOP_LIMIT       64
 #define REMOTE_ACCESS \
 	(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | \
@@ -42,7 +42,7 @@ fail(char *error, size_t room, const char *format, ...)
 	return -1;
 }
 
-/* Which device a QP is on. */
+/* Get the device of a QP. */
 static unsigned int
 dev_of(const struct perf_end *end, uint32_t qp)
 {
@@ -141,7 +141,7 @@ qp_create(struct perf_end *end, unsigned int dev)
 	return NULL;
 }
 
-/* Random, so that no sender of forged frames can guess it. */
+/* A random PSN: a sender of forged frames cannot guess it. */
 static uint32_t
 random_psn(void)
 {
@@ -223,7 +223,7 @@ mtu_enum(uint32_t bytes)
 	return (enum ibv_mtu)(rte_log2_u32(bytes) - 7);
 }
 
-/* With many QPs an acknowledgement waits for its turn: twice as many packets, twice the time. */
+/* With many QPs an ACK is delayed: twice as many packets in flight, twice the time-out. */
 static uint8_t
 timeout_of(const struct perf_params *p, bool impaired)
 {
@@ -235,7 +235,7 @@ timeout_of(const struct perf_params *p, bool impaired)
 	       (packets > TIMEOUT_PACKETS ? rte_log2_u64(packets / TIMEOUT_PACKETS) : 0);
 }
 
-/* Attributes of each step, by transport. */
+/* Attribute masks of each transition, by transport. */
 static const struct {
 	int rtr;
 	int rts;

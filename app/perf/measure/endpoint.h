@@ -19,10 +19,10 @@
 #include "host.h"
 #include "options.h"
 
-#define PERF_QKEY      0x75726f63 /* of UD */
-#define PERF_GRH_BYTES 40         /* before a UD message in its receive buffer */
+#define PERF_QKEY      0x75726f63 /* Q_Key of UD QPs */
+#define PERF_GRH_BYTES 40         /* precede a UD message in its receive buffer */
 
-/* What both ends must agree on; the client decides. */
+/* The parameters that both ends must agree on; the client decides. */
 struct perf_params {
 	enum perf_op op;
 	enum perf_transport transport;
@@ -36,7 +36,7 @@ struct perf_params {
 	int64_t fault; /* -1: none */
 };
 
-/* The description of a QP that an end sends to the other. */
+/* A QP's description, which one end sends to the other. */
 struct perf_qp_info {
 	uint32_t qpn;
 	uint32_t psn;
@@ -44,12 +44,12 @@ struct perf_qp_info {
 	uint32_t rkey;
 	uint64_t out;    /* address of messages to the other end, for READ */
 	uint64_t in;     /* address for messages from the other end; an atomic's counter */
-	uint64_t credit; /* credits: up to which message the other end has checked */
+	uint64_t credit; /* address of the credit: the number of messages that the other end has checked */
 };
 
 struct perf_qp {
 	struct ibv_qp *ibv;
-	struct ibv_ah *ah; /* UD: the way to the remote QP */
+	struct ibv_ah *ah; /* UD: address handle of the remote QP */
 	struct perf_qp_info local;
 	struct perf_qp_info remote;
 	uint8_t *out; /* slots * stride bytes */
@@ -57,19 +57,19 @@ struct perf_qp {
 	uint64_t *credit; /* written by the peer, over RDMA */
 	uint32_t lkey;
 	uint32_t index;
-	uint64_t posted; /* messages: posted, and completed here */
+	uint64_t posted; /* messages posted; `done`: completed here */
 	uint64_t done;
-	uint64_t received; /* messages that came in */
-	uint64_t expected; /* the number of the next one: as many, unless some were lost */
-	uint64_t credited; /* up to here the peer knows them to be checked */
+	uint64_t received; /* messages received */
+	uint64_t expected; /* number of the next message; differs from `received` after a loss */
+	uint64_t credited; /* the credit that the peer has */
 	uint64_t recv_posted;
-	bool credit_busy; /* a credit is on its way */
-	uint64_t *stamps; /* TSC when a signalled message was posted, by its number */
+	bool credit_busy; /* a credit is in flight */
+	uint64_t *stamps; /* TSC when a signaled message was posted, by its number */
 };
 
-/* Work requests, prepared as far as they are the same for all messages. */
+/* Work requests; the fields that are the same for all messages are filled. */
 struct perf_poster {
-	struct ibv_send_wr wrs[2 * UROCE_PERF_BATCH]; /* two for a message that is announced */
+	struct ibv_send_wr wrs[2 * UROCE_PERF_BATCH]; /* two per announced message */
 	struct ibv_sge sges[2 * UROCE_PERF_BATCH];
 	unsigned int per_message;
 };
@@ -78,19 +78,19 @@ struct perf_end {
 	struct perf_params params;
 	struct app_host *host;
 	bool server;
-	uint32_t stride;     /* bytes from one slot to the next */
+	uint32_t stride;     /* bytes between two slots */
 	uint32_t grh;        /* bytes in a receive buffer before the message */
-	uint32_t slots;      /* of each QP, each way; a power of two */
-	uint32_t window;     /* messages of one QP that the server has not credited, at most */
+	uint32_t slots;      /* per QP and direction; a power of two */
+	uint32_t window;     /* most messages of one QP without the server's credit */
 	uint32_t stamp_mask; /* of struct perf_qp.stamps */
-	uint32_t send_depth; /* work requests on a send queue */
-	uint32_t recv_depth; /* receives posted per QP; 0: none are needed */
+	uint32_t send_depth; /* depth of a send queue */
+	uint32_t recv_depth; /* receives posted per QP; 0: none needed */
 	bool has_out;
 	bool has_in;
 	bool inlined;
 	uint8_t *buffer;
 	size_t buffer_bytes;
-	bool buffer_mapped; /* not DPDK's memory: payloads are copied */
+	bool buffer_mapped; /* not in DPDK's memory: payloads are copied */
 	struct ibv_pd *pds[UROCE_APP_MAX_PORTS];
 	struct ibv_mr *mrs[UROCE_APP_MAX_PORTS];
 	struct ibv_cq *cqs[UROCE_APP_MAX_PORTS];
@@ -99,14 +99,14 @@ struct perf_end {
 	struct perf_poster poster;
 };
 
-/* Messages may be lost: the transport does not retransmit. */
+/* May messages be lost, since the transport does not retransmit? */
 static inline bool
 uroce_perf_is_lossy(const struct perf_params *p)
 {
 	return p->transport != PERF_RC;
 }
 
-/* The server says up to which message it has checked, before its memory is written to again. */
+/* Does the server credit checked messages, so that the client may overwrite their slots? */
 static inline bool
 uroce_perf_has_credits(const struct perf_params *p)
 {
@@ -115,8 +115,8 @@ uroce_perf_has_credits(const struct perf_params *p)
 	return !uroce_perf_is_lossy(p) || p->op == PERF_WRITE_IMM;
 }
 
-/* A message, or its announcement, takes a receive at the server: an empty WRITE with immediate announces a WRITE
- * without immediate that is to be verified. */
+/* Does a message, or its announcement, consume a receive at the server? An empty WRITE with immediate data announces
+ * a WRITE without immediate data that is to be verified. */
 static inline bool
 uroce_perf_params_receives(const struct perf_params *p)
 {
@@ -125,7 +125,7 @@ uroce_perf_params_receives(const struct perf_params *p)
 	return uroce_perf_ops[p->op].receives;
 }
 
-/* wr_id: the QP's index and what the completion is for. */
+/* wr_id: the QP's index, and a flag for credits. */
 #define PERF_WR_CREDIT (1ull << 63)
 
 static inline uint64_t
@@ -140,11 +140,11 @@ uroce_perf_wr_qp(const struct perf_end *end, uint64_t wr_id)
 	return &end->qps[(wr_id & ~PERF_WR_CREDIT) >> 32];
 }
 
-/* lat: what says that the round trip is over. */
+/* lat: the event that ends a round trip. */
 enum perf_lat_kind {
 	PERF_LAT_COMPLETION, /* the work completion: READ, atomics, an empty WRITE */
-	PERF_LAT_RECEIVE,    /* the peer's answer, received */
-	PERF_LAT_MEMORY,     /* the peer's answer, by its last byte in memory */
+	PERF_LAT_RECEIVE,    /* a receive of the peer's reply */
+	PERF_LAT_MEMORY,     /* the last byte of the peer's reply in memory */
 };
 
 static inline enum perf_lat_kind
@@ -155,15 +155,15 @@ uroce_perf_lat_kind(const struct perf_params *p)
 	return p->op == PERF_WRITE ? PERF_LAT_MEMORY : PERF_LAT_RECEIVE;
 }
 
-/* The last byte of message `seq` with PERF_LAT_MEMORY: that of none of the 255 before it. */
+/* Get the last byte of message `seq` with PERF_LAT_MEMORY; it differs from those of the 255 messages before. */
 static inline uint8_t
 uroce_perf_lat_marker(uint64_t seq)
 {
 	return (uint8_t)(seq + 1);
 }
 
-/** Has message `seq` arrived, or, if that one was lost, one after it? The worker that places it is
- * polled by the same thread. @return how many after it, or -1: none of them */
+/** Has message `seq` arrived or, if it was lost, a later one? The calling thread polls the worker that places it.
+ * @return how much later the message is; -1: none has arrived */
 static inline int
 uroce_perf_lat_arrived(const struct perf_end *end, const struct perf_qp *q, uint64_t seq)
 {
@@ -172,38 +172,36 @@ uroce_perf_lat_arrived(const struct perf_end *end, const struct perf_qp *q, uint
 	return (uint8_t)(marker - uroce_perf_lat_marker(seq - 1)) - 1;
 }
 
-/* A QP's send queue in lat mode, and for credits: few are outstanding. */
+/* Depth of a QP's send queue in lat mode and for credits: few are in flight. */
 #define PERF_SHORT_QUEUE 16
 
 /* ---- buffers.c ---- */
 
-/** Decide on slots and queues from the parameters. */
+/** Compute slots and queue depths from the parameters. */
 void uroce_perf_layout(struct perf_end *end);
-/** Allocate the buffers and give each QP its part, filled with what the run starts from. @return 0,
- * -ENOMEM */
+/** Allocate the buffers, and give each QP its part with the initial contents. @return 0 or -ENOMEM */
 int uroce_perf_buffers_create(struct perf_end *end);
 void uroce_perf_buffers_destroy(struct perf_end *end);
 
 /* ---- post.c ---- */
 
 void uroce_perf_poster_init(struct perf_end *end);
-/** Post n messages, at most UROCE_PERF_BATCH, the last one signalled with its number. @return 0 or
- * errno */
+/** Post n messages, at most UROCE_PERF_BATCH; the last one is signaled, with its number. @return 0 or errno */
 int uroce_perf_post(struct perf_end *end, struct perf_qp *q, unsigned int n);
-/** Tell the peer how many of its messages have been checked. @return 0 or errno */
+/** Post a credit: the number of the peer's messages that were checked. @return 0 or errno */
 int uroce_perf_post_credit(struct perf_end *end, struct perf_qp *q);
 
-/** Is message `seq` in the slot for `place`? @return offset of the first wrong byte, or PERF_VERIFIED */
+/** Check message `seq` in the slot for `place`. @return offset of the first wrong byte, or PERF_VERIFIED */
 size_t uroce_perf_check_message(const struct perf_end *end, const struct perf_qp *q, uint64_t place,
 				uint64_t seq);
 
 /* ---- endpoint.c ---- */
 
 /**
- * Make the end: buffers, and QPs in INIT.
- * @param peer	a GID of the other end: which of our addresses to use. @param ours our GID to
- * prefer, or NULL
- * @return 0, or -1 and the reason in error
+ * Create the end: its buffers, and its QPs in INIT.
+ * @param peer	a GID of the other end, which selects the address family
+ * @param ours	the preferred GID of this end, or NULL
+ * @return 0; -1: the reason is in error
  */
 int uroce_perf_end_create(struct perf_end *end, struct app_host *host,
 			  const struct perf_params *params, bool server, const union ibv_gid *peer,
@@ -214,10 +212,10 @@ int uroce_perf_end_connect(struct perf_end *end, char *error, size_t room);
 
 void uroce_perf_end_destroy(struct perf_end *end);
 
-/** Post receives until recv_depth of them wait. @return 0, or -1: the QP is broken */
+/** Post receives until recv_depth are posted. @return 0; -1: the QP is broken */
 int uroce_perf_end_receive(struct perf_end *end, struct perf_qp *q);
 
-/** @return how many were taken, negative: the CQ is broken */
+/** Poll the CQ. @return number of completions; negative: the CQ is broken */
 static inline int
 uroce_perf_end_completions(struct perf_end *end, struct ibv_wc *wcs, int n)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The list of endpoints: their main thread adds and removes them, the prompt's thread reads. Off the measured path.
+ * The list of endpoints: the main thread adds and removes them, the prompt's thread reads. Not on the measured path.
  */
 
 #include <pthread.h>
@@ -13,7 +13,7 @@
 
 #define MAX_ENDS 2 /* client and server */
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* protects all below, and what it points to from going */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* protects the list, and keeps its endpoints alive */
 static struct perf_end *ends[MAX_ENDS];
 static unsigned int nb_ends;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Computes quantiles of a histogram. Filling it is inline, since the measuring loops do that per completion.
+ * Computes quantiles of a histogram. Filling a histogram is inline, since measuring loops do so for each completion.
  */
 
 #include <math.h>

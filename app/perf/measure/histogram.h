@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * A histogram of latencies: 64 linear steps in each power of two, so that a value is kept to within 1.6 %.
+ * A histogram of latencies: 64 linear steps in each power of two, so a value is exact to 1.6 %.
  */
 
 #ifndef UROCE_PERF_MEASURE_HISTOGRAM_H
@@ -22,7 +22,7 @@ struct perf_histogram {
 	uint64_t buckets[PERF_HISTOGRAM_BUCKETS];
 };
 
-/* Values below STEPS have a bucket each; above, the STEPS buckets of their power of two. */
+/* Values below STEPS have a bucket each; larger values share the STEPS buckets of their power of two. */
 static inline unsigned int
 uroce_perf_histogram_bucket(uint64_t value)
 {
@@ -35,7 +35,7 @@ uroce_perf_histogram_bucket(uint64_t value)
 	       (unsigned int)((value >> shift) - PERF_HISTOGRAM_STEPS);
 }
 
-/** Largest value of a bucket. */
+/** Get the largest value of a bucket. */
 uint64_t uroce_perf_histogram_upper(unsigned int bucket);
 
 void uroce_perf_histogram_init(struct perf_histogram *h);
@@ -52,8 +52,8 @@ uroce_perf_histogram_add(struct perf_histogram *h, uint64_t value)
 }
 
 /**
- * The value that `fraction` of all values do not exceed, 0 < fraction <= 1: the upper end of its
- * bucket, within min and max. 0 when there are none.
+ * Get the value that `fraction` of all values do not exceed, 0 < fraction <= 1: the upper end of its bucket, within
+ * min and max; 0 for an empty histogram.
  */
 uint64_t uroce_perf_histogram_quantile(const struct perf_histogram *h, double fraction);
 

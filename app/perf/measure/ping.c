@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Probes the peer before the clock starts, by an empty WRITE or by ICMP; and pings it when a message of a lossy
- * transport seems lost: time alone cannot tell a lost message from a message that waits for a peer without a CPU. The
+ * Probes the peer before the clock starts, by an empty WRITE or by ICMP. Pings the peer when a message of a lossy
+ * transport seems lost: time alone cannot tell a lost message from one that waits for a peer without a CPU. The
  * client's thread.
  */
 
@@ -15,8 +15,8 @@
 #include "measure/run.h"
 #include "signals.h"
 
-/* What was sent before the first question has arrived when the answer to it is here; the peer's program, between two
- * polls of its worker, has seen it when the second is; and what that has sent is here with the third. */
+/* Three pings settle a run. After the reply to the first, all earlier frames have arrived. After the second, the
+ * peer's program has handled them, between two polls of its worker. With the third, its replies have arrived. */
 #define QUESTIONS 3
 
 int
@@ -35,8 +35,8 @@ uroce_perf_ping(const struct perf_end *end, unsigned int timeout_ms)
 	return ret;
 }
 
-/* A thread that waits for a ping polls all workers of the process: an answer does not say that the server's thread
- * ran. */
+/* Wait until the server's thread has run: during a ping, the waiting thread polls all workers of the process, so a
+ * reply does not prove it. */
 static bool
 server_has_looked(struct perf_run *r)
 {
@@ -48,7 +48,7 @@ server_has_looked(struct perf_run *r)
 		return true;
 	/* pairs with the release in server_lcore() */
 	before = __atomic_load_n(rounds, __ATOMIC_ACQUIRE);
-	while (__atomic_load_n(rounds, __ATOMIC_ACQUIRE) - before < 2) { /* the first may have begun before */
+	while (__atomic_load_n(rounds, __ATOMIC_ACQUIRE) - before < 2) { /* the first round may have started earlier */
 		if (rte_rdtsc() > deadline)
 			return false;
 		uroce_perf_run_poll(r);
@@ -67,7 +67,7 @@ uroce_perf_is_settled(struct perf_run *r)
 	return true;
 }
 
-/* Wait for n completions of the probe. */
+/* Wait for n completions of probes. */
 static void
 probe_wait(struct perf_run *r, uint32_t n)
 {
@@ -95,7 +95,7 @@ probe_wait(struct perf_run *r, uint32_t n)
 	}
 }
 
-/* A lost message of a lossy transport would say nothing: ask with ICMP. */
+/* Probe by ICMP: the loss of a message of a lossy transport would prove nothing. */
 static void
 probe_by_ping(struct perf_run *r)
 {
@@ -121,7 +121,7 @@ uroce_perf_probe(struct perf_run *r)
 	for (uint32_t i = 0; i < r->end.params.qps && !r->failed; i++) {
 		struct perf_qp *q = &r->end.qps[i];
 		struct ibv_send_wr *bad, wr = {
-			/* empty: its key is not checked (R19) */
+			/* an empty WRITE: the key is not checked (R19) */
 			.wr_id = uroce_perf_wr_id(q, 0),
 			.opcode = IBV_WR_RDMA_WRITE,
 			.send_flags = IBV_SEND_SIGNALED,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Turns messages into work requests, with a pattern if they are verified, and checks received messages. Either
- * end's loop, on the thread that polls its worker.
+ * Turns messages into work requests, with a pattern if they are verified, and checks received messages. Runs in the
+ * loops of both ends, on the thread that polls the worker.
  */
 
 #include <string.h>
@@ -13,7 +13,7 @@
 #include "measure/endpoint.h"
 #include "measure/verify.h"
 
-/* The pattern's name of a QP's direction: answers differ from what they answer. */
+/* Flag of the pattern from the server: a reply differs from its message. */
 #define FROM_SERVER (1u << 20)
 
 static bool
@@ -72,7 +72,7 @@ fill_message(const struct perf_end *end, const struct perf_qp *q, uint64_t seq, 
 		slot[p->size - 1] = uroce_perf_lat_marker(seq);
 }
 
-/* Fill the addresses and operands of a READ or atomic. */
+/* Fill the addresses and operands of a READ or an atomic. */
 static void
 fetch_fill(const struct perf_end *end, const struct perf_qp *q, uint64_t seq,
 	   struct ibv_send_wr *wr)

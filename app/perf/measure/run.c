@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * What the measuring loops share: the clock, progress output, and how a run fails. The client's thread.
+ * Shared by the measuring loops: the clock, progress output, and failures. The client's thread.
  */
 
 #include <stdarg.h>
@@ -59,7 +59,7 @@ uroce_perf_run_start(struct perf_run *r)
 	r->start = rte_rdtsc();
 	r->end_tsc = r->start;
 	r->last_progress = r->start;
-	/* a large message takes its time on a slow link, and all queue pairs share that */
+	/* a large message takes long on a slow link, which all queue pairs share */
 	r->stall_s = UROCE_PERF_STALL_S +
 		     (unsigned int)((uint64_t)r->end.params.size * r->end.params.qps /
 				    UROCE_PERF_SLOW_BYTES_S);

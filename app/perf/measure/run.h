@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * One run: the client's side of one row of the result. The loops post, poll the worker, and take completions, all
- * on one thread.
+ * One run: the client's side of one row of the result. A loop posts, polls the worker and takes completions, all on
+ * one thread.
  */
 
 #ifndef UROCE_PERF_MEASURE_RUN_H
@@ -22,18 +22,17 @@ struct perf_run;
 
 /* The other end, in this process or another. */
 struct perf_peer {
-	/* Set up the other end for the run: fill remote of end's QPs. @return 0, or -1 and the
-	 * reason */
+	/* Set up the other end for the run, and fill `remote` of this end's QPs. @return 0; -1 and the reason */
 	int (*begin)(struct perf_peer *peer, struct perf_end *end, char *error, size_t room);
-	/* While it runs, some times a second. @return 0, or -1 and the reason: it is gone */
+	/* Check the other end several times a second. @return 0; -1 and the reason: it has gone */
 	int (*alive)(struct perf_peer *peer, char *error, size_t room);
-	/* The run is over. @return 0 and the verdict, or -1 and the reason */
+	/* End the run. @return 0 and the verdict; -1 and the reason */
 	int (*finish)(struct perf_peer *peer, const struct perf_run *run,
 		      struct perf_verdict *verdict, char *error, size_t room);
 	uint32_t mtu;               /* the largest path MTU of its ports */
-	uint32_t rd_atomic;         /* READs and atomics that it can have outstanding */
-	struct perf_server *shared; /* its rounds run on the client's thread too; or NULL */
-	const uint64_t *rounds;     /* how many have run on another one of this process; or NULL */
+	uint32_t rd_atomic;         /* most READs and atomics in flight at the peer */
+	struct perf_server *shared; /* a server on the client's thread; or NULL */
+	const uint64_t *rounds;     /* rounds of a server on another thread; or NULL */
 };
 
 struct perf_run {
@@ -41,25 +40,25 @@ struct perf_run {
 	struct perf_peer *peer;
 	struct perf_histogram latency; /* in TSC cycles */
 	double time_s;
-	uint64_t iters; /* 0: time_s decides */
+	uint64_t iters; /* 0: time_s limits the run */
 	void (*progress)(void *arg, const char *line); /* once a second; NULL: to standard error */
 	void *progress_arg;
 	/* results */
 	uint64_t posted; /* messages, all QPs */
 	uint64_t ops;
-	uint64_t lost; /* messages of a lossy transport */
+	uint64_t lost; /* messages lost by a lossy transport */
 	uint64_t verified_bytes;
 	uint64_t errors;
 	uint64_t retransmits;
 	double seconds;
 	bool failed;
-	char error[PERF_TEXT_BYTES]; /* the first one, or empty */
+	char error[PERF_TEXT_BYTES]; /* the first error, or empty */
 	/* running */
 	bool stopping; /* post no more */
 	unsigned int seconds_shown;
-	unsigned int stall_s; /* without a completion: the run is given up */
+	unsigned int stall_s; /* time without a completion after which the run fails */
 	uint64_t hz;
-	uint64_t start; /* TSC, as all below */
+	uint64_t start; /* TSC, like the fields below */
 	uint64_t deadline;
 	uint64_t next_tick;
 	uint64_t last_progress;
@@ -68,19 +67,19 @@ struct perf_run {
 	uint64_t end_tsc; /* of the last completion */
 };
 
-/** Note an error and end the run. */
+/** Record an error and end the run. */
 void uroce_perf_run_fail(struct perf_run *r, const char *format, ...) __rte_format_printf(2, 3);
 
-/** A completion in error. */
+/** Record a completion with an error, and end the run. */
 void uroce_perf_run_bad_completion(struct perf_run *r, const struct ibv_wc *wc);
 
-/** Set the clock. */
+/** Start the clock. */
 void uroce_perf_run_start(struct perf_run *r);
 
-/** Some times a second: end by time or signal, report progress, detect stalls, check the peer. */
+/** Called several times a second: ends the run by time or signal, reports progress, detects stalls, checks the peer. */
 void uroce_perf_run_tick(struct perf_run *r, uint64_t now);
 
-/** One round of the worker, and of the server's end when it shares the thread. */
+/** Poll the worker once, and run a round of the server if it shares the thread. */
 static inline void
 uroce_perf_run_poll(struct perf_run *r)
 {
@@ -89,10 +88,10 @@ uroce_perf_run_poll(struct perf_run *r)
 		uroce_perf_server_round(r->peer->shared);
 }
 
-/** The same for a wait on a socket. @return frames moved */
+/** The same, for a wait on a socket. @return frames moved */
 unsigned int uroce_perf_run_idle(void *run);
 
-/** Run to the end. The result is in *r. */
+/** Run to the end; the result is in *r. */
 void uroce_perf_run_bw(struct perf_run *r);
 void uroce_perf_run_lat(struct perf_run *r);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Measures throughput and message rate: every QP keeps its depth of messages in flight. The client's loop, on the
- * thread that polls its worker; a measured hot loop.
+ * Measures throughput and message rate: every QP keeps `depth` messages in flight. The client's loop, on the thread
+ * that polls its worker; a measured hot loop.
  */
 
 #include <string.h>
@@ -12,20 +12,20 @@
 #include "signals.h"
 #include "measure/verify.h"
 
-/* Constant during the loop. */
+/* The state of the loop. */
 struct bw {
 	struct perf_run *run;
 	uint32_t depth;
 	uint32_t batch; /* messages posted at once */
-	bool credits;   /* the server says when a slot may be used again */
+	bool credits;   /* the server credits slots for reuse */
 	bool fetches;
 	bool verify;
-	uint32_t cursor; /* of the QPs, where credits are looked for next */
+	uint32_t cursor; /* the next QP to check for credits */
 	uint64_t credit_sum;
-	uint64_t credit_tsc; /* when there was more of it last */
+	uint64_t credit_tsc; /* time of the last increase */
 };
 
-/* Messages that the QP may have posted beyond what it has. */
+/* Get the number of messages that the QP may post now. */
 static inline uint64_t
 qp_room(const struct bw *b, const struct perf_qp *q)
 {
@@ -42,7 +42,7 @@ qp_room(const struct bw *b, const struct perf_qp *q)
 	return room;
 }
 
-/* Post up to `batches` batches, as there is room. */
+/* Post up to `batches` batches, as far as there is room. */
 static inline void
 qp_post(struct bw *b, struct perf_qp *q, uint32_t batches)
 {
@@ -91,7 +91,7 @@ fetched_check(struct bw *b, const struct perf_qp *q, uint64_t n)
 	}
 }
 
-/* The last message of a batch has completed, and with it all before it. */
+/* A completion covers its message and all earlier ones of the QP. */
 static inline void
 complete(struct bw *b, const struct ibv_wc *wc, uint64_t now)
 {
@@ -114,7 +114,7 @@ complete(struct bw *b, const struct ibv_wc *wc, uint64_t now)
 	qp_post(b, q, UINT32_MAX);
 }
 
-/* Credits come without a completion: look at some QPs in each round. */
+/* Credits arrive without a completion: check some QPs in each round. */
 static void
 credits_take(struct bw *b)
 {
@@ -154,8 +154,8 @@ credits_moved(struct bw *b, uint64_t now)
 	return true;
 }
 
-/* A message of a lossy transport is lost when the server gives no credit for it although all frames have arrived. Before
- * that its place may not be overwritten. Ctrl-C does not change this: a slow server is not a lossy link. */
+/* Give up lost messages of a lossy transport: all frames have arrived, but the server has given no credit for them.
+ * Until then their slots must not be overwritten. Ctrl-C does not change this: a slow server is not a lossy link. */
 static void
 write_off(struct bw *b, uint64_t now)
 {
@@ -196,7 +196,7 @@ bw_init(struct bw *b, struct perf_run *r)
 		b->batch = RTE_MIN(b->batch, r->end.slots);
 }
 
-/* All that are there. @return the time of the last look */
+/* Take all completions. @return time of the last poll */
 static inline uint64_t
 completions_take(struct bw *b)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Measures latency: one message at a time, QP after QP. For a message that the peer answers it is the round trip;
- * for any other the time to its completion. The client's loop, on the thread that polls its worker.
+ * Measures latency: one message at a time, on each QP in turn. If the peer replies to the message, it is the
+ * round-trip time, else the time to the completion. The client's loop, on the thread that polls its worker.
  */
 
 #include <string.h>
@@ -15,10 +15,10 @@
 struct lat {
 	struct perf_run *run;
 	enum perf_lat_kind kind;
-	uint64_t patience;     /* TSC cycles: then a message may be lost; UINT64_MAX: none ever is */
-	bool over;             /* the round trip in progress */
-	bool lost;             /* … without an answer */
-	unsigned int unreaped; /* completions of our messages that have not been taken */
+	uint64_t patience;     /* TSC cycles after which a message may be lost; UINT64_MAX: never */
+	bool over;             /* the current round trip has ended */
+	bool lost;             /* it has ended without a reply */
+	unsigned int unreaped; /* completions of sends that were not taken yet */
 };
 
 static void
@@ -40,7 +40,7 @@ completions_take(struct lat *l)
 	}
 }
 
-/* Has the answer come? */
+/* Has the reply arrived? */
 static inline bool
 is_answered(struct lat *l, const struct perf_qp *q)
 {
@@ -53,7 +53,7 @@ is_answered(struct lat *l, const struct perf_qp *q)
 	return l->kind == PERF_LAT_COMPLETION ? l->unreaped == 0 : l->over;
 }
 
-/* No answer for long; a late answer must not be taken for that to the next message. */
+/* Is the reply lost? A late reply must not count for the next message. */
 static bool
 is_lost(struct lat *l, const struct perf_qp *q)
 {
@@ -62,7 +62,7 @@ is_lost(struct lat *l, const struct perf_qp *q)
 	return !is_answered(l, q) && settled;
 }
 
-/* A send queue holds no more than PERF_SHORT_QUEUE messages that have not been reaped. */
+/* Run one round trip. A send queue holds at most PERF_SHORT_QUEUE unreaped messages. */
 static bool
 one_round_trip(struct lat *l, struct perf_qp *q)
 {
@@ -99,7 +99,7 @@ one_round_trip(struct lat *l, struct perf_qp *q)
 	return true;
 }
 
-/* Off the clock of the round trip: check, and make room for the next answer. */
+/* Outside the measured time: check the reply, and make room for the next one. */
 static void
 account(struct lat *l, struct perf_qp *q)
 {
@@ -125,7 +125,7 @@ account(struct lat *l, struct perf_qp *q)
 	}
 }
 
-/* The work requests of the last answers' messages may still be unacknowledged. */
+/* Reap the remaining sends: the last ones may not be acknowledged yet. */
 static void
 reap(struct lat *l)
 {
@@ -153,7 +153,7 @@ uroce_perf_run_lat(struct perf_run *r)
 			break;
 		if (!one_round_trip(&l, q))
 			break;
-		if (unlikely(l.lost)) { /* the message or its answer: the next message uses the same QP */
+		if (unlikely(l.lost)) { /* the message or its reply is lost: the next message uses the same QP */
 			r->lost++;
 			q->done++;
 		} else {

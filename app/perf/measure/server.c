@@ -15,7 +15,7 @@
 #include "measure/server.h"
 #include "measure/verify.h"
 
-#define SETTLE_S             5 /* for what the peer still has to acknowledge */
+#define SETTLE_S             5 /* for credits and replies that the peer has not acknowledged */
 #define REMINDERS_PER_SECOND 100
 
 static void note(struct perf_server *s, const char *format, ...) __rte_format_printf(2, 3);
@@ -46,7 +46,7 @@ uroce_perf_server_init(struct perf_server *s)
 	uroce_perf_poster_init(&s->end);
 }
 
-/* The place of the message that has come: a SEND's is that of its receive. */
+/* Get the slot number of the message that has arrived; a SEND is in the slot of its receive. */
 static uint64_t
 place_of(const struct perf_server *s, const struct perf_qp *q)
 {
@@ -54,7 +54,7 @@ place_of(const struct perf_server *s, const struct perf_qp *q)
 										  : q->expected;
 }
 
-/* Datagrams may come late, or twice, as well. */
+/* Can the message be this far ahead? Datagrams may also be late or duplicate. */
 static bool
 may_be(const struct perf_server *s, const struct perf_qp *q, int64_t ahead)
 {
@@ -63,7 +63,8 @@ may_be(const struct perf_server *s, const struct perf_qp *q, int64_t ahead)
 	return s->end.params.transport == PERF_UD && q->expected >= (uint64_t)-ahead;
 }
 
-/* Which message is it? Without immediate data its bytes tell, where it is not the one that was expected. */
+/* Find the number of the message that has arrived. Without immediate data, an unexpected message is found by its
+ * bytes. */
 static size_t
 message_find(struct perf_server *s, struct perf_qp *q)
 {
@@ -86,7 +87,7 @@ message_find(struct perf_server *s, struct perf_qp *q)
 	return wrong;
 }
 
-/* Check one message, and make its place wrong for the next one that will be put there. */
+/* Check one message, then fill its slot with bytes that are wrong for the next message there. */
 static void
 message_check(struct perf_server *s, struct perf_qp *q)
 {
@@ -131,7 +132,7 @@ message_received(struct perf_server *s, struct perf_qp *q)
 {
 	if (s->end.params.verify)
 		message_check(s, q);
-	q->posted = q->expected;	/* lat: the answer has the number of what it answers */
+	q->posted = q->expected;	/* lat: a reply has the number of its message */
 	q->received++;
 	q->expected++;
 	s->verdict.received++;
@@ -139,7 +140,7 @@ message_received(struct perf_server *s, struct perf_qp *q)
 		note(s, "queue pair %u takes no answer", q->index);
 }
 
-/* After some completions of one QP: make room for more, and say so. */
+/* After some completions of one QP: post receives, and give credit. */
 static void
 qp_refresh(struct perf_server *s, struct perf_qp *q)
 {
@@ -150,7 +151,7 @@ qp_refresh(struct perf_server *s, struct perf_qp *q)
 		note(s, "queue pair %u takes no credit", q->index);
 }
 
-/* A credit that was lost on the way is given again. */
+/* Repeat credits: one may have been lost. */
 static void
 remind(struct perf_server *s)
 {
@@ -182,8 +183,7 @@ completion_take(struct perf_server *s, struct perf_qp *q, const struct ibv_wc *w
 	}
 }
 
-/* All that are there: as many receives as one poll of the worker has used up have to be posted
- * again. */
+/* Take all completions: the receives that one poll of the worker has consumed must be reposted. */
 static unsigned int
 completions_take(struct perf_server *s)
 {
@@ -223,7 +223,8 @@ arrived_take(struct perf_server *s, uint32_t index)
 	return true;
 }
 
-/* A ping-pong in memory. The client goes from QP to QP, but stays with one whose answer was lost. */
+/* Take the next message of a ping-pong in memory. The client uses the QPs in turn, but stays with one whose reply was
+ * lost. */
 static bool
 polled_take(struct perf_server *s)
 {
@@ -243,7 +244,7 @@ uroce_perf_server_round(struct perf_server *s)
 	if (s->end.params.mode == PERF_LAT && s->end.recv_depth == 0) {
 		work += polled_take(s);
 		if (work == 0 && (s->verdict.received & 7) != 0)
-			return 0; /* completions of answers can wait */
+			return 0; /* completions of replies can wait */
 	}
 	if (uroce_perf_is_lossy(&s->end.params) && uroce_perf_has_credits(&s->end.params))
 		remind(s);
@@ -262,7 +263,7 @@ counters_check(struct perf_server *s, const uint64_t *counts)
 	}
 }
 
-/* Answers and credits that the peer has not acknowledged yet. */
+/* Have all messages arrived, and has the peer acknowledged all credits? */
 static bool
 is_settled(const struct perf_server *s, uint64_t ops)
 {
@@ -286,7 +287,7 @@ uroce_perf_server_finish(struct perf_server *s, uint64_t ops, const uint64_t *co
 	const uint64_t deadline = now + (lossy ? hz / 1000 * UROCE_PERF_LOST_MS : SETTLE_S * hz);
 	unsigned int work = 0;
 
-	/* take what has arrived, even if another process had the CPU until the deadline */
+	/* also take messages that arrived while another process had the CPU until the deadline */
 	while (!is_settled(s, ops) && s->verdict.errors == 0 && (now < deadline || work > 0)) {
 		now = rte_rdtsc();
 		work = idle(arg);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The pattern of --verify: 64-bit words in arithmetic progression from a start that is mixed from QP and message
- * number. Simple enough for the compiler to vectorize; buffers need no alignment. Any thread.
+ * The pattern of --verify: 64-bit words in arithmetic progression; the start is mixed from QP and message number. The
+ * compiler can vectorize it; buffers need no alignment. Any thread.
  */
 
 #include <string.h>
@@ -11,7 +11,7 @@
 
 #include "measure/verify.h"
 
-/* Odd, so that no two words of a message are equal, and each of their bytes changes often. */
+/* Odd, so that all words of a message differ, and each of their bytes changes often. */
 #define STEP 0x9e3779b97f4a7c15ull
 
 uint64_t
@@ -19,7 +19,7 @@ uroce_perf_pattern(uint32_t qp, uint64_t seq)
 {
 	uint64_t x = seq * STEP + ((uint64_t)qp << 40) + 0x2545f4914f6cdd1dull;
 
-	/* the finaliser of splitmix64 */
+	/* the finalizer of splitmix64 */
 	x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
 	x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
 	return x ^ (x >> 31);
@@ -51,7 +51,7 @@ uroce_perf_poison(void *buf, size_t length, uint64_t pattern)
 	put(buf, length, pattern, UINT64_MAX);
 }
 
-/* Slow path: the exact byte. */
+/* Slow path: find the exact byte. */
 static size_t
 first_wrong(const uint8_t *p, size_t length, uint64_t word)
 {

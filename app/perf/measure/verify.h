@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The bytes that a message should have. They follow from the queue pair, the message number and the offset, so that
- * bytes of another message, another QP or another place are wrong.
+ * The bytes that a message must have. They depend on the queue pair, the message number and the offset, so bytes of
+ * another message, QP or offset are wrong.
  */
 
 #ifndef UROCE_PERF_MEASURE_VERIFY_H
@@ -11,20 +11,20 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* No wrong byte. */
+/* all bytes are right */
 #define PERF_VERIFIED SIZE_MAX
 
-/** Where the pattern of message `seq` of queue pair `qp` starts; also the value of an atomic's
- * counter after `seq` operations. */
+/** Get the start of the pattern of message `seq` of queue pair `qp`; also the value of an atomic's counter after
+ * `seq` operations. */
 uint64_t uroce_perf_pattern(uint32_t qp, uint64_t seq);
 
 /** Write the message. */
 void uroce_perf_fill(void *buf, size_t length, uint64_t pattern);
 
-/** Make every byte wrong for that message: what does not arrive later, is found. */
+/** Make every byte wrong for that message, so that bytes that do not arrive are found. */
 void uroce_perf_poison(void *buf, size_t length, uint64_t pattern);
 
-/** @return offset of the first wrong byte; PERF_VERIFIED: there is none */
+/** Check a message. @return offset of the first wrong byte; PERF_VERIFIED: none */
 size_t uroce_perf_check(const void *buf, size_t length, uint64_t pattern);
 
 #endif /* UROCE_PERF_MEASURE_VERIFY_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * A connection by the RDMA CM: bytes are SENDs into receives that are always posted again; an RNR NAK slows a
+ * A connection through the RDMA CM. Bytes are SENDs into receives that are reposted at once; RNR NAKs slow down a
  * sender that is too fast. Main thread, which polls the worker while it waits.
  */
 
@@ -30,15 +30,15 @@ struct perf_cm {
 	struct ibv_pd *pd;
 	struct ibv_cq *cq;
 	struct ibv_mr *mr;
-	uint32_t sending;  /* SENDs that have not completed */
-	uint32_t received; /* chunks that have been received and not been read, oldest first */
+	uint32_t sending;  /* SENDs without a completion */
+	uint32_t received; /* chunks received and not read yet, oldest first */
 	struct ibv_wc arrived[UROCE_PERF_CM_CHUNKS];
-	bool disconnected; /* the peer has gone */
+	bool disconnected; /* the peer has disconnected */
 	bool broken;
 	uint8_t chunks[UROCE_PERF_CM_CHUNKS][CHUNK_BYTES];
 };
 
-/* The connection, and all that was made for it; the listener listens on. */
+/* Destroy the connection and its objects; the listener stays. */
 static void
 peer_drop(struct perf_cm *cm)
 {
@@ -88,7 +88,7 @@ cm_alloc(struct rdma_cm_id **id)
 	return NULL;
 }
 
-/* The reason of an event that ends an attempt, as -errno. */
+/* Convert an event that ends an attempt to -errno. */
 static int
 event_errno(const struct rdma_cm_event *event)
 {
@@ -100,8 +100,7 @@ event_errno(const struct rdma_cm_event *event)
 	}
 }
 
-/* The next event, if there is one. @return 0: it is the one that is waited for, *id its ID; -EAGAIN;
- * -errno: another one */
+/* Take the next event. @return 0: it is the wanted one, *id is its ID; -EAGAIN: no event; -errno: another event */
 static int
 event_take(struct perf_cm *cm, enum rdma_cm_event_type wanted, struct rdma_cm_id **id)
 {
@@ -159,7 +158,7 @@ chunk_post(struct perf_cm *cm, uint64_t chunk)
 	return -ibv_post_recv(cm->id->qp, &wr, &bad);
 }
 
-/* The queue pair of cm->id, with its receives. */
+/* Create the queue pair of cm->id, and post its receives. */
 static int
 qp_create(struct perf_cm *cm)
 {
@@ -191,7 +190,7 @@ qp_create(struct perf_cm *cm)
 	return ret;
 }
 
-/* Take completions: messages queue up until they are read. */
+/* Poll the CQ; messages are queued until they are read. */
 static void
 completions_take(struct perf_cm *cm)
 {
@@ -261,7 +260,7 @@ cm_wait(struct perf_conn *conn, bool write)
 	poll(&pfd, 1, 1);
 }
 
-/* Disconnect after the messages that were sent have arrived. */
+/* Disconnect once all sent messages have arrived. */
 static void
 cm_close(struct perf_conn *conn)
 {
@@ -308,7 +307,7 @@ sockaddr_of(struct sockaddr_storage *address, const union ibv_gid *gid)
 struct perf_cm *
 uroce_perf_cm_listen(void)
 {
-	static const union ibv_gid any;	/* IPv6's, and with it IPv4's */
+	static const union ibv_gid any;	/* IPv6's any address includes IPv4's */
 	struct sockaddr_storage address;
 	struct rdma_cm_id *listener;
 	struct perf_cm *cm = cm_alloc(&listener);
@@ -327,7 +326,7 @@ uroce_perf_cm_listen(void)
 	return NULL;
 }
 
-/* @return 0; -EAGAIN: a client has asked, and vanished before it was connected: another one may come; -errno */
+/* @return 0; -EAGAIN: a client vanished before it was connected, wait for another; -errno */
 static int
 client_meet(struct perf_conn *conn, struct perf_cm *cm)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Sends and receives lines over a connection. A caller that waits calls `idle`, because the thread that waits also
- * polls a worker. Main thread.
+ * Sends and receives lines over a connection. A wait calls `idle`, since the waiting thread also polls a worker. Main
+ * thread.
  */
 
 #include <errno.h>
@@ -70,7 +70,7 @@ uroce_perf_conn_send(struct perf_conn *conn, const char *format, ...)
 	return 0;
 }
 
-/* Take the first line out of the buffer. */
+/* Take the first line from the buffer. */
 static int
 line_take(struct perf_conn *conn, char *line, size_t room)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Both ends in one process, over two net_ring ports. The main thread is the client's and, between runs, the only
+ * Runs both ends in one process, over two net_ring ports. The main thread is the client's and, between runs, the only
  * one; with two lcores, the server's rounds run on an lcore of their own.
  */
 
@@ -41,7 +41,7 @@ stop_lcore(struct perf_local *local)
 	rte_eal_wait_lcore(local->lcore);
 }
 
-/* Both workers are this thread's between runs. */
+/* Between runs, this thread polls both workers. */
 static unsigned int
 idle_both(void *arg)
 {
@@ -85,7 +85,7 @@ alive(struct perf_peer *peer, char *error, size_t room)
 	RTE_SET_USED(peer);
 	RTE_SET_USED(error);
 	RTE_SET_USED(room);
-	return 0; /* as long as this process is */
+	return 0; /* the server lives in this process */
 }
 
 static int
@@ -138,7 +138,7 @@ uroce_perf_local_open(struct perf_local *local, struct app_host *client,
 	for (unsigned int i = 0; i < 2; i++) {
 		const char *addr = addrs == NULL ? default_addrs[i] : addrs[i];
 
-		/* Through the rings, although both devices are of one process. */
+		/* no loopback: frames go through the rings although both devices are in one process */
 		if (uroce_app_host_open(hosts[i], ports[i], qps, true) != 0 ||
 		    uroce_app_host_address(hosts[i], 0, addr) != 0)
 			return -1;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The server in the client's process: on the client's lcore, or on its own.
+ * Runs the server in the client's process: on the client's lcore, or on its own.
  */
 
 #ifndef UROCE_PERF_PEER_LOCAL_H
@@ -15,15 +15,15 @@ struct perf_local {
 	struct perf_peer peer; /* first */
 	struct perf_server server;
 	struct app_host host;
-	unsigned int lcore;   /* where the server's rounds run; LCORE_ID_ANY: on the client's */
-	struct perf_run *run; /* the client's, while there is one */
-	bool stop;            /* main: release; server's lcore: acquire */
+	unsigned int lcore;   /* runs the server's rounds; LCORE_ID_ANY: the client's lcore does */
+	struct perf_run *run; /* the client's current run; NULL: none */
+	bool stop;            /* main thread: release; server's lcore: acquire */
 };
 
 /**
- * Make both hosts: two net_ring ports and an address each.
+ * Open both hosts: two net_ring ports and an address each.
  * @param lcores	the first is the main lcore, and the client's
- * @param addrs		the client's and the server's, with prefix lengths; NULL: some
+ * @param addrs	the client's and the server's, with prefix lengths; NULL: defaults
  * @return 0 or -1, a message printed; call uroce_perf_local_close() in any case
  */
 int uroce_perf_local_open(struct perf_local *local, struct app_host *client,

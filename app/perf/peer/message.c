@@ -11,7 +11,7 @@
 
 #include "peer/message.h"
 
-/* The text after " key=". */
+/* Find the text after " key=". */
 static const char *
 find(const char *line, const char *key)
 {

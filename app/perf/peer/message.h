@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The lines that two processes exchange: a word, then key=value pairs. What comes in is checked
- *against the limits of every value; nothing of it is believed.
+ * The lines that two processes exchange: a word, then key=value pairs. Every value received is checked
+ * against its limits.
  *
  *	client					server
  *	uroce-perf 2 hello to=GID	->
@@ -11,7 +11,7 @@
  *	row op= transport= ...		->
  *	qp index= qpn= psn= ...	(each)	->
  *					<-	qp index= ... (each)	or: error TEXT
- *	alive	(some times a second)	->
+ *	alive	(several times a second)	->
  *	count index= ops= (atomics)	->
  *	done ops= failed=		->
  *					<-	result received= verified= errors= retransmits= TEXT
@@ -31,7 +31,7 @@
 /** Find " key=" and its decimal value. @return 0; -EPROTO: missing, not a number, not min..max */
 int uroce_perf_message_number(const char *line, const char *key, uint64_t min, uint64_t max,
 			      uint64_t *value);
-/** The same for a GID of 32 hexadecimal digits. */
+/** Find " key=" and its GID of 32 hexadecimal digits. @return as above */
 int uroce_perf_message_gid(const char *line, const char *key, union ibv_gid *gid);
 /** Does the line begin with this word? */
 bool uroce_perf_message_is(const char *line, const char *word);
@@ -46,7 +46,7 @@ int uroce_perf_send_params(struct perf_conn *conn, const struct perf_params *p);
 int uroce_perf_parse_params(const char *line, struct perf_params *p);
 
 int uroce_perf_send_qp(struct perf_conn *conn, uint32_t index, const struct perf_qp_info *info);
-/** @return 0 or -EPROTO; another index than the expected one is -EPROTO */
+/** Parse the line of QP `index`. @return 0 or -EPROTO, also for another index */
 int uroce_perf_parse_qp(const char *line, uint32_t index, struct perf_qp_info *info);
 
 int uroce_perf_send_verdict(struct perf_conn *conn, const struct perf_verdict *v);

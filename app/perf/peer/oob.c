@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The sockets of the handshake between two processes. Non-blocking: a caller that waits calls `idle`, because the
- * thread that waits also polls a worker. Main thread.
+ * The sockets of the handshake between two processes. They are non-blocking: a wait calls `idle`, since the waiting
+ * thread also polls a worker. Main thread.
  */
 
 #include <errno.h>
@@ -90,8 +90,8 @@ resolve(const struct perf_oob_addr *addr, bool server, struct addrinfo **list)
 }
 
 /*
- * Is there a server behind this path? If not it is left over from one that was killed. A socket of
- * another type finds out without the server's noticing: it would take a stream for its client.
+ * Is the socket left over from a server that was killed? The check uses a socket of another type, which a live server
+ * does not notice: it would take a stream for its client.
  */
 static bool
 unix_is_stale(const struct sockaddr_un *sun)
@@ -203,7 +203,7 @@ uroce_perf_oob_start(struct perf_conn *conn, int fd)
 	conn->fd = fd;
 	conn->ops = &socket_ops;
 	conn->length = 0;
-	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)); /* fails on a UNIX socket */
+	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)); /* has no effect on a UNIX socket */
 }
 
 int
@@ -225,7 +225,7 @@ uroce_perf_oob_accept(struct perf_conn *conn, int listener)
 		}
 		uroce_perf_conn_wait(conn, false);
 	}
-	conn->ops = NULL; /* the listener is the caller's */
+	conn->ops = NULL; /* the caller owns the listener */
 	return ret;
 }
 

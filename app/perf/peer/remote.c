@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The server as its client sees it, in another process: a struct perf_peer over the connection of conn.h. The
- * client's main thread, which polls its worker while it waits.
+ * A server in another process, as a struct perf_peer over the connection of conn.h. The client's main thread, which
+ * polls its worker while it waits.
  */
 
 #include <errno.h>
@@ -12,7 +12,7 @@
 #include "peer/cm.h"
 #include "peer/remote.h"
 
-#define TICKS_PER_SIGN 4 /* of life */
+#define TICKS_PER_SIGN 4 /* ticks between two "alive" lines */
 
 static int
 gone(char *error, size_t room, int ret)
@@ -28,7 +28,7 @@ gone(char *error, size_t room, int ret)
 	return -1;
 }
 
-/* A line, or the server's complaint. */
+/* Receive a line; a line "error" is a failure. */
 static int
 receive(struct perf_remote *remote, unsigned int timeout_ms, char *line, char *error, size_t room)
 {
@@ -63,7 +63,7 @@ begin(struct perf_peer *peer, struct perf_end *end, char *error, size_t room)
 	return 0;
 }
 
-/* The server says nothing while it is fine. */
+/* A server without errors sends nothing. */
 static int
 alive(struct perf_peer *peer, char *error, size_t room)
 {
@@ -100,7 +100,7 @@ finish(struct perf_peer *peer, const struct perf_run *run, struct perf_verdict *
 					   (unsigned long long)run->posted, run->failed);
 	if (ret != 0)
 		return gone(error, room, ret);
-	/* a server that is why the run failed may not be there to say so */
+	/* if the server's end caused the failure, it may not answer any more */
 	ret = receive(remote, run->failed ? UROCE_PERF_OOB_FAILED_MS : UROCE_PERF_OOB_TIMEOUT_MS,
 		      line, error, room);
 	if (ret == 0 && uroce_perf_parse_verdict(line, verdict) != 0)
@@ -108,7 +108,7 @@ finish(struct perf_peer *peer, const struct perf_run *run, struct perf_verdict *
 	return ret;
 }
 
-/* While waiting for the server: its packets want answers. */
+/* Poll during a wait for the server: its packets need ACKs. */
 static unsigned int
 idle(void *arg)
 {
@@ -122,7 +122,7 @@ connect_explain(const struct perf_options *o, int error)
 				      : "is the server running, at that address, and the link up?";
 
 	if (error == EINTR)
-		return; /* the user knows why */
+		return; /* the user has pressed Ctrl-C */
 	if (error == EACCES)
 		hint = "may this user connect there?";
 	else if (error == EADDRNOTAVAIL)

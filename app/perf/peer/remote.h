@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The server as its client sees it, in another process.
+ * The client's view of a server in another process.
  */
 
 #ifndef UROCE_PERF_PEER_REMOTE_H
@@ -17,7 +17,7 @@ struct perf_remote {
 	unsigned int ticks;
 };
 
-/** Meet the server. @return 0 or -1, a message printed */
+/** Connect to the server. @return 0 or -1, a message printed */
 int uroce_perf_remote_open(struct perf_remote *remote, struct app_host *host,
 			   const struct perf_options *o);
 void uroce_perf_remote_close(struct perf_remote *remote);

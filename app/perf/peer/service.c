@@ -20,17 +20,17 @@
 #include "peer/service.h"
 #include "signals.h"
 
-#define LAST_LINES       64 /* of a client that is not served any more */
-#define LOOKS_PER_SECOND 50 /* at the socket, while messages come in */
+#define LAST_LINES       64 /* of a client that is no longer served */
+#define LOOKS_PER_SECOND 50 /* reads of the socket per second during a run */
 
 struct service {
 	struct app_host *host;
 	struct perf_conn conn;
 	struct perf_server server;
-	union ibv_gid wanted; /* our address, as the client knows it */
-	bool serving;         /* server has an end */
-	bool silent;          /* the client has been: do not wait for it */
-	uint64_t *counts;     /* atomics: what the client did on each QP */
+	union ibv_gid wanted; /* the server's address as the client gave it */
+	bool serving;         /* `server` has an endpoint */
+	bool silent;          /* the client was silent: do not wait for its end */
+	uint64_t *counts;     /* atomics: the client's operations on each QP */
 	unsigned int rows;
 	uint64_t errors;
 };
@@ -50,7 +50,7 @@ idle_worker(void *arg)
 	return uroce_worker_poll(((struct service *)arg)->host->workers[0]);
 }
 
-/* Why the client is not served any more. @return -1 */
+/* Print why the client is no longer served. @return -1 */
 static int
 lost(struct service *s, int ret)
 {
@@ -69,7 +69,7 @@ lost(struct service *s, int ret)
 	return -1;
 }
 
-/* Tell the client, and the user. @return -1 */
+/* Send an error to the client, and print it. @return -1 */
 static int
 refuse(struct service *s, const char *error)
 {
@@ -108,7 +108,7 @@ greet(struct service *s)
 	return ret == 0 ? 0 : lost(s, ret);
 }
 
-/* The client's QPs, one line each. */
+/* Receive the client's QPs, one line each. */
 static struct perf_qp_info *
 infos_receive(struct service *s, uint32_t n)
 {
@@ -153,7 +153,7 @@ row_connect(struct service *s, const struct perf_params *p, const struct perf_qp
 	return ret == 0 ? 0 : lost(s, ret);
 }
 
-/* Set up what the line of a row asks for. */
+/* Set up the row that the line describes. */
 static int
 row_begin(struct service *s, const char *line)
 {
@@ -180,7 +180,7 @@ row_close(struct service *s)
 	s->counts = NULL;
 }
 
-/* The client is done: judge, tell both. */
+/* The client is done: check the messages, send the result and print it. */
 static int
 row_finish(struct service *s, const char *line)
 {
@@ -210,7 +210,7 @@ row_finish(struct service *s, const char *line)
 	return ret == 0 ? 0 : lost(s, ret);
 }
 
-/* Messages come in; look at the socket from time to time. @return 0 and a line, or -1 */
+/* Run the server's rounds, and read the socket from time to time. @return 0 and a line, or -1 */
 static int
 row_wait(struct service *s, char *line, size_t room)
 {
@@ -268,9 +268,8 @@ row_serve(struct service *s)
 	}
 }
 
-/* The client closes its port, and then the socket. Before that ours must not be closed, nor polled
- * any more: net_memif takes a port down on EAL's interrupt thread when its peer goes, without a
- * lock against us. */
+/* The client closes its port, then the socket. Until the socket is closed, do not close the server's port, nor poll
+ * it: when the client's end disappears, net_memif takes the port down on EAL's interrupt thread, without a lock. */
 static void
 client_leave(struct service *s)
 {
@@ -296,7 +295,7 @@ client_leave(struct service *s)
 	rte_delay_us_sleep(UROCE_PERF_LEAVE_MS * 1000);
 }
 
-/* All rows of one client. */
+/* Serve all rows of one client. */
 static int
 client_serve(struct service *s)
 {
@@ -310,7 +309,7 @@ client_serve(struct service *s)
 		if (ret == 0 && uroce_perf_message_is(line, "bye"))
 			return 0;
 		if (ret == 0 && uroce_perf_message_is(line, "alive"))
-			continue; /* its prompt waits for its user */
+			continue; /* the client's prompt waits for its user */
 		if (ret != 0)
 			return lost(s, ret);
 		ret = row_begin(s, line);
@@ -323,7 +322,7 @@ client_serve(struct service *s)
 	return lost(s, -EINTR);
 }
 
-/* Wait for the one client. @return 0; -EINTR: the user does not want to wait; -errno */
+/* Wait for the client. @return 0; -EINTR: the user wants to stop; -errno */
 static int
 client_accept(struct service *s, const struct perf_oob_addr *oob)
 {
@@ -372,7 +371,7 @@ uroce_perf_serve(struct app_host *host, const struct perf_options *o)
 		fprintf(stderr, "uroce-perf: no client on %s: %s\n",
 			o->use_oob ? o->oob.text : "the RDMA CM", strerror(-ret));
 	} else {
-		ret = 0; /* no client came, and the server waits no more */
+		ret = 0; /* the user stopped the wait for a client */
 	}
 	return ret != 0 || s.errors != 0 ? 1 : 0;
 }

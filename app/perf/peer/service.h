@@ -10,7 +10,7 @@
 #include "host.h"
 #include "options.h"
 
-/** Wait for one client and serve it, to its end. @return the exit status; messages are printed */
+/** Wait for one client and serve all its tests. @return the exit status; messages are printed */
 int uroce_perf_serve(struct app_host *host, const struct perf_options *o);
 
 #endif /* UROCE_PERF_PEER_SERVICE_H */

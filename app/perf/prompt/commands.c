@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The table of commands: each is a list of tokens for rte_cmdline to match and complete. The function of a command
- * checks the values of its words, since it can say what is wrong with them.
+ * The table of commands: each is a list of tokens for rte_cmdline to match and complete. The command's function
+ * checks the values of its words, since it can explain an error.
  */
 
 #include <errno.h>
@@ -21,7 +21,7 @@
 #include "prompt/set.h"
 #include "prompt/show.h"
 
-/* What every command is parsed into: as many words as it has. */
+/* The words of a parsed command. */
 struct command {
 	cmdline_fixed_string_t verb;
 	cmdline_fixed_string_t noun;
@@ -29,7 +29,7 @@ struct command {
 };
 
 static struct perf_session *session;
-static char *impairment; /* that session->options points to */
+static char *impairment; /* session->options points to it */
 
 /* ---- show and clear */
 
@@ -52,7 +52,7 @@ clear(void *parsed __rte_unused, struct cmdline *cl __rte_unused, void *data __r
 
 /* ---- set */
 
-/* The client decides which tests a server runs. */
+/* The client determines the tests that a server runs. */
 static bool
 is_idle(const char *what)
 {
@@ -93,12 +93,12 @@ start(void *parsed __rte_unused, struct cmdline *cl __rte_unused, void *data __r
 {
 	if (!is_idle("start"))
 		return;
-	uroce_perf_prompt_wait(0); /* print pending results before the next test replaces them */
+	uroce_perf_prompt_wait(0); /* print pending results before the next test overwrites them */
 	if (!uroce_perf_session_start(session))
 		uroce_perf_prompt_refuse("start: the program ends");
 }
 
-/* The next command finds the test stopped. */
+/* Waits, so that the next command finds the test stopped. */
 static void
 stop(void *parsed __rte_unused, struct cmdline *cl __rte_unused, void *data __rte_unused)
 {
@@ -186,8 +186,8 @@ help(void *parsed, struct cmdline *cl __rte_unused, void *data)
 
 /* ---- the table */
 
-/* The words of a command as its help shows them; of alternatives, one is given. With `choices`, the last word is any,
- * and is completed to these. */
+/* The words of a command as its help shows them; of several alternatives, one is given. With `choices`, the last word
+ * is free, and is completed to these. */
 static const struct {
 	void (*f)(void *parsed, struct cmdline *cl, void *data);
 	const char *words;
@@ -224,7 +224,7 @@ static const struct {
 struct built {
 	struct cmdline_token_string tokens[MOST_WORDS];
 	char words[MOST_WORDS][STR_TOKEN_SIZE];
-	cmdline_parse_inst_t instance; /* last: its tokens follow */
+	cmdline_parse_inst_t instance; /* last, since its tokens follow it */
 };
 
 static int
@@ -245,7 +245,7 @@ word_help(cmdline_parse_token_hdr_t *token, char *text, unsigned int room)
 	return 0;
 }
 
-/* Any word, which is completed to the token's choices. */
+/* Accepts any word; completes it to the token's choices. */
 static struct cmdline_token_ops word_ops = {
 	.parse = word_parse,
 	.complete_get_nb = cmdline_complete_get_nb_string,
@@ -253,7 +253,7 @@ static struct cmdline_token_ops word_ops = {
 	.get_help = word_help,
 };
 
-/* The token of one word of table[row]. */
+/* Build the token of one word of table[row]. */
 static void
 token_build(struct built *b, unsigned int i, const char *word, size_t length, unsigned int row, bool last)
 {
@@ -295,7 +295,7 @@ instance_build(unsigned int row)
 cmdline_parse_ctx_t *
 uroce_perf_commands(struct perf_session *s)
 {
-	static cmdline_parse_ctx_t commands[RTE_DIM(table) + 1]; /* for the process's life */
+	static cmdline_parse_ctx_t commands[RTE_DIM(table) + 1]; /* lives as long as the process */
 
 	session = s;
 	for (unsigned int i = 0; i < RTE_DIM(table); i++) {

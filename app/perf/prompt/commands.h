@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The commands of the prompt, as rte_cmdline wants them. They run on the prompt's thread.
+ * The commands of the prompt, in rte_cmdline's format. They run on the prompt's thread.
  */
 
 #ifndef UROCE_PERF_PROMPT_COMMANDS_H
@@ -11,7 +11,7 @@
 
 #include "prompt/session.h"
 
-/** The commands, about a session. @return NULL: no memory */
+/** Build the commands of a session. @return NULL: out of memory */
 cmdline_parse_ctx_t *uroce_perf_commands(struct perf_session *s);
 
 #endif /* UROCE_PERF_PROMPT_COMMANDS_H */

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The prompt's thread, a control thread of EAL beside the lcores. Only this thread reads commands and, while there
- * is a terminal, writes to it: the main thread passes progress and results through the session. rte_cmdline edits,
- * completes and parses. This file reads, since rte_cmdline knows neither the end of its input nor another
- * descriptor to wait for; and it sets the terminal's mode, since cmdline_stdin_new() does so after its prompt: keys
- * in between are lost, or end a line.
+ * The prompt's thread, a control thread of EAL beside the lcores. Only this thread reads commands and, with a
+ * terminal, writes to it: the main thread passes progress and results through the session. rte_cmdline edits,
+ * completes and parses.
+ *
+ * This file reads the input, since rte_cmdline does not detect its end and cannot wait for another descriptor. It
+ * sets the terminal's mode, since cmdline_stdin_new() does so only after it has printed its prompt: keys pressed in
+ * between are lost, or end a line.
  */
 
 #include <errno.h>
@@ -27,7 +29,7 @@
 
 #define CTRL_C '\x03'
 
-/* Bytes that were read and not yet handled. */
+/* Bytes that were read and not handled yet. */
 struct input {
 	int fd;
 	bool over;
@@ -35,7 +37,7 @@ struct input {
 	char bytes[2 * UROCE_PERF_COMMAND_BYTES];
 };
 
-/* One for the process: rte_cmdline's callbacks have no context. */
+/* One per process: rte_cmdline's callbacks have no context. */
 static struct prompt {
 	struct perf_session *session;
 	cmdline_parse_ctx_t *commands;
@@ -43,16 +45,16 @@ static struct prompt {
 	FILE *script; /* NULL: none */
 	FILE *out;
 	struct cmdline *terminal; /* NULL: none, or not yet */
-	struct termios mode;      /* of the terminal, before */
-	struct input keys;        /* of the terminal */
-	const char *source;       /* of the command: a script; NULL: the terminal */
+	struct termios mode;      /* the terminal's mode before the start */
+	struct input keys;        /* input of the terminal */
+	const char *source;       /* source of the command: a script; NULL: the terminal */
 	unsigned int line;
 	unsigned int ended; /* tests whose results have been printed */
 	bool in_command;
-	bool refused; /* the last command */
+	bool refused; /* the last command was refused */
 	bool interrupted;
-	bool over; /* nothing more is read */
-	bool quit; /* and the test that runs is not waited for */
+	bool over; /* stop reading */
+	bool quit; /* stop reading, and do not wait for the running test */
 } prompt;
 
 FILE *
@@ -85,7 +87,8 @@ uroce_perf_prompt_refuse(const char *format, ...)
 	uroce_perf_session_fail(prompt.session);
 }
 
-/* Clear the line that is being typed before output; afterwards ^L has rte_cmdline print it again, a line higher. */
+/* Clear the line that is being typed, before other output. Afterwards ^L has rte_cmdline print it again, one line
+ * higher. */
 static void
 line_leave(struct prompt *p)
 {
@@ -114,7 +117,7 @@ news(struct prompt *p)
 	unsigned int ended;
 	uint64_t count;
 
-	/* EAGAIN: an earlier call has read it */
+	/* EAGAIN: an earlier call has read the event */
 	RTE_VERIFY(read(s->event, &count, sizeof(count)) > 0 || errno == EAGAIN);
 	pthread_mutex_lock(&s->lock);
 	memcpy(line, s->line, sizeof(line));
@@ -137,7 +140,7 @@ news(struct prompt *p)
 	line_return(p);
 }
 
-/* Wait for input and for the main thread, whose news it prints. fd -1: no input. @return is there input? */
+/* Wait for input; meanwhile print the main thread's news. fd -1: no input. @return true: input is available */
 static bool
 listen_for(struct prompt *p, int fd, int timeout_ms)
 {
@@ -168,7 +171,7 @@ input_drop(struct input *in, size_t n)
 	memmove(in->bytes, in->bytes + n, in->length);
 }
 
-/* The first Ctrl-C stops the test, the second ends the process; without a test it ends the prompt. */
+/* The first Ctrl-C stops the test, the second ends the process; without a test, Ctrl-C ends the prompt. */
 static void
 interrupt(struct prompt *p)
 {
@@ -184,8 +187,8 @@ interrupt(struct prompt *p)
 	uroce_perf_session_stop(p->session);
 }
 
-/* A Ctrl-C takes effect before the command that was typed before it has ended. Keys between the two are discarded, as
- * terminals do; keys behind it stay. */
+/* Check for Ctrl-C, which takes effect before a command typed earlier has ended. Keys between the two are discarded,
+ * as terminals do; later keys stay. */
 static void
 keys_look(struct prompt *p)
 {
@@ -197,7 +200,7 @@ keys_look(struct prompt *p)
 	}
 }
 
-/* While a command waits, keys other than Ctrl-C are kept for later. */
+/* While a command waits, keep keys other than Ctrl-C for later. */
 static void
 keys_keep(struct prompt *p)
 {
@@ -215,7 +218,7 @@ uroce_perf_prompt_wait(double seconds)
 	uint64_t now;
 
 	if (uroce_perf_session_state(p->session) == PERF_SESSION_RUNNING)
-		keys_look(p); /* those that came with the command */
+		keys_look(p); /* keys that arrived with the command */
 	while (uroce_perf_session_state(p->session) == PERF_SESSION_RUNNING &&
 	       (now = uroce_perf_now_ms()) < deadline) {
 		int timeout_ms = (int)RTE_MIN(deadline - now, (uint64_t)INT32_MAX);
@@ -223,12 +226,12 @@ uroce_perf_prompt_wait(double seconds)
 		if (listen_for(p, p->terminal != NULL && !p->keys.over ? p->keys.fd : -1, timeout_ms))
 			keys_keep(p);
 	}
-	news(p); /* its results, before what follows */
+	news(p); /* print its results before later output */
 }
 
 /* ---- scripts */
 
-/* @return true: a line, with the \n that cmdline_parse() wants; false: the end of the input, or a wrong line */
+/* @return true: a line, with the \n that cmdline_parse() expects; false: end of the input, or an invalid line */
 static bool
 line_read(struct prompt *p, struct input *in, char line[UROCE_PERF_COMMAND_BYTES])
 {
@@ -271,7 +274,7 @@ line_run(struct prompt *p, struct cmdline *parser, const char *line)
 	fflush(p->out);
 }
 
-/* A wrong command ends a file. A pipe's writer may want to go on: the exit status reports it. */
+/* A wrong command ends a file. A pipe is read on; the exit status reports the error. */
 static void
 script_run(struct prompt *p, int fd, const char *name, bool go_on)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The main thread's loop of a session, and the requests of the prompt's thread to it. One state under one lock,
- * which the main thread checks a thousand times a second while no test runs; a running test reads only
+ * The main thread's loop of a session, and the requests of the prompt's thread to it. One lock protects one state,
+ * which the main thread checks a thousand times a second while no test runs. A running test reads only
  * uroce_app_stopped(), as without a prompt.
  */
 
@@ -24,7 +24,7 @@ tell(struct perf_session *s)
 {
 	const uint64_t one = 1;
 
-	/* a counter of 64 bits does not fill up */
+	/* a 64-bit counter does not overflow */
 	RTE_VERIFY(write(s->event, &one, sizeof(one)) == (ssize_t)sizeof(one));
 }
 
@@ -39,7 +39,7 @@ uroce_perf_session_init(struct perf_session *s, const struct perf_options *optio
 	pthread_mutex_init(&s->lock, NULL);
 	s->options = *options;
 	s->state = s->bench != NULL ? PERF_SESSION_IDLE : PERF_SESSION_RUNNING;
-	/* as main() has set the network up */
+	/* as main() has configured the network */
 	s->no_congestion = options->no_congestion;
 	s->impairment = options->impair != NULL ? strdup(options->impair) : NULL;
 	return 0;
@@ -141,7 +141,7 @@ control(struct perf_session *s)
 	return 0;
 }
 
-/* For --json, which has the rows of all tests. */
+/* Keep the rows of all tests, for --json. */
 static int
 rows_keep(struct perf_session *s)
 {
@@ -178,7 +178,7 @@ test_run(struct perf_session *s)
 	pthread_mutex_lock(&s->lock);
 	s->ended++;
 	s->failed |= ret != 0;
-	if (s->stopping) /* by the prompt, which goes on; a signal from outside ends the session */
+	if (s->stopping) /* stopped by the prompt, which continues; an outside signal ends the session */
 		uroce_app_stop_clear();
 	s->stopping = false;
 	if (s->state == PERF_SESSION_RUNNING)
@@ -187,7 +187,7 @@ test_run(struct perf_session *s)
 	tell(s);
 }
 
-/* Answer the other end, and show it that this process lives. */
+/* Poll the workers, and show the other end that this process is alive. */
 static void
 idle(struct perf_session *s)
 {
@@ -202,14 +202,14 @@ idle(struct perf_session *s)
 		uroce_perf_session_fail(s);
 		uroce_perf_session_end(s);
 	} else if (uroce_app_stopped() && uroce_perf_session_state(s) == PERF_SESSION_IDLE) {
-		/* In this order: a test that starts now may have been told to stop already. */
+		/* end the session first: a test that starts now must see the stop */
 		uroce_perf_session_end(s);
 	} else if (work == 0) {
 		usleep(UROCE_PERF_IDLE_US);
 	}
 }
 
-/* The prompt prints it, without breaking the line that is being typed. */
+/* Pass a line to the prompt, which prints it without breaking the line that is being typed. */
 static void
 progress(void *arg, const char *line)
 {

@@ -28,7 +28,7 @@ undash(char *text)
 	*to = '\0';
 }
 
-/* Options that the command line turns off by their absence. @return false: another option or value */
+/* Handle options that the command line turns off by leaving them out. @return false: another option or value */
 static bool
 turn(struct perf_options *o, const char *name, const char *value)
 {
@@ -71,7 +71,7 @@ uroce_perf_set(struct perf_options *o, const char *name, const char *value, char
 		return -EINVAL;
 	}
 	if (strcmp(name, "impair") == 0 && changed.impair != NULL)
-		changed.impair = value; /* the caller's string, which lives on, not the copy */
+		changed.impair = value; /* the caller's string, which outlives the copy */
 	*o = changed;
 	return 0;
 }

@@ -10,11 +10,12 @@
 #include "options.h"
 
 /**
- * Change an option, all or nothing: by its name without dashes, with the words of the command line. verify, which is a
- * flag there, takes on or off; impair and fault take off, too. The prompt's commands say which options can change.
+ * Change an option, by its name without dashes and with the command line's values. verify, a flag on the command
+ * line, takes on or off; impair and fault also take off. On an error nothing changes. The prompt's commands list the
+ * options that can change.
  *
- * @param value	has to live as long as *o
- * @param error	what is wrong and what to do about it, when -EINVAL is returned
+ * @param value	must live as long as *o
+ * @param error	set to the error and its remedy when -EINVAL is returned
  */
 int uroce_perf_set(struct perf_options *o, const char *name, const char *value, char *error, size_t room);
 

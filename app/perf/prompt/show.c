@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The command show: hosts, which live as long as the session, and endpoints, which cannot be destroyed while they
- * are shown. The prompt's thread; the calls of uroce.h and ethdev that it makes are safe on any thread.
+ * The command show. Hosts live as long as the session, and endpoints are not destroyed while they are shown. The
+ * prompt's thread; the calls of uroce.h and ethdev that it makes are safe on any thread.
  */
 
 #include <arpa/inet.h>
@@ -19,7 +19,7 @@
 #include "measure/endpoints.h"
 #include "prompt/show.h"
 
-/* One command show, while it visits the endpoints. */
+/* The state of one command show while it visits the endpoints. */
 struct show {
 	struct perf_session *session;
 	FILE *out;
@@ -35,7 +35,7 @@ struct show {
 static struct uroce_counter cleared[PERF_MAX_HOSTS][UROCE_APP_MAX_PORTS][UROCE_PERF_COUNTERS];
 static unsigned int nb_cleared[PERF_MAX_HOSTS][UROCE_APP_MAX_PORTS];
 
-/* The workers' loads when they were shown last. */
+/* The workers' loads when they were last shown. */
 static struct uroce_worker_load loads[PERF_MAX_HOSTS][UROCE_MAX_WORKERS];
 
 static const char *
@@ -52,7 +52,7 @@ is_wanted(const struct show *v, uint64_t number)
 	return !v->one || v->number == number;
 }
 
-/* @return 0, or -EINVAL: nothing has the number that is asked for */
+/* @return 0; -EINVAL: nothing has the requested number */
 static int
 missing(struct show *v, const char *what)
 {
@@ -338,7 +338,7 @@ config_show(struct show *v)
 	return 0;
 }
 
-/* Its load since it was shown last. */
+/* Show the worker's load since it was last shown. */
 static void
 worker_show(struct show *v, unsigned int h, unsigned int w)
 {
