@@ -24,16 +24,16 @@ int uroce_context_query_port_compat(struct ibv_context *context, uint8_t port_nu
 				    struct _compat_ibv_port_attr *attr);
 
 /* qp.c */
-/** An XRC target, without what only its handles have. @return NULL and errno */
+/** Create the QP of an XRC target, without a handle. @return NULL and errno */
 struct uroce_qp *uroce_xrc_qp_create(struct uroce_device *dev, struct uroce_xrc_target *target);
-/** Withdraw and dispose of a QP, and wait between the two. */
+/** Withdraw a QP, wait until no worker uses it and its events are acknowledged, and dispose of it. */
 void uroce_qp_destroy(struct uroce_qp *qp);
 /** Makes the QP unreachable: after a grace period no worker uses it. */
 void uroce_qp_withdraw(struct uroce_qp *qp);
 /** Frees the QP: no worker uses it, and its events are acknowledged. */
 void uroce_qp_dispose(struct uroce_qp *qp);
 
-/* qp_modify.c: what a QP in RESET has */
+/* qp_modify.c: set the attributes of a QP in RESET */
 void uroce_qp_attr_reset(struct uroce_qp *qp);
 
 /* cq_forget.c */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Creates and destroys address handles. Releasing a path needs locks that a worker must not wait for: so workers
- * only count, and a handle that was destroyed with sends in flight is freed by a later control call. Control
+ * Creates and destroys address handles. Workers only count references, because the release of a path takes locks that
+ * a worker must not wait for. A later control call frees a handle that was destroyed with sends in flight. Control
  * threads.
  */
 
@@ -24,14 +24,14 @@ LIST_HEAD(ah_list, uroce_ah);
 bool
 uroce_ah_attr_ok(const struct ibv_ah_attr *attr)
 {
-	/* RoCE addresses are GIDs. Of a flow label that is too long, as UCX has it, 20 bits count */
+	/* RoCE addresses are GIDs. UCX passes flow labels of more than 20 bits, of which the low 20 are used */
 	return attr->is_global != 0 && attr->port_num == 1 && attr->grh.sgid_index < UROCE_MAX_GID;
 }
 
 static int
 ah_init(struct uroce_device *dev, struct uroce_ah *ah, struct ibv_pd *pd, const struct ibv_ah_attr *attr)
 {
-	/* it is for any QP: those that a send is between give it its source port */
+	/* no QPNs: the UDP source port is made for each send, of the QPNs at its two ends */
 	int ret = -dev->ops.port->path_init(dev, attr, 0, 0, &ah->path);
 
 	if (ret != 0)
@@ -85,7 +85,7 @@ uroce_destroy_ah(struct ibv_ah *ibv)
 	return 0;
 }
 
-/* Without dev->lock: the port has locks of its own. */
+/* Called without dev->lock, because the port takes locks of its own. */
 static void
 free_list(struct uroce_device *dev, struct ah_list *list)
 {

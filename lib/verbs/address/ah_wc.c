@@ -19,7 +19,7 @@
 
 #define HOP_LIMIT 0xff		/* as libibverbs does */
 
-/* Who sent the datagram, and to whom. */
+/* The source and destination of the datagram. */
 struct route {
 	union ibv_gid src;
 	union ibv_gid dst;
@@ -31,11 +31,11 @@ static bool
 is_ipv4(const struct rte_ipv4_hdr *ip)
 {
 	return ip->version_ihl >> 4 == 4 && rte_ipv4_hdr_len(ip) >= sizeof(*ip) &&
-	       /* options were not kept: their sum is unknown */
+	       /* the checksum of a header with options cannot be verified: the options were not kept */
 	       (rte_ipv4_hdr_len(ip) > sizeof(*ip) || rte_raw_cksum(ip, sizeof(*ip)) == 0xffff);
 }
 
-/* The first 20 bytes in front of an IPv4 header are zeros: they are no IPv6 header. @return 0 or EINVAL */
+/* The 20 bytes in front of an IPv4 header are zeros, so they do not look like an IPv6 header. @return 0 or EINVAL */
 static int
 route_init(struct route *r, const struct ibv_grh *grh)
 {
@@ -66,8 +66,8 @@ is_link_local(const union ibv_gid *gid)
 	return gid->raw[0] == 0xfe && (gid->raw[1] & 0xc0) == 0x80;
 }
 
-/* May the entry answer? Only what the datagram was sent to; but a group does not speak: for it, any of the sender's
- * kind. */
+/* May the reply have this GID as its source? It must be the destination of the datagram. Where that is a multicast
+ * group, any GID of the same kind as the sender's will do. */
 static bool
 may_answer(const struct route *r, const union ibv_gid *gid)
 {
@@ -107,7 +107,7 @@ global_route(struct uroce_device *dev, const struct ibv_grh *grh, struct ibv_glo
 		.flow_label = r.flow_label,
 		.sgid_index = (uint8_t)index,
 		.hop_limit = HOP_LIMIT,
-		/* what the way here was like is not to be said of the way back */
+		/* the ECN bits are about the datagram's path, not the reply's */
 		.traffic_class = r.traffic_class & ~UROCE_ECN_MASK,
 	};
 	return 0;
@@ -124,7 +124,7 @@ uroce_init_ah_from_wc(struct ibv_context *context, uint8_t port_num, struct ibv_
 		.is_global = 1,
 		.port_num = port_num,
 	};
-	/* all that is received on RoCE has one */
+	/* every datagram received on RoCE has a GRH */
 	if ((wc->wc_flags & IBV_WC_GRH) == 0 || port_num != 1 ||
 	    global_route(uroce_device_of(context), grh, &ah_attr->grh) != 0) {
 		errno = EINVAL;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Attaches UD QPs to multicast groups (R49). A published group never changes: a new one replaces it, and it is
- * freed when no worker reads it. The port joins with the first QP and leaves after the last. Control threads;
- * workers look up.
+ * Attaches UD QPs to multicast groups (R49). The QPs of a published group never change: a new copy replaces the group,
+ * which is freed when no worker reads it. The port joins a group with its first QP and leaves it after the last.
+ * Control threads; workers look groups up.
  */
 
 #include <errno.h>
@@ -19,7 +19,7 @@
 #include "wire/opcode.h"
 
 struct uroce_mcast_group {
-	struct uroce_mcast_group *next;	/* as a bucket */
+	struct uroce_mcast_group *next;	/* in the bucket. control: release; worker: acquire */
 	union ibv_gid mgid;
 	uint32_t qp_count;
 	struct uroce_qp *qps[];
@@ -39,7 +39,7 @@ uroce_mcast_fini(struct uroce_mcast *m)
 	pthread_mutex_destroy(&m->lock);
 }
 
-/* What differs between groups is mostly at the end of their addresses. */
+/* Hash the last 4 bytes, where the addresses of groups differ most. */
 static unsigned int
 bucket_of(const uint8_t mgid[16])
 {
@@ -66,7 +66,7 @@ uroce_mcast_receivers(const struct uroce_device *dev, const uint8_t mgid[16],
 	return 0;
 }
 
-/* Where the pointer to the group is, or that to what follows the last of its bucket. Under the lock. */
+/* @return the pointer that leads to the group, or the NULL at the end of its bucket. Under the lock. */
 static struct uroce_mcast_group **
 find(struct uroce_mcast *m, const union ibv_gid *mgid)
 {
@@ -86,7 +86,7 @@ has(const struct uroce_mcast_group *g, const struct uroce_qp *qp)
 	return false;
 }
 
-/* A group of the same QPs but one, and with room for another. */
+/* Copy a group without one of its QPs, with room for another. @param g NULL: an empty group. @return NULL: no memory */
 static struct uroce_mcast_group *
 copy_without(const struct uroce_device *dev, const struct uroce_mcast_group *g, const union ibv_gid *mgid,
 	     const struct uroce_qp *qp)
@@ -105,7 +105,7 @@ copy_without(const struct uroce_device *dev, const struct uroce_mcast_group *g, 
 	return copy;
 }
 
-/* Put a group, or nothing, in the place of another. */
+/* Replace a group by another, or by the next of its bucket. */
 static void
 publish(struct uroce_mcast_group **at, struct uroce_mcast_group *by)
 {
@@ -164,7 +164,7 @@ uroce_attach_mcast(struct ibv_qp *ibv, const union ibv_gid *gid, uint16_t lid)
 	struct uroce_qp *qp = uroce_qp_of(ibv);
 	int ret = check(qp, gid);
 
-	RTE_SET_USED(lid);	/* RoCE has none */
+	RTE_SET_USED(lid);	/* RoCE has no LIDs */
 	if (ret != 0)
 		return ret;
 	pthread_mutex_lock(&qp->dev->mcast.lock);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * A device's multicast groups and the UD QPs that are attached to each. Control threads change them, under a lock;
- * workers look a group up for each multicast packet, under uroce_rcu without it.
+ * A device's multicast groups and the UD QPs that are attached to each. Control threads change them under a lock.
+ * Workers look up the group of each multicast packet under uroce_rcu, without the lock.
  */
 
 #ifndef UROCE_VERBS_ADDRESS_MCAST_H
@@ -21,25 +21,25 @@ struct uroce_qp;
 struct uroce_mcast {
 	pthread_mutex_t lock;
 	uint32_t group_count;	/* under lock */
-	/* chains of groups, none of which changes while it can be seen. control: release; worker: acquire */
+	/* chains of groups; the QPs of a group do not change once it is published. control: release; worker: acquire */
 	struct uroce_mcast_group *buckets[UROCE_MCAST_BUCKETS];
 };
 
 void uroce_mcast_init(struct uroce_mcast *m);
-/** All QPs of the device are gone. */
+/** After all QPs of the device are destroyed. */
 void uroce_mcast_fini(struct uroce_mcast *m);
 
 /**
- * The QPs that a multicast packet is for. The caller gives each of them the packet, on its own worker; whether
- * its Q_Key is theirs, their engines find out (R7). Worker, within a poll.
+ * Look up the QPs that are attached to a multicast group. The caller passes the packet to each of them on the QP's own
+ * worker, where the engine checks the Q_Key (R7). Worker, within a poll.
  *
  * @param qps	room for UROCE_MAX_MCAST_QPS
- * @return	how many; 0: nobody is attached to the group
+ * @return	the number of QPs; 0: none is attached to the group
  */
 unsigned int uroce_mcast_receivers(const struct uroce_device *dev, const uint8_t mgid[16],
 				   struct uroce_qp *qps[UROCE_MAX_MCAST_QPS]);
 
-/** R49: is it attached to a group? Control threads. */
+/** R49: is the QP attached to a group? Control threads. */
 bool uroce_mcast_is_attached(struct uroce_qp *qp);
 
 #endif /* UROCE_VERBS_ADDRESS_MCAST_H */

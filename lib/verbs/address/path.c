@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Waits until the MAC address at the end of a path is known, for programs that expect the kernel's address
- * resolution: there it is over when ibv_modify_qp(3) and ibv_create_ah(3) return, and the program may fill its
- * queue at once. Control threads.
+ * Waits until the MAC address of a path's neighbor is known. Applications expect this of ibv_modify_qp(3) and
+ * ibv_create_ah(3), which resolve the address with a kernel driver: an application may fill its queue at once. Control
+ * threads.
  */
 
 #include <pthread.h>
@@ -35,7 +35,7 @@ uroce_path_wait_qp(struct ibv_qp *ibv)
 {
 	struct uroce_qp *qp = uroce_qp_real(uroce_qp_of(ibv));
 
-	pthread_mutex_lock(&qp->ibv.mutex);	/* the path stays */
+	pthread_mutex_lock(&qp->ibv.mutex);	/* keeps the path */
 	uroce_path_wait(qp->dev, &qp->path);
 	pthread_mutex_unlock(&qp->ibv.mutex);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Checks the parameters of congestion control, fills in defaults, and replaces a device's set; the old one is freed
- * when no worker reads it. Control threads.
+ * Checks the parameters of a device's congestion control, fills in defaults, and replaces the device's set. Workers
+ * read the set without a lock, so the old one is freed after a grace period. Control threads.
  */
 
 #include <errno.h>
@@ -16,7 +16,7 @@
 #include "wire/headers.h"
 
 #define MAX_DSCP 63
-#define WHOLE 1024		/* of alpha and what it is updated by */
+#define WHOLE 1024		/* alpha and its gain are fractions of this */
 
 static bool
 check_rates(const struct uroce_congestion *c)
@@ -83,7 +83,7 @@ make(const struct uroce_device *dev, const struct uroce_congestion *from, struct
 		return -EINVAL;
 	fill(&filled);
 	if (filled.rpg_max_rate != 0 && filled.rpg_min_rate > filled.rpg_max_rate)
-		filled.rpg_min_rate = filled.rpg_max_rate;	/* the default was too high */
+		filled.rpg_min_rate = filled.rpg_max_rate;	/* the default exceeds the given maximum */
 	*to = uroce_device_alloc(dev, "uroce_congestion", sizeof(**to));
 	if (*to == NULL)
 		return -ENOMEM;
@@ -91,7 +91,7 @@ make(const struct uroce_device *dev, const struct uroce_congestion *from, struct
 	return 0;
 }
 
-/* @return what was there before */
+/* @return the previous set */
 static const struct uroce_congestion *
 publish(struct uroce_device *dev, const struct uroce_congestion *congestion)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The parameters of a device's congestion control. Control threads set and read them; workers see one whole set or
- * the other.
+ * The parameters of a device's congestion control. Control threads replace the whole set; workers never see a mix of an
+ * old set and a new one.
  */
 
 #ifndef UROCE_VERBS_DEVICE_CONGESTION_H
@@ -15,10 +15,10 @@
 int uroce_congestion_init(struct uroce_device *dev, const struct uroce_congestion *congestion);
 void uroce_congestion_fini(struct uroce_device *dev);
 
-/** What leaves on a new path may be marked by the network, if there is somebody to hear of it. */
+/** If congestion control is on, mark the packets of a new path as ECN-capable (ECT(0)), unless it has ECN bits. */
 void uroce_congestion_mark(const struct uroce_device *dev, struct uroce_path *path);
 
-/** Worker, within a poll; until its end. */
+/** @return the present set, valid until the poll ends. Worker, within a poll. */
 static inline const struct uroce_congestion *
 uroce_congestion_of(const struct uroce_device *dev)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Contexts of a device besides its own: copies, each with an event queue. A closed context stays until the last
- * object made from it is destroyed. Control threads; workers queue events, too.
+ * Opens and closes the contexts of a device, and queues asynchronous events for them. Each context is a copy of the
+ * device's own with an event queue of its own; it is freed when it is closed and its last object is destroyed. Control
+ * threads; workers also queue events.
  */
 
 #include <errno.h>
@@ -16,12 +17,11 @@
 
 struct uroce_context {
 	struct uroce_event_queue events;	/* its fd is vctx.context.async_fd */
-	LIST_ENTRY(uroce_context) link;	/* of dev->contexts, under its lock */
-	uint32_t refs;			/* atomic: one for who has it open, one for each PD, CQ, channel, XRC domain */
-	struct verbs_context vctx;	/* last: it grows upwards */
+	LIST_ENTRY(uroce_context) link;	/* in dev->contexts, under dev->contexts_lock */
+	uint32_t refs;			/* atomic: 1 while it is open, and 1 for each object made from it */
+	struct verbs_context vctx;	/* last: new versions add fields at its start */
 };
 
-/* For event queues: the object that must stay until the application has acknowledged the event. */
 struct uroce_event_refs *
 uroce_async_event_refs(const void *record)
 {
@@ -47,7 +47,7 @@ uroce_async_event_refs(const void *record)
 	}
 }
 
-/* @return NULL: the device's own */
+/* @return NULL: it is the device's own context */
 static struct uroce_context *
 context_of(struct ibv_context *ibv)
 {
@@ -68,7 +68,7 @@ put_all(struct uroce_device *dev, const struct ibv_async_event *event)
 {
 	struct uroce_context *context;
 
-	/* what is lost is counted in the queue */
+	/* the queue counts lost events */
 	(void)uroce_event_queue_put(&dev->events, event);
 	pthread_mutex_lock(&dev->contexts_lock);
 	LIST_FOREACH(context, &dev->contexts, link)
@@ -99,7 +99,7 @@ uroce_device_event(struct uroce_device *dev, const struct ibv_async_event *event
 	if (context == NULL)
 		put_all(dev, event);
 	else
-		/* what is lost is counted in the queue */
+		/* the queue counts lost events */
 		(void)uroce_event_queue_put(uroce_context_events(context), event);
 }
 
@@ -118,7 +118,7 @@ uroce_context_put(struct ibv_context *ibv)
 	struct uroce_context *context = context_of(ibv);
 	struct uroce_device *dev = uroce_device_of(ibv);
 
-	/* what others did with it was before it goes */
+	/* acquire and release: all other threads have finished with the context before it is freed */
 	if (context == NULL || __atomic_sub_fetch(&context->refs, 1, __ATOMIC_ACQ_REL) != 0)
 		return;
 	uroce_event_queue_fini(&context->events);

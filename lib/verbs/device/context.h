@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The contexts of a device: its own, which lives as long as the device, and one for each uroce_open_device(). The
- * objects made from a context raise their events there.
+ * The contexts of a device: its own, which lives as long as the device, and one for each uroce_open_device(). An object
+ * raises its events at the context that it was made from.
  */
 
 #ifndef UROCE_VERBS_DEVICE_CONTEXT_H
@@ -13,10 +13,11 @@
 /** The queue of a context's asynchronous events. */
 struct uroce_event_queue *uroce_context_events(struct ibv_context *context);
 
-/** For event queues: the counter of the event's object, which lives until they are acknowledged. @return NULL: none */
+/** For event queues: the event counts of an event's object, which stays until the events are acknowledged.
+ * @return NULL: the event has no object */
 struct uroce_event_refs *uroce_async_event_refs(const void *record);
 
-/** An object that is made from the context: it lives as long. */
+/** Count an object made from the context: the context lives until the object's put. */
 void uroce_context_get(struct ibv_context *context);
 void uroce_context_put(struct ibv_context *context);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Creates and frees a device: its parts in their order, and its context, with which the inline calls of
- * <infiniband/verbs.h> work. Nothing in lib/verbs calls this file. Control threads.
+ * Creates and frees a device with its tables and its context, which the inline calls of <infiniband/verbs.h> use.
+ * Nothing else in lib/verbs calls this file. Control threads.
  */
 
 #include <errno.h>
@@ -190,7 +190,7 @@ uroce_device_fini(struct uroce_device *dev)
 	return 0;
 }
 
-/* The library accesses memory by the process's own addresses, or it is DPDK's, which a fork shares. */
+/* Nothing to do: the library uses memory by the process's own addresses, or DPDK's memory, which a fork shares. */
 int
 uroce_fork_init(void)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * A device as its objects see it: tables, attributes, events, and what the layer above lends it (struct
- * uroce_device_ops): lib/port for real ports, a simulator in tests. Control threads, under `lock`.
+ * A device as its objects see it: tables, attributes, events, and the operations that the layer above provides (struct
+ * uroce_device_ops): lib/port for real ports, a simulator in tests. Control threads change a device, under `lock`.
  */
 
 #ifndef UROCE_VERBS_DEVICE_DEVICE_H
@@ -33,14 +33,14 @@ struct uroce_srq;
 struct uroce_xrc_domain;
 struct uroce_timer;
 
-/* To the port and, when QPs of the device are in the multicast group, to them. */
+/* uroce_path.out of a multicast path: to the port, and to the QPs of the device that are in the group. */
 #define UROCE_OUT_GROUP UINT16_MAX
 
-/* The way to a peer: headers for every packet, and where they get the neighbor's address from. */
+/* The path to a peer: the headers of every packet, and the neighbor's MAC address. */
 struct uroce_path {
 	struct uroce_template headers;
-	/* The neighbor's MAC address as the first 6 bytes in memory, 0 while unknown: written by the port,
-	 * read per packet (relaxed). NULL: the template's is right. Lives as long as the path. */
+	/* The neighbor's MAC address as the first 6 bytes in memory; 0: unknown. The port writes it, workers read it
+	 * for each packet (relaxed). NULL: the template has the address. Lives as long as the path. */
 	const uint64_t *lladdr;
 	union ibv_gid sgid;
 	union ibv_gid dgid;
@@ -49,80 +49,80 @@ struct uroce_path {
 	bool set_up;
 };
 
-/* What the transport does with the QPs of an engine. lib/transport fills it in; all on the engine's one thread. */
+/* Operations on the QPs of an engine, filled in by lib/transport. On the thread that runs the engine. */
 struct uroce_transport_ops {
-	/* The engine forgets the QP; after it, and uroce_rcu_wait(), nobody has a pointer to it. */
+	/* Remove the QP from the engine. After this and uroce_rcu_wait(), no worker has a pointer to it. */
 	void (*qp_detach)(struct uroce_qp *qp);
 	/* The QP's state or attributes have changed. */
 	void (*qp_changed)(struct uroce_qp *qp, enum ibv_qp_state from, int attr_mask);
-	/* The PSNs that come next, and whether the send queue still drains. */
+	/* Fill in the next PSNs, and whether the send queue is draining. */
 	void (*qp_query)(const struct uroce_qp *qp, struct ibv_qp_attr *attr);
-	/* The responder keeps READs and atomics in this ring from now on, a power of two of entries of
-	 * UROCE_RD_ATOMIC_BYTES, all zeros; NULL: in none. @return the ring that it replaces, or NULL */
+	/* Replace the ring in which the responder keeps READs and atomics. It has a power of two of zeroed entries of
+	 * UROCE_RD_ATOMIC_BYTES; NULL: the responder has no ring. @return the previous ring, or NULL */
 	void *(*qp_rd_atomics)(struct uroce_qp *qp, void *ring, uint32_t entries);
-	/* The engine's time, ns of the device's clock. */
+	/* @return the engine's time, ns of the device's clock */
 	uint64_t (*engine_now)(const struct uroce_engine *engine);
-	/* Call uroce_cq_timeout() at a time, or no more. */
+	/* Arm a CQ's timer, or remove it. At the deadline the engine calls uroce_cq_timeout(). */
 	void (*timer_arm)(struct uroce_engine *engine, struct uroce_timer *timer, uint64_t deadline_ns);
 	void (*timer_remove)(struct uroce_engine *engine, struct uroce_timer *timer);
 };
 
-/* Which thread runs the engines. The workers of lib/port fill it in. */
+/* Operations on the threads that run the engines, filled in by the workers of lib/port. */
 struct uroce_worker_ops {
 	/* Choose the QP's engine (qp->engine). @return 0 or -errno */
 	int (*qp_attach)(struct uroce_qp *qp);
-	/* Between enter and exit the calling thread is the engine's one thread. Not recursive. */
+	/* Between enter and exit the calling thread runs the engine, and no other thread does. Not recursive. */
 	void (*engine_enter)(struct uroce_engine *engine);
 	void (*engine_exit)(struct uroce_engine *engine);
-	/* There is new work on the send queue, or work to flush. Any thread. */
+	/* Tell the QP's worker of new work on the send queue, or of work to flush. Any thread. */
 	void (*doorbell)(struct uroce_qp *qp);
-	/* The calling thread waits: poll the workers that no other thread owns. Not between enter and exit. */
+	/* Poll the workers that no other thread owns while the calling thread waits. Not between enter and exit. */
 	void (*progress)(struct uroce_device *dev);
-	/* Poll the device's workers that no other thread owns, once. Any thread, not between enter and exit. NULL: not
-	 * allowed. */
+	/* Poll the device's workers that no other thread owns, once. Any thread, not between enter and exit. NULL:
+	 * callers must not poll workers. */
 	void (*poll)(struct uroce_device *dev);
 };
 
-/* The network below the device and its clocks. The port of lib/port fills it in. Any thread but a worker's. */
+/* The network below the device and its clocks, filled in by lib/port. Any thread but a worker's. */
 struct uroce_port_ops {
-	/* The time: ns of the device's clock, and since 1970. */
+	/* The time: ns of the device's clock, and ns since 1970. */
 	void (*clocks)(struct uroce_device *dev, uint64_t *device_ns, uint64_t *wall_ns);
-	/* Resolve an address vector. @return 0 or -errno. qpns choose the UDP source port */
+	/* Set up the path of an address vector. The QPNs choose its UDP source port. @return 0 or -errno */
 	int (*path_init)(struct uroce_device *dev, const struct ibv_ah_attr *attr, uint32_t local_qpn,
 			 uint32_t remote_qpn, struct uroce_path *path);
 	void (*path_fini)(struct uroce_device *dev, struct uroce_path *path);
 	int (*query_port)(struct uroce_device *dev, struct ibv_port_attr *attr);
 	int (*query_gid)(struct uroce_device *dev, unsigned int index, struct ibv_gid_entry *entry);
-	/* @return the index of the GID, or -ENOENT: it is not the device's */
+	/* @return the index of the GID, or -ENOENT: the device does not have it */
 	int (*find_gid)(struct uroce_device *dev, const union ibv_gid *gid);
-	/* How well the device leads to dgid, and by which of its GIDs. sgid: the GID that it must be; NULL: any.
-	 * @return the lower, the better; or -ENETUNREACH */
+	/* Find the device's route to dgid and the source GID for it. sgid: the only acceptable source; NULL: any.
+	 * @return the route's metric, lower is better; or -ENETUNREACH */
 	int (*route)(struct uroce_device *dev, const union ibv_gid *sgid, const union ibv_gid *dgid,
 		     uint8_t *sgid_index);
-	/* Is the MAC address of the next hop to dgid known? If not, asks for it. @return 0: it is; -EINPROGRESS: call
-	 * again; -EHOSTUNREACH: no answer, or no way */
+	/* Is the MAC address of the next hop to dgid known? If not, request it. @return 0: known; -EINPROGRESS: call
+	 * again; -EHOSTUNREACH: no reply, or no route */
 	int (*resolve)(struct uroce_device *dev, const union ibv_gid *dgid);
-	/* The first QP is attached to a multicast group, the last one is detached. One call at a time. The port
-	 * gives what it receives for the group to uroce_mcast_receivers(). NULL: no multicast.
+	/* Join a multicast group when its first QP is attached, leave it when the last one is detached. One call at
+	 * a time. The port passes the group's packets to uroce_mcast_receivers(). NULL: no multicast.
 	 * @return 0 or -errno */
 	int (*mcast_join)(struct uroce_device *dev, const union ibv_gid *mgid);
 	void (*mcast_leave)(struct uroce_device *dev, const union ibv_gid *mgid);
-	/* Log that a deregistration has waited this long for so many frames. NULL: no log. */
+	/* Log that a deregistration has waited `ns` for `frames` frames. NULL: no log. */
 	void (*mr_waits)(struct uroce_device *dev, const struct ibv_mr *mr, uint32_t frames, uint64_t ns);
 };
 
-/* The control thread that drives connections of the device (lib/cm). The service of lib/port/cm fills it in. */
+/* The control thread that drives connections of the device (lib/cm), filled in by lib/port/cm. */
 struct uroce_service_ops {
-	/* Create the device's QP1, pass its MADs to the communication manager, and keep its deadlines; then
+	/* Create the device's QP1, pass its MADs to the communication manager, and serve its deadlines; then call
 	 * uroce_cma_device_come(). One call at a time, without uroce_cm_lock. @return 0 or -errno */
 	int (*start)(struct uroce_device *dev);
-	/* uroce_cma_device_gone(), and end all that start() began, if it did. As start(). */
+	/* Call uroce_cma_device_gone() and undo start(), if it was called. As start(), without uroce_cm_lock. */
 	void (*stop)(struct uroce_device *dev);
-	/* A deadline is nearer, or a neighbor has departed. Any thread. */
+	/* Wake the thread: a deadline has become earlier, or a neighbor has departed. Any thread. */
 	void (*kick)(struct uroce_device *dev);
 };
 
-/* The calls that a device makes of the layers above it, by the part that implements them. Constant. */
+/* The operations that the layers above provide to a device, a table for each part that implements some. Constant. */
 struct uroce_device_ops {
 	const struct uroce_transport_ops *transport;
 	const struct uroce_worker_ops *worker;
@@ -133,9 +133,9 @@ struct uroce_device_ops {
 struct uroce_device_conf {
 	const char *name;	/* "uroce0" */
 	uint64_t node_guid;	/* big-endian */
-	uint16_t index;		/* among the process's devices */
-	uint16_t port_id;	/* mbuf->port of what its QPs send */
-	uint16_t vlan;		/* of the frames it takes; 0: untagged */
+	uint16_t index;		/* number among the process's devices */
+	uint16_t port_id;	/* mbuf->port of the frames that its QPs send */
+	uint16_t vlan;		/* VLAN of the frames that it accepts; 0: untagged */
 	int numa_node;
 	unsigned int log2_max_qp;
 	unsigned int log2_max_mr;
@@ -144,16 +144,16 @@ struct uroce_device_conf {
 	bool poll_progress;	/* uroce_port_conf.poll_progress */
 };
 
-/* QPs by QPN: slot in the uppermost bits of the 24, as with keys. Readers under uroce_rcu. */
+/* QPs by QPN. The uppermost bits of the 24 are the slot, as with keys. Readers under uroce_rcu. */
 struct uroce_qps {
 	struct uroce_qp **qps;	/* control: release; worker: acquire */
-	struct uroce_qp *gsi;	/* QP1; as those of the table */
+	struct uroce_qp *gsi;	/* QP1. control: release; worker: acquire */
 	struct uroce_slots slots;
 	uint8_t log2;
 	bool gsi_used;
 };
 
-/* XRC SRQs by number, as QPs. Readers under uroce_rcu. */
+/* XRC SRQs by number, with slots as for QPs. Readers under uroce_rcu. */
 struct uroce_srqs {
 	struct uroce_srq **srqs;	/* control: release; worker: acquire */
 	struct uroce_slots slots;
@@ -162,7 +162,7 @@ struct uroce_srqs {
 struct uroce_device {
 	union {
 		struct ibv_device ibv;
-		uint8_t room[2048];	/* providers read past it, as in struct verbs_device */
+		uint8_t room[2048];	/* providers read past `ibv`, as in struct verbs_device */
 	};
 	struct uroce_device_ops ops;
 	struct uroce_mrs mrs;
@@ -176,16 +176,16 @@ struct uroce_device {
 	bool go_back_n;		/* constant */
 	bool ecn_capable;	/* congestion control is on; relaxed */
 	uint32_t reclaims;	/* objects that are being destroyed asynchronously; atomic */
-	uint32_t link_mbps;	/* the port's speed, which it writes; 0: unknown. Relaxed */
+	uint32_t link_mbps;	/* link speed, written by the port, relaxed; 0: unknown */
 	const struct uroce_congestion *congestion;	/* control: release, under lock; worker: acquire, within RCU */
 	bool poll_progress;	/* constant */
 	int numa_node;
 	struct uroce_event_queue events;	/* its fd is vctx.context.async_fd */
 	pthread_mutex_t contexts_lock;
-	LIST_HEAD(, uroce_context) contexts;	/* besides vctx, that are open; under contexts_lock */
-	pthread_mutex_t lock;	/* the control sides of qps and srqs, lists, counts */
-	LIST_HEAD(, uroce_ah) dead_ahs;	/* destroyed with sends under way */
-	uint32_t context_count;	/* besides vctx, that are open or have objects */
+	LIST_HEAD(, uroce_context) contexts;	/* open contexts besides vctx; under contexts_lock */
+	pthread_mutex_t lock;	/* protects the control sides of qps and srqs, lists, counts */
+	LIST_HEAD(, uroce_ah) dead_ahs;	/* destroyed with sends in flight */
+	uint32_t context_count;	/* contexts besides vctx that are open or have objects */
 	uint32_t ah_count;
 	uint32_t pd_count;
 	uint32_t cq_count;
@@ -194,13 +194,13 @@ struct uroce_device {
 	uint32_t xrcd_count;
 	LIST_HEAD(, uroce_xrc_domain) xrc_domains;
 	uint32_t channel_count;
-	TAILQ_HEAD(, uroce_cq) cqs;	/* by handle, so that telemetry can name them */
+	TAILQ_HEAD(, uroce_cq) cqs;	/* in the order of their handles, which telemetry reports */
 	TAILQ_HEAD(, uroce_srq) srq_list;
-	uint32_t handles;	/* given so far to PDs, CQs and SRQs */
-	struct verbs_context vctx;	/* its own context. Last: it grows upwards */
+	uint32_t handles;	/* the last handle given to a PD, CQ or SRQ */
+	struct verbs_context vctx;	/* the device's own context. Last: new versions add fields at its start */
 };
 
-/* rdma-core's libibverbs has something of its own in `priv`; nobody else looks there. */
+/* `priv` is private to rdma-core's libibverbs, and free for us: no application reads it. */
 static inline struct uroce_device *
 uroce_device_of(struct ibv_context *ctx)
 {
@@ -213,20 +213,20 @@ int uroce_device_init(struct uroce_device *dev, const struct uroce_device_ops *o
 /** @return 0, or -EBUSY while it has objects */
 int uroce_device_fini(struct uroce_device *dev);
 
-/** Zeroed memory near the device's port, where there is any; rte_free(). */
+/** Allocate zeroed memory, on the NUMA node of the device's port if there is any left. Free it with rte_free(). */
 void *uroce_device_alloc(const struct uroce_device *dev, const char *type, size_t bytes);
 
-/** Count an object in (@return false: there are `limit` of them) or out. */
+/** Count an object in (@return false: there are `limit` of them already) or out. */
 bool uroce_device_count(struct uroce_device *dev, uint32_t *count, uint32_t limit);
 void uroce_device_uncount(struct uroce_device *dev, uint32_t *count);
 
-/** A CQ or SRQ is complete, and gets its number; it is about to go. */
+/** Number and list a complete CQ or SRQ, or remove it from the list before it is destroyed. */
 void uroce_device_add_cq(struct uroce_device *dev, struct uroce_cq *cq);
 void uroce_device_del_cq(struct uroce_device *dev, struct uroce_cq *cq);
 void uroce_device_add_srq(struct uroce_device *dev, struct uroce_srq *srq);
 void uroce_device_del_srq(struct uroce_device *dev, struct uroce_srq *srq);
 
-/** Before a CQ or QP goes: forget its unread events, wait for those that were read to be acknowledged. */
+/** Before a CQ, QP or SRQ is destroyed: drop its unread events, and wait until the others are acknowledged. */
 void uroce_device_forget_events(struct ibv_context *context, struct uroce_event_refs *refs,
 				pthread_mutex_t *mutex, pthread_cond_t *cond, const uint32_t *acked);
 
@@ -235,8 +235,8 @@ bool uroce_device_try_forget_events(struct ibv_context *context, struct uroce_ev
 				    const uint32_t *acked);
 
 /**
- * Queue an asynchronous event for uroce_get_async_event(): that of an object for its context, any other for all of
- * them. Any thread, a worker's too; never blocks.
+ * Queue an asynchronous event for uroce_get_async_event(): an object's event at its context, any other event at all
+ * contexts. Any thread, including workers; never waits for the application.
  */
 void uroce_device_event(struct uroce_device *dev, const struct ibv_async_event *event);
 

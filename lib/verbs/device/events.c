@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The application's side of asynchronous events: it gets and acknowledges them as ibv_get_async_event(3) says.
- * Destroying a CQ, QP or SRQ waits until those of its events that the application got are acknowledged. context.c
- * queues them. Any thread.
+ * ibv_get_async_event(3) and ibv_ack_async_event(3); context.c queues the events. The destruction of a CQ, QP or SRQ
+ * waits until the application has acknowledged all events of the object that it got. Any thread.
  */
 
 #include <errno.h>

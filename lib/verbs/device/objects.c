@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The objects of a device: allocates memory for them, counts them against their limits, and keeps the lists in which
- * telemetry finds CQs and SRQs by number. Control threads.
+ * Allocates memory for a device's objects, counts them against their limits, and keeps the lists in which telemetry
+ * finds CQs and SRQs by number. Control threads.
  */
 
 #include <rte_debug.h>

@@ -22,7 +22,7 @@
 #include "verbs/internal.h"
 
 #define PORT_NUM 1		/* a device has one port */
-#define DEFAULT_PKEY 0xffff	/* RoCE has no other */
+#define DEFAULT_PKEY 0xffff	/* the only one in RoCE */
 #define CLOCK_KHZ 1000000	/* time stamps are nanoseconds */
 
 int
@@ -88,7 +88,7 @@ uroce_context_query_device_ex(struct ibv_context *context,
 				   IBV_DEVICE_ATOMIC_WRITE;
 	full.cq_mod_caps.max_cq_count = UINT16_MAX;
 	full.cq_mod_caps.max_cq_period = UINT16_MAX;
-	/* the caller may know fewer fields, or more */
+	/* the caller's struct may have fewer fields, or more */
 	memset(attr, 0, attr_size);
 	memcpy(attr, &full, RTE_MIN(attr_size, sizeof(full)));
 	return 0;
@@ -101,7 +101,7 @@ uroce_query_device_ex(struct ibv_context *context, const struct ibv_query_device
 	return uroce_context_query_device_ex(context, input, attr, sizeof(*attr));
 }
 
-/* The clock's ticks are in tv_nsec alone, as other devices give them. */
+/* The whole clock value is in tv_nsec, as with other providers; tv_sec is 0. */
 int
 uroce_query_rt_values_ex(struct ibv_context *context, struct ibv_values_ex *values)
 {
@@ -149,7 +149,7 @@ uroce_context_query_port(struct ibv_context *context, uint8_t port_num, struct i
 	return 0;
 }
 
-/* For programs built before struct ibv_port_attr grew: theirs ends before port_cap_flags2. */
+/* For applications built with an older struct ibv_port_attr, which ends before port_cap_flags2. */
 int
 uroce_context_query_port_compat(struct ibv_context *context, uint8_t port_num,
 				struct _compat_ibv_port_attr *attr)

@@ -50,7 +50,7 @@ uroce_reclaim_add(struct uroce_reclaim *r)
 	pthread_mutex_unlock(&lock);
 }
 
-/* The caller holds the lock. The device may be closed as soon as its last object is freed. */
+/* Under the lock. The device may be closed as soon as its last object is freed, so its count is updated first. */
 static bool
 is_freed(struct uroce_reclaim *r)
 {
@@ -75,7 +75,7 @@ uroce_reclaim_run(void)
 	/* another thread is running the list */
 	if (pthread_mutex_trylock(&lock) != 0)
 		return;
-	/* a few in a poll: those that cannot be freed yet queue up again */
+	/* a limited number in each poll; objects that are still in use go to the end of the list */
 	looks = RTE_MIN(uroce_reclaim_count, (uint32_t)UROCE_RECLAIM_LOOKS);
 	while (looks-- > 0) {
 		r = TAILQ_FIRST(&waiting);

@@ -19,13 +19,13 @@ struct uroce_reclaim {
 	TAILQ_ENTRY(uroce_reclaim) link; /* under the list's lock */
 	struct uroce_device *dev;
 	void *object;
-	/* Free the object if nobody uses it. @return true: freed. Under the list's lock, not within a poll */
+	/* Free the object if it is no longer in use. @return true: freed. Under the list's lock, not within a poll */
 	bool (*try_free)(struct uroce_reclaim *r, uint64_t now_ns);
 	void (*freed)(void *arg); /* the application's callback; NULL: none */
 	void *arg;
-	uint64_t grace; /* for uroce_rcu_has_ended(), where the object does not have it */
+	uint64_t grace; /* for uroce_rcu_has_ended(), unless the object has the token */
 	uint64_t tell_ns; /* when to log a warning */
-	uint64_t since_ns;
+	uint64_t since_ns; /* when the object was added */
 };
 
 /* Written under the list's lock, read by workers in every round. */
@@ -45,7 +45,8 @@ struct uroce_reclaim *uroce_reclaim_create(struct uroce_device *dev, void *objec
 /** Hand the object over to the list. Any thread, not within a poll. */
 void uroce_reclaim_add(struct uroce_reclaim *r);
 
-/** Free what can be freed of the next UROCE_RECLAIM_LOOKS objects, and call back. Not within a poll, nor with a worker's turn. */
+/** Check the next UROCE_RECLAIM_LOOKS objects, free those that are no longer in use, and call the application back.
+ * Not within a poll, nor with a worker's turn. */
 void uroce_reclaim_run(void);
 
 #endif /* UROCE_VERBS_DEVICE_RECLAIM_H */

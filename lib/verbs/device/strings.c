@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Names of completion statuses, asynchronous events, nodes and port states, for people. Any thread.
+ * Printable names of completion statuses, asynchronous events, nodes and port states. Any thread.
  */
 
 #include <stddef.h>
@@ -55,7 +55,7 @@ static const char *const event_type_names[] = {
 	[IBV_EVENT_SRQ_ERR] = "SRQ error",
 	[IBV_EVENT_SRQ_LIMIT_REACHED] = "SRQ limit reached",
 	[IBV_EVENT_QP_LAST_WQE_REACHED] = "last WQE of a QP reached",
-	[IBV_EVENT_CLIENT_REREGISTER] = "client reregistration asked for",
+	[IBV_EVENT_CLIENT_REREGISTER] = "client reregistration requested",
 	[IBV_EVENT_GID_CHANGE] = "GID table changed",
 	[IBV_EVENT_WQ_FATAL] = "fatal error of a WQ",
 };

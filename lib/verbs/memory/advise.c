@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * ibv_advise_mr(3): has the kernel provide a region's pages before a worker touches them, since registration pins
- * nothing and touches no page. Control threads.
+ * ibv_advise_mr(3): has the kernel fault in a region's pages before a worker touches them, because registration neither
+ * pins nor touches a page. Control threads.
  */
 
 #include <errno.h>
@@ -16,7 +16,7 @@
 #include "mem/mr.h"
 #include "verbs/device/device.h"
 
-/* Linux 5.14; older headers do not have them */
+/* since Linux 5.14; older headers lack them */
 #ifndef MADV_POPULATE_READ
 #define MADV_POPULATE_READ 22
 #define MADV_POPULATE_WRITE 23
@@ -37,7 +37,7 @@ madvise_of(enum ibv_advise_mr_advice advice)
 	}
 }
 
-/* Where the entry's bytes are; NULL: its key does not say. Nobody deregisters what he asks about. */
+/* @return the entry's bytes; NULL: its key does not cover them. The application must not deregister the region now. */
 static uint8_t *
 bytes_of(struct ibv_pd *pd, const struct ibv_sge *sge, bool write)
 {
@@ -59,7 +59,7 @@ advise(uint8_t *bytes, size_t length, int advice)
 		return 0;
 	if (madvise(first, (size_t)(bytes - first) + length, advice) == 0)
 		return 0;
-	/* DPDK's hugepages, files: no use for a hint; an advice that this kernel does not know */
+	/* EINVAL: hugepages and files do not take a hint, or this kernel does not have MADV_POPULATE_* */
 	if (errno == EINVAL)
 		return advice == MADV_WILLNEED ? 0 : ENOTSUP;
 	return errno;
@@ -72,7 +72,7 @@ uroce_advise_mr(struct ibv_pd *pd, enum ibv_advise_mr_advice advice, uint32_t fl
 	const bool write = advice == IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE;
 	const int how = madvise_of(advice);
 
-	/* with or without it, the work is done when we return */
+	/* the pages are there when the call returns, with or without FLUSH */
 	if (how < 0 || (flags & ~(uint32_t)IBV_ADVISE_MR_FLAG_FLUSH) != 0)
 		return EINVAL;
 	for (uint32_t i = 0; i < num_sge; i++) {

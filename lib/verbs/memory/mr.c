@@ -67,7 +67,7 @@ uroce_alloc_null_mr(struct ibv_pd *pd)
 	return of_pd(pd, uroce_mr_create_null(&uroce_device_of(pd->context)->mrs, pd));
 }
 
-/* For frames that lead into a region. */
+/* A wait for frames that still reference a region. */
 struct wait {
 	struct uroce_device *dev;
 	struct uroce_mr *mr;
@@ -102,7 +102,7 @@ let_workers_progress(void *arg)
 	return w->dev->ops.port->mr_waits == NULL || tell(w);
 }
 
-/* What the region is, but for what is to change. */
+/* @return the region's present properties, with the requested changes */
 static struct uroce_mr_change
 merge(const struct uroce_mr *mr, int flags, struct ibv_pd *pd, void *addr, size_t length, int access)
 {
@@ -119,7 +119,7 @@ merge(const struct uroce_mr *mr, int flags, struct ibv_pd *pd, void *addr, size_
 	if ((flags & IBV_REREG_MR_CHANGE_ACCESS) != 0)
 		to.access = (unsigned int)access;
 	zero_based = (to.access & IBV_ACCESS_ZERO_BASED) != 0;
-	/* else what the first byte is called stays, as does the rest of the translation */
+	/* otherwise the first byte keeps its address, as the rest of the translation stays */
 	if (translation || zero_based != mr->zero_based)
 		to.addr = zero_based ? 0 : (uintptr_t)to.va;
 	return to;

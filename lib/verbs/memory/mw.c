@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * ibv_alloc_mw(3), ibv_dealloc_mw(3) and ibv_bind_mw(3). Windows are in the device's key table (lib/mem); the
- * worker of the QP to which a bind was posted binds. Control threads; binds: any thread.
+ * ibv_alloc_mw(3), ibv_dealloc_mw(3) and ibv_bind_mw(3), on the device's key table (lib/mem). A bind is posted to a QP,
+ * whose worker executes it. Control threads; any thread posts a bind.
  */
 
 #include <errno.h>
@@ -38,7 +38,7 @@ uroce_dealloc_mw(struct ibv_mw *mw)
 	return 0;
 }
 
-/* As uroce_post_send() does, where a window of type 1 is none. */
+/* As uroce_post_send(), which does not accept a window of type 1. */
 static int
 post_bind(struct uroce_qp *qp, const struct ibv_send_wr *wr)
 {

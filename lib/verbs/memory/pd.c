@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Allocates and frees protection domains (R47), thread domains, and parent domains: second names of a protection
- * domain, with the application's own allocator for the rings of queues. The objects of a domain count themselves in
- * and out (struct uroce_pd). Posting takes its locks in any case: a thread domain is only counted. Control threads.
+ * Allocates and frees protection domains (R47), thread domains and parent domains. A parent domain is an alias of a
+ * protection domain with the application's allocator for the rings of queues. A thread domain is only counted, because
+ * posting takes its locks in any case. Control threads.
  */
 
 #include <errno.h>
@@ -23,7 +23,7 @@ struct thread_domain {
 	uint32_t refs; /* atomic: parent domains (R47) */
 };
 
-/* Count one more domain of the device, and number it. @return false when it has as many as it may have */
+/* Count one more domain of the device, and number it. @return false: the device has UROCE_MAX_PD already */
 static bool
 count_in(struct uroce_device *dev, uint32_t *handle)
 {
@@ -47,7 +47,7 @@ count_out(struct uroce_device *dev)
 	pthread_mutex_unlock(&dev->lock);
 }
 
-/* @param bytes of its struct, which begins with a struct uroce_pd. @return NULL and errno */
+/* @param bytes	size of the domain's struct, which begins with a struct uroce_pd. @return NULL and errno */
 static struct uroce_pd *
 pd_create(struct ibv_context *context, size_t bytes)
 {
@@ -165,7 +165,7 @@ uroce_dealloc_pd(struct ibv_pd *ibv)
 	struct uroce_pd *pd = uroce_pd_of(ibv);
 	struct ibv_context *context = ibv->context;
 
-	/* R47; pairs with the release of the last that left */
+	/* R47; pairs with the release in uroce_pd_put() */
 	if (__atomic_load_n(&pd->refs, __ATOMIC_ACQUIRE) != 0)
 		return EBUSY;
 	if (uroce_pd_is_parent(ibv))

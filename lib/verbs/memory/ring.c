@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Allocates and frees the rings of queues. Each ring notes its allocator. Control threads.
+ * Allocates and frees the rings of queues. A header before each ring records its allocator. Control threads.
  */
 
 #include <string.h>
@@ -11,13 +11,13 @@
 
 #include "verbs/memory/ring.h"
 
-/* Before each ring: who has it. */
+/* The header before each ring. */
 struct owner {
-	struct uroce_parent_domain *parent; /* NULL: DPDK's */
+	struct uroce_parent_domain *parent; /* its allocator; NULL: DPDK */
 	uint64_t type;
 } __rte_cache_aligned;
 
-/* From the program. @return IBV_ALLOCATOR_USE_DEFAULT: it leaves it to us */
+/* Call the application's allocator. @return IBV_ALLOCATOR_USE_DEFAULT: use DPDK instead */
 static void *
 theirs(struct uroce_parent_domain *parent, enum uroce_res_type type, size_t bytes)
 {

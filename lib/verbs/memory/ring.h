@@ -14,16 +14,16 @@
 #include "mem/pd.h"
 #include "verbs/device/device.h"
 
-/* pd.c makes it. */
+/* A parent domain, which pd.c creates. */
 struct uroce_parent_domain {
 	struct uroce_pd pd;
 	struct ibv_parent_domain_init_attr attr;	/* alloc NULL: DPDK's memory */
 };
 
-/** Memory for a ring, aligned to cache lines, all zeros. @param pd may be NULL. @return NULL: none */
+/** Allocate zeroed memory for a ring, aligned to cache lines. @param pd may be NULL. @return NULL: out of memory */
 void *uroce_ring_alloc(const struct uroce_device *dev, struct ibv_pd *pd, enum uroce_res_type type, size_t bytes);
 
-/** Give it back to where it came from: its domain is still there. NULL is fine. */
+/** Free a ring with the allocator that it came from, while its domain still exists. NULL is allowed. */
 void uroce_ring_free(void *ring);
 
 #endif /* UROCE_VERBS_MEMORY_RING_H */
