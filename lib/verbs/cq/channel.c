@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Completion channels: the events of armed CQs at a file descriptor. Workers queue, application threads wait
- * (ibv_get_cq_event(3)). Destroying a CQ waits until its events are acknowledged.
+ * Completion channels: deliver the events of armed CQs at a file descriptor. Workers queue the events, application
+ * threads wait for them (ibv_get_cq_event(3)). The destruction of a CQ waits until its events are acknowledged.
  */
 
 #include <errno.h>
@@ -94,7 +94,7 @@ uroce_cq_notify(struct uroce_cq *cq)
 {
 	struct ibv_cq *ibv = &cq->ibv;
 
-	/* what is lost is counted in events.lost */
+	/* events.lost counts lost events */
 	(void)uroce_event_queue_put(&uroce_comp_channel_of(ibv->channel)->events, &ibv);
 }
 

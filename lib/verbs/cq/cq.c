@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Completion queues: creates them, pushes completions, polls and arms. Engines push, any thread polls and arms. As
- * long as all QPs of a CQ are of one engine, pushing takes no lock. An overrun (R43) ends a CQ: its completions can
- * still be polled, none is overwritten.
+ * Creates, polls and arms completion queues, and pushes completions to them. Engines push, any thread polls and arms.
+ * While all QPs of a CQ belong to one engine, a push takes no lock. After an overrun (R43) the CQ accepts no
+ * completion; those that it has can still be polled.
  */
 
 #include <errno.h>
@@ -69,7 +69,7 @@ cq_alloc(struct uroce_device *dev, struct ibv_pd *pd, uint32_t capacity, bool st
 	return cq;
 }
 
-/* ibv_create_cq_ex(3): no other domain has anything to say to a CQ. */
+/* ibv_create_cq_ex(3) accepts a parent domain, but no protection domain. */
 static bool
 parent_ok(const struct ibv_context *context, const struct ibv_pd *pd)
 {
@@ -123,7 +123,7 @@ uroce_create_cq(struct ibv_context *context, int cqe, void *cq_context,
 		struct ibv_comp_channel *channel, int comp_vector)
 {
 	const struct ibv_cq_init_attr_ex attr = {
-		.cqe = cqe < 0 ? 0 : (uint32_t)cqe,	/* as little as none */
+		.cqe = cqe < 0 ? 0 : (uint32_t)cqe,	/* as invalid as 0 */
 		.cq_context = cq_context,
 		.channel = channel,
 		.comp_vector = (uint32_t)comp_vector,
@@ -175,7 +175,7 @@ uroce_cq_attach(struct uroce_cq *cq, struct uroce_engine *engine)
 		__atomic_store_n(&cq->shared, engine == NULL, __ATOMIC_RELAXED);
 	} else if (cq->producer != engine && !cq->shared) {
 		__atomic_store_n(&cq->shared, true, __ATOMIC_RELAXED);
-		/* a push of the first producer that has not seen it is over after this */
+		/* wait until the first producer has ended a push that may not have seen `shared` */
 		worker->engine_enter(cq->producer);
 		worker->engine_exit(cq->producer);
 	}
@@ -191,7 +191,7 @@ uroce_cq_detach(struct uroce_cq *cq)
 	pthread_mutex_unlock(&cq->ibv.mutex);
 }
 
-/* R43: once, and what is in the queue stays. */
+/* R43: raise the event once; the completions in the queue stay. */
 static void
 set_overrun(struct uroce_cq *cq)
 {
@@ -199,7 +199,7 @@ set_overrun(struct uroce_cq *cq)
 
 	if (cq->overrun)
 		return;
-	/* pairs with the acquire in uroce_poll_cq(): who sees it sees the last entry too */
+	/* pairs with the acquire in uroce_poll_cq(): a thread that sees it sees the last entry too */
 	__atomic_store_n(&cq->overrun, true, __ATOMIC_RELEASE);
 	memset(&event, 0, sizeof(event));
 	event.element.cq = &cq->ibv;
@@ -213,11 +213,11 @@ push(struct uroce_cq *cq, struct uroce_engine *engine, const struct ibv_wc *wc)
 	uint32_t tail = cq->tail;
 
 	if (unlikely(tail - cq->head_seen >= cq->put.capacity)) {
-		/* pairs with the releases of who polls: entries below have been read */
+		/* pairs with the releases of pollers: they have read the entries before head */
 		cq->head_seen = __atomic_load_n(&cq->head, __ATOMIC_ACQUIRE);
 		if (tail - cq->head_seen >= cq->put.capacity) {
 			if (cq->ignore_overrun)
-				return true;	/* as asked for, this one is lost */
+				return true;	/* IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN: drop it */
 			set_overrun(cq);
 		}
 	}
@@ -237,8 +237,8 @@ notify_armed(struct uroce_cq *cq, struct uroce_engine *engine, bool solicited)
 {
 	uint32_t arm;
 
-	/* Pairs with the fence in uroce_req_notify_cq(): either we see that it is armed, or the poll that
-	 * follows there sees our entry. */
+	/* Pairs with the fence in uroce_req_notify_cq(): either this thread sees that the CQ is armed, or the
+	 * application's poll after arming it sees the new entry. */
 	rte_atomic_thread_fence(__ATOMIC_SEQ_CST);
 	arm = __atomic_load_n(&cq->arm, __ATOMIC_RELAXED);
 	while (arm == UROCE_CQ_ARMED || (arm == UROCE_CQ_ARMED_SOLICITED && solicited)) {
@@ -271,7 +271,7 @@ uroce_cq_push(struct uroce_cq *cq, struct uroce_engine *engine, const struct ibv
 	return pushed;
 }
 
-/* Entries from head on, in at most two pieces. */
+/* Copy the n entries from head on, which may wrap around. */
 static void
 copy_out(const struct uroce_cq_ring *ring, uint32_t head, uint32_t n, struct ibv_wc *wc)
 {
@@ -286,7 +286,7 @@ int
 uroce_poll_cq(struct ibv_cq *ibv, int num_entries, struct ibv_wc *wc)
 {
 	struct uroce_cq *cq = uroce_cq_of(ibv);
-	/* pairs with the release in set_overrun(); read before tail, which then is the last there will be */
+	/* Pairs with the release in set_overrun(). Read before tail, which does not change after an overrun. */
 	bool overrun = __atomic_load_n(&cq->overrun, __ATOMIC_ACQUIRE);
 	uint32_t head;
 	uint32_t n;
@@ -313,7 +313,7 @@ uroce_req_notify_cq(struct ibv_cq *ibv, int solicited_only)
 	uint32_t want = solicited_only ? UROCE_CQ_ARMED_SOLICITED : UROCE_CQ_ARMED;
 	uint32_t arm = __atomic_load_n(&cq->arm, __ATOMIC_RELAXED);
 
-	/* armed for any completion is not taken back by asking for less */
+	/* a CQ armed for any completion stays so if only solicited ones are requested */
 	while (arm < want && !__atomic_compare_exchange_n(&cq->arm, &arm, want, false,
 							  __ATOMIC_RELAXED, __ATOMIC_RELAXED))
 		;

@@ -26,10 +26,10 @@ enum uroce_cq_arm {
 	UROCE_CQ_ARMED,
 };
 
-/* The entries. Replaced as a whole (cq_resize.c); index i is at i & mask. */
+/* A ring of entries, replaced as a whole (cq_resize.c). Index i is at i & mask. */
 struct uroce_cq_ring {
-	struct ibv_wc *wcs;		/* mask + 1 */
-	uint64_t *stamps;		/* as many, ns of the engine's clock; NULL: not asked for */
+	struct ibv_wc *wcs;		/* mask + 1 entries */
+	uint64_t *stamps;		/* mask + 1, ns of the engine's clock; NULL: not requested */
 	uint32_t mask;
 	uint32_t capacity;		/* ibv.cqe: the ring may be larger */
 };
@@ -37,10 +37,10 @@ struct uroce_cq_ring {
 /* Event moderation (cq_moderation.c). */
 struct uroce_cq_moderation {
 	rte_spinlock_t lock;
-	uint16_t count;			/* completions that make an event; 0: any number wait for the period */
-	uint16_t period_us;		/* ... or as long after the first of them; 0: however long */
-	uint32_t pending;		/* since the last event, while armed */
-	uint64_t deadline_ns;		/* of the first of those */
+	uint16_t count;			/* completions that raise an event; 0: only the period counts */
+	uint16_t period_us;		/* from the first completion to the event, at most; 0: no limit */
+	uint32_t pending;		/* completions since the last event, while armed */
+	uint64_t deadline_ns;		/* end of the period that the first pending completion began */
 	struct uroce_timer timer;	/* in the wheel of timer_engine, that engine's thread only */
 	struct uroce_engine *timer_engine;	/* NULL: no timer is in a wheel */
 };
@@ -48,15 +48,15 @@ struct uroce_cq_moderation {
 struct uroce_cq {
 	union {
 		struct ibv_cq ibv;
-		struct ibv_cq_ex ex;	/* for who asked for it */
+		struct ibv_cq_ex ex;	/* of a CQ that was created with ibv_create_cq_ex(3) */
 	};
 	bool has_stamps;	/* constant */
-	struct ibv_pd *parent;	/* a parent domain, whose memory its ring is; NULL: none. Constant */
+	struct ibv_pd *parent;	/* the parent domain that allocates its ring; NULL: none. Constant */
 	/* control, under ibv.mutex */
 	uint32_t refs;		/* QPs, send and receive queues (R47) */
-	struct uroce_engine *producer;	/* of the first QP */
-	struct uroce_event_refs comp_events;	/* under the channel's lock */
-	struct uroce_event_refs async_events;	/* under that of the device's event queue */
+	struct uroce_engine *producer;	/* engine of the first QP */
+	struct uroce_event_refs comp_events;	/* under the lock of the channel's event queue */
+	struct uroce_event_refs async_events;	/* under the lock of the context's event queue */
 	struct uroce_cq_moderation moderation;
 	TAILQ_ENTRY(uroce_cq) link;	/* dev->cqs, under dev->lock */
 	/* producers: engines; under push_lock once there are several */
@@ -74,15 +74,15 @@ struct uroce_cq {
 	rte_spinlock_t poll_lock __rte_cache_aligned;
 	bool single_threaded;	/* constant: without poll_lock */
 	uint32_t head;		/* consumer: release; producer: acquire */
-	uint32_t next;		/* between start_poll and end_poll: after the entry being read */
+	uint32_t next;		/* between start_poll and end_poll: index after the entry being read */
 	uintptr_t reader;	/* atomic: the thread between start_poll and end_poll, its pthread_self(); 0: none */
 	struct uroce_cq_ring get;	/* the consumers' copy */
-	uint64_t wall_offset_ns;	/* between start_poll and end_poll: of the wall's clock to the device's */
+	uint64_t wall_offset_ns;	/* between start_poll and end_poll: wall clock minus device clock */
 };
 
-/* A completion channel: the CQs' events are pointers to them. */
+/* A completion channel. Its event records are pointers to CQs. */
 struct uroce_comp_channel {
-	struct ibv_comp_channel ibv;	/* refcnt, the CQs, under the context's mutex */
+	struct ibv_comp_channel ibv;	/* refcnt: number of CQs, under the context's mutex */
 	struct uroce_event_queue events;
 };
 
@@ -141,38 +141,39 @@ uroce_cq_poll_unlock(struct uroce_cq *cq)
 
 /**
  * Add a completion. The engine's thread. Notifies the channel if the CQ is armed for it.
- * @param solicited	a solicited event: also notifies a CQ that is armed for solicited events only, as every error does
+ * @param solicited	also notify a CQ that is armed for solicited events only, as every error does
  * @return true, or false when the CQ is full (R43): the CQ is in error from now on, the event is queued,
  *	and the caller puts its QP into the error state
  */
 bool uroce_cq_push(struct uroce_cq *cq, struct uroce_engine *engine, const struct ibv_wc *wc,
 		   bool solicited);
 
-/** A QP of this engine is going to push to the CQ, or, with NULL, QPs of any; not from between engine_enter and
+/** Count a QP of this engine as a producer of the CQ; NULL: QPs of any engine. Not between engine_enter and
  * engine_exit. */
 void uroce_cq_attach(struct uroce_cq *cq, struct uroce_engine *engine);
-/** It has pushed its last. */
+/** Drop the count of uroce_cq_attach(), after the last push. */
 void uroce_cq_detach(struct uroce_cq *cq);
 
 /** cq_forget.c: remove the completions of a QP that pushes no more. Control thread. Waits for another thread between
  * start_poll and end_poll; the caller itself may be there. */
 void uroce_cq_forget_qp(struct uroce_cq *cq, uint32_t qpn);
 
-/* cq.c: the arguments are checked here. NULL and errno */
+/* cq.c */
+/** Check the attributes and create a CQ. @return NULL and errno */
 struct uroce_cq *uroce_cq_create(struct ibv_context *context, const struct ibv_cq_init_attr_ex *attr);
 /** @param pd a parent domain, or NULL. @return 0 or ENOMEM */
 int uroce_cq_ring_init(const struct uroce_device *dev, struct ibv_pd *pd, struct uroce_cq_ring *ring, uint32_t capacity,
 		       bool stamps);
 
 /* cq_moderation.c */
-/** A completion that the armed CQ is to tell of. The engine's thread. */
+/** Count a completion that the CQ is armed for, and raise the event if it is due. The engine's thread. */
 void uroce_cq_moderate(struct uroce_cq *cq, struct uroce_engine *engine);
-/** Its timer has fired; it is out of the wheel. The engine's thread. */
+/** The timer has fired and is no longer in the wheel. The engine's thread. */
 void uroce_cq_timeout(struct uroce_timer *timer, struct uroce_engine *engine);
-/** No timer of it is in a wheel any more. Control thread; nobody pushes. */
+/** Remove the CQ's timer from its wheel. Control thread, when no engine pushes any more. */
 void uroce_cq_moderation_fini(struct uroce_cq *cq);
 
-/* channel.c: queue a completion event; CQ goes away: forget its events, wait for acknowledgements. */
+/* channel.c: queue a completion event; before a CQ is destroyed, drop its events and wait for acknowledgements. */
 void uroce_cq_notify(struct uroce_cq *cq);
 void uroce_cq_forget_comp_events(struct uroce_cq *cq);
 

@@ -34,7 +34,7 @@ wc_of(struct ibv_cq_ex *ex)
 	return &cq->get.wcs[at(cq)];
 }
 
-/* Let the entry at `next` be the one that is read, if there is one. */
+/* Make the entry at `next` the current one, if there is one. */
 static int
 next_poll(struct ibv_cq_ex *ex)
 {
@@ -74,7 +74,7 @@ start_poll(struct ibv_cq_ex *ex, struct ibv_poll_cq_attr *attr)
 	return ret;
 }
 
-/* One reading of the clocks for the entries of a batch: their distances stay what they are. */
+/* The clocks are read once for all entries of a batch, which keeps the differences between their times. */
 static int
 start_poll_wallclock(struct ibv_cq_ex *ex, struct ibv_poll_cq_attr *attr)
 {
@@ -124,7 +124,7 @@ read_byte_len(struct ibv_cq_ex *ex)
 	return wc_of(ex)->byte_len;
 }
 
-/* or the rkey that was invalidated, in the same place */
+/* Immediate data, or the invalidated rkey, which has the same place. */
 static __be32
 read_imm_data(struct ibv_cq_ex *ex)
 {
@@ -175,14 +175,14 @@ read_completion_wallclock_ns(struct ibv_cq_ex *ex)
 	return read_completion_ts(ex) + uroce_cq_of_ex(ex)->wall_offset_ns;
 }
 
-/* A device takes frames of its own VLAN only. */
+/* A device accepts only frames of its own VLAN. */
 static uint16_t
 read_cvlan(struct ibv_cq_ex *ex)
 {
 	return uroce_device_of(ex->context)->vlan;
 }
 
-/* That of no flow: none can be created. */
+/* The tag of no flow: flows cannot be created. */
 static uint32_t
 read_flow_tag(struct ibv_cq_ex *ex)
 {
@@ -190,7 +190,7 @@ read_flow_tag(struct ibv_cq_ex *ex)
 	return 0;
 }
 
-/* What was not asked for cannot be read. */
+/* Only the fields that the application requested can be read. */
 static void
 init_fields(struct ibv_cq_ex *ex, uint64_t wc_flags)
 {

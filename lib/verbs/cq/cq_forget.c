@@ -11,7 +11,7 @@
 #include "verbs/cq/cq.h"
 #include "verbs/internal.h"
 
-/* Into the place of a later entry, of the consumers' side. */
+/* Copy an entry of the consumers' ring over a later one. */
 static void
 move(struct uroce_cq_ring *ring, uint32_t to, uint32_t from)
 {
@@ -38,7 +38,7 @@ compact(struct uroce_cq *cq, uint32_t first, uint32_t qpn)
 	return to;
 }
 
-/* A program may destroy a QP while it reads a completion: then the caller holds the CQ's lock, if there is one. */
+/* An application may destroy a QP between start_poll and end_poll: then this thread holds poll_lock, if it is used. */
 static bool
 caller_reads(const struct uroce_cq *cq)
 {

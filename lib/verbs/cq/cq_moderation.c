@@ -2,8 +2,8 @@
  * Copyright 2026 The uroce authors
  *
  * ibv_modify_cq(3): an armed CQ raises its event after a number of completions, or a time after the first of them.
- * Completions count while the CQ is armed for them. The timer belongs to the engine that pushed the first one; it
- * is not disarmed when the count is reached, but ignored when it fires.
+ * Completions count while the CQ is armed for them. The timer belongs to the engine that pushed the first one. It
+ * stays armed when the count is reached, and is ignored when it fires.
  */
 
 #include <errno.h>
@@ -22,7 +22,7 @@ ops_of(struct uroce_cq *cq)
 	return &uroce_device_of(cq->ibv.context)->ops;
 }
 
-/* The one event for which the CQ is armed, if it still is. */
+/* Raise the event if the CQ is still armed. */
 static void
 fire(struct uroce_cq *cq)
 {
@@ -30,15 +30,15 @@ fire(struct uroce_cq *cq)
 		uroce_cq_notify(cq);
 }
 
-/* What follows from a new completion, or from new limits: is the event due? Under the lock. */
+/* Is the event due after a new completion? Under the lock. */
 static bool
 is_due(const struct uroce_cq_moderation *m)
 {
 	return (m->count != 0 && m->pending >= m->count) || (m->count == 0 && m->period_us == 0);
 }
 
-/* The first completion since the last event. A timer that is in some wheel already will see the new deadline.
- * Under the lock. */
+/* Begin a period with the first completion since the last event. A timer that is already in a wheel finds the new
+ * deadline when it fires. Under the lock. */
 static void
 start_period(struct uroce_cq *cq, struct uroce_engine *engine)
 {
@@ -69,7 +69,7 @@ uroce_cq_moderate(struct uroce_cq *cq, struct uroce_engine *engine)
 		fire(cq);
 }
 
-/* The CQ is told to be in this engine's hands, by timer_engine, until the last touch: who destroys it waits. */
+/* timer_engine stays set until this function has finished with the CQ, so the CQ's destruction waits for it. */
 void
 uroce_cq_timeout(struct uroce_timer *timer, struct uroce_engine *engine)
 {
@@ -85,7 +85,7 @@ uroce_cq_timeout(struct uroce_timer *timer, struct uroce_engine *engine)
 	if (due)
 		fire(cq);
 	rte_spinlock_lock(&m->lock);
-	/* an event has been in between, if only this one: this is about later ones */
+	/* completions that are pending now came after the last event and have a later deadline */
 	if (m->pending != 0 && m->period_us != 0)
 		ops_of(cq)->transport->timer_arm(engine, timer, m->deadline_ns);
 	else
@@ -108,7 +108,7 @@ uroce_modify_cq(struct ibv_cq *ibv, struct ibv_modify_cq_attr *attr)
 	m->count = attr->moderate.cq_count;
 	m->period_us = attr->moderate.cq_period;
 	__atomic_store_n(&cq->moderated, m->count != 0 || m->period_us != 0, __ATOMIC_RELAXED);
-	/* What waits under the old limits is told of at once: only an engine can start a new period. */
+	/* Raise the event for pending completions now, because only an engine can begin a new period. */
 	due = m->pending != 0;
 	m->pending = 0;
 	rte_spinlock_unlock(&m->lock);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * ibv_resize_cq(3): replaces the ring by a new one with the same completions, while no thread pushes or polls.
- * Control threads, while workers push and others poll.
+ * ibv_resize_cq(3): replaces the ring by a new one with the same completions, and makes other threads that push or poll
+ * wait meanwhile. Control threads.
  */
 
 #include <errno.h>
@@ -15,7 +15,7 @@
 #include "verbs/device/device.h"
 #include "verbs/memory/ring.h"
 
-/* Indices run freely, so an entry keeps its own. */
+/* Copy the entries to a new ring, and put the old one in its place. Indices run freely, so an entry keeps its own. */
 static int
 take_over(struct uroce_cq *cq, struct uroce_cq_ring *ring)
 {
@@ -35,7 +35,7 @@ take_over(struct uroce_cq *cq, struct uroce_cq_ring *ring)
 	return 0;
 }
 
-/* Keep the producers out: their lock once they are several, else the turn of the one. Under ibv.mutex. */
+/* Keep the producers out: several by their lock, a single one by its engine's turn. Under ibv.mutex. */
 static void
 producers_stop(struct uroce_cq *cq, const struct uroce_worker_ops *worker)
 {
@@ -66,9 +66,9 @@ uroce_resize_cq(struct ibv_cq *ibv, int cqe)
 		return EINVAL;
 	if (uroce_cq_ring_init(dev, cq->parent, &ring, (uint32_t)cqe, cq->has_stamps) != 0)
 		return ENOMEM;
-	if (dev->poll_progress)		/* what an RNIC would have completed by now is in it */
+	if (dev->poll_progress)		/* an RNIC would have completed this by now */
 		dev->ops.worker->poll(dev);
-	/* In this order: who polls an extended CQ holds poll_lock over calls that may take the others. */
+	/* In this order: between start_poll and end_poll a thread holds poll_lock, and may take the others. */
 	uroce_cq_poll_lock(cq);
 	pthread_mutex_lock(&ibv->mutex);
 	producers_stop(cq, dev->ops.worker);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Shared receive queues: creates, resizes, arms, queries and destroys them. Control threads. Workers take in
- * srq_take.c, any thread posts in qp/post_recv.c.
+ * Creates, resizes, arms, queries and destroys shared receive queues. Control threads. Workers take WQEs in srq_take.c,
+ * any thread posts them in qp/post_recv.c.
  */
 
 #include <errno.h>
@@ -58,7 +58,7 @@ srq_alloc(struct uroce_device *dev, struct ibv_pd *pd, const struct ibv_srq_attr
 	return srq;
 }
 
-/* What all types of SRQ have. @return NULL and errno */
+/* Create the part that all types of SRQ share. @return NULL and errno */
 static struct uroce_srq *
 srq_create(struct ibv_pd *pd, void *srq_context, struct ibv_srq_attr *attr)
 {
@@ -97,7 +97,7 @@ srq_destroy(struct uroce_srq *srq)
 
 	pthread_cond_destroy(&srq->ibv.cond);
 	pthread_mutex_destroy(&srq->ibv.mutex);
-	uroce_ring_free(srq->wq.ring);		/* by the parent domain's allocator, before the domain can go */
+	uroce_ring_free(srq->wq.ring);		/* uses the parent domain's allocator: before its put */
 	uroce_pd_put(srq->ibv.pd);
 	rte_free(srq);
 	uroce_device_uncount(dev, &dev->srq_count);
@@ -114,7 +114,7 @@ uroce_create_srq(struct ibv_pd *pd, struct ibv_srq_init_attr *init_attr)
 	return &srq->ibv;
 }
 
-/* What rdma-core asks for of each type. */
+/* Check the attributes that rdma-core requires for each type. */
 static int
 check_ex(const struct ibv_context *context, const struct ibv_srq_init_attr_ex *attr, enum ibv_srq_type type)
 {
@@ -163,7 +163,7 @@ uroce_destroy_srq(struct ibv_srq *ibv)
 {
 	struct uroce_srq *srq = uroce_srq_of(ibv);
 
-	/* R47; pairs with the release of the last that left */
+	/* R47; pairs with the release in uroce_srq_detach() */
 	if (__atomic_load_n(&srq->refs, __ATOMIC_ACQUIRE) != 0)
 		return EBUSY;
 	uroce_device_del_srq(srq->dev, srq);
@@ -175,7 +175,7 @@ uroce_destroy_srq(struct ibv_srq *ibv)
 	return 0;
 }
 
-/* Posters and takers wait meanwhile: they find one ring or the other. */
+/* Keep posters and takers out, until leave(). */
 static void
 enter(struct uroce_srq *srq)
 {
@@ -190,12 +190,11 @@ leave(struct uroce_srq *srq)
 	rte_spinlock_unlock(&srq->wq.lock);
 }
 
-/* Move what is queued to a ring of another size. Between enter and leave; the old ring is returned in place of the
- * new one. */
+/* Move the queued WQEs to *ring, which has another size, and put the old ring there. Between enter and leave. */
 static void
 move(struct uroce_wq *wq, uint32_t max_wr, uint8_t **ring)
 {
-	/* not the whole: others are looking at its lock */
+	/* not a copy of the whole struct: other threads are spinning on its lock */
 	const struct uroce_wq from = { .ring = wq->ring, .mask = wq->mask, .stride = wq->stride };
 
 	wq->ring = *ring;
@@ -220,7 +219,7 @@ apply(struct uroce_srq *srq, const struct ibv_srq_attr *attr, int mask, uint8_t 
 	if (mask & IBV_SRQ_MAX_WR)
 		move(wq, max_wr, ring);
 	if (mask & IBV_SRQ_LIMIT) {
-		/* too few already: who waits for the event would wait for a message that has no WQE */
+		/* too few WQEs already: raise the event now, because there may be no WQE whose taking would raise it */
 		*event = limit != 0 && queued < limit;
 		srq->limit = *event ? 0 : limit;
 	}
@@ -274,7 +273,7 @@ uroce_get_srq_num(struct ibv_srq *ibv, uint32_t *srq_num)
 	const struct uroce_srq *srq = uroce_srq_of(ibv);
 
 	if (srq->xrcd == NULL)
-		return EOPNOTSUPP;	/* others have no number */
+		return EOPNOTSUPP;	/* only XRC SRQs have a number */
 	*srq_num = srq->number;
 	return 0;
 }

@@ -27,17 +27,17 @@ struct uroce_srq {
 	/* XRC: constant */
 	struct uroce_xrcd *xrcd;	/* NULL: a basic SRQ */
 	struct uroce_xrc_domain *domain;
-	struct uroce_cq *cq;	/* where its receives complete */
+	struct uroce_cq *cq;	/* for completions of its receives */
 	uint32_t number;	/* 24 bits */
-	uint32_t refs;		/* atomic: QPs (R47); of an XRC SRQ none is known */
-	struct uroce_event_refs events;	/* under the lock of the device's event queue */
+	uint32_t refs;		/* atomic: QPs (R47); of an XRC SRQ always 0 */
+	struct uroce_event_refs events;	/* under the lock of the context's event queue */
 	TAILQ_ENTRY(uroce_srq) link;	/* dev->srq_list, under dev->lock */
 	/* ring, mask and capacity: control, with posters and takers kept out; wq.head: takers */
 	struct uroce_wq wq;
 	/* takers: workers, under take_lock */
 	rte_spinlock_t take_lock __rte_cache_aligned;	/* after wq.lock, where both are held */
 	uint32_t tail_seen;	/* wq.tail as last read by a taker */
-	uint32_t limit;		/* IBV_EVENT_SRQ_LIMIT_REACHED below so many; 0: not armed */
+	uint32_t limit;		/* raise IBV_EVENT_SRQ_LIMIT_REACHED below this number of WQEs; 0: not armed */
 };
 
 static inline struct uroce_srq *
@@ -47,12 +47,12 @@ uroce_srq_of(struct ibv_srq *srq)
 }
 
 /**
- * Take the oldest receive WQE: copy it to a place that has room for max_sge entries. Engine.
+ * Take the oldest receive WQE and copy it to `to`, which has room for max_sge entries. The engine's thread.
  * @return false: there is none
  */
 bool uroce_srq_take(struct uroce_srq *srq, struct uroce_rqe *to);
 
-/** Tell who waits for it that fewer WQEs than the limit are left. Any thread. */
+/** Raise IBV_EVENT_SRQ_LIMIT_REACHED. Any thread. */
 void uroce_srq_limit_reached(struct uroce_srq *srq);
 
 /** The XRC SRQ of this number, or NULL. Worker, within a poll. */
@@ -66,16 +66,16 @@ uroce_srq_lookup(const struct uroce_device *dev, uint32_t number)
 	return srq != NULL && srq->number == number ? srq : NULL;
 }
 
-/* srq_xrc.c: what makes an SRQ one of XRC */
-/** The device's table of their numbers. @return 0 or -errno */
+/* srq_xrc.c */
+/** Create the device's table of XRC SRQs. @return 0 or -errno */
 int uroce_srqs_init(struct uroce_device *dev);
 void uroce_srqs_fini(struct uroce_device *dev);
-/** Into the domain, with a number by which peers find it. @return 0 or ENOMEM */
+/** Add an SRQ to an XRC domain, with a number by which peers address it. @return 0 or ENOMEM */
 int uroce_srq_xrc_init(struct uroce_srq *srq, struct ibv_xrcd *xrcd, struct ibv_cq *cq);
-/** Nobody finds it any more, and nobody has it; a message that had taken a WQE of it has none. */
+/** Make the SRQ unreachable, and remove it from the target QPs. A message that had taken a WQE of it loses the WQE. */
 void uroce_srq_xrc_fini(struct uroce_srq *srq);
 
-/** A QP that is going to take from the SRQ, and one that has taken its last. */
+/** Count a QP that takes from the SRQ: attach before its first WQE, detach after its last. */
 void uroce_srq_attach(struct uroce_srq *srq);
 void uroce_srq_detach(struct uroce_srq *srq);
 

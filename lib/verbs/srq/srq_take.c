@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Takes receive WQEs from an SRQ, each for one worker. Several workers at a time; an uncontended lock costs one
- * exchange, and posters have another lock.
+ * Takes receive WQEs from an SRQ for workers, several of which may call at a time. Takers and posters have different
+ * locks; an uncontended lock costs one atomic exchange.
  */
 
 #include <string.h>
@@ -23,7 +23,7 @@ uroce_srq_limit_reached(struct uroce_srq *srq)
 	uroce_device_event(srq->dev, &event);
 }
 
-/* Entries from head on; takers look at the posters' line no more often than they have to. */
+/* Takers read the posters' cache line only when they have taken all WQEs that they know of. */
 static bool
 is_empty(struct uroce_srq *srq, uint32_t head)
 {
@@ -34,7 +34,7 @@ is_empty(struct uroce_srq *srq, uint32_t head)
 	return head == srq->tail_seen;
 }
 
-/* One shot: it is armed again by uroce_modify_srq(). */
+/* The limit is one-shot: uroce_modify_srq() arms it again. */
 static bool
 crosses_limit(struct uroce_srq *srq, uint32_t head)
 {
@@ -48,9 +48,8 @@ crosses_limit(struct uroce_srq *srq, uint32_t head)
 }
 
 /*
- * The WQE is copied: its slot is free at once, so that the ring stays a ring however long the messages of its many
- * QPs take, and whichever ends first. One of up to three entries is a cache line, which the message has to read in
- * any case.
+ * Copying the WQE frees its slot at once. A ring frees its slots in order, but the messages of different QPs end in any
+ * order. A WQE of up to three entries is one cache line, which the message has to read in any case.
  */
 bool
 uroce_srq_take(struct uroce_srq *srq, struct uroce_rqe *to)

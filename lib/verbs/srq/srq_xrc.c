@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * XRC SRQs: their numbers, which peers put into each request; and removes one from the target QPs of its domain
- * when it is destroyed. Control threads.
+ * Numbers XRC SRQs, for peers to put the number into each request, and removes a destroyed SRQ from the target QPs of
+ * its domain. Control threads.
  */
 
 #include <errno.h>
@@ -67,7 +67,7 @@ uroce_srq_xrc_init(struct uroce_srq *srq, struct ibv_xrcd *xrcd, struct ibv_cq *
 	return 0;
 }
 
-/* As the engine's one thread. What a message had taken goes with the SRQ; its next packet is refused. */
+/* In the engine's turn. A message that had taken a WQE of the SRQ loses it; the message's next packet is refused. */
 static void
 forget(struct uroce_qp *qp, const struct uroce_srq *srq)
 {
@@ -86,7 +86,7 @@ uroce_srq_xrc_fini(struct uroce_srq *srq)
 
 	publish(&dev->srqs, srq->number, NULL);
 	uroce_rcu_wait();
-	/* nobody finds it any more; a QP may have it from before */
+	/* no look-up finds it any more, but a QP may have it from an earlier request */
 	pthread_mutex_lock(&srq->domain->lock);
 	LIST_FOREACH(target, &srq->domain->targets, link) {
 		dev->ops.worker->engine_enter(target->qp->engine);

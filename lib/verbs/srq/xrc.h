@@ -20,11 +20,11 @@
 #include "verbs/device/device.h"
 #include "verbs/qp/qp.h"
 
-/* What opening an inode again gives again. */
+/* An XRC domain. Each ibv_open_xrcd(3) of one inode opens the same domain. */
 struct uroce_xrc_domain {
 	LIST_ENTRY(uroce_xrc_domain) link;	/* dev->xrc_domains; under dev->lock */
-	uint32_t opens;			/* struct uroce_xrcd that lead here; under dev->lock */
-	int fd;				/* keeps the inode what it is; -1: there is none */
+	uint32_t opens;			/* number of its struct uroce_xrcd; under dev->lock */
+	int fd;				/* keeps the inode number from reuse; -1: no inode */
 	dev_t st_dev;
 	ino_t st_ino;
 	/* Taken before an engine's turn, never within one. */
@@ -38,17 +38,17 @@ struct uroce_xrcd {
 	uint32_t refs;			/* atomic: SRQs, QPs, handles (R47) */
 };
 
-/* A target QP. The QP itself is nobody's struct ibv_qp; calls go to it from its handles, events from it to all of
+/* A target QP. The application has only handles of it: it passes their calls to the QP, and the QP's events to all of
  * them. */
 struct uroce_xrc_target {
 	struct uroce_qp *qp;		/* constant */
 	struct uroce_xrc_domain *domain;	/* constant */
 	LIST_ENTRY(uroce_xrc_target) link;	/* under domain->lock */
-	rte_spinlock_t lock;		/* innermost but for the device's events; an engine takes it, too */
+	rte_spinlock_t lock;		/* innermost but for the event queues' locks; engines take it, too */
 	LIST_HEAD(, uroce_xrc_handle) handles;	/* control: under domain->lock and lock; engine: under lock */
 };
 
-/* Its queues have no room and its state stays RESET: nothing can be posted to it. */
+/* A handle of a target QP. Its queues have no room and its state stays RESET, so nothing can be posted to it. */
 struct uroce_xrc_handle {
 	struct uroce_qp qp;
 	struct uroce_xrcd *xrcd;
@@ -61,18 +61,18 @@ uroce_xrcd_of(struct ibv_xrcd *xrcd)
 	return (struct uroce_xrcd *)xrcd;
 }
 
-/** The QP itself, for a handle; for any other QP, that. */
+/** @return the target QP of a handle; for any other QP, the QP itself */
 static inline struct uroce_qp *
 uroce_qp_real(struct uroce_qp *qp)
 {
 	return qp->target == NULL ? qp : qp->target->qp;
 }
 
-/** IBV_QPT_XRC_RECV. @return its first handle, or NULL and errno */
+/** Create a target QP (IBV_QPT_XRC_RECV). @return its first handle, or NULL and errno */
 struct ibv_qp *uroce_xrc_target_create(struct uroce_xrcd *xrcd, void *qp_context);
 /** Destroy a handle, and with the last one the QP. */
 void uroce_xrc_handle_destroy(struct uroce_qp *qp);
-/** An event of the QP, to each of its handles. Any thread. */
+/** Raise an event of the QP at each of its handles. Any thread. */
 void uroce_xrc_target_event(struct uroce_xrc_target *target, enum ibv_event_type type);
 
 #endif /* UROCE_VERBS_SRQ_XRC_H */

@@ -156,7 +156,7 @@ uroce_xrc_handle_destroy(struct uroce_qp *qp)
 	rte_spinlock_unlock(&target->lock);
 	if (last) {
 		LIST_REMOVE(target, link);
-		/* under the lock: who destroys an SRQ takes it from the QPs of the list, and from no other */
+		/* under the lock: uroce_srq_xrc_fini() removes its SRQ only from the QPs of the list */
 		uroce_qp_destroy(target->qp);
 		free(target);
 	}

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * XRC domains, ibv_open_xrcd(3): one for each inode within the process, or one without an inode. Control threads.
+ * XRC domains, ibv_open_xrcd(3): one for each inode in the process; each call without an inode opens a new one. Control
+ * threads.
  */
 
 #include <errno.h>
@@ -41,7 +42,7 @@ create(struct uroce_device *dev, int fd, const struct stat *st)
 		return NULL;
 	domain->fd = -1;
 	if (fd != -1) {
-		/* a file that is deleted and closed leaves its number to the next */
+		/* the open file keeps its inode number from reuse when it is deleted */
 		domain->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 		if (domain->fd < 0) {
 			free(domain);
@@ -81,7 +82,7 @@ get(struct uroce_device *dev, int fd, int oflags)
 			return NULL;
 		domain = find(dev, &st);
 		if (domain == NULL && !(oflags & O_CREAT)) {
-			errno = EAGAIN;		/* so the kernel says */
+			errno = EAGAIN;		/* as the kernel returns */
 			return NULL;
 		}
 		if (domain != NULL && (oflags & O_CREAT) && (oflags & O_EXCL)) {
@@ -146,7 +147,7 @@ uroce_close_xrcd(struct ibv_xrcd *ibv)
 	struct ibv_context *context = ibv->context;
 	struct uroce_device *dev = uroce_device_of(context);
 
-	/* R47; pairs with the release of the last that left */
+	/* R47; pairs with the releases in uroce_srq_xrc_fini() and uroce_xrc_handle_destroy() */
 	if (__atomic_load_n(&xrcd->refs, __ATOMIC_ACQUIRE) != 0)
 		return EBUSY;
 	pthread_mutex_lock(&dev->lock);
