@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Creates QP1 of a device. From then on it is a UD QP like any other, but for its number, which uroce_qp_lookup()
- * knows. Control threads.
+ * Creates QP1 of a device, a UD QP that differs from others only in its number, which uroce_qp_lookup() knows. Control
+ * threads.
  */
 
 #include <errno.h>

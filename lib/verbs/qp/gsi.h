@@ -10,12 +10,11 @@
 #include <infiniband/verbs.h>
 
 /**
- * Make the device's QP1 and bring it to RTS. Its Q_Key is UROCE_GSI_QKEY, which a send to another QP1 gives as
- * remote_qkey, with remote_qpn UROCE_GSI_QPN. Posting, receiving and completions are those of any UD QP;
- * uroce_destroy_qp() takes it back.
+ * Create the device's QP1 and bring it to RTS. Its Q_Key is UROCE_GSI_QKEY. A send to another QP1 passes it as
+ * remote_qkey, with UROCE_GSI_QPN as remote_qpn. Otherwise QP1 works as any UD QP; uroce_destroy_qp() destroys it.
  *
- * @param cap	what its queues need
- * @return	NULL and errno: EEXIST: the device has one; and those of uroce_create_qp() and uroce_modify_qp()
+ * @param cap	the capacities of its queues
+ * @return	NULL and errno: EEXIST: the device has a QP1; and those of uroce_create_qp() and uroce_modify_qp()
  */
 struct ibv_qp *uroce_gsi_create(struct ibv_pd *pd, struct ibv_cq *send_cq, struct ibv_cq *recv_cq,
 				const struct ibv_qp_cap *cap);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Counts what went wrong on a QP, and notes why it failed. Its engine calls when that happens, never for a packet
- * in order. The engine's thread.
+ * Counts a QP's retransmissions, NAKs and the like, and records why the QP failed. Never called for a packet in order.
+ * The engine's thread.
  */
 
 #include <string.h>
@@ -42,7 +42,7 @@ const char *const uroce_qp_cause_names[UROCE_CAUSE_COUNT] = {
 	[UROCE_CAUSE_CQ_OVERRUN] = "a completion queue overran",
 };
 
-/* One writer; telemetry reads one of them at a time, of many QPs, while their workers go on. */
+/* The worker is the only writer. Telemetry reads one counter of many QPs without stopping their workers. */
 static void
 add(uint32_t *counter, uint32_t n)
 {
@@ -76,7 +76,7 @@ uroce_qp_history_verdict(struct uroce_qp_history *h, enum uroce_verdict verdict,
 	h->last_verdict_ns = now_ns;
 }
 
-/* What follows from the first is not why. */
+/* Only the first cause is kept: later errors follow from it. */
 void
 uroce_qp_history_failed(struct uroce_qp_history *h, enum uroce_qp_cause cause, enum ibv_wc_status status,
 			enum uroce_verdict verdict, uint64_t now_ns)

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * A QP's history, for a reader who looks for a slow or failed QP: retransmissions, NAKs and the like, and the
- * reason of its error state. Its worker writes when such a thing happens, and at no other time; telemetry reads in
- * the worker's turn.
+ * A QP's history, for the diagnosis of slow and failed QPs: counters of retransmissions, NAKs and the like, and the
+ * cause of its error state. Its worker writes it only when such an event happens; telemetry reads it.
  */
 
 #ifndef UROCE_VERBS_QP_HISTORY_H
@@ -26,7 +25,7 @@ enum uroce_qp_counter {
 	UROCE_QP_PROBES,
 	UROCE_QP_RNR_NAKS_RECEIVED,
 	UROCE_QP_RNR_NAKS_SENT,
-	UROCE_QP_NAKS_RECEIVED,		/* the first of as many as there are codes: + enum uroce_nak */
+	UROCE_QP_NAKS_RECEIVED,		/* the first of UROCE_QP_NAK_CODES counters: + enum uroce_nak */
 	UROCE_QP_NAKS_RECEIVED_LAST = UROCE_QP_NAKS_RECEIVED + UROCE_QP_NAK_CODES - 1,
 	UROCE_QP_NAKS_SENT,
 	UROCE_QP_NAKS_SENT_LAST = UROCE_QP_NAKS_SENT + UROCE_QP_NAK_CODES - 1,
@@ -34,45 +33,46 @@ enum uroce_qp_counter {
 	UROCE_QP_SACKS_SENT,
 	UROCE_QP_CNPS_RECEIVED,
 	UROCE_QP_CNPS_SENT,
-	UROCE_QP_NOT_OK,		/* packets received that had another verdict */
+	UROCE_QP_NOT_OK,		/* packets received with a verdict other than UROCE_OK */
 	UROCE_QP_COUNTER_COUNT,
 };
 
-/* Why a QP is in the error state, or its send queue is: what came first. */
+/* The first cause of the error state of a QP or of its send queue. */
 enum uroce_qp_cause {
 	UROCE_CAUSE_NONE,
-	UROCE_CAUSE_MODIFIED,		/* the application has put it there */
+	UROCE_CAUSE_MODIFIED,		/* the application moved it to ERR */
 	UROCE_CAUSE_SEND,		/* a send request failed */
 	UROCE_CAUSE_RECV,		/* a receive request failed */
-	UROCE_CAUSE_REFUSED,		/* a request of the peer was refused for good */
+	UROCE_CAUSE_REFUSED,		/* a request of the peer was refused, which ends the QP */
 	UROCE_CAUSE_CQ_OVERRUN,
 	UROCE_CAUSE_COUNT,
 };
 
 struct uroce_qp_history {
-	uint32_t counters[UROCE_QP_COUNTER_COUNT];	/* since it was in RESET */
+	uint32_t counters[UROCE_QP_COUNTER_COUNT];	/* since the QP was in RESET */
 	uint8_t cause;			/* enum uroce_qp_cause */
 	uint8_t status;			/* enum ibv_wc_status of the request that failed first */
 	uint8_t verdict;		/* enum uroce_verdict of the packet that was refused */
-	uint8_t last_verdict;		/* the last one that was not OK; UROCE_OK: there was none */
-	uint64_t cause_ns;		/* when, by the engine's clock */
+	uint8_t last_verdict;		/* the last verdict that was not UROCE_OK; UROCE_OK: none */
+	uint64_t cause_ns;		/* time of the cause, by the engine's clock */
 	uint64_t last_verdict_ns;
 };
 
 extern const char *const uroce_qp_counter_names[UROCE_QP_COUNTER_COUNT];
 extern const char *const uroce_qp_cause_names[UROCE_CAUSE_COUNT];
 
-/* All but reset and mended lie beside the way of packets that are as they should be. */
+/* All but reset and mended are off the fast path. */
 void uroce_qp_history_reset(struct uroce_qp_history *h);
 void uroce_qp_history_count(struct uroce_qp_history *h, enum uroce_qp_counter counter, uint32_t n) __rte_cold;
 /** @param first	UROCE_QP_NAKS_RECEIVED or UROCE_QP_NAKS_SENT */
 void uroce_qp_history_nak(struct uroce_qp_history *h, enum uroce_qp_counter first, uint8_t code) __rte_cold;
-/** What has become of a packet, other than UROCE_OK. */
+/** Count a packet whose verdict is not UROCE_OK. */
 void uroce_qp_history_verdict(struct uroce_qp_history *h, enum uroce_verdict verdict, uint64_t now_ns) __rte_cold;
-/** The QP, or its send queue, goes into error; the first cause stays. Status and verdict: those there are, or 0. */
+/** Record why the QP or its send queue goes into error, unless a cause is recorded already. Without a status or
+ * verdict, pass 0. */
 void uroce_qp_history_failed(struct uroce_qp_history *h, enum uroce_qp_cause cause, enum ibv_wc_status status,
 			     enum uroce_verdict verdict, uint64_t now_ns) __rte_cold;
-/** The application has had the send queue go on. */
+/** Forget the cause: the application has resumed the send queue. */
 void uroce_qp_history_mended(struct uroce_qp_history *h);
 
 #endif /* UROCE_VERBS_QP_HISTORY_H */

@@ -23,18 +23,18 @@
 #include "wire/headers.h"
 #include "wire/opcode.h"
 
-/* What a work request of an opcode is made of, by the transport of the QP. */
+/* Properties of a work request, which depend on its opcode and on the transport of the QP. */
 enum {
 	POST_OK = 1 << 0,		/* it can be posted */
-	POST_RDMA = 1 << 1,		/* wr.rdma says where */
-	POST_ATOMIC = 1 << 2,		/* wr.atomic says where and what */
+	POST_RDMA = 1 << 1,		/* it uses wr.rdma */
+	POST_ATOMIC = 1 << 2,		/* it uses wr.atomic */
 	POST_IMM = 1 << 3,
 	POST_INLINE = 1 << 4,		/* its data may be inline */
 	POST_SOLICITED = 1 << 5,	/* it consumes a receive WQE, whose completion may be solicited */
-	POST_UD = 1 << 6,		/* wr.ud says where */
-	POST_8 = 1 << 7,		/* it has 8 bytes of data, no more, no less */
-	POST_MEMORY = 1 << 8,		/* no data at all: post_memory.c */
-	POST_XRC = 1 << 9,		/* qp_type.xrc says to which SRQ */
+	POST_UD = 1 << 6,		/* it uses wr.ud */
+	POST_8 = 1 << 7,		/* it has exactly 8 bytes of data */
+	POST_MEMORY = 1 << 8,		/* it has no data: post_memory.c */
+	POST_XRC = 1 << 9,		/* it uses qp_type.xrc */
 };
 
 #define OPCODES (IBV_WR_ATOMIC_WRITE + 1)
@@ -53,7 +53,7 @@ static const uint16_t opcodes[TRANSPORTS][OPCODES] = {
 		[IBV_WR_ATOMIC_FETCH_AND_ADD] = POST_OK | POST_ATOMIC | POST_8,
 		[IBV_WR_LOCAL_INV] = POST_OK | POST_MEMORY,
 		[IBV_WR_BIND_MW] = POST_OK | POST_MEMORY,
-		[IBV_WR_SEND_WITH_INV] = SEND | POST_IMM,	/* the rkey is in its place */
+		[IBV_WR_SEND_WITH_INV] = SEND | POST_IMM,	/* the rkey takes the place of immediate data */
 		[IBV_WR_FLUSH] = POST_OK | POST_MEMORY,
 		[IBV_WR_ATOMIC_WRITE] = WRITE | POST_8,
 	},
@@ -113,7 +113,7 @@ check_send(const struct uroce_wq *sq, const struct ibv_send_wr *wr, uint16_t tra
 			return EINVAL;
 	}
 	if (unlikely(traits & POST_8)) {
-		/* what an atomic brings back goes to one place */
+		/* the result of an atomic goes to one entry */
 		if (bytes != ATOMIC_BYTES || ((traits & POST_ATOMIC) && wr->num_sge != 1))
 			return EINVAL;
 	}
@@ -174,7 +174,7 @@ write_sqe(const struct uroce_qp *qp, struct uroce_sqe *sqe, const struct ibv_sen
 		.length = RTE_MIN(bytes, (uint64_t)UINT32_MAX),
 		.opcode = wr->opcode,
 		.flags = flags,
-		/* R42: it takes its place in the queue, and completes in error there */
+		/* R42: a message that is too long is queued, and completes in error in its turn */
 		.posted_status = bytes > UROCE_MAX_MSG_BYTES ? IBV_WC_LOC_LEN_ERR : IBV_WC_SUCCESS,
 	};
 	if (traits & POST_RDMA) {
@@ -229,8 +229,8 @@ post_one_send(struct uroce_qp *qp, uint32_t tail, const struct ibv_send_wr *wr)
 	return 0;
 }
 
-/* Of a QP that has not been used for long all that is needed comes at a time: behind the lock, which orders what is
- * before it and after it, it would be one cache miss after the other. */
+/* Overlap the cache misses of a QP that has not been used for long. Without these prefetches they would come one after
+ * the other, because the lock orders the accesses before and after it. */
 static inline void
 prefetch(const struct uroce_qp *qp)
 {

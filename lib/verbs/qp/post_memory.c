@@ -2,7 +2,7 @@
  * Copyright 2026 The uroce authors
  *
  * Posts the work requests that carry no data: bind and local invalidate, for which no packet is sent, and FLUSH.
- * post.c calls, under the lock of the send queue. Any thread.
+ * Called under the lock of the send queue. Any thread.
  */
 
 #include <errno.h>
@@ -16,7 +16,7 @@
 #include "verbs/qp/qp.h"
 #include "wire/headers.h"
 
-/* A peer has no use of LOCAL_WRITE, but programs ask for it, for that is what the region has to have. */
+/* LOCAL_WRITE means nothing to a peer, but applications pass it because the region must have it. */
 #define WINDOW_ACCESS \
 	(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC | \
 	 IBV_ACCESS_ZERO_BASED | IBV_ACCESS_FLUSH_GLOBAL | IBV_ACCESS_FLUSH_PERSISTENT)
@@ -56,7 +56,7 @@ write_bind(struct uroce_sqe *sqe, const struct ibv_send_wr *wr)
 	mw->ibv.rkey = sqe->rkey;
 }
 
-/* See uroce_send_wr_flush() for where it says what. */
+/* uroce_send_wr_flush() documents the fields. */
 static void
 write_flush(struct uroce_sqe *sqe, const struct ibv_send_wr *wr)
 {

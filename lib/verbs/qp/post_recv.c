@@ -29,7 +29,7 @@ post_one(struct uroce_wq *rq, uint32_t tail, const struct ibv_recv_wr *wr)
 		return ENOMEM;
 	rqe = uroce_rqe_at(rq, tail);
 	rqe->wr_id = wr->wr_id;
-	/* more than any message has is as good as the most */
+	/* capped at more than any message has */
 	rqe->length = RTE_MIN(uroce_sge_bytes(wr->sg_list, wr->num_sge), (uint64_t)UINT32_MAX);
 	rqe->num_sge = wr->num_sge;
 	for (int i = 0; i < wr->num_sge; i++)
@@ -63,7 +63,7 @@ uroce_post_recv(struct ibv_qp *ibv, struct ibv_recv_wr *wr, struct ibv_recv_wr *
 	struct uroce_wq *rq = &qp->rq;
 	int ret;
 
-	/* with an SRQ, the ring's one entry is the worker's; XRC QPs have none */
+	/* with an SRQ, the ring's one entry belongs to the worker; XRC QPs have no receive queue */
 	if (unlikely(rq->capacity == 0 && (ibv->srq != NULL || ibv->recv_cq == NULL))) {
 		*bad_wr = wr;
 		return EINVAL;
@@ -77,8 +77,9 @@ uroce_post_recv(struct ibv_qp *ibv, struct ibv_recv_wr *wr, struct ibv_recv_wr *
 	}
 	ret = post_list(rq, wr, bad_wr);
 	rte_spinlock_unlock(&rq->lock);
-	/* R41: either the worker, on its way to ERR, sees our entries and flushes them, or we see ERR and
-	 * have it flush again. The engine has the other fence, between the state and its look at tail. */
+	/* R41: either the worker that moves the QP to ERR sees the new entries and flushes them, or this thread sees
+	 * ERR and makes it flush again. The engine has the other fence, between its write of the state and its read
+	 * of tail. */
 	rte_atomic_thread_fence(__ATOMIC_SEQ_CST);
 	if (unlikely(__atomic_load_n(&qp->state, __ATOMIC_RELAXED) == IBV_QPS_ERR))
 		qp->dev->ops.worker->doorbell(qp);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Queue pairs: creates them with their rings and number, publishes them to the workers, queries them, and frees them
- * for qp_destroy.c. State changes are in qp_modify.c. Control threads.
+ * Creates queue pairs with their rings and number, publishes them to the workers, queries them, and frees them for
+ * qp_destroy.c. State changes are in qp_modify.c. Control threads.
  */
 
 #include <errno.h>
@@ -43,7 +43,7 @@ uroce_qp_transport(enum ibv_qp_type type)
 	}
 }
 
-/* An XRC initiator receives nothing but answers. */
+/* Not for an XRC initiator, which receives only responses. */
 static int
 check_recv_attr(const struct ibv_pd *pd, const struct ibv_qp_init_attr *attr)
 {
@@ -85,8 +85,8 @@ wq_init(const struct uroce_qp *qp, struct uroce_wq *wq, uint32_t entries, uint32
 	return wq->ring == NULL ? ENOMEM : 0;
 }
 
-/* Without a receive queue of its own nothing can be posted to the QP, whatever is asked for; and the worker has one
- * entry for what the message in progress has taken from an SRQ. */
+/* No receive can be posted to a QP without a receive queue of its own, whatever capacity was requested. Its worker has
+ * one entry, for the WQE that the message in progress has taken from an SRQ. */
 static int
 init_shared_recv(struct uroce_qp *qp)
 {
@@ -98,7 +98,7 @@ init_shared_recv(struct uroce_qp *qp)
 	return ret;
 }
 
-/* Entries are as wide as what is asked for needs; what alignment leaves over is granted too. */
+/* Entries are as large as the requested capacities need; room that alignment adds is granted too. */
 static int
 init_queues(struct uroce_qp *qp, const struct ibv_qp_cap *cap)
 {
@@ -156,7 +156,7 @@ qp_alloc(struct uroce_device *dev, struct ibv_pd *pd, const struct ibv_qp_init_a
 	if (qp == NULL)
 		return NULL;
 	qp->dev = dev;
-	qp->ibv.context = pd != NULL ? pd->context : &dev->vctx.context;	/* an XRC target has none */
+	qp->ibv.context = pd != NULL ? pd->context : &dev->vctx.context;	/* an XRC target has no PD */
 	qp->ibv.qp_context = init->qp_context;
 	qp->ibv.pd = pd;
 	qp->ibv.send_cq = init->send_cq;
@@ -190,7 +190,7 @@ get_gsi(struct uroce_device *dev)
 	return 0;
 }
 
-/* The number that is asked for, or with 0 any. */
+/* Reserve the requested QPN; 0: any. */
 static int
 get_qpn(struct uroce_device *dev, uint32_t *qpn)
 {
@@ -253,7 +253,7 @@ put_refs(struct uroce_qp *qp)
 		uroce_pd_put(qp->ibv.pd);
 }
 
-/* From attributes that were checked. A QPN of 0: one is drawn. @return NULL and errno */
+/* Create a QP from checked attributes. A QPN of 0: draw one. @return NULL and errno */
 static struct uroce_qp *
 qp_create(struct uroce_device *dev, struct ibv_pd *pd, const struct ibv_qp_init_attr *init, uint32_t qpn,
 	  struct uroce_xrc_target *target)
@@ -336,7 +336,7 @@ uroce_qp_dispose(struct uroce_qp *qp)
 	uroce_mw_owner_gone(&dev->mrs, &qp->windows);
 	if (qp->path.set_up)
 		dev->ops.port->path_fini(dev, &qp->path);
-	free_rings(qp);		/* by the parent domain's allocator, before the domain can go */
+	free_rings(qp);		/* uses the parent domain's allocator: before put_refs() */
 	put_refs(qp);
 	put_qpn(dev, qp->ibv.qp_num);
 	qp_free(qp);
@@ -349,7 +349,7 @@ uroce_qp_destroy(struct uroce_qp *qp)
 
 	uroce_qp_withdraw(qp);
 	uroce_rcu_wait();
-	/* programs free the objects of wr_id, and the QPN may be reused soon */
+	/* applications free the objects that wr_id refers to, and the QPN may be reused soon */
 	uroce_qp_forget_completions(qp);
 	uroce_device_forget_events(ibv->context, &qp->events, &ibv->mutex, &ibv->cond,
 				   &ibv->events_completed);
@@ -363,7 +363,7 @@ uroce_query_qp(struct ibv_qp *ibv, struct ibv_qp_attr *attr, int attr_mask,
 	struct uroce_qp *qp = uroce_qp_real(uroce_qp_of(ibv));
 	enum ibv_qp_state state;
 
-	(void)attr_mask;	/* a hint of what is needed: all of it costs the same */
+	(void)attr_mask;	/* a hint: to return all attributes costs the same */
 	pthread_mutex_lock(&qp->ibv.mutex);
 	qp->dev->ops.worker->engine_enter(qp->engine);
 	state = qp->state;

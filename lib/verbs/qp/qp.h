@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Queue pairs: the object, its two work queues, and storage for the state of its requester and responder, which only
- * lib/transport knows. Fields are grouped by the thread that writes them.
+ * Queue pairs: the object, its two work queues, and room for the state of its requester and responder, which
+ * lib/transport defines. Fields are grouped by the thread that writes them.
  */
 
 #ifndef UROCE_VERBS_QP_QP_H
@@ -24,8 +24,8 @@
 #include "verbs/qp/history.h"
 #include "wire/headers.h"
 
-/* A send WQE. Written whole by the poster; the worker writes below `worker` only. Scatter/gather entries,
- * or inline data, follow. */
+/* A send WQE. The poster writes all of it, the worker only the fields below `worker`. Scatter/gather entries or inline
+ * data follow. */
 struct uroce_sqe {
 	uint64_t wr_id;
 	union {
@@ -56,15 +56,15 @@ struct uroce_sqe {
 	union {
 		struct {
 			uint32_t first_psn;
-			uint32_t psn_count;	/* PSNs it takes: packets, or response packets of a READ */
+			uint32_t psn_count;	/* one PSN for each packet, or for each response packet of a READ */
 		};
 		uint64_t grace;		/* BIND_MW, LOCAL_INV: token of the grace period that it waits for, or 0 */
 	};
 	/* poster */
-	uint32_t bind_access;		/* BIND_MW: enum ibv_access_flags, and of which region */
+	uint32_t bind_access;		/* BIND_MW: enum ibv_access_flags */
 	union {
-		uint32_t bind_lkey;
-		uint32_t remote_srqn;	/* what XRC sends */
+		uint32_t bind_lkey;	/* BIND_MW: of the region */
+		uint32_t remote_srqn;	/* XRC: number of the peer's SRQ */
 	};
 	struct ibv_sge sge[];
 };
@@ -80,8 +80,8 @@ struct uroce_rqe {
 
 struct uroce_qp;
 
-/* A work queue's ring. Indices run freely; entry i is at (i & mask) * stride. The fields that posters write share a cache
- * line with constant fields, because their readers need both. */
+/* A work queue's ring. Indices run freely; entry i is at (i & mask) * stride. The fields that posters write share a
+ * cache line with constant fields, because their readers need both. */
 struct uroce_wq {
 	uint8_t *ring;
 	uint32_t mask;
@@ -106,7 +106,7 @@ uroce_sqe_at(const struct uroce_wq *wq, uint32_t i)
 	return (struct uroce_sqe *)(wq->ring + (size_t)(i & wq->mask) * wq->stride);
 }
 
-/* A send WQE's head, and its first entries or inline data. */
+/* Prefetch a send WQE's head, and its first entries or inline data. */
 static inline void
 uroce_sqe_prefetch(const struct uroce_wq *wq, uint32_t i)
 {
@@ -143,24 +143,24 @@ uroce_wq_has_room(struct uroce_wq *wq, uint32_t tail)
 	return tail - wq->head_seen < wq->capacity;
 }
 
-/* Of the state of requester and responder, which lib/transport defines: it asserts the sizes. */
-#define UROCE_QP_TRANSPORT_BYTES 224
+/* Sizes of structs that lib/transport defines; it asserts them. */
+#define UROCE_QP_TRANSPORT_BYTES 224		/* the state of requester and responder */
 #define UROCE_RD_ATOMIC_BYTES 80		/* an entry of the ring of READs and atomics that the responder keeps */
 
-/* The QP's entries in its engine: flags. */
+/* Flags: the places where a QP's engine lists it. */
 enum uroce_qp_listed {
 	UROCE_QP_ACTIVE = 1,		/* in the active list */
 	UROCE_QP_LATER = 8,		/* in the list of the next round */
 	UROCE_QP_RATED = 2,		/* congestion control paces it */
 };
 
-/* Work requests that are being built (wr.c). Under sq.lock, between wr_start and its end. */
+/* Work requests that are being built (wr.c). Under sq.lock, from wr_start to wr_complete or wr_abort. */
 struct uroce_wr {
-	struct uroce_sqe *sqe;		/* the latest; NULL: none, or something was wrong */
-	uint32_t tail;			/* one past it */
+	struct uroce_sqe *sqe;		/* the latest WQE; NULL: none, or a request was invalid */
+	uint32_t tail;			/* index after the latest WQE */
 	int error;			/* errno */
 	uint8_t needs;
-	bool binds;			/* windows among them */
+	bool binds;			/* one of the requests binds a window */
 };
 
 struct uroce_xrc_target;
@@ -173,10 +173,10 @@ struct uroce_qp {
 	struct uroce_wr wr;
 	struct uroce_xrc_target *target;	/* XRC_RECV only. Constant */
 	struct uroce_wq rq;		/* with an SRQ: one entry, for the WQE that a message has taken */
-	struct ibv_qp_attr attr;	/* what modify has set; under engine_enter */
+	struct ibv_qp_attr attr;	/* as set by modify; under engine_enter */
 	struct ibv_qp_cap cap;		/* granted */
-	struct uroce_event_refs events;	/* under the lock of the device's event queue */
-	uint16_t mcast_groups;		/* that it is attached to, under the lock of dev->mcast (R49) */
+	struct uroce_event_refs events;	/* under the lock of the context's event queue */
+	uint16_t mcast_groups;		/* number of groups that it is attached to; under dev->mcast.lock (R49) */
 	bool mcast_block_self;		/* it does not receive its own multicasts; constant once it is in a group */
 	TAILQ_ENTRY(uroce_qp) ack_link;	/* worker: QPs whose ACKs found the engine's ring full */
 	struct uroce_qp *failed_next;	/* worker: next of the QPs that the engine has to flush */
@@ -188,7 +188,7 @@ struct uroce_qp {
 	/* Packets use the fields from here on: uroce_qp_prefetch_constant(). First those that only modify changes. */
 	struct uroce_device *dev __rte_cache_aligned;
 	struct uroce_engine *engine;	/* set by qp_attach, constant until qp_detach */
-	struct uroce_mw_owner windows;	/* of type 2, bound to it */
+	struct uroce_mw_owner windows;	/* type 2 windows that are bound to it */
 	uint32_t mtu_bytes;
 	uint32_t state;			/* enum ibv_qp_state; worker: rw, posters: relaxed read */
 	/* the worker's copies of fields of attr */
@@ -200,7 +200,7 @@ struct uroce_qp {
 	uint8_t transport;		/* enum uroce_transport of its packets; constant */
 	uint8_t opcode_base;		/* added to RC's opcodes: not 0 for XRC and UC; constant */
 	bool sq_sig_all;		/* constant */
-	struct uroce_rate *rate;	/* set by congestion control; NULL: none */
+	struct uroce_rate *rate;	/* set by congestion control; NULL: no limit */
 	struct uroce_path path;
 
 	struct uroce_wq sq;
@@ -208,15 +208,15 @@ struct uroce_qp {
 	/* worker */
 	TAILQ_ENTRY(uroce_qp) active_link __rte_cache_aligned;
 	uint8_t listed;
-	/* lib/transport/responder/ack.c; here, where there is room */
+	/* state of lib/transport/responder/ack.c, here because it fits into this cache line */
 	uint8_t ack_place;		/* enum uroce_ack_place */
 	bool recv_taken : 1;		/* rqe at rq.head is in use by a message */
 	bool reply_pending : 1;		/* a WRITE has arrived, and the application has posted nothing since */
 	uint8_t reply_score;		/* rises with each WRITE that the application replies to soon, else halves */
 	uint32_t written_ns;		/* arrival of that WRITE, lower 32 bits */
 	uint64_t transport_state[UROCE_QP_TRANSPORT_BYTES / sizeof(uint64_t)];	/* lib/transport/qp/state.h */
-	/* Where receive WQEs come from; NULL: from the QP's own queue. XRC: the SRQ that the last request named;
-	 * the control thread that destroys it takes it from here, in the worker's turn. */
+	/* The SRQ of the receive WQEs; NULL: the QP's own queue. XRC: the SRQ that the last request named; a control
+	 * thread that destroys the SRQ sets this to NULL, in the worker's turn. */
 	struct uroce_srq *recv_srq;
 };
 
@@ -246,10 +246,10 @@ uroce_qp_of(struct ibv_qp *qp)
 	return (struct uroce_qp *)qp;
 }
 
-/** The transport of a type of QP; UROCE_TRANSPORT_NONE: there are none of this type. */
+/** @return the transport of a type of QP; UROCE_TRANSPORT_NONE: the type is not supported */
 uint8_t uroce_qp_transport(enum ibv_qp_type type);
 
-/** uroce_create_qp() for the given number, UROCE_GSI_QPN, or 0 for one that is drawn. @return also EEXIST */
+/** uroce_create_qp() with a given QPN: UROCE_GSI_QPN, or 0 to draw one. errno may also be EEXIST: the QPN is in use. */
 struct ibv_qp *uroce_qp_create(struct ibv_pd *pd, struct ibv_qp_init_attr *init_attr, uint32_t qpn);
 
 /** Prefetch the entry that uroce_qp_lookup_unchecked() reads. */

@@ -11,9 +11,9 @@
 
 #include "uroce.h"
 
-/* The responder places payloads in address order, the last word last (wire/copy.h), so that a program may poll the last
- * byte. A result of 1 would promise more: x86-64 does not guarantee that the bytes of one 32-byte store are seen in
- * order. */
+/* The responder places payloads in address order, the last word last (wire/copy.h), so an application may poll the last
+ * byte. A result of 1 would promise more: x86-64 does not guarantee that other threads see the bytes of one 32-byte
+ * store in order. */
 int
 uroce_query_qp_data_in_order(struct ibv_qp *qp, enum ibv_wr_opcode op, uint32_t flags)
 {

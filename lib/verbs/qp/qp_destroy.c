@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * ibv_destroy_qp(3), also asynchronously, and of a handle of an XRC target QP. Control threads.
+ * ibv_destroy_qp(3), also asynchronously, and for handles of XRC target QPs. Control threads.
  */
 
 #include <errno.h>
@@ -45,14 +45,14 @@ uroce_destroy_qp_async(struct ibv_qp *ibv, void (*freed)(void *arg), void *arg)
 	if (r == NULL)
 		return ENOMEM;
 	uroce_qp_withdraw(qp);
-	/* nothing completes any more: the engine, which pushes completions, does not know the QP any more */
+	/* no more completions follow: the engine, which pushes them, has removed the QP */
 	uroce_qp_forget_completions(qp);
 	r->grace = uroce_rcu_begin();
 	uroce_reclaim_add(r);
 	return 0;
 }
 
-/* Is there something to send that nobody will acknowledge? */
+/* Does the QP have messages to send that the peer will not acknowledge? */
 static bool
 is_sending(const struct uroce_qp *qp)
 {
@@ -62,8 +62,8 @@ is_sending(const struct uroce_qp *qp)
 	       __atomic_load_n(&qp->sq.head, __ATOMIC_ACQUIRE) != qp->sq.tail;
 }
 
-/* An RNIC sends from the doorbell on. Programs that have sent datagrams, which nobody will answer, count on it and
- * leave without waiting for their completions: so the worker is given time, or driven if nobody else does. */
+/* An RNIC begins to send at the doorbell. Applications that send unacknowledged messages rely on that and exit without
+ * waiting for the completions. So give the worker time to send, and poll it if no other thread does. */
 static void
 send_rest(struct uroce_qp *qp)
 {

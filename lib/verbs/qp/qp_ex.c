@@ -41,13 +41,13 @@ check_extensions(const struct ibv_qp_init_attr_ex *attr)
 	if ((attr->comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS) &&
 	    (attr->create_flags & ~IBV_QP_CREATE_BLOCK_SELF_MCAST_LB) != 0)
 		return EOPNOTSUPP;
-	if (blocks_self(attr) && attr->qp_type != IBV_QPT_UD)	/* no other is in a group */
+	if (blocks_self(attr) && attr->qp_type != IBV_QPT_UD)	/* only UD QPs join groups */
 		return EOPNOTSUPP;
 	return attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS ?
 	       uroce_wr_check(attr->qp_type, attr->send_ops_flags) : 0;
 }
 
-/* It has no queues, and nothing to send. */
+/* An XRC target has no queues, and sends no requests. */
 static struct ibv_qp *
 create_target(struct ibv_qp_init_attr_ex *attr)
 {
@@ -62,7 +62,7 @@ create_target(struct ibv_qp_init_attr_ex *attr)
 	if (qp == NULL)
 		return NULL;
 	attr->cap = nothing;
-	/* it is not bound to it, only carries it along: rdma_create_srq(3) takes it from there */
+	/* the QP does not use the PD, but rdma_create_srq(3) takes it from here */
 	qp->pd = attr->comp_mask & IBV_QP_INIT_ATTR_PD ? attr->pd : NULL;
 	return qp;
 }
@@ -81,11 +81,11 @@ uroce_create_qp_ex(struct ibv_context *context, struct ibv_qp_init_attr_ex *attr
 	}
 	if (attr->qp_type == IBV_QPT_XRC_RECV)
 		return create_target(attr);
-	/* its data is written into the WQE */
+	/* the 8 bytes of an ATOMIC_WRITE are written into the WQE */
 	if ((attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) &&
 	    (attr->send_ops_flags & IBV_QP_EX_WITH_ATOMIC_WRITE))
 		attr->cap.max_inline_data = RTE_MAX(attr->cap.max_inline_data, (uint32_t)sizeof(uint64_t));
-	/* it begins with the attributes of ibv_create_qp() */
+	/* struct ibv_qp_init_attr_ex begins with the fields of struct ibv_qp_init_attr */
 	qp = uroce_create_qp(attr->pd, (struct ibv_qp_init_attr *)attr);
 	if (qp == NULL)
 		return NULL;

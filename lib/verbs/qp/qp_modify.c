@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * ibv_modify_qp(3), all or nothing: everything that can fail is checked and prepared first; then, in the engine's
- * turn, the attributes are applied and the transport is told. Control threads, one at a time for each QP
- * (ibv.mutex); the engine itself may have moved the QP to ERR in between.
+ * ibv_modify_qp(3), all or nothing: checks and prepares everything that can fail, then applies the attributes and
+ * notifies the transport in the engine's turn. Control threads, one at a time for each QP (ibv.mutex). The engine may
+ * move the QP to ERR between the two steps.
  */
 
 #include <errno.h>
@@ -34,15 +34,15 @@
 #define QP_ACCESS (IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | \
 		   IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_FLUSH_GLOBAL | IBV_ACCESS_FLUSH_PERSISTENT)
 
-/* What a modification needs ready before it is applied; after that, what it has replaced. */
+/* The new parts of a QP, prepared before a modification is applied; afterwards, the parts that they have replaced. */
 struct preparation {
 	struct uroce_path path;
-	void *ring;			/* larger, for READs and atomics; NULL: the present one suffices */
-	uint32_t rd_atomics;		/* its entries */
-	enum ibv_mtu port_mtu;		/* UD: what a message may have; 0: as before */
+	void *ring;			/* a larger ring for READs and atomics; NULL: the present one suffices */
+	uint32_t rd_atomics;		/* entries of the ring */
+	enum ibv_mtu port_mtu;		/* UD: the longest message; 0: unchanged */
 };
 
-/* Each attribute of the mask is within its range. */
+/* Is each attribute of the mask within its range? */
 static bool
 path_attr_ok(const struct ibv_qp_attr *a, int mask)
 {
@@ -125,7 +125,7 @@ check(struct uroce_qp *qp, const struct ibv_qp_attr *a, int mask)
 	return mask & IBV_QP_PATH_MTU ? check_mtu(qp->dev, a->path_mtu) : 0;
 }
 
-/* A ring that remembers the last READs and atomics; at least one entry, so that there is a ring. */
+/* Prepare a ring for the last READs and atomics, with at least one entry. */
 static int
 prepare_rd_atomics(const struct uroce_qp *qp, unsigned int max_dest_rd_atomic, struct preparation *p)
 {
@@ -150,7 +150,7 @@ prepare(struct uroce_qp *qp, const struct ibv_qp_attr *a, int mask, struct prepa
 	memset(p, 0, sizeof(*p));
 	if (mask & IBV_QP_MAX_DEST_RD_ATOMIC)
 		ret = prepare_rd_atomics(qp, a->max_dest_rd_atomic, p);
-	/* R40: no path says what a datagram may have */
+	/* R40: the port's MTU limits datagrams, because the QP has no path */
 	if (ret == 0 && qp->transport == UROCE_TRANSPORT_UD && (mask & IBV_QP_STATE) &&
 	    a->qp_state == IBV_QPS_RTR)
 		ret = get_port_mtu(dev, &p->port_mtu);
@@ -185,7 +185,7 @@ uroce_qp_attr_reset(struct uroce_qp *qp)
 static void
 clear_queues(struct uroce_qp *qp)
 {
-	/* between enter and exit the worker's indices are ours; the locks keep posters out */
+	/* between enter and exit this thread may write the worker's indices; the locks keep posters out */
 	rte_spinlock_lock(&qp->sq.lock);
 	uroce_ah_put_queued(qp);
 	__atomic_store_n(&qp->sq.head, qp->sq.tail, __ATOMIC_RELEASE);
@@ -230,7 +230,7 @@ apply_transport(struct uroce_qp *qp, const struct ibv_qp_attr *a, int mask)
 	}
 	if (mask & IBV_QP_QKEY)
 		to->qkey = a->qkey;
-	/* as with RNICs: who draws them from 32 bits means the low 24 */
+	/* as with RNICs, the low 24 bits count: some applications draw PSNs of 32 bits */
 	if (mask & IBV_QP_RQ_PSN)
 		to->rq_psn = a->rq_psn & UROCE_PSN_MASK;
 	if (mask & IBV_QP_SQ_PSN)
@@ -260,7 +260,7 @@ apply_rd_atomics(struct uroce_qp *qp, struct preparation *p)
 	p->ring = qp->dev->ops.transport->qp_rd_atomics(qp, p->ring, p->rd_atomics);
 }
 
-/* As the engine's thread; cannot fail. */
+/* In the engine's turn; cannot fail. */
 static void
 apply(struct uroce_qp *qp, const struct ibv_qp_attr *a, int mask, struct preparation *p)
 {
@@ -269,11 +269,11 @@ apply(struct uroce_qp *qp, const struct ibv_qp_attr *a, int mask, struct prepara
 
 	apply_path(qp, a, mask, p);
 	if (from != to)
-		qp->attr.en_sqd_async_notify = 0;	/* asked for each time */
+		qp->attr.en_sqd_async_notify = 0;	/* requested anew for each transition */
 	apply_transport(qp, a, mask);
 	apply_rd_atomics(qp, p);
 	qp->attr.qp_state = to;
-	/* posters look at it under the queues' locks */
+	/* posters read it under the queues' locks */
 	__atomic_store_n(&qp->state, to, __ATOMIC_RELAXED);
 	if (to == IBV_QPS_RESET) {
 		clear_queues(qp);
@@ -285,8 +285,8 @@ apply(struct uroce_qp *qp, const struct ibv_qp_attr *a, int mask, struct prepara
 	qp->ibv.state = to;
 }
 
-/* Programs give the two ends of XRC what one end of RC has. What only the other end has does not count: so it is with
- * the kernel, too. */
+/* Applications set all attributes of an RC QP at both ends of XRC. Ignore those that only the other end has, as the
+ * kernel does. */
 static int
 own_mask(enum ibv_qp_type type, int attr_mask)
 {
@@ -312,18 +312,18 @@ uroce_modify_qp(struct ibv_qp *ibv, struct ibv_qp_attr *attr, int attr_mask)
 		ret = prepare(qp, attr, attr_mask, &p);
 	if (ret == 0) {
 		worker->engine_enter(qp->engine);
-		/* again: the engine may have put it into the error state */
+		/* check again: the engine may have moved the QP to ERR */
 		ret = check_transition(qp, qp->state, attr, attr_mask);
 		if (ret == 0)
 			apply(qp, attr, attr_mask, &p);
 		worker->engine_exit(qp->engine);
 	}
-	/* As RNICs do: the application must not take completions from before RESET for new ones. Under ibv.mutex, so
-	 * that the QP stays in RESET. */
+	/* As RNICs do: otherwise the application would take completions from before RESET for new ones. Under
+	 * ibv.mutex, so that the QP stays in RESET. */
 	if (ret == 0 && (attr_mask & IBV_QP_STATE) && attr->qp_state == IBV_QPS_RESET)
 		uroce_qp_forget_completions(qp);
 	dispose(qp->dev, &p);
-	ibv->state = qp->ibv.state;	/* of the handle that was used; others learn it when they ask */
+	ibv->state = qp->ibv.state;	/* of this handle; another handle is updated when it is queried */
 	pthread_mutex_unlock(&qp->ibv.mutex);
 	return ret;
 }

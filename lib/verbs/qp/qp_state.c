@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The table of a QP's states: the transitions, and the required and optional attributes of each (R44, R45). Facts
- * from ibv_modify_qp(3) and the specification's tables of QP state transitions. Constant; any thread.
+ * The table of QP state transitions, with the required and optional attributes of each (R44, R45), from
+ * ibv_modify_qp(3) and the specification's tables of QP state transitions. Constant; any thread.
  */
 
 #include <errno.h>
@@ -47,7 +47,7 @@ enum { RC, UC, UD, XI, XT, TYPE_COUNT };
 #define RUN { RUN_RC, RUN_UC, RUN_UD, [XI] = RUN_UC, [XT] = RUN_RC }
 
 struct transition {
-	uint8_t types;			/* for which it is allowed: 1 << RC … */
+	uint8_t types;			/* the types that it is allowed for: 1 << RC … */
 	uint32_t required[TYPE_COUNT];	/* enum ibv_qp_attr_mask */
 	uint32_t optional[TYPE_COUNT];
 };
@@ -98,7 +98,7 @@ static const struct transition transitions[STATE_COUNT][STATE_COUNT] = {
 		},
 		[IBV_QPS_ERR] = { ALL },
 	},
-	/* the transport's own doing when a send fails; an RC QP is in ERR then */
+	/* only the transport moves a QP to SQE, when a send fails; an RC QP goes to ERR instead */
 	[IBV_QPS_SQE] = {
 		[IBV_QPS_RESET] = { ALL },
 		[IBV_QPS_RTS] = {
@@ -142,7 +142,7 @@ uroce_qp_transition_check(enum ibv_qp_state from, enum ibv_qp_state to, enum ibv
 	t = &transitions[from][to];
 	if ((t->types & (1 << index)) == 0)
 		return EINVAL;
-	/* without a state in the mask, it stays what it is */
+	/* without IBV_QP_STATE in the mask, the state stays */
 	if (from != to && (mask & IBV_QP_STATE) == 0)
 		return EINVAL;
 	if ((mask & t->required[index]) != t->required[index])

@@ -24,7 +24,7 @@ static const struct {
 	[IBV_RATE_60_GBPS] = { 24, 60000 },
 	[IBV_RATE_80_GBPS] = { 32, 80000 },
 	[IBV_RATE_120_GBPS] = { 48, 120000 },
-	/* from here on, what the lanes carry is more than the name says */
+	/* from here on, the lanes carry more than the nominal rate */
 	[IBV_RATE_14_GBPS] = { 6, 14062 },
 	[IBV_RATE_56_GBPS] = { 22, 56250 },
 	[IBV_RATE_112_GBPS] = { 45, 112500 },

@@ -27,13 +27,13 @@
 #define KNOWN_FLAGS (IBV_SEND_FENCE | IBV_SEND_SIGNALED | IBV_SEND_SOLICITED)
 #define ATOMIC_BYTES 8
 
-/* What a work request still needs, and what it may not have. */
+/* The settings that a work request still needs, and those that it may not have. */
 enum {
-	NEEDS_ADDRESS = 1 << 0,		/* of UD */
+	NEEDS_ADDRESS = 1 << 0,		/* UD: wr_set_ud_addr */
 	NEEDS_8 = 1 << 1,		/* one entry of 8 bytes */
 	NO_INLINE = 1 << 2,
 	NO_DATA = 1 << 3,
-	NEEDS_SRQN = 1 << 4,		/* of XRC */
+	NEEDS_SRQN = 1 << 4,		/* XRC: wr_set_xrc_srqn */
 };
 
 static void
@@ -44,7 +44,7 @@ fail(struct uroce_wr *wr, int error)
 	wr->sqe = NULL;
 }
 
-/* The WQE is as it will be. */
+/* Check that the WQE has all settings that it needs: no more of them follow. */
 static void
 finish_sqe(struct uroce_wr *wr)
 {
@@ -56,7 +56,7 @@ finish_sqe(struct uroce_wr *wr)
 		fail(wr, EINVAL);
 }
 
-/* The next WQE, with what all of them have; NULL: something was wrong, now or before. */
+/* @return the next WQE, with its common fields set; NULL: this request or an earlier one is invalid */
 static struct uroce_sqe *
 next_sqe(struct ibv_qp_ex *ex, enum ibv_wr_opcode opcode, unsigned int known_flags, uint8_t needs)
 {
@@ -88,7 +88,7 @@ next_sqe(struct ibv_qp_ex *ex, enum ibv_wr_opcode opcode, unsigned int known_fla
 	return wr->sqe;
 }
 
-/* ---- what to do ---- */
+/* ---- operations ---- */
 
 static void
 wr_send(struct ibv_qp_ex *ex)
@@ -178,7 +178,7 @@ wr_send_inv(struct ibv_qp_ex *ex, uint32_t invalidate_rkey)
 		sqe->imm = rte_cpu_to_be_32(invalidate_rkey);
 }
 
-/* Its 8 bytes are there already. */
+/* The call passes the 8 bytes, so no data can be set. */
 static void
 wr_atomic_write(struct ibv_qp_ex *ex, uint32_t rkey, uint64_t remote_addr, const void *atomic_wr)
 {
@@ -192,7 +192,7 @@ wr_atomic_write(struct ibv_qp_ex *ex, uint32_t rkey, uint64_t remote_addr, const
 	memcpy(sqe->sge, atomic_wr, ATOMIC_BYTES);
 }
 
-/* What is about memory, as ibv_post_send() makes it. */
+/* A bind or local invalidate, as ibv_post_send() makes it. */
 static void
 memory(struct ibv_qp_ex *ex, struct ibv_send_wr *request)
 {
@@ -217,7 +217,7 @@ wr_local_inv(struct ibv_qp_ex *ex, uint32_t invalidate_rkey)
 	memory(ex, &request);
 }
 
-/* The window has its new rkey with wr_complete. */
+/* The window gets its new rkey in wr_complete. */
 static void
 wr_bind_mw(struct ibv_qp_ex *ex, struct ibv_mw *mw, uint32_t rkey, const struct ibv_mw_bind_info *bind_info)
 {
@@ -232,9 +232,9 @@ wr_bind_mw(struct ibv_qp_ex *ex, struct ibv_mw *mw, uint32_t rkey, const struct 
 	uroce_qp_of(&ex->qp_base)->wr.binds = true;
 }
 
-/* ---- with what ---- */
+/* ---- data and addresses ---- */
 
-/* R42: one that is too long takes its place in the queue, and completes in error there. */
+/* R42: a message that is too long is queued, and completes in error in its turn. */
 static void
 set_length(struct uroce_sqe *sqe, uint64_t bytes)
 {
@@ -315,7 +315,7 @@ wr_set_ud_addr(struct ibv_qp_ex *ex, struct ibv_ah *ah, uint32_t remote_qpn, uin
 
 	if (unlikely(wr->sqe == NULL))
 		return;
-	/* once for each WQE: it takes hold of the handle */
+	/* once for each WQE, because it takes a reference to the handle */
 	if (unlikely((wr->needs & NEEDS_ADDRESS) == 0 || ah == NULL || remote_qpn > UROCE_QPN_MASK)) {
 		fail(wr, EINVAL);
 		return;
@@ -353,7 +353,7 @@ wr_start(struct ibv_qp_ex *ex)
 	qp->wr.error = __atomic_load_n(&qp->state, __ATOMIC_RELAXED) < IBV_QPS_RTS ? EINVAL : 0;
 }
 
-/* What the WQEs since wr_start hold is given back. */
+/* Drop the address handles of the WQEs since wr_start. */
 static void
 take_back(struct uroce_qp *qp)
 {
@@ -410,7 +410,7 @@ wr_complete(struct ibv_qp_ex *ex)
 	return 0;
 }
 
-/* ---- a QP that has them ---- */
+/* ---- set-up of a QP ---- */
 
 static const struct {
 	uint64_t flag;

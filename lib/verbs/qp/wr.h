@@ -15,7 +15,7 @@
 
 /** Can a QP of this type have these calls? enum ibv_qp_create_send_ops_flags. @return 0 or EOPNOTSUPP */
 int uroce_wr_check(enum ibv_qp_type type, uint64_t send_ops);
-/** Give it those, and those that every such QP has. */
+/** Give the QP these calls, and those that every such QP has. */
 void uroce_wr_init(struct uroce_qp *qp, uint64_t send_ops);
 
 #endif /* UROCE_VERBS_QP_WR_H */
