@@ -97,6 +97,7 @@ struct uroce_responder {
 	bool established : 1;		/* COMM_EST has been raised */
 	bool selective : 1;		/* the requester understands SACKs: it has sent an ASK */
 	bool sack_owed : 1;		/* a SACK is owed in place of an ACK, and behind an owed NAK */
+	bool ack_behind_nak : 1;	/* an ACK is owed behind the owed NAK of a repeated READ */
 	bool read_again : 1;		/* a READ response was requested again: all are copied from then on */
 	bool filled_turn : 1;		/* responses took the whole of the QP's last turn */
 	bool recv_unacked : 1;		/* no ACK or response has left since a request last completed a receive */

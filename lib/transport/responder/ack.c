@@ -191,9 +191,11 @@ uroce_ack_owe(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_pa
 	const bool has_a_turn = resp->ack_owed && qp->ack_place == UROCE_ACK_TURN;
 
 	uroce_response_forget_asked(resp);
-	/* an owed NAK also acknowledges all requests before it */
+	/* an owed NAK also acknowledges all requests before it, which may not be this one */
 	if (!resp->ack_owed)
 		resp->ack_syndrome = UROCE_AETH_ACK;
+	else if (unlikely(uroce_response_is_replay_nak(resp)))
+		resp->ack_behind_nak = true;
 	resp->ack_owed = true;
 	if (has_a_turn || !uroce_response_is_plain_ack(resp)) {
 		uroce_qp_activate(e, qp);

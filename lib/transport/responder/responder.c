@@ -32,7 +32,7 @@ uroce_responder_reset(struct uroce_qp *qp)
 	resp->credits = UROCE_AETH_CREDITS_UNLIMITED;
 	resp->established = false;
 	resp->wrong_keys = 0;
-	resp->selective = resp->sack_owed = false;
+	resp->selective = resp->sack_owed = resp->ack_behind_nak = false;
 	resp->read_again = false;
 	resp->asked = resp->gap_end = resp->psn;
 	resp->resource_head = resp->resource_tail = resp->recv_resource = 0;

@@ -152,6 +152,14 @@ uroce_rd_atomic_add(struct uroce_responder *resp)
 /** uroce_transport_ops.qp_rd_atomics: a larger ring takes over what the smaller one remembers. */
 void *uroce_responder_take_ring(struct uroce_qp *qp, void *ring, uint32_t entries);
 
+/** Is the owed answer the NAK of a repeated READ? It names an old PSN, and so acknowledges no later request. */
+static inline bool
+uroce_response_is_replay_nak(const struct uroce_responder *resp)
+{
+	return resp->ack_owed && (resp->ack_syndrome & UROCE_AETH_CLASS_MASK) == UROCE_AETH_NAK &&
+	       resp->ack_syndrome != UROCE_AETH_SEQUENCE_NAK && resp->nak_state != UROCE_STATE_CLOSING;
+}
+
 /** Is the owed answer a plain ACK, which reports neither an error nor a gap? */
 static inline bool
 uroce_response_is_plain_ack(const struct uroce_responder *resp)

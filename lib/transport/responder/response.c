@@ -21,6 +21,7 @@ void
 uroce_response_supersede_ack(struct uroce_qp *qp)
 {
 	uroce_response_forget_asked(uroce_responder_of(qp));
+	uroce_responder_of(qp)->ack_behind_nak = false;
 	if ((uroce_responder_of(qp)->ack_syndrome & UROCE_AETH_CLASS_MASK) == UROCE_AETH_ACK && !uroce_responder_of(qp)->sack_owed)
 		uroce_responder_of(qp)->ack_owed = false;
 }
@@ -53,6 +54,7 @@ uroce_response_nak(struct uroce_engine *e, struct uroce_qp *qp, uint8_t syndrome
 	uroce_responder_of(qp)->ack_syndrome = syndrome;
 	uroce_responder_of(qp)->ack_psn = psn;
 	uroce_responder_of(qp)->ack_owed = true;
+	uroce_responder_of(qp)->ack_behind_nak = false;
 	uroce_qp_activate(e, qp);
 }
 
@@ -202,14 +204,15 @@ answered_psn(const struct uroce_responder *resp)
 	return resp->ack_syndrome == UROCE_AETH_SEQUENCE_NAK ? resp->psn : resp->ack_psn;
 }
 
-/* A SACK became owed before the NAK left: send it next. */
+/* An ACK or a SACK became owed before the NAK left: send it next. */
 static void
-owe_sack_after_nak(struct uroce_engine *e, struct uroce_qp *qp)
+owe_ack_after_nak(struct uroce_engine *e, struct uroce_qp *qp)
 {
 	struct uroce_responder *resp = uroce_responder_of(qp);
 
-	if (!resp->selective)
+	if (!resp->ack_behind_nak && !resp->selective)
 		return;
+	resp->ack_behind_nak = false;
 	uroce_response_forget_asked(resp);
 	resp->ack_syndrome = UROCE_AETH_ACK;
 	resp->ack_owed = true;
@@ -238,13 +241,14 @@ uroce_response_acknowledge(struct uroce_engine *e, struct uroce_qp *qp, struct r
 	if (unlikely(ret < 0))
 		return ret;
 	count_answer(e, qp, resp->ack_syndrome, psn);
-	resp->ack_owed = resp->recv_unacked = false;
+	resp->recv_unacked &= resp->ack_behind_nak;
+	resp->ack_owed = false;
 	if (sequence)
 		uroce_nak_on(resp, UROCE_ON_NAK_SENT);	/* R12: the NAK names resp->psn, which may have advanced since */
 	if (resp->nak_state == UROCE_STATE_CLOSING)
 		uroce_qp_fail(e, qp, UROCE_NO_EVENT);
-	else if (unlikely(resp->sack_owed))
-		owe_sack_after_nak(e, qp);
+	else if (unlikely(resp->sack_owed || resp->ack_behind_nak))
+		owe_ack_after_nak(e, qp);
 	return 0;
 }
 
@@ -271,12 +275,15 @@ refuse_replay(struct uroce_engine *e, struct uroce_qp *qp, struct uroce_rd_atomi
 {
 	struct uroce_responder *resp = uroce_responder_of(qp);
 	uint32_t psn = uroce_psn_add(r->first_psn, r->next);
+	const bool ack_owed = resp->ack_owed;
 
 	r->next = r->end;
 	r->again = 0;
-	/* this NAK replaces an owed ACK, but not an owed NAK */
-	if (!resp->ack_owed || (resp->ack_syndrome & UROCE_AETH_CLASS_MASK) == UROCE_AETH_ACK)
-		uroce_response_nak(e, qp, uroce_verdicts[UROCE_NAK_ACCESS].syndrome, psn);
+	/* this NAK leaves before an owed ACK, and never replaces an owed NAK */
+	if (ack_owed && (resp->ack_syndrome & UROCE_AETH_CLASS_MASK) != UROCE_AETH_ACK)
+		return;
+	uroce_response_nak(e, qp, uroce_verdicts[UROCE_NAK_ACCESS].syndrome, psn);
+	resp->ack_behind_nak = ack_owed;
 }
 
 static void
