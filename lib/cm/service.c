@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Starts the service on each open device with the first event channel or ID, and stops it with the last; and finds
- * the device for an address among those on which it has started. Without uroce_cm_lock where it starts or stops, since
- * the service's thread takes that. Any thread.
+ * Starts the service on each open device with the first event channel or ID, stops it with the last, and finds the
+ * device for an address among those on which it runs. A start or stop does not hold uroce_cm_lock, because the
+ * service's thread takes it. Any thread.
  */
 
 #include <limits.h>
@@ -19,7 +19,7 @@ struct uroce_cm_agents uroce_cm_agents = TAILQ_HEAD_INITIALIZER(uroce_cm_agents)
 
 /* Held while the service starts or stops on a device; before uroce_cm_lock. */
 static pthread_mutex_t transition = PTHREAD_MUTEX_INITIALIZER;
-static struct uroce_device *devices[UROCE_MAX_DEVICES]; /* under transition: the open ones, by index */
+static struct uroce_device *devices[UROCE_MAX_DEVICES]; /* the open devices, by index; under transition */
 static uint32_t users; /* under uroce_cm_lock */
 
 struct uroce_cm_agent *
@@ -86,7 +86,7 @@ is_used(void)
 	return used;
 }
 
-/* A device that cannot start takes no part. @return 0, or -errno: there are devices, and none could */
+/* A device on which the service cannot start has no connections. @return 0, or -errno: all of them failed */
 static int
 start_all(void)
 {
@@ -148,7 +148,7 @@ uroce_cm_device_opened(struct uroce_device *dev)
 	pthread_mutex_lock(&transition);
 	devices[dev->index] = dev;
 	if (is_used())
-		(void)dev->ops.service->start(dev); /* a device that cannot start takes no part */
+		(void)dev->ops.service->start(dev); /* if it fails, the device has no connections */
 	pthread_mutex_unlock(&transition);
 }
 

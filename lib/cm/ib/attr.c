@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The attributes with which to modify a QP, from its connection's REQ and REP: the same as Linux makes of the same
- * messages. Under the CM's lock.
+ * Computes the attributes for ibv_modify_qp(3) from the REQ and REP of the QP's connection, with the same results as
+ * Linux. Under the CM's lock.
  */
 
 #include <errno.h>
@@ -14,10 +14,10 @@
 
 #define DEFAULT_PKEY_INDEX 0
 #define PORT               1
-#define MIN_RNR_TIMER      0 /* 655 ms, as Linux: a consumer that knows better says so to its QP */
+#define MIN_RNR_TIMER      0 /* 655 ms, as in Linux; a consumer may modify its QP */
 
-/* twice a packet's life is one more as an exponent; the sum of two powers of two that differ is
- * below twice the larger, and only if they are close is it rounded up */
+/* The round trip is twice the packet's life time, which adds 1 to the exponent. The sum of the round trip and the delay
+ * is rounded up to twice the larger only if their exponents differ by at most 1. */
 uint8_t
 uroce_cm_ack_timeout(uint8_t ack_delay, uint8_t packet_life_time)
 {
@@ -91,14 +91,14 @@ rts_attr(const struct uroce_cm_conn *conn, struct ibv_qp_attr *attr)
 	return mask;
 }
 
-/* The REQ is sent or has come, and it is not over. */
+/* Has a REQ been sent or received, and has the connection not ended? */
 static bool
 has_begun(const struct uroce_cm_conn *conn)
 {
 	return conn->state >= UROCE_CM_REQ_SENT && conn->state <= UROCE_CM_MRA_LAP_RCVD;
 }
 
-/* Both QPs are known. */
+/* Is the peer's QP known, too? */
 static bool
 knows_peer(const struct uroce_cm_conn *conn)
 {

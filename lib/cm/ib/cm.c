@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The communication manager of a device: finds the connection that a MAD is for, the connections whose deadline has
- * come, and those to a peer that has gone; ends a connection that its consumer releases. A kernel disconnects for a
- * process that is killed; a process that is its own kernel cannot, so the caller reports such a peer, and its
- * connections end. The caller holds a lock during a call and passes the time in.
+ * The communication manager of a device: finds the connection of a MAD, the connections whose deadline has passed, and
+ * those to a departed peer; ends a connection that its consumer releases. A kernel disconnects for a killed process,
+ * but a killed process with uroce cannot: so the caller reports departed peers, whose connections end. The caller holds
+ * a lock during a call and passes the time in.
  */
 
 #include <stdlib.h>
@@ -65,7 +65,7 @@ hang_up(struct uroce_cm_conn *conn, uint64_t now_ns)
 	switch ((enum uroce_cm_state)conn->state) {
 	case UROCE_CM_REQ_SENT:
 	case UROCE_CM_MRA_REQ_RCVD:
-		/* the peer has not told us its ID: it finds its end by ours */
+		/* the peer's ID is unknown: the peer finds its connection by this end's ID and CA GUID */
 		uroce_cm_send_rej(conn, UROCE_CM_REJ_TIMEOUT, &guid, sizeof(guid), NULL, now_ns);
 		break;
 	case UROCE_CM_REQ_RCVD:
@@ -85,7 +85,7 @@ hang_up(struct uroce_cm_conn *conn, uint64_t now_ns)
 	case UROCE_CM_SIDR_REQ_RCVD: uroce_cm_send_sidr_rep(conn, &no, now_ns); break;
 	case UROCE_CM_SIDR_REQ_SENT: uroce_cm_conn_enter(conn, UROCE_CM_IDLE, now_ns); break;
 	case UROCE_CM_LISTEN:
-		/* stays in its list while a caller goes through that */
+		/* stays in its list, because a caller may be iterating over it */
 		conn->state = UROCE_CM_IDLE;
 		break;
 	default: break;
@@ -111,7 +111,7 @@ is_from_peer(const struct uroce_cm_conn *conn, const struct uroce_cm_path *path)
 	return uroce_cm_same_gid(&conn->path.dgid, &path->dgid);
 }
 
-/* By our ID, which the message calls remote, and by the peer's, as far as that is known. */
+/* Find by this end's ID, which is the message's remote ID, and by the peer's if that is known. */
 static struct uroce_cm_conn *
 find_by_ids(struct uroce_cm *cm, const uint8_t *mad, const struct uroce_cm_path *path)
 {
@@ -126,8 +126,8 @@ find_by_ids(struct uroce_cm *cm, const uint8_t *mad, const struct uroce_cm_path 
 	return conn;
 }
 
-/* A peer that has given up waiting for our answer may not know our ID: it says which CA it is. Once
- * it must know our ID that is not enough: its own may be easy to guess. */
+/* A peer whose REQ has timed out may not know this end's ID, and passes its own CA GUID instead. Once the peer must
+ * know the ID, the GUID is not accepted, because the peer's ID may be easy to guess. */
 static struct uroce_cm_conn *
 find_rejected(struct uroce_cm *cm, const uint8_t *mad, const struct uroce_cm_path *path)
 {
@@ -161,7 +161,7 @@ find(struct uroce_cm *cm, enum uroce_cm_message message, const uint8_t *mad,
 	}
 }
 
-/* No connection has the ID: answer a peer that waits. */
+/* No connection has the ID: reply if the peer waits for a reply. */
 static void
 answer_unknown(struct uroce_cm *cm, enum uroce_cm_message message, const uint8_t *mad,
 	       const struct uroce_cm_path *path)
@@ -240,7 +240,7 @@ time_out(struct uroce_cm_conn *conn, uint64_t now_ns)
 	uint64_t guid = conn->cm->conf.ca_guid;
 
 	RTE_VERIFY(row->action != UROCE_CM_UNEXPECTED);
-	/* Tell the peer that did not answer, so that it does not wait. */
+	/* Reject the peer that did not reply, so that it does not wait. */
 	if (uroce_cm_sends[conn->state][UROCE_CM_REJ] != UROCE_CM_STATE_NONE)
 		uroce_cm_send_rej(conn, UROCE_CM_REJ_TIMEOUT, &guid, sizeof(guid), NULL, now_ns);
 	else
@@ -281,7 +281,7 @@ uroce_cm_deadline(const struct uroce_cm *cm)
 	return cm->started ? uroce_wheel_next(&cm->wheel) : UINT64_MAX;
 }
 
-/* ---- peers that have gone ---- */
+/* ---- departed peers ---- */
 
 static void
 take_departure(struct uroce_cm_conn *conn, uint64_t now_ns)

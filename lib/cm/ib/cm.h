@@ -2,9 +2,9 @@
  * Copyright 2026 The uroce authors
  *
  * The communication manager of one device: exchanges MADs over QP1 (class 0x07) with the peers' managers to make
- * connections, end them, and resolve service IDs (SIDR). No I/O, no clock, no lock: MADs and `now` in, MADs, events
- * and the next deadline out. One thread at a time calls it, under a lock of the caller's; lib/port drives it, and
- * the rdma_cm calls are its consumer.
+ * connections, end them, and resolve service IDs (SIDR). It does no I/O, reads no clock and takes no lock: MADs and the
+ * time go in; MADs, events and the next deadline come out. The caller lets one thread call at a time, by a lock of its
+ * own. lib/port drives the manager, and the rdma_cm calls are its consumer.
  */
 
 #ifndef UROCE_CM_IB_CM_H
@@ -36,12 +36,12 @@
 #define UROCE_CM_SIDR_INFO_BYTES 72
 
 struct uroce_cm;
-/* One end of a connection in the making, made, or in TIMEWAIT; of a SIDR exchange; or a listener. */
+/* One end of a connection, from its handshake to the end of TIMEWAIT; one end of a SIDR exchange; or a listener. */
 struct uroce_cm_conn;
 
-/* The way to the other communication manager and, in a REQ, between the QPs. */
+/* The path to the peer's communication manager and, in a REQ, between the QPs. */
 struct uroce_cm_path {
-	union ibv_gid sgid;		/* ours */
+	union ibv_gid sgid;		/* this end's */
 	union ibv_gid dgid;		/* the peer's */
 	uint8_t sgid_index;
 	uint8_t traffic_class;
@@ -58,12 +58,12 @@ struct uroce_cm_private {
 	uint8_t bytes;
 };
 
-/* A REQ as it is sent, or as it was received, seen from here: local is ours, remote the peer's; a peer's initiator
- * depth is our responder resources and the other way round. */
+/* A REQ that is sent or was received, seen from this end: `local` is this end, `remote` the peer. The peer's initiator
+ * depth is this end's responder resources, and the other way round. */
 struct uroce_cm_req {
 	uint64_t service_id;
-	uint64_t ca_guid;		/* received: the peer's, network byte order; sent: conf's, whatever is here */
-	struct uroce_cm_path path;	/* received: seen from here */
+	uint64_t ca_guid;		/* received: the peer's, network byte order; sent: ignored, conf's is used */
+	struct uroce_cm_path path;	/* seen from this end, also if received */
 	struct uroce_cm_path alternate;	/* dgid all zero: none */
 	uint32_t qpn;			/* of the sender's QP */
 	uint32_t qkey;
@@ -74,9 +74,9 @@ struct uroce_cm_req {
 	uint8_t qp_type;		/* enum ibv_qp_type: RC, UC, XRC_SEND; received: RC, UC, XRC_RECV */
 	uint8_t responder_resources;
 	uint8_t initiator_depth;
-	uint8_t remote_cm_response_timeout;	/* 4.096 us << it, 5 bits: within which the peer's CM answers */
-	uint8_t local_cm_response_timeout;	/* … and ours */
-	uint8_t local_ack_timeout;	/* primary path's, 5 bits; 0: made of packet_life_time and ca_ack_delay */
+	uint8_t remote_cm_response_timeout;	/* the peer's CM replies within 4.096 us << it, 5 bits */
+	uint8_t local_cm_response_timeout;	/* this end's CM replies within 4.096 us << it, 5 bits */
+	uint8_t local_ack_timeout;	/* primary path's, 5 bits; 0: computed of packet_life_time and ca_ack_delay */
 	uint8_t retry_count;
 	uint8_t rnr_retry_count;
 	uint8_t max_cm_retries;
@@ -85,7 +85,7 @@ struct uroce_cm_req {
 	struct uroce_cm_private priv;
 };
 
-/* Seen from here, as a REQ. */
+/* A REP, seen from this end as a REQ is. */
 struct uroce_cm_rep {
 	uint64_t ca_guid;		/* received */
 	uint32_t qpn;
@@ -95,7 +95,7 @@ struct uroce_cm_rep {
 	uint32_t ece_attr_mod;
 	uint8_t responder_resources;
 	uint8_t initiator_depth;
-	uint8_t target_ack_delay;	/* received; sent: conf's ca_ack_delay, whatever is here */
+	uint8_t target_ack_delay;	/* received: the peer's; sent: ignored, conf's ca_ack_delay is used */
 	uint8_t failover_accepted;
 	uint8_t rnr_retry_count;
 	bool flow_control;
@@ -151,11 +151,11 @@ enum uroce_cm_sidr_status {
 };
 
 enum uroce_cm_event_type {
-	UROCE_CM_REQ_RECEIVED,		/* conn: a new one, whose listener is conn_listener */
-	UROCE_CM_REQ_ERROR,		/* no answer */
+	UROCE_CM_REQ_RECEIVED,		/* conn is new, offered to `listener` */
+	UROCE_CM_REQ_ERROR,		/* timed out */
 	UROCE_CM_REP_RECEIVED,
 	UROCE_CM_REP_ERROR,
-	UROCE_CM_RTU_RECEIVED,		/* or what else shows that the peer is connected */
+	UROCE_CM_RTU_RECEIVED,		/* also for uroce_cm_established() */
 	UROCE_CM_REJ_RECEIVED,
 	UROCE_CM_MRA_RECEIVED,
 	UROCE_CM_LAP_RECEIVED,
@@ -164,7 +164,7 @@ enum uroce_cm_event_type {
 	UROCE_CM_DREQ_RECEIVED,
 	UROCE_CM_DREP_RECEIVED,
 	UROCE_CM_DREQ_ERROR,
-	UROCE_CM_TIMEWAIT_EXIT,		/* the QP's number and PSNs may be used again */
+	UROCE_CM_TIMEWAIT_EXIT,		/* the QP's number and PSNs may be reused */
 	UROCE_CM_SIDR_REQ_RECEIVED,
 	UROCE_CM_SIDR_REP_RECEIVED,
 	UROCE_CM_SIDR_REQ_ERROR,
@@ -181,7 +181,7 @@ struct uroce_cm_event {
 	enum uroce_cm_event_type type;
 	struct uroce_cm_conn *conn;
 	struct uroce_cm_conn *listener;	/* of a REQ or SIDR_REQ received */
-	struct uroce_cm_private priv;	/* of the message that it is about */
+	struct uroce_cm_private priv;	/* private data of the message */
 	union {
 		const struct uroce_cm_req *req;		/* REQ_RECEIVED */
 		const struct uroce_cm_rep *rep;		/* REP_RECEIVED */
@@ -203,16 +203,16 @@ struct uroce_cm_event {
 };
 
 struct uroce_cm_ops {
-	/* Send a MAD to QP1 at path->dgid. It may be lost: what needs an answer is sent again. Calls none of
-	 * uroce_cm_*(). */
+	/* Send a MAD to QP1 at path->dgid. The MAD may be lost: the manager retransmits messages that need a reply.
+	 * Must not call uroce_cm_*(). */
 	void (*send)(void *arg, const struct uroce_cm_path *path, const uint8_t mad[UROCE_CM_MAD_BYTES]);
-	/* Something has happened. Called from within uroce_cm_receive(), uroce_cm_expire() and uroce_cm_depart(), under
-	 * the caller's lock; may call back all of uroce_cm_*() but these three and uroce_cm_destroy().
-	 * REQ_RECEIVED and SIDR_REQ_RECEIVED: @return 0 to take the new connection, or a reason to reject it with
-	 * (SIDR: a status), after which it is gone. UROCE_CM_REJ_INVALID_SERVICE_ID (UROCE_CM_SIDR_UNSUPPORTED):
-	 * not for this listener; the next one of the service ID is asked.
-	 * LAP_RECEIVED: @return 0 to have it answered that we have no alternate paths; 1: uroce_cm_send_apr() does.
-	 * Else the value is ignored. */
+	/* Handle an event. Called from within uroce_cm_receive(), uroce_cm_expire() and uroce_cm_depart(), under the
+	 * caller's lock. May call all of uroce_cm_*() but these three and uroce_cm_destroy().
+	 * REQ_RECEIVED and SIDR_REQ_RECEIVED: @return 0 to take the new connection, or a reason to reject it (SIDR: a
+	 * status), after which the connection is freed. UROCE_CM_REJ_INVALID_SERVICE_ID (UROCE_CM_SIDR_UNSUPPORTED):
+	 * not for this listener; the manager offers the connection to the next listener of the service ID.
+	 * LAP_RECEIVED: @return 0: the manager replies that alternate paths are not supported; 1: the consumer calls
+	 * uroce_cm_send_apr(). For other events the value is ignored. */
 	int (*event)(void *arg, const struct uroce_cm_event *event);
 };
 
@@ -221,45 +221,45 @@ struct uroce_cm_conf {
 	void *arg;
 	uint64_t ca_guid;		/* network byte order */
 	uint8_t ca_ack_delay;		/* local CA ack delay */
-	uint32_t max_conns;		/* with TIMEWAIT and requests not yet answered: UROCE_CM_MAX_CONNS */
+	uint32_t max_conns;		/* limit, with TIMEWAIT and unanswered requests: UROCE_CM_MAX_CONNS */
 };
 
 /** @return NULL: no memory */
 struct uroce_cm *uroce_cm_create(const struct uroce_cm_conf *conf);
-/** Every connection is forgotten, and nothing more is sent. */
+/** Free the manager and all its connections, without sending anything. */
 void uroce_cm_destroy(struct uroce_cm *cm);
 
-/** A MAD came to QP1. Everything in it is hostile. path: back to its sender. */
+/** Process a MAD that was received on QP1. Everything in it may be hostile. path: back to its sender. */
 void uroce_cm_receive(struct uroce_cm *cm, const uint8_t *mad, uint32_t bytes, const struct uroce_cm_path *path,
 		      uint64_t now_ns);
-/** Retransmissions, time-outs, TIMEWAIT. */
+/** Process the deadlines that have passed: retransmissions, timeouts, the end of TIMEWAIT. */
 void uroce_cm_expire(struct uroce_cm *cm, uint64_t now_ns);
-/** When uroce_cm_expire() has something to do, ns; UINT64_MAX: never. */
+/** @return the next deadline for uroce_cm_expire(), ns; UINT64_MAX: none */
 uint64_t uroce_cm_deadline(const struct uroce_cm *cm);
 
-/** The processes at the other end of some paths have gone, killed perhaps: connections over these paths, and those that
- * are being made, end as if the peers had disconnected. Nothing is sent. Requests without an answer go on: a successor of
- * the peer may answer them.
- * @param is_gone	of a path; calls none of uroce_cm_*() */
+/** The processes at the other end of some paths have departed, perhaps killed. End connections and handshakes over
+ * these paths as if the peers had disconnected, without sending anything. Requests without a reply go on, because a
+ * successor of the peer may reply to them.
+ * @param is_gone	has the peer of this path departed? Must not call uroce_cm_*() */
 void uroce_cm_depart(struct uroce_cm *cm, bool (*is_gone)(void *arg, const struct uroce_cm_path *path), void *arg,
 		     uint64_t now_ns);
 
-/** @param user	uroce_cm_conn_user() gives it back; for a connection that came as a REQ it is set in the event
- * @return	NULL and errno: ENOMEM, also after max_conns */
+/** @param user	returned by uroce_cm_conn_user(); the consumer of a received REQ sets it in the event
+ * @return	NULL and errno: ENOMEM, also beyond max_conns */
 struct uroce_cm_conn *uroce_cm_conn_create(struct uroce_cm *cm, void *user);
-/** Forget it; a connection that is not over is rejected or disconnected first, as its state asks for, and its
- * communication ID stays in TIMEWAIT without it. No more events of it. */
+/** Release a connection. If it has not ended, it is rejected or disconnected first, as its state requires, and its
+ * communication ID stays in TIMEWAIT. No more events follow. */
 void uroce_cm_conn_destroy(struct uroce_cm_conn *conn, uint64_t now_ns);
 void *uroce_cm_conn_user(const struct uroce_cm_conn *conn);
 void uroce_cm_conn_set_user(struct uroce_cm_conn *conn, void *user);
 
-/** Take REQs and SIDR_REQs for a service ID. Several listeners of one ID are asked in turn, see uroce_cm_ops.
+/** Listen for REQs and SIDR_REQs for a service ID. Several listeners of one ID get them in turn, see uroce_cm_ops.
  * @param mask	bits of the service ID that count
- * @return 0; -EBUSY: it listens or is connected */
+ * @return 0; -EBUSY: the connection is in use */
 int uroce_cm_listen(struct uroce_cm_conn *conn, uint64_t service_id, uint64_t mask);
 
-/* Each: 0; -EINVAL: the connection's state does not allow it, or a parameter is beyond its field; -EMSGSIZE:
- * private data too long. What needs an answer is retransmitted max_cm_retries times. */
+/* Each returns 0; -EINVAL: the connection's state does not allow it, or a parameter does not fit its field; -EMSGSIZE:
+ * private data too long. A message that needs a reply is retransmitted max_cm_retries times. */
 int uroce_cm_send_req(struct uroce_cm_conn *conn, const struct uroce_cm_req *req, uint64_t now_ns);
 int uroce_cm_send_rep(struct uroce_cm_conn *conn, const struct uroce_cm_rep *rep, uint64_t now_ns);
 int uroce_cm_send_rtu(struct uroce_cm_conn *conn, const struct uroce_cm_private *priv, uint64_t now_ns);
@@ -277,19 +277,19 @@ int uroce_cm_send_sidr_req(struct uroce_cm_conn *conn, uint64_t service_id, cons
 			   uint32_t timeout_ms, uint8_t max_cm_retries, const struct uroce_cm_private *priv,
 			   uint64_t now_ns);
 int uroce_cm_send_sidr_rep(struct uroce_cm_conn *conn, const struct uroce_cm_sidr_rep *rep, uint64_t now_ns);
-/** The QP has received something although the RTU is missing (IBV_EVENT_COMM_EST): it is established. The event
- * RTU_RECEIVED is raised before it returns.
+/** The QP has received a packet before the RTU (IBV_EVENT_COMM_EST): the connection is established. The event
+ * RTU_RECEIVED is raised before the call returns.
  * @return 0; -EINVAL */
 int uroce_cm_established(struct uroce_cm_conn *conn, uint64_t now_ns);
 
 /**
- * What the QP of a connection has to be modified with, from what was exchanged: ibv_qp_attr and mask for INIT, RTR
- * or RTS (attr->qp_state says which).
+ * Fill in the attributes and mask that take the QP of a connection to the state attr->qp_state (INIT, RTR or RTS), from
+ * the messages that were exchanged.
  * @return 0; -EINVAL: the state does not allow it
  */
 int uroce_cm_qp_attr(const struct uroce_cm_conn *conn, struct ibv_qp_attr *attr, int *attr_mask);
 
-/** Counted: MADs sent, received, retransmitted, dropped for each reason. For telemetry; any thread. */
+/** Read the counters: MADs sent, received, retransmitted, dropped for each reason. For telemetry; any thread. */
 unsigned int uroce_cm_query_counters(const struct uroce_cm *cm, const char **names, uint64_t *values,
 				     unsigned int room);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The life of a connection: created, moved between states, counted among unfinished handshakes, and freed when it is
- * over. A connection is pinned while the consumer is called back about it, so that it exists until that call returns,
- * whatever the consumer does. Under the CM's lock.
+ * Creates connections, moves them between states, counts unfinished handshakes, and frees connections that have ended.
+ * A connection is pinned during a call into its consumer, so that it exists until that call returns. Under the CM's
+ * lock.
  */
 
 #include <errno.h>
@@ -67,8 +67,7 @@ uroce_cm_conn_set_user(struct uroce_cm_conn *conn, void *user)
 	conn->user = user;
 }
 
-/* So long may packets of the connection be on their way: twice a packet's life, and what the peer
- * takes to acknowledge. */
+/* The time for which packets of the connection may be in flight: twice a packet's life time and the peer's ACK delay */
 static uint64_t
 timewait_ns(const struct uroce_cm_conn *conn)
 {
@@ -134,7 +133,7 @@ count_state(struct uroce_cm_conn *conn, enum uroce_cm_state from, enum uroce_cm_
 	cm->lingering -= from == UROCE_CM_SIDR_REP_SENT;
 }
 
-/* Ready for another connection: under another ID, as the peer may still know this one. */
+/* Make it ready for another connection, under a new ID, because the peer may still use the old one. */
 static void
 become_idle(struct uroce_cm_conn *conn)
 {
@@ -161,8 +160,7 @@ uroce_cm_conn_enter(struct uroce_cm_conn *conn, enum uroce_cm_state state, uint6
 	switch (state) {
 	case UROCE_CM_IDLE: become_idle(conn); break;
 	case UROCE_CM_TIMEWAIT:
-		/* The peer may connect its QP anew; what it repeats of this connection is known as
-		 * old. */
+		/* The peer may connect its QP anew. Duplicates of old messages still find the connection by its IDs. */
 		uroce_cm_qpn_remove(conn);
 		uroce_wheel_arm(&cm->wheel, &conn->timer, now_ns + timewait_ns(conn));
 		break;

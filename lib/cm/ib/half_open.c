@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Limits the handshakes that peers have begun and not finished. Any host can begin a connection, under any address:
- * so their number is limited, in total and for each peer (conn.c counts them), and so is the time for which a peer may
- * delay. When there is no room, the one that has waited longest is rejected. Under the CM's lock.
+ * Limits the unfinished handshakes of peers, because any host can begin one under any address. There are limits in
+ * total and for each peer (conn.c counts them), and for the time that a peer may take. When there is no room, the
+ * handshake that has waited longest is rejected. Under the CM's lock.
  */
 
 #include "cm/ib/internal.h"
 #include "uroce_config.h"
 
-/* The connection is no more, for either end: there is no time for it to die out in. */
+/* Reject the connection and end it at once. It needs no TIMEWAIT, because it was never established. */
 static void
 evict(struct uroce_cm_conn *conn, uint64_t now_ns)
 {

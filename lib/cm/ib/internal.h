@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * What the files of the communication manager share: a device's manager, its connections, and functions. Under the
- * lock of the caller of cm.h's functions. The rdma_cm calls do not include it.
+ * Structs and functions that the files of the communication manager share: a device's manager and its connections. All
+ * under the lock that callers of cm.h's functions hold. The rdma_cm calls do not include it.
  */
 
 #ifndef UROCE_CM_IB_INTERNAL_H
@@ -32,21 +32,21 @@ struct uroce_cm_conn {
 	LIST_ENTRY(uroce_cm_conn) remote_link; /* while in_remote */
 	LIST_ENTRY(uroce_cm_conn) qpn_link;    /* while in_qpn */
 	LIST_ENTRY(uroce_cm_conn) listen_link; /* while in_listen */
-	TAILQ_ENTRY(uroce_cm_conn) waiting_link; /* while a REP waits for its answer */
+	TAILQ_ENTRY(uroce_cm_conn) waiting_link; /* while a REP waits for its reply */
 	bool in_remote;
 	bool in_qpn;
 	bool in_listen;
-	bool active;   /* has sent the REQ */
+	bool active;   /* this end has sent the REQ */
 	bool probed;   /* a probe was sent: its DREP ends the connection */
-	bool orphan;   /* released by the consumer: no events, freed when it is over */
-	uint8_t pins;  /* calls that hold it while the consumer is called */
+	bool orphan;   /* released by the consumer: no events, freed when it has ended */
+	uint8_t pins;  /* calls into the consumer that keep it from being freed */
 	uint8_t state; /* enum uroce_cm_state */
 	uint8_t qp_type;
 	uint32_t local_id;
-	uint32_t tid_high; /* of our own requests' transactions: as random as local_id */
-	uint32_t remote_id;      /* of a SIDR exchange: the request's */
+	uint32_t tid_high; /* random upper half of the transaction IDs of this end's requests */
+	uint32_t remote_id;      /* SIDR: the request ID */
 	uint64_t remote_ca_guid; /* network byte order */
-	uint64_t tid;            /* of what is being answered, or of our own requests */
+	uint64_t tid;            /* transaction ID of the message to reply to, or of this end's request */
 	uint64_t service_id;
 	uint64_t service_mask; /* of a listener */
 	uint32_t local_qpn;
@@ -57,24 +57,24 @@ struct uroce_cm_conn {
 	uint8_t initiator_depth;
 	uint8_t retry_count;
 	uint8_t rnr_retry_count;
-	uint8_t ack_timeout; /* the QP's */
+	uint8_t ack_timeout; /* of the QP */
 	uint8_t target_ack_delay;
 	uint8_t max_cm_retries;
 	uint8_t retries_left;
 	uint8_t response_timeout; /* of the peer's CM, 4.096 us << it */
-	uint64_t interval_ns;     /* from a message to its repetition */
-	uint64_t wait_ns;         /* the same until an MRA asks for longer */
-	uint64_t give_up_ns; /* on the answer to a REP, whatever the peer wants; else UINT64_MAX */
+	uint64_t interval_ns;     /* from a message to its retransmission */
+	uint64_t wait_ns;         /* interval_ns, or longer after an MRA */
+	uint64_t give_up_ns; /* deadline for the reply to a REP, even after an MRA; else UINT64_MAX */
 	uint64_t probe_ns;   /* when the last probe was sent, if probed */
-	uint16_t source;     /* of half_open_of, while it is half open */
+	uint16_t source;     /* index into half_open_of, while it is half open */
 	struct uroce_timer timer;
 	struct uroce_cm_path path;
 	uint32_t lap_count;              /* LAPs sent: each has its own transaction */
 	int8_t mad_message;              /* enum uroce_cm_message of mad; -1: none */
-	uint8_t mad[UROCE_CM_MAD_BYTES]; /* sent last, to be sent again */
+	uint8_t mad[UROCE_CM_MAD_BYTES]; /* the last message sent, for retransmission */
 };
 
-/* The names of uroce_cm_query_counters(), behind those of each message sent and received. */
+/* Counters of uroce_cm_query_counters(), after those of each message sent and received. */
 #define UROCE_CM_COUNTERS(X)  \
 	X(retransmitted)      \
 	X(answered_again)     \
@@ -106,17 +106,17 @@ struct uroce_cm {
 	uint32_t conns;
 	uint32_t half_open;
 	uint16_t half_open_of[UROCE_CM_SOURCES]; /* by peer */
-	TAILQ_HEAD(, uroce_cm_conn) waiting; /* those whose REP waits for its answer, oldest first */
-	uint32_t lingering;
-	bool started;       /* the wheel knows the time */
+	TAILQ_HEAD(, uroce_cm_conn) waiting; /* connections whose REP waits for its reply, oldest first */
+	uint32_t lingering; /* connections in SIDR_REP_SENT */
+	bool started;       /* the wheel is initialized */
 	uint64_t secret[2]; /* key of the tables' hash: no peer can choose IDs that collide */
-	struct uroce_cm_table local;  /* by our communication ID */
-	struct uroce_cm_table remote; /* by the peer's, and its CA's GUID; SIDR: and its GID */
-	struct uroce_cm_table qpns;   /* by the peer's QPN and its CA's GUID: until TIMEWAIT */
-	struct uroce_cm_table services;   /* listeners to one service ID */
-	struct uroce_cm_conn_list masked; /* listeners to several */
+	struct uroce_cm_table local;  /* by this end's communication ID */
+	struct uroce_cm_table remote; /* by the peer's communication ID and CA GUID; SIDR: request ID and GID */
+	struct uroce_cm_table qpns;   /* by the peer's QPN and CA GUID, until TIMEWAIT */
+	struct uroce_cm_table services;   /* listeners for one service ID */
+	struct uroce_cm_conn_list masked; /* listeners for several service IDs */
 	struct uroce_wheel wheel;
-	/* any thread reads */
+	/* read by any thread */
 	uint64_t sent[UROCE_CM_MESSAGE_COUNT];
 	uint64_t received[UROCE_CM_MESSAGE_COUNT];
 	uint64_t counters[UROCE_CM_COUNTER_COUNT];
@@ -146,10 +146,10 @@ uroce_cm_same_gid(const union ibv_gid *a, const union ibv_gid *b)
 
 /* ---- lookup.c: tables ---- */
 
-/** The hash of values that a peer chooses, with a key that it does not know. */
+/** Hash values that a peer chooses, with a key that it does not know. */
 uint32_t uroce_cm_hash(const struct uroce_cm *cm, uint64_t a, uint64_t b);
-/** The peer's place in half_open_of. Peers share a place when their hashes meet; the key is secret, so that none can
- * choose another's. */
+/** @return the peer's index into half_open_of. Peers with equal hashes share one; the key is secret, so that no peer
+ * can choose the index of another. */
 uint16_t uroce_cm_source(const struct uroce_cm *cm, const union ibv_gid *gid);
 
 /** @return 0 or -ENOMEM */
@@ -160,12 +160,12 @@ void uroce_cm_tables_destroy(struct uroce_cm *cm);
 void uroce_cm_local_add(struct uroce_cm_conn *conn);
 void uroce_cm_local_remove(struct uroce_cm_conn *conn);
 struct uroce_cm_conn *uroce_cm_local_find(struct uroce_cm *cm, uint32_t id);
-/** By conn's remote_id and remote_ca_guid. */
+/** Add it by its remote_id and remote_ca_guid. */
 void uroce_cm_remote_add(struct uroce_cm_conn *conn);
 void uroce_cm_remote_remove(struct uroce_cm_conn *conn);
 struct uroce_cm_conn *uroce_cm_remote_find(struct uroce_cm *cm, uint32_t id, uint64_t ca_guid,
 					   const union ibv_gid *dgid);
-/** By conn's remote_id and the GID of its path. */
+/** Add it by its remote_id and the peer's GID. */
 void uroce_cm_sidr_add(struct uroce_cm_conn *conn);
 struct uroce_cm_conn *uroce_cm_sidr_find(struct uroce_cm *cm, uint32_t request_id,
 					 const union ibv_gid *dgid);
@@ -175,52 +175,50 @@ struct uroce_cm_conn *uroce_cm_qpn_find(struct uroce_cm *cm, uint32_t qpn, uint6
 					const union ibv_gid *dgid);
 void uroce_cm_listen_add(struct uroce_cm_conn *conn);
 void uroce_cm_listen_remove(struct uroce_cm_conn *conn);
-/** The listener to the service ID behind `after`; NULL: the first.
- * @return NULL: there is no other */
+/** @param after	NULL: find the first listener
+ * @return the next listener for the service ID; NULL: there is none */
 struct uroce_cm_conn *uroce_cm_listen_next(struct uroce_cm *cm, uint64_t service_id,
 					   const struct uroce_cm_conn *after);
 
 /* ---- conn.c: life ---- */
 
-/** The wheel starts when the time is first told. */
+/** Initialize the wheel, in the first call that passes the time. */
 void uroce_cm_start(struct uroce_cm *cm, uint64_t now_ns);
 struct uroce_cm_conn *uroce_cm_conn_alloc(struct uroce_cm *cm, void *user);
-/** To a state, with all that it means for tables, timers and counts. */
+/** Move it to a state, and update tables, timers and counts. */
 void uroce_cm_conn_enter(struct uroce_cm_conn *conn, enum uroce_cm_state state, uint64_t now_ns);
-/** Free it if the consumer has let go of it and it is over. The caller forgets it. */
+/** Free it if the consumer has released it and it has ended. The caller must not use it any more. */
 void uroce_cm_conn_settle(struct uroce_cm_conn *conn);
-/** Tell the consumer, if there is one. The connection stays while it is called, unless settled.
- * @return what the consumer did */
+/** Pass the event to the consumer, unless it has released the connection. The connection is not freed meanwhile.
+ * @return the consumer's result */
 int uroce_cm_conn_raise(struct uroce_cm_conn *conn, struct uroce_cm_event *event);
 
-/* ---- half_open.c: how much peers may begin ---- */
+/* ---- half_open.c: limits of unfinished handshakes ---- */
 
-/** Is there room for one more, of this peer? Another connection may be given up for it. Else it is
- * counted, and to be dropped. */
+/** Is there room for one more of this peer? Another connection may be evicted for it. @return false: the request is
+ * counted, and the caller drops it */
 bool uroce_cm_half_open_admit(struct uroce_cm *cm, const union ibv_gid *gid, uint64_t now_ns);
 
 /* ---- send.c: messages of a connection ---- */
 
-/** Within response_timeout, and the way there and back, the peer answers: what it says of itself is
- * bounded. */
+/** Set the retransmission interval: the peer's response_timeout, within limits, and the round trip. */
 void uroce_cm_set_interval(struct uroce_cm_conn *conn, uint8_t response_timeout);
 
-/** The timer, as long as the connection waits for an answer: wait_ns, and no longer than there is
- * patience. */
+/** Arm the timer for wait_ns, but not beyond give_up_ns. */
 void uroce_cm_wait_for_answer(struct uroce_cm_conn *conn, uint64_t now_ns);
 
 void uroce_cm_transmit(struct uroce_cm *cm, const struct uroce_cm_path *path,
 		       enum uroce_cm_message message, const uint8_t *mad);
-/** Send the last answer again, or what it was without its private data. */
+/** Retransmit the last reply, or one like it without its private data. */
 void uroce_cm_answer_again(struct uroce_cm_conn *conn, enum uroce_cm_message duplicate);
-/** Retransmit the request that waits for its answer, and wait. */
+/** Retransmit the request that waits for its reply, and arm the timer. */
 void uroce_cm_retransmit(struct uroce_cm_conn *conn, uint64_t now_ns);
-/** Probe the peer of an established connection: a peer that has lost the connection answers by DREP. */
+/** Probe the peer of an established connection: a peer that has lost the connection replies with a DREP. */
 void uroce_cm_send_probe(struct uroce_cm_conn *conn, uint64_t now_ns);
-/** Is the DREP the answer to a probe? */
+/** Is the DREP the reply to a probe? */
 bool uroce_cm_answers_probe(const struct uroce_cm_conn *conn, const uint8_t *drep);
 
-/* ---- reply.c: answers to messages without a connection ---- */
+/* ---- reply.c: replies to messages without a connection ---- */
 
 void uroce_cm_reply_rej(struct uroce_cm *cm, const struct uroce_cm_path *path, const uint8_t *mad,
 			enum uroce_cm_about about, uint16_t reason, const void *info,
@@ -231,23 +229,23 @@ void uroce_cm_reply_apr(struct uroce_cm *cm, const struct uroce_cm_path *path, c
 void uroce_cm_reply_sidr(struct uroce_cm *cm, const struct uroce_cm_path *path, const uint8_t *mad,
 			 uint8_t status);
 
-/* ---- request.c, resolve.c: what begins something ---- */
+/* ---- request.c, resolve.c: REQ and SIDR_REQ ---- */
 
 void uroce_cm_receive_req(struct uroce_cm *cm, const uint8_t *mad, const struct uroce_cm_path *path,
 			  uint64_t now_ns);
 void uroce_cm_receive_sidr_req(struct uroce_cm *cm, const uint8_t *mad,
 			       const struct uroce_cm_path *path, uint64_t now_ns);
-/** Ask the listeners in turn. @return 0: one has taken it; else the last one's answer, or `none` if
+/** Offer a connection to the listeners in turn. @return 0: one has taken it; else the result of the last, or `none` if
  * there is no listener */
 int uroce_cm_offer(struct uroce_cm_conn *conn, struct uroce_cm_event *event, int none);
 
-/* ---- receive.c: what goes on ---- */
+/* ---- receive.c: the other messages ---- */
 
 /** Apply a message to its connection as the state table says. */
 void uroce_cm_handle(struct uroce_cm_conn *conn, enum uroce_cm_message message, const uint8_t *mad,
 		     uint64_t now_ns);
-/** A REQ or REP names the peer's QP of the connection. It may be forged, so the connection does not end:
- * the peer is probed. */
+/** A new REQ or REP has the peer QPN of this connection. The message may be forged, so probe the peer instead of ending
+ * the connection. */
 void uroce_cm_suspect_stale(struct uroce_cm_conn *conn, uint64_t now_ns);
 
 /* ---- attr.c ---- */

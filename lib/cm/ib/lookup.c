@@ -39,7 +39,7 @@ bucket(const struct uroce_cm_table *table, uint32_t h)
 static int
 table_create(struct uroce_cm_table *table, uint32_t buckets)
 {
-	/* pages of buckets that are never used are never touched */
+	/* calloc() does not touch the pages of buckets that stay empty */
 	table->buckets = calloc(buckets, sizeof(*table->buckets));
 	table->mask = buckets - 1;
 	return table->buckets == NULL ? -ENOMEM : 0;
@@ -70,7 +70,7 @@ uroce_cm_tables_destroy(struct uroce_cm *cm)
 	free(cm->services.buckets);
 }
 
-/* ---- our ID ---- */
+/* ---- this end's ID ---- */
 
 void
 uroce_cm_local_add(struct uroce_cm_conn *conn)
@@ -97,7 +97,7 @@ uroce_cm_local_find(struct uroce_cm *cm, uint32_t id)
 {
 	struct uroce_cm_conn *conn;
 
-	/* random already */
+	/* the IDs are random and need no hash */
 	LIST_FOREACH(conn, bucket(&cm->local, id), local_link)
 	if (conn->local_id == id)
 		return conn;
@@ -220,7 +220,7 @@ uroce_cm_listen_remove(struct uroce_cm_conn *conn)
 	conn->in_listen = false;
 }
 
-/* The next connection of the list that still listens. */
+/* @return the next connection of the list that still listens for the service ID */
 static struct uroce_cm_conn *
 listens(struct uroce_cm_conn *conn, uint64_t service_id)
 {

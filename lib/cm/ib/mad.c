@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The tables of the CM's messages and fields, and access to a field's bits. Facts from chapter 12 of the
- * specification. No state; any thread.
+ * The tables of the CM's messages and fields, from chapter 12 of the specification, and access to a field's bits. No
+ * state; any thread.
  */
 
 #include "cm/ib/mad.h"

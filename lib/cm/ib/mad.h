@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The CM's MADs as they are on the wire: the common header, a row for each of the eleven messages, and a row for
- * each field of each. A field is bits at an offset, counted from the most significant bit of a byte, as in the
- * specification's tables. No state; any thread.
+ * The CM's MADs on the wire: the common header, a row for each of the eleven messages, and a row for each field of each
+ * message. A field's bit offset counts from the most significant bit of a byte, as in the specification's tables. No
+ * state; any thread.
  */
 
 #ifndef UROCE_CM_IB_MAD_H
@@ -59,7 +59,7 @@ struct uroce_cm_message_info {
 	const char *name;
 	uint16_t private_offset;	/* from the start of the MAD */
 	uint8_t private_bytes;
-	bool answered;			/* sent again until an answer has come */
+	bool answered;			/* retransmitted until a reply arrives */
 };
 
 extern const struct uroce_cm_message_info uroce_cm_messages[UROCE_CM_MESSAGE_COUNT];
@@ -71,8 +71,7 @@ enum uroce_cm_about {
 	UROCE_CM_ABOUT_OTHER,		/* MRA: a LAP. REJ: no message, or another one */
 };
 
-/* Fields of a path, in a REQ twice and in a LAP once: message, path, byte offsets. Lines beyond 100 columns: a
- * row a field. */
+/* Fields of a path, in a REQ twice and in a LAP once: message, path, byte offsets. One row for each field. */
 #define UROCE_CM_PATH_FIELDS(X, message, path, lids, gids, label, rate, tclass, hops, sl, timeout) \
 	X(message, path##_LOCAL_LID, lids, 0, 16) \
 	X(message, path##_REMOTE_LID, (lids) + 2, 0, 16) \
@@ -86,7 +85,7 @@ enum uroce_cm_about {
 	X(message, path##_SUBNET_LOCAL, sl, 4, 1) \
 	X(message, path##_ACK_TIMEOUT, timeout, 0, 5)
 
-/* Message, field, byte offset behind the header, bit offset, bits; those wider than 64 bits are whole bytes. */
+/* Message, field, byte offset after the header, bit offset, bits. Fields wider than 64 bits are whole bytes. */
 #define UROCE_CM_FIELDS(X) \
 	X(REQ, LOCAL_COMM_ID, 0, 0, 32) \
 	X(REQ, VENDOR_ID, 5, 0, 24) \
@@ -189,7 +188,7 @@ uint64_t uroce_cm_field_get(const uint8_t *mad, enum uroce_cm_field field);
 /** @param value	must fit into the field */
 void uroce_cm_field_put(uint8_t *mad, enum uroce_cm_field field, uint64_t value);
 
-/* uroce_cm_get(mad, REQ, QPN); uroce_cm_at() is for what is wider than 64 bits. */
+/* As uroce_cm_get(mad, REQ, QPN). uroce_cm_at() is for fields wider than 64 bits. */
 #define uroce_cm_get(mad, message, field) uroce_cm_field_get(mad, UROCE_CM_F_##message##_##field)
 #define uroce_cm_put(mad, message, field, value) \
 	uroce_cm_field_put(mad, UROCE_CM_F_##message##_##field, value)
@@ -208,17 +207,17 @@ uroce_cm_header_const(const uint8_t *mad)
 	return (const struct uroce_cm_mad_header *)mad;
 }
 
-/** Zeroes but for the header. */
+/** Fill in the header, and the rest with zeroes. */
 void uroce_cm_mad_init(uint8_t *mad, enum uroce_cm_message message, uint64_t tid);
-/** @return enum uroce_cm_message, or -EINVAL: not one of communication management's. Its class version is not
- * looked at. */
+/** @return enum uroce_cm_message, or -EINVAL: it is no MAD of communication management. The class version is not
+ * checked. */
 int uroce_cm_mad_message(const uint8_t *mad, uint32_t bytes);
 
-/** @return 0; -EMSGSIZE: more than the message takes; -EINVAL: bytes without data */
+/** @return 0; -EMSGSIZE: more than the message has room for; -EINVAL: bytes without data */
 int uroce_cm_private_check(enum uroce_cm_message message, const struct uroce_cm_private *priv);
-/** Put what uroce_cm_private_check() has found right; NULL: none. */
+/** Write private data that uroce_cm_private_check() has accepted; NULL: none. */
 void uroce_cm_private_put(uint8_t *mad, enum uroce_cm_message message, const struct uroce_cm_private *priv);
-/** All of the message's room: how much of it the peer has used is not on the wire. */
+/** @return all of the message's room for private data: the wire format has no length of it */
 struct uroce_cm_private uroce_cm_private_get(const uint8_t *mad, enum uroce_cm_message message);
 
 #endif /* UROCE_CM_IB_MAD_H */

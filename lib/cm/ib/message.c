@@ -31,7 +31,7 @@ enum {
 };
 #define EXTENDED_XRC 1
 
-/* The fields of a path have one order wherever it is: an offset from the first of them. */
+/* Fields of a path, as offsets from its first field: the order is the same in all messages. */
 enum path_field {
 	LOCAL_LID,
 	REMOTE_LID,
@@ -65,7 +65,7 @@ static void
 path_encode(uint8_t *mad, enum uroce_cm_field first, const struct uroce_cm_path *path,
 	    uint8_t ack_timeout)
 {
-	/* RoCE has no LIDs: what is routed names none, as Linux has it. */
+	/* RoCE has no LIDs. As in Linux, the LID is permissive for a routed path and 0 for others. */
 	bool routed = path->hop_limit > 1;
 
 	put(mad, first, LOCAL_LID, routed ? LID_PERMISSIVE : 0);
@@ -149,7 +149,7 @@ static void
 transport_encode(uint8_t *mad, const struct uroce_cm_req *req)
 {
 	if (req->qp_type == IBV_QPT_XRC_SEND) {
-		/* An initiator receives nothing: what is its responder's stays zero. */
+		/* An XRC initiator has no responder: the fields of a responder stay 0. */
 		uroce_cm_put(mad, REQ, TRANSPORT_SERVICE, SERVICE_EXTENDED);
 		uroce_cm_put(mad, REQ, EXTENDED_TRANSPORT, EXTENDED_XRC);
 		return;
@@ -171,7 +171,7 @@ transport_decode(const uint8_t *mad)
 	case SERVICE_EXTENDED:
 		return uroce_cm_get(mad, REQ, EXTENDED_TRANSPORT) == EXTENDED_XRC ? IBV_QPT_XRC_RECV
 										  : 0;
-	default: return 0; /* reliable datagrams: not implemented anywhere */
+	default: return 0; /* reliable datagram, which no device implements */
 	}
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Receives the messages of a connection: does what the state table says, takes over the message's values, and tells
- * the consumer. Under the CM's lock.
+ * Receives the messages of a connection: executes the row of the state table, stores the message's values, and passes
+ * the event to the consumer. Under the CM's lock.
  */
 
 #include <errno.h>
@@ -20,14 +20,14 @@
 void
 uroce_cm_suspect_stale(struct uroce_cm_conn *conn, uint64_t now_ns)
 {
-	/* other connections time out */
+	/* a connection in another state times out */
 	if (uroce_cm_state_established((enum uroce_cm_state)conn->state))
 		uroce_cm_send_probe(conn, now_ns);
 }
 
 /* ---- REP ---- */
 
-/* May it be taken? Else it was answered, or is dropped. */
+/* Is the REP acceptable? @return false: it is counted, and dropped or rejected */
 static bool
 admit_rep(struct uroce_cm_conn *conn, const struct uroce_cm_rep *rep, const uint8_t *mad, uint64_t now_ns)
 {
@@ -60,7 +60,7 @@ remember_rep(struct uroce_cm_conn *conn, const struct uroce_cm_rep *rep, const u
 	conn->remote_ca_guid = rep->ca_guid;
 	conn->remote_qpn = rep->qpn;
 	conn->sq_psn = rep->starting_psn;
-	/* no more than we have asked for */
+	/* no more than the REQ requested */
 	conn->responder_resources = RTE_MIN(conn->responder_resources, rep->responder_resources);
 	conn->initiator_depth = RTE_MIN(conn->initiator_depth, rep->initiator_depth);
 	conn->rnr_retry_count = rep->rnr_retry_count;
@@ -103,14 +103,14 @@ describe_rej(const uint8_t *mad, struct uroce_cm_event *event)
 static enum uroce_cm_state
 next_of(const struct uroce_cm_row *row, enum uroce_cm_message message, const uint8_t *mad)
 {
-	/* Our QP is connected to theirs from before: its packets have to die out. */
+	/* The peer's QP still has a connection to this QPN: wait until the old packets have left the network. */
 	if (message == UROCE_CM_REJ &&
 	    uroce_cm_get(mad, REJ, REASON) == UROCE_CM_REJ_STALE_CONNECTION)
 		return UROCE_CM_TIMEWAIT;
 	return (enum uroce_cm_state)row->next;
 }
 
-/* Answer what the consumer leaves to the manager. */
+/* Send the replies that the consumer leaves to the manager. */
 static void
 after_event(struct uroce_cm_conn *conn, int answer, uint64_t now_ns)
 {
@@ -202,7 +202,7 @@ wait_longer(struct uroce_cm_conn *conn, const struct uroce_cm_row *row, const ui
 
 /* ---- by the table ---- */
 
-/* A LAP that was answered, once more: not another one. */
+/* Is it a duplicate of a LAP that was answered, rather than a new LAP? */
 static bool
 is_answered_lap(const struct uroce_cm_conn *conn, enum uroce_cm_message message, const uint8_t *mad)
 {
@@ -211,7 +211,7 @@ is_answered_lap(const struct uroce_cm_conn *conn, enum uroce_cm_message message,
 	       uroce_cm_header_const(mad)->tid == uroce_cm_header_const(conn->mad)->tid;
 }
 
-/* The REJ that ended it was lost: it says why better than anything else. */
+/* Was the REJ that ended the connection lost? Its retransmission tells the peer the reason. */
 static bool
 is_rejected_already(const struct uroce_cm_conn *conn, enum uroce_cm_message message)
 {
@@ -219,7 +219,7 @@ is_rejected_already(const struct uroce_cm_conn *conn, enum uroce_cm_message mess
 	       message == (conn->active ? UROCE_CM_REP : UROCE_CM_REQ);
 }
 
-/* A REP to the side that has sent one. */
+/* Is it a REP to the passive end, which sends REPs but receives none? */
 static bool
 is_not_its_role(const struct uroce_cm_conn *conn, enum uroce_cm_message message)
 {
@@ -235,8 +235,8 @@ is_unasked(const struct uroce_cm_conn *conn, enum uroce_cm_message message, cons
 	       !uroce_cm_answers_probe(conn, mad);
 }
 
-/* What answers our request is of the transaction that it has begun. While the peer's ID is not known
- * that is what makes an answer hard to forge: our ID alone is 32 bits. */
+/* Does the message lack the transaction ID of this end's request? While the peer's communication ID is unknown, the
+ * transaction ID makes a reply hard to forge: this end's communication ID has only 32 bits. */
 static bool
 is_of_another_transaction(const struct uroce_cm_conn *conn, const uint8_t *mad)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Replies to messages that have no connection, REJ among them: one message out for one in, to its sender, without
- * keeping state. Under the CM's lock.
+ * Replies to messages that have no connection: one reply to the sender of each message, without state. Under the CM's
+ * lock.
  */
 
 #include <string.h>
@@ -18,7 +18,7 @@ begin(uint8_t *reply, enum uroce_cm_message message, const uint8_t *mad)
 	uroce_cm_mad_init(reply, message, rte_be_to_cpu_64(uroce_cm_header_const(mad)->tid));
 }
 
-/* Their IDs the other way round; a REQ has but one. */
+/* Swap the communication IDs of the message; a REQ has only one. */
 static void
 swap_ids(uint8_t *reply, const uint8_t *mad, bool is_req)
 {

@@ -2,7 +2,7 @@
  * Copyright 2026 The uroce authors
  *
  * Receives a REQ: a duplicate of a known one, one that is rejected with a reason, or a new connection, which is
- * offered to the listeners of its service ID. Everything in it is hostile. Under the CM's lock.
+ * offered to the listeners of its service ID. Everything in it may be hostile. Under the CM's lock.
  */
 
 #include <rte_common.h>
@@ -12,7 +12,7 @@
 #include "uroce_config.h"
 #include "wire/headers.h"
 
-/* QPs 0 and 1 are the managers', the last number is multicast's. */
+/* QPs 0 and 1 are for management, and the highest number is for multicast. */
 static bool
 is_connectable(uint32_t qpn)
 {
@@ -25,7 +25,7 @@ wrong(const struct uroce_cm_req *req, const struct uroce_cm_path *path)
 {
 	if (req->qp_type == 0)
 		return UROCE_CM_REJ_INVALID_TRANSPORT_TYPE;
-	/* Its QP must be at the address that it comes from: a forger could direct our packets to a
+	/* The QP must be at the address that the REQ comes from: otherwise a forged REQ could direct packets to a
 	 * third host. */
 	if (!uroce_cm_same_gid(&req->path.dgid, &path->dgid) ||
 	    !uroce_cm_same_gid(&req->path.sgid, &path->sgid))
@@ -33,8 +33,7 @@ wrong(const struct uroce_cm_req *req, const struct uroce_cm_path *path)
 	if (req->path.mtu < IBV_MTU_256 || req->path.mtu > IBV_MTU_4096 ||
 	    (path->mtu != 0 && req->path.mtu > path->mtu))
 		return UROCE_CM_REJ_INVALID_MTU;
-	/* an XRC initiator's QP receives nothing but acknowledgements, and has its number all the
-	 * same */
+	/* also for an XRC initiator: its QP receives only acknowledgements, but needs a number for them */
 	if (!is_connectable(req->qpn))
 		return UROCE_CM_REJ_UNSUPPORTED;
 	return 0;
@@ -44,7 +43,7 @@ static void
 reject_wrong(struct uroce_cm *cm, const uint8_t *mad, const struct uroce_cm_path *path,
 	     uint16_t reason)
 {
-	/* the specification has us say what would be right */
+	/* the specification requires the acceptable value in the REJ */
 	const void *info = reason == UROCE_CM_REJ_INVALID_GID ? path->sgid.raw : &path->mtu;
 	uint8_t info_bytes = 0;
 
@@ -133,7 +132,7 @@ offer_req(struct uroce_cm_conn *conn, const struct uroce_cm_req *req, uint64_t n
 
 	if (reason != 0 && !conn->orphan) {
 		conn->orphan = true;
-		/* the consumer may have rejected it in its own words */
+		/* fails if the consumer has rejected the connection itself */
 		uroce_cm_send_rej(conn, (uint16_t)reason, NULL, 0, NULL, now_ns);
 		if (uroce_cm_state_half_open((enum uroce_cm_state)conn->state))
 			uroce_cm_conn_enter(conn, UROCE_CM_IDLE, now_ns);

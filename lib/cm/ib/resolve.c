@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Receives a SIDR_REQ: a duplicate of one that is being or was answered, or a new one, which is offered to the
- * listeners of its service ID. Everything in it is hostile. Under the CM's lock.
+ * Receives a SIDR_REQ: a duplicate of a known one, or a new one, which is offered to the listeners of its service ID.
+ * Everything in it may be hostile. Under the CM's lock.
  */
 
 #include "cm/ib/internal.h"
@@ -27,7 +27,7 @@ offer_sidr_req(struct uroce_cm_conn *conn, const uint8_t *mad, uint64_t now_ns)
 
 		conn->orphan = true;
 		uroce_cm_send_sidr_rep(conn, &rep, now_ns);
-		/* No is answered anew as quickly as again: nothing lingers. */
+		/* a refusal is not kept for duplicates: to refuse them anew takes no longer */
 		uroce_cm_conn_enter(conn, UROCE_CM_IDLE, now_ns);
 	}
 	uroce_cm_conn_settle(conn);
@@ -65,7 +65,7 @@ uroce_cm_receive_sidr_req(struct uroce_cm *cm, const uint8_t *mad, const struct 
 	uint32_t request_id = (uint32_t)uroce_cm_get(mad, SIDR_REQ, REQUEST_ID);
 	struct uroce_cm_conn *conn = uroce_cm_sidr_find(cm, request_id, &path->dgid);
 
-	/* with another service ID it is another request, whatever its number */
+	/* with another service ID it is another request, even with the same request ID */
 	if (conn != NULL && conn->service_id == uroce_cm_get(mad, SIDR_REQ, SERVICE_ID)) {
 		uroce_cm_handle(conn, UROCE_CM_SIDR_REQ, mad, now_ns);
 	} else if (uroce_cm_listen_next(cm, uroce_cm_get(mad, SIDR_REQ, SERVICE_ID), NULL) ==

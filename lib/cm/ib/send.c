@@ -2,8 +2,8 @@
  * Copyright 2026 The uroce authors
  *
  * Sends a connection's messages: each is checked against the state table, encoded, kept for retransmission, and
- * sent. The connection is in its new state before anything is sent. The consumer and lib/cm's other files call,
- * under the CM's lock.
+ * sent. The connection enters its new state before the message is sent. The consumer and other files of lib/cm call
+ * this file, under the CM's lock.
  */
 
 #include <errno.h>
@@ -26,15 +26,15 @@ uroce_cm_transmit(struct uroce_cm *cm, const struct uroce_cm_path *path,
 
 /* ---- IDs ---- */
 
-/* A transaction of our own, in Linux's form: the connection below. Above, what a peer of another
- * connection does not know. */
+/* The ID of a transaction that this end begins, in Linux's form: the lower half is the communication ID. The upper half
+ * is random, so that peers of other connections do not know it. */
 static uint64_t
 own_tid(const struct uroce_cm_conn *conn)
 {
 	return (uint64_t)(conn->tid_high + conn->lap_count) << 32 | conn->local_id;
 }
 
-/* Write the two IDs. All messages but REQ and those of SIDR have them in one place. */
+/* Write the two IDs. All messages but REQ and those of SIDR have them at the same place. */
 static void
 put_ids(uint8_t *mad, uint32_t local_id, uint32_t remote_id)
 {
@@ -42,7 +42,7 @@ put_ids(uint8_t *mad, uint32_t local_id, uint32_t remote_id)
 	uroce_cm_put(mad, RTU, REMOTE_COMM_ID, remote_id);
 }
 
-/* Begin a message in conn->mad; what was there cannot be repeated any more. */
+/* Begin a message in conn->mad. The previous message can no longer be retransmitted. */
 static uint8_t *
 begin(struct uroce_cm_conn *conn, enum uroce_cm_message message)
 {
@@ -53,7 +53,7 @@ begin(struct uroce_cm_conn *conn, enum uroce_cm_message message)
 	return conn->mad;
 }
 
-/* ---- sending, and sending again ---- */
+/* ---- transmission and retransmission ---- */
 
 void
 uroce_cm_wait_for_answer(struct uroce_cm_conn *conn, uint64_t now_ns)
@@ -62,7 +62,7 @@ uroce_cm_wait_for_answer(struct uroce_cm_conn *conn, uint64_t now_ns)
 			RTE_MIN(now_ns + conn->wait_ns, conn->give_up_ns));
 }
 
-/* Send conn->mad, which leads to the table's state. */
+/* Enter the state that follows from the table, and send conn->mad. */
 static void
 finish(struct uroce_cm_conn *conn, uint64_t now_ns)
 {
@@ -70,7 +70,7 @@ finish(struct uroce_cm_conn *conn, uint64_t now_ns)
 	struct uroce_cm *cm = conn->cm;
 	uint8_t mad[UROCE_CM_MAD_BYTES];
 
-	/* entering a state may forget conn->mad */
+	/* conn->mad may be dropped when a state is entered */
 	memcpy(mad, conn->mad, sizeof(mad));
 	uroce_cm_conn_enter(conn, uroce_cm_sends[conn->state][message], now_ns);
 	if (uroce_cm_messages[message].answered) {
@@ -98,8 +98,7 @@ uroce_cm_answer_again(struct uroce_cm_conn *conn, enum uroce_cm_message duplicat
 	struct uroce_cm *cm = conn->cm;
 
 	UROCE_CM_BUMP(cm, answered_again);
-	/* Something else has been sent since, or nothing: the answer is what matters, not its
-	 * private data. */
+	/* If another message has been sent since, or none, the reply goes without its private data. */
 	if (duplicate == UROCE_CM_REP && conn->mad_message != UROCE_CM_RTU &&
 	    uroce_cm_state_established((enum uroce_cm_state)conn->state)) {
 		uint8_t mad[UROCE_CM_MAD_BYTES];
@@ -214,7 +213,7 @@ uroce_cm_send_rep(struct uroce_cm_conn *conn, const struct uroce_cm_rep *rep, ui
 	return 0;
 }
 
-/* RTU, DREP: two IDs and private data. */
+/* Send an RTU or a DREP, which have two IDs and private data. */
 static int
 send_plain(struct uroce_cm_conn *conn, enum uroce_cm_message message,
 	   const struct uroce_cm_private *priv, uint64_t now_ns)
@@ -259,7 +258,7 @@ uroce_cm_send_rej(struct uroce_cm_conn *conn, uint16_t reason, const void *info,
 		return ret;
 	mad = begin(conn, UROCE_CM_REJ);
 	if (conn->state == UROCE_CM_REQ_RCVD)
-		uroce_cm_put(mad, REJ, LOCAL_COMM_ID, 0); /* the peer has never heard of it */
+		uroce_cm_put(mad, REJ, LOCAL_COMM_ID, 0); /* the peer does not know the ID */
 	uroce_cm_put(mad, REJ, ABOUT, rejected((enum uroce_cm_state)conn->state));
 	uroce_cm_put(mad, REJ, REASON, reason);
 	uroce_cm_put(mad, REJ, INFO_LENGTH, info_bytes);
@@ -322,14 +321,14 @@ uroce_cm_send_drep(struct uroce_cm_conn *conn, const struct uroce_cm_private *pr
 	return send_plain(conn, UROCE_CM_DREP, priv, now_ns);
 }
 
-/* A peer that has the connection drops a DREQ with a wrong QPN; a peer that has lost it answers every DREQ by DREP. QP
- * 0 belongs to no connection. */
+/* A peer that has the connection drops a DREQ with a wrong QPN; a peer that has lost it replies to every DREQ with a
+ * DREP. QP 0 belongs to no connection. */
 void
 uroce_cm_send_probe(struct uroce_cm_conn *conn, uint64_t now_ns)
 {
 	uint8_t mad[UROCE_CM_MAD_BYTES];	/* conn->mad keeps the message to retransmit */
 
-	/* forged requests must not make a probe each: the REJ is one answer already */
+	/* forged requests must not cause a probe each, in addition to a REJ each */
 	if (conn->probed && now_ns - conn->probe_ns < UROCE_CM_PROBE_NS)
 		return;
 	uroce_cm_mad_init(mad, UROCE_CM_DREQ, own_tid(conn));

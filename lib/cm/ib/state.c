@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The state tables of the communication manager, from the state diagrams in chapter 12 of the specification, with
- * the duplicates that those omit. A message that has no row is unexpected: counted and dropped. Constant.
+ * The state tables of the communication manager, from the state diagrams in chapter 12 of the specification, with rows
+ * for the duplicates that the diagrams omit. A message without a row is unexpected: counted and dropped. Constant.
  */
 
 #include "cm/ib/state.h"
@@ -14,14 +14,14 @@
 #define ANSWER { UROCE_CM_ANSWER, 0, 0 }
 #define STALE { UROCE_CM_STALE, 0, 0 }
 
-/* The part of ESTABLISHED that the states of an alternate path share. */
+/* The rows of ESTABLISHED that the states of an alternate path share. */
 #define ESTABLISHED_ROWS \
 	[UROCE_CM_REQ] = DUPLICATE, \
 	[UROCE_CM_REP] = ANSWER, \
 	[UROCE_CM_RTU] = DUPLICATE, \
 	[UROCE_CM_REJ] = TAKE(TIMEWAIT, REJ_RECEIVED), \
 	[UROCE_CM_DREQ] = TAKE(DREQ_RCVD, DREQ_RECEIVED), \
-	[UROCE_CM_DREP] = TAKE(TIMEWAIT, DREP_RECEIVED)	/* answers a probe */
+	[UROCE_CM_DREP] = TAKE(TIMEWAIT, DREP_RECEIVED)	/* the reply to a probe */
 
 const struct uroce_cm_row uroce_cm_receives[UROCE_CM_STATE_COUNT][UROCE_CM_MESSAGE_COUNT] = {
 	[UROCE_CM_REQ_SENT] = {
@@ -60,7 +60,7 @@ const struct uroce_cm_row uroce_cm_receives[UROCE_CM_STATE_COUNT][UROCE_CM_MESSA
 		[UROCE_CM_MRA] = DUPLICATE,
 		[UROCE_CM_REP] = DEFER(MRA_REP_SENT),
 		[UROCE_CM_REJ] = TAKE(TIMEWAIT, REJ_RECEIVED),
-		[UROCE_CM_DREQ] = DUPLICATE,	/* comes again when the RTU has been sent */
+		[UROCE_CM_DREQ] = DUPLICATE,	/* the peer retransmits it until the RTU is sent */
 	},
 	[UROCE_CM_MRA_REP_SENT] = {
 		[UROCE_CM_MRA] = DUPLICATE,
@@ -114,7 +114,7 @@ const struct uroce_cm_row uroce_cm_receives[UROCE_CM_STATE_COUNT][UROCE_CM_MESSA
 		[UROCE_CM_REP] = DUPLICATE,
 		[UROCE_CM_RTU] = DUPLICATE,
 		[UROCE_CM_DREQ] = DUPLICATE,
-		[UROCE_CM_DREP] = DUPLICATE,	/* to our own, which crossed the peer's */
+		[UROCE_CM_DREP] = DUPLICATE,	/* replies to our DREQ, which crossed the peer's */
 		[UROCE_CM_LAP] = DUPLICATE,
 		[UROCE_CM_APR] = DUPLICATE,
 	},

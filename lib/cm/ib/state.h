@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The states of a connection as tables: what a message does to it, what it may send, and what happens when its
- * deadline comes. lib/cm's other files do what a row says. Constant; any thread.
+ * The states of a connection as tables: the effect of each message received, the messages that may be sent, and the
+ * effect of a timeout. The other files of lib/cm execute the rows. Constant; any thread.
  */
 
 #ifndef UROCE_CM_IB_STATE_H
@@ -13,9 +13,9 @@
 #include "cm/ib/cm.h"
 #include "cm/ib/mad.h"
 
-/* The specification's, with its alternate path machine, which exists in established only, laid flat. */
+/* The specification's states. Those of its alternate path machine, which runs only in ESTABLISHED, are states here. */
 enum uroce_cm_state {
-	UROCE_CM_STATE_NONE,		/* in a table: not possible */
+	UROCE_CM_STATE_NONE,		/* in a table: not allowed */
 	UROCE_CM_IDLE,
 	UROCE_CM_LISTEN,
 	UROCE_CM_REQ_SENT,
@@ -36,18 +36,18 @@ enum uroce_cm_state {
 	UROCE_CM_TIMEWAIT,
 	UROCE_CM_SIDR_REQ_SENT,
 	UROCE_CM_SIDR_REQ_RCVD,
-	UROCE_CM_SIDR_REP_SENT,		/* answers what is asked again, for a while */
+	UROCE_CM_SIDR_REP_SENT,		/* replies to duplicates, until a timeout */
 	UROCE_CM_STATE_COUNT,
 };
 
 enum uroce_cm_action {
 	UROCE_CM_UNEXPECTED,		/* counted and dropped */
-	UROCE_CM_DUPLICATE,		/* counted and dropped: the answer is under way, or the consumer's turn */
-	UROCE_CM_ANSWER,		/* a duplicate: the last answer again */
-	UROCE_CM_DEFER,			/* a duplicate, and the consumer still thinks: MRA, and to `next` */
-	UROCE_CM_STALE,			/* a duplicate of what is over: REJ */
-	UROCE_CM_WAIT,			/* MRA: retransmission waits as it asks for; to `next`, `event` */
-	UROCE_CM_TAKE,			/* to `next`, `event` */
+	UROCE_CM_DUPLICATE,		/* counted and dropped: the reply is in flight, or the consumer must send it */
+	UROCE_CM_ANSWER,		/* a duplicate: retransmit the last reply */
+	UROCE_CM_DEFER,			/* a duplicate, and the consumer has not replied yet: send MRA, enter `next` */
+	UROCE_CM_STALE,			/* a duplicate on a connection that has ended: send REJ */
+	UROCE_CM_WAIT,			/* MRA: delay the retransmission as requested, enter `next`, raise `event` */
+	UROCE_CM_TAKE,			/* enter `next`, raise `event` */
 };
 
 struct uroce_cm_row {
@@ -60,19 +60,20 @@ struct uroce_cm_row {
 extern const struct uroce_cm_row uroce_cm_receives[UROCE_CM_STATE_COUNT][UROCE_CM_MESSAGE_COUNT];
 /* The state after a message is sent; UROCE_CM_STATE_NONE: it may not be sent. */
 extern const uint8_t uroce_cm_sends[UROCE_CM_STATE_COUNT][UROCE_CM_MESSAGE_COUNT];
-/* The deadline has passed, for an answer or for TIMEWAIT. UROCE_CM_TAKE: there is an event; UROCE_CM_DUPLICATE: none;
- * UROCE_CM_UNEXPECTED: the state has no end of time. */
+/* The effect of a timeout, of a reply or of TIMEWAIT. UROCE_CM_TAKE: with an event; UROCE_CM_DUPLICATE: without one;
+ * UROCE_CM_UNEXPECTED: the state has no timeout. */
 extern const struct uroce_cm_row uroce_cm_timeouts[UROCE_CM_STATE_COUNT];
 
-/* The process at the other end has gone without a message: behave as if the peer had disconnected, as a kernel does for a
- * process with an RNIC, without an answer. UROCE_CM_UNEXPECTED: no wait for this peer, or another one may answer. */
+/* The effect when the peer's process departs without a message: as if the peer had disconnected, which a kernel does
+ * for a killed process with an RNIC, but without a reply. UROCE_CM_UNEXPECTED: the state does not wait for this peer,
+ * or a successor of the peer may reply. */
 extern const struct uroce_cm_row uroce_cm_departures[UROCE_CM_STATE_COUNT];
 
 extern const char *const uroce_cm_state_names[UROCE_CM_STATE_COUNT];
 
-/** A handshake that a peer has begun, perhaps with a forged address: bounded by UROCE_CM_MAX_HALF_OPEN. */
+/** Is it a handshake that a peer has begun, perhaps with a forged address? UROCE_CM_MAX_HALF_OPEN limits them. */
 bool uroce_cm_state_half_open(enum uroce_cm_state state);
-/** Established, whatever of the alternate path. */
+/** Is it established, in any state of the alternate path? */
 bool uroce_cm_state_established(enum uroce_cm_state state);
 
 #endif /* UROCE_CM_IB_STATE_H */

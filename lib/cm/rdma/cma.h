@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * What the files of the rdma_cm calls (cma_*.c) share: IDs, event channels, devices, port spaces. uroce_cm_lock
- * protects all but the public part of an ID, which only the calling thread writes, as with librdmacm: the service's
+ * IDs, event channels, devices and port spaces, which the files of the rdma_cm calls (cma_*.c) share. uroce_cm_lock
+ * protects all but the public part of an ID. As with librdmacm, only calling threads write that part: the service's
  * thread queues events, and the thread that gets an event updates the ID.
  */
 
@@ -23,19 +23,19 @@
 enum uroce_cma_state {
 	UROCE_CMA_IDLE,
 	UROCE_CMA_BOUND,      /* to an address or a wildcard */
-	UROCE_CMA_ADDR_QUERY, /* the neighbor has been asked for its address */
+	UROCE_CMA_ADDR_QUERY, /* waits for the neighbor's MAC address */
 	UROCE_CMA_ADDR_RESOLVED,
 	UROCE_CMA_ROUTE_RESOLVED,
 	UROCE_CMA_LISTEN,
-	UROCE_CMA_CONNECT, /* from connect or a request on, until disconnected */
+	UROCE_CMA_CONNECT, /* from rdma_connect(3) or a request until disconnected */
 	UROCE_CMA_DISCONNECT,
-	UROCE_CMA_REMOVED, /* its device is gone */
+	UROCE_CMA_REMOVED, /* its device was removed */
 };
 
 struct uroce_cma_id;
 struct uroce_cma_port;
 
-/* A device that IDs are bound to, with the PD that they share if they have none of their own. */
+/* A device that IDs are bound to, with the PD of IDs that have none of their own. */
 struct uroce_cma_device {
 	LIST_ENTRY(uroce_cma_device) link;
 	LIST_HEAD(, uroce_cma_id) ids;
@@ -45,11 +45,11 @@ struct uroce_cma_device {
 	uint8_t max_initiator_depth;
 };
 
-/* It goes with its last user: rdma_destroy_event_channel(3) before rdma_destroy_id(3) is wrong, and
- * only ends the events. */
+/* An event channel, which is freed with its last user. It is an error to call rdma_destroy_event_channel(3) before
+ * rdma_destroy_id(3), but then only the events end. */
 struct uroce_cma_channel {
-	struct rdma_event_channel ibv;  /* first: what the user has */
-	struct uroce_event_queue queue; /* a record: the ID whose next event is to be taken */
+	struct rdma_event_channel ibv;  /* first: the application's pointer */
+	struct uroce_event_queue queue; /* a record is the ID whose next event is to be taken */
 	uint32_t users;                 /* atomic: its creator, and its IDs */
 };
 
@@ -61,42 +61,42 @@ struct uroce_cma_mcast {
 	union ibv_gid mgid;
 	void *context;
 	bool send_only;
-	bool joined;   /* at the device */
-	bool attached; /* the ID's QP */
+	bool joined;   /* the device has joined the group */
+	bool attached; /* the ID's QP is attached */
 	bool pending;  /* its event is queued, or was got and is not acknowledged */
 };
 
-/* The work that an event asks of the thread that gets it. */
+/* The work of the thread that gets an event. */
 enum uroce_cma_action {
 	UROCE_CMA_NONE,
-	UROCE_CMA_PUBLISH,  /* addresses or route resolved */
-	UROCE_CMA_REQUEST,  /* a new ID */
-	UROCE_CMA_RESPONSE, /* the QP, if the ID has one, becomes connected */
-	UROCE_CMA_REFUSED,  /* the QP goes to ERR */
-	UROCE_CMA_ENDED,
-	UROCE_CMA_JOINED, /* the QP is attached */
+	UROCE_CMA_PUBLISH,  /* copy the resolved addresses or route to the ID */
+	UROCE_CMA_REQUEST,  /* complete the new ID */
+	UROCE_CMA_RESPONSE, /* connect the ID's QP, if it has one */
+	UROCE_CMA_REFUSED,  /* move the QP to ERR */
+	UROCE_CMA_ENDED,    /* drop the event after a CONNECT_ERROR */
+	UROCE_CMA_JOINED,   /* attach the QP */
 };
 
 struct uroce_cma_event {
-	struct rdma_cm_event event; /* first: what the user has */
+	struct rdma_cm_event event; /* first: the application's pointer */
 	STAILQ_ENTRY(uroce_cma_event) link;
-	struct uroce_cma_id *owner; /* waits for its acknowledgement; of a request: the listener */
-	struct uroce_cma_mcast *mcast; /* and so does this */
+	struct uroce_cma_id *owner; /* waits for the acknowledgement; of a request: the listener */
+	struct uroce_cma_mcast *mcast; /* a group that waits for the acknowledgement; NULL: none */
 	enum uroce_cma_action action;
 	uint8_t private_data[UROCE_CM_MAX_PRIVATE_BYTES];
 };
 
 struct uroce_cma_id {
-	struct rdma_cm_id id; /* first: what the user has */
+	struct rdma_cm_id id; /* first: the application's pointer */
 	enum uroce_cma_state state;
 	struct uroce_cma_device *device; /* NULL: not bound to one */
 	LIST_ENTRY(uroce_cma_id) device_link;
-	struct uroce_cm_agent *agent; /* the device's; NULL: none, or gone */
+	struct uroce_cm_agent *agent; /* of the device; NULL: no device, or it was removed */
 	uint8_t sgid_index;
 	struct sockaddr_storage src;
 	bool src_chosen; /* src and the device were chosen for dst: the ID was bound to a wildcard */
 	struct sockaddr_storage dst;
-	struct uroce_cma_port *port; /* bound to; NULL: no port, or a request's listener's */
+	struct uroce_cma_port *port; /* that it is bound to; NULL: none. A request's ID uses its listener's */
 	LIST_ENTRY(uroce_cma_id) port_link;
 	struct uroce_cm_conn *conn;
 	int backlog; /* requests that may still be queued */
@@ -108,18 +108,18 @@ struct uroce_cma_id {
 
 	/* events: queued here, announced in the channel's queue */
 	STAILQ_HEAD(, uroce_cma_event) events;
-	struct uroce_event_refs refs; /* under the channel's queue's lock */
+	struct uroce_event_refs refs; /* under the lock of the channel's queue */
 	uint32_t taken;               /* events taken from the list */
-	uint32_t acked;
-	uint32_t calls;      /* under way with the lock let go */
-	pthread_cond_t cond; /* acked, or calls has reached 0 */
+	uint32_t acked;               /* events acknowledged */
+	uint32_t calls;      /* calls in progress that have released the lock */
+	pthread_cond_t cond; /* acked or calls has changed */
 
 	bool sync;          /* has a channel of its own, and calls wait for their events */
-	bool passive;       /* made by a request */
-	bool answered;      /* ... which was accepted or rejected: from then on it has events */
+	bool passive;       /* created by a request */
+	bool answered;      /* the application has accepted the request: the ID gets events */
 	bool leaving;       /* is being destroyed */
 	bool disconnecting; /* rdma_disconnect(3) was called */
-	bool connect_error; /* the response could not be used: what follows is not reported */
+	bool connect_error; /* CONNECT_ERROR was reported: later events of the connection are dropped */
 	bool reuseaddr;
 	bool afonly;
 	bool afonly_set;
@@ -129,11 +129,11 @@ struct uroce_cma_id {
 	uint8_t responder_resources;
 	uint8_t initiator_depth;
 	uint32_t starting_psn;              /* the peer's first PSN */
-	uint32_t sidr_qpn;                  /* the QPN in the answer to a SIDR_REQ */
-	struct ibv_ece local_ece;           /* offered */
+	uint32_t sidr_qpn;                  /* the QPN in the reply to a SIDR_REQ */
+	struct ibv_ece local_ece;           /* offered by this end */
 	struct ibv_ece remote_ece;          /* offered or accepted by the peer */
-	struct ibv_qp_init_attr *init_attr; /* rdma_create_ep(3): of the QPs for its requests */
-	void *connect_data;                 /* rdma_create_ep(3): goes before the user's */
+	struct ibv_qp_init_attr *init_attr; /* rdma_create_ep(3): for the QPs of its requests */
+	void *connect_data;                 /* rdma_create_ep(3): precedes the application's private data */
 	uint8_t connect_bytes;
 	LIST_HEAD(, uroce_cma_mcast) mcasts;
 };
@@ -183,7 +183,7 @@ uroce_cma_unlock(void)
 	pthread_mutex_unlock(&uroce_cm_lock);
 }
 
-/** Let the lock go within a call; the ID stays until uroce_cma_call_resume(). Lock held. */
+/** Release the lock within a call; the ID is not freed before uroce_cma_call_resume(). Lock held. */
 void uroce_cma_call_suspend(struct uroce_cma_id *id);
 void uroce_cma_call_resume(struct uroce_cma_id *id);
 
@@ -213,16 +213,16 @@ struct uroce_cma_device *uroce_cma_device_find(const struct uroce_device *dev);
  * -ENOMEM */
 int uroce_cma_port_bind(struct uroce_cma_id *id);
 void uroce_cma_port_unbind(struct uroce_cma_id *id);
-/** May it listen, where it is bound? @return 0; -EADDRINUSE */
+/** May the ID listen on the address and port that it is bound to? @return 0; -EADDRINUSE */
 int uroce_cma_port_check_listen(const struct uroce_cma_id *id);
-/** An ID has begun or ceased to listen: listen on the agents where an ID does, and on no others.
- * @return 0, or -errno of the first agent that failed */
+/** Listen on the agents on which an ID of the port listens, and on no others. Called when an ID begins or ends to
+ * listen. @return 0, or -errno of the first agent that failed */
 int uroce_cma_port_sync(struct uroce_cma_port *port);
-/** All ports: a device has come. */
+/** uroce_cma_port_sync() for all ports, when a device was added. */
 void uroce_cma_ports_sync(void);
-/** A device is removed: no ID listens on it any more. */
+/** End all listeners on a device that is removed. */
 void uroce_cma_ports_forget(const struct uroce_cm_agent *agent);
-/** The ID that listens on the port for a request to dst: a specific address before a wildcard. NULL: none */
+/** @return the ID that listens on the port for requests to dst, by its address or else by a wildcard; NULL: none */
 struct uroce_cma_id *uroce_cma_port_match(struct uroce_cma_port *port, const struct sockaddr *dst);
 /** The port and the service ID of a listening connection. */
 struct uroce_cma_port *uroce_cma_port_of(const struct uroce_cm_conn *listener);
@@ -235,41 +235,39 @@ __be16 uroce_cma_port_number(const struct uroce_cma_port *port);
 struct uroce_cma_event *uroce_cma_event_new(struct uroce_cma_id *id, enum rdma_cm_event_type type,
 					    int status);
 void uroce_cma_event_private(struct uroce_cma_event *event, const struct uroce_cm_private *priv);
-/** Queue it, or free it when the ID has none or there is no room. Lock held. @return was it queued?
- */
+/** Queue an event, or free it if the ID gets no events or there is no room. Lock held. @return was it queued? */
 bool uroce_cma_event_post(struct uroce_cma_event *event);
-/** new and post, of one that carries nothing. Lock held. */
+/** Create and queue an event without parameters. Lock held. */
 void uroce_cma_event_simple(struct uroce_cma_id *id, enum rdma_cm_event_type type, int status,
 			    enum uroce_cma_action action);
-/** The ID's next event, which was announced in its channel. Takes the lock. */
+/** Take the ID's next event, which was announced in its channel. Takes the lock. */
 struct uroce_cma_event *uroce_cma_event_take(struct uroce_cma_id *id);
 /** Acknowledge the event that a synchronous ID keeps, if there is one. Takes the lock. */
 void uroce_cma_event_kept_ack(struct rdma_cm_id *ibv);
-/** Forget the ID's events, but for those that were taken: wait for their acknowledgements. Lock
- * held, let go while it waits. */
+/** Drop the ID's queued events, and wait until those that were taken are acknowledged. Lock held, released during the
+ * wait. */
 void uroce_cma_events_forget(struct uroce_cma_id *id);
-/** Take back a group's event that no thread has got. Lock held. @return was it there? */
+/** Drop a group's event if no thread has got it. Lock held. @return was it dropped? */
 bool uroce_cma_events_remove(struct uroce_cma_id *id, const struct uroce_cma_mcast *mcast);
 /** Move the ID and the announcements of its events to another channel. Lock held.
- * @return how many of them were got from the old one */
+ * @return the number of announcements that were read from the old one */
 uint32_t uroce_cma_events_move(struct uroce_cma_id *id, struct uroce_cma_channel *to);
 
 /* ---- cma_channel.c ---- */
 
-/** @return with one user; NULL and errno */
+/** @return a channel with one user; NULL and errno */
 struct uroce_cma_channel *uroce_cma_channel_create(void);
 /** Add or drop a user. Any thread, with or without the lock. */
 void uroce_cma_channel_get(struct uroce_cma_channel *channel);
 void uroce_cma_channel_put(struct uroce_cma_channel *channel);
-/** The ID's events come from another channel from now on. Lock held. */
+/** Set the channel that gets the ID's events from now on. Lock held. */
 void uroce_cma_id_set_channel(struct uroce_cma_id *id, struct uroce_cma_channel *to);
-/** The result of a public function: 0, or -1 and errno, from 0 or -errno. */
+/** Convert 0 or -errno to the result of a public function: 0, or -1 and errno. */
 int uroce_cma_return(int ret);
 
 /* ---- cma_get_event.c ---- */
 
-/** A synchronous ID waits for the event of a call and keeps it in id->event. @return 0 or -errno of
- * the event */
+/** If the ID is synchronous, wait for the event of a call and keep it in id->event. @return 0 or -errno of the event */
 int uroce_cma_complete(struct uroce_cma_id *id);
 
 /* ---- cma_resolve.c ---- */
@@ -279,26 +277,26 @@ void uroce_cma_resolve_cancel(struct uroce_cma_id *id);
 
 /* ---- cma_path.c: lock held ---- */
 
-/** The path from the ID's source to its destination. */
+/** Fill in the path from the ID's source to its destination. */
 void uroce_cma_path(const struct uroce_cma_id *id, struct uroce_cm_path *path);
-/** The same for an address handle. */
+/** Fill in the same path for an address handle. */
 void uroce_cma_ah_attr(const struct uroce_cma_id *id, struct ibv_ah_attr *attr);
 /** Copy addresses, device and route to the public part. */
 void uroce_cma_id_publish(struct uroce_cma_id *id);
 
-/* ---- cma_request.c, cma_datagram.c: what came from a device ---- */
+/* ---- cma_request.c, cma_datagram.c: events of the communication manager ---- */
 
-/** @return 0 or a reason to reject it */
+/** @return 0 or a reason to reject the request */
 int uroce_cma_request(struct uroce_cm_agent *agent, const struct uroce_cm_event *event);
-/** @return 0 or a status of the answer */
+/** @return 0 or a status to reject the request */
 int uroce_cma_sidr_request(struct uroce_cm_agent *agent, const struct uroce_cm_event *event);
 void uroce_cma_sidr_event(struct uroce_cma_id *id, const struct uroce_cm_event *event);
-/** The listener for a request whose header, addresses and path agree. NULL: none, or they do not agree */
+/** Check that a request's header, addresses and path agree. @return the request's listener; NULL: none, or they differ */
 struct uroce_cma_id *uroce_cma_request_listener(const struct uroce_cm_event *event,
 						const struct uroce_cm_path *path,
 						struct sockaddr_storage *src,
 						struct sockaddr_storage *dst);
-/** An ID for the request, bound as it says; NULL: no memory */
+/** Create an ID for a request, bound to its device and addresses. @return NULL: no memory */
 struct uroce_cma_id *
 uroce_cma_request_id(struct uroce_cma_id *listener, struct uroce_cm_agent *agent,
 		     const struct uroce_cm_event *event, const struct uroce_cm_path *path,
@@ -310,31 +308,31 @@ int uroce_cma_sidr_connect(struct uroce_cma_id *id, const struct rdma_conn_param
 int uroce_cma_sidr_answer(struct uroce_cma_id *id, uint8_t status, const void *private_data,
 			  uint8_t bytes);
 
-/* ---- cma_qp.c: of an ID's QP or SRQ, without the lock ---- */
+/* ---- cma_qp.c: for an ID's QP or SRQ, without the lock ---- */
 
-/** CQs with channels, of these sizes; 0: none. @return 0 or -errno */
+/** Create CQs of these sizes, with channels; 0: none. @return 0 or -errno */
 int uroce_cma_cqs_create(struct rdma_cm_id *id, uint32_t send_size, uint32_t recv_size);
 void uroce_cma_cqs_destroy(struct rdma_cm_id *id);
 
 /* ---- cma_qp_state.c: without the lock, 0 or -errno ---- */
 
-/** INIT, and for UD RTR and RTS. */
+/** Move the QP to INIT, and a UD QP on to RTS. */
 int uroce_cma_qp_init(struct uroce_cma_id *id, struct ibv_qp *qp);
-/** RTR and RTS. @param responder_resources, initiator_depth	RDMA_MAX_RESP_RES,
- * RDMA_MAX_INIT_DEPTH: as was agreed */
+/** Move the QP to RTR and RTS.
+ * @param responder_resources, initiator_depth	RDMA_MAX_RESP_RES, RDMA_MAX_INIT_DEPTH: as the connection has agreed */
 int uroce_cma_qp_connect(struct uroce_cma_id *id, uint8_t responder_resources,
 			 uint8_t initiator_depth);
 int uroce_cma_qp_error(struct uroce_cma_id *id);
-/** The response has come: connect the ID's QP, then send an RTU. */
+/** After the response: connect the ID's QP, then send an RTU. */
 int uroce_cma_establish(struct uroce_cma_id *id);
 
 /* ---- cma_multicast.c ---- */
 
-/** An ID leaves its groups. Lock held. */
+/** Make the device leave the ID's groups. Lock held. */
 void uroce_cma_mcasts_leave(struct uroce_cma_id *id);
-/** Detach its QP, which is about to be destroyed. Without the lock. */
+/** Detach the ID's QP before it is destroyed. Without the lock. */
 void uroce_cma_mcasts_detach(struct uroce_cma_id *id);
-/** Free its groups; their events are acknowledged. */
+/** Free the ID's groups, after their events are acknowledged. */
 void uroce_cma_mcasts_free(struct uroce_cma_id *id);
 
 #endif /* UROCE_CM_RDMA_CMA_H */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * rdma_getaddrinfo(3): resolves names and numbers by getaddrinfo(3). No device is asked: routes are resolved with
- * the ID. No state; any thread.
+ * rdma_getaddrinfo(3): resolves names and numbers by getaddrinfo(3), without a device: the ID's calls resolve routes.
+ * No state; any thread.
  */
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Event channels: created and destroyed, counted by their users, and changed for an ID. The application's threads.
+ * Creates and destroys event channels, counts their users, and changes the channel of an ID. Application threads.
  */
 
 #include <errno.h>
@@ -55,7 +55,7 @@ uroce_cma_channel_get(struct uroce_cma_channel *channel)
 void
 uroce_cma_channel_put(struct uroce_cma_channel *channel)
 {
-	/* pairs with itself: what the others did with it is done */
+	/* pairs with itself: all other users have finished with the channel */
 	if (__atomic_sub_fetch(&channel->users, 1, __ATOMIC_ACQ_REL) != 0)
 		return;
 	uroce_event_queue_fini(&channel->queue);

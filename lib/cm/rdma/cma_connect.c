@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * rdma_connect(3), rdma_accept(3), rdma_reject(3), rdma_disconnect(3). The application's threads, which modify the
- * QPs without uroce_cm_lock.
+ * rdma_connect(3), rdma_accept(3), rdma_reject(3), rdma_disconnect(3). Application threads, which modify the QPs
+ * without uroce_cm_lock.
  */
 
 #include <errno.h>
@@ -59,7 +59,7 @@ fill_req(struct uroce_cma_id *id, const struct rdma_conn_param *param, struct ur
 	req->remote_cm_response_timeout = UROCE_CMA_RESPONSE_TIMEOUT;
 	req->local_cm_response_timeout = UROCE_CMA_RESPONSE_TIMEOUT;
 	req->max_cm_retries = UROCE_CMA_MAX_RETRIES;
-	/* local_ack_timeout: by the path's life time */
+	/* local_ack_timeout stays 0: it is computed of the path's life time */
 }
 
 static int
@@ -133,7 +133,7 @@ uroce_rdma_establish(struct rdma_cm_id *ibv)
 	return uroce_cma_return(uroce_cma_establish(uroce_cma_id_of(ibv)));
 }
 
-/* A number for the user to limit further: what the request asked for, and the device can. */
+/* Unless the application passes limits, those are the request's, within the device's. */
 static void
 limit_accepted(struct uroce_cma_id *id, const struct rdma_conn_param *param)
 {
@@ -159,7 +159,7 @@ send_rep(struct uroce_cma_id *id, const struct rdma_conn_param *param)
 		.responder_resources = id->responder_resources,
 		.initiator_depth = id->initiator_depth,
 		.rnr_retry_count = MAX_RETRIES,
-		/* the peer's vendor, as what is offered is taken up or not */
+		/* the vendor of the peer's offer, which the options accept or decline */
 		.ece_vendor_id = id->remote_ece.vendor_id,
 		.ece_attr_mod = id->local_ece.options,
 	};
@@ -177,7 +177,7 @@ send_rep(struct uroce_cma_id *id, const struct rdma_conn_param *param)
 	return uroce_cm_send_rep(id->conn, &rep, uroce_cm_now(id->agent));
 }
 
-/* With the lock held; let go while the QP is moved. */
+/* Lock held, released while the QP is modified. */
 static int
 accept_connection(struct uroce_cma_id *id, const struct rdma_conn_param *param)
 {
@@ -186,7 +186,7 @@ accept_connection(struct uroce_cma_id *id, const struct rdma_conn_param *param)
 	if (ret != 0)
 		return ret;
 	limit_accepted(id, param);
-	/* before the answer: the first message may come right behind it */
+	/* before the REP, because the peer's first message may follow at once */
 	uroce_cma_call_suspend(id);
 	ret = uroce_cma_qp_connect(id, id->responder_resources, id->initiator_depth);
 	uroce_cma_call_resume(id);
@@ -235,7 +235,7 @@ uroce_rdma_accept(struct rdma_cm_id *ibv, struct rdma_conn_param *conn_param)
 		return uroce_cma_return(ret);
 	if (!ud)
 		return uroce_cma_return(uroce_cma_complete(id));
-	/* no event follows; the request's event is not needed any more */
+	/* no event follows, so the request's event is acknowledged here */
 	if (id->sync)
 		uroce_cma_event_kept_ack(ibv);
 	return 0;
@@ -286,7 +286,7 @@ uroce_rdma_notify(struct rdma_cm_id *ibv, enum ibv_event_type event)
 	return uroce_cma_return(ret);
 }
 
-/* Begin it, or answer the other end that has. @return is there an event to wait for? */
+/* Send a DREQ, or a DREP if the peer has sent a DREQ. @return is there an event to wait for? */
 static bool
 send_disconnect(struct uroce_cma_id *id)
 {

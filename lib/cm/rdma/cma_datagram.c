@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * RDMA_PS_UDP: exchanges SIDR messages, which tell a peer's QPN, Q_Key and address, instead of making a connection.
- * The application's threads call, the service's thread raises events, all under uroce_cm_lock.
+ * RDMA_PS_UDP: exchanges SIDR messages, which carry a peer's QPN, Q_Key and address, instead of making a connection.
+ * Application threads call, the service's thread raises events, all under uroce_cm_lock.
  */
 
 #include <errno.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Destroys IDs once no call uses them and their events are acknowledged, moves them between channels, and takes them
- * off a device that is removed. Any thread.
+ * Destroys IDs once no call uses them and their events are acknowledged, moves IDs between channels, and removes IDs
+ * from a removed device. Any thread.
  */
 
 #include <errno.h>
@@ -12,8 +12,8 @@
 #include "uroce_cma.h"
 #include "cm/rdma/cma.h"
 
-/* Stop all that the ID does at its device. Its communication manager may run on, and must not know the ID any more.
- * Lock held. */
+/* Stop everything that the ID does on its device. The device's communication manager may run on, and must not have a
+ * pointer to the ID any more. Lock held. */
 static void
 leave_device(struct uroce_cma_id *id, enum uroce_cma_state state)
 {
@@ -71,7 +71,7 @@ uroce_rdma_migrate_id(struct rdma_cm_id *ibv, struct rdma_event_channel *channel
 		pthread_cond_wait(&id->cond, &uroce_cm_lock);
 	uroce_cma_unlock();
 	if (channel == NULL)
-		uroce_cma_channel_put(to); /* the ID's alone */
+		uroce_cma_channel_put(to); /* the ID is its only user */
 	return 0;
 }
 

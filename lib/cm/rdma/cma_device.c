@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The devices that IDs are bound to: a default PD for IDs without one, as long as there are such IDs; and the list
- * of IDs that are told when their device is removed. Under uroce_cm_lock.
+ * The devices that IDs are bound to, each with a default PD while IDs are bound to it, and with the list of IDs that
+ * get an event when the device is removed. Under uroce_cm_lock.
  */
 
 #include <errno.h>
@@ -35,7 +35,7 @@ device_create(struct uroce_device *dev)
 	}
 	device->dev = dev;
 	LIST_INIT(&device->ids);
-	/* one less than the value that means 'the most' */
+	/* below RDMA_MAX_RESP_RES and RDMA_MAX_INIT_DEPTH, which mean the device's maximum */
 	device->max_responder_resources = (uint8_t)RTE_MIN(attr.max_qp_rd_atom,
 							   RDMA_MAX_RESP_RES - 1);
 	device->max_initiator_depth = (uint8_t)RTE_MIN(attr.max_qp_init_rd_atom,
@@ -88,7 +88,7 @@ uroce_cma_device_unbind(struct uroce_cma_id *id)
 	id->agent = NULL;
 	if (!LIST_EMPTY(&device->ids))
 		return;
-	/* a PD that still has objects stays: the device cannot be closed then, either */
+	/* fails if the PD still has objects: then the device cannot be closed, either */
 	(void)uroce_dealloc_pd(device->pd);
 	LIST_REMOVE(device, link);
 	free(device);

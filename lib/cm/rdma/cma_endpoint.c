@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * rdma_create_ep(3) and rdma_get_request(3): create an ID and its QP with one call, synchronously. The
- * application's threads.
+ * rdma_create_ep(3) and rdma_get_request(3): create an ID and its QP with one synchronous call. Application threads.
  */
 
 #include <errno.h>
@@ -13,7 +12,7 @@
 #include "uroce_config.h"
 #include "cm/rdma/cma.h"
 
-/* An ID that listens: the QPs will be its requests'. */
+/* Prepare an ID that listens; its requests get the QPs. */
 static int
 prepare_passive(struct uroce_cma_id *id, const struct rdma_addrinfo *res, struct ibv_pd *pd,
 		const struct ibv_qp_init_attr *attr)
@@ -133,7 +132,7 @@ uroce_rdma_get_request(struct rdma_cm_id *listen, struct rdma_cm_id **id)
 	if (request_of(listener, event) != 0) {
 		const int error = errno;
 
-		/* the caller has not got the ID, and cannot destroy it */
+		/* the application does not get the ID, so it cannot destroy it */
 		if (event->event == RDMA_CM_EVENT_CONNECT_REQUEST)
 			(void)uroce_rdma_destroy_id(event->id);
 		listen->event = event;

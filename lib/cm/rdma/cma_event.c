@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Queues the events of IDs. Each event is in its ID's list; the ID's channel has a record for it, so that its
- * descriptor is readable. The service's thread and calls post, the application's threads get and acknowledge.
+ * Queues the events of IDs. Each event is in its ID's list; the ID's channel has a record for it, which makes the
+ * channel's descriptor readable. The service's thread and calls post events, application threads get and acknowledge
+ * them.
  */
 
 #include <stdlib.h>
@@ -63,7 +64,6 @@ uroce_cma_event_private(struct uroce_cma_event *event, const struct uroce_cm_pri
 	if (bytes == 0)
 		return;
 	memcpy(event->private_data, priv->data, bytes);
-	/* both kinds of parameters begin with the private data */
 	if (uroce_cma_is_ud(event->owner)) {
 		event->event.param.ud.private_data = event->private_data;
 		event->event.param.ud.private_data_len = bytes;
@@ -78,8 +78,8 @@ uroce_cma_event_post(struct uroce_cma_event *event)
 {
 	struct uroce_cma_id *id = event->owner;
 
-	/* A request's ID has none before it is answered: the answer will fail if something has
-	 * happened. */
+	/* A request's ID gets no events before the application accepts it: rdma_accept(3) fails if the connection has
+	 * ended. */
 	if (id->leaving || (id->passive && !id->answered))
 		goto drop;
 	STAILQ_INSERT_TAIL(&id->events, event, link);
@@ -145,7 +145,7 @@ uroce_cma_event_kept_ack(struct rdma_cm_id *ibv)
 	ibv->event = NULL;
 }
 
-/* @return how many were got */
+/* @return the number of events that were got */
 static uint32_t
 purge(struct uroce_cma_id *id)
 {
@@ -167,7 +167,7 @@ uroce_cma_events_forget(struct uroce_cma_id *id)
 	struct uroce_cma_event *event;
 	uint32_t reported;
 
-	/* the queue's lock alone counts a thread that has read a record and not yet taken its event */
+	/* only the queue, under its lock, counts a thread that has read a record and not yet taken the event */
 	reported = purge(id);
 	while (id->acked != reported)
 		pthread_cond_wait(&id->cond, &uroce_cm_lock);
@@ -177,8 +177,8 @@ uroce_cma_events_forget(struct uroce_cma_id *id)
 	}
 }
 
-/* Announce the ID's events anew in its channel, without a group's.
- * @param reported	announcements that threads have read: their events stay out */
+/* Announce the ID's events anew in its channel, and drop that of a group.
+ * @param reported	number of announcements that threads have read: their events are not announced again */
 static bool
 announce(struct uroce_cma_id *id, uint32_t reported, const struct uroce_cma_mcast *without)
 {

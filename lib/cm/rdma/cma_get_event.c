@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * rdma_get_cm_event(3), and the wait of a synchronous ID. The thread that gets an event first does its work, as with
- * librdmacm: it updates the public part of the ID, connects its QP or attaches it to a group. The application's
+ * rdma_get_cm_event(3), and the wait of a synchronous ID. As with librdmacm, the thread that gets an event first does
+ * the event's work: it updates the public part of the ID, connects its QP or attaches it to a group. Application
  * threads.
  */
 
@@ -12,8 +12,8 @@
 #include "uroce_cma.h"
 #include "cm/rdma/cma.h"
 
-/* The new ID has the channel of its listener, which may have moved since the request came; that of
- * a synchronous listener is synchronous, too, and has one of its own. */
+/* The new ID gets its listener's channel, which may have changed since the request arrived. A synchronous listener's ID
+ * is synchronous, too, and gets a channel of its own. */
 static bool
 take_request(struct uroce_cma_event *event)
 {
@@ -59,7 +59,7 @@ take_response(struct uroce_cma_event *event)
 	}
 }
 
-/* Attach the ID's QP: no call leaves the group before the event is acknowledged. */
+/* Attach the ID's QP. Until the event is acknowledged, a call to leave the group waits. */
 static int
 attach(struct uroce_cma_event *event)
 {
@@ -85,7 +85,7 @@ take_join(struct uroce_cma_event *event)
 	}
 }
 
-/* The application knows that the connection failed: it gets no event of what follows from that. */
+/* Has the application got a CONNECT_ERROR? Then it gets no events that follow from the error. */
 static bool
 has_failed(const struct uroce_cma_id *id)
 {
@@ -97,7 +97,7 @@ has_failed(const struct uroce_cma_id *id)
 	return failed;
 }
 
-/* @return false: the event is not for the user */
+/* @return false: the event is not for the application */
 static bool
 act(struct uroce_cma_event *event)
 {
@@ -157,7 +157,7 @@ uroce_rdma_get_cm_event(struct rdma_event_channel *channel, struct rdma_cm_event
 	return uroce_cma_return(ret);
 }
 
-/* The status of an event as an error of the call that has waited for it. */
+/* Convert the status of an event to the result of the call that has waited for it. */
 static int
 event_error(const struct rdma_cm_event *event)
 {

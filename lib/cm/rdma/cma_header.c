@@ -16,7 +16,7 @@
 
 struct header {
 	uint8_t version;
-	uint8_t ip_version; /* in the upper half */
+	uint8_t ip_version; /* in the upper 4 bits */
 	uint8_t port[2];
 	uint8_t src[16]; /* IPv4 in the last 4 */
 	uint8_t dst[16];
@@ -61,7 +61,7 @@ get_address(struct sockaddr_storage *addr, sa_family_t family, const uint8_t fro
 		memcpy(&((struct sockaddr_in6 *)addr)->sin6_addr, from, 16);
 }
 
-/* A host's address, not a wildcard or a group's. */
+/* Is it neither a wildcard nor a multicast address? */
 static bool
 is_unicast(const struct sockaddr_storage *addr)
 {
@@ -95,7 +95,6 @@ uroce_cma_header_decode(const void *data, uint32_t bytes, struct sockaddr_storag
 	return is_unicast(src) && is_unicast(dst) ? 0 : -EINVAL;
 }
 
-/* The header, what rdma_create_ep(3) was given, and the user's. */
 int
 uroce_cma_private_build(const struct uroce_cma_id *id, const struct rdma_conn_param *param,
 			uint8_t *data, unsigned int room)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The private data of a REQ or SIDR_REQ: the application's, behind the 36 bytes in which rdma_cm passes the IP
- * addresses and the source port of the active side. No state.
+ * Encodes and decodes the private data of a REQ or SIDR_REQ: 36 bytes in which rdma_cm passes the IP addresses and the
+ * source port of the active side, followed by the application's data. No state.
  */
 
 #ifndef UROCE_CM_RDMA_CMA_HEADER_H
@@ -20,11 +20,10 @@ void uroce_cma_header_encode(uint8_t header[UROCE_CMA_HEADER_BYTES], const struc
 			     const struct sockaddr *dst);
 
 /**
- * Everything in it is hostile.
+ * Everything in it may be hostile.
  * @param src	the sender's address and port
- * @param dst	ours; its port is in the service ID: left 0
- * @return 0; -EINVAL: too short, another version, neither IPv4 nor IPv6, or not from one address to
- * one
+ * @param dst	this end's address, with port 0: the port is in the service ID
+ * @return 0; -EINVAL: too short, another version, neither IPv4 nor IPv6, or not from a unicast address to another
  */
 int uroce_cma_header_decode(const void *data, uint32_t bytes, struct sockaddr_storage *src,
 			    struct sockaddr_storage *dst);

@@ -75,7 +75,7 @@ uroce_cma_id_create(struct rdma_event_channel *channel, void *context, enum rdma
 	struct uroce_cma_id *id;
 	int ret;
 
-	/* RDMA_PS_IPOIB is InfiniBand's only */
+	/* RDMA_PS_IPOIB exists only on InfiniBand */
 	if (!port_space_known(ps))
 		return ps == RDMA_PS_IPOIB ? -EPROTONOSUPPORT : -EINVAL;
 	ret = uroce_cm_users_get();
@@ -91,7 +91,7 @@ uroce_cma_id_create(struct rdma_event_channel *channel, void *context, enum rdma
 	}
 	id = id_alloc(channel, context, ps, qp_type);
 	if (own != NULL)
-		uroce_cma_channel_put(own); /* the ID's alone */
+		uroce_cma_channel_put(own); /* the ID is its only user */
 	if (id == NULL) {
 		ret = -ENOMEM;
 		goto put_user;

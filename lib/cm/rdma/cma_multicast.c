@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * rdma_join_multicast(3): the address is the group's GID, the device joins it, and the thread that gets the event
- * attaches the ID's QP. The application's threads.
+ * rdma_join_multicast(3): converts the address to the group's GID and joins the device to the group; the thread that
+ * gets the event attaches the ID's QP. Application threads.
  */
 
 #include <errno.h>
@@ -177,7 +177,7 @@ uroce_rdma_leave_multicast(struct rdma_cm_id *ibv, struct sockaddr *addr)
 
 	if (uroce_cma_addr_len(addr) == 0)
 		return uroce_cma_return(-EINVAL);
-	/* a synchronous ID's last event is kept for its user only */
+	/* a synchronous ID keeps its last event only for the application to read */
 	if (id->sync)
 		uroce_cma_event_kept_ack(ibv);
 	uroce_cma_lock();

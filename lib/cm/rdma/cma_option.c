@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * rdma_set_option(3), and the enhanced connection establishment (ECE) that requests and replies carry: uroce's QPs
- * have no such options, the application's may. The application's threads.
+ * rdma_set_option(3), and the options of enhanced connection establishment (ECE) in requests and replies. QPs of uroce
+ * have no such options, but QPs that the application creates elsewhere may. Application threads.
  */
 
 #include <errno.h>
@@ -15,7 +15,7 @@
 
 #define MAX_TIMEOUT 31 /* 5 bits */
 
-/* Under the lock, each. */
+/* The setters are called with the lock held. */
 
 static int
 set_tos(struct uroce_cma_id *id, const void *value)
@@ -30,7 +30,7 @@ set_reuseaddr(struct uroce_cma_id *id, const void *value)
 	int on;
 
 	memcpy(&on, value, sizeof(on));
-	/* later binds are checked against an ID that is bound; a listener stays exclusive */
+	/* later binds are checked against a bound ID, so it cannot be cleared; a listener stays exclusive */
 	if (id->state != UROCE_CMA_IDLE && (on == 0 || id->state == UROCE_CMA_LISTEN))
 		return -EINVAL;
 	id->reuseaddr = on != 0;
@@ -75,7 +75,7 @@ static const struct {
 static int
 set_option(struct uroce_cma_id *id, int level, int optname, const void *optval, size_t optlen)
 {
-	/* RoCE has no subnet administrator whose path records could be given */
+	/* RoCE has no subnet administrator, which would issue path records */
 	if (level == RDMA_OPTION_IB && optname == RDMA_OPTION_IB_PATH)
 		return -EOPNOTSUPP;
 	if (level != RDMA_OPTION_ID || optname < 0 || (size_t)optname >= RTE_DIM(options))
@@ -99,7 +99,7 @@ uroce_rdma_set_option(struct rdma_cm_id *id, int level, int optname, void *optva
 int
 uroce_rdma_set_local_ece(struct rdma_cm_id *id, struct ibv_ece *ece)
 {
-	/* 24 bits on the wire */
+	/* a vendor ID has 24 bits on the wire */
 	if (id == NULL || id->qp != NULL || ece == NULL || ece->vendor_id == 0 ||
 	    ece->vendor_id > 0xffffff || ece->comp_mask != 0)
 		return uroce_cma_return(-EINVAL);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The path of an ID's route, for the communication manager and for an address handle, and the public part of an ID,
- * which shows it. Under uroce_cm_lock.
+ * Computes the path of an ID's route, for the communication manager and for an address handle, and updates the public
+ * part of an ID. Under uroce_cm_lock.
  */
 
 #include <stdlib.h>
@@ -29,7 +29,7 @@ uroce_cma_path(const struct uroce_cma_id *id, struct uroce_cm_path *path)
 	path->pkey = UROCE_CMA_PKEY;
 	path->mtu = (uint8_t)port.active_mtu;
 	path->packet_life_time = UROCE_CMA_PACKET_LIFE_TIME;
-	/* the QP's timeout is the life time doubled */
+	/* the QP's timeout is twice the life time */
 	if (id->timeout_set && id->timeout > 0)
 		path->packet_life_time = id->timeout - 1;
 }
@@ -51,7 +51,7 @@ uroce_cma_ah_attr(const struct uroce_cma_id *id, struct ibv_ah_attr *attr)
 	attr->grh.traffic_class = path.traffic_class;
 }
 
-/* The one path of a RoCE route. */
+/* @return the only path of a RoCE route; NULL: no memory */
 static struct ibv_sa_path_rec *
 path_record(const struct uroce_cma_id *id)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Port spaces: the ID that is bound to each port of RDMA_PS_TCP, UDP or IB, and the CM's listeners that a port has
- * on each device while one of its IDs listens; rdma_listen(3). Under uroce_cm_lock.
+ * Port spaces: the IDs that are bound to each port of RDMA_PS_TCP, UDP or IB, and the CM's listeners that a port has on
+ * each device while one of its IDs listens; rdma_listen(3). Under uroce_cm_lock.
  */
 
 #include <errno.h>
@@ -17,7 +17,7 @@
 #include "cm/rdma/cma_sockaddr.h"
 #include "base/random.h"
 
-/* On one device. */
+/* A port's listener on one device. */
 struct listener {
 	LIST_ENTRY(listener) link;
 	struct uroce_cm_agent *agent;
@@ -68,7 +68,7 @@ port_create(enum rdma_port_space ps, uint16_t number)
 	return port;
 }
 
-/* Do they want the same requests? */
+/* Would both IDs get the same requests? */
 static bool
 overlap(const struct uroce_cma_id *a, const struct uroce_cma_id *b)
 {
@@ -80,7 +80,7 @@ overlap(const struct uroce_cma_id *a, const struct uroce_cma_id *b)
 	return uroce_cma_addr_unspecific(sa) || uroce_cma_addr_unspecific(sb) || uroce_cma_addr_same(sa, sb);
 }
 
-/* May the ID be bound to the port beside those that are? */
+/* May the ID share the port with those that are bound to it? */
 static int
 check(const struct uroce_cma_port *port, const struct uroce_cma_id *id, bool reuseaddr)
 {
@@ -119,7 +119,7 @@ bind_to(struct uroce_cma_id *id, uint16_t number)
 	return 0;
 }
 
-/* A free port, at a random place: a peer that knows one cannot guess the next. */
+/* Bind to a random free port, so that a peer that knows one port cannot guess the next. */
 static int
 bind_any(struct uroce_cma_id *id)
 {
@@ -166,7 +166,7 @@ uroce_cma_port_check_listen(const struct uroce_cma_id *id)
 static bool
 listens_on(const struct uroce_cma_id *id, const struct uroce_cm_agent *agent)
 {
-	/* bound to a device only with a specific address */
+	/* only an ID with a specific address is bound to a device */
 	return id->state == UROCE_CMA_LISTEN && (id->device == NULL || id->agent == agent);
 }
 

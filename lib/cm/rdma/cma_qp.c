@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The QPs of IDs: created with a CQ and a PD where the application gives none, destroyed with what was created for
- * them. The application's threads.
+ * Creates the QPs of IDs, with CQs and a PD if the application passes none, and destroys the QPs and these CQs.
+ * Application threads.
  */
 
 #include <errno.h>
@@ -76,7 +76,7 @@ attr_ok(const struct rdma_cm_id *id, const struct ibv_qp_init_attr_ex *attr)
 	return id->send_cq == NULL || attr->send_cq == NULL || id->send_cq == attr->send_cq;
 }
 
-/* ibv_create_qp_ex() would call libibverbs for plain attributes. */
+/* Not by ibv_create_qp_ex(), which would call libibverbs for plain attributes. */
 static struct ibv_qp *
 verbs_create_qp(struct ibv_context *context, struct ibv_qp_init_attr_ex *attr)
 {
@@ -90,7 +90,7 @@ verbs_create_qp(struct ibv_context *context, struct ibv_qp_init_attr_ex *attr)
 		errno = EOPNOTSUPP;
 		return NULL;
 	}
-	/* one begins as the other */
+	/* struct ibv_qp_init_attr_ex begins with the fields of struct ibv_qp_init_attr */
 	memcpy(&plain, attr, sizeof(plain));
 	qp = uroce_create_qp(attr->pd, &plain);
 	attr->cap = plain.cap;
@@ -160,7 +160,7 @@ uroce_rdma_create_qp(struct rdma_cm_id *id, struct ibv_pd *pd,
 	struct ibv_qp_init_attr_ex attr = { .qp_context = NULL };
 	int ret;
 
-	/* one begins as the other; where that is padded this has comp_mask already */
+	/* the extended struct begins with the fields of the other; its comp_mask is in the other's padding */
 	memcpy(&attr, qp_init_attr, sizeof(*qp_init_attr));
 	attr.comp_mask = IBV_QP_INIT_ATTR_PD;
 	attr.pd = pd != NULL ? pd : id->pd;

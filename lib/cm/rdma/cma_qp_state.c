@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Moves the QP of an ID through its states, with the attributes that the connection has agreed on. The application's
- * threads, which take uroce_cm_lock only to ask for attributes.
+ * Moves the QP of an ID through its states, with the attributes that the connection has agreed on. Application threads,
+ * which take uroce_cm_lock only to read attributes.
  */
 
 #include <errno.h>
@@ -33,7 +33,7 @@ unconnected_attr(const struct uroce_cma_id *id, struct ibv_qp_attr *attr, int *a
 	return 0;
 }
 
-/* A peer may offer more than the device can do: 255 means its most. */
+/* A peer may offer more than the device supports; 255 means the peer's maximum. */
 static void
 limit_to_device(const struct uroce_cma_id *id, struct ibv_qp_attr *attr, int attr_mask)
 {
@@ -47,7 +47,7 @@ limit_to_device(const struct uroce_cma_id *id, struct ibv_qp_attr *attr, int att
 			RTE_MIN(attr->max_rd_atomic, id->device->max_initiator_depth);
 }
 
-/* The attributes that take the QP to attr->qp_state. */
+/* Fill in the attributes that take the QP to attr->qp_state. */
 static int
 state_attr(struct uroce_cma_id *id, struct ibv_qp_attr *attr, int *attr_mask)
 {
@@ -58,7 +58,7 @@ state_attr(struct uroce_cma_id *id, struct ibv_qp_attr *attr, int *attr_mask)
 		ret = unconnected_attr(id, attr, attr_mask);
 	else
 		ret = uroce_cm_qp_attr(id->conn, attr, attr_mask);
-	/* the first PSN, which the request or the answer tells the peer; the answer is not sent yet */
+	/* the peer's first PSN, from the REQ or REP of this end; the REP is not sent yet */
 	if (ret == 0 && (*attr_mask & IBV_QP_RQ_PSN))
 		attr->rq_psn = id->starting_psn;
 	if (ret == 0 && (*attr_mask & IBV_QP_TIMEOUT) && id->timeout_set)
@@ -113,7 +113,7 @@ uroce_cma_qp_connect(struct uroce_cma_id *id, uint8_t responder_resources, uint8
 
 	if (id->id.qp == NULL)
 		return 0;
-	/* again: the access that the other end needs is known now */
+	/* INIT again, because the access that the peer needs is known now */
 	ret = modify_to(id, id->id.qp, IBV_QPS_INIT);
 	if (ret == 0)
 		ret = state_attr(id, &attr, &mask);

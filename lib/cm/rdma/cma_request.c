@@ -29,7 +29,7 @@ uroce_cma_request_listener(const struct uroce_cm_event *event, const struct uroc
 
 	if (uroce_cma_header_decode(event->priv.data, event->priv.bytes, src, dst) != 0)
 		return NULL;
-	/* a GID is an IP address: the header must not claim another than the packet's */
+	/* a GID is an IP address: the addresses in the header must be those of the packet */
 	if (!address_is(src, &path->dgid) || !address_is(dst, &path->sgid))
 		return NULL;
 	uroce_cma_addr_set_port((struct sockaddr *)dst, uroce_cma_port_number(port));
@@ -56,7 +56,7 @@ uroce_cma_request_id(struct uroce_cma_id *listener, struct uroce_cm_agent *agent
 	return id;
 }
 
-/* The ID of a request that is not taken: the connection goes by what is returned. */
+/* Discard the ID of a refused request. The result of the event makes the manager end the connection. */
 static void
 refuse(struct uroce_cma_id *id)
 {
@@ -65,7 +65,7 @@ refuse(struct uroce_cma_id *id)
 	uroce_cma_id_discard(id);
 }
 
-/* The event of a new ID is its listener's, and counts against its backlog until a thread gets it. */
+/* Queue the event of a new ID at its listener. It counts against the listener's backlog until a thread gets it. */
 static bool
 post_request(struct uroce_cma_id *listener, struct uroce_cma_id *id, struct uroce_cma_event *event)
 {
@@ -80,7 +80,7 @@ post_request(struct uroce_cma_id *listener, struct uroce_cma_id *id, struct uroc
 	return false;
 }
 
-/* The application gets the private data behind the header. */
+/* The application gets the private data after the header. */
 static void
 put_user_data(struct uroce_cma_event *posted, const struct uroce_cm_event *event)
 {
@@ -92,7 +92,7 @@ put_user_data(struct uroce_cma_event *posted, const struct uroce_cm_event *event
 	uroce_cma_event_private(posted, &priv);
 }
 
-/* Depth and resources have changed places already: the peer's initiator is our responder's. */
+/* The values of the REQ are those of this end already: responder_resources is the peer's initiator depth. */
 static void
 conn_param(struct rdma_conn_param *param, struct uroce_cma_id *id, const struct uroce_cm_req *req)
 {
@@ -198,7 +198,7 @@ disconnected(struct uroce_cma_id *id, const struct uroce_cm_event *event)
 	const struct uroce_cm_private none = { .data = NULL };
 	const int status = event->type == UROCE_CM_DREQ_ERROR ? -ETIMEDOUT : 0;
 
-	/* both ends have begun it: the user has said what there is to say */
+	/* both ends have disconnected: the application has nothing more to send */
 	if (event->type == UROCE_CM_DREQ_RECEIVED && id->disconnecting)
 		(void)uroce_cm_send_drep(id->conn, &none, uroce_cm_now(id->agent));
 	if (id->state != UROCE_CMA_CONNECT)
@@ -232,7 +232,7 @@ connection_event(struct uroce_cma_id *id, const struct uroce_cm_event *event)
 		break;
 	case UROCE_CM_SIDR_REP_RECEIVED:
 	case UROCE_CM_SIDR_REQ_ERROR: uroce_cma_sidr_event(id, event); break;
-	default: break; /* MRA, LAP and APR are the communication manager's */
+	default: break; /* the communication manager handles MRA, LAP and APR */
 	}
 }
 

@@ -19,7 +19,7 @@
 static TAILQ_HEAD(,
 		  uroce_cma_id) waiting = TAILQ_HEAD_INITIALIZER(waiting); /* by resolve_next_ns */
 
-/* To a specific address of a device, or to a wildcard. */
+/* Bind the ID to a specific address of a device, or to a wildcard. */
 static int
 bind_address(struct uroce_cma_id *id, const struct sockaddr *addr)
 {
@@ -73,7 +73,7 @@ uroce_rdma_bind_addr(struct rdma_cm_id *ibv, struct sockaddr *addr)
 	return uroce_cma_return(ret);
 }
 
-/* A device and one of its addresses that lead to dst; from src, if that is an address. */
+/* Bind the ID to a device and source address with a route to dst. A specific source address stays. */
 static int
 route(struct uroce_cma_id *id, const struct sockaddr *dst)
 {
@@ -101,8 +101,7 @@ route(struct uroce_cma_id *id, const struct sockaddr *dst)
 	return 0;
 }
 
-/* As the ID was before route(): another device may lead to the next address that is tried, and this
- * one may be closed. */
+/* Undo route(), because the next address may have a route by another device, and this device may be closed. */
 static void
 unroute(struct uroce_cma_id *id)
 {
@@ -201,7 +200,7 @@ uroce_cma_expire(uint64_t now_ns)
 	}
 }
 
-/* An ID that is not bound is, to a wildcard of dst's family or to src. */
+/* Bind an unbound ID to src, or without src to the wildcard of dst's family. */
 static int
 bind_source(struct uroce_cma_id *id, const struct sockaddr *src, const struct sockaddr *dst)
 {
@@ -257,7 +256,7 @@ uroce_rdma_resolve_route(struct rdma_cm_id *ibv, int timeout_ms)
 	struct uroce_cma_id *id = uroce_cma_id_of(ibv);
 	int ret = -EINVAL;
 
-	(void)timeout_ms; /* the address is all that a RoCE route needs: it is known */
+	(void)timeout_ms; /* a RoCE route needs only the address, which is known */
 	uroce_cma_lock();
 	if (id->state == UROCE_CMA_ADDR_RESOLVED) {
 		id->state = UROCE_CMA_ROUTE_RESOLVED;

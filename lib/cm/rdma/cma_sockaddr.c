@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Converts socket addresses, IPv4 and IPv6, and RoCEv2 GIDs. No state; any thread.
+ * Converts socket addresses (IPv4 and IPv6) to RoCEv2 GIDs and back. No state; any thread.
  */
 
 #include <string.h>

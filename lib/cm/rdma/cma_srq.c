@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Creates and destroys the SRQs of IDs. The application's threads.
+ * Creates and destroys the SRQs of IDs. Application threads.
  */
 
 #include <errno.h>
@@ -52,7 +52,7 @@ uroce_rdma_create_srq(struct rdma_cm_id *id, struct ibv_pd *pd, struct ibv_srq_i
 	};
 	int ret;
 
-	/* one begins as the other; where that is padded this has comp_mask already */
+	/* the extended struct begins with the fields of the other; its comp_mask is in the other's padding */
 	memcpy(&ex, attr, sizeof(*attr));
 	ex.comp_mask = IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD;
 	ret = uroce_rdma_create_srq_ex(id, &ex);
