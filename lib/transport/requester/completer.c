@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The completer: turns the peer's answers into progress, retries and completions (R34-R38, R41, R42). The peer has
- * answered all before the PSN req.unacked: SENDs and WRITEs are acknowledged, and responses have been placed.
- * On the engine's thread.
+ * The completer: turns the peer's answers into progress, retries and completions (R34-R38, R41, R42). req.unacked
+ * is the PSN before which all SENDs and WRITEs are acknowledged, and all responses have been placed. On the
+ * engine's thread.
  */
 
 #include <rte_branch_prediction.h>
@@ -28,7 +28,7 @@ rnr_timer_ns(uint8_t code)
 	return (rnr_timer_10us[code & 31] == 0 ? 65536u : rnr_timer_10us[code & 31]) * 10000ull;
 }
 
-/* Complete the oldest WQE, which has all its answers. */
+/* Complete the oldest WQE, all of whose packets have been answered. */
 static void
 complete_head(struct uroce_engine *e, struct uroce_qp *qp)
 {
@@ -68,22 +68,22 @@ progress(struct uroce_engine *e, struct uroce_qp *qp, uint32_t unacked)
 		uroce_requester_on(e, qp, UROCE_ON_PROGRESS);
 }
 
-/* Answers have advanced unacked from `from`. In this pass the requester had sent `behind` PSNs from there on. */
+/* Answers have advanced unacked from `from`. In this pass the requester has sent `behind` PSNs, from `from` on. */
 static void
 moved_on(struct uroce_engine *e, struct uroce_qp *qp, uint32_t from, uint32_t behind)
 {
-	/* the answers are to packets that were to be retransmitted: skip these */
+	/* packets that were to be retransmitted have been answered: skip them */
 	if (uroce_psn_distance(uroce_requester_of(qp)->unacked, from) > behind)
 		uroce_requester_on(e, qp, UROCE_ON_SKIP);
 	uroce_retry_arm(e, qp);
-	/* later posts ring the doorbell */
+	/* a WQE that is posted later rings the doorbell */
 	if (uroce_requester_of(qp)->next != __atomic_load_n(&qp->sq.tail, __ATOMIC_RELAXED) || uroce_requester_of(qp)->recovery != NULL)
 		uroce_qp_activate(e, qp);
 }
 
 /*
- * An answer acknowledges all before psn: advance unacked over SENDs and WRITEs, up to a READ or atomic, which only its own
- * responses answer (R37). True if psn was reached.
+ * An answer acknowledges all packets before psn: advance unacked over SENDs and WRITEs, up to a READ or atomic, which
+ * only its own responses answer (R37). @return whether unacked has reached psn
  */
 static bool
 acknowledge(struct uroce_engine *e, struct uroce_qp *qp, uint32_t psn)
@@ -143,7 +143,7 @@ settle(struct uroce_engine *e, struct uroce_qp *qp)
 			return;
 	}
 	if (req->unacked != from) {
-		/* a missing packet has delayed the answer: it measures no round trip */
+		/* a missing packet has delayed the answer, so it does not measure the round trip */
 		if (uroce_psn_distance(req->rtt_psn, from) < uroce_psn_distance(req->unacked, from))
 			req->rtt_timed = false;
 		moved_on(e, qp, from, behind);
@@ -178,7 +178,7 @@ recovers(const struct uroce_qp *qp)
 	return uroce_requester_of(qp)->recovery != NULL && qp->state != IBV_QPS_ERR;
 }
 
-/* An answer acknowledges all before psn. True: no response before it is missing. */
+/* An answer acknowledges all packets before psn. @return true: no response before psn is missing */
 static bool
 answered_before(struct uroce_engine *e, struct uroce_qp *qp, uint32_t psn, enum uroce_answer answer)
 {
@@ -191,7 +191,7 @@ answered_before(struct uroce_engine *e, struct uroce_qp *qp, uint32_t psn, enum 
 	return acknowledge_in_recovery(e, qp, psn, answer);
 }
 
-/* An answer shows that a response before it was lost. */
+/* An answer shows that an earlier response was lost. */
 static enum uroce_verdict
 gap(struct uroce_engine *e, struct uroce_qp *qp)
 {
@@ -239,7 +239,7 @@ nak(struct uroce_engine *e, struct uroce_qp *qp, uint8_t code, uint32_t psn)
 	uroce_trace_nak_received(qp->dev->index, qp->ibv.qp_num, psn, UROCE_AETH_NAK | code);
 	if (code == UROCE_NAK_PSN_SEQUENCE_ERROR) {
 		uroce_count(e, UROCE_PACKET_SEQ_ERR, 1);
-		/* there is nothing to retransmit, or the requester sends this PSN next anyway */
+		/* nothing to retransmit, or the requester sends this PSN next anyway */
 		if (psn == uroce_requester_of(qp)->max_psn || psn == uroce_requester_of(qp)->psn || uroce_peer_probe_nak(e, qp, psn))
 			return UROCE_OK;
 		uroce_requester_on(e, qp, psn == uroce_requester_of(qp)->unacked ? UROCE_ON_NAK : UROCE_ON_RESPONSE_GAP);
@@ -254,8 +254,8 @@ nak(struct uroce_engine *e, struct uroce_qp *qp, uint8_t code, uint32_t psn)
 }
 
 /*
- * R30: the peer has receive WQEs for so many messages after the MSN that it has completed. Credits once given stay: an
- * acknowledgement that gives fewer is an older one.
+ * R30: an acknowledgement has the number of completed messages (MSN), and of receive WQEs for messages after these.
+ * Credits only grow: an acknowledgement with fewer credits is older.
  * @return true if more may be sent now
  */
 static bool
@@ -289,7 +289,7 @@ acknowledged(struct uroce_engine *e, struct uroce_qp *qp, uint32_t psn)
 	return likely(answered_before(e, qp, psn, UROCE_ANSWER_ACK)) ? UROCE_OK : gap(e, qp);
 }
 
-/* A NAK names the refused PSN, and acknowledges all before it. */
+/* Process an ACK or NAK. A NAK has the PSN of the refused packet, and acknowledges all packets before it. */
 static enum uroce_verdict
 receive_ack(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p)
 {
@@ -344,7 +344,7 @@ response_placed(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_
 	uroce_qp_activate(e, qp);
 }
 
-/* Copy a response's payload to the memory that its WQE names. On failure nothing is written. */
+/* Copy a response's payload to the memory of its WQE. On failure nothing is written. */
 static enum ibv_wc_status
 place_read_response(struct uroce_engine *e, const struct uroce_qp *qp, const struct uroce_sqe *sqe,
 		    const struct uroce_packet *p)
@@ -359,11 +359,11 @@ place_read_response(struct uroce_engine *e, const struct uroce_qp *qp, const str
 	};
 
 	if (unlikely(uroce_wr_is(sqe->opcode, UROCE_WR_PLACEMENTS)))
-		slice.length = 0;	/* the answer is a READ response without payload */
+		slice.length = 0;	/* the response is a READ response without payload */
 	else if (sqe->opcode != IBV_WR_RDMA_READ)
 		return IBV_WC_BAD_RESP_ERR;
-	/* The answer to a re-request from the middle may begin with FIRST or with MIDDLE. The answer to a re-request for
-	 * a part ends with that part. */
+	/* If the requester has requested a part of the READ again, the responses may begin with FIRST or MIDDLE, and
+	 * end with LAST at the end of the part. */
 	if (p->payload_bytes != slice.length || (last != ends && !(ends && uroce_requester_of(qp)->parts)))
 		return IBV_WC_BAD_RESP_ERR;
 	if (slice.length > 0 && unlikely(uroce_slice_scatter(qp, &slice, p) != 0))
@@ -396,7 +396,7 @@ place(struct uroce_engine *e, const struct uroce_qp *qp, const struct uroce_sqe 
 						  : place_read_response(e, qp, sqe, p);
 }
 
-/* Place a response behind a missing one, once. An invalid response is detected later, when it is the next one. */
+/* Place a response behind a missing one, once. An invalid response fails the QP later, when it is the next one. */
 static enum uroce_verdict
 early_response(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p)
 {
@@ -454,7 +454,7 @@ receive_sack(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_pac
 	return acknowledged(e, qp, p->psn);
 }
 
-/* A repeated, unsolicited ACK of the last PSN: the peer gives credits (R30). */
+/* Is this an unsolicited ACK, a duplicate of the last one, with more credits (R30)? */
 static bool
 only_gives_credits(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p)
 {
@@ -479,7 +479,7 @@ uroce_completer_receive(struct uroce_engine *e, struct uroce_qp *qp, const struc
 		return receive_sack(e, qp, p);
 	if (ahead < outstanding)
 		return receive_response(e, qp, p);
-	/* A sequence NAK names the expected PSN, which may be the one after the last sent. */
+	/* a sequence NAK has the expected PSN, which may be one past the last PSN sent */
 	if (ahead == outstanding && outstanding > 0 && p->info->op == UROCE_OP_ACK) {
 		const struct uroce_aeth *aeth = uroce_packet_ext(p, UROCE_EXT_AETH);
 
@@ -492,8 +492,8 @@ uroce_completer_receive(struct uroce_engine *e, struct uroce_qp *qp, const struc
 		? UROCE_DROP_RESPONSE_DUPLICATE : UROCE_DROP_ACK_UNEXPECTED;
 }
 
-/* Has the requester sent an unanswered packet with AckReq? A lack of mbufs or of room in the port may have stopped it
- * before one, within a message. After it has gone back, it may not have had a turn yet. Then no answer is overdue. */
+/* Has the requester sent an unanswered packet with AckReq? Otherwise no answer is overdue: the port or a lack of mbufs
+ * may have stopped the requester within a message, or it has gone back and has not had a turn yet. */
 static bool
 answer_is_due(const struct uroce_qp *qp)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Executes work requests that send nothing: binds and local invalidations. They take no PSN. A request that invalidates
- * a key which other workers may be using waits until those workers have ended their current polls; the requests behind
- * it wait, too. Called by the RC and UC requesters. On the engine's thread.
+ * Executes work requests that send no packets: binds and local invalidations. They have no PSNs. A request that
+ * invalidates a key waits until the other workers, which may use the key, have ended their current polls; the requests
+ * behind it wait, too. The RC and UC requesters call it. On the engine's thread.
  */
 
 #include "base/rcu.h"

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Classifies the peer: does it keep out-of-order packets? The requester retransmits one packet; the answer either
- * acknowledges packets that were not retransmitted, or requests the next one. Also sends probes, which request an
- * answer before the transport timeout. On the engine's thread.
+ * Finds out whether the peer keeps out-of-order packets. The requester retransmits one packet; the answer either
+ * acknowledges packets behind it, which were not retransmitted, or requests the next one. Also sends probes, which
+ * request an answer before the transport timeout. On the engine's thread.
  */
 
 #include "transport/qp/turns.h"
 #include "transport/requester/requester.h"
 #include "uroce_config.h"
 
-#define DOUBTS_OF_UNKNOWN 2	/* doubts in a row that make an unknown peer plain */
-#define DOUBTS_OF_KEEPS 3	/* doubts in a row that make a peer of class keeps unknown */
-#define PLAIN_TRIES 16		/* a plain peer is tested again at one NAK in so many */
-#define PROBE_MAX_SHIFT 20
+#define DOUBTS_OF_UNKNOWN 2	/* consecutive doubts after which an unknown peer is plain */
+#define DOUBTS_OF_KEEPS 3	/* consecutive doubts after which a peer of class keeps is unknown */
+#define PLAIN_TRIES 16		/* one NAK in this number tests a plain peer again */
+#define PROBE_MAX_SHIFT 20	/* limit of the doublings of the probe delay */
 
 /* Retransmit the packet with this PSN, and classify the peer by its answer. */
 static void
@@ -32,7 +32,7 @@ begin_probe(struct uroce_engine *e, struct uroce_qp *qp, struct uroce_recovery *
 	if (sqe->opcode == IBV_WR_RDMA_READ)
 		rec->probe_end = uroce_psn_add(sqe->first_psn, sqe->psn_count);
 	rec->probe_max = req->max_psn;
-	/* packets behind it may have been sent twice: if the answer acknowledges them, the second time may be why */
+	/* packets behind it may have been sent twice: an answer that acknowledges them may be to the second time */
 	if (next == UROCE_PROBE_NAK && back > uroce_psn_distance(psn, req->unacked) && back <= outstanding)
 		rec->probe_next = UROCE_PROBE_REPEATED;
 	uroce_qp_activate(e, qp);
@@ -58,7 +58,7 @@ uroce_peer_probe_nak(struct uroce_engine *e, struct uroce_qp *qp, uint32_t psn)
 	rec = uroce_recovery_begin(e, qp);
 	if (rec == NULL)
 		return false;
-	/* not charged behind a missing response, since that response is what delays progress */
+	/* charge no retry if a missing response delays progress, rather than this packet */
 	if (psn == req->unacked) {
 		if (!uroce_retry_charge(e, qp))
 			return true;
@@ -73,7 +73,7 @@ uroce_peer_probe_nak(struct uroce_engine *e, struct uroce_qp *qp, uint32_t psn)
 	return true;
 }
 
-/* The peer has requested the very next packet: count it against the peer's class. */
+/* The peer has requested the next packet: count a doubt about the peer's class, which may change it. */
 static void
 doubt(struct uroce_requester *req)
 {
@@ -87,8 +87,9 @@ doubt(struct uroce_requester *req)
 	}
 }
 
-/* The answer to a probe acknowledged the oldest packet only. Either the packets behind it were lost, or this was the
- * answer to the first transmission, and more will come. A peer that lacks packets answers the newest one with a NAK. */
+/* The answer to a probe acknowledges only the oldest packet. Either the packets behind it were lost, or the answer is
+ * to the first transmission, and more answers follow. So probe with the newest packet, which a peer that lacks packets
+ * answers with a NAK. */
 static void
 send_newest(struct uroce_engine *e, struct uroce_qp *qp, struct uroce_recovery *rec)
 {
@@ -97,21 +98,21 @@ send_newest(struct uroce_engine *e, struct uroce_qp *qp, struct uroce_recovery *
 
 	if (sqe->opcode == IBV_WR_RDMA_READ) {
 		if (sqe->psn_count > UROCE_WINDOW_PACKETS)
-			return;		/* too large to answer twice: leave it to the next probe */
+			return;		/* the response is too long to request twice: wait for the next probe */
 		psn = sqe->first_psn;
 	}
 	begin_probe(e, qp, rec, psn, UROCE_PROBE_NEWEST);
 }
 
-/* What an answer says about the probe. "The packet" is the retransmitted one, or all responses of a READ. */
+/* The kinds of answers to a probe. "The packet" is the retransmitted one, or all responses of a READ. */
 enum probe_event {
 	NAK_BEFORE,	/* a sequence NAK that does not acknowledge the packet */
 	BEFORE,		/* another answer that does not acknowledge the packet */
 	RESPONSE,	/* the packet's own response: wait for the next answer */
 	FAILURE,	/* an RNR NAK, or a NAK that fails the request: the QP goes back N or fails anyway */
-	BEYOND,		/* acknowledges packets behind it, which were not retransmitted */
+	BEYOND,		/* acknowledges packets behind the packet, which were not retransmitted */
 	ALL,		/* acknowledges the packet, and none had been sent behind it */
-	NAK_NEXT,	/* a sequence NAK for the packet behind it */
+	NAK_NEXT,	/* a sequence NAK with the PSN behind the packet */
 	ACK_NEXT,	/* acknowledges the packet, and none behind it */
 	PROBE_EVENTS
 };
@@ -120,9 +121,9 @@ enum probe_action {
 	NOTHING,
 	KEEPS,			/* the peer keeps out-of-order packets */
 	BACK,			/* go back N */
-	BACK_UNLESS_KEEPS,	/* as BACK, unless the peer keeps packets: then two in a row were lost */
-	DOUBT_BACK,		/* count against the peer's class, then as BACK */
-	DOUBT_BACK_UNLESS_KEEPS,	/* count against the peer's class, then as BACK_UNLESS_KEEPS */
+	BACK_UNLESS_KEEPS,	/* as BACK, unless the peer keeps packets: then two consecutive packets were lost */
+	DOUBT_BACK,		/* count a doubt, then as BACK */
+	DOUBT_BACK_UNLESS_KEEPS,	/* count a doubt, then as BACK_UNLESS_KEEPS */
 	SEND_NEWEST,		/* probe again with the newest packet, unless the peer understands an ASK */
 };
 
@@ -218,7 +219,8 @@ uroce_peer_probe_answered(struct uroce_engine *e, struct uroce_qp *qp, uint32_t 
 	return act(e, qp, step.action);
 }
 
-/* A probe must not request a long READ again and again: the peer may only be slow. */
+/* May a probe retransmit the oldest packet? Not a long READ: the peer may be slow, and each probe would request all of
+ * it again. */
 static bool
 may_repeat(const struct uroce_qp *qp)
 {
@@ -246,7 +248,7 @@ uroce_peer_probe_stalled(struct uroce_engine *e, struct uroce_qp *qp)
 	uroce_recovery_forget_requests(qp);
 	rec->ask = can_ask(qp);
 	if (req->peer == UROCE_PEER_SACKS)
-		req->went_back = req->unacked;	/* end the go-back: the SACK will cover all packets sent so far */
+		req->went_back = req->unacked;	/* end going back: the SACK will report on all packets sent so far */
 	else if (rec->probe_state != UROCE_PROBE_DUE && may_repeat(qp))
 		begin_probe(e, qp, rec, req->unacked, UROCE_PROBE_IDLE);
 	uroce_qp_activate(e, qp);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Finds the packets to retransmit: only the missing ones. Bitmaps and marks hold what the peer has received and answered.
- * Two scans find each missing request and each missing response once; a packet that is still missing when the peer reports
- * a newer one was lost again, and is found again. The requester sends what is found. On the engine's thread.
+ * Finds the packets to retransmit: only the missing ones. Bitmaps and marks store which packets the peer has received
+ * and answered. Two scans find each missing request and each missing response once. A retransmitted packet that is
+ * still missing when the peer reports a newer packet was lost again, and is found again. The requester retransmits the
+ * packets. On the engine's thread.
  */
 
 #include <errno.h>
@@ -46,7 +47,7 @@ uroce_recovery_begin(struct uroce_engine *e, struct uroce_qp *qp)
 	struct uroce_requester *req = uroce_requester_of(qp);
 	struct uroce_recovery *rec = req->recovery;
 
-	/* without a timer a retransmitted packet that is lost again would stay lost: go back N at each NAK */
+	/* without a timer, a retransmitted packet that is lost again might never be noticed: go back N at each NAK */
 	if (rec != NULL || qp->dev->go_back_n || qp->timeout == 0)
 		return rec;
 	rec = e->recoveries.free;
@@ -86,7 +87,7 @@ find_wqe(const struct uroce_qp *qp, struct uroce_recovery *rec, uint32_t psn)
 	uint32_t base = uroce_sqe_at(&qp->sq, qp->sq.head)->first_psn;
 	const struct uroce_sqe *sqe;
 
-	RTE_ASSERT(qp->sq.head != uroce_requester_of(qp)->started);	/* else the head's PSN may be struct uroce_sqe.grace */
+	RTE_ASSERT(qp->sq.head != uroce_requester_of(qp)->started);	/* else first_psn may be grace */
 	if (rec->cursor - qp->sq.head >= uroce_requester_of(qp)->started - qp->sq.head ||
 	    uroce_psn_distance(uroce_sqe_at(&qp->sq, rec->cursor)->first_psn, base) > uroce_psn_distance(psn, base))
 		rec->cursor = qp->sq.head;
@@ -192,8 +193,9 @@ uroce_recovery_reached(struct uroce_qp *qp, const struct uroce_sqe *sqe)
 	return uroce_psn_add(uroce_requester_of(qp)->unacked, n);
 }
 
-/* Does the probe end when the next n PSNs have been answered? Its packet was only late, or a packet behind it has been
- * answered, or there is none: then no answer will follow that of the probe's packet. */
+/* Does the probe end when the next n PSNs have been answered? It ends if its packet was answered before the
+ * retransmission, if a packet behind it was answered, or if its packet was answered and none had been sent behind
+ * it. */
 static bool
 probe_has_ended(const struct uroce_qp *qp, const struct uroce_recovery *rec, uint32_t n)
 {
@@ -251,7 +253,7 @@ uroce_recovery_window(const struct uroce_qp *qp)
 	return RTE_MIN(UROCE_WINDOW_PACKETS + arrived, UROCE_REORDER_WINDOW - 1u);
 }
 
-/* When the QP has gone back, everything is in flight again, until the peer reports a newer packet. */
+/* Has the QP gone back, and are all packets in flight again? This lasts until the peer reports a newer packet. */
 static bool
 is_going_again(const struct uroce_qp *qp)
 {
@@ -277,7 +279,8 @@ known_requests(const struct uroce_qp *qp, uint32_t from)
 }
 
 /* The number of PSNs from `from` on in which a missing response counts as lost. After a timeout, a response answers the
- * retransmitted request. The requester must not wait for a newer packet then: a long READ may be all that it may send. */
+ * retransmitted request, and the requester does not wait for a newer packet: a long READ may be the only packet that it
+ * may send. */
 static uint32_t
 known_responses(const struct uroce_qp *qp, uint32_t from)
 {
@@ -286,7 +289,7 @@ known_responses(const struct uroce_qp *qp, uint32_t from)
 	return before_mark(qp, from, uroce_requester_of(qp)->recovery->answered);
 }
 
-/* Find the first request among n PSNs from *psn on that the peer lacks. @param psn	set to it, or to the end */
+/* Find the first request that the peer lacks, among n PSNs from *psn on. @param psn	set to its PSN, or to the end */
 static bool
 missing_request(const struct uroce_qp *qp, struct uroce_recovery *rec, uint32_t *psn, uint32_t n)
 {
@@ -308,7 +311,7 @@ missing_request(const struct uroce_qp *qp, struct uroce_recovery *rec, uint32_t 
 	return false;
 }
 
-/* Find the first missing response among n PSNs from *psn on. @param psn	set to it, or to the end */
+/* Find the first missing response among n PSNs from *psn on. @param psn	set to its PSN, or to the end */
 static bool
 missing_response(const struct uroce_qp *qp, struct uroce_recovery *rec, uint32_t *psn, uint32_t n)
 {
@@ -333,7 +336,7 @@ missing_response(const struct uroce_qp *qp, struct uroce_recovery *rec, uint32_t
 	return false;
 }
 
-/* The number of PSNs to retransmit: 1, or for a READ its missing run if it was executed, else the whole READ.
+/* @return the number of PSNs to retransmit: 1; for an executed READ its run of missing responses; else the whole READ
  * @param psn	set to the first PSN of a READ that was not executed */
 static uint32_t
 extent(const struct uroce_qp *qp, struct uroce_recovery *rec, const struct uroce_sqe *sqe, uint32_t *psn)
@@ -356,7 +359,7 @@ extent(const struct uroce_qp *qp, struct uroce_recovery *rec, const struct uroce
 	return run < room ? run : left;	/* no response beyond the window has been placed */
 }
 
-/* Is a packet of these still missing? @param psn	set to the first one */
+/* Is one of these retransmitted packets still missing? @param psn	set to the first missing PSN */
 static bool
 still_missing(const struct uroce_qp *qp, struct uroce_recovery *rec, const struct uroce_resent *r, uint32_t *psn)
 {
@@ -376,8 +379,8 @@ still_missing(const struct uroce_qp *qp, struct uroce_recovery *rec, const struc
 	return missing_response(qp, rec, psn, RTE_MIN(n, known_responses(qp, *psn)));
 }
 
-/* Has the oldest retransmitted packet in flight been lost again? Yes, if the peer has reported on a packet that was first
- * sent later, and still lacks this one. */
+/* Has the oldest retransmitted packet in flight been lost again? It has if the peer still lacks it, although the peer
+ * has reported on a packet that was first sent later. */
 static bool
 lost_again(const struct uroce_qp *qp, struct uroce_recovery *rec, uint32_t *psn)
 {
@@ -391,7 +394,7 @@ lost_again(const struct uroce_qp *qp, struct uroce_recovery *rec, uint32_t *psn)
 	return false;
 }
 
-/* Find the next missing packet. @param scan	set to the scan that found it; NULL: it was lost again */
+/* Find the next missing packet. @param scan	set to the scan that found it, or to NULL if it was lost again */
 static bool
 find_missing(const struct uroce_qp *qp, struct uroce_recovery *rec, uint32_t *psn, uint32_t **scan)
 {

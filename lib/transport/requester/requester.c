@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Cuts send WQEs into packets, as far as the window, the fence, READ limits (R39) and credits (R30) allow. It keeps no
- * copies of packets: to retransmit, it cuts the WQEs again. On the engine's thread.
+ * Cuts send WQEs into packets, as far as the window, fences, the limit of READs (R39) and credits (R30) allow. It keeps
+ * no copies of packets: to retransmit a packet, it builds it from the WQE again. On the engine's thread.
  */
 
 #include <errno.h>
@@ -41,8 +41,8 @@ uroce_requester_reset(struct uroce_qp *qp, uint32_t psn)
 	req->credited = false;
 }
 
-/* R30: has the peer given credit for a message that takes a receive WQE? One message beyond the credits may go, to request
- * more. The oldest WQE may always go, whatever the peer counts: only an answer to it brings new credits. */
+/* R30: does the peer's credit allow the message, if it uses a receive WQE? One message beyond the credits may be sent,
+ * to request more credits. The oldest WQE may always be sent, because only an answer to it brings new credits. */
 static bool
 has_credit(const struct uroce_qp *qp, uint8_t wr_opcode)
 {
@@ -52,7 +52,7 @@ has_credit(const struct uroce_qp *qp, uint8_t wr_opcode)
 	       uroce_psn_diff(req->ssn, req->lsn) <= 0;
 }
 
-/* R39, credits, and at most half the PSN space outstanding (R11). */
+/* Do the fence, credits, R39 and R11 (at most half the PSN space outstanding) allow to start the WQE? */
 static bool
 may_start(const struct uroce_qp *qp, const struct uroce_sqe *sqe, uint32_t outstanding)
 {
@@ -68,7 +68,7 @@ may_start(const struct uroce_qp *qp, const struct uroce_sqe *sqe, uint32_t outst
 	       outstanding + sqe->psn_count <= UROCE_PSN_HALF;
 }
 
-/* Assign PSNs to the WQE whose first packet is about to leave. False: it has to wait. */
+/* Assign PSNs to the WQE before its first packet is built. @return false: the WQE has to wait */
 static bool
 start_wqe(struct uroce_engine *e, struct uroce_qp *qp, struct uroce_sqe *sqe, uint32_t outstanding)
 {
@@ -122,7 +122,7 @@ atomic_request(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_s
 	return uroce_packet_build(e, qp, &d, out);
 }
 
-/* Build a request that is answered by responses. */
+/* Build the request of a READ, atomic, FLUSH or ATOMIC_WRITE. */
 static int
 rd_atomic_request(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_sqe *sqe, uint32_t psns,
 		  struct rte_mbuf **out)
@@ -166,7 +166,7 @@ describe(const struct uroce_qp *qp, const struct uroce_sqe *sqe, bool ack_req, s
 		.srqn = sqe->remote_srqn, .imm = sqe->imm,
 		.va = sqe->remote_addr, .rkey = sqe->rkey, .dma_len = sqe->length,
 	};
-	/* R31: only the last packet of a message that takes a receive WQE may be solicited (post.c) */
+	/* R31: only the last packet of a message that uses a receive WQE may be solicited (post.c) */
 	if (last && (sqe->flags & IBV_SEND_SOLICITED))
 		d->bth.flags = UROCE_BTH_SE;
 }
@@ -189,7 +189,7 @@ data_packets(struct uroce_engine *e, const struct uroce_qp *qp, const struct uro
 	} else {
 		const struct uroce_slice slice = {
 			.sge = sqe->sge, .num_sge = sqe->num_sge, .offset = done, .length = length,
-			/* a UC WQE completes now, and then the application may change the memory */
+			/* a UC WQE completes at once, and then the application may change the memory */
 			.copy = qp->transport == UROCE_TRANSPORT_UC,
 		};
 		struct uroce_packet_desc d;
@@ -237,7 +237,7 @@ resent(struct uroce_engine *e, struct uroce_qp *qp, uint32_t psn, uint32_t psns,
 	uroce_trace_retransmit(qp->dev->index, qp->ibv.qp_num, psn, psns, why);
 }
 
-/* Retransmit one packet: of a SEND or WRITE, an atomic, or a request for `psns` responses of a READ.
+/* Retransmit one packet of a SEND or WRITE, an atomic, or a request for `psns` responses of a READ.
  * @return as uroce_packet_build() */
 static int
 send_again(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_sqe *sqe, uint32_t psn, uint32_t psns,
@@ -247,7 +247,7 @@ send_again(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_sqe *
 	uint32_t next_psn = req->psn, next_offset = req->offset;
 	int ret;
 
-	/* build it as if it were the next packet, then restore the position of the current pass */
+	/* build it as the next packet, then restore the position of the current pass */
 	req->psn = psn;
 	req->offset = uroce_psn_distance(psn, sqe->first_psn);
 	if (uroce_is_rd_atomic(sqe->opcode))
@@ -265,7 +265,7 @@ send_again(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_sqe *
 	return 0;
 }
 
-/* Send the next missing packet, probe or ASK. @return 1: sent; 0: there is none; or as uroce_packet_build() */
+/* Send the next missing packet, probe or ASK. @return 1: sent; 0: nothing to send; or as uroce_packet_build() */
 static int
 recover_next(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf **out)
 {
@@ -300,7 +300,7 @@ recover(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf **frames, u
 		ret = recover_next(e, qp, &frames[n]);
 		n += ret > 0;
 	}
-	if (unlikely(ret == -EACCES))	/* the WQE fails when it is the oldest */
+	if (unlikely(ret == -EACCES))	/* go back: the WQE fails once it is the oldest */
 		uroce_requester_on(e, qp, UROCE_ON_UNREADABLE);
 	return n;
 }
@@ -332,7 +332,7 @@ advance(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_sqe *sqe
 		uroce_retry_arm(e, qp);
 }
 
-/* In SQD the QP finishes started WQEs, and starts none. */
+/* Does the QP's state allow to send from the next WQE? In SQD the QP finishes started WQEs, but starts none. */
 static bool
 may_send(const struct uroce_qp *qp)
 {
@@ -348,13 +348,14 @@ may_send(const struct uroce_qp *qp)
 static enum ibv_wc_status
 wqe_status(const struct uroce_qp *qp, const struct uroce_sqe *sqe)
 {
-	/* it would wait forever */
+	/* R39 would never allow the WQE to start */
 	if (uroce_is_rd_atomic(sqe->opcode) && qp->attr.max_rd_atomic == 0)
 		return IBV_WC_LOC_QP_OP_ERR;
 	return sqe->posted_status;
 }
 
-/* Fail a WQE that was invalid when posted, or whose keys are, once all WQEs before it are complete. */
+/* Fail a WQE that was invalid when it was posted, or whose keys are invalid, once all WQEs before it are complete.
+ * @return false: they are not */
 static bool
 fail_wqe(struct uroce_engine *e, struct uroce_qp *qp, struct uroce_sqe *sqe, enum ibv_wc_status status)
 {
@@ -365,14 +366,15 @@ fail_wqe(struct uroce_engine *e, struct uroce_qp *qp, struct uroce_sqe *sqe, enu
 	return true;
 }
 
-/* Execute a local WQE; it completes when all WQEs before it have. False: it has to wait, or has failed. */
+/* Execute a bind or local invalidation; it completes after all WQEs before it. @return false: it has to wait, or has
+ * failed */
 static bool
 local_wqe(struct uroce_engine *e, struct uroce_qp *qp, struct uroce_sqe *sqe)
 {
 	struct uroce_requester *req = uroce_requester_of(qp);
 	enum ibv_wc_status status;
 
-	if (req->next != req->started) {	/* in an earlier pass */
+	if (req->next != req->started) {	/* executed in an earlier pass */
 		req->next++;
 		return true;
 	}
@@ -393,8 +395,8 @@ local_wqe(struct uroce_engine *e, struct uroce_qp *qp, struct uroce_sqe *sqe)
 	return true;
 }
 
-/* Prefetch the keys of the next WQEs, which with many regions are in no cache: the key of the WQE after the next, and the
- * data that the key of the next WQE leads to. */
+/* Prefetch the key of the WQE after the next, and the region of the next WQE's key. With many regions they are in no
+ * cache. */
 static inline void
 prefetch_keys(const struct uroce_qp *qp, uint32_t i)
 {
@@ -426,7 +428,7 @@ uroce_requester_send(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbu
 		if (req->recovery != NULL)
 			window = uroce_recovery_window(qp);
 	}
-	/* after several retries: the peer may lack buffers for a whole window */
+	/* after several retries: the peer may not have buffers for a whole window */
 	if (unlikely(req->retries_left + UROCE_RETRIES_AT_FULL_WINDOW < qp->retry_cnt))
 		window = UROCE_RETRY_WINDOW;
 	while (n < room) {

@@ -7,9 +7,9 @@
  *	completer.c	processes ACKs, NAKs, RNR NAKs, responses and timeouts: progress, retries, RNR wait, completions
  *	state.c		the table of the requester's states and events
  *	retry.c		applies this table: the transport timer (R36), the count of retries (R34), going back
- *	recovery.c	finds the missing packets, the only ones to retransmit
+ *	recovery.c	finds the missing packets, which are the only ones to retransmit
  *	sack.c		checks and processes SACKs, and sends ASKs
- *	peer_probe.c	classifies the peer: does it keep out-of-order packets? Sends probes before the transport timeout
+ *	peer_probe.c	finds out whether the peer keeps out-of-order packets; sends probes before the transport timeout
  *	rtt.c		measures round trips, and derives the probe timer
  *	placement.c	builds FLUSH and ATOMIC_WRITE requests
  *	local.c		executes send WQEs without packets: binds and local invalidations
@@ -36,15 +36,16 @@ unsigned int uroce_requester_send(struct uroce_engine *e, struct uroce_qp *qp, s
 void uroce_requester_reset(struct uroce_qp *qp, uint32_t psn);
 /* The next packets of a SEND or WRITE. */
 struct uroce_burst {
-	uint32_t count;		/* packets that differ only in PSN and payload, so that they can be built together */
-	bool ack_req;		/* the packet has AckReq; count is 1 then */
+	uint32_t count;		/* packets that differ only in PSN and payload, to be built together */
+	bool ack_req;		/* the packet has AckReq; then count is 1 */
 };
 
 /**
  * Plan the next packets of a WQE, from req.offset on. These packets have AckReq: the last one, the one that fills the
- * window, the one that uses up a rate's credit (the next may be a timeout away), and one in UROCE_ACK_REQ_PACKETS.
+ * window, one in UROCE_ACK_REQ_PACKETS, and the one that uses up a rate's credit, after which the transport timeout
+ * might fire before the next packet.
  *
- * @param window	how many more packets may be unacknowledged
+ * @param window	number of packets that may be sent before the next ACK
  */
 struct uroce_burst uroce_requester_burst(const struct uroce_qp *qp, const struct uroce_sqe *sqe, uint32_t window,
 					 unsigned int room);
@@ -65,28 +66,28 @@ enum uroce_answer {
 bool uroce_requester_on(struct uroce_engine *e, struct uroce_qp *qp, enum uroce_requester_event event);
 /** Start the transport timer (R36) and the probe timer, or stop them if no packet is outstanding. */
 void uroce_retry_arm(struct uroce_engine *e, struct uroce_qp *qp);
-/** Charge a retry (R34). False: it was the last, and the QP has failed. */
+/** Charge a retry (R34). @return false: none was left, and the QP has failed */
 bool uroce_retry_charge(struct uroce_engine *e, struct uroce_qp *qp);
 
 /* recovery.c */
 int uroce_recoveries_init(struct uroce_recoveries *r, int numa_node);
 void uroce_recoveries_fini(struct uroce_recoveries *r);
-/** The QP's record, or a new one. NULL: none is free, or the device or the QP goes back N. */
+/** @return the QP's record, or a new one; NULL: none is free, or the device or the QP goes back N */
 struct uroce_recovery *uroce_recovery_begin(struct uroce_engine *e, struct uroce_qp *qp);
 /** Release the QP's record, if it has one. The caller changes the state. */
 void uroce_recovery_end(struct uroce_engine *e, struct uroce_qp *qp);
-/* Call these only while the QP has a record. PSNs are from req.unacked to req.max_psn. */
+/* Call the functions below only while the QP has a record. PSNs are between req.unacked and req.max_psn. */
 /** The peer has received n request packets from psn on. */
 void uroce_recovery_sacked(struct uroce_qp *qp, uint32_t psn, uint32_t n);
-/** The peer has executed all before `expected`; responses before `answered` have arrived or are lost. */
+/** The peer has executed all packets before `expected`; responses before `answered` have arrived or are lost. */
 void uroce_recovery_heard(struct uroce_qp *qp, uint32_t expected, uint32_t answered);
 /** The peer has reported all packets before psn that it has. */
 void uroce_recovery_asked(struct uroce_qp *qp, uint32_t psn);
 /** The peer lacks the packet with this PSN. */
 void uroce_recovery_missing(struct uroce_qp *qp, uint32_t psn);
-/** The peer may have dropped packets that it has reported: count requests beyond the expected PSN as not reported. */
+/** The peer may have dropped packets that it has reported: treat requests beyond the expected PSN as not reported. */
 void uroce_recovery_forget_requests(struct uroce_qp *qp);
-/** Note that a response is placed. False: it was placed before, or is beyond the window. */
+/** Note that a response has been placed. @return false: it was placed before, or is beyond the window */
 bool uroce_recovery_place(struct uroce_qp *qp, uint32_t psn);
 bool uroce_recovery_placed(struct uroce_qp *qp, uint32_t psn);
 /** @return the first PSN of the oldest WQE without an answer, or one past its last PSN */
@@ -98,22 +99,24 @@ bool uroce_recovery_done(const struct uroce_qp *qp);
 /** @return the number of PSNs that may be unanswered */
 uint32_t uroce_recovery_window(const struct uroce_qp *qp);
 const struct uroce_sqe *uroce_recovery_wqe(const struct uroce_qp *qp, uint32_t psn);
-/** What to send next. The kind is returned, too; without UROCE_RESEND_PROBE and _MISSING the rest is not set. */
+/** Find the next packet to retransmit, or an ASK. @param next	for UROCE_RESEND_NOTHING and _ASK only its kind is set.
+ * @return next->kind */
 enum uroce_resend_kind uroce_recovery_next(struct uroce_qp *qp, struct uroce_resend *next);
-/** The frame that uroce_recovery_next() named has been built. */
+/** The frame for the result of uroce_recovery_next() has been built. */
 void uroce_recovery_sent(struct uroce_qp *qp, const struct uroce_resend *sent);
 
 /* peer_probe.c */
-/** A sequence NAK names this PSN, which was sent. Retransmit it and classify the peer. @return false: go back N */
+/** A sequence NAK has this PSN, which was sent. Retransmit it and classify the peer. @return false: go back N */
 bool uroce_peer_probe_nak(struct uroce_engine *e, struct uroce_qp *qp, uint32_t psn);
-/** An answer acknowledges all before psn. @return true: the peer lacks the packets behind that; go back N */
+/** An answer acknowledges all packets before psn. @return true: the peer lacks the packets behind these; go back N */
 bool uroce_peer_probe_answered(struct uroce_engine *e, struct uroce_qp *qp, uint32_t psn, enum uroce_answer answer);
 /** The probe timer has fired: send a probe. */
 void uroce_peer_probe_stalled(struct uroce_engine *e, struct uroce_qp *qp);
 
 /* sack.c */
 int uroce_sack_ask(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf **out);
-/** @param asked	becomes the PSN of the ASK that the SACK answers. @return UROCE_OK, or why the SACK is dropped */
+/** Check a SACK and copy it. @param asked	set to the PSN of the ASK that the SACK answers.
+ * @return UROCE_OK, or the verdict with which to drop the SACK */
 enum uroce_verdict uroce_sack_check(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p,
 				    struct uroce_sack *sack, uint32_t *asked);
 /** Enter the runs of a checked SACK into the recovery record. */
@@ -122,7 +125,7 @@ void uroce_sack_apply(struct uroce_engine *e, struct uroce_qp *qp, const struct 
 
 /* rtt.c */
 void uroce_rtt_reset(struct uroce_qp *qp);
-/** The packet whose round trip is measured has been answered. */
+/** The packet whose round trip is being measured has been answered. */
 void uroce_rtt_measured(struct uroce_engine *e, struct uroce_qp *qp);
 
 /* completer.c */
@@ -130,7 +133,7 @@ enum uroce_verdict uroce_completer_receive(struct uroce_engine *e, struct uroce_
 					   const struct uroce_packet *p);
 /** The QP's timer has fired: end the RNR wait (R35), send a probe, or time out (R36). */
 void uroce_completer_timeout(struct uroce_engine *e, struct uroce_qp *qp);
-/** Complete the local WQEs that have become the oldest. */
+/** Complete the executed binds and local invalidations that are the oldest WQEs. */
 void uroce_completer_locals(struct uroce_engine *e, struct uroce_qp *qp);
 
 /* placement.c: return as uroce_packet_build() */
@@ -139,7 +142,7 @@ int uroce_flush_request(struct uroce_engine *e, struct uroce_qp *qp, const struc
 int uroce_atomic_write_request(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_sqe *sqe,
 			       struct rte_mbuf **out);
 /* local.c */
-/** Execute the WQE, which is the next one. @param status	unless IBV_WC_SUCCESS, nothing has changed
+/** Execute a bind or local invalidation, the next WQE. @param status	set to the result; on error nothing has changed
  * @return false: it is not complete yet, and the QP gets another turn in the next round */
 bool uroce_local_execute(struct uroce_engine *e, struct uroce_qp *qp, struct uroce_sqe *sqe,
 			 enum ibv_wc_status *status);

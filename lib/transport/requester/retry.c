@@ -2,8 +2,7 @@
  * Copyright 2026 The uroce authors
  *
  * Applies the table of the requester's states: the transport timer (R36), the count of retries (R34), and going back to
- * the oldest unanswered PSN. The requester keeps no copies of packets; it builds them again from its WQEs.
- * On the engine's thread.
+ * the oldest unanswered PSN. On the engine's thread.
  */
 
 #include <rte_branch_prediction.h>

@@ -2,8 +2,8 @@
  * Copyright 2026 The uroce authors
  *
  * Measures the round trip to a QP's peer, on one packet at a time, and derives the probe timer from it. A retransmitted
- * packet is never measured, since its answer may be to either transmission (Karn). For the same reason the probe
- * backoff lasts until a round trip has been measured. On the engine's thread.
+ * packet is never measured, because its answer may be to either transmission (Karn's algorithm). For the same reason
+ * the probe backoff ends only when a round trip has been measured. On the engine's thread.
  */
 
 #include "transport/requester/requester.h"
@@ -20,7 +20,8 @@ uroce_rtt_reset(struct uroce_qp *qp)
 	req->probe_ns = qp->dev->go_back_n ? 0 : UROCE_PROBE_INITIAL_NS;
 }
 
-/* RFC 6298, 2.2 and 2.3; the probe delay has one more round trip, because the peer may acknowledge in batches. */
+/* As RFC 6298, 2.2 and 2.3, but the probe delay has one more round trip, because the peer may acknowledge in
+ * batches. */
 void
 uroce_rtt_measured(struct uroce_engine *e, struct uroce_qp *qp)
 {

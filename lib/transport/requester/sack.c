@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Selective acknowledgements at the requester: sends ASKs, checks SACKs, and enters their runs into the recovery record. A
- * SACK is valid only if it reports packets that were sent. On the engine's thread.
+ * Selective acknowledgements at the requester: sends ASKs, checks SACKs, and enters their runs into the recovery
+ * record. A SACK is valid only if all packets that it reports were sent. On the engine's thread.
  */
 
 #include "transport/packet/packet.h"
@@ -23,7 +23,7 @@ uroce_sack_ask(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf **ou
 	return ret;
 }
 
-/* Are the runs ascending, each behind a gap, of packets that were sent, and within the window? */
+/* Are the runs ascending, each behind a gap, and do they contain only packets that were sent and are in the window? */
 static bool
 runs_are_valid(const struct uroce_sack *sack, int runs, uint32_t sent)
 {

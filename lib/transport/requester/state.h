@@ -10,29 +10,29 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* uroce_requester.state: why the requester last went back, and, in the states RECOVERS, that it has a recovery record and
- * retransmits only the missing packets. The record holds the state of the probe, enum uroce_probe_state. */
+/* uroce_requester.state: the reason for which the requester last went back. In a state RECOVERS it also has a recovery
+ * record, and retransmits only the missing packets; the record has the state of the probe, enum uroce_probe_state. */
 enum uroce_requester_state {
-	UROCE_REQUESTER_IN_ORDER,	/* no matter why, and no packet is known to be missing */
+	UROCE_REQUESTER_IN_ORDER,	/* the reason does not matter, or it has not gone back */
 	UROCE_REQUESTER_IN_ORDER_RECOVERS,
-	UROCE_REQUESTER_GAP,		/* for a missing response: it does not do so again until there is progress */
+	UROCE_REQUESTER_GAP,		/* a missing response: it goes back for no other one until there is progress */
 	UROCE_REQUESTER_GAP_RECOVERS,
-	UROCE_REQUESTER_TIMEOUT,	/* at a timeout: it does not expect earlier responses any more */
+	UROCE_REQUESTER_TIMEOUT,	/* a timeout: it does not expect responses to earlier transmissions */
 	UROCE_REQUESTER_TIMEOUT_RECOVERS,
-	UROCE_REQUESTER_RNR,		/* for an RNR NAK: it sends nothing until the timer fires (R35) */
+	UROCE_REQUESTER_RNR,		/* an RNR NAK: it sends nothing until the timer fires (R35) */
 	UROCE_REQUESTER_RNR_RECOVERS,
 	UROCE_REQUESTER_STATES
 };
 
 enum uroce_requester_event {
-	UROCE_ON_MISSING,	/* a packet is missing, or may be, and the requester has taken a recovery record */
-	UROCE_ON_REPAIRED,	/* the record holds nothing any more */
+	UROCE_ON_MISSING,	/* a packet may be missing, and the requester has taken a recovery record */
+	UROCE_ON_REPAIRED,	/* the recovery record is empty */
 	UROCE_ON_PROGRESS,	/* the oldest unanswered packet has been answered */
 	UROCE_ON_SKIP,		/* packets that were to be retransmitted have been answered */
-	UROCE_ON_NAK,		/* a sequence NAK of a peer that goes back N */
+	UROCE_ON_NAK,		/* a sequence NAK that is answered by going back N */
 	UROCE_ON_PROBE_NAK,	/* a sequence NAK in answer to a probe: the peer lacks the packets behind it */
-	UROCE_ON_PROBE_BACK,	/* another answer to a probe shows the same */
-	UROCE_ON_RESPONSE_GAP,	/* an answer shows that a response was lost, and there is no record to take */
+	UROCE_ON_PROBE_BACK,	/* another answer to a probe: the peer lacks the packets behind it */
+	UROCE_ON_RESPONSE_GAP,	/* an answer shows that a response was lost, and no recovery record can be taken */
 	UROCE_ON_TIMEOUT,	/* the transport timer has fired (R36) */
 	UROCE_ON_RNR_NAK,
 	UROCE_ON_RNR_OVER,	/* the timer of an RNR NAK has fired */
@@ -41,17 +41,17 @@ enum uroce_requester_event {
 	UROCE_REQUESTER_EVENTS
 };
 
-/* What the requester does at an event, in this order. */
+/* The actions of the requester at an event, in this order. */
 enum uroce_requester_action {
-	UROCE_DO_CHARGE = 1 << 0,	/* charge a retry (R34); if it was the last, the QP fails and the state stays */
+	UROCE_DO_CHARGE = 1 << 0,	/* charge a retry (R34); if none is left, the QP fails and the state stays */
 	UROCE_DO_RELEASE = 1 << 1,	/* release the recovery record */
 	UROCE_DO_BACK = 1 << 2,		/* continue from the oldest unanswered packet */
 	UROCE_DO_ARM = 1 << 3,		/* start the timer (R36) */
-	UROCE_DO_TURN = 1 << 4,		/* the QP gets a turn to send */
+	UROCE_DO_TURN = 1 << 4,		/* give the QP a turn to send */
 };
 
 struct uroce_requester_step {
-	const char *why;	/* reason of going back, in the trace; NULL: no trace */
+	const char *why;	/* reason for going back, in the trace; NULL: no trace */
 	uint8_t actions;	/* enum uroce_requester_action; none if the event is ignored in this state */
 	uint8_t next[UROCE_REQUESTER_STATES];
 };
@@ -69,7 +69,7 @@ uroce_requester_recovers(uint8_t state)
 	return state & 1;
 }
 
-/** Does it wait for the end of the RNR timer in this state? */
+/** Does the requester wait for the RNR timer in this state? */
 static inline bool
 uroce_requester_waits(uint8_t state)
 {
