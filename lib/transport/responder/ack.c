@@ -8,15 +8,15 @@
  *			one that a READ response or a lack of mbufs
  *			has delayed
  *	end of burst	one for a burst of more packets than		ahead of all messages
- *			UROCE_ACK_DEFER_PACKETS: throughput counts
+ *			UROCE_ACK_DEFER_PACKETS, for throughput
  *	next round	any other: the application may answer first	behind the messages of the next round
  *	with the reply	one for a WRITE, if the application has		just ahead of the reply, in one burst with
  *			replied to WRITEs soon, and another thread	it; after acks.reply_ns in the QP's turn
  *			polls for it
  *
- * A message leaves behind every ACK that was owed when the application posted it, if completions show that order to the
- * peer: the ACK is for a request that completed a receive, or the message completes one. So the peer gets the completion
- * of its SEND before the reply. These ACKs leave ahead of the message, in the same burst.
+ * A message leaves behind every ACK that was owed when the application posted the message, if the peer can see the
+ * order by its completions: the ACK is for a request that completed a receive, or the message completes one. So the
+ * peer gets the completion of its SEND before the reply. These ACKs leave ahead of the message, in the same burst.
  */
 
 #include <assert.h>
@@ -45,18 +45,18 @@ defer(struct uroce_acks *a, struct uroce_qp *qp)
 		TAILQ_INSERT_TAIL(&a->overflow, qp, ack_link);
 		qp->ack_place = UROCE_ACK_OVERFLOW;
 		uroce_acks_due_all(a);
-		a->lead = true;		/* the ring empties at once, and this ACK leaves behind it */
+		a->lead = true;		/* the whole ring is sent at once, then this ACK */
 		return;
 	}
 	qp->ack_place = UROCE_ACK_RING;
 	*slot(a, a->tail++) = qp;
 }
 
-/* The application's reply to WRITEs. A program that polls memory for incoming WRITEs does not poll its CQ, so another
- * thread receives for it. After its own WRITE it polls its CQ until the peer has acknowledged that WRITE. If the ACK
- * arrives in one burst with the peer's next WRITE, the program receives both itself. So the responder holds back the ACK
- * for a reply, for at most acks.reply_ns. It does so only on a QP whose application has often replied in time, which the
- * score qp->reply_score counts. */
+/* The application's reply to WRITEs. An application that polls memory for incoming WRITEs does not poll its CQ, so the
+ * progress thread receives for it. After posting its own WRITE the application polls its CQ until the peer has
+ * acknowledged that WRITE. If the ACK arrives in one burst with the peer's next WRITE, the application receives both
+ * itself. So the responder holds back the ACK until the reply, for at most acks.reply_ns. It does so only on a QP whose
+ * application has often replied in time, which qp->reply_score counts. */
 
 static bool
 is_late(const struct uroce_engine *e, const struct uroce_qp *qp)
@@ -78,24 +78,24 @@ stop_waiting_for_reply(struct uroce_acks *a, struct uroce_qp *qp)
 	qp->ack_place = UROCE_ACK_TURN;
 }
 
-/* The end of a WRITE that completes no receive: the application finds it in memory. */
+/* Is this the end of a WRITE that completes no receive, so that the application finds it by polling memory? */
 static bool
 is_silent_write(const struct uroce_packet *p)
 {
 	return (p->info->flags & (UROCE_OPF_LAST | UROCE_OPF_RECV)) == UROCE_OPF_LAST;
 }
 
-/* @param p	the request that the ACK is for; NULL: another reason. @return whether the ACK waits for the reply */
+/* @param p	the request that requests the ACK; NULL: another reason. @return whether the ACK waits for the reply */
 static bool
 wait_for_reply(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p)
 {
 	struct uroce_acks *a = &e->acks;
 	const bool sends_on = qp->reply_pending;
 
-	/* a duplicate, or the next request: the ACK must not wait any longer */
+	/* a duplicate or the next request has arrived: the earlier ACK must not wait any longer */
 	stop_waiting_for_reply(a, qp);
 	if (p == NULL || !is_silent_write(p)) {
-		/* the next message may reply to the SEND, so it says nothing about the WRITE */
+		/* the next message may reply to this request, so it must not count as a reply to the WRITE */
 		if (p != NULL && (p->info->flags & UROCE_OPF_RECV))
 			qp->reply_pending = false;
 		return false;
@@ -175,7 +175,7 @@ uroce_acks_round(struct uroce_engine *e)
 	a->next = a->tail;
 }
 
-/* An engine without rounds has no later time at which a deferred ACK would leave. */
+/* Does the caller use rounds (uroce_engine_heard())? Otherwise a deferred ACK would never leave. */
 static inline bool
 has_rounds(const struct uroce_engine *e)
 {
@@ -187,7 +187,7 @@ uroce_ack_owe(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_pa
 {
 	struct uroce_responder *resp = uroce_responder_of(qp);
 	struct uroce_acks *a = &e->acks;
-	/* the ACK was due, but a READ response or a lack of mbufs has blocked it: send it in this round */
+	/* a READ response or a lack of mbufs has delayed an ACK that was due: send it in this round */
 	const bool has_a_turn = resp->ack_owed && qp->ack_place == UROCE_ACK_TURN;
 
 	uroce_response_forget_asked(resp);
@@ -217,9 +217,9 @@ uroce_ack_owe_sack(struct uroce_engine *e, struct uroce_qp *qp)
 	uroce_ack_owe(e, qp, NULL);
 }
 
-/* Does the next WQE wait for an ACK of its QP, or for the READ response that acknowledges in its place? It waits only for
- * what was owed when it was first held back: a peer that keeps sending must not hold it up for ever.
- * @param any	for any ACK; else only for those of requests that completed a receive */
+/* Does the next WQE wait for an ACK of its QP, or for the READ response that replaces the ACK? It waits only for
+ * answers that were owed when it was first held back, so that a peer that keeps sending does not starve it.
+ * @param any	wait for any ACK; false: only for ACKs of requests that completed a receive */
 static bool
 waits_for_own_ack(struct uroce_qp *qp, bool any)
 {
@@ -280,7 +280,7 @@ uroce_acks_forget(struct uroce_engine *e, struct uroce_qp *qp)
 	qp->reply_score = 0;
 }
 
-/* Move the first QP of the overflow list to the free slot. Its ACK becomes due, as those before it are. */
+/* Move the first QP of the overflow list to the free slot. Its ACK becomes due, as those before it. */
 static void
 take_overflow(struct uroce_acks *a)
 {
@@ -323,7 +323,7 @@ uroce_acks_send(struct uroce_engine *e, struct rte_mbuf **frames, unsigned int n
 		int ret = likely(qp != NULL) ? send_ack(e, qp, frames + sent) : 0;
 
 		if (unlikely(ret < 0)) {
-			a->lead = true;	/* no message passes the ACK until there is an mbuf for it */
+			a->lead = true;	/* no message leaves before the ACK, which waits for an mbuf */
 			return sent;
 		}
 		sent += (unsigned int)ret;

@@ -15,30 +15,30 @@
 
 struct uroce_qp;
 
-/* Where the ACK that a QP owes waits. */
+/* The place of a QP's owed ACK. */
 enum uroce_ack_place {
 	UROCE_ACK_TURN,		/* not deferred: an owed ACK leaves in the QP's turn */
-	UROCE_ACK_RING,		/* in the ring */
+	UROCE_ACK_RING,		/* in ring[] */
 	UROCE_ACK_OVERFLOW,	/* in the overflow list, because the ring was full */
-	UROCE_ACK_REPLY,	/* for the application's reply */
+	UROCE_ACK_REPLY,	/* in replies[]: waits for the application's reply */
 };
 
 TAILQ_HEAD(uroce_ack_list, uroce_qp);
 
 struct uroce_acks {
-	/* ring of QPs, in the order in which their ACKs became owed */
+	/* indices of ring[], whose QPs are in the order in which their ACKs became owed */
 	uint32_t head;
 	uint32_t due;		/* ACKs before this index leave in this round */
 	uint32_t next;		/* ACKs from due to this index leave in the next round */
 	uint32_t tail;
-	uint32_t packets;	/* received in this round */
+	uint32_t packets;	/* packets received in this round */
 	bool lead;		/* due ACKs leave ahead of messages; false: behind them */
-	bool blocked;		/* a turn has ended early: its next message must follow owed ACKs */
+	bool blocked;		/* a turn has ended early, because its next message must follow owed ACKs */
 	uint32_t reply_count;	/* QPs in replies[] */
 	uint64_t reply_ns;	/* longest wait of an ACK for the application's reply; 0: no wait */
-	struct uroce_ack_list overflow;	/* by qp->ack_link */
+	struct uroce_ack_list overflow;	/* linked by qp->ack_link */
 	struct uroce_qp *ring[UROCE_ACK_RING_SIZE];	/* NULL: the QP was reset or destroyed */
-	struct uroce_qp *replies[UROCE_ACK_REPLIES];	/* QPs whose ACK waits for a reply, in no order */
+	struct uroce_qp *replies[UROCE_ACK_REPLIES];	/* QPs whose ACK waits for a reply, unordered */
 };
 
 struct uroce_engine;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Answers duplicates of executed requests (R26-R28): acknowledges SENDs and WRITEs, and answers READs and atomics again
- * from the responder's ring of the last ones. On the engine's thread.
+ * Answers duplicates of executed requests (R26-R28): acknowledges SENDs and WRITEs, and replays READs and atomics from
+ * the responder's ring. On the engine's thread.
  */
 
 #include "transport/qp/turns.h"
 #include "transport/responder/responder.h"
 #include "uroce_config.h"
 
-/* The latest entry of the ring that has this PSN. After the PSNs have wrapped, an old entry may have the same PSN. */
+/* @return the latest entry of the ring with this PSN; after a wrap of the PSNs an older entry may have the same PSN */
 static struct uroce_rd_atomic *
 find_resource(struct uroce_responder *resp, uint32_t psn, uint32_t *index)
 {
@@ -26,8 +26,8 @@ find_resource(struct uroce_responder *resp, uint32_t psn, uint32_t *index)
 	return NULL;
 }
 
-/* The peer requests part of a READ again while some of its responses are not sent yet. The repeated ones leave first, then
- * the responder goes on where it was. */
+/* Replay a part of a READ while some of the READ's responses have not been sent yet. The replayed responses leave
+ * first, then the responder continues where it was. */
 static void
 replay_within(struct uroce_rd_atomic *r, uint32_t start, uint32_t count)
 {
@@ -35,7 +35,8 @@ replay_within(struct uroce_rd_atomic *r, uint32_t start, uint32_t count)
 	uint32_t base = r->again == 0 ? start : RTE_MIN(start, r->again_base);
 	uint32_t end = start + count;
 
-	/* not sent yet. A peer that requests all the rest has received the responses before it */
+	/* the part has not been sent yet. If it is all the rest, the peer has received the responses before it: skip
+	 * them */
 	if (start >= r->next && end <= r->end) {
 		if (end == r->end)
 			r->start = r->next = start;
@@ -43,7 +44,7 @@ replay_within(struct uroce_rd_atomic *r, uint32_t start, uint32_t count)
 	}
 	if (r->again != 0)
 		end = RTE_MAX(end, r->again_base + room - (uint32_t)__builtin_clzll(r->again));
-	if (end - base > room) {	/* no room in the bitmap: send all, from the first wanted to the last */
+	if (end - base > room) {	/* no room in the bitmap: send all responses from the first to the last */
 		r->start = r->next = RTE_MIN(base, r->next);
 		r->end = RTE_MAX(end, r->end);
 		r->again = 0;
@@ -56,7 +57,8 @@ replay_within(struct uroce_rd_atomic *r, uint32_t start, uint32_t count)
 	r->again_goes_on = false;
 }
 
-/* R27: answer a subset of the original READ with the same rkey again, from the PSN of the duplicate on. */
+/* R27: replay a part of the original READ, with the same rkey, from the PSN of the duplicate on. @return false: the
+ * request is not a part of the original */
 static bool
 replay_read(struct uroce_qp *qp, struct uroce_rd_atomic *r, const struct uroce_packet *p)
 {
@@ -69,7 +71,7 @@ replay_read(struct uroce_qp *qp, struct uroce_rd_atomic *r, const struct uroce_p
 	if (rte_be_to_cpu_32(reth->rkey) != r->rkey || rte_be_to_cpu_64(reth->va) != r->addr + skipped ||
 	    length > r->length - skipped)
 		return false;
-	/* a part that does not reach the end of the original consists of whole packets */
+	/* a part that ends before the original ends consists of whole packets */
 	if (length != r->length - skipped && (length & (qp->mtu_bytes - 1)) != 0)
 		return false;
 	if (r->next != r->end || r->again != 0) {
@@ -79,7 +81,7 @@ replay_read(struct uroce_qp *qp, struct uroce_rd_atomic *r, const struct uroce_p
 		r->end = start + count;
 	}
 	/*
-	 * In IBA the answer to a repeated READ request starts with FIRST, like the answer to any READ. Linux's rxe sends and
+	 * In IBA the responses to a duplicate READ request begin with FIRST, as to any READ. Linux's rxe sends and
 	 * expects MIDDLE in the middle of the READ; some versions also accept FIRST. Hardware sends MigReq 1, rxe 0.
 	 */
 	r->restart = p->bth->flags & UROCE_BTH_MIGREQ;
@@ -88,8 +90,8 @@ replay_read(struct uroce_qp *qp, struct uroce_rd_atomic *r, const struct uroce_p
 	return true;
 }
 
-/* The first packet behind a gap has arrived again: the peer retransmits all from the gap on, and reaches the next gap by
- * itself. A NAK for that gap would only make the peer start once more. */
+/* The first packet behind a gap has arrived again: the peer goes back N, and retransmits the packets of the next gap,
+ * too. Replace an owed NAK for that gap by an ACK, because the NAK would make the peer go back once more. */
 static void
 withdraw_nak(struct uroce_responder *resp)
 {
@@ -114,7 +116,7 @@ uroce_duplicate_receive(struct uroce_engine *e, struct uroce_qp *qp, const struc
 	}
 	r = find_resource(resp, p->psn, &index);
 	if (r == NULL || r->op != p->info->op)
-		return UROCE_DROP_DUPLICATE;	/* R28: not known any more */
+		return UROCE_DROP_DUPLICATE;	/* R28: no longer in the ring */
 	if (r->op == UROCE_OP_READ_REQUEST) {
 		if (!replay_read(qp, r, p))
 			return UROCE_DROP_DUPLICATE;

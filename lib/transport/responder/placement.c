@@ -2,8 +2,8 @@
  * Copyright 2026 The uroce authors
  *
  * Executes FLUSH and ATOMIC_WRITE, the memory placement extensions (IBA annex A19). The response to both is a READ
- * response without payload. The responder keeps both for duplicates, like READs and atomics. It executes a FLUSH when its
- * response is due, a piece at a time if it is long. On the engine's thread.
+ * response without payload. The responder keeps both for duplicates, like READs and atomics. It executes a FLUSH when
+ * the response is due, and a long FLUSH in pieces. On the engine's thread.
  */
 
 #include <errno.h>
@@ -34,7 +34,7 @@ feth_level(uint32_t feth)
 	return feth >> FETH_LEVEL_SHIFT & FETH_LEVEL_MASK;
 }
 
-/* The rights that a type of FLUSH needs, of the QP and of the key. */
+/* @return the rights that the QP and the key need for a type of FLUSH */
 static uint32_t
 flush_access(uint32_t type)
 {
@@ -42,7 +42,7 @@ flush_access(uint32_t type)
 	       (type & IBV_FLUSH_PERSISTENT ? IBV_ACCESS_FLUSH_PERSISTENT : 0);
 }
 
-/* R19: the rkey is checked whatever the length. */
+/* Look up the key of a FLUSH. R19: also if the length is 0. */
 static const struct uroce_mr_key *
 flush_lookup(const struct uroce_qp *qp, uint32_t feth, uint32_t rkey, uint64_t addr, uint32_t length)
 {
@@ -69,7 +69,7 @@ uroce_flush_receive(struct uroce_qp *qp, const struct uroce_packet *p)
 		return UROCE_NAK_FLUSH;	/* R25 */
 	if ((qp->access & access) != access)
 		return UROCE_NAK_NOT_ALLOWED;
-	/* not R22: rxe does not count FLUSHes as READs or atomics. Let the requester retransmit it */
+	/* not R22, because rxe does not count FLUSHes as READs or atomics: the requester may retransmit it */
 	if (uroce_rd_atomic_full(qp))
 		return UROCE_NAK_FLUSH_RESOURCES;
 	if (feth_level(feth) == IBV_FLUSH_RANGE && length > UROCE_MAX_MSG_BYTES)
@@ -94,7 +94,7 @@ flush(struct uroce_engine *e, const struct uroce_qp *qp, struct uroce_rd_atomic 
 
 	if (key == NULL)
 		return -EACCES;
-	/* this thread has placed the QP's WRITEs: make them visible to other threads */
+	/* make the QP's WRITEs, which this thread has placed, visible to other threads */
 	rte_atomic_thread_fence(__ATOMIC_SEQ_CST);
 	if ((feth_type(r->feth) & IBV_FLUSH_PERSISTENT) == 0)
 		return 0;
@@ -110,8 +110,8 @@ flush(struct uroce_engine *e, const struct uroce_qp *qp, struct uroce_rd_atomic 
 	return -EAGAIN;
 }
 
-/* Execute the FLUSHes before an ATOMIC_WRITE, because it may announce that their data are persistent. False: one of them
- * is not done yet, or fails; its answer precedes that of the ATOMIC_WRITE. */
+/* Execute the FLUSHes before an ATOMIC_WRITE, because it may announce that their data are persistent. @return false: a
+ * FLUSH is not done yet, or has failed; its response precedes that of the ATOMIC_WRITE */
 static bool
 flushed_before(struct uroce_engine *e, const struct uroce_qp *qp)
 {
@@ -124,7 +124,7 @@ flushed_before(struct uroce_engine *e, const struct uroce_qp *qp)
 		if (r->op == UROCE_OP_FLUSH && !r->answered)
 			ret = flush(e, qp, r);
 	}
-	e->yield = false;	/* flush() has set it for turns to send, and this is none */
+	e->yield = false;	/* flush() sets it to end a turn to send, and this is not a turn */
 	return ret == 0;
 }
 
@@ -148,7 +148,7 @@ uroce_atomic_write_receive(struct uroce_engine *e, struct uroce_qp *qp, const st
 	if (key == NULL)
 		return UROCE_NAK_ACCESS;
 	va = (uint64_t *)uroce_mr_va(key, addr);
-	/* the alignment of va may differ if addr is not an address of this process */
+	/* va may be aligned differently from addr, which need not be an address of this process */
 	if (((uintptr_t)va & (ATOMIC_WRITE_BYTES - 1)) != 0)
 		return UROCE_NAK_ATOMIC_WRITE;
 	if (!flushed_before(e, qp))

@@ -2,7 +2,7 @@
  * Copyright 2026 The uroce authors
  *
  * The reorder buffer: keeps requests that arrive ahead of the expected PSN until the requests before them have arrived.
- * The number of frames, of QPs and the time are bounded; the peer retransmits a request that is not kept.
+ * The number of frames, the number of QPs and the time are bounded; the peer retransmits a request that is not kept.
  * On the engine's thread.
  */
 
@@ -49,14 +49,14 @@ uroce_reorder_fini(struct uroce_reorder_store *s)
 	rte_free(s->frames);
 }
 
-/* The first PSN from `from` on that is present (or, if !present, missing); `end` if there is none before it. */
+/* @return the first PSN from `from` on that is present or, if !present, missing; `end` if there is none before it */
 static uint32_t
 find(const struct uroce_reorder *reorder, uint32_t from, uint32_t end, bool present)
 {
 	return uroce_psn_add(from, uroce_psn_set_run(&reorder->present, from, uroce_psn_distance(end, from), !present));
 }
 
-/* The number of PSNs of a request: a READ has those of its responses, of which only those in the window count. */
+/* @return the number of PSNs of a request: for a READ those of its responses, as far as they are in the window */
 static uint32_t
 psns_of(const struct uroce_qp *qp, const struct uroce_packet *p, uint32_t ahead)
 {
@@ -68,8 +68,8 @@ psns_of(const struct uroce_qp *qp, const struct uroce_packet *p, uint32_t ahead)
 	return RTE_MIN(uroce_message_packets(qp, rte_be_to_cpu_32(reth->dma_len)), UROCE_REORDER_WINDOW - ahead);
 }
 
-/* Do the pools of the frame's segments have enough free mbufs for receiving and sending, until the next check? Mbufs in
- * lcores' caches do not count. */
+/* Do the pools of the frame's segments have enough free mbufs for RX and TX until the next check? Mbufs in lcores'
+ * caches do not count. */
 static bool
 is_spared(const struct rte_mbuf *m)
 {
@@ -80,7 +80,7 @@ is_spared(const struct rte_mbuf *m)
 	return true;
 }
 
-/* After an RNR NAK the requester retransmits all requests from the refused one on. */
+/* Was an RNR NAK sent? Then the requester retransmits all requests from the refused one on, and none has to be kept. */
 static bool
 waits_for_all(const struct uroce_responder *resp)
 {
@@ -101,7 +101,7 @@ may_be_kept(const struct uroce_engine *e, const struct uroce_qp *qp, const struc
 	/* counting the mbufs of a pool is expensive */
 	if (s->frames_free % UROCE_REORDER_SPARE_FRAMES == 0 && !is_spared(p->mbuf))
 		return false;
-	/* a READ must not take PSNs that are present: either it or the packet with that PSN is wrong */
+	/* a READ must not have PSNs that are present: either it or the packet with that PSN is invalid */
 	return reorder == NULL || psns == 1 || find(reorder, p->psn, end, true) == end;
 }
 
@@ -130,7 +130,7 @@ release(struct uroce_engine *e, struct uroce_reorder *reorder)
 	TAILQ_REMOVE(&e->reorder.holders, reorder, link);
 	TAILQ_INSERT_HEAD(&e->reorder.free, reorder, link);
 	resp->reorder = NULL;
-	resp->asked = resp->psn;	/* that ASK is answered, or the requester will send another */
+	resp->asked = resp->psn;	/* the ASK has been answered, or the requester sends another */
 }
 
 static void
@@ -180,7 +180,7 @@ uroce_reorder_keep(struct uroce_engine *e, struct uroce_qp *qp, const struct uro
 	if (reorder == NULL)
 		reorder = hold(e, qp);
 	frame_keep(&e->reorder, reorder, p, psns);
-	/* report a new gap or a filled one at once, the growth of a run only on request */
+	/* report a new or filled gap at once, but a longer run only on request */
 	*report = !appended || p->ack_req;
 	return UROCE_EARLY;
 refused:
@@ -218,7 +218,7 @@ uroce_reorder_take(struct uroce_engine *e, struct uroce_qp *qp, struct uroce_pac
 	struct uroce_reorder *reorder = uroce_responder_of(qp)->reorder;
 	uint32_t i = uroce_responder_of(qp)->psn & UROCE_REORDER_MASK;
 
-	if (reorder == NULL)	/* the request that was just executed has ended the QP */
+	if (reorder == NULL)	/* the request that was just executed has failed the QP */
 		return false;
 	advance(e, reorder, uroce_responder_of(qp)->psn);
 	if (!uroce_psn_set_has(&reorder->present, reorder->psn) || reorder->slots[i] == UROCE_REORDER_FRAMES)
@@ -276,8 +276,9 @@ uroce_reorder_deadline(const struct uroce_reorder_store *s)
 	return reorder != NULL ? reorder->since_ns + UROCE_REORDER_NS : UINT64_MAX;
 }
 
-/* The runs of kept PSNs beyond the expected one. @param told	set to one past the last reported run, if not all runs fit
- * @return the number of runs */
+/* Fill in the runs of kept PSNs beyond the expected PSN.
+ * @param told	set to one past the last reported run, if not all runs fit
+ * @return	the number of runs */
 static unsigned int
 runs_of(const struct uroce_reorder *reorder, struct uroce_sack_run *runs, uint32_t *told)
 {
@@ -302,7 +303,7 @@ unsigned int
 uroce_reorder_sack(const struct uroce_qp *qp, struct uroce_sack *sack)
 {
 	const struct uroce_responder *resp = uroce_responder_of(qp);
-	/* the ASK may be older than the expected PSN */
+	/* the PSN of the ASK may be behind the expected PSN */
 	uint32_t asked = uroce_psn_diff(resp->asked, resp->psn) < 0 ? resp->psn : resp->asked;
 	uint32_t told = asked;
 	unsigned int n = 0;

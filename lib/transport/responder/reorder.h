@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The reorder buffer: requests ahead of the expected PSN, because a packet before them was lost or overtaken. It keeps
- * their mbufs, in bounded number and for a bounded time, until the responder can execute them in order. On the engine's
- * thread.
+ * The reorder buffer: keeps requests that arrive ahead of the expected PSN, in a bounded number of mbufs and for a
+ * bounded time, until the responder can execute them in order. On the engine's thread.
  */
 
 #ifndef UROCE_TRANSPORT_RESPONDER_REORDER_H
@@ -26,7 +25,7 @@ struct uroce_qp;
 /* A kept frame, with one reference to each of its segments. */
 struct uroce_reorder_frame {
 	struct uroce_packet packet;
-	uint16_t next;			/* free list; UROCE_REORDER_FRAMES: its end */
+	uint16_t next;			/* free list; UROCE_REORDER_FRAMES: end of the list */
 };
 
 /* The frames of one QP. Slot PSN & UROCE_REORDER_MASK is unique, since all PSNs are less than a window ahead. */
@@ -34,22 +33,22 @@ struct uroce_reorder {
 	TAILQ_ENTRY(uroce_reorder) link;	/* in holders or free */
 	struct uroce_qp *qp;
 	uint64_t since_ns;		/* time of the last progress */
-	uint32_t psn;			/* expected PSN, as of the last call: frames before it are released */
+	uint32_t psn;			/* expected PSN at the last call; frames before it have been freed */
 	uint32_t end;			/* one past the last kept PSN */
-	uint32_t refused;		/* one past the last PSN that arrived and was not kept */
+	uint32_t refused;		/* one past the last PSN that has arrived and was not kept */
 	uint32_t frames;
-	struct uroce_psn_set present;	/* kept PSNs; a READ has those of its responses */
-	uint16_t slots[UROCE_REORDER_WINDOW];	/* frame of a PSN; UROCE_REORDER_FRAMES: none of its own */
+	struct uroce_psn_set present;	/* kept PSNs; a READ has the PSNs of all its responses */
+	uint16_t slots[UROCE_REORDER_WINDOW];	/* frame of a PSN; UROCE_REORDER_FRAMES: part of a READ, or taken */
 };
 
 TAILQ_HEAD(uroce_reorder_list, uroce_reorder);
 
 /* The reorder buffers of an engine. */
 struct uroce_reorder_store {
-	struct uroce_reorder_list holders;	/* QPs that keep frames, by since_ns */
+	struct uroce_reorder_list holders;	/* buffers of QPs that keep frames, ordered by since_ns */
 	struct uroce_reorder_list free;
-	struct uroce_reorder *qps;	/* UROCE_REORDER_QPS */
-	struct uroce_reorder_frame *frames;	/* UROCE_REORDER_FRAMES */
+	struct uroce_reorder *qps;	/* UROCE_REORDER_QPS entries */
+	struct uroce_reorder_frame *frames;	/* UROCE_REORDER_FRAMES entries */
 	uint32_t frames_free;
 	uint16_t first_free;
 };
@@ -61,19 +60,21 @@ void uroce_reorder_fini(struct uroce_reorder_store *s);
 
 /** Keep a request that is `ahead` (> 0) of the expected PSN, if possible.
  * @param report	set to true if a SACK has to report it at once
- * @return	UROCE_EARLY: it is kept, with references of our own to its mbufs; UROCE_DUPLICATE: it was kept before;
+ * @return	UROCE_EARLY: it is kept, with a reference to its mbufs; UROCE_DUPLICATE: it was kept before;
  *		UROCE_DROP_AHEAD: it is not kept */
 enum uroce_verdict uroce_reorder_keep(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p,
 				      uint32_t ahead, bool *report);
 /** Take the kept request with the expected PSN. @return false: there is none; true: the caller frees its mbuf */
 bool uroce_reorder_take(struct uroce_engine *e, struct uroce_qp *qp, struct uroce_packet *p);
-/** After progress, once uroce_reorder_take() has returned false. @return whether there is a known gap */
+/** Restart the time limit, or release the empty buffer. Call after progress, once uroce_reorder_take() has
+ * returned false.
+ * @return whether there is a known gap */
 bool uroce_reorder_settle(struct uroce_engine *e, struct uroce_qp *qp);
 /** Drop all frames that the QP keeps. */
 void uroce_reorder_drop(struct uroce_engine *e, struct uroce_qp *qp);
-/** Drop frames that have been kept for too long: a peer that still needs them retransmits them. */
+/** Drop frames that have been kept for too long; the peer retransmits them if needed. */
 void uroce_reorder_expire(struct uroce_engine *e);
-/** @return when uroce_reorder_expire() has to run; UINT64_MAX: no frame is kept */
+/** @return the time at which uroce_reorder_expire() is due; UINT64_MAX: no frame is kept */
 uint64_t uroce_reorder_deadline(const struct uroce_reorder_store *s);
 /** Fill in a SACK of the QP. @return the number of its runs */
 unsigned int uroce_reorder_sack(const struct uroce_qp *qp, struct uroce_sack *sack);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Checks and executes requests. A request goes through the checks of R10 in order; the first that fails is its verdict,
- * and uroce_verdicts[] gives the answer on the wire. A request is executed only if it passes all checks.
+ * Checks and executes requests. A request passes the checks of R10 in order. The first check that fails gives its
+ * verdict, for which uroce_verdicts[] has the answer to the peer. A request is executed only if it passes all checks.
  * On the engine's thread.
  */
 
@@ -89,7 +89,7 @@ allowed(const struct uroce_qp *qp, const struct uroce_opcode_info *info)
 	}
 }
 
-/* After the execution of each request packet: update PSN and MSN (R29), and owe an ACK (R31). */
+/* A request packet has been executed: update PSN and MSN (R29), and owe an ACK (R31). */
 static enum uroce_verdict
 executed(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p, uint32_t psns)
 {
@@ -257,7 +257,7 @@ receive_atomic(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_p
 	if (key == NULL)
 		return UROCE_NAK_ACCESS;	/* R18, R20 */
 	va = (uint64_t *)uroce_mr_va(key, addr);
-	/* the alignment of va may differ if addr is not an address of this process */
+	/* va may be aligned differently from addr, which need not be an address of this process */
 	if (unlikely(((uintptr_t)va & 7) != 0))
 		return UROCE_NAK_ATOMIC_ALIGNMENT;
 	if (p->info->op == UROCE_OP_FETCH_ADD)
@@ -283,7 +283,7 @@ receive_placement(struct uroce_engine *e, struct uroce_qp *qp, const struct uroc
 	return verdict == UROCE_OK ? executed(e, qp, p, 1) : verdict;
 }
 
-/* XRC: each request names an SRQ of the QP's XRC domain; all packets of a message name the same. */
+/* XRC: each request has the number of an SRQ of the QP's XRC domain, the same in all packets of a message. */
 static bool
 find_srq(struct uroce_qp *qp, const struct uroce_packet *p)
 {
@@ -322,7 +322,7 @@ uroce_responder_execute(struct uroce_engine *e, struct uroce_qp *qp, const struc
 	}
 }
 
-/* Answer a refused request with the expected PSN: the requester may retransmit it, or the verdict is fatal. */
+/* Send a NAK for a refused request with the expected PSN. Either the requester may retransmit it, or the QP fails. */
 static void
 refuse(struct uroce_engine *e, struct uroce_qp *qp, enum uroce_verdict verdict)
 {
@@ -347,8 +347,8 @@ refuse(struct uroce_engine *e, struct uroce_qp *qp, enum uroce_verdict verdict)
 									: IBV_EVENT_QP_REQ_ERR);
 }
 
-/* R12: keep a request ahead of the expected PSN, if possible. The first packet behind a gap causes a SACK if the peer
- * understands SACKs, else a NAK. */
+/* R12: keep a request ahead of the expected PSN, if possible. For the first packet behind a gap, send a SACK if the
+ * peer understands SACKs, else a NAK. */
 static __rte_noinline enum uroce_verdict
 receive_ahead(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p, uint32_t ahead)
 {
@@ -367,7 +367,8 @@ receive_ahead(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_pa
 	return verdict == UROCE_DROP_AHEAD ? UROCE_NAK_SEQUENCE : verdict;
 }
 
-/* Answer progress while there is a reorder buffer: one answer for all packets behind a gap, which also reports the next
+/* Answer progress while the QP has a reorder buffer: one answer for all packets behind a gap, which also reports
+ * the next
  * gap. @param leapt	a gap has closed */
 static void
 answer_progress(struct uroce_engine *e, struct uroce_qp *qp, bool leapt)
@@ -390,8 +391,8 @@ answer_progress(struct uroce_engine *e, struct uroce_qp *qp, bool leapt)
 	}
 }
 
-/* The expected request has been executed or refused while the reorder buffer kept requests behind it. Execute those that
- * are expected now, as if they had just arrived; after a refusal, drop them all. */
+/* The expected request has been executed or refused, and the reorder buffer has requests behind it. Execute those that
+ * are in order now, as if they had just arrived; after a refusal, drop all. */
 static __rte_noinline void
 resume(struct uroce_engine *e, struct uroce_qp *qp, enum uroce_verdict verdict)
 {
@@ -418,7 +419,7 @@ resume(struct uroce_engine *e, struct uroce_qp *qp, enum uroce_verdict verdict)
 	answer_progress(e, qp, resp->psn != filled);
 }
 
-/* R32: a QP in error, or about to be, executes nothing. */
+/* R32: a QP in the error state, or with an owed fatal NAK, executes no requests. */
 static bool
 is_responding(const struct uroce_qp *qp)
 {
@@ -453,7 +454,8 @@ uroce_responder_receive(struct uroce_engine *e, struct uroce_qp *qp, const struc
 	if (unlikely(resp->nak_state != UROCE_STATE_IN_ORDER))
 		uroce_nak_on(resp, UROCE_ON_EXPECTED);
 	if (resp->ack_owed && (resp->ack_syndrome & UROCE_AETH_CLASS_MASK) == UROCE_AETH_RNR_NAK)
-		/* the request that it refused has arrived again: the NAK may have replaced an ACK for earlier ones */
+		/* the request that the owed NAK refuses has arrived again: owe an ACK, which the NAK may have
+		 * replaced */
 		resp->ack_syndrome = UROCE_AETH_ACK;
 	if (unlikely(qp->state == IBV_QPS_RTR))
 		uroce_qp_established(qp);

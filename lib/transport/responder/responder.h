@@ -5,7 +5,7 @@
  *
  *	responder.c	checks and executes a request (R10); decides on NAKs and RNR NAKs; detects and closes gaps
  *	duplicate.c	answers duplicates of executed requests: acknowledges them, or replays READs and atomics
- *	gap.c		state tables for missing packets: which NAK was sent (R12), and whether the peer goes back N
+ *	gap.c		state tables for missing packets: the NAK that was sent (R12), and whether the peer goes back N
  *	reorder.c	the reorder buffer: keeps out-of-order requests until the requests before them have arrived
  *	response.c	sends the owed answers: READ and atomic responses, ACKs, NAKs, SACKs
  *	placement.c	executes FLUSH and ATOMIC_WRITE and builds their responses
@@ -32,10 +32,11 @@
 /* responder.c */
 enum uroce_verdict uroce_responder_receive(struct uroce_engine *e, struct uroce_qp *qp,
 					   const struct uroce_packet *p);
-/** An ASK has arrived: the peer requests a SACK, and understands it. */
+/** Process an ASK: the peer requests a SACK, and understands SACKs. */
 enum uroce_verdict uroce_responder_ask(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p);
 void uroce_responder_reset(struct uroce_qp *qp);
-/** Check (R10) and execute a request with the expected PSN. @return UROCE_OK, or the verdict: no answer is owed yet */
+/** Check (R10) and execute a request with the expected PSN. @return UROCE_OK, or the verdict, which the caller
+ * answers */
 enum uroce_verdict uroce_responder_execute(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p);
 
 /* duplicate.c */
@@ -43,7 +44,7 @@ enum uroce_verdict uroce_responder_execute(struct uroce_engine *e, struct uroce_
 enum uroce_verdict uroce_duplicate_receive(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p);
 
 /* placement.c */
-/** Check and execute a request. @return UROCE_OK, or why not */
+/** Check and execute a request. @return UROCE_OK, or the verdict of the failed check */
 enum uroce_verdict uroce_flush_receive(struct uroce_qp *qp, const struct uroce_packet *p);
 enum uroce_verdict uroce_atomic_write_receive(struct uroce_engine *e, struct uroce_qp *qp,
 					      const struct uroce_packet *p);
@@ -55,27 +56,27 @@ int uroce_placement_response(struct uroce_engine *e, struct uroce_qp *qp, struct
 /** Send the owed answers. @return the number of frames */
 unsigned int uroce_response_send(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf **frames,
 				 unsigned int room);
-/** Send the ACK, NAK or SACK that is owed. @return 0 or -ENOBUFS: it is still owed */
+/** Send the owed ACK, NAK or SACK. @return 0; -ENOBUFS: it is still owed */
 int uroce_response_acknowledge(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf **out);
 bool uroce_response_pending(const struct uroce_qp *qp);
 /** Is the next frame that the responder would send an ACK or a NAK? */
 bool uroce_response_is_ack(struct uroce_qp *qp);
-/** An owed ACK is not needed any more: a later READ or atomic response acknowledges the same requests. */
+/** Drop an owed ACK: a later READ or atomic response acknowledges the same requests. */
 void uroce_response_supersede_ack(struct uroce_qp *qp);
 void uroce_response_nak(struct uroce_engine *e, struct uroce_qp *qp, uint8_t syndrome, uint32_t psn);
 
 /* ack.c */
-/** An ACK is owed. @param p	the request that asks for it; NULL: another reason */
+/** Owe an ACK. @param p	the request that requests it; NULL: another reason */
 void uroce_ack_owe(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p);
-/** A SACK is owed that names the out-of-order packets in the reorder buffer, if the peer understands SACKs. */
+/** Owe a SACK, which reports the packets in the reorder buffer, if the peer understands SACKs. */
 void uroce_ack_owe_sack(struct uroce_engine *e, struct uroce_qp *qp);
-/** The QP is reset or leaves the engine: drop its owed ACK. */
+/** Drop the owed ACK of a QP that is reset or leaves the engine. */
 void uroce_acks_forget(struct uroce_engine *e, struct uroce_qp *qp);
-/** The application has posted to the QP, which gets a turn next. Only call it if acks.reply_ns is set. */
+/** The application has posted to the QP, which gets a turn next. Call this only if acks.reply_ns is set. */
 void uroce_acks_posted(struct uroce_engine *e, struct uroce_qp *qp);
-/** Let ACKs that have waited for a reply for acks.reply_ns leave in their QPs' turns. */
+/** Let ACKs that have waited acks.reply_ns for a reply leave in their QPs' turns. */
 void uroce_acks_expire(struct uroce_engine *e);
-/** @return when the next ACK has to leave; UINT64_MAX: none is owed */
+/** @return the time at which the next ACK has to leave; UINT64_MAX: none is deferred */
 uint64_t uroce_acks_deadline(const struct uroce_engine *e);
 /** The slow part of uroce_acks_block(). */
 bool uroce_acks_block_slow(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_sqe *sqe);
@@ -102,11 +103,11 @@ uroce_acks_due_all(struct uroce_acks *a)
 
 /** Make every deferred ACK due in this round, including those that wait for a reply. */
 void uroce_acks_due_now(struct uroce_engine *e);
-/** Send due ACKs. @return the number of frames; less than n: no other is due, or there is no mbuf */
+/** Send due ACKs. @return the number of frames; less than n: no more are due, or there is no mbuf */
 unsigned int uroce_acks_send(struct uroce_engine *e, struct rte_mbuf **frames, unsigned int n);
 
-/** Does the ACK for a request that completed a receive wait for READ responses, or for an mbuf? A response to a later READ
- * may take its place. */
+/** Does the ACK for a request that completed a receive wait for READ responses, or for an mbuf? The response to a later
+ * READ may replace the ACK. */
 static inline bool
 uroce_recv_ack_waits(const struct uroce_responder *resp)
 {
@@ -114,7 +115,7 @@ uroce_recv_ack_waits(const struct uroce_responder *resp)
 }
 
 /** Must an owed ACK leave before the QP's next message, which may have been posted after the ACK became owed? Then the
- * turn ends here, and the engine sends the ACKs before it continues the turn. */
+ * turn ends, and the engine sends the ACKs before it continues the turn. */
 static inline bool
 uroce_acks_block(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_sqe *sqe)
 {
@@ -124,8 +125,8 @@ uroce_acks_block(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce
 	return uroce_acks_block_slow(e, qp, sqe);
 }
 
-/** R22: are max_dest_rd_atomic READs and atomics in progress? Replays do not count: the peer may have received the first
- * answer. */
+/** R22: are max_dest_rd_atomic READs and atomics in progress? Replays do not count, because the peer may have received
+ * the first response. */
 static inline bool
 uroce_rd_atomic_full(const struct uroce_qp *qp)
 {
@@ -137,8 +138,8 @@ uroce_rd_atomic_full(const struct uroce_qp *qp)
 	return unanswered >= qp->attr.max_dest_rd_atomic;
 }
 
-/** The entry for a new READ, atomic, FLUSH or ATOMIC_WRITE. The oldest is forgotten: if a replay of it was pending, the
- * peer requests it again. */
+/** @return the ring's entry for a new READ, atomic, FLUSH or ATOMIC_WRITE, which replaces the oldest. If a replay of
+ * the oldest was pending, the peer requests it again. */
 static inline struct uroce_rd_atomic *
 uroce_rd_atomic_add(struct uroce_responder *resp)
 {
@@ -149,10 +150,11 @@ uroce_rd_atomic_add(struct uroce_responder *resp)
 	return r;
 }
 
-/** uroce_transport_ops.qp_rd_atomics: a larger ring takes over what the smaller one remembers. */
+/** uroce_transport_ops.qp_rd_atomics: install a ring, and copy the entries of the previous one to it. @return the
+ * previous ring */
 void *uroce_responder_take_ring(struct uroce_qp *qp, void *ring, uint32_t entries);
 
-/** Is the owed answer the NAK of a repeated READ? It names an old PSN, and so acknowledges no later request. */
+/** Is the owed answer the NAK of a duplicate READ? It has an old PSN, so it acknowledges no later request. */
 static inline bool
 uroce_response_is_replay_nak(const struct uroce_responder *resp)
 {
@@ -160,7 +162,7 @@ uroce_response_is_replay_nak(const struct uroce_responder *resp)
 	       resp->ack_syndrome != UROCE_AETH_SEQUENCE_NAK && resp->nak_state != UROCE_STATE_CLOSING;
 }
 
-/** Is the owed answer a plain ACK, which reports neither an error nor a gap? */
+/** Is the owed answer a plain ACK, without an error or a gap? */
 static inline bool
 uroce_response_is_plain_ack(const struct uroce_responder *resp)
 {
@@ -168,14 +170,14 @@ uroce_response_is_plain_ack(const struct uroce_responder *resp)
 	       resp->reorder == NULL;
 }
 
-/** Is the QP's owed ACK deferred, so that a turn does not send it? */
+/** Is the QP's owed ACK deferred, so that the QP's turn does not send it? */
 static inline bool
 uroce_ack_is_deferred(const struct uroce_qp *qp)
 {
 	return qp->ack_place != UROCE_ACK_TURN && uroce_response_is_plain_ack(uroce_responder_of(qp));
 }
 
-/** Keep `asked` from falling behind the expected PSN: half the PSN space later it would seem to be ahead. */
+/** Keep `asked` from falling behind the expected PSN: half the PSN space later it would compare as ahead. */
 static inline void
 uroce_response_forget_asked(struct uroce_responder *resp)
 {

@@ -2,7 +2,7 @@
  * Copyright 2026 The uroce authors
  *
  * Sends the responder's answers in the order of the requests: READ and atomic responses first, then one ACK or NAK for
- * all other requests of the burst. On the engine's thread.
+ * all requests behind them. On the engine's thread.
  */
 
 #include <errno.h>
@@ -16,7 +16,7 @@
 #include "uroce_config.h"
 #include "wire/sack.h"
 
-/* A later response replaces only a plain ACK; a NAK or a SACK stays owed. */
+/* The response replaces only a plain ACK; a NAK or a SACK stays owed. */
 void
 uroce_response_supersede_ack(struct uroce_qp *qp)
 {
@@ -69,7 +69,7 @@ read_response_opcode(const struct uroce_rd_atomic *r)
 	return last ? UROCE_RC_READ_RESPONSE_LAST : UROCE_RC_READ_RESPONSE_MIDDLE;
 }
 
-/* The opcode of a repeated response that leaves out of turn: each run of them is a message of its own. */
+/* The opcode of a response in the bitmap `again`. Each run of these responses is a message of its own. */
 static uint8_t
 read_response_again_opcode(const struct uroce_rd_atomic *r, uint32_t offset)
 {
@@ -81,7 +81,7 @@ read_response_again_opcode(const struct uroce_rd_atomic *r, uint32_t offset)
 	return last ? UROCE_RC_READ_RESPONSE_LAST : UROCE_RC_READ_RESPONSE_MIDDLE;
 }
 
-/* The number of responses from r->next on that differ only in PSN and payload: those in the middle of a READ. */
+/* @return the number of responses from r->next on that differ only in PSN and payload, in the middle of a READ */
 static inline unsigned int
 alike_responses(const struct uroce_rd_atomic *r, unsigned int room)
 {
@@ -104,8 +104,8 @@ read_responses(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_r
 		.sge = &sge, .num_sge = 1, .offset = done,
 		.length = RTE_MIN(r->length - done, qp->mtu_bytes), .access = IBV_ACCESS_REMOTE_READ,
 		.pd = uroce_read_pd(qp, r),
-		/* a write between the ICRC and the departure of a frame that references the memory would make the
-		 * ICRC wrong */
+		/* if a frame references the memory, a write to the memory before the frame leaves makes the ICRC
+		 * wrong */
 		.copy = !r->by_reference || uroce_responder_of(qp)->read_again, .only_stable = true,
 	};
 	const struct uroce_packet_desc d = {
@@ -120,7 +120,7 @@ read_responses(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_r
 	return n;
 }
 
-/* The result that was saved at the execution, also for a duplicate (R28). */
+/* Send the result that was saved at the execution, also for a duplicate (R28). */
 static int
 atomic_response(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_rd_atomic *r,
 		struct rte_mbuf **out)
@@ -153,7 +153,7 @@ responses(struct uroce_engine *e, struct uroce_qp *qp, struct uroce_rd_atomic *r
 	}
 }
 
-/* Send a SACK in place of an ACK: it also reports the packets beyond the expected PSN. */
+/* Send a SACK instead of an ACK. It also reports the packets beyond the expected PSN. */
 static int
 acknowledge_early(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf **out)
 {
@@ -204,7 +204,7 @@ answered_psn(const struct uroce_responder *resp)
 	return resp->ack_syndrome == UROCE_AETH_SEQUENCE_NAK ? resp->psn : resp->ack_psn;
 }
 
-/* An ACK or a SACK became owed before the NAK left: send it next. */
+/* A NAK has left, and an ACK or a SACK became owed before it left: send it next. */
 static void
 owe_ack_after_nak(struct uroce_engine *e, struct uroce_qp *qp)
 {
@@ -244,7 +244,7 @@ uroce_response_acknowledge(struct uroce_engine *e, struct uroce_qp *qp, struct r
 	resp->recv_unacked &= resp->ack_behind_nak;
 	resp->ack_owed = false;
 	if (sequence)
-		uroce_nak_on(resp, UROCE_ON_NAK_SENT);	/* R12: the NAK names resp->psn, which may have advanced since */
+		uroce_nak_on(resp, UROCE_ON_NAK_SENT);	/* R12: resp->psn may have advanced since */
 	if (resp->nak_state == UROCE_STATE_CLOSING)
 		uroce_qp_fail(e, qp, UROCE_NO_EVENT);
 	else if (unlikely(resp->sack_owed || resp->ack_behind_nak))
@@ -252,12 +252,12 @@ uroce_response_acknowledge(struct uroce_engine *e, struct uroce_qp *qp, struct r
 	return 0;
 }
 
-/* The memory of an accepted READ is not registered any more: refuse the rest of the READ. */
+/* Refuse the rest of an accepted READ, whose memory is not registered any more. */
 static void
 refuse_read(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_rd_atomic *r)
 {
 	uint32_t psn = uroce_psn_add(r->first_psn, r->next);
-	bool told = uroce_responder_of(qp)->nak_state == UROCE_STATE_CLOSING;	/* a request behind the READ was refused meanwhile */
+	bool told = uroce_responder_of(qp)->nak_state == UROCE_STATE_CLOSING;	/* for a refused request behind it */
 
 	uroce_responder_of(qp)->resource_head = uroce_responder_of(qp)->resource_tail;
 	uroce_nak_on(uroce_responder_of(qp), UROCE_ON_FATAL);
@@ -267,9 +267,9 @@ refuse_read(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_rd_a
 		uroce_qp_event(qp, IBV_EVENT_QP_ACCESS_ERR);
 }
 
-/* The memory of an answered READ is not registered any more when a duplicate of the READ arrives. A peer that still needs
- * the data fails by the NAK. Otherwise the network has duplicated the request, and the peer drops the NAK. So the QP
- * stays alive. */
+/* Refuse a duplicate of an answered READ, whose memory is not registered any more. A peer that still needs the data
+ * fails by the NAK. Otherwise the network has duplicated the request, and the peer drops the NAK. So this QP does not
+ * fail. */
 static void
 refuse_replay(struct uroce_engine *e, struct uroce_qp *qp, struct uroce_rd_atomic *r)
 {
@@ -294,7 +294,7 @@ sent(struct uroce_rd_atomic *r, unsigned int n)
 
 		r->again_goes_on = (r->again >> bit & 3) == 3;
 		r->again &= r->again - 1;
-		r->answered |= r->again_base + bit + 1 == r->psn_count;	/* the peer may not need the rest */
+		r->answered |= r->again_base + bit + 1 == r->psn_count;	/* the peer may have received the others */
 		return;
 	}
 	r->next += n;
