@@ -208,8 +208,8 @@ uroce_engine_doorbell(struct uroce_qp *qp)
 	struct uroce_engine *e = qp->engine;
 	struct uroce_qp *head;
 
-	/* Sequentially consistent: either the engine sees the work that was posted before, or this thread sees that
-	 * the engine has taken the QP, and rings again. Pairs with take_doorbells(). */
+	/* Sequentially consistent: either the engine sees the WQE that was posted before, or this thread sees that the
+	 * engine has taken the QP, and rings again. Pairs with take_doorbells(). */
 	if (__atomic_exchange_n(&qp->sq.rung, 1, __ATOMIC_SEQ_CST) != 0)
 		return;
 	head = __atomic_load_n(&e->doorbells, __ATOMIC_RELAXED);
@@ -219,7 +219,7 @@ uroce_engine_doorbell(struct uroce_qp *qp)
 					      __ATOMIC_RELAXED));
 }
 
-/* The application has posted to the QP. */
+/* Give a turn to a QP to which the application has posted. */
 static inline void
 activate_posted(struct uroce_engine *e, struct uroce_qp *qp)
 {
@@ -270,7 +270,7 @@ engine_now(const struct uroce_engine *e)
 static void
 engine_timer_arm(struct uroce_engine *e, struct uroce_timer *timer, uint64_t deadline_ns)
 {
-	/* an empty wheel may be far behind the time: bring it up first, which costs nothing while it is empty */
+	/* an empty wheel may be far behind the time: advance it first, which is cheap while it is empty */
 	if (e->cq_timers++ == 0)
 		uroce_wheel_expire(&e->cq_wheel, e->now_ns, cq_timer_fired, e);
 	uroce_wheel_arm(&e->cq_wheel, timer, deadline_ns);
@@ -284,8 +284,8 @@ engine_timer_remove(struct uroce_engine *e, struct uroce_timer *timer)
 	uroce_wheel_remove(&e->cq_wheel, timer);
 }
 
-/* Send the QP's responses, then its requests. READs that the peer keeps posting must not hold up the requests for ever:
- * after a turn full of responses the requests come first. @return the number of frames */
+/* Send the QP's responses, then its requests. After a turn full of responses the requests come first, so that a peer
+ * that keeps sending READs does not starve them. @return the number of frames */
 static unsigned int
 take_turn(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf **frames, unsigned int room)
 {
@@ -323,7 +323,7 @@ take_rated_turn(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf **f
 		if (paced && uroce_pacer_waits(qp))
 			break;
 		if (!paced)
-			uroce_responder_of(qp)->filled_turn = false;	/* no request takes the place of the ACK */
+			uroce_responder_of(qp)->filled_turn = false;	/* the frame must be the ACK */
 		if (take_turn(e, qp, &frames[n], 1) == 0)
 			break;
 		if (paced)
@@ -334,8 +334,8 @@ take_rated_turn(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf **f
 	return n;
 }
 
-/* With many QPs, the data of the QPs in the list are in no cache: prefetch them during this QP's turn. Prefetch the next
- * WQE of the next QP, whose own lines have arrived by now, and the lines of the QP after that. */
+/* Prefetch during this QP's turn: the next WQE of the next QP, whose own cache lines have arrived by now, and the cache
+ * lines of the QP after that. With many QPs they are in no cache. */
 static inline void
 prefetch_turns(const struct uroce_qp *qp)
 {
@@ -374,7 +374,7 @@ activate_those_of_later(struct uroce_engine *e)
 		uroce_qp_activate(e, qp);
 }
 
-/* The work that few rounds have: CNPs, rates, moderated CQs, the reorder buffer. @return the number of frames */
+/* The rare work of a round: CNPs, rates, moderated CQs, the reorder buffer. @return the number of frames */
 static unsigned int
 send_rare(struct uroce_engine *e, struct rte_mbuf **frames, unsigned int n)
 {
@@ -393,7 +393,7 @@ send_acks(struct uroce_engine *e, struct rte_mbuf **frames, unsigned int n)
 {
 	unsigned int sent = uroce_acks_send(e, frames, n);
 
-	uroce_qp_end_failed(e);	/* its fatal NAK has left */
+	uroce_qp_end_failed(e);	/* a QP fails once its fatal NAK has left */
 	return sent;
 }
 
@@ -404,7 +404,7 @@ uroce_engine_send_owed(struct uroce_engine *e, struct rte_mbuf **frames, unsigne
 	return send_acks(e, frames, n);
 }
 
-/* The QP's next message may answer a request whose ACK is still owed: send the ACKs, then go on with the QP's turn. */
+/* The QP's next message must follow ACKs that are still owed: send them, then continue the QP's turn. */
 static unsigned int
 send_acks_first(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf **frames, unsigned int n)
 {
@@ -426,7 +426,8 @@ uroce_engine_send(struct uroce_engine *e, struct rte_mbuf **frames, unsigned int
 	if (unlikely((e->cq_timers | e->rated | e->cnp_count | e->acks.reply_count) != 0 ||
 		     !TAILQ_EMPTY(&e->reorder.holders) || !TAILQ_EMPTY(&e->later)))
 		sent = send_rare(e, frames, n);
-	/* a message must follow the owed ACKs: send all of them before the turns, so that no turn has to end for them */
+	/* messages must follow the owed ACKs: send all ACKs before the turns, so that none of the turns has to end
+	 * early */
 	if (e->acks.lead && !TAILQ_EMPTY(&e->active))
 		uroce_acks_due_all(&e->acks);
 	if (e->acks.lead && uroce_acks_are_due(e))

@@ -2,8 +2,8 @@
  * Copyright 2026 The uroce authors
  *
  * A bitmap of PSNs that are less than UROCE_REORDER_WINDOW apart, such as the packets in the reorder buffer or the
- * packets that the peer has received. The bit of a PSN is at PSN modulo the window: a PSN that leaves the window makes
- * room for one ahead. One thread at a time.
+ * packets that the peer has received. The index of a PSN's bit is the PSN modulo the window, so a PSN that enters the
+ * window reuses the bit of one that has left it. One thread at a time.
  */
 
 #ifndef UROCE_TRANSPORT_PSN_SET_H
@@ -31,7 +31,7 @@ uroce_psn_set_word(uint32_t psn)
 	return (psn & (UROCE_REORDER_WINDOW - 1)) / 64;
 }
 
-/* The PSNs that are in the word of psn, of n from psn on. @param mask	set to their bits. @return their number */
+/* Of n PSNs from psn on, those in the same word as psn. @param mask	set to their bits. @return their number */
 static inline uint32_t
 uroce_psn_set_part(uint32_t psn, uint32_t n, uint64_t *mask)
 {
@@ -62,8 +62,8 @@ uroce_psn_set_put(struct uroce_psn_set *s, uint32_t psn, uint32_t n, bool in)
 	}
 }
 
-/** The length of the run of PSNs, from psn on and at most n (at most the window), that are in the set, or, if !in, are not
- * in it. */
+/** @return the length of the run of PSNs, from psn on, that are in the set (in) or not in it (!in); at most n, which is
+ * at most the window */
 static inline uint32_t
 uroce_psn_set_run(const struct uroce_psn_set *s, uint32_t psn, uint32_t n, bool in)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Applies a change of a QP's state to its transport. A table gives the effects for each pair of states. The verbs layer
- * calls it when a program modifies the QP, the engine when a QP has failed. On the engine's thread.
+ * Applies a change of a QP's state to its transport, by a table of effects for each pair of states. The verbs layer
+ * calls it when the application modifies the QP, the engine when the QP has failed. On the engine's thread.
  */
 
 #include "transport/qp_change.h"
@@ -25,7 +25,7 @@
 #define STOP (EFFECT(STOP_REQUESTER) | EFFECT(RESET_RESPONDER) | EFFECT(FLUSH))
 #define TO_ERR (STOP | EFFECT(TELL_LAST_WQE))
 
-/* Transitions that R45 does not allow have no effects here: verbs refuses them before. */
+/* Transitions that R45 does not allow have no effects: the verbs layer has refused them. */
 static const uint16_t effects[STATES][STATES] = {	/* [from][to] */
 	[IBV_QPS_RESET] = {
 		[IBV_QPS_RESET] = TO_RESET, [IBV_QPS_INIT] = EFFECT(TURN), [IBV_QPS_ERR] = TO_ERR,
@@ -109,8 +109,8 @@ uroce_engine_qp_changed(struct uroce_qp *qp, enum ibv_qp_state from, int attr_ma
 		uroce_qp_history_failed(&qp->history, UROCE_CAUSE_MODIFIED, IBV_WC_SUCCESS, UROCE_OK, e->now_ns);
 	uroce_qp_trace(qp, from, to);
 	__atomic_store_n(&qp->state, to, __ATOMIC_RELAXED);
-	/* either a flush sees a WQE that is being posted, or the poster sees the new state and rings the doorbell:
-	 * pairs with the fence in uroce_post_recv() */
+	/* either the flush sees a WQE that is being posted, or the posting thread sees the new state and rings the
+	 * doorbell: pairs with the fence in uroce_post_recv() */
 	rte_atomic_thread_fence(__ATOMIC_SEQ_CST);
 	apply(e, qp, uroce_qp_effects(from, to));
 }
@@ -120,7 +120,7 @@ uroce_engine_qp_query(const struct uroce_qp *qp, struct ibv_qp_attr *attr)
 {
 	const struct uroce_requester *req = uroce_requester_of(qp);
 
-	/* before there is an engine's state, the PSNs that were set */
+	/* before RTR and RTS, attr has the PSNs that the application has set */
 	if (qp->state >= IBV_QPS_RTR)
 		attr->rq_psn = uroce_responder_of(qp)->psn & UROCE_PSN_MASK;
 	if (qp->state >= IBV_QPS_RTS)

@@ -13,7 +13,7 @@
 
 #define MBPS UINT64_C(1000000)
 #define US UINT64_C(1000)
-#define WHOLE 1024		/* dce_tcp_g, initial_alpha_value */
+#define WHOLE 1024		/* a dce_tcp_g or initial_alpha_value of 1 */
 
 static_assert(UROCE_CONGESTION_MAX_RATE * MBPS <= UINT64_MAX / UROCE_DCQCN_ONE, "a rate times alpha");
 
@@ -56,7 +56,7 @@ uroce_dcqcn_cnp(struct uroce_dcqcn *d, const struct uroce_congestion *conf, uint
 	d->time_stage = d->byte_stage = 0;
 }
 
-/* Fast recovery, then additive increase, then hyper increase. */
+/* Increase the rate: fast recovery, then additive increase, then hyper increase. */
 static void
 increase(struct uroce_dcqcn *d, const struct uroce_congestion *conf)
 {
@@ -89,7 +89,7 @@ uroce_dcqcn_sent(struct uroce_dcqcn *d, const struct uroce_congestion *conf, uin
 		d->bytes_left -= bytes;
 		return;
 	}
-	/* the excess counts toward the next increase; one call does at most one */
+	/* the excess counts toward the next increase; one call increases the rate at most once */
 	bytes -= d->bytes_left;
 	d->bytes_left = conf->rpg_byte_reset > bytes ? conf->rpg_byte_reset - bytes : 1;
 	d->byte_stage++;

@@ -2,8 +2,8 @@
  * Copyright 2026 The uroce authors
  *
  * DCQCN's notification point: sends a CNP to the peer for a packet that the network has marked, at most one for each QP
- * and interval. The CNP is built at once, with the QP's path or the reverse of the packet's path, and leaves before all
- * other frames. On the engine's thread.
+ * and interval. It builds the CNP at once, with the QP's path or the reverse of the packet's path, and the engine sends
+ * it before all other frames. On the engine's thread.
  */
 
 #include <string.h>
@@ -19,7 +19,8 @@
 
 #define US UINT64_C(1000)
 
-/* The path back to the sender of a datagram, by the router from which it came. False: it was for a group. */
+/* Make the path back to the sender of a datagram, through the router that has forwarded it. @return false: the datagram
+ * was multicast */
 static bool
 path_back(const struct uroce_qp *qp, const struct uroce_packet *p, uint32_t src_qpn, struct uroce_path *path)
 {
@@ -88,7 +89,7 @@ uroce_congestion_marked(struct uroce_engine *e, struct uroce_qp *qp, const struc
 {
 	const struct uroce_congestion *conf = uroce_congestion_of(qp->dev);
 
-	/* the checks up to there do not show that the peer has sent the packet */
+	/* with these verdicts the packet has not passed the checks that show that the peer has sent it */
 	if (verdict != UROCE_OK && verdict < UROCE_DUPLICATE)
 		return;
 	uroce_count(e, UROCE_NP_ECN_MARKED_PACKETS, 1);

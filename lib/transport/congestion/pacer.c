@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Gives a QP a rate at its first CNP, and takes it back when it reaches the line's. The credit of the rate limits
- * requests, datagrams and responses, but not acknowledgements. On the engine's thread.
+ * Assigns a rate to a QP at its first CNP, and releases it when it reaches the link's speed. The credit of the rate
+ * limits requests, datagrams and responses, but not acknowledgements. On the engine's thread.
  */
 
 #include "transport/congestion/pacer.h"
@@ -56,7 +56,7 @@ uroce_pacer_expire(struct uroce_engine *e)
 	uroce_wheel_expire(&e->pacer.wheel, e->now_ns, fire, e);
 }
 
-/* Add the credit that the current rate has earned until then. */
+/* Add the credit that the current rate has earned until until_ns. */
 static void
 earn(struct uroce_rate *rate, uint64_t until_ns)
 {
@@ -71,7 +71,7 @@ earn(struct uroce_rate *rate, uint64_t until_ns)
 	rate->credit = RTE_MIN(rate->credit + (int64_t)earned, (int64_t)most);
 }
 
-/* Do the changes of the rate that are due, and add the credit that each interval has earned. */
+/* Do the due steps of the rate, and add the credit that each rate has earned in its interval. */
 static void
 advance(struct uroce_rate *rate, const struct uroce_congestion *conf, uint64_t now_ns)
 {
@@ -95,7 +95,7 @@ start(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_congestion
 	if (rate == NULL)
 		return NULL;
 	SLIST_REMOVE_HEAD(&e->pacer.free, free);
-	/* an empty wheel may be far behind the time: bring it up first, which costs nothing while it is empty */
+	/* an empty wheel may be far behind the time: advance it first, which is cheap while it is empty */
 	if (e->rated++ == 0)
 		uroce_pacer_expire(e);
 	*rate = (struct uroce_rate){ .qp = qp, .earned_ns = e->now_ns };
@@ -136,7 +136,7 @@ uroce_pacer_release(struct uroce_engine *e, struct uroce_qp *qp)
 	e->rated--;
 }
 
-/* Arm the timer for when the QP has credit again, and at the latest for the next look at its rate. */
+/* Arm the timer for the time at which the QP has credit again, at most UROCE_BACKOFF_LOOK_NS ahead. */
 static void
 arm(struct uroce_engine *e, struct uroce_rate *rate)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Paces QPs that congestion control has slowed down: such a QP sends while its rate has credit, then waits in a timer
- * wheel. A QP has a rate from its first CNP until the rate reaches the line's; at most UROCE_RATES QPs have one. On the
- * engine's thread.
+ * Paces QPs that have received CNPs: such a QP sends while its rate has credit, then waits in a timer wheel. A QP has a
+ * rate from its first CNP until the rate reaches the link's speed; at most UROCE_RATES QPs have one. On the engine's
+ * thread.
  */
 
 #ifndef UROCE_TRANSPORT_CONGESTION_PACER_H
@@ -18,7 +18,7 @@
 #include "uroce_config.h"
 #include "verbs/qp/qp.h"
 
-#define UROCE_CREDIT_PER_BIT INT64_C(1000000000)	/* so that a rate, in bit/s, times ns is credit */
+#define UROCE_CREDIT_PER_BIT INT64_C(1000000000)	/* credit is a rate, in bit/s, times a time in ns */
 
 struct uroce_engine;
 
@@ -34,17 +34,17 @@ struct uroce_rate {
 struct uroce_pacer {
 	SLIST_HEAD(, uroce_rate) free;
 	struct uroce_rate *rates;	/* UROCE_RATES */
-	struct uroce_wheel wheel;	/* of rates */
+	struct uroce_wheel wheel;	/* timers of rates */
 };
 
 /** @return 0 or -ENOMEM */
 int uroce_pacer_init(struct uroce_pacer *pacer, int numa_node, uint64_t now_ns);
-/** No QP has a rate any more. */
+/** Free the rates. No QP has one. */
 void uroce_pacer_fini(struct uroce_pacer *pacer);
 
-/** A CNP has come for the QP. @return false: there are UROCE_RATES QPs with a rate already */
+/** A CNP for the QP has arrived. @return false: UROCE_RATES QPs have a rate already, and this one gets none */
 bool uroce_pacer_cnp(struct uroce_engine *e, struct uroce_qp *qp);
-/** A QP with a rate begins a turn. @return false: it has the line's rate again, and is not paced any more */
+/** A QP with a rate begins a turn. @return false: its rate has reached the link's speed and was released */
 bool uroce_pacer_begin(struct uroce_engine *e, struct uroce_qp *qp);
 /** Charge a frame to the QP's rate. */
 void uroce_pacer_spend(struct uroce_qp *qp, const struct rte_mbuf *m);
@@ -52,10 +52,10 @@ void uroce_pacer_spend(struct uroce_qp *qp, const struct rte_mbuf *m);
 void uroce_pacer_end(struct uroce_engine *e, struct uroce_qp *qp);
 /** Give turns to the QPs whose timers are due. */
 void uroce_pacer_expire(struct uroce_engine *e);
-/** The QP has no rate any more. */
+/** Release the QP's rate, if it has one. */
 void uroce_pacer_release(struct uroce_engine *e, struct uroce_qp *qp);
 
-/** The same as qp->rate != NULL, in a cache line that every turn of the QP touches. */
+/** The same as qp->rate != NULL, but from a cache line that every turn of the QP reads. */
 static inline bool
 uroce_qp_is_rated(const struct uroce_qp *qp)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Builds a packet from its description. If the payload is the caller's bytes, or empty, it shares one mbuf with the
- * headers. If it is in registered memory, it is attached as external mbufs with one more mbuf for pad and ICRC, or copied.
+ * Builds a packet from its description. A payload in the caller's bytes, or an empty one, shares one mbuf with the
+ * headers. A payload in registered memory is copied, or attached as external mbufs, with one more mbuf for pad and
+ * ICRC. On the engine's thread.
  */
 
 #include <errno.h>
@@ -60,7 +61,7 @@ build_copied(struct uroce_engine *e, const struct uroce_qp *qp, const struct uro
 	return 0;
 }
 
-/* Chain a new mbuf behind *tail. */
+/* Append a new mbuf to *tail. */
 static int
 append(struct uroce_engine *e, struct rte_mbuf *head, struct rte_mbuf **tail)
 {
@@ -74,7 +75,7 @@ append(struct uroce_engine *e, struct rte_mbuf *head, struct rte_mbuf **tail)
 	return 0;
 }
 
-/* Chain the slice behind the head as external mbufs, and one more for pad and ICRC, which cannot go into the
+/* Chain the slice to the head as external mbufs, and one mbuf for pad and ICRC, which must not be written to the
  * application's memory. @return 0, -ENOBUFS, -EACCES; -ENOTSUP: the payload has to be copied */
 static int
 attach(struct uroce_engine *e, const struct uroce_qp *qp, const struct uroce_slice *slice, struct rte_mbuf *head,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Allocates mbufs from the engine's pools, prefetches the mbufs of later packets, and writes Ethernet to UDP headers.
- * Inlined, since it runs for each packet. On the engine's thread.
+ * Allocates mbufs from the engine's pools, prefetches the mbufs of later packets, and writes the headers from Ethernet
+ * to UDP. Inlined, since it runs for each packet. On the engine's thread.
  */
 
 #ifndef UROCE_TRANSPORT_PACKET_MBUF_H
@@ -24,7 +24,7 @@ static inline void
 uroce_prefetch_to_write(const uint8_t *line)
 {
 #ifdef RTE_ARCH_X86_64
-	/* All 64-bit CPUs have this instruction, but the compiler does not assume it for its baseline: it would
+	/* All 64-bit CPUs have this instruction, but the compiler's baseline does not include it: the compiler would
 	 * prefetch the line for reading, and the store would have to request the line again. */
 	asm volatile("prefetchw %0" : : "m"(*line));
 #else
@@ -32,8 +32,8 @@ uroce_prefetch_to_write(const uint8_t *line)
 #endif
 }
 
-/* Prefetch the mbuf of an allocation UROCE_MBUF_AHEAD later: another core may have used it last. This only reads the
- * mempool's cache, and takes nothing from it. */
+/* Prefetch the mbuf of the allocation UROCE_MBUF_AHEAD later, which another core may have used last. This reads the
+ * mempool's cache without changing it. */
 static inline void
 uroce_mbuf_fetch_ahead(struct rte_mempool *pool, bool chained)
 {
@@ -53,8 +53,8 @@ uroce_mbuf_fetch_ahead(struct rte_mempool *pool, bool chained)
 	}
 }
 
-/* As rte_pktmbuf_reset(), but without a store to the mbuf's second line: `next` is NULL already in a pool's mbuf, and no
- * other field there means anything without a flag. */
+/* As rte_pktmbuf_reset(), but without a store to the mbuf's second cache line: `next` is NULL already in a pool's mbuf,
+ * and the other fields there are valid only with a flag. */
 static inline void
 uroce_mbuf_reset(struct rte_mbuf *m)
 {
@@ -79,7 +79,8 @@ uroce_mbuf_alloc(struct rte_mempool *pool, bool chained)
 	return m;
 }
 
-/** Write Ethernet to UDP headers. @return true: the frame leaves by the device's port, to a known MAC address */
+/** Write the headers from Ethernet to UDP. @return true: the frame leaves by the device's port, to a known MAC
+ * address */
 static inline bool
 uroce_path_put(const struct uroce_path *path, uint8_t *start, uint32_t udp_payload)
 {
@@ -102,7 +103,7 @@ uroce_frame_set_route(const struct uroce_qp *qp, const struct uroce_path *path, 
 	m->port = RTE_MBUF_PORT_INVALID;
 }
 
-/** Write Ethernet to UDP headers, and the frame's destination: m->port or its route. */
+/** Write the headers from Ethernet to UDP, and set the frame's destination: m->port, or its route. */
 static inline void
 uroce_frame_headers(const struct uroce_qp *qp, const struct uroce_path *path, struct rte_mbuf *m,
 		    uint32_t dest_qpn, uint32_t udp_payload)

@@ -9,7 +9,7 @@
  *	tx_bulk.c	builds a run: several packets from the middle of a message, with attached payloads
  *	slice.c		copies payloads between a message's scatter/gather list and packets
  *	slice.h		a slice of a scatter/gather list, and a cursor through its pieces
- *	mbuf.h		allocates mbufs from the engine's pools, prefetches the next ones, writes Ethernet to UDP headers
+ *	mbuf.h		allocates and prefetches mbufs of the engine's pools, writes the headers from Ethernet to UDP
  */
 
 #ifndef UROCE_TRANSPORT_PACKET_PACKET_H
@@ -26,14 +26,14 @@
 #include "verbs/qp/qp.h"
 #include "wire/packet.h"
 
-/* A packet to build. Values of extension headers that the opcode does not have are not read. */
+/* A packet to build. Fields of extension headers that the opcode does not have are not read. */
 struct uroce_packet_desc {
 	const struct uroce_path *path;
 	const struct uroce_slice *slice;	/* the payload in registered memory; NULL: it is in bytes */
-	const uint8_t *bytes;			/* the payload, unless there is a slice */
-	uint32_t length;			/* of bytes */
+	const uint8_t *bytes;			/* the payload, if slice is NULL */
+	uint32_t length;			/* length of bytes */
 	struct uroce_bth_values bth;		/* the builder sets pkey, MigReq and the pad count */
-	uint16_t udp_src_port;			/* 0: use the path's */
+	uint16_t udp_src_port;			/* 0: use the path's port */
 	uint8_t syndrome;			/* AETH */
 	uint32_t msn;				/* AETH */
 	uint64_t original;			/* AtomicAckETH */
@@ -45,17 +45,17 @@ struct uroce_packet_desc {
 	uint32_t qkey;				/* DETH */
 	uint32_t src_qpn;			/* DETH */
 	uint32_t srqn;				/* XRCETH */
-	rte_be32_t imm;				/* ImmDt, IETH or FETH, as on the wire */
+	rte_be32_t imm;				/* ImmDt, IETH or FETH */
 };
 
 /**
- * Build packets. One packet can have any description. Several packets have consecutive PSNs, each carries the next
+ * Build packets. One packet may have any description. Several packets have consecutive PSNs, each carries the next
  * slice->length bytes, and none has AckReq or extension headers.
  *
- * @param frames	set to the frames, which the caller owns then, ready for the port
+ * @param frames	set to frames that are ready for the port; the caller owns them
  * @param n	up to UROCE_SEND_QUANTUM
- * @return	the number of packets built: n, or 1 if they are no run (see tx_bulk.c) or mbufs are short; -ENOBUFS: a
- *		pool is empty; -EACCES: a key of the slice does not allow it
+ * @return	the number of packets built: n, or 1 if they are not a run (see tx_bulk.c) or mbufs are short; -ENOBUFS:
+ *		a pool is empty; -EACCES: a key of the slice does not allow the access
  */
 int uroce_packets_build(struct uroce_engine *e, const struct uroce_qp *qp, const struct uroce_packet_desc *d,
 			struct rte_mbuf **frames, unsigned int n);
@@ -70,11 +70,11 @@ uroce_packet_build(struct uroce_engine *e, const struct uroce_qp *qp, const stru
 	return RTE_MIN(ret, 0);
 }
 
-/* The BTH of a packet to the QP that this one is connected to. */
+/* The BTH of a packet to the connected peer. */
 #define UROCE_BTH_TO_PEER(qp, operation, psn_, ack_) \
 	{ .opcode = (uint8_t)(operation), .dest_qpn = (qp)->dest_qpn, .psn = (psn_), .ack = (ack_) }
 
-/** The part of uroce_packets_build() for several packets. @return n; 0: nothing has changed */
+/** The part of uroce_packets_build() for several packets. @return n; 0: no packet was built */
 unsigned int uroce_tx_bulk(struct uroce_engine *e, const struct uroce_qp *qp, const struct uroce_packet_desc *d,
 			   struct rte_mbuf **frames, unsigned int n);
 

@@ -18,22 +18,22 @@
 #include "verbs/qp/qp.h"
 #include "wire/packet.h"
 
-/* Some bytes of a message: their place in its scatter/gather list, and the rights that their keys must have. */
+/* A range of bytes of a message: its place in the scatter/gather list, and the rights that the keys must have. */
 struct uroce_slice {
 	const struct ibv_sge *sge;
 	uint32_t num_sge;
 	uint32_t offset;
 	uint32_t length;
 	uint32_t access;	/* enum ibv_access_flags that the keys must have */
-	const struct ibv_pd *pd;	/* of the keys; NULL: the QP's */
-	bool copy;		/* the memory may change before the frame leaves: copy it */
+	const struct ibv_pd *pd;	/* protection domain of the keys; NULL: the QP's */
+	bool copy;		/* copy the memory, which may change before the frame leaves */
 	bool only_stable;	/* reference the memory only if the region is stable */
 };
 
 /** Copy a packet's payload to the slice. @return 0 or -EACCES: nothing was written */
 int uroce_slice_scatter(const struct uroce_qp *qp, const struct uroce_slice *slice,
 			const struct uroce_packet *packet);
-/** The same from slice->length bytes. */
+/** Copy slice->length bytes to the slice. @return 0 or -EACCES: nothing was written */
 int uroce_slice_write(const struct uroce_qp *qp, const struct uroce_slice *slice, const uint8_t *bytes);
 /** Copy the slice to dst. @return 0 or -EACCES */
 int uroce_slice_gather(const struct uroce_qp *qp, const struct uroce_slice *slice, uint8_t *dst);
@@ -41,8 +41,8 @@ int uroce_slice_gather(const struct uroce_qp *qp, const struct uroce_slice *slic
 /* A position in a list of scatter/gather entries. */
 struct uroce_cursor {
 	const struct ibv_sge *sge;
-	uint32_t left;		/* entries, this one included */
-	uint32_t offset;	/* within this one */
+	uint32_t left;		/* entries left, including sge */
+	uint32_t offset;	/* byte offset within sge */
 };
 
 static inline struct uroce_cursor
@@ -58,14 +58,15 @@ uroce_cursor_at(const struct uroce_slice *s)
 	return c;
 }
 
-/** The protection domain of a slice's keys. */
+/** @return the protection domain of a slice's keys */
 static inline const struct ibv_pd *
 uroce_slice_pd(const struct uroce_qp *qp, const struct uroce_slice *s)
 {
 	return s->pd != NULL ? s->pd : qp->ibv.pd;
 }
 
-/** The next contiguous piece of at most `want` bytes, at *addr. @return its length; 0: the key does not resolve */
+/** Take the next contiguous piece of at most `want` bytes. @param addr	set to its address.
+ * @return its length; 0: its key is not valid */
 static inline uint32_t
 uroce_cursor_next(struct uroce_cursor *c, const struct uroce_qp *qp, const struct uroce_slice *slice, uint32_t want,
 		  const struct uroce_mr_key **key, uint64_t *addr)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Builds a run: several packets from the middle of a message whose payloads are attached, and which differ only in PSN
- * and payload. It looks the key up once, and computes the headers and their CRC once. The frames are byte for byte those
- * that uroce_packet_build() would build one by one. On the engine's thread.
+ * Builds a run: several packets from the middle of a message that have attached payloads and differ only in PSN and
+ * payload. It looks up the key once, and builds the headers and their CRC once. The frames are the same, byte for byte,
+ * as those of uroce_packet_build(). On the engine's thread.
  */
 
 #include <string.h>
@@ -17,11 +17,11 @@
 #include "uroce_config.h"
 #include "wire/icrc.h"
 
-/* Copied for each packet: room for the headers from Ethernet to BTH. */
+/* Size of the copy for each packet: room for the headers from Ethernet to BTH. */
 #define HEAD_BYTES 96
 static_assert(UROCE_TEMPLATE_BYTES + sizeof(struct uroce_bth) <= HEAD_BYTES, "HEAD_BYTES");
 static_assert(HEAD_BYTES <= UROCE_ENGINE_ROOM(UROCE_TX_INLINE_BYTES), "room of a header mbuf");
-/* Copied alone if the headers fit into it, as with IPv4. */
+/* Size of the copy if the headers fit into it, as with IPv4. */
 #define SHORT_HEAD_BYTES 64
 
 /* The mbufs of a packet: headers, payload, ICRC. */
@@ -32,10 +32,10 @@ struct run {
 	const struct uroce_mr_key *key;
 	uint8_t *va;		/* payload of the first packet */
 	rte_iova_t iova;
-	uint32_t payload_bytes;	/* of each packet */
+	uint32_t payload_bytes;	/* payload of each packet */
 	uint32_t head_bytes;
 	uint32_t crc;		/* CRC of the headers with PSN 0 */
-	bool leaves;		/* by the device's port, to a neighbor whose MAC address is known */
+	bool leaves;		/* the frames leave by the device's port, to a known MAC address */
 	uint8_t head[HEAD_BYTES];
 };
 
@@ -54,7 +54,7 @@ run_init(struct run *r, const struct uroce_packet_desc *d)
 	r->crc = uroce_icrc_head(r->head + t->l2_bytes, t->l3_bytes);
 }
 
-/* Prefetch the lines of a packet's mbufs that put_packet() writes: another core may have used them last. */
+/* Prefetch the cache lines of a packet's mbufs that put_packet() writes, and that another core may have used last. */
 static inline void
 fetch(struct rte_mbuf *const m[SEGS])
 {
@@ -71,7 +71,7 @@ fetch(struct rte_mbuf *const m[SEGS])
 	uroce_prefetch_to_write(tail + UROCE_ENGINE_DATA_OFFSET);
 }
 
-/* Write the run's headers with this PSN. @return the PSN as it is in the BTH */
+/* Write the run's headers with this PSN. @return the last word of the BTH */
 static inline rte_be32_t
 put_head(const struct run *r, struct rte_mbuf *m, uint32_t psn)
 {
@@ -87,8 +87,7 @@ put_head(const struct run *r, struct rte_mbuf *m, uint32_t psn)
 	return word;
 }
 
-/* Write packet i of the run to its three mbufs, without reading back any of it: a read would wait until the cache line
- * has arrived. */
+/* Write packet i of the run to its three mbufs. Read nothing back: a read would wait for the cache line. */
 static inline struct rte_mbuf *
 put_packet(const struct run *r, struct rte_mbuf *const m[SEGS], uint32_t i, uint32_t psn)
 {
@@ -110,7 +109,7 @@ put_packet(const struct run *r, struct rte_mbuf *const m[SEGS], uint32_t i, uint
 	return m[HEAD];
 }
 
-/* Can these packets be a run? Not if their payloads have to be copied. */
+/* Can these packets be a run? The payloads must be attached, and long enough. */
 static bool
 fits(const struct uroce_packet_desc *d, unsigned int n)
 {
@@ -122,7 +121,7 @@ fits(const struct uroce_packet_desc *d, unsigned int n)
 	       (d->bth.ack & UROCE_BTH_ACKREQ) == 0;
 }
 
-/* The key for the payloads of all n packets, from addr on. NULL: some payload may not be referenced */
+/* @return the key for the payloads of all n packets, from addr on; NULL: some payload must not be referenced */
 static inline const struct uroce_mr_key *
 key_of(const struct uroce_qp *qp, const struct uroce_slice *s, uint64_t addr, unsigned int n)
 {

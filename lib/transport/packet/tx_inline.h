@@ -79,13 +79,13 @@ uroce_put_extensions(uint8_t *bth, const struct uroce_opcode_info *info, const s
 		uroce_put_rare(bth, info, d);
 }
 
-/* Write all headers to the beginning of an mbuf. @return where the payload goes */
+/* Write all headers to the start of an mbuf. @return the address for the payload */
 static __rte_always_inline uint8_t *
 uroce_put_headers(struct rte_mbuf *m, const struct uroce_qp *qp, const struct uroce_packet_desc *d, uint32_t payload_bytes)
 {
 	const struct uroce_opcode_info *info = &uroce_opcodes[d->bth.opcode];
 	const uint32_t pad = -payload_bytes & 3;
-	/* Field by field: a load of the whole struct would stall behind the stores of its fields. */
+	/* copy field by field: a load of the whole struct would stall behind the stores of its fields */
 	const struct uroce_bth_values values = {
 		.opcode = d->bth.opcode, .ecn = d->bth.ecn, .ack = d->bth.ack, .pkey = UROCE_DEFAULT_PKEY,
 		.flags = (uint8_t)(d->bth.flags | UROCE_BTH_MIGREQ | pad << UROCE_BTH_PAD_SHIFT),
@@ -102,7 +102,7 @@ uroce_put_headers(struct rte_mbuf *m, const struct uroce_qp *qp, const struct ur
 	return bth + info->header_bytes;
 }
 
-/* For payloads up to UROCE_TX_INLINE_BYTES an mbuf of the header pool is large enough. */
+/* @return the header pool if its mbufs have room for the payload, else the payload pool */
 static inline struct rte_mempool *
 uroce_pool_for(const struct uroce_engine *e, uint32_t payload_bytes)
 {
@@ -110,7 +110,7 @@ uroce_pool_for(const struct uroce_engine *e, uint32_t payload_bytes)
 }
 
 /**
- * Build a packet without a slice: nothing has to be resolved, attached or chained.
+ * Build a packet without a slice, in one mbuf.
  *
  * @return	1; -ENOBUFS: the pool is empty
  */

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Counts work requests that complete with an error, by cause, under the names that mlx5 has in Linux. On the engine's
- * thread.
+ * Counts work requests that complete with an error, by cause, under the names of Linux's mlx5. On the engine's thread.
  */
 
 #include "transport/qp/qp.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Moves a QP to the error state: sets the state, traces the cause, raises events. qp_change.c stops the transport and
- * flushes the WQEs later, when the caller has returned to the engine. On the engine's thread.
+ * Moves a QP to the error state: sets the state, traces the cause, raises events. After the caller has returned to the
+ * engine, qp_change.c stops the transport and flushes the WQEs. On the engine's thread.
  */
 
 #include "transport/qp/qp.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Code for QPs of all transports: turns to send, WQEs, and the transition to the error state. On the engine's thread.
+ * Functions for QPs of all transports: turns to send, WQEs, and the transition to the error state. On the engine's
+ * thread.
  *
  *	state.h		the state of a QP's requester and responder
  *	turns.h		the lists of QPs that get a turn to send
@@ -31,26 +32,25 @@
 
 
 /* recv.c: receive WQEs, from the QP's queue or an SRQ */
-/** Move one WQE from the SRQ to the empty receive queue of the QP. False: the QP has no SRQ, or that is empty */
+/** Move one WQE from the SRQ to the empty receive queue of the QP. @return false: the QP has no SRQ, or it is empty */
 bool uroce_recv_take_shared(struct uroce_qp *qp);
-/** Complete the oldest receive WQE. False: the CQ has overrun (R43), and the QP has failed. */
+/** Complete the oldest receive WQE. @return false: the CQ has overrun (R43), and the QP has failed */
 bool uroce_qp_complete_recv(struct uroce_engine *e, struct uroce_qp *qp, struct ibv_wc *wc, bool solicited);
 
 void uroce_qp_flush_recvs(struct uroce_engine *e, struct uroce_qp *qp);
-/** Complete the oldest receive WQE with an error, because its memory may not be written, and fail the QP. */
+/** Complete the oldest receive WQE with an error, because its memory is not writable, and fail the QP. */
 void uroce_qp_fail_recv(struct uroce_engine *e, struct uroce_qp *qp, enum ibv_wc_status status);
 
 /* send.c */
 /** Remove the oldest send WQE from the queue, with a completion if it is signaled or has failed (R42). */
 void uroce_qp_complete_send(struct uroce_engine *e, struct uroce_qp *qp, enum ibv_wc_status status);
 void uroce_qp_flush_sends(struct uroce_engine *e, struct uroce_qp *qp);
-/** Fail the oldest send WQE, and the QP: all other WQEs are flushed (R41). */
+/** Fail the oldest send WQE and the QP; all other WQEs are flushed (R41). */
 void uroce_qp_fail_send(struct uroce_engine *e, struct uroce_qp *qp, enum ibv_wc_status status);
-/** UC and UD: fail the oldest send WQE, flush the others, and move the QP to SQE. Until it is modified to RTS, it only
- * receives. */
+/** UC and UD: fail the oldest send WQE, flush the others, and move the QP to SQE, in which it only receives. */
 void uroce_qp_fail_sends(struct uroce_engine *e, struct uroce_qp *qp, enum ibv_wc_status status);
 
-/* errors.c: count a completion whose status is not success */
+/* errors.c: count a completion with an error status */
 void uroce_count_send_error(struct uroce_engine *e, enum ibv_wc_status status) __rte_cold;
 void uroce_count_recv_error(struct uroce_engine *e, enum ibv_wc_status status) __rte_cold;
 
@@ -58,8 +58,8 @@ void uroce_count_recv_error(struct uroce_engine *e, enum ibv_wc_status status) _
 /** Trace a change of state, and the cause of a failure. */
 void uroce_qp_trace(const struct uroce_qp *qp, enum ibv_qp_state from, enum ibv_qp_state to);
 #define UROCE_NO_EVENT (-1)
-/** Move the QP to the error state, unless it is there. When the caller has returned to the engine, the engine flushes all
- * WQEs, then raises the event. @param event	enum ibv_event_type, or UROCE_NO_EVENT */
+/** Move the QP to the error state, unless it is in it. After the caller has returned, the engine flushes all WQEs and
+ * raises the event. @param event	enum ibv_event_type, or UROCE_NO_EVENT */
 void uroce_qp_fail(struct uroce_engine *e, struct uroce_qp *qp, int event);
 /** R43: a full CQ has lost a completion of the QP: fail the QP. */
 void uroce_qp_overrun(struct uroce_engine *e, struct uroce_qp *qp);
@@ -84,7 +84,7 @@ uroce_count_verdict(struct uroce_engine *e, enum uroce_verdict v)
 	__atomic_store_n(&e->verdicts[v], e->verdicts[v] + 1, __ATOMIC_RELAXED);
 }
 
-/** R21: the receive WQE of the current message, which keeps it until its last packet. NULL: there is none. */
+/** R21: the receive WQE of the current message, which uses it until its last packet. @return NULL: no WQE is posted */
 static inline const struct uroce_rqe *
 uroce_recv_take(struct uroce_qp *qp)
 {
@@ -107,15 +107,15 @@ uroce_recv_immediate(const struct uroce_packet *p, struct ibv_wc *wc)
 	}
 }
 
-/** The protection domain of the memory that receive WQEs name. */
+/** @return the protection domain of receive WQEs' memory */
 static inline const struct ibv_pd *
 uroce_recv_pd(const struct uroce_qp *qp)
 {
 	return likely(qp->recv_srq == NULL) ? qp->ibv.pd : qp->recv_srq->ibv.pd;
 }
 
-/** The protection domain of a READ; NULL: none. An XRC target's READ has the domain of its SRQ, and loses its rights
- * when the SRQ is destroyed. */
+/** @return the protection domain of a READ; NULL: none. A READ of an XRC target has the domain of its SRQ, and none
+ * after the SRQ was destroyed. */
 static inline const struct ibv_pd *
 uroce_read_pd(const struct uroce_qp *qp, const struct uroce_rd_atomic *r)
 {
@@ -127,11 +127,11 @@ uroce_read_pd(const struct uroce_qp *qp, const struct uroce_rd_atomic *r)
 	return srq != NULL ? srq->ibv.pd : NULL;
 }
 
-/** The protection domain of the memory that the peer's keys name. */
+/** @return the protection domain for the peer's keys */
 static inline const struct ibv_pd *
 uroce_rkey_pd(const struct uroce_qp *qp)
 {
-	/* an XRC target has none: use that of the SRQ, which each request names */
+	/* an XRC target has no domain: use that of the request's SRQ */
 	return likely(qp->ibv.pd != NULL) ? qp->ibv.pd : qp->recv_srq->ibv.pd;
 }
 
@@ -153,13 +153,13 @@ uroce_qp_flush(struct uroce_engine *e, struct uroce_qp *qp)
 /* Sets of work requests' opcodes. */
 #define UROCE_WR_ATOMICS (1u << IBV_WR_ATOMIC_CMP_AND_SWP | 1u << IBV_WR_ATOMIC_FETCH_AND_ADD)
 #define UROCE_WR_SENDS (1u << IBV_WR_SEND | 1u << IBV_WR_SEND_WITH_IMM | 1u << IBV_WR_SEND_WITH_INV)
-/* opcodes whose message takes a receive WQE of the peer */
+/* opcodes whose message uses a receive WQE of the peer */
 #define UROCE_WR_RECEIVES (UROCE_WR_SENDS | 1u << IBV_WR_RDMA_WRITE_WITH_IMM)
 #define UROCE_WR_PLACEMENTS (1u << IBV_WR_FLUSH | 1u << IBV_WR_ATOMIC_WRITE)
 #define UROCE_WR_LOCALS (1u << IBV_WR_BIND_MW | 1u << IBV_WR_LOCAL_INV)
-/* opcodes whose request is one packet, and is answered by one packet */
+/* opcodes with one request packet and one response packet */
 #define UROCE_WR_SINGLES (UROCE_WR_ATOMICS | UROCE_WR_PLACEMENTS)
-/* opcodes whose request is answered by responses of its own (R37) */
+/* opcodes whose requests are answered by responses, not by ACKs (R37) */
 #define UROCE_WR_RD_ATOMICS (UROCE_WR_SINGLES | 1u << IBV_WR_RDMA_READ)
 
 static inline bool
@@ -180,7 +180,7 @@ uroce_is_rd_atomic(uint8_t wr_opcode)
 	return uroce_wr_is(wr_opcode, UROCE_WR_RD_ATOMICS);
 }
 
-/* R14 */
+/* R14: does the payload have the length that the packet's place in the message requires? */
 static inline bool
 uroce_payload_fits(const struct uroce_qp *qp, const struct uroce_packet *p)
 {
@@ -193,7 +193,7 @@ uroce_payload_fits(const struct uroce_qp *qp, const struct uroce_packet *p)
 	return p->payload_bytes <= qp->mtu_bytes;
 }
 
-/* R16: at most 2^31 bytes, and those of the packets add up to DMALen. */
+/* R16: is DMALen at most 2^31 bytes, and the sum of the packets' payloads? */
 static inline bool
 uroce_dma_length_fits(const struct uroce_responder *resp, const struct uroce_packet *p)
 {

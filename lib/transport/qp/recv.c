@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Receive WQEs: takes them from an SRQ, completes, flushes and fails them, for all transports. uroce_recv_take() in qp.h
- * takes them from the QP's own queue. On the engine's thread.
+ * Takes receive WQEs from an SRQ, and completes, flushes and fails receive WQEs, for all transports. uroce_recv_take()
+ * in qp.h takes them from the QP's own queue. On the engine's thread.
  */
 
 #include <rte_branch_prediction.h>
@@ -11,8 +11,8 @@
 #include "wire/credit.h"
 
 /*
- * The receive queue of a QP with an SRQ has room for one WQE, and only the worker posts to it. So the WQE of a message is
- * at the head of the queue, as with any QP, and is completed or flushed there.
+ * The receive queue of a QP with an SRQ has room for one WQE, and only the worker posts to it. So the WQE of the
+ * current message is at the head of the queue, as with any QP, and is completed or flushed there.
  */
 bool
 uroce_recv_take_shared(struct uroce_qp *qp)
@@ -29,7 +29,7 @@ bool
 uroce_qp_complete_recv(struct uroce_engine *e, struct uroce_qp *qp, struct ibv_wc *wc, bool solicited)
 {
 	const struct uroce_rqe *rqe = uroce_rqe_at(&qp->rq, qp->rq.head);
-	/* an XRC target has no CQ, its SRQs have */
+	/* an XRC target has no CQ; its SRQs have one */
 	struct uroce_cq *cq = likely(qp->ibv.recv_cq != NULL) ? uroce_cq_of(qp->ibv.recv_cq) : qp->recv_srq->cq;
 
 	if (likely(wc->status == IBV_WC_SUCCESS))
@@ -38,11 +38,11 @@ uroce_qp_complete_recv(struct uroce_engine *e, struct uroce_qp *qp, struct ibv_w
 		uroce_count_recv_error(e, wc->status);
 	wc->wr_id = rqe->wr_id;
 	wc->qp_num = qp->ibv.qp_num;
-	wc->src_qp |= qp->dest_qpn;	/* one of them is 0: only UD sets src_qp, only other QPs have dest_qpn */
+	wc->src_qp |= qp->dest_qpn;	/* one of them is 0: UD sets src_qp, all other QPs have dest_qpn */
 	qp->recv_taken = false;
 	/* pairs with the acquire in uroce_post_recv(): the slot is free */
 	__atomic_store_n(&qp->rq.head, qp->rq.head + 1, __ATOMIC_RELEASE);
-	/* R30: the WQEs that are left. Those of an SRQ are not the QP's alone */
+	/* R30: credits for the WQEs that are left; an SRQ's WQEs give none, since QPs share them */
 	if (likely(qp->recv_srq == NULL))
 		uroce_responder_of(qp)->credits = uroce_credits_encode(
 			__atomic_load_n(&qp->rq.tail, __ATOMIC_RELAXED) - qp->rq.head);

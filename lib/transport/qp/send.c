@@ -60,7 +60,7 @@ uroce_qp_complete_send(struct uroce_engine *e, struct uroce_qp *qp, enum ibv_wc_
 		uroce_qp_overrun(e, qp);
 }
 
-/* A full CQ loses completions and reports an overrun (R43); the send queue is still emptied. */
+/* Flush all send WQEs. If the CQ is full, their completions are lost and the CQ reports an overrun (R43). */
 void
 uroce_qp_flush_sends(struct uroce_engine *e, struct uroce_qp *qp)
 {
@@ -89,6 +89,6 @@ uroce_qp_fail_sends(struct uroce_engine *e, struct uroce_qp *qp, enum ibv_wc_sta
 	uroce_qp_trace(qp, qp->state, IBV_QPS_SQE);
 	__atomic_store_n(&qp->state, IBV_QPS_SQE, __ATOMIC_RELAXED);
 	qp->attr.qp_state = IBV_QPS_SQE;
-	/* a later post rings the doorbell, and is flushed in the QP's turn */
+	/* a WQE that is posted later rings the doorbell, and is flushed in the QP's turn */
 	uroce_qp_flush_sends(e, qp);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The state of a QP's requester and responder, in the storage that struct uroce_qp has for it. On the engine's thread.
+ * The state of a QP's requester and responder, which struct uroce_qp stores. On the engine's thread.
  */
 
 #ifndef UROCE_TRANSPORT_QP_STATE_H
@@ -22,23 +22,23 @@ struct uroce_recovery;
 /* lib/transport/requester */
 struct uroce_requester {
 	uint32_t next;			/* send queue index of the WQE to send from, head .. started */
-	uint32_t started;		/* one past the last WQE that has PSNs */
-	uint32_t offset;		/* PSNs of that WQE already sent in this pass */
-	uint32_t psn;			/* of the next packet */
+	uint32_t started;		/* send queue index, one past the last WQE that has PSNs */
+	uint32_t offset;		/* PSNs of the WQE `next` already sent in this pass */
+	uint32_t psn;			/* PSN of the next packet */
 	uint32_t max_psn;		/* one past the highest PSN ever sent */
 	uint32_t unacked;		/* oldest PSN without an answer */
-	uint32_t since_ack_req;		/* packets since the last AckReq */
-	uint32_t rd_atomics;		/* READs, atomics, FLUSHes outstanding (R39) */
-	uint32_t locals;		/* binds and invalidations that are done, but not complete yet */
+	uint32_t since_ack_req;		/* packets sent since the last AckReq */
+	uint32_t rd_atomics;		/* outstanding READs, atomics, FLUSHes (R39) */
+	uint32_t locals;		/* binds and invalidations that are executed, but not completed */
 	uint8_t retries_left;
 	uint8_t rnr_retries_left;
 	uint8_t state;			/* enum uroce_requester_state */
-	uint32_t ssn;			/* messages begun, 24 bits */
-	uint32_t probe_ns;		/* delay of a probe without progress; 0: no probes */
+	uint32_t ssn;			/* number of messages started, 24 bits */
+	uint32_t probe_ns;		/* time without progress until a probe; 0: no probes */
 	struct uroce_timer timer;	/* transport timeout, probe, or RNR wait */
-	uint64_t timeout_ns;		/* when the transport timeout is due (R36) */
+	uint64_t timeout_ns;		/* deadline of the transport timeout (R36) */
 	struct uroce_recovery *recovery;	/* recovery record; NULL: no packet is known to be missing */
-	uint32_t rtt_psn;		/* the packet whose round trip is being measured */
+	uint32_t rtt_psn;		/* PSN of the packet whose round trip is being measured */
 	bool rtt_timed;			/* a round trip is being measured */
 	uint8_t peer;			/* enum uroce_peer_kind */
 	uint8_t probes;			/* probes since the last measured round trip */
@@ -48,20 +48,20 @@ struct uroce_requester {
 	uint32_t srtt_ns;		/* smoothed round trip; 0: none measured yet */
 	uint32_t rttvar_ns;		/* variation of the round trip */
 	uint32_t went_back;		/* PSNs before this one may have been sent more than once */
-	uint32_t lsn;			/* R30: the last message that has a credit */
-	uint8_t doubts;			/* answers in a row that contradict `peer` */
-	bool marked;			/* the peer has identified itself as uroce, and understands an ASK */
-	bool parts;			/* READs were requested in parts: a response may be LAST anywhere */
+	uint32_t lsn;			/* R30: number of the last message that has a credit */
+	uint8_t doubts;			/* consecutive answers that contradict `peer` */
+	bool marked;			/* the peer has identified itself as uroce, and understands ASKs */
+	bool parts;			/* READs were requested again in parts: any response may be LAST */
 };
 
-/* A READ or atomic that the responder keeps, to answer duplicates (R27, R28). */
+/* A READ, atomic, FLUSH or ATOMIC_WRITE that the responder keeps to answer duplicates (R27, R28). */
 struct uroce_rd_atomic {
 	uint64_t addr;
 	union {
-		uint64_t original;	/* atomics: the value before */
+		uint64_t original;	/* atomics: the value before the operation */
 		uint64_t flushed;	/* FLUSH: bytes that are persistent */
 	};
-	uint32_t srqn;			/* READ of an XRC target: the SRQ that gives the domain */
+	uint32_t srqn;			/* READ of an XRC target: number of its SRQ, which has the domain */
 	uint32_t rkey;
 	uint32_t length;
 	uint32_t first_psn;
@@ -76,10 +76,10 @@ struct uroce_rd_atomic {
 	uint64_t again;			/* READ: bitmap of offsets from again_base on, to send before `next` */
 	uint32_t again_base;
 	uint8_t op;			/* enum uroce_op; UROCE_OP_NONE: free */
-	bool restart;			/* responses from start on open with FIRST */
+	bool restart;			/* a replay is a message of its own, from FIRST to LAST */
 	bool answered;			/* all responses have been sent once */
 	bool by_reference;		/* READ: responses may reference the memory */
-	bool again_goes_on;		/* the next response in `again` continues a run */
+	bool again_goes_on;		/* the next response in `again` continues a run of responses */
 };
 
 struct uroce_reorder;
@@ -88,39 +88,39 @@ struct uroce_reorder;
 struct uroce_responder {
 	uint32_t psn;			/* expected PSN */
 	uint32_t msn;
-	uint8_t ack_syndrome;		/* of the owed ACK or NAK */
+	uint8_t ack_syndrome;		/* syndrome of the owed ACK or NAK */
 	bool ack_owed;
 	uint8_t nak_state;		/* enum uroce_nak_state (R12) */
 	uint8_t peer_state;		/* enum uroce_peer_state: does the peer go back N? */
-	uint8_t message_op;		/* enum uroce_op of the message in progress, UROCE_OP_NONE between */
-	uint8_t credits;		/* R30: AETH code; unlimited until a receive WQE has been used */
+	uint8_t message_op;		/* enum uroce_op of the message in progress; UROCE_OP_NONE: none */
+	uint8_t credits;		/* R30: AETH code; unlimited until a receive WQE has completed */
 	bool established : 1;		/* COMM_EST has been raised */
 	bool selective : 1;		/* the requester understands SACKs: it has sent an ASK */
-	bool sack_owed : 1;		/* a SACK is owed in place of an ACK, and behind an owed NAK */
-	bool ack_behind_nak : 1;	/* an ACK is owed behind the owed NAK of a repeated READ */
-	bool read_again : 1;		/* a READ response was requested again: all are copied from then on */
-	bool filled_turn : 1;		/* responses took the whole of the QP's last turn */
+	bool sack_owed : 1;		/* a SACK is owed instead of an ACK, or after an owed NAK */
+	bool ack_behind_nak : 1;	/* an ACK is owed after the owed NAK of a duplicate READ */
+	bool read_again : 1;		/* a READ was requested again: from then on all responses are copied */
+	bool filled_turn : 1;		/* responses filled the QP's last turn */
 	bool recv_unacked : 1;		/* no ACK or response has left since a request last completed a receive */
-	bool holds_wqe : 1;		/* an owed ACK has held back the WQE held_wqe */
-	uint32_t ack_psn;		/* of an owed NAK that is no sequence NAK */
-	uint32_t offset;		/* bytes of the message placed */
+	bool holds_wqe : 1;		/* an owed ACK has held back the send WQE held_wqe */
+	uint32_t ack_psn;		/* PSN of an owed NAK that is not a sequence NAK */
+	uint32_t offset;		/* bytes of the message that have been placed */
 	uint32_t length;		/* WRITE: DMALen. SEND: room in the receive WQE */
 	uint32_t rkey;
 	uint64_t addr;
-	/* ring of the last READs and atomics; [head, tail) are those with responses to send */
-	struct uroce_rd_atomic *resources;	/* resource_mask + 1 */
+	/* ring of the last READs and atomics; entries [head, tail) have responses to send */
+	struct uroce_rd_atomic *resources;	/* resource_mask + 1 entries */
 	uint32_t resource_mask;
 	uint32_t resource_head;
 	uint32_t resource_tail;
 	union {
-		uint32_t wrong_keys;	/* UC: wrong keys that the peer has named */
-		uint32_t held_wqe;	/* RC: a send queue index */
+		uint32_t wrong_keys;	/* UC: number of requests with a wrong key */
+		uint32_t held_wqe;	/* RC: send queue index */
 	};
-	struct uroce_reorder *reorder;	/* requests ahead of psn; NULL: none is kept */
-	uint32_t asked;			/* PSN of the latest ASK; behind psn: no ASK counts */
+	struct uroce_reorder *reorder;	/* kept requests ahead of psn; NULL: none is kept */
+	uint32_t asked;			/* PSN of the latest ASK; behind psn: no ASK is pending */
 	uint32_t gap_end;		/* one past the PSN that closed the latest gap */
-	uint32_t held_resource;		/* index in the ring of the READ whose response lets held_wqe go */
-	uint32_t recv_resource;		/* the ring's tail when a request last completed a receive */
+	uint32_t held_resource;		/* ring index of the READ whose response releases held_wqe */
+	uint32_t recv_resource;		/* resource_tail when a request last completed a receive */
 };
 
 struct uroce_transport_state {
@@ -130,7 +130,7 @@ struct uroce_transport_state {
 
 static_assert(sizeof(struct uroce_transport_state) == UROCE_QP_TRANSPORT_BYTES, "UROCE_QP_TRANSPORT_BYTES");
 static_assert(sizeof(struct uroce_rd_atomic) == UROCE_RD_ATOMIC_BYTES, "UROCE_RD_ATOMIC_BYTES");
-/* To send or acknowledge a packet, a requester needs only two cache lines. */
+/* The fields that a requester uses for each packet are in two cache lines. */
 static_assert(offsetof(struct uroce_qp, transport_state) + offsetof(struct uroce_requester, rtt_sent_ns) <=
 	      offsetof(struct uroce_qp, active_link) + 128, "hot part of a requester");
 
@@ -146,7 +146,7 @@ uroce_responder_of(const struct uroce_qp *qp)
 	return &((struct uroce_transport_state *)(uintptr_t)qp->transport_state)->resp;
 }
 
-/** The QP of a requester's timer. */
+/** @return the QP of a requester's timer */
 static inline struct uroce_qp *
 uroce_qp_of_timer(struct uroce_timer *timer)
 {

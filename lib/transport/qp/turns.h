@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The lists of QPs that get a turn to send in this call of uroce_engine_send(), or in the next. On the engine's thread.
+ * The lists of QPs that get a turn to send, in this call of uroce_engine_send() or in the next. On the engine's thread.
  */
 
 #ifndef UROCE_TRANSPORT_QP_TURNS_H
@@ -34,7 +34,7 @@ uroce_qp_activate_later(struct uroce_engine *e, struct uroce_qp *qp)
 	TAILQ_INSERT_TAIL(&e->later, qp, active_link);
 }
 
-/** Take the turn back. */
+/** Remove the QP from the lists. */
 static inline void
 uroce_qp_deactivate(struct uroce_engine *e, struct uroce_qp *qp)
 {
@@ -45,13 +45,13 @@ uroce_qp_deactivate(struct uroce_engine *e, struct uroce_qp *qp)
 	qp->listed &= ~(UROCE_QP_ACTIVE | UROCE_QP_LATER);
 }
 
-/** Give the QP the next turn, because its turn was cut short. */
+/** Give the QP the next turn, because its turn ended early. */
 static inline void
 uroce_qp_activate_next(struct uroce_engine *e, struct uroce_qp *qp)
 {
 	if (qp->listed & UROCE_QP_ACTIVE)
 		return;
-	uroce_qp_deactivate(e, qp);	/* it may be in the list of the next call */
+	uroce_qp_deactivate(e, qp);	/* it may be in e->later */
 	qp->listed |= UROCE_QP_ACTIVE;
 	TAILQ_INSERT_HEAD(&e->active, qp, active_link);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Receives messages on unreliable connections, whole or not at all. After a packet that is out of sequence or refused, the
- * rest of its message is dropped (R13, R15). The next FIRST or ONLY begins a new message, whatever its PSN, and uses the
- * receive WQE of a dropped message. On the engine's thread.
+ * Receives messages on unreliable connections. After a packet that is out of sequence or refused, the rest of its
+ * message is dropped (R13, R15). The next FIRST or ONLY begins a new message, with any PSN, and uses the receive WQE of
+ * the dropped message. On the engine's thread.
  */
 
 #include <rte_branch_prediction.h>
@@ -47,7 +47,8 @@ receive_send(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_pac
 	return UROCE_OK;
 }
 
-/* Refuse a wrong key. UC has no NAK that would end the QP of a peer that guesses keys, so limit the number of guesses. */
+/* Drop a request with a wrong key. UC has no NAK, which would fail the QP of a peer that guesses keys: so this QP fails
+ * after UROCE_UC_MAX_WRONG_KEYS wrong keys. */
 static enum uroce_verdict
 wrong_key(struct uroce_engine *e, struct uroce_qp *qp)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Cuts SEND and WRITE WQEs of unreliable connections into packets, in order, once. There are no ACKs, so a WQE completes
- * with its last packet. Then the application may change the memory, so payloads are copied. On the engine's thread.
+ * Cuts SEND and WRITE WQEs of unreliable connections into packets, in order, once. Without ACKs, a WQE completes when
+ * its last packet is built. Then the application may change the memory, so payloads are copied. On the engine's thread.
  */
 
 #include <errno.h>
@@ -37,7 +37,7 @@ advance(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_sqe *sqe
 	uroce_qp_drained(qp);
 }
 
-/* @return false: the WQE waits or has failed */
+/* Execute a bind or local invalidation. @return false: the WQE has to wait, or has failed */
 static bool
 local_wqe(struct uroce_engine *e, struct uroce_qp *qp, struct uroce_sqe *sqe)
 {

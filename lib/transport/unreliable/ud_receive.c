@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Receives unreliable datagrams from any sender that knows the Q_Key (R7). The network header goes in front of the payload,
- * so that the application can answer. A datagram that does not fit its receive WQE is dropped (R15).
- * On the engine's thread.
+ * Receives datagrams from any sender that knows the Q_Key (R7). Places the network header before the payload, so that
+ * the application can answer. Drops a datagram that does not fit its receive WQE (R15). On the engine's thread.
  */
 
 #include <string.h>
@@ -16,8 +15,8 @@
 #include "transport/unreliable/unreliable.h"
 #include "wire/template.h"
 
-/* The SL of a frame without a VLAN tag. mlx5 reports the kind of header in the GRH's 40 bytes there (A17.4.5.1), and UCX
- * uses it to find the address in them. */
+/* The SL in the completion of a frame without a VLAN tag: as with mlx5, it is the type of header in the GRH's 40 bytes
+ * (A17.4.5.1), which UCX uses to find the address in them. */
 enum { SL_IPV6 = 0x9, SL_IPV4 = 0xa };
 
 /* Write the 40 bytes before the payload: an IPv6 header, or zeros and an IPv4 header without options. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Unreliable transports: no acknowledgement, no retransmission. On the engine's thread.
+ * The transports without ACKs and retransmission: UC and UD. On the engine's thread.
  *
- *	uc_receive.c	unreliable connections: receives messages, whole or not at all
+ *	uc_receive.c	unreliable connections: receives whole messages, and drops incomplete ones
  *	uc_send.c	unreliable connections: cuts send WQEs into packets
  *	ud_receive.c	datagrams: receives each with its GRH
  *	ud_send.c	datagrams: sends each to its address handle
@@ -30,14 +30,15 @@ unsigned int uroce_uc_send(struct uroce_engine *e, struct uroce_qp *qp, struct r
 unsigned int uroce_ud_send(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf **frames,
 			   unsigned int room);
 
-/** UC and UD: is the QP in a state in which it receives? */
+/** Does a UC or UD QP receive in its state? */
 static inline bool
 uroce_is_receiving(const struct uroce_qp *qp)
 {
 	return qp->state >= IBV_QPS_RTR && qp->state <= IBV_QPS_SQE;
 }
 
-/** UC and UD: the next send WQE, if the QP's state allows sending. In SQD the QP only finishes a started WQE. */
+/** @return the next send WQE of a UC or UD QP; NULL: there is none, or the state does not allow sending. In SQD the QP
+ * only finishes a started WQE. */
 static inline struct uroce_sqe *
 uroce_unreliable_next(const struct uroce_qp *qp)
 {
