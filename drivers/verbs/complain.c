@@ -37,7 +37,7 @@ unsupported(enum ibv_qp_type type)
 	case IBV_QPT_XRC_SEND:
 	case IBV_QPT_XRC_RECV: return NULL;
 	case IBV_QPT_RAW_PACKET: return "IBV_QPT_RAW_PACKET (raw Ethernet frames)";
-	case IBV_QPT_DRIVER: return "IBV_QPT_DRIVER (of one vendor's devices)";
+	case IBV_QPT_DRIVER: return "IBV_QPT_DRIVER (vendor-specific)";
 	default: return "unknown to rdma-core";
 	}
 }
@@ -53,7 +53,7 @@ uroce_complain_qp_type(enum ibv_qp_type type)
 		return;
 	if (__atomic_fetch_or(&said, bit, __ATOMIC_RELAXED) & bit)
 		return;
-	uroce_complain("queue pairs of type %d, %s, are not supported: RC, UC, UD and XRC are", (int)type, name);
+	uroce_complain("QP type %d, %s, is not supported: use RC, UC, UD or XRC", (int)type, name);
 }
 
 static unsigned int
@@ -76,7 +76,7 @@ uroce_complain_descriptors(unsigned int needed)
 		return;
 	n = free_descriptors(limit.rlim_cur, needed);
 	if (n < needed)
-		uroce_complain("%u file descriptors are left of the %llu that this process may have (ulimit -n), and a "
-			       "device and a program may need %u: raise the limit, as by \"ulimit -n 1024\"",
+		uroce_complain("%u file descriptors are free of the limit of %llu (ulimit -n), but a device and its "
+			       "program may need %u: raise the limit, e.g. by \"ulimit -n 1024\"",
 			       n, (unsigned long long)limit.rlim_cur, needed);
 }

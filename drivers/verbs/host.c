@@ -87,8 +87,8 @@ restore_memif_log(void)
 }
 
 #define ALREADY \
-	"has this port already, and a port serves one process: let one of the two use RDMA, or start this one by " \
-	"uroce-run with a port of its own, as --peer NAME"
+	"already uses this port, and a port serves one process: use RDMA in one of the two only, or start this one " \
+	"by uroce-run with a port of its own, e.g. --peer NAME"
 
 /* @return true: the port cannot be shared. A net_memif peer accepts one process; with other drivers both get frames. */
 static bool
@@ -100,7 +100,7 @@ parent_has_port(const char *args)
 	if (pid == 0)
 		return false;
 	uroce_holder_name(pid, name, sizeof(name));
-	uroce_complain("process %d (%s), which has started this one, " ALREADY, (int)pid, name);
+	uroce_complain("process %d (%s), an ancestor of this one, " ALREADY, (int)pid, name);
 	return strstr(args, "net_memif") != NULL;
 }
 
@@ -166,13 +166,15 @@ start_eal(void)
 	int argc = OUR_ARGS - 1, ret;
 
 	if (given == NULL || given[strspn(given, BLANKS)] == '\0') {
-		uroce_complain("there is no port: start the program by uroce-run, or name a port in UROCE_EAL_ARGS");
+		uroce_complain("no port: start the program by uroce-run, or set UROCE_EAL_ARGS to EAL arguments with "
+			       "a port");
 		return false;
 	}
 	if (parent_has_port(given))
 		return false;
 	if (!uroce_memif_sockets_wait(getenv("UROCE_PEER"), UROCE_VERBS_PEER_WAIT_MS)) {
-		uroce_complain("the other process of the pair has no port: does it use RDMA?");
+		uroce_complain("the other process of the pair has not opened its port, %s, within %u s: check that it "
+			       "runs and uses RDMA", getenv("UROCE_PEER"), UROCE_VERBS_PEER_WAIT_MS / 1000);
 		return false;
 	}
 	text = strdup(given);	/* EAL keeps it */
@@ -180,7 +182,8 @@ start_eal(void)
 		return false;
 	for (char *word = strtok_r(text, BLANKS, &next); word != NULL; word = strtok_r(NULL, BLANKS, &next)) {
 		if (argc == UROCE_VERBS_EAL_ARGS - 2) {
-			uroce_complain("UROCE_EAL_ARGS has more than %d words", UROCE_VERBS_EAL_ARGS - OUR_ARGS - 1);
+			uroce_complain("UROCE_EAL_ARGS has more than %d words: use fewer arguments",
+				       UROCE_VERBS_EAL_ARGS - OUR_ARGS - 1);
 			free(text);
 			return false;
 		}
@@ -197,9 +200,9 @@ start_eal(void)
 	ret = rte_eal_init(argc, argv);
 	restore_memif_log();
 	if (ret < 0)
-		uroce_complain("EAL does not start with UROCE_EAL_ARGS=\"%s\": %s: each --vdev (uroce-run's --port) begins "
-			       "with the name of a DPDK driver, as net_tap or net_ring, and that driver's arguments follow",
-			       given, rte_strerror(rte_errno));
+		uroce_complain("EAL does not start with UROCE_EAL_ARGS=\"%s\": %s: check that each --vdev (uroce-run's "
+			       "--port) is the name of a DPDK driver, e.g. net_tap or net_ring, with that driver's "
+			       "arguments", given, rte_strerror(rte_errno));
 	return ret >= 0;
 }
 
@@ -217,7 +220,7 @@ add_addresses(struct ibv_context *context, const char *from, size_t bytes)
 		ok = error == 0;
 		if (!ok)
 			uroce_complain("UROCE_ADDR: %s: %s", cidr, error == EINVAL ?
-				       "give an address with its prefix length, as 10.0.0.1/24" : strerror(error));
+				       "use an address with its prefix length, e.g. 10.0.0.1/24" : strerror(error));
 	}
 	free(text);
 	return ok;
@@ -252,7 +255,7 @@ open_ports(struct uroce_worker *worker)
 			break;
 		contexts[count] = uroce_open_port(port_id, &conf, &worker, 1);
 		if (contexts[count] == NULL) {
-			uroce_complain("port %u: %s", port_id, strerror(errno));
+			uroce_complain("cannot open port %u: %s", port_id, strerror(errno));
 			return false;
 		}
 		port_ids[count] = port_id;
@@ -268,7 +271,7 @@ open_ports(struct uroce_worker *worker)
 		uroce_rejoin_watch(contexts[i], port_ids[i]);
 	}
 	if (count == 0)
-		uroce_complain("EAL has found no port: see UROCE_EAL_ARGS");
+		uroce_complain("EAL has found no port: check --vdev and --allow in UROCE_EAL_ARGS (uroce-run: --port)");
 	return count > 0;
 }
 
@@ -286,7 +289,8 @@ busy_time(uint64_t *ns)
 	if (given != NULL && given[0] != '\0') {
 		us = strtoul(given, &end, 10);
 		if (strspn(given, "0123456789") == 0 || *end != '\0' || us > UROCE_VERBS_MAX_BUSY_US) {
-			uroce_complain("UROCE_BUSY_US=%s: give microseconds, up to %d", given, UROCE_VERBS_MAX_BUSY_US);
+			uroce_complain("UROCE_BUSY_US=%s: use a number of microseconds from 0 to %d", given,
+				       UROCE_VERBS_MAX_BUSY_US);
 			return false;
 		}
 	}
@@ -343,7 +347,7 @@ start_thread(void)
 	error = pthread_create(&thread, NULL, run, &start);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (error != 0) {
-		uroce_complain("cannot start a thread: %s", strerror(error));
+		uroce_complain("cannot start the progress thread: %s", strerror(error));
 		return false;
 	}
 	pthread_setname_np(thread, UROCE_VERBS_THREAD_NAME);
@@ -373,8 +377,8 @@ uroce_host_devices(struct ibv_context *const **devices)
 			count = 0;
 	}
 	if (state == INHERITED)
-		uroce_complain("this process is a fork of process %d, which has the devices: ask for them after the fork, "
-			       "or in one of the two alone", (int)owner);
+		uroce_complain("this process is a fork of process %d, which has the devices: call "
+			       "ibv_get_device_list() after the fork, or in one of the two only", (int)owner);
 	pthread_mutex_unlock(&lock);
 	pthread_setcancelstate(cancel, &cancel);
 	*devices = contexts;

@@ -93,7 +93,7 @@ test_descriptors(void **state)
 	assert_string_equal(heard(), "");
 	listen_to_it();
 	uroce_complain_descriptors(65);
-	assert_non_null(strstr(heard(), "of the 64 that this process may have (ulimit -n)"));
+	assert_non_null(strstr(heard(), "of the limit of 64 (ulimit -n)"));
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
 }
 

@@ -62,10 +62,10 @@ assert_none(const char *eal_args, const char *addresses, const char *why)
 static void
 test_no_port(void **state)
 {
-	assert_none(NULL, NULL, "uroce: there is no port: start the program by uroce-run");
-	assert_none("", "10.0.0.1/24", "uroce: there is no port");
-	assert_none(" \t\n", NULL, "uroce: there is no port");
-	assert_none(PROCESS_EAL, NULL, "uroce: EAL has found no port: see UROCE_EAL_ARGS");
+	assert_none(NULL, NULL, "uroce: no port: start the program by uroce-run");
+	assert_none("", "10.0.0.1/24", "uroce: no port");
+	assert_none(" \t\n", NULL, "uroce: no port");
+	assert_none(PROCESS_EAL, NULL, "uroce: EAL has found no port: check --vdev");
 }
 
 static void
@@ -89,11 +89,11 @@ test_wrong_addresses(void **state)
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
 		char why[64];
 
-		snprintf(why, sizeof(why), "uroce: UROCE_ADDR: %s: give an address", wrong[i]);
+		snprintf(why, sizeof(why), "uroce: UROCE_ADDR: %s: use an address", wrong[i]);
 		assert_none(ONE, wrong[i], why);
 	}
 	assert_none(ONE, "10.0.0.1/24,10.0.0.1/24", "uroce: UROCE_ADDR: 10.0.0.1/24: File exists");
-	assert_none(TWO, "10.0.0.1/24;10.0.0.2", "uroce: UROCE_ADDR: 10.0.0.2: give an address");
+	assert_none(TWO, "10.0.0.1/24;10.0.0.2", "uroce: UROCE_ADDR: 10.0.0.2: use an address");
 }
 
 static void

@@ -95,7 +95,7 @@ restart(void *arg)
 
 	rte_eth_dev_stop(r->port_id);
 	ret = rte_eth_dev_start(r->port_id);
-	UROCE_LOG(DEBUG, "port %u asks %s for a connection: %s\n", r->port_id, r->path, ret == 0 ? "done" : "refused");
+	UROCE_LOG(DEBUG, "port %u connects to %s: %s\n", r->port_id, r->path, ret == 0 ? "done" : "refused");
 }
 
 static void
@@ -178,5 +178,5 @@ uroce_rejoin_watch(struct ibv_context *context, uint16_t port_id)
 	if (rte_eal_alarm_set(UROCE_VERBS_REJOIN_US, tend, r) == 0)
 		__atomic_store_n(&count, count + 1, __ATOMIC_RELEASE);	/* uroce_memif_hold() */
 	else
-		UROCE_LOG(NOTICE, "port %u: no memory to look for its peer\n", port_id);
+		UROCE_LOG(NOTICE, "port %u: out of memory: it will not reconnect to its peer\n", port_id);
 }

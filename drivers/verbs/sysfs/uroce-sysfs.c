@@ -40,21 +40,21 @@ make_view(void)
 	int ret = uroce_view_enter();
 
 	if (ret == -EPERM || ret == -ENOSPC || ret == -EINVAL || ret == -EACCES) {
-		fputs(NAME ": this user may have no mount namespace here: be root, or have the kernel give users "
-			   "namespaces (sysctl user.max_user_namespaces, kernel.unprivileged_userns_clone, "
+		fputs(NAME ": this user cannot create a mount namespace: run as root, or allow user namespaces "
+			   "(sysctl user.max_user_namespaces, kernel.unprivileged_userns_clone, "
 			   "kernel.apparmor_restrict_unprivileged_userns; in a container, its seccomp profile)\n",
 		      stderr);
 		return EXIT_CANNOT;
 	}
 	if (ret != 0)
-		return cannot("cannot have a mount namespace", ret);
+		return cannot("cannot create a mount namespace", ret);
 	ret = uroce_view_open("/sys/class", classes);
 	if (ret == 0)
 		ret = uroce_view_open("/sys/class/misc", misc);
 	if (ret != 0 && ret != -ENOENT)
-		return cannot("/sys/class", ret);
+		return cannot("cannot mount over /sys/class", ret);
 	ret = uroce_view_open("/dev", devices);
-	return ret == 0 ? 0 : cannot("/dev", ret);
+	return ret == 0 ? 0 : cannot("cannot mount over /dev", ret);
 }
 
 static _Noreturn void

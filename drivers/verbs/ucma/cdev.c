@@ -129,8 +129,8 @@ uroce_cdev_attach(const void *caller)
 	ok = uroce_plt_hook(caller, calls, RTE_DIM(calls));
 	pthread_mutex_unlock(&lock);
 	if (!ok)
-		fprintf(stderr, "uroce: %s does not call open, fstat, write and close by its global offset table: "
-			"rdma_cm is not available; use a librdmacm that is linked dynamically to the C library\n",
+		fprintf(stderr, "uroce: rdma_cm is not available: %s does not call open, fstat, write and close by its "
+			"global offset table: use a librdmacm that is linked dynamically to the C library\n",
 			uroce_plt_soname(caller));
 	return true;
 }
