@@ -80,19 +80,19 @@ eal_explain(int argc, char **argv)
 {
 	const bool huge = !has_arg(argc, argv, "--no-huge");
 	const char *hint =
-		"See EAL's messages above: an argument that it does not know (our own come after a "
-		"--), an lcore or a device that does not exist, the --file-prefix of another process?";
+		"See EAL's messages above. Check for an unknown argument (those of this program come after a --), "
+		"for an lcore or a device that does not exist, and for another process with this --file-prefix.";
 
 	if (rte_errno == 0) /* EAL fails to lock its configuration without an errno */
 		hint = "Another process uses the same --file-prefix, or the default one: choose another, "
-		       "as --file-prefix mine.";
+		       "e.g. --file-prefix mine.";
 	else if (huge && rte_errno != EINVAL && free_hugepages() == 0)
-		hint = "There are no free hugepages: run `config/run` as root, which reserves some, or pass "
+		hint = "There are no free hugepages: run `config/run` as root, which reserves some, or use "
 		       "--no-huge.";
 	else if (rte_errno != EINVAL && geteuid() != 0)
-		hint = "Hugepages and PCI ports need root: run this as root, or pass --no-huge and --no-pci.";
+		hint = "Hugepages and PCI ports need root: run as root, or use --no-huge and --no-pci.";
 	else if (huge && rte_errno == EACCES)
-		hint = "hugetlbfs may not be mounted: run `config/run` as root, which mounts it, or pass --no-huge.";
+		hint = "hugetlbfs may not be mounted: run `config/run` as root, which mounts it, or use --no-huge.";
 	fprintf(stderr, "%s: EAL did not start%s%s\n%s\n", uroce_app_name,
 		rte_errno != 0 ? ": " : "", rte_errno != 0 ? rte_strerror(rte_errno) : "", hint);
 }
@@ -145,14 +145,13 @@ uroce_app_eal_no_port(void)
 
 	if (device_arg == NULL) {
 		snprintf(text, sizeof(text),
-			 "no DPDK port: give EAL one, as --vdev=net_af_packet0,iface=NAME or a PCI "
-			 "device with -a, or %s to run both ends in this process",
+			 "no DPDK port: give EAL one, e.g. --vdev=net_af_packet0,iface=NAME or a PCI device with "
+			 "-a, or %s to run both ends in this process",
 			 uroce_app_both_ends);
 		return text;
 	}
 	snprintf(text, sizeof(text),
-		 "EAL has made no port of %s: is there such a device, and is it free? See its "
-		 "messages above",
+		 "EAL has created no port of %s: see its messages above; check that the device exists and is free",
 		 device_arg);
 	return text;
 }

@@ -27,7 +27,7 @@ uroce_app_host_workers(struct app_host *host, unsigned int n)
 		struct uroce_worker *worker = uroce_create_worker(-1);
 
 		if (worker == NULL) {
-			fprintf(stderr, "%s: worker %u: %s\n", uroce_app_name, host->nb_workers,
+			fprintf(stderr, "%s: cannot create worker %u: %s\n", uroce_app_name, host->nb_workers,
 				strerror(errno));
 			return -1;
 		}
@@ -48,11 +48,10 @@ open_explain(uint16_t port_id, int error)
 	const char *hint = "";
 
 	if (error == ENOMEM)
-		hint = ": give EAL more memory, by hugepages or -m";
+		hint = ": reserve more hugepages, or raise EAL's -m";
 	else if (error == EPERM) /* some drivers return -1, as net_memif without its socket */
-		hint = ": the driver does not start it; of net_memif, start the process with "
-		       "role=server first";
-	fprintf(stderr, "%s: port %u: %s%s\n", uroce_app_name, port_id, strerror(error), hint);
+		hint = ": the driver cannot start it; with net_memif, start the process with role=server first";
+	fprintf(stderr, "%s: cannot open port %u: %s%s\n", uroce_app_name, port_id, strerror(error), hint);
 }
 
 int
@@ -77,7 +76,7 @@ uroce_app_host_open(struct app_host *host, uint16_t port_id, uint32_t qps, bool 
 	host->nb_devs++;
 	if (uroce_query_device(dev->ctx, &dev->attr) != 0 ||
 	    uroce_query_port(dev->ctx, 1, &port) != 0) {
-		fprintf(stderr, "%s: port %u does not tell its attributes\n", uroce_app_name, port_id);
+		fprintf(stderr, "%s: cannot query port %u\n", uroce_app_name, port_id);
 		return -1;
 	}
 	dev->mtu = mtu_bytes(port.active_mtu);
@@ -112,7 +111,7 @@ uroce_app_host_address(struct app_host *host, unsigned int dev_index, const char
 		ret = ENOENT;
 	if (ret != 0) {
 		fprintf(stderr, "%s: --addr %s: %s\n", uroce_app_name, cidr,
-			ret == EEXIST ? "given twice" : strerror(ret));
+			ret == EEXIST ? "is given twice: leave one of them out" : strerror(ret));
 		return -1;
 	}
 	dev->nb_addrs++;
@@ -126,7 +125,8 @@ uroce_app_host_launch(struct app_host *host, const unsigned int *lcores)
 		int ret = uroce_worker_launch(host->workers[i], lcores[i]);
 
 		if (ret != 0) {
-			fprintf(stderr, "%s: lcore %u: %s\n", uroce_app_name, lcores[i], strerror(ret));
+			fprintf(stderr, "%s: cannot start a worker on lcore %u: %s\n", uroce_app_name, lcores[i],
+				strerror(ret));
 			return -1;
 		}
 		host->nb_launched = i;
@@ -149,7 +149,7 @@ uroce_app_host_impair(struct app_host *host, const char *impairment)
 
 		dev->netem = uroce_netem_attach(dev->port_id, impairment);
 		if (dev->netem == NULL) {
-			fprintf(stderr, "%s: --impair: port %u: %s\n", uroce_app_name, dev->port_id,
+			fprintf(stderr, "%s: --impair: cannot impair port %u: %s\n", uroce_app_name, dev->port_id,
 				strerror(errno));
 			return -1;
 		}
@@ -194,14 +194,14 @@ uroce_app_host_close(struct app_host *host)
 		uroce_netem_detach(host->devs[--host->nb_devs].netem);
 		ret = uroce_close_device(host->devs[host->nb_devs].ctx);
 		if (ret != 0)
-			fprintf(stderr, "%s: closing a device: %s\n", uroce_app_name, strerror(ret));
+			fprintf(stderr, "%s: cannot close a device: %s\n", uroce_app_name, strerror(ret));
 	}
 	while (host->nb_workers > 0) {
 		struct uroce_worker *worker = host->workers[--host->nb_workers];
 
 		ret = host->borrowed && host->nb_workers == 0 ? 0 : uroce_destroy_worker(worker);
 		if (ret != 0)
-			fprintf(stderr, "%s: ending a worker: %s\n", uroce_app_name, strerror(ret));
+			fprintf(stderr, "%s: cannot destroy a worker: %s\n", uroce_app_name, strerror(ret));
 	}
 }
 
@@ -257,7 +257,8 @@ uroce_app_ring_ports(uint16_t ports[2], unsigned int queues)
 			rings[d][q] = rte_ring_create(name, UROCE_APP_RING_FRAMES, SOCKET_ID_ANY,
 						      RING_F_SP_ENQ | RING_F_SC_DEQ);
 			if (rings[d][q] == NULL) {
-				fprintf(stderr, "%s: no memory for a ring: give EAL more, by hugepages or -m\n",
+				fprintf(stderr, "%s: out of memory for a ring: reserve more hugepages, or raise EAL's "
+					"-m\n",
 					uroce_app_name);
 				return -1;
 			}
@@ -269,7 +270,7 @@ uroce_app_ring_ports(uint16_t ports[2], unsigned int queues)
 		snprintf(name, sizeof(name), "uroce_app%u", d);
 		port = rte_eth_from_rings(name, rings[d], queues, rings[1 - d], queues, 0);
 		if (port < 0) {
-			fprintf(stderr, "%s: cannot make a net_ring port\n", uroce_app_name);
+			fprintf(stderr, "%s: cannot create a net_ring port\n", uroce_app_name);
 			return -1;
 		}
 		ports[d] = (uint16_t)port;

@@ -70,8 +70,7 @@ lcores_used(const struct perf_options *o, unsigned int nb_lcores)
 	}
 	n = RTE_MAX(n, 1u);
 	if (n < nb_lcores)
-		fprintf(stderr, "uroce-perf: %u of %u lcores: the port has no queue for more\n", n,
-			nb_lcores);
+		fprintf(stderr, "uroce-perf: uses %u of %u lcores, since a port has only %u queues\n", n, nb_lcores, n);
 	return n;
 }
 
@@ -118,17 +117,17 @@ check_ports(const struct perf_options *o)
 		if (ports == 0 && uroce_app_eal_device_given())
 			return uroce_app_eal_no_port();
 		if (ports > 0)
-			return "there is a DPDK port: say --server or --client ADDR, or --no-pci and no "
-			       "--vdev to run both ends in this process";
+			return "EAL has a DPDK port: add --server or --client ADDR; or, to run both ends in this "
+			       "process, use --no-pci and no --vdev";
 		if (o->nb_addrs != 0 && o->nb_addrs != 2)
-			return "both ends are in this process: give --addr twice, for the client and the "
-			       "server, or leave it out";
+			return "both ends run in this process: give --addr twice, for the client and the server, or "
+			       "leave it out";
 		return NULL;
 	}
 	if (ports == 0)
 		return uroce_app_eal_no_port();
 	if (o->nb_addrs == 0)
-		return "the port needs an address: give --addr IP/PREFIX, as --addr 10.0.0.1/24";
+		return "the port needs an address: add --addr IP/PREFIX, e.g. --addr 10.0.0.1/24";
 	return NULL;
 }
 
@@ -147,7 +146,7 @@ json_write(const struct perf_row *rows, unsigned int n, FILE *json, const char *
 {
 	if (json == NULL || uroce_perf_report_json(json, rows, n) == 0)
 		return 0;
-	fprintf(stderr, "uroce-perf: --json %s: it could not be written\n", name);
+	fprintf(stderr, "uroce-perf: cannot write the results to --json %s\n", name);
 	return -1;
 }
 
@@ -339,7 +338,7 @@ script_open(const char *name)
 		errno = EISDIR;
 	}
 	if (script == NULL)
-		fprintf(stderr, "uroce-perf: --cmdline-file %s: %s\n", name, strerror(errno));
+		fprintf(stderr, "uroce-perf: cannot read --cmdline-file %s: %s\n", name, strerror(errno));
 	return script;
 }
 
@@ -351,7 +350,7 @@ files_open(const struct perf_options *o, struct perf_files *files)
 	if (o->json != NULL) {
 		files->json = strcmp(o->json, "-") == 0 ? stdout : fopen(o->json, "we");
 		if (files->json == NULL) {
-			fprintf(stderr, "uroce-perf: --json %s: %s\n", o->json, strerror(errno));
+			fprintf(stderr, "uroce-perf: cannot write to --json %s: %s\n", o->json, strerror(errno));
 			return -1;
 		}
 	}
@@ -385,8 +384,7 @@ main(int argc, char **argv)
 		}
 		if (uroce_perf_options_has(argv[i])) {
 			snprintf(error, sizeof(error),
-				 "%s is not EAL's: put -- before it, as in "
-				 "uroce-perf --no-huge -- %s",
+				 "%s is not an EAL argument: put -- before it, e.g. uroce-perf --no-huge -- %s",
 				 argv[i], argv[i]);
 			return usage_error(error);
 		}
@@ -399,7 +397,7 @@ main(int argc, char **argv)
 		return STATUS_OK;
 	}
 	if (options.size_ignored)
-		fprintf(stderr, "uroce-perf: atomics are 8 bytes: --size is left aside\n");
+		fprintf(stderr, "uroce-perf: an atomic has 8 bytes: --size is ignored\n");
 	if (files_open(&options, &files) != 0)
 		return STATUS_USAGE;
 	uroce_app_signals_init();

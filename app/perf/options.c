@@ -100,10 +100,7 @@ set_op(struct parse *p, const char *arg)
 			return 0;
 		}
 	}
-	return wrong(p,
-		     "--op %s is not an operation: write, write-imm, read, send, send-imm, "
-		     "fetch-add or cmp-swap",
-		     arg);
+	return wrong(p, "--op %s: use write, write-imm, read, send, send-imm, fetch-add or cmp-swap", arg);
 }
 
 static int
@@ -115,7 +112,7 @@ set_mode(struct parse *p, const char *arg)
 			return 0;
 		}
 	}
-	return wrong(p, "--mode %s: say bw, rate or lat", arg);
+	return wrong(p, "--mode %s: use bw, rate or lat", arg);
 }
 
 static int
@@ -127,7 +124,7 @@ set_transport(struct parse *p, const char *arg)
 			return 0;
 		}
 	}
-	return wrong(p, "--transport %s is not a transport: rc, uc or ud", arg);
+	return wrong(p, "--transport %s: use rc, uc or ud", arg);
 }
 
 static int
@@ -137,7 +134,7 @@ set_size(struct parse *p, const char *arg)
 	p->o->asked.all_sizes = strcmp(arg, "all") == 0;
 	if (p->o->asked.all_sizes || uroce_perf_size_parse(arg, &p->o->asked.size) == 0)
 		return 0;
-	return wrong(p, "--size %s: give bytes from 0 to %u, as 4097, 64K or 1M, or all", arg,
+	return wrong(p, "--size %s: use a number of bytes from 0 to %u, e.g. 4097, 64K or 1M, or all", arg,
 		     UROCE_PERF_MAX_SIZE);
 }
 
@@ -147,7 +144,7 @@ set_mtu(struct parse *p, const char *arg)
 	uint64_t value;
 
 	if (uroce_app_number_parse(arg, 256, 4096, &value) != 0 || (value & (value - 1)) != 0)
-		return wrong(p, "--mtu %s: a path MTU is 256, 512, 1024, 2048 or 4096", arg);
+		return wrong(p, "--mtu %s: use 256, 512, 1024, 2048 or 4096", arg);
 	p->o->mtu = (uint32_t)value;
 	p->o->mtu_given = true;
 	return 0;
@@ -162,7 +159,7 @@ set_time(struct parse *p, const char *arg)
 	p->o->time_s = strtod(arg, &end);
 	if (end == arg || *end != '\0' || !isfinite(p->o->time_s) || p->o->time_s <= 0 ||
 	    p->o->time_s > UROCE_PERF_MAX_TIME_S)
-		return wrong(p, "--time %s: give seconds above 0, up to %u, as 5 or 0.5", arg,
+		return wrong(p, "--time %s: use seconds above 0, at most %u, e.g. 5 or 0.5", arg,
 			     UROCE_PERF_MAX_TIME_S);
 	return 0;
 }
@@ -176,7 +173,7 @@ set_stats_period(struct parse *p, const char *arg)
 	*period_s = strtod(arg, &end);
 	if (end == arg || *end != '\0' || !isfinite(*period_s) || *period_s < UROCE_PERF_MIN_STATS_S ||
 	    *period_s > UROCE_PERF_MAX_TIME_S)
-		return wrong(p, "--stats-period %s: give seconds from %.1f to %u, as 1 or 0.5", arg,
+		return wrong(p, "--stats-period %s: use seconds from %.1f to %u, e.g. 1 or 0.5", arg,
 			     UROCE_PERF_MIN_STATS_S, UROCE_PERF_MAX_TIME_S);
 	return 0;
 }
@@ -185,7 +182,7 @@ static int
 set_role(struct parse *p, enum perf_role role)
 {
 	if (p->o->role != PERF_BOTH && p->o->role != role)
-		return wrong(p, "--server and --client exclude each other: a process is one end");
+		return wrong(p, "--server and --client exclude each other: use one of them");
 	p->o->role = role;
 	return 0;
 }
@@ -195,8 +192,7 @@ set_client(struct parse *p, const char *arg)
 {
 	if (uroce_app_gid_parse(arg, &p->o->peer) != 0)
 		return wrong(p,
-			     "--client %s: give the server's RDMA address, one of its --addr, "
-			     "as 10.0.0.1 or fd00::1",
+			     "--client %s: use the server's RDMA address, one of its --addr, e.g. 10.0.0.1 or fd00::1",
 			     arg);
 	p->o->peer_text = arg;
 	return set_role(p, PERF_CLIENT);
@@ -208,16 +204,14 @@ set_addr(struct parse *p, const char *arg)
 	union ibv_gid gid, other;
 
 	if (uroce_app_cidr_parse(arg, &gid) != 0)
-		return wrong(p,
-			     "--addr %s: give an address with its prefix length, as 10.0.0.1/24 "
-			     "or fd00::1/64",
+		return wrong(p, "--addr %s: use an IP address with its prefix length, e.g. 10.0.0.1/24 or fd00::1/64",
 			     arg);
 	if (p->o->nb_addrs == UROCE_APP_MAX_ADDRESSES)
-		return wrong(p, "--addr %s: %u addresses are the most", arg,
+		return wrong(p, "--addr %s: there are more than %u: leave this one out", arg,
 			     UROCE_APP_MAX_ADDRESSES);
 	for (unsigned int i = 0; i < p->o->nb_addrs; i++) {
 		if (uroce_app_cidr_parse(p->o->addrs[i], &other) == 0 && memcmp(&other, &gid, sizeof(gid)) == 0)
-			return wrong(p, "--addr %s: that address is given already", arg);
+			return wrong(p, "--addr %s is given twice: leave one of them out", arg);
 	}
 	p->o->addrs[p->o->nb_addrs++] = arg;
 	return 0;
@@ -239,7 +233,7 @@ set_congestion(struct parse *p, const char *arg)
 {
 	p->o->no_congestion = strcmp(arg, "off") == 0;
 	if (!p->o->no_congestion && strcmp(arg, "on") != 0)
-		return wrong(p, "--congestion %s: on or off", arg);
+		return wrong(p, "--congestion %s: use on or off", arg);
 	return 0;
 }
 
@@ -247,7 +241,7 @@ static int
 set_count(const struct parse *p, const char *name, const char *arg, uint64_t max, uint64_t *value)
 {
 	if (uroce_app_number_parse(arg, 1, max, value) != 0)
-		return wrong(p, "--%s %s: give a number from 1 to %llu", name, arg,
+		return wrong(p, "--%s %s: use a number from 1 to %llu", name, arg,
 			     (unsigned long long)max);
 	return 0;
 }
@@ -336,7 +330,7 @@ set_option(struct parse *p, int option, const char *arg)
 		return ret;
 	case OPT_FAULT:
 		if (uroce_app_number_parse(arg, 0, INT32_MAX, &value) != 0)
-			return wrong(p, "--fault %s: give the number of a message, the first is 0",
+			return wrong(p, "--fault %s: use the number of a message; the first is 0",
 				     arg);
 		o->fault = (int64_t)value;
 		return 0;
@@ -368,15 +362,15 @@ check_transport(struct parse *p)
 	if (o->transport == PERF_UD && !o->asked.op_given)
 		o->op = PERF_SEND;
 	if ((t->ops & OP_BIT(o->op)) == 0)
-		return wrong(p, "--transport %s has no %s: %s", t->name, uroce_perf_ops[o->op].name,
+		return wrong(p, "--transport %s does not support --op %s: use %s", t->name, uroce_perf_ops[o->op].name,
 			     o->transport == PERF_UD ? "send or send-imm"
 						     : "write, write-imm, send or send-imm");
 	if (o->transport == PERF_UD && o->size_given && !o->all_sizes && o->size > o->mtu)
-		return wrong(p, "--size %u: a UD message is one packet: the path MTU, %u, is the most",
+		return wrong(p, "--size %u: a UD message is one packet, at most the path MTU of %u bytes: lower --size",
 			     o->size, o->mtu);
 	if (o->transport == PERF_UC && o->op == PERF_WRITE && o->verify && o->mode != PERF_LAT)
-		return wrong(p, "--verify cannot tell a lost WRITE of UC from a wrong one, for nothing "
-			     "tells of either: use --op write-imm");
+		return wrong(p, "--verify cannot tell a lost UC WRITE from a wrong one, since the server is not "
+			     "notified of a WRITE: use --op write-imm");
 	return 0;
 }
 
@@ -390,19 +384,19 @@ check_together(struct parse *p)
 	o->all_sizes = o->asked.all_sizes;
 	o->size_ignored = false;
 	if (o->asked.time_given && o->iters != 0)
-		return wrong(p, "--time and --iters exclude each other: one of them ends the run");
+		return wrong(p, "--time and --iters exclude each other: use one of them");
 	if (o->use_oob && o->role == PERF_BOTH)
-		return wrong(p, "--oob is where two processes meet: say --server or --client too");
+		return wrong(p, "--oob is for two processes: add --server or --client");
 	if (o->fault >= 0 && !o->verify)
-		return wrong(p, "--fault spoils a message for --verify to find: give --verify too");
+		return wrong(p, "--fault corrupts a message, which only --verify detects: add --verify");
 	if (o->floor && o->role == PERF_SERVER)
-		return wrong(p, "--floor: the client prints the results: say --floor there");
+		return wrong(p, "--floor is an option of the client, which prints the results: use it there");
 	if (check_transport(p) != 0)
 		return -EINVAL;
 	if (!uroce_perf_ops[o->op].atomic)
 		return 0;
 	if (o->size_given && !o->all_sizes && o->size == 0)
-		return wrong(p, "--size 0: %s works on 8 bytes: leave --size out",
+		return wrong(p, "--size 0: --op %s always has 8 bytes: leave --size out",
 			     uroce_perf_ops[o->op].name);
 	o->size_ignored = o->size_given && (o->all_sizes || o->size != 8);
 	o->all_sizes = false;
@@ -420,17 +414,17 @@ parse_all(struct parse *p, int argc, char **argv)
 	optind = 0; /* glibc: start again, EAL may have used getopt */
 	for (; ret == 0 && (option = getopt_long(argc, argv, "+:hi", long_options, NULL)) != -1; at = optind) {
 		if (option == ':')
-			ret = wrong(p, "%s needs a value: --help says which", argv[at]);
+			ret = wrong(p, "%s needs a value: see --help", argv[at]);
 		else if (option == '?')
-			ret = wrong(p, "%s is not an option, or takes no value: --help lists them; "
-				    "EAL's arguments go before a --",
+			ret = wrong(p, "%s is not an option, or takes no value: see --help; "
+				    "EAL arguments go before a --",
 				    argv[at]);
 		else
 			ret = set_option(p, option, optarg);
 	}
 	opterr = 1; /* EAL's getopt shall report wrong arguments */
 	if (ret == 0 && optind < argc)
-		ret = wrong(p, "'%s' is not an option: --help lists them", argv[optind]);
+		ret = wrong(p, "'%s' is not an option: see --help", argv[optind]);
 	return ret;
 }
 
@@ -452,9 +446,9 @@ uroce_perf_options_parse(struct perf_options *o, int argc, char **argv, char *er
 	if (parse_all(&p, argc, argv) != 0)
 		return -EINVAL;
 	if (uroce_perf_oob_parse(&o->oob, p.oob_text) != 0)
-		return wrong(&p, "--oob %s: give tcp:PORT, tcp:HOST:PORT or unix:PATH", p.oob_text);
+		return wrong(&p, "--oob %s: use tcp:PORT, tcp:HOST:PORT or unix:PATH", p.oob_text);
 	if (o->interactive && o->json != NULL && strcmp(o->json, "-") == 0)
-		return wrong(&p, "--json -: the prompt is on standard output: give a file");
+		return wrong(&p, "--json -: the prompt is on standard output: use a file");
 	return check_together(&p);
 }
 

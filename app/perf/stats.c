@@ -193,7 +193,7 @@ uroce_perf_stats_start(struct perf_stats *s, double period_s, const char *const 
 	ret = rte_ctrl_thread_create(&s->thread, "uroce-stats", NULL, stats_main, s);
 	if (ret == 0)
 		return 0;
-	fprintf(stderr, "%s: --stats-period: no thread: %s\n", uroce_app_name, strerror(-ret));
+	fprintf(stderr, "%s: --stats-period: cannot start a thread: %s\n", uroce_app_name, strerror(-ret));
 	pthread_cond_destroy(&s->changed);
 	pthread_mutex_destroy(&s->lock);
 	s->period_s = 0;

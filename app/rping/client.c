@@ -67,6 +67,6 @@ uroce_rping_client_received(struct rping_conn *conn)
 		offer(conn, conn->data, conn->data_mr);
 		break;
 	case RPING_WRITING: check(conn); break;
-	default: uroce_rping_conn_fail(conn, "the server has sent a message that is not due");
+	default: uroce_rping_conn_fail(conn, "the server has sent an unexpected message");
 	}
 }

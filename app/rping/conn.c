@@ -81,7 +81,7 @@ buffers_register(struct rping_conn *conn)
 	conn->data_mr = uroce_reg_mr(conn->pd, conn->data, sizeof(conn->data),
 				     conn->server ? IBV_ACCESS_LOCAL_WRITE : remote);
 	if (conn->info_mr == NULL || conn->start_mr == NULL || conn->data_mr == NULL)
-		return say("registering memory");
+		return say("cannot register memory");
 	return 0;
 }
 
@@ -94,11 +94,11 @@ own_qp_create(struct rping_conn *conn, struct ibv_qp_init_attr *init)
 
 	conn->qp = uroce_create_qp(conn->pd, init);
 	if (conn->qp == NULL)
-		return say("creating a QP");
+		return say("cannot create a QP");
 	if (uroce_rdma_init_qp_attr(conn->id, &attr, &mask) != 0)
 		return say("rdma_init_qp_attr");
 	errno = uroce_modify_qp(conn->qp, &attr, mask);
-	return errno == 0 ? 0 : say("to INIT");
+	return errno == 0 ? 0 : say("cannot modify the QP to INIT");
 }
 
 static int
@@ -117,7 +117,7 @@ qp_create(struct rping_conn *conn)
 	if (conn->options->own_qp)
 		return own_qp_create(conn, &init);
 	if (uroce_rdma_create_qp(conn->id, conn->pd, &init) != 0)
-		return say("creating a QP");
+		return say("cannot create a QP");
 	conn->qp = conn->id->qp;
 	return 0;
 }
@@ -127,10 +127,10 @@ uroce_rping_conn_prepare(struct rping_conn *conn)
 {
 	conn->pd = uroce_alloc_pd(conn->id->verbs);
 	if (conn->pd == NULL)
-		return say("allocating a PD");
+		return say("cannot allocate a PD");
 	conn->cq = uroce_create_cq(conn->id->verbs, CQ_DEPTH, NULL, NULL, 0);
 	if (conn->cq == NULL)
-		return say("creating a CQ");
+		return say("cannot create a CQ");
 	if (qp_create(conn) != 0 || buffers_register(conn) != 0)
 		return -1;
 	return uroce_rping_conn_receive(conn);
@@ -149,7 +149,7 @@ uroce_rping_conn_modify(struct rping_conn *conn)
 			return say("rdma_init_qp_attr");
 		errno = uroce_modify_qp(conn->qp, &attr, mask);
 		if (errno != 0)
-			return say("modifying the QP");
+			return say("cannot modify the QP");
 	}
 	return 0;
 }
@@ -196,7 +196,7 @@ static int
 posted(struct rping_conn *conn, int ret)
 {
 	if (ret != 0)
-		uroce_rping_conn_fail(conn, "a work request is not taken: %s", strerror(ret));
+		uroce_rping_conn_fail(conn, "cannot post a work request: %s", strerror(ret));
 	return ret == 0 ? 0 : -1;
 }
 

@@ -16,7 +16,7 @@ static void
 resolved(struct rping_conn *conn)
 {
 	if (uroce_rdma_resolve_route(conn->id, UROCE_RPING_RESOLVE_MS) != 0)
-		uroce_rping_conn_fail(conn, "resolving the route: %s", strerror(errno));
+		uroce_rping_conn_fail(conn, "cannot resolve the route: %s", strerror(errno));
 }
 
 static struct rdma_conn_param
@@ -37,12 +37,12 @@ routed(struct rping_conn *conn)
 	struct rdma_conn_param param;
 
 	if (uroce_rping_conn_prepare(conn) != 0) {
-		uroce_rping_conn_fail(conn, "no connection can be made");
+		uroce_rping_conn_fail(conn, "cannot prepare the connection");
 		return;
 	}
 	param = conn_param(conn);
 	if (uroce_rdma_connect(conn->id, &param) != 0)
-		uroce_rping_conn_fail(conn, "connecting: %s", strerror(errno));
+		uroce_rping_conn_fail(conn, "cannot connect: %s", strerror(errno));
 }
 
 static int
@@ -75,7 +75,7 @@ requested(struct rping *r, struct rdma_cm_id *id)
 	TAILQ_INSERT_TAIL(&r->conns, conn, link);
 	if (accept_client(conn) != 0) {
 		(void)uroce_rdma_reject(id, NULL, 0);
-		uroce_rping_conn_fail(conn, "a client cannot be accepted");
+		uroce_rping_conn_fail(conn, "cannot accept a client");
 	}
 	return NULL;
 }
@@ -84,7 +84,7 @@ static void
 answered(struct rping_conn *conn)
 {
 	if (uroce_rping_conn_modify(conn) != 0 || uroce_rdma_establish(conn->id) != 0) {
-		uroce_rping_conn_fail(conn, "the QP cannot be connected");
+		uroce_rping_conn_fail(conn, "cannot connect the QP");
 		return;
 	}
 	conn->established = true;
@@ -114,8 +114,8 @@ disconnected(struct rping_conn *conn)
 	else
 		uroce_rping_conn_fail(
 			conn,
-			"the server has disconnected after %u pings: was it stopped? (rping leaves, too, when a "
-			"ping has more bytes than its own -S says)",
+			"the server has disconnected after %u pings: check whether it was stopped (rping also "
+			"disconnects if a ping is longer than its own -S)",
 			conn->round);
 }
 
@@ -128,18 +128,19 @@ refused(const struct rping *r, struct rping_conn *conn, const struct rdma_cm_eve
 	case RDMA_CM_EVENT_ADDR_ERROR:
 		uroce_rping_conn_fail(
 			conn,
-			"the server's address: %s: is it on a subnet of --addr, and is the "
-			"link up?",
+			"cannot resolve the server's address: %s: check that it is on a subnet of --addr, and that "
+			"the link is up",
 			strerror(-event->status));
 		break;
 	case RDMA_CM_EVENT_REJECTED:
 		uroce_rping_conn_fail(
 			conn,
-			"rejected (reason %d): is a server listening on port %u, and not busy?",
+			"the peer has rejected the connection (reason %d): check that a server listens on port %u, "
+			"and is not busy",
 			event->status, port);
 		break;
 	case RDMA_CM_EVENT_UNREACHABLE:
-		uroce_rping_conn_fail(conn, "no answer to the connection request: %s",
+		uroce_rping_conn_fail(conn, "no reply to the connection request: %s",
 				      strerror(-event->status));
 		break;
 	default:

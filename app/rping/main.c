@@ -42,17 +42,17 @@ check_ports(const struct rping_options *o)
 		if (ports == 0 && uroce_app_eal_device_given())
 			return uroce_app_eal_no_port();
 		if (ports > 0)
-			return "there is a DPDK port: say -s or -c -a ADDR, or --no-pci and no --vdev to run both "
-			       "ends in this process";
+			return "EAL has a DPDK port: add -s or -c -a ADDR; or, to run both ends in this process, use "
+			       "--no-pci and no --vdev";
 		if (o->nb_addrs != 0 && o->nb_addrs != 2)
-			return "both ends are in this process: give --addr twice, for the client and the server, or "
+			return "both ends run in this process: give --addr twice, for the client and the server, or "
 			       "leave it out";
 		return NULL;
 	}
 	if (ports == 0)
 		return uroce_app_eal_no_port();
 	return o->nb_addrs == 0
-		       ? "the port needs an address: give --addr IP/PREFIX, as --addr 10.0.0.1/24"
+		       ? "the port needs an address: add --addr IP/PREFIX, e.g. --addr 10.0.0.1/24"
 		       : NULL;
 }
 
@@ -167,8 +167,8 @@ main(int argc, char **argv)
 		}
 		if (nb_eal == argc && uroce_rping_options_has(argv[i]) && !is_coremask(argc, argv, i)) {
 			snprintf(error, sizeof(error),
-				 "%s is not EAL's: put -- before it, as in uroce-rping --no-huge -- %s", argv[i],
-				 argv[i]);
+				 "%s is not an EAL argument: put -- before it, e.g. uroce-rping --no-huge -- %s",
+				 argv[i], argv[i]);
 			return usage_error(error);
 		}
 	}

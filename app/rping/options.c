@@ -21,34 +21,35 @@
 
 const char uroce_app_name[] = "uroce-rping";
 
-const char uroce_app_both_ends[] = "leave -s and -c out";
+const char uroce_app_both_ends[] = "leave out -s and -c";
 
 const char uroce_app_usage[] =
 	"Usage: uroce-rping [EAL arguments] -- [options]\n"
 	"\n"
-	"Pings by RDMA, as rping(1) does, and with it: the server reads the client's data by RDMA READ and\n"
-	"writes it back by RDMA WRITE. With no DPDK port it makes two net_ring ports and runs both ends in\n"
-	"this process. Else it is one end of two:\n"
+	"RDMA ping, compatible with rping(1): the server reads the client's data by RDMA READ and writes it\n"
+	"back by RDMA WRITE. Without a DPDK port it creates two net_ring ports and runs client and server in\n"
+	"this process. With a port:\n"
 	"\n"
-	"  -s                wait for a client\n"
-	"  -c                be one\n"
-	"  --addr IP/PREFIX  address of the port; once for each port\n"
-	"  -a ADDR           the server's address; with -s: only there (0.0.0.0; ::0 for IPv6, too)\n"
-	"  -I ADDR           the client's source address\n"
-	"  -p PORT           the server's port of RDMA_PS_TCP (7174)\n"
-	"  -P                the server serves any number of clients, until Ctrl-C\n"
+	"  -s                server: wait for a client\n"
+	"  -c                client\n"
+	"  --addr IP/PREFIX  address of the port; once per port\n"
+	"  -a ADDR           client: the server's address; server: the address to listen on (default 0.0.0.0;\n"
+	"                    ::0 also accepts IPv6)\n"
+	"  -I ADDR           client: source address\n"
+	"  -p PORT           the server's port in RDMA_PS_TCP (default 7174)\n"
+	"  -P                server: persistent, serve any number of clients until Ctrl-C\n"
 	"\n"
-	"  -C COUNT          pings (0: until Ctrl-C)\n"
-	"  -S SIZE           bytes of a ping (64)\n"
-	"  -v                print the data\n"
-	"  -V                check every byte that comes back\n"
-	"  -d                tell what happens\n"
-	"  -q                make and modify the QP by hand\n"
-	"  --fault N         the server spoils ping N: the client's -V has to find it\n"
-	"  --help, --version\n"
+	"  -C COUNT          number of pings (default 0: until Ctrl-C)\n"
+	"  -S SIZE           bytes per ping (default 64)\n"
+	"  -v                print the ping data\n"
+	"  -V                validate the ping data\n"
+	"  -d                print debug information\n"
+	"  -q                create and modify the QP without rdma_cm\n"
+	"  --fault N         server: corrupt ping N, which the client's -V must detect\n"
+	"  -h, --help, --version\n"
 	"\n"
-	"Without hugepages say --no-huge among the EAL arguments. Exit status: 0; 1 when something went\n"
-	"wrong or a byte was; 2 for a wrong argument.\n";
+	"Without hugepages, add --no-huge to the EAL arguments. Exit status: 0; 1 on a failure or a wrong\n"
+	"byte; 2 on a wrong argument.\n";
 
 struct parse {
 	struct rping_options *o;
@@ -84,14 +85,14 @@ set_host(const struct parse *p, char option, const char *arg, struct sockaddr_st
 		v6->sin6_family = AF_INET6;
 		return 0;
 	}
-	return wrong(p, "-%c %s: give an IP address, as 10.0.0.1 or fd00::1", option, arg);
+	return wrong(p, "-%c %s: use an IP address, e.g. 10.0.0.1 or fd00::1", option, arg);
 }
 
 static int
 set_role(const struct parse *p, enum rping_role role)
 {
 	if (p->o->role != RPING_BOTH && p->o->role != role)
-		return wrong(p, "-s and -c exclude each other: a process is one end");
+		return wrong(p, "-s and -c exclude each other: use one of them");
 	p->o->role = role;
 	return 0;
 }
@@ -101,7 +102,7 @@ set_number(const struct parse *p, const char *option, const char *arg, uint64_t 
 	   uint64_t *value)
 {
 	if (uroce_app_number_parse(arg, min, max, value) != 0)
-		return wrong(p, "%s %s: give a number from %llu to %llu", option, arg,
+		return wrong(p, "%s %s: use a number from %llu to %llu", option, arg,
 			     (unsigned long long)min, (unsigned long long)max);
 	return 0;
 }
@@ -112,12 +113,10 @@ set_addr(const struct parse *p, const char *arg)
 	union ibv_gid gid;
 
 	if (uroce_app_cidr_parse(arg, &gid) != 0)
-		return wrong(
-			p,
-			"--addr %s: give an address with its prefix length, as 10.0.0.1/24 or fd00::1/64",
-			arg);
+		return wrong(p, "--addr %s: use an IP address with its prefix length, e.g. 10.0.0.1/24 or fd00::1/64",
+			     arg);
 	if (p->o->nb_addrs == UROCE_APP_MAX_ADDRESSES)
-		return wrong(p, "--addr %s: %u addresses are the most", arg,
+		return wrong(p, "--addr %s: there are more than %u: leave this one out", arg,
 			     UROCE_APP_MAX_ADDRESSES);
 	p->o->addrs[p->o->nb_addrs++] = arg;
 	return 0;
@@ -192,17 +191,15 @@ check_together(const struct parse *p)
 	struct rping_options *o = p->o;
 
 	if (o->role == RPING_CLIENT && !o->addr_given)
-		return wrong(p, "-c needs the server's address: -a 10.0.0.1");
+		return wrong(p, "-c needs the server's address: add -a ADDR, e.g. -a 10.0.0.1");
 	if (o->role == RPING_CLIENT && (o->persistent || o->fault >= 0))
-		return wrong(p, "-P and --fault are the server's: leave them out with -c");
+		return wrong(p, "-P and --fault are options of the server: leave them out with -c");
 	if (o->role != RPING_CLIENT && o->source.ss_family != 0)
-		return wrong(p, "-I is the client's source address: leave it out without -c");
+		return wrong(p, "-I is the client's source address: use it only with -c");
 	if (o->role == RPING_BOTH && (o->persistent || o->addr_given))
-		return wrong(p,
-			     "both ends are in this process: leave -P and -a out, or say -s or -c");
+		return wrong(p, "both ends run in this process: leave out -P and -a, or add -s or -c");
 	if (o->source.ss_family != 0 && o->source.ss_family != o->addr.ss_family)
-		return wrong(
-			p, "-I and -a are not of one family: give two IPv4 or two IPv6 addresses");
+		return wrong(p, "-I and -a are not of one family: use two IPv4 or two IPv6 addresses");
 	if (o->addr.ss_family == AF_INET6)
 		((struct sockaddr_in6 *)&o->addr)->sin6_port = htons(o->port);
 	else
@@ -227,13 +224,11 @@ uroce_rping_options_parse(struct rping_options *o, int argc, char **argv, char *
 	for (; ret == 0 && (option = getopt_long(argc, argv, "+:sca:I:p:C:S:vVdPqh", long_options, NULL)) != -1;
 	     at = optind) {
 		if (option == ':')
-			ret = wrong(&p, "%s needs a value: --help says which", argv[at]);
+			ret = wrong(&p, "%s needs a value: see --help", argv[at]);
 		else if (option == '?')
-			ret = wrong(
-				&p,
-				"%s is not an option, or takes no value: --help lists them; EAL's "
-				"arguments go before a --",
-				argv[at]);
+			ret = wrong(&p, "%s is not an option, or takes no value: see --help; "
+				    "EAL arguments go before a --",
+				    argv[at]);
 		else
 			ret = set_option(&p, option, optarg);
 	}
@@ -241,7 +236,7 @@ uroce_rping_options_parse(struct rping_options *o, int argc, char **argv, char *
 	if (ret != 0)
 		return ret;
 	if (optind < argc)
-		return wrong(&p, "'%s' is not an option: --help lists them", argv[optind]);
+		return wrong(&p, "'%s' is not an option: see --help", argv[optind]);
 	return check_together(&p);
 }
 

@@ -32,8 +32,9 @@ static void
 message_received(struct rping_conn *conn, const struct ibv_wc *wc)
 {
 	if (wc->byte_len != sizeof(conn->recv_info)) {
-		uroce_rping_conn_fail(conn, "a message of %u bytes, not rping's %zu", wc->byte_len,
-				      sizeof(conn->recv_info));
+		uroce_rping_conn_fail(conn,
+				      "the peer has sent %u bytes, a message of rping has %zu: check that it is rping",
+				      wc->byte_len, sizeof(conn->recv_info));
 		return;
 	}
 	/* the RTU may be lost: a peer that sends is connected */

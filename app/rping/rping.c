@@ -37,16 +37,16 @@ server_start(struct rping *r)
 				   : (const void *)&((const struct sockaddr_in6 *)a)->sin6_addr;
 
 	if (uroce_rdma_create_id(r->channel, &r->listener, NULL, RDMA_PS_TCP) != 0)
-		return say("creating an ID");
+		return say("cannot create a CM ID");
 	inet_ntop(a->ss_family, host, text, sizeof(text));
 	if (uroce_rdma_bind_addr(r->listener, (struct sockaddr *)&r->server) != 0) {
 		fprintf(stderr,
-			"%s: binding to %s, port %u: %s: -a has to be one of --addr, and the port free\n",
+			"%s: cannot bind to %s, port %u: %s: -a must be one of --addr, and the port free\n",
 			uroce_app_name, text, r->options->port, strerror(errno));
 		return -1;
 	}
 	if (uroce_rdma_listen(r->listener, UROCE_RPING_BACKLOG) != 0)
-		return say("listening");
+		return say("cannot listen");
 	printf("waiting for a client at %s, port %u\n", text, r->options->port);
 	fflush(stdout);
 	return 0;
@@ -60,17 +60,18 @@ client_start(struct rping *r)
 	struct rdma_cm_id *id;
 
 	if (uroce_rdma_create_id(r->channel, &id, NULL, RDMA_PS_TCP) != 0)
-		return say("creating an ID");
+		return say("cannot create a CM ID");
 	conn = uroce_rping_conn_create(r->options, id, false);
 	if (conn == NULL) {
 		(void)uroce_rdma_destroy_id(id);
-		return say("a connection");
+		return say("cannot create a connection");
 	}
 	TAILQ_INSERT_TAIL(&r->conns, conn, link);
 	if (uroce_rdma_resolve_addr(id, source, (struct sockaddr *)&r->server,
 				    UROCE_RPING_RESOLVE_MS) == 0)
 		return 0;
-	return say(source != NULL ? "resolving: -I has to be one of --addr" : "resolving");
+	return say(source != NULL ? "cannot resolve the address; -I must be one of --addr"
+				  : "cannot resolve the address");
 }
 
 static void
@@ -155,9 +156,9 @@ uroce_rping_run(struct rping *r)
 	TAILQ_INIT(&r->conns);
 	r->channel = uroce_rdma_create_event_channel();
 	if (r->channel == NULL)
-		return say("creating an event channel");
+		return say("cannot create an event channel");
 	if (fcntl(r->channel->fd, F_SETFL, O_NONBLOCK) != 0)
-		ret = say("the event channel");
+		ret = say("cannot make the event channel non-blocking");
 	if (ret == 0 && r->options->role != RPING_CLIENT)
 		ret = server_start(r);
 	if (ret == 0 && r->options->role != RPING_SERVER)

@@ -32,7 +32,7 @@ uroce_rping_server_received(struct rping_conn *conn)
 								   ? sizeof(conn->data)
 								   : conn->peer.size));
 		break;
-	default: uroce_rping_conn_fail(conn, "the client has sent a message that is not due");
+	default: uroce_rping_conn_fail(conn, "the client has sent an unexpected message");
 	}
 }
 

@@ -97,14 +97,14 @@ open_ports(struct uroce_switch *s, unsigned int memif)
 	int ret;
 
 	if (count < 2 || count > UROCE_SWITCH_PORTS) {
-		fprintf(stderr, "%s: a switch has 2 to %d ports, not %u: see --ports\n", uroce_app_name,
-			UROCE_SWITCH_PORTS, count);
+		fprintf(stderr, "%s: %u ports: a switch has 2 to %d ports: change --ports or EAL's ports\n",
+			uroce_app_name, count, UROCE_SWITCH_PORTS);
 		return -1;
 	}
 	pool = rte_pktmbuf_pool_create("uroce_switch", mbufs, UROCE_BURST, 0,
 				       RTE_PKTMBUF_HEADROOM + UROCE_SWITCH_FRAME_BYTES, SOCKET_ID_ANY);
 	if (pool == NULL)
-		return fail("no memory for frames", -rte_errno);
+		return fail("cannot create the pool of frames; raise EAL's -m", -rte_errno);
 	for (; s->nb_ports < memif; s->nb_ports++)
 		uroce_switch_port_open_memif(&s->ports[s->nb_ports], (uint16_t)s->nb_ports, pool);
 	RTE_ETH_FOREACH_DEV(id) {
@@ -186,7 +186,7 @@ serve_ports(struct uroce_switch *s, struct memif_server *server, struct switch_d
 	int ret = uroce_switch_closer_start();
 
 	if (ret != 0)
-		return fail("no thread", ret);
+		return fail("cannot start a thread", ret);
 	ret = uroce_memif_server_open(server, dir->socket, s->ports, o->ports);
 	if (ret != 0) {
 		uroce_switch_closer_stop();
@@ -218,7 +218,7 @@ serve(struct uroce_switch *s, struct switch_dir *dir, const struct switch_option
 
 	if (ret != 0) {
 		free(server);
-		return fail("no memory for stations", ret);
+		return fail("cannot create the forwarding database; raise EAL's -m", ret);
 	}
 	ret = open_ports(s, o->ports);
 	if (ret == 0)
@@ -238,11 +238,15 @@ take_dir(struct switch_dir *dir, const char *path)
 	switch (ret) {
 	case 0: return 0;
 	case -EBUSY:
-		fprintf(stderr, "%s: %s has a switch: give this one a --dir of its own\n", uroce_app_name, dir->path);
+		fprintf(stderr, "%s: another switch uses %s: give this one a --dir of its own\n", uroce_app_name,
+			dir->path);
 		break;
-	case -EACCES: fprintf(stderr, "%s: %s is not yours: say --dir\n", uroce_app_name, dir->path); break;
+	case -EACCES:
+		fprintf(stderr, "%s: another user owns %s: use --dir with a directory of your own\n", uroce_app_name,
+			dir->path);
+		break;
 	case -EINVAL:
-		fprintf(stderr, "%s: --dir '%s': there must be neither a comma nor a blank in it\n", uroce_app_name,
+		fprintf(stderr, "%s: --dir '%s': use a path with neither a comma nor a blank\n", uroce_app_name,
 			dir->path);
 		break;
 	default: fprintf(stderr, "%s: --dir %s: %s\n", uroce_app_name, dir->path, strerror(-ret));

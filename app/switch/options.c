@@ -17,22 +17,25 @@
 
 const char uroce_app_name[] = "uroce-switch";
 
-const char uroce_app_both_ends[] = "say --ports";
+const char uroce_app_both_ends[] = "use --ports";
 
 const char uroce_app_usage[] =
 	"Usage: uroce-switch [EAL arguments --] [options]\n"
 	"\n"
-	"A learning Ethernet switch between processes of this host: each has a net_memif port, and the ports\n"
-	"that EAL is given, if any, lead further. It needs neither root nor hugepages. uroce-run finds it.\n"
+	"Learning Ethernet switch between processes of this host, each of which has a net_memif port. DPDK\n"
+	"ports, if EAL is given any, connect it to a network. Needs neither root nor hugepages; programs\n"
+	"that uroce-run starts find it.\n"
 	"\n"
-	"  --dir DIR    where its socket is, DIR/memif, with a port for each id from 0 on; made if it is not\n"
-	"               there ($UROCE_DIR, $XDG_RUNTIME_DIR/uroce, /run/uroce for root, else /tmp/uroce-UID)\n"
-	"  --ports N    at its socket (8)\n"
-	"  --busy       never sleep: the least delay, and a whole CPU\n"
+	"  --dir DIR    directory of its socket, DIR/memif, which has a port for each ID from 0; created if\n"
+	"               missing (default: $UROCE_DIR, $XDG_RUNTIME_DIR/uroce, /run/uroce for root, or\n"
+	"               /tmp/uroce-UID)\n"
+	"  --ports N    number of ports at the socket (default 8)\n"
+	"  --busy       poll without sleeping: lowest latency, but uses a whole CPU\n"
 	"  --help, --version\n"
 	"\n"
-	"Without EAL arguments it uses no hugepages and no PCI devices, and shares its CPUs. SIGUSR1: counters\n"
-	"on standard error, as at the end. Exit status: 0; 1 when something went wrong; 2 for a wrong argument.\n";
+	"Without EAL arguments it uses no hugepages and no PCI devices, and shares its CPUs. Counters are\n"
+	"printed to standard error on SIGUSR1 and at the end. Exit status: 0; 1 on a failure; 2 on a wrong\n"
+	"argument.\n";
 
 enum { OPT_DIR = 1, OPT_PORTS, OPT_BUSY, OPT_HELP, OPT_VERSION };
 
@@ -62,7 +65,7 @@ uroce_switch_options_parse(struct switch_options *o, int argc, char **argv, char
 		case OPT_VERSION: o->action = SWITCH_VERSION; return 0;
 		case OPT_PORTS:
 			if (uroce_app_number_parse(optarg, 0, UROCE_SWITCH_PORTS, &value) != 0) {
-				snprintf(error, room, "--ports %s: give a number from 0 to %d", optarg,
+				snprintf(error, room, "--ports %s: use a number from 0 to %d", optarg,
 					 UROCE_SWITCH_PORTS);
 				return -EINVAL;
 			}
@@ -74,6 +77,6 @@ uroce_switch_options_parse(struct switch_options *o, int argc, char **argv, char
 	}
 	if (optind == argc)
 		return 0;
-	snprintf(error, room, "'%s' belongs to no option: see --help", argv[optind]);
+	snprintf(error, room, "'%s' is no option: see --help", argv[optind]);
 	return -EINVAL;
 }

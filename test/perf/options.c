@@ -130,9 +130,9 @@ static const struct {
 	const char *says;
 } wrong[] = {
 	{ "--op flush", "write, write-imm, read, send, send-imm, fetch-add or cmp-swap" },
-	{ "--transport uc --op read", "--transport uc has no read" },
+	{ "--transport uc --op read", "--transport uc does not support --op read" },
 	{ "--transport uc --op fetch-add", "write, write-imm, send or send-imm" },
-	{ "--transport ud --op write", "--transport ud has no write: send or send-imm" },
+	{ "--transport ud --op write", "--transport ud does not support --op write: use send or send-imm" },
 	{ "--transport ud --size 4097", "one packet" },
 	{ "--transport ud --mtu 1024 --size 2K", "1024" },
 	{ "--transport uc --verify", "use --op write-imm" },
@@ -170,7 +170,7 @@ static const struct {
 	{ "--stats-period 1e9", "seconds from 0.1" },
 	{ "--stats-period 1s", "seconds from 0.1" },
 	{ "--time 1 --iters 1", "exclude each other" },
-	{ "--server --addr 10.0.0.1/24 --floor", "say --floor there" },
+	{ "--server --addr 10.0.0.1/24 --floor", "use it there" },
 	{ "--server --client 10.0.0.1", "exclude each other" },
 	{ "--client here", "one of its --addr" },
 	{ "--client 10.0.0.1/24", "one of its --addr" },
@@ -179,8 +179,8 @@ static const struct {
 	{ "--addr 10.0.0.256/24", "prefix length" },
 	{ "--addr fd00::1/129", "prefix length" },
 	{ "--addr /24", "prefix length" },
-	{ "--addr 10.0.0.1/24 --addr 10.0.0.1/24", "given already" },
-	{ "--addr fd00::1/64 --addr 10.0.0.1/24 --addr fd00:0::1/48", "given already" },
+	{ "--addr 10.0.0.1/24 --addr 10.0.0.1/24", "is given twice" },
+	{ "--addr fd00::1/64 --addr 10.0.0.1/24 --addr fd00:0::1/48", "is given twice" },
 	{ "--server --oob 127.0.0.1", "tcp:PORT, tcp:HOST:PORT or unix:PATH" },
 	{ "--oob tcp:5000", "--server or --client" },
 	{ "--fault 1", "--verify" },
@@ -221,7 +221,7 @@ test_too_many_addresses(void **state)
 	}
 	assert_int_equal(uroce_perf_options_parse(&o, argc - 2, argv, error, sizeof(error)), 0);
 	assert_int_equal(uroce_perf_options_parse(&o, argc, argv, error, sizeof(error)), -EINVAL);
-	assert_non_null(strstr(error, "the most"));
+	assert_non_null(strstr(error, "more than"));
 }
 
 static void

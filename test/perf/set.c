@@ -122,7 +122,7 @@ test_datagrams(void **state)
 	assert_int_equal(set(&o, "op", "read"), 0);
 	assert_int_equal(set(&o, "transport", "ud"), -EINVAL);
 	assert_int_equal(o.transport, PERF_RC);
-	assert_non_null(strstr(error, "transport ud has no read: send or send-imm"));
+	assert_non_null(strstr(error, "transport ud does not support op read: use send or send-imm"));
 }
 
 static void
@@ -133,22 +133,22 @@ test_refused(void **state)
 		const char *value;
 		const char *says;
 	} cases[] = {
-		{ "op", "flush", "op flush is not an operation" },
-		{ "size", "3G", "size 3G: give bytes" },
-		{ "size", "-1", "size -1: give bytes" },
-		{ "size", "--verify", "give bytes" },
-		{ "mtu", "1500", "mtu 1500: a path MTU is" },
-		{ "qps", "0", "qps 0: give a number from 1" },
-		{ "depth", "x", "depth x: give a number" },
-		{ "time", "0", "time 0: give seconds" },
-		{ "time", "nan", "time nan: give seconds" },
-		{ "iters", "0", "iters 0: give a number" },
-		{ "verify", "maybe", "verify maybe: on or off" },
-		{ "fault", "3", "give verify too" },
-		{ "fault", "x", "fault x: give the number" },
+		{ "op", "flush", "op flush: use write, write-imm" },
+		{ "size", "3G", "size 3G: use a number of bytes" },
+		{ "size", "-1", "size -1: use a number of bytes" },
+		{ "size", "--verify", "use a number of bytes" },
+		{ "mtu", "1500", "mtu 1500: use 256" },
+		{ "qps", "0", "qps 0: use a number from 1" },
+		{ "depth", "x", "depth x: use a number" },
+		{ "time", "0", "time 0: use seconds" },
+		{ "time", "nan", "time nan: use seconds" },
+		{ "iters", "0", "iters 0: use a number" },
+		{ "verify", "maybe", "verify maybe: use on or off" },
+		{ "fault", "3", "add verify" },
+		{ "fault", "x", "fault x: use the number" },
 		{ "impair", "loss=2", "from 0 to 1" },
-		{ "congestion", "1", "congestion 1: on or off" },
-		{ "transport", "tcp", "transport tcp is not a transport" },
+		{ "congestion", "1", "congestion 1: use on or off" },
+		{ "transport", "tcp", "transport tcp: use rc, uc or ud" },
 	};
 	struct perf_options o, before;
 

@@ -112,11 +112,11 @@ test_mistakes(void **state)
 	wrong("-c", "-a 10.0.0.1");
 	wrong("-c -a host", "an IP address");
 	wrong("-c -a 10.0.0.2 -I fd00::1", "one family");
-	wrong("-s -I 10.0.0.1", "without -c");
-	wrong("-c -a 10.0.0.2 -P", "-P and --fault are the server's");
-	wrong("-c -a 10.0.0.2 --fault 1", "-P and --fault are the server's");
-	wrong("-P", "say -s or -c");
-	wrong("-a 10.0.0.1", "say -s or -c");
+	wrong("-s -I 10.0.0.1", "only with -c");
+	wrong("-c -a 10.0.0.2 -P", "-P and --fault are options of the server");
+	wrong("-c -a 10.0.0.2 --fault 1", "-P and --fault are options of the server");
+	wrong("-P", "add -s or -c");
+	wrong("-a 10.0.0.1", "add -s or -c");
 	wrong("-S 25", "26 to 65535");
 	wrong("-S 65536", "26 to 65535");
 	wrong("-S 1x", "26 to 65535");
@@ -144,7 +144,7 @@ test_many_addresses(void **state)
 		argv[argc++] = address;
 	}
 	assert_int_equal(uroce_rping_options_parse(&o, argc, argv, error, sizeof(error)), -EINVAL);
-	assert_non_null(strstr(error, "the most"));
+	assert_non_null(strstr(error, "more than"));
 	assert_int_equal(uroce_rping_options_parse(&o, argc - 2, argv, error, sizeof(error)), 0);
 }
 

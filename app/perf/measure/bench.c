@@ -27,13 +27,13 @@ agree_mtu(const struct perf_bench *b, uint32_t *mtu)
 	*mtu = RTE_MIN(b->options->mtu, RTE_MIN(ours, b->peer->mtu));
 	if (b->options->mtu_given && b->options->mtu > ours) {
 		fprintf(stderr,
-			"uroce-perf: --mtu %u is more than the port carries: say --mtu %u, or give "
-			"the interface a larger MTU\n",
-			b->options->mtu, ours);
+			"uroce-perf: --mtu %u is more than the port's path MTU of %u: use --mtu %u, or raise the "
+			"interface's MTU\n",
+			b->options->mtu, ours, ours);
 		return -1;
 	}
 	if (*mtu < b->options->mtu && b->nb_rows == 0)
-		fprintf(stderr, "uroce-perf: path MTU %u: the %s port carries no more\n", *mtu,
+		fprintf(stderr, "uroce-perf: path MTU %u: the %s port supports no more\n", *mtu,
 			*mtu == ours ? "own" : "peer's");
 	return 0;
 }
@@ -65,7 +65,8 @@ params_make(const struct perf_bench *b, uint32_t size, struct perf_params *p)
 		p->size = p->mtu;
 		return 0;
 	}
-	fprintf(stderr, "uroce-perf: --size %u: a UD message is one packet, which holds %u here\n",
+	fprintf(stderr,
+		"uroce-perf: --size %u: a UD message is one packet, at most the path MTU of %u bytes: lower --size\n",
 		p->size, p->mtu);
 	return -1;
 }
@@ -178,8 +179,8 @@ floor_take(const struct perf_bench *b, struct perf_row *row)
 	if (!b->options->floor || uroce_app_stopped())
 		return;
 	if (uroce_perf_floor_take(&row->floor, &row->params, &b->place) != 0)
-		fprintf(stderr, "uroce-perf: --floor: EAL has no memory left to measure it in: give it "
-				"more, by hugepages or -m\n");
+		fprintf(stderr, "uroce-perf: --floor: EAL has too little memory for it: reserve more hugepages, or "
+				"raise -m\n");
 }
 
 static int

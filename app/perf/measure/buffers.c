@@ -114,8 +114,8 @@ memory_get(struct perf_end *end)
 	}
 	end->buffer_mapped = true;
 	fprintf(stderr,
-		"uroce-perf: EAL has no %zu MiB left: message buffers are ordinary memory, which "
-		"is copied when sent; more hugepages or -m would help\n",
+		"uroce-perf: EAL has less than %zu MiB left, so message buffers are in ordinary memory, which is "
+		"copied when sent: reserve more hugepages, or raise -m\n",
 		(end->buffer_bytes >> 20) + 1);
 	return 0;
 }

@@ -60,20 +60,20 @@ check_limits(const struct perf_end *end, char *error, size_t room)
 
 		if (end->send_depth > (uint32_t)attr->max_qp_wr)
 			return fail(error, room,
-				    "--depth %u takes queues of %u, the device's hold %d: "
-				    "lower it",
+				    "--depth %u needs queues of %u work requests, the device's limit is %d: lower "
+				    "--depth",
 				    p->depth, end->send_depth, attr->max_qp_wr);
 		if (p->qps > (uint32_t)attr->max_qp)
-			return fail(error, room, "--qps %u: the device has %d queue pairs", p->qps,
+			return fail(error, room, "--qps %u: the device has %d queue pairs: lower --qps", p->qps,
 				    attr->max_qp);
 		if (cqes > (uint64_t)attr->max_cqe)
 			return fail(error, room,
-				    "--qps %u times --depth %u is more than the device's "
-				    "completion queue of %d holds: lower one of them",
+				    "--qps %u times --depth %u is more than the %d entries of a completion queue: "
+				    "lower one of them",
 				    p->qps, p->depth, attr->max_cqe);
 		if (p->mtu > end->host->devs[d].mtu)
 			return fail(error, room,
-				    "--mtu %u is more than the port carries: say --mtu %u", p->mtu,
+				    "--mtu %u is more than the port supports: use --mtu %u", p->mtu,
 				    end->host->devs[d].mtu);
 	}
 	return 0;
@@ -91,15 +91,15 @@ objects_create(struct perf_end *end, char *error, size_t room)
 
 		end->pds[d] = uroce_alloc_pd(ctx);
 		if (end->pds[d] == NULL)
-			return fail(error, room, "protection domain: %s", strerror(errno));
+			return fail(error, room, "cannot create a protection domain: %s", strerror(errno));
 		end->mrs[d] = uroce_reg_mr(end->pds[d], end->buffer, end->buffer_bytes,
 					   REMOTE_ACCESS);
 		if (end->mrs[d] == NULL)
-			return fail(error, room, "registering %zu bytes: %s", end->buffer_bytes,
+			return fail(error, room, "cannot register %zu bytes: %s", end->buffer_bytes,
 				    strerror(errno));
 		end->cqs[d] = uroce_create_cq(ctx, cqes, NULL, NULL, 0);
 		if (end->cqs[d] == NULL)
-			return fail(error, room, "completion queue of %d: %s", cqes,
+			return fail(error, room, "cannot create a completion queue of %d entries: %s", cqes,
 				    strerror(errno));
 	}
 	return 0;
@@ -165,12 +165,11 @@ qps_create(struct perf_end *end, const union ibv_gid *peer, const union ibv_gid 
 
 		if (a == NULL)
 			return fail(error, room,
-				    "port %u has no %s address, as its peer has: give one "
-				    "with --addr",
+				    "port %u has no %s address, but its peer's is one: add one with --addr",
 				    d, v4 ? "IPv4" : "IPv6");
 		q->ibv = qp_create(end, d);
 		if (q->ibv == NULL)
-			return fail(error, room, "queue pair %u of %u: %s", i + 1, end->params.qps,
+			return fail(error, room, "cannot create queue pair %u of %u: %s", i + 1, end->params.qps,
 				    strerror(errno));
 		q->lkey = end->mrs[d]->lkey;
 		q->local = (struct perf_qp_info){
@@ -203,7 +202,7 @@ uroce_perf_end_create(struct perf_end *end, struct app_host *host,
 	end->qps = calloc(params->qps, sizeof(*end->qps));
 	if (end->qps == NULL || uroce_perf_buffers_create(end) != 0) {
 		fail(error, room,
-		     "no memory for messages of %u bytes on %u queue pairs: lower --size or "
+		     "out of memory for messages of %u bytes on %u queue pairs: lower --size or "
 		     "--qps",
 		     params->size, params->qps);
 		uroce_perf_end_destroy(end);
@@ -300,7 +299,7 @@ uroce_perf_end_connect(struct perf_end *end, char *error, size_t room)
 		if (ret == 0)
 			ret = qp_connect(end, q);
 		if (ret != 0)
-			return fail(error, room, "connecting queue pair %u: %s", i, strerror(ret));
+			return fail(error, room, "cannot connect queue pair %u: %s", i, strerror(ret));
 	}
 	return 0;
 }

@@ -83,15 +83,15 @@ probe_wait(struct perf_run *r, uint32_t n)
 			if (wcs[i].status != IBV_WC_SUCCESS) {
 				r->errors++;
 				uroce_perf_run_fail(r,
-						    "the peer does not answer: %s: are the "
-						    "addresses, the ports and the link right?",
+						    "the peer does not respond: %s: check the addresses, the ports "
+						    "and the link",
 						    uroce_wc_status_str(wcs[i].status));
 			}
 			n--;
 		}
 		if (got == 0 && rte_rdtsc() > deadline)
-			uroce_perf_run_fail(r, "the peer does not answer: are the addresses, the "
-					       "ports and the link right?");
+			uroce_perf_run_fail(r, "the peer does not respond: check the addresses, the ports and the "
+					       "link");
 	}
 }
 
@@ -103,8 +103,7 @@ probe_by_ping(struct perf_run *r)
 
 	if (ret != 0)
 		uroce_perf_run_fail(r,
-				    "the peer does not answer: %s: are the addresses, the "
-				    "ports and the link right?",
+				    "the peer does not respond: %s: check the addresses, the ports and the link",
 				    strerror(ret));
 }
 
@@ -129,7 +128,7 @@ uroce_perf_probe(struct perf_run *r)
 		int ret = ibv_post_send(q->ibv, &wr, &bad);
 
 		if (ret != 0)
-			uroce_perf_run_fail(r, "queue pair %u takes no work request: %s", i,
+			uroce_perf_run_fail(r, "cannot post to queue pair %u: %s", i,
 					    strerror(ret));
 		else
 			n++;

@@ -93,7 +93,7 @@ uroce_perf_run_tick(struct perf_run *r, uint64_t now)
 	if (r->ops != r->ops_at_tick)
 		r->last_progress = now;
 	else if (now - r->last_progress > r->stall_s * r->hz)
-		uroce_perf_run_fail(r, "nothing has completed for %u seconds", r->stall_s);
+		uroce_perf_run_fail(r, "no work request has completed for %u seconds", r->stall_s);
 	r->ops_at_tick = r->ops;
 	if (second >= r->seconds_shown + 1)
 		progress(r, second);

@@ -64,7 +64,7 @@ qp_post(struct bw *b, struct perf_qp *q, uint32_t batches)
 		q->stamps[(q->posted + n - 1) & r->end.stamp_mask] = rte_rdtsc();
 		ret = uroce_perf_post(&r->end, q, (unsigned int)n);
 		if (unlikely(ret != 0)) {
-			uroce_perf_run_fail(r, "queue pair %u takes no work request: %s", q->index,
+			uroce_perf_run_fail(r, "cannot post to queue pair %u: %s", q->index,
 					    strerror(ret));
 			return;
 		}
@@ -209,7 +209,7 @@ completions_take(struct bw *b)
 		n = uroce_perf_end_completions(&r->end, wcs, RTE_DIM(wcs));
 		now = rte_rdtsc();
 		if (unlikely(n < 0))
-			uroce_perf_run_fail(r, "the completion queue is broken");
+			uroce_perf_run_fail(r, "cannot poll the completion queue");
 		for (int i = 0; i < n; i++)
 			complete(b, &wcs[i], now);
 	} while (n == (int)RTE_DIM(wcs));

@@ -29,7 +29,7 @@ completions_take(struct lat *l)
 	int n = uroce_perf_end_completions(&r->end, wcs, RTE_DIM(wcs));
 
 	if (unlikely(n < 0))
-		uroce_perf_run_fail(r, "the completion queue is broken");
+		uroce_perf_run_fail(r, "cannot poll the completion queue");
 	for (int i = 0; i < n; i++) {
 		if (unlikely(wcs[i].status != IBV_WC_SUCCESS))
 			uroce_perf_run_bad_completion(r, &wcs[i]);
@@ -71,7 +71,7 @@ one_round_trip(struct lat *l, struct perf_qp *q)
 	int ret = uroce_perf_post(&r->end, q, 1);
 
 	if (unlikely(ret != 0)) {
-		uroce_perf_run_fail(r, "queue pair %u takes no work request: %s", q->index,
+		uroce_perf_run_fail(r, "cannot post to queue pair %u: %s", q->index,
 				    strerror(ret));
 		return false;
 	}
@@ -110,7 +110,7 @@ account(struct lat *l, struct perf_qp *q)
 
 		if (wrong != PERF_VERIFIED) {
 			r->errors++;
-			uroce_perf_run_fail(r, "queue pair %u, answer %llu: byte %zu is wrong",
+			uroce_perf_run_fail(r, "queue pair %u, reply %llu: byte %zu is wrong",
 					    q->index, (unsigned long long)q->done, wrong);
 		} else if (l->kind == PERF_LAT_COMPLETION) {
 			r->verified_bytes += r->end.params.size;
@@ -121,7 +121,7 @@ account(struct lat *l, struct perf_qp *q)
 	if (r->end.recv_depth > 0) {
 		q->received++;
 		if (uroce_perf_end_receive(&r->end, q) != 0)
-			uroce_perf_run_fail(r, "queue pair %u takes no receives", q->index);
+			uroce_perf_run_fail(r, "cannot post receives to queue pair %u", q->index);
 	}
 }
 

@@ -114,7 +114,7 @@ completion_check(struct perf_server *s, struct perf_qp *q, const struct ibv_wc *
 	int32_t ahead;
 
 	if (wc->byte_len != length)
-		note(s, "queue pair %u, message %llu: a completion of %u bytes in place of %u",
+		note(s, "queue pair %u, message %llu: completion of %u bytes instead of %u",
 		     q->index, (unsigned long long)q->expected, wc->byte_len, length);
 	if (p->op == PERF_SEND)
 		return;
@@ -137,7 +137,7 @@ message_received(struct perf_server *s, struct perf_qp *q)
 	q->expected++;
 	s->verdict.received++;
 	if (s->end.params.mode == PERF_LAT && uroce_perf_post(&s->end, q, 1) != 0)
-		note(s, "queue pair %u takes no answer", q->index);
+		note(s, "cannot post a reply to queue pair %u", q->index);
 }
 
 /* After some completions of one QP: post receives, and give credit. */
@@ -145,10 +145,10 @@ static void
 qp_refresh(struct perf_server *s, struct perf_qp *q)
 {
 	if (s->end.recv_depth > 0 && uroce_perf_end_receive(&s->end, q) != 0)
-		note(s, "queue pair %u takes no receives", q->index);
+		note(s, "cannot post receives to queue pair %u", q->index);
 	if (uroce_perf_has_credits(&s->end.params) && !q->credit_busy &&
 	    q->credited != q->expected && uroce_perf_post_credit(&s->end, q) != 0)
-		note(s, "queue pair %u takes no credit", q->index);
+		note(s, "cannot post a credit to queue pair %u", q->index);
 }
 
 /* Repeat credits: one may have been lost. */
@@ -164,7 +164,7 @@ remind(struct perf_server *s)
 		struct perf_qp *q = &s->end.qps[i];
 
 		if (!q->credit_busy && q->received > 0 && uroce_perf_post_credit(&s->end, q) != 0)
-			note(s, "queue pair %u takes no credit", q->index);
+			note(s, "cannot post a credit to queue pair %u", q->index);
 	}
 }
 
@@ -294,7 +294,7 @@ uroce_perf_server_finish(struct perf_server *s, uint64_t ops, const uint64_t *co
 		work += uroce_perf_server_round(s);
 	}
 	if (!s->passive && (lossy ? s->verdict.received > ops && !doubles : s->verdict.received != ops))
-		note(s, "the server has seen %llu messages, the client says it sent %llu",
+		note(s, "the server has received %llu messages, but the client has sent %llu",
 		     (unsigned long long)s->verdict.received, (unsigned long long)ops);
 	if (counts != NULL && s->end.params.verify)
 		counters_check(s, counts);

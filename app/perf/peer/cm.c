@@ -346,7 +346,7 @@ client_meet(struct perf_conn *conn, struct perf_cm *cm)
 		ret = event_wait(conn, cm, RDMA_CM_EVENT_ESTABLISHED, &id, UROCE_PERF_OOB_TIMEOUT_MS);
 	if (ret == 0 || ret == -EINTR)
 		return ret;
-	fprintf(stderr, "uroce-perf: a client went before it was connected (%s): waiting for another\n",
+	fprintf(stderr, "uroce-perf: a client disconnected before it was connected (%s): waiting for another\n",
 		strerror(-ret));
 	peer_drop(cm);
 	return -EAGAIN;

@@ -83,21 +83,20 @@ uroce_perf_message_greeting(const char *line, const char *word, char *error, siz
 	char *end;
 
 	if (!uroce_perf_message_is(line, "uroce-perf") || line[10] != ' ') {
-		snprintf(error, room, "who answers there is not uroce-perf");
+		snprintf(error, room, "the peer is not uroce-perf: check the address");
 		return -1;
 	}
 	version = strtoul(line + 11, &end, 10);
 	if (version != PERF_OOB_VERSION) {
 		snprintf(error, room,
-			 "the other uroce-perf speaks version %lu of the handshake, this one "
-			 "version %u: use the same release at both ends",
+			 "the peer has version %lu of the handshake, this uroce-perf has version %u: use the same "
+			 "release at both ends",
 			 version, PERF_OOB_VERSION);
 		return -1;
 	}
 	if (*end != ' ' || !uroce_perf_message_is(end + 1, word)) {
 		snprintf(error, room,
-			 "the other uroce-perf is not the %s that was expected: one end is "
-			 "--server, the other one --client",
+			 "the peer is not a %s: run one end with --server, the other with --client",
 			 strcmp(word, "hello") == 0 ? "client" : "server");
 		return -1;
 	}

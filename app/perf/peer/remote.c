@@ -18,13 +18,11 @@ static int
 gone(char *error, size_t room, int ret)
 {
 	if (ret == -ETIMEDOUT)
-		snprintf(error, room, "the server does not answer any more");
+		snprintf(error, room, "the server has stopped responding");
 	else if (ret == -EPROTO)
-		snprintf(error, room,
-			 "the server sends what is not of the handshake: is it of the same "
-			 "release?");
+		snprintf(error, room, "the server has sent an invalid message: use the same release at both ends");
 	else
-		snprintf(error, room, "the server has gone away");
+		snprintf(error, room, "the server has closed the connection");
 	return -1;
 }
 
@@ -37,7 +35,7 @@ receive(struct perf_remote *remote, unsigned int timeout_ms, char *line, char *e
 	if (ret != 0)
 		return gone(error, room, ret);
 	if (uroce_perf_message_is(line, "error")) {
-		snprintf(error, room, "the server says: %.200s", line[5] == ' ' ? line + 6 : "");
+		snprintf(error, room, "error at the server: %.200s", line[5] == ' ' ? line + 6 : "");
 		return -1;
 	}
 	return 0;
@@ -72,7 +70,7 @@ alive(struct perf_peer *peer, char *error, size_t room)
 	int ret = uroce_perf_conn_recv(&remote->conn, line, sizeof(line), 0);
 
 	if (ret == 0 && uroce_perf_message_is(line, "error")) {
-		snprintf(error, room, "the server says: %.200s", line[5] == ' ' ? line + 6 : "");
+		snprintf(error, room, "error at the server: %.200s", line[5] == ' ' ? line + 6 : "");
 		return -1;
 	}
 	if (ret != -EAGAIN)
@@ -118,18 +116,18 @@ idle(void *arg)
 static void
 connect_explain(const struct perf_options *o, int error)
 {
-	const char *hint = o->use_oob ? "is the server running, with the same --oob?"
-				      : "is the server running, at that address, and the link up?";
+	const char *hint = o->use_oob ? "check that the server runs with the same --oob"
+				      : "check that the server runs and has this address, and that the link is up";
 
 	if (error == EINTR)
 		return; /* the user has pressed Ctrl-C */
 	if (error == EACCES)
-		hint = "may this user connect there?";
+		hint = "check the permissions of the socket";
 	else if (error == EADDRNOTAVAIL)
-		hint = "is the host of --oob right?";
+		hint = "check the host name in --oob";
 	else if (error == ETIMEDOUT && !o->use_oob)
-		hint = "the host answers, but no server on it: does it run, and without --oob?";
-	fprintf(stderr, "uroce-perf: no connection to %s: %s: %s\n",
+		hint = "the host responds, but without a server: check that the server runs, and without --oob";
+	fprintf(stderr, "uroce-perf: cannot connect to %s: %s: %s\n",
 		o->use_oob ? o->oob.text : o->peer_text, strerror(error), hint);
 }
 

@@ -60,12 +60,11 @@ lost(struct service *s, int ret)
 			UROCE_PERF_OOB_TIMEOUT_MS / 1000);
 	else if (ret == -EPROTO)
 		fprintf(stderr,
-			"uroce-perf: the client sends what is not of the handshake: is it of the "
-			"same release?\n");
+			"uroce-perf: the client has sent an invalid message: use the same release at both ends\n");
 	else if (ret == -EINTR)
 		fprintf(stderr, "uroce-perf: stopped\n");
 	else
-		fprintf(stderr, "uroce-perf: the client has gone away\n");
+		fprintf(stderr, "uroce-perf: the client has closed the connection\n");
 	return -1;
 }
 
@@ -102,7 +101,7 @@ greet(struct service *s)
 	}
 	if (!ours)
 		return refuse(s,
-			      "the client asks for an address that is none of the server's --addr");
+			      "the client's --client address is none of the server's --addr: use one of them");
 	ret = uroce_perf_conn_send(&s->conn, "uroce-perf %u welcome mtu=%u rd_atomic=%u",
 				   PERF_OOB_VERSION, mtu, rd_atomic);
 	return ret == 0 ? 0 : lost(s, ret);
@@ -368,7 +367,7 @@ uroce_perf_serve(struct app_host *host, const struct perf_options *o)
 		ret = client_serve(&s);
 		client_leave(&s);
 	} else if (ret != -EINTR) {
-		fprintf(stderr, "uroce-perf: no client on %s: %s\n",
+		fprintf(stderr, "uroce-perf: cannot wait for a client on %s: %s\n",
 			o->use_oob ? o->oob.text : "the RDMA CM", strerror(-ret));
 	} else {
 		ret = 0; /* the user stopped the wait for a client */

@@ -57,9 +57,9 @@ static bool
 is_idle(const char *what)
 {
 	if (session->bench == NULL)
-		uroce_perf_prompt_refuse("%s: the client says what runs: tell its prompt", what);
+		uroce_perf_prompt_refuse("%s: the client selects the tests: use its prompt", what);
 	else if (uroce_perf_session_state(session) == PERF_SESSION_RUNNING)
-		uroce_perf_prompt_refuse("%s: a test runs: stop it, or wait", what);
+		uroce_perf_prompt_refuse("%s: a test is running: use stop or wait first", what);
 	else
 		return true;
 	return false;
@@ -75,7 +75,7 @@ set(void *parsed, struct cmdline *cl __rte_unused, void *data __rte_unused)
 		return;
 	value = strdup(c->word);
 	if (value == NULL) {
-		uroce_perf_prompt_refuse("set: no memory");
+		uroce_perf_prompt_refuse("set: out of memory");
 	} else if (uroce_perf_set(&session->options, c->noun, value, error, sizeof(error)) != 0) {
 		uroce_perf_prompt_refuse("set %s", error);
 	} else if (session->options.impair == value) {
@@ -95,7 +95,7 @@ start(void *parsed __rte_unused, struct cmdline *cl __rte_unused, void *data __r
 		return;
 	uroce_perf_prompt_wait(0); /* print pending results before the next test overwrites them */
 	if (!uroce_perf_session_start(session))
-		uroce_perf_prompt_refuse("start: the program ends");
+		uroce_perf_prompt_refuse("start: the program is exiting");
 }
 
 /* Waits, so that the next command finds the test stopped. */
@@ -103,7 +103,7 @@ static void
 stop(void *parsed __rte_unused, struct cmdline *cl __rte_unused, void *data __rte_unused)
 {
 	if (session->bench == NULL) {
-		uroce_perf_prompt_refuse("stop: the client says what runs: quit ends this end");
+		uroce_perf_prompt_refuse("stop: the client selects the tests: use quit to end this server");
 		return;
 	}
 	uroce_perf_session_stop(session);
@@ -121,7 +121,7 @@ wait_some(void *parsed, struct cmdline *cl __rte_unused, void *data)
 		seconds = strtod(c->word, &end);
 		if (end == c->word || *end != '\0' || !isfinite(seconds) || seconds < 0 ||
 		    seconds > UROCE_PERF_MAX_TIME_S) {
-			uroce_perf_prompt_refuse("wait %s: give seconds, up to %u, as 5 or 0.5", c->word,
+			uroce_perf_prompt_refuse("wait %s: use seconds from 0 to %u, e.g. 5 or 0.5", c->word,
 						 UROCE_PERF_MAX_TIME_S);
 			return;
 		}
@@ -143,28 +143,29 @@ static const struct {
 } topics[] = {
 	{ "show",
 	  "show port|qp|mr|cq|counters|config|worker|results [NUMBER|all]\n"
-	  "  qp, mr, cq         those of the test that runs; NUMBER: one queue pair at length\n"
-	  "  counters [all]     what is not 0, since clear counters\n"
-	  "  config             what set has set: what start will run\n"
-	  "  worker             how much of their time, since they were shown last, the workers had work\n"
-	  "  results            of the last test\n"
-	  "clear counters       from now on they are shown as counted from here\n" },
+	  "  port               ports, their addresses and packet counters\n"
+	  "  qp, mr, cq         objects of the running test; qp NUMBER: details of one queue pair\n"
+	  "  counters [all]     counters since `clear counters`; without all, only those that are not 0\n"
+	  "  config             the options of the next test\n"
+	  "  worker             load of each worker since it was last shown\n"
+	  "  results            results of the last test\n"
+	  "clear counters       show later counters relative to now\n" },
 	{ "set",
-	  "set NAME VALUE       while no test runs, in the words of the command line:\n"
+	  "set NAME VALUE       change an option of the command line, while no test runs:\n"
 	  "  op OP              write, write-imm, read, send, send-imm, fetch-add, cmp-swap\n"
 	  "  transport, mode    rc, uc or ud; bw, rate or lat\n"
 	  "  size, mtu          BYTES[K|M] or all; 256, 512, 1024, 2048 or 4096\n"
-	  "  qps, depth         queue pairs, and messages outstanding on each\n"
-	  "  time, iters        seconds, or messages: what was set last ends the test\n"
+	  "  qps, depth         number of queue pairs; messages in flight per queue pair\n"
+	  "  time, iters        seconds; messages: the one set last limits the test\n"
 	  "  verify             on or off\n"
-	  "  fault              the message that is spoilt, with verify; or off\n"
+	  "  fault              number of the message to corrupt, with verify; or off\n"
 	  "  impair             loss=P,reorder=P,dup=P,corrupt=P,ecn=P,delay=T,... or off\n"
 	  "  congestion         on or off\n" },
 	{ "run",
-	  "start                run a test; the prompt goes on meanwhile\n"
-	  "stop                 end it, and wait for its results; Ctrl-C ends it too\n"
-	  "wait [SECONDS]       until it has ended, or so long\n"
-	  "quit                 end it, and the program; so do Ctrl-D, and Ctrl-C when no test runs\n" },
+	  "start                start a test in the background\n"
+	  "stop                 stop the test, as Ctrl-C does, and wait for its results\n"
+	  "wait [SECONDS]       wait for the end of the test, at most so long\n"
+	  "quit                 stop the test and exit, as Ctrl-D does, and Ctrl-C when no test runs\n" },
 };
 
 static void
@@ -181,7 +182,7 @@ help(void *parsed, struct cmdline *cl __rte_unused, void *data)
 		found = true;
 	}
 	if (!found)
-		uroce_perf_prompt_refuse("help %s: there is show, set and run", c->word);
+		uroce_perf_prompt_refuse("help %s: use show, set or run", c->word);
 }
 
 /* ---- the table */

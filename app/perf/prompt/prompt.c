@@ -268,9 +268,9 @@ line_run(struct prompt *p, struct cmdline *parser, const char *line)
 	p->refused = false;
 	ret = cmdline_parse(parser, line);
 	if (ret == CMDLINE_PARSE_BAD_ARGS)
-		uroce_perf_prompt_refuse("wrong arguments: help says which: %.*s", (int)strcspn(line, "\n"), line);
+		uroce_perf_prompt_refuse("wrong arguments, see help: %.*s", (int)strcspn(line, "\n"), line);
 	else if (ret < 0)
-		uroce_perf_prompt_refuse("not a command: help lists them: %.*s", (int)strcspn(line, "\n"), line);
+		uroce_perf_prompt_refuse("not a command, see help: %.*s", (int)strcspn(line, "\n"), line);
 	fflush(p->out);
 }
 
@@ -283,7 +283,7 @@ script_run(struct prompt *p, int fd, const char *name, bool go_on)
 	char line[UROCE_PERF_COMMAND_BYTES];
 
 	if (parser == NULL) {
-		fprintf(stderr, "uroce-perf: no memory for a prompt\n");
+		fprintf(stderr, "uroce-perf: out of memory for the prompt\n");
 		uroce_perf_session_fail(p->session);
 		return;
 	}
@@ -327,7 +327,7 @@ terminal_run(struct prompt *p)
 	p->terminal = cmdline_new(p->commands, "uroce-perf> ", STDIN_FILENO, STDOUT_FILENO);
 	if (p->terminal == NULL) {
 		tcsetattr(STDIN_FILENO, TCSANOW, &p->mode);
-		fprintf(stderr, "uroce-perf: no memory for a prompt\n");
+		fprintf(stderr, "uroce-perf: out of memory for the prompt\n");
 		uroce_perf_session_fail(p->session);
 		return;
 	}
@@ -394,7 +394,7 @@ uroce_perf_prompt_start(struct perf_session *s, cmdline_parse_ctx_t *commands, F
 	ret = commands == NULL ? -ENOMEM : rte_ctrl_thread_create(&prompt.thread, "uroce-prompt", NULL, prompt_main, &prompt);
 	if (ret == 0)
 		return 0;
-	fprintf(stderr, "uroce-perf: no prompt: %s\n", strerror(-ret));
+	fprintf(stderr, "uroce-perf: cannot start the prompt: %s\n", strerror(-ret));
 	return -1;
 }
 

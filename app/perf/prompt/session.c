@@ -33,7 +33,7 @@ uroce_perf_session_init(struct perf_session *s, const struct perf_options *optio
 {
 	s->event = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 	if (s->event < 0) {
-		fprintf(stderr, "uroce-perf: no prompt: %s\n", strerror(errno));
+		fprintf(stderr, "uroce-perf: cannot start the prompt: %s\n", strerror(errno));
 		return -1;
 	}
 	pthread_mutex_init(&s->lock, NULL);
@@ -152,7 +152,7 @@ rows_keep(struct perf_session *s)
 		return 0;
 	rows = realloc(s->rows, (s->nb_rows + b->nb_rows) * sizeof(*rows));
 	if (rows == NULL) {
-		fprintf(stderr, "uroce-perf: no memory for the results\n");
+		fprintf(stderr, "uroce-perf: out of memory for the results\n");
 		return -1;
 	}
 	memcpy(rows + s->nb_rows, b->rows, b->nb_rows * sizeof(*rows));

@@ -59,7 +59,7 @@ uroce_perf_set(struct perf_options *o, const char *name, const char *value, char
 	if (turn(&changed, name, value)) {
 		argc = 1;
 	} else if (strcmp(name, "verify") == 0) {
-		snprintf(error, room, "verify %.64s: on or off", value);
+		snprintf(error, room, "verify %.64s: use on or off", value);
 		return -EINVAL;
 	}
 	if (strcmp(name, "time") == 0) /* the later one of time and iters counts */

@@ -218,7 +218,7 @@ static int
 ends_show(struct show *v, void (*fn)(struct perf_end *end, void *arg))
 {
 	if (uroce_perf_endpoints_visit(fn, v) == 0) {
-		fprintf(v->out, "none: they are made when a test starts, and go when it ends\n");
+		fprintf(v->out, "none: they exist only while a test runs\n");
 		return 0;
 	}
 	if (v->found == 0) {
@@ -316,7 +316,7 @@ config_show(struct show *v)
 	FILE *out = v->out;
 
 	if (v->session->bench == NULL) {
-		fprintf(out, "the client says what runs\n");
+		fprintf(out, "the client selects the tests\n");
 		return 0;
 	}
 	fprintf(out, "op %s\ntransport %s\nmode %s\n", uroce_perf_ops[o->op].name,
@@ -382,11 +382,11 @@ results_show(struct show *v)
 	const struct perf_session *s = v->session;
 
 	if (s->bench == NULL)
-		snprintf(v->error, v->room, "the results are the client's");
+		snprintf(v->error, v->room, "the client has the results: use its prompt");
 	else if (uroce_perf_session_state(v->session) == PERF_SESSION_RUNNING)
-		snprintf(v->error, v->room, "a test runs: its results come when it has ended");
+		snprintf(v->error, v->room, "a test is running: use wait first");
 	else if (s->bench->nb_rows == 0)
-		snprintf(v->error, v->room, "nothing has run yet");
+		snprintf(v->error, v->room, "no test has run yet: use start");
 	else {
 		uroce_perf_bench_report(v->out, s->bench);
 		return 0;
@@ -417,13 +417,13 @@ uroce_perf_show(struct perf_session *s, FILE *out, const char *what, const char 
 	v.all = which != NULL && strcmp(which, "all") == 0;
 	v.one = which != NULL && !v.all;
 	if (v.one && uroce_app_number_parse(which, 0, UINT32_MAX, &v.number) != 0) {
-		snprintf(error, room, "show %s %.64s: give a number, or all", what, which);
+		snprintf(error, room, "show %s %.64s: use a number, or all", what, which);
 		return -EINVAL;
 	}
 	for (unsigned int i = 0; i < RTE_DIM(shows); i++) {
 		if (strcmp(what, shows[i].what) == 0)
 			return shows[i].show(&v);
 	}
-	snprintf(error, room, "show %.64s: there is no such thing to show", what);
+	snprintf(error, room, "show %.64s: see help show", what);
 	return -EINVAL;
 }

@@ -158,9 +158,9 @@ on_region(struct memif_client *c, const struct memif_add_region *region, int fd)
 		return "Invalid region index";
 	switch (uroce_memif_region_add(&c->link.regions, fd, region->bytes)) {
 	case 0: return NULL;
-	case -EPERM: return "Not ordinary memory that is sealed against shrinking";
-	case -EINVAL: return "The region is not so large";
-	default: return "The region is too large";
+	case -EPERM: return "Region is not memory sealed against shrinking";
+	case -EINVAL: return "Region is smaller than stated";
+	default: return "Region is too large";
 	}
 }
 

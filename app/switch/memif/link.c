@@ -88,7 +88,7 @@ const char *
 uroce_memif_link_start(struct memif_link *link)
 {
 	if (link->nb_in == 0 || link->nb_out == 0)
-		return "A ring is missing";
+		return "Missing ring";
 	for (unsigned int i = 0; i < link->nb_in; i++)
 		if (!start(&link->in[i]))
 			return "Wrong ring";
