@@ -32,7 +32,8 @@ extern "C" {
 
 #pragma GCC visibility push(default)	/* other symbols of the library are hidden */
 
-/* ---- our own: workers and ports ------------------------------------------------------------------- */
+/** @defgroup workers Workers
+ * @{ */
 
 struct uroce_worker;
 
@@ -58,7 +59,7 @@ int uroce_destroy_worker(struct uroce_worker *worker);
  */
 unsigned int uroce_worker_poll(struct uroce_worker *worker);
 
-/* The load of a worker. */
+/** The load of a worker. */
 struct uroce_worker_load {
 	uint64_t busy_ns;	/* time of busy rounds, at most 1 ms each */
 	uint64_t total_ns;	/* since the worker was created */
@@ -85,6 +86,11 @@ int uroce_worker_stop(struct uroce_worker *worker);
  * MT-safe; not within a poll. May be called within fn.
  */
 void uroce_hold_workers(void (*fn)(void *arg), void *arg);
+
+/** @} */
+
+/** @defgroup ports Ports, addresses and congestion control
+ * @{ */
 
 /**
  * Congestion control of a port, DCQCN: the port marks the packets that it sends as ECN-capable (if the ECN bits of the
@@ -113,6 +119,7 @@ struct uroce_congestion {
 
 #define UROCE_CNP_DSCP_OF_QP 0xff
 
+/** The options of uroce_open_port(). */
 struct uroce_port_conf {
 	uint16_t vlan;			/* VLAN ID 1..4094; 0: untagged */
 	uint16_t nb_rx_desc;		/* 0: the default of the port or of uroce */
@@ -194,6 +201,7 @@ int uroce_set_congestion(struct ibv_context *context, const struct uroce_congest
 /** Get the parameters of congestion control, with defaults filled in; rpg_max_rate 0: that of the link. */
 void uroce_get_congestion(struct ibv_context *context, struct uroce_congestion *congestion);
 
+/** A counter of a device, with its name. */
 struct uroce_counter {
 	const char *name;
 	uint64_t value;
@@ -209,7 +217,10 @@ struct uroce_counter {
 unsigned int uroce_query_counters(struct ibv_context *context, struct uroce_counter *counters,
 				  unsigned int room);
 
-/* ---- verbs ------------------------------------------------------------------------------------------ */
+/** @} */
+
+/** @defgroup devices Devices and asynchronous events
+ * @{ */
 
 /** ibv_query_device(3). @return 0 */
 int uroce_query_device(struct ibv_context *context, struct ibv_device_attr *attr);
@@ -275,6 +286,11 @@ int uroce_get_async_event(struct ibv_context *context, struct ibv_async_event *e
 /** ibv_ack_async_event(3). The call that destroys the event's object waits for this. */
 void uroce_ack_async_event(struct ibv_async_event *event);
 
+/** @} */
+
+/** @defgroup domains Protection domains
+ * @{ */
+
 /** ibv_alloc_pd(3). @return NULL and errno: ENOMEM, also after UROCE_MAX_PD */
 struct ibv_pd *uroce_alloc_pd(struct ibv_context *context);
 
@@ -303,6 +319,11 @@ enum uroce_res_type {
  *		allocator is missing; ENOMEM, also after UROCE_MAX_PD
  */
 struct ibv_pd *uroce_alloc_parent_domain(struct ibv_context *context, struct ibv_parent_domain_init_attr *attr);
+
+/** @} */
+
+/** @defgroup memory Memory regions and windows
+ * @{ */
 
 /**
  * ibv_reg_mr(3): any memory of the process, at any alignment, any number of times.
@@ -404,6 +425,11 @@ void uroce_unimport_pd(struct ibv_pd *pd);
 void uroce_unimport_mr(struct ibv_mr *mr);
 void uroce_unimport_dm(struct ibv_dm *dm);
 
+/** @} */
+
+/** @defgroup cqs Completion queues
+ * @{ */
+
 /** ibv_create_comp_channel(3). channel->fd can be polled, and set to O_NONBLOCK. */
 struct ibv_comp_channel *uroce_create_comp_channel(struct ibv_context *context);
 
@@ -472,6 +498,11 @@ int uroce_get_cq_event(struct ibv_comp_channel *channel, struct ibv_cq **cq, voi
 /** ibv_ack_cq_events(3) */
 void uroce_ack_cq_events(struct ibv_cq *cq, unsigned int nevents);
 
+/** @} */
+
+/** @defgroup srqs Shared receive queues and XRC domains
+ * @{ */
+
 /**
  * ibv_create_srq(3). The next message to any QP of the SRQ consumes the next posted receive. Its lkeys are those of
  * the SRQ's protection domain, not of the QP's.
@@ -523,6 +554,11 @@ struct ibv_xrcd *uroce_open_xrcd(struct ibv_context *context, struct ibv_xrcd_in
 
 /** ibv_close_xrcd(3). @return 0; EBUSY: SRQs or QPs use it */
 int uroce_close_xrcd(struct ibv_xrcd *xrcd);
+
+/** @} */
+
+/** @defgroup qps Queue pairs
+ * @{ */
 
 /**
  * ibv_create_qp(3).
@@ -589,6 +625,11 @@ int uroce_destroy_qp(struct ibv_qp *qp);
  */
 int uroce_destroy_qp_async(struct ibv_qp *qp, void (*freed)(void *arg), void *arg);
 
+/** @} */
+
+/** @defgroup datagrams Address handles and multicast
+ * @{ */
+
 /**
  * ibv_create_ah(3). All UD QPs of the PD can use the handle.
  *
@@ -631,6 +672,11 @@ int uroce_attach_mcast(struct ibv_qp *qp, const union ibv_gid *gid, uint16_t lid
 /** ibv_detach_mcast(3). @return 0; EINVAL: not attached; ENOMEM; EOPNOTSUPP: max_mcast_grp is 0 */
 int uroce_detach_mcast(struct ibv_qp *qp, const union ibv_gid *gid, uint16_t lid);
 
+/** @} */
+
+/** @defgroup posting Posting work requests
+ * @{ */
+
 /**
  * ibv_post_send(3). No system call, no allocation. A QP in the error state, and a UC or UD QP whose send queue is in
  * error (IBV_QPS_SQE), flushes the requests.
@@ -651,6 +697,11 @@ int uroce_query_qp_data_in_order(struct ibv_qp *qp, enum ibv_wr_opcode op, uint3
 int uroce_query_ece(struct ibv_qp *qp, struct ibv_ece *ece);
 /** ibv_set_ece(3). @return 0; EOPNOTSUPP: a field is not zero */
 int uroce_set_ece(struct ibv_qp *qp, struct ibv_ece *ece);
+
+/** @} */
+
+/** @defgroup names Fork, rates and names
+ * @{ */
 
 /** ibv_fork_init(3): no-op. After a fork, only the parent may use uroce. @return 0 */
 int uroce_fork_init(void);
@@ -674,6 +725,8 @@ const char *uroce_port_state_str(enum ibv_port_state state);
 const char *uroce_wc_status_str(enum ibv_wc_status status);
 /** ibv_event_type_str(3): the event in words, never NULL. */
 const char *uroce_event_type_str(enum ibv_event_type event);
+
+/** @} */
 
 #pragma GCC visibility pop
 

@@ -27,6 +27,9 @@ extern "C" {
 
 #pragma GCC visibility push(default)
 
+/** @defgroup cma Connection management
+ * @{ */
+
 /** rdma_create_event_channel(3). channel->fd can be polled, and set to O_NONBLOCK. */
 struct rdma_event_channel *uroce_rdma_create_event_channel(void);
 /** rdma_destroy_event_channel(3). Destroy its IDs first. */
@@ -123,6 +126,8 @@ int uroce_rdma_init_qp_attr(struct rdma_cm_id *id, struct ibv_qp_attr *qp_attr, 
 int uroce_rdma_set_local_ece(struct rdma_cm_id *id, struct ibv_ece *ece);
 /** rdma_get_remote_ece(3) */
 int uroce_rdma_get_remote_ece(struct rdma_cm_id *id, struct ibv_ece *ece);
+
+/** @} */
 
 #pragma GCC visibility pop
 

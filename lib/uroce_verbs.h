@@ -15,6 +15,9 @@
 
 #include <infiniband/verbs.h>
 
+/** @defgroup extensions FLUSH, ATOMIC_WRITE and stable memory
+ * @{ */
+
 /** Opcodes of work requests and of their completions. */
 #define IBV_WR_FLUSH ((enum ibv_wr_opcode)14)
 #define IBV_WC_FLUSH ((enum ibv_wc_opcode)8)
@@ -69,6 +72,8 @@ uroce_send_wr_flush(struct ibv_send_wr *wr, uint32_t rkey, uint64_t remote_addr,
 	wr->wr.atomic.compare_add = length;
 	wr->wr.atomic.swap = (uint64_t)type | (uint64_t)level << 4;
 }
+
+/** @} */
 
 #ifdef __cplusplus
 }

@@ -20,6 +20,9 @@ extern "C" {
 
 #pragma GCC visibility push(default)
 
+/** @defgroup netem Network emulation
+ * @{ */
+
 struct uroce_netem;
 
 /** Numbers of frames, of all queues of a port. */
@@ -64,6 +67,8 @@ void uroce_netem_stats(const struct uroce_netem *netem, struct uroce_netem_stats
 
 /** Check a list for uroce_netem_attach(). @return 0; EINVAL, and a message in error */
 int uroce_netem_check(const char *impairment, char *error, unsigned int error_room);
+
+/** @} */
 
 #pragma GCC visibility pop
 
