@@ -3,8 +3,8 @@
  *
  * The communication manager of one device: exchanges MADs over QP1 (class 0x07) with the peers' managers to make
  * connections, end them, and resolve service IDs (SIDR). It does no I/O, reads no clock and takes no lock: MADs and the
- * time go in; MADs, events and the next deadline come out. The caller lets one thread call at a time, by a lock of its
- * own. lib/port drives the manager, and the rdma_cm calls are its consumer.
+ * time go in; MADs, events and the next deadline come out. One thread at a time may call it, under a lock of the
+ * caller. lib/port drives the manager, and the rdma_cm calls are its consumer.
  */
 
 #ifndef UROCE_CM_IB_CM_H
@@ -76,7 +76,7 @@ struct uroce_cm_req {
 	uint8_t initiator_depth;
 	uint8_t remote_cm_response_timeout;	/* the peer's CM replies within 4.096 us << it, 5 bits */
 	uint8_t local_cm_response_timeout;	/* this end's CM replies within 4.096 us << it, 5 bits */
-	uint8_t local_ack_timeout;	/* primary path's, 5 bits; 0: computed of packet_life_time and ca_ack_delay */
+	uint8_t local_ack_timeout;	/* primary path's, 5 bits; 0: computed from packet_life_time and ca_ack_delay */
 	uint8_t retry_count;
 	uint8_t rnr_retry_count;
 	uint8_t max_cm_retries;

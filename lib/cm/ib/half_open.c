@@ -9,7 +9,7 @@
 #include "cm/ib/internal.h"
 #include "uroce_config.h"
 
-/* Reject the connection and end it at once. It needs no TIMEWAIT, because it was never established. */
+/* Reject the connection and end it at once, without TIMEWAIT. */
 static void
 evict(struct uroce_cm_conn *conn, uint64_t now_ns)
 {

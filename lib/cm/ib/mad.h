@@ -37,7 +37,7 @@ struct uroce_cm_mad_header {
 	rte_be32_t attr_mod;
 } __rte_packed;
 
-static_assert(sizeof(struct uroce_cm_mad_header) == 24, "MAD header");
+static_assert(sizeof(struct uroce_cm_mad_header) == 24, "the MAD header must have 24 bytes");
 
 /* In the order of their attribute IDs. */
 enum uroce_cm_message {
@@ -188,7 +188,7 @@ uint64_t uroce_cm_field_get(const uint8_t *mad, enum uroce_cm_field field);
 /** @param value	must fit into the field */
 void uroce_cm_field_put(uint8_t *mad, enum uroce_cm_field field, uint64_t value);
 
-/* As uroce_cm_get(mad, REQ, QPN). uroce_cm_at() is for fields wider than 64 bits. */
+/* Example: uroce_cm_get(mad, REQ, QPN). uroce_cm_at() is for fields wider than 64 bits. */
 #define uroce_cm_get(mad, message, field) uroce_cm_field_get(mad, UROCE_CM_F_##message##_##field)
 #define uroce_cm_put(mad, message, field, value) \
 	uroce_cm_field_put(mad, UROCE_CM_F_##message##_##field, value)

@@ -47,7 +47,7 @@ enum path_field {
 };
 
 static_assert(UROCE_CM_F_REQ_PRIMARY_ACK_TIMEOUT - UROCE_CM_F_REQ_PRIMARY_LOCAL_LID == ACK_TIMEOUT,
-	      "order of a path's fields");
+	      "enum path_field must have the order of UROCE_CM_PATH_FIELDS");
 
 static void
 put(uint8_t *mad, enum uroce_cm_field first, enum path_field field, uint64_t value)

@@ -13,7 +13,7 @@
 #include "cm/ib/cm.h"
 #include "cm/ib/mad.h"
 
-/* The specification's states. Those of its alternate path machine, which runs only in ESTABLISHED, are states here. */
+/* The specification's states. Those of its alternate path machine, which runs only in ESTABLISHED, are listed, too. */
 enum uroce_cm_state {
 	UROCE_CM_STATE_NONE,		/* in a table: not allowed */
 	UROCE_CM_IDLE,

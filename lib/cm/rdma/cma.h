@@ -45,8 +45,8 @@ struct uroce_cma_device {
 	uint8_t max_initiator_depth;
 };
 
-/* An event channel, which is freed with its last user. It is an error to call rdma_destroy_event_channel(3) before
- * rdma_destroy_id(3), but then only the events end. */
+/* An event channel, which is freed with its last user. An application that calls rdma_destroy_event_channel(3) before
+ * rdma_destroy_id(3) is wrong, but it only loses the ID's events. */
 struct uroce_cma_channel {
 	struct rdma_event_channel ibv;  /* first: the application's pointer */
 	struct uroce_event_queue queue; /* a record is the ID whose next event is to be taken */
@@ -215,8 +215,8 @@ int uroce_cma_port_bind(struct uroce_cma_id *id);
 void uroce_cma_port_unbind(struct uroce_cma_id *id);
 /** May the ID listen on the address and port that it is bound to? @return 0; -EADDRINUSE */
 int uroce_cma_port_check_listen(const struct uroce_cma_id *id);
-/** Listen on the agents on which an ID of the port listens, and on no others. Called when an ID begins or ends to
- * listen. @return 0, or -errno of the first agent that failed */
+/** Listen on the agents on which an ID of the port listens, and on no others. Called when an ID begins or stops
+ * listening. @return 0, or -errno of the first agent that failed */
 int uroce_cma_port_sync(struct uroce_cma_port *port);
 /** uroce_cma_port_sync() for all ports, when a device was added. */
 void uroce_cma_ports_sync(void);
@@ -291,7 +291,7 @@ int uroce_cma_request(struct uroce_cm_agent *agent, const struct uroce_cm_event 
 /** @return 0 or a status to reject the request */
 int uroce_cma_sidr_request(struct uroce_cm_agent *agent, const struct uroce_cm_event *event);
 void uroce_cma_sidr_event(struct uroce_cma_id *id, const struct uroce_cm_event *event);
-/** Check that a request's header, addresses and path agree. @return the request's listener; NULL: none, or they differ */
+/** @return the listener for a request; NULL: there is none, or the request's header, addresses and path disagree */
 struct uroce_cma_id *uroce_cma_request_listener(const struct uroce_cm_event *event,
 						const struct uroce_cm_path *path,
 						struct sockaddr_storage *src,

@@ -59,7 +59,7 @@ fill_req(struct uroce_cma_id *id, const struct rdma_conn_param *param, struct ur
 	req->remote_cm_response_timeout = UROCE_CMA_RESPONSE_TIMEOUT;
 	req->local_cm_response_timeout = UROCE_CMA_RESPONSE_TIMEOUT;
 	req->max_cm_retries = UROCE_CMA_MAX_RETRIES;
-	/* local_ack_timeout stays 0: it is computed of the path's life time */
+	/* local_ack_timeout stays 0: it is computed from the path's life time */
 }
 
 static int
@@ -133,7 +133,7 @@ uroce_rdma_establish(struct rdma_cm_id *ibv)
 	return uroce_cma_return(uroce_cma_establish(uroce_cma_id_of(ibv)));
 }
 
-/* Unless the application passes limits, those are the request's, within the device's. */
+/* Without limits from the application, accept those of the request, as far as the device supports them. */
 static void
 limit_accepted(struct uroce_cma_id *id, const struct rdma_conn_param *param)
 {

@@ -198,7 +198,7 @@ disconnected(struct uroce_cma_id *id, const struct uroce_cm_event *event)
 	const struct uroce_cm_private none = { .data = NULL };
 	const int status = event->type == UROCE_CM_DREQ_ERROR ? -ETIMEDOUT : 0;
 
-	/* both ends have disconnected: the application has nothing more to send */
+	/* both ends have called rdma_disconnect(3), so no further call sends the DREP */
 	if (event->type == UROCE_CM_DREQ_RECEIVED && id->disconnecting)
 		(void)uroce_cm_send_drep(id->conn, &none, uroce_cm_now(id->agent));
 	if (id->state != UROCE_CMA_CONNECT)

@@ -23,7 +23,7 @@ bool uroce_cma_addr_any(const struct sockaddr *addr);
 /** Is it one of those, or in 127.0.0.0/8, or ::1? Linux treats them alike when an ID is bound. */
 bool uroce_cma_addr_unspecific(const struct sockaddr *addr);
 bool uroce_cma_addr_multicast(const struct sockaddr *addr);
-/** Are the addresses equal? IPv4 is the same address as AF_INET and mapped into IPv6: the same peers reach it. */
+/** Are the addresses equal? An IPv4 address equals its form mapped into IPv6: the same peers reach both. */
 bool uroce_cma_addr_same(const struct sockaddr *a, const struct sockaddr *b);
 
 __be16 uroce_cma_addr_port(const struct sockaddr *addr);

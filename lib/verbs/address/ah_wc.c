@@ -50,7 +50,7 @@ route_init(struct route *r, const struct ibv_grh *grh)
 		r->traffic_class = (uint8_t)(word >> 20);
 		return 0;
 	}
-	static_assert(sizeof(*grh) == UROCE_GRH_BYTES, "GRH");
+	static_assert(sizeof(*grh) == UROCE_GRH_BYTES, "struct ibv_grh must have 40 bytes");
 	memcpy(&ip, (const uint8_t *)grh + sizeof(*grh) - sizeof(ip), sizeof(ip));
 	if (!is_ipv4(&ip))
 		return EINVAL;

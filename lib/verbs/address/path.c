@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Waits until the MAC address of a path's neighbor is known. Applications expect this of ibv_modify_qp(3) and
- * ibv_create_ah(3), which resolve the address with a kernel driver: an application may fill its queue at once. Control
- * threads.
+ * Waits until the MAC address of a path's neighbor is known. With a kernel driver, ibv_modify_qp(3) and
+ * ibv_create_ah(3) return with the address resolved, and applications fill their queues at once. Control threads.
  */
 
 #include <pthread.h>

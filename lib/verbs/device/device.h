@@ -76,7 +76,7 @@ struct uroce_worker_ops {
 	void (*engine_exit)(struct uroce_engine *engine);
 	/* Tell the QP's worker of new work on the send queue, or of work to flush. Any thread. */
 	void (*doorbell)(struct uroce_qp *qp);
-	/* Poll the workers that no other thread owns while the calling thread waits. Not between enter and exit. */
+	/* For a calling thread that waits: poll the workers that no other thread owns. Not between enter and exit. */
 	void (*progress)(struct uroce_device *dev);
 	/* Poll the device's workers that no other thread owns, once. Any thread, not between enter and exit. NULL:
 	 * callers must not poll workers. */
@@ -200,7 +200,7 @@ struct uroce_device {
 	struct verbs_context vctx;	/* the device's own context. Last: new versions add fields at its start */
 };
 
-/* `priv` is private to rdma-core's libibverbs, and free for us: no application reads it. */
+/* `priv` points to the device. With rdma-core it belongs to libibverbs; no application reads it. */
 static inline struct uroce_device *
 uroce_device_of(struct ibv_context *ctx)
 {
@@ -220,7 +220,7 @@ void *uroce_device_alloc(const struct uroce_device *dev, const char *type, size_
 bool uroce_device_count(struct uroce_device *dev, uint32_t *count, uint32_t limit);
 void uroce_device_uncount(struct uroce_device *dev, uint32_t *count);
 
-/** Number and list a complete CQ or SRQ, or remove it from the list before it is destroyed. */
+/** Give a complete CQ or SRQ its number and list it; remove it from the list before it is destroyed. */
 void uroce_device_add_cq(struct uroce_device *dev, struct uroce_cq *cq);
 void uroce_device_del_cq(struct uroce_device *dev, struct uroce_cq *cq);
 void uroce_device_add_srq(struct uroce_device *dev, struct uroce_srq *srq);

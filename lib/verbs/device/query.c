@@ -67,7 +67,7 @@ uroce_query_device(struct ibv_context *context, struct ibv_device_attr *attr)
 		.local_ca_ack_delay = UROCE_LOCAL_CA_ACK_DELAY,
 		.phys_port_cnt = 1,
 	};
-	static_assert(UROCE_MAX_RD_ATOMIC <= INT_MAX >> UROCE_LOG2_LIMIT_QP, "max_res_rd_atom");
+	static_assert(UROCE_MAX_RD_ATOMIC <= INT_MAX >> UROCE_LOG2_LIMIT_QP, "max_res_rd_atom must fit an int");
 	return 0;
 }
 

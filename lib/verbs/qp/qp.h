@@ -220,7 +220,8 @@ struct uroce_qp {
 	struct uroce_srq *recv_srq;
 };
 
-static_assert(sizeof(struct uroce_qp) <= 1408, "sizeof(struct uroce_qp): 2 KiB a QP with its rings; the test footprint measures it");
+static_assert(sizeof(struct uroce_qp) <= 1408,
+	      "struct uroce_qp may have 1408 bytes, because a QP with its rings has 2 KiB (test footprint)");
 
 /** Prefetch the fields of a QP that packets need and only modify changes: number, domain, CQs, and the first of the
  * others. */

@@ -219,7 +219,7 @@ apply(struct uroce_srq *srq, const struct ibv_srq_attr *attr, int mask, uint8_t 
 	if (mask & IBV_SRQ_MAX_WR)
 		move(wq, max_wr, ring);
 	if (mask & IBV_SRQ_LIMIT) {
-		/* too few WQEs already: raise the event now, because there may be no WQE whose taking would raise it */
+		/* too few WQEs already: raise the event now, because no message raises it in an empty SRQ */
 		*event = limit != 0 && queued < limit;
 		srq->limit = *event ? 0 : limit;
 	}
