@@ -38,7 +38,8 @@ check(uint16_t port_id, const struct uroce_port_conf *conf, struct uroce_worker 
 		return -ENODEV;
 	}
 	if (conf->vlan > MAX_VLAN) {
-		UROCE_LOG(ERR, "port %u: VLAN %u is not in 1..%u (0: untagged)\n", port_id, conf->vlan, MAX_VLAN);
+		UROCE_LOG(ERR, "port %u: VLAN %u is not in 1..%u: pass a VLAN in this range, or 0 for none\n", port_id,
+			  conf->vlan, MAX_VLAN);
 		return -EINVAL;
 	}
 	if (workers == NULL || nb_workers == 0 || nb_workers > UROCE_MAX_WORKERS) {

@@ -134,7 +134,7 @@ uroce_watch_start(struct uroce_port *port)
 	port->link_due_ns = 0;
 	for (unsigned int i = 0; i < RTE_DIM(types); i++)
 		if (rte_eth_dev_callback_register(port->port_id, types[i], on_event, port) != 0)
-			UROCE_LOG(NOTICE, "port %u: no memory for a callback: its %s is not noticed by interrupt\n",
+			UROCE_LOG(NOTICE, "port %u: out of memory: a %s is not reported by interrupt\n",
 				  port->port_id, types[i] == RTE_ETH_EVENT_INTR_RMV ? "removal" : "change of link");
 }
 
