@@ -352,7 +352,7 @@ prefetch_turns(const struct uroce_qp *qp)
 	uroce_qp_prefetch_variable(next);
 }
 
-/* CNPs leave before all other frames. */
+/* Send the CNPs, before all other frames. @return the number of frames */
 static unsigned int
 send_cnps(struct uroce_engine *e, struct rte_mbuf **frames, unsigned int n)
 {
@@ -364,7 +364,7 @@ send_cnps(struct uroce_engine *e, struct rte_mbuf **frames, unsigned int n)
 	return sent;
 }
 
-/* Activate the QPs that the previous call deferred to this one. */
+/* Give turns to the QPs that the previous call deferred to this one. */
 static void
 activate_those_of_later(struct uroce_engine *e)
 {

@@ -29,10 +29,10 @@
 /* Counters of an engine. Received packets are also counted by verdict, in verdicts[]. */
 enum uroce_engine_counter {
 	UROCE_SENT_PACKETS,
-	UROCE_SENT_BYTES,		/* payload */
-	UROCE_RECEIVED_BYTES,		/* payload placed */
+	UROCE_SENT_BYTES,		/* bytes of payload */
+	UROCE_RECEIVED_BYTES,		/* bytes of payload that were placed */
 	UROCE_SENT_ACKS,
-	UROCE_RX_WRITE_REQUESTS,	/* messages */
+	UROCE_RX_WRITE_REQUESTS,	/* WRITE messages */
 	UROCE_RDMA_SENDS,		/* SENDs completed */
 	UROCE_RDMA_RECVS,		/* receive requests completed */
 	UROCE_RX_READ_REQUESTS,
@@ -50,14 +50,14 @@ enum uroce_engine_counter {
 	UROCE_ZERO_COPY_PACKETS,
 	UROCE_NO_MBUF,			/* a pool was empty; the QP tries again */
 	UROCE_CQ_OVERRUNS,
-	/* named as Linux names them */
-	UROCE_NP_ECN_MARKED_PACKETS,	/* received with CE */
+	/* congestion control, with Linux's names */
+	UROCE_NP_ECN_MARKED_PACKETS,	/* packets received with CE */
 	UROCE_NP_CNP_SENT,
 	UROCE_RP_CNP_HANDLED,
 	UROCE_RP_CNP_IGNORED,		/* CNPs that slowed down no QP */
 	UROCE_EARLY_DROPPED,		/* frames that left the reorder buffer without execution */
 	UROCE_EARLY_EXPIRED,		/* frames of UROCE_EARLY_DROPPED that were kept for too long */
-	/* named as Linux names them: retransmission requests, and completions with an error */
+	/* retransmission requests, and completions with an error, with Linux's names */
 	UROCE_PACKET_SEQ_ERR,		/* sequence NAKs received */
 	UROCE_COMPLETER_RETRY_ERR,	/* retries charged to a QP's retry_cnt */
 	UROCE_REQ_CQE_ERROR,		/* send WQEs that failed or were flushed */
@@ -84,8 +84,8 @@ struct uroce_engine {
 	uint32_t rated;			/* QPs that have a rate */
 	uint32_t cnp_count;
 	TAILQ_HEAD(uroce_qp_list, uroce_qp) active;	/* QPs with something to send, each once */
-	struct uroce_qp_list later;	/* QPs whose turn is in the next call of uroce_engine_send(), by active_link */
-	struct uroce_qp *failed;	/* QPs that failed in the current call from the engine, by failed_next */
+	struct uroce_qp_list later;	/* QPs with a turn in the next call of uroce_engine_send() */
+	struct uroce_qp *failed;	/* QPs that failed in the current call from the engine, linked by failed_next */
 	bool yield;			/* end this round: a long FLUSH continues in the next one */
 	uint64_t heard_ns;		/* all frames that arrived by then have been received; UINT64_MAX: no rounds */
 	uint64_t unheard_ns;		/* becomes heard_ns after unheard_rounds rounds */
@@ -118,7 +118,7 @@ struct uroce_engine {
 struct uroce_frame_route {
 	union ibv_gid dgid;	/* the peer, whose MAC address is not known, or a multicast group */
 	uint32_t dest_qpn;
-	uint16_t port_id;	/* of the device */
+	uint16_t port_id;	/* port of the QP's device */
 	uint16_t out;		/* uroce_path.out */
 };
 

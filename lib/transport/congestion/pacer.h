@@ -33,7 +33,7 @@ struct uroce_rate {
 
 struct uroce_pacer {
 	SLIST_HEAD(, uroce_rate) free;
-	struct uroce_rate *rates;	/* UROCE_RATES */
+	struct uroce_rate *rates;	/* UROCE_RATES rates */
 	struct uroce_wheel wheel;	/* timers of rates */
 };
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Builds every frame that the transport sends. The callers decide what to send, when, and in which order. On the engine's
- * thread.
+ * Builds every frame that the transport sends. The callers decide which packets to send, and their order. On the
+ * engine's thread.
  *
  *	builder.c	builds a packet from its description: headers, payload by copy or by reference, pad and ICRC
  *	tx_inline.h	builds the headers, and packets whose payload is not in registered memory, inline

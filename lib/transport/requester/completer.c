@@ -152,7 +152,7 @@ settle(struct uroce_engine *e, struct uroce_qp *qp)
 		uroce_requester_on(e, qp, UROCE_ON_REPAIRED);
 }
 
-/* As acknowledge(), during recovery: the record also holds answers behind a missing response. */
+/* As acknowledge(), during recovery: the record also stores answers behind a missing response. */
 static bool
 acknowledge_in_recovery(struct uroce_engine *e, struct uroce_qp *qp, uint32_t psn, enum uroce_answer answer)
 {

@@ -83,7 +83,7 @@ struct uroce_resend {
 
 /* The records of an engine. */
 struct uroce_recoveries {
-	struct uroce_recovery *entries;	/* UROCE_RECOVERIES */
+	struct uroce_recovery *entries;	/* UROCE_RECOVERIES records */
 	struct uroce_recovery *free;
 	uint32_t lent;
 };

@@ -52,7 +52,7 @@ struct uroce_burst uroce_requester_burst(const struct uroce_qp *qp, const struct
 /** Build packets of a SEND or WRITE, from req.offset of the WQE on. @return as uroce_packets_build() */
 int uroce_data_packets(struct uroce_engine *e, const struct uroce_qp *qp, const struct uroce_sqe *sqe,
 		       struct uroce_burst burst, struct rte_mbuf **frames);
-/* The kind of an answer of the peer. */
+/* The kinds of answers of the peer. */
 enum uroce_answer {
 	UROCE_ANSWER_ACK,
 	UROCE_ANSWER_NAK,	/* PSN sequence error */
@@ -62,7 +62,7 @@ enum uroce_answer {
 };
 
 /* retry.c */
-/** Change the requester's state, and do what the table says. @return false: the QP has failed */
+/** Apply an event: change the requester's state, and do the table's actions. @return false: the QP has failed */
 bool uroce_requester_on(struct uroce_engine *e, struct uroce_qp *qp, enum uroce_requester_event event);
 /** Start the transport timer (R36) and the probe timer, or stop them if no packet is outstanding. */
 void uroce_retry_arm(struct uroce_engine *e, struct uroce_qp *qp);

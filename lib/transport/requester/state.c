@@ -30,9 +30,9 @@ static const struct uroce_requester_step requester_steps[UROCE_REQUESTER_EVENTS]
 		S(IN_ORDER), S(IN_ORDER_RECOVERS), S(RNR), S(RNR_RECOVERS) } },
 	[UROCE_ON_NAK] = { "NAK", RETRY, {
 		S(IN_ORDER), S(IN_ORDER), S(GAP), S(GAP), S(IN_ORDER), S(IN_ORDER), S(RNR), S(RNR) } },
-	[UROCE_ON_PROBE_NAK] = { "early ones lost", UROCE_DO_CHARGE | UROCE_DO_RELEASE | UROCE_DO_BACK, {
+	[UROCE_ON_PROBE_NAK] = { "out-of-order packets dropped", UROCE_DO_CHARGE | UROCE_DO_RELEASE | UROCE_DO_BACK, {
 		S(IN_ORDER), S(IN_ORDER), S(GAP), S(GAP), S(IN_ORDER), S(IN_ORDER), S(RNR), S(RNR) } },
-	[UROCE_ON_PROBE_BACK] = { "early ones lost", UROCE_DO_RELEASE | UROCE_DO_BACK, {
+	[UROCE_ON_PROBE_BACK] = { "out-of-order packets dropped", UROCE_DO_RELEASE | UROCE_DO_BACK, {
 		S(IN_ORDER), S(IN_ORDER), S(GAP), S(GAP), S(IN_ORDER), S(IN_ORDER), S(RNR), S(RNR) } },
 	[UROCE_ON_RESPONSE_GAP] = { "response gap", RETRY, {
 		S(GAP), S(GAP), ______, ______, S(GAP), S(GAP), ______, ______ } },
