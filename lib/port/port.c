@@ -204,7 +204,7 @@ static void
 port_detach(struct uroce_port *port)
 {
 	if (uroce_groups_leaving(&port->groups))
-		uroce_workers_progress(); /* let worker 0 report the left groups, or routers keep forwarding them */
+		uroce_workers_progress(); /* worker 0 reports the left groups, so that routers stop forwarding */
 	uroce_registry_unpublish(port);
 	uroce_watch_stop(port);
 	for (unsigned int i = 0; i < port->nb_queues; i++)

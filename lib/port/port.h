@@ -38,7 +38,7 @@ struct uroce_worker;
 struct uroce_port_queue {
 	struct uroce_port *port;
 	struct uroce_worker *worker;
-	struct rte_mempool *pool; /* of received frames */
+	struct rte_mempool *pool; /* mbufs of received frames */
 	uint16_t port_id;
 	uint16_t id;
 	uint16_t nb_rx_desc;
@@ -46,7 +46,7 @@ struct uroce_port_queue {
 	bool tx_stalled;      /* drop frames that the port does not accept, without waiting */
 	uint64_t tx_since_ns; /* the port has accepted no frame since then; 0: it accepts frames */
 	uint64_t flow_generation; /* generation of the addresses for which flow is valid */
-	struct uroce_flow flow;   /* of the last frame whose addresses were checked */
+	struct uroce_flow flow;   /* headers of the last frame whose addresses were accepted */
 	struct rte_mbuf *tx[UROCE_TX_ROOM];
 	/* worker: rw, others: relaxed read */
 	uint64_t verdicts[UROCE_VERDICT_COUNT];
@@ -118,7 +118,7 @@ uroce_port_of_context(struct ibv_context *context)
 static inline const struct uroce_addresses *
 uroce_port_addresses(const struct uroce_port *port)
 {
-	/* pairs with the release in publish() of gid.c */
+	/* pairs with the release in uroce_gids_publish() */
 	return __atomic_load_n(&port->addresses, __ATOMIC_ACQUIRE);
 }
 

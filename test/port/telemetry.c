@@ -310,7 +310,7 @@ test_turn(void **state)
 	qp = qp_create(pd, cq);
 	snprintf(text, sizeof(text), "/uroce/qp,uroce0,%u", qp->qp_num);
 	uroce_worker_enter(t.worker);
-	telemetry_expect(text, "does not give its turn away");
+	telemetry_expect(text, "has not released its turn");
 	telemetry_expect("/uroce/qps,uroce0", "\"count\":1");
 	telemetry_expect("/uroce/worker,0", "\"qps\":1");
 	telemetry_expect("/uroce/stats,uroce0", "\"rx_frames\":0");

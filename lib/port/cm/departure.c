@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Records the peers that have departed (any thread), and reports them to the CM (the CM service's thread).
+ * Records the peers that have departed, and reports them to the CM. Any thread records; the CM service's
+ * thread reports.
  */
 
 #include "cm/service.h"
@@ -24,7 +25,7 @@ uroce_departure_receive(const struct uroce_rx *rx)
 		rte_pktmbuf_mtod_offset(rx->mbuf, const struct uroce_departure *, rx->l3_offset);
 	struct uroce_port *port = rx->q->port;
 
-	/* another destination or link is not safe: any host of the network could have sent the frame */
+	/* otherwise the frame does not come from the other end of the link: any host could have sent it */
 	if (!uroce_departure_may_be(port, &uroce_rx_ether(rx)->dst_addr))
 		return UROCE_DROP_ETHERTYPE;
 	if (uroce_rx_room(rx) < sizeof(*said))
@@ -50,7 +51,7 @@ uroce_departures_now(const struct uroce_port *port)
 struct telling {
 	struct uroce_port *port;
 	bool all;
-	uint64_t since; /* of neighbors */
+	uint64_t since; /* departures.of_neighbors of the last report */
 };
 
 static bool

@@ -135,7 +135,7 @@ wait_until(uint64_t when_ns)
 			service.fds[i].revents = 0;
 }
 
-/* When to poll the workers next: soon while there is work, else rarely. */
+/* @return the time of the next poll of the workers: soon while they are busy, else rarely */
 static uint64_t
 next_poll(uint64_t now_ns, bool busy)
 {
@@ -155,8 +155,8 @@ service_main(void *arg)
 	for (;;) {
 		helped = uroce_workers_help(&frames);
 		mads = round_do(&next_ns);
-		/* After the read of wake_fd: the thread that stops this one sets the flag before it writes there, and a
-		 * write that was read wakes no more. Pairs with the release in thread_stop() */
+		/* Check the flag after round_do() has read wake_fd: a write that was read does not wake this thread
+		 * again, and thread_stop() sets the flag before it writes. Pairs with the release in thread_stop() */
 		if (__atomic_load_n(&service.stop, __ATOMIC_ACQUIRE))
 			return NULL;
 		now_ns = uroce_clock_ns();
@@ -177,7 +177,7 @@ port_set_agent(struct uroce_port *port, struct uroce_agent *a)
 	uroce_registry_unlock();
 }
 
-/* With uroce_cm_lock held. */
+/* Add the agent to the service. Under uroce_cm_lock. */
 static void
 agent_add(struct uroce_agent *a)
 {

@@ -12,12 +12,12 @@
 #define WIDTH_1X 1
 #define WIDTH_4X 2
 
-#define SPEED_SDR   1 /* 2.5 Gb/s a lane */
-#define SPEED_DDR   2
-#define SPEED_FDR10 8   /* 10 */
-#define SPEED_EDR   32  /* 25 */
-#define SPEED_HDR   64  /* 50 */
-#define SPEED_NDR   128 /* 100 */
+#define SPEED_SDR   1   /* 2.5 Gb/s per lane */
+#define SPEED_DDR   2   /* 5 Gb/s per lane */
+#define SPEED_FDR10 8   /* 10 Gb/s per lane */
+#define SPEED_EDR   32  /* 25 Gb/s per lane */
+#define SPEED_HDR   64  /* 50 Gb/s per lane */
+#define SPEED_NDR   128 /* 100 Gb/s per lane */
 
 #define PHYS_DISABLED 3
 #define PHYS_LINK_UP  5

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The link attributes of ibv_query_port(3).
+ * Reports a port's link for ibv_query_port(3).
  */
 
 #ifndef UROCE_PORT_ETHDEV_LINK_H

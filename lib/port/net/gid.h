@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The GID table of a port: index 0 is the link-local address, the others are those that the application added.
+ * The GID table of a port: index 0 is the link-local address; the application adds the other addresses.
  */
 
 #ifndef UROCE_PORT_NET_GID_H

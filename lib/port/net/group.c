@@ -304,7 +304,7 @@ record(struct uroce_groups *g, struct uroce_group *e, uint64_t now_ns,
 	report->records[report->count++].type = type;
 }
 
-/* @return when the entry is due, ns */
+/* @return the time at which the entry is due, ns */
 static uint64_t
 due_of(const struct uroce_group *e)
 {

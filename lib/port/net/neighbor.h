@@ -118,7 +118,8 @@ unsigned int uroce_neighbors_due(struct uroce_neighbors *t, uint64_t now_ns,
  * without a MAC address are due for a probe. */
 void uroce_neighbors_link(struct uroce_neighbors *t, bool up);
 
-/** The host with this MAC address has departed: forget all its addresses. @return whether it had any */
+/** The host with this MAC address has departed: note it in the entries of all its addresses.
+ * @return whether the table has any */
 bool uroce_neighbors_depart(struct uroce_neighbors *t, const struct rte_ether_addr *mac);
 /** Has the host with this address departed since the table's `departures` was `since`? */
 bool uroce_neighbor_departed(struct uroce_neighbors *t, const uint8_t addr[16], uint64_t since);

@@ -22,7 +22,7 @@ static void
 announce(struct uroce_port_queue *q)
 {
 	static const struct rte_ether_addr everybody;
-	/* pairs with the release in uroce_add_address(): `own`, read after, has the address */
+	/* pairs with the release in uroce_add_address(): the snapshot that is read next has the address */
 	uint64_t wanted = __atomic_exchange_n(&q->port->announce, 0, __ATOMIC_ACQUIRE);
 	const struct uroce_addresses *own = uroce_port_addresses(q->port);
 

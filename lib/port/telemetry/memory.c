@@ -74,7 +74,7 @@ describe_region(const struct uroce_mr *mr, struct rte_tel_data *d)
 	rte_tel_data_add_dict_u64(d, "frames_in_flight", uroce_mr_inflight(mr));
 }
 
-/* Under the table's lock. */
+/* Describe a key. Under the table's lock. */
 static int
 describe(const struct uroce_mrs *t, uint32_t key, struct rte_tel_data *d)
 {

@@ -243,7 +243,7 @@ describe_one(struct uroce_device *dev, const char *argument, struct rte_tel_data
 		describe(&v, d);
 	} else {
 		rte_tel_data_start_dict(d);
-		rte_tel_data_add_dict_string(d, "error", "the worker of this QP does not give its turn away");
+		rte_tel_data_add_dict_string(d, "error", "the QP's worker has not released its turn: try again");
 	}
 	return 0;
 }

@@ -113,7 +113,7 @@ is_drained(unsigned int received)
 	return received < UROCE_BURST_FULL;
 }
 
-/* First send what was posted since the last round, so that no received frame delays it. */
+/* Run one round. It sends the requests posted since the last round first, so that no received frame delays them. */
 static unsigned int
 worker_round(struct uroce_worker *w)
 {
