@@ -44,7 +44,7 @@ nothing_leaves_closing(void **state)
 static void
 only_a_duplicate_tells_that_a_peer_goes_back(void **state)
 {
-	struct uroce_responder resp = { .peer_state = UROCE_PEER_UNTOLD };
+	struct uroce_responder resp = { .peer_state = UROCE_GAP_PEER_UNTOLD };
 
 	assert_false(uroce_peer_on(&resp, UROCE_ON_DUPLICATE));
 	assert_true(uroce_peer_on(&resp, UROCE_ON_CLOSED));

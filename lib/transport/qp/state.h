@@ -91,7 +91,7 @@ struct uroce_responder {
 	uint8_t ack_syndrome;		/* syndrome of the owed ACK or NAK */
 	bool ack_owed;
 	uint8_t nak_state;		/* enum uroce_nak_state (R12) */
-	uint8_t peer_state;		/* enum uroce_peer_state: does the peer go back N? */
+	uint8_t peer_state;		/* enum uroce_gap_peer_state: does the peer go back N? */
 	uint8_t message_op;		/* enum uroce_op of the message in progress; UROCE_OP_NONE: none */
 	uint8_t credits;		/* R30: AETH code; unlimited until a receive WQE has completed */
 	bool established : 1;		/* COMM_EST has been raised */

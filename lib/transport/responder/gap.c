@@ -21,12 +21,12 @@ static const uint8_t nak_steps[UROCE_NAK_STATES][UROCE_NAK_EVENTS] = {
 	[CLOSING] =	{ CLOSING,  CLOSING,	    CLOSING,	    CLOSING,	    CLOSING | NAK, CLOSING,  CLOSING },
 };
 
-#define UNTOLD UROCE_PEER_UNTOLD
-#define GAP_CLOSED UROCE_PEER_GAP_CLOSED
-#define GOES_BACK UROCE_PEER_GOES_BACK
-#define BACK_CLOSED UROCE_PEER_BACK_CLOSED
+#define UNTOLD UROCE_GAP_PEER_UNTOLD
+#define GAP_CLOSED UROCE_GAP_PEER_GAP_CLOSED
+#define GOES_BACK UROCE_GAP_PEER_GOES_BACK
+#define BACK_CLOSED UROCE_GAP_PEER_BACK_CLOSED
 
-static const uint8_t peer_steps[UROCE_PEER_STATES][UROCE_PEER_EVENTS] = {
+static const uint8_t peer_steps[UROCE_GAP_PEER_STATES][UROCE_GAP_PEER_EVENTS] = {
 	/*			  AHEAD	     CLOSED	  DUPLICATE */
 	[UNTOLD] =		{ UNTOLD,    GAP_CLOSED,  UNTOLD },
 	[GAP_CLOSED] =		{ UNTOLD,    GAP_CLOSED,  GOES_BACK },
@@ -44,7 +44,7 @@ uroce_nak_on(struct uroce_responder *resp, enum uroce_nak_event event)
 }
 
 bool
-uroce_peer_on(struct uroce_responder *resp, enum uroce_peer_event event)
+uroce_peer_on(struct uroce_responder *resp, enum uroce_gap_peer_event event)
 {
 	const uint8_t from = resp->peer_state;
 

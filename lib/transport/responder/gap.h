@@ -37,29 +37,29 @@ enum uroce_nak_event {
 bool uroce_nak_on(struct uroce_responder *resp, enum uroce_nak_event event);
 
 /* uroce_responder.peer_state: does the peer go back N after a NAK for a gap? */
-enum uroce_peer_state {
-	UROCE_PEER_UNTOLD,	/* not known */
-	UROCE_PEER_GAP_CLOSED,	/* not known; a duplicate of the packet behind the closed gap would show that it does */
-	UROCE_PEER_GOES_BACK,	/* it does, so it retransmits the packets of the next gap without a NAK */
-	UROCE_PEER_BACK_CLOSED,	/* it does, and another gap has closed since */
-	UROCE_PEER_STATES
+enum uroce_gap_peer_state {
+	UROCE_GAP_PEER_UNTOLD,	/* not known */
+	UROCE_GAP_PEER_GAP_CLOSED,	/* not known; a duplicate of the packet behind the closed gap would show that it does */
+	UROCE_GAP_PEER_GOES_BACK,	/* it does, so it retransmits the packets of the next gap without a NAK */
+	UROCE_GAP_PEER_BACK_CLOSED,	/* it does, and another gap has closed since */
+	UROCE_GAP_PEER_STATES
 };
 
-enum uroce_peer_event {
+enum uroce_gap_peer_event {
 	UROCE_ON_PEER_AHEAD,	/* a request ahead of the expected PSN arrives */
 	UROCE_ON_CLOSED,	/* a gap closes: requests from the reorder buffer are executed */
 	UROCE_ON_DUPLICATE,	/* the first packet behind the latest gap arrives again */
-	UROCE_PEER_EVENTS
+	UROCE_GAP_PEER_EVENTS
 };
 
 /** @return whether the state changes */
-bool uroce_peer_on(struct uroce_responder *resp, enum uroce_peer_event event);
+bool uroce_peer_on(struct uroce_responder *resp, enum uroce_gap_peer_event event);
 
 /** Does the peer go back N, that is, retransmit all packets behind a gap? Then the next gap needs no NAK. */
 static inline bool
 uroce_peer_goes_back(const struct uroce_responder *resp)
 {
-	return resp->peer_state >= UROCE_PEER_GOES_BACK;
+	return resp->peer_state >= UROCE_GAP_PEER_GOES_BACK;
 }
 
 #endif /* UROCE_TRANSPORT_RESPONDER_GAP_H */

@@ -26,7 +26,7 @@ uroce_responder_reset(struct uroce_qp *qp)
 	resp->msn = 0;
 	resp->ack_owed = false;
 	resp->nak_state = UROCE_STATE_IN_ORDER;
-	resp->peer_state = UROCE_PEER_UNTOLD;
+	resp->peer_state = UROCE_GAP_PEER_UNTOLD;
 	resp->message_op = UROCE_OP_NONE;
 	qp->recv_taken = false;
 	resp->credits = UROCE_AETH_CREDITS_UNLIMITED;
