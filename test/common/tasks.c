@@ -10,11 +10,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "tasks.h"
 
 #define SIGCANCEL 32	/* glibc reserves these two: no program can block them */
 #define SIGSETXID 33
+#define SPIN_NS 1000000
 
 static bool
 has(const struct test_tasks *tasks, pid_t id)
@@ -128,5 +130,28 @@ test_task_await_sleep(pid_t id)
 	char line[TEST_TASK_LINE];
 
 	while (id != 0 && test_task_status(id, "State:\t", line) == 0 && line[0] != 'S')
+		sched_yield();
+}
+
+/* @return the CPU time of the thread in ns; UINT64_MAX: it has ended */
+static uint64_t
+cpu_ns(pthread_t thread)
+{
+	struct timespec used;
+	clockid_t clock;
+
+	if (pthread_getcpuclockid(thread, &clock) != 0 || clock_gettime(clock, &used) != 0)
+		return UINT64_MAX;
+	return (uint64_t)used.tv_sec * 1000000000 + (uint64_t)used.tv_nsec;
+}
+
+void
+test_thread_await_spin(pthread_t thread)
+{
+	const uint64_t from = cpu_ns(thread);
+
+	if (from == UINT64_MAX)
+		return;
+	while (cpu_ns(thread) < from + SPIN_NS)
 		sched_yield();
 }

@@ -42,6 +42,9 @@ pid_t test_task_start(pthread_t *thread, void *(*start)(void *), void *arg);
 /** Wait until a thread sleeps: until it has come as far as others let it. Not one that waits for a spinlock. */
 void test_task_await_sleep(pid_t id);
 
+/** Wait until a thread that spins has spun for a while, or has ended: until it has come as far as others let it. */
+void test_thread_await_spin(pthread_t thread);
+
 /**
  * Print to stderr each of the threads that does not block every signal that can be blocked.
  * @param except	signals that it need not block, or NULL

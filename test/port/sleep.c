@@ -6,22 +6,24 @@
  */
 
 #include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 #include <rte_debug.h>
 #include <rte_ring.h>
 
+#include "clock.h"
 #include "eal.h"
 #include "base/clock.h"
 #include "port/worker/pool.h"
 #include "port/port.h"
 #include "port/worker/sleep.h"
 #include "rings.h"
+#include "tasks.h"
 #include "uroce.h"
 #include "verbs/cq/cq.h"
 #include "verbs/qp/qp.h"
@@ -154,11 +156,13 @@ asleep(struct fixture *f, void *(*how)(void *))
 {
 	pthread_t thread;
 
+	pid_t id;
+
 	settle(f);
-	assert_int_equal(pthread_create(&thread, NULL, how, f->worker), 0);
+	id = test_task_start(&thread, how, f->worker);
 	while (__atomic_load_n(&f->worker->sleep, __ATOMIC_ACQUIRE) == UROCE_AWAKE)
-		usleep(100);
-	usleep(1000);
+		sched_yield();
+	test_task_await_sleep(id);
 	return thread;
 }
 
@@ -357,7 +361,7 @@ test_yield(void **state)
 	assert_true(is_received(f));
 	assert_int_equal(yields, 0);
 	assert_int_equal(uroce_port_of_context(f->context)->polled_ns, f->worker->now_ns);
-	usleep(UROCE_POLL_YIELD_NS / 1000 + 100);
+	test_clock_advance(UROCE_POLL_YIELD_NS + 1);
 	assert_int_equal(uroce_poll_cq(f->cq, 1, &wc), 0);
 	assert_int_equal(yields, 1);
 }

@@ -13,12 +13,12 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 #include <rte_common.h>
 
 #include "groups.h"
+#include "tasks.h"
 #include "uroce.h"
 #include "uroce_config.h"
 #include "eal.h"
@@ -261,7 +261,7 @@ push_one(void *arg)
 	return NULL;
 }
 
-/* While somebody else pushes, a push waits; but not where there is nobody else. */
+/* While another engine pushes, a push waits; but not if only one engine pushes. */
 static void
 test_push_lock(void **state)
 {
@@ -275,7 +275,7 @@ test_push_lock(void **state)
 	uroce_cq_attach(cq, fake_engine(1));
 	pushed = 0;
 	assert_int_equal(pthread_create(&thread, NULL, push_one, ibv), 0);
-	usleep(30000);
+	test_thread_await_spin(thread);
 	assert_int_equal(__atomic_load_n(&pushed, __ATOMIC_ACQUIRE), 0);
 	expect(ibv, 6);
 	rte_spinlock_unlock(&cq->push_lock);

@@ -12,12 +12,12 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 #include <rte_common.h>
 
 #include "groups.h"
+#include "tasks.h"
 #include "uroce.h"
 #include "eal.h"
 #include "fake.h"
@@ -95,7 +95,7 @@ forget(void *arg)
 	return NULL;
 }
 
-/* Who polls a batch has what it began with, to its end. */
+/* A thread that polls a batch gets all completions that the batch began with. */
 static void
 test_not_while_polled(void **state)
 {
@@ -108,7 +108,7 @@ test_not_while_polled(void **state)
 		assert_true(push(cq, GONE, i));
 	assert_int_equal(ibv_start_poll(ex, NULL), 0);
 	assert_int_equal(pthread_create(&thread, NULL, forget, cq), 0);
-	usleep(10000);		/* for it to come as far as it can */
+	test_thread_await_spin(thread);
 	assert_int_equal(ibv_next_poll(ex), 0);
 	assert_int_equal(ex->wr_id, 1);
 	ibv_end_poll(ex);

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -21,6 +22,7 @@
 #include <cmocka.h>
 
 #include "groups.h"
+#include "tasks.h"
 #include "uroce_config.h"
 #include "base/event_queue.h"
 
@@ -249,11 +251,13 @@ test_purge_while_reading(void **state)
 }
 
 static int waiter_result;	/* atomic: 1 while it waits */
+static int signals;		/* atomic: handled ones */
 
 static void
 on_signal(int number)
 {
 	(void)number;
+	__atomic_fetch_add(&signals, 1, __ATOMIC_RELEASE);
 }
 
 static void *
@@ -267,35 +271,43 @@ wait_for_one(void *arg)
 	return NULL;
 }
 
-static pthread_t
-start_waiter(int flags)
+/* @return the number of the thread, which sleeps */
+static pid_t
+start_waiter(pthread_t *thread, int flags)
 {
 	struct sigaction action = { .sa_handler = on_signal, .sa_flags = flags };
-	pthread_t thread;
+	pid_t id;
 
 	waiter_result = 1;
 	assert_int_equal(sigaction(SIGUSR1, &action, NULL), 0);
-	assert_int_equal(pthread_create(&thread, NULL, wait_for_one, NULL), 0);
-	return thread;
+	id = test_task_start(thread, wait_for_one, NULL);
+	test_task_await_sleep(id);
+	return id;
 }
 
 /* As with read(2): a handler without SA_RESTART ends the wait, one with it does not. */
 static void
 test_signals(void **state)
 {
-	pthread_t thread = start_waiter(0);
+	pthread_t thread;
+	pid_t id;
 
+	id = start_waiter(&thread, 0);
 	while (__atomic_load_n(&waiter_result, __ATOMIC_ACQUIRE) == 1) {
 		pthread_kill(thread, SIGUSR1);
-		usleep(1000);
+		test_task_await_sleep(id);
 	}
 	pthread_join(thread, NULL);
 	assert_int_equal(waiter_result, -EINTR);
 
-	thread = start_waiter(SA_RESTART);
+	id = start_waiter(&thread, SA_RESTART);
 	for (int i = 0; i < 20; i++) {
+		int handled = __atomic_load_n(&signals, __ATOMIC_ACQUIRE);
+
 		pthread_kill(thread, SIGUSR1);
-		usleep(1000);
+		while (__atomic_load_n(&signals, __ATOMIC_ACQUIRE) == handled)
+			sched_yield();
+		test_task_await_sleep(id);
 	}
 	assert_int_equal(__atomic_load_n(&waiter_result, __ATOMIC_ACQUIRE), 1);
 	put(NULL, 1);

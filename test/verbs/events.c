@@ -111,10 +111,9 @@ test_nonblocking(void **state)
 }
 
 static void *
-raise_later(void *arg)
+raise_when_asleep(void *id)
 {
-	(void)arg;
-	usleep(20000);
+	test_task_await_sleep((pid_t)(uintptr_t)id);
 	raise_port(IBV_EVENT_SM_CHANGE);
 	return NULL;
 }
@@ -125,7 +124,7 @@ test_blocking(void **state)
 	struct ibv_async_event event;
 	pthread_t thread;
 
-	assert_int_equal(pthread_create(&thread, NULL, raise_later, NULL), 0);
+	assert_int_equal(pthread_create(&thread, NULL, raise_when_asleep, (void *)(uintptr_t)gettid()), 0);
 	assert_int_equal(uroce_get_async_event(fake.context, &event), 0);
 	assert_int_equal(event.event_type, IBV_EVENT_SM_CHANGE);
 	uroce_ack_async_event(&event);

@@ -10,11 +10,11 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "groups.h"
+#include "tasks.h"
 #include "uroce.h"
 #include "verbs/address/ah.h"
 #include "eal.h"
@@ -86,7 +86,7 @@ test_reset_while_building(void **state)
 	assert_int_equal(pthread_create(&thread, NULL, reset, qp), 0);
 	while (__atomic_load_n(&uroce_qp_of(qp)->state, __ATOMIC_RELAXED) != IBV_QPS_RESET)
 		sched_yield();
-	usleep(20000);		/* for it to come as far as it can */
+	test_thread_await_spin(thread);
 	ibv_wr_send(ex);
 	ibv_wr_set_ud_addr(ex, ah, 1, 2);
 	assert_int_equal(ibv_wr_complete(ex), 0);
