@@ -221,7 +221,7 @@ run_client(const struct perf_options *o, const struct perf_files *files, const u
 	} else {
 		json_write(NULL, 0, files->json, o->json);
 	}
-	if (remote->conn.cm != NULL) { /* the CM needs the port; the server waits with closing its own */
+	if (remote->conn.cm != NULL) { /* the CM needs the port; the server's own stays open */
 		uroce_perf_remote_close(remote);
 		uroce_app_host_close(host);
 	} else { /* the server closes its port after ours */

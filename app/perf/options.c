@@ -422,7 +422,7 @@ parse_all(struct parse *p, int argc, char **argv)
 		else
 			ret = set_option(p, option, optarg);
 	}
-	opterr = 1; /* EAL's getopt shall report wrong arguments */
+	opterr = 1; /* let EAL's getopt report wrong arguments */
 	if (ret == 0 && optind < argc)
 		ret = wrong(p, "'%s' is not an option: see --help", argv[optind]);
 	return ret;

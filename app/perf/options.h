@@ -118,7 +118,7 @@ struct perf_options {
 /**
  * Parse the arguments after EAL's, argv[0] being the program. Strings stay argv's.
  *
- * @param error	what is wrong and what to do about it, when -EINVAL is returned
+ * @param error	set to the error and its remedy when -EINVAL is returned
  */
 int uroce_perf_options_parse(struct perf_options *o, int argc, char **argv, char *error,
 			     size_t error_room);

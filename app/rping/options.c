@@ -232,7 +232,7 @@ uroce_rping_options_parse(struct rping_options *o, int argc, char **argv, char *
 		else
 			ret = set_option(&p, option, optarg);
 	}
-	opterr = 1; /* EAL's getopt shall report wrong arguments */
+	opterr = 1; /* let EAL's getopt report wrong arguments */
 	if (ret != 0)
 		return ret;
 	if (optind < argc)

@@ -43,7 +43,7 @@ struct rping_options {
 /**
  * Parse the arguments after EAL's, argv[0] being the program. Strings stay argv's.
  *
- * @param error	what is wrong and what to do about it, when -EINVAL is returned
+ * @param error	set to the error and its remedy when -EINVAL is returned
  */
 int uroce_rping_options_parse(struct rping_options *o, int argc, char **argv, char *error,
 			      size_t error_room);

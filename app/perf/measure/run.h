@@ -24,7 +24,7 @@ struct perf_run;
 struct perf_peer {
 	/* Set up the other end for the run, and fill `remote` of this end's QPs. @return 0; -1 and the reason */
 	int (*begin)(struct perf_peer *peer, struct perf_end *end, char *error, size_t room);
-	/* Check the other end several times a second. @return 0; -1 and the reason: it has gone */
+	/* Check the other end several times a second. @return 0; -1 and the reason: the other end is lost */
 	int (*alive)(struct perf_peer *peer, char *error, size_t room);
 	/* End the run. @return 0 and the verdict; -1 and the reason */
 	int (*finish)(struct perf_peer *peer, const struct perf_run *run,

@@ -86,7 +86,7 @@ set(void *parsed, struct cmdline *cl __rte_unused, void *data __rte_unused)
 	free(value);
 }
 
-/* ---- what runs */
+/* ---- tests */
 
 static void
 start(void *parsed __rte_unused, struct cmdline *cl __rte_unused, void *data __rte_unused)

@@ -122,7 +122,7 @@ ports_show(struct show *v)
 	return missing(v, "port ");
 }
 
-/* ---- what a test has */
+/* ---- objects of a test */
 
 static const char *
 state_name(enum ibv_qp_state state)

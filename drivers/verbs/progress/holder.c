@@ -84,7 +84,8 @@ has_args(pid_t pid, const char *eal_args)
 	snprintf(path, sizeof(path), "/proc/%d/environ", (int)pid);
 	f = fopen(path, "re");
 	while (f != NULL && !found && getdelim(&word, &room, '\0', f) > 0)
-		found = strncmp(word, EAL_ARGS, strlen(EAL_ARGS)) == 0 && strcmp(&word[strlen(EAL_ARGS)], eal_args) == 0;
+		found = strncmp(word, EAL_ARGS, strlen(EAL_ARGS)) == 0 &&
+			strcmp(&word[strlen(EAL_ARGS)], eal_args) == 0;
 	free(word);
 	if (f != NULL)
 		fclose(f);

@@ -2,8 +2,8 @@
  * Copyright 2026 The uroce authors
  *
  * Polls the ports while the program polls no CQ. The progress thread does so while the program sleeps, computes, or
- * polls memory for incoming WRITEs. It does not poll while the program does, since each would slow the other down. A
- * thread of the program that waits for a CQ event polls the ports itself for a while before it sleeps. When the
+ * polls memory for incoming WRITEs. It does not poll while the program does, since that would cost the program time.
+ * A thread of the program that waits for a CQ event polls the ports itself for a while before it sleeps. When the
  * program ends, the progress thread disconnects and waits until the last frames are sent.
  */
 
@@ -227,7 +227,8 @@ uroce_progress_wait(int fd)
 	if (worker == NULL || is_readable(fd) || (fcntl(fd, F_GETFL) & O_NONBLOCK) != 0)
 		return;
 	now_ns = uroce_clock_ns();
-	if (!uroce_cpu_load_is_high(&progress.crowd, now_ns) && poll_until_readable(worker, fd, now_ns + progress.busy_ns))
+	if (!uroce_cpu_load_is_high(&progress.crowd, now_ns) &&
+	    poll_until_readable(worker, fd, now_ns + progress.busy_ns))
 		return;
 	uroce_worker_wake(worker);	/* the progress thread polls from here on */
 }
