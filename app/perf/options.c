@@ -18,6 +18,11 @@
 #include <uroce_netem.h>
 
 #include "options.h"
+#include "program.h"
+
+const char uroce_app_name[] = "uroce-perf";
+
+const char uroce_app_both_ends[] = "leave out --server and --client";
 
 const struct perf_op_info uroce_perf_ops[PERF_OP_COUNT] = {
 	[PERF_WRITE] = { "write", IBV_WR_RDMA_WRITE, false, false, false },

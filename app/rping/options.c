@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Parses the command line of uroce-rping after the `--`, and has the text of --help. The letters are rping's. main()
+ * Parses the command line of uroce-rping after the `--`. The letters are rping's. main()
  * parses it before EAL starts, so that a wrong argument is reported at once.
  */
 
@@ -22,34 +22,6 @@
 const char uroce_app_name[] = "uroce-rping";
 
 const char uroce_app_both_ends[] = "leave out -s and -c";
-
-const char uroce_app_usage[] =
-	"Usage: uroce-rping [EAL arguments] -- [options]\n"
-	"\n"
-	"RDMA ping, compatible with rping(1): the server reads the client's data by RDMA READ and writes it\n"
-	"back by RDMA WRITE. Without a DPDK port it creates two net_ring ports and runs client and server in\n"
-	"this process. With a port:\n"
-	"\n"
-	"  -s                server: wait for a client\n"
-	"  -c                client\n"
-	"  --addr IP/PREFIX  address of the port; once per port\n"
-	"  -a ADDR           client: the server's address; server: the address to listen on (default 0.0.0.0;\n"
-	"                    ::0 also accepts IPv6)\n"
-	"  -I ADDR           client: source address\n"
-	"  -p PORT           the server's port in RDMA_PS_TCP (default 7174)\n"
-	"  -P                server: persistent, serve any number of clients until Ctrl-C\n"
-	"\n"
-	"  -C COUNT          number of pings (default 0: until Ctrl-C)\n"
-	"  -S SIZE           bytes per ping (default 64)\n"
-	"  -v                print the ping data\n"
-	"  -V                validate the ping data\n"
-	"  -d                print debug information\n"
-	"  -q                create and modify the QP without rdma_cm\n"
-	"  --fault N         server: corrupt ping N, which the client's -V must detect\n"
-	"  -h, --help, --version\n"
-	"\n"
-	"Without hugepages, add --no-huge to the EAL arguments. Exit status: 0; 1 on a failure or a wrong\n"
-	"byte; 2 on a wrong argument.\n";
 
 struct parse {
 	struct rping_options *o;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Parses the options of uroce-switch, and has the text of --help. main() calls this before EAL starts, so that a
- * wrong argument is reported at once.
+ * Parses the options of uroce-switch. main() calls this before EAL starts, so that a wrong argument is reported at
+ * once.
  */
 
 #include <errno.h>
@@ -18,24 +18,6 @@
 const char uroce_app_name[] = "uroce-switch";
 
 const char uroce_app_both_ends[] = "use --ports";
-
-const char uroce_app_usage[] =
-	"Usage: uroce-switch [EAL arguments --] [options]\n"
-	"\n"
-	"Learning Ethernet switch between processes of this host, each of which has a net_memif port. DPDK\n"
-	"ports, if EAL is given any, connect it to a network. Needs neither root nor hugepages; programs\n"
-	"that uroce-run starts find it.\n"
-	"\n"
-	"  --dir DIR    directory of its socket, DIR/memif, which has a port for each ID from 0; created if\n"
-	"               missing (default: $UROCE_DIR, $XDG_RUNTIME_DIR/uroce, /run/uroce for root, or\n"
-	"               /tmp/uroce-UID)\n"
-	"  --ports N    number of ports at the socket (default 8)\n"
-	"  --busy       poll without sleeping: lowest latency, but uses a whole CPU\n"
-	"  --help, --version\n"
-	"\n"
-	"Without EAL arguments it uses no hugepages and no PCI devices, and shares its CPUs. Counters are\n"
-	"printed to standard error on SIGUSR1 and at the end. Exit status: 0; 1 on a failure; 2 on a wrong\n"
-	"argument.\n";
 
 enum { OPT_DIR = 1, OPT_PORTS, OPT_BUSY, OPT_HELP, OPT_VERSION };
 
