@@ -12,7 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -20,6 +19,7 @@
 #include <cmocka.h>
 
 #include "groups.h"
+#include "tasks.h"
 #include "progress/memif_socket.h"
 
 #define LONG_MS 60000
@@ -54,11 +54,9 @@ listen_there(void)
 }
 
 static void *
-late(void *arg)
+listen_when_asleep(void *id)
 {
-	const struct timespec t = { .tv_nsec = 50000000 };
-
-	nanosleep(&t, NULL);
+	test_task_await_sleep((pid_t)(uintptr_t)id);
 	listen_there();
 	return NULL;
 }
@@ -98,7 +96,7 @@ test_comes(void **state)
 {
 	pthread_t thread;
 
-	assert_int_equal(pthread_create(&thread, NULL, late, NULL), 0);
+	assert_int_equal(pthread_create(&thread, NULL, listen_when_asleep, (void *)(uintptr_t)gettid()), 0);
 	assert_true(uroce_memif_sockets_wait(path, LONG_MS));
 	assert_int_equal(pthread_join(thread, NULL), 0);
 	assert_int_equal(unlink(path), 0);

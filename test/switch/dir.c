@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -14,6 +15,7 @@
 #include <cmocka.h>
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,11 +24,11 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "dir.h"
 #include "groups.h"
+#include "tasks.h"
 
 static char top[64];
 
@@ -90,37 +92,46 @@ test_link(void **state)
 	uroce_switch_dir_release(&d);
 }
 
-/* Who looks whether there is a switch keeps none from starting. */
+struct look {
+	const char *lock;
+	pid_t main;
+	bool locked;	/* atomic */
+};
+
+/* A program that looks for a switch holds the lock, until the switch waits for it. */
+static void *
+look(void *arg)
+{
+	struct look *l = arg;
+	int fd = open(l->lock, O_RDONLY);
+
+	if (fd < 0 || flock(fd, LOCK_EX) != 0)
+		abort();
+	__atomic_store_n(&l->locked, true, __ATOMIC_RELEASE);
+	test_task_await_sleep(l->main);
+	close(fd);
+	return NULL;
+}
+
+/* A program that looks for a switch does not keep a switch from starting. */
 static void
 test_looked_at(void **state)
 {
-	const struct timespec a_moment = { .tv_nsec = 20000000 };
-	char path[128], lock[140], byte = 0;
+	char path[128], lock[140];
+	struct look l = { .lock = lock, .main = gettid() };
 	struct switch_dir d;
-	int pipes[2], fd, status;
-	pid_t child;
+	pthread_t thread;
 
 	snprintf(path, sizeof(path), "%s/looked", top);
 	snprintf(lock, sizeof(lock), "%s/lock", path);
 	assert_int_equal(uroce_switch_dir_take(&d, path), 0);
 	uroce_switch_dir_release(&d);
-	assert_int_equal(pipe(pipes), 0);
-	child = fork();
-	assert_true(child >= 0);
-	if (child == 0) {
-		fd = open(lock, O_RDONLY);
-		if (fd < 0 || flock(fd, LOCK_EX) != 0 || write(pipes[1], &byte, 1) != 1)
-			_exit(1);
-		nanosleep(&a_moment, NULL);
-		_exit(0);
-	}
-	assert_int_equal(read(pipes[0], &byte, 1), 1);
+	assert_int_equal(pthread_create(&thread, NULL, look, &l), 0);
+	while (!__atomic_load_n(&l.locked, __ATOMIC_ACQUIRE))
+		sched_yield();
 	assert_int_equal(uroce_switch_dir_take(&d, path), 0);
 	uroce_switch_dir_release(&d);
-	assert_int_equal(waitpid(child, &status, 0), child);
-	assert_int_equal(status, 0);
-	close(pipes[0]);
-	close(pipes[1]);
+	pthread_join(thread, NULL);
 }
 
 static void
