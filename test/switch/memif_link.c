@@ -435,9 +435,9 @@ test_rings(void **state)
 	}
 	assert_non_null(uroce_memif_link_add_ring(&link, &peer.rings[0], peer.memory)); /* no eventfd */
 	assert_non_null(uroce_memif_link_add_ring(&link, &peer.rings[0], STDIN_FILENO));
-	assert_string_equal(uroce_memif_link_start(&link), "A ring is missing");
+	assert_string_equal(uroce_memif_link_start(&link), "Missing ring");
 	assert_null(uroce_memif_link_add_ring(&link, &peer.rings[0], dup(peer.wake)));
-	assert_string_equal(uroce_memif_link_start(&link), "A ring is missing");
+	assert_string_equal(uroce_memif_link_start(&link), "Missing ring");
 	assert_null(uroce_memif_link_add_ring(&link, &peer.rings[1], dup(peer.wake)));
 	peer.in->cookie = 1;
 	assert_string_equal(uroce_memif_link_start(&link), "Wrong ring");
