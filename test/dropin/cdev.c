@@ -86,8 +86,8 @@ test_device(void **state)
 	assert_int_equal(world.started, 0);
 }
 
-/* What a thread writes that has been cancelled and does not know it yet. */
-struct cancelled {
+/* What a thread writes that has been canceled and does not know it yet. */
+struct canceled {
 	int fd;
 	const void *command;
 	size_t bytes;
@@ -97,7 +97,7 @@ struct cancelled {
 static void *
 write_cancelled(void *arg)
 {
-	struct cancelled *c = arg;
+	struct canceled *c = arg;
 
 	if (pthread_cancel(pthread_self()) != 0)
 		abort();
@@ -118,7 +118,7 @@ join_cancelled(pthread_t thread)
 	assert_ptr_equal(ret, PTHREAD_CANCELED);
 }
 
-/* Who waits for an event is cancelled there, and keeps the descriptor from nobody. AddressSanitizer does not see that
+/* Who waits for an event is canceled there, and keeps the descriptor from nobody. AddressSanitizer does not see that
  * the frames in between have gone when the descriptor is given back, and reports itself. */
 static void
 test_cancelled_waiting(void **state)
@@ -131,7 +131,7 @@ test_cancelled_waiting(void **state)
 		.header = { RDMA_USER_CM_CMD_GET_EVENT, sizeof(get.cmd), sizeof(resp) },
 		.cmd = { .response = (uintptr_t)&resp },
 	};
-	struct cancelled c = { .fd = victim_open(DEVICE, O_RDWR, 0), .command = &get, .bytes = sizeof(get) };
+	struct canceled c = { .fd = victim_open(DEVICE, O_RDWR, 0), .command = &get, .bytes = sizeof(get) };
 	pthread_t thread;
 
 	assert_true(c.fd >= 0);
@@ -148,7 +148,7 @@ test_cancelled_waiting(void **state)
 static void
 test_cancelled_in_between(void **state)
 {
-	struct cancelled c = { .fd = victim_open(DEVICE, O_RDWR, 0) };
+	struct canceled c = { .fd = victim_open(DEVICE, O_RDWR, 0) };
 	struct uroce_ucma_file *file = uroce_ucma_file_get(c.fd);
 	struct rdma_ucm_destroy_id_resp resp;
 	struct {

@@ -287,9 +287,9 @@ ask_cancelled(void *arg)
 	return NULL;
 }
 
-/* A thread that is cancelled while it starts all of it has started it. */
+/* A thread that is canceled while it starts all of it has started it. */
 static int
-cancelled(void)
+canceled(void)
 {
 	unsigned int count = 0;
 	pthread_t asking;
@@ -306,7 +306,7 @@ cancelled(void)
 static void
 test_cancelled(void **state)
 {
-	process_run(TWO, NULL, cancelled, said);
+	process_run(TWO, NULL, canceled, said);
 }
 
 /* @return its exit status */

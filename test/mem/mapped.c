@@ -29,7 +29,7 @@
 
 #define PAGE ((size_t)sysconf(_SC_PAGESIZE))
 
-static int initialised = 1;
+static int initialized = 1;
 static int zeroed[5000];
 static const char constant[] = "read-only data";
 
@@ -81,7 +81,7 @@ map_pages(size_t n)
 static void
 test_program(void **state)
 {
-	assert_writable(&initialised, sizeof(initialised));
+	assert_writable(&initialized, sizeof(initialized));
 	assert_writable(zeroed, sizeof(zeroed));
 	assert_writable((char *)zeroed + 1, 1);
 	assert_read_only(constant, sizeof(constant));

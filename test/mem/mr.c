@@ -273,7 +273,7 @@ test_wrong_keys(void **state)
 	struct uroce_mr *mr;
 
 	for (uint32_t slot = 0; slot < 64; slot++) {
-		/* of no region: what sees it is the sanitizer of undefined behaviour */
+		/* of no region: what sees it is the sanitizer of undefined behavior */
 		uroce_key_prefetch_region(t, slot << 26);
 		assert_null(uroce_mr_lookup(t, slot << 26, &pd.ibv, 0, 0, 0));
 	}

@@ -56,7 +56,7 @@ is_local_and_its_pds(void **state)
 	const uint32_t key = mr->ibv.rkey;
 
 	(void)state;
-	/* there is no region behind it: what sees it is the sanitizer of undefined behaviour */
+	/* there is no region behind it: what sees it is the sanitizer of undefined behavior */
 	uroce_key_prefetch_region(&t, key);
 	assert_null(uroce_mr_lookup(&t, key, &other_pd.ibv, 0, 1, 0));
 	assert_null(uroce_mr_lookup(&t, key, &pd.ibv, 0, 1, IBV_ACCESS_REMOTE_READ));

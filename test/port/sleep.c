@@ -366,14 +366,14 @@ test_yield(void **state)
 	assert_int_equal(yields, 1);
 }
 
-struct cancelled {
+struct canceled {
 	struct ibv_cq *cq;	/* with a channel */
 	struct ibv_qp *qp;	/* in the error state, with this CQ */
 	bool polled;
 };
 
 static __rte_noinline void
-poll_one(struct cancelled *c)
+poll_one(struct canceled *c)
 {
 	struct ibv_recv_wr wr = { .wr_id = 1 }, *bad;
 	struct ibv_wc wc;
@@ -384,7 +384,7 @@ poll_one(struct cancelled *c)
 	c->polled = true;
 }
 
-/* A thread that has been cancelled and does not know it yet. It ends in a frame of which AddressSanitizer keeps
+/* A thread that has been canceled and does not know it yet. It ends in a frame of which AddressSanitizer keeps
  * nothing. */
 static void *
 poll_cancelled(void *arg)
@@ -401,7 +401,7 @@ test_cancelled(void **state)
 {
 	struct fixture *f = *state;
 	struct ibv_comp_channel *channel = uroce_create_comp_channel(f->context);
-	struct cancelled c = { .cq = uroce_create_cq(f->context, 16, NULL, channel, 0) };
+	struct canceled c = { .cq = uroce_create_cq(f->context, 16, NULL, channel, 0) };
 	struct ibv_qp_attr error = { .qp_state = IBV_QPS_ERR };
 	struct ibv_cq *cq;
 	pthread_t thread;

@@ -32,7 +32,7 @@ struct options {
 	bool json;
 	/* bounds of the result, outside of which the program fails */
 	double least_jain;
-	double least_utilisation;
+	double least_utilization;
 	double most_dropped; /* share of the frames */
 };
 
@@ -40,7 +40,7 @@ struct result {
 	double gbps[MOST_SENDERS]; /* of payload */
 	double total_gbps;
 	double jain;
-	double utilisation; /* of the wire, with all headers */
+	double utilization; /* of the wire, with all headers */
 	uint64_t frames;
 	uint64_t dropped;
 	uint64_t marked;
@@ -116,7 +116,7 @@ measure(const struct options *o, struct result *r)
 	for (unsigned int i = 0; i < o->senders; i++)
 		r->gbps[i] = (double)(stream_bytes(&streams[i]) - bytes[i]) * 8 / (double)o->run_ns;
 	judge(o, r);
-	r->utilisation = (double)(in->bytes - before.bytes) * 8e9 / (double)o->run_ns / (double)o->wire.rate;
+	r->utilization = (double)(in->bytes - before.bytes) * 8e9 / (double)o->run_ns / (double)o->wire.rate;
 	r->dropped = in->dropped - before.dropped;
 	r->marked = in->marked - before.marked;
 	r->frames = in->frames - before.frames + r->dropped;
@@ -134,10 +134,10 @@ print_json(const struct options *o, const struct result *r)
 	       (double)o->wire.rate / 1e9, (double)o->rtt_ns / 1000);
 	for (unsigned int i = 0; i < o->senders; i++)
 		printf("%s%.4f", i == 0 ? "" : ", ", r->gbps[i]);
-	printf("],\n \"jain\": %.4f, \"utilisation\": %.4f, \"frames\": %" PRIu64 ", \"dropped\": %" PRIu64
+	printf("],\n \"jain\": %.4f, \"utilization\": %.4f, \"frames\": %" PRIu64 ", \"dropped\": %" PRIu64
 	       ", \"marked\": %" PRIu64 ", \"deepest_bytes\": %" PRIu32 ", \"resent\": %" PRIu64
 	       ", \"timeouts\": %" PRIu64 ", \"cnps\": %" PRIu64 ", \"cnps_obeyed\": %" PRIu64 "}\n",
-	       r->jain, r->utilisation, r->frames, r->dropped, r->marked, r->deepest_bytes, r->resent,
+	       r->jain, r->utilization, r->frames, r->dropped, r->marked, r->deepest_bytes, r->resent,
 	       r->timeouts, r->cnps, r->obeyed);
 }
 
@@ -152,21 +152,21 @@ print(const struct options *o, const struct result *r)
 	       o->wire.mark_min_bytes, o->wire.mark_max_bytes, rule, rule);
 	for (unsigned int i = 0; i < o->senders; i++)
 		printf("%6u %7.3f %5.3f\n", i + 1, r->gbps[i], r->total_gbps > 0 ? r->gbps[i] / r->total_gbps : 0);
-	printf("%s\nJain's index %.4f, utilisation %.4f, %" PRIu64 " of %" PRIu64 " frames dropped, %" PRIu64
+	printf("%s\nJain's index %.4f, utilization %.4f, %" PRIu64 " of %" PRIu64 " frames dropped, %" PRIu64
 	       " marked, queue up to %" PRIu32 " bytes, %" PRIu64 " packets sent again, %" PRIu64 " timeouts, %" PRIu64
 	       " CNPs, %" PRIu64 " of them obeyed\n",
-	       rule, r->jain, r->utilisation, r->dropped, r->frames, r->marked, r->deepest_bytes, r->resent,
+	       rule, r->jain, r->utilization, r->dropped, r->frames, r->marked, r->deepest_bytes, r->resent,
 	       r->timeouts, r->cnps, r->obeyed);
 }
 
 static bool
 is_well(const struct options *o, const struct result *r)
 {
-	if (r->jain >= o->least_jain && r->utilisation >= o->least_utilisation &&
+	if (r->jain >= o->least_jain && r->utilization >= o->least_utilization &&
 	    (double)r->dropped <= o->most_dropped * (double)r->frames)
 		return true;
-	printf("not as it has to be: Jain's index at least %g, utilisation at least %g, dropped at most %g\n",
-	       o->least_jain, o->least_utilisation, o->most_dropped);
+	printf("not as it has to be: Jain's index at least %g, utilization at least %g, dropped at most %g\n",
+	       o->least_jain, o->least_utilization, o->most_dropped);
 	return false;
 }
 
@@ -174,7 +174,7 @@ static const char help[] =
 	"usage: fairness [--senders N] [--rate GBPS] [--rtt US] [--queue BYTES]\n"
 	"       [--mark-min BYTES] [--mark-max BYTES] [--mark-share SHARE] [--size BYTES] [--depth N]\n"
 	"       [--timeout N] [--stagger US] [--warm MS] [--ms MS] [--seed N] [--uncontrolled]\n"
-	"       [--least-jain X] [--least-utilisation X] [--most-dropped SHARE] [--json]\n";
+	"       [--least-jain X] [--least-utilization X] [--most-dropped SHARE] [--json]\n";
 
 static void
 usage(const char *problem)
@@ -208,7 +208,7 @@ parse_option(struct options *o, int c)
 	case 'm': o->run_ns = (uint64_t)(number(0.01, 1e6) * 1e6); break;
 	case 'S': o->seed = (uint64_t)number(0, 1e15); break;
 	case 'J': o->least_jain = number(0, 1); break;
-	case 'U': o->least_utilisation = number(0, 1); break;
+	case 'U': o->least_utilization = number(0, 1); break;
 	case 'D': o->most_dropped = number(0, 1); break;
 	case 'u': o->uncontrolled = true; break;
 	case 'j': o->json = true; break;
@@ -236,7 +236,7 @@ parse_options(struct options *o, int argc, char **argv)
 		{ "ms", required_argument, NULL, 'm' },
 		{ "seed", required_argument, NULL, 'S' },
 		{ "least-jain", required_argument, NULL, 'J' },
-		{ "least-utilisation", required_argument, NULL, 'U' },
+		{ "least-utilization", required_argument, NULL, 'U' },
 		{ "most-dropped", required_argument, NULL, 'D' },
 		{ "uncontrolled", no_argument, NULL, 'u' },
 		{ "json", no_argument, NULL, 'j' },

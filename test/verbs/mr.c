@@ -99,12 +99,12 @@ assert_any_part_is_read_only(const void *memory, size_t length)
 static void
 test_static_stack_and_heap(void **state)
 {
-	static char initialised[1000] = { 1 }, zeroed[100000];
+	static char initialized[1000] = { 1 }, zeroed[100000];
 	char stack[9999] = { 0 };
 	char *heap = malloc(12345);
 	char *dpdk = rte_malloc(NULL, 12345, 0);
 
-	assert_any_part_registers(initialised, sizeof(initialised), WRITE);
+	assert_any_part_registers(initialized, sizeof(initialized), WRITE);
 	assert_any_part_registers(zeroed, sizeof(zeroed), WRITE);
 	assert_any_part_registers(stack, sizeof(stack), WRITE);
 	assert_any_part_registers(heap, 12345, WRITE);

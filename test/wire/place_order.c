@@ -63,7 +63,7 @@ no_byte_is_written_before_those_below_it(void **state)
 	store_order_fini();
 }
 
-/* What two threads pass to and fro: the round that the one may begin, and how far the other is. */
+/* What two threads hand to each other: the round that the one may begin, and how far the other is. */
 static struct {
 	uint8_t memory[MOST + 128] __attribute__((aligned(64)));
 	uint32_t begun __attribute__((aligned(64)));

@@ -2,7 +2,7 @@
  * Copyright 2026 The uroce authors
  *
  * usage: many PORT [SERVER]: two devices, each opened twice, in two processes; on each of these contexts a thread that
- * sends messages to and fro, and waits for its completion events by epoll.
+ * sends messages in both directions, and waits for its completion events by epoll.
  */
 
 #include <errno.h>
