@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Every RoCEv2 frame of test/pcap, which no part of uroce produced: it decodes, its ICRC is right,
- * and encoding what was decoded gives the same bytes. Then each of them split, cut short and with
- * bits flipped.
+ * Every RoCEv2 frame of test/pcap, none of which uroce produced: it decodes, its ICRC is right, and encoding the
+ * decoded packet gives the same bytes. Further tests split each frame, cut it short and flip its bits.
  */
 
 #include <setjmp.h>
@@ -27,7 +26,7 @@
 #define L3   RTE_ETHER_HDR_LEN
 #define ROOM 16384
 
-/* The one frame that was corrupted on purpose. */
+/* The one frame that the author of the captures corrupted on purpose. */
 #define CORRUPTED_FILE "corrupt_write.pcap"
 
 struct tally {
@@ -51,7 +50,7 @@ decode_ok(const struct test_frame *f, struct rte_mbuf *m)
 	return p;
 }
 
-/* False for the frame with the wrong ICRC, of which nothing more can be asked. */
+/* False for the frame with the wrong ICRC, which no further test can use. */
 static bool
 is_intact(const struct test_frame *f, struct tally *t)
 {
@@ -216,7 +215,7 @@ round_trip(const struct test_frame *f, void *arg)
 			 len, f->len);
 }
 
-/* ---- the same frames, otherwise ----------------------------------------------------- */
+/* ---- the same frames, split, cut and corrupted ---------------------------------------- */
 
 static void
 split(const struct test_frame *f, void *arg)
@@ -251,7 +250,7 @@ split(const struct test_frame *f, void *arg)
 	}
 }
 
-/* Make the IP and UDP headers say this length; the IPv4 checksum is left to the RX flag. */
+/* Write this length into the IP and UDP headers; the caller's RX flag covers the IPv4 checksum. */
 static void
 lengths_set(uint8_t *bytes, uint32_t len)
 {
@@ -302,7 +301,7 @@ cut_short(const struct test_frame *f, void *arg)
 	}
 }
 
-/* True if the ICRC does not cover the byte at this offset, or not this bit of it. */
+/* True if the ICRC does not cover this bit of the byte at this offset. */
 static bool
 is_masked(const struct uroce_packet *p, uint32_t at, uint8_t bit)
 {
@@ -360,7 +359,7 @@ flip_bits(const struct test_frame *f, void *arg)
 	}
 }
 
-/* Frames with random bytes in their headers: nothing but a verdict may come of them. */
+/* Frames with random bytes in their headers get a verdict and cause no bad read or write. */
 static void
 scramble(const struct test_frame *f, void *arg)
 {
@@ -393,9 +392,9 @@ scramble(const struct test_frame *f, void *arg)
 /* A connection: two QPs, each other's destination, with one UDP source port. */
 struct flow {
 	uint16_t port;
-	uint8_t src_ip_last; /* of the first frame's sender */
-	uint32_t qpn;        /* that it sends to */
-	uint32_t other_qpn;  /* that is sent to from the other end */
+	uint8_t src_ip_last; /* of the sender of the first frame */
+	uint32_t qpn;        /* its destination QPN */
+	uint32_t other_qpn;  /* destination QPN in the other direction */
 };
 
 struct flows {
@@ -406,7 +405,7 @@ struct flows {
 	struct test_chain chain;
 };
 
-/* Check the flows of the file that ends. The CM gives its connections flow labels of its own. */
+/* Check the flows at the end of a file. The CM chooses flow labels of its own for its connections. */
 static void
 flows_check(struct flows *s)
 {
@@ -419,7 +418,7 @@ flows_check(struct flows *s)
 	for (unsigned int i = 0; i < s->n; i++) {
 		const struct flow *f = &s->flows[i];
 
-		if (f->other_qpn == 0) /* nothing came back */
+		if (f->other_qpn == 0) /* no frame in the other direction */
 			continue;
 		assert_int_equal(uroce_udp_src_port(0, f->qpn, f->other_qpn), f->port);
 		s->checked++;
@@ -528,7 +527,7 @@ test_scramble(void **state)
 	assert_int_equal(t.variants, 64 * (TEST_CAPTURE_FRAMES - 1));
 }
 
-/* Linux chooses the port for two QPNs as we do. */
+/* Linux derives the port from the two QPNs as uroce does. */
 static void
 test_udp_src_port(void **state)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Every small length, and long ones on both sides of each step, at alignments of both sides: what is copied, and that
- * nothing else is written.
+ * Copies of every small length, and of lengths on both sides of each step, at all alignments: the right bytes arrive,
+ * and no other byte is written.
  */
 
 #include <setjmp.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The CRC of a few blocks, both ways to compute it, against one computed bit by bit: every single
- * bit of every number of blocks, random data and masks, any alignment; and that a CRC goes on from
- * it. So for payloads: any length, alignment and CRC before them, and every bit of some.
+ * Both CRC functions for a few blocks, compared with a CRC computed bit by bit: each single bit of each number of
+ * blocks, random data and masks, any alignment, and a CRC that continues. The same for payloads: any length, alignment
+ * and initial CRC, and each bit of some payloads.
  */
 
 #include <setjmp.h>
@@ -30,7 +30,8 @@ static const uint8_t none[ROOM];
 
 typedef uint32_t payload_fn(uint32_t crc, const uint8_t *data, uint32_t bytes);
 
-/* Of payloads: what the library takes on this machine, and what it may have left out for ISA-L's. */
+/* Payload CRCs: the one that the library chose for this machine, and the wide one, which it may have left out in
+ * favor of ISA-L's. */
 static payload_fn *const payload_ways[] = { uroce_crc, uroce_crc_wide };
 
 static bool
@@ -58,7 +59,7 @@ crc_bit_by_bit(const uint8_t *bytes, uint32_t len)
 	return crc_bit_by_bit_from(0, bytes, len);
 }
 
-/* A CRC is linear: who has these right has all. */
+/* A CRC is linear: if each single bit is right, all data is. */
 static void
 test_every_bit(void **state)
 {
@@ -120,7 +121,7 @@ test_goes_on(void **state)
 	}
 }
 
-/* Each length up to some steps with what is left, those of MTUs, and by chance. */
+/* Each length below 1,024, the MTUs, and random lengths, half of them multiples of the step. */
 static void
 test_payloads(void **state)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The credit codes against the specification's table, and every number of receives against the codes.
+ * The credit codes compared with the specification's table, and each number of receives compared with the codes.
  */
 
 #include <setjmp.h>
@@ -29,7 +29,7 @@ test_decode(void **state)
 		assert_int_equal(uroce_credits_decode(code), table[code]);
 }
 
-/* Never more than there is, and the most of those. */
+/* The code stands for the largest number in the table that does not exceed the receives. */
 static void
 test_encode(void **state)
 {
@@ -41,7 +41,7 @@ test_encode(void **state)
 		assert_true(code == 30 || n < table[code + 1]);
 	}
 	assert_int_equal(uroce_credits_encode(UINT32_MAX), 30);
-	/* a whole queue of them can be told of */
+	/* a code can stand for a full receive queue */
 	assert_true(UROCE_MAX_QP_WR <= UROCE_CREDITS_MAX);
 }
 

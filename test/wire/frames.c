@@ -25,7 +25,7 @@
 #include "wire/headers.h"
 
 #define SEG_ROOM      16384u
-#define PCAP_MAGIC    0xa1b2c3d4u /* microseconds, our byte order */
+#define PCAP_MAGIC    0xa1b2c3d4u /* microseconds, native byte order */
 #define PCAP_ETHERNET 1
 
 struct pcap_file_header {
@@ -63,7 +63,7 @@ file_read(const char *path, size_t *len)
 	return bytes;
 }
 
-/* The captures have no VLANs, no IP options and no fragments. */
+/* The captures have no VLAN tags, IP options or fragments. */
 static bool
 is_roce(const uint8_t *bytes, uint32_t len)
 {
@@ -186,7 +186,7 @@ test_chain_set(struct test_chain *c, const uint8_t *bytes, uint32_t len, const u
 
 	for (unsigned int i = 0; i <= nb_cuts; i++) {
 		uint32_t n = (i < nb_cuts ? cuts[i] : len) - from;
-		/* An Ethernet header has an even address. */
+		/* The address of an Ethernet header is even. */
 		uint8_t *buf = c->ends[i] - (i == 0 ? RTE_ALIGN_CEIL(n, sizeof(uint16_t)) : n);
 
 		ASAN_POISON_MEMORY_REGION(c->ends[i] - SEG_ROOM, SEG_ROOM);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Frames for tests: those of test/pcap, and mbuf chains whose segments end at a page that cannot be
- * read, so that a read beyond the frame stops the test whatever code does it. One thread.
+ * Frames for tests: those of test/pcap, and mbuf chains whose segments end at an unreadable page, so that a read beyond
+ * the frame stops the test, whatever code reads. For one thread.
  */
 
 #ifndef UROCE_TEST_FRAMES_H
@@ -13,13 +13,13 @@
 
 #include <rte_mbuf.h>
 
-/* What test/pcap holds; a test that reads it all checks these. */
+/* The contents of test/pcap; each test that reads all of it checks these numbers. */
 #define TEST_CAPTURE_FILES  67
 #define TEST_CAPTURE_FRAMES 1636 /* RoCEv2 over IPv4 or IPv6 */
 
 struct test_frame {
 	const char *file;    /* "rc_pingpong.pcap" */
-	unsigned int number; /* from 1, as tcpdump and Wireshark count */
+	unsigned int number; /* from 1, as in tcpdump and Wireshark */
 	const uint8_t *bytes;
 	uint32_t len;
 };
@@ -34,7 +34,7 @@ unsigned int test_frames_each(test_frame_fn fn, void *arg);
 
 struct test_chain {
 	struct rte_mbuf segs[TEST_CHAIN_SEGS];
-	uint8_t *ends[TEST_CHAIN_SEGS]; /* where the page that cannot be read begins */
+	uint8_t *ends[TEST_CHAIN_SEGS]; /* start of the unreadable page */
 };
 
 void test_chain_init(struct test_chain *c);

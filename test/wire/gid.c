@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * GIDs and the IP addresses that they are: one way and back, each bit of the prefix, the edges of the multicast ranges.
+ * Conversion between GIDs and IP addresses: both directions, each bit of the prefix, the edges of the multicast ranges.
  */
 
 #include <setjmp.h>
@@ -16,7 +16,7 @@
 #include "groups.h"
 #include "wire/gid.h"
 
-/* What the text is to inet_pton(3), which knows nothing of ours. */
+/* The expected GID, from inet_pton(3), which shares no code with the library. */
 static void
 gid_of(uint8_t gid[16], const char *ipv6)
 {

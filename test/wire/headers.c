@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Every field of every header: written among neighbors that are all ones, it is where the
- * specification has it, reads back, and leaves the neighbors alone; then the same among zeros.
+ * Each field of each header: written among neighbors that are all ones, it is at the specification's place, reads back,
+ * and leaves its neighbors unchanged; then the same among zeros.
  */
 
 #include <setjmp.h>
@@ -21,7 +21,7 @@
 
 #define HEADER_MAX 32
 
-/* Fails unless header holds value, big-endian, in bytes [at, at + bytes) and fill in the others. */
+/* Fail unless header holds value, big-endian, in bytes [at, at + bytes), and fill in all other bytes. */
 static void
 check_bytes(const void *header, size_t size, size_t at, size_t bytes, uint64_t value, uint8_t fill)
 {
@@ -34,7 +34,7 @@ check_bytes(const void *header, size_t size, size_t at, size_t bytes, uint64_t v
 	assert_memory_equal(header, expected, size);
 }
 
-/* at and bytes: where the specification has the field. put and get: how code accesses it. */
+/* at and bytes: the field's place in the specification. put and get: the accessors under test. */
 #define ROUND_TRIP(type, at, bytes, pattern, put, get)                              \
 	do {                                                                        \
 		static const uint8_t fills[] = { 0xff, 0x00 };                      \
@@ -108,7 +108,7 @@ test_answers(void **state)
 	FIELD64(uroce_atomicacketh, original, 0);
 }
 
-/* The bit fields of a byte are disjoint and leave only what the specification reserves. */
+/* The bit fields of a byte are disjoint, and the rest is what the specification reserves. */
 static void
 test_bits(void **state)
 {
@@ -143,7 +143,7 @@ test_24_bits(void **state)
 		uroce_put24(b + 1, v);
 		assert_int_equal(uroce_get24(b + 1), v);
 	}
-	uroce_put24(b + 1, 0xff123456); /* the uppermost 8 bits are not kept */
+	uroce_put24(b + 1, 0xff123456); /* the uppermost 8 bits are dropped */
 	assert_int_equal(uroce_get24(b + 1), 0x123456);
 	assert_int_equal(b[0], 0xaa);
 	assert_int_equal(b[4], 0xaa);

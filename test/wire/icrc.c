@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The ICRC against one computed bit by bit over a masked copy of the frame, for every header shape,
- * length and segmentation; what it covers and what not; and finishing a frame.
+ * The ICRC compared with one computed bit by bit over a masked copy of the frame, for each header shape, length and
+ * segmentation; which bits it covers; and appending the ICRC to a frame.
  */
 
 #include <setjmp.h>
@@ -22,7 +22,7 @@
 
 #define ROOM 8192
 
-/* The shapes: 0..10: IPv4 with as many words of options; 11: IPv6. */
+/* Shapes 0 to 10: IPv4 with that many words of options; shape 11: IPv6. */
 #define SHAPES 12
 
 struct shape {
@@ -32,7 +32,7 @@ struct shape {
 
 static struct test_chain chain;
 
-/* Random bytes, but for the byte that says what the IP header is. */
+/* Random bytes, except the byte with the IP version and header length. */
 static void
 shape_init(struct shape *s, unsigned int index, uint32_t l2_bytes, uint64_t *random)
 {
@@ -55,8 +55,7 @@ crc_bit_by_bit(uint32_t crc, const uint8_t *bytes, uint32_t len)
 	return crc;
 }
 
-/* Bits of the byte at this offset that the ICRC takes as ones; from the annex, not from the code.
- */
+/* Bits of the byte at this offset that the ICRC replaces with ones; from the annex, not from the code. */
 static uint8_t
 masked_bits(const struct shape *s, uint32_t at)
 {
@@ -115,7 +114,7 @@ test_every_length(void **state)
 	}
 }
 
-/* Packets that differ in the last word of their BTHs and in what is behind that. */
+/* A run of packets that differ in the last word of the BTH and in the bytes behind it. */
 static void
 test_run(void **state)
 {
@@ -123,7 +122,7 @@ test_run(void **state)
 	uint64_t random = 7;
 
 	(void)state;
-	for (unsigned int i = 0; i < SHAPES; i += SHAPES - 1) { /* no options, and IPv6 */
+	for (unsigned int i = 0; i < SHAPES; i += SHAPES - 1) { /* IPv4 without options, and IPv6 */
 		rte_be32_t first, word;
 		uint32_t crc;
 
@@ -140,7 +139,7 @@ test_run(void **state)
 	}
 }
 
-/* The same without a chain to walk. */
+/* The same for frames in one segment. */
 static void
 test_plain(void **state)
 {
@@ -177,8 +176,7 @@ test_every_cut(void **state)
 	}
 }
 
-/* What comes behind the covered bytes (the ICRC, Ethernet padding) is of no concern, wherever it
- * lies. */
+/* Bytes behind the covered ones (the ICRC, Ethernet padding) have no influence, whichever segment holds them. */
 static void
 test_trailer(void **state)
 {
@@ -225,8 +223,8 @@ test_what_is_covered(void **state)
 	}
 }
 
-/* Packets of messages, whose headers differ from those before in AckReq and PSN, which is remembered;
- * now and then in another byte, or in all. */
+/* Packets of messages: the cached header CRC covers headers that differ only in AckReq and PSN. Now and then another
+ * byte changes, or all of them. */
 static void
 test_headers_again(void **state)
 {
@@ -251,7 +249,7 @@ test_headers_again(void **state)
 	}
 }
 
-/* Append to the head itself, or to an empty trailer behind a read-only payload. */
+/* Append the ICRC to the head itself, or to an empty trailer behind a read-only payload. */
 static void
 test_append(void **state)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The opcode table, all 256 of it: against a list of the specification's packets written down
- * another way, and against the rules that every row follows.
+ * The opcode table, all 256 rows: compared with a list of the specification's packets in another notation, and with the
+ * rules that every row follows.
  */
 
 #include <setjmp.h>
@@ -26,8 +26,8 @@ static const uint8_t ext_bytes[UROCE_EXT_COUNT] = {
 	[UROCE_EXT_CNP] = 16,
 };
 
-/* Every packet that exists: what follows the BTH, in bytes and by name (x: IETH, X: XRCETH,
- * c: reserved bytes). */
+/* Each packet that exists, with the headers behind its BTH in bytes and by name (x: IETH, X: XRCETH, c: reserved
+ * bytes). */
 static const struct {
 	uint8_t opcode;
 	const char *name;
@@ -153,7 +153,7 @@ name_has(const struct uroce_opcode_info *info, const char *part)
 	return strstr(info->name, part) != NULL;
 }
 
-/* The name says where in its message a packet stands. */
+/* The position of a packet in its message, from the opcode's name. */
 static uint8_t
 place_by_name(const struct uroce_opcode_info *info)
 {
@@ -194,7 +194,7 @@ test_direction_and_payload(void **state)
 	}
 }
 
-/* A SEND takes its receive with the first packet, a WRITE with immediate with the last. */
+/* The first packet of a SEND consumes a receive; of a WRITE with immediate, the last packet does. */
 static void
 test_recv(void **state)
 {
@@ -264,7 +264,7 @@ test_transport_and_operation(void **state)
 	}
 }
 
-/* UC is RC + 0x20, row by row. */
+/* Each UC opcode is the RC opcode + 0x20, row by row. */
 static void
 test_uc_is_rc(void **state)
 {
@@ -281,7 +281,7 @@ test_uc_is_rc(void **state)
 	}
 }
 
-/* XRC is RC + 0xa0, and every request begins with an XRCETH. */
+/* Each XRC opcode is the RC opcode + 0xa0, and each request begins with an XRCETH. */
 static void
 test_xrc_is_rc(void **state)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Decoding, check by check: a right frame for every opcode, then for each verdict the frames that
- * must get it, among them those that made other implementations read outside the packet.
+ * Decoding, check by check: a correct frame for each opcode; then, for each verdict, frames that must get it. Among
+ * them are frames that made other implementations read outside the packet.
  */
 
 #include <setjmp.h>
@@ -25,7 +25,7 @@
 
 #define ROOM 8192
 
-/* A frame while it is made; `ip4` and `ip6` are the same place. */
+/* A frame under construction; `ip4` and `ip6` point to the same place. */
 struct frame {
 	uint8_t bytes[ROOM];
 	uint32_t len;
@@ -70,7 +70,7 @@ frame_point(struct frame *f, const struct uroce_template *t)
 	f->bth = (void *)(f->udp + 1);
 }
 
-/* Headers and `body` bytes behind the BTH, then the ICRC; no regard to whether that makes sense. */
+/* Headers and `body` bytes behind the BTH, then the ICRC; the function does not check that they make sense. */
 static void
 frame_make(struct frame *f, struct shape shape, uint8_t opcode, uint8_t flags, uint32_t body)
 {
@@ -99,7 +99,7 @@ frame_make(struct frame *f, struct shape shape, uint8_t opcode, uint8_t flags, u
 	f->len = m.pkt_len;
 }
 
-/* Give a frame whose headers were changed the right IPv4 checksum and ICRC. */
+/* Give a frame with changed headers the right IPv4 checksum and ICRC. */
 static void
 frame_fix(struct frame *f)
 {
@@ -142,7 +142,7 @@ pad_flags(uint32_t pad)
 	return (uint8_t)(pad << UROCE_BTH_PAD_SHIFT);
 }
 
-/* ---- what is right ------------------------------------------------------------------ */
+/* ---- correct frames ----------------------------------------------------------------- */
 
 static void
 test_values(void **state)
@@ -183,7 +183,7 @@ test_values(void **state)
 	}
 }
 
-/* The other value of each flag, and reserved bits, which are ignored (R1). */
+/* The other value of each flag, and reserved bits, which the receiver ignores (R1). */
 static void
 test_flags(void **state)
 {
@@ -199,8 +199,7 @@ test_flags(void **state)
 	assert_false(p.ack_req || p.solicited);
 }
 
-/* Whether an opcode with `body` bytes behind the BTH and this pad count is well-formed: R3 and R4.
- */
+/* R3 and R4: is an opcode with `body` bytes behind the BTH and this pad count well-formed? */
 static enum uroce_verdict
 expected_verdict(const struct uroce_opcode_info *info, uint32_t body, uint32_t pad)
 {
@@ -217,8 +216,7 @@ expected_verdict(const struct uroce_opcode_info *info, uint32_t body, uint32_t p
 	return UROCE_OK;
 }
 
-/* All 256 opcodes, each too short, just right, longer, with all pad counts; R2 before any length.
- */
+/* All 256 opcodes: too short, exact, longer, with all pad counts. R2 comes before any length check. */
 static void
 test_every_opcode(void **state)
 {
@@ -349,7 +347,7 @@ test_ipv4_options(void **state)
 		assert_int_equal(decode_flags(&g, 0, &p), UROCE_OK);
 		assert_int_equal(p.payload_offset, g.l4 + 8 + 12);
 		assert_int_equal(p.payload_bytes, 62);
-		g.bytes[f.l4] ^= 1; /* covered by the checksum, and by the ICRC */
+		g.bytes[f.l4] ^= 1; /* both the checksum and the ICRC cover it */
 		assert_verdict(&g, UROCE_DROP_IP_HEADER);
 		assert_int_equal(decode_flags(&g, RTE_MBUF_F_RX_IP_CKSUM_GOOD, &p),
 				 UROCE_DROP_ICRC);
@@ -369,7 +367,7 @@ test_ipv4_header_length(void **state)
 		assert_int_equal(decode_flags(&f, RTE_MBUF_F_RX_IP_CKSUM_GOOD, &p),
 				 UROCE_DROP_IP_HEADER);
 	}
-	/* 60 bytes of header, of which the frame has 20 */
+	/* the header claims 60 bytes, the frame has 20 */
 	frame_make(&f, shapes[0], UROCE_RC_SEND_ONLY, 0, 64);
 	f.bytes[f.l3] = 0x4f;
 	f.len = f.l4;
@@ -474,8 +472,7 @@ test_protocol(void **state)
 	}
 }
 
-/* Short frames arrive padded to Ethernet's 60 bytes; the trailer is in no length and not in the
- * ICRC. */
+/* Short frames arrive padded to Ethernet's 60 bytes; no length and no ICRC covers the padding. */
 static void
 test_ethernet_padding(void **state)
 {
@@ -527,7 +524,7 @@ test_udp_length(void **state)
 	}
 }
 
-/* Receivers take a checksum of zero and any other: the ICRC is what counts. */
+/* A receiver accepts any UDP checksum, zero included: the ICRC protects the packet. */
 static void
 test_udp_checksum(void **state)
 {
@@ -541,8 +538,7 @@ test_udp_checksum(void **state)
 	}
 }
 
-/* Datagrams of every length from none up, with consistent IP and UDP lengths: R3 before a BTH is
- * read. */
+/* Datagrams of each length from 0, with consistent IP and UDP lengths: R3 applies before a BTH is read. */
 static void
 test_short_datagrams(void **state)
 {
@@ -580,7 +576,7 @@ test_tver(void **state)
 	}
 }
 
-/* An ATOMIC_WRITE with no payload, and with all sizes that are wrong: only R24 may judge those. */
+/* An ATOMIC_WRITE with no payload, and with each wrong size: R24 alone judges them, later. */
 static void
 test_atomic_write_lengths(void **state)
 {
@@ -612,7 +608,7 @@ test_icrc(void **state)
 	}
 }
 
-/* When several things are wrong the first rule names the drop. */
+/* A frame that breaks several rules gets the verdict of the first. */
 static void
 test_order(void **state)
 {
@@ -635,8 +631,7 @@ test_order(void **state)
 	assert_verdict(&f, UROCE_OK);
 }
 
-/* Headers must be contiguous: a cut in front of the payload drops the frame, one behind does not.
- */
+/* Headers must be contiguous: a segment boundary in front of the payload drops the frame, one behind does not. */
 static void
 test_cuts(void **state)
 {

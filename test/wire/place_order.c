@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The order in which a placed payload becomes visible, at all sizes: a thread that sees its last byte sees all of it.
+ * The order in which the bytes of a placed payload become visible, at all sizes: a thread that sees the last byte sees
+ * all bytes.
  */
 
 #include <pthread.h>
@@ -21,14 +22,14 @@
 
 #define MOST 4200
 #define EMPTY 0xee
-#define ROUNDS 2	/* of each size, as another core sees them, */
-#define SLOW 600	/* the first of them instruction by instruction up to this size, and of some beyond */
-#define SLOW_STEP 23
-#define SPINS 2000	/* ... before a thread looks whether it is alone on its CPU */
+#define ROUNDS 2	/* of each size, observed by another core */
+#define SLOW 600	/* largest size of which each first round is single-stepped */
+#define SLOW_STEP 23	/* above it, each multiple of this is single-stepped, too */
+#define SPINS 2000	/* polls before a thread yields its CPU */
 
 static uint8_t source[MOST + 64];
 
-/* The payload is cut in two by a page that cannot be written. */
+/* Place a payload across the boundary of a read-only page. */
 static void
 check_cut(uint8_t *boundary, uint32_t bytes, uint32_t below)
 {
@@ -63,13 +64,13 @@ no_byte_is_written_before_those_below_it(void **state)
 	store_order_fini();
 }
 
-/* What two threads hand to each other: the round that the one may begin, and how far the other is. */
+/* Shared by the writer and the observer: the round that the writer began, and the observer's progress. */
 static struct {
 	uint8_t memory[MOST + 128] __attribute__((aligned(64)));
 	uint32_t begun __attribute__((aligned(64)));
 	uint32_t bytes;
 	uint32_t ended __attribute__((aligned(64)));
-	uint32_t stale, of_byte, of_bytes;	/* rounds in which an earlier byte was not there; of one of them */
+	uint32_t stale, of_byte, of_bytes;	/* rounds in which an earlier byte was missing; the last one */
 } shared;
 
 static uint8_t *
@@ -98,11 +99,11 @@ look(const uint8_t *at)
 	return __atomic_load_n(at, __ATOMIC_ACQUIRE);
 }
 
-/* Bytes before the last that are looked at right after it, so that the loads are under way together. */
+/* Distances from the last byte of the bytes that the observer reads right after it, so that the loads overlap. */
 #define BEHIND 6
 static const uint32_t behind[BEHIND] = { 1, 9, 17, 33, 65, 97 };
 
-/* Poll the last byte until it is there. @return a byte that was not, though it is before it; UINT32_MAX: none */
+/* Poll until the last byte arrives. @return an earlier byte that was missing then; UINT32_MAX: none */
 static uint32_t
 poll_last(const uint8_t *at, uint32_t bytes, uint8_t value)
 {
@@ -156,7 +157,8 @@ stepped(int sig)
 	(void)sig;
 }
 
-/* Until slow_off() each instruction of this thread ends in stepped(), so that the other one has time to look. */
+/* Single-step this thread until slow_off(): each instruction traps into stepped(), so that the observer can look
+ * between two. */
 static inline void
 slow_on(void)
 {

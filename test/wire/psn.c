@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Arithmetic on PSNs: the wrap, and half the space ahead, half behind (R11).
+ * Arithmetic on PSNs: the wrap, and the two halves of the space, ahead and behind (R11).
  */
 
 #include <setjmp.h>
@@ -45,7 +45,7 @@ test_diff_halves(void **state)
 			assert_int_equal(uroce_psn_diff(ahead, bases[i]), steps[j]);
 			assert_int_equal(uroce_psn_diff(bases[i], ahead), -steps[j]);
 		}
-		/* The PSN right opposite counts as behind, from either side. */
+		/* The PSN exactly opposite counts as behind, from either side. */
 		assert_int_equal(uroce_psn_diff(uroce_psn_add(bases[i], UROCE_PSN_HALF), bases[i]),
 				 -(int32_t)UROCE_PSN_HALF);
 	}
@@ -66,7 +66,7 @@ test_distance_goes_forward(void **state)
 	}
 }
 
-/* All 2^24 differences against arithmetic in 64 bits. */
+/* All 2^24 differences, compared with arithmetic in 64 bits. */
 static void
 test_every_difference(void **state)
 {

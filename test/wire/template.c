@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Headers as a template writes them, byte by byte; the IPv4 checksum for every length; the UDP
- * source port.
+ * Headers written from a template, byte by byte; the IPv4 checksum for each length; the UDP source port.
  */
 
 #include <setjmp.h>
@@ -34,7 +33,7 @@ static const struct uroce_template_conf conf4 = {
 	.dst_gid = UROCE_GID_IPV4(10, 77, 0, 1),
 	.traffic_class = 0x6a,
 	.hop_limit = 63,
-	.flow_label = 0xabcde, /* IPv4 has none */
+	.flow_label = 0xabcde, /* IPv4 ignores it */
 	.udp_src_port = 0xc123,
 };
 
@@ -46,11 +45,11 @@ static const struct uroce_template_conf conf6 = {
 	.dst_gid = GID6(1),
 	.traffic_class = 0xd1,
 	.hop_limit = 1,
-	.flow_label = 0x5abcde, /* 20 bits of it count */
+	.flow_label = 0x5abcde, /* its lower 20 bits count */
 	.udp_src_port = 0xffff,
 };
 
-/* Write into a buffer of just the promised room; returns how many bytes are header. */
+/* Write into a buffer of exactly the promised size. @return the bytes of headers */
 static uint32_t
 write_headers(const struct uroce_template_conf *conf, uint32_t payload,
 	      uint8_t dst[UROCE_TEMPLATE_BYTES])
@@ -97,7 +96,7 @@ test_ipv6_vlan(void **state)
 	assert_memory_equal(frame, expected, sizeof(expected));
 }
 
-/* The tag moves what is behind it and changes nothing else. */
+/* The VLAN tag shifts the bytes behind it and changes nothing else. */
 static void
 test_vlan_only_adds_a_tag(void **state)
 {
@@ -116,7 +115,7 @@ test_vlan_only_adds_a_tag(void **state)
 	}
 }
 
-/* Every length, and addresses that make the sum carry once, twice or not at all. */
+/* Each length, and addresses whose sum carries once, twice or not at all. */
 static void
 test_ipv4_checksum(void **state)
 {
@@ -175,7 +174,7 @@ test_port_from_flow_label(void **state)
 	assert_int_equal(uroce_udp_src_port(0x12345, 7, 9), 0xe341);
 	assert_int_equal(uroce_udp_src_port(0xfffff, 7, 9), 0xc000 | (0x3fff ^ 0x3f));
 	assert_int_equal(uroce_udp_src_port(0xfc000, 7, 9), 0xc03f);
-	/* only 20 bits are a flow label */
+	/* the flow label has 20 bits */
 	assert_int_equal(uroce_udp_src_port(0xfff12345, 1, 2), uroce_udp_src_port(0x12345, 3, 4));
 	for (uint32_t fl = 0; fl <= 0xfffff; fl++)
 		assert_true(uroce_udp_src_port(fl, 0x11, 0x12) >= 0xc000);
@@ -202,7 +201,7 @@ test_port_from_qpns(void **state)
 	}
 }
 
-/* As if it had been made so, whatever is beside it. */
+/* Changing the traffic class gives the same template as creating it with that class; no other field changes. */
 static void
 a_traffic_class_can_be_changed(void **state)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The verdict table: complete, names that can serve as counters, and what each NAK says.
+ * The verdict table: it is complete, its names can serve as counters, and each NAK has the right syndrome.
  */
 
 #include <setjmp.h>
@@ -51,8 +51,8 @@ test_rules_exist(void **state)
 	}
 }
 
-/* A NAK is named nak_, has a syndrome, and stands between the duplicates and the requester's
- * verdicts. */
+/* The name of a NAK begins with nak_; a NAK has a syndrome, and its place is between the duplicates and the
+ * requester's verdicts. */
 static void
 test_naks_and_only_naks_have_a_syndrome(void **state)
 {
