@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * uroce_mr_attach: mbufs that lead into a region, what becomes of them, and that the region stays
- * until the last is gone.
+ * uroce_mr_attach: mbufs that reference a region, their state after the free, and a region that stays until the last of
+ * them is freed.
  */
 
 #include <errno.h>
@@ -74,7 +74,7 @@ test_leads_into_the_region(void **state)
 	uroce_mr_destroy(mr, NULL, NULL);
 }
 
-/* The mbuf that comes back from its pool is as if nothing had been. */
+/* An mbuf that returns from its pool carries no trace of the region. */
 static void
 test_mbuf_is_restored(void **state)
 {
@@ -105,7 +105,7 @@ test_mbuf_is_restored(void **state)
 	uroce_mr_destroy(mr, NULL, NULL);
 }
 
-/* A header with the payload chained to it, freed as one; and a reference held by somebody else. */
+/* A header with the payload chained to it, freed as one; and an mbuf with a second reference. */
 static void
 test_chained_and_shared(void **state)
 {
@@ -140,7 +140,7 @@ test_no_iova(void **state)
 struct holder {
 	struct rte_mbuf *m;
 	struct uroce_mr *mr;
-	int waited; /* atomic: how often the region's owner has called progress */
+	int waited; /* atomic: calls of progress by the region's owner */
 	int freed;  /* atomic: set before the mbuf is freed */
 };
 
@@ -186,7 +186,7 @@ free_in_progress(void *arg)
 {
 	struct holder *h = arg;
 
-	/* nothing resolves any more while the owner waits */
+	/* while the owner waits, the key resolves no more */
 	assert_null(uroce_mr_lookup(&table, h->mr->ibv.rkey, &pd.ibv, 0x1000, 1, 0));
 	h->waited++;
 	if (h->waited == 3)
@@ -200,7 +200,7 @@ give_up(void *arg)
 	return ++((struct holder *)arg)->waited < 5;
 }
 
-/* The owner has no more time: the key is dead, the region stays, and may be destroyed later. */
+/* If the owner gives up, the key is dead, the region stays, and a later destroy succeeds. */
 static void
 test_destroy_gives_up(void **state)
 {
@@ -220,7 +220,7 @@ test_destroy_gives_up(void **state)
 	assert_int_equal(table.count, 0);
 }
 
-/* A change that finds no end leaves the region as it was, its key too. */
+/* A change that gives up leaves the region and its key as they were. */
 static void
 test_change_gives_up(void **state)
 {
@@ -238,7 +238,7 @@ test_change_gives_up(void **state)
 	assert_int_equal(uroce_mr_destroy(h.mr, NULL, NULL), 0);
 }
 
-/* One thread: what holds the mbuf gets on only because the owner lets it. */
+/* In one thread, the holder of the mbuf runs only inside the owner's progress call. */
 static void
 test_destroy_makes_progress(void **state)
 {
@@ -247,7 +247,7 @@ test_destroy_makes_progress(void **state)
 	h.m = attach(h.mr, 0x1000, 1000);
 	uroce_mr_destroy(h.mr, free_in_progress, &h);
 	assert_int_equal(h.waited, 3);
-	/* and is not asked for it when there is nothing to wait for */
+	/* nothing references the region: no progress call */
 	h.mr = reg(memory, BYTES);
 	uroce_mr_destroy(h.mr, free_in_progress, &h);
 	assert_int_equal(h.waited, 3);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * External memory and devices with an IOMMU: what is mapped, when, what is unmapped, and what is copied because it
- * cannot be mapped. The devices are the test's. They share one container, as all devices of VFIO do: mapping an area a
- * second time succeeds and changes nothing, and the first unmap removes it for all of them.
+ * External memory and devices with an IOMMU: when the library maps and unmaps it, and which memory it copies because a
+ * device cannot map it. The devices are stubs of the test. They share one container, as all VFIO devices do: a second
+ * mapping of an area succeeds and changes nothing, and the first unmap removes it for all of them.
  */
 
 #include <errno.h>
@@ -33,7 +33,7 @@ static struct ibv_context context;
 static struct uroce_pd pd = { .ibv = { .context = &context }, .protection = &pd.ibv };
 static struct uroce_mrs table, second;
 static char *memory;
-static struct uroce_dma_run mapped[PAGES]; /* the container */
+static struct uroce_dma_run mapped[PAGES]; /* the mappings of the container */
 static unsigned int n_mapped, map_calls, unmap_calls;
 static unsigned int maps_until_error;
 static int map_error;
@@ -57,7 +57,7 @@ map(void *arg, void *va, rte_iova_t iova, size_t bytes)
 		return map_error;
 	if (!container_find(iova, &i))
 		mapped[n_mapped++] = (struct uroce_dma_run){ va, iova, bytes };
-	/* a driver may allocate, which takes EAL's lock */
+	/* as a driver that allocates, which takes EAL's lock */
 	rte_mcfg_mem_write_lock();
 	rte_mcfg_mem_write_unlock();
 	return 0;
@@ -112,8 +112,8 @@ assert_mapped(unsigned int i, size_t page, size_t pages, rte_iova_t iova)
 	assert_int_equal(mapped[i].iova, iova);
 }
 
-/* All of the area with the first region, in as few pieces as its addresses allow; none with the second; and unmapped
- * with the last. Pages without an address are left out. */
+/* The first region maps all of the area, in as few pieces as its addresses allow; the second region maps nothing;
+ * the last one unmaps. Pages without an address are left out. */
 static void
 test_shared_by_regions(void **state)
 {
@@ -135,7 +135,7 @@ test_shared_by_regions(void **state)
 	assert_int_equal(n_mapped, 0);
 }
 
-/* What cannot be mapped is copied; what had been mapped of it is unmapped at once. */
+/* Memory that cannot be mapped is copied; the part that was mapped is unmapped at once. */
 static void
 test_cannot_map(void **state)
 {
@@ -151,7 +151,7 @@ test_cannot_map(void **state)
 	assert_int_equal(unmap_calls, 1);
 }
 
-/* A device that maps nothing, for there is no IOMMU before it. */
+/* A device without an IOMMU in front of it maps nothing. */
 static void
 test_needs_no_mapping(void **state)
 {
@@ -166,7 +166,7 @@ test_needs_no_mapping(void **state)
 	assert_int_equal(unmap_calls, 0);
 }
 
-/* EAL maps its own; of other memory there are no I/O addresses. */
+/* EAL maps its own memory; other memory has no I/O addresses. */
 static void
 test_other_memory(void **state)
 {
@@ -181,7 +181,7 @@ test_other_memory(void **state)
 	rte_free(own);
 }
 
-/* A region that changes leaves one area, and comes to another. */
+/* A region that changes leaves one area and joins another. */
 static void
 test_change(void **state)
 {
@@ -201,7 +201,7 @@ test_change(void **state)
 	assert_int_equal(unmap_calls, 2);
 }
 
-/* A registration that fails after the area was mapped. */
+/* A registration that fails after its area was mapped. */
 static void
 test_failure(void **state)
 {
@@ -217,7 +217,7 @@ test_failure(void **state)
 	assert_int_equal(mprotect(memory, PAGE, PROT_READ | PROT_WRITE), 0);
 }
 
-/* A device that has left an area does not unmap it while another one needs it: that one unmaps it for both. */
+/* A device that leaves an area does not unmap it while another device needs it; the last device unmaps it for both. */
 static void
 test_shared_by_devices(void **state)
 {
@@ -270,7 +270,7 @@ test_cannot_map_while_shared(void **state)
 	assert_int_equal(unmap_calls, 3);
 }
 
-/* A later registration finds room: it maps the rest, and the device can access the memory. */
+/* A later registration, which finds room, maps the rest, and the device can access the memory. */
 static void
 test_can_map_later(void **state)
 {
@@ -322,7 +322,7 @@ test_table_gone_while_shared(void **state)
 	assert_int_equal(uroce_mrs_init(&table, 6, -1), 0);
 }
 
-/* Pages 0 to 3 follow each other, 4 has no address, 5 to 7 are elsewhere. */
+/* Pages 0 to 3 are contiguous, page 4 has no address, pages 5 to 7 are elsewhere. */
 static int
 setup(void **state)
 {

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * What DPDK says of addresses: its own memory, pages of it that are not in use, external memory,
- * and all others.
+ * What DPDK knows about addresses: its own memory, unused pages of it, external memory, and all other memory.
  */
 
 #include <errno.h>
@@ -21,8 +20,8 @@
 #include "groups.h"
 #include "mem/dpdk.h"
 
-#define BYTES (8 * 4096) /* of the heap: some pages */
-#define PAGES 4		 /* of what is external */
+#define BYTES (8 * 4096) /* of the heap: several pages */
+#define PAGES 4		 /* of external memory */
 
 static char *heap;
 
@@ -80,7 +79,7 @@ test_own(void **state)
 	assert_int_equal(uroce_dpdk_page(msl, msl->addr_64), 0);
 	assert_int_equal(uroce_dpdk_page(msl, msl->addr_64 + msl->page_sz), 1);
 	assert_int_equal(uroce_dpdk_page(msl, msl->addr_64 + 2 * msl->page_sz - 1), 1);
-	assert_int_equal(uroce_dpdk_node(at), -1); /* no hugepages: not verified */
+	assert_int_equal(uroce_dpdk_node(at), -1); /* without hugepages, the node is not verified */
 }
 
 /* The list's first and last byte belong to it, their neighbors do not. */
@@ -99,7 +98,7 @@ test_overlaps(void **state)
 	assert_false(overlaps(0, 4095));
 }
 
-/* Pages of a list that are not in use are no memory, mapped or not. */
+/* Unused pages of a list are not memory, whether they are mapped or not. */
 static void
 test_hole(void **state)
 {
@@ -116,13 +115,13 @@ test_hole(void **state)
 	assert_int_equal(check(hole + msl->page_sz, at + BYTES - 1, true), 0);
 	assert_true(uroce_dpdk_extent(msl, at) == hole);
 	assert_true(uroce_dpdk_extent(msl, hole) == hole);
-	assert_true(overlaps(hole, hole)); /* in use or not */
+	assert_true(overlaps(hole, hole)); /* used or unused */
 	assert_int_equal(rte_fbarray_set_used(&msl->memseg_arr, (int)uroce_dpdk_page(msl, hole)),
 			 0);
 	assert_int_equal(check(at, at + BYTES - 1, true), 0);
 }
 
-/* External memory is what the system says it is, not what DPDK was told. */
+/* The kernel's mapping of external memory counts, not what the application told DPDK. */
 static void
 test_external(void **state)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * What needs hugepages: IOVAs of real pages (argument "pa" or "va"), and memory that DPDK gives
- * back to the system while regions are on it. Exits with 77, and says why, where there are none.
+ * Tests that need hugepages: IOVAs of real pages (argument "pa" or "va"), and memory that DPDK returns to the system
+ * while regions cover it. Without hugepages the program names the reason and exits with 77.
  */
 
 #include <errno.h>
@@ -35,10 +35,10 @@
 #define SKIP         77
 #define MB           (1024ul * 1024)
 #define PAGE         (2 * MB)
-#define BLOCK        (6 * MB) /* of the heap: when it is freed, at least two whole pages are */
+#define BLOCK        (6 * MB) /* of the heap: freeing it frees at least two whole pages */
 #define PAGES_NEEDED 32
 
-/* The sanitizer cannot see EAL's locks, and takes what EAL does under them for races. */
+/* ThreadSanitizer cannot see EAL's locks, and reports EAL's accesses under them as races. */
 const char *__tsan_default_suppressions(void);
 
 const char *
@@ -75,7 +75,7 @@ is_mapped(const void *va)
 	return rte_fbarray_is_used(&msl->memseg_arr, page) == 1;
 }
 
-/* Every 4 KiB of it against what the kernel says; and what crosses pages against both of them. */
+/* Compare each 4 KiB with the kernel's page map, and each range that crosses pages with both pages. */
 static void
 check_against_kernel(char *va, size_t length)
 {
@@ -116,7 +116,7 @@ test_iovas(void **state)
 	rte_memzone_free(mz);
 }
 
-/* Of so many pages registration looks at none, and takes EAL's table as it is. */
+/* With this many pages, registration reads no page map and trusts EAL's table. */
 static void
 test_iovas_of_many_pages(void **state)
 {
@@ -159,7 +159,7 @@ test_given_back(void **state)
 		assert_false(resolves(gone[i]));
 	for (unsigned int i = 0; i < RTE_DIM(kept); i++)
 		assert_true(resolves(kept[i]));
-	/* what is gone cannot be registered; it is DPDK's address space still */
+	/* freed memory cannot be registered, though its addresses still belong to DPDK */
 	errno = 0;
 	assert_null(reg(goes + BLOCK / 2, 1));
 	assert_int_equal(errno, EFAULT);
@@ -170,7 +170,7 @@ test_given_back(void **state)
 	rte_free(stays);
 }
 
-/* Memory at the same address again does not bring the old key back, and has one of its own. */
+/* Memory that returns at the same address does not revive the old key, and gets a key of its own. */
 static void
 test_given_back_and_allocated_again(void **state)
 {
@@ -207,7 +207,7 @@ test_two_tables(void **state)
 	assert_null(uroce_mr_lookup(&other, second->ibv.lkey, &pd.ibv, 0, 1, 0));
 	uroce_mr_destroy(second, NULL, NULL);
 	uroce_mrs_fini(&other);
-	/* the other one still hears of it */
+	/* the second region still gets the notification */
 	uroce_mr_destroy(first, NULL, NULL);
 	va = rte_malloc(NULL, BLOCK, 0);
 	first = reg(va, BLOCK);
@@ -216,7 +216,7 @@ test_two_tables(void **state)
 	uroce_mr_destroy(first, NULL, NULL);
 }
 
-/* An area of the application's that becomes a heap of DPDK, and stops being one. */
+/* Memory of the application that becomes a DPDK heap and stops being one. */
 static void
 test_heap_memory_removed(void **state)
 {
@@ -236,8 +236,8 @@ test_heap_memory_removed(void **state)
 	free(area);
 }
 
-/* Is it still there? DPDK clears what is freed while we look, before it gives the page back: of no
- * matter here, but a race to a sanitizer. */
+/* Read a byte that must still be mapped. DPDK clears freed memory before it returns the page, while this thread
+ * reads: harmless here, but a race for a sanitizer. */
 static __attribute__((no_sanitize("thread"), noinline)) unsigned int
 touch(const uint8_t *byte)
 {
@@ -262,7 +262,7 @@ poll_slowly(void *arg)
 	k = uroce_mr_lookup(&table, p->mr->ibv.lkey, &pd.ibv, (uintptr_t)p->mr->ibv.addr, BLOCK, 0);
 	RTE_VERIFY(k != NULL);
 	__atomic_store_n(&p->found, 1, __ATOMIC_RELEASE);
-	/* until the key has gone at least: the memory must not */
+	/* the key goes before the memory does */
 	while (__atomic_load_n(&k->key, __ATOMIC_RELAXED) != 0)
 		sched_yield();
 	for (unsigned int i = 0; i < 100; i++) {
@@ -295,8 +295,8 @@ test_waits_for_workers(void **state)
 	uroce_mr_destroy(p.mr, NULL, NULL);
 }
 
-/* Allocate, register, free, deregister in any order, from several threads, with a worker that polls
- * all the while: what would deadlock if locks were taken in the wrong order. */
+/* Threads allocate, register, free and deregister in random order while a worker polls: locks taken in the wrong
+ * order would deadlock. */
 #define THREADS 3
 #define CYCLES  60
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * IOVAs of regions: of the heap, memzones, mempools and external memory, pages of 4 KiB to 1 GiB,
- * with and without IOVAs, in order and not, and of what DPDK does not know.
+ * IOVAs of regions: in the heap, memzones, mempools and external memory, with pages of 4 KiB to 1 GiB, with and without
+ * IOVAs, contiguous and not, and in memory that DPDK does not know.
  */
 
 #include <errno.h>
@@ -51,7 +51,7 @@ iova(const struct uroce_mr *mr, const void *va, uint32_t length)
 	return uroce_mr_iova(mr->slot, (uintptr_t)va, length);
 }
 
-/* Every page of it, its first and its last byte, against what DPDK says itself. */
+/* Compare the first and last byte of each page with DPDK's own answer. */
 static void
 check_against_eal(char *va, size_t length)
 {
@@ -133,13 +133,13 @@ map_aligned(size_t length, size_t page, int protection)
 			MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 	assert_ptr_not_equal(va, MAP_FAILED);
-	/* what is before and after it stays until the process ends: nobody else maps there */
+	/* the neighbors stay reserved until the process ends, so that no other mapping joins the area */
 	return RTE_PTR_ALIGN(va, page);
 }
 
 #define PAGES 16
 
-/* A permutation, so that no page follows another, but for two pairs that do: 4 and 5, 9 and 10. */
+/* A permutation without contiguous pages, except two pairs: 4 and 5, 9 and 10. */
 static void
 fill_iovas(rte_iova_t *iovas, size_t page)
 {
@@ -158,7 +158,7 @@ check_external_table(size_t page)
 
 	fill_iovas(iovas, page);
 	assert_int_equal(rte_extmem_register(va, PAGES * page, iovas, PAGES, page), 0);
-	/* from the middle of page 2 to all but the last byte */
+	/* from the middle of page 2 to the byte before the last */
 	mr = reg(va + 2 * page + 100, (PAGES - 2) * page - 101);
 	for (unsigned int i = 3; i < PAGES; i++) {
 		const bool follows = i == 5 || i == 10;
@@ -167,14 +167,14 @@ check_external_table(size_t page)
 		assert_int_equal(iova(mr, va + i * page, 1), iovas[i]);
 		assert_int_equal(iova(mr, va + i * page, (uint32_t)page - 1), iovas[i]);
 		assert_int_equal(iova(mr, va + i * page + 33, 10), iovas[i] + 33);
-		/* across the border */
+		/* across the page boundary */
 		assert_int_equal(iova(mr, va + i * page - 1, 1), end - 1);
 		assert_int_equal(iova(mr, va + i * page - 1, 2), follows ? end - 1 : RTE_BAD_IOVA);
 		assert_int_equal(iova(mr, va + i * page - 50, 100),
 				 follows ? end - 50 : RTE_BAD_IOVA);
 	}
 	assert_int_equal(iova(mr, va + 2 * page + 100, 1), iovas[2] + 100);
-	/* three pages of which two follow each other */
+	/* three pages, two of them contiguous */
 	assert_int_equal(iova(mr, va + 4 * page, 2 * (uint32_t)page), iovas[4]);
 	assert_int_equal(iova(mr, va + 4 * page, 2 * (uint32_t)page + 1), RTE_BAD_IOVA);
 	assert_int_equal(iova(mr, va + 4 * page - 1, 2 * (uint32_t)page), RTE_BAD_IOVA);
@@ -220,7 +220,7 @@ test_external_contiguous(void **state)
 	assert_int_equal(rte_extmem_unregister(va, PAGES * page), 0);
 }
 
-/* Pages without an IOVA are copied, their neighbors not; with none at all there is no map. */
+/* Pages without an IOVA are copied, their neighbors are not; if no page has one, there is no map. */
 static void
 test_external_without_iovas(void **state)
 {
@@ -253,7 +253,7 @@ test_external_without_iovas(void **state)
 	assert_int_equal(rte_extmem_unregister(va, PAGES * page), 0);
 }
 
-/* A region that begins or ends outside: it can be registered and is copied. */
+/* A region that begins or ends outside external memory can be registered, and is copied. */
 static void
 test_partly_external(void **state)
 {
@@ -280,7 +280,7 @@ test_partly_external(void **state)
 	uroce_mr_destroy(mr, NULL, NULL);
 }
 
-/* That DPDK has been told of memory does not make it writable, or there. */
+/* Telling DPDK about memory makes it neither writable nor present. */
 static void
 test_external_protection(void **state)
 {

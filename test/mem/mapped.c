@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * uroce_mapped_check: every kind of memory a process has, every way in which a part of it can be
- * missing, and a list of mappings that is long, has long lines, or changes while it is read.
+ * uroce_mapped_check: each kind of memory that a process has, each way in which a part can be missing, and a list of
+ * mappings that is long, has long lines, or changes during the read.
  */
 
 #include <errno.h>
@@ -33,7 +33,7 @@ static int initialized = 1;
 static int zeroed[5000];
 static const char constant[] = "read-only data";
 
-/* Both ways to find out must agree. */
+/* Check with both methods, which must agree. */
 static int
 check(const void *va, size_t length, bool write)
 {
@@ -94,7 +94,7 @@ test_stack(void **state)
 {
 	char large[200000];
 
-	large[199999] = 0; /* of the rest, nothing has been touched */
+	large[199999] = 0; /* all other pages are untouched */
 	assert_writable(large, sizeof(large));
 	assert_writable(&large[77], 1);
 }
@@ -149,7 +149,7 @@ test_protection(void **state)
 	assert_read_only(va, 4 * PAGE);
 	assert_read_only(va + PAGE - 1, 2);
 	assert_writable(va + PAGE, 3 * PAGE);
-	/* in the middle, and at the end */
+	/* a read-only page in the middle, and one at the end */
 	mprotect(va, 4 * PAGE, PROT_READ | PROT_WRITE);
 	mprotect(va + PAGE, PAGE, PROT_READ);
 	assert_read_only(va, 4 * PAGE);
@@ -161,7 +161,7 @@ test_protection(void **state)
 	assert_missing(va + 2 * PAGE, 1);
 	assert_missing(va + 3 * PAGE - 1, 2);
 	assert_read_only(va, 2 * PAGE);
-	/* what can only be written or run cannot be sent */
+	/* memory that is only writable or only executable cannot be sent */
 	mprotect(va, PAGE, PROT_EXEC);
 	assert_int_equal(check(va, 1, true), -EFAULT);
 	munmap(va, 4 * PAGE);
@@ -172,7 +172,7 @@ test_holes(void **state)
 {
 	char *va = map_pages(5);
 
-	/* pages 1 .. 3 of 5 with nothing around them */
+	/* pages 1 to 3 of 5, isolated */
 	munmap(va, PAGE);
 	munmap(va + 4 * PAGE, PAGE);
 	assert_writable(va + PAGE, 3 * PAGE);
@@ -202,7 +202,7 @@ test_ends_of_the_address_space(void **state)
 	assert_missing((void *)(UINTPTR_MAX / 2), 1);
 }
 
-/* The range goes over thousands of mappings, and so over many buffers of the list. */
+/* The range spans thousands of mappings, and so many buffers of the list. */
 static void
 test_many_mappings(void **state)
 {
@@ -220,7 +220,7 @@ test_many_mappings(void **state)
 	munmap(va, n * PAGE);
 }
 
-/* Go down into directories of long names, map a file there, come back. */
+/* Change into directories with long names, map a file there, and return. */
 static char *
 map_at_a_long_path(void)
 {
@@ -264,7 +264,7 @@ test_long_lines(void **state)
 	assert_writable(file, PAGE);
 	assert_writable(other, PAGE);
 	assert_writable(zeroed, sizeof(zeroed));
-	/* the stack is the last of all */
+	/* the stack is the last mapping */
 	assert_writable(&file, sizeof(file));
 	mprotect(file, PAGE, PROT_READ);
 	assert_read_only(file, PAGE);
@@ -272,7 +272,7 @@ test_long_lines(void **state)
 	munmap(other, PAGE);
 }
 
-/* What a kernel would have to do to confuse the scan. */
+/* Lists that no kernel writes must not confuse the scan. */
 static void
 test_strange_lists(void **state)
 {
@@ -325,7 +325,7 @@ test_no_descriptors(void **state)
 }
 
 struct neighbor {
-	char *va; /* 8 pages around the ones that stay: 0 .. 3 before, 6 .. 9 after */
+	char *va; /* 8 pages around the constant ones: 0 to 3 before, 6 to 9 after */
 	int stop; /* atomic */
 };
 
@@ -342,8 +342,7 @@ change_neighbors(void *arg)
 	return NULL;
 }
 
-/* Mappings around the range are split and merged with it all the time; the range itself never
- * changes. */
+/* Mappings around the range are split and merged all the time; the range itself does not change. */
 static void
 test_changes_around(void **state)
 {
@@ -351,7 +350,7 @@ test_changes_around(void **state)
 	char *before[100];
 	pthread_t thread;
 
-	/* some buffers' worth of mappings before it, which lie below */
+	/* mappings below it that fill several buffers */
 	for (unsigned int i = 0; i < RTE_DIM(before); i++) {
 		before[i] = map_pages(3);
 		mprotect(before[i] + PAGE, PAGE, PROT_READ);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Memory regions: what can be registered (ibv_reg_mr(3), R46), what a key resolves (R18, R20), and
- * what becomes of keys that are gone.
+ * Memory regions: which memory can be registered (ibv_reg_mr(3), R46), what a key resolves (R18, R20), and that dead
+ * keys stay dead.
  */
 
 #include <errno.h>
@@ -75,9 +75,9 @@ test_table_sizes(void **state)
 
 	assert_int_equal(uroce_mrs_init(&t, 0, -1), -EINVAL);
 	assert_int_equal(uroce_mrs_init(&t, UROCE_LOG2_LIMIT_MR + 1, -1), -EINVAL);
-	/* more than this EAL has */
+	/* more than EAL's memory */
 	assert_int_equal(uroce_mrs_init(&t, UROCE_LOG2_LIMIT_MR, -1), -ENOMEM);
-	/* a node that is not there: anywhere, then */
+	/* for a node that does not exist, any node will do */
 	assert_int_equal(uroce_mrs_init(&t, 1, RTE_MAX_NUMA_NODES - 1), 0);
 	uroce_mrs_fini(&t);
 }
@@ -103,7 +103,7 @@ test_fields(void **state)
 	assert_int_equal(t->count, 0);
 }
 
-/* Each combination of rights against each combination asked for. */
+/* Each combination of granted rights with each combination of requested rights. */
 static void
 test_rights_matrix(void **state)
 {
@@ -151,11 +151,11 @@ test_flags(void **state)
 		}
 		mr = reg(t, memory, 1, LW | flag);
 		assert_non_null(mr);
-		/* what is not a right grants nothing */
+		/* unknown bits grant nothing */
 		assert_int_equal(mr->slot->access & ~(unsigned int)GRANTED, 0);
 		uroce_mr_destroy(mr, NULL, NULL);
 	}
-	/* wrong flags before wrong memory */
+	/* wrong flags are reported before wrong memory */
 	assert_refused(t, NULL, 1, 1u << 31, EINVAL);
 }
 
@@ -168,10 +168,10 @@ test_lengths(void **state)
 	assert_refused(t, memory, 0, LW, EINVAL);
 	assert_refused(t, memory, SIZE_MAX, LW, EINVAL);
 	assert_refused(t, memory, UROCE_MAX_MR_BYTES + 1, LW, EINVAL);
-	/* the last byte is the last of the address space: nothing wraps, nothing is there */
+	/* the region ends with the address space: it does not wrap, but there is no memory */
 	assert_refused(t, high, 11, 0, EFAULT);
 	assert_refused(t, high, 12, 0, EINVAL);
-	/* the address that peers use must not wrap either */
+	/* the address for the peers must not wrap either */
 	errno = 0;
 	assert_null(uroce_mr_create(t, &pd.ibv, memory, 12, UINT64_MAX - 10, LW));
 	assert_int_equal(errno, EINVAL);
@@ -198,7 +198,7 @@ test_bounds(void **state)
 		{ addr + 999, 2, false },
 		{ addr + 1000, 1, false },
 		{ addr + 1, 1000, false },
-		/* nothing, but not just anywhere */
+		/* a length of 0 also needs an address inside the region */
 		{ addr, 0, true },
 		{ addr + 1000, 0, true },
 		{ addr + 1001, 0, false },
@@ -226,7 +226,7 @@ test_bounds(void **state)
 	uroce_mr_destroy(mr, NULL, NULL);
 }
 
-/* ibv_reg_mr_iova(3): peers may use other addresses than we, up to the last one. */
+/* ibv_reg_mr_iova(3): the addresses for the peers may differ from the local ones, up to the last address. */
 static void
 test_addresses_of_the_peers(void **state)
 {
@@ -264,7 +264,7 @@ test_protection_domain(void **state)
 	uroce_mr_destroy(mr, NULL, NULL);
 }
 
-/* In an empty table and in one with a region, every other key of its slot and every empty slot. */
+/* In an empty table and in one with a region: every other key of its slot, and every empty slot. */
 static void
 test_wrong_keys(void **state)
 {
@@ -273,7 +273,7 @@ test_wrong_keys(void **state)
 	struct uroce_mr *mr;
 
 	for (uint32_t slot = 0; slot < 64; slot++) {
-		/* of no region: what sees it is the sanitizer of undefined behavior */
+		/* no region: the sanitizer of undefined behavior detects a bad access */
 		uroce_key_prefetch_region(t, slot << 26);
 		assert_null(uroce_mr_lookup(t, slot << 26, &pd.ibv, 0, 0, 0));
 	}
@@ -292,7 +292,7 @@ test_wrong_keys(void **state)
 	uroce_mr_destroy(mr, NULL, NULL);
 }
 
-/* The same memory many times, and parts of it, each with its own key and rights. */
+/* The same memory, and parts of it, many times, each with its own key and rights. */
 static void
 test_same_memory_many_times(void **state)
 {
@@ -316,7 +316,7 @@ test_same_memory_many_times(void **state)
 		assert_true((uroce_mr_lookup(t, key, &pd.ibv, addr, 1, RW) != NULL) ==
 			    ((rights[i] & RW) != 0));
 	}
-	/* one goes, the others stay */
+	/* destroying one leaves the others */
 	for (unsigned int i = 0; i < RTE_DIM(rights); i++) {
 		uroce_mr_destroy(mrs[i], NULL, NULL);
 		for (unsigned int j = i + 1; j < RTE_DIM(rights); j++)
@@ -347,12 +347,12 @@ test_table_full(void **state)
 	assert_null(reg(t, memory, 1, LW));
 	for (unsigned int i = 0; i < 64; i++)
 		uroce_mr_destroy(mrs[i], NULL, NULL);
-	/* slot 0 is as its last owner left it, but for the key */
+	/* slot 0 still holds its last owner's data, except the key */
 	assert_ptr_equal(t->keys[0].pd, &pd.ibv);
 	assert_null(uroce_mr_lookup(t, 0, &pd.ibv, (uintptr_t)memory, 1, 0));
 }
 
-/* A key that is gone resolves for no later owner of its slot, nor does an owner get it again. */
+/* A dead key resolves for no later owner of its slot, and no later owner gets it. */
 static void
 test_keys_never_come_back(void **state)
 {
@@ -364,7 +364,7 @@ test_keys_never_come_back(void **state)
 	struct uroce_mrs *t = *state;
 	struct uroce_mr *others[63];
 
-	/* one slot is left for all the others */
+	/* the regions below all reuse one slot */
 	for (unsigned int i = 0; i < RTE_DIM(others); i++)
 		others[i] = reg(t, memory, 1, 0);
 	for (unsigned int i = 0; i < REUSES; i++) {
@@ -395,7 +395,7 @@ setup(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, create_table, destroy_table)
 
-/* It is asked of the kernel, and only when somebody wants to know. */
+/* The library asks the kernel, and only when the application asks for the node. */
 static void
 test_numa_node(void **state)
 {

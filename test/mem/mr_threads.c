@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Workers look keys up, and read and write what they lead to, while other threads register memory,
- * take it away again and unmap it. A look-up that resolves too late is a fault, or the wrong byte.
+ * Workers look up keys, and read and write the memory that they resolve to, while other threads register, deregister
+ * and unmap memory. A look-up that resolves too late causes a fault or reads a wrong byte.
  */
 
 #include <pthread.h>
@@ -27,14 +27,14 @@
 #define WORKERS 2
 #define OWNERS  3
 #define CYCLES  300 /* of each owner */
-#define KEYS    8   /* the last ones of each owner, most of them no longer valid */
+#define KEYS    8   /* the latest ones of each owner, most of them dead */
 #define BYTES   8192
 
 struct owner {
 	pthread_t thread;
 	uint32_t keys[KEYS]; /* atomic; 0: none yet */
-	uint32_t seen;       /* atomic: the last key that a worker has resolved */
-	uint64_t number;     /* of the owner: what its memory begins with */
+	uint32_t seen;       /* atomic: the last key that a worker resolved */
+	uint64_t number;     /* of the owner: the first word of its memory */
 	bool of_dpdk;
 };
 
@@ -54,12 +54,12 @@ look_up(struct owner *o, uint32_t key)
 	if (k == NULL)
 		return;
 	words = (uint64_t *)uroce_mr_va(k, 0);
-	/* from here on the owner takes the memory away: give it time to do so too early */
+	/* the owner now deregisters: give it time to do so too early */
 	__atomic_store_n(&o->seen, key, __ATOMIC_RELEASE);
 	sched_yield();
 	RTE_VERIFY(words[0] == o->number);
 	RTE_VERIFY(words[1] == key);
-	/* other workers write here too, as peers do: whole words */
+	/* other workers write whole words here, too, as peers do */
 	__atomic_store_n(&words[BYTES / 8 - 1], key, __ATOMIC_RELAXED);
 	RTE_VERIFY((k->iova != NULL) == o->of_dpdk);
 	if (o->of_dpdk)
@@ -100,7 +100,7 @@ get_memory(const struct owner *o)
 static void
 put_memory(const struct owner *o, uint64_t *words)
 {
-	/* whoever comes too late finds this, where it does not find nothing */
+	/* a worker that comes too late finds zeros, if the memory is still mapped */
 	words[0] = 0;
 	words[1] = 0;
 	if (o->of_dpdk)
@@ -122,7 +122,7 @@ own(void *arg)
 		RTE_VERIFY(words != NULL);
 		mr = uroce_mr_create(&table, &pd.ibv, words, BYTES, 0, access);
 		RTE_VERIFY(mr != NULL);
-		/* the key is not known to anybody yet */
+		/* no worker knows the key yet */
 		words[0] = o->number;
 		words[1] = mr->ibv.rkey;
 		__atomic_store_n(&o->keys[i % KEYS], mr->ibv.rkey, __ATOMIC_RELEASE);
@@ -158,7 +158,7 @@ static int
 setup(void **state)
 {
 	test_eal_init(NULL);
-	/* few slots: they are used again at once */
+	/* few slots, so that they are reused at once */
 	return uroce_mrs_init(&table, 2, -1);
 }
 

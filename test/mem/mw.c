@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Memory windows: what may be bound to what (R48), what a window's key resolves and for whom, what invalidates it
- * (R33), and what holds a region (R47).
+ * Memory windows: what may be bound to which region (R48), what a window's key resolves and for which QP, what
+ * invalidates it (R33), and what keeps a region from being deregistered (R47).
  */
 
 #include <errno.h>
@@ -69,7 +69,7 @@ window(enum ibv_mw_type type)
 	return mw;
 }
 
-/* A bind of the middle of the region that nothing speaks against. */
+/* A valid bind to the middle of the region. */
 static struct uroce_mw_bind
 good(struct uroce_mw *mw)
 {
@@ -111,7 +111,7 @@ type_2_belongs_to_its_qp(void **state)
 	assert_null(look(b.rkey, &other_qp, b.addr, 1, RR));
 	assert_null(look(b.rkey, NULL, b.addr, 1, RR));
 	assert_null(uroce_key_lookup(&t, b.rkey, &other_pd.ibv, &other_qp, b.addr, 1, RR));
-	/* range, rights; and it is not an lkey */
+	/* range and rights; a window's key is not an lkey */
 	assert_null(look(b.rkey, &qp, b.addr - 1, 1, RR));
 	assert_null(look(b.rkey, &qp, b.addr, 101, RR));
 	assert_null(look(b.rkey, &qp, b.addr + 100, 1, RR));
@@ -124,8 +124,8 @@ type_2_belongs_to_its_qp(void **state)
 	assert_null(look(b.rkey, &qp, b.addr, 1, RR));
 }
 
-/* A bind that was posted for a window which is gone must not be taken for one of its successor, which may have its
- * slot, and its place in memory. */
+/* A bind that was posted for a destroyed window must not bind its successor, which may have its slot and its
+ * address. */
 static void
 bind_of_a_slots_former_window(void **state)
 {
@@ -154,7 +154,7 @@ type_1_belongs_to_its_pd(void **state)
 	assert_non_null(look(first, &qp, b.addr, 100, RR));
 	assert_non_null(look(first, &other_qp, b.addr, 100, RR));
 	assert_null(uroce_key_lookup(&t, first, &other_pd.ibv, &qp, b.addr, 1, RR));
-	/* bound anew, while it is bound: the old key is gone */
+	/* a bind of a bound window kills the old key */
 	b.rkey = uroce_mw_next_rkey(mw, 0);
 	b.addr += 2000;
 	assert_int_equal(uroce_mw_bind(&t, &b), 0);
@@ -191,7 +191,7 @@ region(struct ibv_pd *of, uint64_t start, unsigned int access)
 	return uroce_mr_create(&t, of, memory, BYTES, start, access);
 }
 
-/* C10-72, C10-73: of the QP's PD are window and region, which allows it and has addresses. */
+/* C10-72, C10-73: the window and the region belong to the QP's PD; the region allows binds and is not zero-based. */
 static void
 refuses_regions(struct uroce_mw *mw)
 {
@@ -212,14 +212,14 @@ refuses_regions(struct uroce_mw *mw)
 	b.addr = 0;
 	refused(b);
 	b = good(mw);
-	b.rkey = foreign->ibv.lkey; /* no window's key */
+	b.rkey = foreign->ibv.lkey; /* not a window's key */
 	assert_int_equal(uroce_mw_bind(&t, &b), -EINVAL);
 	assert_int_equal(uroce_mr_destroy(zero, NULL, NULL), 0);
 	assert_int_equal(uroce_mr_destroy(plain, NULL, NULL), 0);
 	assert_int_equal(uroce_mr_destroy(foreign, NULL, NULL), 0);
 }
 
-/* C10-74: not more than the region's memory allows; to be read it always is. */
+/* C10-74: no more rights than the region's memory allows; reading is always allowed. */
 static void
 refuses_rights(struct uroce_mw *mw)
 {
@@ -258,7 +258,7 @@ refuses_ranges(struct uroce_mw *mw)
 	refused(b);
 }
 
-/* A window's key, a null region's, one that is gone, one that never was; and a window that is gone. */
+/* The lkey of a window, of a null region, of a destroyed region, and one that never existed; and a destroyed window. */
 static void
 refuses_what_is_not_there(struct uroce_mw *mw, struct uroce_mw *gone)
 {
@@ -293,7 +293,7 @@ r48_rules_of_both_types(void **state)
 		refuses_regions(mw);
 		refuses_ranges(mw);
 		refuses_what_is_not_there(mw, window(type));
-		refuses_rights(mw); /* which binds it in the end */
+		refuses_rights(mw); /* its last bind succeeds */
 	}
 }
 
@@ -355,7 +355,7 @@ r33_invalidation(void **state)
 
 	(void)state;
 	assert_int_equal(uroce_mw_bind(&t, &b), 0);
-	/* of type 1; a region, with windows and without; nothing at all */
+	/* a type 1 window; a region, with windows and without; an unused key */
 	assert_int_equal(uroce_mw_invalidate_local(&t, b.rkey, &pd.ibv, &qp, &grace), -EINVAL);
 	assert_int_equal(uroce_mw_invalidate_local(&t, mr->ibv.rkey, &pd.ibv, &qp, &grace), -EINVAL);
 	assert_non_null(look(b.rkey, &qp, b.addr, 1, RR));
@@ -374,7 +374,7 @@ r33_invalidation(void **state)
 	assert_int_equal(uroce_mw_invalidate(&t, b.rkey, &pd.ibv, &qp), 0);
 	assert_null(look(b.rkey, &qp, b.addr, 1, RR));
 	assert_int_equal(uroce_mw_invalidate(&t, b.rkey, &pd.ibv, &qp), -EINVAL);
-	/* it can be bound again, with the same key, to another QP; and be invalidated by its owner on any */
+	/* a bind to another QP with the same key succeeds; the owner's local invalidate succeeds on any QP */
 	b.qp = &other_qp;
 	assert_int_equal(uroce_mw_bind(&t, &b), 0);
 	assert_null(look(b.rkey, &qp, b.addr, 1, RR));
@@ -402,7 +402,7 @@ r47_windows_hold_their_region(void **state)
 	assert_non_null(uroce_mr_lookup(&t, mr->ibv.rkey, &pd.ibv, (uintptr_t)memory, BYTES, RR));
 	assert_int_equal(uroce_mw_invalidate(&t, of_a.rkey, &pd.ibv, &qp), 0);
 	assert_int_equal(uroce_mr_destroy(mr, NULL, NULL), -EBUSY);
-	/* the QP goes */
+	/* the QP is destroyed */
 	uroce_mw_owner_gone(&t, &qp);
 	assert_true(LIST_EMPTY(&qp.windows));
 	assert_null(look(of_b.rkey, &qp, of_b.addr, 1, RR));
@@ -412,8 +412,8 @@ r47_windows_hold_their_region(void **state)
 	uroce_mw_destroy(b);
 }
 
-/* Posting a bind draws the key of a window of type 1 while a control thread holds the table's lock. The mutex is one
- * that reports a thread which locks it twice, and that such a thread then unlocks too early. */
+/* Posting a bind draws the key of a type 1 window while a control thread holds the table's lock. The test's mutex
+ * reports a thread that locks it twice; such a thread then unlocks too early. */
 static void
 a_key_is_drawn_without_the_tables_lock(void **state)
 {
@@ -437,7 +437,7 @@ a_key_is_drawn_without_the_tables_lock(void **state)
 	uroce_mw_destroy(mw);
 }
 
-/* Windows and regions are out of one table; a key, whatever its low bits are made, is never 0. */
+/* Windows and regions share one table; no key is 0, whichever low bits the application chooses. */
 static void
 the_table_is_shared(void **state)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Workers look a window up while another one binds it, with the same key each time, now here, now there, and
- * invalidates it; the regions below it come and go. What a look-up returns is of one piece, and is there.
+ * Workers look up a window while another thread binds it again and again, with the same key and different ranges, and
+ * invalidates it; regions below it come and go. Each look-up returns a consistent row whose memory is mapped.
  */
 
 #include <pthread.h>
@@ -24,9 +24,9 @@
 #include "eal.h"
 
 #define READERS 2
-#define BINDER READERS /* RCU's number of it */
+#define BINDER READERS /* its RCU reader id */
 #define CYCLES 400
-#define BINDS 20 /* of a region */
+#define BINDS 20 /* per region */
 
 static struct ibv_context context;
 static struct uroce_pd pd = { .ibv = { .context = &context }, .protection = &pd.ibv };
@@ -44,7 +44,7 @@ look_up(void)
 
 	if (k == NULL)
 		return;
-	/* a window is as far into its region as it is long, and the region knows where it is */
+	/* the window's offset in its region equals its length, and the key leads to that region */
 	words = (const uint64_t *)uroce_mr_va(k, k->addr);
 	RTE_VERIFY((uintptr_t)words == k->addr);
 	RTE_VERIFY((uint64_t)((const uint8_t *)words - (const uint8_t *)k->mr->ibv.addr) == k->length);
@@ -116,7 +116,7 @@ test_lookups_and_binds(void **state)
 	for (uintptr_t i = 0; i < READERS; i++)
 		assert_int_equal(pthread_create(&readers[i], NULL, look_up_all_the_time, (void *)i), 0);
 	rte_rcu_qsbr_thread_register(uroce_rcu, BINDER);
-	/* until there was something to see, too */
+	/* and until a look-up has resolved */
 	for (unsigned int i = 0; i < CYCLES || __atomic_load_n(&resolved, __ATOMIC_RELAXED) == 0; i++) {
 		uint64_t *words = map();
 		struct uroce_mr *mr = uroce_mr_create(&table, &pd.ibv, words, 4096, (uintptr_t)words,

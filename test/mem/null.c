@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Null regions: zeros to read, nowhere to write, for their own PD and nobody else.
+ * Null regions: reads return zeros, writes go nowhere, and only their own PD may use them.
  */
 
 #include <setjmp.h>
@@ -56,13 +56,13 @@ is_local_and_its_pds(void **state)
 	const uint32_t key = mr->ibv.rkey;
 
 	(void)state;
-	/* there is no region behind it: what sees it is the sanitizer of undefined behavior */
+	/* no region behind it: the sanitizer of undefined behavior detects a bad access */
 	uroce_key_prefetch_region(&t, key);
 	assert_null(uroce_mr_lookup(&t, key, &other_pd.ibv, 0, 1, 0));
 	assert_null(uroce_mr_lookup(&t, key, &pd.ibv, 0, 1, IBV_ACCESS_REMOTE_READ));
 	assert_null(uroce_mr_lookup(&t, key, &pd.ibv, 0, 1, IBV_ACCESS_REMOTE_WRITE));
 	assert_null(uroce_mr_lookup(&t, key, &pd.ibv, 0, 8, IBV_ACCESS_REMOTE_ATOMIC));
-	/* more than there is of zeros */
+	/* more than the block of zeros */
 	assert_null(uroce_mr_lookup(&t, key, &pd.ibv, 0, UROCE_NULL_BYTES + 1, 0));
 	assert_true(uroce_mr_is_null(mr));
 	assert_int_equal(uroce_mr_destroy(mr, NULL, NULL), 0);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * uroce_numa_node: what it says of pages that are there, and that it does not make them be there.
+ * uroce_numa_node: the node of present pages, and that the query does not make pages present.
  */
 
 #include <setjmp.h>
@@ -73,7 +73,7 @@ test_page_that_is_bound(void **state)
 		munmap(va, PAGES * page);
 		skip();
 	}
-	/* only preferred: it may come from elsewhere */
+	/* only a preference: the pages may come from another node */
 	numa_set_bind_policy(0);
 	numa_tonode_memory(va, PAGES * page, node);
 	assert_int_equal(uroce_numa_node(va), -1);

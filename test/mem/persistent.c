@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Which mappings are of persistent memory, from lists as the kernel writes them.
+ * Which mappings are persistent memory, from lists in the kernel's format.
  */
 
 #include <errno.h>
@@ -48,10 +48,10 @@ lists(void **state)
 	(void)state;
 	assert_int_equal(scan(list, 0x1000, 0x1000), 0);
 	assert_int_equal(scan(list, 0x2fff, 0x2fff), 0);
-	/* over two mappings */
+	/* across two mappings */
 	assert_int_equal(scan(list, 0x1000, 0x3fff), 0);
 	assert_int_equal(scan(list, 0x6000, 0x6fff), 0);
-	/* a gap before, within, behind; not mapped with MAP_SYNC */
+	/* a gap before, inside or behind; mapped without MAP_SYNC */
 	assert_int_equal(scan(list, 0xfff, 0x1000), -EINVAL);
 	assert_int_equal(scan(list, 0x3000, 0x4000), -EINVAL);
 	assert_int_equal(scan(list, 0x4fff, 0x4fff), -EINVAL);
@@ -69,7 +69,7 @@ ordinary_memory_is_not(void **state)
 
 	(void)state;
 	assert_int_equal(uroce_persistent_check((uintptr_t)memory, (uintptr_t)memory + 299), -EINVAL);
-	/* what is written back stays what it is */
+	/* writing the memory back does not change it */
 	memset(memory, 0xa5, sizeof(memory));
 	uroce_persist(memory + 1, 200);
 	uroce_persist(memory, 0);

@@ -38,8 +38,7 @@ assert_all_different(uint64_t *words, size_t n)
 		assert_int_not_equal(words[i - 1], words[i]);
 }
 
-/* Over several refills; a repeat among so few 64-bit numbers means that a buffer was given out
- * twice. */
+/* Across several refills; a repeat among so few 64-bit numbers means that a buffer was used twice. */
 static void
 test_no_repeats(void **state)
 {
@@ -89,8 +88,7 @@ test_below_takes_every_value(void **state)
 		assert_in_range(seen[i], 9500, 10500);
 }
 
-/* 2^32 numbers do not go evenly into 3 * 2^30 values: without care a third of them comes twice as
- * often. */
+/* 2^32 is no multiple of 3 * 2^30: a plain remainder would return a third of the values twice as often. */
 static void
 test_below_has_no_bias(void **state)
 {
@@ -170,7 +168,7 @@ test_child_of_fork_draws_others(void **state)
 	int status;
 	pid_t child;
 
-	(void)uroce_random(); /* there is something in the buffer */
+	(void)uroce_random(); /* the buffer is not empty */
 	assert_int_equal(pipe(fds), 0);
 	child = fork();
 	assert_true(child >= 0);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * uroce_rcu: waits for readers that are in a poll, and for nobody else.
+ * uroce_rcu waits for readers inside a poll, and for no other thread.
  */
 
 #include <pthread.h>
@@ -35,7 +35,7 @@ test_nobody_to_wait_for(void **state)
 {
 	assert_int_equal(uroce_rcu_init(), 0);
 	uroce_rcu_wait();
-	/* nor for a worker between its polls */
+	/* no wait for a worker between its polls */
 	assert_int_equal(rte_rcu_qsbr_thread_register(uroce_rcu, 0), 0);
 	uroce_rcu_wait();
 	rte_rcu_qsbr_thread_online(uroce_rcu, 0);
@@ -145,7 +145,7 @@ let_go_again(void *arg)
 	return NULL;
 }
 
-/* Memory is not waited for where a reader is in a driver, and is where it has left it. */
+/* A wait for memory skips a reader inside a driver, and waits for it again once it has left the driver. */
 static void
 test_memory_passes_over_drivers(void **state)
 {

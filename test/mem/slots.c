@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Slots and their identifiers: each slot once, no identifier twice in a slot's cycle, none of the
- * reserved ones, nothing that can be told from one slot about another.
+ * Slots and their identifiers: each slot once per cycle, no identifier twice in a slot's cycle, no reserved identifier,
+ * and nothing about one slot that reveals another's.
  */
 
 #include <errno.h>
@@ -59,8 +59,8 @@ test_full(void **state)
 	uroce_slots_fini(&s);
 }
 
-/* Every identifier of the space comes up, once, before any comes up again, and the reserved ones
- * never: whatever the number of low bits, odd or even. */
+/* Each identifier of the space occurs once before any repeats, and the reserved ones never do, for an even and an
+ * odd number of low bits. */
 static void
 check_cycle(unsigned int log2, unsigned int id_bits)
 {
@@ -74,8 +74,7 @@ check_cycle(unsigned int log2, unsigned int id_bits)
 	last = calloc(RTE_BIT32(log2), sizeof(*last));
 	assert_non_null(last);
 	assert_int_equal(uroce_slots_init(&s, log2, id_bits), 0);
-	/* a slot that has come round is kept, so that the others are drawn until they have as well
-	 */
+	/* a slot that has used all its identifiers is kept, until all other slots have, too */
 	for (uint32_t i = 0; i < draws; i++) {
 		uint32_t slot, low = RTE_BIT32(id_bits - log2), size = low;
 
@@ -107,15 +106,15 @@ test_no_identifier_twice(void **state)
 	check_cycle(10, 16);
 }
 
-/* The second time round there are the same in another order: who has seen them all does not know
- * which is next. None comes twice in a row, for who had it last may still use it. */
+/* The second cycle has the same identifiers in another order: an observer of the first cannot predict the second. No
+ * identifier repeats at once, because its last user may still use it. */
 static void
 test_cycles_differ(void **state)
 {
 	struct uroce_slots s;
 	uint32_t ids[2][64], id, of_slot_1 = 0;
 
-	/* slot 1 of 4 has none of the reserved identifiers: leave no other free */
+	/* slot 1 of 4 has no reserved identifier: use that slot only */
 	assert_int_equal(uroce_slots_init(&s, 2, 8), 0);
 	for (unsigned int i = 0; i < 4; i++) {
 		assert_int_equal(uroce_slots_get(&s, &id), 0);
@@ -130,7 +129,7 @@ test_cycles_differ(void **state)
 	uroce_slots_fini(&s);
 }
 
-/* With four identifiers a slot, cycles meet all the time. */
+/* With four identifiers per slot, cycles end often. */
 static void
 test_never_twice_in_a_row(void **state)
 {
@@ -162,12 +161,12 @@ test_draw_is_random(void **state)
 	}
 	for (unsigned int i = 1; i < 256; i++)
 		ascending += ids[0][i] > ids[0][i - 1];
-	/* 127.5 and a deviation of 4.6 when they are random */
+	/* random: 127.5, with a deviation of 4.6 */
 	assert_in_range(ascending, 80, 175);
 	assert_memory_not_equal(ids[0], ids[1], sizeof(ids[0]));
 }
 
-/* Who knows one key must not know the low bits of the others: first uses of slots differ. */
+/* One key must not reveal the low bits of other keys: the first identifiers of slots differ. */
 static void
 test_low_bits_differ_between_slots(void **state)
 {
@@ -180,12 +179,12 @@ test_low_bits_differ_between_slots(void **state)
 		assert_int_equal(uroce_slots_get(&s, &id), 0);
 		different += seen[id & 0xff]++ == 0;
 	}
-	/* 162 when they are random, 1 when they are the same */
+	/* random: 162; all equal: 1 */
 	assert_true(different > 120);
 	uroce_slots_fini(&s);
 }
 
-/* What a slot's first identifier is in one table says nothing about another table. */
+/* The first identifier of a slot in one table reveals nothing about another table. */
 static void
 test_low_bits_differ_between_tables(void **state)
 {
@@ -206,7 +205,7 @@ test_low_bits_differ_between_tables(void **state)
 }
 
 #define RENEWERS 3
-#define RENEWALS 1024 /* of each: fewer together than a slot has identifiers */
+#define RENEWALS 1024 /* per thread: together fewer than a slot has identifiers */
 
 static struct uroce_slots shared;
 static uint32_t shared_id;
@@ -222,7 +221,7 @@ renew(void *arg)
 	return NULL;
 }
 
-/* Posters on several threads renew the identifier of one slot: each draws identifiers of its own. */
+/* Threads that post renew the identifier of one slot at once: each gets different identifiers. */
 static void
 test_renewals_from_several_threads(void **state)
 {
