@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The text of an impairment: what it means, and what is said of one that is wrong.
+ * The text form of an impairment: its meaning, and the error message for a wrong one.
  */
 
 #include <errno.h>
@@ -55,7 +55,7 @@ test_defaults(void **state)
 	assert_int_equal(c.limit, UROCE_NETEM_LIMIT);
 	assert_int_equal(c.late_ns, UROCE_NETEM_REORDER_NS);
 	assert_int_equal(c.seed, 1);
-	/* what is above 0 happens, however seldom */
+	/* a probability above 0 counts, however small */
 	assert_int_equal(uroce_netem_conf_parse(&c, "loss=1e-30", error, sizeof(error)), 0);
 	assert_int_equal(c.loss, 1);
 }

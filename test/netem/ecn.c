@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Marking: every codepoint, IPv4 with options, IPv6, VLAN; checksums stay right, other bits as they were, and what is
- * no whole header is left alone.
+ * ECN marking: each codepoint, IPv4 with options, IPv6, VLAN. Checksums stay right, other bits stay as they were, and
+ * frames without a whole header stay unchanged.
  */
 
 #include <setjmp.h>
@@ -20,7 +20,7 @@
 
 #define FRAME_BYTES 128
 
-/* @return where the IP header is; all other bytes are numbers */
+/* @return the offset of the IP header; the bytes behind it are numbered */
 static uint32_t
 frame_make(uint8_t *frame, bool vlan, uint16_t type)
 {
@@ -35,7 +35,7 @@ frame_make(uint8_t *frame, bool vlan, uint16_t type)
 	return l3;
 }
 
-/* @return bytes of the frame up to the end of the header */
+/* @return the bytes of the frame up to the end of the header */
 static uint32_t
 make_ipv4(uint8_t *frame, bool vlan, unsigned int options, uint8_t tos)
 {
@@ -70,7 +70,7 @@ test_ipv4(void **state)
 	}
 }
 
-/* A header that was damaged does not come out as a right one. */
+/* Marking does not repair the checksum of a damaged header. */
 static void
 test_wrong_checksum(void **state)
 {
@@ -119,7 +119,7 @@ test_not_whole(void **state)
 		assert_memory_equal(frame, before, sizeof(frame));
 	}
 	bytes = make_ipv4(frame, false, 0, 1);
-	frame[14] = 0x44;	/* shorter than a header can be */
+	frame[14] = 0x44;	/* shorter than any IPv4 header */
 	assert_false(uroce_netem_mark(frame, bytes));
 	frame_make(frame, false, 0x0806);
 	assert_false(uroce_netem_mark(frame, sizeof(frame)));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Frames that are held back come when they are due, in order.
+ * Delayed frames come out when they are due, in order.
  */
 
 #include <setjmp.h>

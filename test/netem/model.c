@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Decisions: as often as they should be, the same from the same seed, others from another.
+ * The model's decisions: as frequent as configured, the same for the same seed, different for another.
  */
 
 #include <setjmp.h>
@@ -22,7 +22,7 @@
 struct tally {
 	unsigned int lost, runs, twice, marked, reordered, corrupted;
 	uint64_t delay_ns, max_delay_ns;
-	uint64_t bits;	/* sum */
+	uint64_t bits;	/* total */
 };
 
 static struct uroce_netem_conf
@@ -67,7 +67,7 @@ run(const char *text)
 	return t;
 }
 
-/* Within 5 % of so many: with fixed seeds it always is or never. */
+/* Within 5 %; the seeds are fixed, so the result does not vary. */
 static void
 assert_near(uint64_t is, double should)
 {
@@ -123,7 +123,7 @@ test_delays(void **state)
 	assert_true(t.max_delay_ns <= 14000 && t.max_delay_ns > 13900);
 }
 
-/* The second of two has a way of its own. */
+/* A duplicate gets decisions of its own. */
 static void
 test_twins(void **state)
 {
@@ -177,7 +177,7 @@ test_seeds(void **state)
 	assert_true(differ_by_stream > 400 && differ_by_stream < 600);
 }
 
-/* A frame of nothing has no bit to change. */
+/* An empty frame has no bit to corrupt. */
 static void
 test_empty(void **state)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * A bad network on a live port: what comes out of rte_eth_rx_burst() is what the model says, others' memory is never
- * written to, and nothing is left behind.
+ * Impairment on a live port: rte_eth_rx_burst() returns what the model decides, shared memory is never written, and
+ * nothing leaks.
  */
 
 #include <errno.h>
@@ -52,7 +52,7 @@ fixture_close(struct fixture *f)
 	assert_true(rte_mempool_full(pool));
 }
 
-/* A frame of IPv4 whose bytes are numbered, with its number in the first. */
+/* An IPv4 frame with numbered bytes; the first byte is the frame's number. */
 static struct rte_mbuf *
 frame_make(uint8_t number)
 {
@@ -127,7 +127,7 @@ test_loss(void **state)
 	assert_int_equal(stats_of(n).frames, 10 * BURST);
 	assert_int_equal(stats_of(n).lost, 10 * BURST - got);
 	uroce_netem_detach(n);
-	/* and then nothing is lost */
+	/* with loss off, all frames arrive */
 	frames_send(&f, BURST);
 	assert_int_equal(frames_receive(&f, frames), BURST);
 	rte_pktmbuf_free_bulk(frames, BURST);
@@ -149,7 +149,7 @@ bits_that_differ(const struct rte_mbuf *m, uint8_t number)
 	return bits;
 }
 
-/* One bit of each, but not in the memory of who sent it. */
+/* One bit of each frame flips, but not in the sender's memory. */
 static void
 test_corruption(void **state)
 {
@@ -162,7 +162,7 @@ test_corruption(void **state)
 	assert_non_null(n);
 	for (unsigned int i = 0; i < BURST; i++) {
 		sent[i] = frame_make(7);
-		rte_mbuf_refcnt_update(sent[i], 1);	/* we keep it */
+		rte_mbuf_refcnt_update(sent[i], 1);	/* the sender keeps a reference */
 		assert_int_equal(rte_ring_enqueue(f.rings.rx[0], sent[i]), 0);
 	}
 	assert_int_equal(frames_receive(&f, frames), BURST);
@@ -192,7 +192,7 @@ test_duplicates(void **state)
 	for (unsigned int i = 0; i < 10; i++)
 		assert_int_equal(bits_that_differ(frames[i], (uint8_t)(i % 5)), 0);
 	rte_pktmbuf_free_bulk(frames, 10);
-	/* where there is no room, the second one comes with the next burst */
+	/* without room in the burst, the duplicate arrives with the next one */
 	frames_send(&f, BURST);
 	assert_int_equal(frames_receive(&f, frames), BURST);
 	rte_pktmbuf_free_bulk(frames, BURST);
@@ -227,7 +227,7 @@ test_marks(void **state)
 	fixture_close(&f);
 }
 
-/* What is no IP packet has no mark, whatever its length. */
+/* A frame that is not IP is not marked, whatever its length. */
 static void
 test_marks_of_others(void **state)
 {
@@ -238,7 +238,7 @@ test_marks_of_others(void **state)
 	fixture_open(&f);
 	n = uroce_netem_attach(f.rings.port_id, "ecn=1");
 	assert_non_null(n);
-	for (uint16_t bytes = 1; bytes < 34; bytes++) {	/* truncated everywhere before the end of the header */
+	for (uint16_t bytes = 1; bytes < 34; bytes++) {	/* truncated at each byte of the header */
 		m = frame_make(1);
 		rte_pktmbuf_trim(m, (uint16_t)(FRAME_BYTES - bytes));
 		assert_int_equal(rte_ring_enqueue(f.rings.rx[0], m), 0);
@@ -268,13 +268,13 @@ test_delay(void **state)
 	start = rte_rdtsc();
 	while (nb == 0)
 		nb = frames_receive(&f, frames);
-	assert_true(rte_rdtsc() - start >= 20 * ms);	/* never early */
+	assert_true(rte_rdtsc() - start >= 20 * ms);	/* never before the delay has passed */
 	assert_int_equal(nb, 5);
 	for (unsigned int i = 0; i < nb; i++)
 		assert_int_equal(bits_that_differ(frames[i], (uint8_t)i), 0);
 	assert_int_equal(stats_of(n).delayed, 5);
 	rte_pktmbuf_free_bulk(frames, nb);
-	/* what is still held at the end is gone */
+	/* teardown frees the frames that are still delayed */
 	frames_send(&f, 5);
 	assert_int_equal(frames_receive(&f, frames), 0);
 	uroce_netem_detach(n);
