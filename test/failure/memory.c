@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * No memory of DPDK's left, or a little: whatever is created fails with ENOMEM and leaves nothing behind, what runs
- * runs on, and when there is memory again all is as before.
+ * With little or no DPDK memory left, each attempt to create an object fails with ENOMEM and leaks nothing, running
+ * objects go on, and as soon as memory is free again everything works as before.
  */
 
 #include <errno.h>
@@ -35,7 +35,7 @@ heap_used(void)
 	return stats.heap_allocsz_bytes;
 }
 
-/* All of it, in pieces that get smaller, so that there is no room for a cache line in the end. */
+/* Take all of the heap, in ever smaller pieces, until not even a cache line is left. */
 static void
 heap_take(void)
 {
@@ -89,7 +89,7 @@ teardown(void **state)
 	return 0;
 }
 
-/* ENOMEM, or it was there after all. @return was it? */
+/* A failure must be ENOMEM. @return whether the object exists */
 static bool
 is_there(const void *object)
 {
@@ -171,7 +171,7 @@ try_address(void)
 	assert_true(ret == 0 || ret == ENOMEM);
 	if (ret != 0)
 		return false;
-	/* a table is made anew for what is left, too */
+	/* removing an address allocates a smaller table, which may fail, too */
 	while ((ret = uroce_del_address(pair.ends[0].context, "10.0.9.9/24")) == ENOMEM)
 		heap_give(1);
 	assert_int_equal(ret, 0);
@@ -205,16 +205,16 @@ test_objects(void **state)
 			made += attempts[i]();
 		failed += made == 0;
 		exchange((uint8_t)nb_blocks);
-		/* the smallest first: each attempt gets a little further */
+		/* the smallest blocks first, so that each attempt gets a little further */
 		heap_give(RTE_MAX(nb_blocks / 64, 1u));
 	} while (nb_blocks > 0);
-	assert_int_not_equal(failed, 0); /* at first there was none */
+	assert_int_not_equal(failed, 0); /* the first attempt failed */
 	for (unsigned int i = 0; i < RTE_DIM(attempts); i++)
 		assert_true(attempts[i]());
 	assert_int_equal(heap_used(), used);
 }
 
-/* A port needs much: it is refused at every step, and is free again each time. */
+/* A port needs many objects: opening it fails at each step, and frees the previous ones each time. */
 static void
 test_port(void **state)
 {

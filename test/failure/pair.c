@@ -20,7 +20,8 @@ void
 pair_open(struct pair *p)
 {
 	static const char *const addresses[] = { "10.0.0.1/24", "10.0.0.2/24" };
-	/* else the two, of one process, would not need the wire. Small tables, whose pages are soon all touched. */
+	/* Without loopback: in one process, the devices would not use the wire. Small tables: all pages are touched
+	 * early. */
 	const struct uroce_port_conf conf = { .no_loopback = 1, .log2_max_qp = 10, .log2_max_mr = 10 };
 
 	memset(p, 0, sizeof(*p));

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Two devices on a wire within the process, one worker for both, polled by the test; and two queue pairs on them.
+ * Two devices on a wire within one process, with one worker for both, which the test polls; and two queue pairs on
+ * them.
  */
 
 #ifndef UROCE_TEST_FAILURE_PAIR_H
@@ -14,7 +15,7 @@
 #include "uroce.h"
 
 #define PAIR_BYTES   16384
-#define PAIR_TIMEOUT 14 /* 67 ms, R36 */
+#define PAIR_TIMEOUT 14 /* 67 ms (R36) */
 
 struct pair_end {
 	struct test_rings wire;
@@ -31,22 +32,22 @@ struct pair {
 	struct pair_end ends[2];
 };
 
-/* Ports and devices: 10.0.0.1 and 10.0.0.2. */
+/* Opens two ports and two devices with the addresses 10.0.0.1 and 10.0.0.2. */
 void pair_open(struct pair *p);
 void pair_close(struct pair *p);
 void pair_poll(struct pair *p, unsigned int rounds);
 
-/* What the ends need to talk: a PD, a CQ, memory of DPDK's and a region on it, and a queue pair. @return 0 or the
- * errno of what could not be made; then nothing is left */
+/* Create a PD, a CQ, memory of DPDK with a region, and a queue pair. @return 0 or an errno; on failure, no object is
+ * left */
 int pair_end_create(struct pair_end *e);
 void pair_end_destroy(struct pair_end *e);
-/* From RESET to RTS, to each other. */
+/* Connect the queue pairs to each other, from RESET to RTS. */
 void pair_connect(struct pair *p);
 void pair_reset(struct pair *p);
 
-/* WRITE all memory from the first end's to the second's. */
+/* WRITE all memory of the first end into the second's. */
 void pair_write(struct pair *p);
-/* Poll until it has completed. @return its status */
+/* Poll until the work request completes. @return its status */
 enum ibv_wc_status pair_wait(struct pair *p);
 
 #endif /* UROCE_TEST_FAILURE_PAIR_H */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Ports that are stopped and started under traffic, by the program that embeds the library: between two polls, as
- * ethdev has it. What was under way is sent again, or given up for the reason that there is.
+ * The embedding program stops and starts ports under traffic, between two polls, as ethdev requires. The requester
+ * retransmits the packets in flight, or fails with the right status.
  */
 
 #include <setjmp.h>
@@ -53,7 +53,7 @@ exchange(uint8_t byte)
 	assert_memory_equal(pair.ends[0].memory, pair.ends[1].memory, PAIR_BYTES);
 }
 
-/* Until the last event of the link is this one: it is looked at every UROCE_LINK_POLL_NS. */
+/* Poll until the last link event is the wanted one. The port checks its link every UROCE_LINK_POLL_NS. */
 static void
 wait_for_link(unsigned int end, enum ibv_event_type wanted)
 {
@@ -79,7 +79,7 @@ port_state(unsigned int end)
 	return attr.state;
 }
 
-/* For less than the retry time, at either end, with a message half sent. */
+/* Stop a port in the middle of a message, for less than the retry time, at either end. */
 static void
 stop_and_start(unsigned int end)
 {
@@ -110,7 +110,8 @@ test_responder(void **state)
 	stop_and_start(1);
 }
 
-/* For longer: the message fails, what is behind it is flushed, and the QP can be made ready again. */
+/* After a stop longer than the retry time, the message fails, the requests behind it are flushed, and the QP can be
+ * connected again. */
 static void
 test_for_long(void **state)
 {
@@ -127,7 +128,7 @@ test_for_long(void **state)
 	exchange(2);
 }
 
-/* Destroyed while it is stopped: nothing is left, and nothing waits for a port that sends nothing. */
+/* Objects destroyed during a stop leave nothing behind, and no destroy waits for a port that does not send. */
 static void
 test_destroyed(void **state)
 {
@@ -144,7 +145,7 @@ test_destroyed(void **state)
 	exchange(2);
 }
 
-/* A worker that is not polled for longer than a timeout, as in a stopped process, does not charge all missed timeouts at
+/* A worker that is not polled for longer than a timeout, as in a stopped process, does not count several timeouts at
  * once: it retransmits and goes on. */
 static void
 test_nobody_polls(void **state)

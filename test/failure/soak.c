@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * A day in miniature: thousands of connections are made, used and ended, by hand and by rdma_cm. Afterwards there is
- * not more in DPDK's heap, in the C library's, in the mbuf pools, of threads or of files than after the first ones.
- * UROCE_SOAK_CYCLES in the environment makes it longer.
+ * Makes, uses and ends thousands of connections, by hand and by rdma_cm. Afterwards DPDK's heap, the C library's heap,
+ * the mbuf pools, the threads and the files must not exceed what they were after the first connections. The environment
+ * variable UROCE_SOAK_CYCLES makes the test longer.
  */
 
 #include <arpa/inet.h>
@@ -31,8 +31,8 @@
 
 #define CYCLES    10000
 #define CM_CYCLES 1000
-#define WARM      50		/* cycles that are not counted: caches fill */
-#define SLACK     (64u << 10)	/* of the C library's heap, for its own ends */
+#define WARM      50		/* cycles that do not count: they fill caches */
+#define SLACK     (64u << 10)	/* of the C library's heap, for its own use */
 #define RSS_SLACK (4u << 20)
 #define CM_PORT   7471
 
@@ -42,7 +42,7 @@ struct usage {
 	size_t heap_bytes;
 	size_t malloc_bytes;
 	size_t rss_bytes;
-	unsigned int mbufs; /* out of their pools */
+	unsigned int mbufs; /* taken from their pools */
 	unsigned int threads;
 	unsigned int files;
 };
@@ -101,7 +101,7 @@ assert_flat(const struct usage *before)
 		      before->threads, before->files);
 	assert_int_equal(after.heap_bytes, before->heap_bytes);
 	assert_true(after.malloc_bytes <= before->malloc_bytes + SLACK);
-	/* a sanitizer's allocator, which says nothing of itself, keeps what is freed for long */
+	/* a sanitizer's allocator, which reports 0 here, keeps freed memory for long */
 	if (after.malloc_bytes != 0)
 		assert_true(after.rss_bytes <= before->rss_bytes + RSS_SLACK);
 	assert_int_equal(after.mbufs, before->mbufs);
@@ -131,7 +131,7 @@ teardown(void **state)
 	return 0;
 }
 
-/* Made, used, and destroyed at rest or in the middle of it. */
+/* Create, use and destroy a pair, idle or in the middle of a transfer. */
 static void
 by_hand(unsigned int n)
 {
@@ -148,7 +148,7 @@ by_hand(unsigned int n)
 		for (unsigned int j = 0; j < 2; j++)
 			pair_end_destroy(&pair.ends[j]);
 	}
-	pair_poll(&pair, 20); /* what is on the wire comes, for nobody */
+	pair_poll(&pair, 20); /* packets on the wire reach no QP */
 }
 
 static void
@@ -162,7 +162,7 @@ test_by_hand(void **state)
 	assert_flat(&before);
 }
 
-/* ---- rdma_cm, whose thread polls ---- */
+/* ---- rdma_cm, whose thread polls the worker ---- */
 
 struct cm {
 	struct rdma_event_channel *channel;
@@ -179,7 +179,7 @@ address(struct sockaddr_in *sin, const char *text, uint16_t port)
 	return (struct sockaddr *)sin;
 }
 
-/* The next event that is not the end of an earlier connection's TIMEWAIT. */
+/* The next event, except those that end the TIMEWAIT of an earlier connection. */
 static struct rdma_cm_id *
 expect(struct cm *cm, enum rdma_cm_event_type wanted)
 {
@@ -210,7 +210,7 @@ qp_create(struct rdma_cm_id *id)
 	assert_int_equal(uroce_rdma_create_qp(id, NULL, &init), 0);
 }
 
-/* A message of nothing: both ends have been there. */
+/* An empty message shows that both ends are connected. */
 static void
 message(struct rdma_cm_id *from, struct rdma_cm_id *to)
 {
@@ -283,7 +283,7 @@ cm_close(struct cm *cm)
 	uroce_rdma_destroy_event_channel(cm->channel);
 }
 
-/* The service ends with its last user: what was in TIMEWAIT is gone, too. */
+/* The service ends with its last user, and takes the connections in TIMEWAIT with it. */
 static void
 test_by_cm(void **state)
 {
