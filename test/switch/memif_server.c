@@ -297,7 +297,7 @@ test_nonsense(void **state)
 	m.type = MEMIF_ADD_REGION;
 	m.region.index = 1;
 	m.region.bytes = UINT64_MAX;
-	THEN(m, p.memory, 1, "so large");
+	THEN(m, p.memory, 1, "smaller than stated");
 	m.type = MEMIF_ADD_REGION;
 	m.region.index = 1;
 	m.region.bytes = 1;
