@@ -24,7 +24,7 @@ def follow_the_system(path):
     text = path.read_text(encoding='utf-8')
     dark = DARK.search(text)
     if dark and 'prefers-color-scheme' not in text:
-        path.write_text(text + '\n@media not print and (prefers-color-scheme: dark) {\n'
+        path.write_text(text + '\n@media screen and (prefers-color-scheme: dark) {\n'
                         '  body:not([data-theme="light"]) {' + dark[1] + '} }\n', encoding='utf-8')
 
 
