@@ -82,7 +82,7 @@ path_init(struct uroce_device *dev, const struct ibv_ah_attr *attr, uint32_t loc
 	return 0;
 }
 
-/* The last byte of an address is also that of its Ethernet address. */
+/* The last byte of an IP address is also the last byte of its Ethernet address. */
 static int
 path_init_with_headers(struct uroce_device *dev, const struct ibv_ah_attr *attr, uint32_t local_qpn, uint32_t remote_qpn,
 		       struct uroce_path *path)
@@ -151,7 +151,7 @@ find_gid(struct uroce_device *dev, const union ibv_gid *gid)
 	return -ENOENT;
 }
 
-/* Packets for a group come by themselves. */
+/* The test delivers the packets of a group itself. */
 static int
 mcast_join(struct uroce_device *dev, const union ibv_gid *mgid)
 {

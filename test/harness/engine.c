@@ -51,7 +51,7 @@ static void
 qp_detach(struct uroce_qp *qp)
 {
 	RTE_VERIFY(engine_of(qp->engine)->inside);
-	/* no packet finds it any more */
+	/* the look-up no longer finds the QP */
 	RTE_VERIFY(uroce_qp_lookup(qp->dev, qp->ibv.qp_num) == NULL);
 	harness_device_of(qp->dev)->attached--;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Stands in for an engine of the transport, for tests of the layers that only call it: it locks, has a clock and a timer,
- * and notes what it is told. It checks that it is called with its lock held where it must be.
+ * A stand-in for an engine of the transport, for tests of the layers that only call it: it has a lock, a clock and a
+ * timer, and records its calls. It checks that callers hold its lock where they must.
  */
 
 #ifndef UROCE_TEST_HARNESS_ENGINE_H
@@ -22,7 +22,7 @@ struct harness_engine {
 	struct harness_device *device;
 	bool inside;
 	uint64_t now_ns;
-	struct uroce_timer *timer;	/* that is armed; one at a time */
+	struct uroce_timer *timer;	/* the armed timer; at most one */
 	uint64_t deadline_ns;
 };
 
@@ -37,7 +37,7 @@ harness_engine_handle(struct harness_engine *engine)
 
 extern const struct uroce_transport_ops harness_engine_transport_ops;
 
-/* Of the worker. */
+/* Operations of the worker. */
 void harness_engine_enter(struct uroce_engine *engine);
 void harness_engine_exit(struct uroce_engine *engine);
 

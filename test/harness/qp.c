@@ -14,7 +14,7 @@ rtr_mask(enum ibv_qp_type type)
 
 	if (type == IBV_QPT_UD)
 		return IBV_QP_STATE;
-	/* XRC's ends have half of RC's each */
+	/* each end of XRC has half of RC's attributes */
 	if (type == IBV_QPT_RC || type == IBV_QPT_XRC_RECV)
 		mask |= IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
 	return mask;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * What an engine of the transport needs: EAL, pools, and a peer's headers.
+ * The prerequisites of a transport engine: EAL, pools, and headers towards a peer.
  */
 
 #ifndef UROCE_TEST_HARNESS_SETUP_H
@@ -13,14 +13,16 @@
 
 #include "wire/template.h"
 
-/** EAL and RCU, at the first call. */
+/** Initialize EAL and RCU, at the first call. */
 void harness_eal(void);
 
-/** For frames with so many bytes of payload. */
+/** For frames with up to this many bytes of payload. */
 struct rte_mempool *harness_pool(const char *name, unsigned int mbufs, uint32_t payload);
 
-/** What frames from one address to another begin with; as in device.h the last byte is also that of the Ethernet
- * address. Both are of one family. */
+/**
+ * The headers of frames from one address to another, of the same family; as in device.h, the last byte of an address is
+ * also the last byte of its Ethernet address.
+ */
 void harness_headers(struct uroce_template *headers, const union ibv_gid *from, const union ibv_gid *to);
 
 #endif /* UROCE_TEST_HARNESS_SETUP_H */
