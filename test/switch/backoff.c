@@ -26,7 +26,8 @@ expect(bool moved, uint64_t now_ns, enum switch_step step)
 	assert_int_equal(uroce_switch_backoff(&p, moved, now_ns), step);
 }
 
-/* Polling, then yielding; clients are asked before it waits, and there is one more round between; then ever longer. */
+/* Without frames, the switch polls, then yields. Before it waits, it asks clients to wake it, and polls once more.
+ * Waits get longer. */
 static void
 test_alone(void **state)
 {
@@ -49,7 +50,8 @@ test_alone(void **state)
 	expect(false, now_ns + 3, SWITCH_YIELD);
 }
 
-/* Others took their turn at length: it waits at once, for a while, and then sees whether they are still there. */
+/* Other threads used the CPU for long: the switch waits at once for a while, and later checks whether the CPU is
+ * still crowded. */
 static void
 test_crowd(void **state)
 {
@@ -68,7 +70,7 @@ test_crowd(void **state)
 	expect(false, now_ns + UROCE_SWITCH_CROWDED_NS - 1, SWITCH_YIELD);
 }
 
-/* What took long was not the others, but frames. */
+/* Frames took the time, not other threads. */
 static void
 test_no_crowd(void **state)
 {
@@ -87,7 +89,7 @@ test_busy(void **state)
 	expect(false, START + 10 * UROCE_SWITCH_IDLE_NS, SWITCH_POLL);
 }
 
-/* They wake nobody: it looks often. */
+/* Ethdevs cannot wake the switch: it polls often. */
 static void
 test_ethdevs(void **state)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Descriptors are closed sooner or later, by the thread while there is one; many of them keep nobody waiting.
+ * Descriptors are closed in the end, by the closer's thread while it runs; slow ones do not block the switch.
  */
 
 #include <setjmp.h>
@@ -24,7 +24,7 @@
 #include "closer.h"
 #include "groups.h"
 
-/* The other end of a pipe says when it has been closed. */
+/* A pipe reports when its other end has been closed. */
 static void
 expect_closed(int other)
 {
@@ -53,7 +53,7 @@ test_thread(void **state)
 	uroce_switch_closer_stop();
 }
 
-/* What was given before the end is closed all the same. */
+/* Descriptors queued before the stop are still closed. */
 static void
 test_end(void **state)
 {
@@ -75,14 +75,14 @@ is_open(int fd)
 	return fcntl(fd, F_GETFD) != -1;
 }
 
-/* The pipe is closed at both ends, though nobody waits for the thread. */
+/* The pipe is closed at both ends, though the test does not wait for the thread. */
 static void
 test_nothing_left(void **state)
 {
 	const struct timespec ms = { .tv_nsec = 1000000 };
 	int ends[2];
 
-	assert_int_equal(pipe(ends), 0); /* the next two will have these numbers */
+	assert_int_equal(pipe(ends), 0); /* the next two descriptors get these numbers */
 	close(ends[0]);
 	close(ends[1]);
 	assert_int_equal(uroce_switch_closer_start(), 0);
@@ -90,10 +90,10 @@ test_nothing_left(void **state)
 	uroce_switch_closer_stop();
 	while (is_open(ends[0]) || is_open(ends[1]))
 		nanosleep(&ms, NULL);
-	uroce_switch_closer_stop(); /* there is none */
+	uroce_switch_closer_stop(); /* the thread does not run */
 }
 
-/* Signals find the main thread, and it has those that it had. */
+/* Signals go to the main thread, whose signal mask stays as it was. */
 static void
 test_signals(void **state)
 {
@@ -104,10 +104,10 @@ test_signals(void **state)
 	pthread_sigmask(SIG_SETMASK, NULL, &before);
 	assert_int_equal(uroce_switch_closer_start(), 0);
 	pthread_sigmask(SIG_BLOCK, &one, &after);
-	assert_int_equal(sigismember(&before, SIGUSR1), 0); /* the tests before this one have changed nothing either */
+	assert_int_equal(sigismember(&before, SIGUSR1), 0); /* the tests before this one have not changed it either */
 	for (int i = 1; i < NSIG; i++)
 		assert_int_equal(sigismember(&before, i), sigismember(&after, i));
-	assert_int_equal(kill(getpid(), SIGUSR1), 0); /* it would end the process */
+	assert_int_equal(kill(getpid(), SIGUSR1), 0); /* if it were not blocked, it would end the process */
 	close_pipe();
 	assert_int_equal(sigpending(&pending), 0);
 	assert_int_equal(sigismember(&pending, SIGUSR1), 1);
@@ -128,7 +128,7 @@ test_refused(void **state)
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &most), 0);
 }
 
-/* At once. */
+/* Without the thread, descriptors are closed at once. */
 static void
 test_without(void **state)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The switch's directory: one switch at a time, what a killed one has left is removed, and nobody else's is taken.
+ * The switch's directory: it has one switch at a time, the files of a killed switch are removed, and files of other
+ * users are left alone.
  */
 
 #include <errno.h>
@@ -64,7 +65,7 @@ test_take(void **state)
 	uroce_switch_dir_release(&d);
 	assert_int_not_equal(access(ports, F_OK), 0);
 	assert_int_not_equal(access(d.socket, F_OK), 0);
-	put(d.socket); /* as one that was killed leaves them */
+	put(d.socket); /* files of a killed switch */
 	put(ports);
 	assert_int_equal(uroce_switch_dir_take(&d, path), 0);
 	assert_int_not_equal(access(d.socket, F_OK), 0);
@@ -72,7 +73,7 @@ test_take(void **state)
 	uroce_switch_dir_release(&d);
 }
 
-/* Who may write to the directory, too, leads the switch to no other file. */
+/* Another user with write permission in the directory cannot redirect the switch to another file by a link. */
 static void
 test_link(void **state)
 {
@@ -153,7 +154,8 @@ test_own(void **state)
 	unsetenv("UROCE_DIR");
 }
 
-/* As who has no directory of his own, with a /run and a /tmp that are nobody else's. @return 0: it is as it should be */
+/* As a user without a directory of their own, with a private /run and /tmp. @return 0: the default directories are
+ * right */
 static int
 take_default(void)
 {
@@ -161,7 +163,7 @@ take_default(void)
 
 	if (unshare(CLONE_NEWNS) != 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
 	    mount("none", "/run", "tmpfs", 0, NULL) != 0 || mount("none", "/tmp", "tmpfs", 0, "mode=1777") != 0)
-		return 0; /* it cannot be tried here */
+		return 0; /* not permitted here: skip */
 	unsetenv("UROCE_DIR");
 	unsetenv("XDG_RUNTIME_DIR");
 	if (uroce_switch_dir_take(&d, NULL) != 0 || strcmp(d.path, "/run/uroce") != 0)
@@ -193,7 +195,7 @@ test_default(void **state)
 	assert_int_equal(status, 0);
 }
 
-/* Of descriptors, the next one is the least that is free. */
+/* The next descriptor is the lowest free number. */
 static int
 next_fd(void)
 {
@@ -203,7 +205,7 @@ next_fd(void)
 	return fd;
 }
 
-/* A lock that is none, and one that is another's. */
+/* A lock that is not a file, and a lock that another switch holds. */
 static void
 test_lock(void **state)
 {
@@ -227,7 +229,7 @@ test_lock(void **state)
 	uroce_switch_dir_release(&d);
 }
 
-/* The name of its socket is as long as one can be, and longer. */
+/* A path whose socket's name is as long as possible, and one that is longer. */
 static void
 test_long(void **state)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * What the switch learns: the last port of each station, in each VLAN, until it is silent or its link goes; and no
- * more of them than there is room for.
+ * The switch's forwarding table: the last port of each station, in each VLAN, until the station is silent for too long
+ * or its link goes down; and the limit of its size.
  */
 
 #include <errno.h>
@@ -58,9 +58,9 @@ test_learn(void **state)
 	expect(&fdb, 1, 7, 4);
 	expect(&fdb, 1, 8, -1);
 	expect(&fdb, 2, 0, 0);
-	learn(&fdb, 1, 0, 3, 2); /* again: it is one */
+	learn(&fdb, 1, 0, 3, 2); /* no new entry */
 	assert_int_equal(fdb.stations[3], 1);
-	learn(&fdb, 1, 0, 5, 2); /* it has moved */
+	learn(&fdb, 1, 0, 5, 2); /* the station moved */
 	expect(&fdb, 1, 0, 5);
 	assert_int_equal(fdb.stations[3], 0);
 	assert_int_equal(fdb.stations[5], 1);
@@ -75,7 +75,7 @@ test_learn(void **state)
 	uroce_switch_fdb_fini(&fdb);
 }
 
-/* What EAL refuses is said: here because there is one of this name. */
+/* An error from EAL is returned: a table of this name exists. */
 static void
 test_refused(void **state)
 {
@@ -106,7 +106,7 @@ test_age(void **state)
 	uroce_switch_fdb_fini(&fdb);
 }
 
-/* A look at all of them is worth it only now and then. */
+/* The scan for old entries runs only now and then. */
 static void
 test_seldom(void **state)
 {
@@ -123,7 +123,7 @@ test_seldom(void **state)
 	uroce_switch_fdb_fini(&fdb);
 }
 
-/* One who makes up addresses fills it; those that are in it stay, and what is not goes everywhere. */
+/* A client that invents addresses fills the table; known stations stay, and frames to unknown ones are flooded. */
 static void
 test_full(void **state)
 {
@@ -159,7 +159,7 @@ note(void *arg, const struct switch_station *s, uint16_t before)
 	noted[s->mac.addr_bytes[5]]++;
 }
 
-/* Who wants to know is told of each that is forgotten, and where it was before. */
+/* The callback gets each forgotten station, and its port before the last. */
 static void
 test_told(void **state)
 {
@@ -171,7 +171,7 @@ test_told(void **state)
 	learn(&fdb, 1, 7, 3, 1);
 	learn(&fdb, 2, 0, 4, 1);
 	learn(&fdb, 2, 0, 3, 1);
-	learn(&fdb, 2, 0, 3, 1);	/* it stays */
+	learn(&fdb, 2, 0, 3, 1);	/* not moved */
 	learn(&fdb, 3, 0, 4, 1);
 	uroce_switch_fdb_forget(&fdb, 3, note, noted);
 	assert_int_equal(noted[1], 2);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The rings of a client: frames go in and out as they are, over as many slots as they need, and whatever nonsense the
- * client writes into its memory costs it its link, and no byte of the switch's.
+ * The rings of a client: frames pass unchanged, in as many slots as they need. If a client writes nonsense into its
+ * memory, it loses its link, and no byte of the switch's memory changes.
  */
 
 #include <setjmp.h>
@@ -65,7 +65,7 @@ frame_of(uint8_t value, uint16_t bytes)
 	return m;
 }
 
-/* Round the ring several times, in both directions. */
+/* Several times round the ring, in both directions. */
 static void
 test_frames(void **state)
 {
@@ -91,7 +91,7 @@ test_frames(void **state)
 	assert_int_equal(joined.malformed, 0);
 }
 
-/* The client's indices run over at 65,536. */
+/* The client's indices wrap at 65,536. */
 static void
 test_wrap(void **state)
 {
@@ -106,7 +106,7 @@ test_wrap(void **state)
 	assert_null(joined.fault);
 }
 
-/* A frame over several slots, of an mbuf of several segments; each slot says whether it goes on. */
+/* A frame in several slots, from an mbuf with several segments; each slot says whether the frame continues. */
 static void
 test_chain(void **state)
 {
@@ -122,7 +122,7 @@ test_chain(void **state)
 	for (uint16_t i = 0; i < SLOTS; i++)
 		peer.in->slots[i].flags = 0xffff;
 	assert_int_equal(uroce_memif_link_send(&joined, frames, 1), 1);
-	assert_int_equal(peer.in->tail, 4); /* 900 bytes in rooms of 256 */
+	assert_int_equal(peer.in->tail, 4); /* 900 bytes in buffers of 256 */
 	for (uint16_t i = 0; i < 4; i++) {
 		assert_int_equal(peer.in->slots[i].flags, i < 3 ? MEMIF_DESC_NEXT : 0);
 		assert_int_equal(peer.in->slots[i].length, i < 3 ? 256 : 900 - 3 * 256);
@@ -131,7 +131,7 @@ test_chain(void **state)
 	assert_int_equal(peer.at[peer.in->slots[2].offset + 600 - 512], 7);
 }
 
-/* What a ring says before it begins is of somebody else. */
+/* Indices from before the start belong to an earlier use of the ring. */
 static void
 test_begin(void **state)
 {
@@ -142,11 +142,11 @@ test_begin(void **state)
 	memif_peer_join(&peer, &joined);
 	assert_int_equal(peer.out->head, 0);
 	assert_int_equal(peer.out->tail, 0);
-	assert_int_equal(peer.in->head, SLOTS);	/* all of them free, since then */
+	assert_int_equal(peer.in->head, SLOTS);	/* all slots are free again */
 	assert_int_equal(peer.in->tail, 0);
 }
 
-/* A frame takes so many slots and no more, however small they are. */
+/* A frame has a limited number of slots, however small they are. */
 static void
 test_slots(void **state)
 {
@@ -158,21 +158,21 @@ test_slots(void **state)
 	memif_peer_publish(&peer, UROCE_SWITCH_FRAME_SLOTS + 1);
 	assert_int_equal(receive(), 1);
 	assert_int_equal(joined.malformed, 1);
-	assert_int_equal(frames[0]->pkt_len, 16);	/* what is behind it */
+	assert_int_equal(frames[0]->pkt_len, 16);	/* the frame behind it */
 	rte_pktmbuf_free(frames[0]);
 
 	frames[0] = frame_of(1, UROCE_SWITCH_FRAME_SLOTS * 16);
 	frames[1] = frame_of(1, UROCE_SWITCH_FRAME_SLOTS * 16 + 1);
 	assert_int_equal(uroce_memif_link_send(&joined, frames, 1), 1);
 	assert_int_equal(uroce_memif_link_send(&joined, &frames[1], 1), 0);
-	assert_true(joined.too_long); /* so many are free, and half of the ring is not */
+	assert_true(joined.too_long); /* as many slots are free as a frame may take: half of the ring */
 	memif_peer_free(&peer, UROCE_SWITCH_FRAME_SLOTS);
 	assert_int_equal(uroce_memif_link_send(&joined, &frames[1], 1), 0);
 	assert_true(joined.too_long);
 	rte_pktmbuf_free(frames[1]);
 }
 
-/* The frame's place bounds it, too. */
+/* The size of the mbuf also bounds a frame. */
 static void
 test_small_mbufs(void **state)
 {
@@ -190,7 +190,7 @@ test_small_mbufs(void **state)
 	rte_mempool_free(small);
 }
 
-/* Where there are no mbufs, frames wait where they are. */
+/* Without mbufs, frames wait in the ring. */
 static void
 test_no_mbufs(void **state)
 {
@@ -210,7 +210,7 @@ test_no_mbufs(void **state)
 	rte_mempool_free(few);
 }
 
-/* What does not fit yet waits; what never will says so. */
+/* A frame that does not fit yet waits; one that never fits is reported. */
 static void
 test_room(void **state)
 {
@@ -235,7 +235,7 @@ test_room(void **state)
 	assert_false(joined.too_long);
 }
 
-/* Frames that are none: empty, longer than any, and one that goes on where nothing is. Those behind them come. */
+/* Malformed frames: empty, too long, and one that continues without a next slot. The frames behind them arrive. */
 static void
 test_malformed(void **state)
 {
@@ -251,7 +251,7 @@ test_malformed(void **state)
 	assert_int_equal(joined.malformed, 2);
 	memif_peer_fill(&peer, 3, 1, 60, false);
 	peer.out->slots[3].offset = 0;
-	peer.out->slots[3].length = (uint32_t)peer.bytes; /* more than UROCE_SWITCH_FRAME_BYTES with what follows */
+	peer.out->slots[3].length = (uint32_t)peer.bytes; /* more than UROCE_SWITCH_FRAME_BYTES with the next slots */
 	peer.out->slots[3].flags = MEMIF_DESC_NEXT;
 	for (uint16_t i = 4; i < 10; i++) {
 		memif_peer_fill(&peer, i, 1, ROOM, true);
@@ -270,14 +270,14 @@ expect_fault(const char *says)
 {
 	assert_non_null(joined.fault);
 	if (strstr(joined.fault, says) == NULL)
-		fail_msg("'%s' and not '%s'", joined.fault, says);
+		fail_msg("got '%s', expected '%s'", joined.fault, says);
 	frames[0] = frame_of(1, 60);
 	assert_int_equal(receive(), 0);
 	assert_int_equal(uroce_memif_link_send(&joined, frames, 1), 0);
 	rte_pktmbuf_free(frames[0]);
 }
 
-/* Whatever it was, nothing is read after it. */
+/* After any fault, the switch reads nothing more from the ring. */
 static void
 test_fault(void **state)
 {
@@ -322,7 +322,7 @@ test_slot_out(void **state)
 		memif_peer_fill(&peer, 0, 1, 60, false);
 		peer.out->slots[1] = wrong[i];
 		memif_peer_publish(&peer, 2);
-		assert_int_equal(receive(), 1); /* the one before it */
+		assert_int_equal(receive(), 1); /* the frame before it */
 		rte_pktmbuf_free(frames[0]);
 		expect_fault("slot");
 		assert_int_equal(joined.malformed, 0);
@@ -354,7 +354,7 @@ test_slot_in(void **state)
 	}
 }
 
-/* A client that writes anything anywhere into its memory, between any two calls. */
+/* A client writes random values into its memory between any two calls. */
 static void
 test_noise(void **state)
 {
@@ -378,7 +378,7 @@ test_noise(void **state)
 	}
 }
 
-/* Of a client that has gone nothing is left: neither its memory nor descriptors; and nothing else goes with it. */
+/* After a client has left, its memory and descriptors are released, and nothing else is. */
 static void
 test_given_back(void **state)
 {
@@ -391,7 +391,7 @@ test_given_back(void **state)
 	at = link.regions.at[0].addr;
 	assert_null(uroce_memif_link_add_ring(&link, &peer.rings[0], out));
 	assert_null(uroce_memif_link_add_ring(&link, &peer.rings[1], in));
-	assert_int_equal(fcntl(in, F_GETFD), -1); /* nobody is woken there */
+	assert_int_equal(fcntl(in, F_GETFD), -1); /* the switch does not wake that end */
 	assert_int_not_equal(fcntl(out, F_GETFD), -1);
 	for (unsigned int i = 0; i < UROCE_SWITCH_RINGS; i++) {
 		assert_int_equal(link.in[i].wake, i == 0 ? out : -1);
@@ -433,7 +433,7 @@ test_rings(void **state)
 		assert_non_null(reason);
 		assert_non_null(strstr(reason, wrong[i].says));
 	}
-	assert_non_null(uroce_memif_link_add_ring(&link, &peer.rings[0], peer.memory)); /* no eventfd */
+	assert_non_null(uroce_memif_link_add_ring(&link, &peer.rings[0], peer.memory)); /* without an eventfd */
 	assert_non_null(uroce_memif_link_add_ring(&link, &peer.rings[0], STDIN_FILENO));
 	assert_string_equal(uroce_memif_link_start(&link), "Missing ring");
 	assert_null(uroce_memif_link_add_ring(&link, &peer.rings[0], dup(peer.wake)));
@@ -444,7 +444,7 @@ test_rings(void **state)
 	uroce_memif_link_fini(&link);
 }
 
-/* All rings of a client are read, and in turn. */
+/* All rings of a client are read, in turn. */
 static void
 test_many_rings(void **state)
 {
@@ -477,7 +477,7 @@ test_many_rings(void **state)
 	for (uint16_t i = 3; i < 6; i++)
 		memif_peer_fill(&peer, i, 1, 60, false);
 	memif_peer_publish(&peer, 3);
-	assert_int_equal(uroce_memif_link_receive(&link, pool, frames, 4), 4); /* of two rings */
+	assert_int_equal(uroce_memif_link_receive(&link, pool, frames, 4), 4); /* from two rings */
 	rte_pktmbuf_free_bulk(frames, 4);
 	uroce_memif_link_fini(&link);
 }

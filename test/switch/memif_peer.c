@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * A client of memif that does what the test says, and not what it should.
+ * A memif client that sends and writes whatever the test asks for, right or wrong.
  */
 
 #include <setjmp.h>

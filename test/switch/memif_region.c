@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Memory of a client: only what cannot become shorter under the switch, and no byte beyond it.
+ * Memory of a client: the switch accepts only memory that cannot shrink, and reads no byte beyond it.
  */
 
 #include <errno.h>
@@ -51,7 +51,7 @@ test_bounds(void **state)
 	assert_ptr_equal(uroce_memif_region_at(&r, 0, BYTES - 1, 1), r.at[0].addr + BYTES - 1);
 	assert_null(uroce_memif_region_at(&r, 0, 0, BYTES + 1));
 	assert_null(uroce_memif_region_at(&r, 0, BYTES, 1));
-	assert_null(uroce_memif_region_at(&r, 0, UINT32_MAX, 2)); /* whose sum is 1 */
+	assert_null(uroce_memif_region_at(&r, 0, UINT32_MAX, 2)); /* their sum overflows to 1 */
 	assert_null(uroce_memif_region_at(&r, 0, 2, UINT32_MAX));
 	assert_null(uroce_memif_region_at(&r, 1, 90, 11));
 	assert_null(uroce_memif_region_at(&r, 2, 0, 1));
@@ -61,7 +61,7 @@ test_bounds(void **state)
 	uroce_memif_regions_drop(&r);
 	assert_int_equal(r.count, 0);
 	assert_null(uroce_memif_region_at(&r, 0, 0, 1));
-	assert_int_equal(msync(at, BYTES, MS_ASYNC), -1); /* nothing is mapped there */
+	assert_int_equal(msync(at, BYTES, MS_ASYNC), -1); /* it is unmapped */
 }
 
 static void
@@ -81,14 +81,14 @@ test_refused(void **state)
 	assert_int_equal(uroce_memif_region_add(&r, pipes[0], BYTES), -EPERM);
 	close(pipes[0]);
 	close(pipes[1]);
-	file = memory(F_SEAL_SHRINK | F_SEAL_WRITE); /* where the rings could not be written */
+	file = memory(F_SEAL_SHRINK | F_SEAL_WRITE); /* the rings must be writable */
 	assert_int_equal(uroce_memif_region_add(&r, file, BYTES), -EPERM);
 	assert_int_equal(r.count, 0);
 	close(file);
 	file = open("/proc/self/exe", O_RDONLY);
 	assert_int_equal(uroce_memif_region_add(&r, file, 100), -EPERM);
 	close(file);
-	assert_int_equal(ftruncate(fd, (off_t)UROCE_SWITCH_REGION_BYTES + 1), 0); /* it may grow */
+	assert_int_equal(ftruncate(fd, (off_t)UROCE_SWITCH_REGION_BYTES + 1), 0); /* a file may grow */
 	assert_int_equal(uroce_memif_region_add(&r, fd, UROCE_SWITCH_REGION_BYTES + 1), -ENOSPC);
 	assert_int_equal(uroce_memif_region_add(&r, fd, UROCE_SWITCH_REGION_BYTES), 0);
 	for (unsigned int i = 1; i < UROCE_SWITCH_REGIONS; i++)
@@ -98,7 +98,7 @@ test_refused(void **state)
 	close(fd);
 }
 
-/* A page may be missing when it is needed. */
+/* Hugepages are refused: a page may be missing when it is accessed. */
 static void
 test_hugepages(void **state)
 {

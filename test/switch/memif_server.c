@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Clients at the switch's socket: one that does as it should gets its port, and whoever else comes, says whatever, or
- * goes in the middle, costs nobody else his, and the switch no descriptor.
+ * Clients at the switch's socket: a correct client gets its port. Clients that send nonsense or leave in the middle
+ * cost no other client its port, and the switch no descriptor.
  */
 
 #include <errno.h>
@@ -40,7 +40,7 @@ static struct memif_server server;
 static struct switch_port ports[PORTS];
 static char top[64], path[80];
 static uint64_t now_ns;
-static unsigned int at_rest; /* descriptors of the process */
+static unsigned int at_rest; /* open descriptors of the process before a test */
 
 static unsigned int
 descriptors(void)
@@ -55,7 +55,7 @@ descriptors(void)
 	return n;
 }
 
-/* Some are closed by a thread. */
+/* Wait for this number: a thread closes some of the descriptors. */
 static void
 assert_descriptors(unsigned int expected)
 {
@@ -85,7 +85,7 @@ stop(void **state)
 	return unlink(path);
 }
 
-/* Say it, have the switch hear it, and hear what it says. */
+/* Send a message, let the switch read it, and read its reply. */
 static int
 exchange(struct memif_peer *p, struct memif_message *m, int fd, unsigned int copies)
 {
@@ -127,7 +127,7 @@ ring_of(const struct memif_peer *p, unsigned int number)
 	return (struct memif_message){ .type = MEMIF_ADD_RING, .ring = p->rings[number] };
 }
 
-/* All but the last message. */
+/* Send all messages but the last, CONNECT. */
 static void
 prepare(struct memif_peer *p, uint32_t id)
 {
@@ -157,13 +157,13 @@ join(struct memif_peer *p, uint32_t id)
 	assert_non_null(ports[id].link);
 }
 
-/* What a client says is answered by the end of it, with a reason. */
+/* The switch answers a wrong message by ending the connection, with a reason. */
 static void
 expect_refused(struct memif_peer *p, struct memif_message m, int fd, unsigned int copies, const char *says)
 {
 	assert_int_equal(exchange(p, &m, fd, copies), MEMIF_DISCONNECT);
 	if (strstr(m.disconnect.reason, says) == NULL)
-		fail_msg("'%s' and not '%s'", m.disconnect.reason, says);
+		fail_msg("got '%s', expected '%s'", m.disconnect.reason, says);
 	assert_int_equal(memif_peer_hear(p, &m), -1);
 	memif_peer_fini(p);
 }
@@ -192,7 +192,7 @@ test_join(void **state)
 	assert_int_equal(server.refused, 0);
 }
 
-/* The next one has the port, though he has come before the last one's end was read. */
+/* The next client gets the port, though it connects before the switch has read the end of the last one. */
 static void
 test_succession(void **state)
 {
@@ -210,8 +210,8 @@ test_succession(void **state)
 	memif_peer_fini(&second);
 }
 
-/* His end has not been read when the next one says which port he wants: he has closed his socket, with something
- * unread in front of it, or has said that he goes. */
+/* The next client names its port before the switch has read the end of the last client, which has closed its socket,
+ * with an unread message in front of the end or without, or has sent DISCONNECT. */
 static void
 test_succession_in_one_poll(void **state)
 {
@@ -239,7 +239,7 @@ test_succession_in_one_poll(void **state)
 	}
 }
 
-/* A port that is taken stays with who has it; of two that want it, who is ready first has it. */
+/* A port in use stays with its client; of two clients that want it, the first that sends CONNECT gets it. */
 static void
 test_taken(void **state)
 {
@@ -309,7 +309,7 @@ test_nonsense(void **state)
 	join(&p, 0);
 	m = region_of(&p);
 	m.region.index = 1;
-	expect_refused(&p, m, p.memory, 1, "Unexpected"); /* it has what it has */
+	expect_refused(&p, m, p.memory, 1, "Unexpected"); /* it has its memory already */
 	assert_null(ports[0].link);
 #undef AT_FIRST
 #undef THEN
@@ -317,7 +317,7 @@ test_nonsense(void **state)
 	assert_int_equal(server.refused, 17);
 }
 
-/* Messages of other lengths, and descriptors where none belong. */
+/* Messages of other lengths, and descriptors with messages that carry none. */
 static void
 test_odd_messages(void **state)
 {
@@ -339,14 +339,14 @@ test_odd_messages(void **state)
 	assert_int_equal(exchange(&p, &m, p.wake, 64), MEMIF_ACK);
 	m = region_of(&p);
 	assert_int_equal(exchange(&p, &m, p.memory, 2), MEMIF_ACK);
-	m.type = MEMIF_ACK; /* means nothing, and is not answered */
+	m.type = MEMIF_ACK; /* ignored, without a reply */
 	assert_int_equal(exchange(&p, &m, p.memory, 3), 0);
 	memif_peer_fini(&p);
 	uroce_memif_server_poll(&server, now_ns);
 	assert_descriptors(before);
 }
 
-/* Who says a lot has his turn, as all others have. */
+/* A client that sends many messages gets one turn per poll, as all others. */
 static void
 test_many_messages(void **state)
 {
@@ -364,7 +364,7 @@ test_many_messages(void **state)
 	memif_peer_fini(&p);
 }
 
-/* One that is given away at the end; whoever closes it last waits until the other end, *to, is closed. */
+/* A socket that lingers: the last close of it blocks until the other end, *to, is closed. */
 static int
 lingering_socket(int *to)
 {
@@ -387,7 +387,8 @@ lingering_socket(int *to)
 	return fd;
 }
 
-/* A descriptor whose end takes an hour, with a message, behind others, and in one that is not read any more. */
+/* Descriptors whose close takes an hour: one with a message, one repeated with a message, and one with a message
+ * that is no longer read. */
 static void
 test_lingering(void **state)
 {
@@ -418,7 +419,7 @@ test_lingering(void **state)
 	assert_descriptors(before);
 }
 
-/* Who knocks and goes, at any point. */
+/* Clients that connect and close at once, at any point. */
 static void
 test_knock(void **state)
 {
@@ -441,7 +442,7 @@ test_knock(void **state)
 	memif_peer_fini(&p);
 }
 
-/* Any number of those who come and say nothing keep nobody from his port, and are gone after a while. */
+/* Any number of silent clients keep no other client from its port, and are disconnected after a while. */
 static void
 test_silent(void **state)
 {
@@ -456,8 +457,8 @@ test_silent(void **state)
 		now_ns++;
 	}
 	assert_int_equal(server.refused, 21); /* all places but one were free */
-	assert_int_equal(server.said_ns, now_ns - 21); /* of the first */
-	for (unsigned int i = 0; i < SILENT; i++) { /* the oldest had to go */
+	assert_int_equal(server.said_ns, now_ns - 21); /* when the switch logged the first refusal */
+	for (unsigned int i = 0; i < SILENT; i++) { /* the oldest were disconnected */
 		struct pollfd told = { .fd = silent[i].fd, .events = POLLIN };
 
 		assert_int_equal(poll(&told, 1, 0), i < 21);
@@ -491,7 +492,7 @@ lowest_free(void)
 	return fd;
 }
 
-/* Where there are no descriptors any more, guests make room for who comes. */
+/* Without free descriptors, guests make room for a new client. */
 static void
 test_descriptors(void **state)
 {
@@ -503,7 +504,7 @@ test_descriptors(void **state)
 	join(&q, 1);
 	memif_peer_init(&guest, 3, 256);
 	dial(&guest);
-	assert_descriptors(at_first + 9); /* of each, three and a socket here; and an eventfd that is waited for */
+	assert_descriptors(at_first + 9); /* per client three and its socket; and an eventfd */
 	memif_peer_init(&p, 3, 256);
 	memif_peer_dial(&p, path);
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
@@ -519,7 +520,7 @@ test_descriptors(void **state)
 	memif_peer_fini(&q);
 }
 
-/* Nonsense in the rings ends the client, with its port free for the next. */
+/* Nonsense in the rings disconnects the client, and frees its port for the next. */
 static void
 test_fault(void **state)
 {
@@ -535,7 +536,7 @@ test_fault(void **state)
 	assert_int_equal(memif_peer_hear(&p, &m), MEMIF_DISCONNECT);
 	assert_non_null(strstr(m.disconnect.reason, "index"));
 	assert_null(ports[0].link);
-	/* whom he wakes now is not the switch */
+	/* its eventfd no longer wakes the switch */
 	assert_int_equal(eventfd_write(p.wake, 1), 0);
 	assert_int_equal(poll(&epoll, 1, 0), 0);
 	memif_peer_fini(&p);
@@ -543,7 +544,7 @@ test_fault(void **state)
 	memif_peer_fini(&p);
 }
 
-/* A client that has been asked to wakes the switch, every time, and nobody has to read what it writes. */
+/* A client that was asked to wakes the switch every time; the switch never reads its eventfd. */
 static void
 test_wake(void **state)
 {
@@ -559,14 +560,14 @@ test_wake(void **state)
 	uroce_memif_server_poll(&server, now_ns);
 	for (unsigned int i = 0; i < 3; i++) {
 		assert_int_equal(write(p.wake, &one, sizeof(one)), sizeof(one));
-		uroce_memif_server_wait(&server, long_ns); /* else the test would not end */
+		uroce_memif_server_wait(&server, long_ns); /* returns only if the client woke it */
 		uroce_memif_server_poll(&server, now_ns);
 	}
-	uroce_memif_server_wait(&server, 1000); /* nothing: it ends all the same */
+	uroce_memif_server_wait(&server, 1000); /* no wake-up: the wait ends anyway */
 	uroce_memif_server_wake(&server, false);
 	assert_int_equal(p.out->flags, MEMIF_RING_NO_WAKING);
 	memif_peer_fini(&p);
-	uroce_memif_server_wait(&server, long_ns); /* he goes */
+	uroce_memif_server_wait(&server, long_ns); /* the disconnect wakes the switch */
 	uroce_memif_server_poll(&server, now_ns);
 	assert_null(ports[0].link);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The command line of uroce-switch: every option, and every mistake with what would have been right.
+ * The command line of uroce-switch: each option, and for each mistake the message that names the remedy.
  */
 
 #include <errno.h>
@@ -71,7 +71,7 @@ test_wrong(void **state)
 	for (unsigned int i = 0; i < sizeof(lines) / sizeof(*lines); i++) {
 		assert_int_equal(parse(lines[i][0]), -EINVAL);
 		if (strstr(error, lines[i][1]) == NULL)
-			fail_msg("'%s' does not say '%s' but '%s'", lines[i][0], lines[i][1], error);
+			fail_msg("the message for '%s' lacks '%s': it is '%s'", lines[i][0], lines[i][1], error);
 	}
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The queue in front of a port: in order, with marks where it is long, and an end.
+ * The queue in front of a port keeps the order, marks frames when it is long, and has a limit.
  */
 
 #include <errno.h>
@@ -29,7 +29,7 @@ ecn_of(struct rte_mbuf *m)
 	return uroce_netem_ecn(rte_pktmbuf_mtod(m, uint8_t *), m->data_len);
 }
 
-/* With the port's ring full nothing leaves: frames wait, from the 65th on marked, and the 513th is dropped. */
+/* With the port's ring full, frames wait: from the 65th on they are marked, and the 513th is dropped. */
 static void
 test_queue(void **state)
 {
@@ -44,7 +44,7 @@ test_queue(void **state)
 	for (unsigned int i = 0; i < room + UROCE_SWITCH_QUEUE + extra; i++) {
 		m = world_frame(&w, 1, 2, i % 2 * 7, i % 3 == 0 ? 0 : ECT0);
 		m->hash.usr = i;
-		m->port = i % 2; /* neither has more than its share */
+		m->port = i % 2; /* two senders, each within its share */
 		uroce_switch_port_queue(p, m);
 		uroce_switch_port_send(p);
 	}
@@ -67,7 +67,7 @@ test_queue(void **state)
 	world_stop(&w);
 }
 
-/* An ethdev takes all that comes, and all that has come counts. */
+/* An ethdev receives promiscuously, and its counters include each received frame. */
 static void
 test_receive(void **state)
 {
@@ -94,7 +94,7 @@ test_receive(void **state)
 	world_stop(&w);
 }
 
-/* There is no such ethdev, or it has no such queues. */
+/* Ethdevs that do not exist, or lack the queues. */
 static void
 test_refused(void **state)
 {
@@ -103,11 +103,11 @@ test_refused(void **state)
 
 	world_start(&w);
 	assert_int_equal(uroce_switch_port_open(&p, RTE_MAX_ETHPORTS, w.pool), -ENODEV);
-	assert_int_equal(uroce_switch_port_open(&p, w.rings[0].port_id, w.pool), -EBUSY); /* it is started */
+	assert_int_equal(uroce_switch_port_open(&p, w.rings[0].port_id, w.pool), -EBUSY); /* the ethdev is started */
 	world_stop(&w);
 }
 
-/* What another port has, too, is not marked: it is not congested. */
+/* A frame that is also queued at another port is not marked: the mbuf is shared. */
 static void
 test_shared(void **state)
 {
@@ -127,7 +127,7 @@ test_shared(void **state)
 	world_stop(&w);
 }
 
-/* Who sends more than a port takes leaves room in its queue for others. */
+/* A sender that exceeds the port's rate leaves room in the queue for other senders. */
 static void
 test_share(void **state)
 {
@@ -151,12 +151,12 @@ test_share(void **state)
 	assert_int_equal(p->sent_bytes, 60 * UROCE_SWITCH_QUEUE);
 	for (unsigned int i = 0; i < UROCE_SWITCH_QUEUE; i++)
 		rte_pktmbuf_free(world_out(&w, 1));
-	uroce_switch_port_queue(p, world_frame(&w, 1, 2, 0, 0)); /* his are gone: there is room for him again */
+	uroce_switch_port_queue(p, world_frame(&w, 1, 2, 0, 0)); /* its frames have left: it has room again */
 	assert_int_equal(p->dropped, UROCE_SWITCH_QUEUE);
 	world_stop(&w);
 }
 
-/* What has to be told goes behind all that waits, and is not kept out by it. */
+/* Notifications queue behind all frames, and have slots of their own. */
 static void
 test_told(void **state)
 {
@@ -183,7 +183,7 @@ test_told(void **state)
 		assert_non_null(m);
 		assert_int_equal(rte_pktmbuf_mtod(m, uint8_t *)[11], i < UROCE_SWITCH_QUEUE ? 1 : 3);
 		rte_pktmbuf_free(m);
-		/* others have no more of it than they had */
+		/* frames cannot use the notifications' slots */
 		if (p->tail - p->head >= UROCE_SWITCH_QUEUE)
 			uroce_switch_port_queue(p, world_frame(&w, 1, 2, 0, 0));
 	}
@@ -194,7 +194,7 @@ test_told(void **state)
 	world_stop(&w);
 }
 
-/* A frame that its driver does not take is dropped after a while, and those behind it have their turn. */
+/* A frame that the driver does not accept is dropped after a while, and the frames behind it get their turn. */
 static void
 test_stalled(void **state)
 {
@@ -215,7 +215,7 @@ test_stalled(void **state)
 	assert_false(uroce_switch_port_watch(p, 5 + UROCE_TX_STALL_NS));
 	assert_int_equal(p->dropped, 1);
 	assert_int_equal(p->waiting[0], 2);
-	assert_false(uroce_switch_port_watch(p, 6 + UROCE_TX_STALL_NS)); /* another one has to wait as long */
+	assert_false(uroce_switch_port_watch(p, 6 + UROCE_TX_STALL_NS)); /* the next frame waits for as long */
 	assert_int_equal(p->dropped, 1);
 	rte_pktmbuf_free(world_out(&w, 1));
 	assert_int_equal(uroce_switch_port_send(p), 1);
@@ -224,7 +224,8 @@ test_stalled(void **state)
 	world_stop(&w);
 }
 
-/* A client's port: its frames come and go, one that is too long for it is dropped, and it takes what waits with it. */
+/* A client's port: frames pass in both directions, a frame that is too long is dropped, and the end of the client
+ * frees the queued frames. */
 static void
 test_memif(void **state)
 {
@@ -254,7 +255,7 @@ test_memif(void **state)
 	assert_int_equal(p->received_bytes, 70);
 	assert_int_equal(p->malformed, 1);
 	assert_int_equal(uroce_switch_port_receive(p, &none, 1), 0);
-	assert_int_equal(p->malformed, 1); /* once */
+	assert_int_equal(p->malformed, 1); /* counted once */
 	frame->port = 0;
 	uroce_switch_port_queue(p, frame);
 	assert_int_equal(uroce_switch_port_send(p), 1);
@@ -263,7 +264,7 @@ test_memif(void **state)
 	rte_pktmbuf_append(frame, 190);
 	assert_non_null(rte_pktmbuf_append(frame, 3));
 	assert_int_equal(rte_pktmbuf_chain(frame, world_frame(&w, 1, 2, 0, 0)), 0);
-	uroce_switch_port_queue(p, frame); /* 313 bytes where 256 fit */
+	uroce_switch_port_queue(p, frame); /* 313 bytes in room for 256 */
 	uroce_switch_port_queue(p, world_frame(&w, 1, 2, 0, 0));
 	assert_int_equal(uroce_switch_port_send(p), 1);
 	assert_int_equal(p->dropped, 1);
@@ -271,11 +272,11 @@ test_memif(void **state)
 	assert_int_equal(p->sent_bytes, 130);
 	uroce_switch_port_queue(p, world_frame(&w, 1, 2, 0, 0));
 	uroce_switch_port_detach(p);
-	uroce_switch_port_attach(p, &link); /* the next one, before anybody has looked */
+	uroce_switch_port_attach(p, &link); /* the next client, before the switch has noticed the end */
 	assert_true(uroce_switch_port_watch(p, 0));
 	assert_int_equal(p->dropped, 2);
 	assert_true(p->up);
-	assert_false(uroce_switch_port_watch(p, 0)); /* that is seen once */
+	assert_false(uroce_switch_port_watch(p, 0)); /* noticed once */
 	uroce_switch_port_detach(p);
 	assert_true(uroce_switch_port_watch(p, 0));
 	assert_false(p->up);
@@ -284,7 +285,7 @@ test_memif(void **state)
 	world_stop(&w);
 }
 
-/* What waits goes with the link. */
+/* When the link goes down, the queued frames are dropped. */
 static void
 test_link(void **state)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Which way frames go: to where a station was last seen, everywhere when nobody knows, and nowhere when no switch
- * forwards them.
+ * Forwarding: to the last port of a known station, to all ports for an unknown one, and nowhere for frames that bridges
+ * must not forward.
  */
 
 #include <setjmp.h>
@@ -18,7 +18,7 @@
 #include "groups.h"
 #include "world.h"
 
-/* It has left by these ports, one bit for each, and by no other; each has a share of the mbuf. */
+/* The frame left by these ports, one bit for each, and by no other; each port holds a reference to the mbuf. */
 static void
 expect_out(struct world *w, unsigned int ports)
 {
@@ -40,31 +40,31 @@ test_ways(void **state)
 	struct world w;
 
 	world_start(&w);
-	world_in(&w, 0, world_frame(&w, 1, 2, 0, 0)); /* nobody knows 2 */
+	world_in(&w, 0, world_frame(&w, 1, 2, 0, 0)); /* station 2 is unknown */
 	expect_out(&w, 0xe);
 	world_in(&w, 2, world_frame(&w, 2, 1, 0, 0));
 	expect_out(&w, 0x1);
 	world_in(&w, 0, world_frame(&w, 1, 2, 0, 0));
 	expect_out(&w, 0x4);
-	world_in(&w, 0, world_frame(&w, 1, 2, 5, 0)); /* not in this VLAN */
+	world_in(&w, 0, world_frame(&w, 1, 2, 5, 0)); /* unknown in this VLAN */
 	expect_out(&w, 0xe);
-	world_in(&w, 2, world_frame(&w, 3, 2, 0, 0)); /* both at one port */
+	world_in(&w, 2, world_frame(&w, 3, 2, 0, 0)); /* both are at one port */
 	expect_out(&w, 0);
-	world_in(&w, 3, world_frame(&w, 2, 1, 0, 0)); /* 2 has moved */
+	world_in(&w, 3, world_frame(&w, 2, 1, 0, 0)); /* station 2 moves */
 	expect_out(&w, 0x1);
 	world_in(&w, 0, world_frame(&w, 1, 2, 0, 0));
 	expect_out(&w, 0x8);
-	world_in(&w, 0, world_frame(&w, 1, 0xff, 0, 0)); /* a group */
+	world_in(&w, 0, world_frame(&w, 1, 0xff, 0, 0)); /* to a group */
 	expect_out(&w, 0xe);
 	assert_int_equal(w.s.ports[0].malformed, 0);
 	assert_int_equal(w.s.ports[0].received, 5);
-	w.s.nb_ports = 3; /* there is no fourth */
+	w.s.nb_ports = 3; /* the switch has three ports now */
 	world_in(&w, 0, world_frame(&w, 1, 0xff, 0, 0));
 	expect_out(&w, 0x6);
 	world_stop(&w);
 }
 
-/* A station is one in each VLAN, whatever the priority. */
+/* A station is learned per VLAN; the priority does not matter. */
 static void
 test_vlans(void **state)
 {
@@ -89,7 +89,7 @@ test_vlans(void **state)
 	world_stop(&w);
 }
 
-/* Whoever asks is told what a round has moved, and a port whose frames wait. */
+/* A poll reports the frames that it moved, and whether a port has frames waiting. */
 static void
 test_round(void **state)
 {
@@ -127,13 +127,13 @@ test_malformed(void **state)
 
 	world_start(&w);
 	m = world_frame(&w, 1, 2, 0, 0);
-	rte_pktmbuf_mtod(m, uint8_t *)[6] = 3; /* from a group */
+	rte_pktmbuf_mtod(m, uint8_t *)[6] = 3; /* a group as source */
 	world_in(&w, 0, m);
 	m = world_frame(&w, 0, 2, 0, 0);
-	rte_pktmbuf_mtod(m, uint8_t *)[6] = 0; /* from nobody */
+	rte_pktmbuf_mtod(m, uint8_t *)[6] = 0; /* source 0 */
 	world_in(&w, 0, m);
 	m = world_frame(&w, 1, 2, 0, 0);
-	memcpy(rte_pktmbuf_mtod(m, uint8_t *), "\x01\x80\xc2\x00\x00\x0f", 6); /* the last that is for bridges */
+	memcpy(rte_pktmbuf_mtod(m, uint8_t *), "\x01\x80\xc2\x00\x00\x0f", 6); /* the last one for bridges */
 	world_in(&w, 0, m);
 	for (uint16_t bytes = 0; bytes < 18; bytes++)
 		world_in(&w, 0, frame_of(&w, 5, bytes));
@@ -148,7 +148,7 @@ test_malformed(void **state)
 	world_stop(&w);
 }
 
-/* What is just not malformed is forwarded. */
+/* Frames at the limits of the format are forwarded. */
 static void
 test_least_and_most(void **state)
 {
@@ -165,20 +165,20 @@ test_least_and_most(void **state)
 	world_in(&w, 0, m);
 	expect_out(&w, 0xe);
 	m = world_frame(&w, 1, 2, 0, 0);
-	memcpy(rte_pktmbuf_mtod(m, uint8_t *), "\x01\x80\xc2\x00\x00\x10", 6); /* the first that is not for bridges */
+	memcpy(rte_pktmbuf_mtod(m, uint8_t *), "\x01\x80\xc2\x00\x00\x10", 6); /* the first one not for bridges */
 	world_in(&w, 0, m);
 	expect_out(&w, 0xe);
 	world_stop(&w);
 }
 
-/* A client cannot be another one, until that one's port is free; who comes by a network may have moved. */
+/* A client cannot use another client's address until that one's port is free; a station on a network may move. */
 static void
 test_forged(void **state)
 {
 	struct world w;
 
 	world_start(&w);
-	w.s.ports[0].is_memif = w.s.ports[1].is_memif = true; /* for who learns, not for who polls */
+	w.s.ports[0].is_memif = w.s.ports[1].is_memif = true; /* affects learning only, not polling */
 	uroce_switch_forward(&w.s, 0, world_frame(&w, 1, 2, 0, 0), 1);
 	uroce_switch_forward(&w.s, 1, world_frame(&w, 1, 2, 0, 0), 1);
 	assert_int_equal(w.s.ports[1].forged, 1);
@@ -197,7 +197,7 @@ test_forged(void **state)
 	world_stop(&w);
 }
 
-/* A client that makes up addresses leaves room in the table for others. */
+/* A client that invents addresses leaves room in the table for others. */
 static void
 test_crowd(void **state)
 {
@@ -209,7 +209,7 @@ test_crowd(void **state)
 		uroce_switch_forward(&w.s, 0, world_frame(&w, (uint8_t)(i + 1), 0xff, 0, 0), 1);
 	assert_int_equal(rte_hash_count(w.s.fdb.hash), UROCE_SWITCH_CLIENT_STATIONS);
 	assert_int_equal(w.s.fdb.unlearned, 200 - UROCE_SWITCH_CLIENT_STATIONS);
-	/* nor does it get more than its share by taking over those of a network */
+	/* nor can it exceed its share by taking over stations of a network */
 	uroce_switch_forward(&w.s, 1, world_frame(&w, 250, 0xff, 0, 0), 1);
 	uroce_switch_forward(&w.s, 0, world_frame(&w, 250, 0xff, 0, 0), 1);
 	assert_int_equal(w.s.fdb.stations[0], UROCE_SWITCH_CLIENT_STATIONS);
@@ -218,7 +218,7 @@ test_crowd(void **state)
 	world_stop(&w);
 }
 
-/* Where a queue is full, none of those who fill it is always first. */
+/* With a full queue, no sending port is always first. */
 static void
 test_turns(void **state)
 {
@@ -233,7 +233,7 @@ test_turns(void **state)
 		assert_int_not_equal(w.s.turn % WORLD_PORTS, first);
 	}
 	before = w.s.turn;
-	uroce_switch_poll(&w.s, 1); /* nothing comes: nobody's turn passes */
+	uroce_switch_poll(&w.s, 1); /* no frame arrives: the turn does not pass */
 	assert_int_equal(w.s.turn, before);
 	for (unsigned int i = 1; i < WORLD_PORTS; i++)
 		for (unsigned int k = 0; k < 6; k++)
@@ -241,7 +241,7 @@ test_turns(void **state)
 	world_stop(&w);
 }
 
-/* A group's frame in several segments, and who gets it last frees it. */
+/* A frame to a group in several segments: the last port that sends it frees it. */
 static void
 test_chain(void **state)
 {
@@ -256,7 +256,7 @@ test_chain(void **state)
 	world_stop(&w);
 }
 
-/* A port whose link has gone gets nothing, and who was there is looked for everywhere. */
+/* A port whose link is down gets no frames; frames to its stations are flooded. */
 static void
 test_link(void **state)
 {
@@ -276,7 +276,7 @@ test_link(void **state)
 	world_stop(&w);
 }
 
-/* The last frame that waits at a port says that station 1 has gone. */
+/* The last frame in the port's queue announces the departure of station 1. */
 static void
 expect_departure(const struct switch_port *p, uint16_t vlan)
 {
@@ -295,8 +295,8 @@ expect_departure(const struct switch_port *p, uint16_t vlan)
 		assert_int_equal(at[i], 0);
 }
 
-/* Of a client that has gone the others are told, each in its VLAN, whether another one has come since or not; nobody
- * on a network is, nor of one who goes there. */
+/* When a client leaves, the switch tells the other clients, in each VLAN of the client, whether or not a new client
+ * has connected. It does not tell ports to networks, nor about stations there. */
 static void
 test_departures(void **state)
 {
@@ -332,7 +332,7 @@ test_departures(void **state)
 	assert_int_equal(rte_eth_dev_set_link_down(w.s.ports[3].id), 0);
 	uroce_switch_watch(&w.s, 6);
 	assert_int_equal(w.s.ports[1].tail, 5);
-	/* a client that takes a host's address says nothing of the host by leaving */
+	/* a client that used a host's address does not announce the host's departure when it leaves */
 	assert_int_equal(rte_eth_dev_set_link_up(w.s.ports[3].id), 0);
 	uroce_switch_watch(&w.s, 7);
 	uroce_switch_forward(&w.s, 3, world_frame(&w, 1, 0xff, 0, 0), 7);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The counters of a switch, as a client of EAL's telemetry socket sees them, and as SIGUSR1 has them printed.
+ * The counters of a switch, as EAL's telemetry returns them, and as SIGUSR1 prints them.
  */
 
 #include <setjmp.h>
@@ -20,7 +20,7 @@
 #include "telemetry_client.h"
 #include "world.h"
 
-/* Two frames, one of which is malformed; and a client's port, which has its number in its name. */
+/* Two frames, one of them malformed; and a client's port, whose name contains its number. */
 static void
 world_busy(struct world *w)
 {

@@ -64,7 +64,7 @@ world_frame(struct world *w, uint8_t from, uint8_t to, uint16_t vlan, uint8_t ec
 		struct rte_vlan_hdr *tag = (struct rte_vlan_hdr *)(eth + 1);
 
 		eth->ether_type = RTE_BE16(RTE_ETHER_TYPE_VLAN);
-		tag->vlan_tci = rte_cpu_to_be_16(vlan | 0x6000); /* and a priority */
+		tag->vlan_tci = rte_cpu_to_be_16(vlan | 0x6000); /* with a priority */
 		tag->eth_proto = RTE_BE16(RTE_ETHER_TYPE_IPV4);
 		ip = (struct rte_ipv4_hdr *)(tag + 1);
 	}

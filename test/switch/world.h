@@ -21,11 +21,11 @@ struct world {
 void world_start(struct world *w);
 void world_stop(struct world *w);
 
-/** A frame of 60 bytes from one station to another (0xff: to a group), with an ECN field, tagged unless vlan is 0. */
+/** A frame of 60 bytes from one station to another (0xff: to a group), with this ECN field; tagged unless vlan is 0. */
 struct rte_mbuf *world_frame(struct world *w, uint8_t from, uint8_t to, uint16_t vlan, uint8_t ecn);
-/** It comes in at a port. */
+/** The switch receives the frame at a port. */
 void world_in(struct world *w, unsigned int port, struct rte_mbuf *frame);
-/** What has left by a port; NULL: nothing. */
+/** @return the next frame that left by a port, or NULL */
 struct rte_mbuf *world_out(struct world *w, unsigned int port);
 
 #endif /* UROCE_TEST_SWITCH_WORLD_H */
