@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The CM's thread is stopped while something else has woken it: it reads both at once, and must not sleep then. What
- * it and who stops it call of libc is led through here, so that this is what happens every time.
+ * The CM's thread at the moments when the service stops: on its last device, or on one of two. The test replaces
+ * functions of the C library that the thread and the stopping thread call, and so brings these moments about.
  */
 
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -13,12 +14,15 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 #include <rte_ethdev.h>
 
 #include "cm/service.h"
 #include "eal.h"
+#include "port/cm/agent.h"
+#include "port/port.h"
 #include "rings.h"
 #include "uroce.h"
 #include "uroce_cma.h"
@@ -31,6 +35,12 @@ static bool hold;		/* the thread, at the next thing that it does */
 static bool held;
 static bool is_stopped;		/* and nothing wakes it any more */
 static unsigned int sleeps;	/* ... after that */
+static bool hold_poll;		/* the thread, when it next polls its descriptors */
+static bool poll_held;
+static bool poll_goes_on;
+static int foreign = -1;	/* a descriptor that was the service's, and is another file now */
+static bool polled_again;	/* the thread has woken and polls again */
+static bool polls_foreign;	/* ... that file, too */
 
 static void
 set(bool *flag, bool value)
@@ -50,7 +60,7 @@ wait_for(const bool *flag)
 	pthread_mutex_unlock(&lock);
 }
 
-/* What a round begins with: the help for workers that nobody polls. */
+/* A round begins with this call: the thread helps workers that no other thread polls. */
 int
 pthread_mutex_trylock(pthread_mutex_t *mutex)
 {
@@ -74,13 +84,25 @@ ppoll(struct pollfd *fds, nfds_t count, const struct timespec *timeout, const si
 	int (*real)(struct pollfd *, nfds_t, const struct timespec *, const sigset_t *) =
 		(int (*)(struct pollfd *, nfds_t, const struct timespec *, const sigset_t *))dlsym(RTLD_NEXT, "ppoll");
 
+	bool wanted;
+
 	pthread_mutex_lock(&lock);
 	sleeps += is_stopped;
+	wanted = hold_poll;
+	hold_poll = false;
+	for (nfds_t i = 0; poll_goes_on && i < count; i++)
+		polls_foreign |= fds[i].fd == foreign;
+	polled_again |= poll_goes_on;
+	pthread_cond_broadcast(&changed);
 	pthread_mutex_unlock(&lock);
+	if (wanted) {
+		set(&poll_held, true);
+		wait_for(&poll_goes_on);
+	}
 	return real(fds, count, timeout, signals);
 }
 
-/* Who stops it has told it so, and waits. */
+/* The stopping thread has set the flag and woken the CM's thread, and waits for it. */
 int
 pthread_join(pthread_t thread, void **value)
 {
@@ -90,7 +112,7 @@ pthread_join(pthread_t thread, void **value)
 	return real(thread, value);
 }
 
-/* What uses the service: a channel, while there is a device. */
+/* An event channel uses the service while there is a device. */
 static void
 start_and_stop(struct uroce_device *dev)
 {
@@ -107,6 +129,7 @@ start_and_stop(struct uroce_device *dev)
 	assert_int_equal(sleeps, 0);
 }
 
+/* The thread reads the wake-up of the stop together with another one, and must not sleep then. */
 static void
 test_stop_while_woken(void **state)
 {
@@ -127,11 +150,64 @@ test_stop_while_woken(void **state)
 	assert_int_equal(uroce_destroy_worker(worker), 0);
 }
 
+/* One of two devices closes while the thread is about to poll its descriptor, which becomes another file of the
+ * application: the thread wakes once, reads nothing from that file, and polls it no more. */
+static void
+test_close_while_polled(void **state)
+{
+	const struct uroce_port_conf conf = { .no_loopback = 1 };
+	struct rdma_event_channel *channel;
+	struct uroce_worker *workers[2];
+	struct ibv_context *devices[2];
+	struct test_rings rings[2];
+	char byte = 'a';
+	int ends[2], fd;
+
+	set(&is_stopped, false);
+	assert_int_equal(pipe(ends), 0);
+	test_rings_create_pair(&rings[0], &rings[1]);
+	for (unsigned int i = 0; i < 2; i++) {
+		workers[i] = uroce_create_worker(-1);
+		assert_non_null(workers[i]);
+		devices[i] = uroce_open_port(rings[i].port_id, &conf, &workers[i], 1);
+		assert_non_null(devices[i]);
+	}
+	channel = uroce_rdma_create_event_channel();
+	assert_non_null(channel);
+	fd = uroce_port_of_context(devices[1])->agent->channel->fd;
+	set(&hold_poll, true);
+	wait_for(&poll_held);
+	assert_int_equal(uroce_close_device(devices[1]), 0);
+
+	assert_int_equal(fcntl(fd, F_GETFD), -1);
+	assert_int_equal(dup2(ends[0], fd), fd);
+	assert_int_equal(write(ends[1], &byte, 1), 1);
+	pthread_mutex_lock(&lock);
+	foreign = fd;
+	pthread_mutex_unlock(&lock);
+	set(&poll_goes_on, true);
+	wait_for(&polled_again);
+	assert_false(polls_foreign);
+	assert_int_equal(fcntl(fd, F_SETFL, O_NONBLOCK), 0);
+	assert_int_equal(read(fd, &byte, 1), 1);
+
+	uroce_rdma_destroy_event_channel(channel);
+	assert_int_equal(uroce_close_device(devices[0]), 0);
+	rte_eth_dev_close(rings[0].port_id);
+	test_rings_destroy(&rings[1]);
+	for (unsigned int i = 0; i < 2; i++)
+		assert_int_equal(uroce_destroy_worker(workers[i]), 0);
+	close(ends[1]);
+	close(ends[0]);
+	close(fd);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_stop_while_woken),
+		cmocka_unit_test(test_close_while_polled),
 	};
 
 	test_eal_init(NULL);

@@ -279,6 +279,7 @@ stop(struct uroce_device *dev)
 	pthread_mutex_unlock(&uroce_cm_lock);
 	if (service.agent_count == 0)
 		thread_stop(dev);
+	/* the service's thread may still poll the agent's descriptor, closed here, for one round: it reads nothing from it */
 	uroce_agent_destroy(a);
 }
 
