@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * What a peer that is connected, or who forges its packets, can keep doing: floods and storms, work
- * without end, silence. Everything has a right ICRC and a QPN that exists.
+ * Attacks that a connected peer, or an attacker that forges its packets, can keep up: floods and storms, endless work,
+ * silence. All packets have a right ICRC and a QPN that exists.
  */
 
 #include <string.h>
@@ -15,9 +15,9 @@
 #include "wire/sack.h"
 
 #define UNLIMITED (UROCE_AETH_ACK | UROCE_AETH_CREDITS_UNLIMITED)
-#define PACKETS   (CROWD_BYTES / 4096) /* of a READ's answer */
+#define PACKETS   (CROWD_BYTES / 4096) /* of a READ's response */
 
-/* On what is registered, as the attacker may. */
+/* A request for the registered memory, which the attacker may access. */
 static struct peer_packet
 request(const struct crowd *c, uint8_t opcode, uint32_t bytes)
 {
@@ -51,7 +51,7 @@ duplicates(struct crowd *c)
 	crowd_in_times(c, &in, CROWD_STRIKES);
 }
 
-/* Further than anything that is kept. */
+/* Packets beyond the reorder window. */
 static void
 ahead(struct crowd *c)
 {
@@ -60,7 +60,7 @@ ahead(struct crowd *c)
 	crowd_in_times(c, &in, CROWD_STRIKES);
 }
 
-/* One at a distance from the next, of all that may come early. */
+/* ASK packets, each far from the next, over the whole PSN space. */
 static void
 asks(struct crowd *c)
 {
@@ -70,7 +70,7 @@ asks(struct crowd *c)
 							  UROCE_PSN_MASK });
 }
 
-/* Each as if a switch had marked it. */
+/* WRITEs with an ECN mark, as if from a switch. */
 static void
 marks(struct crowd *c)
 {
@@ -148,7 +148,7 @@ sends_that_nobody_receives(struct crowd *c)
 	crowd_in_times(c, &in, CROWD_STRIKES);
 }
 
-/* As many as are allowed, and another for each that is answered. */
+/* Keep as many requests in flight as allowed: a new one for each response. */
 static void
 in_flight(struct crowd *c, uint8_t opcode, uint32_t bytes, uint32_t psns)
 {
@@ -210,7 +210,7 @@ atomics_again(struct crowd *c)
 	crowd_in_times(c, &in, CROWD_STRIKES);
 }
 
-/* ---- answers ------------------------------------------------------------------------------ */
+/* ---- responses ---------------------------------------------------------------------------- */
 
 static struct peer_packet
 answer(uint8_t syndrome, uint32_t psn)
@@ -220,14 +220,14 @@ answer(uint8_t syndrome, uint32_t psn)
 				     .psn = psn };
 }
 
-/* The highest that there was: `number` packets after the first. */
+/* Note the latest request: `number` counts packets from the first PSN. */
 static void
 remember(struct crowd *c, const struct uroce_packet *p)
 {
 	c->number = RTE_MAX(c->number, (uint64_t)uroce_psn_distance(p->psn, PEER_SQ_PSN) + 1);
 }
 
-/* Each tells that one packet has come, and the next has not: all that follow are sent again. */
+/* Each NAK acknowledges one packet and reports a gap: the requester retransmits all later packets. */
 static void
 sequence_naks(struct crowd *c)
 {
@@ -305,7 +305,7 @@ responses_to_writes(struct crowd *c)
 	crowd_in_times(c, &in, CROWD_STRIKES);
 }
 
-/* What is said to have come early: each run of one, `from`, `from` + 2, … after the PSN. */
+/* Report out-of-order packets: runs of one packet each, at `from`, `from` + 2, … after the PSN. */
 static void
 sack(struct crowd *c, uint32_t psn, uint32_t from, unsigned int runs, uint32_t asked)
 {
@@ -323,7 +323,7 @@ sack(struct crowd *c, uint32_t psn, uint32_t from, unsigned int runs, uint32_t a
 	crowd_in(c, &in);
 }
 
-/* Now the odd ones have come, now the even ones, now none; one more is acknowledged each time. */
+/* Report the odd packets, then the even ones, then none and one more acknowledged packet, in turn. */
 static void
 sacks_that_contradict(struct crowd *c)
 {
@@ -342,7 +342,7 @@ sacks_that_contradict(struct crowd *c)
 	}
 }
 
-/* Runs, or what was asked for, beyond what has been sent; runs that begin where nothing can be. */
+/* Runs, or an ASK's PSN, beyond the packets sent; and runs that begin at the missing packet. */
 static void
 sacks_of_what_was_not_sent(struct crowd *c)
 {

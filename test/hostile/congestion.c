@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Congestion notification as a weapon: CNPs make a sender slow, and frames that are marked make a
- * receiver send CNPs. Who is believed, how slow it gets, and how much a mark can cause. The clock
- * is the test's.
+ * Congestion notification as a weapon: CNPs slow down a sender, and marked frames make a receiver send CNPs. Whose CNPs
+ * count, how slow the sender gets, and how many CNPs marks cause. The test sets the clock.
  */
 
 #include <setjmp.h>
@@ -32,8 +31,7 @@ counter(enum uroce_engine_counter c)
 	return peer.engine.counters[c];
 }
 
-/* The engine has WRITEs to send, and the peer acknowledges them. @return bytes of the wire that it
- * sent */
+/* The engine has WRITEs to send, and the peer acknowledges them. @return bytes on the wire that the engine sent */
 static uint64_t
 step(bool posts)
 {
@@ -45,7 +43,7 @@ step(bool posts)
 	peer.now_ns += STEP_NS;
 	while (posts && q->sq.tail - q->sq.head < 4)
 		peer_post(&peer, IBV_WR_RDMA_WRITE, 0, BYTES, 1, 0);
-	/* what a worker sends in a round */
+	/* one round of a worker */
 	for (unsigned int i = 0; i < UROCE_BURST && peer_out(&peer, &out); i++) {
 		bytes += 14 + 20 + 8 + 12 + 4 + UROCE_BACKOFF_FRAME_BYTES + out.payload_bytes;
 		ack.psn = out.psn;
@@ -57,7 +55,7 @@ step(bool posts)
 	return bytes;
 }
 
-/* R8: however many, they change nothing. */
+/* R8: CNPs from another address change nothing, however many arrive. */
 static void
 cnps_from_elsewhere(void **state)
 {
@@ -78,12 +76,12 @@ cnps_from_elsewhere(void **state)
 	peer_stop(&peer);
 }
 
-/* The peer may slow down what is sent to it, but not to nothing, and for as long as it does so. */
+/* The peer may slow down the flow to itself while its CNPs last, but not to zero. */
 static void
 cnps_of_the_peer(void **state)
 {
 	const uint64_t least_bps = (uint64_t)UROCE_RPG_MIN_RATE * 1000000;
-	const unsigned int steps = 50000; /* a second */
+	const unsigned int steps = 50000; /* one second */
 	struct peer_packet cnp = { .opcode = UROCE_CNP };
 	uint64_t bits = 0;
 
@@ -106,7 +104,7 @@ cnps_of_the_peer(void **state)
 	peer_stop(&peer);
 }
 
-/* Each is marked; one in an interval is answered, with one frame. */
+/* Each frame is marked; one CNP is sent per interval. */
 static void
 marks_without_end(void **state)
 {

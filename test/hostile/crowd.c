@@ -17,7 +17,7 @@
 #include "wire/headers.h"
 #include "wire/psn.h"
 
-#define FIRST_QPN 0x200 /* of the innocents' peers */
+#define FIRST_QPN 0x200 /* of the peers of the innocent QPs */
 #define DEPTH     48
 #define UNLIMITED (UROCE_AETH_ACK | UROCE_AETH_CREDITS_UNLIMITED)
 
@@ -97,7 +97,7 @@ crowd_stop(struct crowd *c)
 	peer_stop(&c->peer);
 }
 
-/* ---- what is received ------------------------------------------------------------------ */
+/* ---- received packets ------------------------------------------------------------------ */
 
 void
 crowd_in_times(struct crowd *c, const struct peer_packet *in, unsigned int times)
@@ -139,7 +139,7 @@ acknowledge(struct crowd *c)
 	c->peer.qp = c->hostile;
 }
 
-/* ---- what is sent ---------------------------------------------------------------------- */
+/* ---- sent packets ---------------------------------------------------------------------- */
 
 static void
 take(struct crowd *c, const struct uroce_packet *p)
@@ -154,7 +154,7 @@ take(struct crowd *c, const struct uroce_packet *p)
 		return;
 	}
 	assert_true(i < CROWD_INNOCENT);
-	/* whatever the attacker does: nothing of theirs is lost, doubled or out of order */
+	/* during any attack, no packet of an innocent QP is lost, duplicated or out of order */
 	assert_int_equal(p->psn, uroce_psn_add(c->last_psn[i], 1));
 	c->last_psn[i] = p->psn;
 	c->ack_due[i] |= p->ack_req;
@@ -169,7 +169,7 @@ transmit(struct crowd *c)
 	struct uroce_packet p;
 	unsigned int n;
 
-	/* as a worker does it */
+	/* as a worker does */
 	for (unsigned int burst = 0; burst < UROCE_POLL_BURSTS; burst++) {
 		n = uroce_engine_send(&c->peer.engine, frames, RTE_DIM(frames), c->peer.now_ns);
 		for (unsigned int i = 0; i < n; i++) {
@@ -182,7 +182,7 @@ transmit(struct crowd *c)
 	}
 }
 
-/* Work is done, and there is always more; events are heard. */
+/* Poll completions and post further WRITEs; read events. */
 static void
 work(struct crowd *c)
 {
@@ -224,7 +224,7 @@ crowd_run(struct crowd *c, unsigned int rounds)
 			c->attack->strike(c);
 		transmit(c);
 		work(c);
-		/* what the engine holds between rounds does not grow: nothing at all */
+		/* between rounds the engine holds no mbufs */
 		assert_int_equal(rte_mempool_in_use_count(c->peer.headers), 0);
 		assert_int_equal(rte_mempool_in_use_count(c->peer.payloads), 0);
 	}
@@ -242,6 +242,6 @@ crowd_counter(const struct crowd *c, const char *name)
 	for (unsigned int i = 0; i < UROCE_ENGINE_COUNTER_COUNT; i++)
 		if (strcmp(uroce_engine_counter_names[i], name) == 0)
 			return c->peer.engine.counters[i];
-	fail_msg("there is no counter %s", name);
+	fail_msg("no counter is named %s", name);
 	return 0;
 }

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Frames that are for nobody, or damaged, or lies, three of four that a poll receives, into a port
- * that sends as fast as it can: it goes on doing so, the frames are back in their pool, and a
- * counter says why they were dropped. Anybody on the network can do this; nothing of a connection
- * need be known.
+ * Frames with no valid receiver, damaged frames and forged ones are three of four that a poll receives, on a port that
+ * sends as fast as it can. The port goes on sending, the frames return to their pool, and a counter names the reason of
+ * the drop. Any host on the network can do this, without knowing a connection.
  */
 
 #include <setjmp.h>
@@ -33,8 +32,8 @@
 #define BYTES   65536
 #define DEPTH   16
 #define POLLS   400
-#define FRAMES  (UROCE_BURST * 3 / 4) /* of a flood with each poll */
-#define SHARE   80 /* % of what is sent without */
+#define FRAMES  (UROCE_BURST * 3 / 4) /* of the flood, per poll */
+#define SHARE   80 /* % of the rate without a flood */
 #define PAYLOAD 64
 
 struct end {
@@ -159,7 +158,7 @@ setup(void **state)
 	end_connect(&ends[1], &ends[0]);
 	for (unsigned int i = 0; i < DEPTH; i++)
 		post();
-	/* the neighbor is asked for, and answers */
+	/* the neighbor is resolved */
 	for (unsigned int i = 0; test_counter(ends[0].context, "sent_packets") < 1000; i++) {
 		assert_true(i < 50000000);
 		work(1, NULL);
@@ -186,9 +185,9 @@ teardown(void **state)
 struct kind {
 	const char *name;
 	const char *counter;
-	/* Change what would be a WRITE of the peer's; offsets are from the frame's beginning. */
+	/* Change a valid WRITE of the peer; offsets are from the start of the frame. */
 	void (*spoil)(uint8_t *frame, struct rte_mbuf *m);
-	bool late; /* after the ICRC has been made: else that is right */
+	bool late; /* spoil after the ICRC is computed; otherwise the ICRC stays right */
 };
 
 #define IP_AT  14
@@ -197,7 +196,7 @@ struct kind {
 
 static const struct kind *kind;
 
-/* The IP header again, after its length or its address has changed. */
+/* Recompute the checksum of the IP header after a change of its length or address. */
 static void
 ip_checksum(uint8_t *frame)
 {
@@ -209,7 +208,7 @@ ip_checksum(uint8_t *frame)
 	memcpy(frame + IP_AT + 10, &sum, 2);
 }
 
-/* All lengths say that it ends after so many bytes behind the UDP header, ICRC included. */
+/* Make all lengths say that the packet ends this many bytes behind the UDP header, ICRC included. */
 static void
 cut(uint8_t *frame, struct rte_mbuf *m, unsigned int bytes, unsigned int icrc_bytes)
 {
@@ -222,14 +221,14 @@ cut(uint8_t *frame, struct rte_mbuf *m, unsigned int bytes, unsigned int icrc_by
 	m->data_len = m->pkt_len = (uint16_t)(BTH_AT + bytes - icrc_bytes);
 }
 
-/* A payload that is not a multiple of four, and has no pad. */
+/* A payload whose length is not a multiple of four, without padding. */
 static void
 spoil_pad(uint8_t *frame, struct rte_mbuf *m)
 {
 	cut(frame, m, 12 + 16 + PAYLOAD - 1 + 4, 4);
 }
 
-/* Cut behind the BTH: what the opcode needs is not there. */
+/* Cut the packet behind the BTH: the headers that the opcode needs are missing. */
 static void
 spoil_length(uint8_t *frame, struct rte_mbuf *m)
 {
@@ -259,7 +258,7 @@ spoil_version(uint8_t *frame, struct rte_mbuf *m)
 	frame[BTH_AT + 1] |= 0x0f;
 }
 
-/* More than there is. */
+/* A UDP length beyond the frame. */
 static void
 spoil_udp_length(uint8_t *frame, struct rte_mbuf *m)
 {
@@ -327,7 +326,7 @@ static const struct kind kinds[] = {
 	{ "ip_checksum", "drop_ip_header", spoil_ip_checksum, true },
 };
 
-/* A WRITE from the peer's address, with a right ICRC, to a QPN that nobody has. */
+/* A WRITE from the peer's address, with a right ICRC, to a QPN that does not exist. */
 static struct rte_mbuf *
 frame_make(void)
 {
@@ -372,7 +371,7 @@ flood(void)
 		struct rte_mbuf *m = frame_make();
 
 		if (rte_ring_enqueue(ends[0].wire.rx[0], m) != 0)
-			rte_pktmbuf_free(m); /* as a NIC does whose ring is full */
+			rte_pktmbuf_free(m); /* as a NIC with a full ring drops it */
 	}
 }
 
@@ -400,9 +399,9 @@ flooded(void **state)
 	kind = *state;
 	before = test_counter(ends[0].context, kind->counter);
 	sent = sent_by_polls(flood);
-	work(20, NULL); /* what is left in the ring */
+	work(20, NULL); /* drain the ring */
 	counted = test_counter(ends[0].context, kind->counter) - before;
-	/* but for those that found the ring full */
+	/* except for frames that found the ring full */
 	if (counted < POLLS * FRAMES * 9 / 10 || counted > POLLS * FRAMES)
 		fail_msg("%s: %lu of %u", kind->counter, counted, POLLS * FRAMES);
 	assert_true(sent * 100 >= undisturbed * SHARE);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Somebody who is not on the way between two ends: he may forge addresses, and guess, but sees
- * nothing. What he sends to connections in the making and made, and what comes of it.
+ * An off-path attacker may forge addresses and guess, but sees no packet of the two ends. The tests show the effect of
+ * its CM messages on connections before and after they are established.
  */
 
 #include <setjmp.h>
@@ -31,7 +31,7 @@ connected(void **state)
 	test_pair_init(&pair, 1);
 	test_pair_connect(&pair, conns);
 	victim = &pair.end[TEST_SERVER];
-	pair.cut[TEST_CLIENT] = true; /* answers to forged addresses find nobody who cares */
+	pair.cut[TEST_CLIENT] = true; /* replies to forged addresses are ignored */
 	memset(pair.sent, 0, sizeof(pair.sent));
 	return 0;
 }
@@ -70,7 +70,7 @@ write_ids(uint8_t *mad, enum uroce_cm_message m, uint32_t local, uint32_t remote
 	uroce_cm_put(mad, RTU, REMOTE_COMM_ID, remote);
 }
 
-/* All is right but the address. */
+/* All fields are right, but the source address is wrong. */
 static void
 dreq_from_elsewhere(void **state)
 {
@@ -84,7 +84,7 @@ dreq_from_elsewhere(void **state)
 	assert_int_equal(test_end_counter(victim, "cm_drop_unknown_id"), 1);
 }
 
-/* The address is right, and the QPN, and the peer's ID: ours is guessed. */
+/* The address, the QPN and the peer's ID are right; the attacker guesses the local ID. */
 static void
 guess_our_id(enum uroce_cm_message m)
 {
@@ -127,7 +127,8 @@ lap_with_guessed_ids(void **state)
 	guess_our_id(UROCE_CM_LAP);
 }
 
-/* He says that he has lost patience, as who does not know our ID may; but we are connected. */
+/* A REJ for a timeout, by CA GUID, as from a peer that does not know the local ID; but the connection is
+ * established. */
 static void
 rej_by_ca_guid(void **state)
 {
@@ -157,7 +158,7 @@ write_req(uint8_t *mad, uint32_t id, uint32_t qpn)
 	memcpy(uroce_cm_at(mad, REQ, PRIMARY_REMOTE_GID), path.sgid.raw, 16);
 }
 
-/* The attacker sends a REQ in the peer's name, for a QPN that it guesses. */
+/* The attacker sends a REQ with the peer's address, for a guessed QPN. */
 static void
 stale_by_guessed_qpn(void **state)
 {
@@ -176,7 +177,7 @@ stale_by_guessed_qpn(void **state)
 	assert_int_equal(test_end_counter(victim, "cm_rej_stale"), 0);
 }
 
-/* He knows the QPN: the peer, which is asked, still has the connection, and both ends keep it. */
+/* The attacker knows the QPN: the victim probes the peer, which still has the connection, and both ends keep it. */
 static void
 stale_by_known_qpn(void **state)
 {
@@ -197,7 +198,7 @@ stale_by_known_qpn(void **state)
 	assert_int_equal(test_end_counter(victim, "cm_rej_stale"), 2000);
 }
 
-/* The attacker answers in the peer's name that the peer does not know the connection. */
+/* The attacker sends a DREP with the peer's address: the peer does not know the connection. */
 static void
 drep_with_guessed_ids(void **state)
 {
@@ -218,7 +219,7 @@ drep_with_guessed_ids(void **state)
 		test_end_receive(victim, mad);
 	}
 	assert_int_equal(test_state(conn), UROCE_CM_ESTABLISHED);
-	/* the peer's own */
+	/* the genuine DREP of the peer */
 	write_ids(mad, UROCE_CM_DREP, conn->remote_id, conn->local_id, tid);
 	from_elsewhere(mad);
 	assert_int_equal(test_state(conn), UROCE_CM_ESTABLISHED);
@@ -226,7 +227,7 @@ drep_with_guessed_ids(void **state)
 	assert_int_equal(test_state(conn), UROCE_CM_TIMEWAIT);
 }
 
-/* Nobody has been asked. */
+/* The victim has not sent a DREQ. */
 static void
 drep_unasked(void **state)
 {
@@ -239,7 +240,7 @@ drep_unasked(void **state)
 	assert_int_equal(test_state(conn), UROCE_CM_ESTABLISHED);
 }
 
-/* What was heard is sent again: there is no second connection, nor is the first disturbed. */
+/* Replayed messages create no second connection, and do not disturb the first. */
 static void
 replayed_handshake(void **state)
 {
@@ -258,7 +259,7 @@ replayed_handshake(void **state)
 	assert_int_equal(test_end_counter(victim, "cm_duplicate"), 200);
 }
 
-/* He would have us connect to, and send to, somebody else. */
+/* The REQ names a third host, to make the victim connect and send to it. */
 static void
 req_that_names_a_victim(void **state)
 {
@@ -269,28 +270,28 @@ req_that_names_a_victim(void **state)
 	from_elsewhere(mad);
 	assert_int_equal(pair.sent[UROCE_CM_REJ], 1);
 	assert_int_equal(uroce_cm_get(pair.last[0].bytes, REJ, REASON), UROCE_CM_REJ_INVALID_GID);
-	assert_int_equal(pair.last[0].path.dgid.raw[15], 66); /* told to who has asked */
+	assert_int_equal(pair.last[0].path.dgid.raw[15], 66); /* the REJ goes to the sender of the REQ */
 	assert_int_equal(test_end_counter(victim, "cm_rej_invalid"), 1);
 }
 
-/* Our REQ is on its way: he answers before the peer does. */
+/* The client's REQ is in flight: the attacker answers before the peer does. */
 static void
 answer_in_the_peers_name(enum uroce_cm_message m)
 {
 	struct uroce_cm_conn *conn = conns[TEST_CLIENT];
 	uint8_t mad[UROCE_CM_MAD_BYTES];
 
-	/* all is right but the address */
+	/* all fields are right, but the source address is wrong */
 	write_ids(mad, m, 66, conn->local_id, conn->tid);
 	if (m == UROCE_CM_REP)
 		uroce_cm_put(mad, REP, QPN, 66);
 	from_elsewhere(mad);
 	assert_int_equal(test_state(conn), UROCE_CM_REQ_SENT);
-	/* and with the peer's, all is guessed */
+	/* the peer's address, but a guessed transaction ID, */
 	for (uint32_t i = 0; i < GUESSES; i++) {
 		if (i == (uint32_t)(conn->tid >> 32))
 			continue;
-		/* though half of it is right */
+		/* half of which is right */
 		write_ids(mad, m, 66, conn->local_id, (uint64_t)i << 32 | conn->local_id);
 		if (m == UROCE_CM_REP)
 			uroce_cm_put(mad, REP, QPN, 66);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The statistics must find what is wrong with the numbers that others give out, and with what is
- * easily mistaken for unpredictable; and nothing wrong with the kernel's.
+ * The statistics must detect the weak number generators of other stacks, and sequences that are easily mistaken for
+ * unpredictable; and must accept the kernel's generator.
  */
 
 #include <setjmp.h>
@@ -42,7 +42,7 @@ stride(uint32_t i)
 	return i * 0x9e3779b9u;
 }
 
-/* a counter that is hidden behind a constant */
+/* a counter behind a constant mask */
 static uint32_t
 masked(uint32_t i)
 {
@@ -65,7 +65,7 @@ gray(uint32_t i)
 	return i ^ i >> 1;
 }
 
-/* an index above 8 bits that are random: rxe's keys */
+/* an index above 8 random bits: the keys of rxe */
 static uint32_t
 index_and_random(uint32_t i)
 {
@@ -87,7 +87,7 @@ congruence(uint32_t i)
 	return x;
 }
 
-/* what ANSI C's example gives out: its lower bits repeat */
+/* the example of ANSI C: its lower bits repeat */
 static uint32_t
 ansi(uint32_t i)
 {
@@ -97,7 +97,7 @@ ansi(uint32_t i)
 	return x & 0x7fffffff;
 }
 
-/* eight buffers that are given out twice each */
+/* eight buffers, each used twice */
 static uint32_t
 twice(uint32_t i)
 {
@@ -106,7 +106,7 @@ twice(uint32_t i)
 	return (uint32_t)uroce_random();
 }
 
-/* one bit in a hundred is not drawn */
+/* one bit in a hundred is constant */
 static uint32_t
 leaning(uint32_t i)
 {

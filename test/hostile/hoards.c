@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Peers that have a worker keep things for them: requests that come early, whose gap they never
- * close, and records of what is missing, of which they never say that it has come. Beside them
- * pairs of queue pairs send to each other, with and without loss. A round is one of the worker's:
- * what is sent in it comes in the next. No clock but the rounds; one thread.
+ * Peers that make a worker hold resources for them: out-of-order requests whose gap they never close, and records of
+ * missing packets that they never report as received. Meanwhile pairs of queue pairs send to each other, with and
+ * without loss. Packets sent in one round of the worker arrive in the next. The rounds are the only clock; for one
+ * thread.
  */
 
 #include <setjmp.h>
@@ -25,24 +25,24 @@
 #include "wire/sack.h"
 
 #define PAIRS   4
-#define HOSTILE (UROCE_REORDER_QPS + 44) /* more than records of either kind */
+#define HOSTILE (UROCE_REORDER_QPS + 44) /* more than there are records of either kind */
 #define DEPTH   8
 #define BYTES   16384 /* of a message: 16 packets */
-#define STRIKES 32    /* frames of the attackers in a round */
+#define STRIKES 32    /* frames of the attackers per round */
 #define ROUNDS  400
 #define NS      10000
-#define SHARE   80 /* %, of what is executed without attackers */
+#define SHARE   80 /* % of the packets executed without attackers */
 
 struct world {
 	struct peer peer;
-	struct rte_mempool *rx; /* what frames are received in, as a port's queue has it */
+	struct rte_mempool *rx; /* mbufs for received frames, as in a port's queue */
 	struct ibv_qp *sender[PAIRS];
 	struct ibv_qp *receiver[PAIRS];
 	struct ibv_qp *hostile[HOSTILE];
 	unsigned int attackers;
 	struct rte_mbuf *flight[UROCE_POLL_BURSTS * UROCE_BURST];
 	unsigned int flying;
-	bool lossy; /* one frame in a hundred between the pairs */
+	bool lossy; /* lose one frame in a hundred between the pairs */
 	bool posts;
 	uint32_t draws;
 	uint32_t struck;
@@ -70,7 +70,7 @@ qp_create(void)
 	return qp;
 }
 
-/* Their packets come back to this engine: from its own address, then (R8). */
+/* The packets return to this engine: their source is its own address (R8). */
 static void
 pair_up(struct ibv_qp *qp, const struct ibv_qp *other)
 {
@@ -146,7 +146,7 @@ is_lost(void)
 	return w.lossy && (w.draws >> 16) % 100 == 0;
 }
 
-/* What was sent in the last round, in mbufs of the port, as from a wire. */
+/* Receive the packets of the last round, copied into mbufs of the port, as from a wire. */
 static void
 receive(void)
 {
@@ -159,7 +159,7 @@ receive(void)
 			struct rte_mbuf *sent = w.flight[at + i];
 			struct rte_mbuf *m = rte_pktmbuf_copy(sent, w.rx, 0, UINT32_MAX);
 
-			assert_non_null(m); /* whatever is kept */
+			assert_non_null(m); /* enough mbufs are left, whatever the engine holds */
 			rte_pktmbuf_free(sent);
 			assert_int_equal(uroce_packet_decode(m, 14, &packets[i]), UROCE_OK);
 			qps[i] = uroce_qp_lookup(&w.peer.dev, packets[i].dest_qpn);
@@ -172,7 +172,7 @@ receive(void)
 	w.flying = 0;
 }
 
-/* As a worker does it. What is for the attackers nobody waits for. */
+/* Send as a worker does; packets to the attackers are dropped. */
 static void
 transmit(void)
 {
@@ -208,7 +208,7 @@ post(unsigned int i)
 	assert_int_equal(uroce_post_send(w.sender[i], &wr, &bad), 0);
 }
 
-/* Each in order, none in error; the attackers' may end as they like. */
+/* The pairs' requests complete in order and without errors; those of the attackers' QPs may fail. */
 static void
 work(void)
 {
@@ -235,7 +235,7 @@ run(unsigned int rounds, void (*strike)(void))
 		work();
 		w.peer.now_ns += NS;
 		receive();
-		w.peer.payloads = w.rx; /* what peer_in() makes its frames of */
+		w.peer.payloads = w.rx; /* peer_in() takes its frames from this pool */
 		if (strike != NULL)
 			strike();
 		w.peer.payloads = payloads;
@@ -244,7 +244,7 @@ run(unsigned int rounds, void (*strike)(void))
 	}
 }
 
-/* Packets of the pairs that are executed in so many rounds, and by the one that has least. */
+/* @return packets of the pairs executed in these rounds; sets least to the requests of the slowest pair */
 static uint64_t
 executed(void (*strike)(void), uint32_t *least)
 {
@@ -259,7 +259,7 @@ executed(void (*strike)(void), uint32_t *least)
 	return (counter(UROCE_RECEIVED_BYTES) - before) / 1024;
 }
 
-/* Without attackers: without loss, and with it where everybody goes back N. */
+/* Without attackers: without loss, and with loss where all QPs go back N. */
 static uint64_t alone, back;
 static uint32_t least_alone;
 
@@ -284,7 +284,7 @@ measure(void **state)
 	return 0;
 }
 
-/* All that was posted completes, loss or not, attack or not. */
+/* All posted requests complete, with or without loss or attack. */
 static void
 all_complete(void (*strike)(void))
 {
@@ -296,8 +296,8 @@ all_complete(void (*strike)(void))
 		}
 }
 
-/* With the attack, first without loss, then with it: what goes back N for want of a record has at
- * least the share of what it would have if everybody did. */
+/* Under attack, first without loss, then with it: a QP that goes back N because no record is free gets at least its
+ * share of the rate that it would have if all QPs went back N. */
 static void
 others_have_their_share(void (*strike)(void))
 {
@@ -315,7 +315,7 @@ others_have_their_share(void (*strike)(void))
 
 /* ---- the attacks ---------------------------------------------------------------------------- */
 
-/* `ahead` of what is expected, which never comes. */
+/* A request `ahead` of the expected PSN, which never arrives. */
 static void
 strike_early(uint32_t attacker, uint32_t ahead)
 {
@@ -332,7 +332,7 @@ strike_early(uint32_t attacker, uint32_t ahead)
 	w.peer.qp = own;
 }
 
-/* A few that fill their windows, in turns. */
+/* A few attackers fill their windows, in turn. */
 static void
 fill_windows(void)
 {
@@ -341,7 +341,7 @@ fill_windows(void)
 			     1 + w.struck / w.attackers % (UROCE_REORDER_WINDOW - 1));
 }
 
-/* The second packet has come, the first never does. */
+/* Report the second packet as received; never report the first. */
 static void
 lack_the_first(void)
 {
@@ -397,7 +397,7 @@ early_packets_of_many_peers(void **state)
 	stop();
 }
 
-/* A pool that is too small for all that could be kept: who receives into it has the rest. */
+/* With a pool too small for the reorder buffers, the receiving port keeps enough mbufs. */
 static void
 early_packets_in_a_small_pool(void **state)
 {
@@ -427,7 +427,7 @@ recoveries_that_never_end(void **state)
 	assert_int_equal(w.peer.engine.recoveries.lent, UROCE_RECOVERIES);
 	others_have_their_share(lack_the_first);
 	assert_int_equal(w.peer.engine.recoveries.lent, UROCE_RECOVERIES);
-	/* retries end, and with them what is lent */
+	/* the retries run out, which frees the records */
 	w.posts = false;
 	for (unsigned int i = 0; i < 1000; i++) {
 		w.peer.now_ns += 1000000;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * What connection management gives out: communication IDs, transaction IDs, first PSNs and ports.
- * 100,000 of each, while they are in use and when they are drawn again: nobody knows the next.
+ * The numbers of connection management: communication IDs, transaction IDs, first PSNs and ports. For 100,000 of each,
+ * in use and drawn again, the next is unpredictable.
  */
 
 #include <setjmp.h>
@@ -43,7 +43,7 @@ static void
 start_pair(void)
 {
 	test_pair_init_max(&pair, 1, 1u << 17);
-	uroce_random_seed(0); /* as it is in use: from the kernel */
+	uroce_random_seed(0); /* seeded from the kernel, as in use */
 	pair.cut[TEST_CLIENT] = pair.cut[TEST_SERVER] = true;
 }
 
@@ -64,7 +64,7 @@ communication_ids(void **state)
 	test_pair_fini(&pair);
 }
 
-/* A connection that is begun and given up, again and again, has another ID each time. */
+/* A connection that is created and destroyed again and again gets another ID each time. */
 static void
 communication_ids_drawn_again(void **state)
 {
@@ -83,7 +83,7 @@ communication_ids_drawn_again(void **state)
 	test_pair_fini(&pair);
 }
 
-/* As they are on the wire, both halves. */
+/* Both halves, as on the wire. */
 static void
 transaction_ids(void **state)
 {
@@ -125,7 +125,7 @@ first_psns(void **state)
 	assert_int_equal(world_teardown(state), 0);
 }
 
-/* Ports of rdma_cm are 32768 to 60999: the lower 14 bits less those of the last, shorter, block. */
+/* Ports of rdma_cm are 32768 to 60999: the lower 14 bits, without the last, shorter block. */
 static void
 rdma_cm_ports(void **state)
 {

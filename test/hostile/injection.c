@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Packets in the name of the peer of a connection, whose address and QPNs are known, from somebody
- * who does not see its traffic: PSNs and keys have to be guessed. What guesses do, what they do
- * not; and what he can do who knows it all, since nothing in the protocol tells him from the peer.
+ * Packets with the address of a connection's peer, from an attacker that knows the addresses and QPNs but does not see
+ * the traffic: it must guess PSNs and keys. The tests show what guesses can do and cannot do; and what an attacker can
+ * do that knows all numbers, because the protocol cannot tell it from the peer.
  */
 
 #include <setjmp.h>
@@ -27,7 +27,7 @@
 
 static struct peer peer;
 
-/* Anywhere, but for what is expected, or near enough ahead of it to be kept. */
+/* Any PSN outside the expected one and the reorder window ahead of it. */
 static uint32_t
 guessed_psn(uint32_t i)
 {
@@ -55,8 +55,8 @@ drain(void)
 	return n;
 }
 
-/* Half of the guesses are old, and acknowledged again; half are ahead: the first is answered by a
- * NAK. None is executed, and the peer's next is. */
+/* Half of the guesses are old PSNs, which the responder acknowledges again; half are ahead: the first of these gets
+ * a NAK. No guess is executed, and the peer's next request is. */
 static void
 requests_with_guessed_psns(void **state)
 {
@@ -87,7 +87,7 @@ requests_with_guessed_psns(void **state)
 	peer_stop(&peer);
 }
 
-/* Wrong opcodes, keys, lengths: with a wrong PSN none of them reaches what would end the QP. */
+/* Wrong opcodes, keys and lengths: with a wrong PSN, none of them moves the QP to error. */
 static void
 errors_with_guessed_psns(void **state)
 {
@@ -111,7 +111,7 @@ errors_with_guessed_psns(void **state)
 	peer_stop(&peer);
 }
 
-/* One WRITE is outstanding: an answer has to name its PSN, one of 2^24. */
+/* One WRITE is outstanding: an answer must name its PSN, one of 2^24. */
 static void
 answers_with_guessed_psns(void **state)
 {
@@ -130,7 +130,7 @@ answers_with_guessed_psns(void **state)
 					  .syndrome = syndromes[i % RTE_DIM(syndromes)],
 					  .psn = guessed_psn(i) };
 
-		/* a sequence NAK may name the one after, too */
+		/* a sequence NAK may also name the next PSN */
 		if (in.psn != PEER_SQ_PSN && in.psn != PEER_SQ_PSN + 1)
 			assert_int_equal(peer_in(&peer, &in), UROCE_DROP_ACK_UNEXPECTED);
 	}
@@ -145,7 +145,7 @@ answers_with_guessed_psns(void **state)
 	peer_stop(&peer);
 }
 
-/* A READ is outstanding: data in the peer's name is not placed. */
+/* A READ is outstanding: forged data is not placed. */
 static void
 data_with_guessed_psns(void **state)
 {
@@ -169,7 +169,7 @@ data_with_guessed_psns(void **state)
 	peer_stop(&peer);
 }
 
-/* Who sees the traffic is the peer, for all that the protocol can say (doc/explanation/security.rst). */
+/* For the protocol, an attacker that sees the traffic is the peer (doc/explanation/security.rst). */
 static void
 who_knows_it_all_is_the_peer(void **state)
 {
@@ -184,7 +184,7 @@ who_knows_it_all_is_the_peer(void **state)
 	in.rkey = peer.mr->rkey;
 	assert_int_equal(peer_in(&peer, &in), UROCE_OK);
 	assert_int_equal(peer.buffer[7], 0x66);
-	/* the peer's own packet of that PSN is a duplicate now, and it does not hear of it */
+	/* the peer's own packet with that PSN is now a duplicate, and the peer gets no error */
 	in.payload = (const uint8_t *)"12345678";
 	assert_int_equal(peer_in(&peer, &in), UROCE_DUPLICATE);
 	assert_int_equal(peer.buffer[7], 0x66);

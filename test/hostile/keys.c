@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * A peer that is connected, and wants what it has not been given: keys that it guesses, that it
- * had, that are others', and what lies beside.
+ * A connected peer that wants access to memory it has no key for: by guessed keys, former keys, keys of other peers,
+ * and addresses beside its region.
  */
 
 #include <fcntl.h>
@@ -65,8 +65,7 @@ expect_error(void)
 	expect_event(IBV_EVENT_QP_ACCESS_ERR);
 }
 
-/* The first wrong one is the last: those behind it in the burst, right ones too, are not looked at.
- */
+/* The first wrong key is the last: the responder ignores all packets behind it in the burst, even valid ones. */
 static void
 one_guess_on_rc(void **state)
 {
@@ -87,7 +86,7 @@ one_guess_on_rc(void **state)
 	peer_stop(&peer);
 }
 
-/* Nobody is told of a wrong one, but there is an end to them. */
+/* UC reports no error to the peer, but limits the number of wrong keys. */
 static void
 many_guesses_on_uc(void **state)
 {
@@ -109,7 +108,7 @@ many_guesses_on_uc(void **state)
 	peer_stop(&peer);
 }
 
-/* A few are the peer's mistakes, or ours: it goes on. A QP that is connected anew starts anew. */
+/* A few errors may be mistakes of either end: the QP goes on. A reconnected QP counts from 0. */
 static void
 some_mistakes_on_uc(void **state)
 {
@@ -133,8 +132,8 @@ some_mistakes_on_uc(void **state)
 	peer_stop(&peer);
 }
 
-/* What the peer was given once does not open what is there now, though it is the same memory, and
- * the same slot of the table. */
+/* A key that the peer once had does not open a new region, though it has the same memory and the same slot of the
+ * table. */
 static void
 a_key_that_it_had(void **state)
 {
@@ -166,7 +165,7 @@ refused(struct peer_packet in)
 	expect_error();
 }
 
-/* One QP, one protection domain, one client: what is in another's domain does not open. */
+/* A QP of one client's protection domain cannot use keys of another domain. */
 static void
 a_key_of_another_domain(void **state)
 {
@@ -183,7 +182,7 @@ a_key_of_another_domain(void **state)
 	peer_stop(&peer);
 }
 
-/* A byte before, a byte behind, round the end of the address space, and all of it. */
+/* A byte before, a byte behind, across the end of the address space, and all of it. */
 static void
 what_lies_beside(void **state)
 {
@@ -217,7 +216,7 @@ what_lies_beside(void **state)
 	peer_stop(&peer);
 }
 
-/* Memory that may be read only is not written, nor may what is local be touched at all. */
+/* Read-only memory cannot be written, and local memory cannot be accessed at all. */
 static void
 rights_that_it_has_not(void **state)
 {
@@ -249,8 +248,8 @@ rights_that_it_has_not(void **state)
 	}
 }
 
-/* Invalidated after use, a window's key is gone, and the next one is good on its own QP only:
- * though the peer can work out what it is. */
+/* Once invalidated, a window's key is dead, and the next key works on its own QP only, though the peer can derive
+ * it. */
 static void
 a_window_that_was_taken_back(void **state)
 {
@@ -273,7 +272,7 @@ a_window_that_was_taken_back(void **state)
 					   .addr = (uintptr_t)peer.buffer,
 					   .length = 64,
 					   .mw_access_flags = IBV_ACCESS_REMOTE_WRITE };
-	/* bound for this QP, the peer of the other one names it */
+	/* the window is bound for this QP; the peer of the other QP uses the key */
 	assert_int_equal(uroce_post_send(peer.qp, &wr, &bad), 0);
 	peer_expect_nothing(&peer);
 	RTE_SWAP(peer.qp, other);
@@ -281,7 +280,7 @@ a_window_that_was_taken_back(void **state)
 		peer_in(&peer, (struct peer_packet[]){ write_packet(PEER_RQ_PSN, mw->rkey) }),
 		UROCE_NAK_ACCESS);
 	RTE_SWAP(peer.qp, other);
-	/* taken back, and bound anew: who had the first key has nothing */
+	/* invalidated and bound again: the first key opens nothing */
 	wr = (struct ibv_send_wr){ .opcode = IBV_WR_LOCAL_INV, .invalidate_rkey = mw->rkey };
 	assert_int_equal(uroce_post_send(peer.qp, &wr, &bad), 0);
 	peer_expect_ack(&peer, UROCE_AETH_NAK | UROCE_NAK_REMOTE_ACCESS_ERROR, PEER_RQ_PSN, 0);

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * What has been fatal to others: a packet that comes before what it belongs to has begun, and an
- * object that goes while a timer, a queue or a peer still counts on it. The sanitizers say whether
- * memory was touched that should not have been.
+ * Bugs that were fatal in other stacks: a packet that arrives before its QP is ready, and an object that is destroyed
+ * while a timer, a queue or a peer still uses it. Sanitizers detect bad memory accesses.
  */
 
 #include <errno.h>
@@ -36,7 +35,7 @@ drain(void)
 	return n;
 }
 
-/* Nobody is called back about the QP that is gone, however long it takes. */
+/* No timer fires for the destroyed QP, however much time passes. */
 static void
 let_time_pass(void)
 {
@@ -47,7 +46,7 @@ let_time_pass(void)
 	assert_int_equal(uroce_engine_deadline(&peer.engine), UINT64_MAX);
 }
 
-/* In place of the one that goes, so that there is something to stop. */
+/* Create a QP in place of the destroyed one, which peer_stop() destroys. */
 static void
 replace_qp(void)
 {
@@ -62,7 +61,7 @@ replace_qp(void)
 	assert_non_null(peer.qp);
 }
 
-/* ---- gone in the middle ------------------------------------------------------------------- */
+/* ---- destroyed in the middle ------------------------------------------------------------- */
 
 static void
 destroyed_with_its_timer_armed(void **state)
@@ -90,7 +89,7 @@ destroyed_while_it_waits_for_a_receive(void **state)
 	peer_stop(&peer);
 }
 
-/* It has work posted, a READ to answer and an acknowledgement to send. */
+/* The QP has posted requests, a READ to answer and an ACK to send. */
 static void
 destroyed_with_all_to_do(void **state)
 {
@@ -108,7 +107,7 @@ destroyed_with_all_to_do(void **state)
 	peer_stop(&peer);
 }
 
-/* The memory of a READ goes between two of its answers: the rest is refused, not read. */
+/* The memory of a READ is deregistered between two of its responses: the rest of it is refused, not read. */
 static void
 memory_that_goes_under_a_read(void **state)
 {
@@ -132,7 +131,7 @@ memory_that_goes_under_a_read(void **state)
 	peer_stop(&peer);
 }
 
-/* And under a WRITE, between two of its packets. */
+/* The same for a WRITE, between two of its packets. */
 static void
 memory_that_goes_under_a_write(void **state)
 {
@@ -158,7 +157,7 @@ memory_that_goes_under_a_write(void **state)
 
 /* ---- too early ---------------------------------------------------------------------------- */
 
-/* What an opcode needs to be decoded, and no more. */
+/* Send the minimum that each opcode needs to be decoded. */
 static void
 every_opcode(enum ibv_qp_type type, enum ibv_qp_state in_state)
 {
@@ -170,7 +169,7 @@ every_opcode(enum ibv_qp_type type, enum ibv_qp_state in_state)
 					  .syndrome = UNLIMITED,
 					  .qkey = PEER_QKEY };
 
-		/* notifications of congestion have a form of their own */
+		/* CNPs have a format of their own */
 		if (uroce_opcodes[opcode].name == NULL ||
 		    uroce_opcodes[opcode].transport == UROCE_TRANSPORT_CNP)
 			continue;
@@ -209,7 +208,7 @@ every_opcode_before_it_is_ready(void **state)
 
 /* ---- too much ----------------------------------------------------------------------------- */
 
-/* Sizes that would overflow on the way to what is allocated are refused. */
+/* Sizes that overflow in the computation of an allocation are refused. */
 static void
 sizes_that_overflow(void **state)
 {

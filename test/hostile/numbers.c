@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * What a peer learns of the next key or queue pair number from 100,000 others: nothing. All at
- * once, one after the other, freed and drawn again, and from one start of a process to the next.
+ * From 100,000 keys or queue pair numbers, a peer cannot predict the next: allocated at once, one after the other,
+ * freed and drawn again, and across starts of a process.
  */
 
 #include <setjmp.h>
@@ -71,7 +71,7 @@ keys_of_many_regions(void **state)
 	uroce_mrs_fini(&t);
 }
 
-/* The same memory, and for most of the time a slot that was there before. */
+/* Register the same memory again and again, mostly in a slot that was used before. */
 static void
 reuse_keys(unsigned int log2, unsigned int held)
 {
@@ -97,7 +97,7 @@ keys_drawn_again(void **state)
 	expect_unpredictable(32);
 }
 
-/* One of two slots is always in use: the next key has the other one, and says no more than that. */
+/* One of two slots is always in use: the next key has the other slot, and reveals only that. */
 static void
 keys_of_a_table_that_is_full(void **state)
 {
@@ -124,8 +124,8 @@ keys_of_windows(void **state)
 	uroce_mrs_fini(&t);
 }
 
-/* A window that is bound again and again stays in its slot. Who has seen all of the slot's keys
- * must not know in which order they come next. */
+/* A window that is bound again and again stays in its slot. A peer that has seen all keys of the slot must not know
+ * the order in which they repeat. */
 static void
 keys_of_one_window(void **state)
 {
@@ -143,7 +143,7 @@ keys_of_one_window(void **state)
 		again += values[i] == values[i - (1 << 16)];
 	for (unsigned int i = 1; i < DRAWS; i++)
 		at_once += values[i] == values[i - 1];
-	assert_true(again < 20); /* 0.5 by chance */
+	assert_true(again < 20); /* 0.5 expected by chance */
 	assert_int_equal(at_once, 0);
 	uroce_mw_destroy(mw);
 	uroce_mrs_fini(&t);
@@ -175,8 +175,7 @@ queue_pair_numbers(void **state)
 	expect_unpredictable(24);
 }
 
-/* All that is known of the port is that it is made of the two QPNs: fourteen bits of what these
- * tell. */
+/* The source port is derived from the two QPNs: it reveals only fourteen bits of them. */
 static void
 udp_source_ports(void **state)
 {
@@ -198,7 +197,7 @@ draw_keys_of_a_start(int fd)
 	uint32_t keys[HELD];
 	struct uroce_mrs t;
 
-	rte_srand(1); /* whatever others do with DPDK's generator */
+	rte_srand(1); /* other code may seed DPDK's generator */
 	srandom(1);
 	if (uroce_mrs_init(&t, 16, -1) != 0)
 		_exit(1);
@@ -209,7 +208,7 @@ draw_keys_of_a_start(int fd)
 	_exit(write(fd, keys, sizeof(keys)) == sizeof(keys) ? 0 : 1);
 }
 
-/* Processes that begin in the same way do not give out the same keys. */
+/* Processes that start in the same way draw different keys. */
 static void
 keys_of_two_starts(void **state)
 {
@@ -233,7 +232,7 @@ keys_of_two_starts(void **state)
 	}
 	for (unsigned int i = 0; i < HELD * HELD; i++)
 		same += keys[0][i / HELD] == keys[1][i % HELD];
-	assert_true(same < 3); /* 1e-6 by chance */
+	assert_true(same < 3); /* 1e-6 expected by chance */
 }
 
 static int

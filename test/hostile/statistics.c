@@ -13,7 +13,7 @@
 
 #include <rte_common.h>
 
-/* Standard deviations: beyond them is a chance of 6e-14. */
+/* Standard deviations; a sample beyond them has a probability of 6e-14. */
 #define FAR  7.5
 #define BINS 256
 
@@ -36,14 +36,14 @@ mask_of(unsigned int bits)
 	return UINT32_MAX >> (32 - bits);
 }
 
-/* Of n coins, so many show heads. */
+/* Can a fair coin show this many heads in n throws? */
 static bool
 is_fair(size_t heads, size_t n)
 {
 	return fabs((double)heads - (double)n / 2) <= FAR * sqrt((double)n) / 2;
 }
 
-/* Are there as many in each of the bins, but for chance? Wilson's and Hilferty's approximation. */
+/* Are the bins as even as chance makes them? By the approximation of Wilson and Hilferty. */
 static bool
 is_even(const uint32_t bins[BINS], size_t n)
 {
@@ -55,14 +55,14 @@ is_even(const uint32_t bins[BINS], size_t n)
 	return (cbrt(chi2 / degrees) - (1 - 2 / (9 * degrees))) / sqrt(2 / (9 * degrees)) <= FAR;
 }
 
-/* May something with this mean, which happens by chance, have happened so often? */
+/* Can an event with this mean have happened this often by chance? */
 static bool
 is_chance(size_t count, double mean)
 {
 	return (double)count <= mean + 10 * sqrt(mean) + 10;
 }
 
-/* Each bit is as often 1 as 0, and changes as often as it does not, however far one looks back. */
+/* Each bit is 1 in half of the values, and differs in half of all pairs at any distance. */
 static const char *
 check_bits(const uint32_t *values, size_t n, unsigned int bits)
 {
@@ -88,7 +88,7 @@ check_bits(const uint32_t *values, size_t n, unsigned int bits)
 	return NULL;
 }
 
-/* No two bits of a value belong together. */
+/* No two bits of a value are correlated. */
 static const char *
 check_pairs(const uint32_t *values, size_t n, unsigned int bits)
 {
@@ -99,13 +99,13 @@ check_pairs(const uint32_t *values, size_t n, unsigned int bits)
 			for (size_t i = 0; i < n; i++)
 				unlike += (values[i] >> a ^ values[i] >> b) & 1;
 			if (!is_fair(unlike, n))
-				return complain("bits %u and %u go together", a, b);
+				return complain("bits %u and %u are correlated", a, b);
 		}
 	}
 	return NULL;
 }
 
-/* What is put into bins of the i-th value and the one before it. */
+/* Selects a bin from the i-th value and the value before it. */
 typedef uint32_t (*bin_fn)(uint32_t value, uint32_t before, unsigned int bits);
 
 static uint32_t
@@ -161,12 +161,12 @@ static const struct {
 	{ "differences, lower bits", low_difference },
 	{ "xor, upper bits", high_xor },
 	{ "xor, lower bits", low_xor },
-	{ "lower bits after lower ones", low_after_low },
-	{ "upper bits after upper ones", high_after_high },
-	{ "upper bits after lower ones", high_after_low },
+	{ "lower bits and the lower bits before them", low_after_low },
+	{ "upper bits and the upper bits before them", high_after_high },
+	{ "upper bits and the lower bits before them", high_after_low },
 };
 
-/* From one to the next there is every step as often as any other. */
+/* Each step from one value to the next is equally frequent. */
 static const char *
 check_steps(const uint32_t *values, size_t n, unsigned int bits)
 {
@@ -178,13 +178,12 @@ check_steps(const uint32_t *values, size_t n, unsigned int bits)
 		for (size_t i = 1; i < n; i++)
 			bins[steps[s].bin(values[i] & mask, values[i - 1] & mask, bits) % BINS]++;
 		if (!is_even(bins, n - 1))
-			return complain("%s are not even", steps[s].name);
+			return complain("%s are not evenly distributed", steps[s].name);
 	}
 	return NULL;
 }
 
-/* The inverse of an odd number modulo 2^32, by Newton: each step doubles the bits that are right.
- */
+/* The inverse of an odd number modulo 2^32, by Newton: each step doubles the number of right bits. */
 static uint32_t
 inverse(uint32_t odd)
 {
@@ -195,7 +194,7 @@ inverse(uint32_t odd)
 	return x;
 }
 
-/* What comes after v[0 .. 3], for who believes in ... */
+/* Predictions of the value after v[0 .. 3]. */
 static uint32_t
 guess_same_step(const uint32_t v[4])
 {
@@ -232,7 +231,7 @@ guess_two_back(const uint32_t v[4])
 	return v[2];
 }
 
-/* ... a linear congruential generator: three steps tell its factor. */
+/* A linear congruential generator: three steps reveal its factor. */
 static uint32_t
 guess_linear(const uint32_t v[4])
 {
@@ -243,12 +242,12 @@ static const struct {
 	const char *name;
 	uint32_t (*guess)(const uint32_t v[4]);
 } guesses[] = {
-	{ "the step before", guess_same_step },
-	{ "the same again", guess_same_again },
-	{ "xor of two", guess_xor_of_two },
-	{ "one more", guess_next },
-	{ "one less", guess_before },
-	{ "the last but one", guess_two_back },
+	{ "the last step repeated", guess_same_step },
+	{ "the last value", guess_same_again },
+	{ "xor of the last two values", guess_xor_of_two },
+	{ "the last value + 1", guess_next },
+	{ "the last value - 1", guess_before },
+	{ "the value before the last", guess_two_back },
 	{ "a linear congruence", guess_linear },
 };
 
@@ -263,7 +262,7 @@ check_guesses(const uint32_t *values, size_t n, unsigned int bits)
 		for (size_t i = 4; i < n; i++)
 			right += ((guesses[g].guess(&values[i - 4]) ^ values[i]) & mask) == 0;
 		if (!is_chance(right, ldexp((double)n, -(int)bits)))
-			return complain("%s is the next %zu times", guesses[g].name, right);
+			return complain("%s predicts the next value %zu times", guesses[g].name, right);
 	}
 	return NULL;
 }
@@ -291,7 +290,7 @@ statistics_check_repeats(const uint32_t *values, size_t n, unsigned int bits)
 		repeats += sorted[i] == sorted[i - 1];
 	free(sorted);
 	if (!is_chance(repeats, ldexp((double)n * (double)n / 2, -(int)bits)))
-		return complain("%zu of %zu have been there before", repeats, n);
+		return complain("%zu of %zu values repeat", repeats, n);
 	return NULL;
 }
 

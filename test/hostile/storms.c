@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * One peer of nine attacks, without end: the eight others are served as if there were one more, and
- * no worse; what the engine holds does not grow; a counter tells what happens. With --time it also
- * prints what a round costs by the clock, which proves nothing on a busy machine.
+ * One of nine peers attacks without end: the eight others are served no worse than with a ninth correct peer, the
+ * engine's memory does not grow, and a counter shows the attack. With --time the program also prints the time per
+ * round, which means nothing on a busy machine.
  */
 
 #include <malloc.h>
@@ -22,7 +22,7 @@
 #include "uroce_config.h"
 
 #define ROUNDS 400
-#define SHARE  80 /* %, of what the others have without an attacker */
+#define SHARE  80 /* % of the others' rate without an attacker */
 
 static struct crowd crowd;
 static uint64_t undisturbed;
@@ -36,7 +36,7 @@ now_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* All that a worker can send in a round is sent, to everybody the same. */
+/* A worker sends as much as it can per round, and the same to each peer. */
 static void
 no_attack(void **state)
 {
@@ -56,22 +56,22 @@ attack(void **state)
 	uint64_t before;
 
 	crowd_start(&crowd, a);
-	crowd_run(&crowd, 10); /* what is allocated once is */
+	crowd_run(&crowd, 10); /* one-time allocations happen here */
 	before = crowd_counter(&crowd, a->counter);
 	crowd.innocent_packets = 0;
 	memset(crowd.per_qp, 0, sizeof(crowd.per_qp));
 	allocated = mallinfo2().uordblks;
 	crowd_run(&crowd, ROUNDS);
-	/* a QP that is connected anew has its path and resources anew, of the same size */
+	/* a reconnected QP allocates its path and resources anew, of the same size */
 	assert_in_range(mallinfo2().uordblks, 0, allocated + 4096);
-	if (strcmp(a->name, "no_end") != 0) /* that is one packet, before */
+	if (strcmp(a->name, "no_end") != 0) /* its one packet came in the rounds before */
 		assert_true(crowd_counter(&crowd, a->counter) > before);
 	assert_true(crowd.innocent_packets * 100 >= undisturbed * SHARE);
 	assert_true(crowd.innocent_least * CROWD_INNOCENT * 100 >= undisturbed * SHARE);
 	crowd_stop(&crowd);
 }
 
-/* What is asked for again is not done again, however often. */
+/* A repeated request is not executed again. */
 static void
 atomics_are_executed_once(void **state)
 {
@@ -87,7 +87,7 @@ atomics_are_executed_once(void **state)
 	fail();
 }
 
-/* A peer has at most a turn in nine, whatever it asks for; it cannot be made to send more. */
+/* A peer gets at most one turn in nine, whatever it asks for; it cannot make the engine send more. */
 static void
 nobody_has_more_than_a_turn(void **state)
 {
