@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * ibv_advise_mr(3): the pages are there when it returns, where that was asked for; and what is refused.
+ * ibv_advise_mr(3): after a synchronous call the pages are present; and which calls are refused.
  */
 
 #include <errno.h>
@@ -73,7 +73,7 @@ pages_are_provided(void **state)
 	(void)state;
 	assert_int_equal(present(), 0);
 	ret = ibv_advise_mr(pd, IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE, IBV_ADVISE_MR_FLAG_FLUSH, sge, 2);
-	if (ret == ENOTSUP) {	/* a kernel before 5.14 */
+	if (ret == ENOTSUP) {	/* kernels before 5.14 */
 		assert_int_equal(uroce_dereg_mr(mr), 0);
 		skip();
 	}
@@ -96,7 +96,7 @@ refused(struct ibv_sge second, enum ibv_advise_mr_advice advice, uint32_t flags,
 	assert_int_equal(uroce_dereg_mr(mr), 0);
 }
 
-/* All or nothing: the first entry is good. */
+/* All or nothing: the first entry is valid. */
 static void
 what_is_refused(void **state)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Address handles: what is refused, what they hold, and when they go.
+ * Address handles: which are refused, which objects they keep alive, and when they are freed.
  */
 
 #include <errno.h>
@@ -75,7 +75,7 @@ test_life(void **state)
 	assert_int_equal(fake.dev.ah_count, 0);
 }
 
-/* Of a flow label 20 bits count: they give the UDP source port, unless they are 0. */
+/* 20 bits of the flow label count: they determine the UDP source port, unless they are 0. */
 static void
 test_flow_label(void **state)
 {
@@ -128,7 +128,7 @@ test_who_is_held_lives_on(void **state)
 	assert_int_equal(uroce_destroy_ah(first), 0);
 	assert_int_equal(fake.paths, 2);
 	assert_int_equal(fake.dev.ah_count, 2);
-	/* its PD does not know of it any more */
+	/* it no longer counts as an object of its PD */
 	assert_int_equal(uroce_destroy_ah(second), 0);
 	assert_int_equal(fake.paths, 1);
 	uroce_ah_put(uroce_ah_of(first));

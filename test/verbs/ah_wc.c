@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * How to answer a datagram: IPv4, IPv6, multicast, and headers that nobody can have sent.
+ * An address handle for the reply to a datagram: IPv4, IPv6, multicast, and headers that no sender can have sent.
  */
 
 #include <errno.h>
@@ -106,7 +106,7 @@ test_ipv6(void **state)
 	attr = accepted(&grh);
 	assert_memory_equal(&attr.grh.dgid, &theirs_v6, 16);
 	assert_int_equal(attr.grh.sgid_index, 2);
-	assert_int_equal(attr.grh.traffic_class, 0x74);	/* ECN is of the way here */
+	assert_int_equal(attr.grh.traffic_class, 0x74);	/* the ECN bits belong to the received packet */
 	assert_int_equal(attr.grh.flow_label, 0xabcde);
 }
 
@@ -136,7 +136,7 @@ test_refused(void **state)
 	put_ipv4(&grh, 0x0a000002, 0x0a000001);
 	refused(1, 0, &grh);
 	refused(2, IBV_WC_GRH, &grh);
-	put_ipv4(&grh, 0x0a000002, 0x0a000009);	/* to somebody else */
+	put_ipv4(&grh, 0x0a000002, 0x0a000009);	/* sent to another host */
 	refused(1, IBV_WC_GRH, &grh);
 	put_ipv4(&grh, 0x0a000002, 0x0a000001);
 	ip->hdr_checksum ^= 1;
@@ -148,7 +148,7 @@ test_refused(void **state)
 	refused(1, IBV_WC_GRH, &grh);
 	memset(&grh, 0xff, sizeof(grh));
 	refused(1, IBV_WC_GRH, &grh);
-	put_ipv6(&grh, &theirs_v6, &ours_v6);	/* an address that we do not have */
+	put_ipv6(&grh, &theirs_v6, &ours_v6);	/* not an address of this device */
 	refused(1, IBV_WC_GRH, &grh);
 }
 

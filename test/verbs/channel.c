@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Completion channels (ibv_req_notify_cq(3), ibv_get_cq_event(3)): which completions make an event, one for each
- * arming; none missed between arming and polling; acknowledgements; what is left when a CQ goes.
+ * Completion channels (ibv_req_notify_cq(3), ibv_get_cq_event(3)): which completions cause an event, one event per
+ * arming, none missed between arming and polling, acknowledgments, and events of a destroyed CQ.
  */
 
 #include <errno.h>
@@ -64,7 +64,7 @@ push(void)
 static void
 arm(int solicited_only)
 {
-	/* as a program calls it */
+	/* the inline call, as an application uses it */
 	assert_int_equal(ibv_req_notify_cq(cq, solicited_only), 0);
 }
 
@@ -126,7 +126,7 @@ test_one_shot(void **state)
 	push();
 	assert_false(readable());
 	arm(0);
-	/* what is there already makes none, nor does arming twice make two */
+	/* earlier completions cause no event, and arming twice does not cause two */
 	assert_false(readable());
 	arm(0);
 	push();
@@ -145,7 +145,7 @@ test_solicited_only(void **state)
 	expect_and_ack();
 	push_to(cq, IBV_WC_SUCCESS, true);
 	assert_false(readable());
-	/* an error is solicited, whatever the caller says */
+	/* an error counts as solicited, whatever the caller passes */
 	arm(1);
 	push();
 	assert_false(readable());
@@ -157,17 +157,17 @@ test_solicited_only(void **state)
 static void
 test_arming_for_more_and_less(void **state)
 {
-	/* for any, then for solicited only: still any */
+	/* armed for any completion, then for solicited ones: stays armed for any */
 	arm(0);
 	arm(1);
 	push();
 	expect_and_ack();
-	/* and the other way round */
+	/* the reverse order */
 	arm(1);
 	arm(0);
 	push();
 	expect_and_ack();
-	/* a later arming is new */
+	/* after an event, arming starts anew */
 	arm(1);
 	push();
 	assert_false(readable());
@@ -185,7 +185,7 @@ test_several_events_and_queues(void **state)
 	push();
 	assert_int_equal(uroce_req_notify_cq(other, 0), 0);
 	push_to(other, IBV_WC_SUCCESS, false);
-	/* not read yet, and armed again: another event */
+	/* an unread event does not keep a new arming from causing another */
 	arm(0);
 	push();
 	expect_event(cq);
@@ -213,7 +213,7 @@ test_nonblocking(void **state)
 	expect_and_ack();
 }
 
-/* A CQ without a channel can be armed; nobody hears of it. */
+/* A CQ without a channel can be armed, but causes no event. */
 static void
 test_no_channel(void **state)
 {
@@ -225,7 +225,7 @@ test_no_channel(void **state)
 	assert_int_equal(uroce_destroy_cq(mute), 0);
 }
 
-/* Unread events of a destroyed CQ are gone; those of another one are not. */
+/* Unread events of a destroyed CQ disappear; those of other CQs stay. */
 static void
 test_destroy_with_unread_events(void **state)
 {
@@ -282,7 +282,7 @@ test_destroy_waits_for_acks(void **state)
 
 #define MESSAGES 20000
 
-/* Lets the consumer empty the queue again and again, so that nearly every push meets an arming. */
+/* Let the consumer empty the queue again and again, so that nearly every push meets an arming. */
 static void *
 produce(void *arg)
 {
@@ -297,7 +297,7 @@ produce(void *arg)
 	return NULL;
 }
 
-/* Arm, poll until empty, wait: if one completion fell between arming and waiting, this would wait for ever. */
+/* Arm, poll until empty, wait: a completion lost between arming and waiting would make this wait forever. */
 static void
 test_none_missed(void **state)
 {

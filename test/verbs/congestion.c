@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Parameters of congestion control: defaults, limits, changes under readers; and which paths may be marked.
+ * Parameters of congestion control: defaults, limits, and changes while a worker reads them; and which paths get an ECN
+ * mark.
  */
 
 #include <setjmp.h>
@@ -25,7 +26,7 @@
 #include "uroce_config.h"
 #include "verbs/device/congestion.h"
 
-#define READER 3	/* of RCU */
+#define READER 3	/* its RCU reader id */
 #define CHANGES 200
 
 static void
@@ -119,15 +120,15 @@ what_may_be_marked(void **state)
 
 	(void)state;
 	assert_int_equal(marked(0), 2);
-	assert_int_equal(marked(0xb8), 0xb8 | 2);	/* the application's DSCP */
+	assert_int_equal(marked(0xb8), 0xb8 | 2);	/* keeps the application's DSCP */
 	for (uint8_t ecn = 1; ecn < 4; ecn++)
-		assert_int_equal(marked(0x60 | ecn), 0x60 | ecn);	/* it knows better */
+		assert_int_equal(marked(0x60 | ecn), 0x60 | ecn);	/* keeps the application's ECN bits */
 	assert_int_equal(uroce_set_congestion(fake.context, &off), 0);
 	assert_int_equal(marked(0), 0);
 	assert_int_equal(marked(0x61), 0x61);
 }
 
-/* A worker, whose every look finds one set or the other, and none that has been freed. */
+/* A worker that reads the parameters all the time: each time they are one set or the other, and not freed. */
 static void *
 reader(void *arg)
 {

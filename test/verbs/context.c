@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Several contexts of a device: each hears of its own objects and of the port, what is made from one does not go with
- * what is made from another, and one that is closed lives until its objects are gone.
+ * Several contexts of a device: each gets the events of its own objects and of the port, objects of different contexts
+ * cannot be combined, and a closed context lives until its objects are destroyed.
  */
 
 #include <errno.h>
@@ -61,7 +61,7 @@ expect(struct ibv_context *context, enum ibv_event_type type)
 	assert_false(readable(context));
 }
 
-/* A PD, a CQ and a QP of a context's. */
+/* A PD, a CQ and a QP of one context. */
 struct objects {
 	struct fake_pair pair;
 	struct ibv_qp *qp;
@@ -97,7 +97,7 @@ test_calls(void **state)
 	assert_int_equal(uroce_query_device(fake.context, &ours), 0);
 	assert_int_equal(uroce_query_port(context, 1, &port), 0);
 	assert_int_equal(uroce_query_device(context, &other), 0);
-	/* without what pads it at the end */
+	/* without the padding at the end */
 	assert_memory_equal(&ours, &other, offsetof(struct ibv_device_attr, phys_port_cnt) + 1);
 	assert_int_equal(context->cmd_fd, fake.context->cmd_fd);
 	assert_int_not_equal(context->async_fd, fake.context->async_fd);
@@ -133,7 +133,7 @@ test_events(void **state)
 	for (int i = 0; i < 3; i++)
 		expect(contexts[i], IBV_EVENT_PORT_ERR);
 	tell((struct ibv_async_event){ .element.qp = o[1].qp }, IBV_EVENT_COMM_EST);
-	destroy(&o[1]);		/* with what nobody has read */
+	destroy(&o[1]);		/* with unread events */
 	assert_false(readable(contexts[1]));
 	destroy(&o[0]);
 	destroy(&o[2]);
@@ -160,7 +160,7 @@ test_do_not_mix(void **state)
 	assert_int_equal(uroce_close_device(b), 0);
 }
 
-/* Closed, its objects are what they were; with the last it goes. */
+/* The objects of a closed context work as before; the context is freed with the last of them. */
 static void
 test_close(void **state)
 {

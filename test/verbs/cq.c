@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Completion queues: what can be created, order over many rounds of the ring, overrun to the entry (R43), and
- * several producers and consumers at once. Arming is in channel.c.
+ * Completion queues: limits at creation, order over many rounds of the ring, overrun at the last entry (R43), and
+ * several producers and consumers at once. For arming, see channel.c.
  */
 
 #include <errno.h>
@@ -98,7 +98,7 @@ test_create_too_many(void **state)
 {
 	struct ibv_cq *cqs[2] = { NULL };
 
-	/* two of the largest are more than the memory of this EAL */
+	/* two of the largest size exceed the memory of this EAL */
 	cqs[0] = create(UROCE_MAX_CQE);
 	errno = 0;
 	cqs[1] = create(UROCE_MAX_CQE);
@@ -130,7 +130,7 @@ test_destroy_in_use(void **state)
 	assert_int_equal(uroce_destroy_cq(cq), 0);
 }
 
-/* Sizes around powers of two; every fill level; indices that wrap many times, and at 2^32. */
+/* Sizes around powers of two; each fill level; indices that wrap many times, also at 2^32. */
 static void
 test_order(void **state)
 {
@@ -150,7 +150,7 @@ test_order(void **state)
 
 			for (int i = 0; i < fill; i++)
 				assert_true(push(cq, pushed++));
-			/* one by one, or all at once */
+			/* one by one or all at once */
 			for (int i = 0; round % 3 == 0 && i < fill; i++)
 				expect(cq, polled++);
 			if (round % 3 != 0)
@@ -176,16 +176,17 @@ test_poll_counts(void **state)
 	assert_int_equal(uroce_poll_cq(cq, -3, wc), 0);
 	assert_int_equal(uroce_poll_cq(cq, 3, wc), 3);
 	assert_int_equal(wc[2].wr_id, 2);
-	/* no more than asked for */
+	/* no more entries than asked for are written */
 	assert_int_equal(wc[3].wr_id, 0xa5a5a5a5a5a5a5a5);
 	assert_int_equal(uroce_poll_cq(cq, 5, wc), 1);
 	assert_int_equal(wc[0].wr_id, 3);
-	/* the header's inline call leads here too */
+	/* the inline call of the header ends here, too */
 	assert_int_equal(ibv_poll_cq(cq, 5, wc), 0);
 	assert_int_equal(uroce_destroy_cq(cq), 0);
 }
 
-/* R43: exactly cqe entries; the next is refused, with one event; what is there stays, then the CQ is an error. */
+/* R43: the CQ takes exactly cqe entries and refuses the next, with one event. The entries can be polled; then the CQ
+ * is in error. */
 static void
 overrun(int cqe, int polled_before)
 {
@@ -206,7 +207,7 @@ overrun(int cqe, int polled_before)
 	assert_ptr_equal(event.element.cq, cq);
 	uroce_ack_async_event(&event);
 
-	/* for good: not even when there is room again */
+	/* it stays in error, even with free entries */
 	assert_false(push(cq, 1001));
 	expect(cq, 0);
 	assert_false(push(cq, 1002));
@@ -229,7 +230,8 @@ test_overrun(void **state)
 	overrun(1000, 77);
 }
 
-/* One engine: no lock. Another one: from then on, and the first was kept out while that was decided. */
+/* With one engine, pushes need no lock; from the second engine on they do, until all have left. The first engine is
+ * locked out during the change. */
 static void
 test_shared_by_engines(void **state)
 {
@@ -244,7 +246,7 @@ test_shared_by_engines(void **state)
 	uroce_cq_detach(cq);
 	assert_true(cq->shared);
 	uroce_cq_detach(cq);
-	/* all are gone: it begins again */
+	/* after the last engine has left, a single one needs no lock again */
 	uroce_cq_attach(cq, fake_engine(1));
 	assert_false(cq->shared);
 	uroce_cq_detach(cq);
@@ -261,7 +263,7 @@ push_one(void *arg)
 	return NULL;
 }
 
-/* While another engine pushes, a push waits; but not if only one engine pushes. */
+/* With two engines, a push waits for the lock; with one, it ignores the lock. */
 static void
 test_push_lock(void **state)
 {
@@ -293,7 +295,7 @@ test_push_lock(void **state)
 
 static struct {
 	struct ibv_cq *cq;
-	uint32_t room;		/* atomic: entries that may still be pushed */
+	uint32_t room;		/* atomic: entries that producers may still push */
 	uint32_t polled;	/* atomic */
 	uint8_t seen[PRODUCERS][PER_PRODUCER];	/* atomic */
 } mt;
@@ -315,7 +317,7 @@ produce(void *arg)
 		}
 		fake.dev.ops.worker->engine_enter(fake_engine(id));
 		if (!push(mt.cq, (uint64_t)id << 32 | i))
-			i = PER_PRODUCER;	/* the consumers find out */
+			i = PER_PRODUCER;	/* the consumers report the failure */
 		fake.dev.ops.worker->engine_exit(fake_engine(id));
 	}
 	return NULL;
@@ -337,7 +339,7 @@ consume(void *arg)
 		for (int i = 0; i < n; i++) {
 			uint32_t id = wc[i].wr_id >> 32, number = (uint32_t)wc[i].wr_id;
 
-			/* whole, in its producer's order, once */
+			/* each completion arrives whole, once, and in its producer's order */
 			errors += wc[i].qp_num != number + 1;
 			errors += last[id] > number;
 			errors += __atomic_fetch_add(&mt.seen[id][number], 1, __ATOMIC_RELAXED);
@@ -351,7 +353,7 @@ consume(void *arg)
 	return (void *)errors;
 }
 
-/* The second engine's QP comes while the first is pushing. */
+/* The second engine's QP is attached while the first engine pushes. */
 static void
 test_threads(void **state)
 {
@@ -387,7 +389,7 @@ test_threads(void **state)
 static struct ibv_cq *polled_cq;
 static unsigned int polls;
 
-/* What a worker might do: complete something. */
+/* A stand-in for a worker's poll that completes a request. */
 static void
 poll_and_push(struct uroce_device *dev)
 {
@@ -397,7 +399,7 @@ poll_and_push(struct uroce_device *dev)
 		assert_true(push(polled_cq, 7));
 }
 
-/* Who polls an empty queue drives the workers, if the device is one of those; who finds something does not. */
+/* A poll of an empty CQ drives the workers if the device asks for it; a poll that finds a completion does not. */
 static void
 test_poll_progress(void **state)
 {

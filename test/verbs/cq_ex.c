@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Extended CQs: what can be asked for, each field of a completion with all others different, batches, time
- * stamps by both clocks, and a completion that does not fit where overrun is to be ignored.
+ * Extended CQs: which fields can be requested, each field of a completion among distinct others, batches, timestamps of
+ * both clocks, and completions lost in a CQ that ignores overruns.
  */
 
 #include <errno.h>
@@ -80,7 +80,7 @@ test_create(void **state)
 	refused(&(struct ibv_cq_init_attr_ex){
 		.cqe = 1, .comp_mask = IBV_CQ_INIT_ATTR_MASK_FLAGS, .flags = 1 << 2 }, EOPNOTSUPP);
 
-	/* flags count only with their bit in the mask */
+	/* flags count only if the mask has their bit */
 	cq = uroce_create_cq_ex(fake.context, &(struct ibv_cq_init_attr_ex){
 		.cqe = 7, .cq_context = &cookie, .flags = 1 << 2 });
 	assert_non_null(cq);
@@ -91,7 +91,7 @@ test_create(void **state)
 	destroy(cq);
 }
 
-/* What was not asked for cannot be read; the rest can always. */
+/* Fields that were not requested have no read function; basic fields are always there. */
 static void
 test_only_what_was_asked_for(void **state)
 {
@@ -165,7 +165,7 @@ test_batches(void **state)
 
 	assert_int_equal(ibv_start_poll(cq, &good), ENOENT);
 	assert_int_equal(ibv_start_poll(cq, &bad), EINVAL);
-	/* many times round the ring */
+	/* many rounds of the ring */
 	for (unsigned int i = 0; i < 50; i++) {
 		for (unsigned int n = 0; n <= i % 3; n++) {
 			fake.engines[0].now_ns = pushed;
@@ -178,7 +178,7 @@ test_batches(void **state)
 			polled++;
 		} while (ibv_next_poll(cq) == 0);
 		assert_int_equal(polled, pushed);
-		/* what comes within a batch belongs to it */
+		/* a completion that arrives during a batch belongs to the batch */
 		assert_int_equal(ibv_next_poll(cq), ENOENT);
 		fake.engines[0].now_ns = pushed;
 		if (i % 3 < 2) {
@@ -189,7 +189,7 @@ test_batches(void **state)
 		ibv_end_poll(cq);
 		assert_int_equal(ibv_start_poll(cq, NULL), ENOENT);
 	}
-	/* a batch may end early, and the other call goes on where it did */
+	/* a batch may end early; ibv_poll_cq() continues where it ended */
 	assert_true(push(cq, 1) && push(cq, 2) && push(cq, 3));
 	assert_int_equal(ibv_start_poll(cq, NULL), 0);
 	ibv_end_poll(cq);
@@ -201,7 +201,7 @@ test_batches(void **state)
 	destroy(cq);
 }
 
-/* R43: what was in it can be read, then it says so. */
+/* R43: the completions can be polled, then polling returns the error. */
 static void
 test_overrun(void **state)
 {
@@ -229,7 +229,7 @@ test_ignore_overrun(void **state)
 	struct ibv_cq_ex *cq = create(2, 0, IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN);
 
 	assert_true(push(cq, 1) && push(cq, 2));
-	assert_true(push(cq, 3));	/* lost */
+	assert_true(push(cq, 3));	/* this completion is lost */
 	assert_int_equal(ibv_start_poll(cq, NULL), 0);
 	assert_int_equal(ibv_next_poll(cq), 0);
 	assert_int_equal(cq->wr_id, 2);
@@ -243,7 +243,7 @@ test_ignore_overrun(void **state)
 	destroy(cq);
 }
 
-/* Without the lock two threads would be in it at once; with it, the second would wait for the first. */
+/* A batch holds the lock; with a single-threaded CQ it takes none. */
 static void
 test_locking(void **state)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * A QP's completions are taken out of its CQ: those of others stay, in their order and with their time stamps, and
- * what was taken makes room; also while others push.
+ * The completions of a destroyed or reset QP are removed from its CQ: those of other QPs stay, in order and with their
+ * timestamps, and the removed ones make room; also while engines push.
  */
 
 #include <errno.h>
@@ -22,9 +22,9 @@
 #include "eal.h"
 #include "fake.h"
 
-#define GONE 7		/* the QPN of the one that is reset */
+#define GONE 7		/* the QPN of the removed QP */
 #define STAYS 8
-#define ENTRIES 6	/* in a ring of 8 */
+#define ENTRIES 6	/* in a ring of 8 entries */
 #define PUSHES 20000
 
 static bool
@@ -56,7 +56,7 @@ create(void)
 	return cq;
 }
 
-/* Each pattern of whose they are, wherever in the ring. */
+/* Each pattern of ownership, at each position in the ring. */
 static void
 test_every_pattern(void **state)
 {
@@ -95,7 +95,7 @@ forget(void *arg)
 	return NULL;
 }
 
-/* A thread that polls a batch gets all completions that the batch began with. */
+/* A thread that polls a batch gets all completions with which the batch began. */
 static void
 test_not_while_polled(void **state)
 {
@@ -117,8 +117,8 @@ test_not_while_polled(void **state)
 	assert_int_equal(uroce_destroy_cq(cq), 0);
 }
 
-/* The thread that polls a batch may itself end a QP whose completions are in it: the entry that it is reading stays,
- * and the rest of the batch is what is left. */
+/* The thread that polls a batch may itself destroy a QP whose completions the batch contains: the current entry
+ * stays readable, and the rest of the batch continues without that QP's completions. */
 static void
 test_by_the_thread_that_polls(void **state)
 {
@@ -133,7 +133,7 @@ test_by_the_thread_that_polls(void **state)
 
 		assert_non_null(ex);
 		for (uint64_t j = 0; j < ENTRIES; j++)
-			assert_true(push(cq, j == 1 || j >= 4 ? STAYS : GONE, j));	/* 0, 2 and 3 go */
+			assert_true(push(cq, j == 1 || j >= 4 ? STAYS : GONE, j));	/* 0, 2 and 3 are removed */
 		assert_int_equal(ibv_start_poll(ex, NULL), 0);
 		assert_int_equal(ibv_next_poll(ex), 0);
 		assert_int_equal(ibv_next_poll(ex), 0);
@@ -149,7 +149,7 @@ test_by_the_thread_that_polls(void **state)
 		assert_int_equal(ibv_next_poll(ex), ENOENT);
 		assert_int_equal(ibv_wc_read_completion_ts(ex), 1000 + ENTRIES - 1);
 		ibv_end_poll(ex);
-		/* there is room for as many as before */
+		/* the CQ has room for as many as before */
 		for (uint64_t j = 0; j < ENTRIES; j++)
 			assert_true(push(cq, STAYS, j));
 		for (uint64_t j = 0; j < ENTRIES; j++)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Event moderation: by count, by period, by both; what counts, what changes of the limits do, and the timer's
- * life between engines. The test turns the engines' clocks.
+ * Event moderation by count, by period and by both: which completions count, the effect of new limits, and the timer's
+ * life on several engines. The test sets the engines' clocks.
  */
 
 #include <errno.h>
@@ -65,7 +65,7 @@ expect_events(unsigned int n)
 	assert_int_equal(errno, EAGAIN);
 }
 
-/* As the engine does when a timer is due. */
+/* As the engine does when a timer expires. */
 static void
 turn(unsigned int engine, uint64_t now_ns)
 {
@@ -95,7 +95,7 @@ teardown(void **state)
 {
 	assert_int_equal(uroce_destroy_cq(cq), 0);
 	assert_int_equal(uroce_destroy_comp_channel(channel), 0);
-	/* a CQ takes its timer along */
+	/* destroying a CQ stops its timer */
 	assert_null(fake.engines[0].timer);
 	assert_null(fake.engines[1].timer);
 	return fake_teardown(state);
@@ -119,7 +119,7 @@ static void
 test_count(void **state)
 {
 	moderate(3, 0);
-	push_some(5);		/* not armed: these do not count */
+	push_some(5);		/* not armed: these completions do not count */
 	uroce_req_notify_cq(cq, 0);
 	push_some(2);
 	expect_events(0);
@@ -129,7 +129,7 @@ test_count(void **state)
 	expect_events(0);
 	uroce_req_notify_cq(cq, 0);
 	push_some(2);
-	uroce_req_notify_cq(cq, 0);	/* armed already */
+	uroce_req_notify_cq(cq, 0);	/* already armed */
 	expect_events(0);
 	push_some(1);
 	expect_events(1);
@@ -144,7 +144,7 @@ test_period(void **state)
 	push_some(1);
 	assert_int_equal(fake.engines[0].deadline_ns, 1050000);
 	fake.engines[0].now_ns += 20000;
-	push_some(20);		/* from the first on */
+	push_some(20);		/* the period began with the first completion */
 	turn(0, 1049999);
 	expect_events(0);
 	turn(0, 1050000);
@@ -165,7 +165,7 @@ test_whatever_is_sooner(void **state)
 	uroce_req_notify_cq(cq, 0);
 	push_some(4);
 	expect_events(1);
-	/* the timer is still there; the next period is its own */
+	/* the timer keeps running; the next period gets its own end */
 	assert_non_null(fake.engines[0].timer);
 	uroce_req_notify_cq(cq, 0);
 	fake.engines[0].now_ns += 30000;
@@ -176,7 +176,7 @@ test_whatever_is_sooner(void **state)
 	expect_events(0);
 	turn(0, 1080000);
 	expect_events(1);
-	/* with nothing pending, it goes */
+	/* without pending completions, the timer stops */
 	uroce_req_notify_cq(cq, 0);
 	push_some(4);
 	expect_events(1);
@@ -185,7 +185,7 @@ test_whatever_is_sooner(void **state)
 	assert_null(fake.engines[0].timer);
 }
 
-/* One that is armed for solicited completions counts these, and errors; neither comes sooner for it. */
+/* A CQ armed for solicited completions counts these and errors; an error does not cause an event earlier. */
 static void
 test_solicited(void **state)
 {
@@ -206,7 +206,7 @@ test_new_limits(void **state)
 	uroce_req_notify_cq(cq, 0);
 	push_some(7);
 	expect_events(0);
-	moderate(50, 0);	/* what waits is told of */
+	moderate(50, 0);	/* pending completions cause an event at once */
 	expect_events(1);
 	uroce_req_notify_cq(cq, 0);
 	push_some(1);
@@ -215,10 +215,10 @@ test_new_limits(void **state)
 	uroce_req_notify_cq(cq, 0);
 	push_some(1);
 	expect_events(1);
-	/* nothing waits: nothing to be told */
+	/* no event without pending completions */
 	moderate(5, 5);
 	expect_events(0);
-	/* a timer that finds no period any more goes */
+	/* a timer that finds no period stops */
 	uroce_req_notify_cq(cq, 0);
 	push_some(1);
 	assert_non_null(fake.engines[0].timer);
@@ -229,7 +229,7 @@ test_new_limits(void **state)
 	turn(0, 9000000);
 	expect_events(0);
 	assert_null(fake.engines[0].timer);
-	/* and is armed anew for a new one */
+	/* a new period starts it again */
 	moderate(9, 5);
 	expect_events(1);
 	uroce_req_notify_cq(cq, 0);
@@ -238,7 +238,7 @@ test_new_limits(void **state)
 	expect_events(1);
 }
 
-/* The timer is of the engine whose completion began the period; another's may end it by the count. */
+/* The timer belongs to the engine whose completion began the period; another engine may end the period by the count. */
 static void
 test_two_engines(void **state)
 {
@@ -264,7 +264,7 @@ test_two_engines(void **state)
 	uroce_cq_detach(uroce_cq_of(cq));
 }
 
-/* Destroyed while its timer runs: teardown looks for it. */
+/* Destroy the CQ while its timer runs; teardown checks the timer. */
 static void
 test_destroyed(void **state)
 {
@@ -282,7 +282,7 @@ turn_at_1050us(void *arg)
 	return NULL;
 }
 
-/* The event of a period is on its way for as long as the channel's queue is locked. */
+/* Keep an engine in the middle of the event of a period, by the lock of the channel's queue. */
 static void
 begin_event(pthread_t *thread, struct uroce_cq_moderation *m)
 {
@@ -308,7 +308,7 @@ end_event(pthread_t thread)
 	assert_int_equal(pthread_join(thread, NULL), 0);
 }
 
-/* An engine that tells of a period still has the CQ in its hands: who destroys it has to wait for that engine. */
+/* An engine that reports a period still uses the CQ: destroying the CQ must wait for that engine. */
 static void
 test_in_an_engines_hands(void **state)
 {
@@ -327,7 +327,7 @@ test_in_an_engines_hands(void **state)
 	expect_events(1);
 }
 
-/* A period that begins meanwhile has its timer, too. */
+/* A period that begins during the event of the last one gets its timer, too. */
 static void
 test_a_period_after_another(void **state)
 {

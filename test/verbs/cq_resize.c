@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Resizing CQs: larger and smaller, with what is in them, within a batch of nobody else's, and again and again
- * while engines push and threads poll.
+ * Resizing CQs, larger and smaller: entries stay, another thread's batch is not disturbed, and resizes go on while
+ * engines push and threads poll.
  */
 
 #include <errno.h>
@@ -51,7 +51,7 @@ test_refused(void **state)
 	assert_true(push(cq, 0, 1) && push(cq, 0, 2));
 	assert_int_equal(uroce_resize_cq(cq, 1), EINVAL);
 	assert_int_equal(cq->cqe, 3);
-	/* it is what it was */
+	/* the refused resize changed nothing */
 	assert_true(push(cq, 0, 3));
 	expect(cq, 1);
 	expect(cq, 2);
@@ -59,7 +59,7 @@ test_refused(void **state)
 	assert_int_equal(uroce_destroy_cq(cq), 0);
 }
 
-/* From each size to each, with each number of entries, wherever in the ring they are. */
+/* From each size to each other, with each number of entries, at each position in the ring. */
 static void
 test_keeps_what_is_in_it(void **state)
 {
@@ -110,7 +110,7 @@ test_time_stamps_stay(void **state)
 
 static struct ibv_cq *driven;
 
-/* What a worker might do: complete something. */
+/* A stand-in for a worker's poll that completes a request. */
 static void
 poll_and_push(struct uroce_device *dev)
 {
@@ -118,7 +118,7 @@ poll_and_push(struct uroce_device *dev)
 	assert_true(push(driven, 0, 2));
 }
 
-/* Where polling drives the workers, what has been posted is complete before it is counted. */
+/* If polls drive the workers, a resize drives them first, and then counts the completions. */
 static void
 test_drives_the_workers(void **state)
 {
@@ -147,19 +147,19 @@ test_drives_the_workers(void **state)
 static struct {
 	struct ibv_cq *cq;
 	uint32_t running;	/* atomic: producers */
-	uint64_t seen[2];	/* under `lock`: of each producer, the next that is to come */
+	uint64_t seen[2];	/* under `lock`: per producer, the next expected number */
 	pthread_mutex_t lock;
 	uint64_t polled;	/* atomic */
 } mt;
 
-/* An engine: pushes while it has the turn, and only as much as fits into the smallest ring. */
+/* An engine: pushes in turn, and never more than the smallest ring holds. */
 static void *
 producer(void *arg)
 {
 	uint64_t which = (uintptr_t)arg;
 
 	for (uint64_t i = 0; i < PUSHES; i++) {
-		/* at most 8 of each are in it */
+		/* at most 8 of each producer are in the CQ */
 		while (i - __atomic_load_n(&mt.seen[which], __ATOMIC_RELAXED) >= 8)
 			sched_yield();
 		fake.dev.ops.worker->engine_enter(fake_engine((unsigned int)which));
@@ -179,7 +179,7 @@ take(uint64_t wr_id)
 	__atomic_store_n(&mt.seen[which], mt.seen[which] + 1, __ATOMIC_RELAXED);
 }
 
-/* What one poll returns is taken before another polls, so that order can be checked. */
+/* A consumer handles all that a poll returns before another consumer polls: thus the test can check the order. */
 static void *
 consumer(void *arg)
 {
@@ -202,7 +202,7 @@ consumer(void *arg)
 	return NULL;
 }
 
-/* @param producers	one pushes without a lock, two with theirs */
+/* @param producers	1: pushes without a lock; 2: pushes with the lock */
 static void
 resize_meanwhile(unsigned int producers)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * A device's life: what it cannot be opened with, the layout of its context that inline calls of
- * <infiniband/verbs.h> rely on, and that it stays while it has objects.
+ * A device's life: with which configurations it cannot be opened, the layout of the context for inline calls of
+ * <infiniband/verbs.h>, and that it stays while it has objects.
  */
 
 #include <errno.h>
@@ -54,7 +54,7 @@ test_configuration(void **state)
 	conf = good;
 	conf.log2_max_mr = UROCE_LOG2_LIMIT_MR + 1;
 	refused(conf, -EINVAL);
-	/* more than the memory of this EAL: nothing is left behind */
+	/* more than this EAL's memory; the failure leaks nothing */
 	conf.log2_max_mr = UROCE_LOG2_LIMIT_MR;
 	refused(conf, -ENOMEM);
 
@@ -103,7 +103,7 @@ test_layout(void **state)
 	assert_ptr_equal(context->ops.post_send, uroce_post_send);
 	assert_ptr_equal(context->ops.post_recv, uroce_post_recv);
 	assert_ptr_equal(context->ops.post_srq_recv, uroce_post_srq_recv);
-	/* what is there, and what is not: inline calls answer EOPNOTSUPP */
+	/* implemented calls, and calls that are not: inline calls return EOPNOTSUPP */
 	assert_ptr_equal(verbs_get_ctx_op(context, query_port), vctx);
 	assert_ptr_equal(verbs_get_ctx_op(context, query_device_ex), vctx);
 	assert_ptr_equal(verbs_get_ctx_op(context, create_cq_ex), vctx);
@@ -115,7 +115,7 @@ test_layout(void **state)
 	assert_int_equal(fake.dev.ibv.transport_type, IBV_TRANSPORT_IB);
 	assert_string_equal(uroce_get_device_name(context->device), "fake0");
 	assert_int_equal(uroce_get_device_guid(context->device), 0x0807060504030201);
-	/* providers read past struct ibv_device */
+	/* providers read beyond struct ibv_device */
 	for (size_t i = sizeof(struct ibv_device); i < sizeof(fake.dev.room); i++)
 		assert_int_equal(fake.dev.room[i], 0);
 }
@@ -141,7 +141,7 @@ test_busy(void **state)
 	cq = uroce_create_cq(fake.context, 1, NULL, NULL, 0);
 	assert_int_equal(uroce_device_fini(&fake.dev), -EBUSY);
 	assert_int_equal(uroce_destroy_cq(cq), 0);
-	/* and it is not in the way of opening it again */
+	/* and the device can be opened again */
 	assert_int_equal(uroce_device_fini(&fake.dev), 0);
 	fake_open(4);
 }

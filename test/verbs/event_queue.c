@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Queues of events: order, none lost however many, what the file descriptor says, signals, and objects that
- * leave while their events are queued or being read.
+ * Event queues: order, no loss of any number of events, readiness of the file descriptor, signals, and objects that are
+ * destroyed while their events are queued or being read.
  */
 
 #include <errno.h>
@@ -120,7 +120,7 @@ test_nonblocking(void **state)
 	assert_int_equal(uroce_event_queue_get(&q, &r), -EAGAIN);
 }
 
-/* Far more than a socket holds; read in part, written again, in order all the way. */
+/* Many more events than a socket holds; the queue is read in part and written again, and stays in order. */
 static void
 test_none_lost(void **state)
 {
@@ -143,7 +143,8 @@ test_none_lost(void **state)
 	assert_int_equal(q.lost, 0);
 }
 
-/* A thread has taken a record off the socket and not yet moved the backlog on: what is put now stays behind it. */
+/* A thread has read a record from the socket, and has not yet refilled it from the backlog: a new record goes behind
+ * the backlog. */
 static void
 test_order_behind_backlog(void **state)
 {
@@ -185,7 +186,7 @@ test_purge(void **state)
 {
 	struct uroce_event_refs a = { 0 }, b = { 0 };
 
-	/* some of them in the socket, some in the backlog */
+	/* some in the socket, some in the backlog */
 	for (uint64_t i = 0; i < 3000; i++) {
 		put(&a, i);
 		put(&b, i);
@@ -201,7 +202,7 @@ test_purge(void **state)
 	put(&b, 1);
 	assert_int_equal(uroce_event_queue_purge(&q, &b), 3000);
 	assert_false(readable());
-	/* nothing was queued: nothing happens */
+	/* without queued events, nothing happens */
 	assert_int_equal(uroce_event_queue_purge(&q, &b), 3000);
 }
 
@@ -217,7 +218,7 @@ get_until_stop(void *arg)
 	return (void *)(uintptr_t)n;
 }
 
-/* Objects leave while two threads read: each event is either reported or forgotten, and none comes after. */
+/* Objects are destroyed while two threads read: each event is either reported or discarded, and none arrives later. */
 static void
 test_purge_while_reading(void **state)
 {
@@ -234,7 +235,7 @@ test_purge_while_reading(void **state)
 			put(&objects[i], k);
 		reported += uroce_event_queue_purge(&q, &objects[i]);
 		assert_int_equal(objects[i].queued, 0);
-		/* as if freed: who touches it again is found out at the end */
+		/* as if freed: the end of the test detects a later access */
 		objects[i].reported = 0;
 	}
 	put(NULL, 0);
@@ -251,7 +252,7 @@ test_purge_while_reading(void **state)
 }
 
 static int waiter_result;	/* atomic: 1 while it waits */
-static int signals;		/* atomic: handled ones */
+static int signals;		/* atomic: number of handled signals */
 
 static void
 on_signal(int number)
@@ -271,7 +272,7 @@ wait_for_one(void *arg)
 	return NULL;
 }
 
-/* @return the number of the thread, which sleeps */
+/* @return the thread ID of the waiter, which sleeps by then */
 static pid_t
 start_waiter(pthread_t *thread, int flags)
 {
@@ -285,7 +286,7 @@ start_waiter(pthread_t *thread, int flags)
 	return id;
 }
 
-/* As with read(2): a handler without SA_RESTART ends the wait, one with it does not. */
+/* As with read(2), a handler without SA_RESTART ends the wait, and one with it does not. */
 static void
 test_signals(void **state)
 {

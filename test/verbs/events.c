@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Asynchronous events (ibv_get_async_event(3)): order, modes of the file descriptor, and objects that wait for
- * their events to be acknowledged.
+ * Asynchronous events (ibv_get_async_event(3)): order, modes of the file descriptor, and destroy calls that wait until
+ * the object's events are acknowledged.
  */
 
 #include <errno.h>
@@ -131,7 +131,7 @@ test_blocking(void **state)
 	pthread_join(thread, NULL);
 }
 
-/* Unread events go with their object, those of others stay. */
+/* Unread events of a destroyed object disappear, those of other objects stay. */
 static void
 test_destroy_with_unread_events(void **state)
 {
@@ -175,7 +175,7 @@ destroy_cq(void *arg)
 	return (void *)(intptr_t)ret;
 }
 
-/* It must not return before the second event is acknowledged, however long that takes. */
+/* The destroy call must not return before the second event is acknowledged, however long that takes. */
 static void
 check_waits(void *(*destroy)(void *), void *object, struct ibv_async_event events[2])
 {

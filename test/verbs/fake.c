@@ -16,7 +16,7 @@
 struct harness_device fake;
 static const struct uroce_port_ops *harness_ops;
 
-/* The last QP has been detached: none is given a packet any more. */
+/* The last QP is already detached: no QP gets a packet of the group. */
 static void
 mcast_leave(struct uroce_device *dev, const union ibv_gid *mgid)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The device of the tests of verbs: one of the harness, with stand-ins for engines, and RC QPs on it.
+ * The device for tests of verbs: one of the harness, with stand-ins for engines, and RC QPs on it.
  */
 
 #ifndef UROCE_TEST_VERBS_FAKE_H
@@ -15,13 +15,13 @@
 #include "verbs/cq/cq.h"
 #include "verbs/qp/qp.h"
 
-/* Entry 1 of its GID table is ::ffff:10.0.0.1, the others are empty. */
+/* Entry 1 of its GID table is ::ffff:10.0.0.1; all others are empty. */
 extern struct harness_device fake;
 
-/* cmocka set-up and tear-down; at the end no object may be left over. */
+/* Set-up and tear-down functions for cmocka; the latter fails if an object is left. */
 int fake_setup(void **state);
 int fake_teardown(void **state);
-/* With a QP table of this size. */
+/* Open with a QP table of this size. */
 void fake_open(unsigned int log2_max_qp);
 
 static inline struct uroce_engine *
@@ -30,7 +30,7 @@ fake_engine(unsigned int i)
 	return harness_engine_handle(&fake.engines[i]);
 }
 
-/* A PD, a CQ and RC QPs on them. */
+/* A PD, a CQ, and RC QPs that use them. */
 struct fake_pair {
 	struct ibv_pd *pd;
 	struct ibv_cq *cq;
@@ -45,9 +45,9 @@ struct ibv_qp *fake_qp_create(const struct fake_pair *pair);
 #define FAKE_RTR_MASK harness_qp_mask(IBV_QPT_RC, IBV_QPS_RTR)
 #define FAKE_RTS_MASK harness_qp_mask(IBV_QPT_RC, IBV_QPS_RTS)
 
-/* Attributes that are good for any transition of an RC QP. */
+/* Attributes that are valid for each transition of an RC QP. */
 struct ibv_qp_attr fake_attr(enum ibv_qp_state to);
-/* From RESET through INIT, RTR and RTS up to the state; ERR directly. */
+/* Take the QP from RESET through INIT, RTR and RTS to the state; to ERR directly. */
 void fake_qp_to(struct ibv_qp *qp, enum ibv_qp_state to);
 
 #endif /* UROCE_TEST_VERBS_FAKE_H */

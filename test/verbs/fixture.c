@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The fake device with what most tests of verbs need on it.
+ * The fake device with the objects that most tests of verbs need.
  */
 
 #include <fcntl.h>

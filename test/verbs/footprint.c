@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Prints the memory that each object takes, from DPDK's heap and the process's, for doc/explanation/memory.rst, and
- * checks it against limits: a QP takes at most 2 KiB beside its queues.
+ * Prints the memory of each kind of object, in DPDK's heap and the process's, for doc/explanation/memory.rst, and
+ * checks it against limits: a QP takes at most 2 KiB besides its queues.
  */
 
 #include <malloc.h>
@@ -85,16 +85,16 @@ static const struct {
 	const char *name;
 	void *(*make)(void);
 	int (*end)(void *object);
-	size_t limit;	/* bytes each */
+	size_t limit;	/* bytes per object */
 } kinds[] = {
 	{ "PD", make_pd, end_pd, 128 },
-	{ "QP beside its queues", make_bare_qp, end_qp, 2048 },
+	{ "QP besides its queues", make_bare_qp, end_qp, 2048 },
 	{ "QP, 128 sends and 128 receives", make_deep_qp, end_qp, 2048 + 128 * (128 + 32) + 512 },
 	{ "CQ of 1", make_cq, end_cq, 1280 },
 	{ "CQ of 256", make_deep_cq, end_cq, 1280 + 256 * 48 },
 	{ "completion channel", make_channel, end_channel, 384 },
-	{ "MR beside its key", make_mr, end_mr, 512 },
-	{ "MW beside its key", make_mw, end_mw, 256 },
+	{ "MR besides its key", make_mr, end_mr, 512 },
+	{ "MW besides its key", make_mw, end_mw, 256 },
 	{ "AH", make_ah, end_ah, 768 },
 	{ "SRQ of 1", make_srq, end_srq, 1280 },
 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * That a fork needs no preparation: a region of the parent is written by it, while a child has a copy of the
- * page, and the parent sees what was written.
+ * A fork needs no preparation: while a child shares a page copy-on-write, a WRITE into the parent's region reaches the
+ * parent.
  */
 
 #include <setjmp.h>
@@ -47,11 +47,11 @@ test_a_child_takes_nothing_away(void **state)
 	assert_true(child >= 0);
 	if (child == 0) {
 		close(go[1]);
-		/* until the parent has written */
+		/* wait until the parent has written */
 		_exit(read(go[0], &c, 1) == 0 && page[7] == 1 ? 0 : 1);
 	}
 	close(go[0]);
-	/* as the responder finds the place of a WRITE */
+	/* look up the address as the responder does for a WRITE */
 	key = uroce_mr_lookup(&fake.dev.mrs, mr->rkey, pair.pd, (uintptr_t)page + 7, 1, IBV_ACCESS_REMOTE_WRITE);
 	assert_non_null(key);
 	*uroce_mr_va(key, (uintptr_t)page + 7) = 2;

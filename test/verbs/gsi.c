@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * QP1: one for each device, found by its number, ready to send and receive.
+ * QP1: one per device, found by its number, ready to send and receive.
  */
 
 #include <errno.h>
@@ -44,7 +44,7 @@ test_life(void **state)
 	assert_int_equal(attr.pkey_index, 0);
 	assert_int_equal(init.qp_type, IBV_QPT_UD);
 	assert_true(init.cap.max_inline_data >= 256);
-	/* the device is not left without it */
+	/* the device cannot be closed before it */
 	assert_int_equal(uroce_device_fini(&fake.dev), -EBUSY);
 	assert_int_equal(uroce_destroy_qp(qp), 0);
 	assert_null(uroce_qp_lookup(&fake.dev, UROCE_GSI_QPN));
@@ -80,7 +80,7 @@ test_failures_leave_nothing(void **state)
 	assert_null(uroce_gsi_create(pair.pd, pair.cq, pair.cq, &cap));
 	assert_int_equal(errno, ENOMEM);
 	fake.attach_error = 0;
-	fake.port_error = -EIO;		/* its MTU is not known */
+	fake.port_error = -EIO;		/* the port's MTU is unknown */
 	assert_null(uroce_gsi_create(pair.pd, pair.cq, pair.cq, &cap));
 	assert_int_equal(errno, EIO);
 	fake.port_error = 0;
@@ -97,7 +97,7 @@ test_others_beside_it(void **state)
 	struct ibv_qp *qps[256];
 
 	(void)state;
-	/* it takes no place in the table, and none of the others has a reserved number */
+	/* QP1 takes no slot of the table, and no other QP gets a reserved number */
 	for (unsigned int i = 0; i < RTE_DIM(qps); i++) {
 		qps[i] = fake_qp_create(&pair);
 		assert_true(qps[i]->qp_num > 1 && qps[i]->qp_num < UROCE_MULTICAST_QPN);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * What is written down of a QP: every counter has a name of its own, and the first cause of an error is the one that
- * stays.
+ * The history of a QP: each counter has a name of its own, and the first cause of an error stays.
  */
 
 #include <setjmp.h>
@@ -56,7 +55,7 @@ test_counters(void **state)
 	assert_int_equal(sum(&h), 0);
 }
 
-/* A code that the peer has made up counts nowhere. */
+/* Unknown NAK codes from the peer do not count. */
 static void
 test_naks(void **state)
 {

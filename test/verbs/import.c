@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Nothing can be imported, and it says so.
+ * Imports are not supported: each call returns an error.
  */
 
 #include <errno.h>

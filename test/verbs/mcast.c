@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Multicast groups: who is in which, when the port joins and leaves, and look-ups while groups change.
+ * Multicast groups: members, when the port joins and leaves, and look-ups while groups change.
  */
 
 #include <errno.h>
@@ -97,7 +97,7 @@ test_attach_and_detach(void **state)
 	assert_int_equal(receivers(&group, qps), 0);
 	assert_int_equal(uroce_attach_mcast(a, &group, 0), 0);
 	assert_int_equal(fake.joined, 1);
-	assert_int_equal(uroce_attach_mcast(a, &group, 0), 0);	/* as before */
+	assert_int_equal(uroce_attach_mcast(a, &group, 0), 0);	/* nothing changes */
 	assert_int_equal(receivers(&group, qps), 1);
 	assert_ptr_equal(qps[0], uroce_qp_of(a));
 	assert_int_equal(receivers(&group6, qps), 0);
@@ -167,7 +167,7 @@ test_limits(void **state)
 		assert_int_equal(uroce_attach_mcast(qps[i], &group, 0), i < UROCE_MAX_MCAST_QPS ? 0 : ENOMEM);
 	}
 	assert_int_equal(receivers(&group, found), UROCE_MAX_MCAST_QPS);
-	/* that was one; chains of several in a bucket */
+	/* the first was the group above; several share a bucket */
 	for (unsigned int i = 1; i < UROCE_MAX_MCAST_GROUPS; i++) {
 		gid = nth_group(i);
 		assert_int_equal(uroce_attach_mcast(qps[i & 1], &gid, 0), 0);
@@ -217,7 +217,7 @@ look_up(void *arg)
 	return NULL;
 }
 
-/* Others come and go, in this group and behind it in its bucket: who stays is found in each look-up. */
+/* Other QPs join and leave this group and a group in the same bucket; each look-up finds the QP that stays. */
 static void
 test_look_ups_while_groups_change(void **state)
 {

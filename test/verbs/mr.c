@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * uroce_reg_mr and uroce_dereg_mr, as ibv_reg_mr(3) has them: all memory of a process, errors,
- * rights, and deregistration that waits for what is in flight. (What keys resolve: test/mem/mr.c.)
+ * uroce_reg_mr and uroce_dereg_mr, as in ibv_reg_mr(3): all memory of a process, errors, rights, and a deregistration
+ * that waits for frames in flight. For the look-up of keys, see test/mem/mr.c.
  */
 
 #include <errno.h>
@@ -39,7 +39,7 @@ static struct rte_mbuf *in_flight;
 static unsigned int progress_calls;
 static unsigned int free_after;
 static unsigned int freed;
-static uint64_t now_ns = 1; /* the device's */
+static uint64_t now_ns = 1; /* the device's clock */
 static uint64_t told_ns[4];
 static unsigned int tellings;
 
@@ -75,7 +75,7 @@ assert_refused(const void *memory, size_t length, int access, int error)
 	assert_int_equal(errno, error);
 }
 
-/* All of it, one byte of it, and an odd part. */
+/* All of the memory, one byte of it, and an unaligned part. */
 static void
 assert_any_part_registers(const void *memory, size_t length, int access)
 {
@@ -120,7 +120,7 @@ test_text_and_read_only_data(void **state)
 
 	assert_any_part_is_read_only((const void *)(uintptr_t)&test_static_stack_and_heap, 64);
 	assert_any_part_is_read_only(constant, sizeof(constant));
-	assert_any_part_is_read_only("a literal, read-only as well", 28);
+	assert_any_part_is_read_only("another read-only literal", 28);
 }
 
 static void
@@ -142,7 +142,7 @@ test_mapped_and_shared(void **state)
 	assert_any_part_registers(va, 2 * PAGE, WRITE);
 	shmdt(va);
 	shmctl(id, IPC_RMID, NULL);
-	/* more than there is memory, of which not a page is touched */
+	/* more than the machine's memory; no page is touched */
 	va = mmap(NULL, 1ull << 42, PROT_READ | PROT_WRITE,
 		  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (va != MAP_FAILED) {
@@ -237,7 +237,7 @@ test_full(void **state)
 		assert_int_equal(uroce_dereg_mr(mrs[i]), 0);
 }
 
-/* Half a second each. */
+/* Each call advances the clock by half a second. */
 static void
 progress(struct uroce_device *of)
 {
@@ -272,7 +272,7 @@ struct sent {
 	struct ibv_mr *mr;
 };
 
-/* A region with a frame that leads into it. */
+/* A region that a frame in flight references. */
 static struct sent
 sent_create(void)
 {
@@ -317,8 +317,8 @@ test_deregistration_waits(void **state)
 	sent_destroy(&s);
 }
 
-/* The port never gives the frame back: the call ends, the key is dead, and the memory is the port's until the frame
- * comes back after all. */
+/* The port never frees the frame: the call times out, and the key is dead. The port keeps the memory until the frame
+ * is freed after all. */
 static void
 test_deregistration_gives_up(void **state)
 {
@@ -347,7 +347,7 @@ count_freed(void *arg)
 	freed++;
 }
 
-/* Nothing is waited for, nobody is polled, and the callback comes when the frame is back, once. */
+/* The call waits for nothing and polls no worker; the callback comes once, after the frame was freed. */
 static void
 test_deregistration_by_callback(void **state)
 {
@@ -375,7 +375,8 @@ test_deregistration_by_callback(void **state)
 	sent_destroy(&s);
 }
 
-/* After an error that leaves the memory with the port, too; and never before the call has returned. */
+/* The callback also works after a timeout that left the memory with the port, and never comes before the call has
+ * returned. */
 static void
 test_callback_after_giving_up(void **state)
 {

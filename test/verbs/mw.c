@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * ibv_alloc_mw(3), ibv_dealloc_mw(3), ibv_bind_mw(3) as the inline calls of <infiniband/verbs.h> reach them.
+ * ibv_alloc_mw(3), ibv_dealloc_mw(3) and ibv_bind_mw(3), by the inline calls of <infiniband/verbs.h>.
  */
 
 #include <errno.h>
@@ -104,7 +104,7 @@ a_bind_is_posted(void **state)
 	assert_int_equal(sqe->bind.length, 8);
 	assert_int_equal(sqe->bind_lkey, mr->lkey);
 	assert_int_equal(sqe->bind_access, IBV_ACCESS_REMOTE_READ);
-	/* until there is no room */
+	/* until the send queue is full */
 	while (qp->sq.tail - qp->sq.head < qp->sq.capacity)
 		assert_int_equal(ibv_bind_mw(&qp->ibv, mw, &bind), 0);
 	refused(mw, bind, ENOMEM);
@@ -131,7 +131,7 @@ what_is_refused_at_once(void **state)
 	bind = good();
 	bind.bind_info.mw_access_flags = IBV_ACCESS_MW_BIND;
 	refused(one, bind, EINVAL);
-	/* what programs ask for along with REMOTE_WRITE */
+	/* applications often add LOCAL_WRITE to REMOTE_WRITE */
 	bind.bind_info.mw_access_flags = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE;
 	assert_int_equal(uroce_bind_mw(&qp->ibv, one, &bind), 0);
 	bind = good();
@@ -146,7 +146,7 @@ what_is_refused_at_once(void **state)
 	assert_int_equal(ibv_dealloc_mw(two), 0);
 }
 
-/* A window of type 2 is free again when its QP has gone. */
+/* Destroying the QP of a type 2 window unbinds the window. */
 static void
 a_qp_goes(void **state)
 {

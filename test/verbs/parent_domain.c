@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Thread domains and parent domains as the inline calls of <infiniband/verbs.h> reach them: what belongs to one is
- * good with its protection domain and the reverse, nothing ends before what hangs on it (R47), and the memory of
- * rings comes from the program that offers it, and goes back there.
+ * Thread domains and parent domains, by the inline calls of <infiniband/verbs.h>: objects of a parent domain and of its
+ * protection domain can be combined, no domain is freed while an object uses it (R47), and rings are allocated and
+ * freed by the application's allocator, if it has one.
  */
 
 #include <errno.h>
@@ -29,7 +29,7 @@
 static struct fake_pair pair;
 static uint8_t memory[4096];
 
-/* What the program's allocators were asked for. */
+/* Calls of the application's allocators. */
 static struct {
 	void *blocks[8];
 	uint64_t types[8];
@@ -59,7 +59,7 @@ program_free(struct ibv_pd *pd, void *pd_context, void *ptr, uint64_t resource_t
 {
 	assert_ptr_equal(pd_context, &program);
 	assert_ptr_equal(pd, program.pd);
-	/* another thread may try to deallocate the domain at any time: while it has memory to free, it is in use */
+	/* another thread may deallocate the domain at any time: it must count as used while it has memory to free */
 	assert_int_equal(uroce_dealloc_pd(pd), EBUSY);
 	for (unsigned int i = 0; i < program.allocs; i++) {
 		if (program.blocks[i] != ptr)
@@ -70,7 +70,7 @@ program_free(struct ibv_pd *pd, void *pd_context, void *ptr, uint64_t resource_t
 		free(ptr);
 		return;
 	}
-	fail_msg("not its memory: %p", ptr);
+	fail_msg("%p is not a block of the application's allocator", ptr);
 }
 
 static bool
@@ -179,7 +179,7 @@ wrong_attributes(void **state)
 		bad[i] = good();
 	bad[0].pd = NULL;
 	bad[1].pd = &stranger;
-	bad[2].pd = parent;	/* of a parent domain there is none */
+	bad[2].pd = parent;	/* a parent domain cannot have a parent domain */
 	bad[3].td = &foreign;
 	bad[4].free = NULL;
 	bad[5].comp_mask |= 1u << 2;
@@ -188,7 +188,7 @@ wrong_attributes(void **state)
 	assert_int_equal(uroce_dealloc_pd(parent), 0);
 }
 
-/* Keys by either name are compared as one, and those of a third domain are not. */
+/* Keys count for both names of a domain, and not for a third domain. */
 static void
 one_protection(void **state)
 {
@@ -219,7 +219,7 @@ one_protection(void **state)
 			assert_null(uroce_mr_lookup(&fake.dev.mrs, mr->lkey, pds[j], addr, sizeof(memory) + 1, 0));
 			assert_int_equal(uroce_mr_lookup(&fake.dev.mrs, null->lkey, pds[j], 0, 8, 0) != NULL, i < 2);
 		}
-		/* ibv_bind_mw() itself compares what the two were made with */
+		/* ibv_bind_mw() itself compares the PDs with which the two were created */
 		assert_int_equal(uroce_bind_mw(plain, mw, &bind), i < 2 ? 0 : EPERM);
 		assert_int_equal(uroce_dereg_mr(null), 0);
 		assert_int_equal(uroce_dereg_mr(mr), 0);
@@ -255,7 +255,7 @@ rings_are_the_programs(void **state)
 	assert_int_equal(program.types[0], UROCE_RES_TYPE_QP);
 	assert_int_equal(program.types[2], UROCE_RES_TYPE_SRQ);
 	assert_int_equal(program.types[3], UROCE_RES_TYPE_CQ);
-	/* the new rings are its, too, and the old ones go back */
+	/* the allocator also allocates the new rings, and frees the old ones */
 	assert_int_equal(uroce_resize_cq(ibv_cq_ex_to_cq(cq), 20), 0);
 	srq_attr.attr.max_wr = 9;
 	assert_int_equal(uroce_modify_srq(srq, &srq_attr.attr, IBV_SRQ_MAX_WR), 0);
@@ -291,7 +291,7 @@ program_declines(void **state)
 	assert_non_null(qp);
 	assert_int_equal(program.allocs, 0);
 	assert_int_equal(uroce_destroy_qp(qp), 0);
-	/* a CQ wants a parent domain */
+	/* a CQ needs a parent domain, not a PD */
 	errno = 0;
 	assert_null(ibv_create_cq_ex(fake.context, &cq_attr));
 	assert_int_equal(errno, EINVAL);

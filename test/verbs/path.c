@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Waiting for the MAC address that a path leads to: not where there is none to wait for, or nobody who could learn it.
+ * Waiting until the MAC address of a path is known: the call returns at once if the path needs none, or if no worker
+ * can learn it.
  */
 
 #include <setjmp.h>
@@ -54,7 +55,7 @@ test_wait(void **state)
 	uroce_path_wait(&dev, &path);
 }
 
-/* Of a QP with a path, and of one without. */
+/* A QP with a path, and a QP without one. */
 static void
 test_wait_qp(void **state)
 {

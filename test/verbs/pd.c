@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * uroce_alloc_pd and uroce_dealloc_pd: what they count, and when they refuse (R47).
+ * uroce_alloc_pd and uroce_dealloc_pd: which objects count, and when the PD cannot be deallocated (R47).
  */
 
 #include <errno.h>
@@ -46,7 +46,7 @@ test_in_use(void **state)
 		mrs[i] = uroce_reg_mr(pd, memory[i], sizeof(memory[i]), 0);
 		assert_non_null(mrs[i]);
 	}
-	/* what failed does not count */
+	/* a failed registration does not count */
 	assert_null(uroce_reg_mr(pd, memory[0], 0, 0));
 	assert_int_equal(uroce_dealloc_pd(pd), EBUSY);
 	assert_int_equal(uroce_dereg_mr(mrs[0]), 0);

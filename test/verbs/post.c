@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Posting (ibv_post_send(3), ibv_post_recv(3)): what is refused and when, what becomes of a list with a bad entry,
- * every field of the WQEs, rings that wrap, and several posters at once.
+ * Posting (ibv_post_send(3), ibv_post_recv(3)): which requests are refused and when, lists with a bad entry, each field
+ * of a WQE, rings that wrap, and several posters at once.
  */
 
 #include <errno.h>
@@ -66,7 +66,7 @@ refused(struct ibv_send_wr wr)
 	assert_int_equal(fake.doorbells, doorbells);
 }
 
-/* What the worker would take next. */
+/* The next WQE for the worker. */
 static struct uroce_sqe *
 take(void)
 {
@@ -80,7 +80,7 @@ test_states(void **state)
 	static const struct {
 		enum ibv_qp_state state;
 		int send, recv;
-		bool flush;	/* a doorbell for receives too */
+		bool flush;	/* ring a doorbell for receives, too */
 	} cases[] = {
 		{ IBV_QPS_RESET, EINVAL, EINVAL, false },
 		{ IBV_QPS_INIT, EINVAL, 0, false },
@@ -178,7 +178,7 @@ test_atomics_refused(void **state)
 	}
 }
 
-/* What of a work request goes into which field, for each opcode. */
+/* Each field of a work request arrives in its field of the WQE, for each opcode. */
 static void
 test_send_fields(void **state)
 {
@@ -259,7 +259,7 @@ test_signalling(void **state)
 	assert_int_equal(uroce_destroy_qp(&all->ibv), 0);
 }
 
-/* Inline data is gathered behind the head; the caller's buffer is his again at once, and needs no key. */
+/* Inline data is copied behind the head of the WQE: the caller may reuse its buffer at once, and it needs no key. */
 static void
 test_inline(void **state)
 {
@@ -288,7 +288,7 @@ test_inline(void **state)
 	assert_int_equal(sqe->length, 35);
 	assert_memory_equal(sqe->sge, expected, sizeof(expected));
 
-	/* all that is granted, and not a byte beyond */
+	/* all granted bytes, and not one more */
 	sge[0].length = qp->cap.max_inline_data;
 	wr.num_sge = 1;
 	memset(data, 0x5a, sizeof(data));
@@ -298,7 +298,7 @@ test_inline(void **state)
 	assert_memory_equal(sqe->sge, data, qp->cap.max_inline_data);
 	assert_int_equal(*(const uint8_t *)((const uint8_t *)sqe + qp->sq.stride), 0xff);
 
-	/* none: a null address is not looked at */
+	/* with length 0, a null address is fine */
 	sge[0].addr = 0;
 	sge[0].length = 0;
 	assert_int_equal(post_send(&wr), 0);
@@ -311,7 +311,7 @@ test_inline(void **state)
 	assert_int_equal(sqe->flags, IBV_SEND_INLINE);
 }
 
-/* 2^31 bytes are a message; more are not, and complete so in their turn (R42). */
+/* The longest message has 2^31 bytes; longer ones are queued and complete with an error (R42). */
 static void
 test_length(void **state)
 {
@@ -331,13 +331,14 @@ test_length(void **state)
 	sqe = take();
 	assert_int_equal(sqe->length, (UINT32_C(1) << 31) + 1);
 	assert_int_equal(sqe->posted_status, IBV_WC_LOC_LEN_ERR);
-	/* a sum of more than 32 bits is not taken for a small one */
+	/* a sum of more than 32 bits does not wrap to a small one */
 	wr.num_sge = 4;
 	assert_int_equal(post_send(&wr), 0);
 	assert_int_equal(take()->posted_status, IBV_WC_LOC_LEN_ERR);
 }
 
-/* Entries before the bad one are posted, with one doorbell; the bad one is named; those behind are not. */
+/* Entries before the bad one are posted, with one doorbell; the call returns the bad one, and does not post those
+ * behind it. */
 static void
 test_send_list(void **state)
 {
@@ -360,17 +361,17 @@ test_send_list(void **state)
 	assert_int_equal(uroce_post_send(&qp->ibv, wr, &bad), 0);
 	assert_int_equal(fake.doorbells, 2);
 	assert_int_equal(qp->sq.tail - qp->sq.head, 4);
-	/* one more fits */
+	/* one entry fits */
 	assert_int_equal(uroce_post_send(&qp->ibv, wr, &bad), ENOMEM);
 	assert_ptr_equal(bad, &wr[1]);
 	assert_int_equal(fake.doorbells, 3);
 	assert_int_equal(uroce_post_send(&qp->ibv, wr, &bad), ENOMEM);
 	assert_ptr_equal(bad, &wr[0]);
-	/* nothing new: nothing to ring for */
+	/* nothing new posted: no doorbell */
 	assert_int_equal(fake.doorbells, 3);
 }
 
-/* Full to the entry at any place of the ring, also where indices wrap. */
+/* The ring takes its full depth at each position, also where indices wrap. */
 static void
 test_send_ring(void **state)
 {
@@ -457,7 +458,7 @@ test_recv_list_and_ring(void **state)
 	}
 }
 
-/* Queues of no entries, and entries of no room. */
+/* Queues without entries, and entries without scatter/gather space. */
 static void
 test_nothing_granted(void **state)
 {
@@ -515,7 +516,7 @@ poster(void *arg)
 	return NULL;
 }
 
-/* One entry of a ring as the worker sees it; 0 when there is none, 1 when it is whole and in its order. */
+/* Consume one entry as the worker does. @return 0 without an entry; 1 if it is whole and in order */
 static int
 consume_send(uint32_t *next)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Posting binds, invalidations and FLUSHes: which fields count, and what is refused.
+ * Posting binds, invalidations and FLUSHes: which fields count, and which requests are refused.
  */
 
 #include <errno.h>
@@ -62,7 +62,7 @@ posted(struct ibv_send_wr wr)
 static void
 local_invalidate(void **state)
 {
-	/* what the scatter/gather list says does not count */
+	/* the scatter/gather list is ignored */
 	const struct ibv_send_wr wr = { .wr_id = 1, .opcode = IBV_WR_LOCAL_INV, .num_sge = 1000,
 					.send_flags = IBV_SEND_SIGNALED | IBV_SEND_FENCE | IBV_SEND_SOLICITED,
 					.invalidate_rkey = 0x12345678 };
@@ -92,14 +92,14 @@ flush(void **state)
 	assert_int_equal(sqe->length, 4097);
 	assert_int_equal(sqe->imm, rte_cpu_to_be_32(0x12));
 	assert_int_equal(sqe->posted_status, IBV_WC_SUCCESS);
-	/* R42: too long takes its place, and fails there */
+	/* R42: a request that is too long is queued, and fails in its turn */
 	uroce_send_wr_flush(&wr, 0, 0, (uint64_t)UROCE_MAX_MSG_BYTES + 1, IBV_FLUSH_GLOBAL, IBV_FLUSH_RANGE);
 	assert_int_equal(posted(wr)->posted_status, IBV_WC_LOC_LEN_ERR);
 	uroce_send_wr_flush(&wr, 0, 0, UROCE_MAX_MSG_BYTES, IBV_FLUSH_GLOBAL, IBV_FLUSH_RANGE);
 	assert_int_equal(posted(wr)->posted_status, IBV_WC_SUCCESS);
 }
 
-/* R48: the consumer chooses the low 8 bits of a key of type 2, and only those. */
+/* R48: the application chooses the low 8 bits of the key of a type 2 window, and only those. */
 static void
 r48_the_new_key(void **state)
 {
@@ -132,7 +132,7 @@ what_is_refused(void **state)
 		assert_int_equal(post(wr), EINVAL);
 		wr.send_flags = 1u << 30;
 		assert_int_equal(post(wr), EINVAL);
-		/* a UD QP has none of them */
+		/* UD QPs support none of these */
 		wr.send_flags = 0;
 		qp->transport = uroce_qp_transport(IBV_QPT_UD);
 		assert_int_equal(post(wr), EINVAL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * QPs: what can be created and what is granted, numbers, being found by workers, queries, and the way out.
+ * QPs: creation and granted capabilities, QP numbers, look-ups by workers, queries, and destruction.
  */
 
 #include <errno.h>
@@ -54,7 +54,7 @@ test_refused(void **state)
 		refused(bad, EOPNOTSUPP);
 	}
 	bad = good;
-	bad.qp_type = IBV_QPT_XRC_RECV;	/* of an XRCD, not of a PD */
+	bad.qp_type = IBV_QPT_XRC_RECV;	/* belongs to an XRCD, not to a PD */
 	refused(bad, EINVAL);
 	bad = good;
 	bad.srq = &srq;
@@ -120,7 +120,7 @@ check_grants(uint32_t wr, uint32_t sge, uint32_t inline_bytes)
 	assert_in_range(attr.cap.max_send_sge, sge, UROCE_MAX_SGE);
 	assert_in_range(attr.cap.max_recv_sge, sge, UROCE_MAX_SGE);
 	assert_in_range(attr.cap.max_inline_data, inline_bytes, UROCE_MAX_INLINE_BYTES);
-	/* what is granted fits */
+	/* the granted sizes fit into the rings */
 	assert_true(attr.cap.max_send_wr == 0 || attr.cap.max_send_wr <= qp->sq.mask + 1);
 	assert_true(attr.cap.max_recv_wr == 0 || attr.cap.max_recv_wr <= qp->rq.mask + 1);
 	assert_true(sizeof(struct uroce_sqe) + attr.cap.max_send_sge * sizeof(struct ibv_sge) <=
@@ -148,7 +148,8 @@ test_grants(void **state)
 	check_grants(64, UROCE_MAX_SGE, UROCE_MAX_INLINE_BYTES);
 }
 
-/* The largest queues of all, until there is no memory: refused whole, and what is freed can be had again. */
+/* Create QPs with the largest queues until memory runs out: the failed call leaks nothing, and freed memory can be
+ * used again. */
 static void
 test_no_memory(void **state)
 {
@@ -216,7 +217,7 @@ test_created(void **state)
 	assert_int_equal(uroce_destroy_cq(recv_cq), 0);
 }
 
-/* Numbers: each its own, never a reserved one; found while the QP lives, and not after. */
+/* Each QP has a number of its own, which is not reserved; look-ups find the QP while it lives, and not later. */
 static void
 test_numbers(void **state)
 {
@@ -237,14 +238,14 @@ test_numbers(void **state)
 	assert_int_equal(errno, ENOMEM);
 	for (unsigned int i = 0; i < 256; i++) {
 		assert_ptr_equal(uroce_qp_lookup(&fake.dev, numbers[i]), qps[i]);
-		/* the same slot, another number */
+		/* the same slot with another number finds nothing */
 		assert_null(uroce_qp_lookup(&fake.dev, numbers[i] ^ 1));
 	}
 	for (unsigned int i = 0; i < 256; i++) {
 		assert_int_equal(uroce_destroy_qp(qps[i]), 0);
 		assert_null(uroce_qp_lookup(&fake.dev, numbers[i]));
 	}
-	/* a number that was in use does not come back at once */
+	/* a freed number is not reused at once */
 	for (unsigned int i = 0; i < 256; i++)
 		qps[i] = fake_qp_create(&pair);
 	for (unsigned int i = 0; i < 256; i++) {
@@ -292,7 +293,7 @@ test_query(void **state)
 	assert_int_equal(got_init.sq_sig_all, 1);
 
 	fake_qp_to(&qp->ibv, IBV_QPS_RTS);
-	/* the transport has moved on */
+	/* the transport has advanced the PSNs */
 	uroce_responder_of(qp)->psn = 0x000005;
 	uroce_requester_of(qp)->psn = 0x777777;
 	assert_int_equal(uroce_query_qp(&qp->ibv, &got, ~0, &got_init), 0);
@@ -332,7 +333,7 @@ test_query_draining_and_error(void **state)
 	qp->sq.head++;
 	assert_int_equal(uroce_query_qp(&qp->ibv, &got, IBV_QP_STATE, &init), 0);
 	assert_int_equal(got.sq_draining, 0);
-	/* the transport's own doing */
+	/* the transport changed the state */
 	qp->state = IBV_QPS_ERR;
 	assert_int_equal(qp->ibv.state, IBV_QPS_SQD);
 	assert_int_equal(uroce_query_qp(&qp->ibv, &got, IBV_QP_STATE, &init), 0);
@@ -342,7 +343,7 @@ test_query_draining_and_error(void **state)
 	assert_int_equal(uroce_destroy_qp(&qp->ibv), 0);
 }
 
-/* Before there is a requester or responder, the PSNs are what was set. */
+/* Before the requester or responder exists, the PSNs are those that were set. */
 static void
 test_query_psns(void **state)
 {
@@ -377,8 +378,8 @@ expect_only(struct ibv_cq *cq, const struct ibv_qp *of, uint64_t wr_id)
 	assert_int_equal(wc[0].wr_id, wr_id);
 }
 
-/* A program frees what its wr_id point to once the QP is destroyed: no completion of the QP comes after that, from
- * neither CQ, nor of what it has taken from an SRQ. Those of other QPs stay. */
+/* An application frees the buffers that wr_id points to once the QP is destroyed: no completion of the QP comes
+ * later from either CQ, even for receives from an SRQ. Completions of other QPs stay. */
 static void
 test_destroy_takes_its_completions(void **state)
 {
@@ -411,7 +412,8 @@ test_destroy_takes_its_completions(void **state)
 	assert_int_equal(uroce_destroy_cq(recv_cq), 0);
 }
 
-/* The event of a completion that is gone finds an empty CQ, which can be armed and tells of the next one. */
+/* The event of a removed completion leads to an empty CQ; the CQ can be armed again, and reports the next
+ * completion. */
 static void
 test_destroy_with_an_event_under_way(void **state)
 {

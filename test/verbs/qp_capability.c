@@ -23,7 +23,7 @@ test_capabilities(void **state)
 	struct ibv_qp *qp = fake_qp_create(&pair);
 	struct ibv_ece ece, zero;
 
-	/* no promise for any operation */
+	/* no ordering promise for any operation */
 	for (int op = IBV_WR_RDMA_WRITE; op <= IBV_WR_ATOMIC_WRITE; op++)
 		assert_int_equal(uroce_query_qp_data_in_order(qp, op, 0), 0);
 	memset(&zero, 0, sizeof(zero));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * ibv_create_qp_ex(3): which domain each type wants, and what is refused.
+ * ibv_create_qp_ex(3): which domain each type of QP needs, and which combinations are refused.
  */
 
 #include <errno.h>
@@ -90,7 +90,7 @@ test_rc(void **state)
 	assert_int_equal(uroce_destroy_qp(qp), 0);
 }
 
-/* What an initiator is given to receive does not count, and is not there. */
+/* Receive attributes of an XRC initiator are ignored, and the QP has no receive queue. */
 static void
 test_xrc_send(void **state)
 {
@@ -113,13 +113,13 @@ test_xrc_send(void **state)
 	assert_int_equal(uroce_dealloc_pd(pair.pd), EBUSY);
 	assert_int_equal(uroce_destroy_cq(pair.cq), EBUSY);
 	assert_int_equal(uroce_destroy_qp(qp), 0);
-	/* also by ibv_create_qp() */
+	/* also with ibv_create_qp() */
 	qp = uroce_create_qp(pair.pd, (struct ibv_qp_init_attr *)&attr);
 	assert_non_null(qp);
 	assert_int_equal(uroce_destroy_qp(qp), 0);
 }
 
-/* And a target has nothing of its own but the XRCD. */
+/* An XRC target belongs to its XRCD only, and has no queues. */
 static void
 test_xrc_recv(void **state)
 {
@@ -139,7 +139,7 @@ test_xrc_recv(void **state)
 	assert_int_equal(attr.cap.max_recv_wr, 0);
 	assert_int_equal(uroce_close_xrcd(xrcd), EBUSY);
 	assert_int_equal(uroce_destroy_qp(qp), 0);
-	/* a PD that comes along is there to be found, and is not kept */
+	/* a given PD is visible in the QP, but not referenced */
 	attr.comp_mask |= IBV_QP_INIT_ATTR_PD;
 	qp = verbs_get_ctx(fake.context)->create_qp_ex(fake.context, &attr);
 	assert_non_null(qp);
@@ -148,7 +148,7 @@ test_xrc_recv(void **state)
 	assert_int_equal(uroce_destroy_qp(qp), 0);
 }
 
-/* What only the other end of XRC has does not count. */
+/* Attributes of the other end of XRC are ignored. */
 static void
 test_xrc_modify(void **state)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * ibv_modify_qp(3): every attribute's range, nothing changed by what is refused, the transport told of what is
- * not, paths and responder resources that are replaced, and an engine that is quicker.
+ * ibv_modify_qp(3): the range of each attribute; a refused call changes nothing, and the transport hears of an accepted
+ * one; replaced paths and responder resources; and an engine that changes the state first.
  */
 
 #include <errno.h>
@@ -23,7 +23,7 @@
 #include "eal.h"
 #include "fixture.h"
 
-/* Refused, and nothing is different from before. */
+/* The call is refused, and changes nothing. */
 static void
 refused_with(struct ibv_qp_attr attr, int mask, int error)
 {
@@ -75,7 +75,7 @@ test_the_usual_way(void **state)
 	accepted(attr, FAKE_INIT_MASK, IBV_QPS_INIT);
 	assert_int_equal(qp->access, IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ);
 	assert_false(qp->path.set_up);
-	/* only what the mask names is taken */
+	/* attributes outside the mask are ignored */
 	assert_int_equal(qp->attr.dest_qp_num, 0);
 
 	attr.qp_state = IBV_QPS_RTR;
@@ -96,7 +96,7 @@ test_the_usual_way(void **state)
 	assert_int_equal(qp->attr.rnr_retry, 6);
 	assert_int_equal(qp->attr.max_rd_atomic, 16);
 
-	/* no state: it stays */
+	/* without a state, the state stays */
 	attr.qp_access_flags = IBV_ACCESS_REMOTE_ATOMIC;
 	accepted(attr, IBV_QP_ACCESS_FLAGS, IBV_QPS_RTS);
 	assert_int_equal(qp->access, IBV_ACCESS_REMOTE_ATOMIC);
@@ -108,7 +108,7 @@ test_the_usual_way(void **state)
 	assert_int_equal(qp->attr.en_sqd_async_notify, 1);
 	attr.qp_state = IBV_QPS_RTS;
 	accepted(attr, IBV_QP_STATE, IBV_QPS_RTS);
-	/* the notification is for that one time */
+	/* the drain notification is for that transition only */
 	attr.qp_state = IBV_QPS_SQD;
 	accepted(attr, IBV_QP_STATE, IBV_QPS_SQD);
 	assert_int_equal(qp->attr.en_sqd_async_notify, 0);
@@ -133,7 +133,7 @@ test_wrong_transitions_and_masks(void **state)
 
 		refused(attr, FAKE_INIT_MASK ^ b);
 	}
-	/* no device of ours resizes its queues, or limits their rate */
+	/* uroce does not resize a QP's queues or limit their rate */
 	fake_qp_to(&qp->ibv, IBV_QPS_RTS);
 	refused(attr, IBV_QP_CAP);
 	refused(attr, IBV_QP_RATE_LIMIT);
@@ -179,7 +179,7 @@ test_ranges_of_rtr(void **state)
 	BAD(ah_attr.grh.sgid_index, UROCE_MAX_GID, FAKE_RTR_MASK);
 	BAD(alt_port_num, 1, FAKE_RTR_MASK | IBV_QP_ALT_PATH);
 	BAD(pkey_index, 1, FAKE_RTR_MASK | IBV_QP_PKEY_INDEX);
-	/* nothing of that got as far as a path */
+	/* none of these calls reached a path */
 	assert_int_equal(fake.path_inits, 0);
 
 	/* the port's MTU is the limit */
@@ -228,7 +228,7 @@ test_ranges_of_rts(void **state)
 	assert_int_equal(qp->attr.sq_psn, 0xffffff);
 }
 
-/* Every path MTU that there is. */
+/* Each path MTU. */
 static void
 test_mtu(void **state)
 {
@@ -246,7 +246,7 @@ test_mtu(void **state)
 	}
 }
 
-/* What was posted is forgotten, without completions, and can be posted again. */
+/* A reset discards posted requests without completions, and they can be posted again. */
 static void
 test_reset_clears(void **state)
 {
@@ -273,7 +273,7 @@ test_reset_clears(void **state)
 	}
 }
 
-/* What nobody has polled is of its former life, too. */
+/* A reset removes unpolled completions, too. */
 static void
 test_reset_forgets(void **state)
 {
@@ -292,7 +292,7 @@ test_reset_forgets(void **state)
 	}
 	assert_int_equal(uroce_modify_qp(other, &attr, IBV_QP_STATE), 0);
 	attr.qp_state = IBV_QPS_RESET;
-	/* refused: nothing is taken */
+	/* a refused call removes no completion */
 	assert_int_equal(uroce_modify_qp(other, &attr, IBV_QP_STATE | IBV_QP_AV), EINVAL);
 	assert_int_equal(uroce_cq_of(recv_cq)->tail - uroce_cq_of(recv_cq)->head, 2);
 	assert_int_equal(uroce_modify_qp(other, &attr, IBV_QP_STATE), 0);
@@ -327,14 +327,14 @@ test_resources(void **state)
 		attr.qp_state = IBV_QPS_RESET;
 		accepted(attr, IBV_QP_STATE, IBV_QPS_RESET);
 	}
-	/* exact when it is new */
+	/* a new ring has the exact size */
 	assert_int_equal(uroce_destroy_qp(&qp->ibv), 0);
 	qp = uroce_qp_of(fake_qp_create(&pair));
 	fake_qp_to(&qp->ibv, IBV_QPS_RTR);
 	assert_int_equal(uroce_responder_of(qp)->resource_mask, 7);
 }
 
-/* More of them while drained: what is remembered moves along, wherever the ring's indices are. */
+/* More responder resources in SQD: the remembered requests move to the new ring, wherever its indices are. */
 static void
 test_resources_grow(void **state)
 {
@@ -361,7 +361,7 @@ test_resources_grow(void **state)
 	}
 	for (uint32_t i = resp->resource_tail; i != resp->resource_tail + 56; i++)
 		assert_int_equal(resp->resources[i & 63].op, UROCE_OP_NONE);
-	/* fewer: the ring stays */
+	/* with fewer resources the ring stays */
 	ring = resp->resources;
 	attr.max_dest_rd_atomic = 2;
 	accepted(attr, IBV_QP_MAX_DEST_RD_ATOMIC, IBV_QPS_SQD);
@@ -369,7 +369,7 @@ test_resources_grow(void **state)
 	assert_int_equal(qp->attr.max_dest_rd_atomic, 2);
 }
 
-/* A new address while drained; the old path is given back, the peer's number is still the one. */
+/* A new address in SQD: the old path is released, and the peer's QPN stays. */
 static void
 test_path_replaced(void **state)
 {
@@ -395,7 +395,7 @@ fail_qp(void)
 	qp->state = IBV_QPS_ERR;
 }
 
-/* The engine puts the QP into ERR after the first look at its state. */
+/* The engine moves the QP to ERR after the control call has read the state. */
 static void
 test_engine_is_quicker(void **state)
 {
@@ -414,7 +414,7 @@ test_engine_is_quicker(void **state)
 	assert_int_equal(qp->path.dgid.raw[15], 9);
 	assert_int_equal(uroce_responder_of(qp)->resource_mask, 7);
 	assert_int_equal(qp->state, IBV_QPS_ERR);
-	/* what is allowed from there */
+	/* transitions from ERR are allowed */
 	attr.qp_state = IBV_QPS_RESET;
 	accepted(attr, IBV_QP_STATE, IBV_QPS_RESET);
 	fake.entering = NULL;

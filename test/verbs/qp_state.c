@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * QP state transitions (R44, R45), exhaustively: every pair of states for every type of QP, and for those that
- * are allowed every attribute, present and missing. What is right is spelled out here a second time.
+ * QP state transitions (R44, R45), exhaustively: each pair of states for each type of QP, and for each allowed
+ * transition each attribute, present and missing. The tables here are a second, independent copy of the rules.
  */
 
 #include <errno.h>
@@ -53,7 +53,7 @@
 
 static const enum ibv_qp_type types[] = { RC, UC, UD, XI, XT };
 
-/* Beside any -> RESET and any -> ERR, which take no attributes. */
+/* The transitions except any -> RESET and any -> ERR, which take no attributes. */
 static const struct {
 	enum ibv_qp_type type;
 	enum ibv_qp_state from, to;
@@ -131,7 +131,7 @@ check_allowed(enum ibv_qp_type type, enum ibv_qp_state from, enum ibv_qp_state t
 
 	assert_int_equal(uroce_qp_transition_check(from, to, type, mask), 0);
 	assert_int_equal(uroce_qp_transition_check(from, to, type, mask | optional), 0);
-	/* no state in the mask: it stays */
+	/* without a state in the mask, the state stays */
 	assert_int_equal(uroce_qp_transition_check(from, to, type, required),
 			 from == to ? 0 : EINVAL);
 	for (unsigned int bit = 0; bit < 32; bit++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * What a device says of itself, also to callers whose structures are smaller or larger than ours.
+ * Device queries, also by callers whose structures are smaller or larger than the library's.
  */
 
 #include <errno.h>
@@ -51,9 +51,9 @@ test_device(void **state)
 	assert_int_equal(attr.max_srq_sge, UROCE_MAX_SGE);
 	assert_true(attr.device_cap_flags & IBV_DEVICE_SRQ_RESIZE);
 	assert_true(attr.device_cap_flags & IBV_DEVICE_XRC);
-	/* not there */
+	/* windows use slots of the regions' table */
 	assert_int_equal(attr.max_mw, attr.max_mr);
-	/* one of 2A and 2B: ib_verbs.h */
+	/* a device has type 2A or 2B, not both (ib_verbs.h) */
 	assert_true(attr.device_cap_flags & IBV_DEVICE_MEM_WINDOW);
 	assert_true(attr.device_cap_flags & IBV_DEVICE_MEM_WINDOW_TYPE_2B);
 	assert_false(attr.device_cap_flags & IBV_DEVICE_MEM_WINDOW_TYPE_2A);
@@ -61,22 +61,22 @@ test_device(void **state)
 			 0);
 }
 
-/* The vendor ID is an OUI that IEEE assigns to nobody, and no program takes it for that of a device which it treats in
- * its own way: not even where it keeps 16 bits of it, as UCX does. */
+/* The vendor ID is an OUI that IEEE does not assign. No application may take it for that of a device that needs
+ * special treatment, not even if the application keeps only 16 bits of it, as UCX does. */
 static void
 test_vendor(void **state)
 {
 	static const uint32_t known[] = {
-		0, 0xffffff,	/* Linux Soft-RoCE, to which SPDK sends no SEND with invalidate */
+		0, 0xffffff,	/* of Linux Soft-RoCE; SPDK sends it no SEND with invalidate */
 		0x02c9, 0x08f1, 0x05ad, 0x066a, 0x1397,	/* OUIs: rdma-core, UCX, perftest */
 		0x15b3, 0x14e4, 0x1425, 0x8086, 0x1077, 0x1137, 0x19e5, 0x1d0f, 0x1dd8, 0x1ded, 0x1f0f, 0x1f67,
-		0x209b,		/* PCI vendors, which some compare with it: perftest, libfabric, rdma-core */
+		0x209b,		/* PCI vendor IDs, with which perftest, libfabric and rdma-core compare it */
 	};
 	struct ibv_device_attr attr;
 
 	assert_int_equal(uroce_query_device(fake.context, &attr), 0);
 	assert_int_equal(attr.vendor_id >> 24, 0);
-	/* of the first byte: not a group, administered locally, and by no standard (IEEE 802c) */
+	/* first byte: not a group, locally administered, outside any standard (IEEE 802c) */
 	assert_int_equal((attr.vendor_id >> 16) & 0x0f, 0x02);
 	for (size_t i = 0; i < RTE_DIM(known); i++) {
 		assert_int_not_equal(attr.vendor_id, known[i]);
@@ -100,13 +100,13 @@ test_device_ex(void **state)
 			 EINVAL);
 	assert_int_equal(vctx->query_device_ex(fake.context, NULL, &big.attr,
 					       sizeof(big.attr.orig_attr) - 1), EINVAL);
-	/* a caller with fewer fields: nothing behind them is written */
+	/* a caller with fewer fields: no byte behind them is written */
 	memset(&big, 0xff, sizeof(big));
 	assert_int_equal(vctx->query_device_ex(fake.context, NULL, &big.attr, small), 0);
 	assert_int_equal(big.attr.orig_attr.max_cqe, UROCE_MAX_CQE);
 	assert_int_equal(big.attr.comp_mask, 0);
 	assert_int_equal(big.attr.odp_caps.general_caps, UINT64_MAX);
-	/* and one with more: they read as zero */
+	/* a caller with more fields: they are zero */
 	input.comp_mask = 0;
 	memset(&big, 0xff, sizeof(big));
 	assert_int_equal(vctx->query_device_ex(fake.context, &input, &big.attr, sizeof(big)), 0);
@@ -116,7 +116,7 @@ test_device_ex(void **state)
 		assert_int_equal(big.more[i], 0);
 }
 
-/* The fields of the extension say what there is. */
+/* The fields of the extension describe the capabilities. */
 static void
 test_device_ex_fields(void **state)
 {
@@ -132,7 +132,7 @@ test_device_ex_fields(void **state)
 			 (UROCE_CAN_PERSIST ? IBV_DEVICE_FLUSH_PERSISTENT : 0)) >> 32);
 	assert_int_equal(attr.cq_mod_caps.max_cq_count, UINT16_MAX);
 	assert_int_equal(attr.cq_mod_caps.max_cq_period, UINT16_MAX);
-	/* not there */
+	/* not supported */
 	assert_int_equal(attr.odp_caps.general_caps, 0);
 	assert_int_equal(attr.tso_caps.max_tso, 0);
 	assert_int_equal(attr.rss_caps.supported_qpts, 0);
@@ -189,7 +189,7 @@ test_port(void **state)
 	assert_int_equal(uroce_query_port(fake.context, 1, &attr), EIO);
 	fake.port_error = 0;
 
-	/* old programs' struct ends before port_cap_flags2 */
+	/* in old programs, the structure ends before port_cap_flags2 */
 	memset(&compat, 0xff, sizeof(compat));
 	assert_int_equal(fake.context->ops._compat_query_port(
 				 fake.context, 1, (struct _compat_ibv_port_attr *)&compat), 0);
@@ -208,7 +208,7 @@ test_gid(void **state)
 	memset(&zero, 0, sizeof(zero));
 	assert_int_equal(uroce_query_gid(fake.context, 1, 1, &gid), 0);
 	assert_int_equal(gid.raw[12], 10);
-	/* empty: zeros here, ENODATA there */
+	/* an empty entry: this call returns zeros, the other one ENODATA */
 	memset(&gid, 0xff, sizeof(gid));
 	assert_int_equal(uroce_query_gid(fake.context, 1, 0, &gid), 0);
 	assert_memory_equal(&gid, &zero, sizeof(gid));
@@ -249,7 +249,7 @@ test_gid_table(void **state)
 	assert_int_equal(uroce_query_gid_table(fake.context, entries, 1, 0), 1);
 	assert_int_equal(uroce_query_gid_table(fake.context, entries, 0, 0), -EINVAL);
 	assert_int_equal(uroce_query_gid_table(fake.context, entries, 3, 1), -EINVAL);
-	/* more than there is room for */
+	/* more entries than room */
 	fake.all_gids = true;
 	assert_int_equal(uroce_query_gid_table(fake.context, entries, 3, 0), -EINVAL);
 }

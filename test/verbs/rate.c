@@ -19,7 +19,7 @@ test_rates(void **state)
 		int mult = uroce_rate_to_mult(rate), mbps = uroce_rate_to_mbps(rate);
 
 		assert_true(mult > 0 && mbps > 0);
-		/* about the same; FDR's lanes are no multiple */
+		/* roughly the same: FDR's rate is no multiple of 2.5 Gbit/s */
 		assert_in_range(mbps, mult * 2500 * 0.93, mult * 2500 * 1.07);
 		assert_int_equal(uroce_mult_to_rate(mult), rate);
 		assert_int_equal(uroce_mbps_to_rate(mbps), rate);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * uroce_destroy_qp_async(): what is left of a QP is freed when no worker has it and its events are acknowledged, by
- * the thread that polls a worker; the caller does not wait.
+ * uroce_destroy_qp_async(): the caller does not wait. A thread that polls a worker frees the QP once no worker uses it
+ * and its events are acknowledged.
  */
 
 #include <errno.h>
@@ -29,7 +29,7 @@ static void
 count_freed(void *arg)
 {
 	assert_ptr_equal(arg, &pair);
-	/* the application may destroy what the QP was made of */
+	/* the application may destroy the objects that the QP used */
 	assert_int_equal(fake.dev.qp_count, 0);
 	assert_false(uroce_reclaim_is_any());
 	freed++;
@@ -55,7 +55,7 @@ test_nobody_has_it(void **state)
 	assert_int_equal(freed, 1);
 }
 
-/* A worker that is in a poll may have the QP: uroce_destroy_qp() would not return. */
+/* A worker in a poll may use the QP: uroce_destroy_qp() would wait for it. */
 static void
 test_worker_in_a_poll(void **state)
 {
@@ -72,7 +72,7 @@ test_worker_in_a_poll(void **state)
 	assert_int_equal(rte_rcu_qsbr_thread_unregister(uroce_rcu, READER), 0);
 }
 
-/* One event that was got, which uroce_destroy_qp() would wait for, and one that nobody will get. */
+/* A reported event that is not acknowledged, for which uroce_destroy_qp() would wait, and an unread event. */
 static void
 test_events(void **state)
 {
@@ -90,7 +90,7 @@ test_events(void **state)
 	assert_int_equal(freed, 1);
 }
 
-/* The program may free what wr_id points to when the call returns. */
+/* After the call, the application may free the buffers that wr_id points to. */
 static void
 test_completions(void **state)
 {
@@ -126,7 +126,7 @@ look(struct uroce_reclaim *r, uint64_t now_ns)
 	return is_idle;
 }
 
-/* However many objects wait, a poll of a worker looks at a few, and gets to all of them in turn. */
+/* With many objects to free, each poll of a worker checks a few, and gets to all of them in turn. */
 static void
 test_many(void **state)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * ibv_rereg_mr(3): translation, PD and access, each alone and all together; the keys stay; what fails leaves
- * everything as it was. And ibv_reg_mr_iova(3), ibv_alloc_null_mr(3).
+ * ibv_rereg_mr(3): translation, PD and access, each alone and all together; the keys stay; a failure changes nothing.
+ * And ibv_reg_mr_iova(3) and ibv_alloc_null_mr(3).
  */
 
 #include <errno.h>
@@ -105,7 +105,7 @@ what_the_first_byte_is_called(void **state)
 	assert_ptr_equal(at(pd, (uintptr_t)elsewhere, BYTES, 0), elsewhere);
 	assert_int_equal(uroce_dereg_mr(mr), 0);
 
-	/* an iova of its own stays until the translation changes */
+	/* a separate iova stays until the translation changes */
 	mr = uroce_reg_mr_iova(pd, memory, BYTES, 0x123456789000, IBV_ACCESS_LOCAL_WRITE);
 	assert_ptr_equal(at(pd, 0x123456789000, BYTES, 0), memory);
 	assert_int_equal(uroce_rereg_mr(mr, PD | ACCESS, pd, NULL, 0, 0), 0);
@@ -150,7 +150,7 @@ all_or_nothing(void **state)
 	refused(TRANSLATION | PD, other, memory, 0, 0, EINVAL);
 	refused(TRANSLATION | PD, other, (void *)UINTPTR_MAX, 2, 0, EINVAL);
 	refused(TRANSLATION | PD, other, NULL, 1, 0, EFAULT);
-	/* it may be written to as it is now, and that must stay so */
+	/* the region allows local writes, which read-only memory cannot keep */
 	refused(TRANSLATION | PD, other, text, 4, 0, EFAULT);
 	refused(TRANSLATION | PD | ACCESS, other, text, 4, local, EFAULT);
 }
@@ -186,7 +186,7 @@ r47_bound_windows(void **state)
 	uroce_mw_destroy(mw);
 }
 
-/* To memory of DPDK and back: what follows it when it goes is what the region is now. */
+/* A region moves to DPDK's memory and back: only memory that it covers now matters when DPDK frees memory. */
 static void
 memory_of_dpdk(void **state)
 {
@@ -221,7 +221,7 @@ null_regions(void **state)
 	assert_int_equal(uroce_dereg_mr(null), 0);
 }
 
-/* Relaxed ordering and other optional flags are accepted, and grant nothing. */
+/* Relaxed ordering and other optional flags are accepted, and grant no right. */
 static void
 optional_flags(void **state)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Shared receive queues as objects (ibv_create_srq(3), ibv_modify_srq(3), ibv_post_srq_recv(3)): what is refused and
- * granted, order, the limit and its event, a new size at work, lives.
+ * Shared receive queues as objects (ibv_create_srq(3), ibv_modify_srq(3), ibv_post_srq_recv(3)): refused and granted
+ * attributes, order, the limit and its event, resizing in use, and lifetimes.
  */
 
 #include <errno.h>
@@ -26,7 +26,7 @@
 #define MAX_WR 5
 #define MAX_SGE 3
 
-/* Room for a WQE of the most entries. */
+/* Room for a WQE with the most scatter/gather entries. */
 union place {
 	struct uroce_rqe rqe;
 	uint8_t bytes[sizeof(struct uroce_rqe) + UROCE_MAX_SGE * sizeof(struct ibv_sge)];
@@ -132,7 +132,7 @@ test_refused(void **state)
 		assert_memory_equal(&init.attr, &bad[i], sizeof(init.attr));
 		assert_int_equal(fake.dev.srq_count, 0);
 	}
-	/* as many as the device says, and not one more */
+	/* as many as the device allows, and not one more */
 	fake.dev.srq_count = 1 << UROCE_LOG2_MAX_SRQ;
 	struct ibv_srq_init_attr init = { .attr = { .max_wr = 1 } };
 	errno = 0;
@@ -192,7 +192,7 @@ test_ex(void **state)
 	bad.srq_type = IBV_SRQT_TM;
 	assert_null(uroce_create_srq_ex(fake.context, &bad));
 	assert_int_equal(errno, EOPNOTSUPP);
-	bad.comp_mask = IBV_SRQ_INIT_ATTR_PD;	/* then the type does not count */
+	bad.comp_mask = IBV_SRQ_INIT_ATTR_PD;	/* without its bit in the mask, the type is ignored */
 	srq = uroce_create_srq_ex(fake.context, &bad);
 	assert_non_null(srq);
 	assert_int_equal(uroce_destroy_srq(srq), 0);
@@ -205,7 +205,7 @@ test_order_and_room(void **state)
 	uint64_t posted = 0, taken = 0;
 
 	expect_empty(srq);
-	/* round the ring, which is larger than MAX_WR */
+	/* several times round the ring, which is larger than MAX_WR */
 	for (int i = 0; i < 7; i++) {
 		while (posted - taken < MAX_WR)
 			assert_int_equal(post(srq, posted++), 0);
@@ -268,22 +268,22 @@ test_limit(void **state)
 	assert_int_equal(modify(srq, 0, 4, IBV_SRQ_LIMIT), 0);
 	expect_attr(srq, MAX_WR, 4);
 	expect_taken(srq, 0);
-	assert_false(event_pending());	/* four are left: not below */
+	assert_false(event_pending());	/* four receives are left: not below the limit */
 	expect_taken(srq, 1);
 	expect_limit_event(srq);
-	expect_attr(srq, MAX_WR, 0);	/* one shot */
+	expect_attr(srq, MAX_WR, 0);	/* disarmed after one event */
 	expect_taken(srq, 2);
 	assert_false(event_pending());
-	/* too few already */
+	/* already below the limit */
 	assert_int_equal(modify(srq, 0, 3, IBV_SRQ_LIMIT), 0);
 	expect_limit_event(srq);
 	expect_attr(srq, MAX_WR, 0);
-	/* armed, and disarmed */
+	/* armed, then disarmed */
 	assert_int_equal(modify(srq, 0, 2, IBV_SRQ_LIMIT), 0);
 	assert_int_equal(modify(srq, 0, 0, IBV_SRQ_LIMIT), 0);
 	expect_taken(srq, 3);
 	assert_false(event_pending());
-	/* what has been posted since counts */
+	/* receives posted later count */
 	assert_int_equal(modify(srq, 0, 1, IBV_SRQ_LIMIT), 0);
 	assert_int_equal(post(srq, 5), 0);
 	expect_taken(srq, 4);
@@ -304,7 +304,7 @@ test_resize(void **state)
 	expect_taken(srq, taken++);
 	for (; posted < 6; posted++)
 		assert_int_equal(post(srq, posted), 0);
-	/* five are queued, across the end of the ring */
+	/* five receives are queued, across the end of the ring */
 	assert_int_equal(modify(srq, 40, 0, IBV_SRQ_MAX_WR), 0);
 	expect_attr(srq, 40, 0);
 	for (; posted < 41; posted++)
@@ -339,7 +339,7 @@ test_modify_refused(void **state)
 	assert_int_equal(modify(srq, 1, 1, IBV_SRQ_LIMIT << 1), EINVAL);
 	assert_int_equal(modify(srq, 0, 1, IBV_SRQ_MAX_WR), EINVAL);
 	assert_int_equal(modify(srq, UROCE_MAX_SRQ_WR + 1, 1, IBV_SRQ_MAX_WR), EINVAL);
-	/* all or nothing, and the limit that is armed has to fit, too */
+	/* all or nothing; an armed limit must also fit */
 	assert_int_equal(modify(srq, 8, 9, IBV_SRQ_MAX_WR | IBV_SRQ_LIMIT), EINVAL);
 	assert_int_equal(modify(srq, 1, 1, IBV_SRQ_MAX_WR | IBV_SRQ_LIMIT), EINVAL);
 	expect_taken(srq, 0);
@@ -384,7 +384,7 @@ test_qp(void **state)
 	assert_int_equal(uroce_destroy_srq(srq), 0);
 }
 
-/* Its events that nobody has read are forgotten; one that was read is waited for (test_events does that). */
+/* Unread events of a destroyed SRQ disappear; it waits for reported ones (test_events). */
 static void
 test_destroy_with_events(void **state)
 {

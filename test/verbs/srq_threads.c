@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * An SRQ in the hands of several threads: posters, takers, and one that resizes and arms it meanwhile. Every WQE
- * comes out whole and once, and those of one poster in their order.
+ * An SRQ with several threads: posters, takers, and one that resizes and arms it. Each WQE comes out whole and once,
+ * and the WQEs of one poster in order.
  */
 
 #include <errno.h>
@@ -27,14 +27,14 @@
 
 #define POSTERS 2
 #define TAKERS 2
-#define EACH 20000		/* WQEs of a poster */
+#define EACH 20000		/* WQEs per poster */
 #define SIZE 64
 #define LARGER 200
 
 static struct fake_pair pair;
 static struct ibv_srq *srq;
 static uint32_t done;			/* atomic: WQEs taken by all */
-static uint8_t seen[POSTERS][EACH];	/* how often each was taken; each byte: one taker */
+static uint8_t seen[POSTERS][EACH];	/* times each WQE was taken; one taker writes each byte */
 static uint32_t torn, disordered;	/* atomic */
 
 static void *
@@ -85,7 +85,7 @@ take_all(void *arg)
 	return NULL;
 }
 
-/* What a resize to less than is queued refuses is nobody's loss. */
+/* A resize below the number of queued WQEs may fail. */
 static void
 modify_meanwhile(void)
 {

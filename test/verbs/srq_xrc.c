@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * XRC SRQs: what they are made of, their numbers, what they keep alive, and what destroying one takes from a target
- * QP.
+ * XRC SRQs: the objects that they need, their numbers, what they keep alive, and the effect of destroying one on target
+ * QPs.
  */
 
 #include <errno.h>
@@ -93,7 +93,7 @@ test_keeps_alive(void **state)
 	assert_int_equal(uroce_destroy_srq(srq), 0);
 }
 
-/* Found by its number while it lives; numbers tell nothing of each other, and do not come back. */
+/* Look-ups find an SRQ by its number while it lives; numbers reveal nothing about others, and are not reused. */
 static void
 test_numbers(void **state)
 {
@@ -112,7 +112,7 @@ test_numbers(void **state)
 	assert_true(steps < COUNT / 4);
 	for (int i = 0; i < COUNT; i++) {
 		assert_ptr_equal(uroce_srq_lookup(&fake.dev, numbers[i]), srqs[i]);
-		/* the bits below the slot count, too */
+		/* also with other bits above the slot number */
 		assert_null(uroce_srq_lookup(&fake.dev, numbers[i] ^ 1));
 		assert_int_equal(uroce_destroy_srq(srqs[i]), 0);
 		assert_null(uroce_srq_lookup(&fake.dev, numbers[i]));
@@ -126,7 +126,7 @@ test_numbers(void **state)
 	}
 }
 
-/* Its receives are for targets: no other QP can have it. */
+/* Its receives are for XRC targets: no other QP can use it. */
 static void
 test_not_for_a_qp(void **state)
 {
@@ -139,7 +139,7 @@ test_not_for_a_qp(void **state)
 	assert_int_equal(uroce_destroy_srq(init.srq), 0);
 }
 
-/* Engines of any number of QPs push to its CQ. */
+/* Its CQ is shared: the engines of any QPs push to it. */
 static void
 test_cq_is_shared(void **state)
 {
@@ -151,7 +151,7 @@ test_cq_is_shared(void **state)
 	assert_true(uroce_cq_of(pair.cq)->shared);
 	assert_int_equal(uroce_destroy_srq(srq), 0);
 	assert_int_equal(uroce_destroy_qp(qp), 0);
-	/* and the other way round */
+	/* and in the reverse order */
 	qp = fake_qp_create(&pair);
 	assert_false(uroce_cq_of(pair.cq)->shared);
 	srq = create();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Every status and every event has a name of its own; what is none is "unknown".
+ * Each status and each event has a name of its own; other values are "unknown".
  */
 
 #include <setjmp.h>

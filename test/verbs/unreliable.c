@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * UC and UD queue pairs as verbs see them: their way to RTS, the MTU of a datagram, what can be posted, and the hold of
- * a send on its address handle.
+ * UC and UD queue pairs in verbs: their way to RTS, the MTU of a datagram, which requests can be posted, and the
+ * reference of a posted send to its address handle.
  */
 
 #include <errno.h>
@@ -117,7 +117,7 @@ test_ud_to_rts(void **state)
 	struct ibv_qp *qp = make_qp(IBV_QPT_UD);
 
 	(void)state;
-	/* it has no address vector, and needs a Q_Key */
+	/* a UD QP has no address vector, and needs a Q_Key */
 	assert_int_equal(modify(qp, IBV_QPS_INIT, INIT_UC), EINVAL);
 	assert_int_equal(modify(qp, IBV_QPS_INIT, INIT_UD), 0);
 	assert_int_equal(modify(qp, IBV_QPS_RTR, RTR_UC), EINVAL);
@@ -130,7 +130,7 @@ test_ud_to_rts(void **state)
 	assert_int_equal(attr.qkey, 0x80001234);
 	assert_int_equal(attr.path_mtu, IBV_MTU_2048);
 	assert_int_equal(init.qp_type, IBV_QPT_UD);
-	assert_int_equal(fake.paths, 1);	/* that of the handle */
+	assert_int_equal(fake.paths, 1);	/* the path of the handle */
 	assert_int_equal(uroce_destroy_qp(qp), 0);
 }
 
@@ -162,7 +162,7 @@ post(struct ibv_qp *qp, enum ibv_wr_opcode opcode)
 	return ibv_post_send(qp, &wr, &bad);
 }
 
-/* Of what carries data: a bit for each opcode. */
+/* Opcodes that carry data: one bit for each. */
 static void
 test_opcodes(void **state)
 {
@@ -201,13 +201,13 @@ test_a_queued_send_holds_its_handle(void **state)
 	to_rts(qp);
 	for (unsigned int i = 0; i < 5; i++)
 		assert_int_equal(post(qp, IBV_WR_SEND), 0);
-	assert_int_equal(post(qp, IBV_WR_SEND), ENOMEM);	/* what is refused holds nothing */
+	assert_int_equal(post(qp, IBV_WR_SEND), ENOMEM);	/* a refused request takes no reference */
 	assert_int_equal(uroce_ah_of(ah)->refs, 5);
 	sqe = uroce_sqe_at(&uroce_qp_of(qp)->sq, 0);
 	assert_ptr_equal(sqe->ud.ah, uroce_ah_of(ah));
 	assert_int_equal(sqe->ud.remote_qpn, 5);
 	assert_int_equal(sqe->ud.qkey, 6);
-	/* unsent */
+	/* discarded unsent */
 	assert_int_equal(modify(qp, IBV_QPS_RESET, 0), 0);
 	assert_int_equal(uroce_ah_of(ah)->refs, 0);
 	to_rts(qp);
@@ -230,7 +230,7 @@ send_slowly(struct uroce_device *dev)
 	}
 }
 
-/* One that goes has time to send what nobody will acknowledge, and no more than that. */
+/* A destroyed QP gets time to send its requests, which no peer acknowledges, and no more than that. */
 static void
 test_the_rest_is_sent(void **state)
 {

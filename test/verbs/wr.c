@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The work request calls of struct ibv_qp_ex: each makes the WQE that ibv_post_send() makes of the same request, and
- * there are those that were asked for.
+ * The work request calls of struct ibv_qp_ex: each builds the same WQE as ibv_post_send() for the same request, and
+ * only the requested calls exist.
  */
 
 #include <errno.h>
@@ -58,7 +58,7 @@ test_create(void **state)
 	refused(IBV_QPT_RAW_PACKET, with_ops, IBV_QP_EX_WITH_SEND, 0, EOPNOTSUPP);
 }
 
-/* Calls that were not asked for are not there. */
+/* Calls that were not requested are null. */
 static void
 test_only_what_was_asked_for(void **state)
 {
@@ -199,7 +199,7 @@ test_memory(void **state)
 	wr.num_sge = 1;
 	wr_same_as(wr);
 
-	/* a window has its new key when the request is posted, and only then */
+	/* a window gets its new key when the request is posted */
 	old = mw->rkey;
 	rkey = ibv_inc_rkey(old);
 	wr_begin(5, 0);
@@ -242,13 +242,13 @@ test_data(void **state)
 	ibv_wr_set_sge_list(ex, 4, sges);
 	assert_int_equal(ibv_wr_complete(ex), 0);
 	wr_same_as(wr);
-	/* none at all */
+	/* without data */
 	wr_begin(0, 0);
 	ibv_wr_send(ex);
 	assert_int_equal(ibv_wr_complete(ex), 0);
 	wr.num_sge = 0;
 	wr_same_as(wr);
-	/* inline, in one piece and in several */
+	/* inline, from one buffer and from several */
 	wr.send_flags = IBV_SEND_INLINE;
 	sges[2].length = 90;
 	wr_begin(0, 0);
@@ -264,7 +264,7 @@ test_data(void **state)
 	wr.sg_list = &sges[2];
 	wr.num_sge = 1;
 	wr_same_as(wr);
-	/* R42: too long for the wire, and not for the queue */
+	/* R42: too long for a message, but the queue takes it */
 	wr.send_flags = 0;
 	sges[2].length = UROCE_MAX_MSG_BYTES;
 	sges[3].length = 1;
@@ -308,7 +308,7 @@ test_ud(void **state)
 	wr_same_as(wr);
 }
 
-/* Each request names its SRQ; what is about local memory has none. */
+/* Each request names its SRQ; requests on local memory have none. */
 static void
 test_xrc(void **state)
 {

@@ -22,7 +22,7 @@ struct ibv_qp_ex *ex;
 struct ibv_ah *ah;
 uint8_t data[600];
 
-static struct ibv_qp *plain;	/* posted */
+static struct ibv_qp *plain;	/* its requests are posted as lists */
 
 struct ibv_qp *
 wr_create(enum ibv_qp_type type, uint64_t send_ops, int sig_all)
@@ -38,7 +38,7 @@ wr_create(enum ibv_qp_type type, uint64_t send_ops, int sig_all)
 
 	assert_non_null(qp);
 	assert_int_equal(attr.cap.max_send_wr, WR_DEPTH);
-	/* as if it had been connected */
+	/* as a connected QP */
 	uroce_qp_of(qp)->state = IBV_QPS_RTS;
 	return qp;
 }
@@ -88,7 +88,7 @@ wr_teardown(void **state)
 {
 	assert_int_equal(uroce_destroy_qp(&ex->qp_base), 0);
 	assert_int_equal(uroce_destroy_qp(plain), 0);
-	/* nobody holds it any more */
+	/* no WQE references it any more */
 	assert_int_equal(uroce_ah_of(ah)->refs, 0);
 	assert_int_equal(uroce_destroy_ah(ah), 0);
 	fake_pair_destroy(&wr_pair);
@@ -101,7 +101,6 @@ wr_built(void)
 	return uroce_qp_of(&ex->qp_base);
 }
 
-/* What the worker would take next of a queue; its handle is given back, as the completer does. */
 struct uroce_sqe *
 wr_take(struct uroce_qp *qp)
 {
@@ -114,7 +113,6 @@ wr_take(struct uroce_qp *qp)
 	return sqe;
 }
 
-/* The WQE that was built is the one that this makes. */
 void
 wr_same_as(struct ibv_send_wr wr)
 {

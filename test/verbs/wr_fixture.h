@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Two QPs of a made-up device, one for requests that are built by calls, one for the same requests posted as lists.
+ * Two QPs on a fake device: requests on one are built by calls, and the same requests on the other are posted as lists.
  */
 
 #ifndef UROCE_TEST_VERBS_WR_FIXTURE_H
@@ -26,7 +26,7 @@
 #define XRC(f) cmocka_unit_test_setup_teardown(f, wr_setup_xrc, wr_teardown)
 
 extern struct fake_pair wr_pair;
-extern struct ibv_qp_ex *ex; /* built */
+extern struct ibv_qp_ex *ex; /* its requests are built by calls */
 extern struct ibv_ah *ah;
 extern uint8_t data[600];
 
@@ -35,17 +35,17 @@ int wr_setup_ud(void **state);
 int wr_setup_xrc(void **state);
 int wr_teardown(void **state);
 
-/** A QP in RTS. */
+/** Create a QP in RTS. */
 struct ibv_qp *wr_create(enum ibv_qp_type type, uint64_t send_ops, int sig_all);
 struct uroce_qp *wr_built(void);
 
-/** What the worker would take next of a queue; its handle is given back, as the completer does. */
+/** Take the next WQE of a queue, as the worker does; release its address handle, as the completer does. */
 struct uroce_sqe *wr_take(struct uroce_qp *qp);
-/** The WQE that was built is the one that this makes. */
+/** The built WQE must equal the one that posting this request makes. */
 void wr_same_as(struct ibv_send_wr wr);
 
 void wr_begin(uint64_t wr_id, unsigned int flags);
-/** Bytes of data, not from its beginning. */
+/** Bytes in the middle of the data. */
 struct ibv_sge wr_entry(uint32_t length);
 void wr_set_entry(uint32_t length);
 

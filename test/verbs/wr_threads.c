@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The work request calls of struct ibv_qp_ex: threads that wait for one another.
+ * The work request calls of struct ibv_qp_ex in several threads, which wait for one another.
  */
 
 #include <pthread.h>
@@ -22,9 +22,9 @@
 
 #define ROUNDS 20000
 
-static uint32_t taken;	/* atomic: WQEs that the worker is done with */
+static uint32_t taken;	/* atomic: WQEs that the worker has taken */
 
-/* Two WQEs at a time, the second one more than the first: nobody comes between them. */
+/* Build two WQEs at a time, numbered n and n + 1: no other thread's WQE may come between them. */
 static void *
 builder(void *arg)
 {
@@ -75,7 +75,7 @@ reset(void *arg)
 	return NULL;
 }
 
-/* What is posted while the QP is reset goes with the rest, and lets go of its address handle: teardown looks. */
+/* WQEs of a build that ends during a reset are discarded, and release their address handles: teardown checks this. */
 static void
 test_reset_while_building(void **state)
 {

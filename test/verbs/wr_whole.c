@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The work request calls of struct ibv_qp_ex, all or nothing: lists, a full queue, and what is refused and leaves
+ * The work request calls of struct ibv_qp_ex post all or nothing: lists, a full queue, and refused requests that leave
  * nothing behind.
  */
 
@@ -43,7 +43,7 @@ test_lists(void **state)
 	ex->wr_id = 3;
 	ibv_wr_rdma_read(ex, 9, 10);
 	wr_set_entry(3);
-	/* nobody sees anything before the end */
+	/* the worker sees nothing before ibv_wr_complete() */
 	assert_int_equal(wr_built()->sq.tail, 0);
 	assert_int_equal(fake.doorbells, 0);
 	assert_int_equal(ibv_wr_complete(ex), 0);
@@ -54,7 +54,7 @@ test_lists(void **state)
 		assert_int_equal(sqe->wr_id, i);
 		assert_int_equal(sqe->length, i);
 	}
-	/* nothing is nothing */
+	/* an empty list */
 	ibv_wr_start(ex);
 	assert_int_equal(ibv_wr_complete(ex), 0);
 	nothing_posted(3, 1);
@@ -64,7 +64,7 @@ test_lists(void **state)
 	nothing_posted(3, 1);
 }
 
-/* The queue takes WR_DEPTH, and gives back what did not fit. */
+/* The queue takes WR_DEPTH requests, and a list that does not fit is discarded. */
 static void
 test_full(void **state)
 {
@@ -112,7 +112,7 @@ make_bad(unsigned int what)
 	}
 }
 
-/* Alone, before something good and behind it. */
+/* A bad request alone, before a good one, and behind it. */
 static void
 test_bad(void **state)
 {
@@ -133,7 +133,7 @@ test_bad(void **state)
 			nothing_posted(0, 0);
 		}
 	}
-	/* a setter without a request is nothing */
+	/* a setter without a request does nothing */
 	wr_begin(0, 0);
 	wr_set_entry(1);
 	ibv_wr_set_inline_data(ex, data, 1);
@@ -154,13 +154,13 @@ test_states(void **state)
 	}
 }
 
-/* Handles of what is not posted are given back. */
+/* A discarded list releases its address handles. */
 static void
 test_bad_ud(void **state)
 {
 	wr_begin(0, 0);
 	ibv_wr_send(ex);
-	assert_int_equal(ibv_wr_complete(ex), EINVAL);		/* it goes nowhere */
+	assert_int_equal(ibv_wr_complete(ex), EINVAL);		/* no address was set */
 	nothing_posted(0, 0);
 	for (unsigned int what = 0; what < 4; what++) {
 		wr_begin(0, 0);
@@ -173,7 +173,7 @@ test_bad_ud(void **state)
 			ibv_wr_set_ud_addr(ex, ah, 0x1000000, 2);
 		else if (what == 2)
 			ibv_wr_set_inline_data(ex, data, sizeof(data));
-		else	/* a second time */
+		else	/* the address is set a second time */
 			for (unsigned int i = 0; i < 2; i++)
 				ibv_wr_set_ud_addr(ex, ah, 1, 2);
 		assert_int_equal(ibv_wr_complete(ex), EINVAL);
@@ -192,7 +192,7 @@ test_bad_xrc(void **state)
 	for (unsigned int what = 0; what < 3; what++) {
 		wr_begin(0, 0);
 		if (what == 0) {
-			ibv_wr_send(ex);	/* to which SRQ? */
+			ibv_wr_send(ex);	/* no SRQ was set */
 		} else if (what == 1) {
 			ibv_wr_send(ex);
 			ibv_wr_set_xrc_srqn(ex, 0x1000000);

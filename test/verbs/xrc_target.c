@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Target QPs of XRC: one QP behind several handles (ibv_open_qp(3)), what each of them does, who gets its events, and
- * which of them ends it.
+ * XRC target QPs: one QP with several handles (ibv_open_qp(3)), the calls on each of them, which handle gets its
+ * events, and which one destroys it.
  */
 
 #include <errno.h>
@@ -113,7 +113,7 @@ test_open_refused(void **state)
 	refused(open_attr(qp), EINVAL);
 }
 
-/* Each handle acts on the one QP; it goes with the last of them, whoever made it. */
+/* Each handle acts on the same QP; closing the last handle, whichever it is, destroys the QP. */
 static void
 test_handles(void **state)
 {
@@ -139,7 +139,7 @@ test_handles(void **state)
 	assert_int_equal(modify(second, IBV_QPS_RTS, RTS_MASK), 0);
 	expect_state(second, IBV_QPS_RTS);
 	assert_int_equal(uroce_close_xrcd(xrcd), EBUSY);
-	/* again, without a context */
+	/* again, without a QP context */
 	attr.comp_mask = NEEDED;
 	first = uroce_open_qp(fake.context, &attr);
 	assert_non_null(first);
@@ -150,7 +150,7 @@ test_handles(void **state)
 	assert_int_equal(fake.dev.qp_count, 0);
 }
 
-/* In any state: a target has nothing to post to. */
+/* In each state: a target has no queue to post to. */
 static void
 test_nothing_can_be_posted(void **state)
 {
@@ -185,7 +185,7 @@ event_pending(void)
 	return poll(&p, 1, 0) == 1;
 }
 
-/* Every handle has its own; a handle that goes takes only those along. */
+/* Each handle gets its own copy of an event; closing a handle discards only its own. */
 static void
 test_events(void **state)
 {
@@ -225,7 +225,8 @@ entering(void)
 		pthread_mutex_unlock(&watched->lock);
 }
 
-/* Who destroys an SRQ takes it from all targets of the domain: none is out of the list and still at work. */
+/* Destroying an SRQ detaches it from all targets of the domain: a target leaves their list and its engine under one
+ * lock. */
 static void
 test_no_target_is_left_alone(void **state)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * XRC domains (ibv_open_xrcd(3)): which opens share one, what flags and descriptors do, and lives.
+ * XRC domains (ibv_open_xrcd(3)): which opens share a domain, the effect of flags and descriptors, and lifetimes.
  */
 
 #include <errno.h>
@@ -78,7 +78,7 @@ test_inode(void **state)
 	assert_null(open_fd(fd, 0));
 	assert_int_equal(errno, EAGAIN);
 	a = open_fd(fd, O_CREAT | O_EXCL);
-	/* the same file by another descriptor */
+	/* the same file, by another descriptor */
 	again = open(path, O_RDONLY);
 	b = open_fd(again, 0);
 	assert_ptr_not_equal(a, b);
@@ -93,7 +93,7 @@ test_inode(void **state)
 	c = open_fd(other, O_CREAT);
 	assert_ptr_not_equal(domain_of(a), domain_of(c));
 	assert_int_equal(uroce_close_xrcd(c), 0);
-	/* the last one that closes it ends it, whoever opened it */
+	/* the last close ends the domain, whichever open created it */
 	assert_int_equal(uroce_close_xrcd(a), 0);
 	a = open_fd(fd, 0);
 	assert_ptr_equal(domain_of(a), domain_of(b));
@@ -108,7 +108,7 @@ test_inode(void **state)
 	unlink(second);
 }
 
-/* A domain is not taken for that of a file which has the inode's number after it. */
+/* After a file is deleted, another file that reuses its inode number gets a domain of its own. */
 static void
 test_deleted_file(void **state)
 {
