@@ -7,6 +7,7 @@
   outside doc/ has no page: its path stands in place of the link.
 - a function of the API, ``uroce_reg_mr()``, becomes a link to its description.
 - a struct may have the name of a function, as in C.
+- a page has one title.
 - `.. scenarios::` is the table of the rules and the scenarios of test/conformance that show each."""
 
 import logging as standard_logging
@@ -75,6 +76,12 @@ def resolve_links(app, doctree, docname):
             log.warning('there is no %s', path, location=node)
 
 
+def check_title(app, doctree):
+    titles = [node for node in doctree.children if isinstance(node, nodes.section)]
+    if len(titles) != 1:
+        log.warning('%s.rst has %d titles: a page has one, and its sections are below it', app.env.docname, len(titles))
+
+
 def link_functions(_, doctree):
     for node in list(doctree.findall(nodes.literal)):
         function = FUNCTION.fullmatch(node.astext())
@@ -104,6 +111,7 @@ def setup(app):
     standard_logging.getLogger('sphinx.sphinx.domains.c').addFilter(
         lambda record: not SAME_NAME.fullmatch(record.getMessage()))
     app.add_directive('scenarios', Scenarios)
+    app.connect('doctree-read', check_title)
     app.connect('doctree-read', link_functions)
     app.connect('doctree-resolved', resolve_links)
     return {'parallel_read_safe': True, 'parallel_write_safe': True}
