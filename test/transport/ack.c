@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Tests ACKs that are deferred to the next round: which ACKs are, when they leave, and what ends the wait early.
+ * Tests ACKs that are deferred to the next round: which ACKs are deferred, when they leave, and what ends the wait
+ * early.
  */
 
 #include <setjmp.h>
@@ -29,7 +30,7 @@ static void
 start(struct peer *p, const struct peer_conf *conf)
 {
 	peer_start(p, conf);
-	peer_expect_nothing(p); /* the turn that it has from becoming RTS */
+	peer_expect_nothing(p); /* consumes the turn that the QP got when it became RTS */
 	peer_next_round(p);
 }
 
@@ -160,7 +161,8 @@ acks_that_found_no_room_lead(void **state)
 	peer_stop(&p);
 }
 
-/* A WRITE leaves before a deferred ACK, even if the QP has its turn for another reason: no completion shows the order. */
+/* A WRITE leaves before a deferred ACK, even if the QP has its turn for another reason: no completion shows the
+ * order. */
 static void
 writes_go_first(void **state)
 {

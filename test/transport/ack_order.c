@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Tests the order of an ACK and the reply to the acknowledged request: the peer gets the completion of its SEND before the
- * completion of the receive that the reply takes.
+ * Tests the order of an ACK and the reply to the acknowledged request: the peer gets the completion of its SEND before
+ * the completion of the receive that the reply takes.
  */
 
 #include <setjmp.h>
@@ -26,7 +26,7 @@ static void
 start(struct peer *p, const struct peer_conf *conf)
 {
 	peer_start(p, conf);
-	peer_expect_nothing(p); /* the turn that it has from becoming RTS */
+	peer_expect_nothing(p); /* consumes the turn that the QP got when it became RTS */
 	peer_next_round(p);
 }
 
@@ -82,7 +82,7 @@ an_answer_follows_the_ack(void **state)
 		take_message(&p, requests[i / 2], PEER_RQ_PSN + n);
 		peer_expect_nothing(&p);
 		if (i % 2 == 1)
-			peer_next_round(&p);	/* the next round */
+			peer_next_round(&p);
 		peer_post(&p, answers[i % 2], 0, 8, 2, 0);
 		peer_expect_ack(&p, 0, PEER_RQ_PSN + n, n + 1);
 		peer_expect(&p, opcodes[i % 2], PEER_SQ_PSN + n);
@@ -92,7 +92,7 @@ an_answer_follows_the_ack(void **state)
 	peer_stop(&p);
 }
 
-/* In one burst: neither waits for the other. */
+/* In one burst, neither the ACK nor the message waits for the other. */
 static void
 both_leave_in_one_burst(void **state)
 {
@@ -109,7 +109,7 @@ both_leave_in_one_burst(void **state)
 	peer_stop(&p);
 }
 
-/* Of two messages one is posted on another QP, which may be to the same peer. */
+/* One of two messages is posted on another QP, which may be connected to the same peer. */
 static void
 so_it_does_on_any_qp(void **state)
 {
@@ -124,7 +124,7 @@ so_it_does_on_any_qp(void **state)
 	for (unsigned int i = 0; i < RTE_DIM(types); i++) {
 		another_qp(&p, types[i]);
 		peer_post(&p, IBV_WR_RDMA_WRITE, 0, 2048, 1, 0);
-		assert_true(peer_out(&p, &out));	/* which leaves it in the list of those that have a turn */
+		assert_true(peer_out(&p, &out));	/* the QP stays in the list of QPs with a turn */
 
 		struct ibv_qp *other = p.qp;
 		p.qp = first;
@@ -163,7 +163,7 @@ and_as_a_datagram(void **state)
 	peer_stop(&p);
 }
 
-/* Another thread has posted, and is about to ring, while the QP has its turn for something else. */
+/* Another thread has posted a message, but not yet rung the doorbell, while the QP has its turn for another reason. */
 static void
 so_does_a_message_posted_without_a_doorbell(void **state)
 {
@@ -198,7 +198,7 @@ among_streams_it_leads(void **state)
 
 	(void)state;
 	start(&p, NULL);
-	p.engine.heard_ns = UINT64_MAX;	/* no rounds: none is deferred */
+	p.engine.heard_ns = UINT64_MAX;	/* the caller reports no rounds: no ACK is deferred */
 	first = p.qp;
 	stream = another_qp(&p, IBV_QPT_RC);
 	peer_post(&p, IBV_WR_RDMA_WRITE, 0, 4096, 1, 0);
@@ -249,7 +249,7 @@ and_one_that_awaits_it(void **state)
 	uroce_qp_of(p.qp)->reply_score = UROCE_REPLY_SCORE;
 	take(&p, UROCE_RC_WRITE_ONLY, PEER_RQ_PSN);
 	assert_int_equal(p.engine.acks.reply_count, 1);
-	uroce_qp_of(p.qp)->sq.rung = 1;		/* it has posted, and is about to ring */
+	uroce_qp_of(p.qp)->sq.rung = 1;		/* posted, but the doorbell is not rung yet */
 	peer_post(&p, IBV_WR_SEND, 0, 8, 2, 0);
 	uroce_qp_of(p.qp)->sq.rung = 0;
 	assert_int_equal(peer_in(&p, &ack), UROCE_OK);
@@ -334,13 +334,13 @@ it_follows_acks_beyond_the_ring(void **state)
 		qps[i] = another_qp(&p, IBV_QPT_RC);
 	stream = another_qp(&p, IBV_QPT_RC);
 	peer_post(&p, IBV_WR_RDMA_WRITE, 0, 8, 1, 0);
-	assert_true(peer_out(&p, &out));	/* which leaves it in the list of those that have a turn */
+	assert_true(peer_out(&p, &out));	/* the QP stays in the list of QPs with a turn */
 	for (unsigned int i = 0; i < RTE_DIM(qps); i++) {
 		p.qp = qps[i];
 		take_message(&p, UROCE_RC_SEND_ONLY, PEER_RQ_PSN);
 	}
-	assert_int_equal(uroce_destroy_qp(qps[1]), 0);			/* in the ring */
-	assert_int_equal(uroce_destroy_qp(qps[UROCE_ACK_RING_SIZE + 1]), 0);	/* beyond it */
+	assert_int_equal(uroce_destroy_qp(qps[1]), 0);			/* a QP in the ring */
+	assert_int_equal(uroce_destroy_qp(qps[UROCE_ACK_RING_SIZE + 1]), 0);	/* a QP beyond the ring */
 	p.qp = stream;
 	peer_post(&p, IBV_WR_SEND, 0, 8, 2, 0);
 	p.qp = qps[UROCE_ACK_RING_SIZE];
@@ -381,7 +381,7 @@ it_waits_for_a_response(void **state)
 	peer_stop(&p);
 }
 
-/* A message that may not start yet is no reason to acknowledge early. */
+/* A message that must not start yet is no reason to send an ACK early. */
 static void
 a_closed_window_sends_no_ack(void **state)
 {
@@ -399,7 +399,7 @@ a_closed_window_sends_no_ack(void **state)
 	peer_stop(&p);
 }
 
-/* At the peer: an ACK and a message that arrive in one burst complete in order. */
+/* At the peer, an ACK and a message that arrive in one burst complete in order. */
 static void
 the_send_completes_before_the_receive(void **state)
 {

@@ -21,11 +21,11 @@
 #define SOON_NS (UROCE_ACK_REPLY_NS / 4)
 #define LATE_NS (UROCE_ACK_REPLY_NS + 1)
 
-/* The progress of the two ends. */
+/* The state of the dialog between the two ends. */
 struct game {
 	struct peer peer;
 	uint32_t in;	/* PSN of the peer's next request */
-	uint32_t out;	/* PSN of our next request */
+	uint32_t out;	/* PSN of the QP's next request */
 	uint32_t msn;
 };
 
@@ -34,7 +34,7 @@ start(struct game *g)
 {
 	*g = (struct game){ .in = PEER_RQ_PSN, .out = PEER_SQ_PSN };
 	peer_start(&g->peer, NULL);
-	peer_expect_nothing(&g->peer); /* the turn that it has from becoming RTS */
+	peer_expect_nothing(&g->peer); /* consumes the turn that the QP got when it became RTS */
 	peer_next_round(&g->peer);
 	g->peer.engine.acks.reply_ns = UROCE_ACK_REPLY_NS;
 }
@@ -86,7 +86,7 @@ expect_ack_next_round(struct game *g)
 	assert_false(peer_out_due(&g->peer, &out));
 }
 
-/* The ACK that has waited for our WRITE leaves, then the WRITE, which the peer acknowledges. */
+/* The application replies with a WRITE: a deferred ACK leaves before it. The peer acknowledges the WRITE. */
 static void
 answer_with(struct game *g, bool ack)
 {
@@ -119,7 +119,7 @@ answer_and_ack(struct game *g)
 	answer_with(g, true);
 }
 
-/* A WRITE that is acknowledged before it is answered. */
+/* A WRITE from the peer whose ACK leaves before the reply. */
 static void
 play(struct game *g, uint64_t after_ns)
 {
@@ -162,7 +162,7 @@ it_waits_for_an_answer(void **state)
 	stop(&g);
 }
 
-/* An answer in time, but for as many as were remembered: one that does not come halves them. */
+/* Replies in time raise the score up to its limit; each reply that does not come halves it. */
 static void
 but_not_for_long(void **state)
 {
@@ -205,7 +205,7 @@ late_answers_do_not_count(void **state)
 	stop(&g);
 }
 
-/* Who sends on without an answer expects none: what is owed waits no longer than it would otherwise. */
+/* A peer that sends again before the reply does not wait for it: the ACK waits for the next round only. */
 static void
 nor_for_who_sends_on(void **state)
 {
@@ -224,7 +224,7 @@ nor_for_who_sends_on(void **state)
 	stop(&g);
 }
 
-/* What is completed to a CQ is waited for there. */
+/* A receive's completion goes to a CQ: the ACK does not wait for the reply. */
 static void
 nor_where_a_completion_tells(void **state)
 {
@@ -241,14 +241,14 @@ nor_where_a_completion_tells(void **state)
 			assert_int_equal(take(&g, opcodes[i]), UROCE_OK);
 			peer_expect_wc(g.peer.recv_cq, IBV_WC_SUCCESS, 1);
 			peer_next_round(&g.peer);
-			assert_true(peer_out_due(&g.peer, &out));	/* which gives credits */
+			assert_true(peer_out_due(&g.peer, &out));	/* the ACK carries credits */
 			answer(&g);
 		}
 	}
 	stop(&g);
 }
 
-/* What is posted behind a SEND does not answer the WRITE before it. */
+/* A WRITE posted after a SEND arrived does not count as the reply to the WRITE before the SEND. */
 static void
 nor_for_who_answers_something_else(void **state)
 {
@@ -270,7 +270,7 @@ nor_for_who_answers_something_else(void **state)
 	stop(&g);
 }
 
-/* The peer asks again: he waits no longer. */
+/* The peer retransmits its request: the ACK waits no longer for the reply. */
 static void
 who_asks_again_has_waited(void **state)
 {
@@ -289,7 +289,7 @@ who_asks_again_has_waited(void **state)
 	stop(&g);
 }
 
-/* Nor what is held for something else already. */
+/* An ACK that is already deferred for another reason does not wait for the reply. */
 static void
 it_does_not_wait_twice(void **state)
 {
@@ -311,7 +311,7 @@ it_does_not_wait_twice(void **state)
 	stop(&g);
 }
 
-/* With a burst it is throughput that counts. */
+/* After a burst of requests, throughput matters: ACKs do not wait for replies. */
 static void
 nor_when_many_come(void **state)
 {
@@ -323,7 +323,7 @@ nor_when_many_come(void **state)
 	play_often(&g, UROCE_REPLY_SCORE);
 	take_write(&g);
 	expect_no_ack(&g);
-	g.peer.engine.acks.packets = UROCE_ACK_DEFER_PACKETS;	/* of other QPs */
+	g.peer.engine.acks.packets = UROCE_ACK_DEFER_PACKETS;	/* requests of other QPs in this round */
 	in = (struct peer_packet){ .opcode = UROCE_RC_ACKNOWLEDGE, .psn = g.out, .syndrome = PEER_UNLIMITED };
 	assert_int_equal(peer_in(&g.peer, &in), UROCE_DROP_ACK_UNEXPECTED);
 	uroce_engine_heard(&g.peer.engine, g.peer.now_ns, true);
@@ -352,7 +352,7 @@ a_nak_does_not_wait(void **state)
 	stop(&g);
 }
 
-/* A READ's response makes it unnecessary, and leaves at once. */
+/* A READ response replaces the ACK, and leaves at once. */
 static void
 nor_does_a_response(void **state)
 {
@@ -369,7 +369,7 @@ nor_does_a_response(void **state)
 	stop(&g);
 }
 
-/* A message of several packets is answered when it is whole. */
+/* The reply to a message of several packets counts from its last packet. */
 static void
 a_long_message_is_one(void **state)
 {
@@ -393,7 +393,7 @@ a_long_message_is_one(void **state)
 	stop(&g);
 }
 
-/* A control thread has the turn, and may be about to end the QP. */
+/* A control thread takes its turn, and may be about to destroy the QP. */
 static void
 it_is_released(void **state)
 {
@@ -413,7 +413,7 @@ it_is_released(void **state)
 	stop(&g);
 }
 
-/* With the QP's life goes what is owed, and what its application was like. */
+/* A reset drops the owed ACK and the score of the application's replies. */
 static void
 the_qp_begins_anew(void **state)
 {
@@ -438,7 +438,7 @@ the_qp_begins_anew(void **state)
 	stop(&g);
 }
 
-/* Of the same engine, connected to the same peer. */
+/* Another QP of the engine, connected to the same peer. */
 static struct ibv_qp *
 another_qp(struct game *g)
 {
@@ -456,7 +456,8 @@ another_qp(struct game *g)
 	return qp;
 }
 
-/* A SEND of another QP of the engine completes a receive at the peer, which gets the completion of its WRITE before. */
+/* A SEND on another QP of the engine completes a receive at the peer: the peer must get the completion of its WRITE
+ * first. */
 static void
 a_send_of_another_qp_ends_the_wait(void **state)
 {
@@ -504,7 +505,7 @@ the_qp_goes(void **state)
 	stop(&g);
 }
 
-/* There is room for so many; the next one's waits for a round, as any does. */
+/* The list of waiting ACKs has a limit; beyond it, an ACK waits for a round only. */
 static void
 too_many(void **state)
 {
@@ -527,7 +528,7 @@ too_many(void **state)
 	stop(&g);
 }
 
-/* An engine that nobody has told. */
+/* If the caller does not report rounds, no ACK waits. */
 static void
 none_waits_unless_told(void **state)
 {

@@ -156,7 +156,7 @@ check_route(struct peer *p, struct rte_mbuf *m, const struct uroce_packet_desc *
 	assert_memory_equal(&route->dgid, &d->path->dgid, sizeof(route->dgid));
 }
 
-/* The payload as bytes and as a slice, of every short length and some long ones. */
+/* Build the payload from bytes and from a slice, for each short length and some long ones. */
 static void
 build_both(struct peer *p, struct uroce_packet_desc *d)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Answers of the peer: progress, retries, limits, errors (R34-R38).
+ * Replies of the peer: progress, retries, limits, errors (R34-R38).
  */
 
 #include <setjmp.h>
@@ -161,12 +161,12 @@ a_lost_response_is_asked_for_from_the_gap(void **state)
 	assert_int_equal(out.va, 0x7000 + 1024);
 	assert_int_equal(out.dma_len, 3072);
 	peer_expect(&p, UROCE_RC_SEND_ONLY, PEER_SQ_PSN + 4);
-	/* what was under way asks for nothing more; an ACK does not complete the READ (R37) */
+	/* replies that were in flight request nothing more; an ACK does not complete the READ (R37) */
 	assert_int_equal(response(&p, UROCE_RC_READ_RESPONSE_LAST, PEER_SQ_PSN + 3, data, 1024), UROCE_RESPONSE_GAP);
 	assert_int_equal(ack(&p, UNLIMITED, PEER_SQ_PSN + 4), UROCE_RESPONSE_GAP);
 	peer_expect_nothing(&p);
 	peer_expect_no_wc(p.send_cq);
-	/* the answer may go on with MIDDLE or begin with FIRST */
+	/* the response may continue with MIDDLE or begin with FIRST */
 	assert_int_equal(response(&p, UROCE_RC_READ_RESPONSE_MIDDLE, PEER_SQ_PSN + 1, data, 1024), UROCE_OK);
 	assert_int_equal(response(&p, UROCE_RC_READ_RESPONSE_FIRST, PEER_SQ_PSN + 2, data, 1024), UROCE_OK);
 	assert_int_equal(response(&p, UROCE_RC_READ_RESPONSE_ONLY, PEER_SQ_PSN + 3, data, 1024), UROCE_OK);
@@ -250,13 +250,13 @@ r34_progress_resets_the_retries(void **state)
 	for (uint64_t i = 0; i < 7; i++)
 		peer_expect_wc(p.send_cq, IBV_WC_SUCCESS, i);
 	peer_expect_no_wc(p.send_cq);
-	/* without progress the next but one is too many */
+	/* progress restores one retry; the second NAK without progress exceeds the limit */
 	assert_int_equal(ack(&p, NAK(UROCE_NAK_PSN_SEQUENCE_ERROR), PEER_SQ_PSN + 7), UROCE_OK);
 	peer_expect_wc(p.send_cq, IBV_WC_RETRY_EXC_ERR, 7);
 	peer_stop(&p);
 }
 
-/* The network doubles a NAK: what it asks for is about to be sent already, and costs no second retry. */
+/* The network duplicates a NAK: its packets are already queued for retransmission, and it costs no second retry. */
 static void
 r34_a_doubled_nak_is_charged_once(void **state)
 {
@@ -310,7 +310,7 @@ r35_rnr_waits_at_least_its_timer(void **state)
 	}
 }
 
-/* What the requester has sent before the RNR NAK it retransmits after the wait anyway. */
+/* After the wait of the RNR NAK, the requester retransmits all packets anyway, so a lost response costs no retry. */
 static void
 r34_a_lost_response_is_not_charged_during_an_rnr_wait(void **state)
 {
@@ -391,7 +391,7 @@ r38_naks_complete_the_request_they_name(void **state)
 	}
 }
 
-/* An ACK that lets the QP send nothing more gives it no turn. */
+/* An ACK that does not allow the QP to send more gives it no turn. */
 static void
 an_ack_gives_no_turn_for_nothing(void **state)
 {
@@ -407,7 +407,7 @@ an_ack_gives_no_turn_for_nothing(void **state)
 	peer_expect(&p, UROCE_RC_READ_REQUEST, PEER_SQ_PSN + 1);
 	peer_expect_nothing(&p);
 	assert_int_equal(peer_in(&p, &ack), UROCE_OK);
-	assert_false(TAILQ_EMPTY(&p.engine.active));	/* something waits, for whatever it may be */
+	assert_false(TAILQ_EMPTY(&p.engine.active));	/* a fenced request waits, so the QP gets a turn */
 	peer_expect_nothing(&p);
 	peer_stop(&p);
 

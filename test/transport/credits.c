@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * R30: end-to-end credits. What the responder gives as its receives are posted and used, and what the requester
- * keeps to: with none, fewer and more, lost and repeated acknowledgements, and a peer whose counts are wrong.
+ * R30: end-to-end credits. The credits that the responder reports as receives are posted and consumed; and the
+ * requester's limit, without credits, with fewer and with more, with lost and repeated ACKs, and with a peer that
+ * counts wrong.
  */
 
 #include <setjmp.h>
@@ -35,22 +36,22 @@ the_responder_tells_what_is_posted(void **state)
 
 	(void)state;
 	peer_start(&p, NULL);
-	/* nothing has been used yet: WRITEs' acknowledgements say nothing of receives */
+	/* no receive was consumed yet: the ACK of a WRITE reports no credits */
 	send(&p, UROCE_RC_WRITE_ONLY, PEER_RQ_PSN);
 	peer_expect_ack(&p, UROCE_AETH_CREDITS_UNLIMITED, PEER_RQ_PSN, 1);
 	for (uint64_t i = 0; i < 8; i++)
 		peer_post_recv(&p, 0, 10, i);
-	/* 7 are left: the code for 6 */
+	/* 7 receives are left: the largest code below stands for 6 */
 	send(&p, UROCE_RC_SEND_ONLY, PEER_RQ_PSN + 1);
 	peer_expect_ack(&p, 5, PEER_RQ_PSN + 1, 2);
 	send(&p, UROCE_RC_SEND_ONLY, PEER_RQ_PSN + 2);
 	peer_expect_ack(&p, 5, PEER_RQ_PSN + 2, 3);
 	send(&p, UROCE_RC_WRITE_ONLY_IMM, PEER_RQ_PSN + 3);
 	peer_expect_ack(&p, 4, PEER_RQ_PSN + 3, 4);
-	/* what others are told stays as it is */
+	/* a WRITE repeats the credits of the last ACK */
 	send(&p, UROCE_RC_WRITE_ONLY, PEER_RQ_PSN + 4);
 	peer_expect_ack(&p, 4, PEER_RQ_PSN + 4, 5);
-	/* with the next message, what has been posted since is told of */
+	/* the next message reports the receives posted in the meantime */
 	for (uint64_t i = 0; i < 20; i++)
 		peer_post_recv(&p, 0, 10, i);
 	send(&p, UROCE_RC_SEND_ONLY, PEER_RQ_PSN + 5);
@@ -125,7 +126,8 @@ expect_sends(struct peer *p, uint32_t first, unsigned int n)
 	peer_expect_nothing(p);
 }
 
-/* Until the peer gives credits there is no limit; then there are as many as it gives, and one that asks. */
+/* The requester has no limit until the peer reports credits. Then it may send that many messages, and one more as a
+ * probe for new credits. */
 static void
 the_requester_keeps_to_them(void **state)
 {
@@ -135,26 +137,26 @@ the_requester_keeps_to_them(void **state)
 	peer_start(&p, NULL);
 	post_sends(&p, 60);
 	peer_expect(&p, UROCE_RC_SEND_ONLY, PEER_SQ_PSN);
-	/* 1 is done, 6 more may come: up to the 7th, and the 8th asks */
+	/* 1 is done, 6 credits: messages up to the 7th, and the 8th as a probe */
 	assert_int_equal(ack(&p, 5, PEER_SQ_PSN, 1), UROCE_OK);
 	expect_sends(&p, 1, 7);
-	/* 3 are done, 4 more may come: no news; then it is 6 */
+	/* 3 are done, 4 credits: the limit stays; then 6 credits */
 	assert_int_equal(ack(&p, 4, PEER_SQ_PSN + 2, 3), UROCE_OK);
 	peer_expect_nothing(&p);
 	assert_int_equal(ack(&p, 5, PEER_SQ_PSN + 2, 3), UROCE_OK);
 	expect_sends(&p, 8, 2);
-	/* all are done, there is no credit: one asks */
+	/* all are done, no credit: one probe */
 	assert_int_equal(ack(&p, 0, PEER_SQ_PSN + 9, 10), UROCE_OK);
 	expect_sends(&p, 10, 1);
 	assert_int_equal(ack(&p, 0, PEER_SQ_PSN + 10, 11), UROCE_OK);
 	expect_sends(&p, 11, 1);
-	/* and without a limit again */
+	/* no limit again */
 	assert_int_equal(ack(&p, UROCE_AETH_CREDITS_UNLIMITED, PEER_SQ_PSN + 11, 12), UROCE_OK);
 	expect_sends(&p, 12, 48);
 	peer_stop(&p);
 }
 
-/* Other requests need none, but what follows a SEND waits with it. */
+/* Other requests need no credit, but requests behind a SEND wait with it. */
 static void
 only_messages_that_take_a_receive_wait(void **state)
 {
@@ -172,7 +174,7 @@ only_messages_that_take_a_receive_wait(void **state)
 	peer_expect(&p, UROCE_RC_WRITE_ONLY, PEER_SQ_PSN + 2);
 	peer_expect(&p, UROCE_RC_READ_REQUEST, PEER_SQ_PSN + 3);
 	peer_expect_nothing(&p);
-	/* 3 are done, and one receive is there: for the 4th, so the 5th asks */
+	/* 3 are done, one credit: for the 4th, and the 5th is the probe */
 	assert_int_equal(ack(&p, 1, PEER_SQ_PSN + 2, 3), UROCE_OK);
 	peer_expect(&p, UROCE_RC_WRITE_ONLY_IMM, PEER_SQ_PSN + 4);
 	peer_expect(&p, UROCE_RC_WRITE_ONLY, PEER_SQ_PSN + 5);
@@ -180,7 +182,7 @@ only_messages_that_take_a_receive_wait(void **state)
 	peer_stop(&p);
 }
 
-/* What was sent may be sent again, however many credits there are by then. */
+/* Retransmissions need no credit, however few credits are left. */
 static void
 retries_need_no_credit(void **state)
 {
@@ -191,13 +193,13 @@ retries_need_no_credit(void **state)
 	post_sends(&p, 6);
 	expect_sends(&p, 0, 6);
 	assert_int_equal(ack(&p, 0, PEER_SQ_PSN, 1), UROCE_OK);
-	/* the rest is lost */
+	/* the other packets are lost */
 	p.now_ns += UINT64_C(4096) << 15;
 	expect_sends(&p, 1, 5);
 	peer_stop(&p);
 }
 
-/* The one that asks may find no receive: it is sent again when the peer's timer says so. */
+/* The probe may find no receive: the requester retransmits it after the time in the RNR NAK. */
 static void
 the_one_that_asks_may_be_refused(void **state)
 {
@@ -221,7 +223,7 @@ the_one_that_asks_may_be_refused(void **state)
 	peer_stop(&p);
 }
 
-/* The last acknowledgement again may bring credits; without them it is what it was, for nothing outstanding. */
+/* A repeated ACK may carry new credits; without new credits it counts as an ACK of no outstanding request. */
 static void
 an_acknowledgement_may_only_give_credits(void **state)
 {
@@ -245,7 +247,7 @@ an_acknowledgement_may_only_give_credits(void **state)
 	peer_stop(&p);
 }
 
-/* A peer that counts messages in its own way slows itself down, and no more. */
+/* A peer that counts messages wrong slows down its own flow, and nothing else. */
 static void
 a_wrong_msn_does_not_end_it(void **state)
 {
@@ -265,7 +267,7 @@ a_wrong_msn_does_not_end_it(void **state)
 	peer_stop(&p);
 }
 
-/* A READ's response and an atomic's have them as well. */
+/* Responses of READs and atomics carry credits, too. */
 static void
 responses_are_read_for_credits(void **state)
 {

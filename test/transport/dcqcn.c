@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * DCQCN's rates against a second computation of the paper's equations, in floating point.
+ * Compares the rates of DCQCN with a second implementation of the paper's equations, in floating point.
  */
 
 #include <setjmp.h>
@@ -27,7 +27,7 @@ static const struct uroce_congestion conf = {
 	.rpg_byte_reset = 1000000, .rate_reduce_monitor_period = 4, .dce_tcp_rtt = 55,
 };
 
-/* The paper's R_C, R_T, alpha, T and BC; Mb/s. */
+/* The paper's R_C, R_T, alpha, T and BC, in Mb/s. */
 struct paper {
 	double rc, rt, alpha, line, min;
 	int t, bc;
@@ -64,7 +64,7 @@ static void
 assert_near(double got, double want)
 {
 	if (got < want * 0.999 - 0.1 || got > want * 1.001 + 0.1)
-		fail_msg("%f instead of %f", got, want);
+		fail_msg("got %f, expected %f", got, want);
 }
 
 static void
@@ -75,7 +75,7 @@ assert_same(const struct uroce_dcqcn *d, const struct paper *p)
 	assert_near((double)d->alpha / UROCE_DCQCN_ONE * 1000, p->alpha * 1000);
 }
 
-/* Both of them, for so many ticks of 55 us, sending at the rate. */
+/* Run both for this many ticks of 55 us, while the flow sends at its rate. */
 static void
 run(struct uroce_dcqcn *d, struct paper *p, const struct uroce_congestion *c, uint64_t *now_ns, int ticks)
 {
@@ -111,7 +111,7 @@ a_rate_is_what_the_paper_says(void **state)
 	uroce_dcqcn_start(&d, &conf, LINE_MBPS, now_ns);
 	assert_same(&d, &p);
 	for (unsigned int i = 0; i < RTE_DIM(quiet); i++) {
-		now_ns += 50 * US;	/* before the next tick, as CNPs come */
+		now_ns += 50 * US;	/* before the next tick, as CNPs arrive */
 		uroce_dcqcn_cnp(&d, &conf, now_ns);
 		paper_cnp(&p, 1.0 / 256);
 		assert_same(&d, &p);
@@ -128,7 +128,7 @@ five_halvings_of_the_way_back_come_first(void **state)
 	(void)state;
 	uroce_dcqcn_start(&d, &conf, LINE_MBPS, now_ns);
 	uroce_dcqcn_cnp(&d, &conf, now_ns);
-	uroce_dcqcn_cnp(&d, &conf, now_ns + 4 * US);	/* so that there is room above the target */
+	uroce_dcqcn_cnp(&d, &conf, now_ns + 4 * US);	/* so that the target can rise */
 	gap /= 2;
 	for (int i = 0; i < 5; i++) {
 		uroce_dcqcn_step(&d, &conf, uroce_dcqcn_due(&d));
@@ -136,11 +136,11 @@ five_halvings_of_the_way_back_come_first(void **state)
 		assert_in_range(d.target_bps - d.current_bps, gap - gap / 100, gap + gap / 100);
 	}
 	assert_int_equal(d.target_bps, LINE_MBPS * UINT64_C(1000000) / 2);
-	uroce_dcqcn_step(&d, &conf, uroce_dcqcn_due(&d));	/* additive */
+	uroce_dcqcn_step(&d, &conf, uroce_dcqcn_due(&d));	/* additive increase */
 	assert_int_equal(d.target_bps, (LINE_MBPS / 2 + 40) * UINT64_C(1000000));
 	for (int i = 0; i < 6; i++)
 		uroce_dcqcn_sent(&d, &conf, 1000000);
-	/* five more by bytes, and the sixth is fast */
+	/* five more byte stages; the sixth is hyper increase */
 	assert_int_equal(d.target_bps, (LINE_MBPS / 2 + 6 * 40 + 200) * UINT64_C(1000000));
 }
 
@@ -158,7 +158,7 @@ nothing_is_below_the_least_rate(void **state)
 	assert_in_range(d.alpha, UROCE_DCQCN_ONE * 99 / 100, UROCE_DCQCN_ONE);
 }
 
-/* Nor where a rate that is lower was set at first, or before the least one was raised. */
+/* The minimum also holds if the first rate was set lower, or if the minimum is raised later. */
 static void
 a_rate_does_not_go_back_below_the_least(void **state)
 {
@@ -217,7 +217,7 @@ the_line_is_reached_again(void **state)
 	uroce_dcqcn_cnp(&d, &conf, now_ns);
 	for (; !uroce_dcqcn_is_line(&d); steps++)
 		uroce_dcqcn_step(&d, &conf, uroce_dcqcn_due(&d));
-	assert_int_equal(steps, 9);	/* half of it, halved to a 1024th */
+	assert_int_equal(steps, 9);	/* half of the line rate is missing; each step halves that, to 1/1024 */
 }
 
 static void
@@ -238,7 +238,7 @@ where_the_line_comes_from(void **state)
 	c.rate_to_set_on_first_cnp = 2000;
 	uroce_dcqcn_start(&d, &c, 25000, 1000000);
 	assert_int_equal(d.current_bps, UINT64_C(2000000000));
-	/* a line that is slower than the least rate */
+	/* a line slower than the minimum rate */
 	c.rpg_max_rate = 0;
 	uroce_dcqcn_start(&d, &c, 5, 1000000);
 	uroce_dcqcn_cnp(&d, &c, 1000000);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Which packets reach a QP, whose turn it is to send, and doorbells from other threads.
+ * Which packets reach a QP, the order of the QPs' turns, and doorbells from other threads.
  */
 
 #include <setjmp.h>
@@ -45,7 +45,7 @@ a_packet_must_be_for_this_connection(void **state)
 	assert_int_equal(peer_in(&p, &in), UROCE_DROP_SOURCE);
 	peer_expect_nothing(&p);
 	in = good;
-	in.pkey = 0x7fff;	/* a limited member may talk to a full one */
+	in.pkey = 0x7fff;	/* a limited member may communicate with a full one */
 	assert_int_equal(peer_in(&p, &in), UROCE_OK);
 	peer_stop(&p);
 }
@@ -137,14 +137,14 @@ sqd_says_when_it_is_drained(void **state)
 	assert_true(drained(&p));
 	assert_int_equal(uroce_query_qp(p.qp, &attr, IBV_QP_STATE, &init), 0);
 	assert_int_equal(attr.sq_draining, 0);
-	/* the one behind has not begun */
+	/* the WQE behind it has not started */
 	peer_expect_nothing(&p);
 	attr.qp_state = IBV_QPS_RTS;
 	assert_int_equal(uroce_modify_qp(p.qp, &attr, IBV_QP_STATE), 0);
 	peer_expect(&p, UROCE_RC_WRITE_ONLY, PEER_SQ_PSN + 3);
 	in.psn = PEER_SQ_PSN + 3;
 	assert_int_equal(peer_in(&p, &in), UROCE_OK);
-	/* nothing under way: at once; and not unasked */
+	/* nothing is in flight: the event comes at once, and only on request */
 	attr.qp_state = IBV_QPS_SQD;
 	attr.en_sqd_async_notify = 1;
 	assert_int_equal(uroce_modify_qp(p.qp, &attr, IBV_QP_STATE | IBV_QP_EN_SQD_ASYNC_NOTIFY), 0);
@@ -183,7 +183,7 @@ no_doorbell_is_lost(void **state)
 	peer_start(&p, NULL);
 	for (int i = 0; i < 2; i++)
 		assert_int_equal(pthread_create(&threads[i], NULL, poster, &p), 0);
-	/* ends only if every post is seen: unsignalled, 64 at a time */
+	/* ends only if the worker sees each post: unsignaled, 64 at a time */
 	while (sent < 2 * POSTS) {
 		if (!peer_out(&p, &out))
 			continue;
@@ -198,7 +198,7 @@ no_doorbell_is_lost(void **state)
 	peer_stop(&p);
 }
 
-/* The engine's clock ends the period of a moderated CQ, and tells when it has to be called for that. */
+/* The engine's clock ends the period of a moderated CQ, and the engine's deadline includes it. */
 static void
 a_moderated_cq_is_told_of_in_time(void **state)
 {
@@ -218,7 +218,7 @@ a_moderated_cq_is_told_of_in_time(void **state)
 		assert_int_equal(uroce_modify_cq(cqs[i], &moderate), 0);
 		uroce_req_notify_cq(cqs[i], 0);
 	}
-	/* long after the engine has last been called */
+	/* the engine has not been called for long */
 	p.now_ns += 1000000000;
 	peer_expect_nothing(&p);
 	for (unsigned int i = 0; i < 2; i++)
@@ -234,7 +234,7 @@ a_moderated_cq_is_told_of_in_time(void **state)
 		uroce_ack_cq_events(got, 1);
 	}
 	assert_int_equal(uroce_engine_deadline(&p.engine), UINT64_MAX);
-	/* and with one that goes while it waits */
+	/* and a CQ that is destroyed during its period */
 	uroce_req_notify_cq(cqs[0], 0);
 	assert_true(uroce_cq_push(uroce_cq_of(cqs[0]), &p.engine, &wc, false));
 	assert_int_not_equal(uroce_engine_deadline(&p.engine), UINT64_MAX);
@@ -245,7 +245,7 @@ a_moderated_cq_is_told_of_in_time(void **state)
 	peer_stop(&p);
 }
 
-/* Completions carry the time at which the engine saw their packet. */
+/* Completions carry the time at which the engine received their packet. */
 static void
 completions_are_stamped_with_the_engines_time(void **state)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * What an engine counts, and what a QP remembers, when something goes wrong: requests that fail, by why; what was sent
- * again; what was refused, and by whom.
+ * The counters of an engine and the history of a QP after failures: failed requests by reason, retransmissions, and
+ * refused requests of either end.
  */
 
 #include <setjmp.h>
@@ -40,7 +40,7 @@ total(const struct uroce_engine *e)
 	return n;
 }
 
-/* Each status is counted as an error, once, and those that have a counter there too, once. */
+/* Each error status counts once as an error, and once in a counter of its own if it has one. */
 static void
 test_statuses(void **state)
 {
@@ -102,7 +102,7 @@ test_timeout(void **state)
 	peer_stop(&p);
 }
 
-/* NAKs of the peer, by kind. */
+/* NAKs from the peer, by kind. */
 static void
 test_naks_received(void **state)
 {
@@ -131,7 +131,7 @@ test_naks_received(void **state)
 	peer_stop(&p);
 }
 
-/* What we refuse of the peer's, and why. */
+/* Refused requests of the peer, by reason. */
 static void
 test_refused(void **state)
 {
@@ -159,7 +159,7 @@ test_refused(void **state)
 	peer_stop(&p);
 }
 
-/* The application's own doing; RESET begins anew. */
+/* Errors that the application causes; RESET clears the history. */
 static void
 test_modified(void **state)
 {
@@ -180,7 +180,7 @@ test_modified(void **state)
 	peer_stop(&p);
 }
 
-/* What succeeds, by kind. */
+/* Successful requests, by kind. */
 static void
 test_messages(void **state)
 {

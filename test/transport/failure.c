@@ -69,7 +69,7 @@ r43_a_full_cq_stops_the_qp_and_is_reported(void **state)
 	assert_int_equal(event.event_type, IBV_EVENT_CQ_ERR);
 	assert_ptr_equal(event.element.cq, p.send_cq);
 	uroce_ack_async_event(&event);
-	/* what was in it is still there */
+	/* earlier completions are still there */
 	for (int i = 0; i < n; i++) {
 		assert_int_equal(uroce_poll_cq(p.send_cq, 1, wc), 1);
 		assert_int_equal(wc[0].wr_id, i);
@@ -124,7 +124,7 @@ expect_no_event(struct peer *p)
 	assert_int_equal(errno, EAGAIN);
 }
 
-/* What the responder refuses for good, by what was wrong. */
+/* Requests that the responder refuses with a fatal NAK, by reason. */
 static void
 refused_requests_raise_events(void **state)
 {
@@ -157,8 +157,8 @@ refused_requests_raise_events(void **state)
 	}
 }
 
-/* The region of a READ that was accepted goes, and a WRITE behind it is refused before the answer is due: the READ is
- * what the NAK names, and there is one event. */
+/* The region of an accepted READ is deregistered, and a WRITE behind it is refused before the READ is answered: the
+ * NAK names the READ, and there is one event. */
 static void
 two_requests_refused_raise_one_event(void **state)
 {
@@ -196,13 +196,13 @@ a_failed_send_raises_an_event(void **state)
 	peer_expect(&p, UROCE_RC_WRITE_ONLY, PEER_SQ_PSN);
 	expect_no_event(&p);
 	assert_int_equal(peer_in(&p, &nak), UROCE_OK);
-	/* one, however many are flushed behind it */
+	/* one event, however many requests are flushed */
 	expect_event(&p, IBV_EVENT_QP_FATAL);
 	expect_no_event(&p);
 	peer_stop(&p);
 }
 
-/* R43: the CQ's event, and that of the QP which is lost with it. */
+/* R43: an event for the CQ, and one for the QP that fails with it. */
 static void
 an_overrun_raises_events(void **state)
 {
@@ -225,7 +225,8 @@ an_overrun_raises_events(void **state)
 	peer_stop(&p);
 }
 
-/* The first request to a QP in RTR, once; none in RTS, where nobody waits for it. */
+/* The first request to a QP in RTR raises one event; in RTS it raises none, because the application does not wait
+ * for it. */
 static void
 the_first_request_raises_an_event(void **state)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * One packet's mbufs: what is copied, what is attached, and who holds it.
+ * The mbufs of one packet: which bytes are copied, which memory is attached, and which references are held.
  */
 
 #include <setjmp.h>
@@ -19,7 +19,7 @@
 
 #include <rte_malloc.h>
 
-/* The engine's next frame as it is. */
+/* The engine's next frame, unchanged. */
 static struct rte_mbuf *
 next_frame(struct peer *p)
 {
@@ -60,7 +60,7 @@ large_payloads_of_dpdk_memory_are_attached(void **state)
 	assert_int_equal(m->pkt_len, 14 + 20 + 8 + 12 + 1024 + 4);
 	assert_int_equal(p.engine.counters[UROCE_ZERO_COPY_PACKETS], 1);
 	rte_pktmbuf_free(m);
-	/* below the threshold: copied, in one mbuf of the header pool */
+	/* below the threshold, the payload is copied into one mbuf of the header pool */
 	post_from(&p, mr, (uintptr_t)memory, UROCE_TX_INLINE_BYTES);
 	m = next_frame(&p);
 	assert_int_equal(m->nb_segs, 1);
@@ -115,7 +115,7 @@ many_pieces_are_copied(void **state)
 	assert_int_equal(uroce_post_send(p.qp, &wr, &bad), 0);
 	m = next_frame(&p);
 	assert_int_equal(m->nb_segs, 1);
-	assert_int_equal(rte_mempool_in_use_count(p.headers), 0);	/* the attempt left nothing behind */
+	assert_int_equal(rte_mempool_in_use_count(p.headers), 0);	/* the failed attempt leaked nothing */
 	rte_pktmbuf_free(m);
 	assert_int_equal(uroce_dereg_mr(mr), 0);
 	rte_free(memory);

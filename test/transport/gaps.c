@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * What tests of gaps in a peer's requests share: WRITEs of 8 bytes, each to a place that its PSN gives.
+ * Helpers for tests of gaps in the peer's requests: WRITEs of 8 bytes, each to an address derived from its PSN.
  */
 
 #include <setjmp.h>
@@ -40,7 +40,6 @@ gap_in_write(struct peer *p, uint32_t psn, bool ack_req)
 	return peer_in(p, &in);
 }
 
-/* The one that is missing; what it makes possible has verdicts of its own. */
 void
 gap_close(struct peer *p, uint32_t psn)
 {

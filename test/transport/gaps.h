@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * What tests of gaps in a peer's requests share: WRITEs of 8 bytes, each to a place that its PSN gives.
+ * Helpers for tests of gaps in the peer's requests: WRITEs of 8 bytes, each to an address derived from its PSN.
  */
 
 #ifndef UROCE_TEST_GAPS_H
@@ -22,7 +22,7 @@ void gap_pattern_init(void);
 struct peer_packet gap_write_only(const struct peer *p, uint32_t psn, uint32_t offset);
 struct peer_packet gap_read(const struct peer *p, uint32_t psn, uint32_t length);
 enum uroce_verdict gap_in_write(struct peer *p, uint32_t psn, bool ack_req);
-/* The one that is missing; what it makes possible has verdicts of its own. */
+/* Deliver the missing packet. The requests that it makes executable count as verdicts of their own. */
 void gap_close(struct peer *p, uint32_t psn);
 enum uroce_verdict gap_in_ask(struct peer *p, uint32_t psn);
 unsigned int gap_kept(const struct peer *p);

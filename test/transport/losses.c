@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * What tests of losses share: answers of the peer, and WRITEs of a packet each.
+ * Helpers for tests of losses: replies of the peer, and WRITEs of one packet each.
  */
 
 #include <setjmp.h>
@@ -22,7 +22,6 @@ peer_ack(struct peer *p, uint8_t syndrome, uint32_t psn)
 	return peer_in(p, &in);
 }
 
-/* A SACK with up to two runs, each { offset, count } behind psn. */
 enum uroce_verdict
 peer_sack(struct peer *p, uint32_t psn, uint32_t asked, const uint16_t (*runs)[2], unsigned int n)
 {
@@ -61,7 +60,6 @@ peer_expect_write(struct peer *p, uint32_t psn, bool ack_req)
 	assert_int_equal(out.ack_req, ack_req);
 }
 
-/* n WRITEs of a packet each, all of them sent. */
 void
 peer_post_writes(struct peer *p, uint64_t wr_id, uint32_t psn, unsigned int n)
 {
@@ -80,7 +78,6 @@ peer_expect_writes_done(struct peer *p, uint64_t wr_id, unsigned int n)
 	peer_expect_no_wc(p->send_cq);
 }
 
-/* A peer that has shown that it keeps, and one that has sent a SACK, with all before psn acknowledged. */
 void
 peer_learn_keeps(struct peer *p, uint32_t psn)
 {

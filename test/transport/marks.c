@@ -34,7 +34,7 @@ counter(const struct peer *p, enum uroce_engine_counter c)
 	return p->engine.counters[c];
 }
 
-/* The CRC of Ethernet, a bit at a time. */
+/* The CRC of Ethernet, bit by bit. */
 static uint32_t
 crc32(uint32_t crc, const uint8_t *bytes, unsigned int n)
 {
@@ -46,7 +46,7 @@ crc32(uint32_t crc, const uint8_t *bytes, unsigned int n)
 	return crc;
 }
 
-/* Over what the specification wants, of an IPv4 frame without VLAN. */
+/* The ICRC by the specification, for an IPv4 frame without VLAN tag. */
 static uint32_t
 icrc_of(const uint8_t *frame, unsigned int bytes)
 {
@@ -59,7 +59,7 @@ icrc_of(const uint8_t *frame, unsigned int bytes)
 	return ~crc32(crc32(UINT32_MAX, ones, sizeof(ones)), masked + 14, bytes - 14 - 4);
 }
 
-/* The whole frame to the peer, but for UDP source port and ICRC, which are checked in their own ways. */
+/* Compare the whole frame to the peer, except the UDP source port and the ICRC, which are computed. */
 static void
 expect_frame(struct peer *p, uint8_t traffic_class, uint16_t udp_src_port)
 {
@@ -68,7 +68,7 @@ expect_frame(struct peer *p, uint8_t traffic_class, uint16_t udp_src_port)
 		0x45, traffic_class, 0, 60, 0, 0, 0x40, 0, 64, 17, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2,
 		(uint8_t)(udp_src_port >> 8), (uint8_t)udp_src_port, 4791 >> 8, 4791 & 0xff, 0, 40, 0, 0,
 		0x81, 0x40, 0xff, 0xff, 0x40, PEER_QPN >> 16, PEER_QPN >> 8 & 0xff, PEER_QPN & 0xff,
-		/* AckReq, PSN, and what is reserved: zeros */
+		/* AckReq, PSN and the reserved bytes are zero */
 	};
 	const uint8_t *got;
 	struct rte_mbuf *m;
@@ -140,7 +140,7 @@ one_for_an_interval(void **state)
 
 	(void)state;
 	peer_start(&p, NULL);
-	/* one in each us, for 500 us: at 0, 50, ... 450 */
+	/* one mark per us, for 500 us: CNPs at 0, 50, ... 450 */
 	for (int i = 0; i < 500; i++, in.psn++, p.now_ns += 1000) {
 		struct peer_packet out;
 
@@ -223,7 +223,7 @@ one_for_each_queue_pair(void **state)
 	peer_stop(&p);
 }
 
-/* The way back is full of answers to what this side sends. */
+/* Marks on the replies to this side's requests also cause CNPs. */
 static void
 a_marked_answer_is_told_of(void **state)
 {
@@ -257,7 +257,7 @@ what_is_not_the_peers_is_not_told_of(void **state)
 	in = marked;
 	in.opcode = UROCE_UD_SEND_ONLY;
 	assert_int_equal(peer_in(&p, &in), UROCE_DROP_TRANSPORT);
-	/* a CNP is no reason for another one */
+	/* a marked CNP causes no CNP */
 	assert_int_equal(peer_in(&p, &cnp), UROCE_CNP_RECEIVED);
 	peer_expect_nothing(&p);
 	peer_stop(&p);
@@ -323,7 +323,7 @@ nobody_is_told_when_it_is_off(void **state)
 	peer_stop(&p);
 }
 
-/* More of them than an engine keeps before it sends. */
+/* More CNPs than an engine queues. */
 static void
 many_are_bounded_and_come_first(void **state)
 {
@@ -342,7 +342,7 @@ many_are_bounded_and_come_first(void **state)
 		expect_cnp(&p);
 	peer_expect(&p, UROCE_RC_WRITE_ONLY, PEER_SQ_PSN);
 	peer_expect_nothing(&p);
-	/* the engine frees CNPs that were not sent: peer_stop() finds every mbuf */
+	/* the engine frees queued CNPs: peer_stop() checks all mbufs */
 	peer_in(&p, &in);
 	peer_stop(&p);
 }
@@ -384,7 +384,7 @@ a_cnp_for_who_does_not_send_is_dropped(void **state)
 	peer_stop(&p);
 }
 
-/* Only its own peer can slow a queue pair down, at most to the least rate, and only while it sends CNPs. */
+/* Only its own peer can slow down a QP, at most to the minimum rate, and only while it sends CNPs. */
 static void
 a_flood_of_cnps_leaves_the_least_rate(void **state)
 {
@@ -401,7 +401,7 @@ a_flood_of_cnps_leaves_the_least_rate(void **state)
 	for (; p.now_ns < begin_ns + 100000000; p.now_ns += 5000) {
 		assert_int_equal(peer_in(&p, &cnp), UROCE_CNP_RECEIVED);
 		if (p.now_ns < begin_ns + 1000000)
-			continue;	/* until it has come down */
+			continue;	/* the rate has not yet come down */
 		assert_int_equal(uroce_qp_of(p.qp)->rate->dcqcn.current_bps, UROCE_RPG_MIN_RATE * 1000000);
 		while (peer_out(&p, &out))
 			bytes += out.payload_bytes;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * A QP with a rate: what it sends in virtual time, what of it waits, and how a rate ends.
+ * A QP with a rate limit: the bytes that it sends in virtual time, which packets wait, and how the limit ends.
  */
 
 #include <setjmp.h>
@@ -28,7 +28,7 @@ qp_of(struct peer *p)
 	return uroce_qp_of(p->qp);
 }
 
-/* The first CNP sets this rate, and nothing but another one changes it for a second. */
+/* The first CNP sets this rate, and without another CNP it stays for a second. */
 static void
 hold_to(struct peer *p, uint32_t mbps)
 {
@@ -44,7 +44,7 @@ hold_to(struct peer *p, uint32_t mbps)
 	assert_int_equal(qp_of(p)->rate->dcqcn.current_bps, mbps * UINT64_C(1000000));
 }
 
-/* The wire bytes of what is sent now, and the send queue is full again. */
+/* Send all that may leave now, and refill the send queue. @return wire bytes */
 static uint64_t
 send_now(struct peer *p)
 {
@@ -65,7 +65,8 @@ send_now(struct peer *p)
 	return bytes;
 }
 
-/* What it comes to with a poll whenever the engine asks for it, and not sooner than step_ns after the last. */
+/* Measure the rate of a flow that is polled whenever the engine's deadline comes, but at least step_ns after the
+ * last poll. */
 static void
 assert_rate(uint32_t mbps, uint64_t run_ns, uint64_t step_ns)
 {
@@ -87,7 +88,7 @@ assert_rate(uint32_t mbps, uint64_t run_ns, uint64_t step_ns)
 	}
 	bytes += send_now(&p);
 	want = mbps * (p.now_ns - begin_ns) / 8000;
-	/* within half a percent, and the packet that ended or began */
+	/* within half a percent, and a packet at each end */
 	assert_in_range(bytes, want - want / 200 - 4300, want + want / 200 + 4300);
 	peer_stop(&p);
 }
@@ -125,7 +126,7 @@ who_has_not_sent_for_long_has_a_burst(void **state)
 	send_now(&p);
 	for (int i = 0; i < 32; i++)
 		peer_post(&p, IBV_WR_RDMA_WRITE, 0, MESSAGE_BYTES, 0, 0);
-	/* 32 us of 10 Gb/s, and the packet that takes the last of it */
+	/* 32 us at 10 Gb/s, and the packet that exceeds the credit */
 	assert_in_range(send_now(&p), 40000, 40000 + 4300);
 	peer_stop(&p);
 }
@@ -148,7 +149,7 @@ acknowledgements_do_not_wait(void **state)
 		peer_expect_ack(&p, UROCE_AETH_CREDITS_UNLIMITED, in.psn, i + 1);
 		peer_expect_nothing(&p);
 	}
-	/* one that waits for a round is no turn for what waits for the rate */
+	/* a deferred ACK gives no turn to packets that wait for the rate */
 	peer_next_round(&p);
 	assert_int_equal(peer_in(&p, &in), UROCE_OK);
 	peer_post(&p, IBV_WR_RDMA_WRITE, 0, 8, 2, 0);
@@ -182,7 +183,7 @@ responses_wait_and_the_queue_pair_is_at_rest(void **state)
 	peer_expect(&p, UROCE_RC_READ_RESPONSE_FIRST, PEER_RQ_PSN);
 	peer_expect_nothing(&p);
 	assert_true(uroce_engine_deadline(&p.engine) > p.now_ns);
-	/* what is behind it in order waits, too */
+	/* requests behind it in order wait, too */
 	in = (struct peer_packet){ .opcode = UROCE_RC_WRITE_ONLY, .psn = PEER_RQ_PSN + 3, .ack_req = true };
 	assert_int_equal(peer_in(&p, &in), UROCE_OK);
 	peer_expect_nothing(&p);
@@ -191,7 +192,7 @@ responses_wait_and_the_queue_pair_is_at_rest(void **state)
 	peer_expect_nothing(&p);
 	p.now_ns += 9100000;
 	peer_expect(&p, UROCE_RC_READ_RESPONSE_LAST, PEER_RQ_PSN + 2);
-	/* the last response has taken the credit, and an acknowledgement needs none */
+	/* the last response has used the credit, but an ACK needs none */
 	peer_expect_ack(&p, UROCE_AETH_CREDITS_UNLIMITED, PEER_RQ_PSN + 3, 2);
 	peer_expect_nothing(&p);
 	peer_stop(&p);
@@ -217,7 +218,7 @@ a_datagram_waits_too(void **state)
 	peer_stop(&p);
 }
 
-/* Half of the line, nine steps to get back to it; an idle QP is looked at now and then. */
+/* From half of the line rate, nine steps lead back to it; an idle QP takes them, too. */
 static void
 a_rate_ends_at_the_line(void **state)
 {
@@ -285,7 +286,7 @@ a_rate_ends_with_what_it_is_of(void **state)
 	assert_int_equal(p.engine.rated, 0);
 	peer_stop(&p);
 	peer_start(&p, NULL);
-	hold_to(&p, 1);		/* destroyed with it: peer_stop() finds nothing left */
+	hold_to(&p, 1);		/* destroyed with the QP: peer_stop() checks for leaks */
 	peer_stop(&p);
 }
 
@@ -309,7 +310,7 @@ who_finds_no_room_sends_as_before(void **state)
 	peer_stop(&p);
 }
 
-/* A process that stood still for an hour does not count the steps of it. */
+/* An engine that was not called for an hour does not make up for all steps of that hour. */
 static void
 an_engine_that_slept_goes_on(void **state)
 {

@@ -27,7 +27,7 @@
 static const union ibv_gid our_gid = { .raw = { [10] = 0xff, 0xff, 10, 0, 0, 1 } };
 static const union ibv_gid peer_gid = { .raw = { [10] = 0xff, 0xff, 10, 0, 0, 2 } };
 
-/* To the peer. */
+/* A handle for the peer's address. */
 static struct ibv_ah *
 make_ah(struct ibv_pd *pd)
 {
@@ -88,7 +88,7 @@ peer_start(struct peer *p, const struct peer_conf *conf)
 	p->host.clock_ns = &p->now_ns;
 	p->host.wall_offset_ns = PEER_WALL_NS;
 	p->host.multi_seg = !conf->copy;
-	if (conf->type == IBV_QPT_UD && conf->mtu)	/* a datagram has all that the port can do */
+	if (conf->type == IBV_QPT_UD && conf->mtu)	/* a datagram uses the port's MTU */
 		p->host.active_mtu = conf->mtu;
 	p->pd = uroce_alloc_pd(&p->dev.vctx.context);
 	p->send_cq = uroce_create_cq(&p->dev.vctx.context, conf->cqe ? conf->cqe : 256, NULL, NULL, 0);
@@ -170,7 +170,7 @@ put_ext(const struct uroce_opcode_info *info, uint8_t *bth, const struct peer_pa
 		((struct uroce_feth *)(bth + info->ext[UROCE_EXT_FETH]))->bits = rte_cpu_to_be_32(in->feth);
 }
 
-/* The mark of uroce is in ASKs, SACKs, and NAKs 0. */
+/* uroce marks ASKs, SACKs, and sequence NAKs. */
 static bool
 has_mark(uint8_t opcode, uint8_t syndrome)
 {
@@ -178,7 +178,7 @@ has_mark(uint8_t opcode, uint8_t syndrome)
 	       (opcode == UROCE_RC_ACKNOWLEDGE && syndrome == UROCE_AETH_SEQUENCE_NAK);
 }
 
-/* The peer's own encoder: nothing of lib/transport. */
+/* The peer's own encoder, which shares no code with lib/transport. */
 static struct rte_mbuf *
 encode(struct peer *p, const struct peer_packet *in)
 {
@@ -311,7 +311,7 @@ get_ext(const struct uroce_packet *pkt, struct peer_packet *out)
 		out->feth = rte_be_to_cpu_32(((const struct uroce_feth *)(bth + ext[UROCE_EXT_FETH]))->bits);
 }
 
-/* By its fields; it is freed. */
+/* Decode the mbuf into fields, and free it. */
 static void
 packet_of(const struct peer *p, struct rte_mbuf *m, struct peer_packet *out)
 {
@@ -351,7 +351,7 @@ peer_out(struct peer *p, struct peer_packet *out)
 void
 peer_next_round(struct peer *p)
 {
-	uroce_engine_heard(&p->engine, p->now_ns, true);	/* the round that received last */
+	uroce_engine_heard(&p->engine, p->now_ns, true);	/* the round that received the last packet */
 	uroce_engine_heard(&p->engine, p->now_ns, true);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * What a peer does with requests that come early, shown by what it acknowledges after the first loss.
+ * Classification of a peer: its ACKs after the first loss show whether it keeps out-of-order requests.
  */
 
 #include <setjmp.h>
@@ -16,7 +16,7 @@
 #include "losses.h"
 #include "uroce_config.h"
 
-/* Only what the NAK names is sent again, and the leap shows what the peer does. */
+/* The requester retransmits only the packet that the NAK names; the ACK that follows covers later packets, too. */
 static void
 a_peer_that_keeps_is_found_out(void **state)
 {
@@ -29,7 +29,7 @@ a_peer_that_keeps_is_found_out(void **state)
 	peer_expect_wc(p.send_cq, IBV_WC_SUCCESS, 0);
 	peer_post(&p, IBV_WR_RDMA_WRITE, 0, 8, 4, 0);
 	peer_expect_write(&p, PEER_SQ_PSN + 1, true);
-	peer_expect_write(&p, PEER_SQ_PSN + 4, true);	/* what is new goes on */
+	peer_expect_write(&p, PEER_SQ_PSN + 4, true);	/* new packets continue */
 	peer_expect_nothing(&p);
 	assert_int_equal(p.engine.counters[UROCE_RETRANSMITTED_PACKETS], 1);
 	assert_int_equal(peer_ack(&p, PEER_UNLIMITED, PEER_SQ_PSN + 3), UROCE_OK);
@@ -41,7 +41,8 @@ a_peer_that_keeps_is_found_out(void **state)
 	peer_stop(&p);
 }
 
-/* Two in a row that ask for the very next: it keeps nothing. From then on all is sent again at once. */
+/* Two replies in a row that request the very next packet show that the peer keeps none: from then on the requester
+ * goes back N at once. */
 static void
 a_plain_peer_is_found_out(void **state)
 {
@@ -66,7 +67,7 @@ a_plain_peer_is_found_out(void **state)
 		peer_expect_writes_done(&p, 0, 4);
 	}
 	assert_int_equal(peer_requester(&p)->peer, UROCE_PEER_PLAIN);
-	/* but one time in so many */
+	/* except one time in 16, to probe the peer again */
 	for (uint32_t episode = 0; episode < 16; episode++) {
 		uint32_t psn = PEER_SQ_PSN + 8 + 3 * episode;
 
@@ -128,7 +129,7 @@ a_peer_that_keeps_and_is_not_uroce(void **state)
 	peer_stop(&p);
 }
 
-/* What another manufacturer means by 0xd0 and 0xd1 is not known: without the mark they are unknown opcodes. */
+/* Other manufacturers may use the opcodes 0xd0 and 0xd1: without the mark they are unknown opcodes. */
 static void
 opcodes_of_another_manufacturer(void **state)
 {
@@ -152,7 +153,7 @@ opcodes_of_another_manufacturer(void **state)
 	peer_stop(&p);
 }
 
-/* What was sent twice proves nothing when it is leapt over. */
+/* An ACK that covers packets that were sent twice proves nothing. */
 static void
 a_leap_over_what_was_sent_twice(void **state)
 {
@@ -176,7 +177,7 @@ a_leap_over_what_was_sent_twice(void **state)
 	peer_stop(&p);
 }
 
-/* What was learned of a peer is not what the next one does. */
+/* After a reset, the classification of the former peer does not apply to the next. */
 static void
 another_peer(void **state)
 {
@@ -200,8 +201,8 @@ another_peer(void **state)
 	assert_int_equal(peer_ack(&p, UROCE_AETH_SEQUENCE_NAK, 0x5000), UROCE_OK);
 	peer_expect_write(&p, 0x5000, true);
 	peer_expect_nothing(&p);
-	assert_int_equal(p.engine.counters[UROCE_SENT_ASKS], 1);	/* that of before */
-	/* gone in the middle of it */
+	assert_int_equal(p.engine.counters[UROCE_SENT_ASKS], 1);	/* sent to the former peer */
+	/* destroyed during a recovery */
 	peer_stop(&p);
 }
 

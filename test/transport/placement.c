@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * FLUSH and ATOMIC_WRITE (IBA annex A19) from both ends: R19, R24, R25, duplicates, and their places among READs.
+ * FLUSH and ATOMIC_WRITE (IBA annex A19) from both ends: R19, R24, R25, duplicates, and their order among READs.
  */
 
 #include <setjmp.h>
@@ -71,19 +71,19 @@ flush_is_answered(void **state)
 	assert_int_equal(peer_in(&p, &in), UROCE_OK);
 	expect_answer(&p, PEER_RQ_PSN, 1);
 	peer_expect_nothing(&p);
-	/* all of it: neither address nor length count; reserved bits are not looked at */
+	/* the whole region: the address, the length and the reserved bits are ignored */
 	in = flush(&p, PEER_RQ_PSN + 1, FETH(GLOBAL, MR) | 0xffffffc0 | 0x0c, 0, UINT32_MAX);
 	in.va = 0;
 	assert_int_equal(peer_in(&p, &in), UROCE_OK);
 	expect_answer(&p, PEER_RQ_PSN + 1, 2);
-	/* it comes again */
+	/* a duplicate */
 	assert_int_equal(peer_in(&p, &in), UROCE_DUPLICATE);
 	expect_answer(&p, PEER_RQ_PSN + 1, 2);
 	peer_expect_nothing(&p);
 	peer_stop(&p);
 }
 
-/* Its answer acknowledges the WRITE before it, and is not overtaken. */
+/* The reply to a FLUSH acknowledges the WRITE before it, and leaves in order. */
 static void
 flush_after_a_write(void **state)
 {
@@ -105,7 +105,7 @@ flush_after_a_write(void **state)
 	peer_stop(&p);
 }
 
-/* R19: of a FLUSH of nothing the rkey is checked; of a WRITE of nothing it is not. */
+/* R19: the rkey of a FLUSH of length 0 is checked; that of a WRITE of length 0 is not. */
 static void
 r19_flush_of_length_zero(void **state)
 {
@@ -131,7 +131,7 @@ static void
 r25_type_and_selectivity(void **state)
 {
 	static const uint32_t wrong[] = {
-		0, 0x4, 0x8, 0xc,			/* no type that there is */
+		0, 0x4, 0x8, 0xc,			/* placement types that do not exist */
 		FETH(GLOBAL, RANGE) | 2 << 4, FETH(GLOBAL, RANGE) | 3 << 4,
 	};
 
@@ -146,7 +146,7 @@ r25_type_and_selectivity(void **state)
 	}
 }
 
-/* The QP must allow all that is asked for, and so must the region. */
+/* Both the QP and the region must allow the requested placement types. */
 static void
 r25_rights(void **state)
 {
@@ -160,7 +160,7 @@ r25_rights(void **state)
 		{ IBV_ACCESS_FLUSH_GLOBAL, FETH(PERSISTENT, MR), UROCE_NAK_NOT_ALLOWED, UROCE_NAK_INVALID_REQUEST },
 		{ IBV_ACCESS_FLUSH_GLOBAL, FETH(GLOBAL, MR) | FETH(PERSISTENT, MR), UROCE_NAK_NOT_ALLOWED,
 		  UROCE_NAK_INVALID_REQUEST },
-		/* the peer's region is not of persistent memory */
+		/* the peer's region is not persistent memory */
 		{ 0, FETH(PERSISTENT, RANGE), UROCE_NAK_ACCESS, UROCE_NAK_REMOTE_ACCESS_ERROR },
 		{ 0, FETH(PERSISTENT, MR), UROCE_NAK_ACCESS, UROCE_NAK_REMOTE_ACCESS_ERROR },
 		{ 0, FETH(GLOBAL, MR) | FETH(PERSISTENT, MR), UROCE_NAK_ACCESS, UROCE_NAK_REMOTE_ACCESS_ERROR },
@@ -200,7 +200,7 @@ flush_of_a_range_that_is_not_there(void **state)
 	}
 }
 
-/* A long one is done a piece at a time, and answered when it is done. */
+/* A long FLUSH to persistence runs in pieces, and is answered at the end. */
 static void
 persistence_takes_turns(void **state)
 {
@@ -214,7 +214,7 @@ persistence_takes_turns(void **state)
 		skip();
 	peer_start(&p, NULL);
 	struct ibv_mr *mr = uroce_reg_mr(p.pd, memory, bytes, IBV_ACCESS_FLUSH_GLOBAL);
-	/* as if it were */
+	/* treat the region as persistent memory */
 	((struct uroce_mr *)mr)->slot->access |= IBV_ACCESS_FLUSH_PERSISTENT;
 	for (unsigned int whole = 0; whole < 2; whole++) {
 		in = flush(&p, PEER_RQ_PSN + whole, FETH(PERSISTENT, RANGE) | whole << 4, 0, (uint32_t)bytes);
@@ -226,11 +226,11 @@ persistence_takes_turns(void **state)
 		assert_false(peer_out(&p, &out));
 		expect_answer(&p, PEER_RQ_PSN + whole, 1 + whole);
 		assert_false(peer_out(&p, &out));
-		/* once is enough */
+		/* a duplicate is answered without another flush */
 		assert_int_equal(peer_in(&p, &in), UROCE_DUPLICATE);
 		expect_answer(&p, PEER_RQ_PSN + whole, 1 + whole);
 	}
-	/* the region goes in the middle */
+	/* the region is deregistered in the middle */
 	in.psn = PEER_RQ_PSN + 2;
 	assert_int_equal(peer_in(&p, &in), UROCE_OK);
 	assert_false(peer_out(&p, &out));
@@ -240,7 +240,8 @@ persistence_takes_turns(void **state)
 	peer_stop(&p);
 }
 
-/* What an ATOMIC_WRITE points to is persistent before the pointer is there to be seen, and to be persistent itself. */
+/* An ATOMIC_WRITE behind a FLUSH waits until the flushed data is persistent: a pointer must not become visible
+ * before the data it points to. */
 static void
 atomic_write_after_persistence(void **state)
 {
@@ -257,7 +258,7 @@ atomic_write_after_persistence(void **state)
 		skip();
 	peer_start(&p, NULL);
 	struct ibv_mr *mr = uroce_reg_mr(p.pd, memory, bytes, IBV_ACCESS_FLUSH_GLOBAL);
-	/* as if it were */
+	/* treat the region as persistent memory */
 	((struct uroce_mr *)mr)->slot->access |= IBV_ACCESS_FLUSH_PERSISTENT;
 	memset(p.buffer, 0, 8);
 	struct peer_packet in[] = {
@@ -267,7 +268,7 @@ atomic_write_after_persistence(void **state)
 	};
 	in[0].va = (uintptr_t)memory;
 	in[0].rkey = mr->rkey;
-	/* a short one is done at once */
+	/* a short FLUSH completes at once */
 	assert_int_equal(peer_in(&p, &in[0]), UROCE_OK);
 	assert_int_equal(peer_in(&p, &in[1]), UROCE_OK);
 	first = &uroce_responder_of(((struct uroce_qp *)p.qp))->resources[0];
@@ -275,7 +276,7 @@ atomic_write_after_persistence(void **state)
 	assert_int_equal(first->flushed, 4096);
 	expect_answer(&p, PEER_RQ_PSN, 1);
 	expect_answer(&p, PEER_RQ_PSN + 1, 2);
-	/* a long one is waited for, without a turn that lasts */
+	/* a long FLUSH delays the ATOMIC_WRITE, which gets a NAK in place of a long turn */
 	memset(p.buffer, 0, 8);
 	in[0].psn = PEER_RQ_PSN + 2;
 	in[0].dma_len = (uint32_t)bytes;
@@ -290,7 +291,7 @@ atomic_write_after_persistence(void **state)
 	expect_answer(&p, PEER_RQ_PSN + 3, 4);
 	memcpy(&there, p.buffer, 8);
 	assert_true(there == value);
-	/* the region goes before its FLUSH is done: nothing that comes behind it is executed */
+	/* the region is deregistered before its FLUSH ends: no request behind it is executed */
 	memset(p.buffer, 0, 8);
 	in[0].psn = PEER_RQ_PSN + 4;
 	in[1].psn = PEER_RQ_PSN + 5;
@@ -305,7 +306,7 @@ atomic_write_after_persistence(void **state)
 	peer_stop(&p);
 }
 
-/* A peer that does not count FLUSHes among its READs is made to wait, not refused. */
+/* A peer that does not count FLUSHes among its READs must wait, but is not refused. */
 static void
 more_flushes_than_resources(void **state)
 {
@@ -322,7 +323,7 @@ more_flushes_than_resources(void **state)
 	peer_expect_ack(&p, NAK(UROCE_NAK_PSN_SEQUENCE_ERROR), PEER_RQ_PSN + 1, 1);
 	assert_int_equal(peer_in(&p, &in[1]), UROCE_OK);
 	expect_answer(&p, PEER_RQ_PSN + 1, 2);
-	/* what is no longer known is not answered */
+	/* no reply to a duplicate beyond the remembered requests */
 	assert_int_equal(peer_in(&p, &in[0]), UROCE_DROP_DUPLICATE);
 	peer_expect_nothing(&p);
 	peer_stop(&p);
@@ -349,7 +350,7 @@ atomic_write_is_executed_once(void **state)
 	peer_stop(&p);
 }
 
-/* R24: exactly 8 bytes, in both headers, aligned here and there. */
+/* R24: exactly 8 bytes, in both headers, at aligned addresses on both ends. */
 static void
 r24_atomic_write_of_eight_aligned_bytes(void **state)
 {
@@ -432,7 +433,7 @@ flush_is_asked_for(void **state)
 	assert_int_equal(out.dma_len, 100000);
 	assert_int_equal(out.payload_bytes, 0);
 	assert_true(out.ack_req);
-	/* R37: an acknowledgement is not its answer */
+	/* R37: an ACK does not complete it */
 	in = (struct peer_packet){
 		.opcode = UROCE_RC_ACKNOWLEDGE, .psn = PEER_SQ_PSN, .msn = 1, .syndrome = UNLIMITED,
 	};
@@ -442,7 +443,7 @@ flush_is_asked_for(void **state)
 	in = answer(PEER_SQ_PSN, 1);
 	assert_int_equal(peer_in(&p, &in), UROCE_OK);
 	assert_int_equal(peer_expect_wc(p.send_cq, IBV_WC_SUCCESS, 5).opcode, IBV_WC_FLUSH);
-	/* one PSN, whatever its length */
+	/* takes one PSN, whatever its length */
 	peer_post(&p, IBV_WR_RDMA_WRITE, 0, 8, 6, 0);
 	peer_expect(&p, UROCE_RC_WRITE_ONLY, PEER_SQ_PSN + 1);
 	peer_stop(&p);
@@ -471,7 +472,7 @@ atomic_write_is_asked_for(void **state)
 	peer_stop(&p);
 }
 
-/* R39: both are among what max_rd_atomic limits, and what a fence waits for. */
+/* R39: both count towards max_rd_atomic, and a fence waits for both. */
 static void
 r39_both_are_outstanding(void **state)
 {

@@ -16,7 +16,7 @@
 #include "losses.h"
 #include "uroce_config.h"
 
-#define WRAPPING 0xfffffa	/* a first PSN that wraps soon */
+#define WRAPPING 0xfffffa	/* a first PSN just before the wrap */
 
 /* A device that goes back N takes no SACK. */
 static void
@@ -40,7 +40,8 @@ a_device_that_goes_back_n(void **state)
 	peer_stop(&p);
 }
 
-/* With timeout 0 no timer would detect that a retransmission is lost, so the QP retransmits all packets after a loss. */
+/* With timeout 0 no timer would detect that a retransmission is lost, so the QP retransmits all packets after a
+ * loss. */
 static void
 without_a_timer(void **state)
 {
@@ -103,7 +104,7 @@ a_response_in_the_middle(void **state)
 	peer_expect(&p, UROCE_RC_READ_REQUEST, WRAPPING);
 	peer_expect(&p, UROCE_RC_SEND_ONLY, 0);
 	assert_int_equal(peer_response(&p, UROCE_RC_READ_RESPONSE_FIRST, WRAPPING, data, 1024), UROCE_OK);
-	/* two are lost */
+	/* two responses are lost */
 	assert_int_equal(peer_response(&p, UROCE_RC_READ_RESPONSE_MIDDLE, WRAPPING + 3, data + 3072, 1024),
 			 UROCE_RESPONSE_GAP);
 	assert_memory_equal(p.buffer + 100 + 3072, data + 3072, 1024);
@@ -111,13 +112,13 @@ a_response_in_the_middle(void **state)
 	assert_int_equal(out.va, 0x7000 + 1024);
 	assert_int_equal(out.dma_len, 2048);
 	peer_expect_nothing(&p);
-	/* each once */
+	/* each response is placed once */
 	memset(p.buffer + 100 + 3072, 0xee, 1024);
 	assert_int_equal(peer_response(&p, UROCE_RC_READ_RESPONSE_MIDDLE, WRAPPING + 3, data + 3072, 1024),
 			 UROCE_DROP_RESPONSE_DUPLICATE);
 	assert_int_equal(p.buffer[100 + 3072], 0xee);
 	memcpy(p.buffer + 100 + 3072, data + 3072, 1024);
-	/* and one more, and what acknowledges the SEND behind them does not complete anything (R37) */
+	/* one more packet; the ACK of the SEND behind the READ completes nothing (R37) */
 	assert_int_equal(peer_response(&p, UROCE_RC_READ_RESPONSE_LAST, WRAPPING + 5, data + 5120, 880),
 			 UROCE_RESPONSE_GAP);
 	assert_int_equal(peer_ack(&p, PEER_UNLIMITED, WRAPPING + 6), UROCE_RESPONSE_GAP);
@@ -135,7 +136,7 @@ a_response_in_the_middle(void **state)
 	peer_stop(&p);
 }
 
-/* The request of a READ is lost: the peer has to have it as it was. */
+/* The request of a READ is lost: the requester must repeat it unchanged. */
 static void
 the_request_of_a_read(void **state)
 {
@@ -157,7 +158,7 @@ the_request_of_a_read(void **state)
 	assert_int_equal(out.dma_len, 3000);
 	assert_int_equal(out.va, 0x7000);
 	peer_expect_nothing(&p);
-	/* no more than one answer after the other is missing then */
+	/* from then on, only one response after the other is missing */
 	assert_int_equal(peer_response(&p, UROCE_RC_READ_RESPONSE_FIRST, psn, data, 1024), UROCE_OK);
 	assert_int_equal(peer_response(&p, UROCE_RC_READ_RESPONSE_MIDDLE, psn + 1, data, 1024), UROCE_OK);
 	peer_expect_nothing(&p);
@@ -182,7 +183,7 @@ a_nak_behind_a_missing_response(void **state)
 		peer_post(&p, IBV_WR_RDMA_READ, 1024 * (uint32_t)i, 8, i, 0);
 	for (uint32_t i = 0; i < 4; i++)
 		peer_expect(&p, UROCE_RC_READ_REQUEST, PEER_SQ_PSN + i);
-	/* the first response is lost, and the third request */
+	/* the first response and the third request are lost */
 	assert_int_equal(peer_response(&p, UROCE_RC_READ_RESPONSE_ONLY, PEER_SQ_PSN + 1, data, 8), UROCE_RESPONSE_GAP);
 	assert_int_equal(peer_ack(&p, UROCE_AETH_SEQUENCE_NAK, PEER_SQ_PSN + 2), UROCE_RESPONSE_GAP);
 	assert_int_equal(peer_ack(&p, UROCE_AETH_SEQUENCE_NAK, PEER_SQ_PSN + 2), UROCE_RESPONSE_GAP);
@@ -201,8 +202,8 @@ a_nak_behind_a_missing_response(void **state)
 	peer_stop(&p);
 }
 
-/* While a response is missing, each of several NAKs names another gap that the peer has met. All of them are answers to
- * packets that were sent before the requester went back, and are one loss: only the first is charged. */
+/* While a response is missing, each of several NAKs names another gap at the peer. All of them answer packets sent
+ * before the requester went back, and count as one loss: only the first is charged. */
 static void
 naks_of_a_plain_peer_behind_a_missing_response(void **state)
 {
@@ -237,8 +238,8 @@ naks_of_a_plain_peer_behind_a_missing_response(void **state)
 	peer_stop(&p);
 }
 
-/* The peer loses most of each burst, and always the oldest packet: after the second timeout in a row the requester sends
- * fewer at a time, until there is progress. */
+/* The peer loses most packets of each burst, and always the oldest: after the second timeout in a row, the requester
+ * sends fewer packets at a time until it makes progress. */
 static void
 few_packets_after_timeouts_in_a_row(void **state)
 {
@@ -270,9 +271,9 @@ few_packets_after_timeouts_in_a_row(void **state)
 	peer_stop(&p);
 }
 
-/* A READ is all that is outstanding, and each time its answer comes without the first response. After a timeout such an
- * answer is one to the retransmitted request: the requester asks for the missing response at once. To wait for an answer
- * to a later packet would use up the retries, since there is no later packet. */
+/* A READ is the only outstanding request, and each of its replies lacks the first response. After a timeout, such a
+ * reply answers the retransmitted request, and the requester requests the missing response at once. It must not wait
+ * for the reply to a later packet: there is none, and the retries would run out. */
 static void
 the_first_response_lost_after_each_timeout(void **state)
 {
@@ -307,8 +308,8 @@ the_first_response_lost_after_each_timeout(void **state)
 	peer_stop(&p);
 }
 
-/* After a NAK the answers to the first transmission are still on their way. A gap in them is no reason to ask for
- * responses that were requested again a moment ago. */
+/* After a NAK, responses to the first transmission are still in flight. A gap in them must not make the requester
+ * request responses that it has just requested. */
 static void
 late_responses_after_a_nak(void **state)
 {
@@ -331,7 +332,7 @@ late_responses_after_a_nak(void **state)
 	peer_stop(&p);
 }
 
-/* Atomics are sent again as they were; a fence waits until they are answered. */
+/* Atomics are retransmitted unchanged; a fence waits until they are answered. */
 static void
 atomics_and_fences(void **state)
 {
@@ -476,7 +477,7 @@ a_queue_that_drains(void **state)
 	peer_stop(&p);
 }
 
-/* The memory of a packet to retransmit is not registered any more: its WQE fails when it is the oldest. */
+/* The memory of a packet to retransmit is no longer registered: its WQE fails once it is the oldest. */
 static void
 memory_that_has_gone(void **state)
 {

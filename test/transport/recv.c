@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Where messages get their receive WQEs from when several QPs share a queue: order, RNR (R21), the limit, whose
- * memory it is, and what the error state does with what was taken (R41).
+ * Receive WQEs of several QPs that share a queue: order, RNR (R21), the limit, protection domains, and which receives
+ * the error state flushes (R41).
  */
 
 #include <setjmp.h>
@@ -25,13 +25,13 @@
 
 static uint8_t pattern[4096];
 
-/* A peer whose QPs have an SRQ; the QP without one that peer_start() makes stays unused. */
+/* A peer whose QPs use an SRQ; the QP of peer_start() has none, and stays unused. */
 struct shared {
 	struct peer p;
 	struct ibv_qp *own;
 	struct ibv_srq *srq;
 	struct ibv_qp *qps[QPS];
-	uint32_t psn[QPS];		/* next of each */
+	uint32_t psn[QPS];		/* next PSN of each QP */
 };
 
 static void
@@ -124,7 +124,7 @@ expect_no_event(struct shared *s)
 		assert_int_equal(uroce_qp_of(s->qps[i])->events.queued, 0);
 }
 
-/* Who begins first has the oldest; who ends first completes first. */
+/* The message that begins first takes the oldest receive; the message that ends first completes first. */
 static void
 messages_take_in_the_order_in_which_they_begin(void **state)
 {
@@ -221,7 +221,7 @@ the_limit_is_reported_once_by_whoever_crosses_it(void **state)
 	assert_int_equal(uroce_modify_srq(s.srq, &attr, IBV_SRQ_LIMIT), 0);
 	assert_int_equal(in(&s, 0, UROCE_RC_SEND_ONLY, 0, 8), UROCE_OK);
 	assert_int_equal(in(&s, 1, UROCE_RC_SEND_ONLY, 0, 8), UROCE_OK);
-	/* a message that begins is enough: it need not end */
+	/* the begin of a message suffices */
 	assert_int_equal(in(&s, 2, UROCE_RC_SEND_FIRST, 0, MTU), UROCE_NAK_RECV_LENGTH);
 	expect_event(&s, IBV_EVENT_SRQ_LIMIT_REACHED, s.srq);
 	assert_int_equal(in(&s, 0, UROCE_RC_SEND_ONLY, 0, 8), UROCE_OK);
@@ -229,7 +229,7 @@ the_limit_is_reported_once_by_whoever_crosses_it(void **state)
 	stop(&s);
 }
 
-/* R41: what a QP has taken completes with it; what is queued is the others'. */
+/* R41: a receive taken by a QP in error completes with it; queued receives stay for other QPs. */
 static void
 an_error_flushes_what_was_taken_and_nothing_else(void **state)
 {
@@ -248,11 +248,11 @@ an_error_flushes_what_was_taken_and_nothing_else(void **state)
 	assert_int_equal(wc.qp_num, s.qps[0]->qp_num);
 	peer_expect_no_wc(s.p.recv_cq);
 	expect_event(&s, IBV_EVENT_QP_LAST_WQE_REACHED, s.qps[0]);
-	/* once */
+	/* one event only */
 	assert_int_equal(uroce_modify_qp(s.qps[0], &attr, IBV_QP_STATE), 0);
 	expect_no_event(&s);
 	assert_int_equal(in(&s, 0, UROCE_RC_SEND_LAST, 0, 8), UROCE_DROP_QP_STATE);
-	/* nobody notices */
+	/* other QPs do not notice */
 	assert_int_equal(in(&s, 1, UROCE_RC_SEND_LAST, 0, 8), UROCE_OK);
 	expect_recv(&s, 1, 1, MTU + 8);
 	assert_int_equal(in(&s, 2, UROCE_RC_SEND_ONLY, 0, 8), UROCE_OK);
@@ -306,7 +306,7 @@ reset_drops_what_was_taken(void **state)
 	stop(&s);
 }
 
-/* The keys of a receive are looked up in the SRQ's domain, those of the peer in the QP's. */
+/* The keys of a receive belong to the SRQ's domain, those of the peer to the QP's. */
 static void
 memory_is_of_the_srqs_domain(void **state)
 {
@@ -347,7 +347,7 @@ memory_is_of_the_srqs_domain(void **state)
 	stop(&s);
 }
 
-/* A QP with its own queue is not touched by any of it. */
+/* A QP with its own queue is not affected. */
 static void
 a_qp_without_one_keeps_its_own(void **state)
 {

@@ -52,7 +52,7 @@ an_engine_keeps_so_many_frames(void **state)
 
 	(void)state;
 	peer_start(&p, NULL);
-	p.engine.reorder.frames_free -= UROCE_REORDER_FRAMES - 3;	/* as if other QPs kept them */
+	p.engine.reorder.frames_free -= UROCE_REORDER_FRAMES - 3;	/* as if other QPs used them */
 	for (uint32_t i = 1; i <= 3; i++)
 		assert_int_equal(gap_in_write(&p, PSN(i), false), UROCE_EARLY);
 	assert_int_equal(gap_in_write(&p, PSN(4), false), UROCE_DROP_AHEAD);
@@ -117,7 +117,7 @@ nothing_is_kept_for_ever(void **state)
 	peer_expect_nothing(&p);
 	assert_int_equal(uroce_engine_deadline(&p.engine), p.now_ns + UROCE_REORDER_NS);
 	p.now_ns += UROCE_REORDER_NS / 2;
-	assert_int_equal(gap_in_write(&p, PSN(0), false), UROCE_OK);	/* something comes: from now on, then */
+	assert_int_equal(gap_in_write(&p, PSN(0), false), UROCE_OK);	/* a request arrives: the clock starts here */
 	gap_drain(&p);
 	assert_int_equal(uroce_engine_deadline(&p.engine), p.now_ns + UROCE_REORDER_NS);
 	p.now_ns += UROCE_REORDER_NS - 1;
@@ -130,7 +130,7 @@ nothing_is_kept_for_ever(void **state)
 	assert_int_equal(gap_counter(&p, UROCE_EARLY_EXPIRED), 3);
 	assert_int_equal(gap_counter(&p, UROCE_EARLY_DROPPED), 3);
 	assert_int_equal(uroce_engine_deadline(&p.engine), UINT64_MAX);
-	/* it comes again */
+	/* all arrive again */
 	for (uint32_t i = 1; i < 5; i++)
 		assert_int_equal(gap_in_write(&p, PSN(i), i == 4), UROCE_OK);
 	peer_expect_ack(&p, PEER_UNLIMITED, PSN(4), 5);
@@ -165,7 +165,7 @@ kept_frames_are_dropped_with_the_qp(void **state)
 	}
 	peer_start(&p, NULL);
 	assert_int_equal(gap_in_write(&p, PSN(1), false), UROCE_EARLY);
-	peer_stop(&p);	/* destroys it */
+	peer_stop(&p);	/* destroys the QP */
 }
 
 static void
@@ -202,7 +202,7 @@ a_read_of_any_length_is_bounded(void **state)
 		peer_start(&p, NULL);
 		read = gap_read(&p, PSN(1), lengths[i]);
 		assert_int_equal(peer_in(&p, &read), UROCE_EARLY);
-		/* all behind it is its own */
+		/* the rest of the window is its own again */
 		assert_int_equal(gap_in_write(&p, PSN(UROCE_REORDER_WINDOW - 1), false), UROCE_DUPLICATE);
 		assert_int_equal(gap_in_write(&p, PSN(2), false), UROCE_DUPLICATE);
 		peer_expect_ack(&p, UROCE_AETH_SEQUENCE_NAK, PSN(0), 0);
@@ -240,7 +240,7 @@ a_read_and_others_claim_the_same_psns(void **state)
 	assert_int_equal(uroce_responder_of(uroce_qp_of(p.qp))->psn, PSN(5));
 	assert_true(gap_is_written(&p, PSN(4)));
 	gap_drain(&p);
-	/* the end of a READ's answer alone is nothing that is kept */
+	/* after a kept READ is dropped, the PSNs of its responses do not count as kept */
 	assert_int_equal(gap_in_write(&p, PSN(9), false), UROCE_EARLY);
 	read = gap_read(&p, PSN(6), 3 * MTU);
 	assert_int_equal(peer_in(&p, &read), UROCE_EARLY);
@@ -262,7 +262,7 @@ a_kept_request_that_is_refused_ends_the_qp(void **state)
 
 	(void)state;
 	peer_start(&p, NULL);
-	in = gap_write_only(&p, PSN(2), 0);		/* R13: there is a message under way by then */
+	in = gap_write_only(&p, PSN(2), 0);		/* R13: a message is in progress by then */
 	in.opcode = UROCE_RC_WRITE_FIRST;
 	in.payload_bytes = MTU;
 	in.dma_len = 2 * MTU;
@@ -296,7 +296,7 @@ no_receive_within_a_run(void **state)
 	assert_int_equal(p.engine.verdicts[UROCE_NAK_RNR], 1);
 	peer_expect_ack(&p, UROCE_AETH_RNR_NAK | 12, PSN(2), 2);
 	assert_int_equal(gap_kept(&p), 0);
-	/* all comes again from there */
+	/* the peer must retransmit all packets from there */
 	assert_int_equal(gap_in_write(&p, PSN(4), false), UROCE_DROP_AHEAD);
 	peer_expect_nothing(&p);
 	peer_post_recv(&p, 4096, 64, 1);

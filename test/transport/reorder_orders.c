@@ -16,7 +16,7 @@
 #include "gaps.h"
 #include "groups.h"
 
-/* Packet `i` of five, of a kind of message. @return how many PSNs it takes */
+/* Build packet `i` of five of one kind of message. @return the number of its PSNs */
 typedef uint32_t (*make_t)(const struct peer *p, unsigned int i, struct peer_packet *in);
 
 static uint32_t
@@ -72,7 +72,7 @@ make_send_onlies(const struct peer *p, unsigned int i, struct peer_packet *in)
 	return make_onlies(p, i, in, UROCE_RC_SEND_ONLY);
 }
 
-/* READs of 1, 2, 3, 1 and 2 packets. */
+/* READs whose responses take 1, 2, 3, 1 and 2 packets. */
 static uint32_t
 make_reads(const struct peer *p, unsigned int i, struct peer_packet *in)
 {
@@ -103,7 +103,7 @@ make_mixed(const struct peer *p, unsigned int i, struct peer_packet *in)
 	return i == 2 ? 3 : 1;
 }
 
-/* The k-th order of 0..4. */
+/* The k-th permutation of 0..4. */
 static void
 order_of(unsigned int k, unsigned int order[5])
 {
@@ -158,12 +158,12 @@ one_order(struct peer *p, make_t make, unsigned int k, uint32_t first, uint32_t 
 		assert_int_equal(v, ahead ? UROCE_EARLY : UROCE_OK);
 		here[order[i]] = true;
 		check_in_turn(p, psns, here, first, msn, message);
-		while (k % 2 != 0 && peer_out(p, &out))	/* as a burst, and one by one */
+		while (k % 2 != 0 && peer_out(p, &out))	/* replies after a burst, or one by one */
 			last = out;
 	}
 	while (peer_out(p, &out))
 		last = out;
-	assert_int_equal(last.psn, uroce_psn_add(psn, UROCE_PSN_MASK));	/* all of it is answered */
+	assert_int_equal(last.psn, uroce_psn_add(psn, UROCE_PSN_MASK));	/* all requests are acknowledged */
 	assert_int_not_equal(last.syndrome, UROCE_AETH_SEQUENCE_NAK);
 	return psn;
 }
@@ -171,7 +171,7 @@ one_order(struct peer *p, make_t make, unsigned int k, uint32_t first, uint32_t 
 static void
 orders(make_t make, bool message, unsigned int recvs)
 {
-	struct peer_conf conf = { .rq_psn = 0xffff80, .max_rd_atomic = 16 };	/* R11: they wrap on the way */
+	struct peer_conf conf = { .rq_psn = 0xffff80, .max_rd_atomic = 16 };	/* R11: PSNs wrap on the way */
 	uint32_t psn = conf.rq_psn, msn = 0;
 	struct ibv_wc wc;
 	struct peer p;

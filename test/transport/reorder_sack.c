@@ -60,7 +60,7 @@ each_gap_is_named_once(void **state)
 	peer_stop(&p);
 }
 
-/* A peer that goes back N reaches the next gap by itself: a NAK would only make it start once more. */
+/* A peer that goes back N reaches the next gap by itself: a NAK would only make it go back once more. */
 static void
 a_peer_that_goes_back_is_not_sent_back_again(void **state)
 {
@@ -72,7 +72,7 @@ a_peer_that_goes_back_is_not_sent_back_again(void **state)
 		assert_int_equal(gap_in_write(&p, PSN(i), false), UROCE_EARLY);
 	peer_expect_ack(&p, UROCE_AETH_SEQUENCE_NAK, PSN(0), 0);
 	assert_int_equal(gap_in_write(&p, PSN(0), false), UROCE_OK);
-	assert_int_equal(gap_in_write(&p, PSN(1), false), UROCE_DUPLICATE);	/* in one burst: it does go back */
+	assert_int_equal(gap_in_write(&p, PSN(1), false), UROCE_DUPLICATE);	/* in one burst: it goes back N */
 	peer_expect_ack(&p, PEER_UNLIMITED, PSN(1), 2);
 	assert_int_equal(gap_in_write(&p, PSN(2), false), UROCE_OK);
 	peer_expect_ack(&p, PEER_UNLIMITED, PSN(3), 4);
@@ -110,7 +110,7 @@ go_back_n_keeps_nothing(void **state)
 	peer_stop(&p);
 }
 
-/* The next packet is a SACK with just these bytes: asked, then offset and count of each run. */
+/* The next packet is a SACK with exactly these fields: asked, then offset and count of each run. */
 static void
 expect_sack(struct peer *p, uint32_t psn, uint32_t msn, uint32_t asked, unsigned int runs, const uint16_t *run)
 {
@@ -159,11 +159,11 @@ a_sack_reports_kept_requests(void **state)
 	EXPECT_SACK(&p, PSN(1), 1, PSN(9), 1, 4, 6, 1);
 	assert_int_equal(gap_in_write(&p, PSN(1), false), UROCE_OK);
 	EXPECT_SACK(&p, PSN(6), 6, PSN(9), 1, 1);
-	assert_int_equal(gap_in_write(&p, PSN(6), false), UROCE_OK);	/* all is here: as ever */
+	assert_int_equal(gap_in_write(&p, PSN(6), false), UROCE_OK);	/* no gap is left: a plain ACK */
 	peer_expect_ack(&p, PEER_UNLIMITED, PSN(7), 8);
 	assert_int_equal(gap_counter(&p, UROCE_SENT_SACKS), 9);
 	assert_int_equal(gap_counter(&p, UROCE_SENT_NAKS), 0);
-	/* an ASK that has been overtaken asks for nothing */
+	/* an ASK that packets have overtaken requests nothing */
 	assert_int_equal(gap_in_ask(&p, PSN(3)), UROCE_OK);
 	expect_sack(&p, PSN(8), 8, PSN(8), 0, NULL);
 	peer_stop(&p);
@@ -188,12 +188,12 @@ an_old_ask_is_forgotten(void **state)
 	assert_non_null(mr);
 	assert_int_equal(gap_in_ask(&p, PSN(0)), UROCE_OK);
 	expect_sack(&p, PSN(0), 0, PSN(0), 0, NULL);
-	assert_int_equal(gap_in_write(&p, PSN(0), true), UROCE_OK);	/* with each acknowledgement that is owed */
+	assert_int_equal(gap_in_write(&p, PSN(0), true), UROCE_OK);	/* with each ACK that is owed */
 	assert_int_equal(uroce_responder_of(uroce_qp_of(p.qp))->asked, PSN(1));
 	peer_expect_ack(&p, PEER_UNLIMITED, PSN(0), 1);
 	struct peer_packet in = { .opcode = UROCE_RC_READ_REQUEST, .psn = PSN(1), .rkey = mr->rkey,
 				  .va = (uintptr_t)memory, .dma_len = UROCE_MAX_MSG_BYTES };
-	assert_int_equal(peer_in(&p, &in), UROCE_OK);	/* ... and each response: half the space */
+	assert_int_equal(peer_in(&p, &in), UROCE_OK);	/* and each response: half of the space */
 	assert_int_equal(gap_in_write(&p, PSN(1 + UROCE_PSN_HALF), false), UROCE_OK);
 	assert_int_equal(gap_in_write(&p, PSN(3 + UROCE_PSN_HALF), false), UROCE_EARLY);
 	assert_int_equal(uroce_reorder_sack(uroce_qp_of(p.qp), &sack), 1);
@@ -260,7 +260,7 @@ a_read_does_not_swallow_the_sack(void **state)
 	assert_int_equal(peer_in(&p, &read), UROCE_OK);
 	peer_expect(&p, UROCE_RC_READ_RESPONSE_ONLY, PSN(0));
 	EXPECT_SACK(&p, PSN(1), 1, PSN(4), 1, 1);
-	/* it tells that a READ has come, all of it */
+	/* the SACK also reports all PSNs of an out-of-order READ */
 	read = gap_read(&p, PSN(4), 3 * MTU);
 	assert_int_equal(peer_in(&p, &read), UROCE_EARLY);
 	EXPECT_SACK(&p, PSN(1), 1, PSN(4), 1, 1, 3, 3);

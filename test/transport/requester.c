@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Send work requests into packets: opcodes, windows, fences, and back from any PSN.
+ * Send work requests become packets: opcodes, windows, fences, and retransmission from any PSN.
  */
 
 #include <setjmp.h>
@@ -120,7 +120,7 @@ sixteen_entries_and_inline(void **state)
 {
 	struct ibv_sge sge[16];
 	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND, .sg_list = sge, .num_sge = 16 }, *bad;
-	uint8_t expected[2048], text[40] = "inline data that is gone after posting";
+	uint8_t expected[2048], text[40] = "inline data, overwritten after posting";
 	struct peer_packet out;
 	uint32_t total = 0;
 	struct peer p;
@@ -267,7 +267,7 @@ a_key_that_does_not_resolve_fails_in_its_turn(void **state)
 	assert_int_equal(ack(&p, UNLIMITED, PEER_SQ_PSN), UROCE_OK);
 	peer_expect_nothing(&p);
 	peer_expect_wc(p.send_cq, IBV_WC_SUCCESS, 1);
-	peer_expect_wc(p.send_cq, IBV_WC_LOC_PROT_ERR, 2);	/* R42: not signalled */
+	peer_expect_wc(p.send_cq, IBV_WC_LOC_PROT_ERR, 2);	/* R42: unsignaled */
 	peer_expect_wc(p.send_cq, IBV_WC_WR_FLUSH_ERR, 3);
 	peer_expect_wc(p.recv_cq, IBV_WC_WR_FLUSH_ERR, 4);
 	peer_stop(&p);
@@ -286,7 +286,7 @@ a_read_that_could_never_leave_fails(void **state)
 	assert_int_equal(uroce_modify_qp(p.qp, &attr, IBV_QP_MAX_QP_RD_ATOMIC), 0);
 	peer_post(&p, IBV_WR_RDMA_READ, 0, 8, 1, 0);
 	peer_expect_nothing(&p);
-	peer_expect_no_wc(p.send_cq);		/* not before its turn: SQD begins nothing */
+	peer_expect_no_wc(p.send_cq);		/* R42: in its turn only, and SQD starts no request */
 	attr.qp_state = IBV_QPS_RTS;
 	assert_int_equal(uroce_modify_qp(p.qp, &attr, IBV_QP_STATE), 0);
 	peer_expect_nothing(&p);
@@ -317,7 +317,7 @@ the_longest_messages(void **state)
 	sge[0] = (struct ibv_sge){ (uintptr_t)memory, (uint32_t)(most - 100), mr->lkey };
 	sge[1] = (struct ibv_sge){ (uintptr_t)memory + most - 100, 100, mr->lkey };
 	assert_int_equal(uroce_post_send(p.qp, &wr, &bad), 0);
-	/* one byte more is an error, in its turn */
+	/* one byte more is an error, which completes in its turn */
 	sge[1].length = 101;
 	wr.wr_id = 2;
 	assert_int_equal(uroce_post_send(p.qp, &wr, &bad), 0);
@@ -364,8 +364,8 @@ a_pool_that_is_empty_is_waited_for(void **state)
 	peer_stop(&p);
 }
 
-/* The port, or the pool, keeps the requester from sending the rest of a message for longer than the transport timeout.
- * Nothing that was sent has asked for an acknowledgement, so none is late: neither a retry nor a probe. */
+/* The port or the pool keeps the requester from sending the rest of a message for longer than the transport timeout.
+ * No packet in flight has requested an ACK, so no ACK is late: neither a retry nor a probe is due. */
 static void
 no_timeout_before_an_answer_is_due(void **state)
 {
@@ -398,7 +398,7 @@ no_timeout_before_an_answer_is_due(void **state)
 	assert_true(out.ack_req);
 	assert_int_equal(p.engine.counters[UROCE_TIMEOUTS], 0);
 	assert_int_equal(p.engine.counters[UROCE_PROBES], 0);
-	/* now there is one to wait for */
+	/* now an ACK is due */
 	while (!peer_out(&p, &out) && p.engine.counters[UROCE_TIMEOUTS] == 0)
 		peer_wait(&p);
 	assert_true(p.engine.counters[UROCE_PROBES] > 0);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Tests the table of the requester's states: what holds for each event in each state.
+ * Tests the table of the requester's states: the state and the actions of each event in each state.
  */
 
 #include <setjmp.h>
@@ -14,7 +14,7 @@
 #include "groups.h"
 #include "transport/requester/state.h"
 
-/* For each pair that the table does not ignore. */
+/* For each pair of event and state that the table does not ignore. */
 #define FOR_STEPS(event, from) \
 	for (enum uroce_requester_event event = 0; event < UROCE_REQUESTER_EVENTS; event++) \
 		for (uint8_t from = 0; from < UROCE_REQUESTER_STATES; from++) \

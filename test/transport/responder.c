@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The responder's checks, in the order of R10, and what each puts on the wire.
+ * The responder's checks, in the order of R10, and the reply of each.
  */
 
 #include <setjmp.h>
@@ -225,12 +225,12 @@ r12_a_gap_that_closes_within_the_burst_is_still_named(void **state)
 	(void)state;
 	peer_start(&p, NULL);
 	p.dev.go_back_n = true;
-	in[0] = write_only(&p, PEER_RQ_PSN + 1, 0, 8);	/* the two have changed places */
+	in[0] = write_only(&p, PEER_RQ_PSN + 1, 0, 8);	/* packets 1 and 2 arrive in reverse order */
 	in[1] = write_only(&p, PEER_RQ_PSN, 0, 8);
 	peer_in_burst(&p, in, 2);
 	peer_expect_ack(&p, NAK(UROCE_NAK_PSN_SEQUENCE_ERROR), PEER_RQ_PSN + 1, 1);
 	peer_expect_nothing(&p);
-	/* it is named once: what else is under way would cost the peer a retry each */
+	/* a gap is reported once: each further NAK would cost the peer a retry */
 	in[0].psn = PEER_RQ_PSN + 2;
 	assert_int_equal(peer_in(&p, &in[0]), UROCE_DROP_AHEAD);
 	peer_expect_nothing(&p);
@@ -268,7 +268,7 @@ r13_messages_have_first_middle_last(void **state)
 		if (!(uroce_opcodes[in.opcode].flags & UROCE_OPF_PAYLOAD))
 			in.payload_bytes = 0;
 		expect_fatal(&p, &in, UROCE_NAK_OPCODE_SEQUENCE, NAK(UROCE_NAK_INVALID_REQUEST));
-		/* a receive that the message has taken fails with it */
+		/* the receive of the message fails, too */
 		peer_expect_wc(p.recv_cq, wrong[i].first == UROCE_RC_SEND_FIRST ? IBV_WC_REM_INV_REQ_ERR
 			       : IBV_WC_WR_FLUSH_ERR, 1);
 		peer_stop(&p);

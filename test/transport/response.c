@@ -98,7 +98,7 @@ answers_keep_the_order_of_requests(void **state)
 	in[2] = read_request(&p, PEER_RQ_PSN + 3, 8, 8);
 	peer_in_burst(&p, in, 2);
 	expect_response(&p, 0, UROCE_RC_READ_RESPONSE_FIRST, PEER_RQ_PSN, 0, 1024, 1);
-	/* a READ that comes now is answered before the acknowledgement that it makes unnecessary */
+	/* the response of a READ that arrives now leaves before the ACK, and replaces it */
 	peer_in_burst(&p, &in[2], 1);
 	expect_response(&p, 0, UROCE_RC_READ_RESPONSE_LAST, PEER_RQ_PSN + 1, 1024, 1, 1);
 	expect_response(&p, 0, UROCE_RC_READ_RESPONSE_ONLY, PEER_RQ_PSN + 3, 8, 8, 3);
@@ -119,18 +119,18 @@ r27_a_read_is_answered_again_from_the_middle(void **state)
 	for (uint32_t i = 0; i < 4; i++)
 		assert_int_equal(peer_expect(&p, i == 0 ? UROCE_RC_READ_RESPONSE_FIRST : i < 3 ?
 			UROCE_RC_READ_RESPONSE_MIDDLE : UROCE_RC_READ_RESPONSE_LAST, PEER_RQ_PSN + i).opcode != 0, 1);
-	/* as rxe asks: MigReq 0, the opcodes go on where they were */
+	/* rxe's form: MigReq 0, the opcodes continue */
 	in = read_request(&p, PEER_RQ_PSN + 2, 2048, 4000 - 2048);
 	assert_int_equal(peer_in(&p, &in), UROCE_DUPLICATE);
 	expect_data(&p, UROCE_RC_READ_RESPONSE_MIDDLE, PEER_RQ_PSN + 2, 2048, 1024, 1);
 	expect_data(&p, UROCE_RC_READ_RESPONSE_LAST, PEER_RQ_PSN + 3, 3072, 928, 1);
 	peer_expect_nothing(&p);
-	/* as hardware asks: MigReq 1, a READ of its own */
+	/* the form of hardware: MigReq 1, a new READ */
 	in.migreq = true;
 	assert_int_equal(peer_in(&p, &in), UROCE_DUPLICATE);
 	expect_data(&p, UROCE_RC_READ_RESPONSE_FIRST, PEER_RQ_PSN + 2, 2048, 1024, 1);
 	expect_data(&p, UROCE_RC_READ_RESPONSE_LAST, PEER_RQ_PSN + 3, 3072, 928, 1);
-	/* a part of it */
+	/* only a part of the rest */
 	in.dma_len = 1024;
 	assert_int_equal(peer_in(&p, &in), UROCE_DUPLICATE);
 	expect_data(&p, UROCE_RC_READ_RESPONSE_ONLY, PEER_RQ_PSN + 2, 2048, 1024, 1);
@@ -138,7 +138,7 @@ r27_a_read_is_answered_again_from_the_middle(void **state)
 	peer_stop(&p);
 }
 
-/* Parts of a READ are asked for again while the rest of it is still to be answered: nothing of either is forgotten. */
+/* The peer requests parts of a READ again while responses of the READ are still queued: it gets both. */
 static void
 r27_parts_of_a_read_that_is_being_answered(void **state)
 {
@@ -152,14 +152,14 @@ r27_parts_of_a_read_that_is_being_answered(void **state)
 	expect_data(&p, UROCE_RC_READ_RESPONSE_FIRST, PEER_RQ_PSN, 0, 1024, 1);
 	for (uint32_t i = 1; i < 5; i++)
 		peer_expect(&p, UROCE_RC_READ_RESPONSE_MIDDLE, PEER_RQ_PSN + i);
-	/* the fourth, then the first and the second */
+	/* the fourth part, then the first and second */
 	in = read_request(&p, PEER_RQ_PSN + 3, 3072, 1024);
 	in.migreq = true;
 	assert_int_equal(peer_in(&p, &in), UROCE_DUPLICATE);
 	in = read_request(&p, PEER_RQ_PSN, 0, 2048);
 	in.migreq = true;
 	assert_int_equal(peer_in(&p, &in), UROCE_DUPLICATE);
-	/* what is still to come is not sent twice */
+	/* queued responses are not sent twice */
 	in = read_request(&p, PEER_RQ_PSN + 6, 6144, 1024);
 	in.migreq = true;
 	assert_int_equal(peer_in(&p, &in), UROCE_DUPLICATE);
@@ -173,7 +173,7 @@ r27_parts_of_a_read_that_is_being_answered(void **state)
 	peer_stop(&p);
 }
 
-/* Further apart than is remembered one by one: all from the first to the last. */
+/* Too many parts to remember each: the responder repeats everything from the first to the last. */
 static void
 r27_parts_of_a_long_read(void **state)
 {
@@ -201,10 +201,10 @@ r27_parts_of_a_long_read(void **state)
 	peer_stop(&p);
 }
 
-/* Memory that the port could send without a copy. */
+/* Memory that the port could send without copying it. */
 #define CHANGING_BYTES 8192
 
-/* The engine's next frame arrives when the memory has changed, wherever a packet begins. */
+/* Take the engine's next frame, change the memory at each packet, and decode the frame. */
 static enum uroce_verdict
 verdict_after_change(struct peer *p, uint8_t *memory)
 {
@@ -246,7 +246,7 @@ deregister_changing(struct ibv_mr *mr)
 	rte_free(memory);
 }
 
-/* Runs of responses, and single ones: the first try is right, which is all that a peer with retry_cnt 0 has. */
+/* Runs of responses, and single ones: the first transmission is right, and a peer with retry_cnt 0 gets no other. */
 static void
 a_read_of_memory_that_changes_loses_nothing(void **state)
 {
@@ -271,7 +271,8 @@ a_read_of_memory_that_changes_loses_nothing(void **state)
 	peer_stop(&p);
 }
 
-/* UROCE_ACCESS_STABLE, and the application breaks its word: the peer has to ask again once, and never after that. */
+/* UROCE_ACCESS_STABLE, but the application changes the memory: the peer must request the READ again once, and never
+ * after that. */
 static void
 r27_a_read_of_memory_said_to_be_stable(void **state)
 {
@@ -284,7 +285,7 @@ r27_a_read_of_memory_said_to_be_stable(void **state)
 	mr = register_changing(&p, IBV_ACCESS_REMOTE_READ | UROCE_ACCESS_STABLE);
 	in = request_of(mr, PEER_RQ_PSN, 1024);
 	assert_int_equal(peer_in(&p, &in), UROCE_OK);
-	assert_int_equal(verdict_after_change(&p, mr->addr), UROCE_DROP_ICRC);	/* the price of no copy */
+	assert_int_equal(verdict_after_change(&p, mr->addr), UROCE_DROP_ICRC);	/* the price of zero-copy */
 	assert_int_equal(p.engine.counters[UROCE_ZERO_COPY_PACKETS], 1);
 	assert_int_equal(peer_in(&p, &in), UROCE_DUPLICATE);
 	assert_int_equal(verdict_after_change(&p, mr->addr), UROCE_OK);
@@ -297,7 +298,7 @@ r27_a_read_of_memory_said_to_be_stable(void **state)
 	peer_stop(&p);
 }
 
-/* Memory that is no longer said to be stable, in the middle of a READ. */
+/* The memory loses UROCE_ACCESS_STABLE in the middle of a READ. */
 static void
 a_read_of_memory_that_is_stable_no_more(void **state)
 {
@@ -373,7 +374,7 @@ r28_atomics_are_executed_once(void **state)
 	out = peer_expect(&p, UROCE_RC_ATOMIC_ACKNOWLEDGE, PEER_RQ_PSN);
 	assert_int_equal(out.original, 1000);
 	assert_int_equal(*counter, 1005);
-	/* compare and swap: once with what is there, once with what is not */
+	/* compare and swap: once with a matching value, once without */
 	in = (struct peer_packet){ .opcode = UROCE_RC_CMP_SWAP, .psn = PEER_RQ_PSN + 1, .rkey = p.mr->rkey,
 				   .va = (uintptr_t)counter, .swap_add = 77, .compare = 1005 };
 	assert_int_equal(peer_in(&p, &in), UROCE_OK);
@@ -469,7 +470,7 @@ r22_replays_do_not_count(void **state)
 	in[1] = read_request(&p, PEER_RQ_PSN + 1, 8, 8);
 	assert_int_equal(peer_in(&p, &in[0]), UROCE_OK);
 	peer_expect(&p, UROCE_RC_READ_RESPONSE_ONLY, PEER_RQ_PSN);
-	/* the network doubled the first request: the second is legal all the same */
+	/* the network duplicated the first request: the second one stays legal */
 	peer_in_burst(&p, in, 2);
 	assert_int_equal(p.engine.verdicts[UROCE_NAK_RD_ATOMIC], 0);
 	struct peer_packet out;
@@ -480,8 +481,9 @@ r22_replays_do_not_count(void **state)
 	peer_stop(&p);
 }
 
-/* A READ comes again before all of its first answer has left: it is answered once more from its beginning, and then goes
- * on where it was, if nothing else comes. The peer has all by then. */
+/* A READ is repeated before its first response is complete. The responder repeats the responses from the beginning,
+ * and then completes the first. A new READ may arrive after the last response of the repetition, because the peer
+ * then has all of it. */
 static void
 r22_the_rest_of_an_answer_does_not_count(void **state)
 {
@@ -526,7 +528,7 @@ the_longest_read(void **state)
 				  .va = (uintptr_t)memory, .dma_len = UROCE_MAX_MSG_BYTES };
 	assert_int_equal(peer_in(&p, &in), UROCE_OK);
 	peer_expect(&p, UROCE_RC_READ_RESPONSE_FIRST, 0x900000);
-	/* the last packet of it is asked for again: half the PSN space behind what is expected (R11) */
+	/* the peer requests the last packet again: half of the PSN space behind the expected PSN (R11) */
 	in.psn = uroce_psn_add(0x900000, UROCE_PSN_HALF - 1);
 	in.va += most - 256;
 	in.dma_len = 256;
@@ -541,7 +543,7 @@ the_longest_read(void **state)
 	munmap(memory, most);
 }
 
-/* What was at a PSN before PSNs came round again is not what is there now. */
+/* The responder must not take an old READ, from before the PSNs wrapped, for the atomic with the same PSN. */
 static void
 r28_an_atomic_where_a_read_was_before(void **state)
 {
@@ -557,7 +559,7 @@ r28_an_atomic_where_a_read_was_before(void **state)
 	assert_ptr_not_equal(memory, MAP_FAILED);
 	peer_start(&p, &conf);
 	mr = uroce_reg_mr(p.pd, memory, most, IBV_ACCESS_REMOTE_READ);
-	/* two READs of half the PSN space each, of which the last packet only is sent */
+	/* two READs of half of the PSN space each; only their last packets are sent */
 	in = (struct peer_packet){ .opcode = UROCE_RC_READ_REQUEST, .psn = 0x900000, .rkey = mr->rkey,
 				   .va = (uintptr_t)memory, .dma_len = UROCE_MAX_MSG_BYTES };
 	for (int i = 0; i < 2; i++) {

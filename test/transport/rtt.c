@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Round trips measured, and probes that follow them.
+ * Round-trip time measurements, and the probes that depend on them.
  */
 
 #include <setjmp.h>
@@ -45,7 +45,7 @@ write_answered_after(struct peer *p, uint32_t psn, uint64_t ns)
 	peer_expect_wc(p->send_cq, IBV_WC_SUCCESS, psn);
 }
 
-/* RFC 6298, with the interval of probes that follows. */
+/* RFC 6298, and the resulting interval of probes. */
 static void
 round_trips_are_smoothed(void **state)
 {
@@ -72,7 +72,7 @@ round_trips_are_smoothed(void **state)
 	peer_stop(&p);
 }
 
-/* Karn: which of the two was answered? */
+/* Karn's algorithm: an ACK of a retransmitted packet is ambiguous. */
 static void
 what_was_sent_twice_is_not_measured(void **state)
 {
@@ -99,7 +99,7 @@ what_was_sent_twice_is_not_measured(void **state)
 	peer_stop(&p);
 }
 
-/* A response is as good as an acknowledgement. */
+/* A response measures the round trip as well as an ACK. */
 static void
 responses_are_measured(void **state)
 {
@@ -117,7 +117,8 @@ responses_are_measured(void **state)
 	peer_stop(&p);
 }
 
-/* A peer of which nothing is known: the oldest again, by itself, further and further apart; not charged. */
+/* The requester probes an unclassified peer by retransmitting the oldest packet alone, with exponential backoff.
+ * Probes cost no retries. */
 static void
 an_unknown_peer_is_probed(void **state)
 {
@@ -144,7 +145,8 @@ an_unknown_peer_is_probed(void **state)
 	}
 	assert_int_equal(p.engine.counters[UROCE_PROBES], 5);
 	assert_int_equal(requester(&p)->retries_left, 7);
-	/* its answer leaves open whether the others were lost, too; a NAK that the newest brings shows it */
+	/* the reply does not show whether the other packets were lost; the newest packet makes the peer send a NAK
+	 * that does */
 	ack(&p, UNLIMITED, PEER_SQ_PSN + 1);
 	peer_expect(&p, UROCE_RC_WRITE_ONLY, PEER_SQ_PSN + 3);
 	peer_expect_nothing(&p);
@@ -152,15 +154,15 @@ an_unknown_peer_is_probed(void **state)
 	peer_expect(&p, UROCE_RC_WRITE_ONLY, PEER_SQ_PSN + 2);
 	peer_expect(&p, UROCE_RC_WRITE_ONLY, PEER_SQ_PSN + 3);
 	peer_expect_nothing(&p);
-	/* that tells nothing of the peer, and is not charged */
+	/* a loss after a probe neither classifies the peer nor costs a retry */
 	assert_int_equal(requester(&p)->doubts, 0);
 	assert_int_equal(requester(&p)->retries_left, 7);
 	ack(&p, UNLIMITED, PEER_SQ_PSN + 3);
 	peer_stop(&p);
 }
 
-/* A probe was sent while the answers were only late: the answer to the first transmission of the oldest packet is no
- * reason to retransmit the others. */
+/* The ACKs were only late when the probe was sent: the ACK of the oldest packet's first transmission must not make
+ * the requester retransmit the others. */
 static void
 a_late_answer_after_a_probe(void **state)
 {
@@ -191,7 +193,7 @@ a_late_answer_after_a_probe(void **state)
 	peer_stop(&p);
 }
 
-/* When the next probe comes. */
+/* @return the time until the next probe, which has this PSN */
 static uint64_t
 next_probe(struct peer *p, uint32_t psn)
 {
@@ -204,7 +206,7 @@ next_probe(struct peer *p, uint32_t psn)
 	return p->now_ns - start;
 }
 
-/* Karn: answers to what was sent twice measure nothing, so they do not make the next probe come sooner either. */
+/* Karn's algorithm: ACKs of retransmitted packets measure nothing, so they do not reset the probes' backoff. */
 static void
 the_backoff_stays_until_a_round_trip_is_measured(void **state)
 {
@@ -232,7 +234,7 @@ the_backoff_stays_until_a_round_trip_is_measured(void **state)
 	peer_stop(&p);
 }
 
-/* An acknowledgement that was lost: the answer to the probe stands for it, and for nothing else. */
+/* An ACK was lost: the ACK that answers the probe replaces it, and does not classify the peer. */
 static void
 a_leap_after_a_probe_proves_nothing(void **state)
 {
@@ -256,7 +258,7 @@ a_leap_after_a_probe_proves_nothing(void **state)
 	peer_stop(&p);
 }
 
-/* R35: nothing slips through the wait; R36: with timeout 0 nothing is asked. */
+/* R35: no probe during an RNR wait; R36: no probe with timeout 0. */
 static void
 when_there_are_no_probes(void **state)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Peers that say what has come: holes, tails, what is lost again, and what they must not be believed.
+ * SACKs from the peer: gaps, lost tails, lost retransmissions, and SACKs that must not be believed.
  */
 
 #include <setjmp.h>
@@ -16,9 +16,9 @@
 #include "losses.h"
 #include "uroce_config.h"
 
-#define WRAPPING 0xfffffa	/* a first PSN that comes round soon */
+#define WRAPPING 0xfffffa	/* a first PSN just before the wrap */
 
-/* Runs of what has come: what they leave out is sent again, once, wherever the PSNs come round. */
+/* The requester retransmits the packets between the runs once, also across the wrap of the PSNs. */
 static void
 holes_between_runs(void **state)
 {
@@ -32,13 +32,13 @@ holes_between_runs(void **state)
 	peer_start(&p, &conf);
 	peer_learn_sacks(&p, WRAPPING);
 	peer_post_writes(&p, 0, psn, 10);
-	/* psn, psn + 3 and psn + 4 are missing; of what is behind the last run nothing is known */
+	/* psn, psn + 3 and psn + 4 are missing; nothing is known about packets behind the last run */
 	assert_int_equal(peer_sack(&p, psn, psn, runs, 2), UROCE_OK);
 	peer_expect_write(&p, psn, true);
 	peer_expect_write(&p, psn + 3, true);
 	peer_expect_write(&p, psn + 4, true);
 	peer_expect_nothing(&p);
-	/* the same again asks for nothing more */
+	/* the same SACK again requests nothing more */
 	assert_int_equal(peer_sack(&p, psn, psn, runs, 2), UROCE_OK);
 	assert_int_equal(peer_sack(&p, psn, psn, later, 2), UROCE_OK);
 	peer_expect_nothing(&p);
@@ -50,7 +50,7 @@ holes_between_runs(void **state)
 	peer_stop(&p);
 }
 
-/* What is on its way again is lost again when something that was sent later has come before it. */
+/* A retransmission counts as lost when a packet sent after it has arrived before it. */
 static void
 what_is_lost_again(void **state)
 {
@@ -76,7 +76,8 @@ what_is_lost_again(void **state)
 	peer_stop(&p);
 }
 
-/* A tail of which nothing has come: the answer to an ASK tells. Another probe, if that is lost, and a timeout. */
+/* The whole tail is lost: the reply to an ASK reports it. If that reply is lost too, further ASKs follow, and then a
+ * timeout. */
 static void
 a_tail_is_asked_for(void **state)
 {
@@ -89,7 +90,7 @@ a_tail_is_asked_for(void **state)
 	(void)state;
 	peer_start(&p, &conf);
 	peer_learn_sacks(&p, PEER_SQ_PSN);
-	peer_post_writes(&p, 0, psn - 1, 1);	/* one round trip that can be measured */
+	peer_post_writes(&p, 0, psn - 1, 1);	/* one measured round trip */
 	p.now_ns += 10000;
 	assert_int_equal(peer_ack(&p, PEER_UNLIMITED, psn - 1), UROCE_OK);
 	peer_expect_writes_done(&p, 0, 1);
@@ -106,7 +107,7 @@ a_tail_is_asked_for(void **state)
 	peer_expect_write(&p, psn + 2, true);
 	peer_expect_nothing(&p);
 	assert_int_equal(peer_requester(&p)->retries_left, 1);
-	/* both are lost again, and so are ASKs: further and further apart, up to the timeout, which counts */
+	/* all packets and ASKs are lost from here: ASKs back off until the timeout, which costs a retry */
 	start = p.now_ns;
 	for (unsigned int asks = 0;; asks++) {
 		while (!peer_out(&p, &out))
@@ -126,7 +127,7 @@ a_tail_is_asked_for(void **state)
 	peer_stop(&p);
 }
 
-/* A peer that forgets what it has told: the next answer to an ASK is believed, not the earlier ones. */
+/* The peer discards packets that it has reported: the latest reply to an ASK counts, not earlier SACKs. */
 static void
 a_peer_that_reneges(void **state)
 {
@@ -153,22 +154,22 @@ a_peer_that_reneges(void **state)
 	peer_stop(&p);
 }
 
-/* Nothing that was not sent is believed, and nothing changes. */
+/* SACKs about packets that were never sent are dropped, and change nothing. */
 static void
 sacks_of_a_hostile_peer(void **state)
 {
 	static const struct { uint32_t psn, asked; uint16_t runs[2][2]; unsigned int n; } wrong[] = {
 		{ 0, 0, { { 0, 1 } }, 1 },			/* no gap */
-		{ 0, 0, { { 1, 0 } }, 1 },			/* nothing */
-		{ 0, 0, { { 1, 4 } }, 1 },			/* beyond what was sent */
+		{ 0, 0, { { 1, 0 } }, 1 },			/* an empty run */
+		{ 0, 0, { { 1, 4 } }, 1 },			/* beyond the packets sent */
 		{ 0, 0, { { 4, 1 } }, 1 },
 		{ 0, 0, { { 1, UINT16_MAX } }, 1 },
 		{ 0, 0, { { UINT16_MAX, UINT16_MAX } }, 1 },
-		{ 0, 0, { { 1, 1 }, { 2, 1 } }, 2 },		/* no gap between them */
+		{ 0, 0, { { 1, 1 }, { 2, 1 } }, 2 },		/* no gap between the runs */
 		{ 0, 0, { { 2, 1 }, { 1, 1 } }, 2 },		/* descending */
 		{ 2, 0, { { 1, 2 } }, 1 },
-		{ 5, 0, { { 0, 0 } }, 0 },			/* expects what was not sent */
-		{ 0, 5, { { 0, 0 } }, 0 },			/* was asked what nobody asked */
+		{ 5, 0, { { 0, 0 } }, 0 },			/* acknowledges packets that were not sent */
+		{ 0, 5, { { 0, 0 } }, 0 },			/* replies to an ASK that was not sent */
 		{ 0, 0x7ffff0, { { 0, 0 } }, 0 },
 	};
 	const uint32_t psn = PEER_SQ_PSN + 6;
@@ -187,7 +188,7 @@ sacks_of_a_hostile_peer(void **state)
 		.opcode = UROCE_RC_SACK, .psn = psn, .syndrome = UROCE_AETH_SEQUENCE_NAK, .payload_bytes = 4,
 	};
 	assert_int_equal(peer_in(&p, &in), UROCE_DROP_SACK);
-	/* late: before what is acknowledged */
+	/* late: before the acknowledged PSN */
 	assert_int_equal(peer_sack(&p, psn - 1, psn, NULL, 0), UROCE_DROP_ACK_UNEXPECTED);
 	peer_expect_nothing(&p);
 	peer_expect_no_wc(p.send_cq);
@@ -196,7 +197,7 @@ sacks_of_a_hostile_peer(void **state)
 	peer_stop(&p);
 }
 
-/* While it recovers, what has come leaves room for new packets. */
+/* During recovery, packets reported by SACKs leave room in the window for new ones. */
 static void
 the_window_goes_on(void **state)
 {
@@ -231,7 +232,7 @@ the_window_goes_on(void **state)
 	peer_stop(&p);
 }
 
-/* More holes than can be on their way again: the others follow when these have come. */
+/* More gaps than may be retransmitted at once: the others follow when these have arrived. */
 static void
 more_holes_than_may_be_resent(void **state)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The timer wheel against a model that is a list of deadlines: random arms, disarms, removals and
- * jumps from a printed seed (UROCE_TEST_SEED=n repeats one), and the edges one by one.
+ * Compares the timer wheel with a model, a list of deadlines: random arms, disarms, removals and time steps from a
+ * printed seed (UROCE_TEST_SEED=n repeats one), and the edge cases one by one.
  */
 
 #include <setjmp.h>
@@ -34,7 +34,7 @@ struct bed {
 	uint64_t deadline_ns[TIMERS];	/* 0: not armed */
 	bool armed_in_fire[TIMERS];
 	unsigned int fired[TIMERS];
-	bool meddle;			/* fire arms and removes timers */
+	bool meddle;			/* a firing timer arms and removes others */
 };
 
 static uint64_t
@@ -46,7 +46,7 @@ draw(struct bed *b)
 	return b->random;
 }
 
-/* Of every order of magnitude, so that each level is in use. */
+/* Delays of each order of magnitude, so that each level is used. */
 static uint64_t
 draw_delay(struct bed *b)
 {
@@ -81,7 +81,7 @@ take_out(struct bed *b, unsigned int i)
 {
 	uroce_wheel_remove(&b->wheel, &b->timers[i]);
 	b->deadline_ns[i] = 0;
-	memset(&b->timers[i].link, 0xee, sizeof(b->timers[i].link));	/* as freed memory would be */
+	memset(&b->timers[i].link, 0xee, sizeof(b->timers[i].link));	/* poison, as freed memory might be */
 }
 
 static uint64_t
@@ -90,7 +90,7 @@ draw_deadline(struct bed *b)
 	uint64_t delay = draw_delay(b);
 
 	if (draw(b) % 8 == 0)
-		return b->now_ns > delay ? b->now_ns - delay : 1;	/* the past */
+		return b->now_ns > delay ? b->now_ns - delay : 1;	/* in the past */
 	return RTE_MAX(b->now_ns + delay, UINT64_C(1));
 }
 
@@ -120,7 +120,8 @@ on_fire(struct uroce_timer *t, void *arg)
 	}
 }
 
-/* Expire, then compare: what is due in the model has fired, and next is not later than what is not. */
+/* Expire, then compare: timers due in the model have fired, and the next deadline is not later than that of any
+ * other. */
 static void
 expire(struct bed *b)
 {
@@ -157,7 +158,7 @@ step(struct bed *b)
 		b->now_ns += draw_delay(b) >> (draw(b) % 16);
 		expire(b);
 		break;
-	case 3:	/* to what the wheel says, as a driver that sleeps would */
+	case 3:	/* to the wheel's next deadline, as a sleeping driver would */
 		if (uroce_wheel_next(&b->wheel) != UINT64_MAX)
 			b->now_ns = RTE_MAX(b->now_ns, uroce_wheel_next(&b->wheel));
 		expire(b);
@@ -217,7 +218,7 @@ test_past_fires_next(void **state)
 	(void)state;
 	bed_init(&b, 1000 * UROCE_TICK_NS + 5);
 	arm(&b, 0, 1);
-	arm(&b, 1, b.now_ns);	/* the present is not over before its tick is */
+	arm(&b, 1, b.now_ns);	/* a deadline now fires when its tick has passed */
 	expire(&b);
 	assert_int_equal(b.fired[0], 1);
 	assert_int_equal(b.fired[1], 0);
@@ -226,7 +227,7 @@ test_past_fires_next(void **state)
 	assert_int_equal(b.fired[1], 1);
 }
 
-/* Re-arming for later leaves the timer where it is; the wheel moves it when it comes by. */
+/* Re-arming to a later deadline leaves the timer in its slot; the wheel moves it when it reaches the slot. */
 static void
 test_lazy(void **state)
 {
@@ -250,7 +251,7 @@ test_lazy(void **state)
 	assert_int_equal(b.fired[0], 1);
 }
 
-/* A disarmed timer leaves nothing behind once its slot has passed. */
+/* A disarmed timer leaves no trace once its slot has passed. */
 static void
 test_disarm(void **state)
 {
@@ -268,7 +269,7 @@ test_disarm(void **state)
 	assert_true(uroce_wheel_next(&b.wheel) == UINT64_MAX);
 }
 
-/* Beyond the span a deadline is looked at again, as often as it takes. */
+/* A deadline beyond the wheel's span is sorted in again as often as necessary. */
 static void
 test_beyond_span(void **state)
 {
@@ -293,7 +294,7 @@ test_beyond_span(void **state)
 	assert_true(uroce_wheel_next(&b.wheel) == UINT64_MAX);
 }
 
-/* To the tick at every boundary of every level, from just before and from just after it. */
+/* Deadlines at each boundary of each level are exact to the tick, from just before and just after. */
 static void
 test_boundaries(void **state)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Turns of a QP that both sends requests and answers READs.
+ * The turns of a QP that both sends requests and answers READs.
  */
 
 #include <setjmp.h>
@@ -18,15 +18,15 @@
 #include "wire/psn.h"
 
 #define READ_PACKETS 16
-#define READS 4			/* outstanding at a time */
+#define READS 4			/* outstanding at once */
 #define MANY_FRAMES 1000
 
-/* A peer that posts a READ whenever one is answered, and a SEND behind it if `sends`. */
+/* A peer that posts a READ for each completed one, and a SEND behind it if `sends`. */
 struct reader {
 	struct peer p;
 	bool sends;
 	uint32_t psn;		/* of the next READ */
-	uint32_t answered;	/* PSN that follows the last response */
+	uint32_t answered;	/* PSN after the last response */
 };
 
 static void
@@ -63,7 +63,7 @@ reader_start(struct reader *r, const struct peer_conf *conf)
 	r->psn = r->answered = PEER_RQ_PSN;
 }
 
-/* The QP's next frame; the peer goes on reading. @return the frame's opcode */
+/* The QP's next frame; the peer continues to read. @return the frame's opcode */
 static uint8_t
 next_opcode(struct reader *r, struct peer_packet *out)
 {
@@ -103,8 +103,8 @@ requests_have_every_second_turn_while_the_peer_reads(void **state)
 	peer_stop(&r.p);
 }
 
-/* The application may have posted the request in reply to the SEND. The first response of the READ behind the SEND
- * acknowledges it. */
+/* The application may post the request in reply to the SEND; the first response of the READ behind the SEND
+ * acknowledges the SEND. */
 static void
 a_request_waits_for_the_answer_to_a_send_before_it(void **state)
 {
@@ -127,7 +127,7 @@ a_request_waits_for_the_answer_to_a_send_before_it(void **state)
 	peer_stop(&r.p);
 }
 
-/* It waits only for the SENDs before it, of which READS are on their way. */
+/* The request waits only for the SENDs before it, of which up to READS are in flight. */
 static void
 a_request_leaves_while_the_peer_reads_and_sends(void **state)
 {
@@ -165,7 +165,7 @@ r34_a_lost_request_is_repeated_while_the_peer_reads_and_sends(void **state)
 	peer_stop(&r.p);
 }
 
-/* Congestion control does not charge ACKs. No request may leave in the place of one. */
+/* Congestion control does not charge ACKs, so a request must not leave in place of one. */
 static void
 a_request_keeps_to_the_rate_when_an_ack_is_owed(void **state)
 {
@@ -208,7 +208,7 @@ a_request_keeps_to_the_rate_when_an_ack_is_owed(void **state)
 	peer_stop(&p);
 }
 
-/* The port takes nothing after the packet was lost: the retries are for packets that were sent. */
+/* After the packet was lost, the port accepts no frame: only packets that were sent may cost a retry. */
 static void
 r34_no_retry_is_counted_for_a_packet_that_has_not_left(void **state)
 {

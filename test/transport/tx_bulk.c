@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Tests runs: packets built in bulk equal packets built one by one, byte for byte, on each kind of path; and which packets
- * are no run.
+ * Tests runs: packets built in bulk equal packets built one by one, byte for byte, on each kind of path; and which
+ * packets do not form a run.
  */
 
 #include <setjmp.h>
@@ -21,7 +21,7 @@
 #include "wire/psn.h"
 
 #define MTU 1024
-#define MESSAGE_BYTES (150 * MTU + 7)	/* two of them are more than a window */
+#define MESSAGE_BYTES (150 * MTU + 7)	/* two messages exceed a window */
 #define MESSAGES 2
 #define FRAME_ROOM (MTU + 128)
 #define MAX_FRAMES (MESSAGES * (MESSAGE_BYTES / MTU + 1))
@@ -40,7 +40,7 @@ static struct sent in_runs, one_by_one;
 static uint8_t *memory;
 static struct ibv_mr *mr;
 
-/* IPv4 or IPv6, with or without a VLAN, and with the neighbor's address from elsewhere. */
+/* IPv4 or IPv6, with or without a VLAN tag, and with the neighbor's address inside or outside the path. */
 static void
 set_path(struct peer *p, unsigned int kind, const uint64_t *mac)
 {
@@ -60,7 +60,7 @@ set_path(struct peer *p, unsigned int kind, const uint64_t *mac)
 	qp->path.out = kind % 3 == 2 ? 5 : 0;
 }
 
-/* What the engine has to send, so many frames at a time. */
+/* Collect all frames of the engine, up to `burst` at a time. */
 static void
 collect(struct peer *p, struct sent *sent, unsigned int burst)
 {
@@ -112,7 +112,7 @@ start(struct peer *p, const struct peer_conf *conf)
 	assert_non_null(mr);
 }
 
-/* Nothing has been left behind. */
+/* Check that nothing leaks. */
 static void
 stop(struct peer *p)
 {
@@ -206,7 +206,7 @@ responses_are_the_same(void **state)
 	}
 }
 
-/* Build the next packets of a WQE of which the first packet has been sent. @return how many were built in bulk */
+/* Build the next packets of a WQE whose first packet has been sent. @return the number built in bulk */
 static unsigned int
 run_of(struct peer *p, uint32_t window, unsigned int room)
 {
@@ -240,7 +240,7 @@ is_as_long_as_may_be(void **state)
 	(void)state;
 	begin(&p, NULL, IBV_WR_RDMA_WRITE);
 	qp = uroce_qp_of(p.qp);
-	assert_int_equal(run_of(&p, 256, 32), UROCE_ACK_REQ_PACKETS - 2);	/* the next one asks for an answer */
+	assert_int_equal(run_of(&p, 256, 32), UROCE_ACK_REQ_PACKETS - 2);	/* the next one requests an ACK */
 	assert_int_equal(run_of(&p, 256, 9), 9);
 	assert_int_equal(run_of(&p, 9, 32), 8);	/* the last one of the window asks for an answer */
 	assert_int_equal(run_of(&p, UROCE_RUN_PACKETS, 32), 0);
