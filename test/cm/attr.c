@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The attributes of QPs: both ends' fit together, have the masks that ibv_modify_qp(3) asks for,
- * and are what the REQ and the REP said; and in which states there are some.
+ * QP attributes from the connection manager: those of both ends match, have the masks of ibv_modify_qp(3), and contain
+ * the values of the REQ and the REP; and the states that have attributes.
  */
 
 #include <errno.h>
@@ -31,7 +31,7 @@ attr_of(const struct uroce_cm_conn *conn, enum ibv_qp_state state, int *mask)
 	return attr;
 }
 
-/* Linux's figures: the larger of the two, and one more where the other is close. */
+/* As in Linux: the larger of the two timeouts, and one more if the other is close. */
 static void
 ack_timeouts_cover_the_round_trip(void **unused)
 {
@@ -47,7 +47,7 @@ ack_timeouts_cover_the_round_trip(void **unused)
 			uint64_t needed = (1ull << delay) + (2ull << life);
 			unsigned int got = uroce_cm_ack_timeout((uint8_t)delay, (uint8_t)life);
 
-			/* a quarter less at most, by the rounding; twice at most */
+			/* at most a quarter too short, by rounding; at most twice too long */
 			assert_true(got == 31 ||
 				    (4ull << got >= 3 * needed && 1ull << got <= 2 * needed + 2));
 		}
@@ -73,7 +73,7 @@ both_ends_fit_together(void **unused)
 			0);
 		assert_int_equal(rtr.rq_psn, rts.sq_psn);
 		assert_int_equal(rtr.dest_qp_num, conns[!i]->local_qpn);
-		/* the REP was for three and two of the five and six that the REQ asked for */
+		/* the REQ asked for five and six, the REP granted three and two */
 		assert_true(rts.max_rd_atomic <= rtr.max_dest_rd_atomic);
 		assert_true(uroce_cm_same_gid(&rtr.ah_attr.grh.dgid, &p.end[!i].gid));
 		assert_int_equal(rtr.ah_attr.is_global, 1);
@@ -111,7 +111,7 @@ values_are_those_of_req_and_rep(void **unused)
 	attr = attr_of(conns[TEST_CLIENT], IBV_QPS_RTS, &mask);
 	assert_int_equal(attr.sq_psn, 0x222222);
 	assert_int_equal(attr.max_rd_atomic, 3);
-	assert_int_equal(attr.rnr_retry, 6); /* the REP's */
+	assert_int_equal(attr.rnr_retry, 6); /* from the REP */
 	assert_int_equal(attr.timeout, 16);
 	attr = attr_of(conns[TEST_SERVER], IBV_QPS_RTR, &mask);
 	assert_int_equal(attr.rq_psn, 0x222222);
@@ -119,7 +119,7 @@ values_are_those_of_req_and_rep(void **unused)
 	attr = attr_of(conns[TEST_SERVER], IBV_QPS_RTS, &mask);
 	assert_int_equal(attr.sq_psn, 0x111111);
 	assert_int_equal(attr.max_rd_atomic, 2);
-	assert_int_equal(attr.rnr_retry, 4); /* the REQ's */
+	assert_int_equal(attr.rnr_retry, 4); /* from the REQ */
 	assert_int_equal(attr.timeout, 16);
 
 	conns[TEST_SERVER]->responder_resources = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The manager: MADs that are none, of another class version, or for nobody, and what they are
- * answered; time; and counters.
+ * The manager: the replies to malformed MADs, to MADs of another class version, and to MADs for unknown connections;
+ * time; and counters.
  */
 
 #include <setjmp.h>
@@ -56,10 +56,10 @@ what_is_no_mad_is_counted_and_dropped(void **state)
 	uroce_cm_mad_init(mad, UROCE_CM_REQ, 1);
 	uroce_cm_receive(server->cm, mad, UROCE_CM_MAD_BYTES - 1, &path, pair.now_ns);
 	uroce_cm_receive(server->cm, mad, 0, &path, pair.now_ns);
-	mad[1] = 0x03; /* of subnet administration */
+	mad[1] = 0x03; /* the class of subnet administration */
 	test_end_receive(server, mad);
 	uroce_cm_mad_init(mad, UROCE_CM_REQ, 1);
-	mad[3] = 0x81; /* a response by a method that it has not */
+	mad[3] = 0x81; /* a response, with a method that CM does not have */
 	test_end_receive(server, mad);
 	assert_int_equal(test_end_counter(server, "cm_drop_malformed"), 4);
 	assert_int_equal(sent_in_all(), 0);
@@ -95,7 +95,7 @@ another_class_version_is_answered_with_ours(void **state)
 	assert_int_equal(test_end_counter(server, "cm_drop_class_version"), UROCE_CM_MESSAGE_COUNT);
 }
 
-/* Who waits for an answer gets one, with his IDs the other way round and in his transaction. */
+/* A sender that waits for a reply gets one, with its IDs swapped and its transaction ID. */
 static void
 what_is_for_nobody_is_answered(void **state)
 {
@@ -172,7 +172,7 @@ a_connection_to_oneself_has_two_ends(void **state)
 	test_end_listen(end, TEST_SERVICE_ID);
 	req.path.dgid = end->gid;
 	assert_int_equal(uroce_cm_send_req(conn, &req, pair.now_ns), 0);
-	/* the wire knows of two hosts: here every MAD comes back */
+	/* the wire has two ends, so the test returns each MAD */
 	for (unsigned int i = 0; i < 6; i++) {
 		struct test_mad mad = pair.last[TEST_CLIENT];
 

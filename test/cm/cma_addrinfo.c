@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * rdma_getaddrinfo(3): numbers and ports, passive and not, hints, and names that are none. No
- * network is asked.
+ * rdma_getaddrinfo(3): numeric addresses and ports, passive and active, hints, and invalid names. The test needs no
+ * name server.
  */
 
 #include <errno.h>
@@ -77,7 +77,7 @@ test_passive(void **state)
 	assert_int_equal(sin6->sin6_port, htons(9));
 	uroce_rdma_freeaddrinfo(res);
 
-	/* no node: the wildcard */
+	/* without a node: the wildcard */
 	hints.ai_family = AF_INET;
 	res = look_up(NULL, "10", &hints);
 	assert_int_equal(((struct sockaddr_in *)res->ai_src_addr)->sin_addr.s_addr, 0);
@@ -85,7 +85,7 @@ test_passive(void **state)
 	uroce_rdma_freeaddrinfo(res);
 }
 
-/* What is said decides, whatever the other hints would lead to. */
+/* An explicit QP type or port space overrides the defaults of the other hints. */
 static void
 test_types(void **state)
 {
@@ -106,7 +106,7 @@ test_types(void **state)
 	uroce_rdma_freeaddrinfo(res);
 }
 
-/* Addresses of the hints are copied. */
+/* Addresses in the hints are copied. */
 static void
 test_hinted_addresses(void **state)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Connections between two IDs: each event with what it says, the QPs at each step, requests that
- * are refused, and every way for one to end.
+ * Connections between two IDs: each event with its fields, the QPs at each step, refused requests, and each way for a
+ * connection to end.
  */
 
 #include <setjmp.h>
@@ -40,10 +40,10 @@ check_client_qp(const struct rdma_cm_id *client, const struct rdma_cm_id *server
 	assert_int_equal(world_qp_state(server, &other), IBV_QPS_RTS);
 	assert_int_equal(attr.dest_qp_num, server->qp->qp_num);
 	assert_int_equal(other.dest_qp_num, client->qp->qp_num);
-	/* where one sends the other expects */
+	/* the PSNs match */
 	assert_int_equal(attr.sq_psn, other.rq_psn);
 	assert_int_equal(attr.rq_psn, other.sq_psn);
-	/* what one asks for the other serves */
+	/* requested READs are within the other end's resources */
 	assert_int_equal(attr.max_rd_atomic, 4);
 	assert_int_equal(other.max_dest_rd_atomic, 4);
 	assert_int_equal(attr.max_dest_rd_atomic, 3);
@@ -135,7 +135,7 @@ test_events(void **state)
 	destroy(listener);
 }
 
-/* One end begins, the other answers, each hears of it once; then TIMEWAIT ends. */
+/* One end disconnects and the other replies; each gets one event; then TIMEWAIT ends. */
 static void
 test_disconnect(void **state)
 {
@@ -159,7 +159,7 @@ test_disconnect(void **state)
 	world_disconnect(&pair);
 }
 
-/* Both at once. */
+/* Both ends disconnect at once. */
 static void
 test_disconnect_both(void **state)
 {
@@ -183,7 +183,7 @@ lose_all(const uint8_t *mad)
 	return true;
 }
 
-/* Nobody answers: the disconnection is over all the same. */
+/* The peer does not reply: the disconnect completes anyway. */
 static void
 test_disconnect_silent(void **state)
 {
@@ -242,7 +242,7 @@ test_reject(void **state)
 	assert_int_equal(uroce_rdma_reject_ece(server, NULL, 0), 0);
 	world_take(channel, RDMA_CM_EVENT_REJECTED, UROCE_CM_REJ_VENDOR_OPTION_NOT_SUPPORTED);
 	uroce_rdma_destroy_ep(client);
-	/* an ID that is destroyed without an answer rejects */
+	/* destroying an ID without a reply sends a REJ */
 	client = client_with_qp();
 	assert_int_equal(uroce_rdma_connect(client, &param), 0);
 	destroy(server);
@@ -253,7 +253,7 @@ test_reject(void **state)
 	destroy(listener);
 }
 
-/* Nobody listens there, or not to us. */
+/* No listener at the port, or only at another address. */
 static void
 test_nobody_listens(void **state)
 {
@@ -297,7 +297,7 @@ test_parameters(void **state)
 	destroy(client);
 
 	client = world_id(channel, RDMA_PS_TCP);
-	fails(uroce_rdma_connect(client, &param), EINVAL); /* not resolved */
+	fails(uroce_rdma_connect(client, &param), EINVAL); /* no route */
 	fails(uroce_rdma_accept(client, &param), EINVAL);
 	fails(uroce_rdma_disconnect(client), EINVAL);
 	fails(uroce_rdma_reject(client, NULL, 0), EINVAL);
@@ -305,7 +305,7 @@ test_parameters(void **state)
 	destroy(client);
 }
 
-/* The other end offers less than was asked for. */
+/* The peer grants less than was requested. */
 static void
 test_limited(void **state)
 {
@@ -332,8 +332,7 @@ test_limited(void **state)
 	destroy(listener);
 }
 
-/* QPs of the user's own: CONNECT_RESPONSE, attributes by rdma_init_qp_attr(3), and
- * rdma_establish(3). */
+/* QPs that the application manages: CONNECT_RESPONSE, attributes by rdma_init_qp_attr(3), and rdma_establish(3). */
 static void
 test_own_qp(void **state)
 {
@@ -380,7 +379,7 @@ lose_rtu(const uint8_t *mad)
 	return uroce_cm_mad_message(mad, UROCE_CM_MAD_BYTES) == UROCE_CM_RTU;
 }
 
-/* The RTU is lost, but the QP has received something. */
+/* The RTU is lost, but the QP receives a message. */
 static void
 test_notify(void **state)
 {
@@ -405,8 +404,7 @@ test_notify(void **state)
 	destroy(listener);
 }
 
-/* The QP cannot be moved as was agreed: the connection is not made, and what follows is not told.
- */
+/* If the QP cannot be modified as agreed, the connection fails, and the application gets no later events of it. */
 static void
 test_qp_fails(void **state)
 {
@@ -420,13 +418,13 @@ test_qp_fails(void **state)
 	assert_int_equal(uroce_modify_qp(client->qp, &attr, IBV_QP_STATE), 0);
 	assert_int_equal(uroce_rdma_accept(server, NULL), 0);
 	assert_ptr_equal(world_take(channel, RDMA_CM_EVENT_CONNECT_ERROR, -EINVAL), client);
-	uroce_rdma_destroy_ep(server); /* rejects: the client's ID is at an end already */
+	uroce_rdma_destroy_ep(server); /* sends a REJ, but the client's ID has already failed */
 	world_no_event(channel);
 	uroce_rdma_destroy_ep(client);
 	destroy(listener);
 }
 
-/* The same on the other end. */
+/* The same at the server. */
 static void
 test_accept_fails(void **state)
 {
@@ -446,7 +444,7 @@ test_accept_fails(void **state)
 	destroy(listener);
 }
 
-/* The client has gone before it was accepted: the answer fails, no event comes between. */
+/* The client is destroyed before the accept: the accept fails, and no event comes in between. */
 static void
 test_client_gone(void **state)
 {
@@ -463,7 +461,7 @@ test_client_gone(void **state)
 	destroy(listener);
 }
 
-/* Loopback: one device, one process. */
+/* A connection within one device and one process. */
 static void
 test_own_device(void **state)
 {
@@ -486,7 +484,7 @@ test_own_device(void **state)
 	destroy(listener);
 }
 
-/* A peer may offer 255 of everything: what the QP is to be modified with is what the device can do. */
+/* A peer may offer 255 READs: the QP's attributes stay within the device's limits. */
 static void
 test_a_peer_offers_the_most(void **state)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * RDMA_PS_UDP: the exchange of a SIDR request and its answer, accepted, rejected, and unanswered.
+ * RDMA_PS_UDP: SIDR requests that are accepted, rejected, or not answered.
  */
 
 #include <setjmp.h>
@@ -79,7 +79,7 @@ test_rejected(void **state)
 	destroy(server);
 	destroy(client);
 	destroy(listener);
-	/* nobody there */
+	/* no listener */
 	client = world_resolved(channel, 2, 900, RDMA_PS_UDP);
 	assert_int_equal(uroce_rdma_connect(client, &param), 0);
 	world_take(channel, RDMA_CM_EVENT_UNREACHABLE, UROCE_CM_SIDR_UNSUPPORTED);
@@ -128,7 +128,7 @@ test_parameters(void **state)
 	destroy(listener);
 }
 
-/* A connection to a port of the other kind. */
+/* A request to a port in the other port space finds no listener. */
 static void
 test_spaces_apart(void **state)
 {

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Synchronous IDs and endpoints, on a thread for each end: every call waits for its result, or
- * returns its error.
+ * Synchronous IDs and endpoints, with a thread for each end: each call waits for its result, or returns its error.
  */
 
 #include <setjmp.h>
@@ -164,7 +163,7 @@ test_errors(void **state)
 	uroce_rdma_freeaddrinfo(res);
 }
 
-/* Private data of the address information comes before the user's. */
+/* Private data of the address information comes before the application's. */
 static void
 test_connect_data(void **state)
 {
@@ -202,7 +201,7 @@ serve_datagrams(void *arg)
 	struct rdma_cm_id *id;
 
 	assert_int_equal(uroce_rdma_get_request(s->listener, &id), 0);
-	assert_int_equal(uroce_rdma_accept(id, NULL), 0); /* does not wait */
+	assert_int_equal(uroce_rdma_accept(id, NULL), 0); /* returns without waiting */
 	assert_null(id->event);
 	uroce_rdma_destroy_ep(id);
 	return NULL;
@@ -235,7 +234,7 @@ test_not_synchronous(void **state)
 	uroce_rdma_destroy_event_channel(channel);
 }
 
-/* The port space is of datagrams, the QP of connections: then there has to be one, too. */
+/* A port space of datagrams with the QP type of connections: the ID needs a QP. */
 static void
 test_no_qp(void **state)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * A world with one channel, for the programs that need no more.
+ * A world with one channel, for tests that need no more.
  */
 
 #include <errno.h>

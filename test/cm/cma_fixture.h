@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * What most programs that test the rdma_cm calls begin with: a world, and one channel in it.
+ * Common set-up for tests of the rdma_cm calls: a world with one channel.
  */
 
 #ifndef UROCE_TEST_CM_CMA_FIXTURE_H
@@ -11,11 +11,11 @@
 
 extern struct rdma_event_channel *channel;
 
-/* cmocka's, of each test */
+/* set-up and tear-down for cmocka, for each test */
 int channel_setup(void **state);
 int channel_teardown(void **state);
 
-/* A call as in rdma_cm(7): -1 and errno. */
+/* The call failed as in rdma_cm(7): -1 and errno. */
 void fails(int ret, int error);
 void destroy(struct rdma_cm_id *id);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * What an end of a connection takes of memory, beside its QP: its ID and what the communication manager knows of it.
- * Printed for doc/explanation/memory.rst, and kept to a limit.
+ * Prints the memory of one end of a connection without its QP: its ID and its state in the communication manager, for
+ * doc/explanation/memory.rst. Fails above a limit.
  */
 
 #include <malloc.h>
@@ -19,12 +19,12 @@
 #include "groups.h"
 
 #define PAIRS 256
-#define LIMIT_BYTES 2560 /* of an end */
+#define LIMIT_BYTES 2560 /* per end */
 
 static struct rdma_event_channel *channel;
 static struct rdma_cm_id *ids[2 * PAIRS];
 
-/* Both ends, without QPs, which have numbers all the same. */
+/* Connect two ends without QPs, by QP numbers that the test chooses. */
 static void
 connect_pair(unsigned int i)
 {
@@ -43,7 +43,7 @@ destroy_all(void)
 {
 	for (unsigned int i = 0; i < 2 * PAIRS; i++)
 		assert_int_equal(uroce_rdma_destroy_id(ids[i]), 0);
-	/* the connections outlive their IDs in TIMEWAIT */
+	/* connections stay in TIMEWAIT after their IDs are destroyed */
 	world_pass(120000 * WORLD_MS);
 }
 
@@ -60,7 +60,7 @@ test_footprint(void **state)
 		connect_pair(i);
 	each = (mallinfo2().uordblks - before) / (2 * PAIRS);
 	printf("%-32s %6zu bytes\n", "end of a connection", each);
-	assert_in_range(each, 0, LIMIT_BYTES); /* the sanitizers' allocator tells nothing */
+	assert_in_range(each, 0, LIMIT_BYTES); /* a sanitizer's allocator reports 0 */
 	destroy_all();
 	assert_int_equal(uroce_rdma_destroy_id(listener), 0);
 	uroce_rdma_destroy_event_channel(channel);

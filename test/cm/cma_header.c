@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The rdma_cm header byte by byte, and everything that is not one refused.
+ * The rdma_cm header byte by byte; malformed headers are refused.
  */
 
 #include <errno.h>
@@ -88,7 +88,7 @@ test_ipv6(void **state)
 	assert_memory_equal(&dst, &without_port, sizeof(dst6));
 }
 
-/* The lower half of the version's byte is reserved. */
+/* The lower half of the version byte is reserved. */
 static void
 test_reserved(void **state)
 {
@@ -124,12 +124,12 @@ test_versions(void **state)
 	for (unsigned int v = 0; v < 16; v++) {
 		encode4(h);
 		h[1] = (uint8_t)(v << 4);
-		/* as IPv6, what was IPv4 is ::a02:304 */
+		/* as IPv6, the IPv4 address becomes ::a02:304 */
 		assert_int_equal(decode(h, sizeof(h)), v == 4 || v == 6 ? 0 : -EINVAL);
 	}
 }
 
-/* From one host's address to one: no wildcards, no groups. */
+/* From one host address to another: no wildcards, no groups. */
 static void
 test_addresses(void **state)
 {

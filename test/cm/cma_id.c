@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * IDs and their events: when the service runs, what the channel's descriptor says, IDs that go
- * while events of theirs are queued or out, and that move from channel to channel.
+ * IDs and their events: when the service runs, readiness of a channel's descriptor, IDs that are destroyed while their
+ * events are queued or reported, and IDs that move between channels.
  */
 
 #include <errno.h>
@@ -55,7 +55,7 @@ test_service_runs(void **state)
 	assert_int_equal(world.starts, 2);
 }
 
-/* A device on which the service cannot start takes no part; the next start tries again. */
+/* A device whose service fails to start takes no part; the next start tries again. */
 static void
 test_one_device_fails(void **state)
 {
@@ -115,7 +115,7 @@ test_descriptor(void **state)
 	destroy(id);
 }
 
-/* What is queued for an ID goes with it; what is others' stays, in order. */
+/* Queued events of a destroyed ID are discarded; those of other IDs stay, in order. */
 static void
 test_destroy_with_queued(void **state)
 {
@@ -133,7 +133,7 @@ test_destroy_with_queued(void **state)
 	destroy(ids[2]);
 }
 
-/* Requests that nobody has got are rejected with their listener. */
+/* Destroying a listener rejects the requests whose events were not read. */
 static void
 test_destroy_with_requests(void **state)
 {
@@ -155,7 +155,7 @@ test_destroy_with_requests(void **state)
 	}
 }
 
-/* A channel that goes before its IDs, which is wrong: nobody gets their events any more. */
+/* The application destroys a channel before its IDs, which is an error: their events are lost. */
 static void
 test_channel_goes_first(void **state)
 {
@@ -171,7 +171,7 @@ test_channel_goes_first(void **state)
 struct waiter {
 	pthread_t thread;
 	struct rdma_cm_id *id;
-	struct rdma_event_channel *to; /* NULL: destroy */
+	struct rdma_event_channel *to; /* NULL: destroy the ID */
 	bool done;                     /* atomic */
 };
 
@@ -199,7 +199,7 @@ leaving(struct rdma_cm_id *id)
 	return is;
 }
 
-/* It waits for the acknowledgement of what was got. */
+/* Destroying an ID waits until the reported events are acknowledged. */
 static void
 test_destroy_waits(void **state)
 {
@@ -238,7 +238,7 @@ test_migrate(void **state)
 	uroce_rdma_destroy_event_channel(to);
 }
 
-/* With the lock: once it is not, whoever moves it waits or has returned. */
+/* Under the lock: once false, the thread that moves the ID waits or has returned. */
 static bool
 is_on(struct rdma_cm_id *id, const struct rdma_event_channel *c)
 {
@@ -268,7 +268,7 @@ test_migrate_waits(void **state)
 	uroce_rdma_destroy_event_channel(w.to);
 }
 
-/* Somebody has read of an event, and will get it from the channel that the ID leaves. */
+/* A reader has taken an event's record from the channel that the ID leaves, but not the event itself. */
 static void
 test_migrate_waits_for_reader(void **state)
 {
@@ -290,7 +290,7 @@ test_migrate_waits_for_reader(void **state)
 	uroce_rdma_destroy_event_channel(w.to);
 }
 
-/* A request that is queued goes along with its listener: nothing of it leads to the old channel. */
+/* A queued request moves with its listener, and keeps no reference to the old channel. */
 static void
 test_migrate_with_request(void **state)
 {
@@ -316,7 +316,7 @@ test_migrate_with_request(void **state)
 	uroce_rdma_destroy_event_channel(to);
 }
 
-/* To a channel of its own, and back: what waits then is an event again. */
+/* An ID moves to a channel of its own and back; its pending event then becomes readable again. */
 static void
 test_migrate_synchronous(void **state)
 {
@@ -364,7 +364,7 @@ UROCE_TESTS(cma_id)
 		TEST(strings),
 	};
 
-	mallopt(M_PERTURB, 65); /* what has been freed is of no use any more */
+	mallopt(M_PERTURB, 65); /* freed memory is overwritten, which shows a use after free */
 	test_eal_init(NULL);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

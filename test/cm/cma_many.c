@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Ten thousand connections made and torn down at once, twice: every event comes, and nothing is
- * left.
+ * Ten thousand connections are established and closed at once, twice: each event arrives, and nothing leaks.
  */
 
 #include <errno.h>
@@ -87,7 +86,7 @@ disconnect_all(void)
 		assert_int_equal(uroce_rdma_destroy_id(clients[i]), 0);
 		assert_int_equal(uroce_rdma_destroy_id(servers[i]), 0);
 	}
-	/* the connections outlive their IDs in TIMEWAIT */
+	/* connections stay in TIMEWAIT after their IDs are destroyed */
 	world_pass(120000 * WORLD_MS);
 }
 
@@ -105,7 +104,7 @@ test_many(void **state)
 	before = mallinfo2().uordblks;
 	connect_all();
 	disconnect_all();
-	/* as much as before, but for what the C library keeps for itself */
+	/* as much as before, except the C library's own use */
 	assert_in_range(mallinfo2().uordblks, 0, before + 65536);
 	assert_int_equal(uroce_rdma_destroy_id(listener), 0);
 	uroce_rdma_destroy_event_channel(clients_channel);

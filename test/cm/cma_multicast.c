@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Groups: joined at the device, the event with what is needed to send, the QP attached, and
- * everything undone.
+ * Multicast: the device joins, the event carries the data to send with, the QP is attached, and leaving undoes all of
+ * it.
  */
 
 #include <setjmp.h>
@@ -57,7 +57,7 @@ test_join(void **state)
 	assert_int_equal(event->param.ud.qkey, RDMA_UDP_QKEY);
 	assert_memory_equal(event->param.ud.ah_attr.grh.dgid.raw, mgid, 16);
 	assert_int_equal(event->param.ud.ah_attr.is_global, 1);
-	/* by the QP, too */
+	/* the QP was detached, too */
 	assert_int_equal(uroce_detach_mcast(id->qp, &event->param.ud.ah_attr.grh.dgid, 0), 0);
 	assert_int_equal(uroce_attach_mcast(id->qp, &event->param.ud.ah_attr.grh.dgid, 0), 0);
 	assert_int_equal(uroce_rdma_ack_cm_event(event), 0);
@@ -68,7 +68,7 @@ test_join(void **state)
 	uroce_rdma_destroy_ep(id);
 }
 
-/* Left before the event is got: there is none. */
+/* A leave before the event is read discards the event. */
 static void
 test_leave_early(void **state)
 {
@@ -82,7 +82,7 @@ test_leave_early(void **state)
 	destroy(id);
 }
 
-/* The ID and its QP go while they are members. */
+/* An ID and its QP are destroyed while they are members. */
 static void
 test_destroy(void **state)
 {
@@ -96,7 +96,7 @@ test_destroy(void **state)
 	assert_int_equal(world.devices[1].host.joined, 0);
 }
 
-/* Their device goes while IDs are members: it may be opened still, and is a member no longer. */
+/* A device is removed while IDs are members: it may stay open, but is no longer a member. */
 static void
 test_device_gone(void **state)
 {
@@ -123,7 +123,7 @@ test_ex(void **state)
 
 	world_qp(id);
 	assert_int_equal(uroce_rdma_join_multicast_ex(id, &attr, NULL), 0);
-	assert_int_equal(world.devices[1].host.joined, 0); /* who only sends is no member */
+	assert_int_equal(world.devices[1].host.joined, 0); /* a send-only member does not join the device */
 	world_take(channel, RDMA_CM_EVENT_MULTICAST_JOIN, 0);
 	assert_int_equal(world.devices[1].host.joined, 0);
 	attr.join_flags = RDMA_MC_JOIN_FLAG_RESERVED;

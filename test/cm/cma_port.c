@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Ports and listeners: which bindings go together, ephemeral ports, wildcards, the backlog, and
- * devices that come and go below who listens.
+ * Ports and listeners: which bindings conflict, ephemeral ports, wildcards, the backlog, and devices that come and go
+ * under a listener.
  */
 
 #include <setjmp.h>
@@ -49,7 +49,7 @@ test_in_use(void **state)
 	assert_int_equal(uroce_rdma_bind_addr(a, world_v4(1, 500)), 0);
 	fails(uroce_rdma_bind_addr(b, world_v4(1, 500)), EADDRINUSE);
 	fails(uroce_rdma_bind_addr(b, world_v4(0, 500)), EADDRINUSE);
-	/* another address, another port space */
+	/* another address, and another port space */
 	assert_int_equal(uroce_rdma_bind_addr(b, world_v4(2, 500)), 0);
 	assert_int_equal(uroce_rdma_bind_addr(udp, world_v4(1, 500)), 0);
 	destroy(a);
@@ -75,7 +75,7 @@ test_reuse(void **state)
 	assert_int_equal(uroce_rdma_bind_addr(a, world_v4(1, 500)), 0);
 	fails(uroce_rdma_bind_addr(c, world_v4(1, 500)), EADDRINUSE);
 	assert_int_equal(uroce_rdma_bind_addr(b, world_v4(1, 500)), 0);
-	/* only one may listen, and it must be alone */
+	/* only one ID may listen, and no other may be bound */
 	fails(uroce_rdma_listen(a, 1), EADDRINUSE);
 	destroy(b);
 	assert_int_equal(uroce_rdma_listen(a, 1), 0);
@@ -117,7 +117,7 @@ test_ephemeral(void **state)
 		destroy(ids[i]);
 }
 
-/* All of them taken: none is left to give. */
+/* With all ephemeral ports in use, a bind fails. */
 static void
 test_exhausted(void **state)
 {
@@ -173,7 +173,7 @@ request_from(struct sockaddr *src, struct sockaddr *dst, struct rdma_cm_id **cli
 	return listener;
 }
 
-/* Whose is the request? */
+/* Which listener gets the request? */
 static void
 expect(struct sockaddr *src, struct sockaddr *dst, const struct rdma_cm_id *listener)
 {
@@ -189,7 +189,7 @@ test_wildcard(void **state)
 	struct rdma_cm_id *any = world_id(channel, RDMA_PS_TCP);
 
 	assert_int_equal(uroce_rdma_bind_addr(any, world_v4(0, 500)), 0);
-	expect(NULL, world_v4(2, 500), NULL); /* bound is not listening */
+	expect(NULL, world_v4(2, 500), NULL); /* bound, but not listening */
 	assert_int_equal(uroce_rdma_listen(any, 0), 0);
 	assert_null(any->verbs);
 	expect(NULL, world_v4(2, 500), any);
@@ -199,7 +199,7 @@ test_wildcard(void **state)
 	destroy(any);
 	expect(NULL, world_v4(2, 500), NULL);
 
-	/* an IPv6 wildcard takes IPv4, too, unless it is told not to */
+	/* an IPv6 wildcard also accepts IPv4, unless an option forbids it */
 	any = world_id(channel, RDMA_PS_TCP);
 	assert_int_equal(uroce_rdma_bind_addr(any, world_v6(0, 500)), 0);
 	assert_int_equal(uroce_rdma_listen(any, 0), 0);
@@ -225,7 +225,7 @@ loopback(uint16_t port)
 	return (struct sockaddr *)&addr;
 }
 
-/* Who binds to 127.0.0.1 has a wildcard. */
+/* Binding to 127.0.0.1 binds to the wildcard. */
 static void
 test_loopback(void **state)
 {
@@ -269,7 +269,7 @@ test_listen(void **state)
 {
 	struct rdma_cm_id *id = world_id(channel, RDMA_PS_TCP);
 
-	/* not bound: a port of its own, at the wildcard */
+	/* not bound: listens on an ephemeral port of the wildcard */
 	assert_int_equal(uroce_rdma_listen(id, 1), 0);
 	assert_in_range(ntohs(uroce_rdma_get_src_port(id)), UROCE_CMA_FIRST_PORT,
 			UROCE_CMA_LAST_PORT);
@@ -294,7 +294,7 @@ test_backlog(void **state)
 	}
 	assert_ptr_equal(world_take(channel, RDMA_CM_EVENT_REJECTED, UROCE_CM_REJ_NO_RESOURCES),
 			 clients[2]);
-	/* who is got makes room */
+	/* a request that was read makes room in the backlog */
 	server = world_take(listening, RDMA_CM_EVENT_CONNECT_REQUEST, 0);
 	param.qp_num = 8;
 	assert_int_equal(uroce_rdma_connect(clients[3], &param), 0);
@@ -311,7 +311,8 @@ test_backlog(void **state)
 	uroce_rdma_destroy_event_channel(listening);
 }
 
-/* A device leaves: its IDs are told, and nobody listens on it; it comes back, and wildcards do. */
+/* When a device is removed, its IDs get an event, and listeners stop on it; when it returns, wildcard listeners
+ * resume. */
 static void
 test_devices(void **state)
 {
@@ -330,7 +331,7 @@ test_devices(void **state)
 	destroy(any);
 }
 
-/* A device is pulled out while it listens and is connected; its communication manager runs on. */
+/* A device is removed while it has a listener and a connection; its communication manager runs on. */
 static void
 test_device_pulled(void **state)
 {
@@ -346,7 +347,7 @@ test_device_pulled(void **state)
 	uroce_rdma_destroy_qp(pair.server);
 	destroy(pair.server);
 	destroy(pair.listener);
-	/* it says good-bye, and nobody hears of what its time brings */
+	/* the manager disconnects, and its later events reach no ID */
 	assert_ptr_equal(world_take(pair.channel, RDMA_CM_EVENT_DISCONNECTED, 0), pair.client);
 	assert_int_equal(uroce_rdma_disconnect(pair.client), 0);
 	world_pass(1000 * 1000 * WORLD_MS);

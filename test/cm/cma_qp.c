@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * QPs and SRQs of IDs: CQs and PDs of the user's or made for them, options that change what a QP
- * gets, and what does not go together.
+ * QPs and SRQs of IDs: with CQs and PDs of the application or created for them, options that change a QP's attributes,
+ * and invalid combinations.
  */
 
 #include <setjmp.h>
@@ -59,7 +59,7 @@ test_made_for_it(void **state)
 	assert_null(id->qp);
 	assert_null(id->send_cq);
 	assert_null(id->recv_cq_channel);
-	uroce_rdma_destroy_qp(id); /* there is none */
+	uroce_rdma_destroy_qp(id); /* without a QP, the call does nothing */
 	destroy(id);
 }
 
@@ -99,7 +99,7 @@ test_errors(void **state)
 	attr = plain;
 	attr.cap.max_send_sge = 1000;
 	fails(uroce_rdma_create_qp(id, NULL, &attr), EINVAL);
-	assert_null(id->send_cq); /* what was made has gone again */
+	assert_null(id->send_cq); /* the CQs created for it are destroyed */
 	assert_null(id->recv_cq);
 	attr = plain;
 	assert_int_equal(uroce_rdma_create_qp(id, NULL, &attr), 0);
@@ -127,7 +127,7 @@ test_srq(void **state)
 	struct ibv_srq_init_attr_ex ex = { .attr = init.attr };
 	struct ibv_qp_init_attr attr = plain;
 
-	fails(uroce_rdma_create_srq_ex(id, &ex), EINVAL); /* of no type */
+	fails(uroce_rdma_create_srq_ex(id, &ex), EINVAL); /* without a type */
 	assert_int_equal(uroce_rdma_create_srq(id, NULL, &init), 0);
 	assert_non_null(id->srq);
 	assert_ptr_equal(id->srq->pd, id->pd);
@@ -138,11 +138,11 @@ test_srq(void **state)
 
 	id = world_id(channel, RDMA_PS_TCP);
 	fails(uroce_rdma_create_srq(id, NULL, &init), EINVAL); /* no device */
-	uroce_rdma_destroy_srq(id);                            /* there is none */
+	uroce_rdma_destroy_srq(id);                            /* without an SRQ, the call does nothing */
 	destroy(id);
 }
 
-/* A device's PD is there as long as an ID is bound to it. */
+/* A device's default PD exists while an ID is bound to the device. */
 static void
 test_default_pd(void **state)
 {
@@ -192,7 +192,7 @@ test_options(void **state)
 	destroy(ud);
 }
 
-/* The traffic class and the time-out reach the QPs; a request's ID has its listener's. */
+/* The traffic class and the timeout reach the QPs; the ID of a request inherits its listener's. */
 static void
 test_options_take_effect(void **state)
 {
@@ -227,7 +227,7 @@ test_options_take_effect(void **state)
 	assert_int_equal(attr.ah_attr.grh.traffic_class, 0x20);
 	world_qp_state(server, &attr);
 	assert_int_equal(attr.timeout, 14);
-	assert_int_equal(attr.ah_attr.grh.traffic_class, 0x20); /* as the request says */
+	assert_int_equal(attr.ah_attr.grh.traffic_class, 0x20); /* from the request */
 	uroce_rdma_destroy_ep(client);
 	uroce_rdma_destroy_ep(server);
 	destroy(listener);

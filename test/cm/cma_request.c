@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Requests of a hostile peer: headers that lie or are none, kinds of QP that nobody listens for.
- * Each is rejected, and no listener hears of it.
+ * Requests of a hostile peer: wrong or malformed headers, and QP types without a listener. Each is rejected, and no
+ * listener gets an event.
  */
 
 #include <setjmp.h>
@@ -52,11 +52,11 @@ rejected(void)
 	for (unsigned int i = 0; i < n; i++)
 		if (strcmp(names[i], "cm_sent_REJ") == 0)
 			return values[i];
-	fail_msg("no counter of rejections");
+	fail_msg("no counter counts rejections");
 	return 0;
 }
 
-/* A request straight from device 0's communication manager, with this private data. */
+/* Send a request from device 0's communication manager directly, with this private data. */
 static void
 request(const uint8_t *data, uint8_t bytes, enum ibv_qp_type type)
 {
@@ -115,7 +115,7 @@ test_good(void **state)
 		uroce_rdma_destroy_id(world_take(channel, RDMA_CM_EVENT_CONNECT_REQUEST, 0)), 0);
 }
 
-/* Addresses that are not those of the path. */
+/* Addresses in the header that differ from the path's. */
 static void
 test_liars(void **state)
 {

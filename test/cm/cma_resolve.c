@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Binding to addresses, and resolving them: what is bound to which device, neighbors that are
- * slow, silent or not there, and routes.
+ * Binding and resolving addresses: which device an address selects, neighbors that are slow, silent or missing, and
+ * routes.
  */
 
 #include <setjmp.h>
@@ -51,7 +51,7 @@ test_bind_address(void **state)
 	assert_int_equal(uroce_rdma_get_dst_port(id), 0);
 	assert_int_equal(id->route.addr.addr.ibaddr.pkey, htons(0xffff));
 	assert_int_equal(sgid->raw[10] << 8 | sgid->raw[15], 0xff02);
-	/* once */
+	/* a second bind fails */
 	fails(uroce_rdma_bind_addr(id, world_v4(2, 78)), EINVAL);
 }
 
@@ -73,7 +73,7 @@ test_bind_wildcard(void **state)
 			UROCE_CMA_LAST_PORT);
 }
 
-/* libfabric asks with it which devices there are. */
+/* libfabric looks for devices by this bind. */
 static void
 test_bind_loopback(void **state)
 {
@@ -86,7 +86,7 @@ test_bind_loopback(void **state)
 	assert_ptr_equal(id->verbs, world_context(0));
 }
 
-/* What has failed can be tried again. */
+/* After a failed bind, another bind may succeed. */
 static void
 test_bind_errors(void **state)
 {
@@ -102,7 +102,7 @@ static void
 test_resolve(void **state)
 {
 	assert_int_equal(uroce_rdma_resolve_addr(id, NULL, world_v4(2, 9), 1000), 0);
-	assert_null(id->verbs); /* before the event is got */
+	assert_null(id->verbs); /* before the application reads the event */
 	world_take(channel, RDMA_CM_EVENT_ADDR_RESOLVED, 0);
 	assert_ptr_equal(id->verbs, world_context(0));
 	assert_memory_equal(rdma_get_peer_addr(id), world_v4(2, 9), sizeof(struct sockaddr_in));
@@ -115,7 +115,7 @@ test_resolve(void **state)
 	fails(uroce_rdma_resolve_addr(id, NULL, world_v4(2, 9), 1000), EINVAL);
 }
 
-/* From an address that leads there, of either device. */
+/* Resolve from a source address of either device. */
 static void
 test_resolve_from(void **state)
 {
@@ -125,7 +125,7 @@ test_resolve_from(void **state)
 	assert_int_equal(uroce_rdma_get_src_port(id), htons(5));
 }
 
-/* Bound before: a wildcard gets an address, a specific one stays. */
+/* After a bind: a wildcard is replaced by an address, a specific address stays. */
 static void
 test_resolve_bound(void **state)
 {
@@ -154,14 +154,14 @@ test_resolve_errors(void **state)
 	fails(uroce_rdma_resolve_addr(id, &other, world_v4(2, 1), 1), EINVAL);
 	fails(uroce_rdma_resolve_addr(id, NULL, world_v4(0, 1), 1), EINVAL);
 	fails(uroce_rdma_resolve_addr(id, world_v4(99, 0), world_v4(2, 1), 1), EADDRNOTAVAIL);
-	/* families that do not go together */
+	/* two address families */
 	fails(uroce_rdma_resolve_addr(id, world_v4(1, 0), world_v6(2, 1), 1), EINVAL);
 	world_no_event(channel);
 	assert_int_equal(uroce_rdma_resolve_addr(id, NULL, world_v4(2, 1), 1), 0);
 	world_take(channel, RDMA_CM_EVENT_ADDR_RESOLVED, 0);
 }
 
-/* No device leads there: an event, and another address can be tried. */
+/* Without a route the ID gets an event, and may resolve another address. */
 static void
 test_unreachable_network(void **state)
 {
@@ -196,13 +196,13 @@ test_silent_neighbor(void **state)
 	world_no_event(channel);
 	world_pass(20 * WORLD_MS);
 	world_take(channel, RDMA_CM_EVENT_ADDR_ERROR, -ETIMEDOUT);
-	/* the other end is answered for by whoever is asked */
+	/* the device reports that the neighbor is unreachable */
 	world.resolve = -EHOSTUNREACH;
 	assert_int_equal(uroce_rdma_resolve_addr(id, NULL, world_v4(100, 9), 1000), 0);
 	world_take(channel, RDMA_CM_EVENT_ADDR_ERROR, -EHOSTUNREACH);
 }
 
-/* After an error the ID is on no device: that can be closed, and another may be the next that leads there. */
+/* After an error the ID has no device: the device may be closed, and the next resolution may select another. */
 static void
 test_error_leaves_device(void **state)
 {
@@ -223,7 +223,7 @@ test_error_leaves_device(void **state)
 	world_go(0);
 	world_no_event(channel);
 	world_come(0);
-	/* as a wildcard again, with the port that it had */
+	/* a wildcard again, with its former port */
 	src = uroce_cma_src(uroce_cma_id_of(id));
 	assert_int_equal(((const struct sockaddr_in *)src)->sin_addr.s_addr, 0);
 	assert_int_equal(((const struct sockaddr_in *)src)->sin_port, port);
@@ -234,7 +234,7 @@ test_error_leaves_device(void **state)
 	assert_int_equal(uroce_rdma_get_src_port(id), port);
 }
 
-/* Where the user has said from where, it stays there. */
+/* After an error, an ID that the application bound to an address stays bound. */
 static void
 test_error_keeps_bound(void **state)
 {
@@ -247,7 +247,7 @@ test_error_keeps_bound(void **state)
 			    sizeof(struct sockaddr_in));
 }
 
-/* Several at a time, each with its own time. */
+/* Several resolutions at once, each with a timeout of its own. */
 static void
 test_order(void **state)
 {
@@ -265,7 +265,7 @@ test_order(void **state)
 	assert_int_equal(uroce_rdma_destroy_id(other), 0);
 }
 
-/* It may go while it waits. */
+/* An ID may be destroyed during its resolution. */
 static void
 test_destroy_while_resolving(void **state)
 {

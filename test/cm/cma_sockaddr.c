@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Socket addresses and GIDs: each family to a GID and back, wildcards, groups, and what is the
- * same.
+ * Socket addresses and GIDs: each family in both directions, wildcards, groups, and comparisons.
  */
 
 #include <errno.h>

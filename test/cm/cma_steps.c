@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * What tests of the rdma_cm calls do again and again in the world of two devices.
+ * Common steps of tests of the rdma_cm calls, in a world of two devices.
  */
 
 #include <errno.h>
@@ -64,9 +64,9 @@ world_event(struct rdma_event_channel *channel, enum rdma_cm_event_type type)
 
 	world_deliver();
 	if (uroce_rdma_get_cm_event(channel, &event) != 0)
-		fail_msg("no event in place of %s", uroce_rdma_event_str(type));
+		fail_msg("no event, expected %s", uroce_rdma_event_str(type));
 	if (event->event != type)
-		fail_msg("%s (%d) in place of %s", uroce_rdma_event_str(event->event),
+		fail_msg("got event %s (status %d), expected %s", uroce_rdma_event_str(event->event),
 			 event->status, uroce_rdma_event_str(type));
 	return event;
 }
@@ -90,7 +90,7 @@ world_no_event(struct rdma_event_channel *channel)
 	world_deliver();
 	errno = 0;
 	if (uroce_rdma_get_cm_event(channel, &event) == 0)
-		fail_msg("%s in place of nothing", uroce_rdma_event_str(event->event));
+		fail_msg("got event %s, expected none", uroce_rdma_event_str(event->event));
 	assert_int_equal(errno, EAGAIN);
 }
 

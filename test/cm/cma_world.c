@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The service of the two devices. One thread turns the clock, the test's or one of its own.
+ * The service of the two devices. Either the test advances the clock, or a thread does.
  */
 
 #include <errno.h>
@@ -78,7 +78,7 @@ manager_at(const union ibv_gid *gid, uint8_t *sgid_index)
 	return NULL;
 }
 
-/* With the lock held. */
+/* The caller holds the lock. */
 static void
 deliver(void)
 {
@@ -146,7 +146,7 @@ kick(struct uroce_device *dev)
 	__atomic_fetch_add(&world.kicks, 1, __ATOMIC_RELAXED);
 }
 
-/* The first device stands for both in what is counted. */
+/* The counter of the first device counts for both. */
 static int
 start(struct uroce_device *dev)
 {
@@ -215,7 +215,7 @@ in_subnet(const union ibv_gid *gid)
 	return memcmp(gid->raw, v4, sizeof(v4)) == 0 || memcmp(gid->raw, v6, sizeof(v6)) == 0;
 }
 
-/* Without a source address only the first device leads anywhere. */
+/* Without a source address, only the first device has routes. */
 static int
 route(struct uroce_device *dev, const union ibv_gid *sgid, const union ibv_gid *dgid, uint8_t *sgid_index)
 {

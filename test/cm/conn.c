@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The life of a connection: made, established, ended from either side, let go of in every state,
- * and gone from memory in the end.
+ * The life of a connection: establishing, disconnecting from either end, destroying it in each state, and freeing its
+ * memory.
  */
 
 #include <errno.h>
@@ -37,7 +37,7 @@ teardown(void **state)
 	return 0;
 }
 
-/* Nothing is left to happen, and nothing is left at all. */
+/* No timer runs, and no connection is left. */
 static void
 check_nothing_left(struct test_pair *p)
 {
@@ -94,8 +94,8 @@ timewait_is_twice_a_packets_life_and_the_acks_delay(void **state)
 	test_pair_deliver(p);
 	from_ns = p->now_ns;
 	test_pair_run(p, UINT64_MAX);
-	/* 4.096 us << 14, twice, and << 15, to a tick; the server knows no more of the path than
-	 * the REQ's acknowledgement timeout, and waits longer */
+	/* 4.096 us << 14, twice, and << 15, rounded to a tick; the server knows only the REQ's acknowledgment
+	 * timeout, and waits longer */
 	waited_ns = p->end[TEST_CLIENT].last_ns - from_ns;
 	assert_true(waited_ns >= 2 * (4096ull << 14) + (4096ull << 15));
 	assert_true(waited_ns <= 2 * (4096ull << 14) + (4096ull << 15) + 4096);
@@ -164,9 +164,9 @@ both_may_disconnect_at_once(void **state)
 	check_nothing_left(p);
 }
 
-/* ---- letting go ---------------------------------------------------------------------- */
+/* ---- destroying connections ----------------------------------------------------------- */
 
-/* The server's connection, if there is one by now. */
+/* The server's connection, if it exists. */
 static struct uroce_cm_conn *
 bring_to(struct test_pair *p, enum uroce_cm_state wanted, struct uroce_cm_conn **client_conn)
 {
@@ -209,7 +209,7 @@ let_go_in(struct test_pair *p, enum uroce_cm_state wanted, bool of_client)
 	assert_int_equal(test_state(own), wanted);
 	uroce_cm_conn_destroy(own, p->now_ns);
 	test_pair_run(p, UINT64_MAX);
-	/* the other end hears of it, this one of nothing any more */
+	/* the peer gets a message, and the destroyed end no more events */
 	if (wanted != UROCE_CM_REQ_SENT)
 		assert_int_equal(other->by_type[UROCE_CM_REJ_RECEIVED], rejected + 1);
 	assert_int_equal(p->end[of_client ? TEST_CLIENT : TEST_SERVER].events, told);
@@ -351,7 +351,7 @@ max_conns_is_kept_to(void **state)
 	assert_non_null(conns[3]);
 	uroce_cm_conn_set_user(conns[3], &p);
 	assert_ptr_equal(uroce_cm_conn_user(conns[3]), &p);
-	test_pair_fini(&p); /* and what is left goes with the manager */
+	test_pair_fini(&p); /* the manager frees the rest */
 }
 
 static void

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Peers that have gone without a word: what is connected to them ends, whatever its state, and nothing is said to
- * them; what is connected to others stays.
+ * Peers that announce their departure: connections to them end, in each state, without any message; other connections
+ * stay.
  */
 
 #include <errno.h>
@@ -51,7 +51,7 @@ is_gone(void *arg, const struct uroce_cm_path *path)
 	return uroce_cm_same_gid(arg, &path->dgid);
 }
 
-/* The other end goes. @return the MADs that were sent */
+/* Announce the peer's departure to an end. @return the number of MADs that the end sent */
 static unsigned int
 depart(struct test_end *end)
 {
@@ -65,7 +65,7 @@ depart(struct test_end *end)
 	return sent;
 }
 
-/* ... and of its connection this is heard once, and nothing again but the end of TIMEWAIT. */
+/* The connection gets this event once, and later only the end of TIMEWAIT. */
 static void
 assert_departs(struct test_end *end, const struct uroce_cm_conn *conn, enum uroce_cm_event_type type,
 	       enum uroce_cm_state next)
@@ -86,7 +86,7 @@ assert_departs(struct test_end *end, const struct uroce_cm_conn *conn, enum uroc
 	assert_int_equal(end->events, events + 1 + (next == UROCE_CM_TIMEWAIT));
 }
 
-/* ... nothing is heard. */
+/* The connection gets no event. */
 static void
 assert_stays(struct test_end *end, const struct uroce_cm_conn *conn)
 {
@@ -170,7 +170,7 @@ what_was_about_to_be_connected_is_refused(void **state)
 	assert_departs(client, conn, UROCE_CM_REJ_RECEIVED, UROCE_CM_TIMEWAIT);
 }
 
-/* Who comes in its place answers it. */
+/* A new peer at the same address may answer the request. */
 static void
 what_nobody_has_answered_goes_on(void **state)
 {
@@ -207,7 +207,7 @@ others_stay(void **state)
 	assert_int_equal(test_state(conns[TEST_SERVER]), UROCE_CM_TIMEWAIT);
 }
 
-/* Of whichever it hears first: of the others, too, it wants to hear nothing. */
+/* In the first event, the consumer destroys all connections: it gets no event of the others. */
 static int
 forget_all(struct test_end *end, const struct uroce_cm_event *event)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Connections that peers begin and do not finish: how many there may be, how many of one peer, for
- * how long, and which one goes when there is no room.
+ * Half-open connections: limits for all peers and for one peer, how long they last, and which one is evicted when there
+ * is no room.
  */
 
 #include <setjmp.h>
@@ -25,7 +25,7 @@
 static struct test_pair pair;
 static struct test_end *end;
 
-/* Whoever asks is accepted, and who is given up is forgotten. */
+/* Accept each request, and destroy connections whose REP was not answered. */
 static int
 accept_all(struct test_end *server, const struct uroce_cm_event *event)
 {
@@ -50,7 +50,7 @@ setup(void **state)
 	return 0;
 }
 
-/* All runs out by itself. */
+/* All connections expire by themselves. */
 static int
 teardown(void **state)
 {
@@ -64,7 +64,7 @@ teardown(void **state)
 	return 0;
 }
 
-/* A REQ from 11.x.y.z. @return was it taken? */
+/* Receive a REQ from 11.x.y.z. @return whether the manager accepted it */
 static bool
 ask(uint32_t host, uint32_t number, uint8_t timeout)
 {
@@ -106,7 +106,7 @@ one_peer_has_its_share(void **state)
 	for (uint32_t i = 0; i < 100; i++)
 		assert_false(ask(1, UROCE_CM_MAX_HALF_OPEN_GID + i, 31));
 	assert_int_equal(test_end_counter(end, "cm_drop_half_open_gid"), 100);
-	/* nor by its patience: it does not push out others, nor itself */
+	/* nor by waiting: it evicts neither others nor itself */
 	pair.now_ns += 10 * SECOND_NS;
 	assert_false(ask(1, UROCE_CM_MAX_HALF_OPEN_GID, 31));
 	assert_int_equal(test_end_counter(end, "cm_half_open_evicted"), 0);
@@ -123,7 +123,8 @@ all_in_use_and_all_new(void **state)
 	assert_int_equal(end->by_type[UROCE_CM_REP_ERROR], 0);
 }
 
-/* Forged addresses keep nobody out for long: the oldest goes, and its consumer hears of it. */
+/* Forged addresses keep no other peer out for long: the oldest half-open connection is evicted, and its consumer
+ * gets an event. */
 static void
 who_waits_longest_makes_room(void **state)
 {
@@ -140,11 +141,11 @@ who_waits_longest_makes_room(void **state)
 	assert_int_equal(test_end_counter(end, "cm_drop_half_open"), 0);
 	assert_int_equal(end->by_type[UROCE_CM_REP_ERROR], 1000);
 	assert_int_equal(pair.sent[UROCE_CM_REJ], 1000);
-	/* they do not linger in TIMEWAIT, of which there would be no end */
+	/* evicted connections skip TIMEWAIT, which would keep too many */
 	assert_int_equal(test_end_conns(end), conns);
 }
 
-/* Whatever time-outs it names, and though it says that it needs longer. */
+/* The manager limits the timeouts of a peer, even if it sends an MRA. */
 static void
 nobody_keeps_us_waiting(void **state)
 {
@@ -152,7 +153,7 @@ nobody_keeps_us_waiting(void **state)
 	const uint64_t from_ns = pair.now_ns;
 	uint8_t mad[UROCE_CM_MAD_BYTES];
 
-	assert_true(ask(1, 7, 20)); /* Linux's own */
+	assert_true(ask(1, 7, 20)); /* Linux's timeout */
 	assert_true(ask(2, 8, 31));
 	path.dgid = end->accepted->path.dgid;
 	uroce_cm_mad_init(mad, UROCE_CM_MRA, 0);
@@ -164,14 +165,14 @@ nobody_keeps_us_waiting(void **state)
 	assert_int_equal(test_state(end->accepted), UROCE_CM_MRA_REP_RCVD);
 
 	test_pair_run(&pair, from_ns + UROCE_CM_HALF_OPEN_NS - 1);
-	assert_int_equal(end->cm->half_open, 1); /* Linux's patience is shorter */
+	assert_int_equal(end->cm->half_open, 1); /* the one with Linux's timeout has expired */
 	test_pair_run(&pair, from_ns + UROCE_CM_HALF_OPEN_NS + SECOND_NS);
 	assert_int_equal(end->cm->half_open, 0);
 	assert_int_equal(test_end_counter(end, "cm_half_open_expired"), 1);
 	assert_int_equal(end->by_type[UROCE_CM_REP_ERROR], 2);
 }
 
-/* A SIDR_REQ that nobody answers counts, too. */
+/* An unanswered SIDR_REQ counts, too. */
 static void
 datagrams_count(void **state)
 {
@@ -183,7 +184,7 @@ datagrams_count(void **state)
 	uroce_cm_put(mad, SIDR_REQ, SERVICE_ID, TEST_SERVICE_ID);
 	uroce_cm_receive(end->cm, mad, UROCE_CM_MAD_BYTES, &path, pair.now_ns);
 	assert_int_equal(end->cm->half_open, 1);
-	assert_true(TAILQ_EMPTY(&end->cm->waiting)); /* it waits for the consumer */
+	assert_true(TAILQ_EMPTY(&end->cm->waiting)); /* its consumer must answer, not the peer */
 	uroce_cm_conn_destroy(end->accepted, pair.now_ns);
 	assert_int_equal(end->cm->half_open, 0);
 }

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * A communication manager with live connections, and a peer, or somebody who says he is, that sends
- * anything: random bytes, cut off ones, messages with every field at its extremes, for IDs that are
- * and that are not, and what was sent before. From seeds. Whatever comes, what it holds is bounded,
- * and in the end nothing is left.
+ * A communication manager with live connections gets arbitrary MADs, from its peer or with the peer's address: random
+ * bytes, truncated messages, messages with extreme values in each field, for existing and for unknown IDs, and replays;
+ * from seeds. Its memory stays bounded, and at the end nothing leaks.
  */
 
 #include <setjmp.h>
@@ -24,19 +23,19 @@
 #include "uroce_config.h"
 
 #define SEEDS     60
-#define BLOWS     3000 /* of a seed */
+#define BLOWS     3000 /* per seed */
 #define MAX_CONNS 64
 #define RECORDED  256
 
 static struct {
 	struct test_pair pair;
-	struct uroce_cm_conn *held[MAX_CONNS]; /* the consumer's, of the end under attack */
+	struct uroce_cm_conn *held[MAX_CONNS]; /* connections of the consumer at the attacked end */
 	unsigned int count;
 	uint8_t recorded[RECORDED][UROCE_CM_MAD_BYTES];
 	unsigned int records;
 } world;
 
-/* ---- a consumer that keeps its book -------------------------------------------------- */
+/* ---- a consumer that tracks its connections ------------------------------------------ */
 
 static void
 hold(struct uroce_cm_conn *conn)
@@ -67,7 +66,7 @@ consume(struct test_end *end, const struct uroce_cm_event *event)
 		return 0;
 	switch (event->type) {
 	case UROCE_CM_REQ_RECEIVED:
-		/* the peer's wishes, as they came */
+		/* the peer's values, unchanged */
 		rep.responder_resources = event->req->responder_resources;
 		rep.initiator_depth = event->req->initiator_depth;
 		assert_int_equal(uroce_cm_send_rep(event->conn, &rep, p->now_ns), 0);
@@ -81,7 +80,7 @@ consume(struct test_end *end, const struct uroce_cm_event *event)
 	}
 }
 
-/* ---- blows ---------------------------------------------------------------------------- */
+/* ---- attacks -------------------------------------------------------------------------- */
 
 static uint32_t
 rnd(uint32_t below)
@@ -95,7 +94,7 @@ rnd64(void)
 	return (uint64_t)rnd(UINT32_MAX) << 32 | rnd(UINT32_MAX);
 }
 
-/* A message that is right but for what chance does to some of its fields. */
+/* A valid message with random changes in some fields. */
 static void
 write_message(const struct test_end *end, uint8_t *mad)
 {
@@ -154,7 +153,7 @@ strike(struct test_end *end)
 	else
 		for (unsigned int i = 0; i < sizeof(mad); i++)
 			mad[i] = (uint8_t)rnd(256);
-	if (kind == 6) /* behind a header that is right, or nearly */
+	if (kind == 6) /* behind a valid header, or a nearly valid one */
 		uroce_cm_mad_init(mad, rnd(UROCE_CM_MESSAGE_COUNT), rnd64());
 	for (unsigned int n = rnd(20) == 0 ? 3 : 0; n > 0; n--)
 		mad[rnd(UROCE_CM_MAD_BYTES)] ^= (uint8_t)(1u << rnd(8));
@@ -163,7 +162,7 @@ strike(struct test_end *end)
 	if (rnd(20) == 0)
 		path.dgid.raw[15] = (uint8_t)rnd(256);
 	memcpy(world.recorded[world.records++ % RECORDED], mad, UROCE_CM_MAD_BYTES);
-	exact = malloc(bytes > 0 ? bytes : 1); /* a read beyond it is caught */
+	exact = malloc(bytes > 0 ? bytes : 1); /* an exact allocation: the sanitizer catches a read beyond it */
 	assert_non_null(exact);
 	memcpy(exact, mad, bytes);
 	uroce_cm_receive(end->cm, exact, bytes, &path, end->pair->now_ns);
@@ -202,7 +201,7 @@ one_seed(uint64_t seed)
 
 	world.count = world.records = 0;
 	test_pair_init_max(p, seed, MAX_CONNS);
-	p->cut[TEST_CLIENT] = true; /* what is answered goes to nobody */
+	p->cut[TEST_CLIENT] = true; /* replies are lost */
 	end->on_event = consume;
 	listener = test_end_listen(end, TEST_SERVICE_ID);
 	for (unsigned int i = 0; i < BLOWS; i++) {
@@ -242,7 +241,7 @@ hold_many(struct test_end *end, const struct uroce_cm_event *event)
 	return 0;
 }
 
-/* From one address of many. */
+/* Receive a MAD from one of many addresses. */
 static void
 receive_from(struct test_end *end, uint8_t *mad, uint32_t host)
 {
@@ -283,7 +282,7 @@ a_flood_of_requests_is_bounded_and_passes(void **unused)
 	assert_int_equal(next - held, UROCE_CM_MAX_HALF_OPEN);
 	assert_int_equal(end->cm->half_open, UROCE_CM_MAX_HALF_OPEN);
 	assert_int_equal(test_end_counter(end, "cm_drop_half_open"), 5);
-	/* there is room again when the consumer has answered */
+	/* once the consumer has answered one, there is room again */
 	uroce_cm_conn_destroy(*--next, p->now_ns);
 	receive_from(end, mad, 1);
 	assert_int_equal(next - held, UROCE_CM_MAX_HALF_OPEN);
@@ -321,7 +320,7 @@ sidr_answers_that_linger_are_bounded(void **unused)
 	test_pair_fini(p);
 }
 
-/* A peer's time-outs may be hours: they are cut to what nobody needs more than. */
+/* A peer's timeouts of hours are cut to a limit. */
 static void
 a_peers_patience_holds_nothing_for_long(void **unused)
 {
@@ -350,7 +349,7 @@ a_peers_patience_holds_nothing_for_long(void **unused)
 	assert_int_equal(test_end_counter(end, "cm_half_open_expired"), 1);
 	assert_true(end->last_ns - from_ns <= UROCE_CM_HALF_OPEN_NS + 3 * longest_ns);
 
-	/* nor does none at all have us send sixteen times in a breath */
+	/* and a timeout of 0 does not cause sixteen retransmissions at once */
 	uroce_cm_conn_destroy(end->accepted, p->now_ns);
 	uroce_cm_put(mad, REQ, LOCAL_CM_RESPONSE_TIMEOUT, 0);
 	uroce_cm_put(mad, REQ, PRIMARY_ACK_TIMEOUT, 0);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Connections found by each of their keys and by nothing else, whatever a peer chooses for them,
- * and IDs that tell nothing about the next one.
+ * Look-ups of connections by each of their keys, for any keys that a peer chooses; and IDs that reveal nothing about
+ * the next one.
  */
 
 #include <setjmp.h>
@@ -81,7 +81,7 @@ remote_ids_are_of_a_ca_and_an_address(void **state)
 		assert_ptr_equal(uroce_cm_remote_find(cm, i / 2, i % 2, gid), conns[i]);
 		assert_null(uroce_cm_remote_find(cm, i / 2, i % 2, &other));
 		assert_null(uroce_cm_remote_find(cm, i / 2, 2, gid));
-		/* a request for resolution is none for a connection */
+		/* a SIDR request is not found as a connection */
 		assert_null(uroce_cm_sidr_find(cm, i / 2, gid));
 	}
 	for (unsigned int i = 0; i < COUNT; i += 2)
@@ -89,7 +89,7 @@ remote_ids_are_of_a_ca_and_an_address(void **state)
 	for (unsigned int i = 0; i < COUNT; i++)
 		assert_ptr_equal(uroce_cm_remote_find(cm, i / 2, i % 2, gid),
 				 i % 2 == 0 ? NULL : conns[i]);
-	uroce_cm_remote_remove(conns[0]); /* once more does nothing */
+	uroce_cm_remote_remove(conns[0]); /* a second remove does nothing */
 	for (unsigned int i = 0; i < COUNT; i++)
 		conns[i]->state = UROCE_CM_IDLE;
 }
@@ -155,7 +155,7 @@ listeners_are_of_one_service_or_of_many(void **state)
 	assert_null(uroce_cm_listen_next(cm, 16, NULL));
 	assert_ptr_equal(uroce_cm_listen_next(cm, 0xabcd12ef, NULL), conns[101]);
 	assert_null(uroce_cm_listen_next(cm, 0xabcd12ef, conns[101]));
-	/* who stops is passed over at once, and may be passed from */
+	/* a listener that stops is skipped at once, and the search may continue from it */
 	found = uroce_cm_listen_next(cm, 3, NULL);
 	found->state = UROCE_CM_IDLE;
 	assert_non_null(uroce_cm_listen_next(cm, 3, found));
@@ -164,8 +164,7 @@ listeners_are_of_one_service_or_of_many(void **state)
 	uroce_cm_listen_remove(found);
 }
 
-/* A peer that knows the table's size, not its key: what would share a bucket by the low bits does
- * not. */
+/* A peer that knows the table's size, but not its key, cannot choose IDs that collide by their low bits. */
 static void
 peers_cannot_choose_what_collides(void **state)
 {

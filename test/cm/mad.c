@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Every field of every message: written among neighbors that are all ones it is where the
- * specification has it, reads back and leaves the others alone; no two share a bit; and what is no
- * MAD of communication management.
+ * Each field of each message: written among neighbors that are all ones, it is at the specification's place, reads
+ * back, and leaves its neighbors unchanged. No two fields share a bit. MADs of other classes are refused.
  */
 
 #include <errno.h>
@@ -31,7 +30,7 @@ bit_of(const uint8_t *mad, unsigned int i)
 	return (mad[i / 8] >> (7 - i % 8) & 1) != 0;
 }
 
-/* The bits of the field hold value, the most significant one first; all others are `others`. */
+/* The bits of the field hold value, most significant first; all other bits equal `others`. */
 static void
 check_bits(const uint8_t *mad, const struct uroce_cm_field_info *f, uint64_t value, bool others)
 {
@@ -70,8 +69,7 @@ fields_keep_to_their_bits(void **state)
 	}
 }
 
-/* Where the specification has the fields that others are found by, independent of the table's
- * offsets. */
+/* The specification's offsets of the fields that identify connections, independent of the code's table. */
 static void
 fields_are_where_the_specification_has_them(void **state)
 {
@@ -107,7 +105,7 @@ fields_are_where_the_specification_has_them(void **state)
 	}
 }
 
-/* Bits that are reserved, by the specification's tables: what fields and private data leave. */
+/* Reserved bits by the specification's tables: all bits outside fields and private data. */
 static void
 fields_and_private_data_share_no_bit(void **state)
 {
@@ -145,7 +143,7 @@ fields_and_private_data_share_no_bit(void **state)
 		for (unsigned int i = 0; i < MAD_BITS; i++)
 			free += taken[i] == 0;
 		if (free != reserved[m])
-			fail_msg("%s: %u bits are nobody's, not %u", info->name, free, reserved[m]);
+			fail_msg("%s: %u bits belong to no field, expected %u", info->name, free, reserved[m]);
 	}
 }
 

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Messages as values. Those of test/pcap, which no part of uroce produced, decode to what their
- * programs asked for, and encoding what was decoded, or every single field, gives the same bytes;
- * then what encode refuses.
+ * Messages as values. The messages of test/pcap, none of which uroce produced, decode to the values that their programs
+ * used, and encoding the decoded values gives the same bytes, also field by field. Then values that encode refuses.
  */
 
 #include <errno.h>
@@ -25,7 +24,7 @@
 
 #define QP1_HEADERS (12 + 8) /* BTH, DETH */
 
-/* Of all captures. */
+/* The number of each message in all captures. */
 static const unsigned int captured[UROCE_CM_MESSAGE_COUNT] = {
 	[UROCE_CM_REQ] = 7,  [UROCE_CM_REJ] = 1,  [UROCE_CM_REP] = 6,      [UROCE_CM_RTU] = 6,
 	[UROCE_CM_DREQ] = 6, [UROCE_CM_DREP] = 6, [UROCE_CM_SIDR_REQ] = 1, [UROCE_CM_SIDR_REP] = 1,
@@ -33,7 +32,7 @@ static const unsigned int captured[UROCE_CM_MESSAGE_COUNT] = {
 
 /* ---- captures ----------------------------------------------------------------------- */
 
-/* The MAD in a frame, or NULL when it goes to another QP. */
+/* The MAD in a frame, or NULL if the frame is for another QP. */
 static const uint8_t *
 mad_of(const struct test_frame *f)
 {
@@ -95,7 +94,7 @@ fields_of_captures_make_the_same_bytes(void **state)
 		assert_int_equal(count[m], captured[m]);
 }
 
-/* What the receiver has seen, as its sender has it. */
+/* Turn the receiver's view of a REQ into the sender's. */
 static void
 mirror_req(struct uroce_cm_req *req)
 {
@@ -160,7 +159,7 @@ values_of_captures_make_the_same_bytes(void **state)
 					captured[UROCE_CM_SIDR_REP]);
 }
 
-/* ---- what rping asked for ----------------------------------------------------------- */
+/* ---- the values of rping's REQ -------------------------------------------------------- */
 
 static void
 rping(const struct test_frame *f, void *arg)
@@ -191,7 +190,7 @@ rping(const struct test_frame *f, void *arg)
 		assert_int_equal(req.path.pkey, 0xffff);
 		assert_int_equal(req.path.hop_limit, 64);
 		assert_int_equal(req.path.flow_label, 0x36849);
-		assert_memory_equal(req.path.sgid.raw, a, 16); /* seen from the server */
+		assert_memory_equal(req.path.sgid.raw, a, 16); /* as the server sees them */
 		assert_memory_equal(req.path.dgid.raw, b, 16);
 		assert_int_equal(req.priv.bytes, 92);
 		assert_int_equal(((const uint8_t *)req.priv.data)[1],
@@ -302,7 +301,7 @@ rep_of_xrc_names_its_qp_elsewhere(void **state)
 	assert_int_equal(got.responder_resources, 0);
 }
 
-/* ---- paths -------------------------------------------------------------------------- */
+/* ---- paths: each end sees the other as remote ----------------------------------------- */
 
 static void
 paths_are_seen_from_the_other_end(void **state)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The two ends and the wire of the tests of communication management, see pair.h.
+ * The two ends and the wire for tests of communication management (pair.h).
  */
 
 #include "pair.h"
@@ -362,7 +362,7 @@ test_end_counter(const struct test_end *end, const char *name)
 	for (unsigned int i = 0; i < n; i++)
 		if (strcmp(names[i], name) == 0)
 			return values[i];
-	fail_msg("there is no counter %s", name);
+	fail_msg("no counter is named %s", name);
 	return 0;
 }
 

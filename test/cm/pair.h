@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Two communication managers and a wire between them, with a clock that only moves when told. The
- * wire loses, doubles and delays MADs as it is told, from a seed. Each end keeps what its consumer
- * was told; a test says what the consumer does. One thread.
+ * Two communication managers with a wire between them, and a clock that the test advances. The wire loses, duplicates
+ * and delays MADs at configured rates, from a seed. Each end records its consumer's events; the test supplies the
+ * consumer's reaction. For one thread.
  */
 
 #ifndef UROCE_TEST_CM_PAIR_H
@@ -25,7 +25,7 @@
 struct test_pair;
 struct test_end;
 
-/* What the consumer of an end does; the value is that of uroce_cm_ops.event. */
+/* The reaction of an end's consumer; returns the result of uroce_cm_ops.event. */
 typedef int (*test_event_fn)(struct test_end *end, const struct uroce_cm_event *event);
 
 struct test_end {
@@ -35,13 +35,13 @@ struct test_end {
 	uint64_t guid;
 	test_event_fn on_event;
 	void *arg;
-	/* the last TEST_LOG of them */
+	/* the last TEST_LOG events */
 	struct {
 		enum uroce_cm_event_type type;
 		struct uroce_cm_conn *conn;
 	} log[TEST_LOG];
 	unsigned int events;
-	uint64_t last_ns; /* of the last event */
+	uint64_t last_ns; /* time of the last event */
 	unsigned int by_type[UROCE_CM_SIDR_REQ_ERROR + 1];
 	struct uroce_cm_conn *accepted; /* of the last REQ or SIDR_REQ */
 	uint16_t rej_reason;            /* of the last REJ */
@@ -54,7 +54,7 @@ struct test_end {
 struct test_mad {
 	uint64_t at_ns;
 	uint64_t number;
-	struct uroce_cm_path path; /* of its sender */
+	struct uroce_cm_path path; /* the sender's path */
 	uint8_t to;
 	uint8_t bytes[UROCE_CM_MAD_BYTES];
 };
@@ -64,11 +64,11 @@ struct test_pair {
 	uint64_t now_ns;
 	uint64_t seed;
 	unsigned int loss, dup, late; /* per 1000 */
-	bool cut[2];                  /* nothing reaches this end */
-	struct test_mad *heap;        /* on the wire, the next to arrive first */
+	bool cut[2];                  /* this end receives nothing */
+	struct test_mad *heap;        /* in flight, ordered by arrival */
 	unsigned int on_wire, room;
 	uint64_t number;
-	struct test_mad last[2]; /* sent to this end */
+	struct test_mad last[2]; /* last MAD sent to this end */
 	unsigned int sent[UROCE_CM_MESSAGE_COUNT];
 };
 
@@ -77,38 +77,37 @@ void test_pair_init_max(struct test_pair *p, uint64_t seed, uint32_t max_conns);
 void test_pair_fini(struct test_pair *p);
 uint32_t test_pair_random(struct test_pair *p, uint32_t below);
 
-/** When something happens next; UINT64_MAX: never. */
+/** Time of the next arrival or timer; UINT64_MAX: none. */
 uint64_t test_pair_next_ns(const struct test_pair *p);
-/** Let time pass until nothing is left to happen, or until_ns is reached. */
+/** Advance the clock until nothing is left to happen, or to until_ns. */
 void test_pair_run(struct test_pair *p, uint64_t until_ns);
-/** Deliver what is on the wire, without waiting for anybody's patience to end. */
+/** Deliver all MADs in flight, without letting a timer fire. */
 void test_pair_deliver(struct test_pair *p);
-/** Everything that is on the wire gets lost. */
+/** Drop all MADs in flight. */
 void test_pair_lose(struct test_pair *p);
 
-/** A MAD from the other end, or who says it is. */
+/** Receive a MAD with the address of the other end. */
 void test_end_receive(struct test_end *end, const uint8_t *mad);
 struct uroce_cm_conn *test_end_listen(struct test_end *end, uint64_t service_id);
 /** A path from this end to the other. */
 struct uroce_cm_path test_end_path(const struct test_end *end);
-/** What rdma_connect() would ask for. */
+/** A REQ as rdma_connect() makes it. */
 struct uroce_cm_req test_end_req(const struct test_end *end, uint32_t qpn);
 struct uroce_cm_rep test_end_rep(const struct test_end *end, uint32_t qpn);
-/** A connection whose REQ has been sent. */
+/** A connection that has sent its REQ. */
 struct uroce_cm_conn *test_end_connect(struct test_end *end, uint32_t qpn);
 uint64_t test_end_counter(const struct test_end *end, const char *name);
 
-/** Both ends established; [TEST_CLIENT] has sent the REQ. The server's listener is made for it, and
- * gone. */
+/** Establish a connection; [TEST_CLIENT] sends the REQ. The server's listener is created and destroyed here. */
 void test_pair_connect(struct test_pair *p, struct uroce_cm_conn *conns[2]);
 
 enum uroce_cm_state test_state(const struct uroce_cm_conn *conn);
-/** Connections of the manager, whatever their state. */
+/** Number of the manager's connections, in any state. */
 uint32_t test_end_conns(const struct test_end *end);
 
-/** Answers every REQ, REP, DREQ and SIDR_REQ as a friendly consumer would. */
+/** A consumer that answers each REQ, REP, DREQ and SIDR_REQ positively. */
 int test_friendly(struct test_end *end, const struct uroce_cm_event *event);
-/** Does nothing: what has come in is answered by the test. */
+/** A consumer that does nothing: the test answers. */
 int test_silent(struct test_end *end, const struct uroce_cm_event *event);
 
 #endif /* UROCE_TEST_CM_PAIR_H */

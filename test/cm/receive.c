@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Every message to a connection in every state, reached by real exchanges: the state that follows,
- * the event, and what is sent are those of the state table. Then what messages have to be right in
- * beside their IDs, stale connections, and communication that is seen before its RTU.
+ * Each message to a connection in each state, which the test reaches by real exchanges: the next state, the event and
+ * the reply match the state table. Then the checks of fields other than IDs, stale connections, and communication
+ * before the RTU.
  */
 
 #include <errno.h>
@@ -41,7 +41,7 @@ begin_sidr(struct test_pair *p, struct uroce_cm_conn **conn)
 		uroce_cm_send_sidr_req(*conn, TEST_SERVICE_ID, &path, 100, 3, NULL, p->now_ns), 0);
 }
 
-/* Up to established: the exchange goes on until one end is where it should be. */
+/* Establish a connection, until one end reaches the wanted state. */
 static void
 begin_connection(struct test_pair *p, enum uroce_cm_state wanted, struct uroce_cm_conn *conns[2])
 {
@@ -136,9 +136,9 @@ reach(struct scene *s, enum uroce_cm_state wanted, unsigned int preferred)
 	memset(p->sent, 0, sizeof(p->sent));
 }
 
-/* ---- a message to it ---------------------------------------------------------------- */
+/* ---- a message to the connection ------------------------------------------------------ */
 
-/* It has sent a request, and takes answers to that only. */
+/* The connection has sent a request, and accepts replies to that only. */
 static bool
 is_asking(const struct uroce_cm_conn *conn)
 {
@@ -161,7 +161,7 @@ write_message(const struct scene *s, enum uroce_cm_message m, uint8_t *mad)
 		return;
 	case UROCE_CM_SIDR_REQ:
 		uroce_cm_put(mad, SIDR_REQ, REQUEST_ID, remote_id);
-		/* to a listener it would be another one */
+		/* a listener must not take it for its own service */
 		uroce_cm_put(mad, SIDR_REQ, SERVICE_ID,
 			     conn->service_id ^ (conn->state == UROCE_CM_LISTEN));
 		return;
@@ -199,7 +199,7 @@ sent_in_all(const struct test_pair *p)
 	return n;
 }
 
-/* What is repeated for a duplicate. */
+/* The message that is repeated for a duplicate. */
 static enum uroce_cm_message
 answer_to(enum uroce_cm_state state, enum uroce_cm_message m)
 {
@@ -226,7 +226,7 @@ check_message(enum uroce_cm_state state, enum uroce_cm_message m, unsigned int p
 	reach(&s, state, preferred);
 	events = s.end->events;
 	if ((m == UROCE_CM_REP && !s.conn->active) ||
-	    (m == UROCE_CM_DREP && uroce_cm_state_established(state))) /* nobody has asked */
+	    (m == UROCE_CM_DREP && uroce_cm_state_established(state))) /* no request was sent */
 		row = (struct uroce_cm_row){ UROCE_CM_UNEXPECTED };
 	write_message(&s, m, mad);
 	test_end_receive(s.end, mad);
@@ -238,9 +238,9 @@ check_message(enum uroce_cm_state state, enum uroce_cm_message m, unsigned int p
 		assert_int_equal(s.end->log[events].type, row.event);
 		assert_ptr_equal(s.end->log[events].conn, s.conn);
 		if (sent_in_all(p) != 0)
-			fail_msg("%s in %s is answered", uroce_cm_messages[m].name,
+			fail_msg("%s in state %s caused a reply", uroce_cm_messages[m].name,
 				 uroce_cm_state_names[state]);
-		/* and once only */
+		/* a repetition causes no second event */
 		if (state != UROCE_CM_DREQ_SENT || m != UROCE_CM_DREQ)
 			test_end_receive(s.end, mad);
 		assert_int_equal(s.end->events, events + 1);
@@ -265,8 +265,7 @@ check_message(enum uroce_cm_state state, enum uroce_cm_message m, unsigned int p
 		break;
 	default: assert_int_equal(test_state(s.conn), state); break;
 	}
-	if (row.action != UROCE_CM_UNEXPECTED) /* for which there may be nobody: then it is answered
-						  all the same */
+	if (row.action != UROCE_CM_UNEXPECTED) /* an unexpected message may get a reply without a connection */
 		assert_int_equal(sent_in_all(p), expected_sent);
 	assert_int_equal(s.end->events, events);
 	test_pair_fini(p);
@@ -281,7 +280,7 @@ every_message_in_every_state(void **unused)
 				check_message(state, m, preferred);
 }
 
-/* ---- what has to be right ----------------------------------------------------------- */
+/* ---- fields that must be right -------------------------------------------------------- */
 
 static void
 check_dropped(struct scene *s, const uint8_t *mad, const char *counter)
@@ -430,10 +429,10 @@ a_peer_that_gives_up_is_found_by_its_guid(void **unused)
 	reach(&s, UROCE_CM_REQ_RCVD, TEST_SERVER);
 	guid = s.pair.end[TEST_CLIENT].guid;
 	write_message(&s, UROCE_CM_REJ, mad);
-	uroce_cm_put(mad, REJ, REMOTE_COMM_ID, 0); /* it has never been told */
+	uroce_cm_put(mad, REJ, REMOTE_COMM_ID, 0); /* the peer does not know the local ID */
 	uroce_cm_put(mad, REJ, ABOUT, UROCE_CM_ABOUT_OTHER);
 	uroce_cm_put(mad, REJ, REASON, UROCE_CM_REJ_TIMEOUT);
-	check_dropped(&s, mad, "cm_drop_unknown_id"); /* and does not say who it is */
+	check_dropped(&s, mad, "cm_drop_unknown_id"); /* and does not name its CA GUID */
 	uroce_cm_put(mad, REJ, INFO_LENGTH, sizeof(guid));
 	memcpy(uroce_cm_at(mad, REJ, INFO), &guid, sizeof(guid));
 	test_end_receive(s.end, mad);
@@ -569,7 +568,7 @@ a_lap_that_was_answered_is_answered_again(void **unused)
 	test_end_receive(&p.end[TEST_SERVER], lap.bytes);
 	assert_int_equal(p.end[TEST_SERVER].by_type[UROCE_CM_LAP_RECEIVED], 1);
 	assert_int_equal(p.sent[UROCE_CM_APR], 2);
-	/* another one is another one */
+	/* another request gets another reply */
 	test_pair_deliver(&p);
 	uroce_cm_send_lap(conns[TEST_CLIENT], &path, NULL, p.now_ns);
 	test_pair_deliver(&p);
@@ -589,7 +588,7 @@ the_rtu_is_known_after_a_lap(void **unused)
 	write_message(&s, UROCE_CM_REP, mad);
 	test_end_receive(s.end, mad);
 	assert_int_equal(s.pair.sent[UROCE_CM_RTU], 1);
-	/* and the LAP is what is repeated still */
+	/* the LAP is still the message to repeat */
 	assert_int_equal(s.conn->mad_message, UROCE_CM_LAP);
 	test_pair_fini(&s.pair);
 }
@@ -608,7 +607,7 @@ communication_establishes(void **unused)
 		assert_int_equal(uroce_cm_established(s.conn, s.pair.now_ns), 0);
 		assert_int_equal(test_state(s.conn), UROCE_CM_ESTABLISHED);
 		assert_int_equal(s.end->by_type[UROCE_CM_RTU_RECEIVED], 1);
-		/* the RTU is late */
+		/* a late RTU */
 		write_message(&s, UROCE_CM_RTU, mad);
 		test_end_receive(s.end, mad);
 		assert_int_equal(s.end->by_type[UROCE_CM_RTU_RECEIVED], 1);
@@ -617,7 +616,7 @@ communication_establishes(void **unused)
 	}
 }
 
-/* The server connects a QP that has a connection already; it still knows that one. */
+/* The server uses a QP that is already connected, and still knows that connection. */
 static void
 a_rep_from_a_qp_that_is_connected_is_stale(void **unused)
 {

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Answers without a connection, byte by byte: what they take over from the message, and that the
- * rest is zero.
+ * Replies without a connection, byte by byte: the fields copied from the message, and zeros elsewhere.
  */
 
 #include <setjmp.h>
@@ -30,7 +29,7 @@ setup(void **state)
 
 	test_pair_init(&pair, 51);
 	path = test_end_path(&pair.end[TEST_SERVER]);
-	memset(message, 0xff, sizeof(message)); /* whatever is in it does not come back */
+	memset(message, 0xff, sizeof(message)); /* no other field of the message may return */
 	memcpy(message, reply_to, sizeof(reply_to));
 	memcpy(message + 24, (const uint8_t[]){ 0xa1, 0xa2, 0xa3, 0xa4, 0xb1, 0xb2, 0xb3, 0xb4 },
 	       8);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * REQs: what is wrong with one and what is answered, whom it is offered to, repetitions, stale
- * connections, and when there is no room.
+ * REQs: replies to invalid ones, the order in which listeners get them, duplicates, stale connections, and a full
+ * table.
  */
 
 #include <setjmp.h>
@@ -54,7 +54,7 @@ write_req(uint8_t *mad, uint32_t id, uint32_t qpn)
 	memcpy(uroce_cm_at(mad, REQ, PRIMARY_REMOTE_GID), pair.end[TEST_SERVER].gid.raw, 16);
 }
 
-/* The last MAD is a REJ of the REQ with this reason; nobody has heard of it. */
+/* The last MAD is a REJ of the REQ with this reason; no consumer got an event. */
 static const uint8_t *
 check_rejected(uint32_t id, uint16_t reason)
 {
@@ -98,7 +98,7 @@ what_is_wrong_is_rejected_with_its_reason(void **state)
 	uroce_cm_put(mad, REQ, TRANSPORT_SERVICE, 2);
 	reject_it(mad, UROCE_CM_REJ_INVALID_TRANSPORT_TYPE);
 	write_req(mad, 3, 50);
-	uroce_cm_at(mad, REQ, PRIMARY_LOCAL_GID)[15]++; /* somebody else's QP */
+	uroce_cm_at(mad, REQ, PRIMARY_LOCAL_GID)[15]++; /* a REQ of another host */
 	reject_it(mad, UROCE_CM_REJ_INVALID_GID);
 	write_req(mad, 4, 50);
 	uroce_cm_at(mad, REQ, PRIMARY_REMOTE_GID)[15]++;
@@ -145,7 +145,7 @@ the_consumer_is_told_what_it_needs(void **state)
 	assert_int_equal(conn->sq_psn, 0xabcdef);
 	assert_int_equal(conn->remote_qpn, 50);
 	assert_int_equal(conn->ack_timeout, 19);
-	assert_int_equal(conn->path.sgid_index, 3); /* where it came in */
+	assert_int_equal(conn->path.sgid_index, 3); /* the GID at which the REQ arrived */
 	assert_int_equal(conn->path.hop_limit, 64);
 	assert_int_equal(conn->path.flow_label, 0x98765);
 	assert_true(uroce_cm_same_gid(&conn->path.dgid, &pair.end[TEST_CLIENT].gid));
@@ -192,18 +192,18 @@ listeners_are_asked_in_turn(void **state)
 		assert_int_equal(test_state(server->accepted), UROCE_CM_REQ_RCVD);
 		assert_ptr_equal(offers.asked[offers.count - 1], listeners[i]);
 	}
-	/* the one for many service IDs came last; each was asked once */
+	/* the listener for a range of service IDs came last; each was asked once */
 	assert_int_equal(offers.count, 4);
 	for (unsigned int i = 0; i < 4; i++)
 		for (unsigned int j = 0; j < i; j++)
 			assert_ptr_not_equal(offers.asked[i], offers.asked[j]);
 
-	/* nobody wants it */
+	/* all listeners refuse */
 	offers.taker = NULL;
 	write_req(mad, 20, 60);
 	test_end_receive(server, mad);
 	check_rejected(20, UROCE_CM_REJ_INVALID_SERVICE_ID);
-	/* another reason is final */
+	/* a REJ for another reason ends the search */
 	offers.refusal = UROCE_CM_REJ_NO_QP;
 	offers.count = 0;
 	write_req(mad, 21, 61);
@@ -264,7 +264,7 @@ the_consumer_may_reject_it_itself(void **state)
 	assert_int_equal(test_end_conns(server), 1);
 }
 
-/* ---- repetitions ----------------------------------------------------------------------- */
+/* ---- duplicates ------------------------------------------------------------------------ */
 
 static void
 a_request_that_is_thought_about_is_deferred(void **state)
@@ -295,7 +295,7 @@ the_same_id_of_another_ca_is_another_request(void **state)
 	uroce_cm_put(mad, REQ, CA_GUID, 0x99);
 	test_end_receive(server, mad);
 	assert_int_equal(server->by_type[UROCE_CM_REQ_RECEIVED], 2);
-	/* and so is one that comes from elsewhere, whoever it says it is */
+	/* the same from another address is another request, whatever the address in it */
 	uroce_cm_at(mad, REQ, PRIMARY_LOCAL_GID)[15] = 77;
 	path = test_end_path(server);
 	path.dgid.raw[15] = 77;
@@ -303,7 +303,7 @@ the_same_id_of_another_ca_is_another_request(void **state)
 	assert_int_equal(server->by_type[UROCE_CM_REQ_RECEIVED], 3);
 }
 
-/* The DREP of a peer that does not know the connection which the last MAD to it, a DREQ, is for. */
+/* The DREP of a peer that does not know the connection, which the DREQ before asked about. */
 static void
 write_drep(uint8_t *mad)
 {
@@ -326,16 +326,16 @@ a_qp_that_is_connected_ends_the_old_connection(void **state)
 	test_pair_connect(&pair, conns);
 	pair.cut[TEST_CLIENT] = true;
 	test_end_listen(server, TEST_SERVICE_ID);
-	write_req(mad, 42, 100); /* the client's, which has forgotten */
+	write_req(mad, 42, 100); /* from the client, which has forgotten the connection */
 	test_end_receive(server, mad);
 	assert_int_equal(pair.sent[UROCE_CM_REJ], 1);
 	assert_int_equal(test_end_counter(server, "cm_rej_stale"), 1);
-	/* the client is asked, by a DREQ that ends nothing if it has not */
+	/* the server probes the client with a DREQ, which does not end a live connection */
 	assert_int_equal(pair.sent[UROCE_CM_DREQ], 1);
 	assert_int_not_equal(uroce_cm_get(pair.last[TEST_CLIENT].bytes, DREQ, REMOTE_QPN), 100);
 	assert_int_equal(test_state(conns[TEST_SERVER]), UROCE_CM_ESTABLISHED);
 	assert_int_equal(server->by_type[UROCE_CM_REQ_RECEIVED], 1);
-	/* and again if the answer is lost */
+	/* and again if the reply is lost */
 	pair.now_ns += UROCE_CM_PROBE_NS;
 	test_end_receive(server, mad);
 	assert_int_equal(pair.sent[UROCE_CM_DREQ], 2);
@@ -343,7 +343,7 @@ a_qp_that_is_connected_ends_the_old_connection(void **state)
 	test_end_receive(server, drep);
 	assert_int_equal(test_state(conns[TEST_SERVER]), UROCE_CM_TIMEWAIT);
 	assert_int_equal(server->by_type[UROCE_CM_DREP_RECEIVED], 1);
-	/* once the old one is over, it is welcome */
+	/* after the old connection has ended, the REQ is accepted */
 	test_end_receive(server, mad);
 	assert_int_equal(server->by_type[UROCE_CM_REQ_RECEIVED], 2);
 }
@@ -371,14 +371,14 @@ forged_requests_make_few_probes(void **state)
 		else if (i % 10 == 9)
 			pair.now_ns++;
 	}
-	/* requests that made no probe do not keep its answer from ending the connection */
+	/* later requests without a probe do not invalidate the reply to the probe */
 	memcpy(pair.last[TEST_CLIENT].bytes, probe, sizeof(probe));
 	write_drep(drep);
 	test_end_receive(server, drep);
 	assert_int_equal(test_state(conns[TEST_SERVER]), UROCE_CM_TIMEWAIT);
 }
 
-/* It is going to be one or nothing: what decides is the answer to its REP. */
+/* The connection is not established yet: the reply to its REP decides, so the server sends no probe. */
 static void
 a_qp_that_is_being_connected_is_not_asked_for(void **state)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Service IDs resolved: asked, answered, refused, unknown, asked again, and asked of nobody.
+ * Service ID resolution: requests that are answered, refused, for unknown services, repeated, and unanswered.
  */
 
 #include <errno.h>
@@ -100,7 +100,7 @@ it_may_be_refused_or_unknown(void **state)
 	assert_int_equal(client->sidr_rep.status, UROCE_CM_SIDR_NO_QP);
 	assert_int_equal(client->by_type[UROCE_CM_SIDR_REP_RECEIVED], 2);
 	assert_int_equal(test_end_conns(server), 1);
-	/* and who lets go of it refuses */
+	/* destroying the request refuses it */
 	server->on_event = test_silent;
 	ask(NULL);
 	test_pair_deliver(&pair);
@@ -124,7 +124,7 @@ who_asks_again_is_answered_again(void **state)
 		test_end_receive(server, request.bytes);
 	assert_int_equal(pair.sent[UROCE_CM_SIDR_REP], 4);
 	assert_int_equal(server->by_type[UROCE_CM_SIDR_REQ_RECEIVED], 1);
-	/* it is kept for a while, then it is a new request */
+	/* the reply is kept for a while; later, the same request is a new one */
 	test_pair_run(&pair, pair.now_ns + 2 * UROCE_CM_LINGER_NS);
 	assert_int_equal(test_end_conns(server), 1);
 	test_end_receive(server, request.bytes);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * What a connection sends: where the state allows it and where not, what is beyond its field, how
- * often and how long apart what is not answered is sent again, and transaction IDs.
+ * The messages of a connection: allowed states, values beyond a field, the number and intervals of retransmissions, and
+ * transaction IDs.
  */
 
 #include <errno.h>
@@ -63,7 +63,7 @@ send_it(struct uroce_cm_conn *conn, enum uroce_cm_message m)
 	}
 }
 
-/* From every state each message: refused, or sent and led on by the table. */
+/* Each message in each state: refused, or sent, with the next state of the table. */
 static void
 the_state_decides_what_may_be_sent(void **state)
 {
@@ -79,7 +79,7 @@ the_state_decides_what_may_be_sent(void **state)
 			conn->path = test_end_path(end);
 			uroce_cm_conn_enter(conn, s, pair.now_ns);
 			if (uroce_cm_timeouts[s].action !=
-			    UROCE_CM_UNEXPECTED) /* as if something had been sent */
+			    UROCE_CM_UNEXPECTED) /* as if a message had been sent */
 				uroce_wheel_arm(&end->cm->wheel, &conn->timer,
 						pair.now_ns + 1000000);
 			if (next == UROCE_CM_STATE_NONE) {
@@ -94,7 +94,7 @@ the_state_decides_what_may_be_sent(void **state)
 								      UROCE_CM_MAD_BYTES),
 						 m);
 			}
-			/* whatever it was, it can be let go of */
+			/* the connection can be destroyed in each state */
 			uroce_cm_conn_destroy(conn, pair.now_ns);
 		}
 	test_pair_lose(&pair);
@@ -153,7 +153,7 @@ the_manager_knows_its_own_guid_and_delay(void **state)
 	req.ca_guid = 77;
 	assert_int_equal(uroce_cm_send_req(conn, &req, pair.now_ns), 0);
 	assert_true(uroce_cm_get(pair.last[1].bytes, REQ, CA_GUID) == rte_be_to_cpu_64(end->guid));
-	/* made of the path's life and the delay, unless it is given */
+	/* derived from the path's packet lifetime and the delay, unless it is set */
 	assert_int_equal(uroce_cm_get(pair.last[1].bytes, REQ, PRIMARY_ACK_TIMEOUT), 16);
 	conn = uroce_cm_conn_create(end->cm, NULL);
 	req.local_ack_timeout = 9;
@@ -182,7 +182,7 @@ an_unanswered_req_is_sent_again(void **state)
 	assert_int_equal(client->events, 1);
 	assert_true(waited_ns >= 16 * interval_ns && waited_ns <= 16 * (interval_ns + 4096));
 	assert_int_equal(test_state(conn), UROCE_CM_IDLE);
-	/* and the peer is told that we wait no longer, and who we are */
+	/* the peer gets a REJ with the reason, and the sender's CA GUID */
 	rej = pair.last[TEST_SERVER].bytes;
 	assert_int_equal(uroce_cm_get(rej, REJ, REASON), UROCE_CM_REJ_TIMEOUT);
 	assert_int_equal(uroce_cm_get(rej, REJ, INFO_LENGTH), 8);
@@ -203,7 +203,7 @@ an_unanswered_rep_is_sent_again(void **state)
 	assert_int_equal(server->by_type[UROCE_CM_REP_ERROR], 1);
 	assert_int_equal(server->by_type[UROCE_CM_TIMEWAIT_EXIT], 1);
 	assert_int_equal(pair.sent[UROCE_CM_REP], 16);
-	/* the REJ that says so was the last that was lost */
+	/* the REJ with the reason is the last lost MAD */
 	assert_int_equal(uroce_cm_get(pair.last[TEST_CLIENT].bytes, REJ, REASON),
 			 UROCE_CM_REJ_TIMEOUT);
 }
@@ -247,7 +247,7 @@ an_mra_makes_it_wait_longer(void **state)
 	assert_int_equal(pair.sent[UROCE_CM_REQ], 1);
 	test_pair_run(&pair, from_ns + longer_ns + 4096);
 	assert_int_equal(pair.sent[UROCE_CM_REQ], 2);
-	/* the REQ again is answered by the MRA again, which changes nothing */
+	/* the repeated REQ gets the same MRA, which changes nothing */
 	test_pair_deliver(&pair);
 	assert_int_equal(pair.sent[UROCE_CM_MRA], 2);
 	assert_int_equal(client->by_type[UROCE_CM_MRA_RECEIVED], 1);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Two communication managers, a wire that loses, doubles and delays, and consumers that accept,
- * reject, think, give up and disconnect at random, from seeds. Every connection hears of each thing
- * once and in order, both ends agree in the end, and nothing is left of them. Then 10,000 at once.
+ * Two communication managers; a wire that loses, duplicates and delays; and consumers that accept, reject, defer,
+ * destroy and disconnect at random, from seeds. Each connection gets each event once and in order, both ends agree at
+ * the end, and nothing leaks. Then 10,000 connections at once.
  */
 
 #include <malloc.h>
@@ -24,21 +24,21 @@
 #include "pair.h"
 
 #define SEEDS      500
-#define ATTEMPTS   24             /* connections and resolutions of a seed */
-#define MAX_TRACKS (ATTEMPTS * 8) /* with requests that were rejected and came again */
+#define ATTEMPTS   24             /* connections and resolutions per seed */
+#define MAX_TRACKS (ATTEMPTS * 8) /* including requests that were rejected and repeated */
 #define SECOND_NS  1000000000ull
 
-/* ---- what a consumer knows of a connection ------------------------------------------- */
+/* ---- a consumer's view of a connection ------------------------------------------------- */
 
 struct track {
-	struct uroce_cm_conn *conn; /* NULL: let go of */
+	struct uroce_cm_conn *conn; /* NULL: destroyed */
 	struct test_end *end;
 	uint32_t seen; /* events, 1 << type */
 	uint8_t rank;  /* of the last event */
 	bool established;
-	bool rejected; /* by us */
+	bool rejected; /* by this consumer */
 	bool sidr;
-	/* what it is going to do, and when */
+	/* the planned action, and its time */
 	uint64_t act_ns;
 	enum {
 		NOTHING,
@@ -53,14 +53,13 @@ struct track {
 
 static struct {
 	struct test_pair pair;
-	unsigned int seen[UROCE_CM_SIDR_REQ_ERROR + 1]; /* events of all seeds */
+	unsigned int seen[UROCE_CM_SIDR_REQ_ERROR + 1]; /* events over all seeds */
 	struct track tracks[MAX_TRACKS];
 	unsigned int count;
 	uint32_t next_qpn;
 } world;
 
-/* Events come in the order of their ranks; those of one rank are the ones that may repeat or
- * replace each other. */
+/* Events come in the order of their ranks; events of equal rank may repeat or replace each other. */
 static uint8_t
 rank_of(enum uroce_cm_event_type type)
 {
@@ -87,7 +86,7 @@ check_order(struct track *t, enum uroce_cm_event_type type)
 		fail_msg("event %d of rank %u after rank %u", type, rank, t->rank);
 	if (rank != 4 && (t->seen & 1u << type) != 0)
 		fail_msg("event %d twice", type);
-	/* nobody hears of the end of a connection that it never knew of */
+	/* no event reports the end of a connection that the consumer never had */
 	if (type == UROCE_CM_DREQ_RECEIVED || type == UROCE_CM_DREP_RECEIVED ||
 	    type == UROCE_CM_DREQ_ERROR)
 		assert_true(t->established || (t->seen & 1u << UROCE_CM_REQ_RECEIVED) != 0);
@@ -128,7 +127,7 @@ let_go(struct track *t)
 	t->act = NOTHING;
 }
 
-/* ---- what it does -------------------------------------------------------------------- */
+/* ---- actions --------------------------------------------------------------------------- */
 
 static void
 established(struct track *t)
@@ -197,7 +196,7 @@ act(struct track *t)
 		    test_pair_random(&world.pair, 3) == 0) {
 			struct uroce_cm_path path = test_end_path(t->end);
 
-			/* first it asks for another path, if it is not asking already */
+			/* first the consumer proposes another path, unless it already has */
 			if (uroce_cm_send_lap(t->conn, &path, NULL, now_ns) == 0) {
 				plan(t, DISCONNECT, SECOND_NS);
 				return;
@@ -211,7 +210,7 @@ act(struct track *t)
 	}
 }
 
-/* Some think for long: either the manager answers for them, or they say so. */
+/* Some consumers take long: they send an MRA, or the manager does. */
 static void
 think(struct track *t, int what)
 {
@@ -294,12 +293,12 @@ next_act_ns(void)
 	return next_ns;
 }
 
-/* Until nobody wants anything any more. */
+/* Run until no consumer has a plan. */
 static void
 run(void)
 {
 	for (;;) {
-		/* step by step: on the way there are plans made for sooner, and given up */
+		/* step by step: an event may plan an earlier action, or drop a plan */
 		uint64_t next_ns = RTE_MIN(next_act_ns(), test_pair_next_ns(&world.pair));
 
 		if (next_ns == UINT64_MAX)
@@ -325,7 +324,7 @@ other_end(const struct track *t)
 	return NULL;
 }
 
-/* Who believes to be connected is, with one who believes it too; who is not is idle. */
+/* Each consumer that believes to be connected is connected to one that believes so, too; all others are idle. */
 static void
 check_agreement(void)
 {
@@ -364,7 +363,7 @@ one_seed(uint64_t seed)
 		begin();
 	run();
 	check_agreement();
-	/* all of them let go: what was connected disconnects */
+	/* the consumers destroy all connections: established ones disconnect */
 	for (unsigned int i = 0; i < world.count; i++)
 		if (world.tracks[i].conn != NULL)
 			let_go(&world.tracks[i]);
@@ -383,7 +382,7 @@ consumers_at_random_over_a_bad_wire(void **unused)
 {
 	for (uint64_t seed = 1; seed <= SEEDS; seed++)
 		one_seed(seed);
-	/* what takes a wire that is dead, or fifteen losses in a row, has its test elsewhere */
+	/* events that need a dead wire or fifteen losses in a row have tests of their own */
 	for (unsigned int type = 0; type < RTE_DIM(world.seen); type++)
 		if (rank_of(type) != 5 || type == UROCE_CM_REJ_RECEIVED ||
 		    type == UROCE_CM_DREQ_RECEIVED || type == UROCE_CM_DREP_RECEIVED)
@@ -410,7 +409,7 @@ longest_chain(const struct uroce_cm_table *table, size_t link)
 	return longest;
 }
 
-/* 16,384 buckets: no cost grows with the number of connections. */
+/* 16,384 buckets: the cost of a look-up does not grow with the number of connections. */
 static void
 check_chains(const struct test_end *end)
 {

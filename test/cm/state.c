@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The state tables against their transcription from the specification's diagrams, a letter for each state and
- * message, and against each other.
+ * The state tables, compared with a transcription of the specification's diagrams, a letter per state and message, and
+ * with each other.
  */
 
 #include <setjmp.h>
@@ -18,9 +18,9 @@
 #include "cm/ib/state.h"
 #include "groups.h"
 
-/* Columns: REQ MRA REJ REP RTU DREQ DREP SIDR_REQ SIDR_REP LAP APR.
- * - unexpected, d duplicate, a answered again, m MRA, s stale, otherwise the state that it leads to:
- * I idle, T timewait, E established, P REP received, D DREQ received, L LAP received, Q R A MRA for REQ, REP, LAP. */
+/* Columns: REQ MRA REJ REP RTU DREQ DREP SIDR_REQ SIDR_REP LAP APR. - unexpected, d duplicate, a reply repeated, m
+ * MRA, s stale; otherwise the next state: I idle, T timewait, E established, P REP received, D DREQ received, L LAP
+ * received, Q R A MRA for REQ, REP, LAP. */
 static const struct {
 	enum uroce_cm_state state;
 	const char *does;
@@ -49,7 +49,7 @@ static const struct {
 	{ UROCE_CM_SIDR_REP_SENT, "-------a---" },
 };
 
-/* The same columns: where sending leads. W: SIDR_REP sent; S: the message's own SENT state. */
+/* The same columns: the next state after sending. W: SIDR_REP sent; S: the message's own SENT state. */
 static const char *const sent[UROCE_CM_STATE_COUNT] = {
 	[UROCE_CM_STATE_NONE] =    "-----------",
 	[UROCE_CM_IDLE] =          "S------S---",
@@ -100,7 +100,7 @@ state_of(char letter)
 	for (unsigned int i = 0; i < RTE_DIM(letters); i++)
 		if (letters[i].letter == letter)
 			return letters[i].state;
-	fail_msg("no state is called %c", letter);
+	fail_msg("no state has the letter %c", letter);
 	return UROCE_CM_STATE_NONE;
 }
 
@@ -199,7 +199,7 @@ what_awaits_an_answer_ends_without_one(void **unused)
 			if (uroce_cm_receives[s][m].action == UROCE_CM_WAIT)
 				assert_int_equal(uroce_cm_timeouts[uroce_cm_receives[s][m].next].action, UROCE_CM_TAKE);
 		}
-		/* a REJ that says so leads to the same state */
+		/* rejecting for a timeout leads to the same state */
 		if (uroce_cm_timeouts[s].action == UROCE_CM_TAKE && uroce_cm_sends[s][UROCE_CM_REJ] != 0)
 			assert_int_equal(uroce_cm_timeouts[s].next, uroce_cm_sends[s][UROCE_CM_REJ]);
 	}
@@ -209,7 +209,7 @@ static void
 every_state_can_be_reached_and_left(void **unused)
 {
 	uint8_t reached[UROCE_CM_STATE_COUNT] = {
-		/* by uroce_cm_conn_create(), uroce_cm_listen(), a REQ and a SIDR_REQ */
+		/* entered by uroce_cm_conn_create(), uroce_cm_listen(), a REQ and a SIDR_REQ */
 		[UROCE_CM_STATE_NONE] = 1, [UROCE_CM_IDLE] = 1, [UROCE_CM_LISTEN] = 1, [UROCE_CM_REQ_RCVD] = 1,
 		[UROCE_CM_SIDR_REQ_RCVD] = 1,
 	};
@@ -230,7 +230,7 @@ every_state_can_be_reached_and_left(void **unused)
 	}
 	for (unsigned int s = 0; s < UROCE_CM_STATE_COUNT; s++)
 		if (reached[s] == 0)
-			fail_msg("nothing leads to %s", uroce_cm_state_names[s]);
+			fail_msg("no transition leads to %s", uroce_cm_state_names[s]);
 }
 
 static void
@@ -249,8 +249,8 @@ half_open_and_established_are_what_they_say(void **unused)
 	}
 }
 
-/* Departures are a REJ, a DREQ or a DREP that the peer has not sent, and where it waits for us, nothing is said of it:
- * TIMEWAIT at once in place of DREQ_RCVD. */
+/* A departure acts as a REJ, DREQ or DREP that the peer has not sent. The peer waits for no DREP, so the state is
+ * TIMEWAIT at once, not DREQ_RCVD. */
 static void
 departures_are_what_the_peer_would_have_said(void **unused)
 {
