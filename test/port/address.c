@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Addresses as text and as values, subnets, next hops and multicast MACs.
+ * Addresses as text and as values, subnets, next hops and multicast MAC addresses.
  */
 
 #include <errno.h>

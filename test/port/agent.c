@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * QP1's traffic byte for byte: what comes reaches the CM with the way back, and the CM's answer
- * leaves by it; a flood costs what the queues hold, and no more. No thread but the test's.
+ * QP1's traffic byte for byte: a received MAD reaches the CM with its return path, and the CM's reply leaves by that
+ * path. A flood costs no more than the queues hold. In one thread.
  */
 
 #include <setjmp.h>
@@ -27,7 +27,7 @@
 #define MORE      100
 #define BYTES     (MAD + MAD_BYTES + 4)
 
-/* A DREQ for a connection that nobody knows, from the peer's QP1: the CM answers with a DREP. */
+/* A DREQ for an unknown connection, from the peer's QP1: the CM replies with a DREP. */
 #define DREQ                                                                  \
 	"M P 0800 45 00 0134 0000 4000 40 11 0000 0a000002 0a000001"          \
 	"c000 12b7 0120 0000"                                                 \
@@ -73,7 +73,7 @@ counted(enum uroce_agent_counter which)
 	return agent->counters[which];
 }
 
-/* Tell the device the peer's MAC: it asks when the first MAD is to leave. */
+/* Answer the device's ARP request, which it sends for its first MAD. */
 static void
 answer_arp(void)
 {
@@ -107,12 +107,12 @@ test_answer(void **state)
 	assert_memory_equal(out + DETH, "\x80\1\0\0\0\0\0\1", 8);
 	assert_memory_equal(out + MAD + 16, "\0\x16", 2); /* DREP */
 	assert_memory_equal(out + MAD + 24, "\0\0\0\x22\0\0\0\x11",
-			    8); /* the two IDs, seen from here */
+			    8); /* the two IDs, swapped */
 	rte_pktmbuf_free(m);
 	assert_true(uroce_agent_flushed(agent));
 }
 
-/* What is not from a QP1 is nothing to answer. */
+/* The agent drops MADs that do not come from a QP1. */
 static void
 test_source(void **state)
 {
@@ -125,7 +125,7 @@ test_source(void **state)
 	assert_int_equal(uroce_agent_round(agent, uroce_clock_ns()), 1);
 	assert_int_equal(counted(UROCE_AGENT_DROP_SOURCE), 1);
 	assert_int_equal(counted(UROCE_AGENT_RECEIVED), 0);
-	/* R7: nor is what has another Q_Key */
+	/* R7: and those with another Q_Key */
 	bytes = dreq(frame);
 	frame[DETH + 3] = 1;
 	tap_put_icrc(&tap, frame, bytes, L3, UDP);
@@ -134,7 +134,8 @@ test_source(void **state)
 	assert_true(uroce_agent_flushed(agent));
 }
 
-/* Not one looked at: the receive queue is full, then they are dropped; then it is empty again. */
+/* While the agent does not run, the receive queue fills up, and further MADs are dropped; then the agent empties the
+ * queue. */
 static void
 test_flood(void **state)
 {
@@ -142,7 +143,7 @@ test_flood(void **state)
 	size_t bytes = dreq(frame);
 	unsigned int n, total = 0;
 
-	frame[DETH + 7] = 2; /* so that nothing is sent */
+	frame[DETH + 7] = 2; /* prevents a reply */
 	tap_put_icrc(&tap, frame, bytes, L3, UDP);
 	for (unsigned int i = 0; i < UROCE_CM_RECVS + 100; i++)
 		tap_send(&tap, frame, bytes);
@@ -157,8 +158,7 @@ test_flood(void **state)
 	assert_int_equal(uroce_agent_round(agent, uroce_clock_ns()), 1);
 }
 
-/* More is sent than the queue takes, while nobody polls the worker: it waits, and leaves in the
- * end. */
+/* The agent sends more than the send queue takes while the worker is not polled: the rest waits, and leaves later. */
 static void
 test_backlog(void **state)
 {

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * When acknowledgements leave: ahead of what answers a SEND, behind a WRITE that answers a WRITE, and before it is too
- * late.
+ * When ACKs leave: before the reply to a SEND, behind a WRITE that replies to a WRITE, and before the QP ends.
  */
 
 #include <setjmp.h>
@@ -23,9 +22,9 @@
 #include "uroce_config.h"
 
 #define WRITES 32
-#define WRITE_BYTES 16384 /* all of them are more than a worker keeps for a port that takes nothing */
+#define WRITE_BYTES 16384 /* exceeds the frames that a worker keeps for a stalled port */
 
-/* The opcodes of what is in a ring, in order; it stays there. */
+/* The opcodes of the frames in a ring, in order; the frames stay. */
 static unsigned int
 opcodes_in(struct rte_ring *ring, uint8_t opcodes[], unsigned int max)
 {
@@ -44,7 +43,7 @@ opcodes_in(struct rte_ring *ring, uint8_t opcodes[], unsigned int max)
 
 static const struct uroce_port_conf on_the_wire = { .no_loopback = 1 }, looped_back;
 
-/* A network in which nobody has to be asked for by ARP; and some WRITEs, in a burst, have come at the second end. */
+/* Open a network with resolved neighbors. The second end has received a burst of WRITEs. */
 static void
 start(struct net *net, const struct uroce_port_conf *conf, unsigned int writes)
 {
@@ -71,7 +70,7 @@ finish(struct net *net, unsigned int writes)
 	net_close(net);
 }
 
-/* Few in a burst are what somebody waits to answer; with many it is throughput that counts. */
+/* After a small burst, ACKs wait for the application's reply; after a large one, throughput matters. */
 static void
 test_bursts(void **state)
 {
@@ -88,7 +87,7 @@ test_bursts(void **state)
 	finish(&net, UROCE_ACK_DEFER_PACKETS + 1);
 }
 
-/* The same between devices of the process. */
+/* The same over loopback. */
 static void
 test_loopback_bursts(void **state)
 {
@@ -154,7 +153,7 @@ expect_wc(struct end *e, enum ibv_wc_opcode opcode)
 	assert_int_equal(wc.opcode, opcode);
 }
 
-/* The answer to a SEND leaves by the same poll as the ACK, behind it: the peer's SEND completes before the receive. */
+/* The reply to a SEND leaves in the same poll as the ACK, behind it: the peer's SEND completes before its receive. */
 static void
 test_ack_first(void **state)
 {
@@ -181,7 +180,7 @@ test_ack_first(void **state)
 	net_close(&net);
 }
 
-/* A WRITE is acknowledged in the next round, behind the WRITE that the application has answered it by in between. */
+/* The ACK of a WRITE leaves in the next round, behind the WRITE with which the application has replied. */
 static void
 test_answer_first(void **state)
 {
@@ -203,7 +202,7 @@ test_answer_first(void **state)
 	net_close(&net);
 }
 
-/* Who has his message and ends his QP, or never polls again, owes nothing. */
+/* A reset sends the owed ACK, even if the application never polls again. */
 static void
 test_acknowledged_before_the_end(void **state)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * ARP byte for byte: what is answered, what is learned, and what is dropped under which name.
+ * ARP byte for byte: which requests are answered, which addresses are learned, and the drop counter of each bad packet.
  */
 
 #include <setjmp.h>
@@ -19,7 +19,7 @@
 
 static const char *const cidrs[] = { "10.0.0.1/24", NULL };
 
-/* A request of 10.0.0.2 for 10.0.0.1, and our answer */
+/* A request of 10.0.0.2 for 10.0.0.1, and the device's reply */
 #define REQUEST "ffffffffffff P 0806 0001 0800 06 04 0001 P 0a000002 Z6 0a000001"
 #define REPLY   "P M 0806 0001 0800 06 04 0002 M 0a000001 P 0a000002 Z18"
 
@@ -52,7 +52,7 @@ test_request_vlan(void **state)
 	tap_close(&t);
 }
 
-/* RFC 5227: somebody asks whether the address is free, and has none himself. */
+/* RFC 5227: a host without an address asks whether the address is free. */
 static void
 test_probe(void **state)
 {
@@ -83,16 +83,16 @@ test_announcement(void **state)
 static void
 test_malformed(void **state)
 {
-	/* offset, value: each by itself makes the request one to drop */
+	/* offset and value: each change by itself makes the request invalid */
 	static const struct {
 		size_t offset;
 		uint8_t value;
 	} wrong[] = {
-		{ 15, 2 },                /* hardware */
-		{ 16, 9 },                /* protocol */
+		{ 15, 2 },                /* hardware type */
+		{ 16, 9 },                /* protocol type */
 		{ 18, 7 },                /* address lengths */
 		{ 19, 16 }, { 21, 3 },    /* operation */
-		{ 21, 0 },  { 22, 0x03 }, /* the sender is a group */
+		{ 21, 0 },  { 22, 0x03 }, /* the sender's MAC is a group address */
 	};
 	uint8_t frame[TAP_BYTES];
 	struct tap t;
@@ -105,17 +105,17 @@ test_malformed(void **state)
 		tap_expect_drop(&t, frame, bytes, "drop_arp");
 	}
 	bytes = tap_frame(&t, frame, REQUEST);
-	memset(frame + 22, 0, 6); /* the sender is nobody */
+	memset(frame + 22, 0, 6); /* the sender's MAC is 0 */
 	tap_expect_drop(&t, frame, bytes, "drop_arp");
 	for (bytes = 14; bytes < 42; bytes++) {
 		tap_frame(&t, frame, REQUEST);
 		tap_expect_drop(&t, frame, bytes, "drop_l2_short");
 	}
-	/* claims our own address */
+	/* claims the device's own address */
 	bytes = tap_frame(&t, frame,
 			  "ffffffffffff P 0806 0001 0800 06 04 0001 P 0a000001 Z6 0a000001");
 	tap_expect_drop(&t, frame, bytes, "drop_arp");
-	/* asks for somebody else */
+	/* asks for another host's address */
 	bytes = tap_frame(&t, frame,
 			  "ffffffffffff P 0806 0001 0800 06 04 0001 P 0a000002 Z6 0a000003");
 	tap_expect_drop(&t, frame, bytes, "drop_ip_address");
@@ -128,7 +128,7 @@ lladdr(const struct uroce_neighbor *n)
 	return __atomic_load_n(&n->lladdr, __ATOMIC_RELAXED);
 }
 
-/* What a path needs: asked for, answered, changed by an announcement, not by who was not asked. */
+/* Resolution for a path: request, reply, and a change by an announcement. Packets for other hosts are ignored. */
 static void
 test_resolution(void **state)
 {
@@ -141,7 +141,7 @@ test_resolution(void **state)
 	rte_ether_unformat_addr(TAP_PEER, &peer);
 	rte_ether_unformat_addr("02:00:00:00:00:98", &other);
 	tap_open(&t, 0, cidrs);
-	/* a request from an address that nobody here needs teaches nothing */
+	/* a request from an address that no path needs is not learned */
 	tap_send(&t, frame, tap_frame(&t, frame, REQUEST));
 	tap_expect_text(&t, REPLY);
 	uroce_gid_parse(gid, "10.0.0.2");
@@ -154,18 +154,18 @@ test_resolution(void **state)
 	bytes = tap_frame(&t, frame, "M P 0806 0001 0800 06 04 0002 P 0a000002 M 0a000001");
 	tap_send(&t, frame, bytes);
 	assert_int_equal(lladdr(n), uroce_neighbor_mac_word(&peer));
-	/* an announcement: it has moved */
+	/* an announcement with a new MAC */
 	bytes = tap_frame(&t, frame,
 			  "ffffffffffff P 0806 0001 0800 06 04 0001 020000000098 0a000002 Z6 "
 			  "0a000002");
 	tap_send(&t, frame, bytes);
 	assert_int_equal(lladdr(n), uroce_neighbor_mac_word(&other));
-	/* an answer to somebody else says nothing to us */
+	/* a reply to another host is ignored */
 	bytes = tap_frame(&t, frame,
 			  "ffffffffffff P 0806 0001 0800 06 04 0002 P 0a000002 M 0a000007");
 	tap_expect_drop(&t, frame, bytes, "drop_ip_address");
 	assert_int_equal(lladdr(n), uroce_neighbor_mac_word(&other));
-	/* a request from it does */
+	/* a request from the peer is not */
 	tap_send(&t, frame, tap_frame(&t, frame, REQUEST));
 	tap_expect_text(&t, REPLY);
 	assert_int_equal(lladdr(n), uroce_neighbor_mac_word(&peer));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The process's clock: what one start makes of it, and that it counts nanoseconds and never back.
+ * The process's clock: how it starts, and that it counts nanoseconds and never goes back.
  */
 
 #include <setjmp.h>
@@ -33,7 +33,7 @@ nap(void)
 	nanosleep(&t, NULL);
 }
 
-/* First of all: nobody has started it. */
+/* The first test: the clock is not started. */
 static void
 test_start(void **state)
 {
@@ -45,9 +45,9 @@ test_start(void **state)
 	started = uroce_clock;
 	second = (uint64_t)((unsigned __int128)hz * started.ns_per_cycle >> 32);
 	assert_in_range(second, NS_PER_S - 10, NS_PER_S);
-	/* never 0, on a core whose TSC lags neither: it starts at a second */
+	/* never 0, even on a core whose TSC lags behind: the clock starts at one second */
 	assert_true(uroce_clock_ns() >= second);
-	/* again: nothing changes, or timers would go off at the wrong time */
+	/* a second call changes nothing: otherwise timers would fire at wrong times */
 	uroce_clock_init();
 	assert_memory_equal(&uroce_clock, &started, sizeof(started));
 }
@@ -65,8 +65,8 @@ test_monotonic(void **state)
 	}
 }
 
-/* Against the system's clock. Each measures within the other, so that whatever time we do not run
- * in between counts for the outer one. */
+/* Compare with the system's clock, one measurement inside the other: time in which the thread does not run counts
+ * for the outer one. */
 static void
 test_nanoseconds(void **state)
 {
@@ -87,7 +87,7 @@ test_nanoseconds(void **state)
 	assert_true(inner / 2 <= outer);
 }
 
-/* After a year, too: the product has more than 64 bits. */
+/* A year of cycles also converts right: the product exceeds 64 bits. */
 static void
 test_years(void **state)
 {
@@ -97,7 +97,7 @@ test_years(void **state)
 	uroce_clock.base = rte_rdtsc() - year * rte_get_tsc_hz();
 	ns = uroce_clock_ns();
 	uroce_clock = started;
-	/* within seconds of a year; what is lost of a cycle adds up */
+	/* within seconds per year, by the rounding of each conversion */
 	assert_true(ns >= (year - 60) * NS_PER_S);
 	assert_true(ns / NS_PER_S < 2 * year);
 }

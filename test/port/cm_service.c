@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Connections by the rdma_cm calls over ports: on a wire, and looped back on one host. Nobody polls
- * a worker here but the CM's thread, as in a program that only waits for events. And devices that
- * come and go.
+ * Connections by the rdma_cm calls over ports, on a wire and looped back. Only the CM's thread polls the workers, as in
+ * a program that only waits for events. Also devices that come and go.
  */
 
 #include <errno.h>
@@ -31,7 +30,7 @@
 #include "uroce_cma.h"
 
 #define PORT       7471
-#define TIMEOUT_MS 60000 /* nothing here takes so long but on a machine that stands still */
+#define TIMEOUT_MS 60000 /* for a busy machine */
 
 static struct test_rings wires[2];
 static struct uroce_worker *workers[2];
@@ -40,7 +39,7 @@ static struct ibv_context *devices[2];
 static void
 device_open(unsigned int i)
 {
-	/* else the two, of one process, would not need the wire */
+	/* Without loopback: in one process, the devices would not use the wire */
 	const struct uroce_port_conf conf = { .no_loopback = 1 };
 
 	devices[i] = uroce_open_port(wires[i].port_id, &conf, &workers[i], 1);
@@ -143,7 +142,7 @@ side_close(struct side *s, struct rdma_cm_id *id)
 	assert_int_equal(uroce_rdma_destroy_id(id), 0);
 }
 
-/* One byte across; the test polls until it is there. */
+/* Send a message of one byte; the test polls until it arrives. */
 static void
 say(struct side *from, struct rdma_cm_id *id, struct side *to, struct rdma_cm_id *to_id)
 {
@@ -206,7 +205,7 @@ connect_and_talk(const char *src, const char *dst)
 	expect(server, RDMA_CM_EVENT_ESTABLISHED);
 	say(&a, active, &b, passive);
 	say(&b, passive, &a, active);
-	/* while QPs are there the device is in use, whatever the service has of it */
+	/* while it has QPs, the device is in use, apart from the service's own use */
 	assert_int_equal(uroce_close_device(devices[0]), EBUSY);
 
 	assert_int_equal(uroce_rdma_disconnect(active), 0);
@@ -240,7 +239,7 @@ agent_of(unsigned int i)
 	return uroce_port_of_context(devices[i])->agent;
 }
 
-/* From the first user to the last, and on every device that there is meanwhile. */
+/* The service runs from the first user to the last, on each device that exists. */
 static void
 test_devices(void **state)
 {
@@ -258,14 +257,14 @@ test_devices(void **state)
 	uroce_rdma_destroy_event_channel(channel);
 	assert_null(agent_of(0));
 	assert_null(agent_of(1));
-	/* and again */
+	/* and once more */
 	channel = uroce_rdma_create_event_channel();
 	assert_non_null(channel);
 	assert_non_null(agent_of(1));
 	uroce_rdma_destroy_event_channel(channel);
 }
 
-/* Nobody has that address: told so, in the time that was given. */
+/* A resolution of an unused address fails with an event, after the requested timeout. */
 static void
 test_unreachable(void **state)
 {
@@ -293,11 +292,11 @@ test_unreachable(void **state)
 
 struct churn {
 	bool stop;            /* atomic */
-	unsigned int made;    /* connections */
+	unsigned int made;    /* connections established */
 	unsigned int reopens; /* of device 1 */
 };
 
-/* @return the ID of the next event, of whatever kind it is; *type its type */
+/* @return the ID of the next event, of any type; *type its type */
 static struct rdma_cm_id *
 next_event(struct rdma_event_channel *channel, enum rdma_cm_event_type *type)
 {
@@ -311,7 +310,7 @@ next_event(struct rdma_event_channel *channel, enum rdma_cm_event_type *type)
 	return id;
 }
 
-/* Up to where the device, which comes and goes, lets it. @return was it asked for? */
+/* Go as far as device 1, which comes and goes, allows. @return whether the request was sent */
 static bool
 churn_request(struct rdma_event_channel *channel, struct rdma_cm_id *id, const char *dst,
 	      uint16_t port)
@@ -341,7 +340,7 @@ churn_listener(struct rdma_event_channel *channel, const char *at, uint16_t port
 	return id;
 }
 
-/* Over device 0, which stays, to itself: made, and dropped in one state or another. */
+/* Connect device 0, which stays, to itself, and destroy the connection in one of several states. */
 static void
 churn_connect(struct churn *c, uint16_t port, unsigned int drop)
 {
@@ -378,7 +377,7 @@ churn_connect(struct churn *c, uint16_t port, unsigned int drop)
 	uroce_rdma_destroy_event_channel(client);
 }
 
-/* Device 1 goes, unless somebody is on it, and comes. */
+/* Close device 1 unless it is in use, and open it again. */
 static void *
 churn_device(void *arg)
 {
@@ -396,7 +395,7 @@ churn_device(void *arg)
 	return NULL;
 }
 
-/* Listens on what devices there are, and asks device 1, which may be there or not. */
+/* Listen on all devices, and connect to device 1, which may be closed. */
 static void *
 churn_clients(void *arg)
 {
@@ -423,7 +422,7 @@ churn_clients(void *arg)
 	return NULL;
 }
 
-/* Connections in every state, a service that starts and stops, and a device that comes and goes. */
+/* Connections in all states, a service that starts and stops, and a device that comes and goes. */
 static void
 test_churn(void **state)
 {
@@ -433,7 +432,7 @@ test_churn(void **state)
 	assert_int_equal(pthread_create(&device, NULL, churn_device, &c), 0);
 	assert_int_equal(pthread_create(&clients, NULL, churn_clients, &c), 0);
 	for (unsigned int i = 0; i < CHURN_ROUNDS; i++)
-		churn_connect(&c, (uint16_t)(PORT + 2 + i), i % 5); /* what is late is for nobody */
+		churn_connect(&c, (uint16_t)(PORT + 2 + i), i % 5); /* late events are ignored */
 	__atomic_store_n(&c.stop, true, __ATOMIC_RELEASE);
 	pthread_join(device, NULL);
 	pthread_join(clients, NULL);
@@ -453,7 +452,7 @@ create_and_destroy_channels(void *stop)
 	return NULL;
 }
 
-/* A device on which the service starts or stops at this moment is not in use. */
+/* A device can be closed at the moment when the service starts or stops on it. */
 static void
 test_close_while_service_starts_and_stops(void **state)
 {
@@ -469,7 +468,7 @@ test_close_while_service_starts_and_stops(void **state)
 	pthread_join(channels, NULL);
 }
 
-/* The program that starts the CM's thread blocks no signal; it may block one later. */
+/* The process that starts the CM's thread blocks no signals at first, but may block one later. */
 static void
 test_signals(void **state)
 {

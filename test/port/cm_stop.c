@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The CM's thread at the moments when the service stops: on its last device, or on one of two. The test replaces
- * functions of the C library that the thread and the stopping thread call, and so brings these moments about.
+ * The CM's thread at the moment when the service stops, on its last device or on one of two. The test replaces
+ * functions of the C library that the CM's thread and the stopping thread call, to create these moments.
  */
 
 #include <dlfcn.h>
@@ -29,18 +29,18 @@
 
 #define ROUNDS 3
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;	/* protects all below */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;	/* protects all variables below */
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
-static bool hold;		/* the thread, at the next thing that it does */
+static bool hold;		/* block the CM's thread in its next round */
 static bool held;
-static bool is_stopped;		/* and nothing wakes it any more */
-static unsigned int sleeps;	/* ... after that */
-static bool hold_poll;		/* the thread, when it next polls its descriptors */
+static bool is_stopped;		/* the stop has woken the thread for the last time */
+static unsigned int sleeps;	/* calls of ppoll() after that */
+static bool hold_poll;		/* block the CM's thread in its next ppoll() */
 static bool poll_held;
 static bool poll_goes_on;
-static int foreign = -1;	/* a descriptor that was the service's, and is another file now */
-static bool polled_again;	/* the thread has woken and polls again */
-static bool polls_foreign;	/* ... that file, too */
+static int foreign = -1;	/* the number of a former descriptor of the service, now another file */
+static bool polled_again;	/* the thread has woken and called ppoll() again */
+static bool polls_foreign;	/* ... with that file among its descriptors */
 
 static void
 set(bool *flag, bool value)
@@ -60,7 +60,7 @@ wait_for(const bool *flag)
 	pthread_mutex_unlock(&lock);
 }
 
-/* A round begins with this call: the thread helps workers that no other thread polls. */
+/* The thread's round begins with this call: it helps workers that no other thread polls. */
 int
 pthread_mutex_trylock(pthread_mutex_t *mutex)
 {
@@ -102,7 +102,7 @@ ppoll(struct pollfd *fds, nfds_t count, const struct timespec *timeout, const si
 	return real(fds, count, timeout, signals);
 }
 
-/* The stopping thread has set the flag and woken the CM's thread, and waits for it. */
+/* By then the stopping thread has set the flag and woken the CM's thread. */
 int
 pthread_join(pthread_t thread, void **value)
 {
@@ -112,7 +112,7 @@ pthread_join(pthread_t thread, void **value)
 	return real(thread, value);
 }
 
-/* An event channel uses the service while there is a device. */
+/* An event channel uses the service while a device is open. */
 static void
 start_and_stop(struct uroce_device *dev)
 {
@@ -150,8 +150,8 @@ test_stop_while_woken(void **state)
 	assert_int_equal(uroce_destroy_worker(worker), 0);
 }
 
-/* One of two devices closes while the thread is about to poll its descriptor, which becomes another file of the
- * application: the thread wakes once, reads nothing from that file, and polls it no more. */
+/* One of two devices is closed while the thread is about to poll its descriptor, whose number another file of the
+ * application then gets: the thread wakes once, does not read that file, and does not poll it again. */
 static void
 test_close_while_polled(void **state)
 {

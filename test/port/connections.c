@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The rdma_cm calls over ports, with QPs that carry something: many connections made and torn down
- * at once, datagrams to whom SIDR has found, a group.
+ * The rdma_cm calls over ports, with QPs that transfer data: many connections established and closed at once, datagrams
+ * to QPs found by SIDR, and a multicast group.
  */
 
 #include <errno.h>
@@ -30,7 +30,7 @@
 #define PORT      7471
 #define MANY      1000
 #define GRH_BYTES 40
-#define LIMIT_S   300 /* a machine that stands still */
+#define LIMIT_S   300 /* for a busy machine */
 
 static struct test_rings wires[2];
 static struct uroce_worker *workers[2];
@@ -108,7 +108,7 @@ expect(enum rdma_cm_event_type type)
 	struct rdma_cm_event *event = next_event();
 
 	if (event->event != type)
-		fail_msg("%s, status %d, in place of %s", uroce_rdma_event_str(event->event),
+		fail_msg("got event %s (status %d), expected %s", uroce_rdma_event_str(event->event),
 			 event->status, uroce_rdma_event_str(type));
 	return event;
 }
@@ -174,7 +174,7 @@ qp_create(struct rdma_cm_id *id, unsigned int device)
 	assert_int_equal(uroce_rdma_create_qp(id, pds[device], &init), 0);
 }
 
-/* Whichever end an event is of: what comes next for it. */
+/* Take the next step for either end, by its event. */
 static void
 connect_all(void)
 {
@@ -215,7 +215,7 @@ connect_all(void)
 	assert_int_equal(requests, MANY);
 }
 
-/* Every connection carries a message: of no length, so that no memory is needed. */
+/* Send a message on each connection: an empty one, which needs no memory. */
 static void
 use_all(void)
 {
@@ -297,7 +297,7 @@ ud_qp_create(struct rdma_cm_id *id)
 	assert_int_equal(uroce_rdma_create_qp(id, NULL, &init), 0);
 }
 
-/* To whom the event says; it arrives. */
+/* Send to the address in the event; the datagram arrives. */
 static void
 send_datagram(struct rdma_cm_id *from, const struct rdma_ud_param *param, struct rdma_cm_id *to)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * What a device tells of its counting: every counter once, added up over queues and workers.
+ * The statistics of a device: each counter appears once, as the sum over queues and workers.
  */
 
 #include <setjmp.h>
@@ -26,7 +26,7 @@ static struct uroce_worker *workers[2];
 static struct ibv_context *context;
 static struct uroce_port *port;
 
-/* Two queues, two workers; nothing is polled, so that what the test counts is all. */
+/* Two queues and two workers that are not polled, so that only the test counts. */
 static int
 setup(void **state)
 {
@@ -66,7 +66,7 @@ test_names(void **state)
 	assert_string_equal(counters[0].name, "rx_frames");
 }
 
-/* How many there are, whatever there is room for; and not one more is written. */
+/* The call returns the number of counters, and writes only as many as there is room for. */
 static void
 test_room(void **state)
 {
@@ -89,12 +89,12 @@ test_sum_of_queues(void **state)
 	uroce_counter_add(&port->queues[1].counters[UROCE_PORT_RX_FRAMES], 1);
 	assert_int_equal(test_counter(context, "rx_frames"), 13);
 	assert_int_equal(test_counter(context, "tx_frames"), 0);
-	/* 64 bits of it */
+	/* all 64 bits of the sum */
 	uroce_counter_add(&port->queues[0].counters[UROCE_PORT_TX_FRAMES], UINT64_C(1) << 40);
 	assert_int_equal(test_counter(context, "tx_frames"), UINT64_C(1) << 40);
 }
 
-/* The neighbors' drops and the queues' are one counter. */
+/* Drops of the neighbor table and of the queues count as one counter. */
 static void
 test_unresolved(void **state)
 {
@@ -104,7 +104,7 @@ test_unresolved(void **state)
 	assert_int_equal(test_counter(context, "tx_drop_local"), 0);
 }
 
-/* A frame may be refused by the port or by the engine, for the same reason. */
+/* The port or the engine may drop a frame for the same reason. */
 static void
 test_verdicts(void **state)
 {

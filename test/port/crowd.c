@@ -29,7 +29,7 @@ poll_main(void *arg)
 {
 	while (__atomic_load_n(&stop, __ATOMIC_RELAXED) == 0)
 		if (uroce_worker_poll(arg) == 0)
-			sched_yield(); /* there may be fewer processors than threads */
+			sched_yield(); /* other threads may need this CPU */
 	return NULL;
 }
 
@@ -139,7 +139,7 @@ crowd_end_ready(struct crowd_end *e, const struct crowd_end *peer)
 		.max_dest_rd_atomic = 4,
 		.max_rd_atomic = 4,
 		.min_rnr_timer = 1,
-		.timeout = 18, /* a second: a busy machine is not a lossy one */
+		.timeout = 18, /* 1 s: no retransmission on a busy machine */
 		.retry_cnt = 7,
 		.rnr_retry = 7,
 		.ah_attr = { .is_global = 1, .port_num = 1, .grh = { .sgid_index = 1, .hop_limit = 64 } },

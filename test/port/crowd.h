@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * A device whose workers are polled by threads of their own, and QPs on it that talk to each other, for tests in
- * which threads race. Nothing here is cmocka's, which is for one thread: what is wrong ends the program.
+ * A device whose workers are polled by threads of their own, with QPs that communicate, for tests of races between
+ * threads. The helpers do not use cmocka, which supports one thread only: a failure ends the program.
  */
 
 #ifndef UROCE_TEST_PORT_CROWD_H
@@ -17,18 +17,18 @@
 #include "uroce.h"
 
 #define CROWD_WORKERS 2
-#define CROWD_BYTES   8192 /* of an end's memory: half is read, half is written */
+#define CROWD_BYTES   8192 /* of an end's memory: half is sent from, half is written to */
 #define CROWD_DEPTH   16   /* of its queues */
-#define CROWD_CQE     2048 /* more than anybody leaves unpolled */
+#define CROWD_CQE     2048 /* more than any test leaves unpolled */
 
 extern struct uroce_worker *crowd_workers[CROWD_WORKERS];
 extern struct ibv_context *crowd_context;
 
-/* cmocka's set-up and tear-down. */
+/* Set-up and tear-down for cmocka. */
 int crowd_setup(void **state);
 int crowd_teardown(void **state);
 
-/* What goes through the workers' threads together, each with its argument, until all have returned. */
+/* Call all functions at once, each with its argument in a thread of its own, until all return. */
 void crowd_run(void *(*const functions[])(void *), void *const args[], unsigned int n);
 
 struct crowd_end {
@@ -37,16 +37,16 @@ struct crowd_end {
 	struct ibv_srq *srq; /* NULL: none */
 	struct ibv_qp *qp;
 	struct ibv_mr *mr;
-	uint8_t *memory; /* of DPDK's: leaves without a copy */
+	uint8_t *memory; /* DPDK memory: sent without copying */
 };
 
 void crowd_end_open(struct crowd_end *e, enum ibv_qp_type type, bool with_srq);
 void crowd_end_close(struct crowd_end *e);
-/* RESET, INIT, RTR, RTS: each to the other, or UD. */
+/* RESET, INIT, RTR, RTS: connect to the peer; a UD QP has none. */
 void crowd_end_ready(struct crowd_end *e, const struct crowd_end *peer);
 void crowd_end_to(struct crowd_end *e, enum ibv_qp_state state);
 
-/* WRITE from the first half of the end's memory to the second of the peer's. @return as ibv_post_send(3) */
+/* WRITE from the first half of the end's memory into the second half of the peer's. @return as ibv_post_send(3) */
 int crowd_write(struct crowd_end *e, const struct crowd_end *peer, uint32_t bytes, uint32_t lkey);
 /* @return as ibv_post_recv(3) */
 int crowd_receive(struct crowd_end *e);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * UD, UC and QP1 end to end over ports of the process: a datagram is answered by what came with it, on a wire and
- * looped back, over IPv4, IPv6 and VLANs.
+ * UD, UC and QP1 end to end over ports of the process: the receiver of a datagram replies by its header and completion,
+ * on a wire and looped back, over IPv4, IPv6 and VLANs.
  */
 
 #include <errno.h>
@@ -30,7 +30,7 @@
 #define SL     5
 #define SL_IPV4 0xa
 #define SL_IPV6 0x9
-#define ROUNDS 2000 /* polls until a frame is where it goes, with the neighbor's address asked for before */
+#define ROUNDS 2000 /* polls until a frame arrives, including the neighbor's resolution */
 
 struct end {
 	struct ibv_context *context;
@@ -38,14 +38,14 @@ struct end {
 	struct ibv_cq *cq;
 	struct ibv_qp *qp;
 	struct ibv_mr *mr;
-	uint8_t *buffer; /* the first half is sent, the second is received to */
+	uint8_t *buffer; /* the first half is sent, the second half is received into */
 };
 
 struct net {
 	struct test_rings wire[2];
 	struct uroce_worker *worker;
 	struct end ends[2];
-	uint8_t sl; /* as it arrives: VLANs have one, else it is the kind of the header */
+	uint8_t sl; /* of the completion: the VLAN's priority, or else the kind of header */
 };
 
 static const struct ibv_qp_cap cap = { 16, 16, 1, 1, 256 };
@@ -198,7 +198,7 @@ wait_wc(struct net *net, struct end *e, enum ibv_wc_opcode opcode)
 	return wc;
 }
 
-/* a sends to b, which answers with what came: header and completion. */
+/* a sends to b; b replies by the header and the completion. */
 static void
 ping_pong(struct net *net, uint32_t qkey, uint32_t bytes)
 {
@@ -220,7 +220,7 @@ ping_pong(struct net *net, uint32_t qkey, uint32_t bytes)
 	back = uroce_create_ah_from_wc(b->pd, &wc, (struct ibv_grh *)(b->buffer + BYTES / 2), 1);
 	assert_non_null(back);
 	post_send(b, back, wc.src_qp, qkey, bytes);
-	/* while it is queued */
+	/* while the send is queued */
 	assert_int_equal(uroce_destroy_ah(back), 0);
 	wc = wait_wc(net, a, IBV_WC_RECV);
 	assert_int_equal(wc.src_qp, b->qp->qp_num);
@@ -276,7 +276,7 @@ test_qp1(void **state)
 	net_close(&net);
 }
 
-/* An address in use by a handle stays, also by one that was destroyed with its send unsent. */
+/* An address stays while an address handle uses it, even a destroyed one whose send is still queued. */
 static void
 test_addresses_that_handles_use(void **state)
 {
@@ -314,7 +314,7 @@ connect_uc(struct end *e, const struct end *peer)
 	modify(e, &attr, IBV_QPS_RTS, IBV_QP_SQ_PSN);
 }
 
-/* Who sends datagrams and leaves does not wait for completions: an RNIC has sent them by then. */
+/* An application that sends datagrams may exit without waiting for completions, as with an RNIC: they are sent. */
 static void
 run_leave(enum ibv_qp_type type)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Peers that have gone: what the CM has with them is hung up, and nothing of the process' own, nor of who has come in
- * their place and has already spoken. No thread but the test's.
+ * Peers that have departed: the CM ends their connections, but not the process's own connections, nor those of a
+ * successor at the same address that has already sent a MAD. In one thread.
  */
 
 #include <setjmp.h>
@@ -32,13 +32,13 @@
 #define SELF 0x0a000001
 #define PEER 0x0a000002
 
-/* From the peer's QP1 to ours. */
+/* From the peer's QP1 to the device's. */
 #define HEADERS                                                      \
 	"M P 0800 45 00 0134 0000 4000 40 11 0000 0a000002 0a000001" \
 	"c000 12b7 0120 0000"                                        \
 	"64 00 ffff 00 000001 00 000001 80010000 00 000001 Z256 00000000"
 
-/* A switch says that the peer has gone. */
+/* A switch announces that the peer has departed. */
 #define GONE "0180c200000e P 88b5 75726f63 0001 P Z34"
 
 static const char *const cidrs[] = { "10.0.0.1/24", NULL };
@@ -64,7 +64,7 @@ teardown(void **state)
 	return 0;
 }
 
-/* A connection to that address, whose REQ has been sent. */
+/* A connection to that address that has sent its REQ. */
 static struct uroce_cm_conn *
 connect_to(uint32_t addr)
 {
@@ -94,7 +94,7 @@ connected_to(uint32_t addr)
 	return conn;
 }
 
-/* The peer's answer comes, and nobody has looked at it yet. */
+/* Deliver the peer's REP; the agent has not processed it. */
 static void
 answer(const struct uroce_cm_conn *conn)
 {
@@ -119,11 +119,11 @@ test_all(void **state)
 	uroce_agent_round(agent, now_ns);
 	assert_int_equal(peer->state, UROCE_CM_ESTABLISHED);
 	uroce_depart_all(tap.port);
-	assert_int_equal(peer->state, UROCE_CM_ESTABLISHED); /* it is the service's thread that tells */
+	assert_int_equal(peer->state, UROCE_CM_ESTABLISHED); /* only the agent's thread ends it */
 	uroce_agent_round(agent, now_ns);
 	assert_int_equal(peer->state, UROCE_CM_TIMEWAIT);
 	assert_int_equal(self->state, UROCE_CM_ESTABLISHED);
-	/* once */
+	/* a departure counts once */
 	peer = connected_to(PEER);
 	uroce_agent_round(agent, now_ns);
 	assert_int_equal(peer->state, UROCE_CM_ESTABLISHED);
@@ -132,7 +132,7 @@ test_all(void **state)
 	assert_int_equal(peer->state, UROCE_CM_TIMEWAIT);
 }
 
-/* What has come before the departure is told may be a successor's: it is given to the CM afterwards. */
+/* A MAD that arrived before the departure was processed may be a successor's: the CM gets it after the departure. */
 static void
 test_successor(void **state)
 {
@@ -147,7 +147,7 @@ test_successor(void **state)
 	assert_int_equal(new->state, UROCE_CM_REP_RCVD);
 }
 
-/* What has gone before the CM begins is nothing to it. */
+/* A departure before the CM starts has no effect on it. */
 static void
 test_before(void **state)
 {
@@ -162,7 +162,7 @@ test_before(void **state)
 	assert_int_equal(peer->state, UROCE_CM_ESTABLISHED);
 }
 
-/* The peer's address is known, as it is to who has a connection with it. */
+/* The peer's neighbor entry is resolved, as for a connected peer. */
 static struct uroce_neighbor *
 meet_peer(void)
 {
@@ -197,7 +197,7 @@ test_one(void **state)
 	assert_int_equal(peer->state, UROCE_CM_TIMEWAIT);
 	assert_int_equal(other->state, UROCE_CM_ESTABLISHED);
 	assert_int_equal(self->state, UROCE_CM_ESTABLISHED);
-	/* a successor, with all of the first one's addresses, who has spoken before the CM is told */
+	/* a successor with the same addresses, whose REP arrived before the CM processes the departure */
 	peer = connected_to(PEER);
 	other = connect_to(PEER);
 	tap_send(&tap, frame, bytes);
@@ -208,7 +208,7 @@ test_one(void **state)
 	uroce_neighbor_put(&tap.port->neighbors, n, now_ns);
 }
 
-/* What nobody but a switch could have sent, and nothing else. */
+/* Only announcements that a switch can have sent count. */
 static void
 test_false(void **state)
 {
@@ -232,9 +232,9 @@ test_false(void **state)
 	rte_pktmbuf_free(tap_receive(&tap)); /* the REQ */
 	for (unsigned int i = 0; i < RTE_DIM(frames); i++)
 		tap_expect_drop(&tap, frame, tap_frame(&tap, frame, frames[i].text), frames[i].counter);
-	tap.port->at_process = false; /* over a network */
+	tap.port->at_process = false; /* not a port within the host */
 	tap_expect_drop(&tap, frame, tap_frame(&tap, frame, GONE), "drop_l2_address");
-	/* of somebody else */
+	/* departures of other stations */
 	tap.port->at_process = true;
 	tap_send(&tap, frame, tap_frame(&tap, frame, "0180c200000e P 88b5 75726f63 0001 020000000098 Z34"));
 	tap_send(&tap, frame, tap_frame(&tap, frame, "0180c200000e P 88b5 75726f63 0001 Z6 Z34"));

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Ports register external memory with their devices. This test stands in for the devices' bus: it replaces the
- * functions of EAL that call the bus.
+ * Ports register external memory with their devices. The test replaces the functions of EAL that call the devices' bus.
  */
 
 #define ALLOW_EXPERIMENTAL_API
@@ -52,7 +51,7 @@ rte_dev_dma_unmap(struct rte_device *dev, void *addr, uint64_t iova, size_t len)
 	return error != 0 ? -1 : 0;
 }
 
-/* @return the I/O address by which the port would send from the memory */
+/* @return the I/O address at which the port would send from the memory */
 static rte_iova_t
 register_once(int map_error)
 {
@@ -93,7 +92,7 @@ test_mapped(void **state)
 	assert_int_equal(register_once(0), IOVA);
 }
 
-/* No IOMMU that anybody knows of: as the application says. */
+/* Without an IOMMU, the application's IOVAs are used. */
 static void
 test_not_needed(void **state)
 {
@@ -125,7 +124,7 @@ dereg(struct ibv_mr *mr)
 	assert_int_equal(uroce_dealloc_pd(pd), 0);
 }
 
-/* The first of two ports deregisters, and may be removed with its device: the other port keeps the area mapped. */
+/* The first of two ports deregisters the area, and may be removed with its device: the other port keeps it mapped. */
 static void
 leave_first(bool with_device)
 {

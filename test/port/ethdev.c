@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The Ethernet device below a port: how it is configured, what is refused, and that it is given
- * back with all its mbufs.
+ * The Ethernet device below a port: its configuration, refused configurations, and that it is released with all its
+ * mbufs.
  */
 
 #include <errno.h>
@@ -80,10 +80,10 @@ static void
 test_refused(void **state)
 {
 	const struct uroce_port_conf defaults = { 0 }, small = { .mtu = 339 };
-	const struct uroce_port_conf large = { .nb_rx_desc = 65535 }; /* no memory for its mbufs */
+	const struct uroce_port_conf large = { .nb_rx_desc = 65535 }; /* more mbufs than memory */
 	struct rte_eth_dev_owner owner = { .name = "test" };
 
-	/* a port that is not there is uroce_open_port()'s to refuse: port.c */
+	/* uroce_open_port() itself refuses a missing port: see port.c */
 	prepare(QUEUES + 1);
 	assert_int_equal(uroce_ethdev_start(&port, &defaults), -EINVAL);
 	assert_free();
@@ -127,7 +127,7 @@ test_conf(void **state)
 		assert_string_equal(owner.name, "uroce");
 		for (unsigned int j = 0; j < cases[i].nb_queues; j++) {
 			assert_int_equal(queues[j].pool->size, cases[i].mbufs);
-			/* the largest frame, in one mbuf */
+			/* the largest frame fits into one mbuf */
 			assert_true(rte_pktmbuf_data_room_size(queues[j].pool) >=
 				    RTE_PKTMBUF_HEADROOM + cases[i].mtu + 14 + 4 + 4);
 		}
@@ -136,7 +136,7 @@ test_conf(void **state)
 	}
 }
 
-/* For ethdev it is nobody's, so that others look at it; but not if it was somebody's. */
+/* A port without an owner has none after the stop, so that other users find it; an owner that it had stays. */
 static void
 test_no_owner(void **state)
 {
@@ -152,7 +152,7 @@ test_no_owner(void **state)
 	assert_int_equal(uroce_ethdev_start(&port, &conf), 0);
 	assert_int_equal(rte_eth_dev_owner_get(rings.port_id, &seen), 0);
 	assert_int_equal(seen.id, RTE_ETH_DEV_NO_OWNER);
-	/* who takes it meanwhile keeps it */
+	/* an owner set in between stays */
 	assert_int_equal(rte_eth_dev_owner_set(rings.port_id, &owner), 0);
 	uroce_ethdev_stop(&port);
 	assert_int_equal(rte_eth_dev_owner_get(rings.port_id, &seen), 0);
@@ -161,7 +161,7 @@ test_no_owner(void **state)
 	assert_free();
 }
 
-/* What was received and not read goes home. */
+/* Frames that were received but not read return to their pool. */
 static void
 test_stop(void **state)
 {
@@ -183,7 +183,7 @@ test_stop(void **state)
 	assert_free();
 }
 
-/* A device that cannot filter groups gets all of them. */
+/* A device that cannot filter groups receives all of them. */
 static void
 test_listen(void **state)
 {
@@ -199,8 +199,8 @@ test_listen(void **state)
 	assert_free();
 }
 
-/* The driver of this device starts a thread of its own when it is configured: it takes none of the program's signals
- * but faults, which the thread that causes them gets. The thread stays although there is no memory for the queues. */
+/* The driver of this device starts a thread when it is configured: the thread takes no signals of the process except
+ * faults, which go to the thread that causes them. The thread stays even if there is no memory for the queues. */
 static void
 test_signals(void **state)
 {
@@ -212,7 +212,7 @@ test_signals(void **state)
 
 	snprintf(args, sizeof(args), "iface=/tmp/uroce-test-vhost-%d", getpid());
 	if (rte_vdev_init("net_vhost0", args) != 0)
-		skip(); /* not every distribution has it */
+		skip(); /* some distributions lack this driver */
 	prepare(1);
 	assert_int_equal(rte_eth_dev_get_port_by_name("net_vhost0", &port.port_id), 0);
 	test_tasks_list(&before);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * What a worker and a device take of DPDK's memory before there is any object: pools of mbufs and tables. Printed for
- * doc/explanation/memory.rst, and kept to a limit.
+ * Prints the DPDK memory of a worker and a device without objects: mbuf pools and tables, for
+ * doc/explanation/memory.rst. Fails above a limit.
  */
 
 #include <setjmp.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Frames of the port's own: their Ethernet header, padding and tag; and when there is no mbuf.
+ * Frames that the port itself creates: their Ethernet header, padding and tag; and a lack of mbufs.
  */
 
 #include <setjmp.h>
@@ -37,7 +37,7 @@ create(struct tap *t, uint32_t l3_bytes, void **l3)
 	return m;
 }
 
-/* The frame must be these bytes, with the payload at l2_bytes. */
+/* The frame must have these bytes, with the payload at l2_bytes. */
 static void
 expect(struct tap *t, uint32_t l3_bytes, const char *text, size_t l2_bytes)
 {
@@ -80,7 +80,7 @@ test_tagged(void **state)
 	tap_close(&t);
 }
 
-/* What does not fit an mbuf for headers takes one for payload; what fits neither is counted. */
+/* A frame too large for a header mbuf takes a payload mbuf; one that is too large for both is counted. */
 static void
 test_large(void **state)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The GID table: which entry an address gets, what keeps it, and what workers see of it.
+ * The GID table: the entry that an address gets, references that keep it, and the workers' view of it.
  */
 
 #include <errno.h>
@@ -22,7 +22,7 @@
 static const char *const none[] = { NULL };
 static const char *const cidrs[] = { "10.0.0.1/24", "fd00::1/64", "10.0.1.1/16", NULL };
 
-/* The entry, in the table and as verbs tell it. NULL: it must be empty. */
+/* Entry `index`, in the table and in verbs. NULL: it must be empty. */
 static void
 expect(struct tap *t, unsigned int index, const char *address)
 {
@@ -36,7 +36,7 @@ expect(struct tap *t, unsigned int index, const char *address)
 	assert_string_equal(uroce_gid_format(gid.raw, text, sizeof(text)), address);
 }
 
-/* What workers see is the table without its holes. */
+/* The workers' view is the table without its empty entries. */
 static void
 expect_published(const struct tap *t)
 {
@@ -89,7 +89,7 @@ test_order(void **state)
 	expect(&t, 4, NULL);
 	assert_int_equal(t.port->published->ipv4_count, 2);
 	expect_published(&t);
-	/* the others stay where QPs know them; the hole is filled first */
+	/* other entries keep their index, which QPs know; the empty entry is filled first */
 	assert_int_equal(uroce_del_address(t.context, "fd00::1/64"), 0);
 	expect(&t, 2, NULL);
 	expect(&t, 3, "10.0.1.1");
@@ -97,7 +97,7 @@ test_order(void **state)
 	assert_int_equal(uroce_add_address(t.context, "10.0.2.1/24"), 0);
 	expect(&t, 2, "10.0.2.1");
 	expect_published(&t);
-	/* it is told to the link */
+	/* it is to be announced on the link */
 	assert_true((t.port->announce & 1 << 2) != 0);
 	tap_close(&t);
 }
@@ -188,14 +188,14 @@ test_gateway(void **state)
 	struct tap t;
 
 	tap_open(&t, 0, cidrs);
-	assert_int_equal(uroce_set_gateway(t.context, "10.0.0.1"), EINVAL); /* that is us */
+	assert_int_equal(uroce_set_gateway(t.context, "10.0.0.1"), EINVAL); /* the device's own address */
 	assert_int_equal(uroce_set_gateway(t.context, "10.0.0.254/24"), EINVAL);
 	assert_false(t.port->addresses->has_ipv4_gateway);
 	assert_int_equal(uroce_set_gateway(t.context, "10.0.0.254"), 0);
 	assert_true(t.port->addresses->has_ipv4_gateway);
 	assert_int_equal(t.port->addresses->ipv4_gateway[15], 254);
 	assert_false(t.port->addresses->has_ipv6_gateway);
-	/* one of each family */
+	/* one gateway for each family */
 	assert_int_equal(uroce_set_gateway(t.context, "fd00::fe"), 0);
 	assert_true(t.port->addresses->has_ipv4_gateway);
 	assert_true(t.port->addresses->has_ipv6_gateway);

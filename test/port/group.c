@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Groups and what is reported of them, against a clock of the test's own: joining, leaving, queries
- * of each version, and a querier that grows older and younger.
+ * Multicast groups and their reports, with a clock that the test sets: joining, leaving, queries of each version, and
+ * queriers whose version changes.
  */
 
 #include <errno.h>
@@ -55,7 +55,7 @@ v6(unsigned int n)
 	return gid;
 }
 
-/* One report of one group, and nothing else. @return when there may be more */
+/* Exactly one report of one group. @return when the next may follow */
 static uint64_t
 expect_one(uint64_t now, const uint8_t *gid, enum uroce_group_record_type type,
 	   enum uroce_group_version version)
@@ -98,7 +98,7 @@ query(enum uroce_group_family family, enum uroce_group_version version, const ui
 	return uroce_groups_query(&groups, &q, now);
 }
 
-/* Twice, and no more. */
+/* The change is reported twice, and no more. */
 static void
 expect_change(uint64_t now, const uint8_t *gid, enum uroce_group_record_type type)
 {
@@ -117,7 +117,7 @@ test_join_and_leave(void **state)
 	for (unsigned int i = 0; i < RTE_DIM(gids); i++) {
 		assert_int_equal(uroce_groups_join(&groups, gids[i]), 1);
 		expect_change(S, gids[i], UROCE_GROUP_JOIN);
-		/* held twice: said once */
+		/* two references: reported once */
 		assert_int_equal(uroce_groups_join(&groups, gids[i]), 0);
 		assert_int_equal(expect_none(5 * S), UINT64_MAX);
 		assert_false(uroce_groups_leave(&groups, gids[i]));
@@ -130,7 +130,7 @@ test_join_and_leave(void **state)
 	}
 }
 
-/* What has changed twice is as it was last. */
+/* After two changes, only the last state is reported. */
 static void
 test_rejoin(void **state)
 {
@@ -142,7 +142,7 @@ test_rejoin(void **state)
 	expect_change(S, v4(1), UROCE_GROUP_JOIN);
 }
 
-/* All hosts are in these. */
+/* All hosts are members of these groups: they are not reported. */
 static void
 test_not_reported(void **state)
 {
@@ -174,13 +174,13 @@ test_full(void **state)
 	assert_int_equal(uroce_groups_join(&groups, v4(UROCE_MAX_MCAST_GROUPS)), -ENOSPC);
 	assert_int_equal(uroce_groups_join(&groups, v4(3)), 0);
 	assert_false(uroce_groups_leave(&groups, v4(3)));
-	/* one that has been left makes room, told or not */
+	/* a group that was left makes room, even before it is reported */
 	assert_true(uroce_groups_leave(&groups, v4(3)));
 	assert_int_equal(uroce_groups_join(&groups, v4(UROCE_MAX_MCAST_GROUPS)), 1);
 	assert_false(uroce_groups_leaving(&groups));
 }
 
-/* Drain reports of joining. */
+/* Drain the reports of joining. */
 static void
 settle(uint64_t now)
 {
@@ -192,7 +192,7 @@ settle(uint64_t now)
 	assert_int_equal(next, UINT64_MAX);
 }
 
-/* Many groups fill several messages, each group once. */
+/* A reply for many groups takes several messages, with each group once. */
 static void
 test_general_query(void **state)
 {
@@ -206,7 +206,7 @@ test_general_query(void **state)
 	due = query(UROCE_GROUP_IPV4, UROCE_GROUP_V3, NULL, 10 * S, now);
 	assert_in_range(due, now + 1, now + 10 * S);
 	assert_int_equal(expect_none(due - 1), due);
-	/* a second one does not put it off, nor does one for a group ask for more */
+	/* a second query does not delay the reply, and a query for one group adds no second report */
 	assert_true(query(UROCE_GROUP_IPV4, UROCE_GROUP_V3, NULL, 10 * S, now) <= due);
 	while (uroce_groups_due(&groups, due, &report, &next)) {
 		assert_int_equal(report.family, UROCE_GROUP_IPV4);
@@ -237,13 +237,13 @@ test_query_for_a_group(void **state)
 	assert_in_range(due, S + 1, 2 * S);
 	assert_int_equal(expect_none(due - 1), due);
 	assert_int_equal(expect_one(due, v6(2), UROCE_GROUP_IS, UROCE_GROUP_V3), UINT64_MAX);
-	/* left meanwhile: only that is said */
+	/* left in the meantime: only the leave is reported */
 	query(UROCE_GROUP_IPV6, UROCE_GROUP_V3, v6(2), S, 10 * S);
 	assert_true(uroce_groups_leave(&groups, v6(2)));
 	expect_change(20 * S, v6(2), UROCE_GROUP_LEAVE);
 }
 
-/* Who asks all the time, for an answer at once, gets a few. */
+/* A flood of queries that ask for immediate replies gets few replies. */
 static void
 test_flood(void **state)
 {
@@ -256,7 +256,7 @@ test_flood(void **state)
 		query(UROCE_GROUP_IPV4, UROCE_GROUP_V3, NULL, 0, now);
 		answers += uroce_groups_due(&groups, now, &report, &next);
 	}
-	assert_in_range(answers, S / UROCE_GROUP_MIN_DELAY_NS, 5000); /* to 100,000 queries */
+	assert_in_range(answers, S / UROCE_GROUP_MIN_DELAY_NS, 5000); /* for 100,000 queries */
 }
 
 static void
@@ -272,14 +272,14 @@ test_robustness(void **state)
 	uint64_t next = S;
 
 	uroce_groups_query(&groups, &q, S);
-	expect_none(3 * S); /* nothing to answer, but no longer asked */
+	expect_none(3 * S); /* no group to report, and the query has expired */
 	uroce_groups_join(&groups, v4(1));
 	for (unsigned int i = 0; i < 5; i++)
 		next = expect_one(RTE_MAX(next, 3 * S), v4(1), UROCE_GROUP_JOIN, UROCE_GROUP_V3);
 	assert_int_equal(next, UINT64_MAX);
 }
 
-/* An IGMPv2 or MLDv1 querier: its reports, until it has been gone for long. */
+/* With an IGMPv2 or MLDv1 querier, reports have its version, until it has been silent for long. */
 static void
 test_old_querier(void **state)
 {
@@ -288,7 +288,7 @@ test_old_querier(void **state)
 	uroce_groups_join(&groups, v4(1));
 	uroce_groups_join(&groups, v6(1));
 	settle(0);
-	/* each group of the family has a time of its own */
+	/* each group of the family has a delay of its own */
 	due = query(UROCE_GROUP_IPV4, UROCE_GROUP_V2, NULL, 10 * S, 100 * S);
 	gone = 100 * S + UROCE_GROUP_OLD_QUERIER_NS;
 	expect_one(due, v4(1), UROCE_GROUP_IS, UROCE_GROUP_V2);
@@ -297,10 +297,10 @@ test_old_querier(void **state)
 	assert_in_range(due, 120 * S + 1, 120 * S + UROCE_GROUP_OLD_REPEAT_NS);
 	assert_true(uroce_groups_leave(&groups, v4(2)));
 	assert_int_equal(expect_one(120 * S, v4(2), UROCE_GROUP_LEAVE, UROCE_GROUP_V2), UINT64_MAX);
-	/* the other family is none of its business */
+	/* the other family is not affected */
 	due = query(UROCE_GROUP_IPV6, UROCE_GROUP_V3, NULL, S, 130 * S);
 	expect_one(due, v6(1), UROCE_GROUP_IS, UROCE_GROUP_V3);
-	/* a version 3 query beside it is answered in version 2 */
+	/* a version 3 query meanwhile is answered in version 2 */
 	due = query(UROCE_GROUP_IPV4, UROCE_GROUP_V3, NULL, S, 140 * S);
 	expect_one(due, v4(1), UROCE_GROUP_IS, UROCE_GROUP_V2);
 	due = query(UROCE_GROUP_IPV4, UROCE_GROUP_V3, NULL, S, gone);
@@ -316,20 +316,20 @@ test_oldest_querier(void **state)
 	settle(0);
 	due = query(UROCE_GROUP_IPV4, UROCE_GROUP_V1, NULL, 10 * S, S);
 	expect_one(due, v4(1), UROCE_GROUP_IS, UROCE_GROUP_V1);
-	/* a younger one does not change that */
+	/* a version 2 query meanwhile changes nothing */
 	due = query(UROCE_GROUP_IPV4, UROCE_GROUP_V2, v4(1), S, 20 * S);
 	expect_one(due, v4(1), UROCE_GROUP_IS, UROCE_GROUP_V1);
-	/* leaving is not said */
+	/* version 1 has no leave message */
 	assert_true(uroce_groups_leave(&groups, v4(1)));
 	assert_false(uroce_groups_leaving(&groups));
 	assert_int_equal(expect_none(30 * S), UINT64_MAX);
-	/* when the first is gone there is the second */
+	/* after the version 1 querier, the version 2 querier counts */
 	uroce_groups_join(&groups, v4(1));
 	due = expect_one(2 * S + UROCE_GROUP_OLD_QUERIER_NS, v4(1), UROCE_GROUP_JOIN,
 			 UROCE_GROUP_V2);
 }
 
-/* All that was pending ends with the version it was to be said in. */
+/* A change of the version discards pending reports. */
 static void
 test_version_changes(void **state)
 {
@@ -347,7 +347,7 @@ test_version_changes(void **state)
 	assert_int_equal(expect_none(20 * S), UINT64_MAX);
 }
 
-/* Another member has said it: in version 2 we need not. */
+/* In version 2, a report of another member replaces the device's own. */
 static void
 test_heard(void **state)
 {
@@ -359,7 +359,7 @@ test_heard(void **state)
 	uroce_groups_heard(&groups, v4(1), S);
 	expect_one(2 * S, v4(1), UROCE_GROUP_IS, UROCE_GROUP_V3);
 	query(UROCE_GROUP_IPV4, UROCE_GROUP_V2, v4(1), S, 10 * S);
-	uroce_groups_heard(&groups, v4(2), 10 * S); /* nothing of ours */
+	uroce_groups_heard(&groups, v4(2), 10 * S); /* not a group of the device */
 	uroce_groups_heard(&groups, v4(1), 10 * S);
 	assert_int_equal(expect_none(11 * S), UINT64_MAX);
 	due = query(UROCE_GROUP_IPV4, UROCE_GROUP_V2, v4(1), S, 20 * S);

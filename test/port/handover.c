@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Frames on another worker's queue, RC end to end: handed over to the worker that has the QP, whether it is polled or
- * not.
+ * Frames on the queue of a worker that does not have their QP, RC end to end: that worker hands them over to the QP's
+ * worker, whether it is polled or not.
  */
 
 #include <setjmp.h>
@@ -20,7 +20,7 @@
 
 #define SPINS 500000u
 
-/* A device with two queues, whose frames all come to the worker that has not the QP. */
+/* A device with two queues receives all frames on the queue of the worker that does not have the QP. */
 static void
 test_handover(void **state)
 {
@@ -37,7 +37,7 @@ test_handover(void **state)
 	assert_non_null(b);
 	assert_int_equal(uroce_add_address(a, "10.0.0.1/24"), 0);
 	assert_int_equal(uroce_add_address(b, "10.0.0.2/24"), 0);
-	end_open(&net.ends[0], a, END_MEMORY_DPDK); /* worker 0 has it: take the next one */
+	end_open(&net.ends[0], a, END_MEMORY_DPDK); /* worker 0 has it: use the next QP */
 	first = net.ends[0].qp;
 	net.ends[0].qp = uroce_create_qp(
 		net.ends[0].pd, &(struct ibv_qp_init_attr){ .qp_type = IBV_QPT_RC,
@@ -63,7 +63,7 @@ test_handover(void **state)
 	assert_int_equal(uroce_pools_retired(), 0);
 }
 
-/* Poll some workers until there is a completion, but not for ever. */
+/* Poll some workers until a completion comes. @return false after many polls */
 static bool
 poll_for_wc(struct uroce_worker *const *workers, unsigned int n, struct end *e, struct ibv_wc *wc)
 {
@@ -87,8 +87,7 @@ set_short_timeout(struct end *e)
 	assert_int_equal(uroce_modify_qp(e->qp, &attr, IBV_QP_STATE), 0);
 }
 
-/* A worker that nobody polls holds up its own QPs, not those of others: frames for it do not take
- * all mbufs. */
+/* A worker that is not polled delays its own QPs only: frames for it do not take all mbufs. */
 static void
 test_handover_to_nobody(void **state)
 {
@@ -113,13 +112,13 @@ test_handover_to_nobody(void **state)
 	assert_non_null(b);
 	assert_int_equal(uroce_add_address(a, "10.0.0.1/24"), 0);
 	assert_int_equal(uroce_add_address(b, "10.0.0.2/24"), 0);
-	for (unsigned int i = 0; i < RTE_DIM(to); i++) { /* QPs go round the workers */
+	for (unsigned int i = 0; i < RTE_DIM(to); i++) { /* QPs alternate between the workers */
 		end_open(&to[i], a, END_MEMORY_MALLOC);
 		end_open(&from[i], b, END_MEMORY_MALLOC);
 		end_connect(&to[i], &from[i]);
 		end_connect(&from[i], &to[i]);
 	}
-	for (unsigned int i = 1; i < RTE_DIM(to); i += 2) { /* to the worker that nobody polls */
+	for (unsigned int i = 1; i < RTE_DIM(to); i += 2) { /* to the worker that is not polled */
 		set_short_timeout(&from[i]);
 		for (unsigned int j = 0; j < 32; j++)
 			end_post(&from[i], IBV_WR_RDMA_WRITE, &to[i], END_BYTES, 0);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The table of counters under Linux's names: it has those that rxe and mlx5 have and uroce can say something of, each
- * once, and each is the sum of its sources, no more and no less.
+ * The table of counters under Linux's names: it contains the counters of rxe and mlx5 that uroce can provide, each
+ * once, and each is exactly the sum of its sources.
  */
 
 #include <setjmp.h>
@@ -23,7 +23,7 @@
 
 static const char *const cidrs[] = { "10.0.0.1/24", NULL };
 
-/* As they are in Linux's drivers; ack_deferred, DCT, adaptive retransmission and slow restart have no counterpart. */
+/* The names of Linux's drivers; ack_deferred, DCT, adaptive retransmission and slow restart have no counterpart. */
 static const char *const names[] = {
 	"sent_pkts", "rcvd_pkts", "duplicate_request", "out_of_seq_request", "rcvd_rnr_err", "send_rnr_err",
 	"rcvd_seq_err", "retry_exceeded_err", "retry_rnr_exceeded_err", "completer_retry_err", "send_err",
@@ -46,11 +46,11 @@ test_names(void **state)
 		for (unsigned int j = 0; j < uroce_hw_counter_count; j++)
 			found += strcmp(uroce_hw_counters[j].name, names[i]) == 0;
 		if (found != 1)
-			fail_msg("%s is there %u times", names[i], found);
+			fail_msg("counter %s appears %u times", names[i], found);
 	}
 }
 
-/* What a source counts, where it is counted. */
+/* The counter that a source refers to. */
 static uint64_t *
 source_of(struct tap *t, const struct uroce_hw_source *s)
 {
@@ -102,7 +102,7 @@ test_sums(void **state)
 	tap_close(&t);
 }
 
-/* Packets count as received whatever becomes of them. */
+/* Dropped packets count as received, too. */
 static void
 test_received(void **state)
 {
@@ -114,7 +114,7 @@ test_received(void **state)
 	for (unsigned int v = 0; v < UROCE_VERDICT_COUNT; v++)
 		uroce_counter_add(&t.worker->engine.verdicts[v], 1);
 	assert_int_equal(uroce_hw_counter_read(t.port, c), UROCE_VERDICT_COUNT);
-	/* dropped before it reached an engine */
+	/* dropped before the engine */
 	uroce_counter_add(&t.port->queues[0].verdicts[UROCE_DROP_ICRC], 1);
 	assert_int_equal(uroce_hw_counter_read(t.port, c), UROCE_VERDICT_COUNT);
 	tap_close(&t);

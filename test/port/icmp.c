@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Echo, byte for byte: what is answered and how, and what is not.
+ * ICMP echo byte for byte: which requests are answered, how, and which are dropped.
  */
 
 #include <setjmp.h>
@@ -50,7 +50,7 @@ test_ipv4(void **state)
 	tap_close(&t);
 }
 
-/* As large as the wire carries, with an odd length, so from the pool of large mbufs. */
+/* The largest packet for the link, with an odd length; it needs a payload mbuf. */
 static void
 test_ipv4_large(void **state)
 {
@@ -90,7 +90,7 @@ test_ipv6(void **state)
 	bytes = tap_frame(&t, frame, REPLY6);
 	tap_checksum_icmp6(frame, IP);
 	tap_expect(&t, frame, bytes);
-	/* to all nodes: answered from an address of ours */
+	/* to all nodes: answered from one of the device's addresses */
 	bytes = tap_frame(&t, frame,
 			  "333300000001 P 86dd 60000000 000c 3a 40" PEERS
 			  "ff020000000000000000000000000001 80 00 0000 beef 0007 01020304");
@@ -132,13 +132,13 @@ static void
 test_malformed_ipv4(void **state)
 {
 	static const struct change wrong[] = {
-		{ ICMP, 3 },      /* neither request nor reply */
-		{ ICMP, 0 },      /* a reply that nobody waits for */
+		{ ICMP, 3 },      /* neither a request nor a reply */
+		{ ICMP, 0 },      /* a reply without a request */
 		{ ICMP + 1, 1 },  /* code */
 		{ IP + 12, 224 }, /* from a group */
-		{ IP + 12, 127 }, /* from nowhere */
-		{ IP + 3, 27 },   /* shorter than an echo */
-		{ 6, 0x03 },      /* answers would go to a group's MAC */
+		{ IP + 12, 127 }, /* from the loopback network */
+		{ IP + 3, 27 },   /* shorter than an echo message */
+		{ 6, 0x03 },      /* the reply would go to a group's MAC address */
 	};
 	uint8_t frame[TAP_BYTES];
 	struct tap t;
@@ -184,7 +184,7 @@ test_malformed_ipv6(void **state)
 	tap_close(&t);
 }
 
-/* Larger than anything that we could send. */
+/* Larger than any packet that the device can send. */
 static void
 test_too_large(void **state)
 {

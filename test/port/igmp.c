@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * IGMP byte for byte: what is reported of groups that are joined and left, what answers each
- * version's queries, and what is no query.
+ * IGMP byte for byte: reports of joined and left groups, replies to queries of each version, and invalid queries.
  */
 
 #include <setjmp.h>
@@ -23,7 +22,7 @@
 #define L3   14
 #define IGMP 38
 #define NO_TIME \
-	UINT64_C(3600000000000000) /* later than any poll: those do nothing of their own accord */
+	UINT64_C(3600000000000000) /* later than any poll, so that polls do nothing by themselves */
 
 /* IPv4 header, with its length and destination; source 10.0.0.1, router alert, TTL 1. */
 #define IP(bytes, dst)       "0800 46 c0 " bytes " 0000 4000 01 02 0000 0a000001 " dst " 94040000"
@@ -48,7 +47,7 @@ teardown(void **state)
 	return 0;
 }
 
-/* Both checksums, of a header with an option. */
+/* Fill in both checksums, for an IP header with an option. */
 static void
 checksums(uint8_t *frame)
 {
@@ -78,7 +77,7 @@ send_text(const char *text)
 	tap_send(&tap, frame, bytes);
 }
 
-/* In the group, and all of it said. */
+/* Join the group, and drain its reports. */
 static void
 join(void)
 {
@@ -118,7 +117,7 @@ test_v3_query(void **state)
 	tap_upkeep(&tap, uroce_clock_ns() + UINT64_C(10000000000));
 	expect("01005e000016 M " IP("0028",
 				    "e0000016") " 22 00 0000 0000 0001 02 00 0000 ef810203 Z6");
-	/* for the group, with sources, to the group */
+	/* for the group, with sources, sent to the group */
 	send_text("01005e010203 P " QUERY_IP(
 		"0028", "ef810203") " 11 ff 0000 ef810203 02 7d 0001 0a000009 Z6");
 	assert_int_equal(tap_counter(&tap, "group_queries"), 2);
@@ -128,7 +127,7 @@ test_v3_query(void **state)
 	tap_upkeep(&tap, NO_TIME);
 	expect("01005e000016 M " IP("0028",
 				    "e0000016") " 22 00 0000 0000 0001 02 00 0000 ef810203 Z6");
-	/* for another one, and to us alone */
+	/* for another group, and sent to the device's address */
 	send_text("M P " QUERY_IP("0024", "0a000001") " 11 64 0000 ef810204 02 7d 0000 Z10");
 	assert_int_equal(tap_counter(&tap, "group_queries"), 3);
 	tap_upkeep(&tap, NO_TIME);
@@ -146,7 +145,7 @@ test_v2(void **state)
 	later = uroce_clock_ns() + UINT64_C(10000000000);
 	tap_upkeep(&tap, later);
 	expect("01005e010203 M " IP("0020", "ef810203") " 16 00 0000 ef810203 Z14");
-	/* another member is faster */
+	/* another member reports first */
 	send_text("01005e010203 P " QUERY_IP("0020", "ef810203") " 11 0a 0000 ef810203 Z14");
 	send_text("01005e010203 P " QUERY_IP("0020", "ef810203") " 16 00 0000 ef810203 Z14");
 	tap_upkeep(&tap, later);
@@ -168,7 +167,7 @@ test_v1(void **state)
 	tap_expect_nothing(&tap);
 }
 
-/* From a host without an IPv4 address. */
+/* Without an IPv4 address the device reports from 0.0.0.0. */
 static void
 test_no_address(void **state)
 {
@@ -200,16 +199,16 @@ test_malformed(void **state)
 	drop(TO_ALL QUERY_IP("001e", "e0000001") " 11 64 0000 0000 Z16", true, "drop_igmp");
 	drop(TO_ALL QUERY_IP("0022", "e0000001") " 11 64 0000 00000000 0000 Z12", true,
 	     "drop_igmp");
-	/* not for a group */
+	/* for an address that is not a group */
 	drop(TO_ALL QUERY_IP("0020", "e0000001") " 11 64 0000 0a000001 Z14", true, "drop_igmp");
-	/* not what all hosts are in, or with another address of the frame */
+	/* not to the group of all hosts, or to another MAC address */
 	drop(TO_ALL QUERY_IP("0020", "e0000005") " 11 64 0000 00000000 Z14", true,
 	     "drop_ip_address");
 	drop("01005e000002 P " QUERY_IP("0020", "e0000001") " 11 64 0000 00000000 Z14", true,
 	     "drop_l2_address");
 	drop("M P " QUERY_IP("0020", "e0000001") " 11 64 0000 00000000 Z14", true,
 	     "drop_l2_address");
-	/* other messages are routers' business */
+	/* other messages are for routers */
 	send_text(TO_ALL QUERY_IP("0020", "e0000001") " 17 00 0000 ef810203 Z14");
 	assert_int_equal(tap_counter(&tap, "group_queries"), 0);
 	tap_upkeep(&tap, NO_TIME);
@@ -217,7 +216,7 @@ test_malformed(void **state)
 	uroce_port_mcast_leave(&tap.port->dev, &group);
 }
 
-/* On a VLAN, in it. */
+/* Reports on a VLAN have its tag. */
 static void
 test_vlan(void **state)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Links in verbs' terms: path MTUs that fit, widths and speeds that make up what ethdev says, and
- * ports that are down. The test stands in for ethdev's answer.
+ * Links in the terms of verbs: path MTUs that fit, widths and speeds that multiply to ethdev's speed, and ports that
+ * are down. The test replaces ethdev's link query.
  */
 
 #include <errno.h>
@@ -21,7 +21,7 @@ static struct {
 	uint16_t asked;
 } ethdev;
 
-/* In place of DPDK's: net_ring has one speed only. */
+/* Replaces DPDK's function, because net_ring has one speed only. */
 int
 rte_eth_link_get_nowait(uint16_t port_id, struct rte_eth_link *link)
 {
@@ -48,14 +48,14 @@ query(uint32_t mbps, uint16_t status)
 static void
 test_speed(void **state)
 {
-	/* InfiniBand's codes: lanes, and Gb/s of a lane */
+	/* InfiniBand's codes: lanes, and Gb/s per lane */
 	static const struct {
 		uint32_t mbps;
 		uint8_t width;
 		uint8_t speed;
 	} cases[] = {
-		{ RTE_ETH_SPEED_NUM_NONE, 1, 1 },    /* 1 x 2.5, the least there is */
-		{ RTE_ETH_SPEED_NUM_UNKNOWN, 1, 1 }, /* not the most */
+		{ RTE_ETH_SPEED_NUM_NONE, 1, 1 },    /* 1 x 2.5, the minimum */
+		{ RTE_ETH_SPEED_NUM_UNKNOWN, 1, 1 }, /* not the maximum */
 		{ RTE_ETH_SPEED_NUM_10M, 1, 1 },           { RTE_ETH_SPEED_NUM_1G, 1, 1 },
 		{ RTE_ETH_SPEED_NUM_2_5G, 1, 8 },          { RTE_ETH_SPEED_NUM_10G, 1, 8 },
 		{ RTE_ETH_SPEED_NUM_20G, 2, 2 },           { RTE_ETH_SPEED_NUM_25G, 1, 32 },
@@ -108,7 +108,7 @@ test_error(void **state)
 	assert_int_equal(uroce_port_query(&port.dev, &attr), -ENODEV);
 }
 
-/* One byte less than a packet with all its headers is the next smaller MTU. */
+/* With one byte less than a packet with all headers needs, the next smaller MTU counts. */
 static void
 test_mtu(void **state)
 {

@@ -20,7 +20,7 @@
 
 static const char *const cidrs[] = { "10.0.0.1/24", NULL };
 
-/* Frames too short for anything: a round that takes them has done something. */
+/* Frames too short for any protocol: a round that receives them counts as busy. */
 static void
 put_frames(struct tap *t, unsigned int n)
 {
@@ -61,11 +61,11 @@ test_idle(void **state)
 	assert_int_equal(load.rounds, 100);
 	assert_int_equal(load.busy_rounds, 0);
 	assert_int_equal(load.busy_ns, 0);
-	assert_true(load.total_ns >= 2000000); /* though no thread polled for most of it */
+	assert_true(load.total_ns >= 2000000); /* no thread polled for most of it */
 	tap_close(&t);
 }
 
-/* A round is over when the next begins. */
+/* A round lasts until the next one begins. */
 static void
 test_busy(void **state)
 {

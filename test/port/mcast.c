@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Groups that a device is in: what workers see, and the port's filter, for which the test stands
- * in.
+ * The groups of a device: the workers' view, and the port's filter, which the test replaces.
  */
 
 #include <errno.h>
@@ -30,7 +29,7 @@ static struct {
 	bool all;
 } filter;
 
-/* In place of DPDK's: net_ring has no such list. */
+/* Replaces DPDK's function, because net_ring has no such filter. */
 int
 rte_eth_dev_set_mc_addr_list(uint16_t port_id, struct rte_ether_addr *macs, uint32_t count)
 {
@@ -49,7 +48,7 @@ rte_eth_allmulticast_enable(uint16_t port_id)
 	return 0;
 }
 
-/* How often is the address in the list? */
+/* The number of times that the address is in the list. */
 static unsigned int
 listed(const char *text)
 {
@@ -91,7 +90,7 @@ test_join_and_leave(void **state)
 	uroce_port_mcast_leave(dev, &v4);
 	assert_false(seen(&t, &v4));
 	assert_true(seen(&t, &v6));
-	/* groups stay while addresses come and go */
+	/* groups stay when addresses are added or deleted */
 	assert_int_equal(uroce_del_address(t.context, "10.0.0.1/24"), 0);
 	assert_true(seen(&t, &v6));
 	uroce_port_mcast_leave(dev, &v6);
@@ -117,7 +116,7 @@ test_filter(void **state)
 	assert_int_equal(listed("01:00:5e:01:02:03"), 1);
 	assert_int_equal(listed("33:33:00:01:02:03"), 1);
 	assert_int_equal(filter.count, 6);
-	/* it is still somebody else's */
+	/* another QP still uses the group */
 	uroce_port_mcast_leave(dev, &v4);
 	assert_int_equal(listed("01:00:5e:01:02:03"), 1);
 	uroce_port_mcast_leave(dev, &v4_same_mac);
@@ -125,7 +124,7 @@ test_filter(void **state)
 	uroce_port_mcast_leave(dev, &v6);
 	assert_int_equal(filter.count, 4);
 	assert_false(filter.all);
-	/* more than the port can hold */
+	/* the filter is full */
 	filter.ret = -ENOSPC;
 	assert_int_equal(uroce_port_mcast_join(dev, &v4), 0);
 	assert_true(filter.all);

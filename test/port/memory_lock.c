@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * A driver that takes EAL's memory lock in a burst, while a thread that has the lock gives memory back. A callback of
- * ethdev's is the driver. What is wrong does not end.
+ * A driver takes EAL's memory lock in a burst, while a thread that holds the lock frees memory. A callback of ethdev
+ * plays the driver. A failure is a deadlock.
  */
 
 #include <pthread.h>
@@ -33,7 +33,7 @@ struct fixture {
 	char *memory;
 	bool armed;    /* atomic: the next burst takes the lock */
 	bool in_burst; /* atomic */
-	bool locked;   /* atomic: the lock is another thread's, for writing */
+	bool locked;   /* atomic: another thread holds the lock for writing */
 };
 
 static const char *const cidrs[] = { "10.0.0.1/24", NULL };
@@ -100,7 +100,7 @@ give_back(struct fixture *f)
 	assert_null(look_up(f));
 }
 
-/* The worker's thread is in a burst from the start; another thread waits for it as well. */
+/* The worker's thread is in a burst from the start, and another thread waits for the lock, too. */
 static void
 give_back_during_a_burst(struct fixture *f)
 {
@@ -136,7 +136,7 @@ test_burst(void **state)
 	fixture_close(&f);
 }
 
-/* The driver may be copying from the memory: it is waited for, but not for ever. */
+/* The driver may be copying from the memory: the thread waits for the end of the burst, with a limit. */
 static void
 test_burst_with_frames(void **state)
 {
@@ -159,7 +159,7 @@ give_back_as_a_driver(void *arg)
 	rte_mcfg_mem_write_unlock();
 }
 
-/* What stops a driver frees its memory, with every worker's turn. */
+/* Stopping a driver frees its memory; the stopping thread then has the turn of each worker. */
 static void
 test_held_workers(void **state)
 {

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * MLD byte for byte: what is reported of groups that are joined and left, what answers both
- * versions' queries, and what is no query.
+ * MLD byte for byte: reports of joined and left groups, replies to queries of both versions, and invalid queries.
  */
 
 #include <setjmp.h>
@@ -24,7 +23,7 @@
 #define HBH (L3 + 40)
 #define MLD (HBH + 8)
 #define NO_TIME \
-	UINT64_C(3600000000000000) /* later than any poll: those do nothing of their own accord */
+	UINT64_C(3600000000000000) /* later than any poll, so that polls do nothing by themselves */
 
 #define ALERT   "3a 00 0502 0000 0100 "
 #define GROUP   "ff150000000000000000000000010203"
@@ -34,8 +33,7 @@
 #define V2_ALL  "ff020000000000000000000000000016"
 #define PEER    "fe80000000000000000000000000fe00"
 
-/* From our link-local address, or from a router's; the length is that of all behind the IPv6
- * header. */
+/* From the device's link-local address, or from a router's; the length covers all bytes behind the IPv6 header. */
 #define IP(bytes, dst)       "86dd 60000000 " bytes " 00 01 L " dst " " ALERT
 #define QUERY_IP(bytes, dst) "86dd 60000000 " bytes " 00 01 " PEER " " dst " " ALERT
 #define TO_NODES             "333300000001 P "
@@ -59,14 +57,14 @@ teardown(void **state)
 	return 0;
 }
 
-/* ICMPv6's, over what is behind the hop-by-hop header. */
+/* Fill in the ICMPv6 checksum, of the bytes behind the hop-by-hop header. */
 static void
 checksum(uint8_t *frame)
 {
 	uint32_t bytes = ((uint32_t)frame[L3 + 4] << 8 | frame[L3 + 5]) - 8;
 
 	if (bytes > TAP_BYTES)
-		return; /* less than the header's own */
+		return; /* shorter than the header */
 	tap_put_checksum(frame + MLD + 2, tap_sum(tap_sum(bytes + 58, frame + L3 + 8, 32), frame + MLD, bytes));
 }
 
@@ -136,7 +134,7 @@ test_v2_query(void **state)
 		    uroce_clock_ns() + 8191 * UINT64_C(1024000000));
 	tap_upkeep(&tap, NO_TIME);
 	expect("333300000016 M " IP("0024", V2_ALL) "8f 00 0000 0000 0001 02 00 0000 " GROUP);
-	/* for another one, and to us alone */
+	/* for another group, and sent to the device's address */
 	send_text("M P " QUERY_IP(
 		"0024",
 		"fd000000000000000000000000000001") "82 00 0000 03e8 0000 ff150000000000000000000000010204 02 7d 0000");
@@ -156,7 +154,7 @@ test_v1(void **state)
 	later = uroce_clock_ns() + UINT64_C(70000000000);
 	tap_upkeep(&tap, later);
 	expect("333300010203 M " IP("0020", GROUP) "83 00 0000 0000 0000 " GROUP);
-	/* another member is faster; there is a minute for it */
+	/* another member reports first; there is a minute for it */
 	send_text(TO_GROUP QUERY_IP("0020", GROUP) "82 00 0000 ffff 0000 " GROUP);
 	send_text(TO_GROUP QUERY_IP("0020", GROUP) "83 00 0000 0000 0000 " GROUP);
 	tap_upkeep(&tap, later);
@@ -167,7 +165,7 @@ test_v1(void **state)
 	tap_expect_nothing(&tap);
 }
 
-/* One byte is another one. */
+/* Changing this one byte makes the query invalid. */
 static void
 drop(const char *text, size_t offset, uint8_t value, const char *counter)
 {
@@ -188,17 +186,17 @@ test_malformed(void **state)
 		uint8_t value;
 		const char *counter;
 	} changes[] = {
-		{ L3 + 7, 2, "drop_icmp" },       /* hop limit: from afar */
-		{ L3 + 8, 0xfd, "drop_icmp" },    /* nor is the source of this link */
+		{ L3 + 7, 2, "drop_icmp" },       /* hop limit above 1: from beyond the link */
+		{ L3 + 8, 0xfd, "drop_icmp" },    /* a source that is not link-local */
 		{ HBH, 17, "drop_ip_protocol" },  /* UDP behind it */
 		{ HBH + 1, 4, "drop_ip_header" }, /* longer than the packet */
 		{ HBH + 2, 1, "drop_icmp" },      /* no router alert, but padding */
-		{ HBH + 2, 0xc5, "drop_icmp" },   /* an option that has to be understood */
+		{ HBH + 2, 0xc5, "drop_icmp" },   /* an unknown option that must be understood */
 		{ HBH + 3, 5, "drop_icmp" },      /* an option longer than the header */
-		{ HBH + 7, 1, "drop_icmp" },      { MLD, 140, "drop_icmp" }, /* another message */
-		{ MLD + 8, 0xfd, "drop_icmp" },                              /* not for a group */
-		{ L3 + 5, 0x22, "drop_icmp" }, /* of a length between the versions */
-		{ L3 + 5, 0x1e, "drop_icmp" }, /* and too short for both */
+		{ HBH + 7, 1, "drop_icmp" },      { MLD, 140, "drop_icmp" }, /* another type of message */
+		{ MLD + 8, 0xfd, "drop_icmp" },                              /* for an address that is not a group */
+		{ L3 + 5, 0x22, "drop_icmp" }, /* a length between those of the two versions */
+		{ L3 + 5, 0x1e, "drop_icmp" }, /* too short for both */
 		{ L3 + 5, 0x0a, "drop_icmp" },    { L3 + 5, 0x04, "drop_ip_header" },
 	};
 	uint8_t frame[TAP_BYTES];
@@ -211,16 +209,16 @@ test_malformed(void **state)
 	checksum(frame);
 	frame[MLD + 3] ^= 1;
 	tap_expect_drop(&tap, frame, bytes, "drop_icmp");
-	/* without the header before it */
+	/* without the hop-by-hop header */
 	bytes = tap_frame(&tap, frame,
 			  TO_NODES "86dd 60000000 001c 3a 01 " PEER NODES
 				   "82 00 0000 2710 0000 " NOBODY " 02 7d 0000");
 	tap_checksum_icmp6(frame, L3);
 	tap_expect_drop(&tap, frame, bytes, "drop_icmp");
-	/* to a group that nobody is in */
+	/* to a group without members here */
 	drop(TO_GROUP QUERY_IP("0020", GROUP) "82 00 0000 03e8 0000 " GROUP, L3 + 24 + 12, 9,
 	     "drop_ip_address");
-	/* for routers */
+	/* a message for routers */
 	send_text(TO_NODES QUERY_IP("0020", NODES) "84 00 0000 0000 0000 " GROUP);
 	assert_int_equal(tap_counter(&tap, "group_queries"), 0);
 	tap_upkeep(&tap, NO_TIME);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Which MTU a port gets, of what its driver announces and what is asked for.
+ * The MTU of a port, from its driver's limits and the requested MTU.
  */
 
 #include <errno.h>
@@ -30,12 +30,12 @@ test_choose(void **state)
 		uint16_t mtu;
 		uint16_t configured;
 	} cases[] = {
-		/* any frame: the default, or what is asked for */
+		/* no limit: the default or the requested MTU */
 		{ "net_ring", UINT32_MAX, UINT16_MAX, 46, 0, 0, UROCE_PORT_MTU, UROCE_PORT_MTU },
 		{ "net_ring", UINT32_MAX, UINT16_MAX, 46, 9000, 0, 9000, 9000 },
 		{ "net_ring", UINT32_MAX, UINT16_MAX, 46, 339, -EINVAL, 0, 0 },
 		{ "net_ring", UINT32_MAX, UINT16_MAX, 46, 340, 0, 340, 340 },
-		/* a limit: on the frame, on the MTU, on both */
+		/* a limit on the frame, on the MTU, or on both */
 		{ "net_x", 1518, UINT16_MAX, 46, 0, 0, 1500, 1500 },
 		{ "net_x", 1518, UINT16_MAX, 46, 1501, -EINVAL, 0, 0 },
 		{ "net_x", 9728, 9706, 68, 9706, 0, 9706, 9706 },
@@ -44,12 +44,12 @@ test_choose(void **state)
 		{ "net_x", 9728, 9706, 1500, 1400, -EINVAL, 0, 0 },
 		{ "net_x", 10, UINT16_MAX, 46, 0, -EINVAL, 0, 0 },
 		{ NULL, 1518, UINT16_MAX, 46, 0, 0, 1500, 1500 },
-		/* more than they announce: a buffer of the default size */
+		/* these drivers allow more than they announce: the default size of their buffers */
 		{ "net_memif", 1518, UINT16_MAX, 46, 0, 0, 2030, 1500 },
 		{ "net_memif", 1518, UINT16_MAX, 46, 2031, -EINVAL, 0, 0 },
-		/* without an interface, what they announce */
+		/* without an interface, the announced limit */
 		{ "net_af_packet", 1518, UINT16_MAX, 46, 0, 0, 1500, 1500 },
-		/* less than it announces: a page has to hold the mbuf, too */
+		/* less than announced: the page must also hold the mbuf */
 		{ "net_af_xdp", 3520, 3502, 68, 0, 0, 2794, 2794 },
 		{ "net_af_xdp", 3520, 3502, 68, 2795, -EINVAL, 0, 0 },
 		{ "net_af_xdp", 1518, 1500, 68, 0, 0, 1500, 1500 },
@@ -72,7 +72,7 @@ test_choose(void **state)
 	}
 }
 
-/* The kernel's interface below net_af_packet says what it carries; the loopback one has 65536. */
+/* The kernel's interface below net_af_packet determines the MTU; the loopback interface has 65536. */
 static void
 test_interface(void **state)
 {

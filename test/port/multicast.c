@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Datagrams to groups, end to end: device a, with two workers that both hear what its first queue
- * receives, and device b on the other end of the wire. Each QP that is attached gets each message
- * once, on its own worker; who is not gets none, the sender among them. And what is dropped of what
- * looks similar.
+ * Datagrams to groups, end to end: device a has two workers and receives on its first queue only, device b is at the
+ * other end of the wire. Each attached QP gets each message once, on its own worker. Other QPs get none, nor does the
+ * sender if it is not attached. And drops of similar packets.
  */
 
 #include <setjmp.h>
@@ -33,7 +32,7 @@
 #define ROUNDS  200
 #define MEMBERS 5
 
-/* A UD QP, and one message that it sends or receives. */
+/* A UD QP, with one message to send or to receive. */
 struct member {
 	struct ibv_context *context;
 	struct ibv_pd *pd;
@@ -67,7 +66,7 @@ poll(void)
 static int
 setup(void **state)
 {
-	/* else the two, of one process, would not need the wire */
+	/* without loopback: in one process, the devices would not use the wire */
 	const struct uroce_port_conf conf = { .no_loopback = 1 };
 
 	test_rings_create_funnel(&wires[0], &wires[1]);
@@ -90,7 +89,7 @@ teardown(void **state)
 {
 	assert_int_equal(uroce_close_device(a), 0);
 	assert_int_equal(uroce_close_device(b), 0);
-	rte_eth_dev_close(wires[1].port_id); /* its rings are the other's */
+	rte_eth_dev_close(wires[1].port_id); /* both ends share the rings */
 	test_rings_destroy(&wires[0]);
 	for (unsigned int i = 0; i < RTE_DIM(workers); i++)
 		assert_int_equal(uroce_destroy_worker(workers[i]), 0);
@@ -181,7 +180,7 @@ send_to(struct member *m, const union ibv_gid *group, uint8_t sgid_index, uint8_
 	assert_int_equal(uroce_destroy_ah(wr.wr.ud.ah), 0);
 }
 
-/* One message, or none (fill 0). */
+/* The member receives one message; none if fill is 0. */
 static void
 expect(struct member *m, uint8_t fill)
 {
@@ -200,8 +199,8 @@ expect(struct member *m, uint8_t fill)
 	assert_int_equal(uroce_poll_cq(m->cq, 1, &wc), 0);
 }
 
-/* Members 0 to 3 on a's two workers by turns, the third with another Q_Key, the fourth not
- * attached; the fifth is b's. */
+/* Members 0 to 3 alternate between a's two workers; the third has another Q_Key, the fourth is not attached; the
+ * fifth is on b. */
 static void
 test_members(void **state)
 {
@@ -219,7 +218,7 @@ test_members(void **state)
 				assert_int_equal(uroce_attach_mcast(members[i].qp, &groups[g], 0),
 						 0);
 		}
-		receive_post(&sender); /* in vain: it is not attached */
+		receive_post(&sender); /* stays posted: the sender is not attached */
 		poll();
 		send_to(&sender, &groups[g], g == 0 ? 1 : 2, 0x5a);
 		for (unsigned int i = 0; i < MEMBERS; i++)
@@ -230,7 +229,7 @@ test_members(void **state)
 			if (i != 3)
 				assert_int_equal(uroce_detach_mcast(members[i].qp, &groups[g], 0),
 						 0);
-		/* nobody is left to hear it */
+		/* no member is left */
 		send_to(&sender, &groups[g], g == 0 ? 1 : 2, 0xa5);
 		for (unsigned int i = 0; i < MEMBERS; i++)
 			assert_int_equal(uroce_poll_cq(members[i].cq, 1, &(struct ibv_wc){ 0 }), 0);
@@ -243,7 +242,7 @@ test_members(void **state)
 	member_close(&sender);
 }
 
-/* A sender that is attached hears itself, once. */
+/* An attached sender receives its own message, once. */
 static void
 test_sender(void **state)
 {
@@ -279,7 +278,8 @@ test_sender(void **state)
 	member_close(&sender);
 }
 
-/* Unless it does not want to; another one of its port that does not want to hear itself, does hear it, and it that. */
+/* A sender without multicast loopback does not receive its own messages; another QP of its port receives them, and
+ * the sender receives that QP's. */
 static void
 test_sender_without_itself(void **state)
 {
@@ -308,7 +308,7 @@ test_sender_without_itself(void **state)
 	}
 }
 
-/* A namesake elsewhere is somebody else. */
+/* A sender on another host may have the same QPN. */
 static void
 test_namesake(void **state)
 {
@@ -320,7 +320,7 @@ test_namesake(void **state)
 	receive_post(&members[0]);
 	member_open(&sender, b, QKEY);
 	number = sender.qp->qp_num;
-	sender.qp->qp_num = members[0].qp->qp_num;	/* what DETH says */
+	sender.qp->qp_num = members[0].qp->qp_num;	/* in the DETH */
 	send_to(&sender, &group, 1, 0x44);
 	expect(&members[0], 0x44);
 	sender.qp->qp_num = number;
@@ -329,7 +329,7 @@ test_namesake(void **state)
 	member_close(&sender);
 }
 
-/* More than a burst of them on one worker, and each gets it. */
+/* More members on one worker than a burst holds: each gets the message. */
 static void
 test_many(void **state)
 {
@@ -351,7 +351,7 @@ test_many(void **state)
 	member_close(&sender);
 }
 
-/* What a group's frame must be like, byte for byte; nobody is attached but the port has joined. */
+/* The valid frame to a group, byte for byte: the port has joined, but no QP is attached. */
 #define FRAME                                                                   \
 	"01005e010203 P 0800 45 00 003c 0000 4000 01 11 0000 0a000002 ef010203" \
 	"c000 12b7 0028 0000"                                                   \
@@ -386,16 +386,16 @@ test_drops(void **state)
 
 	tap_open(&t, 0, cidrs);
 	t.port->link_due_ns = UINT64_MAX;
-	drop(&t, 0, 0, "drop_l2_address"); /* not joined */
+	drop(&t, 0, 0, "drop_l2_address"); /* before the port joins */
 	assert_int_equal(uroce_port_mcast_join(&t.port->dev, &group), 0);
 	for (unsigned int i = 0; i < 2; i++)
 		rte_pktmbuf_free(tap_receive(&t));
-	drop(&t, 33, 3, "drop_qpn"); /* as it is: nobody is attached */
+	drop(&t, 33, 3, "drop_qpn"); /* unchanged: no QP is attached */
 	drop(&t, 33, 4, "drop_ip_address");
-	drop(&t, 5, 4, "drop_l2_address"); /* the MAC of another group */
+	drop(&t, 5, 4, "drop_l2_address"); /* another group's MAC address */
 	drop(&t, 0, 0x33, "drop_l2_address");
 	drop(&t, 23, 1, "drop_ip_protocol"); /* an echo request */
-	drop(&t, 49, 0xfe, "drop_qpn");      /* for one QP, it says */
+	drop(&t, 49, 0xfe, "drop_qpn");      /* the BTH names a single QP */
 	drop(&t, 37, 0xb8, "drop_udp_port");
 	uroce_port_mcast_leave(&t.port->dev, &group);
 	rte_pktmbuf_free(tap_receive(&t));

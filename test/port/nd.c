@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Neighbor discovery byte for byte, with the checks of RFC 4861, 7.1.1 and 7.1.2, one by one.
+ * Neighbor discovery byte for byte, with each of the checks of RFC 4861, 7.1.1 and 7.1.2.
  */
 
 #include <setjmp.h>
@@ -23,10 +23,10 @@
 
 #define OURS      "fd000000000000000000000000000001"
 #define PEERS     "fd000000000000000000000000000002"
-#define GROUP     "ff0200000000000000000001ff000001" /* OURS' solicited-node group */
+#define GROUP     "ff0200000000000000000001ff000001" /* the solicited-node group of OURS */
 #define ALL_NODES "ff020000000000000000000000000001"
 
-/* fd00::2 asks for fd00::1, with its own MAC; and our answer */
+/* fd00::2 asks for fd00::1, with its own MAC address; and the device's answer */
 #define SOLICIT \
 	"3333ff000001 P 86dd 60000000 0020 3a ff" PEERS GROUP "87 00 0000 00000000" OURS "0101 P"
 #define ADVERT "P M 86dd 60000000 0020 3a ff" OURS PEERS "88 00 0000 60000000" OURS "0201 M"
@@ -71,10 +71,10 @@ test_solicit(void **state)
 	tap_open(&t, 0, cidrs);
 	send6(&t, SOLICIT);
 	expect6(&t, ADVERT);
-	/* unicast, and without the option: to where it came from */
+	/* unicast, without the option: answered to the sender's MAC address */
 	send6(&t, "M P 86dd 60000000 0018 3a ff" PEERS OURS "87 00 0000 00000000" OURS);
 	expect6(&t, ADVERT);
-	/* for the link-local address */
+	/* asks for the link-local address */
 	send6(&t, "M P 86dd 60000000 0020 3a ff" PEERS OURS "87 00 0000 00000000 L 0101 P");
 	expect6(&t, "P M 86dd 60000000 0020 3a ff L" PEERS "88 00 0000 60000000 L 0201 M");
 	tap_expect_nothing(&t);
@@ -82,7 +82,7 @@ test_solicit(void **state)
 	tap_close(&t);
 }
 
-/* RFC 4862: somebody else wants our address. Everybody gets to know that it is taken. */
+/* RFC 4862: another host checks whether the device's address is free. The reply to all nodes says that it is in use. */
 static void
 test_duplicate_address(void **state)
 {
@@ -122,11 +122,11 @@ test_malformed(void **state)
 		size_t offset;
 		uint8_t value;
 	} wrong[] = {
-		{ IP + 7, 254 },                       /* hop limit: a router has been in between */
+		{ IP + 7, 254 },                       /* a lower hop limit: a router has forwarded it */
 		{ IP + 7, 0 },        { ICMP + 1, 1 }, /* code */
 		{ ICMP + 8, 0xff },                    /* the target is a group */
-		{ OPTION + 1, 0 },                     /* an option of no length */
-		{ OPTION + 1, 2 },                     /* an option that goes beyond the end */
+		{ OPTION + 1, 0 },                     /* an option of length 0 */
+		{ OPTION + 1, 2 },                     /* an option beyond the end */
 		{ IP + 8, 0xff },                      /* the sender is a group */
 		{ OPTION + 2, 0x01 },                  /* its MAC is a group's */
 	};
@@ -145,17 +145,17 @@ test_malformed(void **state)
 	tap_checksum_icmp6(frame, IP);
 	frame[ICMP + 2] ^= 1;
 	tap_expect_drop(&t, frame, bytes, "drop_icmp");
-	/* the message, or its option, is cut short */
+	/* the message or its option is truncated */
 	drop6(&t,
 	      "M P 86dd 60000000 0017 3a ff" PEERS OURS
 	      "87 00 0000 00000000 fd0000000000000000000000000000 Z1",
 	      "drop_icmp");
 	drop6(&t, "M P 86dd 60000000 0019 3a ff" PEERS OURS "87 00 0000 00000000" OURS "01",
 	      "drop_icmp");
-	/* with our own address as its source */
+	/* from the device's own address */
 	drop6(&t, "M P 86dd 60000000 0020 3a ff" OURS OURS "87 00 0000 00000000" OURS "0101 P",
 	      "drop_icmp");
-	/* for an address that only its group shares with ours */
+	/* for another address with the same solicited-node group */
 	drop6(&t,
 	      "3333ff000001 P 86dd 60000000 0020 3a ff" PEERS GROUP
 	      "87 00 0000 00000000 fd010000000000000000000000000001 0101 P",
@@ -195,17 +195,17 @@ test_resolution(void **state)
 	assert_int_equal(lladdr(n), 0);
 	send6(&t, SOLICITED "0201 P");
 	assert_int_equal(lladdr(n), uroce_neighbor_mac_word(&peer));
-	/* only with the override flag is another MAC taken */
+	/* a new MAC address counts only with the override flag */
 	send6(&t, NEITHER "0201 020000000098");
 	assert_int_equal(lladdr(n), uroce_neighbor_mac_word(&peer));
 	send6(&t, OVERRIDE "0201 020000000098");
 	assert_int_equal(lladdr(n), uroce_neighbor_mac_word(&other));
-	/* 'solicited' to a group is a lie */
+	/* an advertisement to a group must not claim to be solicited */
 	drop6(&t,
 	      "333300000001 P 86dd 60000000 0020 3a ff" PEERS ALL_NODES "88 00 0000 60000000" PEERS
 	      "0201 P",
 	      "drop_icmp");
-	/* so is an advertisement for our own address */
+	/* nor may it be for the device's own address */
 	drop6(&t,
 	      "333300000001 P 86dd 60000000 0020 3a ff" OURS ALL_NODES "88 00 0000 20000000" OURS
 	      "0201 P",

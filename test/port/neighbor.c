@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The neighbor table against a clock of the test's own: probes, their backoff, frames that wait,
- * age, and a table that is full.
+ * The neighbor table, with a clock that the test sets: probes and their backoff, frames that wait, aging, and a full
+ * table.
  */
 
 #include <errno.h>
@@ -78,14 +78,15 @@ test_probes_back_off(void **state)
 	assert_int_equal(due(now, &next), 0);
 	assert_int_equal(n->state, UROCE_NEIGHBOR_FAILED);
 	assert_int_equal(next, UINT64_MAX);
-	/* asked for again: from the start */
+	/* requested again: probing starts anew */
 	assert_ptr_equal(uroce_neighbor_get(&table, addr(1)), n);
 	assert_int_equal(due(now, &next), 1);
 	uroce_neighbor_put(&table, n, now);
 	uroce_neighbor_put(&table, n, now);
 }
 
-/* By somebody without a path: probed while it is asked for, a failure told once, then anew. */
+/* A request without a path: probes go out while requests continue, a failure is returned once, then probing starts
+ * anew. */
 static void
 test_asked(void **state)
 {
@@ -98,7 +99,7 @@ test_asked(void **state)
 	assert_int_equal(due(now, &next), 1);
 	assert_int_equal(uroce_neighbor_learn(&table, addr(1), &mac_a, SOLICITED, now, frames), 0);
 	assert_int_equal(uroce_neighbor_ask(&table, addr(1), now), 0);
-	/* nobody asks any more: it goes with its age */
+	/* no requests any more: the entry expires */
 	assert_int_equal(due(now + UROCE_NEIGHBOR_AGE_NS, &next), 0);
 	assert_int_equal(next, UINT64_MAX);
 
@@ -112,7 +113,7 @@ test_asked(void **state)
 	assert_int_equal(sent, UROCE_NEIGHBOR_PROBES);
 	assert_int_equal(uroce_neighbor_ask(&table, addr(1), now), -EINPROGRESS);
 	assert_int_equal(due(now, &next), 1);
-	/* and left alone before it has answered: its next probe is none */
+	/* without requests, probing stops before a reply */
 	assert_int_equal(due(now + UROCE_NEIGHBOR_WANTED_NS, &next), 0);
 	assert_int_equal(next, UINT64_MAX);
 }
@@ -145,7 +146,7 @@ test_frames_wait(void **state)
 	assert_int_equal(n->refs, 0);
 }
 
-/* Many that do not answer do not take a worker's mbufs from those that do. */
+/* Frames that wait for many silent neighbors do not take the mbufs of frames for others. */
 static void
 test_frames_of_many(void **state)
 {
@@ -164,7 +165,7 @@ test_frames_of_many(void **state)
 	}
 	assert_int_equal(uroce_neighbor_hold(&table, addr((uint8_t)fill), m, &mac),
 			 UROCE_HOLD_FULL);
-	/* one of them answers */
+	/* one of them replies */
 	assert_int_equal(uroce_neighbor_learn(&table, addr(0), &mac_a, SOLICITED, S, frames),
 			 UROCE_NEIGHBOR_PENDING);
 	rte_pktmbuf_free_bulk(frames, UROCE_NEIGHBOR_PENDING);
@@ -172,13 +173,13 @@ test_frames_of_many(void **state)
 			 UROCE_HOLD_KEPT);
 	for (uint8_t i = 0; i <= fill; i++)
 		uroce_neighbor_put(&table, n[i], S);
-	/* they go with their entries */
+	/* the frames are freed with their entries */
 	for (uint64_t now = S; now < 200 * S; now += S)
 		(void)due(now, &(uint64_t){ 0 });
 	assert_int_equal(table.nb_pending, 0);
 }
 
-/* Nobody answers: the frames are dropped and counted; another frame starts it all again. */
+/* Without a reply the frames are dropped and counted; another frame starts probing anew. */
 static void
 test_frames_dropped(void **state)
 {
@@ -198,7 +199,7 @@ test_frames_dropped(void **state)
 			 UROCE_HOLD_KEPT_DUE);
 	assert_int_equal(due(S, &next), 1);
 	uroce_neighbor_put(&table, n, S);
-	/* what still waits is freed with the table */
+	/* the table frees the frame that still waits */
 }
 
 static void
@@ -211,13 +212,13 @@ test_age(void **state)
 	assert_int_equal(due(S, &next), 0);
 	now = S + UROCE_NEIGHBOR_AGE_NS;
 	assert_int_equal(next, now);
-	/* asked itself, and still in use */
+	/* still in use: a unicast probe */
 	assert_int_equal(due(now, &next), 1);
 	assert_memory_equal(&probes[0].mac, &mac_a, sizeof(mac_a));
 	assert_int_equal(n->lladdr, uroce_neighbor_mac_word(&mac_a));
 	uroce_neighbor_learn(&table, addr(1), &mac_a, SOLICITED, now, frames);
 	assert_int_equal(n->state, UROCE_NEIGHBOR_REACHABLE);
-	/* does not answer: then everybody is asked */
+	/* no reply: after unicast probes, a broadcast */
 	now += UROCE_NEIGHBOR_AGE_NS;
 	for (unsigned int i = 0; i < UROCE_NEIGHBOR_PROBES; i++, now = next) {
 		assert_int_equal(due(now, &next), 1);
@@ -229,7 +230,7 @@ test_age(void **state)
 	uroce_neighbor_put(&table, n, now);
 }
 
-/* One that no path uses is forgotten, not asked. */
+/* An entry that no path uses expires without probes. */
 static void
 test_unused(void **state)
 {
@@ -252,7 +253,7 @@ test_learn(void **state)
 	uint64_t next;
 
 	uroce_neighbor_learn(&table, addr(2), &mac_a, SOLICITED, S, frames);
-	assert_int_equal(due(S, &next), 1); /* addr(1) only */
+	assert_int_equal(due(S, &next), 1); /* only addr(1) needs a probe */
 	uroce_neighbor_learn(&table, addr(1), &group, SOLICITED, S, frames);
 	uroce_neighbor_learn(&table, addr(1), &nobody, SOLICITED, S, frames);
 	assert_int_equal(n->lladdr, 0);
@@ -262,13 +263,13 @@ test_learn(void **state)
 	assert_int_equal(n->lladdr, uroce_neighbor_mac_word(&mac_a));
 	uroce_neighbor_learn(&table, addr(1), &mac_b, UROCE_NEIGHBOR_OVERRIDE, S, frames);
 	assert_int_equal(n->lladdr, uroce_neighbor_mac_word(&mac_b));
-	/* the same again, unasked, does not make it younger */
+	/* the same MAC address, unsolicited, does not renew the entry */
 	uroce_neighbor_learn(&table, addr(1), &mac_b, UROCE_NEIGHBOR_OVERRIDE, 2 * S, frames);
 	assert_int_equal(n->due_ns, S + UROCE_NEIGHBOR_AGE_NS);
 	uroce_neighbor_put(&table, n, S);
 }
 
-/* A link that goes takes what was known along; one that comes leaves what has been learned since. */
+/* A link that goes down invalidates all MAC addresses; when it comes up, addresses learned since then stay. */
 static void
 test_link(void **state)
 {
@@ -279,14 +280,14 @@ test_link(void **state)
 	uroce_neighbor_learn(&table, addr(1), &mac_a, SOLICITED, now, frames);
 	uroce_neighbors_link(&table, false);
 	assert_int_equal(n->lladdr, 0);
-	/* whom nobody answers for is given up */
+	/* a neighbor that does not reply fails */
 	for (unsigned int i = 0; i < UROCE_NEIGHBOR_PROBES; i++, now = next) {
 		assert_int_equal(due(now, &next), 2);
 		assert_true(rte_is_zero_ether_addr(&probes[0].mac));
 	}
 	assert_int_equal(due(now, &next), 0);
 	assert_int_equal(n->state, UROCE_NEIGHBOR_FAILED);
-	/* the next peer has said who it is before the link was seen to be there */
+	/* a new peer announces itself before the table sees that the link is up */
 	uroce_neighbor_learn(&table, addr(1), &mac_b, SOLICITED, now, frames);
 	uroce_neighbors_link(&table, true);
 	assert_int_equal(n->lladdr, uroce_neighbor_mac_word(&mac_b));
@@ -296,7 +297,7 @@ test_link(void **state)
 	uroce_neighbor_put(&table, other, now);
 }
 
-/* Of whose MAC is said to be no more, all addresses, and whoever has had them last; not those of others. */
+/* The departure of a MAC address applies to all IP addresses that have it or had it last, and to no others. */
 static void
 test_departures(void **state)
 {
@@ -306,7 +307,7 @@ test_departures(void **state)
 
 	for (uint8_t i = 0; i < 3; i++)
 		n[i] = uroce_neighbor_get(&table, addr(i));
-	assert_false(uroce_neighbors_depart(&table, &nobody));	/* whom nobody has answered for */
+	assert_false(uroce_neighbors_depart(&table, &nobody));	/* no neighbor has this MAC address */
 	assert_false(uroce_neighbors_depart(&table, &mac_a));
 	assert_int_equal(table.departures, 0);
 	uroce_neighbor_learn(&table, addr(0), &mac_a, SOLICITED, S, frames);
@@ -319,15 +320,15 @@ test_departures(void **state)
 	for (uint8_t i = 0; i < 3; i++)
 		assert_int_equal(uroce_neighbor_departed(&table, addr(i), 0), i < 2);
 	assert_false(uroce_neighbor_departed(&table, addr(0), 1));
-	assert_false(uroce_neighbor_departed(&table, addr(3), 0));	/* who is not in the table */
-	/* one who has moved, and one who has not answered for long */
+	assert_false(uroce_neighbor_departed(&table, addr(3), 0));	/* not in the table */
+	/* one neighbor has moved to another MAC address; the other has not replied for long */
 	uroce_neighbor_learn(&table, addr(0), &mac_b, SOLICITED, S, frames);
 	uroce_neighbors_link(&table, false);
 	assert_int_equal(n[1]->lladdr, 0);
 	assert_true(uroce_neighbors_depart(&table, &mac_a));
 	assert_false(uroce_neighbor_departed(&table, addr(0), 1));
 	assert_true(uroce_neighbor_departed(&table, addr(1), 1));
-	/* whom nobody holds is forgotten, and is another one when he comes again */
+	/* an unused entry expires; a neighbor that returns gets a new entry */
 	for (uint8_t i = 0; i < 3; i++)
 		uroce_neighbor_put(&table, n[i], S);
 	due(S + UROCE_NEIGHBOR_AGE_NS, &next);
@@ -350,7 +351,7 @@ test_full(void **state)
 	uroce_neighbor_put(&table, n[3], S);
 	assert_ptr_equal(uroce_neighbor_get(&table, addr(CAPACITY)), n[3]);
 	assert_memory_equal(n[3]->addr, addr(CAPACITY), 16);
-	/* more is due than there is room for: the rest at once */
+	/* more probes are due than there is room for: the rest is due at once */
 	assert_int_equal(uroce_neighbors_due(&table, S, probes, 3, &next), 3);
 	assert_int_equal(next, S);
 	assert_int_equal(uroce_neighbors_due(&table, S, probes, ROOM, &next), CAPACITY - 3);

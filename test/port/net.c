@@ -75,7 +75,7 @@ end_connect(struct end *e, const struct end *peer)
 		.max_dest_rd_atomic = 8,
 		.max_rd_atomic = 8,
 		.min_rnr_timer = 1,
-		.timeout = 18, /* a second: a busy machine is not a lossy one */
+		.timeout = 18, /* 1 s: no retransmission on a busy machine */
 		.retry_cnt = 7,
 		.rnr_retry = 7,
 		.ah_attr = { .is_global = 1, .port_num = 1, .grh = { .sgid_index = 1, .hop_limit = 64 } },
@@ -170,7 +170,7 @@ net_run_operations(struct net *net)
 	value = 42;
 	assert_memory_equal(b->buffer, &value, sizeof(value));
 
-	/* and the other way round */
+	/* and in the other direction */
 	end_fill(b, 4);
 	end_post(b, IBV_WR_RDMA_WRITE, a, 4097, 0);
 	net_expect_ok(net, b, IBV_WC_RDMA_WRITE);
@@ -201,7 +201,6 @@ net_destroy_workers(struct net *net)
 		assert_int_equal(uroce_destroy_worker(net->workers[i]), 0);
 }
 
-/* Two devices on a wire, worker i % nb_workers for each. */
 void
 net_open(struct net *net, const struct uroce_port_conf *conf, unsigned int nb_workers,
 	  const char *a, const char *b)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Two ends with an RC QP each, on ports of the process, and all operations between them.
+ * Two ends with one RC QP each, on ports of the process, and all operations between them.
  */
 
 #ifndef UROCE_TEST_PORT_NET_H
@@ -27,7 +27,7 @@ struct end {
 	struct ibv_cq *cq;
 	struct ibv_qp *qp;
 	struct ibv_mr *mr;
-	uint8_t *buffer; /* END_BYTES */
+	uint8_t *buffer; /* END_BYTES long */
 	enum end_memory memory;
 };
 
@@ -36,7 +36,7 @@ struct net {
 	struct uroce_worker *workers[2];
 	unsigned int nb_workers;
 	struct end ends[2];
-	bool threads; /* lcores poll; else the test does */
+	bool threads; /* lcores poll the workers; otherwise the test does */
 };
 
 void end_open(struct end *e, struct ibv_context *context, enum end_memory memory);
@@ -44,21 +44,21 @@ void end_close(struct end *e);
 void end_connect(struct end *e, const struct end *peer);
 void end_fill(struct end *e, unsigned int seed);
 
-/** From and to the beginning of the buffers. @param add	of a FETCH AND ADD */
+/** From and to the start of the buffers. @param add	for a FETCH AND ADD */
 void end_post(struct end *e, enum ibv_wr_opcode opcode, const struct end *peer, size_t bytes, uint64_t add);
 
 void net_create_workers(struct net *net, unsigned int n);
 void net_destroy_workers(struct net *net);
 void net_connect(struct net *net);
 
-/** Two devices on a wire, worker i % nb_workers for each. */
+/** Open two devices on a wire, with worker i % nb_workers for device i. */
 void net_open(struct net *net, const struct uroce_port_conf *conf, unsigned int nb_workers, const char *a,
 	      const char *b);
 void net_close(struct net *net);
 
-/** Wait for a completion. */
+/** Wait for a successful completion. */
 void net_expect_ok(struct net *net, struct end *e, enum ibv_wc_opcode opcode);
-/** SEND, WRITE, READ and an atomic one way, a WRITE the other way. */
+/** SEND, WRITE, READ and an atomic in one direction, a WRITE in the other. */
 void net_run_operations(struct net *net);
 
 #endif /* UROCE_TEST_PORT_NET_H */

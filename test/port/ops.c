@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * What a port lends its device: QPs go round the workers, turns are those of the engine's worker,
- * progress is every worker's, GIDs are the port's.
+ * A port's operations for its device: QPs alternate between workers, a turn belongs to the engine's worker, progress
+ * applies to each worker, and GIDs come from the port.
  */
 
 #include <errno.h>
@@ -71,7 +71,7 @@ teardown(void **state)
 	return uroce_pools_retired() == 0 ? 0 : -1;
 }
 
-/* A frame too short for anything, not yet received. */
+/* Put a frame that is too short for any protocol on the wire. */
 static void
 put(struct fixture *f, unsigned int queue)
 {
@@ -97,13 +97,13 @@ test_attach(void **state)
 	}
 }
 
-/* Who has entered an engine has its worker's turn, not the others'. */
+/* A thread inside an engine has the turn of that engine's worker, and of no other. */
 static void
 test_turn(void **state)
 {
 	struct fixture *f = *state;
 
-	test_poll(f->workers, WORKERS, 10); /* what it announces */
+	test_poll(f->workers, WORKERS, 10); /* receive the announcements */
 	for (unsigned int i = 0; i < WORKERS; i++) {
 		uroce_port_ops.worker->engine_enter(&f->workers[i]->engine);
 		put(f, 0);
@@ -127,12 +127,12 @@ test_progress(void **state)
 	uroce_port_ops.worker->progress(f->dev);
 	for (unsigned int i = 0; i < WORKERS; i++) {
 		assert_true(rte_ring_empty(f->wire.rx[i]));
-		assert_false(f->workers[i]->cleanup); /* done, too */
+		assert_false(f->workers[i]->cleanup); /* done by then, too */
 	}
 	assert_int_equal(test_counter(f->context, "rx_frames"), before + WORKERS);
 }
 
-/* The device's clock is the workers', the wall's is the system's; neither goes backwards here. */
+/* The device's clock is that of the workers, the wall clock is the system's; neither goes back. */
 static void
 test_clocks(void **state)
 {
@@ -143,7 +143,7 @@ test_clocks(void **state)
 	uroce_port_ops.port->clocks(f->dev, &device_ns, &wall_ns);
 	after_ns = uroce_clock_ns();
 	assert_in_range(device_ns, before_ns, after_ns);
-	/* after 2020 */
+	/* later than 2020 */
 	assert_true(wall_ns > UINT64_C(1577836800) * 1000000000);
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Address vectors to paths: what is refused and leaves nothing held, the headers, and where the
- * peer is: on the link, behind the gateway, in a group, in this process.
+ * Paths from address vectors: refused vectors, which leave no references; the headers; and the peer's place: on the
+ * link, behind the gateway, in a group, or in this process.
  */
 
 #include <errno.h>
@@ -68,7 +68,7 @@ test_refused(void **state)
 	attr = to("10.0.0.2", SGID_IPV4);
 	attr.port_num = 0;
 	assert_int_equal(init(&t, &attr, &path), -EINVAL);
-	/* two families, on the wire and looped back */
+	/* two address families, on the wire and looped back */
 	attr = to("10.0.0.2", SGID_IPV6);
 	assert_int_equal(init(&t, &attr, &path), -EINVAL);
 	attr = to("fd00::2", SGID_IPV4);
@@ -107,7 +107,7 @@ test_headers(void **state)
 	assert_int_equal(init(&t, &attr, &path), 0);
 	assert_int_equal(path.headers.bytes[UNTAGGED + TTL], 2);
 	fini(&t, &path);
-	/* more than the 20 bits of a flow label must not reach the traffic class */
+	/* a flow label of more than 20 bits must not change the traffic class */
 	attr = to("fd00::2", SGID_IPV6);
 	attr.grh.flow_label = 0xfff12345;
 	attr.grh.traffic_class = 0x68;
@@ -133,7 +133,7 @@ test_vlan(void **state)
 	assert_int_equal(init(&t, &self, &path), 0);
 	assert_memory_equal(path.headers.bytes + 12, "\x81\x00\x01\x23\x08\x00", 6);
 	fini(&t, &path);
-	/* the SL, of which the tag has room for three bits, is its priority */
+	/* the lower three bits of the SL are the tag's priority */
 	peer.sl = 5;
 	assert_int_equal(init(&t, &peer, &path), 0);
 	assert_memory_equal(path.headers.bytes + 12, "\x81\x00\xa1\x23\x08\x00", 6);
@@ -145,7 +145,7 @@ test_vlan(void **state)
 	tap_close(&t);
 }
 
-/* Its MAC is not waited for; the path sees it as soon as it is known. */
+/* The path does not wait for the MAC address, and uses it as soon as it is known. */
 static void
 test_neighbor(void **state)
 {
@@ -162,7 +162,7 @@ test_neighbor(void **state)
 	assert_int_equal(path.out, 0);
 	assert_non_null(path.lladdr);
 	assert_int_equal(*path.lladdr, 0);
-	/* it is asked for without a frame that needs it */
+	/* resolution starts without a frame */
 	tap_expect_text(&t, "ffffffffffff M 0806 0001 0800 06 04 0001 M 0a000001 Z6 0a000002 Z18");
 	bytes = tap_frame(&t, frame, "M P 0806 0001 0800 06 04 0002 P 0a000002 M 0a000001");
 	tap_send(&t, frame, bytes);
@@ -170,7 +170,7 @@ test_neighbor(void **state)
 	assert_int_equal(*path.lladdr, uroce_neighbor_mac_word(&peer));
 	assert_int_equal(uroce_del_address(t.context, cidrs[0]), EBUSY);
 	fini(&t, &path);
-	fini(&t, &path); /* nothing to do */
+	fini(&t, &path); /* nothing to release */
 	assert_int_equal(uroce_del_address(t.context, cidrs[0]), 0);
 	tap_close(&t);
 }
@@ -187,7 +187,7 @@ test_gateway(void **state)
 	assert_int_equal(uroce_set_gateway(t.context, "10.0.0.254"), 0);
 	for (unsigned int i = 0; i < 2; i++)
 		assert_int_equal(init(&t, &far[i], &paths[i]), 0);
-	/* by way of the gateway, but to the peer */
+	/* by the gateway's MAC address to the peer's IP address */
 	assert_non_null(paths[0].lladdr);
 	assert_ptr_equal(paths[0].lladdr, paths[1].lladdr);
 	assert_memory_equal(paths[0].headers.bytes + UNTAGGED + 16, "\xc0\xa8\0\x01", 4);
@@ -196,7 +196,7 @@ test_gateway(void **state)
 	tap_close(&t);
 }
 
-/* A group has a MAC of its own: nobody is asked. */
+/* The MAC address of a group is derived from the group: no resolution. */
 static void
 test_multicast(void **state)
 {
@@ -215,7 +215,7 @@ test_multicast(void **state)
 	tap_close(&t);
 }
 
-/* From the tapped device to this address, which is another device's. */
+/* A path from the tapped device to an address of another device. */
 static void
 expect_out(struct tap *t, const char *address, uint8_t sgid_index, const struct uroce_port *peer)
 {
@@ -254,7 +254,7 @@ test_loopback(void **state)
 		expect_out(&t, "10.0.0.7", SGID_IPV4, NULL);
 		assert_int_equal(uroce_add_address(other, "10.0.0.7/24"), 0);
 		expect_out(&t, "10.0.0.7", SGID_IPV4, conf.no_loopback ? NULL : port);
-		/* a link-local address is of its own link only */
+		/* a link-local address is valid on its own link only */
 		uroce_gid_format(port->gids[0].subnet.gid, link_local, sizeof(link_local));
 		assert_memory_not_equal(&port->mac, &t.port->mac, sizeof(port->mac));
 		expect_out(&t, link_local, SGID_LINK_LOCAL, NULL);
@@ -265,7 +265,7 @@ test_loopback(void **state)
 	tap_close(&t);
 }
 
-/* The frame is as the peer's port would get it, in the peer's VLAN. */
+/* The frame is as the peer's port would receive it, with the peer's VLAN. */
 static void
 test_loopback_vlan(void **state)
 {

@@ -53,7 +53,7 @@ net_close(struct net *net)
 		assert_int_equal(uroce_close_device(net->context[i]), 0);
 	for (unsigned int i = 0; i < 2; i++)
 		assert_int_equal(uroce_destroy_worker(net->workers[i]), 0);
-	/* the rings are shared: one of the two frees them */
+	/* both ends share the rings: free them once */
 	rte_eth_dev_close(net->wire[0].port_id);
 	test_rings_destroy(&net->wire[1]);
 	assert_int_equal(uroce_pools_retired(), 0);

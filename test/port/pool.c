@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Pools: what they are made of, what is refused, and that none is freed before its mbufs are back.
+ * Pools: their layout, refused sizes, and that a pool is freed only after all its mbufs have returned.
  */
 
 #include <errno.h>
@@ -55,7 +55,7 @@ test_refused(void **state)
 	} cases[] = {
 		{ MBUFS, UINT16_MAX - RTE_PKTMBUF_HEADROOM + 1, EINVAL },
 		{ MBUFS, UINT32_MAX, EINVAL },
-		{ 1 << 20, 16384, ENOMEM }, /* more than this EAL has */
+		{ 1 << 20, 16384, ENOMEM }, /* more than this EAL's memory */
 	};
 	struct rte_mempool *pool;
 
@@ -71,7 +71,7 @@ test_refused(void **state)
 	uroce_pool_retire(pool);
 }
 
-/* Without hugepages, as here: mbufs of more than half a page take no page each, and a device can address each. */
+/* Without hugepages, mbufs of more than half a page do not take a page each, and a device can address each of them. */
 static void
 test_packed(void **state)
 {
@@ -108,7 +108,7 @@ test_packed(void **state)
 	}
 }
 
-/* In any order: each pool lives as long as the last of its mbufs is out. */
+/* In any order, each pool lives until its last mbuf returns. */
 static void
 test_retire(void **state)
 {
@@ -130,7 +130,7 @@ test_retire(void **state)
 		assert_int_equal(uroce_pools_retired(), POOLS - i);
 		assert_ptr_equal(rte_mempool_lookup(names[order[i]]), pools[order[i]]);
 		rte_pktmbuf_free(mbufs[order[i]][1]);
-		uroce_pool_retire(NULL); /* buries, too */
+		uroce_pool_retire(NULL); /* also frees retired pools */
 		assert_null(rte_mempool_lookup(names[order[i]]));
 		assert_int_equal(uroce_pools_retired(), POOLS - i - 1);
 	}

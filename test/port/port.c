@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Ports as devices: opened, closed, opened again with nothing lost; what is refused and how;
- * addresses, GIDs, attributes; paths; workers.
+ * Ports as devices: open, close, and open again without leaks; refused configurations; addresses, GIDs, attributes;
+ * paths; workers.
  */
 
 #include <errno.h>
@@ -49,7 +49,7 @@ test_nothing_is_lost(void **state)
 	for (unsigned int i = 0; i < 4; i++) {
 		tap_open(&t, 0, cidrs);
 		tap_close(&t);
-		/* the first time EAL makes what it keeps */
+		/* EAL keeps some memory of the first open */
 		if (i == 1)
 			first = heap_bytes();
 		if (i > 1)
@@ -87,7 +87,7 @@ test_refused(void **state)
 	expect_refused(rings.port_id, NULL, workers, 0, EINVAL);
 	expect_refused(rings.port_id, NULL, workers, UROCE_MAX_WORKERS + 1, EINVAL);
 	expect_refused(rings.port_id, NULL, twice, 2, EINVAL);
-	expect_refused(rings.port_id, NULL, workers, 2, EINVAL); /* it has one queue */
+	expect_refused(rings.port_id, NULL, workers, 2, EINVAL); /* the ethdev has one queue */
 	expect_refused(rings.port_id, &vlan, workers, 1, EINVAL);
 	expect_refused(rings.port_id, &small, workers, 1, EINVAL);
 	expect_refused(rings.port_id, &qps, workers, 1, EINVAL);
@@ -105,7 +105,7 @@ test_refused(void **state)
 	assert_int_equal(uroce_destroy_worker(workers[0]), EBUSY);
 	assert_int_equal(uroce_close_device(context), 0);
 
-	/* started by somebody else */
+	/* another owner has started it */
 	assert_int_equal(rte_eth_dev_start(rings.port_id), 0);
 	expect_refused(rings.port_id, NULL, workers, 1, EBUSY);
 	assert_int_equal(rte_eth_dev_stop(rings.port_id), 0);
@@ -213,7 +213,7 @@ test_port_attributes(void **state)
 	assert_int_equal(attr.gid_tbl_len, UROCE_MAX_GID);
 	assert_int_equal(attr.pkey_tbl_len, 1);
 	assert_int_equal(attr.max_msg_sz, 1u << 31);
-	/* net_ring says 10 Gb/s */
+	/* net_ring reports 10 Gb/s */
 	assert_int_equal(attr.active_width, 1);
 	assert_int_equal(attr.active_speed, 8);
 	assert_int_equal(uroce_query_port(t.context, 2, &attr), EINVAL);
@@ -242,7 +242,7 @@ test_gids(void **state)
 	assert_int_equal(uroce_query_gid_ex(t.context, 1, 0, &entry, 0), 0);
 	assert_int_equal(entry.gid_type, IBV_GID_TYPE_ROCE_V2);
 	assert_int_equal(entry.gid.raw[0], 0xfe);
-	/* the interface identifier is the node's GUID */
+	/* the interface identifier is the node GUID */
 	assert_memory_equal(entry.gid.raw + 8,
 			    &(uint64_t){ uroce_get_device_guid(t.context->device) }, 8);
 	assert_int_equal(uroce_query_gid(t.context, 1, 1, &gid), 0);
@@ -268,7 +268,7 @@ test_addresses(void **state)
 	assert_int_equal(uroce_del_address(t.context, "10.0.0.2/24"), ENOENT);
 	assert_int_equal(uroce_del_address(t.context, "10.0.0.1/25"), ENOENT);
 	assert_int_equal(uroce_del_address(t.context, "what"), EINVAL);
-	assert_int_equal(uroce_set_gateway(t.context, "10.0.0.1"), EINVAL); /* that is us */
+	assert_int_equal(uroce_set_gateway(t.context, "10.0.0.1"), EINVAL); /* the device's own address */
 	assert_int_equal(uroce_set_gateway(t.context, "10.0.0"), EINVAL);
 	assert_int_equal(uroce_set_gateway(t.context, NULL), 0);
 	for (unsigned int i = 3; i < UROCE_MAX_GID; i++) {
@@ -282,7 +282,7 @@ test_addresses(void **state)
 	tap_close(&t);
 }
 
-/* An address that was taken away is not answered for any more. */
+/* A deleted address is no longer answered for. */
 static void
 test_deleted_address(void **state)
 {
@@ -333,7 +333,7 @@ test_path(void **state)
 	assert_int_equal(uroce_del_address(t.context, "10.0.0.1/24"), EBUSY);
 	uroce_port_path_fini(dev, &path);
 	assert_false(path.set_up);
-	uroce_port_path_fini(dev, &path); /* nothing to do */
+	uroce_port_path_fini(dev, &path); /* nothing to release */
 
 	attr.grh.hop_limit = 1;
 	attr.grh.traffic_class = 0x68;
@@ -375,7 +375,7 @@ test_path_errors(void **state)
 	attr = good;
 	attr.grh.sgid_index = 2; /* IPv6 to IPv4 */
 	assert_int_equal(uroce_port_path_init(dev, &attr, 1, 2, &path), -EINVAL);
-	attr.grh.sgid_index = 3; /* empty */
+	attr.grh.sgid_index = 3; /* an empty entry */
 	assert_int_equal(uroce_port_path_init(dev, &attr, 1, 2, &path), -EINVAL);
 	attr.grh.sgid_index = 255;
 	assert_int_equal(uroce_port_path_init(dev, &attr, 1, 2, &path), -EINVAL);
@@ -384,13 +384,13 @@ test_path_errors(void **state)
 	assert_int_equal(uroce_port_path_init(dev, &attr, 1, 2, &path), -ENETUNREACH);
 	memset(attr.grh.dgid.raw, 0, sizeof(attr.grh.dgid.raw));
 	assert_int_equal(uroce_port_path_init(dev, &attr, 1, 2, &path), -EINVAL);
-	/* nothing is left held */
+	/* no references are left */
 	assert_int_equal(uroce_del_address(t.context, "10.0.0.1/24"), 0);
 	assert_int_equal(uroce_del_address(t.context, "fd00::1/64"), 0);
 	tap_close(&t);
 }
 
-/* Every neighbor there is room for, and one more; and then again. */
+/* Fill the neighbor table, and exceed it by one; and again. */
 static void
 test_too_many_neighbors(void **state)
 {
@@ -418,7 +418,7 @@ test_too_many_neighbors(void **state)
 	tap_close(&t);
 }
 
-/* While one thread has the turn, a poll does nothing. */
+/* While a thread has the turn, a poll does nothing. */
 static void
 test_turn(void **state)
 {
@@ -433,15 +433,15 @@ test_turn(void **state)
 	assert_int_equal(uroce_worker_poll(t.worker), 0);
 	tap_expect_nothing(&t);
 	uroce_worker_exit(t.worker);
-	assert_int_equal(uroce_worker_poll(t.worker), 2); /* received and answered */
+	assert_int_equal(uroce_worker_poll(t.worker), 2); /* one received, one sent */
 	rte_pktmbuf_free(tap_receive(&t));
 	tap_close(&t);
 }
 
-/* A port that takes nothing, and has been given an answer to send. */
+/* A port whose ring is full, with a reply to send. */
 struct stalled {
 	struct tap tap;
-	struct rte_mbuf *filler[TEST_RING_FRAMES];	/* none of these is a frame */
+	struct rte_mbuf *filler[TEST_RING_FRAMES];	/* not valid frames */
 	unsigned int room;
 	uint8_t frame[TAP_BYTES];
 	size_t bytes;
@@ -467,7 +467,7 @@ stalled_release(struct stalled *s)
 	assert_int_equal(rte_ring_dequeue_bulk(s->tap.wire.tx[0], (void **)s->filler, s->room, NULL), s->room);
 }
 
-/* What it was given is kept, then dropped and counted, and comes again when the port takes something. */
+/* The worker keeps the reply, then drops and counts it; replies work again when the port accepts frames. */
 static void
 test_stalled(void **state)
 {
@@ -479,7 +479,7 @@ test_stalled(void **state)
 	assert_int_equal(tap_counter(t, "tx_drop_stalled"), 0);
 	while (tap_counter(t, "tx_drop_stalled") == 0)
 		uroce_worker_poll(t->worker);
-	/* it is known to stand: at once, now */
+	/* the port is known to be stalled: frames are dropped at once */
 	tap_send(t, s.frame, s.bytes);
 	assert_int_equal(tap_counter(t, "tx_drop_stalled"), 2);
 	stalled_release(&s);
@@ -489,7 +489,8 @@ test_stalled(void **state)
 	tap_close(t);
 }
 
-/* ... but not while the worker was not polled: a host that takes all processors away stops the other end, too. */
+/* The stall does not count while the worker was not polled: a host that stops all processes stops the other end,
+ * too. */
 static void
 test_not_stalled_while_away(void **state)
 {
@@ -513,7 +514,7 @@ test_workers(void **state)
 	struct uroce_worker *workers[UROCE_MAX_WORKERS];
 	unsigned int n;
 
-	/* as many as there is memory for: this many are few */
+	/* as many as memory allows; these few always fit */
 	for (n = 0; n < 4; n++) {
 		workers[n] = uroce_create_worker(-1);
 		assert_non_null(workers[n]);
@@ -527,7 +528,7 @@ test_workers(void **state)
 	assert_int_equal(uroce_pools_retired(), 0);
 }
 
-/* A pool whose mbufs are still out is buried when they are back. */
+/* A retired pool whose mbufs are in use is freed when they return. */
 static void
 test_retired_pool(void **state)
 {

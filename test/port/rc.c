@@ -2,7 +2,7 @@
  * Copyright 2026 The uroce authors
  *
  * RC end to end over ports of the process: SEND, WRITE, READ and atomics; on a wire and looped back, with one worker
- * and with two, and while everything else comes and goes.
+ * and with two, and while control calls create and destroy objects.
  */
 
 #include <errno.h>
@@ -75,7 +75,7 @@ test_wire_threads(void **state)
 	net_close(&net);
 }
 
-/* While two lcores poll and carry traffic, everything else comes and goes. */
+/* While two lcores poll and carry traffic, control calls create and destroy all other objects. */
 static void
 test_control_under_load(void **state)
 {
@@ -117,7 +117,7 @@ test_control_under_load(void **state)
 	net_close(&net);
 }
 
-/* Two devices of the process that need no wire. */
+/* Two devices of the process communicate without a wire. */
 static void
 test_loopback_devices(void **state)
 {
@@ -126,12 +126,12 @@ test_loopback_devices(void **state)
 	net_open(&net, NULL, 2, "10.0.0.1/24", "192.168.0.1/24");
 	net_run_operations(&net);
 	assert_true(test_counter(net.ends[0].context, "loopback_frames") > 0);
-	/* announcements, but no payload */
+	/* announcements only, no payload */
 	assert_true(test_counter(net.ends[0].context, "tx_frames") < 10);
 	net_close(&net);
 }
 
-/* Two QPs of one device, on two workers; nobody is at the other end of its wire. */
+/* Two QPs of one device on two workers, without a peer on the wire. */
 static void
 test_loopback_self(void **state)
 {
@@ -149,7 +149,7 @@ test_loopback_self(void **state)
 	net_run_operations(&net);
 	assert_true(test_counter(context, "loopback_frames") > 0);
 	assert_int_equal(uroce_close_device(context), EBUSY);
-	net_run_operations(&net); /* and it goes on */
+	net_run_operations(&net); /* traffic still works */
 	for (unsigned int i = 0; i < 2; i++)
 		end_close(&net.ends[i]);
 	assert_int_equal(uroce_close_device(context), 0);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The table of open devices: which index a port gets, when there is none, and who is seen.
+ * The table of open devices: the index of a port, a full table, and which ports a look-up returns.
  */
 
 #include <errno.h>
@@ -21,7 +21,7 @@ test_lowest_first(void **state)
 	assert_int_equal(uroce_registry_reserve(7), 0);
 	assert_int_equal(uroce_registry_reserve(3), 1);
 	assert_int_equal(uroce_registry_reserve(5), 2);
-	/* a hole is filled */
+	/* the lowest free index is used */
 	uroce_registry_release(1);
 	assert_int_equal(uroce_registry_reserve(9), 1);
 	for (unsigned int i = 0; i < 3; i++)
@@ -34,10 +34,10 @@ test_one_device_a_port(void **state)
 	assert_int_equal(uroce_registry_reserve(0), 0);
 	assert_int_equal(uroce_registry_reserve(0), -EBUSY);
 	assert_int_equal(uroce_registry_reserve(4), 1);
-	/* behind a free index, too */
+	/* also behind a free index */
 	uroce_registry_release(0);
 	assert_int_equal(uroce_registry_reserve(4), -EBUSY);
-	/* what was refused has taken nothing */
+	/* the refused calls have reserved nothing */
 	assert_int_equal(uroce_registry_reserve(0), 0);
 	uroce_registry_release(0);
 	uroce_registry_release(1);
@@ -72,7 +72,7 @@ test_publish(void **state)
 	assert_ptr_equal(uroce_registry_port(0), &first);
 	assert_null(uroce_registry_port(1));
 	assert_ptr_equal(uroce_registry_port(UROCE_MAX_DEVICES - 1), &last);
-	/* what comes from uroce_path.out or a user may be anything */
+	/* an index from uroce_path.out or the application may have any value */
 	assert_null(uroce_registry_port(UROCE_MAX_DEVICES));
 	assert_null(uroce_registry_port(UINT32_MAX));
 	uroce_registry_unlock();
@@ -83,7 +83,7 @@ test_publish(void **state)
 	assert_null(uroce_registry_port(UROCE_MAX_DEVICES - 1));
 }
 
-/* An index is reserved before there is anything to see. */
+/* A reserved index without a port is not returned. */
 static void
 test_reserved_is_not_seen(void **state)
 {

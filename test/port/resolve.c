@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Which device and which of its addresses lead to a peer, and whether the neighbor on the way is
- * known: two devices, whose wires end in the test.
+ * The device and the source address for a peer, and whether the neighbor on the way is resolved: two devices whose
+ * wires end in the test.
  */
 
 #include <errno.h>
@@ -81,7 +81,7 @@ test_find(void **state)
 	assert_ptr_equal(uroce_port_find(other.port->gids[0].subnet.gid, &index), other.port);
 	uroce_registry_unlock();
 	assert_int_equal(index, LINK_LOCAL);
-	/* where the address was before */
+	/* at the former address's index */
 	assert_int_equal(uroce_del_address(tap.context, "fd00::1/64"), 0);
 	expect_found("fd00::1", NULL, 0);
 	assert_int_equal(uroce_add_address(tap.context, "fd00::1/64"), 0);
@@ -124,7 +124,7 @@ test_route(void **state)
 		{ "fd00::1", "fe80::2", UROCE_ROUTE_LINK, IPV6 },
 		{ "fd00::1", "10.0.0.2", -ENETUNREACH, IPV6 },
 		{ "10.0.0.1", "fd00::2", -ENETUNREACH, IPV4 },
-		{ "10.0.0.3", "10.0.0.2", -ENETUNREACH, IPV4 }, /* not ours */
+		{ "10.0.0.3", "10.0.0.2", -ENETUNREACH, IPV4 }, /* not an address of the device */
 	};
 	unsigned int index;
 
@@ -176,7 +176,7 @@ test_resolve(void **state)
 	uint8_t frame[TAP_BYTES];
 	size_t bytes;
 
-	assert_int_equal(resolve("10.0.0.1"), 0); /* ourselves */
+	assert_int_equal(resolve("10.0.0.1"), 0); /* the device's own address */
 	assert_int_equal(resolve("10.1.0.1"), 0);
 	assert_int_equal(resolve("10.2.0.1"), -ENETUNREACH);
 	assert_int_equal(resolve("10.0.0.2"), -EINPROGRESS);
@@ -188,7 +188,7 @@ test_resolve(void **state)
 	tap_send(&tap, frame, bytes);
 	assert_int_equal(resolve("10.0.0.2"), 0);
 	tap_expect_nothing(&tap);
-	/* what is behind the gateway is the gateway's to resolve */
+	/* the gateway is resolved, not the address behind it */
 	assert_int_equal(uroce_set_gateway(tap.context, "10.0.0.2"), 0);
 	assert_int_equal(resolve("10.2.0.1"), 0);
 	assert_int_equal(uroce_set_gateway(tap.context, NULL), 0);

@@ -126,6 +126,6 @@ test_counter(struct ibv_context *context, const char *name)
 	for (unsigned int i = 0; i < n; i++)
 		if (strcmp(counters[i].name, name) == 0)
 			return counters[i].value;
-	fail_msg("no counter %s", name);
+	fail_msg("no counter is named %s", name);
 	return 0;
 }

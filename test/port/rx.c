@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * One frame for each way to be dropped below the transport, and its counter; and none that harms.
+ * A frame for each drop below the transport, with its counter; no frame does harm.
  */
 
 #include <setjmp.h>
@@ -19,9 +19,9 @@
 #define L3    14
 #define UDP   34
 #define BTH   42
-#define BYTES 62 /* the least that Ethernet takes, and two */
+#define BYTES 62 /* Ethernet's minimum plus two bytes */
 
-/* An acknowledgement for QP 0x123456, which is not there. */
+/* An ACK for QP 0x123456, which does not exist. */
 #define ACK                                                          \
 	"M P 0800 45 02 0030 0000 4000 40 11 0000 0a000002 0a000001" \
 	"c000 12b7 001c 0000"                                        \
@@ -69,7 +69,7 @@ drop(const struct change *c)
 	tap_expect_drop(&tap, frame, bytes, c->counter);
 }
 
-/* As it is, it comes as far as the look-up of its QP. */
+/* Unchanged, the frame reaches the look-up of its QP. */
 static void
 test_good(void **state)
 {
@@ -81,7 +81,7 @@ test_good(void **state)
 	bytes = tap_frame(&tap, frame, ACK6);
 	tap_put_icrc(&tap, frame, bytes, L3, L3 + 40);
 	tap_expect_drop(&tap, frame, bytes, "drop_qpn");
-	/* with a priority tag, which is no VLAN */
+	/* with a priority tag, which names no VLAN */
 	bytes = tap_frame(&tap, frame,
 			  "M P 8100 6000 0800 45 02 0030 0000 4000 40 11 0000 0a000002 0a000001"
 			  "c000 12b7 001c 0000 11 40 ffff 00 123456 00 000001 1f 000000 00000000");
@@ -94,14 +94,14 @@ static void
 test_each_header(void **state)
 {
 	static const struct change changes[] = {
-		{ 0, 0x01, "drop_l2_address" }, /* a group that we do not listen to */
+		{ 0, 0x01, "drop_l2_address" }, /* a group that the device has not joined */
 		{ 12, 0x88, "drop_ethertype" },
 		{ L3, 0x65, "drop_ip_header" },       /* version */
 		{ L3, 0x44, "drop_ip_header" },       /* header length */
-		{ L3 + 2, 0x40, "drop_ip_header" },   /* total length, beyond the frame */
-		{ L3 + 3, 19, "drop_ip_header" },     /* and less than its header */
+		{ L3 + 2, 0x40, "drop_ip_header" },   /* a total length beyond the frame */
+		{ L3 + 3, 19, "drop_ip_header" },     /* a total length below the header's */
 		{ L3 + 6, 0x20, "drop_ip_fragment" }, /* more fragments */
-		{ L3 + 7, 0x01, "drop_ip_fragment" }, /* offset */
+		{ L3 + 7, 0x01, "drop_ip_fragment" }, /* fragment offset */
 		{ L3 + 9, 6, "drop_ip_protocol" },
 		{ L3 + 19, 9, "drop_ip_address" },
 		{ L3 + 16, 0xe0, "drop_ip_address" },
@@ -111,9 +111,9 @@ test_each_header(void **state)
 		{ BTH + 1, 0x41, "drop_tver" },   /* R1 */
 		{ BTH, 0x15, "drop_opcode" },     /* R2 */
 		{ BTH, 0x0c, "drop_length" },     /* R3: a READ request has a RETH */
-		{ BTH + 1, 0x70, "drop_length" }, /* R3: no room for that pad */
+		{ BTH + 1, 0x70, "drop_length" }, /* R3: too short for this pad count */
 	};
-	/* our address is drawn at random */
+	/* the device's address is random */
 	const struct change neighbor = { 5, tap.port->mac.addr_bytes[5] ^ 0x55, "drop_l2_address" };
 
 	drop(&neighbor);
@@ -136,7 +136,7 @@ test_checksums(void **state)
 	tap_expect_drop(&tap, frame, bytes, "drop_ip_header");
 }
 
-/* The port has checked the IPv4 header: it is believed, either way. */
+/* The NIC has checked the IPv4 header: its result counts, good or bad. */
 static void
 test_checksum_offload(void **state)
 {
@@ -157,7 +157,7 @@ test_checksum_offload(void **state)
 	assert_int_equal(tap_counter(&tap, "drop_ip_header"), header + 1);
 }
 
-/* Cut at every byte: some verdict, never an answer. */
+/* Truncated at each byte, the frame gets a verdict, and no reply. */
 static void
 test_cut_short(void **state)
 {
@@ -198,7 +198,7 @@ test_ipv6_headers(void **state)
 		tap_put_icrc(&tap, frame, bytes, L3, L3 + 40);
 		tap_expect_drop(&tap, frame, bytes, changes[i].counter);
 	}
-	/* a RoCE packet for a group of ours, and one for us in a frame for the group */
+	/* a RoCE packet to a group of the device, and one to the device in a frame to the group */
 	bytes = tap_frame(
 		&tap, frame,
 		"333300000001 P 86dd 60000000 0014 11 40 fd000000000000000000000000000002"
@@ -236,7 +236,7 @@ test_vlan(void **state)
 	tap_expect_drop(&tap, frame, bytes, "drop_vlan");
 	for (size_t n = 14; n < 18; n++)
 		tap_expect_drop(&tap, frame, n, "drop_l2_short");
-	/* the port has taken the tag away */
+	/* the NIC has stripped the tag */
 	bytes = tap_frame(&tap, frame, ACK);
 	m = tap_mbuf(&tap, frame, bytes);
 	m->ol_flags |= RTE_MBUF_F_RX_VLAN_STRIPPED;
@@ -249,7 +249,7 @@ test_vlan(void **state)
 	tap_expect_drop(&tap, frame, bytes, "drop_ethertype");
 }
 
-/* On a VLAN, what has no tag or another one is not for us. */
+/* On a VLAN, frames without a tag or with another tag are dropped. */
 static void
 test_on_vlan(void **state)
 {
@@ -267,7 +267,7 @@ test_on_vlan(void **state)
 	tap_expect_drop(&t, frame, bytes, "drop_vlan");
 	bytes = tap_frame(&t, frame, "M P 8100 0000 0800 45 02 0030 0000 4000 40 11 0000 Z40");
 	tap_expect_drop(&t, frame, bytes, "drop_vlan");
-	/* ours, taken away by the port: goes on to what follows */
+	/* the device's own tag, stripped by the NIC: the frame goes on */
 	bytes = tap_frame(&t, frame, "M P 9999 Z60");
 	before = tap_counter(&t, "drop_ethertype");
 	m = tap_mbuf(&t, frame, bytes);

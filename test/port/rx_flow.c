@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The flow cache: after a good frame, each bit of its headers is changed once, and the next frame's verdict and values
- * are those that the parser finds without a flow.
+ * The flow cache: after a good frame, the test changes each bit of its headers once. The verdict and the values of the
+ * changed frame must be those of the parser without a flow.
  */
 
 #include <setjmp.h>
@@ -25,9 +25,9 @@
 #define L3    14
 #define UDP   34
 #define BTH   42
-#define BYTES 62 /* the least that Ethernet takes, and two */
+#define BYTES 62 /* Ethernet's minimum plus two bytes */
 
-/* An acknowledgement for QP 0x123456, which is not there. */
+/* An ACK for QP 0x123456, which does not exist. */
 #define BEHIND_ETHERNET                                    \
 	"45 02 0030 0000 4000 40 11 0000 0a000002 0a000001" \
 	"c000 12b7 001c 0000"                               \
@@ -54,7 +54,7 @@ teardown(void **state)
 	return 0;
 }
 
-/* IP's checksum, and the ICRC. */
+/* Recompute the IP checksum and the ICRC. */
 static void
 mend(uint8_t *frame, size_t l3, size_t bytes)
 {
@@ -63,7 +63,7 @@ mend(uint8_t *frame, size_t l3, size_t bytes)
 	tap_put_icrc(&tap, frame, bytes, l3, l3 + 20);
 }
 
-/* As a worker does it. */
+/* Receive as a worker does. */
 static enum uroce_verdict
 receive(struct uroce_flow *flow, struct rte_mbuf *m, struct uroce_packet *p)
 {
@@ -84,7 +84,7 @@ is_in_flow(const struct uroce_flow *flow, struct rte_mbuf *m)
 	return p.in_flow;
 }
 
-/* A good frame, and the flow that it leaves. */
+/* Receive a good frame, which sets the flow. */
 static void
 first(uint8_t frame[TAP_BYTES], struct uroce_flow *flow)
 {
@@ -102,7 +102,7 @@ first(uint8_t frame[TAP_BYTES], struct uroce_flow *flow)
 	rte_pktmbuf_free(m);
 }
 
-/* Bytes of which a frame may have others. */
+/* May a frame of the same flow have another value in this byte? */
 static bool
 may_differ(unsigned int at)
 {
@@ -140,8 +140,9 @@ assert_same_packet(const struct uroce_packet *a, const struct uroce_packet *b)
 	assert_int_equal(a->solicited, b->solicited);
 }
 
-/* The frame may be in the flow only if may_differ(), with lengths and a checksum that are right; and with a flow and
- * without, verdict and values are the same. @return 1 if it is right */
+/* A frame with a changed byte belongs to the flow only if may_differ() allows it, and its lengths and checksum are
+ * right. With and without a flow, the verdict and the values are the same. @return 1 if the frame is valid in the
+ * flow */
 static unsigned int
 compare(const struct uroce_flow *flow, struct rte_mbuf *m, unsigned int changed)
 {
@@ -182,12 +183,12 @@ test_every_bit(void **state)
 		rte_pktmbuf_free(m);
 	}
 	uroce_worker_exit(tap.worker);
-	/* of a frame that has not been mended: UDP's checksum, and what of the BTH the ICRC does not cover */
+	/* without new checksums, these bits may change: the UDP checksum, and the BTH's bits outside the ICRC */
 	assert_int_equal(right[0], 16 + 8);
 	assert_true(right[1] > right[0] + 100);
 }
 
-/* Headers must be in the first segment, as far as they are looked at. */
+/* The headers that are read must be in the first segment. */
 static void
 test_every_cut(void **state)
 {
@@ -224,14 +225,14 @@ test_elsewhere(void **state)
 	assert_false(is_in_flow(&flow, m));
 	m->ol_flags &= ~RTE_MBUF_F_RX_VLAN_STRIPPED;
 	assert_true(is_in_flow(&flow, m));
-	/* a NIC that knows it to be wrong */
+	/* the NIC reports a bad checksum */
 	m->ol_flags |= RTE_MBUF_F_RX_IP_CKSUM_BAD;
 	compare(&flow, m, UDP);
 	rte_pktmbuf_free(m);
 	uroce_worker_exit(tap.worker);
 }
 
-/* These leave no flow. */
+/* These frames set no flow. */
 static void
 test_no_flow(void **state)
 {
@@ -266,7 +267,7 @@ test_no_flow(void **state)
 	uroce_worker_exit(tap.worker);
 }
 
-/* Behind a good frame in one burst, each is dropped for its own reason. */
+/* Behind a good frame in the same burst, each frame is dropped for its own reason. */
 static void
 test_burst(void **state)
 {
@@ -275,7 +276,7 @@ test_burst(void **state)
 		uint8_t value;
 		const char *counter;
 	} changes[] = {
-		{ L3, 0x45, "drop_qpn" }, /* none: no QP is there */
+		{ L3, 0x45, "drop_qpn" }, /* unchanged: the QP does not exist */
 		{ L3 + 1, 0x03, "drop_qpn" },
 		{ 12, 0x88, "drop_ethertype" },
 		{ L3, 0x65, "drop_ip_header" },
@@ -322,7 +323,7 @@ poll_one(const uint8_t *frame, const char *counter)
 	assert_int_equal(tap_counter(&tap, counter), before + 1);
 }
 
-/* The flow ends with the address that its frames are for. */
+/* Deleting the address ends its flow. */
 static void
 test_address_changed(void **state)
 {
@@ -340,7 +341,8 @@ test_address_changed(void **state)
 	}
 }
 
-/* QPs that are not there, several, in a burst: they are looked up ahead, and each frame is dropped and counted. */
+/* A burst of frames for several QPs that do not exist: the look-ups run ahead, and each frame is dropped and
+ * counted. */
 static void
 test_burst_of_unknown_qps(void **state)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The memory that EAL has by default without hugepages, 64 MiB: a worker and a device fit, with room for what the
- * program makes, and what does not fit is refused with the option that would make it fit.
+ * EAL's default memory without hugepages, 64 MiB: a worker and a device fit, with room for the application's objects. A
+ * configuration that does not fit is refused, and the message names the option that helps.
  */
 
 #include <errno.h>
@@ -25,7 +25,7 @@
 #define DEFAULT_MIB "64"
 #define SPARE_BYTES (8u << 20)
 
-/* What the log has said since, as text. */
+/* The log of the last call, as text. */
 struct heard {
 	FILE *stream;
 	char *text;
@@ -40,7 +40,7 @@ listen_to_log(struct heard *h)
 	assert_int_equal(rte_openlog_stream(h->stream), 0);
 }
 
-/* The number behind `word` in what was logged. */
+/* The number behind `word` in the log. */
 static unsigned int
 number_in_log(struct heard *h, const char *word)
 {
@@ -51,7 +51,7 @@ number_in_log(struct heard *h, const char *word)
 	assert_int_equal(fclose(h->stream), 0);
 	at = strstr(h->text, word);
 	if (at == NULL)
-		fail_msg("\"%s\" does not say \"%s\"", h->text, word);
+		fail_msg("the log \"%s\" lacks \"%s\"", h->text, word);
 	number = (unsigned int)strtoul(at + strlen(word), NULL, 10);
 	free(h->text);
 	return number;
@@ -81,7 +81,7 @@ test_default_memory(void **state)
 	assert_non_null(context);
 	assert_in_range(free_bytes(), SPARE_BYTES, 64u << 20);
 
-	/* one more does not fit */
+	/* no room for another one */
 	listen_to_log(&heard);
 	errno = 0;
 	second = uroce_create_worker(-1);
@@ -94,7 +94,7 @@ test_default_memory(void **state)
 	test_rings_destroy(&rings);
 }
 
-/* More keys than there is memory for: 2^20 of 64 bytes. The advice follows what was asked for. */
+/* More keys than memory: 2^20 of 64 bytes. The advice in the message depends on the configuration. */
 static void
 test_large_device(void **state)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Who drives a worker for programs that poll now and then: how its thread sleeps, what ends that, what is done by who
- * posts meanwhile; and that who polls in vain lets others run.
+ * The thread that drives a worker for applications that poll rarely: how it sleeps, what wakes it, and the work that
+ * posting threads take over meanwhile. And polls without result yield the CPU.
  */
 
 #include <pthread.h>
@@ -28,7 +28,7 @@
 #include "verbs/cq/cq.h"
 #include "verbs/qp/qp.h"
 
-#define NEVER_NS (3600ull * NS_PER_S)	/* nothing here sleeps as long as that */
+#define NEVER_NS (3600ull * NS_PER_S)	/* longer than any sleep of the test */
 
 struct fixture {
 	struct test_rings wire;
@@ -37,12 +37,12 @@ struct fixture {
 	struct rte_mempool *pool;
 	struct ibv_pd *pd;
 	struct ibv_cq *cq;
-	struct ibv_qp *qp;	/* in the error state: what is posted comes back from the worker */
+	struct ibv_qp *qp;	/* in the error state: the worker flushes each posted request */
 };
 
 static unsigned int yields;
 
-/* In place of libc's. */
+/* Replaces the C library's function. */
 int
 sched_yield(void)
 {
@@ -91,7 +91,7 @@ teardown(void **state)
 	return 0;
 }
 
-/* A frame too short for anything, not yet received. */
+/* Put a frame that is too short for any protocol on the wire. */
 static void
 put(struct fixture *f)
 {
@@ -115,7 +115,7 @@ settle(struct fixture *f)
 		;
 }
 
-/* Until its end; with something to do not at all, unless somebody else looks after that. */
+/* The thread sleeps until its timeout; with pending frames it does not sleep, unless another thread handles them. */
 static void
 test_sleep(void **state)
 {
@@ -186,7 +186,7 @@ test_wake(void **state)
 	};
 	struct fixture *f = *state;
 
-	uroce_worker_wake(f->worker);	/* nobody sleeps: nothing is left of it */
+	uroce_worker_wake(f->worker);	/* no thread sleeps: the wake-up has no later effect */
 	assert_false(uroce_worker_sleep(f->worker, UROCE_SLEEP_LONG, 1000));
 	for (unsigned int i = 0; i < RTE_DIM(cases); i++) {
 		pthread_t thread = asleep(f, cases[i].sleep);
@@ -221,7 +221,7 @@ take(struct fixture *f)
 		assert_int_equal(wc.status, IBV_WC_WR_FLUSH_ERR);
 }
 
-/* Who posts does the thread's work while that sleeps, and wakes it from a long sleep. */
+/* A posting thread does the work of the sleeping thread, and wakes it from a long sleep. */
 static void
 test_post(void **state)
 {
@@ -249,7 +249,7 @@ test_post(void **state)
 	take(f);
 }
 
-/* Somebody else has the turn, past the doorbells: what is posted now would lie there. */
+/* Another thread has the turn, and has read the doorbells already: a request posted now would wait. */
 static void
 test_no_turn(void **state)
 {
@@ -272,7 +272,7 @@ leave(struct fixture *f)
 	f->worker->engine.acks.reply_ns = 0;
 }
 
-/* ACKs wait for the replies of programs that poll memory, but a control call sends them. */
+/* ACKs wait for the replies of applications that poll memory, but a control call sends them. */
 static void
 test_ack_waits_for_reply(void **state)
 {
@@ -293,7 +293,7 @@ test_ack_waits_for_reply(void **state)
 	leave(f);
 }
 
-/* The CM's thread leaves such a worker alone. */
+/* The CM's thread does not poll a worker that a thread drives. */
 static void
 test_help(void **state)
 {
@@ -312,7 +312,7 @@ cached(const struct rte_mempool *pool, unsigned int lcore_id)
 	return pool->local_cache[lcore_id].len;
 }
 
-/* Takes frames, as a thread that EAL does not know. */
+/* Polls frames in a thread that is not registered with EAL. */
 static void *
 poll_foreign(void *arg)
 {
@@ -326,7 +326,7 @@ poll_foreign(void *arg)
 	return NULL;
 }
 
-/* What a thread of the program frees goes into the cache of the one that drives the worker, if there is one. */
+/* An application's thread frees mbufs into the cache of the thread that drives the worker, if there is one. */
 static void
 test_lent(void **state)
 {
@@ -384,8 +384,7 @@ poll_one(struct canceled *c)
 	c->polled = true;
 }
 
-/* A thread that has been canceled and does not know it yet. It ends in a frame of which AddressSanitizer keeps
- * nothing. */
+/* The thread has a pending cancellation, and ends in a frame without AddressSanitizer's redzones. */
 static void *
 poll_cancelled(void *arg)
 {
@@ -395,7 +394,7 @@ poll_cancelled(void *arg)
 	return NULL;
 }
 
-/* ... ends when it has left the worker, though what it does there includes an event for a channel. */
+/* A canceled thread ends only after it has left the worker, even if its poll writes an event to a channel. */
 static void
 test_cancelled(void **state)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * A worker that nobody has polled for longer than its QPs' timeout: the ACKs that lie in its queues are read before
- * anything is retransmitted, however many frames are before them.
+ * A worker that was not polled for longer than its QPs' timeout: it reads the ACKs in its queues before any
+ * retransmission, however many frames are in front of them.
  */
 
 #include <setjmp.h>
@@ -25,14 +25,14 @@
 
 static const struct uroce_port_conf on_the_wire = { .no_loopback = 1 };
 
-/* A WRITE of the first end, whose ACK waits in its queue behind n frames for nobody. */
+/* A WRITE of the first end, whose ACK is queued behind n frames for no QP. */
 static void
 start(struct net *net, const struct uroce_port_conf *conf, unsigned int n)
 {
 	struct end *a = &net->ends[0], *b = &net->ends[1];
 
 	net_open(net, conf, 2, "10.0.0.1/24", "10.0.0.2/24");
-	for (unsigned int i = 0; i < 2; i++) { /* afterwards nobody has to be asked for by ARP */
+	for (unsigned int i = 0; i < 2; i++) { /* resolves the neighbors */
 		end_post(a, IBV_WR_RDMA_WRITE, b, 8, 0);
 		net_expect_ok(net, a, IBV_WC_RDMA_WRITE);
 		end_post(b, IBV_WR_RDMA_WRITE, a, 8, 0);
@@ -52,7 +52,7 @@ start(struct net *net, const struct uroce_port_conf *conf, unsigned int n)
 		uroce_worker_poll(net->workers[1]);
 }
 
-/* The clock of a worker never goes back: what it has read last counts. */
+/* The worker's clock never goes back: a stall is a step of its last reading. */
 static void
 stall(struct uroce_worker *w)
 {
@@ -84,7 +84,7 @@ test_many_frames(void **state)
 	net_close(&net);
 }
 
-/* As virtio does: it ends a burst at the end of a cache line of its ring, and drops what it finds malformed. */
+/* As virtio does: end a burst at a cache line of its ring, and drop malformed frames. */
 static uint16_t
 shorten(uint16_t port_id, uint16_t queue, struct rte_mbuf *frames[], uint16_t n, uint16_t room, void *arg)
 {
@@ -97,7 +97,7 @@ shorten(uint16_t port_id, uint16_t queue, struct rte_mbuf *frames[], uint16_t n,
 	return n - 3;
 }
 
-/* A driver may return less than a full burst although its ring has more. */
+/* A driver may return less than a full burst while its ring has more frames. */
 static void
 test_short_bursts(void **state)
 {
@@ -114,7 +114,7 @@ test_short_bursts(void **state)
 	net_close(&net);
 }
 
-/* What the application posts first leaves before anything is received, as ever. */
+/* Requests that the application has posted leave before the worker receives, as always. */
 static void
 test_posted(void **state)
 {
@@ -130,7 +130,7 @@ test_posted(void **state)
 	net_close(&net);
 }
 
-/* A peer that is silent: the timeout counts from when all has been received. */
+/* With a silent peer, the timeout counts from the moment when all queued frames were received. */
 static void
 test_silence(void **state)
 {
@@ -147,7 +147,7 @@ test_silence(void **state)
 	net_close(&net);
 }
 
-/* Where every burst is full, a timer does not wait for ever: what a ring holds at a time goes through it. */
+/* With only full bursts, a timer does not wait forever: it fires after as many frames as the ring holds. */
 static void
 test_never_drained(void **state)
 {
@@ -156,7 +156,7 @@ test_never_drained(void **state)
 	struct net net;
 
 	start(&net, &on_the_wire, OTHERS);
-	for (unsigned int i = 0; i <= OTHERS; i++) { /* the ACK, the last one, is lost */
+	for (unsigned int i = 0; i <= OTHERS; i++) { /* drop the last one, the ACK */
 		assert_int_equal(rte_ring_dequeue(net.wire[0].rx[0], (void **)&m), 0);
 		if (i == OTHERS)
 			rte_pktmbuf_free(m);
@@ -179,7 +179,7 @@ test_never_drained(void **state)
 	net_close(&net);
 }
 
-/* Between devices of the process the same holds for the inbox. */
+/* The same for the inbox, between devices of the process. */
 static void
 test_loopback(void **state)
 {

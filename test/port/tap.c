@@ -107,7 +107,7 @@ tap_frame(const struct tap *t, uint8_t *frame, const char *text)
 	return (size_t)(out - frame);
 }
 
-/* RFC 1071, the plain way. */
+/* RFC 1071, the straightforward way. */
 uint32_t
 tap_sum(uint32_t start, const uint8_t *p, size_t bytes)
 {
@@ -199,7 +199,7 @@ tap_receive(struct tap *t)
 			return m;
 		uroce_worker_poll(t->worker);
 	}
-	fail_msg("the device sends nothing");
+	fail_msg("the device has sent no frame");
 	return NULL;
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Deregistration with a worker: whose workers a thread polls that waits, and what a worker does for memory that is
- * given back by callback. net_ring is a port that cannot be asked for what it has sent.
+ * Deregistration and workers: which workers a waiting thread may poll, and a worker's work for memory that is released
+ * by callback. net_ring is a port that cannot free sent mbufs on request.
  */
 
 #include <errno.h>
@@ -37,7 +37,7 @@ poll_once(void *arg)
 	return NULL;
 }
 
-/* The worker is that of a thread which may come back at any time. */
+/* The worker belongs to another thread, which may poll it again at any time. */
 static void
 give_to_another_thread(struct uroce_worker *w)
 {
@@ -48,7 +48,7 @@ give_to_another_thread(struct uroce_worker *w)
 	w->polled_ns = uroce_clock_ns() + HOUR_NS;
 }
 
-/* On the wire, but not yet received. */
+/* Put a frame on the wire. */
 static void
 put(struct tap *t)
 {
@@ -62,21 +62,21 @@ test_whose_worker(void **state)
 {
 	struct tap t;
 
-	tap_open(&t, 0, cidrs); /* which polls it */
+	tap_open(&t, 0, cidrs); /* polls the worker */
 	assert_true(uroce_worker_is_ours(t.worker));
 	give_to_another_thread(t.worker);
 	assert_false(uroce_worker_is_ours(t.worker));
 	t.worker->polled_ns = uroce_clock_ns() - UROCE_WORKER_LEFT_NS;
 	assert_true(uroce_worker_is_ours(t.worker));
 	give_to_another_thread(t.worker);
-	uroce_worker_round(t.worker); /* as nobody's poll */
+	uroce_worker_round(t.worker); /* a round on behalf of no thread */
 	assert_false(uroce_worker_is_ours(t.worker));
 	uroce_worker_poll(t.worker);
 	assert_true(uroce_worker_is_ours(t.worker));
 	tap_close(&t);
 }
 
-/* A thread that waits leaves the workers of others alone, but for the word that somebody waits. */
+/* A waiting thread does not poll the workers of other threads, but tells them that it waits. */
 static void
 test_progress(void **state)
 {
@@ -91,7 +91,7 @@ test_progress(void **state)
 	assert_true(t.worker->cleanup);
 	t.port->dev.ops.worker->poll(&t.port->dev);
 	assert_int_equal(rte_ring_count(t.wire.rx[0]), 1);
-	t.worker->poller = 0; /* it is nobody's */
+	t.worker->poller = 0; /* the worker belongs to no thread */
 	uroce_workers_progress();
 	assert_int_equal(rte_ring_count(t.wire.rx[0]), 0);
 	tap_close(&t);
@@ -102,13 +102,13 @@ count_freed(void *arg)
 {
 	struct tap *t = arg;
 
-	/* it has nobody's turn */
+	/* the callback runs without any turn */
 	uroce_worker_enter(t->worker);
 	uroce_worker_exit(t->worker);
 	freed++;
 }
 
-/* The worker's polls find that the memory is free, and have the port give back what it has sent. */
+/* The worker's polls detect that the memory is free, and make the port free its sent mbufs. */
 static void
 test_callback(void **state)
 {
@@ -130,12 +130,12 @@ test_callback(void **state)
 	uroce_worker_poll(t.worker);
 	assert_int_equal(freed, 0);
 	assert_int_equal(uroce_close_device(t.context), EBUSY);
-	/* until the port has been waited for so long that it is sent frames which go nowhere */
+	/* after a longer wait, the worker sends filler frames */
 	while (tap_counter(&t, "fillers_sent") == 0)
 		uroce_worker_poll(t.worker);
 	assert_int_equal(freed, 0);
 	rte_pktmbuf_free(m);
-	uroce_worker_round(t.worker); /* calls nobody back */
+	uroce_worker_round(t.worker); /* does not run the callback */
 	assert_int_equal(freed, 0);
 	uroce_worker_poll(t.worker);
 	assert_int_equal(freed, 1);

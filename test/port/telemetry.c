@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Telemetry as a client of EAL's socket sees it: every command, of one device and of several, and what comes of
- * parameters that are wrong.
+ * Telemetry as a client of EAL's socket sees it: each command, for one device and for several, and the replies to wrong
+ * parameters.
  */
 
 #include <setjmp.h>
@@ -50,7 +50,7 @@ test_device(void **state)
 	struct tap t;
 
 	tap_open(&t, 9, cidrs);
-	tap_send(&t, frame, tap_frame(&t, frame, "ffffffffffff P 9999 Z46")); /* on no VLAN */
+	tap_send(&t, frame, tap_frame(&t, frame, "ffffffffffff P 9999 Z46")); /* an untagged frame */
 	telemetry_expect("/uroce/list", "[\"uroce0\"]");
 	telemetry_expect("/uroce/info,uroce0", "\"vlan\":9");
 	telemetry_expect("/uroce/info,uroce0", "10.0.0.1");
@@ -69,7 +69,7 @@ test_device(void **state)
 	telemetry_expect("/uroce/stats,uroce0", "\"drop_vlan\":1");
 	telemetry_expect("/uroce/stats,uroce0", "\"bad_response\":0");
 	telemetry_expect("/uroce/hw_counters,uroce0", "\"rcvd_pkts\":0");
-	telemetry_expect("/uroce/hw_counters,uroce0", "\"rx_icrc_encapsulated\":0"); /* the last there is */
+	telemetry_expect("/uroce/hw_counters,uroce0", "\"rx_icrc_encapsulated\":0"); /* the last counter */
 	tap_close(&t);
 	telemetry_expect("/uroce/list", "[]");
 	telemetry_expect_null("/uroce/info,uroce0");
@@ -121,12 +121,12 @@ expect_mr(const struct ibv_mr *mr)
 	assert_int_equal(telemetry_number("length"), mr->length);
 	assert_int_equal(telemetry_number("remote_read"), 1);
 	assert_int_equal(telemetry_number("remote_write"), 0);
-	assert_int_equal(telemetry_number("zero_copy"), 0); /* no memory of DPDK's */
+	assert_int_equal(telemetry_number("zero_copy"), 0); /* not DPDK memory */
 	assert_int_equal(telemetry_number("pd"), mr->pd->handle);
 	assert_int_equal(telemetry_number("frames_in_flight"), 0);
 }
 
-/* Objects come and go; what is there is found, by its number too. */
+/* Objects are created and destroyed; the commands find existing ones, also by number. */
 static void
 test_objects(void **state)
 {
@@ -175,7 +175,7 @@ test_objects(void **state)
 	tap_close(&t);
 }
 
-/* Every page of a list, and each of its members once. */
+/* Each page of a list; all pages together contain each member once. */
 static void
 test_pages(void **state)
 {
@@ -213,7 +213,7 @@ test_pages(void **state)
 	}
 	assert_int_equal(pages, 3);
 	assert_int_equal(listed, n);
-	/* the first of them, as an array */
+	/* the first ones, as an array */
 	telemetry_ask("/uroce/qp,uroce0");
 	for (unsigned int i = 0; i < n; i++)
 		assert_int_equal(uroce_destroy_qp(qps[i]), 0);
@@ -264,7 +264,7 @@ test_wrong_parameters(void **state)
 	tap_close(&t);
 }
 
-/* Each command is of the device that it names. */
+/* Each command applies to the device that it names. */
 static void
 test_several(void **state)
 {
@@ -294,7 +294,7 @@ test_several(void **state)
 	telemetry_expect_null("/uroce/worker,0");
 }
 
-/* Somebody keeps the turn of a QP's worker: that is said, and not waited for. */
+/* A thread keeps the turn of the QP's worker: the reply says so, without waiting for it. */
 static void
 test_turn(void **state)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Talks to EAL's telemetry socket, one command at a time.
+ * A client of EAL's telemetry socket, for one command at a time.
  */
 
 #include "telemetry_client.h"
@@ -95,7 +95,7 @@ telemetry_expect(const char *command, const char *part)
 	const char *got = telemetry_ask("%s", command);
 
 	if (strstr(got, part) == NULL)
-		fail_msg("%s: %s does not contain %s", command, got, part);
+		fail_msg("%s: the reply %s lacks %s", command, got, part);
 }
 
 void
@@ -105,7 +105,7 @@ telemetry_expect_null(const char *command)
 	size_t length = strlen(got);
 
 	if (length < 6 || strcmp(got + length - 6, ":null}") != 0)
-		fail_msg("%s: %s is not null", command, got);
+		fail_msg("%s: the reply %s is not null", command, got);
 }
 
 uint64_t
@@ -125,6 +125,6 @@ telemetry_number(const char *name)
 	uint64_t value = telemetry_number_or(name, UINT64_MAX);
 
 	if (value == UINT64_MAX)
-		fail_msg("there is no %s in %s", name, answer);
+		fail_msg("no number is named %s in %s", name, answer);
 	return value;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * What telemetry says of QPs that work, and of QPs that fail: its numbers are those of the run. Two QPs of one device
- * talk by loopback; the test polls.
+ * Telemetry of working and of failed QPs: its numbers match the run. Two QPs of one device communicate by loopback; the
+ * test polls.
  */
 
 #include <setjmp.h>
@@ -154,7 +154,8 @@ expect_text(struct pair *p, unsigned int i, const char *part)
 	telemetry_expect(command, part);
 }
 
-/* Numbers of QPs, worker, device and Linux's names, after one message of each kind. */
+/* The numbers of the QPs, of the worker and of the device, and those under Linux's names, after one message of each
+ * kind. */
 static void
 test_traffic(void **state)
 {
@@ -204,7 +205,7 @@ test_traffic(void **state)
 	assert_int_equal(telemetry_number("req_cqe_error"), 0);
 	telemetry_ask("/uroce/worker,0");
 	assert_int_equal(telemetry_number("qps"), 2);
-	assert_int_equal(telemetry_number("received_bytes"), 2 * BYTES + 100); /* an atomic's are no payload */
+	assert_int_equal(telemetry_number("received_bytes"), 2 * BYTES + 100); /* without those of the atomic */
 	assert_true(telemetry_number("busy_cycles") > 0);
 	assert_true(telemetry_number("busy_cycles") <= telemetry_number("total_cycles"));
 	assert_true(telemetry_number("busy_rounds") <= telemetry_number("rounds"));
@@ -215,7 +216,7 @@ test_traffic(void **state)
 	pair_close(&p);
 }
 
-/* A message on its way: what is outstanding, and the timer that waits for the answer. */
+/* A message in flight: the outstanding packets, and the armed timer. */
 static void
 test_waiting(void **state)
 {
@@ -235,7 +236,7 @@ test_waiting(void **state)
 	pair_close(&p);
 }
 
-/* The peer refuses: what each end says of it. */
+/* The peer refuses a request: the records of both ends. */
 static void
 test_refused(void **state)
 {
@@ -266,7 +267,7 @@ test_refused(void **state)
 	pair_close(&p);
 }
 
-/* Nobody answers: retries, and the status that ends them. */
+/* The peer is silent: retries, and the status of the failed request. */
 static void
 test_silence(void **state)
 {

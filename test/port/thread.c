@@ -45,7 +45,7 @@ test_create(void **state)
 	assert_true(sigisemptyset(&mask));
 }
 
-/* A signal that comes meanwhile is delivered afterwards; one that the program had blocked stays so. */
+/* A signal that arrives meanwhile is delivered later; a signal that the application had blocked stays blocked. */
 static void
 test_block(void **state)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Threads that race, over workers which other threads poll: posting against polling, objects that come and go
- * against traffic, states that change against posts, ports and workers against those that are polled. What is
- * wrong shows as a byte, a count, or what a sanitizer finds: config/check tsan.
+ * Races between threads on workers that other threads poll: posting and polling, objects created and destroyed under
+ * traffic, state changes while posting, and ports and workers opened and closed while others are polled. A failure is a
+ * wrong byte, a wrong count, or a sanitizer's report: config/check tsan.
  */
 
 #include <assert.h>
@@ -24,12 +24,12 @@
 #include "eal.h"
 #include "groups.h"
 
-#define ROUNDS 100 /* of each thread */
+#define ROUNDS 100 /* per thread */
 
-/* ---- many post to one QP, many poll one CQ ---- */
+/* ---- many threads post to one QP, many poll one CQ ---- */
 
 #define POSTERS  3
-#define MESSAGES 500 /* of each poster */
+#define MESSAGES 500 /* per poster */
 
 struct flow {
 	struct crowd_end from, to;
@@ -108,9 +108,9 @@ test_posters_and_pollers(void **state)
 	flow_close(&f);
 }
 
-/* ---- objects come and go, others have traffic ---- */
+/* ---- objects are created and destroyed while others carry traffic ---- */
 
-/* Connections with a few writes, destroyed at once or when they are done. */
+/* Connections with a few WRITEs, destroyed at once or when the WRITEs complete. */
 static void *
 churn_qps(void *arg)
 {
@@ -128,7 +128,7 @@ churn_qps(void *arg)
 	return NULL;
 }
 
-/* Regions on memory that is being sent: taken away when it has left, or before. */
+/* Regions on memory in use: deregistered after its packets have left, or before. */
 static void *
 churn_mrs(void *arg)
 {
@@ -166,7 +166,8 @@ ah_create(struct crowd_end *e)
 	return ah;
 }
 
-/* Datagrams by handles that are gone when they leave, to a receive queue that is gone when they come. */
+/* Datagrams by address handles that are destroyed before they leave, to a receive queue that is destroyed before
+ * they arrive. */
 static void *
 churn_ahs(void *arg)
 {
@@ -195,7 +196,7 @@ churn_ahs(void *arg)
 	return NULL;
 }
 
-/* What is only looked at, or belongs to the device. */
+/* Queries, and objects of the device itself. */
 static void *
 churn_device(void *arg)
 {
@@ -232,9 +233,9 @@ test_objects_come_and_go(void **state)
 	flow_close(&f);
 }
 
-/* ---- states change, others post ---- */
+/* ---- states change while other threads post ---- */
 
-/* Whatever state it is in: taken, flushed, or refused. */
+/* Post in whatever state: the request is executed, flushed, or refused. */
 static void *
 post_anyway(void *arg)
 {
@@ -302,7 +303,7 @@ test_states_change(void **state)
 	flow_close(&f);
 }
 
-/* ---- ports and workers come and go ---- */
+/* ---- ports and workers are opened and closed ---- */
 
 static struct test_rings second;
 

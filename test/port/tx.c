@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Frames on their way out: held until the neighbor's address is known, handed to other workers,
- * looped back; and each way to be dropped, counted.
+ * Outgoing frames: held until the neighbor's address is resolved, handed over to other workers, or looped back; and
+ * each kind of drop with its counter.
  */
 
 #include <errno.h>
@@ -36,7 +36,7 @@
 static const char *const cidrs[] = { "10.0.0.1/24", "fd00::1/64", NULL };
 static const struct rte_ether_addr unknown;
 
-/* Have worker 0 send an echo request from a thread that has its turn. */
+/* Let worker 0 send an echo request, in a thread that has its turn. */
 static void
 echo(struct tap *t, const char *dst, uint16_t sequence)
 {
@@ -70,7 +70,7 @@ test_held_until_resolved(void **state)
 	bytes = tap_frame(&t, frame, "P" ECHO);
 	tap_checksum_icmp(frame, L3);
 	tap_expect(&t, frame, bytes);
-	/* known now: at once */
+	/* resolved now: sent at once */
 	echo(&t, "10.0.0.2", 1);
 	tap_expect(&t, frame, bytes);
 	tap_expect_nothing(&t);
@@ -86,31 +86,31 @@ test_unresolved(void **state)
 	struct tap t;
 
 	tap_open(&t, 0, cidrs);
-	/* nobody has asked for it: not in the table */
+	/* no path needs this neighbor: not in the table */
 	echo(&t, "10.0.0.3", 1);
 	assert_int_equal(tap_counter(&t, "tx_drop_unresolved"), 1);
-	/* no way there */
+	/* no route */
 	echo(&t, "192.168.0.1", 1);
 	assert_int_equal(tap_counter(&t, "tx_drop_unresolved"), 2);
-	/* more than may wait */
+	/* more frames than may wait */
 	uroce_gid_parse(gid, "10.0.0.2");
 	n = uroce_neighbor_get(&t.port->neighbors, gid);
 	for (uint16_t i = 0; i < UROCE_NEIGHBOR_PENDING + 3; i++)
 		echo(&t, "10.0.0.2", i);
 	assert_int_equal(tap_counter(&t, "tx_drop_unresolved"), 5);
 	uroce_neighbor_put(&t.port->neighbors, n, uroce_clock_ns());
-	/* the others are freed with the port, which tap_close() checks */
+	/* the waiting frames are freed with the port, which tap_close() checks */
 	tap_close(&t);
 }
 
-/* Two queues, one worker for each; the test is the wire of both. */
+/* Two queues with one worker each; the test is at the other end of both wires. */
 struct duo {
 	struct test_rings wire;
 	struct uroce_worker *workers[2];
 	struct ibv_context *context;
 	struct ibv_pd *pd;
 	struct ibv_cq *cq;
-	struct ibv_qp *qps[2]; /* QP i is worker i's */
+	struct ibv_qp *qps[2]; /* QP i belongs to worker i */
 	struct rte_mempool *pool;
 };
 
@@ -158,7 +158,7 @@ duo_close(struct duo *d)
 	assert_int_equal(uroce_pools_retired(), 0);
 }
 
-/* An acknowledgement for the QP, with all its checksums right. */
+/* An ACK for the QP, with right checksums. */
 static struct rte_mbuf *
 ack(struct duo *d, uint32_t qpn)
 {
@@ -198,8 +198,8 @@ test_handed_over(void **state)
 	assert_int_equal(test_counter(d.context, "handed_over"), 1);
 	assert_int_equal(test_counter(d.context, "drop_qp_state"), 0);
 	test_poll(&d.workers[1], 1, 2);
-	assert_int_equal(test_counter(d.context, "drop_qp_state"), 1); /* it is in RESET */
-	/* the right one at once */
+	assert_int_equal(test_counter(d.context, "drop_qp_state"), 1); /* the QP is in RESET */
+	/* received by its own worker */
 	give(&d, 1, d.qps[1]->qp_num);
 	test_poll(&d.workers[1], 1, 2);
 	assert_int_equal(test_counter(d.context, "handed_over"), 1);
@@ -207,8 +207,8 @@ test_handed_over(void **state)
 	duo_close(&d);
 }
 
-/* The other worker stands: its inbox fills up, the rest is counted; its frames wait, and their QP
- * may go. */
+/* The other worker is not polled: its inbox fills up, and further frames are counted. Its own frames wait, and their
+ * QP may be destroyed. */
 static void
 test_inbox_full(void **state)
 {
@@ -221,14 +221,14 @@ test_inbox_full(void **state)
 		give(&d, 0, qpn);
 		test_poll(&d.workers[0], 1, 1);
 	}
-	/* a ring of n holds n - 1 */
+	/* a ring of size n holds n - 1 */
 	assert_int_equal(test_counter(d.context, "handed_over"), UROCE_INBOX - 1);
 	assert_int_equal(test_counter(d.context, "drop_handover"), 11);
 	assert_int_equal(uroce_destroy_qp(d.qps[1]), 0);
 	d.qps[1] = NULL;
 	test_poll(&d.workers[1], 1, 10);
 	assert_true(test_counter(d.context, "drop_qpn") > 0);
-	/* what is still there goes with the port: duo_close() counts */
+	/* the rest is freed with the port: duo_close() checks it */
 	duo_close(&d);
 }
 
@@ -247,8 +247,7 @@ connect_self(struct ibv_qp *qp, uint32_t dest_qpn, const union ibv_gid *gid)
 	harness_qp_to(qp, attr, IBV_QPS_RTS);
 }
 
-/* The peer is a QP of ours that has gone: frames to it are dropped, and the work request fails in
- * the end. */
+/* The peer is a destroyed QP of this process: frames to it are dropped, and the work request fails in the end. */
 static void
 test_loopback_to_nobody(void **state)
 {

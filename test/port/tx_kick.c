@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * When a port gets frames that go nowhere, and which; in the test's own time. net_ring is such a
- * port: it has no way to ask for what it has sent.
+ * Filler frames, which make a driver free sent mbufs: when a port gets them, and which. net_ring is a port that cannot
+ * free them on request. The test sets the time.
  */
 
 #include <setjmp.h>
@@ -22,7 +22,7 @@
 #define FILLER "M M 9000 Z46"
 #define STEP   (UROCE_TX_KICK_WAIT_NS / 2)
 
-/* After that wait, the longer of the least and a 64th of it. */
+/* The interval after that wait: the minimum, or a 64th of the wait if that is longer. */
 #define AGAIN_NS RTE_MAX(UROCE_TX_KICK_NS, UROCE_TX_KICK_WAIT_NS / 64)
 
 static const char *const cidrs[] = { "10.0.0.1/24", NULL };
@@ -43,7 +43,7 @@ expect_burst(struct tap *t)
 	tap_expect_nothing(t);
 }
 
-/* Somebody waits from start_ns on, and looks often. @return when he has looked last */
+/* A thread waits from start_ns on, and checks often. @return the time of its last check */
 static uint64_t
 wait_for(struct tap *t, uint64_t start_ns, uint64_t ns)
 {
@@ -67,7 +67,7 @@ test_nobody_waits(void **state)
 	tap_close(&t);
 }
 
-/* Not at once, then a burst, and the next one a while later; none when the wait is over. */
+/* No burst at first, then one burst, and the next after the interval; none once the wait is over. */
 static void
 test_wait(void **state)
 {
@@ -92,7 +92,7 @@ test_wait(void **state)
 	tap_close(&t);
 }
 
-/* Two short waits are not a long one. */
+/* Two short waits do not add up to a long one. */
 static void
 test_another_wait(void **state)
 {
@@ -107,7 +107,7 @@ test_another_wait(void **state)
 	tap_close(&t);
 }
 
-/* After a minute a burst comes once a second: a port that will not give back is not flooded. */
+/* After a minute of waiting, a burst comes once a second: the port is not flooded. */
 static void
 test_rarer(void **state)
 {
@@ -128,7 +128,7 @@ test_rarer(void **state)
 	tap_close(&t);
 }
 
-/* The VLAN's tag is on these frames, too; without mbufs there are none. */
+/* Filler frames have the VLAN tag, too; without mbufs no filler is sent. */
 static void
 test_vlan_and_no_mbufs(void **state)
 {
@@ -155,7 +155,7 @@ test_vlan_and_no_mbufs(void **state)
 	tap_close(&t);
 }
 
-/* A ring that is full takes no more, and one that still waits goes first. */
+/* A full ring takes no filler; frames that wait for it leave first. */
 static void
 test_push(void **state)
 {

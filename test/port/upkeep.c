@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * What a port says unasked, and when it is to be looked after next; in the test's own time.
+ * Frames that a port sends by itself, and the time of its next upkeep; the test sets the time.
  */
 
 #include <setjmp.h>
@@ -29,7 +29,7 @@ test_when(void **state)
 
 	uroce_port_upkeep_by(&port, 500);
 	assert_int_equal(port.upkeep_ns, 500);
-	uroce_port_upkeep_by(&port, 501); /* the first wins */
+	uroce_port_upkeep_by(&port, 501); /* the earlier time counts */
 	assert_int_equal(port.upkeep_ns, 500);
 	uroce_port_upkeep_by(&port, UINT64_MAX);
 	assert_int_equal(port.upkeep_ns, 500);
@@ -37,7 +37,7 @@ test_when(void **state)
 	assert_int_equal(port.upkeep_ns, 0);
 }
 
-/* Nothing to do: nothing is sent, and the next time is that of the link. */
+/* Nothing to do: no frame is sent, and the next time is the link's. */
 static void
 test_idle(void **state)
 {
@@ -55,7 +55,7 @@ test_idle(void **state)
 	tap_close(&t);
 }
 
-/* Each address once; one that was deleted before, not at all. */
+/* Each address is announced once; an address deleted before that is not announced. */
 static void
 test_announce(void **state)
 {
@@ -76,8 +76,8 @@ test_announce(void **state)
 	tap_close(&t);
 }
 
-/* An address that does not answer is asked for so many times, each when it is due; without an
- * address of our own there is nobody to ask as. */
+/* An unresolved address is probed a limited number of times, each when it is due; without an address of its own the
+ * device cannot probe. */
 static void
 test_probe(void **state)
 {
@@ -87,18 +87,18 @@ test_probe(void **state)
 	struct tap t;
 
 	tap_open(&t, 0, cidrs);
-	t.port->link_due_ns = UINT64_MAX; /* that is another time */
+	t.port->link_due_ns = UINT64_MAX; /* not part of this test */
 	uroce_gid_parse(gid, "10.0.0.2");
 	n = uroce_neighbor_get(&t.port->neighbors, gid);
 	assert_non_null(n);
-	/* later than any poll: those do nothing of their own accord */
+	/* later than any poll, so that polls do nothing by themselves */
 	now_ns = uroce_clock_ns() + UROCE_NEIGHBOR_AGE_NS * 60;
 	for (unsigned int i = 1; i <= UROCE_NEIGHBOR_PROBES; i++) {
 		tap_upkeep(&t, now_ns);
 		assert_int_equal(tap_counter(&t, "probes_sent"), i);
 		tap_expect_text(&t, PROBE);
 		assert_true(t.port->upkeep_ns > now_ns);
-		tap_upkeep(&t, t.port->upkeep_ns - 1); /* not yet */
+		tap_upkeep(&t, t.port->upkeep_ns - 1); /* not due yet */
 		assert_int_equal(tap_counter(&t, "probes_sent"), i);
 		now_ns = t.port->upkeep_ns;
 	}

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * What the application is told of its port: links that go and come, whether the driver calls or has
- * to be asked; a device that is pulled out; addresses. The test stands in for ethdev's callbacks.
+ * A port's events for the application: links that go down and up, by the driver's callback or by polling; a removed
+ * device; address changes. The test replaces ethdev's callbacks.
  */
 
 #include <errno.h>
@@ -28,10 +28,10 @@ static const char *const cidrs[] = { "10.0.0.1/24", NULL };
 static struct {
 	rte_eth_dev_cb_fn fn[RTE_ETH_EVENT_MAX];
 	void *arg;
-	unsigned int busy; /* so often a callback is running */
+	unsigned int busy; /* unregistrations that still find a callback running */
 } ethdev;
 
-/* In place of DPDK's: no driver calls here. */
+/* Replaces DPDK's function: no driver calls here. */
 int
 rte_eth_dev_callback_register(uint16_t port_id, enum rte_eth_event_type event,
 			      rte_eth_dev_cb_fn cb_fn, void *cb_arg)
@@ -84,7 +84,7 @@ expect_no_event(struct tap *t)
 	assert_int_equal(errno, EAGAIN);
 }
 
-/* Open a device, and take away what it tells of its first address. */
+/* Open a device, and drain the event of its first address. */
 static void
 open_device(struct tap *t)
 {
@@ -103,7 +103,7 @@ port_state(struct tap *t)
 	return attr.state;
 }
 
-/* The driver does not call: worker 0 asks, but not all the time. */
+/* Without callbacks of the driver, worker 0 polls the link, at intervals. */
 static void
 test_polled_link(void **state)
 {
@@ -125,7 +125,7 @@ test_polled_link(void **state)
 	expect_no_event(&t);
 	tap_upkeep(&t, now_ns + UROCE_LINK_POLL_NS);
 	expect_event(&t, IBV_EVENT_PORT_ERR);
-	assert_int_equal(n->lladdr, 0);	/* it may be somebody else when the link is back */
+	assert_int_equal(n->lladdr, 0);	/* another host may have the address when the link is up again */
 	assert_int_equal(port_state(&t), IBV_PORT_DOWN);
 	tap_upkeep(&t, now_ns + 2 * UROCE_LINK_POLL_NS);
 	expect_no_event(&t);
@@ -159,7 +159,7 @@ test_called(void **state)
 	tap_close(&t);
 }
 
-/* Once, and nothing of the link afterwards: nobody asks a device that is gone. */
+/* A removal is reported once, and no link event follows: the removed device is not polled. */
 static void
 test_removed(void **state)
 {
@@ -178,7 +178,7 @@ test_removed(void **state)
 	tap_close(&t);
 }
 
-/* IDs are told, and nothing is bound to the device any more. */
+/* IDs get an event, and no ID can bind to the device any more. */
 static void
 test_removed_under_cm(void **state)
 {
@@ -224,7 +224,7 @@ test_addresses(void **state)
 	tap_close(&t);
 }
 
-/* A device is not closed under a callback. */
+/* Closing a device waits for a running callback. */
 static void
 test_stop(void **state)
 {

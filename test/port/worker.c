@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * A worker's round: what a poll counts and where it stops, who has the turn, which queues it drives.
+ * A worker's round: what a poll counts and where it stops, which thread has the turn, and which queues the worker
+ * drives.
  */
 
 #include <pthread.h>
@@ -21,13 +22,13 @@
 
 #define REQUEST "ffffffffffff P 0806 0001 0800 06 04 0001 P 0a000002 Z6 0a000001"
 #define REPLY   "P M 0806 0001 0800 06 04 0002 M 0a000001 P 0a000002 Z18"
-#define MANY    200 /* frames: more than one poll takes */
+#define MANY    200 /* frames; more than a poll receives */
 
 static_assert(MANY > 2 * UROCE_BURST, "MANY");
 
 static const char *const cidrs[] = { "10.0.0.1/24", NULL };
 
-/* On the wire, but not yet received: frames too short for anything. */
+/* Put frames that are too short for any protocol on the wire. */
 static void
 put_short(struct tap *t, unsigned int n)
 {
@@ -71,7 +72,7 @@ test_counts(void **state)
 	tap_close(&t);
 }
 
-/* Nobody polls while another has the turn; then nothing is missing. */
+/* A poll does nothing while another thread has the turn; the next poll misses no frame. */
 static void
 test_turn(void **state)
 {
@@ -95,7 +96,7 @@ test_turn(void **state)
 	tap_close(&t);
 }
 
-/* Who only looks waits so long and no longer, and whoever polls lets him have the turn. */
+/* An observer waits for the turn for a limited time, and a polling thread lets it have the turn. */
 static void
 test_guest(void **state)
 {
@@ -109,7 +110,7 @@ test_guest(void **state)
 	put_short(&t, 2);
 	assert_int_equal(uroce_worker_poll(t.worker), 0);
 	uroce_worker_exit(t.worker);
-	t.worker->guests = 1; /* as while one waits */
+	t.worker->guests = 1; /* as if an observer waited */
 	assert_int_equal(uroce_worker_poll(t.worker), 0);
 	t.worker->guests = 0;
 	assert_int_equal(uroce_worker_poll(t.worker), 2);
@@ -126,7 +127,7 @@ poll_on(void *arg)
 	return NULL;
 }
 
-/* However fast another thread polls. */
+/* The observer gets the turn however fast another thread polls. */
 static void
 test_guest_of_a_busy_one(void **state)
 {
@@ -148,7 +149,7 @@ test_guest_of_a_busy_one(void **state)
 	tap_close(&t);
 }
 
-/* A queue that was taken away is not read, and what comes for it otherwise is freed and counted. */
+/* A removed queue is not read; frames for it from elsewhere are freed and counted. */
 static void
 test_queue(void **state)
 {
@@ -176,7 +177,7 @@ test_queue(void **state)
 	tap_close(&t);
 }
 
-/* A frame that was looped back is taken as if it had come from the port, but is not counted there. */
+/* A looped-back frame is processed like one from the port, but does not count as the port's. */
 static void
 test_inbox(void **state)
 {
@@ -184,9 +185,9 @@ test_inbox(void **state)
 
 	tap_open(&t, 0, cidrs);
 	put_inbox(&t, REQUEST);
-	uroce_workers_drain(); /* its port is driven: it stays */
+	uroce_workers_drain(); /* a worker drives its port: the frame stays */
 	assert_int_equal(rte_ring_count(t.worker->inbox), 1);
-	assert_int_equal(uroce_worker_poll(t.worker), 2); /* received and answered */
+	assert_int_equal(uroce_worker_poll(t.worker), 2); /* one received, one sent */
 	tap_expect_text(&t, REPLY);
 	tap_expect_nothing(&t);
 	put_inbox(&t, "P P 0806");

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The process's workers: as many as there is memory for, their indices, who may destroy them, and
- * the lcores that run them.
+ * The process's workers: their number is limited by memory; their indices, when they can be destroyed, and the lcores
+ * that run them.
  */
 
 #include <errno.h>
@@ -22,7 +22,7 @@
 #include "port/worker/worker.h"
 #include "uroce.h"
 
-#define LCORE   1 /* which runs workers; 0 is the main one */
+#define LCORE   1 /* runs workers; lcore 0 is the main one */
 #define WORKERS 3
 
 static void
@@ -44,7 +44,7 @@ destroy(struct uroce_worker **workers, unsigned int n)
 	assert_int_equal(uroce_pools_retired(), 0);
 }
 
-/* The lowest index that is free, and a worker with a used one can be polled. */
+/* A new worker takes the lowest free index, and works with a reused one. */
 static void
 test_index(void **state)
 {
@@ -61,8 +61,7 @@ test_index(void **state)
 	destroy(workers, WORKERS);
 }
 
-/* No memory: an error, nothing kept of the worker that failed, and all well when others are gone.
- */
+/* Without memory, creation fails without a leak, and works again after others are destroyed. */
 static void
 test_limit(void **state)
 {
@@ -97,7 +96,7 @@ test_used(void **state)
 	assert_int_equal(uroce_workers_get(bad, 2), -EINVAL);
 	bad[1] = NULL;
 	assert_int_equal(uroce_workers_get(bad, 2), -EINVAL);
-	assert_int_equal(workers[0]->devices, 0); /* all or none */
+	assert_int_equal(workers[0]->devices, 0); /* all or nothing */
 	assert_int_equal(uroce_workers_get(workers, 2), 0);
 	assert_int_equal(uroce_workers_get(workers, 1), 0);
 	assert_int_equal(uroce_destroy_worker(workers[0]), EBUSY);
@@ -115,7 +114,7 @@ test_launch(void **state)
 
 	create(workers, 2);
 	assert_int_equal(uroce_worker_launch(workers[0], rte_get_main_lcore()), EINVAL);
-	assert_int_equal(uroce_worker_launch(workers[0], LCORE + 1), EINVAL); /* not enabled */
+	assert_int_equal(uroce_worker_launch(workers[0], LCORE + 1), EINVAL); /* an lcore that is not enabled */
 	assert_int_equal(uroce_worker_launch(workers[0], RTE_MAX_LCORE), EINVAL);
 	assert_int_equal(uroce_worker_launch(workers[0], LCORE_ID_ANY), EINVAL);
 	assert_int_equal(uroce_worker_stop(workers[0]), EINVAL);
@@ -131,8 +130,7 @@ test_launch(void **state)
 	destroy(workers, 2);
 }
 
-/* Frames for a port that no worker drives any more are freed: by whoever closes it, by a poll, and
- * with the worker. */
+/* Frames for a port without a worker are freed: when the port is closed, by a poll, and with the worker. */
 static void
 test_inbox(void **state)
 {
@@ -160,7 +158,7 @@ test_inbox(void **state)
 	uroce_pool_retire(pool);
 }
 
-/* Who is polled by somebody else, or runs on an lcore, needs no help. */
+/* Help polls only workers that no thread polls and no lcore runs. */
 static void
 test_help(void **state)
 {
@@ -177,9 +175,9 @@ test_help(void **state)
 		item.packet.mbuf = rte_pktmbuf_alloc(pool);
 		assert_int_equal(rte_ring_mp_enqueue_elem(w->inbox, &item, sizeof(item)), 0);
 		if (i == 2)
-			w->now_ns = UINT64_MAX / 2; /* somebody polls it, just now */
+			w->now_ns = UINT64_MAX / 2; /* a thread has just polled it */
 		if (i == 3)
-			w->helped_ns = w->now_ns; /* not any more */
+			w->helped_ns = w->now_ns; /* no thread has polled it since */
 		assert_true(uroce_workers_help(&frames));
 		lost = polled[i] ? lost + 1 + (i == 3) : lost;
 		assert_int_equal(w->lost, lost);
@@ -200,7 +198,7 @@ struct held {
 	unsigned int calls;
 };
 
-/* The worker on the lcore has stopped going round, and the others cannot be made to. */
+/* The lcore's worker has stopped, and the others cannot be polled. */
 static void
 expect_held(void *arg)
 {
@@ -213,7 +211,7 @@ expect_held(void *arg)
 		for (unsigned int i = 0; i < WORKERS; i++)
 			assert_int_equal(uroce_worker_poll(held->workers[i]), 0);
 		if (round % 10 == 0)
-			sched_yield(); /* a time slice of its lcore, which is milliseconds */
+			sched_yield(); /* a time slice for its lcore, of milliseconds */
 	}
 	for (unsigned int i = 0; i < WORKERS; i++)
 		assert_int_equal(__atomic_load_n(&held->workers[i]->now_ns, __ATOMIC_RELAXED), now_ns[i]);
@@ -224,7 +222,7 @@ static void
 hold_again(void *arg)
 {
 	uroce_hold_workers(expect_held, arg);
-	expect_held(arg);	/* still */
+	expect_held(arg);	/* still held */
 }
 
 static void
@@ -261,7 +259,7 @@ UROCE_TESTS(port_workers)
 		cmocka_unit_test(test_hold),
 	};
 
-	/* both on one CPU: there may be no other */
+	/* both on one CPU: the machine may have only one */
 	test_eal_init("--lcores", "0@0,1@0", NULL);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
