@@ -36,16 +36,10 @@ wc_opcode(uint8_t wr_opcode)
 	}
 }
 
-void
-uroce_qp_complete_send(struct uroce_engine *e, struct uroce_qp *qp, enum ibv_wc_status status)
+/* Remove the oldest send WQE from the queue. */
+static inline void
+retire(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_sqe *sqe, enum ibv_wc_status status)
 {
-	const struct uroce_sqe *sqe = uroce_sqe_at(&qp->sq, qp->sq.head);
-	struct ibv_wc wc = {
-		.wr_id = sqe->wr_id, .status = status, .opcode = wc_opcode(sqe->opcode),
-		.byte_len = sqe->length, .qp_num = qp->ibv.qp_num,
-	};
-	bool signaled = sqe->flags & IBV_SEND_SIGNALED;
-
 	if (unlikely(status != IBV_WC_SUCCESS))
 		uroce_count_send_error(e, status);
 	else
@@ -54,8 +48,24 @@ uroce_qp_complete_send(struct uroce_engine *e, struct uroce_qp *qp, enum ibv_wc_
 		uroce_ah_put(sqe->ud.ah);
 	/* pairs with the acquire in uroce_post_send(): the slot is free */
 	__atomic_store_n(&qp->sq.head, qp->sq.head + 1, __ATOMIC_RELEASE);
-	if (!signaled && status == IBV_WC_SUCCESS)
+}
+
+void
+uroce_qp_complete_send(struct uroce_engine *e, struct uroce_qp *qp, enum ibv_wc_status status)
+{
+	const struct uroce_sqe *sqe = uroce_sqe_at(&qp->sq, qp->sq.head);
+	const bool signaled = sqe->flags & IBV_SEND_SIGNALED;
+	struct ibv_wc wc;
+
+	if (!signaled && status == IBV_WC_SUCCESS) {
+		retire(e, qp, sqe, status);
 		return;
+	}
+	wc = (struct ibv_wc){
+		.wr_id = sqe->wr_id, .status = status, .opcode = wc_opcode(sqe->opcode),
+		.byte_len = sqe->length, .qp_num = qp->ibv.qp_num,
+	};
+	retire(e, qp, sqe, status);
 	if (unlikely(!uroce_cq_push(uroce_cq_of(qp->ibv.send_cq), e, &wc, status != IBV_WC_SUCCESS)))
 		uroce_qp_overrun(e, qp);
 }

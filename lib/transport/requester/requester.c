@@ -211,14 +211,11 @@ uroce_data_packets(struct uroce_engine *e, const struct uroce_qp *qp, const stru
 }
 
 struct uroce_burst
-uroce_requester_burst(const struct uroce_qp *qp, const struct uroce_sqe *sqe, uint32_t window, unsigned int room)
+uroce_requester_long_burst(const struct uroce_qp *qp, uint32_t left, uint32_t window, unsigned int room)
 {
 	const struct uroce_requester *req = uroce_requester_of(qp);
-	const uint32_t left = sqe->psn_count - req->offset - 1;
 	uint32_t since, n;
 
-	if (left == 0)
-		return (struct uroce_burst){ .count = 1, .ack_req = true };
 	since = RTE_MIN(req->since_ack_req + 1, (uint32_t)UROCE_ACK_REQ_PACKETS);
 	n = RTE_MIN(left, RTE_MIN(window - RTE_MIN(window, 1u), UROCE_ACK_REQ_PACKETS - since));
 	if (n == 0 || uroce_pacer_will_wait(qp))

@@ -40,6 +40,9 @@ struct uroce_burst {
 	bool ack_req;		/* the packet has AckReq; then count is 1 */
 };
 
+/** As uroce_requester_burst(), where `left` packets of the message follow the next one. */
+struct uroce_burst uroce_requester_long_burst(const struct uroce_qp *qp, uint32_t left, uint32_t window,
+					      unsigned int room);
 /**
  * Plan the next packets of a WQE, from req.offset on. These packets have AckReq: the last one, the one that fills the
  * window, one in UROCE_ACK_REQ_PACKETS, and the one that uses up a rate's credit, after which the transport timeout
@@ -47,8 +50,14 @@ struct uroce_burst {
  *
  * @param window	number of packets that may be sent before the next ACK
  */
-struct uroce_burst uroce_requester_burst(const struct uroce_qp *qp, const struct uroce_sqe *sqe, uint32_t window,
-					 unsigned int room);
+static inline struct uroce_burst
+uroce_requester_burst(const struct uroce_qp *qp, const struct uroce_sqe *sqe, uint32_t window, unsigned int room)
+{
+	const uint32_t left = sqe->psn_count - uroce_requester_of(qp)->offset - 1;
+
+	return left == 0 ? (struct uroce_burst){ .count = 1, .ack_req = true }
+			 : uroce_requester_long_burst(qp, left, window, room);
+}
 /** Build packets of a SEND or WRITE, from req.offset of the WQE on. @return as uroce_packets_build() */
 int uroce_data_packets(struct uroce_engine *e, const struct uroce_qp *qp, const struct uroce_sqe *sqe,
 		       struct uroce_burst burst, struct rte_mbuf **frames);

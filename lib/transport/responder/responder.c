@@ -89,12 +89,10 @@ allowed(const struct uroce_qp *qp, const struct uroce_opcode_info *info)
 	}
 }
 
-/* A request packet has been executed: update PSN and MSN (R29), and owe an ACK (R31). */
-static enum uroce_verdict
-executed(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p, uint32_t psns)
+/* A request packet has been executed: update PSN and MSN (R29). */
+static __rte_always_inline void
+executed(struct uroce_engine *e, struct uroce_responder *resp, const struct uroce_packet *p, uint32_t psns)
 {
-	struct uroce_responder *resp = uroce_responder_of(qp);
-
 	resp->psn = uroce_psn_add(resp->psn, psns);
 	if (p->info->flags & UROCE_OPF_LAST) {
 		resp->msn = uroce_psn_add(resp->msn, 1);
@@ -103,12 +101,25 @@ executed(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet 
 		resp->message_op = p->info->op;
 	}
 	uroce_count(e, UROCE_RECEIVED_BYTES, p->payload_bytes);
-	if (p->info->op != UROCE_OP_SEND && p->info->op != UROCE_OP_WRITE) {
-		uroce_response_supersede_ack(qp);
-		uroce_qp_activate(e, qp);
-	} else if (p->ack_req) {
+}
+
+/* A packet of a SEND or WRITE: owe an ACK if the requester wants one (R31). */
+static __rte_always_inline enum uroce_verdict
+executed_data(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p)
+{
+	executed(e, uroce_responder_of(qp), p, 1);
+	if (p->ack_req)
 		uroce_ack_owe(e, qp, p);
-	}
+	return UROCE_OK;
+}
+
+/* A request with a response, which replaces the ACK. */
+static enum uroce_verdict
+executed_rd_atomic(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p, uint32_t psns)
+{
+	executed(e, uroce_responder_of(qp), p, psns);
+	uroce_response_supersede_ack(qp);
+	uroce_qp_activate(e, qp);
 	return UROCE_OK;
 }
 
@@ -155,7 +166,7 @@ receive_send(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_pac
 		if (!uroce_qp_complete_recv(e, qp, &wc, p->solicited))
 			return UROCE_OK;
 	}
-	return executed(e, qp, p, 1);
+	return executed_data(e, qp, p);
 }
 
 static enum uroce_verdict
@@ -194,7 +205,7 @@ receive_write(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_pa
 		if (!uroce_qp_complete_recv(e, qp, &wc, p->solicited))
 			return UROCE_OK;
 	}
-	return executed(e, qp, p, 1);
+	return executed_data(e, qp, p);
 }
 
 static enum uroce_verdict
@@ -231,7 +242,7 @@ receive_read(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_pac
 		.msn = uroce_psn_add(resp->msn, 1),
 		.by_reference = key != NULL && uroce_key_is_stable(key) && !resp->read_again,
 	};
-	return executed(e, qp, p, psns);
+	return executed_rd_atomic(e, qp, p, psns);
 }
 
 static enum uroce_verdict
@@ -271,7 +282,7 @@ receive_atomic(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_p
 		.op = p->info->op, .original = original, .first_psn = resp->psn, .psn_count = 1, .end = 1,
 		.msn = uroce_psn_add(resp->msn, 1),
 	};
-	return executed(e, qp, p, 1);
+	return executed_rd_atomic(e, qp, p, 1);
 }
 
 static enum uroce_verdict
@@ -280,7 +291,7 @@ receive_placement(struct uroce_engine *e, struct uroce_qp *qp, const struct uroc
 	enum uroce_verdict verdict = p->info->op == UROCE_OP_FLUSH ? uroce_flush_receive(qp, p)
 								   : uroce_atomic_write_receive(e, qp, p);
 
-	return verdict == UROCE_OK ? executed(e, qp, p, 1) : verdict;
+	return verdict == UROCE_OK ? executed_rd_atomic(e, qp, p, 1) : verdict;
 }
 
 /* XRC: each request has the number of an SRQ of the QP's XRC domain, the same in all packets of a message. */
