@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Target: two communication managers with consumers that do anything, and a wire, or somebody on
- * it, that does anything, too: calls in any order with any parameters, MADs that are random,
- * changed, replayed, lost, time, and peers that have gone. Nobody is told of a connection that is not his, and in the end
- * nothing is left.
+ * Target: two communication managers with arbitrary consumers, and a wire with an arbitrary attacker: calls in any
+ * order with any parameters; random, changed, replayed and lost MADs; time steps; and peers that depart. No consumer
+ * gets an event of a connection that is not its own, and at the end nothing leaks.
  */
 
 #include <string.h>
@@ -138,7 +137,7 @@ call_attr(struct uroce_cm_conn *conn)
 		   attr.dest_qp_num <= 0xffffff);
 }
 
-/* Any of the calls that there are, on a connection in any state. */
+/* Make any call on a connection in any state. */
 static void
 call(struct test_end *end, struct uroce_cm_conn *conn)
 {
@@ -191,7 +190,7 @@ is_held(const struct test_end *end, const struct uroce_cm_conn *conn)
 	return false;
 }
 
-/* As a good consumer would. */
+/* Answer as a correct consumer would. */
 static void
 answer(struct test_end *end, const struct uroce_cm_event *event)
 {
@@ -207,7 +206,7 @@ answer(struct test_end *end, const struct uroce_cm_event *event)
 		RTE_VERIFY(uroce_cm_send_rtu(event->conn, NULL, now_ns) == 0);
 		break;
 	case UROCE_CM_DREQ_RECEIVED:
-		/* there is nobody for a DREP where the peer has gone */
+		/* after the peer's departure, the DREP has no receiver */
 		RTE_VERIFY(uroce_cm_send_drep(event->conn, NULL, now_ns) == 0 ||
 			   test_state(event->conn) == UROCE_CM_TIMEWAIT);
 		break;
@@ -218,7 +217,7 @@ answer(struct test_end *end, const struct uroce_cm_event *event)
 	}
 }
 
-/* Does as it is told, or what is right. */
+/* React as the input says, or correctly. */
 static int
 consume(struct test_end *end, const struct uroce_cm_event *event)
 {
@@ -247,7 +246,7 @@ consume(struct test_end *end, const struct uroce_cm_event *event)
 
 /* ---- the wire ------------------------------------------------------------------------------ */
 
-/* Change some fields of a message, to whatever fits. */
+/* Change some fields of a message to any value that fits. */
 static void
 fields_change(uint8_t *mad, enum uroce_cm_message m)
 {
@@ -263,7 +262,7 @@ fields_change(uint8_t *mad, enum uroce_cm_message m)
 	}
 }
 
-/* A message for a connection that is there, or that begins one. */
+/* Write a message for an existing connection, or one that begins a connection. */
 static void
 message_write(struct test_end *end, uint8_t *mad)
 {
@@ -313,7 +312,7 @@ receive(struct test_end *end)
 		bytes = fuzz_u16(&world.in) % (sizeof(mad) + 1);
 		fuzz_bytes(&world.in, mad, bytes);
 		break;
-	case 1: /* what was sent last, by whomever */
+	case 1: /* the last MAD of either end */
 		memcpy(mad, world.pair.last[fuzz_below(&world.in, 2)].bytes, sizeof(mad));
 		message = uroce_cm_mad_message(mad, sizeof(mad));
 		if (message >= 0)
@@ -399,7 +398,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		let_go(world.count - 1);
 	test_pair_run(p, UINT64_MAX);
 	for (unsigned int i = 0; i < 2; i++) {
-		/* what came late was for a listener that is gone */
+		/* late messages were for a listener that no longer exists */
 		RTE_VERIFY(test_end_conns(&p->end[i]) == 0);
 		RTE_VERIFY(p->end[i].cm->half_open == 0 && p->end[i].cm->lingering == 0);
 	}

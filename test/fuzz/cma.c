@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Target: the rdma_cm calls in any order with any arguments, on two devices whose MADs go to each
- * other, are lost, or are made up; requests with any rdma_cm header; devices that go. Each event is
- * for an ID that there is, and in the end nothing is left. Calls that would wait are not made:
- * channels do not block, events are acknowledged at once.
+ * Target: the rdma_cm calls in any order with any arguments, on two devices that exchange MADs, lose them, or get
+ * made-up ones; requests with any rdma_cm header; removed devices. Each event is for an existing ID, and at the end
+ * nothing leaks. No call blocks: channels are non-blocking, and events are acknowledged at once.
  */
 
 #include <errno.h>
@@ -20,7 +19,7 @@
 
 #define MAX_IDS     24
 #define MAX_STEPS   256
-#define MAX_CONNS 256 /* an input makes fewer; the tables of more take half of the time */
+#define MAX_CONNS 256 /* enough for an input; larger tables would take half of the time */
 #define CHANNELS    2
 #define LOSE_ONE_IN 4
 
@@ -62,7 +61,7 @@ address(void)
 	case 1: return world_v4(0, port);
 	case 2: return world_v6(0, host % 2 == 0 ? port : 0);
 	case 3: return world_v4(host, port);
-	case 4: /* a group */
+	case 4: /* a multicast group */
 		any.ss_family = AF_INET;
 		((struct sockaddr_in *)&any)->sin_addr.s_addr = htonl(0xef000000 | host % 4);
 		return (struct sockaddr *)&any;
@@ -274,7 +273,7 @@ lose(const uint8_t *mad)
 	return fuzz.sent++ % LOSE_ONE_IN == 0;
 }
 
-/* A REQ or SIDR_REQ to device 0 or 1, with a header that is nearly right. */
+/* Deliver a REQ or SIDR_REQ with a nearly valid header to device 0 or 1. */
 static void
 request_in(void)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Writes what the targets may begin with: inputs made of the frames of test/pcap, and of a few that
- * no capture has. corpus DIR makes DIR/<target>/<name> for each of the targets.
+ * Writes initial inputs for the targets, from the frames of test/pcap and some that no capture has. "corpus DIR" writes
+ * DIR/<target>/<name> for each of the targets.
  */
 
 #include <errno.h>
@@ -19,7 +19,7 @@
 
 #define L3    14u
 #define MACS  12u
-#define EVERY 7 /* so many frames of a capture are much like the next ones */
+#define EVERY 7 /* of a capture's frames, one in this many; the others are much like it */
 
 static const char *top;
 
@@ -44,7 +44,7 @@ put(const char *target, const char *name, const void *head, size_t head_bytes, c
 	}
 }
 
-/* A decoded packet as the target engine's packet from the peer: see engine.c. */
+/* A decoded packet as a packet of the peer in target engine: see engine.c. */
 static void
 put_engine(const char *name, const struct uroce_packet *p)
 {
@@ -72,7 +72,7 @@ frame(const struct test_frame *f, void *arg)
 	uint8_t port[3] = { 0x80 | 0x04, (uint8_t)(f->len - MACS),
 			    (uint8_t)((f->len - MACS) >> 8) };
 	struct uroce_packet p;
-	/* target cm: seed, receive, who, as it comes, 256 bytes */
+	/* target cm: seed, receive, which end, unchanged, 256 bytes */
 	static const uint8_t cm[] = { 0, 11, 0, 0, 0, 1 };
 	uint8_t payload[UROCE_CM_MAD_BYTES];
 	char name[96];
@@ -98,7 +98,7 @@ frame(const struct test_frame *f, void *arg)
 
 /* clang-format off */
 
-/* What a port hears beside RoCEv2, behind the MAC addresses, and what is made right in it: see port.c. */
+/* Frames for a port other than RoCEv2, behind the MAC addresses, and the parts that the target repairs: see port.c. */
 static const struct {
 	const char *name;
 	uint8_t mend;
@@ -120,7 +120,7 @@ static const struct {
 			     "3a000502000001008200000003e8000000000000000000000000000000000000027d0000" },
 };
 
-/* The calls that lead to where something can happen, for targets verbs and cma: see objects.c, verbs.c, cma.c. */
+/* Calls that lead to interesting states, for the targets verbs and cma: see objects.c, verbs.c, cma.c. */
 #define A_PD "0000" "000000"
 #define A_CQ "0000" "020000" "00000000"
 #define AN_MR "0000" "040000" "0030" "0000" "ff0f" "0f"
@@ -146,7 +146,7 @@ static const struct {
 	{ "cma", "rejected", LISTENER CLIENT "0b01" "090001" "03" "05" "0b02" "0d05" "03" "05" },
 };
 
-/* For target text: what it reads, by the first byte. */
+/* For target text: the first byte selects the parser. */
 static const char *const texts[] = {
 	"\1" "loss=0.01,burst=3,reorder=0.5,dup=1,corrupt=0,delay=1.5ms,jitter=10us,limit=7,seed=3,ecn=0.2,late=300ns",
 	"\2" "10.0.0.1/24", "\2" "fd00::1/64", "\2" "fe80::1", "\2" "::ffff:1.2.3.4/97",

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * main() of a target without libFuzzer, with any compiler: runs files, those of directories, and
- * then, for a number of runs, what chance makes of them. Deterministic: -seed=S tells it all. An
- * input that ends the process by a signal is written to crash-<signal>.
+ * main() of a target without libFuzzer, for any compiler: runs files and files of directories, and then a number of
+ * random mutations of them. Deterministic: -seed=S determines all runs. An input that ends the process by a signal is
+ * written to crash-<signal>.
  */
 
 #include <dirent.h>
@@ -37,7 +37,7 @@ die(const char *path, const char *why)
 	exit(1);
 }
 
-/* Signal handler: keeps the input, and lets the signal do what it does. */
+/* Signal handler: saves the input, then lets the signal take effect. */
 static void
 crashed(int number)
 {
@@ -56,11 +56,11 @@ crashed(int number)
 static void
 run(const struct input *input)
 {
-	/* a block of its own: reading beyond it is seen */
+	/* a separate allocation, so that a sanitizer detects a read beyond the input */
 	uint8_t *bytes = malloc(input->size + (input->size == 0));
 
 	if (bytes == NULL)
-		die("malloc", "no memory for an input");
+		die("malloc", "out of memory for an input");
 	memcpy(bytes, input->bytes, input->size);
 	current = input;
 	LLVMFuzzerTestOneInput(bytes, input->size);
@@ -109,8 +109,7 @@ load(const char *path)
 	free(names);
 }
 
-/* One of the inputs, or none, with some bytes changed, put in, taken out, or more of another one
- * behind it. */
+/* Copy one of the inputs, or none, then change, insert or remove some bytes, or append a part of another input. */
 static void
 mutate(struct input *to, uint64_t *random)
 {
@@ -132,7 +131,7 @@ mutate(struct input *to, uint64_t *random)
 			break;
 		case 1: to->bytes[at] = byte; break;
 		case 2: to->bytes[at] ^= (uint8_t)(1 << byte % 8); break;
-		default: /* take out */
+		default: /* remove */
 			memmove(to->bytes + at, to->bytes + at + 1, to->size - at - 1);
 			to->size--;
 			break;

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Target: an engine, as responder and as requester, with QPs of every type and a peer that knows
- * all there is to know. No byte is written that nobody may write, none read that nobody may read,
- * each work request completes once at most, nothing leaks, and when all QPs are in error the engine
- * is at rest.
+ * Target: an engine as responder and requester, with QPs of each type, and a peer that knows all PSNs and keys. No byte
+ * is written or read without permission, each work request completes at most once, nothing leaks, and once all QPs are
+ * in error the engine is idle.
  *
- * The input: how the device is made, and then step by step what the peer sends and what is called
- * here.
+ * The input: the device's configuration, and then, step by step, the peer's packets and the local calls.
  */
 
 #include <string.h>
@@ -23,7 +21,7 @@
 #define TINY_CQE  8
 #define MAX_STEPS 400
 
-static bool tiny; /* the CQ overruns */
+static bool tiny; /* so small that the CQ overruns */
 
 int
 LLVMFuzzerInitialize(int *argc, char ***argv)
@@ -34,7 +32,7 @@ LLVMFuzzerInitialize(int *argc, char ***argv)
 	return 0;
 }
 
-/* Let the engine send what it has to, and what it has within ns. */
+/* Take all frames that the engine sends within ns. */
 static void
 take_frames(uint64_t ns)
 {
@@ -57,8 +55,7 @@ poll_cq(void)
 
 /* ---- work requests ------------------------------------------------------------------------ */
 
-/* Nothing that is posted names what is secret; that a key is not for this memory is for the engine
- * to see. */
+/* No posted entry refers to secret memory; the engine must detect a key of other memory. */
 static struct ibv_sge
 sge_of(struct fuzz_input *in)
 {
@@ -75,7 +72,7 @@ sge_of(struct fuzz_input *in)
 		.lkey = (what & 0x80) != 0 ? world.null_mr->lkey : world.keys[area],
 	};
 
-	if ((what & 0x20) != 0) /* about the end */
+	if ((what & 0x20) != 0) /* near the end */
 		sge.addr = world_address(area) + WORLD_AREA_BYTES - sge.length + offset % 16;
 	return sge;
 }
@@ -134,7 +131,7 @@ post_send(struct fuzz_input *in)
 		wr.send_flags |= IBV_SEND_SIGNALED;
 	for (int i = 0; i < wr.num_sge; i++)
 		sges[i] = sge_of(in);
-	/* inline data is read when it is posted, whatever the key: from where there is some */
+	/* posting reads inline data whatever the key: let it read existing memory */
 	for (int i = 0; i < wr.num_sge && (wr.send_flags & IBV_SEND_INLINE) != 0; i++)
 		sges[i] = (struct ibv_sge){ (uintptr_t)world_area(WORLD_OPEN), sges[i].length % 100,
 					    0 };
@@ -167,7 +164,7 @@ post_recv(struct fuzz_input *in)
 		records_remove();
 }
 
-/* A window of type 1, by the call. */
+/* Bind a type 1 window by its call. */
 static void
 bind(struct fuzz_input *in)
 {
@@ -188,8 +185,7 @@ bind(struct fuzz_input *in)
 		records_remove();
 }
 
-/* ---- what else is called ----------------------------------------------------------------------
- */
+/* ---- other calls ------------------------------------------------------------------------------ */
 
 static void
 forget(enum world_qp qp)
@@ -223,7 +219,7 @@ modify(struct fuzz_input *in)
 	uroce_modify_qp(world.qps[qp], &attr, mask);
 }
 
-/* To RESET, and back to RTS. */
+/* Reset the QP, and connect it again. */
 static void
 reconnect(enum world_qp qp)
 {
@@ -234,7 +230,7 @@ reconnect(enum world_qp qp)
 	RTE_VERIFY(world_connect(world.qps[qp]));
 }
 
-/* Most of what is wrong ends a connection: it is made anew. */
+/* Most errors end a connection: reconnect it. */
 static void
 revive(void)
 {
@@ -292,7 +288,7 @@ step(struct fuzz_input *in)
 	}
 }
 
-/* Every QP in error: what is queued is flushed. */
+/* Move each QP to error, which flushes its queues. */
 static void
 finish(void)
 {

@@ -14,7 +14,7 @@
 void
 fuzz_init(bool eal)
 {
-	/* outside of cmocka's tests its assertions would be heard by nobody */
+	/* outside its tests, cmocka's assertions have no effect */
 	setenv("CMOCKA_TEST_ABORT", "1", 1);
 	if (eal)
 		test_eal_init("--log-level=*:error", NULL);

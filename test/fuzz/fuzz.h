@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * What all targets of test/fuzz share. A target is a program: libFuzzer's main(), or that of
- * driver.c, calls its two functions. An input is bytes that the target takes one by one to decide
- * what it does: every input means something, and the same one always means the same. One thread.
+ * Shared by all targets of test/fuzz. A target is a program: main() of libFuzzer or of driver.c calls its two
+ * functions. The target consumes the bytes of an input one by one to decide its actions: each input is valid, and the
+ * same input always has the same effect. For one thread.
  */
 
 #ifndef UROCE_TEST_FUZZ_H
@@ -16,16 +16,15 @@
 #include <rte_common.h>
 #include <rte_debug.h>
 
-/** libFuzzer's: before the first input. */
+/** Called by libFuzzer before the first input. */
 int LLVMFuzzerInitialize(int *argc, char ***argv);
-/** libFuzzer's: run one input. What must not be ends the process. @return 0 */
+/** Called by libFuzzer for each input. A failed check ends the process. @return 0 */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/** For LLVMFuzzerInitialize(): assertions of cmocka's that end the process; and EAL, where nobody
- * else starts it. */
+/** For LLVMFuzzerInitialize(): make cmocka's assertions end the process, and start EAL unless the target does. */
 void fuzz_init(bool eal);
 
-/* What is left of an input. Behind its end there are zeros. */
+/* The rest of an input. Zeros follow its end. */
 struct fuzz_input {
 	const uint8_t *at;
 	size_t left;
@@ -70,15 +69,14 @@ fuzz_u64(struct fuzz_input *in)
 	return (uint64_t)fuzz_u32(in) << 32 | low;
 }
 
-/* A number below n, 1 .. 256. */
+/* A number below n, which is 1 .. 256. */
 static inline uint32_t
 fuzz_below(struct fuzz_input *in, uint32_t n)
 {
 	return fuzz_u8(in) % n;
 }
 
-/* Change one byte of n. Where several things are taken from an input, this is the order, whatever
- * the compiler. */
+/* Change one byte of n. The order of the two reads of the input is fixed, whatever the compiler. */
 static inline void
 fuzz_poke(struct fuzz_input *in, void *bytes, size_t n)
 {
@@ -87,7 +85,7 @@ fuzz_poke(struct fuzz_input *in, void *bytes, size_t n)
 	((uint8_t *)bytes)[at] = fuzz_u8(in);
 }
 
-/* Bytes as they come, zeros behind the end. */
+/* The next bytes, with zeros behind the end. */
 void fuzz_bytes(struct fuzz_input *in, void *dst, size_t n);
 
 #endif /* UROCE_TEST_FUZZ_H */

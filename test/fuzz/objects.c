@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * See objects.h. What is in use must not go: then destroying it says EBUSY, and it is still there.
+ * See objects.h. Destroying an object in use must fail with EBUSY, and leave it as it was.
  */
 
 #include "objects.h"
@@ -21,7 +21,7 @@ static const union ibv_gid groups[2] = {
 	{ .raw = { 0xff, 0x0e, [15] = 7 } },
 };
 
-/* ---- making them ----------------------------------------------------------------------------- */
+/* ---- creating objects ------------------------------------------------------------------------ */
 
 static void
 make_cq(struct fuzz_input *in, unsigned int i)
@@ -66,7 +66,7 @@ queue_free(struct ibv_pd *pd, void *pd_context, void *ptr, uint64_t resource_typ
 	free(ptr);
 }
 
-/* Of a domain, if one is given: a parent domain, which is refused where that is one itself. */
+/* If `of` is a domain, create a parent domain of it, which fails if `of` is a parent domain itself. */
 static void
 make_pd(struct ibv_pd *of, unsigned int i)
 {
@@ -221,10 +221,9 @@ make_qp(struct fuzz_input *in, unsigned int i)
 	objects.qps[i] = uroce_create_qp_ex(device_context(), &attr);
 }
 
-/* ---- destroying them ---------------------------------------------------------------------------
- */
+/* ---- destroying objects ----------------------------------------------------------------------- */
 
-/* Gone, or in use. */
+/* The call succeeds, or the object is in use. */
 #define DESTROY(kind, i, call)                              \
 	do {                                                \
 		int error_ = call(objects.kind[i]);         \
@@ -263,7 +262,7 @@ objects_toggle(struct fuzz_input *in)
 	case 4:
 	case 5: TOGGLE(mrs, i, make_mr(in, i), uroce_dereg_mr); break;
 	case 6:
-		/* a queue may still hold its binds: windows go last */
+		/* a queue may hold posted binds of a window, so windows are destroyed last */
 		if (objects.mws[i] == NULL && pd != NULL)
 			objects.mws[i] = uroce_alloc_mw(pd, fuzz_u8(in) % 4);
 		break;
@@ -296,7 +295,7 @@ objects_end(void)
 	for (unsigned int i = 0; i < OBJECTS_EACH; i++) {
 		RTE_VERIFY(objects.channels[i] == NULL ||
 			   uroce_destroy_comp_channel(objects.channels[i]) == 0);
-		/* a parent domain goes before what it is of */
+		/* a parent domain is destroyed before its protection domain */
 		if (objects.pds[i] != NULL)
 			DESTROY(pds, i, uroce_dealloc_pd);
 	}
@@ -305,8 +304,7 @@ objects_end(void)
 	memset(&objects, 0, sizeof(objects));
 }
 
-/* ---- changing them ------------------------------------------------------------------------------
- */
+/* ---- changing objects -------------------------------------------------------------------------- */
 
 void
 objects_drain_events(void)

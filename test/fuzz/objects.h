@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The objects of the target verbs: some of each kind, made, changed and destroyed as an input says.
- * One thread.
+ * The objects of target verbs: several of each kind, created, changed and destroyed as the input says. For one thread.
  */
 
 #ifndef UROCE_TEST_FUZZ_OBJECTS_H
@@ -19,7 +18,7 @@ struct objects {
 	struct ibv_pd *pds[OBJECTS_EACH];
 	struct ibv_comp_channel *channels[OBJECTS_EACH];
 	struct ibv_cq *cqs[OBJECTS_EACH];
-	bool extended[OBJECTS_EACH]; /* cqs[i] was made by uroce_create_cq_ex() */
+	bool extended[OBJECTS_EACH]; /* cqs[i] is an extended CQ */
 	struct ibv_mr *mrs[OBJECTS_EACH];
 	struct ibv_mw *mws[OBJECTS_EACH];
 	struct ibv_ah *ahs[OBJECTS_EACH];
@@ -31,18 +30,18 @@ struct objects {
 
 extern struct objects objects;
 
-/* One of them, chosen by the input; NULL: there is none at this place. */
+/* An object that the input selects; NULL if its slot is empty. */
 #define OBJECTS_PICK(in, kind) (objects.kind[fuzz_below(in, OBJECTS_EACH)])
 
-/** Make an object, or destroy it if there is one at the place that the input names. */
+/** Create an object in the slot that the input names, or destroy the one in it. */
 void objects_toggle(struct fuzz_input *in);
-/** Change one. */
+/** Change an object. */
 void objects_change(struct fuzz_input *in);
-/** Destroy all, in an order in which that has to work. */
+/** Destroy all objects, in an order that must succeed. */
 void objects_end(void);
-/** Acknowledge every event. */
+/** Acknowledge all events. */
 void objects_drain_events(void);
-/** An SGE that is right, or nearly. */
+/** A valid SGE, or a nearly valid one. */
 struct ibv_sge objects_sge(struct fuzz_input *in);
 
 #endif /* UROCE_TEST_FUZZ_OBJECTS_H */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Target: uroce_packet_decode() on any frame, in any number of segments, as it is or with lengths
- * and ICRC made right so that it gets far. What it finds good must be within the frame. The input:
- * how it is cut, what is made right, the frame from its IP header on.
+ * Target: uroce_packet_decode() for any frame in any number of segments, unchanged or with corrected lengths and ICRC,
+ * so that it passes the first checks. The values of an accepted frame must lie within the frame. The input: the segment
+ * boundaries, the corrections, and the frame from its IP header on.
  */
 
 #include <string.h>
@@ -22,7 +22,7 @@
 
 #define MEND_ICRC     0x1
 #define MEND_LENGTHS  0x2
-#define CHECKSUM_GOOD 0x4 /* as the port says */
+#define CHECKSUM_GOOD 0x4 /* the NIC reports a good checksum */
 
 static struct test_chain chain;
 
@@ -113,7 +113,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	m = test_chain_set(&chain, frame, len, cuts, nb_cuts);
 	if ((mend & CHECKSUM_GOOD) != 0)
 		m->ol_flags = RTE_MBUF_F_RX_IP_CKSUM_GOOD;
-	/* the caller has seen the network header in the first segment */
+	/* the caller guarantees that the first segment has the network header */
 	if (m->data_len >= L3 && uroce_packet_decode(m, L3, &p) == UROCE_OK)
 		check(&p, len);
 	return 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * See player.h. Which PSN a QP waits for it reads from the QP itself: guessing is another matter.
+ * See player.h. The player reads the expected PSN from the QP itself; it does not guess.
  */
 
 #include "player.h"
@@ -48,7 +48,7 @@ opcode_of(const struct packet *p, uint8_t byte)
 	if (byte == UROCE_RC_ASK || byte == UROCE_RC_SACK)
 		return byte;
 	byte %= UROCE_RC_ATOMIC_WRITE + 1;
-	/* answers are RC's */
+	/* responses have RC's opcodes */
 	return (uint8_t)((uroce_opcodes[byte].flags & UROCE_OPF_REQUEST) != 0 ? byte + base : byte);
 }
 
@@ -61,7 +61,7 @@ psn_of(const struct packet *p, struct fuzz_input *in)
 
 	if ((p->info->flags & UROCE_OPF_REQUEST) != 0) {
 		psn = uroce_responder_of(qp)->psn;
-		/* what is gathered already comes before */
+		/* packets of the same burst come first */
 		for (unsigned int i = 0; i < gathered; i++)
 			psn = uroce_psn_add(psn, 1);
 		return (p->how & PLAYER_ODD_PSN) != 0
@@ -91,7 +91,7 @@ payload_of(const struct packet *p, struct fuzz_input *in)
 	}
 }
 
-/* A key and an address that belong together, or do not. */
+/* A key and an address, which may or may not belong together. */
 static void
 place_of(const struct packet *p, struct fuzz_input *in, uint32_t length, uint64_t *va,
 	 uint32_t *rkey)
@@ -102,7 +102,7 @@ place_of(const struct packet *p, struct fuzz_input *in, uint32_t length, uint64_
 
 	*rkey = world.keys[area];
 	*va = world_address(area) + (offset % WORLD_AREA_BYTES & ~7u);
-	if ((what & 0x40) != 0) /* about the end */
+	if ((what & 0x40) != 0) /* near the end */
 		*va = world_address(area) + WORLD_AREA_BYTES - length + offset % 16 - (offset & 8);
 	if (what >= 0x80)
 		*rkey = world.mws[what % RTE_DIM(world.mws)]->rkey;
@@ -203,7 +203,7 @@ put_extensions(const struct packet *p, struct fuzz_input *in, uint8_t *bth)
 	}
 }
 
-/* From the BTH to the pad. @return bytes */
+/* Write the packet from the BTH to the padding. @return bytes */
 static uint32_t
 packet_write(const struct packet *p, struct fuzz_input *in, uint8_t *bth)
 {
@@ -226,7 +226,7 @@ packet_write(const struct packet *p, struct fuzz_input *in, uint8_t *bth)
 	uroce_bth_write(bth, &values);
 	if (p->info->name != NULL)
 		put_extensions(p, in, bth);
-	/* nothing that an input chooses: what it writes must not look like a secret */
+	/* fixed bytes, not the input's: placed payload must not look like a secret */
 	memset(bth + header_bytes, 0x41, p->payload_bytes);
 	memset(bth + header_bytes + p->payload_bytes, 0, pad);
 	if ((p->how & PLAYER_DAMAGED) == 0)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The peer of the target engine: packets by the bytes of an input, most of them nearly right, so
- * that they get in. One thread.
+ * The peer of target engine: makes packets from the bytes of an input, most of them nearly valid, so that they pass the
+ * first checks. For one thread.
  */
 
 #ifndef UROCE_TEST_FUZZ_PLAYER_H
@@ -10,7 +10,7 @@
 
 #include "fuzz.h"
 
-/* The second byte of a packet: what of it is not as it should be. */
+/* Bits of a packet's second byte: deviations from a valid packet. */
 #define PLAYER_RAW_OPCODE  0x01
 #define PLAYER_ODD_PSN     0x02
 #define PLAYER_ODD_HEADERS 0x04
@@ -18,11 +18,11 @@
 #define PLAYER_DAMAGED     0x10
 #define PLAYER_ACKREQ      0x20
 #define PLAYER_SOLICITED   0x40
-#define PLAYER_MORE        0x80 /* comes in one burst with the next */
+#define PLAYER_MORE        0x80 /* in one burst with the next packet */
 
-/** Make a packet; it is given to the engine at once, unless more is to come. */
+/** Make a packet, and deliver it unless the burst continues. */
 void player_packet(struct fuzz_input *in);
-/** Give the engine what has gathered. */
+/** Deliver the packets of the burst. */
 void player_flush(void);
 
 #endif /* UROCE_TEST_FUZZ_PLAYER_H */

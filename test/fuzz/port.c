@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Target: what a port does with frames: RoCEv2, ARP, neighbor discovery, ICMP, IGMP, MLD, who has
- * gone, whatever else. It has addresses of both families, is in two groups, and waits for two neighbors. All that
- * was received has to be back in its pool when an input is done. The port lives on from input to
- * input.
+ * Target: a port's handling of frames: RoCEv2, ARP, neighbor discovery, ICMP, IGMP, MLD, departures, and any other. The
+ * port has addresses of both families, is in two groups, and resolves two neighbors. After each input, all received
+ * mbufs must be back in their pool. The port stays open across inputs.
  *
- * The input: frames, each with what is made right in it, its length, and its bytes behind the MAC
- * addresses.
+ * The input: frames, each with the parts to repair, its length, and its bytes behind the MAC addresses.
  */
 
 #include <string.h>
@@ -30,16 +28,16 @@ enum mend {
 	MEND_CHECKSUM = 0x01,  /* of IPv4, ICMP, IGMP */
 	MEND_CHECKSUM6 = 0x02, /* of ICMPv6 */
 	MEND_ICRC = 0x04,
-	MEND_GROUP_MAC = 0x08, /* the MAC of the IP address that it goes to, a group's; or a bridge's */
+	MEND_GROUP_MAC = 0x08, /* the MAC address of the destination group, or the bridges' */
 	MEND_BROADCAST = 0x10,
 	MEND_OTHER_MAC = 0x20,
 	MEND_LENGTH = 0x40, /* of IP */
-	MEND_TARGET = 0x80, /* to our address of its family */
+	MEND_TARGET = 0x80, /* send to the device's address of the same family */
 };
 
 static const char *const cidrs[] = { "10.0.0.1/24", "fd00::1/64", NULL };
 static struct tap tap;
-/* For good. */
+/* Created once. */
 static struct {
 	struct ibv_pd *pd;
 	struct ibv_cq *cq;
@@ -47,7 +45,7 @@ static struct {
 	struct ibv_ah *ahs[2];
 } objects;
 
-/* The device lives on, and what leads to its memory is in EAL's, where nobody looks for it. */
+/* The device is never closed, and only EAL's memory, which LeakSanitizer does not scan, points to its memory. */
 int __lsan_is_turned_off(void);
 
 int
@@ -80,7 +78,7 @@ groups_attach(void)
 		RTE_VERIFY(uroce_attach_mcast(objects.qp, &groups[i], 0) == 0);
 }
 
-/* A UD QP in two groups, which never has a receive to spare. */
+/* A UD QP in two groups, without receives. */
 static void
 receiver_create(void)
 {
@@ -141,7 +139,7 @@ mac_set(uint8_t *frame, uint8_t mend)
 		ether->dst_addr = uroce_departure_group();
 }
 
-/* To whom, and how long. The frame has room for all headers. */
+/* Repair the destination and the length. The frame has room for all headers. */
 static void
 ip_mend(uint8_t *frame, size_t len, uint8_t mend)
 {
@@ -214,7 +212,7 @@ drain(void)
 	}
 }
 
-/* Some frames are in two segments. */
+/* The frame in one or two segments. */
 static struct rte_mbuf *
 mbuf_make(const uint8_t *frame, size_t len, size_t split)
 {

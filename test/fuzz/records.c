@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * See records.h. A work request's wr_id is its place in the book.
+ * See records.h. A work request's wr_id is its index in the record.
  */
 
 #include "records.h"
@@ -11,11 +11,11 @@
 static struct record {
 	uint8_t queue;
 	bool signalled;
-	bool done; /* completed, or need not any more */
+	bool done; /* completed, or needs no completion any more */
 } records[RECORDS_MAX];
 
 static unsigned int count;
-static uint64_t last[RECORDS_QUEUES]; /* one beyond the last that completed */
+static uint64_t last[RECORDS_QUEUES]; /* one more than the last completed wr_id */
 
 void
 records_reset(void)
@@ -53,7 +53,7 @@ records_complete(const struct ibv_wc *wc)
 	RTE_VERIFY(wc->wr_id < count);
 	r = &records[wc->wr_id];
 	RTE_VERIFY(!r->done);
-	/* R42: without a signal, only what is wrong is told */
+	/* R42: an unsignaled request completes only with an error */
 	RTE_VERIFY(r->signalled || wc->status != IBV_WC_SUCCESS);
 	RTE_VERIFY(wc->wr_id >= last[r->queue]);
 	last[r->queue] = wc->wr_id + 1;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The book of the work requests that were posted: each completes once at most, in its queue's
- * order, and in the end each that has to. One thread.
+ * A record of all posted work requests: each completes at most once, in the order of its queue, and at the end all that
+ * must have completed have. For one thread.
  */
 
 #ifndef UROCE_TEST_FUZZ_RECORDS_H
@@ -13,21 +13,21 @@
 
 #include <uroce.h>
 
-/* Queues: those of QP i are 2 * i and 2 * i + 1; behind them the SRQs'. */
+/* Queues: QP i has 2 * i and 2 * i + 1; the SRQs' queues follow. */
 #define RECORDS_QUEUES 16
 #define RECORDS_MAX    1024
 
 void records_reset(void);
 bool records_full(void);
-/** What is about to be posted to a queue. @return its wr_id */
+/** Record a request before it is posted to a queue. @return its wr_id */
 uint64_t records_add(unsigned int queue, bool signalled);
-/** It was refused. */
+/** Remove the last request: posting failed. */
 void records_remove(void);
-/** One that was polled. */
+/** Record a polled completion. */
 void records_complete(const struct ibv_wc *wc);
-/** What is in the queue is gone, without a completion: RESET. */
+/** A reset has discarded the queue's requests, without completions. */
 void records_forget(unsigned int queue);
-/** Everything that has to complete has. */
+/** Check that all requests of the queue that must complete have done so. */
 void records_settle(unsigned int queue);
 
 #endif /* UROCE_TEST_FUZZ_RECORDS_H */

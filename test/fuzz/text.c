@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Target: what is read from text, of users and of peers: addresses, impairments, and the lines that two uroce-perfs
- * exchange. What is taken is within its limits, and says the same when it is written and read again; what is not has a
- * reason. The input: which of them, and the text.
+ * Target: the parsers of text from users and peers: addresses, impairments, and the lines between two uroce-perfs. An
+ * accepted value is within its limits, and stays the same when it is written and parsed again; a refused one has a
+ * reason. The input: which parser, and the text.
  */
 
 #include <errno.h>
@@ -17,7 +17,7 @@
 #include "uroce_netem.h"
 
 #define TEXT_BYTES  1024
-#define ERROR_BYTES 64 /* less than what some reasons take */
+#define ERROR_BYTES 64 /* shorter than some of the reasons */
 
 int
 LLVMFuzzerInitialize(int *argc, char ***argv)
@@ -100,7 +100,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct fuzz_input in = { data, size };
 	uint32_t reader = fuzz_below(&in, RTE_DIM(readers));
 	size_t bytes = RTE_MIN(in.left, (size_t)TEXT_BYTES - 1);
-	/* as long as it is: what reads behind the end is found */
+	/* an exact allocation, so that a sanitizer detects a read behind the end */
 	char *text = malloc(bytes + 1);
 
 	RTE_VERIFY(text != NULL);

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Target: the calls of control threads in any order with any arguments, with work requests and time
- * between them. Objects in use stay, objects destroyed are gone, and in the end everything can be
- * destroyed and nothing is left.
+ * Target: the calls of control threads in any order with any arguments, mixed with work requests and time steps.
+ * Objects in use stay, and at the end all objects can be destroyed and nothing leaks.
  */
 
 #include <string.h>
@@ -50,7 +49,7 @@ good_attr(enum ibv_qp_state to)
 	return attr;
 }
 
-/* What each transition needs, by type of QP: connected ones of four kinds, UD. */
+/* The attributes of each transition, by type of QP: the connected types, and UD. */
 static int
 good_mask(enum ibv_qp_type type, enum ibv_qp_state to)
 {
@@ -90,7 +89,7 @@ modify(struct fuzz_input *in, struct ibv_qp *qp)
 	int mask;
 
 	RTE_VERIFY(uroce_query_qp(qp, &attr, ~0, &init) == 0);
-	if ((how & 1) != 0) { /* one step on, or all of them */
+	if ((how & 1) != 0) { /* one transition, or all of them */
 		for (enum ibv_qp_state s = attr.qp_state + 1; s <= IBV_QPS_RTS; s++) {
 			attr = good_attr(s);
 			if (uroce_modify_qp(qp, &attr, good_mask(qp->qp_type, s)) != 0 ||
@@ -124,7 +123,7 @@ post_send(struct fuzz_input *in, struct ibv_qp *qp)
 			   *bad;
 	const struct ibv_mr *mr = OBJECTS_PICK(in, mrs);
 
-	if ((wr.send_flags & IBV_SEND_INLINE) != 0) /* is read from where it says */
+	if ((wr.send_flags & IBV_SEND_INLINE) != 0) /* posting reads inline data from its address */
 		for (unsigned int i = 0; i < RTE_DIM(sges); i++)
 			sges[i] = (struct ibv_sge){ (uintptr_t)objects.buffer, sges[i].length, 0 };
 	if (qp->qp_type == IBV_QPT_UD) {
@@ -162,7 +161,7 @@ bind(struct fuzz_input *in, struct ibv_qp *qp)
 		uroce_bind_mw(qp, mw, &b);
 }
 
-/* One request by the builder: of the calls that were asked for when the QP was made. */
+/* Build one request, by one of the calls requested at the QP's creation. */
 static void
 build_one(struct fuzz_input *in, struct ibv_qp_ex *ex)
 {
@@ -317,6 +316,6 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	objects_end();
 	left = device_close();
 	if (left != NULL)
-		rte_panic("%s are left\n", left);
+		rte_panic("%s leak\n", left);
 	return 0;
 }

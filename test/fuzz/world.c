@@ -30,11 +30,10 @@ struct world world;
 
 #define ARENA_BYTES (WORLD_GUARD_BYTES + WORLD_AREAS * STRIDE)
 
-/* A guard, then area and guard in turn: DPDK's memory, from which frames are sent without a copy,
- * or not. */
+/* A guard, then areas and guards in turn. It is DPDK memory, which is sent without a copy, or other memory. */
 static uint8_t *arena;
 static bool large_mtu;
-/* What must not change is like these. */
+/* The expected contents of areas that must not change. */
 static uint8_t secrets[WORLD_AREA_BYTES], readable[WORLD_AREA_BYTES];
 
 static const struct {
@@ -289,7 +288,7 @@ world_open(int cqe, bool copy, bool dpdk, bool go_back_n)
 		world.qps[i] = qp_create(i);
 }
 
-/* Every event there is has been raised by something; nobody waits for them. */
+/* Drain the events, without waiting for further ones. */
 static void
 events_drain(void)
 {
@@ -316,6 +315,6 @@ world_close(void)
 	RTE_VERIFY(uroce_dealloc_pd(world.pd) == 0 && uroce_dealloc_pd(world.foreign_pd) == 0);
 	left = device_close();
 	if (left != NULL)
-		rte_panic("%s are left\n", left);
+		rte_panic("%s leak\n", left);
 	world_check_memory();
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * What the target engine works on: QPs of every type on one engine, connected to a peer that the
- * input plays, and memory in areas with different rights, with guards between them. One thread.
+ * The world of target engine: QPs of each type on one engine, connected to a peer that the input plays, and memory
+ * areas with different rights and guards between them. For one thread.
  */
 
 #ifndef UROCE_TEST_FUZZ_WORLD_H
@@ -22,13 +22,12 @@
 #define WORLD_WR          16u
 
 enum world_area {
-	WORLD_OPEN,    /* every right */
-	WORLD_LENT,    /* the same, until it is deregistered: then as SECRET */
-	WORLD_READ,    /* to be read only, here and by peers */
+	WORLD_OPEN,    /* all rights */
+	WORLD_LENT,    /* all rights until it is deregistered; then as WORLD_SECRET */
+	WORLD_READ,    /* read-only, locally and for peers */
 	WORLD_OWN,     /* local access only */
-	WORLD_SECRET,  /* the same, but nothing is ever posted that names it: nobody reads or writes
-			  it */
-	WORLD_FOREIGN, /* every right, in another protection domain */
+	WORLD_SECRET,  /* local access only, and no request refers to it: never read or written */
+	WORLD_FOREIGN, /* all rights, in another protection domain */
 	WORLD_BARE,    /* never registered */
 	WORLD_AREAS,
 };
@@ -50,38 +49,39 @@ struct world {
 	struct ibv_xrcd *xrcd;
 	struct ibv_ah *ah;
 	struct ibv_qp *qps[WORLD_QPS];
-	struct ibv_mr *mrs[WORLD_AREAS]; /* NULL: none, or not any more */
+	struct ibv_mr *mrs[WORLD_AREAS]; /* NULL: not registered, or not any more */
 	struct ibv_mr *null_mr;
 	struct ibv_mw *mws[3];      /* types 1, 2, 2 */
-	uint32_t keys[WORLD_AREAS]; /* also of what is gone */
+	uint32_t keys[WORLD_AREAS]; /* also of deregistered areas */
 	uint32_t srqn;
 };
 
 extern struct world world;
 
-/** @param cqe	of the one CQ of all
- * @param copy	the port takes no chains
- * @param dpdk	memory that the port can reach: payloads of a large MTU are sent without a copy
- * @param go_back_n	neither end of loss recovery */
-void world_open(int cqe, bool copy, bool dpdk, bool go_back_n);
-/** Destroy everything; nothing may be left, and no byte written that nobody had the right to write.
+/**
+ * @param cqe	size of the CQ that all QPs share
+ * @param copy	the port takes no chained mbufs
+ * @param dpdk	the port can reach the memory: payloads of a large MTU are sent without a copy
+ * @param go_back_n	no selective retransmission at either end
  */
+void world_open(int cqe, bool copy, bool dpdk, bool go_back_n);
+/** Destroy all objects; fails if anything leaks, or if a byte was written without permission. */
 void world_close(void);
 
-/** Memory as it must be: guards and what nobody may write to. */
+/** Check the guards, and the areas that must not change. */
 void world_check_memory(void);
-/** A frame that leaves must be right, and tell no secret. */
+/** Check a frame that the engine sends: it must be valid, and contain no secret. */
 void world_check_frame(const uint8_t *frame, uint32_t len);
 
 uint8_t *world_area(enum world_area area);
-/** What peers call it. */
+/** The address that peers use for the area. */
 uint64_t world_address(enum world_area area);
-/** From RESET to RTS; the attributes count from there. False: the QP is not in RESET. */
+/** Take the QP from RESET to RTS; attributes count from there. @return false: the QP is not in RESET */
 bool world_connect(struct ibv_qp *qp);
-/** Deregister WORLD_LENT, if no window is bound to it. */
+/** Deregister WORLD_LENT, unless a window is bound to it. */
 void world_take_back(void);
 
-/** The QP behind a handle: an XRC target is not its handle. */
+/** The QP behind a handle; an XRC target differs from its handle. */
 struct uroce_qp *world_qp(enum world_qp qp);
 
 #endif /* UROCE_TEST_FUZZ_WORLD_H */
