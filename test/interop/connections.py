@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Copyright 2026 The uroce authors
-"""Connections by the RDMA CM: programs of ours against those of rdma-core in the guest. uroce's interface carries one
-program at a time, so the probe makes room for them and comes back afterwards."""
+"""Connections by the RDMA CM: uroce's programs with those of rdma-core in the guest. uroce's interface serves one
+program at a time, so the probe stops for each test, and is started again later."""
 
 import contextlib
 import os
@@ -12,14 +12,14 @@ import time
 import rig
 from rig import Failure, address, cidr
 
-LIMIT_S = 1200 # a hang, however busy the machine is
+LIMIT_S = 1200 # longer means a hang, even on a busy machine
 ROUNDS = 1000
 SIZE = 1000
 LISTENING = "for i in $(seq 4000); do rdma resource show cm_id | grep -q LISTEN && exit 0; usleep 50000; done; exit 1"
 
 
 class Pair:
-    """Our program and the guest's, for one test."""
+    """The programs of uroce and of the guest, for one test."""
 
     def __init__(self, the_rig, uroce, guest, family, builddir, limit=LIMIT_S):
         self.rig, self.uroce, self.guest, self.family, self.builddir = the_rig, uroce, guest, family, builddir
@@ -42,7 +42,7 @@ class Pair:
         self.start_ours('test/interop/sidr', [cidr(self.uroce.number, self.family), *arguments])
 
     def wait_for_line(self, text):
-        """Until our program says so."""
+        """Wait until the output of uroce's program contains the text."""
         line = ''
         while text not in line:
             line = self.lines.read()
@@ -55,10 +55,11 @@ class Pair:
         try:
             output, _ = self.ours.communicate(timeout=self.limit)
         except subprocess.TimeoutExpired as e:
-            raise Failure('our program does not end') from e
+            raise Failure('the program on uroce does not end') from e
         self.note(output)
         if self.ours.returncode != status:
-            raise Failure('our program ends with %d, not %d: %s' % (self.ours.returncode, status, output[-300:]))
+            raise Failure('the program on uroce: exit status %d, expected %d: %s' % (
+                self.ours.returncode, status, output[-300:]))
         return output
 
     def guest_run(self, command):
@@ -90,8 +91,8 @@ def expect_rc(what, result, wanted):
 
 
 def without_race(result):
-    """rdma-core's rping closes its channel when it has done all, which its other thread may still look at: that ends it
-    with another status, if it comes first, and says no more than this."""
+    """At its end, rdma-core's rping closes its channel, which its other thread may still read. If that thread comes
+    first, rping ends with another status, and prints exactly these lines."""
     rc, output = result
     said = [line for line in output.splitlines() if not line.startswith('ping data: ')]
     if said == ['client DISCONNECT EVENT...', 'rdma_get_cm_event: Bad file descriptor']:
@@ -100,51 +101,51 @@ def without_race(result):
 
 
 def ping(pair, count):
-    """By rdma-core's client, which shows each ping when it has verified it."""
+    """Ping with rdma-core's client, which prints each ping once it is verified."""
     result = without_race(pair.guest_run('rping -c -a %s -C %d -V -v' % (pair.address(pair.uroce), count)))
     expect_rc('rping -c', result, 0)
     shown = result[1].count('ping data: ')
     if shown != count:
-        raise Failure('rping has shown %d pings of %d' % (shown, count))
+        raise Failure('rping has printed %d of %d pings' % (shown, count))
 
 
 def rping_server(pair):
-    """rdma-core's client against ours."""
+    """rdma-core's client with uroce's server."""
     pair.rping('-s', '-a', pair.address(pair.uroce), '-C', str(ROUNDS), '-V', '-d')
     pair.wait_for_line('waiting for a client')
     expect_rc('rping -c', without_race(pair.guest_run(
         'rping -c -a %s -C %d -V -S %d' % (pair.address(pair.uroce), ROUNDS, SIZE))), 0)
-    pair.end_ours()             # it fails if it has not had all
+    pair.end_ours()             # fails unless the server got all pings
 
 
 def rping_client(pair):
     pair.guest_start('rping -s -a %s -C %d -V -S %d' % (pair.address(pair.guest), ROUNDS, SIZE))
     pair.rping('-c', '-a', pair.address(pair.guest), '-C', str(ROUNDS), '-V', '-S', str(SIZE))
     pair.end_ours()
-    pair.guest_end()            # its server ends with an error when the client disconnects, as with any peer
+    pair.guest_end()            # rdma-core's server ends with an error when any client disconnects
 
 
 def rejected_by_guest(pair):
-    """Nobody listens there: REJ, invalid service ID."""
+    """Without a listener in the guest: REJ, invalid service ID."""
     pair.rping('-c', '-a', pair.address(pair.guest), '-C', '1', '-p', '7999')
     output = pair.end_ours(status=1)
     if 'reject' not in output.lower():
-        raise Failure('our client says: %s' % output[-300:])
+        raise Failure('the client on uroce prints: %s' % output[-300:])
 
 
 def rejected_by_us(pair):
     pair.rping('-s', '-P', '-d')
     pair.wait_for_line('waiting for a client')
     result = pair.guest_run('rping -c -a %s -C 1 -p 7999' % pair.address(pair.uroce))
-    expect_rc('rping to a port where nobody listens', result, 1)
+    expect_rc('rping to a port without a listener', result, 1)
     if 'REJECTED' not in result[1]:
-        raise Failure('rping says: %s' % result[1][-300:])
-    # and the one where somebody does still works
+        raise Failure('rping prints: %s' % result[1][-300:])
+    # the port with a listener still works
     ping(pair, 10)
 
 
 def many_clients(pair):
-    """One after the other, against a server that stays."""
+    """Several clients, one after the other, with a persistent server."""
     pair.rping('-s', '-P', '-d')
     pair.wait_for_line('waiting for a client')
     for _ in range(5):
@@ -154,7 +155,7 @@ def many_clients(pair):
 
 
 def client_is_killed(pair):
-    """The kernel disconnects for it."""
+    """The kernel disconnects for a killed client."""
     pair.rping('-s', '-d')
     pair.wait_for_line('waiting for a client')
     pair.guest_start('rping -c -a %s -C 0 -V' % pair.address(pair.uroce), listens=False)
@@ -166,7 +167,7 @@ def client_is_killed(pair):
 
 
 def guest_stops(pair):
-    """For two seconds, which the retries outlast."""
+    """The guest stops for two seconds; the retries last longer."""
     pair.guest_start('rping -s -a %s -C 2000 -V' % pair.address(pair.guest))
     pair.rping('-c', '-a', pair.address(pair.guest), '-C', '2000', '-V')
     if not pair.rig.wire.wait_for(lambda f: f.kind == 'WRITE_ONLY', n=10):
@@ -181,8 +182,8 @@ def guest_stops(pair):
 
 
 def guest_dies(pair):
-    """Its power is cut. Where nothing of ours is outstanding nobody can know, so Ctrl-C ends our client: it
-    disconnects, which nobody answers, and is gone all the same."""
+    """The guest loses its power. Without an outstanding request, uroce's client cannot notice it, so Ctrl-C ends the
+    client: it disconnects, gets no reply, and ends anyway."""
     pair.guest_start('rping -s -a %s -C 0 -V' % pair.address(pair.guest))
     pair.rping('-c', '-a', pair.address(pair.guest), '-C', '0', '-V')
     if not pair.rig.wire.wait_for(lambda f: f.kind == 'WRITE_ONLY', n=10):
@@ -196,18 +197,18 @@ def guest_dies(pair):
         try:
             pair.ours.communicate(timeout=LIMIT_S)
         except subprocess.TimeoutExpired as e:
-            raise Failure('our client does not end') from e
+            raise Failure('the client on uroce does not end') from e
         if pair.ours.returncode not in (0, 1):
-            raise Failure('our client ends with %d' % pair.ours.returncode)
+            raise Failure('the client on uroce: exit status %d, expected 0 or 1' % pair.ours.returncode)
         if not pair.rig.wire.count(lambda f: f.kind == 'UD_SEND_ONLY' and f.time > cut):
-            raise Failure('our client does not disconnect')
+            raise Failure('the client on uroce does not disconnect')
     finally:
         pair.guest.start()
         pair.guest.wait_ready()
 
 
 def sidr_server(pair):
-    """udaddy finds our datagram service."""
+    """udaddy finds uroce's datagram service."""
     pair.sidr()
     pair.wait_for_line('listening')
     expect_rc('udaddy -s', pair.guest_run('udaddy -s %s' % pair.address(pair.uroce)), 0)
@@ -222,14 +223,14 @@ def sidr_client(pair):
 
 
 class Test:
-    """A row of the matrix."""
+    """One test of the matrix."""
 
     def __init__(self, function, uroce, guest, family, builddir):
         self.name = 'cm/ipv%d/%s' % (family, function.__name__.replace('_', '-'))
         self.function, self.ends, self.family, self.builddir = function, (uroce, guest), family, builddir
 
     def run(self, the_rig):
-        """@return None, or what went wrong"""
+        """@return None, or the failure"""
         uroce, guest = self.ends
         for end in self.ends:
             end.transcript = []
@@ -251,7 +252,7 @@ class Test:
 
 
 def matrix(first, guest, builddir):
-    """All tests: only uroce's own programs are tested, so there are none between two guests."""
+    """All tests. They test uroce's programs, so there are none between two guests."""
     if first.kind != 'uroce':
         return
     for v in (4, 6):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Copyright 2026 The uroce authors
-"""Verbs programs that we have not written, as they are: one end on uroce by uroce-run, the other in the guest. Those
-that exchange their addresses over TCP do so on the same wire: the kernel of the host has an address of its own there,
-beside uroce's."""
+"""Unmodified verbs programs of other projects: one end runs on uroce by uroce-run, the other in the guest. Programs
+that exchange their addresses over TCP do so on the same wire: the host's kernel has an address of its own there,
+besides uroce's."""
 
 import array
 import contextlib
@@ -22,13 +22,13 @@ from connections import LISTENING, Pair, expect_rc
 from rig import Failure, address, cidr, gid
 from wire import Fault
 
-KERNEL = 3              # the host's own address on the wire, its last part
-LIMIT_S = 400           # for a program; its end is waited for longer than that
+KERNEL = 3              # last part of the address of the host's kernel on the wire
+LIMIT_S = 400           # for a program in the guest
 LISTEN_S = 300
 ATTEMPTS = 5
-GIVES_UP = 'transport retry count'      # in the words of either libibverbs
+GIVES_UP = 'transport retry count'      # the words of both libibverbs
 LISTENS = 'listens on port'
-TIMEOUT = 19            # of perftest's queue pairs, 2.1 s: the guest is slow
+TIMEOUT = 19            # timeout of perftest's QPs, 2.1 s: the guest is slow
 PERF_N = 20             # perftest's iterations
 TCP_PORT = 18515        # of the pingpongs and of perftest
 TCP_LISTENS = ':%04X [0-9A-F]*:0000 0A ' % TCP_PORT
@@ -41,7 +41,7 @@ ETHTOOL_STXCSUM, ETHTOOL_STSO, ETHTOOL_SGSO = 0x17, 0x1f, 0x24
 
 
 def without_offload(interface):
-    """Frames of the kernel are whole and have their checksums: what carries them does neither."""
+    """The kernel must send whole frames with checksums: the wire neither splits frames nor adds checksums."""
     with socket.socket() as s:
         for command in (ETHTOOL_STXCSUM, ETHTOOL_STSO, ETHTOOL_SGSO):
             value = array.array('B', struct.pack('II', command, 0))
@@ -60,27 +60,27 @@ def gid_index(guest, family):
 
 def address_of_the_kernel(interface):
     rig.ip('address', 'replace', cidr(KERNEL, 4), 'dev', interface)
-    # getaddrinfo() reads no IPv6 address where there is none
+    # without any IPv6 address on the host, getaddrinfo() refuses IPv6 addresses
     rig.ip('address', 'replace', address(KERNEL, 6), 'dev', 'lo')
     without_offload(interface)
 
 
 class Program:
-    """One of somebody else's: how it is started as a server and as a client; {server} is the address that the RDMA
-    CM knows of the server, {tcp} one for TCP, {own} the RDMA CM's of the program itself, {gid} the index of that
-    GID."""
+    """A program of another project, with its command lines as a server and as a client. {server} is the server's
+    address for the RDMA CM, {tcp} its address for TCP, {own} the program's own address for the RDMA CM, and {gid} the
+    index of the latter's GID."""
 
     def __init__(self, name, server, client, family=4, tcp=False, stays=False, again=False, joins=False, hasty=False):
         self.name, self.server, self.client, self.family = name, server, client, family
-        self.hasty = hasty      # it gives its peer half a second in all, and cannot be told otherwise
-        self.tcp = tcp          # the server listens there, and not for the RDMA CM
-        self.stays = stays      # the server has to be ended
-        self.again = again      # the server listens twice, and the client comes twice
+        self.hasty = hasty      # its retries last half a second, which no option changes
+        self.tcp = tcp          # the server listens on TCP, not for the RDMA CM
+        self.stays = stays      # the server does not end by itself
+        self.again = again      # the server listens twice, and the client connects twice
         self.joins = joins      # the server joins a group, and does not listen
 
 
 class Ends(Pair):
-    """The program on uroce and its like in the guest."""
+    """The program on uroce, and its peer in the guest."""
 
     def __init__(self, the_rig, uroce, guest, program, builddir):
         super().__init__(the_rig, uroce, guest, program.family, builddir, LIMIT_S)
@@ -88,12 +88,12 @@ class Ends(Pair):
 
     def command(self, text, end, server):
         tcp = address(KERNEL if server is self.uroce else server.number, 4)
-        # uroce's begin with the one that is made of its MAC; the kernel's are where they are
+        # uroce's table begins with the link-local GID of its MAC; the kernel's has any order
         index = {4: 1, 6: 2}[self.family] if end is self.uroce else gid_index(end, self.family)
         return text.format(server=self.address(server), own=self.address(end), tcp=tcp, gid=index)
 
     def environment(self):
-        """What uroce-run sets, and that it is said when a program listens."""
+        """The variables that uroce-run sets, and a log level that shows when a program listens."""
         launcher = os.path.join(self.builddir, 'drivers/verbs/uroce-run')
         addresses = ','.join(cidr(self.uroce.number, v) for v in (4, 6))
         done = subprocess.run([launcher, '--print', '--port', self.uroce.interface, '--addr', addresses],
@@ -109,33 +109,33 @@ class Ends(Pair):
         self.lines = rig.Lines(self.ours.stdout.fileno(), -1)
 
     def wait_for_tcp(self):
-        """Until somebody listens in this network namespace."""
+        """Wait until the server listens in this network namespace."""
         deadline = time.monotonic() + LISTEN_S
         while subprocess.run(['grep', '-q', TCP_LISTENS, *TCP_TABLES.split()], check=False).returncode != 0:
             if self.ours.poll() is not None:
-                raise Failure('our server has ended: %s' % self.ours.stdout.read()[-300:])
+                raise Failure('the server on uroce has ended: %s' % self.ours.stdout.read()[-300:])
             if time.monotonic() > deadline:
-                raise Failure('our server does not listen')
+                raise Failure('the server on uroce does not listen')
             time.sleep(0.02)
 
     def wait_for_group(self, end):
-        """It has three seconds to attach its queue pair, too: mckey itself waits so long before it sends."""
+        """Wait until mckey joins. It then attaches its QP; the sender waits three seconds before it sends."""
         if not self.rig.wire.wait_for(lambda f: f.side == end.side and f.kind == 'igmp'):
             raise Failure('%s joins no group' % end.side)
 
     def keep(self, side):
-        """What connects from there for a second time, until somebody listens again."""
+        """Hold back the second connection request from this side, until come_again()."""
         self.rig.wire.reset([Fault('keep', side, lambda f: f.connects, nth=2, until='end')])
 
     def come_again(self, wait_for_listener):
-        """A client that comes too early is refused, and perftest's crashes then: it takes its time on the wire."""
+        """Release the held request once the server listens: a client that is refused crashes, if it is perftest's."""
         if not self.rig.wire.wait_for(lambda f: f.connects, n=2):
-            raise Failure('the client does not come again')
+            raise Failure('the client does not connect again')
         wait_for_listener()
         self.rig.wire.let_go()
 
     def serve(self):
-        """uroce is the server."""
+        """Run uroce as the server."""
         if self.program.again:
             self.keep(self.guest.side)
         self.start_ours(self.command(self.program.server, self.uroce, self.uroce))
@@ -160,7 +160,7 @@ class Ends(Pair):
             raise Failure('the guest does not listen: %s' % self.guest.sh('cat /tmp/job; echo')[1])
 
     def ask(self):
-        """uroce is the client."""
+        """Run uroce as the client."""
         if self.program.again:
             self.keep(self.uroce.side)
         self.guest_start(self.command(self.program.server, self.guest, self.guest), listens=False)
@@ -190,7 +190,7 @@ def pingpong(kind, options='', family=4):
 
 
 def perf(test, options='', family=4):
-    """perftest, its exchange over TCP"""
+    """perftest, with the exchange of addresses over TCP"""
     command = 'ib_%s -F -x {gid} -u %d -n %d %s' % (test, TIMEOUT, PERF_N, options)
     return Program(name('ib_' + test, options, family), command, command + ' {tcp}', family, tcp=True)
 
@@ -231,24 +231,24 @@ def programs():
 
 
 def is_crash(failure):
-    """An end has died of a signal that a defect raises: -11 as subprocess has it, 139 as the guest's shell."""
+    """True if an end was killed by a signal that a defect raises: -11 in subprocess, 139 in the guest's shell."""
     code = re.search(r'exit code (-?\d+)', failure)
     return code is not None and (-int(code[1]) in CRASHES or int(code[1]) - 128 in CRASHES)
 
 
 class Test:
-    """A row of the matrix."""
+    """One test of the matrix."""
 
     def __init__(self, program, role, uroce, guest, builddir):
         self.name = 'dropin %s %s' % (program.name, role)
         self.program, self.role, self.ends, self.builddir = program, role, (uroce, guest), builddir
 
     def gives_up(self):
-        """Its peer, or what is between, has stood still for longer than it waits. The words are its own."""
+        """True if the program's retries ran out: its peer or the wire has stalled for longer than they last."""
         return self.program.hasty and any(GIVES_UP in line for end in self.ends for line in end.transcript)
 
     def run(self, the_rig):
-        """@return None, or what went wrong"""
+        """@return None, or the failure"""
         for attempt in range(ATTEMPTS):
             failure = self.attempt(the_rig)
             if failure is None or is_crash(failure) or not self.gives_up() or attempt == ATTEMPTS - 1:
@@ -260,7 +260,7 @@ class Test:
         uroce, guest = self.ends
         for end in self.ends:
             end.transcript = []
-        uroce.stop()            # none of the tests behind this one needs it again
+        uroce.stop()            # no later test needs it
         address_of_the_kernel(uroce.interface)
         the_rig.wire.reset()
         ends = Ends(the_rig, uroce, guest, self.program, self.builddir)
@@ -280,7 +280,7 @@ def is_built(builddir):
 
 
 def matrix(first, guest, builddir):
-    """All tests, to come last: the probe is not there any more afterwards."""
+    """All tests. They run last, because they stop the probe for good."""
     if first.kind != 'uroce':
         return
     for program in programs():

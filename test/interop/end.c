@@ -90,7 +90,7 @@ create_qps(const char *line)
 	};
 
 	while (self.count < n && self.count < MAX_QPS) {
-		struct ibv_qp_init_attr attr = init;	/* what is granted is written back */
+		struct ibv_qp_init_attr attr = init;	/* ibv_create_qp() writes the granted capabilities back */
 		struct ibv_qp *qp = VERB(create_qp)(pd, &attr);
 
 		if (qp == NULL)
@@ -181,7 +181,7 @@ mtu_code(uint64_t bytes)
 	return code;
 }
 
-/* What each service takes on its way to RTR and RTS, beside the state. */
+/* The attributes of each service for RTR and RTS, except the state. */
 static const int rc_rtr = IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
 			  IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
 static const int uc_rtr = IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN;
@@ -243,7 +243,7 @@ do_connect(const char *line)
 	unsigned int q = qp_index(line);
 	int ret = to_rtr(line, q);
 
-	/* The kernel gives a neighbor one second to answer, and may itself be slow to ask. */
+	/* The kernel waits one second for a neighbor's reply, and may itself be slow to ask. */
 	for (int i = 1; ret == ETIMEDOUT && i < CONNECT_TRIES; i++)
 		ret = to_rtr(line, q);
 	if (ret == 0)

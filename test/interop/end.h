@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * What the probe has at a time, a queue pair and its memory, and the commands that act on it. Each
- * answers with a line on standard output.
+ * The probe's queue pairs and memory, and the commands that act on them. Each command prints one line on standard
+ * output.
  */
 
 #ifndef INTEROP_END_H
@@ -15,13 +15,13 @@
 
 #define MAX_QPS 4
 
-/* What `qp` creates and `close` destroys. */
+/* The objects that `qp` creates and `close` destroys. */
 struct end {
-	struct ibv_qp *qps[MAX_QPS];	/* with their own ways to the peer */
-	struct ibv_ah *ahs[MAX_QPS];	/* UD */
+	struct ibv_qp *qps[MAX_QPS];	/* each with its own connection */
+	struct ibv_ah *ahs[MAX_QPS];	/* UD: the path to the peer */
 	uint32_t remote_qpns[MAX_QPS];
 	unsigned int count;
-	struct ibv_srq *srq;	/* of all of them, or NULL */
+	struct ibv_srq *srq;	/* shared by all queue pairs, or NULL */
 	struct ibv_cq *cq;
 	struct ibv_mr *mr;
 	struct ibv_mw *mw;
@@ -37,10 +37,10 @@ extern struct end self;
 extern struct ibv_context *context;
 extern struct ibv_pd *pd;
 
-/** The queue pair that the line names by "q=", the first one if it names none. */
+/** The queue pair that the line selects by "q="; the first one without "q=". */
 unsigned int qp_index(const char *line);
 
-/** Give the processor to others for a moment. */
+/** Yield the CPU for a moment. */
 void idle(void);
 
 /* end.c */

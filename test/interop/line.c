@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * A command line: a command, then words "key=value".
+ * A line with a command, and words of the form "key=value".
  */
 
 #include <stdio.h>

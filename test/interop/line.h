@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * A command line: a command, then words "key=value".
+ * A line with a command, and words of the form "key=value".
  */
 
 #ifndef INTEROP_LINE_H
@@ -17,7 +17,7 @@ const char *line_text(const char *line, const char *key);
 
 uint64_t line_number(const char *line, const char *key, uint64_t otherwise);
 
-/** @return false: there is no such word, or it is not an IPv6 address */
+/** @return false: the word is missing, or is not an IPv6 address */
 bool line_gid(const char *line, const char *key, union ibv_gid *gid);
 
 #endif /* INTEROP_LINE_H */

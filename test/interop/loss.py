@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Copyright 2026 The uroce authors
-"""What random loss costs: the same messages over the same bad wire, by the time that they take and by the
-frames that they take. A benchmark: it has figures, and no verdict but that every byte arrives."""
+"""The cost of random loss: the time and the frames that the same messages take on the same lossy wire. A benchmark
+with figures; the only check is that each byte arrives."""
 
 import random
 import time
@@ -9,12 +9,12 @@ import time
 from scenarios import TAKES_RECEIVE, Link
 
 MESSAGES, LENGTH = 32, 32768
-TIMEOUT, RETRY = 14, 7          # 67 ms: what perftest and most programs ask for
+TIMEOUT, RETRY = 14, 7          # 67 ms: the values of perftest and most programs
 OPS = ('write', 'send', 'read')
 
 
 class RandomLoss:
-    """In the place of a Fault: drops RoCEv2 frames of both sides, each by itself, from a seed."""
+    """Used in place of a Fault: drops RoCEv2 frames of both sides at random, independently, from a seed."""
 
     what = 'drop'
 
@@ -28,7 +28,7 @@ class RandomLoss:
 
 
 def measure(wire, requester, responder, op, rate, seed, mtu=1024):
-    """@return seconds, payload bytes on the wire for each byte of the messages, frames lost"""
+    """@return seconds, payload bytes on the wire per byte of the messages, lost frames"""
     link = Link(wire, requester, responder, 4, mtu, 0)
     loss = RandomLoss(rate, seed)
     link.faults.append(loss)
@@ -51,7 +51,7 @@ def measure(wire, requester, responder, op, rate, seed, mtu=1024):
 
 
 def table(rig, rate, seeds):
-    """A line for each direction and operation: the sum over the seeds."""
+    """Print a line per direction and operation, with the sums over the seeds."""
     first, second = rig.ends
     print('%-14s %-6s %6s %10s %12s %6s' % ('from to', 'op', 'loss', 'seconds', 'sent/needed', 'lost'))
     for requester, responder in ((first, second), (second, first)):

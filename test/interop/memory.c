@@ -10,7 +10,7 @@
 #include "end.h"
 #include "line.h"
 
-/* Do the n items of len bytes each, stride apart, lie in the memory? */
+/* Do all n items of len bytes, stride apart, lie within the memory? */
 bool
 in_memory(uint64_t at, uint64_t len, uint64_t n, uint64_t stride)
 {
@@ -18,7 +18,7 @@ in_memory(uint64_t at, uint64_t len, uint64_t n, uint64_t stride)
 	       at + (n > 0 ? (n - 1) * stride : 0) + len <= self.size;
 }
 
-/* Differs between seeds and between any two places, so that nothing misplaced looks right. */
+/* The pattern differs between seeds and between any two places, so that misplaced data is detected. */
 static uint8_t
 pattern(uint64_t seed, uint64_t i)
 {

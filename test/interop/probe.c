@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * One end of the interoperability tests: a verbs program that does what it is told on standard
- * input, a line at a time, and answers each line with one of its own: "ok ..." or "error ...". It
- * has some queue pairs of one type with their memory at a time. Which scenario the lines make up,
- * scenarios.py knows. "q=" in a line says which queue pair; else it is the first.
+ * One end of the interoperability tests: a verbs program that reads commands from standard input, a line each, and
+ * answers each with a line: "ok ..." or "error ...". At a time it has some queue pairs of one type with their memory.
+ * scenarios.py sends the commands. "q=" selects a queue pair; the default is the first.
  *
  * qp sgid=A size=N [psn= own=1 type=rc|uc|ud qkey= qps=N srq=1]
  *                                  new memory (zeroed), MR, CQ, QPs -> rkey= addr= qpn= qpn1= ...
@@ -48,7 +47,7 @@ idle(void)
 	nanosleep(&(struct timespec){ .tv_nsec = IDLE_NS }, NULL);
 }
 
-/* Wait for a command, and let the implementation work meanwhile. */
+/* Wait for a command; the implementation makes progress meanwhile. */
 static bool
 read_line(char *line)
 {

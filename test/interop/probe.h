@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The probe is one source for two verbs implementations: uroce (with -DPROBE_UROCE, probe_uroce.c)
- * and libibverbs (probe_ibverbs.c). This is all in which they differ.
+ * The interface between the probe and its verbs implementation: uroce (with -DPROBE_UROCE, probe_uroce.c) or libibverbs
+ * (probe_ibverbs.c). The rest of the probe is the same for both.
  */
 
 #ifndef INTEROP_PROBE_H
@@ -22,22 +22,23 @@
 
 #define PROBE_ALIGN 4096
 
-/** Open the device. Exits with a message when it cannot. */
+/** Open the device. Exits with a message on failure. */
 struct ibv_context *probe_open(int argc, char **argv);
 
-/** Let the implementation work. @return false: it needs no thread of ours */
+/** Let the implementation make progress. @return false: it needs no thread of the probe */
 bool probe_progress(void);
 
-/** Memory for messages, aligned to PROBE_ALIGN. own: such as the implementation can send without a
- * copy, if it knows any. @return NULL: there is none */
+/**
+ * Allocate memory for messages, aligned to PROBE_ALIGN. own: memory that the implementation can send without copying,
+ * if it has any. @return NULL: no memory
+ */
 void *probe_alloc(size_t size, bool own);
 void probe_free(void *memory, bool own);
 
-/** Send an echo request and wait for the answer. @return 0 or a positive errno; ENOTSUP: not our
- * business */
+/** Send an echo request, and wait for the reply. @return 0 or a positive errno; ENOTSUP: not implemented */
 int probe_ping(struct ibv_context *context, const char *address);
 
-/** Print the device's counters that are not zero as "name=value ", for the log. */
+/** Print the device's nonzero counters as "name=value ", for the log. */
 void probe_counters(struct ibv_context *context);
 
 #endif /* INTEROP_PROBE_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The probe on libibverbs: the first device that there is. Built for the Soft-RoCE guest.
+ * The probe on libibverbs, with the first device of the system. It is built for the Soft-RoCE guest.
  */
 
 #include <errno.h>

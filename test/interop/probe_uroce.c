@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The probe on uroce: the first ethdev port, driven by the probe's own loop.
- * Arguments: EAL's, "--", the device's VLAN or 0, and its addresses with prefix length.
+ * The probe on uroce, with the first ethdev port, which the probe's own loop drives. Arguments: EAL's, "--", the
+ * device's VLAN or 0, and its addresses with prefix lengths.
  */
 
 #include <errno.h>

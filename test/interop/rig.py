@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Copyright 2026 The uroce authors
-"""The two ends and what is between them. An end is a probe (probe.c) that this program talks to in lines:
-uroce on net_af_packet in this network namespace, or libibverbs over Soft-RoCE in a QEMU guest, whose network
-card is a UNIX datagram socket. Between the ends is the wire (wire.py), and nothing else: no bridge, no tap."""
+"""The two ends and the wire between them. An end is a probe (probe.c) that this program controls by lines of text:
+uroce on net_af_packet in this network namespace, or libibverbs over Soft-RoCE in a QEMU guest, whose network card is a
+UNIX datagram socket. The ends are connected by the wire (wire.py) only: no bridge, no tap."""
 
 import os
 import select
@@ -17,11 +17,11 @@ REPLY_SECONDS = 600
 BOOT_SECONDS = 1200
 GUEST_MTU = 4200        # RoCE path MTU 4096
 PREFIX = {4: 24, 6: 64}
-VLAN = 7                # the guest is in it too, with addresses of its own
+VLAN = 7                # the guest has an interface in it, with other addresses
 
 
 class Failure(Exception):
-    """A scenario did not go as it must; the text says what was seen."""
+    """A scenario failed; the text says what was seen."""
 
 
 def address(number, family, vlan=0):
@@ -38,7 +38,7 @@ def gid(number, family, vlan=0):
 
 
 class Lines:
-    """A line-oriented connection over a pair of file descriptors."""
+    """A connection by lines of text over a pair of file descriptors."""
 
     def __init__(self, fd_in, fd_out):
         self.fd_in, self.fd_out, self.buffer = fd_in, fd_out, b''
@@ -47,7 +47,7 @@ class Lines:
         try:
             os.write(self.fd_out, text.encode() + b'\n')
         except OSError as e:
-            raise Failure('it has ended (%s)' % e) from e
+            raise Failure('the other end has closed the connection (%s)' % e) from e
 
     def read(self, seconds=REPLY_SECONDS):
         deadline = time.monotonic() + seconds
@@ -56,7 +56,7 @@ class Lines:
                 raise Failure('no answer within %d s' % seconds)
             data = os.read(self.fd_in, 65536)
             if not data:
-                raise Failure('it has ended')
+                raise Failure('the other end has closed the connection')
             self.buffer += data
         line, self.buffer = self.buffer.split(b'\n', 1)
         return line.decode(errors='replace')
@@ -69,14 +69,14 @@ def wait_readable(fd, seconds):
 
 
 class End:
-    """A probe. `number` is the last part of its addresses; `side` its name on the wire."""
+    """A probe. `number` is the last part of its addresses, `side` its name on the wire."""
 
     def __init__(self, side, kind, number, state):
         self.side, self.kind, self.number, self.state = side, kind, number, state
         self.lines, self.process, self.transcript = None, None, []
 
     def __call__(self, command, **arguments):
-        """Give a command; returns the answer's words, those with '=' as a dictionary of numbers."""
+        """Send a command. @return the words of the answer; with '=' in it, a dictionary of numbers"""
         line = command + ''.join(' %s=%s' % (k, v) for k, v in arguments.items() if v is not None)
         self.transcript.append('%s < %s' % (self.side, line))
         try:
@@ -103,7 +103,7 @@ class End:
             return ''
 
     def look_after_failure(self):
-        """Note the counters; an end that does not answer any more is started again."""
+        """Record the counters; restart an end that does not answer."""
         try:
             self('counters')
         except Failure as e:
@@ -130,14 +130,14 @@ class UroceEnd(End):
         peer = self.interface + 'w'
         ip('link', 'add', self.interface, 'type', 'veth', 'peer', 'name', peer)
         for name in (self.interface, peer):
-            # the kernel's own IPv6 has no business on this wire
+            # the kernel must not send IPv6 packets of its own on this wire
             with open('/proc/sys/net/ipv6/conf/%s/disable_ipv6' % name, 'w') as f:
                 f.write('1')
             ip('link', 'set', name, 'mtu', '9000', 'up')
         wire.attach_interface(self.side, peer)
 
     def launch(self, program, arguments, **streams):
-        """Start a program on our half of the pair."""
+        """Start a program on uroce's half of the pair."""
         device = 'net_af_packet0,iface=%s,framesz=4352,blocksz=69632,framecnt=512' % self.interface
         command = [program, '--no-huge', '-m', '256', '--no-pci', '--no-shconf', '--no-telemetry',
                    '--lcores', '0@(0-%d)' % (os.cpu_count() - 1), '--log-level=lib.eal:warning',
@@ -156,7 +156,7 @@ class UroceEnd(End):
             pass
 
     def enter_vlan(self, vlan):
-        """A device is in one VLAN: open it again."""
+        """A device is in one VLAN only: restart the probe in the other."""
         if self.vlan != vlan:
             self.vlan = vlan
             self.stop()
@@ -222,10 +222,10 @@ class GuestEnd(End):
             pass
 
     def enter_vlan(self, vlan):
-        """It is in both."""
+        """The guest is in both."""
 
     def sh(self, command):
-        """Run a command line in the guest: its exit code and output."""
+        """Run a command line in the guest. @return its exit code and output"""
         self.transcript.append('%s $ %s' % (self.side, command))
         self.shell.write(command)
         output = []
@@ -249,7 +249,7 @@ class Rig:
 
     def start(self):
         ip('link', 'set', 'lo', 'up')
-        # QEMU's datagram socket: room for a window of frames
+        # QEMU's datagram socket must hold a window of frames
         with open('/proc/sys/net/unix/max_dgram_qlen', 'w') as f:
             f.write('512')
         for end in self.ends:

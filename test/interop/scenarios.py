@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Copyright 2026 The uroce authors
-"""What is tested: each scenario is a function of a Link, which has a requester and a responder. It returns
-when all is as it must be and raises Failure when it is not. matrix() at the end names them all.
+"""The scenarios. Each one is a function of a Link, which has a requester and a responder; it returns on success, and
+raises Failure otherwise. matrix() at the end lists them all.
 
-No verdict depends on how fast anything is: scenarios wait for what they have seen on the wire, and the
-transport timeouts leave room for a machine that is busy with other things."""
+No result depends on timing: scenarios wait for frames on the wire, and the transport timeouts are long enough for a
+busy machine."""
 
 import socket
 import time
@@ -25,7 +25,7 @@ IMM = 0xfedcba00
 GUARD = 8                       # bytes after each item that must stay zero
 RNR_CODE, RNR_SECONDS = 22, 0.02048
 FENCE, INLINE = 1, 8            # enum ibv_send_flags
-QUICK_TIMEOUT, TIMEOUT = 15, 19         # 4.096 us * 2^n: 134 ms for those that must expire, 2.1 s
+QUICK_TIMEOUT, TIMEOUT = 15, 19         # 4.096 us * 2^n: 134 ms if it must expire, or 2.1 s
 
 
 class Completion:
@@ -44,8 +44,8 @@ def expect(what, seen, wanted):
 
 
 class Link:
-    """A requester and a responder and, once connect() has been called, a queue pair between them. Both
-    memories have the same size, and are zero at first."""
+    """A requester, a responder, and after connect() a connection between them. Their memories have the same size, and
+    are zero at first."""
 
     def __init__(self, wire, requester, responder, family, mtu, vlan):
         self.vlan = vlan
@@ -54,7 +54,7 @@ class Link:
         self.responder_number = responder.number
 
     def fault(self, what, who, kind, nth=1, until=None):
-        """Before connect(): who is 'requester' or 'responder'."""
+        """To be called before connect(). `who` is 'requester' or 'responder'."""
         self.faults.append(Fault(what, getattr(self, who).side, kind, nth, until))
 
     def connect(self, size=4096, psn=0x123456, own=0, timeout=None, retry=7, rnr=7, min_rnr=14, service='rc',
@@ -84,20 +84,20 @@ class Link:
         return [Completion(w) for w in end('poll', n=n, ms=ms)]
 
     def sent(self, op, n=1):
-        """The requester's next n completions are successes, in order."""
+        """The requester's next n completions are successful and in order."""
         seen = self.poll(self.requester, n)
         expect('requester\'s completions', [(c.id, c.status, c.opcode) for c in seen],
                [(i, SUCCESS, WC_OPCODE[op]) for i in range(n)])
 
     def received(self, op, length, n=1):
-        """The responder's next n completions are receives, in order; and there are no more."""
+        """The responder's next n completions are receives in order, and no others follow."""
         opcode = WC_RECV_WITH_IMM if op == 'write-imm' else WC_RECV
         imm = [IMM + i if op.endswith('imm') else 0 for i in range(n)]
         seen = self.poll(self.responder, n)
-        # byte_len of a receive that an RDMA WRITE took is that of the WRITE
+        # the byte_len of a receive that a WRITE consumed is the length of the WRITE
         expect('responder\'s completions', [(c.id, c.status, c.opcode, c.bytes, c.imm) for c in seen],
                [(i, SUCCESS, opcode, length, imm[i]) for i in range(n)])
-        expect('responder\'s completions beyond', self.poll(self.responder, 1, ms=0), [])
+        expect('responder\'s further completions', self.poll(self.responder, 1, ms=0), [])
 
     def statuses(self, end, n):
         return [c.status for c in self.poll(end, n)]
@@ -105,9 +105,9 @@ class Link:
     def check_faults(self):
         for fault in self.faults:
             if not fault.applied:
-                raise Failure('the wire had no occasion to %s' % fault)
+                raise Failure('the fault "%s" never occurred' % fault)
             if fault.until == 'retry' and not fault.retried:
-                raise Failure('no request was sent again')
+                raise Failure('no request was retransmitted')
 
     def check_frames(self):
         for frame in list(self.wire.frames):
@@ -136,7 +136,7 @@ def transfer(link, op, length, n=3, sges=1, psn=0x123456, own=0, flags=0):
     if op in TAKES_RECEIVE:
         recv_length = 0 if op == 'write-imm' else length
         link.responder('recv', n=n, len=recv_length, stride=stride, sges=sges)
-        link.responder('recv', n=1, len=recv_length)    # for what must not come
+        link.responder('recv', n=1, len=recv_length)    # for a message that must not arrive
     link.send(op, n=n, len=length, stride=stride, sges=sges, imm=IMM, flags=flags)
     link.sent(op, n)
     if op in TAKES_RECEIVE:
@@ -175,7 +175,7 @@ def scattered(link, op):
 
 
 def zero_copy(link, op):
-    """From and to memory that uroce can send without a copy."""
+    """Transfers from and to memory that uroce can send without copying."""
     transfer(link, op, 4 * link.mtu + 11, own=1)
 
 
@@ -188,7 +188,7 @@ def psn_wrap(link, op):
 
 
 def faa(link, n=8, psn=0x123456):
-    """n fetch-and-adds of one word, over the end of its range."""
+    """n fetch-and-adds of one word, which wraps."""
     start, add = 2**64 - 17, 5
     link.connect(size=4096, psn=psn)
     link.responder('put', at=8, value=start)
@@ -202,7 +202,7 @@ def faa(link, n=8, psn=0x123456):
 
 
 def cas(link, n=6):
-    """A chain of compare-and-swaps that each find what the one before has left, then one that does not."""
+    """A chain of compare-and-swaps that each match the result of the one before, and one that does not match."""
     start = 0x0123456789abcdef
     link.connect()
     link.responder('put', at=16, value=start)
@@ -212,7 +212,7 @@ def cas(link, n=6):
            [start + i for i in range(n)])
     link.send('cas', len=8, remote_at=16, compare=start, swap=0)
     link.sent('cas')
-    expect('original value of the one that fails', link.word(link.requester), start + n)
+    expect('original value of the compare-and-swap that does not match', link.word(link.requester), start + n)
     expect('final value', link.word(link.responder, 16), start + n)
 
 
@@ -221,7 +221,7 @@ def atomic_psn_wrap(link):
 
 
 def mixed(link):
-    """All operations in flight at once; a fenced READ sees what was written before it."""
+    """All operations are in flight at once; a fenced READ returns the bytes written before it."""
     n, length = 4, 2 * link.mtu + 5
     stride = (length + 63) & ~63
     link.connect(size=4 * n * stride)
@@ -246,7 +246,7 @@ def mixed(link):
 # ---- other services --------------------------------------------------------------------------------------
 
 def uc(link, op, length, n=3):
-    """n messages on UC; what tells that WRITEs have arrived is one with immediate data after them."""
+    """n messages on UC. A WRITE with immediate data behind WRITEs shows that they have arrived."""
     stride = (length + GUARD + 63) & ~63
     link.connect(size=n * stride, service='uc')
     for i in range(n):
@@ -280,7 +280,7 @@ def uc_many(link, op):
 
 
 def uc_loses(link):
-    """A message that loses a packet is not delivered, and takes no receive; the next one is (R13)."""
+    """A message that loses a packet is not delivered, and consumes no receive; the next one is delivered (R13)."""
     length = 3 * link.mtu
     link.fault('drop', 'requester', 'UC_SEND_MIDDLE')
     link.connect(size=4 * length, service='uc')
@@ -296,7 +296,7 @@ def uc_loses(link):
 
 
 def ud(link, op, length, n=3):
-    """n datagrams: payload behind 40 bytes of GRH, whose addresses are the sender's and ours."""
+    """n datagrams: the payload follows 40 bytes of GRH, with the addresses of the sender and the receiver."""
     stride = (length + GRH_BYTES + GUARD + 63) & ~63
     link.connect(size=n * stride, service='ud')
     for i in range(n):
@@ -315,7 +315,7 @@ def ud(link, op, length, n=3):
                 for end in (link.requester, link.responder)]
         if link.family == 4:
             expect('addresses in the IPv4 header', grh[32:], ends[0][12:] + ends[1][12:])
-            expect('its first byte', grh[20], 0x45)
+            expect('first byte of the IPv4 header', grh[20], 0x45)
         else:
             expect('addresses in the GRH', grh[8:], ends[0] + ends[1])
         expect('bytes behind message %d' % i, link.word(link.responder, i * stride + GRH_BYTES + length), 0)
@@ -334,7 +334,7 @@ def ud_one_mtu(link, op):
 
 
 def ud_wrong_qkey(link):
-    """Dropped (R7); the one that follows is not."""
+    """A datagram with a wrong Q_Key is dropped (R7); the next one is not."""
     link.connect(service='ud')
     link.responder('recv', n=2, len=100)
     link.send('send-imm', len=8, imm=IMM, qkey=QKEY + 1)
@@ -345,7 +345,7 @@ def ud_wrong_qkey(link):
 
 
 def shared_receives(link):
-    """Two queue pairs take their receives from one queue, in the order in which messages come."""
+    """Two queue pairs take receives from one SRQ, in the order in which messages arrive."""
     n, length = 4, link.mtu + 5
     link.connect(size=2 * n * length, qps=2, srq=1)
     link.responder('recv', n=2 * n, len=length)
@@ -363,7 +363,7 @@ def shared_receives(link):
 
 
 def shared_receives_late(link):
-    """None there: RNR NAKs, until there are (R21)."""
+    """An empty SRQ causes RNR NAKs, until receives are posted (R21)."""
     link.connect(qps=2, srq=1, min_rnr=RNR_CODE)
     link.requester('fill', len=100, seed=1)
     link.send('send', q=1, len=100)
@@ -386,7 +386,7 @@ def bound(link, kind, at, length, access, key=0):
 
 
 def window(link, kind):
-    """WRITE and READ go through a window, within its bounds and with its rights only."""
+    """WRITE and READ by a window's key work within its bounds and rights only."""
     length = 2 * link.mtu + 3
     link.connect(size=4 * length)
     rkey = bound(link, kind, length, length, REMOTE_WRITE | REMOTE_READ, key=7)
@@ -400,7 +400,7 @@ def window(link, kind):
     link.responder('check', at=length, len=length, seed=1)
     link.requester('check', at=2 * length, len=length, seed=1)
     if link.responder.kind == 'rxe':
-        return                          # which looks at the bounds of the region, not at those of the window
+        return                          # rxe checks the bounds of the region, not those of the window
     link.send('write', len=length, rkey=rkey, remote_at=length + 1)
     expect('requester\'s status beyond the window', link.statuses(link.requester, 1), [REM_ACCESS])
 
@@ -415,7 +415,7 @@ def window_read_only(link, kind):
 
 
 def send_invalidates(link):
-    """The window's key is named in the receive's completion, and is of no use any more (R33)."""
+    """The receive's completion names the window's key, which is dead from then on (R33)."""
     link.connect()
     rkey = bound(link, 2, 0, 64, REMOTE_WRITE, key=0x5a)
     link.responder('recv', n=1, len=64)
@@ -424,7 +424,7 @@ def send_invalidates(link):
     link.requester('fill', len=64, seed=2)
     link.send('send-inv', len=64, inv=rkey)
     link.sent('send-inv')
-    # rxe does not say which key a SEND has invalidated
+    # rxe does not report the key that a SEND has invalidated
     named = rkey if link.responder.kind == 'uroce' else 0
     expect('the receive', [(c.status, c.bytes, c.imm) for c in link.poll(link.responder, 1)], [(SUCCESS, 64, named)])
     link.responder('check', len=64, seed=2)
@@ -445,7 +445,7 @@ def local_invalidate(link):
 
 def refused(link, op, length, **arguments):
     """The first request is refused with a remote access error, the next is flushed (R18, R41), and the
-    responder's memory is untouched."""
+    responder's memory does not change."""
     link.connect(size=4 * link.mtu)
     length = min(length, 4 * link.mtu)
     link.requester('fill', len=length, seed=1)
@@ -464,7 +464,7 @@ def out_of_bounds(link, op):
 
 
 def zero_wrong_rkey(link, op):
-    """R19: the rkey of a zero-length WRITE or READ is not looked at."""
+    """R19: the rkey of a zero-length WRITE or READ is not checked."""
     link.connect()
     link.send(op, n=2, len=0, rkey=0x5ca1ab1e)
     link.sent(op, 2)
@@ -482,7 +482,7 @@ def send_too_long(link):
     link.connect(size=4096 + 4 * link.mtu)
     link.responder('recv', n=1, len=100)
     link.send('send', len=2 * link.mtu)
-    # R17: NAK 1. rxe says remote operational error, and completes its receive with another status.
+    # R17: NAK 1. rxe sends a remote operational error, and completes its receive with another status.
     wanted = (REM_INV_REQ, LOC_LEN_ERR) if link.responder.kind == 'uroce' else (REM_OP, LOC_QP_OP_ERR)
     expect('statuses of requester and responder', (link.statuses(link.requester, 1)[0],
                                                    link.statuses(link.responder, 1)[0]), wanted)
@@ -490,7 +490,7 @@ def send_too_long(link):
 
 
 def rnr_late(link, op):
-    """Receives come only after two RNR NAKs; the requester waits each time as long as it was told (R35)."""
+    """Receives are posted only after two RNR NAKs; the requester waits each time for the NAK's time (R35)."""
     length = link.mtu + 9
     link.connect(size=2 * length, min_rnr=RNR_CODE)
     link.requester('fill', len=length, seed=3)
@@ -510,14 +510,14 @@ def rnr_late(link, op):
             if link.requester.kind != 'uroce' or frame.time - nak >= RNR_SECONDS:
                 nak = None
             else:
-                early += 1              # a probe may have been on its way when the NAK came, on a busy machine
+                early += 1              # on a busy machine, a probe may be in flight when the NAK arrives
     if early > 1:
         raise Failure('%d requests within %.3f ms after an RNR NAK' % (early, RNR_SECONDS * 1e3))
 
 
 def rnr_exhausted(link):
-    """Three RNR NAKs at least. On a busy machine a probe, or what a sequence NAK asks for again, comes
-    within a wait: its RNR NAK does not count."""
+    """At least three RNR NAKs. On a busy machine, a probe or a retransmission after a sequence NAK may arrive during a
+    wait: its RNR NAK does not count."""
     link.connect(rnr=2, min_rnr=16)
     link.send('send', n=2, len=100)
     expect('requester\'s statuses', link.statuses(link.requester, 2), [RNR_RETRY_EXC, FLUSHED])
@@ -536,7 +536,7 @@ def peer_silent(link):
 # ---- a bad network -----------------------------------------------------------------------------------------
 
 def bad_network(link, what, who, kind, nth, op, until=None):
-    """One fault on the way of an operation that has several messages of several packets."""
+    """One fault during an operation with several messages of several packets."""
     link.fault(what, who, kind, nth, until)
     if op == 'faa':
         faa(link)
@@ -547,14 +547,14 @@ def bad_network(link, what, who, kind, nth, op, until=None):
 
 
 FAULTS = (
-    # name, what, from whom, which frame, operation, until
+    # name, fault, sender, kind of frame, number of the frame, operation, until
     ('lose-write-first', 'drop', 'requester', 'WRITE_FIRST', 2, 'write'),
     ('lose-write-middle', 'drop', 'requester', 'WRITE_MIDDLE', 3, 'write'),
     ('lose-write-last', 'drop', 'requester', 'WRITE_LAST', 4, 'write'),
     ('lose-write-imm-last', 'drop', 'requester', 'WRITE_LAST_IMM', 2, 'write-imm'),
     ('lose-send-middle', 'drop', 'requester', 'SEND_MIDDLE', 7, 'send'),
     ('lose-send-only', 'drop', 'requester', 'SEND_ONLY_IMM', 2, 'send-imm'),
-    # any later ACK would make up for a lost one
+    # drop all until a retry: a later ACK would replace a lost one
     ('lose-write-acks', 'drop', 'responder', 'ACK', 1, 'write', 'retry'),
     ('lose-write-imm-acks', 'drop', 'responder', 'ACK', 1, 'write-imm', 'retry'),
     ('lose-send-acks', 'drop', 'responder', 'ACK', 1, 'send', 'retry'),
@@ -592,7 +592,7 @@ FAULTS = (
 # ---- neighbors ------------------------------------------------------------------------------------------
 
 def ping_from_guest(link):
-    """The guest finds the other end's MAC address, and gets an echo from it."""
+    """The guest resolves the other end's MAC address, and gets an echo reply from it."""
     guest, other, v = link.responder, link.requester, link.family
     link.wire.reset()
     guest.sh('ip neigh flush dev eth0%s' % ('.%d' % link.vlan if link.vlan else ''))
@@ -605,7 +605,7 @@ def ping_from_guest(link):
 
 
 def ping_guest(link):
-    """The other end finds the guest's MAC address, and gets an echo from it."""
+    """The other end resolves the guest's MAC address, and gets an echo reply from it."""
     link.wire.reset()
     for _ in range(3):
         link.requester('ping', address=address(link.responder.number, link.family, link.vlan))
@@ -615,7 +615,7 @@ def ping_guest(link):
 
 
 def resolve(link):
-    """The requester finds the MAC address of a peer it has never seen: the guest takes a new address."""
+    """The requester resolves an address it has never seen: the guest gets a new address."""
     guest, v = link.responder, link.family
     link.responder_number = 0x40 + int(time.time() * 10) % 150
     new = cidr(link.responder_number, v)
@@ -633,7 +633,7 @@ def resolve(link):
 # ---- all of them -----------------------------------------------------------------------------------------
 
 def operations():
-    """(name, function, arguments) for every address family and MTU."""
+    """(name, function, arguments) to run for each address family and MTU."""
     for op in ('send', 'send-imm', 'write', 'write-imm', 'read'):
         for shape in (zero, one_byte, odd, one_mtu, several, scattered):
             yield '%s-%s' % (op, shape.__name__.replace('_', '-')), shape, {'op': op}
@@ -652,7 +652,7 @@ def operations():
 
 
 def services():
-    """(name, function, arguments) of what is not RC's, or not all of RC's."""
+    """(name, function, arguments) of other services, SRQs and memory windows."""
     for op in ('send', 'send-imm', 'write', 'write-imm'):
         for shape in (uc_zero, uc_odd, uc_many):
             yield '%s-%s' % (shape.__name__.replace('_', '-'), op), shape, {'op': op}
@@ -670,7 +670,7 @@ def services():
 
 
 def errors():
-    """(name, function, arguments) that do not depend on the MTU."""
+    """(name, function, arguments) of errors and faults, which do not depend on the MTU."""
     for op in ('write', 'read'):
         yield 'wrong-rkey-' + op, wrong_rkey, {'op': op}
         yield 'out-of-bounds-' + op, out_of_bounds, {'op': op}
@@ -684,14 +684,14 @@ def errors():
 
 
 class Test:
-    """A row of the matrix."""
+    """One test of the matrix."""
 
     def __init__(self, name, function, requester, responder, family, mtu=1024, vlan=0, arguments=None):
         self.name, self.function, self.requester, self.responder = name, function, requester, responder
         self.family, self.mtu, self.vlan, self.arguments = family, mtu, vlan, arguments or {}
 
     def run(self, rig):
-        """@return None, or what went wrong"""
+        """@return None, or the failure"""
         link = Link(rig.wire, self.requester, self.responder, self.family, self.mtu, self.vlan)
         for end in rig.ends:
             end.transcript = []
@@ -730,9 +730,9 @@ def pair_tests(requester, responder, v):
         yield Test(prefix + name, function, requester, responder, v, arguments=arguments)
     for name, function, arguments in errors():
         yield Test(prefix + name, function, requester, responder, v, arguments=arguments)
-    if responder.kind == 'uroce':               # rxe delivers nothing more on that queue pair
+    if responder.kind == 'uroce':               # rxe delivers no further message on that QP
         yield Test(prefix + 'uc-loses', uc_loses, requester, responder, v)
-    if requester.kind == 'uroce':               # libibverbs refuses to post it
+    if requester.kind == 'uroce':               # libibverbs refuses the work request
         yield Test(prefix + 'misaligned-atomic', misaligned_atomic, requester, responder, v)
 
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The other end of udaddy(1): a datagram service found by SIDR, then messages one way, and as many back. Each
- * carries the number of its sender's queue pair as immediate data.
- * Arguments: EAL's, "--", the port's address with prefix length, and, as client, the server's address.
+ * The peer of udaddy(1): a datagram service found by SIDR, then messages in one direction, and as many back. Each
+ * message carries its sender's QPN as immediate data. Arguments: EAL's, "--", the port's address with its prefix
+ * length, and for a client the server's address.
  */
 
 #include <errno.h>
@@ -62,7 +62,7 @@ poll_worker(void)
 		nanosleep(&(struct timespec){ .tv_nsec = 20000 }, NULL);
 }
 
-/* Wait for this event, for the caller to acknowledge. */
+/* Wait for this event, which the caller acknowledges. */
 static struct rdma_cm_event *
 event_wait(enum rdma_cm_event_type type)
 {
@@ -75,7 +75,7 @@ event_wait(enum rdma_cm_event_type type)
 	}
 	if (event->event == type)
 		return event;
-	fprintf(stderr, "sidr: %s, status %d, in place of %s\n", uroce_rdma_event_str(event->event),
+	fprintf(stderr, "sidr: got event %s (status %d), expected %s\n", uroce_rdma_event_str(event->event),
 		event->status, uroce_rdma_event_str(type));
 	exit(1);
 }
@@ -129,7 +129,7 @@ messages_send(void)
 	}
 }
 
-/* Whom a server answers: the sender of the first message. */
+/* A server replies to the sender of the first message. */
 static void
 answer_to(struct ibv_wc *wc)
 {
@@ -141,7 +141,7 @@ answer_to(struct ibv_wc *wc)
 		die("create_ah_from_wc");
 	node.remote_qpn = ntohl(wc->imm_data);
 	if (node.remote_qpn != wc->src_qp) {
-		fprintf(stderr, "sidr: a message from %u says it is from %u\n", wc->src_qp,
+		fprintf(stderr, "sidr: a message from QP %u names QP %u\n", wc->src_qp,
 			node.remote_qpn);
 		exit(1);
 	}
@@ -160,7 +160,7 @@ completions_wait(unsigned int sends, unsigned int receives)
 		int n = ibv_poll_cq(node.cq, 1, &wc);
 
 		if (n < 0 || (n > 0 && wc.status != IBV_WC_SUCCESS)) {
-			fprintf(stderr, "sidr: a completion of status %d\n", n < 0 ? n : (int)wc.status);
+			fprintf(stderr, "sidr: a completion has status %d\n", n < 0 ? n : (int)wc.status);
 			exit(1);
 		}
 		if (n == 0) {

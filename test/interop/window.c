@@ -20,7 +20,7 @@ window_close(void)
 	return ret;
 }
 
-/* Type 1 by its verb, type 2 by a work request; both complete on the CQ, with wr_id 0. */
+/* Type 1 by its call, type 2 by a work request; both complete on the CQ, with wr_id 0. */
 static int
 bind(const struct ibv_mw_bind_info *info, uint8_t key)
 {

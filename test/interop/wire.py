@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Copyright 2026 The uroce authors
-"""The wire: a thread that carries Ethernet frames between two sockets, keeps a copy of each, and does to
-chosen RoCEv2 frames what a bad network does: drop, double, swap, corrupt. Frames are chosen by what they
-are, not by their number, so that a retransmission on a busy machine does not shift the fault."""
+"""The wire: a thread that forwards Ethernet frames between two sockets, keeps a copy of each, and drops, duplicates,
+swaps or corrupts chosen RoCEv2 frames. It chooses frames by their kind, not by their number on the wire, so that a
+retransmission on a busy machine does not shift the fault."""
 
 import select
 import socket
@@ -19,7 +19,7 @@ OPCODES = (
     'SEND_FIRST SEND_MIDDLE SEND_LAST SEND_LAST_IMM SEND_ONLY SEND_ONLY_IMM '
     'WRITE_FIRST WRITE_MIDDLE WRITE_LAST WRITE_LAST_IMM WRITE_ONLY WRITE_ONLY_IMM '
     'READ_REQUEST READ_FIRST READ_MIDDLE READ_LAST READ_ONLY ACK ATOMIC_ACK CAS FAA').split()
-MAD_ATTRIBUTE = 12 + 8 + 16     # of a MAD in a datagram: behind BTH and DETH
+MAD_ATTRIBUTE = 12 + 8 + 16     # offset in a datagram with a MAD, behind BTH and DETH
 CM_REQUESTS = (0x10, 0x17)      # REQ, SIDR_REQ
 REQUESTS = set(OPCODES[:13] + OPCODES[19:])
 OPCODES += ['roce-0x15', 'SEND_LAST_INV', 'SEND_ONLY_INV']
@@ -29,7 +29,7 @@ NAMES.update({0x64: 'UD_SEND_ONLY', 0x65: 'UD_SEND_ONLY_IMM'})
 
 
 def icrc(packet):
-    """The ICRC of an IP packet without its last four bytes, as on the wire."""
+    """The ICRC of an IP packet, which comes without its last four bytes. @return the bytes on the wire"""
     b = bytearray(packet)
     if b[0] >> 4 == 4:
         udp = (b[0] & 15) * 4
@@ -43,12 +43,12 @@ def icrc(packet):
 
 
 def receive(s):
-    """The next frame, or None if it is one that we have sent."""
+    """@return the next frame, or None for one that this socket itself has sent"""
     data, ancillary, _, address = s.recvmsg(65536, 64, socket.MSG_DONTWAIT)
     if isinstance(address, tuple) and address[2] == PACKET_OUTGOING:
         return None
     for level, kind, aux in ancillary:
-        # the kernel takes VLAN tags off and gives them beside the frame (struct tpacket_auxdata)
+        # the kernel strips VLAN tags, and passes them in struct tpacket_auxdata
         if (level, kind) == (SOL_PACKET, PACKET_AUXDATA):
             status, tci = struct.unpack_from('=I12xH', aux)
             if status & TP_STATUS_VLAN_VALID:
@@ -64,8 +64,8 @@ def checksum16(b):
 
 
 class Frame:
-    """What the scenarios want to know of a frame: when, from where, and its kind: an opcode's name for
-    RoCEv2, else 'arp-request', 'arp-reply', 'ns', 'na', 'echo', 'echo-reply', 'igmp' or 'other'."""
+    """A frame with its time, its side, and its kind: an opcode's name for RoCEv2, or else 'arp-request', 'arp-reply',
+    'ns', 'na', 'echo', 'echo-reply', 'igmp' or 'other'."""
 
     def __init__(self, side, data):
         self.side, self.data = side, data
@@ -116,13 +116,13 @@ class Frame:
 
     @property
     def connects(self):
-        """A request of the CM, for a connection or a datagram service"""
+        """True for a CM request, for a connection or a datagram service."""
         at = self.bth + MAD_ATTRIBUTE
         attribute = int.from_bytes(self.data[at:at + 2], 'big')
         return self.kind == 'UD_SEND_ONLY' and self.qpn == 1 and attribute in CM_REQUESTS
 
     def wrong(self):
-        """What is wrong with this RoCEv2 frame's envelope, or None."""
+        """@return a text about the first wrong field outside the payload of this RoCEv2 frame, or None"""
         if not self.bth:
             return None
         packet = self.data[self.l3:]
@@ -137,7 +137,7 @@ class Frame:
             return 'UDP length'
         if packet[udp] < 0xc0:
             return 'UDP source port'
-        # an endpoint that identifies itself as uroce has a mark in its NAKs 0
+        # uroce identifies itself by a mark in NAKs with code 0
         marks = (0, UROCE_MARK) if self.nak and self.syndrome & 0x1f == 0 else (0,)
         if packet[udp + 9] & 0x0f or packet[udp + 12] & 0x3f or packet[udp + 16] & 0x7f not in marks:
             return 'TVer or reserved bits'
@@ -157,9 +157,9 @@ class Frame:
 
 
 class Fault:
-    """Do `what` ('drop', 'dup', 'swap', 'corrupt', 'keep') to the nth frame of this kind, or for which this function
-    says yes, from this side. With until='retry' to that and those after it until the other side sends a request again,
-    with until='end' to all after it. What is kept goes on when it is let_go()."""
+    """Do `what` ('drop', 'dup', 'swap', 'corrupt', 'keep') to the nth frame from this side that has this kind, or for
+    which this function returns true. With until='retry', also to later ones until the other side retransmits a request;
+    with until='end', to all later ones. Kept frames are forwarded by let_go()."""
 
     def __init__(self, what, side, kind, nth=1, until=None):
         self.what, self.side, self.kind, self.nth, self.until = what, side, kind, nth, until
@@ -186,12 +186,12 @@ class Fault:
 
 
 class Wire(threading.Thread):
-    """Sides are names; each has a socket and a function to send a frame out there."""
+    """Sides are names; each has a socket, and a function that sends a frame to that side."""
 
     def __init__(self):
         super().__init__(daemon=True)
         self.sockets, self.senders = {}, {}
-        self.changed = threading.Condition()    # protects all below
+        self.changed = threading.Condition()    # protects all fields below
         self.frames, self.faults, self.held, self.kept = [], [], {}, []
 
     def attach_interface(self, side, name):
@@ -229,10 +229,10 @@ class Wire(threading.Thread):
         try:
             self.senders[side](data)
         except (ConnectionRefusedError, FileNotFoundError):
-            pass                                # that end is not up (yet)
+            pass                                # the other end does not run
 
     def pass_on(self, frame):
-        """The frames to send on in place of this one."""
+        """@return the frames to forward in place of this one"""
         with self.changed:
             self.frames.append(frame)
             what = None
@@ -250,7 +250,7 @@ class Wire(threading.Thread):
         data = frame.data
         if what == 'drop':
             return after
-        if what == 'corrupt':                   # the last byte that is not the ICRC's
+        if what == 'corrupt':                   # the last byte before the ICRC
             data = data[:-5] + bytes([data[-5] ^ 0x10]) + data[-4:]
         return [data] * (2 if what == 'dup' else 1) + after
 
@@ -259,7 +259,7 @@ class Wire(threading.Thread):
             self.frames, self.faults, self.held, self.kept = [], list(faults), {}, []
 
     def let_go(self):
-        """What has been kept, and whatever comes."""
+        """Forward the kept frames, and all later ones."""
         a, b = self.sockets
         with self.changed:
             kept, self.kept, self.faults = self.kept, [], []
@@ -271,13 +271,13 @@ class Wire(threading.Thread):
             return sum(1 for f in self.frames if predicate(f))
 
     def wait_for(self, predicate, n=1, seconds=300):
-        """Wait until n frames satisfy the predicate. Returns whether they do."""
+        """Wait until n frames satisfy the predicate. @return False after the time limit"""
         with self.changed:
             return self.changed.wait_for(
                 lambda: sum(1 for f in self.frames if predicate(f)) >= n, seconds)
 
     def save(self, path):
-        """Write what passed (as it came in, before any fault) as a pcap file, and as text."""
+        """Write all frames, as they were before any fault, to a pcap file."""
         with self.changed:
             frames = list(self.frames)
         with open(path, 'wb') as f:

@@ -22,7 +22,7 @@ now_ms(void)
 	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
 }
 
-/* len bytes of the memory as `want` entries of uneven length. @return how many */
+/* Describe len bytes of the memory by `want` entries of different lengths. @return the number of entries */
 static int
 make_sges(struct ibv_sge *sge, uint64_t at, uint64_t len, uint64_t want)
 {
@@ -99,7 +99,7 @@ opcode_of(const char *line, enum ibv_wr_opcode *opcode)
 	return false;
 }
 
-/* WR i of `send`: item i of the memory to or from item i at the peer. */
+/* Request i of `send`: item i of the memory, to or from item i at the peer. */
 static void
 make_wr(struct ibv_send_wr *wr, struct ibv_sge *sge, const char *line, uint64_t i)
 {
@@ -186,7 +186,7 @@ do_poll(const char *line)
 			idle();
 			continue;
 		}
-		/* which of the union it is, the scenario knows by the opcode that was sent */
+		/* the scenario knows from the opcode which member of the union it is */
 		printf(" %" PRIu64 ":%d:%d:%u:%u:%u:%u", wc.wr_id, wc.status, wc.opcode, wc.byte_len,
 		       (wc.wc_flags & IBV_WC_WITH_IMM) != 0   ? ntohl(wc.imm_data)
 		       : (wc.wc_flags & IBV_WC_WITH_INV) != 0 ? wc.invalidated_rkey
