@@ -58,7 +58,7 @@ class Pair:
             raise Failure('the program on uroce does not end') from e
         self.note(output)
         if self.ours.returncode != status:
-            raise Failure('the program on uroce: exit status %d, expected %d: %s' % (
+            raise Failure('the program on uroce: exit code %d, expected %d: %s' % (
                 self.ours.returncode, status, output[-300:]))
         return output
 
