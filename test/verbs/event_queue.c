@@ -15,6 +15,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include <sys/socket.h>
@@ -252,13 +253,11 @@ test_purge_while_reading(void **state)
 }
 
 static int waiter_result;	/* atomic: 1 while it waits */
-static int signals;		/* atomic: number of handled signals */
 
 static void
 on_signal(int number)
 {
 	(void)number;
-	__atomic_fetch_add(&signals, 1, __ATOMIC_RELEASE);
 }
 
 static void *
@@ -286,6 +285,17 @@ start_waiter(pthread_t *thread, int flags)
 	return id;
 }
 
+/* Wait until no signal is pending for the thread, and it sleeps again or has ended. */
+static void
+await_delivery(pid_t id)
+{
+	char line[TEST_TASK_LINE];
+
+	while (test_task_status(id, "SigPnd:\t", line) == 0 && strtoull(line, NULL, 16) != 0)
+		sched_yield();
+	test_task_await_sleep(id);
+}
+
 /* As with read(2), a handler without SA_RESTART ends the wait, and one with it does not. */
 static void
 test_signals(void **state)
@@ -296,19 +306,15 @@ test_signals(void **state)
 	id = start_waiter(&thread, 0);
 	while (__atomic_load_n(&waiter_result, __ATOMIC_ACQUIRE) == 1) {
 		pthread_kill(thread, SIGUSR1);
-		test_task_await_sleep(id);
+		await_delivery(id);
 	}
 	pthread_join(thread, NULL);
 	assert_int_equal(waiter_result, -EINTR);
 
 	id = start_waiter(&thread, SA_RESTART);
 	for (int i = 0; i < 20; i++) {
-		int handled = __atomic_load_n(&signals, __ATOMIC_ACQUIRE);
-
 		pthread_kill(thread, SIGUSR1);
-		while (__atomic_load_n(&signals, __ATOMIC_ACQUIRE) == handled)
-			sched_yield();
-		test_task_await_sleep(id);
+		await_delivery(id);
 	}
 	assert_int_equal(__atomic_load_n(&waiter_result, __ATOMIC_ACQUIRE), 1);
 	put(NULL, 1);
