@@ -53,7 +53,7 @@ struct perf_stats {
  */
 int uroce_perf_stats_start(struct perf_stats *s, double period_s, const char *const names[PERF_STATS_ENDS],
 			   const struct app_host *const hosts[PERF_STATS_ENDS]);
-/** Print the rest of the last period, and stop. The hosts can be closed afterwards. */
+/** Print the rest of the last period, and stop. The hosts can be closed afterward. */
 void uroce_perf_stats_stop(struct perf_stats *s);
 
 /** Print a line for the end, and one for each of its ports. */

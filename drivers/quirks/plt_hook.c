@@ -2,7 +2,7 @@
  * Copyright 2026 The uroce authors
  *
  * Patches the global offset table of a shared object: the slots of its JUMP_SLOT and GLOB_DAT relocations. With
- * immediate binding the dynamic linker makes the pages of these slots read-only; they are read-only again afterwards.
+ * immediate binding the dynamic linker makes the pages of these slots read-only; they are read-only again afterward.
  */
 
 #include <dlfcn.h>

@@ -64,7 +64,7 @@ bool uroce_rcu_is_in_driver(void);
 
 /**
  * Announce a call of a driver, within a poll. Until uroce_rcu_leave_driver() the reader must not use keys that it has
- * looked up, and afterwards it must look them up again. Calls do not nest.
+ * looked up, and afterward it must look them up again. Calls do not nest.
  */
 static inline void
 uroce_rcu_enter_driver(unsigned int reader)

@@ -96,7 +96,7 @@ uroce_mrs_give_back(struct uroce_mrs *t, const void *addr, size_t len)
 	wait_for_drivers(t, first, len);
 }
 
-/* EAL holds its memory lock for writing, and frees the memory afterwards. */
+/* EAL holds its memory lock for writing, and frees the memory afterward. */
 static void
 on_mem_event(enum rte_mem_event event, const void *addr, size_t len, void *arg)
 {

@@ -199,7 +199,7 @@ port_attach(struct uroce_port *port)
 	uroce_port_upkeep_by(port, 0);
 }
 
-/* Remove the port from its workers: afterwards no worker holds any of its frames. */
+/* Remove the port from its workers: afterward no worker holds any of its frames. */
 static void
 port_detach(struct uroce_port *port)
 {

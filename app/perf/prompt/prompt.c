@@ -87,7 +87,7 @@ uroce_perf_prompt_refuse(const char *format, ...)
 	uroce_perf_session_fail(prompt.session);
 }
 
-/* Clear the line that is being typed, before other output. Afterwards ^L has rte_cmdline print it again, one line
+/* Clear the line that is being typed, before other output. Afterward ^L has rte_cmdline print it again, one line
  * higher. */
 static void
 line_leave(struct prompt *p)

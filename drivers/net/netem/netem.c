@@ -176,7 +176,7 @@ pool_create(const struct uroce_netem *n, uint16_t queue, uint32_t limit)
 				       rte_eth_dev_socket_id(n->port_id));
 }
 
-/* Wait for workers to free the received frames. A pool that still lacks mbufs afterwards is not freed. */
+/* Wait for workers to free the received frames. A pool that still lacks mbufs afterward is not freed. */
 static void
 pool_free(struct rte_mempool *pool)
 {

@@ -9,7 +9,7 @@
 
 #include <stdint.h>
 
-/** Drain the device's queues and stop it. No thread polls the device any more. Afterwards its driver does not access
+/** Drain the device's queues and stop it. No thread polls the device any more. Afterward its driver does not access
  * the queues' pools. */
 void uroce_ethdev_halt(uint16_t port_id);
 

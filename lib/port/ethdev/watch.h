@@ -14,7 +14,7 @@
 /** Store the current state of the link, and register callbacks for changes. Control threads, before workers poll the
  * port. */
 void uroce_watch_start(struct uroce_port *port);
-/** Remove the callbacks. Afterwards none is running. Control threads. */
+/** Remove the callbacks. Afterward none is running. Control threads. */
 void uroce_watch_stop(struct uroce_port *port);
 
 /** Check the link, and raise IBV_EVENT_PORT_ACTIVE or PORT_ERR if it has changed. Any thread. */

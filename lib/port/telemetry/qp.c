@@ -2,7 +2,7 @@
  * Copyright 2026 The uroce authors
  *
  * Telemetry of one QP: its state and PSNs, its timer, its retransmissions, and the cause of its failure. The QP is
- * copied in its worker's turn, which takes less than a microsecond, and printed afterwards. EAL's telemetry threads,
+ * copied in its worker's turn, which takes less than a microsecond, and printed afterward. EAL's telemetry threads,
  * with the registry's lock.
  */
 

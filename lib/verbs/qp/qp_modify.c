@@ -34,7 +34,7 @@
 #define QP_ACCESS (IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | \
 		   IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_FLUSH_GLOBAL | IBV_ACCESS_FLUSH_PERSISTENT)
 
-/* The new parts of a QP, prepared before a modification is applied; afterwards, the parts that they have replaced. */
+/* The new parts of a QP, prepared before a modification is applied; afterward, the parts that they have replaced. */
 struct preparation {
 	struct uroce_path path;
 	void *ring;			/* a larger ring for READs and atomics; NULL: the present one suffices */
