@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Address handles by LID: one to the port itself, for librdmacm alone; all others are refused, as those that have no
- * GID are on RoCE.
+ * Address handles by LID: librdmacm gets one, to the port itself; all other calls without a GID are refused, as on
+ * RoCE.
  */
 
 #include <dlfcn.h>
@@ -20,7 +20,7 @@
 #include "eal.h"
 #include "uroce.h"
 
-/* victim.c's, which is bound as librdmacm is */
+/* of victim.c, which is bound as librdmacm is */
 static struct ibv_ah *(*victim_create_ah)(struct ibv_ah *(*create)(struct ibv_pd *pd, struct ibv_ah_attr *attr),
 					  struct ibv_pd *pd, struct ibv_ah_attr *attr);
 
@@ -35,7 +35,7 @@ test_resolve(void **state)
 	assert_int_equal(attr.is_global, 1);
 	assert_int_equal(uroce_query_gid(world_context(0), 1, attr.grh.sgid_index, &gid), 0);
 	assert_memory_equal(gid.raw, attr.grh.dgid.raw, sizeof(gid.raw));
-	assert_false(uroce_lid_resolve(world_context(0), &attr));	/* it has a GID */
+	assert_false(uroce_lid_resolve(world_context(0), &attr));	/* the attributes have a GID */
 	attr = by_lid;
 	attr.dlid = 1;
 	assert_false(uroce_lid_resolve(world_context(0), &attr));
@@ -58,7 +58,7 @@ test_callers(void **state)
 	assert_int_equal(errno, EINVAL);
 	ah = victim_create_ah(ibv_create_ah, pd, &attr);
 	assert_non_null(ah);
-	assert_int_equal(attr.is_global, 0);	/* the caller's stays */
+	assert_int_equal(attr.is_global, 0);	/* the caller's attributes do not change */
 	assert_int_equal(uroce_destroy_ah(ah), 0);
 	attr.dlid = 1;
 	assert_null(victim_create_ah(ibv_create_ah, pd, &attr));

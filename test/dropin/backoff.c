@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * How the thread that drives the ports paces itself, by a clock of our own: no pause while frames come, then sleeps
- * that grow up to their limits; sleeps from the start where others want the core; longer ones where the program polls.
+ * The pauses of the thread that drives the ports, on a clock that the test sets: no pause while frames arrive, then
+ * growing sleeps up to a limit; sleeps at once if other threads want the CPU; longer sleeps while the application
+ * polls.
  */
 
 #include <setjmp.h>
@@ -24,7 +25,7 @@ static struct uroce_backoff pace;
 static int
 setup(void **state)
 {
-	pace = (struct uroce_backoff){ .spared_ns = UROCE_VERBS_SPARED_NS };	/* as one before it was left */
+	pace = (struct uroce_backoff){ .spared_ns = UROCE_VERBS_SPARED_NS };	/* not zero: init must reset it */
 	uroce_backoff_init(&pace, BUSY_NS, START_NS);
 	return 0;
 }
@@ -38,12 +39,12 @@ test_busy(void **state)
 	assert_true(uroce_backoff_is_busy(&pace, now_ns + BUSY_NS - 1));
 	assert_false(uroce_backoff_is_busy(&pace, now_ns + BUSY_NS));
 	now_ns += BUSY_NS;
-	assert_int_equal(uroce_backoff_step(&pace, now_ns, 3, false), 0);	/* it goes on from here */
+	assert_int_equal(uroce_backoff_step(&pace, now_ns, 3, false), 0);	/* the busy time starts anew */
 	assert_int_equal(uroce_backoff_step(&pace, now_ns + BUSY_NS - 1, 0, false), 0);
 	assert_int_equal(uroce_backoff_step(&pace, now_ns + BUSY_NS, 0, false), BUSY_NS / UROCE_VERBS_SLEEP_PART);
 }
 
-/* What comes has to wait for a small part of the time that it was waited for. */
+/* A frame that arrives during a sleep waits for a small part of the idle time before it. */
 static void
 test_growing(void **state)
 {
@@ -59,7 +60,7 @@ test_growing(void **state)
 	assert_int_equal(ns, UROCE_VERBS_MAX_SLEEP_NS);
 }
 
-/* A program that holds a device and does nothing: some hundred looks a second, no more. */
+/* An application that holds a device and does nothing costs about a hundred wake-ups per second. */
 static void
 test_idle(void **state)
 {
@@ -107,7 +108,7 @@ test_never_busy(void **state)
 	assert_int_equal(uroce_backoff_step(&pace, START_NS, 0, false), UROCE_VERBS_MIN_SLEEP_NS);
 }
 
-/* For a while from now_ns on the program polls at each look. @return when that is over */
+/* From now_ns on, the application has polled at each wake-up. @return the end of that time */
 static uint64_t
 polled_for(uint64_t now_ns, uint64_t for_ns)
 {
@@ -121,33 +122,33 @@ polled_for(uint64_t now_ns, uint64_t for_ns)
 	return now_ns;
 }
 
-/* Who polls has the core for himself, but for a look a millisecond; who stops waits for a part of the time that he has
- * polled. */
+/* While the application polls, the thread wakes once a millisecond. When the application stops, the next wake-up
+ * comes after a part of the time that it polled. */
 static void
 test_spare(void **state)
 {
 	uint64_t now_ns = START_NS + BUSY_NS;
 
-	assert_int_equal(uroce_backoff_spare(&pace, START_NS, false), 0);	/* it was needed just now */
+	assert_int_equal(uroce_backoff_spare(&pace, START_NS, false), 0);	/* the thread had work just now */
 	assert_int_equal(uroce_backoff_spare(&pace, START_NS, true), UROCE_VERBS_MIN_SLEEP_NS);
 	assert_int_equal(uroce_backoff_spare(&pace, now_ns, false), BUSY_NS / UROCE_VERBS_SLEEP_PART);
 	now_ns = polled_for(now_ns, UROCE_VERBS_SPARED_NS);
 	assert_int_equal(uroce_backoff_spare(&pace, now_ns, true), UROCE_VERBS_MAX_SLEEP_NS);
 }
 
-/* That he has polled since the last look is known, and nothing of the time before that. */
+/* Only the time since the last wake-up counts as polled by the application. */
 static void
 test_spared(void **state)
 {
 	uroce_backoff_spare(&pace, START_NS + 10, false);
 	uroce_backoff_spare(&pace, START_NS + 30, false);
 	assert_int_equal(pace.spared_ns, 30);
-	uroce_backoff_step(&pace, START_NS + 130, 0, false);	/* that halves it */
+	uroce_backoff_step(&pace, START_NS + 130, 0, false);	/* halves the polled time */
 	uroce_backoff_spare(&pace, START_NS + 140, false);
 	assert_int_equal(pace.spared_ns, 15 + 10);
 }
 
-/* He has polled just as long as is enough. */
+/* The application has polled for exactly the minimum. */
 static void
 test_just_spared(void **state)
 {
@@ -162,7 +163,7 @@ test_just_spared(void **state)
 	assert_true(uroce_backoff_trusts(&pace));
 }
 
-/* Once he did not get to it, and frames lay there: the thread gives the core back, and is not back on it until then. */
+/* Frames that the application missed once: the thread handles them, sleeps again, and yields the CPU in between. */
 static void
 test_missed(void **state)
 {
@@ -172,17 +173,17 @@ test_missed(void **state)
 	assert_true(uroce_backoff_trusts(&pace));
 	assert_int_equal(uroce_backoff_step(&pace, now_ns, 3, true), UROCE_VERBS_MIN_SLEEP_NS);
 	assert_int_equal(uroce_backoff_spare(&pace, now_ns + 1, true), UROCE_VERBS_MAX_SLEEP_NS);
-	/* where nobody else wants one, it goes on */
+	/* while no other thread wants the CPU, the thread goes on polling */
 	assert_int_equal(uroce_backoff_step(&pace, now_ns + 2, 3, false), 0);
-	/* and if he did not get to it so often, it is the thread's part again */
+	/* after many misses, the thread polls by itself again */
 	for (unsigned int i = 0; i < 16; i++)
 		uroce_backoff_step(&pace, ++now_ns, 3, true);
 	assert_int_equal(uroce_backoff_step(&pace, now_ns, 3, true), 0);
 	assert_false(uroce_backoff_asks(&pace, now_ns + BUSY_NS));
 }
 
-/* A program that polls and looks at memory by turns waits for the thread each time: it is not trusted for long, and
- * before long each wait is as short as can be. */
+/* An application that alternates between polling and reading memory needs the thread each time: the trust ends soon,
+ * and sleeps become as short as possible. */
 static void
 test_by_turns(void **state)
 {
@@ -197,7 +198,7 @@ test_by_turns(void **state)
 	assert_int_equal(ns, UROCE_VERBS_MIN_SLEEP_NS);
 }
 
-/* He polls no more, and nothing has come yet: it may be that he waits for something else. */
+/* The application has stopped polling, and no frame has arrived: it may wait for something else. */
 static void
 test_stopped(void **state)
 {
@@ -208,7 +209,7 @@ test_stopped(void **state)
 	assert_int_equal(uroce_backoff_step(&pace, now_ns + 1, 0, true), UROCE_VERBS_MIN_SLEEP_NS);
 }
 
-/* A core whose clock is behind is not one that has waited for ever. */
+/* A CPU whose clock lags behind does not count as a long wait. */
 static void
 test_clock(void **state)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * A program that calls all of <infiniband/verbs.h>: what there is with what it must refuse, and what there is not,
- * which has to say so. Built with plain -libverbs, and run on whatever device comes first.
+ * A program that makes all calls of <infiniband/verbs.h>: implemented calls with arguments that they must refuse, and
+ * all other calls, which must return an error. It is linked with -libverbs only, and uses the first device.
  */
 
 #include <errno.h>
@@ -30,12 +30,12 @@ check(const char *call, int got, int want)
 	printf("%s: %s, not %s\n", call, strerror(got), strerror(want));
 }
 
-/* a pointer, or NULL and errno */
+/* the call returns a pointer, or NULL and errno */
 #define FAILS(call, error) do { \
 	errno = 0; \
 	check(#call, (call) == NULL ? errno : 0, error); \
 } while (0)
-/* an errno; some say -1 and errno */
+/* the call returns an errno, or -1 and sets errno */
 #define SAYS(call, error) do { \
 	int ret; \
 	errno = 0; \
@@ -95,7 +95,7 @@ not_there(void)
 	check("ibv_qp_to_qp_ex", ibv_qp_to_qp_ex(qp) != NULL, 0);
 }
 
-/* Kinds of objects that are there, but not of this kind. */
+/* Supported kinds of objects, with an unsupported variant of each. */
 static void
 not_such(void)
 {
@@ -116,7 +116,7 @@ not_such(void)
 	FAILS(ibv_create_cq_ex(context, &tm), EOPNOTSUPP);
 }
 
-/* A parent domain is good for what its protection domain is; of none but a protection domain there is one. */
+/* A parent domain may be used like its protection domain; only a protection domain can have one. */
 static void
 domains(void)
 {
@@ -137,7 +137,7 @@ domains(void)
 	mr = ibv_reg_mr(parent, memory, sizeof(memory), 0);
 	cq_attr.parent_domain = attr.pd = parent;
 	ex = ibv_create_cq_ex(context, &cq_attr);
-	check("a parent domain's objects", mr == NULL || ex == NULL, 0);
+	check("objects of a parent domain", mr == NULL || ex == NULL, 0);
 	FAILS(ibv_alloc_parent_domain(context, &attr), EINVAL);
 	SAYS(ibv_dealloc_pd(parent), EBUSY);
 	SAYS(ibv_dealloc_td(td), EBUSY);
@@ -228,7 +228,7 @@ int
 main(void)
 {
 	if (make_objects() != 0) {
-		printf("there is no device: %s\n", strerror(errno));
+		printf("no verbs device: %s\n", strerror(errno));
 		return EXIT_FAILURE;
 	}
 	not_there();

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Calls of one shared object that are led to the rdma_cm device: only that object's, and only for that device. The
- * object is bound immediately, as Debian's librdmacm is, or lazily.
+ * The calls of one shared object are redirected to the rdma_cm device: only that object's, and only for that device.
+ * The object is bound immediately, as Debian's librdmacm is, or lazily.
  */
 
 #include <dlfcn.h>
@@ -29,13 +29,13 @@
 
 #define DEVICE "/dev/infiniband/rdma_cm"
 
-/* victim.c's */
+/* of victim.c */
 static int (*victim_open)(const char *path, int flags, mode_t mode);
 static int (*victim_fstat)(int fd, struct stat *st);
 static ssize_t (*victim_write)(int fd, const void *buf, size_t bytes);
 static int (*victim_close)(int fd);
 
-/* Before it is attached its calls are the C library's; this process opens no device, whatever the victim does. */
+/* Before the attach, the object's calls reach the C library. The calls of this process itself are never redirected. */
 static void
 test_attach(void **state)
 {
@@ -43,10 +43,10 @@ test_attach(void **state)
 	assert_int_equal(victim_fstat(-1, &(struct stat){ 0 }), -1);
 	assert_int_equal(errno, EBADF);
 	assert_string_equal(uroce_plt_soname((const void *)victim_open), "librdmacm.so.0");
-	assert_false(uroce_cdev_attach((const void *)strlen));	/* the C library */
+	assert_false(uroce_cdev_attach((const void *)strlen));	/* an object that is the C library */
 	assert_false(uroce_cdev_attach(NULL));
 	assert_true(uroce_cdev_attach((const void *)victim_open));
-	assert_true(uroce_cdev_attach((const void *)victim_close));	/* once more changes nothing */
+	assert_true(uroce_cdev_attach((const void *)victim_close));	/* a second attach changes nothing */
 }
 
 static uint32_t
@@ -75,7 +75,7 @@ test_device(void **state)
 	assert_int_equal(victim_fstat(fd, &st), 0);
 	assert_true(S_ISCHR(st.st_mode));
 	assert_int_equal(fstat(fd, &st), 0);
-	assert_false(S_ISCHR(st.st_mode));	/* for us it is what it is */
+	assert_false(S_ISCHR(st.st_mode));	/* this program's own call sees the real file */
 	assert_int_not_equal(create_id(fd), UINT32_MAX);
 	errno = 0;
 	assert_int_equal(victim_write(fd, "abc", 3), -1);
@@ -86,7 +86,7 @@ test_device(void **state)
 	assert_int_equal(world.started, 0);
 }
 
-/* What a thread writes that has been canceled and does not know it yet. */
+/* The write of a thread with a pending cancellation. */
 struct canceled {
 	int fd;
 	const void *command;
@@ -106,7 +106,7 @@ write_cancelled(void *arg)
 	return NULL;
 }
 
-/* AddressSanitizer's, of a program that is built with it */
+/* defined by AddressSanitizer, if the program is built with it */
 extern void __asan_init(void) __attribute__((weak));
 
 static void
@@ -118,8 +118,8 @@ join_cancelled(pthread_t thread)
 	assert_ptr_equal(ret, PTHREAD_CANCELED);
 }
 
-/* Who waits for an event is canceled there, and keeps the descriptor from nobody. AddressSanitizer does not see that
- * the frames in between have gone when the descriptor is given back, and reports itself. */
+/* A thread that waits for an event is canceled in the wait, and the descriptor stays usable. AddressSanitizer does
+ * not notice that the unwinding has removed the frames in between, and would report an error. */
 static void
 test_cancelled_waiting(void **state)
 {
@@ -144,7 +144,7 @@ test_cancelled_waiting(void **state)
 	assert_int_equal(world.started, 0);
 }
 
-/* Another command, which waits for one that is under way, is done first. */
+/* A command that waits for another command completes before the cancellation. */
 static void
 test_cancelled_in_between(void **state)
 {
@@ -175,7 +175,7 @@ test_cancelled_in_between(void **state)
 	assert_int_equal(world.started, 0);
 }
 
-/* Files, of which it may make some, are the system's. */
+/* Calls for other files, which may create them, reach the system. */
 static void
 test_files(void **state)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * What is said on stderr, and what is not.
+ * Messages on stderr: which are printed, and which are not.
  */
 
 #include <setjmp.h>
@@ -69,7 +69,7 @@ test_types(void **state)
 	uroce_complain_qp_type(IBV_QPT_RAW_PACKET);
 	assert_non_null(strstr(heard(), "IBV_QPT_RAW_PACKET"));
 	listen_to_it();
-	uroce_complain_qp_type(IBV_QPT_RAW_PACKET);	/* once */
+	uroce_complain_qp_type(IBV_QPT_RAW_PACKET);	/* only once */
 	assert_string_equal(heard(), "");
 	listen_to_it();
 	uroce_complain_qp_type(IBV_QPT_DRIVER);

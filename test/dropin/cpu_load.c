@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * When there are more who want to run than processors: as the kernel says it, and always where it says nothing.
+ * Detection of more runnable threads than CPUs: by the kernel's figures, and always if the kernel provides none.
  */
 
 #include <pthread.h>
@@ -86,7 +86,7 @@ test_count(void **state)
 	assert_true(is_crowd_of(4000000000u));
 }
 
-/* Where the process has one processor, whatever else wants to run has to wait for this thread. */
+/* With one CPU, all other threads wait for this one. */
 static void
 test_one(void **state)
 {
@@ -112,7 +112,7 @@ is_crowd_pinned(void *arg)
 	return NULL;
 }
 
-/* A thread that the program has pinned may wait without a pause: the threads that it waits for run elsewhere. */
+/* A thread that the application has pinned may spin: other threads run on other CPUs. */
 static void
 test_pinned(void **state)
 {
@@ -131,7 +131,7 @@ test_pinned(void **state)
 	assert_false(uroce_cpu_load_is_high(&crowd, now_ns));
 }
 
-/* The processors are not counted again at once either. */
+/* The CPUs are not counted again at once, either. */
 static void
 test_remembers_processors(void **state)
 {
@@ -176,7 +176,7 @@ test_no_file(void **state)
 	assert_true(uroce_cpu_load_is_high(&none, 1));
 }
 
-/* It is not asked for again at once. */
+/* The kernel is not asked again at once. */
 static void
 test_remembers(void **state)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Preloaded into the programs of test/dropin/run and test/dropin/apps: a program that crashes says
- * where, in a line "CRASH signal object function", before it dies of the signal all the same.
+ * Preloaded into the programs of test/dropin/run and test/dropin/apps: a program that crashes prints a line "CRASH
+ * signal object function", and then dies of the signal.
  */
 
 #define _GNU_SOURCE
@@ -64,7 +64,7 @@ say(int number, void *at)
 	}
 	length = snprintf(line, sizeof(line), "\nCRASH %s %s %s\n", name_of(number), object, function);
 	if (write(STDERR_FILENO, line, (size_t)length) < 0)
-		return; /* nobody listens */
+		return; /* stderr is closed */
 }
 
 static void
@@ -75,7 +75,7 @@ on_crash(int number, siginfo_t *info, void *context)
 	(void)info;
 	say(number, where(context));
 	backtrace_symbols_fd(frames, backtrace(frames, FRAMES), STDERR_FILENO);
-	/* The signal is blocked until this function returns; then the program dies of it. */
+	/* The signal is blocked until this function returns; then it kills the program. */
 	signal(number, SIG_DFL);
 	raise(number);
 }
@@ -86,7 +86,7 @@ watch(void)
 	struct sigaction action = { .sa_sigaction = on_crash, .sa_flags = SA_SIGINFO };
 	void *frame;
 
-	backtrace(&frame, 1); /* it loads a library the first time, which a handler may not do */
+	backtrace(&frame, 1); /* the first call loads a library, which a signal handler must not do */
 	for (size_t i = 0; i < sizeof(crashes) / sizeof(crashes[0]); i++)
 		sigaction(crashes[i].number, &action, NULL);
 }

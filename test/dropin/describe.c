@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The files that describe devices, with libibverbs' calls made up here: devices that differ in all that shows.
+ * The files that describe devices. The test replaces libibverbs' calls: its devices differ in all visible attributes.
  */
 
 #include <arpa/inet.h>
@@ -93,7 +93,7 @@ _ibv_query_gid_ex(struct ibv_context *context, uint32_t port_num, uint32_t gid_i
 {
 	*entry = (struct ibv_gid_entry){ .gid_index = gid_index, .port_num = port_num,
 		.gid_type = gid_index == 0 ? IBV_GID_TYPE_ROCE_V1 : IBV_GID_TYPE_ROCE_V2,
-		.ndev_ifindex = context == &contexts[0] && gid_index != 1 ? 1 : 0 };	/* the loopback interface's */
+		.ndev_ifindex = context == &contexts[0] && gid_index != 1 ? 1 : 0 };	/* the loopback interface */
 	return gid_index == 1 ? ENODATA : 0;
 }
 
@@ -111,7 +111,7 @@ ibv_query_pkey(struct ibv_context *context, uint8_t port_num, int index, __be16 
 	return 0;
 }
 
-/* text NULL: it is not there */
+/* text NULL: the file does not exist */
 static void
 assert_file(const char *name, const char *text)
 {
@@ -125,7 +125,7 @@ assert_file(const char *name, const char *text)
 		return;
 	}
 	if (file == NULL)
-		fail_msg("there is no %s", name);
+		fail_msg("%s does not exist", name);
 	assert_true(fread(got, 1, sizeof(got) - 1, file) > 0);
 	fclose(file);
 	assert_string_equal(strtok(got, "\n"), text);
@@ -176,7 +176,7 @@ test_device(void **state)
 	assert_file("infiniband/uroce1/device/vendor", "0x15b3");
 	assert_file("infiniband/uroce1/device/numa_node", "-1");
 	assert_file("infiniband_verbs/uverbs1/ibdev", "uroce1");
-	assert_file("infiniband_verbs/uverbs1/device/vendor", "0x15b3");	/* a link */
+	assert_file("infiniband_verbs/uverbs1/device/vendor", "0x15b3");	/* by a symbolic link */
 	assert_file("infiniband_verbs/abi_version", "6");
 	assert_file("infiniband_mad/abi_version", "5");
 	assert_file("misc/rdma_cm/abi_version", "4");
@@ -220,7 +220,7 @@ test_gids(void **state)
 	assert_file("infiniband/uroce0/ports/1/gid_attrs/ndevs/2", "lo");
 }
 
-/* Whose link is one to the interface's directory, wherever that is. */
+/* The link leads to the interface's directory, wherever that is. */
 static void
 test_interface(void **state)
 {
@@ -240,7 +240,7 @@ test_interface(void **state)
 	assert_int_equal(access(path, F_OK), -1);
 }
 
-/* What the port says may be anything. */
+/* Unknown values of a port. */
 static void
 test_unknown(void **state)
 {
@@ -261,7 +261,7 @@ test_errors(void **state)
 	assert_int_equal(uroce_describe(root), -EIO);
 	assert_int_equal(opened, 0);
 	query_error = 0;
-	assert_int_equal(uroce_describe(root), -EEXIST);	/* some files are there by now */
+	assert_int_equal(uroce_describe(root), -EEXIST);	/* some of the files exist by then */
 	count = 0;
 	assert_int_equal(uroce_describe(root), -ENODEV);
 	assert_int_equal(opened, 0);

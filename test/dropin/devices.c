@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * libibverbs' calls, as a program makes them, on two ports of net_null: devices and what is asked of them, objects, and
- * the ends of both.
+ * The calls of libibverbs, made as an application makes them, on two ports of net_null: devices and queries, objects,
+ * and closing.
  */
 
 #include <errno.h>
@@ -63,7 +63,7 @@ listed(void)
 	return 0;
 }
 
-/* Somebody else's device is none. */
+/* Another provider's device is refused. */
 static int
 opened(void)
 {
@@ -78,7 +78,7 @@ opened(void)
 	CHECK(ibv_get_device_guid(&other) == 0);
 	CHECK((pd = ibv_alloc_pd(a)) != NULL);
 	CHECK(ibv_close_device(a) == 0 && ibv_close_device(b) == 0 && ibv_close_device(c) == 0);
-	CHECK(ibv_dealloc_pd(pd) == 0);		/* what it still has */
+	CHECK(ibv_dealloc_pd(pd) == 0);		/* its objects still work */
 	CHECK((a = open_at(0)) != NULL && ibv_close_device(a) == 0);
 	return 0;
 }
@@ -106,7 +106,7 @@ asked(void)
 	CHECK(ibv_query_gid(context, 1, 1, &gid) == 0 && gid.raw[14] == 1 && gid.raw[15] == 1);
 	CHECK(ibv_query_gid_ex(context, 1, 1, &entry, 0) == 0 && memcmp(&entry.gid, &gid, sizeof(gid)) == 0);
 	CHECK(ibv_query_gid_ex(context, 1, 2, &entry, 0) == ENODATA);
-	/* of a caller with another header */
+	/* a caller with a larger structure */
 	CHECK(_ibv_query_gid_ex(context, 1, 1, &newer.entry, 0, sizeof(newer)) == 0 && newer.more == 0);
 	entry.ndev_ifindex = 77;
 	CHECK(_ibv_query_gid_ex(context, 1, 1, &entry, 0, offsetof(struct ibv_gid_entry, ndev_ifindex)) == 0);
@@ -123,7 +123,7 @@ asked(void)
 	return ibv_close_device(context);
 }
 
-/* In the order of their making, and back. */
+/* Objects are created in order, and destroyed in reverse. */
 static int
 made(void)
 {
@@ -157,7 +157,7 @@ made(void)
 	return 0;
 }
 
-/* A way to a peer needs none to be there; groups are for datagrams. */
+/* An address handle needs no reachable peer; only UD QPs join groups. */
 static int
 addressed(void)
 {
@@ -181,7 +181,7 @@ addressed(void)
 	return ibv_close_device(context);
 }
 
-/* As with the kernel, a connection waits a while for who is not there; unlike with it, he may still come. */
+/* As with the kernel, connecting to an absent peer takes a while; unlike with it, the peer may appear later. */
 static int
 connected(void)
 {
@@ -230,7 +230,7 @@ test_objects(void **state)
 	process_run(EAL, ADDRESSES, connected, said);
 }
 
-/* Those that need no device. */
+/* Calls that need no device. */
 static void
 test_strings_and_rates(void **state)
 {
@@ -246,7 +246,7 @@ test_strings_and_rates(void **state)
 	assert_int_equal(ibv_dofork_range(NULL, 1), 0);
 }
 
-/* What libibverbs has for providers says that there is nothing. */
+/* libibverbs' calls for providers return nothing. */
 static void
 test_private(void **state)
 {
@@ -273,7 +273,7 @@ test_sysfs(void **state)
 	assert_string_equal(ibv_get_sysfs_path(), "/sys");
 	assert_int_equal(ibv_read_sysfs_file("/tmp", name, text, sizeof(text)), 3);
 	assert_string_equal(text, "abc");
-	assert_int_equal(ibv_read_sysfs_file("/tmp", name, text, 3), 2);	/* what there is room for */
+	assert_int_equal(ibv_read_sysfs_file("/tmp", name, text, 3), 2);	/* truncated to the buffer */
 	assert_string_equal(text, "ab");
 	assert_int_equal(ibv_read_sysfs_file("/tmp", name, text, 0), -1);
 	unlink(path);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The first RDMA program that many write: open the device, make a protection domain, register memory for local and
- * remote writing, and print its keys. Compiled with -libverbs and nothing of ours.
+ * A typical first RDMA program: open the device, allocate a protection domain, register memory for local and remote
+ * writing, and print its keys. It is linked with -libverbs only.
  */
 
 #include <stdio.h>

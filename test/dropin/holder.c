@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The process that has a port: found among those that have started this one, by its variables and its thread.
+ * Finds the process that holds a port among the ancestors of this process, by its environment and its thread.
  */
 
 #include <pthread.h>
@@ -22,7 +22,7 @@
 
 enum found { NOBODY, PARENT, SOMEBODY };
 
-/* What a child, or one of that, finds. */
+/* The result in a child, or in a child's child. */
 static enum found
 search(const char *args, unsigned int generations)
 {
@@ -54,10 +54,10 @@ test_ancestor(void **state)
 	assert_int_equal(pthread_setname_np(pthread_self(), UROCE_VERBS_THREAD_NAME), 0);
 	assert_int_equal(search(ARGS, 1), PARENT);
 	assert_int_equal(search(ARGS, 3), PARENT);
-	assert_int_equal(search("--vdev=net_null1", 1), NOBODY);	/* it has other ports */
+	assert_int_equal(search("--vdev=net_null1", 1), NOBODY);	/* the process has other ports */
 	uroce_holder_name(getpid(), name, sizeof(name));
 	assert_string_equal(name, UROCE_VERBS_THREAD_NAME);
-	/* a name may have parentheses and blanks */
+	/* a thread's name may contain parentheses and blanks */
 	assert_int_equal(pthread_setname_np(pthread_self(), ") S 1 (x y"), 0);
 	assert_int_equal(search(ARGS, 2), NOBODY);
 }
@@ -79,7 +79,7 @@ main(int argc, char *argv[])
 		cmocka_unit_test(test_no_process),
 	};
 
-	/* others see the variables that a program is started with */
+	/* other processes see the environment with which a program was started */
 	if (getenv("UROCE_EAL_ARGS") == NULL) {
 		setenv("UROCE_EAL_ARGS", ARGS, 1);
 		execv("/proc/self/exe", argv);

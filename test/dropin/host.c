@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Starting EAL and ports from the environment: what is wrong in it, what is said then, what the program's threads
- * notice of it, and children.
+ * Starting EAL and ports from the environment: wrong settings with their messages, effects on the application's
+ * threads, and children.
  */
 
 #include <pthread.h>
@@ -39,7 +39,7 @@
 
 static char said[PROCESS_TEXT_BYTES];
 
-/* There is none, and it is said once why. */
+/* There are no devices, and the reason is printed once. */
 static int
 none(void)
 {
@@ -112,7 +112,7 @@ gid_is(struct ibv_context *context, int index, uint8_t last)
 	return 0;
 }
 
-/* Addresses are the ports' in their order; there may be none, and too many. */
+/* Addresses apply to the ports in order; too few and too many addresses. */
 static int
 two_ports(void)
 {
@@ -144,7 +144,8 @@ test_addresses(void **state)
 	assert_string_equal(said, "");
 }
 
-/* The program's thread keeps its mask and its processors; ours has no signals, and the same processors. */
+/* The application's thread keeps its signal mask and its CPUs; the library's thread takes no signals, and has the
+ * same CPUs. */
 static int
 threads(void)
 {
@@ -177,7 +178,7 @@ test_threads(void **state)
 	process_run(ONE, "10.0.0.1/24", threads, said);
 }
 
-/* A reactor, as SPDK's: the thread that first asks for devices has been pinned by the program. */
+/* A reactor like SPDK's: the application has pinned the thread that first asks for devices. */
 static int
 pinned(void)
 {
@@ -204,7 +205,7 @@ pinned(void)
 	CHECK(test_task_status(getpid(), "Cpus_allowed:\t", line) == 0 && strcmp(line, mask) != 0);
 	while ((crowd = uroce_progress_crowd()) == NULL)
 		usleep(1000);
-	uroce_cpu_load_is_high(crowd, uroce_clock_ns() + UROCE_VERBS_CROWD_NS);	/* it looks now, for this thread */
+	uroce_cpu_load_is_high(crowd, uroce_clock_ns() + UROCE_VERBS_CROWD_NS);	/* checks now, for this thread */
 	CHECK(crowd->processors == (unsigned int)CPU_COUNT(&all));
 	return 0;
 }
@@ -220,7 +221,7 @@ test_pinned(void **state)
 	process_run(ONE ",no-rx=1", "10.0.0.1/24", pinned, said);
 }
 
-/* Lcores that the user asks for are EAL's; the library's own thread runs anywhere all the same. */
+/* Lcores that the user requests are EAL's; the library's own thread still runs on any CPU. */
 static int
 lcores_of_user(void)
 {
@@ -276,7 +277,7 @@ test_all_at_once(void **state)
 	process_run(TWO, NULL, all_at_once, said);
 }
 
-/* It ends in a frame of which AddressSanitizer keeps nothing. */
+/* The thread ends in a frame without AddressSanitizer's redzones. */
 static void *
 ask_cancelled(void *arg)
 {
@@ -287,7 +288,7 @@ ask_cancelled(void *arg)
 	return NULL;
 }
 
-/* A thread that is canceled while it starts all of it has started it. */
+/* A thread that is canceled while it starts the library completes the start. */
 static int
 canceled(void)
 {
@@ -364,7 +365,7 @@ test_children(void **state)
 
 static bool is_leaving;
 
-/* Who leaves so leaves everything as it is: LeakSanitizer asks. */
+/* Such a child leaks on purpose: LeakSanitizer asks here. */
 int __lsan_is_turned_off(void);
 
 int
@@ -376,13 +377,14 @@ __lsan_is_turned_off(void)
 static void
 leave(int number)
 {
-	if (rte_lcore_id() == LCORE_ID_ANY)	/* not a lent one: between two polls */
+	if (rte_lcore_id() == LCORE_ID_ANY)	/* between two polls, the thread has no borrowed lcore ID */
 		return;
 	is_leaving = true;
 	exit(EXIT_SUCCESS);
 }
 
-/* A handler that ends the program in the middle of a poll; one that waits for itself spins until it is killed. */
+/* A signal handler ends the program in the middle of a poll. A handler that waited for its own thread would spin
+ * until it is killed. */
 static int
 interrupted(void)
 {
@@ -409,7 +411,8 @@ test_interrupted(void **state)
 	process_run(ONE ",no-rx=1", "10.0.0.1/24", interrupted, said);
 }
 
-/* A handler that ends the program amid a call of the RDMA CM, which has this: its peers cannot be told, and it ends. */
+/* A signal handler ends the program in the middle of an RDMA CM call, whose thread has the lock: the peers get no
+ * message, and the program ends. */
 static int
 interrupted_call(void)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The calls of net_memif that are others on EAL's interrupt thread, which is this one when the test says so, and the
- * kernel's on all threads else.
+ * The replaced calls of net_memif: on EAL's interrupt thread, which this thread plays if the test says so, they differ
+ * from the C library's; on all other threads they do not.
  */
 
 #include <errno.h>
@@ -90,7 +90,7 @@ test_unmap_refused(void **state)
 	}
 }
 
-/* Five bytes in two parts. */
+/* Send five bytes in two parts. */
 static ssize_t
 say(int fd, int flags)
 {
@@ -121,7 +121,7 @@ test_send(void **state)
 	close(ends[1]);
 }
 
-/* To one who has gone: with what he has not read, and without. */
+/* Send to a closed socket, with and without unread data in it. */
 static void
 test_send_gone(void **state)
 {
@@ -134,13 +134,13 @@ test_send_gone(void **state)
 		if (i % 2 == 1)
 			assert_int_equal(say(ends[0], 0), 5);
 		close(ends[1]);
-		assert_int_equal(say(ends[0], is_intr ? 0 : MSG_NOSIGNAL), is_intr ? 5 : -1); /* nor is it a signal */
+		assert_int_equal(say(ends[0], is_intr ? 0 : MSG_NOSIGNAL), is_intr ? 5 : -1); /* without a signal */
 		assert_int_equal(errno, errors[i % 2]);
 		close(ends[0]);
 	}
 }
 
-/* What else goes wrong is said. */
+/* Other errors are reported. */
 static void
 test_send_refused(void **state)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Sockets that are removed, and those that are not.
+ * Which sockets are removed before a start, and which are not.
  */
 
 #include <errno.h>
@@ -63,13 +63,13 @@ test_left(void **state)
 	assert_false(is_removed_by("--vdev=net_other0,role=server,id=0,socket=@,socket-abstract=no"));
 	assert_false(is_removed_by("--vdev=net_memif0,role=server,id=0,socket=@x,socket-abstract=no"));
 	assert_true(is_removed_by(SERVER));
-	assert_true(is_removed_by(SERVER));	/* there is none */
+	assert_true(is_removed_by(SERVER));	/* no socket exists */
 	close(listen_there(SOCK_SEQPACKET));
 	assert_false(is_removed_by("net_other0,role=server,id=0,socket=@,socket-abstract=no"));
-	assert_true(is_removed_by(&SERVER[strlen("--vdev=")]));	/* a word of its own */
+	assert_true(is_removed_by(&SERVER[strlen("--vdev=")]));	/* as an argument of its own */
 }
 
-/* Of descriptors, the next one is the least that is free. */
+/* The next descriptor is the lowest free number. */
 static int
 next_fd(void)
 {
@@ -84,14 +84,14 @@ test_in_use(void **state)
 {
 	int fd = listen_there(SOCK_SEQPACKET), next = next_fd();
 
-	for (unsigned int i = 0; i < 10; i++) {	/* its backlog is full before long */
+	for (unsigned int i = 0; i < 10; i++) {	/* the listener's backlog is full early */
 		errno = ECONNREFUSED;
 		assert_false(is_removed_by(SERVER));
 	}
 	assert_int_equal(next_fd(), next);
 	close(fd);
 	assert_true(is_removed_by(SERVER));
-	fd = listen_there(SOCK_STREAM);	/* somebody else's */
+	fd = listen_there(SOCK_STREAM);	/* a socket of another type */
 	assert_false(is_removed_by(SERVER));
 	close(fd);
 	assert_true(is_removed_by(SERVER));
@@ -104,11 +104,11 @@ test_who_listens(void **state)
 	int fd;
 
 	snprintf(arg, sizeof(arg), "--vdev=net_memif0,role=server,id=0,socket=%s,socket-abstract=no", path);
-	assert_int_equal(uroce_memif_socket_remove(arg), -1);	/* nobody: there is no socket */
+	assert_int_equal(uroce_memif_socket_remove(arg), -1);	/* no socket exists */
 	fd = listen_there(SOCK_SEQPACKET);
 	assert_int_equal(uroce_memif_socket_remove(arg), getpid());
 	close(fd);
-	assert_int_equal(uroce_memif_socket_remove(arg), -1);	/* nobody any more */
+	assert_int_equal(uroce_memif_socket_remove(arg), -1);	/* no process listens any more */
 	assert_int_not_equal(access(path, F_OK), 0);
 }
 

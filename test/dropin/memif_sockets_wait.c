@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Waiting for another process's socket: none is named, it exists, it is created later, it is never created.
+ * Waiting for another process's socket: none is named, it exists, it appears later, or it never appears.
  */
 
 #include <pthread.h>
@@ -75,7 +75,7 @@ test_does_not_come(void **state)
 
 	assert_false(uroce_memif_sockets_wait(path, 0));
 	assert_false(uroce_memif_sockets_wait(path, 20));
-	/* something else is no socket */
+	/* another kind of file does not count */
 	f = fopen(path, "w");
 	assert_non_null(f);
 	fclose(f);
@@ -102,7 +102,7 @@ test_comes(void **state)
 	assert_int_equal(unlink(path), 0);
 }
 
-/* Each of several, and no more than there can be. */
+/* Wait for each of several sockets; more than the limit are an error. */
 static void
 test_several(void **state)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Preloaded into perftest's client with -R. Its server listens a second time, and says nothing when: a client that
- * connects before that is refused, and crashes. Each rdma_connect() but the first waits for the server's second
- * listen, which our libibverbs notes in the file that UROCE_SERVER_LOG names.
+ * Preloaded into perftest's client with -R. Its server listens twice, and does not announce the second listen: a client
+ * that connects before it is refused, and crashes. Each rdma_connect() but the first waits for the server's second
+ * listen, which uroce's libibverbs logs to the file that UROCE_SERVER_LOG names.
  */
 
 #define _GNU_SOURCE

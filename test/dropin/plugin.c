@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * plugin LIBIBVERBS LIBUROCE: a program that loads the built libraries by dlopen(3), as a host of plug-ins does, and
- * unloads them. The program is not linked against them, nor against DPDK. Here, too, is what it sees of the threads
- * that the libraries start.
+ * usage: plugin LIBIBVERBS LIBUROCE. Loads the built libraries by dlopen(3), as a host of plug-ins does, and unloads
+ * them. The program is linked with neither of them, nor with DPDK. It also tests what an application sees of the
+ * libraries' threads.
  */
 
 #include <dlfcn.h>
@@ -57,7 +57,7 @@ load_verbs(struct verbs *verbs)
 	return 0;
 }
 
-/* The distribution's. The libibverbs.so.1 that it needs has been loaded: it is ours. */
+/* The distribution's librdmacm. It needs libibverbs.so.1, which is loaded by now: uroce's. */
 static int
 load_cma(struct cma *cma)
 {
@@ -91,7 +91,7 @@ channel_comes_and_goes(const struct cma *cma)
 	return 0;
 }
 
-/* Until the thread has slept and woken a few times: it executes the code of the library. */
+/* Wait until the thread has slept and woken a few times: it executes the library's code. */
 static int
 wait_until_it_runs(pid_t thread)
 {
@@ -107,7 +107,7 @@ wait_until_it_runs(pid_t thread)
 	return 0;
 }
 
-/* What OpenMPI's openib BTL does on a host that has no device for it. */
+/* As OpenMPI's openib BTL does without a device. */
 static int
 unload(void)
 {
@@ -133,7 +133,7 @@ test_unload(void **state)
 	process_run(ONE, "10.0.0.1/24", unload, said);
 }
 
-/* librdmacm may go and come back: it is led to us each time. */
+/* librdmacm may be unloaded and loaded again: its calls are redirected each time. */
 static int
 unload_cma(void)
 {
@@ -156,7 +156,7 @@ test_unload_cma(void **state)
 	process_run(ONE, "10.0.0.1/24", unload_cma, said);
 }
 
-/* DPDK has callbacks of liburoce (telemetry, log types), which nobody takes back. */
+/* DPDK keeps callbacks of liburoce (telemetry, log types), which are never unregistered. */
 static int
 unload_uroce(void)
 {
@@ -174,8 +174,8 @@ test_unload_uroce(void **state)
 	process_run(NULL, NULL, unload_uroce, said);
 }
 
-/* Signals are for the program's threads only, whatever those block: a signal that the program blocks later, to read it
- * from a signalfd, would end the program on the first thread that does not block it. */
+/* Only the application's threads take signals, whichever the application blocks. If it blocks a signal later, to
+ * read it from a signalfd, the signal would end the program on the first thread that does not block it. */
 static int
 signals(void)
 {
@@ -202,7 +202,7 @@ test_signals(void **state)
 	process_run(ONE, "10.0.0.1/24", signals, said);
 }
 
-/* tgtd blocks a signal after its first event channel, reads it by a file descriptor, and sends it to itself. */
+/* tgtd blocks a signal after its first event channel, reads it from a file descriptor, and sends it to itself. */
 static int
 signal_blocked_later(void)
 {
@@ -230,8 +230,8 @@ test_signal_blocked_later(void **state)
 	process_run(ONE, "10.0.0.1/24", signal_blocked_later, said);
 }
 
-/* A reactor, as SPDK's, asks for devices after the program has pinned it. Then none of our threads is on its processor
- * alone. */
+/* A reactor like SPDK's asks for devices after the application has pinned it: no thread of the library may be
+ * confined to that CPU. */
 static int
 pinned(void)
 {

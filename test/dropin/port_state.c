@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * What programs are told of a port's link, with ethdev's two calls made up here: net_memif's is always up, others are
- * as they are; and the wait for a link.
+ * The link state that applications see. The test replaces ethdev's two calls: net_memif's link is always reported up,
+ * others as they are. And the wait for a link.
  */
 
 #include <errno.h>
@@ -113,7 +113,7 @@ assert_state(enum ibv_port_state port_state, uint8_t phys_state)
 			 query_error);
 	assert_int_equal(u.attr.state, port_state);
 	assert_int_equal(u.attr.phys_state, phys_state);
-	/* who calls it has no more than this */
+	/* the caller's structure ends here */
 	for (size_t i = offsetof(struct ibv_port_attr, port_cap_flags2); i < sizeof(u); i++)
 		assert_int_equal(u.bytes[i], 0xff);
 }
@@ -138,7 +138,7 @@ test_others(void **state)
 	assert_ptr_equal(vctx.query_port, query_port);
 }
 
-/* An error says what it said, and no more. */
+/* An error is returned, and changes nothing. */
 static void
 test_error(void **state)
 {
@@ -159,7 +159,7 @@ test_wait(void **state)
 	uroce_port_state_wait(0);
 	assert_int_equal(looks, UROCE_VERBS_LINK_WAIT_MS);
 	looks = 0;
-	link_error = -ENODEV;	/* it will never be there */
+	link_error = -ENODEV;	/* the link will never be up */
 	uroce_port_state_wait(0);
 	assert_int_equal(looks, 1);
 	info_error = -ENODEV;
@@ -168,7 +168,7 @@ test_wait(void **state)
 	assert_int_equal(halts, 0);
 }
 
-/* Only a client asks again, and longer each time. */
+/* Only a client connects again, after growing pauses. */
 static void
 test_turned_away(void **state)
 {
@@ -208,7 +208,7 @@ test_is(void **state)
 	assert_false(uroce_port_state_is_up(0));
 }
 
-/* Whom others connect to does not wait for them. */
+/* A server does not wait for its clients. */
 static void
 test_server(void **state)
 {

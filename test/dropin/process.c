@@ -37,7 +37,7 @@ read_all(int fd, char said[PROCESS_TEXT_BYTES])
 		;
 }
 
-/* _exit(): what cmocka and the sanitizers do in the end, the parent does. */
+/* Ends by _exit(): the parent does what cmocka and the sanitizers do at exit. */
 void
 process_run(const char *eal_args, const char *addresses, int (*fn)(void), char said[PROCESS_TEXT_BYTES])
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * A process of its own for each test: what drivers/verbs starts, it starts once in one.
+ * A process for each test, because drivers/verbs starts its threads once per process.
  */
 
 #ifndef UROCE_TEST_DROPIN_PROCESS_H
@@ -13,7 +13,7 @@
 #define PROCESS_EAL "--no-huge -m 256 --no-pci --no-shconf --no-telemetry"
 #define PROCESS_TEXT_BYTES 4096
 
-/* For functions that return 0 or a line's number: cmocka's assertions do not reach the parent. */
+/* For functions that return 0 or a line number: cmocka's assertions do not reach the parent. */
 #define CHECK(condition) \
 	do { \
 		if (!(condition)) { \
@@ -22,8 +22,10 @@
 		} \
 	} while (0)
 
-/** Run fn in a child with these variables (NULL: not set), and fail if it does not return 0.
- * @param said	what the child has written to stderr */
+/**
+ * Run fn in a child with these variables (NULL: unset); fail if it does not return 0.
+ * @param said	output of the child on stderr
+ */
 void process_run(const char *eal_args, const char *addresses, int (*fn)(void), char said[PROCESS_TEXT_BYTES]);
 
 #endif /* UROCE_TEST_DROPIN_PROCESS_H */

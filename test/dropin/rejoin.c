@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * When a port of net_memif asks for a connection again, and when the CM is told that its peer has gone, with ethdev,
- * EAL's alarm and the link made up here, and sockets that are real.
+ * Tests when a port of net_memif reconnects, and when the CM learns that the port's peer has departed. The test
+ * replaces ethdev, EAL's alarm and the link; the sockets are real.
  */
 
 #include <errno.h>
@@ -32,7 +32,7 @@
 #include "uroce.h"
 #include "uroce_config.h"
 
-#define LOOKS 200	/* more than all pauses between the questions */
+#define LOOKS 200	/* more than all pauses between the attempts together */
 
 static char dir[] = "/tmp/uroce-rejoin-XXXXXX";
 static struct sockaddr_un place = { .sun_family = AF_UNIX };
@@ -72,7 +72,7 @@ uroce_port_state_is_up(uint16_t port_id)
 	return up;
 }
 
-/* Nobody may poll meanwhile. */
+/* No worker may be polled during the restart. */
 int
 rte_eth_dev_stop(uint16_t port_id)
 {
@@ -111,7 +111,7 @@ void
 uroce_depart_all(struct uroce_port *p)
 {
 	assert_ptr_equal(p, &port);
-	assert_false(held);	/* it wakes who may want a worker */
+	assert_false(held);	/* it wakes threads that may need a worker */
 	departures++;
 }
 
@@ -132,11 +132,11 @@ look(unsigned int times)
 		unsigned int before = alarms;
 
 		callback(callback_arg);
-		assert_int_equal(alarms, before + 1);	/* for the next look */
+		assert_int_equal(alarms, before + 1);	/* set for the next look */
 	}
 }
 
-/* A server's socket, another one each time. */
+/* Create a server's socket, a new one each time. */
 static void
 new_socket(void)
 {
@@ -192,7 +192,7 @@ test_replaced(void **state)
 	look(LOOKS);
 	unlink(place.sun_path);
 	look(LOOKS);
-	assert_int_equal(stops, 0);	/* there is nobody */
+	assert_int_equal(stops, 0);	/* no socket, no restart */
 	for (unsigned int i = 1; i <= 3; i++) {
 		new_socket();
 		look(1);
@@ -205,7 +205,8 @@ test_replaced(void **state)
 	}
 }
 
-/* One that is not started yet: less and less often, and not for ever. The next one is asked as often. */
+/* A server that has not started yet refuses: attempts become rarer and end after a limit. The next server gets as
+ * many. */
 static void
 test_turned_away(void **state)
 {
@@ -227,7 +228,7 @@ test_turned_away(void **state)
 	}
 }
 
-/* The first one has not taken the connection yet. */
+/* The first server has not accepted the connection yet. */
 static void
 test_late(void **state)
 {
@@ -237,7 +238,7 @@ test_late(void **state)
 	assert_int_equal(starts, 1);
 }
 
-/* The first one has taken it, and has gone before anybody looked: it is not there to be asked. */
+/* The first server accepted the connection, and departed before the first look: its socket is not worth an attempt. */
 static void
 test_gone(void **state)
 {
@@ -250,7 +251,7 @@ test_gone(void **state)
 	assert_int_equal(starts, 1);
 }
 
-/* What is in its place is something else. */
+/* Another kind of file replaces the socket. */
 static void
 test_no_socket(void **state)
 {
@@ -269,7 +270,7 @@ assert_never_asks(void)
 	up = false;
 	new_socket();
 	look(LOOKS);
-	assert_int_equal(watched, LOOKS);	/* all the same */
+	assert_int_equal(watched, LOOKS);	/* the link is still watched */
 	assert_int_equal(stops, 0);
 	watched = 0;
 	up = true;
@@ -306,7 +307,7 @@ test_no_memory(void **state)
 	alarm_error = -ENOMEM;
 	for (unsigned int i = 0; i <= UROCE_MAX_DEVICES; i++)
 		uroce_rejoin_watch(&port.dev.vctx.context, 0);
-	assert_non_null(callback);	/* none has taken a place */
+	assert_non_null(callback);	/* failed watches take no slot */
 }
 
 static void
@@ -318,7 +319,7 @@ unmap(void *arg)
 	*done = true;
 }
 
-/* The driver gives memory back. @return how often the CM is told that somebody has gone */
+/* Let the driver unmap memory. @return the departures that the CM gets */
 static unsigned int
 departures_of(bool link)
 {
@@ -331,7 +332,7 @@ departures_of(bool link)
 	return departures;
 }
 
-/* Each of those before has been counted, too, as what it was then. */
+/* The watches before this one count, too, each with its own setting. */
 static void
 assert_tells(bool tells)
 {
@@ -340,10 +341,11 @@ assert_tells(bool tells)
 	up = true;
 	uroce_rejoin_watch(&port.dev.vctx.context, 0);
 	assert_int_equal(departures_of(false), before + tells);
-	assert_int_equal(departures_of(true), 0);	/* it was somebody else's */
+	assert_int_equal(departures_of(true), 0);	/* the link is up: another client has departed */
 }
 
-/* A pair's end is one that others connect to, or whose socket is said to be one's: else it is a switch's. */
+/* A departure counts at an end of a pair: a server, or a client whose socket UROCE_PEER names. Otherwise the port is
+ * at a switch. */
 static void
 test_departures(void **state)
 {
@@ -360,7 +362,7 @@ test_departures(void **state)
 	snprintf(peers, sizeof(peers), "/x,%s,/y", place.sun_path);
 	setenv("UROCE_PEER", peers, 1);
 	assert_tells(true);
-	snprintf(args, sizeof(args), "role=client,socket-abstract=no");	/* with no socket that could be seen */
+	snprintf(args, sizeof(args), "role=client,socket-abstract=no");	/* without a visible socket */
 	setenv("UROCE_PEER", ",", 1);
 	assert_tells(false);
 	unsetenv("UROCE_PEER");
@@ -370,7 +372,7 @@ test_departures(void **state)
 	assert_tells(false);
 }
 
-/* Each has one of its own, until there is none. */
+/* Each watch takes a slot of its own, until none is left. */
 static void
 test_many(void **state)
 {
@@ -401,7 +403,7 @@ main(void)
 		cmocka_unit_test_setup(test_others, setup),
 		cmocka_unit_test_setup(test_departures, setup),
 		cmocka_unit_test_setup(test_no_memory, setup),
-		cmocka_unit_test_setup(test_many, setup),	/* the last one: nobody gives his back */
+		cmocka_unit_test_setup(test_many, setup),	/* must be the last: slots are not freed */
 	};
 
 	return cmocka_run_group_tests(tests, group_setup, group_teardown);

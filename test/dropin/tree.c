@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Small files, links and devices in directories; and the first thing that goes wrong.
+ * Small files, links and devices in directories; and the first error.
  */
 
 #include <errno.h>
@@ -51,7 +51,7 @@ static void
 test_files(void **state)
 {
 	struct uroce_tree tree = { .root = root };
-	const mode_t mask = umask(077);	/* which is for others' files */
+	const mode_t mask = umask(077);	/* which does not apply to these files */
 	struct stat st;
 	char target[16] = "";
 
@@ -76,7 +76,7 @@ test_files(void **state)
 	assert_int_equal(st.st_rdev, 0);
 }
 
-/* The first error stays, and nothing is made after it. */
+/* The first error is kept, and nothing is created after it. */
 static void
 test_errors(void **state)
 {
@@ -116,11 +116,11 @@ test_errors(void **state)
 	uroce_tree_within(&tree, "%0*d", UROCE_VERBS_PATH_BYTES, 1);
 	assert_int_equal(tree.error, ENAMETOOLONG);
 	tree = (struct uroce_tree){ .root = root };
-	uroce_tree_within(&tree, "%0*d", UROCE_VERBS_PATH_BYTES - 1, 1);	/* with the root it is too long */
+	uroce_tree_within(&tree, "%0*d", UROCE_VERBS_PATH_BYTES - 1, 1);	/* too long together with the root */
 	assert_int_equal(tree.error, ENAMETOOLONG);
 }
 
-/* A name is as long as one can be, and longer. */
+/* Names of the maximum length, and longer ones. */
 static void
 test_longest(void **state)
 {
@@ -141,7 +141,7 @@ test_longest(void **state)
 	assert_int_equal(tree.error, ENAMETOOLONG);
 }
 
-/* What is written is seen to have been written. */
+/* Write errors are detected. */
 static void
 test_no_room(void **state)
 {

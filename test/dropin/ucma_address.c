@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Binding and resolving at the rdma_cm device, in the short form of the commands and in the long one.
+ * Binding and resolving at the rdma_cm device, with the short and the long form of the commands.
  */
 
 #include <errno.h>
@@ -45,7 +45,7 @@ test_long_forms(void **state)
 	ucma_destroy(id);
 }
 
-/* What librdmacm asks once, to know whether it can. */
+/* librdmacm's query for AF_IB support. */
 static void
 test_af_ib(void **state)
 {

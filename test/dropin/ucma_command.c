@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Commands of the rdma_cm device that are wrong: too short, unknown, for IDs that there are not. Each has an errno, the
- * kernel's, and changes nothing.
+ * Invalid commands of the rdma_cm device: too short, unknown, or for unknown IDs. Each returns the same errno as the
+ * kernel, and changes nothing.
  */
 
 #include <errno.h>
@@ -39,12 +39,12 @@ test_wrong_commands(void **state)
 	assert_int_equal(COMMAND(CREATE_ID, cmd, sizeof(resp)), EINVAL);
 	cmd.ps = RDMA_PS_IPOIB;
 	assert_int_equal(COMMAND(CREATE_ID, cmd, sizeof(resp)), EPROTONOSUPPORT);
-	/* a header that says more than there is, and half of one */
+	/* a header that announces more than the write has, and half a header */
 	assert_int_equal(uroce_ucma_write(ucma_file, &header, sizeof(header)), -1);
 	assert_int_equal(errno, EINVAL);
 	assert_int_equal(uroce_ucma_write(ucma_file, &header, sizeof(header) - 1), -1);
 	assert_int_equal(errno, EINVAL);
-	/* every number, with nothing and with zeros: none succeeds, none reads or writes what is not there */
+	/* each command number without data and with zeros: none succeeds, and none reads or writes beyond its memory */
 	for (uint32_t number = 0; number < 64; number++) {
 		assert_int_not_equal(ucma_command_of(ucma_file, number, zeros, 0, 0), 0);
 		assert_int_not_equal(ucma_command_of(ucma_file, number, zeros, sizeof(zeros), sizeof(zeros)), 0);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Connections of the rdma_cm device as librdmacm makes, refuses and ends them, and datagrams.
+ * Connections of the rdma_cm device as librdmacm makes, refuses and ends them; and datagrams.
  */
 
 #include <errno.h>
@@ -53,7 +53,7 @@ test_disconnect(void **state)
 	assert_int_equal(ucma_event(RDMA_CM_EVENT_DISCONNECTED, UID(2)).id, pair.server);
 	assert_int_equal(COMMAND(DISCONNECT, ((struct rdma_ucm_disconnect){ .id = pair.server }), 0), 0);
 	assert_int_equal(ucma_event(RDMA_CM_EVENT_DISCONNECTED, UID(1)).id, pair.client);
-	/* one each, whoever began */
+	/* one event at each end, whichever began */
 	assert_int_equal(ucma_get_event(&resp), EAGAIN);
 	ucma_destroy(pair.client);
 	ucma_destroy(pair.server);
@@ -79,7 +79,7 @@ test_reject(void **state)
 	assert_int_equal(resp.event, RDMA_CM_EVENT_REJECTED);
 	assert_int_equal(resp.status, UROCE_CM_REJ_VENDOR_OPTION_NOT_SUPPORTED);
 	assert_memory_equal(resp.param.conn.private_data, "no", 3);
-	/* its name was never told: it has had no events */
+	/* the request was not accepted: its ID has had no events */
 	assert_int_equal(ucma_destroy(cmd.id), 0);
 	ucma_destroy(client);
 	ucma_destroy(listener);
@@ -117,7 +117,7 @@ test_calls_out_of_turn(void **state)
 	struct ib_uverbs_qp_attr attr;
 	struct rdma_ucm_init_qp_attr init = { .id = id, .qp_state = IBV_QPS_RTR, .response = (uintptr_t)&attr };
 
-	assert_int_equal(COMMAND(CONNECT, cmd, 0), EINVAL);	/* not valid */
+	assert_int_equal(COMMAND(CONNECT, cmd, 0), EINVAL);	/* the parameters are not valid */
 	assert_int_equal(ucma_try_connect(id, 1, ""), EINVAL);
 	assert_int_equal(ucma_try_accept(id, UID(1), 1, 1), EINVAL);
 	assert_int_equal(ucma_try_accept(id, UID(1), 1, 0), EINVAL);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Descriptors of the rdma_cm device, what becomes of their IDs when they are closed or the process ends or forks, and
- * IDs that move from one to another.
+ * Descriptors of the rdma_cm device: their IDs after a close, an exit or a fork, and IDs that move between descriptors.
  */
 
 #include <errno.h>
@@ -23,9 +22,9 @@
 #include "groups.h"
 #include "ucma_fixture.h"
 
-#define MANY 200	/* descriptors: the table grows */
+#define MANY 200	/* descriptors, which make the table grow */
 
-/* Events that nobody has got go along. */
+/* Unread events move with their ID. */
 static void
 test_migrate(void **state)
 {
@@ -41,7 +40,7 @@ test_migrate(void **state)
 	cmd.fd = (uint32_t)-1;
 	assert_int_equal(ucma_command_of(other, RDMA_USER_CM_CMD_MIGRATE_ID, &cmd, sizeof(cmd), sizeof(resp)), EBADF);
 	cmd.fd = (uint32_t)other_fd;
-	assert_int_equal(COMMAND(MIGRATE_ID, cmd, sizeof(resp)), EINVAL);	/* it has no such ID */
+	assert_int_equal(COMMAND(MIGRATE_ID, cmd, sizeof(resp)), EINVAL);	/* it does not have this ID */
 	cmd.fd = (uint32_t)ucma_fd;
 	assert_int_equal(ucma_command_of(other, RDMA_USER_CM_CMD_MIGRATE_ID, &cmd, sizeof(cmd), sizeof(resp)), 0);
 	assert_int_equal(resp.events_reported, 0);
@@ -54,7 +53,7 @@ test_migrate(void **state)
 	assert_int_equal(uroce_ucma_close(other_fd), 0);
 }
 
-/* A program that ends without a word, and one that closes before it destroys. */
+/* A program exits without closing, and another closes before it destroys its IDs. */
 static void
 test_close(void **state)
 {
@@ -70,7 +69,7 @@ test_close(void **state)
 	assert_int_equal(uroce_ucma_close(other_fd), 1);
 	assert_null(uroce_ucma_file_get(other_fd));
 	assert_int_equal(ucma_bind_ip(id, world_v4(1, 0)), ENOENT);
-	/* and the port is free */
+	/* and the port is free again */
 	id = ucma_create(RDMA_PS_TCP, UID(2));
 	assert_int_equal(ucma_bind_ip(id, world_v4(2, PORT)), 0);
 	ucma_destroy(id);
@@ -78,7 +77,7 @@ test_close(void **state)
 	assert_int_equal(uroce_ucma_close(1 << 20), 1);
 }
 
-/* What a program leaves open when it ends, the kernel would close. */
+/* The kernel closes descriptors at exit; the library must do so, too. */
 static void
 test_exit(void **state)
 {
@@ -97,7 +96,7 @@ test_exit(void **state)
 	ucma_destroy(id);
 }
 
-/* What a child has of its parent's is dead, and the parent's is as it was. */
+/* In a child, the parent's descriptors are dead, and the parent's are not changed. */
 static void
 test_fork(void **state)
 {
@@ -105,7 +104,7 @@ test_fork(void **state)
 	int mine_fd = ucma_open(&mine), status;
 	pid_t child = fork();
 
-	if (child == 0) {	/* its parent's memory is not its own to change */
+	if (child == 0) {	/* the child must not change the parent's objects */
 		uroce_ucma_forked(true);
 		_exit(uroce_ucma_open() == -1 && errno == ENODEV ? 0 : 1);
 	}
@@ -132,7 +131,7 @@ open_many(void *arg)
 	return NULL;
 }
 
-/* Whenever a thread forks, the child has a whole table of what there was. */
+/* A fork at any moment gives the child a consistent table. */
 static void
 test_fork_while_opening(void **state)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The rdma_cm device in a world without ports, and its commands as librdmacm writes them.
+ * The rdma_cm device in a world without ports, with commands as librdmacm writes them.
  */
 
 #include <errno.h>
@@ -30,7 +30,7 @@ ucma_open(struct uroce_ucma_file **opened)
 	assert_int_equal(fcntl(opened_fd, F_SETFL, O_NONBLOCK), 0);
 	*opened = uroce_ucma_file_get(opened_fd);
 	assert_non_null(*opened);
-	uroce_ucma_file_put(*opened);	/* the descriptor has one */
+	uroce_ucma_file_put(*opened);	/* the descriptor holds a reference */
 	return opened_fd;
 }
 
@@ -131,7 +131,7 @@ ucma_event(enum rdma_cm_event_type type, uint64_t uid)
 
 	assert_int_equal(ucma_get_event(&resp), 0);
 	if (resp.event != (uint32_t)type)
-		fail_msg("%s in place of %s", uroce_rdma_event_str((enum rdma_cm_event_type)resp.event),
+		fail_msg("got %s, expected %s", uroce_rdma_event_str((enum rdma_cm_event_type)resp.event),
 			 uroce_rdma_event_str(type));
 	assert_int_equal(resp.status, 0);
 	assert_int_equal(resp.uid, uid);

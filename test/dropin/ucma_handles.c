@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Handles: the lowest that is free, up to the limit.
+ * Handles: the lowest free number, up to the limit.
  */
 
 #include <errno.h>

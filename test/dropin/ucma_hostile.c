@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Commands of the rdma_cm device as no librdmacm writes them: of any length, for any ID, with any address in them, and
- * any bytes. Each is answered, or has an errno; nothing is read before, nor written behind, what there is; and whatever
- * they have made goes with the descriptors.
+ * Commands of the rdma_cm device that librdmacm never writes: of any length, for any ID, with any address and any
+ * bytes. Each succeeds or returns an errno, and accesses no byte outside its memory; closing the descriptors frees all
+ * objects.
  */
 
 #include <errno.h>
@@ -24,18 +24,18 @@
 #include "groups.h"
 #include "ucma_fixture.h"
 
-#define COMMANDS 50000	/* of each seed */
+#define COMMANDS 50000	/* per seed */
 #define SEEDS 4
-#define IDS 12		/* that are asked for, of those that there may be */
+#define IDS 12		/* used by commands, of those that may exist */
 #define NONE UINT16_MAX
 
-/* Where a command has what leads it further than noise. */
+/* Fields that lead a command further than random bytes. */
 struct shape {
 	uint16_t bytes;
 	uint16_t id;
 	uint16_t response;
-	uint16_t addr[2];	/* socket addresses, */
-	uint16_t addr_bytes[2];	/* and where they say how long they are */
+	uint16_t addr[2];	/* offsets of socket addresses, */
+	uint16_t addr_bytes[2];	/* and of their lengths */
 };
 
 #define AT(type, member) offsetof(struct rdma_ucm_##type, member)
@@ -88,11 +88,11 @@ static const struct shape shapes[] = {
 static struct uroce_ucma_file *files[2];
 static int fds[2];
 static uint8_t *written;	/* a page, */
-static uint8_t *answered;	/* and another; behind each is one that is nobody's */
+static uint8_t *answered;	/* and another; an unmapped page follows each */
 static size_t page_bytes;
 static uint64_t seed;
-static uint32_t request;	/* the ID of the last one */
-static unsigned int accepted[RTE_DIM(shapes)];	/* how often each was done */
+static uint32_t request;	/* ID of the last request */
+static unsigned int accepted[RTE_DIM(shapes)];	/* number of successes of each command */
 
 /* xorshift64* */
 static uint32_t
@@ -132,7 +132,7 @@ teardown(void **state)
 	return ucma_teardown(state);
 }
 
-/* Any; and those that make connections oftener, so that there are some. */
+/* Any command; those that make connections are more frequent. */
 static uint32_t
 draw_number(void)
 {
@@ -151,7 +151,7 @@ draw_number(void)
 	}
 }
 
-/* One of ours, of others', a group's, a wildcard, or none. */
+/* One of the device's addresses, another host's, a group, a wildcard, or an invalid one. */
 static uint16_t
 draw_address(uint8_t *to)
 {
@@ -172,7 +172,7 @@ draw_address(uint8_t *to)
 	return sizeof(struct sockaddr_in6);
 }
 
-/* Where there is just so much room; or hardly any, or none. */
+/* The exact room for the response, hardly any, or none. */
 static uint64_t
 draw_response(uint16_t room)
 {
@@ -193,7 +193,7 @@ put(uint8_t *cmd, uint16_t at, const void *value, size_t bytes)
 		memcpy(cmd + at, value, bytes);
 }
 
-/* What a command needs besides. */
+/* Other fields that a command needs. */
 static void
 fill_rest(uint8_t *cmd, uint32_t number)
 {
@@ -248,11 +248,11 @@ fill(uint8_t *cmd, const struct shape *shape, uint32_t number, uint16_t room)
 	fill_rest(cmd, number);
 	for (uint32_t n = draw(6) == 0 ? draw(8) : 0; n != 0; n--)
 		cmd[draw(shape->bytes)] = (uint8_t)draw(256);
-	/* last: with noise in it, it could be that of something else of this process */
+	/* last: random bytes in it could point to other memory of this process */
 	put(cmd, shape->response, &response, sizeof(response));
 }
 
-/* An errno that a command may have. */
+/* An errno that a command may return. */
 static bool
 is_known(int error)
 {
@@ -274,7 +274,7 @@ is_known(int error)
 	}
 }
 
-/* Of an event the part that is always there. */
+/* Use the part of an event that is always present. */
 static void
 note(uint64_t response)
 {
@@ -285,7 +285,7 @@ note(uint64_t response)
 		request = resp.id;
 }
 
-/* The command ends where the page does. */
+/* Place the command at the end of the page. */
 static void
 write_one(void)
 {
@@ -332,7 +332,7 @@ run(uint64_t from)
 		assert_int_equal(uroce_ucma_close(fds[i]), 0);
 }
 
-/* Each command that there is, is also done now and then: what is behind them is reached. */
+/* Each command must succeed now and then, so that the code behind the checks runs. */
 static void
 test_any(void **state)
 {
@@ -341,7 +341,7 @@ test_any(void **state)
 	for (uint32_t number = 0; number < RTE_DIM(shapes); number++)
 		if (number != RDMA_USER_CM_CMD_GET_OPTION && number != RDMA_USER_CM_CMD_NOTIFY &&
 		    accepted[number] == 0)
-			fail_msg("command %u was never done", number);
+			fail_msg("command %u never succeeded", number);
 }
 
 UROCE_TESTS(ucma_hostile)

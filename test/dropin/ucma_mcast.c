@@ -43,7 +43,7 @@ test_multicast(void **state)
 	struct rdma_ucm_event_resp resp;
 
 	memcpy(&wide.addr, &group, sizeof(group));
-	assert_int_equal(COMMAND(JOIN_IP_MCAST, cmd, sizeof(joined)), EINVAL);	/* it is not bound */
+	assert_int_equal(COMMAND(JOIN_IP_MCAST, cmd, sizeof(joined)), EINVAL);	/* not bound */
 	assert_int_equal(ucma_bind_ip(id, world_v4(1, 0)), 0);
 	assert_int_equal(COMMAND(JOIN_MCAST, wide, sizeof(again)), EINVAL);
 	assert_int_equal(COMMAND(JOIN_IP_MCAST, cmd, sizeof(joined)), 0);
@@ -61,7 +61,7 @@ test_multicast(void **state)
 	assert_int_equal(left.events_reported, 1);
 	assert_int_equal(COMMAND(LEAVE_MCAST, leave, sizeof(left)), ENOENT);
 	assert_int_equal(world.devices[0].host.joined, 0);
-	/* those that it has not left go with it */
+	/* destroying the ID leaves its groups */
 	assert_int_equal(COMMAND(JOIN_IP_MCAST, cmd, sizeof(joined)), 0);
 	assert_int_equal(ucma_destroy(id), 1);
 	leave.id = joined.id;

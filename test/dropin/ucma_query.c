@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * What the rdma_cm device says an ID is bound to, and the options that it takes.
+ * Queries of an ID's addresses and device at the rdma_cm device, and the options that it accepts.
  */
 
 #include <errno.h>
@@ -27,7 +27,7 @@ test_query(void **state)
 	struct rdma_ucm_query_route_resp route;
 	uint32_t id = ucma_create(RDMA_PS_TCP, UID(1));
 
-	/* librdmacm looks for the device of a wildcard among none */
+	/* for a wildcard, librdmacm expects no device */
 	assert_int_equal(ucma_bind_ip(id, world_v4(0, PORT)), 0);
 	route = ucma_query_route(id);
 	assert_int_equal(route.node_guid, 0);
@@ -51,7 +51,7 @@ test_query(void **state)
 	ucma_destroy(id);
 }
 
-/* The long forms, which librdmacm has for a device that knows AF_IB. */
+/* The long forms, which librdmacm uses with a device that supports AF_IB. */
 static void
 test_query_parts(void **state)
 {
@@ -112,7 +112,7 @@ test_options(void **state)
 	assert_int_equal(COMMAND(SET_OPTION, cmd, 0), EINVAL);
 	cmd.optname = 99;
 	assert_int_equal(COMMAND(SET_OPTION, cmd, 0), ENOSYS);
-	assert_int_equal(COMMAND(NOTIFY, notify, 0), EINVAL);	/* nothing is on its way */
+	assert_int_equal(COMMAND(NOTIFY, notify, 0), EINVAL);	/* no connection is in progress */
 	ucma_destroy(id);
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Threads that do to an ID of the rdma_cm device what excludes each other: move it, destroy it, join and leave its
- * groups, take its events. Each gets an answer that fits the others', and nothing is used that is gone.
+ * Threads that do conflicting things with an ID of the rdma_cm device: move it, destroy it, join and leave groups, and
+ * take its events. The results are consistent, and no freed object is used.
  */
 
 #include <errno.h>
@@ -30,8 +30,8 @@
 
 static struct uroce_ucma_file *files[2];
 static int fds[2];
-static uint32_t id;			/* what they are at; in either file */
-static pthread_barrier_t barrier;	/* of each round, before and behind it */
+static uint32_t id;			/* the ID in question, in either file */
+static pthread_barrier_t barrier;	/* before and after each round */
 static bool done;			/* atomic */
 
 static int
@@ -60,7 +60,7 @@ is_done(void)
 	return __atomic_load_n(&done, __ATOMIC_ACQUIRE);
 }
 
-/* To files[to]. */
+/* Move the ID to files[to]. */
 static int
 migrate(unsigned int to)
 {
@@ -93,7 +93,7 @@ create(unsigned int in)
 	return created;
 }
 
-/* Moved there; it is there, or on its way; or gone. */
+/* Possible results: the ID has moved, it is elsewhere, or it is gone. */
 static void *
 move(void *arg)
 {
@@ -124,7 +124,7 @@ test_move_and_destroy(void **state)
 
 		id = create(i & 1);
 		pthread_barrier_wait(&barrier);
-		/* wherever it is */
+		/* in whichever file it is */
 		for (unsigned int from = 0; (error = destroy(from, id)) != 0; from = !from)
 			assert_int_equal(error, EINVAL);
 		pthread_barrier_wait(&barrier);
@@ -136,7 +136,7 @@ test_move_and_destroy(void **state)
 	pthread_barrier_destroy(&barrier);
 }
 
-/* Of two that move it at once one is the last, and has it. */
+/* Two threads move the ID at once: the last one has it. */
 static void
 test_move_at_once(void **state)
 {
@@ -165,7 +165,7 @@ test_move_at_once(void **state)
 
 static uint32_t refused;	/* atomic */
 
-/* Takes the requests that come to a file, and refuses them there. */
+/* Take the requests of a file, and refuse them there. */
 static void *
 refuse(void *arg)
 {
@@ -195,7 +195,8 @@ move_to_and_fro(void *arg)
 	return NULL;
 }
 
-/* A listener moves while requests come: who gets one can answer it, at the file that it was got from. */
+/* A listener moves while requests arrive: a thread that gets a request can answer it in the file from which it got
+ * it. */
 static void
 test_move_a_listener(void **state)
 {
@@ -241,7 +242,7 @@ leave(uint32_t handle)
 	RTE_VERIFY(error == 0 || error == ENOENT);
 }
 
-/* Leaves whatever there is, or will be. */
+/* Leave any group, joined or not. */
 static void *
 leave_any(void *arg)
 {
@@ -269,7 +270,7 @@ join_groups(void *arg)
 	return NULL;
 }
 
-/* The ID goes while groups are joined and left. */
+/* The ID is destroyed while threads join and leave groups. */
 static void
 test_groups(void **state)
 {
@@ -294,7 +295,7 @@ test_groups(void **state)
 	}
 }
 
-/* As a write to the descriptor: the file stays until it returns. */
+/* As a write(2) to the descriptor: the file stays until it returns. */
 static void *
 wait_for_event(void *arg)
 {
@@ -308,7 +309,7 @@ wait_for_event(void *arg)
 	return NULL;
 }
 
-/* A program ends with a thread in the midst of waiting: its IDs are gone all the same. */
+/* The program exits while a thread waits: its IDs are destroyed anyway. */
 static void
 test_exit(void **state)
 {
@@ -323,7 +324,7 @@ test_exit(void **state)
 	ucma_listen_at(ucma_create(RDMA_PS_TCP, UID(0)), world_v4(2, PORT));
 	uroce_ucma_exit();
 	assert_true(LIST_EMPTY(&file->ids));
-	/* the file is the thread's */
+	/* the thread still holds the file */
 	cmd.id = ucma_create(RDMA_PS_TCP, UID(1));
 	assert_int_equal(COMMAND(RESOLVE_IP, cmd, 0), 0);
 	pthread_join(thread, NULL);

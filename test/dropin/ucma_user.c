@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Memory that a command points to: what cannot be read or written is an EFAULT, of the commands too, and then nothing
- * has been done.
+ * Memory that a command points to: unreadable or unwritable memory, that of the command itself included, returns
+ * EFAULT, and the command has no effect.
  */
 
 #include <errno.h>
@@ -30,7 +30,7 @@
 
 enum { SKIPPED = 77 };
 
-static uint8_t *pages;	/* one to read and write, one to read, and one for nothing */
+static uint8_t *pages;	/* one readable and writable, one readable, one without access */
 static size_t page_bytes;
 
 static int
@@ -65,7 +65,7 @@ test_clear(void **state)
 		assert_int_equal(pages[i], i >= 8 && i < 24 ? 0 : 0xff);
 	assert_int_equal(uroce_ucma_user_clear(at(0, 0), UROCE_UCMA_MAX_BYTES), 0);
 	assert_int_equal(uroce_ucma_user_clear(at(0, page_bytes - 8), 8), 0);
-	assert_int_equal(uroce_ucma_user_clear(at(0, page_bytes - 8), 9), -EFAULT);	/* to the next page */
+	assert_int_equal(uroce_ucma_user_clear(at(0, page_bytes - 8), 9), -EFAULT);	/* across into the next page */
 	assert_int_equal(uroce_ucma_user_clear(at(1, 0), 1), -EFAULT);
 	assert_int_equal(pages[page_bytes], 0xff);
 	assert_int_equal(uroce_ucma_user_clear(at(2, 0), 1), -EFAULT);
@@ -88,7 +88,7 @@ test_read(void **state)
 	assert_int_equal(uroce_ucma_user_read(0, to, 1), -EFAULT);
 }
 
-/* @return what is wrong, or 0 */
+/* @return the failed check, or 0 */
 static int
 believe(void)
 {
@@ -111,7 +111,7 @@ believe(void)
 	return 0;
 }
 
-/* Where the kernel may not be asked, as in a container, the program is believed. */
+/* In a container that forbids the kernel's call, the library trusts the application. */
 static void
 test_forbidden(void **state)
 {
@@ -147,18 +147,18 @@ test_answers(void **state)
 	assert_int_equal(create_at(0), EFAULT);
 	assert_int_equal(create_at(at(1, 0)), EFAULT);
 	assert_int_equal(create_at(at(0, page_bytes - 2)), EFAULT);
-	assert_int_equal(ucma_create(RDMA_PS_TCP, UID(2)), id + 1);	/* none has been made */
+	assert_int_equal(ucma_create(RDMA_PS_TCP, UID(2)), id + 1);	/* no ID was created */
 	ucma_destroy(id + 1);
 	assert_int_equal(COMMAND(RESOLVE_IP, addr, 0), 0);
-	/* the event stays */
+	/* the event stays queued */
 	assert_int_equal(COMMAND(GET_EVENT, get, sizeof(struct rdma_ucm_event_resp)), EFAULT);
 	assert_int_equal(ucma_event(RDMA_CM_EVENT_ADDR_RESOLVED, UID(1)).id, id);
-	/* and so does the ID */
+	/* and the ID stays */
 	assert_int_equal(COMMAND(DESTROY_ID, destroy, sizeof(struct rdma_ucm_destroy_id_resp)), EFAULT);
 	assert_int_equal(ucma_destroy(id), 1);
 }
 
-/* Of a longer answer only what there is room for is written. */
+/* A longer response is truncated to its room. */
 static void
 test_room(void **state)
 {

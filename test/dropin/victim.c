@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * A shared object that calls what librdmacm calls, and is called as it is.
+ * A shared object that makes the same calls as librdmacm, and is called in the same way.
  */
 
 #include <fcntl.h>
@@ -43,7 +43,7 @@ victim_close(int fd)
 	return close(fd);
 }
 
-/* No tail call: it is to come from here. */
+/* No tail call: the call must come from this object. */
 struct ibv_ah *
 victim_create_ah(create_ah *create, struct ibv_pd *pd, struct ibv_ah_attr *attr)
 {

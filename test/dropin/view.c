@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * A directory that others see as it is, and one child of this process with more and less in it. Skipped where the
- * kernel gives this user no namespace.
+ * A directory that other processes see unchanged, and that a child of this process sees with additions and omissions.
+ * Skipped if the kernel gives this user no namespace.
  */
 
 #include <errno.h>
@@ -58,7 +58,7 @@ write_file(const char *name, const char *text)
 	return file == NULL || fclose(file) != 0 || ret < 0 ? -1 : 0;
 }
 
-/* Who it is, it stays; what was there is there, the same; what is made is not. */
+/* The user, and the existing files, are the same; created files are not visible outside. */
 static int
 look(void)
 {
@@ -76,22 +76,22 @@ look(void)
 	CHECK(has("directory/in it", "in it") && (has("link", "file") || has("link", "changed")));
 	CHECK(lstat("link", &st) == 0 && S_ISLNK(st.st_mode));
 	CHECK(stat("hidden", &st) != 0 && errno == ENOENT);
-	CHECK(write_file("file", "changed") == 0);	/* it is the same one */
+	CHECK(write_file("file", "changed") == 0);	/* it is the same file */
 	CHECK(mkdir("hidden", 0755) == 0 && write_file("hidden/new", "") == 0 && write_file("new", "") == 0);
-	/* of a directory that is a copy already there is another */
+	/* a directory that is a copy itself can be copied again */
 	CHECK(uroce_view_open(root, (const char *const[]){ "new", NULL }) == 0);
 	CHECK(chdir("/") == 0 && chdir(root) == 0);
 	CHECK(has("directory/in it", "in it") && has("hidden/new", "") && stat("new", &st) != 0);
 	return 0;
 }
 
-/* For an ordinary user, too, where this is root. */
+/* As an ordinary user, too, if the test runs as root. */
 static int
 look_as_user(void)
 {
 	if (chmod(root, 0777) != 0 || chmod("file", 0666) != 0 || setgid(65534) != 0 || setuid(65534) != 0)
 		return SKIPPED;
-	prctl(PR_SET_DUMPABLE, 1);	/* as after an exec: else it does not own its /proc/self */
+	prctl(PR_SET_DUMPABLE, 1);	/* as after an exec: otherwise the process does not own its /proc/self */
 	return look();
 }
 

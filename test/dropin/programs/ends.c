@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The ends of reliable connections, as the manual pages have it. See ends.h.
+ * The ends of reliable connections, as in the manual pages. See ends.h.
  */
 
 #include <arpa/inet.h>
@@ -14,7 +14,7 @@
 #include "ends.h"
 
 enum { ATTEMPTS = 300 };
-enum { DEPTH = 16, TIMEOUT = 18 };	/* a second: who answers may have to wait for a processor */
+enum { DEPTH = 16, TIMEOUT = 18 };	/* 1 s: the peer may have to wait for a CPU */
 
 void
 need(int condition, const char *file, int line, const char *text)
@@ -143,7 +143,7 @@ poll_for(struct end *end, enum ibv_wc_status status)
 	while (n == 0);
 	NEED(n == 1);
 	if (wc.status != status)
-		fprintf(stderr, "%s in place of %s\n", ibv_wc_status_str(wc.status), ibv_wc_status_str(status));
+		fprintf(stderr, "got %s, expected %s\n", ibv_wc_status_str(wc.status), ibv_wc_status_str(status));
 	NEED(wc.status == status);
 	return wc;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * What the programs of this directory have in common: a reliable connection's ends. They are what somebody writes who
- * has an RDMA device; nothing of ours is in them, and they are linked with -libverbs.
+ * Shared by the programs of this directory: the ends of a reliable connection. The programs use plain verbs, contain
+ * nothing of uroce, and are linked with -libverbs.
  */
 
 #ifndef ENDS_H
@@ -14,9 +14,9 @@
 #include <infiniband/verbs.h>
 
 #define BYTES 4096
-#define GID_INDEX 1	/* the first address that was given */
+#define GID_INDEX 1	/* of the first given address */
 
-/* What is not so ends the program. */
+/* A condition that is false ends the program. */
 #define NEED(condition) need((condition) ? 1 : 0, __FILE__, __LINE__, #condition)
 
 struct address {
@@ -33,15 +33,15 @@ struct end {
 	struct ibv_cq *cq;
 	struct ibv_qp *qp;
 	struct ibv_mr *mr;
-	uint8_t *buffer;	/* BYTES */
+	uint8_t *buffer;	/* BYTES long */
 };
 
 void need(int condition, const char *file, int line, const char *text);
 
-/** Device number i, which is there. */
+/** Device number i, which must exist. */
 struct ibv_device *device_at(int i);
 
-/** Open a device, and make all that an end has but its queue pair; then that. */
+/** Open a device, and create all objects of an end except its QP; then create that. */
 void end_open(struct end *end, struct ibv_device *device);
 void end_make_qp(struct end *end);
 struct address end_address(const struct end *end);
@@ -50,17 +50,17 @@ void end_close(struct end *end);
 
 void post_recv(struct end *end, uint64_t id);
 void post_send(struct end *end, uint64_t id, enum ibv_wr_opcode opcode, const struct address *to);
-/** The next completion, which has this status, by polling. */
+/** Poll for the next completion, which must have this status. */
 struct ibv_wc poll_for(struct end *end, enum ibv_wc_status status);
 
-/** A socket that is connected to the other process: to a server, or, where there is none, of one. */
+/** Connect a socket to the other process: to a server, or, without `server`, from a client. */
 int meet(const char *port, const char *server);
-/** Both give each other so many bytes. */
+/** Exchange this many bytes in both directions. */
 void swap(int fd, const void *own, void *others, size_t bytes);
 
-/** Both ends in this process: open, connected. */
+/** Open and connect two ends within this process. */
 void connect_here(struct end *a, struct end *b, struct ibv_device *device);
-/** A message from each to the other, by SEND, compared. */
+/** SEND a message in each direction, and compare it. */
 void exchange_here(struct end *a, struct end *b);
 
 #endif /* ENDS_H */

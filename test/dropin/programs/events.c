@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Asynchronous events of two contexts of a device, waited for by epoll: each gets those of its own objects, once.
+ * Asynchronous events of two contexts of one device, by epoll: each context gets the events of its own objects, once.
  */
 
 #include <errno.h>
@@ -22,12 +22,12 @@ watch(int epoll, struct end *end)
 	struct ibv_async_event none;
 
 	NEED(fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK) == 0);
-	NEED(ibv_get_async_event(end->context, &none) != 0);	/* what was before it was opened is not its business */
+	NEED(ibv_get_async_event(end->context, &none) != 0);	/* no event from before it was opened */
 	NEED(errno == EAGAIN);
 	NEED(epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event) == 0);
 }
 
-/* The next event of this end's context is this one, about its queue pair. Another's may be there before. */
+/* The next event of this end's context is of this type and for its QP. Events of other contexts may come first. */
 static void
 expect(int epoll, struct end *end, enum ibv_event_type type)
 {
@@ -41,7 +41,8 @@ expect(int epoll, struct end *end, enum ibv_event_type type)
 	} while (ready[0].data.ptr != end && ready[n - 1].data.ptr != end);
 	NEED(ibv_get_async_event(end->context, &event) == 0);
 	if (event.event_type != type)
-		fprintf(stderr, "%s in place of %s\n", ibv_event_type_str(event.event_type), ibv_event_type_str(type));
+		fprintf(stderr, "got %s, expected %s\n", ibv_event_type_str(event.event_type),
+			ibv_event_type_str(type));
 	NEED(event.event_type == type);
 	NEED(event.element.qp == end->qp);
 	NEED(event.element.qp->qp_context == end);

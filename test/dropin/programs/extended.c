@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The extended calls: queue pairs whose work requests are built one field after the other, and completion queues that
- * are read likewise.
+ * The extended calls: QPs whose work requests are built field by field, and CQs that are read in the same way.
  */
 
 #include <errno.h>
@@ -59,7 +58,7 @@ extended_close(struct extended *e)
 	free(e->end.buffer);
 }
 
-/* Leaves the queue at its next completion, to be read until end_poll. */
+/* Stop at the next completion, which the caller reads until end_poll. */
 static void
 start_poll(struct extended *e)
 {
@@ -74,7 +73,7 @@ start_poll(struct extended *e)
 	NEED(ibv_wc_read_qp_num(e->cq) == e->end.qp->qp_num);
 }
 
-/* A WRITE, unsignaled, and eight bytes more with an immediate; one that is taken back. */
+/* An unsignaled WRITE, and eight more bytes with immediate data; then an aborted list. */
 static void
 write_both(struct extended *from, const struct address *to)
 {
@@ -121,7 +120,7 @@ check_write(struct extended *from, struct extended *to)
 	return at;
 }
 
-/* Back into two pieces of memory, by a READ; stamps do not go back. */
+/* READ back into two buffers; timestamps must not decrease. */
 static void
 read_back(struct extended *into, struct extended *from, uint64_t since)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * A program that forks before it has opened a device, and after: the first child uses devices as any process does; the
- * second is told that it has none, and its parent does not notice it.
+ * A program that forks before it has opened a device, and again later. The first child uses devices as any process; the
+ * second one gets no devices and a message, and its parent is not disturbed.
  */
 
 #include <stdio.h>
@@ -69,7 +69,7 @@ main(void)
 		close(pipes[1]);
 		expect_none();
 		NEED(ibv_open_device(a.context->device) == NULL);
-		NEED(read(pipes[0], &byte, 1) == 0);	/* it lives as long as the parent is at it */
+		NEED(read(pipes[0], &byte, 1) == 0);	/* it lives until the parent is done */
 		exit(0);
 	}
 	close(pipes[0]);

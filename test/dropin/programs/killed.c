@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * killed serve ADDRESS: has a connection by the RDMA CM to one who is killed, hears that it has ended, and gets the
- * receives back that wait for a message; and then one to who comes in his place, and does not end it.
- * killed die ADDRESS: the first. He is killed when he is connected, and outlived by a program that he has started.
- * killed stay ADDRESS: the second.
+ * "killed serve ADDRESS" has a connection by the RDMA CM to a peer that is killed: it gets the disconnect event, and
+ * the receives that wait for a message are flushed. Then it connects to the next peer, and must not disconnect it.
+ * "killed die ADDRESS" is the first peer: it is killed while connected, and a program that it has started outlives it.
+ * "killed stay ADDRESS" is the second peer.
  */
 
 #include <fcntl.h>
@@ -32,7 +32,7 @@ static struct rdma_event_channel *channel;
 static char buffer[(RECEIVES + 1) * BYTES];
 static struct ibv_mr *mr;
 
-/* The next event, which is to be this one. @return its ID */
+/* The next event must be this one. @return its ID */
 static struct rdma_cm_id *
 expect(enum rdma_cm_event_type type)
 {
@@ -41,7 +41,7 @@ expect(enum rdma_cm_event_type type)
 
 	NEED(rdma_get_cm_event(channel, &event) == 0);
 	if (event->event != type) {
-		fprintf(stderr, "%s, status %d, in place of %s\n", rdma_event_str(event->event), event->status,
+		fprintf(stderr, "got event %s (status %d), expected %s\n", rdma_event_str(event->event), event->status,
 			rdma_event_str(type));
 		exit(EXIT_FAILURE);
 	}
@@ -70,7 +70,7 @@ send_message(struct rdma_cm_id *id)
 	NEED(rdma_post_send(id, NULL, buffer + RECEIVES * BYTES, BYTES, mr, IBV_SEND_SIGNALED) == 0);
 }
 
-/* With all that it needs, its receives posted. */
+/* Create the QP, and post its receives. */
 static void
 prepare(struct rdma_cm_id *id)
 {
@@ -97,7 +97,7 @@ completion(struct ibv_cq *cq)
 	return wc;
 }
 
-/* A message each way, again and again; who began ends. */
+/* Exchange messages many times; the end that began sends first and ends. */
 static void
 talk(struct rdma_cm_id *id, int begins)
 {
@@ -111,7 +111,7 @@ talk(struct rdma_cm_id *id, int begins)
 		if (!begins || i + 1 < MESSAGES)
 			send_message(id);
 		NEED(completion(id->send_cq).status == IBV_WC_SUCCESS);
-		/* the last time the other one may have ended it */
+		/* in the last round, the other end may have disconnected already */
 		NEED(i + 1 == MESSAGES || nothing_has_happened());
 	}
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * usage: leave PORT [SERVER]: the client sends what nobody will acknowledge, on UC, and ends, while the server stands
- * still. When that goes on it receives all of it.
+ * usage: leave PORT [SERVER]. The client sends messages on UC, which are not acknowledged, and exits while the server
+ * is stopped. Once the server continues, it receives all of them.
  */
 
 #include <signal.h>
@@ -46,7 +46,7 @@ connect_uc(struct end *end, const struct address *peer)
 	NEED(ibv_modify_qp(end->qp, &attr, IBV_QP_STATE | IBV_QP_SQ_PSN) == 0);
 }
 
-/* A process that has the server go on, a while after it has been told to. @return the pipe to tell it by */
+/* A process that continues the server some time after it is told to. @return the pipe to tell it */
 static int
 waker(void)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * usage: many PORT [SERVER]: two devices, each opened twice, in two processes; on each of these contexts a thread that
+ * usage: many PORT [SERVER]. Two devices, each opened twice, in two processes. On each of these contexts, a thread
  * sends messages in both directions, and waits for its completion events by epoll.
  */
 
@@ -25,7 +25,7 @@ enum { MESSAGES = 200 };
 static struct end ends[ENDS];
 static bool is_server;
 
-/* Who has stood still, stopped or frozen, hears of it: epoll_wait(2) is not restarted. */
+/* A process that was stopped or frozen gets EINTR: epoll_wait(2) is not restarted. */
 static void
 sleep_at(int epoll, struct epoll_event *ready)
 {
@@ -37,7 +37,7 @@ sleep_at(int epoll, struct epoll_event *ready)
 	NEED(n == 1);
 }
 
-/* Sleep until there is a completion. */
+/* Sleep until a completion comes. */
 static struct ibv_wc
 wait_for(struct end *end, int epoll)
 {
@@ -49,7 +49,7 @@ wait_for(struct end *end, int epoll)
 
 	for (;;) {
 		n = ibv_poll_cq(end->cq, 1, &wc);
-		if (n == 0) {	/* one may have come before it is armed */
+		if (n == 0) {	/* one may have come before the arming */
 			NEED(ibv_req_notify_cq(end->cq, 0) == 0);
 			n = ibv_poll_cq(end->cq, 1, &wc);
 		}
@@ -67,7 +67,7 @@ wait_for(struct end *end, int epoll)
 	}
 }
 
-/* The client's messages come back; the server's buffer is written by the one and sent by the other. */
+/* The server returns the client's messages: the same buffer receives and sends. */
 static void *
 to_and_fro(void *arg)
 {

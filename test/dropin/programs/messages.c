@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * A program that has devices, for what the library says on stderr. Nothing of ours is in it.
+ * A program that uses devices, to test the library's messages on stderr. It contains nothing of uroce.
  *
- *	messages		says how many devices there are, and waits for the end of its input
- *	messages run COMMAND...	says so, and runs a command
- *	messages fork		says so, and has a child do the same
- *	messages raw | raw_ex	makes queue pairs for raw packets, twice, in vain
- *	messages wrong		makes a queue pair with a flag that is not supported, in vain
+ *	messages		prints the number of devices, and waits for the end of its input
+ *	messages run COMMAND...	prints it, and runs a command
+ *	messages fork		prints it, in a child, too
+ *	messages raw | raw_ex	tries twice to create QPs for raw packets
+ *	messages wrong		tries to create a QP with an unsupported flag
  */
 
 #include <fcntl.h>
@@ -41,14 +41,14 @@ child_of(char *command[])
 		_exit(0);
 	}
 	if (pid == 0) {
-		dup2(open("/dev/null", O_RDONLY), STDIN_FILENO);	/* it waits for nothing */
+		dup2(open("/dev/null", O_RDONLY), STDIN_FILENO);	/* the command must not wait for input */
 		execvp(command[0], command);
 		_exit(127);
 	}
 	return pid > 0 && waitpid(pid, &status, 0) == pid && WIFEXITED(status) ? WEXITSTATUS(status) : 1;
 }
 
-/* @return 0 if none could be made */
+/* @return 0 if all attempts fail */
 static int
 queue_pair(struct ibv_device *device, const char *how)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Messages, collective operations and windows of MPI between all ranks, every byte of what arrives compared. Built by
- * mpicc; the ranks are told nothing of what carries them.
+ * Messages, collective operations and windows of MPI between all ranks; each received byte is compared. Built with
+ * mpicc; the ranks do not know the transport.
  */
 
 #include <stdbool.h>
@@ -65,7 +65,7 @@ room(size_t bytes)
 	return p;
 }
 
-/* Each rank with each: there and back at once. */
+/* Each rank exchanges messages with each other one at once. */
 static void
 exchange(void)
 {
@@ -91,7 +91,7 @@ exchange(void)
 	free(in);
 }
 
-/* Many at a time, received in the opposite order; half of them arrive before there is a receive for them. */
+/* Many messages at once, received in reverse order; half of them arrive before their receives are posted. */
 static void
 many_in_flight(void)
 {
@@ -113,7 +113,7 @@ many_in_flight(void)
 	free(in);
 }
 
-/* All to rank 0, which knows neither whose message comes next nor how long it is. */
+/* All ranks send to rank 0, which knows neither the next sender nor the length. */
 static void
 from_anywhere(void)
 {
@@ -137,14 +137,14 @@ from_anywhere(void)
 		from = status.MPI_SOURCE;
 		in = room((size_t)n + 1);
 		MPI_Recv(in, n, MPI_BYTE, from, status.MPI_TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-		NEED(status.MPI_TAG == seen[from]++);	/* those of one rank in their order */
+		NEED(status.MPI_TAG == seen[from]++);	/* messages of one rank stay in order */
 		NEED(n == (from * 37 + status.MPI_TAG * 211) % 9000);
 		NEED(is_filled(in, from, 0, status.MPI_TAG, (size_t)n));
 		free(in);
 	}
 }
 
-/* The value that a rank gives for element i. */
+/* The value of a rank for element i. */
 static int64_t
 value_of(int of, int i)
 {
@@ -230,7 +230,7 @@ parts(int n)
 	free(in);
 }
 
-/* As parts(), each of a length of its own. */
+/* As parts(), with a different length for each. */
 static void
 uneven_parts(void)
 {
@@ -254,7 +254,7 @@ uneven_parts(void)
 	free(in);
 }
 
-/* Each rank writes a part of every window, and reads the part of another. */
+/* Each rank writes a part of each window, and reads another rank's part. */
 static void
 put_and_get(void)
 {
@@ -284,7 +284,7 @@ put_and_get(void)
 	free(in);
 }
 
-/* Counters on rank 0: each number is given out once; sums lose nothing; one rank at a time wins. */
+/* Counters on rank 0: each number is given out once, sums lose nothing, and one rank at a time wins. */
 static void
 atomics(void)
 {
@@ -323,7 +323,7 @@ atomics(void)
 	MPI_Win_free(&window);
 }
 
-/* Post, start, complete, wait: from each rank to the next one, which sees it as soon as it is complete. */
+/* Post, start, complete, wait: from each rank to the next one, which sees the data once the access is complete. */
 static void
 neighbors(void)
 {
@@ -360,7 +360,7 @@ main(int argc, char **argv)
 	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
 	MPI_Comm_size(MPI_COMM_WORLD, &ranks);
 	NEED(ranks > 1 && ranks <= MOST_RANKS);
-	NEED(argc < 2 || ranks == atoi(argv[1]));	/* all in one world */
+	NEED(argc < 2 || ranks == atoi(argv[1]));	/* all ranks are in one world */
 	exchange();
 	many_in_flight();
 	from_anywhere();

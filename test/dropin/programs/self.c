@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * self ADDRESS...: a process that connects to itself by the RDMA CM, by addresses of its devices, and says there
- * what it hears here. It knows nothing of uroce. To 127.0.0.1, which is no device's, it must not get.
+ * "self ADDRESS..." connects to itself by the RDMA CM, by the addresses of its devices, and exchanges messages there.
+ * It knows nothing about uroce. To 127.0.0.1, which belongs to no device, it must not connect.
  */
 
 #include <pthread.h>
@@ -35,7 +35,7 @@ endpoint(const char *address, int flags)
 	return id;
 }
 
-/* What is said to the listener comes back. @return NULL: so it did */
+/* Return the listener's messages. @return NULL: success */
 static void *
 echo(void *listener)
 {
