@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Reads the captures and sorts their frames: a connection has one UDP source port, the same both ways, and
- * the host that a request comes from is its requester. One thread.
+ * Reads the captures and sorts their frames: a connection has one UDP source port, the same in both directions; the
+ * host that sends a request is its requester. For one thread.
  */
 
 #include <stdio.h>
@@ -40,7 +40,7 @@ captured_syndrome(const struct captured *c)
 		: ((const struct uroce_aeth *)uroce_packet_ext(&c->packet, UROCE_EXT_AETH))->syndrome;
 }
 
-/* The frame that was corrupted is decoded as what it was; that it is bad is remembered. */
+/* The corrupted frame is decoded as if it were good, and marked as bad. */
 static void
 add(const struct test_frame *f, void *arg)
 {
@@ -77,7 +77,7 @@ capture_load(void)
 	test_frames_each(add, NULL);
 }
 
-/* Of one connection, one direction of requests. */
+/* True for frames of the same connection, with the requests in the same direction. */
 static bool
 belongs(const struct captured *c, const struct captured *request)
 {

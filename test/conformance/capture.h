@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Captured frames as exchanges: the requests of one queue pair, and the responses to them, in the order in
- * which they were captured. One thread.
+ * Captured frames as exchanges: the requests of one queue pair and the responses to them, in the order of the capture.
+ * For one thread.
  */
 
 #ifndef UROCE_TEST_CONFORMANCE_CAPTURE_H
@@ -18,12 +18,12 @@
 
 struct captured {
 	const char *file;		/* "rping.pcap" */
-	unsigned int number;		/* as tcpdump counts */
+	unsigned int number;		/* as in tcpdump */
 	bool bad_icrc;
-	bool lost;			/* its addressee did not get it: lost.c */
+	bool lost;			/* it did not reach its destination: differences.c */
 	const uint8_t *bytes;
 	uint32_t len;
-	struct uroce_packet packet;	/* but for its mbuf */
+	struct uroce_packet packet;	/* except its mbuf */
 	const uint8_t *payload;
 };
 
@@ -33,7 +33,7 @@ struct exchange {
 	bool ipv6;
 	uint32_t mtu;
 	uint32_t first_psn;
-	uint32_t requester_qpn;		/* where responses go; 0: there are none */
+	uint32_t requester_qpn;		/* destination of responses; 0: no responses */
 	uint32_t responder_qpn;
 	const struct captured *frames[CAPTURE_EXCHANGE_FRAMES];
 	unsigned int n;
@@ -41,15 +41,15 @@ struct exchange {
 
 /** Read all captures. */
 void capture_load(void);
-/** Call fn for every exchange of every file, and mad for every management datagram, which belong to none. */
+/** Call fn for each exchange of each file, and mad for each management datagram, which belongs to no exchange. */
 void capture_each(void (*fn)(const struct exchange *x), void (*mad)(const struct captured *c));
 
 bool captured_is_request(const struct captured *c);
-/** Of the response: its syndrome. */
+/** The syndrome of a response. */
 uint8_t captured_syndrome(const struct captured *c);
-/** Bytes of the message that begins with this request, which may be spread over several frames. */
+/** Bytes of the message that begins with this request, and may have several frames. */
 uint32_t capture_message_bytes(const struct exchange *x, const struct captured *first);
-/** The first good frame from `from` on with this PSN, request or response; NULL: none. */
+/** The first good request or response from `from` on with this PSN; NULL: none. */
 const struct captured *capture_find(const struct exchange *x, unsigned int from, bool request, uint32_t psn);
 
 /** "netem_loss.pcap frame 7: RC_ACKNOWLEDGE psn …" */

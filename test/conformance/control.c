@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Protection domains, memory, completion queues and channels: made, and destroyed with everything else. One
+ * Protection domains, memory, completion queues and channels: created, and destroyed with all other objects. For one
  * thread.
  */
 
@@ -123,7 +123,7 @@ register_memory(struct lexer *l, struct object *o, struct ibv_pd *pd, uint8_t *a
 	statement_result(l, "reg_mr", o->mr == NULL ? errno : 0);
 }
 
-/* mr A 4096 [pd P] [access …] [at B+16]: of its own memory, or of a part of another's */
+/* mr A 4096 [pd P] [access …] [at B+16]: a region of its own memory, or of a part of another region's */
 static void
 mr_statement(struct lexer *l)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Bytes. One thread.
+ * The bytes of payloads and memory. For one thread.
  */
 
 #include <stdio.h>
@@ -12,7 +12,7 @@
 
 #define SHOWN_BYTES 16
 
-/* Never 0, which is what memory starts with, and not the same after 256 bytes or a power of two. */
+/* Never 0, the initial value of memory, and without a period of 256 bytes or a power of two. */
 static uint8_t
 pattern(uint64_t i)
 {

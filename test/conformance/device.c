@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Stands in for lib/port: decodes, finds the QP, gives the engine its turns, and keeps what it sends.
- * Received frames end at a page that cannot be read, so that a read beyond them stops the test. One thread.
+ * Stands in for lib/port: decodes frames, finds the QP, gives the engine its turns, and keeps the frames that it sends.
+ * Received frames end at an unreadable page, so that a read beyond them stops the test. For one thread.
  */
 
 #include <string.h>
@@ -36,7 +36,7 @@ static struct {
 	struct rte_mempool *headers, *payloads, *received;
 	uint64_t now_ns;
 	bool stalled;
-	uint64_t verdicts[UROCE_VERDICT_COUNT];	/* of frames that no engine has seen */
+	uint64_t verdicts[UROCE_VERDICT_COUNT];	/* of frames that did not reach the engine */
 	struct device_frame queue[QUEUE_FRAMES];
 	uint32_t queue_head, queue_tail;
 } device;
@@ -109,7 +109,7 @@ device_headers_write(uint8_t *frame, uint32_t udp_payload)
 	return device.to_engine.header_bytes;
 }
 
-/* The QP that a packet is for, or all that are attached to its group. */
+/* The QP of a packet, or all QPs that are attached to its group. */
 static unsigned int
 receivers_of(const struct uroce_packet *p, struct uroce_qp **to)
 {
@@ -123,7 +123,7 @@ receivers_of(const struct uroce_packet *p, struct uroce_qp **to)
 	return uroce_mcast_receivers(&device.host.dev, mgid, to);
 }
 
-/* As a port does it: the engine may keep it. */
+/* Receive the frame into an mbuf as a port does, because the engine may keep it. */
 static struct rte_mbuf *
 receive(const struct device_frame *f)
 {
@@ -162,7 +162,7 @@ device_in(const struct device_frame *frames, unsigned int n)
 	rte_pktmbuf_free_bulk(mbufs, n);
 }
 
-/* Copy and free. */
+/* Copy the frame, and free its mbuf. */
 static void
 take(struct rte_mbuf *m, struct device_frame *f)
 {
@@ -244,7 +244,7 @@ device_wait(uint64_t ns)
 	while (device_out_peek() == NULL && device.now_ns < end) {
 		uint64_t deadline = uroce_engine_deadline(&device.engine);
 
-		/* a deadline that has passed has been given its turn already */
+		/* the engine has had its turn for a deadline that has passed */
 		device.now_ns = RTE_MIN(end, RTE_MAX(deadline, device.now_ns + 1));
 		device_send();
 	}

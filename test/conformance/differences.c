@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The table of differences from the captures. One thread.
+ * The table of differences from the captures. For one thread.
  */
 
 #include <stdio.h>
@@ -22,7 +22,7 @@ struct row {
 
 static struct row rows[] = {
 	{ "loss_ack.pcap", REPLAY_REQUESTER, CAPTURED_IS_NOT_OURS, 8,
-	  "frame 7 has acknowledged it: there is nothing to be sent again" },
+	  "frame 7 has acknowledged it: there is nothing to retransmit" },
 	{ "loss_send.pcap", REPLAY_REQUESTER, OURS_IS_NOT_CAPTURED, 2, "PSN 4097 was lost before the capture" },
 	{ "loss_write_last.pcap", REPLAY_REQUESTER, OURS_IS_NOT_CAPTURED, 8,
 	  "PSN 4103 was lost before the capture" },
@@ -33,12 +33,12 @@ static struct row rows[] = {
 	{ "swap_write.pcap", REPLAY_REQUESTER, CAPTURED_IS_NOT_OURS, 4,
 	  "PSN 4098 was sent before frame 3, and captured behind it" },
 	{ "swap_write.pcap", REPLAY_REQUESTER, CAPTURED_IS_NOT_OURS, 11,
-	  "the NAK of frame 10 has acknowledged it: there is nothing to be sent again" },
+	  "the NAK of frame 10 has acknowledged it: there is nothing to retransmit" },
 	{ "v_send_too_long.pcap", REPLAY_RESPONDER, NOT_THE_SAME, 4,
 	  "a SEND longer than its receive is NAK 1 (R17), rxe says 3" },
 };
 
-/* Responses that were captured and did not arrive, or not as they were. */
+/* Captured responses that did not arrive, or arrived corrupted. */
 static const struct {
 	const char *file;
 	unsigned int frame;

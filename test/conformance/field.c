@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The table of fields, after the headers as they are on the wire. Shares nothing with lib/transport. Any thread.
+ * The table of fields, by the headers' layout on the wire. Shares no code with lib/transport. For any thread.
  */
 
 #include <stddef.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The fields of BTH and extension headers, a row each, which reading, building, comparing and showing of frames
- * follow. Constant; any thread.
+ * The fields of the BTH and the extension headers, a row for each, for parsing, building, comparing and printing
+ * frames. Constant, for any thread.
  */
 
 #ifndef UROCE_TEST_CONFORMANCE_FIELD_H
@@ -17,12 +17,12 @@
 
 enum field_as { FIELD_NUMBER, FIELD_ADDRESS, FIELD_KEY };
 
-/* What a field is when the script does not say. */
+/* The value of a field that the script does not give. */
 enum field_otherwise {
 	FIELD_ZERO,
-	FIELD_MUST,	/* be given in both directions */
-	FIELD_EXPECT,	/* be given where it is expected; 0 for the engine */
-	FIELD_SPECIAL,	/* by what the packet is */
+	FIELD_MUST,	/* none: the script must give it in both directions */
+	FIELD_EXPECT,	/* none in an expected frame; 0 in a frame for the engine */
+	FIELD_SPECIAL,	/* depends on the packet */
 };
 
 struct field {
@@ -36,7 +36,7 @@ struct field {
 	uint8_t otherwise;	/* enum field_otherwise */
 };
 
-enum {	/* rows that are named in code */
+enum {	/* rows that the code refers to */
 	F_OPCODE, F_SE, F_MIGREQ, F_PAD, F_TVER, F_PKEY, F_FECN, F_BECN, F_RESV6, F_DEST, F_ACKREQ, F_RESV7, F_PSN,
 	F_SRCQP, F_LEN, F_COMPARE, F_SYNDROME, F_NAMED_COUNT,
 };
@@ -44,7 +44,7 @@ enum {	/* rows that are named in code */
 extern const struct field fields[FIELD_COUNT];
 
 uint64_t field_mask(const struct field *f);
-/** Where the field is in a packet of this opcode; NULL: nowhere. An unknown opcode has a BTH only. */
+/** The field's place in a packet of this opcode; NULL: none. A packet with an unknown opcode has a BTH only. */
 const uint8_t *field_place(const struct field *f, uint8_t opcode, const uint8_t *bth);
 uint64_t field_get(const struct field *f, const uint8_t *at);
 void field_put(const struct field *f, uint8_t *at, uint64_t value);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Frames as they are written: read, and completed by what a conformant peer sends. One thread.
+ * Frames as text: parsed, and completed by the values that a conformant peer sends. For one thread.
  */
 
 #include <arpa/inet.h>
@@ -41,7 +41,7 @@ parse_acknowledgement(struct lexer *l, const char *name, struct frame *f)
 	return true;
 }
 
-/* An opcode by its name in the table, of which RC's need no prefix, or "opcode 0x15". */
+/* An opcode by its name in the table, where RC's need no prefix, or "opcode 0x15". */
 static void
 parse_opcode(struct lexer *l, struct frame *f)
 {
@@ -70,7 +70,7 @@ parse_opcode(struct lexer *l, struct frame *f)
 	lexer_fail(l, "'%s': no such opcode", name);
 }
 
-/* A field by its name: all rows of that name which the opcode has. */
+/* A field by its name: all rows of this name that the opcode has. */
 static bool
 parse_field(struct lexer *l, const char *name, struct frame *f)
 {
@@ -124,7 +124,7 @@ parse_payload(struct lexer *l, struct frame *f)
 	f->pad_bytes = -f->payload_bytes & 3;
 }
 
-/* Words that are no fields. */
+/* Words other than fields. */
 static bool
 parse_other(struct lexer *l, const char *name, struct frame *f)
 {
@@ -167,7 +167,7 @@ parse_other(struct lexer *l, const char *name, struct frame *f)
 	return true;
 }
 
-/* What uroce sends only to a peer that is uroce, and the NAK by which it identifies itself. */
+/* True for packets that uroce sends only to a peer that runs uroce, and for the NAK by which it identifies itself. */
 static bool
 has_mark(const struct frame *f, bool expected)
 {

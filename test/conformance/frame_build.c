@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Frames for the engine, right ones and such as are wrong on purpose. One thread.
+ * Frames for the engine, valid ones and deliberately wrong ones. For one thread.
  */
 
 #include <string.h>
@@ -25,7 +25,7 @@ header_bytes(const struct frame *f)
 	return info->name == NULL ? sizeof(struct uroce_bth) : info->header_bytes;
 }
 
-/* Everything from the BTH up to the ICRC. @return bytes */
+/* Build the packet from the BTH up to the ICRC. @return bytes */
 static uint32_t
 build_packet(const struct frame *f, uint8_t *bth)
 {
@@ -44,7 +44,7 @@ build_packet(const struct frame *f, uint8_t *bth)
 	return n + f->pad_bytes;
 }
 
-/* Addresses and lengths that are not the peer's usual ones. */
+/* Write addresses and lengths that differ from the peer's defaults. */
 static void
 change_ip(const struct frame *f, uint8_t *frame)
 {
@@ -89,7 +89,7 @@ frame_build(struct lexer *l, const struct frame *f, struct device_frame *out)
 	out->len = device_headers_write(out->bytes, n);
 	l4 = out->len - (uint32_t)sizeof(struct rte_udp_hdr);
 	change_ip(f, out->bytes);
-	if (n < sizeof(struct uroce_bth) + UROCE_ICRC_BYTES) {	/* no room for an ICRC over a BTH */
+	if (n < sizeof(struct uroce_bth) + UROCE_ICRC_BYTES) {	/* too short for an ICRC behind a BTH */
 		memcpy(out->bytes + out->len, packet, n);
 		out->len += n;
 		return;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Frames from the engine: compared with what is expected, and shown. One thread.
+ * Frames from the engine: compared with the expected ones, and printed. For one thread.
  */
 
 #include <inttypes.h>
@@ -86,7 +86,7 @@ check_fields(struct lexer *l, const struct frame *expected, const struct uroce_p
 	}
 }
 
-/* From our address to the peer's. */
+/* The frame must go from the device's address to the peer's. */
 static void
 check_addresses(struct lexer *l, const struct frame *expected, const struct uroce_packet *p)
 {

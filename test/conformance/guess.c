@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Keys and numbers of many objects at once: whoever has seen some of them must not know the next. One
- * thread.
+ * Keys and numbers of many objects at once: some of them must not reveal the next. For one thread.
  */
 
 #include <stdlib.h>
@@ -11,8 +10,8 @@
 #include "device.h"
 #include "statements.h"
 
-#define GUESSES 48		/* objects of a kind: a device of this suite has room for 64 */
-#define REPEATED_STEPS 8	/* as many are allowed to be like another: by chance there is hardly one */
+#define GUESSES 48		/* objects of a kind: the suite's device has room for 64 */
+#define REPEATED_STEPS 8	/* limit of repeated steps: chance makes hardly one */
 
 static int
 compare(const void *a, const void *b)
@@ -33,7 +32,7 @@ repeated(uint32_t *values, unsigned int n)
 	return count;
 }
 
-/* No two alike, every bit of the mask used, and steps from one to the next that do not repeat. */
+/* No two values are equal, each bit of the mask varies, and the steps between values do not repeat. */
 static void
 check(struct lexer *l, const uint32_t *values, uint32_t mask)
 {
@@ -70,7 +69,7 @@ check_rkeys(struct lexer *l)
 	}
 	for (unsigned int i = 0; i < GUESSES; i++)
 		RTE_VERIFY(uroce_dereg_mr(mrs[i]) == 0);
-	/* the lowest 8 bits are the consumer's */
+	/* the application chooses the lowest 8 bits */
 	check(l, rkeys, 0xffffff00);
 }
 

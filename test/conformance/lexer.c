@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Reads scenario files, and is where every complaint about one leaves from. One thread.
+ * Reads scenario files, and prints each error in one. For one thread.
  */
 
 #include <ctype.h>
@@ -52,7 +52,7 @@ lexer_close(struct lexer *l)
 	l->text = NULL;
 }
 
-/* Cut the next line off, without its comment. False: there is none. */
+/* Cut off the next line, without its comment. @return false: no line is left */
 static bool
 next_line(struct lexer *l, char **line)
 {
@@ -77,7 +77,7 @@ is_blank(const char *line)
 	return line[strspn(line, " \t\r")] == '\0';
 }
 
-/* Lines are joined in place: what lies between two of them becomes blanks. */
+/* Join two lines in place: the bytes between them become blanks. */
 static void
 join(char *line, char *more)
 {

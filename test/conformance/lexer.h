@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * A scenario's text as statements, and a statement as words, numbers and signs. A statement is a line;
- * lines that begin with blanks continue it; '#' begins a comment. One thread.
+ * A scenario's text as statements, and a statement as words, numbers and signs. A statement is a line; lines that begin
+ * with blanks continue it; '#' begins a comment. For one thread.
  */
 
 #ifndef UROCE_TEST_LEXER_H
@@ -17,40 +17,40 @@
 
 struct lexer {
 	const char *file;
-	char *text;		/* of the file */
-	char *next;		/* where the next statement begins */
+	char *text;		/* the whole file */
+	char *next;		/* start of the next statement */
 	unsigned int next_line;
-	unsigned int line;	/* of the statement */
-	char *at;		/* within the statement, which ends with a 0 */
+	unsigned int line;	/* line number of the statement */
+	char *at;		/* position in the statement, which ends with a 0 */
 	char word[LEXER_WORD_BYTES];
 };
 
-/** Read a file. Exits with a message when it cannot. */
+/** Read a file. Exits with a message on failure. */
 void lexer_open(struct lexer *l, const char *file);
 void lexer_close(struct lexer *l);
-/** Go to the next statement. False: there is none. */
+/** Go to the next statement. @return false: none is left */
 bool lexer_statement(struct lexer *l);
 
-/** "file:line: …", and exit: what the script says is wrong, or is not what happens. */
+/** Print "file:line: …" and exit: the statement is wrong, or does not match what happens. */
 __rte_noreturn __rte_format_printf(2, 3)
 void lexer_fail(const struct lexer *l, const char *format, ...);
 
-/** Is the statement at its end? */
+/** Is the position at the statement's end? */
 bool lexer_done(struct lexer *l);
-/** Take this word or sign, if it comes next. */
+/** Take this word or sign if it is next. */
 bool lexer_take(struct lexer *l, const char *literal);
 void lexer_need(struct lexer *l, const char *literal);
-/** Take a word, valid until the next one, if one comes next; else NULL. */
+/** Take the next word, valid until the one after it; NULL if a word is not next. */
 const char *lexer_word(struct lexer *l);
 const char *lexer_need_word(struct lexer *l, const char *what);
-/** Does a number come next? */
+/** Is a number next? */
 bool lexer_is_number(struct lexer *l);
 uint64_t lexer_number(struct lexer *l);
-/** "10ms", "0.64ms", "67us": nanoseconds */
+/** "10ms", "0.64ms" or "67us", in nanoseconds */
 uint64_t lexer_duration(struct lexer *l);
-/** Anything up to a blank: an address. */
+/** Take the text up to a blank: an address. */
 const char *lexer_text(struct lexer *l);
-/** Bytes as pairs of hexadecimal digits, up to a blank. @return how many */
+/** Take bytes as pairs of hexadecimal digits, up to a blank. @return their number */
 uint32_t lexer_hex(struct lexer *l, uint8_t *bytes, uint32_t room);
 
 #endif /* UROCE_TEST_LEXER_H */

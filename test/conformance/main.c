@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Runs scenarios, the files that are its arguments: statement by statement, and whatever the engine does
- * that no statement expects is a failure too. One thread.
+ * Runs the scenarios in its arguments, statement by statement. An action of the engine that no statement expects is a
+ * failure, too. For one thread.
  */
 
 #include <fcntl.h>
@@ -19,7 +19,7 @@
 #include "statements.h"
 #include "uroce_config.h"
 
-/* Frames of a burst that is not complete yet: ">>" adds one, ">" the last. */
+/* Frames of an incomplete burst: ">>" adds one, ">" adds the last. */
 static struct device_frame burst[DEVICE_BURST];
 static unsigned int burst_frames;
 
@@ -73,7 +73,7 @@ out_statement(struct lexer *l)
 	device_out_take();
 }
 
-/* +10ms: nothing is sent meanwhile. +10ms < …: this is sent then, to the tick of the timer wheel. */
+/* "+10ms": no frame leaves in this time. "+10ms < …": this frame leaves then, to the tick of the timer wheel. */
 static void
 wait_statement(struct lexer *l)
 {
@@ -125,7 +125,7 @@ counter_statement(struct lexer *l)
 	statement_result(l, "counter", 0);
 }
 
-/* A 0..63 = …: the bytes, and what they should be. */
+/* "A 0..63 = …": the range, and its expected bytes. */
 static uint8_t *
 memory_range(struct lexer *l, uint8_t *bytes, uint32_t room, uint32_t *n)
 {
@@ -259,14 +259,13 @@ run(const char *file)
 	printf("%s: ok\n", file);
 }
 
-/* The same in a process for each, so that one that fails does not end the others. @return how many have
- * failed */
+/* Run each file in a process of its own, so that a failure does not end the others. @return the number of failures */
 static int
 run_each(char **files, int n)
 {
 	int failed = 0;
 
-	/* EAL once, for all of them */
+	/* initialize EAL once for all of them */
 	device_open(&device_ipv4);
 	device_close();
 	for (int i = 0; i < n; i++) {

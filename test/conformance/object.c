@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The names of a scenario. One thread.
+ * The names in a scenario. For one thread.
  */
 
 #include <inttypes.h>
@@ -104,7 +104,7 @@ member(struct lexer *l, const struct object *o)
 	if (lexer_take(l, ".")) {
 		const char *name = lexer_need_word(l, "rkey, lkey or qpn");
 
-		if (strcmp(name, "rkey") == 0)	/* a window's changes with each bind */
+		if (strcmp(name, "rkey") == 0)	/* a window's rkey changes with each bind */
 			return o->kind == OBJECT_MW && o->mw != NULL ? o->mw->rkey : o->rkey;
 		if (strcmp(name, "lkey") == 0)
 			return o->lkey;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * What a scenario has made, by the names that it has given, and the values that can be written in terms of
- * them: "A+16", "A.rkey ^ 1", "Q.qpn", "PEER". A name stays good when its object has gone, so that a stale
- * key can be written too. One thread.
+ * The objects of a scenario by name, and values that are written with names: "A+16", "A.rkey ^ 1", "Q.qpn", "PEER". A
+ * name stays valid after its object is destroyed, so that a scenario can use a stale key. For one thread.
  */
 
 #ifndef UROCE_TEST_OBJECT_H
@@ -45,37 +44,39 @@ struct object {
 		struct ibv_srq *srq;
 		struct ibv_ah *ah;
 		struct ibv_mw *mw;
-		void *verbs;		/* NULL: destroyed, or never made */
+		void *verbs;		/* NULL: destroyed, or never created */
 	};
 	/* of memory */
 	uint8_t *memory;
 	uint64_t bytes;
-	uint64_t addr;			/* of its first byte, as keys name it; or the value */
+	uint64_t addr;			/* of the first byte, as keys name it; or the value */
 	uint32_t lkey, rkey;
 	uint32_t qpn;
-	bool overrun;			/* of a CQ: the script expected it */
+	bool overrun;			/* of a CQ: the script has expected it */
 };
 
-/** A new object, zeroed but for its name and kind. The name must be new, or that of an object that is gone. */
+/** Add an object that is zero except its name and kind. The name must be new, or that of a destroyed object. */
 struct object *object_add(struct lexer *l, const char *name, enum object_kind kind);
-/** The object that a name means. Fails the script when there is none of this kind; gone ones are found too. */
+/** Find the object of this name, even a destroyed one. Fails the script if there is none of this kind. */
 struct object *object_find(struct lexer *l, const char *name, enum object_kind kind);
-/** The same, if there is one of this kind; else NULL, and nothing is taken. */
+/** Take the next word if it names an object of this kind; otherwise return NULL, and take nothing. */
 struct object *object_take(struct lexer *l, enum object_kind kind);
-/** The same for the word that comes next. */
+/** Take the next word, which must name an object of this kind. */
 struct object *object_need(struct lexer *l, enum object_kind kind);
 /** The i-th object in the order of creation, or NULL. */
 struct object *object_at(unsigned int i);
-/** Free all memory, forget all names. */
+/** Free all memory, and forget all names. */
 void object_clear(void);
-/** The memory region whose range holds this address, the latest first; or NULL. */
+/** The latest memory region whose range contains this address, or NULL. */
 const struct object *object_of_address(uint64_t addr);
-/** An address, and the region whose name it begins with; else the one that holds it. @return the region or NULL */
+/**
+ * An address, and the region with whose name it begins, or else the region that contains it. @return the region or NULL
+ */
 const struct object *object_address(struct lexer *l, uint64_t *addr);
 
 /** A value: sums, differences and exclusive ors of numbers and names. */
 uint64_t object_value(struct lexer *l);
-/** In terms of names where there are some, for messages. @return text */
+/** Describe a value by names if possible, for messages. @return text */
 const char *object_describe_address(uint64_t addr, char *text, size_t bytes);
 const char *object_describe_key(uint32_t key, char *text, size_t bytes);
 

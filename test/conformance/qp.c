@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Queue pairs: created, connected to the peer that the script plays, modified and queried attribute by
- * attribute. One thread.
+ * Queue pairs: created, connected to the peer that the script plays, modified, and queried attribute by attribute. For
+ * one thread.
  */
 
 #include <errno.h>
@@ -15,8 +15,8 @@
 #include "statements.h"
 #include "verbs/qp/gsi.h"
 
-#define OUR_PSN 200	/* of the first request that the engine sends */
-#define THEIR_PSN 100	/* of the first that it expects */
+#define OUR_PSN 200	/* of the engine's first request */
+#define THEIR_PSN 100	/* of the first request that the engine expects */
 #define DEFAULT_CQE 256
 
 enum attribute_as { PLAIN, ACCESS, MTU, PEER_ADDRESS };
@@ -51,7 +51,7 @@ static const char *const state_names[] = {
 	[IBV_QPS_SQD] = "SQD", [IBV_QPS_SQE] = "SQE", [IBV_QPS_ERR] = "ERR",
 };
 
-/* Which attributes each step to RTS takes, by type: RC, UC, UD. */
+/* The attributes of each transition to RTS, by type: RC, UC, UD. */
 static const int step_masks[][3] = {
 	[IBV_QPS_INIT] = { IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS,
 			   IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS,
@@ -105,7 +105,7 @@ attribute_value(struct lexer *l, const struct attribute *a)
 	return value;
 }
 
-/* "name value", if one comes next. */
+/* Take "name value", if that is next. */
 static const struct attribute *
 take_attribute(struct lexer *l, struct attribute_set *set)
 {
@@ -123,7 +123,7 @@ take_attribute(struct lexer *l, struct attribute_set *set)
 			return a;
 		}
 		value = attribute_value(l, a);
-		/* the machine is little-endian, as DPDK's on which the tests run */
+		/* right on little-endian machines only, as all that run these tests are */
 		memcpy((uint8_t *)&set->attr + a->offset, &value, a->bytes);
 		return a;
 	}
@@ -185,7 +185,7 @@ connect_qp(struct lexer *l, struct object *o, enum ibv_qp_state to, const struct
 			   strerror(error));
 }
 
-/* What a QP is created with. */
+/* The options at a queue pair's creation. */
 struct creation {
 	struct ibv_pd *pd;
 	struct ibv_qp_init_attr init;
@@ -283,7 +283,7 @@ make(struct lexer *l, const char *name, enum object_kind kind, int cqe)
 		lexer_fail(l, "%s: %s", name, strerror(errno));
 }
 
-/* setup [STATE] [cqe N] [what a QP takes] [attribute value]…: P, S, R and Q, connected to the peer */
+/* setup [STATE] [cqe N] [options of qp] [attribute value]…: P, S, R and Q, connected to the peer */
 static void
 setup_statement(struct lexer *l)
 {
@@ -310,7 +310,7 @@ setup_statement(struct lexer *l)
 	connect_qp(l, o, to, &set);
 }
 
-/* modify Q [STATE] [attribute value]… [= EINVAL]: these attributes and no others */
+/* modify Q [STATE] [attribute value]… [= EINVAL]: with these attributes and no others */
 static void
 modify_statement(struct lexer *l)
 {
@@ -327,7 +327,7 @@ modify_statement(struct lexer *l)
 	statement_result(l, "modify_qp", uroce_modify_qp(o->qp, &set.attr, set.mask));
 }
 
-/* query Q [STATE] [attribute value]…: these have these values */
+/* query Q [STATE] [attribute value]…: the attributes have these values */
 static void
 query_statement(struct lexer *l)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Replays every capture of test/pcap in both roles. What is not as captured has a row, with its reason, in
- * the table of differences; anything else is a failure, and so is a row that is not met. One thread.
+ * Replays each capture of test/pcap in both roles. A difference from the capture needs a row in the table of
+ * differences, with its reason; all others are failures, and so is a row that does not occur. For one thread.
  */
 
 #include <stdio.h>
@@ -29,8 +29,8 @@ replay_fail(const struct replay_end *end, const struct captured *c, const char *
 		fprintf(stderr, "    %s\n", ours);
 }
 
-/* Further headers, but for what each end chooses for itself: credits, and the QP that a datagram comes
- * from. */
+/* Compare the extension headers, except values that each end chooses itself: credits, and the source QP of a
+ * datagram. */
 static bool
 same_headers(const struct captured *c, const struct uroce_packet *ours)
 {
@@ -74,7 +74,7 @@ replay_compare(const struct captured *c, const struct device_frame *ours)
 		return "another header";
 	if (p.payload_bytes != c->packet.payload_bytes)
 		return "another length";
-	/* what was corrupted was something else when it was sent */
+	/* the capture does not show the payload that was sent before the corruption */
 	return !c->bad_icrc && memcmp(ours->bytes + p.payload_offset, c->payload, p.payload_bytes) != 0
 		? "another payload" : NULL;
 }
@@ -88,7 +88,7 @@ replay(const struct exchange *x)
 	replay_requester(x);
 }
 
-/* The communication manager's: the tests of lib/cm are for them. Each file is named once. */
+/* Datagrams of the communication manager: tests of lib/cm cover them. Each file is printed once. */
 static void
 leave_out(const struct captured *c)
 {
@@ -96,7 +96,7 @@ leave_out(const struct captured *c)
 
 	mads++;
 	if (strcmp(last, c->file) != 0)
-		printf("%s: datagrams to QP1 are left out: they are for lib/cm\n", c->file);
+		printf("%s: datagrams to QP1 are left out: lib/cm handles them\n", c->file);
 	last = c->file;
 }
 
@@ -105,7 +105,7 @@ main(void)
 {
 	unsigned int unmet;
 
-	device_open(&device_ipv4);	/* EAL, before the first frame is looked at */
+	device_open(&device_ipv4);	/* initializes EAL before the first frame is read */
 	device_close();
 	capture_load();
 	capture_each(replay, leave_out);

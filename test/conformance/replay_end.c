@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Our end of a captured exchange: the queue pair, and captured frames made into such as are for it. One
- * thread.
+ * uroce's end of a captured exchange: the queue pair, and captured frames readdressed to it. For one thread.
  */
 
 #include <string.h>
@@ -19,7 +18,7 @@
 #define QUEUE_ENTRIES 256
 #define RD_ATOMICS 16
 
-/* The timer that the captured responder asked for, when it did. */
+/* The timer in the captured responder's RNR NAK, if there is one. */
 static uint8_t
 rnr_timer(const struct exchange *x)
 {
@@ -32,7 +31,7 @@ rnr_timer(const struct exchange *x)
 	return 12;
 }
 
-/* An exchange that ends with an RNR NAK is one whose requester gave up. */
+/* In an exchange that ends with an RNR NAK, the requester gave up. */
 static uint8_t
 rnr_retries(const struct exchange *x)
 {
@@ -80,7 +79,7 @@ replay_end_open(struct replay_end *end, const struct exchange *x, enum replay_ro
 	struct ibv_ah_attr ah = { .is_global = 1, .port_num = 1, .grh = { .hop_limit = 64 } };
 	struct device_conf conf = x->ipv6 ? device_ipv6 : device_ipv4;
 
-	conf.go_back_n = true;	/* as those who were captured */
+	conf.go_back_n = true;	/* as the captured ends */
 	*end = (struct replay_end){ .x = x, .role = role };
 	device_open(&conf);
 	end->pd = uroce_alloc_pd(device_context());
@@ -119,7 +118,7 @@ replay_end_in(struct replay_end *end, const struct captured *c,
 {
 	static struct device_frame f;
 	uint32_t bth = c->packet.payload_offset - c->packet.info->header_bytes;
-	uint32_t bytes = c->len - bth;		/* to the ICRC and with it */
+	uint32_t bytes = c->len - bth;		/* up to and including the ICRC */
 	uint32_t headers = device_headers_write(f.bytes, bytes);
 	struct rte_mbuf m;
 

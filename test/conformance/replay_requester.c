@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The work behind captured requests, posted to our requester when its first request was captured; a frame
- * of ours is asked for when one was captured, and is compared; captured responses are given to it. One
+ * Posts the work requests behind captured requests to uroce's requester when their first packet was captured. Each
+ * captured request must match the requester's next frame; captured responses are given to the requester. For one
  * thread.
  */
 
@@ -35,7 +35,7 @@ struct requester {
 	struct message messages[MAX_MESSAGES];
 	unsigned int nb_messages;
 	uint32_t next_psn;		/* of the next new message */
-	struct device_frame ours;	/* that has not been compared yet */
+	struct device_frame ours;	/* not compared yet */
 	bool has_ours;
 };
 
@@ -49,7 +49,7 @@ reserve(struct requester *q, uint32_t bytes)
 	return at;
 }
 
-/* The payload of a message, out of all its packets; its last one. */
+/* Collect the payload of a message from all its packets. @return the last packet */
 static const struct captured *
 collect(const struct exchange *x, const struct captured *first, uint8_t *to)
 {
@@ -105,7 +105,7 @@ set_target(const struct replay_end *end, const struct captured *c, struct ibv_se
 	}
 }
 
-/* The work request of the message that begins here. */
+/* Post the work request of the message that begins here. */
 static void
 post(struct requester *q, const struct captured *first)
 {
@@ -134,7 +134,7 @@ post(struct requester *q, const struct captured *first)
 	q->next_psn = uroce_psn_add(m->first_psn, m->psns);
 }
 
-/* Our next frame should be the captured one. */
+/* The requester's next frame must match the captured request. */
 static void
 request(struct requester *q, const struct captured *c)
 {
@@ -146,7 +146,7 @@ request(struct requester *q, const struct captured *c)
 
 		if (!q->has_ours)
 			q->has_ours = device_send_one(&q->ours, LONGEST_WAIT_NS);
-		what = q->has_ours ? replay_compare(c, &q->ours) : "no request of ours";
+		what = q->has_ours ? replay_compare(c, &q->ours) : "no request from uroce";
 		if (what == NULL) {
 			q->has_ours = false;
 			return;
@@ -175,7 +175,7 @@ message_of(const struct requester *q, uint32_t psn)
 	return NULL;
 }
 
-/* The bytes that responses have brought. */
+/* Check the bytes that responses have brought. */
 static void
 check_data(struct requester *q, const struct captured *c)
 {
@@ -197,7 +197,7 @@ check_data(struct requester *q, const struct captured *c)
 	}
 }
 
-/* What the last response says of the last message. */
+/* The status of the last message, by the last response. */
 static enum ibv_wc_status
 last_status(const struct exchange *x)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Captured requests for our responder, which has the memory, the contents and the receives that the
- * captured one had: what it answers, and what it writes, is compared. One thread.
+ * Gives captured requests to uroce's responder, which has the same memory contents and receives as the captured one;
+ * compares its responses and the memory that it writes. For one thread.
  */
 
 #include <stdlib.h>
@@ -20,11 +20,11 @@
 #define RECEIVE_BYTES 32768	/* more than any captured message has */
 #define RECEIVES 64
 
-/* The memory behind one captured rkey. */
+/* The memory of one captured rkey. */
 struct region {
 	uint32_t rkey;
 	uint64_t from, to;	/* as captured */
-	uint8_t *memory;	/* whose offset in its page is that of `from` */
+	uint8_t *memory;	/* same offset in its page as `from` */
 	uint8_t *at;
 	struct ibv_mr *mr;
 };
@@ -33,16 +33,16 @@ struct responder {
 	struct replay_end end;
 	struct region regions[MAX_REGIONS];
 	unsigned int nb_regions;
-	uint64_t atomics[RECEIVES];	/* addresses whose contents are as captured */
+	uint64_t atomics[RECEIVES];	/* addresses whose initial contents are known */
 	unsigned int nb_atomics;
 	uint8_t *receives;
 	struct ibv_mr *receives_mr;
 	unsigned int posted, completed;
-	uint8_t *message;		/* where the one that is under way goes */
+	uint8_t *message;		/* place of the message in progress */
 	uint32_t offset;
 };
 
-/* RETH and AtomicETH begin alike. */
+/* RETH and AtomicETH have the same first fields. */
 static const struct uroce_reth *
 target_of(const struct captured *c)
 {
@@ -129,7 +129,7 @@ place_of(struct responder *r, const struct captured *c)
 	return region == NULL ? NULL : region->at + (rte_be_to_cpu_64(target->va) - region->from);
 }
 
-/* Captured addresses and keys become ours; a key that was refused stays as it is. */
+/* Replace captured addresses and keys by uroce's; a key that was refused stays unchanged. */
 static void
 translate(void *arg, const struct captured *c, uint8_t *bth)
 {
@@ -144,7 +144,7 @@ translate(void *arg, const struct captured *c, uint8_t *bth)
 	ours->rkey = rte_cpu_to_be_32(region_of(r, rte_be_to_cpu_32(target->rkey))->mr->rkey);
 }
 
-/* What a READ will find: what the captured responses to it have. */
+/* Prepare the memory of a READ from the captured responses. */
 static void
 fill_read(struct responder *r, const struct captured *c, unsigned int index)
 {
@@ -160,7 +160,7 @@ fill_read(struct responder *r, const struct captured *c, unsigned int index)
 	}
 }
 
-/* What the first atomic at an address will find. From there on our own results must go on to fit. */
+/* Prepare the memory of the first atomic at an address. The results of later ones must match by themselves. */
 static void
 fill_atomic(struct responder *r, const struct captured *c, unsigned int index)
 {
@@ -177,8 +177,7 @@ fill_atomic(struct responder *r, const struct captured *c, unsigned int index)
 	memcpy(place_of(r, c), &original, sizeof(original));
 }
 
-/* A message that was refused for its length had a receive that ends a byte before the packet that was
- * refused does. */
+/* A message that was refused for its length gets a receive that ends one byte before the refused packet does. */
 static uint32_t
 receive_bytes(const struct exchange *x, const struct captured *first)
 {
@@ -213,7 +212,7 @@ post_receive(struct responder *r, uint32_t bytes)
 	RTE_VERIFY(ibv_post_recv(r->end.qp, &wr, &bad) == 0);
 }
 
-/* There was a receive from the transmission on that was not answered with an RNR NAK any more. */
+/* Post the receive at the first transmission without an RNR NAK. */
 static void
 provide_receive(struct responder *r, const struct captured *c, unsigned int index)
 {
@@ -259,7 +258,7 @@ check_receive(struct responder *r, const struct captured *c)
 		replay_fail(&r->end, c, "another immediate", NULL);
 }
 
-/* A SEND or WRITE has been executed: its bytes are where they belong. */
+/* After a SEND or WRITE, its bytes are in their place. */
 static void
 check_executed(struct responder *r, const struct captured *c)
 {
@@ -294,13 +293,13 @@ request(struct responder *r, const struct captured *c, unsigned int index)
 		check_executed(r, c);
 }
 
-/* Our next answer should be the captured one. */
+/* The responder's next response must match the captured one. */
 static void
 response(struct responder *r, const struct captured *c)
 {
 	for (;;) {
 		const struct device_frame *ours = device_out_peek();
-		const char *what = ours == NULL ? "no answer of ours" : replay_compare(c, ours);
+		const char *what = ours == NULL ? "no response from uroce" : replay_compare(c, ours);
 		enum difference_kind kind;
 
 		if (what == NULL) {

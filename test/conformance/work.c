@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Work requests posted, and what comes of them: completions, completion events, asynchronous events. One
- * thread.
+ * Posts work requests, and checks completions, completion events and asynchronous events. For one thread.
  */
 
 #include <errno.h>
@@ -16,7 +15,7 @@
 #include "uroce_verbs.h"
 
 #define MAX_SGE 32
-#define REMOTE_VA 0x7000	/* where READ and WRITE go when the script does not say */
+#define REMOTE_VA 0x7000	/* default remote address of READ and WRITE */
 #define REMOTE_RKEY 0x99
 
 struct name {
@@ -83,7 +82,7 @@ name_of(const struct name *names, unsigned int value)
 	return "?";
 }
 
-/* sge ADDRESS LENGTH [lkey KEY]: with the key of the memory that it is in */
+/* sge ADDRESS LENGTH [lkey KEY]: by default with the key of the region */
 static bool
 take_sge(struct lexer *l, struct ibv_sge *sge, int *n)
 {
@@ -182,8 +181,8 @@ post_statement(struct lexer *l)
 	statement_result(l, "post_send", error);
 }
 
-/* bind Q M wr 1 mr A range A+8 16 access remote_write [rkey K] [by post|verb] [= EINVAL]; without mr: unbind. A
- * window of type 1 is bound by ibv_bind_mw(), one of type 2 by a work request, unless it says otherwise. */
+/* bind Q M wr 1 mr A range A+8 16 access remote_write [rkey K] [by post|verb] [= EINVAL]; without mr: unbind. By
+ * default, a type 1 window is bound by ibv_bind_mw(), a type 2 window by a work request. */
 static void
 bind_statement(struct lexer *l)
 {
@@ -221,7 +220,7 @@ bind_statement(struct lexer *l)
 					    : uroce_bind_mw(o->qp, window->mw, &verb));
 }
 
-/* recv Q wr 1 sge A 10 [= EINVAL]; of an SRQ too */
+/* recv Q wr 1 sge A 10 [= EINVAL]; also for an SRQ */
 static void
 recv_statement(struct lexer *l)
 {
@@ -252,7 +251,7 @@ check_number(struct lexer *l, const char *name, uint64_t got)
 		lexer_fail(l, "%s: expected %" PRIu64 ", got %" PRIu64, name, expected, got);
 }
 
-/* Immediate data and invalidated keys are there if they are written, and not if not. */
+/* Immediate data and invalidated keys must be in the completion exactly if the script gives them. */
 static void
 check_wc_flags(struct lexer *l, const struct ibv_wc *wc, unsigned int expected)
 {
