@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Frames for tests: those of test/pcap, and mbuf chains whose segments end at an unreadable page, so that a read beyond
- * the frame stops the test, whatever code reads. For one thread.
+ * Frames for tests: those of test/pcap, and mbuf chains whose segments end at an unreadable page, so that any read
+ * beyond the frame stops the test. For one thread.
  */
 
 #ifndef UROCE_TEST_FRAMES_H
