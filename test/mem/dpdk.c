@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * What DPDK knows about addresses: its own memory, unused pages of it, external memory, and all other memory.
+ * DPDK's knowledge about addresses: its own memory, unused pages of it, external memory, and all other memory.
  */
 
 #include <errno.h>
