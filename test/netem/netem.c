@@ -227,7 +227,7 @@ test_marks(void **state)
 	fixture_close(&f);
 }
 
-/* A frame that is not IP is not marked, whatever its length. */
+/* A frame of any length that is not IP is not marked. */
 static void
 test_marks_of_others(void **state)
 {
