@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Makes, uses and ends thousands of connections, by hand and by rdma_cm. Afterwards DPDK's heap, the C library's heap,
+ * Makes, uses and ends thousands of connections, by hand and by rdma_cm. At the end, DPDK's heap, the C library's heap,
  * the mbuf pools, the threads and the files must not exceed what they were after the first connections. The environment
  * variable UROCE_SOAK_CYCLES makes the test longer.
  */
