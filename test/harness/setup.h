@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The prerequisites of a transport engine: EAL, pools, and headers towards a peer.
+ * The prerequisites of a transport engine: EAL, pools, and the headers of frames to a peer.
  */
 
 #ifndef UROCE_TEST_HARNESS_SETUP_H
