@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * A memif client that sends and writes whatever the test asks for, right or wrong.
+ * A memif client that sends and writes exactly as the test asks, right or wrong.
  */
 
 #ifndef UROCE_TEST_SWITCH_MEMIF_PEER_H

@@ -210,8 +210,8 @@ test_succession(void **state)
 	memif_peer_fini(&second);
 }
 
-/* The next client names its port before the switch has read the end of the last client, which has closed its socket,
- * with an unread message in front of the end or without, or has sent DISCONNECT. */
+/* The next client names its port before the switch has read the end of the last client. That one has sent
+ * DISCONNECT, or has closed its socket, with an unread message or without. */
 static void
 test_succession_in_one_poll(void **state)
 {
