@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * A device with an engine but without a port, for one scenario at a time: frames go in and out as bytes, the latter
- * with the time at which they left, and only the scenario advances the clock. For one thread.
+ * A device with an engine but without a port, for one scenario at a time. Frames go in and out as bytes, and sent
+ * frames carry the time at which they left. Only the scenario advances the clock. For one thread.
  */
 
 #ifndef UROCE_TEST_CONFORMANCE_DEVICE_H

@@ -31,7 +31,7 @@ struct frame {
 	bool has_group;			/* for the engine: the destination group */
 	uint8_t group[16];
 	uint8_t traffic_class;
-	uint32_t pad_bytes;		/* actual padding, whatever the BTH says */
+	uint32_t pad_bytes;		/* actual padding, which may differ from the BTH */
 	uint32_t cut_bytes;		/* bytes cut at the end of what the ICRC covers */
 	uint32_t udp_len, ip_len;	/* FRAME_NO_LENGTH: the right value */
 	uint32_t payload_bytes;
