@@ -159,7 +159,7 @@ receive(void)
 			struct rte_mbuf *sent = w.flight[at + i];
 			struct rte_mbuf *m = rte_pktmbuf_copy(sent, w.rx, 0, UINT32_MAX);
 
-			assert_non_null(m); /* enough mbufs are left, whatever the engine holds */
+			assert_non_null(m); /* the engine must not hold all mbufs */
 			rte_pktmbuf_free(sent);
 			assert_int_equal(uroce_packet_decode(m, 14, &packets[i]), UROCE_OK);
 			qps[i] = uroce_qp_lookup(&w.peer.dev, packets[i].dest_qpn);
@@ -296,8 +296,8 @@ all_complete(void (*strike)(void))
 		}
 }
 
-/* Under attack, first without loss, then with it: a QP that goes back N because no record is free gets at least its
- * share of the rate that it would have if all QPs went back N. */
+/* Under attack, first without loss, then with it. A QP that goes back N for lack of a record gets at least its share of
+ * the rate that it would have if all QPs went back N. */
 static void
 others_have_their_share(void (*strike)(void))
 {

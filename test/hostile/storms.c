@@ -87,7 +87,7 @@ atomics_are_executed_once(void **state)
 	fail();
 }
 
-/* A peer gets at most one turn in nine, whatever it asks for; it cannot make the engine send more. */
+/* A peer gets at most one turn in nine, with any requests; it cannot make the engine send more. */
 static void
 nobody_has_more_than_a_turn(void **state)
 {
