@@ -145,7 +145,7 @@ test_solicited_only(void **state)
 	expect_and_ack();
 	push_to(cq, IBV_WC_SUCCESS, true);
 	assert_false(readable());
-	/* an error counts as solicited, whatever the caller passes */
+	/* an error always counts as solicited */
 	arm(1);
 	push();
 	assert_false(readable());

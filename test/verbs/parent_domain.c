@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Thread domains and parent domains, by the inline calls of <infiniband/verbs.h>: objects of a parent domain and of its
- * protection domain can be combined, no domain is freed while an object uses it (R47), and rings are allocated and
- * freed by the application's allocator, if it has one.
+ * Thread domains and parent domains, by the inline calls of <infiniband/verbs.h>. Objects of a parent domain and of its
+ * protection domain can be combined. No domain is freed while an object uses it (R47). The application's allocator, if
+ * it has one, allocates and frees rings.
  */
 
 #include <errno.h>
