@@ -383,7 +383,7 @@ deferred(const struct uroce_engine *e)
 	return n;
 }
 
-/* A reset drops the owed ACK; afterwards the QP owes ACKs again. */
+/* A reset drops the owed ACK; after it, the QP owes ACKs again. */
 static void
 the_qp_begins_anew(void **state)
 {

@@ -443,7 +443,7 @@ flush_is_asked_for(void **state)
 	in = answer(PEER_SQ_PSN, 1);
 	assert_int_equal(peer_in(&p, &in), UROCE_OK);
 	assert_int_equal(peer_expect_wc(p.send_cq, IBV_WC_SUCCESS, 5).opcode, IBV_WC_FLUSH);
-	/* takes one PSN, whatever its length */
+	/* takes one PSN, for any length */
 	peer_post(&p, IBV_WR_RDMA_WRITE, 0, 8, 6, 0);
 	peer_expect(&p, UROCE_RC_WRITE_ONLY, PEER_SQ_PSN + 1);
 	peer_stop(&p);
@@ -472,7 +472,7 @@ atomic_write_is_asked_for(void **state)
 	peer_stop(&p);
 }
 
-/* R39: both count towards max_rd_atomic, and a fence waits for both. */
+/* R39: max_rd_atomic limits both, and a fence waits for both. */
 static void
 r39_both_are_outstanding(void **state)
 {

@@ -2,7 +2,7 @@
  * Copyright 2026 The uroce authors
  *
  * Tests the reorder buffer: it keeps requests within its bounds, executes them in order, and drops them when it must,
- * whatever the peer sends.
+ * for all sequences of packets from the peer.
  */
 
 #include <setjmp.h>

@@ -242,7 +242,7 @@ is_as_long_as_may_be(void **state)
 	qp = uroce_qp_of(p.qp);
 	assert_int_equal(run_of(&p, 256, 32), UROCE_ACK_REQ_PACKETS - 2);	/* the next one requests an ACK */
 	assert_int_equal(run_of(&p, 256, 9), 9);
-	assert_int_equal(run_of(&p, 9, 32), 8);	/* the last one of the window asks for an answer */
+	assert_int_equal(run_of(&p, 9, 32), 8);	/* the last packet of the window requests an ACK */
 	assert_int_equal(run_of(&p, UROCE_RUN_PACKETS, 32), 0);
 	assert_int_equal(run_of(&p, 0, 32), 0);
 	uroce_requester_of(qp)->since_ack_req = UROCE_ACK_REQ_PACKETS - 1 - UROCE_RUN_PACKETS;
@@ -253,7 +253,7 @@ is_as_long_as_may_be(void **state)
 	assert_int_equal(run_of(&p, 256, 32), 0);
 	uroce_requester_of(qp)->since_ack_req = 0;
 	uroce_requester_of(qp)->offset = MESSAGE_BYTES / MTU - UROCE_RUN_PACKETS;
-	assert_int_equal(run_of(&p, 256, 32), UROCE_RUN_PACKETS);	/* not the last packet of the message */
+	assert_int_equal(run_of(&p, 256, 32), UROCE_RUN_PACKETS);	/* without the last packet of the message */
 	uroce_requester_of(qp)->offset++;
 	assert_int_equal(run_of(&p, 256, 32), 0);
 	uroce_requester_of(qp)->offset = 1;
@@ -287,14 +287,14 @@ others_are_no_runs(void **state)
 	sqe->sge[0].lkey ^= 1;	/* a wrong key is reported when packets are built one by one */
 	assert_int_equal(run_of(&p, 256, 32), 0);
 	sqe->sge[0].lkey ^= 1;
-	qp->opcode_base = UROCE_XRC_SEND_FIRST;	/* each of its packets has an XRCETH */
+	qp->opcode_base = UROCE_XRC_SEND_FIRST;	/* each of the packets has an XRCETH */
 	assert_int_equal(run_of(&p, 256, 32), 0);
 	qp->opcode_base = 0;
 	assert_int_equal(run_of(&p, 256, 32), UROCE_ACK_REQ_PACKETS - 2);
 	stop(&p);
 }
 
-/* With few mbufs left packets go one by one, and the rest when there are mbufs again. */
+/* With few mbufs left, packets are built one by one; the rest waits for free mbufs. */
 static void
 waits_for_mbufs(void **state)
 {

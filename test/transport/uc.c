@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Unreliable connections: messages that arrive whole or not at all, sends that are complete when they have left, and
- * send queues in error.
+ * Unreliable connections: messages that arrive whole or not at all, sends that complete once they have left, and send
+ * queues in error.
  */
 
 #include <setjmp.h>
@@ -42,7 +42,7 @@ send_packet(uint8_t opcode, uint32_t psn, uint32_t bytes)
 	};
 }
 
-/* Nothing answers, and the receive WQE is there for the next message. */
+/* The packet causes no reply, and the receive stays for the next message. */
 static void
 expect_dropped(struct peer *p, const struct peer_packet *in, enum uroce_verdict verdict)
 {
@@ -103,10 +103,10 @@ r13_a_lost_packet_drops_its_message_only(void **state)
 	assert_int_equal(peer_in(&p, &in), UROCE_OK);
 	in = send_packet(UC(SEND_MIDDLE), PEER_RQ_PSN + 2, 1024);
 	expect_dropped(&p, &in, UROCE_DROP_SEQUENCE);
-	/* the right PSN for what came last, but the message is gone */
+	/* the PSN is right, but the message is already dropped */
 	in = send_packet(UC(SEND_LAST), PEER_RQ_PSN + 3, 4);
 	expect_dropped(&p, &in, UROCE_DROP_SEQUENCE);
-	/* a new one, whatever its PSN, in the same receive */
+	/* a new message with any PSN, in the same receive */
 	in = send_packet(UC(SEND_FIRST), PEER_RQ_PSN + 70, 1024);
 	in.payload = pattern + 5;
 	assert_int_equal(peer_in(&p, &in), UROCE_OK);
@@ -160,7 +160,7 @@ r13_a_message_without_its_last_is_followed_by_a_new_one(void **state)
 	peer_post_recv(&p, 8192, 4096, 1);
 	in = send_packet(UC(SEND_FIRST), PEER_RQ_PSN, 1024);
 	assert_int_equal(peer_in(&p, &in), UROCE_OK);
-	/* the next PSN, even: the LAST was never sent */
+	/* the next PSN, but the LAST was never sent */
 	in = send_packet(UC(SEND_ONLY), PEER_RQ_PSN + 1, 9);
 	assert_int_equal(peer_in(&p, &in), UROCE_OK);
 	assert_int_equal(peer_expect_wc(p.recv_cq, IBV_WC_SUCCESS, 1).byte_len, 9);
@@ -189,7 +189,7 @@ r14_r15_bad_lengths_are_dropped(void **state)
 		in.dma_len = wrong[i].dma_len;
 		expect_dropped(&p, &in, UROCE_DROP_PAYLOAD);
 	}
-	/* of the message in the middle */
+	/* a packet of the message in progress */
 	in = send_packet(UC(SEND_ONLY), PEER_RQ_PSN + 100, 4);
 	assert_int_equal(peer_in(&p, &in), UROCE_OK);
 	peer_expect_wc(p.recv_cq, IBV_WC_SUCCESS, 1);
@@ -215,7 +215,7 @@ without_a_receive_the_message_is_dropped(void **state)
 	peer_start(&p, &uc);
 	in = send_packet(UC(SEND_FIRST), PEER_RQ_PSN, 1024);
 	expect_dropped(&p, &in, UROCE_DROP_NO_RECV);
-	/* too late for this one */
+	/* too late for this message */
 	peer_post_recv(&p, 8192, 4096, 1);
 	in = send_packet(UC(SEND_LAST), PEER_RQ_PSN + 1, 8);
 	expect_dropped(&p, &in, UROCE_DROP_SEQUENCE);
@@ -343,7 +343,7 @@ sends_complete_when_they_have_left(void **state)
 	out = peer_expect(&p, UC(WRITE_ONLY_IMM), PEER_SQ_PSN + 5);
 	assert_int_equal(out.dma_len, 0);
 	peer_expect_wc(p.send_cq, IBV_WC_SUCCESS, 3);
-	/* nobody waits for an answer */
+	/* no reply is due, so no timer runs */
 	peer_expect_nothing(&p);
 	assert_int_equal(uroce_engine_deadline(&p.engine), UINT64_MAX);
 	peer_stop(&p);
@@ -360,7 +360,7 @@ a_send_that_is_complete_needs_its_memory_no_more(void **state)
 
 	(void)state;
 	peer_start(&p, &uc);
-	/* of DPDK: RC would send it without a copy */
+	/* of DPDK: RC would send it without copying */
 	memory = rte_malloc(NULL, 1024, 4096);
 	assert_non_null(memory);
 	mr = uroce_reg_mr(p.pd, memory, 1024, IBV_ACCESS_LOCAL_WRITE);
@@ -371,7 +371,7 @@ a_send_that_is_complete_needs_its_memory_no_more(void **state)
 	assert_int_equal(uroce_post_send(p.qp, &wr, &bad), 0);
 	assert_int_equal(uroce_engine_send(&p.engine, &frame, 1, p.now_ns), 1);
 	peer_expect_wc(p.send_cq, IBV_WC_SUCCESS, 1);
-	/* the frame is in a ring of the port still */
+	/* the frame is still in the port's ring */
 	assert_int_equal(frame->nb_segs, 1);
 	assert_int_equal(p.engine.counters[UROCE_ZERO_COPY_PACKETS], 0);
 	assert_int_equal(uroce_dereg_mr(mr), 0);
@@ -388,7 +388,7 @@ back_to_rts(struct peer *p)
 	assert_int_equal(uroce_modify_qp(p->qp, &attr, IBV_QP_STATE | IBV_QP_CUR_STATE), 0);
 }
 
-/* And flushes two. */
+/* Fail one request, which flushes two. */
 static void
 fail_one(struct peer *p, struct ibv_send_wr *wr)
 {
@@ -417,7 +417,7 @@ a_send_that_fails_stops_the_send_queue_only(void **state)
 	peer_start(&p, &uc);
 	peer_post_recv(&p, 8192, 64, 7);
 	peer_post(&p, IBV_WR_SEND, 0, 8, 1, 0);
-	assert_int_equal(uroce_post_send(p.qp, &wr, &bad), 0);	/* R42: unsignalled */
+	assert_int_equal(uroce_post_send(p.qp, &wr, &bad), 0);	/* R42: unsignaled */
 	peer_post(&p, IBV_WR_SEND, 0, 8, 3, 0);
 	peer_expect(&p, UC(SEND_ONLY), PEER_SQ_PSN);
 	peer_expect_nothing(&p);
@@ -426,7 +426,7 @@ a_send_that_fails_stops_the_send_queue_only(void **state)
 	peer_expect_wc(p.send_cq, IBV_WC_WR_FLUSH_ERR, 3);
 	assert_int_equal(uroce_query_qp(p.qp, &attr, IBV_QP_STATE, &init), 0);
 	assert_int_equal(attr.qp_state, IBV_QPS_SQE);
-	/* posting is accepted, and flushed; receiving goes on */
+	/* requests are accepted and flushed; the QP still receives */
 	peer_post(&p, IBV_WR_SEND, 0, 8, 4, 0);
 	peer_expect_nothing(&p);
 	peer_expect_wc(p.send_cq, IBV_WC_WR_FLUSH_ERR, 4);
@@ -436,7 +436,7 @@ a_send_that_fails_stops_the_send_queue_only(void **state)
 	peer_post(&p, IBV_WR_SEND, 0, 8, 5, 0);
 	peer_expect(&p, UC(SEND_ONLY), PEER_SQ_PSN + 1);
 	peer_expect_wc(p.send_cq, IBV_WC_SUCCESS, 5);
-	/* what was flushed is not waited for */
+	/* draining does not wait for flushed requests */
 	fail_one(&p, &wr);
 	back_to_rts(&p);
 	attr.qp_state = IBV_QPS_SQD;
@@ -446,7 +446,7 @@ a_send_that_fails_stops_the_send_queue_only(void **state)
 	peer_stop(&p);
 }
 
-/* The memory goes away in the middle of a message: its rest is not sent, and a new one begins with FIRST. */
+/* The memory is deregistered in the middle of a message: the rest is not sent, and a new message begins with FIRST. */
 static void
 a_send_that_fails_in_its_middle(void **state)
 {
@@ -528,7 +528,7 @@ r43_an_overrun_ends_the_qp(void **state)
 	for (uint64_t i = 1; i <= 3; i++)
 		peer_post(&p, IBV_WR_SEND, 0, 8, i, 0);
 	peer_expect(&p, UC(SEND_ONLY), PEER_SQ_PSN);
-	peer_expect(&p, UC(SEND_ONLY), PEER_SQ_PSN + 1);	/* its completion has no room */
+	peer_expect(&p, UC(SEND_ONLY), PEER_SQ_PSN + 1);	/* the CQ has no room for its completion */
 	peer_expect_nothing(&p);
 	assert_int_equal(uroce_qp_of(p.qp)->state, IBV_QPS_ERR);
 	peer_expect_wc(p.send_cq, IBV_WC_SUCCESS, 1);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Unreliable datagrams: Q_Keys, the 40 bytes in front of each, address handles that go while they are needed, and what
- * is too long.
+ * Unreliable datagrams: Q_Keys, the 40 bytes in front of each payload, address handles that are destroyed while
+ * requests need them, and datagrams that are too long.
  */
 
 #include <setjmp.h>
@@ -160,7 +160,7 @@ r2_r6_for_this_qp_only(void **state)
 	expect_dropped(&p, &in, UROCE_DROP_TRANSPORT);
 	in.opcode = UROCE_UC_SEND_FIRST + UROCE_RC_SEND_ONLY;
 	expect_dropped(&p, &in, UROCE_DROP_TRANSPORT);
-	/* from anywhere, with any PSN */
+	/* from any source, with any PSN */
 	in = datagram(8);
 	in.last_ip_byte = 99;
 	assert_int_equal(peer_in(&p, &in), UROCE_OK);
@@ -185,7 +185,7 @@ r15_what_does_not_fit_is_dropped(void **state)
 
 	peer_start(&p, &ud);
 	peer_post_recv(&p, 0, 2000, 1);
-	in = datagram(1025);	/* than the port's MTU */
+	in = datagram(1025);	/* longer than the port's MTU */
 	expect_dropped(&p, &in, UROCE_DROP_PAYLOAD);
 	in = datagram(1024);
 	assert_int_equal(peer_in(&p, &in), UROCE_OK);
@@ -240,7 +240,7 @@ sends_are_datagrams(void **state)
 	assert_int_equal(out.payload_bytes, 1024);
 	assert_memory_equal(out.payload, pattern, 1024);
 	assert_false(out.ack_req || out.solicited);
-	/* without a flow label it is that of a connection of the two */
+	/* without a flow label, the port is that of a connection of the two QPs */
 	assert_int_equal(out.udp_src_port, uroce_udp_src_port(0, p.qp->qp_num, PEER_QPN));
 	assert_int_equal(peer_expect_wc(p.send_cq, IBV_WC_SUCCESS, 1).opcode, IBV_WC_SEND);
 	peer_post(&p, IBV_WR_SEND_WITH_IMM, 1, 3, 2, IBV_SEND_SOLICITED | IBV_SEND_INLINE);
@@ -333,7 +333,7 @@ r40_a_message_longer_than_the_mtu(void **state)
 	peer_post(&p, IBV_WR_SEND, 0, 8, 3, 0);
 	peer_expect_nothing(&p);
 	peer_expect_wc(p.send_cq, IBV_WC_WR_FLUSH_ERR, 3);
-	assert_int_equal(peer_in(&p, &in), UROCE_OK);	/* it receives */
+	assert_int_equal(peer_in(&p, &in), UROCE_OK);	/* the QP still receives */
 	peer_expect_wc(p.recv_cq, IBV_WC_SUCCESS, 7);
 	back_to_rts(&p);
 	peer_post(&p, IBV_WR_SEND, 0, 8, 4, 0);
@@ -402,7 +402,7 @@ queues_that_are_emptied_let_go_of_their_handles(void **state)
 		assert_int_equal(uroce_ah_of(p.ah)->refs, 0);
 		peer_stop(&p);
 	}
-	/* and what is queued when the QP goes */
+	/* and requests that are queued when the QP is destroyed */
 	peer_start(&p, &ud);
 	peer_post(&p, IBV_WR_SEND, 0, 8, 1, 0);
 	peer_stop(&p);
@@ -421,7 +421,7 @@ a_flow_label_chooses_the_source_port(void **state)
 	ah = uroce_create_ah(p.pd, &attr);
 	assert_non_null(ah);
 	assert_int_equal(post_to(&p, ah, PEER_QPN, 0, 8, 1), 0);
-	/* the device's path made it */
+	/* the path of the device has chosen the port */
 	assert_int_not_equal(peer_expect(&p, UROCE_UD_SEND_ONLY, PEER_SQ_PSN).udp_src_port,
 			     uroce_udp_src_port(0, p.qp->qp_num, PEER_QPN));
 	assert_int_equal(uroce_destroy_ah(ah), 0);
@@ -451,8 +451,8 @@ sqd_begins_nothing(void **state)
 	peer_stop(&p);
 }
 
-/* Which the device of an application never makes: only the Q_Key of the management class gets in, and P_Keys of
- * either membership do. */
+/* QP1, which an application's device never creates: it accepts only the Q_Key of the management class, and P_Keys of
+ * either membership. */
 static void
 r6_r7_qp1(void **state)
 {
@@ -485,7 +485,7 @@ r6_r7_qp1(void **state)
 	peer_stop(&p);
 }
 
-/* What does not fit keeps the receive that it has taken from the SRQ, for the next. */
+/* A datagram that does not fit leaves the receive that it took from the SRQ to the next datagram. */
 static void
 receives_from_an_srq(void **state)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The order in which the engine writes the application's memory: whatever brings a message, its last byte comes last.
+ * The order in which the engine writes the application's memory: for each kind of message, the last byte is written
+ * last.
  */
 
 #include <setjmp.h>
@@ -25,7 +26,7 @@ static uint8_t pattern[4096];
 static uint8_t *boundary;
 static struct ibv_mr *mr;
 
-/* `bytes` of a message come to `below` before the boundary. */
+/* Deliver `bytes` of a message, `below` of them before the boundary. */
 typedef void (*bring)(struct peer *p, uint32_t bytes, uint32_t below);
 
 static void
@@ -40,7 +41,7 @@ bring_write(struct peer *p, uint32_t bytes, uint32_t below)
 	assert_int_equal(peer_in(p, &in), UROCE_OK);
 }
 
-/* Three pieces that follow each other. */
+/* Post a receive of three contiguous pieces. */
 static void
 post_pieces(struct peer *p, uint32_t bytes, uint32_t below)
 {

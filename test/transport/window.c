@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Windows at work: binds and invalidations among other work requests (R48), what a peer may do with a window's
- * rkey, and SEND with invalidate from both ends (R33).
+ * Memory windows: binds and invalidations among other work requests (R48), a peer's access by a window's rkey, and SEND
+ * with invalidate from both ends (R33).
  */
 
 #include <errno.h>
@@ -95,7 +95,7 @@ a_peer_uses_a_window(void **state)
 	assert_int_equal(peer_in(&p, &in), UROCE_OK);
 	struct peer_packet out = peer_expect(&p, UROCE_RC_READ_RESPONSE_ONLY, PEER_RQ_PSN + 1);
 	assert_memory_equal(out.bytes, p.buffer + 1000, 64);
-	/* no right to atomics */
+	/* without the right to atomics */
 	in = (struct peer_packet){ .opcode = UROCE_RC_FETCH_ADD, .psn = PEER_RQ_PSN + 2, .rkey = mw->rkey,
 				   .va = (uintptr_t)p.buffer + 1008 };
 	assert_int_equal(peer_in(&p, &in), UROCE_NAK_ACCESS);
@@ -118,8 +118,8 @@ a_peer_beyond_a_window(void **state)
 	peer_stop(&p);
 }
 
-/* R47: the frame of a READ refers to a stable region's memory when the window has long gone. A READ by the window is
- * copied. */
+/* R47: a frame of a READ may reference a stable region's memory long after the window is gone. A READ by a window's
+ * key is copied. */
 static void
 r47_a_read_in_flight_holds_the_region(void **state)
 {
@@ -159,7 +159,7 @@ r47_a_read_in_flight_holds_the_region(void **state)
 	peer_stop(&p);
 }
 
-/* R27: the network has doubled a READ, and what it was of has gone: no reason to end the QP. A READ that was not
+/* R27: the network has duplicated a READ whose memory is gone: that is no reason to end the QP. A READ that was not
  * answered yet is refused. */
 static void
 r27_a_late_duplicate_of_a_read(void **state)
@@ -190,7 +190,7 @@ r27_a_late_duplicate_of_a_read(void **state)
 	peer_stop(&p);
 }
 
-/* In the order of the queue, each when all before it is done; what is sent again is not done again. */
+/* Local requests complete in order, after all requests before them; retransmissions do not execute them again. */
 static void
 local_requests_complete_in_order(void **state)
 {
@@ -208,12 +208,12 @@ local_requests_complete_in_order(void **state)
 	peer_expect(&p, UROCE_RC_WRITE_ONLY, PEER_SQ_PSN);
 	peer_expect(&p, UROCE_RC_WRITE_ONLY, PEER_SQ_PSN + 1);
 	peer_expect_nothing(&p);
-	/* bound, though not complete */
+	/* bound, but not complete */
 	struct peer_packet in = write_to(PEER_RQ_PSN, mw->rkey, (uintptr_t)p.buffer, 8);
 	assert_int_equal(peer_in(&p, &in), UROCE_OK);
 	peer_expect_ack(&p, UNLIMITED, PEER_RQ_PSN, 1);
 	peer_expect_no_wc(p.send_cq);
-	/* all is lost, and sent again: the window is bound once */
+	/* all packets are lost and retransmitted: the bind is not repeated */
 	while (!peer_out(&p, &in))
 		peer_wait(&p);
 	assert_int_equal(in.psn, PEER_SQ_PSN);
@@ -233,7 +233,7 @@ local_requests_complete_in_order(void **state)
 	peer_stop(&p);
 }
 
-/* Behind a READ, whose response makes them complete; a fenced one is not even begun before. */
+/* Behind a READ, local requests complete with its response; a fenced one does not start before. */
 static void
 local_requests_behind_a_read(void **state)
 {
@@ -247,7 +247,7 @@ local_requests_behind_a_read(void **state)
 	peer_expect(&p, UROCE_RC_READ_REQUEST, PEER_SQ_PSN);
 	peer_expect_nothing(&p);
 	struct peer_packet in = write_to(PEER_RQ_PSN, mw->rkey, (uintptr_t)p.buffer, 8);
-	assert_int_equal(peer_in(&p, &in), UROCE_OK);	/* still valid */
+	assert_int_equal(peer_in(&p, &in), UROCE_OK);	/* the window is still valid */
 	peer_expect_ack(&p, UNLIMITED, PEER_RQ_PSN, 1);
 	struct peer_packet response = { .opcode = UROCE_RC_READ_RESPONSE_ONLY, .psn = PEER_SQ_PSN, .msn = 1,
 					.syndrome = UNLIMITED, .payload_bytes = 8 };
@@ -261,7 +261,7 @@ local_requests_behind_a_read(void **state)
 	peer_stop(&p);
 }
 
-/* Fails when all before it is done; what is behind it is flushed (R41). */
+/* A refused bind fails after all requests before it, and flushes those behind it (R41). */
 static void
 a_bind_that_is_refused(void **state)
 {
@@ -286,7 +286,7 @@ a_bind_that_is_refused(void **state)
 	peer_stop(&p);
 }
 
-/* R33: a region is not invalidated, with windows or without. */
+/* R33: a region cannot be invalidated, with or without windows. */
 static void
 r33_invalidating_a_region_is_refused(void **state)
 {
@@ -321,7 +321,7 @@ type_1_by_its_own_call(void **state)
 	struct peer_packet in = write_to(PEER_RQ_PSN, mw->rkey, (uintptr_t)p.buffer, 8);
 	assert_int_equal(peer_in(&p, &in), UROCE_OK);
 	peer_expect_ack(&p, UNLIMITED, PEER_RQ_PSN, 1);
-	/* unbound, by length 0 */
+	/* unbound by length 0 */
 	bind.bind_info = (struct ibv_mw_bind_info){ .mr = NULL };
 	before = mw->rkey;
 	assert_int_equal(uroce_bind_mw(p.qp, mw, &bind), 0);
@@ -333,7 +333,7 @@ type_1_by_its_own_call(void **state)
 	peer_stop(&p);
 }
 
-/* Another worker begins a poll, in which it may look keys up and place by them, and ends it. */
+/* Another worker begins and ends a poll, in which it may look up keys and place payloads. */
 #define OTHER_WORKER 5
 
 static void
@@ -350,7 +350,7 @@ other_worker_ends(void)
 	assert_int_equal(rte_rcu_qsbr_thread_unregister(uroce_rcu, OTHER_WORKER), 0);
 }
 
-/* A QP on the same CQs and memory. */
+/* Another QP with the same CQs and memory. */
 static struct ibv_qp *
 second_qp(const struct peer *p, const struct peer_conf *conf)
 {
@@ -365,7 +365,7 @@ second_qp(const struct peer *p, const struct peer_conf *conf)
 	return qp;
 }
 
-/* Of two QPs, RC and UC: the window is bound to the first, and the second is the one to post to. */
+/* Two QPs, RC or UC: the window is bound to the first; the test posts to the second. */
 struct two {
 	struct peer p;
 	struct ibv_qp *first;
@@ -394,7 +394,7 @@ two_stop(struct two *t)
 	peer_stop(&t->p);
 }
 
-/* The key is good for nothing, but its request is not complete: its worker goes on polling. */
+/* The key is dead, but the request is not complete: its worker goes on polling. */
 static void
 expect_to_wait(struct peer *p, const struct ibv_mw *mw, uint32_t rkey, struct ibv_qp *bound_to)
 {
@@ -407,8 +407,8 @@ expect_to_wait(struct peer *p, const struct ibv_mw *mw, uint32_t rkey, struct ib
 	}
 }
 
-/* The worker of the QP that a window is bound to may be placing by its key: an invalidation that comes from another QP
- * is complete when that worker's poll has ended, and what is behind it begins then. */
+/* The worker of a window's QP may be placing a payload by the window's key. An invalidation by another QP completes
+ * when that worker's poll has ended; the requests behind it start then. */
 static void
 an_invalidation_waits_for_other_workers(void **state)
 {
@@ -434,7 +434,7 @@ an_invalidation_waits_for_other_workers(void **state)
 	}
 }
 
-/* Polls that begin after it do not hold it up: they cannot find the key. */
+/* Polls that begin later do not delay the invalidation: they cannot find the key. */
 static void
 an_invalidation_waits_for_no_later_poll(void **state)
 {
@@ -453,7 +453,8 @@ an_invalidation_waits_for_no_later_poll(void **state)
 	two_stop(&t);
 }
 
-/* The QP's own packets are this worker's: nobody else places by a key that is bound to it. */
+/* A window of this QP is used by packets of this QP only, which this worker receives: no other worker places
+ * payloads by its key. */
 static void
 an_invalidation_on_its_own_qp_waits_for_nobody(void **state)
 {
@@ -471,7 +472,7 @@ an_invalidation_on_its_own_qp_waits_for_nobody(void **state)
 	peer_stop(&p);
 }
 
-/* Any QP of the domain uses a window of type 1: to bind it again, or to nothing, takes a key back. */
+/* Any QP of the domain may use a type 1 window: binding it again, or to nothing, must wait for other workers. */
 static void
 binding_type_1_again_waits_for_other_workers(void **state)
 {
@@ -500,7 +501,7 @@ binding_type_1_again_waits_for_other_workers(void **state)
 		peer_expect_wc(p.send_cq, IBV_WC_SUCCESS, i);
 		other_worker_begins();
 	}
-	/* bound to nothing: there is no key to be taken back */
+	/* unbound: no key must be withdrawn */
 	assert_int_equal(uroce_bind_mw(p.qp, mw, &bind), 0);
 	peer_expect_nothing(&p);
 	peer_expect_wc(p.send_cq, IBV_WC_SUCCESS, 2);
@@ -509,7 +510,7 @@ binding_type_1_again_waits_for_other_workers(void **state)
 	peer_stop(&p);
 }
 
-/* A QP that ends while its invalidation waits. */
+/* A QP is reset while its invalidation waits. */
 static void
 a_qp_ends_with_an_invalidation(void **state)
 {
@@ -530,7 +531,7 @@ a_qp_ends_with_an_invalidation(void **state)
 		attr.qp_state = IBV_QPS_RESET;
 		assert_int_equal(uroce_modify_qp(t.second, &attr, IBV_QP_STATE), 0);
 		peer_expect_nothing(&t.p);
-		/* in its next life it begins anew: there is no such key */
+		/* after the reset, the key does not exist */
 		peer_connect(t.second, &conf);
 		post_inv(&t.p, t.mw->rkey, 2, 0);
 		peer_expect_nothing(&t.p);
@@ -562,7 +563,7 @@ a_qp_is_destroyed_with_an_invalidation(void **state)
 	two_stop(&t);
 }
 
-/* Whatever credits it gives. */
+/* The ACK may carry any credits. */
 static void
 expect_acked(struct peer *p, uint32_t psn, uint32_t msn)
 {
@@ -591,14 +592,14 @@ r33_send_with_invalidate_is_executed(void **state)
 	assert_int_equal(wc.byte_len, 16);
 	assert_memory_equal(p.buffer + 4096, pattern, 16);
 	expect_acked(&p, PEER_RQ_PSN, 1);
-	/* it comes again: acknowledged, not executed, whatever the window is by now */
+	/* a duplicate is acknowledged, but not executed, whichever state the window has */
 	post_bind(&p, mw, 0, 64, RIGHTS, 3);
 	peer_expect_nothing(&p);
 	peer_expect_wc(p.send_cq, IBV_WC_SUCCESS, 3);
 	in.imm = mw->rkey;
 	assert_int_equal(peer_in(&p, &in), UROCE_DUPLICATE);
 	expect_acked(&p, PEER_RQ_PSN, 1);
-	/* in more than one packet, the last of which says which */
+	/* a SEND of several packets, the last of which has the rkey */
 	in = (struct peer_packet){ .opcode = UROCE_RC_SEND_FIRST, .psn = PEER_RQ_PSN + 1, .payload = pattern,
 				   .payload_bytes = 1024 };
 	assert_int_equal(peer_in(&p, &in), UROCE_OK);
@@ -613,7 +614,7 @@ r33_send_with_invalidate_is_executed(void **state)
 	peer_stop(&p);
 }
 
-/* R33: the region's own key, a window of type 1, of another QP, none at all. */
+/* R33: the key of the region, of a type 1 window, of a window of another QP, and an unknown key. */
 static void
 r33_send_with_a_wrong_rkey(void **state)
 {

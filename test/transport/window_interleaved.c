@@ -2,9 +2,9 @@
  * Copyright 2026 The uroce authors
  *
  * Two workers of one device take turns in one thread. One receives WRITEs by the key of a window, the other invalidates
- * the key. Each schedule interrupts the poll of the first at chosen points, including between the look-up of the key and
- * the placement, and runs the second there. The test tries all schedules. Once the invalidation has completed, no WRITE
- * may change the memory.
+ * the key. Each schedule interrupts the poll of the first at chosen points, including between the look-up of the key
+ * and the placement, and runs the second there. The test tries all schedules. Once the invalidation has completed, no
+ * WRITE may change the memory.
  */
 
 #include <setjmp.h>
@@ -24,31 +24,31 @@
 
 #define WRITES 2
 #define POINTS (WRITES + 4) /* before, in and after the poll, and at each placement */
-#define TURNS 4		    /* turns of our worker: it posts, then it polls */
+#define TURNS 4		    /* turns of the invalidating worker: it posts, then it polls */
 #define BYTES 16	    /* of a WRITE; all WRITEs have the same address */
 #define THEIR_BYTE 0x11
 #define OUR_BYTE 0x77
-#define THEIR_READER 3 /* RCU's numbers of the two workers */
+#define THEIR_READER 3 /* RCU reader ids of the two workers */
 #define OUR_READER 4
 
 enum how {
 	INVALIDATE,	/* type 2, by a LOCAL_INV on a QP of the other worker */
-	UNBIND,		/* type 1, by a bind of nothing */
+	UNBIND,		/* type 1, by a bind of length 0 */
 	BIND_ELSEWHERE, /* type 1 */
 };
 
 static struct peer p;
 static struct uroce_engine our_engine;
-static struct ibv_qp *our_qp; /* the window of type 2 is bound to p.qp, which is the other worker's */
+static struct ibv_qp *our_qp; /* of the invalidating worker; a type 2 window belongs to p.qp, of the receiving worker */
 static struct ibv_mw *mw;
 static uint32_t rkey; /* the key that the peer uses */
 static enum how how;
-static unsigned int plan[TURNS]; /* the point at which our worker takes each turn, ascending */
+static unsigned int plan[TURNS]; /* the point at which the invalidating worker takes each turn, ascending */
 static unsigned int turn, point;
-static bool polling;  /* their worker is in its poll */
-static bool complete; /* our request has completed */
-static unsigned int placed_late; /* WRITEs that were placed after our worker had invalidated the key */
-static unsigned int delayed;	 /* polls in which our request waited for their poll to end */
+static bool polling;  /* the receiving worker is in its poll */
+static bool complete; /* the invalidation has completed */
+static unsigned int placed_late; /* WRITEs that were placed after the key was invalidated */
+static unsigned int delayed;	 /* polls in which the invalidation waited for the receiving worker */
 
 static void
 post(struct ibv_qp *qp, struct ibv_send_wr wr)
@@ -87,7 +87,7 @@ take_back(void)
 	}
 }
 
-/* Poll our worker, then its CQ. @return whether a request has completed */
+/* Poll the invalidating worker, then its CQ. @return whether a request has completed */
 static bool
 poll_ours(void)
 {
@@ -116,10 +116,10 @@ take_turn(void)
 	if (complete)
 		memset(p.buffer, OUR_BYTE, BYTES);
 	else
-		delayed += polling && turn > 2; /* it never completes in the poll that invalidates the key */
+		delayed += polling && turn > 2; /* a request never completes in the poll that invalidates the key */
 }
 
-/* Their worker has come to its next point. */
+/* The receiving worker has reached its next point. */
 static void
 reach(void)
 {
@@ -128,7 +128,7 @@ reach(void)
 	point++;
 }
 
-/* The linker (--wrap) replaces by this the function that places all payloads of other lengths than 8. */
+/* By --wrap, the linker replaces the function that places all payloads of other lengths than 8 with this one. */
 void __real_uroce_place_bytes(uint8_t *to, const uint8_t *from, uint32_t bytes);
 void __wrap_uroce_place_bytes(uint8_t *to, const uint8_t *from, uint32_t bytes);
 
@@ -227,18 +227,18 @@ run_schedule(void)
 	start();
 	poll_theirs();
 	assert_int_equal(turn, TURNS);
-	/* their poll has ended, so our request can complete */
+	/* the receiving worker's poll has ended, so the invalidation can complete */
 	if (!complete)
 		take_turn();
 	assert_true(complete);
 	for (unsigned int i = 0; i < BYTES; i++)
 		if (p.buffer[i] != OUR_BYTE)
-			fail_msg("a WRITE was placed after the window had been taken back; turns at %u %u %u %u",
+			fail_msg("a WRITE was placed after the invalidation had completed; turns at %u %u %u %u",
 				 plan[0], plan[1], plan[2], plan[3]);
 	stop();
 }
 
-/* The next schedule: ascending points. @return false: that was the last */
+/* Go to the next schedule of ascending points. @return false: that was the last */
 static bool
 next_schedule(void)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Two workers: one places by the key of a window, slowly, while the other takes the key back. Once that request is
- * complete, the memory is the application's, and nothing is written to it any more.
+ * Two workers: one places payloads by the key of a window, slowly, while the other invalidates the key. Once the
+ * invalidation has completed, the memory belongs to the application, and no worker writes to it.
  */
 
 #include <errno.h>
@@ -23,20 +23,20 @@
 #include "verbs/qp/qp.h"
 
 #define CYCLES 100
-#define PREEMPTED 4	/* yields between looking a key up and placing */
-#define YIELDS 12	/* for the other worker to place what it may not, if it does */
-#define ENGINE 3	/* RCU's numbers of the two workers */
+#define PREEMPTED 4	/* yields between the look-up of a key and the placement */
+#define YIELDS 12	/* yields in which the other worker could write without permission */
+#define ENGINE 3	/* RCU reader ids of the two workers */
 #define OTHER 4
-#define THEIRS 1	/* what they write; the application writes more */
+#define THEIRS 1	/* the workers' value; the application writes larger ones */
 
 static struct peer p;
-static struct ibv_qp *first, *second;	/* the windows of type 2 are bound to the first */
+static struct ibv_qp *first, *second;	/* type 2 windows are bound to the first */
 static struct ibv_mw *mw;
 static uint32_t rkey;	/* atomic */
-static uint32_t found;	/* atomic: how often a key was, by which something is placed */
+static uint32_t found;	/* atomic: number of look-ups that found the key */
 static bool stop;	/* atomic */
 
-/* As a worker places a WRITE; its thread may be preempted in between. */
+/* Place a WRITE as a worker does; its thread may be preempted before it writes. */
 static void
 place(void)
 {
@@ -64,7 +64,7 @@ other_worker(void *arg)
 	return NULL;
 }
 
-/* The engine's worker polls until the request is complete. */
+/* Poll the engine's worker until the request completes. */
 static void
 complete(uint64_t wr_id)
 {
@@ -91,7 +91,7 @@ post(struct ibv_qp *qp, struct ibv_send_wr wr)
 	complete(wr.wr_id);
 }
 
-/* Type 1; of no bytes: take its key back. */
+/* Bind a type 1 window; with length 0, invalidate its key. */
 static void
 bind_1(uint64_t wr_id, uint64_t bytes)
 {

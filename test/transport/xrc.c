@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * XRC on the wire: requests with an XRCETH out of an initiator and into a target, byte by byte; the SRQ that a
- * request names, or fails to; whose memory it reaches; and answers, which are RC's.
+ * XRC on the wire. An initiator sends requests with an XRCETH, and a target receives them, byte by byte. A request
+ * names an SRQ, whose protection domain determines the memory that it may access. Responses equal those of RC except
+ * the opcode.
  */
 
 #include <errno.h>
@@ -30,8 +31,8 @@
 
 static uint8_t pattern[4096];
 
-/* An initiator, a target of a domain with two SRQs, and an SRQ of another domain. The target has no protection
- * domain: memory is reached through that of the SRQ. */
+/* An initiator, a target in a domain with two SRQs, and an SRQ of another domain. The target has no protection
+ * domain: memory is accessed with the SRQ's. */
 struct xrc {
 	struct peer p;
 	struct ibv_qp *own;
@@ -41,7 +42,7 @@ struct xrc {
 	struct ibv_cq *cqs[2];		/* of the first two SRQs */
 	struct ibv_srq *srqs[3];
 	uint32_t numbers[3];
-	uint32_t psn;			/* the target's next */
+	uint32_t psn;			/* next PSN at the target */
 };
 
 static struct ibv_xrcd *
@@ -127,7 +128,7 @@ post_srq(struct xrc *x, int srq, uint32_t offset, uint32_t length, uint64_t wr_i
 	assert_int_equal(uroce_post_srq_recv(x->srqs[srq], &wr, &bad), 0);
 }
 
-/* A request to the target; SENDs and WRITEs to the buffer's start. */
+/* Deliver a request to the target; SENDs and WRITEs address the start of the buffer. */
 static enum uroce_verdict
 in(struct xrc *x, uint8_t opcode, uint32_t srqn, uint32_t from, uint32_t length)
 {
@@ -194,7 +195,7 @@ post_send(struct xrc *x, enum ibv_wr_opcode opcode, uint32_t length, uint32_t sr
 	assert_int_equal(ibv_post_send(x->initiator, &wr, &bad), 0);
 }
 
-/* The initiator's next frame, from the BTH up to the ICRC: hex digits, spaces as one likes. */
+/* The initiator's next frame, from the BTH up to the ICRC: hex digits, with any blanks. */
 static void
 expect_frame(struct xrc *x, const char *hex)
 {
@@ -275,7 +276,7 @@ every_packet_of_a_message_has_one(void **state)
 	stop(&x);
 }
 
-/* The answers are RC's, but for the opcode. */
+/* Responses equal those of RC, except the opcode. */
 static void
 an_initiator_takes_answers(void **state)
 {
@@ -304,7 +305,7 @@ an_initiator_takes_answers(void **state)
 	assert_int_equal(peer_in(&x.p, &atomic), UROCE_OK);
 	peer_expect_wc(x.p.send_cq, IBV_WC_SUCCESS, 7);
 	assert_int_equal(*(uint64_t *)x.p.buffer, 0x8899aabbccddeeff);
-	/* those of RC are another transport's */
+	/* RC's opcodes belong to another transport */
 	post_send(&x, IBV_WR_SEND, 4, SRQN);
 	assert_true(peer_out(&x.p, &out));
 	ack.opcode = UROCE_RC_ACKNOWLEDGE;
@@ -352,7 +353,7 @@ srqn_is_24_bits_when_posted(void **state)
 	stop(&x);
 }
 
-/* Requests through one QP, receives from the SRQ that each names, completed where that completes. */
+/* Requests arrive on one QP; each takes a receive of the SRQ that it names, and completes on that SRQ's CQ. */
 static void
 a_send_is_received_by_the_srq_it_names(void **state)
 {
@@ -430,7 +431,7 @@ writes_reads_and_atomics_reach_the_srqs_domain(void **state)
 	assert_int_equal(peer_in(&x.p, &atomic), UROCE_OK);
 	out = peer_expect(&x.p, XRC(ATOMIC_ACKNOWLEDGE), PEER_RQ_PSN + 3);
 	assert_memory_equal(&out.original, pattern + 12, 8);
-	/* asked for again: answered again */
+	/* a duplicate is answered again */
 	assert_int_equal(peer_in(&x.p, &read), UROCE_DUPLICATE);
 	peer_expect(&x.p, XRC(READ_RESPONSE_ONLY), PEER_RQ_PSN + 2);
 	assert_int_equal(peer_in(&x.p, &atomic), UROCE_DUPLICATE);
@@ -439,7 +440,7 @@ writes_reads_and_atomics_reach_the_srqs_domain(void **state)
 	stop(&x);
 }
 
-/* Memory of another domain than the SRQ's is refused, whatever the key. */
+/* Memory of another protection domain than the SRQ's is refused with any key. */
 static void
 r18_memory_of_another_domain(void **state)
 {
@@ -499,7 +500,7 @@ a_wrong_srqn_is_refused(void **state)
 	}
 }
 
-/* It exists, but not for this QP. */
+/* The SRQ exists, but in another domain than the QP's. */
 static void
 an_srq_of_another_domain_is_refused(void **state)
 {
@@ -531,7 +532,7 @@ a_message_names_one_srq(void **state)
 	stop(&x);
 }
 
-/* What the message had taken is gone with the SRQ, and no completion comes of it. */
+/* The receive of a message is discarded with its SRQ, without a completion. */
 static void
 an_srq_that_is_destroyed_ends_its_message(void **state)
 {
@@ -565,8 +566,9 @@ create_srq(struct xrc *x, struct ibv_pd *pd, uint32_t *number)
 	return srq;
 }
 
-/* R27: a READ was answered with the rights of its SRQ's domain. The region moves to another domain and keeps its keys,
- * the SRQ and its domain go, and something else gets the domain's memory: asked for again, the READ has no rights. */
+/* R27: a READ was answered with the access rights of its SRQ's protection domain. The region then moves to another
+ * domain and keeps its keys; the SRQ and its domain are destroyed, and the domain's memory is reused. A duplicate of
+ * the READ has no rights. */
 static void
 a_read_again_when_the_domain_of_its_srq_is_gone(void **state)
 {
@@ -590,7 +592,7 @@ a_read_again_when_the_domain_of_its_srq_is_gone(void **state)
 	assert_int_equal(uroce_rereg_mr(mr, IBV_REREG_MR_CHANGE_PD, x.p.pd, NULL, 0, 0), 0);
 	assert_int_equal(mr->rkey, read.rkey);
 	assert_int_equal(uroce_dealloc_pd(pd), 0);
-	/* one of the next blocks of this size is that memory */
+	/* one of the next blocks of this size reuses that memory */
 	for (size_t i = 0; i < RTE_DIM(reused); i++) {
 		reused[i] = malloc(sizeof(*reused[i]));
 		assert_non_null(reused[i]);
@@ -605,8 +607,8 @@ a_read_again_when_the_domain_of_its_srq_is_gone(void **state)
 	stop(&x);
 }
 
-/* A READ whose responses have not all left when its SRQ is destroyed is refused from there on, as the packets of a
- * message are. */
+/* If an SRQ is destroyed while responses to a READ are still queued, the rest of the READ is refused, like the
+ * packets of a message. */
 static void
 an_srq_that_is_destroyed_ends_its_read(void **state)
 {
@@ -629,7 +631,7 @@ an_srq_that_is_destroyed_ends_its_read(void **state)
 	stop(&x);
 }
 
-/* R41: it completes where the SRQ completes; what is queued stays. */
+/* R41: the receive completes on the SRQ's CQ; queued receives stay. */
 static void
 an_error_flushes_what_was_taken(void **state)
 {
@@ -650,7 +652,7 @@ an_error_flushes_what_was_taken(void **state)
 	stop(&x);
 }
 
-/* R2: RC's opcodes, and XRC's the wrong way, are dropped before anything is answered. */
+/* R2: opcodes of RC, and XRC opcodes in the wrong direction, are dropped without a reply. */
 static void
 r2_other_transports_and_directions(void **state)
 {
