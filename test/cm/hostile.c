@@ -2,8 +2,8 @@
  * Copyright 2026 The uroce authors
  *
  * A communication manager with live connections gets arbitrary MADs, from its peer or with the peer's address: random
- * bytes, truncated messages, messages with extreme values in each field, for existing and for unknown IDs, and replays;
- * from seeds. Its memory stays bounded, and at the end nothing leaks.
+ * bytes, truncated messages, extreme values in each field, known and unknown IDs, and replays. All of it comes from
+ * seeds. Its memory stays bounded, and at the end nothing leaks.
  */
 
 #include <setjmp.h>

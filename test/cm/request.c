@@ -295,7 +295,7 @@ the_same_id_of_another_ca_is_another_request(void **state)
 	uroce_cm_put(mad, REQ, CA_GUID, 0x99);
 	test_end_receive(server, mad);
 	assert_int_equal(server->by_type[UROCE_CM_REQ_RECEIVED], 2);
-	/* the same from another address is another request, whatever the address in it */
+	/* the same from another address is another request, even with the same GID in it */
 	uroce_cm_at(mad, REQ, PRIMARY_LOCAL_GID)[15] = 77;
 	path = test_end_path(server);
 	path.dgid.raw[15] = 77;
