@@ -150,8 +150,8 @@ test_stop_while_woken(void **state)
 	assert_int_equal(uroce_destroy_worker(worker), 0);
 }
 
-/* One of two devices is closed while the thread is about to poll its descriptor, whose number another file of the
- * application then gets: the thread wakes once, does not read that file, and does not poll it again. */
+/* One of two devices is closed while the thread is about to poll its descriptor, and another file of the application
+ * gets the number of the descriptor. The thread wakes once, does not read that file, and does not poll it again. */
 static void
 test_close_while_polled(void **state)
 {

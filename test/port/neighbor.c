@@ -269,7 +269,7 @@ test_learn(void **state)
 	uroce_neighbor_put(&table, n, S);
 }
 
-/* A link that goes down invalidates all MAC addresses; when it comes up, addresses learned since then stay. */
+/* A link that goes down invalidates all MAC addresses; when it comes up, addresses learned in between stay. */
 static void
 test_link(void **state)
 {

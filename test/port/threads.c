@@ -235,7 +235,7 @@ test_objects_come_and_go(void **state)
 
 /* ---- states change while other threads post ---- */
 
-/* Post in whatever state: the request is executed, flushed, or refused. */
+/* Post in any state: the request is executed, flushed, or refused. */
 static void *
 post_anyway(void *arg)
 {
