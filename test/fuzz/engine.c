@@ -131,7 +131,7 @@ post_send(struct fuzz_input *in)
 		wr.send_flags |= IBV_SEND_SIGNALED;
 	for (int i = 0; i < wr.num_sge; i++)
 		sges[i] = sge_of(in);
-	/* posting reads inline data whatever the key: let it read existing memory */
+	/* posting reads inline data with any key: let it read existing memory */
 	for (int i = 0; i < wr.num_sge && (wr.send_flags & IBV_SEND_INLINE) != 0; i++)
 		sges[i] = (struct ibv_sge){ (uintptr_t)world_area(WORLD_OPEN), sges[i].length % 100,
 					    0 };

@@ -76,7 +76,7 @@ fuzz_below(struct fuzz_input *in, uint32_t n)
 	return fuzz_u8(in) % n;
 }
 
-/* Change one byte of n. The order of the two reads of the input is fixed, whatever the compiler. */
+/* Change one byte of n. The order of the two reads of the input is fixed, for all compilers. */
 static inline void
 fuzz_poke(struct fuzz_input *in, void *bytes, size_t n)
 {
