@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The pauses of the thread that drives the ports, on a clock that the test sets: no pause while frames arrive, then
- * growing sleeps up to a limit; sleeps at once if other threads want the CPU; longer sleeps while the application
- * polls.
+ * The pauses of the thread that drives the ports, on a clock that the test sets. The thread makes no pause while frames
+ * arrive; then its sleeps grow up to a limit. It sleeps at once if other threads want the CPU, and longer while the
+ * application polls.
  */
 
 #include <setjmp.h>
