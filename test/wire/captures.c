@@ -98,7 +98,7 @@ template_of(const struct test_frame *f, const struct uroce_packet *p, struct uro
 	assert_int_equal(uroce_template_init(t, &conf), 0);
 }
 
-/* Linux counts its IPv4 packets in the identification, which our templates leave at 0. */
+/* Linux counts its IPv4 packets in the identification, which uroce's templates leave at 0. */
 static void
 ipv4_set_id(struct rte_ipv4_hdr *ip, rte_be16_t id)
 {
@@ -111,7 +111,7 @@ ipv4_set_id(struct rte_ipv4_hdr *ip, rte_be16_t id)
 #define COPY32(field) to->field = rte_cpu_to_be_32(rte_be_to_cpu_32(from->field))
 #define COPY64(field) to->field = rte_cpu_to_be_64(rte_be_to_cpu_64(from->field))
 
-/* Write the extension headers of p field by field; what is not a field stays 0. */
+/* Write the extension headers of p field by field; all other bits stay 0. */
 static void
 ext_encode(const struct uroce_packet *p, uint8_t *bth)
 {
