@@ -124,8 +124,8 @@ class Link:
 # ---- operations ------------------------------------------------------------------------------------------
 
 def transfer(link, op, length, n=3, sges=1, psn=0x123456, own=0, flags=0):
-    """n messages of this length, each with its own data at its own place; every byte is compared, and
-    those behind each message must be untouched."""
+    """n messages of this length, each with data and a place of its own. Each byte is compared, and the bytes behind
+    each message must not change."""
     stride = (length + GUARD + 63) & ~63
     link.connect(size=n * stride, psn=psn, own=own)
     source, sink = link.requester, link.responder
