@@ -52,8 +52,8 @@ int uroce_destroy_worker(struct uroce_worker *worker);
 /**
  * Run one round: send posted requests, receive and process frames, send responses, run timers. Any thread, one at a
  * time: while another thread polls the worker, the function returns 0 at once. Never blocks. Call it often: the worker
- * makes no progress otherwise. A round acknowledges the packets that the previous round received, behind the requests
- * that the application has posted in between. So after a round that is not 0, call it again soon.
+ * makes no progress otherwise. A round acknowledges the packets that the previous round received, after the requests
+ * that the application has posted in between. So if it does not return 0, call it again soon.
  *
  * @return	number of frames that were received and sent
  */
@@ -82,8 +82,8 @@ int uroce_worker_launch(struct uroce_worker *worker, unsigned int lcore_id);
 int uroce_worker_stop(struct uroce_worker *worker);
 
 /**
- * Call fn(arg) while no worker of the process polls its ports, to change memory that a driver reads without a lock.
- * MT-safe; not within a poll. May be called within fn.
+ * Call fn(arg) while no worker of the process polls its ports, so that fn may change memory that a driver reads without
+ * a lock. MT-safe; not within a poll. fn may call this function, too.
  */
 void uroce_hold_workers(void (*fn)(void *arg), void *arg);
 
@@ -283,7 +283,7 @@ __be64 uroce_get_device_guid(struct ibv_device *device);
  */
 int uroce_get_async_event(struct ibv_context *context, struct ibv_async_event *event);
 
-/** ibv_ack_async_event(3). The call that destroys the event's object waits for this. */
+/** ibv_ack_async_event(3). A call that destroys the event's object waits until the event is acknowledged. */
 void uroce_ack_async_event(struct ibv_async_event *event);
 
 /** @} */
@@ -375,9 +375,9 @@ int uroce_dereg_mr(struct ibv_mr *mr);
 
 /**
  * uroce_dereg_mr() without waiting. When it returns 0, the keys are invalid and mr must not be used any more. The
- * memory must stay until freed(arg) is called. Any thread that calls uroce_worker_poll(), or an lcore that runs a
- * worker, calls freed outside of the worker's turn, and never before this function returns. freed may call any function
- * but uroce_worker_poll(). Until then the protection domain is in use. MT-safe; not from within uroce_worker_poll().
+ * memory must stay, and the protection domain is in use, until freed(arg) is called. Any thread that calls
+ * uroce_worker_poll(), or an lcore that runs a worker, calls freed outside of the worker's turn, and never before this
+ * function returns. freed may call any function but uroce_worker_poll(). MT-safe; not from within uroce_worker_poll().
  *
  * @param freed	NULL: no callback
  * @return	0; EBUSY: memory windows are bound to it; ENOMEM. After an error nothing has changed
@@ -640,7 +640,7 @@ int uroce_destroy_qp_async(struct ibv_qp *qp, void (*freed)(void *arg), void *ar
  */
 struct ibv_ah *uroce_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *attr);
 
-/** ibv_destroy_ah(3). Sends that were posted with it are not affected. @return 0 */
+/** ibv_destroy_ah(3). Sends that were posted with the handle are not affected. @return 0 */
 int uroce_destroy_ah(struct ibv_ah *ah);
 
 /**
@@ -690,7 +690,7 @@ int uroce_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_w
  * SRQ; ENOMEM: full */
 int uroce_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad_wr);
 
-/** ibv_query_qp_data_in_order(3). @return 0: bytes may be placed in any order, except that the last one comes last */
+/** ibv_query_qp_data_in_order(3). @return 0: the order of bytes is not guaranteed, but the last byte comes last */
 int uroce_query_qp_data_in_order(struct ibv_qp *qp, enum ibv_wr_opcode op, uint32_t flags);
 
 /** ibv_query_ece(3): no vendor, all zeros. @return 0 */
