@@ -23,7 +23,7 @@ from rig import Failure, address, cidr, gid
 from wire import Fault
 
 KERNEL = 3              # last part of the address of the host's kernel on the wire
-LIMIT_S = 400           # for a program in the guest
+LIMIT_S = 400           # for a program; the wait for its end is longer
 LISTEN_S = 300
 ATTEMPTS = 5
 GIVES_UP = 'transport retry count'      # the words of both libibverbs
