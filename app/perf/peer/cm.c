@@ -385,6 +385,8 @@ cm_connect(struct perf_conn *conn, struct perf_cm *cm, const union ibv_gid *to)
 				    UROCE_PERF_OOB_TIMEOUT_MS) != 0)
 		return -errno;
 	ret = event_wait(conn, cm, RDMA_CM_EVENT_ADDR_RESOLVED, &id, 0);
+	if (ret == -ETIMEDOUT) /* no host has answered, unlike a timeout after this */
+		return -EHOSTUNREACH;
 	if (ret != 0)
 		return ret;
 	if (uroce_rdma_resolve_route(cm->id, UROCE_PERF_OOB_TIMEOUT_MS) != 0)
