@@ -316,7 +316,7 @@
 #define UROCE_PERF_BUFFER_BYTES (64u << 20)	/* message buffers of one end; each QP has at least one */
 #define UROCE_PERF_WINDOW_BYTES (1u << 20)	/* message buffers of one QP: stays in cache */
 #define UROCE_PERF_VERIFY_WINDOW_BYTES (8u << 20)	/* with --verify, which checks each before its reuse */
-#define UROCE_PERF_BATCH 16			/* work requests posted at once, the last one signalled */
+#define UROCE_PERF_BATCH 16			/* work requests posted at once, the last one signaled */
 #define UROCE_PERF_BATCH_BYTES 8192		/* least size of messages that are posted one by one */
 #define UROCE_PERF_INLINE_BYTES 32		/* largest message that is posted inline */
 #define UROCE_PERF_LOSSY_RECEIVES 1024		/* least receives of a UC or UD QP */

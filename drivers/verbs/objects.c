@@ -97,7 +97,7 @@ ibv_destroy_qp(struct ibv_qp *qp)
 }
 
 /* RNICs create larger CQs than requested, and programs rely on it: with ib_send_lat -e, two sends complete into a CQ
- * of one entry if the reply arrives before the acknowledgment. */
+ * of one entry if the reply arrives before the acknowledgement. */
 struct ibv_cq *
 ibv_create_cq(struct ibv_context *c, int cqe, void *cq_context, struct ibv_comp_channel *channel, int vector)
 {

@@ -94,7 +94,7 @@ timewait_is_twice_a_packets_life_and_the_acks_delay(void **state)
 	test_pair_deliver(p);
 	from_ns = p->now_ns;
 	test_pair_run(p, UINT64_MAX);
-	/* 4.096 us << 14, twice, and << 15, rounded to a tick; the server knows only the REQ's acknowledgment
+	/* 4.096 us << 14, twice, and << 15, rounded to a tick; the server knows only the REQ's acknowledgement
 	 * timeout, and waits longer */
 	waited_ns = p->end[TEST_CLIENT].last_ns - from_ns;
 	assert_true(waited_ns >= 2 * (4096ull << 14) + (4096ull << 15));

@@ -2,7 +2,7 @@
  * Copyright 2026 The uroce authors
  *
  * Completion channels (ibv_req_notify_cq(3), ibv_get_cq_event(3)): which completions cause an event, one event per
- * arming, none missed between arming and polling, acknowledgments, and events of a destroyed CQ.
+ * arming, none missed between arming and polling, acknowledgements, and events of a destroyed CQ.
  */
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The payload of a selective acknowledgment: which lengths are valid.
+ * The payload of a selective acknowledgement: which lengths are valid.
  */
 
 #include <setjmp.h>

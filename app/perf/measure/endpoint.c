@@ -222,7 +222,7 @@ mtu_enum(uint32_t bytes)
 	return (enum ibv_mtu)(rte_log2_u32(bytes) - 7);
 }
 
-/* With many QPs an ACK is delayed: twice as many packets in flight, twice the time-out. */
+/* With many QPs an ACK is delayed: twice as many packets in flight, twice the timeout. */
 static uint8_t
 timeout_of(const struct perf_params *p, bool impaired)
 {

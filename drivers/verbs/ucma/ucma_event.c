@@ -2,7 +2,7 @@
  * Copyright 2026 The uroce authors
  *
  * Gets events for librdmacm: takes an event from lib/cm, copies it out, and acknowledges it at once. librdmacm counts
- * acknowledgments itself; the reply to the command that destroys an ID says how many events to wait for. Any thread
+ * acknowledgements itself; the reply to the command that destroys an ID says how many events to wait for. Any thread
  * of the program; blocks unless the descriptor is non-blocking.
  */
 

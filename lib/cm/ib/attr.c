@@ -16,7 +16,7 @@
 #define PORT               1
 #define MIN_RNR_TIMER      0 /* 655 ms, as in Linux; a consumer may modify its QP */
 
-/* The round trip is twice the packet's life time, which adds 1 to the exponent. The sum of the round trip and the delay
+/* The round trip is twice the packet's lifetime, which adds 1 to the exponent. The sum of the round trip and the delay
  * is rounded up to twice the larger only if their exponents differ by at most 1. */
 uint8_t
 uroce_cm_ack_timeout(uint8_t ack_delay, uint8_t packet_life_time)

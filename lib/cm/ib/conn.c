@@ -67,7 +67,7 @@ uroce_cm_conn_set_user(struct uroce_cm_conn *conn, void *user)
 	conn->user = user;
 }
 
-/* The time for which packets of the connection may be in flight: twice a packet's life time and the peer's ACK delay */
+/* The time for which packets of the connection may be in flight: twice a packet's lifetime and the peer's ACK delay */
 static uint64_t
 timewait_ns(const struct uroce_cm_conn *conn)
 {

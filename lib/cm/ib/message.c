@@ -96,7 +96,7 @@ path_decode(const uint8_t *mad, enum uroce_cm_field first, struct uroce_cm_path 
 	path->traffic_class = (uint8_t)get(mad, first, TRAFFIC_CLASS);
 	path->hop_limit = (uint8_t)get(mad, first, HOP_LIMIT);
 	path->sl = (uint8_t)get(mad, first, SL);
-	/* the acknowledgement timeout is twice the packet life time and more */
+	/* the acknowledgement timeout is twice the packet lifetime and more */
 	path->packet_life_time = ack_timeout > 0 ? ack_timeout - 1 : 0;
 }
 

@@ -59,7 +59,7 @@ fill_req(struct uroce_cma_id *id, const struct rdma_conn_param *param, struct ur
 	req->remote_cm_response_timeout = UROCE_CMA_RESPONSE_TIMEOUT;
 	req->local_cm_response_timeout = UROCE_CMA_RESPONSE_TIMEOUT;
 	req->max_cm_retries = UROCE_CMA_MAX_RETRIES;
-	/* local_ack_timeout stays 0: it is computed from the path's life time */
+	/* local_ack_timeout stays 0: it is computed from the path's lifetime */
 }
 
 static int

@@ -29,7 +29,7 @@ uroce_cma_path(const struct uroce_cma_id *id, struct uroce_cm_path *path)
 	path->pkey = UROCE_CMA_PKEY;
 	path->mtu = (uint8_t)port.active_mtu;
 	path->packet_life_time = UROCE_CMA_PACKET_LIFE_TIME;
-	/* the QP's timeout is twice the life time */
+	/* the QP's timeout is twice the lifetime */
 	if (id->timeout_set && id->timeout > 0)
 		path->packet_life_time = id->timeout - 1;
 }
