@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Parses the command line of uroce-rping after the `--`. The letters are rping's. main()
- * parses it before EAL starts, so that a wrong argument is reported at once.
+ * Parses the command line of uroce-rping after the `--`. The option letters are rping's. main() calls this before EAL
+ * starts, so that a wrong argument is reported at once.
  */
 
 #include <arpa/inet.h>

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * uroce-switch: arguments, EAL, ports, and the loop. Exit status: 0; 1 if something went wrong; 2 for a wrong
- * argument.
+ * uroce-switch: arguments, EAL, ports, and the loop. Exit status: 0; 1 on a failure; 2 for a wrong argument.
  */
 
 #include <errno.h>

@@ -154,8 +154,8 @@ credits_moved(struct bw *b, uint64_t now)
 	return true;
 }
 
-/* Give up lost messages of a lossy transport: all frames have arrived, but the server has given no credit for them.
- * Until then their slots must not be overwritten. Ctrl-C does not change this: a slow server is not a lossy link. */
+/* Stop waiting for lost messages of a lossy transport: all frames have arrived, but the server has granted no credit
+ * for them. Before that, their slots must not be overwritten. Ctrl-C does not skip this: a slow server is no loss. */
 static void
 write_off(struct bw *b, uint64_t now)
 {

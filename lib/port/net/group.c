@@ -165,9 +165,9 @@ uroce_groups_leaving(struct uroce_groups *g)
 	return leaving;
 }
 
-/* Set our version to that of the oldest querier that was heard lately. When an older querier appears, cancel all
- * pending reports (RFC 3376, 7.2.1; RFC 3810, 8.2.1): it queries, too. When it has gone, keep the pending reports, in
- * the newer version: otherwise no querier would learn of a group that was joined meanwhile. */
+/* Use the version of the oldest querier that has sent a query within UROCE_GROUP_OLD_QUERIER_NS. When an older querier
+ * appears, cancel all pending reports (RFC 3376, 7.2.1; RFC 3810, 8.2.1), because its own queries request them. When it
+ * times out, keep the pending reports, in the newer version: otherwise no querier would learn of groups joined since. */
 static void
 version_update(struct uroce_groups *g, enum uroce_group_family family, uint64_t now_ns)
 {

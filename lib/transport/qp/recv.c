@@ -46,7 +46,7 @@ uroce_qp_complete_recv(struct uroce_engine *e, struct uroce_qp *qp, struct ibv_w
 	if (likely(qp->recv_srq == NULL))
 		uroce_responder_of(qp)->credits = uroce_credits_encode(
 			__atomic_load_n(&qp->rq.tail, __ATOMIC_RELAXED) - qp->rq.head);
-	/* messages posted after the completion leave behind the ACK */
+	/* messages posted after the completion leave after the ACK */
 	e->acks.lead = true;
 	uroce_responder_of(qp)->recv_resource = uroce_responder_of(qp)->resource_tail;
 	uroce_responder_of(qp)->recv_unacked = true;

@@ -9,14 +9,14 @@
  *			has delayed
  *	end of burst	one for a burst of more packets than		ahead of all messages
  *			UROCE_ACK_DEFER_PACKETS, for throughput
- *	next round	any other: the application may answer first	behind the messages of the next round
+ *	next round	any other: the application may reply first	after the messages of the next round
  *	with the reply	one for a WRITE, if the application has		just ahead of the reply, in one burst with
  *			replied to WRITEs soon, and another thread	it; after acks.reply_ns in the QP's turn
  *			polls for it
  *
- * A message leaves behind every ACK that was owed when the application posted the message, if the peer can see the
+ * A message leaves after every ACK that was owed when the application posted the message, if the peer can see the
  * order by its completions: the ACK is for a request that completed a receive, or the message completes one. So the
- * peer gets the completion of its SEND before the reply. These ACKs leave ahead of the message, in the same burst.
+ * peer gets the completion of its SEND before the reply. These ACKs leave just before the message, in the same burst.
  */
 
 #include <assert.h>

@@ -90,8 +90,8 @@ replay_read(struct uroce_qp *qp, struct uroce_rd_atomic *r, const struct uroce_p
 	return true;
 }
 
-/* The first packet behind a gap has arrived again: the peer goes back N, and retransmits the packets of the next gap,
- * too. Replace an owed NAK for that gap by an ACK, because the NAK would make the peer go back once more. */
+/* A duplicate of the first packet behind a gap has arrived: the peer goes back N, and will also retransmit the packets
+ * of the next gap. Replace an owed NAK for that gap by an ACK, because the NAK would make the peer go back once more. */
 static void
 withdraw_nak(struct uroce_responder *resp)
 {

@@ -2,7 +2,7 @@
  * Copyright 2026 The uroce authors
  *
  * Sends the responder's answers in the order of the requests: READ and atomic responses first, then one ACK or NAK for
- * all requests behind them. On the engine's thread.
+ * all later requests. On the engine's thread.
  */
 
 #include <errno.h>
@@ -257,7 +257,7 @@ static void
 refuse_read(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_rd_atomic *r)
 {
 	uint32_t psn = uroce_psn_add(r->first_psn, r->next);
-	bool told = uroce_responder_of(qp)->nak_state == UROCE_STATE_CLOSING;	/* for a refused request behind it */
+	bool told = uroce_responder_of(qp)->nak_state == UROCE_STATE_CLOSING;	/* a later request was refused, with its event */
 
 	uroce_responder_of(qp)->resource_head = uroce_responder_of(qp)->resource_tail;
 	uroce_nak_on(uroce_responder_of(qp), UROCE_ON_FATAL);
