@@ -22,7 +22,7 @@
 typedef int (*query_port_fn)(struct ibv_context *, uint8_t, struct ibv_port_attr *, size_t);
 typedef int (*query_port_compat_fn)(struct ibv_context *, uint8_t, struct _compat_ibv_port_attr *);
 
-/* uroce's own calls, the same for all devices; constant once a device is known */
+/* the contexts' own functions, the same for all devices; constant once a device is open */
 static query_port_fn real_query_port;
 static query_port_compat_fn real_query_port_compat;
 
