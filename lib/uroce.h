@@ -93,8 +93,8 @@ void uroce_hold_workers(void (*fn)(void *arg), void *arg);
  * @{ */
 
 /**
- * Congestion control of a port, DCQCN: the port marks the packets that it sends as ECN-capable (if the ECN bits of the
- * traffic class are 0), answers packets marked CE with CNPs, and limits the rate of a QP that receives CNPs. Names and
+ * Congestion control of a port (DCQCN). The port marks the packets that it sends as ECN-capable, if the ECN bits of the
+ * traffic class are 0. It answers packets marked CE with CNPs, and limits the rate of a QP that receives CNPs. Names and
  * meanings of the parameters are those of ConnectX. 0 stands for the default, which each comment gives last. See
  * doc/explanation/congestion.
  */
@@ -275,9 +275,9 @@ __be64 uroce_get_device_guid(struct ibv_device *device);
 
 /**
  * ibv_get_async_event(3). context->async_fd can be polled, and set to O_NONBLOCK. Events of a port:
- * IBV_EVENT_PORT_ERR and IBV_EVENT_PORT_ACTIVE when its link goes down and up (reported at once if the driver has
- * interrupts, else within UROCE_LINK_POLL_NS by the worker of its first queue), IBV_EVENT_GID_CHANGE, and
- * IBV_EVENT_DEVICE_FATAL when the device has been removed.
+ * IBV_EVENT_PORT_ERR and IBV_EVENT_PORT_ACTIVE when its link goes down and up, IBV_EVENT_GID_CHANGE, and
+ * IBV_EVENT_DEVICE_FATAL when the device has been removed. If the driver has interrupts, a change of the link is
+ * reported at once, else within UROCE_LINK_POLL_NS, while the worker of the first queue is polled.
  *
  * @return	0; -1 and errno: EAGAIN, EINTR
  */
@@ -614,9 +614,9 @@ int uroce_destroy_qp(struct ibv_qp *qp);
 
 /**
  * As uroce_destroy_qp(), but waits only for a round of the QP's worker, and for a thread that reads the QP's
- * completions. When it returns 0, qp must not be used any more, its completions have been removed from its CQs, and it
- * sends no more packets, not even queued messages of UD and UC. freed(arg) is called as by uroce_dereg_mr_async(), when
- * no worker uses the QP, and the application has acknowledged the QP's events that it got. Until then the CQs, the SRQ
+ * completions. When it returns 0, qp must not be used any more, and its completions have been removed from its CQs. It
+ * sends no more packets, not even queued messages of UD and UC. freed(arg) is called as by uroce_dereg_mr_async(), once
+ * no worker uses the QP and the application has acknowledged the QP's events that it got. Until then the CQs, the SRQ
  * and the protection domain are in use, and the memory of posted requests must stay. MT-safe; not from within
  * uroce_worker_poll().
  *

@@ -145,9 +145,9 @@ void uroce_engine_receive(struct uroce_engine *e, struct uroce_qp *const *qps,
 
 /**
  * Run timers, take doorbells, and build packets. A message leaves after each ACK that was owed when the application
- * posted the message, if the peer can see the order by its completions: the ACK is for a request that completed a
- * receive at this end, or the message completes a receive at the peer. An ACK that waits for READ responses delays only
- * messages of its own QP.
+ * posted the message, if completions show the order to the peer. They do if the ACK is for a request that completed a
+ * receive at this end, or if the message completes a receive at the peer. An ACK that waits for READ responses delays
+ * only messages of its own QP.
  * @param frames	set to frames, which the caller owns; m->port is the device's port, or see struct
  *			uroce_frame_route
  * @return	the number of frames; fewer than n: there is nothing more to send now

@@ -34,7 +34,7 @@ uroce_crc_masked_portable(const uint8_t *data, const uint8_t *clear, const uint8
 #define CLMUL __attribute__((target("pclmul,sse4.1")))
 
 /*
- * The factors of the first and the second 8 bytes of a block that is d blocks before the last one:
+ * The factors of the first and the second 8 bytes of a block that is d blocks before the last one. They are
  * x^(128 * d + 32) and x^(128 * d - 32) modulo the polynomial P, bit-reflected in 64 bits and shifted left by one.
  * V. Gopal et al., "Fast CRC Computation for Generic Polynomials Using PCLMULQDQ Instruction", Intel, 2009.
  */

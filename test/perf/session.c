@@ -251,7 +251,7 @@ test_in_turn(void **state)
 	assert_false(s.failed);
 }
 
-/* A failed test is reported with its results, whatever follows it. */
+/* A failed test is reported with its results, even if other tests follow. */
 static void
 test_failed_run(void **state)
 {

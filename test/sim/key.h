@@ -2,7 +2,7 @@
  * Copyright 2026 The uroce authors
  *
  * Keys that work requests name. Normally a key is not invalidated while a request may use it. If a scenario invalidates
- * it nevertheless, no memory may be read or written by it afterwards.
+ * it nevertheless, no memory may be read or written by it from then on.
  */
 
 #ifndef UROCE_TEST_SIM_KEY_H

@@ -141,7 +141,7 @@ reconnect_some(struct sim *s)
 
 /* ---- a run ---- */
 
-/* Check counters that no action in these worlds may increase, whatever the link does. */
+/* Check counters that no action in these worlds, and no harm by the link, may increase. */
 static void
 check_never(const struct world *w)
 {

@@ -9,7 +9,7 @@
 
 #include "world.h"
 
-/** Run in a world at rest, which is at rest again afterwards. Its devices must have no objects. */
+/** Run in a world at rest, which is at rest again at the end. Its devices must have no objects. */
 void restart_run(struct world *w, uint64_t seed);
 
 #endif /* UROCE_TEST_SIM_RESTART_H */

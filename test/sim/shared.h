@@ -2,7 +2,7 @@
  * Copyright 2026 The uroce authors
  *
  * Several queue pairs with a few shared receive queues: RC QPs use one of them, XRC requests name theirs. Every message
- * arrives once, whole, and in the order of its queue pair, whatever the link does; at most once if a queue pair fails.
+ * arrives once, whole, and in the order of its queue pair, with any harm by the link; at most once if a QP fails.
  */
 
 #ifndef UROCE_TEST_SIM_SHARED_H

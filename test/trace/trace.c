@@ -77,7 +77,7 @@ write_all(uint8_t mark)
 	uroce_trace_cm_state(0xdddddddd, qpn, 0xeeeeee, "REQ sent", "established");
 }
 
-/* Save, and read what all threads have written. */
+/* Save the trace, and read the events of all threads. */
 static void
 save(void)
 {
@@ -93,7 +93,7 @@ save(void)
 	assert_in_range(trace_bytes, 1, sizeof(trace) - 1);
 }
 
-/* Where in the trace device 7, the QP and then these bytes are, in that order. */
+/* Does the trace contain device 7, the QP and these bytes, one after the other? */
 static bool
 has(uint8_t mark, const void *fields, size_t bytes)
 {
@@ -120,7 +120,7 @@ test_names(void **state)
 	}
 }
 
-/* White space and the order of a struct's members as rte_trace writes them: one member a line. */
+/* Compare the fields with rte_trace's description of each event, which has a member per line. */
 static void
 test_fields(void **state)
 {
@@ -176,7 +176,7 @@ test_written(void **state)
 	assert_true(HAS(1, 1));
 }
 
-/* What is not asked for leaves nothing. */
+/* Disabled trace points write nothing. */
 static void
 test_off(void **state)
 {
@@ -192,7 +192,7 @@ test_off(void **state)
 	assert_true(HAS(3, 0x33, 0x33, 0x33, 0));
 }
 
-/* A state that there is not has a name, too. */
+/* An unknown state has a name, too. */
 static void
 test_unknown_state(void **state)
 {

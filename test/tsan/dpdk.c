@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Tells ThreadSanitizer what it cannot see of DPDK, whose libraries are not instrumented: that memory which is
- * allocated was free before, that an mbuf from a pool was put there by somebody, that a lcore's function is over
- * when its wait returns. Linked whole into tests with -Db_sanitize=thread; its functions stand before DPDK's.
+ * Tells ThreadSanitizer the order of accesses that DPDK guarantees, because DPDK's libraries are not instrumented. The
+ * free of memory or of an mbuf precedes its next allocation, and the end of an lcore's function precedes the return of
+ * the wait for it. Linked whole into tests with -Db_sanitize=thread; its functions replace DPDK's.
  */
 
 #include <dlfcn.h>
@@ -26,8 +26,8 @@
 
 #define REAL(name) ((__typeof__(&name))real(#name))
 
-/* What is freed, by whomever and however, is allocated later. Coarse: it orders what frees before all that
- * allocates later, which no data path does. */
+/* Orders each free before all later allocations, of any memory. That is more order than DPDK guarantees, but no data
+ * path allocates memory. */
 static char heap;
 static char lcores[RTE_MAX_LCORE];
 
@@ -101,14 +101,14 @@ rte_mempool_free(struct rte_mempool *pool)
 	REAL(rte_mempool_free)(pool);
 }
 
-/* ---- a lcore's function ---- */
+/* ---- an lcore's function ---- */
 
 struct launch {
 	lcore_function_t *function;
 	void *arg;
 };
 
-static struct launch launches[RTE_MAX_LCORE]; /* of each lcore the last one; it is idle before */
+static struct launch launches[RTE_MAX_LCORE]; /* the latest of each lcore, which was idle before */
 
 static int
 lcore_main(void *arg)
@@ -160,7 +160,7 @@ alarm_main(void *arg)
 	a.function(a.arg);
 }
 
-/* Nobody here cancels one: it would not be found. */
+/* No test cancels an alarm: rte_eal_alarm_cancel() would not find it by its function. */
 int
 rte_eal_alarm_set(uint64_t us, rte_eal_alarm_callback function, void *arg)
 {
@@ -284,7 +284,7 @@ rte_eth_dev_start(uint16_t port)
 {
 	struct rte_eth_dev_info info;
 
-	/* once: they stay when the port is stopped, and queues that are not there yet get theirs then */
+	/* the callbacks stay when the port is stopped; a queue that is added later gets its own at the next start */
 	if (rte_eth_dev_info_get(port, &info) == 0) {
 		for (uint16_t i = 0; i < info.nb_rx_queues; i++)
 			rte_eth_add_rx_callback(port, i, received, NULL);

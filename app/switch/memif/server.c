@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * A memif server that replaces net_memif's (DPDK 22.11), which trusts its clients: a bad index, offset or length
- * makes that server access any memory, a bad descriptor blocks it forever, and a client that connects and disconnects
+ * A memif server that trusts no client. It replaces that of net_memif (DPDK 22.11): there a bad index, offset or length
+ * makes the server access any memory, a bad descriptor blocks it forever, and a client that connects and disconnects
  * terminates it.
  */
 

@@ -30,7 +30,7 @@ claim(struct uroce_port *port)
 	return NULL;
 }
 
-/* Release the slot, whatever its state. @return whether the reply has arrived */
+/* Release the slot, in any state. @return whether the reply has arrived */
 static bool
 unclaim(struct uroce_ping *ping)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Receives bursts of frames in two passes: the first parses each frame once and prefetches its QP, the second checks its
- * ICRC, looks its QP up, and delivers it to the engine, to another worker or to a multicast group. Workers, within a
- * poll.
+ * Receives bursts of frames in two passes. The first pass parses each frame once, and prefetches its QP. The second pass
+ * checks the ICRC, looks up the QP, and delivers the frame to the engine, to another worker or to a multicast group.
+ * Workers, within a poll.
  */
 
 #include <rte_prefetch.h>

@@ -75,8 +75,8 @@ append(struct uroce_engine *e, struct rte_mbuf *head, struct rte_mbuf **tail)
 	return 0;
 }
 
-/* Chain the slice to the head as external mbufs, and one mbuf for pad and ICRC, which must not be written to the
- * application's memory. @return 0, -ENOBUFS, -EACCES; -ENOTSUP: the payload has to be copied */
+/* Chain the slice to the head as external mbufs, and one more mbuf. That mbuf is for the pad and the ICRC, which must
+ * not be written to the application's memory. @return 0, -ENOBUFS, -EACCES; -ENOTSUP: the payload must be copied */
 static int
 attach(struct uroce_engine *e, const struct uroce_qp *qp, const struct uroce_slice *slice, struct rte_mbuf *head,
        struct rte_mbuf **tail)

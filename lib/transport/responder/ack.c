@@ -14,8 +14,8 @@
  *			replied to WRITEs soon, and another thread	it; after acks.reply_ns in the QP's turn
  *			polls for it
  *
- * A message leaves after every ACK that was owed when the application posted the message, if the peer can see the
- * order by its completions: the ACK is for a request that completed a receive, or the message completes one. So the
+ * A message leaves after every ACK that was owed when the application posted the message, if completions show the order
+ * to the peer. They do if the ACK is for a request that completed a receive, or if the message completes one. So the
  * peer gets the completion of its SEND before the reply. These ACKs leave just before the message, in the same burst.
  */
 

@@ -85,7 +85,7 @@ wq_init(const struct uroce_qp *qp, struct uroce_wq *wq, uint32_t entries, uint32
 	return wq->ring == NULL ? ENOMEM : 0;
 }
 
-/* No receive can be posted to a QP without a receive queue of its own, whatever capacity was requested. Its worker has
+/* No receive can be posted to a QP without a receive queue of its own, even if capacity was requested. Its worker has
  * one entry, for the WQE that the message in progress has taken from an SRQ. */
 static int
 init_shared_recv(struct uroce_qp *qp)

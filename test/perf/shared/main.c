@@ -2,7 +2,7 @@
  * Copyright 2026 The uroce authors
  *
  * Tests that workers share no cache lines on the data path. Three workers of one device, each on its own lcore, post,
- * send, receive and complete on their own queue pairs, as requester and as responder. Afterwards no cache line has been
+ * send, receive and complete on their own queue pairs, as requester and as responder. No cache line may have been
  * written by one worker and accessed by another. The main thread runs the other end of the wire, which is not watched.
  * If workers must share something, such as a CQ or frames for another worker, they share only that.
  */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Tests stopped, starved and deaf ends, and cut wires: a stream between two ends makes no progress meanwhile, and is
- * right afterwards. A busy port makes its end wait.
+ * Tests stopped, starved and deaf ends, and cut wires: a stream between two ends makes no progress until the mishap is
+ * over, and then continues without an error. A busy port makes its end wait.
  */
 
 #include <setjmp.h>
