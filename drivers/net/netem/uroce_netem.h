@@ -4,9 +4,9 @@
 
 /**
  * @file
- * uroce: network emulation on a DPDK port. Frames that the port receives are lost, reordered, duplicated, corrupted,
- * delayed or marked as congested, at random from a seed, before the application receives them. It tests programs, not
- * links. Frames between devices of one process that do not go through the port are not impaired.
+ * uroce: network emulation on a DPDK port. netem loses, reorders, duplicates, corrupts, delays or ECN-marks frames that
+ * the port receives, at random from a seed, before the application receives them. It tests programs, not links. Frames
+ * between devices of one process that do not go through the port are not impaired.
  */
 
 #ifndef UROCE_NETEM_H
@@ -49,16 +49,16 @@ struct uroce_netem_stats {
  *	corrupt=P	share in which one random bit is flipped
  *	ecn=P		share of IP packets that is marked CE
  *	delay=T		delay of each frame; T is a number of microseconds, or 10us, 1.5ms, 300ns
- *	jitter=T	most random delay in addition, which also reorders frames
+ *	jitter=T	additional random delay from 0 to T, which also reorders frames
  *	late=T		additional delay of a reordered frame (20us)
- *	limit=N		most delayed frames at a time, per queue (4096)
- *	seed=N		of the random numbers (1)
+ *	limit=N		delayed frames at a time, per queue (4096); further ones are lost
+ *	seed=N		seed of the random numbers (1)
  * @return	NULL and errno: EINVAL: not such a list; ENODEV: no such port, or it has no receive queue; ENOMEM;
  *		ENOTSUP: DPDK was built without receive callbacks
  */
 struct uroce_netem *uroce_netem_attach(uint16_t port_id, const char *impairment);
 
-/** Stop impairing a port, before it is closed. Delayed frames are lost. Not from a worker's poll.
+/** Stop impairing a port, before the port is closed. Delayed frames are lost. Not from within a worker's poll.
  * @param netem	NULL: no-op */
 void uroce_netem_detach(struct uroce_netem *netem);
 
