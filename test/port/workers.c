@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The process's workers: their number is limited by memory; their indices, when they can be destroyed, and the lcores
- * that run them.
+ * The process's workers: their number is limited by memory and memzones; their indices, when they can be
+ * destroyed, and the lcores that run them.
  */
 
 #include <errno.h>
@@ -11,10 +11,16 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
+#include <rte_errno.h>
 #include <rte_lcore.h>
+#include <rte_log.h>
 #include <rte_mbuf.h>
+#include <rte_memzone.h>
 
 #include "eal.h"
 #include "groups.h"
@@ -83,6 +89,38 @@ test_limit(void **state)
 		assert_true(n > 1 && n >= first);
 		destroy(workers, n);
 	}
+}
+
+/* DPDK's limit of memzones gives ENOSPC, too: the message must not name the limit of workers. */
+static void
+test_no_memzone(void **state)
+{
+	const struct rte_memzone *zones[RTE_MAX_MEMZONE + 1];
+	char name[RTE_MEMZONE_NAMESIZE], *text = NULL;
+	unsigned int n = 0;
+	size_t bytes;
+	FILE *log;
+
+	for (; n <= RTE_MAX_MEMZONE; n++) {
+		snprintf(name, sizeof(name), "test_zone_%u", n);
+		zones[n] = rte_memzone_reserve(name, RTE_CACHE_LINE_SIZE, SOCKET_ID_ANY, 0);
+		if (zones[n] == NULL)
+			break;
+	}
+	assert_true(n <= RTE_MAX_MEMZONE);
+	assert_int_equal(rte_errno, ENOSPC);
+	log = open_memstream(&text, &bytes);
+	assert_non_null(log);
+	assert_int_equal(rte_openlog_stream(log), 0);
+	assert_null(uroce_create_worker(-1));
+	assert_int_equal(errno, ENOSPC);
+	assert_int_equal(rte_openlog_stream(NULL), 0);
+	assert_int_equal(fclose(log), 0);
+	assert_non_null(strstr(text, "cannot create a worker: "));
+	assert_null(strstr(text, "the limit"));
+	free(text);
+	while (n > 0)
+		assert_int_equal(rte_memzone_free(zones[--n]), 0);
 }
 
 static void
@@ -256,7 +294,7 @@ UROCE_TESTS(port_workers)
 		cmocka_unit_test(test_index), cmocka_unit_test(test_limit),
 		cmocka_unit_test(test_used),  cmocka_unit_test(test_launch),
 		cmocka_unit_test(test_inbox), cmocka_unit_test(test_help),
-		cmocka_unit_test(test_hold),
+		cmocka_unit_test(test_hold),  cmocka_unit_test(test_no_memzone),
 	};
 
 	/* both on one CPU: the machine may have only one */

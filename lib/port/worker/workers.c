@@ -152,7 +152,7 @@ unlock:
 		return w;
 	rte_free(w);
 failed:
-	if (ret == -ENOSPC)
+	if (index == UROCE_MAX_WORKERS)
 		UROCE_LOG(ERR, "cannot create a worker: the process has %u, the limit: destroy one first\n",
 			  UROCE_MAX_WORKERS);
 	else
