@@ -152,6 +152,7 @@
 #define UROCE_ACK_RING_SIZE 256		/* ring of the QPs of a worker that owe an ACK; a power of 2 */
 #define UROCE_ACK_REPLIES 16		/* QPs of a worker whose ACK waits for the application's reply */
 #define UROCE_ACK_REPLY_NS 100000ull	/* longest wait of such an ACK */
+#define UROCE_HOLD_TURNS 4096		/* turns for which a message waits for the owed ACKs before it */
 #define UROCE_REPLY_SCORE 32		/* score from which ACKs wait: WRITEs replied to within UROCE_ACK_REPLY_NS */
 #define UROCE_REPLY_SCORE_MAX 128	/* highest score; a WRITE without a reply halves it */
 #define UROCE_POLL_BURSTS 4		/* bursts sent in one poll; one is received from each queue */

@@ -231,6 +231,35 @@ r34_no_retry_is_counted_for_a_packet_that_has_not_left(void **state)
 	peer_stop(&p);
 }
 
+/* A peer that repeats an old READ for ever gets its responses before the owed ACK. The request does not wait for both. */
+static void
+a_request_leaves_while_the_peer_repeats_a_read(void **state)
+{
+	struct peer_packet out, again;
+	unsigned int frames = 0;
+	struct reader r;
+
+	(void)state;
+	reader_start(&r, NULL);
+	again = (struct peer_packet){ .opcode = UROCE_RC_READ_REQUEST, .psn = r.psn, .ack_req = true,
+				      .rkey = r.p.mr->rkey, .va = (uintptr_t)r.p.buffer,
+				      .dma_len = READ_PACKETS * 1024 };
+	assert_int_equal(peer_in(&r.p, &again), UROCE_OK);
+	r.psn = uroce_psn_add(r.psn, READ_PACKETS);
+	for (unsigned int i = 0; i < READ_PACKETS; i++)
+		assert_true(peer_out(&r.p, &out));
+	peer_in(&r.p, &again);
+	post_send(&r);
+	peer_post(&r.p, IBV_WR_RDMA_WRITE, 0, 8, 2, 0);
+	do {
+		if (frames % (READ_PACKETS / 2) == 0)
+			peer_in(&r.p, &again);
+		assert_true(peer_out(&r.p, &out));
+		assert_in_range(++frames, 1, 4 * UROCE_HOLD_TURNS);
+	} while (out.opcode != UROCE_RC_WRITE_ONLY);
+	peer_stop(&r.p);
+}
+
 UROCE_TESTS(turns)
 {
 	const struct CMUnitTest tests[] = {
@@ -239,6 +268,7 @@ UROCE_TESTS(turns)
 		cmocka_unit_test(a_request_leaves_while_the_peer_reads_and_sends),
 		cmocka_unit_test(r34_a_lost_request_is_repeated_while_the_peer_reads_and_sends),
 		cmocka_unit_test(a_request_keeps_to_the_rate_when_an_ack_is_owed),
+		cmocka_unit_test(a_request_leaves_while_the_peer_repeats_a_read),
 		cmocka_unit_test(r34_no_retry_is_counted_for_a_packet_that_has_not_left),
 	};
 

@@ -119,7 +119,8 @@ struct uroce_responder {
 	struct uroce_reorder *reorder;	/* kept requests ahead of psn; NULL: none is kept */
 	uint32_t asked;			/* PSN of the latest ASK; behind psn: no ASK is pending */
 	uint32_t gap_end;		/* one past the PSN that closed the latest gap */
-	uint32_t held_resource;		/* ring index of the READ whose response releases held_wqe */
+	uint16_t held_resource;		/* ring index of the READ whose response releases held_wqe, mod 2^16 */
+	uint16_t held_turns;		/* turns in which held_wqe had to wait, at most UROCE_HOLD_TURNS */
 	uint32_t recv_resource;		/* resource_tail when a request last completed a receive */
 };
 

@@ -218,24 +218,29 @@ uroce_ack_owe_sack(struct uroce_engine *e, struct uroce_qp *qp)
 }
 
 /* Does the next WQE wait for an ACK of its QP, or for the READ response that replaces the ACK? It waits only for
- * answers that were owed when it was first held back, so that a peer that keeps sending does not starve it.
+ * answers that were owed when it was first held back, and at most UROCE_HOLD_TURNS, so that a peer that keeps sending
+ * or repeats READs does not starve it.
  * @param any	wait for any ACK; false: only for ACKs of requests that completed a receive */
 static bool
 waits_for_own_ack(struct uroce_qp *qp, bool any)
 {
 	struct uroce_responder *resp = uroce_responder_of(qp);
 	const uint32_t wqe = uroce_requester_of(qp)->next;
-	int32_t behind;
+	int16_t behind;
 
 	if (!(any && resp->ack_owed) && !uroce_recv_ack_waits(resp))
 		return false;
 	if (!resp->holds_wqe || resp->held_wqe != wqe) {
 		resp->holds_wqe = true;
+		resp->held_turns = 0;
 		resp->held_wqe = wqe;
-		resp->held_resource = any && resp->ack_owed ? resp->resource_tail : resp->recv_resource;
+		resp->held_resource = (uint16_t)(any && resp->ack_owed ? resp->resource_tail : resp->recv_resource);
 	}
+	if (unlikely(resp->held_turns == UROCE_HOLD_TURNS))
+		return false;
+	resp->held_turns++;
 	/* a response acknowledges all requests before its READ */
-	behind = (int32_t)(resp->resource_head - resp->held_resource);
+	behind = (int16_t)(resp->resource_head - resp->held_resource);
 	if (behind != 0)
 		return behind < 0;
 	if (resp->resource_head == resp->resource_tail)
