@@ -8,7 +8,8 @@
 - a function of the API, ``uroce_reg_mr()``, becomes a link to its description.
 - a struct may have the name of a function, as in C.
 - a page has one title.
-- `.. scenarios::` is the table of the rules and the scenarios of test/conformance that show each."""
+- `.. scenarios::` is the table of the rules and the scenarios of test/conformance that show each.
+- `.. counters:: TABLE` is a table of counters or verdicts that test/doc/counters makes from the code."""
 
 import logging as standard_logging
 import os
@@ -91,26 +92,47 @@ def link_functions(_, doctree):
             node.replace_self(link)
 
 
-class Scenarios(Directive):
-    """The table that test/conformance/table makes."""
+class Table(Directive):
+    """A table that a program prints."""
 
-    def run(self):
+    def root(self):
+        return pathlib.Path(self.state.document.settings.env.srcdir).parent
+
+    def show(self, command, files):
         env = self.state.document.settings.env
-        root = pathlib.Path(env.srcdir).parent
-        folder = root / 'test/conformance'
-        command = [folder / 'table', root / 'doc/reference/rules.rst', folder]
-        for path in [*command, *folder.glob('*.test')]:
+        for path in [command[0], *files]:
             env.note_dependency(os.path.relpath(path, env.srcdir))
         lines = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
         container = nodes.Element()
-        self.state.nested_parse(StringList(lines, 'test/conformance/table'), 0, container)
+        self.state.nested_parse(StringList(lines, str(command[0])), 0, container)
         return container.children
+
+
+class Scenarios(Table):
+    """The table that test/conformance/table makes."""
+
+    def run(self):
+        folder, rules = self.root() / 'test/conformance', self.root() / 'doc/reference/rules.rst'
+        return self.show([folder / 'table', rules, folder], [rules, folder, *folder.glob('*.test')])
+
+
+class Counters(Table):
+    """A table that test/doc/counters makes."""
+
+    required_arguments = 1
+
+    def run(self):
+        lib = self.root() / 'lib'
+        files = [lib / f'{name}.{kind}' for kind in 'ch'
+                 for name in ('wire/verdict', 'transport/engine', 'port/counters', 'verbs/qp/history')]
+        return self.show([self.root() / 'test/doc/counters', self.root(), self.arguments[0]], files)
 
 
 def setup(app):
     standard_logging.getLogger('sphinx.sphinx.domains.c').addFilter(
         lambda record: not SAME_NAME.fullmatch(record.getMessage()))
     app.add_directive('scenarios', Scenarios)
+    app.add_directive('counters', Counters)
     app.connect('doctree-read', check_title)
     app.connect('doctree-read', link_functions)
     app.connect('doctree-resolved', resolve_links)

@@ -10,20 +10,20 @@
 #include <stdint.h>
 
 enum uroce_port_counter {
-	UROCE_PORT_RX_FRAMES,
-	UROCE_PORT_TX_FRAMES,
+	UROCE_PORT_RX_FRAMES, /* frames received */
+	UROCE_PORT_TX_FRAMES, /* frames sent */
 	UROCE_PORT_LOOPBACK_FRAMES,    /* sent to a device of this process, not through a port */
 	UROCE_PORT_HANDED_OVER,        /* received for a QP of another worker */
 	UROCE_PORT_TX_DROP_STALLED,    /* the port accepted no frame for UROCE_TX_STALL_NS */
 	UROCE_PORT_TX_DROP_UNRESOLVED, /* the neighbor does not answer, or too many frames wait for one */
 	UROCE_PORT_TX_DROP_LOOPBACK,   /* the destination device or QP is gone, or its inbox stays full */
 	UROCE_PORT_TX_DROP_LOCAL,      /* no room or no mbuf for a frame of ARP, ND, ICMP, IGMP or MLD */
-	UROCE_PORT_ARP_ANSWERED,
-	UROCE_PORT_ND_ANSWERED,
-	UROCE_PORT_ECHO_ANSWERED,
+	UROCE_PORT_ARP_ANSWERED, /* ARP requests answered */
+	UROCE_PORT_ND_ANSWERED, /* neighbor solicitations answered */
+	UROCE_PORT_ECHO_ANSWERED, /* ICMP and ICMPv6 echo requests answered */
 	UROCE_PORT_PROBES_SENT, /* ARP requests and neighbor solicitations */
 	UROCE_PORT_GROUP_QUERIES, /* IGMP and MLD queries received */
-	UROCE_PORT_GROUP_REPORTS,
+	UROCE_PORT_GROUP_REPORTS, /* IGMP and MLD reports sent */
 	UROCE_PORT_GROUP_DELIVERIES, /* a multicast packet counts once for each QP that receives it */
 	UROCE_PORT_FILLERS_SENT, /* dummy frames, which make the driver free transmitted mbufs */
 	UROCE_PORT_COUNTER_COUNT,

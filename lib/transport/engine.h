@@ -28,47 +28,47 @@
 
 /* Counters of an engine. Received packets are also counted by verdict, in verdicts[]. */
 enum uroce_engine_counter {
-	UROCE_SENT_PACKETS,
+	UROCE_SENT_PACKETS,		/* packets handed to the port, retransmitted ones too */
 	UROCE_SENT_BYTES,		/* bytes of payload */
 	UROCE_RECEIVED_BYTES,		/* bytes of payload that were placed */
-	UROCE_SENT_ACKS,
+	UROCE_SENT_ACKS,		/* ACK packets */
 	UROCE_RX_WRITE_REQUESTS,	/* WRITE messages */
 	UROCE_RDMA_SENDS,		/* SENDs completed */
 	UROCE_RDMA_RECVS,		/* receive requests completed */
-	UROCE_RX_READ_REQUESTS,
-	UROCE_RX_ATOMIC_REQUESTS,
-	UROCE_SENT_NAKS,
-	UROCE_SENT_RNR_NAKS,
-	UROCE_SENT_SACKS,
-	UROCE_RETRANSMITTED_PACKETS,
-	UROCE_TIMEOUTS,
+	UROCE_RX_READ_REQUESTS,		/* READs accepted */
+	UROCE_RX_ATOMIC_REQUESTS,	/* atomics executed */
+	UROCE_SENT_NAKS,		/* NAKs, without RNR NAKs */
+	UROCE_SENT_RNR_NAKS,		/* RNR NAKs: no receive was posted */
+	UROCE_SENT_SACKS,		/* reports of the packets behind a gap */
+	UROCE_RETRANSMITTED_PACKETS,	/* packets that were retransmitted */
+	UROCE_TIMEOUTS,			/* transport timeouts */
 	UROCE_PROBES,			/* probes sent before a transport timeout */
-	UROCE_SENT_ASKS,
-	UROCE_SACKS_RECEIVED,
-	UROCE_NAKS_RECEIVED,
-	UROCE_RNR_NAKS_RECEIVED,
-	UROCE_ZERO_COPY_PACKETS,
+	UROCE_SENT_ASKS,		/* requests for SACKs */
+	UROCE_SACKS_RECEIVED,		/* SACKs received */
+	UROCE_NAKS_RECEIVED,		/* NAKs received */
+	UROCE_RNR_NAKS_RECEIVED,	/* RNR NAKs received: the peer has posted no receive */
+	UROCE_ZERO_COPY_PACKETS,	/* packets whose payload was sent without a copy */
 	UROCE_NO_MBUF,			/* a pool was empty; the QP tries again */
-	UROCE_CQ_OVERRUNS,
+	UROCE_CQ_OVERRUNS,		/* completion queues that overran */
 	/* congestion control, with Linux's names */
 	UROCE_NP_ECN_MARKED_PACKETS,	/* packets received with CE */
-	UROCE_NP_CNP_SENT,
-	UROCE_RP_CNP_HANDLED,
+	UROCE_NP_CNP_SENT,		/* CNPs sent */
+	UROCE_RP_CNP_HANDLED,		/* CNPs that reduced a QP's rate */
 	UROCE_RP_CNP_IGNORED,		/* CNPs that slowed down no QP */
 	UROCE_EARLY_DROPPED,		/* frames that left the reorder buffer without execution */
-	UROCE_EARLY_EXPIRED,		/* frames of UROCE_EARLY_DROPPED that were kept for too long */
+	UROCE_EARLY_EXPIRED,		/* frames of early_dropped that were kept for too long */
 	/* retransmission requests, and completions with an error, with Linux's names */
 	UROCE_PACKET_SEQ_ERR,		/* sequence NAKs received */
 	UROCE_COMPLETER_RETRY_ERR,	/* retries charged to a QP's retry_cnt */
 	UROCE_REQ_CQE_ERROR,		/* send WQEs that failed or were flushed */
-	UROCE_REQ_CQE_FLUSH_ERROR,
-	UROCE_REQ_REMOTE_INVALID_REQUEST,
-	UROCE_REQ_REMOTE_ACCESS_ERRORS,
-	UROCE_REQ_TRANSPORT_RETRIES_EXCEEDED,
-	UROCE_REQ_RNR_RETRIES_EXCEEDED,
+	UROCE_REQ_CQE_FLUSH_ERROR,	/* send WQEs that were flushed */
+	UROCE_REQ_REMOTE_INVALID_REQUEST,	/* send WQEs with IBV_WC_REM_INV_REQ_ERR */
+	UROCE_REQ_REMOTE_ACCESS_ERRORS,	/* send WQEs with IBV_WC_REM_ACCESS_ERR */
+	UROCE_REQ_TRANSPORT_RETRIES_EXCEEDED,	/* send WQEs with IBV_WC_RETRY_EXC_ERR */
+	UROCE_REQ_RNR_RETRIES_EXCEEDED,	/* send WQEs with IBV_WC_RNR_RETRY_EXC_ERR */
 	UROCE_RESP_CQE_ERROR,		/* receive WQEs that failed or were flushed */
-	UROCE_RESP_CQE_FLUSH_ERROR,
-	UROCE_RESP_LOCAL_LENGTH_ERROR,
+	UROCE_RESP_CQE_FLUSH_ERROR,	/* receive WQEs that were flushed */
+	UROCE_RESP_LOCAL_LENGTH_ERROR,	/* receive WQEs that were too short */
 	UROCE_ENGINE_COUNTER_COUNT,
 };
 

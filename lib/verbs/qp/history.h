@@ -18,22 +18,23 @@
 
 #define UROCE_QP_NAK_CODES (UROCE_NAK_INVALID_RD_REQUEST + 1)
 
+/* Counters of a QP. NAKs have UROCE_QP_NAK_CODES counters each way: add enum uroce_nak. */
 enum uroce_qp_counter {
-	UROCE_QP_RETRANSMITTED,		/* packets */
+	UROCE_QP_RETRANSMITTED,		/* packets that were retransmitted */
 	UROCE_QP_RETRIES,		/* charged to retry_cnt (R34) */
-	UROCE_QP_TIMEOUTS,
-	UROCE_QP_PROBES,
-	UROCE_QP_RNR_NAKS_RECEIVED,
-	UROCE_QP_RNR_NAKS_SENT,
-	UROCE_QP_NAKS_RECEIVED,		/* the first of UROCE_QP_NAK_CODES counters: + enum uroce_nak */
+	UROCE_QP_TIMEOUTS,		/* transport timeouts */
+	UROCE_QP_PROBES,		/* packets sent before a timeout, so that the peer answers */
+	UROCE_QP_RNR_NAKS_RECEIVED,	/* the peer had no receive */
+	UROCE_QP_RNR_NAKS_SENT,		/* this end had no receive */
+	UROCE_QP_NAKS_RECEIVED,		/* NAKs received */
 	UROCE_QP_NAKS_RECEIVED_LAST = UROCE_QP_NAKS_RECEIVED + UROCE_QP_NAK_CODES - 1,
-	UROCE_QP_NAKS_SENT,
+	UROCE_QP_NAKS_SENT,		/* NAKs sent */
 	UROCE_QP_NAKS_SENT_LAST = UROCE_QP_NAKS_SENT + UROCE_QP_NAK_CODES - 1,
-	UROCE_QP_SACKS_RECEIVED,
-	UROCE_QP_SACKS_SENT,
-	UROCE_QP_CNPS_RECEIVED,
-	UROCE_QP_CNPS_SENT,
-	UROCE_QP_NOT_OK,		/* packets received with a verdict other than UROCE_OK */
+	UROCE_QP_SACKS_RECEIVED,	/* reports of packets behind a gap */
+	UROCE_QP_SACKS_SENT,		/* the same, sent to the peer */
+	UROCE_QP_CNPS_RECEIVED,		/* the network has marked packets of this QP */
+	UROCE_QP_CNPS_SENT,		/* marked packets have arrived */
+	UROCE_QP_NOT_OK,		/* packets received with another verdict than ok */
 	UROCE_QP_COUNTER_COUNT,
 };
 
