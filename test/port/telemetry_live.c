@@ -254,7 +254,7 @@ test_refused(void **state)
 	expect_text(&p, 0, text);
 	ask_qp(&p, 1);
 	assert_int_equal(telemetry_number("naks_sent_remote_access"), 1);
-	expect_text(&p, 1, "\"error\":\"a request of the peer was refused\"");
+	expect_text(&p, 1, "\"error\":\"a peer's request was refused\"");
 	expect_text(&p, 1, "\"error_verdict\":\"nak_access\"");
 	expect_text(&p, 1, "\"last_not_ok\":\"nak_access\"");
 	telemetry_ask("/uroce/qps,uroce0,0,ERR");

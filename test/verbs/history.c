@@ -14,6 +14,8 @@
 #include "groups.h"
 #include "verbs/qp/history.h"
 
+#define TRACE_STRING_BYTES 32	/* of rte_trace_point_emit_string(), which cuts off longer ones */
+
 static void
 expect_names(const char *const *names, unsigned int n)
 {
@@ -30,6 +32,8 @@ test_names(void **state)
 {
 	expect_names(uroce_qp_counter_names, UROCE_QP_COUNTER_COUNT);
 	expect_names(uroce_qp_cause_names, UROCE_CAUSE_COUNT);
+	for (unsigned int i = 0; i < UROCE_CAUSE_COUNT; i++)
+		assert_true(strlen(uroce_qp_cause_names[i]) < TRACE_STRING_BYTES);
 }
 
 static uint32_t

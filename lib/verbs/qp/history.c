@@ -38,7 +38,7 @@ const char *const uroce_qp_cause_names[UROCE_CAUSE_COUNT] = {
 	[UROCE_CAUSE_MODIFIED] = "modified by the application",
 	[UROCE_CAUSE_SEND] = "a send request failed",
 	[UROCE_CAUSE_RECV] = "a receive request failed",
-	[UROCE_CAUSE_REFUSED] = "a request of the peer was refused",
+	[UROCE_CAUSE_REFUSED] = "a peer's request was refused",
 	[UROCE_CAUSE_CQ_OVERRUN] = "a completion queue overran",
 };
 
