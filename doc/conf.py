@@ -19,6 +19,7 @@ primary_domain = 'c'
 highlight_language = 'none'     # blocks after '::' are commands, output and sketches
 breathe_default_project = 'uroce'
 breathe_domain_by_extension = {'h': 'c'}
+breathe_default_members = ('members', 'undoc-members')     # the fields of structs
 
 html_theme = 'furo'
 html_title = 'uroce'

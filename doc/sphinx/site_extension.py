@@ -9,7 +9,7 @@
 - a struct may have the name of a function, as in C.
 - a page has one title.
 - `.. scenarios::` is the table of the rules and the scenarios of test/conformance that show each.
-- `.. counters:: TABLE` is a table of counters or verdicts that test/doc/counters makes from the code."""
+- `.. code-table:: NAME` is a table that test/doc/tables makes from the code."""
 
 import logging as standard_logging
 import os
@@ -116,23 +116,24 @@ class Scenarios(Table):
         return self.show([folder / 'table', rules, folder], [rules, folder, *folder.glob('*.test')])
 
 
-class Counters(Table):
-    """A table that test/doc/counters makes."""
+class CodeTable(Table):
+    """A table that test/doc/tables makes. The citations of rules change seldom: only the tables' own files count."""
 
     required_arguments = 1
 
     def run(self):
         lib = self.root() / 'lib'
         files = [lib / f'{name}.{kind}' for kind in 'ch'
-                 for name in ('wire/verdict', 'transport/engine', 'port/counters', 'verbs/qp/history')]
-        return self.show([self.root() / 'test/doc/counters', self.root(), self.arguments[0]], files)
+                 for name in ('wire/verdict', 'transport/engine', 'port/counters', 'verbs/qp/history',
+                              'port/telemetry/hw_counters')]
+        return self.show([self.root() / 'test/doc/tables', self.root(), self.arguments[0]], files)
 
 
 def setup(app):
     standard_logging.getLogger('sphinx.sphinx.domains.c').addFilter(
         lambda record: not SAME_NAME.fullmatch(record.getMessage()))
     app.add_directive('scenarios', Scenarios)
-    app.add_directive('counters', Counters)
+    app.add_directive('code-table', CodeTable)
     app.connect('doctree-read', check_title)
     app.connect('doctree-read', link_functions)
     app.connect('doctree-resolved', resolve_links)
