@@ -96,8 +96,12 @@ int uroce_rdma_reject(struct rdma_cm_id *id, const void *private_data, uint8_t p
 int uroce_rdma_reject_ece(struct rdma_cm_id *id, const void *private_data, uint8_t private_data_len);
 /** rdma_notify(3), for IBV_EVENT_COMM_EST only. */
 int uroce_rdma_notify(struct rdma_cm_id *id, enum ibv_event_type event);
-/** rdma_disconnect(3). Changes the QP to ERR, even if it then returns EINVAL because there is no connection. Both ends
- * get one RDMA_CM_EVENT_DISCONNECTED, then RDMA_CM_EVENT_TIMEWAIT_EXIT. */
+/**
+ * rdma_disconnect(3). Changes the caller's QP to ERR, even if it then returns EINVAL because there is no connection. The
+ * peer's QP changes when the peer disconnects, too. Each ID with a channel gets one RDMA_CM_EVENT_DISCONNECTED, then
+ * RDMA_CM_EVENT_TIMEWAIT_EXIT. A synchronous ID waits for the first; it does not see that its peer disconnects: use a
+ * channel for that.
+ */
 int uroce_rdma_disconnect(struct rdma_cm_id *id);
 
 /** rdma_join_multicast(3), of a bound ID of RDMA_PS_UDP. uroce_rdma_get_cm_event() attaches the QP. */
