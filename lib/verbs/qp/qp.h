@@ -158,7 +158,7 @@ enum uroce_qp_listed {
 struct uroce_wr {
 	struct uroce_sqe *sqe;		/* the latest WQE; NULL: none, or a request was invalid */
 	uint32_t tail;			/* index after the latest WQE */
-	int error;			/* errno */
+	int16_t error;			/* errno; 16 bits leave room in the cache line for a larger struct ibv_qp_ex */
 	uint8_t needs;
 	bool binds;			/* one of the requests binds a window */
 };
