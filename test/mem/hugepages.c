@@ -142,6 +142,7 @@ test_given_back(void **state)
 	char *stays = rte_malloc(NULL, BLOCK, 0);
 	char *goes = rte_malloc(NULL, BLOCK, 0);
 	static char zeroed[100];
+	const uintptr_t middle = (uintptr_t)goes + BLOCK / 2;
 	struct uroce_mr *gone[4], *kept[3];
 
 	assert_non_null(stays);
@@ -154,14 +155,14 @@ test_given_back(void **state)
 	kept[1] = reg(stays, 1);
 	kept[2] = reg(zeroed, sizeof(zeroed));
 	rte_free(goes);
-	assert_false(is_mapped(goes + BLOCK / 2));
+	assert_false(is_mapped((void *)middle));
 	for (unsigned int i = 0; i < RTE_DIM(gone); i++)
 		assert_false(resolves(gone[i]));
 	for (unsigned int i = 0; i < RTE_DIM(kept); i++)
 		assert_true(resolves(kept[i]));
 	/* freed memory cannot be registered, though its addresses still belong to DPDK */
 	errno = 0;
-	assert_null(reg(goes + BLOCK / 2, 1));
+	assert_null(reg((void *)middle, 1));
 	assert_int_equal(errno, EFAULT);
 	for (unsigned int i = 0; i < RTE_DIM(gone); i++)
 		uroce_mr_destroy(gone[i], NULL, NULL);
@@ -281,6 +282,7 @@ static void
 test_waits_for_workers(void **state)
 {
 	char *va = rte_zmalloc(NULL, BLOCK, 0);
+	const uintptr_t middle = (uintptr_t)va + BLOCK / 2;
 	struct poll p = { .mr = reg(va, BLOCK) };
 	pthread_t thread;
 
@@ -290,7 +292,7 @@ test_waits_for_workers(void **state)
 		sched_yield();
 	rte_free(va);
 	assert_int_equal(__atomic_load_n(&p.left, __ATOMIC_ACQUIRE), 1);
-	assert_false(is_mapped(va + BLOCK / 2));
+	assert_false(is_mapped((void *)middle));
 	pthread_join(thread, NULL);
 	uroce_mr_destroy(p.mr, NULL, NULL);
 }
