@@ -12,6 +12,7 @@
 #include <rte_common.h>
 #include <rte_lcore.h>
 
+#include "base/dpdk_compat.h"
 #include "program.h"
 #include "stats.h"
 
@@ -190,7 +191,7 @@ uroce_perf_stats_start(struct perf_stats *s, double period_s, const char *const 
 	s->start_ns = clock_ns();
 	pthread_mutex_init(&s->lock, NULL);
 	cond_init(&s->changed);
-	ret = rte_ctrl_thread_create(&s->thread, "uroce-stats", NULL, stats_main, s);
+	ret = uroce_ctrl_thread_create(&s->thread, "uroce-stats", stats_main, s);
 	if (ret == 0)
 		return 0;
 	fprintf(stderr, "%s: --stats-period: cannot start a thread: %s\n", uroce_app_name, strerror(-ret));

@@ -14,6 +14,7 @@
 #include <rte_ethdev.h>
 #include <rte_telemetry.h>
 
+#include "base/dpdk_compat.h"
 #include "telemetry.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* protects the two below */
@@ -23,7 +24,7 @@ static const uint64_t *refused;
 static void
 add(struct rte_tel_data *d, const char *name, const uint64_t *counter)
 {
-	rte_tel_data_add_dict_u64(d, name, __atomic_load_n(counter, __ATOMIC_RELAXED));
+	rte_tel_data_add_dict_uint(d, name, __atomic_load_n(counter, __ATOMIC_RELAXED));
 }
 
 static int
@@ -89,7 +90,7 @@ info(const char *cmd, const char *params, struct rte_tel_data *d)
 	pthread_mutex_lock(&lock);
 	if (shown != NULL) {
 		rte_tel_data_start_dict(d);
-		rte_tel_data_add_dict_u64(d, "ports", shown->nb_ports);
+		rte_tel_data_add_dict_uint(d, "ports", shown->nb_ports);
 		rte_tel_data_add_dict_int(d, "stations", rte_hash_count(shown->fdb.hash));
 		add(d, "not_learned", &shown->fdb.unlearned);
 		add(d, "clients_refused", refused);

@@ -5,11 +5,9 @@
  * inherits this mask. A thread that blocked signals itself could receive one before that.
  */
 
-#include <stdlib.h>
-
 #include <rte_common.h>
-#include <rte_lcore.h>
 
+#include "base/dpdk_compat.h"
 #include "base/thread.h"
 
 int
@@ -20,9 +18,9 @@ uroce_thread_create(pthread_t *thread, const char *name, void *(*run)(void *), v
 
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	ret = rte_ctrl_thread_create(thread, name, NULL, run, arg);
+	ret = uroce_ctrl_thread_create(thread, name, run, arg);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return -abs(ret);
+	return ret;
 }
 
 void

@@ -18,7 +18,7 @@
 	RTE_TRACE_POINT(name, args, __VA_ARGS__)
 
 UROCE_TRACE_POINT(qp_state,
-	(uint16_t device, uint32_t qpn, const char *from, const char *to),
+	RTE_TRACE_POINT_ARGS(uint16_t device, uint32_t qpn, const char *from, const char *to),
 	rte_trace_point_emit_u16(device);
 	rte_trace_point_emit_u32(qpn);
 	rte_trace_point_emit_string(from);
@@ -26,7 +26,7 @@ UROCE_TRACE_POINT(qp_state,
 )
 
 UROCE_TRACE_POINT(qp_error,
-	(uint16_t device, uint32_t qpn, const char *cause, uint8_t status, const char *verdict),
+	RTE_TRACE_POINT_ARGS(uint16_t device, uint32_t qpn, const char *cause, uint8_t status, const char *verdict),
 	rte_trace_point_emit_u16(device);
 	rte_trace_point_emit_u32(qpn);
 	rte_trace_point_emit_string(cause);
@@ -35,7 +35,7 @@ UROCE_TRACE_POINT(qp_error,
 )
 
 UROCE_TRACE_POINT(retransmit,
-	(uint16_t device, uint32_t qpn, uint32_t psn, uint32_t psns, const char *why),
+	RTE_TRACE_POINT_ARGS(uint16_t device, uint32_t qpn, uint32_t psn, uint32_t psns, const char *why),
 	rte_trace_point_emit_u16(device);
 	rte_trace_point_emit_u32(qpn);
 	rte_trace_point_emit_u32(psn);
@@ -44,7 +44,8 @@ UROCE_TRACE_POINT(retransmit,
 )
 
 UROCE_TRACE_POINT(go_back,
-	(uint16_t device, uint32_t qpn, uint32_t psn, uint32_t next, uint8_t retries_left, const char *why),
+	RTE_TRACE_POINT_ARGS(uint16_t device, uint32_t qpn, uint32_t psn, uint32_t next, uint8_t retries_left,
+			     const char *why),
 	rte_trace_point_emit_u16(device);
 	rte_trace_point_emit_u32(qpn);
 	rte_trace_point_emit_u32(psn);
@@ -54,14 +55,14 @@ UROCE_TRACE_POINT(go_back,
 )
 
 UROCE_TRACE_POINT(probe,
-	(uint16_t device, uint32_t qpn, uint32_t psn),
+	RTE_TRACE_POINT_ARGS(uint16_t device, uint32_t qpn, uint32_t psn),
 	rte_trace_point_emit_u16(device);
 	rte_trace_point_emit_u32(qpn);
 	rte_trace_point_emit_u32(psn);
 )
 
 UROCE_TRACE_POINT(nak_sent,
-	(uint16_t device, uint32_t qpn, uint32_t psn, uint8_t syndrome),
+	RTE_TRACE_POINT_ARGS(uint16_t device, uint32_t qpn, uint32_t psn, uint8_t syndrome),
 	rte_trace_point_emit_u16(device);
 	rte_trace_point_emit_u32(qpn);
 	rte_trace_point_emit_u32(psn);
@@ -69,7 +70,7 @@ UROCE_TRACE_POINT(nak_sent,
 )
 
 UROCE_TRACE_POINT(nak_received,
-	(uint16_t device, uint32_t qpn, uint32_t psn, uint8_t syndrome),
+	RTE_TRACE_POINT_ARGS(uint16_t device, uint32_t qpn, uint32_t psn, uint8_t syndrome),
 	rte_trace_point_emit_u16(device);
 	rte_trace_point_emit_u32(qpn);
 	rte_trace_point_emit_u32(psn);
@@ -77,7 +78,7 @@ UROCE_TRACE_POINT(nak_received,
 )
 
 UROCE_TRACE_POINT(rnr_sent,
-	(uint16_t device, uint32_t qpn, uint32_t psn, uint8_t timer),
+	RTE_TRACE_POINT_ARGS(uint16_t device, uint32_t qpn, uint32_t psn, uint8_t timer),
 	rte_trace_point_emit_u16(device);
 	rte_trace_point_emit_u32(qpn);
 	rte_trace_point_emit_u32(psn);
@@ -85,7 +86,7 @@ UROCE_TRACE_POINT(rnr_sent,
 )
 
 UROCE_TRACE_POINT(rnr_received,
-	(uint16_t device, uint32_t qpn, uint32_t psn, uint8_t timer, uint8_t retries_left),
+	RTE_TRACE_POINT_ARGS(uint16_t device, uint32_t qpn, uint32_t psn, uint8_t timer, uint8_t retries_left),
 	rte_trace_point_emit_u16(device);
 	rte_trace_point_emit_u32(qpn);
 	rte_trace_point_emit_u32(psn);
@@ -94,35 +95,36 @@ UROCE_TRACE_POINT(rnr_received,
 )
 
 UROCE_TRACE_POINT(sack_sent,
-	(uint16_t device, uint32_t qpn, uint32_t psn),
+	RTE_TRACE_POINT_ARGS(uint16_t device, uint32_t qpn, uint32_t psn),
 	rte_trace_point_emit_u16(device);
 	rte_trace_point_emit_u32(qpn);
 	rte_trace_point_emit_u32(psn);
 )
 
 UROCE_TRACE_POINT(sack_received,
-	(uint16_t device, uint32_t qpn, uint32_t psn),
+	RTE_TRACE_POINT_ARGS(uint16_t device, uint32_t qpn, uint32_t psn),
 	rte_trace_point_emit_u16(device);
 	rte_trace_point_emit_u32(qpn);
 	rte_trace_point_emit_u32(psn);
 )
 
 UROCE_TRACE_POINT(cnp_sent,
-	(uint16_t device, uint32_t qpn, uint32_t dest_qpn),
+	RTE_TRACE_POINT_ARGS(uint16_t device, uint32_t qpn, uint32_t dest_qpn),
 	rte_trace_point_emit_u16(device);
 	rte_trace_point_emit_u32(qpn);
 	rte_trace_point_emit_u32(dest_qpn);
 )
 
 UROCE_TRACE_POINT(cnp_received,
-	(uint16_t device, uint32_t qpn, uint8_t obeyed),
+	RTE_TRACE_POINT_ARGS(uint16_t device, uint32_t qpn, uint8_t obeyed),
 	rte_trace_point_emit_u16(device);
 	rte_trace_point_emit_u32(qpn);
 	rte_trace_point_emit_u8(obeyed);
 )
 
 UROCE_TRACE_POINT(cm_state,
-	(uint32_t local_id, uint32_t local_qpn, uint32_t remote_qpn, const char *from, const char *to),
+	RTE_TRACE_POINT_ARGS(uint32_t local_id, uint32_t local_qpn, uint32_t remote_qpn, const char *from,
+			     const char *to),
 	rte_trace_point_emit_u32(local_id);
 	rte_trace_point_emit_u32(local_qpn);
 	rte_trace_point_emit_u32(remote_qpn);

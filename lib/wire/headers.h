@@ -51,53 +51,53 @@ struct uroce_bth {
 	uint8_t dest_qp[3];
 	uint8_t ack; /* AckReq, 7 bits reserved */
 	uint8_t psn[3];
-} __rte_packed;
+} __attribute__((packed));
 
 struct uroce_deth {
 	rte_be32_t qkey;
 	uint8_t reserved;
 	uint8_t src_qp[3];
-} __rte_packed;
+} __attribute__((packed));
 
 struct uroce_reth {
 	rte_be64_t va;
 	rte_be32_t rkey;
 	rte_be32_t dma_len;
-} __rte_packed;
+} __attribute__((packed));
 
 struct uroce_atomiceth {
 	rte_be64_t va;
 	rte_be32_t rkey;
 	rte_be64_t swap_add;
 	rte_be64_t compare;
-} __rte_packed;
+} __attribute__((packed));
 
 struct uroce_aeth {
 	uint8_t syndrome;
 	uint8_t msn[3];
-} __rte_packed;
+} __attribute__((packed));
 
 struct uroce_atomicacketh {
 	rte_be64_t original;
-} __rte_packed;
+} __attribute__((packed));
 
 struct uroce_immdt {
 	rte_be32_t imm;
-} __rte_packed;
+} __attribute__((packed));
 
 struct uroce_ieth {
 	rte_be32_t rkey;
-} __rte_packed;
+} __attribute__((packed));
 
 struct uroce_xrceth {
 	uint8_t reserved;
 	uint8_t srq[3];
-} __rte_packed;
+} __attribute__((packed));
 
 /* FETH: placement type in bits 0-3, selectivity in bits 4-5, the rest reserved. */
 struct uroce_feth {
 	rte_be32_t bits;
-} __rte_packed;
+} __attribute__((packed));
 
 static_assert(sizeof(struct uroce_bth) == 12, "BTH");
 static_assert(sizeof(struct uroce_deth) == 8, "DETH");

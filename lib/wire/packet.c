@@ -18,6 +18,7 @@
 #include <rte_ip.h>
 #include <rte_udp.h>
 
+#include "base/dpdk_compat.h"
 #include "wire/copy.h"
 #include "wire/icrc.h"
 #include "wire/packet.h"
@@ -129,8 +130,8 @@ ipv6_parse(struct uroce_packet *p)
 	p->ip_version = 6;
 	p->ip_protocol = ip->proto;
 	p->traffic_class = (uint8_t)(vtc_flow >> 20);
-	p->src_ip = ip->src_addr;
-	p->dst_ip = ip->dst_addr;
+	p->src_ip = UROCE_IPV6_BYTES(ip->src_addr);
+	p->dst_ip = UROCE_IPV6_BYTES(ip->dst_addr);
 	p->payload_bytes = rte_be_to_cpu_16(ip->payload_len);
 	if (sizeof(*ip) + p->payload_bytes > rte_pktmbuf_pkt_len(m) - p->l3_offset)
 		return UROCE_DROP_IP_HEADER;

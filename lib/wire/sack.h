@@ -36,14 +36,14 @@ uroce_bth_is_marked(const struct uroce_bth *bth)
 struct uroce_sack_run {
 	rte_be16_t offset;
 	rte_be16_t count;
-} __rte_packed;
+} __attribute__((packed));
 
 /* The payload of a SACK. */
 struct uroce_sack {
 	uint8_t reserved;
 	uint8_t asked[3]; /* PSN of the latest ASK: earlier PSNs that are in no run are missing */
 	struct uroce_sack_run runs[UROCE_SACK_RUNS]; /* ascending, with a gap before each */
-} __rte_packed;
+} __attribute__((packed));
 
 static_assert(sizeof(struct uroce_sack_run) == 4, "run of a SACK");
 static_assert(sizeof(struct uroce_sack) == 4 + 4 * UROCE_SACK_RUNS, "SACK");

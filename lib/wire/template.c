@@ -13,6 +13,7 @@
 #include <rte_ip.h>
 #include <rte_udp.h>
 
+#include "base/dpdk_compat.h"
 #include "wire/gid.h"
 #include "wire/headers.h"
 #include "wire/template.h"
@@ -80,8 +81,8 @@ ipv6_init(struct uroce_template *t, const struct uroce_template_conf *conf)
 					(conf->flow_label & UROCE_FLOW_LABEL_MASK));
 	ip->proto = IPPROTO_UDP;
 	ip->hop_limits = conf->hop_limit;
-	memcpy(ip->src_addr, conf->src_gid, sizeof(ip->src_addr));
-	memcpy(ip->dst_addr, conf->dst_gid, sizeof(ip->dst_addr));
+	memcpy(UROCE_IPV6_BYTES(ip->src_addr), conf->src_gid, sizeof(ip->src_addr));
+	memcpy(UROCE_IPV6_BYTES(ip->dst_addr), conf->dst_gid, sizeof(ip->dst_addr));
 	t->l3_bytes = sizeof(*ip);
 }
 

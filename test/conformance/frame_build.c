@@ -9,6 +9,7 @@
 #include <rte_ip.h>
 #include <rte_udp.h>
 
+#include "base/dpdk_compat.h"
 #include "field.h"
 #include "frame.h"
 #include "frames.h"
@@ -57,9 +58,9 @@ change_ip(const struct frame *f, uint8_t *frame)
 		udp->dgram_len = rte_cpu_to_be_16((uint16_t)f->udp_len);
 	if (!v4) {
 		if (f->has_address)
-			memcpy(ip6->src_addr, f->address, 16);
+			memcpy(UROCE_IPV6_BYTES(ip6->src_addr), f->address, 16);
 		if (f->has_group)
-			memcpy(ip6->dst_addr, f->group, 16);
+			memcpy(UROCE_IPV6_BYTES(ip6->dst_addr), f->group, 16);
 		ip6->vtc_flow |= rte_cpu_to_be_32((uint32_t)f->traffic_class << 20);
 		if (f->ip_len != FRAME_NO_LENGTH)
 			ip6->payload_len = rte_cpu_to_be_16((uint16_t)f->ip_len);

@@ -13,6 +13,7 @@
 #include <rte_ip.h>
 #include <rte_ring.h>
 
+#include "base/dpdk_compat.h"
 #include "fuzz.h"
 #include "port/net/address.h"
 #include "port/cm/departure.h"
@@ -133,7 +134,7 @@ mac_set(uint8_t *frame, uint8_t mend)
 		return;
 	uroce_gid_from_ipv4(gid, ip4->dst_addr);
 	uroce_multicast_mac(&ether->dst_addr, ether->ether_type == RTE_BE16(RTE_ETHER_TYPE_IPV6)
-						      ? ip6->dst_addr
+						      ? UROCE_IPV6_BYTES(ip6->dst_addr)
 						      : gid);
 	if (ether->ether_type == RTE_BE16(UROCE_DEPARTURE_ETHERTYPE))
 		ether->dst_addr = uroce_departure_group();
@@ -149,7 +150,7 @@ ip_mend(uint8_t *frame, size_t len, uint8_t mend)
 	bool v6 = ether->ether_type == RTE_BE16(RTE_ETHER_TYPE_IPV6);
 
 	if ((mend & MEND_TARGET) != 0 && v6)
-		RTE_VERIFY(uroce_gid_parse(ip6->dst_addr, "fd00::1") == 0);
+		RTE_VERIFY(uroce_gid_parse(UROCE_IPV6_BYTES(ip6->dst_addr), "fd00::1") == 0);
 	else if ((mend & MEND_TARGET) != 0)
 		ip4->dst_addr = RTE_BE32(RTE_IPV4(10u, 0, 0, 1));
 	if ((mend & MEND_LENGTH) != 0 && v6)

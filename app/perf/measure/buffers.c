@@ -12,6 +12,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <rte_bitops.h>
 #include <rte_malloc.h>
 
 #include "measure/endpoint.h"

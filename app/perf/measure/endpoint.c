@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include <rte_bitops.h>
 #include <rte_debug.h>
 
 #include "measure/endpoint.h"

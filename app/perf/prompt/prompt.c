@@ -25,6 +25,7 @@
 #include <rte_debug.h>
 #include <rte_lcore.h>
 
+#include "base/dpdk_compat.h"
 #include "prompt/prompt.h"
 
 #define CTRL_C '\x03'
@@ -392,7 +393,7 @@ uroce_perf_prompt_start(struct perf_session *s, cmdline_parse_ctx_t *commands, F
 	prompt.out = json != NULL && strcmp(json, "-") == 0 ? stderr : stdout;
 	s->on_terminal = s->options.interactive && isatty(STDIN_FILENO);
 	ret = commands == NULL ? -ENOMEM :
-	      rte_ctrl_thread_create(&prompt.thread, "uroce-prompt", NULL, prompt_main, &prompt);
+	      uroce_ctrl_thread_create(&prompt.thread, "uroce-prompt", prompt_main, &prompt);
 	if (ret == 0)
 		return 0;
 	fprintf(stderr, "uroce-perf: cannot start the prompt: %s\n", strerror(-ret));

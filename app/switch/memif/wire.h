@@ -39,7 +39,7 @@ struct memif_hello {
 	uint16_t max_s2c_ring;
 	uint16_t max_c2s_ring;
 	uint8_t max_log2_slots;
-} __rte_packed;
+} __attribute__((packed));
 
 enum { MEMIF_MODE_ETHERNET };
 
@@ -49,12 +49,12 @@ struct memif_init {
 	uint8_t mode;
 	char secret[24];
 	char name[MEMIF_NAME];
-} __rte_packed;
+} __attribute__((packed));
 
 struct memif_add_region {
 	uint16_t index;
 	uint64_t bytes;
-} __rte_packed;
+} __attribute__((packed));
 
 #define MEMIF_RING_C2S 1 /* memif_add_ring.flags: from client to server */
 
@@ -65,12 +65,12 @@ struct memif_add_ring {
 	uint32_t offset;
 	uint8_t log2_slots;
 	uint16_t private_bytes;
-} __rte_packed;
+} __attribute__((packed));
 
 struct memif_disconnect {
 	uint32_t code;
 	char reason[MEMIF_REASON];
-} __rte_packed;
+} __attribute__((packed));
 
 struct memif_message {
 	uint16_t type;
@@ -83,7 +83,7 @@ struct memif_message {
 		struct memif_disconnect disconnect;
 		uint8_t bytes[126];
 	};
-} __rte_packed;
+} __attribute__((packed));
 
 static_assert(sizeof(struct memif_message) == 128, "as both ends send it");
 static_assert(offsetof(struct memif_message, hello.max_log2_slots) == 44, "as both ends have it");

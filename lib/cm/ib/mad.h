@@ -35,7 +35,7 @@ struct uroce_cm_mad_header {
 	rte_be16_t attr_id;
 	rte_be16_t reserved;
 	rte_be32_t attr_mod;
-} __rte_packed;
+} __attribute__((packed));
 
 static_assert(sizeof(struct uroce_cm_mad_header) == 24, "the MAD header must have 24 bytes");
 

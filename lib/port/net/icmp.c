@@ -11,6 +11,7 @@
 
 #include <rte_ip.h>
 
+#include "base/dpdk_compat.h"
 #include "port/net/icmp.h"
 #include "port/worker/rx.h"
 #include "port/worker/tx.h"
@@ -31,7 +32,7 @@ struct echo {
 	rte_be16_t checksum;
 	rte_be16_t id;
 	rte_be16_t sequence;
-} __rte_packed;
+} __attribute__((packed));
 
 static_assert(sizeof(struct echo) == 8, "ICMP echo");
 
@@ -64,8 +65,8 @@ ipv6_finish(struct rte_ipv6_hdr *ip, const uint8_t src[16], const uint8_t dst[16
 	ip->payload_len = rte_cpu_to_be_16((uint16_t)icmp_bytes);
 	ip->proto = IPPROTO_ICMPV6;
 	ip->hop_limits = TTL;
-	memcpy(ip->src_addr, src, sizeof(ip->src_addr));
-	memcpy(ip->dst_addr, dst, sizeof(ip->dst_addr));
+	memcpy(UROCE_IPV6_BYTES(ip->src_addr), src, sizeof(ip->src_addr));
+	memcpy(UROCE_IPV6_BYTES(ip->dst_addr), dst, sizeof(ip->dst_addr));
 	echo->checksum = 0;
 	echo->checksum = rte_ipv6_udptcp_cksum(ip, echo);
 }
@@ -206,7 +207,7 @@ uroce_icmp6_receive(const struct uroce_rx *rx)
 		rte_pktmbuf_mtod_offset(rx->mbuf, const struct rte_ipv6_hdr *, rx->l3_offset);
 	const struct echo *echo = rte_pktmbuf_mtod_offset(rx->mbuf, const struct echo *,
 							  rx->l4_offset);
-	const uint8_t *src = ip->src_addr;
+	const uint8_t *src = UROCE_IPV6_BYTES(ip->src_addr);
 
 	if (rx->l4_bytes < sizeof(*echo) || rte_ipv6_udptcp_cksum(ip, echo) != 0)
 		return UROCE_DROP_ICMP;
@@ -216,10 +217,10 @@ uroce_icmp6_receive(const struct uroce_rx *rx)
 		return reply_receive(rx, src);
 	if (echo->type != ICMP6_ECHO_REQUEST || echo->code != 0)
 		return UROCE_DROP_ICMP;
-	if (ip->dst_addr[0] != 0xff)
-		return request_receive(rx, src, ip->dst_addr, ICMP6_ECHO_REPLY);
+	if (UROCE_IPV6_BYTES(ip->dst_addr)[0] != 0xff)
+		return request_receive(rx, src, UROCE_IPV6_BYTES(ip->dst_addr), ICMP6_ECHO_REPLY);
 	/* a request to a group is answered from one of the port's addresses (RFC 4443, 2.2) */
-	src = uroce_addresses_source(rx->own, ip->src_addr);
-	return src != NULL ? request_receive(rx, ip->src_addr, src, ICMP6_ECHO_REPLY)
+	src = uroce_addresses_source(rx->own, UROCE_IPV6_BYTES(ip->src_addr));
+	return src != NULL ? request_receive(rx, UROCE_IPV6_BYTES(ip->src_addr), src, ICMP6_ECHO_REPLY)
 			   : UROCE_DROP_ICMP;
 }

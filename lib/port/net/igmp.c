@@ -40,7 +40,7 @@ struct igmp {
 	uint8_t code;
 	rte_be16_t checksum;
 	rte_be32_t group; /* version 3 report: the number of records, in the last two bytes */
-} __rte_packed;
+} __attribute__((packed));
 
 /* A version 3 query, without its sources. */
 struct igmp_query_v3 {
@@ -48,14 +48,14 @@ struct igmp_query_v3 {
 	uint8_t flags; /* 4 reserved, suppress, 3 robustness */
 	uint8_t interval;
 	rte_be16_t sources;
-} __rte_packed;
+} __attribute__((packed));
 
 struct igmp_record {
 	uint8_t type;
 	uint8_t aux_words;
 	rte_be16_t sources;
 	rte_be32_t group;
-} __rte_packed;
+} __attribute__((packed));
 
 static_assert(sizeof(struct igmp) == 8, "IGMP");
 static_assert(sizeof(struct igmp_query_v3) == 12, "IGMPv3 query");
@@ -64,7 +64,7 @@ static_assert(sizeof(struct igmp_record) == 8, "IGMPv3 record");
 struct ip_alert {
 	struct rte_ipv4_hdr header;
 	uint8_t option[sizeof(router_alert)];
-} __rte_packed;
+} __attribute__((packed));
 
 static struct rte_mbuf *
 message_create(struct uroce_port_queue *q, rte_be32_t dst, uint32_t igmp_bytes, struct igmp **igmp)

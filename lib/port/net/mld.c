@@ -12,6 +12,7 @@
 
 #include <rte_ip.h>
 
+#include "base/dpdk_compat.h"
 #include "port/net/address.h"
 #include "port/net/group.h"
 #include "port/net/mld.h"
@@ -40,7 +41,7 @@ static const uint8_t hop_by_hop[8] = {
 struct ip_alert {
 	struct rte_ipv6_hdr header;
 	uint8_t hop_by_hop[sizeof(hop_by_hop)];
-} __rte_packed;
+} __attribute__((packed));
 
 /* The header of all messages. */
 struct mld {
@@ -49,13 +50,13 @@ struct mld {
 	rte_be16_t checksum;
 	rte_be16_t delay; /* query: response time */
 	rte_be16_t count; /* version 2 report: number of records */
-} __rte_packed;
+} __attribute__((packed));
 
 /* A version 1 message, and the start of a version 2 query. */
 struct mld_v1 {
 	struct mld mld;
 	uint8_t group[16];
-} __rte_packed;
+} __attribute__((packed));
 
 /* A version 2 query, without its sources. */
 struct mld_query_v2 {
@@ -63,14 +64,14 @@ struct mld_query_v2 {
 	uint8_t flags; /* 4 reserved, suppress, 3 robustness */
 	uint8_t interval;
 	rte_be16_t sources;
-} __rte_packed;
+} __attribute__((packed));
 
 struct mld_record {
 	uint8_t type;
 	uint8_t aux_words;
 	rte_be16_t sources;
 	uint8_t group[16];
-} __rte_packed;
+} __attribute__((packed));
 
 static_assert(sizeof(struct mld_v1) == 24, "MLDv1");
 static_assert(sizeof(struct mld_query_v2) == 28, "MLDv2 query");
@@ -122,8 +123,8 @@ message_create(struct uroce_port_queue *q, const uint8_t dst[16], uint32_t mld_b
 	(*ip)->header.payload_len = rte_cpu_to_be_16((uint16_t)(sizeof(hop_by_hop) + mld_bytes));
 	(*ip)->header.proto = IPPROTO_HOPOPTS;
 	(*ip)->header.hop_limits = HOP_LIMIT;
-	put_source(uroce_port_addresses(q->port), (*ip)->header.src_addr);
-	memcpy((*ip)->header.dst_addr, dst, sizeof((*ip)->header.dst_addr));
+	put_source(uroce_port_addresses(q->port), UROCE_IPV6_BYTES((*ip)->header.src_addr));
+	memcpy(UROCE_IPV6_BYTES((*ip)->header.dst_addr), dst, sizeof((*ip)->header.dst_addr));
 	memcpy((*ip)->hop_by_hop, hop_by_hop, sizeof(hop_by_hop));
 	return m;
 }
@@ -261,10 +262,11 @@ message_receive(const struct uroce_rx *rx, const struct rte_ipv6_hdr *ip, const 
 		return UROCE_OK; /* for routers */
 	if (bytes < sizeof(*v1))
 		return UROCE_DROP_ICMP;
-	if (v1->mld.type == QUERY && is_link_local(ip->src_addr))
+	if (v1->mld.type == QUERY && is_link_local(UROCE_IPV6_BYTES(ip->src_addr)))
 		return query_receive(rx, v1, bytes);
 	if (v1->mld.type == REPORT_V1 && v1->group[0] == 0xff &&
-	    (is_link_local(ip->src_addr) || memcmp(ip->src_addr, unspecified, 16) == 0)) {
+	    (is_link_local(UROCE_IPV6_BYTES(ip->src_addr)) ||
+	     memcmp(UROCE_IPV6_BYTES(ip->src_addr), unspecified, 16) == 0)) {
 		uroce_groups_heard(&rx->q->port->groups, v1->group, rx->now_ns);
 		return UROCE_OK;
 	}

@@ -11,6 +11,7 @@
 
 #include <rte_ip.h>
 
+#include "base/dpdk_compat.h"
 #include "port/net/nd.h"
 #include "port/worker/rx.h"
 #include "port/worker/tx.h"
@@ -33,19 +34,19 @@ struct nd {
 	uint8_t flags; /* advertisement only */
 	uint8_t reserved[3];
 	uint8_t target[16];
-} __rte_packed;
+} __attribute__((packed));
 
 struct nd_option {
 	uint8_t type;
 	uint8_t length; /* in units of 8 bytes */
 	struct rte_ether_addr mac;
-} __rte_packed;
+} __attribute__((packed));
 
 struct nd_message {
 	struct rte_ipv6_hdr ip;
 	struct nd nd;
 	struct nd_option option;
-} __rte_packed;
+} __attribute__((packed));
 
 static_assert(sizeof(struct nd) == 24, "ND");
 static_assert(sizeof(struct nd_option) == 8, "ND option");
@@ -66,8 +67,8 @@ nd_send(struct uroce_port_queue *q, const struct rte_ether_addr *mac, const uint
 	message->ip.payload_len = rte_cpu_to_be_16(sizeof(*message) - sizeof(message->ip));
 	message->ip.proto = IPPROTO_ICMPV6;
 	message->ip.hop_limits = ND_HOP_LIMIT;
-	memcpy(message->ip.src_addr, src, sizeof(message->ip.src_addr));
-	memcpy(message->ip.dst_addr, dst, sizeof(message->ip.dst_addr));
+	memcpy(UROCE_IPV6_BYTES(message->ip.src_addr), src, sizeof(message->ip.src_addr));
+	memcpy(UROCE_IPV6_BYTES(message->ip.dst_addr), dst, sizeof(message->ip.dst_addr));
 	message->nd = *nd;
 	message->option.type = nd->type == ND_SOLICIT ? OPTION_SOURCE : OPTION_TARGET;
 	message->option.length = 1;
@@ -168,23 +169,24 @@ solicit_receive(const struct uroce_rx *rx, const struct rte_ipv6_hdr *ip, const 
 		return UROCE_DROP_ICMP;
 	if (!uroce_addresses_have_ipv6(rx->own, nd->target))
 		return UROCE_DROP_IP_ADDRESS;
-	if (is_unspecified(ip->src_addr)) {
+	if (is_unspecified(UROCE_IPV6_BYTES(ip->src_addr))) {
 		/* duplicate address detection for the port's address: valid only to its group, without the option */
-		if (ip->dst_addr[0] != 0xff || source != NULL)
+		if (UROCE_IPV6_BYTES(ip->dst_addr)[0] != 0xff || source != NULL)
 			return UROCE_DROP_ICMP;
 		advertise_to_all(rx->q, nd->target);
 		goto answered;
 	}
-	if (!uroce_gid_is_host(ip->src_addr) || uroce_addresses_have_ipv6(rx->own, ip->src_addr))
+	if (!uroce_gid_is_host(UROCE_IPV6_BYTES(ip->src_addr)) ||
+	    uroce_addresses_have_ipv6(rx->own, UROCE_IPV6_BYTES(ip->src_addr)))
 		return UROCE_DROP_ICMP;
 	if (source != NULL) {
 		peer = source->mac;
-		learn(rx, ip->src_addr, &peer, UROCE_NEIGHBOR_OVERRIDE);
+		learn(rx, UROCE_IPV6_BYTES(ip->src_addr), &peer, UROCE_NEIGHBOR_OVERRIDE);
 	}
 	if (!rte_is_valid_assigned_ether_addr(&peer))
 		return UROCE_DROP_ICMP;
 	memcpy(reply.target, nd->target, sizeof(reply.target));
-	nd_send(rx->q, &peer, nd->target, ip->src_addr, &reply);
+	nd_send(rx->q, &peer, nd->target, UROCE_IPV6_BYTES(ip->src_addr), &reply);
 answered:
 	uroce_counter_add(&rx->q->counters[UROCE_PORT_ND_ANSWERED], 1);
 	return UROCE_OK;
@@ -200,7 +202,7 @@ advert_receive(const struct uroce_rx *rx, const struct rte_ipv6_hdr *ip, const s
 	if (!option_find(rx, OPTION_TARGET, &target))
 		return UROCE_DROP_ICMP;
 	if ((nd->flags & ADVERT_SOLICITED) != 0) {
-		if (ip->dst_addr[0] == 0xff)
+		if (UROCE_IPV6_BYTES(ip->dst_addr)[0] == 0xff)
 			return UROCE_DROP_ICMP;
 		how |= UROCE_NEIGHBOR_SOLICITED;
 	}

@@ -10,6 +10,7 @@
 
 #include <arpa/inet.h>
 
+#include "base/dpdk_compat.h"
 #include "port/cm/agent.h"
 #include "port/telemetry/hw_counters.h"
 #include "port/ethdev/link.h"
@@ -125,7 +126,7 @@ uroce_telemetry_stats(struct uroce_port *port, const char *argument, struct rte_
 	n = uroce_query_counters(&port->dev.vctx.context, counters, RTE_DIM(counters));
 	rte_tel_data_start_dict(d);
 	for (unsigned int i = 0; i < RTE_MIN(n, RTE_DIM(counters)); i++)
-		rte_tel_data_add_dict_u64(d, counters[i].name, counters[i].value);
+		rte_tel_data_add_dict_uint(d, counters[i].name, counters[i].value);
 	return 0;
 }
 
@@ -136,7 +137,7 @@ uroce_telemetry_hw_counters(struct uroce_port *port, const char *argument, struc
 		return -EINVAL;
 	rte_tel_data_start_dict(d);
 	for (unsigned int i = 0; i < uroce_hw_counter_count; i++)
-		rte_tel_data_add_dict_u64(d, uroce_hw_counters[i].name,
+		rte_tel_data_add_dict_uint(d, uroce_hw_counters[i].name,
 					  uroce_hw_counter_read(port, &uroce_hw_counters[i]));
 	return 0;
 }
@@ -155,10 +156,10 @@ uroce_telemetry_cm(struct uroce_port *port, const char *argument, struct rte_tel
 		return -ENOENT;
 	rte_tel_data_start_dict(d);
 	for (unsigned int i = 0; i < UROCE_AGENT_COUNTER_COUNT; i++)
-		rte_tel_data_add_dict_u64(d, uroce_agent_counter_names[i],
+		rte_tel_data_add_dict_uint(d, uroce_agent_counter_names[i],
 					  __atomic_load_n(&a->counters[i], __ATOMIC_RELAXED));
 	n = uroce_cm_query_counters(a->ibcm.cm, names, values, RTE_DIM(values));
 	for (unsigned int i = 0; i < RTE_MIN(n, RTE_DIM(values)); i++)
-		rte_tel_data_add_dict_u64(d, names[i], values[i]);
+		rte_tel_data_add_dict_uint(d, names[i], values[i]);
 	return 0;
 }

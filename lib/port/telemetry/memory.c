@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <pthread.h>
 
+#include "base/dpdk_compat.h"
 #include "mem/iova.h"
 #include "mem/mr.h"
 #include "mem/mw.h"
@@ -46,10 +47,10 @@ static void
 describe_key(const struct uroce_mr_key *k, const char *type, struct rte_tel_data *d)
 {
 	rte_tel_data_start_dict(d);
-	rte_tel_data_add_dict_u64(d, "key", k->key);
+	rte_tel_data_add_dict_uint(d, "key", k->key);
 	rte_tel_data_add_dict_string(d, "type", type);
-	rte_tel_data_add_dict_u64(d, "address", k->addr);
-	rte_tel_data_add_dict_u64(d, "length", k->length);
+	rte_tel_data_add_dict_uint(d, "address", k->addr);
+	rte_tel_data_add_dict_uint(d, "length", k->length);
 	rte_tel_data_add_dict_int(d, "local_write", (k->access & IBV_ACCESS_LOCAL_WRITE) != 0);
 	rte_tel_data_add_dict_int(d, "remote_write", (k->access & IBV_ACCESS_REMOTE_WRITE) != 0);
 	rte_tel_data_add_dict_int(d, "remote_read", (k->access & IBV_ACCESS_REMOTE_READ) != 0);
@@ -62,16 +63,16 @@ describe_region(const struct uroce_mr *mr, struct rte_tel_data *d)
 {
 	const struct uroce_iova_map *iova = mr->iova;
 
-	rte_tel_data_add_dict_u64(d, "region", mr->ibv.lkey);
+	rte_tel_data_add_dict_uint(d, "region", mr->ibv.lkey);
 	if (mr->ibv.pd != NULL)
-		rte_tel_data_add_dict_u64(d, "pd", mr->ibv.pd->handle);
-	rte_tel_data_add_dict_u64(d, "virtual_address", (uintptr_t)mr->ibv.addr);
+		rte_tel_data_add_dict_uint(d, "pd", mr->ibv.pd->handle);
+	rte_tel_data_add_dict_uint(d, "virtual_address", (uintptr_t)mr->ibv.addr);
 	rte_tel_data_add_dict_int(d, "zero_copy", iova != NULL);
 	if (iova != NULL)
-		rte_tel_data_add_dict_u64(d, "page_bytes", UINT64_C(1) << iova->page_log2);
+		rte_tel_data_add_dict_uint(d, "page_bytes", UINT64_C(1) << iova->page_log2);
 	rte_tel_data_add_dict_int(d, "of_dpdk", mr->is_of_dpdk);
 	rte_tel_data_add_dict_int(d, "given_back", mr->is_gone);
-	rte_tel_data_add_dict_u64(d, "frames_in_flight", uroce_mr_inflight(mr));
+	rte_tel_data_add_dict_uint(d, "frames_in_flight", uroce_mr_inflight(mr));
 }
 
 /* Describe a key. Under the table's lock. */

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/dpdk_compat.h"
 #include "port/telemetry/page.h"
 #include "uroce_config.h"
 
@@ -47,7 +48,7 @@ uroce_telemetry_page_add(struct uroce_telemetry_page *page, uint64_t at, uint64_
 		page->next = at;
 		return false;
 	}
-	rte_tel_data_add_array_u64(page->items, value);
+	rte_tel_data_add_array_uint(page->items, value);
 	page->n++;
 	return true;
 }
@@ -57,8 +58,8 @@ uroce_telemetry_page_end(struct uroce_telemetry_page *page, const char *name, ui
 			 struct rte_tel_data *d)
 {
 	rte_tel_data_start_dict(d);
-	rte_tel_data_add_dict_u64(d, "count", count);
+	rte_tel_data_add_dict_uint(d, "count", count);
 	rte_tel_data_add_dict_container(d, name, page->items, 0);
 	if (page->next != UINT64_MAX)
-		rte_tel_data_add_dict_u64(d, "next", page->next);
+		rte_tel_data_add_dict_uint(d, "next", page->next);
 }

@@ -12,6 +12,7 @@
 #include <arpa/inet.h>
 #include <rte_byteorder.h>
 
+#include "base/dpdk_compat.h"
 #include "base/rcu.h"
 #include "base/clock.h"
 #include "port/net/gid.h"
@@ -149,9 +150,9 @@ describe_requester(const struct view *v, struct rte_tel_data *d)
 	add_int(d, "rnr_retries_left", req->rnr_retries_left);
 	rte_tel_data_add_dict_string(d, "timer", timer_name(req));
 	if (due_ns != 0)
-		rte_tel_data_add_dict_u64(d, "timer_due_us", due_ns > v->now_ns ? (due_ns - v->now_ns) / 1000 : 0);
-	rte_tel_data_add_dict_u64(d, "rtt_ns", req->srtt_ns);
-	rte_tel_data_add_dict_u64(d, "rtt_variation_ns", req->rttvar_ns);
+		rte_tel_data_add_dict_uint(d, "timer_due_us", due_ns > v->now_ns ? (due_ns - v->now_ns) / 1000 : 0);
+	rte_tel_data_add_dict_uint(d, "rtt_ns", req->srtt_ns);
+	rte_tel_data_add_dict_uint(d, "rtt_variation_ns", req->rttvar_ns);
 	add_int(d, "recovering", req->recovery != NULL);
 	rte_tel_data_add_dict_string(d, "peer_kind", req->peer < RTE_DIM(kinds) ? kinds[req->peer] : "?");
 }
@@ -175,9 +176,9 @@ describe_rate(const struct view *v, struct rte_tel_data *d)
 	add_int(d, "rated", rated);
 	if (!rated)
 		return;
-	rte_tel_data_add_dict_u64(d, "rate_mbps", v->dcqcn.current_bps / 1000000);
-	rte_tel_data_add_dict_u64(d, "target_mbps", v->dcqcn.target_bps / 1000000);
-	rte_tel_data_add_dict_u64(d, "alpha_permille", (uint64_t)v->dcqcn.alpha * 1000 / UROCE_DCQCN_ONE);
+	rte_tel_data_add_dict_uint(d, "rate_mbps", v->dcqcn.current_bps / 1000000);
+	rte_tel_data_add_dict_uint(d, "target_mbps", v->dcqcn.target_bps / 1000000);
+	rte_tel_data_add_dict_uint(d, "alpha_permille", (uint64_t)v->dcqcn.alpha * 1000 / UROCE_DCQCN_ONE);
 }
 
 static uint64_t
@@ -192,15 +193,15 @@ describe_history(const struct view *v, struct rte_tel_data *d)
 	const struct uroce_qp_history *h = &v->qp.history;
 
 	for (unsigned int i = 0; i < UROCE_QP_COUNTER_COUNT; i++)
-		rte_tel_data_add_dict_u64(d, uroce_qp_counter_names[i], h->counters[i]);
+		rte_tel_data_add_dict_uint(d, uroce_qp_counter_names[i], h->counters[i]);
 	if (h->last_verdict != UROCE_OK) {
 		rte_tel_data_add_dict_string(d, "last_not_ok", uroce_verdicts[h->last_verdict].name);
-		rte_tel_data_add_dict_u64(d, "last_not_ok_ms_ago", age_ms(v, h->last_verdict_ns));
+		rte_tel_data_add_dict_uint(d, "last_not_ok_ms_ago", age_ms(v, h->last_verdict_ns));
 	}
 	rte_tel_data_add_dict_string(d, "error", uroce_qp_cause_names[h->cause]);
 	if (h->cause == UROCE_CAUSE_NONE)
 		return;
-	rte_tel_data_add_dict_u64(d, "error_ms_ago", age_ms(v, h->cause_ns));
+	rte_tel_data_add_dict_uint(d, "error_ms_ago", age_ms(v, h->cause_ns));
 	if (h->status != IBV_WC_SUCCESS)
 		rte_tel_data_add_dict_string(d, "error_status", uroce_wc_status_str(h->status));
 	if (h->verdict != UROCE_OK)

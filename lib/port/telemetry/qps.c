@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/dpdk_compat.h"
 #include "base/rcu.h"
 #include "port/port.h"
 #include "port/telemetry/page.h"
@@ -136,8 +137,8 @@ top_report(const struct top *top, const char *name, struct rte_tel_data *d)
 	rte_tel_data_start_array(qpns, RTE_TEL_U64_VAL);
 	rte_tel_data_start_array(values, RTE_TEL_U64_VAL);
 	for (unsigned int i = 0; i < top->n; i++) {
-		rte_tel_data_add_array_u64(qpns, top->entries[i].qpn);
-		rte_tel_data_add_array_u64(values, top->entries[i].value);
+		rte_tel_data_add_array_uint(qpns, top->entries[i].qpn);
+		rte_tel_data_add_array_uint(values, top->entries[i].value);
 	}
 	rte_tel_data_start_dict(d);
 	rte_tel_data_add_dict_container(d, "qps", qpns, 0);

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <pthread.h>
 
+#include "base/dpdk_compat.h"
 #include "port/port.h"
 #include "port/telemetry/page.h"
 #include "port/telemetry/telemetry.h"
@@ -49,14 +50,14 @@ cq_describe(struct uroce_cq *cq, struct rte_tel_data *d)
 	uint32_t arm = __atomic_load_n(&cq->arm, __ATOMIC_RELAXED);
 
 	rte_tel_data_start_dict(d);
-	rte_tel_data_add_dict_u64(d, "cq", cq->ibv.handle);
+	rte_tel_data_add_dict_uint(d, "cq", cq->ibv.handle);
 	pthread_mutex_lock(&cq->ibv.mutex);
 	rte_tel_data_add_dict_int(d, "size", cq->ibv.cqe);
 	rte_tel_data_add_dict_int(d, "queues", (int)cq->refs);
 	pthread_mutex_unlock(&cq->ibv.mutex);
 	/* tail was read after head, so the difference is never negative */
-	rte_tel_data_add_dict_u64(d, "completions", tail - head);
-	rte_tel_data_add_dict_u64(d, "completed", tail);
+	rte_tel_data_add_dict_uint(d, "completions", tail - head);
+	rte_tel_data_add_dict_uint(d, "completed", tail);
 	rte_tel_data_add_dict_int(d, "overrun", __atomic_load_n(&cq->overrun, __ATOMIC_RELAXED));
 	rte_tel_data_add_dict_int(d, "shared", __atomic_load_n(&cq->shared, __ATOMIC_RELAXED));
 	rte_tel_data_add_dict_int(d, "channel", cq->has_channel);
@@ -124,16 +125,16 @@ srq_describe(struct uroce_srq *srq, struct rte_tel_data *d)
 	rte_spinlock_unlock(&srq->take_lock);
 	rte_spinlock_unlock(&srq->wq.lock);
 	rte_tel_data_start_dict(d);
-	rte_tel_data_add_dict_u64(d, "srq", srq->ibv.handle);
+	rte_tel_data_add_dict_uint(d, "srq", srq->ibv.handle);
 	rte_tel_data_add_dict_int(d, "size", (int)capacity);
 	rte_tel_data_add_dict_int(d, "receives", (int)fill);
 	rte_tel_data_add_dict_int(d, "limit", (int)limit);
 	rte_tel_data_add_dict_int(d, "qps", (int)__atomic_load_n(&srq->refs, __ATOMIC_RELAXED));
-	rte_tel_data_add_dict_u64(d, "pd", srq->ibv.pd->handle);
+	rte_tel_data_add_dict_uint(d, "pd", srq->ibv.pd->handle);
 	rte_tel_data_add_dict_int(d, "xrc", srq->xrcd != NULL);
 	if (srq->xrcd != NULL) {
-		rte_tel_data_add_dict_u64(d, "srq_number", srq->number);
-		rte_tel_data_add_dict_u64(d, "cq", srq->cq->ibv.handle);
+		rte_tel_data_add_dict_uint(d, "srq_number", srq->number);
+		rte_tel_data_add_dict_uint(d, "cq", srq->cq->ibv.handle);
 	}
 }
 

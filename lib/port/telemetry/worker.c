@@ -10,6 +10,7 @@
 #include <rte_cycles.h>
 #include <rte_lcore.h>
 
+#include "base/dpdk_compat.h"
 #include "base/rcu.h"
 #include "port/registry.h"
 #include "port/telemetry/page.h"
@@ -36,10 +37,10 @@ describe_load(struct uroce_worker *w, struct rte_tel_data *d)
 	struct uroce_worker_load load;
 
 	uroce_query_worker(w, &load);
-	rte_tel_data_add_dict_u64(d, "rounds", load.rounds);
-	rte_tel_data_add_dict_u64(d, "busy_rounds", load.busy_rounds);
-	rte_tel_data_add_dict_u64(d, "busy_cycles", cycles(load.busy_ns));
-	rte_tel_data_add_dict_u64(d, "total_cycles", cycles(load.total_ns));
+	rte_tel_data_add_dict_uint(d, "rounds", load.rounds);
+	rte_tel_data_add_dict_uint(d, "busy_rounds", load.busy_rounds);
+	rte_tel_data_add_dict_uint(d, "busy_cycles", cycles(load.busy_ns));
+	rte_tel_data_add_dict_uint(d, "total_cycles", cycles(load.total_ns));
 }
 
 static void
@@ -49,13 +50,13 @@ describe_engine(const struct uroce_engine *e, struct rte_tel_data *d)
 
 	for (unsigned int i = 0; i < UROCE_VERDICT_COUNT; i++)
 		received += read_relaxed(&e->verdicts[i]);
-	rte_tel_data_add_dict_u64(d, "received_packets", received);
-	rte_tel_data_add_dict_u64(d, "sent_packets", read_relaxed(&e->counters[UROCE_SENT_PACKETS]));
-	rte_tel_data_add_dict_u64(d, "received_bytes", read_relaxed(&e->counters[UROCE_RECEIVED_BYTES]));
-	rte_tel_data_add_dict_u64(d, "sent_bytes", read_relaxed(&e->counters[UROCE_SENT_BYTES]));
-	rte_tel_data_add_dict_u64(d, "retransmitted_packets",
+	rte_tel_data_add_dict_uint(d, "received_packets", received);
+	rte_tel_data_add_dict_uint(d, "sent_packets", read_relaxed(&e->counters[UROCE_SENT_PACKETS]));
+	rte_tel_data_add_dict_uint(d, "received_bytes", read_relaxed(&e->counters[UROCE_RECEIVED_BYTES]));
+	rte_tel_data_add_dict_uint(d, "sent_bytes", read_relaxed(&e->counters[UROCE_SENT_BYTES]));
+	rte_tel_data_add_dict_uint(d, "retransmitted_packets",
 				  read_relaxed(&e->counters[UROCE_RETRANSMITTED_PACKETS]));
-	rte_tel_data_add_dict_u64(d, "no_mbuf", read_relaxed(&e->counters[UROCE_NO_MBUF]));
+	rte_tel_data_add_dict_uint(d, "no_mbuf", read_relaxed(&e->counters[UROCE_NO_MBUF]));
 	rte_tel_data_add_dict_int(d, "recovering_qps", (int)__atomic_load_n(&e->recoveries.lent, __ATOMIC_RELAXED));
 	rte_tel_data_add_dict_int(d, "rated_qps", (int)__atomic_load_n(&e->rated, __ATOMIC_RELAXED));
 	rte_tel_data_add_dict_int(d, "early_frames",
@@ -104,7 +105,7 @@ describe_devices(const struct uroce_worker *w, struct rte_tel_data *d)
 	}
 	uroce_rcu_watch_end();
 	rte_tel_data_add_dict_int(d, "qps", (int)qps);
-	rte_tel_data_add_dict_u64(d, "handed_over", handed_over);
+	rte_tel_data_add_dict_uint(d, "handed_over", handed_over);
 	rte_tel_data_add_dict_container(d, "queues", queues, 0);
 }
 
@@ -122,7 +123,7 @@ describe(struct uroce_worker *w, void *arg)
 	describe_load(w, d);
 	describe_engine(&w->engine, d);
 	rte_tel_data_add_dict_int(d, "inbox", (int)rte_ring_count(w->inbox));
-	rte_tel_data_add_dict_u64(d, "lost", read_relaxed(&w->lost));
+	rte_tel_data_add_dict_uint(d, "lost", read_relaxed(&w->lost));
 	describe_devices(w, d);
 }
 

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <sys/queue.h>
 
+#include <rte_bitops.h>
 #include <rte_eal.h>
 #include <rte_errno.h>
 #include <rte_malloc.h>

@@ -5,6 +5,7 @@
  * after the creation has failed.
  */
 
+#include <rte_bitops.h>
 #include <rte_common.h>
 #include <rte_eal.h>
 #include <rte_lcore.h>

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include <rte_atomic.h>
+#include <rte_bitops.h>
 #include <rte_branch_prediction.h>
 #include <rte_common.h>
 #include <rte_malloc.h>

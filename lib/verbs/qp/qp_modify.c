@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include <rte_bitops.h>
 #include <rte_common.h>
 #include <rte_malloc.h>
 

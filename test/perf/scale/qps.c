@@ -8,6 +8,7 @@
 
 #include <stdlib.h>
 
+#include <rte_bitops.h>
 #include <rte_common.h>
 
 #include "scale.h"

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * The differences between the DPDK releases from 22.11 on, each with the release that brought it.
+ */
+
+#ifndef UROCE_BASE_DPDK_COMPAT_H
+#define UROCE_BASE_DPDK_COMPAT_H
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <rte_lcore.h>
+#include <rte_telemetry.h>
+#include <rte_thread.h>
+#include <rte_version.h>
+
+/* 24.11: IPv6 addresses are struct rte_ipv6_addr; they were arrays of 16 bytes.
+ * UROCE_IPV6_BYTES(ip->src_addr) is the array in either. */
+#if RTE_VERSION >= RTE_VERSION_NUM(24, 11, 0, 0)
+#define UROCE_IPV6_BYTES(address) ((address).a)
+#else
+#define UROCE_IPV6_BYTES(address) (address)
+#endif
+
+/* 23.03: rte_tel_data_add_dict_uint() and rte_tel_data_add_array_uint() are new; 25.11 removed their older names. */
+#if RTE_VERSION < RTE_VERSION_NUM(23, 3, 0, 0)
+#define rte_tel_data_add_dict_uint rte_tel_data_add_dict_u64
+#define rte_tel_data_add_array_uint rte_tel_data_add_array_u64
+#endif
+
+/* 23.11: rte_thread_create_control() replaces rte_ctrl_thread_create(). Its threads return a uint32_t. */
+#if RTE_VERSION >= RTE_VERSION_NUM(23, 11, 0, 0)
+struct uroce_ctrl_thread {
+	void *(*run)(void *);
+	void *arg;
+};
+
+static inline uint32_t
+uroce_ctrl_thread_main(void *arg)
+{
+	struct uroce_ctrl_thread thread = *(struct uroce_ctrl_thread *)arg;
+
+	free(arg);
+	thread.run(thread.arg);
+	return 0;
+}
+
+static inline int
+uroce_ctrl_thread_start(pthread_t *thread, const char *name, void *(*run)(void *), void *arg)
+{
+	struct uroce_ctrl_thread *start = malloc(sizeof(*start));
+	rte_thread_t id;
+	int ret;
+
+	if (start == NULL)
+		return -ENOMEM;
+	*start = (struct uroce_ctrl_thread){ .run = run, .arg = arg };
+	ret = rte_thread_create_control(&id, name, uroce_ctrl_thread_main, start);
+	if (ret != 0)
+		free(start);
+	else
+		*thread = (pthread_t)id.opaque_id;
+	return ret;
+}
+#else
+static inline int
+uroce_ctrl_thread_start(pthread_t *thread, const char *name, void *(*run)(void *), void *arg)
+{
+	return rte_ctrl_thread_create(thread, name, NULL, run, arg);
+}
+#endif
+
+/**
+ * Start a control thread of EAL with the signal mask of the calling thread. pthread_join() waits for its end; its
+ * return value is lost.
+ * @param name	at most 15 characters
+ * @return 0 or -errno
+ */
+static inline int
+uroce_ctrl_thread_create(pthread_t *thread, const char *name, void *(*run)(void *), void *arg)
+{
+	return -abs(uroce_ctrl_thread_start(thread, name, run, arg));
+}
+
+#endif /* UROCE_BASE_DPDK_COMPAT_H */
