@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 #include "cma_world.h"
+#include "cmocka_compat.h"
 #include "eal.h"
 #include "groups.h"
 
@@ -60,7 +61,7 @@ test_footprint(void **state)
 		connect_pair(i);
 	each = (mallinfo2().uordblks - before) / (2 * PAIRS);
 	printf("%-32s %6zu bytes\n", "end of a connection", each);
-	assert_in_range(each, 0, LIMIT_BYTES); /* a sanitizer's allocator reports 0 */
+	assert_uint_in_range(each, 0, LIMIT_BYTES); /* a sanitizer's allocator reports 0 */
 	destroy_all();
 	assert_int_equal(uroce_rdma_destroy_id(listener), 0);
 	uroce_rdma_destroy_event_channel(channel);

@@ -16,6 +16,7 @@
 #include <cmocka.h>
 
 #include "cma_fixture.h"
+#include "cmocka_compat.h"
 #include "eal.h"
 #include "groups.h"
 #include "uroce_config.h"
@@ -107,7 +108,7 @@ test_ephemeral(void **state)
 	for (unsigned int i = 0; i < 200; i++) {
 		ids[i] = world_id(channel, RDMA_PS_TCP);
 		assert_int_equal(uroce_rdma_bind_addr(ids[i], world_v4(0, 0)), 0);
-		assert_in_range(ntohs(uroce_rdma_get_src_port(ids[i])), UROCE_CMA_FIRST_PORT,
+		assert_uint_in_range(ntohs(uroce_rdma_get_src_port(ids[i])), UROCE_CMA_FIRST_PORT,
 				UROCE_CMA_LAST_PORT);
 		for (unsigned int j = 0; j < i; j++)
 			assert_int_not_equal(uroce_rdma_get_src_port(ids[i]),
@@ -271,7 +272,7 @@ test_listen(void **state)
 
 	/* not bound: listens on an ephemeral port of the wildcard */
 	assert_int_equal(uroce_rdma_listen(id, 1), 0);
-	assert_in_range(ntohs(uroce_rdma_get_src_port(id)), UROCE_CMA_FIRST_PORT,
+	assert_uint_in_range(ntohs(uroce_rdma_get_src_port(id)), UROCE_CMA_FIRST_PORT,
 			UROCE_CMA_LAST_PORT);
 	fails(uroce_rdma_listen(id, 1), EINVAL);
 	fails(uroce_rdma_resolve_addr(id, NULL, world_v4(2, 1), 1), EINVAL);

@@ -16,6 +16,7 @@
 
 #include "cma_fixture.h"
 #include "cm/rdma/cma_sockaddr.h"
+#include "cmocka_compat.h"
 #include "eal.h"
 #include "groups.h"
 #include "uroce_config.h"
@@ -60,7 +61,7 @@ test_bind_ipv6(void **state)
 {
 	assert_int_equal(uroce_rdma_bind_addr(id, world_v6(1, 0)), 0);
 	assert_ptr_equal(id->verbs, world_context(0));
-	assert_in_range(ntohs(uroce_rdma_get_src_port(id)), UROCE_CMA_FIRST_PORT,
+	assert_uint_in_range(ntohs(uroce_rdma_get_src_port(id)), UROCE_CMA_FIRST_PORT,
 			UROCE_CMA_LAST_PORT);
 }
 
@@ -69,7 +70,7 @@ test_bind_wildcard(void **state)
 {
 	assert_int_equal(uroce_rdma_bind_addr(id, world_v4(0, 0)), 0);
 	assert_null(id->verbs);
-	assert_in_range(ntohs(uroce_rdma_get_src_port(id)), UROCE_CMA_FIRST_PORT,
+	assert_uint_in_range(ntohs(uroce_rdma_get_src_port(id)), UROCE_CMA_FIRST_PORT,
 			UROCE_CMA_LAST_PORT);
 }
 

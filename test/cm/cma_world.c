@@ -166,7 +166,7 @@ start(struct uroce_device *dev)
 }
 
 static void
-stop(struct uroce_device *dev)
+finish(struct uroce_device *dev)
 {
 	struct world_device *device = device_of(dev);
 
@@ -239,7 +239,7 @@ resolve(struct uroce_device *dev, const union ibv_gid *dgid)
 
 static const struct uroce_service_ops service_ops = {
 	.start = start,
-	.stop = stop,
+	.stop = finish,
 	.kick = kick,
 };
 

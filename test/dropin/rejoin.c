@@ -23,6 +23,7 @@
 #include <rte_ethdev.h>
 
 #include "base/log.h"
+#include "cmocka_compat.h"
 #include "munmap.h"
 #include "port/cm/departure.h"
 #include "port/port.h"
@@ -387,7 +388,7 @@ test_many(void **state)
 		assert_true(callback_arg != args_before);
 		args_before = callback_arg;
 	}
-	assert_in_range(i, 2, UROCE_MAX_DEVICES);
+	assert_uint_in_range(i, 2, UROCE_MAX_DEVICES);
 }
 
 int

@@ -12,6 +12,7 @@
 #include <rte_ethdev.h>
 #include <rte_malloc.h>
 
+#include "cmocka_compat.h"
 #include "harness/qp.h"
 #include "pair.h"
 #include "port/worker/pool.h"
@@ -162,7 +163,7 @@ pair_wait(struct pair *p)
 	do {
 		pair_poll(p, 1);
 		n = ibv_poll_cq(p->ends[0].cq, 1, &wc);
-		assert_in_range(n, 0, 1);
+		assert_uint_in_range(n, 0, 1);
 	} while (n == 0);
 	return wc.status;
 }

@@ -13,6 +13,7 @@
 
 #include <cmocka.h>
 
+#include "cmocka_compat.h"
 #include "groups.h"
 #include "peer.h"
 #include "uroce_config.h"
@@ -95,7 +96,7 @@ cnps_of_the_peer(void **state)
 		peer_in(&peer, &cnp);
 		bits += 8 * step(true);
 	}
-	assert_in_range(bits, least_bps * 97 / 100, least_bps * 103 / 100);
+	assert_uint_in_range(bits, least_bps * 97 / 100, least_bps * 103 / 100);
 	for (unsigned int i = 0; uroce_qp_of(peer.qp)->rate != NULL; i++) {
 		assert_true(i < steps);
 		step(false);

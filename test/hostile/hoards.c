@@ -16,6 +16,7 @@
 #include <cmocka.h>
 #include <rte_common.h>
 
+#include "cmocka_compat.h"
 #include "groups.h"
 #include "peer.h"
 #include "uroce_config.h"
@@ -109,7 +110,7 @@ start(unsigned int attackers, unsigned int rx_mbufs, bool go_back_n)
 }
 
 static void
-stop(void)
+finish(void)
 {
 	rte_pktmbuf_free_bulk(w.flight, w.flying);
 	for (unsigned int i = 0; i < PAIRS; i++) {
@@ -272,7 +273,7 @@ undisturbed(bool lossy, bool go_back_n)
 	w.lossy = lossy;
 	run(20, NULL);
 	packets = executed(NULL, &least_alone);
-	stop();
+	finish();
 	return packets;
 }
 
@@ -382,7 +383,7 @@ early_packets_of_a_few_peers(void **state)
 	assert_int_equal(kept(), UROCE_REORDER_FRAMES);
 	assert_true(w.peer.engine.verdicts[UROCE_DROP_AHEAD] > 0);
 	expect_given_back();
-	stop();
+	finish();
 }
 
 static void
@@ -394,7 +395,7 @@ early_packets_of_many_peers(void **state)
 	others_have_their_share(fill_windows);
 	assert_true(kept() <= UROCE_REORDER_FRAMES);
 	expect_given_back();
-	stop();
+	finish();
 }
 
 /* With a pool too small for the reorder buffers, the receiving port keeps enough mbufs. */
@@ -403,11 +404,11 @@ early_packets_in_a_small_pool(void **state)
 {
 	start(4, 1023, false);
 	run(UROCE_REORDER_FRAMES / STRIKES + 1, fill_windows);
-	assert_in_range(kept(), 512, 1023 - 1023 / UROCE_REORDER_SPARE - 2 * UROCE_BURST + 1 +
+	assert_uint_in_range(kept(), 512, 1023 - 1023 / UROCE_REORDER_SPARE - 2 * UROCE_BURST + 1 +
 						UROCE_REORDER_SPARE_FRAMES);
 	others_have_their_share(fill_windows);
 	expect_given_back();
-	stop();
+	finish();
 }
 
 static void
@@ -436,7 +437,7 @@ recoveries_that_never_end(void **state)
 	assert_int_equal(w.peer.engine.recoveries.lent, 0);
 	for (unsigned int i = 0; i < HOSTILE; i++)
 		assert_int_equal(uroce_qp_of(w.hostile[i])->state, IBV_QPS_ERR);
-	stop();
+	finish();
 }
 
 UROCE_TESTS(hostile_hoards)

@@ -17,6 +17,7 @@
 
 #include "cma_world.h"
 #include "cm/ib/internal.h"
+#include "cmocka_compat.h"
 #include "eal.h"
 #include "base/random.h"
 #include "groups.h"
@@ -140,7 +141,7 @@ rdma_cm_ports(void **state)
 
 		assert_int_equal(uroce_rdma_bind_addr(id, world_v4(1, 0)), 0);
 		port = rte_be_to_cpu_16(uroce_rdma_get_src_port(id));
-		assert_in_range(port, UROCE_CMA_FIRST_PORT, UROCE_CMA_LAST_PORT);
+		assert_uint_in_range(port, UROCE_CMA_FIRST_PORT, UROCE_CMA_LAST_PORT);
 		if (port < UROCE_CMA_FIRST_PORT + (1 << 14))
 			values[n++] = port;
 		assert_int_equal(uroce_rdma_destroy_id(id), 0);

@@ -15,6 +15,7 @@
 #include <cmocka.h>
 #include <numa.h>
 
+#include "cmocka_compat.h"
 #include "groups.h"
 #include "mem/numa.h"
 
@@ -40,7 +41,7 @@ test_page_that_is_there(void **state)
 	if (numa_available() < 0)
 		assert_int_equal(uroce_numa_node(memory + 5000), -1);
 	else
-		assert_in_range(uroce_numa_node(memory + 5000), 0, numa_max_node());
+		assert_uint_in_range(uroce_numa_node(memory + 5000), 0, numa_max_node());
 	assert_true(node >= -1);
 }
 

@@ -17,6 +17,7 @@
 #include <cmocka.h>
 #include <rte_common.h>
 
+#include "cmocka_compat.h"
 #include "groups.h"
 #include "uroce_config.h"
 #include "base/random.h"
@@ -85,7 +86,7 @@ test_below_takes_every_value(void **state)
 		seen[uroce_random_below(6)]++;
 	uroce_random_seed(0);
 	for (unsigned int i = 0; i < 6; i++)
-		assert_in_range(seen[i], 9500, 10500);
+		assert_uint_in_range(seen[i], 9500, 10500);
 }
 
 /* 2^32 is no multiple of 3 * 2^30: a plain remainder would return a third of the values twice as often. */
@@ -102,8 +103,8 @@ test_below_has_no_bias(void **state)
 		multiples += n % 3 == 0;
 	}
 	uroce_random_seed(0);
-	assert_in_range(low, 9500, 10500);
-	assert_in_range(multiples, 9500, 10500);
+	assert_uint_in_range(low, 9500, 10500);
+	assert_uint_in_range(multiples, 9500, 10500);
 }
 
 static void

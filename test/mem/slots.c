@@ -20,6 +20,7 @@
 
 #include "base/random.h"
 #include "base/slots.h"
+#include "cmocka_compat.h"
 #include "groups.h"
 
 static void
@@ -162,7 +163,7 @@ test_draw_is_random(void **state)
 	for (unsigned int i = 1; i < 256; i++)
 		ascending += ids[0][i] > ids[0][i - 1];
 	/* random: 127.5, with a deviation of 4.6 */
-	assert_in_range(ascending, 80, 175);
+	assert_uint_in_range(ascending, 80, 175);
 	assert_memory_not_equal(ids[0], ids[1], sizeof(ids[0]));
 }
 

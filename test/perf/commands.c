@@ -16,6 +16,7 @@
 #include <cmdline_parse.h>
 #include <rte_common.h>
 
+#include "cmocka_compat.h"
 #include "groups.h"
 #include "prompt/commands.h"
 
@@ -28,7 +29,7 @@ parse(const char *command)
 {
 	char line[512];
 
-	assert_in_range(snprintf(line, sizeof(line), "%s\n", command), 1, sizeof(line) - 1);
+	assert_uint_in_range(snprintf(line, sizeof(line), "%s\n", command), 1, sizeof(line) - 1);
 	return cmdline_parse(cl, line);
 }
 

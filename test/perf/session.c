@@ -288,7 +288,7 @@ test_no_control(void **state)
 }
 
 static void
-stop(void)
+finish(void)
 {
 	uroce_perf_session_stop(&s);
 }
@@ -305,7 +305,7 @@ after_stop(void)
 static void
 test_stopped_run(void **state)
 {
-	run(stop, after_stop);
+	run(finish, after_stop);
 	assert_int_equal(did.polls, HOSTS); /* once */
 	assert_false(s.failed);
 }

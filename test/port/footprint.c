@@ -15,6 +15,7 @@
 #include <rte_common.h>
 #include <rte_malloc.h>
 
+#include "cmocka_compat.h"
 #include "eal.h"
 #include "groups.h"
 #include "rings.h"
@@ -50,7 +51,7 @@ device(const char *what, const struct uroce_port_conf *conf, uint16_t port_id, s
 	struct ibv_context *context = uroce_open_port(port_id, conf, workers, n);
 
 	assert_non_null(context);
-	assert_in_range(report(what, before), 1, n * 32 * MIB);
+	assert_uint_in_range(report(what, before), 1, n * 32 * MIB);
 	assert_int_equal(uroce_close_device(context), 0);
 }
 
@@ -69,7 +70,7 @@ test_footprint(void **state)
 
 		workers[i] = uroce_create_worker(-1);
 		assert_non_null(workers[i]);
-		assert_in_range(report("worker", before), 1, 28 * MIB);
+		assert_uint_in_range(report("worker", before), 1, 28 * MIB);
 	}
 	device("device", NULL, rings.port_id, workers, 1);
 	device("device with two queues", NULL, rings.port_id, workers, 2);

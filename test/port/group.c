@@ -16,6 +16,7 @@
 #include <rte_common.h>
 
 #include "base/random.h"
+#include "cmocka_compat.h"
 #include "groups.h"
 #include "port/net/group.h"
 
@@ -104,7 +105,7 @@ expect_change(uint64_t now, const uint8_t *gid, enum uroce_group_record_type typ
 {
 	uint64_t next = expect_one(now, gid, type, UROCE_GROUP_V3);
 
-	assert_in_range(next, now + 1, now + UROCE_GROUP_REPEAT_NS);
+	assert_uint_in_range(next, now + 1, now + UROCE_GROUP_REPEAT_NS);
 	assert_int_equal(expect_none(next - 1), next);
 	assert_int_equal(expect_one(next, gid, type, UROCE_GROUP_V3), UINT64_MAX);
 }
@@ -204,7 +205,7 @@ test_general_query(void **state)
 		assert_int_equal(uroce_groups_join(&groups, i % 2 == 0 ? v4(i) : v6(i)), 1);
 	settle(0);
 	due = query(UROCE_GROUP_IPV4, UROCE_GROUP_V3, NULL, 10 * S, now);
-	assert_in_range(due, now + 1, now + 10 * S);
+	assert_uint_in_range(due, now + 1, now + 10 * S);
 	assert_int_equal(expect_none(due - 1), due);
 	/* a second query does not delay the reply, and a query for one group adds no second report */
 	assert_true(query(UROCE_GROUP_IPV4, UROCE_GROUP_V3, NULL, 10 * S, now) <= due);
@@ -234,7 +235,7 @@ test_query_for_a_group(void **state)
 	settle(0);
 	assert_int_equal(query(UROCE_GROUP_IPV6, UROCE_GROUP_V3, v6(3), S, S), UINT64_MAX);
 	due = query(UROCE_GROUP_IPV6, UROCE_GROUP_V3, v6(2), S, S);
-	assert_in_range(due, S + 1, 2 * S);
+	assert_uint_in_range(due, S + 1, 2 * S);
 	assert_int_equal(expect_none(due - 1), due);
 	assert_int_equal(expect_one(due, v6(2), UROCE_GROUP_IS, UROCE_GROUP_V3), UINT64_MAX);
 	/* left in the meantime: only the leave is reported */
@@ -256,7 +257,7 @@ test_flood(void **state)
 		query(UROCE_GROUP_IPV4, UROCE_GROUP_V3, NULL, 0, now);
 		answers += uroce_groups_due(&groups, now, &report, &next);
 	}
-	assert_in_range(answers, S / UROCE_GROUP_MIN_DELAY_NS, 5000); /* for 100,000 queries */
+	assert_uint_in_range(answers, S / UROCE_GROUP_MIN_DELAY_NS, 5000); /* for 100,000 queries */
 }
 
 static void
@@ -294,7 +295,7 @@ test_old_querier(void **state)
 	expect_one(due, v4(1), UROCE_GROUP_IS, UROCE_GROUP_V2);
 	uroce_groups_join(&groups, v4(2));
 	due = expect_one(120 * S, v4(2), UROCE_GROUP_JOIN, UROCE_GROUP_V2);
-	assert_in_range(due, 120 * S + 1, 120 * S + UROCE_GROUP_OLD_REPEAT_NS);
+	assert_uint_in_range(due, 120 * S + 1, 120 * S + UROCE_GROUP_OLD_REPEAT_NS);
 	assert_true(uroce_groups_leave(&groups, v4(2)));
 	assert_int_equal(expect_one(120 * S, v4(2), UROCE_GROUP_LEAVE, UROCE_GROUP_V2), UINT64_MAX);
 	/* the other family is not affected */

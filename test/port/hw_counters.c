@@ -13,6 +13,7 @@
 
 #include <cmocka.h>
 
+#include "cmocka_compat.h"
 #include "groups.h"
 #include "port/counters.h"
 #include "port/telemetry/hw_counters.h"
@@ -56,13 +57,13 @@ source_of(struct tap *t, const struct uroce_hw_source *s)
 {
 	switch (s->kind) {
 	case UROCE_HW_ENGINE:
-		assert_in_range(s->index, 0, UROCE_ENGINE_COUNTER_COUNT - 1);
+		assert_uint_in_range(s->index, 0, UROCE_ENGINE_COUNTER_COUNT - 1);
 		return &t->worker->engine.counters[s->index];
 	case UROCE_HW_VERDICT:
-		assert_in_range(s->index, UROCE_OK + 1, UROCE_VERDICT_COUNT - 1);
+		assert_uint_in_range(s->index, UROCE_OK + 1, UROCE_VERDICT_COUNT - 1);
 		return &t->worker->engine.verdicts[s->index];
 	case UROCE_HW_PORT:
-		assert_in_range(s->index, 0, UROCE_PORT_COUNTER_COUNT - 1);
+		assert_uint_in_range(s->index, 0, UROCE_PORT_COUNTER_COUNT - 1);
 		return &t->port->queues[0].counters[s->index];
 	case UROCE_HW_RECEIVED:
 		return &t->worker->engine.verdicts[UROCE_OK];

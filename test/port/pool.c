@@ -18,6 +18,7 @@
 #include <rte_memory.h>
 #include <rte_mempool.h>
 
+#include "cmocka_compat.h"
 #include "eal.h"
 #include "groups.h"
 #include "port/worker/pool.h"
@@ -87,7 +88,7 @@ test_packed(void **state)
 		pool = uroce_pool_create("test", mbufs, rooms[i], SOCKET_ID_ANY);
 		assert_non_null(pool);
 		assert_int_equal(rte_malloc_get_socket_stats(0, &after), 0);
-		assert_in_range(after.heap_allocsz_bytes - before.heap_allocsz_bytes, mbufs * (size_t)rooms[i],
+		assert_uint_in_range(after.heap_allocsz_bytes - before.heap_allocsz_bytes, mbufs * (size_t)rooms[i],
 				uroce_pool_bytes(mbufs, rooms[i]) + 65536);
 		assert_int_equal(rte_pktmbuf_alloc_bulk(pool, all, mbufs), 0);
 		for (unsigned int j = 0; j < mbufs; j++) {

@@ -18,6 +18,7 @@
 #include <rte_log.h>
 #include <rte_malloc.h>
 
+#include "cmocka_compat.h"
 #include "eal.h"
 #include "groups.h"
 #include "rings.h"
@@ -79,7 +80,7 @@ test_default_memory(void **state)
 	assert_non_null(worker);
 	context = uroce_open_port(rings.port_id, NULL, &worker, 1);
 	assert_non_null(context);
-	assert_in_range(free_bytes(), SPARE_BYTES, 64u << 20);
+	assert_uint_in_range(free_bytes(), SPARE_BYTES, 64u << 20);
 
 	/* no room for another one */
 	listen_to_log(&heard);
@@ -114,7 +115,7 @@ test_large_device(void **state)
 	assert_int_equal(number_in_log(&heard, "start the program with -m "), 128);
 	assert_int_equal(uroce_destroy_worker(worker), 0);
 	test_rings_destroy(&rings);
-	assert_in_range(free_bytes(), before - 65536, before);
+	assert_uint_in_range(free_bytes(), before - 65536, before);
 }
 
 UROCE_TESTS(port_shortage)

@@ -15,6 +15,7 @@
 #include <rte_mbuf.h>
 
 #include "clock.h"
+#include "cmocka_compat.h"
 #include "eal.h"
 #include "groups.h"
 #include "net.h"
@@ -77,7 +78,7 @@ test_many_frames(void **state)
 	start(&net, &on_the_wire, OTHERS);
 	stall(net.workers[0]);
 	for (unsigned int i = 0; i < OTHERS / UROCE_BURST; i++) {
-		assert_in_range(uroce_worker_poll(net.workers[0]), UROCE_BURST, UROCE_BURST + 1);
+		assert_uint_in_range(uroce_worker_poll(net.workers[0]), UROCE_BURST, UROCE_BURST + 1);
 		assert_int_equal(uroce_poll_cq(net.ends[0].cq, 1, &wc), 0);
 	}
 	net_expect_ok(&net, &net.ends[0], IBV_WC_RDMA_WRITE);
@@ -172,7 +173,7 @@ test_never_drained(void **state)
 			assert_non_null(rte_pktmbuf_append(m, 10));
 			assert_int_equal(rte_ring_enqueue(net.wire[0].rx[0], m), 0);
 		}
-		assert_in_range(uroce_worker_poll(net.workers[0]), UROCE_BURST, 2 * UROCE_BURST);
+		assert_uint_in_range(uroce_worker_poll(net.workers[0]), UROCE_BURST, 2 * UROCE_BURST);
 		assert_true(++round <= 2 * net.workers[0]->engine.ring_rounds);
 	}
 	assert_true(round * UROCE_BURST >= OTHERS);

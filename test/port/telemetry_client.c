@@ -4,6 +4,7 @@
  * A client of EAL's telemetry socket, for one command at a time.
  */
 
+#include "cmocka_compat.h"
 #include "telemetry_client.h"
 
 #include <setjmp.h>
@@ -81,7 +82,7 @@ telemetry_ask(const char *format, ...)
 	va_start(args, format);
 	n = vsnprintf(command, sizeof(command), format, args);
 	va_end(args);
-	assert_in_range(n, 1, sizeof(command) - 1);
+	assert_uint_in_range(n, 1, sizeof(command) - 1);
 	assert_int_equal(send(fd, command, (size_t)n, 0), n);
 	n = recv(fd, answer, sizeof(answer) - 1, 0);
 	assert_true(n > 0);

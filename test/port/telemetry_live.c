@@ -15,6 +15,7 @@
 
 #include <cmocka.h>
 
+#include "cmocka_compat.h"
 #include "groups.h"
 #include "harness/qp.h"
 #include "port/worker/worker.h"
@@ -177,7 +178,7 @@ test_traffic(void **state)
 	assert_int_equal(telemetry_number("dest_qpn"), p.qps[1]->qp_num);
 	assert_int_equal(telemetry_number("mtu"), MTU);
 	assert_int_equal(telemetry_number("loopback"), 1);
-	assert_in_range(telemetry_number("udp_source_port"), 0xc000, 0xffff);
+	assert_uint_in_range(telemetry_number("udp_source_port"), 0xc000, 0xffff);
 	assert_int_equal(telemetry_number("psn"), (FIRST + 2 * PACKETS + 2) & 0xffffff);
 	assert_int_equal(telemetry_number("unacked"), (FIRST + 2 * PACKETS + 2) & 0xffffff);
 	assert_int_equal(telemetry_number("outstanding"), 0);

@@ -14,6 +14,7 @@
 
 #include <cmocka.h>
 
+#include "cmocka_compat.h"
 #include "eal.h"
 #include "fdb.h"
 #include "groups.h"
@@ -139,7 +140,7 @@ test_full(void **state)
 
 		known += uroce_switch_fdb_find(&fdb, &s) == 1;
 	}
-	assert_in_range(known, UROCE_SWITCH_STATIONS / 2, 2 * UROCE_SWITCH_STATIONS);
+	assert_uint_in_range(known, UROCE_SWITCH_STATIONS / 2, 2 * UROCE_SWITCH_STATIONS);
 	assert_int_equal(known + fdb.unlearned, 3 * UROCE_SWITCH_STATIONS);
 	expect(&fdb, UINT32_MAX, 0, 9);
 	uroce_switch_fdb_forget(&fdb, 1, NULL, NULL);
@@ -155,7 +156,7 @@ note(void *arg, const struct switch_station *s, uint16_t before)
 
 	assert_int_equal(before, s->mac.addr_bytes[5] == 2 ? 4 : 3);
 
-	assert_in_range(s->mac.addr_bytes[5], 1, 3);
+	assert_uint_in_range(s->mac.addr_bytes[5], 1, 3);
 	noted[s->mac.addr_bytes[5]]++;
 }
 

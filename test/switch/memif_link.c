@@ -18,6 +18,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "cmocka_compat.h"
 #include "eal.h"
 #include "groups.h"
 #include "memif/link.h"
@@ -42,7 +43,7 @@ start(void **state)
 }
 
 static int
-stop(void **state)
+finish(void **state)
 {
 	uroce_memif_link_fini(&joined);
 	memif_peer_fini(&peer);
@@ -135,7 +136,7 @@ test_chain(void **state)
 static void
 test_begin(void **state)
 {
-	stop(NULL);
+	finish(NULL);
 	memif_peer_init(&peer, LOG2, ROOM);
 	peer.out->head = peer.in->tail = 3;
 	peer.out->tail = peer.in->head = 2;
@@ -150,7 +151,7 @@ test_begin(void **state)
 static void
 test_slots(void **state)
 {
-	stop(NULL);
+	finish(NULL);
 	memif_peer_init(&peer, 7, 16);
 	memif_peer_join(&peer, &joined);
 	for (uint16_t i = 0; i <= UROCE_SWITCH_FRAME_SLOTS; i++)
@@ -326,7 +327,7 @@ test_slot_out(void **state)
 		rte_pktmbuf_free(frames[0]);
 		expect_fault("slot");
 		assert_int_equal(joined.malformed, 0);
-		stop(NULL);
+		finish(NULL);
 		start(NULL);
 	}
 }
@@ -349,7 +350,7 @@ test_slot_in(void **state)
 		assert_int_equal(peer.in->tail, 1);
 		rte_pktmbuf_free(frames[1]);
 		expect_fault("slot");
-		stop(NULL);
+		finish(NULL);
 		start(NULL);
 	}
 }
@@ -368,12 +369,12 @@ test_noise(void **state)
 		peer.in->head = (uint16_t)(peer.in->tail + SLOTS);
 		n = receive();
 		for (uint16_t i = 0; i < n; i++)
-			assert_in_range(frames[i]->pkt_len, 1, UROCE_SWITCH_FRAME_BYTES);
+			assert_uint_in_range(frames[i]->pkt_len, 1, UROCE_SWITCH_FRAME_BYTES);
 		for (uint16_t i = uroce_memif_link_send(&joined, frames, n); i < n; i++)
 			rte_pktmbuf_free(frames[i]);
 		if (joined.fault == NULL && round % 1000 != 0)
 			continue;
-		stop(NULL);
+		finish(NULL);
 		start(NULL);
 	}
 }
@@ -494,25 +495,25 @@ test_wake(void **state)
 UROCE_TESTS(switch_memif_link)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_frames, start, stop),
-		cmocka_unit_test_setup_teardown(test_wrap, start, stop),
-		cmocka_unit_test_setup_teardown(test_chain, start, stop),
-		cmocka_unit_test_setup_teardown(test_begin, start, stop),
-		cmocka_unit_test_setup_teardown(test_slots, start, stop),
-		cmocka_unit_test_setup_teardown(test_small_mbufs, start, stop),
-		cmocka_unit_test_setup_teardown(test_no_mbufs, start, stop),
-		cmocka_unit_test_setup_teardown(test_room, start, stop),
-		cmocka_unit_test_setup_teardown(test_malformed, start, stop),
-		cmocka_unit_test_setup_teardown(test_fault, start, stop),
-		cmocka_unit_test_setup_teardown(test_index_out, start, stop),
-		cmocka_unit_test_setup_teardown(test_index_in, start, stop),
-		cmocka_unit_test_setup_teardown(test_slot_out, start, stop),
-		cmocka_unit_test_setup_teardown(test_slot_in, start, stop),
-		cmocka_unit_test_setup_teardown(test_noise, start, stop),
-		cmocka_unit_test_setup_teardown(test_given_back, start, stop),
-		cmocka_unit_test_setup_teardown(test_rings, start, stop),
-		cmocka_unit_test_setup_teardown(test_many_rings, start, stop),
-		cmocka_unit_test_setup_teardown(test_wake, start, stop),
+		cmocka_unit_test_setup_teardown(test_frames, start, finish),
+		cmocka_unit_test_setup_teardown(test_wrap, start, finish),
+		cmocka_unit_test_setup_teardown(test_chain, start, finish),
+		cmocka_unit_test_setup_teardown(test_begin, start, finish),
+		cmocka_unit_test_setup_teardown(test_slots, start, finish),
+		cmocka_unit_test_setup_teardown(test_small_mbufs, start, finish),
+		cmocka_unit_test_setup_teardown(test_no_mbufs, start, finish),
+		cmocka_unit_test_setup_teardown(test_room, start, finish),
+		cmocka_unit_test_setup_teardown(test_malformed, start, finish),
+		cmocka_unit_test_setup_teardown(test_fault, start, finish),
+		cmocka_unit_test_setup_teardown(test_index_out, start, finish),
+		cmocka_unit_test_setup_teardown(test_index_in, start, finish),
+		cmocka_unit_test_setup_teardown(test_slot_out, start, finish),
+		cmocka_unit_test_setup_teardown(test_slot_in, start, finish),
+		cmocka_unit_test_setup_teardown(test_noise, start, finish),
+		cmocka_unit_test_setup_teardown(test_given_back, start, finish),
+		cmocka_unit_test_setup_teardown(test_rings, start, finish),
+		cmocka_unit_test_setup_teardown(test_many_rings, start, finish),
+		cmocka_unit_test_setup_teardown(test_wake, start, finish),
 	};
 
 	test_eal_init(NULL);

@@ -20,6 +20,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "cmocka_compat.h"
 #include "memif_peer.h"
 
 static struct memif_ring *
@@ -125,7 +126,7 @@ memif_peer_say(struct memif_peer *p, const struct memif_message *m, size_t bytes
 	if (copies > 0) {
 		struct cmsghdr *part = &control.aligned;
 
-		assert_in_range(copies, 1, 64);
+		assert_uint_in_range(copies, 1, 64);
 		for (unsigned int i = 0; i < copies; i++)
 			fds[i] = fd;
 		h.msg_control = &control;

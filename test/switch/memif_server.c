@@ -77,7 +77,7 @@ start(void **state)
 }
 
 static int
-stop(void **state)
+finish(void **state)
 {
 	uroce_memif_server_close(&server);
 	uroce_switch_closer_stop();
@@ -588,20 +588,20 @@ test_open(void **state)
 UROCE_TESTS(switch_memif_server)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_join, start, stop),
-		cmocka_unit_test_setup_teardown(test_succession, start, stop),
-		cmocka_unit_test_setup_teardown(test_succession_in_one_poll, start, stop),
-		cmocka_unit_test_setup_teardown(test_taken, start, stop),
-		cmocka_unit_test_setup_teardown(test_nonsense, start, stop),
-		cmocka_unit_test_setup_teardown(test_odd_messages, start, stop),
-		cmocka_unit_test_setup_teardown(test_many_messages, start, stop),
-		cmocka_unit_test_setup_teardown(test_lingering, start, stop),
-		cmocka_unit_test_setup_teardown(test_knock, start, stop),
-		cmocka_unit_test_setup_teardown(test_silent, start, stop),
-		cmocka_unit_test_setup_teardown(test_descriptors, start, stop),
-		cmocka_unit_test_setup_teardown(test_fault, start, stop),
-		cmocka_unit_test_setup_teardown(test_wake, start, stop),
-		cmocka_unit_test_setup_teardown(test_open, start, stop),
+		cmocka_unit_test_setup_teardown(test_join, start, finish),
+		cmocka_unit_test_setup_teardown(test_succession, start, finish),
+		cmocka_unit_test_setup_teardown(test_succession_in_one_poll, start, finish),
+		cmocka_unit_test_setup_teardown(test_taken, start, finish),
+		cmocka_unit_test_setup_teardown(test_nonsense, start, finish),
+		cmocka_unit_test_setup_teardown(test_odd_messages, start, finish),
+		cmocka_unit_test_setup_teardown(test_many_messages, start, finish),
+		cmocka_unit_test_setup_teardown(test_lingering, start, finish),
+		cmocka_unit_test_setup_teardown(test_knock, start, finish),
+		cmocka_unit_test_setup_teardown(test_silent, start, finish),
+		cmocka_unit_test_setup_teardown(test_descriptors, start, finish),
+		cmocka_unit_test_setup_teardown(test_fault, start, finish),
+		cmocka_unit_test_setup_teardown(test_wake, start, finish),
+		cmocka_unit_test_setup_teardown(test_open, start, finish),
 	};
 	int ret;
 

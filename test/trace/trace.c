@@ -20,6 +20,7 @@
 #include <rte_trace.h>
 #include <rte_trace_point.h>
 
+#include "cmocka_compat.h"
 #include "eal.h"
 #include "base/trace.h"
 #include "groups.h"
@@ -90,7 +91,7 @@ save(void)
 	assert_non_null(f);
 	trace_bytes = fread(trace, 1, sizeof(trace), f);
 	assert_int_equal(pclose(f), 0);
-	assert_in_range(trace_bytes, 1, sizeof(trace) - 1);
+	assert_uint_in_range(trace_bytes, 1, sizeof(trace) - 1);
 }
 
 /* Does the trace contain device 7, the QP and these bytes, one after the other? */
@@ -143,7 +144,7 @@ test_fields(void **state)
 		assert_non_null(at);
 		end = strchr(at, '}');
 		assert_non_null(end);
-		assert_in_range(end - at, 1, sizeof(members) - 1);
+		assert_uint_in_range(end - at, 1, sizeof(members) - 1);
 		snprintf(members, sizeof(members), "%.*s", (int)(end - at - 1), at + 1);
 		for (word = strtok_r(members, " ", &rest); word != NULL; word = strtok_r(NULL, " ", &rest))
 			snprintf(fields + strlen(fields), sizeof(fields) - strlen(fields), "%s%s",

@@ -137,7 +137,7 @@ play_often(struct game *g, unsigned int n)
 }
 
 static void
-stop(struct game *g)
+finish(struct game *g)
 {
 	assert_int_equal(g->peer.engine.acks.reply_count, 0);
 	peer_stop(&g->peer);
@@ -159,7 +159,7 @@ it_waits_for_an_answer(void **state)
 		assert_int_equal(uroce_engine_deadline(&g.peer.engine), g.peer.now_ns + 1);
 		answer_and_ack(&g);
 	}
-	stop(&g);
+	finish(&g);
 }
 
 /* Replies in time raise the score up to its limit; each reply that does not come halves it. */
@@ -185,7 +185,7 @@ but_not_for_long(void **state)
 	}
 	take_write(&g);
 	expect_ack_next_round(&g);
-	stop(&g);
+	finish(&g);
 }
 
 static void
@@ -202,7 +202,7 @@ late_answers_do_not_count(void **state)
 	play(&g, SOON_NS);
 	take_write(&g);
 	expect_ack_next_round(&g);
-	stop(&g);
+	finish(&g);
 }
 
 /* A peer that sends again before the reply does not wait for it: the ACK waits for the next round only. */
@@ -221,7 +221,7 @@ nor_for_who_sends_on(void **state)
 	answer(&g);
 	take_write(&g);
 	expect_ack_next_round(&g);
-	stop(&g);
+	finish(&g);
 }
 
 /* A receive's completion goes to a CQ: the ACK does not wait for the reply. */
@@ -245,7 +245,7 @@ nor_where_a_completion_tells(void **state)
 			answer(&g);
 		}
 	}
-	stop(&g);
+	finish(&g);
 }
 
 /* A WRITE posted after a SEND arrived does not count as the reply to the WRITE before the SEND. */
@@ -267,7 +267,7 @@ nor_for_who_answers_something_else(void **state)
 		assert_true(peer_out_due(&g.peer, &out));
 		answer(&g);
 	}
-	stop(&g);
+	finish(&g);
 }
 
 /* The peer retransmits its request: the ACK waits no longer for the reply. */
@@ -286,7 +286,7 @@ who_asks_again_has_waited(void **state)
 	g.msn--;
 	expect_ack_next_round(&g);
 	answer(&g);
-	stop(&g);
+	finish(&g);
 }
 
 /* An ACK that is already deferred for another reason does not wait for the reply. */
@@ -308,7 +308,7 @@ it_does_not_wait_twice(void **state)
 	assert_true(peer_out_due(&g.peer, &out));
 	assert_int_equal(out.psn, g.in - 1);
 	answer(&g);
-	stop(&g);
+	finish(&g);
 }
 
 /* After a burst of requests, throughput matters: ACKs do not wait for replies. */
@@ -329,7 +329,7 @@ nor_when_many_come(void **state)
 	uroce_engine_heard(&g.peer.engine, g.peer.now_ns, true);
 	peer_expect_ack(&g.peer, PEER_UNLIMITED, g.in - 1, g.msn);
 	answer(&g);
-	stop(&g);
+	finish(&g);
 }
 
 static void
@@ -349,7 +349,7 @@ a_nak_does_not_wait(void **state)
 	peer_expect_ack(&g.peer, UROCE_AETH_NAK | 2, g.in, g.msn);
 	g.peer.now_ns += LATE_NS;
 	expect_no_ack(&g);
-	stop(&g);
+	finish(&g);
 }
 
 /* A READ response replaces the ACK, and leaves at once. */
@@ -366,7 +366,7 @@ nor_does_a_response(void **state)
 	assert_int_equal(take(&g, UROCE_RC_READ_REQUEST), UROCE_OK);
 	peer_expect(&g.peer, UROCE_RC_READ_RESPONSE_ONLY, g.in - 1);
 	answer(&g);
-	stop(&g);
+	finish(&g);
 }
 
 /* The reply to a message of several packets counts from its last packet. */
@@ -390,7 +390,7 @@ a_long_message_is_one(void **state)
 	g.msn++;
 	expect_no_ack(&g);
 	answer_and_ack(&g);
-	stop(&g);
+	finish(&g);
 }
 
 /* A control thread takes its turn, and may be about to destroy the QP. */
@@ -410,7 +410,7 @@ it_is_released(void **state)
 	assert_int_equal(out.psn, g.in - 1);
 	assert_false(peer_out_owed(&g.peer, &out));
 	answer(&g);
-	stop(&g);
+	finish(&g);
 }
 
 /* A reset drops the owed ACK and the score of the application's replies. */
@@ -435,7 +435,7 @@ the_qp_begins_anew(void **state)
 	g.msn = 0;
 	take_write(&g);
 	expect_ack_next_round(&g);
-	stop(&g);
+	finish(&g);
 }
 
 /* Another QP of the engine, connected to the same peer. */
@@ -481,7 +481,7 @@ a_send_of_another_qp_ends_the_wait(void **state)
 	expect_no_ack(&g);
 	assert_int_equal(uroce_destroy_qp(second), 0);
 	g.peer.qp = first;
-	stop(&g);
+	finish(&g);
 }
 
 static void
@@ -502,7 +502,7 @@ the_qp_goes(void **state)
 	g.peer.now_ns += LATE_NS;
 	expect_no_ack(&g);
 	g.peer.qp = first;
-	stop(&g);
+	finish(&g);
 }
 
 /* The list of waiting ACKs has a limit; beyond it, an ACK waits for a round only. */
@@ -525,7 +525,7 @@ too_many(void **state)
 	take_write(&g);
 	expect_no_ack(&g);
 	answer_and_ack(&g);
-	stop(&g);
+	finish(&g);
 }
 
 /* If the caller does not report rounds, no ACK waits. */
@@ -538,7 +538,7 @@ none_waits_unless_told(void **state)
 	start(&g);
 	g.peer.engine.acks.reply_ns = 0;
 	play_often(&g, 2 * UROCE_REPLY_SCORE);
-	stop(&g);
+	finish(&g);
 }
 
 UROCE_TESTS(ack_reply)

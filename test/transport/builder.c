@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "cmocka_compat.h"
 #include "groups.h"
 #include "peer.h"
 #include "transport/packet/packet.h"
@@ -269,7 +270,7 @@ waits_for_mbufs(void **state)
 	peer_start(&p, NULL);
 	sge.addr = (uintptr_t)p.buffer;
 	while ((taken[n] = rte_pktmbuf_alloc(p.headers)) != NULL)
-		assert_in_range(++n, 1, RTE_DIM(taken) - 1);
+		assert_uint_in_range(++n, 1, RTE_DIM(taken) - 1);
 	assert_int_equal(uroce_post_send(p.qp, &wr, &bad), 0);
 	peer_expect_nothing(&p);
 	assert_int_not_equal(p.engine.counters[UROCE_NO_MBUF], 0);

@@ -13,6 +13,7 @@
 
 #include <rte_common.h>
 
+#include "cmocka_compat.h"
 #include "groups.h"
 #include "transport/congestion/dcqcn.h"
 #include "uroce.h"
@@ -133,7 +134,7 @@ five_halvings_of_the_way_back_come_first(void **state)
 	for (int i = 0; i < 5; i++) {
 		uroce_dcqcn_step(&d, &conf, uroce_dcqcn_due(&d));
 		gap /= 2;
-		assert_in_range(d.target_bps - d.current_bps, gap - gap / 100, gap + gap / 100);
+		assert_uint_in_range(d.target_bps - d.current_bps, gap - gap / 100, gap + gap / 100);
 	}
 	assert_int_equal(d.target_bps, LINE_MBPS * UINT64_C(1000000) / 2);
 	uroce_dcqcn_step(&d, &conf, uroce_dcqcn_due(&d));	/* additive increase */
@@ -155,7 +156,7 @@ nothing_is_below_the_least_rate(void **state)
 	for (int i = 0; i < 100000; i++, now_ns += 1000)
 		uroce_dcqcn_cnp(&d, &conf, now_ns);
 	assert_int_equal(d.current_bps, 10000000);
-	assert_in_range(d.alpha, UROCE_DCQCN_ONE * 99 / 100, UROCE_DCQCN_ONE);
+	assert_uint_in_range(d.alpha, UROCE_DCQCN_ONE * 99 / 100, UROCE_DCQCN_ONE);
 }
 
 /* The minimum also holds if the first rate was set lower, or if the minimum is raised later. */

@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "cmocka_compat.h"
 #include "groups.h"
 #include "peer.h"
 #include "transport/congestion/pacer.h"
@@ -89,7 +90,7 @@ assert_rate(uint32_t mbps, uint64_t run_ns, uint64_t step_ns)
 	bytes += send_now(&p);
 	want = mbps * (p.now_ns - begin_ns) / 8000;
 	/* within half a percent, and a packet at each end */
-	assert_in_range(bytes, want - want / 200 - 4300, want + want / 200 + 4300);
+	assert_uint_in_range(bytes, want - want / 200 - 4300, want + want / 200 + 4300);
 	peer_stop(&p);
 }
 
@@ -127,7 +128,7 @@ who_has_not_sent_for_long_has_a_burst(void **state)
 	for (int i = 0; i < 32; i++)
 		peer_post(&p, IBV_WR_RDMA_WRITE, 0, MESSAGE_BYTES, 0, 0);
 	/* 32 us at 10 Gb/s, and the packet that exceeds the credit */
-	assert_in_range(send_now(&p), 40000, 40000 + 4300);
+	assert_uint_in_range(send_now(&p), 40000, 40000 + 4300);
 	peer_stop(&p);
 }
 

@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "cmocka_compat.h"
 #include "groups.h"
 #include "transport/qp_change.h"
 #include "verbs/qp/qp.h"
@@ -39,7 +40,7 @@ every_change_has_a_row(void **state)
 			allowed += is_allowed(from, to);
 		}
 	}
-	assert_in_range(allowed, 20, 49);
+	assert_uint_in_range(allowed, 20, 49);
 }
 
 static void

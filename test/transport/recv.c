@@ -59,7 +59,7 @@ start(struct shared *s)
 }
 
 static void
-stop(struct shared *s)
+finish(struct shared *s)
 {
 	for (int i = 0; i < QPS; i++)
 		assert_int_equal(uroce_destroy_qp(s->qps[i]), 0);
@@ -149,7 +149,7 @@ messages_take_in_the_order_in_which_they_begin(void **state)
 	assert_memory_equal(s.p.buffer + 4096, pattern + 5, 2 * MTU + 7);
 	assert_memory_equal(s.p.buffer + 8192, pattern + 9, 100);
 	peer_expect_no_wc(s.p.recv_cq);
-	stop(&s);
+	finish(&s);
 }
 
 static void
@@ -184,7 +184,7 @@ a_write_with_immediate_takes_one_at_its_end(void **state)
 	assert_int_equal(wc.opcode, IBV_WC_RECV_RDMA_WITH_IMM);
 	assert_int_equal(wc.byte_len, MTU + 4);
 	assert_int_equal(rte_be_to_cpu_32(wc.imm_data), 0xabcd);
-	stop(&s);
+	finish(&s);
 }
 
 static void
@@ -205,7 +205,7 @@ r21_an_empty_srq_is_rnr_for_each_qp(void **state)
 	assert_int_equal(in(&s, 0, UROCE_RC_SEND_ONLY, 0, 8), UROCE_NAK_RNR);
 	peer_expect_ack(&s.p, UROCE_AETH_RNR_NAK | 12, PEER_RQ_PSN, 0);
 	expect_no_event(&s);
-	stop(&s);
+	finish(&s);
 }
 
 static void
@@ -226,7 +226,7 @@ the_limit_is_reported_once_by_whoever_crosses_it(void **state)
 	expect_event(&s, IBV_EVENT_SRQ_LIMIT_REACHED, s.srq);
 	assert_int_equal(in(&s, 0, UROCE_RC_SEND_ONLY, 0, 8), UROCE_OK);
 	expect_event(&s, IBV_EVENT_QP_REQ_ERR, s.qps[2]);
-	stop(&s);
+	finish(&s);
 }
 
 /* R41: a receive taken by a QP in error completes with it; queued receives stay for other QPs. */
@@ -257,7 +257,7 @@ an_error_flushes_what_was_taken_and_nothing_else(void **state)
 	expect_recv(&s, 1, 1, MTU + 8);
 	assert_int_equal(in(&s, 2, UROCE_RC_SEND_ONLY, 0, 8), UROCE_OK);
 	expect_recv(&s, 2, 2, 8);
-	stop(&s);
+	finish(&s);
 }
 
 static void
@@ -281,7 +281,7 @@ a_refused_message_ends_with_its_receive_and_the_last_wqe(void **state)
 	peer_expect_no_wc(s.p.recv_cq);
 	assert_int_equal(in(&s, 1, UROCE_RC_SEND_ONLY, 0, 8), UROCE_OK);
 	expect_recv(&s, 1, 2, 8);
-	stop(&s);
+	finish(&s);
 }
 
 static void
@@ -303,7 +303,7 @@ reset_drops_what_was_taken(void **state)
 	assert_int_equal(in(&s, 0, UROCE_RC_SEND_ONLY, 0, 8), UROCE_OK);
 	expect_recv(&s, 0, 2, 8);
 	expect_no_event(&s);
-	stop(&s);
+	finish(&s);
 }
 
 /* The keys of a receive belong to the SRQ's domain, those of the peer to the QP's. */
@@ -344,7 +344,7 @@ memory_is_of_the_srqs_domain(void **state)
 	assert_int_equal(uroce_dealloc_pd(other), 0);
 	s.qps[0] = uroce_create_qp(s.p.pd, &(struct ibv_qp_init_attr){ .qp_type = IBV_QPT_RC,
 				   .send_cq = s.p.send_cq, .recv_cq = s.p.recv_cq });
-	stop(&s);
+	finish(&s);
 }
 
 /* A QP with its own queue is not affected. */
@@ -367,7 +367,7 @@ a_qp_without_one_keeps_its_own(void **state)
 	assert_int_equal(uroce_modify_qp(s.own, &attr, IBV_QP_STATE), 0);
 	peer_expect_wc(s.p.recv_cq, IBV_WC_WR_FLUSH_ERR, 3);
 	assert_int_equal(uroce_qp_of(s.own)->events.queued, 0);
-	stop(&s);
+	finish(&s);
 }
 
 UROCE_TESTS(recv)

@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "cmocka_compat.h"
 #include "groups.h"
 #include "transport/requester/state.h"
 
@@ -27,7 +28,7 @@ a_state_recovers_while_there_is_a_record(void **state)
 		const struct uroce_requester_step *step = uroce_requester_step(event);
 		bool record = uroce_requester_recovers(from);
 
-		assert_in_range(step->next[from], 0, UROCE_REQUESTER_STATES - 1);
+		assert_uint_in_range(step->next[from], 0, UROCE_REQUESTER_STATES - 1);
 		assert_false(event == UROCE_ON_MISSING && record);
 		record = event == UROCE_ON_MISSING || (record && !(step->actions & UROCE_DO_RELEASE));
 		assert_int_equal(uroce_requester_recovers(step->next[from]), record);

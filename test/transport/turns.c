@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "cmocka_compat.h"
 #include "groups.h"
 #include "peer.h"
 #include "transport/congestion/pacer.h"
@@ -144,7 +145,7 @@ a_request_leaves_while_the_peer_reads_and_sends(void **state)
 		r.sends = true;
 		post_reads(&r);
 		peer_post(&r.p, cases[i].op, 0, 8, 2, 0);
-		assert_in_range(frames_before(&r, cases[i].opcode), 0, (READS + 1) * (READ_PACKETS + 1));
+		assert_uint_in_range(frames_before(&r, cases[i].opcode), 0, (READS + 1) * (READ_PACKETS + 1));
 		peer_stop(&r.p);
 	}
 }
@@ -161,7 +162,7 @@ r34_a_lost_request_is_repeated_while_the_peer_reads_and_sends(void **state)
 	peer_expect(&r.p, UROCE_RC_WRITE_ONLY, PEER_SQ_PSN);
 	post_reads(&r);
 	r.p.now_ns += 2 * (4096ull << 14);
-	assert_in_range(frames_before(&r, UROCE_RC_WRITE_ONLY), 0, 2);
+	assert_uint_in_range(frames_before(&r, UROCE_RC_WRITE_ONLY), 0, 2);
 	peer_stop(&r.p);
 }
 
@@ -255,7 +256,7 @@ a_request_leaves_while_the_peer_repeats_a_read(void **state)
 		if (frames % (READ_PACKETS / 2) == 0)
 			peer_in(&r.p, &again);
 		assert_true(peer_out(&r.p, &out));
-		assert_in_range(++frames, 1, 4 * UROCE_HOLD_TURNS);
+		assert_uint_in_range(++frames, 1, 4 * UROCE_HOLD_TURNS);
 	} while (out.opcode != UROCE_RC_WRITE_ONLY);
 	peer_stop(&r.p);
 }

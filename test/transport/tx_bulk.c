@@ -13,6 +13,7 @@
 #include <cmocka.h>
 #include <rte_malloc.h>
 
+#include "cmocka_compat.h"
 #include "groups.h"
 #include "peer.h"
 #include "transport/packet/packet.h"
@@ -114,7 +115,7 @@ start(struct peer *p, const struct peer_conf *conf)
 
 /* Check that nothing leaks. */
 static void
-stop(struct peer *p)
+finish(struct peer *p)
 {
 	uroce_qp_of(p->qp)->path.lladdr = NULL;
 	assert_int_equal(rte_mempool_in_use_count(p->headers), 0);
@@ -153,7 +154,7 @@ send_messages(struct sent *sent, enum ibv_wr_opcode opcode, unsigned int kind, u
 	assert_int_equal(p.engine.counters[UROCE_ZERO_COPY_PACKETS], UROCE_WINDOW_PACKETS - 1);
 	assert_int_equal(p.engine.counters[UROCE_SENT_BYTES], (UROCE_WINDOW_PACKETS - 1) * MTU + MESSAGE_BYTES % MTU);
 	assert_int_not_equal(uroce_requester_of(uroce_qp_of(p.qp))->timer.deadline_ns, 0);
-	stop(&p);
+	finish(&p);
 }
 
 static void
@@ -192,7 +193,7 @@ answer_reads(struct sent *sent, unsigned int kind, unsigned int burst)
 	assert_int_equal(sent->count, MAX_FRAMES);
 	assert_int_equal(p.engine.counters[UROCE_SENT_PACKETS], MAX_FRAMES);
 	assert_int_equal(p.engine.counters[UROCE_SENT_BYTES], MESSAGES * MESSAGE_BYTES);
-	stop(&p);
+	finish(&p);
 }
 
 static void
@@ -257,7 +258,7 @@ is_as_long_as_may_be(void **state)
 	uroce_requester_of(qp)->offset++;
 	assert_int_equal(run_of(&p, 256, 32), 0);
 	uroce_requester_of(qp)->offset = 1;
-	stop(&p);
+	finish(&p);
 }
 
 static void
@@ -271,10 +272,10 @@ others_are_no_runs(void **state)
 	(void)state;
 	begin(&p, &copied, IBV_WR_SEND);
 	assert_int_equal(run_of(&p, 256, 32), 0);
-	stop(&p);
+	finish(&p);
 	begin(&p, &small, IBV_WR_SEND);
 	assert_int_equal(run_of(&p, 256, 32), 0);
-	stop(&p);
+	finish(&p);
 	begin(&p, NULL, IBV_WR_SEND);
 	qp = uroce_qp_of(p.qp);
 	sqe = uroce_sqe_at(&qp->sq, uroce_requester_of(qp)->next);
@@ -291,7 +292,7 @@ others_are_no_runs(void **state)
 	assert_int_equal(run_of(&p, 256, 32), 0);
 	qp->opcode_base = 0;
 	assert_int_equal(run_of(&p, 256, 32), UROCE_ACK_REQ_PACKETS - 2);
-	stop(&p);
+	finish(&p);
 }
 
 /* With few mbufs left, packets are built one by one; the rest waits for free mbufs. */
@@ -305,7 +306,7 @@ waits_for_mbufs(void **state)
 	(void)state;
 	begin(&p, NULL, IBV_WR_RDMA_WRITE);
 	while ((taken[n] = rte_pktmbuf_alloc(p.headers)) != NULL)
-		assert_in_range(++n, 1, RTE_DIM(taken) - 1);
+		assert_uint_in_range(++n, 1, RTE_DIM(taken) - 1);
 	n -= 4;	/* enough for one packet */
 	rte_pktmbuf_free_bulk(taken + n, 4);
 	assert_int_equal(run_of(&p, 256, 32), 0);
@@ -314,7 +315,7 @@ waits_for_mbufs(void **state)
 	rte_pktmbuf_free_bulk(taken, n);
 	assert_int_equal(uroce_engine_send(&p.engine, frames, UROCE_BURST, p.now_ns), UROCE_BURST);
 	rte_pktmbuf_free_bulk(frames, UROCE_BURST);
-	stop(&p);
+	finish(&p);
 }
 
 UROCE_TESTS(tx_bulk)

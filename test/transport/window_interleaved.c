@@ -211,7 +211,7 @@ start(void)
 }
 
 static void
-stop(void)
+finish(void)
 {
 	assert_int_equal(uroce_dealloc_mw(mw), 0);
 	assert_int_equal(uroce_destroy_qp(our_qp), 0);
@@ -235,7 +235,7 @@ run_schedule(void)
 		if (p.buffer[i] != OUR_BYTE)
 			fail_msg("a WRITE was placed after the invalidation had completed; turns at %u %u %u %u",
 				 plan[0], plan[1], plan[2], plan[3]);
-	stop();
+	finish();
 }
 
 /* Go to the next schedule of ascending points. @return false: that was the last */

@@ -103,7 +103,7 @@ start(struct xrc *x)
 }
 
 static void
-stop(struct xrc *x)
+finish(struct xrc *x)
 {
 	assert_int_equal(uroce_destroy_qp(x->initiator), 0);
 	assert_int_equal(uroce_destroy_qp(x->target), 0);
@@ -247,7 +247,7 @@ an_initiator_sends_each_request_with_an_xrceth(void **state)
 	expect_frame(&x, "b4 40 ffff 00 123456 80 002006  00 a1b2c3"
 		     "1122334455667788 99aabbcc 0102030405060708 0000000000000000");
 	peer_expect_nothing(&x.p);
-	stop(&x);
+	finish(&x);
 }
 
 static void
@@ -273,7 +273,7 @@ every_packet_of_a_message_has_one(void **state)
 		if (i == 3)
 			assert_int_equal(out.dma_len, 3 * MTU - 4);
 	}
-	stop(&x);
+	finish(&x);
 }
 
 /* Responses equal those of RC, except the opcode. */
@@ -312,7 +312,7 @@ an_initiator_takes_answers(void **state)
 	ack.psn = PEER_SQ_PSN + 3;
 	assert_int_equal(peer_in(&x.p, &ack), UROCE_DROP_TRANSPORT);
 	peer_expect_no_wc(x.p.send_cq);
-	stop(&x);
+	finish(&x);
 }
 
 static void
@@ -337,7 +337,7 @@ an_initiator_goes_back_and_gives_up(void **state)
 	assert_int_equal(peer_in(&x.p, &nak), UROCE_OK);
 	peer_expect_wc(x.p.send_cq, IBV_WC_REM_ACCESS_ERR, 7);
 	peer_expect_wc(x.p.send_cq, IBV_WC_WR_FLUSH_ERR, 7);
-	stop(&x);
+	finish(&x);
 }
 
 static void
@@ -350,7 +350,7 @@ srqn_is_24_bits_when_posted(void **state)
 	start(&x);
 	assert_int_equal(ibv_post_send(x.initiator, &wr, &bad), EINVAL);
 	assert_ptr_equal(bad, &wr);
-	stop(&x);
+	finish(&x);
 }
 
 /* Requests arrive on one QP; each takes a receive of the SRQ that it names, and completes on that SRQ's CQ. */
@@ -380,7 +380,7 @@ a_send_is_received_by_the_srq_it_names(void **state)
 	assert_memory_equal(x.p.buffer, pattern, MTU + 5);
 	assert_memory_equal(x.p.buffer + 4096, pattern + 3, 100);
 	peer_expect_no_wc(x.p.recv_cq);
-	stop(&x);
+	finish(&x);
 }
 
 static void
@@ -397,7 +397,7 @@ r21_an_empty_srq_is_rnr(void **state)
 	assert_int_equal(in(&x, XRC(SEND_ONLY), x.numbers[0], 0, 8), UROCE_OK);
 	expect_ack(&x, UNLIMITED, PEER_RQ_PSN, 1);
 	expect_recv(&x, 0, 2, 8);
-	stop(&x);
+	finish(&x);
 }
 
 static void
@@ -437,7 +437,7 @@ writes_reads_and_atomics_reach_the_srqs_domain(void **state)
 	assert_int_equal(peer_in(&x.p, &atomic), UROCE_DUPLICATE);
 	peer_expect(&x.p, XRC(ATOMIC_ACKNOWLEDGE), PEER_RQ_PSN + 3);
 	peer_expect_nothing(&x.p);
-	stop(&x);
+	finish(&x);
 }
 
 /* Memory of another protection domain than the SRQ's is refused with any key. */
@@ -460,7 +460,7 @@ r18_memory_of_another_domain(void **state)
 	expect_ack(&x, UROCE_AETH_NAK | UROCE_NAK_REMOTE_ACCESS_ERROR, PEER_RQ_PSN, 0);
 	assert_int_equal(uroce_dereg_mr(mr), 0);
 	assert_int_equal(uroce_dealloc_pd(other), 0);
-	stop(&x);
+	finish(&x);
 }
 
 static void
@@ -496,7 +496,7 @@ a_wrong_srqn_is_refused(void **state)
 			assert_int_equal(x.p.buffer[j], 0xee);
 		for (int j = 0; j < 2; j++)
 			peer_expect_no_wc(x.cqs[j]);
-		stop(&x);
+		finish(&x);
 	}
 }
 
@@ -511,7 +511,7 @@ an_srq_of_another_domain_is_refused(void **state)
 	post_srq(&x, 2, 0, 64, 1);
 	expect_refused(&x, XRC(SEND_ONLY), x.numbers[2]);
 	peer_expect_no_wc(x.cqs[0]);
-	stop(&x);
+	finish(&x);
 }
 
 static void
@@ -529,7 +529,7 @@ a_message_names_one_srq(void **state)
 	peer_expect_wc(x.cqs[0], IBV_WC_LOC_ACCESS_ERR, 1);
 	peer_expect_no_wc(x.cqs[1]);
 	expect_ack(&x, UROCE_AETH_NAK | UROCE_NAK_REMOTE_ACCESS_ERROR, PEER_RQ_PSN + 1, 0);
-	stop(&x);
+	finish(&x);
 }
 
 /* The receive of a message is discarded with its SRQ, without a completion. */
@@ -547,7 +547,7 @@ an_srq_that_is_destroyed_ends_its_message(void **state)
 	assert_int_equal(in(&x, XRC(SEND_LAST), x.numbers[0], 0, 8), UROCE_NAK_XRC_SRQ);
 	expect_ack(&x, UROCE_AETH_NAK | UROCE_NAK_REMOTE_ACCESS_ERROR, PEER_RQ_PSN + 1, 0);
 	peer_expect_no_wc(x.cqs[0]);
-	stop(&x);
+	finish(&x);
 }
 
 static struct ibv_srq *
@@ -604,7 +604,7 @@ a_read_again_when_the_domain_of_its_srq_is_gone(void **state)
 	for (size_t i = 0; i < RTE_DIM(reused); i++)
 		free(reused[i]);
 	assert_int_equal(uroce_dereg_mr(mr), 0);
-	stop(&x);
+	finish(&x);
 }
 
 /* If an SRQ is destroyed while responses to a READ are still queued, the rest of the READ is refused, like the
@@ -628,7 +628,7 @@ an_srq_that_is_destroyed_ends_its_read(void **state)
 	x.srqs[0] = NULL;
 	expect_ack(&x, UROCE_AETH_NAK | UROCE_NAK_REMOTE_ACCESS_ERROR, PEER_RQ_PSN + 1, 1);
 	peer_expect_nothing(&x.p);
-	stop(&x);
+	finish(&x);
 }
 
 /* R41: the receive completes on the SRQ's CQ; queued receives stay. */
@@ -649,7 +649,7 @@ an_error_flushes_what_was_taken(void **state)
 	assert_int_equal(wc.qp_num, x.target->qp_num);
 	peer_expect_no_wc(x.cqs[1]);
 	expect_event(&x, IBV_EVENT_QP_LAST_WQE_REACHED);
-	stop(&x);
+	finish(&x);
 }
 
 /* R2: opcodes of RC, and XRC opcodes in the wrong direction, are dropped without a reply. */
@@ -673,7 +673,7 @@ r2_other_transports_and_directions(void **state)
 	assert_int_equal(in(&x, XRC(SEND_ONLY), x.numbers[0], 0, 8), UROCE_DROP_TRANSPORT);
 	peer_expect_nothing(&x.p);
 	peer_expect_no_wc(x.cqs[0]);
-	stop(&x);
+	finish(&x);
 }
 
 UROCE_TESTS(xrc)

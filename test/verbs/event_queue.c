@@ -22,6 +22,7 @@
 
 #include <cmocka.h>
 
+#include "cmocka_compat.h"
 #include "groups.h"
 #include "tasks.h"
 #include "uroce_config.h"
@@ -171,7 +172,7 @@ test_limit(void **state)
 	while (uroce_event_queue_put(&q, &r) == 0)
 		r.number++;
 	kept = r.number;
-	assert_in_range(kept, UROCE_MAX_QUEUED_EVENTS, UROCE_MAX_QUEUED_EVENTS + 100000);
+	assert_uint_in_range(kept, UROCE_MAX_QUEUED_EVENTS, UROCE_MAX_QUEUED_EVENTS + 100000);
 	assert_int_equal(uroce_event_queue_put(&q, &r), -ENOSPC);
 	assert_int_equal(q.lost, 2);
 	assert_int_equal(a.queued, kept);

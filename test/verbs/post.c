@@ -16,6 +16,7 @@
 #include <cmocka.h>
 #include <rte_common.h>
 
+#include "cmocka_compat.h"
 #include "groups.h"
 #include "uroce.h"
 #include "uroce_config.h"
@@ -527,7 +528,7 @@ consume_send(uint32_t *next)
 		return 0;
 	id = sqe->wr_id >> 32;
 	i = (uint32_t)sqe->wr_id;
-	assert_in_range(id, 0, POSTERS - 1);
+	assert_uint_in_range(id, 0, POSTERS - 1);
 	assert_int_equal(i, next[id]++);
 	assert_int_equal(sqe->length, i);
 	assert_int_equal(sqe->sge[0].addr, id);
@@ -545,7 +546,7 @@ consume_recv(uint32_t *next)
 		return 0;
 	id = rqe->wr_id >> 32;
 	i = (uint32_t)rqe->wr_id;
-	assert_in_range(id, 0, POSTERS - 1);
+	assert_uint_in_range(id, 0, POSTERS - 1);
 	assert_int_equal(i, next[id]++);
 	assert_int_equal(rqe->length, i);
 	assert_int_equal(rqe->sge[0].addr, id);

@@ -15,6 +15,7 @@
 #include <cmocka.h>
 #include <rte_common.h>
 
+#include "cmocka_compat.h"
 #include "groups.h"
 #include "transport/qp/state.h"
 #include "uroce.h"
@@ -115,11 +116,11 @@ check_grants(uint32_t wr, uint32_t sge, uint32_t inline_bytes)
 	attr.cap = asked;
 	qp = uroce_qp_of(uroce_create_qp(pair.pd, &attr));
 	assert_non_null(qp);
-	assert_in_range(attr.cap.max_send_wr, wr, UROCE_MAX_QP_WR);
-	assert_in_range(attr.cap.max_recv_wr, wr, UROCE_MAX_QP_WR);
-	assert_in_range(attr.cap.max_send_sge, sge, UROCE_MAX_SGE);
-	assert_in_range(attr.cap.max_recv_sge, sge, UROCE_MAX_SGE);
-	assert_in_range(attr.cap.max_inline_data, inline_bytes, UROCE_MAX_INLINE_BYTES);
+	assert_uint_in_range(attr.cap.max_send_wr, wr, UROCE_MAX_QP_WR);
+	assert_uint_in_range(attr.cap.max_recv_wr, wr, UROCE_MAX_QP_WR);
+	assert_uint_in_range(attr.cap.max_send_sge, sge, UROCE_MAX_SGE);
+	assert_uint_in_range(attr.cap.max_recv_sge, sge, UROCE_MAX_SGE);
+	assert_uint_in_range(attr.cap.max_inline_data, inline_bytes, UROCE_MAX_INLINE_BYTES);
 	/* the granted sizes fit into the rings */
 	assert_true(attr.cap.max_send_wr == 0 || attr.cap.max_send_wr <= qp->sq.mask + 1);
 	assert_true(attr.cap.max_recv_wr == 0 || attr.cap.max_recv_wr <= qp->rq.mask + 1);
@@ -228,7 +229,7 @@ test_numbers(void **state)
 	for (unsigned int i = 0; i < 256; i++) {
 		qps[i] = fake_qp_create(&pair);
 		numbers[i] = qps[i]->qp_num;
-		assert_in_range(numbers[i], 2, 0xfffffe);
+		assert_uint_in_range(numbers[i], 2, 0xfffffe);
 		for (unsigned int k = 0; k < i; k++)
 			assert_int_not_equal(numbers[i], numbers[k]);
 	}

@@ -16,6 +16,7 @@
 #include <infiniband/verbs.h>
 #include <rte_common.h>
 
+#include "cmocka_compat.h"
 #include "groups.h"
 #include "wire/headers.h"
 #include "wire/verdict.h"
@@ -47,7 +48,7 @@ test_rules_exist(void **state)
 		if (rule[0] == '\0')
 			continue;
 		assert_int_equal(rule[0], 'R');
-		assert_in_range(strtoul(rule + 1, NULL, 10), 1, 49);
+		assert_uint_in_range(strtoul(rule + 1, NULL, 10), 1, 49);
 	}
 }
 

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "bottleneck.h"
+#include "cmocka_compat.h"
 #include "groups.h"
 
 #define GBPS  UINT64_C(1000000000)
@@ -72,7 +73,7 @@ test_rounding(void **state)
 
 	for (unsigned int i = 0; i < 300; i++)
 		out_ns = take(&b, 0, BOTTLENECK_PASSED);
-	assert_in_range(out_ns, 799800, 800000);
+	assert_uint_in_range(out_ns, 799800, 800000);
 }
 
 static void
@@ -124,7 +125,7 @@ test_red_marks(void **state)
 		now_ns = bottleneck_falls_to(&b, now_ns, 20000);
 		bottleneck_take(&b, now_ns, BYTES, true, &out_ns);
 	}
-	assert_in_range(b.marked, 900, 1100);
+	assert_uint_in_range(b.marked, 900, 1100);
 	for (unsigned int i = 0; i < 11; i++)
 		bottleneck_take(&b, now_ns, BYTES, true, &out_ns);
 	for (unsigned int i = 0; i < 10; i++)
