@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+#include <rte_ether.h>
 #include <rte_lcore.h>
 #include <rte_telemetry.h>
 #include <rte_thread.h>
@@ -23,6 +24,14 @@
 #define UROCE_IPV6_BYTES(address) ((address).a)
 #else
 #define UROCE_IPV6_BYTES(address) (address)
+#endif
+
+/* 24.03, and updates of older releases: the parts of a VLAN tag. */
+#ifndef RTE_VLAN_PRI_SHIFT
+#define RTE_VLAN_PRI_SHIFT 13
+#define RTE_VLAN_PRI_MASK 0xe000
+#define RTE_VLAN_ID_MASK 0x0fff
+#define RTE_VLAN_TCI_PRI(tci) (((tci) & RTE_VLAN_PRI_MASK) >> RTE_VLAN_PRI_SHIFT)
 #endif
 
 /* 23.03: rte_tel_data_add_dict_uint() and rte_tel_data_add_array_uint() are new; 25.11 removed their older names. */

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/dpdk_compat.h"
 #include "port/path.h"
 #include "port/registry.h"
 #include "uroce_config.h"

@@ -13,6 +13,7 @@
 
 #include <cmocka.h>
 
+#include "base/dpdk_compat.h"
 #include "groups.h"
 #include "peer.h"
 #include "uroce_config.h"

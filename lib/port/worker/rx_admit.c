@@ -11,6 +11,7 @@
 
 #include <rte_ip.h>
 
+#include "base/dpdk_compat.h"
 #include "port/cm/departure.h"
 #include "port/worker/rx.h"
 #include "wire/template.h"

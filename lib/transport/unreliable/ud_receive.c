@@ -11,6 +11,7 @@
 #include <rte_ether.h>
 #include <rte_ip.h>
 
+#include "base/dpdk_compat.h"
 #include "transport/packet/packet.h"
 #include "transport/unreliable/unreliable.h"
 #include "wire/template.h"
