@@ -40,6 +40,11 @@
 #define rte_tel_data_add_array_uint rte_tel_data_add_array_u64
 #endif
 
+/* 24.11: rte_kvargs_process() refuses a key without a value; rte_kvargs_process_opt() takes it. */
+#if RTE_VERSION < RTE_VERSION_NUM(24, 11, 0, 0)
+#define rte_kvargs_process_opt rte_kvargs_process
+#endif
+
 /* 23.11: rte_thread_create_control() replaces rte_ctrl_thread_create(). Its threads return a uint32_t. */
 #if RTE_VERSION >= RTE_VERSION_NUM(23, 11, 0, 0)
 struct uroce_ctrl_thread {

@@ -13,6 +13,7 @@
 #include <rte_common.h>
 #include <rte_kvargs.h>
 
+#include "base/dpdk_compat.h"
 #include "model.h"
 #include "uroce_config.h"
 #include "uroce_netem.h"
@@ -159,7 +160,7 @@ uroce_netem_conf_parse(struct uroce_netem_conf *conf, const char *text, char *er
 	error[0] = '\0';
 	ret = check_once(&p, list);
 	if (ret == 0)
-		ret = rte_kvargs_process(list, NULL, parse_pair, &p) == 0 ? 0 : -EINVAL;
+		ret = rte_kvargs_process_opt(list, NULL, parse_pair, &p) == 0 ? 0 : -EINVAL;
 	rte_kvargs_free(list);
 	if (ret != 0 && error[0] == '\0')
 		return wrong(&p, "'%s' is not an impairment", text);
