@@ -32,6 +32,17 @@
 #define UROCE_MAX_SRQ_WR (1 << 20)
 #define UROCE_MAX_XRCD 16384		/* open XRC domains, per device */
 #define UROCE_MAX_SGE 16
+/* The largest size of struct uroce_qp. On arm64 it is larger, because DPDK assumes cache lines of 128 bytes there, and
+ * fields that different threads write are on separate lines. */
+#if RTE_CACHE_LINE_SIZE == 128
+#define UROCE_QP_BYTES 1792
+#define UROCE_QP_BYTES_WHY "struct uroce_qp exceeds 1792 bytes: raise UROCE_QP_BYTES, and run the test footprint"
+#else
+#define UROCE_QP_BYTES 1408
+#define UROCE_QP_BYTES_WHY \
+	"struct uroce_qp exceeds 1408 bytes, and a QP with its rings 2 KiB: raise UROCE_QP_BYTES, and run the test " \
+	"footprint"
+#endif
 #define UROCE_MAX_INLINE_BYTES 512
 #define UROCE_MAX_MR_BYTES (1ull << 46)
 #define UROCE_MAX_MSG_BYTES (1u << 31)	/* C9-94 */
@@ -39,6 +50,7 @@
 #define UROCE_MAX_GID 64
 #define UROCE_MAX_QUEUED_EVENTS (1 << 18)	/* unread events, per channel and per device */
 #define UROCE_MAX_WORKERS 64
+#define UROCE_MAX_STRUCT_BYTES 4096	/* largest `size` in a public struct */
 #define UROCE_MAX_DEVICES 32
 
 /* Memory */

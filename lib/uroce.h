@@ -12,6 +12,11 @@
  * function is thread-safe. If it returns int, it returns 0 or a positive errno; if it returns a pointer, it returns
  * NULL and sets errno on error.
  *
+ * The program and the library may be of different releases. Set the member `size` of a struct to its sizeof before each
+ * call that reads or fills it: struct uroce_port_conf conf = { .size = sizeof(conf), .mtu = 1500 }. Members that one
+ * side lacks count as 0. EINVAL: size is too small, or was not set; E2BIG: a member that the library lacks is not 0, or
+ * size exceeds UROCE_MAX_STRUCT_BYTES. See doc/reference/versions.
+ *
  * Call rte_eal_init() first.
  */
 
@@ -61,6 +66,7 @@ unsigned int uroce_worker_poll(struct uroce_worker *worker);
 
 /** The load of a worker. */
 struct uroce_worker_load {
+	size_t size;		/* set by the caller: sizeof(struct uroce_worker_load) */
 	uint64_t busy_ns;	/* time of busy rounds, at most 1 ms each */
 	uint64_t total_ns;	/* since the worker was created */
 	uint64_t rounds;
@@ -71,8 +77,10 @@ struct uroce_worker_load {
  * Get the worker's load since its creation; subtract two results for the load of an interval. A round lasts until the
  * next one begins, so it includes the program's own work between the two polls. Any thread, also while the worker is
  * polled.
+ *
+ * @return	0; EINVAL or E2BIG: size
  */
-void uroce_query_worker(struct uroce_worker *worker, struct uroce_worker_load *load);
+int uroce_query_worker(struct uroce_worker *worker, struct uroce_worker_load *load);
 
 /** Poll on a DPDK worker lcore until uroce_worker_stop().
  * @return 0; EBUSY: it runs already or the lcore is not idle; EINVAL: no such lcore */
@@ -99,6 +107,7 @@ void uroce_hold_workers(void (*fn)(void *arg), void *arg);
  * doc/explanation/congestion.
  */
 struct uroce_congestion {
+	size_t size;			/* sizeof(struct uroce_congestion) */
 	uint8_t off;			/* 1: no congestion control; the other parameters have no effect */
 	uint8_t np_cnp_dscp;		/* DSCP of CNPs, 1..63, or UROCE_CNP_DSCP_OF_QP for that of the QP; 48 */
 	uint8_t rpg_threshold;		/* increases before additive, and again before hyper increase; 5 */
@@ -121,13 +130,15 @@ struct uroce_congestion {
 
 /** The options of uroce_open_port(). */
 struct uroce_port_conf {
+	size_t size;			/* sizeof(struct uroce_port_conf) */
+	const char *name;		/* device name; NULL: "uroce<n>" */
+	const struct uroce_congestion *congestion;	/* NULL: all defaults */
+	unsigned int log2_max_qp;	/* 0: default */
+	unsigned int log2_max_mr;	/* 0: default */
 	uint16_t vlan;			/* VLAN ID 1..4094; 0: untagged */
 	uint16_t nb_rx_desc;		/* 0: the default of the port or of uroce */
 	uint16_t nb_tx_desc;		/* 0: as above */
 	uint16_t mtu;			/* Ethernet MTU; 0: enough for path MTU 4096, or the port's maximum */
-	unsigned int log2_max_qp;	/* 0: default */
-	unsigned int log2_max_mr;	/* 0: default */
-	const char *name;		/* device name; NULL: "uroce<n>" */
 	uint8_t go_back_n;		/* 1: go back N after a loss, without reorder buffer and early probes */
 	uint8_t poll_progress;		/* 1: a poll of an empty CQ polls the device's workers, for programs that do
 					 * not poll workers; another thread must poll while the program sleeps */
@@ -135,7 +146,7 @@ struct uroce_port_conf {
 					 * RTE_ETH_FOREACH_DEV() and dpdk-dumpcap see it */
 	uint8_t no_loopback;		/* 1: reach other devices of this process through the port; loop back only
 					 * packets to the device's own addresses */
-	struct uroce_congestion congestion;
+	uint8_t reserved[4];		/* 0 */
 };
 
 /**
@@ -144,7 +155,7 @@ struct uroce_port_conf {
  * @param port_id	an ethdev port that no other code uses
  * @param conf		NULL: all defaults
  * @param workers	worker i polls queue i; the device's QPs are distributed over the workers
- * @return	the device's context; NULL and errno: EINVAL, EBUSY, ENODEV, ENOMEM, or the port's error
+ * @return	the device's context; NULL and errno: EINVAL, E2BIG, EBUSY, ENODEV, ENOMEM, or the port's error
  */
 struct ibv_context *uroce_open_port(uint16_t port_id, const struct uroce_port_conf *conf,
 				    struct uroce_worker *const *workers, unsigned int nb_workers);
@@ -194,14 +205,15 @@ int uroce_ping(struct ibv_context *context, const char *address, unsigned int ti
  * to CNPs of all QPs.
  *
  * @param congestion	NULL: all defaults
- * @return	0; EINVAL: out of range; ENOMEM
+ * @return	0; EINVAL: out of range, or size; E2BIG: size; ENOMEM
  */
 int uroce_set_congestion(struct ibv_context *context, const struct uroce_congestion *congestion);
 
-/** Get the parameters of congestion control, with defaults filled in; rpg_max_rate 0: that of the link. */
-void uroce_get_congestion(struct ibv_context *context, struct uroce_congestion *congestion);
+/** Get the parameters of congestion control, with defaults filled in; rpg_max_rate 0: that of the link.
+ * @return 0; EINVAL or E2BIG: size */
+int uroce_get_congestion(struct ibv_context *context, struct uroce_congestion *congestion);
 
-/** A counter of a device, with its name. */
+/** A counter of a device, with its name. Programs pass arrays of it, so no release adds a member. */
 struct uroce_counter {
 	const char *name;
 	uint64_t value;
@@ -225,6 +237,10 @@ unsigned int uroce_query_counters(struct ibv_context *context, struct uroce_coun
 /** ibv_query_device(3). @return 0 */
 int uroce_query_device(struct ibv_context *context, struct ibv_device_attr *attr);
 
+/** uroce_query_device_ex() for a struct of attr_size bytes, as in the <infiniband/verbs.h> of the program. */
+int uroce_query_device_ex_sized(struct ibv_context *context, const struct ibv_query_device_ex_input *input,
+				struct ibv_device_attr_ex *attr, size_t attr_size);
+
 /**
  * ibv_query_device_ex(3). completion_timestamp_mask has all 64 bits; hca_core_clock is 1,000,000 kHz, since time
  * stamps are nanoseconds.
@@ -232,8 +248,12 @@ int uroce_query_device(struct ibv_context *context, struct ibv_device_attr *attr
  * @param input	NULL, or comp_mask 0
  * @return	0; EINVAL: comp_mask
  */
-int uroce_query_device_ex(struct ibv_context *context, const struct ibv_query_device_ex_input *input,
-			  struct ibv_device_attr_ex *attr);
+static inline int
+uroce_query_device_ex(struct ibv_context *context, const struct ibv_query_device_ex_input *input,
+		      struct ibv_device_attr_ex *attr)
+{
+	return uroce_query_device_ex_sized(context, input, attr, sizeof(*attr));
+}
 
 /**
  * ibv_query_rt_values_ex(3).
@@ -244,8 +264,15 @@ int uroce_query_device_ex(struct ibv_context *context, const struct ibv_query_de
  */
 int uroce_query_rt_values_ex(struct ibv_context *context, struct ibv_values_ex *values);
 
+/** uroce_query_port() for a struct of attr_size bytes, as in the <infiniband/verbs.h> of the program. */
+int uroce_query_port_sized(struct ibv_context *context, uint8_t port_num, struct ibv_port_attr *attr, size_t attr_size);
+
 /** ibv_query_port(3). @return 0; EINVAL: port_num is not 1 */
-int uroce_query_port(struct ibv_context *context, uint8_t port_num, struct ibv_port_attr *attr);
+static inline int
+uroce_query_port(struct ibv_context *context, uint8_t port_num, struct ibv_port_attr *attr)
+{
+	return uroce_query_port_sized(context, port_num, attr, sizeof(*attr));
+}
 
 /** ibv_query_gid(3); an empty entry is all zeros. @return 0; -1 and errno: EINVAL */
 int uroce_query_gid(struct ibv_context *context, uint8_t port_num, int index, union ibv_gid *gid);

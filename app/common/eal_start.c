@@ -234,6 +234,7 @@ settled(void *done)
 static void
 done_wait(const bool *done)
 {
+	/* pairs with the release in settled() */
 	while (!__atomic_load_n(done, __ATOMIC_ACQUIRE))
 		rte_delay_us_sleep(100);
 }

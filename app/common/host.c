@@ -59,6 +59,7 @@ uroce_app_host_open(struct app_host *host, uint16_t port_id, uint32_t qps, bool 
 {
 	struct app_device *dev = &host->devs[host->nb_devs];
 	struct uroce_port_conf conf = {
+		.size = sizeof(conf),
 		.no_loopback = no_loopback,
 		.go_back_n = host->go_back_n,
 		.no_owner = 1, /* dpdk-dumpcap sees only ports without an owner */
@@ -171,7 +172,7 @@ uroce_app_host_unimpair(struct app_host *host)
 int
 uroce_app_host_control(struct app_host *host, bool on)
 {
-	const struct uroce_congestion conf = { .off = !on };
+	const struct uroce_congestion conf = { .size = sizeof(conf), .off = !on };
 
 	for (unsigned int d = 0; d < host->nb_devs; d++) {
 		int ret = uroce_set_congestion(host->devs[d].ctx, &conf);

@@ -38,8 +38,10 @@ sample_take(struct perf_stats_sample *s, const struct app_host *host)
 		s->names[d] = host->devs[d].ctx->device->name;
 	}
 	s->nb_workers = host->borrowed ? 0 : host->nb_workers;
-	for (unsigned int i = 0; i < s->nb_workers; i++)
+	for (unsigned int i = 0; i < s->nb_workers; i++) {
+		s->loads[i].size = sizeof(s->loads[i]);
 		uroce_query_worker(host->workers[i], &s->loads[i]);
+	}
 	s->at_ns = clock_ns();
 }
 

@@ -27,6 +27,7 @@
 #include <rte_log.h>
 
 #include "complain.h"
+#include "eal_ports.h"
 #include "progress/holder.h"
 #include "host.h"
 #include "port_state.h"
@@ -39,7 +40,7 @@
 
 #define BLANKS " \t\n"
 #define MEMIF_LOG "pmd.net.memif"
-#define OUR_ARGS 4	/* EAL arguments that uroce adds */
+#define OUR_ARGS 4	/* EAL arguments that this file adds */
 #define LCORES "--lcores=0@("	/* one lcore, on any CPU of the list that follows */
 #define RANGE_BYTES 12	/* "1022-1023," */
 #define NS_PER_US 1000ull
@@ -160,7 +161,7 @@ start_eal(void)
 	const char *given = getenv("UROCE_EAL_ARGS");
 	static char name[] = "uroce", quiet[] = "--log-level=lib.eal:error";
 	static char quiet_memif[] = "--log-level=" MEMIF_LOG ":critical";
-	char *argv[UROCE_VERBS_EAL_ARGS] = { name, quiet, quiet_memif };
+	char *argv[UROCE_VERBS_EAL_ARGS + UROCE_EAL_PORTS_ARGS] = { name, quiet, quiet_memif };
 	char *text, *next = NULL;
 	bool has_lcores = false;
 	int argc = OUR_ARGS - 1, ret;
@@ -197,6 +198,7 @@ start_eal(void)
 	if (!has_lcores)
 		argv[argc] = lcores();	/* the last one, NULL or not */
 	argc += argv[argc] != NULL;
+	argc += uroce_eal_ports_args(given, argv + argc);
 	ret = rte_eal_init(argc, argv);
 	restore_memif_log();
 	if (ret < 0)
@@ -242,9 +244,10 @@ forget_events(struct ibv_context *context)
 static bool
 open_ports(struct uroce_worker *worker)
 {
-	const struct uroce_port_conf conf = { .poll_progress = 1 };
+	const struct uroce_port_conf conf = { .size = sizeof(conf), .poll_progress = 1 };
 	const char *addresses = getenv("UROCE_ADDR");
 	uint16_t port_id, port_ids[UROCE_MAX_DEVICES];	/* RTE_ETH_FOREACH_DEV skips ports that are open */
+	char name[RTE_ETH_NAME_MAX_LEN];
 
 	if (addresses == NULL)
 		addresses = "";
@@ -253,6 +256,9 @@ open_ports(struct uroce_worker *worker)
 
 		if (count == UROCE_MAX_DEVICES)
 			break;
+		if (rte_eth_dev_get_name_by_port(port_id, name) == 0 &&
+		    uroce_eal_ports_is_member(getenv("UROCE_EAL_ARGS"), name))
+			continue;
 		contexts[count] = uroce_open_port(port_id, &conf, &worker, 1);
 		if (contexts[count] == NULL) {
 			uroce_complain("cannot open port %u: %s", port_id, strerror(errno));

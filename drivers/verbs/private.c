@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * libibverbs.so.1: symbols for libibverbs' own providers (IBVERBS_PRIVATE_34). They exist for programs that link
+ * libibverbs.so.1: symbols for libibverbs' own providers (IBVERBS_PRIVATE_n). They exist for programs that link
  * providers, as perftest links mlx5's and efa's. No program calls them, since no device belongs to these providers.
  */
 
@@ -11,7 +11,7 @@
 #include "private.h"
 
 void
-verbs_register_driver_34(const void *ops)
+UROCE_VERBS_REGISTER_DRIVER(const void *ops)
 {
 	(void)ops;
 }

@@ -91,7 +91,8 @@ uroce_rcu_wait(void)
 		sched_yield();
 }
 
-/* Makes every reader execute a full barrier, running or not. */
+/* Makes every reader execute a full barrier, running or not. Pairs with that barrier; without membarrier(2), with the
+ * fence in uroce_rcu_leave_driver(). */
 static void
 barrier_on_readers(void)
 {
@@ -123,6 +124,7 @@ uroce_rcu_wait_for_memory(void)
 bool
 uroce_rcu_is_in_driver(void)
 {
+	/* pairs with the release in uroce_rcu_leave_driver() */
 	for (unsigned int i = 0; i < UROCE_RCU_READERS; i++)
 		if (__atomic_load_n(&uroce_rcu_drivers[i].is_in, __ATOMIC_ACQUIRE) != 0)
 			return true;

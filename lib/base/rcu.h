@@ -78,8 +78,9 @@ uroce_rcu_enter_driver(unsigned int reader)
 static inline void
 uroce_rcu_leave_driver(unsigned int reader)
 {
-	__atomic_store_n(&uroce_rcu_drivers[reader].is_in, 0, __ATOMIC_RELAXED);
-	if (unlikely(uroce_rcu_has_no_membarrier))
+	/* pairs with the acquire in uroce_rcu_is_in_driver(): the driver has finished reading */
+	__atomic_store_n(&uroce_rcu_drivers[reader].is_in, 0, __ATOMIC_RELEASE);
+	if (unlikely(uroce_rcu_has_no_membarrier)) /* pairs with the fence in barrier_on_readers() */
 		__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	else
 		__atomic_signal_fence(__ATOMIC_SEQ_CST);

@@ -228,7 +228,7 @@ uroce_key_prefetch_region(const struct uroce_mrs *t, uint32_t key)
 {
 	const struct uroce_mr_key *k = &t->keys[uroce_slots_index(t->log2, 32, key)];
 
-	/* as in a look-up: a published key does not change during the poll; 0 is the key of a free slot */
+	/* pairs as in a look-up: a published key does not change during the poll; 0 is the key of a free slot */
 	if (__atomic_load_n(&k->key, __ATOMIC_ACQUIRE) != key || key == 0 ||
 	    (k->access & (UROCE_KEY_WINDOW | UROCE_KEY_NULL)) != 0)
 		return;

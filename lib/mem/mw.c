@@ -176,7 +176,7 @@ describe(struct uroce_mw *mw, const struct uroce_mw_bind *b)
 	const uint32_t changing = ((k->access & VERSION_MASK) | UROCE_KEY_WINDOW) + UROCE_KEY_CHANGING;
 
 	__atomic_store_n(&k->access, changing, __ATOMIC_RELAXED);
-	/* releases: a worker that reads a new field also reads the odd version */
+	/* pair with the acquires in copy_of(): a worker that reads a new field also reads the odd version */
 	__atomic_store_n(&k->addr, addr, __ATOMIC_RELEASE);
 	__atomic_store_n(&k->length, b->length, __ATOMIC_RELEASE);
 	__atomic_store_n(&k->va, uroce_mr_va(r, b->addr), __ATOMIC_RELEASE);
@@ -317,6 +317,7 @@ uroce_key_resolve(const struct uroce_mr_key *k, uint32_t key, const struct ibv_p
 		  const struct uroce_mw_owner *qp, uint64_t addr, uint64_t length, uint32_t access)
 {
 	static __thread struct uroce_mr_key copy;
+	/* pairs with the releases in describe(); a valid key keeps its kind, only its version and rights change */
 	const uint32_t kind = __atomic_load_n(&k->access, __ATOMIC_ACQUIRE);
 	const struct ibv_pd *owner = pd != NULL ? uroce_pd_protection(pd) : NULL;
 

@@ -106,7 +106,7 @@ uroce_persist(const void *va, size_t bytes)
 {
 	RTE_SET_USED(va);
 	RTE_SET_USED(bytes);
-	rte_wmb();
+	rte_wmb(); /* pairs with nothing: uroce_persistent_check() refuses every region */
 }
 
 #endif

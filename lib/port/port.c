@@ -12,6 +12,7 @@
 #include <rte_malloc.h>
 
 #include "base/rcu.h"
+#include "base/sized.h"
 #include "port/cm/agent.h"
 #include "cm/service.h"
 #include "port/ethdev/dma.h"
@@ -27,6 +28,7 @@
 #include "verbs/device/context.h"
 
 #define MAX_VLAN 4094
+#define LEAST_BYTES UROCE_SIZED_UP_TO(struct uroce_port_conf, reserved)
 
 static int
 check(uint16_t port_id, const struct uroce_port_conf *conf, struct uroce_worker *const *workers,
@@ -37,6 +39,12 @@ check(uint16_t port_id, const struct uroce_port_conf *conf, struct uroce_worker 
 			  rte_eth_dev_count_avail());
 		return -ENODEV;
 	}
+	for (unsigned int i = 0; i < RTE_DIM(conf->reserved); i++)
+		if (conf->reserved[i] != 0) {
+			UROCE_LOG(ERR, "port %u: byte %u of `reserved` is %u: set it to 0\n", port_id, i,
+				  conf->reserved[i]);
+			return -EINVAL;
+		}
 	if (conf->vlan > MAX_VLAN) {
 		UROCE_LOG(ERR, "port %u: VLAN %u is not in 1..%u: pass a VLAN in this range, or 0 for none\n", port_id,
 			  conf->vlan, MAX_VLAN);
@@ -84,7 +92,7 @@ device_init(struct uroce_port *port, unsigned int index, const struct uroce_port
 		.log2_max_qp = conf->log2_max_qp,
 		.log2_max_mr = conf->log2_max_mr,
 		.go_back_n = conf->go_back_n != 0,
-		.congestion = &conf->congestion,
+		.congestion = conf->congestion,
 		.poll_progress = conf->poll_progress != 0,
 	};
 	int ret;
@@ -228,16 +236,18 @@ log_shortage(const struct uroce_port *port, const struct uroce_port_conf *conf)
 }
 
 struct ibv_context *
-uroce_open_port(uint16_t port_id, const struct uroce_port_conf *conf,
+uroce_open_port(uint16_t port_id, const struct uroce_port_conf *program_conf,
 		struct uroce_worker *const *workers, unsigned int nb_workers)
 {
-	static const struct uroce_port_conf defaults;
+	struct uroce_port_conf conf = { .size = sizeof(conf) };
 	struct uroce_port *port;
-	int index, ret;
+	int index, ret = 0;
 
-	if (conf == NULL)
-		conf = &defaults;
-	ret = check(port_id, conf, workers, nb_workers);
+	if (program_conf != NULL)
+		ret = uroce_sized_get("uroce_port_conf", &conf, sizeof(conf), LEAST_BYTES, program_conf);
+	if (ret < 0)
+		goto failed;
+	ret = check(port_id, &conf, workers, nb_workers);
 	if (ret < 0)
 		goto failed;
 	ret = uroce_workers_get(workers, nb_workers);
@@ -248,12 +258,12 @@ uroce_open_port(uint16_t port_id, const struct uroce_port_conf *conf,
 	if (ret < 0)
 		goto put_workers;
 	ret = -ENOMEM;
-	port = port_alloc(port_id, conf, workers, nb_workers);
+	port = port_alloc(port_id, &conf, workers, nb_workers);
 	if (port == NULL)
 		goto release_index;
-	ret = port_init(port, (unsigned int)index, conf);
+	ret = port_init(port, (unsigned int)index, &conf);
 	if (ret == -ENOMEM)
-		log_shortage(port, conf);
+		log_shortage(port, &conf);
 	if (ret < 0)
 		goto free_port;
 	port_attach(port);

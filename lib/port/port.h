@@ -128,7 +128,7 @@ uroce_port_upkeep_by(struct uroce_port *port, uint64_t when_ns)
 {
 	uint64_t old;
 
-	/* the caller has written its request before; worker 0 reads it after its exchange of upkeep_ns */
+	/* pairs with the fence in uroce_port_upkeep(): worker 0 sees the request, or this thread sees its exchange */
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	old = __atomic_load_n(&port->upkeep_ns, __ATOMIC_RELAXED);
 	/* pairs with the exchange in uroce_port_upkeep() */

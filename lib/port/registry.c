@@ -73,6 +73,7 @@ void
 uroce_registry_unpublish(struct uroce_port *port)
 {
 	pthread_mutex_lock(&lock);
-	__atomic_store_n(&uroce_registry[port->dev.index], NULL, __ATOMIC_RELEASE);
+	/* relaxed: the caller waits for a grace period before it frees the port */
+	__atomic_store_n(&uroce_registry[port->dev.index], NULL, __ATOMIC_RELAXED);
 	pthread_mutex_unlock(&lock);
 }

@@ -213,9 +213,11 @@ uroce_engine_doorbell(struct uroce_qp *qp)
 	if (__atomic_exchange_n(&qp->sq.rung, 1, __ATOMIC_SEQ_CST) != 0)
 		return;
 	head = __atomic_load_n(&e->doorbells, __ATOMIC_RELAXED);
+	/* Pairs with the acquire in take_doorbells(). Sequentially consistent, since a poster then reads
+	 * uroce_worker.sleep: pairs with the fence in uroce_worker_sleep(). */
 	do {
 		qp->sq.doorbell_next = head;
-	} while (!__atomic_compare_exchange_n(&e->doorbells, &head, qp, true, __ATOMIC_RELEASE,
+	} while (!__atomic_compare_exchange_n(&e->doorbells, &head, qp, true, __ATOMIC_SEQ_CST,
 					      __ATOMIC_RELAXED));
 }
 
@@ -235,6 +237,7 @@ take_doorbells(struct uroce_engine *e)
 
 	if (likely(__atomic_load_n(&e->doorbells, __ATOMIC_RELAXED) == NULL))
 		return;
+	/* each exchange pairs with that of the same field in uroce_engine_doorbell() */
 	for (qp = __atomic_exchange_n(&e->doorbells, NULL, __ATOMIC_ACQUIRE); qp != NULL; qp = next) {
 		next = qp->sq.doorbell_next;
 		__atomic_exchange_n(&qp->sq.rung, 0, __ATOMIC_SEQ_CST);
@@ -289,21 +292,22 @@ engine_timer_remove(struct uroce_engine *e, struct uroce_timer *timer)
 static unsigned int
 take_turn(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf **frames, unsigned int room)
 {
+	struct uroce_responder *resp = uroce_responder_of(qp);
 	unsigned int n = 0, requests;
 
 	if (unlikely(qp->transport == UROCE_TRANSPORT_UC))
 		return uroce_uc_send(e, qp, frames, room);
 	if (unlikely(qp->transport == UROCE_TRANSPORT_UD))
 		return uroce_ud_send(e, qp, frames, room);
-	if (unlikely(uroce_responder_of(qp)->filled_turn)) {
-		uroce_responder_of(qp)->filled_turn = false;
+	if (unlikely(resp->filled_turn)) {
+		resp->filled_turn = false;
 		n = uroce_requester_send(e, qp, frames, room);
 	}
 	requests = n;
 	if (n < room && !e->acks.blocked)
 		n += uroce_response_send(e, qp, frames + n, room - n);
 	if (unlikely(n == room && requests == 0))
-		uroce_responder_of(qp)->filled_turn = true;
+		resp->filled_turn = true;
 	else if (requests == 0)
 		n += uroce_requester_send(e, qp, frames + n, room - n);
 	return n;

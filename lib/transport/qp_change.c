@@ -133,7 +133,7 @@ uroce_qp_end_all_failed(struct uroce_engine *e)
 {
 	struct uroce_qp *qp;
 
-	/* as in uroce_engine_qp_changed(): failure.c has set the state */
+	/* pairs as in uroce_engine_qp_changed(): failure.c has set the state */
 	rte_atomic_thread_fence(__ATOMIC_SEQ_CST);
 	while ((qp = e->failed) != NULL) {
 		e->failed = qp->failed_next;

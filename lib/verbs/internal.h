@@ -14,12 +14,7 @@
 #include "verbs/device/device.h"
 #include "verbs/qp/qp.h"
 
-/* query.c: attributes of a device, as the context's operations */
-int uroce_context_query_device_ex(struct ibv_context *context,
-				  const struct ibv_query_device_ex_input *input,
-				  struct ibv_device_attr_ex *attr, size_t attr_size);
-int uroce_context_query_port(struct ibv_context *context, uint8_t port_num,
-			     struct ibv_port_attr *attr, size_t attr_size);
+/* query.c: attributes of a device, as an operation of the context */
 int uroce_context_query_port_compat(struct ibv_context *context, uint8_t port_num,
 				    struct _compat_ibv_port_attr *attr);
 

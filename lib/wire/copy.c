@@ -12,7 +12,8 @@ typedef uint32_t u32 __attribute__((may_alias));
 typedef uint16_t u16 __attribute__((may_alias));
 typedef uint64_t vec __attribute__((vector_size(16), may_alias));
 
-/* The order of all stores except that of the last word, which always has release semantics. */
+/* The order of all stores except that of the last word, which is a release and pairs with the acquire of a program that
+ * polls the last byte. */
 #ifdef RTE_ARCH_X86_64
 #define IN_ORDER __ATOMIC_RELEASE	/* costs nothing */
 #else
@@ -136,6 +137,7 @@ uroce_place_bytes(uint8_t *to, const uint8_t *from, uint32_t bytes)
 {
 	uint32_t n;
 
+	/* Any of these stores may be that of the last word: it pairs with the acquire of a program that polls it. */
 	if (IS_ODD(1))
 		STORE(uint8_t, __ATOMIC_RELEASE);
 	if (IS_ODD(2))

@@ -3,8 +3,10 @@
  */
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <rte_common.h>
 #include <rte_eal.h>
@@ -19,11 +21,12 @@ void
 test_eal_init(const char *arg, ...)
 {
 	static const char *const fixed[] = {
-		"test", "--no-huge", "-m", "256", "--no-pci", "--no-shconf", "--no-telemetry",
+		"test", "--no-huge", "--no-pci", "--no-shconf", "--no-telemetry",
 		"--log-level=lib.eal:warning",
 	};
 	static char *argv[32];
 	unsigned int argc = 0;
+	bool memory = false;
 	va_list more;
 
 	for (unsigned int i = 0; i < RTE_DIM(fixed); i++)
@@ -32,9 +35,15 @@ test_eal_init(const char *arg, ...)
 #ifdef TEST_TSAN
 	argv[argc++] = (char *)(uintptr_t) "--mbuf-pool-ops-name=" TEST_TSAN_POOL;
 #endif
-	for (; arg != NULL && argc < RTE_DIM(argv) - 1; arg = va_arg(more, const char *))
+	for (; arg != NULL && argc < RTE_DIM(argv) - 3; arg = va_arg(more, const char *)) {
+		memory |= strcmp(arg, "-m") == 0;
 		argv[argc++] = (char *)(uintptr_t)arg;
+	}
 	va_end(more);
+	if (!memory) { /* EAL of DPDK 25.11 refuses a second -m */
+		argv[argc++] = (char *)(uintptr_t) "-m";
+		argv[argc++] = (char *)(uintptr_t) "256";
+	}
 	if (rte_eal_init((int)argc, argv) < 0) {
 		fprintf(stderr, "rte_eal_init: %s\n", rte_strerror(rte_errno));
 		exit(1);

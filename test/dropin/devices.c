@@ -250,7 +250,7 @@ test_strings_and_rates(void **state)
 static void
 test_private(void **state)
 {
-	verbs_register_driver_34(NULL);
+	UROCE_VERBS_REGISTER_DRIVER(NULL);
 	__verbs_log(NULL, 0, "%d", 1);
 	errno = 0;
 	assert_int_equal(ibv_cmd_create_cq(), EOPNOTSUPP);

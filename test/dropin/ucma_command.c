@@ -50,7 +50,7 @@ test_wrong_commands(void **state)
 		assert_int_not_equal(ucma_command_of(ucma_file, number, zeros, sizeof(zeros), sizeof(zeros)), 0);
 	}
 	assert_int_equal(ucma_command_of(ucma_file, RDMA_USER_CM_CMD_GET_OPTION, zeros, sizeof(zeros), 0), ENOSYS);
-	assert_int_equal(ucma_command_of(ucma_file, RDMA_USER_CM_CMD_JOIN_MCAST + 1, zeros, 8, 0), EINVAL);
+	assert_int_equal(ucma_command_of(ucma_file, UROCE_UCMA_CMD_WRITE_CM_EVENT + 1, zeros, 8, 0), EINVAL);
 }
 
 UROCE_TESTS(ucma_command)

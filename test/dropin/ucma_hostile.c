@@ -83,6 +83,10 @@ static const struct shape shapes[] = {
 	[RDMA_USER_CM_CMD_JOIN_MCAST] =
 		SHAPE(join_mcast, .id = AT(join_mcast, id), .response = AT(join_mcast, response),
 		      .addr = { AT(join_mcast, addr), NONE }, .addr_bytes = { AT(join_mcast, addr_size), NONE }),
+	[UROCE_UCMA_CMD_RESOLVE_IB_SERVICE] = { .bytes = sizeof(struct uroce_ucma_resolve_ib_service), NO_ANSWER, NO_ADDR,
+						.id = offsetof(struct uroce_ucma_resolve_ib_service, id) },
+	[UROCE_UCMA_CMD_WRITE_CM_EVENT] = { .bytes = sizeof(struct uroce_ucma_write_cm_event), NO_ANSWER, NO_ADDR,
+					    .id = offsetof(struct uroce_ucma_write_cm_event, id) },
 };
 
 static struct uroce_ucma_file *files[2];
@@ -222,6 +226,9 @@ fill_rest(uint8_t *cmd, uint32_t number)
 	case RDMA_USER_CM_CMD_MIGRATE_ID:
 		((struct rdma_ucm_migrate_id *)cmd)->fd = (uint32_t)(draw(8) != 0 ? fds[draw(2)] : (int)draw(4096));
 		break;
+	case UROCE_UCMA_CMD_WRITE_CM_EVENT:
+		((struct uroce_ucma_write_cm_event *)cmd)->event = UROCE_UCMA_EVENT_USER + draw(3);
+		break;
 	default: break;
 	}
 }
@@ -340,7 +347,7 @@ test_any(void **state)
 		run(i * 0x9e3779b97f4a7c15ull);
 	for (uint32_t number = 0; number < RTE_DIM(shapes); number++)
 		if (number != RDMA_USER_CM_CMD_GET_OPTION && number != RDMA_USER_CM_CMD_NOTIFY &&
-		    accepted[number] == 0)
+		    number != UROCE_UCMA_CMD_RESOLVE_IB_SERVICE && accepted[number] == 0)
 			fail_msg("command %u never succeeded", number);
 }
 

@@ -23,7 +23,9 @@ pair_open(struct pair *p)
 	static const char *const addresses[] = { "10.0.0.1/24", "10.0.0.2/24" };
 	/* Without loopback: in one process, the devices would not use the wire. Small tables: all pages are touched
 	 * early. */
-	const struct uroce_port_conf conf = { .no_loopback = 1, .log2_max_qp = 10, .log2_max_mr = 10 };
+	const struct uroce_port_conf conf = {
+		.size = sizeof(conf), .no_loopback = 1, .log2_max_qp = 10, .log2_max_mr = 10,
+	};
 
 	memset(p, 0, sizeof(*p));
 	test_rings_create_pair(&p->ends[0].wire, &p->ends[1].wire);

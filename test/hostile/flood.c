@@ -56,6 +56,7 @@ static uint64_t undisturbed;
 static void
 end_open(struct end *e, const char *cidr)
 {
+	const struct uroce_port_conf conf = { .size = sizeof(conf), .no_loopback = 1 };
 	struct ibv_qp_init_attr init = {
 		.qp_type = IBV_QPT_RC,
 		.cap = { .max_send_wr = DEPTH,
@@ -64,8 +65,7 @@ end_open(struct end *e, const char *cidr)
 			 .max_recv_sge = 1 },
 	};
 
-	e->context = uroce_open_port(e->wire.port_id, &(struct uroce_port_conf){ .no_loopback = 1 },
-				     &worker, 1);
+	e->context = uroce_open_port(e->wire.port_id, &conf, &worker, 1);
 	assert_non_null(e->context);
 	assert_int_equal(uroce_add_address(e->context, cidr), 0);
 	e->pd = uroce_alloc_pd(e->context);

@@ -225,6 +225,8 @@ def sidr_client(pair):
 class Test:
     """One test of the matrix."""
 
+    lacking = None
+
     def __init__(self, function, uroce, guest, family, builddir):
         self.name = 'cm/ipv%d/%s' % (family, function.__name__.replace('_', '-'))
         self.function, self.ends, self.family, self.builddir = function, (uroce, guest), family, builddir

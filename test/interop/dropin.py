@@ -239,6 +239,8 @@ def is_crash(failure):
 class Test:
     """One test of the matrix."""
 
+    lacking = None
+
     def __init__(self, program, role, uroce, guest, builddir):
         self.name = 'dropin %s %s' % (program.name, role)
         self.program, self.role, self.ends, self.builddir = program, role, (uroce, guest), builddir

@@ -91,7 +91,7 @@ create_qps(const char *line)
 
 	while (self.count < n && self.count < MAX_QPS) {
 		struct ibv_qp_init_attr attr = init;	/* ibv_create_qp() writes the granted capabilities back */
-		struct ibv_qp *qp = VERB(create_qp)(pd, &attr);
+		struct ibv_qp *qp = self.placement ? create_placement_qp(&attr) : VERB(create_qp)(pd, &attr);
 
 		if (qp == NULL)
 			return -1;
@@ -113,8 +113,10 @@ create_end(const char *line)
 	if (self.memory == NULL)
 		return -1;
 	memset(self.memory, 0, size);
+	self.placement = line_number(line, "placement", 0) != 0;
 	self.mr = VERB(reg_mr)(pd, self.memory, size,
-			       IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
+			       (line_number(line, "flushed", 0) != 0 ? PROBE_ACCESS_FLUSH_GLOBAL : 0) |
+				       IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
 				       IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC |
 				       IBV_ACCESS_MW_BIND);
 	self.cq = VERB(create_cq)(context, QUEUE_DEPTH, NULL, NULL, 0);
@@ -136,7 +138,8 @@ to_init(struct ibv_qp *qp, uint32_t qkey)
 		.port_num = 1,
 		.qkey = qkey,
 		.qp_access_flags = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
-				   IBV_ACCESS_REMOTE_ATOMIC,
+				   IBV_ACCESS_REMOTE_ATOMIC |
+				   (self.placement ? PROBE_ACCESS_FLUSH_GLOBAL : 0),
 	};
 	int rights = qp->qp_type == IBV_QPT_UD ? IBV_QP_QKEY : IBV_QP_ACCESS_FLAGS;
 

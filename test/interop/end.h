@@ -29,6 +29,7 @@ struct end {
 	uint8_t *memory;
 	size_t size;
 	bool own_memory;
+	bool placement;	/* the QPs allow FLUSH and ATOMIC_WRITE */
 	uint32_t psn;
 	uint8_t sgid_index;
 };
@@ -59,6 +60,10 @@ void do_word(const char *line, bool put);
 void do_recv(const char *line);
 void do_send(const char *line);
 void do_poll(const char *line);
+
+/* placement.c */
+struct ibv_qp *create_placement_qp(struct ibv_qp_init_attr *init);
+void do_place(const char *line);
 
 /* window.c */
 void do_bind(const char *line);

@@ -5,7 +5,7 @@
  * answers each with a line: "ok ..." or "error ...". At a time it has some queue pairs of one type with their memory.
  * scenarios.py sends the commands. "q=" selects a queue pair; the default is the first.
  *
- * qp sgid=A size=N [psn= own=1 type=rc|uc|ud qkey= qps=N srq=1]
+ * qp sgid=A size=N [psn= own=1 type=rc|uc|ud qkey= qps=N srq=1 placement=1 flushed=1]
  *                                  new memory (zeroed), MR, CQ, QPs -> rkey= addr= qpn= qpn1= ...
  * connect dgid=A qpn=N psn=N mtu=N [q= timeout= retry= rnr= min_rnr=]
  *                                  to RTS
@@ -13,6 +13,8 @@
  *                                  post receives, wr_id from 0
  * send op=O n=N [len= at= stride= sges= flags= imm= remote= remote_stride= rkey= compare= swap=
  *       step= inv= qkey=]          post one list of n WRs, wr_id from 0
+ * place flush=0|1 n=N remote=N rkey=N [at= stride= len= remote_stride= type= level=]
+ *                                  post n ATOMIC_WRITEs or FLUSHes, wr_id from 0
  * bind type=1|2 at=N len=N access=N [key=]
  *                                  bind a memory window, with this low byte of its key -> rkey=
  * poll n=N ms=N                    wait for n completions -> id:status:opcode:bytes:imm or
@@ -123,6 +125,8 @@ run(const char *line)
 		do_recv(line);
 	else if (is(line, "send"))
 		do_send(line);
+	else if (is(line, "place"))
+		do_place(line);
 	else if (is(line, "poll"))
 		do_poll(line);
 	else if (is(line, "fill"))

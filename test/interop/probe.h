@@ -21,6 +21,7 @@
 #endif
 
 #define PROBE_ALIGN 4096
+#define PROBE_ACCESS_FLUSH_GLOBAL (1 << 8) /* IBV_ACCESS_FLUSH_GLOBAL, which rdma-core 44 lacks */
 
 /** Open the device. Exits with a message on failure. */
 struct ibv_context *probe_open(int argc, char **argv);

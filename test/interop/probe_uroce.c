@@ -31,7 +31,7 @@ die(const char *what, int error)
 struct ibv_context *
 probe_open(int argc, char **argv)
 {
-	struct uroce_port_conf conf = { .mtu = PORT_MTU };
+	struct uroce_port_conf conf = { .size = sizeof(conf), .mtu = PORT_MTU };
 	struct ibv_context *context;
 	int used, ret;
 

@@ -74,6 +74,7 @@ class End:
     def __init__(self, side, kind, number, state):
         self.side, self.kind, self.number, self.state = side, kind, number, state
         self.lines, self.process, self.transcript = None, None, []
+        self.linux = None       # (major, minor) of the kernel that has Soft-RoCE
 
     def __call__(self, command, **arguments):
         """Send a command. @return the words of the answer; with '=' in it, a dictionary of numbers"""
@@ -164,12 +165,21 @@ class UroceEnd(End):
             self.wait_ready()
 
 
+def release_of(image):
+    """@return (major, minor) of the guest's kernel, or None without a guest"""
+    if not image:
+        return None
+    with open(os.path.join(image, 'release')) as f:
+        return tuple(int(n) for n in f.read().split('.')[:2])
+
+
 class GuestEnd(End):
     """Linux Soft-RoCE and libibverbs in a QEMU guest."""
 
     def __init__(self, side, number, state, image):
         super().__init__(side, 'rxe', number, state)
         self.image, self.shell, self.listeners = image, None, {}
+        self.linux = release_of(image)
 
     def path(self, name):
         return os.path.join(self.state, '%s-%s' % (self.side, name))
@@ -193,7 +203,7 @@ class GuestEnd(End):
                       VLAN, cidr(self.number, 4, VLAN), cidr(self.number, 6, VLAN)))
         command = ['qemu-system-x86_64', '-nodefaults', '-no-user-config', '-no-reboot', '-display', 'none',
                    '-machine', 'q35', '-accel', os.environ.get('UROCE_INTEROP_ACCEL', 'tcg'),
-                   '-cpu', 'max', '-m', '256', '-append', append,
+                   '-cpu', 'max', '-m', '384', '-append', append,
                    '-kernel', os.path.join(self.image, 'vmlinux'),
                    '-initrd', os.path.join(self.image, 'initramfs'),
                    '-serial', 'file:' + self.log_path(),
@@ -254,6 +264,8 @@ class Rig:
             f.write('512')
         for end in self.ends:
             end.attach(self.wire)
+            if end.linux is not None:
+                self.wire.twice.add(end.side)
         self.wire.start()
         for end in self.ends:
             end.start()

@@ -15,16 +15,18 @@ SOL_PACKET, PACKET_AUXDATA, PACKET_OUTGOING, TP_STATUS_VLAN_VALID = 263, 8, 4, 0
 VLAN_TPID = b'\x81\x00'
 UROCE_MARK = 0x75                               # lib/wire/sack.h
 ROCE_UDP_PORT = 4791
+BTH_BYTES, ICRC_BYTES = 12, 4
 OPCODES = (
     'SEND_FIRST SEND_MIDDLE SEND_LAST SEND_LAST_IMM SEND_ONLY SEND_ONLY_IMM '
     'WRITE_FIRST WRITE_MIDDLE WRITE_LAST WRITE_LAST_IMM WRITE_ONLY WRITE_ONLY_IMM '
     'READ_REQUEST READ_FIRST READ_MIDDLE READ_LAST READ_ONLY ACK ATOMIC_ACK CAS FAA').split()
 MAD_ATTRIBUTE = 12 + 8 + 16     # offset in a datagram with a MAD, behind BTH and DETH
 CM_REQUESTS = (0x10, 0x17)      # REQ, SIDR_REQ
-REQUESTS = set(OPCODES[:13] + OPCODES[19:])
+REQUESTS = set(OPCODES[:13] + OPCODES[19:] + ['FLUSH', 'ATOMIC_WRITE'])
 OPCODES += ['roce-0x15', 'SEND_LAST_INV', 'SEND_ONLY_INV']
 NAMES = dict(enumerate(OPCODES))
 NAMES.update({0x20 + code: 'UC_' + name for code, name in enumerate(OPCODES[:12])})
+NAMES.update({0x1c: 'FLUSH', 0x1d: 'ATOMIC_WRITE'})
 NAMES.update({0x64: 'UD_SEND_ONLY', 0x65: 'UD_SEND_ONLY_IMM'})
 
 
@@ -40,6 +42,11 @@ def icrc(packet):
         b[1] = b[2] = b[3] = b[7] = 0xff
     b[udp + 6] = b[udp + 7] = b[udp + 12] = 0xff
     return struct.pack('<I', zlib.crc32(b'\xff' * 8 + b))
+
+
+def icrc_twice(packet, bth):
+    """The ICRC that rxe computes for a FLUSH: over the packet, then over the BTH and its extension headers again."""
+    return struct.pack('<I', zlib.crc32(packet[bth:], struct.unpack('<I', icrc(packet))[0]))
 
 
 def receive(s):
@@ -71,7 +78,7 @@ class Frame:
         self.side, self.data = side, data
         self.time, self.clock = time.monotonic(), time.time()
         self.kind, self.bth, self.psn, self.qpn, self.syndrome = 'other', 0, 0, 0, 0
-        self.vlan = 0
+        self.vlan, self.twice = 0, False
         try:
             self.classify()
         except (IndexError, struct.error):
@@ -105,6 +112,17 @@ class Frame:
             self.psn = int.from_bytes(d[self.bth + 9:self.bth + 12], 'big')
             if self.kind in ('ACK', 'ATOMIC_ACK', 'READ_FIRST', 'READ_LAST', 'READ_ONLY'):
                 self.syndrome = d[self.bth + 12]
+
+    @property
+    def body(self):
+        """The bytes between the BTH and the ICRC: extension headers, payload and pad."""
+        udp = self.bth - 8
+        end = udp + struct.unpack_from('>H', self.data, udp + 4)[0]
+        return self.data[self.bth + BTH_BYTES:end - ICRC_BYTES]
+
+    @property
+    def ack_requested(self):
+        return self.data[self.bth + 8] & 0x80 != 0
 
     @property
     def rnr_nak(self):
@@ -145,9 +163,15 @@ class Frame:
             return 'P_Key'
         if (len(packet) - udp) % 4 != 0:
             return 'length is no multiple of 4'
-        if icrc(packet[:-4]) != packet[-4:]:
-            return 'ICRC'
-        return None
+        wanted = icrc_twice(packet[:-4], udp + 8) if self.twice else icrc(packet[:-4])
+        return 'ICRC' if wanted != packet[-4:] else None
+
+    def with_icrc(self, twice):
+        """@return this frame's data with another ICRC"""
+        end = self.bth + BTH_BYTES + len(self.body)
+        packet = self.data[self.l3:end]
+        crc = icrc_twice(packet, self.bth - self.l3) if twice else icrc(packet)
+        return self.data[:end] + crc + self.data[end + ICRC_BYTES:]
 
     def __str__(self):
         if not self.bth:
@@ -193,6 +217,7 @@ class Wire(threading.Thread):
         self.sockets, self.senders = {}, {}
         self.changed = threading.Condition()    # protects all fields below
         self.frames, self.faults, self.held, self.kept = [], [], {}, []
+        self.twice, self.translates = set(), True       # sides whose FLUSHes have the ICRC of icrc_twice()
 
     def attach_interface(self, side, name):
         s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3))
@@ -234,25 +259,31 @@ class Wire(threading.Thread):
     def pass_on(self, frame):
         """@return the frames to forward in place of this one"""
         with self.changed:
+            frame.twice = frame.kind == 'FLUSH' and frame.side in self.twice
             self.frames.append(frame)
-            what = None
+            what, data = None, self.translated(frame)
             for fault in self.faults:
                 if what is None and fault.matches(frame):
                     what = fault.what
             self.changed.notify_all()
             if what == 'swap' and frame.side not in self.held:
-                self.held[frame.side] = frame.data
+                self.held[frame.side] = data
                 return []
             if what == 'keep':
                 self.kept.append(frame)
                 return []
             after = [self.held.pop(frame.side)] if frame.bth and frame.side in self.held else []
-        data = frame.data
         if what == 'drop':
             return after
         if what == 'corrupt':                   # the last byte before the ICRC
             data = data[:-5] + bytes([data[-5] ^ 0x10]) + data[-4:]
         return [data] * (2 if what == 'dup' else 1) + after
+
+    def translated(self, frame):
+        """@return the data of this frame with the ICRC that the other side accepts"""
+        if frame.kind != 'FLUSH' or not self.translates or len(self.twice) != 1:
+            return frame.data
+        return frame.with_icrc(not frame.twice)
 
     def reset(self, faults=()):
         with self.changed:

@@ -91,7 +91,7 @@ frames_receive(struct fixture *f, struct rte_mbuf **frames)
 static struct uroce_netem_stats
 stats_of(const struct uroce_netem *n)
 {
-	struct uroce_netem_stats stats;
+	struct uroce_netem_stats stats = { .size = sizeof(stats) };
 
 	uroce_netem_stats(n, &stats);
 	return stats;

@@ -42,7 +42,8 @@ opcodes_in(struct rte_ring *ring, uint8_t opcodes[], unsigned int max)
 	return n;
 }
 
-static const struct uroce_port_conf on_the_wire = { .no_loopback = 1 }, looped_back;
+static const struct uroce_port_conf on_the_wire = { .size = sizeof(on_the_wire), .no_loopback = 1 },
+				    looped_back = { .size = sizeof(looped_back) };
 
 /* Open a network with resolved neighbors. The second end has received a burst of WRITEs. */
 static void

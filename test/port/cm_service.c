@@ -40,7 +40,7 @@ static void
 device_open(unsigned int i)
 {
 	/* Without loopback: in one process, the devices would not use the wire */
-	const struct uroce_port_conf conf = { .no_loopback = 1 };
+	const struct uroce_port_conf conf = { .size = sizeof(conf), .no_loopback = 1 };
 
 	devices[i] = uroce_open_port(wires[i].port_id, &conf, &workers[i], 1);
 	assert_non_null(devices[i]);

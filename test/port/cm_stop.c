@@ -133,7 +133,7 @@ start_and_stop(struct uroce_device *dev)
 static void
 test_stop_while_woken(void **state)
 {
-	const struct uroce_port_conf conf = { .no_loopback = 1 };
+	const struct uroce_port_conf conf = { .size = sizeof(conf), .no_loopback = 1 };
 	struct uroce_worker *worker = uroce_create_worker(-1);
 	struct ibv_context *device;
 	struct test_rings a, b;
@@ -155,7 +155,7 @@ test_stop_while_woken(void **state)
 static void
 test_close_while_polled(void **state)
 {
-	const struct uroce_port_conf conf = { .no_loopback = 1 };
+	const struct uroce_port_conf conf = { .size = sizeof(conf), .no_loopback = 1 };
 	struct rdma_event_channel *channel;
 	struct uroce_worker *workers[2];
 	struct ibv_context *devices[2];

@@ -41,7 +41,7 @@ static int
 setup(void **state)
 {
 	static const char *const addrs[2] = { "10.0.0.1/24", "10.0.0.2/24" };
-	const struct uroce_port_conf conf = { .no_loopback = 1 };
+	const struct uroce_port_conf conf = { .size = sizeof(conf), .no_loopback = 1 };
 
 	test_rings_create_pair(&wires[0], &wires[1]);
 	for (unsigned int i = 0; i < 2; i++) {

@@ -248,8 +248,11 @@ run_ud(const struct uroce_port_conf *conf, const char *a, const char *b)
 static void
 test_ud(void **state)
 {
-	static const struct uroce_port_conf confs[] = { { .no_loopback = 1 }, { .no_loopback = 0 },
-							{ .no_loopback = 1, .vlan = 7 } };
+	static const struct uroce_port_conf confs[] = {
+		{ .size = sizeof(confs[0]), .no_loopback = 1 },
+		{ .size = sizeof(confs[0]) },
+		{ .size = sizeof(confs[0]), .no_loopback = 1, .vlan = 7 },
+	};
 
 	(void)state;
 	for (unsigned int i = 0; i < RTE_DIM(confs); i++) {
@@ -261,7 +264,7 @@ test_ud(void **state)
 static void
 test_qp1(void **state)
 {
-	const struct uroce_port_conf conf = { .no_loopback = 1 };
+	const struct uroce_port_conf conf = { .size = sizeof(conf), .no_loopback = 1 };
 	struct net net;
 
 	(void)state;
@@ -280,7 +283,7 @@ test_qp1(void **state)
 static void
 test_addresses_that_handles_use(void **state)
 {
-	const struct uroce_port_conf conf = { .no_loopback = 1 };
+	const struct uroce_port_conf conf = { .size = sizeof(conf), .no_loopback = 1 };
 	struct ibv_ah_attr attr;
 	struct ibv_ah *ah;
 	struct net net;
@@ -318,7 +321,7 @@ connect_uc(struct end *e, const struct end *peer)
 static void
 run_leave(enum ibv_qp_type type)
 {
-	const struct uroce_port_conf conf = { .no_loopback = 1 };
+	const struct uroce_port_conf conf = { .size = sizeof(conf), .no_loopback = 1 };
 	struct end *a, *b;
 	struct ibv_ah_attr attr;
 	struct ibv_ah *ah;
@@ -383,7 +386,10 @@ run_uc(const struct uroce_port_conf *conf)
 static void
 test_uc(void **state)
 {
-	static const struct uroce_port_conf confs[] = { { .no_loopback = 1 }, { .no_loopback = 0 } };
+	static const struct uroce_port_conf confs[] = {
+		{ .size = sizeof(confs[0]), .no_loopback = 1 },
+		{ .size = sizeof(confs[0]) },
+	};
 
 	(void)state;
 	for (unsigned int i = 0; i < RTE_DIM(confs); i++)

@@ -79,8 +79,9 @@ assert_free(void)
 static void
 test_refused(void **state)
 {
-	const struct uroce_port_conf defaults = { 0 }, small = { .mtu = 339 };
-	const struct uroce_port_conf large = { .nb_rx_desc = 65535 }; /* more mbufs than memory */
+	const struct uroce_port_conf defaults = { .size = sizeof(defaults) };
+	const struct uroce_port_conf small = { .size = sizeof(small), .mtu = 339 };
+	const struct uroce_port_conf large = { .size = sizeof(large), .nb_rx_desc = 65535 }; /* more than memory */
 	struct rte_eth_dev_owner owner = { .name = "test" };
 
 	/* uroce_open_port() itself refuses a missing port: see port.c */
@@ -140,7 +141,7 @@ test_conf(void **state)
 static void
 test_no_owner(void **state)
 {
-	const struct uroce_port_conf conf = { .mtu = 1500, .no_owner = 1 };
+	const struct uroce_port_conf conf = { .size = sizeof(conf), .mtu = 1500, .no_owner = 1 };
 	struct rte_eth_dev_owner owner = { .name = "test" }, seen;
 
 	prepare(1);
@@ -165,7 +166,7 @@ test_no_owner(void **state)
 static void
 test_stop(void **state)
 {
-	const struct uroce_port_conf conf = { .mtu = 1500 };
+	const struct uroce_port_conf conf = { .size = sizeof(conf), .mtu = 1500 };
 	struct rte_mbuf *frames[100];
 
 	prepare(QUEUES);
@@ -188,7 +189,7 @@ static void
 test_listen(void **state)
 {
 	static const struct uroce_addresses none;
-	const struct uroce_port_conf conf = { .mtu = 1500 };
+	const struct uroce_port_conf conf = { .size = sizeof(conf), .mtu = 1500 };
 
 	prepare(1);
 	assert_int_equal(uroce_ethdev_start(&port, &conf), 0);
@@ -205,7 +206,7 @@ static void
 test_signals(void **state)
 {
 	static const int faults[] = { SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGSYS, SIGTRAP };
-	const struct uroce_port_conf conf = { .nb_rx_desc = 65535 };
+	const struct uroce_port_conf conf = { .size = sizeof(conf), .nb_rx_desc = 65535 };
 	struct test_tasks before, started;
 	sigset_t open, own;
 	char args[64];

@@ -58,9 +58,9 @@ device(const char *what, const struct uroce_port_conf *conf, uint16_t port_id, s
 static void
 test_footprint(void **state)
 {
-	static const struct uroce_port_conf small = { .log2_max_qp = 8, .log2_max_mr = 8 };
-	static const struct uroce_port_conf short_frames = { .mtu = 1500 };
-	static const struct uroce_port_conf go_back_n = { .go_back_n = 1 };
+	static const struct uroce_port_conf small = { .size = sizeof(small), .log2_max_qp = 8, .log2_max_mr = 8 };
+	static const struct uroce_port_conf short_frames = { .size = sizeof(short_frames), .mtu = 1500 };
+	static const struct uroce_port_conf go_back_n = { .size = sizeof(go_back_n), .go_back_n = 1 };
 	struct uroce_worker *workers[2];
 	struct test_rings rings;
 

@@ -24,7 +24,7 @@
 static void
 test_handover(void **state)
 {
-	const struct uroce_port_conf conf = { .no_loopback = 1 };
+	const struct uroce_port_conf conf = { .size = sizeof(conf), .no_loopback = 1 };
 	struct ibv_context *a, *b;
 	struct net net = { 0 };
 	struct ibv_qp *first;
@@ -91,7 +91,7 @@ set_short_timeout(struct end *e)
 static void
 test_handover_to_nobody(void **state)
 {
-	const struct uroce_port_conf conf = { .no_loopback = 1 };
+	const struct uroce_port_conf conf = { .size = sizeof(conf), .no_loopback = 1 };
 	struct uroce_worker *asleep, *awake[2];
 	struct end to[4], from[4];
 	struct test_rings wire[2];

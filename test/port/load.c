@@ -33,7 +33,7 @@ put_frames(struct tap *t, unsigned int n)
 static struct uroce_worker_load
 since(struct uroce_worker *w, const struct uroce_worker_load *before)
 {
-	struct uroce_worker_load now;
+	struct uroce_worker_load now = { .size = sizeof(now) };
 
 	uroce_query_worker(w, &now);
 	assert_true(now.busy_ns <= now.total_ns);
@@ -49,7 +49,7 @@ since(struct uroce_worker *w, const struct uroce_worker_load *before)
 static void
 test_idle(void **state)
 {
-	struct uroce_worker_load before, load;
+	struct uroce_worker_load before = { .size = sizeof(before) }, load;
 	struct tap t;
 
 	tap_open(&t, 0, cidrs);
@@ -69,7 +69,7 @@ test_idle(void **state)
 static void
 test_busy(void **state)
 {
-	struct uroce_worker_load before, load;
+	struct uroce_worker_load before = { .size = sizeof(before) }, load;
 	struct tap t;
 
 	tap_open(&t, 0, cidrs);
@@ -92,7 +92,7 @@ test_busy(void **state)
 static void
 test_not_polled(void **state)
 {
-	struct uroce_worker_load before, load;
+	struct uroce_worker_load before = { .size = sizeof(before) }, load;
 	struct tap t;
 
 	tap_open(&t, 0, cidrs);

@@ -67,7 +67,7 @@ static int
 setup(void **state)
 {
 	/* without loopback: in one process, the devices would not use the wire */
-	const struct uroce_port_conf conf = { .no_loopback = 1 };
+	const struct uroce_port_conf conf = { .size = sizeof(conf), .no_loopback = 1 };
 
 	test_rings_create_funnel(&wires[0], &wires[1]);
 	for (unsigned int i = 0; i < RTE_DIM(workers); i++)

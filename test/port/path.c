@@ -236,7 +236,7 @@ expect_out(struct tap *t, const char *address, uint8_t sgid_index, const struct 
 static void
 test_loopback(void **state)
 {
-	struct uroce_port_conf conf = { 0 };
+	struct uroce_port_conf conf = { .size = sizeof(conf) };
 	struct ibv_context *other;
 	struct uroce_port *port;
 	struct test_rings rings;
@@ -269,7 +269,7 @@ test_loopback(void **state)
 static void
 test_loopback_vlan(void **state)
 {
-	const struct uroce_port_conf conf = { .vlan = 0x45 };
+	const struct uroce_port_conf conf = { .size = sizeof(conf), .vlan = 0x45 };
 	struct ibv_ah_attr attr = to("10.0.0.7", SGID_IPV4);
 	struct ibv_context *other;
 	struct test_rings rings;

@@ -37,7 +37,7 @@ net_open(struct net *net, uint16_t vlan_a, uint16_t vlan_b)
 
 	test_rings_create_pair(&net->wire[0], &net->wire[1]);
 	for (unsigned int i = 0; i < 2; i++) {
-		struct uroce_port_conf conf = { .vlan = vlans[i], .no_loopback = 1 };
+		struct uroce_port_conf conf = { .size = sizeof(conf), .vlan = vlans[i], .no_loopback = 1 };
 
 		net->workers[i] = uroce_create_worker(-1);
 		assert_non_null(net->workers[i]);

@@ -69,8 +69,9 @@ expect_refused(uint16_t port_id, const struct uroce_port_conf *conf,
 static void
 test_refused(void **state)
 {
-	const struct uroce_port_conf vlan = { .vlan = 4095 }, small = { .mtu = 200 };
-	const struct uroce_port_conf qps = { .log2_max_qp = UROCE_LOG2_LIMIT_QP + 1 };
+	const struct uroce_port_conf vlan = { .size = sizeof(vlan), .vlan = 4095 };
+	const struct uroce_port_conf small = { .size = sizeof(small), .mtu = 200 };
+	const struct uroce_port_conf qps = { .size = sizeof(qps), .log2_max_qp = UROCE_LOG2_LIMIT_QP + 1 };
 	struct rte_eth_dev_owner owner = { .name = "test" };
 	struct uroce_worker *workers[2], *twice[2];
 	struct ibv_context *context;
@@ -118,7 +119,7 @@ test_refused(void **state)
 static void
 test_names(void **state)
 {
-	const struct uroce_port_conf conf = { .name = "storage" };
+	const struct uroce_port_conf conf = { .size = sizeof(conf), .name = "storage" };
 	struct ibv_context *contexts[3];
 	struct test_rings rings[3];
 	struct uroce_worker *w = uroce_create_worker(-1);
@@ -197,7 +198,7 @@ test_mtu(void **state)
 static void
 test_port_attributes(void **state)
 {
-	const struct uroce_port_conf conf = { .mtu = 1500 };
+	const struct uroce_port_conf conf = { .size = sizeof(conf), .mtu = 1500 };
 	struct ibv_port_attr attr;
 	struct ibv_context *context;
 	struct tap t;

@@ -22,7 +22,7 @@
 static void
 test_wire(void **state)
 {
-	const struct uroce_port_conf conf = { .no_loopback = 1 };
+	const struct uroce_port_conf conf = { .size = sizeof(conf), .no_loopback = 1 };
 	struct net net;
 
 	net_open(&net, &conf, 1, "10.0.0.1/24", "10.0.0.2/24");
@@ -35,7 +35,7 @@ test_wire(void **state)
 static void
 test_wire_two_workers(void **state)
 {
-	const struct uroce_port_conf conf = { .no_loopback = 1 };
+	const struct uroce_port_conf conf = { .size = sizeof(conf), .no_loopback = 1 };
 	struct net net;
 
 	net_open(&net, &conf, 2, "10.0.0.1/24", "10.0.0.2/24");
@@ -46,7 +46,7 @@ test_wire_two_workers(void **state)
 static void
 test_wire_ipv6_vlan(void **state)
 {
-	const struct uroce_port_conf conf = { .no_loopback = 1, .vlan = 7 };
+	const struct uroce_port_conf conf = { .size = sizeof(conf), .no_loopback = 1, .vlan = 7 };
 	struct net net;
 
 	net_open(&net, &conf, 1, "fd00::1/64", "fd00::2/64");
@@ -57,7 +57,7 @@ test_wire_ipv6_vlan(void **state)
 static void
 test_wire_threads(void **state)
 {
-	const struct uroce_port_conf conf = { .no_loopback = 1 };
+	const struct uroce_port_conf conf = { .size = sizeof(conf), .no_loopback = 1 };
 	unsigned int lcore = rte_get_next_lcore((unsigned int)-1, 1, 0);
 	struct net net;
 
@@ -79,7 +79,7 @@ test_wire_threads(void **state)
 static void
 test_control_under_load(void **state)
 {
-	const struct uroce_port_conf conf = { .no_loopback = 1 };
+	const struct uroce_port_conf conf = { .size = sizeof(conf), .no_loopback = 1 };
 	unsigned int lcore = rte_get_next_lcore((unsigned int)-1, 1, 0);
 	struct uroce_counter counters[8];
 	struct test_rings extra;

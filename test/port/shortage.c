@@ -99,7 +99,7 @@ test_default_memory(void **state)
 static void
 test_large_device(void **state)
 {
-	const struct uroce_port_conf large = { .log2_max_mr = 20 };
+	const struct uroce_port_conf large = { .size = sizeof(large), .log2_max_mr = 20 };
 	size_t before = free_bytes();
 	struct test_rings rings;
 	struct uroce_worker *worker;

@@ -53,7 +53,7 @@ sched_yield(void)
 static int
 setup(void **state)
 {
-	const struct uroce_port_conf conf = { .poll_progress = 1 };
+	const struct uroce_port_conf conf = { .size = sizeof(conf), .poll_progress = 1 };
 	struct ibv_qp_attr error = { .qp_state = IBV_QPS_ERR };
 	static struct fixture f;
 

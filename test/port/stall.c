@@ -25,7 +25,7 @@
 #define STALL_NS UINT64_C(5000000000) /* longer than the timeout */
 #define OTHERS	 (TEST_RING_FRAMES - 64) /* frames before the ACK: many bursts */
 
-static const struct uroce_port_conf on_the_wire = { .no_loopback = 1 };
+static const struct uroce_port_conf on_the_wire = { .size = sizeof(on_the_wire), .no_loopback = 1 };
 
 /* A WRITE of the first end, whose ACK is queued behind n frames for no QP. */
 static void
@@ -185,7 +185,7 @@ test_never_drained(void **state)
 static void
 test_loopback(void **state)
 {
-	static const struct uroce_port_conf looped_back;
+	static const struct uroce_port_conf looped_back = { .size = sizeof(looped_back) };
 	struct net net;
 
 	start(&net, &looped_back, 0);

@@ -27,7 +27,7 @@
 void
 tap_open(struct tap *t, uint16_t vlan, const char *const *cidrs)
 {
-	struct uroce_port_conf conf = { .vlan = vlan };
+	struct uroce_port_conf conf = { .size = sizeof(conf), .vlan = vlan };
 	static unsigned int sequence;
 	struct rte_mbuf *m;
 	char name[32];

@@ -268,7 +268,7 @@ test_wrong_parameters(void **state)
 static void
 test_several(void **state)
 {
-	struct uroce_port_conf conf = { .name = "other" };
+	struct uroce_port_conf conf = { .size = sizeof(conf), .name = "other" };
 	struct ibv_context *context;
 	struct test_rings wire;
 	struct ibv_cq *cq;

@@ -45,7 +45,7 @@ release_all(struct uroce_device *dev)
 struct end *
 end_create(struct world *w, unsigned int index)
 {
-	const struct uroce_congestion congestion = { .rpg_min_rate = w->conf.least_mbps };
+	const struct uroce_congestion congestion = { .size = sizeof(congestion), .rpg_min_rate = w->conf.least_mbps };
 	struct uroce_device_conf conf = {
 		.name = "sim",
 		.node_guid = rte_cpu_to_be_64(0x0200000000000000 + index),

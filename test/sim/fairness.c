@@ -54,7 +54,7 @@ struct result {
 static void
 make_world(const struct options *o)
 {
-	const struct uroce_congestion off = { .off = 1 };
+	const struct uroce_congestion off = { .size = sizeof(off), .off = 1 };
 	struct world_conf conf = {
 		.ends = o->senders + 1,
 		.multi_seg = true,

@@ -26,7 +26,9 @@ draw_end(struct mishaps *m, const struct world *w)
 static void
 cut_wire(struct mishaps *m, struct world *w, uint64_t until_ns)
 {
-	link_cut(&w->link, draw_end(m, w), draw_end(m, w), until_ns);
+	const unsigned int to = draw_end(m, w);
+
+	link_cut(&w->link, draw_end(m, w), to, until_ns);
 }
 
 static void
@@ -69,11 +71,17 @@ lose_one(struct mishaps *m, struct world *w, uint64_t until_ns)
 		UROCE_RC_WRITE_ONLY,	     UROCE_RC_SEND_LAST,	  UROCE_RC_SEND_ONLY,
 	};
 
+	uint32_t nth;
+	uint8_t opcode;
+	unsigned int to;
+
 	RTE_SET_USED(until_ns);
-	if (link_choices(&w->link) < LINK_CHOSEN)
-		link_choose(&w->link, draw_end(m, w), draw_end(m, w),
-			    opcodes[random_below(&m->random, RTE_DIM(opcodes))],
-			    random_between(&m->random, 1, 8));
+	if (link_choices(&w->link) >= LINK_CHOSEN)
+		return;
+	nth = random_between(&m->random, 1, 8);
+	opcode = opcodes[random_below(&m->random, RTE_DIM(opcodes))];
+	to = draw_end(m, w);
+	link_choose(&w->link, draw_end(m, w), to, opcode, nth);
 }
 
 static const struct mishap {

@@ -29,8 +29,9 @@ post_good(struct sim *sim, struct side *s, unsigned int n)
 	struct request *q;
 
 	for (; n > 0 && s->op_count + 2 < s->cap.max_send_wr; n--) {
-		q = request_make(sim, s, opcodes[random_below(&sim->random, RTE_DIM(opcodes))],
-				 random_below(&sim->random, 3 * s->conn->mtu_bytes));
+		const uint32_t bytes = random_below(&sim->random, 3 * s->conn->mtu_bytes);
+
+		q = request_make(sim, s, opcodes[random_below(&sim->random, RTE_DIM(opcodes))], bytes);
 		if (q != NULL)
 			request_post(s, &q, 1);
 	}
@@ -47,9 +48,10 @@ scenario_post_behind(struct sim *sim, struct side *s, bool forbidden)
 	struct request *q;
 
 	for (; n > 0 && s->op_count < s->cap.max_send_wr; n--) {
+		const uint32_t bytes = random_below(&sim->random, s->peer->largest_send + 1);
+
 		/* without an error of its own, in case the responder executes it */
-		q = request_make(sim, s, opcodes[random_below(&sim->random, RTE_DIM(opcodes))],
-				 random_below(&sim->random, s->peer->largest_send + 1));
+		q = request_make(sim, s, opcodes[random_below(&sim->random, RTE_DIM(opcodes))], bytes);
 		if (q == NULL)
 			return;
 		q->op->must_fail = true;
@@ -100,9 +102,11 @@ refused_bad_rkey(struct sim *sim, struct side *a)
 {
 	bool atomic = random_once_in(&sim->random, 4);
 	struct request *q;
+	uint32_t bytes;
 
 	post_good(sim, a, random_below(&sim->random, 5));
-	q = make_culprit(sim, a, atomic ? IBV_WR_ATOMIC_WRITE : draw_rdma(sim), draw_some_bytes(sim, a));
+	bytes = draw_some_bytes(sim, a);
+	q = make_culprit(sim, a, atomic ? IBV_WR_ATOMIC_WRITE : draw_rdma(sim), bytes);
 	if (q == NULL)
 		return false;
 	/* at other addresses an ATOMIC_WRITE would fail for its alignment */
@@ -156,7 +160,8 @@ refused_misaligned_atomic(struct sim *sim, struct side *a)
 bool
 refused_deregistered(struct sim *sim, struct side *a)
 {
-	struct request *q = make_culprit(sim, a, draw_rdma(sim), draw_some_bytes(sim, a));
+	const uint32_t bytes = draw_some_bytes(sim, a);
+	struct request *q = make_culprit(sim, a, draw_rdma(sim), bytes);
 	struct ibv_mr *mr;
 
 	if (q == NULL)
@@ -173,10 +178,11 @@ bool
 refused_not_allowed(struct sim *sim, struct side *a)
 {
 	struct ibv_qp_attr attr = { .qp_access_flags = IBV_ACCESS_LOCAL_WRITE };
+	const uint32_t bytes = draw_some_bytes(sim, a);
 	struct request *q = make_culprit(sim, a,
 					 random_once_in(&sim->random, 3) ? IBV_WR_ATOMIC_FETCH_AND_ADD
 									 : draw_rdma(sim),
-					 draw_some_bytes(sim, a));
+					 bytes);
 
 	if (q == NULL)
 		return false;
@@ -211,12 +217,13 @@ refused_bad_lkey(struct sim *sim, struct side *a)
 		IBV_WR_ATOMIC_CMP_AND_SWP,
 	};
 	struct request *q;
+	uint32_t bytes;
 
 	if (a->peer->receive_count == 0 && !receive_post(sim, a->peer, a->peer->largest_send, NULL, false))
 		return false;
 	post_good(sim, a, random_below(&sim->random, 5));
-	q = make_culprit(sim, a, opcodes[random_below(&sim->random, RTE_DIM(opcodes))],
-			 random_between(&sim->random, 1, RTE_MAX(a->peer->largest_send, 1u)));
+	bytes = random_between(&sim->random, 1, RTE_MAX(a->peer->largest_send, 1u));
+	q = make_culprit(sim, a, opcodes[random_below(&sim->random, RTE_DIM(opcodes))], bytes);
 	if (q == NULL)
 		return false;
 	for (int i = 0; i < q->wr.num_sge; i++)
@@ -243,11 +250,12 @@ bool
 refused_rnr(struct sim *sim, struct side *a)
 {
 	struct request *q;
+	uint32_t bytes;
 
 	post_good(sim, a, random_below(&sim->random, 5));
-	q = make_culprit(sim, a,
-			 random_once_in(&sim->random, 2) ? IBV_WR_SEND : IBV_WR_RDMA_WRITE_WITH_IMM,
-			 random_below(&sim->random, 3 * a->conn->mtu_bytes));
+	bytes = random_below(&sim->random, 3 * a->conn->mtu_bytes);
+	q = make_culprit(sim, a, random_once_in(&sim->random, 2) ? IBV_WR_SEND : IBV_WR_RDMA_WRITE_WITH_IMM,
+			 bytes);
 	if (q == NULL)
 		return false;
 	/* earlier packets of a WRITE may be placed before the RNR NAK of the last one */

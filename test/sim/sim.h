@@ -32,7 +32,7 @@ random_init(struct sim_random *r, uint64_t seed, uint64_t stream)
 }
 
 static inline uint64_t
-random_draw(struct sim_random *r)
+random_draw(struct sim_random *r) /* once in an argument list: C does not define the order of evaluation */
 {
 	uint64_t z = r->state += UINT64_C(0x9e3779b97f4a7c15);
 

@@ -23,6 +23,7 @@
 #define LINE_MBPS 40000
 
 static const struct uroce_congestion conf = {
+	.size = sizeof(conf),
 	.rpg_threshold = 5, .rpg_min_dec_fac = 50, .dce_tcp_g = 1020, .initial_alpha_value = 1024,
 	.rpg_min_rate = 10, .rpg_ai_rate = 40, .rpg_hai_rate = 200, .rpg_time_reset = 55,
 	.rpg_byte_reset = 1000000, .rate_reduce_monitor_period = 4, .dce_tcp_rtt = 55,

@@ -161,7 +161,7 @@ one_for_an_interval(void **state)
 static void
 an_interval_is_a_parameter(void **state)
 {
-	const struct uroce_congestion conf = { .np_min_time_between_cnps = 7, .np_cnp_dscp = 26 };
+	const struct uroce_congestion conf = { .size = sizeof(conf), .np_min_time_between_cnps = 7, .np_cnp_dscp = 26 };
 	struct peer_packet in = marked;
 	struct peer p;
 
@@ -184,7 +184,7 @@ an_interval_is_a_parameter(void **state)
 static void
 a_cnp_like_what_else_the_queue_pair_sends(void **state)
 {
-	const struct uroce_congestion conf = { .np_cnp_dscp = UROCE_CNP_DSCP_OF_QP };
+	const struct uroce_congestion conf = { .size = sizeof(conf), .np_cnp_dscp = UROCE_CNP_DSCP_OF_QP };
 	struct peer p;
 
 	(void)state;
@@ -308,7 +308,7 @@ an_unreliable_connection_is_told(void **state)
 static void
 nobody_is_told_when_it_is_off(void **state)
 {
-	const struct uroce_congestion off = { .off = 1 };
+	const struct uroce_congestion off = { .size = sizeof(off), .off = 1 };
 	struct peer_packet in = marked, cnp = { .opcode = UROCE_CNP };
 	struct peer p;
 
@@ -328,7 +328,7 @@ nobody_is_told_when_it_is_off(void **state)
 static void
 many_are_bounded_and_come_first(void **state)
 {
-	const struct uroce_congestion often = { .np_min_time_between_cnps = 1 };
+	const struct uroce_congestion often = { .size = sizeof(often), .np_min_time_between_cnps = 1 };
 	struct peer_packet in = marked;
 	struct peer p;
 

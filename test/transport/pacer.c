@@ -34,6 +34,7 @@ static void
 hold_to(struct peer *p, uint32_t mbps)
 {
 	struct uroce_congestion conf = {
+		.size = sizeof(conf),
 		.rpg_max_rate = UROCE_CONGESTION_MAX_RATE, .rate_to_set_on_first_cnp = 2 * mbps,
 		.rpg_min_rate = 1, .rpg_time_reset = FOREVER_US, .rpg_byte_reset = UINT32_MAX,
 	};
@@ -251,7 +252,7 @@ a_rate_ends_at_the_line(void **state)
 static void
 a_rate_ends_when_it_is_switched_off(void **state)
 {
-	const struct uroce_congestion off = { .off = 1 };
+	const struct uroce_congestion off = { .size = sizeof(off), .off = 1 };
 	struct peer p;
 
 	(void)state;

@@ -171,6 +171,7 @@ static void
 a_request_keeps_to_the_rate_when_an_ack_is_owed(void **state)
 {
 	const struct uroce_congestion conf = {
+		.size = sizeof(conf),
 		.rpg_max_rate = UROCE_CONGESTION_MAX_RATE, .rate_to_set_on_first_cnp = 2, .rpg_min_rate = 1,
 		.rpg_time_reset = UROCE_CONGESTION_MAX_US, .rpg_byte_reset = UINT32_MAX,
 	};

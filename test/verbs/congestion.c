@@ -33,12 +33,13 @@ static void
 defaults_are_filled_in(void **state)
 {
 	const struct uroce_congestion want = {
+		.size = sizeof(want),
 		.np_cnp_dscp = 48, .rpg_threshold = 5, .rpg_min_dec_fac = 50, .dce_tcp_g = 1020,
 		.initial_alpha_value = 1024, .np_min_time_between_cnps = 50, .rpg_min_rate = 10,
 		.rpg_ai_rate = 40, .rpg_hai_rate = 200, .rpg_time_reset = 55, .rpg_byte_reset = 10000000,
 		.rate_reduce_monitor_period = 4, .dce_tcp_rtt = 55,
 	};
-	struct uroce_congestion got;
+	struct uroce_congestion got = { .size = sizeof(got) };
 
 	(void)state;
 	uroce_get_congestion(fake.context, &got);
@@ -52,13 +53,14 @@ static void
 what_is_set_is_got(void **state)
 {
 	const struct uroce_congestion set = {
+		.size = sizeof(set),
 		.off = 1, .np_cnp_dscp = 255, .rpg_threshold = 255, .rpg_min_dec_fac = 100, .dce_tcp_g = 1023,
 		.initial_alpha_value = 1, .np_min_time_between_cnps = 1000000, .rpg_max_rate = 1000000,
 		.rpg_min_rate = 1000000, .rpg_ai_rate = 1, .rpg_hai_rate = 1000000, .rpg_time_reset = 1,
 		.rpg_byte_reset = 1, .rate_to_set_on_first_cnp = 1000000, .rate_reduce_monitor_period = 1,
 		.dce_tcp_rtt = 1000000,
 	};
-	struct uroce_congestion got;
+	struct uroce_congestion got = { .size = sizeof(got) };
 
 	(void)state;
 	assert_int_equal(uroce_set_congestion(fake.context, &set), 0);
@@ -77,12 +79,16 @@ what_is_out_of_range_changes_nothing(void **state)
 		{ .rate_reduce_monitor_period = 1000001 }, { .dce_tcp_rtt = 1000001 },
 		{ .rpg_min_rate = 11, .rpg_max_rate = 10 },
 	};
-	struct uroce_congestion before, after;
+	struct uroce_congestion before = { .size = sizeof(before) }, after = { .size = sizeof(after) };
 
 	(void)state;
 	uroce_get_congestion(fake.context, &before);
-	for (unsigned int i = 0; i < RTE_DIM(bad); i++)
-		assert_int_equal(uroce_set_congestion(fake.context, &bad[i]), EINVAL);
+	for (unsigned int i = 0; i < RTE_DIM(bad); i++) {
+		struct uroce_congestion c = bad[i];
+
+		c.size = sizeof(c);
+		assert_int_equal(uroce_set_congestion(fake.context, &c), EINVAL);
+	}
 	uroce_get_congestion(fake.context, &after);
 	assert_memory_equal(&before, &after, sizeof(before));
 }
@@ -90,8 +96,8 @@ what_is_out_of_range_changes_nothing(void **state)
 static void
 a_slow_line_has_a_slower_least_rate(void **state)
 {
-	const struct uroce_congestion slow = { .rpg_max_rate = 5 };
-	struct uroce_congestion got;
+	const struct uroce_congestion slow = { .size = sizeof(slow), .rpg_max_rate = 5 };
+	struct uroce_congestion got = { .size = sizeof(got) };
 
 	(void)state;
 	assert_int_equal(uroce_set_congestion(fake.context, &slow), 0);
@@ -116,7 +122,7 @@ marked(uint8_t traffic_class)
 static void
 what_may_be_marked(void **state)
 {
-	const struct uroce_congestion off = { .off = 1 };
+	const struct uroce_congestion off = { .size = sizeof(off), .off = 1 };
 
 	(void)state;
 	assert_int_equal(marked(0), 2);
@@ -150,7 +156,7 @@ reader(void *arg)
 static void
 workers_see_one_set_or_the_other(void **state)
 {
-	struct uroce_congestion c = { .rpg_ai_rate = 1, .rpg_hai_rate = 1, .rpg_time_reset = 1 };
+	struct uroce_congestion c = { .size = sizeof(c), .rpg_ai_rate = 1, .rpg_hai_rate = 1, .rpg_time_reset = 1 };
 	bool stop = false;
 	pthread_t thread;
 	void *ret;

@@ -131,8 +131,8 @@ nothing_ends_early(void **state)
 	attr.td = ibv_alloc_td(fake.context, &td_attr);
 	assert_non_null(attr.td);
 	assert_ptr_equal(attr.td->context, fake.context);
-	attr.comp_mask = 0;
 	for (int i = 0; i < 2; i++) {
+		attr.comp_mask = i == 0 ? 0 : 1 << 2;	/* ALLOW_CC_UNPROTECTED_ALLOC has no effect */
 		parents[i] = ibv_alloc_parent_domain(fake.context, &attr);
 		assert_non_null(parents[i]);
 		assert_int_not_equal(parents[i]->handle, pair.pd->handle);
@@ -182,7 +182,7 @@ wrong_attributes(void **state)
 	bad[2].pd = parent;	/* a parent domain cannot have a parent domain */
 	bad[3].td = &foreign;
 	bad[4].free = NULL;
-	bad[5].comp_mask |= 1u << 2;
+	bad[5].comp_mask |= 1u << 3;
 	for (unsigned int i = 0; i < RTE_DIM(bad); i++)
 		refused(bad[i]);
 	assert_int_equal(uroce_dealloc_pd(parent), 0);

@@ -230,6 +230,20 @@ test_memory(void **state)
 	assert_int_equal(uroce_dealloc_mw(type1), 0);
 }
 
+#ifdef UROCE_WR_HAS_FLUSH
+static void
+test_flush(void **state)
+{
+	struct ibv_send_wr wr = { .wr_id = 5, .send_flags = IBV_SEND_SIGNALED };
+
+	uroce_send_wr_flush(&wr, 0xb1b2b3b4, 0xa1a2a3a4a5a6a7a8, 4097, IBV_FLUSH_PERSISTENT, IBV_FLUSH_MR);
+	wr_begin(5, wr.send_flags);
+	ibv_wr_flush(ex, 0xb1b2b3b4, 0xa1a2a3a4a5a6a7a8, 4097, IBV_FLUSH_PERSISTENT, IBV_FLUSH_MR);
+	assert_int_equal(ibv_wr_complete(ex), 0);
+	wr_same_as(wr);
+}
+#endif
+
 static void
 test_data(void **state)
 {
@@ -349,6 +363,9 @@ UROCE_TESTS(wr)
 		RC(test_rdma),
 		RC(test_atomics),
 		RC(test_memory),
+#ifdef UROCE_WR_HAS_FLUSH
+		RC(test_flush),
+#endif
 		RC(test_data),
 		RC(test_sig_all),
 		UD(test_ud),

@@ -14,7 +14,7 @@
 #include "fake.h"
 #include "wr_fixture.h"
 
-#define XRC_OPS (WR_RC_OPS & ~IBV_QP_EX_WITH_ATOMIC_WRITE)
+#define XRC_OPS (WR_RC_OPS & ~(IBV_QP_EX_WITH_ATOMIC_WRITE | WR_FLUSH_OP))
 #define UD_OPS (IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_SEND_WITH_IMM)
 
 struct fake_pair wr_pair;

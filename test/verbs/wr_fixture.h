@@ -12,13 +12,19 @@
 #include <infiniband/verbs.h>
 
 #include "verbs/qp/qp.h"
+#include "verbs/wr_has_flush.h"
 #include "fake.h"
 
+#ifdef UROCE_WR_HAS_FLUSH
+#define WR_FLUSH_OP IBV_QP_EX_WITH_FLUSH
+#else
+#define WR_FLUSH_OP 0
+#endif
 #define WR_RC_OPS (IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM | IBV_QP_EX_WITH_SEND | \
 		IBV_QP_EX_WITH_SEND_WITH_IMM | IBV_QP_EX_WITH_RDMA_READ | \
 		IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP | IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD | \
 		IBV_QP_EX_WITH_LOCAL_INV | IBV_QP_EX_WITH_BIND_MW | IBV_QP_EX_WITH_SEND_WITH_INV | \
-		IBV_QP_EX_WITH_ATOMIC_WRITE)
+		IBV_QP_EX_WITH_ATOMIC_WRITE | WR_FLUSH_OP)
 #define WR_DEPTH 5
 
 #define RC(f) cmocka_unit_test_setup_teardown(f, wr_setup_rc, wr_teardown)

@@ -147,6 +147,7 @@ answer_all(void *arg)
 {
 	struct rings *r = arg;
 
+	/* pairs with the release in join() */
 	while (!__atomic_load_n(&r->stop, __ATOMIC_ACQUIRE))
 		answer_one(r);
 	return 0;
@@ -163,6 +164,7 @@ launch(struct rings *r, lcore_function_t *f, unsigned int lcore)
 static void
 join(struct rings *r, unsigned int lcore)
 {
+	/* pairs with the acquires in receive_all() and answer_all() */
 	__atomic_store_n(&r->stop, true, __ATOMIC_RELEASE);
 	if (lcore != LCORE_ID_ANY)
 		rte_eal_wait_lcore(lcore);

@@ -163,7 +163,7 @@ uroce_perf_lat_marker(uint64_t seq)
 }
 
 /** Has message `seq` arrived or, if it was lost, a later one? The calling thread polls the worker that places it.
- * @return how much later the message is; -1: none has arrived */
+ * @return how much later the message is; -1: none has arrived. Pairs with the release in uroce_place() */
 static inline int
 uroce_perf_lat_arrived(const struct perf_end *end, const struct perf_qp *q, uint64_t seq)
 {

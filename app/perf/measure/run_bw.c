@@ -34,6 +34,7 @@ qp_room(const struct bw *b, const struct perf_qp *q)
 	uint64_t unchecked;
 
 	if (b->credits) {
+		/* pairs with the release in uroce_place(): the server WRITEs the credits */
 		unchecked = q->posted - __atomic_load_n(q->credit, __ATOMIC_ACQUIRE);
 		room = RTE_MIN(room, unchecked < end->window ? end->window - unchecked : 0);
 	} else if (b->verify) {
@@ -132,6 +133,7 @@ all_credited(const struct bw *b)
 	const struct perf_end *end = &b->run->end;
 
 	for (uint32_t i = 0; b->credits && i < end->params.qps; i++) {
+		/* pairs as in qp_room() */
 		if (__atomic_load_n(end->qps[i].credit, __ATOMIC_ACQUIRE) != end->qps[i].posted)
 			return false;
 	}
@@ -145,7 +147,7 @@ credits_moved(struct bw *b, uint64_t now)
 	struct perf_run *r = b->run;
 	uint64_t sum = r->posted;
 
-	for (uint32_t i = 0; i < r->end.params.qps; i++)
+	for (uint32_t i = 0; i < r->end.params.qps; i++) /* pairs as in qp_room() */
 		sum += __atomic_load_n(r->end.qps[i].credit, __ATOMIC_ACQUIRE);
 	if (sum == b->credit_sum)
 		return false;

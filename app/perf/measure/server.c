@@ -255,6 +255,7 @@ static void
 counters_check(struct perf_server *s, const uint64_t *counts)
 {
 	for (uint32_t i = 0; i < s->end.params.qps; i++) {
+		/* pairs with the responder's atomic in receive_atomic() */
 		uint64_t value = __atomic_load_n((uint64_t *)s->end.qps[i].in, __ATOMIC_ACQUIRE);
 
 		if (value != uroce_perf_pattern(i, counts[i]))

@@ -37,6 +37,7 @@ stop_lcore(struct perf_local *local)
 {
 	if (local->lcore == LCORE_ID_ANY)
 		return;
+	/* pairs with the acquire in server_lcore() */
 	__atomic_store_n(&local->stop, true, __ATOMIC_RELEASE);
 	rte_eal_wait_lcore(local->lcore);
 }

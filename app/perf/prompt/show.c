@@ -343,7 +343,7 @@ static void
 worker_show(struct show *v, unsigned int h, unsigned int w)
 {
 	const struct app_host *host = v->session->hosts[h];
-	struct uroce_worker_load load, *before = &loads[h][w];
+	struct uroce_worker_load load = { .size = sizeof(load) }, *before = &loads[h][w];
 	double total_ns;
 
 	uroce_query_worker(host->workers[w], &load);

@@ -268,7 +268,9 @@ uroce_memif_server_wake(struct memif_server *s, bool wanted)
 	for (unsigned int i = 0; i < s->nb_ports; i++)
 		if (s->owners[i] != NULL)
 			uroce_memif_link_wake(&s->owners[i]->link, wanted);
-	__atomic_thread_fence(__ATOMIC_SEQ_CST); /* write the flags before the rings are read */
+	/* Write the flags before the switch reads the rings. This should pair with a fence of the client between its
+	 * write of a ring and its read of the flags. net_memif has none, so each sleep has a time limit. */
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 }
 
 void

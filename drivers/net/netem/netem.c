@@ -23,9 +23,12 @@
 #include "ecn.h"
 #include "held.h"
 #include "base/rcu.h"
+#include "base/sized.h"
 #include "model.h"
 #include "uroce_config.h"
 #include "uroce_netem.h"
+
+#define COUNTERS ((sizeof(struct uroce_netem_stats) - offsetof(struct uroce_netem_stats, frames)) / sizeof(uint64_t))
 
 struct netem_queue {
 	struct uroce_netem *netem;
@@ -275,16 +278,18 @@ fail:
 	return NULL;
 }
 
-void
+int
 uroce_netem_stats(const struct uroce_netem *n, struct uroce_netem_stats *stats)
 {
-	uint64_t *sums = (uint64_t *)stats;
+	struct uroce_netem_stats own = { .size = sizeof(own) };
+	uint64_t *sums = &own.frames;
 
-	memset(stats, 0, sizeof(*stats));
 	for (uint16_t i = 0; i < n->nb_queues; i++) {
-		const uint64_t *of_queue = (const uint64_t *)&n->queues[i].stats;
+		const uint64_t *of_queue = &n->queues[i].stats.frames;
 
-		for (unsigned int c = 0; c < sizeof(*stats) / sizeof(*sums); c++)
+		for (unsigned int c = 0; c < COUNTERS; c++)
 			sums[c] += __atomic_load_n(&of_queue[c], __ATOMIC_RELAXED);
 	}
+	return -uroce_sized_put("uroce_netem_stats", &own, sizeof(own),
+				UROCE_SIZED_UP_TO(struct uroce_netem_stats, overflow), stats);
 }

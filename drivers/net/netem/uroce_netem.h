@@ -12,6 +12,7 @@
 #ifndef UROCE_NETEM_H
 #define UROCE_NETEM_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #ifdef __cplusplus
@@ -27,6 +28,7 @@ struct uroce_netem;
 
 /** Numbers of frames, of all queues of a port. */
 struct uroce_netem_stats {
+	size_t size;		/* set by the caller: sizeof(struct uroce_netem_stats) */
 	uint64_t frames;	/* received by the port */
 	uint64_t lost;
 	uint64_t reordered;
@@ -62,8 +64,8 @@ struct uroce_netem *uroce_netem_attach(uint16_t port_id, const char *impairment)
  * @param netem	NULL: no-op */
 void uroce_netem_detach(struct uroce_netem *netem);
 
-/** Read the statistics. Any thread. */
-void uroce_netem_stats(const struct uroce_netem *netem, struct uroce_netem_stats *stats);
+/** Read the statistics. Any thread. @return 0; EINVAL or E2BIG: size, see uroce.h */
+int uroce_netem_stats(const struct uroce_netem *netem, struct uroce_netem_stats *stats);
 
 /** Check a list for uroce_netem_attach(). @return 0; EINVAL, and a message in error */
 int uroce_netem_check(const char *impairment, char *error, unsigned int error_room);

@@ -131,7 +131,7 @@ static void
 leave(struct uroce_worker *worker)
 {
 	progress.hang_up();
-	__atomic_store_n(&progress.end, HAS_HUNG_UP, __ATOMIC_RELEASE);	/* has_come_to() */
+	__atomic_store_n(&progress.end, HAS_HUNG_UP, __ATOMIC_RELEASE);	/* pairs with has_come_to() */
 	progress.is_read = true;
 	for (unsigned int i = 0; i < worker->nb_queues; i++) {
 		struct uroce_port_queue *q = worker->queues[i];
@@ -139,7 +139,7 @@ leave(struct uroce_worker *worker)
 		if (!uroce_port_state_is_shared(q->port_id) || !turn_ring(worker, q, UROCE_VERBS_LEAVE_PAUSES))
 			progress.is_read = false;
 	}
-	__atomic_store_n(&progress.end, HAS_LEFT, __ATOMIC_RELEASE);	/* has_come_to() */
+	__atomic_store_n(&progress.end, HAS_LEFT, __ATOMIC_RELEASE);	/* pairs with has_come_to() */
 }
 
 /* @return false: the progress thread did not reach this state within so many pauses */
@@ -160,11 +160,13 @@ has_come_to(enum end end, unsigned int pauses)
 bool
 uroce_progress_leave(void (*hang_up)(void))
 {
+	/* pairs with the release in uroce_progress_run() */
 	struct uroce_worker *worker = __atomic_load_n(&progress.worker, __ATOMIC_ACQUIRE);
 
 	if (worker == NULL)
 		return false;
 	progress.hang_up = hang_up;
+	/* pairs with the acquire in uroce_progress_run() */
 	__atomic_store_n(&progress.end, LEAVES, __ATOMIC_RELEASE);
 	uroce_worker_wake(worker);
 	return has_come_to(HAS_HUNG_UP, UROCE_VERBS_HANG_UP_PAUSES) &&
@@ -181,7 +183,7 @@ uroce_progress_run(struct uroce_worker *worker, uint64_t busy_ns)
 	uroce_worker_drive(worker);
 	progress.busy_ns = busy_ns;
 	uroce_cpu_load_init(&progress.crowd, "/proc/loadavg", gettid());
-	__atomic_store_n(&progress.worker, worker, __ATOMIC_RELEASE);	/* uroce_progress_wait() */
+	__atomic_store_n(&progress.worker, worker, __ATOMIC_RELEASE);	/* pairs with uroce_progress_wait() */
 	uroce_backoff_init(&pace, busy_ns, uroce_clock_ns());
 	for (;;) {
 		/* pairs with the release in uroce_progress_leave() */
@@ -194,6 +196,7 @@ uroce_progress_run(struct uroce_worker *worker, uint64_t busy_ns)
 struct uroce_cpu_load *
 uroce_progress_crowd(void)
 {
+	/* pairs with the release in uroce_progress_run() */
 	return __atomic_load_n(&progress.worker, __ATOMIC_ACQUIRE) != NULL ? &progress.crowd : NULL;
 }
 
@@ -221,6 +224,7 @@ poll_until_readable(struct uroce_worker *worker, int fd, uint64_t until_ns)
 void
 uroce_progress_wait(int fd)
 {
+	/* pairs with the release in uroce_progress_run() */
 	struct uroce_worker *worker = __atomic_load_n(&progress.worker, __ATOMIC_ACQUIRE);
 	uint64_t now_ns;
 

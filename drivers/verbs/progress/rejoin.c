@@ -176,7 +176,7 @@ uroce_rejoin_watch(struct ibv_context *context, uint16_t port_id)
 	if (uroce_port_state_is_up(r->port_id))
 		r->left = 0;
 	if (rte_eal_alarm_set(UROCE_VERBS_REJOIN_US, tend, r) == 0)
-		__atomic_store_n(&count, count + 1, __ATOMIC_RELEASE);	/* uroce_memif_hold() */
+		__atomic_store_n(&count, count + 1, __ATOMIC_RELEASE);	/* pairs with uroce_memif_hold() */
 	else
 		UROCE_LOG(NOTICE, "port %u: out of memory: it will not reconnect to its peer\n", port_id);
 }

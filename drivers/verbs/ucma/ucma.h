@@ -109,6 +109,7 @@ int uroce_ucma_bind(struct uroce_ucma_file *file, const void *cmd);
 int uroce_ucma_resolve_ip(struct uroce_ucma_file *file, const void *cmd);
 int uroce_ucma_resolve_addr(struct uroce_ucma_file *file, const void *cmd);
 int uroce_ucma_resolve_route(struct uroce_ucma_file *file, const void *cmd);
+int uroce_ucma_resolve_ib_service(struct uroce_ucma_file *file, const void *cmd);
 int uroce_ucma_connect(struct uroce_ucma_file *file, const void *cmd);
 int uroce_ucma_listen(struct uroce_ucma_file *file, const void *cmd);
 int uroce_ucma_accept(struct uroce_ucma_file *file, const void *cmd);
@@ -120,6 +121,7 @@ int uroce_ucma_notify(struct uroce_ucma_file *file, const void *cmd);
 int uroce_ucma_join_ip_mcast(struct uroce_ucma_file *file, const void *cmd);
 int uroce_ucma_join_mcast(struct uroce_ucma_file *file, const void *cmd);
 int uroce_ucma_leave_mcast(struct uroce_ucma_file *file, const void *cmd);
+int uroce_ucma_write_cm_event(struct uroce_ucma_file *file, const void *cmd);
 
 /* The replies to these have several lengths; `room` is the size of the caller's buffer. */
 int uroce_ucma_get_event(struct uroce_ucma_file *file, const void *cmd, uint32_t room);

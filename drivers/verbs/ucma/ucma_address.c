@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "cm/rdma/cma.h"
 #include "cm/rdma/cma_sockaddr.h"
 #include "ucma/ucma.h"
 #include "ucma/ucma_abi.h"
@@ -126,4 +127,22 @@ uroce_ucma_resolve_route(struct uroce_ucma_file *file, const void *arg)
 	ret = uroce_ucma_result(uroce_rdma_resolve_route(id->cm, (int)cmd->timeout_ms));
 	uroce_ucma_id_put(id);
 	return ret;
+}
+
+/* Only InfiniBand's subnet administrator resolves services. As in the kernel, the ID must be bound to a device. */
+int
+uroce_ucma_resolve_ib_service(struct uroce_ucma_file *file, const void *arg)
+{
+	const struct uroce_ucma_resolve_ib_service *cmd = arg;
+	struct uroce_ucma_id *id;
+	bool bound;
+	int ret = uroce_ucma_id_get(file, cmd->id, &id);
+
+	if (ret != 0)
+		return ret;
+	uroce_cma_lock();
+	bound = id->cm->verbs != NULL;
+	uroce_cma_unlock();
+	uroce_ucma_id_put(id);
+	return bound ? -EOPNOTSUPP : -EINVAL;
 }

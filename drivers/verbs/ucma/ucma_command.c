@@ -38,6 +38,8 @@ union command {
 	struct rdma_ucm_get_event get_event;
 	struct rdma_ucm_set_option set_option;
 	struct rdma_ucm_migrate_id migrate_id;
+	struct uroce_ucma_resolve_ib_service resolve_ib_service;
+	struct uroce_ucma_write_cm_event write_cm_event;
 };
 
 struct row {
@@ -97,6 +99,8 @@ static const struct row rows[] = {
 	[RDMA_USER_CM_CMD_RESOLVE_ADDR] = COMMAND(rdma_ucm_resolve_addr, uroce_ucma_resolve_addr),
 	[RDMA_USER_CM_CMD_JOIN_MCAST] = ANSWERED(rdma_ucm_join_mcast, uroce_ucma_join_mcast,
 						 sizeof(struct rdma_ucm_create_id_resp)),
+	[UROCE_UCMA_CMD_RESOLVE_IB_SERVICE] = COMMAND(uroce_ucma_resolve_ib_service, uroce_ucma_resolve_ib_service),
+	[UROCE_UCMA_CMD_WRITE_CM_EVENT] = COMMAND(uroce_ucma_write_cm_event, uroce_ucma_write_cm_event),
 };
 
 /* Check the address of the reply before the command takes effect. @return 0; -EFAULT */

@@ -3,7 +3,7 @@
  *
  * Gets events for librdmacm: takes an event from lib/cm, copies it out, and acknowledges it at once. librdmacm counts
  * acknowledgements itself; the reply to the command that destroys an ID says how many events to wait for. Any thread
- * of the program; blocks unless the descriptor is non-blocking.
+ * of the program; blocks unless the descriptor is non-blocking. Also queues the events that the application writes.
  */
 
 #include <errno.h>
@@ -11,6 +11,7 @@
 
 #include <rte_common.h>
 
+#include "cm/rdma/cma.h"
 #include "ucma/kern.h"
 #include "ucma/ucma.h"
 #include "ucma/ucma_abi.h"
@@ -80,6 +81,22 @@ put_names(struct uroce_ucma_file *file, struct rdma_ucm_event_resp *resp, const 
 	return true;
 }
 
+/* Is this an event of uroce_ucma_write_cm_event()? */
+static bool
+is_written(uint32_t event)
+{
+	return event == UROCE_UCMA_EVENT_USER || event == UROCE_UCMA_EVENT_INTERNAL;
+}
+
+/* The private data of a written event is its argument. */
+static void
+put_argument(struct rdma_ucm_event_resp *resp, const struct rdma_cm_event *event)
+{
+	const uint64_t argument = (uintptr_t)event->param.conn.private_data;
+
+	memcpy(&resp->param, &argument, sizeof(argument));
+}
+
 static bool
 put_event(struct uroce_ucma_file *file, struct rdma_ucm_event_resp *resp, const struct rdma_cm_event *event)
 {
@@ -90,7 +107,9 @@ put_event(struct uroce_ucma_file *file, struct rdma_ucm_event_resp *resp, const 
 		return false;
 	resp->event = event->event;
 	resp->status = (uint32_t)event->status;
-	if (event->id->qp_type == IBV_QPT_UD)
+	if (is_written((uint32_t)event->event))
+		put_argument(resp, event);
+	else if (event->id->qp_type == IBV_QPT_UD)
 		put_ud(&resp->param.ud, &event->param.ud);
 	else
 		put_conn(&resp->param.conn, &event->param.conn);
@@ -123,4 +142,28 @@ uroce_ucma_get_event(struct uroce_ucma_file *file, const void *arg, uint32_t roo
 	} while (!put);
 	memcpy(uroce_ucma_user(cmd->response), &resp, RTE_MIN(room, sizeof(resp)));
 	return 0;
+}
+
+/* Queue an event that the application writes for an ID. */
+int
+uroce_ucma_write_cm_event(struct uroce_ucma_file *file, const void *arg)
+{
+	const struct uroce_ucma_write_cm_event *cmd = arg;
+	struct uroce_cma_event *event;
+	struct uroce_ucma_id *id;
+	int ret;
+
+	if (!is_written(cmd->event))
+		return -EINVAL;
+	ret = uroce_ucma_id_get(file, cmd->id, &id);
+	if (ret != 0)
+		return ret;
+	uroce_cma_lock();
+	event = uroce_cma_event_new(uroce_cma_id_of(id->cm), (enum rdma_cm_event_type)cmd->event, (int)cmd->status);
+	if (event != NULL)
+		event->event.param.conn.private_data = (const void *)(uintptr_t)cmd->param.arg;
+	ret = event != NULL && uroce_cma_event_post(event) ? 0 : -ENOMEM;
+	uroce_cma_unlock();
+	uroce_ucma_id_put(id);
+	return ret;
 }

@@ -157,6 +157,16 @@ query_path(const struct rdma_cm_id *cm, uint8_t *answer, uint32_t room)
 	return sizeof(resp) + sizeof(path);
 }
 
+/* No service was resolved: see uroce_ucma_resolve_ib_service(). @return bytes of the answer */
+static size_t
+query_ib_service(uint8_t *answer)
+{
+	const struct uroce_ucma_query_ib_service_resp resp = { .num_service_recs = 0 };
+
+	memcpy(answer, &resp, sizeof(resp));
+	return sizeof(resp);
+}
+
 /* @return bytes of the answer, or -errno */
 static int
 query(const struct rdma_cm_id *cm, uint32_t option, uint8_t *answer, uint32_t room)
@@ -165,6 +175,8 @@ query(const struct rdma_cm_id *cm, uint32_t option, uint8_t *answer, uint32_t ro
 
 	if (option == RDMA_USER_CM_QUERY_PATH)
 		return (int)query_path(cm, answer, room);
+	if (option == UROCE_UCMA_QUERY_IB_SERVICE)
+		return (int)query_ib_service(answer);
 	if (option != RDMA_USER_CM_QUERY_ADDR && option != RDMA_USER_CM_QUERY_GID)
 		return -ENOSYS;
 	if (room < offsetof(struct rdma_ucm_query_addr_resp, ibdev_index))

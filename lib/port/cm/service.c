@@ -43,6 +43,7 @@ static void
 kick(struct uroce_device *dev)
 {
 	const uint64_t one = 1;
+	/* pairs with the release in thread_start() */
 	int fd = __atomic_load_n(&service.wake_fd, __ATOMIC_ACQUIRE);
 
 	RTE_SET_USED(dev); /* one thread drives all devices */
@@ -224,6 +225,7 @@ thread_start(void)
 
 		if (fd < 0)
 			return -errno;
+		/* pairs with the acquire in kick() */
 		__atomic_store_n(&service.wake_fd, fd, __ATOMIC_RELEASE);
 	}
 	service.busy_until_ns = 0;
@@ -235,6 +237,7 @@ thread_start(void)
 static void
 thread_stop(struct uroce_device *dev)
 {
+	/* pairs with the acquire in service_main() */
 	__atomic_store_n(&service.stop, true, __ATOMIC_RELEASE);
 	kick(dev);
 	pthread_join(service.thread, NULL);
@@ -279,7 +282,7 @@ stop(struct uroce_device *dev)
 	pthread_mutex_unlock(&uroce_cm_lock);
 	if (service.agent_count == 0)
 		thread_stop(dev);
-	/* the service's thread may still poll the agent's descriptor, closed here, for one round: it reads nothing from it */
+	/* the service's thread may still poll the agent's descriptor, closed here, for one round: it reads nothing */
 	uroce_agent_destroy(a);
 }
 

@@ -59,7 +59,7 @@ halt_in_turn(void *arg)
 
 	if (h->info != NULL)
 		stop(h->port_id, h->info);
-	__atomic_store_n(&h->done, true, __ATOMIC_RELEASE); /* acquire: on_interrupt_thread() */
+	__atomic_store_n(&h->done, true, __ATOMIC_RELEASE); /* pairs with on_interrupt_thread() */
 }
 
 /* Stop the device on EAL's interrupt thread, or with info NULL only wait for the handlers that run there.
@@ -71,7 +71,7 @@ on_interrupt_thread(uint16_t port_id, const struct rte_eth_dev_info *info)
 
 	if (rte_thread_is_intr() || rte_eal_alarm_set(1, halt_in_turn, &h) != 0)
 		return false;
-	while (!__atomic_load_n(&h.done, __ATOMIC_ACQUIRE))
+	while (!__atomic_load_n(&h.done, __ATOMIC_ACQUIRE)) /* pairs with halt_in_turn() */
 		rte_delay_us_sleep(SETTLE_US);
 	return true;
 }

@@ -129,7 +129,8 @@ uroce_pings_send(struct uroce_port_queue *q)
 		word = __atomic_load_n(&ping->neighbor->lladdr, __ATOMIC_RELAXED);
 		memcpy(&mac, &word, sizeof(mac));
 		uroce_icmp_echo(q, &mac, ping->src, ping->dst, ping->id, ping->sequence);
-		/* the frame leaves later, at the end of the poll: no reply arrives before this store */
+		/* The frame leaves later, at the end of the poll: no reply arrives before this store. Pairs with the
+		 * acquire in ping_answered(). */
 		__atomic_store_n(&ping->state, UROCE_PING_SENT, __ATOMIC_RELEASE);
 	}
 }
@@ -160,6 +161,7 @@ ping_answered(struct uroce_port *port, const uint8_t src[16], uint16_t id, uint1
 	for (unsigned int i = 0; i < RTE_DIM(port->pings); i++) {
 		struct uroce_ping *ping = &port->pings[i];
 
+		/* pairs with the release in uroce_pings_send() */
 		if (__atomic_load_n(&ping->state, __ATOMIC_ACQUIRE) != UROCE_PING_SENT)
 			continue;
 		if (ping->id == id && ping->sequence == sequence && memcmp(ping->dst, src, 16) == 0)

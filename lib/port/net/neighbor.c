@@ -99,7 +99,7 @@ entry_remove(struct uroce_neighbors *t, struct uroce_neighbor *n)
 	RTE_VERIFY(n->refs == 0);
 	drop_pending(t, n);
 	rte_hash_del_key(t->hash, n->addr);
-	__atomic_store_n(&n->lladdr, 0, __ATOMIC_RELEASE);
+	__atomic_store_n(&n->lladdr, 0, __ATOMIC_RELAXED);
 	n->state = UROCE_NEIGHBOR_FREE;
 }
 
@@ -272,7 +272,7 @@ uroce_neighbor_learn(struct uroce_neighbors *t, const uint8_t addr[16],
 	/* only an answer to a probe confirms an entry and resets its age */
 	if (n->lladdr == word && (how & UROCE_NEIGHBOR_SOLICITED) == 0)
 		goto unlock;
-	__atomic_store_n(&n->lladdr, word, __ATOMIC_RELEASE);
+	__atomic_store_n(&n->lladdr, word, __ATOMIC_RELAXED);
 	n->known = word;
 	n->state = UROCE_NEIGHBOR_REACHABLE;
 	n->probes = 0;
@@ -296,7 +296,7 @@ overdue(struct uroce_neighbors *t, struct uroce_neighbor *n, uint64_t now_ns)
 		if (n->probes < UROCE_NEIGHBOR_PROBES)
 			return true;
 		/* the neighbor may have a new MAC address: broadcast the probe, as for an unknown one */
-		__atomic_store_n(&n->lladdr, 0, __ATOMIC_RELEASE);
+		__atomic_store_n(&n->lladdr, 0, __ATOMIC_RELAXED);
 		ask(n);
 		return true;
 	case UROCE_NEIGHBOR_INCOMPLETE:
@@ -360,7 +360,7 @@ uroce_neighbors_link(struct uroce_neighbors *t, bool up)
 
 		if (n->state == UROCE_NEIGHBOR_FREE || (up && n->lladdr != 0))
 			continue;
-		__atomic_store_n(&n->lladdr, 0, __ATOMIC_RELEASE);
+		__atomic_store_n(&n->lladdr, 0, __ATOMIC_RELAXED);
 		ask(n);
 	}
 	rte_spinlock_unlock(&t->lock);

@@ -29,7 +29,7 @@ enum uroce_neighbor_state {
 };
 
 struct uroce_neighbor {
-	uint64_t lladdr;    /* MAC in the first 6 bytes; 0: unknown. Under lock: release; workers: relaxed */
+	uint64_t lladdr;    /* MAC in the first 6 bytes; 0: unknown. Written under lock; workers read it relaxed */
 	uint64_t known;     /* the last known lladdr; 0: none */
 	uint64_t departed;  /* value of the table's `departures` when this host departed; 0: it has not */
 	uint8_t addr[16];   /* IPv4 as ::ffff:a.b.c.d; constant while in use */

@@ -73,6 +73,7 @@ wait_for_answer(struct uroce_ping *ping, uint64_t deadline_ns)
 
 	while (uroce_clock_ns() < deadline_ns) {
 		uroce_workers_progress();
+		/* pairs with the transit in ping_answered() */
 		if (__atomic_load_n(&ping->state, __ATOMIC_ACQUIRE) == UROCE_PING_ANSWERED)
 			return;
 		nanosleep(&pause, NULL);
@@ -94,6 +95,7 @@ ping_send(struct uroce_port *port, struct uroce_ping *ping, unsigned int timeout
 		return -ENOBUFS;
 	ping->id = (uint16_t)uroce_random_below(UINT16_MAX + 1);
 	ping->sequence++;
+	/* pairs with the transit in uroce_pings_send() */
 	__atomic_store_n(&ping->state, UROCE_PING_WANTED, __ATOMIC_RELEASE);
 	uroce_port_upkeep_by(port, 0);
 	wait_for_answer(ping, uroce_clock_ns() + timeout_ms * NS_PER_MS);

@@ -33,7 +33,7 @@ struct uroce_ping {
 	struct uroce_neighbor *neighbor; /* entry of hop, held */
 };
 
-/** @return false: the slot is not in `from` */
+/** Pairs with the release of `from` and the acquire of `to`. @return false: the slot is not in `from` */
 static inline bool
 uroce_ping_transit(struct uroce_ping *ping, uint32_t from, uint32_t to)
 {

@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+#include <rte_atomic.h>
+
 #include "base/rcu.h"
 #include "port/net/arp.h"
 #include "port/net/icmp.h"
@@ -79,8 +81,11 @@ uroce_port_upkeep(struct uroce_port_queue *q, uint64_t now_ns)
 	uint64_t next_ns;
 	unsigned int n;
 
-	/* First: a request from here on sets upkeep_ns again. Pairs with uroce_port_upkeep_by() */
+	/* Before this thread reads the requests: a later request sets upkeep_ns again. The exchange pairs with that in
+	 * uroce_port_upkeep_by(), and the fence with its fence: without it, arm64 may read the requests before the
+	 * exchange is visible. */
 	__atomic_exchange_n(&port->upkeep_ns, UINT64_MAX, __ATOMIC_ACQ_REL);
+	rte_atomic_thread_fence(__ATOMIC_SEQ_CST);
 	n = uroce_neighbors_due(&port->neighbors, now_ns, probes, RTE_DIM(probes), &next_ns);
 	uroce_port_upkeep_by(port, next_ns);
 	own = uroce_port_addresses(port);

@@ -83,6 +83,7 @@ describe(const struct uroce_mrs *t, uint32_t key, struct rte_tel_data *d)
 	const struct uroce_mr *mr;
 	bool is_window, is_null;
 
+	/* pairs with the releases where keys are published */
 	if (__atomic_load_n(&k->key, __ATOMIC_ACQUIRE) != key || key == 0)
 		return -ENOENT;
 	is_window = (k->access & UROCE_KEY_WINDOW) != 0;

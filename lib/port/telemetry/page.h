@@ -12,7 +12,7 @@
 
 #include <rte_telemetry.h>
 
-/** Parse a decimal, octal (0…) or hexadecimal (0x…) number. @return 0; -EINVAL: NULL, no number, or greater than max */
+/** Parse a decimal, octal (0…) or hexadecimal (0x…) number. @return 0; -EINVAL: NULL, no number, or above max */
 int uroce_telemetry_number(const char *text, uint64_t max, uint64_t *value);
 /** Parse the number at which a list starts. @param text	NULL: the list starts at 0 */
 int uroce_telemetry_from(const char *text, uint64_t max, uint64_t *from);

@@ -34,7 +34,7 @@ cycles(uint64_t ns)
 static void
 describe_load(struct uroce_worker *w, struct rte_tel_data *d)
 {
-	struct uroce_worker_load load;
+	struct uroce_worker_load load = { .size = sizeof(load) };
 
 	uroce_query_worker(w, &load);
 	rte_tel_data_add_dict_uint(d, "rounds", load.rounds);
@@ -60,7 +60,8 @@ describe_engine(const struct uroce_engine *e, struct rte_tel_data *d)
 	rte_tel_data_add_dict_int(d, "recovering_qps", (int)__atomic_load_n(&e->recoveries.lent, __ATOMIC_RELAXED));
 	rte_tel_data_add_dict_int(d, "rated_qps", (int)__atomic_load_n(&e->rated, __ATOMIC_RELAXED));
 	rte_tel_data_add_dict_int(d, "early_frames",
-				  UROCE_REORDER_FRAMES - (int)__atomic_load_n(&e->reorder.frames_free, __ATOMIC_RELAXED));
+				  UROCE_REORDER_FRAMES -
+					(int)__atomic_load_n(&e->reorder.frames_free, __ATOMIC_RELAXED));
 }
 
 static unsigned int

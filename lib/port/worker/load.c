@@ -5,17 +5,20 @@
  */
 
 #include "base/clock.h"
+#include "base/sized.h"
 #include "port/worker/worker.h"
 #include "uroce.h"
 
-void
+int
 uroce_query_worker(struct uroce_worker *w, struct uroce_worker_load *load)
 {
-	*load = (struct uroce_worker_load){
+	struct uroce_worker_load own = {
 		.busy_ns = __atomic_load_n(&w->load.busy_ns, __ATOMIC_RELAXED),
 		.rounds = __atomic_load_n(&w->load.rounds, __ATOMIC_RELAXED),
 		.busy_rounds = __atomic_load_n(&w->load.busy_rounds, __ATOMIC_RELAXED),
 	};
 	/* read last, so that the busy share is at most 1 */
-	load->total_ns = RTE_MAX(__atomic_load_n(&w->now_ns, __ATOMIC_RELAXED), uroce_clock_ns()) - w->since_ns;
+	own.total_ns = RTE_MAX(__atomic_load_n(&w->now_ns, __ATOMIC_RELAXED), uroce_clock_ns()) - w->since_ns;
+	return -uroce_sized_put("uroce_worker_load", &own, sizeof(own),
+				UROCE_SIZED_UP_TO(struct uroce_worker_load, busy_rounds), load);
 }

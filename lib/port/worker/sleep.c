@@ -46,11 +46,12 @@ uroce_worker_sleep(struct uroce_worker *w, enum uroce_sleep how, uint64_t ns)
 {
 	bool busy;
 
+	/* pairs with the exchange in uroce_worker_wake() and the read in driven_doorbell() */
 	__atomic_store_n(&w->sleep, how, __ATOMIC_SEQ_CST);
 	busy = how != UROCE_SLEEP_SPARE && uroce_worker_poll(w) > 0;
-	/* Sequentially consistent, as the doorbell is: either this thread sees the posted request, or the poster sees
-	 * the sleep. The poll above does not suffice: another thread may have held the turn, and may have taken the
-	 * doorbells before the request was posted. */
+	/* Pairs with uroce_engine_doorbell() and the read in driven_doorbell(): either this thread sees the posted
+	 * request, or the poster sees the sleep. The poll above does not suffice: another thread may have held the
+	 * turn, and may have taken the doorbells before the request was posted. */
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	busy = busy || (how != UROCE_SLEEP_SPARE && uroce_engine_is_rung(&w->engine));
 	if (!busy)
@@ -61,6 +62,7 @@ uroce_worker_sleep(struct uroce_worker *w, enum uroce_sleep how, uint64_t ns)
 void
 uroce_worker_wake(struct uroce_worker *w)
 {
+	/* pairs with the store in uroce_worker_sleep() */
 	if (__atomic_exchange_n(&w->sleep, UROCE_AWAKE, __ATOMIC_SEQ_CST) != UROCE_AWAKE)
 		syscall(SYS_futex, &w->sleep, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
 }

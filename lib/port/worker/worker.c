@@ -244,7 +244,8 @@ uroce_worker_add_queue(struct uroce_worker *w, struct uroce_port_queue *q)
 	uroce_worker_enter(w);
 	RTE_VERIFY(w->nb_queues < RTE_DIM(w->queues) && w->by_port[q->port_id] == NULL);
 	w->queues[w->nb_queues++] = q;
-	w->engine.ring_rounds = RTE_MAX(w->engine.ring_rounds, (q->nb_rx_desc + UROCE_BURST_FULL - 1u) / UROCE_BURST_FULL);
+	w->engine.ring_rounds = RTE_MAX(w->engine.ring_rounds,
+					(q->nb_rx_desc + UROCE_BURST_FULL - 1u) / UROCE_BURST_FULL);
 	w->by_port[q->port_id] = q;
 	uroce_worker_exit(w);
 }

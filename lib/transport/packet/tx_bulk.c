@@ -45,7 +45,8 @@ run_init(struct run *r, const struct uroce_packet_desc *d)
 	const struct uroce_template *t = &d->path->headers;
 	struct uroce_bth_values values = d->bth;
 
-	r->leaves = uroce_path_put(d->path, r->head, (uint32_t)sizeof(struct uroce_bth) + r->payload_bytes + UROCE_ICRC_BYTES);
+	r->leaves = uroce_path_put(d->path, r->head,
+					   (uint32_t)sizeof(struct uroce_bth) + r->payload_bytes + UROCE_ICRC_BYTES);
 	values.flags |= UROCE_BTH_MIGREQ;
 	values.pkey = UROCE_DEFAULT_PKEY;
 	values.psn = 0;

@@ -81,7 +81,8 @@ uroce_put_extensions(uint8_t *bth, const struct uroce_opcode_info *info, const s
 
 /* Write all headers to the start of an mbuf. @return the address for the payload */
 static __rte_always_inline uint8_t *
-uroce_put_headers(struct rte_mbuf *m, const struct uroce_qp *qp, const struct uroce_packet_desc *d, uint32_t payload_bytes)
+uroce_put_headers(struct rte_mbuf *m, const struct uroce_qp *qp, const struct uroce_packet_desc *d,
+		  uint32_t payload_bytes)
 {
 	const struct uroce_opcode_info *info = &uroce_opcodes[d->bth.opcode];
 	const uint32_t pad = -payload_bytes & 3;

@@ -75,8 +75,10 @@ uroce_qp_overrun(struct uroce_engine *e, struct uroce_qp *qp)
 void
 uroce_qp_established(struct uroce_qp *qp)
 {
-	if (uroce_responder_of(qp)->established)
+	struct uroce_responder *resp = uroce_responder_of(qp);
+
+	if (resp->established)
 		return;
-	uroce_responder_of(qp)->established = true;
+	resp->established = true;
 	uroce_qp_event(qp, IBV_EVENT_COMM_EST);
 }

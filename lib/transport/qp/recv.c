@@ -28,6 +28,7 @@ uroce_recv_take_shared(struct uroce_qp *qp)
 bool
 uroce_qp_complete_recv(struct uroce_engine *e, struct uroce_qp *qp, struct ibv_wc *wc, bool solicited)
 {
+	struct uroce_responder *resp = uroce_responder_of(qp);
 	const struct uroce_rqe *rqe = uroce_rqe_at(&qp->rq, qp->rq.head);
 	/* an XRC target has no CQ; its SRQs have one */
 	struct uroce_cq *cq = likely(qp->ibv.recv_cq != NULL) ? uroce_cq_of(qp->ibv.recv_cq) : qp->recv_srq->cq;
@@ -44,12 +45,12 @@ uroce_qp_complete_recv(struct uroce_engine *e, struct uroce_qp *qp, struct ibv_w
 	__atomic_store_n(&qp->rq.head, qp->rq.head + 1, __ATOMIC_RELEASE);
 	/* R30: credits for the WQEs that are left; an SRQ's WQEs give none, since QPs share them */
 	if (likely(qp->recv_srq == NULL))
-		uroce_responder_of(qp)->credits = uroce_credits_encode(
+		resp->credits = uroce_credits_encode(
 			__atomic_load_n(&qp->rq.tail, __ATOMIC_RELAXED) - qp->rq.head);
 	/* messages posted after the completion leave after the ACK */
 	e->acks.lead = true;
-	uroce_responder_of(qp)->recv_resource = uroce_responder_of(qp)->resource_tail;
-	uroce_responder_of(qp)->recv_unacked = true;
+	resp->recv_resource = resp->resource_tail;
+	resp->recv_unacked = true;
 	if (uroce_cq_push(cq, e, wc, solicited))
 		return true;
 	uroce_qp_overrun(e, qp);

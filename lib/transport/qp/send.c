@@ -74,11 +74,13 @@ uroce_qp_complete_send(struct uroce_engine *e, struct uroce_qp *qp, enum ibv_wc_
 void
 uroce_qp_flush_sends(struct uroce_engine *e, struct uroce_qp *qp)
 {
+	struct uroce_requester *req = uroce_requester_of(qp);
+
 	/* pairs with the release in uroce_post_send() */
 	while (qp->sq.head != __atomic_load_n(&qp->sq.tail, __ATOMIC_ACQUIRE))
 		uroce_qp_complete_send(e, qp, IBV_WC_WR_FLUSH_ERR);
-	uroce_requester_of(qp)->next = uroce_requester_of(qp)->started = qp->sq.head;
-	uroce_requester_of(qp)->offset = 0;
+	req->next = req->started = qp->sq.head;
+	req->offset = 0;
 }
 
 void

@@ -48,7 +48,9 @@ complete_head(struct uroce_engine *e, struct uroce_qp *qp)
 void
 uroce_completer_locals(struct uroce_engine *e, struct uroce_qp *qp)
 {
-	while (uroce_requester_of(qp)->locals > 0 && qp->sq.head != uroce_requester_of(qp)->started &&
+	struct uroce_requester *req = uroce_requester_of(qp);
+
+	while (req->locals > 0 && qp->sq.head != req->started &&
 	       uroce_wr_is(uroce_sqe_at(&qp->sq, qp->sq.head)->opcode, UROCE_WR_LOCALS)) {
 		complete_head(e, qp);
 		if (unlikely(qp->state == IBV_QPS_ERR))
@@ -72,12 +74,14 @@ progress(struct uroce_engine *e, struct uroce_qp *qp, uint32_t unacked)
 static void
 moved_on(struct uroce_engine *e, struct uroce_qp *qp, uint32_t from, uint32_t behind)
 {
+	struct uroce_requester *req = uroce_requester_of(qp);
+
 	/* packets that were to be retransmitted have been answered: skip them */
-	if (uroce_psn_distance(uroce_requester_of(qp)->unacked, from) > behind)
+	if (uroce_psn_distance(req->unacked, from) > behind)
 		uroce_requester_on(e, qp, UROCE_ON_SKIP);
 	uroce_retry_arm(e, qp);
 	/* a WQE that is posted later rings the doorbell */
-	if (uroce_requester_of(qp)->next != __atomic_load_n(&qp->sq.tail, __ATOMIC_RELAXED) || uroce_requester_of(qp)->recovery != NULL)
+	if (req->next != __atomic_load_n(&qp->sq.tail, __ATOMIC_RELAXED) || req->recovery != NULL)
 		uroce_qp_activate(e, qp);
 }
 
@@ -156,7 +160,8 @@ settle(struct uroce_engine *e, struct uroce_qp *qp)
 static bool
 acknowledge_in_recovery(struct uroce_engine *e, struct uroce_qp *qp, uint32_t psn, enum uroce_answer answer)
 {
-	const enum uroce_probe_state probe = uroce_requester_of(qp)->recovery->probe_state;
+	struct uroce_requester *req = uroce_requester_of(qp);
+	const enum uroce_probe_state probe = req->recovery->probe_state;
 	const bool probed = probe == UROCE_PROBE_IDLE || probe == UROCE_PROBE_NEWEST;
 	bool back = uroce_peer_probe_answered(e, qp, psn, answer);
 
@@ -164,11 +169,11 @@ acknowledge_in_recovery(struct uroce_engine *e, struct uroce_qp *qp, uint32_t ps
 	settle(e, qp);
 	if (unlikely(qp->state == IBV_QPS_ERR))
 		return false;
-	if (back && uroce_requester_of(qp)->psn != uroce_requester_of(qp)->unacked &&
+	if (back && req->psn != req->unacked &&
 	    !uroce_requester_on(e, qp, answer == UROCE_ANSWER_NAK && !probed ? UROCE_ON_PROBE_NAK : UROCE_ON_PROBE_BACK))
 		return false;
 	uroce_qp_activate(e, qp);
-	return uroce_requester_of(qp)->unacked == psn;
+	return req->unacked == psn;
 }
 
 /* Is the QP in recovery, and not failed? */
@@ -227,6 +232,7 @@ rnr_nak(struct uroce_engine *e, struct uroce_qp *qp, uint8_t timer_code, uint32_
 static enum uroce_verdict
 nak(struct uroce_engine *e, struct uroce_qp *qp, uint8_t code, uint32_t psn)
 {
+	struct uroce_requester *req = uroce_requester_of(qp);
 	static const uint8_t status[] = {	/* R38 */
 		[UROCE_NAK_INVALID_REQUEST] = IBV_WC_REM_INV_REQ_ERR,
 		[UROCE_NAK_REMOTE_ACCESS_ERROR] = IBV_WC_REM_ACCESS_ERR,
@@ -240,14 +246,14 @@ nak(struct uroce_engine *e, struct uroce_qp *qp, uint8_t code, uint32_t psn)
 	if (code == UROCE_NAK_PSN_SEQUENCE_ERROR) {
 		uroce_count(e, UROCE_PACKET_SEQ_ERR, 1);
 		/* nothing to retransmit, or the requester sends this PSN next anyway */
-		if (psn == uroce_requester_of(qp)->max_psn || psn == uroce_requester_of(qp)->psn || uroce_peer_probe_nak(e, qp, psn))
+		if (psn == req->max_psn || psn == req->psn || uroce_peer_probe_nak(e, qp, psn))
 			return UROCE_OK;
-		uroce_requester_on(e, qp, psn == uroce_requester_of(qp)->unacked ? UROCE_ON_NAK : UROCE_ON_RESPONSE_GAP);
+		uroce_requester_on(e, qp, psn == req->unacked ? UROCE_ON_NAK : UROCE_ON_RESPONSE_GAP);
 		return UROCE_OK;
 	}
 	if (code >= RTE_DIM(status))
 		return UROCE_DROP_ACK_SYNDROME;
-	if (uroce_requester_of(qp)->unacked == uroce_requester_of(qp)->max_psn)
+	if (req->unacked == req->max_psn)
 		return UROCE_DROP_ACK_UNEXPECTED;
 	uroce_qp_fail_send(e, qp, status[code]);
 	return UROCE_OK;
@@ -458,9 +464,10 @@ receive_sack(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_pac
 static bool
 only_gives_credits(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p)
 {
+	struct uroce_requester *req = uroce_requester_of(qp);
 	const struct uroce_aeth *aeth = uroce_packet_ext(p, UROCE_EXT_AETH);
 
-	return uroce_psn_add(p->psn, 1) == uroce_requester_of(qp)->unacked && uroce_requester_of(qp)->credited &&
+	return uroce_psn_add(p->psn, 1) == req->unacked && req->credited &&
 	       (aeth->syndrome & UROCE_AETH_CLASS_MASK) == UROCE_AETH_ACK && receive_credits(e, qp, aeth);
 }
 

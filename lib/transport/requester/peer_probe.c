@@ -42,7 +42,9 @@ begin_probe(struct uroce_engine *e, struct uroce_qp *qp, struct uroce_recovery *
 static bool
 can_ask(const struct uroce_qp *qp)
 {
-	return qp->transport == UROCE_TRANSPORT_RC && uroce_requester_of(qp)->marked && uroce_requester_of(qp)->peer >= UROCE_PEER_KEEPS;
+	struct uroce_requester *req = uroce_requester_of(qp);
+
+	return qp->transport == UROCE_TRANSPORT_RC && req->marked && req->peer >= UROCE_PEER_KEEPS;
 }
 
 bool
@@ -161,9 +163,10 @@ static const struct probe_step probe_steps[UROCE_PROBE_STATES][PROBE_EVENTS] = {
 static enum probe_event
 probe_event(const struct uroce_qp *qp, uint32_t psn, enum uroce_answer answer)
 {
-	const struct uroce_recovery *rec = uroce_requester_of(qp)->recovery;
-	uint32_t to = uroce_psn_distance(psn, uroce_requester_of(qp)->unacked);
-	uint32_t end = uroce_psn_distance(rec->probe_end, uroce_requester_of(qp)->unacked);
+	struct uroce_requester *req = uroce_requester_of(qp);
+	const struct uroce_recovery *rec = req->recovery;
+	uint32_t to = uroce_psn_distance(psn, req->unacked);
+	uint32_t end = uroce_psn_distance(rec->probe_end, req->unacked);
 
 	if (to < end)
 		return answer == UROCE_ANSWER_NAK ? NAK_BEFORE : BEFORE;

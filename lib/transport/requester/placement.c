@@ -13,7 +13,8 @@ uroce_flush_request(struct uroce_engine *e, struct uroce_qp *qp, const struct ur
 		    struct rte_mbuf **out)
 {
 	const struct uroce_packet_desc d = {
-		.path = &qp->path, .bth = UROCE_BTH_TO_PEER(qp, UROCE_RC_FLUSH, uroce_requester_of(qp)->psn, UROCE_BTH_ACKREQ),
+		.path = &qp->path,
+		.bth = UROCE_BTH_TO_PEER(qp, UROCE_RC_FLUSH, uroce_requester_of(qp)->psn, UROCE_BTH_ACKREQ),
 		.imm = sqe->imm, .va = sqe->remote_addr, .rkey = sqe->rkey, .dma_len = sqe->length,
 	};
 
@@ -26,7 +27,8 @@ uroce_atomic_write_request(struct uroce_engine *e, struct uroce_qp *qp, const st
 {
 	const struct uroce_slice slice = { .sge = sqe->sge, .num_sge = sqe->num_sge, .length = sqe->length };
 	struct uroce_packet_desc d = {
-		.path = &qp->path, .bth = UROCE_BTH_TO_PEER(qp, UROCE_RC_ATOMIC_WRITE, uroce_requester_of(qp)->psn, UROCE_BTH_ACKREQ),
+		.path = &qp->path,
+		.bth = UROCE_BTH_TO_PEER(qp, UROCE_RC_ATOMIC_WRITE, uroce_requester_of(qp)->psn, UROCE_BTH_ACKREQ),
 		.va = sqe->remote_addr, .rkey = sqe->rkey, .dma_len = sqe->length,
 	};
 	int ret;

@@ -70,11 +70,12 @@ uroce_recovery_begin(struct uroce_engine *e, struct uroce_qp *qp)
 void
 uroce_recovery_end(struct uroce_engine *e, struct uroce_qp *qp)
 {
-	struct uroce_recovery *rec = uroce_requester_of(qp)->recovery;
+	struct uroce_requester *req = uroce_requester_of(qp);
+	struct uroce_recovery *rec = req->recovery;
 
 	if (rec == NULL)
 		return;
-	uroce_requester_of(qp)->recovery = NULL;
+	req->recovery = NULL;
 	rec->next = e->recoveries.free;
 	e->recoveries.free = rec;
 	e->recoveries.lent--;
@@ -84,14 +85,15 @@ uroce_recovery_end(struct uroce_engine *e, struct uroce_qp *qp)
 static const struct uroce_sqe *
 find_wqe(const struct uroce_qp *qp, struct uroce_recovery *rec, uint32_t psn)
 {
+	struct uroce_requester *req = uroce_requester_of(qp);
 	uint32_t base = uroce_sqe_at(&qp->sq, qp->sq.head)->first_psn;
 	const struct uroce_sqe *sqe;
 
-	RTE_ASSERT(qp->sq.head != uroce_requester_of(qp)->started);	/* else first_psn may be grace */
-	if (rec->cursor - qp->sq.head >= uroce_requester_of(qp)->started - qp->sq.head ||
+	RTE_ASSERT(qp->sq.head != req->started);	/* else first_psn may be grace */
+	if (rec->cursor - qp->sq.head >= req->started - qp->sq.head ||
 	    uroce_psn_distance(uroce_sqe_at(&qp->sq, rec->cursor)->first_psn, base) > uroce_psn_distance(psn, base))
 		rec->cursor = qp->sq.head;
-	for (; rec->cursor != uroce_requester_of(qp)->started; rec->cursor++) {
+	for (; rec->cursor != req->started; rec->cursor++) {
 		sqe = uroce_sqe_at(&qp->sq, rec->cursor);
 		if (uroce_psn_distance(psn, sqe->first_psn) < sqe->psn_count)
 			return sqe;
@@ -181,16 +183,17 @@ uroce_recovery_placed(struct uroce_qp *qp, uint32_t psn)
 uint32_t
 uroce_recovery_reached(struct uroce_qp *qp, const struct uroce_sqe *sqe)
 {
-	struct uroce_recovery *rec = uroce_requester_of(qp)->recovery;
-	uint32_t left = uroce_psn_distance(uroce_psn_add(sqe->first_psn, sqe->psn_count), uroce_requester_of(qp)->unacked);
+	struct uroce_requester *req = uroce_requester_of(qp);
+	struct uroce_recovery *rec = req->recovery;
+	uint32_t left = uroce_psn_distance(uroce_psn_add(sqe->first_psn, sqe->psn_count), req->unacked);
 	uint32_t n;
 
 	if (uroce_is_rd_atomic(sqe->opcode))
-		n = uroce_psn_set_run(&rec->placed, uroce_requester_of(qp)->unacked, RTE_MIN(left, (uint32_t)UROCE_REORDER_WINDOW),
+		n = uroce_psn_set_run(&rec->placed, req->unacked, RTE_MIN(left, (uint32_t)UROCE_REORDER_WINDOW),
 				      true);
 	else
 		n = RTE_MIN(left, ahead_of(qp, rec->expected));
-	return uroce_psn_add(uroce_requester_of(qp)->unacked, n);
+	return uroce_psn_add(req->unacked, n);
 }
 
 /* Does the probe end when the next n PSNs have been answered? It ends if its packet was answered before the
@@ -199,20 +202,23 @@ uroce_recovery_reached(struct uroce_qp *qp, const struct uroce_sqe *sqe)
 static bool
 probe_has_ended(const struct uroce_qp *qp, const struct uroce_recovery *rec, uint32_t n)
 {
+	uint32_t end = ahead_of(qp, rec->probe_end);
+
 	if (rec->probe_state == UROCE_PROBE_DUE)
 		return ahead_of(qp, rec->probe_psn) < n;
-	return ahead_of(qp, rec->probe_end) < n || (ahead_of(qp, rec->probe_end) == n && rec->probe_end == rec->probe_max);
+	return end < n || (end == n && rec->probe_end == rec->probe_max);
 }
 
 void
 uroce_recovery_passed(struct uroce_qp *qp, uint32_t to)
 {
-	struct uroce_recovery *rec = uroce_requester_of(qp)->recovery;
+	struct uroce_requester *req = uroce_requester_of(qp);
+	struct uroce_recovery *rec = req->recovery;
 	uint32_t n = ahead_of(qp, to);
 	uint32_t *const marks[] = { &rec->expected, &rec->answered, &rec->high, &rec->scan, &rec->scan_answers };
 
-	uroce_psn_set_put(&rec->sacked, uroce_requester_of(qp)->unacked, RTE_MIN(n, (uint32_t)UROCE_REORDER_WINDOW), false);
-	uroce_psn_set_put(&rec->placed, uroce_requester_of(qp)->unacked, RTE_MIN(n, (uint32_t)UROCE_REORDER_WINDOW), false);
+	uroce_psn_set_put(&rec->sacked, req->unacked, RTE_MIN(n, (uint32_t)UROCE_REORDER_WINDOW), false);
+	uroce_psn_set_put(&rec->placed, req->unacked, RTE_MIN(n, (uint32_t)UROCE_REORDER_WINDOW), false);
 	for (unsigned int i = 0; i < RTE_DIM(marks); i++)
 		if (ahead_of(qp, *marks[i]) < n)
 			*marks[i] = to;
@@ -223,22 +229,24 @@ uroce_recovery_passed(struct uroce_qp *qp, uint32_t to)
 bool
 uroce_recovery_done(const struct uroce_qp *qp)
 {
-	const struct uroce_recovery *rec = uroce_requester_of(qp)->recovery;
+	struct uroce_requester *req = uroce_requester_of(qp);
+	const struct uroce_recovery *rec = req->recovery;
 
-	return rec->high == uroce_requester_of(qp)->unacked && rec->probe_state == UROCE_PROBE_NONE && !rec->ask;
+	return rec->high == req->unacked && rec->probe_state == UROCE_PROBE_NONE && !rec->ask;
 }
 
 void
 uroce_recovery_forget_requests(struct uroce_qp *qp)
 {
-	struct uroce_recovery *rec = uroce_requester_of(qp)->recovery;
+	struct uroce_requester *req = uroce_requester_of(qp);
+	struct uroce_recovery *rec = req->recovery;
 
 	memset(&rec->sacked, 0, sizeof(rec->sacked));
-	uroce_psn_set_put(&rec->sacked, uroce_requester_of(qp)->unacked,
+	uroce_psn_set_put(&rec->sacked, req->unacked,
 			  RTE_MIN(ahead_of(qp, rec->expected), (uint32_t)UROCE_REORDER_WINDOW), true);
 	rec->high = rec->expected;
 	raise_mark(qp, &rec->high, rec->answered);
-	rec->scan = rec->scan_answers = uroce_requester_of(qp)->unacked;
+	rec->scan = rec->scan_answers = req->unacked;
 	rec->resent_head = rec->resent_tail;
 }
 
@@ -257,9 +265,10 @@ uroce_recovery_window(const struct uroce_qp *qp)
 static bool
 is_going_again(const struct uroce_qp *qp)
 {
-	uint32_t back = ahead_of(qp, uroce_requester_of(qp)->went_back);
+	struct uroce_requester *req = uroce_requester_of(qp);
+	uint32_t back = ahead_of(qp, req->went_back);
 
-	return back <= ahead_of(qp, uroce_requester_of(qp)->max_psn) && ahead_of(qp, uroce_requester_of(qp)->recovery->high) <= back && back > 0;
+	return back <= ahead_of(qp, req->max_psn) && ahead_of(qp, req->recovery->high) <= back && back > 0;
 }
 
 /* The number of PSNs from `from` to `mark` within the bitmaps. */
@@ -284,9 +293,11 @@ known_requests(const struct uroce_qp *qp, uint32_t from)
 static uint32_t
 known_responses(const struct uroce_qp *qp, uint32_t from)
 {
-	if (unlikely(is_going_again(qp)) && uroce_requester_of(qp)->state != UROCE_REQUESTER_TIMEOUT_RECOVERS)
+	struct uroce_requester *req = uroce_requester_of(qp);
+
+	if (unlikely(is_going_again(qp)) && req->state != UROCE_REQUESTER_TIMEOUT_RECOVERS)
 		return 0;
-	return before_mark(qp, from, uroce_requester_of(qp)->recovery->answered);
+	return before_mark(qp, from, req->recovery->answered);
 }
 
 /* Find the first request that the peer lacks, among n PSNs from *psn on. @param psn	set to its PSN, or to the end */
@@ -363,19 +374,20 @@ extent(const struct uroce_qp *qp, struct uroce_recovery *rec, const struct uroce
 static bool
 still_missing(const struct uroce_qp *qp, struct uroce_recovery *rec, const struct uroce_resent *r, uint32_t *psn)
 {
-	uint32_t passed = uroce_psn_distance(uroce_requester_of(qp)->unacked, r->psn);
+	struct uroce_requester *req = uroce_requester_of(qp);
+	uint32_t passed = uroce_psn_distance(req->unacked, r->psn);
 	uint32_t n = r->count;
 
 	*psn = r->psn;
-	if (uroce_psn_diff(uroce_requester_of(qp)->unacked, r->psn) > 0) {
+	if (uroce_psn_diff(req->unacked, r->psn) > 0) {
 		if (passed >= n)
 			return false;
-		*psn = uroce_requester_of(qp)->unacked;
+		*psn = req->unacked;
 		n -= passed;
 	}
 	if (missing_request(qp, rec, psn, RTE_MIN(n, known_requests(qp, *psn))))
 		return true;
-	*psn = uroce_psn_diff(uroce_requester_of(qp)->unacked, r->psn) > 0 ? uroce_requester_of(qp)->unacked : r->psn;
+	*psn = uroce_psn_diff(req->unacked, r->psn) > 0 ? req->unacked : r->psn;
 	return missing_response(qp, rec, psn, RTE_MIN(n, known_responses(qp, *psn)));
 }
 
@@ -438,7 +450,8 @@ uroce_recovery_next(struct uroce_qp *qp, struct uroce_resend *next)
 void
 uroce_recovery_sent(struct uroce_qp *qp, const struct uroce_resend *sent)
 {
-	struct uroce_recovery *rec = uroce_requester_of(qp)->recovery;
+	struct uroce_requester *req = uroce_requester_of(qp);
+	struct uroce_recovery *rec = req->recovery;
 
 	if (sent->kind == UROCE_RESEND_ASK) {
 		rec->ask = false;
@@ -453,5 +466,5 @@ uroce_recovery_sent(struct uroce_qp *qp, const struct uroce_resend *sent)
 	else
 		*sent->scan = uroce_psn_add(sent->psn, sent->count);
 	rec->resent[rec->resent_tail++ & (UROCE_RESENT - 1)] =
-		(struct uroce_resent){ .psn = sent->psn, .count = sent->count, .marker = uroce_requester_of(qp)->max_psn };
+		(struct uroce_resent){ .psn = sent->psn, .count = sent->count, .marker = req->max_psn };
 }

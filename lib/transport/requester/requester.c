@@ -98,7 +98,8 @@ read_request(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_sqe
 	bool rest = uroce_requester_of(qp)->offset + psns == sqe->psn_count;
 	const struct uroce_packet_desc d = {
 		.path = &qp->path,
-		.bth = UROCE_BTH_TO_PEER(qp, qp->opcode_base + UROCE_RC_READ_REQUEST, uroce_requester_of(qp)->psn, UROCE_BTH_ACKREQ),
+		.bth = UROCE_BTH_TO_PEER(qp, qp->opcode_base + UROCE_RC_READ_REQUEST, uroce_requester_of(qp)->psn,
+					 UROCE_BTH_ACKREQ),
 		.srqn = sqe->remote_srqn,
 		.va = sqe->remote_addr + done, .rkey = sqe->rkey,
 		.dma_len = rest ? sqe->length - done : psns * qp->mtu_bytes,
@@ -156,13 +157,14 @@ static const uint8_t data_opcodes[][4] = {
 static __rte_always_inline void
 describe(const struct uroce_qp *qp, const struct uroce_sqe *sqe, bool ack_req, struct uroce_packet_desc *d)
 {
-	const bool last = uroce_requester_of(qp)->offset + 1 == sqe->psn_count;
-	const uint8_t place = (last ? UROCE_OPF_LAST : 0) | (uroce_requester_of(qp)->offset == 0 ? UROCE_OPF_FIRST : 0);
+	struct uroce_requester *req = uroce_requester_of(qp);
+	const bool last = req->offset + 1 == sqe->psn_count;
+	const uint8_t place = (last ? UROCE_OPF_LAST : 0) | (req->offset == 0 ? UROCE_OPF_FIRST : 0);
 	const uint8_t opcode = qp->opcode_base + data_opcodes[sqe->opcode][place];
 
 	*d = (struct uroce_packet_desc){
 		.path = &qp->path,
-		.bth = UROCE_BTH_TO_PEER(qp, opcode, uroce_requester_of(qp)->psn, ack_req ? UROCE_BTH_ACKREQ : 0),
+		.bth = UROCE_BTH_TO_PEER(qp, opcode, req->psn, ack_req ? UROCE_BTH_ACKREQ : 0),
 		.srqn = sqe->remote_srqn, .imm = sqe->imm,
 		.va = sqe->remote_addr, .rkey = sqe->rkey, .dma_len = sqe->length,
 	};
@@ -291,7 +293,8 @@ recover(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf **frames, u
 	unsigned int n = 0;
 	int ret = 1;
 
-	if (uroce_requester_waits(uroce_requester_of(qp)->state) || (qp->state != IBV_QPS_RTS && qp->state != IBV_QPS_SQD))
+	if (uroce_requester_waits(uroce_requester_of(qp)->state) ||
+	    (qp->state != IBV_QPS_RTS && qp->state != IBV_QPS_SQD))
 		return 0;
 	while (n < room && ret > 0) {
 		ret = recover_next(e, qp, &frames[n]);

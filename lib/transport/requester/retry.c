@@ -57,11 +57,13 @@ uroce_retry_arm(struct uroce_engine *e, struct uroce_qp *qp)
 bool
 uroce_retry_charge(struct uroce_engine *e, struct uroce_qp *qp)
 {
-	if (uroce_requester_of(qp)->retries_left == 0) {
+	struct uroce_requester *req = uroce_requester_of(qp);
+
+	if (req->retries_left == 0) {
 		uroce_qp_fail_send(e, qp, IBV_WC_RETRY_EXC_ERR);
 		return false;
 	}
-	uroce_requester_of(qp)->retries_left--;
+	req->retries_left--;
 	uroce_count(e, UROCE_COMPLETER_RETRY_ERR, 1);
 	uroce_qp_history_count(&qp->history, UROCE_QP_RETRIES, 1);
 	return true;

@@ -14,7 +14,8 @@ int
 uroce_sack_ask(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf **out)
 {
 	const struct uroce_packet_desc d = {
-		.path = &qp->path, .bth = UROCE_BTH_TO_PEER(qp, UROCE_RC_ASK, uroce_requester_of(qp)->max_psn, UROCE_BTH_MARK),
+		.path = &qp->path,
+		.bth = UROCE_BTH_TO_PEER(qp, UROCE_RC_ASK, uroce_requester_of(qp)->max_psn, UROCE_BTH_MARK),
 	};
 	int ret = uroce_packet_build(e, qp, &d, out);
 
@@ -45,11 +46,13 @@ runs_are_valid(const struct uroce_sack *sack, int runs, uint32_t sent)
 static void
 take_runs(struct uroce_engine *e, struct uroce_qp *qp, uint32_t psn, const struct uroce_sack *sack, int runs)
 {
+	struct uroce_requester *req = uroce_requester_of(qp);
+
 	for (int i = 0; i < runs; i++) {
 		uint32_t first = uroce_psn_add(psn, rte_be_to_cpu_16(sack->runs[i].offset));
 		uint32_t count = rte_be_to_cpu_16(sack->runs[i].count);
 
-		if (uroce_requester_of(qp)->rtt_timed && uroce_psn_distance(uroce_requester_of(qp)->rtt_psn, first) < count)
+		if (req->rtt_timed && uroce_psn_distance(req->rtt_psn, first) < count)
 			uroce_rtt_measured(e, qp);
 		uroce_recovery_sacked(qp, first, count);
 	}

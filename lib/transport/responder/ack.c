@@ -211,9 +211,11 @@ uroce_ack_owe(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_pa
 void
 uroce_ack_owe_sack(struct uroce_engine *e, struct uroce_qp *qp)
 {
-	if (!uroce_responder_of(qp)->selective)
+	struct uroce_responder *resp = uroce_responder_of(qp);
+
+	if (!resp->selective)
 		return;
-	uroce_responder_of(qp)->sack_owed = true;
+	resp->sack_owed = true;
 	uroce_ack_owe(e, qp, NULL);
 }
 

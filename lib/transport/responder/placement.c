@@ -56,6 +56,7 @@ flush_lookup(const struct uroce_qp *qp, uint32_t feth, uint32_t rkey, uint64_t a
 enum uroce_verdict
 uroce_flush_receive(struct uroce_qp *qp, const struct uroce_packet *p)
 {
+	struct uroce_responder *resp = uroce_responder_of(qp);
 	const struct uroce_reth *reth = uroce_packet_ext(p, UROCE_EXT_RETH);
 	const struct uroce_feth *header = uroce_packet_ext(p, UROCE_EXT_FETH);
 	uint32_t feth = rte_be_to_cpu_32(header->bits);
@@ -76,10 +77,10 @@ uroce_flush_receive(struct uroce_qp *qp, const struct uroce_packet *p)
 		return UROCE_NAK_DMA_LEN;
 	if (flush_lookup(qp, feth, rkey, va, length) == NULL)
 		return UROCE_NAK_ACCESS;
-	r = uroce_rd_atomic_add(uroce_responder_of(qp));
+	r = uroce_rd_atomic_add(resp);
 	*r = (struct uroce_rd_atomic){
 		.op = UROCE_OP_FLUSH, .addr = va, .rkey = rkey, .length = length, .feth = feth,
-		.first_psn = uroce_responder_of(qp)->psn, .psn_count = 1, .end = 1, .msn = uroce_psn_add(uroce_responder_of(qp)->msn, 1),
+		.first_psn = resp->psn, .psn_count = 1, .end = 1, .msn = uroce_psn_add(resp->msn, 1),
 	};
 	return UROCE_OK;
 }
@@ -94,7 +95,8 @@ flush(struct uroce_engine *e, const struct uroce_qp *qp, struct uroce_rd_atomic 
 
 	if (key == NULL)
 		return -EACCES;
-	/* make the QP's WRITEs, which this thread has placed, visible to other threads */
+	/* Make the QP's WRITEs, which this thread has placed, visible to other threads. Pairs with an acquire of a
+	 * thread that reads the memory after the FLUSH. */
 	rte_atomic_thread_fence(__ATOMIC_SEQ_CST);
 	if ((feth_type(r->feth) & IBV_FLUSH_PERSISTENT) == 0)
 		return 0;
@@ -131,6 +133,7 @@ flushed_before(struct uroce_engine *e, const struct uroce_qp *qp)
 enum uroce_verdict
 uroce_atomic_write_receive(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p)
 {
+	struct uroce_responder *resp = uroce_responder_of(qp);
 	const struct uroce_reth *reth = uroce_packet_ext(p, UROCE_EXT_RETH);
 	uint64_t addr = rte_be_to_cpu_64(reth->va);
 	const struct uroce_mr_key *key;
@@ -156,10 +159,10 @@ uroce_atomic_write_receive(struct uroce_engine *e, struct uroce_qp *qp, const st
 	uroce_packet_copy(p, 0, &value, sizeof(value));
 	/* pairs with an acquire of the reader: earlier writes are visible before this value */
 	__atomic_store_n(va, value, __ATOMIC_RELEASE);
-	r = uroce_rd_atomic_add(uroce_responder_of(qp));
+	r = uroce_rd_atomic_add(resp);
 	*r = (struct uroce_rd_atomic){
-		.op = UROCE_OP_ATOMIC_WRITE, .first_psn = uroce_responder_of(qp)->psn, .psn_count = 1, .end = 1,
-		.msn = uroce_psn_add(uroce_responder_of(qp)->msn, 1),
+		.op = UROCE_OP_ATOMIC_WRITE, .first_psn = resp->psn, .psn_count = 1, .end = 1,
+		.msn = uroce_psn_add(resp->msn, 1),
 	};
 	return UROCE_OK;
 }

@@ -84,19 +84,21 @@ is_spared(const struct rte_mbuf *m)
 static bool
 waits_for_all(const struct uroce_responder *resp)
 {
-	return resp->nak_state == UROCE_STATE_NAK_SENT && (resp->ack_syndrome & UROCE_AETH_CLASS_MASK) == UROCE_AETH_RNR_NAK;
+	return resp->nak_state == UROCE_STATE_NAK_SENT &&
+	       (resp->ack_syndrome & UROCE_AETH_CLASS_MASK) == UROCE_AETH_RNR_NAK;
 }
 
 static bool
 may_be_kept(const struct uroce_engine *e, const struct uroce_qp *qp, const struct uroce_packet *p, uint32_t psns)
 {
-	const struct uroce_reorder *reorder = uroce_responder_of(qp)->reorder;
+	struct uroce_responder *resp = uroce_responder_of(qp);
+	const struct uroce_reorder *reorder = resp->reorder;
 	const struct uroce_reorder_store *s = &e->reorder;
 	uint32_t end = uroce_psn_add(p->psn, psns);
 
 	if (s->frames_free == 0 || (reorder == NULL && TAILQ_EMPTY(&s->free)))
 		return false;
-	if (waits_for_all(uroce_responder_of(qp)))
+	if (waits_for_all(resp))
 		return false;
 	/* counting the mbufs of a pool is expensive */
 	if (s->frames_free % UROCE_REORDER_SPARE_FRAMES == 0 && !is_spared(p->mbuf))
@@ -108,16 +110,17 @@ may_be_kept(const struct uroce_engine *e, const struct uroce_qp *qp, const struc
 static struct uroce_reorder *
 hold(struct uroce_engine *e, struct uroce_qp *qp)
 {
+	struct uroce_responder *resp = uroce_responder_of(qp);
 	struct uroce_reorder *reorder = TAILQ_FIRST(&e->reorder.free);
 
 	TAILQ_REMOVE(&e->reorder.free, reorder, link);
 	TAILQ_INSERT_TAIL(&e->reorder.holders, reorder, link);
 	reorder->qp = qp;
 	reorder->since_ns = e->now_ns;
-	reorder->psn = reorder->end = reorder->refused = uroce_responder_of(qp)->psn;
+	reorder->psn = reorder->end = reorder->refused = resp->psn;
 	reorder->frames = 0;
 	memset(&reorder->present, 0, sizeof(reorder->present));
-	uroce_responder_of(qp)->reorder = reorder;
+	resp->reorder = reorder;
 	return reorder;
 }
 
@@ -215,12 +218,13 @@ advance(struct uroce_engine *e, struct uroce_reorder *reorder, uint32_t psn)
 bool
 uroce_reorder_take(struct uroce_engine *e, struct uroce_qp *qp, struct uroce_packet *p)
 {
-	struct uroce_reorder *reorder = uroce_responder_of(qp)->reorder;
-	uint32_t i = uroce_responder_of(qp)->psn & UROCE_REORDER_MASK;
+	struct uroce_responder *resp = uroce_responder_of(qp);
+	struct uroce_reorder *reorder = resp->reorder;
+	uint32_t i = resp->psn & UROCE_REORDER_MASK;
 
 	if (reorder == NULL)	/* the request that was just executed has failed the QP */
 		return false;
-	advance(e, reorder, uroce_responder_of(qp)->psn);
+	advance(e, reorder, resp->psn);
 	if (!uroce_psn_set_has(&reorder->present, reorder->psn) || reorder->slots[i] == UROCE_REORDER_FRAMES)
 		return false;
 	*p = e->reorder.frames[reorder->slots[i]].packet;

@@ -271,6 +271,7 @@ receive_atomic(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_p
 	/* va may be aligned differently from addr, which need not be an address of this process */
 	if (unlikely(((uintptr_t)va & 7) != 0))
 		return UROCE_NAK_ATOMIC_ALIGNMENT;
+	/* pairs with the application's atomics and acquires of this memory */
 	if (p->info->op == UROCE_OP_FETCH_ADD)
 		original = __atomic_fetch_add(va, swap_add, __ATOMIC_SEQ_CST);
 	else	/* on failure this sets `original` to the current value */
@@ -378,9 +379,21 @@ receive_ahead(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_pa
 	return verdict == UROCE_DROP_AHEAD ? UROCE_NAK_SEQUENCE : verdict;
 }
 
-/* Answer progress while the QP has a reorder buffer: one answer for all packets behind a gap, which also reports
- * the next
- * gap. @param leapt	a gap has closed */
+/* Does the last executed request have a response? The response acknowledges all requests before it. An ACK of the same
+ * PSN must not precede it: rxe of Linux 6.1 takes the ACK as the end of an atomic, and loses the atomic's result. */
+static bool
+response_acknowledges(const struct uroce_responder *resp)
+{
+	const struct uroce_rd_atomic *last;
+
+	if (resp->resource_head == resp->resource_tail)
+		return false;
+	last = &resp->resources[(resp->resource_tail - 1) & resp->resource_mask];
+	return uroce_psn_add(last->first_psn, last->psn_count) == resp->psn;
+}
+
+/* Answer progress while the QP has a reorder buffer: one answer for all packets behind a gap, which also reports the
+ * next gap. @param leapt	a gap has closed */
 static void
 answer_progress(struct uroce_engine *e, struct uroce_qp *qp, bool leapt)
 {
@@ -391,13 +404,16 @@ answer_progress(struct uroce_engine *e, struct uroce_qp *qp, bool leapt)
 		uroce_ack_owe_sack(e, qp);
 		return;
 	}
-	if (!gap && resp->ack_owed && resp->ack_syndrome == UROCE_AETH_SEQUENCE_NAK)
+	if (!gap && resp->ack_owed && resp->ack_syndrome == UROCE_AETH_SEQUENCE_NAK) {
 		resp->ack_syndrome = UROCE_AETH_ACK;	/* the missing packet has arrived before the NAK left */
+		if (response_acknowledges(resp))
+			uroce_response_supersede_ack(qp);
+	}
 	if (!leapt)
 		return;
 	if (gap && !uroce_peer_goes_back(resp) && uroce_nak_on(resp, UROCE_ON_NEXT_GAP)) {
 		uroce_response_nak(e, qp, UROCE_AETH_SEQUENCE_NAK, resp->psn);
-	} else {
+	} else if (!response_acknowledges(resp)) {
 		uroce_ack_owe(e, qp, NULL);
 	}
 }
@@ -441,10 +457,12 @@ is_responding(const struct uroce_qp *qp)
 enum uroce_verdict
 uroce_responder_ask(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p)
 {
+	struct uroce_responder *resp = uroce_responder_of(qp);
+
 	if (!is_responding(qp))
 		return UROCE_DROP_QP_STATE;
-	uroce_responder_of(qp)->selective = true;
-	uroce_responder_of(qp)->asked = p->psn;
+	resp->selective = true;
+	resp->asked = p->psn;
 	uroce_ack_owe_sack(e, qp);
 	return UROCE_OK;
 }

@@ -119,8 +119,10 @@ uroce_recv_ack_waits(const struct uroce_responder *resp)
 static inline bool
 uroce_acks_block(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_sqe *sqe)
 {
-	if (likely(!uroce_acks_any(e) && !uroce_responder_of(qp)->ack_owed && e->acks.reply_count == 0 &&
-		   !uroce_recv_ack_waits(uroce_responder_of(qp))))
+	struct uroce_responder *resp = uroce_responder_of(qp);
+
+	if (likely(!uroce_acks_any(e) && !resp->ack_owed && e->acks.reply_count == 0 &&
+		   !uroce_recv_ack_waits(resp)))
 		return false;
 	return uroce_acks_block_slow(e, qp, sqe);
 }

@@ -20,16 +20,20 @@
 void
 uroce_response_supersede_ack(struct uroce_qp *qp)
 {
-	uroce_response_forget_asked(uroce_responder_of(qp));
-	uroce_responder_of(qp)->ack_behind_nak = false;
-	if ((uroce_responder_of(qp)->ack_syndrome & UROCE_AETH_CLASS_MASK) == UROCE_AETH_ACK && !uroce_responder_of(qp)->sack_owed)
-		uroce_responder_of(qp)->ack_owed = false;
+	struct uroce_responder *resp = uroce_responder_of(qp);
+
+	uroce_response_forget_asked(resp);
+	resp->ack_behind_nak = false;
+	if ((resp->ack_syndrome & UROCE_AETH_CLASS_MASK) == UROCE_AETH_ACK && !resp->sack_owed)
+		resp->ack_owed = false;
 }
 
 bool
 uroce_response_pending(const struct uroce_qp *qp)
 {
-	return (uroce_responder_of(qp)->ack_owed && !uroce_ack_is_deferred(qp)) || uroce_responder_of(qp)->resource_head != uroce_responder_of(qp)->resource_tail;
+	struct uroce_responder *resp = uroce_responder_of(qp);
+
+	return (resp->ack_owed && !uroce_ack_is_deferred(qp)) || resp->resource_head != resp->resource_tail;
 }
 
 bool
@@ -51,10 +55,12 @@ uroce_response_is_ack(struct uroce_qp *qp)
 void
 uroce_response_nak(struct uroce_engine *e, struct uroce_qp *qp, uint8_t syndrome, uint32_t psn)
 {
-	uroce_responder_of(qp)->ack_syndrome = syndrome;
-	uroce_responder_of(qp)->ack_psn = psn;
-	uroce_responder_of(qp)->ack_owed = true;
-	uroce_responder_of(qp)->ack_behind_nak = false;
+	struct uroce_responder *resp = uroce_responder_of(qp);
+
+	resp->ack_syndrome = syndrome;
+	resp->ack_psn = psn;
+	resp->ack_owed = true;
+	resp->ack_behind_nak = false;
 	uroce_qp_activate(e, qp);
 }
 
@@ -95,6 +101,7 @@ static int
 read_responses(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_rd_atomic *r,
 	       struct rte_mbuf **frames, unsigned int room)
 {
+	struct uroce_responder *resp = uroce_responder_of(qp);
 	uint32_t offset = likely(r->again == 0) ? r->next : r->again_base + (uint32_t)__builtin_ctzll(r->again);
 	uint32_t done = offset * qp->mtu_bytes;
 	uint8_t opcode = likely(r->again == 0) ? read_response_opcode(r) : read_response_again_opcode(r, offset);
@@ -106,12 +113,12 @@ read_responses(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_r
 		.pd = uroce_read_pd(qp, r),
 		/* if a frame references the memory, a write to the memory before the frame leaves makes the ICRC
 		 * wrong */
-		.copy = !r->by_reference || uroce_responder_of(qp)->read_again, .only_stable = true,
+		.copy = !r->by_reference || resp->read_again, .only_stable = true,
 	};
 	const struct uroce_packet_desc d = {
 		.path = &qp->path, .slice = &slice,
 		.bth = UROCE_BTH_TO_PEER(qp, qp->opcode_base + opcode, uroce_psn_add(r->first_psn, offset), 0),
-		.syndrome = UROCE_AETH_ACK | uroce_responder_of(qp)->credits, .msn = r->msn,
+		.syndrome = UROCE_AETH_ACK | resp->credits, .msn = r->msn,
 	};
 	int n = uroce_packets_build(e, qp, &d, frames, alike_responses(r, room));
 
@@ -256,11 +263,12 @@ uroce_response_acknowledge(struct uroce_engine *e, struct uroce_qp *qp, struct r
 static void
 refuse_read(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_rd_atomic *r)
 {
+	struct uroce_responder *resp = uroce_responder_of(qp);
 	uint32_t psn = uroce_psn_add(r->first_psn, r->next);
-	bool told = uroce_responder_of(qp)->nak_state == UROCE_STATE_CLOSING;	/* a later request was refused, with its event */
+	bool told = resp->nak_state == UROCE_STATE_CLOSING;	/* a later request was refused, with its event */
 
-	uroce_responder_of(qp)->resource_head = uroce_responder_of(qp)->resource_tail;
-	uroce_nak_on(uroce_responder_of(qp), UROCE_ON_FATAL);
+	resp->resource_head = resp->resource_tail;
+	uroce_nak_on(resp, UROCE_ON_FATAL);
 	uroce_qp_history_failed(&qp->history, UROCE_CAUSE_REFUSED, IBV_WC_SUCCESS, UROCE_NAK_ACCESS, e->now_ns);
 	uroce_response_nak(e, qp, uroce_verdicts[UROCE_NAK_ACCESS].syndrome, psn);
 	if (!told)

@@ -58,6 +58,7 @@ local_wqe(struct uroce_engine *e, struct uroce_qp *qp, struct uroce_sqe *sqe)
 unsigned int
 uroce_uc_send(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf **frames, unsigned int room)
 {
+	struct uroce_requester *req = uroce_requester_of(qp);
 	struct uroce_sqe *sqe;
 	unsigned int n = 0;
 
@@ -75,9 +76,9 @@ uroce_uc_send(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf **fra
 				break;
 			continue;
 		}
-		if (uroce_requester_of(qp)->offset == 0 && uroce_acks_block(e, qp, sqe))
+		if (req->offset == 0 && uroce_acks_block(e, qp, sqe))
 			break;
-		if (uroce_requester_of(qp)->offset == 0)
+		if (req->offset == 0)
 			begin_wqe(qp, sqe);
 		ret = uroce_data_packets(e, qp, sqe, (struct uroce_burst){ .count = 1 }, &frames[n]);
 		if (unlikely(ret < 0)) {

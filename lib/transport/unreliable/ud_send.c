@@ -63,6 +63,7 @@ wqe_status(const struct uroce_qp *qp, const struct uroce_sqe *sqe)
 unsigned int
 uroce_ud_send(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf **frames, unsigned int room)
 {
+	struct uroce_requester *req = uroce_requester_of(qp);
 	struct uroce_sqe *sqe;
 	unsigned int n = 0;
 
@@ -85,8 +86,8 @@ uroce_ud_send(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf **fra
 			break;
 		}
 		n++;
-		uroce_requester_of(qp)->psn = uroce_psn_add(uroce_requester_of(qp)->psn, 1);
-		uroce_requester_of(qp)->started = qp->sq.head + 1;
+		req->psn = uroce_psn_add(req->psn, 1);
+		req->started = qp->sq.head + 1;
 		uroce_qp_complete_send(e, qp, IBV_WC_SUCCESS);
 	}
 	return n;

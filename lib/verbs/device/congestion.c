@@ -11,12 +11,14 @@
 #include <rte_malloc.h>
 
 #include "base/rcu.h"
+#include "base/sized.h"
 #include "uroce_config.h"
 #include "verbs/device/congestion.h"
 #include "wire/headers.h"
 
 #define MAX_DSCP 63
 #define WHOLE 1024		/* alpha and its gain are fractions of this */
+#define LEAST_BYTES UROCE_SIZED_UP_TO(struct uroce_congestion, dce_tcp_rtt)
 
 static bool
 check_rates(const struct uroce_congestion *c)
@@ -72,13 +74,15 @@ fill(struct uroce_congestion *c)
 	FILL(c, dce_tcp_rtt, UROCE_DCE_TCP_RTT_US);
 }
 
-/* @return 0; -EINVAL; -ENOMEM */
+/* @return 0; -EINVAL; -E2BIG; -ENOMEM */
 static int
 make(const struct uroce_device *dev, const struct uroce_congestion *from, struct uroce_congestion **to)
 {
-	static const struct uroce_congestion defaults;
-	struct uroce_congestion filled = from != NULL ? *from : defaults;
+	struct uroce_congestion filled = { .size = sizeof(filled) };
+	int ret = from == NULL ? 0 : uroce_sized_get("uroce_congestion", &filled, sizeof(filled), LEAST_BYTES, from);
 
+	if (ret < 0)
+		return ret;
 	if (!check(&filled))
 		return -EINVAL;
 	fill(&filled);
@@ -148,12 +152,14 @@ uroce_set_congestion(struct ibv_context *context, const struct uroce_congestion 
 	return 0;
 }
 
-void
+int
 uroce_get_congestion(struct ibv_context *context, struct uroce_congestion *congestion)
 {
 	struct uroce_device *dev = uroce_device_of(context);
+	struct uroce_congestion own;
 
 	pthread_mutex_lock(&dev->lock);
-	*congestion = *dev->congestion;
+	own = *dev->congestion;
 	pthread_mutex_unlock(&dev->lock);
+	return -uroce_sized_put("uroce_congestion", &own, sizeof(own), LEAST_BYTES, congestion);
 }

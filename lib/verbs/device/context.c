@@ -118,7 +118,7 @@ uroce_context_put(struct ibv_context *ibv)
 	struct uroce_context *context = context_of(ibv);
 	struct uroce_device *dev = uroce_device_of(ibv);
 
-	/* acquire and release: all other threads have finished with the context before it is freed */
+	/* pairs with the same decrement of other threads: they have finished with the context before it is freed */
 	if (context == NULL || __atomic_sub_fetch(&context->refs, 1, __ATOMIC_ACQ_REL) != 0)
 		return;
 	uroce_event_queue_fini(&context->events);

@@ -54,8 +54,8 @@ fill_context(struct uroce_device *dev)
 
 	vctx->sz = sizeof(*vctx);
 	vctx->priv = (struct verbs_ex_private *)dev;
-	vctx->query_port = uroce_context_query_port;
-	vctx->query_device_ex = uroce_context_query_device_ex;
+	vctx->query_port = uroce_query_port_sized;
+	vctx->query_device_ex = uroce_query_device_ex_sized;
 	vctx->create_srq_ex = uroce_create_srq_ex;
 	vctx->get_srq_num = uroce_get_srq_num;
 	vctx->alloc_null_mr = uroce_alloc_null_mr;

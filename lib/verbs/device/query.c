@@ -72,9 +72,8 @@ uroce_query_device(struct ibv_context *context, struct ibv_device_attr *attr)
 }
 
 int
-uroce_context_query_device_ex(struct ibv_context *context,
-			      const struct ibv_query_device_ex_input *input,
-			      struct ibv_device_attr_ex *attr, size_t attr_size)
+uroce_query_device_ex_sized(struct ibv_context *context, const struct ibv_query_device_ex_input *input,
+			    struct ibv_device_attr_ex *attr, size_t attr_size)
 {
 	struct ibv_device_attr_ex full = { .phys_port_cnt_ex = 1 };
 
@@ -94,13 +93,6 @@ uroce_context_query_device_ex(struct ibv_context *context,
 	return 0;
 }
 
-int
-uroce_query_device_ex(struct ibv_context *context, const struct ibv_query_device_ex_input *input,
-		      struct ibv_device_attr_ex *attr)
-{
-	return uroce_context_query_device_ex(context, input, attr, sizeof(*attr));
-}
-
 /* The whole clock value is in tv_nsec, as with other providers; tv_sec is 0. */
 int
 uroce_query_rt_values_ex(struct ibv_context *context, struct ibv_values_ex *values)
@@ -118,8 +110,8 @@ uroce_query_rt_values_ex(struct ibv_context *context, struct ibv_values_ex *valu
 	return 0;
 }
 
-int
-uroce_query_port(struct ibv_context *context, uint8_t port_num, struct ibv_port_attr *attr)
+static int
+query_port(struct ibv_context *context, uint8_t port_num, struct ibv_port_attr *attr)
 {
 	struct uroce_device *dev = uroce_device_of(context);
 
@@ -136,11 +128,11 @@ uroce_query_port(struct ibv_context *context, uint8_t port_num, struct ibv_port_
 }
 
 int
-uroce_context_query_port(struct ibv_context *context, uint8_t port_num, struct ibv_port_attr *attr,
-			 size_t attr_size)
+uroce_query_port_sized(struct ibv_context *context, uint8_t port_num, struct ibv_port_attr *attr,
+		       size_t attr_size)
 {
 	struct ibv_port_attr full;
-	int ret = uroce_query_port(context, port_num, &full);
+	int ret = query_port(context, port_num, &full);
 
 	if (ret != 0)
 		return ret;
@@ -154,8 +146,8 @@ int
 uroce_context_query_port_compat(struct ibv_context *context, uint8_t port_num,
 				struct _compat_ibv_port_attr *attr)
 {
-	return uroce_context_query_port(context, port_num, (struct ibv_port_attr *)attr,
-					offsetof(struct ibv_port_attr, port_cap_flags2));
+	return uroce_query_port_sized(context, port_num, (struct ibv_port_attr *)attr,
+				      offsetof(struct ibv_port_attr, port_cap_flags2));
 }
 
 static int

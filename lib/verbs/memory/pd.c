@@ -16,7 +16,11 @@
 #include "verbs/device/context.h"
 #include "verbs/memory/ring.h"
 
-#define KNOWN_ATTR (IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS | IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT)
+/* IBV_PARENT_DOMAIN_INIT_ATTR_ALLOW_CC_UNPROTECTED_ALLOC of rdma-core 64. It has no effect: the library runs inside the
+ * confidential guest, and can access protected memory. */
+#define ALLOW_UNPROTECTED (1u << 2)
+#define KNOWN_ATTR \
+	(IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS | IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT | ALLOW_UNPROTECTED)
 
 struct thread_domain {
 	struct ibv_td ibv;

@@ -35,7 +35,8 @@ theirs(struct uroce_parent_domain *parent, enum uroce_res_type type, size_t byte
 void *
 uroce_ring_alloc(const struct uroce_device *dev, struct ibv_pd *pd, enum uroce_res_type type, size_t bytes)
 {
-	struct uroce_parent_domain *parent = pd != NULL && uroce_pd_is_parent(pd) ? (struct uroce_parent_domain *)pd : NULL;
+	struct uroce_parent_domain *parent =
+		pd != NULL && uroce_pd_is_parent(pd) ? (struct uroce_parent_domain *)pd : NULL;
 	struct owner *owner = IBV_ALLOCATOR_USE_DEFAULT;
 
 	bytes = RTE_ALIGN_CEIL(bytes, (size_t)RTE_CACHE_LINE_SIZE) + sizeof(*owner);

@@ -78,8 +78,8 @@ uroce_post_recv(struct ibv_qp *ibv, struct ibv_recv_wr *wr, struct ibv_recv_wr *
 	ret = post_list(rq, wr, bad_wr);
 	rte_spinlock_unlock(&rq->lock);
 	/* R41: either the worker that moves the QP to ERR sees the new entries and flushes them, or this thread sees
-	 * ERR and makes it flush again. The engine has the other fence, between its write of the state and its read
-	 * of tail. */
+	 * ERR and makes it flush again. Pairs with the engine's fence in uroce_engine_qp_changed(), between its
+	 * write of the state and its read of tail. */
 	rte_atomic_thread_fence(__ATOMIC_SEQ_CST);
 	if (unlikely(__atomic_load_n(&qp->state, __ATOMIC_RELAXED) == IBV_QPS_ERR))
 		qp->dev->ops.worker->doorbell(qp);

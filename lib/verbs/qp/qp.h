@@ -23,9 +23,9 @@
 #include "verbs/cq/cq.h"
 #include "verbs/qp/history.h"
 #include "wire/headers.h"
+#include "uroce_config.h"
 
-/* A send WQE. The poster writes all of it, the worker only the fields below `worker`. Scatter/gather entries or inline
- * data follow. */
+/* A send WQE. The worker writes only the fields below `worker`. Scatter/gather entries or inline data follow. */
 struct uroce_sqe {
 	uint64_t wr_id;
 	union {
@@ -220,8 +220,8 @@ struct uroce_qp {
 	struct uroce_srq *recv_srq;
 };
 
-static_assert(sizeof(struct uroce_qp) <= 1408,
-	      "struct uroce_qp may have 1408 bytes, because a QP with its rings has 2 KiB (test footprint)");
+static_assert(sizeof(struct uroce_qp) <= UROCE_QP_BYTES,
+	      UROCE_QP_BYTES_WHY);
 
 /** Prefetch the fields of a QP that packets need and only modify changes: number, domain, CQs, and the first of the
  * others. */
@@ -277,7 +277,7 @@ uroce_qp_lookup(const struct uroce_device *dev, uint32_t qpn)
 
 	if (likely(qp != NULL && qp->ibv.qp_num == qpn))
 		return qp;
-	/* no QP in the table has this number */
+	/* no QP in the table has this number; pairs with the release in publish() of qp.c */
 	return qpn == UROCE_GSI_QPN ? __atomic_load_n(&dev->qps.gsi, __ATOMIC_ACQUIRE) : NULL;
 }
 

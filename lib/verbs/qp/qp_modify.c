@@ -186,7 +186,8 @@ uroce_qp_attr_reset(struct uroce_qp *qp)
 static void
 clear_queues(struct uroce_qp *qp)
 {
-	/* between enter and exit this thread may write the worker's indices; the locks keep posters out */
+	/* Between enter and exit this thread may write the worker's indices; the locks keep posters out. The releases
+	 * pair with the acquires in uroce_wq_has_room() and is_sending(). */
 	rte_spinlock_lock(&qp->sq.lock);
 	uroce_ah_put_queued(qp);
 	__atomic_store_n(&qp->sq.head, qp->sq.tail, __ATOMIC_RELEASE);

@@ -21,6 +21,7 @@
 #include "verbs/qp/post.h"
 #include "verbs/qp/qp.h"
 #include "verbs/qp/wr.h"
+#include "verbs/wr_has_flush.h"
 #include "wire/headers.h"
 #include "wire/opcode.h"
 
@@ -192,7 +193,7 @@ wr_atomic_write(struct ibv_qp_ex *ex, uint32_t rkey, uint64_t remote_addr, const
 	memcpy(sqe->sge, atomic_wr, ATOMIC_BYTES);
 }
 
-/* A bind or local invalidate, as ibv_post_send() makes it. */
+/* A bind, a local invalidate or a FLUSH, as ibv_post_send() makes it. */
 static void
 memory(struct ibv_qp_ex *ex, struct ibv_send_wr *request)
 {
@@ -231,6 +232,31 @@ wr_bind_mw(struct ibv_qp_ex *ex, struct ibv_mw *mw, uint32_t rkey, const struct 
 		mw->rkey = old;
 	uroce_qp_of(&ex->qp_base)->wr.binds = true;
 }
+
+#ifdef UROCE_WR_HAS_FLUSH
+static void
+wr_flush(struct ibv_qp_ex *ex, uint32_t rkey, uint64_t remote_addr, size_t length, uint8_t type, uint8_t level)
+{
+	struct ibv_send_wr request;
+
+	uroce_send_wr_flush(&request, rkey, remote_addr, length, type, level);
+	memory(ex, &request);
+}
+
+static void
+init_flush(struct ibv_qp_ex *ex)
+{
+	ex->wr_flush = wr_flush;
+}
+#else	/* rdma-core 44 */
+#define IBV_QP_EX_WITH_FLUSH 0
+
+static void
+init_flush(struct ibv_qp_ex *ex)
+{
+	RTE_SET_USED(ex);
+}
+#endif
 
 /* ---- data and addresses ---- */
 
@@ -427,6 +453,7 @@ static const struct {
 	{ IBV_QP_EX_WITH_BIND_MW, IBV_WR_BIND_MW },
 	{ IBV_QP_EX_WITH_SEND_WITH_INV, IBV_WR_SEND_WITH_INV },
 	{ IBV_QP_EX_WITH_ATOMIC_WRITE, IBV_WR_ATOMIC_WRITE },
+	{ IBV_QP_EX_WITH_FLUSH, IBV_WR_FLUSH },
 };
 
 int
@@ -465,6 +492,8 @@ init_ops(struct ibv_qp_ex *ex, uint64_t send_ops)
 		ex->wr_send_inv = wr_send_inv;
 	if (send_ops & IBV_QP_EX_WITH_ATOMIC_WRITE)
 		ex->wr_atomic_write = wr_atomic_write;
+	if (send_ops & IBV_QP_EX_WITH_FLUSH)
+		init_flush(ex);
 }
 
 void

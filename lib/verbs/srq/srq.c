@@ -288,5 +288,6 @@ uroce_srq_attach(struct uroce_srq *srq)
 void
 uroce_srq_detach(struct uroce_srq *srq)
 {
+	/* pairs with the acquire in uroce_destroy_srq() */
 	__atomic_fetch_sub(&srq->refs, 1, __ATOMIC_RELEASE);
 }

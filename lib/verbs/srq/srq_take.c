@@ -40,6 +40,7 @@ crosses_limit(struct uroce_srq *srq, uint32_t head)
 {
 	if (likely(srq->limit == 0))
 		return false;
+	/* pairs with the release in uroce_post_srq_recv() */
 	srq->tail_seen = __atomic_load_n(&srq->wq.tail, __ATOMIC_ACQUIRE);
 	if (srq->tail_seen - head >= srq->limit)
 		return false;

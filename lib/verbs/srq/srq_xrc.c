@@ -95,6 +95,7 @@ uroce_srq_xrc_fini(struct uroce_srq *srq)
 	}
 	pthread_mutex_unlock(&srq->domain->lock);
 	uroce_cq_detach(srq->cq);
+	/* pairs with the acquire in uroce_close_xrcd() */
 	__atomic_fetch_sub(&srq->xrcd->refs, 1, __ATOMIC_RELEASE);
 	pthread_mutex_lock(&dev->lock);
 	uroce_slots_put(&dev->srqs.slots, srq->number);

@@ -163,6 +163,7 @@ uroce_xrc_handle_destroy(struct uroce_qp *qp)
 	pthread_mutex_unlock(&domain->lock);
 	uroce_device_forget_events(qp->ibv.context, &qp->events, &qp->ibv.mutex, &qp->ibv.cond,
 				   &qp->ibv.events_completed);
+	/* pairs with the acquire in uroce_close_xrcd() */
 	__atomic_fetch_sub(&handle->xrcd->refs, 1, __ATOMIC_RELEASE);
 	handle_free(handle);
 }

@@ -52,6 +52,7 @@ static void
 end_open(struct scale_end *e, unsigned int index, const struct scale_conf *conf)
 {
 	const struct uroce_port_conf port = {
+		.size = sizeof(port),
 		.log2_max_qp = conf->log2_max_qp,
 		.log2_max_mr = conf->log2_max_mr,
 		.no_loopback = 1,

@@ -101,7 +101,9 @@ qps_open(struct lanes *a)
 static void
 lanes_open(struct lanes *a, const uint16_t ports[2], const struct scale_options *o)
 {
-	const struct uroce_port_conf conf = { .log2_max_qp = 10, .log2_max_mr = 10, .no_loopback = 1 };
+	const struct uroce_port_conf conf = {
+		.size = sizeof(conf), .log2_max_qp = 10, .log2_max_mr = 10, .no_loopback = 1,
+	};
 
 	memset(a, 0, sizeof(*a));
 	a->size = o->size;

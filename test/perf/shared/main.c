@@ -100,7 +100,9 @@ objects_create(struct end *e, const struct sharing *s)
 static void
 end_open(struct end *e, uint16_t port_id, const char *address, const struct sharing *s)
 {
-	const struct uroce_port_conf conf = { .no_loopback = 1, .log2_max_qp = 8, .log2_max_mr = 8 };
+	const struct uroce_port_conf conf = {
+		.size = sizeof(conf), .no_loopback = 1, .log2_max_qp = 8, .log2_max_mr = 8,
+	};
 
 	for (unsigned int i = 0; i < WORKERS; i++) {
 		e->workers[i] = uroce_create_worker(-1);

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * Decides from UROCE_EAL_ARGS which ports of EAL become RDMA devices.
+ */
+
+#include <assert.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <rte_bus.h>
+#include <rte_common.h>
+
+#include "eal_ports.h"
+
+#define BLANKS " \t\n"
+#define BONDING "net_bonding"
+#define PCI_DOMAIN "0000:"
+
+/* Buses that EAL scans despite --no-pci (mlx5's subfunctions, NICs of Hyper-V), and arguments that allow no device. */
+static char no_auxiliary[] = "--allow=auxiliary:";
+static char no_vmbus[] = "--allow=vmbus:00000000-0000-0000-0000-000000000000";
+static const struct {
+	const char *bus, *prefix;
+	char *arg;
+} no_device[] = {
+	{ "auxiliary", "auxiliary:", no_auxiliary },
+	{ "vmbus", "vmbus:", no_vmbus },
+};
+
+static_assert(RTE_DIM(no_device) <= UROCE_EAL_PORTS_ARGS, "the caller's array has room");
+
+/* EAL refuses --allow together with --block. */
+static bool
+blocks(const char *given)
+{
+	for (const char *word = given + strspn(given, BLANKS); *word != '\0'; word += strspn(word, BLANKS)) {
+		if (strncmp(word, "-b", 2) == 0 || strncmp(word, "--bl", 4) == 0)
+			return true;
+		word += strcspn(word, BLANKS);
+	}
+	return false;
+}
+
+int
+uroce_eal_ports_args(const char *given, char *argv[])
+{
+	int count = 0;
+
+	if (blocks(given))
+		return 0;
+	for (size_t i = 0; i < RTE_DIM(no_device); i++) {
+		if (strstr(given, no_device[i].prefix) == NULL && rte_bus_find_by_name(no_device[i].bus) != NULL)
+			argv[count++] = no_device[i].arg;
+	}
+	return count;
+}
+
+/* Do these bytes name the port? A PCI address may lack its domain. */
+static bool
+is_name(const char *text, size_t bytes, const char *name)
+{
+	const size_t domain = strlen(PCI_DOMAIN);
+
+	if (bytes == strlen(name) && strncmp(text, name, bytes) == 0)
+		return true;
+	return strncmp(name, PCI_DOMAIN, domain) == 0 && bytes == strlen(name) - domain &&
+	       strncmp(text, name + domain, bytes) == 0;
+}
+
+/* @param args	the arguments of a bonding device, up to a blank or the end */
+static bool
+has_member(const char *args, const char *name)
+{
+	static const char *const keys[] = { "slave=", "member=" };	/* "member=" since DPDK 23.11 */
+	size_t bytes;
+
+	for (; *args == ','; args += bytes) {
+		args++;
+		bytes = strcspn(args, "," BLANKS);
+		for (size_t i = 0; i < RTE_DIM(keys); i++) {
+			const size_t key = strlen(keys[i]);
+
+			if (strncmp(args, keys[i], key) == 0 && is_name(args + key, bytes - key, name))
+				return true;
+		}
+	}
+	return false;
+}
+
+bool
+uroce_eal_ports_is_member(const char *given, const char *name)
+{
+	for (const char *bond = strstr(given, BONDING); bond != NULL; bond = strstr(bond + 1, BONDING)) {
+		if (has_member(bond + strcspn(bond, "," BLANKS), name))
+			return true;
+	}
+	return false;
+}

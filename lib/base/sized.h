@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * Copies public structs between a program and the library, which may be of different releases. Such a struct begins
+ * with a size_t, its size in the program; members are only added at its end. Control paths only.
+ */
+
+#ifndef UROCE_BASE_SIZED_H
+#define UROCE_BASE_SIZED_H
+
+#include <stddef.h>
+
+/** The size of a struct up to the end of `member`. With the last member of the first release, it is `least` below. */
+#define UROCE_SIZED_UP_TO(type, member) (offsetof(type, member) + sizeof(((type *)0)->member))
+
+/**
+ * Copy the program's struct into the library's. Members that the program's struct lacks become 0.
+ *
+ * @param name	of the struct, for the log
+ * @param least	size in the first release that had the struct
+ * @return	0; -EINVAL: the size is less than `least`; -E2BIG: the size exceeds UROCE_MAX_STRUCT_BYTES, or a byte
+ *		beyond the library's struct is not 0
+ */
+int uroce_sized_get(const char *name, void *own, size_t own_bytes, size_t least, const void *program);
+
+/** Copy the library's struct, except its size, into the program's. Members that the library's lacks become 0.
+ * @return 0; -EINVAL; -E2BIG: the size exceeds UROCE_MAX_STRUCT_BYTES */
+int uroce_sized_put(const char *name, const void *own, size_t own_bytes, size_t least, void *program);
+
+#endif /* UROCE_BASE_SIZED_H */
