@@ -70,8 +70,10 @@ class Program:
     address for the RDMA CM, {tcp} its address for TCP, {own} the program's own address for the RDMA CM, and {gid} the
     index of the latter's GID."""
 
-    def __init__(self, name, server, client, family=4, tcp=False, stays=False, again=False, joins=False, hasty=False):
+    def __init__(self, name, server, client, family=4, tcp=False, stays=False, again=False, joins=False, hasty=False,
+                 changed=None):
         self.name, self.server, self.client, self.family = name, server, client, family
+        self.changed = changed  # Linux of the first Debian whose program does not understand Debian 12's
         self.hasty = hasty      # its retries last half a second, which no option changes
         self.tcp = tcp          # the server listens on TCP, not for the RDMA CM
         self.stays = stays      # the server does not end by itself
@@ -225,7 +227,7 @@ def programs():
     yield Program('udaddy', 'udaddy -b {own}', 'udaddy -s {server} -b {own}')
     yield Program('mckey', 'mckey -m 239.1.2.3 -b {own}', 'mckey -m 239.1.2.3 -b {own} -s', joins=True)
     yield Program('rdma_server', 'rdma_server', 'rdma_client -s {server}')
-    yield Program('cmtime', 'cmtime -b {own} -c 10', 'cmtime -s {server} -c 10', stays=True)
+    yield Program('cmtime', 'cmtime -b {own} -c 10', 'cmtime -s {server} -c 10', stays=True, changed=(6, 12))
     yield Program('rstream', 'rstream -S 4096 -C 20 -T v', 'rstream -s {server} -S 4096 -C 20 -T v')
     yield Program('rcopy', 'rcopy', 'rcopy /etc/libibverbs.d/rxe.driver {server}:/tmp/copy', stays=True)
 
@@ -239,11 +241,16 @@ def is_crash(failure):
 class Test:
     """One test of the matrix."""
 
-    lacking = None
-
     def __init__(self, program, role, uroce, guest, builddir):
         self.name = 'dropin %s %s' % (program.name, role)
         self.program, self.role, self.ends, self.builddir = program, role, (uroce, guest), builddir
+
+    @property
+    def lacking(self):
+        changed, guest = self.program.changed, self.ends[1]
+        if changed is not None and guest.linux is not None and guest.linux >= changed:
+            return "the guest's %s needs TCP between the ends, and Debian 12's has none" % self.program.name
+        return None
 
     def gives_up(self):
         """True if the program's retries ran out: its peer or the wire has stalled for longer than they last."""
