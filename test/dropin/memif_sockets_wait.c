@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Waiting for another process's socket: none is named, it exists, it appears later, or it never appears.
+ * Waiting for another process's socket: none is named, it exists, it appears later, it never appears, or its process
+ * has exited.
  */
 
 #include <pthread.h>
@@ -26,6 +27,7 @@
 
 static char dir[] = "/tmp/uroce-peer.XXXXXX";
 static char path[64];
+static int server = -1;
 
 static int
 setup(void **state)
@@ -42,15 +44,29 @@ teardown(void **state)
 }
 
 static void
-listen_there(void)
+bind_there(void)
 {
 	struct sockaddr_un addr = { .sun_family = AF_UNIX };
-	int fd = socket(AF_UNIX, SOCK_SEQPACKET, 0);
 
+	server = socket(AF_UNIX, SOCK_SEQPACKET, 0);
 	memcpy(addr.sun_path, path, strlen(path));
-	if (fd < 0 || bind(fd, (struct sockaddr *)&addr, sizeof(addr)) != 0)
+	if (server < 0 || bind(server, (struct sockaddr *)&addr, sizeof(addr)) != 0)
 		abort();
-	close(fd);
+}
+
+static void
+listen_there(void)
+{
+	bind_there();
+	if (listen(server, 1) != 0)
+		abort();
+}
+
+static void
+end_there(void)
+{
+	assert_int_equal(close(server), 0);
+	assert_int_equal(unlink(path), 0);
 }
 
 static void *
@@ -88,7 +104,7 @@ test_there(void **state)
 {
 	listen_there();
 	assert_true(uroce_memif_sockets_wait(path, 0));
-	assert_int_equal(unlink(path), 0);
+	end_there();
 }
 
 static void
@@ -99,7 +115,30 @@ test_comes(void **state)
 	assert_int_equal(pthread_create(&thread, NULL, listen_when_asleep, (void *)(uintptr_t)gettid()), 0);
 	assert_true(uroce_memif_sockets_wait(path, LONG_MS));
 	assert_int_equal(pthread_join(thread, NULL), 0);
+	end_there();
+}
+
+/* The socket of a process that has exited does not count, nor one that is bound but does not listen yet. */
+static void
+test_has_exited(void **state)
+{
+	bind_there();
+	assert_false(uroce_memif_sockets_wait(path, 20));
+	assert_int_equal(listen(server, 1), 0);
+	assert_true(uroce_memif_sockets_wait(path, 0));
+	assert_int_equal(close(server), 0);
+	assert_false(uroce_memif_sockets_wait(path, 20));
 	assert_int_equal(unlink(path), 0);
+}
+
+/* The socket's queue of connections is full: a process listens. */
+static void
+test_full(void **state)
+{
+	listen_there();
+	for (unsigned int i = 0; i < 4; i++)
+		assert_true(uroce_memif_sockets_wait(path, 0));
+	end_there();
 }
 
 /* Wait for each of several sockets; more than the limit are an error. */
@@ -117,7 +156,7 @@ test_several(void **state)
 	assert_true(uroce_memif_sockets_wait(paths, 0));
 	snprintf(paths, sizeof(paths), "%s,/%0200d", path, 0);
 	assert_false(uroce_memif_sockets_wait(paths, LONG_MS));
-	assert_int_equal(unlink(path), 0);
+	end_there();
 }
 
 UROCE_TESTS(memif_sockets_wait)
@@ -127,6 +166,8 @@ UROCE_TESTS(memif_sockets_wait)
 		cmocka_unit_test(test_does_not_come),
 		cmocka_unit_test(test_there),
 		cmocka_unit_test(test_comes),
+		cmocka_unit_test(test_has_exited),
+		cmocka_unit_test(test_full),
 		cmocka_unit_test(test_several),
 	};
 

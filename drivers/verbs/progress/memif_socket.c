@@ -57,33 +57,52 @@ listener(int fd)
 	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) == 0 ? peer.pid : 0;
 }
 
+/* Connect to the socket, and disconnect. @return 0, and the listener's ID; or the error: ECONNREFUSED if no process
+ * listens */
+static int
+probe(const struct sockaddr_un *address, pid_t *pid)
+{
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	int ret = 0;
+
+	if (fd < 0)
+		return errno;
+	if (connect(fd, (const struct sockaddr *)address, sizeof(*address)) == 0)
+		*pid = listener(fd);
+	else
+		ret = errno;
+	close(fd);
+	return ret;
+}
+
 pid_t
 uroce_memif_socket_remove(const char *arg)
 {
 	struct sockaddr_un address;
 	pid_t pid = -1;
 	struct stat st;
-	int fd;
 
 	if (!server_of(arg, &address) || lstat(address.sun_path, &st) != 0 || !S_ISSOCK(st.st_mode))
 		return -1;
-	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (fd < 0)
-		return -1;
-	if (connect(fd, (const struct sockaddr *)&address, sizeof(address)) == 0)
-		pid = listener(fd);
-	else if (errno == ECONNREFUSED)
+	if (probe(&address, &pid) == ECONNREFUSED)
 		unlink(address.sun_path);
-	close(fd);
 	return pid;
 }
 
+/* A socket without a listener is that of a process that has exited, or does not listen yet. */
 static bool
 is_there(const char *path)
 {
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
 	struct stat st;
+	pid_t pid;
+	int ret;
 
-	return stat(path, &st) == 0 && S_ISSOCK(st.st_mode);
+	if (stat(path, &st) != 0 || !S_ISSOCK(st.st_mode))
+		return false;
+	memcpy(address.sun_path, path, strlen(path));
+	ret = probe(&address, &pid);
+	return ret != ECONNREFUSED && ret != ENOENT;
 }
 
 bool

@@ -18,10 +18,10 @@
 pid_t uroce_memif_socket_remove(const char *eal_arg);
 
 /**
- * Wait until other processes have created their sockets.
+ * Wait until other processes listen on their sockets.
  *
  * @param paths	separated by commas; NULL or empty: none
- * @return false: one is still missing after limit_ms
+ * @return false: one still has no listener after limit_ms
  */
 bool uroce_memif_sockets_wait(const char *paths, unsigned int limit_ms);
 
