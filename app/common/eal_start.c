@@ -87,12 +87,13 @@ eal_explain(int argc, char **argv)
 		hint = "Another process uses the same --file-prefix, or the default one: choose another, "
 		       "e.g. --file-prefix mine.";
 	else if (huge && rte_errno != EINVAL && free_hugepages() == 0)
-		hint = "There are no free hugepages: run `config/run` as root, which reserves some, or use "
+		hint = "There are no free hugepages: reserve some as root (sysctl vm.nr_hugepages=512), or use "
 		       "--no-huge.";
 	else if (rte_errno != EINVAL && geteuid() != 0)
 		hint = "Hugepages and PCI ports need root: run as root, or use --no-huge and --no-pci.";
 	else if (huge && rte_errno == EACCES)
-		hint = "hugetlbfs may not be mounted: run `config/run` as root, which mounts it, or use --no-huge.";
+		hint = "hugetlbfs may not be mounted: mount it as root (mount -t hugetlbfs none /dev/hugepages), or use "
+		       "--no-huge.";
 	fprintf(stderr, "%s: EAL did not start%s%s\n%s\n", uroce_app_name,
 		rte_errno != 0 ? ": " : "", rte_errno != 0 ? rte_strerror(rte_errno) : "", hint);
 }

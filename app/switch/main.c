@@ -248,6 +248,10 @@ take_dir(struct switch_dir *dir, const char *path)
 		fprintf(stderr, "%s: --dir '%s': use a path with neither a comma nor a blank\n", uroce_app_name,
 			dir->path);
 		break;
+	case -ENOENT:
+		fprintf(stderr, "%s: --dir %s: the directory above it does not exist: create that one first\n",
+			uroce_app_name, dir->path);
+		break;
 	default: fprintf(stderr, "%s: --dir %s: %s\n", uroce_app_name, dir->path, strerror(-ret));
 	}
 	return -1;

@@ -54,7 +54,7 @@ uroce_switch_options_parse(struct switch_options *o, int argc, char **argv, char
 			o->ports = (unsigned int)value;
 			break;
 		case ':': snprintf(error, room, "%s needs a value: see --help", argv[at]); return -EINVAL;
-		default: snprintf(error, room, "%s is no option: see --help", argv[at]); return -EINVAL;
+		default: snprintf(error, room, "%s is no option: see --help; EAL arguments go before a --", argv[at]); return -EINVAL;
 		}
 	}
 	if (optind == argc)
