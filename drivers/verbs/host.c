@@ -53,6 +53,7 @@ static struct ibv_context *contexts[UROCE_MAX_DEVICES];
 static unsigned int count;
 static cpu_set_t cpus;	/* affinity of the process; constant after the library was loaded */
 static pid_t owner;	/* the process that opened the devices; this one may be its fork */
+static __thread const char *starting;	/* UROCE_EAL_ARGS while this thread runs rte_eal_init(); otherwise NULL */
 
 /* The progress thread's report to the thread that waits for it. */
 struct start {
@@ -199,7 +200,9 @@ start_eal(void)
 		argv[argc] = lcores();	/* the last one, NULL or not */
 	argc += argv[argc] != NULL;
 	argc += uroce_eal_ports_args(given, argv + argc);
+	starting = given;
 	ret = rte_eal_init(argc, argv);
+	starting = NULL;
 	restore_memif_log();
 	if (ret < 0)
 		uroce_complain("EAL does not start with UROCE_EAL_ARGS=\"%s\": %s: check that each --vdev (uroce-run's "
@@ -389,6 +392,16 @@ uroce_host_devices(struct ibv_context *const **devices)
 	pthread_setcancelstate(cancel, &cancel);
 	*devices = contexts;
 	return count;
+}
+
+/* EAL 25.11 calls exit() on an argument that it does not know, or that is repeated. Destructors run in the thread that
+ * called exit(). */
+__attribute__((destructor)) static void
+explain_exit(void)
+{
+	if (starting != NULL)
+		uroce_complain("EAL ended this process instead of starting with UROCE_EAL_ARGS=\"%s\": correct the "
+			       "argument that its message above names", starting);
 }
 
 /* Frames that a net_memif peer has not read are lost when this process exits: the last ACK, the last datagram. On a
