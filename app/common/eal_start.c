@@ -110,6 +110,22 @@ wants_usage(int argc, char **argv)
 	return false;
 }
 
+static struct {
+	int argc;
+	char **argv;	/* NULL: EAL does not start */
+} starting;
+
+/* EAL 25.11 calls exit() on an argument that it does not know, or that is repeated. */
+static void
+explain_exit(void)
+{
+	if (starting.argv == NULL)
+		return;
+	rte_errno = EINVAL;
+	eal_explain(starting.argc, starting.argv);
+	_exit(EXIT_FAILURE);
+}
+
 /* Discard EAL's usage: its 150 lines follow the message that names a wrong argument, and hide it. The usage goes to
  * standard output, messages to standard error. */
 static int
@@ -122,7 +138,12 @@ eal_init_quietly(int argc, char **argv)
 	fflush(stdout);
 	if (mute)
 		dup2(null, STDOUT_FILENO);
+	if (!wants_usage(argc, argv) && atexit(explain_exit) == 0) {
+		starting.argc = argc;
+		starting.argv = argv;
+	}
 	ret = rte_eal_init(argc, argv);
+	starting.argv = NULL;
 	fflush(stdout);
 	if (mute)
 		dup2(out, STDOUT_FILENO);
