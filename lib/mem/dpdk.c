@@ -27,7 +27,7 @@ uroce_dpdk_overlaps(uint64_t first, uint64_t last)
 {
 	struct range r = { first, last };
 
-	/* the "unsafe" function takes no lock: the caller holds it */
+	/* takes no lock, as the callers: see mr.c */
 	return rte_memseg_list_walk_thread_unsafe(is_overlapped, &r) == 1;
 }
 

@@ -2,7 +2,7 @@
  * Copyright 2026 The uroce authors
  *
  * Finds the segment list of an address in DPDK's memory subsystem, and whether its page is in use, for registration.
- * The caller holds rte_mcfg_mem_read_lock().
+ * Takes no lock: the memory is the caller's, so that DPDK does not change its list meanwhile.
  */
 
 #ifndef UROCE_MEM_DPDK_H

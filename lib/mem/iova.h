@@ -25,8 +25,8 @@ struct uroce_iova_map {
 };
 
 /**
- * Create the map for the bytes first .. last. The caller holds rte_mcfg_mem_read_lock(). The map may point to
- * EAL's table of pages, and must not be used once DPDK has freed one of the pages.
+ * Create the map for the bytes first .. last, which are in use. The map may point to EAL's table of pages, and must not
+ * be used once DPDK has freed one of the pages.
  * @param area	of `first`, from uroce_dpdk_area()
  * @param map	set to NULL if no byte of external memory has an IOVA, or the range is not within the area
  * @return 0 or -ENOMEM

@@ -3,9 +3,10 @@
  *
  * Registers, changes and deregisters memory regions. Control threads.
  *
- * Lock order: EAL's memory lock, then the table's; no function of EAL is called under the table's. Registration
- * inspects DPDK's memory and publishes its key under EAL's lock for reading, so that memory that DPDK frees (EAL's
- * lock for writing) either can no longer be registered or is found in the table.
+ * Registration takes no lock of EAL: a program may register memory in a callback of EAL (rte_mem_event_callback_t), which
+ * runs under EAL's memory lock, or hold a lock that such a callback needs. So a region of DPDK's memory is listed in the
+ * table before its pages are checked: if DPDK frees them later, it finds the region; if it has freed them before, the
+ * check fails. A program that registers memory while another thread frees it may still get a key for freed memory.
  */
 
 #include <errno.h>
@@ -109,74 +110,86 @@ get_slot(struct uroce_mr *mr)
 	return 0;
 }
 
-/* Publish the region to uroce_mrs_give_back(), and with a key to the workers too. */
+/* Give the region a key, and publish the key to the workers. */
 static int
-publish(struct uroce_mr *mr, uint64_t addr, bool with_key)
+publish(struct uroce_mr *mr, uint64_t addr)
 {
 	struct uroce_mrs *t = mr->table;
-	int rc = 0;
+	int rc;
 
 	pthread_mutex_lock(&t->lock);
-	if (with_key)
-		rc = get_slot(mr);
-	if (rc == 0 && with_key)
+	rc = get_slot(mr);
+	if (rc == 0)
 		describe(mr, addr);
-	if (rc == 0 && mr->is_of_dpdk)
-		LIST_INSERT_HEAD(&t->of_dpdk, mr, link);
 	pthread_mutex_unlock(&t->lock);
 	return rc;
 }
 
-/* The caller holds EAL's memory lock: DPDK frees no page between the check and the publication. */
-static int
-publish_of_dpdk(struct uroce_mr *mr, const struct uroce_dpdk_area *area, uint64_t addr, bool with_key)
+/* Have uroce_mrs_give_back() find the region. */
+static void
+list(struct uroce_mr *mr)
 {
-	const uint64_t first = (uintptr_t)mr->ibv.addr;
-	const uint64_t last = first + (mr->ibv.length - 1);
-	int rc = uroce_dpdk_check(area, first, last, (mr->access & IBV_ACCESS_LOCAL_WRITE) != 0);
+	pthread_mutex_lock(&mr->table->lock);
+	LIST_INSERT_HEAD(&mr->table->of_dpdk, mr, link);
+	pthread_mutex_unlock(&mr->table->lock);
+}
 
-	if (rc == 0 && uroce_dma_is_needed(&mr->table->dma, area->msl) && mr->dma == NULL)
+static void
+unlist(struct uroce_mr *mr)
+{
+	pthread_mutex_lock(&mr->table->lock);
+	LIST_REMOVE(mr, link);
+	pthread_mutex_unlock(&mr->table->lock);
+}
+
+/* @return as look() */
+static int
+look_at_dpdk(struct uroce_mr *mr, uint64_t first, uint64_t last)
+{
+	const struct uroce_dpdk_area area = uroce_dpdk_area(first);
+	int rc = uroce_dpdk_check(&area, first, last, (mr->access & IBV_ACCESS_LOCAL_WRITE) != 0);
+
+	if (rc == 0 && uroce_dma_is_needed(&mr->table->dma, area.msl) && mr->dma == NULL)
 		rc = -EAGAIN;
 	/* no IOVA map for memory that the device cannot access: payloads are copied */
 	if (rc == 0 && (mr->dma == NULL || mr->dma->is_visible))
-		rc = uroce_iova_map_create(area, first, last, &mr->iova);
-	if (rc == 0)
-		rc = publish(mr, addr, with_key);
+		rc = uroce_iova_map_create(&area, first, last, &mr->iova);
 	return rc;
 }
 
-/* @return as publish(), or -EAGAIN: call uroce_dma_get() first */
+/* Check the memory. @return 0, -errno, or -EAGAIN: call uroce_dma_get() first */
 static int
-look_and_publish(struct uroce_mr *mr, uint64_t addr, bool with_key)
+look(struct uroce_mr *mr)
 {
 	const uint64_t first = (uintptr_t)mr->ibv.addr;
 	const uint64_t last = first + (mr->ibv.length - 1);
-	struct uroce_dpdk_area area;
-	int rc = 0;
+	int rc;
 
-	rte_mcfg_mem_read_lock();
-	area = uroce_dpdk_area(first);
-	mr->is_of_dpdk = area.msl != NULL || uroce_dpdk_overlaps(first, last);
-	if (mr->is_of_dpdk)
-		rc = publish_of_dpdk(mr, &area, addr, with_key);
-	rte_mcfg_mem_read_unlock();
-	if (mr->is_of_dpdk)
-		return rc;
-	/* a system call: not under EAL's spinlock */
-	rc = uroce_mapped_check(first, last, (mr->access & IBV_ACCESS_LOCAL_WRITE) != 0);
-	return rc == 0 ? publish(mr, addr, with_key) : rc;
+	mr->is_of_dpdk = uroce_dpdk_list(first) != NULL || uroce_dpdk_overlaps(first, last);
+	if (!mr->is_of_dpdk)
+		return uroce_mapped_check(first, last, (mr->access & IBV_ACCESS_LOCAL_WRITE) != 0);
+	list(mr);
+	rc = look_at_dpdk(mr, first, last);
+	if (rc != 0)
+		unlist(mr);
+	return rc;
 }
 
 static int
-check_and_publish(struct uroce_mr *mr, uint64_t addr, bool with_key)
+look_and_publish(struct uroce_mr *mr, uint64_t addr, bool with_key)
 {
-	int rc = look_and_publish(mr, addr, with_key);
+	int rc = look(mr);
 
-	if (rc != -EAGAIN)
+	if (rc == -EAGAIN) {
+		rc = uroce_dma_get(&mr->table->dma, (uintptr_t)mr->ibv.addr, &mr->dma);
+		rc = rc == 0 ? look(mr) : rc;
+	}
+	if (rc != 0 || !with_key)
 		return rc;
-	/* without EAL's lock: drivers take it when they map */
-	rc = uroce_dma_get(&mr->table->dma, (uintptr_t)mr->ibv.addr, &mr->dma);
-	return rc == 0 ? look_and_publish(mr, addr, with_key) : rc;
+	rc = publish(mr, addr);
+	if (rc != 0 && mr->is_of_dpdk)
+		unlist(mr);
+	return rc;
 }
 
 static struct uroce_mr *
@@ -192,7 +205,7 @@ create(struct uroce_mrs *t, const struct uroce_mr_change *as, bool with_key, int
 		*rc = -ENOMEM;
 		return NULL;
 	}
-	*rc = check_and_publish(mr, as->addr, with_key);
+	*rc = look_and_publish(mr, as->addr, with_key);
 	if (*rc == 0)
 		return mr;
 	uroce_dma_put(mr->dma);

@@ -4,7 +4,8 @@
  * Allocates the key table, and invalidates the keys of memory that DPDK frees. Control threads; a thread that frees
  * DPDK's memory runs on_mem_event().
  *
- * Lock order: EAL's memory lock, then the table's; no function of EAL is called under the table's.
+ * Lock order: EAL's memory lock, then the table's; no function of EAL is called under the table's. Registration takes
+ * only the table's.
  */
 
 #include <errno.h>

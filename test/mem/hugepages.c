@@ -217,6 +217,47 @@ test_two_tables(void **state)
 	uroce_mr_destroy(first, NULL, NULL);
 }
 
+/* As SPDK: register all memory that DPDK allocates, and deregister what it frees, in a callback of EAL, which holds its
+ * memory lock. */
+struct follower {
+	struct uroce_mr *mr;
+	unsigned int registered, deregistered;
+};
+
+static void
+follow(enum rte_mem_event event, const void *addr, size_t len, void *arg)
+{
+	struct follower *f = arg;
+
+	if (event == RTE_MEM_EVENT_ALLOC) {
+		RTE_VERIFY(f->mr == NULL);
+		f->mr = reg((void *)(uintptr_t)addr, len);
+		RTE_VERIFY(f->mr != NULL && resolves(f->mr));
+		f->registered++;
+	} else if (f->mr != NULL && f->mr->ibv.addr == addr) {
+		RTE_VERIFY(uroce_mr_destroy(f->mr, NULL, NULL) == 0);
+		f->mr = NULL;
+		f->deregistered++;
+	}
+}
+
+static void
+test_in_a_callback(void **state)
+{
+	struct follower f = { .mr = NULL };
+	char *va;
+
+	assert_int_equal(rte_mem_event_callback_register("follow", follow, &f), 0);
+	for (unsigned int i = 1; i <= 3; i++) {	/* the same memory each time */
+		va = rte_malloc(NULL, BLOCK, 0);
+		assert_non_null(va);
+		assert_int_equal(f.registered, i);
+		rte_free(va);
+		assert_int_equal(f.deregistered, i);
+	}
+	assert_int_equal(rte_mem_event_callback_unregister("follow", &f), 0);
+}
+
 /* Memory of the application that becomes a DPDK heap and stops being one. */
 static void
 test_heap_memory_removed(void **state)
@@ -433,6 +474,7 @@ main(int argc, char **argv)
 		cmocka_unit_test(test_given_back),
 		cmocka_unit_test(test_given_back_and_allocated_again),
 		cmocka_unit_test(test_two_tables),
+		cmocka_unit_test(test_in_a_callback),
 		cmocka_unit_test(test_heap_memory_removed),
 		cmocka_unit_test(test_waits_for_workers),
 		cmocka_unit_test(test_no_deadlock),
