@@ -312,17 +312,36 @@ cached(const struct rte_mempool *pool, unsigned int lcore_id)
 	return pool->local_cache[lcore_id].len;
 }
 
+static void
+poll_until_received(struct fixture *f)
+{
+	const unsigned int lcore = rte_lcore_id();
+	struct ibv_wc wc;
+
+	while (!is_received(f))
+		assert_int_equal(uroce_poll_cq(f->cq, 1, &wc), 0);
+	assert_int_equal(rte_lcore_id(), lcore);
+}
+
 /* Polls frames in a thread that is not registered with EAL. */
 static void *
 poll_foreign(void *arg)
 {
-	struct fixture *f = arg;
-	struct ibv_wc wc;
+	assert_int_equal(rte_lcore_id(), LCORE_ID_ANY);
+	poll_until_received(arg);
+	return NULL;
+}
 
-	assert_int_equal(rte_lcore_id(), LCORE_ID_ANY);
-	while (!is_received(f))
-		assert_int_equal(uroce_poll_cq(f->cq, 1, &wc), 0);
-	assert_int_equal(rte_lcore_id(), LCORE_ID_ANY);
+/* Polls frames in a thread with an lcore id of its own, as a reactor of the program. */
+static void *
+poll_registered(void *arg)
+{
+	struct fixture *f = arg;
+
+	assert_int_equal(rte_thread_register(), 0);
+	poll_until_received(f);
+	assert_int_equal(cached(f->pool, rte_lcore_id()), 0);
+	rte_thread_unregister();
 	return NULL;
 }
 
@@ -332,7 +351,8 @@ test_lent(void **state)
 {
 	struct fixture *f = *state;
 
-	for (unsigned int lent = 0; lent < 2; lent++) {
+	for (unsigned int i = 0; i < 3; i++) {
+		const unsigned int lent = i != 0;
 		unsigned int before;
 		pthread_t thread;
 
@@ -341,7 +361,7 @@ test_lent(void **state)
 		before = cached(f->pool, rte_lcore_id());
 		if (lent == 1)
 			uroce_worker_drive(f->worker);
-		assert_int_equal(pthread_create(&thread, NULL, poll_foreign, f), 0);
+		assert_int_equal(pthread_create(&thread, NULL, i == 2 ? poll_registered : poll_foreign, f), 0);
 		assert_int_equal(pthread_join(thread, NULL), 0);
 		assert_int_equal(cached(f->pool, rte_lcore_id()), before + lent);
 	}

@@ -19,6 +19,7 @@
 #include "base/clock.h"
 #include "port/counters.h"
 #include "base/log.h"
+#include "port/worker/borrowed_lcore.h"
 #include "port/worker/pool.h"
 #include "port/worker/shortage.h"
 #include "port/worker/sleep.h"
@@ -261,9 +262,13 @@ uroce_worker_is_ours(const struct uroce_worker *w)
 static unsigned int
 poll_for_others(struct uroce_worker *w)
 {
+	const unsigned int own = uroce_lcore_borrow(w);
 	unsigned int n = uroce_worker_round(w);
 
-	return n != 0 ? n + uroce_worker_round(w) : 0;
+	if (n != 0)
+		n += uroce_worker_round(w);
+	uroce_lcore_return(own);
+	return n;
 }
 
 static void
