@@ -57,7 +57,8 @@ int uroce_destroy_worker(struct uroce_worker *worker);
 /**
  * Run one round: send posted requests, receive and process frames, send responses, run timers. Any thread, one at a
  * time: while another thread polls the worker, the function returns 0 at once. Never blocks. Call it often: the worker
- * makes no progress otherwise. A round acknowledges the packets that the previous round received, after the requests
+ * makes no progress otherwise. Threads may take turns: see uroce_worker_leave(). A thread is not canceled
+ * (pthread_cancel(3), deferred) within the call. A round acknowledges the packets that the previous round received, after the requests
  * that the application has posted in between. So if it does not return 0, call it again soon.
  *
  * @return	number of frames that were received and sent
@@ -82,11 +83,21 @@ struct uroce_worker_load {
  */
 int uroce_query_worker(struct uroce_worker *worker, struct uroce_worker_load *load);
 
-/** Poll on a DPDK worker lcore until uroce_worker_stop().
+/**
+ * The calling thread stops polling the worker: it ends, or another thread takes over. Sends owed ACKs, and returns the
+ * mbufs in the caches of the thread's lcore id to their pools. Without this call, the mbufs stay there until a thread
+ * with this lcore id polls again, and a call that waits polls the worker only UROCE_WORKER_LEFT_NS later. QPs are not
+ * affected: their timers stand still while no thread polls. Not from within uroce_worker_poll(). See
+ * doc/howto/restart.
+ */
+void uroce_worker_leave(struct uroce_worker *worker);
+
+/** Poll on a DPDK worker lcore until uroce_worker_stop(), also after another lcore or thread has polled the worker.
  * @return 0; EBUSY: it runs already or the lcore is not idle; EINVAL: no such lcore */
 int uroce_worker_launch(struct uroce_worker *worker, unsigned int lcore_id);
 
-/** Stop polling on the lcore of uroce_worker_launch(), and wait for its end. @return 0; EINVAL: not launched */
+/** Stop polling on the lcore of uroce_worker_launch(), and wait for its end. As uroce_worker_leave() on that lcore.
+ * @return 0; EINVAL: not launched */
 int uroce_worker_stop(struct uroce_worker *worker);
 
 /**

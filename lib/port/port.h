@@ -63,6 +63,7 @@ struct uroce_port {
 	uint16_t nb_queues;
 	bool multi_seg;   /* the port sends chains of mbufs */
 	bool at_process;  /* the other end of the link is a process of this host: a peer, or a switch */
+	bool enters_kernel; /* bursts make system calls, in which a thread can be canceled */
 	bool no_loopback; /* send to other devices of the process through the port */
 	int numa_node;
 	uint64_t owner; /* ethdev's owner id; RTE_ETH_DEV_NO_OWNER: the port is not claimed */

@@ -183,7 +183,7 @@ try_port(void)
 {
 	struct ibv_context *context;
 
-	context = uroce_open_port(pair.ends[0].wire.port_id, NULL, &pair.worker, 1);
+	context = uroce_open_port(pair.ends[0].wire.port_id, NULL, pair.workers, 1);
 	if (!is_there(context))
 		return false;
 	assert_int_equal(uroce_close_device(context), 0);
@@ -236,7 +236,7 @@ test_port(void **state)
 	}
 	assert_true(opened || try_port());
 	assert_int_equal(heap_used(), used);
-	pair.ends[0].context = uroce_open_port(pair.ends[0].wire.port_id, NULL, &pair.worker, 1);
+	pair.ends[0].context = uroce_open_port(pair.ends[0].wire.port_id, NULL, pair.workers, 1);
 	assert_non_null(pair.ends[0].context);
 }
 

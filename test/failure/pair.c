@@ -17,8 +17,10 @@
 #include "pair.h"
 #include "port/worker/pool.h"
 
-void
-pair_open(struct pair *p)
+#define PAIR_ACCESS (IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ)
+
+static void
+open_with(struct pair *p, unsigned int nb_workers)
 {
 	static const char *const addresses[] = { "10.0.0.1/24", "10.0.0.2/24" };
 	/* Without loopback: in one process, the devices would not use the wire. Small tables: all pages are touched
@@ -29,13 +31,28 @@ pair_open(struct pair *p)
 
 	memset(p, 0, sizeof(*p));
 	test_rings_create_pair(&p->ends[0].wire, &p->ends[1].wire);
-	p->worker = uroce_create_worker(-1);
-	assert_non_null(p->worker);
+	p->nb_workers = nb_workers;
+	for (unsigned int i = 0; i < nb_workers; i++) {
+		p->workers[i] = uroce_create_worker(-1);
+		assert_non_null(p->workers[i]);
+	}
 	for (unsigned int i = 0; i < 2; i++) {
-		p->ends[i].context = uroce_open_port(p->ends[i].wire.port_id, &conf, &p->worker, 1);
+		p->ends[i].context = uroce_open_port(p->ends[i].wire.port_id, &conf, &p->workers[i % nb_workers], 1);
 		assert_non_null(p->ends[i].context);
 		assert_int_equal(uroce_add_address(p->ends[i].context, addresses[i]), 0);
 	}
+}
+
+void
+pair_open(struct pair *p)
+{
+	open_with(p, 1);
+}
+
+void
+pair_open_apart(struct pair *p)
+{
+	open_with(p, 2);
 }
 
 void
@@ -45,14 +62,15 @@ pair_close(struct pair *p)
 		assert_int_equal(uroce_close_device(p->ends[i].context), 0);
 	rte_eth_dev_close(p->ends[0].wire.port_id);
 	test_rings_destroy(&p->ends[1].wire);
-	assert_int_equal(uroce_destroy_worker(p->worker), 0);
+	for (unsigned int i = 0; i < p->nb_workers; i++)
+		assert_int_equal(uroce_destroy_worker(p->workers[i]), 0);
 	assert_int_equal(uroce_pools_retired(), 0);
 }
 
 void
 pair_poll(struct pair *p, unsigned int rounds)
 {
-	test_poll(&p->worker, 1, rounds);
+	test_poll(p->workers, p->nb_workers, rounds);
 }
 
 static int
@@ -73,7 +91,7 @@ objects_create(struct pair_end *e)
 	e->cq = uroce_create_cq(e->context, 64, NULL, NULL, 0);
 	if (e->cq == NULL)
 		return errno;
-	e->mr = uroce_reg_mr(e->pd, e->memory, PAIR_BYTES, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
+	e->mr = uroce_reg_mr(e->pd, e->memory, PAIR_BYTES, IBV_ACCESS_LOCAL_WRITE | PAIR_ACCESS);
 	if (e->mr == NULL)
 		return errno;
 	init.send_cq = e->cq;
@@ -117,10 +135,12 @@ pair_connect(struct pair *p)
 	for (unsigned int i = 0; i < 2; i++) {
 		struct ibv_qp_attr attr = {
 			.port_num = 1,
-			.qp_access_flags = IBV_ACCESS_REMOTE_WRITE,
+			.qp_access_flags = PAIR_ACCESS,
 			.path_mtu = IBV_MTU_1024,
 			.dest_qp_num = p->ends[1 - i].qp->qp_num,
 			.min_rnr_timer = 1,
+			.max_rd_atomic = 1,
+			.max_dest_rd_atomic = 1,
 			.timeout = PAIR_TIMEOUT,
 			.retry_cnt = 7,
 			.rnr_retry = 7,
@@ -142,18 +162,36 @@ pair_reset(struct pair *p)
 }
 
 void
-pair_write(struct pair *p)
+pair_post(struct pair *p, enum ibv_wr_opcode opcode)
 {
 	struct pair_end *from = &p->ends[0], *to = &p->ends[1];
 	struct ibv_sge sge = { (uintptr_t)from->memory, PAIR_BYTES, from->mr->lkey };
 	struct ibv_send_wr *bad, wr = {
 		.sg_list = &sge,
 		.num_sge = 1,
-		.opcode = IBV_WR_RDMA_WRITE,
+		.opcode = opcode,
 		.wr.rdma = { (uintptr_t)to->memory, to->mr->rkey },
 	};
 
 	assert_int_equal(ibv_post_send(from->qp, &wr, &bad), 0);
+}
+
+void
+pair_write(struct pair *p)
+{
+	pair_post(p, IBV_WR_RDMA_WRITE);
+}
+
+bool
+pair_has_completed(struct pair *p)
+{
+	struct ibv_wc wc;
+	int n = ibv_poll_cq(p->ends[0].cq, 1, &wc);
+
+	assert_uint_in_range(n, 0, 1);
+	if (n == 1)
+		assert_int_equal(wc.status, IBV_WC_SUCCESS);
+	return n == 1;
 }
 
 enum ibv_wc_status

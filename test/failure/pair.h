@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Two devices on a wire within one process, with one worker for both, which the test polls; and two queue pairs on
- * them.
+ * Two devices on a wire within one process, with one worker for both or one for each, which the test polls; and two
+ * queue pairs on them.
  */
 
 #ifndef UROCE_TEST_FAILURE_PAIR_H
@@ -28,12 +28,15 @@ struct pair_end {
 };
 
 struct pair {
-	struct uroce_worker *worker;
+	struct uroce_worker *workers[2];	/* one, or one for each end */
+	unsigned int nb_workers;
 	struct pair_end ends[2];
 };
 
-/* Opens two ports and two devices with the addresses 10.0.0.1 and 10.0.0.2. */
+/* Opens two ports and two devices with the addresses 10.0.0.1 and 10.0.0.2, with one worker for both. */
 void pair_open(struct pair *p);
+/* The same with a worker for each. */
+void pair_open_apart(struct pair *p);
 void pair_close(struct pair *p);
 void pair_poll(struct pair *p, unsigned int rounds);
 
@@ -45,8 +48,12 @@ void pair_end_destroy(struct pair_end *e);
 void pair_connect(struct pair *p);
 void pair_reset(struct pair *p);
 
+/* Post an RDMA WRITE of all memory of the first end to the second's, or a READ of the second's. */
+void pair_post(struct pair *p, enum ibv_wr_opcode opcode);
 /* WRITE all memory of the first end into the second's. */
 void pair_write(struct pair *p);
+/* @return false: the work request has not completed; else fails unless it has succeeded */
+bool pair_has_completed(struct pair *p);
 /* Poll until the work request completes. @return its status */
 enum ibv_wc_status pair_wait(struct pair *p);
 

@@ -6,11 +6,15 @@
  * the path's prepared IPv4 checksum costs less than setting an offload's flags. Control threads.
  */
 
+#define ALLOW_EXPERIMENTAL_API	/* for DPDK 22.11 */
+
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
+#include <rte_bus.h>
+#include <rte_dev.h>
 #include <rte_errno.h>
 
 #include "port/ethdev/ethdev.h"
@@ -202,6 +206,15 @@ pools_retire(struct uroce_port *port)
 	}
 }
 
+/* May bursts make system calls? Drivers of NICs make none, nor do two drivers of virtual devices. */
+static bool
+enters_kernel(const struct rte_eth_dev_info *info)
+{
+	if (info->device == NULL || strcmp(rte_bus_name(rte_dev_bus(info->device)), "vdev") != 0)
+		return false;
+	return strcmp(info->driver_name, "net_ring") != 0 && strcmp(info->driver_name, "net_null") != 0;
+}
+
 static int
 start(struct uroce_port *port, const struct uroce_port_conf *conf)
 {
@@ -220,6 +233,7 @@ start(struct uroce_port *port, const struct uroce_port_conf *conf)
 	}
 	port->mtu = mtu.mtu;
 	port->at_process = strcmp(info.driver_name, "net_memif") == 0;
+	port->enters_kernel = enters_kernel(&info);
 	ret = configure(port, &info, mtu.configured);
 	if (ret == 0)
 		ret = mac_init(port);

@@ -11,11 +11,13 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/queue.h>
 
 #include <rte_bitops.h>
 #include <rte_eal.h>
 #include <rte_errno.h>
+#include <rte_lcore.h>
 #include <rte_malloc.h>
 #include <rte_mbuf.h>
 #include <rte_mbuf_pool_ops.h>
@@ -25,6 +27,8 @@
 #include "port/worker/pool.h"
 #include "transport/engine.h"
 #include "uroce_config.h"
+
+#define POOL_PREFIX "uroce_"
 
 struct retired {
 	LIST_ENTRY(retired) link;
@@ -136,7 +140,7 @@ uroce_pool_create(const char *kind, unsigned int mbufs, uint32_t room_bytes, int
 	pthread_mutex_lock(&lock);
 	id = sequence++;
 	pthread_mutex_unlock(&lock);
-	snprintf(name, sizeof(name), "uroce_%s_%u", kind, id);
+	snprintf(name, sizeof(name), POOL_PREFIX "%s_%u", kind, id);
 	if (!rte_eal_has_hugepages() && rte_eal_iova_mode() == RTE_IOVA_VA)
 		pool = create_packed(name, mbufs, room_bytes, numa_node);
 	else
@@ -189,6 +193,23 @@ uroce_pool_retire(struct rte_mempool *pool)
 	LIST_INSERT_HEAD(&retired_pools, r, link);
 unlock:
 	pthread_mutex_unlock(&lock);
+}
+
+static void
+flush(struct rte_mempool *pool, void *arg)
+{
+	struct rte_mempool_cache *cache = rte_mempool_default_cache(pool, rte_lcore_id());
+
+	(void)arg;
+	if (cache != NULL && strncmp(pool->name, POOL_PREFIX, strlen(POOL_PREFIX)) == 0)
+		rte_mempool_cache_flush(cache, pool);
+}
+
+void
+uroce_pools_flush(void)
+{
+	if (rte_lcore_id() != LCORE_ID_ANY)
+		rte_mempool_walk(flush, NULL);
 }
 
 unsigned int

@@ -22,6 +22,10 @@ size_t uroce_pool_bytes(unsigned int mbufs, uint32_t room_bytes);
 /** Free the pool if all its mbufs are back; otherwise a later call frees it. NULL has no effect. */
 void uroce_pool_retire(struct rte_mempool *pool);
 
+/** Return the mbufs in the calling thread's mempool caches to their pools, for a thread that stops polling: no other lcore
+ * can take them from there. Not with a worker's turn. */
+void uroce_pools_flush(void);
+
 /** @return the number of retired pools that still wait for mbufs */
 unsigned int uroce_pools_retired(void);
 

@@ -152,15 +152,37 @@ try_turn(struct uroce_worker *w)
 }
 
 static inline unsigned int
-round_and_leave(struct uroce_worker *w, bool is_poller)
+round_online(struct uroce_worker *w)
 {
 	unsigned int n;
 
 	rte_rcu_qsbr_thread_online(uroce_rcu, w->index);
 	n = worker_round(w);
+	rte_rcu_qsbr_thread_offline(uroce_rcu, w->index);
+	return n;
+}
+
+/* The engine has no cancellation point, but a driver that enters the kernel has: a thread canceled there would keep the
+ * turn, with frames of which nobody knows whether they were sent. */
+static unsigned int
+round_uncanceled(struct uroce_worker *w)
+{
+	unsigned int n;
+	int cancel;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	n = round_online(w);
+	pthread_setcancelstate(cancel, &cancel);
+	return n;
+}
+
+static inline unsigned int
+round_and_leave(struct uroce_worker *w, bool is_poller)
+{
+	unsigned int n = unlikely(w->enters_kernel) ? round_uncanceled(w) : round_online(w);
+
 	if (is_poller)
 		__atomic_store_n(&w->polled_ns, w->now_ns, __ATOMIC_RELAXED);
-	rte_rcu_qsbr_thread_offline(uroce_rcu, w->index);
 	rte_ticketlock_unlock(&w->turn);
 	return n;
 }
@@ -244,6 +266,7 @@ uroce_worker_add_queue(struct uroce_worker *w, struct uroce_port_queue *q)
 	uroce_worker_enter(w);
 	RTE_VERIFY(w->nb_queues < RTE_DIM(w->queues) && w->by_port[q->port_id] == NULL);
 	w->queues[w->nb_queues++] = q;
+	w->enters_kernel |= q->port->enters_kernel;
 	w->engine.ring_rounds = RTE_MAX(w->engine.ring_rounds,
 					(q->nb_rx_desc + UROCE_BURST_FULL - 1u) / UROCE_BURST_FULL);
 	w->by_port[q->port_id] = q;
@@ -258,6 +281,9 @@ uroce_worker_del_queue(struct uroce_worker *w, struct uroce_port_queue *q)
 	for (unsigned int i = 0; i < w->nb_queues; i++)
 		if (w->queues[i] == q)
 			w->queues[i] = w->queues[--w->nb_queues];
+	w->enters_kernel = false;
+	for (unsigned int i = 0; i < w->nb_queues; i++)
+		w->enters_kernel |= w->queues[i]->port->enters_kernel;
 	w->by_port[q->port_id] = NULL;
 	uroce_worker_exit(w);
 }

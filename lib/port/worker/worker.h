@@ -75,6 +75,7 @@ struct uroce_worker {
 	uint16_t nb_loop;
 	bool loop_stalled;
 	bool was_busy; /* the last round moved frames */
+	bool enters_kernel; /* that of any queue's port */
 	uint64_t poller;    /* atomic: owner, the thread that last called uroce_worker_poll(); 0: none */
 	uint64_t polled_ns; /* atomic: now_ns of that call */
 	struct uroce_load load; /* in the cache line of now_ns, which each round writes */

@@ -204,7 +204,21 @@ lcore_main(void *arg)
 
 	while (!__atomic_load_n(&w->stop, __ATOMIC_RELAXED))
 		uroce_worker_poll(w);
+	uroce_worker_leave(w);
 	return 0;
+}
+
+/* Taking the turn sends the ACKs that the last round deferred. */
+void
+uroce_worker_leave(struct uroce_worker *w)
+{
+	/* another thread may poll with the lcore id, and so the caches, of a thread that drives the worker */
+	RTE_VERIFY(!uroce_worker_is_driven(w));
+	uroce_worker_enter(w);
+	if (__atomic_load_n(&w->poller, __ATOMIC_RELAXED) == (uint64_t)pthread_self())
+		__atomic_store_n(&w->poller, 0, __ATOMIC_RELAXED);
+	uroce_worker_exit(w);
+	uroce_pools_flush();
 }
 
 int
@@ -240,7 +254,6 @@ uroce_worker_stop(struct uroce_worker *w)
 		__atomic_store_n(&w->stop, true, __ATOMIC_RELAXED);
 		rte_eal_wait_lcore(lcore_id);
 		w->lcore = LCORE_ID_ANY;
-		__atomic_store_n(&w->poller, 0, __ATOMIC_RELAXED);
 	}
 	pthread_mutex_unlock(&workers_lock);
 	return lcore_id != LCORE_ID_ANY ? 0 : EINVAL;
@@ -359,11 +372,14 @@ void
 uroce_hold_workers(void (*fn)(void *arg), void *arg)
 {
 	static __thread bool has_them;
+	int cancel;
 
 	if (has_them) {
 		fn(arg);
 		return;
 	}
+	/* a thread canceled in fn would keep the turns */
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	pthread_mutex_lock(&workers_lock);
 	has_them = true;
 	/* this thread is the RCU reader of all workers: mark it as in a driver, also while it waits for the next turn
@@ -381,6 +397,7 @@ uroce_hold_workers(void (*fn)(void *arg), void *arg)
 			uroce_worker_exit(workers[i]);
 		}
 	pthread_mutex_unlock(&workers_lock);
+	pthread_setcancelstate(cancel, &cancel);
 }
 
 void
