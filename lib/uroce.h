@@ -165,7 +165,7 @@ struct uroce_port_conf {
  *
  * @param port_id	an ethdev port that no other code uses
  * @param conf		NULL: all defaults
- * @param workers	worker i polls queue i; the device's QPs are distributed over the workers
+ * @param workers	worker i polls queue i, and drives the QPs whose send CQ has completion vector i
  * @return	the device's context; NULL and errno: EINVAL, E2BIG, EBUSY, ENODEV, ENOMEM, or the port's error
  */
 struct ibv_context *uroce_open_port(uint16_t port_id, const struct uroce_port_conf *conf,
@@ -335,8 +335,17 @@ struct ibv_pd *uroce_alloc_pd(struct ibv_context *context);
 /** ibv_dealloc_pd(3). @return 0; EBUSY: MRs, memory windows, QPs or a parent domain belong to it */
 int uroce_dealloc_pd(struct ibv_pd *pd);
 
-/** ibv_alloc_td(3). Has no effect on locking. @return NULL and errno: ENOMEM, EINVAL */
+/** ibv_alloc_td(3). Has no effect on locking; see uroce_alloc_td_on(). @return NULL and errno: ENOMEM, EINVAL */
 struct ibv_td *uroce_alloc_td(struct ibv_context *context, struct ibv_td_init_attr *init_attr);
+
+/**
+ * As uroce_alloc_td(), for QPs of one worker: a QP that is created with a parent domain of this thread domain belongs to
+ * the worker, whichever its completion queues.
+ *
+ * @param worker	one of the workers of the device
+ * @return	NULL and errno: ENOMEM; EINVAL: the device does not use the worker
+ */
+struct ibv_td *uroce_alloc_td_on(struct ibv_context *context, struct uroce_worker *worker);
 
 /** ibv_dealloc_td(3). @return 0; EBUSY: it is in a parent domain */
 int uroce_dealloc_td(struct ibv_td *td);
@@ -479,7 +488,8 @@ int uroce_destroy_comp_channel(struct ibv_comp_channel *channel);
  *
  * @param cqe		entries, 1 .. UROCE_MAX_CQE; the CQ gets exactly this number
  * @param channel	receives the CQ's events; NULL: none
- * @param comp_vector	0 .. context->num_comp_vectors - 1
+ * @param comp_vector	0 .. context->num_comp_vectors - 1: the index, in the array of uroce_open_port(), of the worker
+ *		that drives the QPs with this send CQ
  * @return	NULL and errno: EINVAL, ENOMEM
  */
 struct ibv_cq *uroce_create_cq(struct ibv_context *context, int cqe, void *cq_context,
@@ -624,6 +634,14 @@ struct ibv_qp *uroce_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *init_
  * @return	NULL and errno: EOPNOTSUPP: comp_mask, send_ops_flags or create_flags; else as uroce_create_qp()
  */
 struct ibv_qp *uroce_create_qp_ex(struct ibv_context *context, struct ibv_qp_init_attr_ex *attr);
+
+/**
+ * Get the worker that drives a QP: that of its thread domain (uroce_alloc_td_on()), else that of the completion vector of
+ * its send CQ. A QP without a send CQ, IBV_QPT_XRC_RECV, belongs to any worker of the device.
+ *
+ * @return	never NULL
+ */
+struct uroce_worker *uroce_qp_worker(struct ibv_qp *qp);
 
 /** ibv_qp_to_qp_ex(). @return NULL: the QP was created without IBV_QP_INIT_ATTR_SEND_OPS_FLAGS */
 struct ibv_qp_ex *uroce_qp_to_qp_ex(struct ibv_qp *qp);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The operations that a device calls on its port and workers: engines for QPs, turns, paths, progress. Control threads;
- * any thread may ring the doorbell.
+ * The operations that a device calls on its port and workers: turns, paths, progress. Control threads; any thread may
+ * ring the doorbell.
  */
 
 #include <errno.h>
@@ -14,6 +14,7 @@
 #include <rte_ethdev.h>
 
 #include "base/clock.h"
+#include "port/affinity.h"
 #include "port/worker/tx_kick.h"
 #include "port/worker/borrowed_lcore.h"
 #include "port/ethdev/link.h"
@@ -28,18 +29,6 @@
 #include "port/worker/worker.h"
 #include "uroce.h"
 #include "verbs/qp/qp.h"
-
-/* Distribute QPs over the device's workers, round-robin. */
-static int
-qp_attach(struct uroce_qp *qp)
-{
-	struct uroce_port *port = uroce_port_of(qp->dev);
-
-	pthread_mutex_lock(&port->lock);
-	qp->engine = &port->queues[port->next_queue++ % port->nb_queues].worker->engine;
-	pthread_mutex_unlock(&port->lock);
-	return 0;
-}
 
 static void
 engine_enter(struct uroce_engine *engine)
@@ -93,7 +82,7 @@ poll_ours(struct uroce_device *dev)
 static void
 driven_doorbell(struct uroce_qp *qp)
 {
-	struct uroce_worker *w = uroce_worker_of(qp->engine);
+	struct uroce_worker *w = uroce_worker_of(uroce_qp_engine(qp));
 
 	uroce_engine_doorbell(qp);
 	/* pairs with the store in uroce_worker_sleep() */
@@ -198,7 +187,7 @@ static const struct uroce_port_ops port_ops = {
 };
 
 static const struct uroce_worker_ops worker_ops = {
-	.qp_attach = qp_attach,
+	.qp_attach = uroce_port_qp_attach,
 	.engine_enter = engine_enter,
 	.engine_exit = engine_exit,
 	.doorbell = uroce_engine_doorbell,
@@ -207,7 +196,7 @@ static const struct uroce_worker_ops worker_ops = {
 };
 
 static const struct uroce_worker_ops driven_worker_ops = {
-	.qp_attach = qp_attach,
+	.qp_attach = uroce_port_qp_attach,
 	.engine_enter = engine_enter,
 	.engine_exit = engine_exit,
 	.doorbell = driven_doorbell,

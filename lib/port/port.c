@@ -94,6 +94,7 @@ device_init(struct uroce_port *port, unsigned int index, const struct uroce_port
 		.go_back_n = conf->go_back_n != 0,
 		.congestion = conf->congestion,
 		.poll_progress = conf->poll_progress != 0,
+		.comp_vectors = port->nb_queues,
 	};
 	int ret;
 

@@ -95,7 +95,7 @@ struct uroce_port {
 	bool has_ipv6_gateway;
 	uint8_t ipv4_gateway[16];
 	uint8_t ipv6_gateway[16];
-	unsigned int next_queue;   /* queue of the next QP, modulo nb_queues */
+	unsigned int next_queue;   /* queue of the next QP without a send CQ, modulo nb_queues */
 	struct uroce_agent *agent; /* the CM's agent; under uroce_cm_lock and the registry's lock */
 
 	struct uroce_device dev;

@@ -205,7 +205,7 @@ uroce_engine_receive(struct uroce_engine *e, struct uroce_qp *const *qps, const 
 void
 uroce_engine_doorbell(struct uroce_qp *qp)
 {
-	struct uroce_engine *e = qp->engine;
+	struct uroce_engine *e = uroce_qp_engine(qp);
 	struct uroce_qp *head;
 
 	/* Sequentially consistent: either the engine sees the WQE that was posted before, or this thread sees that the

@@ -27,7 +27,6 @@ test_handover(void **state)
 	const struct uroce_port_conf conf = { .size = sizeof(conf), .no_loopback = 1 };
 	struct ibv_context *a, *b;
 	struct net net = { 0 };
-	struct ibv_qp *first;
 
 	test_rings_create_funnel(&net.wire[0], &net.wire[1]);
 	net_create_workers(&net, 2);
@@ -37,22 +36,11 @@ test_handover(void **state)
 	assert_non_null(b);
 	assert_int_equal(uroce_add_address(a, "10.0.0.1/24"), 0);
 	assert_int_equal(uroce_add_address(b, "10.0.0.2/24"), 0);
-	end_open(&net.ends[0], a, END_MEMORY_DPDK); /* worker 0 has it: use the next QP */
-	first = net.ends[0].qp;
-	net.ends[0].qp = uroce_create_qp(
-		net.ends[0].pd, &(struct ibv_qp_init_attr){ .qp_type = IBV_QPT_RC,
-							    .send_cq = net.ends[0].cq,
-							    .recv_cq = net.ends[0].cq,
-							    .cap = { .max_send_wr = 64,
-								     .max_recv_wr = 64,
-								     .max_send_sge = 2,
-								     .max_recv_sge = 2 } });
-	assert_non_null(net.ends[0].qp);
+	end_open_on(&net.ends[0], a, END_MEMORY_DPDK, 1);
 	end_open(&net.ends[1], b, END_MEMORY_DPDK);
 	net_connect(&net);
 	net_run_operations(&net);
 	assert_true(test_counter(a, "handed_over") > 0);
-	assert_int_equal(uroce_destroy_qp(first), 0);
 	for (unsigned int i = 0; i < 2; i++)
 		end_close(&net.ends[i]);
 	assert_int_equal(uroce_close_device(a), 0);
@@ -112,8 +100,8 @@ test_handover_to_nobody(void **state)
 	assert_non_null(b);
 	assert_int_equal(uroce_add_address(a, "10.0.0.1/24"), 0);
 	assert_int_equal(uroce_add_address(b, "10.0.0.2/24"), 0);
-	for (unsigned int i = 0; i < RTE_DIM(to); i++) { /* QPs alternate between the workers */
-		end_open(&to[i], a, END_MEMORY_MALLOC);
+	for (unsigned int i = 0; i < RTE_DIM(to); i++) {
+		end_open_on(&to[i], a, END_MEMORY_MALLOC, (int)i % 2);
 		end_open(&from[i], b, END_MEMORY_MALLOC);
 		end_connect(&to[i], &from[i]);
 		end_connect(&from[i], &to[i]);

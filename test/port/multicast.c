@@ -97,6 +97,7 @@ teardown(void **state)
 	return 0;
 }
 
+/* Members of a device alternate between its workers. */
 static void
 member_open_with(struct member *m, struct ibv_context *context, uint32_t qkey, uint32_t create_flags)
 {
@@ -107,11 +108,12 @@ member_open_with(struct member *m, struct ibv_context *context, uint32_t qkey, u
 		.create_flags = create_flags,
 	};
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_INIT, .port_num = 1, .qkey = qkey };
+	static int members_so_far;
 
 	memset(m, 0, sizeof(*m));
 	m->context = context;
 	assert_non_null(m->pd = uroce_alloc_pd(context));
-	assert_non_null(m->cq = uroce_create_cq(context, 16, NULL, NULL, 0));
+	assert_non_null(m->cq = uroce_create_cq(context, 16, NULL, NULL, members_so_far++ % context->num_comp_vectors));
 	init.send_cq = m->cq;
 	init.recv_cq = m->cq;
 	init.pd = m->pd;

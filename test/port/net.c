@@ -20,7 +20,7 @@
 #define SPINS 50000000u	/* polls by the test itself */
 
 void
-end_open(struct end *e, struct ibv_context *context, enum end_memory memory)
+end_open_on(struct end *e, struct ibv_context *context, enum end_memory memory, int comp_vector)
 {
 	struct ibv_qp_init_attr attr = {
 		.qp_type = IBV_QPT_RC,
@@ -36,7 +36,7 @@ end_open(struct end *e, struct ibv_context *context, enum end_memory memory)
 	assert_non_null(e->buffer);
 	e->pd = uroce_alloc_pd(context);
 	assert_non_null(e->pd);
-	e->cq = uroce_create_cq(context, 256, NULL, NULL, 0);
+	e->cq = uroce_create_cq(context, 256, NULL, NULL, comp_vector);
 	assert_non_null(e->cq);
 	attr.send_cq = e->cq;
 	attr.recv_cq = e->cq;
@@ -46,6 +46,12 @@ end_open(struct end *e, struct ibv_context *context, enum end_memory memory)
 			     IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
 				     IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC);
 	assert_non_null(e->mr);
+}
+
+void
+end_open(struct end *e, struct ibv_context *context, enum end_memory memory)
+{
+	end_open_on(e, context, memory, 0);
 }
 
 void

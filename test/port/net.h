@@ -40,6 +40,8 @@ struct net {
 };
 
 void end_open(struct end *e, struct ibv_context *context, enum end_memory memory);
+/** end_open() with a completion vector, which names the worker of the QP. */
+void end_open_on(struct end *e, struct ibv_context *context, enum end_memory memory, int comp_vector);
 void end_close(struct end *e);
 void end_connect(struct end *e, const struct end *peer);
 void end_fill(struct end *e, unsigned int seed);

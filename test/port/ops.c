@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * A port's operations for its device: QPs alternate between workers, a turn belongs to the engine's worker, progress
- * applies to each worker, and GIDs come from the port.
+ * A port's operations for its device: a turn belongs to the engine's worker, progress applies to each worker, and GIDs
+ * come from the port.
  */
 
 #include <errno.h>
@@ -24,7 +24,6 @@
 #include "port/worker/worker.h"
 #include "rings.h"
 #include "uroce.h"
-#include "verbs/qp/qp.h"
 
 #define WORKERS 2
 
@@ -81,21 +80,6 @@ put(struct fixture *f, unsigned int queue)
 	assert_non_null(m);
 	assert_non_null(rte_pktmbuf_append(m, 10));
 	assert_int_equal(rte_ring_enqueue(f->wire.rx[queue], m), 0);
-}
-
-static void
-test_attach(void **state)
-{
-	struct fixture *f = *state;
-	static struct uroce_qp qp;
-
-	assert_ptr_equal(f->dev->ops.port, uroce_port_ops.port);
-	qp.dev = f->dev;
-	for (unsigned int i = 0; i < 3 * WORKERS; i++) {
-		qp.engine = NULL;
-		assert_int_equal(uroce_port_ops.worker->qp_attach(&qp), 0);
-		assert_ptr_equal(qp.engine, &f->workers[i % WORKERS]->engine);
-	}
 }
 
 /* A thread inside an engine has the turn of that engine's worker, and of no other. */
@@ -172,7 +156,6 @@ test_query_gid(void **state)
 UROCE_TESTS(port_ops)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_attach),
 		cmocka_unit_test(test_turn),
 		cmocka_unit_test(test_progress),
 		cmocka_unit_test(test_clocks),

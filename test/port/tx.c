@@ -109,7 +109,7 @@ struct duo {
 	struct uroce_worker *workers[2];
 	struct ibv_context *context;
 	struct ibv_pd *pd;
-	struct ibv_cq *cq;
+	struct ibv_cq *cqs[2];
 	struct ibv_qp *qps[2]; /* QP i belongs to worker i */
 	struct rte_mempool *pool;
 };
@@ -129,10 +129,10 @@ duo_open(struct duo *d)
 	assert_non_null(d->context);
 	assert_int_equal(uroce_add_address(d->context, "10.0.0.1/24"), 0);
 	d->pd = uroce_alloc_pd(d->context);
-	d->cq = uroce_create_cq(d->context, 16, NULL, NULL, 0);
-	attr.send_cq = d->cq;
-	attr.recv_cq = d->cq;
 	for (unsigned int i = 0; i < 2; i++) {
+		d->cqs[i] = uroce_create_cq(d->context, 16, NULL, NULL, (int)i);
+		attr.send_cq = d->cqs[i];
+		attr.recv_cq = d->cqs[i];
 		d->qps[i] = uroce_create_qp(d->pd, &attr);
 		assert_non_null(d->qps[i]);
 	}
@@ -144,10 +144,11 @@ duo_open(struct duo *d)
 static void
 duo_close(struct duo *d)
 {
-	for (unsigned int i = 0; i < 2; i++)
+	for (unsigned int i = 0; i < 2; i++) {
 		if (d->qps[i] != NULL)
 			assert_int_equal(uroce_destroy_qp(d->qps[i]), 0);
-	assert_int_equal(uroce_destroy_cq(d->cq), 0);
+		assert_int_equal(uroce_destroy_cq(d->cqs[i]), 0);
+	}
 	assert_int_equal(uroce_dealloc_pd(d->pd), 0);
 	assert_int_equal(uroce_close_device(d->context), 0);
 	assert_true(rte_mempool_full(d->pool));
@@ -264,7 +265,7 @@ test_loopback_to_nobody(void **state)
 	assert_int_equal(uroce_destroy_qp(d.qps[1]), 0);
 	d.qps[1] = NULL;
 	assert_int_equal(uroce_post_send(d.qps[0], &wr, &bad), 0);
-	while (uroce_poll_cq(d.cq, 1, &wc) == 0)
+	while (uroce_poll_cq(d.cqs[0], 1, &wc) == 0)
 		test_poll(d.workers, 2, 1);
 	assert_int_equal(wc.status, IBV_WC_RETRY_EXC_ERR);
 	assert_int_equal(test_counter(d.context, "tx_drop_loopback"), 2);

@@ -43,10 +43,14 @@ struct view {
 static bool
 view_take(struct view *v, const struct uroce_qp *qp)
 {
-	struct uroce_worker *w = uroce_worker_of(qp->engine);
+	struct uroce_worker *w = uroce_worker_of(uroce_qp_engine(qp));
 
 	if (!uroce_worker_enter_within(w, UROCE_TELEMETRY_WAIT_NS))
 		return false;
+	if (w != uroce_worker_of(uroce_qp_engine(qp))) { /* the QP has moved meanwhile */
+		uroce_worker_exit(w);
+		return false;
+	}
 	memcpy(&v->qp, qp, sizeof(v->qp));
 	v->req = *uroce_requester_of(qp);
 	v->resp = *uroce_responder_of(qp);

@@ -74,7 +74,7 @@ count_qps(const struct uroce_worker *w, const struct uroce_port *port)
 		/* pairs with the release in publish() of verbs/qp/qp.c */
 		const struct uroce_qp *qp = __atomic_load_n(&qps->qps[i], __ATOMIC_ACQUIRE);
 
-		n += qp != NULL && qp->engine == &w->engine;
+		n += qp != NULL && uroce_qp_engine(qp) == &w->engine;
 	}
 	return n;
 }

@@ -72,7 +72,7 @@ group_hand_over(struct uroce_port_queue *q, const struct uroce_packet *p, const 
 	copy.dest_qpn = qp->ibv.qp_num; /* the other worker delivers it to this QP only */
 	copy.to_group = false;
 	rte_pktmbuf_refcnt_update(p->mbuf, 1);
-	if (hand_over(uroce_worker_of(qp->engine), &copy, q->port_id)) {
+	if (hand_over(uroce_worker_of(uroce_qp_engine(qp)), &copy, q->port_id)) {
 		uroce_counter_add(&q->counters[UROCE_PORT_HANDED_OVER], 1);
 		return;
 	}
@@ -111,7 +111,7 @@ group_receive(struct uroce_worker *w, struct uroce_port_queue *q, const struct u
 	for (unsigned int i = 0; i < n; i++) {
 		if (group_leaves_out(q, p, qps[i]))
 			left_out++;
-		else if (qps[i]->engine != &w->engine)
+		else if (uroce_qp_engine(qps[i]) != &w->engine)
 			group_hand_over(q, p, qps[i]);
 		else
 			uroce_engine_receive(&w->engine, &qps[i], p, 1, w->now_ns);
@@ -127,7 +127,7 @@ other_receive(struct uroce_worker *w, struct uroce_port_queue *q, struct batch *
 {
 	if (qp == NULL || p->to_group)
 		return group_receive(w, q, p);
-	if (!hand_over(uroce_worker_of(qp->engine), p, q->port_id))
+	if (!hand_over(uroce_worker_of(uroce_qp_engine(qp)), p, q->port_id))
 		return UROCE_DROP_HANDOVER;
 	uroce_counter_add(&q->counters[UROCE_PORT_HANDED_OVER], 1);
 	b->done_count--; /* the other worker frees it */
@@ -153,7 +153,7 @@ batch_take(struct uroce_worker *w, struct uroce_port_queue *q, struct batch *b, 
 	b->done[b->done_count++] = p->mbuf;
 	if (likely(v == UROCE_OK)) {
 		qp = uroce_qp_lookup(&q->port->dev, p->dest_qpn);
-		if (likely(qp != NULL && qp->engine == &w->engine && !p->to_group)) {
+		if (likely(qp != NULL && uroce_qp_engine(qp) == &w->engine && !p->to_group)) {
 			if (p->info->ext[UROCE_EXT_RETH] != 0)
 				prefetch_key(&q->port->dev, p);
 			b->qps[i] = qp;
@@ -288,7 +288,7 @@ prefetch_state(const struct uroce_worker *w, const struct uroce_device *dev, con
 {
 	const struct uroce_qp *qp = qp_ahead(dev, b, i);
 
-	if (qp != NULL && qp->engine == &w->engine)
+	if (qp != NULL && uroce_qp_engine(qp) == &w->engine)
 		uroce_qp_prefetch_variable(qp);
 }
 

@@ -202,7 +202,7 @@ loop_target(const struct uroce_loop *l, struct uroce_inbox_item *item)
 	qp = uroce_qp_lookup(&port->dev, l->dest_qpn);
 	if (qp == NULL)
 		return NULL;
-	return uroce_worker_of(qp->engine);
+	return uroce_worker_of(uroce_qp_engine(qp));
 }
 
 static void

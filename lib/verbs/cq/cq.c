@@ -109,6 +109,7 @@ uroce_cq_create(struct ibv_context *context, const struct ibv_cq_init_attr_ex *a
 	cq->ibv.channel = channel;
 	cq->ibv.cq_context = attr->cq_context;
 	cq->ibv.cqe = (int)attr->cqe;
+	cq->comp_vector = attr->comp_vector;
 	cq->has_channel = channel != NULL;
 	pthread_mutex_init(&cq->ibv.mutex, NULL);
 	pthread_cond_init(&cq->ibv.cond, NULL);

@@ -51,6 +51,7 @@ struct uroce_cq {
 		struct ibv_cq_ex ex;	/* of a CQ that was created with ibv_create_cq_ex(3) */
 	};
 	bool has_stamps;	/* constant */
+	uint32_t comp_vector;	/* index of the worker of the QPs that send to it. Constant */
 	struct ibv_pd *parent;	/* the parent domain that allocates its ring; NULL: none. Constant */
 	/* control, under ibv.mutex */
 	uint32_t refs;		/* QPs, send and receive queues (R47) */

@@ -47,7 +47,7 @@ fill_ibv_device(struct ibv_device *ibv, const char *name, unsigned int index)
 }
 
 static void
-fill_context(struct uroce_device *dev)
+fill_context(struct uroce_device *dev, unsigned int comp_vectors)
 {
 	struct verbs_context *vctx = &dev->vctx;
 	struct ibv_context *context = &vctx->context;
@@ -83,7 +83,7 @@ fill_context(struct uroce_device *dev)
 	context->ops.post_srq_recv = uroce_post_srq_recv;
 	context->cmd_fd = -1;
 	context->async_fd = dev->events.fd;
-	context->num_comp_vectors = 1;
+	context->num_comp_vectors = (int)RTE_MAX(comp_vectors, 1u);
 	context->abi_compat = __VERBS_ABI_IS_EXTENDED;
 	pthread_mutex_init(&context->mutex, NULL);
 }
@@ -150,7 +150,7 @@ uroce_device_init(struct uroce_device *dev, const struct uroce_device_ops *ops,
 	pthread_mutex_init(&dev->lock, NULL);
 	uroce_mcast_init(&dev->mcast);
 	fill_ibv_device(&dev->ibv, conf->name, conf->index);
-	fill_context(dev);
+	fill_context(dev, conf->comp_vectors);
 	return 0;
 
 fini_srqs:

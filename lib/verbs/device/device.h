@@ -69,7 +69,8 @@ struct uroce_transport_ops {
 
 /* Operations on the threads that run the engines, filled in by the workers of lib/port. */
 struct uroce_worker_ops {
-	/* Choose the QP's engine (qp->engine). @return 0 or -errno */
+	/* Choose the QP's engine (qp->engine), by its thread domain or the completion vector of its send CQ.
+	 * @return 0 or -errno */
 	int (*qp_attach)(struct uroce_qp *qp);
 	/* Between enter and exit the calling thread runs the engine, and no other thread does. Not recursive. */
 	void (*engine_enter)(struct uroce_engine *engine);
@@ -142,6 +143,7 @@ struct uroce_device_conf {
 	bool go_back_n;		/* uroce_port_conf.go_back_n */
 	const struct uroce_congestion *congestion;	/* uroce_port_conf.congestion; NULL: all defaults */
 	bool poll_progress;	/* uroce_port_conf.poll_progress */
+	unsigned int comp_vectors;	/* completion vectors: the number of workers; 0: 1 */
 };
 
 /* QPs by QPN. The uppermost bits of the 24 are the slot, as with keys. Readers under uroce_rcu. */

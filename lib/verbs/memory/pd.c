@@ -2,8 +2,8 @@
  * Copyright 2026 The uroce authors
  *
  * Allocates and frees protection domains (R47), thread domains and parent domains. A parent domain is an alias of a
- * protection domain with the application's allocator for the rings of queues. A thread domain is only counted, because
- * posting takes its locks in any case. Control threads.
+ * protection domain with the application's allocator for the rings of queues. A thread domain may name the engine of its
+ * QPs; it saves no locks. Control threads.
  */
 
 #include <errno.h>
@@ -14,6 +14,7 @@
 #include "uroce_config.h"
 #include "mem/pd.h"
 #include "verbs/device/context.h"
+#include "verbs/memory/pd.h"
 #include "verbs/memory/ring.h"
 
 /* IBV_PARENT_DOMAIN_INIT_ATTR_ALLOW_CC_UNPROTECTED_ALLOC of rdma-core 64. It has no effect: the library runs inside the
@@ -24,6 +25,7 @@
 
 struct thread_domain {
 	struct ibv_td ibv;
+	struct uroce_engine *engine; /* of its QPs; NULL: it names none. Constant */
 	uint32_t refs; /* atomic: parent domains (R47) */
 };
 
@@ -85,20 +87,37 @@ uroce_alloc_pd(struct ibv_context *context)
 }
 
 struct ibv_td *
+uroce_td_create(struct ibv_context *context, struct uroce_engine *engine)
+{
+	struct thread_domain *td = calloc(1, sizeof(*td));
+
+	if (td == NULL)
+		return NULL;
+	td->ibv.context = context;
+	td->engine = engine;
+	uroce_context_get(context);
+	return &td->ibv;
+}
+
+struct ibv_td *
 uroce_alloc_td(struct ibv_context *context, struct ibv_td_init_attr *init_attr)
 {
-	struct thread_domain *td;
-
 	if (init_attr->comp_mask != 0) {
 		errno = EINVAL;
 		return NULL;
 	}
-	td = calloc(1, sizeof(*td));
-	if (td == NULL)
+	return uroce_td_create(context, NULL);
+}
+
+struct uroce_engine *
+uroce_pd_engine(const struct ibv_pd *pd)
+{
+	const struct ibv_td *td;
+
+	if (pd == NULL || !uroce_pd_is_parent(pd))
 		return NULL;
-	td->ibv.context = context;
-	uroce_context_get(context);
-	return &td->ibv;
+	td = ((const struct uroce_parent_domain *)pd)->attr.td;
+	return td != NULL ? ((const struct thread_domain *)td)->engine : NULL;
 }
 
 int

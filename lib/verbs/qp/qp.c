@@ -318,15 +318,34 @@ uroce_xrc_qp_create(struct uroce_device *dev, struct uroce_xrc_target *target)
 	return qp_create(dev, NULL, &init, 0, target);
 }
 
+/* The QP may move to another engine while this thread waits for its turn. */
+void
+uroce_qp_enter(struct uroce_qp *qp)
+{
+	const struct uroce_worker_ops *worker = qp->dev->ops.worker;
+	struct uroce_engine *engine = uroce_qp_engine(qp);
+
+	worker->engine_enter(engine);
+	while (unlikely(engine != uroce_qp_engine(qp))) {
+		worker->engine_exit(engine);
+		engine = uroce_qp_engine(qp);
+		worker->engine_enter(engine);
+	}
+}
+
+void
+uroce_qp_exit(struct uroce_qp *qp)
+{
+	qp->dev->ops.worker->engine_exit(qp->engine);
+}
+
 void
 uroce_qp_withdraw(struct uroce_qp *qp)
 {
-	const struct uroce_device_ops *ops = &qp->dev->ops;
-
 	publish(qp->dev, qp->ibv.qp_num, NULL);
-	ops->worker->engine_enter(qp->engine);
-	ops->transport->qp_detach(qp);
-	ops->worker->engine_exit(qp->engine);
+	uroce_qp_enter(qp);
+	qp->dev->ops.transport->qp_detach(qp);
+	uroce_qp_exit(qp);
 }
 
 void
@@ -366,11 +385,11 @@ uroce_query_qp(struct ibv_qp *ibv, struct ibv_qp_attr *attr, int attr_mask,
 
 	(void)attr_mask;	/* a hint: to return all attributes costs the same */
 	pthread_mutex_lock(&qp->ibv.mutex);
-	qp->dev->ops.worker->engine_enter(qp->engine);
+	uroce_qp_enter(qp);
 	state = qp->state;
 	*attr = qp->attr;
 	qp->dev->ops.transport->qp_query(qp, attr);
-	qp->dev->ops.worker->engine_exit(qp->engine);
+	uroce_qp_exit(qp);
 	ibv->state = qp->ibv.state = state;
 	pthread_mutex_unlock(&qp->ibv.mutex);
 

@@ -187,7 +187,7 @@ struct uroce_qp {
 
 	/* Packets use the fields from here on: uroce_qp_prefetch_constant(). First those that only modify changes. */
 	struct uroce_device *dev __rte_cache_aligned;
-	struct uroce_engine *engine;	/* set by qp_attach, constant until qp_detach */
+	struct uroce_engine *engine;	/* set by qp_attach, changed only in the turns of both engines; see uroce_qp_engine() */
 	struct uroce_mw_owner windows;	/* type 2 windows that are bound to it */
 	uint32_t mtu_bytes;
 	uint32_t state;			/* enum ibv_qp_state; worker: rw, posters: relaxed read */
@@ -246,6 +246,17 @@ uroce_qp_of(struct ibv_qp *qp)
 {
 	return (struct uroce_qp *)qp;
 }
+
+/** @return the QP's engine. Any thread; it stays the QP's engine while the calling thread runs it. */
+static inline struct uroce_engine *
+uroce_qp_engine(const struct uroce_qp *qp)
+{
+	return __atomic_load_n(&qp->engine, __ATOMIC_RELAXED);
+}
+
+/** Enter the QP's engine: until uroce_qp_exit() the calling thread runs it. Control threads, not recursive. */
+void uroce_qp_enter(struct uroce_qp *qp);
+void uroce_qp_exit(struct uroce_qp *qp);
 
 /** @return the transport of a type of QP; UROCE_TRANSPORT_NONE: the type is not supported */
 uint8_t uroce_qp_transport(enum ibv_qp_type type);

@@ -303,7 +303,6 @@ int
 uroce_modify_qp(struct ibv_qp *ibv, struct ibv_qp_attr *attr, int attr_mask)
 {
 	struct uroce_qp *qp = uroce_qp_real(uroce_qp_of(ibv));
-	const struct uroce_worker_ops *worker = qp->dev->ops.worker;
 	struct preparation p = { .ring = NULL };
 	int ret;
 
@@ -313,12 +312,12 @@ uroce_modify_qp(struct ibv_qp *ibv, struct ibv_qp_attr *attr, int attr_mask)
 	if (ret == 0)
 		ret = prepare(qp, attr, attr_mask, &p);
 	if (ret == 0) {
-		worker->engine_enter(qp->engine);
+		uroce_qp_enter(qp);
 		/* check again: the engine may have moved the QP to ERR */
 		ret = check_transition(qp, qp->state, attr, attr_mask);
 		if (ret == 0)
 			apply(qp, attr, attr_mask, &p);
-		worker->engine_exit(qp->engine);
+		uroce_qp_exit(qp);
 	}
 	/* As RNICs do: otherwise the application would take completions from before RESET for new ones. Under
 	 * ibv.mutex, so that the QP stays in RESET. */

@@ -89,9 +89,9 @@ uroce_srq_xrc_fini(struct uroce_srq *srq)
 	/* no look-up finds it any more, but a QP may have it from an earlier request */
 	pthread_mutex_lock(&srq->domain->lock);
 	LIST_FOREACH(target, &srq->domain->targets, link) {
-		dev->ops.worker->engine_enter(target->qp->engine);
+		uroce_qp_enter(target->qp);
 		forget(target->qp, srq);
-		dev->ops.worker->engine_exit(target->qp->engine);
+		uroce_qp_exit(target->qp);
 	}
 	pthread_mutex_unlock(&srq->domain->lock);
 	uroce_cq_detach(srq->cq);

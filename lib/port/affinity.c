@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * Chooses the worker of each QP of a port, and reports it. Control threads.
+ */
+
+#include <errno.h>
+
+#include "port/affinity.h"
+#include "port/port.h"
+#include "port/worker/worker.h"
+#include "uroce.h"
+#include "verbs/cq/cq.h"
+#include "verbs/memory/pd.h"
+#include "verbs/qp/qp.h"
+#include "verbs/srq/xrc.h"
+
+/* The worker of a QP that names none. */
+static struct uroce_worker *
+next_worker(struct uroce_port *port)
+{
+	struct uroce_worker *w;
+
+	pthread_mutex_lock(&port->lock);
+	w = port->queues[port->next_queue++ % port->nb_queues].worker;
+	pthread_mutex_unlock(&port->lock);
+	return w;
+}
+
+int
+uroce_port_qp_attach(struct uroce_qp *qp)
+{
+	struct uroce_port *port = uroce_port_of(qp->dev);
+	struct uroce_engine *engine = uroce_pd_engine(qp->ibv.pd);
+
+	if (engine != NULL)
+		qp->engine = engine;
+	else if (qp->ibv.send_cq != NULL)
+		qp->engine = &port->queues[uroce_cq_of(qp->ibv.send_cq)->comp_vector].worker->engine;
+	else
+		qp->engine = &next_worker(port)->engine; /* an XRC target has no CQ */
+	return 0;
+}
+
+struct uroce_worker *
+uroce_qp_worker(struct ibv_qp *ibv)
+{
+	return uroce_worker_of(uroce_qp_engine(uroce_qp_real(uroce_qp_of(ibv))));
+}
+
+static bool
+is_worker_of(const struct uroce_port *port, const struct uroce_worker *w)
+{
+	for (unsigned int i = 0; i < port->nb_queues; i++)
+		if (port->queues[i].worker == w)
+			return true;
+	return false;
+}
+
+struct ibv_td *
+uroce_alloc_td_on(struct ibv_context *context, struct uroce_worker *worker)
+{
+	if (!is_worker_of(uroce_port_of_context(context), worker)) {
+		errno = EINVAL;
+		return NULL;
+	}
+	return uroce_td_create(context, &worker->engine);
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * Thread domains that name an engine. Control threads.
+ */
+
+#ifndef UROCE_VERBS_MEMORY_PD_H
+#define UROCE_VERBS_MEMORY_PD_H
+
+#include <infiniband/verbs.h>
+
+struct uroce_engine;
+
+/** Create a thread domain whose QPs belong to an engine of the context's device. @param engine	NULL: no particular one
+ * @return NULL and errno: ENOMEM */
+struct ibv_td *uroce_td_create(struct ibv_context *context, struct uroce_engine *engine);
+
+/** @return the engine that the thread domain of a parent domain names; NULL: there is none. @param pd	may be NULL */
+struct uroce_engine *uroce_pd_engine(const struct ibv_pd *pd);
+
+#endif /* UROCE_VERBS_MEMORY_PD_H */

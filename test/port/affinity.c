@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * The worker of each QP: by the completion vector of its send CQ, or by its thread domain.
+ */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "eal.h"
+#include "groups.h"
+#include "port/worker/pool.h"
+#include "rings.h"
+#include "uroce.h"
+
+#define WORKERS 3
+
+struct fixture {
+	struct test_rings wire;
+	struct uroce_worker *workers[WORKERS];
+	struct ibv_context *context;
+	struct ibv_pd *pd;
+	struct ibv_cq *cqs[WORKERS]; /* by completion vector */
+};
+
+static int
+setup(void **state)
+{
+	static struct fixture f;
+
+	test_rings_create(&f.wire, WORKERS);
+	for (unsigned int i = 0; i < WORKERS; i++)
+		f.workers[i] = uroce_create_worker(-1);
+	f.context = uroce_open_port(f.wire.port_id, NULL, f.workers, WORKERS);
+	if (f.context == NULL)
+		return -1;
+	f.pd = uroce_alloc_pd(f.context);
+	for (int i = 0; i < WORKERS; i++)
+		f.cqs[i] = uroce_create_cq(f.context, 16, NULL, NULL, i);
+	*state = &f;
+	return f.pd != NULL && f.cqs[WORKERS - 1] != NULL ? 0 : -1;
+}
+
+static int
+teardown(void **state)
+{
+	struct fixture *f = *state;
+
+	for (unsigned int i = 0; i < WORKERS; i++)
+		if (uroce_destroy_cq(f->cqs[i]) != 0)
+			return -1;
+	if (uroce_dealloc_pd(f->pd) != 0 || uroce_close_device(f->context) != 0)
+		return -1;
+	for (unsigned int i = 0; i < WORKERS; i++)
+		if (uroce_destroy_worker(f->workers[i]) != 0)
+			return -1;
+	test_rings_destroy(&f->wire);
+	return uroce_pools_retired() == 0 ? 0 : -1;
+}
+
+static struct ibv_qp *
+qp_create(struct fixture *f, struct ibv_pd *pd, unsigned int send, unsigned int recv, enum ibv_qp_type type)
+{
+	struct ibv_qp_init_attr attr = {
+		.qp_type = type,
+		.send_cq = f->cqs[send],
+		.recv_cq = f->cqs[recv],
+		.cap = { .max_send_wr = 1, .max_recv_wr = 1, .max_send_sge = 1, .max_recv_sge = 1 },
+	};
+	struct ibv_qp *qp = uroce_create_qp(pd, &attr);
+
+	assert_non_null(qp);
+	return qp;
+}
+
+static void
+test_vectors(void **state)
+{
+	static const enum ibv_qp_type types[] = { IBV_QPT_RC, IBV_QPT_UC, IBV_QPT_UD };
+	struct fixture *f = *state;
+	struct ibv_context *second = uroce_open_device(f->context->device);
+
+	assert_int_equal(f->context->num_comp_vectors, WORKERS);
+	assert_non_null(second);
+	assert_int_equal(second->num_comp_vectors, WORKERS);
+	assert_int_equal(uroce_close_device(second), 0);
+	assert_null(uroce_create_cq(f->context, 1, NULL, NULL, WORKERS));
+	assert_null(uroce_create_cq(f->context, 1, NULL, NULL, -1));
+	for (unsigned int t = 0; t < RTE_DIM(types); t++)
+		for (unsigned int send = 0; send < WORKERS; send++)
+			for (unsigned int recv = 0; recv < WORKERS; recv++) {
+				struct ibv_qp *qp = qp_create(f, f->pd, send, recv, types[t]);
+
+				assert_ptr_equal(uroce_qp_worker(qp), f->workers[send]);
+				assert_int_equal(uroce_destroy_qp(qp), 0);
+			}
+}
+
+/* A thread domain's worker counts, not the completion vector. A thread domain without a worker changes nothing. */
+static void
+test_thread_domain(void **state)
+{
+	struct ibv_td_init_attr none = { .comp_mask = 0 };
+	struct fixture *f = *state;
+
+	for (unsigned int i = 0; i <= WORKERS; i++) {
+		struct ibv_td *td = i < WORKERS ? uroce_alloc_td_on(f->context, f->workers[i])
+						: uroce_alloc_td(f->context, &none);
+		struct ibv_parent_domain_init_attr attr = { .pd = f->pd, .td = td };
+		struct ibv_pd *parent;
+		struct ibv_qp *qp;
+
+		assert_non_null(td);
+		parent = uroce_alloc_parent_domain(f->context, &attr);
+		assert_non_null(parent);
+		qp = qp_create(f, parent, 1, 0, IBV_QPT_RC);
+		assert_ptr_equal(uroce_qp_worker(qp), f->workers[i < WORKERS ? i : 1]);
+		assert_int_equal(uroce_destroy_qp(qp), 0);
+		assert_int_equal(uroce_dealloc_td(td), EBUSY);
+		assert_int_equal(uroce_dealloc_pd(parent), 0);
+		assert_int_equal(uroce_dealloc_td(td), 0);
+	}
+}
+
+static void
+test_thread_domain_refused(void **state)
+{
+	struct uroce_worker *other = uroce_create_worker(-1);
+	struct fixture *f = *state;
+
+	assert_non_null(other);
+	errno = 0;
+	assert_null(uroce_alloc_td_on(f->context, other));
+	assert_int_equal(errno, EINVAL);
+	assert_null(uroce_alloc_td_on(f->context, NULL));
+	assert_int_equal(uroce_destroy_worker(other), 0);
+}
+
+/* XRC targets have no CQ: the workers get equally many. */
+static void
+test_xrc_targets(void **state)
+{
+	struct ibv_xrcd_init_attr domain = { .comp_mask = IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS,
+					     .fd = -1, .oflags = O_CREAT };
+	struct fixture *f = *state;
+	struct ibv_xrcd *xrcd = uroce_open_xrcd(f->context, &domain);
+	struct ibv_qp_init_attr_ex attr = {
+		.qp_type = IBV_QPT_XRC_RECV, .comp_mask = IBV_QP_INIT_ATTR_XRCD, .xrcd = xrcd,
+	};
+	struct ibv_qp *qps[2 * WORKERS];
+
+	assert_non_null(xrcd);
+	for (unsigned int i = 0; i < RTE_DIM(qps); i++) {
+		qps[i] = uroce_create_qp_ex(f->context, &attr);
+		assert_non_null(qps[i]);
+		assert_ptr_equal(uroce_qp_worker(qps[i]), f->workers[i % WORKERS]);
+	}
+	for (unsigned int i = 0; i < RTE_DIM(qps); i++)
+		assert_int_equal(uroce_destroy_qp(qps[i]), 0);
+	assert_int_equal(uroce_close_xrcd(xrcd), 0);
+}
+
+UROCE_TESTS(port_affinity)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_vectors),
+		cmocka_unit_test(test_thread_domain),
+		cmocka_unit_test(test_thread_domain_refused),
+		cmocka_unit_test(test_xrc_targets),
+	};
+
+	test_eal_init(NULL);
+	return cmocka_run_group_tests(tests, setup, teardown);
+}
