@@ -258,7 +258,7 @@
 #define UROCE_VERBS_LOOKS 16		/* empty polls per check of the file descriptor */
 #define UROCE_VERBS_PEER_WAIT_MS 10000	/* longest wait for the other process of a pair to open its port */
 #define UROCE_VERBS_PEER_STEP_MS 10	/* between two checks for that process */
-#define UROCE_VERBS_LINK_WAIT_MS 250	/* longest wait for a port's link */
+#define UROCE_VERBS_LINK_WAIT_MS 1500	/* longest wait for a port's link: Linux reports some after a second */
 #define UROCE_VERBS_FIRST_LINK_WAIT_MS 50	/* first timeout of a net_memif connection; doubles with each retry */
 #define UROCE_VERBS_LAST_LINK_WAIT_MS 1600	/* last timeout of a net_memif connection */
 #define UROCE_VERBS_REJOIN_US 100000	/* between two checks for a process that replaces an exited peer */
