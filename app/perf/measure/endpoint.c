@@ -2,7 +2,7 @@
  * Copyright 2026 The uroce authors
  *
  * One end of one run: protection domains, regions, completion queues and queue pairs on the host's devices; the QPs
- * are assigned to the devices in turn. Main thread.
+ * are assigned to the devices in turn, and those of a device to its workers. Main thread.
  */
 
 #include <errno.h>
@@ -80,14 +80,34 @@ check_limits(const struct perf_end *end, char *error, size_t room)
 	return 0;
 }
 
+/* Get the completion vector of a QP: the index of its worker. */
+static unsigned int
+vector_of(const struct perf_end *end, uint32_t qp)
+{
+	return qp / end->host->nb_devs % end->host->nb_workers;
+}
+
+/* Create a CQ for each worker, on device d. */
+static int
+cqs_create(struct perf_end *end, unsigned int d, char *error, size_t room)
+{
+	const uint32_t cqs = end->host->nb_devs * end->host->nb_workers;
+	const uint32_t qps = (end->params.qps + cqs - 1) / cqs;
+	const int cqes = (int)(qps * (end->send_depth + end->recv_depth));
+
+	for (unsigned int v = 0; v < end->host->nb_workers; v++) {
+		end->cqs[d][v] = uroce_create_cq(end->host->devs[d].ctx, cqes, NULL, NULL, (int)v);
+		if (end->cqs[d][v] == NULL)
+			return fail(error, room, "cannot create a completion queue of %d entries: %s", cqes,
+				    strerror(errno));
+	}
+	return 0;
+}
+
 static int
 objects_create(struct perf_end *end, char *error, size_t room)
 {
-	const uint32_t devs = end->host->nb_devs;
-	const uint32_t qps = (end->params.qps + devs - 1) / devs;
-	const int cqes = (int)(qps * (end->send_depth + end->recv_depth));
-
-	for (unsigned int d = 0; d < devs; d++) {
+	for (unsigned int d = 0; d < end->host->nb_devs; d++) {
 		struct ibv_context *ctx = end->host->devs[d].ctx;
 
 		end->pds[d] = uroce_alloc_pd(ctx);
@@ -98,20 +118,20 @@ objects_create(struct perf_end *end, char *error, size_t room)
 		if (end->mrs[d] == NULL)
 			return fail(error, room, "cannot register %zu bytes: %s", end->buffer_bytes,
 				    strerror(errno));
-		end->cqs[d] = uroce_create_cq(ctx, cqes, NULL, NULL, 0);
-		if (end->cqs[d] == NULL)
-			return fail(error, room, "cannot create a completion queue of %d entries: %s", cqes,
-				    strerror(errno));
+		if (cqs_create(end, d, error, room) != 0)
+			return -1;
 	}
 	return 0;
 }
 
 static struct ibv_qp *
-qp_create(struct perf_end *end, unsigned int dev)
+qp_create(struct perf_end *end, uint32_t index)
 {
+	const unsigned int dev = dev_of(end, index);
+	struct ibv_cq *cq = end->cqs[dev][vector_of(end, index)];
 	struct ibv_qp_init_attr init = {
-		.send_cq = end->cqs[dev],
-		.recv_cq = end->cqs[dev],
+		.send_cq = cq,
+		.recv_cq = cq,
 		.qp_type = uroce_perf_transports[end->params.transport].qp_type,
 		.cap = {
 			.max_send_wr = end->send_depth,
@@ -168,7 +188,7 @@ qps_create(struct perf_end *end, const union ibv_gid *peer, const union ibv_gid 
 			return fail(error, room,
 				    "port %u has no %s address, but its peer's is one: add one with --addr",
 				    d, v4 ? "IPv4" : "IPv6");
-		q->ibv = qp_create(end, d);
+		q->ibv = qp_create(end, i);
 		if (q->ibv == NULL)
 			return fail(error, room, "cannot create queue pair %u of %u: %s", i + 1, end->params.qps,
 				    strerror(errno));
@@ -348,8 +368,9 @@ uroce_perf_end_destroy(struct perf_end *end)
 			ret |= uroce_destroy_ah(end->qps[i].ah);
 	}
 	for (unsigned int d = 0; d < end->host->nb_devs; d++) {
-		if (end->cqs[d] != NULL)
-			ret |= uroce_destroy_cq(end->cqs[d]);
+		for (unsigned int v = 0; v < end->host->nb_workers; v++)
+			if (end->cqs[d][v] != NULL)
+				ret |= uroce_destroy_cq(end->cqs[d][v]);
 		if (end->mrs[d] != NULL)
 			ret |= uroce_dereg_mr(end->mrs[d]);
 		if (end->pds[d] != NULL)

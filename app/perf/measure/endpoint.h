@@ -93,7 +93,7 @@ struct perf_end {
 	bool buffer_mapped; /* not in DPDK's memory: payloads are copied */
 	struct ibv_pd *pds[UROCE_APP_MAX_PORTS];
 	struct ibv_mr *mrs[UROCE_APP_MAX_PORTS];
-	struct ibv_cq *cqs[UROCE_APP_MAX_PORTS];
+	struct ibv_cq *cqs[UROCE_APP_MAX_PORTS][UROCE_MAX_WORKERS]; /* by completion vector */
 	struct perf_qp *qps;
 	uint64_t *stamps;
 	struct perf_poster poster;
@@ -215,18 +215,21 @@ void uroce_perf_end_destroy(struct perf_end *end);
 /** Post receives until recv_depth are posted. @return 0; -1: the QP is broken */
 int uroce_perf_end_receive(struct perf_end *end, struct perf_qp *q);
 
-/** Poll the CQ. @return number of completions; negative: the CQ is broken */
+/** Poll the CQs. @return number of completions; negative: a CQ is broken */
 static inline int
 uroce_perf_end_completions(struct perf_end *end, struct ibv_wc *wcs, int n)
 {
+	const struct app_host *host = end->host;
 	int got = 0;
 
-	for (unsigned int d = 0; d < end->host->nb_devs && got < n; d++) {
-		int ret = ibv_poll_cq(end->cqs[d], n - got, &wcs[got]);
+	for (unsigned int d = 0; d < host->nb_devs; d++) {
+		for (unsigned int v = 0; v < host->nb_workers && got < n; v++) {
+			int ret = ibv_poll_cq(end->cqs[d][v], n - got, &wcs[got]);
 
-		if (ret < 0)
-			return ret;
-		got += ret;
+			if (ret < 0)
+				return ret;
+			got += ret;
+		}
 	}
 	return got;
 }

@@ -54,7 +54,7 @@ lane_open(struct lane *l)
 	for (unsigned int i = 0; i < 2; i++) {
 		struct scale_end *e = &l->ends[i];
 
-		e->cq = uroce_create_cq(l->all->ctxs[i], 2 * WINDOW, NULL, NULL, 0);
+		e->cq = uroce_create_cq(l->all->ctxs[i], 2 * WINDOW, NULL, NULL, (int)l->index);
 		scale_check(e->cq != NULL, "a completion queue");
 		e->bytes = (size_t)WINDOW * l->all->size;
 		e->buffer = rte_zmalloc("scale", e->bytes, 4096);
@@ -65,7 +65,7 @@ lane_open(struct lane *l)
 	}
 }
 
-/* Worker i % LANES drives QP i of the device. */
+/* A lane's CQ has the completion vector of the lane's worker. */
 static void
 qps_open(struct lanes *a)
 {

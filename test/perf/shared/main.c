@@ -46,6 +46,8 @@ struct end {
 	struct ibv_pd *pd;
 	union ibv_gid gid;
 	/* one for each worker */
+	struct ibv_td *tds[WORKERS];
+	struct ibv_pd *domains[WORKERS]; /* the parent domain of pd and the thread domain */
 	struct ibv_cq *cqs[WORKERS];
 	struct ibv_mr *mrs[WORKERS];
 	uint8_t *memory[WORKERS];
@@ -66,6 +68,18 @@ static uint16_t ports[2][2]; /* straight, and turned by one queue */
 
 /* ---- the two ends ---- */
 
+/* A QP belongs to the worker of its thread domain: with a shared CQ, too. */
+static void
+domain_create(struct end *e, unsigned int worker)
+{
+	struct ibv_parent_domain_init_attr attr = { .pd = e->pd };
+
+	e->tds[worker] = attr.td = uroce_alloc_td_on(e->ctx, e->workers[worker]);
+	assert_non_null(attr.td);
+	e->domains[worker] = uroce_alloc_parent_domain(e->ctx, &attr);
+	assert_non_null(e->domains[worker]);
+}
+
 static void
 objects_create(struct end *e, const struct sharing *s)
 {
@@ -78,7 +92,8 @@ objects_create(struct end *e, const struct sharing *s)
 	e->pd = uroce_alloc_pd(e->ctx);
 	assert_non_null(e->pd);
 	for (unsigned int i = 0; i < WORKERS; i++) {
-		e->cqs[i] = s->cq && i > 0 ? e->cqs[0] : uroce_create_cq(e->ctx, 1024, NULL, NULL, 0);
+		domain_create(e, i);
+		e->cqs[i] = s->cq && i > 0 ? e->cqs[0] : uroce_create_cq(e->ctx, 1024, NULL, NULL, (int)i);
 		assert_non_null(e->cqs[i]);
 		/* on separate cache lines, as a well-written program does */
 		e->memory[i] = rte_zmalloc("shared", BYTES, RTE_CACHE_LINE_SIZE);
@@ -90,9 +105,9 @@ objects_create(struct end *e, const struct sharing *s)
 		struct ibv_qp_init_attr attr = init;
 
 		attr.send_cq = attr.recv_cq = e->cqs[i % WORKERS];
-		e->qps[i] = uroce_create_qp(e->pd, &attr);
+		e->qps[i] = uroce_create_qp(e->domains[i % WORKERS], &attr);
 		assert_non_null(e->qps[i]);
-		assert_ptr_equal(uroce_qp_of(e->qps[i])->engine, &e->workers[i % WORKERS]->engine);
+		assert_ptr_equal(uroce_qp_worker(e->qps[i]), e->workers[i % WORKERS]);
 		e->outstanding[i] = e->received[i] = 0;
 	}
 }
@@ -125,6 +140,8 @@ end_close(struct end *e, const struct sharing *s)
 			assert_int_equal(uroce_destroy_cq(e->cqs[i]), 0);
 		assert_int_equal(uroce_dereg_mr(e->mrs[i]), 0);
 		rte_free(e->memory[i]);
+		assert_int_equal(uroce_dealloc_pd(e->domains[i]), 0);
+		assert_int_equal(uroce_dealloc_td(e->tds[i]), 0);
 	}
 	assert_int_equal(uroce_dealloc_pd(e->pd), 0);
 	assert_int_equal(uroce_close_device(e->ctx), 0);
