@@ -64,12 +64,22 @@ const char *const uroce_engine_counter_names[UROCE_ENGINE_COUNTER_COUNT] = {
 	[UROCE_RESP_LOCAL_LENGTH_ERROR] = "resp_local_length_error",
 };
 
+static const struct uroce_engine_limits default_limits = {
+	.reorder_frames = UROCE_REORDER_FRAMES,
+	.reorder_qps = UROCE_REORDER_QPS,
+	.recoveries = UROCE_RECOVERIES,
+	.rates = UROCE_RATES,
+};
+
 int
 uroce_engine_init(struct uroce_engine *e, struct rte_mempool *header_pool, struct rte_mempool *payload_pool,
-		  uint64_t now_ns)
+		  const struct uroce_engine_limits *limits, uint64_t now_ns)
 {
+	int node = header_pool->socket_id;
 	int ret;
 
+	if (limits == NULL)
+		limits = &default_limits;
 	memset(e, 0, sizeof(*e));
 	e->header_pool = header_pool;
 	e->payload_pool = payload_pool;
@@ -81,13 +91,13 @@ uroce_engine_init(struct uroce_engine *e, struct rte_mempool *header_pool, struc
 	TAILQ_INIT(&e->acks.overflow);
 	uroce_wheel_init(&e->wheel, now_ns);
 	uroce_wheel_init(&e->cq_wheel, now_ns);
-	ret = uroce_reorder_init(&e->reorder, header_pool->socket_id);
+	ret = uroce_reorder_init(&e->reorder, limits->reorder_frames, limits->reorder_qps, node);
 	if (ret < 0)
 		return ret;
-	ret = uroce_recoveries_init(&e->recoveries, header_pool->socket_id);
+	ret = uroce_recoveries_init(&e->recoveries, limits->recoveries, node);
 	if (ret < 0)
 		goto fini_reorder;
-	ret = uroce_pacer_init(&e->pacer, header_pool->socket_id, now_ns);
+	ret = uroce_pacer_init(&e->pacer, limits->rates, node, now_ns);
 	if (ret < 0)
 		goto fini_recoveries;
 	return 0;

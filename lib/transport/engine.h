@@ -74,6 +74,14 @@ enum uroce_engine_counter {
 
 extern const char *const uroce_engine_counter_names[UROCE_ENGINE_COUNTER_COUNT];
 
+/* How many records of each kind an engine has. */
+struct uroce_engine_limits {
+	uint32_t reorder_frames;	/* out-of-order frames that it keeps */
+	uint32_t reorder_qps;		/* QPs that it keeps such frames for */
+	uint32_t recoveries;		/* QPs in selective recovery */
+	uint32_t rates;			/* QPs with a rate limit */
+};
+
 struct uroce_engine {
 	uint64_t now_ns;
 	struct rte_mempool *header_pool;	/* headers, small payloads, external segments */
@@ -130,9 +138,9 @@ uroce_frame_route(struct rte_mbuf *m)
 	return (struct uroce_frame_route *)rte_mbuf_to_priv(m);
 }
 
-/** @return 0 or -ENOMEM */
-int uroce_engine_init(struct uroce_engine *e, struct rte_mempool *header_pool,
-		      struct rte_mempool *payload_pool, uint64_t now_ns);
+/** @param limits	NULL: the defaults. @return 0 or -ENOMEM */
+int uroce_engine_init(struct uroce_engine *e, struct rte_mempool *header_pool, struct rte_mempool *payload_pool,
+		      const struct uroce_engine_limits *limits, uint64_t now_ns);
 /** Destroy an engine without QPs. The caller still owns the pools. */
 void uroce_engine_fini(struct uroce_engine *e);
 

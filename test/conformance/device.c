@@ -65,7 +65,7 @@ device_open(const struct device_conf *conf)
 	device.queue_head = device.queue_tail = 0;
 	device.now_ns = 1000000000;
 	device.stalled = false;
-	RTE_VERIFY(uroce_engine_init(&device.engine, device.headers, device.payloads, device.now_ns) == 0);
+	RTE_VERIFY(uroce_engine_init(&device.engine, device.headers, device.payloads, NULL, device.now_ns) == 0);
 	harness_device_init(&device.host, &device.engine, &dev_conf);
 	device.host.gids[0] = conf->our_gid;
 	device.host.clock_ns = &device.now_ns;

@@ -69,7 +69,7 @@ end_create(struct world *w, unsigned int index)
 					   UROCE_ENGINE_ROOM(UROCE_TX_INLINE_BYTES));
 	e->payload_pool = world_pool_create("payload", index, w->conf.pool_mbufs,
 					    UROCE_ENGINE_ROOM(LARGEST_MTU));
-	ret = uroce_engine_init(&e->engine, e->header_pool, e->payload_pool, w->now_ns);
+	ret = uroce_engine_init(&e->engine, e->header_pool, e->payload_pool, NULL, w->now_ns);
 	SIM_CHECK(ret == 0, "uroce_engine_init: %s", strerror(-ret));
 	harness_device_init(&e->host, &e->engine, &conf);
 	e->host.gids[0] = e->gid;

@@ -82,7 +82,7 @@ peer_start(struct peer *p, const struct peer_conf *conf)
 	p->headers = harness_pool("headers", POOL_MBUFS, UROCE_TX_INLINE_BYTES);
 	p->payloads = harness_pool("payloads", POOL_MBUFS, 4096);
 	p->now_ns = 1000000;
-	assert_int_equal(uroce_engine_init(&p->engine, p->headers, p->payloads, p->now_ns), 0);
+	assert_int_equal(uroce_engine_init(&p->engine, p->headers, p->payloads, NULL, p->now_ns), 0);
 	harness_device_init(&p->host, &p->engine, &dev_conf);
 	p->host.gids[0] = our_gid;
 	p->host.clock_ns = &p->now_ns;

@@ -197,7 +197,7 @@ start(void)
 	peer_start(&p, &conf);
 	assert_int_equal(rte_rcu_qsbr_thread_register(uroce_rcu, THEIR_READER), 0);
 	assert_int_equal(rte_rcu_qsbr_thread_register(uroce_rcu, OUR_READER), 0);
-	assert_int_equal(uroce_engine_init(&our_engine, p.headers, p.payloads, p.now_ns), 0);
+	assert_int_equal(uroce_engine_init(&our_engine, p.headers, p.payloads, NULL, p.now_ns), 0);
 	p.host.engine = &our_engine;
 	init.send_cq = init.recv_cq = p.send_cq;
 	our_qp = uroce_create_qp(p.pd, &init);

@@ -60,7 +60,7 @@ describe_engine(const struct uroce_engine *e, struct rte_tel_data *d)
 	rte_tel_data_add_dict_int(d, "recovering_qps", (int)__atomic_load_n(&e->recoveries.lent, __ATOMIC_RELAXED));
 	rte_tel_data_add_dict_int(d, "rated_qps", (int)__atomic_load_n(&e->rated, __ATOMIC_RELAXED));
 	rte_tel_data_add_dict_int(d, "early_frames",
-				  UROCE_REORDER_FRAMES -
+				  (int)e->reorder.frames_count -
 					(int)__atomic_load_n(&e->reorder.frames_free, __ATOMIC_RELAXED));
 }
 

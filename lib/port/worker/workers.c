@@ -71,7 +71,7 @@ engine_create(struct uroce_worker *w)
 		ret = -errno;
 		goto retire_header;
 	}
-	ret = uroce_engine_init(&w->engine, header_pool, payload_pool, uroce_clock_ns());
+	ret = uroce_engine_init(&w->engine, header_pool, payload_pool, NULL, uroce_clock_ns());
 	if (ret < 0)
 		goto retire_payload;
 	return 0;

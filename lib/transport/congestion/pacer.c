@@ -23,14 +23,13 @@ static_assert((int64_t)UROCE_CONGESTION_MAX_RATE * 1000000 <= INT64_MAX / (int64
 	      "a burst's credit");
 
 int
-uroce_pacer_init(struct uroce_pacer *pacer, int numa_node, uint64_t now_ns)
+uroce_pacer_init(struct uroce_pacer *pacer, uint32_t rates, int numa_node, uint64_t now_ns)
 {
-	pacer->rates = rte_zmalloc_socket("uroce_rates", UROCE_RATES * sizeof(pacer->rates[0]), RTE_CACHE_LINE_SIZE,
-					  numa_node);
+	pacer->rates = rte_zmalloc_socket("uroce_rates", rates * sizeof(pacer->rates[0]), RTE_CACHE_LINE_SIZE, numa_node);
 	if (pacer->rates == NULL)
 		return -ENOMEM;
 	SLIST_INIT(&pacer->free);
-	for (unsigned int i = UROCE_RATES; i-- > 0;)
+	for (uint32_t i = rates; i-- > 0;)
 		SLIST_INSERT_HEAD(&pacer->free, &pacer->rates[i], free);
 	uroce_wheel_init(&pacer->wheel, now_ns);
 	return 0;

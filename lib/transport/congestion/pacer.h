@@ -2,8 +2,8 @@
  * Copyright 2026 The uroce authors
  *
  * Paces QPs that have received CNPs: such a QP sends while its rate has credit, then waits in a timer wheel. A QP has a
- * rate from its first CNP until the rate reaches the link's speed; at most UROCE_RATES QPs have one. On the engine's
- * thread.
+ * rate from its first CNP until the rate reaches the link's speed; an engine has a fixed number of rates. On the
+ * engine's thread.
  */
 
 #ifndef UROCE_TRANSPORT_CONGESTION_PACER_H
@@ -33,16 +33,16 @@ struct uroce_rate {
 
 struct uroce_pacer {
 	SLIST_HEAD(, uroce_rate) free;
-	struct uroce_rate *rates;	/* UROCE_RATES rates */
+	struct uroce_rate *rates;
 	struct uroce_wheel wheel;	/* timers of rates */
 };
 
 /** @return 0 or -ENOMEM */
-int uroce_pacer_init(struct uroce_pacer *pacer, int numa_node, uint64_t now_ns);
+int uroce_pacer_init(struct uroce_pacer *pacer, uint32_t rates, int numa_node, uint64_t now_ns);
 /** Free the rates. No QP has one. */
 void uroce_pacer_fini(struct uroce_pacer *pacer);
 
-/** A CNP for the QP has arrived. @return false: UROCE_RATES QPs have a rate already, and this one gets none */
+/** A CNP for the QP has arrived. @return false: all rates are taken, and this QP gets none */
 bool uroce_pacer_cnp(struct uroce_engine *e, struct uroce_qp *qp);
 /** A QP with a rate begins a turn. @return false: its rate has reached the link's speed and was released */
 bool uroce_pacer_begin(struct uroce_engine *e, struct uroce_qp *qp);

@@ -19,15 +19,14 @@
 static_assert((UROCE_RESENT & (UROCE_RESENT - 1)) == 0, "a ring");
 
 int
-uroce_recoveries_init(struct uroce_recoveries *r, int numa_node)
+uroce_recoveries_init(struct uroce_recoveries *r, uint32_t count, int numa_node)
 {
-	r->entries = rte_zmalloc_socket("recoveries", UROCE_RECOVERIES * sizeof(*r->entries), RTE_CACHE_LINE_SIZE,
-					numa_node);
+	r->entries = rte_zmalloc_socket("recoveries", count * sizeof(*r->entries), RTE_CACHE_LINE_SIZE, numa_node);
 	if (r->entries == NULL)
 		return -ENOMEM;
 	r->lent = 0;
 	r->free = NULL;
-	for (unsigned int i = UROCE_RECOVERIES; i > 0; i--) {
+	for (uint32_t i = count; i > 0; i--) {
 		r->entries[i - 1].next = r->free;
 		r->free = &r->entries[i - 1];
 	}

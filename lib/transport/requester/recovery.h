@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Recovery records: the state of the PSNs beyond the oldest unanswered one while packets are missing. An engine has
- * UROCE_RECOVERIES records; a QP holds one only while it recovers. On the engine's thread.
+ * Recovery records: the state of the PSNs beyond the oldest unanswered one while packets are missing. An engine has a
+ * fixed number of records; a QP holds one only while it recovers. On the engine's thread.
  */
 
 #ifndef UROCE_TRANSPORT_REQUESTER_RECOVERY_H
@@ -83,7 +83,7 @@ struct uroce_resend {
 
 /* The records of an engine. */
 struct uroce_recoveries {
-	struct uroce_recovery *entries;	/* UROCE_RECOVERIES records */
+	struct uroce_recovery *entries;
 	struct uroce_recovery *free;
 	uint32_t lent;
 };

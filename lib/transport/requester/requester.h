@@ -79,7 +79,7 @@ void uroce_retry_arm(struct uroce_engine *e, struct uroce_qp *qp);
 bool uroce_retry_charge(struct uroce_engine *e, struct uroce_qp *qp);
 
 /* recovery.c */
-int uroce_recoveries_init(struct uroce_recoveries *r, int numa_node);
+int uroce_recoveries_init(struct uroce_recoveries *r, uint32_t count, int numa_node);
 void uroce_recoveries_fini(struct uroce_recoveries *r);
 /** @return the QP's record, or a new one; NULL: none is free, or the device or the QP goes back N */
 struct uroce_recovery *uroce_recovery_begin(struct uroce_engine *e, struct uroce_qp *qp);

@@ -16,35 +16,34 @@
 #include "transport/responder/responder.h"
 #include "uroce_config.h"
 
-static_assert(UROCE_REORDER_FRAMES < UINT16_MAX, "UROCE_REORDER_FRAMES");
+static_assert(UROCE_MAX_REORDER_FRAMES < UROCE_REORDER_NO_FRAME, "UROCE_MAX_REORDER_FRAMES");
 
 int
-uroce_reorder_init(struct uroce_reorder_store *s, int numa_node)
+uroce_reorder_init(struct uroce_reorder_store *s, uint32_t frames, uint32_t qps, int numa_node)
 {
 	TAILQ_INIT(&s->holders);
 	TAILQ_INIT(&s->free);
-	s->qps = rte_zmalloc_socket("uroce_reorder", UROCE_REORDER_QPS * sizeof(s->qps[0]), RTE_CACHE_LINE_SIZE,
-				    numa_node);
-	s->frames = rte_zmalloc_socket("uroce_reorder_frames", UROCE_REORDER_FRAMES * sizeof(s->frames[0]),
-				       RTE_CACHE_LINE_SIZE, numa_node);
+	s->qps = rte_zmalloc_socket("uroce_reorder", qps * sizeof(s->qps[0]), RTE_CACHE_LINE_SIZE, numa_node);
+	s->frames = rte_zmalloc_socket("uroce_reorder_frames", frames * sizeof(s->frames[0]), RTE_CACHE_LINE_SIZE,
+				       numa_node);
 	if (s->qps == NULL || s->frames == NULL) {
 		rte_free(s->qps);
 		rte_free(s->frames);
 		return -ENOMEM;
 	}
-	for (unsigned int i = 0; i < UROCE_REORDER_QPS; i++)
+	for (uint32_t i = 0; i < qps; i++)
 		TAILQ_INSERT_TAIL(&s->free, &s->qps[i], link);
-	for (unsigned int i = 0; i < UROCE_REORDER_FRAMES; i++)
+	for (uint32_t i = 0; i < frames; i++)
 		s->frames[i].next = (uint16_t)(i + 1);
 	s->first_free = 0;
-	s->frames_free = UROCE_REORDER_FRAMES;
+	s->frames_count = s->frames_free = frames;
 	return 0;
 }
 
 void
 uroce_reorder_fini(struct uroce_reorder_store *s)
 {
-	RTE_VERIFY(TAILQ_EMPTY(&s->holders) && s->frames_free == UROCE_REORDER_FRAMES);
+	RTE_VERIFY(TAILQ_EMPTY(&s->holders) && s->frames_free == s->frames_count);
 	rte_free(s->qps);
 	rte_free(s->frames);
 }
@@ -158,7 +157,7 @@ frame_keep(struct uroce_reorder_store *s, struct uroce_reorder *reorder, const s
 	rte_pktmbuf_refcnt_update(p->mbuf, 1);
 	uroce_psn_set_put(&reorder->present, psn, psns, true);
 	for (uint32_t n = 0; n < psns; n++, psn = uroce_psn_add(psn, 1))
-		reorder->slots[psn & UROCE_REORDER_MASK] = n == 0 ? frame : UROCE_REORDER_FRAMES;
+		reorder->slots[psn & UROCE_REORDER_MASK] = n == 0 ? frame : UROCE_REORDER_NO_FRAME;
 	if (uroce_psn_diff(psn, reorder->end) > 0)
 		reorder->end = psn;
 }
@@ -204,7 +203,7 @@ advance(struct uroce_engine *e, struct uroce_reorder *reorder, uint32_t psn)
 		if (!uroce_psn_set_has(&reorder->present, p))
 			continue;
 		uroce_psn_set_put(&reorder->present, p, 1, false);
-		if (reorder->slots[i] == UROCE_REORDER_FRAMES)
+		if (reorder->slots[i] == UROCE_REORDER_NO_FRAME)
 			continue;
 		rte_pktmbuf_free(e->reorder.frames[reorder->slots[i]].packet.mbuf);
 		frame_put(&e->reorder, reorder, reorder->slots[i]);
@@ -225,11 +224,11 @@ uroce_reorder_take(struct uroce_engine *e, struct uroce_qp *qp, struct uroce_pac
 	if (reorder == NULL)	/* the request that was just executed has failed the QP */
 		return false;
 	advance(e, reorder, resp->psn);
-	if (!uroce_psn_set_has(&reorder->present, reorder->psn) || reorder->slots[i] == UROCE_REORDER_FRAMES)
+	if (!uroce_psn_set_has(&reorder->present, reorder->psn) || reorder->slots[i] == UROCE_REORDER_NO_FRAME)
 		return false;
 	*p = e->reorder.frames[reorder->slots[i]].packet;
 	frame_put(&e->reorder, reorder, reorder->slots[i]);
-	reorder->slots[i] = UROCE_REORDER_FRAMES;
+	reorder->slots[i] = UROCE_REORDER_NO_FRAME;
 	return true;
 }
 

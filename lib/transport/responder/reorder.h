@@ -21,11 +21,12 @@ struct uroce_engine;
 struct uroce_qp;
 
 #define UROCE_REORDER_MASK (UROCE_REORDER_WINDOW - 1u)
+#define UROCE_REORDER_NO_FRAME UINT16_MAX
 
 /* A kept frame, with one reference to each of its segments. */
 struct uroce_reorder_frame {
 	struct uroce_packet packet;
-	uint16_t next;			/* free list; UROCE_REORDER_FRAMES: end of the list */
+	uint16_t next;			/* free list */
 };
 
 /* The frames of one QP. Slot PSN & UROCE_REORDER_MASK is unique, since all PSNs are less than a window ahead. */
@@ -38,7 +39,7 @@ struct uroce_reorder {
 	uint32_t refused;		/* one past the last PSN that has arrived and was not kept */
 	uint32_t frames;
 	struct uroce_psn_set present;	/* kept PSNs; a READ has the PSNs of all its responses */
-	uint16_t slots[UROCE_REORDER_WINDOW];	/* frame of a PSN; UROCE_REORDER_FRAMES: part of a READ, or taken */
+	uint16_t slots[UROCE_REORDER_WINDOW];	/* frame of a PSN; UROCE_REORDER_NO_FRAME: part of a READ, or taken */
 };
 
 TAILQ_HEAD(uroce_reorder_list, uroce_reorder);
@@ -47,14 +48,15 @@ TAILQ_HEAD(uroce_reorder_list, uroce_reorder);
 struct uroce_reorder_store {
 	struct uroce_reorder_list holders;	/* buffers of QPs that keep frames, ordered by since_ns */
 	struct uroce_reorder_list free;
-	struct uroce_reorder *qps;	/* UROCE_REORDER_QPS entries */
-	struct uroce_reorder_frame *frames;	/* UROCE_REORDER_FRAMES entries */
+	struct uroce_reorder *qps;
+	struct uroce_reorder_frame *frames;
+	uint32_t frames_count;
 	uint32_t frames_free;
 	uint16_t first_free;
 };
 
-/** @return 0 or -ENOMEM */
-int uroce_reorder_init(struct uroce_reorder_store *s, int numa_node);
+/** @param frames	at most UROCE_MAX_REORDER_FRAMES. @return 0 or -ENOMEM */
+int uroce_reorder_init(struct uroce_reorder_store *s, uint32_t frames, uint32_t qps, int numa_node);
 /** The buffers must be empty. */
 void uroce_reorder_fini(struct uroce_reorder_store *s);
 
