@@ -85,6 +85,7 @@
 #define UROCE_REORDER_WINDOW 1024		/* PSNs of the reorder buffer, and in flight while a requester recovers;
 					 * a power of two */
 #define UROCE_REORDER_FRAMES 2048		/* out-of-order frames that a worker keeps, for all of its QPs */
+#define UROCE_MAX_REORDER_FRAMES 65534	/* the index of a frame has 16 bits */
 #define UROCE_REORDER_QPS 256		/* QPs that a worker keeps frames for; peers of other QPs retransmit */
 #define UROCE_REORDER_SPARE 16		/* a 16th of a pool, and two bursts, stay free to receive and send */
 #define UROCE_REORDER_SPARE_FRAMES 8	/* interval of checks of the pool's level, in kept frames */
@@ -156,9 +157,15 @@
 #define UROCE_TX_DESC 1024
 #define UROCE_RX_MBUFS 2047		/* least number per queue, in addition to UROCE_REORDER_FRAMES */
 #define UROCE_HEADER_MBUFS 16383	/* per worker: many, so that their lines have left the peer's cache */
+#define UROCE_MIN_HEADER_MBUFS 511	/* a few bursts, each frame of up to five mbufs */
 #define UROCE_PAYLOAD_MBUFS 2047	/* per worker: few, so that they stay in cache */
+#define UROCE_MIN_PAYLOAD_MBUFS 127
+#define UROCE_MAX_POOL_MBUFS ((1 << 20) - 1)	/* of each pool of a worker */
+#define UROCE_MAX_WORKER_QPS (1 << UROCE_LOG2_LIMIT_QP)	/* QPs of a worker that have a record of some kind */
 #define UROCE_MBUF_CACHE 512		/* EAL's maximum: enough for a window of mbuf chains */
-#define UROCE_INBOX 512			/* frames in the hand-off ring of a worker: a small part of a pool */
+#define UROCE_INBOX 512			/* slots of the hand-off ring of a worker: a small part of a pool */
+#define UROCE_MIN_INBOX_FRAMES 31
+#define UROCE_MAX_INBOX_FRAMES 65535
 #define UROCE_RX_AHEAD 4		/* prefetch distance of a packet's QP, in frames */
 #define UROCE_ACK_DEFER_PACKETS 4	/* a larger burst is acknowledged at once, for throughput */
 #define UROCE_ACK_RING_SIZE 256		/* ring of the QPs of a worker that owe an ACK; a power of 2 */

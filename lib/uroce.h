@@ -51,6 +51,30 @@ struct uroce_worker;
  */
 struct uroce_worker *uroce_create_worker(int numa_node);
 
+/** The options of uroce_create_worker_ex(). A number of 0 stands for the default, which each comment gives last. */
+struct uroce_worker_conf {
+	size_t size;			/* sizeof(struct uroce_worker_conf) */
+	int numa_node;			/* preferred node of its memory; -1: the caller's */
+	uint32_t header_mbufs;		/* mbufs for headers, payloads up to 256 bytes, and references to payloads;
+					 * 511..1048575; 16383 */
+	uint32_t payload_mbufs;		/* mbufs for copied payloads, 127..1048575; 2047 */
+	uint32_t inbox_frames;		/* frames that other workers have handed over and this one has not received yet,
+					 * 31..65535; 511 */
+	uint32_t reorder_frames;	/* out-of-order frames that it keeps, 1..65534; 2048. The pool of each of its
+					 * queues has as many mbufs more, so it is a part of each device's memory */
+	uint32_t reorder_qps;		/* QPs that it keeps out-of-order frames for, 1..262144; 256 */
+	uint32_t recoveries;		/* QPs that retransmit selectively at a time, 1..262144; 256 */
+	uint32_t rates;			/* QPs with a rate limit at a time, 1..262144; 1024 */
+};
+
+/**
+ * As uroce_create_worker(), with options. doc/explanation/memory says how much memory each takes.
+ *
+ * @param conf	NULL: all defaults, and the caller's node
+ * @return	NULL and errno: EINVAL: a member is out of its range, or size; E2BIG: size; else as uroce_create_worker()
+ */
+struct uroce_worker *uroce_create_worker_ex(const struct uroce_worker_conf *conf);
+
 /** @return 0; EBUSY: it runs on an lcore or a device uses it */
 int uroce_destroy_worker(struct uroce_worker *worker);
 

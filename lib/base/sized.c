@@ -70,3 +70,21 @@ uroce_sized_put(const char *name, const void *own, size_t own_bytes, size_t leas
 	memset(to + common, 0, bytes - common);
 	return 0;
 }
+
+int
+uroce_sized_limit(const char *name, void *own, const struct uroce_sized_member *members, unsigned int n)
+{
+	for (unsigned int i = 0; i < n; i++) {
+		const struct uroce_sized_member *m = &members[i];
+		uint32_t *value = RTE_PTR_ADD(own, m->offset);
+
+		if (*value == 0)
+			*value = m->standard;
+		if (*value >= m->least && *value <= m->most)
+			continue;
+		UROCE_LOG(ERR, "struct %s: %s %u is not in %u..%u: pass a number in this range, or 0 for %u\n", name,
+			  m->name, *value, m->least, m->most, m->standard);
+		return -EINVAL;
+	}
+	return 0;
+}

@@ -9,6 +9,7 @@
 #define UROCE_BASE_SIZED_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 /** The size of a struct up to the end of `member`. With the last member of the first release, it is `least` below. */
 #define UROCE_SIZED_UP_TO(type, member) (offsetof(type, member) + sizeof(((type *)0)->member))
@@ -26,5 +27,20 @@ int uroce_sized_get(const char *name, void *own, size_t own_bytes, size_t least,
 /** Copy the library's struct, except its size, into the program's. Members that the library's lacks become 0.
  * @return 0; -EINVAL; -E2BIG: the size exceeds UROCE_MAX_STRUCT_BYTES */
 int uroce_sized_put(const char *name, const void *own, size_t own_bytes, size_t least, void *program);
+
+/* A uint32_t member of a struct: 0 stands for its default. */
+struct uroce_sized_member {
+	const char *name;
+	size_t offset;
+	uint32_t standard;	/* the default */
+	uint32_t least;
+	uint32_t most;
+};
+
+#define UROCE_SIZED_MEMBER(type, member, standard, least, most) \
+	{ #member, offsetof(struct type, member), standard, least, most }
+
+/** Set members that are 0 to their defaults, and check the others. @return 0; -EINVAL: a member is out of its range */
+int uroce_sized_limit(const char *name, void *own, const struct uroce_sized_member *members, unsigned int n);
 
 #endif /* UROCE_BASE_SIZED_H */

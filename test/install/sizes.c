@@ -117,6 +117,29 @@ test_congestion(void **state)
 }
 
 static void
+test_worker(void **state)
+{
+	WITH_BEYOND(uroce_worker_conf) conf;
+	struct uroce_worker *second;
+
+	memset(&conf, BEYOND, sizeof(conf));
+	conf.own = (struct uroce_worker_conf){ .size = sizeof(conf.own), .numa_node = -1, .header_mbufs = 511 };
+	second = uroce_create_worker_ex(&conf.own);
+	assert_non_null(second);
+	assert_int_equal(uroce_destroy_worker(second), 0);
+#ifdef UROCE_TEST_LATER
+	conf.own.later = 1;
+	errno = 0;
+	assert_null(uroce_create_worker_ex(&conf.own));
+	assert_int_equal(errno, E2BIG);
+#endif
+	conf.own.size = offsetof(struct uroce_worker_conf, rates);
+	errno = 0;
+	assert_null(uroce_create_worker_ex(&conf.own));
+	assert_int_equal(errno, EINVAL);
+}
+
+static void
 test_load(void **state)
 {
 	WITH_BEYOND(uroce_worker_load) load;
@@ -159,7 +182,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_open), cmocka_unit_test(test_open_refused), cmocka_unit_test(test_congestion),
-		cmocka_unit_test(test_load), cmocka_unit_test(test_netem),
+		cmocka_unit_test(test_worker), cmocka_unit_test(test_load), cmocka_unit_test(test_netem),
 	};
 	int failed;
 

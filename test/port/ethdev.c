@@ -24,12 +24,14 @@
 #include "groups.h"
 #include "port/ethdev/ethdev.h"
 #include "port/worker/pool.h"
+#include "port/worker/worker.h"
 #include "rings.h"
 #include "tasks.h"
 #include "uroce.h"
 
 #define QUEUES 2
 
+static struct uroce_worker worker = { .reorder_frames = UROCE_REORDER_FRAMES };
 static struct uroce_port_queue queues[QUEUES + 1];
 static struct uroce_port port;
 static struct test_rings rings;
@@ -59,6 +61,7 @@ prepare(uint16_t nb_queues)
 	port.queues = queues;
 	for (uint16_t i = 0; i < nb_queues; i++) {
 		queues[i].port = &port;
+		queues[i].worker = &worker;
 		queues[i].port_id = rings.port_id;
 		queues[i].id = i;
 	}

@@ -22,6 +22,7 @@
 #include "base/log.h"
 #include "port/ethdev/mtu.h"
 #include "port/worker/pool.h"
+#include "port/worker/worker.h"
 #include "base/thread.h"
 #include "uroce.h"
 
@@ -127,11 +128,11 @@ configure(struct uroce_port *port, const struct rte_eth_dev_info *info, uint16_t
 
 /* @return the number of mbufs for the ring, for as many frames in the worker, and for the reorder buffer */
 static unsigned int
-rx_mbufs(const struct uroce_port_conf *conf, uint16_t nb_desc)
+rx_mbufs(const struct uroce_port_conf *conf, const struct uroce_worker *worker, uint16_t nb_desc)
 {
 	unsigned int others = RTE_MAX(nb_desc - 1u, (unsigned int)(UROCE_RX_MBUFS - UROCE_RX_DESC));
 
-	return nb_desc + others + (conf->go_back_n ? 0 : UROCE_REORDER_FRAMES);
+	return nb_desc + others + (conf->go_back_n ? 0 : worker->reorder_frames);
 }
 
 /* Create the queue's pool and set up the queue. Retry with a larger data room if the port refuses the one that the MTU
@@ -165,9 +166,10 @@ static int
 queue_setup(struct uroce_port *port, uint16_t id, const struct uroce_port_conf *conf, uint16_t nb_rx, uint16_t nb_tx,
 	    uint32_t room)
 {
+	const struct uroce_worker *worker = port->queues[id].worker;
 	int ret;
 
-	ret = rx_queue_setup(&port->queues[id], nb_rx, rx_mbufs(conf, nb_rx), room);
+	ret = rx_queue_setup(&port->queues[id], nb_rx, rx_mbufs(conf, worker, nb_rx), room);
 	if (ret < 0)
 		return complain(port, "cannot set up an RX queue", ret);
 	port->queues[id].nb_rx_desc = nb_rx;

@@ -58,7 +58,8 @@ struct uroce_worker {
 						     * dequeues */
 	uint16_t index; /* also the reader's number in uroce_rcu */
 	int numa_node;
-	uint64_t since_ns; /* time of creation */
+	uint32_t reorder_frames; /* uroce_worker_conf.reorder_frames */
+	uint64_t since_ns;       /* time of creation */
 	uint32_t sleep;    /* atomic: enum uroce_sleep of the thread that drives the worker */
 	uint32_t lent_lcore; /* atomic: lcore id of the thread that drives the worker; LCORE_ID_ANY: none */
 	/* a fair lock: a control thread gets the turn although an lcore polls all the time */

@@ -24,9 +24,8 @@
 #include "port/worker/shortage.h"
 #include "port/worker/sleep.h"
 #include "port/worker/worker.h"
+#include "port/worker/worker_conf.h"
 #include "uroce.h"
-
-#define TABLES_BYTES ((size_t)1 << 20) /* an upper bound for the tables of an engine and its inbox */
 
 static pthread_mutex_t workers_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct uroce_worker *workers[UROCE_MAX_WORKERS]; /* under workers_lock */
@@ -36,42 +35,39 @@ static_assert(UROCE_INBOX - 1 <= (UROCE_RX_MBUFS - UROCE_RX_DESC) / 2, "UROCE_IN
 static_assert(UROCE_INBOX - 1 <= UROCE_PAYLOAD_MBUFS / 4, "UROCE_INBOX");
 
 static int
-inbox_create(struct uroce_worker *w)
+inbox_create(struct uroce_worker *w, const struct uroce_worker_conf *conf)
 {
 	static unsigned int sequence; /* under workers_lock */
 	char name[RTE_RING_NAMESIZE];
 
 	snprintf(name, sizeof(name), "uroce_inbox_%u", sequence++);
-	w->inbox = rte_ring_create_elem(name, sizeof(struct uroce_inbox_item), UROCE_INBOX,
-					w->numa_node, RING_F_SC_DEQ);
+	w->inbox = rte_ring_create_elem(name, sizeof(struct uroce_inbox_item), conf->inbox_frames, w->numa_node,
+					RING_F_SC_DEQ | RING_F_EXACT_SZ);
 	return w->inbox != NULL ? 0 : -rte_errno;
 }
 
-/* @return an estimate of the bytes of DPDK's memory that a worker takes */
-static size_t
-worker_bytes(void)
-{
-	return uroce_pool_bytes(UROCE_HEADER_MBUFS, UROCE_ENGINE_ROOM(UROCE_TX_INLINE_BYTES)) +
-	       uroce_pool_bytes(UROCE_PAYLOAD_MBUFS, UROCE_ENGINE_ROOM(4096)) + TABLES_BYTES;
-}
-
 static int
-engine_create(struct uroce_worker *w)
+engine_create(struct uroce_worker *w, const struct uroce_worker_conf *conf)
 {
+	const struct uroce_engine_limits limits = {
+		.reorder_frames = conf->reorder_frames,
+		.reorder_qps = conf->reorder_qps,
+		.recoveries = conf->recoveries,
+		.rates = conf->rates,
+	};
 	struct rte_mempool *header_pool, *payload_pool;
 	int ret;
 
-	header_pool = uroce_pool_create("header", UROCE_HEADER_MBUFS,
-					UROCE_ENGINE_ROOM(UROCE_TX_INLINE_BYTES), w->numa_node);
+	header_pool = uroce_pool_create("header", conf->header_mbufs, UROCE_ENGINE_ROOM(UROCE_TX_INLINE_BYTES),
+					w->numa_node);
 	if (header_pool == NULL)
 		return -errno;
-	payload_pool = uroce_pool_create("payload", UROCE_PAYLOAD_MBUFS, UROCE_ENGINE_ROOM(4096),
-					 w->numa_node);
+	payload_pool = uroce_pool_create("payload", conf->payload_mbufs, UROCE_ENGINE_ROOM(4096), w->numa_node);
 	if (payload_pool == NULL) {
 		ret = -errno;
 		goto retire_header;
 	}
-	ret = uroce_engine_init(&w->engine, header_pool, payload_pool, NULL, uroce_clock_ns());
+	ret = uroce_engine_init(&w->engine, header_pool, payload_pool, &limits, uroce_clock_ns());
 	if (ret < 0)
 		goto retire_payload;
 	return 0;
@@ -92,20 +88,21 @@ engine_destroy(struct uroce_worker *w)
 
 /* Under workers_lock, at a free index. @return 0 or -errno */
 static int
-worker_init(struct uroce_worker *w, unsigned int index, int numa_node)
+worker_init(struct uroce_worker *w, unsigned int index, const struct uroce_worker_conf *conf)
 {
 	int ret;
 
 	w->index = (uint16_t)index;
-	w->numa_node = numa_node;
+	w->numa_node = conf->numa_node;
+	w->reorder_frames = conf->reorder_frames;
 	w->lcore = LCORE_ID_ANY;
 	w->lent_lcore = LCORE_ID_ANY;
 	w->since_ns = uroce_clock_ns();
 	rte_ticketlock_init(&w->turn);
-	ret = inbox_create(w);
+	ret = inbox_create(w, conf);
 	if (ret < 0)
 		return ret;
-	ret = engine_create(w);
+	ret = engine_create(w, conf);
 	if (ret < 0)
 		goto free_inbox;
 	ret = rte_rcu_qsbr_thread_register(uroce_rcu, index);
@@ -121,47 +118,62 @@ free_inbox:
 	return ret;
 }
 
-struct uroce_worker *
-uroce_create_worker(int numa_node)
+/* At the first free index, under workers_lock. @return 0 or -errno */
+static int
+worker_create(struct uroce_worker **worker, const struct uroce_worker_conf *conf)
 {
-	struct uroce_worker *w = NULL;
 	unsigned int index = 0;
+	struct uroce_worker *w;
+	int ret;
+
+	while (index < UROCE_MAX_WORKERS && workers[index] != NULL)
+		index++;
+	if (index == UROCE_MAX_WORKERS) {
+		UROCE_LOG(ERR, "cannot create a worker: the process has %u, the limit: destroy one first\n",
+			  UROCE_MAX_WORKERS);
+		return -ENOSPC;
+	}
+	w = rte_zmalloc_socket("uroce_worker", sizeof(*w), RTE_CACHE_LINE_SIZE, conf->numa_node);
+	ret = w != NULL ? worker_init(w, index, conf) : -ENOMEM;
+	if (ret < 0) {
+		UROCE_LOG(ERR, "cannot create a worker: %s\n", rte_strerror(-ret));
+		rte_free(w);
+		return ret;
+	}
+	*worker = workers[index] = w;
+	return 0;
+}
+
+struct uroce_worker *
+uroce_create_worker_ex(const struct uroce_worker_conf *program_conf)
+{
+	struct uroce_worker_conf conf;
+	struct uroce_worker *w;
 	int ret;
 
 	uroce_clock_init();
-	ret = uroce_rcu_init();
-	if (ret < 0)
-		goto failed;
-	pthread_mutex_lock(&workers_lock);
-	while (index < UROCE_MAX_WORKERS && workers[index] != NULL)
-		index++;
-	ret = -ENOSPC;
-	if (index == UROCE_MAX_WORKERS)
-		goto unlock;
-	if (numa_node < 0)
-		numa_node = (int)rte_socket_id();
-	ret = -ENOMEM;
-	w = rte_zmalloc_socket("uroce_worker", sizeof(*w), RTE_CACHE_LINE_SIZE, numa_node);
-	if (w == NULL)
-		goto unlock;
-	ret = worker_init(w, index, numa_node);
+	ret = uroce_worker_conf_get(&conf, program_conf);
 	if (ret == 0)
-		workers[index] = w;
-unlock:
-	pthread_mutex_unlock(&workers_lock);
+		ret = uroce_rcu_init();
+	if (ret == 0) {
+		pthread_mutex_lock(&workers_lock);
+		ret = worker_create(&w, &conf);
+		pthread_mutex_unlock(&workers_lock);
+	}
 	if (ret == 0)
 		return w;
-	rte_free(w);
-failed:
-	if (index == UROCE_MAX_WORKERS)
-		UROCE_LOG(ERR, "cannot create a worker: the process has %u, the limit: destroy one first\n",
-			  UROCE_MAX_WORKERS);
-	else
-		UROCE_LOG(ERR, "cannot create a worker: %s\n", rte_strerror(-ret));
 	if (ret == -ENOMEM)
-		uroce_log_shortage("a worker", worker_bytes());
+		uroce_log_shortage("a worker", uroce_worker_conf_bytes(&conf));
 	errno = -ret;
 	return NULL;
+}
+
+struct uroce_worker *
+uroce_create_worker(int numa_node)
+{
+	const struct uroce_worker_conf conf = { .size = sizeof(conf), .numa_node = numa_node };
+
+	return uroce_create_worker_ex(&conf);
 }
 
 /* Empty and free the inbox. No device uses the worker, so no thread enqueues. */
