@@ -9,8 +9,10 @@
 #include <elf.h>
 #include <link.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 
 #include "plt_hook.h"
@@ -149,4 +151,81 @@ uroce_plt_hook(const void *address, const struct uroce_plt_call *calls, size_t c
 		if (!write_slot(&object, slot_of(&object, &calls[i]), calls[i].instead))
 			return false;
 	return true;
+}
+
+struct objects {
+	const void **addresses;	/* one in each object */
+	size_t count, room;
+};
+
+/* Within dl_iterate_phdr(), which holds a lock of the dynamic linker: take no other one. */
+static int
+add_object(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	struct objects *objects = arg;
+
+	(void)size;
+	if (objects->count == objects->room)
+		return 1;	/* loaded meanwhile */
+	if (info->dlpi_addr == getauxval(AT_SYSINFO_EHDR))
+		return 0;	/* the kernel's vDSO: the dynamic linker has not relocated it */
+	for (unsigned int i = 0; i < info->dlpi_phnum; i++) {
+		if (info->dlpi_phdr[i].p_type != PT_DYNAMIC)
+			continue;
+		objects->addresses[objects->count++] = (const void *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
+		break;
+	}
+	return 0;
+}
+
+static int
+count_object(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	(void)info;
+	(void)size;
+	++*(size_t *)arg;
+	return 0;
+}
+
+/* List the loaded objects. The caller frees the addresses. */
+static void
+list_objects(struct objects *objects)
+{
+	*objects = (struct objects){ .count = 0 };
+	dl_iterate_phdr(count_object, &objects->room);
+	objects->addresses = calloc(objects->room, sizeof(objects->addresses[0]));
+	if (objects->addresses != NULL)
+		dl_iterate_phdr(add_object, objects);
+}
+
+const void *
+uroce_plt_object(const char *prefix)
+{
+	const void *found = NULL;
+	struct objects objects;
+
+	list_objects(&objects);
+	for (size_t i = 0; i < objects.count && found == NULL; i++) {
+		const char *soname = uroce_plt_soname(objects.addresses[i]);
+
+		if (soname != NULL && strncmp(soname, prefix, strlen(prefix)) == 0)
+			found = objects.addresses[i];
+	}
+	free(objects.addresses);
+	return found;
+}
+
+void
+uroce_plt_hook_all(const struct uroce_plt_call *call)
+{
+	struct object own, object;
+	struct objects objects;
+
+	if (!object_at((const void *)(uintptr_t)call->instead, &own))
+		return;
+	list_objects(&objects);
+	for (size_t i = 0; i < objects.count; i++)
+		if (object_at(objects.addresses[i], &object) && object.map != own.map)
+			uroce_plt_hook(objects.addresses[i], call, 1);
+	free(objects.addresses);
 }

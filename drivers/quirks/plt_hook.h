@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Redirects calls of a single shared object, through the slots of its global offset table.
+ * Redirects calls of shared objects, through the slots of their global offset tables.
  */
 
 #ifndef UROCE_DRIVERS_QUIRKS_PLT_HOOK_H
@@ -26,5 +26,11 @@ const char *uroce_plt_soname(const void *address);
  * @return true; false: the object's table has no slot for one of the calls, or it cannot be written
  */
 bool uroce_plt_hook(const void *address, const struct uroce_plt_call *calls, size_t count);
+
+/** @return an address in a loaded object whose DT_SONAME begins with the prefix; NULL: there is none */
+const void *uroce_plt_object(const char *prefix);
+
+/** Redirect this call of all loaded objects, except the one that contains the replacement. */
+void uroce_plt_hook_all(const struct uroce_plt_call *call);
 
 #endif /* UROCE_DRIVERS_QUIRKS_PLT_HOOK_H */

@@ -34,6 +34,7 @@ static int (*victim_open)(const char *path, int flags, mode_t mode);
 static int (*victim_fstat)(int fd, struct stat *st);
 static ssize_t (*victim_write)(int fd, const void *buf, size_t bytes);
 static int (*victim_close)(int fd);
+static pid_t (*victim_parent)(void);
 
 /* Before the attach, the object's calls reach the C library. The calls of this process itself are never redirected. */
 static void
@@ -220,6 +221,34 @@ test_all_or_none(void **state)
 	assert_false(uroce_plt_hook(NULL, calls, 1));
 }
 
+static pid_t
+no_parent(void)
+{
+	return 0;
+}
+
+/* The call of every object, except of the one that has the replacement. */
+static void
+test_all_objects(void **state)
+{
+	const struct uroce_plt_call call = { "getppid", NULL, (void (*)(void))no_parent };
+
+	assert_int_equal(victim_parent(), getppid());
+	uroce_plt_hook_all(&call);
+	assert_int_equal(victim_parent(), 0);
+	assert_int_not_equal(getppid(), 0);
+}
+
+static void
+test_object(void **state)
+{
+	const void *victim = uroce_plt_object("librdmacm.so.");
+
+	assert_non_null(victim);
+	assert_string_equal(uroce_plt_soname(victim), "librdmacm.so.0");
+	assert_null(uroce_plt_object("libnonsense.so."));
+}
+
 static void
 find(void *handle, const char *name, void *function)
 {
@@ -240,6 +269,8 @@ main(int argc, char **argv)
 		cmocka_unit_test_setup_teardown(test_cancelled_in_between, world_setup, world_teardown),
 		cmocka_unit_test_setup_teardown(test_files, world_setup, world_teardown),
 		cmocka_unit_test(test_all_or_none),
+		cmocka_unit_test(test_all_objects),
+		cmocka_unit_test(test_object),
 	};
 
 	void *handle = argc == 2 ? dlopen(argv[1], RTLD_LAZY) : NULL;
@@ -250,6 +281,7 @@ main(int argc, char **argv)
 	find(handle, "victim_fstat", &victim_fstat);
 	find(handle, "victim_write", &victim_write);
 	find(handle, "victim_close", &victim_close);
+	find(handle, "victim_parent", &victim_parent);
 	test_eal_init(NULL);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -18,6 +18,7 @@ int victim_open(const char *path, int flags, mode_t mode);
 int victim_fstat(int fd, struct stat *st);
 ssize_t victim_write(int fd, const void *buf, size_t bytes);
 int victim_close(int fd);
+pid_t victim_parent(void);
 
 int
 victim_open(const char *path, int flags, mode_t mode)
@@ -41,6 +42,13 @@ int
 victim_close(int fd)
 {
 	return close(fd);
+}
+
+/* Not a call of librdmacm's. */
+pid_t
+victim_parent(void)
+{
+	return getppid();
 }
 
 /* No tail call: the call must come from this object. */
