@@ -247,6 +247,7 @@
 /* libibverbs.so.1, which takes its ports from UROCE_EAL_ARGS and their addresses from UROCE_ADDR */
 #define UROCE_VERBS_EAL_ARGS 65		/* words, including uroce's own */
 #define UROCE_VERBS_THREAD_NAME "uroce-progress"	/* the progress thread; at most 15 characters */
+#define UROCE_VERBS_MEMIF_LOG "pmd.net.memif"	/* the driver's log */
 #define UROCE_VERBS_FILES 32		/* file descriptors of a device and a program with a few channels */
 #define UROCE_VERBS_PATH_BYTES 512	/* of a path below /sys */
 #define UROCE_VERBS_BUSY_US 100		/* default of the time that a thread polls for frames before it sleeps */

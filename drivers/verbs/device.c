@@ -15,7 +15,10 @@
 #include "ucma/cdev.h"
 #include "complain.h"
 #include "host.h"
+#include "plt_hook.h"
 #include "uroce.h"
+
+#define DPDK_DRIVER "librte_"
 
 #undef ibv_get_device_list
 #undef ibv_query_port
@@ -34,14 +37,24 @@ context_of(const struct ibv_device *device)
 	return NULL;
 }
 
+/* Drivers of a shared DPDK, such as mlx5, look for their NIC's RDMA device, perhaps while rte_eal_init() runs. */
+static bool
+is_dpdk_driver(const void *caller)
+{
+	const char *soname = uroce_plt_soname(caller);
+
+	return soname != NULL && strncmp(soname, DPDK_DRIVER, strlen(DPDK_DRIVER)) == 0;
+}
+
 struct ibv_device **
 ibv_get_device_list(int *num_devices)
 {
+	const void *caller = __builtin_return_address(0);
 	struct ibv_context *const *contexts;
-	unsigned int n = uroce_host_devices(&contexts);
+	unsigned int n = is_dpdk_driver(caller) ? 0 : uroce_host_devices(&contexts);
 	struct ibv_device **list = calloc(n + 1, sizeof(list[0]));
 
-	(void)uroce_cdev_attach(__builtin_return_address(0));
+	(void)uroce_cdev_attach(caller);
 	if (num_devices != NULL)
 		*num_devices = list == NULL ? 0 : (int)n;
 	if (list == NULL)

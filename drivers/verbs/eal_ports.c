@@ -6,10 +6,13 @@
 
 #include <assert.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <rte_bus.h>
 #include <rte_common.h>
+#include <rte_dev.h>
+#include <rte_ethdev.h>
 
 #include "eal_ports.h"
 
@@ -96,4 +99,93 @@ uroce_eal_ports_is_member(const char *given, const char *name)
 			return true;
 	}
 	return false;
+}
+
+/* Find the value of an argument that names a device. @return NULL: it is another argument */
+static const char *
+value_of(const char *word)
+{
+	static const char *const options[] = { "--vdev", "--allow", "-a" };
+
+	for (size_t i = 0; i < RTE_DIM(options); i++) {
+		const size_t bytes = strlen(options[i]);
+
+		if (strncmp(word, options[i], bytes) != 0)
+			continue;
+		word += bytes;
+		if (word[0] == '=')
+			return word + 1;
+		if (word[0] == '\0' || strchr(BLANKS, word[0]) != NULL)
+			return word + strspn(word, BLANKS);	/* the next word */
+		return options[i][1] != '-' ? word : NULL;	/* -a0000:41:00.0 */
+	}
+	return NULL;
+}
+
+char *
+uroce_eal_ports_next(const char **given)
+{
+	const char *word = *given, *value = NULL;
+	size_t bytes;
+
+	while (value == NULL && *(word += strspn(word, BLANKS)) != '\0') {
+		value = value_of(word);
+		if (value == NULL)
+			word += strcspn(word, BLANKS);
+	}
+	if (value == NULL)
+		return NULL;
+	bytes = strcspn(value, BLANKS);
+	*given = value + bytes;
+	return strndup(value, bytes);
+}
+
+/* Add the port unless it is a member of a bonding device. */
+static unsigned int
+add(const char *given, uint16_t port_id, uint16_t *ids, unsigned int n)
+{
+	char name[RTE_ETH_NAME_MAX_LEN];
+
+	if (n < UROCE_MAX_DEVICES &&
+	    !(rte_eth_dev_get_name_by_port(port_id, name) == 0 && uroce_eal_ports_is_member(given, name)))
+		ids[n++] = port_id;
+	return n;
+}
+
+static bool
+is_of_device(uint16_t port_id, const char *args)
+{
+	struct rte_eth_dev_info info;
+
+	return rte_eth_dev_is_valid_port(port_id) && rte_eth_dev_info_get(port_id, &info) == 0 && info.device != NULL &&
+	       is_name(args, strcspn(args, ","), rte_dev_name(info.device));
+}
+
+static unsigned int
+find_all(const char *given, uint16_t *ids)
+{
+	unsigned int n = 0;
+	uint16_t port_id;
+
+	RTE_ETH_FOREACH_DEV(port_id)
+		n = add(given, port_id, ids, n);
+	return n;
+}
+
+unsigned int
+uroce_eal_ports_find(const char *given, bool only_named, uint16_t ids[UROCE_MAX_DEVICES])
+{
+	bool is_any_named = false;
+	const char *at = given;
+	unsigned int n = 0;
+	char *device;
+
+	while (only_named && (device = uroce_eal_ports_next(&at)) != NULL) {
+		is_any_named = true;
+		for (uint16_t port_id = 0; port_id < RTE_MAX_ETHPORTS; port_id++)	/* owned ones, too */
+			if (is_of_device(port_id, device))
+				n = add(given, port_id, ids, n);
+		free(device);
+	}
+	return is_any_named ? n : find_all(given, ids);
 }

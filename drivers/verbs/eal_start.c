@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Starts EAL with the words of UROCE_EAL_ARGS and arguments of its own, on the progress thread. First it makes sure that
- * no other process has the port.
+ * Starts EAL with the words of UROCE_EAL_ARGS and arguments of its own, on the progress thread.
  */
 
+#include <errno.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,14 +15,15 @@
 #include <rte_log.h>
 
 #include "complain.h"
+#include "eal_claim.h"
+#include "eal_join.h"
 #include "eal_ports.h"
 #include "eal_start.h"
-#include "progress/holder.h"
-#include "progress/memif_socket.h"
+#include "munmap.h"
+#include "plt_hook.h"
 #include "uroce_config.h"
 
 #define BLANKS " \t\n"
-#define MEMIF_LOG "pmd.net.memif"
 #define OUR_ARGS 4	/* EAL arguments that this file adds */
 #define LCORES "--lcores=0@("	/* one lcore, on any CPU of the list that follows */
 #define RANGE_BYTES 12	/* "1022-1023," */
@@ -34,45 +35,10 @@ static __thread const char *starting;	/* UROCE_EAL_ARGS while this thread runs r
 static void
 restore_memif_log(void)
 {
-	const int type = rte_log_register(MEMIF_LOG);
+	const int type = rte_log_register(UROCE_VERBS_MEMIF_LOG);
 
 	if (type >= 0 && rte_log_get_level((uint32_t)type) == RTE_LOG_CRIT)
 		rte_log_set_level((uint32_t)type, RTE_LOG_NOTICE);
-}
-
-#define ALREADY \
-	"already uses this port, and a port serves one process: use RDMA in one of the two only, or start this one " \
-	"by uroce-run with a port of its own, e.g. --peer NAME"
-
-/* @return true: the port cannot be shared. A net_memif peer accepts one process; with other drivers both get frames. */
-static bool
-parent_has_port(const char *args)
-{
-	const pid_t pid = uroce_holder_ancestor(args);
-	char name[UROCE_VERBS_PATH_BYTES];
-
-	if (pid == 0)
-		return false;
-	uroce_holder_name(pid, name, sizeof(name));
-	uroce_complain("process %d (%s), an ancestor of this one, " ALREADY, (int)pid, name);
-	return strstr(args, "net_memif") != NULL;
-}
-
-/* Does this argument name a net_memif port on whose socket another process listens? */
-static bool
-is_taken(const char *word)
-{
-	const pid_t pid = uroce_memif_socket_remove(word);
-	char name[UROCE_VERBS_PATH_BYTES];
-
-	if (pid < 0)
-		return false;
-	uroce_holder_name(pid, name, sizeof(name));
-	if (pid == 0)
-		uroce_complain("%s: another process " ALREADY, word);
-	else
-		uroce_complain("%s: process %d (%s) " ALREADY, word, (int)pid, name);
-	return true;
 }
 
 /* Does this argument choose EAL's lcores? */
@@ -107,12 +73,35 @@ lcores(void)
 	return arg;
 }
 
+/* The program calls rte_eal_init(), but this library has started the EAL of both. */
+static int
+init_instead(int argc, char **argv)
+{
+	(void)argc;
+	(void)argv;
+	uroce_complain("the program has called ibv_get_device_list() before rte_eal_init(), and so EAL has started for "
+		       "uroce only: start the program by uroce-run --eal separate");
+	rte_errno = EALREADY;
+	return -1;
+}
+
+static void
+hook(void)
+{
+	static const struct uroce_plt_call init = { "rte_eal_init", NULL, (void (*)(void))init_instead };
+
+	if (!uroce_eal_is_shared())
+		return;
+	uroce_memif_driver_hook();
+	uroce_plt_hook_all(&init);
+}
+
 bool
 uroce_eal_start(void)
 {
 	const char *given = getenv("UROCE_EAL_ARGS");
 	static char name[] = "uroce", quiet[] = "--log-level=lib.eal:error";
-	static char quiet_memif[] = "--log-level=" MEMIF_LOG ":critical";
+	static char quiet_memif[] = "--log-level=" UROCE_VERBS_MEMIF_LOG ":critical";
 	char *argv[UROCE_VERBS_EAL_ARGS + UROCE_EAL_PORTS_ARGS] = { name, quiet, quiet_memif };
 	char *text, *next = NULL;
 	bool has_lcores = false;
@@ -123,13 +112,8 @@ uroce_eal_start(void)
 			       "a port");
 		return false;
 	}
-	if (parent_has_port(given))
+	if (!uroce_eal_claim(given))
 		return false;
-	if (!uroce_memif_sockets_wait(getenv("UROCE_PEER"), UROCE_VERBS_PEER_WAIT_MS)) {
-		uroce_complain("the other process of the pair has not opened its port, %s, within %u s: check that it "
-			       "runs and uses RDMA", getenv("UROCE_PEER"), UROCE_VERBS_PEER_WAIT_MS / 1000);
-		return false;
-	}
 	text = strdup(given);	/* EAL keeps it */
 	if (text == NULL)
 		return false;
@@ -137,10 +121,6 @@ uroce_eal_start(void)
 		if (argc == UROCE_VERBS_EAL_ARGS - 2) {
 			uroce_complain("UROCE_EAL_ARGS has more than %d words: use fewer arguments",
 				       UROCE_VERBS_EAL_ARGS - OUR_ARGS - 1);
-			free(text);
-			return false;
-		}
-		if (is_taken(word)) {
 			free(text);
 			return false;
 		}
@@ -155,7 +135,9 @@ uroce_eal_start(void)
 	ret = rte_eal_init(argc, argv);
 	starting = NULL;
 	restore_memif_log();
-	if (ret < 0)
+	if (ret >= 0)
+		hook();
+	else
 		uroce_complain("EAL does not start with UROCE_EAL_ARGS=\"%s\": %s: check that each --vdev (uroce-run's "
 			       "--port) is the name of a DPDK driver, e.g. net_tap or net_ring, with that driver's "
 			       "arguments", given, rte_strerror(rte_errno));

@@ -24,6 +24,7 @@
 #include <rte_lcore.h>
 
 #include "complain.h"
+#include "eal_join.h"
 #include "eal_ports.h"
 #include "eal_start.h"
 #include "host.h"
@@ -37,7 +38,7 @@
 #define BLANKS " \t\n"
 #define NS_PER_US 1000ull
 
-enum state { IDLE, STARTED, FAILED, INHERITED };
+enum state { IDLE, STARTED, FAILED, LEFT, INHERITED };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;	/* protects all below */
 static enum state state;
@@ -102,29 +103,24 @@ forget_events(struct ibv_context *context)
 }
 
 static bool
-open_ports(struct uroce_worker *worker)
+open_ports(struct uroce_worker *worker, bool has_joined)
 {
 	const struct uroce_port_conf conf = { .size = sizeof(conf), .poll_progress = 1 };
-	const char *addresses = getenv("UROCE_ADDR");
-	uint16_t port_id, port_ids[UROCE_MAX_DEVICES];	/* RTE_ETH_FOREACH_DEV skips ports that are open */
-	char name[RTE_ETH_NAME_MAX_LEN];
+	const char *given = getenv("UROCE_EAL_ARGS"), *addresses = getenv("UROCE_ADDR");
+	uint16_t port_ids[UROCE_MAX_DEVICES];
+	const unsigned int found = uroce_eal_ports_find(given != NULL ? given : "", has_joined, port_ids);
 
 	if (addresses == NULL)
 		addresses = "";
-	RTE_ETH_FOREACH_DEV(port_id) {
+	while (count < found) {
+		const uint16_t port_id = port_ids[count];
 		size_t bytes = strcspn(addresses, ";");
 
-		if (count == UROCE_MAX_DEVICES)
-			break;
-		if (rte_eth_dev_get_name_by_port(port_id, name) == 0 &&
-		    uroce_eal_ports_is_member(getenv("UROCE_EAL_ARGS"), name))
-			continue;
 		contexts[count] = uroce_open_port(port_id, &conf, &worker, 1);
 		if (contexts[count] == NULL) {
 			uroce_complain("cannot open port %u: %s", port_id, strerror(errno));
 			return false;
 		}
-		port_ids[count] = port_id;
 		contexts[count]->cmd_fd = open("/dev/null", O_RDWR | O_CLOEXEC);	/* programs dup() it */
 		uroce_port_state_assume(contexts[count], port_id);
 		if (!add_addresses(contexts[count++], addresses, bytes))
@@ -164,9 +160,31 @@ busy_time(uint64_t *ns)
 	return true;
 }
 
+/* The program calls rte_eal_cleanup(). @return false: objects in EAL's memory still exist */
+static bool
+leave_eal(void)
+{
+	unsigned int open = 0;
+
+	pthread_mutex_lock(&lock);
+	if (state == STARTED) {
+		(void)uroce_progress_leave(uroce_ucma_exit);
+		state = LEFT;
+		uroce_rejoin_stop();
+		if (!uroce_progress_stop())
+			open = count;
+		for (unsigned int i = 0; i < count && open < count; i++)
+			open += uroce_close_device(contexts[i]) != 0;
+		count = 0;
+	}
+	pthread_mutex_unlock(&lock);
+	return open == 0;
+}
+
 static void *
 run(void *arg)
 {
+	const bool joins = uroce_eal_is_running();
 	struct start *start = arg;
 	struct uroce_worker *worker = NULL;
 	uint64_t busy_ns;
@@ -175,11 +193,13 @@ run(void *arg)
 		__lsan_disable();
 	run_anywhere();
 	uroce_complain_descriptors(UROCE_VERBS_FILES);
-	if (busy_time(&busy_ns) && uroce_eal_start())
+	if (busy_time(&busy_ns) && (joins ? uroce_eal_join(leave_eal) : uroce_eal_start()))
 		worker = uroce_create_worker(-1);
 	run_anywhere();
-	start->ok = worker != NULL && open_ports(worker);
+	start->ok = worker != NULL && open_ports(worker, joins);
 	worker = start->ok ? worker : NULL;
+	if (worker == NULL)
+		rte_thread_unregister();
 	sem_post(&start->done);
 	if (worker != NULL)
 		uroce_progress_run(worker, busy_ns);
@@ -262,7 +282,7 @@ linger(void)
 		return;
 	/* not in the handler of a signal that has interrupted a poll: this thread holds the turn that the progress
 	 * thread would wait for */
-	if (rte_lcore_id() == LCORE_ID_ANY && uroce_progress_leave(uroce_ucma_exit))
+	if (!uroce_progress_is_interrupted() && uroce_progress_leave(uroce_ucma_exit))
 		return;
 	nanosleep(&t, NULL);
 }

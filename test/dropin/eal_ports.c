@@ -8,6 +8,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -57,12 +58,43 @@ test_no_device(void **state)
 	assert_int_equal(uroce_eal_ports_args("--allow=auxiliary:mlx5_core.sf.2 --allow=vmbus:x", argv), 0);
 }
 
+static void
+assert_next(const char **given, const char *expected)
+{
+	char *device = uroce_eal_ports_next(given);
+
+	assert_non_null(device);
+	assert_string_equal(device, expected);
+	free(device);
+}
+
+static void
+test_named(void **state)
+{
+	const char *given = " --no-huge --vdev=net_memif0,role=server\t-m 64 --vdev  net_null1\n-a 41:00.0 "
+			    "-a0000:42:00.0 --allow=0000:43:00.0,mprq_en=1 --allow 44:00.0 -l 0";
+	const char *none = "--no-huge --vdevs=1 -b 41:00.0 --allows -l 0", *last = "--vdev";
+
+	assert_next(&given, "net_memif0,role=server");
+	assert_next(&given, "net_null1");
+	assert_next(&given, "41:00.0");
+	assert_next(&given, "0000:42:00.0");
+	assert_next(&given, "0000:43:00.0,mprq_en=1");
+	assert_next(&given, "44:00.0");
+	assert_null(uroce_eal_ports_next(&given));
+	assert_string_equal(given, " -l 0");
+	assert_null(uroce_eal_ports_next(&none));
+	assert_next(&last, "");
+	assert_null(uroce_eal_ports_next(&last));
+}
+
 UROCE_TESTS(eal_ports)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_members),
 		cmocka_unit_test(test_no_members),
 		cmocka_unit_test(test_no_device),
+		cmocka_unit_test(test_named),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Starting EAL and ports from the environment: wrong settings with their messages, effects on the application's
- * threads, and children.
+ * Starting EAL and ports from the environment, or using the program's EAL: wrong settings with their messages, effects on
+ * the application's threads, and children.
  */
 
 #include <pthread.h>
@@ -21,6 +21,8 @@
 #include <cmocka.h>
 #include <infiniband/verbs.h>
 #include <rte_common.h>
+#include <rte_eal.h>
+#include <rte_ethdev.h>
 #include <rte_lcore.h>
 #include <rte_version.h>
 
@@ -380,6 +382,110 @@ test_children(void **state)
 	assert_non_null(strstr(said, "uroce: this process is a fork of process "));
 }
 
+/* The program has started the EAL that the library is linked with. It has two ports. */
+static int
+start_program_eal(void)
+{
+	char *argv[] = {
+		(char[]){ "program" }, (char[]){ "--no-huge" }, (char[]){ "-m" }, (char[]){ "256" },
+		(char[]){ "--no-pci" }, (char[]){ "--no-shconf" }, (char[]){ "--no-telemetry" },
+		(char[]){ "--log-level=lib.eal:error" }, (char[]){ "--vdev=net_null8" }, (char[]){ "--vdev=net_null9" },
+		NULL,
+	};
+
+	CHECK(rte_eal_init((int)RTE_DIM(argv) - 1, argv) >= 0);
+	CHECK(rte_eth_dev_count_total() == 2);
+	return 0;
+}
+
+static bool
+is_owned(uint16_t port_id)
+{
+	struct rte_eth_dev_owner owner;
+
+	return rte_eth_dev_owner_get(port_id, &owner) == 0 && owner.id != RTE_ETH_DEV_NO_OWNER;
+}
+
+/* Ports that EAL lacks are plugged in, in the order of the arguments; the program's ports stay its own. */
+static int
+joined(void)
+{
+	struct ibv_context *const *contexts;
+
+	CHECK(start_program_eal() == 0);
+	CHECK(uroce_host_devices(&contexts) == 2);
+	CHECK(gid_is(contexts[0], 1, 1) == 0 && gid_is(contexts[1], 1, 2) == 0);
+	CHECK(rte_eth_dev_count_total() == 4 && !is_owned(0) && !is_owned(1) && is_owned(2) && is_owned(3));
+	CHECK(rte_lcore_id() == rte_get_main_lcore());
+	return 0;
+}
+
+/* A port that the program has, and that the arguments name. */
+static int
+joined_named(void)
+{
+	struct ibv_context *const *contexts;
+
+	CHECK(start_program_eal() == 0);
+	CHECK(uroce_host_devices(&contexts) == 1);
+	CHECK(rte_eth_dev_count_total() == 2 && !is_owned(0) && is_owned(1));
+	return 0;
+}
+
+/* Without a name: the ports that the program does not claim. */
+static int
+joined_unowned(void)
+{
+	struct rte_eth_dev_owner owner = { .name = "program" };
+	struct ibv_context *const *contexts;
+
+	CHECK(start_program_eal() == 0);
+	CHECK(rte_eth_dev_owner_new(&owner.id) == 0 && rte_eth_dev_owner_set(0, &owner) == 0);
+	CHECK(uroce_host_devices(&contexts) == 1);
+	CHECK(is_owned(1));
+	return 0;
+}
+
+static int
+joined_owned(void)
+{
+	struct rte_eth_dev_owner owner = { .name = "program" };
+
+	CHECK(start_program_eal() == 0);
+	CHECK(rte_eth_dev_owner_new(&owner.id) == 0 && rte_eth_dev_owner_set(1, &owner) == 0);
+	return none();
+}
+
+static int
+joined_none(void)
+{
+	CHECK(start_program_eal() == 0);
+	return none();
+}
+
+static int
+joined_child(void)
+{
+	CHECK(start_program_eal() == 0);
+	return child_of(has_none);
+}
+
+static void
+test_joined(void **state)
+{
+	process_run("--vdev=net_null2 -m 1 --vdev net_null3", "10.0.0.1/24;10.0.1.2/24", joined, said);
+	assert_string_equal(said, "");
+	process_run("--nonsense --vdev=net_null9", NULL, joined_named, said);
+	process_run("--no-huge", NULL, joined_unowned, said);
+	process_run(NULL, NULL, joined_unowned, said);
+	process_run("--vdev=net_null9", NULL, joined_owned, said);
+	assert_non_null(strstr(said, "uroce: cannot open port 1: "));
+	process_run("--vdev=net_nonsense0", NULL, joined_none, said);
+	assert_non_null(strstr(said, "uroce: the program's EAL cannot plug in net_nonsense0: "));
+	process_run("--vdev=net_null2", NULL, joined_child, said);
+	assert_non_null(strstr(said, "uroce: this process is a fork of one that has started EAL: "));
+}
+
 static bool is_leaving;
 
 /* Such a child leaks on purpose: LeakSanitizer asks here. */
@@ -463,6 +569,7 @@ main(void)
 		cmocka_unit_test(test_all_at_once),
 		cmocka_unit_test(test_cancelled),
 		cmocka_unit_test(test_children),
+		cmocka_unit_test(test_joined),
 		cmocka_unit_test(test_interrupted),
 		cmocka_unit_test(test_interrupted_call),
 	};

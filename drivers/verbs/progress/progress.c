@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <rte_lcore.h>
 #include <rte_pause.h>
 
 #include "progress/cpu_load.h"
@@ -34,8 +35,8 @@ static struct {
 	struct uroce_worker *worker;	/* release/acquire: publishes the other members */
 	uint64_t busy_ns;
 	struct uroce_cpu_load crowd;
-	/* release: LEAVES is set by the thread that ends the process, later states by the progress thread */
-	enum end { STAYS, LEAVES, HAS_HUNG_UP, HAS_LEFT } end;
+	/* release: LEAVES and STOPS are set by the thread that ends the process, the others by the progress thread */
+	enum end { STAYS, LEAVES, HAS_HUNG_UP, HAS_LEFT, STOPS, HAS_STOPPED } end;
 	void (*hang_up)(void);	/* written before LEAVES */
 	bool is_read;	/* written before HAS_LEFT: the peers have read all frames */
 } progress;
@@ -178,6 +179,7 @@ uroce_progress_run(struct uroce_worker *worker, uint64_t busy_ns)
 {
 	struct uroce_backoff pace;
 	uint64_t seen_ns = 0;
+	enum end end;
 
 	prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0);	/* the default slack makes each sleep 50 us longer */
 	uroce_worker_drive(worker);
@@ -185,12 +187,35 @@ uroce_progress_run(struct uroce_worker *worker, uint64_t busy_ns)
 	uroce_cpu_load_init(&progress.crowd, "/proc/loadavg", gettid());
 	__atomic_store_n(&progress.worker, worker, __ATOMIC_RELEASE);	/* pairs with uroce_progress_wait() */
 	uroce_backoff_init(&pace, busy_ns, uroce_clock_ns());
-	for (;;) {
-		/* pairs with the release in uroce_progress_leave() */
-		if (__atomic_load_n(&progress.end, __ATOMIC_ACQUIRE) == LEAVES)
+	/* pairs with the releases in uroce_progress_leave() and uroce_progress_stop() */
+	while ((end = __atomic_load_n(&progress.end, __ATOMIC_ACQUIRE)) != STOPS) {
+		if (end == LEAVES)
 			leave(worker);
 		look(worker, &pace, &seen_ns);
 	}
+	rte_thread_unregister();
+	__atomic_store_n(&progress.end, HAS_STOPPED, __ATOMIC_RELEASE);	/* pairs with has_come_to() */
+}
+
+bool
+uroce_progress_stop(void)
+{
+	if (!has_come_to(HAS_LEFT, UROCE_VERBS_LEAVE_PAUSES))
+		return false;
+	/* pairs with the acquire in uroce_progress_run() */
+	__atomic_store_n(&progress.end, STOPS, __ATOMIC_RELEASE);
+	uroce_worker_wake(progress.worker);
+	return has_come_to(HAS_STOPPED, UROCE_VERBS_LEAVE_PAUSES);
+}
+
+bool
+uroce_progress_is_interrupted(void)
+{
+	/* pairs with the release in uroce_progress_run() */
+	const struct uroce_worker *worker = __atomic_load_n(&progress.worker, __ATOMIC_ACQUIRE);
+
+	/* only within a poll has a thread of the program this id */
+	return worker != NULL && rte_lcore_id() == __atomic_load_n(&worker->lent_lcore, __ATOMIC_RELAXED);
 }
 
 struct uroce_cpu_load *

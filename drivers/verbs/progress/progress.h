@@ -14,16 +14,23 @@ struct uroce_cpu_load;
 struct uroce_worker;
 
 /**
- * Poll a worker while the program does not, until the process ends. Call it on a thread of its own.
+ * Poll a worker while the program does not, until uroce_progress_stop(). Call it on a thread of its own, which does not
+ * use EAL afterward.
  * @param busy_ns	how long a thread polls for frames before it sleeps
  */
-void uroce_progress_run(struct uroce_worker *worker, uint64_t busy_ns) __attribute__((noreturn));
+void uroce_progress_run(struct uroce_worker *worker, uint64_t busy_ns);
+
+/** After uroce_progress_leave(): end uroce_progress_run(), and wait for it. @return false: it does not end */
+bool uroce_progress_stop(void);
 
 /**
  * Poll the worker on the calling thread for a while, before this thread blocks until the descriptor is readable: the
  * reply may arrive soon. Any thread.
  */
 void uroce_progress_wait(int fd);
+
+/** Is the calling thread in the middle of a poll, which a signal has interrupted? */
+bool uroce_progress_is_interrupted(void);
 
 /** @return the CPU load that the progress thread and uroce_progress_wait() use; NULL before the thread runs */
 struct uroce_cpu_load *uroce_progress_crowd(void);

@@ -180,3 +180,11 @@ uroce_rejoin_watch(struct ibv_context *context, uint16_t port_id)
 	else
 		UROCE_LOG(NOTICE, "port %u: out of memory: it will not reconnect to its peer\n", port_id);
 }
+
+void
+uroce_rejoin_stop(void)
+{
+	for (unsigned int i = 0; i < count; i++)
+		(void)rte_eal_alarm_cancel(tend, &ports[i]);	/* waits if tend() is running */
+	__atomic_store_n(&count, 0, __ATOMIC_RELEASE);	/* pairs with uroce_memif_hold() */
+}

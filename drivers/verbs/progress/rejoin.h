@@ -16,4 +16,7 @@ struct ibv_context;
  * port, before the program has the port. */
 void uroce_rejoin_watch(struct ibv_context *context, uint16_t port_id);
 
+/** Stop all that, before the devices are closed. */
+void uroce_rejoin_stop(void);
+
 #endif /* UROCE_DRIVERS_VERBS_PROGRESS_REJOIN_H */
