@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Copyright 2026 The uroce authors
-"""Extension of Sphinx: mends the files of Debian's furo, which come in parts. The script imports another module, which
-browsers refuse on pages from file://; the style sheet imports one by an absolute URL, and lacks the rules that follow
-the system's preference for dark. Upstream's files are in one piece and stay as they are."""
+"""Extension of Sphinx: mends the files of Debian's furo, which come in parts. The script is a module that imports another,
+and browsers refuse modules on pages from file://; the style sheet imports one by an absolute URL, and lacks the rules that
+follow the system's preference for dark. Upstream's files are in one piece and stay as they are."""
 
 import pathlib
 import re
 
-IMPORT_SCRIPT = re.compile(r'^import Gumshoe from "\./gumshoe-patched\.js";\n')
+IMPORT_SCRIPT = re.compile(r'^import (?:\* as )?Gumshoe from "\./gumshoe-patched\.js";\n')
 IMPORT_STYLE = re.compile(r'^@import url\(/javascript/normalize\.css/normalize\.css\);\n')
 DARK = re.compile(r'\n  body\[data-theme="dark"\] \{([^}]*)\}')
 NORMALIZE = pathlib.Path('/usr/share/javascript/normalize.css/normalize.css')
@@ -36,6 +36,16 @@ def make_whole(app, error):
         follow_the_system(static / 'styles/furo.css')
 
 
+def load_as_script(app, pagename, templatename, context, doctree):   # pylint: disable=unused-argument
+    """Scripts with `defer` run when modules do: after the page was parsed."""
+    for script in context.get('script_files', []):
+        attributes = getattr(script, 'attributes', {})
+        if attributes.get('type') == 'module':
+            del attributes['type']
+            attributes['defer'] = 'defer'
+
+
 def setup(app):
+    app.connect('html-page-context', load_as_script)
     app.connect('build-finished', make_whole)
     return {'parallel_read_safe': True, 'parallel_write_safe': True}
