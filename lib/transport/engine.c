@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The engine: passes received packets to responder and completer, runs timers, and gives QPs turns to send. Other threads
- * call only uroce_engine_doorbell().
+ * The engine: passes received packets to responder and completer, runs timers, and gives QPs turns to send.
  */
 
 #include <string.h>
@@ -10,6 +9,7 @@
 #include <rte_branch_prediction.h>
 
 #include "transport/congestion/congestion.h"
+#include "transport/doorbell.h"
 #include "transport/engine.h"
 #include "transport/qp_change.h"
 #include "transport/qp/qp.h"
@@ -212,52 +212,6 @@ uroce_engine_receive(struct uroce_engine *e, struct uroce_qp *const *qps, const 
 	}
 }
 
-void
-uroce_engine_doorbell(struct uroce_qp *qp)
-{
-	struct uroce_engine *e = uroce_qp_engine(qp);
-	struct uroce_qp *head;
-
-	/* Sequentially consistent: either the engine sees the WQE that was posted before, or this thread sees that the
-	 * engine has taken the QP, and rings again. Pairs with take_doorbells(). */
-	if (__atomic_exchange_n(&qp->sq.rung, 1, __ATOMIC_SEQ_CST) != 0)
-		return;
-	head = __atomic_load_n(&e->doorbells, __ATOMIC_RELAXED);
-	/* Pairs with the acquire in take_doorbells(). Sequentially consistent, since a poster then reads
-	 * uroce_worker.sleep: pairs with the fence in uroce_worker_sleep(). */
-	do {
-		qp->sq.doorbell_next = head;
-	} while (!__atomic_compare_exchange_n(&e->doorbells, &head, qp, true, __ATOMIC_SEQ_CST,
-					      __ATOMIC_RELAXED));
-}
-
-/* Give a turn to a QP to which the application has posted. */
-static inline void
-activate_posted(struct uroce_engine *e, struct uroce_qp *qp)
-{
-	if (unlikely(e->acks.reply_ns != 0))
-		uroce_acks_posted(e, qp);
-	uroce_qp_activate(e, qp);
-}
-
-static void
-take_doorbells(struct uroce_engine *e)
-{
-	struct uroce_qp *qp, *next;
-
-	if (likely(__atomic_load_n(&e->doorbells, __ATOMIC_RELAXED) == NULL))
-		return;
-	/* each exchange pairs with that of the same field in uroce_engine_doorbell() */
-	for (qp = __atomic_exchange_n(&e->doorbells, NULL, __ATOMIC_ACQUIRE); qp != NULL; qp = next) {
-		next = qp->sq.doorbell_next;
-		__atomic_exchange_n(&qp->sq.rung, 0, __ATOMIC_SEQ_CST);
-		if (qp->state == IBV_QPS_ERR)
-			uroce_qp_flush(e, qp);
-		else
-			activate_posted(e, qp);
-	}
-}
-
 static void
 timer_fired(struct uroce_timer *t, void *arg)
 {
@@ -436,7 +390,7 @@ uroce_engine_send(struct uroce_engine *e, struct rte_mbuf **frames, unsigned int
 
 	e->now_ns = now_ns;
 	uroce_wheel_expire(&e->wheel, uroce_engine_heard_by(e), timer_fired, e);
-	take_doorbells(e);
+	uroce_doorbells_take(e);
 	if (unlikely((e->cq_timers | e->rated | e->cnp_count | e->acks.reply_count) != 0 ||
 		     !TAILQ_EMPTY(&e->reorder.holders) || !TAILQ_EMPTY(&e->later)))
 		sent = send_rare(e, frames, n);
@@ -503,7 +457,7 @@ engine_qp_detach(struct uroce_qp *qp)
 {
 	struct uroce_engine *e = qp->engine;
 
-	take_doorbells(e);
+	uroce_doorbells_take(e);
 	uroce_qp_leave(e, qp);
 }
 

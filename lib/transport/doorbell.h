@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * The doorbells of an engine: a stack of the QPs to which the application has posted. On the engine's thread.
+ */
+
+#ifndef UROCE_TRANSPORT_DOORBELL_H
+#define UROCE_TRANSPORT_DOORBELL_H
+
+#include <rte_branch_prediction.h>
+
+#include "transport/engine.h"
+
+/** Answer all doorbells that were rung: give the QPs a turn, or flush those in the error state. */
+void uroce_doorbells_take_all(struct uroce_engine *e);
+
+static inline void
+uroce_doorbells_take(struct uroce_engine *e)
+{
+	if (unlikely(uroce_engine_is_rung(e)))
+		uroce_doorbells_take_all(e);
+}
+
+#endif /* UROCE_TRANSPORT_DOORBELL_H */
