@@ -20,6 +20,7 @@ uroce_engine_doorbell(struct uroce_qp *qp)
 	 * engine has taken the QP, and rings again. Pairs with answer(). */
 	if (__atomic_exchange_n(&qp->sq.rung, 1, __ATOMIC_SEQ_CST) != 0)
 		return;
+	/* only now: the QP does not move while its doorbell is being rung (uroce_doorbell_hold()) */
 	e = uroce_qp_engine(qp);
 	head = __atomic_load_n(&e->doorbells, __ATOMIC_RELAXED);
 	/* Pairs with the acquire in uroce_doorbells_take_all(). Sequentially consistent, since a poster then reads
@@ -60,4 +61,19 @@ uroce_doorbells_take_all(struct uroce_engine *e)
 		next = qp->sq.doorbell_next;
 		answer(e, qp);
 	}
+}
+
+bool
+uroce_doorbell_hold(struct uroce_qp *qp)
+{
+	uroce_doorbells_take(qp->engine);
+	/* Pairs with the exchange in uroce_engine_doorbell(). A thread that has rung puts the QP onto the stack of its
+	 * engine next. */
+	return __atomic_exchange_n(&qp->sq.rung, 1, __ATOMIC_SEQ_CST) == 0;
+}
+
+void
+uroce_doorbell_release(struct uroce_qp *qp)
+{
+	answer(qp->engine, qp);
 }

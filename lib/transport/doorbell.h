@@ -7,6 +7,8 @@
 #ifndef UROCE_TRANSPORT_DOORBELL_H
 #define UROCE_TRANSPORT_DOORBELL_H
 
+#include <stdbool.h>
+
 #include <rte_branch_prediction.h>
 
 #include "transport/engine.h"
@@ -20,5 +22,14 @@ uroce_doorbells_take(struct uroce_engine *e)
 	if (unlikely(uroce_engine_is_rung(e)))
 		uroce_doorbells_take_all(e);
 }
+
+/**
+ * Keep all threads from ringing the QP's doorbell until uroce_doorbell_release(). Meanwhile they may post.
+ * @return	false: another thread is ringing it; try again
+ */
+bool uroce_doorbell_hold(struct uroce_qp *qp);
+
+/** Let threads ring the doorbell again, at the QP's engine, and answer it. */
+void uroce_doorbell_release(struct uroce_qp *qp);
 
 #endif /* UROCE_TRANSPORT_DOORBELL_H */

@@ -228,4 +228,14 @@ void uroce_engine_qp_changed(struct uroce_qp *qp, enum ibv_qp_state from, int at
 void uroce_engine_qp_query(const struct uroce_qp *qp, struct ibv_qp_attr *attr);
 void uroce_engine_doorbell(struct uroce_qp *qp);		/* any thread */
 
+/**
+ * Move a QP to another engine, in any state of the QP, and give it a turn there. Retransmission goes on where it was,
+ * unless a table of the other engine is full. Then the QP goes back N, drops the requests in its reorder buffer, or
+ * sends without its rate. The calling thread runs both engines.
+ *
+ * @param now_ns	not before the time of either engine
+ * @return	false: another thread is ringing the QP's doorbell, and nothing has changed: call again
+ */
+bool uroce_engine_qp_move(struct uroce_qp *qp, struct uroce_engine *to, uint64_t now_ns);
+
 #endif /* UROCE_TRANSPORT_ENGINE_H */

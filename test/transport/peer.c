@@ -2,6 +2,7 @@
  * Copyright 2026 The uroce authors
  */
 
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -83,6 +84,7 @@ peer_start(struct peer *p, const struct peer_conf *conf)
 	p->payloads = harness_pool("payloads", POOL_MBUFS, 4096);
 	p->now_ns = 1000000;
 	assert_int_equal(uroce_engine_init(&p->engine, p->headers, p->payloads, NULL, p->now_ns), 0);
+	assert_int_equal(uroce_engine_init(&p->other, p->headers, p->payloads, NULL, p->now_ns), 0);
 	harness_device_init(&p->host, &p->engine, &dev_conf);
 	p->host.gids[0] = our_gid;
 	p->host.clock_ns = &p->now_ns;
@@ -122,7 +124,9 @@ peer_stop(struct peer *p)
 	assert_int_equal(uroce_dealloc_pd(p->pd), 0);
 	assert_int_equal(harness_device_fini(&p->host), 0);
 	assert_int_equal(uroce_wheel_next(&p->engine.wheel), UINT64_MAX);
+	assert_int_equal(uroce_wheel_next(&p->other.wheel), UINT64_MAX);
 	uroce_engine_fini(&p->engine);
+	uroce_engine_fini(&p->other);
 	assert_int_equal(rte_mempool_in_use_count(p->headers), 0);
 	assert_int_equal(rte_mempool_in_use_count(p->payloads), 0);
 	rte_mempool_free(p->headers);
@@ -229,11 +233,30 @@ encode(struct peer *p, const struct peer_packet *in)
 }
 
 void
+peer_move(struct peer *p, struct uroce_engine *to)
+{
+	while (!uroce_engine_qp_move(uroce_qp_of(p->qp), to, p->now_ns))
+		sched_yield();	/* another thread rings the doorbell */
+}
+
+/* With UROCE_TEST_MOVES, move the QP to the other engine and back. That changes nothing, except that the QP gets a turn,
+ * in which a deferred ACK leaves. */
+static void
+move_away_and_back(struct peer *p)
+{
+	if (getenv("UROCE_TEST_MOVES") == NULL)
+		return;
+	peer_move(p, &p->other);
+	peer_move(p, &p->engine);
+}
+
+void
 peer_in_burst(struct peer *p, const struct peer_packet *in, unsigned int n)
 {
 	struct uroce_packet packets[32];
 	struct uroce_qp *qps[32];
 
+	move_away_and_back(p);
 	assert_true(n <= RTE_DIM(packets));
 	for (unsigned int i = 0; i < n; i++) {
 		assert_int_equal(uroce_packet_decode(encode(p, &in[i]), 14, &packets[i]), UROCE_OK);
@@ -342,6 +365,7 @@ peer_out(struct peer *p, struct peer_packet *out)
 {
 	struct rte_mbuf *m;
 
+	move_away_and_back(p);
 	if (uroce_engine_send(&p->engine, &m, 1, p->now_ns) == 0)
 		return false;
 	packet_of(p, m, out);

@@ -49,6 +49,7 @@ struct peer {
 		struct uroce_device dev;	/* host.dev */
 	};
 	struct uroce_engine engine;
+	struct uroce_engine other;	/* for moves of the QP; it has none of its own */
 	struct rte_mempool *headers;
 	struct rte_mempool *payloads;
 	struct uroce_template to_engine;
@@ -98,6 +99,9 @@ void peer_start(struct peer *p, const struct peer_conf *conf);
 void peer_connect(struct ibv_qp *qp, const struct peer_conf *conf);
 /* Destroy all objects; fails if an mbuf leaks. */
 void peer_stop(struct peer *p);
+
+/* Move the QP to an engine of p. The other functions use p->engine only. */
+void peer_move(struct peer *p, struct uroce_engine *to);
 
 /* Deliver a packet to the engine. @return its verdict */
 enum uroce_verdict peer_in(struct peer *p, const struct peer_packet *in);

@@ -86,8 +86,9 @@ advance(struct uroce_rate *rate, const struct uroce_congestion *conf, uint64_t n
 	earn(rate, now_ns);
 }
 
+/* @return NULL: none is free */
 static struct uroce_rate *
-start(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_congestion *conf)
+lend(struct uroce_engine *e)
 {
 	struct uroce_rate *rate = SLIST_FIRST(&e->pacer.free);
 
@@ -97,6 +98,16 @@ start(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_congestion
 	/* an empty wheel may be far behind the time: advance it first, which is cheap while it is empty */
 	if (e->rated++ == 0)
 		uroce_pacer_expire(e);
+	return rate;
+}
+
+static struct uroce_rate *
+start(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_congestion *conf)
+{
+	struct uroce_rate *rate = lend(e);
+
+	if (rate == NULL)
+		return NULL;
 	*rate = (struct uroce_rate){ .qp = qp, .earned_ns = e->now_ns };
 	uroce_dcqcn_start(&rate->dcqcn, conf, __atomic_load_n(&qp->dev->link_mbps, __ATOMIC_RELAXED), e->now_ns);
 	uroce_wheel_arm(&e->pacer.wheel, &rate->timer, e->now_ns + 1);
@@ -133,6 +144,27 @@ uroce_pacer_release(struct uroce_engine *e, struct uroce_qp *qp)
 	rate->qp = NULL;
 	SLIST_INSERT_HEAD(&e->pacer.free, rate, free);
 	e->rated--;
+}
+
+void
+uroce_pacer_move(struct uroce_engine *from, struct uroce_engine *to, struct uroce_qp *qp)
+{
+	const struct uroce_rate *old = qp->rate;
+	struct uroce_rate *rate;
+
+	if (old == NULL)
+		return;
+	rate = lend(to);
+	if (rate != NULL) {
+		*rate = (struct uroce_rate){
+			.qp = qp, .earned_ns = old->earned_ns, .credit = old->credit, .dcqcn = old->dcqcn,
+		};
+		uroce_wheel_arm(&to->pacer.wheel, &rate->timer, old->timer.deadline_ns);
+	}
+	uroce_pacer_release(from, qp);
+	qp->rate = rate;
+	if (rate != NULL)
+		qp->listed |= UROCE_QP_RATED;
 }
 
 /* Arm the timer for the time at which the QP has credit again, at most UROCE_BACKOFF_LOOK_NS ahead. */

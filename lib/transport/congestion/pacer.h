@@ -54,6 +54,8 @@ void uroce_pacer_end(struct uroce_engine *e, struct uroce_qp *qp);
 void uroce_pacer_expire(struct uroce_engine *e);
 /** Release the QP's rate, if it has one. */
 void uroce_pacer_release(struct uroce_engine *e, struct uroce_qp *qp);
+/** Move the QP's rate to another engine, if it has one. If that engine has no free rate, release it. */
+void uroce_pacer_move(struct uroce_engine *from, struct uroce_engine *to, struct uroce_qp *qp);
 
 /** The same as qp->rate != NULL, but from a cache line that every turn of the QP reads. */
 static inline bool

@@ -40,6 +40,27 @@ uroce_recoveries_fini(struct uroce_recoveries *r)
 	rte_free(r->entries);
 }
 
+/* @return NULL: none is free */
+static struct uroce_recovery *
+lend(struct uroce_engine *e)
+{
+	struct uroce_recovery *rec = e->recoveries.free;
+
+	if (rec != NULL) {
+		e->recoveries.free = rec->next;
+		e->recoveries.lent++;
+	}
+	return rec;
+}
+
+static void
+take_back(struct uroce_engine *e, struct uroce_recovery *rec)
+{
+	rec->next = e->recoveries.free;
+	e->recoveries.free = rec;
+	e->recoveries.lent--;
+}
+
 struct uroce_recovery *
 uroce_recovery_begin(struct uroce_engine *e, struct uroce_qp *qp)
 {
@@ -49,11 +70,9 @@ uroce_recovery_begin(struct uroce_engine *e, struct uroce_qp *qp)
 	/* without a timer, a retransmitted packet that is lost again might never be noticed: go back N at each NAK */
 	if (rec != NULL || qp->dev->go_back_n || qp->timeout == 0)
 		return rec;
-	rec = e->recoveries.free;
+	rec = lend(e);
 	if (rec == NULL)
 		return NULL;
-	e->recoveries.free = rec->next;
-	e->recoveries.lent++;
 	memset(&rec->sacked, 0, sizeof(rec->sacked));
 	memset(&rec->placed, 0, sizeof(rec->placed));
 	rec->expected = rec->answered = rec->high = rec->scan = rec->scan_answers = req->unacked;
@@ -75,9 +94,25 @@ uroce_recovery_end(struct uroce_engine *e, struct uroce_qp *qp)
 	if (rec == NULL)
 		return;
 	req->recovery = NULL;
-	rec->next = e->recoveries.free;
-	e->recoveries.free = rec;
-	e->recoveries.lent--;
+	take_back(e, rec);
+}
+
+void
+uroce_recovery_move(struct uroce_engine *from, struct uroce_engine *to, struct uroce_qp *qp)
+{
+	struct uroce_requester *req = uroce_requester_of(qp);
+	struct uroce_recovery *rec;
+
+	if (req->recovery == NULL)
+		return;
+	rec = lend(to);
+	if (rec == NULL) {
+		uroce_requester_on(from, qp, UROCE_ON_MOVED);
+		return;
+	}
+	*rec = *req->recovery;
+	take_back(from, req->recovery);
+	req->recovery = rec;
 }
 
 /* The WQE of a PSN that was sent and is not answered. */

@@ -44,6 +44,8 @@ static const struct uroce_requester_step requester_steps[UROCE_REQUESTER_EVENTS]
 		______, ______, ______, ______, ______, ______, S(IN_ORDER), S(IN_ORDER_RECOVERS) } },
 	[UROCE_ON_UNREADABLE] = { NULL, UROCE_DO_RELEASE | UROCE_DO_BACK, {
 		S(IN_ORDER), S(IN_ORDER), S(GAP), S(GAP), S(IN_ORDER), S(IN_ORDER), S(RNR), S(RNR) } },
+	[UROCE_ON_MOVED] = { "moved", UROCE_DO_RELEASE | UROCE_DO_BACK | UROCE_DO_TURN, {
+		______, S(IN_ORDER), ______, S(GAP), ______, S(IN_ORDER), ______, S(RNR) } },
 	[UROCE_ON_STOP] = { NULL, UROCE_DO_RELEASE, {
 		S(IN_ORDER), S(IN_ORDER), S(IN_ORDER), S(IN_ORDER),
 		S(IN_ORDER), S(IN_ORDER), S(IN_ORDER), S(IN_ORDER) } },

@@ -37,6 +37,7 @@ enum uroce_requester_event {
 	UROCE_ON_RNR_NAK,
 	UROCE_ON_RNR_OVER,	/* the timer of an RNR NAK has fired */
 	UROCE_ON_UNREADABLE,	/* the memory of a missing packet is not registered any more */
+	UROCE_ON_MOVED,		/* the QP moves to an engine that has no free recovery record */
 	UROCE_ON_STOP,		/* the QP has failed, or is reset */
 	UROCE_REQUESTER_EVENTS
 };

@@ -269,7 +269,7 @@ uroce_acks_block_slow(struct uroce_engine *e, struct uroce_qp *qp, const struct 
 }
 
 void
-uroce_acks_forget(struct uroce_engine *e, struct uroce_qp *qp)
+uroce_acks_leave(struct uroce_engine *e, struct uroce_qp *qp)
 {
 	struct uroce_acks *a = &e->acks;
 
@@ -283,6 +283,12 @@ uroce_acks_forget(struct uroce_engine *e, struct uroce_qp *qp)
 		break;
 	}
 	qp->ack_place = UROCE_ACK_TURN;
+}
+
+void
+uroce_acks_forget(struct uroce_engine *e, struct uroce_qp *qp)
+{
+	uroce_acks_leave(e, qp);
 	qp->reply_pending = false;
 	qp->reply_score = 0;
 }

@@ -124,15 +124,33 @@ hold(struct uroce_engine *e, struct uroce_qp *qp)
 }
 
 static void
+take_back(struct uroce_engine *e, struct uroce_reorder *reorder)
+{
+	RTE_ASSERT(reorder->frames == 0);
+	TAILQ_REMOVE(&e->reorder.holders, reorder, link);
+	TAILQ_INSERT_HEAD(&e->reorder.free, reorder, link);
+}
+
+static void
 release(struct uroce_engine *e, struct uroce_reorder *reorder)
 {
 	struct uroce_responder *resp = uroce_responder_of(reorder->qp);
 
-	RTE_ASSERT(reorder->frames == 0);
-	TAILQ_REMOVE(&e->reorder.holders, reorder, link);
-	TAILQ_INSERT_HEAD(&e->reorder.free, reorder, link);
+	take_back(e, reorder);
 	resp->reorder = NULL;
 	resp->asked = resp->psn;	/* the ASK has been answered, or the requester sends another */
+}
+
+/* @return a free frame, of at least one */
+static uint16_t
+frame_get(struct uroce_reorder_store *s, struct uroce_reorder *reorder)
+{
+	uint16_t frame = s->first_free;
+
+	s->first_free = s->frames[frame].next;
+	s->frames_free--;
+	reorder->frames++;
+	return frame;
 }
 
 static void
@@ -147,12 +165,9 @@ frame_put(struct uroce_reorder_store *s, struct uroce_reorder *reorder, uint16_t
 static void
 frame_keep(struct uroce_reorder_store *s, struct uroce_reorder *reorder, const struct uroce_packet *p, uint32_t psns)
 {
-	uint16_t frame = s->first_free;
+	uint16_t frame = frame_get(s, reorder);
 	uint32_t psn = p->psn;
 
-	s->first_free = s->frames[frame].next;
-	s->frames_free--;
-	reorder->frames++;
 	s->frames[frame].packet = *p;
 	rte_pktmbuf_refcnt_update(p->mbuf, 1);
 	uroce_psn_set_put(&reorder->present, psn, psns, true);
@@ -258,6 +273,58 @@ uroce_reorder_drop(struct uroce_engine *e, struct uroce_qp *qp)
 		return;
 	advance(e, reorder, reorder->end);
 	release(e, reorder);
+}
+
+/* Insert a buffer into the list of holders, which is ordered by since_ns. */
+static void
+insert(struct uroce_reorder_store *s, struct uroce_reorder *reorder)
+{
+	struct uroce_reorder *before = TAILQ_LAST(&s->holders, uroce_reorder_list);
+
+	while (before != NULL && before->since_ns > reorder->since_ns)
+		before = TAILQ_PREV(before, uroce_reorder_list, link);
+	if (before == NULL)
+		TAILQ_INSERT_HEAD(&s->holders, reorder, link);
+	else
+		TAILQ_INSERT_AFTER(&s->holders, before, reorder, link);
+}
+
+/* Copy a buffer, and move its frames from one store to the other. */
+static void
+copy(struct uroce_reorder_store *from, struct uroce_reorder_store *to, struct uroce_reorder *old,
+     struct uroce_reorder *new)
+{
+	uint32_t n = uroce_psn_distance(old->end, old->psn);
+
+	*new = *old;
+	new->frames = 0;
+	for (uint32_t psn = old->psn; n > 0; n--, psn = uroce_psn_add(psn, 1)) {
+		uint16_t *slot = &new->slots[psn & UROCE_REORDER_MASK], frame = *slot;
+
+		if (!uroce_psn_set_has(&old->present, psn) || frame == UROCE_REORDER_NO_FRAME)
+			continue;
+		*slot = frame_get(to, new);
+		to->frames[*slot].packet = from->frames[frame].packet;
+		frame_put(from, old, frame);
+	}
+}
+
+void
+uroce_reorder_move(struct uroce_engine *from, struct uroce_engine *to, struct uroce_qp *qp)
+{
+	struct uroce_reorder *old = uroce_responder_of(qp)->reorder, *new = TAILQ_FIRST(&to->reorder.free);
+
+	if (old == NULL)
+		return;
+	if (new == NULL || to->reorder.frames_free < old->frames) {
+		uroce_reorder_drop(from, qp);
+		return;
+	}
+	TAILQ_REMOVE(&to->reorder.free, new, link);
+	copy(&from->reorder, &to->reorder, old, new);
+	insert(&to->reorder, new);
+	take_back(from, old);
+	uroce_responder_of(qp)->reorder = new;
 }
 
 void

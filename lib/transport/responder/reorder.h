@@ -74,6 +74,8 @@ bool uroce_reorder_take(struct uroce_engine *e, struct uroce_qp *qp, struct uroc
 bool uroce_reorder_settle(struct uroce_engine *e, struct uroce_qp *qp);
 /** Drop all frames that the QP keeps. */
 void uroce_reorder_drop(struct uroce_engine *e, struct uroce_qp *qp);
+/** Move the frames that the QP keeps to another engine, or drop them if that engine has no room for all. */
+void uroce_reorder_move(struct uroce_engine *from, struct uroce_engine *to, struct uroce_qp *qp);
 /** Drop frames that have been kept for too long; the peer retransmits them if needed. */
 void uroce_reorder_expire(struct uroce_engine *e);
 /** @return the time at which uroce_reorder_expire() is due; UINT64_MAX: no frame is kept */

@@ -70,6 +70,8 @@ void uroce_response_nak(struct uroce_engine *e, struct uroce_qp *qp, uint8_t syn
 void uroce_ack_owe(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_packet *p);
 /** Owe a SACK, which reports the packets in the reorder buffer, if the peer understands SACKs. */
 void uroce_ack_owe_sack(struct uroce_engine *e, struct uroce_qp *qp);
+/** Do not defer the owed ACK of a QP that moves to another engine: it leaves in the QP's turn. */
+void uroce_acks_leave(struct uroce_engine *e, struct uroce_qp *qp);
 /** Drop the owed ACK of a QP that is reset or leaves the engine. */
 void uroce_acks_forget(struct uroce_engine *e, struct uroce_qp *qp);
 /** The application has posted to the QP, which gets a turn next. Call this only if acks.reply_ns is set. */
