@@ -163,9 +163,12 @@
 #define UROCE_MAX_POOL_MBUFS ((1 << 20) - 1)	/* of each pool of a worker */
 #define UROCE_MAX_WORKER_QPS (1 << UROCE_LOG2_LIMIT_QP)	/* QPs of a worker that have a record of some kind */
 #define UROCE_MBUF_CACHE 512		/* EAL's maximum: enough for a window of mbuf chains */
-#define UROCE_INBOX 512			/* slots of the hand-off ring of a worker: a small part of a pool */
+#define UROCE_INBOX 512			/* slots of a worker's inbox for each other worker that hands frames over to it */
+#define UROCE_MAX_INBOX 4096		/* most slots that an inbox of default size gets with many workers */
 #define UROCE_MIN_INBOX_FRAMES 31
 #define UROCE_MAX_INBOX_FRAMES 65535
+#define UROCE_INBOX_SPARE 32		/* a 32nd of a pool stays free when frames are handed over, to receive */
+#define UROCE_HANDOVER_STALL_NS 100000000ull	/* after this long, frames for a worker with a full inbox are dropped */
 #define UROCE_RX_AHEAD 4		/* prefetch distance of a packet's QP, in frames */
 #define UROCE_ACK_DEFER_PACKETS 4	/* a larger burst is acknowledged at once, for throughput */
 #define UROCE_ACK_RING_SIZE 256		/* ring of the QPs of a worker that owe an ACK; a power of 2 */

@@ -59,7 +59,7 @@ struct uroce_worker_conf {
 					 * 511..1048575; 16383 */
 	uint32_t payload_mbufs;		/* mbufs for copied payloads, 127..1048575; 2047 */
 	uint32_t inbox_frames;		/* frames that other workers have handed over and this one has not received yet,
-					 * 31..65535; 511 */
+					 * 31..65535; 511 with two workers, more with more */
 	uint32_t reorder_frames;	/* out-of-order frames that it keeps, 1..65534; 2048. The pool of each of its
 					 * queues has as many mbufs more, so it is a part of each device's memory */
 	uint32_t reorder_qps;		/* QPs that it keeps out-of-order frames for, 1..262144; 256 */

@@ -23,6 +23,7 @@
 #include "port/worker/shortage.h"
 #include "port/telemetry/telemetry.h"
 #include "port/ethdev/watch.h"
+#include "port/worker/inbox.h"
 #include "port/worker/worker.h"
 #include "uroce.h"
 #include "verbs/device/context.h"
@@ -137,6 +138,7 @@ port_alloc(uint16_t port_id, const struct uroce_port_conf *conf,
 		port->queues[i].worker = workers[i];
 		port->queues[i].port_id = port_id;
 		port->queues[i].id = (uint16_t)i;
+		port->queues[i].handover.frames = port->queues[i].held;
 	}
 	return port;
 }
@@ -267,6 +269,7 @@ uroce_open_port(uint16_t port_id, const struct uroce_port_conf *program_conf,
 		log_shortage(port, &conf);
 	if (ret < 0)
 		goto free_port;
+	uroce_inboxes_size(workers, nb_workers);
 	port_attach(port);
 	uroce_telemetry_init();
 	uroce_cm_device_opened(&port->dev);

@@ -18,6 +18,7 @@
 
 #include "port/net/address.h"
 #include "port/counters.h"
+#include "port/worker/handover.h"
 #include "port/worker/tx_kick.h"
 #include "port/net/gid.h"
 #include "port/net/group.h"
@@ -43,6 +44,7 @@ struct uroce_port_queue {
 	uint16_t id;
 	uint16_t nb_rx_desc;
 	uint16_t nb_tx;
+	struct uroce_handover handover; /* frames for other workers, which wait */
 	bool tx_stalled;      /* drop frames that the port does not accept, without waiting */
 	uint64_t tx_since_ns; /* the port has accepted no frame since then; 0: it accepts frames */
 	uint64_t flow_generation; /* generation of the addresses for which flow is valid */
@@ -52,6 +54,7 @@ struct uroce_port_queue {
 	uint64_t verdicts[UROCE_VERDICT_COUNT];
 	uint64_t counters[UROCE_PORT_COUNTER_COUNT];
 	uint64_t filler_ns; /* time of the next dummy frames */
+	struct uroce_held_frame held[UROCE_BURST]; /* of handover */
 } __rte_cache_aligned;
 
 struct uroce_port {

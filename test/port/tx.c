@@ -136,7 +136,7 @@ duo_open(struct duo *d)
 		d->qps[i] = uroce_create_qp(d->pd, &attr);
 		assert_non_null(d->qps[i]);
 	}
-	d->pool = rte_pktmbuf_pool_create("duo", UROCE_INBOX + 255, 0, 0,
+	d->pool = rte_pktmbuf_pool_create("duo", 2 * UROCE_INBOX - 1, 0, 0,
 					  RTE_PKTMBUF_HEADROOM + 128, SOCKET_ID_ANY);
 	assert_non_null(d->pool);
 }
@@ -208,28 +208,120 @@ test_handed_over(void **state)
 	duo_close(&d);
 }
 
-/* The other worker is not polled: its inbox fills up, and further frames are counted. Its own frames wait, and their
- * QP may be destroyed. */
+/* Frames for the other worker, more than its inbox holds, while that worker is not polled. (A ring of size n holds
+ * n - 1.) */
+static void
+fill_inbox(struct duo *d, unsigned int more)
+{
+	for (unsigned int i = 0; i < UROCE_INBOX - 1; i++) {
+		give(d, 0, d->qps[1]->qp_num);
+		test_poll(&d->workers[0], 1, 1);
+	}
+	for (unsigned int i = 0; i < more; i++)
+		give(d, 0, d->qps[1]->qp_num);
+	test_poll(&d->workers[0], 1, 4);
+}
+
+/* With a full inbox, the queue is not polled: nothing is lost, and the frames arrive once the other worker runs. */
 static void
 test_inbox_full(void **state)
 {
-	uint32_t qpn;
 	struct duo d;
 
 	duo_open(&d);
-	qpn = d.qps[1]->qp_num;
-	for (unsigned int i = 0; i < UROCE_INBOX + 10; i++) {
-		give(&d, 0, qpn);
-		test_poll(&d.workers[0], 1, 1);
-	}
-	/* a ring of size n holds n - 1 */
+	fill_inbox(&d, 2 * UROCE_BURST);
 	assert_int_equal(test_counter(d.context, "handed_over"), UROCE_INBOX - 1);
-	assert_int_equal(test_counter(d.context, "drop_handover"), 11);
+	assert_int_equal(rte_ring_count(d.wire.rx[0]), UROCE_BURST); /* one burst was received, and is held */
+	assert_int_equal(test_counter(d.context, "drop_handover"), 0);
+	test_poll(d.workers, 2, UROCE_INBOX / UROCE_BURST + 4);
+	assert_int_equal(test_counter(d.context, "handed_over"), UROCE_INBOX - 1 + 2 * UROCE_BURST);
+	assert_int_equal(test_counter(d.context, "drop_qp_state"), UROCE_INBOX - 1 + 2 * UROCE_BURST);
+	assert_int_equal(test_counter(d.context, "drop_handover"), 0);
+	duo_close(&d);
+}
+
+/* A worker that takes no frame in time counts as stalled, and holds up no other one until it takes a frame again. */
+static void
+test_inbox_stalled(void **state)
+{
+	struct duo d;
+
+	duo_open(&d);
+	fill_inbox(&d, 3);
+	assert_int_equal(test_counter(d.context, "drop_handover"), 0);
+	d.workers[0]->now_ns += UROCE_HANDOVER_STALL_NS + 1;
+	test_poll(&d.workers[0], 1, 1);
+	assert_int_equal(test_counter(d.context, "drop_handover"), 3);
+	give(&d, 0, d.qps[1]->qp_num);
+	give(&d, 0, d.qps[0]->qp_num);
+	test_poll(&d.workers[0], 1, 1);
+	assert_int_equal(test_counter(d.context, "drop_handover"), 4);
+	assert_int_equal(test_counter(d.context, "drop_qp_state"), 1);
+	/* the worker runs again: a frame that it takes ends the stall */
+	test_poll(&d.workers[1], 1, 1);
+	for (unsigned int i = 0; i <= UROCE_BURST; i++)
+		give(&d, 0, d.qps[1]->qp_num);
+	test_poll(&d.workers[0], 1, 4);
+	assert_int_equal(test_counter(d.context, "drop_handover"), 4);
+	test_poll(d.workers, 2, UROCE_INBOX / UROCE_BURST + 4);
+	assert_int_equal(test_counter(d.context, "drop_qp_state"), UROCE_INBOX + UROCE_BURST + 1);
+	/* its QP may be destroyed while frames for it are in the inbox and wait for room */
+	fill_inbox(&d, 3);
 	assert_int_equal(uroce_destroy_qp(d.qps[1]), 0);
 	d.qps[1] = NULL;
 	test_poll(&d.workers[1], 1, 10);
 	assert_true(test_counter(d.context, "drop_qpn") > 0);
 	/* the rest is freed with the port: duo_close() checks it */
+	duo_close(&d);
+}
+
+/* The last mbufs of a pool are not handed over: the queue needs them to receive. */
+static void
+test_pool_spare(void **state)
+{
+	struct rte_mbuf *taken[2 * UROCE_INBOX];
+	unsigned int n;
+	struct duo d;
+
+	duo_open(&d);
+	n = rte_mempool_avail_count(d.pool) - d.pool->size / UROCE_INBOX_SPARE - 2 * UROCE_BURST;
+	assert_int_equal(rte_pktmbuf_alloc_bulk(d.pool, taken, n), 0);
+	for (unsigned int i = 0; i < 2 * UROCE_BURST; i++)
+		give(&d, 0, d.qps[1]->qp_num);
+	test_poll(&d.workers[0], 1, 4);
+	assert_int_equal(test_counter(d.context, "handed_over"), UROCE_BURST / 2);
+	rte_pktmbuf_free_bulk(taken, n);
+	test_poll(d.workers, 2, 8);
+	assert_int_equal(test_counter(d.context, "drop_qp_state"), 2 * UROCE_BURST);
+	assert_int_equal(test_counter(d.context, "drop_handover"), 0);
+	duo_close(&d);
+}
+
+/* More workers have larger inboxes, which keep their frames when they grow. */
+static void
+test_inbox_grows(void **state)
+{
+	struct uroce_worker *workers[3];
+	struct ibv_context *context;
+	struct test_rings wire;
+	struct duo d;
+
+	duo_open(&d);
+	fill_inbox(&d, 0);
+	test_rings_create(&wire, 3);
+	for (unsigned int i = 0; i < 3; i++)
+		workers[i] = i < 2 ? d.workers[i] : uroce_create_worker(-1);
+	assert_int_equal(rte_ring_get_capacity(workers[1]->inbox), UROCE_INBOX - 1);
+	context = uroce_open_port(wire.port_id, NULL, workers, 3);
+	assert_non_null(context);
+	for (unsigned int i = 0; i < 3; i++)
+		assert_int_equal(rte_ring_get_capacity(workers[i]->inbox), 2 * UROCE_INBOX - 1);
+	assert_int_equal(rte_ring_count(workers[1]->inbox), UROCE_INBOX - 1);
+	test_poll(d.workers, 2, UROCE_INBOX / UROCE_BURST + 4);
+	assert_int_equal(test_counter(d.context, "drop_qp_state"), UROCE_INBOX - 1);
+	assert_int_equal(uroce_close_device(context), 0);
+	assert_int_equal(uroce_destroy_worker(workers[2]), 0);
+	test_rings_destroy(&wire);
 	duo_close(&d);
 }
 
@@ -277,7 +369,8 @@ UROCE_TESTS(port_tx)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_held_until_resolved), cmocka_unit_test(test_unresolved),
 		cmocka_unit_test(test_handed_over),         cmocka_unit_test(test_inbox_full),
-		cmocka_unit_test(test_loopback_to_nobody),
+		cmocka_unit_test(test_inbox_stalled),       cmocka_unit_test(test_pool_spare),
+		cmocka_unit_test(test_inbox_grows),         cmocka_unit_test(test_loopback_to_nobody),
 	};
 
 	test_eal_init(NULL);

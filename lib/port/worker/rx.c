@@ -9,6 +9,7 @@
 #include <rte_prefetch.h>
 
 #include "base/rcu.h"
+#include "port/worker/handover.h"
 #include "port/worker/rx.h"
 #include "port/worker/worker.h"
 #include "uroce.h"
@@ -18,6 +19,7 @@
 
 /* Packets of a burst. The engine has received those before `first`. */
 struct batch {
+	struct uroce_handover *source; /* for packets of other workers' QPs */
 	unsigned int first;	/* first packet that the engine has not received */
 	unsigned int count;	/* packets that have been parsed */
 	unsigned int done_count;
@@ -29,8 +31,9 @@ struct batch {
 
 /* Initialize field by field: an initializer would clear the arrays, too, in every poll. */
 static void
-batch_init(struct batch *b)
+batch_init(struct batch *b, struct uroce_handover *source)
 {
+	b->source = source;
 	b->first = 0;
 	b->count = 0;
 	b->done_count = 0;
@@ -55,31 +58,6 @@ batch_finish(struct uroce_worker *w, struct batch *b)
 		rte_pktmbuf_free_bulk(b->done, b->done_count);
 }
 
-static bool
-hand_over(struct uroce_worker *to, const struct uroce_packet *p, uint16_t port_id)
-{
-	struct uroce_inbox_item item = { .packet = *p, .port_id = port_id };
-
-	return rte_ring_mp_enqueue_elem(to->inbox, &item, sizeof(item)) == 0;
-}
-
-/* Hand the frame over to the worker of one of the group's QPs. Workers share the mbuf, since none writes to it. */
-static void
-group_hand_over(struct uroce_port_queue *q, const struct uroce_packet *p, const struct uroce_qp *qp)
-{
-	struct uroce_packet copy = *p;
-
-	copy.dest_qpn = qp->ibv.qp_num; /* the other worker delivers it to this QP only */
-	copy.to_group = false;
-	rte_pktmbuf_refcnt_update(p->mbuf, 1);
-	if (hand_over(uroce_worker_of(uroce_qp_engine(qp)), &copy, q->port_id)) {
-		uroce_counter_add(&q->counters[UROCE_PORT_HANDED_OVER], 1);
-		return;
-	}
-	rte_pktmbuf_refcnt_update(p->mbuf, -1);
-	uroce_counter_add(&q->verdicts[UROCE_DROP_HANDOVER], 1);
-}
-
 /* Has the QP sent the packet itself, with IBV_QP_CREATE_BLOCK_SELF_MCAST_LB? */
 static bool
 group_leaves_out(const struct uroce_port_queue *q, const struct uroce_packet *p, const struct uroce_qp *qp)
@@ -95,29 +73,43 @@ group_leaves_out(const struct uroce_port_queue *q, const struct uroce_packet *p,
 	       uroce_addresses_have(uroce_port_addresses(q->port), gid);
 }
 
-/* Deliver a multicast packet to each QP in the group, as if it were addressed to that QP. */
+/* Deliver a multicast packet to each QP of this worker in the group, as if it were addressed to that QP.
+ * @param others	set to the other workers with QPs in the group */
 static enum uroce_verdict
-group_receive(struct uroce_worker *w, struct uroce_port_queue *q, const struct uroce_packet *p)
+group_deliver(struct uroce_worker *w, struct uroce_port_queue *q, const struct uroce_packet *p, uint64_t *others)
 {
 	struct uroce_qp *qps[UROCE_MAX_MCAST_QPS];
-	unsigned int n = 0, left_out = 0;
+	unsigned int n = 0, delivered = 0;
 	uint8_t gid[16];
 
+	*others = 0;
 	uroce_gid_from_ip(gid, p->ip_version, p->dst_ip);
 	if (p->dest_qpn == UROCE_MULTICAST_QPN && uroce_gid_is_multicast(gid))
 		n = uroce_mcast_receivers(&q->port->dev, gid, qps);
-	if (n == 0)
-		return UROCE_DROP_QPN;
 	for (unsigned int i = 0; i < n; i++) {
 		if (group_leaves_out(q, p, qps[i]))
-			left_out++;
-		else if (uroce_qp_engine(qps[i]) != &w->engine)
-			group_hand_over(q, p, qps[i]);
-		else
-			uroce_engine_receive(&w->engine, &qps[i], p, 1, w->now_ns);
+			continue;
+		if (uroce_qp_engine(qps[i]) != &w->engine) {
+			*others |= uroce_worker_bit(uroce_worker_of(uroce_qp_engine(qps[i])));
+			continue;
+		}
+		uroce_engine_receive(&w->engine, &qps[i], p, 1, w->now_ns);
+		delivered++;
 	}
-	uroce_counter_add(&q->counters[UROCE_PORT_GROUP_DELIVERIES], n - left_out);
-	return UROCE_OK;
+	uroce_counter_add(&q->counters[UROCE_PORT_GROUP_DELIVERIES], delivered);
+	return n != 0 ? UROCE_OK : UROCE_DROP_QPN;
+}
+
+/* A packet from the inbox has been handed over to each worker of the group. */
+static enum uroce_verdict
+group_receive(struct uroce_worker *w, struct uroce_port_queue *q, const struct batch *b, const struct uroce_packet *p)
+{
+	uint64_t others;
+	enum uroce_verdict v = group_deliver(w, q, p, &others);
+
+	if (b->source != &w->relay)
+		uroce_handover_group(b->source, q, p, others, w->now_ns);
+	return v;
 }
 
 /* Process a packet that is not for a QP of this worker's engine. */
@@ -126,10 +118,8 @@ other_receive(struct uroce_worker *w, struct uroce_port_queue *q, struct batch *
 	      const struct uroce_qp *qp)
 {
 	if (qp == NULL || p->to_group)
-		return group_receive(w, q, p);
-	if (!hand_over(uroce_worker_of(uroce_qp_engine(qp)), p, q->port_id))
-		return UROCE_DROP_HANDOVER;
-	uroce_counter_add(&q->counters[UROCE_PORT_HANDED_OVER], 1);
+		return group_receive(w, q, b, p);
+	uroce_handover(b->source, q, p, uroce_worker_of(uroce_qp_engine(qp)), w->now_ns);
 	b->done_count--; /* the other worker frees it */
 	return UROCE_OK;
 }
@@ -217,10 +207,15 @@ uroce_rx_inbox(struct uroce_worker *w)
 	struct batch b;
 	unsigned int n;
 
+	if (unlikely(w->relay.count != 0)) {
+		n = uroce_handover_retry(&w->relay, w->now_ns);
+		if (w->relay.count != 0)
+			return n;
+	}
 	n = rte_ring_sc_dequeue_burst_elem(w->inbox, items, sizeof(items[0]), RTE_DIM(items), NULL);
 	if (n == 0)
 		return 0;
-	batch_init(&b);
+	batch_init(&b, &w->relay);
 	for (unsigned int i = 0; i < n; i++)
 		rte_prefetch0(rte_pktmbuf_mtod(items[i].packet.mbuf, void *));
 	for (unsigned int i = 0; i < n; i++)
@@ -339,12 +334,17 @@ uroce_rx_queue(struct uroce_worker *w, struct uroce_port_queue *q)
 	struct batch b;
 	unsigned int n;
 
+	if (unlikely(q->handover.count != 0)) {
+		n = uroce_handover_retry(&q->handover, w->now_ns);
+		if (q->handover.count != 0)
+			return n;
+	}
 	uroce_rcu_enter_driver(w->index);
 	n = rte_eth_rx_burst(q->port_id, q->id, frames, RTE_DIM(frames));
 	uroce_rcu_leave_driver(w->index);
 	if (n == 0)
 		return 0;
-	batch_init(&b);
+	batch_init(&b, &q->handover);
 	prefetch_frames(frames, n);
 	uroce_rx_flow_renew(q);
 	take_all(w, q, &b, parse_all(w, q, &b, frames, n) > 1);

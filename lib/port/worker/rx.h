@@ -25,9 +25,10 @@ struct uroce_rx {
 	uint32_t l4_bytes; /* in the first segment */
 };
 
-/** Receive a burst of a queue's frames, and deliver it. Worker, within a poll. @return the number of frames */
+/** Receive a burst of a queue's frames, and deliver it; nothing while frames of the queue wait for other workers.
+ * Worker, within a poll. @return the number of frames */
 unsigned int uroce_rx_queue(struct uroce_worker *w, struct uroce_port_queue *q);
-/** Deliver a burst of frames from the inbox: from other workers, and loopback frames. @return the number of frames */
+/** Deliver a burst of frames from the inbox: from other workers, and loopback frames. As uroce_rx_queue(). */
 unsigned int uroce_rx_inbox(struct uroce_worker *w);
 
 /**

@@ -12,7 +12,9 @@
 
 #include "base/rcu.h"
 #include "port/registry.h"
+#include "port/worker/inbox.h"
 #include "port/worker/tx.h"
+#include "verbs/address/mcast.h"
 #include "verbs/qp/qp.h"
 
 bool
@@ -127,19 +129,39 @@ uroce_tx_resolved(struct uroce_port_queue *q, struct rte_mbuf **frames, unsigned
 	}
 }
 
+/* @return the set of workers with QPs in the group, for a copy of the frame with a reference for each; 0: none */
+static uint64_t
+group_workers(const struct uroce_port *port, const uint8_t gid[16])
+{
+	struct uroce_qp *qps[UROCE_MAX_MCAST_QPS];
+	uint64_t to = 0;
+	unsigned int n;
+
+	if (!uroce_addresses_in_group(uroce_port_addresses(port), gid))
+		return 0;
+	n = uroce_mcast_receivers(&port->dev, gid, qps);
+	for (unsigned int i = 0; i < n; i++)
+		to |= uroce_worker_bit(uroce_worker_of(uroce_qp_engine(qps[i])));
+	return to;
+}
+
 /* Send a multicast frame to the port, and loop it back to the device's own QPs in the group, to which the port does not
  * return it. They get a copy, because the other end of the port may change the frame. */
 static void
 group_push(struct uroce_worker *w, struct uroce_port_queue *q, struct rte_mbuf *m, const uint8_t gid[16])
 {
-	struct rte_mbuf *copy;
+	uint64_t to = group_workers(q->port, gid);
+	struct rte_mbuf *copy = NULL;
 
-	if (uroce_addresses_in_group(uroce_port_addresses(q->port), gid)) {
+	if (to != 0)
 		copy = rte_pktmbuf_copy(m, w->engine.payload_pool, 0, UINT32_MAX);
-		if (copy != NULL)
-			w->loop[w->nb_loop++] = (struct uroce_loop){ .mbuf = copy, .from = q, .out = UROCE_OUT_GROUP };
-		else
-			uroce_counter_add(&q->counters[UROCE_PORT_TX_DROP_LOOPBACK], 1);
+	if (copy != NULL) {
+		rte_pktmbuf_refcnt_update(copy, (int16_t)(__builtin_popcountll(to) - 1));
+		w->loop[w->nb_loop++] = (struct uroce_loop){
+			.mbuf = copy, .from = q, .out = UROCE_OUT_GROUP, .to = to,
+		};
+	} else if (to != 0) {
+		uroce_counter_add(&q->counters[UROCE_PORT_TX_DROP_LOOPBACK], 1);
 	}
 	queue_push(q, m);
 }
@@ -183,33 +205,65 @@ uroce_tx_frames(struct uroce_worker *w, struct rte_mbuf **frames, unsigned int n
 	}
 }
 
-/* Find the worker of the QP that a loopback frame is for. @return NULL: the device or the QP is gone */
+static void
+loop_item(const struct uroce_loop *l, const struct uroce_port *port, struct uroce_inbox_item *item)
+{
+	item->packet.mbuf = l->mbuf;
+	item->packet.info = NULL; /* the receiving worker parses it */
+	item->port_id = port->port_id;
+}
+
+/* Find the worker of the QP that a unicast frame is for. @return NULL: the device or the QP is gone */
 static struct uroce_worker *
 loop_target(const struct uroce_loop *l, struct uroce_inbox_item *item)
 {
-	const struct uroce_port *port = l->out == UROCE_OUT_GROUP
-						? l->from->port
-						: uroce_registry_port(l->out - 1u);
+	const struct uroce_port *port = uroce_registry_port(l->out - 1u);
 	const struct uroce_qp *qp;
 
 	if (port == NULL)
 		return NULL;
-	item->packet.mbuf = l->mbuf;
-	item->packet.info = NULL; /* the receiving worker parses it */
-	item->port_id = port->port_id;
-	if (l->out == UROCE_OUT_GROUP)
-		return l->from->worker; /* it finds the group's QPs, as if the port had received the frame */
+	loop_item(l, port, item);
 	qp = uroce_qp_lookup(&port->dev, l->dest_qpn);
 	if (qp == NULL)
 		return NULL;
 	return uroce_worker_of(uroce_qp_engine(qp));
 }
 
+/* Free the references of a frame, one for each worker of a group. */
+static void
+loop_free(const struct uroce_loop *l)
+{
+	unsigned int n = l->out == UROCE_OUT_GROUP ? (unsigned int)__builtin_popcountll(l->to) : 1;
+
+	while (n-- > 0)
+		rte_pktmbuf_free(l->mbuf);
+}
+
 static void
 loop_drop(const struct uroce_loop *l)
 {
 	uroce_counter_add(&l->from->counters[UROCE_PORT_TX_DROP_LOOPBACK], 1);
-	rte_pktmbuf_free(l->mbuf);
+	loop_free(l);
+}
+
+/* Enqueue a multicast frame for each of its workers. @return 1; 0: an inbox is full */
+static unsigned int
+loop_group(struct uroce_loop *l)
+{
+	const struct uroce_port *port = l->from->port;
+	struct uroce_inbox_item item;
+
+	loop_item(l, port, &item);
+	for (uint16_t i = 0; i < port->nb_queues; i++) {
+		struct uroce_worker *w = port->queues[i].worker;
+
+		if ((l->to & uroce_worker_bit(w)) != 0 && uroce_inbox_put_loopback(w, &item, 1) != 0)
+			l->to &= ~uroce_worker_bit(w);
+	}
+	if (l->to != 0)
+		return 0;
+	uroce_counter_add(&l->from->counters[UROCE_PORT_LOOPBACK_FRAMES], 1);
+	return 1;
 }
 
 /* Enqueue a run of loopback frames, from `first` on, that are for the same worker. @return the number of frames
@@ -221,18 +275,20 @@ loop_run(struct uroce_worker *w, unsigned int first)
 	struct uroce_worker *target, *next;
 	unsigned int n = 1;
 
+	if (w->loop[first].out == UROCE_OUT_GROUP)
+		return loop_group(&w->loop[first]);
 	target = loop_target(&w->loop[first], &items[0]);
 	if (target == NULL) {
 		loop_drop(&w->loop[first]);
 		return 1;
 	}
-	while (n < RTE_DIM(items) && first + n < w->nb_loop) {
+	while (n < RTE_DIM(items) && first + n < w->nb_loop && w->loop[first + n].out != UROCE_OUT_GROUP) {
 		next = loop_target(&w->loop[first + n], &items[n]);
 		if (next != target)
 			break;
 		n++;
 	}
-	n = rte_ring_mp_enqueue_burst_elem(target->inbox, items, sizeof(items[0]), n, NULL);
+	n = uroce_inbox_put_loopback(target, items, n);
 	for (unsigned int i = 0; i < n; i++)
 		uroce_counter_add(&w->loop[first + i].from->counters[UROCE_PORT_LOOPBACK_FRAMES], 1);
 	return n;
@@ -281,8 +337,11 @@ void
 uroce_tx_away(struct uroce_worker *w, uint64_t ns)
 {
 	put_off(&w->loop_since_ns, ns);
-	for (unsigned int i = 0; i < w->nb_queues; i++)
+	uroce_handover_away(&w->relay, ns);
+	for (unsigned int i = 0; i < w->nb_queues; i++) {
 		put_off(&w->queues[i]->tx_since_ns, ns);
+		uroce_handover_away(&w->queues[i]->handover, ns);
+	}
 }
 
 void
@@ -295,7 +354,7 @@ uroce_tx_purge(struct uroce_port_queue *q)
 	q->nb_tx = 0;
 	for (unsigned int i = 0; i < w->nb_loop; i++) {
 		if (w->loop[i].from == q)
-			rte_pktmbuf_free(w->loop[i].mbuf);
+			loop_free(&w->loop[i]);
 		else
 			w->loop[kept++] = w->loop[i];
 	}

@@ -106,11 +106,12 @@ read_clock(struct uroce_worker *w)
 }
 
 /* Was the source drained? A driver may return less than a full burst although its ring has more: virtio does at the end
- * of a cache line of its ring, others when they drop malformed frames. */
+ * of a cache line of its ring, others when they drop malformed frames. A source whose frames wait for other workers is
+ * not polled. */
 static inline bool
-is_drained(unsigned int received)
+is_drained(unsigned int received, const struct uroce_handover *h)
 {
-	return received < UROCE_BURST_FULL;
+	return received < UROCE_BURST_FULL && h->count == 0;
 }
 
 /* Run one round. It sends the requests posted since the last round first, so that no received frame delays them. */
@@ -125,13 +126,13 @@ worker_round(struct uroce_worker *w)
 		n += worker_send(w);
 	received = uroce_rx_inbox(w);
 	n += received;
-	drained = is_drained(received);
+	drained = is_drained(received, &w->relay);
 	for (unsigned int i = 0; i < w->nb_queues; i++) {
 		struct uroce_port_queue *q = w->queues[i];
 
 		received = uroce_rx_queue(w, q);
 		n += received;
-		drained &= is_drained(received);
+		drained &= is_drained(received, &q->handover);
 		if (unlikely(q->id == 0 &&
 			     w->now_ns >= __atomic_load_n(&q->port->upkeep_ns, __ATOMIC_RELAXED)))
 			uroce_port_upkeep(q, w->now_ns);
@@ -278,6 +279,8 @@ uroce_worker_del_queue(struct uroce_worker *w, struct uroce_port_queue *q)
 {
 	uroce_worker_enter(w);
 	uroce_tx_purge(q);
+	uroce_handover_purge(&q->handover, q);
+	uroce_handover_purge(&w->relay, q);
 	for (unsigned int i = 0; i < w->nb_queues; i++)
 		if (w->queues[i] == q)
 			w->queues[i] = w->queues[--w->nb_queues];

@@ -19,6 +19,7 @@
 #include <rte_ring.h>
 #include <rte_ticketlock.h>
 
+#include "port/worker/handover.h"
 #include "transport/engine.h"
 #include "uroce_config.h"
 #include "wire/packet.h"
@@ -41,6 +42,7 @@ struct uroce_loop {
 	struct uroce_port_queue *from;
 	uint32_t dest_qpn;
 	uint16_t out; /* uroce_path.out */
+	uint64_t to;  /* UROCE_OUT_GROUP: set of workers, each with a reference to the mbufs */
 };
 
 /* The load of a worker. Turn: rw, others: relaxed read. */
@@ -54,8 +56,10 @@ struct uroce_load {
 struct uroce_worker {
 	struct uroce_engine engine;
 	/* constant fields, which other workers read: not in a cache line that each poll writes */
-	struct rte_ring *inbox __rte_cache_aligned; /* struct uroce_inbox_item; any worker enqueues, this one
-						     * dequeues */
+	/* struct uroce_inbox_item; any worker enqueues, this one dequeues. uroce_inboxes_size() replaces it while no
+	 * worker is polled */
+	struct rte_ring *inbox __rte_cache_aligned;
+	bool inbox_grows; /* constant: it has the default size */
 	uint16_t index; /* also the reader's number in uroce_rcu */
 	int numa_node;
 	uint32_t reorder_frames; /* uroce_worker_conf.reorder_frames */
@@ -80,12 +84,14 @@ struct uroce_worker {
 	uint64_t poller;    /* atomic: owner, the thread that last called uroce_worker_poll(); 0: none */
 	uint64_t polled_ns; /* atomic: now_ns of that call */
 	struct uroce_load load; /* in the cache line of now_ns, which each round writes */
+	struct uroce_handover relay; /* frames of the inbox whose QP is on another worker by now */
 	struct uroce_port_queue *queues[UROCE_MAX_DEVICES];
 	struct uroce_port_queue *by_port[RTE_MAX_ETHPORTS]; /* the same queues, by port id */
 	uint64_t loop_since_ns; /* no inbox has accepted a frame since then; 0: inboxes accept frames */
 	uint64_t cleanup_ns; /* next time that ports free transmitted mbufs for deregistrations */
 	uint64_t lost; /* frames whose device is closed; others: relaxed read */
 	struct uroce_loop loop[2 * UROCE_BURST]; /* loopback frames that wait for room in an inbox */
+	struct uroce_held_frame relayed[UROCE_BURST]; /* of relay */
 };
 
 static_assert(offsetof(struct uroce_worker, load) + sizeof(struct uroce_load) <=

@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
-#include <stdio.h>
 
 #include <rte_errno.h>
 #include <rte_launch.h>
@@ -17,9 +16,9 @@
 
 #include "base/rcu.h"
 #include "base/clock.h"
-#include "port/counters.h"
 #include "base/log.h"
 #include "port/worker/borrowed_lcore.h"
+#include "port/worker/inbox.h"
 #include "port/worker/pool.h"
 #include "port/worker/shortage.h"
 #include "port/worker/sleep.h"
@@ -29,22 +28,6 @@
 
 static pthread_mutex_t workers_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct uroce_worker *workers[UROCE_MAX_WORKERS]; /* under workers_lock */
-
-/* The full inbox of a worker that no thread polls must leave mbufs for other workers. (A ring keeps one slot free.) */
-static_assert(UROCE_INBOX - 1 <= (UROCE_RX_MBUFS - UROCE_RX_DESC) / 2, "UROCE_INBOX");
-static_assert(UROCE_INBOX - 1 <= UROCE_PAYLOAD_MBUFS / 4, "UROCE_INBOX");
-
-static int
-inbox_create(struct uroce_worker *w, const struct uroce_worker_conf *conf)
-{
-	static unsigned int sequence; /* under workers_lock */
-	char name[RTE_RING_NAMESIZE];
-
-	snprintf(name, sizeof(name), "uroce_inbox_%u", sequence++);
-	w->inbox = rte_ring_create_elem(name, sizeof(struct uroce_inbox_item), conf->inbox_frames, w->numa_node,
-					RING_F_SC_DEQ | RING_F_EXACT_SZ);
-	return w->inbox != NULL ? 0 : -rte_errno;
-}
 
 static int
 engine_create(struct uroce_worker *w, const struct uroce_worker_conf *conf)
@@ -98,8 +81,9 @@ worker_init(struct uroce_worker *w, unsigned int index, const struct uroce_worke
 	w->lcore = LCORE_ID_ANY;
 	w->lent_lcore = LCORE_ID_ANY;
 	w->since_ns = uroce_clock_ns();
+	w->relay.frames = w->relayed;
 	rte_ticketlock_init(&w->turn);
-	ret = inbox_create(w, conf);
+	ret = uroce_inbox_create(w, conf->inbox_frames);
 	if (ret < 0)
 		return ret;
 	ret = engine_create(w, conf);
@@ -114,7 +98,7 @@ worker_init(struct uroce_worker *w, unsigned int index, const struct uroce_worke
 destroy_engine:
 	engine_destroy(w);
 free_inbox:
-	rte_ring_free(w->inbox);
+	uroce_inbox_free(w);
 	return ret;
 }
 
@@ -176,17 +160,6 @@ uroce_create_worker(int numa_node)
 	return uroce_create_worker_ex(&conf);
 }
 
-/* Empty and free the inbox. No device uses the worker, so no thread enqueues. */
-static void
-inbox_free(struct uroce_worker *w)
-{
-	struct uroce_inbox_item item;
-
-	while (rte_ring_sc_dequeue_elem(w->inbox, &item, sizeof(item)) == 0)
-		rte_pktmbuf_free(item.packet.mbuf);
-	rte_ring_free(w->inbox);
-}
-
 int
 uroce_destroy_worker(struct uroce_worker *w)
 {
@@ -203,7 +176,7 @@ uroce_destroy_worker(struct uroce_worker *w)
 	pthread_mutex_unlock(&workers_lock);
 	if (ret != 0)
 		return ret;
-	inbox_free(w);
+	uroce_inbox_free(w);
 	engine_destroy(w);
 	rte_free(w);
 	return 0;
@@ -361,25 +334,6 @@ uroce_workers_help(unsigned int *frames)
 	return any;
 }
 
-/* Free the items of the inbox whose port has been removed; enqueue the others again. */
-static void
-worker_drain(struct uroce_worker *w)
-{
-	struct uroce_inbox_item item;
-
-	uroce_worker_enter(w);
-	for (unsigned int n = rte_ring_count(w->inbox); n > 0; n--) {
-		if (rte_ring_sc_dequeue_elem(w->inbox, &item, sizeof(item)) != 0)
-			break;
-		if (w->by_port[item.port_id] != NULL &&
-		    rte_ring_mp_enqueue_elem(w->inbox, &item, sizeof(item)) == 0)
-			continue;
-		rte_pktmbuf_free(item.packet.mbuf);
-		uroce_counter_add(&w->lost, 1);
-	}
-	uroce_worker_exit(w);
-}
-
 void
 uroce_hold_workers(void (*fn)(void *arg), void *arg)
 {
@@ -417,8 +371,11 @@ uroce_workers_drain(void)
 {
 	pthread_mutex_lock(&workers_lock);
 	for (unsigned int i = 0; i < UROCE_MAX_WORKERS; i++)
-		if (workers[i] != NULL)
-			worker_drain(workers[i]);
+		if (workers[i] != NULL) {
+			uroce_worker_enter(workers[i]);
+			uroce_inbox_drain(workers[i]);
+			uroce_worker_exit(workers[i]);
+		}
 	pthread_mutex_unlock(&workers_lock);
 }
 
