@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <rte_debug.h>
 #include <rte_eth_ring.h>
 #include <rte_ethdev.h>
 #include <rte_ring.h>
@@ -19,6 +20,7 @@
 #include "program.h"
 
 #define RETRANSMITS_COUNTER "retransmitted_packets"
+#define HANDED_OVER_COUNTER "handed_over"
 
 int
 uroce_app_host_workers(struct app_host *host, unsigned int n)
@@ -122,6 +124,7 @@ uroce_app_host_address(struct app_host *host, unsigned int dev_index, const char
 int
 uroce_app_host_launch(struct app_host *host, const unsigned int *lcores)
 {
+	memcpy(host->lcores, lcores, host->nb_workers * sizeof(lcores[0]));
 	for (unsigned int i = 1; i < host->nb_workers; i++) {
 		int ret = uroce_worker_launch(host->workers[i], lcores[i]);
 
@@ -140,6 +143,20 @@ uroce_app_host_stop(struct app_host *host)
 {
 	for (; host->nb_launched > 0; host->nb_launched--)
 		uroce_worker_stop(host->workers[host->nb_launched]);
+}
+
+void
+uroce_app_host_pause(struct app_host *host, unsigned int n)
+{
+	for (unsigned int i = 1; i < n && i <= host->nb_launched; i++)
+		RTE_VERIFY(uroce_worker_stop(host->workers[i]) == 0);
+}
+
+void
+uroce_app_host_resume(struct app_host *host, unsigned int n)
+{
+	for (unsigned int i = 1; i < n && i <= host->nb_launched; i++)
+		RTE_VERIFY(uroce_worker_launch(host->workers[i], host->lcores[i]) == 0);
 }
 
 int
@@ -200,7 +217,7 @@ uroce_app_host_close(struct app_host *host)
 	while (host->nb_workers > 0) {
 		struct uroce_worker *worker = host->workers[--host->nb_workers];
 
-		ret = host->borrowed && host->nb_workers == 0 ? 0 : uroce_destroy_worker(worker);
+		ret = host->borrowed ? 0 : uroce_destroy_worker(worker);
 		if (ret != 0)
 			fprintf(stderr, "%s: cannot destroy a worker: %s\n", uroce_app_name, strerror(ret));
 	}
@@ -222,22 +239,35 @@ uroce_app_device_address(const struct app_device *dev, bool v4, const union ibv_
 	return found;
 }
 
-/* The workers count, and all devices of the host share them: the counters of one device are enough. A borrowed worker
- * counts for the host that owns it. */
-uint64_t
-uroce_app_host_counter(const struct app_host *host, const char *name)
+static uint64_t
+counter_of(const struct app_device *dev, const char *name)
 {
 	struct uroce_counter counters[256];
-	unsigned int n;
+	unsigned int n = uroce_query_counters(dev->ctx, counters, RTE_DIM(counters));
 
-	if (host->borrowed || host->nb_devs == 0)
-		return 0;
-	n = uroce_query_counters(host->devs[0].ctx, counters, RTE_DIM(counters));
 	for (unsigned int i = 0; i < RTE_MIN(n, RTE_DIM(counters)); i++) {
 		if (strcmp(counters[i].name, name) == 0)
 			return counters[i].value;
 	}
 	return 0;
+}
+
+/* The workers count, and all devices of the host share them: the counters of one device are enough. Borrowed workers
+ * count for the host that owns them. */
+uint64_t
+uroce_app_host_counter(const struct app_host *host, const char *name)
+{
+	return host->borrowed || host->nb_devs == 0 ? 0 : counter_of(&host->devs[0], name);
+}
+
+uint64_t
+uroce_app_host_handed_over(const struct app_host *host)
+{
+	uint64_t frames = 0;
+
+	for (unsigned int d = 0; d < host->nb_devs; d++)
+		frames += counter_of(&host->devs[d], HANDED_OVER_COUNTER);
+	return frames;
 }
 
 uint64_t

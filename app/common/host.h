@@ -32,15 +32,15 @@ struct app_device {
 	struct app_address addrs[UROCE_APP_MAX_ADDRESSES];
 };
 
-/* The devices and workers of one end: the end's own loop polls the first worker, the others run on lcores of their
- * own. */
+/* The devices and workers of one end: the main thread polls the first worker, lcores of their own the others. */
 struct app_host {
 	struct app_device devs[UROCE_APP_MAX_PORTS];
 	unsigned int nb_devs;
 	struct uroce_worker *workers[UROCE_MAX_WORKERS];
 	unsigned int nb_workers;
+	unsigned int lcores[UROCE_MAX_WORKERS]; /* of the workers, if nb_workers > 1 */
 	unsigned int nb_launched; /* workers[1 .. nb_launched] are running */
-	bool borrowed;            /* workers[0] belongs to another host */
+	bool borrowed;            /* the workers belong to another host */
 	bool impaired;            /* expect losses: use shorter timeouts */
 	bool go_back_n;           /* conf.go_back_n of devices opened later */
 };
@@ -69,6 +69,12 @@ int uroce_app_host_launch(struct app_host *host, const unsigned int *lcores);
 /** Stop the workers that uroce_app_host_launch() started; from then on only the caller polls. */
 void uroce_app_host_stop(struct app_host *host);
 
+/** Take workers 1 .. n - 1 off the lcores on which uroce_app_host_launch() has started them: the lcores are free until
+ * uroce_app_host_resume(). */
+void uroce_app_host_pause(struct app_host *host, unsigned int n);
+/** Run these workers on their lcores again. */
+void uroce_app_host_resume(struct app_host *host, unsigned int n);
+
 void uroce_app_host_close(struct app_host *host);
 
 /** Get the device's address of the peer's family; `wanted` itself if the device has it (NULL: any). @return NULL: no
@@ -83,7 +89,10 @@ uint64_t uroce_app_host_retransmits(const struct app_host *host);
  * worker is borrowed */
 uint64_t uroce_app_host_counter(const struct app_host *host, const char *name);
 
-/** Create two net_ring ports that are connected to each other. @return 0 or -1, a message printed */
+/** Get the number of frames that arrived at the queue of another worker than their QP's, on all devices. */
+uint64_t uroce_app_host_handed_over(const struct app_host *host);
+
+/** Create two net_ring ports that are connected to each other, queue by queue. @return 0 or -1, a message printed */
 int uroce_app_ring_ports(uint16_t ports[2], unsigned int queues);
 
 #endif /* UROCE_APP_HOST_H */

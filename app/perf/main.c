@@ -16,7 +16,7 @@
 #include <rte_eal.h>
 #include <rte_ethdev.h>
 
-#include "measure/bench.h"
+#include "bench.h"
 #include "eal_start.h"
 #include "peer/local.h"
 #include "prompt/commands.h"
@@ -53,7 +53,18 @@ usage_error(const char *text)
 	return STATUS_USAGE;
 }
 
-/* Get the number of lcores to use: each worker needs a queue of its own on every port. */
+/* Are there lcores for --workers? */
+static int
+workers_check(const struct perf_options *o, unsigned int nb_lcores)
+{
+	if (o->workers <= nb_lcores)
+		return 0;
+	fprintf(stderr, "uroce-perf: --workers %u needs as many lcores, EAL has %u: add EAL's -l 0-%u, or lower --workers\n",
+		o->workers, nb_lcores, o->workers - 1);
+	return -1;
+}
+
+/* Get the number of lcores to use, if --workers does not say it: each worker needs a queue of its own on every port. */
 static unsigned int
 lcores_used(const struct perf_options *o, unsigned int nb_lcores)
 {
@@ -61,6 +72,8 @@ lcores_used(const struct perf_options *o, unsigned int nb_lcores)
 	unsigned int n = nb_lcores;
 	uint16_t port;
 
+	if (o->workers != 0)
+		return o->workers;
 	if (o->mode == PERF_LAT)
 		return 1; /* one message at a time occupies one lcore */
 	RTE_ETH_FOREACH_DEV(port) {
@@ -91,7 +104,7 @@ host_open(struct app_host *host, const struct perf_options *o, const unsigned in
 	uint16_t port;
 
 	host->go_back_n = o->go_back_n;
-	if (uroce_app_host_workers(host, lcores_used(o, nb_lcores)) != 0)
+	if (workers_check(o, nb_lcores) != 0 || uroce_app_host_workers(host, lcores_used(o, nb_lcores)) != 0)
 		return -1;
 	RTE_ETH_FOREACH_DEV(port) {
 		if (host->nb_devs < RTE_MIN(o->nb_addrs, (unsigned int)UROCE_APP_MAX_PORTS) &&
@@ -213,7 +226,7 @@ run_client(const struct perf_options *o, const struct perf_files *files, const u
 	*b = (struct perf_bench){ .options = o, .host = host, .peer = &remote->peer };
 	if (host_open(host, o, lcores, nb_lcores) == 0 &&
 	    uroce_perf_remote_open(remote, host, o) == 0) {
-		b->lcores = host->nb_workers;
+		b->lane_lcores = 1;
 		b->place.cores = host->nb_workers;
 		ret = tests_run(b, NULL, files);
 		if (ret == 0)
@@ -242,6 +255,7 @@ run_both(const struct perf_options *o, const struct perf_files *files, const uns
 	struct app_host *client = calloc(1, sizeof(*client));
 	struct perf_local *local = calloc(1, sizeof(*local));
 	struct perf_options options = *o;
+	const unsigned int workers = RTE_MAX(o->workers, 1u);
 	int ret = -1;
 
 	RTE_VERIFY(b != NULL && client != NULL && local != NULL);
@@ -249,13 +263,16 @@ run_both(const struct perf_options *o, const struct perf_files *files, const uns
 		.options = &options,
 		.host = client,
 		.peer = &local->peer,
-		.lcores = RTE_MIN(nb_lcores, 2u),
-		.place = { true, nb_lcores > 1 ? lcores[1] : (unsigned int)LCORE_ID_ANY, 1 },
 	};
 	client->go_back_n = o->go_back_n;
-	if (uroce_perf_local_open(local, client, lcores, nb_lcores, o->qps,
+	if (workers_check(o, nb_lcores) == 0 &&
+	    uroce_perf_local_open(local, client, workers, lcores, nb_lcores, o->qps,
 				  o->nb_addrs == 2 ? o->addrs : NULL) == 0 &&
 	    spoil(client, o) == 0 && spoil(&local->host, o) == 0) {
+		b->lane_lcores = local->own_lcores ? 2 : 1;
+		b->place = (struct perf_floor_place){
+			true, local->own_lcores ? lcores[workers] : (unsigned int)LCORE_ID_ANY, workers,
+		};
 		options.peer = local->host.devs[0].addrs[0].gid;
 		ret = tests_run(b, &local->host, files);
 	} else {

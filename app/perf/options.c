@@ -258,6 +258,7 @@ enum {
 	OPT_SIZE,
 	OPT_MTU,
 	OPT_QPS,
+	OPT_WORKERS,
 	OPT_DEPTH,
 	OPT_TIME,
 	OPT_ITERS,
@@ -284,6 +285,7 @@ static const struct option long_options[] = {
 	{ "size", required_argument, NULL, OPT_SIZE },
 	{ "mtu", required_argument, NULL, OPT_MTU },
 	{ "qps", required_argument, NULL, OPT_QPS },
+	{ "workers", required_argument, NULL, OPT_WORKERS },
 	{ "depth", required_argument, NULL, OPT_DEPTH },
 	{ "time", required_argument, NULL, OPT_TIME },
 	{ "iters", required_argument, NULL, OPT_ITERS },
@@ -328,6 +330,11 @@ set_option(struct parse *p, int option, const char *arg)
 	case OPT_QPS:
 		ret = set_count(p, "qps", arg, UROCE_PERF_MAX_QPS, &value);
 		o->qps = (uint32_t)value;
+		o->qps_given = true;
+		return ret;
+	case OPT_WORKERS:
+		ret = set_count(p, "workers", arg, UROCE_MAX_WORKERS, &value);
+		o->workers = (uint32_t)value;
 		return ret;
 	case OPT_DEPTH:
 		ret = set_count(p, "depth", arg, UROCE_MAX_QP_WR, &value);
@@ -394,6 +401,10 @@ check_together(struct parse *p)
 		return wrong(p, "--oob is for two processes: add --server or --client");
 	if (o->fault >= 0 && !o->verify)
 		return wrong(p, "--fault corrupts a message, which only --verify detects: add --verify");
+	if (!o->qps_given)
+		o->qps = RTE_MAX(o->workers, 1u);
+	if (o->qps < o->workers)
+		return wrong(p, "--workers %u need a queue pair each: raise --qps %u, or leave it out", o->workers, o->qps);
 	if (o->floor && o->role == PERF_SERVER)
 		return wrong(p, "--floor is an option of the client, which prints the results: use it there");
 	if (check_transport(p) != 0)

@@ -88,6 +88,7 @@ struct perf_options {
 	uint32_t size; /* bytes; unused with all_sizes */
 	uint32_t mtu;
 	uint32_t qps;
+	uint32_t workers; /* of an end; 0: not given */
 	uint32_t depth;
 	double time_s;
 	double stats_period_s; /* 0: not printed */
@@ -95,6 +96,7 @@ struct perf_options {
 	bool all_sizes;
 	bool size_given;
 	bool mtu_given;
+	bool qps_given;
 	bool size_ignored; /* an atomic has 8 bytes, --size does not apply */
 	bool verify;
 	bool floor;

@@ -134,6 +134,9 @@ uroce_perf_report_table(FILE *out, const struct perf_row *rows, unsigned int n)
 			fprintf(out, "lost %s: %llu messages\n",
 				size_text(rows[i].params.size, size, sizeof(size)),
 				(unsigned long long)rows[i].lost);
+		if (rows[i].handed_over != 0)
+			fprintf(out, "handed over %s: %llu frames\n", size_text(rows[i].params.size, size, sizeof(size)),
+				(unsigned long long)rows[i].handed_over);
 		if (rows[i].params.verify)
 			fprintf(out, "verified %s: %llu of %llu bytes\n",
 				size_text(rows[i].params.size, size, sizeof(size)),
@@ -181,9 +184,11 @@ json_row(FILE *out, const struct perf_row *r)
 		"   \"lat_us\": {\"min\": %.3f, \"p50\": %.3f, \"p99\": %.3f, \"p999\": %.3f, "
 		"\"max\": %.3f},\n",
 		r->lat_us.min, r->lat_us.p50, r->lat_us.p99, r->lat_us.p999, r->lat_us.max);
-	fprintf(out, "   \"lost\": %llu, \"retransmits\": %llu, \"errors\": %llu, \"verified_bytes\": %llu",
+	fprintf(out, "   \"lost\": %llu, \"retransmits\": %llu, \"errors\": %llu, \"verified_bytes\": %llu, "
+		"\"handed_over\": %llu",
 		(unsigned long long)r->lost, (unsigned long long)r->retransmits,
-		(unsigned long long)r->errors, (unsigned long long)r->verified_bytes);
+		(unsigned long long)r->errors, (unsigned long long)r->verified_bytes,
+		(unsigned long long)r->handed_over);
 	json_floor(out, r);
 	fprintf(out, "}");
 }

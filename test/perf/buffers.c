@@ -25,10 +25,13 @@ static const uint32_t qps[] = { 1, 64, UROCE_PERF_MAX_QPS };
 static struct perf_end
 layout(const struct perf_params *p, bool server)
 {
+	static struct app_host host = { .nb_devs = 1 };
 	struct perf_end end;
 
 	memset(&end, 0, sizeof(end));
 	end.params = *p;
+	end.host = &host;
+	end.lanes = 1;
 	end.server = server;
 	uroce_perf_layout(&end);
 	return end;

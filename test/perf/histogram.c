@@ -107,6 +107,24 @@ test_two_groups(void **state)
 	free(h);
 }
 
+/* Two lanes have the same histogram together as one that has all values. */
+static void
+test_join(void **state)
+{
+	struct perf_histogram *h = calloc(3, sizeof(*h));
+
+	assert_non_null(h);
+	for (unsigned int i = 0; i < 3; i++)
+		uroce_perf_histogram_init(&h[i]);
+	for (uint64_t i = 1; i < 10000; i += 7) {
+		uroce_perf_histogram_add(&h[i % 2], i);
+		uroce_perf_histogram_add(&h[2], i);
+	}
+	uroce_perf_histogram_join(&h[0], &h[1]);
+	assert_memory_equal(&h[0], &h[2], sizeof(h[0]));
+	free(h);
+}
+
 UROCE_TESTS(perf_histogram)
 {
 	const struct CMUnitTest tests[] = {
@@ -116,6 +134,7 @@ UROCE_TESTS(perf_histogram)
 		cmocka_unit_test(test_one_value),
 		cmocka_unit_test(test_quantiles),
 		cmocka_unit_test(test_two_groups),
+		cmocka_unit_test(test_join),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -54,6 +54,7 @@ test_defaults(void **state)
 	assert_int_equal(o.size, 65536);
 	assert_int_equal(o.mtu, 4096);
 	assert_int_equal(o.qps, 1);
+	assert_int_equal(o.workers, 0);
 	assert_int_equal(o.depth, 128);
 	assert_true(o.time_s == 5);
 	assert_int_equal(o.iters, 0);
@@ -79,6 +80,11 @@ test_all_given(void **state)
 	assert_true(o.mtu_given);
 	assert_int_equal(o.qps, 64);
 	assert_int_equal(o.depth, 7);
+	assert_int_equal(parse(&o, "--workers 3"), 0);
+	assert_int_equal(o.workers, 3);
+	assert_int_equal(o.qps, 3);
+	assert_int_equal(parse(&o, "--workers 3 --qps 5"), 0);
+	assert_int_equal(o.qps, 5);
 	assert_true(o.stats_period_s == 0);
 	assert_int_equal(parse(&o, "--stats-period 0.5"), 0);
 	assert_true(o.stats_period_s == 0.5);
@@ -156,6 +162,8 @@ static const struct {
 	{ "--qps 0", "from 1 to 65536" },
 	{ "--qps 65537", "from 1 to 65536" },
 	{ "--qps 1x", "from 1 to 65536" },
+	{ "--workers 65", "from 1 to 64" },
+	{ "--workers 2 --qps 1", "raise --qps 1" },
 	{ "--depth 0", "from 1 to 32768" },
 	{ "--depth 32769", "from 1 to 32768" },
 	{ "--time 0", "seconds above 0" },

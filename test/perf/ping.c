@@ -25,6 +25,7 @@ static struct perf_qp qps[QPS];
 static struct app_host host;
 static struct perf_peer peer;
 static struct perf_run run;
+static struct uroce_worker *const worker_0 = (struct uroce_worker *)&host; /* never dereferenced */
 static uint64_t rounds;
 
 static struct {
@@ -48,7 +49,7 @@ uroce_ping(struct ibv_context *context, const char *address, unsigned int timeou
 unsigned int
 uroce_worker_poll(struct uroce_worker *worker)
 {
-	assert_ptr_equal(worker, host.workers[0]);
+	assert_ptr_equal(worker, worker_0);
 	did.polls++;
 	rounds += did.rounds;
 	return 0;
@@ -75,11 +76,12 @@ setup(void **state)
 	host.nb_devs = DEVS;
 	for (unsigned int i = 0; i < DEVS; i++)
 		host.devs[i].ctx = (struct ibv_context *)&host.devs[i]; /* never dereferenced */
-	peer.rounds = NULL;
+	run.rounds = NULL;
 	run.peer = &peer;
+	run.end.worker = worker_0;
 	run.end.host = &host;
 	run.end.qps = qps;
-	run.end.params.qps = QPS;
+	run.end.nb_qps = QPS;
 	return 0;
 }
 
@@ -89,11 +91,11 @@ test_ping(void **state)
 {
 	assert_int_equal(uroce_perf_ping(&run.end, UROCE_PERF_LOST_MS), 0);
 	assert_int_equal(did.pings, DEVS);
-	run.end.params.qps = 1;
+	run.end.nb_qps = 1;
 	did.pings = 0;
 	assert_int_equal(uroce_perf_ping(&run.end, UROCE_PERF_LOST_MS), 0);
 	assert_int_equal(did.pings, 1);
-	run.end.params.qps = QPS;
+	run.end.nb_qps = QPS;
 	did.pings = 0;
 	did.fails = 1;
 	assert_int_equal(uroce_perf_ping(&run.end, UROCE_PERF_LOST_MS), ETIMEDOUT);
@@ -117,7 +119,7 @@ test_rounds(void **state)
 
 	for (unsigned int i = 0; i < 100 && !settled; i++) {
 		setup(state);
-		peer.rounds = &rounds;
+		run.rounds = &rounds;
 		did.rounds = 1;
 		settled = uroce_perf_is_settled(&run);
 	}
@@ -137,7 +139,7 @@ test_no_answer(void **state)
 static void
 test_no_round(void **state)
 {
-	peer.rounds = &rounds;
+	run.rounds = &rounds;
 	assert_false(uroce_perf_is_settled(&run));
 	assert_int_equal(did.pings, DEVS);
 }

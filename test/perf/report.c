@@ -31,6 +31,7 @@ static const struct perf_row row = {
 	.retransmits = 5,
 	.errors = 1,
 	.verified_bytes = 77,
+	.handed_over = 12,
 	.lat_us = { 0.5, 1.25, 3, 4, 1000 },
 };
 
@@ -105,6 +106,7 @@ test_json(void **state)
 		"\"retransmits\": 5",
 		"\"errors\": 1",
 		"\"verified_bytes\": 77",
+		"\"handed_over\": 12",
 	};
 
 	print(uroce_perf_report_json, &row, 1);
@@ -207,7 +209,7 @@ test_json_floor(void **state)
 	assert_null(strstr(text, "floor"));
 	r.floor = (struct perf_floor){ 250, "memcpy", 1, 140.26, 301.4 };
 	print(uroce_perf_report_json, &r, 1);
-	assert_non_null(strstr(text, "\"verified_bytes\": 77,\n   \"floor\": {\"gbps\": 250.000, \"copy\": "
+	assert_non_null(strstr(text, "\"handed_over\": 12,\n   \"floor\": {\"gbps\": 250.000, \"copy\": "
 				     "\"memcpy\", \"cores\": 1, \"mops\": 140.260, \"rtt_ns\": 301.4},\n"
 				     "   \"bound\": \"bytes\", \"share\": 0.2622}"));
 }

@@ -27,7 +27,7 @@ packets_time(const struct perf_row *row)
 	const uint32_t size = row->params.size, mtu = row->params.mtu;
 	const uint32_t packets = size > mtu ? size / mtu + (size % mtu != 0) : 1;
 
-	return row->floor.mops > 0 ? packets / (row->floor.mops * 1e6) : 0;
+	return row->floor.mops > 0 ? packets / (row->floor.mops * 1e6 * RTE_MAX(row->floor.cores, 1u)) : 0;
 }
 
 static double

@@ -18,6 +18,14 @@
 #include "measure/endpoint.h"
 #include "measure/verify.h"
 
+void *
+uroce_perf_lines_alloc(size_t bytes)
+{
+	void *lines = aligned_alloc(RTE_CACHE_LINE_SIZE, RTE_ALIGN(bytes, RTE_CACHE_LINE_SIZE));
+
+	return lines != NULL ? memset(lines, 0, bytes) : NULL;
+}
+
 /* Get a QP's slots in each direction: few enough to stay in the cache, or with --verify one for each message
  * outstanding, since a slot must not be overwritten before it is checked. */
 static uint32_t
@@ -44,6 +52,16 @@ recv_depth_of(const struct perf_params *p)
 	return RTE_MIN(depth, (uint32_t)UROCE_MAX_QP_WR);
 }
 
+/* Get the number of QPs of the lane: as many as uroce_perf_end_qp_index() places among those of the run. */
+static uint32_t
+nb_qps_of(const struct perf_end *end)
+{
+	const uint32_t devs = end->host->nb_devs, turn = devs * end->lanes; /* a QP of each device for each lane */
+	const uint32_t rest = end->params.qps % turn, before = end->lane * devs;
+
+	return end->params.qps / turn * devs + RTE_MIN(rest - RTE_MIN(rest, before), devs);
+}
+
 void
 uroce_perf_layout(struct perf_end *end)
 {
@@ -54,6 +72,7 @@ uroce_perf_layout(struct perf_end *end)
 
 	const bool receives = uroce_perf_params_receives(p) && (end->server || lat);
 
+	end->nb_qps = nb_qps_of(end);
 	end->grh = p->transport == PERF_UD ? PERF_GRH_BYTES : 0;
 	end->recv_depth = !receives ? 0 : lat ? 2 : recv_depth_of(p);
 	end->stride = RTE_ALIGN(RTE_MAX(p->size + end->grh, 1u), RTE_CACHE_LINE_SIZE);
@@ -129,16 +148,17 @@ uroce_perf_buffers_create(struct perf_end *end)
 			      RTE_CACHE_LINE_SIZE;
 	uint8_t *next;
 
-	end->buffer_bytes = per_qp * end->params.qps;
-	end->stamps = calloc((size_t)end->params.qps * (end->stamp_mask + 1), sizeof(*end->stamps));
+	end->buffer_bytes = per_qp * end->nb_qps;
+	end->stamps = uroce_perf_lines_alloc((size_t)end->nb_qps * (end->stamp_mask + 1) * sizeof(*end->stamps));
 	if (end->stamps == NULL || memory_get(end) != 0)
 		return -ENOMEM;
 	memset(end->buffer, 0, end->buffer_bytes);
 	next = end->buffer;
-	for (uint32_t i = 0; i < end->params.qps; i++) {
+	for (uint32_t i = 0; i < end->nb_qps; i++) {
 		struct perf_qp *q = &end->qps[i];
 
-		q->index = i;
+		q->at = i;
+		q->index = uroce_perf_end_qp_index(end, i);
 		q->stamps = end->stamps + (size_t)i * (end->stamp_mask + 1);
 		q->credit = (uint64_t *)next;
 		next += RTE_CACHE_LINE_SIZE;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * One end of one run: protection domains, regions, completion queues and queue pairs on the host's devices; the QPs
- * are assigned to the devices in turn, and those of a device to its workers. Main thread.
+ * One lane of one end of a run: protection domains, regions, completion queues and queue pairs on the host's devices.
+ * Main thread.
  */
 
 #include <errno.h>
@@ -43,11 +43,19 @@ fail(char *error, size_t room, const char *format, ...)
 	return -1;
 }
 
-/* Get the device of a QP. */
+/* Get the device of QP `at` of the lane. */
 static unsigned int
-dev_of(const struct perf_end *end, uint32_t qp)
+dev_of(const struct perf_end *end, uint32_t at)
 {
-	return qp % end->host->nb_devs;
+	return at % end->host->nb_devs;
+}
+
+uint32_t
+uroce_perf_end_qp_index(const struct perf_end *end, uint32_t at)
+{
+	const uint32_t devs = end->host->nb_devs;
+
+	return (at / devs * end->lanes + end->lane) * devs + at % devs;
 }
 
 static int
@@ -57,7 +65,7 @@ check_limits(const struct perf_end *end, char *error, size_t room)
 
 	for (unsigned int d = 0; d < end->host->nb_devs; d++) {
 		const struct ibv_device_attr *attr = &end->host->devs[d].attr;
-		uint64_t cqes = (uint64_t)p->qps * (end->send_depth + end->recv_depth);
+		uint64_t cqes = (uint64_t)end->nb_qps * (end->send_depth + end->recv_depth);
 
 		if (end->send_depth > (uint32_t)attr->max_qp_wr)
 			return fail(error, room,
@@ -80,34 +88,14 @@ check_limits(const struct perf_end *end, char *error, size_t room)
 	return 0;
 }
 
-/* Get the completion vector of a QP: the index of its worker. */
-static unsigned int
-vector_of(const struct perf_end *end, uint32_t qp)
-{
-	return qp / end->host->nb_devs % end->host->nb_workers;
-}
-
-/* Create a CQ for each worker, on device d. */
-static int
-cqs_create(struct perf_end *end, unsigned int d, char *error, size_t room)
-{
-	const uint32_t cqs = end->host->nb_devs * end->host->nb_workers;
-	const uint32_t qps = (end->params.qps + cqs - 1) / cqs;
-	const int cqes = (int)(qps * (end->send_depth + end->recv_depth));
-
-	for (unsigned int v = 0; v < end->host->nb_workers; v++) {
-		end->cqs[d][v] = uroce_create_cq(end->host->devs[d].ctx, cqes, NULL, NULL, (int)v);
-		if (end->cqs[d][v] == NULL)
-			return fail(error, room, "cannot create a completion queue of %d entries: %s", cqes,
-				    strerror(errno));
-	}
-	return 0;
-}
-
 static int
 objects_create(struct perf_end *end, char *error, size_t room)
 {
-	for (unsigned int d = 0; d < end->host->nb_devs; d++) {
+	const uint32_t devs = end->host->nb_devs;
+	const uint32_t qps = (end->nb_qps + devs - 1) / devs;
+	const int cqes = (int)(qps * (end->send_depth + end->recv_depth));
+
+	for (unsigned int d = 0; d < devs; d++) {
 		struct ibv_context *ctx = end->host->devs[d].ctx;
 
 		end->pds[d] = uroce_alloc_pd(ctx);
@@ -118,20 +106,21 @@ objects_create(struct perf_end *end, char *error, size_t room)
 		if (end->mrs[d] == NULL)
 			return fail(error, room, "cannot register %zu bytes: %s", end->buffer_bytes,
 				    strerror(errno));
-		if (cqs_create(end, d, error, room) != 0)
-			return -1;
+		/* the QPs belong to the worker of this completion vector */
+		end->cqs[d] = uroce_create_cq(ctx, cqes, NULL, NULL, (int)end->lane);
+		if (end->cqs[d] == NULL)
+			return fail(error, room, "cannot create a completion queue of %d entries: %s", cqes,
+				    strerror(errno));
 	}
 	return 0;
 }
 
 static struct ibv_qp *
-qp_create(struct perf_end *end, uint32_t index)
+qp_create(struct perf_end *end, unsigned int dev)
 {
-	const unsigned int dev = dev_of(end, index);
-	struct ibv_cq *cq = end->cqs[dev][vector_of(end, index)];
 	struct ibv_qp_init_attr init = {
-		.send_cq = cq,
-		.recv_cq = cq,
+		.send_cq = end->cqs[dev],
+		.recv_cq = end->cqs[dev],
 		.qp_type = uroce_perf_transports[end->params.transport].qp_type,
 		.cap = {
 			.max_send_wr = end->send_depth,
@@ -178,7 +167,7 @@ qps_create(struct perf_end *end, const union ibv_gid *peer, const union ibv_gid 
 {
 	const bool v4 = uroce_app_gid_is_v4(peer);
 
-	for (uint32_t i = 0; i < end->params.qps; i++) {
+	for (uint32_t i = 0; i < end->nb_qps; i++) {
 		const unsigned int d = dev_of(end, i);
 		const struct app_address *a = uroce_app_device_address(&end->host->devs[d], v4,
 									 ours);
@@ -188,10 +177,10 @@ qps_create(struct perf_end *end, const union ibv_gid *peer, const union ibv_gid 
 			return fail(error, room,
 				    "port %u has no %s address, but its peer's is one: add one with --addr",
 				    d, v4 ? "IPv4" : "IPv6");
-		q->ibv = qp_create(end, i);
+		q->ibv = qp_create(end, d);
 		if (q->ibv == NULL)
-			return fail(error, room, "cannot create queue pair %u of %u: %s", i + 1, end->params.qps,
-				    strerror(errno));
+			return fail(error, room, "cannot create queue pair %u of %u: %s", q->index + 1,
+				    end->params.qps, strerror(errno));
 		q->lkey = end->mrs[d]->lkey;
 		q->local = (struct perf_qp_info){
 			.qpn = q->ibv->qp_num,
@@ -208,19 +197,22 @@ qps_create(struct perf_end *end, const union ibv_gid *peer, const union ibv_gid 
 
 int
 uroce_perf_end_create(struct perf_end *end, struct app_host *host,
-		      const struct perf_params *params, bool server, const union ibv_gid *peer,
-		      const union ibv_gid *ours, char *error, size_t room)
+		      const struct perf_params *params, bool server, unsigned int lane, unsigned int lanes,
+		      const union ibv_gid *peer, const union ibv_gid *ours, char *error, size_t room)
 {
 	memset(end, 0, sizeof(*end));
 	end->params = *params;
 	end->host = host;
+	end->worker = host->workers[lane];
+	end->lane = lane;
+	end->lanes = lanes;
 	end->server = server;
 	uroce_perf_layout(end);
 	if (check_limits(end, error, room) != 0)
 		return -1;
 	end->inlined = params->size > 0 && params->size <= UROCE_PERF_INLINE_BYTES &&
 		       !uroce_perf_ops[params->op].fetches;
-	end->qps = calloc(params->qps, sizeof(*end->qps));
+	end->qps = uroce_perf_lines_alloc(end->nb_qps * sizeof(*end->qps));
 	if (end->qps == NULL || uroce_perf_buffers_create(end) != 0) {
 		fail(error, room,
 		     "out of memory for messages of %u bytes on %u queue pairs: lower --size or "
@@ -272,7 +264,7 @@ static const struct {
 static int
 qp_connect(struct perf_end *end, struct perf_qp *q)
 {
-	const struct app_device *dev = &end->host->devs[dev_of(end, q->index)];
+	const struct app_device *dev = &end->host->devs[dev_of(end, q->at)];
 	const bool v4 = uroce_app_gid_is_v4(&q->local.gid);
 	const struct app_address *a = uroce_app_device_address(dev, v4, &q->local.gid);
 	struct ibv_qp_attr attr = {
@@ -313,14 +305,14 @@ qp_connect(struct perf_end *end, struct perf_qp *q)
 int
 uroce_perf_end_connect(struct perf_end *end, char *error, size_t room)
 {
-	for (uint32_t i = 0; i < end->params.qps; i++) {
+	for (uint32_t i = 0; i < end->nb_qps; i++) {
 		struct perf_qp *q = &end->qps[i];
 		int ret = uroce_perf_end_receive(end, q);
 
 		if (ret == 0)
 			ret = qp_connect(end, q);
 		if (ret != 0)
-			return fail(error, room, "cannot connect queue pair %u: %s", i, strerror(ret));
+			return fail(error, room, "cannot connect queue pair %u: %s", q->index, strerror(ret));
 	}
 	return 0;
 }
@@ -361,16 +353,15 @@ uroce_perf_end_destroy(struct perf_end *end)
 	int ret = 0;
 
 	uroce_perf_endpoints_remove(end);
-	for (uint32_t i = 0; i < end->params.qps && end->qps != NULL; i++) {
+	for (uint32_t i = 0; i < end->nb_qps && end->qps != NULL; i++) {
 		if (end->qps[i].ibv != NULL)
 			ret |= uroce_destroy_qp(end->qps[i].ibv);
 		if (end->qps[i].ah != NULL)
 			ret |= uroce_destroy_ah(end->qps[i].ah);
 	}
 	for (unsigned int d = 0; d < end->host->nb_devs; d++) {
-		for (unsigned int v = 0; v < end->host->nb_workers; v++)
-			if (end->cqs[d][v] != NULL)
-				ret |= uroce_destroy_cq(end->cqs[d][v]);
+		if (end->cqs[d] != NULL)
+			ret |= uroce_destroy_cq(end->cqs[d]);
 		if (end->mrs[d] != NULL)
 			ret |= uroce_dereg_mr(end->mrs[d]);
 		if (end->pds[d] != NULL)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * One end of one run: its queue pairs, buffers and completion queues. Created for each row of the result and
- * destroyed after it, so that no row depends on an earlier one. Both ends derive it from the same parameters.
+ * One lane of one end of a run: the queue pairs, buffers and completion queues of one worker, which one thread at a time
+ * uses. Created for each row of the result and destroyed after it, so that no row depends on an earlier one. Both ends
+ * derive it from the same parameters.
  */
 
 #ifndef UROCE_PERF_MEASURE_ENDPOINT_H
@@ -56,7 +57,8 @@ struct perf_qp {
 	uint8_t *in;
 	uint64_t *credit; /* written by the peer, over RDMA */
 	uint32_t lkey;
-	uint32_t index;
+	uint32_t index; /* among all QPs of the run */
+	uint32_t at;    /* index in perf_end.qps */
 	uint64_t posted; /* messages posted; `done`: completed here */
 	uint64_t done;
 	uint64_t received; /* messages received */
@@ -77,6 +79,10 @@ struct perf_poster {
 struct perf_end {
 	struct perf_params params;
 	struct app_host *host;
+	struct uroce_worker *worker; /* drives the QPs */
+	unsigned int lane;           /* its index */
+	unsigned int lanes;          /* of this end of the run */
+	uint32_t nb_qps;             /* of params.qps */
 	bool server;
 	uint32_t stride;     /* bytes between two slots */
 	uint32_t grh;        /* bytes in a receive buffer before the message */
@@ -93,7 +99,7 @@ struct perf_end {
 	bool buffer_mapped; /* not in DPDK's memory: payloads are copied */
 	struct ibv_pd *pds[UROCE_APP_MAX_PORTS];
 	struct ibv_mr *mrs[UROCE_APP_MAX_PORTS];
-	struct ibv_cq *cqs[UROCE_APP_MAX_PORTS][UROCE_MAX_WORKERS]; /* by completion vector */
+	struct ibv_cq *cqs[UROCE_APP_MAX_PORTS];
 	struct perf_qp *qps;
 	uint64_t *stamps;
 	struct perf_poster poster;
@@ -125,13 +131,13 @@ uroce_perf_params_receives(const struct perf_params *p)
 	return uroce_perf_ops[p->op].receives;
 }
 
-/* wr_id: the QP's index, and a flag for credits. */
+/* wr_id: the QP's index in its lane, and a flag for credits. */
 #define PERF_WR_CREDIT (1ull << 63)
 
 static inline uint64_t
 uroce_perf_wr_id(const struct perf_qp *q, uint64_t seq)
 {
-	return (uint64_t)q->index << 32 | (uint32_t)seq;
+	return (uint64_t)q->at << 32 | (uint32_t)seq;
 }
 
 static inline struct perf_qp *
@@ -177,8 +183,11 @@ uroce_perf_lat_arrived(const struct perf_end *end, const struct perf_qp *q, uint
 
 /* ---- buffers.c ---- */
 
-/** Compute slots and queue depths from the parameters. */
+/** Compute the number of QPs, slots and queue depths from the parameters. */
 void uroce_perf_layout(struct perf_end *end);
+/** Allocate zeroed memory that shares no cache line with other memory: threads of other lanes write there. Free it with
+ * free(). */
+void *uroce_perf_lines_alloc(size_t bytes);
 /** Allocate the buffers, and give each QP its part with the initial contents. @return 0 or -ENOMEM */
 int uroce_perf_buffers_create(struct perf_end *end);
 void uroce_perf_buffers_destroy(struct perf_end *end);
@@ -197,15 +206,20 @@ size_t uroce_perf_check_message(const struct perf_end *end, const struct perf_qp
 
 /* ---- endpoint.c ---- */
 
+/** Get the index among all QPs of the run of QP `at` of the end. QP i of each end is on the device i modulo their number;
+ * a device deals its QPs to the lanes in turn. */
+uint32_t uroce_perf_end_qp_index(const struct perf_end *end, uint32_t at);
+
 /**
- * Create the end: its buffers, and its QPs in INIT.
+ * Create a lane of an end: its buffers, and its QPs in INIT.
+ * @param lane	its index, of `lanes`
  * @param peer	a GID of the other end, which selects the address family
  * @param ours	the preferred GID of this end, or NULL
  * @return 0; -1: the reason is in error
  */
 int uroce_perf_end_create(struct perf_end *end, struct app_host *host,
-			  const struct perf_params *params, bool server, const union ibv_gid *peer,
-			  const union ibv_gid *ours, char *error, size_t room);
+			  const struct perf_params *params, bool server, unsigned int lane, unsigned int lanes,
+			  const union ibv_gid *peer, const union ibv_gid *ours, char *error, size_t room);
 
 /** Connect the QPs, whose remote parts are filled, and post receives. @return as above */
 int uroce_perf_end_connect(struct perf_end *end, char *error, size_t room);
@@ -219,17 +233,14 @@ int uroce_perf_end_receive(struct perf_end *end, struct perf_qp *q);
 static inline int
 uroce_perf_end_completions(struct perf_end *end, struct ibv_wc *wcs, int n)
 {
-	const struct app_host *host = end->host;
 	int got = 0;
 
-	for (unsigned int d = 0; d < host->nb_devs; d++) {
-		for (unsigned int v = 0; v < host->nb_workers && got < n; v++) {
-			int ret = ibv_poll_cq(end->cqs[d][v], n - got, &wcs[got]);
+	for (unsigned int d = 0; d < end->host->nb_devs && got < n; d++) {
+		int ret = ibv_poll_cq(end->cqs[d], n - got, &wcs[got]);
 
-			if (ret < 0)
-				return ret;
-			got += ret;
-		}
+		if (ret < 0)
+			return ret;
+		got += ret;
 	}
 	return got;
 }

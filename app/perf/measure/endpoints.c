@@ -11,7 +11,7 @@
 
 #include "measure/endpoints.h"
 
-#define MAX_ENDS 2 /* client and server */
+#define MAX_ENDS (2 * UROCE_MAX_WORKERS) /* lanes of client and server */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* protects the list, and keeps its endpoints alive */
 static struct perf_end *ends[MAX_ENDS];

@@ -31,6 +31,16 @@ uroce_perf_histogram_upper(unsigned int bucket)
 	       1;
 }
 
+void
+uroce_perf_histogram_join(struct perf_histogram *h, const struct perf_histogram *other)
+{
+	h->count += other->count;
+	h->min = RTE_MIN(h->min, other->min);
+	h->max = RTE_MAX(h->max, other->max);
+	for (unsigned int i = 0; i < PERF_HISTOGRAM_BUCKETS; i++)
+		h->buckets[i] += other->buckets[i];
+}
+
 uint64_t
 uroce_perf_histogram_quantile(const struct perf_histogram *h, double fraction)
 {

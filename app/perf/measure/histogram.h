@@ -51,6 +51,9 @@ uroce_perf_histogram_add(struct perf_histogram *h, uint64_t value)
 	h->buckets[uroce_perf_histogram_bucket(value)]++;
 }
 
+/** Add the values of `other`. */
+void uroce_perf_histogram_join(struct perf_histogram *h, const struct perf_histogram *other);
+
 /**
  * Get the value that `fraction` of all values do not exceed, 0 < fraction <= 1: the upper end of its bucket, within
  * min and max; 0 for an empty histogram.

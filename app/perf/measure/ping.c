@@ -24,7 +24,7 @@ uroce_perf_ping(const struct perf_end *end, unsigned int timeout_ms)
 {
 	int ret = 0;
 
-	for (uint32_t i = 0; i < RTE_MIN(end->params.qps, end->host->nb_devs) && ret == 0; i++) {
+	for (uint32_t i = 0; i < RTE_MIN(end->nb_qps, end->host->nb_devs) && ret == 0; i++) {
 		const union ibv_gid *gid = &end->qps[i].remote.gid;
 		const bool v4 = uroce_app_gid_is_v4(gid);
 		char address[INET6_ADDRSTRLEN];
@@ -41,12 +41,12 @@ static bool
 server_has_looked(struct perf_run *r)
 {
 	const uint64_t deadline = rte_rdtsc() + rte_get_tsc_hz() / 1000 * UROCE_PERF_LOST_MS;
-	const uint64_t *rounds = r->peer->rounds;
+	const uint64_t *rounds = r->rounds;
 	uint64_t before;
 
 	if (rounds == NULL)
 		return true;
-	/* pairs with the release in server_lcore() */
+	/* pairs with the release in uroce_perf_server_lcore() */
 	before = __atomic_load_n(rounds, __ATOMIC_ACQUIRE);
 	while (__atomic_load_n(rounds, __ATOMIC_ACQUIRE) - before < 2) { /* the first round may have started earlier */
 		if (rte_rdtsc() > deadline)
@@ -113,11 +113,12 @@ uroce_perf_probe(struct perf_run *r)
 	uint32_t n = 0;
 
 	if (uroce_perf_is_lossy(&r->end.params)) {
-		probe_by_ping(r);
+		if (r->end.lane == 0) /* the peer's ports are the same on all lanes */
+			probe_by_ping(r);
 		return;
 	}
 
-	for (uint32_t i = 0; i < r->end.params.qps && !r->failed; i++) {
+	for (uint32_t i = 0; i < r->end.nb_qps && !r->failed; i++) {
 		struct perf_qp *q = &r->end.qps[i];
 		struct ibv_send_wr *bad, wr = {
 			/* an empty WRITE: the key is not checked (R19) */
@@ -128,7 +129,7 @@ uroce_perf_probe(struct perf_run *r)
 		int ret = ibv_post_send(q->ibv, &wr, &bad);
 
 		if (ret != 0)
-			uroce_perf_run_fail(r, "cannot post to queue pair %u: %s", i,
+			uroce_perf_run_fail(r, "cannot post to queue pair %u: %s", q->index,
 					    strerror(ret));
 		else
 			n++;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Shared by the measuring loops: the clock, progress output, and failures. The client's thread.
+ * Shared by the measuring loops: the clock, progress output, and failures. The lane's thread.
  */
 
 #include <stdarg.h>
@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "report.h"
-#include "measure/run.h"
+#include "measure/client.h"
 #include "signals.h"
 
 #define TICKS_PER_SECOND 20
@@ -21,6 +21,7 @@ uroce_perf_run_fail(struct perf_run *r, const char *format, ...)
 
 	r->failed = true;
 	r->stopping = true;
+	__atomic_store_n(&r->client->stop, true, __ATOMIC_RELAXED);
 	if (r->error[0] != '\0')
 		return;
 	va_start(args, format);
@@ -39,17 +40,6 @@ uroce_perf_run_bad_completion(struct perf_run *r, const struct ibv_wc *wc)
 	uroce_perf_run_fail(r, "queue pair %u, message %llu: %s (work completion status %d)",
 			    q->index, (unsigned long long)q->done, uroce_wc_status_str(wc->status),
 			    (int)wc->status);
-}
-
-unsigned int
-uroce_perf_run_idle(void *run)
-{
-	struct perf_run *r = run;
-	unsigned int work = uroce_worker_poll(r->end.host->workers[0]);
-
-	if (r->peer->shared != NULL)
-		work += uroce_perf_server_round(r->peer->shared);
-	return work;
 }
 
 void
@@ -71,38 +61,45 @@ uroce_perf_run_start(struct perf_run *r)
 static void
 progress(struct perf_run *r, double second)
 {
+	const uint64_t ops = uroce_perf_client_ops(r->client);
 	char line[PERF_TEXT_BYTES];
 
-	uroce_perf_report_progress(line, sizeof(line), &r->end.params, second, r->ops - r->ops_shown,
+	uroce_perf_report_progress(line, sizeof(line), &r->end.params, second, ops - r->ops_shown,
 				   second - r->seconds_shown);
 	if (r->progress != NULL)
 		r->progress(r->progress_arg, line);
 	else
 		fprintf(stderr, "%s\n", line);
 	r->seconds_shown = (unsigned int)second;
-	r->ops_shown = r->ops;
+	r->ops_shown = ops;
+}
+
+/* For all lanes: show progress, and check the peer. */
+static void
+main_tick(struct perf_run *r, uint64_t now)
+{
+	const double second = (double)(now - r->start) / (double)r->hz;
+	char error[PERF_TEXT_BYTES];
+
+	if (second >= r->seconds_shown + 1)
+		progress(r, second);
+	if (!r->failed && r->peer->alive(r->peer, error, sizeof(error)) != 0)
+		uroce_perf_run_fail(r, "%s", error);
 }
 
 void
 uroce_perf_run_tick(struct perf_run *r, uint64_t now)
 {
-	const double second = (double)(now - r->start) / (double)r->hz;
-
-	if (uroce_app_stopped() || (r->iters == 0 && now >= r->deadline))
+	if (uroce_app_stopped() || (r->iters == 0 && now >= r->deadline) ||
+	    __atomic_load_n(&r->client->stop, __ATOMIC_RELAXED))
 		r->stopping = true;
 	if (r->ops != r->ops_at_tick)
 		r->last_progress = now;
 	else if (now - r->last_progress > r->stall_s * r->hz)
 		uroce_perf_run_fail(r, "no work request has completed for %u seconds", r->stall_s);
 	r->ops_at_tick = r->ops;
-	if (second >= r->seconds_shown + 1)
-		progress(r, second);
-	if (!r->failed) {
-		char error[PERF_TEXT_BYTES];
-
-		if (r->peer->alive(r->peer, error, sizeof(error)) != 0)
-			uroce_perf_run_fail(r, "%s", error);
-	}
+	if (r->end.lane == 0)
+		main_tick(r, now);
 	r->next_tick = now + r->hz / TICKS_PER_SECOND;
 	if (r->iters == 0 && !r->stopping)
 		r->next_tick = RTE_MIN(r->next_tick, r->deadline);

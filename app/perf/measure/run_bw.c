@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Measures throughput and message rate: every QP keeps `depth` messages in flight. The client's loop, on the thread
- * that polls its worker; a measured hot loop.
+ * Measures throughput and message rate: every QP keeps `depth` messages in flight. The loop of a client's lane, on the
+ * thread that polls its worker; a measured hot loop.
  */
 
 #include <string.h>
@@ -110,7 +110,7 @@ complete(struct bw *b, const struct ibv_wc *wc, uint64_t now)
 	if (b->verify && b->fetches)
 		fetched_check(b, q, n);
 	q->done += n;
-	r->ops += n;
+	uroce_perf_run_add_ops(r, n);
 	r->end_tsc = now;
 	qp_post(b, q, UINT32_MAX);
 }
@@ -121,9 +121,9 @@ credits_take(struct bw *b)
 {
 	struct perf_end *end = &b->run->end;
 
-	for (uint32_t i = 0; i < RTE_MIN(end->params.qps, 64u); i++) {
+	for (uint32_t i = 0; i < RTE_MIN(end->nb_qps, 64u); i++) {
 		qp_post(b, &end->qps[b->cursor], UINT32_MAX);
-		b->cursor = b->cursor + 1 < end->params.qps ? b->cursor + 1 : 0;
+		b->cursor = b->cursor + 1 < end->nb_qps ? b->cursor + 1 : 0;
 	}
 }
 
@@ -132,7 +132,7 @@ all_credited(const struct bw *b)
 {
 	const struct perf_end *end = &b->run->end;
 
-	for (uint32_t i = 0; b->credits && i < end->params.qps; i++) {
+	for (uint32_t i = 0; b->credits && i < end->nb_qps; i++) {
 		/* pairs as in qp_room() */
 		if (__atomic_load_n(end->qps[i].credit, __ATOMIC_ACQUIRE) != end->qps[i].posted)
 			return false;
@@ -147,7 +147,7 @@ credits_moved(struct bw *b, uint64_t now)
 	struct perf_run *r = b->run;
 	uint64_t sum = r->posted;
 
-	for (uint32_t i = 0; i < r->end.params.qps; i++) /* pairs as in qp_room() */
+	for (uint32_t i = 0; i < r->end.nb_qps; i++) /* pairs as in qp_room() */
 		sum += __atomic_load_n(r->end.qps[i].credit, __ATOMIC_ACQUIRE);
 	if (sum == b->credit_sum)
 		return false;
@@ -167,7 +167,7 @@ write_off(struct bw *b, uint64_t now)
 		return;
 	if (!uroce_perf_is_settled(r) || credits_moved(b, now))
 		return;
-	for (uint32_t i = 0; i < r->end.params.qps; i++)
+	for (uint32_t i = 0; i < r->end.nb_qps; i++)
 		__atomic_store_n(r->end.qps[i].credit, r->end.qps[i].posted, __ATOMIC_RELAXED);
 }
 
@@ -235,7 +235,7 @@ uroce_perf_run_bw(struct perf_run *r)
 	bw_init(&b, r);
 	uroce_perf_run_start(r);
 	for (uint32_t posted = 0; posted < b.depth; posted += b.batch) {
-		for (uint32_t i = 0; i < r->end.params.qps; i++)
+		for (uint32_t i = 0; i < r->end.nb_qps; i++)
 			qp_post(&b, &r->end.qps[i], 1);
 	}
 	while (!is_over(&b)) {
@@ -246,5 +246,4 @@ uroce_perf_run_bw(struct perf_run *r)
 		if (unlikely(now >= r->next_tick))
 			tick(&b, now);
 	}
-	r->seconds = (double)(r->end_tsc - r->start) / (double)r->hz;
 }

@@ -117,7 +117,7 @@ account(struct lat *l, struct perf_qp *q)
 		}
 	}
 	q->done++;
-	r->ops++;
+	uroce_perf_run_add_ops(r, 1);
 	if (r->end.recv_depth > 0) {
 		q->received++;
 		if (uroce_perf_end_receive(&r->end, q) != 0)
@@ -158,11 +158,10 @@ uroce_perf_run_lat(struct perf_run *r)
 			q->done++;
 		} else {
 			account(&l, q);
-			next = next + 1 < r->end.params.qps ? next + 1 : 0;
+			next = next + 1 < r->end.nb_qps ? next + 1 : 0;
 		}
 		if (unlikely(r->end_tsc >= r->next_tick))
 			uroce_perf_run_tick(r, r->end_tsc);
 	}
-	r->seconds = (double)(r->end_tsc - r->start) / (double)r->hz;
 	reap(&l);
 }

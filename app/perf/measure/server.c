@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The server's rounds. They run on the thread that polls the server's worker: an lcore of its own, the client's
- * loop if both ends share an lcore, or the main thread of a server process.
+ * The server's rounds. They run on the thread that polls the lane's worker: an lcore of its own, the client's loop if
+ * both ends share an lcore, or the main thread of a server process.
  */
 
 #include <stdarg.h>
@@ -15,13 +15,10 @@
 #include "measure/server.h"
 #include "measure/verify.h"
 
-#define SETTLE_S             5 /* for credits and replies that the peer has not acknowledged */
 #define REMINDERS_PER_SECOND 100
 
-static void note(struct perf_server *s, const char *format, ...) __rte_format_printf(2, 3);
-
-static void
-note(struct perf_server *s, const char *format, ...)
+void
+uroce_perf_server_note(struct perf_server *s, const char *format, ...)
 {
 	va_list args;
 
@@ -42,7 +39,6 @@ uroce_perf_server_init(struct perf_server *s)
 	memset(&s->verdict, 0, sizeof(s->verdict));
 	s->next_qp = 0;
 	s->passive = s->end.recv_depth == 0 && !polled;
-	s->retransmits_before = uroce_app_host_retransmits(s->end.host);
 	uroce_perf_poster_init(&s->end);
 }
 
@@ -97,7 +93,7 @@ message_check(struct perf_server *s, struct perf_qp *q)
 	if (wrong == PERF_VERIFIED)
 		s->verdict.verified_bytes += end->params.size;
 	else
-		note(s, "queue pair %u, message %llu: byte %zu is wrong", q->index,
+		uroce_perf_server_note(s, "queue pair %u, message %llu: byte %zu is wrong", q->index,
 		     (unsigned long long)q->expected, wrong);
 	if (end->params.mode != PERF_LAT)
 		uroce_perf_poison(uroce_perf_slot(end, q->in, place_of(s, q)) + end->grh,
@@ -114,14 +110,14 @@ completion_check(struct perf_server *s, struct perf_qp *q, const struct ibv_wc *
 	int32_t ahead;
 
 	if (wc->byte_len != length)
-		note(s, "queue pair %u, message %llu: completion of %u bytes instead of %u",
+		uroce_perf_server_note(s, "queue pair %u, message %llu: completion of %u bytes instead of %u",
 		     q->index, (unsigned long long)q->expected, wc->byte_len, length);
 	if (p->op == PERF_SEND)
 		return;
 	ahead = (int32_t)(rte_be_to_cpu_32(wc->imm_data) - (uint32_t)q->expected);
 	if ((wc->wc_flags & IBV_WC_WITH_IMM) == 0 || (ahead != 0 && !uroce_perf_is_lossy(p)) ||
 	    !may_be(s, q, ahead))
-		note(s, "queue pair %u, message %llu: wrong immediate data", q->index,
+		uroce_perf_server_note(s, "queue pair %u, message %llu: wrong immediate data", q->index,
 		     (unsigned long long)q->expected);
 	else
 		q->expected += (uint64_t)(int64_t)ahead;
@@ -137,7 +133,7 @@ message_received(struct perf_server *s, struct perf_qp *q)
 	q->expected++;
 	s->verdict.received++;
 	if (s->end.params.mode == PERF_LAT && uroce_perf_post(&s->end, q, 1) != 0)
-		note(s, "cannot post a reply to queue pair %u", q->index);
+		uroce_perf_server_note(s, "cannot post a reply to queue pair %u", q->index);
 }
 
 /* After some completions of one QP: post receives, and give credit. */
@@ -145,10 +141,10 @@ static void
 qp_refresh(struct perf_server *s, struct perf_qp *q)
 {
 	if (s->end.recv_depth > 0 && uroce_perf_end_receive(&s->end, q) != 0)
-		note(s, "cannot post receives to queue pair %u", q->index);
+		uroce_perf_server_note(s, "cannot post receives to queue pair %u", q->index);
 	if (uroce_perf_has_credits(&s->end.params) && !q->credit_busy &&
 	    q->credited != q->expected && uroce_perf_post_credit(&s->end, q) != 0)
-		note(s, "cannot post a credit to queue pair %u", q->index);
+		uroce_perf_server_note(s, "cannot post a credit to queue pair %u", q->index);
 }
 
 /* Repeat credits: one may have been lost. */
@@ -160,11 +156,11 @@ remind(struct perf_server *s)
 	if (likely(now < s->next_reminder))
 		return;
 	s->next_reminder = now + rte_get_tsc_hz() / REMINDERS_PER_SECOND;
-	for (uint32_t i = 0; i < s->end.params.qps; i++) {
+	for (uint32_t i = 0; i < s->end.nb_qps; i++) {
 		struct perf_qp *q = &s->end.qps[i];
 
 		if (!q->credit_busy && q->received > 0 && uroce_perf_post_credit(&s->end, q) != 0)
-			note(s, "cannot post a credit to queue pair %u", q->index);
+			uroce_perf_server_note(s, "cannot post a credit to queue pair %u", q->index);
 	}
 }
 
@@ -173,7 +169,7 @@ completion_take(struct perf_server *s, struct perf_qp *q, const struct ibv_wc *w
 {
 	if (unlikely(wc->status != IBV_WC_SUCCESS)) {
 		if (wc->status != IBV_WC_WR_FLUSH_ERR)
-			note(s, "queue pair %u of the server: %s", q->index,
+			uroce_perf_server_note(s, "queue pair %u of the server: %s", q->index,
 			     uroce_wc_status_str(wc->status));
 	} else if ((wc->wr_id & PERF_WR_CREDIT) != 0) {
 		q->credit_busy = false;
@@ -219,7 +215,7 @@ arrived_take(struct perf_server *s, uint32_t index)
 		return false;
 	q->expected += (unsigned int)lost;
 	message_received(s, q);
-	s->next_qp = (index + 1) % s->end.params.qps;
+	s->next_qp = (index + 1) % s->end.nb_qps;
 	return true;
 }
 
@@ -228,7 +224,7 @@ arrived_take(struct perf_server *s, uint32_t index)
 static bool
 polled_take(struct perf_server *s)
 {
-	const uint32_t qps = s->end.params.qps;
+	const uint32_t qps = s->end.nb_qps;
 
 	return arrived_take(s, s->next_qp) ||
 	       (uroce_perf_is_lossy(&s->end.params) && arrived_take(s, (s->next_qp + qps - 1) % qps));
@@ -251,53 +247,17 @@ uroce_perf_server_round(struct perf_server *s)
 	return work + completions_take(s);
 }
 
-static void
-counters_check(struct perf_server *s, const uint64_t *counts)
+int
+uroce_perf_server_lcore(void *server)
 {
-	for (uint32_t i = 0; i < s->end.params.qps; i++) {
-		/* pairs with the responder's atomic in receive_atomic() */
-		uint64_t value = __atomic_load_n((uint64_t *)s->end.qps[i].in, __ATOMIC_ACQUIRE);
+	struct perf_server *s = server;
 
-		if (value != uroce_perf_pattern(i, counts[i]))
-			note(s, "queue pair %u: the counter is wrong after %llu operations", i,
-			     (unsigned long long)counts[i]);
+	/* pairs with the release in uroce_perf_servers_stop() */
+	while (!__atomic_load_n(s->stop, __ATOMIC_ACQUIRE)) {
+		uroce_worker_poll(s->end.worker);
+		uroce_perf_server_round(s);
+		/* pairs with the acquire in ping.c, which waits for rounds */
+		__atomic_store_n(&s->rounds, s->rounds + 1, __ATOMIC_RELEASE);
 	}
-}
-
-/* Have all messages arrived, and has the peer acknowledged all credits? */
-static bool
-is_settled(const struct perf_server *s, uint64_t ops)
-{
-	if (s->passive)
-		return true;
-	for (uint32_t i = 0; i < s->end.params.qps; i++) {
-		if (s->end.qps[i].credit_busy)
-			return false;
-	}
-	return s->verdict.received >= ops;
-}
-
-void
-uroce_perf_server_finish(struct perf_server *s, uint64_t ops, const uint64_t *counts,
-			 unsigned int (*idle)(void *arg), void *arg)
-{
-	const bool lossy = uroce_perf_is_lossy(&s->end.params);
-	const bool doubles = s->end.params.transport == PERF_UD;
-	const uint64_t hz = rte_get_tsc_hz();
-	uint64_t now = rte_rdtsc();
-	const uint64_t deadline = now + (lossy ? hz / 1000 * UROCE_PERF_LOST_MS : SETTLE_S * hz);
-	unsigned int work = 0;
-
-	/* also take messages that arrived while another process had the CPU until the deadline */
-	while (!is_settled(s, ops) && s->verdict.errors == 0 && (now < deadline || work > 0)) {
-		now = rte_rdtsc();
-		work = idle(arg);
-		work += uroce_perf_server_round(s);
-	}
-	if (!s->passive && (lossy ? s->verdict.received > ops && !doubles : s->verdict.received != ops))
-		note(s, "the server has received %llu messages, but the client has sent %llu",
-		     (unsigned long long)s->verdict.received, (unsigned long long)ops);
-	if (counts != NULL && s->end.params.verify)
-		counters_check(s, counts);
-	s->verdict.retransmits = uroce_app_host_retransmits(s->end.host) - s->retransmits_before;
+	return 0;
 }

@@ -23,30 +23,27 @@ struct perf_verdict {
 	char text[PERF_TEXT_BYTES]; /* the first error, or empty */
 };
 
-/* Used by one thread at a time: the one that runs the rounds, then the one that finishes. */
+/* A lane of the server. Used by one thread at a time: the one that runs the rounds, then the one that finishes. */
 struct perf_server {
 	struct perf_end end;
-	struct perf_verdict verdict;
-	uint64_t retransmits_before;
+	struct perf_verdict verdict; /* of the lane; without retransmits */
 	uint32_t next_qp; /* lat: the QP of the next message */
 	uint64_t rounds;	/* atomic: rounds on an lcore of its own */
 	uint64_t next_reminder; /* TSC of the next repetition of credits */
 	bool passive;     /* the server only polls its worker */
+	const bool *stop; /* atomic: end the rounds on this lcore */
 };
 
-/** Initialize the server; its end is created and connected. */
+/** Initialize the lane; its end is created. */
 void uroce_perf_server_init(struct perf_server *s);
 
 /** Handle arrived messages and completions. @return their number */
 unsigned int uroce_perf_server_round(struct perf_server *s);
 
-/**
- * The client is done: take the remaining messages, and check the counts.
- * @param ops	messages that the client has sent
- * @param counts	atomics: operations on each QP; else NULL
- * @param idle	polls the workers of this thread
- */
-void uroce_perf_server_finish(struct perf_server *s, uint64_t ops, const uint64_t *counts,
-			      unsigned int (*idle)(void *arg), void *arg);
+/** Poll the lane's worker and run rounds until *stop, on an lcore. @param server	the lane. @return 0 */
+int uroce_perf_server_lcore(void *server);
+
+/** Record an error. */
+void uroce_perf_server_note(struct perf_server *s, const char *format, ...) __rte_format_printf(2, 3);
 
 #endif /* UROCE_PERF_MEASURE_SERVER_H */

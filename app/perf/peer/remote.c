@@ -42,20 +42,21 @@ receive(struct perf_remote *remote, unsigned int timeout_ms, char *line, char *e
 }
 
 static int
-begin(struct perf_peer *peer, struct perf_end *end, char *error, size_t room)
+begin(struct perf_peer *peer, struct perf_client *c, char *error, size_t room)
 {
 	struct perf_remote *remote = (struct perf_remote *)peer;
+	const struct perf_params *p = &c->lanes.ends[0]->params;
 	char line[UROCE_PERF_OOB_LINE_BYTES];
-	int ret = uroce_perf_send_params(&remote->conn, &end->params);
+	int ret = uroce_perf_send_params(&remote->conn, p);
 
-	for (uint32_t i = 0; i < end->params.qps && ret == 0; i++)
-		ret = uroce_perf_send_qp(&remote->conn, i, &end->qps[i].local);
+	for (uint32_t i = 0; i < p->qps && ret == 0; i++)
+		ret = uroce_perf_send_qp(&remote->conn, i, &uroce_perf_lanes_qp(&c->lanes, i)->local);
 	if (ret != 0)
 		return gone(error, room, ret);
-	for (uint32_t i = 0; i < end->params.qps; i++) {
+	for (uint32_t i = 0; i < p->qps; i++) {
 		if (receive(remote, UROCE_PERF_OOB_TIMEOUT_MS, line, error, room) != 0)
 			return -1;
-		if (uroce_perf_parse_qp(line, i, &end->qps[i].remote) != 0)
+		if (uroce_perf_parse_qp(line, i, &uroce_perf_lanes_qp(&c->lanes, i)->remote) != 0)
 			return gone(error, room, -EPROTO);
 	}
 	return 0;
@@ -82,17 +83,17 @@ alive(struct perf_peer *peer, char *error, size_t room)
 }
 
 static int
-finish(struct perf_peer *peer, const struct perf_run *run, struct perf_verdict *verdict,
-       char *error, size_t room)
+finish(struct perf_peer *peer, const struct perf_client *c, struct perf_verdict *verdict, char *error, size_t room)
 {
 	struct perf_remote *remote = (struct perf_remote *)peer;
+	const struct perf_run *run = c->runs[0];
 	const struct perf_params *p = &run->end.params;
 	char line[UROCE_PERF_OOB_LINE_BYTES];
 	int ret = 0;
 
 	for (uint32_t i = 0; i < p->qps && uroce_perf_ops[p->op].atomic && ret == 0; i++)
 		ret = uroce_perf_conn_send(&remote->conn, "count index=%u ops=%llu", i,
-					   (unsigned long long)run->end.qps[i].done);
+					   (unsigned long long)uroce_perf_lanes_qp(&c->lanes, i)->done);
 	if (ret == 0)
 		ret = uroce_perf_conn_send(&remote->conn, "done ops=%llu failed=%u",
 					   (unsigned long long)run->posted, run->failed);

@@ -9,7 +9,7 @@
 
 #include "peer/message.h"
 #include "peer/oob.h"
-#include "measure/run.h"
+#include "measure/client.h"
 
 struct perf_remote {
 	struct perf_peer peer; /* first */

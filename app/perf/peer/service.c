@@ -2,7 +2,7 @@
  * Copyright 2026 The uroce authors
  *
  * The server's process: waits for a client, creates an endpoint for each row, runs the server's rounds until the
- * client is done, and reports. Main thread, which polls the first worker.
+ * client is done, and reports. Main thread, which is the first lane.
  */
 
 #include <errno.h>
@@ -16,7 +16,7 @@
 #include "peer/cm.h"
 #include "peer/message.h"
 #include "peer/oob.h"
-#include "measure/server.h"
+#include "measure/servers.h"
 #include "peer/service.h"
 #include "signals.h"
 
@@ -26,9 +26,9 @@
 struct service {
 	struct app_host *host;
 	struct perf_conn conn;
-	struct perf_server server;
+	struct perf_servers servers;
 	union ibv_gid wanted; /* the server's address as the client gave it */
-	bool serving;         /* `server` has an endpoint */
+	bool serving;         /* `servers` has endpoints */
 	bool silent;          /* the client was silent: do not wait for its end */
 	uint64_t *counts;     /* atomics: the client's operations on each QP */
 	unsigned int rows;
@@ -41,7 +41,7 @@ idle(void *arg)
 	struct service *s = arg;
 	unsigned int work = uroce_worker_poll(s->host->workers[0]);
 
-	return s->serving ? work + uroce_perf_server_round(&s->server) : work;
+	return s->serving ? work + uroce_perf_server_round(s->servers.servers[0]) : work;
 }
 
 static unsigned int
@@ -132,23 +132,23 @@ infos_receive(struct service *s, uint32_t n)
 static int
 row_connect(struct service *s, const struct perf_params *p, const struct perf_qp_info *infos)
 {
-	struct perf_end *end = &s->server.end;
+	struct perf_lanes *lanes = &s->servers.lanes;
 	char error[PERF_TEXT_BYTES];
 	int ret = 0;
 
-	if (uroce_perf_end_create(end, s->host, p, true, &infos[0].gid, &s->wanted, error,
-				  sizeof(error)) != 0)
+	if (uroce_perf_servers_create(&s->servers, uroce_perf_lanes_count(p, s->host), s->host, p, &infos[0].gid,
+				      &s->wanted, error, sizeof(error)) != 0)
 		return refuse(s, error);
 	for (uint32_t i = 0; i < p->qps; i++)
-		end->qps[i].remote = infos[i];
-	if (uroce_perf_end_connect(end, error, sizeof(error)) != 0) {
-		uroce_perf_end_destroy(end);
+		uroce_perf_lanes_qp(lanes, i)->remote = infos[i];
+	if (uroce_perf_lanes_connect(lanes, error, sizeof(error)) != 0) {
+		uroce_perf_servers_destroy(&s->servers);
 		return refuse(s, error);
 	}
-	uroce_perf_server_init(&s->server);
+	uroce_perf_servers_start(&s->servers, 1);
 	s->serving = true;
 	for (uint32_t i = 0; i < p->qps && ret == 0; i++)
-		ret = uroce_perf_send_qp(&s->conn, i, &end->qps[i].local);
+		ret = uroce_perf_send_qp(&s->conn, i, &uroce_perf_lanes_qp(lanes, i)->local);
 	return ret == 0 ? 0 : lost(s, ret);
 }
 
@@ -173,7 +173,7 @@ static void
 row_close(struct service *s)
 {
 	if (s->serving)
-		uroce_perf_end_destroy(&s->server.end);
+		uroce_perf_servers_destroy(&s->servers);
 	s->serving = false;
 	free(s->counts);
 	s->counts = NULL;
@@ -183,18 +183,20 @@ row_close(struct service *s)
 static int
 row_finish(struct service *s, const char *line)
 {
-	const struct perf_params *p = &s->server.end.params;
-	const struct perf_verdict *v = &s->server.verdict;
+	const struct perf_params *p = &s->servers.lanes.ends[0]->params;
+	const struct perf_verdict *v = &s->servers.verdict;
 	uint64_t ops, failed;
 	int ret;
 
 	if (uroce_perf_message_number(line, "ops", 0, UINT64_MAX, &ops) != 0 ||
 	    uroce_perf_message_number(line, "failed", 0, 1, &failed) != 0)
 		return lost(s, -EPROTO);
+	uroce_perf_servers_stop(&s->servers);
 	if (failed == 0)
-		uroce_perf_server_finish(&s->server, ops,
-					 uroce_perf_ops[p->op].atomic ? s->counts : NULL,
-					 idle_worker, s);
+		uroce_perf_servers_finish(&s->servers, ops, uroce_perf_ops[p->op].atomic ? s->counts : NULL,
+					  idle_worker, s);
+	else
+		uroce_perf_servers_verdict(&s->servers);
 	s->rows++;
 	s->errors += v->errors;
 	printf("%s of %u bytes, %u queue pairs: %" PRIu64 " messages%s\n",
@@ -243,7 +245,7 @@ count_take(struct service *s, const char *line)
 {
 	uint64_t index;
 
-	if (uroce_perf_message_number(line, "index", 0, s->server.end.params.qps - 1, &index) != 0)
+	if (uroce_perf_message_number(line, "index", 0, s->servers.lanes.ends[0]->params.qps - 1, &index) != 0)
 		return lost(s, -EPROTO);
 	if (uroce_perf_message_number(line, "ops", 0, UINT64_MAX, &s->counts[index]) != 0)
 		return lost(s, -EPROTO);

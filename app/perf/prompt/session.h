@@ -10,7 +10,7 @@
 
 #include <pthread.h>
 
-#include "measure/bench.h"
+#include "bench.h"
 
 #define PERF_MAX_HOSTS 2 /* of one process: client and server */
 

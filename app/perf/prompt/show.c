@@ -171,8 +171,8 @@ qps_of(struct perf_end *end, void *arg)
 	struct show *v = arg;
 	uint32_t shown = 0;
 
-	for (uint32_t i = 0; i < end->params.qps; i++) {
-		if (!is_wanted(v, i))
+	for (uint32_t i = 0; i < end->nb_qps; i++) {
+		if (!is_wanted(v, end->qps[i].index))
 			continue;
 		v->found++;
 		if (v->all || v->one || shown++ < UROCE_PERF_SHOWN_QPS)
@@ -198,28 +198,18 @@ mrs_of(struct perf_end *end, void *arg)
 	}
 }
 
-/* n QPs are dealt in turn: get the number of those for one of the receivers. */
-static uint32_t
-dealt(uint32_t n, uint32_t receivers, uint32_t receiver)
-{
-	return (n + receivers - 1 - receiver) / receivers;
-}
-
 static void
 cqs_of(struct perf_end *end, void *arg)
 {
-	const struct app_host *host = end->host;
 	struct show *v = arg;
 
-	for (unsigned int d = 0; d < host->nb_devs; d++) {
-		for (unsigned int w = 0; w < host->nb_workers; w++) {
-			const struct ibv_cq *cq = end->cqs[d][w];
+	for (unsigned int d = 0; d < end->host->nb_devs; d++) {
+		const struct ibv_cq *cq = end->cqs[d];
 
-			fprintf(v->out, "%-6s %-8s %9d %12u\n", end->server ? "server" : "client",
-				uroce_get_device_name(cq->context->device), cq->cqe,
-				dealt(dealt(end->params.qps, host->nb_devs, d), host->nb_workers, w));
-			v->found++;
-		}
+		fprintf(v->out, "%-6s %-8s %9d %12u\n", end->server ? "server" : "client",
+			uroce_get_device_name(cq->context->device), cq->cqe,
+			(end->nb_qps + end->host->nb_devs - 1 - d) / end->host->nb_devs);
+		v->found++;
 	}
 }
 

@@ -10,7 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "measure/bench.h"
+#include "bench.h"
+#include "measure/client.h"
 #include "floor/floor.h"
 #include "measure/ping.h"
 #include "signals.h"
@@ -101,38 +102,30 @@ settle(struct perf_run *r)
 
 /* Measure, with both ends set up. */
 static void
-measure(struct perf_run *r)
+measure(struct perf_client *c)
 {
-	const uint64_t retransmits = uroce_app_host_retransmits(r->end.host);
-
-	uroce_perf_poster_init(&r->end);
-	uroce_perf_probe(r);
-	if (r->failed || uroce_app_stopped())
-		return;
-	if (r->end.params.mode == PERF_LAT)
-		uroce_perf_run_lat(r);
-	else
-		uroce_perf_run_bw(r);
-	if (uroce_perf_is_lossy(&r->end.params))
-		settle(r);
-	r->retransmits = uroce_app_host_retransmits(r->end.host) - retransmits;
+	uroce_perf_client_run(c);
+	if (uroce_perf_is_lossy(&c->runs[0]->end.params))
+		settle(c->runs[0]);
+	uroce_perf_client_count(c);
 }
 
 static void
-connect_and_measure(struct perf_run *r)
+connect_and_measure(struct perf_client *c)
 {
+	struct perf_run *r = c->runs[0];
 	struct perf_verdict verdict = { 0 };
 	char error[PERF_TEXT_BYTES];
 
-	if (r->peer->begin(r->peer, &r->end, error, sizeof(error)) != 0) {
+	if (c->peer->begin(c->peer, c, error, sizeof(error)) != 0) {
 		uroce_perf_run_fail(r, "%s", error);
 		return;
 	}
-	if (uroce_perf_end_connect(&r->end, error, sizeof(error)) == 0)
-		measure(r);
+	if (uroce_perf_lanes_connect(&c->lanes, error, sizeof(error)) == 0)
+		measure(c);
 	else
 		uroce_perf_run_fail(r, "%s", error);
-	if (r->peer->finish(r->peer, r, &verdict, error, sizeof(error)) == 0)
+	if (c->peer->finish(c->peer, c, &verdict, error, sizeof(error)) == 0)
 		verdict_take(r, &verdict);
 	else
 		uroce_perf_run_fail(r, "%s", error);
@@ -151,12 +144,13 @@ static void
 row_fill(const struct perf_bench *b, struct perf_run *r, struct perf_row *row)
 {
 	row->params = r->end.params;
-	row->lcores = b->lcores;
+	row->lcores = r->end.lanes * b->lane_lcores;
 	row->seconds = r->seconds;
 	row->ops = r->ops;
 	row->bytes = r->ops * r->end.params.size;
 	row->lost = r->lost;
 	row->retransmits = r->retransmits;
+	row->handed_over = r->handed_over;
 	row->verified_bytes = r->verified_bytes;
 	if (r->failed && r->errors == 0)
 		r->errors = 1;
@@ -183,41 +177,69 @@ floor_take(const struct perf_bench *b, struct perf_row *row)
 				"raise -m\n");
 }
 
-static int
-row_run(struct perf_bench *b, uint32_t size)
+/* Give each lane its share of the messages. */
+static void
+runs_init(const struct perf_bench *b, struct perf_client *c, unsigned int lanes)
 {
-	struct perf_run *r = calloc(1, sizeof(*r));
-	struct perf_row *row = &b->rows[b->nb_rows];
-	struct perf_params params;
-	char error[PERF_TEXT_BYTES];
-	int ret = -1;
+	const uint64_t iters = b->options->iters;
 
-	if (r == NULL || params_make(b, size, &params) != 0)
-		goto free_run;
-	row->params = params;
-	floor_take(b, row);
-	r->peer = b->peer;
-	r->time_s = b->options->time_s;
-	r->iters = b->options->iters;
-	r->progress = b->progress;
-	r->progress_arg = b->progress_arg;
-	uroce_perf_histogram_init(&r->latency);
-	if (uroce_perf_end_create(&r->end, b->host, &params, false, &b->options->peer, NULL, error,
-				  sizeof(error)) != 0) {
-		fprintf(stderr, "uroce-perf: %s\n", error);
-		goto free_run;
+	for (unsigned int i = 0; i < lanes; i++) {
+		struct perf_run *r = c->runs[i];
+
+		r->time_s = b->options->time_s;
+		r->iters = iters / lanes + (i < iters % lanes);
+		r->progress = b->progress;
+		r->progress_arg = b->progress_arg;
 	}
-	connect_and_measure(r);
+}
+
+/* Run one row on lanes of the client. */
+static int
+client_run(struct perf_bench *b, struct perf_client *c, struct perf_row *row)
+{
+	struct perf_run *r = c->runs[0];
+	char error[PERF_TEXT_BYTES];
+
+	if (uroce_perf_lanes_create(&c->lanes, b->host, &row->params, false, &b->options->peer, NULL, error,
+				    sizeof(error)) != 0) {
+		fprintf(stderr, "uroce-perf: %s\n", error);
+		return -1;
+	}
+	connect_and_measure(c);
 	row_fill(b, r, row);
-	uroce_perf_end_destroy(&r->end);
+	uroce_perf_lanes_destroy(&c->lanes);
 	if (!r->failed)
 		floor_take(b, row);
 	b->nb_rows++;
 	if (r->failed)
 		fprintf(stderr, "uroce-perf: %s\n", r->error);
-	ret = r->failed ? -1 : 0;
-free_run:
-	free(r);
+	return r->failed ? -1 : 0;
+}
+
+static int
+row_run(struct perf_bench *b, uint32_t size)
+{
+	struct perf_row *row = &b->rows[b->nb_rows];
+	struct perf_client *c;
+	struct perf_params params;
+	unsigned int lanes;
+	int ret;
+
+	if (params_make(b, size, &params) != 0)
+		return -1;
+	row->params = params;
+	floor_take(b, row);
+	lanes = uroce_perf_lanes_count(&params, b->host);
+	if (b->options->iters != 0)
+		lanes = (unsigned int)RTE_MIN(lanes, b->options->iters);
+	c = uroce_perf_client_alloc(b->peer, lanes);
+	if (c == NULL) {
+		fprintf(stderr, "uroce-perf: out of memory\n");
+		return -1;
+	}
+	runs_init(b, c, lanes);
+	ret = client_run(b, c, row);
+	uroce_perf_client_free(c, lanes);
 	return ret;
 }
 

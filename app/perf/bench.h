@@ -4,8 +4,8 @@
  * A test: one run for each message size, and their results.
  */
 
-#ifndef UROCE_PERF_MEASURE_BENCH_H
-#define UROCE_PERF_MEASURE_BENCH_H
+#ifndef UROCE_PERF_BENCH_H
+#define UROCE_PERF_BENCH_H
 
 #include "report.h"
 #include "measure/run.h"
@@ -14,7 +14,7 @@ struct perf_bench {
 	const struct perf_options *options;
 	struct app_host *host;
 	struct perf_peer *peer;
-	unsigned int lcores;
+	unsigned int lane_lcores; /* lcores of a lane in this process: of one end, or of both */
 	struct perf_floor_place place; /* lcores, for --floor */
 	void (*progress)(void *arg, const char *line); /* as in struct perf_run */
 	void *progress_arg;
@@ -28,4 +28,4 @@ int uroce_perf_bench_run(struct perf_bench *b);
 /** Print the results for the user. */
 void uroce_perf_bench_report(FILE *out, const struct perf_bench *b);
 
-#endif /* UROCE_PERF_MEASURE_BENCH_H */
+#endif /* UROCE_PERF_BENCH_H */
