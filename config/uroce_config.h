@@ -180,6 +180,8 @@
 #define UROCE_POLL_BURSTS 4		/* bursts sent in one poll; one is received from each queue */
 #define UROCE_POLL_YIELD_NS 20000ull	/* a thread that polls an empty CQ for this long yields */
 #define UROCE_ROUND_MAX_NS 1000000ull	/* time of a round beyond this does not count as its work */
+#define UROCE_WAIT_POLL_NS 1000000ull	/* longest sleep of a worker that received frames do not wake */
+#define UROCE_WAIT_LEAST_NS 20000ull	/* a worker does not sleep if its next deadline is as close as this */
 #define UROCE_LINK_POLL_NS 250000000ull	/* interval at which a port's link is checked */
 #define UROCE_TX_STALL_NS 100000000	/* after this long, frames for a port that accepts none are dropped */
 #define UROCE_TX_KICK_WAIT_NS 10000000ull	/* delay of dummy frames, which make a port free sent mbufs */

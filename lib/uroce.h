@@ -89,6 +89,29 @@ int uroce_destroy_worker(struct uroce_worker *worker);
  */
 unsigned int uroce_worker_poll(struct uroce_worker *worker);
 
+/**
+ * Get a descriptor on which a thread can wait, by epoll(7), poll(2) or select(2), while the worker has nothing to do.
+ * It becomes readable after uroce_worker_arm(), when a frame arrives, a thread posts a request or uses the worker, or a
+ * timer is due. Call this function before uroce_open_port(), so that the ports get RX interrupts. The descriptor is the
+ * same in each call, and uroce_destroy_worker() closes it. Do not read it.
+ *
+ * @return	-1 and errno: EMFILE, ENFILE, ENOMEM
+ */
+int uroce_worker_fd(struct uroce_worker *worker);
+
+/**
+ * Prepare to wait for uroce_worker_fd(). Call this function on the thread that polls the worker, after
+ * uroce_worker_poll() returned 0 and all CQs of the thread were found empty. On success, wait; then poll the worker and
+ * the CQs again, which ends the wait also if the descriptor did not become readable. See doc/howto/sleep.
+ *
+ * @param timeout_ns	NULL, or set on success to the time until the worker must be polled, ns; UINT64_MAX: no timer
+ *			runs. The descriptor becomes readable then. It is at most UROCE_WAIT_POLL_NS if a port has no
+ *			interrupt or descriptor: then the worker polls at this interval
+ * @return	0; EAGAIN: there is work, or another thread uses the worker: poll again; EINVAL: uroce_worker_fd() was
+ *		never called; EBUSY: another thread drives the worker
+ */
+int uroce_worker_arm(struct uroce_worker *worker, uint64_t *timeout_ns);
+
 /** The load of a worker. */
 struct uroce_worker_load {
 	size_t size;		/* set by the caller: sizeof(struct uroce_worker_load) */

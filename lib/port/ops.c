@@ -25,7 +25,7 @@
 #include "port/port.h"
 #include "port/registry.h"
 #include "port/resolve.h"
-#include "port/worker/sleep.h"
+#include "port/sleep/sleep.h"
 #include "port/worker/worker.h"
 #include "uroce.h"
 #include "verbs/qp/qp.h"
@@ -47,6 +47,15 @@ progress(struct uroce_device *dev)
 {
 	uroce_tx_kick_wait(uroce_port_of(dev), uroce_clock_ns());
 	uroce_workers_progress(); /* all workers: the awaited frame may come from another device of this process */
+}
+
+static void
+wake(struct uroce_device *dev)
+{
+	struct uroce_port *port = uroce_port_of(dev);
+
+	for (unsigned int i = 0; i < port->nb_queues; i++)
+		uroce_worker_nudge(port->queues[i].worker);
 }
 
 /* Poll the workers for an application that polls an empty CQ. After a while without frames the thread yields its CPU,
@@ -78,14 +87,14 @@ poll_ours(struct uroce_device *dev)
 			uroce_worker_round(port->queues[i].worker);
 }
 
-/* Ring the doorbell of a worker whose thread may be asleep (poll_progress). */
+/* Ring the doorbell of a worker whose thread may be asleep. */
 static void
-driven_doorbell(struct uroce_qp *qp)
+doorbell(struct uroce_qp *qp)
 {
 	struct uroce_worker *w = uroce_worker_of(uroce_qp_engine(qp));
 
 	uroce_engine_doorbell(qp);
-	/* pairs with the store in uroce_worker_sleep() */
+	/* pairs with the stores in uroce_worker_sleep() and arm() */
 	if (unlikely(__atomic_load_n(&w->sleep, __ATOMIC_SEQ_CST) >= UROCE_SLEEP_NAP))
 		uroce_worker_posted(w);
 }
@@ -190,8 +199,9 @@ static const struct uroce_worker_ops worker_ops = {
 	.qp_attach = uroce_port_qp_attach,
 	.engine_enter = engine_enter,
 	.engine_exit = engine_exit,
-	.doorbell = uroce_engine_doorbell,
+	.doorbell = doorbell,
 	.progress = progress,
+	.wake = wake,
 	.poll = poll_ours,
 };
 
@@ -199,8 +209,9 @@ static const struct uroce_worker_ops driven_worker_ops = {
 	.qp_attach = uroce_port_qp_attach,
 	.engine_enter = engine_enter,
 	.engine_exit = engine_exit,
-	.doorbell = driven_doorbell,
+	.doorbell = doorbell,
 	.progress = progress,
+	.wake = wake,
 	.poll = poll,
 };
 

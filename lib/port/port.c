@@ -137,6 +137,8 @@ port_alloc(uint16_t port_id, const struct uroce_port_conf *conf,
 		port->queues[i].port = port;
 		port->queues[i].worker = workers[i];
 		port->queues[i].port_id = port_id;
+		port->queues[i].rx_fd = -1;
+		port->wants_rx_interrupts |= uroce_worker_has_fd(workers[i]);
 		port->queues[i].id = (uint16_t)i;
 		port->queues[i].handover.frames = port->queues[i].held;
 	}

@@ -20,6 +20,7 @@
 #include "port/counters.h"
 #include "port/worker/handover.h"
 #include "port/worker/tx_kick.h"
+#include "port/sleep/wake.h"
 #include "port/net/gid.h"
 #include "port/net/group.h"
 #include "port/net/neighbor.h"
@@ -34,6 +35,13 @@ struct uroce_worker;
 
 #define UROCE_TX_ROOM \
 	(2 * UROCE_BURST) /* one burst of the engine, and one of earlier frames and of the port's own */
+
+/* What wakes a sleeping worker when frames arrive at a queue. */
+enum uroce_rx_wake {
+	UROCE_RX_WAKE_NONE,	 /* nothing: the worker polls at intervals */
+	UROCE_RX_WAKE_SOCKET,	 /* a descriptor that is readable while the queue has frames */
+	UROCE_RX_WAKE_INTERRUPT, /* ethdev's RX interrupt, which each sleep enables */
+};
 
 /* Queue i of a port, driven by its worker i. */
 struct uroce_port_queue {
@@ -55,6 +63,10 @@ struct uroce_port_queue {
 	uint64_t counters[UROCE_PORT_COUNTER_COUNT];
 	uint64_t filler_ns; /* time of the next dummy frames */
 	struct uroce_held_frame held[UROCE_BURST]; /* of handover */
+	/* for a worker with a descriptor; the worker's turn */
+	enum uroce_rx_wake rx_wake;
+	int rx_fd;     /* -1: none */
+	bool rx_stale; /* atomic: the link has come up, so the driver may have another descriptor */
 } __rte_cache_aligned;
 
 struct uroce_port {
@@ -68,6 +80,8 @@ struct uroce_port {
 	bool at_process;  /* the other end of the link is a process of this host: a peer, or a switch */
 	bool enters_kernel; /* bursts make system calls, in which a thread can be canceled */
 	bool no_loopback; /* send to other devices of the process through the port */
+	bool wants_rx_interrupts; /* one of its workers had a descriptor when the port was opened */
+	bool rx_interrupts;	  /* the driver accepted intr_conf.rxq */
 	int numa_node;
 	uint64_t owner; /* ethdev's owner id; RTE_ETH_DEV_NO_OWNER: the port is not claimed */
 	struct uroce_port_queue *queues;
@@ -81,6 +95,7 @@ struct uroce_port {
 	uint64_t announce;  /* atomic: GID indices to be announced */
 	struct uroce_ping pings[UROCE_MAX_PINGS];
 	struct uroce_tx_kick filler;
+	rte_spinlock_t interrupt_lock; /* enabling and disabling RX interrupts */
 	rte_spinlock_t link_lock; /* link_up, removed, and the order of their events */
 	bool link_up;             /* as last reported to the application */
 	bool removed;             /* the device has been removed */
@@ -139,6 +154,8 @@ uroce_port_upkeep_by(struct uroce_port *port, uint64_t when_ns)
 	while (when_ns < old && !__atomic_compare_exchange_n(&port->upkeep_ns, &old, when_ns, true,
 							     __ATOMIC_RELEASE, __ATOMIC_RELAXED))
 		;
+	if (when_ns < old)
+		uroce_worker_nudge(port->queues[0].worker);
 }
 
 /* ops.c */

@@ -56,6 +56,12 @@ progress(struct uroce_device *dev)
 }
 
 static void
+wake(struct uroce_device *dev)
+{
+	harness_device_of(dev)->wakes++;
+}
+
+static void
 clocks(struct uroce_device *dev, uint64_t *device_ns, uint64_t *wall_ns)
 {
 	*device_ns = *harness_device_of(dev)->clock_ns;
@@ -175,6 +181,7 @@ static const struct uroce_worker_ops worker_ops = {
 	.engine_exit = engine_turn,
 	.doorbell = uroce_engine_doorbell,
 	.progress = progress,
+	.wake = wake,
 };
 
 static const struct uroce_worker_ops standin_worker_ops = {
@@ -183,6 +190,7 @@ static const struct uroce_worker_ops standin_worker_ops = {
 	.engine_exit = harness_engine_exit,
 	.doorbell = doorbell,
 	.progress = progress,
+	.wake = wake,
 };
 
 #define PORT_OPS \

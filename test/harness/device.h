@@ -37,6 +37,7 @@ struct harness_device {
 	/* the worker */
 	struct uroce_engine *engine;	/* of the next QP */
 	void (*progress)(struct uroce_device *dev);	/* NULL: no progress */
+	uint32_t wakes;		/* calls of wake() */
 	void (*entering)(void);		/* stand-in: called by engine_enter before it takes the lock, or NULL */
 	struct harness_engine engines[HARNESS_ENGINES];	/* stand-ins */
 

@@ -21,7 +21,7 @@
 #include "base/clock.h"
 #include "port/worker/pool.h"
 #include "port/port.h"
-#include "port/worker/sleep.h"
+#include "port/sleep/sleep.h"
 #include "rings.h"
 #include "tasks.h"
 #include "uroce.h"

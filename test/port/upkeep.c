@@ -25,7 +25,9 @@ static const char *const cidrs[] = { "10.0.0.1/24", NULL };
 static void
 test_when(void **state)
 {
-	struct uroce_port port = { .upkeep_ns = UINT64_MAX };
+	static struct uroce_worker worker;
+	struct uroce_port_queue queue = { .worker = &worker };
+	struct uroce_port port = { .upkeep_ns = UINT64_MAX, .queues = &queue };
 
 	uroce_port_upkeep_by(&port, 500);
 	assert_int_equal(port.upkeep_ns, 500);

@@ -39,6 +39,7 @@ static struct rte_mbuf *in_flight;
 static unsigned int progress_calls;
 static unsigned int free_after;
 static unsigned int freed;
+static unsigned int wakes;
 static uint64_t now_ns = 1; /* the device's clock */
 static uint64_t told_ns[4];
 static unsigned int tellings;
@@ -385,17 +386,26 @@ test_callback_after_giving_up(void **state)
 	free_after = 0;
 	assert_int_equal(uroce_dereg_mr(s.mr), ETIMEDOUT);
 	rte_pktmbuf_free(in_flight);
+	wakes = 0;
 	assert_int_equal(uroce_dereg_mr_async(s.mr, count_freed, &dev), 0);
+	assert_int_equal(wakes, 1);
 	assert_int_equal(freed, 0);
 	uroce_reclaim_run();
 	assert_int_equal(freed, 1);
 	sent_destroy(&s);
 }
 
+static void
+wake(struct uroce_device *device)
+{
+	assert_ptr_equal(device, &dev);
+	wakes++;
+}
+
 static int
 setup(void **state)
 {
-	static const struct uroce_worker_ops worker_ops = { .progress = progress };
+	static const struct uroce_worker_ops worker_ops = { .progress = progress, .wake = wake };
 	static const struct uroce_port_ops port_ops = { .clocks = clocks, .mr_waits = mr_waits };
 	static const struct uroce_device_ops ops = { .worker = &worker_ops, .port = &port_ops };
 	const struct uroce_device_conf conf = {

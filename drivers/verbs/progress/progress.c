@@ -23,7 +23,7 @@
 #include "port/worker/tx_kick.h"
 #include "port/worker/borrowed_lcore.h"
 #include "port/port.h"
-#include "port/worker/sleep.h"
+#include "port/sleep/sleep.h"
 #include "port/worker/worker.h"
 #include "port_state.h"
 #include "progress/progress.h"

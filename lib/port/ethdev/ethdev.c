@@ -100,6 +100,7 @@ configure(struct uroce_port *port, const struct rte_eth_dev_info *info, uint16_t
 		/* rte_eth_dev_configure() fails if an interrupt is requested that the device does not have */
 		.intr_conf.lsc = (*info->dev_flags & RTE_ETH_DEV_INTR_LSC) != 0,
 		.intr_conf.rmv = (*info->dev_flags & RTE_ETH_DEV_INTR_RMV) != 0,
+		.intr_conf.rxq = port->rx_interrupts,
 	};
 	int ret;
 
@@ -117,6 +118,11 @@ configure(struct uroce_port *port, const struct rte_eth_dev_info *info, uint16_t
 						   info->flow_type_rss_offloads;
 	}
 	ret = rte_eth_dev_configure(port->port_id, port->nb_queues, port->nb_queues, &conf);
+	if (ret < 0 && conf.intr_conf.rxq != 0) {
+		conf.intr_conf.rxq = 0;
+		ret = rte_eth_dev_configure(port->port_id, port->nb_queues, port->nb_queues, &conf);
+	}
+	port->rx_interrupts = conf.intr_conf.rxq != 0;
 	if (ret < 0)
 		return complain(port,
 				ret == -EBUSY ? "cannot configure the port, because it is started: stop it first"
@@ -257,7 +263,14 @@ uroce_ethdev_start(struct uroce_port *port, const struct uroce_port_conf *conf)
 	if (ret < 0)
 		return ret;
 	uroce_thread_block_signals(&before); /* a thread that a driver starts, such as net_vhost's, gets no signals */
+	port->rx_interrupts = port->wants_rx_interrupts;
 	ret = start(port, conf);
+	if (ret < 0 && port->rx_interrupts) {
+		UROCE_LOG(NOTICE, "port %u does not start with RX interrupts: trying without\n", port->port_id);
+		port->rx_interrupts = false;
+		pools_retire(port);
+		ret = start(port, conf);
+	}
 	uroce_thread_restore_signals(&before);
 	if (ret < 0) {
 		pools_retire(port);

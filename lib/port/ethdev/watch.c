@@ -35,6 +35,16 @@ note_speed(struct uroce_port *port, const struct rte_eth_link *link)
 	__atomic_store_n(&port->dev.link_mbps, known ? link->link_speed : 0, __ATOMIC_RELAXED);
 }
 
+/* The driver may have got other descriptors from its peer: have sleeping workers look for them. */
+static void
+renew_rx_wakes(struct uroce_port *port)
+{
+	for (unsigned int i = 0; i < port->nb_queues; i++) {
+		__atomic_store_n(&port->queues[i].rx_stale, true, __ATOMIC_RELAXED);
+		uroce_worker_nudge(port->queues[i].worker);
+	}
+}
+
 void
 uroce_watch_link(struct uroce_port *port)
 {
@@ -57,6 +67,7 @@ uroce_watch_link(struct uroce_port *port)
 		/* the link may lead to another switch, which knows none of the port's groups */
 		uroce_groups_renew(&port->groups);
 		uroce_port_upkeep_by(port, 0);
+		renew_rx_wakes(port);
 	}
 	tell(port, up ? IBV_EVENT_PORT_ACTIVE : IBV_EVENT_PORT_ERR);
 unlock:

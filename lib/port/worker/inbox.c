@@ -14,6 +14,7 @@
 
 #include "base/log.h"
 #include "port/counters.h"
+#include "port/sleep/wake.h"
 #include "port/worker/inbox.h"
 #include "uroce.h"
 
@@ -131,8 +132,10 @@ uroce_inbox_put(struct uroce_worker *to, const struct uroce_packet *p, uint16_t 
 {
 	struct uroce_inbox_item item = { .packet = *p, .port_id = port_id };
 
-	return is_spared(to->inbox, p->mbuf->pool) &&
-	       rte_ring_mp_enqueue_elem(to->inbox, &item, sizeof(item)) == 0;
+	if (!is_spared(to->inbox, p->mbuf->pool) || rte_ring_mp_enqueue_elem(to->inbox, &item, sizeof(item)) != 0)
+		return false;
+	uroce_worker_handed(to);
+	return true;
 }
 
 /* Loopback frames use mbufs of the sender's small pools: they fill the inbox up to UROCE_INBOX only. */
@@ -143,6 +146,9 @@ uroce_inbox_put_loopback(struct uroce_worker *to, const struct uroce_inbox_item 
 
 	if (count >= UROCE_INBOX - 1)
 		return 0;
-	return rte_ring_mp_enqueue_burst_elem(to->inbox, items, sizeof(items[0]),
-					      RTE_MIN(n, UROCE_INBOX - 1 - count), NULL);
+	n = rte_ring_mp_enqueue_burst_elem(to->inbox, items, sizeof(items[0]), RTE_MIN(n, UROCE_INBOX - 1 - count),
+					   NULL);
+	if (n != 0)
+		uroce_worker_handed(to);
+	return n;
 }

@@ -15,6 +15,8 @@
 #include "port/worker/tx_kick.h"
 #include "port/worker/rx.h"
 #include "port/worker/tx.h"
+#include "port/sleep/wait.h"
+#include "port/sleep/wake.h"
 #include "port/net/upkeep.h"
 #include "port/worker/worker.h"
 #include "uroce.h"
@@ -152,6 +154,29 @@ try_turn(struct uroce_worker *w)
 	return likely(__atomic_load_n(&w->guests, __ATOMIC_RELAXED) == 0) && rte_ticketlock_trylock(&w->turn);
 }
 
+/* A thread that does not poll the worker had the turn: completions and deadlines may have changed. */
+static inline void
+end_visit(struct uroce_worker *w)
+{
+	w->visited = true;
+	if (unlikely(w->armed))
+		uroce_worker_wake(w);
+}
+
+/* The first poll after a sleep, or after a visit. */
+static void
+end_sleep(struct uroce_worker *w)
+{
+	int cancel;
+
+	w->visited = false;
+	if (!w->armed)
+		return;
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel); /* as in round_uncanceled() */
+	uroce_wait_end(w);
+	pthread_setcancelstate(cancel, &cancel);
+}
+
 static inline unsigned int
 round_online(struct uroce_worker *w)
 {
@@ -180,10 +205,15 @@ round_uncanceled(struct uroce_worker *w)
 static inline unsigned int
 round_and_leave(struct uroce_worker *w, bool is_poller)
 {
-	unsigned int n = unlikely(w->enters_kernel) ? round_uncanceled(w) : round_online(w);
+	unsigned int n;
 
+	if (is_poller && unlikely(w->armed || w->visited))
+		end_sleep(w);
+	n = unlikely(w->enters_kernel) ? round_uncanceled(w) : round_online(w);
 	if (is_poller)
 		__atomic_store_n(&w->polled_ns, w->now_ns, __ATOMIC_RELAXED);
+	else
+		end_visit(w);
 	rte_ticketlock_unlock(&w->turn);
 	return n;
 }
@@ -257,6 +287,23 @@ uroce_worker_enter_within(struct uroce_worker *w, uint64_t timeout_ns)
 void
 uroce_worker_exit(struct uroce_worker *w)
 {
+	end_visit(w);
+	uroce_worker_turn_end(w);
+}
+
+bool
+uroce_worker_turn_try(struct uroce_worker *w)
+{
+	if (!try_turn(w))
+		return false;
+	rte_rcu_qsbr_thread_online(uroce_rcu, w->index);
+	read_clock(w);
+	return true;
+}
+
+void
+uroce_worker_turn_end(struct uroce_worker *w)
+{
 	rte_rcu_qsbr_thread_offline(uroce_rcu, w->index);
 	rte_ticketlock_unlock(&w->turn);
 }
@@ -271,6 +318,8 @@ uroce_worker_add_queue(struct uroce_worker *w, struct uroce_port_queue *q)
 	w->engine.ring_rounds = RTE_MAX(w->engine.ring_rounds,
 					(q->nb_rx_desc + UROCE_BURST_FULL - 1u) / UROCE_BURST_FULL);
 	w->by_port[q->port_id] = q;
+	if (w->wait != NULL)
+		uroce_wait_add_queue(w->wait, q);
 	uroce_worker_exit(w);
 }
 
@@ -278,6 +327,8 @@ void
 uroce_worker_del_queue(struct uroce_worker *w, struct uroce_port_queue *q)
 {
 	uroce_worker_enter(w);
+	if (w->wait != NULL)
+		uroce_wait_del_queue(w->wait, q);
 	uroce_tx_purge(q);
 	uroce_handover_purge(&q->handover, q);
 	uroce_handover_purge(&w->relay, q);

@@ -26,6 +26,7 @@
 
 struct uroce_port;
 struct uroce_port_queue;
+struct uroce_wait;
 
 /* A frame for a QP of this worker: received and parsed by another worker, or sent by a QP of this process. */
 struct uroce_inbox_item {
@@ -64,8 +65,10 @@ struct uroce_worker {
 	int numa_node;
 	uint32_t reorder_frames; /* uroce_worker_conf.reorder_frames */
 	uint64_t since_ns;       /* time of creation */
-	uint32_t sleep;    /* atomic: enum uroce_sleep of the thread that drives the worker */
+	uint32_t sleep;    /* atomic: enum uroce_sleep of the thread that drives or polls the worker */
+	bool sleeps;       /* atomic: that thread sleeps at times */
 	uint32_t lent_lcore; /* atomic: lcore id of the thread that drives the worker; LCORE_ID_ANY: none */
+	struct uroce_wait *wait; /* atomic: the descriptor; NULL: none */
 	/* a fair lock: a control thread gets the turn although an lcore polls all the time */
 	rte_ticketlock_t turn __rte_cache_aligned;
 	uint32_t guests; /* atomic: threads that wait for the turn in uroce_worker_enter_within() */
@@ -78,15 +81,17 @@ struct uroce_worker {
 	uint64_t now_ns __rte_cache_aligned; /* time of this round; others: relaxed read */
 	uint16_t nb_queues;
 	uint16_t nb_loop;
-	bool loop_stalled;
 	bool was_busy; /* the last round moved frames */
 	bool enters_kernel; /* that of any queue's port */
+	bool armed;    /* uroce_worker_arm() was successful, and its thread has not polled since then */
+	bool visited;  /* another thread has had the turn since the last uroce_worker_poll() */
 	uint64_t poller;    /* atomic: owner, the thread that last called uroce_worker_poll(); 0: none */
 	uint64_t polled_ns; /* atomic: now_ns of that call */
 	struct uroce_load load; /* in the cache line of now_ns, which each round writes */
 	struct uroce_handover relay; /* frames of the inbox whose QP is on another worker by now */
 	struct uroce_port_queue *queues[UROCE_MAX_DEVICES];
 	struct uroce_port_queue *by_port[RTE_MAX_ETHPORTS]; /* the same queues, by port id */
+	bool loop_stalled;
 	uint64_t loop_since_ns; /* no inbox has accepted a frame since then; 0: inboxes accept frames */
 	uint64_t cleanup_ns; /* next time that ports free transmitted mbufs for deregistrations */
 	uint64_t lost; /* frames whose device is closed; others: relaxed read */
@@ -107,8 +112,18 @@ uroce_worker_of(struct uroce_engine *engine)
 /** Wait for the worker's turn and take it; begins an RCU reader section. Control threads, not recursive. */
 void uroce_worker_enter(struct uroce_worker *w);
 void uroce_worker_exit(struct uroce_worker *w);
+/** For the thread that polls: take the turn if it is free, and set now_ns. @return false: another thread has it */
+bool uroce_worker_turn_try(struct uroce_worker *w);
+void uroce_worker_turn_end(struct uroce_worker *w);
 /** As uroce_worker_enter(), but time out after timeout_ns. @return false: another thread has kept the turn */
 bool uroce_worker_enter_within(struct uroce_worker *w, uint64_t timeout_ns);
+
+/** Has uroce_worker_fd() been called? */
+static inline bool
+uroce_worker_has_fd(const struct uroce_worker *w)
+{
+	return __atomic_load_n(&w->wait, __ATOMIC_RELAXED) != NULL;
+}
 
 /** Add a queue to its worker, or remove it. Control threads. */
 void uroce_worker_add_queue(struct uroce_worker *w, struct uroce_port_queue *q);

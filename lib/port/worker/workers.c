@@ -21,7 +21,8 @@
 #include "port/worker/inbox.h"
 #include "port/worker/pool.h"
 #include "port/worker/shortage.h"
-#include "port/worker/sleep.h"
+#include "port/sleep/sleep.h"
+#include "port/sleep/wait.h"
 #include "port/worker/worker.h"
 #include "port/worker/worker_conf.h"
 #include "uroce.h"
@@ -178,6 +179,8 @@ uroce_destroy_worker(struct uroce_worker *w)
 		return ret;
 	uroce_inbox_free(w);
 	engine_destroy(w);
+	if (w->wait != NULL)
+		uroce_wait_free(w->wait);
 	rte_free(w);
 	return 0;
 }
@@ -244,14 +247,21 @@ uroce_worker_stop(struct uroce_worker *w)
 	return lcore_id != LCORE_ID_ANY ? 0 : EINVAL;
 }
 
-/* The thread that polled the worker last owns it until it has not polled for UROCE_WORKER_LEFT_NS. A thread that drives
- * the worker does not own it. */
+/* Does the program wait for the worker's descriptor? */
+static bool
+is_waiting(const struct uroce_worker *w)
+{
+	return __atomic_load_n(&w->sleep, __ATOMIC_RELAXED) == UROCE_SLEEP_FD;
+}
+
+/* The thread that polled the worker last owns it until it has not polled for UROCE_WORKER_LEFT_NS, or sleeps. A thread
+ * that drives the worker does not own it. */
 bool
 uroce_worker_is_ours(const struct uroce_worker *w)
 {
 	uint64_t poller = __atomic_load_n(&w->poller, __ATOMIC_RELAXED);
 
-	return poller == 0 || poller == (uint64_t)pthread_self() || uroce_worker_is_driven(w) ||
+	return poller == 0 || poller == (uint64_t)pthread_self() || uroce_worker_is_driven(w) || is_waiting(w) ||
 	       __atomic_load_n(&w->polled_ns, __ATOMIC_RELAXED) + UROCE_WORKER_LEFT_NS <= uroce_clock_ns();
 }
 
@@ -322,7 +332,7 @@ uroce_workers_help(unsigned int *frames)
 	for (unsigned int i = 0; i < UROCE_MAX_WORKERS; i++) {
 		struct uroce_worker *w = workers[i];
 
-		if (w == NULL || w->lcore != LCORE_ID_ANY || uroce_worker_is_driven(w))
+		if (w == NULL || w->lcore != LCORE_ID_ANY || uroce_worker_is_driven(w) || is_waiting(w))
 			continue;
 		any = true; /* if not now, then once its polling thread stops */
 		if (!is_alone(w, now_ns))

@@ -79,6 +79,8 @@ struct uroce_worker_ops {
 	void (*doorbell)(struct uroce_qp *qp);
 	/* For a calling thread that waits: poll the workers that no other thread owns. Not between enter and exit. */
 	void (*progress)(struct uroce_device *dev);
+	/* Wake the device's workers that sleep: their polls have work, although no doorbell was rung. Any thread. */
+	void (*wake)(struct uroce_device *dev);
 	/* Poll the device's workers that no other thread owns, once. Any thread, not between enter and exit. NULL:
 	 * callers must not poll workers. */
 	void (*poll)(struct uroce_device *dev);

@@ -47,6 +47,7 @@ uroce_reclaim_add(struct uroce_reclaim *r)
 	TAILQ_INSERT_TAIL(&waiting, r, link);
 	__atomic_fetch_add(&r->dev->reclaims, 1, __ATOMIC_RELAXED);
 	__atomic_fetch_add(&uroce_reclaim_count, 1, __ATOMIC_RELAXED);
+	r->dev->ops.worker->wake(r->dev);	/* under the lock, which keeps the object, and so the device */
 	pthread_mutex_unlock(&lock);
 }
 

@@ -6,7 +6,6 @@
  * a time limit.
  */
 
-#include <limits.h>
 #include <time.h>
 #include <unistd.h>
 #include <linux/futex.h>
@@ -15,10 +14,8 @@
 #include <rte_debug.h>
 
 #include "port/worker/borrowed_lcore.h"
-#include "port/worker/sleep.h"
+#include "port/sleep/sleep.h"
 #include "uroce.h"
-
-static_assert(sizeof(((struct uroce_worker *)0)->sleep) == 4, "a futex");
 
 static void
 futex_wait(uint32_t *futex, uint32_t value, uint64_t ns)
@@ -38,6 +35,7 @@ uroce_worker_drive(struct uroce_worker *w)
 	uroce_worker_enter(w);	/* the CM's thread may poll it */
 	uroce_engine_wait_for_replies(&w->engine, UROCE_ACK_REPLY_NS);
 	uroce_worker_exit(w);
+	__atomic_store_n(&w->sleeps, true, __ATOMIC_RELAXED);
 	__atomic_store_n(&w->lent_lcore, rte_lcore_id(), __ATOMIC_RELAXED);
 }
 
@@ -46,10 +44,10 @@ uroce_worker_sleep(struct uroce_worker *w, enum uroce_sleep how, uint64_t ns)
 {
 	bool busy;
 
-	/* pairs with the exchange in uroce_worker_wake() and the read in driven_doorbell() */
+	/* pairs with the exchange in uroce_worker_wake() and the read in doorbell() */
 	__atomic_store_n(&w->sleep, how, __ATOMIC_SEQ_CST);
 	busy = how != UROCE_SLEEP_SPARE && uroce_worker_poll(w) > 0;
-	/* Pairs with uroce_engine_doorbell() and the read in driven_doorbell(): either this thread sees the posted
+	/* Pairs with uroce_engine_doorbell() and the read in doorbell(): either this thread sees the posted
 	 * request, or the poster sees the sleep. The poll above does not suffice: another thread may have held the
 	 * turn, and may have taken the doorbells before the request was posted. */
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
@@ -59,19 +57,13 @@ uroce_worker_sleep(struct uroce_worker *w, enum uroce_sleep how, uint64_t ns)
 	return __atomic_exchange_n(&w->sleep, UROCE_AWAKE, __ATOMIC_RELAXED) == UROCE_AWAKE || busy;
 }
 
-void
-uroce_worker_wake(struct uroce_worker *w)
-{
-	/* pairs with the store in uroce_worker_sleep() */
-	if (__atomic_exchange_n(&w->sleep, UROCE_AWAKE, __ATOMIC_SEQ_CST) != UROCE_AWAKE)
-		syscall(SYS_futex, &w->sleep, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
-}
-
-/* Poll before waking the thread, so that the frames leave before the system call. */
+/* Poll before waking the thread, so that the frames leave before the system call. But only the program polls a worker
+ * for whose descriptor it waits. */
 void
 uroce_worker_posted(struct uroce_worker *w)
 {
-	uroce_worker_poll_any_thread(w);
-	if (__atomic_load_n(&w->sleep, __ATOMIC_RELAXED) == UROCE_SLEEP_LONG)
+	if (__atomic_load_n(&w->sleep, __ATOMIC_RELAXED) != UROCE_SLEEP_FD)
+		uroce_worker_poll_any_thread(w);
+	if (__atomic_load_n(&w->sleep, __ATOMIC_RELAXED) >= UROCE_SLEEP_LONG)
 		uroce_worker_wake(w);
 }

@@ -5,23 +5,16 @@
  * thread that posts during the sleep polls the worker once itself.
  */
 
-#ifndef UROCE_PORT_WORKER_SLEEP_H
-#define UROCE_PORT_WORKER_SLEEP_H
+#ifndef UROCE_PORT_SLEEP_SLEEP_H
+#define UROCE_PORT_SLEEP_SLEEP_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include <rte_lcore.h>
 
+#include "port/sleep/wake.h"
 #include "port/worker/worker.h"
-
-/* uroce_worker.sleep */
-enum uroce_sleep {
-	UROCE_AWAKE,
-	UROCE_SLEEP_SPARE,	/* another thread polls the worker; a poster does nothing */
-	UROCE_SLEEP_NAP,	/* a poster polls once to send its request; the sleep continues */
-	UROCE_SLEEP_LONG,	/* a poster polls once and ends the sleep */
-};
 
 /** Make the calling thread, which has an lcore id, the one that drives the worker. From now on it may access mempools
  * only while it holds the worker's turn. */
@@ -39,11 +32,8 @@ uroce_worker_is_driven(const struct uroce_worker *w)
  */
 bool uroce_worker_sleep(struct uroce_worker *w, enum uroce_sleep how, uint64_t ns);
 
-/** End the sleep of the worker's thread, of any kind. Any thread. */
-void uroce_worker_wake(struct uroce_worker *w);
-
-/** Poll the worker after a request was posted during the sleep. Any thread, not between uroce_worker_enter() and
- * exit. */
+/** A request was posted during the sleep: poll the worker, or wake its thread. Any thread, not between
+ * uroce_worker_enter() and exit. */
 void uroce_worker_posted(struct uroce_worker *w);
 
-#endif /* UROCE_PORT_WORKER_SLEEP_H */
+#endif /* UROCE_PORT_SLEEP_SLEEP_H */
