@@ -12,6 +12,7 @@
 #include <time.h>
 
 #include <rte_ethdev.h>
+#include <rte_lcore.h>
 
 #include "base/clock.h"
 #include "port/affinity.h"
@@ -59,7 +60,7 @@ wake(struct uroce_device *dev)
 }
 
 /* Poll the workers for an application that polls an empty CQ. After a while without frames the thread yields its CPU,
- * which the peer's process may need. */
+ * which the peer's process may need. A thread of EAL, such as a reactor of SPDK, has a CPU to itself. */
 static void
 poll(struct uroce_device *dev)
 {
@@ -72,7 +73,8 @@ poll(struct uroce_device *dev)
 	now_ns = __atomic_load_n(&port->queues[0].worker->now_ns, __ATOMIC_RELAXED);
 	if (n != 0)
 		__atomic_store_n(&port->polled_ns, now_ns, __ATOMIC_RELAXED);
-	else if (now_ns - __atomic_load_n(&port->polled_ns, __ATOMIC_RELAXED) > UROCE_POLL_YIELD_NS)
+	else if (now_ns - __atomic_load_n(&port->polled_ns, __ATOMIC_RELAXED) > UROCE_POLL_YIELD_NS &&
+		 rte_lcore_id() == LCORE_ID_ANY)
 		sched_yield();
 }
 

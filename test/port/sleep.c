@@ -368,10 +368,22 @@ test_lent(void **state)
 	leave(f);
 }
 
+static void *
+poll_empty(void *arg)
+{
+	struct fixture *f = arg;
+	struct ibv_wc wc;
+
+	assert_int_equal(uroce_poll_cq(f->cq, 1, &wc), 0);
+	return NULL;
+}
+
+/* A thread that EAL does not know yields; this thread is EAL's. */
 static void
 test_yield(void **state)
 {
 	struct fixture *f = *state;
+	pthread_t thread;
 	struct ibv_wc wc;
 
 	take(f);
@@ -383,6 +395,9 @@ test_yield(void **state)
 	assert_int_equal(uroce_port_of_context(f->context)->polled_ns, f->worker->now_ns);
 	test_clock_advance(UROCE_POLL_YIELD_NS + 1);
 	assert_int_equal(uroce_poll_cq(f->cq, 1, &wc), 0);
+	assert_int_equal(yields, 0);
+	assert_int_equal(pthread_create(&thread, NULL, poll_empty, f), 0);
+	assert_int_equal(pthread_join(thread, NULL), 0);
 	assert_int_equal(yields, 1);
 }
 

@@ -19,6 +19,7 @@
 
 #include "progress/cpu_load.h"
 #include "progress/backoff.h"
+#include "progress/polling.h"
 #include "base/clock.h"
 #include "port/worker/tx_kick.h"
 #include "port/worker/borrowed_lcore.h"
@@ -35,6 +36,7 @@ static struct {
 	struct uroce_worker *worker;	/* release/acquire: publishes the other members */
 	uint64_t busy_ns;
 	struct uroce_cpu_load crowd;
+	uint32_t waits;	/* atomic: calls of uroce_progress_wait() */
 	/* release: LEAVES and STOPS are set by the thread that ends the process, the others by the progress thread */
 	enum end { STAYS, LEAVES, HAS_HUNG_UP, HAS_LEFT, STOPS, HAS_STOPPED } end;
 	void (*hang_up)(void);	/* written before LEAVES */
@@ -48,16 +50,39 @@ spin(void)
 		rte_pause();
 }
 
-/* Has the application polled since the last check, and is it likely to go on: was that recent, or is it polling now? */
-static bool
-others_poll(struct uroce_worker *worker, uint64_t *seen_ns)
-{
-	uint64_t round_ns = __atomic_load_n(&worker->now_ns, __ATOMIC_RELAXED);
-	bool polled = round_ns != *seen_ns && (uroce_clock_ns() < round_ns + UROCE_VERBS_POLLED_NS ||
-					       rte_ticketlock_is_locked(&worker->turn));
+/* What the progress thread saw of its worker at the last check. */
+struct seen {
+	uint64_t round_ns;	/* time of the last round */
+	uint64_t rounds;	/* including the thread's own ones */
+	uint32_t waits;
+	struct uroce_polling polling;
+};
 
-	*seen_ns = round_ns;
-	return polled;
+static void
+see(struct uroce_worker *worker, struct seen *seen)
+{
+	seen->round_ns = __atomic_load_n(&worker->now_ns, __ATOMIC_RELAXED);
+	seen->rounds = __atomic_load_n(&worker->load.rounds, __ATOMIC_RELAXED);
+	seen->waits = __atomic_load_n(&progress.waits, __ATOMIC_RELAXED);
+}
+
+/* Has the application polled since the last check, and is it likely to go on: was that recent, is it polling now, or
+ * does it poll steadily? */
+static bool
+others_poll(struct uroce_worker *worker, struct seen *seen)
+{
+	const struct seen last = *seen;
+	const uint64_t now_ns = uroce_clock_ns();
+	bool is_recent, is_steady;
+
+	see(worker, seen);
+	if (seen->waits != last.waits)	/* it sleeps until an event, in between */
+		uroce_polling_init(&seen->polling, now_ns);
+	/* the last poll of a sleep may have found the turn taken: then it was no round */
+	is_steady = uroce_polling_is_steady(&seen->polling, seen->rounds > last.rounds ? seen->rounds - last.rounds : 0,
+					    seen->round_ns, now_ns);
+	is_recent = now_ns < seen->round_ns + UROCE_VERBS_POLLED_NS || rte_ticketlock_is_locked(&worker->turn);
+	return is_steady || (seen->round_ns != last.round_ns && is_recent);
 }
 
 static enum uroce_sleep
@@ -69,38 +94,39 @@ sleep_of(bool polled, uint64_t ns)
 }
 
 static void
-rest(struct uroce_worker *worker, struct uroce_backoff *pace, enum uroce_sleep how, uint64_t ns)
+rest(struct uroce_worker *worker, struct uroce_backoff *pace, struct seen *seen, enum uroce_sleep how, uint64_t ns)
 {
+	seen->rounds += how != UROCE_SLEEP_SPARE;	/* the thread polls once before it sleeps */
 	if (uroce_worker_sleep(worker, how, ns))
 		uroce_backoff_wake(pace, uroce_clock_ns());
 }
 
 /* Poll once unless the application polls, then pause. */
 static void
-look(struct uroce_worker *worker, struct uroce_backoff *pace, uint64_t *seen_ns)
+look(struct uroce_worker *worker, struct uroce_backoff *pace, struct seen *seen)
 {
-	uint64_t last_ns = *seen_ns;
-	bool polled = others_poll(worker, seen_ns);
+	uint64_t last_ns = seen->round_ns;
+	bool polled = others_poll(worker, seen);
 	/* An application that has been polling for long, and since the last check, may have lost its core for a moment.
 	 * Polling in its place would keep it off the core for longer. */
-	bool is_away = uroce_backoff_trusts(pace) && *seen_ns != last_ns;
+	bool is_away = uroce_backoff_trusts(pace) && seen->round_ns != last_ns;
 	unsigned int frames = 0;
 	uint64_t now_ns, ns;
 	bool crowded;
 
 	if (!polled && is_away) {
-		rest(worker, pace, UROCE_SLEEP_SPARE, UROCE_VERBS_MIN_SLEEP_NS);
+		rest(worker, pace, seen, UROCE_SLEEP_SPARE, UROCE_VERBS_MIN_SLEEP_NS);
 		return;
 	}
 	if (!polled) {
 		frames = uroce_worker_poll(worker);
-		*seen_ns = __atomic_load_n(&worker->now_ns, __ATOMIC_RELAXED);
+		see(worker, seen);
 	}
 	now_ns = uroce_clock_ns();
 	crowded = uroce_backoff_asks(pace, now_ns) && uroce_cpu_load_is_high(&progress.crowd, now_ns);
 	ns = polled ? uroce_backoff_spare(pace, now_ns, crowded) : uroce_backoff_step(pace, now_ns, frames, crowded);
 	if (ns != 0)
-		rest(worker, pace, sleep_of(polled, ns), ns);
+		rest(worker, pace, seen, sleep_of(polled, ns), ns);
 	else if (frames == 0)
 		spin();
 }
@@ -178,7 +204,7 @@ void
 uroce_progress_run(struct uroce_worker *worker, uint64_t busy_ns)
 {
 	struct uroce_backoff pace;
-	uint64_t seen_ns = 0;
+	struct seen seen;
 	enum end end;
 
 	prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0);	/* the default slack makes each sleep 50 us longer */
@@ -187,11 +213,13 @@ uroce_progress_run(struct uroce_worker *worker, uint64_t busy_ns)
 	uroce_cpu_load_init(&progress.crowd, "/proc/loadavg", gettid());
 	__atomic_store_n(&progress.worker, worker, __ATOMIC_RELEASE);	/* pairs with uroce_progress_wait() */
 	uroce_backoff_init(&pace, busy_ns, uroce_clock_ns());
+	uroce_polling_init(&seen.polling, uroce_clock_ns());
+	see(worker, &seen);
 	/* pairs with the releases in uroce_progress_leave() and uroce_progress_stop() */
 	while ((end = __atomic_load_n(&progress.end, __ATOMIC_ACQUIRE)) != STOPS) {
 		if (end == LEAVES)
 			leave(worker);
-		look(worker, &pace, &seen_ns);
+		look(worker, &pace, &seen);
 	}
 	rte_thread_unregister();
 	__atomic_store_n(&progress.end, HAS_STOPPED, __ATOMIC_RELEASE);	/* pairs with has_come_to() */
@@ -253,6 +281,7 @@ uroce_progress_wait(int fd)
 	struct uroce_worker *worker = __atomic_load_n(&progress.worker, __ATOMIC_ACQUIRE);
 	uint64_t now_ns;
 
+	__atomic_fetch_add(&progress.waits, 1, __ATOMIC_RELAXED);
 	if (worker == NULL || is_readable(fd) || (fcntl(fd, F_GETFL) & O_NONBLOCK) != 0)
 		return;
 	now_ns = uroce_clock_ns();
