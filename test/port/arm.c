@@ -203,6 +203,24 @@ test_deadline(void **state)
 	assert_woken(f);
 }
 
+/* The timer may expire earlier than by the worker's clock: then it is set again. */
+static void
+test_clocks(void **state)
+{
+	struct fixture *f = *state;
+	struct pollfd p = { .fd = f->fd, .events = POLLIN };
+
+	test_clock_slow();
+	settle(f);
+	f->tap.port->upkeep_ns = uroce_clock_ns() + NS_PER_S / 1000;
+	for (unsigned int i = 0; i < 3; i++) {
+		uroce_worker_poll(f->worker);
+		assert_int_equal(uroce_worker_arm(f->worker, NULL), 0);
+		assert_int_equal(poll(&p, 1, -1), 1);
+		assert_true(f->tap.port->upkeep_ns > uroce_clock_ns());
+	}
+}
+
 /* A callback may keep frames and deliver them later, without an interrupt. */
 static uint16_t
 keep(uint16_t port_id, uint16_t queue, struct rte_mbuf **frames, uint16_t n, uint16_t room, void *arg)
@@ -422,6 +440,58 @@ test_sleeper(void **state)
 	assert_int_equal(pthread_join(thread, NULL), 0);
 }
 
+static bool stop;
+
+/* As a program whose other threads poll the CQs. */
+static void *
+worker_only(void *arg)
+{
+	struct fixture *f = arg;
+	struct pollfd p = { .fd = f->fd, .events = POLLIN };
+
+	while (!__atomic_load_n(&stop, __ATOMIC_RELAXED))
+		if (uroce_worker_poll(f->worker) == 0 && uroce_worker_arm(f->worker, NULL) == 0)
+			poll(&p, 1, -1);
+	return NULL;
+}
+
+/* A thread waits for a completion channel, while the worker's thread sleeps, too. */
+static void
+test_channel(void **state)
+{
+	struct fixture *f = *state;
+	struct ibv_comp_channel *channel = uroce_create_comp_channel(f->tap.context);
+	struct ibv_cq *cq = uroce_create_cq(f->tap.context, 16, NULL, channel, 0), *event_cq;
+	struct ibv_qp_attr error = { .qp_state = IBV_QPS_ERR };
+	struct ibv_send_wr *bad, wr = { .opcode = IBV_WR_SEND };
+	pthread_t thread;
+	struct ibv_qp *qp;
+	struct ibv_wc wc;
+	void *context;
+
+	qp = uroce_create_qp(f->pd, &(struct ibv_qp_init_attr){
+		.send_cq = cq, .recv_cq = cq, .qp_type = IBV_QPT_RC,
+		.cap = { .max_send_wr = 8, .max_recv_wr = 8, .max_send_sge = 1, .max_recv_sge = 1 },
+	});
+	assert_non_null(qp);
+	assert_int_equal(uroce_modify_qp(qp, &error, IBV_QP_STATE), 0);
+	settle(f);
+	stop = false;
+	test_task_await_sleep(test_task_start(&thread, worker_only, f));
+	for (unsigned int i = 0; i < 100; i++) {
+		assert_int_equal(uroce_req_notify_cq(cq, 0), 0);
+		assert_int_equal(uroce_post_send(qp, &wr, &bad), 0);
+		assert_int_equal(uroce_get_cq_event(channel, &event_cq, &context), 0);
+		uroce_ack_cq_events(event_cq, 1);
+		assert_int_equal(uroce_poll_cq(cq, 1, &wc), 1);
+	}
+	__atomic_store_n(&stop, true, __ATOMIC_RELAXED);
+	assert_int_equal(uroce_destroy_qp(qp), 0);	/* wakes the worker's thread */
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	assert_int_equal(uroce_destroy_cq(cq), 0);
+	assert_int_equal(uroce_destroy_comp_channel(channel), 0);
+}
+
 UROCE_TESTS(port_arm)
 {
 	const struct CMUnitTest tests[] = {
@@ -439,6 +509,8 @@ UROCE_TESTS(port_arm)
 		cmocka_unit_test(test_driven),
 		cmocka_unit_test(test_no_turn),
 		cmocka_unit_test(test_sleeper),
+		cmocka_unit_test(test_channel),
+		cmocka_unit_test(test_clocks),	/* the last: the clock stays slow */
 	};
 
 	test_eal_init(NULL);

@@ -30,6 +30,7 @@ static struct {
 	bool has_interrupts;
 	bool refuses_configure;	/* a configuration with RX interrupts */
 	bool refuses_start;
+	bool fails;		/* to enable an interrupt */
 	bool is_configured;	/* with RX interrupts */
 	bool is_enabled;
 	struct test_rings *late;	/* a frame arrives just before the next call enables the interrupt */
@@ -77,6 +78,8 @@ rte_eth_dev_rx_intr_enable(uint16_t port_id, uint16_t queue_id)
 {
 	if (!nic.has_interrupts)
 		return -ENOTSUP;
+	if (nic.fails)
+		return -EIO;
 	if (nic.late != NULL)
 		arrive(nic.late);
 	nic.late = NULL;
@@ -236,6 +239,21 @@ assert_polls(struct fixture *f)
 }
 
 static void
+test_fails(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t timeout_ns = 0;
+
+	f->fd = uroce_worker_fd(f->worker);
+	port_open(f);
+	arm(f);
+	settle(f);
+	nic.fails = true;
+	assert_int_equal(uroce_worker_arm(f->worker, &timeout_ns), 0);
+	assert_true(timeout_ns == UROCE_WAIT_POLL_NS);
+}
+
+static void
 test_refused(void **state)
 {
 	struct fixture *f = *state;
@@ -301,6 +319,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_interrupt, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_race, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_close, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_fails, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_refused, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_too_late, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_connected_later, setup, teardown),

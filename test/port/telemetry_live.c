@@ -206,6 +206,7 @@ test_traffic(void **state)
 	assert_int_equal(telemetry_number("req_cqe_error"), 0);
 	telemetry_ask("/uroce/worker,0");
 	assert_int_equal(telemetry_number("qps"), 2);
+	assert_int_equal(telemetry_number("waiting"), 0);
 	assert_int_equal(telemetry_number("received_bytes"), 2 * BYTES + 100); /* without those of the atomic */
 	assert_true(telemetry_number("busy_cycles") > 0);
 	assert_true(telemetry_number("busy_cycles") <= telemetry_number("total_cycles"));

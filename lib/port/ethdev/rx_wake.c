@@ -96,17 +96,17 @@ uroce_rx_wake_find(struct uroce_port_queue *q)
 }
 
 /* A lock for each port: the queues of some devices share a register. */
-void
+bool
 uroce_rx_wake_enable(struct uroce_port_queue *q, bool on)
 {
+	int ret;
+
 	if (q->rx_wake != UROCE_RX_WAKE_INTERRUPT)
-		return;
+		return true;
 	rte_spinlock_lock(&q->port->interrupt_lock);
-	if (on)
-		rte_eth_dev_rx_intr_enable(q->port_id, q->id);
-	else
-		rte_eth_dev_rx_intr_disable(q->port_id, q->id);
+	ret = on ? rte_eth_dev_rx_intr_enable(q->port_id, q->id) : rte_eth_dev_rx_intr_disable(q->port_id, q->id);
 	rte_spinlock_unlock(&q->port->interrupt_lock);
+	return ret == 0;
 }
 
 bool

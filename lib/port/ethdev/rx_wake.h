@@ -18,8 +18,9 @@
  */
 void uroce_rx_wake_find(struct uroce_port_queue *q);
 
-/** Turn the queue's RX interrupt on or off; frames that arrived before raise none. The worker's turn. */
-void uroce_rx_wake_enable(struct uroce_port_queue *q, bool on);
+/** Turn the queue's RX interrupt, if it has one, on or off. Frames that arrived before raise none. The worker's turn.
+ * @return false: the driver has failed */
+bool uroce_rx_wake_enable(struct uroce_port_queue *q, bool on);
 
 /** Does an RX callback of ethdev process the queue's frames? It may keep a frame for later, as netem does. */
 bool uroce_rx_wake_is_filtered(const struct uroce_port_queue *q);

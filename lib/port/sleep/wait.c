@@ -25,7 +25,7 @@
 static int
 add_fd(const struct uroce_wait *wait, int fd, bool edge)
 {
-	struct epoll_event event = { .events = EPOLLIN | (edge ? EPOLLET : 0) };
+	struct epoll_event event = { .events = EPOLLIN | (edge ? EPOLLET : 0), .data.fd = fd };
 
 	return epoll_ctl(wait->epoll_fd, EPOLL_CTL_ADD, fd, &event) == 0 || errno == EEXIST ? 0 : -1;
 }
@@ -104,18 +104,30 @@ uroce_wait_del_queue(struct uroce_wait *wait, struct uroce_port_queue *q)
 	q->rx_fd = -1;
 }
 
+static void
+forget_events(struct uroce_wait *wait)
+{
+	struct epoll_event events[EVENTS];
+	int n = epoll_wait(wait->epoll_fd, events, RTE_DIM(events), 0);
+
+	for (int i = 0; i < n; i++)
+		if (events[i].data.fd == wait->timer_fd)
+			wait->timer_ns = UINT64_MAX; /* perhaps earlier than by the worker's clock */
+}
+
 void
 uroce_wait_begin(struct uroce_worker *w)
 {
-	struct epoll_event old[EVENTS];
-
-	epoll_wait(w->wait->epoll_fd, old, RTE_DIM(old), 0);
+	forget_events(w->wait);
 	w->wait->sleeper = pthread_self();
 	w->armed = true;
 	for (unsigned int i = 0; i < w->nb_queues; i++) {
-		if (unlikely(__atomic_load_n(&w->queues[i]->rx_stale, __ATOMIC_RELAXED)))
-			find_fd(w->wait, w->queues[i]);
-		uroce_rx_wake_enable(w->queues[i], true);
+		struct uroce_port_queue *q = w->queues[i];
+
+		if (unlikely(__atomic_load_n(&q->rx_stale, __ATOMIC_RELAXED)))
+			find_fd(w->wait, q);
+		if (!uroce_rx_wake_enable(q, true))
+			q->rx_wake = UROCE_RX_WAKE_NONE;
 	}
 }
 
@@ -125,7 +137,7 @@ uroce_wait_until(struct uroce_wait *wait, uint64_t now_ns, uint64_t next_ns)
 {
 	struct itimerspec timer = { .it_interval = { .tv_sec = 0 } };
 
-	if (next_ns == UINT64_MAX || (wait->timer_ns > now_ns && wait->timer_ns <= next_ns))
+	if (wait->timer_ns <= next_ns)
 		return;
 	timer.it_value.tv_sec = (time_t)((next_ns - now_ns) / NS_PER_S);
 	timer.it_value.tv_nsec = (long)((next_ns - now_ns) % NS_PER_S);

@@ -18,7 +18,7 @@ struct uroce_wait {
 	int epoll_fd; /* uroce_worker_fd() */
 	int wake_fd;  /* eventfd: uroce_worker_wake() */
 	int timer_fd;
-	uint64_t timer_ns; /* expiration of timer_fd; UINT64_MAX: it was never set. The turn */
+	uint64_t timer_ns; /* expiration of timer_fd; UINT64_MAX: it is not set. The turn */
 	pthread_t sleeper; /* the thread that armed the worker last. The turn */
 };
 

@@ -7,6 +7,7 @@
 #ifndef UROCE_PORT_SLEEP_WAKE_H
 #define UROCE_PORT_SLEEP_WAKE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include <rte_branch_prediction.h>
@@ -21,6 +22,13 @@ enum uroce_sleep {
 	UROCE_SLEEP_LONG,	/* a poster polls once and ends the sleep */
 	UROCE_SLEEP_FD,		/* the program waits for uroce_worker_fd(); a poster ends the sleep */
 };
+
+/** Does the program wait for the worker's descriptor? */
+static inline bool
+uroce_worker_is_waiting(const struct uroce_worker *w)
+{
+	return __atomic_load_n(&w->sleep, __ATOMIC_RELAXED) == UROCE_SLEEP_FD;
+}
 
 /** End the sleep of the worker's thread, of any kind. Any thread. */
 void uroce_worker_wake(struct uroce_worker *w);

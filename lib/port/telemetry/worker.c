@@ -14,6 +14,7 @@
 #include "base/rcu.h"
 #include "port/registry.h"
 #include "port/telemetry/page.h"
+#include "port/sleep/wake.h"
 #include "port/telemetry/telemetry.h"
 #include "port/worker/worker.h"
 #include "uroce.h"
@@ -120,6 +121,7 @@ describe(struct uroce_worker *w, void *arg)
 	rte_tel_data_add_dict_int(d, "worker", w->index);
 	rte_tel_data_add_dict_int(d, "lcore", w->lcore == LCORE_ID_ANY ? -1 : (int)w->lcore);
 	rte_tel_data_add_dict_int(d, "numa_node", w->numa_node);
+	rte_tel_data_add_dict_int(d, "waiting", uroce_worker_is_waiting(w));
 	rte_tel_data_add_dict_int(d, "devices", (int)w->devices);
 	describe_load(w, d);
 	describe_engine(&w->engine, d);

@@ -247,13 +247,6 @@ uroce_worker_stop(struct uroce_worker *w)
 	return lcore_id != LCORE_ID_ANY ? 0 : EINVAL;
 }
 
-/* Does the program wait for the worker's descriptor? */
-static bool
-is_waiting(const struct uroce_worker *w)
-{
-	return __atomic_load_n(&w->sleep, __ATOMIC_RELAXED) == UROCE_SLEEP_FD;
-}
-
 /* The thread that polled the worker last owns it until it has not polled for UROCE_WORKER_LEFT_NS, or sleeps. A thread
  * that drives the worker does not own it. */
 bool
@@ -261,7 +254,7 @@ uroce_worker_is_ours(const struct uroce_worker *w)
 {
 	uint64_t poller = __atomic_load_n(&w->poller, __ATOMIC_RELAXED);
 
-	return poller == 0 || poller == (uint64_t)pthread_self() || uroce_worker_is_driven(w) || is_waiting(w) ||
+	return poller == 0 || poller == (uint64_t)pthread_self() || uroce_worker_is_driven(w) || uroce_worker_is_waiting(w) ||
 	       __atomic_load_n(&w->polled_ns, __ATOMIC_RELAXED) + UROCE_WORKER_LEFT_NS <= uroce_clock_ns();
 }
 
@@ -332,7 +325,7 @@ uroce_workers_help(unsigned int *frames)
 	for (unsigned int i = 0; i < UROCE_MAX_WORKERS; i++) {
 		struct uroce_worker *w = workers[i];
 
-		if (w == NULL || w->lcore != LCORE_ID_ANY || uroce_worker_is_driven(w) || is_waiting(w))
+		if (w == NULL || w->lcore != LCORE_ID_ANY || uroce_worker_is_driven(w) || uroce_worker_is_waiting(w))
 			continue;
 		any = true; /* if not now, then once its polling thread stops */
 		if (!is_alone(w, now_ns))
