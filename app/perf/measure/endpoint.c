@@ -50,14 +50,6 @@ dev_of(const struct perf_end *end, uint32_t at)
 	return at % end->host->nb_devs;
 }
 
-uint32_t
-uroce_perf_end_qp_index(const struct perf_end *end, uint32_t at)
-{
-	const uint32_t devs = end->host->nb_devs;
-
-	return (at / devs * end->lanes + end->lane) * devs + at % devs;
-}
-
 static int
 check_limits(const struct perf_end *end, char *error, size_t room)
 {

@@ -208,7 +208,13 @@ size_t uroce_perf_check_message(const struct perf_end *end, const struct perf_qp
 
 /** Get the index among all QPs of the run of QP `at` of the end. QP i of each end is on the device i modulo their number;
  * a device deals its QPs to the lanes in turn. */
-uint32_t uroce_perf_end_qp_index(const struct perf_end *end, uint32_t at);
+static inline uint32_t
+uroce_perf_end_qp_index(const struct perf_end *end, uint32_t at)
+{
+	const uint32_t devs = end->host->nb_devs;
+
+	return (at / devs * end->lanes + end->lane) * devs + at % devs;
+}
 
 /**
  * Create a lane of an end: its buffers, and its QPs in INIT.

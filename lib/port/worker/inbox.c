@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The inboxes of workers. An inbox grows with the number of workers that hand frames over to it.
+ * The inboxes of workers. Control threads create them; workers put frames into them, within a poll.
  */
 
 #include <assert.h>
@@ -25,8 +25,8 @@ static_assert((UROCE_MAX_WORKERS - 1) * FEW < UROCE_RX_MBUFS - UROCE_RX_DESC, "F
 static_assert(UROCE_INBOX - 1 <= UROCE_PAYLOAD_MBUFS / 4, "UROCE_INBOX");
 static_assert(UROCE_INBOX <= UROCE_MAX_INBOX, "UROCE_MAX_INBOX");
 
-static struct rte_ring *
-ring_create(const struct uroce_worker *w, uint32_t frames)
+struct rte_ring *
+uroce_inbox_ring(const struct uroce_worker *w, uint32_t frames)
 {
 	static unsigned int sequence; /* atomic */
 	char name[RTE_RING_NAMESIZE];
@@ -39,7 +39,7 @@ ring_create(const struct uroce_worker *w, uint32_t frames)
 int
 uroce_inbox_create(struct uroce_worker *w, uint32_t frames)
 {
-	w->inbox = ring_create(w, frames);
+	w->inbox = uroce_inbox_ring(w, frames);
 	w->inbox_grows = frames == UROCE_INBOX - 1;
 	return w->inbox != NULL ? 0 : -rte_errno;
 }
@@ -52,55 +52,6 @@ uroce_inbox_free(struct uroce_worker *w)
 	while (rte_ring_sc_dequeue_elem(w->inbox, &item, sizeof(item)) == 0)
 		rte_pktmbuf_free(item.packet.mbuf);
 	rte_ring_free(w->inbox);
-}
-
-/* Inboxes and the larger rings that replace them. */
-struct growth {
-	struct uroce_worker *const *workers;
-	struct rte_ring *rings[UROCE_MAX_WORKERS]; /* then the replaced rings; NULL: the inbox is large enough */
-	unsigned int n;
-};
-
-/* Replace the inboxes, while no worker is polled. */
-static void
-replace(void *arg)
-{
-	struct growth *g = arg;
-
-	for (unsigned int i = 0; i < g->n; i++) {
-		struct rte_ring *old = g->workers[i]->inbox;
-		struct uroce_inbox_item item;
-
-		if (g->rings[i] == NULL)
-			continue;
-		while (rte_ring_sc_dequeue_elem(old, &item, sizeof(item)) == 0)
-			rte_ring_mp_enqueue_elem(g->rings[i], &item, sizeof(item)); /* it is larger */
-		g->workers[i]->inbox = g->rings[i];
-		g->rings[i] = old;
-	}
-}
-
-void
-uroce_inboxes_size(struct uroce_worker *const *workers, unsigned int n)
-{
-	uint32_t frames = rte_align32pow2(UROCE_INBOX * RTE_MAX(n - 1, 1u)) - 1;
-	struct growth g = { .workers = workers, .n = n };
-	bool any = false;
-
-	frames = RTE_MIN(frames, UROCE_MAX_INBOX - 1u);
-	for (unsigned int i = 0; i < n; i++) {
-		if (!workers[i]->inbox_grows || rte_ring_get_capacity(workers[i]->inbox) >= frames)
-			continue;
-		g.rings[i] = ring_create(workers[i], frames);
-		if (g.rings[i] == NULL)
-			UROCE_LOG(DEBUG, "worker %u: no memory for an inbox of %u frames: it keeps one of %u\n",
-				  workers[i]->index, frames, rte_ring_get_capacity(workers[i]->inbox));
-		any |= g.rings[i] != NULL;
-	}
-	if (any)
-		uroce_hold_workers(replace, &g);
-	for (unsigned int i = 0; i < n; i++)
-		rte_ring_free(g.rings[i]);
 }
 
 void

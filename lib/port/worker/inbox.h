@@ -36,4 +36,7 @@ bool uroce_inbox_put(struct uroce_worker *to, const struct uroce_packet *p, uint
 /** Pass loopback frames to a worker. @return the number of frames that the inbox has accepted */
 unsigned int uroce_inbox_put_loopback(struct uroce_worker *to, const struct uroce_inbox_item *items, unsigned int n);
 
+/** Create the ring of an inbox for this many frames. @return NULL and rte_errno */
+struct rte_ring *uroce_inbox_ring(const struct uroce_worker *w, uint32_t frames);
+
 #endif /* UROCE_PORT_WORKER_INBOX_H */

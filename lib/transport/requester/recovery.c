@@ -97,22 +97,21 @@ uroce_recovery_end(struct uroce_engine *e, struct uroce_qp *qp)
 	take_back(e, rec);
 }
 
-void
+bool
 uroce_recovery_move(struct uroce_engine *from, struct uroce_engine *to, struct uroce_qp *qp)
 {
 	struct uroce_requester *req = uroce_requester_of(qp);
 	struct uroce_recovery *rec;
 
 	if (req->recovery == NULL)
-		return;
+		return true;
 	rec = lend(to);
-	if (rec == NULL) {
-		uroce_requester_on(from, qp, UROCE_ON_MOVED);
-		return;
-	}
+	if (rec == NULL)
+		return false;
 	*rec = *req->recovery;
 	take_back(from, req->recovery);
 	req->recovery = rec;
+	return true;
 }
 
 /* The WQE of a PSN that was sent and is not answered. */

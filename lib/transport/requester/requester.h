@@ -85,8 +85,8 @@ void uroce_recoveries_fini(struct uroce_recoveries *r);
 struct uroce_recovery *uroce_recovery_begin(struct uroce_engine *e, struct uroce_qp *qp);
 /** Release the QP's record, if it has one. The caller changes the state. */
 void uroce_recovery_end(struct uroce_engine *e, struct uroce_qp *qp);
-/** Move the QP's record to another engine, if it has one. If that engine has none free, go back N. */
-void uroce_recovery_move(struct uroce_engine *from, struct uroce_engine *to, struct uroce_qp *qp);
+/** Move the QP's record to another engine, if it has one. @return false: that engine has none free, and the record stays */
+bool uroce_recovery_move(struct uroce_engine *from, struct uroce_engine *to, struct uroce_qp *qp);
 /* Call the functions below only while the QP has a record. PSNs are between req.unacked and req.max_psn. */
 /** The peer has received n request packets from psn on. */
 void uroce_recovery_sacked(struct uroce_qp *qp, uint32_t psn, uint32_t n);

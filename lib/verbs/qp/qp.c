@@ -318,27 +318,6 @@ uroce_xrc_qp_create(struct uroce_device *dev, struct uroce_xrc_target *target)
 	return qp_create(dev, NULL, &init, 0, target);
 }
 
-/* The QP may move to another engine while this thread waits for its turn. */
-void
-uroce_qp_enter(struct uroce_qp *qp)
-{
-	const struct uroce_worker_ops *worker = qp->dev->ops.worker;
-	struct uroce_engine *engine = uroce_qp_engine(qp);
-
-	worker->engine_enter(engine);
-	while (unlikely(engine != uroce_qp_engine(qp))) {
-		worker->engine_exit(engine);
-		engine = uroce_qp_engine(qp);
-		worker->engine_enter(engine);
-	}
-}
-
-void
-uroce_qp_exit(struct uroce_qp *qp)
-{
-	qp->dev->ops.worker->engine_exit(qp->engine);
-}
-
 void
 uroce_qp_withdraw(struct uroce_qp *qp)
 {
