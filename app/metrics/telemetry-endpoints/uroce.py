@@ -164,7 +164,7 @@ QP_GAUGES = {   # key: metric, factor, description
 LEFT_OUT = {
     '/uroce/info': ('name', 'port_id', 'queues', 'workers', 'addresses', 'groups',
                     'qps'),             # with QP1, unlike the metric qps
-    '/uroce/worker': ('worker', 'queues'),
+    '/uroce/worker': ('worker', 'queues', 'waiting'),     # asleep at this moment
     '/uroce/qp': (
         'qpn', 'loopback', 'mtu', 'address', 'udp_source_port', 'srq', 'send_cq', 'recv_cq',
         'psn', 'unacked', 'rd_atomics', 'credits', 'rnr_retries_left', 'timer', 'timer_due_us', 'peer_kind',
