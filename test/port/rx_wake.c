@@ -287,7 +287,7 @@ test_too_late(void **state)
 	assert_polls(f);
 }
 
-/* net_vhost has descriptors only while its peer is connected. */
+/* A driver may have a descriptor only while its peer is connected. */
 static void
 test_connected_later(void **state)
 {
