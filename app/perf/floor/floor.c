@@ -16,11 +16,14 @@
 static int
 load_of(const struct perf_params *p, struct perf_floor_load *load)
 {
+	static struct app_host host = { .nb_devs = 1 };
 	struct perf_end *end = calloc(1, sizeof(*end));
 
 	if (end == NULL)
 		return -ENOMEM;
 	end->params = *p;
+	end->host = &host;
+	end->lanes = 1;
 	uroce_perf_layout(end);
 	*load = (struct perf_floor_load){
 		.message_bytes = RTE_MIN(p->size, WINDOW_BYTES),
