@@ -487,7 +487,8 @@ test_frames_are_handed_over(void **state)
 	run(&s);
 	for (unsigned int i = 0; i < WORKERS; i++)
 		allow(&v, "inbox", ends[0].workers[i]->inbox,
-		      (size_t)rte_ring_get_memsize_elem(sizeof(struct uroce_inbox_item), UROCE_INBOX));
+		      (size_t)rte_ring_get_memsize_elem(sizeof(struct uroce_inbox_item),
+							rte_ring_get_size(ends[0].workers[i]->inbox)));
 	touched_shared(judge, &v);
 	report(&v);
 	assert_int_equal(v.unknown, 0);
