@@ -369,4 +369,31 @@
 #define UROCE_PERF_SHOWN_QPS 16			/* QPs that are shown, unless the user asks for all */
 #define UROCE_PERF_SLOW_BYTES_S 10000000	/* speed of the slowest link: large messages may take longer */
 
+
+/* uroce-nvmf */
+#define UROCE_NVMF_PORT 4420
+#define UROCE_NVMF_MAX_NAMESPACES 64		/* a multiple of 64 */
+#define UROCE_NVMF_MAX_BYTES (1ull << 56)	/* of a namespace */
+#define UROCE_NVMF_BLOCK_SHIFT 9		/* log2 of the bytes of a block, unless the device's are larger */
+#define UROCE_NVMF_MAX_QUEUES 65		/* of a controller, with the admin queue */
+#define UROCE_NVMF_IO_QUEUES 16			/* default of --queues */
+#define UROCE_NVMF_QUEUE_DEPTH 128		/* most entries of a queue */
+#define UROCE_NVMF_MAX_CONTROLLERS 256
+#define UROCE_NVMF_MAX_CONNECTIONS 1023		/* queues of all controllers */
+#define UROCE_NVMF_MAX_HOSTS 64			/* --allow-host */
+#define UROCE_NVMF_EVENTS 4			/* asynchronous event requests of a controller */
+#define UROCE_NVMF_IN_CAPSULE_BYTES 8192	/* data of a command that come with it; two pages */
+#define UROCE_NVMF_MDTS 5			/* log2 of the pages of the largest transfer */
+#define UROCE_NVMF_BUFFER_BYTES (4096u << UROCE_NVMF_MDTS)
+#define UROCE_NVMF_BUFFERS 64			/* of a poller; a command beyond them waits */
+#define UROCE_NVMF_CQES 65536			/* of a poller's completion queue */
+#define UROCE_NVMF_URING 1024			/* I/Os of a poller */
+#define UROCE_NVMF_URING_BATCH 32		/* completions that a round takes */
+#define UROCE_NVMF_LOOK_NS 1000000ull		/* interval at which a poller looks at requests of other threads */
+#define UROCE_NVMF_CONNECT_NS 10000000000ull	/* timeout of a connection without the command Connect */
+#define UROCE_NVMF_KATO_GRACE_NS 1000000000ull	/* a keep-alive may be so late */
+#define UROCE_NVMF_READY_500MS 15		/* CAP.TO: longest time until a controller is ready, in 500 ms */
+#define UROCE_NVMF_IDLE_ROUNDS 1000		/* empty rounds of a single-lcore target before it yields */
+#define UROCE_NVMF_LEAVE_S 3			/* at the end: longest wait for the hosts' connections to close */
+
 #endif /* UROCE_CONFIG_H */

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * Fabrics commands. The poller of the queue.
+ */
+
+#include <stddef.h>
+#include <string.h>
+
+#include "controller.h"
+#include "command/fabrics.h"
+#include "queue.h"
+#include "target.h"
+#include "request.h"
+
+/* The result of a Connect that fails because of a field: its offset, and whether it is in the data */
+#define BAD_FIELD(offset, in_data) ((uint64_t)(offset) | (uint64_t)(in_data) << 16)
+#define IN_COMMAND(field) BAD_FIELD(offsetof(struct nvme_command, field), 0)
+#define IN_DATA(field) BAD_FIELD(offsetof(struct nvme_connect_data, field), 1)
+
+static bool
+is_text(const char nqn[NVME_NQN_BYTES])
+{
+	size_t n = strnlen(nqn, NVME_NQN_BYTES);
+
+	return n != 0 && n <= NVME_NQN_MAX;
+}
+
+/* @return a status; bad: the result that names the wrong field */
+static uint16_t
+check_command(const struct nvmf_queue *q, const struct nvme_command *c, uint64_t *bad)
+{
+	uint16_t qid = rte_le_to_cpu_16(c->connect.qid), sqsize = rte_le_to_cpu_16(c->connect.sqsize);
+
+	if (rte_le_to_cpu_16(c->connect.recfmt) != 0)
+		return NVME_CONNECT_FORMAT;
+	*bad = IN_COMMAND(connect.qid);
+	if (qid != q->qid || qid >= UROCE_NVMF_MAX_QUEUES) /* the CM's private data named the same */
+		return NVME_CONNECT_INVALID_PARAM;
+	*bad = IN_COMMAND(connect.sqsize);
+	if (sqsize == 0 || sqsize >= UROCE_NVMF_QUEUE_DEPTH || sqsize + 1u > q->depth + 1u)
+		return NVME_CONNECT_INVALID_PARAM;
+	return NVME_SUCCESS;
+}
+
+static uint16_t
+check_data(const struct nvmf_subsystem *s, const struct nvmf_queue *q, const struct nvme_connect_data *data, uint64_t *bad)
+{
+	bool discovery = strcmp(data->subnqn, NVME_DISCOVERY_NQN) == 0;
+
+	*bad = IN_DATA(hostnqn);
+	if (!is_text(data->hostnqn))
+		return NVME_CONNECT_INVALID_PARAM;
+	*bad = IN_DATA(subnqn);
+	if (!is_text(data->subnqn) || (!discovery && strcmp(data->subnqn, s->nqn) != 0))
+		return NVME_CONNECT_INVALID_PARAM;
+	*bad = IN_DATA(cntlid);
+	if (q->qid == 0 && rte_le_to_cpu_16(data->cntlid) != NVME_CNTLID_DYNAMIC)
+		return NVME_CONNECT_INVALID_PARAM;
+	*bad = 0;
+	return discovery || uroce_nvmf_subsystem_admits(s, data->hostnqn) ? NVME_SUCCESS : NVME_CONNECT_INVALID_HOST;
+}
+
+static void
+connect_queue(struct nvmf_request *req)
+{
+	const struct nvme_command *c = &req->command;
+	struct nvmf_queue *q = req->queue;
+	struct nvme_connect_data data;
+	uint64_t bad = 0;
+	uint16_t status;
+
+	if (q->controller != NULL || req->direction != NVME_TO_TARGET || req->data_bytes != sizeof(data)) {
+		uroce_nvmf_request_finish(req, (q->controller != NULL ? NVME_COMMAND_SEQUENCE : NVME_SGL_LENGTH_INVALID) |
+						       NVME_DO_NOT_RETRY);
+		return;
+	}
+	memcpy(&data, req->data, sizeof(data));
+	/* the texts are compared as strings */
+	data.subnqn[NVME_NQN_BYTES - 1] = data.hostnqn[NVME_NQN_BYTES - 1] = '\0';
+	status = check_command(q, c, &bad);
+	if (status == NVME_SUCCESS)
+		status = check_data(uroce_nvmf_queue_subsystem(q), q, &data, &bad);
+	if (status == NVME_SUCCESS)
+		status = q->qid == 0 ? uroce_nvmf_controller_create(q, &data, rte_le_to_cpu_32(c->connect.kato_ms))
+				     : uroce_nvmf_controller_join(q, &data, q->qid);
+	if (status != NVME_SUCCESS) {
+		uroce_nvmf_request_finish_with(req, status | NVME_DO_NOT_RETRY,
+					       status == NVME_CONNECT_INVALID_PARAM ? bad : 0);
+		return;
+	}
+	q->sqsize = (uint16_t)(rte_le_to_cpu_16(c->connect.sqsize) + 1);
+	uroce_nvmf_request_finish_with(req, NVME_SUCCESS, q->controller->cntlid);
+}
+
+static void
+property_get(struct nvmf_request *req)
+{
+	uint64_t value;
+	bool known;
+
+	value = uroce_nvmf_controller_property(req->queue->controller, rte_le_to_cpu_32(req->command.property.offset),
+					       &known);
+	if ((req->command.property.attrib & 7) == 0)
+		value = (uint32_t)value;
+	uroce_nvmf_request_finish_with(req, known ? NVME_SUCCESS : NVME_INVALID_FIELD | NVME_DO_NOT_RETRY, value);
+}
+
+static void
+property_set(struct nvmf_request *req)
+{
+	uint16_t status = NVME_INVALID_FIELD;
+
+	if ((req->command.property.attrib & 7) == 0)
+		status = uroce_nvmf_controller_set_property(req->queue->controller,
+							    rte_le_to_cpu_32(req->command.property.offset),
+							    rte_le_to_cpu_64(req->command.property.value));
+	uroce_nvmf_request_finish(req, status == NVME_SUCCESS ? status : status | NVME_DO_NOT_RETRY);
+}
+
+void
+uroce_nvmf_fabrics_execute(struct nvmf_request *req)
+{
+	const struct nvmf_queue *q = req->queue;
+	uint8_t type = req->command.fabrics.fctype;
+
+	if (type == NVME_FABRICS_CONNECT) {
+		connect_queue(req);
+	} else if (q->controller == NULL) {
+		uroce_nvmf_request_finish(req, NVME_COMMAND_SEQUENCE | NVME_DO_NOT_RETRY);
+	} else if (type == NVME_FABRICS_PROPERTY_GET && q->qid == 0) {
+		property_get(req);
+	} else if (type == NVME_FABRICS_PROPERTY_SET && q->qid == 0) {
+		property_set(req);
+	} else if (type == NVME_FABRICS_DISCONNECT && q->qid != 0) {
+		uroce_nvmf_request_finish(req, NVME_SUCCESS);
+		uroce_nvmf_queue_kick(req->queue);
+	} else {
+		uroce_nvmf_request_finish(req, NVME_INVALID_OPCODE | NVME_DO_NOT_RETRY);
+	}
+}

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * Parses the command line of uroce-nvmf after the `--`. main() calls this before EAL starts, so that a wrong argument is
+ * reported at once.
+ */
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <rte_common.h>
+
+#include "address.h"
+#include "options.h"
+#include "program.h"
+
+const char uroce_app_name[] = "uroce-nvmf";
+
+const char uroce_app_both_ends[] = "";
+
+struct parse {
+	struct nvmf_options *o;
+	char *error;
+	size_t room;
+};
+
+static int wrong(const struct parse *p, const char *format, ...) __rte_format_printf(2, 3);
+
+static int
+wrong(const struct parse *p, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(p->error, p->room, format, args);
+	va_end(args);
+	return -EINVAL;
+}
+
+static int
+add(const struct parse *p, const char *option, const char *arg, const char **list, unsigned int *n, unsigned int most)
+{
+	if (*n == most)
+		return wrong(p, "%s %s: there are more than %u: leave this one out", option, arg, most);
+	list[(*n)++] = arg;
+	return 0;
+}
+
+static int
+add_addr(const struct parse *p, const char *arg)
+{
+	union ibv_gid gid;
+
+	if (uroce_app_cidr_parse(arg, &gid) != 0)
+		return wrong(p, "--addr %s: use an IP address with its prefix length, e.g. 10.0.0.1/24 or fd00::1/64",
+			     arg);
+	return add(p, "--addr", arg, p->o->addrs, &p->o->nb_addrs, RTE_DIM(p->o->addrs));
+}
+
+static int
+check_nqn(const struct parse *p, const char *option, const char *arg)
+{
+	if (strncmp(arg, "nqn.", 4) != 0 || strlen(arg) > NVME_NQN_MAX)
+		return wrong(p, "%s %s: use an NVMe qualified name of at most %u characters, e.g. "
+			     "nqn.2026-11.org.example:disk",
+			     option, arg, NVME_NQN_MAX);
+	return 0;
+}
+
+static int
+set_number(const struct parse *p, const char *option, const char *arg, uint64_t max, uint64_t *value)
+{
+	if (uroce_app_number_parse(arg, 1, max, value) != 0)
+		return wrong(p, "%s %s: use a number from 1 to %llu", option, arg, (unsigned long long)max);
+	return 0;
+}
+
+enum {
+	OPT_ADDR = 256,
+	OPT_PORT,
+	OPT_NAMESPACE,
+	OPT_NQN,
+	OPT_ALLOW_HOST,
+	OPT_READ_ONLY,
+	OPT_QUEUES,
+	OPT_HELP,
+	OPT_VERSION,
+};
+
+static const struct option long_options[] = {
+	{ "addr", required_argument, NULL, OPT_ADDR },
+	{ "port", required_argument, NULL, OPT_PORT },
+	{ "namespace", required_argument, NULL, OPT_NAMESPACE },
+	{ "nqn", required_argument, NULL, OPT_NQN },
+	{ "allow-host", required_argument, NULL, OPT_ALLOW_HOST },
+	{ "read-only", no_argument, NULL, OPT_READ_ONLY },
+	{ "queues", required_argument, NULL, OPT_QUEUES },
+	{ "help", no_argument, NULL, OPT_HELP },
+	{ "version", no_argument, NULL, OPT_VERSION },
+	{ NULL, 0, NULL, 0 },
+};
+
+static int
+set_option(const struct parse *p, int option, const char *arg)
+{
+	struct nvmf_options *o = p->o;
+	uint64_t value = 0;
+	int ret;
+
+	switch (option) {
+	case OPT_ADDR: return add_addr(p, arg);
+	case OPT_NAMESPACE:
+		return add(p, "--namespace", arg, o->namespaces, &o->nb_namespaces, RTE_DIM(o->namespaces));
+	case OPT_NQN: o->nqn = arg; return check_nqn(p, "--nqn", arg);
+	case OPT_ALLOW_HOST:
+		ret = check_nqn(p, "--allow-host", arg);
+		return ret != 0 ? ret : add(p, "--allow-host", arg, o->hosts, &o->nb_hosts, RTE_DIM(o->hosts));
+	case OPT_PORT:
+		ret = set_number(p, "--port", arg, UINT16_MAX, &value);
+		o->port = (uint16_t)value;
+		return ret;
+	case OPT_QUEUES:
+		ret = set_number(p, "--queues", arg, UROCE_NVMF_MAX_QUEUES - 1, &value);
+		o->queues = (unsigned int)value;
+		return ret;
+	case OPT_READ_ONLY: o->read_only = true; return 0;
+	case OPT_HELP: o->help = true; return 0;
+	default: o->version = true; return 0;
+	}
+}
+
+static int
+check_together(const struct parse *p)
+{
+	const struct nvmf_options *o = p->o;
+
+	if (o->help || o->version)
+		return 0;
+	if (o->nb_addrs == 0)
+		return wrong(p, "the port needs an address: add --addr IP/PREFIX, e.g. --addr 10.0.0.1/24");
+	if (o->nb_namespaces == 0)
+		return wrong(p, "there is nothing to serve: add --namespace FILE, or --namespace ram:1G");
+	return 0;
+}
+
+int
+uroce_nvmf_options_parse(struct nvmf_options *o, int argc, char **argv, char *error, size_t error_room)
+{
+	struct parse p = { .o = o, .error = error, .room = error_room };
+	int option, at = 1, ret = 0;
+
+	memset(o, 0, sizeof(*o));
+	o->nqn = "nqn.2026-11.org.uroce:target";
+	o->port = UROCE_NVMF_PORT;
+	o->queues = UROCE_NVMF_IO_QUEUES;
+	opterr = 0;
+	optind = 0; /* glibc: start again, EAL may have used getopt */
+	for (; ret == 0 && (option = getopt_long(argc, argv, "+:", long_options, NULL)) != -1; at = optind) {
+		if (option == ':')
+			ret = wrong(&p, "%s needs a value: see --help", argv[at]);
+		else if (option == '?')
+			ret = wrong(&p, "%s is not an option, or takes no value: see --help; EAL arguments go before a --",
+				    argv[at]);
+		else
+			ret = set_option(&p, option, optarg);
+	}
+	opterr = 1; /* let EAL's getopt report wrong arguments */
+	if (ret != 0)
+		return ret;
+	if (optind < argc)
+		return wrong(&p, "'%s' is not an option: see --help", argv[optind]);
+	return check_together(&p);
+}

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * A poller's round: the worker, completions of RDMA, completions of I/O, and every millisecond the requests of other
+ * threads. An lcore.
+ */
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <rte_cycles.h>
+#include <rte_malloc.h>
+
+#include "poller.h"
+#include "program.h"
+#include "queue.h"
+#include "request.h"
+
+#define WCS 32
+
+static int
+say(const char *what, int error)
+{
+	fprintf(stderr, "%s: %s: %s\n", uroce_app_name, what, strerror(error));
+	return -1;
+}
+
+uint8_t *
+uroce_nvmf_buffer_get(struct nvmf_poller *p)
+{
+	void *buffer = p->free_buffers;
+
+	if (buffer == NULL)
+		return NULL;
+	memcpy(&p->free_buffers, buffer, sizeof(p->free_buffers));
+	p->nb_free_buffers--;
+	return buffer;
+}
+
+void
+uroce_nvmf_buffer_put(struct nvmf_poller *p, uint8_t *buffer)
+{
+	memcpy(buffer, &p->free_buffers, sizeof(p->free_buffers));
+	p->free_buffers = buffer;
+	p->nb_free_buffers++;
+}
+
+static int
+buffers_create(struct nvmf_poller *p)
+{
+	p->arena_bytes = (size_t)UROCE_NVMF_BUFFERS * UROCE_NVMF_BUFFER_BYTES;
+	p->arena = rte_malloc("nvmf_buffers", p->arena_bytes, 4096);
+	if (p->arena == NULL)
+		return say("out of memory for data buffers: reserve more hugepages, or raise EAL's -m", ENOMEM);
+	p->mr = uroce_reg_mr(p->pd, p->arena, p->arena_bytes, IBV_ACCESS_LOCAL_WRITE);
+	if (p->mr == NULL)
+		return say("cannot register the data buffers", errno);
+	for (unsigned int i = UROCE_NVMF_BUFFERS; i-- > 0;)
+		uroce_nvmf_buffer_put(p, p->arena + (size_t)i * UROCE_NVMF_BUFFER_BYTES);
+	return 0;
+}
+
+static int
+uring_create(struct nvmf_poller *p)
+{
+	struct iovec buffers = { .iov_base = p->arena, .iov_len = p->arena_bytes };
+	int ret = io_uring_queue_init(UROCE_NVMF_URING, &p->uring, 0);
+
+	if (ret < 0) {
+		p->uring.ring_fd = -1;
+		return say("cannot create an io_uring (a kernel older than 5.6, or one that forbids it)", -ret);
+	}
+	ret = io_uring_register_buffers(&p->uring, &buffers, 1);
+	return ret < 0 ? say("cannot register buffers with io_uring: raise the limit of locked memory (ulimit -l)", -ret) : 0;
+}
+
+int
+uroce_nvmf_poller_init(struct nvmf_poller *p, struct ibv_context *device, struct uroce_worker *worker,
+		       unsigned int index)
+{
+	char name[RTE_RING_NAMESIZE];
+
+	memset(p, 0, sizeof(*p));
+	p->worker = worker;
+	p->index = index;
+	p->uring.ring_fd = -1;
+	TAILQ_INIT(&p->waiting);
+	TAILQ_INIT(&p->queues);
+	snprintf(name, sizeof(name), "nvmf_arrivals_%u", index);
+	p->arrivals = rte_ring_create(name, rte_align32pow2(UROCE_NVMF_MAX_CONNECTIONS + 1), SOCKET_ID_ANY,
+				      RING_F_SP_ENQ | RING_F_SC_DEQ);
+	if (p->arrivals == NULL)
+		return say("out of memory for a ring", ENOMEM);
+	p->pd = uroce_alloc_pd(device);
+	if (p->pd == NULL)
+		return say("cannot allocate a protection domain", errno);
+	p->cq = uroce_create_cq(device, UROCE_NVMF_CQES, NULL, NULL, (int)index);
+	if (p->cq == NULL)
+		return say("cannot create a completion queue", errno);
+	return buffers_create(p) != 0 ? -1 : uring_create(p);
+}
+
+void
+uroce_nvmf_poller_fini(struct nvmf_poller *p)
+{
+	if (p->uring.ring_fd >= 0)
+		io_uring_queue_exit(&p->uring);
+	if (p->cq != NULL)
+		(void)uroce_destroy_cq(p->cq);
+	if (p->mr != NULL)
+		(void)uroce_dereg_mr(p->mr);
+	if (p->pd != NULL)
+		(void)uroce_dealloc_pd(p->pd);
+	rte_free(p->arena);
+	rte_ring_free(p->arrivals);
+}
+
+static unsigned int
+take_completions(struct nvmf_poller *p)
+{
+	struct ibv_wc wcs[WCS];
+	int n = uroce_poll_cq(p->cq, WCS, wcs);
+
+	for (int i = 0; i < n; i++)
+		uroce_nvmf_queue_completion(&wcs[i]);
+	return n > 0 ? (unsigned int)n : 0;
+}
+
+/* Give buffers to the requests that wait for one, in their order. */
+static void
+serve_waiting(struct nvmf_poller *p)
+{
+	struct nvmf_request *req;
+
+	while (p->nb_free_buffers != 0 && (req = TAILQ_FIRST(&p->waiting)) != NULL) {
+		TAILQ_REMOVE(&p->waiting, req, link);
+		uroce_nvmf_request_resume(req);
+	}
+}
+
+/* The rare work: new queues, and what the main thread or another poller asks of a queue. */
+static void
+look(struct nvmf_poller *p, uint64_t now_ns)
+{
+	struct nvmf_queue *q, *next;
+	void *arrival;
+
+	p->look_ns = now_ns + UROCE_NVMF_LOOK_NS;
+	while (rte_ring_dequeue(p->arrivals, &arrival) == 0)
+		TAILQ_INSERT_TAIL(&p->queues, (struct nvmf_queue *)arrival, link);
+	for (q = TAILQ_FIRST(&p->queues); q != NULL; q = next) {
+		next = TAILQ_NEXT(q, link);
+		uroce_nvmf_queue_look(q, now_ns);
+	}
+}
+
+bool
+uroce_nvmf_poller_round(struct nvmf_poller *p)
+{
+	unsigned int work = uroce_worker_poll(p->worker);
+	uint64_t now_ns;
+
+	work += take_completions(p);
+	work += uroce_nvmf_uring_poll(p);
+	if (!TAILQ_EMPTY(&p->waiting))
+		serve_waiting(p);
+	now_ns = rte_rdtsc() / (rte_get_tsc_hz() / 1000000) * 1000;
+	if (now_ns >= p->look_ns)
+		look(p, now_ns);
+	return work != 0;
+}

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * Namespaces for benchmarks and tests: in memory (ram:SIZE), or nowhere (null:SIZE), where reads return zeros. Each I/O is
+ * done at once, on the poller's thread.
+ */
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "store/backend.h"
+#include "program.h"
+
+static int
+size_of(struct nvmf_namespace *ns, const char *spec)
+{
+	uint64_t bytes;
+
+	if (uroce_nvmf_size_parse(spec, &bytes) != 0) {
+		fprintf(stderr, "%s: --namespace %s: '%s' is no size: use a number with K, M, G or T, e.g. 1G\n",
+			uroce_app_name, ns->path, spec);
+		return -EINVAL;
+	}
+	ns->blocks = bytes >> ns->block_shift;
+	ns->stable = true; /* as stable as it gets */
+	ns->can_punch = true;
+	return 0;
+}
+
+static int64_t
+bytes_of(struct nvmf_namespace *ns)
+{
+	return (int64_t)(ns->blocks << ns->block_shift);
+}
+
+/* The kernel provides a page when it is first written: 1T of RAM can be offered to a host that writes little. */
+static int
+ram_open(struct nvmf_namespace *ns, const char *spec)
+{
+	int ret = size_of(ns, spec);
+
+	if (ret != 0)
+		return ret;
+	ns->memory = mmap(NULL, (size_t)bytes_of(ns), PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (ns->memory != MAP_FAILED)
+		return 0;
+	ns->memory = NULL;
+	fprintf(stderr, "%s: --namespace %s: %s\n", uroce_app_name, ns->path, strerror(errno));
+	return -ENOMEM;
+}
+
+static void
+ram_close(struct nvmf_namespace *ns)
+{
+	munmap(ns->memory, (size_t)bytes_of(ns));
+}
+
+static void
+ram_submit(struct nvmf_poller *p, struct nvmf_io *io)
+{
+	uint8_t *at = io->ns->memory + io->offset;
+
+	(void)p;
+	switch (io->kind) {
+	case NVMF_IO_READ: memcpy(io->data, at, io->bytes); break;
+	case NVMF_IO_WRITE: memcpy(at, io->data, io->bytes); break;
+	case NVMF_IO_ZERO: memset(at, 0, io->bytes); break;
+	case NVMF_IO_PUNCH: /* a hint; and the pages' zeros may be read before other writes */
+	case NVMF_IO_FLUSH: break;
+	}
+	io->done(io, 0);
+}
+
+static int
+null_open(struct nvmf_namespace *ns, const char *spec)
+{
+	return size_of(ns, spec);
+}
+
+static void
+null_close(struct nvmf_namespace *ns)
+{
+	(void)ns;
+}
+
+static void
+null_submit(struct nvmf_poller *p, struct nvmf_io *io)
+{
+	(void)p;
+	if (io->kind == NVMF_IO_READ)
+		memset(io->data, 0, io->bytes);
+	io->done(io, 0);
+}
+
+const struct nvmf_backend uroce_nvmf_backend_ram = {
+	.name = "ram",
+	.open = ram_open,
+	.close = ram_close,
+	.bytes = bytes_of,
+	.submit = ram_submit,
+};
+
+const struct nvmf_backend uroce_nvmf_backend_null = {
+	.name = "null",
+	.open = null_open,
+	.close = null_close,
+	.bytes = bytes_of,
+	.submit = null_submit,
+};
