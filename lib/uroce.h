@@ -236,6 +236,35 @@ struct ibv_context *uroce_open_device(struct ibv_device *device);
 int uroce_close_device(struct ibv_context *context);
 
 /**
+ * Stop a port while the device's objects stay, and its QPs stay connected: to start it with another MTU or number of
+ * descriptors, with more or other workers, or to reset its driver. When the function returns, no thread calls the driver,
+ * and the program may call ethdev for the port. Until uroce_start_port(), the port drops all frames; QPs retransmit
+ * by their timers, and fail once retry_cnt is exhausted. The state of the port is IBV_PORT_DOWN; raises
+ * IBV_EVENT_PORT_ERR if it was IBV_PORT_ACTIVE. See doc/howto/restart.
+ *
+ * @param context	any context of the device
+ * @return	0; EINVAL: the port is stopped
+ */
+int uroce_stop_port(struct ibv_context *context);
+
+/**
+ * Configure and start a port after uroce_stop_port(), with a queue for each worker. It keeps its MAC address, and
+ * announces the device's addresses. Calls rte_eth_dev_reset() first if the driver has requested it
+ * (RTE_ETH_EVENT_INTR_RESET). Raises IBV_EVENT_PORT_ACTIVE once the link is up. Creation of QPs waits for the call's
+ * end.
+ *
+ * @param context	any context of the device
+ * @param conf		mtu, nb_rx_desc and nb_tx_desc apply, the other members are ignored; NULL: all as before. mtu must
+ *			suffice for the path MTU of each connected QP; UD QPs keep theirs
+ * @param workers	as for uroce_open_port(); NULL: the workers that the port had. A worker that the port had, but
+ *			gets no more, may be destroyed once no thread polls the device's CQs or queries its counters
+ * @return	0; EBUSY: the port is started, or QPs belong to a worker that it gets no more; EINVAL, E2BIG, ENODEV,
+ *		ENOMEM, ENOTSUP or the port's error: the port is still stopped, and the function may be called again
+ */
+int uroce_start_port(struct ibv_context *context, const struct uroce_port_conf *conf,
+		     struct uroce_worker *const *workers, unsigned int nb_workers);
+
+/**
  * Add an address to the device: to its GID table, and for ARP or neighbor discovery and ICMP echo. Raises
  * IBV_EVENT_GID_CHANGE.
  *

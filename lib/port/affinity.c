@@ -27,16 +27,32 @@ next_worker(struct uroce_port *port)
 	return w;
 }
 
+static bool
+is_worker_of(const struct uroce_port *port, const struct uroce_worker *w)
+{
+	for (unsigned int i = 0; i < port->nb_queues; i++)
+		if (port->queues[i].worker == w)
+			return true;
+	return false;
+}
+
+static struct uroce_worker *
+worker_of_vector(const struct uroce_port *port, uint32_t vector)
+{
+	return port->queues[vector % port->nb_queues].worker;
+}
+
+/* Queues may have been removed since the CQ and the thread domain were created. */
 int
 uroce_port_qp_attach(struct uroce_qp *qp)
 {
 	struct uroce_port *port = uroce_port_of(qp->dev);
 	struct uroce_engine *engine = uroce_pd_engine(qp->ibv.pd);
 
-	if (engine != NULL)
+	if (engine != NULL && is_worker_of(port, uroce_worker_of(engine)))
 		qp->engine = engine;
 	else if (qp->ibv.send_cq != NULL)
-		qp->engine = &port->queues[uroce_cq_of(qp->ibv.send_cq)->comp_vector].worker->engine;
+		qp->engine = &worker_of_vector(port, uroce_cq_of(qp->ibv.send_cq)->comp_vector)->engine;
 	else
 		qp->engine = &next_worker(port)->engine; /* an XRC target has no CQ */
 	return 0;
@@ -48,19 +64,16 @@ uroce_qp_worker(struct ibv_qp *ibv)
 	return uroce_worker_of(uroce_qp_engine(uroce_qp_real(uroce_qp_of(ibv))));
 }
 
-static bool
-is_worker_of(const struct uroce_port *port, const struct uroce_worker *w)
-{
-	for (unsigned int i = 0; i < port->nb_queues; i++)
-		if (port->queues[i].worker == w)
-			return true;
-	return false;
-}
-
 struct ibv_td *
 uroce_alloc_td_on(struct ibv_context *context, struct uroce_worker *worker)
 {
-	if (!is_worker_of(uroce_port_of_context(context), worker)) {
+	struct uroce_port *port = uroce_port_of_context(context);
+	bool is_ours;
+
+	pthread_rwlock_rdlock(&port->dev.engines_lock);
+	is_ours = is_worker_of(port, worker);
+	pthread_rwlock_unlock(&port->dev.engines_lock);
+	if (!is_ours) {
 		errno = EINVAL;
 		return NULL;
 	}

@@ -54,7 +54,7 @@ uroce_port_counter(const struct uroce_port *port, unsigned int which)
 {
 	uint64_t sum = 0;
 
-	for (unsigned int i = 0; i < port->nb_queues; i++)
+	for (unsigned int i = 0; i < port->most_queues; i++)
 		sum += read_relaxed(&port->queues[i].counters[which]);
 	/* the neighbor table counts frames whose neighbor did not answer */
 	if (which == UROCE_PORT_TX_DROP_UNRESOLVED)
@@ -67,9 +67,10 @@ uroce_port_verdict_counter(const struct uroce_port *port, unsigned int which)
 {
 	uint64_t sum = 0;
 
+	for (unsigned int i = 0; i < port->most_queues; i++)
+		sum += read_relaxed(&port->queues[i].verdicts[which]);
 	for (unsigned int i = 0; i < port->nb_queues; i++)
-		sum += read_relaxed(&port->queues[i].verdicts[which]) +
-		       read_relaxed(&port->queues[i].worker->engine.verdicts[which]);
+		sum += read_relaxed(&port->queues[i].worker->engine.verdicts[which]);
 	return sum;
 }
 
@@ -84,9 +85,8 @@ uroce_port_engine_counter(const struct uroce_port *port, unsigned int which)
 }
 
 unsigned int
-uroce_query_counters(struct ibv_context *context, struct uroce_counter *counters, unsigned int room)
+uroce_port_query_counters(const struct uroce_port *port, struct uroce_counter *counters, unsigned int room)
 {
-	const struct uroce_port *port = uroce_port_of_context(context);
 	struct out out = { counters, room, 0 };
 
 	for (unsigned int i = 0; i < UROCE_PORT_COUNTER_COUNT; i++)
@@ -96,4 +96,16 @@ uroce_query_counters(struct ibv_context *context, struct uroce_counter *counters
 	for (unsigned int i = 0; i < UROCE_VERDICT_COUNT; i++)
 		put(&out, uroce_verdicts[i].name, uroce_port_verdict_counter(port, i));
 	return out.count;
+}
+
+unsigned int
+uroce_query_counters(struct ibv_context *context, struct uroce_counter *counters, unsigned int room)
+{
+	struct uroce_port *port = uroce_port_of_context(context);
+	unsigned int n;
+
+	pthread_rwlock_rdlock(&port->dev.engines_lock);
+	n = uroce_port_query_counters(port, counters, room);
+	pthread_rwlock_unlock(&port->dev.engines_lock);
+	return n;
 }

@@ -31,9 +31,12 @@ enum uroce_port_counter {
 
 extern const char *const uroce_port_counter_names[UROCE_PORT_COUNTER_COUNT];
 
+struct uroce_counter;
 struct uroce_port;
 
-/** @return the sum of a counter over the port's queues and their workers. Any thread.
+/** As uroce_query_counters(), under the device's engines_lock or the registry's lock. */
+unsigned int uroce_port_query_counters(const struct uroce_port *port, struct uroce_counter *counters, unsigned int room);
+/** @return the sum of a counter over the port's queues and their workers, under these locks.
  * @param which	enum uroce_port_counter, enum uroce_verdict or enum uroce_engine_counter */
 uint64_t uroce_port_counter(const struct uroce_port *port, unsigned int which);
 uint64_t uroce_port_verdict_counter(const struct uroce_port *port, unsigned int which);

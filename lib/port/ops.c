@@ -68,9 +68,9 @@ poll(struct uroce_device *dev)
 	unsigned int n = 0;
 	uint64_t now_ns;
 
-	for (unsigned int i = 0; i < port->nb_queues; i++)
-		n += uroce_worker_poll_any_thread(port->queues[i].worker);
-	now_ns = __atomic_load_n(&port->queues[0].worker->now_ns, __ATOMIC_RELAXED);
+	for (unsigned int i = 0; i < uroce_port_queues(port); i++)
+		n += uroce_worker_poll_any_thread(uroce_port_worker(port, i));
+	now_ns = __atomic_load_n(&uroce_port_worker(port, 0)->now_ns, __ATOMIC_RELAXED);
 	if (n != 0)
 		__atomic_store_n(&port->polled_ns, now_ns, __ATOMIC_RELAXED);
 	else if (now_ns - __atomic_load_n(&port->polled_ns, __ATOMIC_RELAXED) > UROCE_POLL_YIELD_NS &&
@@ -84,9 +84,9 @@ poll_ours(struct uroce_device *dev)
 {
 	struct uroce_port *port = uroce_port_of(dev);
 
-	for (unsigned int i = 0; i < port->nb_queues; i++)
-		if (uroce_worker_is_ours(port->queues[i].worker))
-			uroce_worker_round(port->queues[i].worker);
+	for (unsigned int i = 0; i < uroce_port_queues(port); i++)
+		if (uroce_worker_is_ours(uroce_port_worker(port, i)))
+			uroce_worker_round(uroce_port_worker(port, i));
 }
 
 /* Ring the doorbell of a worker whose thread may be asleep. */

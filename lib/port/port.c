@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Opens a DPDK port as an RDMA device (uroce_open_port()) and closes it (uroce_close_device()). Control threads.
+ * Opens a DPDK port as an RDMA device (uroce_open_port()) and closes it (uroce_close_device()). restart.c stops and
+ * starts it in between. Control threads.
  */
 
 #include <errno.h>
@@ -23,7 +24,6 @@
 #include "port/worker/shortage.h"
 #include "port/telemetry/telemetry.h"
 #include "port/ethdev/watch.h"
-#include "port/worker/inbox.h"
 #include "port/worker/worker.h"
 #include "uroce.h"
 #include "verbs/device/context.h"
@@ -31,38 +31,56 @@
 #define MAX_VLAN 4094
 #define LEAST_BYTES UROCE_SIZED_UP_TO(struct uroce_port_conf, reserved)
 
-static int
-check(uint16_t port_id, const struct uroce_port_conf *conf, struct uroce_worker *const *workers,
-      unsigned int nb_workers)
+int
+uroce_port_conf_get(uint16_t port_id, const struct uroce_port_conf *program_conf, struct uroce_port_conf *conf)
 {
-	if (!rte_eth_dev_is_valid_port(port_id)) {
-		UROCE_LOG(ERR, "DPDK has no port %u: it has %u ports; check EAL's arguments (-a, --vdev)\n", port_id,
-			  rte_eth_dev_count_avail());
-		return -ENODEV;
-	}
+	int ret = 0;
+
+	*conf = (struct uroce_port_conf){ .size = sizeof(*conf) };
+	if (program_conf != NULL)
+		ret = uroce_sized_get("uroce_port_conf", conf, sizeof(*conf), LEAST_BYTES, program_conf);
+	if (ret < 0)
+		return ret;
 	for (unsigned int i = 0; i < RTE_DIM(conf->reserved); i++)
 		if (conf->reserved[i] != 0) {
 			UROCE_LOG(ERR, "port %u: byte %u of `reserved` is %u: set it to 0\n", port_id, i,
 				  conf->reserved[i]);
 			return -EINVAL;
 		}
-	if (conf->vlan > MAX_VLAN) {
-		UROCE_LOG(ERR, "port %u: VLAN %u is not in 1..%u: pass a VLAN in this range, or 0 for none\n", port_id,
-			  conf->vlan, MAX_VLAN);
+	return 0;
+}
+
+int
+uroce_port_workers_check(uint16_t port_id, struct uroce_worker *const *workers, unsigned int n)
+{
+	if (workers == NULL || n == 0 || n > UROCE_MAX_WORKERS) {
+		UROCE_LOG(ERR, "port %u: %u workers were passed: pass 1..%u\n", port_id, workers != NULL ? n : 0,
+			  UROCE_MAX_WORKERS);
 		return -EINVAL;
 	}
-	if (workers == NULL || nb_workers == 0 || nb_workers > UROCE_MAX_WORKERS) {
-		UROCE_LOG(ERR, "port %u: %u workers were passed: pass 1..%u\n", port_id,
-			  workers != NULL ? nb_workers : 0, UROCE_MAX_WORKERS);
-		return -EINVAL;
-	}
-	for (unsigned int i = 0; i < nb_workers; i++)
+	for (unsigned int i = 0; i < n; i++)
 		for (unsigned int j = 0; j < i; j++)
 			if (workers[i] == workers[j]) {
 				UROCE_LOG(ERR, "port %u: workers %u and %u are the same worker: pass each once\n",
 					  port_id, j, i);
 				return -EINVAL;
 			}
+	return 0;
+}
+
+static int
+check(uint16_t port_id, const struct uroce_port_conf *conf)
+{
+	if (!rte_eth_dev_is_valid_port(port_id)) {
+		UROCE_LOG(ERR, "DPDK has no port %u: it has %u ports; check EAL's arguments (-a, --vdev)\n", port_id,
+			  rte_eth_dev_count_avail());
+		return -ENODEV;
+	}
+	if (conf->vlan > MAX_VLAN) {
+		UROCE_LOG(ERR, "port %u: VLAN %u is not in 1..%u: pass a VLAN in this range, or 0 for none\n", port_id,
+			  conf->vlan, MAX_VLAN);
+		return -EINVAL;
+	}
 	return 0;
 }
 
@@ -119,37 +137,30 @@ port_alloc(uint16_t port_id, const struct uroce_port_conf *conf,
 	port = rte_zmalloc_socket("uroce_port", sizeof(*port), RTE_CACHE_LINE_SIZE, node);
 	if (port == NULL)
 		return NULL;
-	port->queues = rte_zmalloc_socket("uroce_queues", nb_workers * sizeof(*port->queues),
-					  RTE_CACHE_LINE_SIZE, node);
-	if (port->queues == NULL) {
+	port->port_id = port_id;
+	port->numa_node = node;
+	if (uroce_port_set_workers(port, workers, nb_workers) < 0) {
 		rte_free(port);
 		return NULL;
 	}
-	port->port_id = port_id;
-	port->numa_node = node;
 	port->vlan = conf->vlan;
 	port->no_loopback = conf->no_loopback != 0;
-	port->nb_queues = (uint16_t)nb_workers;
+	port->conf = *conf;
+	port->conf.name = NULL;
+	port->conf.congestion = NULL;
 	port->upkeep_ns = UINT64_MAX;
 	uroce_groups_init(&port->groups);
 	pthread_mutex_init(&port->lock, NULL);
-	for (unsigned int i = 0; i < nb_workers; i++) {
-		port->queues[i].port = port;
-		port->queues[i].worker = workers[i];
-		port->queues[i].port_id = port_id;
-		port->queues[i].rx_fd = -1;
-		port->wants_rx_interrupts |= uroce_worker_has_fd(workers[i]);
-		port->queues[i].id = (uint16_t)i;
-		port->queues[i].handover.frames = port->queues[i].held;
-	}
+	pthread_mutex_init(&port->life, NULL);
 	return port;
 }
 
 static void
 port_free(struct uroce_port *port)
 {
+	pthread_mutex_destroy(&port->life);
 	pthread_mutex_destroy(&port->lock);
-	rte_free(port->queues);
+	uroce_port_free_queues(port);
 	rte_free(port);
 }
 
@@ -201,29 +212,25 @@ port_fini(struct uroce_port *port)
 	uroce_ethdev_stop(port);
 }
 
-/* Add the port to its workers, and publish the device. */
+/* Publish the device, and unless the port is stopped, add it to its workers. */
 static void
-port_attach(struct uroce_port *port)
+come(struct uroce_port *port)
 {
 	uroce_watch_start(port);
-	for (unsigned int i = 0; i < port->nb_queues; i++)
-		uroce_worker_add_queue(port->queues[i].worker, &port->queues[i]);
+	if (!port->stopped)
+		uroce_port_attach(port);
 	uroce_registry_publish(port);
-	uroce_port_upkeep_by(port, 0);
 }
 
-/* Remove the port from its workers: afterward no worker holds any of its frames. */
 static void
-port_detach(struct uroce_port *port)
+go(struct uroce_port *port)
 {
 	if (uroce_groups_leaving(&port->groups))
 		uroce_workers_progress(); /* worker 0 reports the left groups, so that routers stop forwarding */
 	uroce_registry_unpublish(port);
 	uroce_watch_stop(port);
-	for (unsigned int i = 0; i < port->nb_queues; i++)
-		uroce_worker_del_queue(port->queues[i].worker, &port->queues[i]);
-	uroce_rcu_wait();
-	uroce_workers_drain();
+	if (!port->stopped)
+		uroce_port_detach(port);
 }
 
 /* Log the remedy if there was no memory for the device. Call after its parts have been freed. */
@@ -244,15 +251,15 @@ struct ibv_context *
 uroce_open_port(uint16_t port_id, const struct uroce_port_conf *program_conf,
 		struct uroce_worker *const *workers, unsigned int nb_workers)
 {
-	struct uroce_port_conf conf = { .size = sizeof(conf) };
+	struct uroce_port_conf conf;
 	struct uroce_port *port;
-	int index, ret = 0;
+	int index, ret;
 
-	if (program_conf != NULL)
-		ret = uroce_sized_get("uroce_port_conf", &conf, sizeof(conf), LEAST_BYTES, program_conf);
-	if (ret < 0)
-		goto failed;
-	ret = check(port_id, &conf, workers, nb_workers);
+	ret = uroce_port_conf_get(port_id, program_conf, &conf);
+	if (ret == 0)
+		ret = check(port_id, &conf);
+	if (ret == 0)
+		ret = uroce_port_workers_check(port_id, workers, nb_workers);
 	if (ret < 0)
 		goto failed;
 	ret = uroce_workers_get(workers, nb_workers);
@@ -271,8 +278,7 @@ uroce_open_port(uint16_t port_id, const struct uroce_port_conf *program_conf,
 		log_shortage(port, &conf);
 	if (ret < 0)
 		goto free_port;
-	uroce_inboxes_size(workers, nb_workers);
-	port_attach(port);
+	come(port);
 	uroce_telemetry_init();
 	uroce_cm_device_opened(&port->dev);
 	return &port->dev.vctx.context;
@@ -317,10 +323,10 @@ port_close(struct uroce_port *port)
 
 	if (!uroce_cm_device_closing(&port->dev, in_use))
 		return EBUSY;
-	port_detach(port);
+	go(port);
 	ret = uroce_device_fini(&port->dev);
 	if (ret < 0) {
-		port_attach(port); /* the application has just created an object: keep the device */
+		come(port); /* the application has just created an object: keep the device */
 		uroce_cm_device_opened(&port->dev);
 		return -ret;
 	}

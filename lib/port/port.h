@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * A port: its device, its addresses and neighbors, and a queue for each worker. Control threads open and close it and
- * change its addresses. Only the queue's worker accesses a queue.
+ * A port: its device, its addresses and neighbors, and a queue for each worker. Control threads open, stop, start and
+ * close it and change its addresses. Only the queue's worker accesses a queue.
  */
 
 #ifndef UROCE_PORT_PORT_H
@@ -25,12 +25,12 @@
 #include "port/net/group.h"
 #include "port/net/neighbor.h"
 #include "port/net/ping.h"
+#include "uroce.h"
 #include "verbs/device/device.h"
 #include "wire/packet.h"
 #include "wire/verdict.h"
 
 struct uroce_agent;
-struct uroce_port_conf;
 struct uroce_worker;
 
 #define UROCE_TX_ROOM \
@@ -46,7 +46,7 @@ enum uroce_rx_wake {
 /* Queue i of a port, driven by its worker i. */
 struct uroce_port_queue {
 	struct uroce_port *port;
-	struct uroce_worker *worker;
+	struct uroce_worker *worker; /* changes while the port is stopped; other threads: uroce_port_worker() */
 	struct rte_mempool *pool; /* mbufs of received frames */
 	uint16_t port_id;
 	uint16_t id;
@@ -70,17 +70,18 @@ struct uroce_port_queue {
 } __rte_cache_aligned;
 
 struct uroce_port {
-	/* constant while open */
+	/* constant while started */
 	struct rte_ether_addr mac;
 	uint16_t port_id;
 	uint16_t vlan; /* 0: untagged */
 	uint16_t mtu;  /* Ethernet MTU */
-	uint16_t nb_queues;
+	uint16_t nb_queues; /* other threads: uroce_port_queues() */
+	uint16_t most_queues; /* that the port has had: those beyond nb_queues only have counters */
 	bool multi_seg;   /* the port sends chains of mbufs */
 	bool at_process;  /* the other end of the link is a process of this host: a peer, or a switch */
 	bool enters_kernel; /* bursts make system calls, in which a thread can be canceled */
 	bool no_loopback; /* send to other devices of the process through the port */
-	bool wants_rx_interrupts; /* one of its workers had a descriptor when the port was opened */
+	bool wants_rx_interrupts; /* one of its workers had a descriptor before the port was started */
 	bool rx_interrupts;	  /* the driver accepted intr_conf.rxq */
 	int numa_node;
 	uint64_t owner; /* ethdev's owner id; RTE_ETH_DEV_NO_OWNER: the port is not claimed */
@@ -96,15 +97,22 @@ struct uroce_port {
 	struct uroce_ping pings[UROCE_MAX_PINGS];
 	struct uroce_tx_kick filler;
 	rte_spinlock_t interrupt_lock; /* enabling and disabling RX interrupts */
-	rte_spinlock_t link_lock; /* link_up, removed, and the order of their events */
+	rte_spinlock_t link_lock; /* link_up, removed, stopped, wants_reset, and the order of their events */
 	bool link_up;             /* as last reported to the application */
 	bool removed;             /* the device has been removed */
+	bool stopped;             /* by uroce_stop_port() */
+	bool wants_reset;         /* the driver works again only after rte_eth_dev_reset() */
 	uint64_t link_downed;     /* number of times that the link went down; others: relaxed read */
 	uint64_t link_due_ns;     /* next check of the link; worker 0: rw */
 	uint64_t departures;      /* atomic: departures of all peers at once; neighbors counts single ones */
 	uint64_t polled_ns;       /* atomic: time of the last poll() of ops.c that moved frames */
 
 	/* control threads */
+	pthread_mutex_t life; /* stopping, starting and closing; conf */
+	struct uroce_port_conf conf; /* of the last start, without pointers */
+	uint16_t room;        /* of queues, a power of two */
+	uint16_t nb_outgrown;
+	struct uroce_port_queue *outgrown[6]; /* smaller arrays, which threads may still read */
 	size_t pool_bytes;    /* DPDK's memory for the pool of one queue */
 	pthread_mutex_t lock; /* gids, gateways, published, next_queue */
 	struct uroce_gid gids[UROCE_MAX_GID];
@@ -141,6 +149,23 @@ uroce_port_addresses(const struct uroce_port *port)
 	return __atomic_load_n(&port->addresses, __ATOMIC_ACQUIRE);
 }
 
+/** @return the number of workers. Threads that do not stop and start the port */
+static inline unsigned int
+uroce_port_queues(const struct uroce_port *port)
+{
+	/* pairs with the release in uroce_port_set_workers(): the first so many queues have workers */
+	return __atomic_load_n(&port->nb_queues, __ATOMIC_ACQUIRE);
+}
+
+/** @return worker i of uroce_port_queues(). Threads that do not stop and start the port */
+static inline struct uroce_worker *
+uroce_port_worker(const struct uroce_port *port, unsigned int i)
+{
+	const struct uroce_port_queue *queues = __atomic_load_n(&port->queues, __ATOMIC_RELAXED);
+
+	return __atomic_load_n(&queues[i].worker, __ATOMIC_RELAXED);
+}
+
 /** Have worker 0 run uroce_port_upkeep() at when_ns or earlier. Any thread. */
 static inline void
 uroce_port_upkeep_by(struct uroce_port *port, uint64_t when_ns)
@@ -155,8 +180,24 @@ uroce_port_upkeep_by(struct uroce_port *port, uint64_t when_ns)
 							     __ATOMIC_RELEASE, __ATOMIC_RELAXED))
 		;
 	if (when_ns < old)
-		uroce_worker_nudge(port->queues[0].worker);
+		uroce_worker_nudge(uroce_port_worker(port, 0));
 }
+
+/* port.c */
+/** Read the program's struct. @return 0 or -errno; logs the error */
+int uroce_port_conf_get(uint16_t port_id, const struct uroce_port_conf *program_conf, struct uroce_port_conf *conf);
+/** Check the workers that the program passes. @return 0 or -EINVAL; logs the error */
+int uroce_port_workers_check(uint16_t port_id, struct uroce_worker *const *workers, unsigned int n);
+
+/* queues.c */
+/** Assign queues to workers, while no worker polls the port. @return 0 or -ENOMEM; never fails for fewer queues than the
+ * port has had */
+int uroce_port_set_workers(struct uroce_port *port, struct uroce_worker *const *workers, unsigned int n);
+void uroce_port_free_queues(struct uroce_port *port);
+/** Have the workers poll the port's queues. */
+void uroce_port_attach(struct uroce_port *port);
+/** Take the queues from the workers: afterward no worker holds any frame of the port, or calls its driver. */
+void uroce_port_detach(struct uroce_port *port);
 
 /* ops.c */
 extern const struct uroce_device_ops uroce_port_ops;

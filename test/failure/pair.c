@@ -19,8 +19,8 @@
 
 #define PAIR_ACCESS (IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ)
 
-static void
-open_with(struct pair *p, unsigned int nb_workers)
+void
+pair_open_with(struct pair *p, unsigned int nb_workers, unsigned int queues)
 {
 	static const char *const addresses[] = { "10.0.0.1/24", "10.0.0.2/24" };
 	/* Without loopback: in one process, the devices would not use the wire. Small tables: all pages are touched
@@ -30,8 +30,9 @@ open_with(struct pair *p, unsigned int nb_workers)
 	};
 
 	memset(p, 0, sizeof(*p));
-	test_rings_create_pair(&p->ends[0].wire, &p->ends[1].wire);
+	test_rings_create_wide(&p->ends[0].wire, &p->ends[1].wire, queues);
 	p->nb_workers = nb_workers;
+	p->timeout = PAIR_TIMEOUT;
 	for (unsigned int i = 0; i < nb_workers; i++) {
 		p->workers[i] = uroce_create_worker(-1);
 		assert_non_null(p->workers[i]);
@@ -46,13 +47,7 @@ open_with(struct pair *p, unsigned int nb_workers)
 void
 pair_open(struct pair *p)
 {
-	open_with(p, 1);
-}
-
-void
-pair_open_apart(struct pair *p)
-{
-	open_with(p, 2);
+	pair_open_with(p, 1, 1);
 }
 
 void
@@ -60,8 +55,7 @@ pair_close(struct pair *p)
 {
 	for (unsigned int i = 0; i < 2; i++)
 		assert_int_equal(uroce_close_device(p->ends[i].context), 0);
-	rte_eth_dev_close(p->ends[0].wire.port_id);
-	test_rings_destroy(&p->ends[1].wire);
+	test_rings_destroy_wide(&p->ends[0].wire, &p->ends[1].wire);
 	for (unsigned int i = 0; i < p->nb_workers; i++)
 		assert_int_equal(uroce_destroy_worker(p->workers[i]), 0);
 	assert_int_equal(uroce_pools_retired(), 0);
@@ -88,7 +82,7 @@ objects_create(struct pair_end *e)
 	e->pd = uroce_alloc_pd(e->context);
 	if (e->pd == NULL)
 		return errno;
-	e->cq = uroce_create_cq(e->context, 64, NULL, NULL, 0);
+	e->cq = uroce_create_cq(e->context, 64, NULL, NULL, e->vector);
 	if (e->cq == NULL)
 		return errno;
 	e->mr = uroce_reg_mr(e->pd, e->memory, PAIR_BYTES, IBV_ACCESS_LOCAL_WRITE | PAIR_ACCESS);
@@ -141,7 +135,7 @@ pair_connect(struct pair *p)
 			.min_rnr_timer = 1,
 			.max_rd_atomic = 1,
 			.max_dest_rd_atomic = 1,
-			.timeout = PAIR_TIMEOUT,
+			.timeout = p->timeout,
 			.retry_cnt = 7,
 			.rnr_retry = 7,
 			.ah_attr = { .is_global = 1, .port_num = 1, .grh = { .sgid_index = 1, .hop_limit = 64 } },

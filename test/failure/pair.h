@@ -20,6 +20,7 @@
 struct pair_end {
 	struct test_rings wire;
 	struct ibv_context *context;
+	int vector; /* of the CQ */
 	struct ibv_pd *pd;
 	struct ibv_cq *cq;
 	struct ibv_mr *mr;
@@ -28,15 +29,16 @@ struct pair_end {
 };
 
 struct pair {
-	struct uroce_worker *workers[2];	/* one, or one for each end */
+	struct uroce_worker *workers[8];	/* that pair_poll() polls and pair_close() destroys */
 	unsigned int nb_workers;
+	uint8_t timeout; /* of the QPs; PAIR_TIMEOUT unless the test sets another */
 	struct pair_end ends[2];
 };
 
 /* Opens two ports and two devices with the addresses 10.0.0.1 and 10.0.0.2, with one worker for both. */
 void pair_open(struct pair *p);
-/* The same with a worker for each. */
-void pair_open_apart(struct pair *p);
+/* The same with one worker for both or two, and ports with several queues, of which each device has one so far. */
+void pair_open_with(struct pair *p, unsigned int nb_workers, unsigned int queues);
 void pair_close(struct pair *p);
 void pair_poll(struct pair *p, unsigned int rounds);
 

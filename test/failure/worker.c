@@ -34,7 +34,7 @@ static struct pair pair;
 static int
 setup(void **state)
 {
-	pair_open_apart(&pair);
+	pair_open_with(&pair, 2, 1);
 	for (unsigned int i = 0; i < 2; i++)
 		assert_int_equal(pair_end_create(&pair.ends[i]), 0);
 	pair_connect(&pair);

@@ -57,6 +57,7 @@ prepare(uint16_t nb_queues)
 	memset(queues, 0, sizeof(queues));
 	port.port_id = rings.port_id;
 	port.nb_queues = nb_queues;
+	port.most_queues = nb_queues;
 	port.numa_node = SOCKET_ID_ANY;
 	port.queues = queues;
 	for (uint16_t i = 0; i < nb_queues; i++) {

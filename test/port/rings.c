@@ -31,6 +31,16 @@ ring_create(void)
 }
 
 static void
+ring_destroy(struct rte_ring *ring)
+{
+	struct rte_mbuf *m;
+
+	while (rte_ring_dequeue(ring, (void **)&m) == 0)
+		rte_pktmbuf_free(m);
+	rte_ring_free(ring);
+}
+
+static void
 port_create(struct test_rings *r)
 {
 	static unsigned int sequence;
@@ -58,16 +68,37 @@ test_rings_create(struct test_rings *r, unsigned int queues)
 void
 test_rings_create_pair(struct test_rings *a, struct test_rings *b)
 {
+	test_rings_create_wide(a, b, 1);
+}
+
+void
+test_rings_create_wide(struct test_rings *a, struct test_rings *b, unsigned int queues)
+{
 	memset(a, 0, sizeof(*a));
 	memset(b, 0, sizeof(*b));
-	a->queues = 1;
-	b->queues = 1;
-	a->rx[0] = ring_create();
-	a->tx[0] = ring_create();
-	b->rx[0] = a->tx[0];
-	b->tx[0] = a->rx[0];
+	a->queues = queues;
+	b->queues = queues;
+	for (unsigned int i = 0; i < queues; i++) {
+		a->rx[i] = ring_create();
+		b->rx[i] = ring_create();
+	}
+	for (unsigned int i = 0; i < queues; i++) {
+		a->tx[i] = b->rx[0];
+		b->tx[i] = a->rx[0];
+	}
 	port_create(a);
 	port_create(b);
+}
+
+void
+test_rings_destroy_wide(struct test_rings *a, struct test_rings *b)
+{
+	rte_eth_dev_close(a->port_id);
+	rte_eth_dev_close(b->port_id);
+	for (unsigned int i = 0; i < a->queues; i++) {
+		ring_destroy(a->rx[i]);
+		ring_destroy(b->rx[i]);
+	}
 }
 
 void
@@ -85,16 +116,6 @@ test_rings_create_funnel(struct test_rings *a, struct test_rings *b)
 	b->tx[0] = a->rx[0];
 	port_create(a);
 	port_create(b);
-}
-
-static void
-ring_destroy(struct rte_ring *ring)
-{
-	struct rte_mbuf *m;
-
-	while (rte_ring_dequeue(ring, (void **)&m) == 0)
-		rte_pktmbuf_free(m);
-	rte_ring_free(ring);
 }
 
 void

@@ -29,8 +29,12 @@ void test_rings_create(struct test_rings *r, unsigned int queues);
 void test_rings_create_funnel(struct test_rings *a, struct test_rings *b);
 /** Create two connected ports with one queue each. */
 void test_rings_create_pair(struct test_rings *a, struct test_rings *b);
+/** Create two connected ports with several queues each. They send on all queues, and receive on the first only. */
+void test_rings_create_wide(struct test_rings *a, struct test_rings *b, unsigned int queues);
 /** Close the port, and free the rings with their frames. */
 void test_rings_destroy(struct test_rings *r);
+/** The same for the two ports of test_rings_create_wide(). */
+void test_rings_destroy_wide(struct test_rings *a, struct test_rings *b);
 
 /** Poll all workers this many times. */
 void test_poll(struct uroce_worker *const *workers, unsigned int n, unsigned int rounds);

@@ -2,7 +2,7 @@
  * Copyright 2026 The uroce authors
  *
  * A port's events for the application: links that go down and up, by the driver's callback or by polling; a removed
- * device; address changes. The test replaces ethdev's callbacks.
+ * device; a driver that requests a reset; address changes. The test replaces ethdev's callbacks and reset.
  */
 
 #include <errno.h>
@@ -29,6 +29,8 @@ static struct {
 	rte_eth_dev_cb_fn fn[RTE_ETH_EVENT_MAX];
 	void *arg;
 	unsigned int busy; /* unregistrations that still find a callback running */
+	unsigned int resets;
+	int reset_error;
 } ethdev;
 
 /* Replaces DPDK's function: no driver calls here. */
@@ -54,6 +56,18 @@ rte_eth_dev_callback_unregister(uint16_t port_id, enum rte_eth_event_type event,
 	}
 	ethdev.fn[event] = NULL;
 	return 0;
+}
+
+/* Replaces DPDK's function: net_ring has none. */
+int
+rte_eth_dev_reset(uint16_t port_id)
+{
+	struct rte_eth_link link;
+
+	assert_int_equal(rte_eth_link_get_nowait(port_id, &link), 0);
+	assert_int_equal(link.link_status, RTE_ETH_LINK_DOWN); /* the port is stopped */
+	ethdev.resets++;
+	return ethdev.reset_error;
 }
 
 static void
@@ -178,6 +192,78 @@ test_removed(void **state)
 	tap_close(&t);
 }
 
+static void
+restart(struct tap *t, int error)
+{
+	assert_int_equal(uroce_stop_port(t->context), 0);
+	ethdev.resets = 0;
+	ethdev.reset_error = error;
+	assert_int_equal(uroce_start_port(t->context, NULL, NULL, 0), -error);
+}
+
+/* The driver requests a reset: the link is down until the port is started again, which resets it. */
+static void
+test_reset(void **state)
+{
+	struct tap t;
+
+	open_device(&t);
+	call(&t, RTE_ETH_EVENT_INTR_RESET);
+	expect_event(&t, IBV_EVENT_PORT_ERR);
+	assert_int_equal(port_state(&t), IBV_PORT_DOWN);
+	call(&t, RTE_ETH_EVENT_INTR_RESET);
+	call(&t, RTE_ETH_EVENT_INTR_LSC);
+	expect_no_event(&t);
+	restart(&t, -EIO);
+	assert_int_equal(ethdev.resets, 1);
+	ethdev.reset_error = 0;
+	assert_int_equal(uroce_start_port(t.context, NULL, NULL, 0), 0);
+	assert_int_equal(ethdev.resets, 2);
+	expect_event(&t, IBV_EVENT_PORT_ACTIVE);
+	assert_int_equal(port_state(&t), IBV_PORT_ACTIVE);
+	restart(&t, 0);
+	assert_int_equal(ethdev.resets, 0);
+	expect_event(&t, IBV_EVENT_PORT_ERR);
+	expect_event(&t, IBV_EVENT_PORT_ACTIVE);
+	expect_no_event(&t);
+	tap_close(&t);
+}
+
+/* A device that is removed while its port is stopped does not start again. */
+static void
+test_removed_while_stopped(void **state)
+{
+	struct tap t;
+
+	open_device(&t);
+	assert_int_equal(uroce_stop_port(t.context), 0);
+	expect_event(&t, IBV_EVENT_PORT_ERR);
+	call(&t, RTE_ETH_EVENT_INTR_LSC);
+	call(&t, RTE_ETH_EVENT_INTR_RMV);
+	expect_event(&t, IBV_EVENT_DEVICE_FATAL);
+	expect_no_event(&t);
+	assert_int_equal(uroce_start_port(t.context, NULL, NULL, 0), ENODEV);
+	tap_close(&t);
+}
+
+/* The switch behind the link may have forgotten the port: it announces its addresses. */
+static void
+test_announced(void **state)
+{
+	struct rte_mbuf *m;
+	struct tap t;
+
+	open_device(&t);
+	tap_expect_nothing(&t);
+	assert_int_equal(uroce_stop_port(t.context), 0);
+	assert_int_equal(uroce_start_port(t.context, NULL, NULL, 0), 0);
+	m = tap_receive(&t); /* of the link-local address: test/port/nd.c */
+	assert_int_equal(rte_pktmbuf_mtod(m, struct rte_ether_hdr *)->ether_type, RTE_BE16(RTE_ETHER_TYPE_IPV6));
+	rte_pktmbuf_free(m);
+	tap_expect_text(&t, "ffffffffffff M 0806 0001 0800 06 04 0001 M 0a000001 Z6 0a000001 Z18");
+	tap_close(&t);
+}
+
 /* IDs get an event, and no ID can bind to the device any more. */
 static void
 test_removed_under_cm(void **state)
@@ -245,6 +331,8 @@ main(void)
 		cmocka_unit_test(test_polled_link), cmocka_unit_test(test_called),
 		cmocka_unit_test(test_removed),     cmocka_unit_test(test_addresses),
 		cmocka_unit_test(test_stop),        cmocka_unit_test(test_removed_under_cm),
+		cmocka_unit_test(test_reset),       cmocka_unit_test(test_removed_while_stopped),
+		cmocka_unit_test(test_announced),
 	};
 
 	test_eal_init(NULL);

@@ -69,21 +69,26 @@ take(struct uroce_port *port, const struct uroce_port_conf *conf)
 }
 
 /* Read the MAC address. A device without one, such as net_ring, gets a random address; if the driver does not accept
- * it, the address is used in frames only. */
+ * it, the address is used in frames only. A port that starts again keeps its address, which peers have. */
 static int
 mac_init(struct uroce_port *port)
 {
+	struct rte_ether_addr mac;
 	int ret;
 
-	ret = rte_eth_macaddr_get(port->port_id, &port->mac);
+	ret = rte_eth_macaddr_get(port->port_id, &mac);
 	if (ret < 0)
 		return complain(port, "cannot read the MAC address", ret);
-	if (rte_is_valid_assigned_ether_addr(&port->mac))
-		return 0;
-	rte_eth_random_addr(port->mac.addr_bytes);
-	if (rte_eth_dev_default_mac_addr_set(port->port_id, &port->mac) < 0 &&
+	if (rte_is_zero_ether_addr(&port->mac)) {
+		if (!rte_is_valid_assigned_ether_addr(&mac))
+			rte_eth_random_addr(port->mac.addr_bytes);
+		else
+			port->mac = mac;
+	}
+	if (!rte_is_same_ether_addr(&mac, &port->mac) &&
+	    rte_eth_dev_default_mac_addr_set(port->port_id, &port->mac) < 0 &&
 	    rte_eth_promiscuous_enable(port->port_id) < 0)
-		UROCE_LOG(DEBUG, "port %u has no MAC address, accepts none, and has no promiscuous mode\n",
+		UROCE_LOG(DEBUG, "port %u does not accept the MAC address that it uses, and has no promiscuous mode\n",
 			  port->port_id);
 	return 0;
 }
@@ -128,6 +133,13 @@ configure(struct uroce_port *port, const struct rte_eth_dev_info *info, uint16_t
 				ret == -EBUSY ? "cannot configure the port, because it is started: stop it first"
 					      : "cannot configure the port",
 				ret);
+	if (port->multi_seg && conf.txmode.offloads == 0) {
+		UROCE_LOG(ERR,
+			  "port %u no longer sends chains of mbufs (RTE_ETH_TX_OFFLOAD_MULTI_SEGS), which its QPs build: "
+			  "close the device, and open it again\n",
+			  port->port_id);
+		return -ENOTSUP;
+	}
 	port->multi_seg = (conf.txmode.offloads & RTE_ETH_TX_OFFLOAD_MULTI_SEGS) != 0;
 	return 0;
 }
@@ -141,6 +153,25 @@ rx_mbufs(const struct uroce_port_conf *conf, const struct uroce_worker *worker, 
 	return nb_desc + others + (conf->go_back_n ? 0 : worker->reorder_frames);
 }
 
+static void
+pool_retire(struct uroce_port_queue *q)
+{
+	uroce_pool_retire(q->pool);
+	q->pool = NULL;
+}
+
+/* Set up the queue with the pool that it had before the port was stopped, if that is large enough. */
+static bool
+rx_queue_setup_again(struct uroce_port_queue *q, uint16_t nb_desc, unsigned int mbufs, uint32_t room)
+{
+	if (q->pool != NULL && q->pool->size >= mbufs &&
+	    rte_pktmbuf_data_room_size(q->pool) >= RTE_PKTMBUF_HEADROOM + room &&
+	    rte_eth_rx_queue_setup(q->port_id, q->id, nb_desc, (unsigned int)q->port->numa_node, NULL, q->pool) == 0)
+		return true;
+	pool_retire(q);
+	return false;
+}
+
 /* Create the queue's pool and set up the queue. Retry with a larger data room if the port refuses the one that the MTU
  * needs. */
 static int
@@ -149,6 +180,8 @@ rx_queue_setup(struct uroce_port_queue *q, uint16_t nb_desc, unsigned int mbufs,
 	int node = q->port->numa_node;
 	int ret = 0;
 
+	if (rx_queue_setup_again(q, nb_desc, mbufs, room))
+		return 0;
 	for (unsigned int i = 0; i < RTE_DIM(rooms); i++) {
 		if (i > 0 && rooms[i] <= room)
 			continue;
@@ -160,8 +193,7 @@ rx_queue_setup(struct uroce_port_queue *q, uint16_t nb_desc, unsigned int mbufs,
 					     q->pool);
 		if (ret == 0)
 			return 0;
-		uroce_pool_retire(q->pool);
-		q->pool = NULL;
+		pool_retire(q);
 		if (ret != -ENOMEM && ret != -EINVAL)
 			break;
 	}
@@ -205,13 +237,12 @@ queues_setup(struct uroce_port *port, const struct rte_eth_dev_info *info,
 	return ret;
 }
 
+/* Retire the pools of the queues from `first` on. */
 static void
-pools_retire(struct uroce_port *port)
+pools_retire(struct uroce_port *port, uint16_t first)
 {
-	for (uint16_t i = 0; i < port->nb_queues; i++) {
-		uroce_pool_retire(port->queues[i].pool);
-		port->queues[i].pool = NULL;
-	}
+	for (uint16_t i = first; i < port->most_queues; i++)
+		pool_retire(&port->queues[i]);
 }
 
 /* May bursts make system calls? Drivers of NICs make none, nor do two drivers of virtual devices. */
@@ -253,37 +284,68 @@ start(struct uroce_port *port, const struct uroce_port_conf *conf)
 	return ret < 0 ? complain(port, "cannot start the port", ret) : 0;
 }
 
-int
-uroce_ethdev_start(struct uroce_port *port, const struct uroce_port_conf *conf)
+/* A thread that a driver starts, such as net_vhost's, gets no signals. */
+static int
+start_without_signals(struct uroce_port *port, const struct uroce_port_conf *conf)
 {
 	sigset_t before;
 	int ret;
 
-	ret = take(port, conf);
-	if (ret < 0)
-		return ret;
-	uroce_thread_block_signals(&before); /* a thread that a driver starts, such as net_vhost's, gets no signals */
+	uroce_thread_block_signals(&before);
 	port->rx_interrupts = port->wants_rx_interrupts;
 	ret = start(port, conf);
 	if (ret < 0 && port->rx_interrupts) {
 		UROCE_LOG(NOTICE, "port %u does not start with RX interrupts: trying without\n", port->port_id);
 		port->rx_interrupts = false;
-		pools_retire(port);
+		pools_retire(port, 0);
 		ret = start(port, conf);
 	}
 	uroce_thread_restore_signals(&before);
+	return ret;
+}
+
+int
+uroce_ethdev_start(struct uroce_port *port, const struct uroce_port_conf *conf)
+{
+	int ret;
+
+	ret = take(port, conf);
+	if (ret < 0)
+		return ret;
+	ret = start_without_signals(port, conf);
 	if (ret < 0) {
-		pools_retire(port);
+		pools_retire(port, 0);
 		give_back(port);
 	}
 	return ret;
 }
 
 void
-uroce_ethdev_stop(struct uroce_port *port)
+uroce_ethdev_pause(struct uroce_port *port)
 {
 	uroce_ethdev_halt(port->port_id);
-	pools_retire(port);
+}
+
+int
+uroce_ethdev_resume(struct uroce_port *port, const struct uroce_port_conf *conf, bool reset)
+{
+	int ret;
+
+	ret = reset ? rte_eth_dev_reset(port->port_id) : 0;
+	if (ret < 0)
+		return complain(port, "cannot reset the port", ret);
+	ret = start_without_signals(port, conf);
+	if (ret == 0)
+		pools_retire(port, port->nb_queues);
+	return ret;
+}
+
+void
+uroce_ethdev_stop(struct uroce_port *port)
+{
+	if (!port->stopped)
+		uroce_ethdev_halt(port->port_id);
+	pools_retire(port, 0);
 	give_back(port);
 }
 
@@ -313,6 +375,8 @@ uroce_ethdev_listen(const struct uroce_port *port, const struct uroce_addresses 
 	struct filter f = { .count = 0 };
 	uint8_t group[16];
 
+	if (port->stopped)
+		return; /* uroce_start_port() sets the filter */
 	filter_add(&f, all_nodes);
 	if (own->ipv4_count != 0)
 		filter_add(&f, all_hosts);

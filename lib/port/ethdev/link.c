@@ -4,8 +4,6 @@
  * Reports the state, speed and MTU of a port's link in verbs' terms. Control threads.
  */
 
-#include <string.h>
-
 #include "port/ethdev/link.h"
 #include "port/ethdev/watch.h"
 
@@ -57,8 +55,7 @@ uroce_port_query(struct uroce_device *dev, struct ibv_port_attr *attr)
 	unsigned int i = 0;
 	int ret;
 
-	memset(&link, 0, sizeof(link));
-	ret = uroce_watch_is_removed(port) ? 0 : rte_eth_link_get_nowait(port->port_id, &link);
+	ret = uroce_watch_get_link(port, &link);
 	if (ret < 0)
 		return ret;
 	attr->state = link.link_status == RTE_ETH_LINK_UP ? IBV_PORT_ACTIVE : IBV_PORT_DOWN;

@@ -366,6 +366,15 @@ uroce_neighbors_link(struct uroce_neighbors *t, bool up)
 	rte_spinlock_unlock(&t->lock);
 }
 
+void
+uroce_neighbors_purge(struct uroce_neighbors *t)
+{
+	rte_spinlock_lock(&t->lock);
+	for (uint32_t i = 0; i < t->capacity; i++)
+		drop_pending(t, &t->entries[i]);
+	rte_spinlock_unlock(&t->lock);
+}
+
 bool
 uroce_neighbors_depart(struct uroce_neighbors *t, const struct rte_ether_addr *mac)
 {

@@ -118,6 +118,9 @@ unsigned int uroce_neighbors_due(struct uroce_neighbors *t, uint64_t now_ns,
  * without a MAC address are due for a probe. */
 void uroce_neighbors_link(struct uroce_neighbors *t, bool up);
 
+/** The port has been stopped: drop the frames that wait for a MAC address. */
+void uroce_neighbors_purge(struct uroce_neighbors *t);
+
 /** The host with this MAC address has departed: note it in the entries of all its addresses.
  * @return whether the table has any */
 bool uroce_neighbors_depart(struct uroce_neighbors *t, const struct rte_ether_addr *mac);

@@ -123,7 +123,7 @@ uroce_telemetry_stats(struct uroce_port *port, const char *argument, struct rte_
 
 	if (argument != NULL)
 		return -EINVAL;
-	n = uroce_query_counters(&port->dev.vctx.context, counters, RTE_DIM(counters));
+	n = uroce_port_query_counters(port, counters, RTE_DIM(counters));
 	rte_tel_data_start_dict(d);
 	for (unsigned int i = 0; i < RTE_MIN(n, RTE_DIM(counters)); i++)
 		rte_tel_data_add_dict_uint(d, counters[i].name, counters[i].value);

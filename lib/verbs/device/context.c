@@ -104,6 +104,18 @@ uroce_device_event(struct uroce_device *dev, const struct ibv_async_event *event
 }
 
 void
+uroce_device_set_comp_vectors(struct uroce_device *dev, unsigned int n)
+{
+	struct uroce_context *context;
+
+	pthread_mutex_lock(&dev->contexts_lock);
+	dev->vctx.context.num_comp_vectors = (int)n;
+	LIST_FOREACH(context, &dev->contexts, link)
+		context->vctx.context.num_comp_vectors = (int)n;
+	pthread_mutex_unlock(&dev->contexts_lock);
+}
+
+void
 uroce_context_get(struct ibv_context *ibv)
 {
 	struct uroce_context *context = context_of(ibv);

@@ -21,6 +21,9 @@ struct uroce_event_refs *uroce_async_event_refs(const void *record);
 void uroce_context_get(struct ibv_context *context);
 void uroce_context_put(struct ibv_context *context);
 
+/** Set num_comp_vectors of all contexts of the device. */
+void uroce_device_set_comp_vectors(struct uroce_device *dev, unsigned int n);
+
 /** Close a context that uroce_open_device() has opened. @return false: it is the device's own */
 bool uroce_context_close(struct ibv_context *context);
 

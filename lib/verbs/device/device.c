@@ -148,6 +148,7 @@ uroce_device_init(struct uroce_device *dev, const struct uroce_device_ops *ops,
 	LIST_INIT(&dev->contexts);
 	pthread_mutex_init(&dev->contexts_lock, NULL);
 	pthread_mutex_init(&dev->lock, NULL);
+	pthread_rwlock_init(&dev->engines_lock, NULL);
 	uroce_mcast_init(&dev->mcast);
 	fill_ibv_device(&dev->ibv, conf->name, conf->index);
 	fill_context(dev, conf->comp_vectors);
@@ -180,6 +181,7 @@ uroce_device_fini(struct uroce_device *dev)
 	pthread_mutex_destroy(&dev->vctx.context.mutex);
 	uroce_mcast_fini(&dev->mcast);
 	pthread_mutex_destroy(&dev->lock);
+	pthread_rwlock_destroy(&dev->engines_lock);
 	pthread_mutex_destroy(&dev->contexts_lock);
 	uroce_event_queue_fini(&dev->events);
 	uroce_srqs_fini(dev);

@@ -272,14 +272,17 @@ qp_create(struct uroce_device *dev, struct ibv_pd *pd, const struct ibv_qp_init_
 	if (ret != 0)
 		goto free_qp;
 	qp->ibv.handle = qp->ibv.qp_num;
+	pthread_rwlock_rdlock(&dev->engines_lock);
 	ret = -dev->ops.worker->qp_attach(qp);
 	if (ret != 0)
 		goto put_qpn;
 	get_refs(qp);
 	publish(dev, qp->ibv.qp_num, qp);
+	pthread_rwlock_unlock(&dev->engines_lock);
 	return qp;
 
 put_qpn:
+	pthread_rwlock_unlock(&dev->engines_lock);
 	put_qpn(dev, qp->ibv.qp_num);
 free_qp:
 	qp_free(qp);
