@@ -71,6 +71,8 @@ end_create(struct world *w, unsigned int index)
 					    UROCE_ENGINE_ROOM(LARGEST_MTU));
 	ret = uroce_engine_init(&e->engine, e->header_pool, e->payload_pool, NULL, w->now_ns);
 	SIM_CHECK(ret == 0, "uroce_engine_init: %s", strerror(-ret));
+	if (w->conf.moves)
+		moves_init(e);
 	harness_device_init(&e->host, &e->engine, &conf);
 	e->host.gids[0] = e->gid;
 	e->host.vlan_tci = w->conf.vlan ? END_VLAN_TCI : UROCE_NO_VLAN;
@@ -166,6 +168,8 @@ end_destroy(struct end *e)
 	SIM_CHECK(ret == 0, "uroce_device_fini: %s", strerror(-ret));
 	end_release(e, UINT64_MAX);
 	feed(e);
+	if (e->moves != NULL)
+		moves_fini(e);
 	uroce_engine_fini(&e->engine);
 	world_pool_destroy(e->header_pool);
 	world_pool_destroy(e->payload_pool);
@@ -224,7 +228,7 @@ group_deliver(struct end *e, const struct uroce_packet *packet, uint64_t now_ns)
 	memcpy(packet->ip_version == 6 ? gid : gid + 12, packet->dst_ip, packet->ip_version == 6 ? 16 : 4);
 	n = uroce_mcast_receivers(&e->host.dev, gid, qps);
 	for (unsigned int i = 0; i < n; i++)
-		uroce_engine_receive(&e->engine, &qps[i], packet, 1, now_ns);
+		uroce_engine_receive(qps[i]->engine, &qps[i], packet, 1, now_ns);
 }
 
 enum frame_fate {
@@ -258,6 +262,23 @@ frame_accept(struct end *e, const struct link_frame *f, struct rte_mbuf *m,
 	return FRAME_DROPPED;
 }
 
+static void
+deliver(struct end *e, struct uroce_qp *const *qps, const struct uroce_packet *packets, unsigned int n, uint64_t now_ns)
+{
+	if (e->moves != NULL)
+		moves_receive(qps, packets, n, now_ns);
+	else
+		uroce_engine_receive(&e->engine, qps, packets, n, now_ns);
+}
+
+static void
+heard(struct end *e, uint64_t now_ns, bool drained)
+{
+	uroce_engine_heard(&e->engine, now_ns, drained);
+	if (e->moves != NULL)
+		uroce_engine_heard(&e->moves->engine, now_ns, drained);
+}
+
 static bool
 end_receive(struct end *e, uint64_t now_ns)
 {
@@ -280,16 +301,16 @@ end_receive(struct end *e, uint64_t now_ns)
 		if (fate == FRAME_FOR_QP)
 			n++;
 		if (fate == FRAME_FOR_GROUP) {
-			uroce_engine_receive(&e->engine, qps, packets, n, now_ns);
+			deliver(e, qps, packets, n, now_ns);
 			group_deliver(e, &packets[n], now_ns);
 			n = 0;
 		}
 		free(f);
 	}
 	if (n > 0)
-		uroce_engine_receive(&e->engine, qps, packets, n, now_ns);
+		deliver(e, qps, packets, n, now_ns);
 	rte_pktmbuf_free_bulk(mbufs, taken);
-	uroce_engine_heard(&e->engine, now_ns, taken < UROCE_BURST);
+	heard(e, now_ns, taken < UROCE_BURST);
 	return taken > 0;
 }
 
@@ -333,7 +354,7 @@ end_send(struct end *e, uint64_t now_ns)
 	uint32_t burst = e->world->conf.send_burst;
 	struct rte_mbuf *frames[UROCE_BURST];
 	struct held_frames *held = &e->held;
-	uint64_t no_mbuf = e->engine.counters[UROCE_NO_MBUF];
+	uint64_t no_mbuf = end_counter(e, UROCE_NO_MBUF);
 	unsigned int n;
 
 	end_release(e, now_ns);
@@ -343,6 +364,8 @@ end_send(struct end *e, uint64_t now_ns)
 	if (link_ready(&e->world->link, now_ns, e->index) > now_ns)
 		return false; /* the port is busy */
 	n = uroce_engine_send(&e->engine, frames, burst, now_ns);
+	if (e->moves != NULL)
+		n += uroce_engine_send(&e->moves->engine, frames + n, burst - n, now_ns);
 	SIM_CHECK(n <= burst, "uroce_engine_send() returns %u of %u", n, burst);
 	if (n > 0 && e->departing != NULL)
 		e->departing(e->departing_arg);
@@ -354,7 +377,7 @@ end_send(struct end *e, uint64_t now_ns)
 		held->until_ns[held->tail++ % END_HELD_FRAMES] = now_ns + e->world->conf.hold_ns;
 	}
 	e->has_more = n == burst;
-	e->starved = n == 0 && e->engine.counters[UROCE_NO_MBUF] != no_mbuf;
+	e->starved = n == 0 && end_counter(e, UROCE_NO_MBUF) != no_mbuf;
 	return n > 0;
 }
 
@@ -365,6 +388,8 @@ end_poll(struct end *e, uint64_t now_ns)
 
 	if (now_ns < e->stopped_until_ns)
 		return false;
+	if (e->moves != NULL)
+		moves_happen(e, now_ns);
 	busy = end_receive(e, now_ns);
 	return end_send(e, now_ns) || busy;
 }
@@ -389,6 +414,8 @@ end_next(const struct end *e)
 	uint64_t now_ns = e->world->now_ns, refill_ns = refill_next(e);
 	uint64_t next_ns = uroce_engine_deadline(&e->engine);
 
+	if (e->moves != NULL)
+		next_ns = RTE_MIN(next_ns, uroce_engine_deadline(&e->moves->engine));
 	if (e->has_more)
 		next_ns = now_ns;
 	/* the engine is due, but could not send: wait for mbufs */

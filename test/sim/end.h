@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * An end: a device with one engine, at one port of the network. Its host may stop polling it, take the mbufs of its
- * pools, and restart it.
+ * An end: a device with one engine, or two, at one port of the network. Its host may stop polling it, take the mbufs of
+ * its pools, and restart it.
  */
 
 #ifndef UROCE_TEST_SIM_END_H
@@ -13,6 +13,7 @@
 
 #include "harness/device.h"
 #include "memory.h"
+#include "move.h"
 #include "transport/engine.h"
 
 #define END_HELD_FRAMES 512
@@ -37,6 +38,7 @@ struct hoard {
 struct end {
 	struct harness_device host;
 	struct uroce_engine engine;
+	struct moves *moves; /* with a second engine; NULL: there is one */
 	struct world *world;
 	unsigned int index;
 	union ibv_gid gid;
@@ -83,6 +85,19 @@ void end_starve(struct end *e, uint64_t until_ns);
 
 /** Take all mbufs of its receive pool until then; frames to it are lost. */
 void end_deafen(struct end *e, uint64_t until_ns);
+
+/** @return the sum over the end's engines */
+static inline uint64_t
+end_counter(const struct end *e, enum uroce_engine_counter c)
+{
+	return e->engine.counters[c] + (e->moves != NULL ? e->moves->engine.counters[c] : 0);
+}
+
+static inline uint64_t
+end_verdict(const struct end *e, enum uroce_verdict v)
+{
+	return e->engine.verdicts[v] + (e->moves != NULL ? e->moves->engine.verdicts[v] : 0);
+}
 
 static inline struct ibv_context *
 end_context(struct end *e)

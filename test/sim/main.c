@@ -194,6 +194,7 @@ run(uint64_t seed, unsigned int steps)
 	random_init(&sim.random, seed, SIM_STREAM);
 	world_draw(&sim.random, &conf);
 	without_apply(&conf);
+	conf.moves = options.moves;
 	if (options.unspared)
 		conf.link.most_harmed = 0;
 	world_init(&sim.world, &conf, seed);

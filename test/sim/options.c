@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- *	sim [--seed N | --seeds A..B] [--steps M] [-v] [--digests | --expect FILE]
+ *	sim [--seed N | --seeds A..B] [--steps M] [-v] [--moves] [--digests | --expect FILE]
  *
  * and options with which shrink.py leaves parts out.
  */
@@ -24,7 +24,7 @@
 static const char help[] =
 	"usage: sim [--seed N | --seeds A..B] [--steps M] [-v]\n"
 	"           [--digests] [--expect FILE]\n"
-	"           [--conns N] [--no FEATURE,...] [--unspared] [--account]\n"
+	"           [--moves] [--conns N] [--no FEATURE,...] [--unspared] [--account]\n"
 	"           [--actions LIST] [--harm LIST] [--reconnects LIST] [--scenarios LIST]\n"
 	"LIST is 'none', or numbers and ranges: 1-5,8\n";
 
@@ -76,6 +76,7 @@ parse_option(struct options *o, int c)
 	case 'n': o->steps = parse_count(optarg); break;
 	case 'c': o->conns = parse_count(optarg); break;
 	case 'u': o->unspared = true; break;
+	case 'm': o->moves = true; break;
 	case 'a': o->account = true; break;
 	case 'v': o->verbose = true; break;
 	case 'd': o->digests = true; break;
@@ -106,6 +107,7 @@ options_parse(struct options *o, int argc, char **argv)
 		{ "conns", required_argument, NULL, 'c' },
 		{ "no", required_argument, NULL, 'w' },
 		{ "unspared", no_argument, NULL, 'u' },
+		{ "moves", no_argument, NULL, 'm' },
 		{ "account", no_argument, NULL, 'a' },
 		{ "help", no_argument, NULL, 'h' },
 		{ keep_names[KEEP_ACTIONS], required_argument, NULL, KEEP_OPTION + KEEP_ACTIONS },

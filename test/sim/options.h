@@ -18,6 +18,7 @@ struct options {
 	bool verbose;
 	bool digests;	    /* print the digest of each seed */
 	const char *expect; /* file of the expected digests; NULL: none */
+	bool moves; /* QPs move between two engines of each end */
 	bool unspared; /* harm packets any number of times: QPs may run out of retries */
 	bool account; /* on failure, print the parts of the run */
 };

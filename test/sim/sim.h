@@ -23,6 +23,7 @@ enum sim_stream {
 	UNRELIABLE_STREAM = 7,
 	SHARED_STREAM = 11,
 	CHANGING_STREAM = 23,
+	MOVE_STREAM = 29,
 };
 
 static inline void

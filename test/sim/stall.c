@@ -66,13 +66,11 @@ all_have_left(const struct stream *s, unsigned int n)
 static void
 check_quiet(const struct end *e, uint64_t timeouts, uint64_t retransmitted)
 {
-	const uint64_t *counters = e->engine.counters;
-
-	SIM_CHECK(counters[UROCE_TIMEOUTS] == timeouts, "%ju timeouts after a stall, though all answers were there",
-		  (uintmax_t)(counters[UROCE_TIMEOUTS] - timeouts));
-	SIM_CHECK(counters[UROCE_RETRANSMITTED_PACKETS] == retransmitted,
+	SIM_CHECK(end_counter(e, UROCE_TIMEOUTS) == timeouts, "%ju timeouts after a stall, though all answers were there",
+		  (uintmax_t)(end_counter(e, UROCE_TIMEOUTS) - timeouts));
+	SIM_CHECK(end_counter(e, UROCE_RETRANSMITTED_PACKETS) == retransmitted,
 		  "%ju packets were sent again after a stall, though all answers were there",
-		  (uintmax_t)(counters[UROCE_RETRANSMITTED_PACKETS] - retransmitted));
+		  (uintmax_t)(end_counter(e, UROCE_RETRANSMITTED_PACKETS) - retransmitted));
 }
 
 void
@@ -95,8 +93,8 @@ stall_run(struct world *w, uint64_t seed)
 		draw_stream(&r, w, &conf);
 		stream_create(&streams[i], w, a, b, &conf);
 	}
-	timeouts = end->engine.counters[UROCE_TIMEOUTS];
-	retransmitted = end->engine.counters[UROCE_RETRANSMITTED_PACKETS];
+	timeouts = end_counter(end, UROCE_TIMEOUTS);
+	retransmitted = end_counter(end, UROCE_RETRANSMITTED_PACKETS);
 	streams_run(w, streams, n, w->now_ns + 1);
 	for (unsigned int i = 0; i < n; i++)
 		streams[i].stopped = true;

@@ -50,6 +50,7 @@ world_init(struct world *w, const struct world_conf *conf, uint64_t seed)
 	uroce_random_seed(seed);
 	memset(w, 0, sizeof(*w));
 	w->conf = *conf;
+	w->seed = seed;
 	w->now_ns = START_NS;
 	random_init(&w->random, seed, WORLD_STREAM);
 	link_init(&w->link, &conf->link, conf->ends, seed);
@@ -108,7 +109,7 @@ world_verdicts(const struct world *w, enum uroce_verdict v)
 	uint64_t sum = 0;
 
 	for (unsigned int i = 0; i < w->conf.ends; i++)
-		sum += w->ends[i]->engine.verdicts[v];
+		sum += end_verdict(w->ends[i], v);
 	return sum;
 }
 
@@ -118,6 +119,6 @@ world_counters(const struct world *w, enum uroce_engine_counter c)
 	uint64_t sum = 0;
 
 	for (unsigned int i = 0; i < w->conf.ends; i++)
-		sum += w->ends[i]->engine.counters[c];
+		sum += end_counter(w->ends[i], c);
 	return sum;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * A world: some ends, each a device with one engine, the network between them, and the virtual clock. It has the role of
+ * A world: some ends, each a device, the network between them, and the virtual clock. It has the role of
  * lib/port in a process: it receives, sends and runs timers, all in the calling thread.
  */
 
@@ -31,12 +31,14 @@ struct world_conf {
 	uint32_t send_burst;   /* frames taken from the engine in a round, at most UROCE_BURST */
 	uint32_t hold_ns;      /* time that a port keeps the mbufs of sent frames */
 	uint32_t pool_mbufs;   /* mbufs of each of an engine's pools */
+	bool moves;	       /* each end has two engines, between which its QPs move */
 	uint32_t rx_mbufs;     /* mbufs of the receive pool of all ends, of which engines keep some; 0: many */
 	struct link_conf link;
 };
 
 struct world {
 	struct world_conf conf;
+	uint64_t seed;
 	struct sim_random random;
 	uint64_t now_ns;
 	struct link link;
