@@ -713,11 +713,27 @@ struct ibv_qp *uroce_create_qp_ex(struct ibv_context *context, struct ibv_qp_ini
 
 /**
  * Get the worker that drives a QP: that of its thread domain (uroce_alloc_td_on()), else that of the completion vector of
- * its send CQ. A QP without a send CQ, IBV_QPT_XRC_RECV, belongs to any worker of the device.
+ * its send CQ. A QP without a send CQ, IBV_QPT_XRC_RECV, belongs to any worker of the device. uroce_qp_move() changes it.
  *
  * @return	never NULL
  */
 struct uroce_worker *uroce_qp_worker(struct ibv_qp *qp);
+
+/**
+ * Move a QP to another worker of its device, so that another thread drives it. The QP may be in any state, also connected
+ * and with traffic in both directions, while other threads post and poll. Nothing is lost: received frames that wait for
+ * the QP are processed first, and retransmission goes on where it was. The QP keeps its completion queues. A CQ that it
+ * shares with other QPs takes a lock for each completion from then on.
+ *
+ * The function takes the turns of both workers and waits until each other worker has ended its round, so that the two
+ * workers pause for some microseconds. Frames that the port has not sent yet may arrive after later ones, as on any
+ * network: an RC QP puts them in order, a UC QP may lose a message. Any thread, but not from within
+ * uroce_worker_poll() or uroce_hold_workers().
+ *
+ * @param qp	a handle of an XRC target QP moves the QP itself
+ * @return	0, also if the worker drives the QP already; EINVAL: the device does not use the worker
+ */
+int uroce_qp_move(struct ibv_qp *qp, struct uroce_worker *worker);
 
 /** ibv_qp_to_qp_ex(). @return NULL: the QP was created without IBV_QP_INIT_ATTR_SEND_OPS_FLAGS */
 struct ibv_qp_ex *uroce_qp_to_qp_ex(struct ibv_qp *qp);

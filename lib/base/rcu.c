@@ -67,11 +67,12 @@ uroce_rcu_begin(void)
 	return token;
 }
 
-/* Does not call rte_rcu_qsbr_check(), which only one thread at a time may call. */
-bool
-uroce_rcu_has_ended(uint64_t token)
+/* Have the first n readers left the polls in which they were at the token? Does not call rte_rcu_qsbr_check(), which
+ * only one thread at a time may call. */
+static bool
+have_left(uint64_t token, unsigned int n)
 {
-	for (unsigned int i = 0; i < UROCE_RCU_READERS; i++) {
+	for (unsigned int i = 0; i < n; i++) {
 		/* pairs with the release in rte_rcu_qsbr_thread_offline() */
 		const uint64_t count = __atomic_load_n(&uroce_rcu->qsbr_cnt[i].cnt, __ATOMIC_ACQUIRE);
 
@@ -81,14 +82,32 @@ uroce_rcu_has_ended(uint64_t token)
 	return true;
 }
 
-void
-uroce_rcu_wait(void)
+bool
+uroce_rcu_has_ended(uint64_t token)
+{
+	return have_left(token, UROCE_RCU_READERS);
+}
+
+static void
+wait_for(unsigned int n)
 {
 	const uint64_t token = uroce_rcu_begin();
 
 	/* yield instead of spinning: a reader may need this core to leave its poll */
-	while (!uroce_rcu_has_ended(token))
+	while (!have_left(token, n))
 		sched_yield();
+}
+
+void
+uroce_rcu_wait(void)
+{
+	wait_for(UROCE_RCU_READERS);
+}
+
+void
+uroce_rcu_wait_for_workers(void)
+{
+	wait_for(UROCE_MAX_WORKERS);
 }
 
 /* Makes every reader execute a full barrier, running or not. Pairs with that barrier; without membarrier(2), with the

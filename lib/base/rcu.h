@@ -45,6 +45,10 @@ int uroce_rcu_init(void);
 /** Wait until every reader that is in a poll has left it. Not from within a poll. */
 void uroce_rcu_wait(void);
 
+/** As uroce_rcu_wait(), but do not wait for telemetry, which may wait for a turn that the caller holds. The readers
+ * whose turns the caller holds must be offline. */
+void uroce_rcu_wait_for_workers(void);
+
 /** Begin a grace period, which ends when every reader that is in a poll now has left it. Any thread, within a poll too;
  * does not wait. @return a token for uroce_rcu_has_ended(), not 0 */
 uint64_t uroce_rcu_begin(void);

@@ -27,8 +27,8 @@ next_worker(struct uroce_port *port)
 	return w;
 }
 
-static bool
-is_worker_of(const struct uroce_port *port, const struct uroce_worker *w)
+bool
+uroce_port_has_worker(const struct uroce_port *port, const struct uroce_worker *w)
 {
 	for (unsigned int i = 0; i < port->nb_queues; i++)
 		if (port->queues[i].worker == w)
@@ -49,7 +49,7 @@ uroce_port_qp_attach(struct uroce_qp *qp)
 	struct uroce_port *port = uroce_port_of(qp->dev);
 	struct uroce_engine *engine = uroce_pd_engine(qp->ibv.pd);
 
-	if (engine != NULL && is_worker_of(port, uroce_worker_of(engine)))
+	if (engine != NULL && uroce_port_has_worker(port, uroce_worker_of(engine)))
 		qp->engine = engine;
 	else if (qp->ibv.send_cq != NULL)
 		qp->engine = &worker_of_vector(port, uroce_cq_of(qp->ibv.send_cq)->comp_vector)->engine;
@@ -71,7 +71,7 @@ uroce_alloc_td_on(struct ibv_context *context, struct uroce_worker *worker)
 	bool is_ours;
 
 	pthread_rwlock_rdlock(&port->dev.engines_lock);
-	is_ours = is_worker_of(port, worker);
+	is_ours = uroce_port_has_worker(port, worker);
 	pthread_rwlock_unlock(&port->dev.engines_lock);
 	if (!is_ours) {
 		errno = EINVAL;

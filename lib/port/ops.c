@@ -96,7 +96,8 @@ doorbell(struct uroce_qp *qp)
 	struct uroce_worker *w;
 
 	uroce_engine_doorbell(qp);
-	w = uroce_worker_of(uroce_qp_engine(qp)); /* only now: the QP does not move until its doorbell is answered */
+	/* Only now: if the QP has moved since, uroce_qp_move() wakes the thread of its new worker. */
+	w = uroce_worker_of(uroce_qp_engine(qp));
 	/* pairs with the stores in uroce_worker_sleep() and arm() */
 	if (unlikely(__atomic_load_n(&w->sleep, __ATOMIC_SEQ_CST) >= UROCE_SLEEP_NAP))
 		uroce_worker_posted(w);

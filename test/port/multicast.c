@@ -154,8 +154,9 @@ receive_post(struct member *m)
 	assert_int_equal(uroce_post_recv(m->qp, &wr, &bad), 0);
 }
 
+/* Send a message, and call run() for its way to the members. */
 static void
-send_to(struct member *m, const union ibv_gid *group, uint8_t sgid_index, uint8_t fill)
+send_while(struct member *m, const union ibv_gid *group, uint8_t sgid_index, uint8_t fill, void (*run)(void))
 {
 	struct ibv_ah_attr attr = {
 		.is_global = 1,
@@ -175,11 +176,17 @@ send_to(struct member *m, const union ibv_gid *group, uint8_t sgid_index, uint8_
 	memset(m->buffer, fill, BYTES);
 	assert_non_null(wr.wr.ud.ah = uroce_create_ah(m->pd, &attr));
 	assert_int_equal(uroce_post_send(m->qp, &wr, &bad), 0);
-	poll();
+	run();
 	assert_int_equal(uroce_poll_cq(m->cq, 1, &wc), 1);
 	assert_int_equal(wc.status, IBV_WC_SUCCESS);
 	assert_int_equal(wc.opcode, IBV_WC_SEND);
 	assert_int_equal(uroce_destroy_ah(wr.wr.ud.ah), 0);
+}
+
+static void
+send_to(struct member *m, const union ibv_gid *group, uint8_t sgid_index, uint8_t fill)
+{
+	send_while(m, group, sgid_index, fill, poll);
 }
 
 /* The member receives one message; none if fill is 0. */
@@ -241,6 +248,51 @@ test_members(void **state)
 	assert_int_equal(test_counter(b, "group_deliveries"), 2);
 	for (unsigned int i = 0; i < MEMBERS; i++)
 		member_close(&members[i]);
+	member_close(&sender);
+}
+
+static void
+move_each_member(void)
+{
+	for (unsigned int i = 0; i < 4; i++)
+		assert_int_equal(uroce_qp_move(members[i].qp, workers[uroce_qp_worker(members[i].qp) == workers[0]]), 0);
+}
+
+/* One worker has delivered the message to its members, the other has it in its inbox. */
+static void
+move_members(void)
+{
+	test_poll(&workers[2], 1, 1);
+	test_poll(&workers[0], 1, 1);
+	move_each_member();
+	move_each_member();
+	poll();
+}
+
+static void
+test_members_move(void **state)
+{
+	const union ibv_gid group = gid_of("239.1.2.3");
+
+	member_open(&sender, b, QKEY);
+	for (unsigned int i = 0; i < 4; i++) {
+		member_open(&members[i], a, QKEY);
+		assert_int_equal(uroce_attach_mcast(members[i].qp, &group, 0), 0);
+		receive_post(&members[i]);
+	}
+	for (unsigned int round = 0; round < 4; round++) {
+		send_while(&sender, &group, 1, (uint8_t)(round + 1), move_members);
+		for (unsigned int i = 0; i < 4; i++) {
+			expect(&members[i], (uint8_t)(round + 1));
+			receive_post(&members[i]);
+		}
+		/* the members of the two workers change */
+		assert_int_equal(uroce_qp_move(members[round].qp, workers[round / 2]), 0);
+	}
+	for (unsigned int i = 0; i < 4; i++) {
+		assert_int_equal(uroce_detach_mcast(members[i].qp, &group, 0), 0);
+		member_close(&members[i]);
+	}
 	member_close(&sender);
 }
 
@@ -408,6 +460,7 @@ UROCE_TESTS(port_multicast)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_members, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_members_move, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_sender, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_sender_without_itself, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_namesake, setup, teardown),

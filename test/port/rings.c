@@ -102,6 +102,21 @@ test_rings_destroy_wide(struct test_rings *a, struct test_rings *b)
 }
 
 void
+test_rings_create_wire(struct test_rings *a, struct test_rings *b, unsigned int queues)
+{
+	memset(a, 0, sizeof(*a));
+	memset(b, 0, sizeof(*b));
+	a->queues = queues;
+	b->queues = queues;
+	for (unsigned int i = 0; i < queues; i++) {
+		a->rx[i] = b->tx[i] = ring_create();
+		b->rx[i] = a->tx[i] = ring_create();
+	}
+	port_create(a);
+	port_create(b);
+}
+
+void
 test_rings_create_funnel(struct test_rings *a, struct test_rings *b)
 {
 	memset(a, 0, sizeof(*a));

@@ -27,6 +27,8 @@ struct test_rings {
 void test_rings_create(struct test_rings *r, unsigned int queues);
 /** Create two connected ports: a has two queues, sends on both, and receives on the first only; b has one queue. */
 void test_rings_create_funnel(struct test_rings *a, struct test_rings *b);
+/** Create two connected ports: queue i of one sends to queue i of the other. Destroy a, and close b. */
+void test_rings_create_wire(struct test_rings *a, struct test_rings *b, unsigned int queues);
 /** Create two connected ports with one queue each. */
 void test_rings_create_pair(struct test_rings *a, struct test_rings *b);
 /** Create two connected ports with several queues each. They send on all queues, and receive on the first only. */

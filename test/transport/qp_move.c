@@ -228,6 +228,24 @@ a_rate_moves_with_its_credit_and_timer(void **state)
 	peer_stop(&p);
 }
 
+/* The timer has given the QP a turn that it has not had yet. */
+static void
+a_rate_moves_after_its_timer(void **state)
+{
+	struct peer p;
+
+	(void)state;
+	peer_start(&p, NULL);
+	get_rate(&p);
+	peer_post(&p, IBV_WR_RDMA_WRITE, 0, 8, 1, 0);
+	uroce_wheel_disarm(&qp_of(&p)->rate->timer);
+	move_away(&p);
+	move_back(&p);
+	qp_of(&p)->rate->credit = 1000000;
+	peer_expect_write(&p, PEER_SQ_PSN, true);
+	peer_stop(&p);
+}
+
 static void
 without_a_free_rate_it_is_not_paced(void **state)
 {
@@ -523,6 +541,7 @@ UROCE_TESTS(qp_move)
 		cmocka_unit_test(without_a_free_record_it_goes_back_n),
 		cmocka_unit_test(an_rnr_wait_lasts_as_long),
 		cmocka_unit_test(a_rate_moves_with_its_credit_and_timer),
+		cmocka_unit_test(a_rate_moves_after_its_timer),
 		cmocka_unit_test(without_a_free_rate_it_is_not_paced),
 		cmocka_unit_test(kept_requests_move),
 		cmocka_unit_test(kept_requests_are_dropped_if_there_is_no_room),

@@ -12,6 +12,7 @@
 #include "port/worker/handover.h"
 #include "port/worker/inbox.h"
 #include "port/worker/worker.h"
+#include "verbs/qp/qp.h"
 
 uint64_t
 uroce_worker_bit(const struct uroce_worker *w)
@@ -19,9 +20,25 @@ uroce_worker_bit(const struct uroce_worker *w)
 	return UINT64_C(1) << w->index;
 }
 
+/* A QP moves: this thread runs both workers, so that the frame needs no inbox. @return false: it is for no QP of them */
+static bool
+deliver(struct uroce_worker *to, const struct uroce_port_queue *q, const struct uroce_packet *p)
+{
+	struct uroce_qp *qp = p->to_group ? NULL : uroce_qp_lookup(&q->port->dev, p->dest_qpn);
+	struct uroce_engine *e = qp != NULL ? uroce_qp_engine(qp) : NULL;
+
+	if (e != &to->engine && e != &q->worker->engine)
+		return false;
+	uroce_engine_receive(e, &qp, p, 1, to->now_ns);
+	rte_pktmbuf_free(p->mbuf);
+	return true;
+}
+
 static bool
 put(struct uroce_handover *h, struct uroce_port_queue *q, const struct uroce_packet *p, struct uroce_worker *to)
 {
+	if (unlikely(to == q->worker->beside) && deliver(to, q, p))
+		return true;
 	if (!uroce_inbox_put(to, p, q->port_id))
 		return false;
 	h->stalled &= ~uroce_worker_bit(to);

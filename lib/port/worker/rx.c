@@ -224,6 +224,23 @@ uroce_rx_inbox(struct uroce_worker *w)
 	return n;
 }
 
+/* At first the frames of the inbox, but not more than it has now: other workers may continue to enqueue. Then those for
+ * which it had no room. */
+void
+uroce_rx_inbox_drain(struct uroce_worker *w, struct uroce_worker *beside)
+{
+	unsigned int left = rte_ring_count(w->inbox), n;
+
+	w->beside = beside;
+	beside->beside = w;
+	while (left != 0 && (n = uroce_rx_inbox(w)) != 0)
+		left -= RTE_MIN(left, n);
+	for (unsigned int i = 0; i < beside->nb_queues; i++)
+		if (beside->queues[i]->handover.count != 0)
+			uroce_handover_retry(&beside->queues[i]->handover, beside->now_ns);
+	w->beside = beside->beside = NULL;
+}
+
 /* Prefetch the mbufs of all frames, segment by segment, and the start of their data, which another core may have
  * written. The address of the data is in the mbuf; for most mbufs it is the same as in our pools, so that it is
  * prefetched together with the mbuf. */

@@ -30,6 +30,9 @@ struct uroce_rx {
 unsigned int uroce_rx_queue(struct uroce_worker *w, struct uroce_port_queue *q);
 /** Deliver a burst of frames from the inbox: from other workers, and loopback frames. As uroce_rx_queue(). */
 unsigned int uroce_rx_inbox(struct uroce_worker *w);
+/** Deliver all frames of the inbox, and those that the other worker holds for it, to the engines of both workers. Control
+ * thread, with both turns. */
+void uroce_rx_inbox_drain(struct uroce_worker *w, struct uroce_worker *beside);
 
 /**
  * Accept or drop a parsed frame that is not in the flow, by its addresses. Processes frames of other protocols than

@@ -9,7 +9,9 @@
 #include <string.h>
 
 #include <rte_ethdev.h>
+#include <rte_pause.h>
 
+#include "base/clock.h"
 #include "base/rcu.h"
 #include "port/registry.h"
 #include "port/worker/inbox.h"
@@ -316,6 +318,16 @@ loop_flush(struct uroce_worker *w, uint64_t now_ns)
 	return done;
 }
 
+static bool
+has_frames(const struct uroce_worker *w)
+{
+	unsigned int n = w->nb_loop;
+
+	for (unsigned int i = 0; i < w->nb_queues; i++)
+		n += w->queues[i]->nb_tx;
+	return n != 0;
+}
+
 unsigned int
 uroce_tx_flush(struct uroce_worker *w, uint64_t now_ns)
 {
@@ -324,6 +336,16 @@ uroce_tx_flush(struct uroce_worker *w, uint64_t now_ns)
 	for (unsigned int i = 0; i < w->nb_queues; i++)
 		sent += queue_flush(w->queues[i], now_ns);
 	return sent;
+}
+
+void
+uroce_tx_drain(struct uroce_worker *w, uint64_t wait_ns)
+{
+	uint64_t begin_ns = uroce_clock_ns();
+
+	while (has_frames(w) && uroce_clock_ns() - begin_ns < wait_ns)
+		if (uroce_tx_flush(w, w->now_ns) == 0)
+			rte_pause();
 }
 
 static void

@@ -26,6 +26,9 @@ void uroce_tx_frames(struct uroce_worker *w, struct rte_mbuf **frames, unsigned 
  * UROCE_TX_STALL_NS. @return the number of frames sent */
 unsigned int uroce_tx_flush(struct uroce_worker *w, uint64_t now_ns);
 
+/** Try to pass on all queued frames, for at most wait_ns. Control thread, within the worker's turn. */
+void uroce_tx_drain(struct uroce_worker *w, uint64_t wait_ns);
+
 /** The worker has not run for `ns`: do not count this time as a stall of the ports and inboxes. */
 void uroce_tx_away(struct uroce_worker *w, uint64_t ns);
 

@@ -308,6 +308,38 @@ uroce_worker_turn_end(struct uroce_worker *w)
 	rte_ticketlock_unlock(&w->turn);
 }
 
+/* A thread that waits for a turn is not a reader: the thread that has that turn may wait for the readers. */
+void
+uroce_worker_enter_both(struct uroce_worker *a, struct uroce_worker *b)
+{
+	struct uroce_worker *first = a->index < b->index ? a : b, *second = a->index < b->index ? b : a;
+
+	uroce_worker_enter(first);
+	rte_rcu_qsbr_thread_offline(uroce_rcu, first->index);
+	uroce_worker_enter(second);
+	rte_rcu_qsbr_thread_offline(uroce_rcu, second->index);
+}
+
+void
+uroce_worker_exit_both(struct uroce_worker *a, struct uroce_worker *b)
+{
+	rte_ticketlock_unlock(&a->turn);
+	rte_ticketlock_unlock(&b->turn);
+}
+
+uint64_t
+uroce_worker_read_clocks(struct uroce_worker *a, struct uroce_worker *b)
+{
+	uint64_t now_ns;
+
+	read_clock(a);
+	read_clock(b);
+	now_ns = RTE_MAX(a->now_ns, b->now_ns);
+	__atomic_store_n(&a->now_ns, now_ns, __ATOMIC_RELAXED);
+	__atomic_store_n(&b->now_ns, now_ns, __ATOMIC_RELAXED);
+	return now_ns;
+}
+
 void
 uroce_worker_add_queue(struct uroce_worker *w, struct uroce_port_queue *q)
 {

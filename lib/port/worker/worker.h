@@ -95,6 +95,7 @@ struct uroce_worker {
 	uint64_t loop_since_ns; /* no inbox has accepted a frame since then; 0: inboxes accept frames */
 	uint64_t cleanup_ns; /* next time that ports free transmitted mbufs for deregistrations */
 	uint64_t lost; /* frames whose device is closed; others: relaxed read */
+	struct uroce_worker *beside; /* a QP moves between the two: frames for its QPs need no inbox; NULL: none */
 	struct uroce_loop loop[2 * UROCE_BURST]; /* loopback frames that wait for room in an inbox */
 	struct uroce_held_frame relayed[UROCE_BURST]; /* of relay */
 };
@@ -124,6 +125,14 @@ uroce_worker_has_fd(const struct uroce_worker *w)
 {
 	return __atomic_load_n(&w->wait, __ATOMIC_RELAXED) != NULL;
 }
+
+/** Take the turns of two workers, in the order of their indices. Unlike uroce_worker_enter(), it begins no RCU reader
+ * section. A thread that calls a driver of one worker must not be the reader of the other one: a thread with EAL's memory
+ * lock may wait for that reader. Control threads. */
+void uroce_worker_enter_both(struct uroce_worker *a, struct uroce_worker *b);
+void uroce_worker_exit_both(struct uroce_worker *a, struct uroce_worker *b);
+/** Set the time of two workers whose turns the calling thread holds. @return the time, which is the same for both */
+uint64_t uroce_worker_read_clocks(struct uroce_worker *a, struct uroce_worker *b);
 
 /** Add a queue to its worker, or remove it. Control threads. */
 void uroce_worker_add_queue(struct uroce_worker *w, struct uroce_port_queue *q);

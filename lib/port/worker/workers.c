@@ -351,13 +351,17 @@ uroce_hold_workers(void (*fn)(void *arg), void *arg)
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	pthread_mutex_lock(&workers_lock);
 	has_them = true;
-	/* this thread is the RCU reader of all workers: mark it as in a driver, also while it waits for the next turn
-	 * */
+	/* This thread is the RCU reader of all workers, and is in a driver. While it waits for the next turn it is
+	 * offline, since the thread that has that turn may wait for readers. */
 	for (unsigned int i = 0; i < UROCE_MAX_WORKERS; i++)
 		if (workers[i] != NULL) {
 			uroce_worker_enter(workers[i]);
 			uroce_rcu_enter_driver(i);
+			rte_rcu_qsbr_thread_offline(uroce_rcu, i);
 		}
+	for (unsigned int i = 0; i < UROCE_MAX_WORKERS; i++)
+		if (workers[i] != NULL)
+			rte_rcu_qsbr_thread_online(uroce_rcu, i);
 	fn(arg);
 	has_them = false;
 	for (unsigned int i = 0; i < UROCE_MAX_WORKERS; i++)

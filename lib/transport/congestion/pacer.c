@@ -159,7 +159,8 @@ uroce_pacer_move(struct uroce_engine *from, struct uroce_engine *to, struct uroc
 		*rate = (struct uroce_rate){
 			.qp = qp, .earned_ns = old->earned_ns, .credit = old->credit, .dcqcn = old->dcqcn,
 		};
-		uroce_wheel_arm(&to->pacer.wheel, &rate->timer, old->timer.deadline_ns);
+		if (old->timer.deadline_ns != 0) /* 0: it has fired, and given the QP a turn */
+			uroce_wheel_arm(&to->pacer.wheel, &rate->timer, old->timer.deadline_ns);
 	}
 	uroce_pacer_release(from, qp);
 	qp->rate = rate;

@@ -193,6 +193,14 @@ uroce_cq_detach(struct uroce_cq *cq)
 	pthread_mutex_unlock(&cq->ibv.mutex);
 }
 
+/* The turns keep the QP's producer out, and a CQ that was not shared has no other one. */
+void
+uroce_cq_moved(struct uroce_cq *cq, uint32_t refs, struct uroce_engine *to)
+{
+	cq->producer = to;
+	__atomic_store_n(&cq->shared, cq->refs != refs, __ATOMIC_RELAXED);
+}
+
 /* R43: raise the event once; the completions in the queue stay. */
 static void
 set_overrun(struct uroce_cq *cq)

@@ -55,7 +55,7 @@ struct uroce_cq {
 	struct ibv_pd *parent;	/* the parent domain that allocates its ring; NULL: none. Constant */
 	/* control, under ibv.mutex */
 	uint32_t refs;		/* QPs, send and receive queues (R47) */
-	struct uroce_engine *producer;	/* engine of the first QP */
+	struct uroce_engine *producer;	/* engine of all QPs, unless shared */
 	struct uroce_event_refs comp_events;	/* under the lock of the channel's event queue */
 	struct uroce_event_refs async_events;	/* under the lock of the context's event queue */
 	struct uroce_cq_moderation moderation;
@@ -154,6 +154,9 @@ bool uroce_cq_push(struct uroce_cq *cq, struct uroce_engine *engine, const struc
 void uroce_cq_attach(struct uroce_cq *cq, struct uroce_engine *engine);
 /** Drop the count of uroce_cq_attach(), after the last push. */
 void uroce_cq_detach(struct uroce_cq *cq);
+
+/** A QP with `refs` counts moves to another engine. Under ibv.mutex, in the turns of both engines. */
+void uroce_cq_moved(struct uroce_cq *cq, uint32_t refs, struct uroce_engine *to);
 
 /** cq_forget.c: remove the completions of a QP that pushes no more. Control thread. Waits for another thread between
  * start_poll and end_poll; the caller itself may be there. */

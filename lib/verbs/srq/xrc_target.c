@@ -53,7 +53,6 @@ handle_attach(struct uroce_xrc_handle *handle, struct uroce_xrc_target *target)
 	struct uroce_qp *real = target->qp;
 
 	handle->qp.target = target;
-	handle->qp.engine = real->engine;
 	handle->qp.transport = real->transport;
 	handle->qp.ibv.qp_num = real->ibv.qp_num;
 	handle->qp.ibv.handle = real->ibv.handle;
