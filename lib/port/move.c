@@ -99,7 +99,8 @@ move(struct move *m)
 	change_engine(m);
 	uroce_rcu_wait_for_workers();
 	drain_inbox(m);
-	uroce_worker_exit_both(m->from, m->to);
+	uroce_worker_exit(m->from);
+	uroce_worker_exit(m->to);
 }
 
 /* Each worker with QPs in a group has the group's frames in its inbox, and delivers them to the QPs that it has by then.

@@ -83,7 +83,7 @@ let_go(void *arg)
 }
 
 static void
-wait_for_reader(bool is_watcher)
+wait_for_reader(bool is_watcher, void (*wait)(void))
 {
 	struct reader r = { .is_watcher = is_watcher };
 	pthread_t reader, helper;
@@ -92,7 +92,7 @@ wait_for_reader(bool is_watcher)
 	while (__atomic_load_n(&r.in_poll, __ATOMIC_ACQUIRE) == 0)
 		sched_yield();
 	assert_int_equal(pthread_create(&helper, NULL, let_go, &r), 0);
-	uroce_rcu_wait();
+	wait();
 	assert_int_equal(__atomic_load_n(&r.leaving, __ATOMIC_ACQUIRE), 1);
 	pthread_join(reader, NULL);
 	pthread_join(helper, NULL);
@@ -103,7 +103,8 @@ test_waits_for_who_is_in_a_poll(void **state)
 {
 	assert_int_equal(uroce_rcu_init(), 0);
 	assert_int_equal(rte_rcu_qsbr_thread_register(uroce_rcu, 1), 0);
-	wait_for_reader(false);
+	wait_for_reader(false, uroce_rcu_wait);
+	wait_for_reader(false, uroce_rcu_wait_for_workers);
 	assert_int_equal(rte_rcu_qsbr_thread_unregister(uroce_rcu, 1), 0);
 }
 
@@ -111,8 +112,18 @@ static void
 test_waits_for_the_watcher(void **state)
 {
 	assert_int_equal(uroce_rcu_init(), 0);
-	wait_for_reader(true);
+	wait_for_reader(true, uroce_rcu_wait);
 	uroce_rcu_wait();
+}
+
+/* The caller holds a turn that the watcher waits for. */
+static void
+test_workers_without_the_watcher(void **state)
+{
+	assert_int_equal(uroce_rcu_init(), 0);
+	uroce_rcu_watch_begin();
+	uroce_rcu_wait_for_workers();
+	uroce_rcu_watch_end();
 }
 
 static void *
@@ -187,6 +198,7 @@ UROCE_TESTS(rcu)
 		cmocka_unit_test(test_nobody_to_wait_for),
 		cmocka_unit_test(test_waits_for_who_is_in_a_poll),
 		cmocka_unit_test(test_waits_for_the_watcher),
+		cmocka_unit_test(test_workers_without_the_watcher),
 		cmocka_unit_test(test_memory_passes_over_drivers),
 	};
 

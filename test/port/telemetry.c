@@ -322,6 +322,40 @@ test_turn(void **state)
 	tap_close(&t);
 }
 
+/* A QP is shown on the worker to which it has moved. */
+static void
+test_moved(void **state)
+{
+	struct uroce_worker *workers[2];
+	struct ibv_context *context;
+	struct test_rings wire;
+	struct ibv_pd *pd;
+	struct ibv_cq *cq;
+	struct ibv_qp *qp;
+
+	test_rings_create(&wire, 2);
+	for (unsigned int i = 0; i < 2; i++)
+		assert_non_null(workers[i] = uroce_create_worker(-1));
+	assert_non_null(context = uroce_open_port(wire.port_id, NULL, workers, 2));
+	pd = uroce_alloc_pd(context);
+	cq = uroce_create_cq(context, 4, NULL, NULL, 0);
+	qp = qp_create(pd, cq);
+	for (int i = 0; i < 2; i++) {
+		telemetry_ask("/uroce/qp,uroce0,%u", qp->qp_num);
+		assert_int_equal(telemetry_number("worker"), i);
+		telemetry_expect("/uroce/worker,0", i == 0 ? "\"qps\":1" : "\"qps\":0");
+		telemetry_expect("/uroce/worker,1", i == 0 ? "\"qps\":0" : "\"qps\":1");
+		assert_int_equal(uroce_qp_move(qp, workers[1]), 0);
+	}
+	assert_int_equal(uroce_destroy_qp(qp), 0);
+	assert_int_equal(uroce_destroy_cq(cq), 0);
+	assert_int_equal(uroce_dealloc_pd(pd), 0);
+	assert_int_equal(uroce_close_device(context), 0);
+	for (unsigned int i = 0; i < 2; i++)
+		assert_int_equal(uroce_destroy_worker(workers[i]), 0);
+	test_rings_destroy(&wire);
+}
+
 static void
 test_numbers(void **state)
 {
@@ -349,6 +383,7 @@ UROCE_TESTS(port_telemetry)
 		cmocka_unit_test(test_wrong_parameters),
 		cmocka_unit_test(test_several),
 		cmocka_unit_test(test_turn),
+		cmocka_unit_test(test_moved),
 		cmocka_unit_test(test_numbers),
 	};
 	int ret;

@@ -19,6 +19,7 @@
 #include "transport/responder/responder.h"
 #include "uroce_config.h"
 #include "verbs/qp/qp.h"
+#include "verbs/srq/xrc.h"
 #include "wire/icrc.h"
 #include "wire/packet.h"
 #include "wire/sack.h"
@@ -235,7 +236,7 @@ encode(struct peer *p, const struct peer_packet *in)
 void
 peer_move(struct peer *p, struct uroce_engine *to)
 {
-	while (!uroce_engine_qp_move(uroce_qp_of(p->qp), to, p->now_ns))
+	while (!uroce_engine_qp_move(uroce_qp_real(uroce_qp_of(p->qp)), to, p->now_ns))
 		sched_yield();	/* another thread rings the doorbell */
 }
 

@@ -320,13 +320,6 @@ uroce_worker_enter_both(struct uroce_worker *a, struct uroce_worker *b)
 	rte_rcu_qsbr_thread_offline(uroce_rcu, second->index);
 }
 
-void
-uroce_worker_exit_both(struct uroce_worker *a, struct uroce_worker *b)
-{
-	rte_ticketlock_unlock(&a->turn);
-	rte_ticketlock_unlock(&b->turn);
-}
-
 uint64_t
 uroce_worker_read_clocks(struct uroce_worker *a, struct uroce_worker *b)
 {

@@ -128,9 +128,8 @@ uroce_worker_has_fd(const struct uroce_worker *w)
 
 /** Take the turns of two workers, in the order of their indices. Unlike uroce_worker_enter(), it begins no RCU reader
  * section. A thread that calls a driver of one worker must not be the reader of the other one: a thread with EAL's memory
- * lock may wait for that reader. Control threads. */
+ * lock may wait for that reader. Call uroce_worker_exit() for each. Control threads. */
 void uroce_worker_enter_both(struct uroce_worker *a, struct uroce_worker *b);
-void uroce_worker_exit_both(struct uroce_worker *a, struct uroce_worker *b);
 /** Set the time of two workers whose turns the calling thread holds. @return the time, which is the same for both */
 uint64_t uroce_worker_read_clocks(struct uroce_worker *a, struct uroce_worker *b);
 
