@@ -109,7 +109,6 @@ struct uroce_port {
 
 	/* control threads */
 	pthread_mutex_t life; /* stopping, starting and closing; conf */
-	struct uroce_port_conf conf; /* of the last start, without pointers */
 	uint16_t room;        /* of queues, a power of two */
 	uint16_t nb_outgrown;
 	struct uroce_port_queue *outgrown[6]; /* smaller arrays, which threads may still read */
@@ -125,6 +124,8 @@ struct uroce_port {
 	struct uroce_agent *agent; /* the CM's agent; under uroce_cm_lock and the registry's lock */
 
 	struct uroce_device dev;
+	/* last, because a later release adds members to it (test/install/sizes.c) */
+	struct uroce_port_conf conf; /* of the last start, without pointers */
 };
 
 static_assert(UROCE_MAX_GID <= 64, "uroce_port.announce has a bit for each");
