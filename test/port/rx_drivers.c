@@ -178,6 +178,15 @@ test_drivers(void **state)
 		test_driver(&drivers[i]);
 }
 
+/* libxdp does not free this when net_af_xdp closes its sockets. */
+const char *__lsan_default_suppressions(void);
+
+const char *
+__lsan_default_suppressions(void)
+{
+	return "leak:xsk_umem__create";
+}
+
 int
 main(void)
 {
