@@ -258,8 +258,9 @@ int uroce_stop_port(struct ibv_context *context);
  *			suffice for the path MTU of each connected QP; UD QPs keep theirs
  * @param workers	as for uroce_open_port(); NULL: the workers that the port had. A worker that the port had, but
  *			gets no more, may be destroyed once no thread polls the device's CQs or queries its counters
- * @return	0; EBUSY: the port is started, or QPs belong to a worker that it gets no more; EINVAL, E2BIG, ENODEV,
- *		ENOMEM, ENOTSUP or the port's error: the port is still stopped, and the function may be called again
+ * @return	0; EBUSY: the port is started, or QPs belong to a worker that it gets no more (see uroce_qp_move());
+ *		EINVAL, E2BIG, ENODEV, ENOMEM, ENOTSUP or the port's error: the port is still stopped, and the function
+ *		may be called again
  */
 int uroce_start_port(struct ibv_context *context, const struct uroce_port_conf *conf,
 		     struct uroce_worker *const *workers, unsigned int nb_workers);

@@ -76,7 +76,7 @@ change_engine(struct move *m)
 	uint64_t now_ns = uroce_worker_read_clocks(m->from, m->to);
 
 	for (unsigned int i = 0; i < m->cqs.n; i++)
-		uroce_cq_moved(m->cqs.cq[i], m->cqs.refs[i], &m->to->engine);
+		uroce_cq_moved(m->cqs.cq[i], m->cqs.refs[i], &m->from->engine, &m->to->engine);
 	while (!uroce_engine_qp_move(m->qp, &m->to->engine, now_ns))
 		sched_yield(); /* another thread rings the doorbell */
 }

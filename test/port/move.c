@@ -383,6 +383,7 @@ test_moderated_cq(void **state)
 		end_post(&e[0], IBV_WR_RDMA_WRITE, &e[1], 8, 0);
 		net_expect_ok(&net, &e[0], IBV_WC_RDMA_WRITE);
 		move(e[0].qp, 1);
+		assert_ptr_not_equal(uroce_cq_of(cq)->moderation.timer_engine, &net.workers[0]->engine);
 	}
 	for (unsigned int i = 0; i < SPINS && uroce_get_cq_event(channel, &got, &context) != 0; i++)
 		test_poll(net.workers, WORKERS, 1);

@@ -101,7 +101,7 @@ open_all(const char *impairment)
 {
 	const struct uroce_port_conf conf = { .size = sizeof(conf), .no_loopback = impairment != NULL };
 
-	test_rings_create_wire(&wire[0], &wire[1], WORKERS);
+	test_rings_create_parallel(&wire[0], &wire[1], WORKERS);
 	stop_polling = moved = false;
 	for (unsigned int i = 0; i < WORKERS; i++)
 		workers[i] = create_worker(i);
@@ -131,8 +131,7 @@ close_all(void)
 		pthread_join(pollers[i], NULL);
 	for (unsigned int i = 0; i < WORKERS; i++)
 		assert_int_equal(uroce_destroy_worker(workers[i]), 0);
-	rte_eth_dev_close(wire[1].port_id);
-	test_rings_destroy(&wire[0]);
+	test_rings_destroy_wide(&wire[0], &wire[1]);
 	assert_int_equal(uroce_pools_retired(), 0);
 }
 

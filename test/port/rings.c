@@ -91,18 +91,7 @@ test_rings_create_wide(struct test_rings *a, struct test_rings *b, unsigned int 
 }
 
 void
-test_rings_destroy_wide(struct test_rings *a, struct test_rings *b)
-{
-	rte_eth_dev_close(a->port_id);
-	rte_eth_dev_close(b->port_id);
-	for (unsigned int i = 0; i < a->queues; i++) {
-		ring_destroy(a->rx[i]);
-		ring_destroy(b->rx[i]);
-	}
-}
-
-void
-test_rings_create_wire(struct test_rings *a, struct test_rings *b, unsigned int queues)
+test_rings_create_parallel(struct test_rings *a, struct test_rings *b, unsigned int queues)
 {
 	memset(a, 0, sizeof(*a));
 	memset(b, 0, sizeof(*b));
@@ -114,6 +103,17 @@ test_rings_create_wire(struct test_rings *a, struct test_rings *b, unsigned int 
 	}
 	port_create(a);
 	port_create(b);
+}
+
+void
+test_rings_destroy_wide(struct test_rings *a, struct test_rings *b)
+{
+	rte_eth_dev_close(a->port_id);
+	rte_eth_dev_close(b->port_id);
+	for (unsigned int i = 0; i < a->queues; i++) {
+		ring_destroy(a->rx[i]);
+		ring_destroy(b->rx[i]);
+	}
 }
 
 void

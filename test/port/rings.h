@@ -27,15 +27,15 @@ struct test_rings {
 void test_rings_create(struct test_rings *r, unsigned int queues);
 /** Create two connected ports: a has two queues, sends on both, and receives on the first only; b has one queue. */
 void test_rings_create_funnel(struct test_rings *a, struct test_rings *b);
-/** Create two connected ports: queue i of one sends to queue i of the other. Destroy a, and close b. */
-void test_rings_create_wire(struct test_rings *a, struct test_rings *b, unsigned int queues);
 /** Create two connected ports with one queue each. */
 void test_rings_create_pair(struct test_rings *a, struct test_rings *b);
 /** Create two connected ports with several queues each. They send on all queues, and receive on the first only. */
 void test_rings_create_wide(struct test_rings *a, struct test_rings *b, unsigned int queues);
 /** Close the port, and free the rings with their frames. */
 void test_rings_destroy(struct test_rings *r);
-/** The same for the two ports of test_rings_create_wide(). */
+/** Create two connected ports: queue i of each sends to queue i of the other. */
+void test_rings_create_parallel(struct test_rings *a, struct test_rings *b, unsigned int queues);
+/** The same for the two ports of test_rings_create_wide() or test_rings_create_parallel(). */
 void test_rings_destroy_wide(struct test_rings *a, struct test_rings *b);
 
 /** Poll all workers this many times. */

@@ -264,6 +264,36 @@ test_two_engines(void **state)
 	uroce_cq_detach(uroce_cq_of(cq));
 }
 
+/* The QP moves during the period. */
+static void
+test_moved(void **state)
+{
+	struct uroce_cq *c = uroce_cq_of(cq);
+
+	moderate(0, 50);
+	uroce_cq_attach(c, fake_engine(0));
+	uroce_req_notify_cq(cq, 0);
+	push(0, false, IBV_WC_SUCCESS);
+	for (unsigned int i = 0; i < 2; i++)
+		harness_engine_enter(fake_engine(i));
+	uroce_cq_moved(c, 1, fake_engine(0), fake_engine(1));
+	for (unsigned int i = 0; i < 2; i++)
+		harness_engine_exit(fake_engine(i));
+	assert_null(fake.engines[0].timer);
+	assert_int_equal(fake.engines[1].deadline_ns, 1050000);
+	turn(1, 1050000);
+	expect_events(1);
+	assert_null(c->moderation.timer_engine);
+	/* no period */
+	for (unsigned int i = 0; i < 2; i++)
+		harness_engine_enter(fake_engine(i));
+	uroce_cq_moved(c, 1, fake_engine(1), fake_engine(0));
+	for (unsigned int i = 0; i < 2; i++)
+		harness_engine_exit(fake_engine(i));
+	assert_null(fake.engines[0].timer);
+	uroce_cq_detach(c);
+}
+
 /* Destroy the CQ while its timer runs; teardown checks the timer. */
 static void
 test_destroyed(void **state)
@@ -363,6 +393,7 @@ UROCE_TESTS(cq_moderation)
 		TEST(test_solicited),
 		TEST(test_new_limits),
 		TEST(test_two_engines),
+		TEST(test_moved),
 		TEST(test_destroyed),
 		TEST(test_in_an_engines_hands),
 		TEST(test_a_period_after_another),

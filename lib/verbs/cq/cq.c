@@ -193,12 +193,13 @@ uroce_cq_detach(struct uroce_cq *cq)
 	pthread_mutex_unlock(&cq->ibv.mutex);
 }
 
-/* The turns keep the QP's producer out, and a CQ that was not shared has no other one. */
+/* The turns keep the QP's producer out. A CQ that is not shared has no other one, nor does one that only this QP uses. */
 void
-uroce_cq_moved(struct uroce_cq *cq, uint32_t refs, struct uroce_engine *to)
+uroce_cq_moved(struct uroce_cq *cq, uint32_t refs, struct uroce_engine *from, struct uroce_engine *to)
 {
 	cq->producer = to;
 	__atomic_store_n(&cq->shared, cq->refs != refs, __ATOMIC_RELAXED);
+	uroce_cq_moderation_move(cq, from, to);
 }
 
 /* R43: raise the event once; the completions in the queue stay. */

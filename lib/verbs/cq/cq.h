@@ -156,7 +156,7 @@ void uroce_cq_attach(struct uroce_cq *cq, struct uroce_engine *engine);
 void uroce_cq_detach(struct uroce_cq *cq);
 
 /** A QP with `refs` counts moves to another engine. Under ibv.mutex, in the turns of both engines. */
-void uroce_cq_moved(struct uroce_cq *cq, uint32_t refs, struct uroce_engine *to);
+void uroce_cq_moved(struct uroce_cq *cq, uint32_t refs, struct uroce_engine *from, struct uroce_engine *to);
 
 /** cq_forget.c: remove the completions of a QP that pushes no more. Control thread. Waits for another thread between
  * start_poll and end_poll; the caller itself may be there. */
@@ -174,6 +174,8 @@ int uroce_cq_ring_init(const struct uroce_device *dev, struct ibv_pd *pd, struct
 void uroce_cq_moderate(struct uroce_cq *cq, struct uroce_engine *engine);
 /** The timer has fired and is no longer in the wheel. The engine's thread. */
 void uroce_cq_timeout(struct uroce_timer *timer, struct uroce_engine *engine);
+/** Move the CQ's timer to another engine, if it is in the wheel of `from`. In the turns of both engines. */
+void uroce_cq_moderation_move(struct uroce_cq *cq, struct uroce_engine *from, struct uroce_engine *to);
 /** Remove the CQ's timer from its wheel. Control thread, when no engine pushes any more. */
 void uroce_cq_moderation_fini(struct uroce_cq *cq);
 

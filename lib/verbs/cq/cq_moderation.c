@@ -118,6 +118,20 @@ uroce_modify_cq(struct ibv_cq *ibv, struct ibv_modify_cq_attr *attr)
 }
 
 void
+uroce_cq_moderation_move(struct uroce_cq *cq, struct uroce_engine *from, struct uroce_engine *to)
+{
+	struct uroce_cq_moderation *m = &cq->moderation;
+
+	rte_spinlock_lock(&m->lock);
+	if (m->timer_engine == from) {
+		ops_of(cq)->transport->timer_remove(from, &m->timer);
+		ops_of(cq)->transport->timer_arm(to, &m->timer, m->deadline_ns);
+		m->timer_engine = to;
+	}
+	rte_spinlock_unlock(&m->lock);
+}
+
+void
 uroce_cq_moderation_fini(struct uroce_cq *cq)
 {
 	struct uroce_cq_moderation *m = &cq->moderation;
