@@ -184,6 +184,9 @@
 #define UROCE_WAIT_LEAST_NS 20000ull	/* a worker does not sleep if its next deadline is as close as this */
 #define UROCE_LINK_POLL_NS 250000000ull	/* interval at which a port's link is checked */
 #define UROCE_MOVE_TX_NS 50000		/* a QP that moves waits at most this long for the port to accept its frames */
+#define UROCE_BOND_MEMBERS 16		/* most members of bonding devices that are watched, per port */
+#define UROCE_BOND_INTRODUCTIONS 3	/* checks of the link after which a bonding port announces its addresses, once a
+					 * member has changed: the driver may fail over later than the change is seen */
 #define UROCE_TX_STALL_NS 100000000	/* after this long, frames for a port that accepts none are dropped */
 #define UROCE_TX_KICK_WAIT_NS 10000000ull	/* delay of dummy frames, which make a port free sent mbufs */
 #define UROCE_TX_KICK_NS 100000ull	/* first interval of bursts of dummy frames */

@@ -45,6 +45,11 @@
 #define rte_kvargs_process_opt rte_kvargs_process
 #endif
 
+/* 23.11: the members of a bonding device have another name. */
+#ifndef RTE_ETH_DEV_BONDING_MEMBER
+#define RTE_ETH_DEV_BONDING_MEMBER RTE_ETH_DEV_BONDED_SLAVE
+#endif
+
 /* 23.11: rte_thread_create_control() replaces rte_ctrl_thread_create(). Its threads return a uint32_t. */
 #if RTE_VERSION >= RTE_VERSION_NUM(23, 11, 0, 0)
 struct uroce_ctrl_thread {

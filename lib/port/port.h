@@ -16,6 +16,7 @@
 #include <rte_ether.h>
 #include <rte_mbuf.h>
 
+#include "port/ethdev/bonding.h"
 #include "port/net/address.h"
 #include "port/counters.h"
 #include "port/worker/handover.h"
@@ -104,6 +105,7 @@ struct uroce_port {
 	bool wants_reset;         /* the driver works again only after rte_eth_dev_reset() */
 	uint64_t link_downed;     /* number of times that the link went down; others: relaxed read */
 	uint64_t link_due_ns;     /* next check of the link; worker 0: rw */
+	struct uroce_bond bond;
 	uint64_t departures;      /* atomic: departures of all peers at once; neighbors counts single ones */
 	uint64_t polled_ns;       /* atomic: time of the last poll() of ops.c that moved frames */
 

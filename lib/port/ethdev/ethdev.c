@@ -55,6 +55,10 @@ take(struct uroce_port *port, const struct uroce_port_conf *conf)
 	struct rte_eth_dev_owner owner = { .name = "uroce" };
 	int ret;
 
+	if (uroce_bonding_is_member(port->port_id)) {
+		UROCE_LOG(ERR, "port %u is a member of a bonding device: open that device instead\n", port->port_id);
+		return -EBUSY;
+	}
 	ret = rte_eth_dev_owner_new(&owner.id);
 	if (ret == 0)
 		ret = rte_eth_dev_owner_set(port->port_id, &owner);
@@ -144,13 +148,16 @@ configure(struct uroce_port *port, const struct rte_eth_dev_info *info, uint16_t
 	return 0;
 }
 
-/* @return the number of mbufs for the ring, for as many frames in the worker, and for the reorder buffer */
+/* @return the number of mbufs for the ring, or those of the members, for as many frames in the worker, and for the reorder
+ * buffer */
 static unsigned int
-rx_mbufs(const struct uroce_port_conf *conf, const struct uroce_worker *worker, uint16_t nb_desc)
+rx_mbufs(const struct uroce_port *port, const struct uroce_port_conf *conf, const struct uroce_worker *worker,
+	 uint16_t nb_desc)
 {
 	unsigned int others = RTE_MAX(nb_desc - 1u, (unsigned int)(UROCE_RX_MBUFS - UROCE_RX_DESC));
+	unsigned int rings = RTE_MAX(port->bond.count, 1u);
 
-	return nb_desc + others + (conf->go_back_n ? 0 : worker->reorder_frames);
+	return rings * nb_desc + others + (conf->go_back_n ? 0 : worker->reorder_frames);
 }
 
 static void
@@ -207,7 +214,7 @@ queue_setup(struct uroce_port *port, uint16_t id, const struct uroce_port_conf *
 	const struct uroce_worker *worker = port->queues[id].worker;
 	int ret;
 
-	ret = rx_queue_setup(&port->queues[id], nb_rx, rx_mbufs(conf, worker, nb_rx), room);
+	ret = rx_queue_setup(&port->queues[id], nb_rx, rx_mbufs(port, conf, worker, nb_rx), room);
 	if (ret < 0)
 		return complain(port, "cannot set up an RX queue", ret);
 	port->queues[id].nb_rx_desc = nb_rx;
@@ -261,7 +268,7 @@ start(struct uroce_port *port, const struct uroce_port_conf *conf)
 	struct uroce_mtu mtu;
 	int ret;
 
-	ret = rte_eth_dev_info_get(port->port_id, &info);
+	ret = uroce_bonding_info_get(port->port_id, &info, &port->bond);
 	if (ret < 0)
 		return complain(port, "cannot read the device's information", ret);
 	ret = uroce_mtu_choose(&info, conf->mtu, &mtu);

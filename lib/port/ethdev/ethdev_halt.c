@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Drains and stops an Ethernet device when a port is closed. When its peer disconnects, net_memif takes a port
- * down on EAL's interrupt thread, without a lock; so a memif port is stopped on that thread, too. Handlers of any
+ * Drains and stops an Ethernet device when a port is stopped or closed. When its peer disconnects, net_memif takes a port
+ * down on EAL's interrupt thread, without a lock, and net_bonding polls its members there; so these ports are stopped on
+ * that thread, too. Handlers of any
  * driver on that thread may still use the queues' pools; an alarm that runs behind them shows when they have
  * ended. Control threads.
  */
@@ -76,13 +77,20 @@ on_interrupt_thread(uint16_t port_id, const struct rte_eth_dev_info *info)
 	return true;
 }
 
+/* Does the driver start, stop or fail over on EAL's interrupt thread, without a lock? */
+static bool
+is_changed_by_interrupts(const struct rte_eth_dev_info *info)
+{
+	return strcmp(info->driver_name, "net_memif") == 0 || strcmp(info->driver_name, "net_bonding") == 0;
+}
+
 void
 uroce_ethdev_halt(uint16_t port_id)
 {
 	struct rte_eth_dev_info info = { .driver_name = "" };
 	bool known = rte_eth_dev_info_get(port_id, &info) == 0;
 
-	if (!known || strcmp(info.driver_name, "net_memif") != 0 || !on_interrupt_thread(port_id, &info))
+	if (!known || !is_changed_by_interrupts(&info) || !on_interrupt_thread(port_id, &info))
 		stop(port_id, &info);
 	on_interrupt_thread(port_id, NULL);
 }

@@ -110,8 +110,8 @@ announced_mtu(const struct rte_eth_dev_info *info)
 	return RTE_MIN(info->max_rx_pktlen - overhead, info->max_mtu);
 }
 
-int
-uroce_mtu_choose(const struct rte_eth_dev_info *info, uint16_t wanted, struct uroce_mtu *chosen)
+uint32_t
+uroce_mtu_most(const struct rte_eth_dev_info *info)
 {
 	uint32_t announced = announced_mtu(info);
 	uint32_t limit = announced;
@@ -119,7 +119,15 @@ uroce_mtu_choose(const struct rte_eth_dev_info *info, uint16_t wanted, struct ur
 	for (unsigned int i = 0; i < RTE_DIM(others); i++)
 		if (info->driver_name != NULL && strcmp(info->driver_name, others[i].driver) == 0)
 			limit = others[i].limit(info, announced);
-	limit = RTE_MIN(limit, UINT16_MAX); /* the loopback interface has an MTU of 65536 */
+	return RTE_MIN(limit, UINT16_MAX); /* the loopback interface has an MTU of 65536 */
+}
+
+int
+uroce_mtu_choose(const struct rte_eth_dev_info *info, uint16_t wanted, struct uroce_mtu *chosen)
+{
+	uint32_t announced = announced_mtu(info);
+	uint32_t limit = uroce_mtu_most(info);
+
 	if (wanted == 0)
 		wanted = (uint16_t)RTE_MIN(limit, UROCE_PORT_MTU);
 	chosen->least = RTE_MAX((uint16_t)MIN_MTU, info->min_mtu);

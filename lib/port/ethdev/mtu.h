@@ -18,6 +18,9 @@ struct uroce_mtu {
 	uint16_t most;       /* highest MTU of the port, for messages */
 };
 
+/** @return the highest MTU that the device passes, which may differ from the one that it announces */
+uint32_t uroce_mtu_most(const struct rte_eth_dev_info *info);
+
 /** Choose the MTU. @param wanted	0: the default. @return 0; -EINVAL: not in least..most */
 int uroce_mtu_choose(const struct rte_eth_dev_info *info, uint16_t wanted,
 		     struct uroce_mtu *chosen);

@@ -144,6 +144,8 @@ uroce_watch_upkeep(struct uroce_port *port, uint64_t now_ns)
 	if (now_ns >= port->link_due_ns) {
 		port->link_due_ns = now_ns + UROCE_LINK_POLL_NS;
 		uroce_watch_link(port);
+		if (uroce_bonding_has_moved(&port->bond))
+			introduce(port);
 	}
 	return port->link_due_ns;
 }
