@@ -2,7 +2,7 @@
  * Copyright 2026 The uroce authors
  *
  * The neighbor table, with a clock that the test sets: probes and their backoff, frames that wait, aging, and a full
- * table.
+ * table, small or large.
  */
 
 #include <errno.h>
@@ -10,6 +10,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -19,6 +20,7 @@
 #include "port/net/neighbor.h"
 
 #define CAPACITY 8
+#define MANY     3000
 #define ROOM     16
 #define S        1000000000ull
 
@@ -44,13 +46,20 @@ teardown(void **state)
 	return rte_mempool_full(pool) ? 0 : -1;
 }
 
+static int
+setup_many(void **state)
+{
+	return uroce_neighbors_init(&table, "test", MANY, SOCKET_ID_ANY);
+}
+
 static const uint8_t *
-addr(uint8_t n)
+addr(uint16_t n)
 {
 	static uint8_t value[16];
 
 	memset(value, 0xfd, sizeof(value));
-	value[15] = n;
+	value[14] = (uint8_t)(n >> 8);
+	value[15] = (uint8_t)n;
 	return value;
 }
 
@@ -359,6 +368,89 @@ test_full(void **state)
 		uroce_neighbor_put(&table, n[i], S);
 }
 
+/* The next time that an entry is due, by comparing all of them. */
+static uint64_t
+least_due(void)
+{
+	uint64_t least = UINT64_MAX;
+
+	for (uint32_t i = 0; i < table.capacity; i++)
+		if (table.entries[i].state != UROCE_NEIGHBOR_FREE)
+			least = RTE_MIN(least, table.entries[i].due_ns);
+	return least;
+}
+
+/* Learn a neighbor's MAC address at random times, release its path, or take one. */
+static void
+change(struct uroce_neighbor **n, uint16_t i, uint64_t now)
+{
+	switch (rand() % 3) {
+	case 0:
+		if (n[i] == NULL)
+			n[i] = uroce_neighbor_get(&table, addr(i));
+		break;
+	case 1: uroce_neighbor_learn(&table, addr(i), &mac_a, SOLICITED, now - (uint64_t)(rand() % 9) * S, frames); break;
+	default:
+		if (n[i] != NULL)
+			uroce_neighbor_put(&table, n[i], now);
+		n[i] = NULL;
+	}
+}
+
+/* Entries are due in order of time, in whatever order they come, change and go. */
+static void
+test_order(void **state)
+{
+	static struct uroce_neighbor *n[MANY];
+	uint64_t now = 100 * S, next;
+
+	srand(1);
+	for (unsigned int i = 0; i < 20000; i++) {
+		change(n, (uint16_t)(rand() % MANY), now);
+		if (i % 16 != 0)
+			continue;
+		now += S / 8;
+		while (due(now, &next) == ROOM)
+			assert_int_equal(next, RTE_MAX(least_due(), now));
+		assert_int_equal(next, least_due());
+	}
+	for (uint16_t i = 0; i < MANY; i++)
+		if (n[i] != NULL)
+			uroce_neighbor_put(&table, n[i], now);
+	while (due(now + 2 * UROCE_NEIGHBOR_AGE_NS, &next) != 0)
+		;
+	assert_int_equal(next, UINT64_MAX);
+	assert_int_equal(table.count, 0);
+}
+
+/* A large table has room for all of its neighbors, and removes the one that has been without a path for longest. */
+static void
+test_many(void **state)
+{
+	struct uroce_neighbor *n;
+
+	for (uint16_t i = 0; i < MANY; i++) {
+		n = uroce_neighbor_get(&table, addr(i));
+		assert_non_null(n);
+		uroce_neighbor_learn(&table, addr(i), &mac_a, SOLICITED, S, frames);
+	}
+	assert_null(uroce_neighbor_get(&table, addr(MANY)));
+	assert_int_equal(uroce_neighbor_ask(&table, addr(MANY), S), -ENOBUFS);
+	for (uint16_t i = MANY; i > 0; i--)
+		uroce_neighbor_put_lladdr(&table, &table.entries[i - 1].lladdr, S);
+	for (uint16_t i = 1; i <= MANY / 2; i++) {
+		n = uroce_neighbor_get(&table, addr((uint16_t)(MANY + i)));
+		assert_ptr_equal(n, &table.entries[MANY - i]);
+		uroce_neighbor_learn(&table, n->addr, &mac_b, SOLICITED, S, frames);
+		uroce_neighbor_put(&table, n, S);
+	}
+	/* a departure finds the neighbors with this MAC address, and no others */
+	assert_true(uroce_neighbors_depart(&table, &mac_b));
+	for (uint32_t i = 0; i < MANY; i++)
+		assert_int_equal(table.entries[i].departed, i >= MANY / 2);
+	assert_true(uroce_neighbors_depart(&table, &mac_a));
+}
+
 UROCE_TESTS(port_neighbor)
 {
 	const struct CMUnitTest tests[] = {
@@ -373,6 +465,8 @@ UROCE_TESTS(port_neighbor)
 		cmocka_unit_test_setup_teardown(test_unused, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_learn, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_full, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_order, setup_many, teardown),
+		cmocka_unit_test_setup_teardown(test_many, setup_many, teardown),
 	};
 
 	test_eal_init(NULL);

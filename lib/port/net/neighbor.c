@@ -1,151 +1,40 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The neighbor table. A path, a ping or a request of rdma_cm creates an entry, and the reply to a probe resolves
+ * The neighbors' states. A path, a ping or a request of rdma_cm creates an entry, and the reply to a probe resolves
  * it. An aged entry is probed again. An entry stays while a path points to it. Workers and control threads, under
  * the table's lock.
  */
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 #include <rte_debug.h>
-#include <rte_errno.h>
-#include <rte_hash.h>
-#include <rte_jhash.h>
-#include <rte_malloc.h>
 
-#include "base/random.h"
-#include "port/counters.h"
 #include "port/net/neighbor.h"
+#include "port/net/neighbor_table.h"
 
 #define MAX_BACKOFF 5 /* doublings */
 
-/* Copy the address first: in a frame it may be unaligned, and rte_jhash() requires alignment. */
-static uint32_t
-address_hash(const void *addr, uint32_t length, uint32_t seed)
-{
-	uint32_t words[4];
-
-	RTE_VERIFY(length == sizeof(words));
-	memcpy(words, addr, sizeof(words));
-	return rte_jhash_32b(words, RTE_DIM(words), seed);
-}
-
-int
-uroce_neighbors_init(struct uroce_neighbors *t, const char *name, uint32_t capacity,
-		      int numa_node)
-{
-	char hash_name[RTE_HASH_NAMESIZE];
-	struct rte_hash_parameters params = {
-		.name = hash_name,
-		.entries = capacity,
-		.key_len = sizeof(((struct uroce_neighbor *)NULL)->addr),
-		.hash_func = address_hash,
-		.hash_func_init_val = (uint32_t)uroce_random(),
-		.socket_id = numa_node,
-		.extra_flag = RTE_HASH_EXTRA_FLAGS_EXT_TABLE,
-	};
-
-	memset(t, 0, sizeof(*t));
-	rte_spinlock_init(&t->lock);
-	t->capacity = capacity;
-	snprintf(hash_name, sizeof(hash_name), "nb_%s", name);
-	t->entries = rte_zmalloc_socket("uroce_neighbors", capacity * sizeof(*t->entries),
-					RTE_CACHE_LINE_SIZE, numa_node);
-	if (t->entries == NULL)
-		return -ENOMEM;
-	t->hash = rte_hash_create(&params);
-	if (t->hash == NULL) {
-		rte_free(t->entries);
-		return -rte_errno;
-	}
-	return 0;
-}
-
+/* Probe the neighbor at once. */
 static void
-drop_pending(struct uroce_neighbors *t, struct uroce_neighbor *n)
-{
-	rte_pktmbuf_free_bulk(n->pending, n->nb_pending);
-	uroce_counter_add(&t->dropped, n->nb_pending);
-	t->nb_pending -= n->nb_pending;
-	n->nb_pending = 0;
-}
-
-void
-uroce_neighbors_fini(struct uroce_neighbors *t)
-{
-	for (uint32_t i = 0; i < t->capacity; i++)
-		drop_pending(t, &t->entries[i]);
-	rte_hash_free(t->hash);
-	rte_free(t->entries);
-}
-
-static struct uroce_neighbor *
-find(struct uroce_neighbors *t, const uint8_t addr[16])
-{
-	uint32_t key[4]; /* an aligned copy: an address in a frame may be unaligned */
-	int32_t position;
-
-	memcpy(key, addr, sizeof(key));
-	position = rte_hash_lookup(t->hash, key);
-	return position >= 0 ? &t->entries[position] : NULL;
-}
-
-static void
-entry_remove(struct uroce_neighbors *t, struct uroce_neighbor *n)
-{
-	RTE_VERIFY(n->refs == 0);
-	drop_pending(t, n);
-	rte_hash_del_key(t->hash, n->addr);
-	__atomic_store_n(&n->lladdr, 0, __ATOMIC_RELAXED);
-	n->state = UROCE_NEIGHBOR_FREE;
-}
-
-/* Make room: remove an entry that no path points to. @return false: there is none */
-static bool
-evict(struct uroce_neighbors *t)
-{
-	for (uint32_t i = 0; i < t->capacity; i++) {
-		struct uroce_neighbor *n = &t->entries[i];
-
-		if (n->state != UROCE_NEIGHBOR_FREE && n->refs == 0) {
-			entry_remove(t, n);
-			return true;
-		}
-	}
-	return false;
-}
-
-static void
-ask(struct uroce_neighbor *n)
+ask(struct uroce_neighbors *t, struct uroce_neighbor *n)
 {
 	n->state = UROCE_NEIGHBOR_INCOMPLETE;
 	n->probes = 0;
-	n->due_ns = 0;
+	uroce_neighbor_schedule(t, n, 0);
 }
 
 static struct uroce_neighbor *
-add(struct uroce_neighbors *t, const uint8_t addr[16])
+find_or_add(struct uroce_neighbors *t, const uint8_t addr[16])
 {
-	struct uroce_neighbor *n;
-	uint32_t key[4];
-	int32_t position;
+	struct uroce_neighbor *n = uroce_neighbor_find(t, addr);
 
-	if (rte_hash_count(t->hash) >= (int32_t)t->capacity && !evict(t))
-		return NULL;
-	memcpy(key, addr, sizeof(key));
-	position = rte_hash_add_key(t->hash, key);
-	if (position < 0)
-		return NULL;
-	RTE_VERIFY((uint32_t)position < t->capacity);
-	n = &t->entries[position];
-	memcpy(n->addr, addr, sizeof(n->addr));
-	n->wanted_ns = 0;
-	n->known = 0;
-	n->departed = 0;
-	ask(n);
+	if (n != NULL)
+		return n;
+	n = uroce_neighbor_add(t, addr);
+	if (n != NULL)
+		ask(t, n);
 	return n;
 }
 
@@ -155,13 +44,12 @@ uroce_neighbor_get(struct uroce_neighbors *t, const uint8_t addr[16])
 	struct uroce_neighbor *n;
 
 	rte_spinlock_lock(&t->lock);
-	n = find(t, addr);
-	if (n == NULL)
-		n = add(t, addr);
-	else if (n->state == UROCE_NEIGHBOR_FAILED)
-		ask(n);
-	if (n != NULL)
-		n->refs++;
+	n = find_or_add(t, addr);
+	if (n != NULL) {
+		if (n->state == UROCE_NEIGHBOR_FAILED)
+			ask(t, n);
+		uroce_neighbor_ref(t, n);
+	}
 	rte_spinlock_unlock(&t->lock);
 	return n;
 }
@@ -170,11 +58,10 @@ void
 uroce_neighbor_put(struct uroce_neighbors *t, struct uroce_neighbor *n, uint64_t now_ns)
 {
 	rte_spinlock_lock(&t->lock);
-	RTE_VERIFY(n->refs > 0);
-	n->refs--;
+	uroce_neighbor_unref(t, n);
 	/* an entry without users is not probed again: it expires at its age limit */
 	if (n->refs == 0)
-		n->due_ns = RTE_MIN(n->due_ns, now_ns + UROCE_NEIGHBOR_AGE_NS);
+		uroce_neighbor_schedule(t, n, RTE_MIN(n->due_ns, now_ns + UROCE_NEIGHBOR_AGE_NS));
 	rte_spinlock_unlock(&t->lock);
 }
 
@@ -189,7 +76,7 @@ uroce_neighbor_put_lladdr(struct uroce_neighbors *t, const uint64_t *lladdr, uin
 
 /* The result of uroce_neighbor_ask(). Under the lock. */
 static int
-answer_state(struct uroce_neighbor *n, uint64_t now_ns)
+answer_state(struct uroce_neighbors *t, struct uroce_neighbor *n, uint64_t now_ns)
 {
 	bool asked = n->wanted_ns > now_ns;
 
@@ -202,7 +89,7 @@ answer_state(struct uroce_neighbor *n, uint64_t now_ns)
 		n->wanted_ns = 0; /* reported once: the next call starts a new probe */
 		return -EHOSTUNREACH;
 	}
-	ask(n);
+	ask(t, n);
 	return -EINPROGRESS;
 }
 
@@ -213,11 +100,9 @@ uroce_neighbor_ask(struct uroce_neighbors *t, const uint8_t addr[16], uint64_t n
 	int ret = -ENOBUFS;
 
 	rte_spinlock_lock(&t->lock);
-	n = find(t, addr);
-	if (n == NULL)
-		n = add(t, addr);
+	n = find_or_add(t, addr);
 	if (n != NULL)
-		ret = answer_state(n, now_ns);
+		ret = answer_state(t, n, now_ns);
 	rte_spinlock_unlock(&t->lock);
 	return ret;
 }
@@ -230,7 +115,7 @@ uroce_neighbor_hold(struct uroce_neighbors *t, const uint8_t addr[16], struct rt
 	struct uroce_neighbor *n;
 
 	rte_spinlock_lock(&t->lock);
-	n = find(t, addr);
+	n = uroce_neighbor_find(t, addr);
 	if (n == NULL)
 		goto unlock;
 	if (n->lladdr != 0) {
@@ -238,13 +123,11 @@ uroce_neighbor_hold(struct uroce_neighbors *t, const uint8_t addr[16], struct rt
 		hold = UROCE_HOLD_RESOLVED;
 		goto unlock;
 	}
-	if (n->nb_pending == UROCE_NEIGHBOR_PENDING || t->nb_pending == UROCE_NEIGHBORS_PENDING)
+	if (!uroce_neighbor_keep(t, n, m))
 		goto unlock;
-	n->pending[n->nb_pending++] = m;
-	t->nb_pending++;
 	hold = UROCE_HOLD_KEPT;
 	if (n->state == UROCE_NEIGHBOR_FAILED) {
-		ask(n);
+		ask(t, n);
 		hold = UROCE_HOLD_KEPT_DUE;
 	}
 unlock:
@@ -264,7 +147,7 @@ uroce_neighbor_learn(struct uroce_neighbors *t, const uint8_t addr[16],
 	if (!rte_is_valid_assigned_ether_addr(mac))
 		return 0;
 	rte_spinlock_lock(&t->lock);
-	n = find(t, addr);
+	n = uroce_neighbor_find(t, addr);
 	if (n == NULL)
 		goto unlock;
 	if (n->lladdr != 0 && n->lladdr != word && (how & UROCE_NEIGHBOR_OVERRIDE) == 0)
@@ -273,50 +156,49 @@ uroce_neighbor_learn(struct uroce_neighbors *t, const uint8_t addr[16],
 	if (n->lladdr == word && (how & UROCE_NEIGHBOR_SOLICITED) == 0)
 		goto unlock;
 	__atomic_store_n(&n->lladdr, word, __ATOMIC_RELAXED);
-	n->known = word;
+	uroce_neighbor_set_known(t, n, word);
 	n->state = UROCE_NEIGHBOR_REACHABLE;
 	n->probes = 0;
-	n->due_ns = now_ns + UROCE_NEIGHBOR_AGE_NS;
-	count = n->nb_pending;
-	memcpy(frames, n->pending, count * sizeof(*frames));
-	t->nb_pending -= count;
-	n->nb_pending = 0;
+	uroce_neighbor_schedule(t, n, now_ns + UROCE_NEIGHBOR_AGE_NS);
+	count = uroce_neighbor_take(t, n, frames);
 unlock:
 	rte_spinlock_unlock(&t->lock);
 	return count;
 }
 
-/* The entry has aged, or has not answered the last probe. @return whether to probe it again */
+/* The entry has aged, or has not answered the last probe. @return false: the neighbor does not answer */
 static bool
-overdue(struct uroce_neighbors *t, struct uroce_neighbor *n, uint64_t now_ns)
+may_answer(struct uroce_neighbors *t, struct uroce_neighbor *n)
 {
-	switch (n->state) {
-	case UROCE_NEIGHBOR_REACHABLE: n->state = UROCE_NEIGHBOR_PROBED; return true;
-	case UROCE_NEIGHBOR_PROBED:
-		if (n->probes < UROCE_NEIGHBOR_PROBES)
-			return true;
-		/* the neighbor may have a new MAC address: broadcast the probe, as for an unknown one */
-		__atomic_store_n(&n->lladdr, 0, __ATOMIC_RELAXED);
-		ask(n);
+	if (n->state == UROCE_NEIGHBOR_REACHABLE) {
+		n->state = UROCE_NEIGHBOR_PROBED;
 		return true;
-	case UROCE_NEIGHBOR_INCOMPLETE:
-		if (n->probes < UROCE_NEIGHBOR_PROBES)
-			return true;
-		drop_pending(t, n);
-		n->state = UROCE_NEIGHBOR_FAILED;
-		/* the entry stays while a path points to it */
-		n->due_ns = n->refs != 0 ? UINT64_MAX : now_ns + UROCE_NEIGHBOR_AGE_NS;
-		return false;
-	default: n->due_ns = UINT64_MAX; return false;
 	}
+	if (n->probes < UROCE_NEIGHBOR_PROBES)
+		return true;
+	if (n->state != UROCE_NEIGHBOR_PROBED)
+		return false;
+	/* the neighbor may have a new MAC address: broadcast the probe, as for an unknown one */
+	__atomic_store_n(&n->lladdr, 0, __ATOMIC_RELAXED);
+	ask(t, n);
+	return true;
+}
+
+/* The entry stays while a path points to it. */
+static void
+give_up(struct uroce_neighbors *t, struct uroce_neighbor *n, uint64_t now_ns)
+{
+	uroce_neighbor_drop(t, n);
+	n->state = UROCE_NEIGHBOR_FAILED;
+	uroce_neighbor_schedule(t, n, n->refs != 0 ? UINT64_MAX : now_ns + UROCE_NEIGHBOR_AGE_NS);
 }
 
 static void
-probe(struct uroce_neighbor *n, struct uroce_probe *p, uint64_t now_ns)
+probe(struct uroce_neighbors *t, struct uroce_neighbor *n, struct uroce_probe *p, uint64_t now_ns)
 {
 	memcpy(p->addr, n->addr, sizeof(p->addr));
 	memcpy(&p->mac, &n->lladdr, sizeof(p->mac));
-	n->due_ns = now_ns + (UROCE_NEIGHBOR_PROBE_NS << RTE_MIN(n->probes, MAX_BACKOFF));
+	uroce_neighbor_schedule(t, n, now_ns + (UROCE_NEIGHBOR_PROBE_NS << RTE_MIN(n->probes, MAX_BACKOFF)));
 	n->probes++;
 }
 
@@ -326,27 +208,18 @@ uroce_neighbors_due(struct uroce_neighbors *t, uint64_t now_ns, struct uroce_pro
 {
 	unsigned int count = 0;
 
-	*next_ns = UINT64_MAX;
 	rte_spinlock_lock(&t->lock);
-	for (uint32_t i = 0; i < t->capacity; i++) {
-		struct uroce_neighbor *n = &t->entries[i];
+	while (t->count != 0 && t->by_due[0]->due_ns <= now_ns && count < room) {
+		struct uroce_neighbor *n = t->by_due[0];
 
-		if (n->state == UROCE_NEIGHBOR_FREE)
-			continue;
-		if (n->due_ns <= now_ns) {
-			if (count == room) {
-				*next_ns = now_ns;
-				break;
-			}
-			if (n->refs == 0 && n->nb_pending == 0 && n->wanted_ns <= now_ns) {
-				entry_remove(t, n);
-				continue;
-			}
-			if (overdue(t, n, now_ns))
-				probe(n, &probes[count++], now_ns);
-		}
-		*next_ns = RTE_MIN(*next_ns, n->due_ns);
+		if (n->refs == 0 && n->nb_pending == 0 && n->wanted_ns <= now_ns)
+			uroce_neighbor_remove(t, n);
+		else if (n->state != UROCE_NEIGHBOR_FAILED && may_answer(t, n))
+			probe(t, n, &probes[count++], now_ns);
+		else
+			give_up(t, n, now_ns);
 	}
+	*next_ns = t->count != 0 ? RTE_MAX(t->by_due[0]->due_ns, now_ns) : UINT64_MAX;
 	rte_spinlock_unlock(&t->lock);
 	return count;
 }
@@ -361,7 +234,7 @@ uroce_neighbors_link(struct uroce_neighbors *t, bool up)
 		if (n->state == UROCE_NEIGHBOR_FREE || (up && n->lladdr != 0))
 			continue;
 		__atomic_store_n(&n->lladdr, 0, __ATOMIC_RELAXED);
-		ask(n);
+		ask(t, n);
 	}
 	rte_spinlock_unlock(&t->lock);
 }
@@ -370,8 +243,8 @@ void
 uroce_neighbors_purge(struct uroce_neighbors *t)
 {
 	rte_spinlock_lock(&t->lock);
-	for (uint32_t i = 0; i < t->capacity; i++)
-		drop_pending(t, &t->entries[i]);
+	for (uint32_t i = 0; i < t->count; i++)
+		uroce_neighbor_drop(t, t->by_due[i]);
 	rte_spinlock_unlock(&t->lock);
 }
 
@@ -379,6 +252,7 @@ bool
 uroce_neighbors_depart(struct uroce_neighbors *t, const struct rte_ether_addr *mac)
 {
 	const uint64_t word = uroce_neighbor_mac_word(mac);
+	struct uroce_neighbor *n;
 	bool found = false;
 	uint64_t now;
 
@@ -386,10 +260,8 @@ uroce_neighbors_depart(struct uroce_neighbors *t, const struct rte_ether_addr *m
 		return false;
 	rte_spinlock_lock(&t->lock);
 	now = t->departures + 1;
-	for (uint32_t i = 0; i < t->capacity; i++) {
-		struct uroce_neighbor *n = &t->entries[i];
-
-		if (n->state == UROCE_NEIGHBOR_FREE || n->known != word)
+	LIST_FOREACH(n, uroce_neighbors_with(t, word), same_mac) {
+		if (n->known != word)
 			continue;
 		n->departed = now;
 		found = true;
@@ -408,7 +280,7 @@ uroce_neighbor_departed(struct uroce_neighbors *t, const uint8_t addr[16], uint6
 	bool departed;
 
 	rte_spinlock_lock(&t->lock);
-	n = find(t, addr);
+	n = uroce_neighbor_find(t, addr);
 	departed = n != NULL && n->departed > since;
 	rte_spinlock_unlock(&t->lock);
 	return departed;

@@ -9,8 +9,10 @@
 #ifndef UROCE_PORT_NET_NEIGHBOR_H
 #define UROCE_PORT_NET_NEIGHBOR_H
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/queue.h>
 
 #include <rte_ether.h>
 #include <rte_mbuf.h>
@@ -36,21 +38,43 @@ struct uroce_neighbor {
 	uint64_t due_ns;    /* time of the next probe, or of expiry */
 	uint64_t wanted_ns; /* uroce_neighbor_ask() keeps the entry until then */
 	uint32_t refs;      /* paths that point to lladdr and keep the entry */
+	uint32_t position;  /* in uroce_neighbors.by_due */
 	uint8_t state;      /* enum uroce_neighbor_state */
 	uint8_t probes;     /* unanswered probes */
-	uint8_t nb_pending;
-	struct rte_mbuf *pending[UROCE_NEIGHBOR_PENDING];
+	uint8_t nb_pending; /* frames that wait */
+	uint8_t pending;    /* the last of them: a slot in uroce_neighbors.pending, whose `next` is the first */
+	TAILQ_ENTRY(uroce_neighbor) unused; /* in uroce_neighbors.unused; only while refs is 0 */
+	LIST_ENTRY(uroce_neighbor) same_mac; /* entries whose `known` has the same hash; only while it is not 0 */
 };
 
+LIST_HEAD(uroce_neighbor_macs, uroce_neighbor);
+
+/* A frame that waits for a MAC address. */
+struct uroce_neighbor_frame {
+	struct rte_mbuf *mbuf;
+	uint8_t next; /* slot of the entry's next frame, in a circle; of a free slot: the next free one */
+};
+
+/* All members are under lock, but see departures and dropped. */
 struct uroce_neighbors {
 	rte_spinlock_t lock;
 	struct rte_hash *hash; /* from address to index in entries */
 	struct uroce_neighbor *entries;
+	struct uroce_neighbor **by_due; /* the used entries, a binary heap: the least due_ns first */
+	struct uroce_neighbor_macs *macs; /* by hash of the MAC address */
+	TAILQ_HEAD(, uroce_neighbor) unused; /* entries without a path, in the order of their release */
 	uint32_t capacity;
-	uint32_t nb_pending; /* pending frames of all entries; under lock */
-	uint64_t departures; /* departures of hosts in the table; under lock: release, others: acquire */
-	uint64_t dropped;    /* dropped frames; under lock, others: relaxed read */
+	uint32_t count; /* used entries; lock: rw, telemetry: relaxed read */
+	uint32_t mac_mask; /* number of buckets in macs, less 1 */
+	uint32_t seed; /* of the hashes: a peer cannot choose addresses with equal hashes */
+	uint32_t nb_pending; /* pending frames of all entries */
+	uint8_t free_pending; /* slot in pending, the first of the free ones */
+	struct uroce_neighbor_frame pending[UROCE_NEIGHBORS_PENDING];
+	uint64_t departures; /* departures of hosts in the table; lock: release, others: acquire */
+	uint64_t dropped;    /* dropped frames; others: relaxed read */
 };
+
+static_assert(UROCE_NEIGHBORS_PENDING <= UINT8_MAX, "slots of pending frames");
 
 /* Flags of a received message with a neighbor's MAC address. */
 #define UROCE_NEIGHBOR_SOLICITED 0x1 /* it answers a probe */
