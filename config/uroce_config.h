@@ -178,7 +178,13 @@
 #define UROCE_REPLY_SCORE 32		/* score from which ACKs wait: WRITEs replied to within UROCE_ACK_REPLY_NS */
 #define UROCE_REPLY_SCORE_MAX 128	/* highest score; a WRITE without a reply halves it */
 #define UROCE_POLL_BURSTS 4		/* bursts sent in one poll; one is received from each queue */
+#define UROCE_FEEDER_ROUNDS 4		/* a thread that finds nothing checks in one of so many rounds the worker that hands
+					 * frames over to its own, */
+#define UROCE_FEEDER_NS 1000ull		/* and polls it if no thread has for this long; */
+#define UROCE_HELP_ROUNDS 32		/* the other workers, one after the other, in one of so many rounds, */
+#define UROCE_HELP_NS 20000ull		/* after this long */
 #define UROCE_POLL_YIELD_NS 20000ull	/* a thread that polls an empty CQ for this long yields */
+#define UROCE_POLL_SHARED_NS 100000000ull	/* but not for this long after another thread has polled the worker */
 #define UROCE_ROUND_MAX_NS 1000000ull	/* time of a round beyond this does not count as its work */
 #define UROCE_WAIT_POLL_NS 1000000ull	/* longest sleep of a worker that received frames do not wake */
 #define UROCE_WAIT_LEAST_NS 20000ull	/* a worker does not sleep if its next deadline is as close as this */

@@ -7,6 +7,7 @@
 #include <errno.h>
 
 #include "port/affinity.h"
+#include "port/driven.h"
 #include "port/port.h"
 #include "port/worker/worker.h"
 #include "uroce.h"
@@ -42,6 +43,28 @@ worker_of_vector(const struct uroce_port *port, uint32_t vector)
 	return port->queues[vector % port->nb_queues].worker;
 }
 
+/* Most programs request vector 0 for each CQ. If the application drives the workers, such a CQ belongs to the worker of
+ * the thread that creates the CQ's first QP. */
+static bool
+goes_home(const struct uroce_port *port, const struct uroce_qp *qp)
+{
+	return port->dev.poll_progress && port->nb_queues > 1 && qp->ibv.qp_num != UROCE_GSI_QPN &&
+	       uroce_cq_of(qp->ibv.send_cq)->comp_vector == 0;
+}
+
+static struct uroce_worker *
+worker_of_cq(const struct uroce_port *port, const struct uroce_qp *qp)
+{
+	const struct uroce_cq *cq = uroce_cq_of(qp->ibv.send_cq);
+	struct uroce_engine *producer = uroce_cq_producer(cq);
+
+	if (!goes_home(port, qp))
+		return worker_of_vector(port, cq->comp_vector);
+	if (producer != NULL && is_worker_of(port, uroce_worker_of(producer)))
+		return uroce_worker_of(producer);
+	return uroce_driven_home(port);
+}
+
 /* Queues may have been removed since the CQ and the thread domain were created. */
 int
 uroce_port_qp_attach(struct uroce_qp *qp)
@@ -52,7 +75,7 @@ uroce_port_qp_attach(struct uroce_qp *qp)
 	if (engine != NULL && uroce_port_has_worker(port, uroce_worker_of(engine)))
 		qp->engine = engine;
 	else if (qp->ibv.send_cq != NULL)
-		qp->engine = &worker_of_vector(port, uroce_cq_of(qp->ibv.send_cq)->comp_vector)->engine;
+		qp->engine = &worker_of_cq(port, qp)->engine;
 	else
 		qp->engine = &next_worker(port)->engine; /* an XRC target has no CQ */
 	return 0;

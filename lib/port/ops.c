@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <sched.h>
 #include <string.h>
 #include <time.h>
 
@@ -16,8 +15,8 @@
 
 #include "base/clock.h"
 #include "port/affinity.h"
+#include "port/driven.h"
 #include "port/worker/tx_kick.h"
-#include "port/worker/borrowed_lcore.h"
 #include "port/ethdev/link.h"
 #include "base/log.h"
 #include "port/mcast.h"
@@ -59,31 +58,13 @@ wake(struct uroce_device *dev)
 		uroce_worker_nudge(port->queues[i].worker);
 }
 
-/* Poll the workers for an application that polls an empty CQ. After a while without frames the thread yields its CPU,
- * which the peer's process may need. A thread of EAL, such as a reactor of SPDK, has a CPU to itself. */
-static void
-poll(struct uroce_device *dev)
-{
-	struct uroce_port *port = uroce_port_of(dev);
-	unsigned int n = 0;
-	uint64_t now_ns;
-
-	for (unsigned int i = 0; i < uroce_port_queues(port); i++)
-		n += uroce_worker_poll_any_thread(uroce_port_worker(port, i));
-	now_ns = __atomic_load_n(&uroce_port_worker(port, 0)->now_ns, __ATOMIC_RELAXED);
-	if (n != 0)
-		__atomic_store_n(&port->polled_ns, now_ns, __ATOMIC_RELAXED);
-	else if (now_ns - __atomic_load_n(&port->polled_ns, __ATOMIC_RELAXED) > UROCE_POLL_YIELD_NS &&
-		 rte_lcore_id() == LCORE_ID_ANY)
-		sched_yield();
-}
-
 /* Poll the device's workers that the calling thread owns, and those without an owner. */
 static void
-poll_ours(struct uroce_device *dev)
+poll_ours(struct uroce_device *dev, const struct uroce_cq *cq)
 {
 	struct uroce_port *port = uroce_port_of(dev);
 
+	RTE_SET_USED(cq);
 	for (unsigned int i = 0; i < uroce_port_queues(port); i++)
 		if (uroce_worker_is_ours(uroce_port_worker(port, i)))
 			uroce_worker_round(uroce_port_worker(port, i));
@@ -216,7 +197,7 @@ static const struct uroce_worker_ops driven_worker_ops = {
 	.doorbell = doorbell,
 	.progress = progress,
 	.wake = wake,
-	.poll = poll,
+	.poll = uroce_driven_poll,
 };
 
 const struct uroce_device_ops uroce_port_ops = {

@@ -15,6 +15,7 @@
 #include <rte_ethdev.h>
 #include <rte_ether.h>
 #include <rte_mbuf.h>
+#include <rte_spinlock.h>
 
 #include "port/ethdev/bonding.h"
 #include "port/net/address.h"
@@ -51,6 +52,10 @@ struct uroce_port_queue {
 	struct rte_mempool *pool; /* mbufs of received frames */
 	uint16_t port_id;
 	uint16_t id;
+	/* while the port uses fewer queues than it has workers; see uroce_port_use_queues() */
+	bool no_rx;		 /* the worker receives from other workers only */
+	uint16_t tx_id;		 /* TX queue that workers share */
+	rte_spinlock_t *tx_lock; /* of that queue; NULL: the worker has TX queue `id` of its own */
 	uint16_t nb_rx_desc;
 	uint16_t nb_tx;
 	struct uroce_handover handover; /* frames for other workers, which wait */
@@ -68,6 +73,7 @@ struct uroce_port_queue {
 	enum uroce_rx_wake rx_wake;
 	int rx_fd;     /* -1: none */
 	bool rx_stale; /* atomic: the link has come up, so the driver may have another descriptor */
+	rte_spinlock_t lock __rte_cache_aligned; /* tx_lock of the workers that share TX queue `id` */
 } __rte_cache_aligned;
 
 struct uroce_port {
@@ -78,6 +84,7 @@ struct uroce_port {
 	uint16_t mtu;  /* Ethernet MTU */
 	uint16_t nb_queues; /* other threads: uroce_port_queues() */
 	uint16_t most_queues; /* that the port has had: those beyond nb_queues only have counters */
+	uint16_t open_queues; /* RX and TX queues that the port has; with poll_progress perhaps fewer than nb_queues */
 	bool multi_seg;   /* the port sends chains of mbufs */
 	bool at_process;  /* the other end of the link is a process of this host: a peer, or a switch */
 	bool enters_kernel; /* bursts make system calls, in which a thread can be canceled */
@@ -107,7 +114,6 @@ struct uroce_port {
 	uint64_t link_due_ns;     /* next check of the link; worker 0: rw */
 	struct uroce_bond bond;
 	uint64_t departures;      /* atomic: departures of all peers at once; neighbors counts single ones */
-	uint64_t polled_ns;       /* atomic: time of the last poll() of ops.c that moved frames */
 
 	/* control threads */
 	pthread_mutex_t life; /* stopping, starting and closing; conf */

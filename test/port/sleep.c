@@ -368,12 +368,16 @@ test_lent(void **state)
 	leave(f);
 }
 
+/* A worker that two threads poll by turns: the second one yields once it has polled alone for a while. */
 static void *
 poll_empty(void *arg)
 {
 	struct fixture *f = arg;
 	struct ibv_wc wc;
 
+	assert_int_equal(uroce_poll_cq(f->cq, 1, &wc), 0);
+	assert_int_equal(yields, 0);
+	test_clock_advance(UROCE_POLL_SHARED_NS + 1);
 	assert_int_equal(uroce_poll_cq(f->cq, 1, &wc), 0);
 	return NULL;
 }
@@ -391,9 +395,8 @@ test_yield(void **state)
 	yields = 0;
 	assert_int_equal(uroce_poll_cq(f->cq, 1, &wc), 0);
 	assert_true(is_received(f));
-	assert_int_equal(yields, 0);
-	assert_int_equal(uroce_port_of_context(f->context)->polled_ns, f->worker->now_ns);
-	test_clock_advance(UROCE_POLL_YIELD_NS + 1);
+	assert_int_equal(f->worker->moved_ns, f->worker->now_ns);
+	test_clock_advance(UROCE_POLL_YIELD_NS + UROCE_POLL_SHARED_NS + 1);
 	assert_int_equal(uroce_poll_cq(f->cq, 1, &wc), 0);
 	assert_int_equal(yields, 0);
 	assert_int_equal(pthread_create(&thread, NULL, poll_empty, f), 0);

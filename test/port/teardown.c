@@ -89,7 +89,7 @@ test_progress(void **state)
 	uroce_workers_progress();
 	assert_int_equal(rte_ring_count(t.wire.rx[0]), 1);
 	assert_true(t.worker->cleanup);
-	t.port->dev.ops.worker->poll(&t.port->dev);
+	t.port->dev.ops.worker->poll(&t.port->dev, NULL);
 	assert_int_equal(rte_ring_count(t.wire.rx[0]), 1);
 	t.worker->poller = 0; /* the worker belongs to no thread */
 	uroce_workers_progress();

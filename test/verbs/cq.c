@@ -391,10 +391,11 @@ static unsigned int polls;
 
 /* A stand-in for a worker's poll that completes a request. */
 static void
-poll_and_push(struct uroce_device *dev)
+poll_and_push(struct uroce_device *dev, const struct uroce_cq *cq)
 {
 	polls++;
 	assert_ptr_equal(dev, &fake.dev);
+	assert_ptr_equal(cq, polled_cq);
 	if (polls == 2)
 		assert_true(push(polled_cq, 7));
 }

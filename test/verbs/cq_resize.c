@@ -112,9 +112,10 @@ static struct ibv_cq *driven;
 
 /* A stand-in for a worker's poll that completes a request. */
 static void
-poll_and_push(struct uroce_device *dev)
+poll_and_push(struct uroce_device *dev, const struct uroce_cq *cq)
 {
 	assert_ptr_equal(dev, &fake.dev);
+	assert_ptr_equal(cq, driven);
 	assert_true(push(driven, 0, 2));
 }
 

@@ -25,9 +25,10 @@ static uint64_t neighbor;
 static unsigned int polls;
 
 static void
-learn(struct uroce_device *dev)
+learn(struct uroce_device *dev, const struct uroce_cq *cq)
 {
 	(void)dev;
+	(void)cq;
 	if (++polls == 3)
 		neighbor = 1;
 }

@@ -97,8 +97,22 @@ mac_init(struct uroce_port *port)
 	return 0;
 }
 
+void
+uroce_port_use_queues(struct uroce_port *port, unsigned int n)
+{
+	for (unsigned int i = 0; i < port->nb_queues; i++) {
+		struct uroce_port_queue *q = &port->queues[i];
+
+		q->no_rx = i >= n;
+		__atomic_store_n(&q->worker->feeder, q->no_rx ? port->queues[i % n].worker : NULL, __ATOMIC_RELAXED);
+		q->tx_id = (uint16_t)(i % n);
+		q->tx_lock = n < port->nb_queues ? &port->queues[q->tx_id].lock : NULL;
+	}
+}
+
+/* @param shares	workers without a queue of their own share others' */
 static int
-configure(struct uroce_port *port, const struct rte_eth_dev_info *info, uint16_t mtu)
+configure(struct uroce_port *port, const struct rte_eth_dev_info *info, uint16_t mtu, bool shares)
 {
 	struct rte_eth_conf conf = {
 		.rxmode = {
@@ -111,9 +125,11 @@ configure(struct uroce_port *port, const struct rte_eth_dev_info *info, uint16_t
 		.intr_conf.rmv = (*info->dev_flags & RTE_ETH_DEV_INTR_RMV) != 0,
 		.intr_conf.rxq = port->rx_interrupts,
 	};
+	const uint16_t most = RTE_MIN(info->max_rx_queues, info->max_tx_queues);
 	int ret;
 
-	if (port->nb_queues > info->max_rx_queues || port->nb_queues > info->max_tx_queues) {
+	port->open_queues = RTE_MIN(port->nb_queues, most);
+	if (port->nb_queues > most && (!shares || most == 0)) {
 		UROCE_LOG(ERR,
 			  "port %u has %u RX and %u TX queues, and %u workers need one each: use fewer workers, or "
 			  "more queues\n",
@@ -121,15 +137,15 @@ configure(struct uroce_port *port, const struct rte_eth_dev_info *info, uint16_t
 		return -EINVAL;
 	}
 	/* without RSS one worker receives all frames, and hands them over to the others */
-	if (port->nb_queues > 1 && info->flow_type_rss_offloads != 0) {
+	if (port->open_queues > 1 && info->flow_type_rss_offloads != 0) {
 		conf.rxmode.mq_mode = RTE_ETH_MQ_RX_RSS;
 		conf.rx_adv_conf.rss_conf.rss_hf = (RTE_ETH_RSS_UDP | RTE_ETH_RSS_IP) &
 						   info->flow_type_rss_offloads;
 	}
-	ret = rte_eth_dev_configure(port->port_id, port->nb_queues, port->nb_queues, &conf);
+	ret = rte_eth_dev_configure(port->port_id, port->open_queues, port->open_queues, &conf);
 	if (ret < 0 && conf.intr_conf.rxq != 0) {
 		conf.intr_conf.rxq = 0;
-		ret = rte_eth_dev_configure(port->port_id, port->nb_queues, port->nb_queues, &conf);
+		ret = rte_eth_dev_configure(port->port_id, port->open_queues, port->open_queues, &conf);
 	}
 	port->rx_interrupts = conf.intr_conf.rxq != 0;
 	if (ret < 0)
@@ -144,6 +160,8 @@ configure(struct uroce_port *port, const struct rte_eth_dev_info *info, uint16_t
 			  port->port_id);
 		return -ENOTSUP;
 	}
+	/* a connection of net_memif may have fewer rings; uroce_port_use_queues() will tell */
+	uroce_port_use_queues(port, shares && port->at_process ? 1 : port->open_queues);
 	port->multi_seg = (conf.txmode.offloads & RTE_ETH_TX_OFFLOAD_MULTI_SEGS) != 0;
 	return 0;
 }
@@ -217,7 +235,6 @@ queue_setup(struct uroce_port *port, uint16_t id, const struct uroce_port_conf *
 	ret = rx_queue_setup(&port->queues[id], nb_rx, rx_mbufs(port, conf, worker, nb_rx), room);
 	if (ret < 0)
 		return complain(port, "cannot set up an RX queue", ret);
-	port->queues[id].nb_rx_desc = nb_rx;
 	ret = rte_eth_tx_queue_setup(port->port_id, id, nb_tx, (unsigned int)port->numa_node, NULL);
 	if (ret < 0)
 		return complain(port, "cannot set up a TX queue", ret);
@@ -239,7 +256,9 @@ queues_setup(struct uroce_port *port, const struct rte_eth_dev_info *info,
 	if (conf->nb_tx_desc == 0 && info->default_txportconf.ring_size != 0)
 		nb_tx = info->default_txportconf.ring_size;
 	ret = rte_eth_dev_adjust_nb_rx_tx_desc(port->port_id, &nb_rx, &nb_tx);
-	for (uint16_t i = 0; ret == 0 && i < port->nb_queues; i++)
+	for (uint16_t i = 0; i < port->nb_queues; i++)
+		port->queues[i].nb_rx_desc = nb_rx;
+	for (uint16_t i = 0; ret == 0 && i < port->open_queues; i++)
 		ret = queue_setup(port, i, conf, nb_rx, nb_tx, room);
 	return ret;
 }
@@ -280,7 +299,7 @@ start(struct uroce_port *port, const struct uroce_port_conf *conf)
 	port->mtu = mtu.mtu;
 	port->at_process = strcmp(info.driver_name, "net_memif") == 0;
 	port->enters_kernel = enters_kernel(&info);
-	ret = configure(port, &info, mtu.configured);
+	ret = configure(port, &info, mtu.configured, conf->poll_progress != 0);
 	if (ret == 0)
 		ret = mac_init(port);
 	if (ret == 0)

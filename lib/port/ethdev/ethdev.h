@@ -11,7 +11,8 @@
 
 struct uroce_port_conf;
 
-/** Claim port->port_id, configure it with port->nb_queues queues and start it. Sets the port's fields mac, mtu,
+/** Claim port->port_id, configure it with a queue for each of port->nb_queues workers and start it. With
+ * conf->poll_progress the port may have fewer queues, which the workers share. Sets the port's fields mac, mtu,
  * multi_seg, at_process and owner, and its queues. @return 0 or -errno; logs the error */
 int uroce_ethdev_start(struct uroce_port *port, const struct uroce_port_conf *conf);
 /** Stop the port, but keep the claim and the pools. */
@@ -21,6 +22,9 @@ void uroce_ethdev_pause(struct uroce_port *port);
 int uroce_ethdev_resume(struct uroce_port *port, const struct uroce_port_conf *conf, bool reset);
 /** Stop and release the port, and retire its pools. */
 void uroce_ethdev_stop(struct uroce_port *port);
+/** Use only the first n RX and TX queues of the port. The other workers share them: they send to the others' TX queues
+ * under a lock, and receive by hand-over only. While no worker polls. @param n	1 to port->open_queues */
+void uroce_port_use_queues(struct uroce_port *port, unsigned int n);
 /** Set the port's filter: all nodes, all hosts, the solicited-node groups of the addresses, and the QPs' groups. No-op
  * while the port is stopped. Under the port's lock. */
 void uroce_ethdev_listen(const struct uroce_port *port, const struct uroce_addresses *own);

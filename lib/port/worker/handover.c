@@ -39,7 +39,7 @@ put(struct uroce_handover *h, struct uroce_port_queue *q, const struct uroce_pac
 {
 	if (unlikely(to == q->worker->beside) && deliver(to, q, p))
 		return true;
-	if (!uroce_inbox_put(to, p, q->port_id))
+	if (!uroce_inbox_put(to, p, q))
 		return false;
 	h->stalled &= ~uroce_worker_bit(to);
 	uroce_counter_add(&q->counters[UROCE_PORT_HANDED_OVER], 1);

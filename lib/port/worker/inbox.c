@@ -14,6 +14,7 @@
 
 #include "base/log.h"
 #include "port/counters.h"
+#include "port/port.h"
 #include "port/sleep/wake.h"
 #include "port/worker/inbox.h"
 #include "uroce.h"
@@ -79,9 +80,9 @@ is_spared(const struct rte_ring *inbox, const struct rte_mempool *pool)
 }
 
 bool
-uroce_inbox_put(struct uroce_worker *to, const struct uroce_packet *p, uint16_t port_id)
+uroce_inbox_put(struct uroce_worker *to, const struct uroce_packet *p, const struct uroce_port_queue *q)
 {
-	struct uroce_inbox_item item = { .packet = *p, .port_id = port_id };
+	struct uroce_inbox_item item = { .packet = *p, .port_id = q->port_id, .queue = q->id };
 
 	if (!is_spared(to->inbox, p->mbuf->pool) || rte_ring_mp_enqueue_elem(to->inbox, &item, sizeof(item)) != 0)
 		return false;

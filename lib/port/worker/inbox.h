@@ -29,9 +29,10 @@ void uroce_inbox_drain(struct uroce_worker *w);
 /**
  * Pass a received frame to another worker, and its reference with it. The last mbufs of the frame's pool stay with the
  * caller, which needs them to receive.
+ * @param q	the queue that has received the frame
  * @return	false: the inbox is full, or the pool is nearly empty
  */
-bool uroce_inbox_put(struct uroce_worker *to, const struct uroce_packet *p, uint16_t port_id);
+bool uroce_inbox_put(struct uroce_worker *to, const struct uroce_packet *p, const struct uroce_port_queue *q);
 
 /** Pass loopback frames to a worker. @return the number of frames that the inbox has accepted */
 unsigned int uroce_inbox_put_loopback(struct uroce_worker *to, const struct uroce_inbox_item *items, unsigned int n);

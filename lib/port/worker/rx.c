@@ -191,6 +191,7 @@ batch_item(struct uroce_worker *w, struct batch *b, const struct uroce_inbox_ite
 	}
 	if (item->packet.info != NULL) {
 		/* another worker has parsed the packet and checked its ICRC */
+		__atomic_store_n(&w->feeder, q->port->queues[item->queue].worker, __ATOMIC_RELAXED);
 		b->packets[b->count++] = item->packet;
 		batch_take(w, q, b, i, UROCE_OK);
 		return;
@@ -356,6 +357,8 @@ uroce_rx_queue(struct uroce_worker *w, struct uroce_port_queue *q)
 		if (q->handover.count != 0)
 			return n;
 	}
+	if (unlikely(q->no_rx))
+		return 0;
 	uroce_rcu_enter_driver(w->index);
 	n = rte_eth_rx_burst(q->port_id, q->id, frames, RTE_DIM(frames));
 	uroce_rcu_leave_driver(w->index);

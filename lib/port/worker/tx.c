@@ -6,6 +6,7 @@
  * from the engine. The worker, within a poll.
  */
 
+#include <errno.h>
 #include <string.h>
 
 #include <rte_ethdev.h>
@@ -45,19 +46,66 @@ note(uint64_t *since_ns, bool *stalled, bool moved, uint64_t now_ns)
 	}
 }
 
+/* @return the TX queue of the port; -EBUSY: another worker is using it */
+static inline int
+tx_take(struct uroce_port_queue *q)
+{
+	if (likely(q->tx_lock == NULL))
+		return q->id;
+	return rte_spinlock_trylock(q->tx_lock) ? q->tx_id : -EBUSY;
+}
+
+static inline void
+tx_release(struct uroce_port_queue *q)
+{
+	if (unlikely(q->tx_lock != NULL))
+		rte_spinlock_unlock(q->tx_lock);
+}
+
+int
+uroce_tx_burst(struct uroce_port_queue *q, struct rte_mbuf **frames, unsigned int n)
+{
+	unsigned int sent = 0, last;
+	int id = tx_take(q);
+
+	if (unlikely(id < 0))
+		return id;
+	do {
+		uroce_rcu_enter_driver(q->worker->index);
+		last = rte_eth_tx_burst(q->port_id, (uint16_t)id, frames + sent, (uint16_t)(n - sent));
+		uroce_rcu_leave_driver(q->worker->index);
+		sent += last;
+	} while (last != 0 && sent < n);
+	tx_release(q);
+	return (int)sent;
+}
+
+int
+uroce_tx_cleanup(struct uroce_port_queue *q)
+{
+	int id = tx_take(q), ret;
+
+	if (unlikely(id < 0))
+		return id;
+	uroce_rcu_enter_driver(q->worker->index);
+	ret = rte_eth_tx_done_cleanup(q->port_id, (uint16_t)id, 0);
+	uroce_rcu_leave_driver(q->worker->index);
+	tx_release(q);
+	return ret;
+}
+
 static unsigned int
 queue_flush(struct uroce_port_queue *q, uint64_t now_ns)
 {
-	unsigned int sent = 0, n;
+	unsigned int sent;
+	int ret;
 
 	if (q->nb_tx == 0)
 		return 0;
-	do {
-		uroce_rcu_enter_driver(q->worker->index);
-		n = rte_eth_tx_burst(q->port_id, q->id, q->tx + sent, (uint16_t)(q->nb_tx - sent));
-		uroce_rcu_leave_driver(q->worker->index);
-		sent += n;
-	} while (n != 0 && sent < q->nb_tx);
+	ret = uroce_tx_burst(q, q->tx, q->nb_tx);
+	if (unlikely(ret < 0))
+		return 0;	/* another worker is sending: not a stall of the port */
+	sent = (unsigned int)ret;
 	uroce_counter_add(&q->counters[UROCE_PORT_TX_FRAMES], sent);
 	q->nb_tx -= (uint16_t)sent;
 	note(&q->tx_since_ns, &q->tx_stalled, sent != 0, now_ns);

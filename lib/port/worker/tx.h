@@ -16,6 +16,17 @@
 #include "port/port.h"
 #include "port/worker/worker.h"
 
+/**
+ * Pass frames to the queue's port, outside of the queue's own frames. Worker's turn.
+ * @return	the number of frames that the port has accepted, the first ones; -EBUSY: another worker is sending to the
+ *		same TX queue
+ */
+int uroce_tx_burst(struct uroce_port_queue *q, struct rte_mbuf **frames, unsigned int n);
+
+/** Have the driver free transmitted mbufs of the queue. Worker's turn. @return as rte_eth_tx_done_cleanup(); -EBUSY: as
+ * uroce_tx_burst() */
+int uroce_tx_cleanup(struct uroce_port_queue *q);
+
 /** Is there room for a burst of the engine in every queue, whichever ports the frames are for? */
 bool uroce_tx_ready(const struct uroce_worker *w);
 

@@ -9,7 +9,6 @@
 
 #include <rte_ethdev.h>
 
-#include "base/rcu.h"
 #include "port/worker/tx_kick.h"
 #include "port/port.h"
 #include "port/worker/tx.h"
@@ -80,13 +79,13 @@ uroce_tx_kick_push(struct uroce_port_queue *q)
 {
 	struct rte_mbuf *frames[UROCE_BURST];
 	unsigned int n, sent;
+	int ret;
 
 	if (q->nb_tx != 0)
 		return 0;
 	n = create(q, frames);
-	uroce_rcu_enter_driver(q->worker->index);
-	sent = rte_eth_tx_burst(q->port_id, q->id, frames, (uint16_t)n);
-	uroce_rcu_leave_driver(q->worker->index);
+	ret = uroce_tx_burst(q, frames, n);
+	sent = ret > 0 ? (unsigned int)ret : 0;
 	rte_pktmbuf_free_bulk(frames + sent, n - sent);
 	uroce_counter_add(&q->counters[UROCE_PORT_TX_FRAMES], sent);
 	uroce_counter_add(&q->counters[UROCE_PORT_FILLERS_SENT], sent);

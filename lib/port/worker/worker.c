@@ -69,14 +69,10 @@ worker_cleanup(struct uroce_worker *w)
 	w->cleanup_ns = w->now_ns + UROCE_CLEANUP_NS;
 	for (unsigned int i = 0; i < w->nb_queues; i++) {
 		struct uroce_port_queue *q = w->queues[i];
-		int ret;
 
 		if (__atomic_load_n(&q->port->dev.reclaims, __ATOMIC_RELAXED) != 0)
 			uroce_tx_kick_wait(q->port, w->now_ns);
-		uroce_rcu_enter_driver(w->index);
-		ret = rte_eth_tx_done_cleanup(q->port_id, q->id, 0);
-		uroce_rcu_leave_driver(w->index);
-		if (ret == -ENOTSUP)
+		if (uroce_tx_cleanup(q) == -ENOTSUP)
 			uroce_tx_kick_send(q, w->now_ns);
 	}
 }

@@ -32,7 +32,7 @@ struct uroce_wait;
 struct uroce_inbox_item {
 	struct uroce_packet packet; /* info is NULL: a loopback frame, which is not parsed yet */
 	uint32_t port_id; /* port of the receiving device */
-	uint32_t reserved;
+	uint32_t queue;   /* of this port, which has received the frame. Not for a loopback frame */
 };
 
 static_assert(sizeof(struct uroce_inbox_item) % 4 == 0, "an element of a ring");
@@ -77,6 +77,10 @@ struct uroce_worker {
 	uint32_t lcore;     /* under workers_lock: lcore that runs the worker; LCORE_ID_ANY: none */
 	bool stop;          /* atomic */
 	uint64_t helped_ns; /* under workers_lock: now_ns after the last poll by uroce_workers_help() */
+	/* of uroce_driven_poll(), atomic */
+	uint64_t moved_ns;  /* now_ns of the last call that moved frames */
+	uint64_t user;      /* thread of the last call; 0: none */
+	uint64_t shared_ns; /* now_ns of the last call by another thread than the one before */
 	/* under the turn */
 	uint64_t now_ns __rte_cache_aligned; /* time of this round; others: relaxed read */
 	uint16_t nb_queues;
@@ -92,6 +96,7 @@ struct uroce_worker {
 	struct uroce_port_queue *queues[UROCE_MAX_DEVICES];
 	struct uroce_port_queue *by_port[RTE_MAX_ETHPORTS]; /* the same queues, by port id */
 	bool loop_stalled;
+	struct uroce_worker *feeder; /* atomic: the worker that has handed frames over to this one last; NULL: none */
 	uint64_t loop_since_ns; /* no inbox has accepted a frame since then; 0: inboxes accept frames */
 	uint64_t cleanup_ns; /* next time that ports free transmitted mbufs for deregistrations */
 	uint64_t lost; /* frames whose device is closed; others: relaxed read */

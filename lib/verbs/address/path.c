@@ -23,7 +23,7 @@ uroce_path_wait(struct uroce_device *dev, const struct uroce_path *path)
 		return;
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);	/* a QP's mutex may be held */
 	for (unsigned int i = 0; i < UROCE_PATH_WAIT_POLLS && __atomic_load_n(lladdr, __ATOMIC_RELAXED) == 0; i++) {
-		dev->ops.worker->poll(dev);
+		dev->ops.worker->poll(dev, NULL);
 		nanosleep(&pause, NULL);
 	}
 	pthread_setcancelstate(cancel, NULL);

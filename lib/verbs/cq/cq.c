@@ -173,7 +173,7 @@ uroce_cq_attach(struct uroce_cq *cq, struct uroce_engine *engine)
 
 	pthread_mutex_lock(&cq->ibv.mutex);
 	if (cq->refs++ == 0) {
-		cq->producer = engine;
+		__atomic_store_n(&cq->producer, engine, __ATOMIC_RELAXED);
 		__atomic_store_n(&cq->shared, engine == NULL, __ATOMIC_RELAXED);
 	} else if (cq->producer != engine && !cq->shared) {
 		__atomic_store_n(&cq->shared, true, __ATOMIC_RELAXED);
@@ -197,7 +197,7 @@ uroce_cq_detach(struct uroce_cq *cq)
 void
 uroce_cq_moved(struct uroce_cq *cq, uint32_t refs, struct uroce_engine *from, struct uroce_engine *to)
 {
-	cq->producer = to;
+	__atomic_store_n(&cq->producer, to, __ATOMIC_RELAXED);
 	__atomic_store_n(&cq->shared, cq->refs != refs, __ATOMIC_RELAXED);
 	uroce_cq_moderation_move(cq, from, to);
 }

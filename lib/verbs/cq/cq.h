@@ -55,7 +55,7 @@ struct uroce_cq {
 	struct ibv_pd *parent;	/* the parent domain that allocates its ring; NULL: none. Constant */
 	/* control, under ibv.mutex */
 	uint32_t refs;		/* QPs, send and receive queues (R47) */
-	struct uroce_engine *producer;	/* engine of all QPs, unless shared */
+	struct uroce_engine *producer;	/* engine of all QPs, unless shared; others: relaxed read */
 	struct uroce_event_refs comp_events;	/* under the lock of the channel's event queue */
 	struct uroce_event_refs async_events;	/* under the lock of the context's event queue */
 	struct uroce_cq_moderation moderation;
@@ -122,8 +122,17 @@ uroce_cq_has_nothing(const struct uroce_cq *cq)
 	dev = uroce_device_of(cq->ibv.context);
 	if (!dev->poll_progress)
 		return true;
-	dev->ops.worker->poll(dev);
+	dev->ops.worker->poll(dev, cq);
 	return uroce_cq_is_empty(cq);
+}
+
+/** @return the engine of all QPs of the CQ; NULL: there are QPs of several engines, or has not been a QP yet. Any
+ * thread */
+static inline struct uroce_engine *
+uroce_cq_producer(const struct uroce_cq *cq)
+{
+	return __atomic_load_n(&cq->shared, __ATOMIC_RELAXED) ? NULL
+							       : __atomic_load_n(&cq->producer, __ATOMIC_RELAXED);
 }
 
 static inline void

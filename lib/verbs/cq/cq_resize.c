@@ -67,7 +67,7 @@ uroce_resize_cq(struct ibv_cq *ibv, int cqe)
 	if (uroce_cq_ring_init(dev, cq->parent, &ring, (uint32_t)cqe, cq->has_stamps) != 0)
 		return ENOMEM;
 	if (dev->poll_progress)		/* an RNIC would have completed this by now */
-		dev->ops.worker->poll(dev);
+		dev->ops.worker->poll(dev, cq);
 	/* In this order: between start_poll and end_poll a thread holds poll_lock, and may take the others. */
 	uroce_cq_poll_lock(cq);
 	pthread_mutex_lock(&ibv->mutex);

@@ -11,6 +11,7 @@
 #include "uroce_config.h"
 #include "base/rcu.h"
 #include "verbs/address/mcast.h"
+#include "verbs/cq/cq.h"
 #include "verbs/device/device.h"
 #include "verbs/device/reclaim.h"
 #include "verbs/internal.h"
@@ -70,7 +71,7 @@ send_rest(struct uroce_qp *qp)
 	if (qp->dev->ops.worker->poll == NULL)
 		return;
 	for (unsigned int i = 0; i < UROCE_DESTROY_POLLS && is_sending(qp); i++) {
-		qp->dev->ops.worker->poll(qp->dev);
+		qp->dev->ops.worker->poll(qp->dev, uroce_cq_of(qp->ibv.send_cq));
 		sched_yield();
 	}
 }

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * Drives workers by the application's polls of CQs (poll_progress). Each thread polls the worker of its CQ's QPs, so
+ * threads with CQs of different workers share no lock. A thread that finds nothing looks after workers that no thread
+ * polls: their threads may compute, or wait for a CPU. Any thread of the application.
+ */
+
+#include <pthread.h>
+#include <sched.h>
+
+#include <rte_branch_prediction.h>
+#include <rte_lcore.h>
+
+#include "port/driven.h"
+#include "port/port.h"
+#include "port/worker/borrowed_lcore.h"
+#include "port/worker/worker.h"
+#include "verbs/cq/cq.h"
+
+static uint32_t threads[UROCE_MAX_WORKERS];	/* atomic: whose home is the worker of this index */
+static __thread const struct uroce_worker *home;	/* of this thread's QPs, perhaps destroyed; NULL: none yet */
+static __thread struct uroce_worker *last;	/* that this thread has polled for a CQ; NULL: none yet */
+static __thread unsigned int helped;	/* queue of the worker that this thread has checked last */
+static pthread_key_t at_end;
+static pthread_once_t at_end_once = PTHREAD_ONCE_INIT;
+
+static uint64_t
+last_round(const struct uroce_worker *w)
+{
+	return __atomic_load_n(&w->now_ns, __ATOMIC_RELAXED);
+}
+
+static unsigned int
+poll_all(const struct uroce_port *port)
+{
+	unsigned int n = 0;
+
+	for (unsigned int i = 0; i < uroce_port_queues(port); i++)
+		n += uroce_worker_poll_any_thread(uroce_port_worker(port, i));
+	return n;
+}
+
+/* Poll another worker if no thread has for so long. */
+static unsigned int
+poll_for_others(const struct uroce_worker *own, struct uroce_worker *w, uint64_t ns)
+{
+	if (w == own || last_round(own) < last_round(w) + ns)
+		return 0;
+	return uroce_worker_poll_any_thread(w);
+}
+
+/* Poll the worker w. If that finds nothing, look after the worker that hands frames over to it, and after one of the
+ * others, a different one each time. Their threads write the time of a round in each round, so reading it costs both
+ * threads a cache miss: do so in a part of the rounds only. */
+static unsigned int
+poll_one(const struct uroce_port *port, struct uroce_worker *w)
+{
+	unsigned int n = uroce_worker_poll_any_thread(w);
+	struct uroce_worker *feeder;
+	uint64_t rounds;
+
+	if (n != 0 || uroce_port_queues(port) == 1)
+		return n;
+	rounds = __atomic_load_n(&w->load.rounds, __ATOMIC_RELAXED);
+	feeder = __atomic_load_n(&w->feeder, __ATOMIC_RELAXED);
+	if (feeder != NULL && rounds % UROCE_FEEDER_ROUNDS == 0)
+		n = poll_for_others(w, feeder, UROCE_FEEDER_NS);
+	if (rounds % UROCE_HELP_ROUNDS == 0)
+		n += poll_for_others(w, uroce_port_worker(port, ++helped % uroce_port_queues(port)), UROCE_HELP_NS);
+	return n;
+}
+
+/* Let the CPU run other threads after a while without frames: the peer's process may need it. But not if several threads
+ * of the application poll by turns: they may spin for a lock that this thread has, as in UCX, until their time slice
+ * ends. A thread of EAL, such as a reactor of SPDK, has a CPU to itself. */
+static void
+rest(struct uroce_worker *w, uint64_t now_ns)
+{
+	if (now_ns - __atomic_load_n(&w->moved_ns, __ATOMIC_RELAXED) > UROCE_POLL_YIELD_NS &&
+	    now_ns - __atomic_load_n(&w->shared_ns, __ATOMIC_RELAXED) > UROCE_POLL_SHARED_NS &&
+	    rte_lcore_id() == LCORE_ID_ANY)
+		sched_yield();
+}
+
+/* Note whether another thread has polled the worker since this one did. */
+static void
+note_user(struct uroce_worker *w, uint64_t now_ns)
+{
+	const uint64_t self = (uint64_t)pthread_self(), user = __atomic_load_n(&w->user, __ATOMIC_RELAXED);
+
+	if (likely(user == self))
+		return;
+	__atomic_store_n(&w->user, self, __ATOMIC_RELAXED);
+	if (user != 0)
+		__atomic_store_n(&w->shared_ns, now_ns, __ATOMIC_RELAXED);
+}
+
+void
+uroce_driven_poll(struct uroce_device *dev, const struct uroce_cq *cq)
+{
+	const struct uroce_port *port = uroce_port_of(dev);
+	const bool is_only = uroce_port_queues(port) == 1;
+	struct uroce_engine *engine = cq != NULL ? uroce_cq_producer(cq) : NULL;
+	struct uroce_worker *w = engine != NULL ? uroce_worker_of(engine) : uroce_port_worker(port, 0);
+	const unsigned int n = engine != NULL || is_only ? poll_one(port, w) : poll_all(port);
+	const uint64_t now_ns = last_round(w);
+
+	last = w;
+	note_user(w, now_ns);
+	if (n != 0)
+		__atomic_store_n(&w->moved_ns, now_ns, __ATOMIC_RELAXED);
+	else
+		rest(w, now_ns);
+}
+
+struct uroce_worker *
+uroce_driven_last(void)
+{
+	return last;
+}
+
+static void
+leave_home(void *index_and_one)
+{
+	__atomic_fetch_sub(&threads[(uintptr_t)index_and_one - 1], 1, __ATOMIC_RELAXED);
+	home = NULL;
+}
+
+static void
+at_end_init(void)
+{
+	(void)pthread_key_create(&at_end, leave_home);
+}
+
+/* @return the worker that is the home of the fewest threads */
+static struct uroce_worker *
+least_used(const struct uroce_port *port)
+{
+	uint32_t least = UINT32_MAX;
+	struct uroce_worker *w = NULL;
+
+	for (unsigned int i = 0; i < uroce_port_queues(port); i++) {
+		struct uroce_worker *next = uroce_port_worker(port, i);
+		uint32_t n = __atomic_load_n(&threads[next->index], __ATOMIC_RELAXED);
+
+		if (n < least) {
+			least = n;
+			w = next;
+		}
+	}
+	return w;
+}
+
+static struct uroce_worker *
+choose_home(const struct uroce_port *port)
+{
+	struct uroce_worker *w = least_used(port);
+
+	pthread_once(&at_end_once, at_end_init);
+	if (home != NULL)
+		leave_home(pthread_getspecific(at_end));
+	__atomic_fetch_add(&threads[w->index], 1, __ATOMIC_RELAXED);
+	(void)pthread_setspecific(at_end, (void *)(w->index + (uintptr_t)1));
+	home = w;
+	return w;
+}
+
+struct uroce_worker *
+uroce_driven_home(const struct uroce_port *port)
+{
+	for (unsigned int i = 0; i < uroce_port_queues(port); i++)
+		if (uroce_port_worker(port, i) == home)
+			return uroce_port_worker(port, i);
+	return choose_home(port);
+}

@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * Workers that the application's polls of CQs drive: a poll of a CQ polls the worker of its QPs, and looks after workers
+ * that no thread polls. QPs belong to the worker of the thread that creates them. Workers share the queues of a port
+ * that has fewer.
+ */
+
+#include <errno.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "clock.h"
+#include "eal.h"
+#include "groups.h"
+#include "net.h"
+#include "port/ethdev/ethdev.h"
+#include "port/port.h"
+#include "port/worker/pool.h"
+#include "port/worker/tx_kick.h"
+#include "port/worker/worker.h"
+#include "rings.h"
+#include "uroce.h"
+
+#define WORKERS 3
+
+static const struct uroce_port_conf driven = { .size = sizeof(driven), .poll_progress = 1 };
+
+struct fixture {
+	struct test_rings wire;
+	struct uroce_worker *workers[WORKERS];
+	struct ibv_context *context;
+	struct ibv_pd *pd;
+	struct ibv_cq *cqs[WORKERS]; /* by completion vector */
+};
+
+/* A port with so many queues, and a worker for each CQ. */
+static void
+open_queues(struct fixture *f, unsigned int queues)
+{
+	test_rings_create(&f->wire, queues);
+	for (unsigned int i = 0; i < WORKERS; i++)
+		f->workers[i] = uroce_create_worker(-1);
+	f->context = uroce_open_port(f->wire.port_id, &driven, f->workers, WORKERS);
+	assert_non_null(f->context);
+	f->pd = uroce_alloc_pd(f->context);
+	for (int i = 0; i < WORKERS; i++)
+		f->cqs[i] = uroce_create_cq(f->context, 16, NULL, NULL, i);
+	assert_non_null(f->cqs[WORKERS - 1]);
+}
+
+static void
+close_queues(struct fixture *f)
+{
+	for (unsigned int i = 0; i < WORKERS; i++)
+		assert_int_equal(uroce_destroy_cq(f->cqs[i]), 0);
+	assert_int_equal(uroce_dealloc_pd(f->pd), 0);
+	assert_int_equal(uroce_close_device(f->context), 0);
+	for (unsigned int i = 0; i < WORKERS; i++)
+		assert_int_equal(uroce_destroy_worker(f->workers[i]), 0);
+	test_rings_destroy(&f->wire);
+	assert_int_equal(uroce_pools_retired(), 0);
+}
+
+static int
+setup(void **state)
+{
+	static struct fixture f;
+
+	open_queues(&f, WORKERS);
+	*state = &f;
+	return 0;
+}
+
+static int
+teardown(void **state)
+{
+	close_queues(*state);
+	return 0;
+}
+
+static struct ibv_qp *
+qp_create(struct fixture *f, struct ibv_cq *send, struct ibv_cq *recv)
+{
+	struct ibv_qp *qp = uroce_create_qp(f->pd, &(struct ibv_qp_init_attr){
+		.send_cq = send, .recv_cq = recv, .qp_type = IBV_QPT_RC,
+		.cap = { .max_send_wr = 8, .max_recv_wr = 8, .max_send_sge = 1, .max_recv_sge = 1 },
+	});
+
+	assert_non_null(qp);
+	return qp;
+}
+
+static void
+poll_empty(struct ibv_cq *cq)
+{
+	struct ibv_wc wc;
+
+	assert_int_equal(uroce_poll_cq(cq, 1, &wc), 0);
+}
+
+/* @return the worker's rounds since the last call */
+static uint64_t
+rounds(struct fixture *f, unsigned int worker)
+{
+	static uint64_t seen[WORKERS];
+	uint64_t before = seen[worker];
+
+	seen[worker] = f->workers[worker]->load.rounds;
+	return seen[worker] - before;
+}
+
+static void
+test_polls_the_worker_of_the_cq(void **state)
+{
+	struct fixture *f = *state;
+	struct ibv_qp *qp = qp_create(f, f->cqs[1], f->cqs[2]), *other;
+
+	for (unsigned int i = 0; i < WORKERS; i++)
+		rounds(f, i);
+	poll_empty(f->cqs[1]);
+	poll_empty(f->cqs[2]); /* its completions come from worker 1, too */
+	assert_int_equal(rounds(f, 0) + rounds(f, 2), 0);
+	assert_int_equal(rounds(f, 1), 2);
+	other = qp_create(f, f->cqs[2], f->cqs[2]); /* and now from worker 2 */
+	for (unsigned int i = 0; i < WORKERS; i++)
+		rounds(f, i);
+	poll_empty(f->cqs[2]);
+	assert_true(rounds(f, 1) >= 1 && rounds(f, 2) >= 1);
+	assert_int_equal(uroce_destroy_qp(other), 0);
+	assert_int_equal(uroce_destroy_qp(qp), 0);
+}
+
+/* A thread that finds nothing polls the workers that no thread has polled for a while, and no others. */
+static void
+test_helps(void **state)
+{
+	struct fixture *f = *state;
+	struct ibv_cq *cq = uroce_create_cq(f->context, 16, NULL, NULL, 0);
+	struct ibv_qp *qp = qp_create(f, f->cqs[1], cq);
+	const unsigned int polls = UROCE_HELP_ROUNDS * WORKERS * 2;
+
+	test_clock_slow();
+	test_clock_advance(1000 * UROCE_HELP_NS);
+	for (unsigned int i = 0; i < WORKERS; i++)
+		uroce_worker_poll(f->workers[i]);
+	for (unsigned int i = 0; i < WORKERS; i++)
+		rounds(f, i);
+	for (unsigned int i = 0; i < polls; i++)
+		poll_empty(cq);
+	assert_int_equal(rounds(f, 0) + rounds(f, 2), 0);
+	assert_int_equal(rounds(f, 1), polls);
+	test_clock_advance(2 * UROCE_HELP_NS);
+	for (unsigned int i = 0; i < polls; i++)
+		poll_empty(cq);
+	assert_int_equal(rounds(f, 0), 1);
+	assert_int_equal(rounds(f, 1), polls);
+	assert_int_equal(rounds(f, 2), 1);
+	assert_int_equal(uroce_destroy_qp(qp), 0);
+	assert_int_equal(uroce_destroy_cq(cq), 0);
+}
+
+struct creator {
+	struct fixture *f;
+	struct uroce_worker *first, *second;
+};
+
+/* Two CQs and QPs of one thread. */
+static void *
+create_two(void *arg)
+{
+	struct creator *c = arg;
+
+	for (unsigned int i = 0; i < 2; i++) {
+		struct ibv_cq *cq = uroce_create_cq(c->f->context, 16, NULL, NULL, 0);
+		struct ibv_qp *qp = qp_create(c->f, cq, cq);
+
+		*(i == 0 ? &c->first : &c->second) = uroce_qp_worker(qp);
+		assert_int_equal(uroce_destroy_qp(qp), 0);
+		assert_int_equal(uroce_destroy_cq(cq), 0);
+	}
+	return NULL;
+}
+
+/* All QPs of a thread belong to one worker, that of the fewest threads. A thread that has ended does not count. */
+static void
+test_threads_have_workers(void **state)
+{
+	struct fixture *f = *state;
+	struct creator own = { .f = f }, other = { .f = f };
+	pthread_t thread;
+
+	create_two(&own);
+	assert_ptr_equal(own.first, own.second);
+	for (unsigned int i = 0; i < 2 * WORKERS; i++) {
+		assert_int_equal(pthread_create(&thread, NULL, create_two, &other), 0);
+		assert_int_equal(pthread_join(thread, NULL), 0);
+		assert_ptr_equal(other.first, other.second);
+		assert_ptr_not_equal(other.first, own.first);
+	}
+}
+
+/* A completion vector other than 0, and the first QP of a CQ, determine the worker, too. */
+static void
+test_vectors(void **state)
+{
+	struct fixture *f = *state;
+	struct creator own = { .f = f };
+	struct ibv_cq *cq = uroce_create_cq(f->context, 16, NULL, NULL, 0);
+	struct ibv_qp *first;
+
+	create_two(&own);
+	for (unsigned int i = 1; i < WORKERS; i++) {
+		struct ibv_qp *qp = qp_create(f, f->cqs[i], f->cqs[0]);
+
+		assert_ptr_equal(uroce_qp_worker(qp), f->workers[i]);
+		assert_int_equal(uroce_destroy_qp(qp), 0);
+	}
+	first = qp_create(f, f->cqs[2], cq); /* its completions of receives */
+	for (unsigned int i = 0; i < 2; i++) {
+		struct ibv_qp *qp = qp_create(f, cq, cq);
+
+		assert_ptr_equal(uroce_qp_worker(qp), f->workers[2]);
+		assert_int_equal(uroce_destroy_qp(qp), 0);
+	}
+	assert_int_equal(uroce_destroy_qp(first), 0);
+	assert_int_equal(uroce_destroy_cq(cq), 0);
+}
+
+/* A device with two workers on a port with one queue. */
+static void
+test_shares_a_queue(void **state)
+{
+	const struct uroce_port_conf conf = { .size = sizeof(conf), .no_loopback = 1, .poll_progress = 1 };
+	struct ibv_context *a, *b;
+	struct net net = { 0 };
+
+	test_rings_create_pair(&net.wire[0], &net.wire[1]);
+	net_create_workers(&net, 2);
+	a = uroce_open_port(net.wire[0].port_id, &conf, net.workers, 2);
+	b = uroce_open_port(net.wire[1].port_id, &conf, net.workers, 1);
+	assert_non_null(a);
+	assert_non_null(b);
+	assert_int_equal(uroce_add_address(a, "10.0.0.1/24"), 0);
+	assert_int_equal(uroce_add_address(b, "10.0.0.2/24"), 0);
+	end_open_on(&net.ends[0], a, END_MEMORY_DPDK, 1); /* the worker without a queue */
+	end_open(&net.ends[1], b, END_MEMORY_DPDK);
+	net_connect(&net);
+	net_run_operations(&net);
+	assert_true(test_counter(a, "handed_over") > 0);
+	for (unsigned int i = 0; i < 2; i++)
+		end_close(&net.ends[i]);
+	assert_int_equal(uroce_close_device(a), 0);
+	assert_int_equal(uroce_close_device(b), 0);
+	net_destroy_workers(&net);
+	rte_eth_dev_close(net.wire[1].port_id);
+	test_rings_destroy(&net.wire[0]);
+	assert_int_equal(uroce_pools_retired(), 0);
+}
+
+/* Only a port that the application drives may have fewer queues than workers. */
+static void
+test_refuses_to_share(void **state)
+{
+	struct uroce_worker *workers[2];
+	struct test_rings wire;
+
+	test_rings_create(&wire, 1);
+	for (unsigned int i = 0; i < 2; i++)
+		workers[i] = uroce_create_worker(-1);
+	errno = 0;
+	assert_null(uroce_open_port(wire.port_id, NULL, workers, 2));
+	assert_int_equal(errno, EINVAL);
+	for (unsigned int i = 0; i < 2; i++)
+		assert_int_equal(uroce_destroy_worker(workers[i]), 0);
+	test_rings_destroy(&wire);
+}
+
+/* @return frames that worker i has sent */
+static unsigned int
+push(struct fixture *f, unsigned int i)
+{
+	struct uroce_worker *w = f->workers[i];
+	unsigned int n;
+
+	uroce_worker_enter(w);
+	n = uroce_tx_kick_push(w->by_port[f->wire.port_id]);
+	uroce_worker_exit(w);
+	return n;
+}
+
+static void
+empty(struct rte_ring *ring)
+{
+	struct rte_mbuf *m;
+
+	while (rte_ring_dequeue(ring, (void **)&m) == 0)
+		rte_pktmbuf_free(m);
+}
+
+/* Workers 0 and 2 share queue 0 of two: while another worker sends, none of them waits. The number of queues may
+ * change. */
+static void
+test_sends_by_turns(void **state)
+{
+	struct uroce_port *port;
+	struct fixture f;
+
+	open_queues(&f, 2);
+	port = uroce_port_of_context(f.context);
+	empty(f.wire.tx[0]);
+	empty(f.wire.tx[1]);
+	assert_true(rte_spinlock_trylock(&port->queues[0].lock));
+	assert_int_equal(push(&f, 0), 0);
+	assert_int_equal(push(&f, 2), 0);
+	assert_true(push(&f, 1) > 0);
+	rte_spinlock_unlock(&port->queues[0].lock);
+	assert_true(rte_ring_empty(f.wire.tx[0]));
+	assert_true(push(&f, 2) > 0);
+	assert_false(rte_ring_empty(f.wire.tx[0]));
+	empty(f.wire.tx[0]);
+	empty(f.wire.tx[1]);
+	uroce_port_use_queues(port, 1);
+	assert_true(push(&f, 1) > 0);
+	assert_false(rte_ring_empty(f.wire.tx[0]));
+	assert_true(port->queues[1].no_rx);
+	empty(f.wire.tx[0]);
+	close_queues(&f);
+}
+
+UROCE_TESTS(port_driven)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_polls_the_worker_of_the_cq, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_helps, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_threads_have_workers, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_vectors, setup, teardown),
+		cmocka_unit_test(test_shares_a_queue),
+		cmocka_unit_test(test_refuses_to_share),
+		cmocka_unit_test(test_sends_by_turns),
+	};
+
+	test_eal_init(NULL);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
