@@ -19,6 +19,7 @@ uroce_memif_driver_hook(void)
 {
 	static const struct uroce_plt_call calls[] = {
 		{ "munmap", NULL, (void (*)(void))munmap },
+		{ "recvmsg", NULL, (void (*)(void))recvmsg },
 		{ "sendmsg", NULL, (void (*)(void))sendmsg },
 	};
 	const void *driver = uroce_plt_object(DRIVER);

@@ -16,12 +16,15 @@
 
 #include <rte_interrupts.h>
 
+#include "memif_rings.h"
+
 static ssize_t
 send_or_not(int fd, const struct msghdr *m, int flags)
 {
 	ssize_t n;
 
 	fcntl(fd, F_SETFD, FD_CLOEXEC);
+	uroce_memif_rings_send(fd, m);
 	n = syscall(SYS_sendmsg, fd, m, flags | MSG_NOSIGNAL);
 	if (n >= 0 || (errno != EPIPE && errno != ECONNRESET))
 		return n;

@@ -30,6 +30,7 @@
 #include "host.h"
 #include "port_state.h"
 #include "progress/progress.h"
+#include "progress/queues.h"
 #include "progress/rejoin.h"
 #include "ucma/ucma.h"
 #include "uroce.h"
@@ -103,7 +104,7 @@ forget_events(struct ibv_context *context)
 }
 
 static bool
-open_ports(struct uroce_worker *worker, bool has_joined)
+open_ports(struct uroce_worker *const *workers, unsigned int nb_workers, bool has_joined)
 {
 	const struct uroce_port_conf conf = { .size = sizeof(conf), .poll_progress = 1 };
 	const char *given = getenv("UROCE_EAL_ARGS"), *addresses = getenv("UROCE_ADDR");
@@ -116,7 +117,7 @@ open_ports(struct uroce_worker *worker, bool has_joined)
 		const uint16_t port_id = port_ids[count];
 		size_t bytes = strcspn(addresses, ";");
 
-		contexts[count] = uroce_open_port(port_id, &conf, &worker, 1);
+		contexts[count] = uroce_open_port(port_id, &conf, workers, nb_workers);
 		if (contexts[count] == NULL) {
 			uroce_complain("cannot open port %u: %s", port_id, strerror(errno));
 			return false;
@@ -130,6 +131,7 @@ open_ports(struct uroce_worker *worker, bool has_joined)
 	for (unsigned int i = 0; i < count; i++) {
 		uroce_port_state_wait(port_ids[i]);
 		forget_events(contexts[i]);
+		uroce_queues_watch(contexts[i], port_ids[i]);
 		uroce_rejoin_watch(contexts[i], port_ids[i]);
 	}
 	if (count == 0)
@@ -140,23 +142,33 @@ open_ports(struct uroce_worker *worker, bool has_joined)
 /* Defined in a program that is built with LeakSanitizer. */
 extern void __lsan_disable(void) __attribute__((weak));
 
-/* UROCE_BUSY_US: how long a thread polls for frames before it sleeps. */
+/* Read a number from the environment. Without one, *number keeps its value. */
 static bool
-busy_time(uint64_t *ns)
+setting(const char *name, const char *what, unsigned long least, unsigned long most, unsigned long *number)
 {
-	const char *given = getenv("UROCE_BUSY_US");
-	unsigned long us = UROCE_VERBS_BUSY_US;
+	const char *given = getenv(name);
 	char *end;
 
-	if (given != NULL && given[0] != '\0') {
-		us = strtoul(given, &end, 10);
-		if (strspn(given, "0123456789") == 0 || *end != '\0' || us > UROCE_VERBS_MAX_BUSY_US) {
-			uroce_complain("UROCE_BUSY_US=%s: use a number of microseconds from 0 to %d", given,
-				       UROCE_VERBS_MAX_BUSY_US);
+	if (given == NULL || given[0] == '\0')
+		return true;
+	*number = strtoul(given, &end, 10);
+	if (strspn(given, "0123456789") != 0 && *end == '\0' && *number >= least && *number <= most)
+		return true;
+	uroce_complain("%s=%s: use a number of %s from %lu to %lu", name, given, what, least, most);
+	return false;
+}
+
+static bool
+create_workers(struct uroce_worker **workers, unsigned long n)
+{
+	for (unsigned long i = 0; i < n; i++) {
+		workers[i] = uroce_create_worker(-1);
+		if (workers[i] == NULL) {
+			uroce_complain("cannot create worker %lu of %lu: %s: use fewer workers (UROCE_WORKERS) or "
+				       "more memory (EAL's -m, uroce-run's --memory)", i + 1, n, strerror(errno));
 			return false;
 		}
 	}
-	*ns = us * NS_PER_US;
 	return true;
 }
 
@@ -171,6 +183,7 @@ leave_eal(void)
 		(void)uroce_progress_leave(uroce_ucma_exit);
 		state = LEFT;
 		uroce_rejoin_stop();
+		uroce_queues_stop();
 		if (!uroce_progress_stop())
 			open = count;
 		for (unsigned int i = 0; i < count && open < count; i++)
@@ -186,23 +199,27 @@ run(void *arg)
 {
 	const bool joins = uroce_eal_is_running();
 	struct start *start = arg;
-	struct uroce_worker *worker = NULL;
-	uint64_t busy_ns;
+	struct uroce_worker *workers[UROCE_MAX_WORKERS];
+	unsigned long busy_us = UROCE_VERBS_BUSY_US, n = 1;
+	bool ok;
 
 	if (__lsan_disable != NULL)	/* it would report blocks to which only DPDK's memory points */
 		__lsan_disable();
 	run_anywhere();
 	uroce_complain_descriptors(UROCE_VERBS_FILES);
-	if (busy_time(&busy_ns) && (joins ? uroce_eal_join(leave_eal) : uroce_eal_start()))
-		worker = uroce_create_worker(-1);
+	/* UROCE_BUSY_US: how long a thread polls for frames before it sleeps */
+	ok = setting("UROCE_BUSY_US", "microseconds", 0, UROCE_VERBS_MAX_BUSY_US, &busy_us) &&
+	     setting("UROCE_WORKERS", "workers", 1, UROCE_MAX_WORKERS, &n) &&
+	     (joins ? uroce_eal_join(leave_eal) : uroce_eal_start()) && create_workers(workers, n);
 	run_anywhere();
-	start->ok = worker != NULL && open_ports(worker, joins);
-	worker = start->ok ? worker : NULL;
-	if (worker == NULL)
+	ok = ok && open_ports(workers, (unsigned int)n, joins) &&
+	     uroce_progress_init(workers, (unsigned int)n, busy_us * NS_PER_US);
+	if (!ok)
 		rte_thread_unregister();
+	start->ok = ok;
 	sem_post(&start->done);
-	if (worker != NULL)
-		uroce_progress_run(worker, busy_ns);
+	if (ok)
+		uroce_progress_run();
 	return NULL;
 }
 

@@ -57,7 +57,8 @@ struct uroce_port_queue {
 	uint16_t tx_id;		 /* TX queue that workers share */
 	rte_spinlock_t *tx_lock; /* of that queue; NULL: the worker has TX queue `id` of its own */
 	uint16_t nb_rx_desc;
-	uint16_t nb_tx;
+	/* written by the worker; others read only the fields above, and counters */
+	uint16_t nb_tx __rte_cache_aligned;
 	struct uroce_handover handover; /* frames for other workers, which wait */
 	bool tx_stalled;      /* drop frames that the port does not accept, without waiting */
 	uint64_t tx_since_ns; /* the port has accepted no frame since then; 0: it accepts frames */

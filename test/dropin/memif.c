@@ -5,19 +5,27 @@
  * from the C library's; on all other threads they do not.
  */
 
+#include <assert.h>
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 
 #include <cmocka.h>
+#include <rte_dev.h>
+#include <rte_devargs.h>
+#include <rte_ethdev.h>
 #include <rte_interrupts.h>
 
+#include "memif_rings.h"
 #include "munmap.h"
 
 #define BYTES 4096
@@ -39,11 +47,53 @@ uroce_memif_hold(void (*fn)(void *arg), void *arg)
 	held++;
 }
 
+/* Ports 1 and 2; the arguments of their devices and their numbers of queues. */
+static struct rte_devargs port_args[3];
+static uint16_t port_queues[3];
+static struct rte_device { int unused; } devices[3];
+
+int
+rte_eth_dev_is_valid_port(uint16_t port_id)
+{
+	return port_id < 3 && port_args[port_id].args != NULL;
+}
+
+int
+rte_eth_dev_info_get(uint16_t port_id, struct rte_eth_dev_info *info)
+{
+	*info = (struct rte_eth_dev_info){
+		.driver_name = "net_memif", .device = &devices[port_id],
+		.nb_rx_queues = port_queues[port_id], .nb_tx_queues = port_queues[port_id],
+	};
+	return 0;
+}
+
+const struct rte_devargs *
+rte_dev_devargs(const struct rte_device *device)
+{
+	return &port_args[device - devices];
+}
+
+static unsigned int told_port, told_rings, told_queues;
+static bool accepts;
+
+bool
+uroce_memif_rings(uint16_t port_id, unsigned int rings, unsigned int queues)
+{
+	told_port = port_id;
+	told_rings = rings;
+	told_queues = queues;
+	return accepts;
+}
+
 static int
 setup(void **state)
 {
 	is_intr = false;
 	held = 0;
+	memset(port_args, 0, sizeof(port_args));
+	told_port = told_rings = told_queues = 0;
+	accepts = true;
 	return 0;
 }
 
@@ -151,6 +201,204 @@ test_send_refused(void **state)
 	}
 }
 
+enum { HELLO = 2, INIT = 3, ADD_RING = 5, CONNECT = 6, CONNECTED = 7 };
+enum { FROM_CLIENT = 1 };
+
+/* The fields that a test sets: of HELLO the last ring in each direction, of INIT the port's id, of ADD_RING direction
+ * and ring. */
+struct message {
+	uint16_t type;
+	uint8_t before[38];
+	uint16_t max_ring[2];
+	uint8_t after[84];
+};
+
+static_assert(sizeof(struct message) == 128, "as in the protocol");
+
+static struct message
+message_of(uint16_t type, uint32_t id)
+{
+	struct message m = { .type = type, .max_ring = { 255, 255 } };
+
+	memcpy(m.before + (type == INIT ? 2 : 0), &id, sizeof(id));
+	return m;
+}
+
+/* A server's socket with a connection. */
+struct wire {
+	char path[64];
+	int listener, server, client;
+};
+
+static void
+wire_open(struct wire *w)
+{
+	struct sockaddr_un at = { .sun_family = AF_UNIX };
+
+	snprintf(w->path, sizeof(w->path), "memif-%d", (int)getpid());
+	strcpy(at.sun_path, w->path);
+	unlink(w->path);
+	w->listener = socket(AF_UNIX, SOCK_SEQPACKET, 0);
+	w->client = socket(AF_UNIX, SOCK_SEQPACKET, 0);
+	assert_int_equal(bind(w->listener, (struct sockaddr *)&at, sizeof(at)), 0);
+	assert_int_equal(listen(w->listener, 1), 0);
+	assert_int_equal(connect(w->client, (struct sockaddr *)&at, sizeof(at)), 0);
+	w->server = accept(w->listener, NULL, NULL);
+	assert_true(w->server >= 0);
+	is_intr = true;
+}
+
+static void
+wire_close(struct wire *w)
+{
+	close(w->listener);
+	close(w->server);
+	close(w->client);
+	unlink(w->path);
+}
+
+static void
+port_is(unsigned int port_id, const struct wire *w, const char *role, unsigned int id, uint16_t queues)
+{
+	static char args[3][128];
+
+	snprintf(args[port_id], sizeof(args[port_id]), "role=%s,id=%u,socket=%s,socket-abstract=no", role, id, w->path);
+	port_args[port_id].args = args[port_id];
+	port_queues[port_id] = queues;
+}
+
+static void
+tell(int fd, struct message m)
+{
+	struct iovec part = { .iov_base = &m, .iov_len = sizeof(m) };
+	const struct msghdr header = { .msg_iov = &part, .msg_iovlen = 1 };
+
+	assert_int_equal(sendmsg(fd, &header, 0), sizeof(m));
+}
+
+static struct message
+hear(int fd)
+{
+	struct message m;
+	struct iovec part = { .iov_base = &m, .iov_len = sizeof(m) };
+	struct msghdr header = { .msg_iov = &part, .msg_iovlen = 1 };
+
+	assert_int_equal(recvmsg(fd, &header, 0), sizeof(m));
+	return m;
+}
+
+/* As a peer, whose messages are not changed. */
+static void
+tell_as_peer(int fd, struct message m)
+{
+	assert_int_equal(send(fd, &m, sizeof(m), 0), sizeof(m));
+}
+
+static struct message
+hear_as_peer(int fd)
+{
+	struct message m;
+
+	assert_int_equal(recv(fd, &m, sizeof(m), 0), sizeof(m));
+	return m;
+}
+
+/* The greeting allows as many rings as the port has queues; if the socket is that of several ports, the least. */
+static void
+test_greeting(void **state)
+{
+	static const uint16_t queues[][2] = { { 4, 0 }, { 4, 3 }, { 1, 2 }, { 0, 0 } };
+	static const uint16_t last[] = { 3, 2, 0, 0 };
+	struct wire w;
+
+	wire_open(&w);
+	for (unsigned int i = 0; i < RTE_DIM(last); i++) {
+		struct message m;
+
+		setup(state);
+		is_intr = true;
+		for (unsigned int k = 0; k < 2 && queues[i][k] != 0; k++)
+			port_is(k + 1, &w, "server", k, queues[i][k]);
+		tell(w.server, message_of(HELLO, 0));
+		m = hear_as_peer(w.client);
+		assert_int_equal(m.max_ring[0], last[i]);
+		assert_int_equal(m.max_ring[1], last[i]);
+	}
+	is_intr = false;
+	tell(w.server, message_of(HELLO, 0));
+	assert_int_equal(hear_as_peer(w.client).max_ring[0], 255);
+	wire_close(&w);
+}
+
+/* A server counts the client's rings. */
+static void
+test_rings_of_client(void **state)
+{
+	struct wire w;
+
+	wire_open(&w);
+	port_is(1, &w, "server", 7, 4);
+	port_is(2, &w, "server", 8, 4);
+	for (uint32_t rings = 1; rings <= 4; rings++) {
+		tell_as_peer(w.client, message_of(INIT, 8));
+		hear(w.server);
+		for (uint32_t i = 0; i < 2 * rings; i++) {
+			tell_as_peer(w.client, message_of(ADD_RING, (i % 2 * FROM_CLIENT) | i / 2 << 16));
+			hear(w.server);
+		}
+		told_port = 0;
+		tell_as_peer(w.client, message_of(CONNECT, 0));
+		assert_int_equal(hear(w.server).type, CONNECT);
+		assert_int_equal(told_port, 2);
+		assert_int_equal(told_rings, rings);
+		assert_int_equal(told_queues, 4);
+	}
+	accepts = false;
+	tell_as_peer(w.client, message_of(CONNECT, 0));
+	assert_int_equal(hear(w.server).type, 0);
+	wire_close(&w);
+}
+
+/* A client sets up as many rings as the server allows, if it has as many queues. */
+static void
+test_rings_of_server(void **state)
+{
+	struct wire w;
+
+	wire_open(&w);
+	port_is(2, &w, "client", 5, 3);
+	for (uint16_t allowed = 1; allowed <= 5; allowed++) {
+		struct message hello = message_of(HELLO, 0);
+
+		hello.max_ring[0] = hello.max_ring[1] = allowed - 1;
+		tell_as_peer(w.server, hello);
+		assert_int_equal(hear(w.client).max_ring[1], RTE_MIN(allowed, 3) - 1);
+		tell(w.client, message_of(INIT, 5));
+		hear_as_peer(w.server);
+		told_port = 0;
+		tell_as_peer(w.server, message_of(CONNECTED, 0));
+		assert_int_equal(hear(w.client).type, CONNECTED);
+		assert_int_equal(told_port, 2);
+		assert_int_equal(told_rings, RTE_MIN(allowed, 3));
+	}
+	wire_close(&w);
+}
+
+/* If the port is unknown, the connection has one ring: so many have all ports. */
+static void
+test_rings_of_unknown_port(void **state)
+{
+	struct wire w;
+
+	wire_open(&w);
+	tell_as_peer(w.server, message_of(HELLO, 0));
+	assert_int_equal(hear(w.client).max_ring[0], 0);
+	tell_as_peer(w.server, message_of(CONNECTED, 0));
+	assert_int_equal(hear(w.client).type, CONNECTED);
+	assert_int_equal(told_port, 0);
+	wire_close(&w);
+}
+
 int
 main(void)
 {
@@ -160,6 +408,10 @@ main(void)
 		cmocka_unit_test_setup(test_send, setup),
 		cmocka_unit_test_setup(test_send_gone, setup),
 		cmocka_unit_test_setup(test_send_refused, setup),
+		cmocka_unit_test_setup(test_greeting, setup),
+		cmocka_unit_test_setup(test_rings_of_client, setup),
+		cmocka_unit_test_setup(test_rings_of_server, setup),
+		cmocka_unit_test_setup(test_rings_of_unknown_port, setup),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

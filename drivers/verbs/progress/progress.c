@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Polls the ports while the program polls no CQ. The progress thread does so while the program sleeps, computes, or
- * polls memory for incoming WRITEs. It does not poll while the program does, since that would cost the program time.
- * A thread of the program that waits for a CQ event polls the ports itself for a while before it sleeps. When the
- * program ends, the progress thread disconnects and waits until the last frames are sent.
+ * Polls the workers while the program polls no CQ. A worker's progress thread does so while the program sleeps,
+ * computes, or polls memory for incoming WRITEs. It does not poll while the program does, since that would cost the
+ * program time. A thread of the program that waits for a CQ event polls a worker itself for a while before it sleeps.
+ * When the program ends, the first progress thread disconnects and waits until the last frames are sent.
  */
 
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
+#include <semaphore.h>
 #include <stdbool.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <time.h>
 #include <unistd.h>
@@ -22,6 +25,7 @@
 #include "progress/polling.h"
 #include "base/clock.h"
 #include "port/worker/tx_kick.h"
+#include "port/driven.h"
 #include "port/worker/borrowed_lcore.h"
 #include "port/port.h"
 #include "port/sleep/sleep.h"
@@ -31,14 +35,16 @@
 #include "uroce.h"
 #include "uroce_config.h"
 
-/* The thread's state, shared with the threads that wait for it. */
+/* The threads' state, shared with the threads that wait for them. */
 static struct {
-	struct uroce_worker *worker;	/* release/acquire: publishes the other members */
+	unsigned int count;	/* of workers, each with a thread. Release/acquire: publishes the other members */
+	struct uroce_worker *workers[UROCE_MAX_WORKERS];
 	uint64_t busy_ns;
 	struct uroce_cpu_load crowd;
-	uint32_t waits;	/* atomic: calls of uroce_progress_wait() */
-	/* release: LEAVES and STOPS are set by the thread that ends the process, the others by the progress thread */
+	uint32_t waits[UROCE_MAX_WORKERS];	/* atomic: calls of uroce_progress_wait() for this worker */
+	/* release: LEAVES and STOPS are set by the thread that ends the process, the others by progress threads */
 	enum end { STAYS, LEAVES, HAS_HUNG_UP, HAS_LEFT, STOPS, HAS_STOPPED } end;
+	unsigned int running;	/* atomic: threads that have not seen STOPS */
 	void (*hang_up)(void);	/* written before LEAVES */
 	bool is_read;	/* written before HAS_LEFT: the peers have read all frames */
 } progress;
@@ -54,6 +60,7 @@ spin(void)
 struct seen {
 	uint64_t round_ns;	/* time of the last round */
 	uint64_t rounds;	/* including the thread's own ones */
+	const uint32_t *waits_of;	/* the worker's in progress.waits */
 	uint32_t waits;
 	struct uroce_polling polling;
 };
@@ -63,7 +70,7 @@ see(struct uroce_worker *worker, struct seen *seen)
 {
 	seen->round_ns = __atomic_load_n(&worker->now_ns, __ATOMIC_RELAXED);
 	seen->rounds = __atomic_load_n(&worker->load.rounds, __ATOMIC_RELAXED);
-	seen->waits = __atomic_load_n(&progress.waits, __ATOMIC_RELAXED);
+	seen->waits = __atomic_load_n(seen->waits_of, __ATOMIC_RELAXED);
 }
 
 /* Has the application polled since the last check, and is it likely to go on: was that recent, is it polling now, or
@@ -154,18 +161,26 @@ turn_ring(struct uroce_worker *worker, struct uroce_port_queue *q, unsigned int 
 	return true;
 }
 
+/* Turn the rings of the worker's queues. One that has no ring of its own sends by those of other workers. */
 static void
-leave(struct uroce_worker *worker)
+turn_rings(struct uroce_worker *worker)
 {
-	progress.hang_up();
-	__atomic_store_n(&progress.end, HAS_HUNG_UP, __ATOMIC_RELEASE);	/* pairs with has_come_to() */
-	progress.is_read = true;
 	for (unsigned int i = 0; i < worker->nb_queues; i++) {
 		struct uroce_port_queue *q = worker->queues[i];
 
 		if (!uroce_port_state_is_shared(q->port_id) || !turn_ring(worker, q, UROCE_VERBS_LEAVE_PAUSES))
 			progress.is_read = false;
 	}
+}
+
+static void
+leave(void)
+{
+	progress.hang_up();
+	__atomic_store_n(&progress.end, HAS_HUNG_UP, __ATOMIC_RELEASE);	/* pairs with has_come_to() */
+	progress.is_read = true;
+	for (unsigned int i = 0; i < progress.count; i++)
+		turn_rings(progress.workers[i]);
 	__atomic_store_n(&progress.end, HAS_LEFT, __ATOMIC_RELEASE);	/* pairs with has_come_to() */
 }
 
@@ -187,42 +202,39 @@ has_come_to(enum end end, unsigned int pauses)
 bool
 uroce_progress_leave(void (*hang_up)(void))
 {
-	/* pairs with the release in uroce_progress_run() */
-	struct uroce_worker *worker = __atomic_load_n(&progress.worker, __ATOMIC_ACQUIRE);
-
-	if (worker == NULL)
+	/* pairs with the release in uroce_progress_init() */
+	if (__atomic_load_n(&progress.count, __ATOMIC_ACQUIRE) == 0)
 		return false;
 	progress.hang_up = hang_up;
-	/* pairs with the acquire in uroce_progress_run() */
+	/* pairs with the acquire in attend() */
 	__atomic_store_n(&progress.end, LEAVES, __ATOMIC_RELEASE);
-	uroce_worker_wake(worker);
+	uroce_worker_wake(progress.workers[0]);
 	return has_come_to(HAS_HUNG_UP, UROCE_VERBS_HANG_UP_PAUSES) &&
 	       has_come_to(HAS_LEFT, 2 * UROCE_VERBS_LEAVE_PAUSES) && progress.is_read;
 }
 
-void
-uroce_progress_run(struct uroce_worker *worker, uint64_t busy_ns)
+/* Look after worker i. The first thread also ends all connections when the process ends. */
+static void
+attend(unsigned int i)
 {
+	struct uroce_worker *worker = progress.workers[i];
+	struct seen seen = { .waits_of = &progress.waits[i] };
 	struct uroce_backoff pace;
-	struct seen seen;
 	enum end end;
 
 	prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0);	/* the default slack makes each sleep 50 us longer */
-	uroce_worker_drive(worker);
-	progress.busy_ns = busy_ns;
-	uroce_cpu_load_init(&progress.crowd, "/proc/loadavg", gettid());
-	__atomic_store_n(&progress.worker, worker, __ATOMIC_RELEASE);	/* pairs with uroce_progress_wait() */
-	uroce_backoff_init(&pace, busy_ns, uroce_clock_ns());
+	uroce_backoff_init(&pace, progress.busy_ns, uroce_clock_ns());
 	uroce_polling_init(&seen.polling, uroce_clock_ns());
 	see(worker, &seen);
 	/* pairs with the releases in uroce_progress_leave() and uroce_progress_stop() */
 	while ((end = __atomic_load_n(&progress.end, __ATOMIC_ACQUIRE)) != STOPS) {
-		if (end == LEAVES)
-			leave(worker);
+		if (end == LEAVES && i == 0)
+			leave();
 		look(worker, &pace, &seen);
 	}
 	rte_thread_unregister();
-	__atomic_store_n(&progress.end, HAS_STOPPED, __ATOMIC_RELEASE);	/* pairs with has_come_to() */
+	if (__atomic_sub_fetch(&progress.running, 1, __ATOMIC_ACQ_REL) == 0)
+		__atomic_store_n(&progress.end, HAS_STOPPED, __ATOMIC_RELEASE);	/* pairs with has_come_to() */
 }
 
 bool
@@ -230,27 +242,93 @@ uroce_progress_stop(void)
 {
 	if (!has_come_to(HAS_LEFT, UROCE_VERBS_LEAVE_PAUSES))
 		return false;
-	/* pairs with the acquire in uroce_progress_run() */
+	/* pairs with the acquire in attend() */
 	__atomic_store_n(&progress.end, STOPS, __ATOMIC_RELEASE);
-	uroce_worker_wake(progress.worker);
+	for (unsigned int i = 0; i < progress.count; i++)
+		uroce_worker_wake(progress.workers[i]);
 	return has_come_to(HAS_STOPPED, UROCE_VERBS_LEAVE_PAUSES);
 }
 
 bool
 uroce_progress_is_interrupted(void)
 {
-	/* pairs with the release in uroce_progress_run() */
-	const struct uroce_worker *worker = __atomic_load_n(&progress.worker, __ATOMIC_ACQUIRE);
+	/* pairs with the release in uroce_progress_init() */
+	const unsigned int count = __atomic_load_n(&progress.count, __ATOMIC_ACQUIRE);
 
-	/* only within a poll has a thread of the program this id */
-	return worker != NULL && rte_lcore_id() == __atomic_load_n(&worker->lent_lcore, __ATOMIC_RELAXED);
+	/* only within a poll has a thread of the program one of these ids */
+	for (unsigned int i = 0; i < count; i++)
+		if (rte_lcore_id() == __atomic_load_n(&progress.workers[i]->lent_lcore, __ATOMIC_RELAXED))
+			return true;
+	return false;
+}
+
+/* The report of a further thread to the first one. */
+struct start {
+	unsigned int worker;	/* its index */
+	sem_t done;
+	bool ok;
+};
+
+static void *
+run_further(void *arg)
+{
+	struct start *start = arg;
+	const unsigned int worker = start->worker;
+	const bool ok = rte_thread_register() == 0;
+
+	if (ok)
+		uroce_worker_drive(progress.workers[worker]);
+	start->ok = ok;
+	sem_post(&start->done);
+	if (ok)
+		attend(worker);
+	return NULL;
+}
+
+/* The thread inherits the signal mask and the CPUs of the first one. */
+static bool
+start_further(unsigned int worker)
+{
+	struct start start = { .worker = worker };
+	pthread_t thread;
+
+	sem_init(&start.done, 0, 0);
+	if (pthread_create(&thread, NULL, run_further, &start) == 0) {
+		pthread_setname_np(thread, UROCE_VERBS_THREAD_NAME);
+		pthread_detach(thread);
+		while (sem_wait(&start.done) != 0)
+			;
+	}
+	sem_destroy(&start.done);
+	return start.ok;
+}
+
+bool
+uroce_progress_init(struct uroce_worker *const *workers, unsigned int n, uint64_t busy_ns)
+{
+	progress.busy_ns = busy_ns;
+	uroce_cpu_load_init(&progress.crowd, "/proc/loadavg", gettid());
+	memcpy(progress.workers, workers, n * sizeof(workers[0]));
+	progress.running = n;
+	uroce_worker_drive(workers[0]);
+	for (unsigned int i = 1; i < n; i++)
+		if (!start_further(i))
+			return false;
+	__atomic_store_n(&progress.count, n, __ATOMIC_RELEASE);	/* pairs with uroce_progress_wait() */
+	return true;
+}
+
+void
+uroce_progress_run(void)
+{
+	attend(0);
 }
 
 struct uroce_cpu_load *
 uroce_progress_crowd(void)
 {
-	/* pairs with the release in uroce_progress_run() */
-	return __atomic_load_n(&progress.worker, __ATOMIC_ACQUIRE) != NULL ? &progress.crowd : NULL;
+	/* pairs with the release in uroce_progress_init() */
+	return __atomic_load_n(&progress.count, __ATOMIC_ACQUIRE) != 0 ? &progress.crowd : NULL;
 }
 
 static bool
@@ -263,11 +341,13 @@ is_readable(int fd)
 
 /* @return true: the descriptor is readable */
 static bool
-poll_until_readable(struct uroce_worker *worker, int fd, uint64_t until_ns)
+poll_until_readable(struct uroce_worker *const *workers, unsigned int n, int fd, uint64_t until_ns)
 {
 	for (unsigned int empty = 0; uroce_clock_ns() < until_ns;) {
-		bool moved = uroce_worker_poll_any_thread(worker) > 0;
+		bool moved = false;
 
+		for (unsigned int i = 0; i < n; i++)
+			moved |= uroce_worker_poll_any_thread(workers[i]) > 0;
 		if ((moved || ++empty % UROCE_VERBS_LOOKS == 0) && is_readable(fd))
 			return true;
 	}
@@ -277,16 +357,24 @@ poll_until_readable(struct uroce_worker *worker, int fd, uint64_t until_ns)
 void
 uroce_progress_wait(int fd)
 {
-	/* pairs with the release in uroce_progress_run() */
-	struct uroce_worker *worker = __atomic_load_n(&progress.worker, __ATOMIC_ACQUIRE);
+	/* pairs with the release in uroce_progress_init() */
+	const unsigned int count = __atomic_load_n(&progress.count, __ATOMIC_ACQUIRE);
+	/* the worker whose CQ the thread has polled before it waits, else all */
+	struct uroce_worker *last = uroce_driven_last(), *const *workers = last != NULL ? &last : progress.workers;
+	const unsigned int n = last != NULL ? 1 : count;
 	uint64_t now_ns;
 
-	__atomic_fetch_add(&progress.waits, 1, __ATOMIC_RELAXED);
-	if (worker == NULL || is_readable(fd) || (fcntl(fd, F_GETFL) & O_NONBLOCK) != 0)
+	if (count == 0)
+		return;
+	for (unsigned int i = 0; i < count; i++)
+		if (last == NULL || progress.workers[i] == last)
+			__atomic_fetch_add(&progress.waits[i], 1, __ATOMIC_RELAXED);
+	if (is_readable(fd) || (fcntl(fd, F_GETFL) & O_NONBLOCK) != 0)
 		return;
 	now_ns = uroce_clock_ns();
 	if (!uroce_cpu_load_is_high(&progress.crowd, now_ns) &&
-	    poll_until_readable(worker, fd, now_ns + progress.busy_ns))
+	    poll_until_readable(workers, n, fd, now_ns + progress.busy_ns))
 		return;
-	uroce_worker_wake(worker);	/* the progress thread polls from here on */
+	for (unsigned int i = 0; i < n; i++)
+		uroce_worker_wake(workers[i]);	/* the progress thread polls from here on */
 }

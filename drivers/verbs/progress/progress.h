@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Polls the ports while the program does not.
+ * Polls the workers while the program does not.
  */
 
 #ifndef UROCE_DRIVERS_VERBS_PROGRESS_PROGRESS_H
@@ -14,17 +14,21 @@ struct uroce_cpu_load;
 struct uroce_worker;
 
 /**
- * Poll a worker while the program does not, until uroce_progress_stop(). Call it on a thread of its own, which does not
- * use EAL afterward.
+ * Start a progress thread for each worker but the first, which is the calling thread's: that calls uroce_progress_run().
  * @param busy_ns	how long a thread polls for frames before it sleeps
+ * @return	false: a thread cannot be started
  */
-void uroce_progress_run(struct uroce_worker *worker, uint64_t busy_ns);
+bool uroce_progress_init(struct uroce_worker *const *workers, unsigned int n, uint64_t busy_ns);
 
-/** After uroce_progress_leave(): end uroce_progress_run(), and wait for it. @return false: it does not end */
+/** Poll the first worker while the program does not, until uroce_progress_stop(). The thread does not use EAL
+ * afterward. */
+void uroce_progress_run(void);
+
+/** After uroce_progress_leave(): end the progress threads, and wait for them. @return false: they do not end */
 bool uroce_progress_stop(void);
 
 /**
- * Poll the worker on the calling thread for a while, before this thread blocks until the descriptor is readable: the
+ * Poll the worker of the calling thread's CQ for a while, before this thread blocks until the descriptor is readable: the
  * reply may arrive soon. Any thread.
  */
 void uroce_progress_wait(int fd);
