@@ -178,6 +178,7 @@
 #define UROCE_REPLY_SCORE 32		/* score from which ACKs wait: WRITEs replied to within UROCE_ACK_REPLY_NS */
 #define UROCE_REPLY_SCORE_MAX 128	/* highest score; a WRITE without a reply halves it */
 #define UROCE_POLL_BURSTS 4		/* bursts sent in one poll; one is received from each queue */
+#define UROCE_SETTLE_POLLS 1000		/* empty polls of a CQ by one thread, after which it gets the CQ's QPs */
 #define UROCE_FEEDER_ROUNDS 4		/* a thread that finds nothing checks in one of so many rounds the worker that hands
 					 * frames over to its own, */
 #define UROCE_FEEDER_NS 1000ull		/* and polls it if no thread has for this long; */

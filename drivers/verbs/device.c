@@ -16,6 +16,7 @@
 #include "complain.h"
 #include "host.h"
 #include "plt_hook.h"
+#include "port/driven.h"
 #include "uroce.h"
 
 #define DPDK_DRIVER "librte_"
@@ -102,6 +103,21 @@ create_qp_ex(struct ibv_context *context, struct ibv_qp_init_attr_ex *attr)
 	return qp;
 }
 
+/* With several workers: the thread that polls a QP's CQ gets the QP. */
+static int
+post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad_wr)
+{
+	uroce_driven_settle(qp);
+	return uroce_post_send(qp, wr, bad_wr);
+}
+
+static int
+post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad_wr)
+{
+	uroce_driven_settle(qp);
+	return uroce_post_recv(qp, wr, bad_wr);
+}
+
 struct ibv_context *
 ibv_open_device(struct ibv_device *device)
 {
@@ -112,8 +128,13 @@ ibv_open_device(struct ibv_device *device)
 		return NULL;
 	}
 	context = uroce_open_device(device);
-	if (context != NULL)
-		verbs_get_ctx(context)->create_qp_ex = create_qp_ex;
+	if (context == NULL)
+		return NULL;
+	verbs_get_ctx(context)->create_qp_ex = create_qp_ex;
+	if (context->num_comp_vectors > 1) {
+		context->ops.post_send = post_send;
+		context->ops.post_recv = post_recv;
+	}
 	return context;
 }
 

@@ -60,9 +60,9 @@ worker_of_cq(const struct uroce_port *port, const struct uroce_qp *qp)
 
 	if (!goes_home(port, qp))
 		return worker_of_vector(port, cq->comp_vector);
-	if (producer != NULL && is_worker_of(port, uroce_worker_of(producer)))
+	if (producer != NULL && uroce_port_has_worker(port, uroce_worker_of(producer)))
 		return uroce_worker_of(producer);
-	return uroce_driven_home(port);
+	return uroce_driven_home(port, NULL);
 }
 
 /* Queues may have been removed since the CQ and the thread domain were created. */
@@ -72,6 +72,8 @@ uroce_port_qp_attach(struct uroce_qp *qp)
 	struct uroce_port *port = uroce_port_of(qp->dev);
 	struct uroce_engine *engine = uroce_pd_engine(qp->ibv.pd);
 
+	if (qp->ibv.send_cq != NULL && (engine != NULL || !goes_home(port, qp)))
+		__atomic_store_n(&uroce_cq_of(qp->ibv.send_cq)->place.fixed, true, __ATOMIC_RELAXED);
 	if (engine != NULL && uroce_port_has_worker(port, uroce_worker_of(engine)))
 		qp->engine = engine;
 	else if (qp->ibv.send_cq != NULL)

@@ -96,8 +96,27 @@ note_user(struct uroce_worker *w, uint64_t now_ns)
 		__atomic_store_n(&w->shared_ns, now_ns, __ATOMIC_RELAXED);
 }
 
+/* A thread that alone polls a CQ for a while wants its QPs on a worker of its own. */
+static void
+note_poller(const struct uroce_port *port, struct uroce_cq *cq, struct uroce_worker *w)
+{
+	struct uroce_cq_place *place = &cq->place;
+	const uint64_t self = (uint64_t)pthread_self();
+	uint32_t polls = 0;
+
+	if (likely(__atomic_load_n(&place->thread, __ATOMIC_RELAXED) == self))
+		polls = __atomic_load_n(&place->polls, __ATOMIC_RELAXED) + 1;
+	else
+		__atomic_store_n(&place->thread, self, __ATOMIC_RELAXED);
+	if (polls > UROCE_SETTLE_POLLS)
+		return;
+	__atomic_store_n(&place->polls, polls, __ATOMIC_RELAXED);
+	if (polls == UROCE_SETTLE_POLLS && !__atomic_load_n(&place->fixed, __ATOMIC_RELAXED))
+		__atomic_store_n(&place->wanted, &uroce_driven_home(port, w)->engine, __ATOMIC_RELAXED);
+}
+
 void
-uroce_driven_poll(struct uroce_device *dev, const struct uroce_cq *cq)
+uroce_driven_poll(struct uroce_device *dev, struct uroce_cq *cq)
 {
 	const struct uroce_port *port = uroce_port_of(dev);
 	const bool is_only = uroce_port_queues(port) == 1;
@@ -108,6 +127,8 @@ uroce_driven_poll(struct uroce_device *dev, const struct uroce_cq *cq)
 
 	last = w;
 	note_user(w, now_ns);
+	if (!is_only && cq != NULL)
+		note_poller(port, cq, w);
 	if (n != 0)
 		__atomic_store_n(&w->moved_ns, now_ns, __ATOMIC_RELAXED);
 	else
@@ -133,12 +154,11 @@ at_end_init(void)
 	(void)pthread_key_create(&at_end, leave_home);
 }
 
-/* @return the worker that is the home of the fewest threads */
+/* @return the worker that is the home of the fewest threads, w before others */
 static struct uroce_worker *
-least_used(const struct uroce_port *port)
+least_used(const struct uroce_port *port, struct uroce_worker *w)
 {
-	uint32_t least = UINT32_MAX;
-	struct uroce_worker *w = NULL;
+	uint32_t least = w != NULL ? __atomic_load_n(&threads[w->index], __ATOMIC_RELAXED) : UINT32_MAX;
 
 	for (unsigned int i = 0; i < uroce_port_queues(port); i++) {
 		struct uroce_worker *next = uroce_port_worker(port, i);
@@ -153,9 +173,9 @@ least_used(const struct uroce_port *port)
 }
 
 static struct uroce_worker *
-choose_home(const struct uroce_port *port)
+choose_home(const struct uroce_port *port, struct uroce_worker *best)
 {
-	struct uroce_worker *w = least_used(port);
+	struct uroce_worker *w = least_used(port, best);
 
 	pthread_once(&at_end_once, at_end_init);
 	if (home != NULL)
@@ -167,10 +187,10 @@ choose_home(const struct uroce_port *port)
 }
 
 struct uroce_worker *
-uroce_driven_home(const struct uroce_port *port)
+uroce_driven_home(const struct uroce_port *port, struct uroce_worker *best)
 {
 	for (unsigned int i = 0; i < uroce_port_queues(port); i++)
 		if (uroce_port_worker(port, i) == home)
 			return uroce_port_worker(port, i);
-	return choose_home(port);
+	return choose_home(port, best);
 }

@@ -7,18 +7,24 @@
 #ifndef UROCE_PORT_DRIVEN_H
 #define UROCE_PORT_DRIVEN_H
 
+struct ibv_qp;
 struct uroce_cq;
 struct uroce_device;
 struct uroce_port;
 struct uroce_worker;
 
 /** Poll for a thread that polls an empty CQ, or waits for something else (NULL). */
-void uroce_driven_poll(struct uroce_device *dev, const struct uroce_cq *cq);
+void uroce_driven_poll(struct uroce_device *dev, struct uroce_cq *cq);
+
+/** Move the QP to the worker of the thread that polls its CQ, if it is on another one. A thread that is about to post to
+ * it. */
+void uroce_driven_settle(struct ibv_qp *qp);
 
 /** @return the worker that the calling thread has polled last; NULL: none */
 struct uroce_worker *uroce_driven_last(void);
 
-/** @return the worker for the calling thread's QPs: that of its earlier ones, or else the one of the fewest threads */
-struct uroce_worker *uroce_driven_home(const struct uroce_port *port);
+/** @return the worker for the calling thread's QPs: that of its earlier ones, or else the one of the fewest threads; of
+ * several, `best`, which may be NULL */
+struct uroce_worker *uroce_driven_home(const struct uroce_port *port, struct uroce_worker *best);
 
 #endif /* UROCE_PORT_DRIVEN_H */

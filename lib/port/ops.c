@@ -60,7 +60,7 @@ wake(struct uroce_device *dev)
 
 /* Poll the device's workers that the calling thread owns, and those without an owner. */
 static void
-poll_ours(struct uroce_device *dev, const struct uroce_cq *cq)
+poll_ours(struct uroce_device *dev, struct uroce_cq *cq)
 {
 	struct uroce_port *port = uroce_port_of(dev);
 

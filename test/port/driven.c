@@ -19,6 +19,7 @@
 #include "eal.h"
 #include "groups.h"
 #include "net.h"
+#include "port/driven.h"
 #include "port/ethdev/ethdev.h"
 #include "port/port.h"
 #include "port/worker/pool.h"
@@ -26,6 +27,7 @@
 #include "port/worker/worker.h"
 #include "rings.h"
 #include "uroce.h"
+#include "verbs/cq/cq.h"
 
 #define WORKERS 3
 
@@ -232,6 +234,88 @@ test_vectors(void **state)
 	assert_int_equal(uroce_destroy_cq(cq), 0);
 }
 
+struct poller {
+	struct ibv_cq *cq;
+	struct ibv_qp *qps[2];
+	unsigned int polls;
+};
+
+/* Poll, and then post to the QPs. */
+static void *
+poll_and_settle(void *arg)
+{
+	struct poller *p = arg;
+
+	for (unsigned int i = 0; i < p->polls; i++)
+		poll_empty(p->cq);
+	uroce_driven_settle(p->qps[0]);
+	uroce_driven_settle(p->qps[1]);
+	return NULL;
+}
+
+static void
+poll_on_a_thread(struct poller *p, unsigned int polls)
+{
+	pthread_t thread;
+
+	p->polls = polls;
+	assert_int_equal(pthread_create(&thread, NULL, poll_and_settle, p), 0);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+}
+
+/* A thread that keeps polling a CQ gets its QPs, which another thread has created. */
+static void
+test_polling_thread_gets_the_qps(void **state)
+{
+	struct fixture *f = *state;
+	struct ibv_cq *cq = uroce_create_cq(f->context, 16, NULL, NULL, 0);
+	struct poller p = { .cq = cq, .qps = { qp_create(f, cq, cq), qp_create(f, f->cqs[0], cq) } };
+	struct uroce_worker *first = uroce_qp_worker(p.qps[0]);
+
+	poll_on_a_thread(&p, UROCE_SETTLE_POLLS);
+	assert_ptr_equal(uroce_qp_worker(p.qps[0]), first);
+	poll_on_a_thread(&p, UROCE_SETTLE_POLLS + 1);
+	assert_ptr_not_equal(uroce_qp_worker(p.qps[0]), first);
+	assert_ptr_equal(uroce_qp_worker(p.qps[1]), uroce_qp_worker(p.qps[0]));
+	assert_ptr_equal(uroce_cq_producer(uroce_cq_of(cq)), &uroce_qp_worker(p.qps[0])->engine);
+	p.polls = UROCE_SETTLE_POLLS + 1;
+	poll_and_settle(&p); /* and now this thread, which has the first worker */
+	assert_ptr_equal(uroce_qp_worker(p.qps[0]), first);
+	for (unsigned int i = 0; i < 2; i++)
+		assert_int_equal(uroce_destroy_qp(p.qps[i]), 0);
+	assert_int_equal(uroce_destroy_cq(cq), 0);
+}
+
+/* QPs stay on a worker that the program has named. */
+static void
+test_named_worker_keeps_the_qps(void **state)
+{
+	struct fixture *f = *state;
+	struct ibv_td *td = uroce_alloc_td_on(f->context, f->workers[2]);
+	struct ibv_parent_domain_init_attr attr = { .pd = f->pd, .td = td };
+	struct ibv_pd *pd = f->pd, *parent = uroce_alloc_parent_domain(f->context, &attr);
+	struct ibv_cq *recv = uroce_create_cq(f->context, 16, NULL, NULL, 0);
+	struct poller p = { .cq = f->cqs[0] };
+
+	assert_non_null(parent);
+	p.qps[0] = qp_create(f, f->cqs[1], recv);
+	f->pd = parent;
+	p.qps[1] = qp_create(f, f->cqs[0], f->cqs[0]);
+	f->pd = pd;
+	poll_on_a_thread(&p, UROCE_SETTLE_POLLS + 1);
+	assert_ptr_equal(uroce_qp_worker(p.qps[1]), f->workers[2]);
+	for (unsigned int i = 0; i < 2; i++) {
+		p.cq = i == 0 ? f->cqs[1] : recv;
+		poll_on_a_thread(&p, UROCE_SETTLE_POLLS + 1);
+		assert_ptr_equal(uroce_qp_worker(p.qps[0]), f->workers[1]);
+	}
+	for (unsigned int i = 0; i < 2; i++)
+		assert_int_equal(uroce_destroy_qp(p.qps[i]), 0);
+	assert_int_equal(uroce_destroy_cq(recv), 0);
+	assert_int_equal(uroce_dealloc_pd(parent), 0);
+	assert_int_equal(uroce_dealloc_td(td), 0);
+}
+
 /* A device with two workers on a port with one queue. */
 static void
 test_shares_a_queue(void **state)
@@ -340,6 +424,8 @@ UROCE_TESTS(port_driven)
 		cmocka_unit_test_setup_teardown(test_helps, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_threads_have_workers, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_vectors, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_polling_thread_gets_the_qps, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_named_worker_keeps_the_qps, setup, teardown),
 		cmocka_unit_test(test_shares_a_queue),
 		cmocka_unit_test(test_refuses_to_share),
 		cmocka_unit_test(test_sends_by_turns),

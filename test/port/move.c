@@ -214,7 +214,7 @@ test_cq_is_shared_if_it_must(void **state)
 	assert_true(uroce_cq_of(a->cq)->shared); /* vector 0 */
 	assert_false(uroce_cq_of(other)->shared);
 	move(second, 1);
-	assert_true(uroce_cq_of(a->cq)->shared);
+	assert_false(uroce_cq_of(a->cq)->shared);
 	assert_false(uroce_cq_of(other)->shared);
 	assert_ptr_equal(uroce_cq_of(other)->producer, &net.workers[1]->engine);
 	assert_int_equal(uroce_destroy_qp(second), 0);

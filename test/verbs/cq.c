@@ -124,9 +124,9 @@ test_destroy_in_use(void **state)
 	uroce_cq_attach(uroce_cq_of(cq), fake_engine(0));
 	uroce_cq_attach(uroce_cq_of(cq), fake_engine(0));
 	assert_int_equal(uroce_destroy_cq(cq), EBUSY);
-	uroce_cq_detach(uroce_cq_of(cq));
+	uroce_cq_detach(uroce_cq_of(cq), fake_engine(0));
 	assert_int_equal(uroce_destroy_cq(cq), EBUSY);
-	uroce_cq_detach(uroce_cq_of(cq));
+	uroce_cq_detach(uroce_cq_of(cq), fake_engine(0));
 	assert_int_equal(uroce_destroy_cq(cq), 0);
 }
 
@@ -242,14 +242,55 @@ test_shared_by_engines(void **state)
 	assert_false(cq->shared);
 	uroce_cq_attach(cq, fake_engine(1));
 	assert_true(cq->shared);
-	uroce_cq_detach(cq);
-	uroce_cq_detach(cq);
+	uroce_cq_detach(cq, fake_engine(0));
+	uroce_cq_detach(cq, fake_engine(0));
 	assert_true(cq->shared);
-	uroce_cq_detach(cq);
+	uroce_cq_detach(cq, fake_engine(1));
 	/* after the last engine has left, a single one needs no lock again */
 	uroce_cq_attach(cq, fake_engine(1));
 	assert_false(cq->shared);
-	uroce_cq_detach(cq);
+	uroce_cq_detach(cq, fake_engine(1));
+	assert_int_equal(uroce_destroy_cq(&cq->ibv), 0);
+}
+
+static bool
+is_owned_by(const struct uroce_cq *cq, unsigned int engine)
+{
+	return uroce_cq_producer(cq) == fake_engine(engine);
+}
+
+/* QPs move from one engine to another, one after the other: only meanwhile the CQ needs its lock. */
+static void
+test_moved(void **state)
+{
+	struct uroce_cq *cq = uroce_cq_of(create(4));
+	struct uroce_engine *a = fake_engine(0), *b = fake_engine(1);
+
+	uroce_cq_attach(cq, a);	/* a QP with two counts, and one with one */
+	uroce_cq_attach(cq, a);
+	uroce_cq_attach(cq, a);
+	assert_true(is_owned_by(cq, 0));
+	uroce_cq_moved(cq, 2, a, b);
+	assert_true(cq->shared);
+	uroce_cq_moved(cq, 1, a, b);
+	assert_true(is_owned_by(cq, 1));
+	uroce_cq_moved(cq, 1, b, a);
+	assert_true(cq->shared);
+	uroce_cq_moved(cq, 1, a, b);	/* and back */
+	uroce_cq_moved(cq, 2, b, a);
+	assert_true(cq->shared);
+	uroce_cq_moved(cq, 1, b, a);
+	assert_true(is_owned_by(cq, 0));
+	uroce_cq_moved(cq, 2, a, b);
+	uroce_cq_detach(cq, a);
+	assert_null(uroce_cq_producer(cq));
+	uroce_cq_detach(cq, b);
+	uroce_cq_detach(cq, b);
+	uroce_cq_attach(cq, a);
+	assert_true(is_owned_by(cq, 0));
+	uroce_cq_moved(cq, 1, a, b);
+	assert_true(is_owned_by(cq, 1));
+	uroce_cq_detach(cq, b);
 	assert_int_equal(uroce_destroy_cq(&cq->ibv), 0);
 }
 
@@ -283,8 +324,8 @@ test_push_lock(void **state)
 	rte_spinlock_unlock(&cq->push_lock);
 	pthread_join(thread, NULL);
 	expect(ibv, 7);
-	uroce_cq_detach(cq);
-	uroce_cq_detach(cq);
+	uroce_cq_detach(cq, fake_engine(0));
+	uroce_cq_detach(cq, fake_engine(1));
 	assert_int_equal(uroce_destroy_cq(ibv), 0);
 }
 
@@ -381,7 +422,7 @@ test_threads(void **state)
 	for (unsigned int i = 0; i < PRODUCERS; i++) {
 		for (unsigned int k = 0; k < PER_PRODUCER; k++)
 			assert_int_equal(mt.seen[i][k], 1);
-		uroce_cq_detach(uroce_cq_of(mt.cq));
+		uroce_cq_detach(uroce_cq_of(mt.cq), fake_engine(i));
 	}
 	assert_int_equal(uroce_destroy_cq(mt.cq), 0);
 }
@@ -391,7 +432,7 @@ static unsigned int polls;
 
 /* A stand-in for a worker's poll that completes a request. */
 static void
-poll_and_push(struct uroce_device *dev, const struct uroce_cq *cq)
+poll_and_push(struct uroce_device *dev, struct uroce_cq *cq)
 {
 	polls++;
 	assert_ptr_equal(dev, &fake.dev);
@@ -438,6 +479,7 @@ UROCE_TESTS(cq)
 		cmocka_unit_test_setup_teardown(test_poll_counts, fake_setup, fake_teardown),
 		cmocka_unit_test_setup_teardown(test_overrun, fake_setup, fake_teardown),
 		cmocka_unit_test_setup_teardown(test_shared_by_engines, fake_setup, fake_teardown),
+		cmocka_unit_test_setup_teardown(test_moved, fake_setup, fake_teardown),
 		cmocka_unit_test_setup_teardown(test_push_lock, fake_setup, fake_teardown),
 		cmocka_unit_test_setup_teardown(test_threads, fake_setup, fake_teardown),
 		cmocka_unit_test_setup_teardown(test_poll_progress, fake_setup, fake_teardown),

@@ -260,8 +260,8 @@ test_two_engines(void **state)
 	expect_events(0);
 	turn(1, 1060000);
 	expect_events(1);
-	uroce_cq_detach(uroce_cq_of(cq));
-	uroce_cq_detach(uroce_cq_of(cq));
+	uroce_cq_detach(uroce_cq_of(cq), fake_engine(0));
+	uroce_cq_detach(uroce_cq_of(cq), fake_engine(1));
 }
 
 /* The QP moves during the period. */
@@ -291,7 +291,7 @@ test_moved(void **state)
 	for (unsigned int i = 0; i < 2; i++)
 		harness_engine_exit(fake_engine(i));
 	assert_null(fake.engines[0].timer);
-	uroce_cq_detach(c);
+	uroce_cq_detach(c, fake_engine(0));
 }
 
 /* Destroy the CQ while its timer runs; teardown checks the timer. */

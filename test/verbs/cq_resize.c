@@ -112,7 +112,7 @@ static struct ibv_cq *driven;
 
 /* A stand-in for a worker's poll that completes a request. */
 static void
-poll_and_push(struct uroce_device *dev, const struct uroce_cq *cq)
+poll_and_push(struct uroce_device *dev, struct uroce_cq *cq)
 {
 	assert_ptr_equal(dev, &fake.dev);
 	assert_ptr_equal(cq, driven);
@@ -231,7 +231,7 @@ resize_meanwhile(unsigned int producers)
 	for (unsigned int i = 0; i < producers; i++)
 		assert_int_equal(mt.seen[i], PUSHES);
 	for (unsigned int i = 0; i < producers; i++)
-		uroce_cq_detach(uroce_cq_of(mt.cq));
+		uroce_cq_detach(uroce_cq_of(mt.cq), fake_engine(i));
 	assert_int_equal(uroce_destroy_cq(mt.cq), 0);
 	pthread_mutex_destroy(&mt.lock);
 }

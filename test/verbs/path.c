@@ -25,7 +25,7 @@ static uint64_t neighbor;
 static unsigned int polls;
 
 static void
-learn(struct uroce_device *dev, const struct uroce_cq *cq)
+learn(struct uroce_device *dev, struct uroce_cq *cq)
 {
 	(void)dev;
 	(void)cq;

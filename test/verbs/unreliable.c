@@ -220,7 +220,7 @@ static struct uroce_qp *leaving;
 static unsigned int polls, done_at;
 
 static void
-send_slowly(struct uroce_device *dev, const struct uroce_cq *cq)
+send_slowly(struct uroce_device *dev, struct uroce_cq *cq)
 {
 	assert_ptr_equal(cq, leaving->ibv.send_cq);
 	if (++polls != done_at)

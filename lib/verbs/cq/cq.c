@@ -173,6 +173,7 @@ uroce_cq_attach(struct uroce_cq *cq, struct uroce_engine *engine)
 
 	pthread_mutex_lock(&cq->ibv.mutex);
 	if (cq->refs++ == 0) {
+		cq->producer_refs = 0;
 		__atomic_store_n(&cq->producer, engine, __ATOMIC_RELAXED);
 		__atomic_store_n(&cq->shared, engine == NULL, __ATOMIC_RELAXED);
 	} else if (cq->producer != engine && !cq->shared) {
@@ -181,24 +182,34 @@ uroce_cq_attach(struct uroce_cq *cq, struct uroce_engine *engine)
 		worker->engine_enter(cq->producer);
 		worker->engine_exit(cq->producer);
 	}
+	cq->producer_refs += engine != NULL && engine == cq->producer;
 	pthread_mutex_unlock(&cq->ibv.mutex);
 }
 
 void
-uroce_cq_detach(struct uroce_cq *cq)
+uroce_cq_detach(struct uroce_cq *cq, struct uroce_engine *engine)
 {
 	pthread_mutex_lock(&cq->ibv.mutex);
 	RTE_VERIFY(cq->refs > 0);
 	cq->refs--;
+	cq->producer_refs -= engine == cq->producer && cq->producer_refs > 0;
 	pthread_mutex_unlock(&cq->ibv.mutex);
 }
 
-/* The turns keep the QP's producer out. A CQ that is not shared has no other one, nor does one that only this QP uses. */
+/* The turns keep both producers out. If there are others, the lock stays; once the last QP has come, `to` is the only
+ * one. */
 void
 uroce_cq_moved(struct uroce_cq *cq, uint32_t refs, struct uroce_engine *from, struct uroce_engine *to)
 {
-	__atomic_store_n(&cq->producer, to, __ATOMIC_RELAXED);
-	__atomic_store_n(&cq->shared, cq->refs != refs, __ATOMIC_RELAXED);
+	if (cq->shared && to == cq->producer) {
+		cq->producer_refs += refs;
+	} else if (cq->shared && cq->producer_refs > refs) {
+		cq->producer_refs -= from == cq->producer ? refs : 0;
+	} else {
+		__atomic_store_n(&cq->producer, to, __ATOMIC_RELAXED);
+		cq->producer_refs = refs;
+	}
+	__atomic_store_n(&cq->shared, cq->producer_refs != cq->refs, __ATOMIC_RELAXED);
 	uroce_cq_moderation_move(cq, from, to);
 }
 

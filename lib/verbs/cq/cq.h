@@ -34,6 +34,14 @@ struct uroce_cq_ring {
 	uint32_t capacity;		/* ibv.cqe: the ring may be larger */
 };
 
+/* Where the QPs of a CQ belong, if the application drives the workers (lib/port/driven.c). */
+struct uroce_cq_place {
+	bool fixed;		/* atomic: on the workers that the program has named */
+	struct uroce_engine *wanted;	/* atomic: of the thread that polls the CQ; NULL: unknown */
+	uint64_t thread;	/* atomic: that has polled the CQ last and found nothing; 0: none */
+	uint32_t polls;		/* atomic: of this thread, without one by another thread in between */
+};
+
 /* Event moderation (cq_moderation.c). */
 struct uroce_cq_moderation {
 	rte_spinlock_t lock;
@@ -55,10 +63,12 @@ struct uroce_cq {
 	struct ibv_pd *parent;	/* the parent domain that allocates its ring; NULL: none. Constant */
 	/* control, under ibv.mutex */
 	uint32_t refs;		/* QPs, send and receive queues (R47) */
+	uint32_t producer_refs;	/* of QPs of `producer`; perhaps not all of them, if shared */
 	struct uroce_engine *producer;	/* engine of all QPs, unless shared; others: relaxed read */
 	struct uroce_event_refs comp_events;	/* under the lock of the channel's event queue */
 	struct uroce_event_refs async_events;	/* under the lock of the context's event queue */
 	struct uroce_cq_moderation moderation;
+	struct uroce_cq_place place;
 	TAILQ_ENTRY(uroce_cq) link;	/* dev->cqs, under dev->lock */
 	/* producers: engines; under push_lock once there are several */
 	rte_spinlock_t push_lock __rte_cache_aligned;
@@ -113,7 +123,7 @@ uroce_cq_is_empty(const struct uroce_cq *cq)
 
 /* Is the CQ empty? This takes no lock. If polling a CQ drives the workers (poll_progress), it polls them first. */
 static inline bool
-uroce_cq_has_nothing(const struct uroce_cq *cq)
+uroce_cq_has_nothing(struct uroce_cq *cq)
 {
 	struct uroce_device *dev;
 
@@ -161,8 +171,8 @@ bool uroce_cq_push(struct uroce_cq *cq, struct uroce_engine *engine, const struc
 /** Count a QP of this engine as a producer of the CQ; NULL: QPs of any engine. Not between engine_enter and
  * engine_exit. */
 void uroce_cq_attach(struct uroce_cq *cq, struct uroce_engine *engine);
-/** Drop the count of uroce_cq_attach(), after the last push. */
-void uroce_cq_detach(struct uroce_cq *cq);
+/** Drop the count of uroce_cq_attach(), after the last push of the QP, whose engine is this one now. */
+void uroce_cq_detach(struct uroce_cq *cq, struct uroce_engine *engine);
 
 /** A QP with `refs` counts moves to another engine. Under ibv.mutex, in the turns of both engines. */
 void uroce_cq_moved(struct uroce_cq *cq, uint32_t refs, struct uroce_engine *from, struct uroce_engine *to);

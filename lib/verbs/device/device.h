@@ -84,7 +84,7 @@ struct uroce_worker_ops {
 	/* Poll the device's workers that no other thread owns, once; if the caller waits for completions, those of this
 	 * CQ's QPs suffice (NULL: for something else). Any thread, not between enter and exit. NULL: callers must not
 	 * poll workers. */
-	void (*poll)(struct uroce_device *dev, const struct uroce_cq *cq);
+	void (*poll)(struct uroce_device *dev, struct uroce_cq *cq);
 };
 
 /* The network below the device and its clocks, filled in by lib/port. Any thread but a worker's. */

@@ -247,9 +247,9 @@ put_refs(struct uroce_qp *qp)
 	if (qp->ibv.srq != NULL)
 		uroce_srq_detach(uroce_srq_of(qp->ibv.srq));
 	if (qp->ibv.recv_cq != NULL)
-		uroce_cq_detach(uroce_cq_of(qp->ibv.recv_cq));
+		uroce_cq_detach(uroce_cq_of(qp->ibv.recv_cq), qp->engine);
 	if (qp->ibv.send_cq != NULL)
-		uroce_cq_detach(uroce_cq_of(qp->ibv.send_cq));
+		uroce_cq_detach(uroce_cq_of(qp->ibv.send_cq), qp->engine);
 	if (qp->ibv.pd != NULL)
 		uroce_pd_put(qp->ibv.pd);
 }

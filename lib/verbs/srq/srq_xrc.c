@@ -94,7 +94,7 @@ uroce_srq_xrc_fini(struct uroce_srq *srq)
 		uroce_qp_exit(target->qp);
 	}
 	pthread_mutex_unlock(&srq->domain->lock);
-	uroce_cq_detach(srq->cq);
+	uroce_cq_detach(srq->cq, NULL);
 	/* pairs with the acquire in uroce_close_xrcd() */
 	__atomic_fetch_sub(&srq->xrcd->refs, 1, __ATOMIC_RELEASE);
 	pthread_mutex_lock(&dev->lock);
