@@ -357,6 +357,8 @@ uroce_nvmf_queue_look(struct nvmf_queue *q, uint64_t now_ns)
 		uroce_nvmf_controller_look(q->controller, q, now_ns);
 	if ((gone || kick || q->dead) && !q->disconnected) {
 		die(q);
+		/* a message may come before the RTU, without which there is no DREQ */
+		(void)uroce_rdma_notify(q->id, IBV_EVENT_COMM_EST);
 		(void)uroce_rdma_disconnect(q->id); /* flushes the QP */
 		q->disconnected = true;
 	}
