@@ -321,6 +321,38 @@ test_fewer_workers(void **state)
 	assert_int_equal(uroce_destroy_cq(cq), 0);
 }
 
+/* A worker that has QPs stays, until they have moved: before the stop or after it, with requests outstanding. */
+static void
+test_move_and_fewer_workers(void **state)
+{
+	struct uroce_worker *workers[2] = { pair.workers[1] };
+	struct ibv_qp *qp = pair.ends[1].qp;
+
+	for (uint8_t stops_first = 0; stops_first < 2; stops_first++) {
+		worker_add();
+		workers[1] = pair.workers[2];
+		assert_int_equal(uroce_stop_port(context(1)), 0);
+		assert_int_equal(uroce_start_port(context(1), NULL, workers, 2), 0);
+		assert_int_equal(uroce_qp_move(qp, workers[1]), 0);
+		exchange(1 + 2 * stops_first);
+		post(2 + 2 * stops_first);
+		pair_poll(&pair, 1);
+		if (!stops_first)
+			assert_int_equal(uroce_qp_move(qp, workers[0]), 0);
+		assert_int_equal(uroce_stop_port(context(1)), 0);
+		if (stops_first) {
+			assert_int_equal(uroce_start_port(context(1), NULL, workers, 1), EBUSY);
+			assert_int_equal(uroce_qp_move(qp, workers[0]), 0);
+		}
+		assert_int_equal(uroce_start_port(context(1), NULL, workers, 1), 0);
+		assert_ptr_equal(uroce_qp_worker(qp), workers[0]);
+		assert_int_equal(uroce_destroy_worker(workers[1]), 0);
+		pair.nb_workers--;
+		finish();
+		exchange(5);
+	}
+}
+
 /* ---- errors ---- */
 
 static void
@@ -430,8 +462,8 @@ UROCE_TESTS(failure_restart)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(test_##name, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		TEST(same),	    TEST(for_long),	 TEST(objects), TEST(close), TEST(mtu),
-		TEST(more_workers), TEST(fewer_workers), TEST(errors),	TEST(busy),
+		TEST(same),	    TEST(for_long),	 TEST(objects),		       TEST(close),  TEST(mtu),
+		TEST(more_workers), TEST(fewer_workers), TEST(move_and_fewer_workers), TEST(errors), TEST(busy),
 	};
 
 	test_eal_init("--log-level=lib.ethdev:critical", NULL);
