@@ -25,6 +25,7 @@
 struct rte_rcu_qsbr *uroce_rcu;
 struct uroce_rcu_driver uroce_rcu_drivers[UROCE_RCU_READERS];
 bool uroce_rcu_has_no_membarrier;
+__thread unsigned int uroce_rcu_self = UROCE_RCU_NOBODY;
 
 static pthread_mutex_t init_lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -110,10 +111,9 @@ uroce_rcu_wait_for_workers(void)
 	wait_for(UROCE_MAX_WORKERS);
 }
 
-/* Makes every reader execute a full barrier, running or not. Pairs with that barrier; without membarrier(2), with the
- * fence in uroce_rcu_leave_driver(). */
-static void
-barrier_on_readers(void)
+/* Pairs with the barrier that each thread executes; without membarrier(2), with the fence in uroce_rcu_barrier_light(). */
+void
+uroce_rcu_barrier_heavy(void)
 {
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	if (!uroce_rcu_has_no_membarrier)
@@ -126,7 +126,7 @@ uroce_rcu_wait_for_memory(void)
 {
 	const uint64_t token = rte_rcu_qsbr_start(uroce_rcu);
 
-	barrier_on_readers();
+	uroce_rcu_barrier_heavy();
 	for (unsigned int i = 0; i < UROCE_RCU_READERS; i++) {
 		for (;;) {
 			/* pairs with the releases of rte_rcu_qsbr_thread_offline() and uroce_rcu_enter_driver() */

@@ -26,6 +26,7 @@
 /* The only reader that is not a worker: telemetry, on a thread of EAL. */
 #define UROCE_RCU_WATCHER UROCE_MAX_WORKERS
 #define UROCE_RCU_READERS (UROCE_MAX_WORKERS + 1)
+#define UROCE_RCU_NOBODY UROCE_RCU_READERS
 
 /* Set by uroce_rcu_init(), never freed. */
 extern struct rte_rcu_qsbr *uroce_rcu;
@@ -36,6 +37,9 @@ struct uroce_rcu_driver {
 } __rte_cache_aligned;
 
 extern struct uroce_rcu_driver uroce_rcu_drivers[UROCE_RCU_READERS];
+/* The reader that this thread is during its poll; UROCE_RCU_NOBODY: none. No other thread is that reader, so this thread may
+ * write what belongs to it. */
+extern __thread unsigned int uroce_rcu_self __attribute__((tls_model("initial-exec")));
 /* The kernel has no membarrier(2): a reader that leaves a driver executes the barrier itself. Constant. */
 extern bool uroce_rcu_has_no_membarrier;
 
@@ -67,6 +71,36 @@ void uroce_rcu_wait_for_memory(void);
 bool uroce_rcu_is_in_driver(void);
 
 /**
+ * Two barriers that pair with each other, like two full fences: one that costs little, for the side that runs often, and one
+ * that makes each thread of the process execute a full barrier, running or not. After uroce_rcu_init().
+ */
+static inline void
+uroce_rcu_barrier_light(void)
+{
+	if (unlikely(uroce_rcu_has_no_membarrier))
+		__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	else
+		__atomic_signal_fence(__ATOMIC_SEQ_CST);
+}
+
+void uroce_rcu_barrier_heavy(void);
+
+/** Begin and end a poll. One thread at a time is a reader. */
+static inline void
+uroce_rcu_online(unsigned int reader)
+{
+	rte_rcu_qsbr_thread_online(uroce_rcu, reader);
+	uroce_rcu_self = reader;
+}
+
+static inline void
+uroce_rcu_offline(unsigned int reader)
+{
+	uroce_rcu_self = UROCE_RCU_NOBODY;
+	rte_rcu_qsbr_thread_offline(uroce_rcu, reader);
+}
+
+/**
  * Announce a call of a driver, within a poll. Until uroce_rcu_leave_driver() the reader must not use keys that it has
  * looked up, and afterward it must look them up again. Calls do not nest.
  */
@@ -84,10 +118,7 @@ uroce_rcu_leave_driver(unsigned int reader)
 {
 	/* pairs with the acquire in uroce_rcu_is_in_driver(): the driver has finished reading */
 	__atomic_store_n(&uroce_rcu_drivers[reader].is_in, 0, __ATOMIC_RELEASE);
-	if (unlikely(uroce_rcu_has_no_membarrier)) /* pairs with the fence in barrier_on_readers() */
-		__atomic_thread_fence(__ATOMIC_SEQ_CST);
-	else
-		__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	uroce_rcu_barrier_light(); /* pairs with the heavy barrier in uroce_rcu_wait_for_memory() */
 }
 
 /** Begin and end a section in which the watcher is a reader: objects that it looks up are not freed. Only one thread at

@@ -2,10 +2,13 @@
  * Copyright 2026 The uroce authors
  *
  * Counts the mbufs that reference a region's memory, so that a deregistration can wait for them. Workers attach;
- * any thread that frees an mbuf detaches.
+ * any thread that frees an mbuf detaches. Each worker of the device counts for itself.
  */
 
 #include <errno.h>
+#include <stdlib.h>
+
+#include <rte_debug.h>
 
 #include "mem/attach.h"
 #include "mem/iova.h"
@@ -22,10 +25,71 @@ void
 uroce_mr_mbuf_freed(void *data, void *arg)
 {
 	struct uroce_mr *mr = arg;
+	struct uroce_mr_count *own = uroce_mr_own_count(mr);
 
 	RTE_SET_USED(data);
-	/* Pairs with the acquire in uroce_mr_inflight(), after which the region may be freed. */
-	__atomic_add_fetch(&mr->released, 1, __ATOMIC_RELEASE);
+	/* Both pair with the acquire in uroce_mr_inflight(), after which the region may be freed. */
+	if (likely(own != NULL))
+		__atomic_store_n(&own->released, own->released + 1, __ATOMIC_RELEASE);
+	else
+		__atomic_add_fetch(&mr->released, 1, __ATOMIC_RELEASE);
+}
+
+/* @return a worker's count of the region's mbufs; NULL: it has none */
+static const struct uroce_mr_count *
+count_of(const struct uroce_mr *mr, unsigned int reader)
+{
+	const struct uroce_mr_count *counts = __atomic_load_n(&mr->table->counts[reader], __ATOMIC_RELAXED);
+
+	return counts != NULL ? &counts[mr->ibv.handle] : NULL;
+}
+
+/* The counts of a slot's earlier regions cancel each other out: a region is freed once no mbuf references it. Read what was
+ * released first, so that the difference is never negative. */
+uint32_t
+uroce_mr_inflight(const struct uroce_mr *mr)
+{
+	const struct uroce_mr_count *count;
+	/* these acquires pair with the releases in uroce_mr_mbuf_freed() */
+	uint32_t released = __atomic_load_n(&mr->released, __ATOMIC_ACQUIRE), attached;
+
+	for (unsigned int i = 0; i < UROCE_RCU_READERS; i++) {
+		count = count_of(mr, i);
+		if (count != NULL)
+			released += __atomic_load_n(&count->released, __ATOMIC_ACQUIRE);
+	}
+	attached = __atomic_load_n(&mr->attached, __ATOMIC_RELAXED);
+	for (unsigned int i = 0; i < UROCE_RCU_READERS; i++) {
+		count = count_of(mr, i);
+		if (count != NULL)
+			attached += __atomic_load_n(&count->attached, __ATOMIC_RELAXED);
+	}
+	return attached - released;
+}
+
+/* From the C library, which takes so many zeros from the kernel: only pages in use cost memory. A cache line before the counts
+ * and one after them keep other objects of the heap off their lines. */
+void
+uroce_mrs_count_for(struct uroce_mrs *t, unsigned int reader)
+{
+	char *block;
+
+	RTE_VERIFY(reader < UROCE_RCU_READERS);
+	if (t->counts[reader] != NULL)
+		return;
+	block = calloc(1, (sizeof(struct uroce_mr_count) << t->log2) + 2 * RTE_CACHE_LINE_SIZE);
+	if (block != NULL)
+		__atomic_store_n(&t->counts[reader], (void *)(block + RTE_CACHE_LINE_SIZE), __ATOMIC_RELAXED);
+}
+
+void
+uroce_mrs_counts_free(struct uroce_mrs *t)
+{
+	for (unsigned int i = 0; i < UROCE_RCU_READERS; i++) {
+		if (t->counts[i] != NULL)
+			free((char *)t->counts[i] - RTE_CACHE_LINE_SIZE);
+		t->counts[i] = NULL;
+	}
 }
 
 int

@@ -22,6 +22,7 @@
 #include <rte_prefetch.h>
 
 #include "uroce_verbs.h"
+#include "base/rcu.h"
 #include "mem/dma.h"
 #include "base/slots.h"
 
@@ -55,11 +56,11 @@ static_assert(sizeof(struct uroce_mr_key) == RTE_CACHE_LINE_SIZE, "one cache mis
 
 struct uroce_mr {
 	struct ibv_mr ibv;
+	struct uroce_mrs *table; /* in the first cache line, for uroce_mr_mbuf_freed() */
 	unsigned int access;
 	bool is_retired; /* its key is invalid, it waits to be freed */
 	bool zero_based;
 	uint64_t retired; /* token of the grace period, if is_retired */
-	struct uroce_mrs *table;
 	struct uroce_iova_map *iova;
 	struct uroce_dma_map *dma; /* of its area of external memory; NULL: nothing to map */
 	struct uroce_mr_key *slot;
@@ -68,14 +69,24 @@ struct uroce_mr {
 	LIST_HEAD(, uroce_mw) windows; /* bound to the region (R47) */
 	bool is_of_dpdk;
 	bool is_gone; /* DPDK has freed the memory: its key is invalid for good */
-	/* atomic counts of mbufs; on separate cache lines, since different cores may attach and free */
-	uint32_t attached __rte_cache_aligned; /* mbufs attached to the memory so far */
-	uint32_t released __rte_cache_aligned; /* of these, mbufs freed so far */
+	/* atomic counts of threads without counts of their own; on separate cache lines, since different cores may
+	 * attach and free */
+	uint32_t attached __rte_cache_aligned;
+	uint32_t released __rte_cache_aligned;
+};
+
+/* A worker's count of the mbufs of one region. Worker: rw, others: relaxed or acquire read */
+struct uroce_mr_count {
+	uint32_t attached; /* mbufs attached to the memory so far */
+	uint32_t released; /* mbufs freed so far, which any worker has attached */
 };
 
 struct uroce_mrs {
 	struct uroce_mr_key *keys; /* 1 << log2 */
 	uint8_t log2;
+	/* 1 << log2 counts for each worker of the device, by its number as a reader; NULL: it counts in struct uroce_mr.
+	 * Written in the worker's turn, once; others: relaxed read */
+	struct uroce_mr_count *counts[UROCE_RCU_READERS + 1];
 	struct uroce_dma dma;
 	/* A thread may take it while it holds EAL's memory lock. So its holder must not take a lock of EAL
 	 * (rte_malloc, rte_free, …). */
@@ -161,15 +172,11 @@ int uroce_mr_change(struct uroce_mr *mr, const struct uroce_mr_change *to, bool 
 		    void *arg);
 
 /** @return number of mbufs that reference the memory; final once it is 0 and no worker can attach another */
-static inline uint32_t
-uroce_mr_inflight(const struct uroce_mr *mr)
-{
-	/* Read `released` first, so that the difference is never negative. Pairs with the release in
-	 * uroce_mr_mbuf_freed(). */
-	uint32_t released = __atomic_load_n(&mr->released, __ATOMIC_ACQUIRE);
+uint32_t uroce_mr_inflight(const struct uroce_mr *mr);
 
-	return __atomic_load_n(&mr->attached, __ATOMIC_RELAXED) - released;
-}
+/** Give a worker counts of its own, if it has none: it counts without atomic operations, and shares no cache line with other
+ * workers. Without memory for them it counts as before. In its turn. @param reader	its number as a reader */
+void uroce_mrs_count_for(struct uroce_mrs *t, unsigned int reader);
 
 /**
  * The NUMA node of the first page; -1: not known, or there is no page. Not called at registration: the kernel's
@@ -233,7 +240,8 @@ uroce_key_prefetch_region(const struct uroce_mrs *t, uint32_t key)
 	    (k->access & (UROCE_KEY_WINDOW | UROCE_KEY_NULL)) != 0)
 		return;
 	rte_prefetch0(k->iova);
-	rte_prefetch0(&k->mr->attached);
+	if (t->counts[uroce_rcu_self] != NULL)
+		rte_prefetch0(&t->counts[uroce_rcu_self][k - t->keys]);
 }
 
 /**

@@ -9,6 +9,7 @@
  */
 
 #include <errno.h>
+#include <string.h>
 #include <time.h>
 
 #include <rte_debug.h>
@@ -17,6 +18,7 @@
 #include <rte_memory.h>
 
 #include "uroce_config.h"
+#include "mem/attach.h"
 #include "mem/mr.h"
 #include "mem/mw.h"
 #include "base/rcu.h"
@@ -135,6 +137,7 @@ uroce_mrs_init(struct uroce_mrs *t, unsigned int log2, int numa_node)
 		goto free_keys;
 	t->log2 = (uint8_t)log2;
 	t->count = 0;
+	memset(t->counts, 0, sizeof(t->counts));
 	LIST_INIT(&t->of_dpdk);
 	pthread_mutex_init(&t->lock, NULL);
 	/* ENOTSUP: DPDK never frees memory in this mode */
@@ -162,6 +165,7 @@ uroce_mrs_fini(struct uroce_mrs *t)
 	(void)rte_mem_event_callback_unregister(EVENT_NAME, t);
 	pthread_mutex_destroy(&t->lock);
 	uroce_slots_fini(&t->slots);
+	uroce_mrs_counts_free(t);
 	rte_free(t->keys);
 	t->keys = NULL;
 }

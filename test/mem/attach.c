@@ -26,6 +26,8 @@
 
 #define BYTES 20000
 #define MBUFS 63
+#define A     3 /* workers that have counts of their own */
+#define B     7
 
 static struct ibv_context context;
 static struct uroce_pd pd = { .ibv = { .context = &context }, .protection = &pd.ibv };
@@ -135,6 +137,39 @@ test_no_iova(void **state)
 	assert_int_equal(uroce_mr_inflight(mr), 0);
 	rte_pktmbuf_free(m);
 	uroce_mr_destroy(mr, NULL, NULL);
+}
+
+/* Workers count for themselves, whoever has attached the mbuf; other threads count in the region. A later region in the same
+ * slot begins with none. */
+static void
+test_workers_count(void **state)
+{
+	struct uroce_mr *mr = reg(memory, BYTES);
+	struct rte_mbuf *ms[3];
+
+	uroce_rcu_online(A);
+	ms[0] = attach(mr, 0x1000, 100);
+	ms[1] = attach(mr, 0x1000, 100);
+	uroce_rcu_offline(A);
+	assert_int_equal(uroce_mr_inflight(mr), 2);
+	assert_int_equal(mr->attached, 0);
+	ms[2] = attach(mr, 0x1000, 100);
+	assert_int_equal(mr->attached, 1);
+	uroce_rcu_online(B);
+	rte_pktmbuf_free(ms[0]);
+	rte_pktmbuf_free(ms[2]);
+	uroce_rcu_offline(B);
+	assert_int_equal(uroce_mr_inflight(mr), 1);
+	assert_int_equal(mr->released, 0);
+	rte_pktmbuf_free(ms[1]);
+	assert_int_equal(mr->released, 1);
+	assert_int_equal(uroce_mr_inflight(mr), 0);
+	uroce_mr_destroy(mr, NULL, NULL);
+	for (unsigned int i = 0; i < 1u << table.log2; i++) {
+		mr = reg(memory, BYTES);
+		assert_int_equal(uroce_mr_inflight(mr), 0);
+		uroce_mr_destroy(mr, NULL, NULL);
+	}
 }
 
 struct holder {
@@ -262,13 +297,19 @@ setup(void **state)
 		RTE_ALIGN(sizeof(struct rte_mbuf_ext_shared_info), RTE_MBUF_PRIV_ALIGN),
 		RTE_PKTMBUF_HEADROOM + 256, SOCKET_ID_ANY);
 	memory = rte_malloc(NULL, BYTES, 0);
-	return pool == NULL || memory == NULL || uroce_mrs_init(&table, 4, -1) != 0;
+	if (pool == NULL || memory == NULL || uroce_mrs_init(&table, 4, -1) != 0)
+		return -1;
+	uroce_mrs_count_for(&table, A);
+	uroce_mrs_count_for(&table, B);
+	return rte_rcu_qsbr_thread_register(uroce_rcu, A) | rte_rcu_qsbr_thread_register(uroce_rcu, B);
 }
 
 static int
 teardown(void **state)
 {
 	assert_int_equal(rte_mempool_avail_count(pool), MBUFS);
+	rte_rcu_qsbr_thread_unregister(uroce_rcu, A);
+	rte_rcu_qsbr_thread_unregister(uroce_rcu, B);
 	uroce_mrs_fini(&table);
 	rte_free(memory);
 	rte_mempool_free(pool);
@@ -282,6 +323,7 @@ UROCE_TESTS(attach)
 		cmocka_unit_test(test_mbuf_is_restored),
 		cmocka_unit_test(test_chained_and_shared),
 		cmocka_unit_test(test_no_iova),
+		cmocka_unit_test(test_workers_count),
 		cmocka_unit_test(test_destroy_waits),
 		cmocka_unit_test(test_destroy_makes_progress),
 		cmocka_unit_test(test_destroy_gives_up),

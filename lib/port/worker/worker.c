@@ -178,9 +178,9 @@ round_online(struct uroce_worker *w)
 {
 	unsigned int n;
 
-	rte_rcu_qsbr_thread_online(uroce_rcu, w->index);
+	uroce_rcu_online(w->index);
 	n = worker_round(w);
-	rte_rcu_qsbr_thread_offline(uroce_rcu, w->index);
+	uroce_rcu_offline(w->index);
 	return n;
 }
 
@@ -258,7 +258,7 @@ uroce_worker_enter(struct uroce_worker *w)
 	int cancel;
 
 	turn_wait(&w->turn);
-	rte_rcu_qsbr_thread_online(uroce_rcu, w->index);
+	uroce_rcu_online(w->index);
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	worker_send_owed(w);
 	pthread_setcancelstate(cancel, &cancel);
@@ -276,7 +276,7 @@ uroce_worker_enter_within(struct uroce_worker *w, uint64_t timeout_ns)
 		sched_yield();
 	__atomic_fetch_sub(&w->guests, 1, __ATOMIC_RELAXED);
 	if (entered)
-		rte_rcu_qsbr_thread_online(uroce_rcu, w->index);
+		uroce_rcu_online(w->index);
 	return entered;
 }
 
@@ -292,7 +292,7 @@ uroce_worker_turn_try(struct uroce_worker *w)
 {
 	if (!try_turn(w))
 		return false;
-	rte_rcu_qsbr_thread_online(uroce_rcu, w->index);
+	uroce_rcu_online(w->index);
 	read_clock(w);
 	return true;
 }
@@ -300,7 +300,7 @@ uroce_worker_turn_try(struct uroce_worker *w)
 void
 uroce_worker_turn_end(struct uroce_worker *w)
 {
-	rte_rcu_qsbr_thread_offline(uroce_rcu, w->index);
+	uroce_rcu_offline(w->index);
 	rte_ticketlock_unlock(&w->turn);
 }
 
@@ -339,6 +339,7 @@ uroce_worker_add_queue(struct uroce_worker *w, struct uroce_port_queue *q)
 	w->engine.ring_rounds = RTE_MAX(w->engine.ring_rounds,
 					(q->nb_rx_desc + UROCE_BURST_FULL - 1u) / UROCE_BURST_FULL);
 	w->by_port[q->port_id] = q;
+	uroce_mrs_count_for(&q->port->dev.mrs, w->index);
 	if (w->wait != NULL)
 		uroce_wait_add_queue(w->wait, q);
 	uroce_worker_exit(w);
