@@ -22,6 +22,7 @@
 #include "mem/mapped.h"
 #include "mem/mr.h"
 #include "mem/numa.h"
+#include "mem/pd.h"
 #include "mem/persistent.h"
 #include "base/rcu.h"
 
@@ -80,7 +81,7 @@ describe(struct uroce_mr *mr, uint64_t addr)
 	struct uroce_mr_key *k = mr->slot;
 
 	k->access = mr->access;
-	k->pd = mr->ibv.pd;
+	k->pd = uroce_pd_protection(mr->ibv.pd);
 	k->addr = addr;
 	k->length = mr->ibv.length;
 	k->va = mr->ibv.addr;

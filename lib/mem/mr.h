@@ -41,7 +41,7 @@ struct uroce_mr_key {
 	uint32_t key;    /* control: release; worker: acquire. 0: invalid */
 	uint32_t access; /* enum ibv_access_flags, UROCE_KEY_* */
 	union {
-		const struct ibv_pd *pd; /* NULL: a null MR */
+		const struct ibv_pd *pd; /* no parent domain, but its protection domain. NULL: a null MR */
 		struct uroce_mw *mw;     /* UROCE_KEY_WINDOW */
 	};
 	uint64_t addr; /* of the first byte, in work requests and for peers */
@@ -247,6 +247,7 @@ uroce_key_prefetch_region(const struct uroce_mrs *t, uint32_t key)
 /**
  * Resolve an lkey or rkey for an access (R18, R20): of a region of this PD, or of a window that packets of
  * this QP may use. Worker, within a poll.
+ * @param pd		fastest if it is no parent domain
  * @param qp		the QP's windows; NULL: no QP
  * @param access	enum ibv_access_flags, 0 for local read
  * @return the key's slot or a copy of it, valid until the thread's next look-up; or NULL

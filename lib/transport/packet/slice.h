@@ -62,7 +62,7 @@ uroce_cursor_at(const struct uroce_slice *s)
 static inline const struct ibv_pd *
 uroce_slice_pd(const struct uroce_qp *qp, const struct uroce_slice *s)
 {
-	return s->pd != NULL ? s->pd : qp->ibv.pd;
+	return s->pd != NULL ? s->pd : qp->sq.pd;
 }
 
 /** Take the next contiguous piece of at most `want` bytes. @param addr	set to its address.

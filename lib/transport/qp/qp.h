@@ -111,7 +111,7 @@ uroce_recv_immediate(const struct uroce_packet *p, struct ibv_wc *wc)
 static inline const struct ibv_pd *
 uroce_recv_pd(const struct uroce_qp *qp)
 {
-	return likely(qp->recv_srq == NULL) ? qp->ibv.pd : qp->recv_srq->ibv.pd;
+	return likely(qp->recv_srq == NULL) ? qp->rq.pd : qp->recv_srq->wq.pd;
 }
 
 /** @return the protection domain of a READ; NULL: none. A READ of an XRC target has the domain of its SRQ, and none
@@ -121,10 +121,10 @@ uroce_read_pd(const struct uroce_qp *qp, const struct uroce_rd_atomic *r)
 {
 	const struct uroce_srq *srq;
 
-	if (likely(qp->ibv.pd != NULL))
-		return qp->ibv.pd;
+	if (likely(qp->sq.pd != NULL))
+		return qp->sq.pd;
 	srq = uroce_srq_lookup(qp->dev, r->srqn);
-	return srq != NULL ? srq->ibv.pd : NULL;
+	return srq != NULL ? srq->wq.pd : NULL;
 }
 
 /** @return the protection domain for the peer's keys */
@@ -132,7 +132,7 @@ static inline const struct ibv_pd *
 uroce_rkey_pd(const struct uroce_qp *qp)
 {
 	/* an XRC target has no domain: use that of the request's SRQ */
-	return likely(qp->ibv.pd != NULL) ? qp->ibv.pd : qp->recv_srq->ibv.pd;
+	return likely(qp->sq.pd != NULL) ? qp->sq.pd : qp->recv_srq->wq.pd;
 }
 
 static inline uint32_t

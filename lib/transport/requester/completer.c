@@ -387,7 +387,7 @@ place_atomic_ack(const struct uroce_qp *qp, const struct uroce_sqe *sqe, const s
 
 	if (!uroce_is_atomic(sqe->opcode))
 		return IBV_WC_BAD_RESP_ERR;
-	key = uroce_mr_lookup(&qp->dev->mrs, sqe->sge[0].lkey, qp->ibv.pd, sqe->sge[0].addr, sizeof(original),
+	key = uroce_mr_lookup(&qp->dev->mrs, sqe->sge[0].lkey, qp->sq.pd, sqe->sge[0].addr, sizeof(original),
 			      IBV_ACCESS_LOCAL_WRITE);
 	if (unlikely(key == NULL))
 		return IBV_WC_LOC_PROT_ERR;

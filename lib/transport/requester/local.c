@@ -18,12 +18,12 @@ execute(struct uroce_qp *qp, struct uroce_sqe *sqe)
 	struct uroce_mrs *t = &qp->dev->mrs;
 	const struct uroce_mw_bind bind = {
 		.mw = sqe->bind.mw, .rkey = sqe->rkey, .lkey = sqe->bind_lkey, .addr = sqe->bind.addr,
-		.length = sqe->bind.length, .access = sqe->bind_access, .pd = qp->ibv.pd, .qp = &qp->windows,
+		.length = sqe->bind.length, .access = sqe->bind_access, .pd = qp->sq.pd, .qp = &qp->windows,
 		.grace = &sqe->grace,
 	};
 	int ret = sqe->opcode == IBV_WR_BIND_MW
 		? uroce_mw_bind(t, &bind)
-		: uroce_mw_invalidate_local(t, sqe->rkey, qp->ibv.pd, &qp->windows, &sqe->grace);
+		: uroce_mw_invalidate_local(t, sqe->rkey, qp->sq.pd, &qp->windows, &sqe->grace);
 
 	return ret == 0 ? IBV_WC_SUCCESS : IBV_WC_MW_BIND_ERR;
 }

@@ -49,8 +49,8 @@ flush_lookup(const struct uroce_qp *qp, uint32_t feth, uint32_t rkey, uint64_t a
 	const uint32_t access = flush_access(feth_type(feth));
 
 	if (feth_level(feth) == IBV_FLUSH_MR)
-		return uroce_key_lookup_whole(&qp->dev->mrs, rkey, qp->ibv.pd, &qp->windows, access);
-	return uroce_key_lookup(&qp->dev->mrs, rkey, qp->ibv.pd, &qp->windows, addr, length, access);
+		return uroce_key_lookup_whole(&qp->dev->mrs, rkey, qp->sq.pd, &qp->windows, access);
+	return uroce_key_lookup(&qp->dev->mrs, rkey, qp->sq.pd, &qp->windows, addr, length, access);
 }
 
 enum uroce_verdict
@@ -146,7 +146,7 @@ uroce_atomic_write_receive(struct uroce_engine *e, struct uroce_qp *qp, const st
 	if (p->payload_bytes != ATOMIC_WRITE_BYTES || rte_be_to_cpu_32(reth->dma_len) != ATOMIC_WRITE_BYTES ||
 	    (addr & (ATOMIC_WRITE_BYTES - 1)) != 0)
 		return UROCE_NAK_ATOMIC_WRITE;	/* R24 */
-	key = uroce_key_lookup(&qp->dev->mrs, rte_be_to_cpu_32(reth->rkey), qp->ibv.pd, &qp->windows, addr,
+	key = uroce_key_lookup(&qp->dev->mrs, rte_be_to_cpu_32(reth->rkey), qp->sq.pd, &qp->windows, addr,
 			       ATOMIC_WRITE_BYTES, IBV_ACCESS_REMOTE_WRITE);
 	if (key == NULL)
 		return UROCE_NAK_ACCESS;

@@ -80,7 +80,7 @@ receive_write(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_pa
 	if (!uroce_payload_fits(qp, p) || !uroce_dma_length_fits(resp, p))
 		return UROCE_DROP_PAYLOAD;
 	if (resp->length > 0) {		/* R18, R20; R19: no check for length 0 */
-		key = uroce_key_lookup(&qp->dev->mrs, resp->rkey, qp->ibv.pd, &qp->windows, resp->addr,
+		key = uroce_key_lookup(&qp->dev->mrs, resp->rkey, qp->sq.pd, &qp->windows, resp->addr,
 				       resp->length, IBV_ACCESS_REMOTE_WRITE);
 		if (unlikely(key == NULL))
 			return wrong_key(e, qp);

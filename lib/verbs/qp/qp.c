@@ -164,6 +164,7 @@ qp_alloc(struct uroce_device *dev, struct ibv_pd *pd, const struct ibv_qp_init_a
 	qp->ibv.recv_cq = receives ? init->recv_cq : NULL;
 	qp->ibv.srq = receives ? init->srq : NULL;
 	qp->recv_srq = uroce_srq_of(qp->ibv.srq);
+	qp->sq.pd = qp->rq.pd = pd != NULL ? uroce_pd_protection(pd) : NULL;
 	qp->ibv.qp_type = init->qp_type;
 	qp->transport = uroce_qp_transport(init->qp_type);
 	qp->opcode_base = qp->transport == UROCE_TRANSPORT_XRC  ? UROCE_XRC_SEND_FIRST

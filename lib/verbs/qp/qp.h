@@ -96,6 +96,7 @@ struct uroce_wq {
 	/* send queue only, any thread: the doorbell queue holds a QP once */
 	uint32_t rung;			/* atomic exchange */
 	struct uroce_qp *doorbell_next;
+	const struct ibv_pd *pd;	/* the protection domain of its memory, no parent domain. Constant */
 	/* worker */
 	uint32_t head __rte_cache_aligned;	/* worker: release; poster: acquire. Oldest in use */
 } __rte_cache_aligned;

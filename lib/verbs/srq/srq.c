@@ -83,6 +83,7 @@ srq_create(struct ibv_pd *pd, void *srq_context, struct ibv_srq_attr *attr)
 	srq->ibv.context = pd->context;
 	srq->ibv.srq_context = srq_context;
 	srq->ibv.pd = pd;
+	srq->wq.pd = uroce_pd_protection(pd);
 	pthread_mutex_init(&srq->ibv.mutex, NULL);
 	pthread_cond_init(&srq->ibv.cond, NULL);
 	uroce_pd_get(pd);
