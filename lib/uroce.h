@@ -412,7 +412,8 @@ struct ibv_pd *uroce_alloc_pd(struct ibv_context *context);
 /** ibv_dealloc_pd(3). @return 0; EBUSY: MRs, memory windows, QPs or a parent domain belong to it */
 int uroce_dealloc_pd(struct ibv_pd *pd);
 
-/** ibv_alloc_td(3). Has no effect on locking; see uroce_alloc_td_on(). @return NULL and errno: ENOMEM, EINVAL */
+/** ibv_alloc_td(3): QPs and CQs of a parent domain with it take no locks, so one thread at a time may use them.
+ * @return NULL and errno: ENOMEM, EINVAL */
 struct ibv_td *uroce_alloc_td(struct ibv_context *context, struct ibv_td_init_attr *init_attr);
 
 /**

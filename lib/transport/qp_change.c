@@ -9,6 +9,7 @@
 
 #include <rte_atomic.h>
 
+#include "base/rcu.h"
 #include "transport/congestion/congestion.h"
 #include "transport/qp/qp.h"
 #include "transport/qp/turns.h"
@@ -97,6 +98,17 @@ apply(struct uroce_engine *e, struct uroce_qp *qp, unsigned int effect)
 		uroce_qp_activate(e, qp);
 }
 
+/* Either the flush sees a WQE that is being posted, or the posting thread sees the new state and rings the doorbell: pairs
+ * with the fence or light barrier in uroce_post_recv(). */
+static void
+fence(const struct uroce_qp *qp)
+{
+	if (!qp->rq.single_threaded)
+		rte_atomic_thread_fence(__ATOMIC_SEQ_CST);
+	else if (qp->state == IBV_QPS_ERR)
+		uroce_rcu_barrier_heavy();
+}
+
 void
 uroce_engine_qp_changed(struct uroce_qp *qp, enum ibv_qp_state from, int attr_mask)
 {
@@ -109,9 +121,7 @@ uroce_engine_qp_changed(struct uroce_qp *qp, enum ibv_qp_state from, int attr_ma
 		uroce_qp_history_failed(&qp->history, UROCE_CAUSE_MODIFIED, IBV_WC_SUCCESS, UROCE_OK, e->now_ns);
 	uroce_qp_trace(qp, from, to);
 	__atomic_store_n(&qp->state, to, __ATOMIC_RELAXED);
-	/* either the flush sees a WQE that is being posted, or the posting thread sees the new state and rings the
-	 * doorbell: pairs with the fence in uroce_post_recv() */
-	rte_atomic_thread_fence(__ATOMIC_SEQ_CST);
+	fence(qp);
 	apply(e, qp, uroce_qp_effects(from, to));
 }
 
@@ -133,10 +143,9 @@ uroce_qp_end_all_failed(struct uroce_engine *e)
 {
 	struct uroce_qp *qp;
 
-	/* pairs as in uroce_engine_qp_changed(): failure.c has set the state */
-	rte_atomic_thread_fence(__ATOMIC_SEQ_CST);
 	while ((qp = e->failed) != NULL) {
 		e->failed = qp->failed_next;
+		fence(qp); /* failure.c has set the state */
 		apply(e, qp, TO_ERR);
 		if (qp->failed_event != UROCE_NO_EVENT)
 			uroce_qp_event(qp, (enum ibv_event_type)qp->failed_event);

@@ -301,6 +301,42 @@ program_declines(void **state)
 	assert_int_equal(uroce_dealloc_pd(parent), 0);
 }
 
+/* One thread uses the objects of a thread domain: posts and polls take no lock. This test hangs if one does. */
+static void
+thread_domain_has_no_locks(void **state)
+{
+	struct ibv_td_init_attr td_attr = { 0 };
+	struct ibv_parent_domain_init_attr attr = { .pd = pair.pd, .td = ibv_alloc_td(fake.context, &td_attr) };
+	struct ibv_qp_init_attr init = fake_init_attr(&pair);
+	struct ibv_cq_init_attr_ex cq_attr = { .cqe = 4, .comp_mask = IBV_CQ_INIT_ATTR_MASK_PD };
+	struct ibv_send_wr *bad, wr = { .opcode = IBV_WR_SEND };
+	struct ibv_recv_wr *bad_recv, recv = { .wr_id = 7 };
+	struct ibv_wc wc = { .wr_id = 9 };
+	struct ibv_cq *cq;
+	struct uroce_qp *qp;
+
+	(void)state;
+	cq_attr.parent_domain = ibv_alloc_parent_domain(fake.context, &attr);
+	assert_non_null(cq_attr.parent_domain);
+	cq = ibv_cq_ex_to_cq(ibv_create_cq_ex(fake.context, &cq_attr));
+	init.send_cq = init.recv_cq = cq;
+	qp = uroce_qp_of(uroce_create_qp(cq_attr.parent_domain, &init));
+	assert_non_null(qp);
+	fake_qp_to(&qp->ibv, IBV_QPS_RTS);
+	rte_spinlock_lock(&qp->sq.lock);
+	rte_spinlock_lock(&qp->rq.lock);
+	rte_spinlock_lock(&uroce_cq_of(cq)->poll_lock);
+	assert_int_equal(ibv_post_send(&qp->ibv, &wr, &bad), 0);
+	assert_int_equal(ibv_post_recv(&qp->ibv, &recv, &bad_recv), 0);
+	assert_true(uroce_cq_push(uroce_cq_of(cq), qp->engine, &wc, false));
+	assert_int_equal(ibv_poll_cq(cq, 1, &wc), 1);
+	assert_int_equal(wc.wr_id, 9);
+	assert_int_equal(uroce_destroy_qp(&qp->ibv), 0);
+	assert_int_equal(uroce_destroy_cq(cq), 0);
+	assert_int_equal(uroce_dealloc_pd(cq_attr.parent_domain), 0);
+	assert_int_equal(ibv_dealloc_td(attr.td), 0);
+}
+
 UROCE_TESTS(parent_domain)
 {
 	const struct CMUnitTest tests[] = {
@@ -309,6 +345,7 @@ UROCE_TESTS(parent_domain)
 		cmocka_unit_test_setup_teardown(one_protection, setup, teardown),
 		cmocka_unit_test_setup_teardown(rings_are_the_programs, setup, teardown),
 		cmocka_unit_test_setup_teardown(program_declines, setup, teardown),
+		cmocka_unit_test_setup_teardown(thread_domain_has_no_locks, setup, teardown),
 	};
 
 	test_eal_init(NULL);

@@ -22,6 +22,7 @@
 #include "verbs/device/context.h"
 #include "verbs/cq/cq.h"
 #include "verbs/device/device.h"
+#include "verbs/memory/pd.h"
 #include "verbs/memory/ring.h"
 
 static void
@@ -63,6 +64,7 @@ cq_alloc(struct uroce_device *dev, struct ibv_pd *pd, uint32_t capacity, bool st
 	}
 	cq->get = cq->put;
 	cq->parent = pd;
+	cq->single_threaded = uroce_pd_is_single_threaded(pd);
 	cq->has_stamps = stamps;
 	rte_spinlock_init(&cq->push_lock);
 	rte_spinlock_init(&cq->poll_lock);

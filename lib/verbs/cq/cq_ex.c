@@ -232,7 +232,7 @@ uroce_create_cq_ex(struct ibv_context *context, struct ibv_cq_init_attr_ex *attr
 	cq = uroce_cq_create(context, attr);
 	if (cq == NULL)
 		return NULL;
-	cq->single_threaded = flags & IBV_CREATE_CQ_ATTR_SINGLE_THREADED;
+	cq->single_threaded |= (flags & IBV_CREATE_CQ_ATTR_SINGLE_THREADED) != 0;
 	cq->ignore_overrun = flags & IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN;
 	cq->ex.start_poll = attr->wc_flags & IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK ?
 			    start_poll_wallclock : start_poll;

@@ -45,7 +45,7 @@ post_bind(struct uroce_qp *qp, const struct ibv_send_wr *wr)
 	struct uroce_wq *sq = &qp->sq;
 	int ret = EINVAL;
 
-	rte_spinlock_lock(&sq->lock);
+	uroce_wq_lock(sq);
 	if (__atomic_load_n(&qp->state, __ATOMIC_RELAXED) < IBV_QPS_RTS || !uroce_post_knows(qp->transport, wr->opcode))
 		goto unlock;
 	ret = uroce_post_memory_check(qp, wr, IBV_MW_TYPE_1);
@@ -57,7 +57,7 @@ post_bind(struct uroce_qp *qp, const struct ibv_send_wr *wr)
 	/* pairs with the worker's acquire: it sees the whole entry */
 	__atomic_store_n(&sq->tail, sq->tail + 1, __ATOMIC_RELEASE);
 unlock:
-	rte_spinlock_unlock(&sq->lock);
+	uroce_wq_unlock(sq);
 	if (ret == 0)
 		qp->dev->ops.worker->doorbell(qp);
 	return ret;

@@ -2,8 +2,8 @@
  * Copyright 2026 The uroce authors
  *
  * Allocates and frees protection domains (R47), thread domains and parent domains. A parent domain is an alias of a
- * protection domain with the application's allocator for the rings of queues. A thread domain may name the engine of its
- * QPs; it saves no locks. Control threads.
+ * protection domain with the application's allocator for the rings of queues. A thread domain saves the locks of its QPs
+ * and CQs, and may name the engine of its QPs. Control threads.
  */
 
 #include <errno.h>
@@ -28,6 +28,14 @@ struct thread_domain {
 	struct uroce_engine *engine; /* of its QPs; NULL: it names none. Constant */
 	uint32_t refs; /* atomic: parent domains (R47) */
 };
+
+static const struct thread_domain *
+td_of(const struct ibv_pd *pd)
+{
+	if (pd == NULL || !uroce_pd_is_parent(pd))
+		return NULL;
+	return (const struct thread_domain *)((const struct uroce_parent_domain *)pd)->attr.td;
+}
 
 /* Count one more domain of the device, and number it. @return false: the device has UROCE_MAX_PD already */
 static bool
@@ -112,12 +120,15 @@ uroce_alloc_td(struct ibv_context *context, struct ibv_td_init_attr *init_attr)
 struct uroce_engine *
 uroce_pd_engine(const struct ibv_pd *pd)
 {
-	const struct ibv_td *td;
+	const struct thread_domain *td = td_of(pd);
 
-	if (pd == NULL || !uroce_pd_is_parent(pd))
-		return NULL;
-	td = ((const struct uroce_parent_domain *)pd)->attr.td;
-	return td != NULL ? ((const struct thread_domain *)td)->engine : NULL;
+	return td != NULL ? td->engine : NULL;
+}
+
+bool
+uroce_pd_is_single_threaded(const struct ibv_pd *pd)
+{
+	return td_of(pd) != NULL;
 }
 
 int

@@ -7,6 +7,8 @@
 #ifndef UROCE_VERBS_MEMORY_PD_H
 #define UROCE_VERBS_MEMORY_PD_H
 
+#include <stdbool.h>
+
 #include <infiniband/verbs.h>
 
 struct uroce_engine;
@@ -15,6 +17,9 @@ struct uroce_engine;
  * @return NULL and errno: ENOMEM */
 struct ibv_td *uroce_td_create(struct ibv_context *context, struct uroce_engine *engine);
 
+/** Does one thread at a time use the objects of a domain, since it is a parent domain with a thread domain?
+ * @param pd	may be NULL */
+bool uroce_pd_is_single_threaded(const struct ibv_pd *pd);
 /** @return the engine that the thread domain of a parent domain names; NULL: there is none. @param pd	may be NULL */
 struct uroce_engine *uroce_pd_engine(const struct ibv_pd *pd);
 

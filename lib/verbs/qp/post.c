@@ -248,9 +248,9 @@ uroce_post_send(struct ibv_qp *ibv, struct ibv_send_wr *wr, struct ibv_send_wr *
 	int ret = 0;
 
 	prefetch(qp);
-	rte_spinlock_lock(&sq->lock);
+	uroce_wq_lock(sq);
 	if (unlikely(__atomic_load_n(&qp->state, __ATOMIC_RELAXED) < IBV_QPS_RTS)) {
-		rte_spinlock_unlock(&sq->lock);
+		uroce_wq_unlock(sq);
 		*bad_wr = wr;
 		return EINVAL;
 	}
@@ -264,7 +264,7 @@ uroce_post_send(struct ibv_qp *ibv, struct ibv_send_wr *wr, struct ibv_send_wr *
 	posted = tail != sq->tail;
 	/* pairs with the worker's acquire: it sees whole entries */
 	__atomic_store_n(&sq->tail, tail, __ATOMIC_RELEASE);
-	rte_spinlock_unlock(&sq->lock);
+	uroce_wq_unlock(sq);
 	if (likely(posted))
 		qp->dev->ops.worker->doorbell(qp);
 	return ret;

@@ -13,6 +13,7 @@
 #include <rte_branch_prediction.h>
 #include <rte_common.h>
 
+#include "base/rcu.h"
 #include "uroce.h"
 #include "verbs/device/device.h"
 #include "verbs/qp/qp.h"
@@ -68,19 +69,22 @@ uroce_post_recv(struct ibv_qp *ibv, struct ibv_recv_wr *wr, struct ibv_recv_wr *
 		*bad_wr = wr;
 		return EINVAL;
 	}
-	rte_spinlock_lock(&rq->lock);
+	uroce_wq_lock(rq);
 	/* R44 */
 	if (unlikely(__atomic_load_n(&qp->state, __ATOMIC_RELAXED) == IBV_QPS_RESET)) {
-		rte_spinlock_unlock(&rq->lock);
+		uroce_wq_unlock(rq);
 		*bad_wr = wr;
 		return EINVAL;
 	}
 	ret = post_list(rq, wr, bad_wr);
-	rte_spinlock_unlock(&rq->lock);
+	uroce_wq_unlock(rq);
 	/* R41: either the worker that moves the QP to ERR sees the new entries and flushes them, or this thread sees
-	 * ERR and makes it flush again. Pairs with the engine's fence in uroce_engine_qp_changed(), between its
-	 * write of the state and its read of tail. */
-	rte_atomic_thread_fence(__ATOMIC_SEQ_CST);
+	 * ERR and makes it flush again. Pairs with fence() in qp_change.c, between the engine's write of the state
+	 * and its read of tail. */
+	if (rq->single_threaded)
+		uroce_rcu_barrier_light();
+	else
+		rte_atomic_thread_fence(__ATOMIC_SEQ_CST);
 	if (unlikely(__atomic_load_n(&qp->state, __ATOMIC_RELAXED) == IBV_QPS_ERR))
 		qp->dev->ops.worker->doorbell(qp);
 	return ret;

@@ -21,6 +21,7 @@
 #include "verbs/cq/cq.h"
 #include "verbs/device/device.h"
 #include "verbs/internal.h"
+#include "verbs/memory/pd.h"
 #include "verbs/memory/ring.h"
 #include "verbs/qp/qp.h"
 #include "verbs/srq/srq.h"
@@ -165,6 +166,7 @@ qp_alloc(struct uroce_device *dev, struct ibv_pd *pd, const struct ibv_qp_init_a
 	qp->ibv.srq = receives ? init->srq : NULL;
 	qp->recv_srq = uroce_srq_of(qp->ibv.srq);
 	qp->sq.pd = qp->rq.pd = pd != NULL ? uroce_pd_protection(pd) : NULL;
+	qp->sq.single_threaded = qp->rq.single_threaded = uroce_pd_is_single_threaded(pd);
 	qp->ibv.qp_type = init->qp_type;
 	qp->transport = uroce_qp_transport(init->qp_type);
 	qp->opcode_base = qp->transport == UROCE_TRANSPORT_XRC  ? UROCE_XRC_SEND_FIRST

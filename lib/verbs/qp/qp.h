@@ -87,7 +87,8 @@ struct uroce_wq {
 	uint32_t mask;
 	uint32_t stride;		/* bytes */
 	uint32_t capacity;		/* max_send_wr or max_recv_wr granted, at most mask + 1 */
-	uint16_t max_sge;
+	uint8_t max_sge;
+	bool single_threaded;		/* posted to in a thread domain: without lock. Constant */
 	uint16_t max_inline;		/* bytes, send queue only */
 	/* posters: any thread, under lock */
 	rte_spinlock_t lock;
@@ -100,6 +101,22 @@ struct uroce_wq {
 	/* worker */
 	uint32_t head __rte_cache_aligned;	/* worker: release; poster: acquire. Oldest in use */
 } __rte_cache_aligned;
+
+static_assert(UROCE_MAX_SGE <= UINT8_MAX, "uroce_wq.max_sge");
+
+static inline void
+uroce_wq_lock(struct uroce_wq *wq)
+{
+	if (!wq->single_threaded)
+		rte_spinlock_lock(&wq->lock);
+}
+
+static inline void
+uroce_wq_unlock(struct uroce_wq *wq)
+{
+	if (!wq->single_threaded)
+		rte_spinlock_unlock(&wq->lock);
+}
 
 static inline struct uroce_sqe *
 uroce_sqe_at(const struct uroce_wq *wq, uint32_t i)

@@ -188,13 +188,13 @@ clear_queues(struct uroce_qp *qp)
 {
 	/* Between enter and exit this thread may write the worker's indices; the locks keep posters out. The releases
 	 * pair with the acquires in uroce_wq_has_room() and is_sending(). */
-	rte_spinlock_lock(&qp->sq.lock);
+	uroce_wq_lock(&qp->sq);
 	uroce_ah_put_queued(qp);
 	__atomic_store_n(&qp->sq.head, qp->sq.tail, __ATOMIC_RELEASE);
-	rte_spinlock_unlock(&qp->sq.lock);
-	rte_spinlock_lock(&qp->rq.lock);
+	uroce_wq_unlock(&qp->sq);
+	uroce_wq_lock(&qp->rq);
 	__atomic_store_n(&qp->rq.head, qp->rq.tail, __ATOMIC_RELEASE);
-	rte_spinlock_unlock(&qp->rq.lock);
+	uroce_wq_unlock(&qp->rq);
 }
 
 static void

@@ -372,7 +372,7 @@ wr_start(struct ibv_qp_ex *ex)
 {
 	struct uroce_qp *qp = uroce_qp_of(&ex->qp_base);
 
-	rte_spinlock_lock(&qp->sq.lock);
+	uroce_wq_lock(&qp->sq);
 	qp->wr.tail = qp->sq.tail;
 	qp->wr.sqe = NULL;
 	qp->wr.binds = false;
@@ -399,7 +399,7 @@ wr_abort(struct ibv_qp_ex *ex)
 	struct uroce_qp *qp = uroce_qp_of(&ex->qp_base);
 
 	take_back(qp);
-	rte_spinlock_unlock(&qp->sq.lock);
+	uroce_wq_unlock(&qp->sq);
 }
 
 static void
@@ -430,7 +430,7 @@ wr_complete(struct ibv_qp_ex *ex)
 		set_rkeys(qp);
 	/* pairs with the worker's acquire: it sees whole entries */
 	__atomic_store_n(&qp->sq.tail, qp->wr.tail, __ATOMIC_RELEASE);
-	rte_spinlock_unlock(&qp->sq.lock);
+	uroce_wq_unlock(&qp->sq);
 	if (likely(posted))
 		qp->dev->ops.worker->doorbell(qp);
 	return 0;
