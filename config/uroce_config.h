@@ -70,6 +70,8 @@
 #define UROCE_WINDOW_PACKETS 256	/* unacknowledged request PSNs per QP */
 #define UROCE_ACK_REQ_PACKETS 32	/* interval of AckReq within a message, in packets */
 #define UROCE_UC_MAX_WRONG_KEYS 4096	/* wrong keys after which a UC QP fails; an RC QP fails at the first */
+#define UROCE_BELLS 256			/* posts of a thread domain between two polls; a power of two. More cost an
+					 * atomic operation each */
 #define UROCE_SEND_QUANTUM 32		/* packets that a QP may send in one turn */
 #define UROCE_BURST 32			/* frames per RX or TX burst */
 #define UROCE_BURST_FULL 16		/* an RX burst of this size may have left frames in the ring */

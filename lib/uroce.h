@@ -418,7 +418,8 @@ struct ibv_td *uroce_alloc_td(struct ibv_context *context, struct ibv_td_init_at
 
 /**
  * As uroce_alloc_td(), for QPs of one worker: a QP that is created with a parent domain of this thread domain belongs to
- * the worker, whichever its completion queues.
+ * the worker, whichever its completion queues. If the thread that posts is the one that polls the worker, posting takes no
+ * atomic operation.
  *
  * @param worker	one of the workers of the device
  * @return	NULL and errno: ENOMEM; EINVAL: the device does not use the worker

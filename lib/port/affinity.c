@@ -93,14 +93,19 @@ struct ibv_td *
 uroce_alloc_td_on(struct ibv_context *context, struct uroce_worker *worker)
 {
 	struct uroce_port *port = uroce_port_of_context(context);
+	struct ibv_td *td;
 	bool is_ours;
 
+	/* the worker stays as long as the thread domain, even if the port no longer uses it */
 	pthread_rwlock_rdlock(&port->dev.engines_lock);
-	is_ours = uroce_port_has_worker(port, worker);
+	is_ours = uroce_port_has_worker(port, worker) && uroce_workers_get(&worker, 1) == 0;
 	pthread_rwlock_unlock(&port->dev.engines_lock);
 	if (!is_ours) {
 		errno = EINVAL;
 		return NULL;
 	}
-	return uroce_td_create(context, &worker->engine);
+	td = uroce_td_create(context, &worker->engine);
+	if (td == NULL)
+		uroce_workers_put(&worker, 1);
+	return td;
 }

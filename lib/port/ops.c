@@ -43,6 +43,14 @@ engine_exit(struct uroce_engine *engine)
 }
 
 static void
+engine_put(struct uroce_engine *engine)
+{
+	struct uroce_worker *w = uroce_worker_of(engine);
+
+	uroce_workers_put(&w, 1);
+}
+
+static void
 progress(struct uroce_device *dev)
 {
 	uroce_tx_kick_wait(uroce_port_of(dev), uroce_clock_ns());
@@ -70,13 +78,24 @@ poll_ours(struct uroce_device *dev, struct uroce_cq *cq)
 			uroce_worker_round(uroce_port_worker(port, i));
 }
 
+/* Ring by the ring of the QP's thread domain. Only the thread that polls the worker: another one may have to wake it.
+ * @return false: not possible */
+static inline bool
+ring_as_poller(struct uroce_qp *qp)
+{
+	struct uroce_bells *bells = __atomic_load_n(&qp->sq.bells, __ATOMIC_RELAXED);
+
+	return bells != NULL && uroce_worker_is_poller(uroce_worker_of(bells->engine)) && uroce_bells_push(bells, qp);
+}
+
 /* Ring the doorbell of a worker whose thread may be asleep. */
 static void
 doorbell(struct uroce_qp *qp)
 {
 	struct uroce_worker *w;
 
-	uroce_engine_doorbell(qp);
+	if (!ring_as_poller(qp))
+		uroce_engine_doorbell(qp);
 	/* Only now: if the QP has moved since, uroce_qp_move() wakes the thread of its new worker. */
 	w = uroce_worker_of(uroce_qp_engine(qp));
 	/* pairs with the stores in uroce_worker_sleep() and arm() */
@@ -184,6 +203,7 @@ static const struct uroce_worker_ops worker_ops = {
 	.qp_attach = uroce_port_qp_attach,
 	.engine_enter = engine_enter,
 	.engine_exit = engine_exit,
+	.engine_put = engine_put,
 	.doorbell = doorbell,
 	.progress = progress,
 	.wake = wake,
@@ -194,6 +214,7 @@ static const struct uroce_worker_ops driven_worker_ops = {
 	.qp_attach = uroce_port_qp_attach,
 	.engine_enter = engine_enter,
 	.engine_exit = engine_exit,
+	.engine_put = engine_put,
 	.doorbell = doorbell,
 	.progress = progress,
 	.wake = wake,

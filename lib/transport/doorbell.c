@@ -41,21 +41,65 @@ activate_posted(struct uroce_engine *e, struct uroce_qp *qp)
 }
 
 static inline void
+attend(struct uroce_engine *e, struct uroce_qp *qp)
+{
+	if (unlikely(qp->state == IBV_QPS_ERR))
+		uroce_qp_flush(e, qp);
+	else
+		activate_posted(e, qp);
+}
+
+static inline void
 answer(struct uroce_engine *e, struct uroce_qp *qp)
 {
 	/* pairs with the exchange in uroce_engine_doorbell() */
 	__atomic_exchange_n(&qp->sq.rung, 0, __ATOMIC_SEQ_CST);
-	if (qp->state == IBV_QPS_ERR)
-		uroce_qp_flush(e, qp);
-	else
-		activate_posted(e, qp);
+	attend(e, qp);
+}
+
+/* Answer the doorbells of a thread domain. A QP may have moved to another engine meanwhile. */
+static inline void
+bells_answer(struct uroce_engine *e, struct uroce_bells *bells)
+{
+	struct uroce_qp *qp;
+
+	while ((qp = uroce_bells_pop(bells)) != NULL) {
+		if (likely(uroce_qp_engine(qp) == e))
+			attend(e, qp);
+		else
+			uroce_engine_doorbell(qp);
+	}
+}
+
+void
+uroce_bells_add(struct uroce_bells *bells)
+{
+	LIST_INSERT_HEAD(&bells->engine->bells, bells, link);
+}
+
+void
+uroce_bells_take(struct uroce_bells *bells)
+{
+	bells_answer(bells->engine, bells);
+}
+
+void
+uroce_bells_del(struct uroce_bells *bells)
+{
+	uroce_bells_take(bells);
+	LIST_REMOVE(bells, link);
 }
 
 void
 uroce_doorbells_take_all(struct uroce_engine *e)
 {
 	struct uroce_qp *qp, *next;
+	struct uroce_bells *bells;
 
+	LIST_FOREACH(bells, &e->bells, link)
+		bells_answer(e, bells);
+	if (!uroce_engine_has_doorbells(e))
+		return;
 	/* pairs with the exchange in uroce_engine_doorbell() */
 	for (qp = __atomic_exchange_n(&e->doorbells, NULL, __ATOMIC_ACQUIRE); qp != NULL; qp = next) {
 		next = qp->sq.doorbell_next;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The doorbells of an engine: a stack of the QPs to which the application has posted. On the engine's thread.
+ * The doorbells of an engine: a stack of the QPs to which the application has posted, and the rings of thread domains
+ * (verbs/qp/bells.h). On the engine's thread.
  */
 
 #ifndef UROCE_TRANSPORT_DOORBELL_H
@@ -12,6 +13,11 @@
 #include <rte_branch_prediction.h>
 
 #include "transport/engine.h"
+
+/** Have the engine of the doorbells look at them; answer them now; or answer them for the last time. */
+void uroce_bells_add(struct uroce_bells *bells);
+void uroce_bells_take(struct uroce_bells *bells);
+void uroce_bells_del(struct uroce_bells *bells);
 
 /** Answer all doorbells that were rung: give the QPs a turn, or flush those in the error state. */
 void uroce_doorbells_take_all(struct uroce_engine *e);

@@ -88,6 +88,7 @@ uroce_engine_init(struct uroce_engine *e, struct rte_mempool *header_pool, struc
 	e->ring_rounds = UROCE_RX_DESC / UROCE_BURST;
 	TAILQ_INIT(&e->active);
 	TAILQ_INIT(&e->later);
+	LIST_INIT(&e->bells);
 	TAILQ_INIT(&e->acks.overflow);
 	uroce_wheel_init(&e->wheel, now_ns);
 	uroce_wheel_init(&e->cq_wheel, now_ns);
@@ -466,6 +467,9 @@ const struct uroce_transport_ops uroce_transport_ops = {
 	.qp_changed = uroce_engine_qp_changed,
 	.qp_query = uroce_engine_qp_query,
 	.qp_rd_atomics = uroce_responder_take_ring,
+	.bells_add = uroce_bells_add,
+	.bells_take = uroce_bells_take,
+	.bells_del = uroce_bells_del,
 	.engine_now = engine_now,
 	.timer_arm = engine_timer_arm,
 	.timer_remove = engine_timer_remove,

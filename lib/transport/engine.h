@@ -23,6 +23,7 @@
 #include "transport/responder/reorder.h"
 #include "base/timer_wheel.h"
 #include "verbs/device/device.h"
+#include "verbs/qp/bells.h"
 #include "wire/packet.h"
 #include "wire/verdict.h"
 
@@ -93,6 +94,7 @@ struct uroce_engine {
 	uint32_t cnp_count;
 	TAILQ_HEAD(uroce_qp_list, uroce_qp) active;	/* QPs with something to send, each once */
 	struct uroce_qp_list later;	/* QPs with a turn in the next call of uroce_engine_send() */
+	struct uroce_bells_list bells;	/* doorbells of thread domains */
 	struct uroce_qp *failed;	/* QPs that failed in the current call from the engine, linked by failed_next */
 	bool yield;			/* end this round: a long FLUSH continues in the next one */
 	uint64_t heard_ns;		/* all frames that arrived by then have been received; UINT64_MAX: no rounds */
@@ -197,11 +199,23 @@ uroce_engine_heard_by(const struct uroce_engine *e)
 	return RTE_MIN(e->now_ns, e->heard_ns);
 }
 
+/** Have threads rung doorbells, other than those of thread domains, since the last uroce_engine_send()? Any thread. */
+static inline bool
+uroce_engine_has_doorbells(const struct uroce_engine *e)
+{
+	return __atomic_load_n(&e->doorbells, __ATOMIC_RELAXED) != NULL;
+}
+
 /** Has the application posted WQEs since the last uroce_engine_send()? */
 static inline bool
 uroce_engine_is_rung(const struct uroce_engine *e)
 {
-	return __atomic_load_n(&e->doorbells, __ATOMIC_RELAXED) != NULL;
+	const struct uroce_bells *bells;
+
+	LIST_FOREACH(bells, &e->bells, link)
+		if (!uroce_bells_is_empty(bells))
+			return true;
+	return uroce_engine_has_doorbells(e);
 }
 
 /**

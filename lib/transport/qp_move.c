@@ -35,6 +35,7 @@ move(struct uroce_qp *qp, struct uroce_engine *from, struct uroce_engine *to)
 	uroce_reorder_move(from, to, qp);
 	move_timer(from, to, &uroce_requester_of(qp)->timer);
 	uroce_qp_deactivate(from, qp);	/* last: going back N gives it a turn */
+	__atomic_store_n(&qp->sq.bells, NULL, __ATOMIC_RELAXED);	/* its thread domain rings those of `from` */
 	__atomic_store_n(&qp->engine, to, __ATOMIC_RELAXED);
 }
 

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,8 +17,11 @@
 #include "eal.h"
 #include "groups.h"
 #include "port/worker/pool.h"
+#include "port/worker/worker.h"
 #include "rings.h"
 #include "uroce.h"
+#include "verbs/memory/pd.h"
+#include "verbs/qp/qp.h"
 
 #define WORKERS 3
 
@@ -142,6 +146,105 @@ test_thread_domain_refused(void **state)
 	assert_int_equal(uroce_destroy_worker(other), 0);
 }
 
+static void *
+poll_once(void *worker)
+{
+	uroce_worker_poll(worker);
+	return NULL;
+}
+
+static void
+expect_flushed(struct fixture *f, unsigned int cq)
+{
+	struct ibv_wc wc;
+
+	uroce_worker_poll(f->workers[0]);
+	assert_int_equal(uroce_poll_cq(f->cqs[cq], 1, &wc), 1);
+	assert_int_equal(wc.status, IBV_WC_WR_FLUSH_ERR);
+}
+
+/* The thread that polls the worker rings without atomic operations; another thread, which may have to wake that one, does
+ * not. Either way the worker finds the request. */
+static void
+test_doorbells(void **state)
+{
+	struct fixture *f = *state;
+	struct ibv_td *td = uroce_alloc_td_on(f->context, f->workers[0]);
+	struct ibv_parent_domain_init_attr attr = { .pd = f->pd, .td = td };
+	struct ibv_pd *parent = uroce_alloc_parent_domain(f->context, &attr);
+	struct uroce_engine *e = &f->workers[0]->engine;
+	struct ibv_qp *qp = qp_create(f, parent, 1, 0, IBV_QPT_RC);
+	struct ibv_qp_attr to = { .qp_state = IBV_QPS_INIT, .port_num = 1 };
+	struct ibv_send_wr *bad, wr = { .opcode = IBV_WR_SEND };
+	pthread_t thread;
+
+	assert_int_equal(uroce_modify_qp(qp, &to, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS),
+			 0);
+	to.qp_state = IBV_QPS_ERR;
+	assert_int_equal(uroce_modify_qp(qp, &to, IBV_QP_STATE), 0);
+	uroce_worker_poll(f->workers[0]);
+	assert_int_equal(uroce_post_send(qp, &wr, &bad), 0);
+	assert_false(uroce_engine_has_doorbells(e));
+	assert_true(uroce_engine_is_rung(e));
+	expect_flushed(f, 1);
+	assert_false(uroce_engine_is_rung(e));
+
+	assert_int_equal(pthread_create(&thread, NULL, poll_once, f->workers[0]), 0);
+	pthread_join(thread, NULL);
+	assert_int_equal(uroce_post_send(qp, &wr, &bad), 0);
+	assert_true(uroce_engine_has_doorbells(e));
+	expect_flushed(f, 1);
+
+	assert_int_equal(uroce_post_send(qp, &wr, &bad), 0);
+	assert_int_equal(uroce_destroy_qp(qp), 0); /* answers the doorbell, of which the ring then has no trace */
+	assert_int_equal(uroce_dealloc_pd(parent), 0);
+	assert_false(uroce_engine_is_rung(e));
+	assert_int_equal(uroce_dealloc_td(td), 0);
+}
+
+/* A thread that posts while its QP moves may ring at the previous worker. A QP that is destroyed then leaves nothing there. */
+static void
+test_late_doorbell(void **state)
+{
+	struct fixture *f = *state;
+	struct ibv_td *td = uroce_alloc_td_on(f->context, f->workers[0]);
+	struct ibv_parent_domain_init_attr attr = { .pd = f->pd, .td = td };
+	struct ibv_pd *parent = uroce_alloc_parent_domain(f->context, &attr);
+	struct uroce_bells *bells = uroce_pd_bells(parent);
+	struct ibv_qp *qp = qp_create(f, parent, 0, 0, IBV_QPT_RC);
+
+	assert_int_equal(uroce_qp_move(qp, f->workers[1]), 0);
+	assert_true(uroce_bells_push(bells, uroce_qp_of(qp)));
+	assert_int_equal(uroce_destroy_qp(qp), 0);
+	assert_true(uroce_bells_is_empty(bells));
+	assert_int_equal(uroce_dealloc_pd(parent), 0);
+	assert_int_equal(uroce_dealloc_td(td), 0);
+}
+
+/* A thread domain keeps its device, and the worker that has its doorbells. */
+static void
+test_thread_domain_stays(void **state)
+{
+	struct uroce_worker *w = uroce_create_worker(-1);
+	struct ibv_context *context;
+	struct test_rings wire;
+	struct ibv_td *td;
+
+	assert_non_null(w);
+	test_rings_create(&wire, 1);
+	context = uroce_open_port(wire.port_id, NULL, &w, 1);
+	assert_non_null(context);
+	td = uroce_alloc_td_on(context, w);
+	assert_non_null(td);
+	assert_int_equal(w->devices, 2);
+	assert_int_equal(uroce_close_device(context), EBUSY);
+	assert_int_equal(uroce_dealloc_td(td), 0);
+	assert_int_equal(w->devices, 1);
+	assert_int_equal(uroce_close_device(context), 0);
+	assert_int_equal(uroce_destroy_worker(w), 0);
+	test_rings_destroy(&wire);
+}
+
 /* XRC targets have no CQ: the workers get equally many. */
 static void
 test_xrc_targets(void **state)
@@ -172,6 +275,9 @@ UROCE_TESTS(port_affinity)
 		cmocka_unit_test(test_vectors),
 		cmocka_unit_test(test_thread_domain),
 		cmocka_unit_test(test_thread_domain_refused),
+		cmocka_unit_test(test_doorbells),
+		cmocka_unit_test(test_late_doorbell),
+		cmocka_unit_test(test_thread_domain_stays),
 		cmocka_unit_test(test_xrc_targets),
 	};
 

@@ -51,7 +51,7 @@ uroce_worker_sleep(struct uroce_worker *w, enum uroce_sleep how, uint64_t ns)
 	 * request, or the poster sees the sleep. The poll above does not suffice: another thread may have held the
 	 * turn, and may have taken the doorbells before the request was posted. */
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
-	busy = busy || (how != UROCE_SLEEP_SPARE && uroce_engine_is_rung(&w->engine));
+	busy = busy || (how != UROCE_SLEEP_SPARE && uroce_engine_has_doorbells(&w->engine));
 	if (!busy)
 		futex_wait(&w->sleep, how, ns);
 	return __atomic_exchange_n(&w->sleep, UROCE_AWAKE, __ATOMIC_RELAXED) == UROCE_AWAKE || busy;

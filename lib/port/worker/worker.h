@@ -9,6 +9,7 @@
 #define UROCE_PORT_WORKER_WORKER_H
 
 #include <assert.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -141,6 +142,13 @@ uint64_t uroce_worker_read_clocks(struct uroce_worker *a, struct uroce_worker *b
 /** Add a queue to its worker, or remove it. Control threads. */
 void uroce_worker_add_queue(struct uroce_worker *w, struct uroce_port_queue *q);
 void uroce_worker_del_queue(struct uroce_worker *w, struct uroce_port_queue *q);
+
+/** Is the calling thread the last one that has called uroce_worker_poll()? */
+static inline bool
+uroce_worker_is_poller(const struct uroce_worker *w)
+{
+	return __atomic_load_n(&w->poller, __ATOMIC_RELAXED) == (uint64_t)pthread_self();
+}
 
 /** As uroce_worker_poll(), on behalf of the owner: does not change the owner, and runs no callbacks. */
 unsigned int uroce_worker_round(struct uroce_worker *w);

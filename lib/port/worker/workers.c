@@ -203,7 +203,7 @@ uroce_worker_leave(struct uroce_worker *w)
 	/* another thread may poll with the lcore id, and so the caches, of a thread that drives the worker */
 	RTE_VERIFY(!uroce_worker_is_driven(w));
 	uroce_worker_enter(w);
-	if (__atomic_load_n(&w->poller, __ATOMIC_RELAXED) == (uint64_t)pthread_self())
+	if (uroce_worker_is_poller(w))
 		__atomic_store_n(&w->poller, 0, __ATOMIC_RELAXED);
 	uroce_worker_exit(w);
 	uroce_pools_flush();

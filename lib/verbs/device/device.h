@@ -23,6 +23,7 @@
 #include "wire/template.h"
 
 struct uroce_ah;
+struct uroce_bells;
 struct uroce_congestion;
 struct uroce_context;
 struct uroce_cq;
@@ -60,6 +61,10 @@ struct uroce_transport_ops {
 	/* Replace the ring in which the responder keeps READs and atomics. It has a power of two of zeroed entries of
 	 * UROCE_RD_ATOMIC_BYTES; NULL: the responder has no ring. @return the previous ring, or NULL */
 	void *(*qp_rd_atomics)(struct uroce_qp *qp, void *ring, uint32_t entries);
+	/* Have the engine look at the doorbells of a thread domain, answer them now, or answer them for the last time. */
+	void (*bells_add)(struct uroce_bells *bells);
+	void (*bells_take)(struct uroce_bells *bells);
+	void (*bells_del)(struct uroce_bells *bells);
 	/* @return the engine's time, ns of the device's clock */
 	uint64_t (*engine_now)(const struct uroce_engine *engine);
 	/* Arm a CQ's timer, or remove it. At the deadline the engine calls uroce_cq_timeout(). */
@@ -75,6 +80,8 @@ struct uroce_worker_ops {
 	/* Between enter and exit the calling thread runs the engine, and no other thread does. Not recursive. */
 	void (*engine_enter)(struct uroce_engine *engine);
 	void (*engine_exit)(struct uroce_engine *engine);
+	/* A thread domain that names the engine is destroyed: the engine's worker may be destroyed, too. */
+	void (*engine_put)(struct uroce_engine *engine);
 	/* Tell the QP's worker of new work on the send queue, or of work to flush. Any thread. */
 	void (*doorbell)(struct uroce_qp *qp);
 	/* For a calling thread that waits: poll the workers that no other thread owns. Not between enter and exit. */

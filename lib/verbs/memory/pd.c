@@ -3,12 +3,14 @@
  *
  * Allocates and frees protection domains (R47), thread domains and parent domains. A parent domain is an alias of a
  * protection domain with the application's allocator for the rings of queues. A thread domain saves the locks of its QPs
- * and CQs, and may name the engine of its QPs. Control threads.
+ * and CQs; if it names the engine of its QPs, it saves the atomic operations of doorbells, too. Control threads.
  */
 
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
+
+#include <rte_malloc.h>
 
 #include "uroce.h"
 #include "uroce_config.h"
@@ -16,6 +18,7 @@
 #include "verbs/device/context.h"
 #include "verbs/memory/pd.h"
 #include "verbs/memory/ring.h"
+#include "verbs/qp/bells.h"
 
 /* IBV_PARENT_DOMAIN_INIT_ATTR_ALLOW_CC_UNPROTECTED_ALLOC of rdma-core 64. It has no effect: the library runs inside the
  * confidential guest, and can access protected memory. */
@@ -26,6 +29,7 @@
 struct thread_domain {
 	struct ibv_td ibv;
 	struct uroce_engine *engine; /* of its QPs; NULL: it names none. Constant */
+	struct uroce_bells *bells; /* of that engine; NULL: none. Constant */
 	uint32_t refs; /* atomic: parent domains (R47) */
 };
 
@@ -94,17 +98,82 @@ uroce_alloc_pd(struct ibv_context *context)
 	return pd == NULL ? NULL : &pd->ibv;
 }
 
+/* A thread domain counts as a domain of its device, which cannot be closed before. */
+static struct thread_domain *
+td_alloc(struct ibv_context *context)
+{
+	struct thread_domain *td;
+	uint32_t unused;
+
+	if (!count_in(uroce_device_of(context), &unused))
+		return NULL;
+	td = calloc(1, sizeof(*td));
+	if (td == NULL) {
+		count_out(uroce_device_of(context));
+		return NULL;
+	}
+	td->ibv.context = context;
+	uroce_context_get(context);
+	return td;
+}
+
+static void
+td_free(struct thread_domain *td)
+{
+	struct ibv_context *context = td->ibv.context;
+
+	free(td);
+	count_out(uroce_device_of(context));
+	uroce_context_put(context);
+}
+
+/* The thread that drives a worker with poll_progress sleeps, and looks only at the other doorbells. */
+static int
+bells_create(struct thread_domain *td)
+{
+	struct uroce_device *dev = uroce_device_of(td->ibv.context);
+	struct uroce_bells *bells;
+
+	if (td->engine == NULL || dev->poll_progress)
+		return 0;
+	bells = uroce_device_alloc(dev, "uroce_bells", sizeof(*bells));
+	if (bells == NULL)
+		return ENOMEM;
+	bells->engine = td->engine;
+	dev->ops.worker->engine_enter(td->engine);
+	dev->ops.transport->bells_add(bells);
+	dev->ops.worker->engine_exit(td->engine);
+	td->bells = bells;
+	return 0;
+}
+
+static void
+bells_destroy(struct thread_domain *td)
+{
+	struct uroce_device *dev = uroce_device_of(td->ibv.context);
+
+	if (td->bells == NULL)
+		return;
+	dev->ops.worker->engine_enter(td->engine);
+	dev->ops.transport->bells_del(td->bells);
+	dev->ops.worker->engine_exit(td->engine);
+	rte_free(td->bells);
+}
+
 struct ibv_td *
 uroce_td_create(struct ibv_context *context, struct uroce_engine *engine)
 {
-	struct thread_domain *td = calloc(1, sizeof(*td));
+	struct thread_domain *td = td_alloc(context);
 
 	if (td == NULL)
-		return NULL;
-	td->ibv.context = context;
+		goto failed;
 	td->engine = engine;
-	uroce_context_get(context);
-	return &td->ibv;
+	if (bells_create(td) == 0)
+		return &td->ibv;
+	td_free(td);
+failed:
+	errno = ENOMEM;
+	return NULL;
 }
 
 struct ibv_td *
@@ -125,6 +194,14 @@ uroce_pd_engine(const struct ibv_pd *pd)
 	return td != NULL ? td->engine : NULL;
 }
 
+struct uroce_bells *
+uroce_pd_bells(const struct ibv_pd *pd)
+{
+	const struct thread_domain *td = td_of(pd);
+
+	return td != NULL ? td->bells : NULL;
+}
+
 bool
 uroce_pd_is_single_threaded(const struct ibv_pd *pd)
 {
@@ -135,13 +212,14 @@ int
 uroce_dealloc_td(struct ibv_td *ibv)
 {
 	struct thread_domain *td = (struct thread_domain *)ibv;
-	struct ibv_context *context = ibv->context;
 
 	/* pairs with the release in leave() */
 	if (__atomic_load_n(&td->refs, __ATOMIC_ACQUIRE) != 0)
 		return EBUSY;
-	free(td);
-	uroce_context_put(context);
+	bells_destroy(td);
+	if (td->engine != NULL)
+		uroce_device_of(ibv->context)->ops.worker->engine_put(td->engine);
+	td_free(td);
 	return 0;
 }
 

@@ -279,6 +279,9 @@ qp_create(struct uroce_device *dev, struct ibv_pd *pd, const struct ibv_qp_init_
 	ret = -dev->ops.worker->qp_attach(qp);
 	if (ret != 0)
 		goto put_qpn;
+	qp->sq.bells = uroce_pd_bells(qp->ibv.pd);
+	if (qp->sq.bells != NULL && qp->sq.bells->engine != qp->engine)
+		qp->sq.bells = NULL; /* the device no longer uses the thread domain's worker */
 	get_refs(qp);
 	publish(dev, qp->ibv.qp_num, qp);
 	pthread_rwlock_unlock(&dev->engines_lock);
@@ -324,10 +327,24 @@ uroce_xrc_qp_create(struct uroce_device *dev, struct uroce_xrc_target *target)
 	return qp_create(dev, NULL, &init, 0, target);
 }
 
+/* A thread that posts while the QP moves may ring the doorbells of the previous engine, which would find the QP freed. */
+static void
+leave_bells(struct uroce_qp *qp)
+{
+	struct uroce_bells *bells = uroce_pd_bells(qp->ibv.pd);
+
+	if (bells == NULL || qp->sq.bells == bells)
+		return;
+	qp->dev->ops.worker->engine_enter(bells->engine);
+	qp->dev->ops.transport->bells_take(bells);
+	qp->dev->ops.worker->engine_exit(bells->engine);
+}
+
 void
 uroce_qp_withdraw(struct uroce_qp *qp)
 {
 	publish(qp->dev, qp->ibv.qp_num, NULL);
+	leave_bells(qp);
 	uroce_qp_enter(qp);
 	qp->dev->ops.transport->qp_detach(qp);
 	uroce_qp_exit(qp);

@@ -21,6 +21,7 @@
 #include "mem/mw.h"
 #include "verbs/device/device.h"
 #include "verbs/cq/cq.h"
+#include "verbs/qp/bells.h"
 #include "verbs/qp/history.h"
 #include "wire/headers.h"
 #include "uroce_config.h"
@@ -97,6 +98,7 @@ struct uroce_wq {
 	/* send queue only, any thread: the doorbell queue holds a QP once */
 	uint32_t rung;			/* atomic exchange */
 	struct uroce_qp *doorbell_next;
+	struct uroce_bells *bells;	/* of the thread domain; NULL: none. Changed when the QP moves; atomic */
 	const struct ibv_pd *pd;	/* the protection domain of its memory, no parent domain. Constant */
 	/* worker */
 	uint32_t head __rte_cache_aligned;	/* worker: release; poster: acquire. Oldest in use */
