@@ -8,7 +8,9 @@
 #ifndef UROCE_PORT_PORT_H
 #define UROCE_PORT_PORT_H
 
+#include <assert.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <pthread.h>
 
@@ -137,6 +139,9 @@ struct uroce_port {
 	struct uroce_port_conf conf; /* of the last start, without pointers */
 };
 
+static_assert(sizeof(struct uroce_port_queue) % RTE_CACHE_LINE_SIZE == 0, "queues of different workers share no line");
+static_assert(offsetof(struct uroce_port, neighbors) % RTE_CACHE_LINE_SIZE == 0,
+	      "all workers read the lines before, and worker 0 writes those after");
 static_assert(UROCE_MAX_GID <= 64, "uroce_port.announce has a bit for each");
 
 static inline struct uroce_port *

@@ -109,6 +109,13 @@ struct uroce_worker {
 static_assert(offsetof(struct uroce_worker, load) + sizeof(struct uroce_load) <=
 		      offsetof(struct uroce_worker, now_ns) + RTE_CACHE_LINE_SIZE,
 	      "a round writes one line of its worker");
+/* Other workers read the constant fields, and threads that post write the doorbells. */
+static_assert(offsetof(struct uroce_worker, inbox) % RTE_CACHE_LINE_SIZE == 0 &&
+		      offsetof(struct uroce_worker, turn) % RTE_CACHE_LINE_SIZE == 0 &&
+		      offsetof(struct uroce_worker, now_ns) % RTE_CACHE_LINE_SIZE == 0 &&
+		      offsetof(struct uroce_engine, doorbells) % RTE_CACHE_LINE_SIZE == 0 &&
+		      sizeof(struct uroce_worker) % RTE_CACHE_LINE_SIZE == 0,
+	      "a cache line is written by one thread");
 
 static inline struct uroce_worker *
 uroce_worker_of(struct uroce_engine *engine)

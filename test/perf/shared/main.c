@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Tests that workers share no cache lines on the data path. Three workers of one device, each on its own lcore, post,
- * send, receive and complete on their own queue pairs, as requester and as responder. No cache line may have been
- * written by one worker and accessed by another. The main thread runs the other end of the wire, which is not watched.
- * If workers must share something, such as a CQ or frames for another worker, they share only that.
+ * Tests that workers share no cache lines on the data path, and execute no atomic operations for a packet. Three workers,
+ * each on its own lcore, drive a queue of each of two devices, as those of uroce-perf --workers 3. They post, send, receive
+ * and complete on their own queue pairs, as requester and as responder. No cache line may have been written by one worker
+ * and accessed by another. If workers must share something, such as a CQ or frames for another worker, they share only that.
  */
 
 #include <setjmp.h>
@@ -13,6 +13,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 #include <rte_debug.h>
@@ -23,6 +24,7 @@
 #include <rte_mbuf.h>
 #include <rte_mempool.h>
 
+#include "port/port.h"
 #include "port/worker/worker.h"
 #include "touched.h"
 #include "uroce.h"
@@ -37,12 +39,12 @@
 #define DEPTH	   32
 #define WARM	   200 /* rounds until caches, pools and rings have used all of their elements */
 #define ROUNDS	   50
+#define POLLS	   4 /* of a worker, in a round of an end */
 #define ACCESS \
 	(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC)
 
 struct end {
 	struct ibv_context *ctx;
-	struct uroce_worker *workers[WORKERS];
 	struct ibv_pd *pd;
 	union ibv_gid gid;
 	/* one for each worker */
@@ -56,14 +58,16 @@ struct end {
 	unsigned int received[QPS]; /* completed receives, which the QP's worker posts again */
 };
 
-/* Objects that the workers of the watched end share, beside the device. */
+/* Objects that the workers share, beside the devices. */
 struct sharing {
 	bool cq;
 	bool mr;
 	bool crossed; /* frames arrive at the queue of another worker */
 };
 
-static struct end ends[2]; /* the first is watched */
+static struct uroce_worker *workers[WORKERS]; /* of both ends */
+static struct end ends[2];
+static uint64_t handed_before; /* frames handed over while neighbors were resolved */
 static uint16_t ports[2][2]; /* straight, and turned by one queue */
 
 /* ---- the two ends ---- */
@@ -74,10 +78,29 @@ domain_create(struct end *e, unsigned int worker)
 {
 	struct ibv_parent_domain_init_attr attr = { .pd = e->pd };
 
-	e->tds[worker] = attr.td = uroce_alloc_td_on(e->ctx, e->workers[worker]);
+	e->tds[worker] = attr.td = uroce_alloc_td_on(e->ctx, workers[worker]);
 	assert_non_null(attr.td);
 	e->domains[worker] = uroce_alloc_parent_domain(e->ctx, &attr);
 	assert_non_null(e->domains[worker]);
+}
+
+/* A CQ of the worker's thread, or one for all workers. */
+static void
+cq_create(struct end *e, unsigned int worker, const struct sharing *s)
+{
+	struct ibv_cq_init_attr_ex attr = {
+		.cqe = 1024,
+		.comp_vector = worker,
+		.comp_mask = s->cq ? 0 : IBV_CQ_INIT_ATTR_MASK_PD,
+		.parent_domain = e->domains[worker],
+	};
+	struct ibv_cq_ex *cq = NULL;
+
+	if (!s->cq || worker == 0) {
+		cq = uroce_create_cq_ex(e->ctx, &attr);
+		assert_non_null(cq);
+	}
+	e->cqs[worker] = cq != NULL ? ibv_cq_ex_to_cq(cq) : e->cqs[0];
 }
 
 static void
@@ -93,8 +116,7 @@ objects_create(struct end *e, const struct sharing *s)
 	assert_non_null(e->pd);
 	for (unsigned int i = 0; i < WORKERS; i++) {
 		domain_create(e, i);
-		e->cqs[i] = s->cq && i > 0 ? e->cqs[0] : uroce_create_cq(e->ctx, 1024, NULL, NULL, (int)i);
-		assert_non_null(e->cqs[i]);
+		cq_create(e, i, s);
 		/* on separate cache lines, as a well-written program does */
 		e->memory[i] = rte_zmalloc("shared", BYTES, RTE_CACHE_LINE_SIZE);
 		assert_non_null(e->memory[i]);
@@ -107,7 +129,7 @@ objects_create(struct end *e, const struct sharing *s)
 		attr.send_cq = attr.recv_cq = e->cqs[i % WORKERS];
 		e->qps[i] = uroce_create_qp(e->domains[i % WORKERS], &attr);
 		assert_non_null(e->qps[i]);
-		assert_ptr_equal(uroce_qp_worker(e->qps[i]), e->workers[i % WORKERS]);
+		assert_ptr_equal(uroce_qp_worker(e->qps[i]), workers[i % WORKERS]);
 		e->outstanding[i] = e->received[i] = 0;
 	}
 }
@@ -119,11 +141,7 @@ end_open(struct end *e, uint16_t port_id, const char *address, const struct shar
 		.size = sizeof(conf), .no_loopback = 1, .log2_max_qp = 8, .log2_max_mr = 8,
 	};
 
-	for (unsigned int i = 0; i < WORKERS; i++) {
-		e->workers[i] = uroce_create_worker(-1);
-		assert_non_null(e->workers[i]);
-	}
-	e->ctx = uroce_open_port(port_id, &conf, e->workers, WORKERS);
+	e->ctx = uroce_open_port(port_id, &conf, workers, WORKERS);
 	assert_non_null(e->ctx);
 	assert_int_equal(uroce_add_address(e->ctx, address), 0);
 	assert_int_equal(uroce_query_gid(e->ctx, 1, 1, &e->gid), 0);
@@ -145,8 +163,6 @@ end_close(struct end *e, const struct sharing *s)
 	}
 	assert_int_equal(uroce_dealloc_pd(e->pd), 0);
 	assert_int_equal(uroce_close_device(e->ctx), 0);
-	for (unsigned int i = 0; i < WORKERS; i++)
-		assert_int_equal(uroce_destroy_worker(e->workers[i]), 0);
 }
 
 static void
@@ -262,8 +278,8 @@ worker_round(struct end *e, const struct end *peer, unsigned int worker, const s
 			post_recv(e, i, s);
 		qp_round(e, peer, i, s);
 	}
-	for (unsigned int i = 0; i < 4; i++)
-		uroce_worker_poll(e->workers[worker]);
+	for (unsigned int i = 0; i < POLLS; i++)
+		uroce_worker_poll(workers[worker]);
 	take(e, worker);
 }
 
@@ -279,11 +295,10 @@ watched_turn(void *arg)
 
 	touched_as(t->worker);
 	worker_round(&ends[0], &ends[1], t->worker, t->sharing);
+	worker_round(&ends[1], &ends[0], t->worker, t->sharing);
 	touched_as(TOUCHED_NOBODY);
 	return 0;
 }
-
-static const struct sharing nothing;
 
 static void
 rounds(unsigned int n, const struct sharing *s)
@@ -294,7 +309,6 @@ rounds(unsigned int n, const struct sharing *s)
 
 			assert_int_equal(rte_eal_remote_launch(watched_turn, &t, w + 1), 0);
 			rte_eal_wait_lcore(w + 1);
-			worker_round(&ends[1], &ends[0], w, &nothing);
 		}
 	}
 }
@@ -374,6 +388,78 @@ judge(const struct touched_line *line, void *arg)
 		    line->readers, line->code[0], line->code[1]);
 }
 
+/* ---- atomic operations ---- */
+
+struct atomics {
+	uint64_t turns[WORKERS];  /* a poll takes the worker's turn */
+	uint64_t fences[WORKERS]; /* a poll begins to read under RCU */
+	uint64_t others;
+};
+
+/* The first worker looks after the ports, a few times a second. */
+static bool
+is_upkeep(const struct touched_atomic *atomic)
+{
+	for (unsigned int i = 0; i < 2; i++) {
+		const struct uroce_port *port = uroce_port_of_context(ends[i].ctx);
+
+		if (atomic->thread == 0 && atomic->address - (uintptr_t)port < sizeof(*port))
+			return true;
+	}
+	return false;
+}
+
+static void
+atomic_judge(const struct touched_atomic *atomic, void *arg)
+{
+	struct atomics *a = arg;
+
+	if (atomic->address == 0) {
+		a->fences[atomic->thread] += atomic->count;
+	} else if (atomic->address == (uintptr_t)&workers[atomic->thread]->turn) {
+		a->turns[atomic->thread] += atomic->count;
+	} else if (!is_upkeep(atomic)) {
+		a->others += atomic->count;
+		print_message("worker %u: %llu atomic operations on %#zx at %p\n", atomic->thread,
+			      (unsigned long long)atomic->count, (size_t)atomic->address, atomic->code);
+	}
+}
+
+/* A poll takes the turn by one atomic operation, and has one fence. Its packets, messages and completions have none. */
+static void
+atomics_check(void)
+{
+	const uint64_t polls = 2 * ROUNDS * POLLS;
+	struct atomics a = { 0 };
+
+	touched_atomics(atomic_judge, &a);
+	for (unsigned int w = 0; w < WORKERS; w++) {
+		print_message("worker %u: %llu polls, %llu turns, %llu fences\n", w, (unsigned long long)polls,
+			      (unsigned long long)a.turns[w], (unsigned long long)a.fences[w]);
+		assert_int_equal(a.turns[w], polls);
+		if (w != 0) /* upkeep has fences, too */
+			assert_int_equal(a.fences[w], polls);
+	}
+	assert_int_equal(a.others, 0);
+}
+
+/* Get the number of frames that arrived at the queue of another worker than their QP's. */
+static uint64_t
+handed_over(void)
+{
+	struct uroce_counter counters[512];
+	uint64_t frames = 0;
+
+	for (unsigned int i = 0; i < 2; i++) {
+		unsigned int n = uroce_query_counters(ends[i].ctx, counters, RTE_DIM(counters));
+
+		for (unsigned int k = 0; k < RTE_MIN(n, RTE_DIM(counters)); k++)
+			if (strcmp(counters[k].name, "handed_over") == 0)
+				frames += counters[k].value;
+	}
+	return frames;
+}
+
 static void
 report(const struct verdict *v)
 {
@@ -398,19 +484,24 @@ run(const struct sharing *s)
 {
 	static const char *const addresses[2] = { "10.0.0.1/24", "10.0.0.2/24" };
 
+	for (unsigned int i = 0; i < WORKERS; i++) {
+		workers[i] = uroce_create_worker(-1);
+		assert_non_null(workers[i]);
+	}
 	for (unsigned int i = 0; i < 2; i++)
-		end_open(&ends[i], ports[s->crossed][i], addresses[i], i == 0 ? s : &nothing);
+		end_open(&ends[i], ports[s->crossed][i], addresses[i], s);
 	for (unsigned int i = 0; i < QPS; i++) {
 		connect_to(&ends[0], &ends[1], i);
 		connect_to(&ends[1], &ends[0], i);
 		for (unsigned int k = 0; k < 4; k++) {
 			post_recv(&ends[0], i, s);
-			post_recv(&ends[1], i, &nothing);
+			post_recv(&ends[1], i, s);
 		}
 	}
 	touched_forget();
 	rounds(WARM, s);
 	touched_forget();
+	handed_before = handed_over();
 	rounds(ROUNDS, s);
 }
 
@@ -419,11 +510,13 @@ end_run(const struct sharing *s)
 {
 	/* packets in flight arrive, and their mbufs return to their pools */
 	rounds(20, s);
-	end_close(&ends[0], s);
-	end_close(&ends[1], &nothing);
+	for (unsigned int i = 0; i < 2; i++)
+		end_close(&ends[i], s);
+	for (unsigned int i = 0; i < WORKERS; i++)
+		assert_int_equal(uroce_destroy_worker(workers[i]), 0);
 }
 
-/* With separate queue pairs, workers share nothing. */
+/* Workers that use their own queue pairs, CQs and memory share nothing, and hand over no frames. */
 static void
 test_nothing_is_shared(void **state)
 {
@@ -434,46 +527,50 @@ test_nothing_is_shared(void **state)
 	touched_shared(judge, &v);
 	report(&v);
 	assert_int_equal(v.unknown, 0);
+	atomics_check();
+	assert_int_equal(handed_over(), handed_before);
 	end_run(&s);
 }
 
-/* A shared CQ is found: else the test above would prove nothing. */
+/* A shared CQ is found, and so are the locks of its pollers: else the test above would prove nothing. */
 static void
 test_a_cq_is_shared(void **state)
 {
 	const struct sharing s = { .cq = true };
 	struct verdict v = { 0 };
-	const struct uroce_cq *cq;
+	struct atomics a = { 0 };
 
 	run(&s);
-	cq = uroce_cq_of(ends[0].cqs[0]);
-	allow(&v, "CQ", cq, sizeof(*cq));
-	allow(&v, "its entries", cq->put.wcs, ((size_t)cq->put.mask + 1) * sizeof(*cq->put.wcs));
+	for (unsigned int i = 0; i < 2; i++) {
+		const struct uroce_cq *cq = uroce_cq_of(ends[i].cqs[0]);
+
+		allow(&v, "CQ", cq, sizeof(*cq));
+		allow(&v, "its entries", cq->put.wcs, ((size_t)cq->put.mask + 1) * sizeof(*cq->put.wcs));
+	}
 	touched_shared(judge, &v);
 	report(&v);
 	assert_int_equal(v.unknown, 0);
 	assert_true(v.allowed[0].lines >= 2); /* of producers and of consumers */
 	assert_true(v.allowed[1].lines > 0);
+	touched_atomics(atomic_judge, &a);
+	assert_true(a.others > 0);
 	end_run(&s);
 }
 
-/* One region for all workers, as in a program that registers its pool once: they share its count of mbufs. */
+/* One region for all workers, as in a program that registers its pool once: each counts its own mbufs. */
 static void
 test_a_region_is_shared(void **state)
 {
 	const struct sharing s = { .mr = true };
 	struct verdict v = { 0 };
-	struct uroce_mr *mr;
 
 	run(&s);
-	mr = (struct uroce_mr *)ends[0].mrs[0];
-	allow(&v, "mbufs attached", &mr->attached, sizeof(mr->attached));
-	allow(&v, "mbufs released", &mr->released, sizeof(mr->released));
-	/* all workers use the same memory */
-	allow(&v, "memory", ends[0].memory[0], BYTES);
+	for (unsigned int i = 0; i < 2; i++)
+		allow(&v, "memory", ends[i].memory[0], BYTES);
 	touched_shared(judge, &v);
 	report(&v);
 	assert_int_equal(v.unknown, 0);
+	atomics_check();
 	end_run(&s);
 }
 
@@ -486,9 +583,9 @@ test_frames_are_handed_over(void **state)
 
 	run(&s);
 	for (unsigned int i = 0; i < WORKERS; i++)
-		allow(&v, "inbox", ends[0].workers[i]->inbox,
+		allow(&v, "inbox", workers[i]->inbox,
 		      (size_t)rte_ring_get_memsize_elem(sizeof(struct uroce_inbox_item),
-							rte_ring_get_size(ends[0].workers[i]->inbox)));
+							rte_ring_get_size(workers[i]->inbox)));
 	touched_shared(judge, &v);
 	report(&v);
 	assert_int_equal(v.unknown, 0);

@@ -18,8 +18,12 @@
 #define LINES (1u << 20) /* of the table, a power of two */
 #define LINE_BYTES RTE_CACHE_LINE_SIZE
 
+#define ATOMICS 1024
+
 static struct touched_line *lines;
 static uint32_t used;
+static struct touched_atomic atomics[ATOMICS];
+static unsigned int nb_atomics;
 static __thread uint32_t me = TOUCHED_NOBODY;
 
 void
@@ -37,6 +41,7 @@ touched_forget(void)
 	RTE_VERIFY(lines != NULL);
 	memset(lines, 0, LINES * sizeof(*lines));
 	used = 0;
+	nb_atomics = 0;
 }
 
 static struct touched_line *
@@ -75,6 +80,29 @@ touch(const volatile void *p, size_t bytes, bool write, const void *code)
 		else
 			line->readers |= bit;
 	}
+}
+
+static void
+count(const volatile void *p, const void *code)
+{
+	unsigned int i = 0;
+
+	if (me == TOUCHED_NOBODY)
+		return;
+	while (i < nb_atomics && (atomics[i].address != (uintptr_t)p || atomics[i].code != code || atomics[i].thread != me))
+		i++;
+	if (i == nb_atomics) {
+		RTE_VERIFY(nb_atomics < ATOMICS);
+		atomics[nb_atomics++] = (struct touched_atomic){ (uintptr_t)p, code, me, 0 };
+	}
+	atomics[i].count++;
+}
+
+void
+touched_atomics(void (*f)(const struct touched_atomic *atomic, void *arg), void *arg)
+{
+	for (unsigned int i = 0; i < nb_atomics; i++)
+		f(&atomics[i], arg);
 }
 
 static bool
@@ -185,6 +213,7 @@ SET(touched_memset)
 	{ \
 		RTE_SET_USED(order); \
 		touch(p, sizeof(type), true, CODE); \
+		count(p, CODE); \
 		return __atomic_fetch_##op(p, v, __ATOMIC_SEQ_CST); \
 	}
 
@@ -195,6 +224,7 @@ SET(touched_memset)
 		RTE_SET_USED(order); \
 		RTE_SET_USED(failed); \
 		touch(p, sizeof(type), true, CODE); \
+		count(p, CODE); \
 		return __atomic_compare_exchange_n(p, expected, v, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST); \
 	}
 
@@ -207,14 +237,16 @@ SET(touched_memset)
 	} \
 	void __tsan_atomic##bits##_store(volatile type *p, type v, int order) \
 	{ \
-		RTE_SET_USED(order); \
 		touch(p, sizeof(type), true, CODE); \
+		if (order == __ATOMIC_SEQ_CST) /* an exchange */ \
+			count(p, CODE); \
 		__atomic_store_n(p, v, __ATOMIC_SEQ_CST); \
 	} \
 	type __tsan_atomic##bits##_exchange(volatile type *p, type v, int order) \
 	{ \
 		RTE_SET_USED(order); \
 		touch(p, sizeof(type), true, CODE); \
+		count(p, CODE); \
 		return __atomic_exchange_n(p, v, __ATOMIC_SEQ_CST); \
 	} \
 	FETCH(bits, type, add) \
@@ -233,7 +265,8 @@ ATOMIC(64, uint64_t)
 void
 __tsan_atomic_thread_fence(int order)
 {
-	RTE_SET_USED(order);
+	if (order == __ATOMIC_SEQ_CST) /* the others are no instructions */
+		count(NULL, CODE);
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 }
 
