@@ -80,29 +80,55 @@ check_limits(const struct perf_end *end, char *error, size_t room)
 	return 0;
 }
 
+/* Create domains of device d. QPs belong to the worker that the thread domain names. */
 static int
-objects_create(struct perf_end *end, char *error, size_t room)
+domains_create(struct perf_end *end, unsigned int d, char *error, size_t room)
+{
+	struct ibv_context *ctx = end->host->devs[d].ctx;
+	struct ibv_parent_domain_init_attr attr;
+
+	end->pds[d] = uroce_alloc_pd(ctx);
+	end->tds[d] = uroce_alloc_td_on(ctx, end->worker);
+	attr = (struct ibv_parent_domain_init_attr){ .pd = end->pds[d], .td = end->tds[d] };
+	if (attr.pd != NULL && attr.td != NULL)
+		end->domains[d] = uroce_alloc_parent_domain(ctx, &attr);
+	return end->domains[d] != NULL ? 0
+				       : fail(error, room, "cannot create a protection domain: %s", strerror(errno));
+}
+
+static int
+cq_create(struct perf_end *end, unsigned int d, char *error, size_t room)
 {
 	const uint32_t devs = end->host->nb_devs;
 	const uint32_t qps = (end->nb_qps + devs - 1) / devs;
-	const int cqes = (int)(qps * (end->send_depth + end->recv_depth));
+	struct ibv_cq_init_attr_ex attr = {
+		.cqe = qps * (end->send_depth + end->recv_depth),
+		.comp_vector = end->lane,
+		.comp_mask = IBV_CQ_INIT_ATTR_MASK_PD,
+		.parent_domain = end->domains[d],
+	};
+	struct ibv_cq_ex *cq = uroce_create_cq_ex(end->host->devs[d].ctx, &attr);
 
-	for (unsigned int d = 0; d < devs; d++) {
-		struct ibv_context *ctx = end->host->devs[d].ctx;
+	if (cq == NULL)
+		return fail(error, room, "cannot create a completion queue of %u entries: %s", attr.cqe,
+			    strerror(errno));
+	end->cqs[d] = ibv_cq_ex_to_cq(cq);
+	return 0;
+}
 
-		end->pds[d] = uroce_alloc_pd(ctx);
-		if (end->pds[d] == NULL)
-			return fail(error, room, "cannot create a protection domain: %s", strerror(errno));
+static int
+objects_create(struct perf_end *end, char *error, size_t room)
+{
+	for (unsigned int d = 0; d < end->host->nb_devs; d++) {
+		if (domains_create(end, d, error, room) != 0)
+			return -1;
 		end->mrs[d] = uroce_reg_mr(end->pds[d], end->buffer, end->buffer_bytes,
 					   REMOTE_ACCESS);
 		if (end->mrs[d] == NULL)
 			return fail(error, room, "cannot register %zu bytes: %s", end->buffer_bytes,
 				    strerror(errno));
-		/* the QPs belong to the worker of this completion vector */
-		end->cqs[d] = uroce_create_cq(ctx, cqes, NULL, NULL, (int)end->lane);
-		if (end->cqs[d] == NULL)
-			return fail(error, room, "cannot create a completion queue of %d entries: %s", cqes,
-				    strerror(errno));
+		if (cq_create(end, d, error, room) != 0)
+			return -1;
 	}
 	return 0;
 }
@@ -129,7 +155,7 @@ qp_create(struct perf_end *end, unsigned int dev)
 		.qp_access_flags = REMOTE_ACCESS,
 	};
 	const int rights = end->params.transport == PERF_UD ? IBV_QP_QKEY : IBV_QP_ACCESS_FLAGS;
-	struct ibv_qp *qp = uroce_create_qp(end->pds[dev], &init);
+	struct ibv_qp *qp = uroce_create_qp(end->domains[dev], &init);
 	int ret;
 
 	if (qp == NULL)
@@ -356,6 +382,10 @@ uroce_perf_end_destroy(struct perf_end *end)
 			ret |= uroce_destroy_cq(end->cqs[d]);
 		if (end->mrs[d] != NULL)
 			ret |= uroce_dereg_mr(end->mrs[d]);
+		if (end->domains[d] != NULL)
+			ret |= uroce_dealloc_pd(end->domains[d]);
+		if (end->tds[d] != NULL)
+			ret |= uroce_dealloc_td(end->tds[d]);
 		if (end->pds[d] != NULL)
 			ret |= uroce_dealloc_pd(end->pds[d]);
 	}

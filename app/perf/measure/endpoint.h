@@ -98,6 +98,8 @@ struct perf_end {
 	size_t buffer_bytes;
 	bool buffer_mapped; /* not in DPDK's memory: payloads are copied */
 	struct ibv_pd *pds[UROCE_APP_MAX_PORTS];
+	struct ibv_td *tds[UROCE_APP_MAX_PORTS];     /* of the thread that runs the lane */
+	struct ibv_pd *domains[UROCE_APP_MAX_PORTS]; /* parent domains of both */
 	struct ibv_mr *mrs[UROCE_APP_MAX_PORTS];
 	struct ibv_cq *cqs[UROCE_APP_MAX_PORTS];
 	struct perf_qp *qps;
