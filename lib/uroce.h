@@ -75,7 +75,7 @@ struct uroce_worker_conf {
  */
 struct uroce_worker *uroce_create_worker_ex(const struct uroce_worker_conf *conf);
 
-/** @return 0; EBUSY: it runs on an lcore or a device uses it */
+/** @return 0; EBUSY: it runs on an lcore, or a device uses it, or a thread domain of uroce_alloc_td_on() */
 int uroce_destroy_worker(struct uroce_worker *worker);
 
 /**
