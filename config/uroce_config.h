@@ -67,7 +67,10 @@
 #define UROCE_RANDOM_WORDS 32		/* 64-bit words that a thread reads from getrandom(2) at a time */
 
 /* Requester and responder */
-#define UROCE_WINDOW_PACKETS 256	/* unacknowledged request PSNs per QP */
+#define UROCE_LOG2_WINDOW 8		/* default */
+#define UROCE_MIN_LOG2_WINDOW 5		/* a window has packets with AckReq, one in UROCE_ACK_REQ_PACKETS */
+#define UROCE_MAX_LOG2_WINDOW 13	/* a SACK has 16 bits for a PSN of the reorder buffer */
+#define UROCE_WINDOW_PACKETS (1 << UROCE_LOG2_WINDOW)	/* unacknowledged request PSNs per QP */
 #define UROCE_ACK_REQ_PACKETS 32	/* interval of AckReq within a message, in packets */
 #define UROCE_UC_MAX_WRONG_KEYS 4096	/* wrong keys after which a UC QP fails; an RC QP fails at the first */
 #define UROCE_BELLS 256			/* posts of a thread domain between two polls; a power of two. More cost an
@@ -84,8 +87,8 @@
 #define UROCE_ZERO_COPY_BYTES 1024	/* least payload that is sent as external mbufs */
 
 /* Loss recovery */
-#define UROCE_REORDER_WINDOW 1024		/* PSNs of the reorder buffer, and in flight while a requester recovers;
-					 * a power of two */
+#define UROCE_LOG2_REORDER_WINDOWS 2	/* windows of the reorder buffer, and in flight while a requester recovers */
+#define UROCE_REORDER_WINDOW (UROCE_WINDOW_PACKETS << UROCE_LOG2_REORDER_WINDOWS)	/* PSNs of that, by default */
 #define UROCE_REORDER_FRAMES 2048		/* out-of-order frames that a worker keeps, for all of its QPs */
 #define UROCE_MAX_REORDER_FRAMES 65534	/* the index of a frame has 16 bits */
 #define UROCE_REORDER_QPS 256		/* QPs that a worker keeps frames for; peers of other QPs retransmit */
@@ -94,7 +97,7 @@
 #define UROCE_REORDER_NS 100000000ull	/* without progress for this long, kept frames are dropped */
 #define UROCE_SACK_RUNS 32		/* most runs of a SACK */
 #define UROCE_RECOVERIES 256		/* QPs of a worker that recover selectively at a time; others go back N */
-#define UROCE_RESENT 128		/* retransmitted packets of a QP in flight */
+#define UROCE_RESENT (UROCE_WINDOW_PACKETS / 2)	/* retransmitted packets of a QP in flight, by default */
 #define UROCE_RETRIES_AT_FULL_WINDOW 1	/* retries in a row without progress before the window shrinks */
 #define UROCE_RETRY_WINDOW 8		/* PSNs in flight after more retries, until there is progress */
 #define UROCE_PROBE_MIN_NS 200000ull	/* least delay of a probe */

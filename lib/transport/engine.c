@@ -64,11 +64,12 @@ const char *const uroce_engine_counter_names[UROCE_ENGINE_COUNTER_COUNT] = {
 	[UROCE_RESP_LOCAL_LENGTH_ERROR] = "resp_local_length_error",
 };
 
-static const struct uroce_engine_limits default_limits = {
+const struct uroce_engine_limits uroce_engine_default_limits = {
 	.reorder_frames = UROCE_REORDER_FRAMES,
 	.reorder_qps = UROCE_REORDER_QPS,
 	.recoveries = UROCE_RECOVERIES,
 	.rates = UROCE_RATES,
+	.log2_window = UROCE_LOG2_WINDOW,
 };
 
 int
@@ -79,7 +80,7 @@ uroce_engine_init(struct uroce_engine *e, struct rte_mempool *header_pool, struc
 	int ret;
 
 	if (limits == NULL)
-		limits = &default_limits;
+		limits = &uroce_engine_default_limits;
 	memset(e, 0, sizeof(*e));
 	e->header_pool = header_pool;
 	e->payload_pool = payload_pool;
@@ -92,10 +93,11 @@ uroce_engine_init(struct uroce_engine *e, struct rte_mempool *header_pool, struc
 	TAILQ_INIT(&e->acks.overflow);
 	uroce_wheel_init(&e->wheel, now_ns);
 	uroce_wheel_init(&e->cq_wheel, now_ns);
-	ret = uroce_reorder_init(&e->reorder, limits->reorder_frames, limits->reorder_qps, node);
+	ret = uroce_reorder_init(&e->reorder, limits->reorder_frames, limits->reorder_qps, limits->log2_window,
+				 node);
 	if (ret < 0)
 		return ret;
-	ret = uroce_recoveries_init(&e->recoveries, limits->recoveries, node);
+	ret = uroce_recoveries_init(&e->recoveries, limits->recoveries, limits->log2_window, node);
 	if (ret < 0)
 		goto fini_reorder;
 	ret = uroce_pacer_init(&e->pacer, limits->rates, node, now_ns);

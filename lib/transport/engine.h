@@ -81,7 +81,10 @@ struct uroce_engine_limits {
 	uint32_t reorder_qps;		/* QPs that it keeps such frames for */
 	uint32_t recoveries;		/* QPs in selective recovery */
 	uint32_t rates;			/* QPs with a rate limit */
+	uint32_t log2_window;		/* at least uroce_device.log2_window of its QPs */
 };
+
+extern const struct uroce_engine_limits uroce_engine_default_limits;
 
 struct uroce_engine {
 	uint64_t now_ns;

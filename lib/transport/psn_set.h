@@ -1,34 +1,48 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * A bitmap of PSNs that are less than UROCE_REORDER_WINDOW apart, such as the packets in the reorder buffer or the
- * packets that the peer has received. The index of a PSN's bit is the PSN modulo the window, so a PSN that enters the
- * window reuses the bit of one that has left it. One thread at a time.
+ * A bitmap of PSNs that are less than a reorder window apart, such as the packets in the reorder buffer or the packets
+ * that the peer has received. The index of a PSN's bit is the PSN modulo the window, so a PSN that enters the window
+ * reuses the bit of one that has left it. One thread at a time.
  */
 
 #ifndef UROCE_TRANSPORT_PSN_SET_H
 #define UROCE_TRANSPORT_PSN_SET_H
 
-#include <assert.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <rte_common.h>
 
-#include "uroce_config.h"
-
-#define UROCE_PSN_SET_WORDS (UROCE_REORDER_WINDOW / 64)
-
-static_assert((UROCE_REORDER_WINDOW & (UROCE_REORDER_WINDOW - 1)) == 0 && UROCE_REORDER_WINDOW >= 64, "words of a set");
+/* The number of words of a set. @param window	in PSNs, a power of two, 64 or more */
+#define UROCE_PSN_SET_WORDS(window) ((window) / 64u)
 
 struct uroce_psn_set {
-	uint64_t words[UROCE_PSN_SET_WORDS];
+	uint64_t *words;
+	uint32_t window;
 };
 
-static inline uint32_t
-uroce_psn_set_word(uint32_t psn)
+/** Empty the set. Its memory is large enough for this window. */
+static inline void
+uroce_psn_set_clear(struct uroce_psn_set *s, uint32_t window)
 {
-	return (psn & (UROCE_REORDER_WINDOW - 1)) / 64;
+	s->window = window;
+	memset(s->words, 0, UROCE_PSN_SET_WORDS(window) * sizeof(s->words[0]));
+}
+
+/** Make a set the same as another, whose window its memory is large enough for. */
+static inline void
+uroce_psn_set_copy(struct uroce_psn_set *s, const struct uroce_psn_set *from)
+{
+	s->window = from->window;
+	memcpy(s->words, from->words, UROCE_PSN_SET_WORDS(from->window) * sizeof(s->words[0]));
+}
+
+static inline uint32_t
+uroce_psn_set_word(const struct uroce_psn_set *s, uint32_t psn)
+{
+	return (psn & (s->window - 1)) / 64;
 }
 
 /* Of n PSNs from psn on, those in the same word as psn. @param mask	set to their bits. @return their number */
@@ -44,7 +58,7 @@ uroce_psn_set_part(uint32_t psn, uint32_t n, uint64_t *mask)
 static inline bool
 uroce_psn_set_has(const struct uroce_psn_set *s, uint32_t psn)
 {
-	return (s->words[uroce_psn_set_word(psn)] >> (psn & 63) & 1) != 0;
+	return (s->words[uroce_psn_set_word(s, psn)] >> (psn & 63) & 1) != 0;
 }
 
 /** Add n PSNs (at most the window) from psn on to the set, or remove them. */
@@ -55,7 +69,7 @@ uroce_psn_set_put(struct uroce_psn_set *s, uint32_t psn, uint32_t n, bool in)
 	uint32_t k;
 
 	for (; n > 0; psn += k, n -= k) {
-		uint64_t *word = &s->words[uroce_psn_set_word(psn)];
+		uint64_t *word = &s->words[uroce_psn_set_word(s, psn)];
 
 		k = uroce_psn_set_part(psn, n, &mask);
 		*word = in ? *word | mask : *word & ~mask;
@@ -71,7 +85,7 @@ uroce_psn_set_run(const struct uroce_psn_set *s, uint32_t psn, uint32_t n, bool 
 	uint32_t k;
 
 	for (uint32_t done = 0; done < n; psn += k, done += k) {
-		uint64_t word = s->words[uroce_psn_set_word(psn)];
+		uint64_t word = s->words[uroce_psn_set_word(s, psn)];
 
 		k = uroce_psn_set_part(psn, n - done, &mask);
 		others = (in ? ~word : word) & mask;

@@ -47,7 +47,7 @@ struct uroce_sack {
 
 static_assert(sizeof(struct uroce_sack_run) == 4, "run of a SACK");
 static_assert(sizeof(struct uroce_sack) == 4 + 4 * UROCE_SACK_RUNS, "SACK");
-static_assert(UROCE_REORDER_WINDOW <= UINT16_MAX, "offsets of a SACK");
+static_assert(1 << (UROCE_MAX_LOG2_WINDOW + UROCE_LOG2_REORDER_WINDOWS) <= UINT16_MAX, "offsets of a SACK");
 
 #define UROCE_SACK_BYTES(runs) (4u + 4u * (runs))
 

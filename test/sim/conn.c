@@ -15,7 +15,9 @@
 
 #include "builder.h"
 #include "queues.h"
+#include "transport/requester/requester.h"
 #include "uroce.h"
+#include "verbs/qp/qp.h"
 #include "wire/psn.h"
 
 static const int mtus[] = { 256, 512, 1024, 2048, 4096 };
@@ -229,6 +231,8 @@ to_rts(struct side *s)
 	       IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN |
 		       IBV_QP_MAX_QP_RD_ATOMIC,
 	       "RTS");
+	/* the whole window at once: the messages of a seed would not let a large one grow */
+	uroce_requester_of(uroce_qp_of(s->qp))->log2_window = uroce_qp_of(s->qp)->dev->log2_window;
 }
 
 void

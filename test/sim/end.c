@@ -56,6 +56,7 @@ end_create(struct world *w, unsigned int index)
 		.numa_node = SOCKET_ID_ANY,
 		.log2_max_qp = 8,
 		.log2_max_mr = 8,
+		.log2_window = w->conf.log2_window,
 		.go_back_n = (w->conf.plain_ends >> index & 1) != 0,
 	};
 	struct end *e = rte_zmalloc(NULL, sizeof(*e), RTE_CACHE_LINE_SIZE);
@@ -65,11 +66,15 @@ end_create(struct world *w, unsigned int index)
 	e->world = w;
 	e->index = index;
 	end_set_gid(e);
+	e->limits = uroce_engine_default_limits;
+	if (w->conf.log2_window != 0)
+		e->limits.log2_window = w->conf.log2_window;
+	e->limits.reorder_frames = RTE_MAX(e->limits.reorder_frames, 2u << e->limits.log2_window);
 	e->header_pool = world_pool_create("header", index, w->conf.pool_mbufs,
 					   UROCE_ENGINE_ROOM(UROCE_TX_INLINE_BYTES));
 	e->payload_pool = world_pool_create("payload", index, w->conf.pool_mbufs,
 					    UROCE_ENGINE_ROOM(LARGEST_MTU));
-	ret = uroce_engine_init(&e->engine, e->header_pool, e->payload_pool, NULL, w->now_ns);
+	ret = uroce_engine_init(&e->engine, e->header_pool, e->payload_pool, &e->limits, w->now_ns);
 	SIM_CHECK(ret == 0, "uroce_engine_init: %s", strerror(-ret));
 	if (w->conf.moves)
 		moves_init(e);

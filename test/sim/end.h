@@ -38,6 +38,7 @@ struct hoard {
 struct end {
 	struct harness_device host;
 	struct uroce_engine engine;
+	struct uroce_engine_limits limits; /* of the engines */
 	struct moves *moves; /* with a second engine; NULL: there is one */
 	struct world *world;
 	unsigned int index;

@@ -2,7 +2,7 @@
  * Copyright 2026 The uroce authors
  *
  * Measures goodput against loss, in virtual time: streams between two ends over a wire with a given rate and round
- * trip. An engine takes no time, so the bound is the wire, or UROCE_WINDOW_PACKETS per round trip. Frames are lost in
+ * trip. An engine takes no time, so the bound is the wire, or a window of packets per round trip. Frames are lost in
  * both directions. Prints a table of reStructuredText, or JSON.
  */
 
@@ -18,6 +18,7 @@
 
 #define LOSSES 16
 #define TRIPS  8
+#define MEMORY_MIB "1024" /* for the largest window */
 
 struct options {
 	struct stream_conf stream;
@@ -30,7 +31,10 @@ struct options {
 	unsigned int qps;
 	uint64_t seed;
 	uint32_t burst;
+	double reorder; /* percent of frames that arrive a quarter of a round trip late */
 	uint64_t plain_ends;
+	unsigned int log2_window;
+	double least_gbps; /* of each row, below which the program fails */
 	double least; /* least share of each row, below which the program fails */
 	bool json;
 };
@@ -51,13 +55,15 @@ make_world(const struct options *o, uint64_t rtt_ns, double loss)
 	struct world_conf conf = {
 		.ends = 2,
 		.plain_ends = o->plain_ends,
+		.log2_window = o->log2_window,
 		.multi_seg = true,
 		.send_burst = UROCE_BURST,
-		.pool_mbufs = 4095,
+		.pool_mbufs = RTE_MAX(4095u, (4u << o->log2_window) - 1),
 		.link = {
 			.quantum_ns = 1,
 			.tx_bytes = 1 << 16,
 			.netem = { .loss = (uint32_t)(loss / 100 * UINT32_MAX), .burst = o->burst,
+				   .reorder = (uint32_t)(o->reorder / 100 * UINT32_MAX), .late_ns = rtt_ns / 4,
 				   .delay_ns = rtt_ns / 2 },
 			.wire = { .rate = (uint64_t)(o->gbps * 1e9) },
 		},
@@ -143,8 +149,7 @@ print_head(const struct options *o)
 	printf("RC %s%s, %u queue pair%s, messages of %" PRIu32 " bytes, MTU 4096, %g Gb/s, window %u packets:\n\n",
 	       op_name(o),
 	       o->plain_ends == 0 ? "" : o->plain_ends == 2 ? ", the responder keeps nothing early" : ", go-back-N",
-	       o->qps, o->qps == 1 ? "" : "s", o->stream.message_bytes, o->gbps,
-	       UROCE_WINDOW_PACKETS);
+	       o->qps, o->qps == 1 ? "" : "s", o->stream.message_bytes, o->gbps, 1u << o->log2_window);
 	printf("%sRTT us  loss %%    Gb/s   share  resent timeouts  NAKs\n%s", rule, rule);
 }
 
@@ -160,23 +165,24 @@ run(const struct options *o)
 		measure(o, o->rtts_ns[i], 0, &clean);
 		clean.share = 1;
 		print_row(o, &clean, i == 0);
+		well &= clean.gbps >= o->least_gbps;
 		for (unsigned int j = 0; j < o->loss_count; j++) {
 			measure(o, o->rtts_ns[i], o->losses[j], &row);
 			row.share = row.gbps / clean.gbps;
 			print_row(o, &row, false);
-			well &= row.share >= o->least;
+			well &= row.share >= o->least && row.gbps >= o->least_gbps;
 		}
 	}
 	printf("%s", o->json ? "\n]\n" : rule);
 	if (!well)
-		printf("a share is below %g\n", o->least);
+		printf("a share is below %g, or a goodput below %g Gb/s\n", o->least, o->least_gbps);
 	return well;
 }
 
 static const char help[] =
 	"usage: goodput [--op write|read|send] [--peer uroce|plain|both] [--rtt US]... [--loss PERCENT]...\n"
 	"       [--burst FRAMES] [--rate GBPS] [--qps N] [--size BYTES] [--depth N] [--timeout N]\n"
-	"       [--ms MS] [--seed N] [--least SHARE] [--json]\n";
+	"       [--reorder PERCENT] [--log2-window N] [--ms MS] [--seed N] [--least SHARE] [--least-gbps GBPS] [--json]\n";
 
 static void
 usage(const char *problem)
@@ -249,6 +255,9 @@ parse_option(struct options *o, int c)
 	case 'm': o->run_ns = (uint64_t)(number(0.01, 1e6) * 1e6); break;
 	case 'S': o->seed = (uint64_t)number(0, 1e15); break;
 	case 'L': o->least = number(0, 1); break;
+	case 'w': o->log2_window = (unsigned int)number(UROCE_MIN_LOG2_WINDOW, UROCE_MAX_LOG2_WINDOW); break;
+	case 'O': o->reorder = number(0, 100); break;
+	case 'g': o->least_gbps = number(0, 1000); break;
 	case 'j': o->json = true; break;
 	case 'h': fputs(help, stdout); exit(0);
 	default: usage("unknown option");
@@ -265,7 +274,8 @@ parse_options(struct options *o, int argc, char **argv)
 		{ "size", required_argument, NULL, 's' },  { "depth", required_argument, NULL, 'd' },
 		{ "timeout", required_argument, NULL, 'T' }, { "ms", required_argument, NULL, 'm' },
 		{ "seed", required_argument, NULL, 'S' },  { "least", required_argument, NULL, 'L' },
-		{ "peer", required_argument, NULL, 'p' }, { "json", no_argument, NULL, 'j' },
+		{ "log2-window", required_argument, NULL, 'w' },  { "least-gbps", required_argument, NULL, 'g' },
+		{ "reorder", required_argument, NULL, 'O' }, { "peer", required_argument, NULL, 'p' }, { "json", no_argument, NULL, 'j' },
 		{ "help", no_argument, NULL, 'h' }, { NULL, 0, NULL, 0 },
 	};
 	static const double losses[] = { 0.01, 0.1, 1, 3 };
@@ -294,12 +304,12 @@ main(int argc, char **argv)
 	struct options o = {
 		.stream = { .opcode = IBV_WR_RDMA_WRITE, .message_bytes = 65536, .depth = 64,
 			    .timeout = 14 },
-		.gbps = 25, .run_ns = 200000000, .qps = 1, .seed = 1, .burst = 1,
+		.gbps = 25, .run_ns = 200000000, .qps = 1, .seed = 1, .burst = 1, .log2_window = UROCE_LOG2_WINDOW,
 	};
 
 	parse_options(&o, argc, argv);
 	setvbuf(stdout, NULL, _IOLBF, 0);
-	test_eal_init(NULL);
+	test_eal_init("-m", MEMORY_MIB, NULL);
 	trace_init(false);
 	return run(&o) ? 0 : 1;
 }

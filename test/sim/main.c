@@ -195,6 +195,7 @@ run(uint64_t seed, unsigned int steps)
 	world_draw(&sim.random, &conf);
 	without_apply(&conf);
 	conf.moves = options.moves;
+	conf.log2_window = options.log2_window;
 	if (options.unspared)
 		conf.link.most_harmed = 0;
 	world_init(&sim.world, &conf, seed);

@@ -21,15 +21,18 @@
 void
 moves_init(struct end *e)
 {
-	static const struct uroce_engine_limits few = {
-		.reorder_frames = 32, .reorder_qps = 2, .recoveries = 2, .rates = 1,
-	};
 	const struct world *w = e->world;
+	struct uroce_engine_limits limits = e->limits;
 
+	if (link_does_harm(&w->conf.link)) {
+		limits.reorder_frames = 32;
+		limits.reorder_qps = limits.recoveries = 2;
+		limits.rates = 1;
+	}
 	e->moves = rte_zmalloc(NULL, sizeof(*e->moves), RTE_CACHE_LINE_SIZE);
 	SIM_CHECK(e->moves != NULL, "out of memory");
-	SIM_CHECK(uroce_engine_init(&e->moves->engine, e->header_pool, e->payload_pool,
-				    link_does_harm(&w->conf.link) ? &few : NULL, w->now_ns) == 0, "uroce_engine_init fails");
+	SIM_CHECK(uroce_engine_init(&e->moves->engine, e->header_pool, e->payload_pool, &limits, w->now_ns) == 0,
+		  "uroce_engine_init fails");
 	random_init(&e->moves->random, w->seed, MOVE_STREAM + ((uint64_t)e->index << 32));
 }
 

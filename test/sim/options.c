@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- *	sim [--seed N | --seeds A..B] [--steps M] [-v] [--moves] [--digests | --expect FILE]
+ *	sim [--seed N | --seeds A..B] [--steps M] [--log2-window N] [-v] [--moves] [--digests | --expect FILE]
  *
  * and options with which shrink.py leaves parts out.
  */
@@ -16,13 +16,14 @@
 
 #include "digest.h"
 #include "keep.h"
+#include "uroce_config.h"
 #include "without.h"
 
 #define DEFAULT_STEPS 200
 #define KEEP_OPTION   256 /* first of the options with a list, one for each enum keep_what */
 
 static const char help[] =
-	"usage: sim [--seed N | --seeds A..B] [--steps M] [-v]\n"
+	"usage: sim [--seed N | --seeds A..B] [--steps M] [--log2-window N] [-v]\n"
 	"           [--digests] [--expect FILE]\n"
 	"           [--moves] [--conns N] [--no FEATURE,...] [--unspared] [--account]\n"
 	"           [--actions LIST] [--harm LIST] [--reconnects LIST] [--scenarios LIST]\n"
@@ -56,6 +57,16 @@ parse_count(const char *text)
 	return (unsigned int)value;
 }
 
+static unsigned int
+parse_window(const char *text)
+{
+	unsigned int log2 = parse_count(text);
+
+	if (log2 < UROCE_MIN_LOG2_WINDOW || log2 > UROCE_MAX_LOG2_WINDOW)
+		usage("the window is out of range");
+	return log2;
+}
+
 static void
 parse_seeds(struct options *o, const char *text)
 {
@@ -75,6 +86,7 @@ parse_option(struct options *o, int c)
 	case 's': parse_seeds(o, optarg); break;
 	case 'n': o->steps = parse_count(optarg); break;
 	case 'c': o->conns = parse_count(optarg); break;
+	case 'W': o->log2_window = parse_window(optarg); break;
 	case 'u': o->unspared = true; break;
 	case 'm': o->moves = true; break;
 	case 'a': o->account = true; break;
@@ -104,6 +116,7 @@ options_parse(struct options *o, int argc, char **argv)
 		{ "verbose", no_argument, NULL, 'v' },
 		{ "digests", no_argument, NULL, 'd' },
 		{ "expect", required_argument, NULL, 'e' },
+		{ "log2-window", required_argument, NULL, 'W' },
 		{ "conns", required_argument, NULL, 'c' },
 		{ "no", required_argument, NULL, 'w' },
 		{ "unspared", no_argument, NULL, 'u' },

@@ -15,6 +15,7 @@ struct options {
 	uint64_t last_seed;
 	unsigned int steps;
 	unsigned int conns; /* at most; 0: as drawn */
+	unsigned int log2_window; /* of all devices; 0: the default */
 	bool verbose;
 	bool digests;	    /* print the digest of each seed */
 	const char *expect; /* file of the expected digests; NULL: none */

@@ -32,6 +32,7 @@ struct world_conf {
 	uint32_t hold_ns;      /* time that a port keeps the mbufs of sent frames */
 	uint32_t pool_mbufs;   /* mbufs of each of an engine's pools */
 	bool moves;	       /* each end has two engines, between which its QPs move */
+	unsigned int log2_window; /* of all devices; 0: the default */
 	uint32_t rx_mbufs;     /* mbufs of the receive pool of all ends, of which engines keep some; 0: many */
 	struct link_conf link;
 };

@@ -70,6 +70,7 @@ peer_start(struct peer *p, const struct peer_conf *conf)
 	static const struct peer_conf defaults;
 	struct uroce_device_conf dev_conf = { .name = "uroce0", .numa_node = -1, .log2_max_qp = 4,
 					      .log2_max_mr = 6 };
+	struct uroce_engine_limits limits = uroce_engine_default_limits;
 	struct ibv_qp_init_attr init = { .cap = { .max_send_wr = 64, .max_recv_wr = 64,
 		.max_send_sge = 16, .max_recv_sge = 16, .max_inline_data = 64 } };
 
@@ -77,6 +78,9 @@ peer_start(struct peer *p, const struct peer_conf *conf)
 	if (conf == NULL)
 		conf = &defaults;
 	dev_conf.go_back_n = conf->go_back_n;
+	dev_conf.log2_window = conf->log2_window;
+	if (conf->log2_window != 0)
+		limits.log2_window = conf->log2_window;
 	if (conf->log2_max_qp != 0)
 		dev_conf.log2_max_qp = conf->log2_max_qp;
 	memset(p, 0, sizeof(*p));
@@ -84,8 +88,8 @@ peer_start(struct peer *p, const struct peer_conf *conf)
 	p->headers = harness_pool("headers", POOL_MBUFS, UROCE_TX_INLINE_BYTES);
 	p->payloads = harness_pool("payloads", POOL_MBUFS, 4096);
 	p->now_ns = 1000000;
-	assert_int_equal(uroce_engine_init(&p->engine, p->headers, p->payloads, NULL, p->now_ns), 0);
-	assert_int_equal(uroce_engine_init(&p->other, p->headers, p->payloads, NULL, p->now_ns), 0);
+	assert_int_equal(uroce_engine_init(&p->engine, p->headers, p->payloads, &limits, p->now_ns), 0);
+	assert_int_equal(uroce_engine_init(&p->other, p->headers, p->payloads, &limits, p->now_ns), 0);
 	harness_device_init(&p->host, &p->engine, &dev_conf);
 	p->host.gids[0] = our_gid;
 	p->host.clock_ns = &p->now_ns;

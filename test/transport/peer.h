@@ -37,6 +37,7 @@ struct peer_conf {
 	uint32_t dest_qpn;		/* 0: PEER_QPN, the only one that peer_out() accepts */
 	int cqe;			/* 0: 256 */
 	unsigned int log2_max_qp;	/* of the device; 0: 4 */
+	unsigned int log2_window;	/* of the device and the engine; 0: UROCE_LOG2_WINDOW */
 	bool copy;			/* the port takes no chained mbufs */
 	bool go_back_n;			/* of the device */
 	enum ibv_qp_state state;	/* 0: RTS */

@@ -12,6 +12,7 @@
 
 #include "groups.h"
 #include "transport/psn_set.h"
+#include "uroce_config.h"
 #include "wire/psn.h"
 
 static const uint32_t starts[] = { 0, 1, 63, 64, 65, UROCE_REORDER_WINDOW - 1, UROCE_PSN_MASK - 100, UROCE_PSN_MASK };
@@ -39,8 +40,10 @@ test_put(void **state)
 	(void)state;
 	for (unsigned int s = 0; s < RTE_DIM(starts); s++) {
 		bool model[UROCE_REORDER_WINDOW] = { false };
-		struct uroce_psn_set set = { 0 };
+		uint64_t words[UROCE_PSN_SET_WORDS(UROCE_REORDER_WINDOW)];
+		struct uroce_psn_set set = { words, 0 };
 
+		uroce_psn_set_clear(&set, UROCE_REORDER_WINDOW);
 		for (unsigned int round = 0; round < 4 * RTE_DIM(lengths); round++) {
 			uint32_t n = lengths[(round * 5) % RTE_DIM(lengths)];
 			uint32_t at = (round * 37) % (UROCE_REORDER_WINDOW - n + 1);
@@ -57,10 +60,12 @@ test_put(void **state)
 static void
 test_slides(void **state)
 {
-	struct uroce_psn_set set = { 0 };
+	uint64_t words[UROCE_PSN_SET_WORDS(UROCE_REORDER_WINDOW)];
+	struct uroce_psn_set set = { words, 0 };
 	uint32_t psn = UROCE_PSN_MASK - 2 * UROCE_REORDER_WINDOW;
 
 	(void)state;
+	uroce_psn_set_clear(&set, UROCE_REORDER_WINDOW);
 	uroce_psn_set_put(&set, psn, UROCE_REORDER_WINDOW, true);
 	for (uint32_t i = 0; i < 4 * UROCE_REORDER_WINDOW; i++, psn = uroce_psn_add(psn, 1)) {
 		assert_true(uroce_psn_set_has(&set, psn));

@@ -146,7 +146,7 @@ describe_requester(const struct view *v, struct rte_tel_data *d)
 	add_int(d, "psn", req->psn);
 	add_int(d, "unacked", req->unacked);
 	add_int(d, "outstanding", uroce_psn_distance(req->psn, req->unacked));
-	add_int(d, "window", UROCE_WINDOW_PACKETS);
+	add_int(d, "window", 1u << req->log2_window);
 	add_int(d, "rd_atomics", req->rd_atomics);
 	if (req->credited)
 		rte_tel_data_add_dict_int(d, "credits", uroce_psn_diff(req->lsn, req->ssn) + 1);

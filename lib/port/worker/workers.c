@@ -38,6 +38,7 @@ engine_create(struct uroce_worker *w, const struct uroce_worker_conf *conf)
 		.reorder_qps = conf->reorder_qps,
 		.recoveries = conf->recoveries,
 		.rates = conf->rates,
+		.log2_window = UROCE_LOG2_WINDOW,
 	};
 	struct rte_mempool *header_pool, *payload_pool;
 	int ret;

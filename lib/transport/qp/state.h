@@ -33,6 +33,7 @@ struct uroce_requester {
 	uint8_t retries_left;
 	uint8_t rnr_retries_left;
 	uint8_t state;			/* enum uroce_requester_state */
+	uint8_t log2_window;		/* of the most PSNs in flight */
 	uint32_t ssn;			/* number of messages started, 24 bits */
 	uint32_t probe_ns;		/* time without progress until a probe; 0: no probes */
 	struct uroce_timer timer;	/* transport timeout, probe, or RNR wait */
@@ -52,6 +53,7 @@ struct uroce_requester {
 	uint8_t doubts;			/* consecutive answers that contradict `peer` */
 	bool marked;			/* the peer has identified itself as uroce, and understands ASKs */
 	bool parts;			/* READs were requested again in parts: any response may be LAST */
+	uint32_t least_rtt_ns;		/* shortest round trip; 0: none measured yet */
 };
 
 /* A READ, atomic, FLUSH or ATOMIC_WRITE that the responder keeps to answer duplicates (R27, R28). */

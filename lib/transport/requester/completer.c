@@ -410,7 +410,7 @@ early_response(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_p
 
 	if (sqe == NULL || !uroce_is_rd_atomic(sqe->opcode))
 		return UROCE_BAD_RESPONSE;
-	if (uroce_psn_distance(p->psn, uroce_requester_of(qp)->unacked) < UROCE_REORDER_WINDOW) {
+	if (uroce_psn_distance(p->psn, uroce_requester_of(qp)->unacked) < uroce_reorder_window(qp->dev)) {
 		if (uroce_recovery_placed(qp, p->psn))
 			return UROCE_DROP_RESPONSE_DUPLICATE;
 		if (place(e, qp, sqe, p) == IBV_WC_SUCCESS)
@@ -532,5 +532,6 @@ uroce_completer_timeout(struct uroce_engine *e, struct uroce_qp *qp)
 	/* R36 */
 	uroce_count(e, UROCE_TIMEOUTS, 1);
 	uroce_qp_history_count(&qp->history, UROCE_QP_TIMEOUTS, 1);
+	uroce_window_reset(qp);
 	uroce_requester_on(e, qp, UROCE_ON_TIMEOUT);
 }

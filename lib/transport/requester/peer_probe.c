@@ -77,12 +77,15 @@ uroce_peer_probe_nak(struct uroce_engine *e, struct uroce_qp *qp, uint32_t psn)
 
 /* The peer has requested the next packet: count a doubt about the peer's class, which may change it. */
 static void
-doubt(struct uroce_requester *req)
+doubt(struct uroce_qp *qp)
 {
+	struct uroce_requester *req = uroce_requester_of(qp);
+
 	req->doubts++;
 	if (req->peer == UROCE_PEER_UNKNOWN && req->doubts >= DOUBTS_OF_UNKNOWN) {
 		req->peer = UROCE_PEER_PLAIN;
 		req->doubts = 0;
+		uroce_window_limit(qp);
 	} else if (req->peer == UROCE_PEER_KEEPS && req->doubts >= DOUBTS_OF_KEEPS) {
 		req->peer = UROCE_PEER_UNKNOWN;
 		req->doubts = 0;
@@ -188,7 +191,7 @@ act(struct uroce_engine *e, struct uroce_qp *qp, enum probe_action action)
 	struct uroce_requester *req = uroce_requester_of(qp);
 
 	if ((action == DOUBT_BACK || action == DOUBT_BACK_UNLESS_KEEPS) && req->peer != UROCE_PEER_PLAIN)
-		doubt(req);
+		doubt(qp);
 	switch (action) {
 	case KEEPS:
 		req->peer = RTE_MAX(req->peer, (uint8_t)UROCE_PEER_KEEPS);

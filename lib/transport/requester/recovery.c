@@ -16,20 +16,40 @@
 #include "transport/requester/requester.h"
 #include "uroce_config.h"
 
-static_assert((UROCE_RESENT & (UROCE_RESENT - 1)) == 0, "a ring");
-
-int
-uroce_recoveries_init(struct uroce_recoveries *r, uint32_t count, int numa_node)
+/* Give each record its share of the memory. */
+static void
+distribute(struct uroce_recoveries *r, uint32_t count, uint32_t words, uint32_t resent)
 {
-	r->entries = rte_zmalloc_socket("recoveries", count * sizeof(*r->entries), RTE_CACHE_LINE_SIZE, numa_node);
-	if (r->entries == NULL)
-		return -ENOMEM;
 	r->lent = 0;
 	r->free = NULL;
 	for (uint32_t i = count; i > 0; i--) {
-		r->entries[i - 1].next = r->free;
-		r->free = &r->entries[i - 1];
+		struct uroce_recovery *rec = &r->entries[i - 1];
+
+		rec->sacked.words = &r->words[(size_t)(i - 1) * 2 * words];
+		rec->placed.words = rec->sacked.words + words;
+		rec->resent = &r->resent[(size_t)(i - 1) * resent];
+		rec->next = r->free;
+		r->free = rec;
 	}
+}
+
+int
+uroce_recoveries_init(struct uroce_recoveries *r, uint32_t count, unsigned int log2_window, int numa_node)
+{
+	const uint32_t words = UROCE_PSN_SET_WORDS(1u << (log2_window + UROCE_LOG2_REORDER_WINDOWS));
+	const uint32_t resent = 1u << (log2_window - 1);
+
+	r->entries = rte_zmalloc_socket("recoveries", count * sizeof(*r->entries), RTE_CACHE_LINE_SIZE, numa_node);
+	r->words = rte_zmalloc_socket("recoveries", (size_t)count * 2 * words * sizeof(*r->words), RTE_CACHE_LINE_SIZE,
+				      numa_node);
+	r->resent = rte_zmalloc_socket("recoveries", (size_t)count * resent * sizeof(*r->resent), RTE_CACHE_LINE_SIZE,
+				       numa_node);
+	if (r->entries == NULL || r->words == NULL || r->resent == NULL) {
+		r->lent = 0;
+		uroce_recoveries_fini(r);
+		return -ENOMEM;
+	}
+	distribute(r, count, words, resent);
 	return 0;
 }
 
@@ -37,6 +57,8 @@ void
 uroce_recoveries_fini(struct uroce_recoveries *r)
 {
 	RTE_VERIFY(r->lent == 0);
+	rte_free(r->resent);
+	rte_free(r->words);
 	rte_free(r->entries);
 }
 
@@ -73,8 +95,9 @@ uroce_recovery_begin(struct uroce_engine *e, struct uroce_qp *qp)
 	rec = lend(e);
 	if (rec == NULL)
 		return NULL;
-	memset(&rec->sacked, 0, sizeof(rec->sacked));
-	memset(&rec->placed, 0, sizeof(rec->placed));
+	uroce_psn_set_clear(&rec->sacked, uroce_reorder_window(qp->dev));
+	uroce_psn_set_clear(&rec->placed, uroce_reorder_window(qp->dev));
+	rec->resent_size = 1u << (qp->dev->log2_window - 1);
 	rec->expected = rec->answered = rec->high = rec->scan = rec->scan_answers = req->unacked;
 	rec->cursor = qp->sq.head;
 	rec->resent_head = rec->resent_tail = 0;
@@ -97,6 +120,21 @@ uroce_recovery_end(struct uroce_engine *e, struct uroce_qp *qp)
 	take_back(e, rec);
 }
 
+/* Copy a record, except for its memory. */
+static void
+copy(struct uroce_recovery *to, const struct uroce_recovery *from)
+{
+	const struct uroce_recovery own = *to;
+
+	*to = *from;
+	to->sacked = own.sacked;
+	to->placed = own.placed;
+	to->resent = own.resent;
+	uroce_psn_set_copy(&to->sacked, &from->sacked);
+	uroce_psn_set_copy(&to->placed, &from->placed);
+	memcpy(to->resent, from->resent, from->resent_size * sizeof(to->resent[0]));
+}
+
 bool
 uroce_recovery_move(struct uroce_engine *from, struct uroce_engine *to, struct uroce_qp *qp)
 {
@@ -108,7 +146,7 @@ uroce_recovery_move(struct uroce_engine *from, struct uroce_engine *to, struct u
 	rec = lend(to);
 	if (rec == NULL)
 		return false;
-	*rec = *req->recovery;
+	copy(rec, req->recovery);
 	take_back(from, req->recovery);
 	req->recovery = rec;
 	return true;
@@ -157,9 +195,9 @@ raise_mark(const struct uroce_qp *qp, uint32_t *mark, uint32_t psn)
 static uint32_t
 within_window(const struct uroce_qp *qp, uint32_t psn, uint32_t n)
 {
-	uint32_t ahead = ahead_of(qp, psn);
+	uint32_t window = uroce_reorder_window(qp->dev), ahead = ahead_of(qp, psn);
 
-	return ahead >= UROCE_REORDER_WINDOW ? 0 : RTE_MIN(n, UROCE_REORDER_WINDOW - ahead);
+	return ahead >= window ? 0 : RTE_MIN(n, window - ahead);
 }
 
 void
@@ -201,7 +239,7 @@ uroce_recovery_place(struct uroce_qp *qp, uint32_t psn)
 {
 	struct uroce_recovery *rec = uroce_requester_of(qp)->recovery;
 
-	if (ahead_of(qp, psn) >= UROCE_REORDER_WINDOW || uroce_psn_set_has(&rec->placed, psn))
+	if (ahead_of(qp, psn) >= rec->placed.window || uroce_psn_set_has(&rec->placed, psn))
 		return false;
 	uroce_psn_set_put(&rec->placed, psn, 1, true);
 	return true;
@@ -222,8 +260,7 @@ uroce_recovery_reached(struct uroce_qp *qp, const struct uroce_sqe *sqe)
 	uint32_t n;
 
 	if (uroce_is_rd_atomic(sqe->opcode))
-		n = uroce_psn_set_run(&rec->placed, req->unacked, RTE_MIN(left, (uint32_t)UROCE_REORDER_WINDOW),
-				      true);
+		n = uroce_psn_set_run(&rec->placed, req->unacked, RTE_MIN(left, rec->placed.window), true);
 	else
 		n = RTE_MIN(left, ahead_of(qp, rec->expected));
 	return uroce_psn_add(req->unacked, n);
@@ -250,8 +287,8 @@ uroce_recovery_passed(struct uroce_qp *qp, uint32_t to)
 	uint32_t n = ahead_of(qp, to);
 	uint32_t *const marks[] = { &rec->expected, &rec->answered, &rec->high, &rec->scan, &rec->scan_answers };
 
-	uroce_psn_set_put(&rec->sacked, req->unacked, RTE_MIN(n, (uint32_t)UROCE_REORDER_WINDOW), false);
-	uroce_psn_set_put(&rec->placed, req->unacked, RTE_MIN(n, (uint32_t)UROCE_REORDER_WINDOW), false);
+	uroce_psn_set_put(&rec->sacked, req->unacked, RTE_MIN(n, rec->sacked.window), false);
+	uroce_psn_set_put(&rec->placed, req->unacked, RTE_MIN(n, rec->placed.window), false);
 	for (unsigned int i = 0; i < RTE_DIM(marks); i++)
 		if (ahead_of(qp, *marks[i]) < n)
 			*marks[i] = to;
@@ -274,9 +311,8 @@ uroce_recovery_forget_requests(struct uroce_qp *qp)
 	struct uroce_requester *req = uroce_requester_of(qp);
 	struct uroce_recovery *rec = req->recovery;
 
-	memset(&rec->sacked, 0, sizeof(rec->sacked));
-	uroce_psn_set_put(&rec->sacked, req->unacked,
-			  RTE_MIN(ahead_of(qp, rec->expected), (uint32_t)UROCE_REORDER_WINDOW), true);
+	uroce_psn_set_clear(&rec->sacked, rec->sacked.window);
+	uroce_psn_set_put(&rec->sacked, req->unacked, RTE_MIN(ahead_of(qp, rec->expected), rec->sacked.window), true);
 	rec->high = rec->expected;
 	raise_mark(qp, &rec->high, rec->answered);
 	rec->scan = rec->scan_answers = req->unacked;
@@ -289,9 +325,9 @@ uroce_recovery_window(const struct uroce_qp *qp)
 	const struct uroce_recovery *rec = uroce_requester_of(qp)->recovery;
 	uint32_t arrived = 0;
 
-	for (unsigned int i = 0; i < UROCE_PSN_SET_WORDS; i++)
+	for (uint32_t i = 0; i < UROCE_PSN_SET_WORDS(rec->sacked.window); i++)
 		arrived += (uint32_t)__builtin_popcountll(rec->sacked.words[i] | rec->placed.words[i]);
-	return RTE_MIN(UROCE_WINDOW_PACKETS + arrived, UROCE_REORDER_WINDOW - 1u);
+	return RTE_MIN(uroce_window(uroce_requester_of(qp)) + arrived, rec->sacked.window - 1);
 }
 
 /* Has the QP gone back, and are all packets in flight again? This lasts until the peer reports a newer packet. */
@@ -308,7 +344,7 @@ is_going_again(const struct uroce_qp *qp)
 static uint32_t
 before_mark(const struct uroce_qp *qp, uint32_t from, uint32_t mark)
 {
-	uint32_t end = RTE_MIN(ahead_of(qp, mark), (uint32_t)UROCE_REORDER_WINDOW);
+	uint32_t end = RTE_MIN(ahead_of(qp, mark), uroce_reorder_window(qp->dev));
 
 	return end > ahead_of(qp, from) ? end - ahead_of(qp, from) : 0;
 }
@@ -398,7 +434,7 @@ extent(const struct uroce_qp *qp, struct uroce_recovery *rec, const struct uroce
 	}
 	left = sqe->psn_count - uroce_psn_distance(*psn, sqe->first_psn);
 	left = RTE_MIN(left, RTE_MAX(uroce_psn_distance(rec->answered, *psn), 1u));
-	room = UROCE_REORDER_WINDOW - ahead_of(qp, *psn);
+	room = rec->placed.window - ahead_of(qp, *psn);
 	run = uroce_psn_set_run(&rec->placed, *psn, RTE_MIN(left, room), false);
 	return run < room ? run : left;	/* no response beyond the window has been placed */
 }
@@ -430,7 +466,7 @@ static bool
 lost_again(const struct uroce_qp *qp, struct uroce_recovery *rec, uint32_t *psn)
 {
 	for (; rec->resent_head != rec->resent_tail; rec->resent_head++) {
-		const struct uroce_resent *r = &rec->resent[rec->resent_head & (UROCE_RESENT - 1)];
+		const struct uroce_resent *r = &rec->resent[rec->resent_head & (rec->resent_size - 1)];
 
 		if (!still_missing(qp, rec, r, psn))
 			continue;
@@ -446,7 +482,7 @@ find_missing(const struct uroce_qp *qp, struct uroce_recovery *rec, uint32_t *ps
 	*scan = NULL;
 	if (lost_again(qp, rec, psn))
 		return true;
-	if (rec->resent_tail - rec->resent_head == UROCE_RESENT)
+	if (rec->resent_tail - rec->resent_head == rec->resent_size)
 		return false;
 	if (missing_request(qp, rec, &rec->scan, known_requests(qp, rec->scan)))
 		*scan = &rec->scan;
@@ -498,6 +534,6 @@ uroce_recovery_sent(struct uroce_qp *qp, const struct uroce_resend *sent)
 		rec->resent_head++;
 	else
 		*sent->scan = uroce_psn_add(sent->psn, sent->count);
-	rec->resent[rec->resent_tail++ & (UROCE_RESENT - 1)] =
+	rec->resent[rec->resent_tail++ & (rec->resent_size - 1)] =
 		(struct uroce_resent){ .psn = sent->psn, .count = sent->count, .marker = req->max_psn };
 }

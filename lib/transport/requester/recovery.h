@@ -46,6 +46,7 @@ struct uroce_recovery {
 	/* sets of PSNs from req.unacked on */
 	struct uroce_psn_set sacked;	/* request packets that the peer has received */
 	struct uroce_psn_set placed;	/* responses that have been placed */
+	struct uroce_resent *resent;	/* ring, oldest first */
 	uint32_t expected;		/* the peer has executed all packets before this PSN */
 	uint32_t answered;		/* the peer has answered all packets before this PSN; responses may be lost */
 	uint32_t high;			/* one past the highest PSN on which the peer has reported */
@@ -54,7 +55,7 @@ struct uroce_recovery {
 	uint32_t cursor;		/* send queue index at which the search for a PSN's WQE starts */
 	uint32_t resent_head;
 	uint32_t resent_tail;
-	struct uroce_resent resent[UROCE_RESENT];	/* ring, oldest first */
+	uint32_t resent_size;		/* a power of two: half a window */
 	uint32_t probe_psn;		/* PSN of the probe */
 	uint32_t probe_end;		/* one past the probe's last PSN: a plain peer answers up to here */
 	uint32_t probe_max;		/* req.max_psn at the probe's retransmission */
@@ -84,6 +85,8 @@ struct uroce_resend {
 /* The records of an engine. */
 struct uroce_recoveries {
 	struct uroce_recovery *entries;
+	uint64_t *words;		/* of the entries' sets */
+	struct uroce_resent *resent;	/* of the entries' rings */
 	struct uroce_recovery *free;
 	uint32_t lent;
 };

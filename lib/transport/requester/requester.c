@@ -23,6 +23,7 @@ uroce_requester_reset(struct uroce_qp *qp, uint32_t psn)
 
 	uroce_requester_on(qp->engine, qp, UROCE_ON_STOP);
 	uroce_rtt_reset(qp);
+	uroce_window_reset(qp);
 	uroce_wheel_disarm(&req->timer);
 	req->peer = UROCE_PEER_UNKNOWN;
 	req->doubts = 0;
@@ -420,7 +421,7 @@ unsigned int
 uroce_requester_send(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf **frames, unsigned int room)
 {
 	struct uroce_requester *req = uroce_requester_of(qp);
-	uint32_t window = UROCE_WINDOW_PACKETS;
+	uint32_t window = uroce_window(req);
 	unsigned int n = 0;
 
 	if (unlikely(req->recovery != NULL)) {

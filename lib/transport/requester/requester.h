@@ -11,6 +11,7 @@
  *	sack.c		checks and processes SACKs, and sends ASKs
  *	peer_probe.c	finds out whether the peer keeps out-of-order packets; sends probes before the transport timeout
  *	rtt.c		measures round trips, and derives the probe timer
+ *	window.c	adapts the window to the round trip
  *	placement.c	builds FLUSH and ATOMIC_WRITE requests
  *	local.c		executes send WQEs without packets: binds and local invalidations
  */
@@ -79,7 +80,7 @@ void uroce_retry_arm(struct uroce_engine *e, struct uroce_qp *qp);
 bool uroce_retry_charge(struct uroce_engine *e, struct uroce_qp *qp);
 
 /* recovery.c */
-int uroce_recoveries_init(struct uroce_recoveries *r, uint32_t count, int numa_node);
+int uroce_recoveries_init(struct uroce_recoveries *r, uint32_t count, unsigned int log2_window, int numa_node);
 void uroce_recoveries_fini(struct uroce_recoveries *r);
 /** @return the QP's record, or a new one; NULL: none is free, or the device or the QP goes back N */
 struct uroce_recovery *uroce_recovery_begin(struct uroce_engine *e, struct uroce_qp *qp);
@@ -138,6 +139,21 @@ void uroce_sack_apply(struct uroce_engine *e, struct uroce_qp *qp, const struct 
 void uroce_rtt_reset(struct uroce_qp *qp);
 /** The packet whose round trip is being measured has been answered. */
 void uroce_rtt_measured(struct uroce_engine *e, struct uroce_qp *qp);
+
+/* window.c */
+/** Return to the initial window: the path or the peer may be another. */
+void uroce_window_reset(struct uroce_qp *qp);
+/** A round trip has been measured: change the window, if the device allows a larger one than the initial. */
+void uroce_window_measured(struct uroce_qp *qp, uint32_t rtt_ns);
+/** The class of the peer has become UROCE_PEER_PLAIN: it drops all that follows a lost packet. */
+void uroce_window_limit(struct uroce_qp *qp);
+
+/** @return the number of PSNs that may be in flight */
+static inline uint32_t
+uroce_window(const struct uroce_requester *req)
+{
+	return 1u << req->log2_window;
+}
 
 /* completer.c */
 enum uroce_verdict uroce_completer_receive(struct uroce_engine *e, struct uroce_qp *qp,

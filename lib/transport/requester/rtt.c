@@ -42,6 +42,7 @@ uroce_rtt_measured(struct uroce_engine *e, struct uroce_qp *qp)
 		req->rttvar_ns += (int32_t)(off - req->rttvar_ns) / 4;
 		req->srtt_ns += (int32_t)(rtt - req->srtt_ns) / 8;
 	}
+	uroce_window_measured(qp, rtt);
 	req->probe_ns = (uint32_t)RTE_MIN(RTE_MAX(2ull * req->srtt_ns + 4ull * req->rttvar_ns, UROCE_PROBE_MIN_NS),
 					  (uint64_t)UINT32_MAX);
 }

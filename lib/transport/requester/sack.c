@@ -26,7 +26,7 @@ uroce_sack_ask(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf **ou
 
 /* Are the runs ascending, each behind a gap, and do they contain only packets that were sent and are in the window? */
 static bool
-runs_are_valid(const struct uroce_sack *sack, int runs, uint32_t sent)
+runs_are_valid(const struct uroce_qp *qp, const struct uroce_sack *sack, int runs, uint32_t sent)
 {
 	uint32_t end = 0;
 
@@ -37,7 +37,7 @@ runs_are_valid(const struct uroce_sack *sack, int runs, uint32_t sent)
 		if (offset <= end || count == 0)
 			return false;
 		end = offset + count;
-		if (end > sent || end > UROCE_REORDER_WINDOW)
+		if (end > sent || end > uroce_reorder_window(qp->dev))
 			return false;
 	}
 	return true;
@@ -74,7 +74,7 @@ uroce_sack_check(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce
 		return uroce_psn_diff(p->psn, req->unacked) < 0 ? UROCE_DROP_ACK_UNEXPECTED : UROCE_DROP_SACK;
 	uroce_packet_copy(p, 0, sack, p->payload_bytes);
 	*asked = uroce_get24(sack->asked);
-	if (!runs_are_valid(sack, runs, outstanding - ahead))
+	if (!runs_are_valid(qp, sack, runs, outstanding - ahead))
 		return UROCE_DROP_SACK;
 	if (uroce_psn_distance(*asked, req->unacked) > outstanding) {
 		if (uroce_psn_diff(*asked, req->unacked) > 0)

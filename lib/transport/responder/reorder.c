@@ -18,25 +18,41 @@
 
 static_assert(UROCE_MAX_REORDER_FRAMES < UROCE_REORDER_NO_FRAME, "UROCE_MAX_REORDER_FRAMES");
 
-int
-uroce_reorder_init(struct uroce_reorder_store *s, uint32_t frames, uint32_t qps, int numa_node)
+/* Give each QP's buffer its share of the memory, and put all buffers and frames into their free lists. */
+static void
+distribute(struct uroce_reorder_store *s, uint32_t frames, uint32_t qps, uint32_t window)
 {
-	TAILQ_INIT(&s->holders);
-	TAILQ_INIT(&s->free);
-	s->qps = rte_zmalloc_socket("uroce_reorder", qps * sizeof(s->qps[0]), RTE_CACHE_LINE_SIZE, numa_node);
-	s->frames = rte_zmalloc_socket("uroce_reorder_frames", frames * sizeof(s->frames[0]), RTE_CACHE_LINE_SIZE,
-				       numa_node);
-	if (s->qps == NULL || s->frames == NULL) {
-		rte_free(s->qps);
-		rte_free(s->frames);
-		return -ENOMEM;
-	}
-	for (uint32_t i = 0; i < qps; i++)
+	for (uint32_t i = 0; i < qps; i++) {
+		s->qps[i].present.words = &s->words[(size_t)i * UROCE_PSN_SET_WORDS(window)];
+		s->qps[i].slots = &s->slots[(size_t)i * window];
 		TAILQ_INSERT_TAIL(&s->free, &s->qps[i], link);
+	}
 	for (uint32_t i = 0; i < frames; i++)
 		s->frames[i].next = (uint16_t)(i + 1);
 	s->first_free = 0;
 	s->frames_count = s->frames_free = frames;
+}
+
+int
+uroce_reorder_init(struct uroce_reorder_store *s, uint32_t frames, uint32_t qps, unsigned int log2_window, int numa_node)
+{
+	const uint32_t window = 1u << (log2_window + UROCE_LOG2_REORDER_WINDOWS);
+
+	TAILQ_INIT(&s->holders);
+	TAILQ_INIT(&s->free);
+	s->frames_count = s->frames_free = 0;
+	s->qps = rte_zmalloc_socket("uroce_reorder", qps * sizeof(s->qps[0]), RTE_CACHE_LINE_SIZE, numa_node);
+	s->words = rte_zmalloc_socket("uroce_reorder", (size_t)qps * UROCE_PSN_SET_WORDS(window) * sizeof(s->words[0]),
+				      RTE_CACHE_LINE_SIZE, numa_node);
+	s->slots = rte_zmalloc_socket("uroce_reorder", (size_t)qps * window * sizeof(s->slots[0]), RTE_CACHE_LINE_SIZE,
+				      numa_node);
+	s->frames = rte_zmalloc_socket("uroce_reorder_frames", frames * sizeof(s->frames[0]), RTE_CACHE_LINE_SIZE,
+				       numa_node);
+	if (s->qps == NULL || s->words == NULL || s->slots == NULL || s->frames == NULL) {
+		uroce_reorder_fini(s);
+		return -ENOMEM;
+	}
+	distribute(s, frames, qps, window);
 	return 0;
 }
 
@@ -44,8 +60,17 @@ void
 uroce_reorder_fini(struct uroce_reorder_store *s)
 {
 	RTE_VERIFY(TAILQ_EMPTY(&s->holders) && s->frames_free == s->frames_count);
-	rte_free(s->qps);
 	rte_free(s->frames);
+	rte_free(s->slots);
+	rte_free(s->words);
+	rte_free(s->qps);
+}
+
+/* The slot of a PSN. */
+static uint16_t *
+slot_of(const struct uroce_reorder *reorder, uint32_t psn)
+{
+	return &reorder->slots[psn & (reorder->present.window - 1)];
 }
 
 /* @return the first PSN from `from` on that is present or, if !present, missing; `end` if there is none before it */
@@ -64,7 +89,7 @@ psns_of(const struct uroce_qp *qp, const struct uroce_packet *p, uint32_t ahead)
 	if (p->info->op != UROCE_OP_READ_REQUEST)
 		return 1;
 	reth = uroce_packet_ext(p, UROCE_EXT_RETH);
-	return RTE_MIN(uroce_message_packets(qp, rte_be_to_cpu_32(reth->dma_len)), UROCE_REORDER_WINDOW - ahead);
+	return RTE_MIN(uroce_message_packets(qp, rte_be_to_cpu_32(reth->dma_len)), uroce_reorder_window(qp->dev) - ahead);
 }
 
 /* Do the pools of the frame's segments have enough free mbufs for RX and TX until the next check? Mbufs in lcores'
@@ -118,7 +143,7 @@ hold(struct uroce_engine *e, struct uroce_qp *qp)
 	reorder->since_ns = e->now_ns;
 	reorder->psn = reorder->end = reorder->refused = resp->psn;
 	reorder->frames = 0;
-	memset(&reorder->present, 0, sizeof(reorder->present));
+	uroce_psn_set_clear(&reorder->present, uroce_reorder_window(qp->dev));
 	resp->reorder = reorder;
 	return reorder;
 }
@@ -172,7 +197,7 @@ frame_keep(struct uroce_reorder_store *s, struct uroce_reorder *reorder, const s
 	rte_pktmbuf_refcnt_update(p->mbuf, 1);
 	uroce_psn_set_put(&reorder->present, psn, psns, true);
 	for (uint32_t n = 0; n < psns; n++, psn = uroce_psn_add(psn, 1))
-		reorder->slots[psn & UROCE_REORDER_MASK] = n == 0 ? frame : UROCE_REORDER_NO_FRAME;
+		*slot_of(reorder, psn) = n == 0 ? frame : UROCE_REORDER_NO_FRAME;
 	if (uroce_psn_diff(psn, reorder->end) > 0)
 		reorder->end = psn;
 }
@@ -185,7 +210,7 @@ uroce_reorder_keep(struct uroce_engine *e, struct uroce_qp *qp, const struct uro
 	bool appended = reorder != NULL && p->psn == reorder->end;
 	uint32_t psns;
 
-	if (ahead >= UROCE_REORDER_WINDOW || qp->dev->go_back_n)
+	if (ahead >= uroce_reorder_window(qp->dev) || qp->dev->go_back_n)
 		goto refused;
 	if (reorder != NULL && uroce_psn_set_has(&reorder->present, p->psn)) {
 		*report = true;
@@ -210,18 +235,18 @@ refused:
 static void
 advance(struct uroce_engine *e, struct uroce_reorder *reorder, uint32_t psn)
 {
-	uint32_t n = RTE_MIN(uroce_psn_distance(psn, reorder->psn), (uint32_t)UROCE_REORDER_WINDOW);
+	uint32_t n = RTE_MIN(uroce_psn_distance(psn, reorder->psn), reorder->present.window);
 
 	for (uint32_t p = reorder->psn; n > 0; n--, p = uroce_psn_add(p, 1)) {
-		uint32_t i = p & UROCE_REORDER_MASK;
+		uint16_t frame = *slot_of(reorder, p);
 
 		if (!uroce_psn_set_has(&reorder->present, p))
 			continue;
 		uroce_psn_set_put(&reorder->present, p, 1, false);
-		if (reorder->slots[i] == UROCE_REORDER_NO_FRAME)
+		if (frame == UROCE_REORDER_NO_FRAME)
 			continue;
-		rte_pktmbuf_free(e->reorder.frames[reorder->slots[i]].packet.mbuf);
-		frame_put(&e->reorder, reorder, reorder->slots[i]);
+		rte_pktmbuf_free(e->reorder.frames[frame].packet.mbuf);
+		frame_put(&e->reorder, reorder, frame);
 		uroce_count(e, UROCE_EARLY_DROPPED, 1);
 	}
 	reorder->psn = psn;
@@ -234,16 +259,17 @@ uroce_reorder_take(struct uroce_engine *e, struct uroce_qp *qp, struct uroce_pac
 {
 	struct uroce_responder *resp = uroce_responder_of(qp);
 	struct uroce_reorder *reorder = resp->reorder;
-	uint32_t i = resp->psn & UROCE_REORDER_MASK;
+	uint16_t *slot;
 
 	if (reorder == NULL)	/* the request that was just executed has failed the QP */
 		return false;
 	advance(e, reorder, resp->psn);
-	if (!uroce_psn_set_has(&reorder->present, reorder->psn) || reorder->slots[i] == UROCE_REORDER_NO_FRAME)
+	slot = slot_of(reorder, reorder->psn);
+	if (!uroce_psn_set_has(&reorder->present, reorder->psn) || *slot == UROCE_REORDER_NO_FRAME)
 		return false;
-	*p = e->reorder.frames[reorder->slots[i]].packet;
-	frame_put(&e->reorder, reorder, reorder->slots[i]);
-	reorder->slots[i] = UROCE_REORDER_NO_FRAME;
+	*p = e->reorder.frames[*slot].packet;
+	frame_put(&e->reorder, reorder, *slot);
+	*slot = UROCE_REORDER_NO_FRAME;
 	return true;
 }
 
@@ -296,10 +322,16 @@ copy(struct uroce_reorder_store *from, struct uroce_reorder_store *to, struct ur
 {
 	uint32_t n = uroce_psn_distance(old->end, old->psn);
 
-	*new = *old;
+	new->qp = old->qp;
+	new->since_ns = old->since_ns;
+	new->psn = old->psn;
+	new->end = old->end;
+	new->refused = old->refused;
 	new->frames = 0;
+	uroce_psn_set_copy(&new->present, &old->present);
+	memcpy(new->slots, old->slots, old->present.window * sizeof(new->slots[0]));
 	for (uint32_t psn = old->psn; n > 0; n--, psn = uroce_psn_add(psn, 1)) {
-		uint16_t *slot = &new->slots[psn & UROCE_REORDER_MASK], frame = *slot;
+		uint16_t *slot = slot_of(new, psn), frame = *slot;
 
 		if (!uroce_psn_set_has(&old->present, psn) || frame == UROCE_REORDER_NO_FRAME)
 			continue;

@@ -20,7 +20,6 @@
 struct uroce_engine;
 struct uroce_qp;
 
-#define UROCE_REORDER_MASK (UROCE_REORDER_WINDOW - 1u)
 #define UROCE_REORDER_NO_FRAME UINT16_MAX
 
 /* A kept frame, with one reference to each of its segments. */
@@ -29,7 +28,7 @@ struct uroce_reorder_frame {
 	uint16_t next;			/* free list */
 };
 
-/* The frames of one QP. Slot PSN & UROCE_REORDER_MASK is unique, since all PSNs are less than a window ahead. */
+/* The frames of one QP. Slot PSN modulo present.window is unique, since all PSNs are less than a window ahead. */
 struct uroce_reorder {
 	TAILQ_ENTRY(uroce_reorder) link;	/* in holders or free */
 	struct uroce_qp *qp;
@@ -39,7 +38,7 @@ struct uroce_reorder {
 	uint32_t refused;		/* one past the last PSN that has arrived and was not kept */
 	uint32_t frames;
 	struct uroce_psn_set present;	/* kept PSNs; a READ has the PSNs of all its responses */
-	uint16_t slots[UROCE_REORDER_WINDOW];	/* frame of a PSN; UROCE_REORDER_NO_FRAME: part of a READ, or taken */
+	uint16_t *slots;		/* frame of a PSN; UROCE_REORDER_NO_FRAME: part of a READ, or taken */
 };
 
 TAILQ_HEAD(uroce_reorder_list, uroce_reorder);
@@ -49,6 +48,8 @@ struct uroce_reorder_store {
 	struct uroce_reorder_list holders;	/* buffers of QPs that keep frames, ordered by since_ns */
 	struct uroce_reorder_list free;
 	struct uroce_reorder *qps;
+	uint64_t *words;		/* of the QPs' sets */
+	uint16_t *slots;		/* of the QPs */
 	struct uroce_reorder_frame *frames;
 	uint32_t frames_count;
 	uint32_t frames_free;
@@ -56,7 +57,8 @@ struct uroce_reorder_store {
 };
 
 /** @param frames	at most UROCE_MAX_REORDER_FRAMES. @return 0 or -ENOMEM */
-int uroce_reorder_init(struct uroce_reorder_store *s, uint32_t frames, uint32_t qps, int numa_node);
+int uroce_reorder_init(struct uroce_reorder_store *s, uint32_t frames, uint32_t qps, unsigned int log2_window,
+		       int numa_node);
 /** The buffers must be empty. */
 void uroce_reorder_fini(struct uroce_reorder_store *s);
 

@@ -150,6 +150,7 @@ struct uroce_device_conf {
 	int numa_node;
 	unsigned int log2_max_qp;
 	unsigned int log2_max_mr;
+	unsigned int log2_window;	/* 0: UROCE_LOG2_WINDOW */
 	bool go_back_n;		/* uroce_port_conf.go_back_n */
 	const struct uroce_congestion *congestion;	/* uroce_port_conf.congestion; NULL: all defaults */
 	bool poll_progress;	/* uroce_port_conf.poll_progress */
@@ -185,6 +186,7 @@ struct uroce_device {
 	uint16_t index;
 	uint16_t port_id;
 	uint16_t vlan;
+	uint8_t log2_window;	/* constant: of the most PSNs that a QP has in flight */
 	bool go_back_n;		/* constant */
 	bool ecn_capable;	/* congestion control is on; relaxed */
 	uint32_t reclaims;	/* objects that are being destroyed asynchronously; atomic */
@@ -218,6 +220,13 @@ static inline struct uroce_device *
 uroce_device_of(struct ibv_context *ctx)
 {
 	return (struct uroce_device *)container_of(ctx, struct verbs_context, context)->priv;
+}
+
+/** @return the PSNs of the reorder buffer, and the most in flight while a requester recovers; a power of two */
+static inline uint32_t
+uroce_reorder_window(const struct uroce_device *dev)
+{
+	return 1u << (dev->log2_window + UROCE_LOG2_REORDER_WINDOWS);
 }
 
 /** Prepare a device (allocated zeroed by the caller) and its context. @return 0 or -errno */
