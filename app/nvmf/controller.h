@@ -12,11 +12,10 @@
 #include <pthread.h>
 
 #include "nvme.h"
-#include "poller.h"
+#include "request.h"
 #include "subsystem.h"
 
 struct nvmf_queue;
-struct nvmf_request;
 
 struct nvmf_controller {
 	struct nvmf_subsystem *subsystem;

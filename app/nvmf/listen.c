@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "command/execute.h"
 #include "program.h"
 #include "target.h"
 
@@ -121,6 +122,7 @@ requested(struct nvmf_target *t, const struct rdma_cm_event *event)
 		status = q == NULL ? NVME_CM_NO_RESOURCES : 0;
 	}
 	if (status == 0) {
+		q->execute = uroce_nvmf_execute;
 		event->id->context = q;
 		if (accept_queue(q, &event->param.conn) == 0) {
 			__atomic_fetch_add(&t->nb_queues, 1, __ATOMIC_RELAXED);

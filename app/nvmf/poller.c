@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include <rte_cycles.h>
-#include <rte_malloc.h>
 
 #include "poller.h"
 #include "program.h"
@@ -26,55 +25,6 @@ say(const char *what, int error)
 	return -1;
 }
 
-uint8_t *
-uroce_nvmf_buffer_get(struct nvmf_poller *p)
-{
-	void *buffer = p->free_buffers;
-
-	if (buffer == NULL)
-		return NULL;
-	memcpy(&p->free_buffers, buffer, sizeof(p->free_buffers));
-	p->nb_free_buffers--;
-	return buffer;
-}
-
-void
-uroce_nvmf_buffer_put(struct nvmf_poller *p, uint8_t *buffer)
-{
-	memcpy(buffer, &p->free_buffers, sizeof(p->free_buffers));
-	p->free_buffers = buffer;
-	p->nb_free_buffers++;
-}
-
-static int
-buffers_create(struct nvmf_poller *p)
-{
-	p->arena_bytes = (size_t)UROCE_NVMF_BUFFERS * UROCE_NVMF_BUFFER_BYTES;
-	p->arena = rte_malloc("nvmf_buffers", p->arena_bytes, 4096);
-	if (p->arena == NULL)
-		return say("out of memory for data buffers: reserve more hugepages, or raise EAL's -m", ENOMEM);
-	p->mr = uroce_reg_mr(p->pd, p->arena, p->arena_bytes, IBV_ACCESS_LOCAL_WRITE);
-	if (p->mr == NULL)
-		return say("cannot register the data buffers", errno);
-	for (unsigned int i = UROCE_NVMF_BUFFERS; i-- > 0;)
-		uroce_nvmf_buffer_put(p, p->arena + (size_t)i * UROCE_NVMF_BUFFER_BYTES);
-	return 0;
-}
-
-static int
-uring_create(struct nvmf_poller *p)
-{
-	struct iovec buffers = { .iov_base = p->arena, .iov_len = p->arena_bytes };
-	int ret = io_uring_queue_init(UROCE_NVMF_URING, &p->uring, 0);
-
-	if (ret < 0) {
-		p->uring.ring_fd = -1;
-		return say("cannot create an io_uring (a kernel older than 5.6, or one that forbids it)", -ret);
-	}
-	ret = io_uring_register_buffers(&p->uring, &buffers, 1);
-	return ret < 0 ? say("cannot register buffers with io_uring: raise the limit of locked memory (ulimit -l)", -ret) : 0;
-}
-
 int
 uroce_nvmf_poller_init(struct nvmf_poller *p, struct ibv_context *device, struct uroce_worker *worker,
 		       unsigned int index)
@@ -84,7 +34,7 @@ uroce_nvmf_poller_init(struct nvmf_poller *p, struct ibv_context *device, struct
 	memset(p, 0, sizeof(*p));
 	p->worker = worker;
 	p->index = index;
-	p->uring.ring_fd = -1;
+	p->uring.ring.ring_fd = -1;
 	TAILQ_INIT(&p->waiting);
 	TAILQ_INIT(&p->queues);
 	snprintf(name, sizeof(name), "nvmf_arrivals_%u", index);
@@ -98,21 +48,20 @@ uroce_nvmf_poller_init(struct nvmf_poller *p, struct ibv_context *device, struct
 	p->cq = uroce_create_cq(device, UROCE_NVMF_CQES, NULL, NULL, (int)index);
 	if (p->cq == NULL)
 		return say("cannot create a completion queue", errno);
-	return buffers_create(p) != 0 ? -1 : uring_create(p);
+	if (uroce_nvmf_buffers_init(&p->buffers, p->pd) != 0)
+		return -1;
+	return uroce_nvmf_uring_init(&p->uring, p->buffers.arena, p->buffers.arena_bytes);
 }
 
 void
 uroce_nvmf_poller_fini(struct nvmf_poller *p)
 {
-	if (p->uring.ring_fd >= 0)
-		io_uring_queue_exit(&p->uring);
+	uroce_nvmf_uring_fini(&p->uring);
 	if (p->cq != NULL)
 		(void)uroce_destroy_cq(p->cq);
-	if (p->mr != NULL)
-		(void)uroce_dereg_mr(p->mr);
+	uroce_nvmf_buffers_fini(&p->buffers);
 	if (p->pd != NULL)
 		(void)uroce_dealloc_pd(p->pd);
-	rte_free(p->arena);
 	rte_ring_free(p->arrivals);
 }
 
@@ -133,7 +82,7 @@ serve_waiting(struct nvmf_poller *p)
 {
 	struct nvmf_request *req;
 
-	while (p->nb_free_buffers != 0 && (req = TAILQ_FIRST(&p->waiting)) != NULL) {
+	while (p->buffers.nb_free != 0 && (req = TAILQ_FIRST(&p->waiting)) != NULL) {
 		TAILQ_REMOVE(&p->waiting, req, link);
 		uroce_nvmf_request_resume(req);
 	}
@@ -162,7 +111,7 @@ uroce_nvmf_poller_round(struct nvmf_poller *p)
 	uint64_t now_ns;
 
 	work += take_completions(p);
-	work += uroce_nvmf_uring_poll(p);
+	work += uroce_nvmf_uring_poll(&p->uring);
 	if (!TAILQ_EMPTY(&p->waiting))
 		serve_waiting(p);
 	now_ns = rte_rdtsc() / (rte_get_tsc_hz() / 1000000) * 1000;

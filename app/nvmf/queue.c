@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * A queue's connection: its memory, its work requests and their completions, its end. Created by the main thread; then
- * on its poller only.
+ * A queue's connection: its memory, its completions, its end. Created by the main thread; then on its poller only.
  */
 
 #include <errno.h>
@@ -14,24 +13,11 @@
 
 #include "controller.h"
 #include "poller.h"
+#include "post.h"
 #include "queue.h"
 #include "request.h"
 #include "target.h"
 #include "uroce_config.h"
-
-/* wr_id: an object's address, with the kind in its low bits */
-enum wr_kind {
-	WR_RECV,
-	WR_FETCH,
-	WR_RESPONSE,
-	WR_KIND_MASK = 3,
-};
-
-static uint64_t
-wr_id(void *object, enum wr_kind kind)
-{
-	return (uintptr_t)object | kind;
-}
 
 static void
 lay_out(struct nvmf_queue *q)
@@ -72,22 +58,6 @@ memory_create(struct nvmf_queue *q)
 }
 
 static int
-post_receive(struct nvmf_queue *q, struct nvmf_capsule *c)
-{
-	struct ibv_sge sges[2] = {
-		{ (uintptr_t)c->command, sizeof(*c->command), q->mr->lkey },
-		{ (uintptr_t)c->data, UROCE_NVMF_IN_CAPSULE_BYTES, q->mr->lkey },
-	};
-	struct ibv_recv_wr wr = { .wr_id = wr_id(c, WR_RECV), .sg_list = sges, .num_sge = 2 };
-	struct ibv_recv_wr *bad;
-	int ret = uroce_post_recv(q->qp, &wr, &bad);
-
-	if (ret == 0)
-		q->posted++;
-	return ret;
-}
-
-static int
 qp_create(struct nvmf_queue *q)
 {
 	struct ibv_qp_init_attr attr = {
@@ -104,7 +74,7 @@ qp_create(struct nvmf_queue *q)
 		return -errno;
 	q->qp = q->id->qp;
 	for (unsigned int i = 0; i < q->depth; i++)
-		if (post_receive(q, &q->capsules[i]) != 0)
+		if (uroce_nvmf_post_receive(&q->capsules[i]) != 0)
 			return -ENOMEM;
 	return 0;
 }
@@ -145,110 +115,6 @@ uroce_nvmf_queue_free(struct nvmf_queue *q)
 	free(q);
 }
 
-uint16_t
-uroce_nvmf_queue_advance(struct nvmf_queue *q)
-{
-	if (q->sqsize != 0)
-		q->sqhd = (uint16_t)((q->sqhd + 1u) % q->sqsize);
-	return q->sqhd;
-}
-
-/* Nothing more is posted. The completions of what was posted come as flushes. */
-static void
-die(struct nvmf_queue *q)
-{
-	q->dead = true;
-}
-
-void
-uroce_nvmf_queue_fetch(struct nvmf_request *req)
-{
-	struct nvmf_queue *q = req->queue;
-	struct ibv_sge sge = { (uintptr_t)req->data, req->data_bytes, q->poller->mr->lkey };
-	struct ibv_send_wr wr = {
-		.wr_id = wr_id(req, WR_FETCH),
-		.sg_list = &sge,
-		.num_sge = 1,
-		.opcode = IBV_WR_RDMA_READ,
-		.send_flags = IBV_SEND_SIGNALED,
-		.wr.rdma = { .remote_addr = req->remote_addr, .rkey = req->rkey },
-	};
-	struct ibv_send_wr *bad;
-
-	if (!q->dead && uroce_post_send(q->qp, &wr, &bad) == 0) {
-		q->posted++;
-		return;
-	}
-	die(q);
-	uroce_nvmf_request_free(req);
-}
-
-void
-uroce_nvmf_queue_respond(struct nvmf_request *req, bool with_data)
-{
-	struct nvmf_queue *q = req->queue;
-	struct ibv_sge sges[2] = {
-		{ (uintptr_t)req->data, req->data_bytes, q->poller->mr->lkey },
-		{ (uintptr_t)req->completion, sizeof(*req->completion), q->mr->lkey },
-	};
-	struct ibv_send_wr send = {
-		.wr_id = wr_id(req, WR_RESPONSE),
-		.sg_list = &sges[1],
-		.num_sge = 1,
-		.opcode = req->invalidate ? IBV_WR_SEND_WITH_INV : IBV_WR_SEND,
-		.send_flags = IBV_SEND_SIGNALED,
-		.invalidate_rkey = req->rkey,
-	};
-	struct ibv_send_wr write = {
-		.next = &send,
-		.wr_id = wr_id(req, WR_RESPONSE),
-		.sg_list = &sges[0],
-		.num_sge = 1,
-		.opcode = IBV_WR_RDMA_WRITE,
-		.wr.rdma = { .remote_addr = req->remote_addr, .rkey = req->rkey },
-	};
-	struct ibv_send_wr *bad;
-
-	q->commands++;
-	q->poller->commands++;
-	if (!q->dead && (post_receive(q, req->capsule) != 0 ||
-			 uroce_post_send(q->qp, with_data ? &write : &send, &bad) != 0))
-		die(q);
-	if (q->dead)
-		uroce_nvmf_request_free(req);
-	else
-		q->posted++;
-}
-
-static void
-start(struct nvmf_queue *q, struct nvmf_capsule *c)
-{
-	struct nvmf_request *req = STAILQ_FIRST(&q->free);
-
-	if (req == NULL) {
-		STAILQ_INSERT_TAIL(&q->pending, c, link);
-		return;
-	}
-	STAILQ_REMOVE_HEAD(&q->free, free);
-	q->busy++;
-	uroce_nvmf_request_start(req, c);
-}
-
-void
-uroce_nvmf_queue_put(struct nvmf_request *req)
-{
-	struct nvmf_queue *q = req->queue;
-	struct nvmf_capsule *c = STAILQ_FIRST(&q->pending);
-
-	STAILQ_INSERT_HEAD(&q->free, req, free);
-	q->busy--;
-	if (c == NULL)
-		return;
-	STAILQ_REMOVE_HEAD(&q->pending, link);
-	if (!q->dead)
-		start(q, c);
-}
-
 static void
 received(struct nvmf_capsule *c, const struct ibv_wc *wc)
 {
@@ -256,16 +122,16 @@ received(struct nvmf_capsule *c, const struct ibv_wc *wc)
 
 	q->posted--;
 	if (wc->status != IBV_WC_SUCCESS || q->dead) {
-		die(q);
+		q->dead = true;
 		return;
 	}
 	if (wc->byte_len < sizeof(struct nvme_command)) { /* no command: there is no ID to answer */
-		die(q);
+		q->dead = true;
 		uroce_nvmf_queue_kick(q);
 		return;
 	}
 	c->data_bytes = wc->byte_len - sizeof(struct nvme_command);
-	start(q, c);
+	uroce_nvmf_request_start(c);
 }
 
 static void
@@ -275,7 +141,7 @@ fetched(struct nvmf_request *req, const struct ibv_wc *wc)
 
 	q->posted--;
 	if (wc->status != IBV_WC_SUCCESS)
-		die(q);
+		q->dead = true;
 	if (q->dead)
 		uroce_nvmf_request_free(req);
 	else
@@ -288,7 +154,7 @@ responded(struct nvmf_request *req, const struct ibv_wc *wc)
 	struct nvmf_queue *q = req->queue;
 
 	if (wc->status != IBV_WC_SUCCESS)
-		die(q);
+		q->dead = true;
 	/* an RDMA WRITE is unsignaled, but completes if it fails; then the SEND completes, too */
 	if (wc->status != IBV_WC_SUCCESS && req->state == NVMF_SENDING && wc->opcode == IBV_WC_RDMA_WRITE)
 		return;
@@ -299,11 +165,11 @@ responded(struct nvmf_request *req, const struct ibv_wc *wc)
 void
 uroce_nvmf_queue_completion(const struct ibv_wc *wc)
 {
-	void *object = (void *)(uintptr_t)(wc->wr_id & ~(uint64_t)WR_KIND_MASK);
+	void *object = (void *)(uintptr_t)(wc->wr_id & ~(uint64_t)NVMF_WR_KIND_MASK);
 
-	switch (wc->wr_id & WR_KIND_MASK) {
-	case WR_RECV: received(object, wc); break;
-	case WR_FETCH: fetched(object, wc); break;
+	switch (wc->wr_id & NVMF_WR_KIND_MASK) {
+	case NVMF_WR_RECV: received(object, wc); break;
+	case NVMF_WR_FETCH: fetched(object, wc); break;
 	default: responded(object, wc);
 	}
 }
@@ -356,7 +222,7 @@ uroce_nvmf_queue_look(struct nvmf_queue *q, uint64_t now_ns)
 	if (q->controller != NULL && q->qid == 0 && !q->dead)
 		uroce_nvmf_controller_look(q->controller, q, now_ns);
 	if ((gone || kick || q->dead) && !q->disconnected) {
-		die(q);
+		q->dead = true;
 		/* a message may come before the RTU, without which there is no DREQ */
 		(void)uroce_rdma_notify(q->id, IBV_EVENT_COMM_EST);
 		(void)uroce_rdma_disconnect(q->id); /* flushes the QP */

@@ -24,6 +24,7 @@ struct nvmf_target;
 struct nvmf_queue {
 	struct nvmf_target *target;
 	struct nvmf_poller *poller;
+	void (*execute)(struct nvmf_request *req);	/* a command whose data are there: uroce_nvmf_execute() */
 	struct rdma_cm_id *id;
 	struct ibv_qp *qp;
 	struct nvmf_controller *controller;	/* set by Connect; NULL: not connected. Poller */
@@ -40,7 +41,7 @@ struct nvmf_queue {
 	unsigned int nb_requests;
 	unsigned int busy;	/* requests in use */
 	unsigned int posted;	/* work requests whose completions have not been taken */
-	bool dead;		/* the QP has failed or is to be disconnected: nothing more is posted */
+	bool dead;		/* the QP has failed or is to be disconnected: nothing more is posted, what was is flushed */
 	bool disconnected;	/* rdma_disconnect() was called */
 	STAILQ_HEAD(, nvmf_request) free;
 	STAILQ_HEAD(, nvmf_capsule) pending;	/* commands that wait for a request */
@@ -63,15 +64,6 @@ void uroce_nvmf_queue_free(struct nvmf_queue *q);
 void uroce_nvmf_queue_completion(const struct ibv_wc *wc);
 /** Look at what other threads ask of the queue; destroy it when it has ended. Poller, periodically. */
 void uroce_nvmf_queue_look(struct nvmf_queue *q, uint64_t now_ns);
-
-/** Begin the RDMA READ of a request's data. */
-void uroce_nvmf_queue_fetch(struct nvmf_request *req);
-/** Post the receive again, and send the completion, after an RDMA WRITE of the data if with_data. */
-void uroce_nvmf_queue_respond(struct nvmf_request *req, bool with_data);
-/** @return the submission queue's head after one more command */
-uint16_t uroce_nvmf_queue_advance(struct nvmf_queue *q);
-/** A request is free: start the next pending command with it. */
-void uroce_nvmf_queue_put(struct nvmf_request *req);
 
 /** End the connection. Any thread: the poller does it. */
 static inline void

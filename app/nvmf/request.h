@@ -16,6 +16,9 @@
 #include "nvme.h"
 
 struct nvmf_queue;
+struct nvmf_request;
+
+TAILQ_HEAD(nvmf_request_list, nvmf_request);
 
 /* A receive buffer of a queue: a command, and data behind it. */
 struct nvmf_capsule {
@@ -58,8 +61,8 @@ struct nvmf_request {
 	STAILQ_ENTRY(nvmf_request) free;
 };
 
-/** A command has arrived. */
-void uroce_nvmf_request_start(struct nvmf_request *req, struct nvmf_capsule *capsule);
+/** A command has arrived: start a request for it, at once or when one is free. */
+void uroce_nvmf_request_start(struct nvmf_capsule *capsule);
 /** A buffer is free, for which the request has waited. */
 void uroce_nvmf_request_resume(struct nvmf_request *req);
 /** The RDMA READ of its data is complete. */
@@ -70,7 +73,7 @@ void uroce_nvmf_request_finish(struct nvmf_request *req, uint16_t status);
 /** The same with a result (DW0 and DW1 of the completion). */
 void uroce_nvmf_request_finish_with(struct nvmf_request *req, uint16_t status, uint64_t result);
 
-/** The response was sent, or cannot be: free the request. */
+/** The response was sent, or cannot be: free the request, and start the next pending command with it. */
 void uroce_nvmf_request_free(struct nvmf_request *req);
 
 /** Copy `bytes` of a data structure to the request's data from offset `from` of the structure on; zeros behind it. For

@@ -123,7 +123,7 @@ host_close(struct host *h)
 
 	drain(h);
 	assert_true(LIST_EMPTY(&t->subsystem.controllers));
-	assert_int_equal(t->pollers[0].nb_free_buffers, UROCE_NVMF_BUFFERS);
+	assert_int_equal(t->pollers[0].buffers.nb_free, UROCE_NVMF_BUFFERS);
 	uroce_nvmf_listen_end(t);
 	uroce_nvmf_poller_fini(&t->pollers[0]);
 	for (unsigned int i = 0; i < t->subsystem.nb_namespaces; i++)

@@ -67,7 +67,7 @@ submit(struct nvmf_request *req, enum nvmf_io_kind kind, uint64_t offset, uint64
 	io->bytes = bytes;
 	io->moved = 0;
 	io->done = then;
-	io->ns->backend->submit(req->queue->poller, io);
+	io->ns->backend->submit(&req->queue->poller->uring, io);
 }
 
 /* @return a status; blocks: of the command */
@@ -113,7 +113,7 @@ static bool
 take_buffer(struct nvmf_request *req)
 {
 	if (req->buffer == NULL)
-		req->buffer = uroce_nvmf_buffer_get(req->queue->poller);
+		req->buffer = uroce_nvmf_buffer_get(&req->queue->poller->buffers);
 	return req->buffer != NULL;
 }
 
@@ -164,7 +164,7 @@ compared(struct nvmf_io *io, int error)
 	if (error == 0 && memcmp(io->data, req->data, io->bytes) != 0)
 		status = NVME_COMPARE_FAILURE | NVME_DO_NOT_RETRY;
 	if (io->data != req->buffer)
-		uroce_nvmf_buffer_put(req->queue->poller, io->data);
+		uroce_nvmf_buffer_put(&req->queue->poller->buffers, io->data);
 	uroce_nvmf_request_finish(req, status);
 }
 
@@ -180,7 +180,7 @@ compare(struct nvmf_request *req, struct nvmf_namespace *ns)
 			return NVME_INTERNAL_ERROR;
 		req->io.data = req->buffer;
 	} else {
-		req->io.data = uroce_nvmf_buffer_get(req->queue->poller);
+		req->io.data = uroce_nvmf_buffer_get(&req->queue->poller->buffers);
 		if (req->io.data == NULL)
 			return NVME_INTERNAL_ERROR;
 	}

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The interface between I/O commands and what stores the blocks. A back end completes an I/O by uroce_nvmf_io_done(), at
- * once or from its poll, on the poller's thread.
+ * The interface between I/O commands and what stores the blocks. A back end completes an I/O by its done(), at
+ * once or from uroce_nvmf_uring_poll(), on the poller's thread.
  */
 
 #ifndef UROCE_NVMF_BACKEND_H
@@ -13,7 +13,7 @@
 
 #include "store/namespace.h"
 
-struct nvmf_poller;
+struct nvmf_uring;
 
 enum nvmf_io_kind {
 	NVMF_IO_READ,
@@ -43,7 +43,7 @@ struct nvmf_backend {
 	/** @return the size now, bytes, or -errno */
 	int64_t (*bytes)(struct nvmf_namespace *ns);
 	/** Begin an I/O. Poller. */
-	void (*submit)(struct nvmf_poller *p, struct nvmf_io *io);
+	void (*submit)(struct nvmf_uring *u, struct nvmf_io *io);
 };
 
 extern const struct nvmf_backend uroce_nvmf_backend_file;

@@ -59,11 +59,11 @@ ram_close(struct nvmf_namespace *ns)
 }
 
 static void
-ram_submit(struct nvmf_poller *p, struct nvmf_io *io)
+ram_submit(struct nvmf_uring *u, struct nvmf_io *io)
 {
 	uint8_t *at = io->ns->memory + io->offset;
 
-	(void)p;
+	(void)u;
 	switch (io->kind) {
 	case NVMF_IO_READ: memcpy(io->data, at, io->bytes); break;
 	case NVMF_IO_WRITE: memcpy(at, io->data, io->bytes); break;
@@ -87,9 +87,9 @@ null_close(struct nvmf_namespace *ns)
 }
 
 static void
-null_submit(struct nvmf_poller *p, struct nvmf_io *io)
+null_submit(struct nvmf_uring *u, struct nvmf_io *io)
 {
-	(void)p;
+	(void)u;
 	if (io->kind == NVMF_IO_READ)
 		memset(io->data, 0, io->bytes);
 	io->done(io, 0);

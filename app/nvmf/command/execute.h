@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * Executes the commands of a queue. The poller of the queue.
+ */
+
+#ifndef UROCE_NVMF_EXECUTE_H
+#define UROCE_NVMF_EXECUTE_H
+
+struct nvmf_request;
+
+/** Execute a command whose data are there; it finishes now or later. */
+void uroce_nvmf_execute(struct nvmf_request *req);
+
+#endif /* UROCE_NVMF_EXECUTE_H */
