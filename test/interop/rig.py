@@ -137,10 +137,10 @@ class UroceEnd(End):
             ip('link', 'set', name, 'mtu', '9000', 'up')
         wire.attach_interface(self.side, peer)
 
-    def launch(self, program, arguments, **streams):
-        """Start a program on uroce's half of the pair."""
+    def launch(self, program, arguments, mib=256, **streams):
+        """Start a program on uroce's half of the pair, with this much memory."""
         device = 'net_af_packet0,iface=%s,framesz=4352,blocksz=69632,framecnt=512' % self.interface
-        command = [program, '--no-huge', '-m', '256', '--no-pci', '--no-shconf', '--no-telemetry',
+        command = [program, '--no-huge', '-m', str(mib), '--no-pci', '--no-shconf', '--no-telemetry',
                    '--lcores', '0@(0-%d)' % (os.cpu_count() - 1), '--log-level=lib.eal:warning',
                    '--vdev=' + device, '--', *arguments]
         return subprocess.Popen(command, **streams)
@@ -176,9 +176,10 @@ def release_of(image):
 class GuestEnd(End):
     """Linux Soft-RoCE and libibverbs in a QEMU guest."""
 
-    def __init__(self, side, number, state, image):
+    def __init__(self, side, number, state, image, cpus=1, mib=384):
         super().__init__(side, 'rxe', number, state)
         self.image, self.shell, self.listeners = image, None, {}
+        self.cpus, self.mib = cpus, mib
         self.linux = release_of(image)
 
     def path(self, name):
@@ -203,7 +204,7 @@ class GuestEnd(End):
                       VLAN, cidr(self.number, 4, VLAN), cidr(self.number, 6, VLAN)))
         command = ['qemu-system-x86_64', '-nodefaults', '-no-user-config', '-no-reboot', '-display', 'none',
                    '-machine', 'q35', '-accel', os.environ.get('UROCE_INTEROP_ACCEL', 'tcg'),
-                   '-cpu', 'max', '-m', '384', '-append', append,
+                   '-cpu', 'max', '-smp', str(self.cpus), '-m', str(self.mib), '-append', append,
                    '-kernel', os.path.join(self.image, 'vmlinux'),
                    '-initrd', os.path.join(self.image, 'initramfs'),
                    '-serial', 'file:' + self.log_path(),

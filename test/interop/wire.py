@@ -218,6 +218,8 @@ class Wire(threading.Thread):
         self.changed = threading.Condition()    # protects all fields below
         self.frames, self.faults, self.held, self.kept = [], [], {}, []
         self.twice, self.translates = set(), True       # sides whose FLUSHes have the ICRC of icrc_twice()
+        self.keeps = True       # all frames, in `frames`
+        self.cut = False        # no frame passes
 
     def attach_interface(self, side, name):
         s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3))
@@ -260,7 +262,10 @@ class Wire(threading.Thread):
         """@return the frames to forward in place of this one"""
         with self.changed:
             frame.twice = frame.kind == 'FLUSH' and frame.side in self.twice
-            self.frames.append(frame)
+            if self.keeps:
+                self.frames.append(frame)
+            if self.cut:
+                return []
             what, data = None, self.translated(frame)
             for fault in self.faults:
                 if what is None and fault.matches(frame):

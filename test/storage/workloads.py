@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Copyright 2026 The uroce authors
+"""The tests, in the order in which they run. Each begins and ends without a connection."""
+
+import hashlib
+import os
+import random
+import signal
+
+from rig import Failure, address
+from target import DISK_MIB, NQN
+from wire import Fault
+
+DISK = '/dev/nvme0n1'
+MOUNT = '/tmp/mnt'
+FIO = ('fio --name=%s --rw=randrw --bsrange=4k-1m --ioengine=io_uring --direct=1 --verify=%s '
+       '--verify_fatal=1 --thread --output=/tmp/fio.log ')
+KILLS = 20
+CABLE_S = (1, 10, 60)
+LOSS = 0.01
+TREE = ('(cd %s && for i in $(seq 24); do mkdir -p d$i && dd if=/dev/urandom of=d$i/f bs=$((i * 7))k count=3 2>/dev/null '
+        '|| exit 1; done; find . -type f -exec sha256sum {} + >/tmp/sums)')
+EXT4 = '/bin/mke2fs -q -F -t ext4'      # without the path, it is busybox's
+
+
+def discover(b):
+    out = b.sh('nvme discover -t rdma -a %s -s 4420' % address(b.target.number, 4))
+    for word in (NQN, 'trtype:  rdma', 'subtype: nvme subsystem', 'traddr:  %s' % address(b.target.number, 4)):
+        if word not in out:
+            raise Failure('discover prints no "%s": %s' % (word, out))
+
+
+def queues(b):
+    """Bytes that the guest writes are those of the file, and the other way around."""
+    for n in (1, 2):
+        b.connect(n)
+        if b.sh('cat /sys/class/nvme/nvme0/queue_count').strip() != str(n + 1):
+            raise Failure('not %d I/O queues' % n)
+        b.sh('dd if=/dev/urandom of=/tmp/random bs=1M count=3 2>/dev/null && '
+             'dd if=/tmp/random of=%s bs=1M seek=%d oflag=direct conv=fsync 2>/dev/null' % (DISK, n))
+        wanted = b.sh('sha256sum </tmp/random').split()[0]
+        if hashlib.sha256(b.target.bytes_at(n << 20, 3 << 20)).hexdigest() != wanted:
+            raise Failure('the file has other bytes')
+        with open(b.target.disk, 'r+b') as f:
+            data = os.urandom(2 << 20)
+            os.pwrite(f.fileno(), data, 9 << 20)
+            os.fsync(f.fileno())
+        read = b.sh('dd if=%s bs=1M skip=9 count=2 iflag=direct 2>/dev/null | sha256sum' % DISK).split()[0]
+        if read != hashlib.sha256(data).hexdigest():
+            raise Failure('the guest reads other bytes')
+        b.disconnect()
+
+
+def file_system(make, check):
+    def test(b):
+        b.connect(2)
+        b.sh('mkdir -p %s; %s %s && mount %s %s' % (MOUNT, make, DISK, DISK, MOUNT))
+        b.sh(TREE % MOUNT)
+        b.sh('umount %s && %s %s' % (MOUNT, check, DISK))
+        b.disconnect()
+        b.connect(1)
+        b.sh('mount %s %s && (cd %s && sha256sum -c /tmp/sums >/dev/null) && umount %s' % (DISK, MOUNT, MOUNT, MOUNT))
+        b.disconnect()
+        b.no_io_error()
+    return test
+
+
+def fio_verify(b):
+    b.connect(2)
+    for check in ('crc32c', 'sha256'):
+        b.sh(FIO % ('verify', check) + '--filename=%s --size=48m --iodepth=8 || { cat /tmp/fio.log; false; }' % DISK)
+    b.disconnect()
+
+
+def resize(b):
+    b.connect()
+    for mib in (DISK_MIB + 64, DISK_MIB):
+        os.truncate(b.target.disk, mib << 20)
+        b.target.hang_up()
+        b.wait_in_guest('%d MiB' % mib, 'test $(cat /sys/block/nvme0n1/size) = %d' % (mib << 11))
+    b.disconnect()
+
+
+def trim(b):
+    b.connect()
+    b.sh('dd if=/dev/zero bs=1M count=2 2>/dev/null | tr "\\0" x | dd of=%s bs=1M oflag=direct 2>/dev/null' % DISK)
+    size = int(b.sh('cat /sys/block/nvme0n1/queue/logical_block_size'))
+    b.sh('nvme write-zeroes %s -s %d -c %d' % (DISK, 4096 // size, 65536 // size - 1))
+    b.sh('nvme dsm %s -n 1 -d -s %d -b %d' % (DISK, (1 << 20) // size, (1 << 19) // size))
+    wanted = [(0, 4096, b'x'), (4096, 65536, b'\0'), (4096 + 65536, 4096, b'x'), (1 << 20, 1 << 19, b'\0'),
+              (3 << 19, 4096, b'x')]
+    for offset, count, byte in wanted:
+        if b.target.bytes_at(offset, count) != byte * count:
+            raise Failure('at %d there are not %d bytes of %r' % (offset, count, byte))
+    b.sh('blkdiscard %s' % DISK)
+    b.disconnect()
+
+
+def begin_fio(b, megabytes, loops):
+    """Let fio write, fsync and verify files of a new ext4 in the background."""
+    b.connect(2)
+    b.sh('mkdir -p %s; %s %s && mount %s %s' % (MOUNT, EXT4, DISK, DISK, MOUNT))
+    b.sh('(%s --directory=%s --size=%dm --fsync=16 --iodepth=4 --loops=%d; echo $? >/tmp/fio.rc) >/dev/null 2>&1 &' % (
+        FIO % ('files', 'crc32c'), MOUNT, megabytes, loops))
+
+
+def fio_ended(b):
+    return b.guest.sh('test -e /tmp/fio.rc')[0] == 0
+
+
+def end_fio(b):
+    b.wait('the end of fio', lambda: fio_ended(b), 1200)
+    if b.sh('cat /tmp/fio.rc; rm /tmp/fio.rc').strip() != '0':
+        raise Failure('fio: %s' % b.sh('cat /tmp/fio.log')[-800:])
+    b.sh('umount %s && e2fsck -fn %s' % (MOUNT, DISK))
+    b.no_io_error()
+    b.disconnect()
+
+
+def kill_target(b):
+    """Each kill comes while fio has I/O in flight; fio ends only after the last one."""
+    begin_fio(b, 24, 1000)
+    for _ in range(KILLS):
+        before = writes(b)
+        b.wait('fio writes', lambda: writes(b) > before + 64)
+        b.target.restart()
+        b.wait_live()
+        if fio_ended(b):
+            break
+    b.sh('killall -INT fio')
+    end_fio(b)
+
+
+def writes(b):
+    """@return how many writes the disk has got; the multipath device of old kernels does not count, its path does"""
+    return sum(int(line.split()[4]) for line in b.sh('cat /sys/block/nvme0*/stat').splitlines())
+
+
+def kill_guest(b):
+    """The target gives up a guest that vanished after the keep-alive, and takes it again when it is back."""
+    b.connect(2, keep_alive=5)
+    b.guest.stop()
+    b.wait('the target notices', lambda: 'has sent no keep-alive' in b.target.log())
+    b.reboot()
+    b.connect(2)
+    b.disconnect()
+
+
+def cables(b):
+    begin_fio(b, 24, 1000)
+    for seconds in CABLE_S:
+        before = writes(b)
+        b.wait('fio writes', lambda: writes(b) > before + 64)
+        b.wire.cut = True
+        b.sh('sleep %d' % seconds)
+        b.wire.cut = False
+        b.wait_live()
+    before = writes(b)
+    b.wait('fio writes again', lambda: writes(b) > before + 64)
+    b.sh('killall -INT fio')
+    end_fio(b)
+
+
+def loss(b):
+    """Of the frames to the guest: rxe loses its way if its own are lost (rxe_reg_fast_mr: mr is not free)."""
+    dice = random.Random(1)
+    b.wire.reset([Fault('drop', 'uroce', lambda frame: dice.random() < LOSS, until='end')])
+    b.connect(2)
+    b.sh(FIO % ('loss', 'crc32c') + '--filename=%s --size=8m --iodepth=4 || { cat /tmp/fio.log; false; }' % DISK)
+    b.disconnect()
+    b.wire.reset()
+
+
+def goodbye(b):
+    """SIGTERM closes the connections at once; the guest reconnects to the next target."""
+    b.connect()
+    b.target.process.send_signal(signal.SIGTERM)
+    if b.target.process.wait(60) != 0:
+        raise Failure('the target ends with %d' % b.target.process.returncode)
+    b.wait('the guest notices', lambda: not b.is_live())
+    b.target.start()
+    b.target.wait_ready()
+    b.wait_live()
+    b.sh('dd if=%s of=/dev/null bs=64k count=4 iflag=direct 2>/dev/null' % DISK)
+    b.no_io_error()
+    b.disconnect()
+
+
+TESTS = {
+    'discover': discover,
+    'queues': queues,
+    'ext4': file_system(EXT4, 'e2fsck -fn'),
+    'xfs': file_system('mkfs.xfs -q -f', 'xfs_repair -n'),
+    'fio_verify': fio_verify,
+    'resize': resize,
+    'trim': trim,
+    'goodbye': goodbye,
+    'kill_target': kill_target,
+    'cables': cables,
+    'loss': loss,
+    'kill_guest': kill_guest,
+}
