@@ -18,6 +18,7 @@ FIO = ('fio --name=%s --rw=randrw --bsrange=4k-1m --ioengine=io_uring --direct=1
 KILLS = 20
 CABLE_S = (1, 10, 60)
 LOSS = 0.01
+SHORT_S = 5             # Linux's default keep-alive
 TREE = ('(cd %s && for i in $(seq 24); do mkdir -p d$i && dd if=/dev/urandom of=d$i/f bs=$((i * 7))k count=3 2>/dev/null '
         '|| exit 1; done; find . -type f -exec sha256sum {} + >/tmp/sums)')
 EXT4 = '/bin/mke2fs -q -F -t ext4'      # without the path, it is busybox's
@@ -97,8 +98,9 @@ def trim(b):
 
 
 def begin_fio(b, megabytes, loops):
-    """Let fio write, fsync and verify files of a new ext4 in the background."""
-    b.connect(2)
+    """Let fio write, fsync and verify files of a new ext4 in the background. With all its commands at the target, the
+    guest notices only by the keep-alive that the target is gone."""
+    b.connect(2, keep_alive=SHORT_S)
     b.sh('mkdir -p %s; %s %s && mount %s %s' % (MOUNT, EXT4, DISK, DISK, MOUNT))
     b.sh('(%s --directory=%s --size=%dm --fsync=16 --iodepth=4 --loops=%d; echo $? >/tmp/fio.rc) >/dev/null 2>&1 &' % (
         FIO % ('files', 'crc32c'), MOUNT, megabytes, loops))
@@ -138,7 +140,7 @@ def writes(b):
 
 def kill_guest(b):
     """The target gives up a guest that vanished after the keep-alive, and takes it again when it is back."""
-    b.connect(2, keep_alive=5)
+    b.connect(2, keep_alive=SHORT_S)
     b.guest.stop()
     b.wait('the target notices', lambda: 'has sent no keep-alive' in b.target.log())
     b.reboot()
