@@ -785,7 +785,7 @@ int uroce_destroy_qp_async(struct ibv_qp *qp, void (*freed)(void *arg), void *ar
  * ibv_create_ah(3). All UD QPs of the PD can use the handle.
  *
  * @param attr	is_global: not 0; port_num: 1; dgid: of a host or a multicast group; flow_label: determines the
- *		UDP source port; 0: the numbers of the two QPs do
+ *		UDP source port; 0: the number of the destination QP does
  * @return	NULL and errno: EINVAL: attributes; ENETUNREACH: the address is in no subnet of the device, and there
  *		is no router; ENOMEM: memory, or max_ah handles exist
  */

@@ -141,8 +141,8 @@ path_route(struct uroce_port *port, struct uroce_path *path, struct uroce_templa
 }
 
 int
-uroce_port_path_init(struct uroce_device *dev, const struct ibv_ah_attr *attr, uint32_t local_qpn,
-		     uint32_t remote_qpn, struct uroce_path *path)
+uroce_port_path_init(struct uroce_device *dev, const struct ibv_ah_attr *attr, uint32_t remote_qpn,
+		     struct uroce_path *path)
 {
 	struct uroce_port *port = uroce_port_of(dev);
 	struct uroce_template_conf conf;
@@ -157,8 +157,7 @@ uroce_port_path_init(struct uroce_device *dev, const struct ibv_ah_attr *attr, u
 	memset(path, 0, sizeof(*path));
 	path->dgid = attr->grh.dgid;
 	path->multi_seg = port->multi_seg;
-	conf_init(port, attr, uroce_udp_src_port(attr->grh.flow_label, local_qpn, remote_qpn),
-		  &conf);
+	conf_init(port, attr, uroce_udp_src_port(attr->grh.flow_label, remote_qpn), &conf);
 	looped = loopback_init(port, path, attr, &conf);
 
 	pthread_mutex_lock(&port->lock);

@@ -10,8 +10,8 @@
 #include "port/port.h"
 
 /* struct uroce_port_ops */
-int uroce_port_path_init(struct uroce_device *dev, const struct ibv_ah_attr *attr,
-			 uint32_t local_qpn, uint32_t remote_qpn, struct uroce_path *path);
+int uroce_port_path_init(struct uroce_device *dev, const struct ibv_ah_attr *attr, uint32_t remote_qpn,
+			 struct uroce_path *path);
 void uroce_port_path_fini(struct uroce_device *dev, struct uroce_path *path);
 
 /** Does a device of this process have the address, so that frames to it are looped back? Registry locked. */

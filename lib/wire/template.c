@@ -23,18 +23,21 @@
 #define LONGEST    (LONGEST_L2 + sizeof(struct rte_ipv6_hdr) + sizeof(struct rte_udp_hdr))
 static_assert(UROCE_TEMPLATE_BYTES >= LONGEST, "UROCE_TEMPLATE_BYTES");
 
+uint32_t
+uroce_flow_label_to(uint32_t dest_qpn)
+{
+	uint32_t fl = (dest_qpn ^ dest_qpn >> 20) & UROCE_FLOW_LABEL_MASK;
+
+	return fl != 0 ? fl : 1;
+}
+
 uint16_t
-uroce_udp_src_port(uint32_t flow_label, uint32_t local_qpn, uint32_t remote_qpn)
+uroce_udp_src_port(uint32_t flow_label, uint32_t dest_qpn)
 {
 	uint32_t fl = flow_label & UROCE_FLOW_LABEL_MASK;
 
-	if (fl == 0) {
-		uint64_t v = (uint64_t)local_qpn * remote_qpn;
-
-		v ^= v >> 20;
-		v ^= v >> 40;
-		fl = v & UROCE_FLOW_LABEL_MASK;
-	}
+	if (fl == 0)
+		fl = uroce_flow_label_to(dest_qpn);
 	return (uint16_t)((fl & 0x3fff) ^ ((fl & 0xfc000) >> 14)) | 0xc000;
 }
 

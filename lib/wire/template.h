@@ -48,7 +48,11 @@ uint8_t uroce_template_traffic_class(const struct uroce_template *t);
  * UROCE_TEMPLATE_BYTES of room. */
 void uroce_template_write(const struct uroce_template *t, uint8_t *dst, uint32_t udp_payload_bytes);
 
-/** @return the UDP source port for a 20-bit flow label, or for the two QPNs if the label is 0 */
-uint16_t uroce_udp_src_port(uint32_t flow_label, uint32_t local_qpn, uint32_t remote_qpn);
+/** @return the 20-bit flow label, never 0, of packets to a QP if their address vector has none. It depends on the
+ * destination QPN only, so that the receiver can choose it */
+uint32_t uroce_flow_label_to(uint32_t dest_qpn);
+
+/** @return the UDP source port for a flow label; 0: for uroce_flow_label_to(dest_qpn) */
+uint16_t uroce_udp_src_port(uint32_t flow_label, uint32_t dest_qpn);
 
 #endif /* UROCE_WIRE_TEMPLATE_H */

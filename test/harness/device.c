@@ -69,15 +69,13 @@ clocks(struct uroce_device *dev, uint64_t *device_ns, uint64_t *wall_ns)
 }
 
 static int
-path_init(struct uroce_device *dev, const struct ibv_ah_attr *attr, uint32_t local_qpn, uint32_t remote_qpn,
-	  struct uroce_path *path)
+path_init(struct uroce_device *dev, const struct ibv_ah_attr *attr, uint32_t remote_qpn, struct uroce_path *path)
 {
 	struct harness_device *d = harness_device_of(dev);
 
 	d->path_inits++;
 	if (d->path_error != 0)
 		return d->path_error;
-	d->path_local_qpn = local_qpn;
 	d->path_remote_qpn = remote_qpn;
 	d->paths++;
 	memset(path, 0, sizeof(*path));
@@ -90,10 +88,10 @@ path_init(struct uroce_device *dev, const struct ibv_ah_attr *attr, uint32_t loc
 
 /* The last byte of an IP address is also the last byte of its Ethernet address. */
 static int
-path_init_with_headers(struct uroce_device *dev, const struct ibv_ah_attr *attr, uint32_t local_qpn, uint32_t remote_qpn,
+path_init_with_headers(struct uroce_device *dev, const struct ibv_ah_attr *attr, uint32_t remote_qpn,
 		       struct uroce_path *path)
 {
-	int ret = path_init(dev, attr, local_qpn, remote_qpn, path);
+	int ret = path_init(dev, attr, remote_qpn, path);
 	struct uroce_template_conf conf = {
 		.src_mac.addr_bytes = { 2, 0, 0, 0, 0, path->sgid.raw[15] },
 		.dst_mac.addr_bytes = { 2, 0, 0, 0, 0, path->dgid.raw[15] },
@@ -101,7 +99,7 @@ path_init_with_headers(struct uroce_device *dev, const struct ibv_ah_attr *attr,
 		.traffic_class = attr->grh.traffic_class,
 		.hop_limit = attr->grh.hop_limit,
 		.flow_label = attr->grh.flow_label,
-		.udp_src_port = uroce_udp_src_port(attr->grh.flow_label, local_qpn, remote_qpn),
+		.udp_src_port = uroce_udp_src_port(attr->grh.flow_label, remote_qpn),
 	};
 
 	if (ret != 0)

@@ -51,7 +51,6 @@ struct harness_device {
 	unsigned int attached;		/* QPs attached; stand-in: less those detached */
 	unsigned int paths;		/* paths in use */
 	unsigned int path_inits;
-	uint32_t path_local_qpn;
 	uint32_t path_remote_qpn;
 	unsigned int joined;		/* multicast groups joined */
 	unsigned int doorbells;		/* stand-in; atomic */

@@ -153,7 +153,7 @@ test_in_use(void **state)
 	tap_open(&t, 0, cidrs);
 	assert_int_equal(uroce_gid_parse(attr.grh.dgid.raw, "10.0.0.2"), 0);
 	for (unsigned int i = 0; i < 2; i++)
-		assert_int_equal(uroce_port_path_init(&t.port->dev, &attr, 1, 2, &paths[i]), 0);
+		assert_int_equal(uroce_port_path_init(&t.port->dev, &attr, 2, &paths[i]), 0);
 	for (unsigned int i = 0; i < 2; i++) {
 		assert_int_equal(uroce_del_address(t.context, "10.0.0.1/24"), EBUSY);
 		expect(&t, 1, "10.0.0.1");

@@ -44,7 +44,7 @@ to(const char *address, uint8_t sgid_index)
 static int
 init(struct tap *t, const struct ibv_ah_attr *attr, struct uroce_path *path)
 {
-	return uroce_port_path_init(&t->port->dev, attr, 1, 2, path);
+	return uroce_port_path_init(&t->port->dev, attr, 2, path);
 }
 
 static void

@@ -322,7 +322,7 @@ test_path(void **state)
 	tap_open(&t, 0, cidrs);
 	dev = uroce_device_of(t.context);
 	dgid(&attr, "10.0.0.2");
-	assert_int_equal(uroce_port_path_init(dev, &attr, 1, 2, &path), 0);
+	assert_int_equal(uroce_port_path_init(dev, &attr, 2, &path), 0);
 	assert_true(path.set_up);
 	assert_int_equal(path.out, 0);
 	assert_non_null(path.lladdr);
@@ -338,17 +338,17 @@ test_path(void **state)
 
 	attr.grh.hop_limit = 1;
 	attr.grh.traffic_class = 0x68;
-	assert_int_equal(uroce_port_path_init(dev, &attr, 1, 2, &path), 0);
+	assert_int_equal(uroce_port_path_init(dev, &attr, 2, &path), 0);
 	assert_int_equal(path.headers.bytes[14 + 8], 64);
 	assert_int_equal(path.headers.bytes[14 + 1], 0x68);
 	uroce_port_path_fini(dev, &path);
 	attr.grh.hop_limit = 9;
-	assert_int_equal(uroce_port_path_init(dev, &attr, 1, 2, &path), 0);
+	assert_int_equal(uroce_port_path_init(dev, &attr, 2, &path), 0);
 	assert_int_equal(path.headers.bytes[14 + 8], 9);
 	uroce_port_path_fini(dev, &path);
 
 	dgid(&attr, "10.0.0.1");
-	assert_int_equal(uroce_port_path_init(dev, &attr, 1, 2, &path), 0);
+	assert_int_equal(uroce_port_path_init(dev, &attr, 2, &path), 0);
 	assert_int_equal(path.out, dev->index + 1);
 	assert_null(path.lladdr);
 	uroce_port_path_fini(dev, &path);
@@ -369,22 +369,22 @@ test_path_errors(void **state)
 	dgid(&good, "10.0.0.2");
 	attr = good;
 	attr.is_global = 0;
-	assert_int_equal(uroce_port_path_init(dev, &attr, 1, 2, &path), -EINVAL);
+	assert_int_equal(uroce_port_path_init(dev, &attr, 2, &path), -EINVAL);
 	attr = good;
 	attr.port_num = 2;
-	assert_int_equal(uroce_port_path_init(dev, &attr, 1, 2, &path), -EINVAL);
+	assert_int_equal(uroce_port_path_init(dev, &attr, 2, &path), -EINVAL);
 	attr = good;
 	attr.grh.sgid_index = 2; /* IPv6 to IPv4 */
-	assert_int_equal(uroce_port_path_init(dev, &attr, 1, 2, &path), -EINVAL);
+	assert_int_equal(uroce_port_path_init(dev, &attr, 2, &path), -EINVAL);
 	attr.grh.sgid_index = 3; /* an empty entry */
-	assert_int_equal(uroce_port_path_init(dev, &attr, 1, 2, &path), -EINVAL);
+	assert_int_equal(uroce_port_path_init(dev, &attr, 2, &path), -EINVAL);
 	attr.grh.sgid_index = 255;
-	assert_int_equal(uroce_port_path_init(dev, &attr, 1, 2, &path), -EINVAL);
+	assert_int_equal(uroce_port_path_init(dev, &attr, 2, &path), -EINVAL);
 	attr = good;
 	dgid(&attr, "192.168.0.1"); /* no gateway */
-	assert_int_equal(uroce_port_path_init(dev, &attr, 1, 2, &path), -ENETUNREACH);
+	assert_int_equal(uroce_port_path_init(dev, &attr, 2, &path), -ENETUNREACH);
 	memset(attr.grh.dgid.raw, 0, sizeof(attr.grh.dgid.raw));
-	assert_int_equal(uroce_port_path_init(dev, &attr, 1, 2, &path), -EINVAL);
+	assert_int_equal(uroce_port_path_init(dev, &attr, 2, &path), -EINVAL);
 	/* no references are left */
 	assert_int_equal(uroce_del_address(t.context, "10.0.0.1/24"), 0);
 	assert_int_equal(uroce_del_address(t.context, "fd00::1/64"), 0);
@@ -409,10 +409,10 @@ test_too_many_neighbors(void **state)
 		for (unsigned int i = 0; i < UROCE_MAX_NEIGHBORS; i++) {
 			attr.grh.dgid.raw[14] = (uint8_t)(1 + i / 256 + 8 * round);
 			attr.grh.dgid.raw[15] = (uint8_t)i;
-			assert_int_equal(uroce_port_path_init(dev, &attr, 1, 2, &paths[i]), 0);
+			assert_int_equal(uroce_port_path_init(dev, &attr, 2, &paths[i]), 0);
 		}
 		attr.grh.dgid.raw[14] = 200;
-		assert_int_equal(uroce_port_path_init(dev, &attr, 1, 2, &path), -ENOMEM);
+		assert_int_equal(uroce_port_path_init(dev, &attr, 2, &path), -ENOMEM);
 		for (unsigned int i = 0; i < UROCE_MAX_NEIGHBORS; i++)
 			uroce_port_path_fini(dev, &paths[i]);
 	}

@@ -108,7 +108,7 @@ a_cnp_byte_by_byte(void **state)
 	(void)state;
 	peer_start(&p, NULL);
 	assert_int_equal(peer_in(&p, &marked), UROCE_OK);
-	expect_frame(&p, CNP_TRAFFIC_CLASS, uroce_udp_src_port(0, p.qp->qp_num, PEER_QPN));
+	expect_frame(&p, CNP_TRAFFIC_CLASS, uroce_udp_src_port(0, PEER_QPN));
 	peer_expect_nothing(&p);
 	assert_int_equal(counter(&p, UROCE_NP_ECN_MARKED_PACKETS), 1);
 	assert_int_equal(counter(&p, UROCE_NP_CNP_SENT), 1);
@@ -169,7 +169,7 @@ an_interval_is_a_parameter(void **state)
 	peer_start(&p, NULL);
 	assert_int_equal(uroce_set_congestion(p.qp->context, &conf), 0);
 	peer_in(&p, &in);
-	expect_frame(&p, 26 << 2 | ECT0, uroce_udp_src_port(0, p.qp->qp_num, PEER_QPN));
+	expect_frame(&p, 26 << 2 | ECT0, uroce_udp_src_port(0, PEER_QPN));
 	p.now_ns += 6999;
 	in.psn++;
 	peer_in(&p, &in);
@@ -191,7 +191,7 @@ a_cnp_like_what_else_the_queue_pair_sends(void **state)
 	peer_start(&p, NULL);
 	assert_int_equal(uroce_set_congestion(p.qp->context, &conf), 0);
 	peer_in(&p, &marked);
-	expect_frame(&p, 0 << 2 | ECT0, uroce_udp_src_port(0, p.qp->qp_num, PEER_QPN));
+	expect_frame(&p, 0 << 2 | ECT0, uroce_udp_src_port(0, PEER_QPN));
 	peer_stop(&p);
 }
 
@@ -287,7 +287,7 @@ the_sender_of_a_datagram_is_told(void **state)
 	peer_expect_nothing(&p);
 	in.src_qpn = PEER_QPN;
 	assert_int_equal(peer_in(&p, &in), UROCE_DROP_NO_RECV);
-	expect_frame(&p, CNP_TRAFFIC_CLASS, uroce_udp_src_port(0, p.qp->qp_num, PEER_QPN));
+	expect_frame(&p, CNP_TRAFFIC_CLASS, uroce_udp_src_port(0, PEER_QPN));
 	peer_stop(&p);
 }
 
@@ -301,7 +301,7 @@ an_unreliable_connection_is_told(void **state)
 	(void)state;
 	peer_start(&p, &conf);
 	assert_int_equal(peer_in(&p, &in), UROCE_OK);
-	expect_frame(&p, CNP_TRAFFIC_CLASS, uroce_udp_src_port(0, p.qp->qp_num, PEER_QPN));
+	expect_frame(&p, CNP_TRAFFIC_CLASS, uroce_udp_src_port(0, PEER_QPN));
 	peer_stop(&p);
 }
 

@@ -242,7 +242,7 @@ sends_are_datagrams(void **state)
 	assert_memory_equal(out.payload, pattern, 1024);
 	assert_false(out.ack_req || out.solicited);
 	/* without a flow label, the port is that of a connection of the two QPs */
-	assert_int_equal(out.udp_src_port, uroce_udp_src_port(0, p.qp->qp_num, PEER_QPN));
+	assert_int_equal(out.udp_src_port, uroce_udp_src_port(0, PEER_QPN));
 	assert_int_equal(peer_expect_wc(p.send_cq, IBV_WC_SUCCESS, 1).opcode, IBV_WC_SEND);
 	peer_post(&p, IBV_WR_SEND_WITH_IMM, 1, 3, 2, IBV_SEND_SOLICITED | IBV_SEND_INLINE);
 	out = peer_expect(&p, UROCE_UD_SEND_ONLY_IMM, PEER_SQ_PSN + 1);
@@ -424,7 +424,7 @@ a_flow_label_chooses_the_source_port(void **state)
 	assert_int_equal(post_to(&p, ah, PEER_QPN, 0, 8, 1), 0);
 	/* the path of the device has chosen the port */
 	assert_int_not_equal(peer_expect(&p, UROCE_UD_SEND_ONLY, PEER_SQ_PSN).udp_src_port,
-			     uroce_udp_src_port(0, p.qp->qp_num, PEER_QPN));
+			     uroce_udp_src_port(0, PEER_QPN));
 	assert_int_equal(uroce_destroy_ah(ah), 0);
 	peer_stop(&p);
 }

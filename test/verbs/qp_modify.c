@@ -83,7 +83,6 @@ test_the_usual_way(void **state)
 	assert_int_equal(qp->mtu_bytes, 1024);
 	assert_true(qp->path.set_up);
 	assert_int_equal(qp->path.dgid.raw[15], 9);
-	assert_int_equal(fake.path_local_qpn, qp->ibv.qp_num);
 	assert_int_equal(fake.path_remote_qpn, 0xabcdef);
 	assert_int_equal(qp->attr.rq_psn, 0xfffffe);
 	assert_int_equal(qp->attr.timeout, 0);

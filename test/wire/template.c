@@ -170,35 +170,34 @@ static void
 test_port_from_flow_label(void **state)
 {
 	(void)state;
-	assert_int_equal(uroce_udp_src_port(0x00001, 7, 9), 0xc001);
-	assert_int_equal(uroce_udp_src_port(0x12345, 7, 9), 0xe341);
-	assert_int_equal(uroce_udp_src_port(0xfffff, 7, 9), 0xc000 | (0x3fff ^ 0x3f));
-	assert_int_equal(uroce_udp_src_port(0xfc000, 7, 9), 0xc03f);
+	assert_int_equal(uroce_udp_src_port(0x00001, 7), 0xc001);
+	assert_int_equal(uroce_udp_src_port(0x12345, 7), 0xe341);
+	assert_int_equal(uroce_udp_src_port(0xfffff, 7), 0xc000 | (0x3fff ^ 0x3f));
+	assert_int_equal(uroce_udp_src_port(0xfc000, 7), 0xc03f);
 	/* the flow label has 20 bits */
-	assert_int_equal(uroce_udp_src_port(0xfff12345, 1, 2), uroce_udp_src_port(0x12345, 3, 4));
+	assert_int_equal(uroce_udp_src_port(0xfff12345, 1), uroce_udp_src_port(0x12345, 3));
 	for (uint32_t fl = 0; fl <= 0xfffff; fl++)
-		assert_true(uroce_udp_src_port(fl, 0x11, 0x12) >= 0xc000);
+		assert_true(uroce_udp_src_port(fl, 0x11) >= 0xc000);
 }
 
+/* Without a flow label, the destination QPN folded to 20 bits is the label. */
 static void
-test_port_from_qpns(void **state)
+test_port_from_qpn(void **state)
 {
-	(void)state;
-	/* 0x11 * 0x12 = 0x132 */
-	assert_int_equal(uroce_udp_src_port(0, 0x11, 0x12), 0xc132);
-	/* 0xabcdef * 0x123456 = 0xc379a59ba4a, folded to the flow label 0xac3e3 */
-	assert_int_equal(uroce_udp_src_port(0, 0xabcdef, 0x123456), 0xc3c8);
-	for (uint32_t a = 1; a < 0xffffff; a = a * 5 + 3) {
-		uint32_t b = a * 7919 & 0xffffff;
-		uint64_t v = (uint64_t)a * b;
-		uint32_t fl;
+	static unsigned int seen[0x4000];
+	unsigned int most = 0;
 
-		v ^= v >> 20;
-		v ^= v >> 40;
-		fl = v & 0xfffff;
-		assert_int_equal(uroce_udp_src_port(0, a, b), 0xc000 | ((fl & 0x3fff) ^ fl >> 14));
-		assert_int_equal(uroce_udp_src_port(0, a, b), uroce_udp_src_port(0, b, a));
+	(void)state;
+	assert_int_equal(uroce_flow_label_to(0x00012), 0x00012);
+	assert_int_equal(uroce_flow_label_to(0x123456), 0x23457);
+	assert_int_equal(uroce_flow_label_to(0x100001), 1); /* 0 is no label */
+	for (uint32_t qpn = 2; qpn < 0xffffff; qpn++) {
+		uint16_t port = uroce_udp_src_port(0, qpn);
+
+		assert_int_equal(port, uroce_udp_src_port(uroce_flow_label_to(qpn), 0));
+		most = RTE_MAX(most, ++seen[port & 0x3fff]);
 	}
+	assert_true(most <= 0x1000000 / 0x4000 + 16); /* all ports alike */
 }
 
 /* Changing the traffic class gives the same template as creating it with that class; no other field changes. */
@@ -232,7 +231,7 @@ UROCE_TESTS(wire_template)
 		cmocka_unit_test(test_ipv4_checksum),
 		cmocka_unit_test(test_families),
 		cmocka_unit_test(test_port_from_flow_label),
-		cmocka_unit_test(test_port_from_qpns),
+		cmocka_unit_test(test_port_from_qpn),
 		cmocka_unit_test(a_traffic_class_can_be_changed),
 	};
 

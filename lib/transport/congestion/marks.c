@@ -29,7 +29,7 @@ path_back(const struct uroce_qp *qp, const struct uroce_packet *p, uint32_t src_
 		.src_mac = eth->dst_addr, .dst_mac = eth->src_addr,
 		.vlan_tci = qp->dev->vlan != 0 ? qp->dev->vlan : UROCE_NO_VLAN,
 		.hop_limit = UROCE_HOP_LIMIT,
-		.udp_src_port = uroce_udp_src_port(0, qp->ibv.qp_num, src_qpn),
+		.udp_src_port = uroce_udp_src_port(0, src_qpn),
 	};
 
 	RTE_ASSERT(p->l3_offset >= sizeof(*eth));

@@ -37,9 +37,9 @@ packet(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_sqe *sqe,
 	};
 	int ret;
 
-	/* without a flow label the UDP source port depends on the QPs, which the handle's template does not know */
+	/* without a flow label the UDP source port depends on the QPN, which the handle's template does not know */
 	if (!sqe->ud.ah->has_flow_label)
-		d.udp_src_port = uroce_udp_src_port(0, qp->ibv.qp_num, sqe->ud.remote_qpn);
+		d.udp_src_port = uroce_udp_src_port(0, sqe->ud.remote_qpn);
 	if (sqe->flags & IBV_SEND_INLINE) {
 		d.bytes = (const uint8_t *)sqe->sge;
 		d.length = sqe->length;

@@ -32,7 +32,7 @@ static int
 ah_init(struct uroce_device *dev, struct uroce_ah *ah, struct ibv_pd *pd, const struct ibv_ah_attr *attr)
 {
 	/* no QPNs: each send derives its UDP source port from the QPNs at its two ends */
-	int ret = -dev->ops.port->path_init(dev, attr, 0, 0, &ah->path);
+	int ret = -dev->ops.port->path_init(dev, attr, 0, &ah->path);
 
 	if (ret != 0)
 		return ret;

@@ -23,7 +23,7 @@ struct uroce_ah {
 	struct ibv_ah ibv;
 	/* constant */
 	struct uroce_path path;
-	bool has_flow_label;		/* false: each send derives its UDP source port from its two QPNs */
+	bool has_flow_label;		/* false: each send derives its UDP source port from the destination QPN */
 	LIST_ENTRY(uroce_ah) link;	/* dev->dead_ahs, under dev->lock */
 	/* send WQEs that reference it. posters: add; workers, or control for them: release; control: acquire */
 	uint32_t refs __rte_cache_aligned;

@@ -98,9 +98,10 @@ struct uroce_worker_ops {
 struct uroce_port_ops {
 	/* The time: ns of the device's clock, and ns since 1970. */
 	void (*clocks)(struct uroce_device *dev, uint64_t *device_ns, uint64_t *wall_ns);
-	/* Set up the path of an address vector. The QPNs choose its UDP source port. @return 0 or -errno */
-	int (*path_init)(struct uroce_device *dev, const struct ibv_ah_attr *attr, uint32_t local_qpn,
-			 uint32_t remote_qpn, struct uroce_path *path);
+	/* Set up the path of an address vector. Without a flow label, the QPN chooses its UDP source port.
+	 * @return 0 or -errno */
+	int (*path_init)(struct uroce_device *dev, const struct ibv_ah_attr *attr, uint32_t remote_qpn,
+			 struct uroce_path *path);
 	void (*path_fini)(struct uroce_device *dev, struct uroce_path *path);
 	int (*query_port)(struct uroce_device *dev, struct ibv_port_attr *attr);
 	int (*query_gid)(struct uroce_device *dev, unsigned int index, struct ibv_gid_entry *entry);

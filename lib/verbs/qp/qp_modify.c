@@ -156,7 +156,7 @@ prepare(struct uroce_qp *qp, const struct ibv_qp_attr *a, int mask, struct prepa
 	    a->qp_state == IBV_QPS_RTR)
 		ret = get_port_mtu(dev, &p->port_mtu);
 	if (ret == 0 && (mask & IBV_QP_AV)) {
-		ret = -dev->ops.port->path_init(dev, &a->ah_attr, qp->ibv.qp_num, remote, &p->path);
+		ret = -dev->ops.port->path_init(dev, &a->ah_attr, remote, &p->path);
 		p->path.set_up = ret == 0;
 		if (ret == 0)
 			uroce_congestion_mark(dev, &p->path);
