@@ -154,6 +154,13 @@ id_before(const struct uroce_slots *s, uint32_t slot, uint32_t uses)
 	return 0;
 }
 
+/* May the slot have this identifier after this number of uses? */
+static bool
+is_usable(const struct uroce_slots *s, uint32_t slot, uint32_t uses, uint32_t id)
+{
+	return !is_reserved(id, s->id_bits) && id != id_before(s, slot, uses);
+}
+
 static uint32_t
 next_id(struct uroce_slots *s, uint32_t slot)
 {
@@ -162,22 +169,55 @@ next_id(struct uroce_slots *s, uint32_t slot)
 	do {
 		uses = __atomic_fetch_add(&s->uses[slot], 1, __ATOMIC_RELAXED);
 		id = id_at(s, slot, uses);
-	} while (is_reserved(id, s->id_bits) || id == id_before(s, slot, uses));
+	} while (!is_usable(s, slot, uses, id));
 	return id;
+}
+
+/* @return what next_id() would return for a free slot */
+static uint32_t
+peek_id(const struct uroce_slots *s, uint32_t slot)
+{
+	uint32_t uses = __atomic_load_n(&s->uses[slot], __ATOMIC_RELAXED);
+	uint32_t id = id_at(s, slot, uses);
+
+	while (!is_usable(s, slot, uses, id))
+		id = id_at(s, slot, ++uses);
+	return id;
+}
+
+/* Take the free slot at this place of the order. */
+static uint32_t
+take(struct uroce_slots *s, uint32_t drawn)
+{
+	uint32_t slot = s->order[drawn];
+
+	s->free--;
+	s->order[drawn] = s->order[s->free];
+	return next_id(s, slot);
 }
 
 int
 uroce_slots_get(struct uroce_slots *s, uint32_t *id)
 {
-	uint32_t drawn, slot;
+	if (s->free == 0)
+		return -ENOMEM;
+	*id = take(s, uroce_random_below(s->free));
+	return 0;
+}
+
+/* A slot that is drawn in vain is left as it was, with its next identifier: the number of identifiers is limited. */
+int
+uroce_slots_get_if(struct uroce_slots *s, unsigned int draws, bool (*suits)(const void *arg, uint32_t id),
+		   const void *arg, uint32_t *id)
+{
+	uint32_t drawn;
 
 	if (s->free == 0)
 		return -ENOMEM;
 	drawn = uroce_random_below(s->free);
-	slot = s->order[drawn];
-	s->free--;
-	s->order[drawn] = s->order[s->free];
-	*id = next_id(s, slot);
+	while (draws-- > 1 && !suits(arg, peek_id(s, s->order[drawn])))
+		drawn = uroce_random_below(s->free);
+	*id = take(s, drawn);
 	return 0;
 }
 

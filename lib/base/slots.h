@@ -8,6 +8,7 @@
 #ifndef UROCE_BASE_SLOTS_H
 #define UROCE_BASE_SLOTS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* An identifier has id_bits bits: the slot in the uppermost log2 bits, and below it the number of uses of the slot,
@@ -26,6 +27,9 @@ void uroce_slots_fini(struct uroce_slots *s);
 
 /** @return 0, or -ENOMEM when every slot is in use */
 int uroce_slots_get(struct uroce_slots *s, uint32_t *id);
+/** As uroce_slots_get(), but draw up to `draws` slots until the identifier suits the caller. The last one may not. */
+int uroce_slots_get_if(struct uroce_slots *s, unsigned int draws, bool (*suits)(const void *arg, uint32_t id),
+		       const void *arg, uint32_t *id);
 void uroce_slots_put(struct uroce_slots *s, uint32_t id);
 
 /** Draw another identifier for the slot of `id`, which is in use. Any thread, without a lock: no two calls return the

@@ -30,7 +30,6 @@ qp_attach(struct uroce_qp *qp)
 
 	if (d->attach_error != 0)
 		return d->attach_error;
-	RTE_VERIFY(qp->ibv.qp_num != 0);
 	qp->engine = d->engine;
 	d->attached++;
 	return 0;

@@ -41,6 +41,41 @@ test_each_slot_once(void **state)
 	uroce_slots_fini(&s);
 }
 
+static bool
+is_odd(const void *arg, uint32_t id)
+{
+	(*(unsigned int *)(uintptr_t)arg)++;
+	return id % 2 != 0;
+}
+
+/* An identifier that suits is drawn if there is one; a slot that was drawn in vain keeps its next identifier. */
+static void
+test_suitable(void **state)
+{
+	unsigned int draws = 0, odd = 0;
+	struct uroce_slots s;
+	uint32_t ids[64], id;
+
+	assert_int_equal(uroce_slots_init(&s, 6, 24), 0);
+	for (unsigned int i = 0; i < 16; i++) {
+		assert_int_equal(uroce_slots_get_if(&s, 256, is_odd, &draws, &ids[i]), 0);
+		odd += ids[i] % 2;
+	}
+	assert_true(odd >= 15); /* unless almost all slots have even identifiers */
+	assert_true(draws >= 16);
+	for (unsigned int i = 16; i < 64; i++)
+		assert_int_equal(uroce_slots_get_if(&s, 4, is_odd, &draws, &ids[i]), 0);
+	assert_int_equal(uroce_slots_get_if(&s, 4, is_odd, &draws, &id), -ENOMEM);
+	for (unsigned int i = 0; i < 64; i++)
+		assert_int_equal(s.uses[i], 1);
+	/* the last draw is taken unseen */
+	draws = 0;
+	uroce_slots_put(&s, ids[0]);
+	assert_int_equal(uroce_slots_get_if(&s, 1, is_odd, &draws, &id), 0);
+	assert_int_equal(draws, 0);
+	uroce_slots_fini(&s);
+}
+
 static void
 test_full(void **state)
 {
@@ -267,6 +302,7 @@ UROCE_TESTS(slots)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_each_slot_once),
+		cmocka_unit_test(test_suitable),
 		cmocka_unit_test(test_full),
 		cmocka_unit_test(test_no_identifier_twice),
 		cmocka_unit_test(test_cycles_differ),

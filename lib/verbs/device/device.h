@@ -77,6 +77,8 @@ struct uroce_worker_ops {
 	/* Choose the QP's engine (qp->engine), by its thread domain or the completion vector of its send CQ.
 	 * @return 0 or -errno */
 	int (*qp_attach)(struct uroce_qp *qp);
+	/* Do peers' packets to this QPN reach the worker of the new QP? NULL: it makes no difference. */
+	bool (*qpn_suits)(const struct uroce_qp *qp, uint32_t qpn);
 	/* Between enter and exit the calling thread runs the engine, and no other thread does. Not recursive. */
 	void (*engine_enter)(struct uroce_engine *engine);
 	void (*engine_exit)(struct uroce_engine *engine);

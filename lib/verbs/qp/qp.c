@@ -194,14 +194,33 @@ get_gsi(struct uroce_device *dev)
 	return 0;
 }
 
+static bool
+qpn_suits(const void *arg, uint32_t qpn)
+{
+	const struct uroce_qp *qp = arg;
+
+	return qp->dev->ops.worker->qpn_suits(qp, qpn);
+}
+
+/* Draw the QPN of a QP whose engine is known. */
+static int
+draw_qpn(struct uroce_device *dev, const struct uroce_qp *qp, uint32_t *qpn)
+{
+	unsigned int draws = UROCE_STEER_DRAWS * (unsigned int)dev->vctx.context.num_comp_vectors;
+
+	if (dev->ops.worker->qpn_suits == NULL)
+		return uroce_slots_get(&dev->qps.slots, qpn);
+	return uroce_slots_get_if(&dev->qps.slots, draws, qpn_suits, qp, qpn);
+}
+
 /* Reserve the requested QPN; 0: any. */
 static int
-get_qpn(struct uroce_device *dev, uint32_t *qpn)
+get_qpn(struct uroce_device *dev, const struct uroce_qp *qp, uint32_t *qpn)
 {
 	int ret;
 
 	pthread_mutex_lock(&dev->lock);
-	ret = *qpn == UROCE_GSI_QPN ? get_gsi(dev) : uroce_slots_get(&dev->qps.slots, qpn);
+	ret = *qpn == UROCE_GSI_QPN ? get_gsi(dev) : draw_qpn(dev, qp, qpn);
 	if (ret == 0)
 		dev->qp_count++;
 	pthread_mutex_unlock(&dev->lock);
@@ -271,14 +290,13 @@ qp_create(struct uroce_device *dev, struct ibv_pd *pd, const struct ibv_qp_init_
 	}
 	qp->ibv.qp_num = qpn;
 	qp->target = target;
-	ret = get_qpn(dev, &qp->ibv.qp_num);
+	pthread_rwlock_rdlock(&dev->engines_lock);
+	ret = -dev->ops.worker->qp_attach(qp);
+	if (ret == 0)
+		ret = get_qpn(dev, qp, &qp->ibv.qp_num);
 	if (ret != 0)
 		goto free_qp;
 	qp->ibv.handle = qp->ibv.qp_num;
-	pthread_rwlock_rdlock(&dev->engines_lock);
-	ret = -dev->ops.worker->qp_attach(qp);
-	if (ret != 0)
-		goto put_qpn;
 	qp->sq.bells = uroce_pd_bells(qp->ibv.pd);
 	if (qp->sq.bells != NULL && qp->sq.bells->engine != qp->engine)
 		qp->sq.bells = NULL; /* the device no longer uses the thread domain's worker */
@@ -287,10 +305,8 @@ qp_create(struct uroce_device *dev, struct ibv_pd *pd, const struct ibv_qp_init_
 	pthread_rwlock_unlock(&dev->engines_lock);
 	return qp;
 
-put_qpn:
-	pthread_rwlock_unlock(&dev->engines_lock);
-	put_qpn(dev, qp->ibv.qp_num);
 free_qp:
+	pthread_rwlock_unlock(&dev->engines_lock);
 	qp_free(qp);
 	errno = ret;
 	return NULL;
