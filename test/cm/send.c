@@ -161,6 +161,26 @@ the_manager_knows_its_own_guid_and_delay(void **state)
 	assert_int_equal(uroce_cm_get(pair.last[1].bytes, REQ, PRIMARY_ACK_TIMEOUT), 9);
 }
 
+/* A label for the peer's packets does not change this end's path. */
+static void
+the_peer_gets_a_flow_label_of_its_own(void **state)
+{
+	struct test_end *end = &pair.end[0];
+	struct uroce_cm_conn *conn = uroce_cm_conn_create(end->cm, NULL);
+	struct uroce_cm_req req = test_end_req(end, 5);
+
+	req.peer_flow_label = 1 << 20;
+	assert_int_equal(uroce_cm_send_req(conn, &req, pair.now_ns), -EINVAL);
+	req.peer_flow_label = 0x12345;
+	assert_int_equal(uroce_cm_send_req(conn, &req, pair.now_ns), 0);
+	assert_int_equal(uroce_cm_get(pair.last[1].bytes, REQ, PRIMARY_FLOW_LABEL), 0x12345);
+	assert_int_equal(conn->path.flow_label, req.path.flow_label);
+	conn = uroce_cm_conn_create(end->cm, NULL);
+	req.peer_flow_label = 0;
+	assert_int_equal(uroce_cm_send_req(conn, &req, pair.now_ns), 0);
+	assert_int_equal(uroce_cm_get(pair.last[1].bytes, REQ, PRIMARY_FLOW_LABEL), req.path.flow_label);
+}
+
 /* ---- time ------------------------------------------------------------------------------ */
 
 static void
@@ -287,6 +307,7 @@ UROCE_TESTS(cm_send)
 		TEST(the_state_decides_what_may_be_sent),
 		TEST(what_does_not_fit_is_refused),
 		TEST(the_manager_knows_its_own_guid_and_delay),
+		TEST(the_peer_gets_a_flow_label_of_its_own),
 		TEST(an_unanswered_req_is_sent_again),
 		TEST(an_unanswered_rep_is_sent_again),
 		TEST(unanswered_dreqs_and_laps_end),

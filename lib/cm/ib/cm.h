@@ -66,6 +66,7 @@ struct uroce_cm_req {
 	struct uroce_cm_path path;	/* seen from this end, also if received */
 	struct uroce_cm_path alternate;	/* dgid all zero: none */
 	uint32_t qpn;			/* of the sender's QP */
+	uint32_t peer_flow_label;	/* sent: the label that the peer shall use; 0: path's. Received: ignored */
 	uint32_t qkey;
 	uint32_t starting_psn;
 	uint32_t srqn;

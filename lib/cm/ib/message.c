@@ -121,7 +121,7 @@ uroce_cm_req_check(const struct uroce_cm_req *req)
 	if (req->qp_type != IBV_QPT_RC && req->qp_type != IBV_QPT_UC &&
 	    req->qp_type != IBV_QPT_XRC_SEND)
 		return -EINVAL;
-	if (req->qpn > UROCE_QPN_MASK || req->starting_psn > UROCE_PSN_MASK ||
+	if (req->qpn > UROCE_QPN_MASK || req->peer_flow_label > UROCE_FLOW_LABEL_MASK || req->starting_psn > UROCE_PSN_MASK ||
 	    req->path.mtu < IBV_MTU_256 || req->path.mtu > IBV_MTU_4096 ||
 	    req->ece_vendor_id > UROCE_QPN_MASK)
 		return -EINVAL;

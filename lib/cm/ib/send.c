@@ -183,6 +183,8 @@ uroce_cm_send_req(struct uroce_cm_conn *conn, const struct uroce_cm_req *req, ui
 		full.local_ack_timeout = uroce_cm_ack_timeout(conn->cm->conf.ca_ack_delay,
 							      req->path.packet_life_time);
 	remember_req(conn, &full);
+	if (req->peer_flow_label != 0)
+		full.path.flow_label = req->peer_flow_label;
 	begin(conn, UROCE_CM_REQ);
 	uroce_cm_put(conn->mad, REQ, LOCAL_COMM_ID, conn->local_id);
 	uroce_cm_req_encode(conn->mad, &full);

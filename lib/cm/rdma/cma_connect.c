@@ -37,6 +37,17 @@ check_param(const struct uroce_cma_id *id, const struct rdma_conn_param *param)
 	return 0;
 }
 
+/* The peer uses the flow label of the request for its packets to the QP. This end's path has none of its own. */
+static uint32_t
+peer_flow_label(const struct uroce_cma_id *id, const struct uroce_cm_req *req)
+{
+	struct uroce_device *dev = id->device->dev;
+
+	if (dev->ops.port->flow_label == NULL)
+		return 0;
+	return dev->ops.port->flow_label(dev, req->qpn, &req->path.sgid, &req->path.dgid);
+}
+
 static void
 fill_req(struct uroce_cma_id *id, const struct rdma_conn_param *param, struct uroce_cm_req *req)
 {
@@ -45,6 +56,7 @@ fill_req(struct uroce_cma_id *id, const struct rdma_conn_param *param, struct ur
 	req->service_id = uroce_cma_service_id(id->id.ps, uroce_cma_addr_port(uroce_cma_dst(id)));
 	uroce_cma_path(id, &req->path);
 	req->qpn = qp != NULL ? qp->qp_num : param->qp_num & UROCE_CMA_MAX_QPN;
+	req->peer_flow_label = peer_flow_label(id, req);
 	req->srq = qp != NULL ? qp->srq != NULL : param->srq != 0;
 	req->qp_type = (uint8_t)id->id.qp_type;
 	req->ece_vendor_id = id->local_ece.vendor_id;

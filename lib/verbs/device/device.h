@@ -121,6 +121,10 @@ struct uroce_port_ops {
 	 * @return 0 or -errno */
 	int (*mcast_join)(struct uroce_device *dev, const union ibv_gid *mgid);
 	void (*mcast_leave)(struct uroce_device *dev, const union ibv_gid *mgid);
+	/* Choose the flow label for a peer's packets to a QP, such that the QP's worker receives them. NULL: none is
+	 * better than another. @return 20 bits; 0: none */
+	uint32_t (*flow_label)(struct uroce_device *dev, uint32_t qpn, const union ibv_gid *own,
+			       const union ibv_gid *peer);
 	/* Log that a deregistration has waited `ns` for `frames` frames. NULL: no log. */
 	void (*mr_waits)(struct uroce_device *dev, const struct ibv_mr *mr, uint32_t frames, uint64_t ns);
 };
