@@ -174,6 +174,11 @@
 #define UROCE_MAX_INBOX_FRAMES 65535
 #define UROCE_INBOX_SPARE 32		/* a 32nd of a pool stays free when frames are handed over, to receive */
 #define UROCE_HANDOVER_STALL_NS 100000000ull	/* after this long, frames for a worker with a full inbox are dropped */
+#define UROCE_MAX_RETA 2048		/* entries of a port's RSS redirection table */
+#define UROCE_STEER_DRAWS 16		/* draws of a QPN that suits RSS, for each queue of the port */
+#define UROCE_STEER_RULES 512		/* flow rules of a port */
+#define UROCE_STEER_NOTES 16		/* QPs that a queue notes for flow rules, before they are made */
+#define UROCE_STEER_NS 100000000ull	/* interval at which flow rules are made */
 #define UROCE_RX_AHEAD 4		/* prefetch distance of a packet's QP, in frames */
 #define UROCE_ACK_DEFER_PACKETS 4	/* a larger burst is acknowledged at once, for throughput */
 #define UROCE_ACK_RING_SIZE 256		/* ring of the QPs of a worker that owe an ACK; a power of 2 */

@@ -9,10 +9,14 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include <rte_ethdev.h>
 #include <rte_ether.h>
+#include <rte_flow.h>
 #include <rte_lcore.h>
 #include <rte_telemetry.h>
 #include <rte_thread.h>
@@ -48,6 +52,48 @@
 /* 23.11: the members of a bonding device have another name. */
 #ifndef RTE_ETH_DEV_BONDING_MEMBER
 #define RTE_ETH_DEV_BONDING_MEMBER RTE_ETH_DEV_BONDED_SLAVE
+#endif
+
+/* 23.11: struct rte_eth_rss_conf has the hash function; drivers of earlier releases use Toeplitz. */
+static inline bool
+uroce_rss_is_toeplitz(const struct rte_eth_rss_conf *conf)
+{
+#if RTE_VERSION >= RTE_VERSION_NUM(23, 11, 0, 0)
+	return conf->algorithm == RTE_ETH_HASH_FUNCTION_DEFAULT || conf->algorithm == RTE_ETH_HASH_FUNCTION_TOEPLITZ;
+#else
+	(void)conf;
+	return true;
+#endif
+}
+
+/* 23.11: a flow item for a BTH. Before, no rule has an item of type UROCE_FLOW_BTH. */
+#if RTE_VERSION >= RTE_VERSION_NUM(23, 11, 0, 0)
+#define UROCE_FLOW_BTH RTE_FLOW_ITEM_TYPE_IB_BTH
+#define UROCE_FLOW_HAS_BTH true
+
+struct uroce_flow_bth {
+	struct rte_flow_item_ib_bth item;
+};
+
+static inline void
+uroce_flow_bth_set(struct uroce_flow_bth *bth, const uint8_t dest_qpn[3])
+{
+	memcpy(bth->item.hdr.dst_qp, dest_qpn, sizeof(bth->item.hdr.dst_qp));
+}
+#else
+#define UROCE_FLOW_BTH RTE_FLOW_ITEM_TYPE_END
+#define UROCE_FLOW_HAS_BTH false
+
+struct uroce_flow_bth {
+	uint8_t unused;
+};
+
+static inline void
+uroce_flow_bth_set(struct uroce_flow_bth *bth, const uint8_t dest_qpn[3])
+{
+	(void)bth;
+	(void)dest_qpn;
+}
 #endif
 
 /* 23.11: rte_thread_create_control() replaces rte_ctrl_thread_create(). Its threads return a uint32_t. */

@@ -13,6 +13,7 @@ const char *const uroce_port_counter_names[UROCE_PORT_COUNTER_COUNT] = {
 	[UROCE_PORT_RX_FRAMES] = "rx_frames",
 	[UROCE_PORT_TX_FRAMES] = "tx_frames",
 	[UROCE_PORT_LOOPBACK_FRAMES] = "loopback_frames",
+	[UROCE_PORT_STEERED] = "steered",
 	[UROCE_PORT_HANDED_OVER] = "handed_over",
 	[UROCE_PORT_TX_DROP_STALLED] = "tx_drop_stalled",
 	[UROCE_PORT_TX_DROP_UNRESOLVED] = "tx_drop_unresolved",
@@ -26,6 +27,9 @@ const char *const uroce_port_counter_names[UROCE_PORT_COUNTER_COUNT] = {
 	[UROCE_PORT_GROUP_REPORTS] = "group_reports_sent",
 	[UROCE_PORT_GROUP_DELIVERIES] = "group_deliveries",
 	[UROCE_PORT_FILLERS_SENT] = "fillers_sent",
+	[UROCE_PORT_RULES_INSTALLED] = "rules_installed",
+	[UROCE_PORT_RULES_EVICTED] = "rules_evicted",
+	[UROCE_PORT_RULES_REFUSED] = "rules_refused",
 };
 
 /* The caller's array. `count` may exceed `room`: it is the number of counters that exist. */
@@ -49,16 +53,27 @@ read_relaxed(const uint64_t *counter)
 	return __atomic_load_n(counter, __ATOMIC_RELAXED);
 }
 
+/* The counters that no queue has. */
+static uint64_t
+read_other(const struct uroce_port *port, unsigned int which)
+{
+	switch (which) {
+	case UROCE_PORT_TX_DROP_UNRESOLVED: /* frames whose neighbor did not answer */
+		return read_relaxed(&port->neighbors.dropped);
+	case UROCE_PORT_RULES_INSTALLED: return read_relaxed(&port->steer.rules.installed);
+	case UROCE_PORT_RULES_EVICTED: return read_relaxed(&port->steer.rules.evicted);
+	case UROCE_PORT_RULES_REFUSED: return read_relaxed(&port->steer.rules.rejected);
+	default: return 0;
+	}
+}
+
 uint64_t
 uroce_port_counter(const struct uroce_port *port, unsigned int which)
 {
-	uint64_t sum = 0;
+	uint64_t sum = read_other(port, which);
 
 	for (unsigned int i = 0; i < port->most_queues; i++)
 		sum += read_relaxed(&port->queues[i].counters[which]);
-	/* the neighbor table counts frames whose neighbor did not answer */
-	if (which == UROCE_PORT_TX_DROP_UNRESOLVED)
-		sum += read_relaxed(&port->neighbors.dropped);
 	return sum;
 }
 

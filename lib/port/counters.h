@@ -13,6 +13,7 @@ enum uroce_port_counter {
 	UROCE_PORT_RX_FRAMES, /* frames received */
 	UROCE_PORT_TX_FRAMES, /* frames sent */
 	UROCE_PORT_LOOPBACK_FRAMES,    /* sent to a device of this process, not through a port */
+	UROCE_PORT_STEERED,            /* received for a QP of the queue's own worker */
 	UROCE_PORT_HANDED_OVER,        /* received for a QP of another worker */
 	UROCE_PORT_TX_DROP_STALLED,    /* the port accepted no frame for UROCE_TX_STALL_NS */
 	UROCE_PORT_TX_DROP_UNRESOLVED, /* the neighbor does not answer, or too many frames wait for one */
@@ -26,6 +27,9 @@ enum uroce_port_counter {
 	UROCE_PORT_GROUP_REPORTS, /* IGMP and MLD reports sent */
 	UROCE_PORT_GROUP_DELIVERIES, /* a multicast packet counts once for each QP that receives it */
 	UROCE_PORT_FILLERS_SENT, /* dummy frames, which make the driver free transmitted mbufs */
+	UROCE_PORT_RULES_INSTALLED, /* flow rules for QPs whose frames were handed over */
+	UROCE_PORT_RULES_EVICTED, /* flow rules removed to make room for others */
+	UROCE_PORT_RULES_REFUSED, /* flow rules that the driver did not take, or for which all rules were in use */
 	UROCE_PORT_COUNTER_COUNT,
 };
 

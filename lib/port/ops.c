@@ -26,6 +26,7 @@
 #include "port/registry.h"
 #include "port/resolve.h"
 #include "port/sleep/sleep.h"
+#include "port/steer/steer.h"
 #include "port/worker/worker.h"
 #include "uroce.h"
 #include "verbs/qp/qp.h"
@@ -196,11 +197,13 @@ static const struct uroce_port_ops port_ops = {
 	.resolve = resolve,
 	.mcast_join = uroce_port_mcast_join,
 	.mcast_leave = uroce_port_mcast_leave,
+	.flow_label = uroce_steer_label,
 	.mr_waits = mr_waits,
 };
 
 static const struct uroce_worker_ops worker_ops = {
 	.qp_attach = uroce_port_qp_attach,
+	.qpn_suits = uroce_steer_suits,
 	.engine_enter = engine_enter,
 	.engine_exit = engine_exit,
 	.engine_put = engine_put,
@@ -212,6 +215,7 @@ static const struct uroce_worker_ops worker_ops = {
 
 static const struct uroce_worker_ops driven_worker_ops = {
 	.qp_attach = uroce_port_qp_attach,
+	.qpn_suits = uroce_steer_suits,
 	.engine_enter = engine_enter,
 	.engine_exit = engine_exit,
 	.engine_put = engine_put,

@@ -217,8 +217,10 @@ static void
 come(struct uroce_port *port)
 {
 	uroce_watch_start(port);
-	if (!port->stopped)
+	if (!port->stopped) {
+		uroce_steer_start(port);
 		uroce_port_attach(port);
+	}
 	uroce_registry_publish(port);
 }
 
@@ -229,8 +231,10 @@ go(struct uroce_port *port)
 		uroce_workers_progress(); /* worker 0 reports the left groups, so that routers stop forwarding */
 	uroce_registry_unpublish(port);
 	uroce_watch_stop(port);
-	if (!port->stopped)
+	if (!port->stopped) {
 		uroce_port_detach(port);
+		uroce_steer_stop(port);
+	}
 }
 
 /* Log the remedy if there was no memory for the device. Call after its parts have been freed. */

@@ -29,6 +29,8 @@
 #include "port/net/group.h"
 #include "port/net/neighbor.h"
 #include "port/net/ping.h"
+#include "port/steer/note.h"
+#include "port/steer/steer.h"
 #include "uroce.h"
 #include "verbs/device/device.h"
 #include "wire/packet.h"
@@ -76,6 +78,7 @@ struct uroce_port_queue {
 	enum uroce_rx_wake rx_wake;
 	int rx_fd;     /* -1: none */
 	bool rx_stale; /* atomic: the link has come up, so the driver may have another descriptor */
+	struct uroce_notes notes; /* QPs of other workers whose frames it has received */
 	rte_spinlock_t lock __rte_cache_aligned; /* tx_lock of the workers that share TX queue `id` */
 } __rte_cache_aligned;
 
@@ -131,6 +134,7 @@ struct uroce_port {
 	bool has_ipv6_gateway;
 	uint8_t ipv4_gateway[16];
 	uint8_t ipv6_gateway[16];
+	struct uroce_steer steer;
 	unsigned int next_queue;   /* queue of the next QP without a send CQ, modulo nb_queues */
 	struct uroce_agent *agent; /* the CM's agent; under uroce_cm_lock and the registry's lock */
 

@@ -27,6 +27,7 @@ stop(struct uroce_port *port)
 	uroce_watch_pause(port);
 	pthread_mutex_unlock(&port->lock);
 	uroce_port_detach(port);
+	uroce_steer_stop(port);
 	uroce_neighbors_purge(&port->neighbors);
 	uroce_ethdev_pause(port);
 }
@@ -174,6 +175,7 @@ start(struct uroce_port *port, const struct uroce_port_conf *conf, const struct 
 	uroce_watch_resume(port);
 	uroce_ethdev_listen(port, port->published);
 	pthread_mutex_unlock(&port->lock);
+	uroce_steer_start(port);
 	uroce_port_attach(port);
 	uroce_workers_put(before.workers, before.n);
 	return 0;

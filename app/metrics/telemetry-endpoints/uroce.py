@@ -21,6 +21,7 @@ PORT = {
     'rx_frames': 'frames received',
     'tx_frames': 'frames sent',
     'loopback_frames': 'sent to a device of this process, not through a port',
+    'steered': 'received for a QP of the queue\'s own worker',
     'handed_over': 'received for a QP of another worker',
     'arp_answered': 'ARP requests answered',
     'nd_answered': 'neighbor solicitations answered',
@@ -30,6 +31,9 @@ PORT = {
     'group_reports_sent': 'IGMP and MLD reports sent',
     'group_deliveries': 'a multicast packet counts once for each QP that receives it',
     'fillers_sent': 'dummy frames, which make the driver free transmitted mbufs',
+    'rules_installed': 'flow rules for QPs whose frames were handed over',
+    'rules_evicted': 'flow rules removed to make room for others',
+    'rules_refused': 'flow rules that the driver did not take, or for which all rules were in use',
 }
 TRANSPORT = {
     'sent_packets': 'packets handed to the port, retransmitted ones too',
@@ -106,6 +110,7 @@ WORKER = {
     'sent_bytes': 'bytes of payload sent',
     'retransmitted_packets': 'packets that were retransmitted',
     'no_mbuf': 'failed allocations: a pool is too small',
+    'steered': 'frames received for a QP of this worker',
     'handed_over': 'frames received for a QP of another worker',
     'lost': 'frames whose device is closed',
 }
@@ -133,6 +138,7 @@ DEVICE_GAUGES = {   # of /uroce/info
     'mrs': 'memory regions and windows',
     'pds': 'protection domains',
     'ahs': 'address handles',
+    'flow_rules': 'flow rules of the port',
 }
 WORKER_GAUGES = {
     'qps': 'QPs of the worker',
@@ -163,6 +169,7 @@ QP_GAUGES = {   # key: metric, factor, description
 # Fields of telemetry that this file does not export.
 LEFT_OUT = {
     '/uroce/info': ('name', 'port_id', 'queues', 'workers', 'addresses', 'groups',
+                    'steering', 'flow_rule_kind',
                     'qps'),             # with QP1, unlike the metric qps
     '/uroce/worker': ('worker', 'queues', 'waiting'),     # asleep at this moment
     '/uroce/qp': (

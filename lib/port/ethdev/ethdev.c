@@ -21,6 +21,7 @@
 #include "port/ethdev/ethdev_halt.h"
 #include "base/log.h"
 #include "port/ethdev/mtu.h"
+#include "port/steer/rss.h"
 #include "port/worker/pool.h"
 #include "port/worker/worker.h"
 #include "base/thread.h"
@@ -97,6 +98,29 @@ mac_init(struct uroce_port *port)
 	return 0;
 }
 
+/* Configure the device without its RSS key, or without RX interrupts, if the driver refuses them. */
+static int
+try_configure(const struct uroce_port *port, struct rte_eth_conf *conf)
+{
+	const struct rte_eth_rss_conf rss = conf->rx_adv_conf.rss_conf;
+	int ret;
+
+	for (;;) {
+		ret = rte_eth_dev_configure(port->port_id, port->open_queues, port->open_queues, conf);
+		if (ret == 0 || ret == -EBUSY)
+			return ret;
+		if (conf->rx_adv_conf.rss_conf.rss_key != NULL) {
+			conf->rx_adv_conf.rss_conf.rss_key = NULL;
+			conf->rx_adv_conf.rss_conf.rss_key_len = 0;
+		} else if (conf->intr_conf.rxq != 0) {
+			conf->intr_conf.rxq = 0;
+			conf->rx_adv_conf.rss_conf = rss;
+		} else {
+			return ret;
+		}
+	}
+}
+
 void
 uroce_port_use_queues(struct uroce_port *port, unsigned int n)
 {
@@ -139,14 +163,9 @@ configure(struct uroce_port *port, const struct rte_eth_dev_info *info, uint16_t
 	/* without RSS one worker receives all frames, and hands them over to the others */
 	if (port->open_queues > 1 && info->flow_type_rss_offloads != 0) {
 		conf.rxmode.mq_mode = RTE_ETH_MQ_RX_RSS;
-		conf.rx_adv_conf.rss_conf.rss_hf = (RTE_ETH_RSS_UDP | RTE_ETH_RSS_IP) &
-						   info->flow_type_rss_offloads;
+		uroce_rss_configure(port->steer.key, info, &conf.rx_adv_conf.rss_conf);
 	}
-	ret = rte_eth_dev_configure(port->port_id, port->open_queues, port->open_queues, &conf);
-	if (ret < 0 && conf.intr_conf.rxq != 0) {
-		conf.intr_conf.rxq = 0;
-		ret = rte_eth_dev_configure(port->port_id, port->open_queues, port->open_queues, &conf);
-	}
+	ret = try_configure(port, &conf);
 	port->rx_interrupts = conf.intr_conf.rxq != 0;
 	if (ret < 0)
 		return complain(port,

@@ -97,5 +97,5 @@ uroce_port_upkeep(struct uroce_port_queue *q, uint64_t now_ns)
 	uroce_rcu_enter_driver(q->worker->index);
 	next_ns = uroce_watch_upkeep(port, now_ns);
 	uroce_rcu_leave_driver(q->worker->index);
-	uroce_port_upkeep_by(port, next_ns);
+	uroce_port_upkeep_by(port, RTE_MIN(next_ns, uroce_notes_upkeep(port, now_ns)));
 }

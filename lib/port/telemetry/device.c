@@ -71,6 +71,23 @@ add_workers(const struct uroce_port *port, struct rte_tel_data *d)
 	rte_tel_data_add_dict_container(d, "workers", workers, 0);
 }
 
+/* How the port chooses the queue of a frame, and its flow rules. */
+static void
+add_steering(struct uroce_port *port, struct rte_tel_data *d)
+{
+	static const char *const kinds[] = {
+		[UROCE_RULE_BTH] = "bth", [UROCE_RULE_RAW] = "raw", [UROCE_RULE_UDP] = "udp", [UROCE_RULE_NONE] = "none",
+	};
+	const struct uroce_steer *s = &port->steer;
+	const char *by = s->rss.reta_size == 0 ? "unknown" : s->rss.ignores_peer ? "qpn" : "flow_label";
+
+	rte_tel_data_add_dict_string(d, "steering", port->open_queues == 1 ? "none" : by);
+	pthread_mutex_lock(&port->lock);
+	rte_tel_data_add_dict_string(d, "flow_rule_kind", kinds[s->rules.kind]);
+	rte_tel_data_add_dict_int(d, "flow_rules", (int)s->rules.count);
+	pthread_mutex_unlock(&port->lock);
+}
+
 static void
 add_objects(struct uroce_device *dev, struct rte_tel_data *d)
 {
@@ -110,6 +127,7 @@ uroce_telemetry_info(struct uroce_port *port, const char *argument, struct rte_t
 					     attr.state == IBV_PORT_ACTIVE ? "up" : "down");
 	add_objects(&port->dev, d);
 	add_workers(port, d);
+	add_steering(port, d);
 	add_addresses(port, d);
 	add_groups(port, d);
 	return 0;

@@ -85,7 +85,7 @@ static void
 describe_devices(const struct uroce_worker *w, struct rte_tel_data *d)
 {
 	struct rte_tel_data *queues = rte_tel_data_alloc();
-	uint64_t handed_over = 0;
+	uint64_t steered = 0, handed_over = 0;
 	unsigned int qps = 0;
 	char text[IBV_SYSFS_NAME_MAX + 16];
 
@@ -101,12 +101,14 @@ describe_devices(const struct uroce_worker *w, struct rte_tel_data *d)
 				continue;
 			snprintf(text, sizeof(text), "%s:%u", port->dev.ibv.name, q);
 			rte_tel_data_add_array_string(queues, text);
+			steered += read_relaxed(&port->queues[q].counters[UROCE_PORT_STEERED]);
 			handed_over += read_relaxed(&port->queues[q].counters[UROCE_PORT_HANDED_OVER]);
 			qps += count_qps(w, port);
 		}
 	}
 	uroce_rcu_watch_end();
 	rte_tel_data_add_dict_int(d, "qps", (int)qps);
+	rte_tel_data_add_dict_uint(d, "steered", steered);
 	rte_tel_data_add_dict_uint(d, "handed_over", handed_over);
 	rte_tel_data_add_dict_container(d, "queues", queues, 0);
 }

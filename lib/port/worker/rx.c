@@ -23,6 +23,7 @@ struct batch {
 	unsigned int first;	/* first packet that the engine has not received */
 	unsigned int count;	/* packets that have been parsed */
 	unsigned int done_count;
+	unsigned int delivered;	/* packets that the engine has received */
 	uint32_t payload_bytes; /* payload of the packets from first on */
 	struct uroce_qp *qps[UROCE_BURST];
 	struct uroce_packet packets[UROCE_BURST];
@@ -37,6 +38,7 @@ batch_init(struct batch *b, struct uroce_handover *source)
 	b->first = 0;
 	b->count = 0;
 	b->done_count = 0;
+	b->delivered = 0;
 	b->payload_bytes = 0;
 }
 
@@ -46,6 +48,7 @@ batch_deliver(struct uroce_worker *w, struct batch *b, unsigned int end)
 {
 	if (end != b->first)
 		uroce_engine_receive(&w->engine, &b->qps[b->first], &b->packets[b->first], end - b->first, w->now_ns);
+	b->delivered += end - b->first;
 	b->first = end;
 	b->payload_bytes = 0;
 }
@@ -119,6 +122,8 @@ other_receive(struct uroce_worker *w, struct uroce_port_queue *q, struct batch *
 {
 	if (qp == NULL || p->to_group)
 		return group_receive(w, q, b, p);
+	if (b->source == &q->handover)
+		uroce_notes_add(q, p);
 	uroce_handover(b->source, q, p, uroce_worker_of(uroce_qp_engine(qp)), w->now_ns);
 	b->done_count--; /* the other worker frees it */
 	return UROCE_OK;
@@ -370,5 +375,6 @@ uroce_rx_queue(struct uroce_worker *w, struct uroce_port_queue *q)
 	take_all(w, q, &b, parse_all(w, q, &b, frames, n) > 1);
 	batch_finish(w, &b);
 	uroce_counter_add(&q->counters[UROCE_PORT_RX_FRAMES], n);
+	uroce_counter_add(&q->counters[UROCE_PORT_STEERED], b.delivered);
 	return n;
 }
