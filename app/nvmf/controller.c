@@ -223,7 +223,7 @@ send_event(struct nvmf_controller *c)
 
 	if (req == NULL || c->event_masked || (c->event_config & NVME_EVENT_NAMESPACE) == 0)
 		return;
-	/* pairs with the release in uroce_nvmf_subsystem_changed() */
+	/* pairs with the release in changed() */
 	if (!__atomic_exchange_n(&c->event_due, false, __ATOMIC_ACQUIRE))
 		return;
 	c->event_masked = true;

@@ -74,7 +74,7 @@ reject(struct nvmf_target *t, struct rdma_cm_id *id, uint16_t status)
 {
 	struct nvme_cm_reject priv = { .status = rte_cpu_to_le_16(status) };
 
-	t->refused++;
+	uroce_nvmf_count(&t->refused, 1);
 	(void)uroce_rdma_reject(id, &priv, sizeof(priv));
 }
 

@@ -23,6 +23,7 @@
 #include "program.h"
 #include "signals.h"
 #include "target.h"
+#include "telemetry.h"
 
 #define EVENTS_US 1000 /* interval of looks at the CM's events, with pollers on other lcores */
 
@@ -83,8 +84,8 @@ set_serial(struct nvmf_subsystem *s)
 static int
 subsystem_init(struct nvmf_subsystem *s, const struct nvmf_options *o)
 {
-	pthread_mutex_init(&s->lock, NULL);
-	LIST_INIT(&s->controllers);
+	uroce_nvmf_subsystem_init(s);
+	s->read_only = o->read_only;
 	snprintf(s->nqn, sizeof(s->nqn), "%s", o->nqn);
 	set_serial(s);
 	s->hosts = o->hosts;
@@ -93,20 +94,10 @@ subsystem_init(struct nvmf_subsystem *s, const struct nvmf_options *o)
 	snprintf(s->traddr, sizeof(s->traddr), "%.*s", (int)strcspn(o->addrs[0], "/"), o->addrs[0]);
 	snprintf(s->trsvcid, sizeof(s->trsvcid), "%u", o->port);
 	s->ipv6 = strchr(s->traddr, ':') != NULL;
-	for (unsigned int i = 0; i < o->nb_namespaces; i++) {
-		s->namespaces[i] = uroce_nvmf_namespace_open(o->namespaces[i], i + 1, o->read_only, s->nqn);
-		if (s->namespaces[i] == NULL)
+	for (unsigned int i = 0; i < o->nb_namespaces; i++)
+		if (uroce_nvmf_subsystem_add(s, o->namespaces[i]) == 0)
 			return -1;
-		s->nb_namespaces = i + 1;
-	}
 	return 0;
-}
-
-static void
-subsystem_fini(struct nvmf_subsystem *s)
-{
-	for (unsigned int i = 0; i < s->nb_namespaces; i++)
-		uroce_nvmf_namespace_close(s->namespaces[i]);
 }
 
 static int
@@ -140,27 +131,13 @@ listen_on(struct nvmf_target *t, uint16_t port)
 	return uroce_nvmf_listen(t, (struct sockaddr *)&addr);
 }
 
-static void
-resize(struct nvmf_subsystem *s)
-{
-	for (unsigned int i = 0; i < s->nb_namespaces; i++) {
-		struct nvmf_namespace *ns = s->namespaces[i];
-
-		if (!uroce_nvmf_namespace_resize(ns))
-			continue;
-		fprintf(stderr, "%s: namespace %u: %llu blocks\n", uroce_app_name, ns->nsid,
-			(unsigned long long)uroce_nvmf_namespace_blocks(ns));
-		uroce_nvmf_subsystem_changed(s, ns->nsid);
-	}
-}
-
 /* One round of the main lcore. @param alone	it is the poller, too */
 static void
 round_of_main(struct nvmf_target *t, bool alone)
 {
 	if (resize_wanted) {
 		resize_wanted = 0;
-		resize(&t->subsystem);
+		(void)uroce_nvmf_subsystem_resize(&t->subsystem);
 	}
 	(void)uroce_nvmf_events(t);
 	if (!alone)
@@ -201,8 +178,10 @@ serve(struct nvmf_target *t, struct app_host *host, const struct nvmf_options *o
 		       t->subsystem.nb_namespaces == 1 ? "" : "s", t->subsystem.nqn, t->subsystem.traddr, o->port);
 		fflush(stdout);
 	}
+	uroce_nvmf_telemetry_start(t);
 	while (ret == 0 && !uroce_app_stopped())
 		round_of_main(t, alone);
+	uroce_nvmf_telemetry_stop();
 	finish(t, alone);
 	uroce_nvmf_listen_end(t);
 	for (unsigned int i = 0; i < t->nb_pollers; i++)
@@ -229,7 +208,7 @@ run(const struct nvmf_options *o)
 	if (ret == 0)
 		ret = serve(&target, &host, o);
 	uroce_app_host_close(&host);
-	subsystem_fini(&target.subsystem);
+	uroce_nvmf_subsystem_fini(&target.subsystem);
 	return ret == 0 ? STATUS_OK : STATUS_FAILED;
 }
 

@@ -96,6 +96,11 @@ look(struct nvmf_poller *p, uint64_t now_ns)
 	void *arrival;
 
 	p->look_ns = now_ns + UROCE_NVMF_LOOK_NS;
+	if (now_ns - p->rate_ns >= 1000000000) {
+		__atomic_store_n(&p->counters.iops, p->counters.commands - p->rate_commands, __ATOMIC_RELAXED);
+		p->rate_commands = p->counters.commands;
+		p->rate_ns = now_ns;
+	}
 	while (rte_ring_dequeue(p->arrivals, &arrival) == 0)
 		TAILQ_INSERT_TAIL(&p->queues, (struct nvmf_queue *)arrival, link);
 	for (q = TAILQ_FIRST(&p->queues); q != NULL; q = next) {
@@ -108,14 +113,13 @@ bool
 uroce_nvmf_poller_round(struct nvmf_poller *p)
 {
 	unsigned int work = uroce_worker_poll(p->worker);
-	uint64_t now_ns;
 
+	p->now_ns = rte_rdtsc() / (rte_get_tsc_hz() / 1000000) * 1000;
 	work += take_completions(p);
 	work += uroce_nvmf_uring_poll(&p->uring);
 	if (!TAILQ_EMPTY(&p->waiting))
 		serve_waiting(p);
-	now_ns = rte_rdtsc() / (rte_get_tsc_hz() / 1000000) * 1000;
-	if (now_ns >= p->look_ns)
-		look(p, now_ns);
+	if (p->now_ns >= p->look_ns)
+		look(p, p->now_ns);
 	return work != 0;
 }

@@ -24,6 +24,16 @@ struct nvmf_queue;
 
 TAILQ_HEAD(nvmf_queue_list, nvmf_queue);
 
+/* The poller adds by uroce_nvmf_count(); telemetry reads. All relaxed. */
+struct nvmf_counters {
+	uint64_t commands;
+	uint64_t errors;		/* commands with another status than success */
+	uint64_t bytes_read;		/* sent to hosts */
+	uint64_t bytes_written;
+	uint64_t iops;			/* commands of the last full second */
+	uint64_t latency[UROCE_NVMF_LATENCIES];	/* I/O commands that took less than 2^i us; the last: all others */
+};
+
 struct nvmf_poller {
 	struct uroce_worker *worker;
 	unsigned int index;
@@ -35,7 +45,10 @@ struct nvmf_poller {
 	struct nvmf_queue_list queues;
 	struct rte_ring *arrivals;	/* queues that the main thread hands over */
 	uint64_t look_ns;		/* next look at what other threads have asked of the queues */
-	uint64_t commands;		/* poller: rw, telemetry: relaxed read */
+	uint64_t now_ns;		/* time of the round */
+	uint64_t rate_ns, rate_commands;	/* time of the last count of iops, and the commands then */
+	uint64_t refusal_ns;		/* no line about a refused queue is logged until then */
+	struct nvmf_counters counters;
 	bool stop;			/* atomic */
 	unsigned int nb_queues;		/* atomic: queues that the poller has, for the choice of a poller */
 };
@@ -44,6 +57,12 @@ struct nvmf_poller {
 int uroce_nvmf_poller_init(struct nvmf_poller *p, struct ibv_context *device, struct uroce_worker *worker,
 			   unsigned int index);
 void uroce_nvmf_poller_fini(struct nvmf_poller *p);
+
+static inline void
+uroce_nvmf_count(uint64_t *counter, uint64_t n)
+{
+	__atomic_store_n(counter, *counter + n, __ATOMIC_RELAXED);
+}
 
 /** One round. @return whether there was work */
 bool uroce_nvmf_poller_round(struct nvmf_poller *p);

@@ -47,7 +47,7 @@ struct nvmf_queue {
 	STAILQ_HEAD(, nvmf_capsule) pending;	/* commands that wait for a request */
 	TAILQ_ENTRY(nvmf_queue) link;	/* the poller's */
 	uint64_t connect_by_ns;	/* without Connect until then, the queue is dropped; 0: not set */
-	uint64_t commands;
+	uint64_t commands;	/* poller: rw, telemetry: relaxed read */
 	/* other threads: release; poller: acquire */
 	bool gone;		/* the connection has ended: RDMA_CM_EVENT_DISCONNECTED */
 	bool kick;		/* end the connection: the controller ends */

@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#include <rte_common.h>
+
 #include "buffer.h"
 #include "capsule.h"
 #include "poller.h"
@@ -59,6 +61,8 @@ begin(struct nvmf_request *req, struct nvmf_capsule *capsule)
 	req->data_bytes = 0;
 	req->keyed = req->invalidate = false;
 	req->at = 0;
+	req->started_ns = req->queue->poller->now_ns;
+	req->direction = NVME_NO_DATA;
 	status = uroce_nvmf_capsule_parse(req);
 	if (status != NVME_SUCCESS)
 		uroce_nvmf_request_finish(req, status | NVME_DO_NOT_RETRY);
@@ -98,6 +102,23 @@ advance(struct nvmf_queue *q)
 	return q->sqhd;
 }
 
+static void
+count(const struct nvmf_request *req, uint16_t status)
+{
+	struct nvmf_poller *p = req->queue->poller;
+	struct nvmf_counters *n = &p->counters;
+	uint32_t us_log2 = rte_fls_u64((p->now_ns - req->started_ns) / 1000);
+
+	uroce_nvmf_count(&req->queue->commands, 1);
+	uroce_nvmf_count(&n->commands, 1);
+	if (status != NVME_SUCCESS)
+		uroce_nvmf_count(&n->errors, 1);
+	else if (req->queue->qid != 0 && req->direction != NVME_NO_DATA)
+		uroce_nvmf_count(req->direction == NVME_TO_HOST ? &n->bytes_read : &n->bytes_written, req->data_bytes);
+	if (req->queue->qid != 0)
+		uroce_nvmf_count(&n->latency[RTE_MIN(us_log2, (uint32_t)UROCE_NVMF_LATENCIES - 1)], 1);
+}
+
 void
 uroce_nvmf_request_finish_with(struct nvmf_request *req, uint16_t status, uint64_t result)
 {
@@ -109,8 +130,7 @@ uroce_nvmf_request_finish_with(struct nvmf_request *req, uint16_t status, uint64
 	c->sqhd = rte_cpu_to_le_16(advance(req->queue));
 	c->status = rte_cpu_to_le_16((uint16_t)(status << 1));
 	req->state = NVMF_SENDING;
-	req->queue->commands++;
-	req->queue->poller->commands++;
+	count(req, status);
 	if (!uroce_nvmf_post_response(req, status == NVME_SUCCESS && req->keyed && req->direction == NVME_TO_HOST))
 		uroce_nvmf_request_free(req);
 }

@@ -55,6 +55,7 @@ struct nvmf_request {
 	bool keyed;
 	bool invalidate;	/* the response invalidates rkey */
 	/* execution */
+	uint64_t started_ns;	/* the poller's time */
 	struct nvmf_io io;
 	uint32_t at;		/* the next block or range of a command of several I/Os */
 	TAILQ_ENTRY(nvmf_request) link;	/* the poller's waiting, or the controller's held events */

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * What concerns all controllers: hosts, changes of namespaces, the end.
+ * Namespaces and what concerns all controllers: hosts, changes of namespaces, the end.
  */
 
+#include <stdio.h>
 #include <string.h>
 
 #include "controller.h"
+#include "program.h"
 #include "queue.h"
 #include "subsystem.h"
 
@@ -20,7 +22,24 @@ uroce_nvmf_subsystem_admits(const struct nvmf_subsystem *s, const char *hostnqn)
 }
 
 void
-uroce_nvmf_subsystem_changed(struct nvmf_subsystem *s, uint32_t nsid)
+uroce_nvmf_subsystem_init(struct nvmf_subsystem *s)
+{
+	pthread_mutex_init(&s->lock, NULL);
+	pthread_mutex_init(&s->namespace_lock, NULL);
+	LIST_INIT(&s->controllers);
+}
+
+void
+uroce_nvmf_subsystem_fini(struct nvmf_subsystem *s)
+{
+	for (unsigned int i = 0; i < s->nb_namespaces; i++)
+		uroce_nvmf_namespace_close(s->namespaces[i]);
+	s->nb_namespaces = 0;
+}
+
+/* Tell all hosts that a namespace has changed. */
+static void
+changed(struct nvmf_subsystem *s, uint32_t nsid)
 {
 	struct nvmf_controller *c;
 
@@ -31,6 +50,50 @@ uroce_nvmf_subsystem_changed(struct nvmf_subsystem *s, uint32_t nsid)
 		__atomic_store_n(&c->event_due, true, __ATOMIC_RELEASE);
 	}
 	pthread_mutex_unlock(&s->lock);
+}
+
+uint32_t
+uroce_nvmf_subsystem_add(struct nvmf_subsystem *s, const char *spec)
+{
+	struct nvmf_namespace *ns = NULL;
+	uint32_t n;
+
+	pthread_mutex_lock(&s->namespace_lock);
+	n = s->nb_namespaces;
+	if (n < UROCE_NVMF_MAX_NAMESPACES)
+		ns = uroce_nvmf_namespace_open(spec, n + 1, s->read_only, s->nqn);
+	else
+		fprintf(stderr, "%s: namespace %s: there are %u, which is the most\n", uroce_app_name, spec, n);
+	if (ns != NULL) {
+		s->namespaces[n] = ns;
+		/* pairs with the acquire in uroce_nvmf_subsystem_count() */
+		__atomic_store_n(&s->nb_namespaces, n + 1, __ATOMIC_RELEASE);
+	}
+	pthread_mutex_unlock(&s->namespace_lock);
+	if (ns == NULL)
+		return 0;
+	changed(s, n + 1);
+	return n + 1;
+}
+
+unsigned int
+uroce_nvmf_subsystem_resize(struct nvmf_subsystem *s)
+{
+	unsigned int n = 0;
+
+	pthread_mutex_lock(&s->namespace_lock);
+	for (unsigned int i = 0; i < s->nb_namespaces; i++) {
+		struct nvmf_namespace *ns = s->namespaces[i];
+
+		if (!uroce_nvmf_namespace_resize(ns))
+			continue;
+		fprintf(stderr, "%s: namespace %u: %llu blocks\n", uroce_app_name, ns->nsid,
+			(unsigned long long)uroce_nvmf_namespace_blocks(ns));
+		changed(s, ns->nsid);
+		n++;
+	}
+	pthread_mutex_unlock(&s->namespace_lock);
+	return n;
 }
 
 void

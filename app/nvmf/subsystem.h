@@ -22,8 +22,11 @@ struct nvmf_controller;
 struct nvmf_subsystem {
 	char nqn[NVME_NQN_MAX + 1];
 	char serial[21];
-	struct nvmf_namespace *namespaces[UROCE_NVMF_MAX_NAMESPACES];	/* by nsid - 1; constant after the set-up */
-	uint32_t nb_namespaces;
+	/* under namespace_lock, which main and telemetry take; pollers read up to nb_namespaces, and no entry changes */
+	pthread_mutex_t namespace_lock;
+	struct nvmf_namespace *namespaces[UROCE_NVMF_MAX_NAMESPACES];	/* by nsid - 1 */
+	uint32_t nb_namespaces;		/* atomic */
+	bool read_only;			/* namespaces that are added */
 	const char *const *hosts;	/* NQNs that may connect */
 	unsigned int nb_hosts;		/* 0: all */
 	unsigned int io_queues;		/* most I/O queues of a controller */
@@ -36,17 +39,32 @@ struct nvmf_subsystem {
 	uint16_t next_cntlid;
 };
 
+/** @return the number of namespaces */
+static inline uint32_t
+uroce_nvmf_subsystem_count(const struct nvmf_subsystem *s)
+{
+	/* pairs with the release in uroce_nvmf_subsystem_add() */
+	return __atomic_load_n(&s->nb_namespaces, __ATOMIC_ACQUIRE);
+}
+
 static inline struct nvmf_namespace *
 uroce_nvmf_subsystem_namespace(const struct nvmf_subsystem *s, uint32_t nsid)
 {
-	return nsid != 0 && nsid <= s->nb_namespaces ? s->namespaces[nsid - 1] : NULL;
+	return nsid != 0 && nsid <= uroce_nvmf_subsystem_count(s) ? s->namespaces[nsid - 1] : NULL;
 }
 
 /** May a host of this NQN connect? */
 bool uroce_nvmf_subsystem_admits(const struct nvmf_subsystem *s, const char *hostnqn);
 
-/** Tell all hosts that a namespace has changed. Main thread. */
-void uroce_nvmf_subsystem_changed(struct nvmf_subsystem *s, uint32_t nsid);
+/** Open a namespace as the next one, and tell all hosts. Any thread. @return its nsid; 0: none, a message printed */
+uint32_t uroce_nvmf_subsystem_add(struct nvmf_subsystem *s, const char *spec);
+/** Read the sizes of the namespaces again, and tell all hosts of the changed ones. Any thread. @return their number */
+unsigned int uroce_nvmf_subsystem_resize(struct nvmf_subsystem *s);
+
+/** Prepare an empty subsystem. */
+void uroce_nvmf_subsystem_init(struct nvmf_subsystem *s);
+/** Close the namespaces. */
+void uroce_nvmf_subsystem_fini(struct nvmf_subsystem *s);
 
 /** End all controllers: their connections are closed. Main thread. */
 void uroce_nvmf_subsystem_end(struct nvmf_subsystem *s);

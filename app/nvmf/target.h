@@ -22,7 +22,7 @@ struct nvmf_target {
 	struct rdma_event_channel *channel;
 	struct rdma_cm_id *listener;
 	unsigned int nb_queues;		/* atomic: connections */
-	uint64_t refused;		/* connection requests that were rejected */
+	uint64_t refused;		/* connection requests that were rejected. Main: rw, telemetry: relaxed read */
 };
 
 /** Listen on an address. Main thread. @return 0 or -1, a message printed */

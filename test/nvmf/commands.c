@@ -15,9 +15,10 @@
 
 #include <cmocka.h>
 
-#include "eal.h"
 #include "groups.h"
 #include "host.h"
+#include "telemetry.h"
+#include "telemetry_client.h"
 
 #define BLOCK 512u
 #define BLOCKS 8192u	/* of the file and of the memory */
@@ -38,12 +39,16 @@ setup(void **state)
 	close(fd);
 	host_open(&h, namespaces, 2);
 	cntlid = host_start(&h, &admin, &io);
+	uroce_nvmf_telemetry_start(h.target);
+	telemetry_open();
 	return 0;
 }
 
 static int
 teardown(void **state)
 {
+	telemetry_close();
+	uroce_nvmf_telemetry_stop();
 	host_queue_close(&io);
 	host_queue_close(&admin);
 	host_close(&h);
@@ -215,7 +220,7 @@ test_identify(void **state)
 	assert_string_equal(ctrl->subnqn, TARGET_NQN);
 	assert_memory_equal(ctrl->serial, "0123456789abcdef    ", 20);
 	assert_int_equal(rte_le_to_cpu_16(ctrl->cntlid), cntlid);
-	assert_int_equal(rte_le_to_cpu_32(ctrl->nn), 2);
+	assert_int_equal(rte_le_to_cpu_32(ctrl->nn), UROCE_NVMF_MAX_NAMESPACES);
 	assert_int_equal(rte_le_to_cpu_32(ctrl->ioccsz) * 16, 64 + UROCE_NVMF_IN_CAPSULE_BYTES);
 	assert_int_equal(1u << ctrl->mdts << 12, UROCE_NVMF_BUFFER_BYTES);
 	assert_int_equal(h.data[NVME_PAGE_BYTES], 0xee);
@@ -226,7 +231,10 @@ test_identify(void **state)
 	memcpy(nguid, ns->nguid, sizeof(nguid));
 	assert_int_equal(host_status(identify(NVME_CNS_NAMESPACE, 2)), NVME_SUCCESS);
 	assert_memory_not_equal(nguid, ns->nguid, sizeof(nguid));
-	assert_int_equal(host_status(identify(NVME_CNS_NAMESPACE, 3)), NVME_INVALID_NAMESPACE);
+	assert_int_equal(host_status(identify(NVME_CNS_NAMESPACE, 3)), NVME_SUCCESS); /* not active: zeros */
+	assert_int_equal(ns->nsze, 0);
+	assert_int_equal(host_status(identify(NVME_CNS_DESCRIPTORS, 3)), NVME_INVALID_NAMESPACE);
+	assert_int_equal(host_status(identify(NVME_CNS_NAMESPACE, UROCE_NVMF_MAX_NAMESPACES + 1)), NVME_INVALID_NAMESPACE);
 
 	assert_int_equal(host_status(identify(NVME_CNS_DESCRIPTORS, 1)), NVME_SUCCESS);
 	assert_int_equal(h.data[0], NVME_DESCRIPTOR_NGUID);
@@ -242,17 +250,14 @@ test_identify(void **state)
 	assert_int_equal(host_status(identify(0xff, 1)), NVME_INVALID_FIELD);
 }
 
-/* A change of the file's size reaches the host: event, log, Identify. */
+/* Send an asynchronous event request, and wait until the target holds it. */
 static void
-test_resize(void **state)
+request_event(void)
 {
-	struct nvme_command event = { .opcode = NVME_ADMIN_ASYNC_EVENT, .flags = NVME_PSDT_SGL, .cid = 999 };
+	const struct nvme_command event = { .opcode = NVME_ADMIN_ASYNC_EVENT, .flags = NVME_PSDT_SGL, .cid = 999 };
 	struct nvme_command features = { .opcode = NVME_ADMIN_SET_FEATURES, .sgl.keyed.type = NVME_SGL_KEYED };
-	struct nvme_command log = { .opcode = NVME_ADMIN_GET_LOG_PAGE };
 	struct ibv_sge sge = { (uintptr_t)&admin.memory->command, sizeof(event), admin.mr->lkey };
 	struct ibv_send_wr wr = { .sg_list = &sge, .num_sge = 1, .opcode = IBV_WR_SEND }, *bad;
-	struct nvmf_namespace *ns = h.target->subsystem.namespaces[0];
-	struct ibv_wc wc;
 
 	features.cdw[0] = rte_cpu_to_le_32(NVME_FEATURE_ASYNC_EVENTS);
 	features.cdw[1] = rte_cpu_to_le_32(NVME_EVENT_NAMESPACE);
@@ -261,10 +266,15 @@ test_resize(void **state)
 	assert_int_equal(uroce_post_send(admin.id->qp, &wr, &bad), 0);
 	for (unsigned int i = 0; LIST_FIRST(&h.target->subsystem.controllers)->nb_events == 0; i++)
 		host_poll(&h);
-	assert_false(uroce_nvmf_namespace_resize(ns));
-	assert_int_equal(truncate(file, 2 * BLOCKS * BLOCK), 0);
-	assert_true(uroce_nvmf_namespace_resize(ns));
-	uroce_nvmf_subsystem_changed(&h.target->subsystem, 1);
+}
+
+/* The event comes, and the log names this namespace. */
+static void
+expect_event(uint32_t nsid)
+{
+	struct nvme_command log = { .opcode = NVME_ADMIN_GET_LOG_PAGE };
+	struct ibv_wc wc;
+
 	while (uroce_poll_cq(admin.cq, 1, &wc) == 0)
 		host_poll(&h);
 	assert_int_equal(wc.status, IBV_WC_SUCCESS);
@@ -274,14 +284,59 @@ test_resize(void **state)
 	log.cdw[0] = rte_cpu_to_le_32(NVME_LOG_CHANGED_NAMESPACES | 1023u << 16);
 	host_keyed(&h, &log, 4096);
 	assert_int_equal(host_status(host_run(&admin, &log, 0)), NVME_SUCCESS);
-	assert_int_equal(((rte_le32_t *)h.data)[0], rte_cpu_to_le_32(1));
+	assert_int_equal(((rte_le32_t *)h.data)[0], rte_cpu_to_le_32(nsid));
 	assert_int_equal(((rte_le32_t *)h.data)[1], 0);
+}
+
+/* A change of the file's size reaches the host: event, log, Identify. */
+static void
+test_resize(void **state)
+{
+	struct nvmf_subsystem *s = &h.target->subsystem;
+
+	request_event();
+	assert_int_equal(uroce_nvmf_subsystem_resize(s), 0);
+	assert_int_equal(truncate(file, 2 * BLOCKS * BLOCK), 0);
+	assert_int_equal(uroce_nvmf_subsystem_resize(s), 1);
+	expect_event(1);
 	assert_int_equal(host_status(identify(NVME_CNS_NAMESPACE, 1)), NVME_SUCCESS);
 	assert_int_equal(rte_le_to_cpu_64(((struct nvme_identify_namespace *)h.data)->nsze), 2 * BLOCKS);
 	assert_int_equal(truncate(file, BLOCKS * BLOCK), 0);
 	/* the file is shorter than the host believes: a media error, not a crash */
 	assert_int_equal(rw(NVME_IO_READ, 1, BLOCKS, 1, BLOCK), NVME_READ_ERROR);
-	assert_true(uroce_nvmf_namespace_resize(ns));
+	assert_int_equal(uroce_nvmf_subsystem_resize(s), 1);
+	request_event();
+	expect_event(1);
+}
+
+/* Telemetry shows what the host has done, and adds a namespace, which the host then uses. */
+static void
+test_telemetry(void **state)
+{
+	telemetry_expect("/uroce/nvmf/info", "\"namespaces\":2");
+	telemetry_expect("/uroce/nvmf/info", TARGET_NQN);
+	telemetry_expect("/uroce/nvmf/controllers", "[1]");
+	telemetry_expect("/uroce/nvmf/controller,1", "\"host\":\"" HOST_NQN "\"");
+	assert_int_equal(telemetry_number("queues"), 2);
+	telemetry_expect_null("/uroce/nvmf/controller,2");
+	telemetry_expect_null("/uroce/nvmf/controller");
+	telemetry_ask("/uroce/nvmf/poller,0");
+	assert_int_equal(telemetry_number("queues"), 2);
+	assert_true(telemetry_number("bytes_written") >= 256 * BLOCK && telemetry_number("bytes_read") >= 256 * BLOCK);
+	assert_true(telemetry_number("errors") > 256); /* of test_refused() */
+	telemetry_expect_null("/uroce/nvmf/poller,1");
+	telemetry_expect("/uroce/nvmf/latency", "\"below_4194304_us\":");
+	telemetry_expect("/uroce/nvmf/namespace,2", "\"store\":\"ram:4M\"");
+	telemetry_expect_null("/uroce/nvmf/namespace,3");
+	telemetry_expect_null("/uroce/nvmf/add,ram:no");
+	telemetry_expect_null("/uroce/nvmf/add");
+	telemetry_expect("/uroce/nvmf/resize", "\"resized\":0");
+
+	request_event();
+	telemetry_expect("/uroce/nvmf/add,ram:1M", "\"nsid\":3");
+	expect_event(3);
+	assert_int_equal(rw(NVME_IO_READ, 3, 2047, 1, BLOCK), NVME_SUCCESS);
+	assert_int_equal(rw(NVME_IO_READ, 3, 2048, 1, BLOCK), NVME_LBA_OUT_OF_RANGE);
 }
 
 static void
@@ -357,6 +412,32 @@ test_short_capsule(void **state)
 	assert_int_equal(rw(NVME_IO_READ, 1, 0, 1, BLOCK), NVME_SUCCESS); /* other queues go on */
 }
 
+/* Hosts drop a namespace whose identifiers change. */
+static void
+test_identifiers(void **state)
+{
+	const struct nvmf_namespace *ns = h.target->subsystem.namespaces[0];
+	struct nvmf_namespace *again = uroce_nvmf_namespace_open(file, 1, false, TARGET_NQN);
+	struct nvmf_namespace *other = uroce_nvmf_namespace_open(file, 2, false, TARGET_NQN);
+
+	assert_non_null(again);
+	assert_non_null(other);
+	assert_memory_equal(again->uuid, ns->uuid, sizeof(ns->uuid));
+	assert_memory_equal(again->nguid, ns->nguid, sizeof(ns->nguid));
+	assert_memory_not_equal(other->uuid, ns->uuid, sizeof(ns->uuid));
+	uroce_nvmf_namespace_close(again);
+	uroce_nvmf_namespace_close(other);
+}
+
+/* The target ends: it disconnects the hosts. */
+static void
+test_end(void **state)
+{
+	uroce_nvmf_subsystem_end(&h.target->subsystem);
+	while (!admin.disconnected || !io.disconnected)
+		host_poll(&h);
+}
+
 UROCE_TESTS(nvmf_commands)
 {
 	const struct CMUnitTest tests[] = {
@@ -366,11 +447,18 @@ UROCE_TESTS(nvmf_commands)
 		cmocka_unit_test(test_other_commands),
 		cmocka_unit_test(test_identify),
 		cmocka_unit_test(test_resize),
+		cmocka_unit_test(test_telemetry),
 		cmocka_unit_test(test_cm_refused),
 		cmocka_unit_test(test_connect_refused),
 		cmocka_unit_test(test_short_capsule),
+		cmocka_unit_test(test_identifiers),
+		cmocka_unit_test(test_end),
 	};
+	int failed;
 
-	test_eal_init(NULL);
-	return cmocka_run_group_tests(tests, setup, teardown);
+	if (telemetry_eal_init() != 0)
+		return 1;
+	failed = cmocka_run_group_tests(tests, setup, teardown);
+	telemetry_eal_cleanup();
+	return failed;
 }

@@ -32,18 +32,14 @@ target_start(struct host *h, const char *const *namespaces, unsigned int n)
 	assert_non_null(t);
 	h->target = t;
 	s = &t->subsystem;
-	pthread_mutex_init(&s->lock, NULL);
-	LIST_INIT(&s->controllers);
+	uroce_nvmf_subsystem_init(s);
 	strcpy(s->nqn, TARGET_NQN);
 	strcpy(s->serial, "0123456789abcdef");
 	strcpy(s->traddr, TARGET_ADDR);
 	strcpy(s->trsvcid, "4420");
 	s->io_queues = 4;
-	for (s->nb_namespaces = 0; s->nb_namespaces < n; s->nb_namespaces++) {
-		s->namespaces[s->nb_namespaces] = uroce_nvmf_namespace_open(namespaces[s->nb_namespaces],
-									    s->nb_namespaces + 1, false, s->nqn);
-		assert_non_null(s->namespaces[s->nb_namespaces]);
-	}
+	for (unsigned int i = 0; i < n; i++)
+		assert_int_equal(uroce_nvmf_subsystem_add(s, namespaces[i]), i + 1);
 	t->nb_pollers = 1;
 	assert_int_equal(uroce_nvmf_poller_init(&t->pollers[0], h->ports[0], h->workers[0], 0), 0);
 	inet_pton(AF_INET, TARGET_ADDR, &addr.sin_addr);
@@ -126,8 +122,7 @@ host_close(struct host *h)
 	assert_int_equal(t->pollers[0].buffers.nb_free, UROCE_NVMF_BUFFERS);
 	uroce_nvmf_listen_end(t);
 	uroce_nvmf_poller_fini(&t->pollers[0]);
-	for (unsigned int i = 0; i < t->subsystem.nb_namespaces; i++)
-		uroce_nvmf_namespace_close(t->subsystem.namespaces[i]);
+	uroce_nvmf_subsystem_fini(&t->subsystem);
 	free(t);
 	assert_int_equal(uroce_dereg_mr(h->mr), 0);
 	assert_int_equal(uroce_dealloc_pd(h->pd), 0);

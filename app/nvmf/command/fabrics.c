@@ -5,11 +5,14 @@
  */
 
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "controller.h"
 #include "command/fabrics.h"
 #include "queue.h"
+#include "poller.h"
+#include "program.h"
 #include "target.h"
 #include "request.h"
 
@@ -23,6 +26,9 @@ is_text(const char nqn[NVME_NQN_BYTES])
 {
 	size_t n = strnlen(nqn, NVME_NQN_BYTES);
 
+	for (size_t i = 0; i < n; i++)
+		if ((unsigned char)nqn[i] < ' ' || nqn[i] == 0x7f) /* for the log */
+			return false;
 	return n != 0 && n <= NVME_NQN_MAX;
 }
 
@@ -61,6 +67,20 @@ check_data(const struct nvmf_subsystem *s, const struct nvmf_queue *q, const str
 	return discovery || uroce_nvmf_subsystem_admits(s, data->hostnqn) ? NVME_SUCCESS : NVME_CONNECT_INVALID_HOST;
 }
 
+/* A line a second at most: a host may try often. */
+static void
+log_refusal(struct nvmf_queue *q, const struct nvme_connect_data *data, uint16_t status)
+{
+	struct nvmf_poller *p = q->poller;
+
+	if (p->now_ns < p->refusal_ns)
+		return;
+	p->refusal_ns = p->now_ns + UROCE_NVMF_LOG_NS;
+	fprintf(stderr, "%s: queue %u of host %s is refused: status 0x%03x%s\n", uroce_app_name, q->qid,
+		is_text(data->hostnqn) ? data->hostnqn : "(no NQN)", status,
+		status == NVME_CONNECT_INVALID_HOST ? ": add --allow-host" : "");
+}
+
 static void
 connect_queue(struct nvmf_request *req)
 {
@@ -85,6 +105,7 @@ connect_queue(struct nvmf_request *req)
 		status = q->qid == 0 ? uroce_nvmf_controller_create(q, &data, rte_le_to_cpu_32(c->connect.kato_ms))
 				     : uroce_nvmf_controller_join(q, &data, q->qid);
 	if (status != NVME_SUCCESS) {
+		log_refusal(q, &data, status);
 		uroce_nvmf_request_finish_with(req, status | NVME_DO_NOT_RETRY,
 					       status == NVME_CONNECT_INVALID_PARAM ? bad : 0);
 		return;

@@ -62,7 +62,7 @@ identify_controller(struct nvmf_request *req)
 		describe_commands(&id);
 		id.oaes = rte_cpu_to_le_32(NVME_EVENT_NAMESPACE);
 		id.frmw = 1 << 1 | 1; /* one slot, read-only */
-		id.nn = rte_cpu_to_le_32(s->nb_namespaces);
+		id.nn = rte_cpu_to_le_32(UROCE_NVMF_MAX_NAMESPACES);
 	}
 	uroce_nvmf_request_reply(req, &id, sizeof(id), 0);
 	uroce_nvmf_request_finish(req, NVME_SUCCESS);
@@ -90,9 +90,8 @@ identify_active(struct nvmf_request *req, uint32_t after)
 	rte_le32_t list[1024] = { 0 };
 	unsigned int n = 0;
 
-	for (uint32_t nsid = after + 1; nsid <= s->nb_namespaces && n < RTE_DIM(list); nsid++)
-		if (s->namespaces[nsid - 1] != NULL)
-			list[n++] = rte_cpu_to_le_32(nsid);
+	for (uint32_t nsid = after + 1; nsid <= uroce_nvmf_subsystem_count(s) && n < RTE_DIM(list); nsid++)
+		list[n++] = rte_cpu_to_le_32(nsid);
 	uroce_nvmf_request_reply(req, list, sizeof(list), 0);
 	uroce_nvmf_request_finish(req, NVME_SUCCESS);
 }
@@ -146,7 +145,7 @@ static void
 identify_one(struct nvmf_request *req, uint32_t nsid, uint8_t cns)
 {
 	const struct nvmf_namespace *ns = uroce_nvmf_subsystem_namespace(req->queue->controller->subsystem, nsid);
-	bool valid = nsid != 0 && nsid <= req->queue->controller->subsystem->nb_namespaces;
+	bool valid = nsid != 0 && nsid <= UROCE_NVMF_MAX_NAMESPACES;
 
 	if (!valid || (ns == NULL && cns != NVME_CNS_NAMESPACE))
 		uroce_nvmf_request_finish(req, NVME_INVALID_NAMESPACE | NVME_DO_NOT_RETRY);

@@ -294,9 +294,9 @@ flush_next(struct nvmf_io *io, int error)
 	struct nvmf_request *req = request_of(io);
 	const struct nvmf_subsystem *s = uroce_nvmf_queue_subsystem(req->queue);
 
-	while (error == 0 && req->at < s->nb_namespaces) {
+	while (error == 0 && req->at < uroce_nvmf_subsystem_count(s)) {
 		io->ns = s->namespaces[req->at++];
-		if (io->ns == NULL || io->ns->stable)
+		if (io->ns->stable)
 			continue;
 		submit(req, NVMF_IO_FLUSH, 0, 0, flush_next);
 		return;

@@ -2,7 +2,7 @@
  * Copyright 2026 The uroce authors
  *
  * A namespace: blocks on a file, a block device, or in memory, with identifiers that stay the same over a restart. The
- * main thread opens, resizes and closes it; pollers read it and submit I/O to its back end.
+ * main and telemetry threads open and resize it; pollers read it and submit I/O to its back end.
  */
 
 #ifndef UROCE_NVMF_NAMESPACE_H
@@ -25,7 +25,7 @@ struct nvmf_namespace {
 	bool can_punch;		/* DSM deallocates blocks */
 	int fd;			/* files: also the index of the registered file is nsid - 1; -1: none */
 	uint8_t *memory;	/* RAM */
-	uint64_t blocks;	/* atomic: main writes, pollers read */
+	uint64_t blocks;	/* atomic: main and telemetry write, pollers read */
 	uint8_t nguid[16];
 	uint8_t uuid[16];
 };
@@ -40,7 +40,7 @@ struct nvmf_namespace {
 struct nvmf_namespace *uroce_nvmf_namespace_open(const char *spec, uint32_t nsid, bool read_only, const char *nqn);
 void uroce_nvmf_namespace_close(struct nvmf_namespace *ns);
 
-/** Read the size of the file again. Main thread. @return true: it has changed */
+/** Read the size of the file again. Under the subsystem's namespace_lock. @return true: it has changed */
 bool uroce_nvmf_namespace_resize(struct nvmf_namespace *ns);
 
 /** Parse a size such as 512M. @return 0 or -EINVAL */
