@@ -90,6 +90,7 @@ subsystem_init(struct nvmf_subsystem *s, const struct nvmf_options *o)
 	set_serial(s);
 	s->hosts = o->hosts;
 	s->nb_hosts = o->nb_hosts;
+	s->dh_group = o->dh_group;
 	s->io_queues = o->queues;
 	snprintf(s->traddr, sizeof(s->traddr), "%.*s", (int)strcspn(o->addrs[0], "/"), o->addrs[0]);
 	snprintf(s->trsvcid, sizeof(s->trsvcid), "%u", o->port);

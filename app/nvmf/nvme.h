@@ -84,6 +84,13 @@ struct nvme_command {
 			rte_le64_t value;
 		} property;
 		struct {
+			uint8_t reserved;
+			uint8_t spsp0;		/* of the security protocol: 1 */
+			uint8_t spsp1;		/* 1 */
+			uint8_t secp;		/* NVME_SECURITY_PROTOCOL */
+			rte_le32_t bytes;
+		} auth;
+		struct {
 			rte_le64_t slba;
 			rte_le16_t blocks;	/* minus 1 */
 			rte_le16_t control;
@@ -111,10 +118,14 @@ enum nvme_fabrics_type {
 	NVME_FABRICS_PROPERTY_SET = 0x00,
 	NVME_FABRICS_CONNECT = 0x01,
 	NVME_FABRICS_PROPERTY_GET = 0x04,
+	NVME_FABRICS_AUTH_SEND = 0x05,
+	NVME_FABRICS_AUTH_RECEIVE = 0x06,
 	NVME_FABRICS_DISCONNECT = 0x08,
 };
 
 #define NVME_OPCODE_FABRICS 0x7f
+#define NVME_SECURITY_PROTOCOL 0xe9		/* NVMe, of Authentication Send and Receive */
+#define NVME_CONNECT_AUTH_REQUIRED (1u << 17)	/* in the result of Connect */
 
 enum nvme_admin_opcode {
 	NVME_ADMIN_GET_LOG_PAGE = 0x02,
@@ -171,6 +182,7 @@ enum nvme_status {
 	NVME_CONNECT_BUSY = 0x181,
 	NVME_CONNECT_INVALID_PARAM = 0x182,
 	NVME_CONNECT_INVALID_HOST = 0x184,
+	NVME_AUTH_REQUIRED = 0x191,
 	NVME_WRITE_FAULT = 0x280,
 	NVME_READ_ERROR = 0x281,
 	NVME_COMPARE_FAILURE = 0x285,

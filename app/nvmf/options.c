@@ -8,12 +8,14 @@
 #include <errno.h>
 #include <getopt.h>
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
 #include <rte_common.h>
 
 #include "address.h"
+#include "auth/crypto.h"
 #include "options.h"
 #include "program.h"
 
@@ -71,6 +73,64 @@ check_nqn(const struct parse *p, const char *option, const char *arg)
 }
 
 static int
+add_host(const struct parse *p, const char *arg)
+{
+	struct nvmf_options *o = p->o;
+	int ret = check_nqn(p, "--allow-host", arg);
+
+	if (ret != 0)
+		return ret;
+	if (o->nb_hosts == RTE_DIM(o->hosts))
+		return wrong(p, "--allow-host %s: there are more than %u: leave this one out", arg, o->nb_hosts);
+	o->hosts[o->nb_hosts++].nqn = arg;
+	return 0;
+}
+
+/* A secret in a file is not shown by ps(1). */
+static int
+read_secret(const struct parse *p, const char *option, const char *path, char *text, size_t room)
+{
+	FILE *f = fopen(path, "r");
+	bool read = f != NULL && fgets(text, (int)room, f) != NULL;
+
+	if (f != NULL)
+		fclose(f);
+	if (!read)
+		return wrong(p, "%s @%s: cannot read the file, or it is empty", option, path);
+	text[strcspn(text, "\n")] = '\0';
+	return 0;
+}
+
+/* @param offset	of the secret in the host of the last --allow-host */
+static int
+set_key(const struct parse *p, const char *option, const char *arg, size_t offset)
+{
+	struct nvmf_options *o = p->o;
+	char text[256];
+	int ret = 0;
+
+	if (o->nb_hosts == 0)
+		return wrong(p, "%s: it belongs to a host: put --allow-host before it", option);
+	snprintf(text, sizeof(text), "%s", arg);
+	if (arg[0] == '@')
+		ret = read_secret(p, option, arg + 1, text, sizeof(text));
+	if (ret == 0 && uroce_nvmf_secret_parse(text, RTE_PTR_ADD(&o->hosts[o->nb_hosts - 1], offset)) != 0)
+		ret = wrong(p, "%s: this is no secret: use the output of nvme gen-dhchap-key, DHHC-1:...:, or @FILE", option);
+	return ret;
+}
+
+static int
+set_group(const struct parse *p, const char *arg)
+{
+	for (uint8_t group = 0; group < AUTH_GROUPS; group++)
+		if (strcmp(arg, uroce_nvmf_group_name(group)) == 0) {
+			p->o->dh_group = group;
+			return 0;
+		}
+	return wrong(p, "--dh-group %s: use null, ffdhe2048, ffdhe3072, ffdhe4096, ffdhe6144 or ffdhe8192", arg);
+}
+
+static int
 set_number(const struct parse *p, const char *option, const char *arg, uint64_t max, uint64_t *value)
 {
 	if (uroce_app_number_parse(arg, 1, max, value) != 0)
@@ -84,6 +144,9 @@ enum {
 	OPT_NAMESPACE,
 	OPT_NQN,
 	OPT_ALLOW_HOST,
+	OPT_HOST_KEY,
+	OPT_CTRL_KEY,
+	OPT_DH_GROUP,
 	OPT_READ_ONLY,
 	OPT_QUEUES,
 	OPT_HELP,
@@ -96,6 +159,9 @@ static const struct option long_options[] = {
 	{ "namespace", required_argument, NULL, OPT_NAMESPACE },
 	{ "nqn", required_argument, NULL, OPT_NQN },
 	{ "allow-host", required_argument, NULL, OPT_ALLOW_HOST },
+	{ "host-key", required_argument, NULL, OPT_HOST_KEY },
+	{ "ctrl-key", required_argument, NULL, OPT_CTRL_KEY },
+	{ "dh-group", required_argument, NULL, OPT_DH_GROUP },
 	{ "read-only", no_argument, NULL, OPT_READ_ONLY },
 	{ "queues", required_argument, NULL, OPT_QUEUES },
 	{ "help", no_argument, NULL, OPT_HELP },
@@ -115,9 +181,10 @@ set_option(const struct parse *p, int option, const char *arg)
 	case OPT_NAMESPACE:
 		return add(p, "--namespace", arg, o->namespaces, &o->nb_namespaces, RTE_DIM(o->namespaces));
 	case OPT_NQN: o->nqn = arg; return check_nqn(p, "--nqn", arg);
-	case OPT_ALLOW_HOST:
-		ret = check_nqn(p, "--allow-host", arg);
-		return ret != 0 ? ret : add(p, "--allow-host", arg, o->hosts, &o->nb_hosts, RTE_DIM(o->hosts));
+	case OPT_ALLOW_HOST: return add_host(p, arg);
+	case OPT_HOST_KEY: return set_key(p, "--host-key", arg, offsetof(struct nvmf_host, host_key));
+	case OPT_CTRL_KEY: return set_key(p, "--ctrl-key", arg, offsetof(struct nvmf_host, ctrl_key));
+	case OPT_DH_GROUP: return set_group(p, arg);
 	case OPT_PORT:
 		ret = set_number(p, "--port", arg, UINT16_MAX, &value);
 		o->port = (uint16_t)value;
@@ -143,6 +210,9 @@ check_together(const struct parse *p)
 		return wrong(p, "the port needs an address: add --addr IP/PREFIX, e.g. --addr 10.0.0.1/24");
 	if (o->nb_namespaces == 0)
 		return wrong(p, "there is nothing to serve: add --namespace FILE, or --namespace ram:1G");
+	for (unsigned int i = 0; i < o->nb_hosts; i++)
+		if (o->hosts[i].ctrl_key.bytes != 0 && o->hosts[i].host_key.bytes == 0)
+			return wrong(p, "--ctrl-key of %s: the host authenticates first: add --host-key", o->hosts[i].nqn);
 	return 0;
 }
 
@@ -156,6 +226,7 @@ uroce_nvmf_options_parse(struct nvmf_options *o, int argc, char **argv, char *er
 	o->nqn = "nqn.2026-11.org.uroce:target";
 	o->port = UROCE_NVMF_PORT;
 	o->queues = UROCE_NVMF_IO_QUEUES;
+	o->dh_group = AUTH_FFDHE2048;
 	opterr = 0;
 	optind = 0; /* glibc: start again, EAL may have used getopt */
 	for (; ret == 0 && (option = getopt_long(argc, argv, "+:", long_options, NULL)) != -1; at = optind) {

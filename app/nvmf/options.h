@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "auth/secret.h"
 #include "nvme.h"
 #include "uroce_config.h"
 
@@ -19,8 +20,9 @@ struct nvmf_options {
 	unsigned int nb_addrs;
 	const char *namespaces[UROCE_NVMF_MAX_NAMESPACES];
 	unsigned int nb_namespaces;
-	const char *hosts[UROCE_NVMF_MAX_HOSTS];
+	struct nvmf_host hosts[UROCE_NVMF_MAX_HOSTS];
 	unsigned int nb_hosts;
+	uint8_t dh_group;	/* enum auth_group: the weakest that is accepted */
 	const char *nqn;
 	uint16_t port;
 	unsigned int queues;

@@ -109,6 +109,7 @@ uroce_nvmf_queue_free(struct nvmf_queue *q)
 		uroce_rdma_destroy_qp(q->id);
 	if (q->mr != NULL)
 		(void)uroce_dereg_mr(q->mr);
+	uroce_nvmf_dhchap_free(q->auth);
 	rte_free(q->memory);
 	free(q->capsules);
 	free(q->requests);
@@ -214,7 +215,7 @@ uroce_nvmf_queue_look(struct nvmf_queue *q, uint64_t now_ns)
 	bool gone = __atomic_load_n(&q->gone, __ATOMIC_ACQUIRE);
 	bool kick = __atomic_load_n(&q->kick, __ATOMIC_ACQUIRE);
 
-	if (q->controller == NULL && !q->dead) {
+	if (!uroce_nvmf_queue_is_open(q) && !q->dead) {
 		if (q->connect_by_ns == 0)
 			q->connect_by_ns = now_ns + UROCE_NVMF_CONNECT_NS;
 		kick |= now_ns >= q->connect_by_ns;

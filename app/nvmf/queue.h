@@ -14,6 +14,7 @@
 
 #include <uroce_cma.h>
 
+#include "auth/dhchap.h"
 #include "nvme.h"
 #include "request.h"
 
@@ -27,6 +28,7 @@ struct nvmf_queue {
 	void (*execute)(struct nvmf_request *req);	/* a command whose data are there: uroce_nvmf_execute() */
 	struct rdma_cm_id *id;
 	struct ibv_qp *qp;
+	struct nvmf_dhchap *auth;	/* NULL: the host needs none */
 	struct nvmf_controller *controller;	/* set by Connect; NULL: not connected. Poller */
 	uint16_t qid;		/* of the CM's private data, and then of Connect */
 	uint16_t depth;		/* receives; the host has at most so many commands outstanding */
@@ -46,7 +48,7 @@ struct nvmf_queue {
 	STAILQ_HEAD(, nvmf_request) free;
 	STAILQ_HEAD(, nvmf_capsule) pending;	/* commands that wait for a request */
 	TAILQ_ENTRY(nvmf_queue) link;	/* the poller's */
-	uint64_t connect_by_ns;	/* without Connect until then, the queue is dropped; 0: not set */
+	uint64_t connect_by_ns;	/* without Connect and authentication until then, the queue is dropped; 0: not set */
 	uint64_t commands;	/* poller: rw, telemetry: relaxed read */
 	/* other threads: release; poller: acquire */
 	bool gone;		/* the connection has ended: RDMA_CM_EVENT_DISCONNECTED */
@@ -64,6 +66,13 @@ void uroce_nvmf_queue_free(struct nvmf_queue *q);
 void uroce_nvmf_queue_completion(const struct ibv_wc *wc);
 /** Look at what other threads ask of the queue; destroy it when it has ended. Poller, periodically. */
 void uroce_nvmf_queue_look(struct nvmf_queue *q, uint64_t now_ns);
+
+/** May the host use the queue? */
+static inline bool
+uroce_nvmf_queue_is_open(const struct nvmf_queue *q)
+{
+	return q->controller != NULL && (q->auth == NULL || q->auth->authenticated);
+}
 
 /** End the connection. Any thread: the poller does it. */
 static inline void

@@ -13,12 +13,13 @@
 #include "subsystem.h"
 
 bool
-uroce_nvmf_subsystem_admits(const struct nvmf_subsystem *s, const char *hostnqn)
+uroce_nvmf_subsystem_admits(const struct nvmf_subsystem *s, const char *hostnqn, const struct nvmf_host **host)
 {
-	for (unsigned int i = 0; i < s->nb_hosts; i++)
-		if (strcmp(s->hosts[i], hostnqn) == 0)
-			return true;
-	return s->nb_hosts == 0;
+	*host = NULL;
+	for (unsigned int i = 0; i < s->nb_hosts && *host == NULL; i++)
+		if (strcmp(s->hosts[i].nqn, hostnqn) == 0)
+			*host = &s->hosts[i];
+	return s->nb_hosts == 0 || *host != NULL;
 }
 
 void

@@ -13,6 +13,7 @@
 #include <pthread.h>
 #include <sys/queue.h>
 
+#include "auth/secret.h"
 #include "store/namespace.h"
 #include "nvme.h"
 #include "uroce_config.h"
@@ -27,8 +28,9 @@ struct nvmf_subsystem {
 	struct nvmf_namespace *namespaces[UROCE_NVMF_MAX_NAMESPACES];	/* by nsid - 1 */
 	uint32_t nb_namespaces;		/* atomic */
 	bool read_only;			/* namespaces that are added */
-	const char *const *hosts;	/* NQNs that may connect */
+	const struct nvmf_host *hosts;	/* that may connect */
 	unsigned int nb_hosts;		/* 0: all */
+	uint8_t dh_group;		/* enum auth_group: the weakest that is accepted */
 	unsigned int io_queues;		/* most I/O queues of a controller */
 	/* where it is reached, for the discovery log */
 	char traddr[256];
@@ -53,8 +55,8 @@ uroce_nvmf_subsystem_namespace(const struct nvmf_subsystem *s, uint32_t nsid)
 	return nsid != 0 && nsid <= uroce_nvmf_subsystem_count(s) ? s->namespaces[nsid - 1] : NULL;
 }
 
-/** May a host of this NQN connect? */
-bool uroce_nvmf_subsystem_admits(const struct nvmf_subsystem *s, const char *hostnqn);
+/** May a host of this NQN connect? @param host	its entry, or NULL: all hosts may */
+bool uroce_nvmf_subsystem_admits(const struct nvmf_subsystem *s, const char *hostnqn, const struct nvmf_host **host);
 
 /** Open a namespace as the next one, and tell all hosts. Any thread. @return its nsid; 0: none, a message printed */
 uint32_t uroce_nvmf_subsystem_add(struct nvmf_subsystem *s, const char *spec);

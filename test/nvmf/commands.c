@@ -370,7 +370,7 @@ test_cm_refused(void **state)
 static void
 test_connect_refused(void **state)
 {
-	static const char *const hosts[] = { "nqn.2026-11.org.example:other" };
+	static const struct nvmf_host hosts[] = { { .nqn = "nqn.2026-11.org.example:other" } };
 	struct nvme_command identify_early = { .opcode = NVME_ADMIN_IDENTIFY, .sgl.keyed.type = NVME_SGL_KEYED };
 	struct nvmf_subsystem *s = &h.target->subsystem;
 	struct host_queue q;

@@ -280,8 +280,8 @@ host_connect(struct host_queue *q, uint16_t qid, uint16_t cntlid, const char *su
 	return host_status(host_run(q, &c, sizeof(data)));
 }
 
-static void
-enable(struct host_queue *admin)
+void
+host_enable(struct host_queue *admin)
 {
 	struct nvme_command c = { .opcode = NVME_OPCODE_FABRICS, .fabrics.fctype = NVME_FABRICS_PROPERTY_SET };
 
@@ -301,7 +301,7 @@ host_start(struct host *h, struct host_queue *admin, struct host_queue *io)
 	assert_true(host_queue_open(h, admin, 0, NULL));
 	assert_int_equal(host_connect(admin, 0, NVME_CNTLID_DYNAMIC, TARGET_NQN), NVME_SUCCESS);
 	cntlid = LIST_FIRST(&h->target->subsystem.controllers)->cntlid;
-	enable(admin);
+	host_enable(admin);
 	assert_true(host_queue_open(h, io, 1, NULL));
 	assert_int_equal(host_connect(io, 1, cntlid, TARGET_NQN), NVME_SUCCESS);
 	return cntlid;

@@ -66,6 +66,8 @@ void host_keyed(struct host *h, struct nvme_command *c, uint32_t bytes);
 
 /** Connect: the command. @return the status */
 uint16_t host_connect(struct host_queue *q, uint16_t qid, uint16_t cntlid, const char *subnqn);
+/** Enable the controller. */
+void host_enable(struct host_queue *admin);
 /** Open and connect an admin queue and enable the controller; then I/O queue 1. @return the controller's ID */
 uint16_t host_start(struct host *h, struct host_queue *admin, struct host_queue *io);
 

@@ -19,6 +19,8 @@
 #include "store/namespace.h"
 #include "options.h"
 
+#define SECRET "DHHC-1:01:AQ4bKDVCT1xpdoOQnaq3xNHe6/gFEh8sOUZTYG16h5SQWMao:"
+
 static int
 parse(struct nvmf_options *o, char *error, size_t room, const char *line)
 {
@@ -45,6 +47,13 @@ test_accepted(void **state)
 	assert_int_equal(o.port, 4421);
 	assert_int_equal(o.queues, 3);
 	assert_true(o.read_only);
+	assert_int_equal(o.dh_group, AUTH_FFDHE2048);
+	assert_int_equal(parse(&o, error, sizeof(error), "--addr 10.0.0.1/24 --namespace a --allow-host nqn.x --allow-host "
+			       "nqn.y --host-key " SECRET " --dh-group ffdhe8192"), 0);
+	assert_int_equal(o.hosts[0].host_key.bytes, 0);
+	assert_int_equal(o.hosts[1].host_key.bytes, 32);
+	assert_int_equal(o.hosts[1].host_key.hash, AUTH_SHA256);
+	assert_int_equal(o.dh_group, AUTH_FFDHE8192);
 	assert_int_equal(parse(&o, error, sizeof(error), "--addr 10.0.0.1/24 --namespace a"), 0);
 	assert_int_equal(o.port, UROCE_NVMF_PORT);
 	assert_int_equal(parse(&o, error, sizeof(error), "--help"), 0);
@@ -68,6 +77,11 @@ test_refused(void **state)
 		{ "--addr 10.0.0.1/24 --namespace", "--namespace needs a value" },
 		{ "--addr 10.0.0.1/24 --namespace a b", "'b'" },
 		{ "--no-huge", "--no-huge" },
+		{ "--addr 10.0.0.1/24 --namespace a --host-key DHHC-1:00:AAAA:", "put --allow-host before it" },
+		{ "--addr 10.0.0.1/24 --namespace a --allow-host nqn.x --host-key DHHC-1:00:AAAA:", "--host-key: this is no secret" },
+		{ "--addr 10.0.0.1/24 --namespace a --allow-host nqn.x --host-key @/no-file", "--host-key @/no-file" },
+		{ "--addr 10.0.0.1/24 --namespace a --allow-host nqn.x --ctrl-key " SECRET, "add --host-key" },
+		{ "--addr 10.0.0.1/24 --namespace a --dh-group ffdhe1024", "--dh-group ffdhe1024" },
 	};
 	static char error[512];
 	struct nvmf_options o;

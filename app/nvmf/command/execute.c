@@ -23,6 +23,8 @@ uroce_nvmf_execute(struct nvmf_request *req)
 		uroce_nvmf_fabrics_execute(req);
 	else if (q->controller == NULL)
 		uroce_nvmf_request_finish(req, NVME_COMMAND_SEQUENCE | NVME_DO_NOT_RETRY);
+	else if (!uroce_nvmf_queue_is_open(q))
+		uroce_nvmf_request_finish(req, NVME_AUTH_REQUIRED | NVME_DO_NOT_RETRY);
 	else if (q->qid == 0)
 		uroce_nvmf_admin_execute(req);
 	else

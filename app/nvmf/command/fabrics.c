@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "auth/crypto.h"
+#include "auth/dhchap.h"
 #include "controller.h"
 #include "command/fabrics.h"
 #include "queue.h"
@@ -50,7 +52,8 @@ check_command(const struct nvmf_queue *q, const struct nvme_command *c, uint64_t
 }
 
 static uint16_t
-check_data(const struct nvmf_subsystem *s, const struct nvmf_queue *q, const struct nvme_connect_data *data, uint64_t *bad)
+check_data(const struct nvmf_subsystem *s, const struct nvmf_queue *q, const struct nvme_connect_data *data,
+	   const struct nvmf_host **host, uint64_t *bad)
 {
 	bool discovery = strcmp(data->subnqn, NVME_DISCOVERY_NQN) == 0;
 
@@ -64,7 +67,18 @@ check_data(const struct nvmf_subsystem *s, const struct nvmf_queue *q, const str
 	if (q->qid == 0 && rte_le_to_cpu_16(data->cntlid) != NVME_CNTLID_DYNAMIC)
 		return NVME_CONNECT_INVALID_PARAM;
 	*bad = 0;
-	return discovery || uroce_nvmf_subsystem_admits(s, data->hostnqn) ? NVME_SUCCESS : NVME_CONNECT_INVALID_HOST;
+	*host = NULL;
+	return discovery || uroce_nvmf_subsystem_admits(s, data->hostnqn, host) ? NVME_SUCCESS : NVME_CONNECT_INVALID_HOST;
+}
+
+static uint16_t
+require_authentication(struct nvmf_queue *q, const struct nvmf_host *host)
+{
+	const struct nvmf_subsystem *s = uroce_nvmf_queue_subsystem(q);
+
+	uroce_nvmf_dhchap_free(q->auth); /* of a Connect that has failed */
+	q->auth = uroce_nvmf_dhchap_create(host, s->nqn, s->dh_group);
+	return q->auth != NULL ? NVME_SUCCESS : NVME_INTERNAL_ERROR;
 }
 
 /* A line a second at most: a host may try often. */
@@ -86,6 +100,7 @@ connect_queue(struct nvmf_request *req)
 {
 	const struct nvme_command *c = &req->command;
 	struct nvmf_queue *q = req->queue;
+	const struct nvmf_host *host = NULL;
 	struct nvme_connect_data data;
 	uint64_t bad = 0;
 	uint16_t status;
@@ -100,7 +115,9 @@ connect_queue(struct nvmf_request *req)
 	data.subnqn[NVME_NQN_BYTES - 1] = data.hostnqn[NVME_NQN_BYTES - 1] = '\0';
 	status = check_command(q, c, &bad);
 	if (status == NVME_SUCCESS)
-		status = check_data(uroce_nvmf_queue_subsystem(q), q, &data, &bad);
+		status = check_data(uroce_nvmf_queue_subsystem(q), q, &data, &host, &bad);
+	if (status == NVME_SUCCESS && host != NULL && host->host_key.bytes != 0)
+		status = require_authentication(q, host);
 	if (status == NVME_SUCCESS)
 		status = q->qid == 0 ? uroce_nvmf_controller_create(q, &data, rte_le_to_cpu_32(c->connect.kato_ms))
 				     : uroce_nvmf_controller_join(q, &data, q->qid);
@@ -111,7 +128,8 @@ connect_queue(struct nvmf_request *req)
 		return;
 	}
 	q->sqsize = (uint16_t)(rte_le_to_cpu_16(c->connect.sqsize) + 1);
-	uroce_nvmf_request_finish_with(req, NVME_SUCCESS, q->controller->cntlid);
+	uroce_nvmf_request_finish_with(req, NVME_SUCCESS,
+				       q->controller->cntlid | (q->auth != NULL ? NVME_CONNECT_AUTH_REQUIRED : 0));
 }
 
 static void
@@ -139,6 +157,56 @@ property_set(struct nvmf_request *req)
 	uroce_nvmf_request_finish(req, status == NVME_SUCCESS ? status : status | NVME_DO_NOT_RETRY);
 }
 
+/* @return a status */
+static uint16_t
+check_auth(const struct nvmf_request *req)
+{
+	const struct nvme_command *c = &req->command;
+
+	if (req->queue->auth == NULL)
+		return NVME_COMMAND_SEQUENCE; /* the host has no key here */
+	if (c->auth.secp != NVME_SECURITY_PROTOCOL || c->auth.spsp0 != 1 || c->auth.spsp1 != 1)
+		return NVME_INVALID_FIELD;
+	if (rte_le_to_cpu_32(c->auth.bytes) == 0 || rte_le_to_cpu_32(c->auth.bytes) > UROCE_NVMF_AUTH_BYTES)
+		return NVME_INVALID_FIELD;
+	return rte_le_to_cpu_32(c->auth.bytes) == req->data_bytes && req->data != NULL ? NVME_SUCCESS
+										       : NVME_SGL_LENGTH_INVALID;
+}
+
+static void
+log_authentication(const struct nvmf_queue *q)
+{
+	fprintf(stderr, "%s: controller %u: queue %u of host %s: ", uroce_app_name, q->controller->cntlid, q->qid,
+		q->controller->hostnqn);
+	if (q->auth->authenticated)
+		fprintf(stderr, "authenticated by %s\n", uroce_nvmf_group_name(q->auth->group));
+	else
+		fprintf(stderr, "authentication failed: reason %u of DH-HMAC-CHAP: compare --host-key with the host's secret\n",
+			q->auth->reason);
+}
+
+static void
+authenticate(struct nvmf_request *req, bool send)
+{
+	struct nvmf_dhchap *a = req->queue->auth;
+	uint16_t status = check_auth(req);
+	uint8_t message[UROCE_NVMF_AUTH_BYTES];
+	size_t bytes = req->data_bytes;
+	bool was, failed;
+
+	if (status == NVME_SUCCESS) {
+		was = a->authenticated;
+		failed = a->step == NVMF_AUTH_FAILED;
+		status = send ? uroce_nvmf_dhchap_send(a, req->data, bytes)
+			      : uroce_nvmf_dhchap_receive(a, message, &bytes);
+		if (was != a->authenticated || failed != (a->step == NVMF_AUTH_FAILED))
+			log_authentication(req->queue);
+	}
+	if (status == NVME_SUCCESS && !send)
+		uroce_nvmf_request_reply(req, message, bytes, 0);
+	uroce_nvmf_request_finish(req, status == NVME_SUCCESS ? status : status | NVME_DO_NOT_RETRY);
+}
+
 void
 uroce_nvmf_fabrics_execute(struct nvmf_request *req)
 {
@@ -149,6 +217,10 @@ uroce_nvmf_fabrics_execute(struct nvmf_request *req)
 		connect_queue(req);
 	} else if (q->controller == NULL) {
 		uroce_nvmf_request_finish(req, NVME_COMMAND_SEQUENCE | NVME_DO_NOT_RETRY);
+	} else if (type == NVME_FABRICS_AUTH_SEND || type == NVME_FABRICS_AUTH_RECEIVE) {
+		authenticate(req, type == NVME_FABRICS_AUTH_SEND);
+	} else if (!uroce_nvmf_queue_is_open(q)) {
+		uroce_nvmf_request_finish(req, NVME_AUTH_REQUIRED | NVME_DO_NOT_RETRY);
 	} else if (type == NVME_FABRICS_PROPERTY_GET && q->qid == 0) {
 		property_get(req);
 	} else if (type == NVME_FABRICS_PROPERTY_SET && q->qid == 0) {
