@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Two workers on a net_tap port, as far as the kernel permits: its queues, and flow rules by the kernel's classifier. The
- * peer is a net_af_packet port at the other end of the tap. All messages arrive, whichever queue the kernel chooses.
+ * Two workers on a net_tap port, as far as the kernel permits: its queues, and flow rules by the kernel's classifier.
+ * The peer is a net_af_packet port at the other end of the tap. All messages arrive, whichever queue the kernel
+ * chooses.
  */
 
 #include <errno.h>
@@ -31,7 +32,7 @@
 #define IFACE "uroce_tap"
 
 enum {
-	TAP,	/* with two workers */
+	TAP,    /* with two workers */
 	PACKET, /* with one */
 	SIDES,
 };
@@ -65,7 +66,9 @@ side_open(struct side *s, const char *device, struct uroce_worker **own, unsigne
 	assert_non_null(s->mr = uroce_reg_mr(s->pd, s->buffer, sizeof(s->buffer), IBV_ACCESS_LOCAL_WRITE));
 	for (unsigned int i = 0; i < QPS; i++) {
 		struct ibv_qp_init_attr attr = {
-			.qp_type = IBV_QPT_RC, .send_cq = s->cqs[i % n], .recv_cq = s->cqs[i % n],
+			.qp_type = IBV_QPT_RC,
+			.send_cq = s->cqs[i % n],
+			.recv_cq = s->cqs[i % n],
 			.cap = { .max_send_wr = 8, .max_recv_wr = 8, .max_send_sge = 1, .max_recv_sge = 1 },
 		};
 
@@ -77,7 +80,11 @@ static void
 side_connect(struct side *s, const struct side *peer)
 {
 	struct ibv_qp_attr attr = {
-		.port_num = 1, .path_mtu = IBV_MTU_1024, .timeout = 18, .retry_cnt = 7, .rnr_retry = 7,
+		.port_num = 1,
+		.path_mtu = IBV_MTU_1024,
+		.timeout = 18,
+		.retry_cnt = 7,
+		.rnr_retry = 7,
 		.ah_attr = { .is_global = 1, .port_num = 1, .grh = { .sgid_index = 1, .hop_limit = 64 } },
 	};
 

@@ -28,8 +28,9 @@ static struct nic *nics[RTE_MAX_ETHPORTS];
 
 /* The key of Microsoft's example, the default of many NICs. */
 static const uint8_t default_key[NIC_KEY_BYTES] = {
-	0x6d, 0x5a, 0x56, 0xda, 0x25, 0x5b, 0x0e, 0xc2, 0x41, 0x67, 0x25, 0x3d, 0x43, 0xa3, 0x8f, 0xb0, 0xd0, 0xca, 0x2b, 0xcb,
-	0xae, 0x7b, 0x30, 0xb4, 0x77, 0xcb, 0x2d, 0xa3, 0x80, 0x30, 0xf2, 0x0c, 0x6a, 0x42, 0xb7, 0x3b, 0xbe, 0xac, 0x01, 0xfa,
+	0x6d, 0x5a, 0x56, 0xda, 0x25, 0x5b, 0x0e, 0xc2, 0x41, 0x67, 0x25, 0x3d, 0x43, 0xa3,
+	0x8f, 0xb0, 0xd0, 0xca, 0x2b, 0xcb, 0xae, 0x7b, 0x30, 0xb4, 0x77, 0xcb, 0x2d, 0xa3,
+	0x80, 0x30, 0xf2, 0x0c, 0x6a, 0x42, 0xb7, 0x3b, 0xbe, 0xac, 0x01, 0xfa,
 };
 
 /* ---- The frames ------------------------------------------------------------------------------------------------- */
@@ -250,7 +251,8 @@ rte_flow_create(uint16_t port_id, const struct rte_flow_attr *attr, const struct
 	rte_spinlock_unlock(&nic->lock);
 	if (rule != NULL && rule->used)
 		return rule;
-	*error = (struct rte_flow_error){ .type = RTE_FLOW_ERROR_TYPE_ITEM, .message = rule == NULL ? "no room" : "item" };
+	*error = (struct rte_flow_error){ .type = RTE_FLOW_ERROR_TYPE_ITEM,
+					  .message = rule == NULL ? "no room" : "item" };
 	rte_errno = rule == NULL ? ENOSPC : ENOTSUP;
 	return NULL;
 }
@@ -306,9 +308,8 @@ configure_rss(struct nic *nic, const struct rte_eth_conf *conf, uint16_t nb_rx)
 int
 rte_eth_dev_configure(uint16_t port_id, uint16_t nb_rx, uint16_t nb_tx, const struct rte_eth_conf *conf)
 {
-	int (*real)(uint16_t, uint16_t, uint16_t, const struct rte_eth_conf *) =
-		(int (*)(uint16_t, uint16_t, uint16_t, const struct rte_eth_conf *))dlsym(RTLD_NEXT,
-											   "rte_eth_dev_configure");
+	int (*real)(uint16_t, uint16_t, uint16_t, const struct rte_eth_conf *) = (int (*)(
+		uint16_t, uint16_t, uint16_t, const struct rte_eth_conf *))dlsym(RTLD_NEXT, "rte_eth_dev_configure");
 	struct rte_eth_conf plain = *conf;
 
 	if (nics[port_id] != NULL)

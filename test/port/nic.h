@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Two connected ports with several queues that distribute received frames as a NIC does: by flow rules, else by RSS with
- * a key, a table and hash types. They are ports of net_ring with replaced control functions of ethdev, so their program
- * must be one of its own. Each queue's receive callback distributes the frames that the other port has sent.
+ * Two connected ports with several queues that distribute received frames as a NIC does: by flow rules, else by RSS
+ * with a key, a table and hash types. They are ports of net_ring with replaced control functions of ethdev, so their
+ * program must be one of its own. Each queue's receive callback distributes the frames that the other port has sent.
  */
 
 #ifndef UROCE_TEST_PORT_NIC_H
@@ -46,12 +46,12 @@ struct nic {
 	uint16_t port_id;
 	unsigned int queues;
 	/* capabilities, which a test may change before the port is opened */
-	uint64_t types;	   /* hash types; 0: no RSS */
+	uint64_t types; /* hash types; 0: no RSS */
 	uint16_t reta_size;
-	bool fixed_key;	   /* ignore the key of the configuration, as some virtual functions do */
-	bool secretive;	   /* do not tell the hash function */
+	bool fixed_key;     /* ignore the key of the configuration, as some virtual functions do */
+	bool secretive;     /* do not tell the hash function */
 	unsigned int takes; /* NIC_TAKES_… */
-	unsigned int room; /* for rules, up to NIC_RULES */
+	unsigned int room;  /* for rules, up to NIC_RULES */
 	/* configuration */
 	uint8_t key[NIC_KEY_BYTES];
 	uint64_t hashed;

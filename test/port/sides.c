@@ -25,8 +25,12 @@ static void
 side_open(struct side *s, unsigned int host, uint32_t inbox_frames)
 {
 	const struct uroce_worker_conf worker_conf = {
-		.size = sizeof(worker_conf), .numa_node = -1, .inbox_frames = inbox_frames,
-		.header_mbufs = 2047, .payload_mbufs = 255, .reorder_frames = 64,
+		.size = sizeof(worker_conf),
+		.numa_node = -1,
+		.inbox_frames = inbox_frames,
+		.header_mbufs = 2047,
+		.payload_mbufs = 255,
+		.reorder_frames = 64,
 	};
 	const struct uroce_port_conf conf = { .size = sizeof(conf), .no_loopback = 1 };
 	char address[32];
@@ -101,7 +105,9 @@ side_qp_create(struct side *s, unsigned int i, enum ibv_qp_type type)
 {
 	struct ibv_cq *cq = s->cqs[side_worker(s, i)];
 	struct ibv_qp_init_attr attr = {
-		.qp_type = type, .send_cq = cq, .recv_cq = cq,
+		.qp_type = type,
+		.send_cq = cq,
+		.recv_cq = cq,
 		.cap = { .max_send_wr = 64, .max_recv_wr = 512, .max_send_sge = 1, .max_recv_sge = 1 },
 	};
 
@@ -114,10 +120,16 @@ side_qp_connect(struct side *s, unsigned int i, uint8_t gid_index, uint32_t flow
 {
 	const struct side *peer = &sides[s == &sides[0]];
 	struct ibv_qp_attr attr = {
-		.port_num = 1, .path_mtu = IBV_MTU_4096, .dest_qp_num = peer->qps[i]->qp_num, .qkey = SIDE_QKEY,
+		.port_num = 1,
+		.path_mtu = IBV_MTU_4096,
+		.dest_qp_num = peer->qps[i]->qp_num,
+		.qkey = SIDE_QKEY,
 		.timeout = 20, /* 4 s: no retransmission on a busy machine */
-		.retry_cnt = 7, .rnr_retry = 7, .min_rnr_timer = 1,
-		.ah_attr = { .is_global = 1, .port_num = 1,
+		.retry_cnt = 7,
+		.rnr_retry = 7,
+		.min_rnr_timer = 1,
+		.ah_attr = { .is_global = 1,
+			     .port_num = 1,
 			     .grh = { .sgid_index = gid_index, .hop_limit = 64, .flow_label = flow_label } },
 	};
 
@@ -144,8 +156,12 @@ void
 side_send_post(struct side *s, unsigned int i, uint32_t bytes, struct ibv_ah *ah)
 {
 	struct ibv_sge list = side_sge(s, i, bytes);
-	struct ibv_send_wr wr = { .wr_id = i, .sg_list = &list, .num_sge = 1, .opcode = IBV_WR_SEND,
-				  .send_flags = IBV_SEND_SIGNALED }, *bad;
+	struct ibv_send_wr wr = { .wr_id = i,
+				  .sg_list = &list,
+				  .num_sge = 1,
+				  .opcode = IBV_WR_SEND,
+				  .send_flags = IBV_SEND_SIGNALED },
+			   *bad;
 
 	if (ah != NULL) {
 		wr.wr.ud.ah = ah;

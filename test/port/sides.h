@@ -13,11 +13,10 @@
 #include "uroce.h"
 
 #define SIDE_WORKERS NIC_QUEUES
-#define SIDE_QPS	32
-#define SIDE_BYTES	5000 /* of a message: two packets */
-#define SIDE_GRH	40
-#define SIDE_QKEY	0x11111111
-#define PORT	7471
+#define SIDE_QPS     32
+#define SIDE_BYTES   5000 /* of a message: two packets */
+#define SIDE_GRH     40
+#define SIDE_QKEY    0x11111111
 
 #define GID_IPV4 1
 #define GID_IPV6 2
@@ -46,7 +45,8 @@ void sides_open(uint32_t inbox_frames);
 
 /** @return the number of the worker of QP i. It is another worker than that of the other side's QP i. */
 unsigned int side_worker(const struct side *s, unsigned int i);
-/** Create QP 0 to n - 1 of both sides and connect them. @param label	for the flow labels, which differ; 0: none */
+/** Create QP 0 to n - 1 of both sides and connect them.
+ * @param label	for the flow labels, which differ; 0: none */
 void sides_connect(enum ibv_qp_type type, unsigned int n, uint8_t gid_index, uint32_t label);
 void side_qp_connect(struct side *s, unsigned int i, uint8_t gid_index, uint32_t flow_label);
 

@@ -25,7 +25,7 @@ uroce_notes_add(struct uroce_port_queue *q, const struct uroce_packet *p)
 	note->noted.qpn = p->dest_qpn;
 	note->noted.src_port = p->udp_src_port;
 	uroce_gid_from_ip(note->noted.src, p->ip_version, p->src_ip);
-	__atomic_store_n(&note->taken, true, __ATOMIC_RELEASE); /* pairs with uroce_notes_take() */
+	__atomic_store_n(&note->taken, true, __ATOMIC_RELEASE);  /* pairs with uroce_notes_take() */
 	__atomic_store_n(&steer->noted, true, __ATOMIC_RELEASE); /* pairs with uroce_notes_upkeep() */
 	uroce_port_upkeep_by(q->port, 0);
 }

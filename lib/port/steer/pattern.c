@@ -77,8 +77,10 @@ static void
 add_raw(struct pattern *p)
 {
 	p->raw[0] = (struct rte_flow_item_raw){
-		.relative = 1, .offset = offsetof(struct uroce_bth, dest_qp),
-		.length = sizeof(p->qpn[0]), .pattern = p->qpn[0],
+		.relative = 1,
+		.offset = offsetof(struct uroce_bth, dest_qp),
+		.length = sizeof(p->qpn[0]),
+		.pattern = p->qpn[0],
 	};
 	p->raw[1] = rte_flow_item_raw_mask;
 	p->raw[1].pattern = p->qpn[1];

@@ -23,7 +23,7 @@ enum uroce_rule_kind {
 struct uroce_rule_match {
 	uint32_t qpn;
 	uint16_t src_port;
-	uint16_t vlan;	 /* 0: untagged */
+	uint16_t vlan;   /* 0: untagged */
 	uint8_t src[16]; /* the peer's GID */
 };
 

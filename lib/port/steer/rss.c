@@ -16,10 +16,11 @@
 #include "wire/gid.h"
 #include "wire/headers.h"
 
-#define UDP4_TYPES  RTE_ETH_RSS_NONFRAG_IPV4_UDP
-#define UDP6_TYPES  (RTE_ETH_RSS_NONFRAG_IPV6_UDP | RTE_ETH_RSS_IPV6_UDP_EX)
-#define ONLY_TYPES  (RTE_ETH_RSS_L3_SRC_ONLY | RTE_ETH_RSS_L3_DST_ONLY | RTE_ETH_RSS_L4_SRC_ONLY | RTE_ETH_RSS_L4_DST_ONLY)
-#define RETA_GROUPS (UROCE_MAX_RETA / RTE_ETH_RETA_GROUP_SIZE)
+#define UDP4_TYPES RTE_ETH_RSS_NONFRAG_IPV4_UDP
+#define UDP6_TYPES (RTE_ETH_RSS_NONFRAG_IPV6_UDP | RTE_ETH_RSS_IPV6_UDP_EX)
+#define ONLY_TYPES \
+	(RTE_ETH_RSS_L3_SRC_ONLY | RTE_ETH_RSS_L3_DST_ONLY | RTE_ETH_RSS_L4_SRC_ONLY | RTE_ETH_RSS_L4_DST_ONLY)
+#define RETA_GROUPS  (UROCE_MAX_RETA / RTE_ETH_RETA_GROUP_SIZE)
 #define ADDRESS_BITS 128
 
 static_assert(UROCE_MAX_RETA % RTE_ETH_RETA_GROUP_SIZE == 0, "UROCE_MAX_RETA");
@@ -30,11 +31,11 @@ set_bit(uint8_t *key, unsigned int bit)
 	key[bit / 8] |= (uint8_t)(0x80 >> bit % 8);
 }
 
-/* With bit b as the only one of the key, bit b - 31 + j of the input is bit j of the hash. The inputs are the source and
- * destination addresses and ports: an IPv4 packet's UDP source port is bits 64 to 79, an IPv6 packet's bits 256 to 271.
- * So the lowest bits of the port become the index of the RETA. IPv6 packets also meet the bit for IPv4: the index gets
- * bits 69 to 79 of the source address. A third bit adds the same bits of the destination address, which cancels them if
- * they are equal. */
+/* With bit b as the only one of the key, bit b - 31 + j of the input is bit j of the hash. The inputs are the source
+ * and destination addresses and ports: an IPv4 packet's UDP source port is bits 64 to 79, an IPv6 packet's bits 256 to
+ * 271. So the lowest bits of the port become the index of the RETA. IPv6 packets also meet the bit for IPv4: the index
+ * gets bits 69 to 79 of the source address. A third bit adds the same bits of the destination address, which cancels
+ * them if they are equal. */
 void
 uroce_rss_make_key(uint8_t *key, uint16_t reta_size)
 {
@@ -93,11 +94,13 @@ ignores_ipv4(const struct uroce_rss *rss)
 	bool is_power = rte_is_power_of_2(rss->reta_size);
 	uint32_t mask = is_power ? rss->reta_size - 1u : UINT32_MAX;
 	uint8_t gid[16];
+	uint32_t hash;
 
 	for (unsigned int bit = ADDRESS_BITS - 32; bit < ADDRESS_BITS; bit++) {
 		memcpy(gid, zero, sizeof(gid));
 		set_bit(gid, bit);
-		if (((uroce_rss_hash(rss->key, gid, zero, 0, 0) | uroce_rss_hash(rss->key, zero, gid, 0, 0)) & mask) != 0)
+		hash = uroce_rss_hash(rss->key, gid, zero, 0, 0) | uroce_rss_hash(rss->key, zero, gid, 0, 0);
+		if ((hash & mask) != 0)
 			return false;
 	}
 	return true;

@@ -22,9 +22,9 @@ struct uroce_rss {
 	alignas(uint32_t) uint8_t key[UROCE_RSS_KEY_BYTES];
 	uint16_t reta_size; /* 0: unknown function */
 	uint16_t reta[UROCE_MAX_RETA];
-	bool hashes_udp4;   /* the hash covers the UDP ports of IPv4 packets */
+	bool hashes_udp4; /* the hash covers the UDP ports of IPv4 packets */
 	bool hashes_udp6;
-	bool ignores_peer;  /* the queue of an IPv4 packet depends on its UDP ports only */
+	bool ignores_peer; /* the queue of an IPv4 packet depends on its UDP ports only */
 };
 
 /**
@@ -34,8 +34,8 @@ struct uroce_rss {
  */
 void uroce_rss_make_key(uint8_t *key, uint16_t reta_size);
 
-/** Choose the hash types of a device, and unless it has no room for it, a key. @param key	UROCE_RSS_KEY_BYTES; drivers may
- * keep its address */
+/** Choose the hash types of a device, and unless it has no room for it, a key. @param key	UROCE_RSS_KEY_BYTES;
+ * drivers may keep its address */
 void uroce_rss_configure(uint8_t *key, const struct rte_eth_dev_info *info, struct rte_eth_rss_conf *conf);
 
 /** Read the function of a started port with several queues. @return 0; -ENOTSUP: the driver does not tell its function,

@@ -195,7 +195,10 @@ fulfill(struct uroce_port *port, const struct wish *w, uint64_t now_ns)
 		return;
 	}
 	r->rules[r->count++] = (struct uroce_rule){
-		.flow = flow, .match = w->match, .queue = w->queue, .used_ns = now_ns,
+		.flow = flow,
+		.match = w->match,
+		.queue = w->queue,
+		.used_ns = now_ns,
 	};
 	uroce_counter_add(&r->installed, 1);
 }

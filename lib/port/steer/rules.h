@@ -26,7 +26,7 @@ struct uroce_rule {
 
 struct uroce_rules {
 	enum uroce_rule_kind kind; /* the kind that the driver takes, once it has taken one; else the next to try */
-	bool refused;		   /* atomic: the driver takes no kind; workers note no QPs */
+	bool refused;              /* atomic: the driver takes no kind; workers note no QPs */
 	uint32_t count;
 	uint64_t looked_ns; /* time of the last look at the QPs */
 	/* others: relaxed read */

@@ -44,7 +44,8 @@ uroce_steer_start(struct uroce_port *port)
 		return;
 	if (uroce_rss_read(&s->rss, port->port_id) == 0)
 		UROCE_LOG(DEBUG, "port %u: a table of %u entries %s chooses the RX queue\n", port->port_id,
-			  s->rss.reta_size, s->rss.ignores_peer ? "and the UDP source port" : "and a hash of addresses");
+			  s->rss.reta_size,
+			  s->rss.ignores_peer ? "and the UDP source port" : "and a hash of addresses");
 	else
 		UROCE_LOG(DEBUG, "port %u: the driver does not tell how it chooses the RX queue\n", port->port_id);
 }

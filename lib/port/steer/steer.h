@@ -2,8 +2,9 @@
  * Copyright 2026 The uroce authors
  *
  * Brings frames to the queue of their QP's worker. With an RSS key of uroce's, the UDP source port alone decides the
- * queue, and peers that are uroce derive it from the destination QPN. So a QPN is drawn that leads to the QP's worker. A
- * connection request asks the peer for a flow label, hence a source port, that does. For all others there are flow rules.
+ * queue, and peers that are uroce derive it from the destination QPN. So a QPN is drawn that leads to the QP's worker.
+ * A connection request asks the peer for a flow label, hence a source port, that does. For all others there are flow
+ * rules.
  */
 
 #ifndef UROCE_PORT_STEER_STEER_H
@@ -14,6 +15,7 @@
 #include <stdint.h>
 
 #include <infiniband/verbs.h>
+
 #include "port/steer/rss.h"
 #include "port/steer/rules.h"
 
@@ -24,10 +26,10 @@ struct uroce_worker;
 
 struct uroce_steer {
 	alignas(uint32_t) uint8_t key[UROCE_RSS_KEY_BYTES]; /* the key that was configured; drivers keep its address */
-	struct uroce_rss rss; /* constant while the device is started; reta_size 0: unknown */
-	bool noted;	      /* atomic: a queue has new notes */
-	uint64_t due_ns;      /* worker 0: earliest time to make rules */
-	void (*make_rules)(void *port); /* in EAL's interrupt thread */
+	struct uroce_rss rss;           /* constant while the device is started; reta_size 0: unknown */
+	void (*make_rules)(void *port); /* of EAL's interrupt thread; constant */
+	bool noted;                     /* atomic: a queue has new notes */
+	uint64_t due_ns;                /* worker 0: earliest time to make rules */
 	struct uroce_rules rules;
 };
 
