@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Steering between two devices with several workers each, on ports that distribute frames as NICs do: which frames reach
- * their QP's worker by RSS, which by flow rules; and that the hand-over of all others loses nothing.
+ * Steering between two devices with several workers each, on ports that distribute frames as NICs do: which frames
+ * reach their QP's worker by RSS, which by flow rules; and that the hand-over of all others loses nothing.
  */
 
 #include <errno.h>
@@ -18,11 +18,11 @@
 #include <cmocka.h>
 
 #include "base/dpdk_compat.h"
-#include "eal.h"
 #include "port/port.h"
 #include "port/worker/worker.h"
 #include "rings.h"
 #include "sides.h"
+#include "telemetry_client.h"
 #include "uroce.h"
 #include "uroce_cma.h"
 
@@ -35,7 +35,8 @@ rss_reads(const uint16_t reta_size, unsigned int bits)
 {
 	struct uroce_rss rss = { .reta_size = reta_size, .hashes_udp4 = true, .hashes_udp6 = true };
 	static const uint8_t a4[2][16] = { UROCE_GID_IPV4(10, 0, 0, 1), UROCE_GID_IPV4(192, 168, 77, 203) };
-	static const uint8_t a6[2][16] = { { 0xfd, [8] = 0x52, 0x11, [15] = 1 }, { 0xfe, 0x80, [8] = 0xa, 0x11, 0x99 } };
+	static const uint8_t a6[2][16] = { { 0xfd, [8] = 0x52, 0x11, [15] = 1 },
+					   { 0xfe, 0x80, [8] = 0xa, 0x11, 0x99 } };
 
 	uroce_rss_make_key(rss.key, reta_size);
 	for (uint16_t i = 0; i < reta_size; i++)
@@ -194,7 +195,9 @@ id_create_qp(struct side *s, unsigned int i, struct rdma_cm_id *id)
 {
 	struct ibv_cq *cq = s->cqs[side_worker(s, i)];
 	struct ibv_qp_init_attr attr = {
-		.qp_type = IBV_QPT_RC, .send_cq = cq, .recv_cq = cq,
+		.qp_type = IBV_QPT_RC,
+		.send_cq = cq,
+		.recv_cq = cq,
 		.cap = { .max_send_wr = 64, .max_recv_wr = 64, .max_send_sge = 1, .max_recv_sge = 1 },
 	};
 
@@ -206,13 +209,13 @@ static void
 id_connect(unsigned int i, struct rdma_cm_id *ids[2])
 {
 	struct sockaddr_in from = { .sin_family = AF_INET, .sin_addr.s_addr = inet_addr("10.0.0.1") };
-	struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons(PORT),
+	struct sockaddr_in to = { .sin_family = AF_INET,
+				  .sin_port = htons(PORT),
 				  .sin_addr.s_addr = inet_addr("10.0.0.2") };
 	struct rdma_conn_param param = { .retry_count = 7, .rnr_retry_count = 7 };
 
 	assert_int_equal(uroce_rdma_create_id(channel, &ids[0], NULL, RDMA_PS_TCP), 0);
-	assert_int_equal(uroce_rdma_resolve_addr(ids[0], (struct sockaddr *)&from, (struct sockaddr *)&to,
-						 10000), 0);
+	assert_int_equal(uroce_rdma_resolve_addr(ids[0], (struct sockaddr *)&from, (struct sockaddr *)&to, 10000), 0);
 	take_event(RDMA_CM_EVENT_ADDR_RESOLVED);
 	assert_int_equal(uroce_rdma_resolve_route(ids[0], 10000), 0);
 	take_event(RDMA_CM_EVENT_ROUTE_RESOLVED);
@@ -416,8 +419,8 @@ move_qps(unsigned int by)
 	}
 }
 
-/* A QP that moves to another worker keeps its QPN, so RSS misleads its frames. A rule corrects that, and is replaced when
- * the QP moves again. */
+/* A QP that moves to another worker keeps its QPN, so RSS misleads its frames. A rule corrects that, and is replaced
+ * when the QP moves again. */
 static void
 test_move(void **state)
 {
@@ -498,6 +501,37 @@ test_restart(void **state)
 	sides_expect_nothing_lost();
 }
 
+/* ---- Telemetry -------------------------------------------------------------------------------------------------- */
+
+static void
+test_telemetry(void **state)
+{
+	sides[1].nic.fixed_key = true;
+	sides_open(0);
+	telemetry_expect("/uroce/info,uroce0", "\"steering\":\"qpn\",\"flow_rule_kind\":\"bth\",\"flow_rules\":0");
+	telemetry_expect("/uroce/info,uroce1", "\"steering\":\"flow_label\"");
+	sides_connect(IBV_QPT_RC, SIDE_QPS, GID_IPV4, 0x1234b);
+	settle(0, SIDE_QPS);
+	telemetry_expect("/uroce/info,uroce0", UROCE_FLOW_HAS_BTH ? "_kind\":\"bth\"" : "_kind\":\"raw\"");
+	assert_int_equal(telemetry_number("flow_rules"), sides[0].nic.rule_count);
+	telemetry_ask("/uroce/worker,%u", sides[0].workers[0]->index);
+	assert_true(telemetry_number("steered") > 0);
+	assert_true(telemetry_number("handed_over") > 0);
+}
+
+static void
+test_telemetry_of_others(void **state)
+{
+	sides[0].nic.takes = 0;
+	sides[0].nic.secretive = true;
+	sides_open(0);
+	telemetry_expect("/uroce/info,uroce0", "\"steering\":\"unknown\"");
+	sides_connect(IBV_QPT_RC, SIDE_QPS, GID_IPV4, 0x1234b);
+	while (!__atomic_load_n(&uroce_port_of_context(sides[0].context)->steer.rules.refused, __ATOMIC_RELAXED))
+		sides_traffic(0, SIDE_QPS);
+	telemetry_expect("/uroce/info,uroce0", "\"flow_rule_kind\":\"none\",\"flow_rules\":0");
+}
+
 /* ---- Hand-over -------------------------------------------------------------------------------------------------- */
 
 static unsigned int held; /* polls after which frames waited for an inbox */
@@ -571,8 +605,11 @@ test_full_inbox_group(void **state)
 	const union ibv_gid group = { .raw = UROCE_GID_IPV4(239, 1, 2, 3) };
 	struct ibv_ah_attr attr = { .is_global = 1, .port_num = 1, .grh = { .sgid_index = GID_IPV4, .dgid = group } };
 	struct ibv_sge list;
-	struct ibv_send_wr wr = { .sg_list = &list, .num_sge = 1, .opcode = IBV_WR_SEND,
-				  .send_flags = IBV_SEND_SIGNALED }, *bad;
+	struct ibv_send_wr wr = { .sg_list = &list,
+				  .num_sge = 1,
+				  .opcode = IBV_WR_SEND,
+				  .send_flags = IBV_SEND_SIGNALED },
+			   *bad;
 	const unsigned int messages = 60;
 	without_rss();
 	sides_connect(IBV_QPT_UD, 2 * SIDE_WORKERS, GID_IPV4, 0);
@@ -604,15 +641,36 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_key),		TEST(test_hash),	TEST(test_read),
-		TEST(test_qpns),	TEST(test_qpns_ipv6),	TEST(test_datagrams),
-		TEST(test_connections), TEST(test_rules_udp),	TEST(test_rules_udp_ipv6),
-		TEST(test_rules_raw),	TEST(test_rules_bth),	TEST(test_eviction),
-		TEST(test_refused),	TEST(test_changes),	TEST(test_full_inbox),
-		TEST(test_full_inbox_datagrams), TEST(test_full_inbox_group),
-		TEST(test_move),	TEST(test_move_without_rules), TEST(test_restart),
+		TEST(test_key),
+		TEST(test_hash),
+		TEST(test_read),
+		TEST(test_qpns),
+		TEST(test_qpns_ipv6),
+		TEST(test_datagrams),
+		TEST(test_connections),
+		TEST(test_rules_udp),
+		TEST(test_rules_udp_ipv6),
+		TEST(test_rules_raw),
+		TEST(test_rules_bth),
+		TEST(test_eviction),
+		TEST(test_refused),
+		TEST(test_changes),
+		TEST(test_full_inbox),
+		TEST(test_full_inbox_datagrams),
+		TEST(test_full_inbox_group),
+		TEST(test_move),
+		TEST(test_move_without_rules),
+		TEST(test_restart),
+		TEST(test_telemetry),
+		TEST(test_telemetry_of_others),
 	};
+	int ret;
 
-	test_eal_init("-m", "512", NULL);
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	if (telemetry_eal_init() != 0)
+		return 1;
+	telemetry_open();
+	ret = cmocka_run_group_tests(tests, NULL, NULL);
+	telemetry_close();
+	telemetry_eal_cleanup();
+	return ret;
 }

@@ -56,6 +56,7 @@ test_device(void **state)
 	telemetry_expect("/uroce/info,uroce0", "10.0.0.1");
 	telemetry_expect("/uroce/info,uroce0", "\"groups\":[]");
 	telemetry_expect("/uroce/info,uroce0", "\"workers\":[0]");
+	telemetry_expect("/uroce/info,uroce0", "\"steering\":\"none\"");
 	telemetry_expect("/uroce/info,uroce0", "\"qps\":0");
 	assert_int_equal(uroce_port_mcast_join(&t.port->dev, &group), 0);
 	telemetry_expect("/uroce/info,uroce0", "\"groups\":[\"ff15::1:203\"]");

@@ -29,7 +29,7 @@ static int fd = -1;
 int
 telemetry_eal_init(void)
 {
-	static char args[7][40] = { "telemetry",  "--no-huge", "-m256", "--no-pci", "", "--log-level=lib.eal:warning",
+	static char args[7][40] = { "telemetry",  "--no-huge", "-m512", "--no-pci", "", "--log-level=lib.eal:warning",
 				    "--no-shconf" };
 	static char *argv[RTE_DIM(args) + 1];
 
