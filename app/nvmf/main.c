@@ -203,6 +203,7 @@ run(const struct nvmf_options *o)
 	int ret;
 
 	signal(SIGHUP, on_hangup);
+	signal(SIGXFSZ, SIG_IGN); /* a write beyond the limit of file sizes (ulimit -f) fails, and the host is told */
 	ret = subsystem_init(&target.subsystem, o);
 	if (ret == 0)
 		ret = open_port(&host, o, n == 1 ? 1 : n - 1);

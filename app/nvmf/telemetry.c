@@ -178,6 +178,7 @@ namespace(struct nvmf_target *t, const char *params, struct rte_tel_data *d)
 	rte_tel_data_add_dict_uint(d, "blocks", uroce_nvmf_namespace_blocks(ns));
 	rte_tel_data_add_dict_uint(d, "block_bytes", UINT64_C(1) << ns->block_shift);
 	rte_tel_data_add_dict_uint(d, "read_only", ns->read_only);
+	rte_tel_data_add_dict_uint(d, "flush_errno", (unsigned int)-__atomic_load_n(&ns->flush_error, __ATOMIC_RELAXED));
 	rte_tel_data_add_dict_string(d, "uuid", uuid);
 	return 0;
 }

@@ -87,11 +87,34 @@ prepare(struct nvmf_uring *u, struct nvmf_io *io, struct io_uring_sqe *sqe)
 	io_uring_sqe_set_data(sqe, io);
 }
 
+/* After an error the kernel forgets which pages it could not write, and the next fdatasync(2) succeeds. So the first error
+ * holds for all later flushes, of all hosts: what they were promised may be lost. */
+static int
+flush_error(const struct nvmf_io *io)
+{
+	return io->kind == NVMF_IO_FLUSH || io->fua ? __atomic_load_n(&io->ns->flush_error, __ATOMIC_RELAXED) : 0;
+}
+
+static void
+keep_error(const struct nvmf_io *io, int error)
+{
+	if (io->kind != NVMF_IO_FLUSH || __atomic_exchange_n(&io->ns->flush_error, error, __ATOMIC_RELAXED) != 0)
+		return;
+	fprintf(stderr, "%s: namespace %u: a flush has failed: %s: hosts may have lost data; flushes fail until a restart\n",
+		uroce_app_name, io->ns->nsid, strerror(-error));
+}
+
 void
 uroce_nvmf_uring_submit(struct nvmf_uring *u, struct nvmf_io *io)
 {
-	struct io_uring_sqe *sqe = u->busy < UROCE_NVMF_URING ? io_uring_get_sqe(&u->ring) : NULL;
+	struct io_uring_sqe *sqe;
+	int error = flush_error(io);
 
+	if (error != 0) {
+		io->done(io, error);
+		return;
+	}
+	sqe = u->busy < UROCE_NVMF_URING ? io_uring_get_sqe(&u->ring) : NULL;
 	if (sqe == NULL) {
 		io->done(io, -EAGAIN); /* the queues' depths bound the number of I/Os: see queue.c */
 		return;
@@ -116,6 +139,7 @@ finish(struct nvmf_uring *u, struct nvmf_io *io, int result)
 		return;
 	}
 	if (result < 0) {
+		keep_error(io, result);
 		io->done(io, result);
 		return;
 	}
