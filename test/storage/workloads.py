@@ -18,7 +18,7 @@ FIO = ('fio --name=%s --rw=randrw --bsrange=4k-1m --ioengine=io_uring --direct=1
 KILLS = 20
 CABLE_S = (1, 10, 60)
 LOSS = 0.01
-SHORT_S = 5             # Linux's default keep-alive
+SHORT_S = 15            # a keep-alive that the guest can keep on a busy machine
 TREE = ('(cd %s && for i in $(seq 24); do mkdir -p d$i && dd if=/dev/urandom of=d$i/f bs=$((i * 7))k count=3 2>/dev/null '
         '|| exit 1; done; find . -type f -exec sha256sum {} + >/tmp/sums)')
 EXT4 = '/bin/mke2fs -q -F -t ext4'      # without the path, it is busybox's
