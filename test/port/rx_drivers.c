@@ -97,7 +97,7 @@ sleep_once(struct uroce_port *port, struct uroce_worker **workers)
 	port->upkeep_ns = UINT64_MAX;
 	for (unsigned int i = 0; i < port->nb_queues; i++) {
 		fds[i] = (struct pollfd){ .fd = uroce_worker_fd(workers[i]), .events = POLLIN };
-		uroce_worker_poll(workers[i]);
+		asleep &= uroce_worker_poll(workers[i]) == 0;
 		asleep &= uroce_worker_arm(workers[i], NULL) == 0;
 	}
 	if (asleep)
