@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Parses the command of a capsule and its SGL: where the data of the command are. Everything comes from the host.
+ * Parses what a host sends: the CM's private data; the command of a capsule and its SGL, where the command's data are.
  */
+
+#include <string.h>
 
 #include "capsule.h"
 #include "request.h"
@@ -82,4 +84,25 @@ uroce_nvmf_capsule_parse(struct nvmf_request *req)
 	case NVME_SGL_KEYED_INVALIDATE: return parse_keyed(req);
 	default: return NVME_SGL_TYPE_INVALID;
 	}
+}
+
+uint16_t
+uroce_nvmf_parse_request(const void *private_data, size_t bytes, struct nvme_cm_request *priv)
+{
+	uint16_t hrqsize, qid;
+
+	if (private_data == NULL || bytes < sizeof(*priv))
+		return NVME_CM_INVALID_LENGTH;
+	memcpy(priv, private_data, sizeof(*priv));
+	if (rte_le_to_cpu_16(priv->recfmt) != 0)
+		return NVME_CM_INVALID_RECFMT;
+	qid = rte_le_to_cpu_16(priv->qid);
+	if (qid >= UROCE_NVMF_MAX_QUEUES)
+		return NVME_CM_INVALID_QID;
+	hrqsize = rte_le_to_cpu_16(priv->hrqsize);
+	if (rte_le_to_cpu_16(priv->hsqsize) == 0 || rte_le_to_cpu_16(priv->hsqsize) >= UROCE_NVMF_QUEUE_DEPTH)
+		return NVME_CM_INVALID_HSQSIZE;
+	if (hrqsize == 0 || hrqsize > UROCE_NVMF_QUEUE_DEPTH)
+		return NVME_CM_INVALID_HRQSIZE;
+	return 0;
 }

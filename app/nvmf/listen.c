@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "capsule.h"
 #include "command/execute.h"
 #include "program.h"
 #include "target.h"
@@ -45,28 +46,6 @@ uroce_nvmf_listen_end(struct nvmf_target *t)
 		(void)uroce_rdma_destroy_id(t->listener);
 	if (t->channel != NULL)
 		uroce_rdma_destroy_event_channel(t->channel);
-}
-
-/* @return 0, or an enum nvme_cm_status */
-static uint16_t
-check(const struct rdma_conn_param *param, struct nvme_cm_request *priv)
-{
-	uint16_t hrqsize, qid;
-
-	if (param->private_data == NULL || param->private_data_len < sizeof(*priv))
-		return NVME_CM_INVALID_LENGTH;
-	memcpy(priv, param->private_data, sizeof(*priv));
-	if (rte_le_to_cpu_16(priv->recfmt) != 0)
-		return NVME_CM_INVALID_RECFMT;
-	qid = rte_le_to_cpu_16(priv->qid);
-	if (qid >= UROCE_NVMF_MAX_QUEUES)
-		return NVME_CM_INVALID_QID;
-	hrqsize = rte_le_to_cpu_16(priv->hrqsize);
-	if (rte_le_to_cpu_16(priv->hsqsize) == 0 || rte_le_to_cpu_16(priv->hsqsize) >= UROCE_NVMF_QUEUE_DEPTH)
-		return NVME_CM_INVALID_HSQSIZE;
-	if (hrqsize == 0 || hrqsize > UROCE_NVMF_QUEUE_DEPTH)
-		return NVME_CM_INVALID_HRQSIZE;
-	return 0;
 }
 
 static void
@@ -112,7 +91,7 @@ requested(struct nvmf_target *t, const struct rdma_cm_event *event)
 	struct nvmf_poller *p = choose(t);
 	struct nvme_cm_request priv;
 	struct nvmf_queue *q = NULL;
-	uint16_t status = check(&event->param.conn, &priv);
+	uint16_t status = uroce_nvmf_parse_request(event->param.conn.private_data, event->param.conn.private_data_len, &priv);
 
 	if (status == 0 && __atomic_load_n(&t->nb_queues, __ATOMIC_RELAXED) >= UROCE_NVMF_MAX_CONNECTIONS)
 		status = NVME_CM_NO_RESOURCES;

@@ -387,7 +387,7 @@ test_reply(void **state)
 	} cases[] = {
 		{ 4, 1, 0, AUTH_INCORRECT_MESSAGE }, { 6, 1, 0, AUTH_INCORRECT_PAYLOAD }, { 10, 0xff, 0, AUTH_INCORRECT_PAYLOAD },
 		{ 11, 1, 0, AUTH_GROUP_NOT_USABLE }, { 0, 0, -1, AUTH_INCORRECT_PAYLOAD }, { 16, 1, 0, AUTH_FAILED },
-		{ 80, 1, 0, AUTH_FAILED },
+		{ 47, 0x80, 0, AUTH_FAILED },
 	};
 
 	allow(1, false);

@@ -84,17 +84,15 @@ negotiate(struct nvmf_dhchap *a, const uint8_t *message, size_t bytes)
 	}
 	memcpy(&m, message, sizeof(m));
 	a->transaction = rte_le_to_cpu_16(m.header.transaction);
-	a->hash = choose_hash(a, &m);
-	a->group = choose_group(a, &m);
 	if (m.concatenation != 0)
 		fail(a, AUTH_CONCATENATION_MISMATCH);
 	else if (m.protocols == 0 || m.dhchap.protocol != AUTH_PROTOCOL_DHCHAP)
 		fail(a, AUTH_PROTOCOL_NOT_USABLE);
 	else if (m.dhchap.nb_hashes > AUTH_LIST || m.dhchap.nb_groups > AUTH_LIST)
 		fail(a, AUTH_INCORRECT_PAYLOAD);
-	else if (a->hash == 0)
+	else if ((a->hash = choose_hash(a, &m)) == 0)
 		fail(a, AUTH_HASH_NOT_USABLE);
-	else if (a->group == AUTH_GROUPS)
+	else if ((a->group = choose_group(a, &m)) == AUTH_GROUPS)
 		fail(a, AUTH_GROUP_NOT_USABLE);
 	else
 		a->step = NVMF_AUTH_CHALLENGE;
