@@ -330,12 +330,15 @@ test_rules_bth(void **state)
 static unsigned int
 count_rules(unsigned int first, unsigned int n)
 {
-	const struct uroce_rules *r = &uroce_port_of_context(sides[0].context)->steer.rules;
+	struct uroce_port *port = uroce_port_of_context(sides[0].context);
+	const struct uroce_rules *r = &port->steer.rules;
 	unsigned int count = 0;
 
+	pthread_mutex_lock(&port->lock); /* EAL's thread makes rules */
 	for (unsigned int i = first; i < first + n; i++)
 		for (unsigned int k = 0; k < r->count; k++)
 			count += r->rules[k].match.qpn == sides[0].qps[i]->qp_num;
+	pthread_mutex_unlock(&port->lock);
 	return count;
 }
 
