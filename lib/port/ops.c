@@ -14,6 +14,7 @@
 #include <rte_lcore.h>
 
 #include "base/clock.h"
+#include "base/rcu.h"
 #include "port/affinity.h"
 #include "port/driven.h"
 #include "port/worker/tx_kick.h"
@@ -86,7 +87,11 @@ ring_as_poller(struct uroce_qp *qp)
 {
 	struct uroce_bells *bells = __atomic_load_n(&qp->sq.bells, __ATOMIC_RELAXED);
 
-	return bells != NULL && uroce_worker_is_poller(uroce_worker_of(bells->engine)) && uroce_bells_push(bells, qp);
+	if (bells == NULL || !uroce_worker_is_poller(uroce_worker_of(bells->engine)) || !uroce_bells_push(bells, qp))
+		return false;
+	/* another thread may poll the worker by now, and sleep: pairs with the heavy barrier in arm() */
+	uroce_rcu_barrier_light();
+	return true;
 }
 
 /* Ring the doorbell of a worker whose thread may be asleep. */

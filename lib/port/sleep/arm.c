@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <pthread.h>
 
+#include "base/rcu.h"
 #include "port/ethdev/rx_wake.h"
 #include "port/worker/rx.h"
 #include "port/sleep/sleep.h"
@@ -93,6 +94,8 @@ arm(struct uroce_worker *w, uint64_t *next_ns)
 	__atomic_store_n(&w->sleep, UROCE_SLEEP_FD, __ATOMIC_SEQ_CST);
 	/* pairs with uroce_engine_doorbell() and the fence in uroce_worker_nudge() */
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	if (!LIST_EMPTY(&w->engine.bells))
+		uroce_rcu_barrier_heavy(); /* pairs with the light barrier in ring_as_poller() */
 	if (receive(w) == 0 && is_idle(w, next_ns)) {
 		uroce_wait_until(w->wait, w->now_ns, *next_ns);
 		return true;
