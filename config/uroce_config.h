@@ -17,7 +17,8 @@
 #define UROCE_LOG2_LIMIT_QP 18		/* the most that a device can be opened with */
 #define UROCE_LOG2_LIMIT_MR 22
 #define UROCE_MAX_PD 65536
-#define UROCE_MAX_CQ 65536
+#define UROCE_MAX_CQ 65536		/* default, changed by uroce_port_conf.max_cq */
+#define UROCE_LIMIT_CQ (1 << 20)
 #define UROCE_MAX_AH 65536
 #define UROCE_DESTROY_POLLS 256		/* most polls that let a destroyed UD or UC QP send queued messages */
 #define UROCE_PATH_WAIT_POLLS 10000	/* polls that wait for the MAC of a new path: a second, as in Linux */
@@ -67,7 +68,7 @@
 #define UROCE_RANDOM_WORDS 32		/* 64-bit words that a thread reads from getrandom(2) at a time */
 
 /* Requester and responder */
-#define UROCE_LOG2_WINDOW 8		/* default */
+#define UROCE_LOG2_WINDOW 8		/* default, changed by uroce_port_conf.log2_window */
 #define UROCE_MIN_LOG2_WINDOW 5		/* a window has packets with AckReq, one in UROCE_ACK_REQ_PACKETS */
 #define UROCE_MAX_LOG2_WINDOW 13	/* a SACK has 16 bits for a PSN of the reorder buffer */
 #define UROCE_WINDOW_PACKETS (1 << UROCE_LOG2_WINDOW)	/* unacknowledged request PSNs per QP */
@@ -157,10 +158,13 @@
 
 /* Ports */
 #define UROCE_PORT_MTU 4200		/* default Ethernet MTU: path MTU 4096 fits */
+#define UROCE_MIN_PATH_MTU 256
+#define UROCE_MAX_PATH_MTU 4096
 #define UROCE_MTU_OVERHEAD 84		/* IPv6, UDP, BTH, RETH, ImmDt and ICRC of a packet */
 #define UROCE_RX_DESC 1024
 #define UROCE_TX_DESC 1024
 #define UROCE_RX_MBUFS 2047		/* least number per queue, in addition to UROCE_REORDER_FRAMES */
+#define UROCE_MIN_RX_MBUFS 127		/* least value of uroce_port_conf.rx_mbufs */
 #define UROCE_HEADER_MBUFS 16383	/* per worker: many, so that their lines have left the peer's cache */
 #define UROCE_MIN_HEADER_MBUFS 511	/* a few bursts, each frame of up to five mbufs */
 #define UROCE_PAYLOAD_MBUFS 2047	/* per worker: few, so that they stay in cache */
@@ -209,7 +213,9 @@
 #define UROCE_TX_KICK_NS 100000ull	/* first interval of bursts of dummy frames */
 
 /* ARP, neighbor discovery, ICMP */
-#define UROCE_MAX_NEIGHBORS 1024	/* per device */
+#define UROCE_MAX_NEIGHBORS 1024	/* per device: default, changed by uroce_port_conf.max_neighbors */
+#define UROCE_MIN_NEIGHBORS 8		/* the least of rte_hash */
+#define UROCE_LIMIT_NEIGHBORS (1 << 18)
 #define UROCE_NEIGHBOR_PENDING 32	/* frames that wait for the same address */
 #define UROCE_NEIGHBORS_PENDING 128	/* frames that wait for any address of a device: a small part of a pool */
 #define UROCE_NEIGHBOR_PROBES 5	/* unanswered probes before the frames are dropped */

@@ -65,10 +65,13 @@ struct uroce_worker_conf {
 	uint32_t reorder_qps;		/* QPs that it keeps out-of-order frames for, 1..262144; 256 */
 	uint32_t recoveries;		/* QPs that retransmit selectively at a time, 1..262144; 256 */
 	uint32_t rates;			/* QPs with a rate limit at a time, 1..262144; 1024 */
+	uint32_t log2_window;		/* most packets that a QP may have in flight, as a power of two: the largest
+					 * log2_window of its ports, 5..13; 8: 256 packets */
+	uint32_t path_mtu;		/* largest path MTU of its ports: the size of payload_mbufs, 256..4096; 4096 */
 };
 
 /**
- * As uroce_create_worker(), with options. doc/explanation/memory says how much memory each takes.
+ * As uroce_create_worker(), with options. doc/reference/memory says how much memory each takes.
  *
  * @param conf	NULL: all defaults, and the caller's node
  * @return	NULL and errno: EINVAL: a member is out of its range, or size; E2BIG: size; else as uroce_create_worker()
@@ -191,8 +194,8 @@ struct uroce_port_conf {
 	size_t size;			/* sizeof(struct uroce_port_conf) */
 	const char *name;		/* device name; NULL: "uroce<n>" */
 	const struct uroce_congestion *congestion;	/* NULL: all defaults */
-	unsigned int log2_max_qp;	/* 0: default */
-	unsigned int log2_max_mr;	/* 0: default */
+	unsigned int log2_max_qp;	/* of the most QPs, 1..18; 0: 16 */
+	unsigned int log2_max_mr;	/* of the most MRs and windows, 1..22; 0: 16 */
 	uint16_t vlan;			/* VLAN ID 1..4094; 0: untagged */
 	uint16_t nb_rx_desc;		/* 0: the default of the port or of uroce */
 	uint16_t nb_tx_desc;		/* 0: as above */
@@ -205,7 +208,26 @@ struct uroce_port_conf {
 	uint8_t no_loopback;		/* 1: reach other devices of this process through the port; loop back only
 					 * packets to the device's own addresses */
 	uint8_t reserved[4];		/* 0 */
+	uint32_t max_neighbors;		/* hosts and routers on the link that it reaches at a time; 8..262144; 1024 */
+	uint32_t rx_mbufs;		/* mbufs of each RX queue, 127..1048575; 0: nb_rx_desc, as many in the worker,
+					 * and its reorder_frames divided by the number of workers */
+	uint32_t log2_window;		/* most packets that a QP may have in flight, as a power of two, 5..13; 0: the
+					 * least log2_window of its workers. A QP begins with 256; doc/explanation/recovery
+					 * says when it has more */
+	uint32_t max_cq;		/* CQs, 1..1048576; 65536 */
 };
+
+/**
+ * Set members of the two structs, which have their `size`, from text: "log2_window=12,rx_mbufs=8191". A name is that of a
+ * member that is a number and a limit; a name that both structs have sets both.
+ *
+ * @param limits	such as the value of a program's option
+ * @param reason	set to the mistake and its remedy if the call fails
+ * @param room		bytes in `reason`
+ * @return	0; EINVAL: there is no such limit, or it is out of its range; ENOMEM
+ */
+int uroce_parse_limits(const char *limits, struct uroce_worker_conf *worker, struct uroce_port_conf *port, char *reason,
+		       size_t room);
 
 /**
  * Turn a DPDK port into an RDMA device: configure and start the port with a queue for each worker.
@@ -254,7 +276,7 @@ int uroce_stop_port(struct ibv_context *context);
  * end.
  *
  * @param context	any context of the device
- * @param conf		mtu, nb_rx_desc and nb_tx_desc apply, the other members are ignored; NULL: all as before. mtu must
+ * @param conf		mtu, nb_rx_desc, nb_tx_desc, rx_mbufs apply, the others are ignored; NULL: all as before. mtu must
  *			suffice for the path MTU of each connected QP; UD QPs keep theirs
  * @param workers	as for uroce_open_port(); NULL: the workers that the port had. A worker that the port had, but
  *			gets no more, may be destroyed once no thread polls the device's CQs or queries its counters

@@ -5,7 +5,9 @@
  */
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <rte_common.h>
@@ -71,20 +73,62 @@ uroce_sized_put(const char *name, const void *own, size_t own_bytes, size_t leas
 	return 0;
 }
 
+static uint32_t
+member_get(const void *own, const struct uroce_sized_member *m)
+{
+	const void *at = RTE_PTR_ADD(own, m->offset);
+
+	return m->bytes == sizeof(uint16_t) ? *(const uint16_t *)at : *(const uint32_t *)at;
+}
+
+static void
+member_set(void *own, const struct uroce_sized_member *m, uint32_t value)
+{
+	void *at = RTE_PTR_ADD(own, m->offset);
+
+	if (m->bytes == sizeof(uint16_t))
+		*(uint16_t *)at = (uint16_t)value;
+	else
+		*(uint32_t *)at = value;
+}
+
+/* Is the value 0, or in the member's range? */
+static int
+check(const char *name, const struct uroce_sized_member *m, uint64_t value, char *reason, size_t room)
+{
+	char standard[16] = "the default";
+
+	if (value == 0 || (value >= m->least && value <= m->most))
+		return 0;
+	if (m->standard != 0)
+		snprintf(standard, sizeof(standard), "%u", m->standard);
+	snprintf(reason, room, "struct %s: %s %" PRIu64 " is not in %u..%u: pass a number in this range, or 0 for %s", name,
+		 m->name, value, m->least, m->most, standard);
+	return -EINVAL;
+}
+
 int
 uroce_sized_limit(const char *name, void *own, const struct uroce_sized_member *members, unsigned int n)
 {
 	for (unsigned int i = 0; i < n; i++) {
-		const struct uroce_sized_member *m = &members[i];
-		uint32_t *value = RTE_PTR_ADD(own, m->offset);
+		uint32_t value = member_get(own, &members[i]);
+		char reason[160];
 
-		if (*value == 0)
-			*value = m->standard;
-		if (*value >= m->least && *value <= m->most)
-			continue;
-		UROCE_LOG(ERR, "struct %s: %s %u is not in %u..%u: pass a number in this range, or 0 for %u\n", name,
-			  m->name, *value, m->least, m->most, m->standard);
-		return -EINVAL;
+		if (check(name, &members[i], value, reason, sizeof(reason)) < 0) {
+			UROCE_LOG(ERR, "%s\n", reason);
+			return -EINVAL;
+		}
+		member_set(own, &members[i], value != 0 ? value : members[i].standard);
 	}
+	return 0;
+}
+
+int
+uroce_sized_set(const char *name, void *own, const struct uroce_sized_member *m, uint64_t value, char *reason,
+		size_t room)
+{
+	if (check(name, m, value, reason, room) < 0)
+		return -EINVAL;
+	member_set(own, m, (uint32_t)value);
 	return 0;
 }

@@ -28,19 +28,25 @@ int uroce_sized_get(const char *name, void *own, size_t own_bytes, size_t least,
  * @return 0; -EINVAL; -E2BIG: the size exceeds UROCE_MAX_STRUCT_BYTES */
 int uroce_sized_put(const char *name, const void *own, size_t own_bytes, size_t least, void *program);
 
-/* A uint32_t member of a struct: 0 stands for its default. */
+/* A member of a struct that is a limit, of type uint16_t or uint32_t. 0 stands for its default. */
 struct uroce_sized_member {
 	const char *name;
 	size_t offset;
-	uint32_t standard;	/* the default */
+	size_t bytes;
+	uint32_t standard;	/* the default; 0: another part chooses it */
 	uint32_t least;
 	uint32_t most;
 };
 
-#define UROCE_SIZED_MEMBER(type, member, standard, least, most) \
-	{ #member, offsetof(struct type, member), standard, least, most }
+#define UROCE_SIZED_MEMBER(type, member, standard, least, most)                                                    \
+	{                                                                                                          \
+		#member, offsetof(struct type, member), sizeof(((struct type *)0)->member), standard, least, most \
+	}
 
 /** Set members that are 0 to their defaults, and check the others. @return 0; -EINVAL: a member is out of its range */
 int uroce_sized_limit(const char *name, void *own, const struct uroce_sized_member *members, unsigned int n);
+/** Set a member. @return 0; -EINVAL: the value is out of its range, and not 0; then `reason` says so */
+int uroce_sized_set(const char *name, void *own, const struct uroce_sized_member *m, uint64_t value, char *reason,
+		    size_t room);
 
 #endif /* UROCE_BASE_SIZED_H */

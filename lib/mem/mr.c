@@ -101,8 +101,10 @@ get_slot(struct uroce_mr *mr)
 	uint32_t key;
 	int rc = uroce_slots_get(&t->slots, &key);
 
-	if (rc != 0)
+	if (rc != 0) {
+		uroce_mrs_log_full(t);
 		return rc;
+	}
 	mr->ibv.handle = uroce_slots_index(t->log2, 32, key);
 	mr->ibv.lkey = key;
 	mr->ibv.rkey = key;

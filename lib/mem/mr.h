@@ -102,6 +102,8 @@ struct uroce_mrs {
  * @return 0, -EINVAL or -ENOMEM
  */
 int uroce_mrs_init(struct uroce_mrs *t, unsigned int log2, int numa_node);
+/** Log that all keys are in use, and the remedy. */
+void uroce_mrs_log_full(const struct uroce_mrs *t);
 /**
  * DPDK is about to free memory: invalidate the keys of regions and windows in it, and wait until no worker uses
  * them. The caller holds EAL's memory lock for writing. This function does not wait for workers in a driver, which

@@ -21,6 +21,7 @@
 #include "mem/attach.h"
 #include "mem/mr.h"
 #include "mem/mw.h"
+#include "base/log.h"
 #include "base/rcu.h"
 
 #define EVENT_NAME "uroce_mrs"
@@ -117,6 +118,14 @@ alloc_keys(unsigned int log2, int numa_node)
 	if (keys == NULL && numa_node != SOCKET_ID_ANY)
 		keys = rte_zmalloc("uroce_mr_keys", bytes, RTE_CACHE_LINE_SIZE);
 	return keys;
+}
+
+void
+uroce_mrs_log_full(const struct uroce_mrs *t)
+{
+	UROCE_LOG(ERR,
+		  "a device has %u memory regions and windows, its limit: open its port with a log2_max_mr above %u\n",
+		  1u << t->log2, t->log2);
 }
 
 int

@@ -55,6 +55,8 @@ uroce_mw_create(struct uroce_mrs *t, struct ibv_pd *pd, enum ibv_mw_type type)
 		goto fail;
 	pthread_mutex_lock(&t->lock);
 	rc = -get_key(&t->slots, &key);
+	if (rc != 0)
+		uroce_mrs_log_full(t);
 	if (rc == 0) {
 		t->count++;
 		mw->slot = slot_of(t, key);

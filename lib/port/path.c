@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/dpdk_compat.h"
+#include "base/log.h"
 #include "port/path.h"
 #include "port/registry.h"
 #include "uroce_config.h"
@@ -98,8 +99,12 @@ neighbor_init(struct uroce_port *port, struct uroce_path *path, struct uroce_tem
 	if (ret < 0)
 		return ret;
 	n = uroce_neighbor_get(&port->neighbors, hop);
-	if (n == NULL)
+	if (n == NULL) {
+		UROCE_LOG(ERR,
+			  "port %u has paths to %u neighbors, its limit: open it with a max_neighbors above %u\n",
+			  port->port_id, port->neighbors.capacity, port->neighbors.capacity);
 		return -ENOMEM;
+	}
 	path->lladdr = &n->lladdr;
 	/* a known address is probed again when its entry has aged */
 	if (__atomic_load_n(&n->lladdr, __ATOMIC_RELAXED) == 0)

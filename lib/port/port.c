@@ -18,7 +18,10 @@
 #include "cm/service.h"
 #include "port/ethdev/dma.h"
 #include "port/ethdev/ethdev.h"
+#include "port/ethdev/link.h"
 #include "base/log.h"
+#include "port/footprint.h"
+#include "port/limits.h"
 #include "port/port.h"
 #include "port/registry.h"
 #include "port/worker/shortage.h"
@@ -47,7 +50,7 @@ uroce_port_conf_get(uint16_t port_id, const struct uroce_port_conf *program_conf
 				  conf->reserved[i]);
 			return -EINVAL;
 		}
-	return 0;
+	return uroce_limits_port(conf);
 }
 
 int
@@ -65,6 +68,44 @@ uroce_port_workers_check(uint16_t port_id, struct uroce_worker *const *workers, 
 					  port_id, j, i);
 				return -EINVAL;
 			}
+	return 0;
+}
+
+int
+uroce_port_window_check(uint16_t port_id, struct uroce_port_conf *conf, struct uroce_worker *const *workers,
+			unsigned int n)
+{
+	unsigned int least = 0;
+
+	for (unsigned int i = 1; i < n; i++)
+		if (workers[i]->conf.log2_window < workers[least]->conf.log2_window)
+			least = i;
+	if (conf->log2_window == 0)
+		conf->log2_window = workers[least]->conf.log2_window;
+	if (conf->log2_window <= workers[least]->conf.log2_window)
+		return 0;
+	UROCE_LOG(ERR,
+		  "port %u: log2_window %u exceeds %u, that of worker %u: create the worker by uroce_create_worker_ex() "
+		  "with log2_window %u\n",
+		  port_id, conf->log2_window, workers[least]->conf.log2_window, least, conf->log2_window);
+	return -EINVAL;
+}
+
+int
+uroce_port_mtu_check(const struct uroce_port *port)
+{
+	unsigned int path_mtu = 128u << uroce_mtu_of_ethernet(port->mtu);
+
+	for (unsigned int i = 0; i < port->nb_queues; i++) {
+		if (path_mtu <= port->queues[i].worker->conf.path_mtu)
+			continue;
+		UROCE_LOG(ERR,
+			  "port %u: Ethernet MTU %u has path MTU %u, and path_mtu of worker %u is %u: raise it, or pass "
+			  "mtu %u\n",
+			  port->port_id, port->mtu, path_mtu, i, port->queues[i].worker->conf.path_mtu,
+			  port->queues[i].worker->conf.path_mtu + UROCE_MTU_OVERHEAD);
+		return -EINVAL;
+	}
 	return 0;
 }
 
@@ -110,6 +151,8 @@ device_init(struct uroce_port *port, unsigned int index, const struct uroce_port
 		.numa_node = port->numa_node,
 		.log2_max_qp = conf->log2_max_qp,
 		.log2_max_mr = conf->log2_max_mr,
+		.log2_window = conf->log2_window,
+		.max_cq = conf->max_cq,
 		.go_back_n = conf->go_back_n != 0,
 		.congestion = conf->congestion,
 		.poll_progress = conf->poll_progress != 0,
@@ -165,13 +208,12 @@ port_free(struct uroce_port *port)
 }
 
 static int
-neighbors_init(struct uroce_port *port)
+neighbors_init(struct uroce_port *port, const struct uroce_port_conf *conf)
 {
 	char name[16];
 
 	snprintf(name, sizeof(name), "%u", port->port_id);
-	return uroce_neighbors_init(&port->neighbors, name, UROCE_MAX_NEIGHBORS,
-				     port->numa_node);
+	return uroce_neighbors_init(&port->neighbors, name, conf->max_neighbors, port->numa_node);
 }
 
 /* @return 0 or -errno */
@@ -183,7 +225,10 @@ port_init(struct uroce_port *port, unsigned int index, const struct uroce_port_c
 	ret = uroce_ethdev_start(port, conf);
 	if (ret < 0)
 		return ret;
-	ret = neighbors_init(port);
+	ret = uroce_port_mtu_check(port);
+	if (ret < 0)
+		goto stop_ethdev;
+	ret = neighbors_init(port, conf);
 	if (ret < 0)
 		goto stop_ethdev;
 	ret = uroce_gids_init(port);
@@ -239,16 +284,15 @@ go(struct uroce_port *port)
 
 /* Log the remedy if there was no memory for the device. Call after its parts have been freed. */
 static void
-log_shortage(const struct uroce_port *port, const struct uroce_port_conf *conf)
+log_shortage(const struct uroce_port *port)
 {
-	unsigned int log2_mr = conf->log2_max_mr != 0 ? conf->log2_max_mr : UROCE_LOG2_MAX_MR;
-	unsigned int log2_qp = conf->log2_max_qp != 0 ? conf->log2_max_qp : UROCE_LOG2_MAX_QP;
-	size_t tables = (sizeof(port->dev.mrs.keys[0]) << log2_mr) + (sizeof(port->dev.qps.qps[0]) << log2_qp);
+	struct uroce_port_footprint f;
 	char what[64];
 
 	snprintf(what, sizeof(what), "port %u: a device with %u worker%s", port->port_id, port->nb_queues,
 		 port->nb_queues != 1 ? "s" : "");
-	uroce_log_shortage(what, port->nb_queues * port->pool_bytes + tables);
+	uroce_port_footprint(port, &f);
+	uroce_log_shortage(what, f.total);
 }
 
 struct ibv_context *
@@ -269,6 +313,9 @@ uroce_open_port(uint16_t port_id, const struct uroce_port_conf *program_conf,
 	ret = uroce_workers_get(workers, nb_workers);
 	if (ret < 0)
 		goto failed;
+	ret = uroce_port_window_check(port_id, &conf, workers, nb_workers);
+	if (ret < 0)
+		goto put_workers;
 	index = uroce_registry_reserve(port_id);
 	ret = index;
 	if (ret < 0)
@@ -279,7 +326,7 @@ uroce_open_port(uint16_t port_id, const struct uroce_port_conf *program_conf,
 		goto release_index;
 	ret = port_init(port, (unsigned int)index, &conf);
 	if (ret == -ENOMEM)
-		log_shortage(port, &conf);
+		log_shortage(port);
 	if (ret < 0)
 		goto free_port;
 	come(port);

@@ -61,6 +61,7 @@ struct uroce_port_queue {
 	uint16_t tx_id;		 /* TX queue that workers share */
 	rte_spinlock_t *tx_lock; /* of that queue; NULL: the worker has TX queue `id` of its own */
 	uint16_t nb_rx_desc;
+	uint16_t nb_tx_desc;
 	/* written by the worker; others read only the fields above, and counters */
 	uint16_t nb_tx __rte_cache_aligned;
 	struct uroce_handover handover; /* frames for other workers, which wait */
@@ -207,6 +208,12 @@ uroce_port_upkeep_by(struct uroce_port *port, uint64_t when_ns)
 int uroce_port_conf_get(uint16_t port_id, const struct uroce_port_conf *program_conf, struct uroce_port_conf *conf);
 /** Check the workers that the program passes. @return 0 or -EINVAL; logs the error */
 int uroce_port_workers_check(uint16_t port_id, struct uroce_worker *const *workers, unsigned int n);
+/** Fill in the window, the least of the workers', or check that it does not exceed that. @return 0 or -EINVAL; logs the
+ * error */
+int uroce_port_window_check(uint16_t port_id, struct uroce_port_conf *conf, struct uroce_worker *const *workers,
+			    unsigned int n);
+/** Check that the workers' payload mbufs have room for the port's packets. @return 0 or -EINVAL; logs the error */
+int uroce_port_mtu_check(const struct uroce_port *port);
 
 /* queues.c */
 /** Assign queues to workers, while no worker polls the port. @return 0 or -ENOMEM; never fails for fewer queues than the

@@ -142,7 +142,9 @@ resume(struct uroce_port *port, const struct uroce_port_conf *conf)
 
 	ret = uroce_ethdev_resume(port, conf, uroce_watch_wants_reset(port));
 	if (ret == 0) {
-		ret = each_qp(&port->dev, check_mtu, port);
+		ret = uroce_port_mtu_check(port);
+		if (ret == 0)
+			ret = each_qp(&port->dev, check_mtu, port);
 		if (ret < 0)
 			uroce_ethdev_pause(port);
 	}
@@ -212,6 +214,7 @@ conf_init(const struct uroce_port *port, const struct uroce_port_conf *program_c
 	conf->mtu = wanted.mtu;
 	conf->nb_rx_desc = wanted.nb_rx_desc;
 	conf->nb_tx_desc = wanted.nb_tx_desc;
+	conf->rx_mbufs = wanted.rx_mbufs;
 	return ret;
 }
 
@@ -234,7 +237,9 @@ start_port(struct uroce_port *port, const struct uroce_port_conf *program_conf, 
 	if (ret < 0)
 		return ret;
 	pthread_rwlock_wrlock(&port->dev.engines_lock);
-	ret = start(port, &conf, &crew);
+	ret = uroce_port_window_check(port->port_id, &conf, crew.workers, crew.n);
+	if (ret == 0)
+		ret = start(port, &conf, &crew);
 	pthread_rwlock_unlock(&port->dev.engines_lock);
 	if (ret < 0)
 		uroce_workers_put(crew.workers, crew.n);

@@ -133,7 +133,7 @@ test_worker(void **state)
 	assert_null(uroce_create_worker_ex(&conf.own));
 	assert_int_equal(errno, E2BIG);
 #endif
-	conf.own.size = offsetof(struct uroce_worker_conf, rates);
+	conf.own.size = offsetof(struct uroce_worker_conf, path_mtu);
 	errno = 0;
 	assert_null(uroce_create_worker_ex(&conf.own));
 	assert_int_equal(errno, EINVAL);

@@ -31,7 +31,7 @@
 
 #define QUEUES 2
 
-static struct uroce_worker worker = { .reorder_frames = UROCE_REORDER_FRAMES };
+static struct uroce_worker worker = { .conf.reorder_frames = UROCE_REORDER_FRAMES };
 static struct uroce_port_queue queues[QUEUES + 1];
 static struct uroce_port port;
 static struct test_rings rings;
@@ -115,7 +115,7 @@ test_conf(void **state)
 		unsigned int mbufs;
 	} cases[] = {
 		{ { .mtu = 0 }, 1, UROCE_PORT_MTU, UROCE_RX_MBUFS + UROCE_REORDER_FRAMES },
-		{ { .mtu = 1500, .nb_rx_desc = 64 }, 2, 1500, 64 + 1023 + UROCE_REORDER_FRAMES },
+		{ { .mtu = 1500, .nb_rx_desc = 64 }, 2, 1500, 64 + 1023 + UROCE_REORDER_FRAMES / 2 },
 		{ { .mtu = 1500, .go_back_n = 1 }, 1, 1500, UROCE_RX_MBUFS },
 		{ { .mtu = 9000, .nb_rx_desc = 2048, .nb_tx_desc = 64 }, 1, 9000, 4095 + UROCE_REORDER_FRAMES },
 	};

@@ -49,6 +49,9 @@ expect(const struct uroce_worker *w, const struct uroce_worker_conf *conf)
 	SLIST_FOREACH(rate, &w->engine.pacer.free, free)
 		rates++;
 	assert_int_equal(rates, conf->rates);
+	assert_int_equal(w->conf.log2_window, conf->log2_window);
+	assert_int_equal(rte_pktmbuf_data_room_size(w->engine.payload_pool),
+			 RTE_PKTMBUF_HEADROOM + UROCE_ENGINE_ROOM(conf->path_mtu));
 }
 
 static void
@@ -62,6 +65,8 @@ test_defaults(void **state)
 		.reorder_qps = UROCE_REORDER_QPS,
 		.recoveries = UROCE_RECOVERIES,
 		.rates = UROCE_RATES,
+		.log2_window = UROCE_LOG2_WINDOW,
+		.path_mtu = 4096,
 	};
 	const struct uroce_worker_conf conf = { .size = sizeof(conf), .numa_node = -1 };
 	struct uroce_worker *workers[] = {
@@ -81,7 +86,7 @@ test_members(void **state)
 {
 	const struct uroce_worker_conf conf = {
 		.size = sizeof(conf), .numa_node = -1, .header_mbufs = 1000, .payload_mbufs = 500, .inbox_frames = 100,
-		.reorder_frames = 300, .reorder_qps = 3, .recoveries = 4, .rates = 5,
+		.reorder_frames = 300, .reorder_qps = 3, .recoveries = 4, .rates = 5, .log2_window = 6, .path_mtu = 4096,
 	};
 	struct uroce_worker *w = uroce_create_worker_ex(&conf);
 	struct test_rings rings;
@@ -136,6 +141,8 @@ test_refused(void **state)
 		CASE(reorder_frames, 65535, "1..65534: pass a number in this range, or 0 for 2048"),
 		CASE(reorder_qps, 262145, "1..262144: pass a number in this range, or 0 for 256"),
 		CASE(recoveries, 262145, "1..262144: pass a number in this range, or 0 for 256"),
+		CASE(log2_window, 4, "5..13: pass a number in this range, or 0 for 8"),
+		CASE(path_mtu, 4097, "256..4096: pass a number in this range, or 0 for 4096"),
 		CASE(rates, 262145, "1..262144: pass a number in this range, or 0 for 1024"),
 #undef CASE
 	};

@@ -185,16 +185,31 @@ configure(struct uroce_port *port, const struct rte_eth_dev_info *info, uint16_t
 	return 0;
 }
 
-/* @return the number of mbufs for the ring, or those of the members, for as many frames in the worker, and for the reorder
- * buffer */
+/* @return the number of mbufs in a queue's ring, or in those of all members */
 static unsigned int
-rx_mbufs(const struct uroce_port *port, const struct uroce_port_conf *conf, const struct uroce_worker *worker,
-	 uint16_t nb_desc)
+ring_mbufs(const struct uroce_port *port, uint16_t nb_desc)
 {
-	unsigned int others = RTE_MAX(nb_desc - 1u, (unsigned int)(UROCE_RX_MBUFS - UROCE_RX_DESC));
-	unsigned int rings = RTE_MAX(port->bond.count, 1u);
+	return RTE_MAX(port->bond.count, 1u) * nb_desc;
+}
 
-	return rings * nb_desc + others + (conf->go_back_n ? 0 : worker->reorder_frames);
+/* By default: mbufs for the ring, for as many frames in the worker, and for the reorder buffer. The queues of a port share
+ * the frames of a QP's peers, so that each has only a part of the reorder buffer.
+ * @param mbufs	set to the number of mbufs of a queue. @return 0; -EINVAL: rx_mbufs is too small */
+static int
+rx_mbufs(const struct uroce_port_queue *q, const struct uroce_port_conf *conf, uint16_t nb_desc, unsigned int *mbufs)
+{
+	const unsigned int others = RTE_MAX(nb_desc - 1u, (unsigned int)(UROCE_RX_MBUFS - UROCE_RX_DESC));
+	const unsigned int ring = ring_mbufs(q->port, nb_desc);
+
+	*mbufs = conf->rx_mbufs;
+	if (*mbufs == 0)
+		*mbufs = ring + others + (conf->go_back_n ? 0 : q->worker->conf.reorder_frames / q->port->open_queues);
+	if (*mbufs >= ring + 2 * UROCE_BURST)
+		return 0;
+	UROCE_LOG(ERR, "port %u: rx_mbufs %u is less than %u, for %u RX descriptors and two bursts: raise it, or lower "
+		  "nb_rx_desc\n",
+		  q->port_id, *mbufs, ring + 2 * UROCE_BURST, ring);
+	return -EINVAL;
 }
 
 static void
@@ -230,7 +245,9 @@ rx_queue_setup(struct uroce_port_queue *q, uint16_t nb_desc, unsigned int mbufs,
 		if (i > 0 && rooms[i] <= room)
 			continue;
 		q->port->pool_bytes = uroce_pool_bytes(mbufs, RTE_MAX(rooms[i], room));
-		q->pool = uroce_pool_create("rx", mbufs, RTE_MAX(rooms[i], room), node);
+		/* the workers' lcores may hold all mbufs but those of the ring in their caches */
+		q->pool = uroce_pool_create_cached("rx", mbufs, RTE_MAX(rooms[i], room), node,
+						   mbufs - ring_mbufs(q->port, nb_desc), q->port->nb_queues);
 		if (q->pool == NULL)
 			return -errno;
 		ret = rte_eth_rx_queue_setup(q->port_id, q->id, nb_desc, (unsigned int)node, NULL,
@@ -248,16 +265,28 @@ static int
 queue_setup(struct uroce_port *port, uint16_t id, const struct uroce_port_conf *conf, uint16_t nb_rx, uint16_t nb_tx,
 	    uint32_t room)
 {
-	const struct uroce_worker *worker = port->queues[id].worker;
+	unsigned int mbufs;
 	int ret;
 
-	ret = rx_queue_setup(&port->queues[id], nb_rx, rx_mbufs(port, conf, worker, nb_rx), room);
+	ret = rx_mbufs(&port->queues[id], conf, nb_rx, &mbufs);
+	if (ret < 0)
+		return ret;
+	ret = rx_queue_setup(&port->queues[id], nb_rx, mbufs, room);
 	if (ret < 0)
 		return complain(port, "cannot set up an RX queue", ret);
 	ret = rte_eth_tx_queue_setup(port->port_id, id, nb_tx, (unsigned int)port->numa_node, NULL);
 	if (ret < 0)
 		return complain(port, "cannot set up a TX queue", ret);
 	return 0;
+}
+
+/* Tell that the device does not have the number of descriptors that the program asked for. */
+static void
+log_adjusted(const struct uroce_port *port, const char *member, uint16_t asked, uint16_t adjusted)
+{
+	if (asked != 0 && asked != adjusted)
+		UROCE_LOG(WARNING, "port %u: %s %u is not a number that the device supports: it uses %u\n",
+			  port->port_id, member, asked, adjusted);
 }
 
 static int
@@ -275,8 +304,12 @@ queues_setup(struct uroce_port *port, const struct rte_eth_dev_info *info,
 	if (conf->nb_tx_desc == 0 && info->default_txportconf.ring_size != 0)
 		nb_tx = info->default_txportconf.ring_size;
 	ret = rte_eth_dev_adjust_nb_rx_tx_desc(port->port_id, &nb_rx, &nb_tx);
-	for (uint16_t i = 0; i < port->nb_queues; i++)
+	log_adjusted(port, "nb_rx_desc", conf->nb_rx_desc, nb_rx);
+	log_adjusted(port, "nb_tx_desc", conf->nb_tx_desc, nb_tx);
+	for (uint16_t i = 0; i < port->nb_queues; i++) {
 		port->queues[i].nb_rx_desc = nb_rx;
+		port->queues[i].nb_tx_desc = nb_tx;
+	}
 	for (uint16_t i = 0; ret == 0 && i < port->open_queues; i++)
 		ret = queue_setup(port, i, conf, nb_rx, nb_tx, room);
 	return ret;

@@ -96,6 +96,8 @@ struct uroce_probe {
 /** @return 0 or -errno */
 int uroce_neighbors_init(struct uroce_neighbors *t, const char *name, uint32_t capacity,
 			  int numa_node);
+/** @return an estimate of the bytes of DPDK's memory of such a table */
+size_t uroce_neighbors_bytes(uint32_t capacity);
 /** Destroy the table and free the pending frames. */
 void uroce_neighbors_fini(struct uroce_neighbors *t);
 

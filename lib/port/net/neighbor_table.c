@@ -21,6 +21,7 @@
 #include "port/net/neighbor_table.h"
 
 #define MACS_PER_BUCKET 4
+#define HASH_ENTRY_BYTES 80 /* of rte_hash and of macs, about */
 
 /* Copy the address first: in a frame it may be unaligned, and rte_jhash() requires alignment. */
 static uint32_t
@@ -83,6 +84,13 @@ uroce_neighbors_init(struct uroce_neighbors *t, const char *name, uint32_t capac
 	if (ret < 0)
 		uroce_neighbors_fini(t);
 	return ret;
+}
+
+/* rte_hash has buckets of eight entries in a cache line or two, its keys, and as much again for EXT_TABLE. */
+size_t
+uroce_neighbors_bytes(uint32_t capacity)
+{
+	return capacity * (sizeof(struct uroce_neighbor) + sizeof(void *) + HASH_ENTRY_BYTES);
 }
 
 void

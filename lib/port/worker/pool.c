@@ -38,10 +38,11 @@ struct retired {
 static LIST_HEAD(, retired) retired_pools = LIST_HEAD_INITIALIZER(retired_pools);
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* the list, and the sequence number */
 
+/* A cache may hold half as many mbufs more than its size. */
 static unsigned int
-cache_size(unsigned int mbufs)
+cache_size(unsigned int mbufs, unsigned int lcores)
 {
-	return RTE_MIN(UROCE_MBUF_CACHE, mbufs * 2 / 3);
+	return RTE_MIN((unsigned int)UROCE_MBUF_CACHE, mbufs * 2 / 3 / lcores);
 }
 
 /* Bytes of one mbuf with its private area and data room. */
@@ -97,7 +98,7 @@ populate_packed(struct rte_mempool *pool, size_t bytes, int numa_node)
 
 /* As rte_pktmbuf_pool_create(). @return NULL and rte_errno */
 static struct rte_mempool *
-create_packed(const char *name, unsigned int mbufs, uint32_t room_bytes, int numa_node)
+create_packed(const char *name, unsigned int mbufs, uint32_t room_bytes, int numa_node, unsigned int cache)
 {
 	struct rte_pktmbuf_pool_private priv = {
 		.mbuf_data_room_size = (uint16_t)(RTE_PKTMBUF_HEADROOM + room_bytes),
@@ -107,7 +108,7 @@ create_packed(const char *name, unsigned int mbufs, uint32_t room_bytes, int num
 	int ret;
 
 	/* all memory is contiguous, so an mbuf may cross a page */
-	pool = rte_mempool_create_empty(name, mbufs, element_bytes(room_bytes), cache_size(mbufs), sizeof(priv),
+	pool = rte_mempool_create_empty(name, mbufs, element_bytes(room_bytes), cache, sizeof(priv),
 					numa_node, RTE_MEMPOOL_F_NO_IOVA_CONTIG);
 	if (pool == NULL)
 		return NULL;
@@ -126,8 +127,10 @@ create_packed(const char *name, unsigned int mbufs, uint32_t room_bytes, int num
 }
 
 struct rte_mempool *
-uroce_pool_create(const char *kind, unsigned int mbufs, uint32_t room_bytes, int numa_node)
+uroce_pool_create_cached(const char *kind, unsigned int mbufs, uint32_t room_bytes, int numa_node, unsigned int cached,
+			 unsigned int lcores)
 {
+	const unsigned int cache = cache_size(cached, lcores);
 	static unsigned int sequence;
 	char name[RTE_MEMPOOL_NAMESIZE];
 	struct rte_mempool *pool;
@@ -142,9 +145,9 @@ uroce_pool_create(const char *kind, unsigned int mbufs, uint32_t room_bytes, int
 	pthread_mutex_unlock(&lock);
 	snprintf(name, sizeof(name), POOL_PREFIX "%s_%u", kind, id);
 	if (!rte_eal_has_hugepages() && rte_eal_iova_mode() == RTE_IOVA_VA)
-		pool = create_packed(name, mbufs, room_bytes, numa_node);
+		pool = create_packed(name, mbufs, room_bytes, numa_node, cache);
 	else
-		pool = rte_pktmbuf_pool_create(name, mbufs, cache_size(mbufs), UROCE_ENGINE_PRIV_BYTES,
+		pool = rte_pktmbuf_pool_create(name, mbufs, cache, UROCE_ENGINE_PRIV_BYTES,
 					       (uint16_t)(RTE_PKTMBUF_HEADROOM + room_bytes), numa_node);
 	if (pool == NULL) {
 		UROCE_LOG(ERR, "cannot create the mbuf pool %s of %u mbufs, %u bytes each: %s\n", name, mbufs,
@@ -152,6 +155,12 @@ uroce_pool_create(const char *kind, unsigned int mbufs, uint32_t room_bytes, int
 		errno = rte_errno;
 	}
 	return pool;
+}
+
+struct rte_mempool *
+uroce_pool_create(const char *kind, unsigned int mbufs, uint32_t room_bytes, int numa_node)
+{
+	return uroce_pool_create_cached(kind, mbufs, room_bytes, numa_node, mbufs, 1);
 }
 
 static void

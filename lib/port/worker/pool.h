@@ -12,9 +12,16 @@
 
 #include <rte_mempool.h>
 
-/** Create a pool. @param room_bytes	data room of an mbuf, without the headroom. @return NULL, with errno set */
-struct rte_mempool *uroce_pool_create(const char *kind, unsigned int mbufs, uint32_t room_bytes,
-				      int numa_node);
+/**
+ * Create a pool.
+ * @param room_bytes	data room of an mbuf, without the headroom
+ * @return NULL, with errno set
+ */
+struct rte_mempool *uroce_pool_create(const char *kind, unsigned int mbufs, uint32_t room_bytes, int numa_node);
+/** As uroce_pool_create(). @param cached	most mbufs that may be in the caches of lcores at a time
+ * @param lcores	that free mbufs of the pool */
+struct rte_mempool *uroce_pool_create_cached(const char *kind, unsigned int mbufs, uint32_t room_bytes, int numa_node,
+					     unsigned int cached, unsigned int lcores);
 
 /** @return the bytes of DPDK's memory that a pool takes if its mbufs are packed */
 size_t uroce_pool_bytes(unsigned int mbufs, uint32_t room_bytes);

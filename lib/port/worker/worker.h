@@ -22,6 +22,7 @@
 
 #include "port/worker/handover.h"
 #include "transport/engine.h"
+#include "uroce.h"
 #include "uroce_config.h"
 #include "wire/packet.h"
 
@@ -64,12 +65,12 @@ struct uroce_worker {
 	bool inbox_grows; /* constant: it has the default size */
 	uint16_t index; /* also the reader's number in uroce_rcu */
 	int numa_node;
-	uint32_t reorder_frames; /* uroce_worker_conf.reorder_frames */
-	uint64_t since_ns;       /* time of creation */
+	uint64_t since_ns; /* time of creation */
 	uint32_t sleep;    /* atomic: enum uroce_sleep of the thread that drives or polls the worker */
 	bool sleeps;       /* atomic: that thread sleeps at times */
 	uint32_t lent_lcore; /* atomic: lcore id of the thread that drives the worker; LCORE_ID_ANY: none */
 	struct uroce_wait *wait; /* atomic: the descriptor; NULL: none */
+	struct uroce_worker_conf conf; /* constant, with the defaults filled in */
 	/* a fair lock: a control thread gets the turn although an lcore polls all the time */
 	rte_ticketlock_t turn __rte_cache_aligned;
 	uint32_t guests; /* atomic: threads that wait for the turn in uroce_worker_enter_within() */
@@ -100,6 +101,7 @@ struct uroce_worker {
 	struct uroce_worker *feeder; /* atomic: the worker that has handed frames over to this one last; NULL: none */
 	uint64_t loop_since_ns; /* no inbox has accepted a frame since then; 0: inboxes accept frames */
 	uint64_t cleanup_ns; /* next time that ports free transmitted mbufs for deregistrations */
+	uint64_t no_mbuf; /* UROCE_NO_MBUF of the engine after the last round */
 	uint64_t lost; /* frames whose device is closed; others: relaxed read */
 	struct uroce_worker *beside; /* a QP moves between the two: frames for its QPs need no inbox; NULL: none */
 	struct uroce_loop loop[2 * UROCE_BURST]; /* loopback frames that wait for room in an inbox */

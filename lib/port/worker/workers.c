@@ -17,6 +17,7 @@
 #include "base/rcu.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "port/footprint.h"
 #include "port/worker/borrowed_lcore.h"
 #include "port/worker/inbox.h"
 #include "port/worker/pool.h"
@@ -38,7 +39,7 @@ engine_create(struct uroce_worker *w, const struct uroce_worker_conf *conf)
 		.reorder_qps = conf->reorder_qps,
 		.recoveries = conf->recoveries,
 		.rates = conf->rates,
-		.log2_window = UROCE_LOG2_WINDOW,
+		.log2_window = conf->log2_window,
 	};
 	struct rte_mempool *header_pool, *payload_pool;
 	int ret;
@@ -47,7 +48,7 @@ engine_create(struct uroce_worker *w, const struct uroce_worker_conf *conf)
 					w->numa_node);
 	if (header_pool == NULL)
 		return -errno;
-	payload_pool = uroce_pool_create("payload", conf->payload_mbufs, UROCE_ENGINE_ROOM(4096), w->numa_node);
+	payload_pool = uroce_pool_create("payload", conf->payload_mbufs, UROCE_ENGINE_ROOM(conf->path_mtu), w->numa_node);
 	if (payload_pool == NULL) {
 		ret = -errno;
 		goto retire_header;
@@ -79,7 +80,7 @@ worker_init(struct uroce_worker *w, unsigned int index, const struct uroce_worke
 
 	w->index = (uint16_t)index;
 	w->numa_node = conf->numa_node;
-	w->reorder_frames = conf->reorder_frames;
+	w->conf = *conf;
 	w->lcore = LCORE_ID_ANY;
 	w->lent_lcore = LCORE_ID_ANY;
 	w->since_ns = uroce_clock_ns();
@@ -133,6 +134,7 @@ worker_create(struct uroce_worker **worker, const struct uroce_worker_conf *conf
 struct uroce_worker *
 uroce_create_worker_ex(const struct uroce_worker_conf *program_conf)
 {
+	struct uroce_worker_footprint f;
 	struct uroce_worker_conf conf;
 	struct uroce_worker *w;
 	int ret;
@@ -148,8 +150,10 @@ uroce_create_worker_ex(const struct uroce_worker_conf *program_conf)
 	}
 	if (ret == 0)
 		return w;
-	if (ret == -ENOMEM)
-		uroce_log_shortage("a worker", uroce_worker_conf_bytes(&conf));
+	if (ret == -ENOMEM) {
+		uroce_worker_footprint(&conf, &f);
+		uroce_log_shortage("a worker", f.total);
+	}
 	errno = -ret;
 	return NULL;
 }

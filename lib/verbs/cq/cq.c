@@ -18,6 +18,7 @@
 
 #include "uroce.h"
 #include "uroce_config.h"
+#include "base/log.h"
 #include "mem/pd.h"
 #include "verbs/device/context.h"
 #include "verbs/cq/cq.h"
@@ -96,7 +97,9 @@ uroce_cq_create(struct ibv_context *context, const struct ibv_cq_init_attr_ex *a
 		errno = EINVAL;
 		return NULL;
 	}
-	if (!uroce_device_count(dev, &dev->cq_count, UROCE_MAX_CQ)) {
+	if (!uroce_device_count(dev, &dev->cq_count, dev->max_cq)) {
+		UROCE_LOG(ERR, "%s has %u CQs, its limit: open its port with a larger max_cq\n", dev->ibv.name,
+			  dev->max_cq);
 		errno = ENOMEM;
 		return NULL;
 	}

@@ -122,6 +122,7 @@ uroce_device_init(struct uroce_device *dev, const struct uroce_device_ops *ops,
 	dev->port_id = conf->port_id;
 	dev->vlan = conf->vlan;
 	dev->log2_window = (uint8_t)(conf->log2_window != 0 ? conf->log2_window : UROCE_LOG2_WINDOW);
+	dev->max_cq = conf->max_cq != 0 ? conf->max_cq : UROCE_MAX_CQ;
 	dev->go_back_n = conf->go_back_n;
 	dev->poll_progress = conf->poll_progress;
 	dev->numa_node = conf->numa_node;

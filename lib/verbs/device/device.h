@@ -158,6 +158,7 @@ struct uroce_device_conf {
 	unsigned int log2_max_qp;
 	unsigned int log2_max_mr;
 	unsigned int log2_window;	/* 0: UROCE_LOG2_WINDOW */
+	uint32_t max_cq;	/* 0: UROCE_MAX_CQ */
 	bool go_back_n;		/* uroce_port_conf.go_back_n */
 	const struct uroce_congestion *congestion;	/* uroce_port_conf.congestion; NULL: all defaults */
 	bool poll_progress;	/* uroce_port_conf.poll_progress */
@@ -211,6 +212,7 @@ struct uroce_device {
 	uint32_t ah_count;
 	uint32_t pd_count;
 	uint32_t cq_count;
+	uint32_t max_cq;	/* constant */
 	uint32_t qp_count;
 	uint32_t srq_count;
 	uint32_t xrcd_count;

@@ -47,7 +47,7 @@ uroce_query_device(struct ibv_context *context, struct ibv_device_attr *attr)
 				    IBV_DEVICE_SRQ_RESIZE | IBV_DEVICE_XRC,
 		.max_sge = UROCE_MAX_SGE,
 		.max_sge_rd = UROCE_MAX_SGE,
-		.max_cq = UROCE_MAX_CQ,
+		.max_cq = (int)dev->max_cq,
 		.max_cqe = UROCE_MAX_CQE,
 		.max_mr = 1 << dev->mrs.log2,	/* MRs and MWs together */
 		.max_mw = 1 << dev->mrs.log2,

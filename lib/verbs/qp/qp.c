@@ -16,6 +16,7 @@
 #include "uroce.h"
 #include "uroce_config.h"
 #include "mem/pd.h"
+#include "base/log.h"
 #include "base/rcu.h"
 #include "verbs/address/ah.h"
 #include "verbs/cq/cq.h"
@@ -224,6 +225,9 @@ get_qpn(struct uroce_device *dev, const struct uroce_qp *qp, uint32_t *qpn)
 	if (ret == 0)
 		dev->qp_count++;
 	pthread_mutex_unlock(&dev->lock);
+	if (ret == -ENOMEM)
+		UROCE_LOG(ERR, "%s has %u QPs, its limit: open its port with a log2_max_qp above %u\n", dev->ibv.name,
+			  1u << dev->qps.log2, dev->qps.log2);
 	return -ret;
 }
 
