@@ -2,7 +2,7 @@
  * Copyright 2026 The uroce authors
  *
  * Prints the memory of one end of a connection without its QP: its ID and its state in the communication manager, for
- * doc/explanation/memory.rst. Fails above a limit.
+ * doc/reference/memory.rst. Fails above a limit.
  */
 
 #include <malloc.h>

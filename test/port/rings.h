@@ -17,8 +17,8 @@
 
 /* The port receives from rx[i] and sends to tx[i]; one pair for each queue. */
 struct test_rings {
-	struct rte_ring *rx[4];
-	struct rte_ring *tx[4];
+	struct rte_ring *rx[8];
+	struct rte_ring *tx[8];
 	unsigned int queues;
 	uint16_t port_id;
 };

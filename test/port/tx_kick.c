@@ -128,6 +128,24 @@ test_rarer(void **state)
 	tap_close(&t);
 }
 
+/* A worker that lacked mbufs waits for those in its ports' rings, until it lacks none any more. */
+static void
+test_short_of_mbufs(void **state)
+{
+	uint64_t last_ns;
+	struct tap t;
+
+	tap_open(&t, 0, cidrs);
+	assert_int_equal(t.port->filler.last_ns, 0);
+	t.worker->engine.counters[UROCE_NO_MBUF]++;
+	uroce_worker_poll(t.worker);
+	last_ns = t.port->filler.last_ns;
+	assert_int_equal(last_ns, t.worker->now_ns);
+	uroce_worker_poll(t.worker);
+	assert_int_equal(t.port->filler.last_ns, last_ns);
+	tap_close(&t);
+}
+
 /* Filler frames have the VLAN tag, too; without mbufs no filler is sent. */
 static void
 test_vlan_and_no_mbufs(void **state)
@@ -197,6 +215,7 @@ UROCE_TESTS(port_tx_kick)
 		cmocka_unit_test(test_wait),
 		cmocka_unit_test(test_another_wait),
 		cmocka_unit_test(test_rarer),
+		cmocka_unit_test(test_short_of_mbufs),
 		cmocka_unit_test(test_vlan_and_no_mbufs),
 		cmocka_unit_test(test_push),
 	};

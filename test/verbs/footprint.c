@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Prints the memory of each kind of object, in DPDK's heap and the process's, for doc/explanation/memory.rst, and
+ * Prints the memory of each kind of object, in DPDK's heap and the process's, for doc/reference/memory.rst, and
  * checks it against limits: a QP takes at most 2 KiB besides its queues.
  */
 

@@ -139,6 +139,8 @@ DEVICE_GAUGES = {   # of /uroce/info
     'pds': 'protection domains',
     'ahs': 'address handles',
     'flow_rules': 'flow rules of the port',
+    'neighbors': 'hosts and routers on the link that the port knows',
+    'memory_bytes': 'DPDK\'s memory of the device, without its objects',
 }
 WORKER_GAUGES = {
     'qps': 'QPs of the worker',
@@ -147,6 +149,7 @@ WORKER_GAUGES = {
     'rated_qps': 'QPs that congestion control has given a rate',
     'early_frames': 'out-of-order frames in the reorder buffer',
     'inbox': 'queued frames from other workers',
+    'memory_bytes': 'DPDK\'s memory of the worker',
 }
 QP_GAUGES = {   # key: metric, factor, description
     'send_queue': ('send_queue', 1, 'posted send requests that are not complete'),
@@ -169,9 +172,11 @@ QP_GAUGES = {   # key: metric, factor, description
 # Fields of telemetry that this file does not export.
 LEFT_OUT = {
     '/uroce/info': ('name', 'port_id', 'queues', 'workers', 'addresses', 'groups',
-                    'steering', 'flow_rule_kind',
+                    'steering', 'flow_rule_kind', 'rx_mbufs', 'rx_desc', 'tx_desc',
+                    'max_qp', 'max_mr', 'max_cq', 'max_neighbors', 'log2_window',
                     'qps'),             # with QP1, unlike the metric qps
-    '/uroce/worker': ('worker', 'queues', 'waiting'),     # asleep at this moment
+    '/uroce/worker': ('worker', 'queues', 'waiting',      # asleep at this moment
+                      'header_mbufs', 'payload_mbufs', 'inbox_frames', 'reorder_frames', 'log2_window'),
     '/uroce/qp': (
         'qpn', 'loopback', 'mtu', 'address', 'udp_source_port', 'srq', 'send_cq', 'recv_cq',
         'psn', 'unacked', 'rd_atomics', 'credits', 'rnr_retries_left', 'timer', 'timer_due_us', 'peer_kind',

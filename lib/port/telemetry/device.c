@@ -11,6 +11,7 @@
 #include <arpa/inet.h>
 
 #include "base/dpdk_compat.h"
+#include "port/footprint.h"
 #include "port/cm/agent.h"
 #include "port/telemetry/hw_counters.h"
 #include "port/ethdev/link.h"
@@ -106,6 +107,26 @@ add_objects(struct uroce_device *dev, struct rte_tel_data *d)
 	pthread_mutex_unlock(&dev->lock);
 }
 
+static void
+add_limits(const struct uroce_port *port, struct rte_tel_data *d)
+{
+	const struct uroce_device *dev = &port->dev;
+	const struct uroce_port_queue *q = &port->queues[0];
+	struct uroce_port_footprint f;
+
+	uroce_port_footprint(port, &f);
+	rte_tel_data_add_dict_uint(d, "memory_bytes", f.total);
+	rte_tel_data_add_dict_int(d, "rx_mbufs", q->pool != NULL ? (int)q->pool->size : 0);
+	rte_tel_data_add_dict_int(d, "rx_desc", q->nb_rx_desc);
+	rte_tel_data_add_dict_int(d, "tx_desc", q->nb_tx_desc);
+	rte_tel_data_add_dict_int(d, "max_qp", 1 << dev->qps.log2);
+	rte_tel_data_add_dict_int(d, "max_mr", 1 << dev->mrs.log2);
+	rte_tel_data_add_dict_int(d, "max_cq", (int)dev->max_cq);
+	rte_tel_data_add_dict_int(d, "neighbors", (int)__atomic_load_n(&port->neighbors.count, __ATOMIC_RELAXED));
+	rte_tel_data_add_dict_int(d, "max_neighbors", (int)port->neighbors.capacity);
+	rte_tel_data_add_dict_int(d, "log2_window", dev->log2_window);
+}
+
 int
 uroce_telemetry_info(struct uroce_port *port, const char *argument, struct rte_tel_data *d)
 {
@@ -126,6 +147,7 @@ uroce_telemetry_info(struct uroce_port *port, const char *argument, struct rte_t
 		rte_tel_data_add_dict_string(d, "link",
 					     attr.state == IBV_PORT_ACTIVE ? "up" : "down");
 	add_objects(&port->dev, d);
+	add_limits(port, d);
 	add_workers(port, d);
 	add_steering(port, d);
 	add_addresses(port, d);

@@ -12,6 +12,7 @@
 
 #include "base/dpdk_compat.h"
 #include "base/rcu.h"
+#include "port/footprint.h"
 #include "port/registry.h"
 #include "port/telemetry/page.h"
 #include "port/sleep/wake.h"
@@ -63,6 +64,22 @@ describe_engine(const struct uroce_engine *e, struct rte_tel_data *d)
 	rte_tel_data_add_dict_int(d, "early_frames",
 				  (int)e->reorder.frames_count -
 					(int)__atomic_load_n(&e->reorder.frames_free, __ATOMIC_RELAXED));
+}
+
+static void
+describe_limits(const struct uroce_worker *w, struct rte_tel_data *d)
+{
+	struct uroce_worker_conf conf = w->conf;
+	struct uroce_worker_footprint f;
+
+	conf.inbox_frames = rte_ring_get_capacity(w->inbox); /* it may have grown */
+	uroce_worker_footprint(&conf, &f);
+	rte_tel_data_add_dict_uint(d, "memory_bytes", f.total);
+	rte_tel_data_add_dict_int(d, "header_mbufs", (int)conf.header_mbufs);
+	rte_tel_data_add_dict_int(d, "payload_mbufs", (int)conf.payload_mbufs);
+	rte_tel_data_add_dict_int(d, "inbox_frames", (int)conf.inbox_frames);
+	rte_tel_data_add_dict_int(d, "reorder_frames", (int)conf.reorder_frames);
+	rte_tel_data_add_dict_int(d, "log2_window", (int)conf.log2_window);
 }
 
 static unsigned int
@@ -127,6 +144,7 @@ describe(struct uroce_worker *w, void *arg)
 	rte_tel_data_add_dict_int(d, "devices", (int)w->devices);
 	describe_load(w, d);
 	describe_engine(&w->engine, d);
+	describe_limits(w, d);
 	rte_tel_data_add_dict_int(d, "inbox", (int)rte_ring_count(w->inbox));
 	rte_tel_data_add_dict_uint(d, "lost", read_relaxed(&w->lost));
 	describe_devices(w, d);

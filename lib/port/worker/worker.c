@@ -12,6 +12,7 @@
 
 #include "base/rcu.h"
 #include "base/clock.h"
+#include "base/log.h"
 #include "port/worker/tx_kick.h"
 #include "port/worker/rx.h"
 #include "port/worker/tx.h"
@@ -59,9 +60,22 @@ worker_send(struct uroce_worker *w)
 	return sent;
 }
 
-/* Have the ports free transmitted mbufs: a deregistration waits for mbufs that reference its memory. */
+/* Has a pool been empty since the last call? Transmitted mbufs in the ports' rings may be all that it lacks. */
+static inline bool
+is_short(struct uroce_worker *w)
+{
+	uint64_t no_mbuf = w->engine.counters[UROCE_NO_MBUF];
+
+	if (likely(no_mbuf == w->no_mbuf))
+		return false;
+	w->no_mbuf = no_mbuf;
+	return true;
+}
+
+/* Have the ports free transmitted mbufs: a deregistration waits for mbufs that reference its memory, or a pool is
+ * short of mbufs. */
 static void
-worker_cleanup(struct uroce_worker *w)
+worker_cleanup(struct uroce_worker *w, bool short_of_mbufs)
 {
 	/* pairs with the release in uroce_workers_progress() */
 	if (!__atomic_exchange_n(&w->cleanup, false, __ATOMIC_ACQUIRE) && w->now_ns < w->cleanup_ns)
@@ -70,7 +84,7 @@ worker_cleanup(struct uroce_worker *w)
 	for (unsigned int i = 0; i < w->nb_queues; i++) {
 		struct uroce_port_queue *q = w->queues[i];
 
-		if (__atomic_load_n(&q->port->dev.reclaims, __ATOMIC_RELAXED) != 0)
+		if (short_of_mbufs || __atomic_load_n(&q->port->dev.reclaims, __ATOMIC_RELAXED) != 0)
 			uroce_tx_kick_wait(q->port, w->now_ns);
 		if (uroce_tx_cleanup(q) == -ENOTSUP)
 			uroce_tx_kick_send(q, w->now_ns);
@@ -117,7 +131,7 @@ static unsigned int
 worker_round(struct uroce_worker *w)
 {
 	unsigned int n = 0, received;
-	bool drained;
+	bool drained, short_of_mbufs;
 
 	read_clock(w);
 	if (uroce_engine_is_rung(&w->engine))
@@ -137,8 +151,9 @@ worker_round(struct uroce_worker *w)
 	}
 	uroce_engine_heard(&w->engine, w->now_ns, drained);
 	n += worker_send(w);
-	if (unlikely(__atomic_load_n(&w->cleanup, __ATOMIC_RELAXED) || uroce_reclaim_is_any()))
-		worker_cleanup(w);
+	short_of_mbufs = is_short(w);
+	if (unlikely(short_of_mbufs || __atomic_load_n(&w->cleanup, __ATOMIC_RELAXED) || uroce_reclaim_is_any()))
+		worker_cleanup(w, short_of_mbufs);
 	load_add(w, n != 0);
 	return n;
 }
@@ -329,6 +344,21 @@ uroce_worker_read_clocks(struct uroce_worker *a, struct uroce_worker *b)
 	return now_ns;
 }
 
+/* A driver may keep a ring full of transmitted mbufs, and free them only to send more. */
+static void
+check_headers(const struct uroce_worker *w, const struct uroce_port_queue *q)
+{
+	unsigned int mbufs = 0;
+
+	for (unsigned int i = 0; i < w->nb_queues; i++)
+		mbufs += w->queues[i]->nb_tx_desc;
+	if (mbufs > w->engine.header_pool->size)
+		UROCE_LOG(WARNING,
+			  "port %u: the TX rings of worker %u hold %u mbufs, and it has only %u header_mbufs: raise them, "
+			  "or lower nb_tx_desc\n",
+			  q->port_id, w->index, mbufs, w->engine.header_pool->size);
+}
+
 void
 uroce_worker_add_queue(struct uroce_worker *w, struct uroce_port_queue *q)
 {
@@ -342,6 +372,7 @@ uroce_worker_add_queue(struct uroce_worker *w, struct uroce_port_queue *q)
 	uroce_mrs_count_for(&q->port->dev.mrs, w->index);
 	if (w->wait != NULL)
 		uroce_wait_add_queue(w->wait, q);
+	check_headers(w, q);
 	uroce_worker_exit(w);
 }
 
