@@ -16,6 +16,7 @@
 #include <uroce_netem.h>
 
 #include "address.h"
+#include "conf.h"
 #include "host.h"
 #include "program.h"
 
@@ -25,8 +26,12 @@
 int
 uroce_app_host_workers(struct app_host *host, unsigned int n)
 {
+	struct uroce_worker_conf conf;
+	struct uroce_port_conf unused;
+
+	uroce_app_conf(host->limits, &conf, &unused, NULL, 0); /* the options were checked */
 	for (; host->nb_workers < n; host->nb_workers++) {
-		struct uroce_worker *worker = uroce_create_worker(-1);
+		struct uroce_worker *worker = uroce_create_worker_ex(&conf);
 
 		if (worker == NULL) {
 			fprintf(stderr, "%s: cannot create worker %u: %s\n", uroce_app_name, host->nb_workers,
@@ -60,15 +65,15 @@ int
 uroce_app_host_open(struct app_host *host, uint16_t port_id, uint32_t qps, bool no_loopback)
 {
 	struct app_device *dev = &host->devs[host->nb_devs];
-	struct uroce_port_conf conf = {
-		.size = sizeof(conf),
-		.no_loopback = no_loopback,
-		.go_back_n = host->go_back_n,
-		.no_owner = 1, /* dpdk-dumpcap sees only ports without an owner */
-	};
+	struct uroce_worker_conf unused;
+	struct uroce_port_conf conf;
 	struct ibv_port_attr port;
 
-	if (qps > (1u << UROCE_LOG2_MAX_QP) / 2)
+	uroce_app_conf(host->limits, &unused, &conf, NULL, 0); /* the options were checked */
+	conf.no_loopback = no_loopback;
+	conf.go_back_n = host->go_back_n;
+	conf.no_owner = 1; /* dpdk-dumpcap sees only ports without an owner */
+	if (conf.log2_max_qp == 0 && qps > (1u << UROCE_LOG2_MAX_QP) / 2)
 		conf.log2_max_qp = UROCE_LOG2_MAX_QP + 1;
 	dev->ctx = uroce_open_port(port_id, &conf, host->workers, host->nb_workers);
 	if (dev->ctx == NULL) {

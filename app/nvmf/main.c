@@ -62,6 +62,7 @@ open_port(struct app_host *host, const struct nvmf_options *o, unsigned int poll
 		fprintf(stderr, "%s: %s\n", uroce_app_name, uroce_app_eal_no_port());
 		return -1;
 	}
+	host->limits = o->limits;
 	if (uroce_app_host_workers(host, pollers) != 0 || uroce_app_host_open(host, port, 1, false) != 0)
 		return -1;
 	for (unsigned int i = 0; i < o->nb_addrs; i++)

@@ -16,6 +16,7 @@
 
 #include "address.h"
 #include "auth/crypto.h"
+#include "conf.h"
 #include "options.h"
 #include "program.h"
 
@@ -138,6 +139,15 @@ set_number(const struct parse *p, const char *option, const char *arg, uint64_t 
 	return 0;
 }
 
+static int
+set_limits(const struct parse *p, const char *arg)
+{
+	char reason[256];
+
+	p->o->limits = arg;
+	return uroce_app_limits_check(arg, reason, sizeof(reason)) ? 0 : wrong(p, "--limits: %s", reason);
+}
+
 enum {
 	OPT_ADDR = 256,
 	OPT_PORT,
@@ -149,6 +159,7 @@ enum {
 	OPT_DH_GROUP,
 	OPT_READ_ONLY,
 	OPT_QUEUES,
+	OPT_LIMITS,
 	OPT_HELP,
 	OPT_VERSION,
 };
@@ -164,6 +175,7 @@ static const struct option long_options[] = {
 	{ "dh-group", required_argument, NULL, OPT_DH_GROUP },
 	{ "read-only", no_argument, NULL, OPT_READ_ONLY },
 	{ "queues", required_argument, NULL, OPT_QUEUES },
+	{ "limits", required_argument, NULL, OPT_LIMITS },
 	{ "help", no_argument, NULL, OPT_HELP },
 	{ "version", no_argument, NULL, OPT_VERSION },
 	{ NULL, 0, NULL, 0 },
@@ -193,6 +205,7 @@ set_option(const struct parse *p, int option, const char *arg)
 		ret = set_number(p, "--queues", arg, UROCE_NVMF_MAX_QUEUES - 1, &value);
 		o->queues = (unsigned int)value;
 		return ret;
+	case OPT_LIMITS: return set_limits(p, arg);
 	case OPT_READ_ONLY: o->read_only = true; return 0;
 	case OPT_HELP: o->help = true; return 0;
 	default: o->version = true; return 0;

@@ -26,6 +26,7 @@ struct nvmf_options {
 	const char *nqn;
 	uint16_t port;
 	unsigned int queues;
+	const char *limits; /* of workers and the port; NULL: the defaults */
 	bool read_only;
 	bool help;
 	bool version;

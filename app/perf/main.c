@@ -104,6 +104,7 @@ host_open(struct app_host *host, const struct perf_options *o, const unsigned in
 	uint16_t port;
 
 	host->go_back_n = o->go_back_n;
+	host->limits = o->limits;
 	if (workers_check(o, nb_lcores) != 0 || uroce_app_host_workers(host, lcores_used(o, nb_lcores)) != 0)
 		return -1;
 	RTE_ETH_FOREACH_DEV(port) {
@@ -265,6 +266,7 @@ run_both(const struct perf_options *o, const struct perf_files *files, const uns
 		.peer = &local->peer,
 	};
 	client->go_back_n = o->go_back_n;
+	client->limits = o->limits;
 	if (workers_check(o, nb_lcores) == 0 &&
 	    uroce_perf_local_open(local, client, workers, lcores, nb_lcores, o->qps,
 				  o->nb_addrs == 2 ? o->addrs : NULL) == 0 &&

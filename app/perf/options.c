@@ -17,6 +17,7 @@
 
 #include <uroce_netem.h>
 
+#include "conf.h"
 #include "options.h"
 #include "program.h"
 
@@ -234,6 +235,15 @@ set_impair(struct parse *p, const char *arg)
 }
 
 static int
+set_limits(struct parse *p, const char *arg)
+{
+	char reason[256];
+
+	p->o->limits = arg;
+	return uroce_app_limits_check(arg, reason, sizeof(reason)) ? 0 : wrong(p, "--limits: %s", reason);
+}
+
+static int
 set_congestion(struct parse *p, const char *arg)
 {
 	p->o->no_congestion = strcmp(arg, "off") == 0;
@@ -275,6 +285,7 @@ enum {
 	OPT_VERSION,
 	OPT_FLOOR,
 	OPT_GO_BACK_N,
+	OPT_LIMITS,
 	OPT_CMDLINE_FILE,
 };
 
@@ -301,6 +312,7 @@ static const struct option long_options[] = {
 	{ "impair", required_argument, NULL, OPT_IMPAIR },
 	{ "congestion", required_argument, NULL, OPT_CONGESTION },
 	{ "go-back-n", no_argument, NULL, OPT_GO_BACK_N },
+	{ "limits", required_argument, NULL, OPT_LIMITS },
 	{ "interactive", no_argument, NULL, 'i' },
 	{ "cmdline-file", required_argument, NULL, OPT_CMDLINE_FILE },
 	{ "help", no_argument, NULL, 'h' },
@@ -352,6 +364,7 @@ set_option(struct parse *p, int option, const char *arg)
 		return 0;
 	case OPT_VERIFY: o->verify = true; return 0;
 	case OPT_GO_BACK_N: o->go_back_n = true; return 0;
+	case OPT_LIMITS: return set_limits(p, arg);
 	case OPT_FLOOR: o->floor = true; return 0;
 	case OPT_JSON: o->json = arg; return 0;
 	case OPT_IMPAIR: return set_impair(p, arg);

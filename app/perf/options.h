@@ -110,6 +110,7 @@ struct perf_options {
 	const char *impair; /* NULL: no impairments */
 	bool no_congestion; /* without congestion control */
 	bool go_back_n;     /* answer a loss by go-back-N */
+	const char *limits; /* NULL: the defaults */
 	const char *json; /* NULL: none; "-": standard output */
 	bool interactive;
 	const char *cmdline_file; /* NULL: none */

@@ -65,6 +65,7 @@ open_ports(struct rping *r)
 	struct app_host *host = &r->hosts[0];
 	uint16_t port;
 
+	host->limits = o->limits;
 	if (uroce_app_host_workers(host, 1) != 0)
 		return -1;
 	RTE_ETH_FOREACH_DEV(port) {
@@ -107,6 +108,7 @@ open_rings(struct rping *r)
 	const struct rping_options *o = r->options;
 	uint16_t ports[2];
 
+	r->hosts[0].limits = r->hosts[1].limits = o->limits;
 	if (uroce_app_ring_ports(ports, 1) != 0 || uroce_app_host_workers(&r->hosts[0], 1) != 0)
 		return -1;
 	r->hosts[1].workers[0] = r->hosts[0].workers[0];

@@ -16,6 +16,7 @@
 #include <rte_common.h>
 
 #include "address.h"
+#include "conf.h"
 #include "options.h"
 #include "program.h"
 
@@ -94,8 +95,18 @@ set_addr(const struct parse *p, const char *arg)
 	return 0;
 }
 
+static int
+set_limits(const struct parse *p, const char *arg)
+{
+	char reason[256];
+
+	p->o->limits = arg;
+	return uroce_app_limits_check(arg, reason, sizeof(reason)) ? 0 : wrong(p, "--limits: %s", reason);
+}
+
 enum {
 	OPT_ADDR = 256,
+	OPT_LIMITS,
 	OPT_FAULT,
 	OPT_VERSION,
 };
@@ -103,6 +114,7 @@ enum {
 static const struct option long_options[] = {
 	{ "addr", required_argument, NULL, OPT_ADDR },
 	{ "fault", required_argument, NULL, OPT_FAULT },
+	{ "limits", required_argument, NULL, OPT_LIMITS },
 	{ "help", no_argument, NULL, 'h' },
 	{ "version", no_argument, NULL, OPT_VERSION },
 	{ NULL, 0, NULL, 0 },
@@ -136,6 +148,7 @@ set_option(const struct parse *p, int option, const char *arg)
 	case 'a': o->addr_given = true; return set_host(p, 'a', arg, &o->addr);
 	case 'I': return set_host(p, 'I', arg, &o->source);
 	case OPT_ADDR: return set_addr(p, arg);
+	case OPT_LIMITS: return set_limits(p, arg);
 	case 'p':
 		ret = set_number(p, "-p", arg, 1, UINT16_MAX, &value);
 		o->port = (uint16_t)value;

@@ -35,6 +35,7 @@ struct rping_options {
 	bool own_qp;
 	bool help;
 	bool version;
+	const char *limits; /* of workers and ports; NULL: the defaults */
 	int64_t fault; /* the server spoils this ping; -1: none */
 	const char *addrs[UROCE_APP_MAX_ADDRESSES];
 	unsigned int nb_addrs;

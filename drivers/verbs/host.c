@@ -24,6 +24,7 @@
 #include <rte_lcore.h>
 
 #include "complain.h"
+#include "conf.h"
 #include "eal_join.h"
 #include "eal_ports.h"
 #include "eal_start.h"
@@ -104,9 +105,8 @@ forget_events(struct ibv_context *context)
 }
 
 static bool
-open_ports(struct uroce_worker *const *workers, unsigned int nb_workers, bool has_joined)
+open_ports(struct uroce_worker *const *workers, unsigned int nb_workers, const struct uroce_port_conf *conf, bool has_joined)
 {
-	const struct uroce_port_conf conf = { .size = sizeof(conf), .poll_progress = 1 };
 	const char *given = getenv("UROCE_EAL_ARGS"), *addresses = getenv("UROCE_ADDR");
 	uint16_t port_ids[UROCE_MAX_DEVICES];
 	const unsigned int found = uroce_eal_ports_find(given != NULL ? given : "", has_joined, port_ids);
@@ -117,7 +117,7 @@ open_ports(struct uroce_worker *const *workers, unsigned int nb_workers, bool ha
 		const uint16_t port_id = port_ids[count];
 		size_t bytes = strcspn(addresses, ";");
 
-		contexts[count] = uroce_open_port(port_id, &conf, workers, nb_workers);
+		contexts[count] = uroce_open_port(port_id, conf, workers, nb_workers);
 		if (contexts[count] == NULL) {
 			uroce_complain("cannot open port %u: %s", port_id, strerror(errno));
 			return false;
@@ -159,10 +159,10 @@ setting(const char *name, const char *what, unsigned long least, unsigned long m
 }
 
 static bool
-create_workers(struct uroce_worker **workers, unsigned long n)
+create_workers(struct uroce_worker **workers, unsigned long n, const struct uroce_worker_conf *conf)
 {
 	for (unsigned long i = 0; i < n; i++) {
-		workers[i] = uroce_create_worker(-1);
+		workers[i] = uroce_create_worker_ex(conf);
 		if (workers[i] == NULL) {
 			uroce_complain("cannot create worker %lu of %lu: %s: use fewer workers (UROCE_WORKERS) or "
 				       "more memory (EAL's -m, uroce-run's --memory)", i + 1, n, strerror(errno));
@@ -200,6 +200,8 @@ run(void *arg)
 	const bool joins = uroce_eal_is_running();
 	struct start *start = arg;
 	struct uroce_worker *workers[UROCE_MAX_WORKERS];
+	struct uroce_worker_conf worker_conf;
+	struct uroce_port_conf port_conf;
 	unsigned long busy_us = UROCE_VERBS_BUSY_US, n = 1;
 	bool ok;
 
@@ -210,9 +212,11 @@ run(void *arg)
 	/* UROCE_BUSY_US: how long a thread polls for frames before it sleeps */
 	ok = setting("UROCE_BUSY_US", "microseconds", 0, UROCE_VERBS_MAX_BUSY_US, &busy_us) &&
 	     setting("UROCE_WORKERS", "workers", 1, UROCE_MAX_WORKERS, &n) &&
-	     (joins ? uroce_eal_join(leave_eal) : uroce_eal_start()) && create_workers(workers, n);
+	     uroce_verbs_limits(&worker_conf, &port_conf) && (joins ? uroce_eal_join(leave_eal) : uroce_eal_start()) &&
+	     create_workers(workers, n, &worker_conf);
 	run_anywhere();
-	ok = ok && open_ports(workers, (unsigned int)n, joins) &&
+	port_conf.poll_progress = 1;
+	ok = ok && open_ports(workers, (unsigned int)n, &port_conf, joins) &&
 	     uroce_progress_init(workers, (unsigned int)n, busy_us * NS_PER_US);
 	if (!ok)
 		rte_thread_unregister();

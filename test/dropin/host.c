@@ -127,6 +127,31 @@ test_wrong_addresses(void **state)
 	assert_none(TWO, "10.0.0.1/24;10.0.0.2", "uroce: UROCE_ADDR: 10.0.0.2: use an address");
 }
 
+static int
+limited(void)
+{
+	struct ibv_context *const *contexts;
+	struct ibv_device_attr attr;
+
+	CHECK(uroce_host_devices(&contexts) == 1);
+	CHECK(uroce_query_device(contexts[0], &attr) == 0);
+	CHECK(attr.max_mr == 32 && attr.max_qp == 1 << UROCE_LOG2_MAX_QP);
+	return 0;
+}
+
+static void
+test_limits(void **state)
+{
+	setenv("UROCE_LIMITS", "log2_max_mr=5,header_mbufs=3000", 1);
+	process_run(ONE, NULL, limited, said);
+	assert_string_equal(said, "");
+	setenv("UROCE_LIMITS", "log2_max_mr=50", 1);
+	assert_none(ONE, NULL, "uroce: UROCE_LIMITS: struct uroce_port_conf: log2_max_mr 50 is not in 1..22");
+	setenv("UROCE_LIMITS", "max_mr=5", 1);
+	assert_none(ONE, NULL, "uroce: UROCE_LIMITS: limit max_mr: there is no such limit");
+	unsetenv("UROCE_LIMITS");
+}
+
 static void
 test_no_memory(void **state)
 {
@@ -561,6 +586,7 @@ main(void)
 		cmocka_unit_test(test_no_port),
 		cmocka_unit_test(test_wrong_eal_args),
 		cmocka_unit_test(test_wrong_addresses),
+		cmocka_unit_test(test_limits),
 		cmocka_unit_test(test_no_memory),
 		cmocka_unit_test(test_addresses),
 		cmocka_unit_test(test_threads),

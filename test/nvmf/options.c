@@ -40,12 +40,14 @@ test_accepted(void **state)
 	struct nvmf_options o;
 
 	assert_int_equal(parse(&o, error, sizeof(error), "--addr 10.0.0.1/24 --addr fd00::1/64 --namespace a "
-			       "--namespace ram:1G --nqn nqn.x --allow-host nqn.y --port 4421 --queues 3 --read-only"), 0);
+			       "--namespace ram:1G --nqn nqn.x --allow-host nqn.y --port 4421 --queues 3 --read-only "
+			       "--limits log2_max_qp=9"), 0);
 	assert_int_equal(o.nb_addrs, 2);
 	assert_int_equal(o.nb_namespaces, 2);
 	assert_int_equal(o.nb_hosts, 1);
 	assert_int_equal(o.port, 4421);
 	assert_int_equal(o.queues, 3);
+	assert_string_equal(o.limits, "log2_max_qp=9");
 	assert_true(o.read_only);
 	assert_int_equal(o.dh_group, AUTH_FFDHE2048);
 	assert_int_equal(parse(&o, error, sizeof(error), "--addr 10.0.0.1/24 --namespace a --allow-host nqn.x --allow-host "
@@ -72,6 +74,7 @@ test_refused(void **state)
 		{ "--addr 10.0.0.1/24 --namespace a --port 0", "--port 0:" },
 		{ "--addr 10.0.0.1/24 --namespace a --port 65536", "--port 65536:" },
 		{ "--addr 10.0.0.1/24 --namespace a --queues 65", "--queues 65:" },
+		{ "--addr 10.0.0.1/24 --namespace a --limits queues=65", "--limits: limit queues: there is no such" },
 		{ "--addr 10.0.0.1/24 --namespace a --nqn disk", "--nqn disk:" },
 		{ "--addr 10.0.0.1/24 --namespace a --allow-host x", "--allow-host x:" },
 		{ "--addr 10.0.0.1/24 --namespace", "--namespace needs a value" },

@@ -110,6 +110,9 @@ test_all_given(void **state)
 	assert_false(o.floor);
 	assert_int_equal(parse(&o, "--client 10.0.0.1 --addr 10.0.0.2/24 --floor"), 0);
 	assert_true(o.floor);
+	assert_null(o.limits);
+	assert_int_equal(parse(&o, "--limits log2_window=12,mtu=1500"), 0);
+	assert_string_equal(o.limits, "log2_window=12,mtu=1500");
 }
 
 static void
@@ -199,6 +202,7 @@ static const struct {
 	{ "--verify -xy", "-xy is not an option" },
 	{ "-ixy", "-ixy is not an option" },
 	{ "--op", "--op needs a value" },
+	{ "--limits log2_window=99", "log2_window 99 is not in 5..13" },
 	{ "write", "'write' is not an option" },
 };
 

@@ -88,7 +88,8 @@ test_server(void **state)
 {
 	const struct sockaddr_in6 *sin6 = (const struct sockaddr_in6 *)&o.addr;
 
-	assert_int_equal(parse("-s -P -a ::0 -p 5 --fault 3"), 0);
+	assert_int_equal(parse("-s -P -a ::0 -p 5 --fault 3 --limits rates=8"), 0);
+	assert_string_equal(o.limits, "rates=8");
 	assert_int_equal(o.role, RPING_SERVER);
 	assert_true(o.persistent);
 	assert_int_equal(o.fault, 3);
@@ -124,6 +125,7 @@ test_mistakes(void **state)
 	wrong("-p 0", "1 to 65535");
 	wrong("-p 65536", "1 to 65535");
 	wrong("--fault x", "a number");
+	wrong("--limits pings=3", "there is no such limit");
 	wrong("--addr 10.0.0.1", "prefix length");
 	wrong("-x", "not an option");
 	wrong("-s -xy", "-xy is not an option");

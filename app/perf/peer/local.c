@@ -123,6 +123,7 @@ uroce_perf_local_open(struct perf_local *local, struct app_host *client, unsigne
 	local->client = client;
 	local->own_lcores = nb_lcores >= 2 * workers;
 	local->host.go_back_n = client->go_back_n;
+	local->host.limits = client->limits;
 	local->peer = (struct perf_peer){ .begin = begin, .alive = alive, .finish = finish };
 	if (uroce_app_ring_ports(ports, workers) != 0 || workers_create(local, workers, lcores) != 0)
 		return -1;
