@@ -55,7 +55,7 @@ is_registered(const struct nvmf_uring *u, const uint8_t *data, size_t bytes)
 static void
 prepare(struct nvmf_uring *u, struct nvmf_io *io, struct io_uring_sqe *sqe)
 {
-	uint8_t *data = io->data + io->moved;
+	uint8_t *data = io->moved != 0 ? io->data + io->moved : io->data; /* NULL without data */
 	unsigned int left = (unsigned int)RTE_MIN(io->bytes - io->moved, (uint64_t)UROCE_NVMF_BUFFER_BYTES);
 	uint64_t at = io->offset + io->moved;
 	int fd = io->ns->fd;
