@@ -218,7 +218,7 @@ conn_close(struct conn *c)
 /* ---- traffic ---- */
 
 static void
-fill(uint8_t *at, uint32_t bytes, unsigned int round, unsigned int side)
+fill_source(uint8_t *at, uint32_t bytes, unsigned int round, unsigned int side)
 {
 	for (uint32_t i = 0; i < bytes; i++)
 		at[i] = (uint8_t)(i * 31 + i / 251 + round * 7 + side);
@@ -302,7 +302,7 @@ conn_round(struct conn *c)
 	const uint32_t bytes = 1 + round * 977 % REGION;
 
 	for (unsigned int i = 0; i < 2; i++) {
-		fill(c->side[i].memory->source, bytes, round, i);
+		fill_source(c->side[i].memory->source, bytes, round, i);
 		post_receive(&c->side[i]);
 	}
 	for (unsigned int i = 0; i < 2; i++)
